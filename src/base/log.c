@@ -1,0 +1,37 @@
+/* One line per call, written with one write so that threads do not mix their words. */
+#include "base/log.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/term.h"
+
+static enum log_level shown = LOG_LEVEL_INFO;
+
+void log__set_level(enum log_level level)
+{
+	shown = level;
+}
+
+bool log__shows(enum log_level level)
+{
+	return level <= shown;
+}
+
+void log__write(enum log_level level, const char *format, ...)
+{
+	static const char *const prefix[] = { "error: ", "warning: ", "", "debug: " };
+	static const enum term_style style[] = { TERM_BAD, TERM_WARN, TERM_PLAIN, TERM_DIM };
+	int saved_errno = errno;
+	char line[2048];
+	va_list args;
+
+	if (!log__shows(level))
+		return;
+	va_start(args, format);
+	vsnprintf(line, sizeof(line), format, args);
+	va_end(args);
+	fprintf(stderr, "gapless: %s%s%s%s\n", term__on(stderr, style[level]), prefix[level],
+		term__off(stderr, style[level]), line);
+	errno = saved_errno;
+}

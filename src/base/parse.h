@@ -1,0 +1,26 @@
+/* What people type: durations, sizes, lists, and words that are nearly right. No allocation. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * "500ms", "10s", "1.5m", "2h", "250us", "100ns" in nanoseconds; a bare number is seconds.
+ * -EINVAL for anything else, -ERANGE past 64 bits or for a duration of zero.
+ */
+int parse__duration(const char *text, uint64_t *ret_ns);
+
+/* "4096", "64k", "16M", "1G" (powers of 1024; a trailing "B" or "iB" is accepted) in bytes. */
+int parse__size(const char *text, uint64_t *ret_bytes);
+
+/* A whole decimal number from `least` to `most`, nothing around it. -EINVAL or -ERANGE. */
+int parse__number(const char *text, uint64_t least, uint64_t most, uint64_t *ret);
+
+/*
+ * The next word of a comma-separated list, moving *list behind it. NULL at the end. Empty words
+ * ("a,,b") come back as length 0 so that the caller can refuse them.
+ */
+const char *parse__next_word(const char **list, size_t *ret_length);
+
+/* The word of `known` (ends with NULL) that `typed` probably means, or NULL if none is near. */
+const char *parse__nearest(const char *typed, const char *const *known);

@@ -1,0 +1,159 @@
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/parse.h"
+#include "core/loader.h"
+
+#define MOST_WORDS 64
+
+static const struct command *const commands[] = { &doctor_command, &list_command, &watch_command };
+#define COMMAND_COUNT (sizeof(commands) / sizeof(*commands))
+
+const char *argp_program_version = "gapless " GAPLESS_VERSION;
+
+static error_t parse_common(int key, char *arg, struct argp_state *state)
+{
+	struct cli_common *common = state->input;
+
+	switch (key) {
+	case 'j':
+		common->json = true;
+		return 0;
+	case 'v':
+		log__set_level(LOG_LEVEL_DEBUG);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_option common_options[] = {
+	{ "json", 'j', NULL, 0, "Print JSON instead of text", 10 },
+	{ "verbose", 'v', NULL, 0, "Also say what is tried and what libbpf says", 10 },
+	{},
+};
+
+const struct argp cli_common_argp = { .options = common_options, .parser = parse_common };
+
+static size_t collect_options(const struct argp *argp, const char **words, size_t count)
+{
+	for (const struct argp_option *o = argp->options; o && (o->name || o->key || o->doc); o++)
+		if (o->name && count < MOST_WORDS - 1)
+			words[count++] = o->name;
+	for (const struct argp_child *child = argp->children; child && child->argp; child++)
+		count = collect_options(child->argp, words, count);
+	return count;
+}
+
+/* getopt reports an unknown option before argp could, so the look happens before both. */
+static void check_long_options(const struct argp *argp, int argc, char **argv)
+{
+	const char *words[MOST_WORDS] = { "help", "usage", "version" };
+	char typed[MOST_WORDS];
+
+	words[collect_options(argp, words, 3)] = NULL;
+	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++) {
+		size_t length = strcspn(argv[i], "="), j = 0;
+
+		if (strncmp(argv[i], "--", 2) || length - 2 >= sizeof(typed))
+			continue;
+		while (words[j] && strncmp(words[j], argv[i] + 2, length - 2))
+			j++;
+		if (words[j])
+			continue;
+		snprintf(typed, sizeof(typed), "%.*s", (int)(length - 2), argv[i] + 2);
+		cli__unknown("option", typed, words);
+		exit(CLI_EXIT_USAGE);
+	}
+}
+
+void cli__parse(const struct argp *argp, int argc, char **argv, void *input)
+{
+	argp_err_exit_status = CLI_EXIT_USAGE;
+	check_long_options(argp, argc, argv);
+	if (argp_parse(argp, argc, argv, 0, NULL, input))
+		exit(CLI_EXIT_USAGE);
+}
+
+void cli__unknown(const char *what, const char *typed, const char *const *known)
+{
+	const char *near = parse__nearest(typed, known);
+
+	const char *dashes = strcmp(what, "option") ? "" : "--";
+
+	if (near)
+		log_error("unknown %s '%s%s'; did you mean '%s%s'?", what, dashes, typed, dashes,
+			  near);
+	else
+		log_error("unknown %s '%s%s' [see 'gapless --help']", what, dashes, typed);
+}
+
+bool cli__print_json(json_t *json)
+{
+	bool ok = json && !json_dumpf(json, stdout, JSON_INDENT(2)) && putchar('\n') != EOF;
+
+	json_decref(json);
+	return ok;
+}
+
+static int print_help(FILE *out)
+{
+	fprintf(out, "usage: gapless COMMAND [OPTION...]\n"
+		     "Where did the time go? All wall time of every thread, from outside.\n\n");
+	for (size_t i = 0; i < COMMAND_COUNT; i++)
+		fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->about);
+	fprintf(out,
+		"\n'gapless COMMAND --help' lists a command's options; 'man gapless' says more.\n"
+		"Start with 'sudo gapless doctor'.\n");
+	return out == stdout ? 0 : CLI_EXIT_USAGE;
+}
+
+static const struct command *find_command(const char *name)
+{
+	const char *names[COMMAND_COUNT + 1] = {};
+
+	for (size_t i = 0; i < COMMAND_COUNT; i++) {
+		if (!strcmp(commands[i]->name, name))
+			return commands[i];
+		names[i] = commands[i]->name;
+	}
+	cli__unknown("command", name, names);
+	return NULL;
+}
+
+/* Output that could not be written is a failure, whatever the command thought of itself. */
+static int finish(int status)
+{
+	if (fflush(stdout) || ferror(stdout)) {
+		log_error("cannot write the output: %s", strerror(errno));
+		return status ? status : EXIT_FAILURE;
+	}
+	return status;
+}
+
+int cli__main(int argc, char **argv)
+{
+	const struct command *command;
+	char name[64];
+
+	if (argc < 2)
+		return print_help(stderr);
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help"))
+		return finish(print_help(stdout));
+	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
+		puts(argp_program_version);
+		return finish(0);
+	}
+	command = find_command(argv[1]);
+	if (!command)
+		return CLI_EXIT_USAGE;
+	loader__capture_log();
+	snprintf(name, sizeof(name), "gapless %s", command->name);
+	argv[1] = name;
+	return finish(command->run(argc - 1, argv + 1));
+}

@@ -1,0 +1,39 @@
+/* The command line: one struct command per verb, each in its own cmd_VERB.c. */
+#pragma once
+
+#include <argp.h>
+#include <jansson.h>
+#include <stdbool.h>
+
+/* Exit codes: 0 done, 1 failed, and these. */
+enum { CLI_EXIT_USAGE = 2, CLI_EXIT_GAPS = 3 };
+
+struct command {
+	const char *name;
+	const char *about;                 /* one line for --help */
+	int (*run)(int argc, char **argv); /* argv[0] is "gapless VERB"; returns the exit code */
+};
+
+extern const struct command doctor_command, list_command, watch_command;
+
+int cli__main(int argc, char **argv);
+
+/* Options that every command has. */
+struct cli_common {
+	bool json;
+};
+
+/* Put this into the argp's children and point the parser's child_inputs[0] at a cli_common. */
+extern const struct argp cli_common_argp;
+
+/*
+ * argp_parse() with two additions: an unknown long option suggests the nearest, and errors exit
+ * with CLI_EXIT_USAGE. Does not return on a usage error.
+ */
+void cli__parse(const struct argp *argp, int argc, char **argv, void *input);
+
+/* "unknown WHAT 'typed'; did you mean 'x'?" on stderr. `known` ends with NULL. */
+void cli__unknown(const char *what, const char *typed, const char *const *known);
+
+/* Prints and frees. Returns false if stdout could not take it. */
+bool cli__print_json(json_t *json);

@@ -1,0 +1,149 @@
+/* gapless list: what there is, and whether it works here. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/term.h"
+#include "cli/cli.h"
+#include "core/features.h"
+#include "signals/signal.h"
+
+DEFINE_CLEANUP(struct features *, features__free)
+
+/* How a signal's hooks fare here, without loading it. */
+static bool look_at(const struct signal *signal, struct features *features, struct hook_use *uses)
+{
+	struct kernel_half half;
+	int served = 0;
+
+	memset(uses, 0, sizeof(*uses) * SIGNAL_HOOKS);
+	if (signal->open(&half))
+		return false;
+	served = loader__choose(half.object, signal->hooks, features, uses);
+	half.destroy(half.skel);
+	return served > 0;
+}
+
+static json_t *hooks_json(const struct signal *signal, const struct hook_use *uses)
+{
+	json_t *hooks = json_array();
+
+	for (size_t i = 0; signal->hooks[i].event; i++)
+		json_array_append_new(hooks,
+				      json_pack("{s:s, s:s?, s:s}", "event", uses[i].event, "kind",
+						uses[i].kind, "why_not", uses[i].why_not));
+	return hooks;
+}
+
+static json_t *signals_json(struct features *features)
+{
+	json_t *list = json_array();
+	struct hook_use uses[SIGNAL_HOOKS];
+
+	for (size_t i = 0; signals[i]; i++) {
+		bool available = look_at(signals[i], features, uses);
+
+		json_array_append_new(list,
+				      json_pack("{s:s, s:s, s:b, s:o}", "name", signals[i]->name,
+						"about", signals[i]->about, "available", available,
+						"hooks", hooks_json(signals[i], uses)));
+	}
+	return list;
+}
+
+static json_t *features_json(struct features *features)
+{
+	json_t *list = json_array();
+
+	for (int i = 0; i < FEATURE_COUNT; i++) {
+		const struct feature_state *state = features__get(features, i);
+
+		json_array_append_new(list, json_pack("{s:s, s:b, s:s}", "name", feature__name(i),
+						      "available", state->stage == STAGE_DONE,
+						      "why_not", state->why));
+	}
+	return list;
+}
+
+static void print_mark(bool good)
+{
+	enum term_style style = good ? TERM_GOOD : TERM_BAD;
+
+	printf("  %s%-8s%s ", term__on(stdout, style), good ? "ok" : "missing",
+	       term__off(stdout, style));
+}
+
+static void print_signals(struct features *features)
+{
+	struct hook_use uses[SIGNAL_HOOKS];
+
+	printf("signals ('gapless watch SIGNAL')\n");
+	for (size_t i = 0; signals[i]; i++) {
+		print_mark(look_at(signals[i], features, uses));
+		printf("%-20s %s\n", signals[i]->name, signals[i]->about);
+		for (size_t j = 0; signals[i]->hooks[j].event; j++)
+			printf("%32s%s: %s%s%s\n", "", uses[j].event,
+			       uses[j].kind ? uses[j].kind : "no hook works",
+			       uses[j].why_not[0] ? "; passed over: " : "", uses[j].why_not);
+	}
+}
+
+static void print_features(struct features *features)
+{
+	printf("\nhooks and helpers, each tried just now\n");
+	for (int i = 0; i < FEATURE_COUNT; i++) {
+		const struct feature_state *state = features__get(features, i);
+
+		print_mark(state->stage == STAGE_DONE);
+		if (state->stage == STAGE_DONE) {
+			printf("%s\n", feature__name(i));
+			continue;
+		}
+		printf("%-20s ", feature__name(i));
+		term__wrap(stdout, state->why, 32, term__width(stdout));
+	}
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = state->input;
+		return 0;
+	case ARGP_KEY_ARG:
+		argp_error(state, "unexpected word '%s'", arg);
+		return EINVAL;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static int run(int argc, char **argv)
+{
+	static const struct argp_child children[] = { { &cli_common_argp, 0, NULL, 0 }, {} };
+	static const struct argp argp = {
+		.parser = parse,
+		.children = children,
+		.doc = "Lists signals, hooks and helpers: available here, or why not.",
+	};
+	cleanup(features__free_p)
+	struct features *features = features__new();
+	struct cli_common common = {};
+
+	cli__parse(&argp, argc, argv, &common);
+	if (!features)
+		return 1;
+	if (common.json)
+		return !cli__print_json(json_pack("{s:o, s:o}", "signals", signals_json(features),
+						  "hooks", features_json(features)));
+	print_signals(features);
+	print_features(features);
+	return 0;
+}
+
+const struct command list_command = {
+	.name = "list",
+	.about = "signals, hooks and helpers: available here, or why not",
+	.run = run,
+};

@@ -1,0 +1,137 @@
+/*
+ * libbpf loads an object whole or not at all, so a hook that this kernel refuses would take the
+ * rest with it. The choice is therefore made before the load, by asking features about the hook's
+ * kind.
+ */
+#include "core/loader.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+
+#define KEPT_BYTES (256 * 1024)
+
+static char kept[KEPT_BYTES];
+static size_t kept_length;
+static char last_warning[512];
+
+static void remember_warning(const char *line)
+{
+	if (!strncmp(line, "libbpf: ", 8))
+		line += 8;
+	snprintf(last_warning, sizeof(last_warning), "%.*s", (int)strcspn(line, "\n"), line);
+}
+
+__attribute__((format(printf, 2, 0))) static int keep(enum libbpf_print_level level,
+						      const char *format, va_list args)
+{
+	size_t room = sizeof(kept) - kept_length;
+	char *line = kept + kept_length;
+	int length;
+
+	length = vsnprintf(line, room, format, args);
+	if (length < 0)
+		return length;
+	if (level == LIBBPF_WARN)
+		remember_warning(line);
+	if (level != LIBBPF_DEBUG)
+		log_debug("%.*s", (int)strcspn(line, "\n"), line);
+	/* Only warnings (which carry the verifier's log) are worth the room; the oldest stay. */
+	if (level == LIBBPF_WARN)
+		kept_length += (size_t)length < room ? (size_t)length : room - 1;
+	return length;
+}
+
+void loader__capture_log(void)
+{
+	libbpf_set_print(keep);
+}
+
+void loader__forget(void)
+{
+	kept_length = 0;
+	kept[0] = '\0';
+	last_warning[0] = '\0';
+}
+
+void loader__replay(void)
+{
+	fwrite(kept, 1, kept_length, stderr);
+}
+
+const char *loader__last_warning(void)
+{
+	return last_warning;
+}
+
+struct kind {
+	const char *section; /* how the program's section begins */
+	const char *name;
+	enum feature feature;
+};
+
+static const struct kind *kind_of(const struct bpf_program *program)
+{
+	static const struct kind kinds[] = {
+		{ "tp_btf/", "tp_btf", FEATURE_TP_BTF },
+		{ "raw_tp/", "raw_tp", FEATURE_RAW_TP },
+		{ "tp/", "tracepoint", FEATURE_TRACEPOINT },
+		{ "fentry/", "fentry", FEATURE_FENTRY },
+		{ "fexit/", "fexit", FEATURE_FEXIT },
+		{ "kprobe/", "kprobe", FEATURE_KPROBE },
+		{ "iter/", "iterator", FEATURE_TASK_ITERATOR },
+		{ "iter.s/", "sleepable iterator", FEATURE_SLEEPABLE_ITERATOR },
+		{ "perf_event", "perf_event", FEATURE_PERF_SAMPLING },
+	};
+	const char *section = bpf_program__section_name(program);
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (!strncmp(section, kinds[i].section, strlen(kinds[i].section)))
+			return &kinds[i];
+	return NULL;
+}
+
+static void choose_one(struct bpf_object *object, const struct hook *hook,
+		       struct features *features, struct hook_use *use)
+{
+	size_t used = 0;
+
+	*use = (struct hook_use) { .event = hook->event };
+	for (size_t i = 0; i < HOOK_ALTERNATIVES && hook->programs[i]; i++) {
+		struct bpf_program *program =
+			bpf_object__find_program_by_name(object, hook->programs[i]);
+		const struct kind *kind = program ? kind_of(program) : NULL;
+		int written;
+
+		if (!kind)
+			continue;
+		bpf_program__set_autoload(program, false);
+		if (use->program)
+			continue;
+		if (features__has(features, kind->feature)) {
+			bpf_program__set_autoload(program, true);
+			use->program = hook->programs[i];
+			use->kind = kind->name;
+			continue;
+		}
+		written = snprintf(use->why_not + used, sizeof(use->why_not) - used, "%s%s: %s",
+				   used ? "; " : "", kind->name,
+				   features__get(features, kind->feature)->why);
+		if (written > 0 && used + (size_t)written < sizeof(use->why_not))
+			used += (size_t)written;
+	}
+}
+
+int loader__choose(struct bpf_object *object, const struct hook *hooks, struct features *features,
+		   struct hook_use *ret)
+{
+	int served = 0;
+
+	for (size_t i = 0; hooks[i].event; i++) {
+		choose_one(object, &hooks[i], features, &ret[i]);
+		served += ret[i].program != NULL;
+	}
+	return served;
+}

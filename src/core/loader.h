@@ -1,0 +1,46 @@
+/*
+ * Between libbpf and the rest: picks for each hook the first alternative that this kernel delivers,
+ * keeps libbpf's words, and says in one sentence why something did not load.
+ */
+#pragma once
+
+#include <bpf/libbpf.h>
+#include <stddef.h>
+
+#include "core/features.h"
+
+#define HOOK_ALTERNATIVES 4
+
+/* One place in the kernel that an object wants to be called from. */
+struct hook {
+	const char *event; /* as users read it: "sched_process_exec" */
+	/* Programs that serve it, best first; the kind is taken from the program's section. */
+	const char *programs[HOOK_ALTERNATIVES];
+};
+
+/* What became of a hook on this machine. */
+struct hook_use {
+	const char *event;
+	const char *program; /* NULL: none of the alternatives works here */
+	const char *kind;    /* "tp_btf", "raw_tp", … of the one chosen */
+	char why_not[256];   /* why better alternatives were passed over, "" if none was */
+};
+
+/*
+ * Takes over libbpf's output: shown at debug, else kept so that loader__replay() can show it once
+ * something failed. Call once, early; loader__forget() before each attempt.
+ */
+void loader__capture_log(void);
+void loader__forget(void);
+void loader__replay(void);
+
+/* The last line that libbpf called a warning since loader__forget(), "" if none. */
+const char *loader__last_warning(void);
+
+/*
+ * Decides for every hook (the list ends with a NULL event) which program serves it and sets
+ * autoload of all its alternatives accordingly. ret[] has room for one result per hook. Returns
+ * how many hooks found a program.
+ */
+int loader__choose(struct bpf_object *object, const struct hook *hooks, struct features *features,
+		   struct hook_use *ret);

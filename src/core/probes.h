@@ -1,0 +1,7 @@
+/* The experiments behind features.h. Private to core. */
+#pragma once
+
+#include "core/features.h"
+
+/* Runs one experiment, a few milliseconds long; always fills *ret. */
+void probes__run(enum feature which, struct feature_state *ret);

@@ -1,0 +1,78 @@
+#include "live.h"
+
+#include "../harness.h"
+
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MOST_ARGS 32
+
+const char *live__program(void)
+{
+	const char *path = getenv("GAPLESS");
+
+	if (!path)
+		fail_msg("GAPLESS is not set to the program under test");
+	return path;
+}
+
+static char *read_all(FILE *file)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *copy = open_memstream(&text, &size);
+	int c;
+
+	rewind(file);
+	while ((c = getc(file)) != EOF)
+		putc(c, copy);
+	fclose(copy);
+	fclose(file);
+	return text;
+}
+
+struct output live__run(live_prepare_fn prepare, const char *const *args)
+{
+	const char *argv[MOST_ARGS] = { live__program() };
+	FILE *out = tmpfile(), *err = tmpfile();
+	struct output output;
+	int status;
+	pid_t child;
+
+	assert_non_null(out);
+	assert_non_null(err);
+	for (size_t i = 0; args[i] && i < MOST_ARGS - 2; i++)
+		argv[i + 1] = args[i];
+	child = fork();
+	if (!child) {
+		dup2(fileno(out), STDOUT_FILENO);
+		dup2(fileno(err), STDERR_FILENO);
+		if (prepare)
+			prepare();
+		execv(argv[0], (char *const *)argv);
+		_exit(126);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	output.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+	output.out = read_all(out);
+	output.err = read_all(err);
+	return output;
+}
+
+void live__release(struct output *output)
+{
+	free(output->out);
+	free(output->err);
+}
+
+json_t *live__json(const struct output *output)
+{
+	json_error_t error;
+	json_t *json = json_loads(output->out, 0, &error);
+
+	if (!json)
+		fail_msg("not JSON (%s): %.400s; stderr: %.400s", error.text, output->out,
+			 output->err);
+	return json;
+}

@@ -1,0 +1,127 @@
+#include "../harness.h"
+
+#include <errno.h>
+
+#include "base/parse.h"
+
+#define UNTOUCHED 0x5a5a
+
+static void duration_is(const char *text, uint64_t expected_ns)
+{
+	uint64_t ns = UNTOUCHED;
+
+	assert_int_equal(parse__duration(text, &ns), 0);
+	assert_int_equal(ns, expected_ns);
+}
+
+static void duration_fails(const char *text, int err)
+{
+	uint64_t ns = UNTOUCHED;
+
+	assert_int_equal(parse__duration(text, &ns), err);
+	assert_int_equal(ns, UNTOUCHED);
+}
+
+static void durations_take_every_unit(void **state)
+{
+	duration_is("10", 10000000000);
+	duration_is("100ns", 100);
+	duration_is("250us", 250000);
+	duration_is("500ms", 500000000);
+	duration_is("1.5s", 1500000000);
+	duration_is("0.000000001s", 1);
+	duration_is("2m", 120000000000);
+	duration_is("2min", 120000000000);
+	duration_is("1h", 3600000000000);
+	duration_is("18446744073709551615ns", UINT64_MAX);
+}
+
+static void durations_refuse_what_is_none(void **state)
+{
+	const char *const bad[] = { "",    "s",   "-1s", "+1s", "1 s",  " 1s",  "1.s",
+				    ".5s", "1e3", "10x", "1s1", "0x10", "1,5s", "\xff" };
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+		duration_fails(bad[i], -EINVAL);
+}
+
+static void durations_refuse_zero_and_overflow(void **state)
+{
+	duration_fails("0", -ERANGE);
+	duration_fails("0.4ns", -ERANGE);
+	duration_fails("18446744073709551616ns", -ERANGE);
+	duration_fails("5124096h", -ERANGE);
+	duration_fails("99999999999999999999999999s", -ERANGE);
+}
+
+static void sizes_count_in_powers_of_1024(void **state)
+{
+	const struct {
+		const char *text;
+		uint64_t bytes;
+	} cases[] = { { "0", 0 },           { "4096", 4096 },       { "64k", 65536 },
+		      { "16M", 16 << 20 },  { "1.5G", 3ULL << 29 }, { "1GiB", 1 << 30 },
+		      { "2TB", 2ULL << 40 } };
+	uint64_t bytes;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		assert_int_equal(parse__size(cases[i].text, &bytes), 0);
+		assert_int_equal(bytes, cases[i].bytes);
+	}
+	assert_int_equal(parse__size("16777216T", &bytes), -ERANGE);
+	assert_int_equal(parse__size("1kk", &bytes), -EINVAL);
+}
+
+static void numbers_keep_their_bounds(void **state)
+{
+	uint64_t number = UNTOUCHED;
+
+	assert_int_equal(parse__number("5", 1, 10, &number), 0);
+	assert_int_equal(number, 5);
+	assert_int_equal(parse__number("0", 1, 10, &number), -ERANGE);
+	assert_int_equal(parse__number("11", 1, 10, &number), -ERANGE);
+	assert_int_equal(parse__number("1.0", 1, 10, &number), -EINVAL);
+	assert_int_equal(parse__number("", 1, 10, &number), -EINVAL);
+	assert_int_equal(number, 5);
+}
+
+static void lists_give_every_word_even_empty_ones(void **state)
+{
+	const char *list = "a,,bc";
+	size_t length;
+
+	assert_string_equal(parse__next_word(&list, &length), "a,,bc");
+	assert_int_equal(length, 1);
+	parse__next_word(&list, &length);
+	assert_int_equal(length, 0);
+	assert_string_equal(parse__next_word(&list, &length), "bc");
+	assert_int_equal(length, 2);
+	assert_null(parse__next_word(&list, &length));
+}
+
+static void nearest_finds_slips_and_beginnings_but_does_not_guess(void **state)
+{
+	const char *const known[] = { "doctor", "list", "record", "report", NULL };
+
+	assert_string_equal(parse__nearest("docter", known), "doctor");
+	assert_string_equal(parse__nearest("lsit", known), "list");
+	assert_string_equal(parse__nearest("repo", known), "report");
+	assert_null(parse__nearest("frobnicate", known));
+	assert_null(parse__nearest("xyz", known));
+	assert_null(parse__nearest("averyveryveryveryverylongwordthatfitsnowhere", known));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(durations_take_every_unit),
+		cmocka_unit_test(durations_refuse_what_is_none),
+		cmocka_unit_test(durations_refuse_zero_and_overflow),
+		cmocka_unit_test(sizes_count_in_powers_of_1024),
+		cmocka_unit_test(numbers_keep_their_bounds),
+		cmocka_unit_test(lists_give_every_word_even_empty_ones),
+		cmocka_unit_test(nearest_finds_slips_and_beginnings_but_does_not_guess),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
