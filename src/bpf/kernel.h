@@ -21,17 +21,132 @@ struct pt_regs {
 	unsigned long orig_ax, ip, cs, flags, sp, ss;
 };
 
+/* --- files and sockets --- */
+
+struct super_block {
+	__u32 s_dev;
+};
+
+struct inode {
+	unsigned short i_mode;
+	unsigned long i_ino;
+	struct super_block *i_sb;
+};
+
+struct file {
+	struct inode *f_inode;
+	void *private_data;
+};
+
+struct fdtable {
+	unsigned int max_fds;
+	struct file **fd;
+};
+
+struct files_struct {
+	struct fdtable *fdt;
+};
+
+struct upid {
+	int nr;
+};
+
+struct pid {
+	unsigned int level;
+	struct upid numbers[1];
+};
+
+struct in6_addr {
+	__u8 bytes[16];
+};
+
+struct sock_common {
+	unsigned short skc_family;
+	__u32 skc_daddr;
+	__u32 skc_rcv_saddr;
+	__u16 skc_dport;
+	__u16 skc_num;
+	struct in6_addr skc_v6_daddr;
+	struct in6_addr skc_v6_rcv_saddr;
+};
+
+struct sock {
+	struct sock_common __sk_common;
+	struct pid *sk_peer_pid;
+};
+
+struct socket {
+	struct sock *sk;
+};
+
+/* --- cgroups --- */
+
+struct kernfs_node {
+	__u64 id;
+};
+
+struct cgroup_subsys_state {
+	struct cgroup_subsys_state *parent;
+};
+
+struct cgroup {
+	struct cgroup_subsys_state self; /* the first member, so a css of it is the cgroup */
+	struct kernfs_node *kn;
+};
+
+struct css_set {
+	struct cgroup *dfl_cgrp;
+};
+
+/* --- tasks --- */
+
+struct thread_info {
+	__u32 status; /* x86: TS_COMPAT */
+};
+
+struct rq {
+	__u64 clock;
+};
+
+struct cfs_rq {
+	struct rq *rq;
+};
+
+struct sched_entity {
+	__u64 sum_exec_runtime;
+	struct cfs_rq *cfs_rq;
+};
+
+struct sched_info {
+	unsigned long long run_delay;
+	unsigned long long last_queued;
+};
+
 struct task_struct {
+	struct thread_info thread_info;
+	unsigned int __state;
+	unsigned int flags;
+	int on_cpu;
+	void *stack;
+	int exit_state;
 	struct task_struct *real_parent;
 	struct task_struct *group_leader;
+	struct sched_entity se;
+	struct sched_info sched_info;
 	pid_t pid;
 	pid_t tgid;
+	__u64 start_boottime;
 	char comm[16];
+	struct files_struct *files;
+	struct css_set *cgroups;
+	struct pid *thread_pid;
 };
 
 struct linux_binprm {
 	const char *filename;
 };
+
+/* --- iterators and classic tracepoints --- */
 
 struct seq_file;
 
@@ -44,11 +159,6 @@ struct bpf_iter__task {
 	struct task_struct *task;
 };
 
-/* The classic tracepoint's record; CO-RE finds its fields in BTF like any other type. */
-struct trace_entry {
-	int pid;
-};
-
 struct trace_event_raw_sys_enter {
 	long id;
 	unsigned long args[6];
@@ -57,7 +167,5 @@ struct trace_event_raw_sys_enter {
 struct trace_event_raw_sched_process_exec {
 	__u32 __data_loc_filename;
 };
-
-struct bpf_perf_event_data;
 
 #pragma clang attribute pop

@@ -11,7 +11,10 @@
 
 #define MOST_WORDS 64
 
-static const struct command *const commands[] = { &doctor_command, &list_command, &watch_command };
+static const struct command *const commands[] = {
+	&record_command, &report_command, &query_command,
+	&doctor_command, &list_command,   &watch_command
+};
 #define COMMAND_COUNT (sizeof(commands) / sizeof(*commands))
 
 const char *argp_program_version = "gapless " GAPLESS_VERSION;

@@ -14,7 +14,8 @@ struct command {
 	int (*run)(int argc, char **argv); /* argv[0] is "gapless VERB"; returns the exit code */
 };
 
-extern const struct command doctor_command, list_command, watch_command;
+extern const struct command record_command, doctor_command, list_command, watch_command,
+	report_command, query_command;
 
 int cli__main(int argc, char **argv);
 

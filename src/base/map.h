@@ -1,0 +1,26 @@
+/* A hash map from 64-bit keys to pointers. The map owns neither. Not for two threads at once. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct map {
+	struct map_entry *entries;
+	size_t capacity; /* a power of two, or 0 */
+	size_t count;
+};
+
+/* All zeroes is an empty map. */
+void map__release(struct map *map);
+
+/* NULL if there is none. */
+void *map__get(const struct map *map, uint64_t key);
+
+/* Replaces what was there. `value` must not be NULL. -ENOMEM. */
+int map__put(struct map *map, uint64_t key, void *value);
+
+/* What was there, or NULL. */
+void *map__take(struct map *map, uint64_t key);
+
+/* For a walk: the next value from *at on (begin with 0), NULL at the end. No changes meanwhile. */
+void *map__next(const struct map *map, size_t *at);

@@ -1,0 +1,140 @@
+/* gapless report: where the time went, from a recording. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/parse.h"
+#include "cli/cli.h"
+#include "report/report.h"
+#include "report/words.h"
+
+#define DEFAULT_PATH "run.gapless"
+#define MOST_CAUSES  32
+
+enum { KEY_BY = 256, KEY_FROM, KEY_TO, KEY_BUSY, KEY_IDLE, KEY_TOP };
+
+struct options {
+	struct cli_common common;
+	struct report_options report;
+	const char *path;
+	const char *busy[MOST_CAUSES + 1];
+	const char *idle[MOST_CAUSES + 1];
+};
+
+static void set_by(struct argp_state *state, struct options *options, const char *arg)
+{
+	static const char *const names[] = { "thread", "process", "cgroup", "comm", NULL };
+
+	for (int i = 0; names[i]; i++) {
+		if (strcmp(names[i], arg))
+			continue;
+		options->report.by = REPORT_BY_THREAD + i;
+		return;
+	}
+	cli__unknown("word for --by", arg, names);
+	exit(CLI_EXIT_USAGE);
+}
+
+static void set_offset(struct argp_state *state, const char *arg, uint64_t *ret_ns)
+{
+	/* parse__duration() refuses a duration of nothing, but the start is a fine place. */
+	if (strspn(arg, "0") == strlen(arg) && *arg)
+		*ret_ns = 0;
+	else if (parse__duration(arg, ret_ns))
+		argp_error(state, "'%s' is not a time from the start [like 500ms, 10s, 2m]", arg);
+}
+
+static void add_cause(struct argp_state *state, const char **causes, const char *arg)
+{
+	size_t i = 0;
+
+	while (causes[i])
+		i++;
+	if (i == MOST_CAUSES)
+		argp_error(state, "more than %d causes", MOST_CAUSES);
+	else
+		causes[i] = arg;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct options *options = state->input;
+	uint64_t top;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &options->common;
+		return 0;
+	case KEY_BY:
+		set_by(state, options, arg);
+		return 0;
+	case KEY_FROM:
+		set_offset(state, arg, &options->report.from_ns);
+		return 0;
+	case KEY_TO:
+		set_offset(state, arg, &options->report.to_ns);
+		return 0;
+	case KEY_BUSY:
+		add_cause(state, options->busy, arg);
+		return 0;
+	case KEY_IDLE:
+		add_cause(state, options->idle, arg);
+		return 0;
+	case KEY_TOP:
+		if (parse__number(arg, 1, 1000000, &top))
+			argp_error(state, "'%s' is not a number of rows", arg);
+		options->report.top = top;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (options->path)
+			argp_error(state, "one recording at a time, not also '%s'", arg);
+		options->path = arg;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static int run(int argc, char **argv)
+{
+	static const struct argp_option option_list[] = {
+		{ "by", KEY_BY, "WHAT", 0, "Also by thread, process, cgroup or comm", 0 },
+		{ "from", KEY_FROM, "TIME", 0, "Only from TIME after the start on (10s)", 0 },
+		{ "to", KEY_TO, "TIME", 0, "Only to TIME after the start", 0 },
+		{ "busy", KEY_BUSY, "CAUSE", 0, "Call waiting for CAUSE delaying (poll)", 0 },
+		{ "idle", KEY_IDLE, "CAUSE", 0, "Call waiting for CAUSE idle (lock)", 0 },
+		{ "top", KEY_TOP, "ROWS", 0, "Show up to ROWS rows per table", 0 },
+		{},
+	};
+	static const struct argp_child children[] = { { &cli_common_argp, 0, NULL, 0 }, {} };
+	static const struct argp argp = {
+		.options = option_list,
+		.parser = parse,
+		.children = children,
+		.args_doc = "[RECORDING]",
+		.doc = "Where the time went, who held it up, and what that means.\v"
+		       "RECORDING is " DEFAULT_PATH " if not given.",
+	};
+	struct options options = {};
+	int err;
+
+	cli__parse(&argp, argc, argv, &options);
+	options.path = options.path ? options.path : DEFAULT_PATH;
+	options.report.json = options.common.json;
+	options.report.busy = options.busy;
+	options.report.idle = options.idle;
+	err = report__print(options.path, &options.report, stdout);
+	if (!err)
+		return 0;
+	log_error("'%s': %s", words__clean(options.path, WORDS_MOST_COLUMNS).text,
+		  report__why(err));
+	return 1;
+}
+
+const struct command report_command = {
+	.name = "report",
+	.about = "where the time went, from a recording",
+	.run = run,
+};

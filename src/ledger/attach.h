@@ -1,0 +1,70 @@
+/* The kernel half at work: loaded, attached, seeded; its accounts, sums and counters to be read. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/features.h"
+#include "core/loader.h"
+#include "core/target.h"
+#include "ledger/ledger.h"
+
+#define LEDGER_HOOKS 12
+
+struct ledger;
+
+struct ledger_options {
+	const struct target *target;
+	bool full;
+	uint32_t drop_every; /* test switch: ignore one wakeup in so many; 0: none */
+};
+
+/* A negative result ends the reading and becomes its result. */
+typedef int (*ledger_take_record_fn)(void *context, const struct wire_head *record);
+typedef int (*ledger_take_wait_fn)(void *context, const struct ledger_key *key,
+				   const struct ledger_sum *sum);
+
+/*
+ * Loads and attaches; records that come through the ring go to `take`. Logs why it failed and
+ * returns -errno. *ret belongs to the caller.
+ */
+int ledger__open(const struct ledger_options *options, struct features *features,
+		 ledger_take_record_fn take, void *context, struct ledger **ret);
+void ledger__free(struct ledger *ledger);
+
+/* Opens the account of every wanted thread that is there. Time counts from *ret_start_ns on. */
+int ledger__start(struct ledger *ledger, uint64_t *ret_start_ns);
+/* Detaches: from here on nothing changes any more. */
+void ledger__stop(struct ledger *ledger);
+
+/* Reads the accounts that changed after `changed_after_ns` (0: all of them). */
+int ledger__snapshot(struct ledger *ledger, uint64_t changed_after_ns, ledger_take_record_fn take,
+		     void *context);
+/* Takes what came through the ring, waiting at most timeout_ms. */
+int ledger__poll(struct ledger *ledger, int timeout_ms);
+
+/*
+ * Takes and empties the sums of waits gathered before the last call; with `all`, everything (only
+ * after ledger__stop).
+ */
+int ledger__drain_waits(struct ledger *ledger, bool all, ledger_take_wait_fn take, void *context);
+
+/* Per CPU: LEDGER_SYSCALLS calls, SLOT_COUNT histograms, one ledger_cpu. Mapped, always current. */
+int ledger__cpus(const struct ledger *ledger);
+const struct ledger_call *ledger__calls(const struct ledger *ledger, int cpu);
+const struct ledger_histogram *ledger__histograms(const struct ledger *ledger, int cpu);
+const struct ledger_cpu *ledger__cpu(const struct ledger *ledger, int cpu);
+
+/* Calls `take` for every (syscall, errno) seen so far, with its total count. */
+typedef int (*ledger_take_error_fn)(void *context, int number, int err, uint64_t count);
+int ledger__errors(struct ledger *ledger, ledger_take_error_fn take, void *context);
+
+uint64_t ledger__quality(const struct ledger *ledger, enum ledger_quality which);
+uint64_t ledger__lost(const struct ledger *ledger, enum lost which);
+uint64_t ledger__overflow_ns(const struct ledger *ledger);
+/* Of all programs together; law 3. */
+uint64_t ledger__recursion_misses(const struct ledger *ledger);
+uint64_t ledger__malformed(const struct ledger *ledger);
+
+/* What became of each hook; *ret_count of them. */
+const struct hook_use *ledger__hooks(const struct ledger *ledger, size_t *ret_count);

@@ -1,0 +1,317 @@
+/*
+ * Why a thread is about to wait, asked at switch-out: its scheduler state, the syscall in flight
+ * (the registers saved at kernel entry tell, so no syscall hook is needed) and the kind of file
+ * behind the descriptor. Fills in thread->wait.
+ */
+#pragma once
+
+#include "ledger/thread.bpf.h"
+
+/* The scheduler's state bits (include/linux/sched.h), the same from 6.1 to 6.18. */
+#define TASK_STOPPED_ANY 0x0000000c /* __TASK_STOPPED | __TASK_TRACED */
+#define TASK_PARKED      0x00000040
+#define TASK_DEAD        0x00000080
+#define TASK_FROZEN      0x00008000
+
+#define PF_IO_WORKER 0x00000010
+#define PF_KTHREAD   0x00200000
+
+#define TS_COMPAT 2
+
+#define S_IFMT   0170000
+#define S_IFSOCK 0140000
+#define S_IFREG  0100000
+#define S_IFBLK  0060000
+#define S_IFDIR  0040000
+#define S_IFIFO  0010000
+
+#define AF_UNIX  1
+#define AF_INET  2
+#define AF_INET6 10
+
+#define FUTEX_WAIT            0
+#define FUTEX_LOCK_PI         6
+#define FUTEX_WAIT_BITSET     9
+#define FUTEX_WAIT_REQUEUE_PI 11
+#define FUTEX_LOCK_PI2        13
+#define FUTEX_CMD_MASK        0x7f
+#define FUTEX_TID_MASK        0x3fffffff
+
+/* glibc's pthread_mutex_t: the futex word, a recursion count, the owner's tid. */
+struct glibc_mutex {
+	__u32 word;
+	__u32 count;
+	__u32 owner;
+};
+#define GLIBC_CONTENDED 2
+
+const volatile __u8 class_of[LEDGER_SYSCALLS];
+const volatile __s32 nr_exit; /* the number under which the end of a thread is booked */
+
+struct tid_key {
+	__u32 pid;
+	__u32 ns_tid;
+};
+
+/* Which thread a tid in user memory means: the id of each accounted thread. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 262144);
+	__type(key, struct tid_key);
+	__type(value, __u64);
+} tids SEC(".maps");
+
+struct seen_key {
+	__u64 object[2];
+	__u64 kind;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 8192);
+	__type(key, struct seen_key);
+	__type(value, __u8);
+} objects_seen SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 8 * 1024 * 1024);
+} ring SEC(".maps");
+
+static __always_inline void describe_socket(struct ledger_object_record *record, struct file *file)
+{
+	struct socket *socket = BPF_CORE_READ(file, private_data);
+	struct sock *sock = BPF_CORE_READ(socket, sk);
+	struct pid *peer;
+
+	if (!sock)
+		return;
+	record->family = BPF_CORE_READ(sock, __sk_common.skc_family);
+	record->local_port = BPF_CORE_READ(sock, __sk_common.skc_num);
+	record->peer_port = bpf_ntohs(BPF_CORE_READ(sock, __sk_common.skc_dport));
+	if (record->family == AF_INET) {
+		BPF_CORE_READ_INTO((__u32 *)record->local, sock, __sk_common.skc_rcv_saddr);
+		BPF_CORE_READ_INTO((__u32 *)record->peer, sock, __sk_common.skc_daddr);
+	} else if (record->family == AF_INET6) {
+		BPF_CORE_READ_INTO(&record->local, sock, __sk_common.skc_v6_rcv_saddr);
+		BPF_CORE_READ_INTO(&record->peer, sock, __sk_common.skc_v6_daddr);
+	} else if (record->family == AF_UNIX) {
+		peer = BPF_CORE_READ(sock, sk_peer_pid);
+		if (peer)
+			record->peer_pid = BPF_CORE_READ(peer, numbers[0].nr);
+	}
+}
+
+/* Names are made in user space, once per object, from what is sent here. */
+static __noinline void describe(struct thread *thread, struct file *file, __s32 fd)
+{
+	struct ledger_key *wait = &thread->wait;
+	struct seen_key key = { { wait->object[0], wait->object[1] }, wait->object_kind };
+	struct ledger_object_record *record;
+	__u8 one = 1;
+
+	if (bpf_map_lookup_elem(&objects_seen, &key))
+		return;
+	record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
+	if (!record) {
+		count_lost(LOST_RING_FULL);
+		return;
+	}
+	__builtin_memset(record, 0, sizeof(*record));
+	wire_head_init(&record->head, sizeof(*record), LEDGER_OBJECT, 1);
+	record->object[0] = key.object[0];
+	record->object[1] = key.object[1];
+	record->kind = key.kind;
+	record->pid = thread->pid;
+	record->fd = fd;
+	if (key.kind == OBJECT_SOCKET)
+		describe_socket(record, file);
+	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+	bpf_map_update_elem(&objects_seen, &key, &one, BPF_ANY);
+}
+
+static __always_inline struct file *file_of(struct task_struct *task, __u32 fd)
+{
+	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
+	struct file **slots, *file = NULL;
+
+	if (!table || fd >= BPF_CORE_READ(table, max_fds))
+		return NULL;
+	slots = BPF_CORE_READ(table, fd);
+	bpf_probe_read_kernel(&file, sizeof(file), slots + fd);
+	return file;
+}
+
+/* By the kind of file behind a descriptor; `fallback` where it is none that we know. */
+static __noinline __u32 cause_of_file(struct thread *thread, struct task_struct *task, __s32 fd,
+				      __u32 fallback)
+{
+	struct file *file = file_of(task, fd);
+	struct ledger_key *wait = &thread->wait;
+	struct inode *inode;
+	__u32 slot = fallback;
+
+	if (!file)
+		return fallback;
+	inode = BPF_CORE_READ(file, f_inode);
+	wait->object[0] = BPF_CORE_READ(inode, i_ino);
+	switch (BPF_CORE_READ(inode, i_mode) & S_IFMT) {
+	case S_IFSOCK:
+		wait->object_kind = OBJECT_SOCKET;
+		if (slot == SLOT_WAIT_OTHER)
+			slot = SLOT_WAIT_NET;
+		break;
+	case S_IFIFO:
+		wait->object_kind = OBJECT_PIPE;
+		slot = SLOT_WAIT_PIPE;
+		break;
+	case S_IFREG:
+	case S_IFBLK:
+	case S_IFDIR:
+		wait->object_kind = OBJECT_FILE;
+		wait->object[1] = BPF_CORE_READ(inode, i_sb, s_dev);
+		if (slot == SLOT_WAIT_OTHER)
+			slot = SLOT_WAIT_DISK;
+		break;
+	default: /* terminals, eventfd, timerfd, … */
+		wait->object_kind = OBJECT_FILE;
+		wait->object[1] = BPF_CORE_READ(inode, i_sb, s_dev);
+	}
+	describe(thread, file, fd);
+	return slot;
+}
+
+/*
+ * A waker is not a holder. The holder is known only where the lock says so itself: the word of a
+ * PI futex, or the owner that glibc keeps 8 bytes behind the word of a contended mutex. The tid
+ * found there must be that of a thread of the same process, else it was some other data.
+ */
+static __always_inline __u32 owner_of(__u64 address, __u32 op, __u32 expected)
+{
+	struct glibc_mutex mutex;
+
+	if (op == FUTEX_LOCK_PI || op == FUTEX_LOCK_PI2) {
+		if (bpf_probe_read_user(&mutex.word, sizeof(mutex.word), (void *)address))
+			return 0;
+		return mutex.word & FUTEX_TID_MASK;
+	}
+	if ((op != FUTEX_WAIT && op != FUTEX_WAIT_BITSET) || expected != GLIBC_CONTENDED)
+		return 0;
+	if (bpf_probe_read_user(&mutex, sizeof(mutex), (void *)address) ||
+	    mutex.word != GLIBC_CONTENDED)
+		return 0;
+	return mutex.owner;
+}
+
+/* `here`: the thread is the current one, so its memory can be read. */
+static __noinline __u32 cause_of_futex(struct thread *thread, struct pt_regs *regs, bool here)
+{
+	struct ledger_key *wait = &thread->wait;
+	struct tid_key key = { .pid = thread->pid };
+	__u32 op = (__u32)PT_REGS_PARM2_CORE_SYSCALL(regs) & FUTEX_CMD_MASK;
+	__u64 *owner;
+
+	wait->object_kind = OBJECT_FUTEX;
+	wait->object[0] = PT_REGS_PARM1_CORE_SYSCALL(regs);
+	if (!here)
+		return SLOT_WAIT_LOCK;
+	key.ns_tid = owner_of(wait->object[0], op, (__u32)PT_REGS_PARM3_CORE_SYSCALL(regs));
+	if (!key.ns_tid || key.ns_tid == thread->ns_tid)
+		return SLOT_WAIT_LOCK;
+	owner = bpf_map_lookup_elem(&tids, &key);
+	if (!owner)
+		return SLOT_WAIT_LOCK;
+	wait->by = *owner;
+	wait->by_kind = BY_THREAD;
+	wait->evidence = EVIDENCE_OWNER;
+	return SLOT_WAIT_LOCK_OWNED;
+}
+
+static __always_inline __u32 other_syscall(struct thread *thread, __s32 nr)
+{
+	thread->wait.object_kind = OBJECT_SYSCALL;
+	thread->wait.object[0] = nr;
+	return SLOT_WAIT_OTHER;
+}
+
+static __always_inline __u32 cause_of_class(struct thread *thread, struct task_struct *task,
+					    struct pt_regs *regs, __s32 nr, bool here)
+{
+	__s32 fd = (__s32)PT_REGS_PARM1_CORE_SYSCALL(regs);
+
+	switch (class_of[nr & (LEDGER_SYSCALLS - 1)]) {
+	case CLASS_FUTEX:
+		return cause_of_futex(thread, regs, here);
+	case CLASS_LOCK:
+		return SLOT_WAIT_LOCK;
+	case CLASS_LOCK_FD:
+		return cause_of_file(thread, task, fd, SLOT_WAIT_LOCK);
+	case CLASS_SLEEP:
+		return SLOT_WAIT_SLEEP;
+	case CLASS_POLL:
+		return SLOT_WAIT_POLL;
+	case CLASS_CHILD:
+		thread->wait.object_kind = OBJECT_CHILD;
+		return SLOT_WAIT_CHILD;
+	case CLASS_NET:
+		return cause_of_file(thread, task, fd, SLOT_WAIT_NET);
+	case CLASS_ACCEPT:
+		return cause_of_file(thread, task, fd, SLOT_WAIT_ACCEPT);
+	case CLASS_FD:
+		other_syscall(thread, nr);
+		return cause_of_file(thread, task, fd, SLOT_WAIT_OTHER);
+	case CLASS_DISK:
+		other_syscall(thread, nr);
+		return SLOT_WAIT_DISK;
+	case CLASS_QUEUE:
+		return SLOT_WAIT_PIPE;
+	case CLASS_URING:
+		return SLOT_WAIT_URING;
+	default:
+		return other_syscall(thread, nr);
+	}
+}
+
+/* The syscall in flight, by the registers; NR_NONE outside of one. */
+static __always_inline __s32 syscall_in_flight(struct thread *thread, struct pt_regs *regs)
+{
+	__s64 nr = (__s64)BPF_CORE_READ(regs, orig_ax);
+
+	if (nr < 0 || nr >= LEDGER_SYSCALLS)
+		return NR_NONE;
+	if (class_of[nr & (LEDGER_SYSCALLS - 1)] == CLASS_RESTART)
+		return thread->last_nr;
+	thread->last_nr = nr;
+	return nr;
+}
+
+/* The slot to wait in, with thread->wait filled in. */
+static __noinline __u32 cause_of_wait(struct thread *thread, struct task_struct *task, __u32 state,
+				      bool here)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	__u32 flags = BPF_CORE_READ(task, flags);
+	__s32 nr;
+
+	thread->wait = (struct ledger_key) { .thread = thread->id, .pid = thread->pid };
+	if (state & (TASK_STOPPED_ANY | TASK_FROZEN))
+		return SLOT_WAIT_STOPPED;
+	if (flags & PF_KTHREAD)
+		return SLOT_WAIT_KTHREAD;
+	if (thread->kernel_lock) {
+		thread->wait.object_kind = OBJECT_KERNEL;
+		thread->wait.object[0] = thread->kernel_lock;
+		return SLOT_WAIT_KERNEL;
+	}
+	if (flags & PF_IO_WORKER)
+		return SLOT_WAIT_URING;
+	if (thread->flags & THREAD_EXITING)
+		return other_syscall(thread, nr_exit);
+	nr = syscall_in_flight(thread, regs);
+	if (nr == NR_NONE)
+		return SLOT_WAIT_FAULT;
+	if (BPF_CORE_READ(task, thread_info.status) & TS_COMPAT)
+		return other_syscall(thread, LEDGER_SYSCALLS); /* a 32-bit call: another table */
+	return cause_of_class(thread, task, regs, nr, here);
+}

@@ -1,0 +1,47 @@
+/*
+ * From the kernel half's records to the rows of a recording: keeps the last account of every
+ * thread, writes what changed per slice, names objects and culprits.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ledger/ledger.h"
+#include "recording/recording.h"
+
+struct collect;
+
+/* `recording` stays the caller's. */
+int collect__new(struct recording *recording, bool full, struct collect **ret);
+void collect__free(struct collect *collect);
+
+/* The recording begins: the first slice opens. */
+int collect__begin(struct collect *collect, uint64_t start_ns);
+
+/* For ledger__open and ledger__snapshot: takes any record. The context is the collect. */
+int collect__take(void *context, const struct wire_head *record);
+/* For ledger__drain_waits. */
+int collect__take_wait(void *context, const struct ledger_key *key, const struct ledger_sum *sum);
+
+/* A snapshot is complete: closes the slice at `now` if it is long enough. */
+int collect__snapshot_done(struct collect *collect, uint64_t now_ns);
+
+/*
+ * Before the last snapshot, taken when nothing changes any more: accounts end at `end_ns`, and what
+ * is still open is written too.
+ */
+void collect__ending(struct collect *collect, uint64_t end_ns);
+/* After it: the last slice. */
+int collect__end(struct collect *collect);
+
+/* The number of the open slice, and how many threads are alive. */
+int64_t collect__slice(const struct collect *collect);
+size_t collect__threads(const struct collect *collect);
+
+struct collect_quality {
+	uint64_t malformed; /* records that were not understood */
+	uint64_t torn;      /* accounts whose sum did not close (invariant 1) */
+};
+struct collect_quality collect__quality(const struct collect *collect);

@@ -1,0 +1,144 @@
+#include "ledger/counts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "ledger/states.h"
+
+struct counts {
+	struct ledger *ledger;
+	struct recording *recording;
+	int calls_seen;  /* how many syscalls there are to look at: none at level sched */
+	int64_t written; /* the last slice that rows reach to */
+	struct ledger_call calls[LEDGER_SYSCALLS];
+	struct ledger_histogram histograms[SLOT_COUNT];
+};
+
+int counts__new(struct ledger *ledger, struct recording *recording, bool full, struct counts **ret)
+{
+	struct counts *counts = calloc(1, sizeof(*counts));
+
+	if (!counts)
+		return -ENOMEM;
+	counts->ledger = ledger;
+	counts->recording = recording;
+	counts->calls_seen = full ? LEDGER_SYSCALLS : 0;
+	*ret = counts;
+	return 0;
+}
+
+void counts__free(struct counts *counts)
+{
+	free(counts);
+}
+
+/* Buckets are 32 bits and may wrap between two looks; the difference does not mind. */
+static int write_buckets(struct counts *counts, struct recording_bucket row, const uint32_t *now,
+			 uint32_t *last, int64_t *ret_count)
+{
+	int64_t count = 0;
+	int err = 0;
+
+	for (int i = 0; i < HISTOGRAM_BUCKETS && !err; i++) {
+		uint32_t added = now[i] - last[i];
+
+		if (!added)
+			continue;
+		row.bucket = i;
+		row.count = added;
+		count += added;
+		err = recording__add_bucket(counts->recording, &row);
+		last[i] = now[i];
+	}
+	*ret_count = count;
+	return err;
+}
+
+/* The syscall's counters of all CPUs; false if nothing happened since. */
+static bool sum_calls(const struct counts *counts, int number, struct ledger_call *ret)
+{
+	*ret = (struct ledger_call) {};
+	for (int cpu = 0; cpu < ledger__cpus(counts->ledger); cpu++) {
+		const struct ledger_call *call = &ledger__calls(counts->ledger, cpu)[number];
+
+		if (!call->total_ns)
+			continue;
+		ret->total_ns += call->total_ns;
+		ret->errors += call->errors;
+		if (call->max_ns > ret->max_ns)
+			ret->max_ns = call->max_ns;
+		for (int i = 0; i < HISTOGRAM_BUCKETS; i++)
+			ret->buckets[i] += call->buckets[i];
+	}
+	return ret->total_ns != counts->calls[number].total_ns;
+}
+
+static int write_call(struct counts *counts, int number, int64_t slice)
+{
+	struct ledger_call *last = &counts->calls[number], now;
+	struct recording_syscall row = {
+		.number = number,
+		.name = states__syscall_name(number),
+		.from = counts->written + 1,
+		.to = slice,
+	};
+	int err;
+
+	if (!sum_calls(counts, number, &now))
+		return 0;
+	err = write_buckets(counts,
+			    (struct recording_bucket) { .of = RECORDING_HISTOGRAM_SYSCALL,
+							.key = number,
+							.from = row.from,
+							.to = slice },
+			    now.buckets, last->buckets, &row.count);
+	row.errors = (int64_t)(now.errors - last->errors);
+	row.total_ns = (int64_t)(now.total_ns - last->total_ns);
+	row.max_ns = (int64_t)now.max_ns;
+	last->errors = now.errors;
+	last->total_ns = now.total_ns;
+	return err ? err : recording__add_syscall(counts->recording, &row);
+}
+
+static int write_histogram(struct counts *counts, int slot, int64_t slice)
+{
+	struct ledger_histogram now = {};
+	int64_t count;
+
+	for (int cpu = 0; cpu < ledger__cpus(counts->ledger); cpu++)
+		for (int i = 0; i < HISTOGRAM_BUCKETS; i++)
+			now.buckets[i] += ledger__histograms(counts->ledger, cpu)[slot].buckets[i];
+	return write_buckets(counts,
+			     (struct recording_bucket) { .of = RECORDING_HISTOGRAM_STATE,
+							 .key = slot,
+							 .from = counts->written + 1,
+							 .to = slice },
+			     now.buckets, counts->histograms[slot].buckets, &count);
+}
+
+int counts__write(struct counts *counts, int64_t slice)
+{
+	int err = 0;
+
+	if (slice <= counts->written)
+		return 0;
+	for (int i = 0; i < counts->calls_seen && !err; i++)
+		err = write_call(counts, i, slice);
+	for (int i = 0; i < SLOT_COUNT && !err; i++)
+		err = write_histogram(counts, i, slice);
+	counts->written = slice;
+	return err;
+}
+
+static int take_error(void *context, int number, int err, uint64_t count)
+{
+	struct counts *counts = context;
+
+	return recording__add_syscall_error(counts->recording, number, err, (int64_t)count);
+}
+
+int counts__write_errors(struct counts *counts)
+{
+	return ledger__errors(counts->ledger, take_error, counts);
+}

@@ -1,0 +1,659 @@
+/*
+ * The ledger: every nanosecond of every accounted thread, by state and cause.
+ *
+ * Each transition closes one state and opens the next with the same timestamp, in the thread's
+ * task storage, so the account closes by construction (law 1). Nothing is sent per event: an
+ * iterator reads the accounts, and a thread's last one goes through the ring when it ends.
+ *
+ *   sched_waking   who wakes it (in the waker's context; may come before the wait begins)
+ *   sched_wakeup   wait → ready
+ *   sched_switch   ready → run, run → wait or ready; the last one of a thread ends its account
+ *   sys_enter/exit run.user ↔ run.kernel, at level full
+ *
+ * Rejected: a map keyed by tid (reuse, eviction, false sharing), one event per switch (36 MB/s).
+ */
+#include "bpf/common.h"
+
+#include <bpf/bpf_endian.h>
+
+#include "ledger/cause.bpf.h"
+#include "ledger/repair.bpf.h"
+#include "ledger/targets.bpf.h"
+
+#define MOST_CPUS 1024
+
+/* Lock contention flags (include/trace/events/lock.h). */
+#define LCB_F_SPIN 1
+
+#define THREAD_STACK_BYTES 16384
+
+/* Returns that mean "the call will be made again", not an error. */
+#define ERESTART_FIRST 512
+#define ERESTART_LAST  516
+#define MAX_ERRNO      4095
+
+#define SNAPSHOT_TRIES 64
+
+const volatile bool track_cpus;  /* all threads are accounted: the CPUs can close too */
+const volatile __u32 drop_every; /* test switch: ignore one wakeup in so many */
+
+__u64 wakeups;
+__u64 changed_after_ns; /* the snapshot skips threads that have not changed since */
+
+/* Arrays of [CPU][what], mapped by user space: a hook writes its own CPU's part only. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, LEDGER_SYSCALLS); /* × CPUs, set at load */
+	__type(key, __u32);
+	__type(value, struct ledger_call);
+} calls SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1); /* CPUs, set at load */
+	__type(key, __u32);
+	__type(value, struct ledger_cpu);
+} cpus SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_HASH);
+	__uint(max_entries, 2048);
+	__type(key, struct ledger_error_key);
+	__type(value, __u64);
+} call_errors SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct ledger_record);
+} scratch SEC(".maps");
+
+/* --- wakeups ------------------------------------------------------------------------------ */
+
+/*
+ * Is this an interrupt that only borrows the current thread? preempt_count would tell, but BPF can
+ * read it only where the kernel keeps names of its variables (CONFIG_KALLSYMS_ALL). Instead: x86
+ * runs interrupts and softirqs on a stack of their own, unless they came from user space, and then
+ * the thread is in no syscall. The address of a local goes through memory to become a number.
+ */
+static __always_inline bool in_interrupt(struct thread *thread, struct task_struct *current)
+{
+	__u64 here;
+
+	thread->stack_mark = (__u64)&here;
+	barrier();
+	return thread->stack_mark - (__u64)BPF_CORE_READ(current, stack) >= THREAD_STACK_BYTES;
+}
+
+static __always_inline bool sends(__s64 nr)
+{
+	__u8 class = class_of[nr & (LEDGER_SYSCALLS - 1)];
+
+	return class == CLASS_NET || class == CLASS_FD;
+}
+
+static __always_inline void woken_by(struct thread *thread)
+{
+	struct task_struct *current = bpf_get_current_task_btf();
+	struct thread *waker = find(current);
+	bool interrupt = in_interrupt(thread, current);
+	struct pt_regs *regs;
+	__s64 nr;
+
+	if (!(current->flags & (PF_KTHREAD | PF_IO_WORKER))) {
+		regs = (struct pt_regs *)bpf_task_pt_regs(current);
+		nr = (__s64)BPF_CORE_READ(regs, orig_ax);
+		/*
+		 * Data sent over loopback arrives in a softirq on top of the sender's syscall: then
+		 * the current thread is the sender after all.
+		 */
+		if (nr < 0)
+			interrupt = true;
+		else if (interrupt && thread->wait.object_kind == OBJECT_SOCKET)
+			interrupt = !sends(nr);
+	}
+	if (interrupt) {
+		thread->waker = 0;
+		thread->waker_kind = BY_INTERRUPT;
+	} else {
+		thread->waker = waker ? waker->id : (__u64)current->pid;
+		thread->waker_kind = waker ? BY_THREAD : BY_STRANGER;
+	}
+}
+
+SEC("tp_btf/sched_waking")
+int BPF_PROG(on_waking, struct task_struct *task)
+{
+	struct thread *thread = find(task);
+
+	if (thread)
+		woken_by(thread);
+	return 0;
+}
+
+static __always_inline bool is_dropped(void)
+{
+	if (!drop_every || __sync_fetch_and_add(&wakeups, 1) % drop_every)
+		return false;
+	count_quality(QUALITY_DROPPED);
+	return true;
+}
+
+SEC("tp_btf/sched_wakeup")
+int BPF_PROG(on_wakeup, struct task_struct *task)
+{
+	struct thread *thread = find(task);
+
+	if (!thread)
+		return 0;
+	if (thread->account.slot == SLOT_NONE && !task->on_cpu)
+		open_account(thread, SLOT_READY_WOKEN, bpf_ktime_get_ns());
+	/* Still on its CPU, or already runnable: nothing began. */
+	if (!SLOT_IS_WAIT(thread->account.slot) || is_dropped())
+		return 0;
+	wakes(thread, bpf_ktime_get_ns());
+	return 0;
+}
+
+/* --- switches ----------------------------------------------------------------------------- */
+
+static __always_inline void gets_cpu(struct thread *thread, struct task_struct *task, __u64 now)
+{
+	struct ledger_account *account = &thread->account;
+	__u32 slot = account->slot;
+	__u64 ns;
+
+	thread->on_ns = now;
+	thread->cpu = bpf_get_smp_processor_id();
+	if (slot == SLOT_NONE) {
+		open_account(thread, run_slot(thread), now);
+		return;
+	}
+	if (SLOT_IS_WAIT(slot) && !repair_wakeup(thread, task, now)) {
+		count_quality(QUALITY_MISSED_WAKEUPS);
+		unexplained(thread, now);
+	} else if (SLOT_IS_RUN(slot)) {
+		unexplained(thread, now);
+	}
+	slot = account->slot;
+	write_begin(account);
+	ns = move(thread, run_slot(thread), now);
+	write_end(account);
+	if (SLOT_IS_READY(slot))
+		count_interval(slot, ns);
+}
+
+/* At level full, a thread seeded while it ran: its first event tells where it was. */
+static __always_inline void resolve(struct thread *thread, __u32 slot)
+{
+	if (full && thread->account.slot == SLOT_RUN_ANY)
+		thread->account.slot = slot;
+}
+
+static __noinline int send_last_record(struct thread *thread, struct task_struct *task);
+static __always_inline void count_call(__s32 nr, __u64 ns, long ret);
+
+static __always_inline void ends(struct thread *thread, struct task_struct *task, __u64 now)
+{
+	struct ledger_account *account = &thread->account;
+	struct tid_key key = { thread->pid, thread->ns_tid };
+	__u64 *id = bpf_map_lookup_elem(&tids, &key);
+
+	write_begin(account);
+	move(thread, SLOT_NONE, now);
+	write_end(account);
+	if (full && thread->nr >= 0 && thread->call_ns)
+		count_call(thread->nr, now - thread->call_ns, 0);
+	if (id && *id == thread->id)
+		bpf_map_delete_elem(&tids, &key);
+	thread->flags |= THREAD_ENDED;
+	send_last_record(thread, task);
+}
+
+static __always_inline void leaves_cpu(struct thread *thread, struct task_struct *task,
+				       bool preempt, __u64 now)
+{
+	struct ledger_account *account = &thread->account;
+	__u32 state = task->__state;
+	__u32 slot = SLOT_READY_PREEMPTED;
+
+	if (account->slot == SLOT_NONE)
+		open_account(thread, run_slot(thread), now);
+	else if (!SLOT_IS_RUN(account->slot) && !repair_switch(thread, task, now))
+		unexplained(thread, now);
+	note_sums(thread, task);
+	if (full && account->slot == SLOT_RUN_ANY) {
+		struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+
+		if (thread->nr == NR_NONE)
+			thread->nr = syscall_in_flight(thread, regs);
+		resolve(thread, run_slot(thread));
+	}
+	if (!preempt && state) {
+		if (state & TASK_DEAD) {
+			ends(thread, task, now);
+			return;
+		}
+		slot = cause_of_wait(thread, task, state, true);
+	}
+	write_begin(account);
+	move(thread, slot, now);
+	write_end(account);
+	if (thread->on_ns)
+		count_interval(SLOT_RUN_ANY, now - thread->on_ns);
+}
+
+static __always_inline void account_idle(struct task_struct *prev, struct task_struct *next,
+					 __u64 now)
+{
+	__u32 index = bpf_get_smp_processor_id();
+	struct ledger_cpu *cpu = bpf_map_lookup_elem(&cpus, &index);
+
+	if (!cpu || !start_ns)
+		return;
+	if (!prev->pid) {
+		__u64 since = cpu->switches ? cpu->since_ns : start_ns;
+
+		cpu->idle_ns += now > since ? now - since : 0;
+		cpu->since_ns = 0;
+	}
+	if (!next->pid)
+		cpu->since_ns = now;
+	cpu->switches++;
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
+{
+	struct thread *out = find(prev), *in = find(next);
+	__u64 now;
+
+	if (!out && !track_cpus) {
+		barrier(); /* else clang ors the two pointers, which the verifier refuses */
+		if (!in)
+			return 0;
+	}
+	now = bpf_ktime_get_ns();
+	if (track_cpus && (!prev->pid || !next->pid))
+		account_idle(prev, next, now);
+	if (out && !(out->flags & THREAD_ENDED))
+		leaves_cpu(out, prev, preempt, now);
+	if (in)
+		gets_cpu(in, next, now);
+	return 0;
+}
+
+/* --- syscalls, at level full -------------------------------------------------------------- */
+
+static __always_inline void count_call(__s32 nr, __u64 ns, long ret)
+{
+	__u32 index = bpf_get_smp_processor_id() * LEDGER_SYSCALLS + (nr & (LEDGER_SYSCALLS - 1));
+	struct ledger_call *call = bpf_map_lookup_elem(&calls, &index);
+	__u32 bucket = histogram_bucket(ns);
+	struct ledger_error_key key;
+	__u64 *errors, one = 1;
+
+	if (!call || bucket >= HISTOGRAM_BUCKETS)
+		return;
+	call->total_ns += ns;
+	if (ret <= -ERESTART_FIRST && ret >= -ERESTART_LAST)
+		return; /* it will be made again, and counted then */
+	call->buckets[bucket]++;
+	if (ns > call->max_ns)
+		call->max_ns = ns;
+	if (ret >= 0 || ret < -MAX_ERRNO)
+		return;
+	call->errors++;
+	key = (struct ledger_error_key) { nr, -ret };
+	errors = bpf_map_lookup_elem(&call_errors, &key);
+	if (errors)
+		(*errors)++;
+	else if (bpf_map_update_elem(&call_errors, &key, &one, BPF_NOEXIST))
+		count_lost(LOST_MAP_FULL);
+}
+
+/* Between user space and the kernel. A switch that we missed is left to repair_switch(). */
+static __always_inline void crosses(struct thread *thread, __u32 slot, __u64 now)
+{
+	if (!SLOT_IS_RUN(thread->account.slot))
+		return;
+	write_begin(&thread->account);
+	move(thread, slot, now);
+	write_end(&thread->account);
+}
+
+SEC("tp_btf/sys_enter")
+int BPF_PROG(on_sys_enter, struct pt_regs *regs, long id)
+{
+	struct thread *thread = find(bpf_get_current_task_btf());
+	__u64 now;
+
+	if (!thread)
+		return 0;
+	now = bpf_ktime_get_ns();
+	if (thread->account.slot == SLOT_NONE)
+		open_account(thread, SLOT_RUN_USER, now);
+	resolve(thread, SLOT_RUN_USER);
+	crosses(thread, SLOT_RUN_KERNEL, now);
+	if (class_of[id & (LEDGER_SYSCALLS - 1)] == CLASS_RESTART)
+		id = thread->last_nr;
+	thread->nr = id;
+	thread->last_nr = id;
+	thread->call_ns = now;
+	return 0;
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
+{
+	struct thread *thread = find(bpf_get_current_task_btf());
+	__u64 now;
+
+	if (!thread)
+		return 0;
+	now = bpf_ktime_get_ns();
+	if (thread->account.slot == SLOT_NONE)
+		open_account(thread, SLOT_RUN_KERNEL, now);
+	resolve(thread, SLOT_RUN_KERNEL);
+	crosses(thread, SLOT_RUN_USER, now);
+	if (thread->nr >= 0 && thread->call_ns)
+		count_call(thread->nr, now - thread->call_ns, ret);
+	thread->nr = NR_NONE;
+	return 0;
+}
+
+/* --- kernel locks ------------------------------------------------------------------------- */
+
+SEC("tp_btf/contention_begin")
+int BPF_PROG(on_contention_begin, void *lock, unsigned int flags)
+{
+	struct thread *thread;
+
+	if (flags & LCB_F_SPIN)
+		return 0;
+	thread = find(bpf_get_current_task_btf());
+	if (thread)
+		thread->kernel_lock = (__u64)lock;
+	return 0;
+}
+
+SEC("tp_btf/contention_end")
+int BPF_PROG(on_contention_end, void *lock)
+{
+	struct thread *thread = find(bpf_get_current_task_btf());
+
+	/* A spin lock taken on the way to sleep has an end too; only our own one counts. */
+	if (thread && thread->kernel_lock == (__u64)lock)
+		thread->kernel_lock = 0;
+	return 0;
+}
+
+/* --- birth and death ---------------------------------------------------------------------- */
+
+/* A new thread is ready from the moment that it exists. */
+SEC("tp_btf/task_newtask")
+int BPF_PROG(on_newtask, struct task_struct *task, unsigned long clone_flags)
+{
+	struct thread *parent = find(bpf_get_current_task_btf()), *thread;
+	__u32 flags = THREAD_FOLLOW;
+	__u64 now;
+
+	if (!start_ns)
+		return 0; /* the seeding will find it */
+	if (!all_threads && !(parent && parent->flags & THREAD_FOLLOW) && !is_wanted(task, &flags))
+		return 0;
+	now = bpf_ktime_get_ns();
+	thread = new_thread(task, flags);
+	if (!thread)
+		return 0;
+	thread->nr = NR_KERNEL;
+	note_sums(thread, task);
+	thread->account.first_ns = now;
+	thread->account.since_ns = now;
+	thread->account.count[SLOT_READY_WOKEN] = 1;
+	thread->account.slot = SLOT_READY_WOKEN;
+	return 0;
+}
+
+/* From here on the thread only cleans up: booked under the syscall exit, until its last switch. */
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(on_exit, struct task_struct *task)
+{
+	struct thread *thread = find(task);
+	__u64 now;
+
+	if (!thread)
+		return 0;
+	thread->flags |= THREAD_EXITING;
+	if (!full || thread->nr == nr_exit || thread->flags & THREAD_KERNEL)
+		return 0;
+	now = bpf_ktime_get_ns();
+	resolve(thread, run_slot(thread));
+	if (thread->account.slot == SLOT_RUN_USER) {
+		write_begin(&thread->account);
+		move(thread, SLOT_RUN_KERNEL, now);
+		write_end(&thread->account);
+	}
+	thread->nr = nr_exit;
+	thread->call_ns = now;
+	return 0;
+}
+
+/* Where a thread is that was there before us. A hook that moves it meanwhile wins. */
+static __always_inline __u32 seed_slot(struct thread *thread, struct task_struct *task)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	__u32 state = BPF_CORE_READ(task, __state);
+	__u32 slot;
+
+	if (BPF_CORE_READ(task, on_cpu))
+		return full && thread->flags & THREAD_KERNEL ? SLOT_RUN_KERNEL : SLOT_RUN_ANY;
+	note_sums(thread, task);
+	if (thread->nr == NR_NONE)
+		thread->nr = syscall_in_flight(thread, regs);
+	if (!state)
+		return SLOT_READY_PREEMPTED;
+	slot = cause_of_wait(thread, task, state, false);
+	thread->wait.slot = slot;
+	return slot;
+}
+
+/* A thread that became wanted: by its new name, or by moving into a cgroup. */
+static __always_inline void adopt_as(struct task_struct *task, __u32 flags)
+{
+	struct thread *thread = start_ns ? new_thread(task, flags) : NULL;
+	__u64 now;
+
+	if (!thread)
+		return;
+	now = bpf_ktime_get_ns();
+	thread->account.first_ns = now;
+	thread->account.since_ns = now;
+	if (task == bpf_get_current_task_btf()) {
+		thread->nr = NR_KERNEL;
+		thread->account.slot = full ? SLOT_RUN_KERNEL : SLOT_RUN_ANY;
+	} else {
+		thread->account.slot = seed_slot(thread, task);
+	}
+}
+
+static __always_inline void adopt(struct task_struct *task)
+{
+	__u32 flags;
+
+	if (!find(task) && is_wanted(task, &flags))
+		adopt_as(task, flags);
+}
+
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(on_exec, struct task_struct *task)
+{
+	adopt(task);
+	return 0;
+}
+
+/* The tracepoint comes before the name changes, so the new one is what is asked about. */
+SEC("tp_btf/task_rename")
+int BPF_PROG(on_rename, struct task_struct *task, const char *comm)
+{
+	char name[WIRE_COMM_BYTES] = {};
+
+	bpf_probe_read_kernel_str(name, sizeof(name), comm);
+	if (task == bpf_get_current_task_btf() && is_wanted_name(name))
+		adopt_as(task, THREAD_FOLLOW);
+	return 0;
+}
+
+SEC("tp_btf/cgroup_attach_task")
+int BPF_PROG(on_cgroup_attach, struct cgroup *to, const char *path, struct task_struct *task)
+{
+	struct thread *thread = find(task);
+	bool wanted = is_wanted_cgroup(to);
+
+	if (wanted && !thread)
+		adopt_as(task, THREAD_FOLLOW);
+	return 0;
+}
+
+/* --- snapshots ---------------------------------------------------------------------------- */
+
+static __always_inline bool copy_account(struct ledger_record *record, struct thread *thread)
+{
+	volatile __u32 *sequence = &thread->account.sequence;
+
+	for (int i = 0; i < SNAPSHOT_TRIES; i++) {
+		__u32 before = *sequence;
+
+		if (before & 1)
+			continue;
+		barrier();
+		record->account = thread->account;
+		record->wait = thread->wait;
+		record->cell = thread->cell;
+		record->cell_sum = thread->cell_sum;
+		barrier();
+		if (*sequence == before)
+			return true;
+	}
+	return false;
+}
+
+static __always_inline bool fill_record(struct ledger_record *record, struct thread *thread,
+					struct task_struct *task, __u16 kind)
+{
+	struct task_struct *leader = BPF_CORE_READ(task, group_leader);
+
+	if (!copy_account(record, thread)) {
+		count_quality(QUALITY_TORN);
+		return false;
+	}
+	/* The clock after the copy: no state of it can begin later than this. */
+	wire_head_init(&record->head, sizeof(*record), kind, 1);
+	if (kind == LEDGER_EXIT)
+		record->head.time_ns = record->account.since_ns;
+	record->id = thread->id;
+	record->process_start_ns = BPF_CORE_READ(leader, start_boottime);
+	record->pid = BPF_CORE_READ(task, tgid);
+	record->tid = BPF_CORE_READ(task, pid);
+	record->parent_pid = BPF_CORE_READ(leader, real_parent, tgid);
+	record->flags = thread->flags;
+	record->cpu = thread->cpu;
+	record->pad = 0;
+	BPF_CORE_READ_STR_INTO(&record->comm, task, comm);
+	return true;
+}
+
+static __noinline int send_last_record(struct thread *thread, struct task_struct *task)
+{
+	struct ledger_record *record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
+	bool half_full;
+
+	if (!record) {
+		count_lost(LOST_RING_FULL);
+		return 0;
+	}
+	if (!fill_record(record, thread, task, LEDGER_EXIT)) {
+		bpf_ringbuf_discard(record, BPF_RB_NO_WAKEUP);
+		return 0;
+	}
+	/* The reader comes by itself several times a second; it is woken only if that is too late.
+	 */
+	half_full = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > 1024 * 1024;
+	bpf_ringbuf_submit(record, half_full ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
+SEC("iter/task")
+int on_snapshot(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct ledger_record *record;
+	struct thread *thread;
+	__u32 zero = 0;
+
+	if (!task)
+		return 0;
+	thread = find(task);
+	if (!thread || thread->flags & THREAD_ENDED || thread->account.slot == SLOT_NONE ||
+	    thread->account.since_ns < changed_after_ns)
+		return 0;
+	record = bpf_map_lookup_elem(&scratch, &zero);
+	if (record && fill_record(record, thread, task, LEDGER_THREAD))
+		bpf_seq_write(ctx->meta->seq, record, sizeof(*record));
+	return 0;
+}
+
+static __always_inline void seed(struct task_struct *task)
+{
+	struct thread *thread;
+	__u32 flags, slot;
+	__u64 now;
+
+	if (!is_wanted(task, &flags))
+		return;
+	thread = new_thread(task, flags);
+	if (!thread)
+		return;
+	slot = seed_slot(thread, task);
+	now = bpf_ktime_get_ns();
+	if (thread->account.slot != SLOT_NONE)
+		return;
+	thread->account.first_ns = start_ns;
+	thread->account.ns[SLOT_UNSEEN] = now - start_ns;
+	thread->account.since_ns = now;
+	__sync_val_compare_and_swap(&thread->account.slot, SLOT_NONE, slot);
+}
+
+/*
+ * A thread seeded in the middle of a switch or a wakeup looked as it was just before. If it still
+ * is where the seeding put it, but the kernel says otherwise, the transition was that one.
+ */
+static __always_inline void check_seed(struct thread *thread, struct task_struct *task)
+{
+	__u32 slot = thread->account.slot;
+	bool on_cpu = BPF_CORE_READ(task, on_cpu);
+
+	if (slot == SLOT_NONE || !is_as_seeded(&thread->account) || on_cpu == SLOT_IS_RUN(slot))
+		return;
+	__sync_val_compare_and_swap(&thread->account.slot, slot, seed_slot(thread, task));
+}
+
+/* Run twice: the first pass opens accounts, the second checks them. */
+SEC("iter/task")
+int on_seed(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct thread *thread;
+
+	if (!task || BPF_CORE_READ(task, exit_state))
+		return 0;
+	thread = find(task);
+	if (thread)
+		check_seed(thread, task);
+	else
+		seed(task);
+	return 0;
+}

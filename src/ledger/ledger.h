@@ -1,0 +1,200 @@
+/*
+ * The account, as the kernel half keeps it and the user half reads it. Shared by ledger.bpf.c and
+ * the rest of this folder.
+ */
+#pragma once
+
+#include "bpf/histogram.h"
+#include "bpf/wire.h"
+
+/*
+ * The states of a thread, one line per (state, cause, kind); words for them are in states.c. A
+ * thread is in exactly one. The order matters to the range checks below.
+ */
+enum ledger_slot {
+	SLOT_NONE, /* an account that is not open: new, or closed for good */
+	SLOT_RUN_USER,
+	SLOT_RUN_KERNEL,
+	SLOT_RUN_ANY, /* at level sched; at level full: seeded while running, not resolved yet */
+	SLOT_READY_WOKEN,
+	SLOT_READY_PREEMPTED,
+	SLOT_WAIT_LOCK,       /* no owner known */
+	SLOT_WAIT_LOCK_OWNED, /* the owner is known */
+	SLOT_WAIT_DISK,
+	SLOT_WAIT_NET,
+	SLOT_WAIT_ACCEPT, /* cause net, idle by choice */
+	SLOT_WAIT_POLL,
+	SLOT_WAIT_SLEEP,
+	SLOT_WAIT_PIPE,
+	SLOT_WAIT_CHILD,
+	SLOT_WAIT_FAULT,
+	SLOT_WAIT_KERNEL,
+	SLOT_WAIT_URING,
+	SLOT_WAIT_STOPPED,
+	SLOT_WAIT_OTHER,
+	SLOT_WAIT_KTHREAD, /* cause other: a kernel thread without work */
+	SLOT_UNSEEN,
+	SLOT_COUNT,
+};
+
+#define SLOT_IS_RUN(slot)   ((slot) >= SLOT_RUN_USER && (slot) <= SLOT_RUN_ANY)
+#define SLOT_IS_READY(slot) ((slot) == SLOT_READY_WOKEN || (slot) == SLOT_READY_PREEMPTED)
+#define SLOT_IS_WAIT(slot)  ((slot) >= SLOT_WAIT_LOCK && (slot) <= SLOT_WAIT_KTHREAD)
+
+/* What a syscall that blocks waits for: filled in by states.c, by name, for this architecture. */
+enum ledger_class {
+	CLASS_OTHER,
+	CLASS_FUTEX,
+	CLASS_LOCK,    /* System V semaphores, a vector of futexes */
+	CLASS_LOCK_FD, /* file locks */
+	CLASS_SLEEP,
+	CLASS_POLL,
+	CLASS_CHILD,
+	CLASS_NET,
+	CLASS_ACCEPT,
+	CLASS_FD,   /* by the kind of file behind the first argument */
+	CLASS_DISK, /* by path, or everything */
+	CLASS_QUEUE,
+	CLASS_URING,
+	CLASS_RESTART, /* stands for the thread's previous call */
+};
+
+#define LEDGER_SYSCALLS 512
+
+enum ledger_object {
+	OBJECT_NONE,
+	OBJECT_FUTEX,   /* [0] address */
+	OBJECT_FILE,    /* [0] inode, [1] device */
+	OBJECT_SOCKET,  /* [0] inode */
+	OBJECT_PIPE,    /* [0] inode */
+	OBJECT_CHILD,   /* [0] the pid asked for, 0 for any */
+	OBJECT_KERNEL,  /* [0] address of a kernel lock */
+	OBJECT_SYSCALL, /* [0] its number */
+	OBJECT_OTHER,   /* the map of objects was full */
+	OBJECT_KINDS,
+};
+
+enum ledger_evidence { EVIDENCE_NONE, EVIDENCE_WAKER, EVIDENCE_OWNER };
+
+/* Who ended a wait, where it was not a thread with an account. */
+enum ledger_by {
+	BY_NOBODY,
+	BY_THREAD,   /* `by` is its id */
+	BY_STRANGER, /* a thread without account: `by` is its tid */
+	BY_INTERRUPT,
+};
+
+/* What a wait was for, and who ended it. */
+struct ledger_key {
+	__u64 thread; /* the waiter's id */
+	__u64 object[2];
+	__u64 by;
+	__u8 slot;
+	__u8 object_kind;
+	__u8 by_kind;
+	__u8 evidence;
+	__u32 pid; /* the waiter's: a futex address means something only there */
+};
+_Static_assert(sizeof(struct ledger_key) == 40, "wire format");
+
+struct ledger_sum {
+	__u64 ns;
+	__u64 count;
+};
+
+/* Invariant 1: Σ ns + (now − since_ns, in the open slot) = now − first_ns, at every now. */
+struct ledger_account {
+	__u32 sequence; /* odd while a writer is in it */
+	__u32 slot;     /* the open one */
+	__u64 since_ns;
+	__u64 first_ns;
+	__u64 unexplained_ns;
+	__u64 ns[SLOT_COUNT];
+	__u32 count[SLOT_COUNT]; /* of intervals that began */
+};
+
+enum ledger_thread_flags {
+	THREAD_FOLLOW = 1, /* threads and processes that it starts are accounted too */
+	THREAD_KERNEL = 2,
+	THREAD_EXITING = 4, /* past sched_process_exit */
+	THREAD_ENDED = 8,   /* its last record is sent */
+	THREAD_SUMS = 16,   /* the scheduler's sums are noted, see repair.bpf.h */
+};
+
+enum ledger_kind { LEDGER_THREAD, LEDGER_EXIT, LEDGER_OBJECT };
+
+/* One thread's account at head.time_ns: from the iterator, or its last one through the ring. */
+struct ledger_record {
+	struct wire_head head;
+	__u64 id;
+	__u64 process_start_ns; /* of the process: with pid, its identity */
+	__u32 pid;
+	__u32 tid;
+	__u32 parent_pid;
+	__u32 flags;
+	__u32 cpu; /* where it runs or ran last */
+	__u32 pad;
+	char comm[WIRE_COMM_BYTES];
+	struct ledger_account account;
+	struct ledger_key wait;     /* of the wait that is open, if one is */
+	struct ledger_key cell;     /* waits that ended and are not in the map of waits yet … */
+	struct ledger_sum cell_sum; /* … and their sum */
+};
+_Static_assert(sizeof(struct ledger_record) == 24 + 56 + 296 + 96, "wire format");
+
+/* The first sighting of a file, pipe or socket behind a wait. */
+struct ledger_object_record {
+	struct wire_head head;
+	__u64 object[2];
+	__u32 pid; /* the waiter, and … */
+	__s32 fd;  /* … its descriptor */
+	__u8 kind;
+	__u8 family; /* of a socket */
+	__u16 local_port;
+	__u16 peer_port;
+	__u16 pad;
+	__u32 peer_pid; /* AF_UNIX: the process at the other end, 0 if unknown */
+	__u32 pad2;
+	__u8 local[16]; /* address: the first 4 bytes for AF_INET */
+	__u8 peer[16];
+};
+_Static_assert(sizeof(struct ledger_object_record) == 96, "wire format");
+
+/* One syscall on one CPU: written there only, read by mapping it. The count is Σ buckets. */
+struct ledger_call {
+	__u64 total_ns;
+	__u64 max_ns;
+	__u64 errors;
+	__u32 buckets[HISTOGRAM_BUCKETS];
+	__u32 pad;
+};
+
+/* One slot's intervals on one CPU; only those that began and ended inside the recording. */
+struct ledger_histogram {
+	__u32 buckets[HISTOGRAM_BUCKETS];
+	__u32 pad;
+};
+
+struct ledger_cpu {
+	__u64 idle_ns;
+	__u64 since_ns; /* idle since then; 0: not idle */
+	__u64 switches; /* 0: nothing is known of this CPU */
+	__u64 pad;
+};
+
+struct ledger_error_key {
+	__u32 number;
+	__u32 err;
+};
+
+/* Things that should not happen, counted where they do. */
+enum ledger_quality {
+	QUALITY_IMPOSSIBLE,        /* transitions that cannot be: the interval is unexplained */
+	QUALITY_MISSED_WAKEUPS,    /* of these: a wait that ended without a wakeup */
+	QUALITY_REPAIRED_WAKEUPS,  /* wakeups that were not shown to us, made up for */
+	QUALITY_REPAIRED_SWITCHES, /* switches, likewise */
+	QUALITY_NEGATIVE,          /* intervals of negative length, taken as 0 */
+	QUALITY_TORN,              /* accounts that could not be read in one piece */
+	QUALITY_DROPPED,           /* wakeups ignored on purpose, by the test switch */
+	QUALITY_COUNT,
+};

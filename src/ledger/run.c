@@ -1,0 +1,282 @@
+#include "ledger/run.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "ledger/attach.h"
+#include "ledger/collect.h"
+#include "ledger/counts.h"
+
+#define SECOND_NS        UINT64_C(1000000000)
+#define MOST_INTERVAL_NS (2 * SECOND_NS)
+/* A snapshot may cost this share of the time between two. */
+#define SNAPSHOT_SHARE 100
+
+struct run {
+	struct recording *recording;
+	struct ledger *ledger;
+	struct collect *collect;
+	struct counts *counts;
+	uint64_t interval_ns;
+	uint64_t start_ns;
+	uint64_t next_ns;    /* the next snapshot */
+	uint64_t looked_ns;  /* just before the last one */
+	uint64_t counted_ns; /* the last time that counters and waits were written */
+};
+
+DEFINE_CLEANUP(struct run *, run__free)
+
+static int64_t to_ns(const struct timeval *time)
+{
+	return (int64_t)time->tv_sec * 1000000000 + (int64_t)time->tv_usec * 1000;
+}
+
+static int write_hooks(struct run *run)
+{
+	size_t count;
+	const struct hook_use *uses = ledger__hooks(run->ledger, &count);
+	cleanup(free_p)
+	char *text = NULL;
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < count; i++)
+		json_array_append_new(list, json_pack("{s:s, s:s?, s:s}", "event", uses[i].event,
+						      "kind", uses[i].program ? uses[i].kind : NULL,
+						      "why_not", uses[i].why_not));
+	text = json_dumps(list, JSON_COMPACT);
+	json_decref(list);
+	return text ? recording__set_text(run->recording, "hooks", text) : -ENOMEM;
+}
+
+static int write_meta(struct run *run, const struct run_options *options)
+{
+	struct recording *recording = run->recording;
+	struct utsname name;
+	int err = 0;
+
+	uname(&name);
+	err |= recording__set_text(recording, "gapless_version", GAPLESS_VERSION);
+	err |= recording__set_text(recording, "kernel", name.release);
+	err |= recording__set_text(recording, "machine", name.machine);
+	err |= recording__set_number(recording, "cpus", sysconf(_SC_NPROCESSORS_ONLN));
+	err |= recording__set_text(recording, "level", options->full ? "full" : "sched");
+	err |= recording__set_text(recording, "target", options->target.words);
+	err |= recording__set_text(recording, "clock", "CLOCK_MONOTONIC");
+	err |= recording__set_number(recording, "interval_ns", (int64_t)options->interval_ns);
+	err |= recording__set_number(recording, "start_ns", (int64_t)run->start_ns);
+	err |= recording__set_number(recording, "end_ns", (int64_t)run->start_ns);
+	err |= recording__set_number(recording, "start_unix_ns",
+				     (int64_t)(run->start_ns + clock__wall_offset_ns()));
+	err |= write_hooks(run);
+	return err ? -EIO : recording__commit(recording);
+}
+
+int run__start(const struct run_options *options, struct recording *recording,
+	       struct features *features, struct run **ret)
+{
+	const struct ledger_options ledger_options = { &options->target, options->full,
+						       options->drop_every };
+	cleanup(run__free_p)
+	struct run *run = calloc(1, sizeof(*run));
+	int err;
+
+	if (!run)
+		return -ENOMEM;
+	run->recording = recording;
+	run->interval_ns = options->interval_ns;
+	err = collect__new(recording, options->full, &run->collect);
+	if (err)
+		return err;
+	err = ledger__open(&ledger_options, features, collect__take, run->collect, &run->ledger);
+	if (!err)
+		err = counts__new(run->ledger, recording, options->full, &run->counts);
+	if (!err)
+		err = ledger__start(run->ledger, &run->start_ns);
+	if (!err)
+		err = collect__begin(run->collect, run->start_ns);
+	if (!err)
+		err = ledger__snapshot(run->ledger, 0, collect__take, run->collect);
+	if (!err)
+		err = write_meta(run, options);
+	if (err)
+		return err;
+	run->looked_ns = run->counted_ns = run->start_ns;
+	run->next_ns = clock__now_ns() + run->interval_ns;
+	*ret = TAKE(run);
+	return 0;
+}
+
+void run__free(struct run *run)
+{
+	if (!run)
+		return;
+	counts__free(run->counts);
+	collect__free(run->collect);
+	ledger__free(run->ledger);
+	free(run);
+}
+
+size_t run__threads(const struct run *run)
+{
+	return collect__threads(run->collect);
+}
+
+/* Once a second: what costs more to read than it changes. */
+static int write_counters(struct run *run, uint64_t now_ns)
+{
+	int err;
+
+	if (now_ns - run->counted_ns < SECOND_NS)
+		return 0;
+	run->counted_ns = now_ns;
+	err = ledger__drain_waits(run->ledger, false, collect__take_wait, run->collect);
+	if (!err)
+		err = counts__write(run->counts, collect__slice(run->collect) - 1);
+	if (!err)
+		err = recording__set_number(run->recording, "end_ns", (int64_t)now_ns);
+	return err;
+}
+
+static int take_snapshot(struct run *run)
+{
+	uint64_t began_ns = clock__now_ns(), now_ns;
+	int err = ledger__snapshot(run->ledger, run->looked_ns, collect__take, run->collect);
+
+	if (err)
+		return err;
+	run->looked_ns = began_ns;
+	now_ns = clock__now_ns();
+	if ((now_ns - began_ns) * SNAPSHOT_SHARE > run->interval_ns &&
+	    run->interval_ns < MOST_INTERVAL_NS)
+		run->interval_ns *= 2;
+	run->next_ns = began_ns + run->interval_ns;
+	err = collect__snapshot_done(run->collect, now_ns);
+	return err ? err : write_counters(run, now_ns);
+}
+
+int run__step(struct run *run)
+{
+	uint64_t now_ns = clock__now_ns();
+	int err;
+
+	if (now_ns < run->next_ns) {
+		err = ledger__poll(run->ledger, (int)((run->next_ns - now_ns) / 1000000) + 1);
+		if (err < 0 && err != -EINTR)
+			return err;
+	}
+	/* What ended before the snapshot is taken first: a thread's last word comes last. */
+	err = ledger__poll(run->ledger, 0);
+	if (err < 0)
+		return err;
+	return clock__now_ns() >= run->next_ns ? take_snapshot(run) : 0;
+}
+
+static int write_quality(struct run *run)
+{
+	static const char time_kept[] = "time is kept, but counted under 'other' without its name";
+	const struct collect_quality quality = collect__quality(run->collect);
+	const struct ledger *ledger = run->ledger;
+	const struct {
+		const char *name;
+		uint64_t value;
+		const char *bias;
+	} rows[] = {
+		{ "lost_ring_full", ledger__lost(ledger, LOST_RING_FULL),
+		  "threads that ended, or names of objects, are missing" },
+		{ "lost_map_full", ledger__lost(ledger, LOST_MAP_FULL), time_kept },
+		{ "lost_names_ns", ledger__overflow_ns(ledger), time_kept },
+		{ "no_storage", ledger__lost(ledger, LOST_NO_STORAGE),
+		  "so many threads have no account" },
+		{ "repaired_wakeups", ledger__quality(ledger, QUALITY_REPAIRED_WAKEUPS),
+		  "made up for from the scheduler's own sums; the waker is not known" },
+		{ "repaired_switches", ledger__quality(ledger, QUALITY_REPAIRED_SWITCHES),
+		  "made up for from the scheduler's own sums" },
+		{ "missed_wakeups", ledger__quality(ledger, QUALITY_MISSED_WAKEUPS),
+		  "waits without an end: their ready time counts as waiting" },
+		{ "impossible_transitions", ledger__quality(ledger, QUALITY_IMPOSSIBLE),
+		  "their time is in 'unexplained'" },
+		{ "negative_intervals", ledger__quality(ledger, QUALITY_NEGATIVE),
+		  "taken as 0: clocks of CPUs differ" },
+		{ "torn_snapshots", ledger__quality(ledger, QUALITY_TORN) + quality.torn,
+		  "accounts that arrive a slice later" },
+		{ "dropped_on_purpose", ledger__quality(ledger, QUALITY_DROPPED), "test switch" },
+		{ "recursion_misses", ledger__recursion_misses(ledger),
+		  "hooks that the kernel did not run" },
+		{ "malformed_records", quality.malformed + ledger__malformed(ledger),
+		  "records that were not understood" },
+	};
+	int err = 0;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows) && !err; i++)
+		err = recording__put_quality(run->recording, rows[i].name, (int64_t)rows[i].value,
+					     rows[i].bias);
+	return err;
+}
+
+static int write_cost(struct run *run)
+{
+	struct rusage usage;
+	int err;
+
+	getrusage(RUSAGE_SELF, &usage);
+	err = recording__put_cost(run->recording, "own_cpu_ns",
+				  (double)(to_ns(&usage.ru_utime) + to_ns(&usage.ru_stime)), "ns");
+	if (!err)
+		err = recording__put_cost(run->recording, "max_rss_bytes",
+					  (double)usage.ru_maxrss * 1024, "bytes");
+	return err;
+}
+
+/* A CPU that never switched ran one thread all the time, or was idle all the time. */
+static int write_cpus(struct run *run, uint64_t end_ns)
+{
+	int err = 0;
+
+	for (int i = 0; i < ledger__cpus(run->ledger) && !err; i++) {
+		const struct ledger_cpu *cpu = ledger__cpu(run->ledger, i);
+		uint64_t idle_ns = cpu->idle_ns;
+
+		if (!cpu->switches)
+			continue;
+		if (cpu->since_ns && cpu->since_ns < end_ns)
+			idle_ns += end_ns - cpu->since_ns;
+		err = recording__put_cpu(run->recording, i, (int64_t)idle_ns);
+	}
+	return err;
+}
+
+int run__stop(struct run *run)
+{
+	uint64_t end_ns = clock__now_ns();
+	int err;
+
+	ledger__stop(run->ledger);
+	err = ledger__poll(run->ledger, 0);
+	if (err < 0)
+		return err;
+	collect__ending(run->collect, end_ns);
+	err = ledger__snapshot(run->ledger, 0, collect__take, run->collect);
+	if (!err)
+		err = ledger__drain_waits(run->ledger, true, collect__take_wait, run->collect);
+	if (!err)
+		err = collect__end(run->collect);
+	if (!err)
+		err = counts__write(run->counts, collect__slice(run->collect) - 1);
+	if (!err)
+		err = counts__write_errors(run->counts);
+	if (!err)
+		err = recording__set_number(run->recording, "end_ns", (int64_t)end_ns);
+	if (!err)
+		err = write_quality(run);
+	if (!err)
+		err = write_cost(run);
+	return err ? err : write_cpus(run, end_ns);
+}

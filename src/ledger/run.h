@@ -1,0 +1,33 @@
+/* One recording from start to finish, behind `gapless record`. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/features.h"
+#include "core/target.h"
+#include "recording/recording.h"
+
+struct run_options {
+	struct target target;
+	bool full;
+	uint64_t interval_ns; /* between snapshots, at first */
+	uint32_t drop_every;  /* test switch */
+};
+
+struct run;
+
+/* Attaches and seeds: when it returns, every wanted thread is accounted. Logs and -errno. */
+int run__start(const struct run_options *options, struct recording *recording,
+	       struct features *features, struct run **ret);
+void run__free(struct run *run);
+
+/* Works for about one interval. 0, or -errno when the recording cannot go on. */
+int run__step(struct run *run);
+
+/* How many accounted threads are alive. */
+size_t run__threads(const struct run *run);
+
+/* The last account of everything, quality and cost; the recording is then ready to be finished. */
+int run__stop(struct run *run);

@@ -1,0 +1,130 @@
+#include "ledger/states.h"
+
+#include <seccomp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct state_words words[SLOT_COUNT] = {
+	[SLOT_NONE] = { "unseen", "none", NULL, "" },
+	[SLOT_RUN_USER] = { "run", "user", NULL, "its own code" },
+	[SLOT_RUN_KERNEL] = { "run", "kernel", NULL, "in the kernel on its behalf" },
+	[SLOT_RUN_ANY] = { "run", "any", NULL, "on a CPU, user or kernel" },
+	[SLOT_READY_WOKEN] = { "ready", "woken", NULL, "woken, but no CPU yet" },
+	[SLOT_READY_PREEMPTED] = { "ready", "preempted", NULL, "put aside for another thread" },
+	[SLOT_WAIT_LOCK] = { "wait", "lock", "undecided", "a futex: condition or lock" },
+	[SLOT_WAIT_LOCK_OWNED] = { "wait", "lock", "delaying", "a lock that a thread holds" },
+	[SLOT_WAIT_DISK] = { "wait", "disk", "delaying", "files and block devices" },
+	[SLOT_WAIT_NET] = { "wait", "net", "delaying", "data from or to a socket" },
+	[SLOT_WAIT_ACCEPT] = { "wait", "net", "idle", "accept: the next connection" },
+	[SLOT_WAIT_POLL] = { "wait", "poll", "idle", "epoll, poll, select" },
+	[SLOT_WAIT_SLEEP] = { "wait", "sleep", "idle", "a time or a signal" },
+	[SLOT_WAIT_PIPE] = { "wait", "pipe", "delaying", "a pipe's or queue's other end" },
+	[SLOT_WAIT_CHILD] = { "wait", "child", "delaying", "a child process" },
+	[SLOT_WAIT_FAULT] = { "wait", "fault", "delaying", "a page to come in" },
+	[SLOT_WAIT_KERNEL] = { "wait", "kernel", "delaying", "a lock inside the kernel" },
+	[SLOT_WAIT_URING] = { "wait", "uring", "idle", "io_uring completions or work" },
+	[SLOT_WAIT_STOPPED] = { "wait", "stopped", "delaying", "stopped, traced or frozen" },
+	[SLOT_WAIT_OTHER] = { "wait", "other", "delaying", "another syscall" },
+	[SLOT_WAIT_KTHREAD] = { "wait", "other", "idle", "a kernel thread without work" },
+	[SLOT_UNSEEN] = { "unseen", "start", NULL, "before it was first observed" },
+};
+
+struct class_names {
+	enum ledger_class class;
+	const char *names; /* separated by spaces */
+};
+
+static const struct class_names class_names[] = {
+	{ CLASS_FUTEX, "futex" },
+	{ CLASS_LOCK, "futex_waitv semop semtimedop" },
+	{ CLASS_LOCK_FD, "flock fcntl" },
+	{ CLASS_SLEEP, "nanosleep clock_nanosleep pause rt_sigsuspend rt_sigtimedwait" },
+	{ CLASS_POLL, "epoll_wait epoll_pwait epoll_pwait2 poll ppoll select pselect6" },
+	{ CLASS_CHILD, "wait4 waitid vfork clone clone3" },
+	{ CLASS_NET, "recvfrom recvmsg recvmmsg sendto sendmsg sendmmsg connect" },
+	{ CLASS_ACCEPT, "accept accept4" },
+	{ CLASS_FD,
+	  "read write pread64 pwrite64 readv writev preadv pwritev preadv2 pwritev2 sendfile "
+	  "splice tee vmsplice copy_file_range fsync fdatasync sync_file_range fallocate "
+	  "ftruncate getdents getdents64 ioctl readahead close fadvise64 fstat lseek" },
+	{ CLASS_DISK,
+	  "open openat openat2 creat stat lstat newfstatat statx access faccessat "
+	  "faccessat2 readlink readlinkat unlink unlinkat rename renameat renameat2 mkdir "
+	  "mkdirat rmdir link linkat symlink symlinkat truncate chmod fchmodat chown sync "
+	  "syncfs msync mount umount2 io_getevents io_pgetevents io_submit execve execveat" },
+	{ CLASS_QUEUE, "msgrcv msgsnd mq_timedreceive mq_timedsend" },
+	{ CLASS_URING, "io_uring_enter" },
+	{ CLASS_RESTART, "restart_syscall" },
+};
+
+const struct state_words *states__words(enum ledger_slot slot)
+{
+	return &words[slot];
+}
+
+static void set_class(uint8_t classes[LEDGER_SYSCALLS], const struct class_names *entry)
+{
+	const char *at = entry->names;
+
+	while (*at) {
+		char name[32];
+		int length = (int)strcspn(at, " "), number;
+
+		snprintf(name, sizeof(name), "%.*s", length, at);
+		number = seccomp_syscall_resolve_name(name);
+		/* Negative: not a syscall of this architecture. */
+		if (number >= 0 && number < LEDGER_SYSCALLS)
+			classes[number] = (uint8_t)entry->class;
+		at += length;
+		at += strspn(at, " ");
+	}
+}
+
+void states__classes(uint8_t classes[LEDGER_SYSCALLS])
+{
+	memset(classes, CLASS_OTHER, LEDGER_SYSCALLS);
+	for (size_t i = 0; i < sizeof(class_names) / sizeof(*class_names); i++)
+		set_class(classes, &class_names[i]);
+}
+
+int states__exit_number(void)
+{
+	return seccomp_syscall_resolve_name("exit");
+}
+
+const char *states__syscall_name(int number)
+{
+	static char name[64];
+	char *found;
+
+	if (number == LEDGER_SYSCALLS)
+		return "a 32-bit syscall";
+	found = seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, number);
+	if (found)
+		snprintf(name, sizeof(name), "%s", found);
+	else
+		snprintf(name, sizeof(name), "syscall_%d", number);
+	free(found);
+	return name;
+}
+
+const char *states__evidence(enum ledger_evidence evidence)
+{
+	static const char *const names[] = { "none", "waker", "owner" };
+
+	return names[evidence <= EVIDENCE_OWNER ? evidence : EVIDENCE_NONE];
+}
+
+const char *states__object_kind(enum ledger_object kind)
+{
+	static const char *const names[OBJECT_KINDS] = {
+		[OBJECT_NONE] = "none",          [OBJECT_FUTEX] = "futex",
+		[OBJECT_FILE] = "file",          [OBJECT_SOCKET] = "socket",
+		[OBJECT_PIPE] = "pipe",          [OBJECT_CHILD] = "child",
+		[OBJECT_KERNEL] = "kernel lock", [OBJECT_SYSCALL] = "syscall",
+		[OBJECT_OTHER] = "other",
+	};
+
+	return names[kind < OBJECT_KINDS ? kind : OBJECT_OTHER];
+}

@@ -1,0 +1,128 @@
+/* Which threads have an account. Decided when a thread appears; the other hooks only look it up. */
+#pragma once
+
+#include "ledger/cause.bpf.h"
+
+#define MOST_NAMES        8
+#define CGROUP_MOST_DEPTH 32
+
+const volatile bool all_threads;
+const volatile __u32 name_count;
+const volatile char names[MOST_NAMES][WIRE_COMM_BYTES];
+const volatile bool by_cgroup;
+
+struct id_set {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 256);
+	__type(key, __u64);
+	__type(value, __u8);
+};
+
+struct id_set wanted_pids SEC(".maps");
+struct id_set wanted_tids SEC(".maps");
+struct id_set wanted_cgroups SEC(".maps");
+
+static __always_inline bool is_wanted_name(const char *comm)
+{
+	for (__u32 i = 0; i < MOST_NAMES && i < name_count; i++) {
+		bool same = true;
+
+		for (__u32 j = 0; j < WIRE_COMM_BYTES; j++) {
+			same &= comm[j] == names[i][j];
+			if (!same || !comm[j])
+				break;
+		}
+		if (same)
+			return true;
+	}
+	return false;
+}
+
+static __always_inline bool has_wanted_name(struct task_struct *task)
+{
+	char comm[WIRE_COMM_BYTES];
+
+	BPF_CORE_READ_STR_INTO(&comm, task, comm);
+	return is_wanted_name(comm);
+}
+
+/* In one of the wanted cgroups or below it. */
+static __noinline bool is_wanted_cgroup(struct cgroup *cgroup)
+{
+	struct cgroup_subsys_state *css = (struct cgroup_subsys_state *)cgroup;
+
+	for (int i = 0; i < CGROUP_MOST_DEPTH && css; i++) {
+		__u64 id = BPF_CORE_READ((struct cgroup *)css, kn, id);
+
+		if (bpf_map_lookup_elem(&wanted_cgroups, &id))
+			return true;
+		css = BPF_CORE_READ(css, parent);
+	}
+	return false;
+}
+
+/* *ret_flags says whether its children are wanted too. */
+static __always_inline bool is_wanted(struct task_struct *task, __u32 *ret_flags)
+{
+	__u64 id;
+
+	*ret_flags = THREAD_FOLLOW;
+	if (all_threads)
+		return true;
+	id = BPF_CORE_READ(task, tgid);
+	if (bpf_map_lookup_elem(&wanted_pids, &id))
+		return true;
+	if (name_count &&
+	    (has_wanted_name(task) || has_wanted_name(BPF_CORE_READ(task, group_leader))))
+		return true;
+	if (by_cgroup && is_wanted_cgroup(BPF_CORE_READ(task, cgroups, dfl_cgrp)))
+		return true;
+	*ret_flags = 0;
+	id = BPF_CORE_READ(task, pid);
+	return bpf_map_lookup_elem(&wanted_tids, &id);
+}
+
+static __always_inline __u32 tid_in_own_namespace(struct task_struct *task)
+{
+	struct pid *pid = BPF_CORE_READ(task, thread_pid);
+	struct upid own = {};
+
+	if (pid)
+		bpf_probe_read_kernel(&own, sizeof(own.nr),
+				      &pid->numbers[BPF_CORE_READ(pid, level)].nr);
+	return own.nr;
+}
+
+static __always_inline void remember_tid(const struct thread *thread)
+{
+	struct tid_key key = { thread->pid, thread->ns_tid };
+
+	if (bpf_map_update_elem(&tids, &key, &thread->id, BPF_ANY))
+		count_lost(LOST_MAP_FULL);
+}
+
+/* Makes the account, not open yet. NULL if there was no memory (counted) or it is there already. */
+static __always_inline struct thread *new_thread(struct task_struct *task, __u32 flags)
+{
+	struct thread *thread =
+		bpf_task_storage_get(&threads, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+
+	if (!thread) {
+		count_lost(LOST_NO_STORAGE);
+		return NULL;
+	}
+	if (thread->id)
+		return NULL;
+	thread->id = __sync_fetch_and_add(&last_id, 1) + 1;
+	thread->pid = BPF_CORE_READ(task, tgid);
+	thread->ns_tid = tid_in_own_namespace(task);
+	thread->nr = NR_NONE;
+	thread->last_nr = NR_NONE;
+	thread->flags = flags;
+	if (BPF_CORE_READ(task, flags) & (PF_KTHREAD | PF_IO_WORKER)) {
+		thread->nr = NR_KERNEL;
+		thread->flags |= THREAD_KERNEL;
+	}
+	remember_tid(thread);
+	return thread;
+}

@@ -1,0 +1,144 @@
+/*
+ * A thread's account in task storage, and the one way to change it.
+ *
+ * Who writes: hooks of the thread itself while it runs, sched_switch on its CPU, and sched_wakeup
+ * on any CPU while it does not run. The scheduler's locks order these, so there is one writer at a
+ * time. The snapshot reads from another CPU at any moment: hence the sequence count.
+ */
+#pragma once
+
+#include "bpf/common.h"
+#include "ledger/ledger.h"
+
+/* In the kernel, but not in a syscall: a new thread before its first return, a kernel thread. */
+#define NR_NONE   (-1)
+#define NR_KERNEL (-2)
+
+struct thread {
+	struct ledger_account account;
+	__u64 id;
+	__u32 pid;
+	__u32 ns_tid; /* the tid in its own pid namespace, as user memory has it */
+	__u32 flags;
+	__u32 flush; /* the last flush that the cell took part in */
+	__s32 nr;    /* the syscall in flight, or NR_NONE, NR_KERNEL */
+	__s32 last_nr;
+	__u64 call_ns;  /* when it began */
+	__u64 on_ns;    /* when it got the CPU; 0: before we looked */
+	__u64 exec_ns;  /* the scheduler's sums when it left the CPU: of running … */
+	__u64 delay_ns; /* … and of waiting for a CPU; see repair.bpf.h */
+	__u64 kernel_lock;
+	__u64 waker; /* set by sched_waking, which may come before the wait begins */
+	__u32 waker_kind;
+	__u32 cpu;
+	__u64 stack_mark; /* see in_interrupt() */
+	struct ledger_key wait;
+	struct ledger_key cell;
+	struct ledger_sum cell_sum;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct thread);
+} threads SEC(".maps");
+
+const volatile bool full; /* level full: syscalls are hooked */
+
+__u64 start_ns; /* when the recording began; 0: not yet */
+__u64 quality[QUALITY_COUNT];
+__u64 last_id;
+
+static __always_inline void count_quality(enum ledger_quality what)
+{
+	__sync_fetch_and_add(&quality[what], 1);
+}
+
+static __always_inline struct thread *find(struct task_struct *task)
+{
+	return bpf_task_storage_get(&threads, task, NULL, 0);
+}
+
+/*
+ * x86 keeps stores in order, so the compiler is all that must be stopped. Elsewhere an atomic with
+ * a result is a full barrier.
+ */
+static __always_inline void write_begin(struct ledger_account *account)
+{
+#ifdef __TARGET_ARCH_x86
+	*(volatile __u32 *)&account->sequence = account->sequence + 1;
+	barrier();
+#else
+	__sync_fetch_and_add(&account->sequence, 1);
+#endif
+}
+
+static __always_inline void write_end(struct ledger_account *account)
+{
+#ifdef __TARGET_ARCH_x86
+	barrier();
+	*(volatile __u32 *)&account->sequence = account->sequence + 1;
+#else
+	__sync_fetch_and_add(&account->sequence, 1);
+#endif
+}
+
+/*
+ * Law 1: closes the open slot and opens the next with the same timestamp. Returns how long the
+ * closed one was open. The caller is between write_begin() and write_end().
+ */
+static __always_inline __u64 move(struct thread *thread, __u32 to, __u64 now)
+{
+	struct ledger_account *account = &thread->account;
+	__u32 from = account->slot;
+	__u64 ns = now - account->since_ns;
+
+	if ((__s64)ns < 0) {
+		count_quality(QUALITY_NEGATIVE);
+		now = account->since_ns;
+		ns = 0;
+	}
+	if (from < SLOT_COUNT)
+		account->ns[from] += ns;
+	account->since_ns = now;
+	account->slot = to;
+	if (to < SLOT_COUNT)
+		account->count[to]++;
+	return ns;
+}
+
+/* An interval that we saw but cannot stand for. It keeps its state, so that sums still close. */
+static __always_inline void unexplained(struct thread *thread, __u64 now)
+{
+	__u64 ns = now - thread->account.since_ns;
+
+	count_quality(QUALITY_IMPOSSIBLE);
+	if ((__s64)ns > 0)
+		thread->account.unexplained_ns += ns;
+}
+
+/* Where a thread is that has the CPU. */
+static __always_inline __u32 run_slot(const struct thread *thread)
+{
+	if (!full)
+		return SLOT_RUN_ANY;
+	return thread->nr == NR_NONE ? SLOT_RUN_USER : SLOT_RUN_KERNEL;
+}
+
+/* No hook has moved it since the seeding. */
+static __always_inline bool is_as_seeded(const struct ledger_account *account)
+{
+	return account->since_ns == account->first_ns + account->ns[SLOT_UNSEEN];
+}
+
+/* A hook found an account that the seeding has made but not opened yet: the hook wins. */
+static __always_inline void open_account(struct thread *thread, __u32 slot, __u64 now)
+{
+	struct ledger_account *account = &thread->account;
+
+	account->first_ns = start_ns;
+	account->ns[SLOT_UNSEEN] = now > start_ns ? now - start_ns : 0;
+	account->since_ns = now > start_ns ? now : start_ns;
+	account->slot = slot;
+}

@@ -1,0 +1,103 @@
+/*
+ * Sums per (waiter, cause, object, culprit). A thread mostly waits for the same thing again and
+ * again, so its last sum is kept in task storage (the cell) and goes into the map only when the
+ * thread waits for something else, or when user space asks by raising `flush`.
+ *
+ * Two maps take turns: user space switches `active`, lets the stragglers finish, and then empties
+ * the other one. Emptying a map in use would lose what a hook adds between lookup and delete.
+ */
+#pragma once
+
+#include "ledger/thread.bpf.h"
+
+struct waits_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__type(key, struct ledger_key);
+	__type(value, struct ledger_sum);
+};
+
+struct waits_map waits_a SEC(".maps");
+struct waits_map waits_b SEC(".maps");
+
+__u32 active; /* 0: waits_a */
+__u32 flush;
+__u64 overflow_ns[SLOT_COUNT]; /* what even "other" had no room for */
+
+static __always_inline bool add_to(void *map, const struct ledger_key *key,
+				   const struct ledger_sum *sum)
+{
+	struct ledger_sum *there = bpf_map_lookup_elem(map, key);
+
+	if (!there)
+		return !bpf_map_update_elem(map, key, sum, BPF_NOEXIST);
+	/* The key holds the waiter, and one thread's waits end one after the other. */
+	there->ns += sum->ns;
+	there->count += sum->count;
+	return true;
+}
+
+static __always_inline bool add_wait(const struct ledger_key *key, const struct ledger_sum *sum)
+{
+	return active ? add_to(&waits_b, key, sum) : add_to(&waits_a, key, sum);
+}
+
+static __noinline void flush_cell(struct thread *thread)
+{
+	struct ledger_key key = thread->cell;
+	struct ledger_sum sum = thread->cell_sum;
+
+	if (!sum.count || add_wait(&key, &sum))
+		return;
+	count_lost(LOST_MAP_FULL);
+	key = (struct ledger_key) { .slot = key.slot, .object_kind = OBJECT_OTHER };
+	if (!add_wait(&key, &sum) && key.slot < SLOT_COUNT)
+		__sync_fetch_and_add(&overflow_ns[key.slot], sum.ns);
+}
+
+static __always_inline bool same_key(const struct ledger_key *a, const struct ledger_key *b)
+{
+	return a->object[0] == b->object[0] && a->by == b->by && a->slot == b->slot &&
+	       a->object_kind == b->object_kind && a->by_kind == b->by_kind &&
+	       a->evidence == b->evidence && a->object[1] == b->object[1];
+}
+
+/* One wait of `ns` ended; thread->wait says for what. Inside write_begin/write_end. */
+static __always_inline void wait_ended(struct thread *thread, __u32 slot, __u64 ns)
+{
+	struct ledger_key *wait = &thread->wait;
+
+	wait->slot = slot;
+	if (wait->evidence != EVIDENCE_OWNER) {
+		wait->by = thread->waker;
+		wait->by_kind = thread->waker_kind;
+		wait->evidence = thread->waker_kind == BY_NOBODY ? EVIDENCE_NONE : EVIDENCE_WAKER;
+	}
+	if (!same_key(wait, &thread->cell) || thread->flush != flush) {
+		flush_cell(thread);
+		thread->cell = *wait;
+		thread->cell_sum = (struct ledger_sum) {};
+		thread->flush = flush;
+	}
+	thread->cell_sum.ns += ns;
+	thread->cell_sum.count++;
+}
+
+/* How long intervals were, per slot: [CPU][slot], mapped by user space. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, SLOT_COUNT); /* × CPUs, set at load */
+	__type(key, __u32);
+	__type(value, struct ledger_histogram);
+} histograms SEC(".maps");
+
+static __always_inline void count_interval(__u32 slot, __u64 ns)
+{
+	__u32 index = bpf_get_smp_processor_id() * SLOT_COUNT + slot;
+	struct ledger_histogram *histogram = bpf_map_lookup_elem(&histograms, &index);
+	__u32 bucket = histogram_bucket(ns);
+
+	if (histogram && bucket < HISTOGRAM_BUCKETS)
+		histogram->buckets[bucket]++;
+}

@@ -1,0 +1,147 @@
+/*
+ * A recording: one SQLite file with everything from one run. This is the writer's side; whoever
+ * reads opens the file with recording__open() and asks in SQL. The schema is in schema.c and, for
+ * users, in the man page gapless-recording(5).
+ *
+ * Rows go into one open transaction until recording__commit(), which the caller does once a slice:
+ * after a kill the file holds everything up to its last commit. All times are CLOCK_MONOTONIC
+ * nanoseconds; durations are in nanoseconds. Every function returns 0 or -errno (-ENOSPC: disk
+ * full; -EIO: any other failure of the file) and never logs; recording__error() has SQLite's words.
+ * Not for use from two threads at once.
+ */
+#pragma once
+
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define RECORDING_SCHEMA_VERSION 1
+
+struct recording;
+
+/* Makes the file with mode 0600. -EEXIST if it is there and `force` is not set. */
+int recording__create(const char *path, bool force, struct recording **ret);
+/* Closes without finishing: the file stays readable, with meta.complete = 0. */
+void recording__free(struct recording *recording);
+/* Marks it complete, commits, checkpoints; recording__free() is still due. */
+int recording__finish(struct recording *recording);
+int recording__commit(struct recording *recording);
+const char *recording__error(const struct recording *recording);
+
+/* meta: one row per key; a later value replaces the earlier one. */
+int recording__set_text(struct recording *recording, const char *key, const char *value);
+int recording__set_number(struct recording *recording, const char *key, int64_t value);
+
+/* A state of the ledger: what the numbers in account and wait stand for. */
+struct recording_state {
+	int id;
+	const char *state; /* "run", "ready", "wait", "unseen" */
+	const char *cause; /* "user", "woken", "lock", … */
+	const char *kind;  /* of a wait: "delaying", "undecided", "idle"; else NULL */
+};
+int recording__add_state(struct recording *recording, const struct recording_state *state);
+
+/* Adding a process or thread that is there already updates it. */
+struct recording_process {
+	int64_t id;
+	int pid;
+	int parent_pid;
+	int64_t start_ns; /* CLOCK_BOOTTIME, as the kernel counts it */
+	const char *comm;
+	const char *cgroup; /* path, NULL if unknown */
+	const char *container; /* id, NULL if none or unknown */
+};
+int recording__put_process(struct recording *recording, const struct recording_process *process);
+
+enum recording_thread_flags {
+	RECORDING_THREAD_EXITED = 1,   /* it ended within the recording */
+	RECORDING_THREAD_KERNEL = 2,   /* a kernel thread */
+	RECORDING_THREAD_OWN = 4,      /* gapless itself: counted, never a finding */
+	RECORDING_THREAD_NO_ACCOUNT = 8, /* only named as a culprit */
+};
+
+struct recording_thread {
+	int64_t id;	 /* the serial; negative: not a thread but an interrupt that woke one */
+	int64_t process; /* 0: unknown */
+	int tid;
+	const char *comm;
+	int64_t first_ns; /* the account covers first_ns … last_ns */
+	int64_t last_ns;
+	int64_t unexplained_ns; /* without what its state `unseen` has */
+	int flags;
+};
+int recording__put_thread(struct recording *recording, const struct recording_thread *thread);
+/* A thread's name from this time on (the first one is in the thread's row). */
+int recording__add_name(struct recording *recording, int64_t thread, int64_t time_ns,
+			const char *comm);
+
+/* Slices are numbered from 1 and follow each other without a hole. */
+int recording__add_slice(struct recording *recording, int64_t id, int64_t begin_ns, int64_t end_ns);
+
+/* What a thread added to its account from the begin of slice `from` to the end of slice `to`. */
+struct recording_account {
+	int64_t thread;
+	int64_t from, to;
+	int state;
+	int64_t ns;
+	int64_t count; /* of intervals of this state that began there */
+};
+int recording__add_account(struct recording *recording, const struct recording_account *account);
+
+/* An object behind waits. `name` may become better later: putting it again replaces it. */
+struct recording_object {
+	int64_t id;
+	const char *kind; /* "futex", "file", "socket", "pipe", "child", "syscall", "other", … */
+	const char *name; /* "0x7f…", "/var/lib/…", "127.0.0.1:80 ← 127.0.0.1:4242" */
+};
+int recording__put_object(struct recording *recording, const struct recording_object *object);
+
+/* Adds to the sums of (thread, state, object, by, evidence). */
+struct recording_wait {
+	int64_t thread;
+	int state;
+	int64_t object;	      /* 0: none */
+	int64_t by;	      /* a thread's id; 0: nobody known */
+	const char *evidence; /* "owner", "waker", "none" */
+	int64_t ns;
+	int64_t count;
+};
+int recording__add_wait(struct recording *recording, const struct recording_wait *wait);
+
+/* Histograms: log-linear buckets (see bpf/histogram.h), sparse; slices as in account. */
+enum recording_histogram { RECORDING_HISTOGRAM_STATE, RECORDING_HISTOGRAM_SYSCALL };
+struct recording_bucket {
+	enum recording_histogram of;
+	int key; /* a state's id or a syscall's number */
+	int64_t from, to;
+	int bucket;
+	int64_t count;
+};
+int recording__add_bucket(struct recording *recording, const struct recording_bucket *bucket);
+
+struct recording_syscall {
+	int number;
+	const char *name;
+	int64_t from, to;
+	int64_t count;
+	int64_t errors;
+	int64_t total_ns;
+	int64_t max_ns; /* the longest so far in the whole recording */
+};
+int recording__add_syscall(struct recording *recording, const struct recording_syscall *syscall);
+int recording__add_syscall_error(struct recording *recording, int number, int err, int64_t count);
+
+/* CPU time that no thread used, per CPU, over the whole recording. */
+int recording__put_cpu(struct recording *recording, int cpu, int64_t idle_ns);
+
+/* Quality: what was lost, repaired, …; `bias` says what a value above 0 means for the numbers. */
+int recording__put_quality(struct recording *recording, const char *name, int64_t value,
+			   const char *bias);
+int recording__put_cost(struct recording *recording, const char *name, double value,
+			const char *unit);
+
+/*
+ * Opens an existing recording read-only. -ENOENT, -EACCES; -EBADMSG: not a recording;
+ * -EPROTONOSUPPORT: made by a newer gapless. The caller closes it with sqlite3_close().
+ */
+int recording__open(const char *path, sqlite3 **ret);

@@ -1,0 +1,197 @@
+/*
+ * Everything that a report says, as numbers in one plain struct. Text, JSON and findings only print
+ * what is here, so they cannot disagree.
+ */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "report/report.h"
+
+/* What a state is to its thread. */
+enum model_kind {
+	MODEL_RUN,
+	MODEL_READY,
+	MODEL_DELAYING,
+	MODEL_UNDECIDED,
+	MODEL_IDLE,
+	MODEL_UNSEEN,
+	MODEL_KINDS
+};
+
+struct model_state {
+	int64_t id;
+	const char *state;
+	const char *cause;
+	enum model_kind kind;
+	int64_t ns;
+	int64_t count;
+};
+
+struct model_cell {
+	const struct model_state *state;
+	int64_t ns;
+	int64_t count;
+};
+
+struct model_thread {
+	int64_t id;
+	int64_t process;
+	int64_t pid;
+	int64_t tid;
+	const char *comm;
+	const char *process_comm;
+	const char *cgroup;
+	int64_t first_ns;
+	int64_t last_ns;
+	int64_t flags;
+	int64_t lifetime_ns; /* inside the cut */
+	int64_t unexplained_ns;
+	const struct model_cell *cells;
+	size_t cell_count;
+	int64_t kind_ns[MODEL_KINDS];
+	bool measured; /* has an account, unlike interrupts and mere culprits */
+	struct model_group *group;
+};
+
+/*
+ * Threads that a person sees as one: same process name, same own name but for a number at its end.
+ * gapless's own threads and kernel threads keep to themselves.
+ */
+struct model_group {
+	const char *name; /* "worker-*", or the one name that all have */
+	const char *process_comm;
+	const struct model_thread *first;
+	size_t members;
+	size_t threads; /* those of them that were measured */
+	size_t processes;
+	int64_t lifetime_ns;
+	int64_t kind_ns[MODEL_KINDS];
+	int64_t *state_ns; /* by the state's place in model.states */
+	bool own;
+	bool kernel;
+};
+
+struct model_wait {
+	const struct model_thread *waiter;
+	const struct model_state *state;
+	int64_t object; /* 0: none */
+	const char *object_kind;
+	const char *object_name;
+	const struct model_thread *by; /* NULL: nobody known */
+	const char *evidence;
+	int64_t ns;
+	int64_t count;
+};
+
+/* Waits of one group for one object and culprit group. */
+struct model_blame {
+	const struct model_wait *first; /* the longest one */
+	bool many_wait;                 /* not only first->waiter */
+	bool by_many;                   /* not only first->by */
+	int64_t ns;
+	int64_t count;
+};
+
+struct model_bucket {
+	int bucket;
+	int64_t count;
+};
+
+struct model_histogram {
+	bool is_syscall;
+	int64_t key;
+	const char *name;
+	const char *kind_name; /* of a wait; states of two kinds can have one name */
+	int64_t count;
+	struct model_bucket *buckets;
+	size_t bucket_count;
+};
+
+struct model_syscall {
+	int64_t number;
+	const char *name;
+	int64_t count;
+	int64_t errors;
+	int64_t total_ns;
+	int64_t max_ns;
+	int64_t timed; /* how many calls p50 and p99 stand on */
+	int64_t p50_ns;
+	int64_t p99_ns;
+	int64_t busy_ns;      /* most likely spent running: see model.c */
+	int64_t common_errno; /* the most frequent; 0: none */
+	int64_t common_count;
+};
+
+struct model_figure {
+	const char *name;
+	double value;
+	const char *words; /* the bias of a quality, the unit of a cost */
+};
+
+/* One line of the table that --by asks for. */
+struct model_row {
+	const char *name;
+	int64_t number; /* tid or pid behind the name; 0: none */
+	size_t threads;
+	int64_t lifetime_ns;
+	int64_t kind_ns[MODEL_KINDS];
+};
+
+struct model {
+	const char *target, *level, *kernel, *version, *command_line;
+	int64_t start_unix_ns, cpus;
+	bool complete, has_idle;
+	json_t *hooks; /* NULL if unknown */
+
+	int64_t start_ns, end_ns; /* of the recording */
+	int64_t from_ns, to_ns;   /* of the cut: the same, if there is none */
+	bool cut;
+	int64_t prorated_ns; /* from rows that reach over an edge of the cut */
+
+	int64_t wall_ns, threads_ns, unexplained_ns, remainder_ns;
+	int64_t kind_ns[MODEL_KINDS];
+	int64_t idle_ns; /* of all CPUs, over the whole recording */
+	size_t measured_threads, measured_processes;
+
+	struct model_state *states;
+	size_t state_count;
+	struct model_cell *cells;
+	int64_t *cell_threads;
+	size_t cell_count;
+	struct model_thread *threads; /* by id */
+	size_t thread_count;
+	struct model_group *groups;
+	size_t group_count;
+	struct model_wait *waits; /* longest first */
+	size_t wait_count;
+	struct model_blame *blames; /* longest first */
+	size_t blame_count;
+	struct model_histogram *histograms;
+	size_t histogram_count;
+	struct model_syscall *syscalls; /* most busy_ns first, then total_ns */
+	size_t syscall_count;
+	struct model_figure *qualities;
+	size_t quality_count;
+	struct model_figure *costs;
+	size_t cost_count;
+	struct model_row *rows;
+	size_t row_count;
+
+	struct model_text *texts; /* owns every string above */
+};
+
+/* Loads and computes. Errors as report__print() has them. */
+int model__load(const char *path, const struct report_options *options, struct model *ret);
+void model__release(struct model *model);
+
+/* Text, JSON and SQL say "delaying", "undecided", "idle"; NULL for what is no wait. */
+const char *model__kind_name(enum model_kind kind);
+/* NULL if there is none of that name. */
+const struct model_figure *model__find(const struct model_figure *figures, size_t count,
+				       const char *name);
+/* The middle of the bucket that holds the q-th percent of the values, not above `most_ns`. */
+int64_t model__percentile(const struct model_histogram *histogram, int q, int64_t most_ns);

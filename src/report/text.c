@@ -1,0 +1,451 @@
+/*
+ * The report for a person: about one screen, from the whole to the detail to what it means. Every
+ * share names what it is a share of; every line of a table fits the terminal, down to 80 columns.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/term.h"
+#include "report/findings.h"
+#include "report/print.h"
+#include "report/words.h"
+
+#define TIME_COLUMNS  -10
+#define SHARE_COLUMNS -8
+#define COUNT_COLUMNS -14
+#define NAME_COLUMNS  20
+#define MOST_BAR      40
+#define WAITS_SHOWN   5
+#define CALLS_SHOWN   6
+#define ROWS_SHOWN    10
+#define LINE          2048
+
+struct page {
+	FILE *out;
+	int width;
+	const struct model *model;
+	const struct report_options *options;
+};
+
+static size_t shown(const struct page *page, size_t count, size_t usual)
+{
+	size_t most = page->options->top ? page->options->top : usual;
+
+	return count < most ? count : most;
+}
+
+static void heading(const struct page *page, const char *words)
+{
+	fprintf(page->out, "\n%s%s%s", term__on(page->out, TERM_BOLD), words,
+		term__off(page->out, TERM_BOLD));
+}
+
+static void rest(const struct page *page, size_t left, const char *what)
+{
+	if (left)
+		fprintf(page->out, "  … %s more %s [--top]\n", words__number((int64_t)left).text,
+			what);
+}
+
+static void print_wrapped(const struct page *page, const char *text, int indent)
+{
+	term__wrap(page->out, text, indent, page->width);
+}
+
+static void print_head(const struct page *page)
+{
+	const struct model *model = page->model;
+	char line[LINE] = "";
+
+	words__say(line, sizeof(line), "%s, %s, %s thread%s in %s process%s, level %s, Linux %s",
+		   words__clean(model->target ? model->target : "unknown target", 100).text,
+		   words__time(model->wall_ns).text,
+		   words__number((int64_t)model->measured_threads).text,
+		   model->measured_threads == 1 ? "" : "s",
+		   words__number((int64_t)model->measured_processes).text,
+		   model->measured_processes == 1 ? "" : "es",
+		   words__clean(model->level ? model->level : "unknown", 20).text,
+		   words__clean(model->kernel ? model->kernel : "unknown", 60).text);
+
+	if (model->cpus)
+		words__say(line, sizeof(line), ", %lld CPUs", (long long)model->cpus);
+	print_wrapped(page, line, 0);
+	if (!model->cut)
+		return;
+	*line = '\0';
+	words__say(line, sizeof(line),
+		   "cut: %s to %s of %s; mixed accounts that reach over an edge are prorated "
+		   "(%s of the time below)",
+		   words__time(model->from_ns - model->start_ns).text,
+		   words__time(model->to_ns - model->start_ns).text,
+		   words__time(model->end_ns - model->start_ns).text,
+		   words__time(model->prorated_ns).text);
+	print_wrapped(page, line, 0);
+}
+
+static void print_bar(const struct page *page, int64_t part, int64_t whole)
+{
+	int room =
+		page->width - 2 - NAME_COLUMNS + TIME_COLUMNS + SHARE_COLUMNS + COUNT_COLUMNS - 2;
+	int length;
+
+	room = room > MOST_BAR ? MOST_BAR : room;
+	length = whole > 0 ? (int)((double)part / (double)whole * room + 0.5) : 0;
+	if (length > room)
+		length = room;
+	if (length > 0)
+		fputs("  ", page->out);
+	while (length-- > 0)
+		fputc('#', page->out);
+	fputc('\n', page->out);
+}
+
+static void print_state(const struct page *page, const struct model_state *state)
+{
+	char name[LINE] = "";
+
+	words__say(name, sizeof(name), "%s", words__clean(state->state, 8).text);
+	if (*state->cause && strcmp(state->cause, state->state))
+		words__say(name, sizeof(name), ".%s", words__clean(state->cause, 11).text);
+	fputs("  ", page->out);
+	words__field(page->out, name, NAME_COLUMNS);
+	words__field(page->out, words__time(state->ns).text, TIME_COLUMNS);
+	words__field(page->out, words__share(state->ns, page->model->threads_ns).text,
+		     SHARE_COLUMNS);
+	words__field(page->out, words__number(state->count).text, COUNT_COLUMNS);
+	print_bar(page, state->ns, page->model->threads_ns);
+}
+
+/* The states of one kind, longest first, below their sum. */
+static void print_kind(const struct page *page, enum model_kind kind)
+{
+	static const char *const names[MODEL_KINDS] = {
+		"running",       "ready, no CPU", "waiting, delaying", "waiting, undecided",
+		"waiting, idle", "unseen",
+	};
+	const struct model *model = page->model;
+	const struct model_state *last = NULL;
+
+	if (!model->kind_ns[kind])
+		return;
+	words__field(page->out, names[kind], NAME_COLUMNS + 2);
+	words__field(page->out, words__time(model->kind_ns[kind]).text, TIME_COLUMNS);
+	words__field(page->out, words__share(model->kind_ns[kind], model->threads_ns).text,
+		     SHARE_COLUMNS);
+	fputc('\n', page->out);
+	for (;;) {
+		const struct model_state *next = NULL;
+
+		for (size_t i = 0; i < model->state_count; i++) {
+			const struct model_state *state = &model->states[i];
+			bool behind = !last || state->ns < last->ns ||
+				      (state->ns == last->ns && state > last);
+
+			if (state->kind == kind && state->ns && behind &&
+			    (!next || state->ns > next->ns))
+				next = state;
+		}
+		if (!next)
+			return;
+		print_state(page, next);
+		last = next;
+	}
+}
+
+static void print_states(const struct page *page)
+{
+	heading(page, "where the time went");
+	fprintf(page->out, " (%s of thread time)\n", words__time(page->model->threads_ns).text);
+	words__field(page->out, "", NAME_COLUMNS + 2);
+	words__field(page->out, "time", TIME_COLUMNS);
+	words__field(page->out, "share", SHARE_COLUMNS);
+	words__field(page->out, "count", COUNT_COLUMNS);
+	fputc('\n', page->out);
+	for (int i = 0; i < MODEL_KINDS; i++)
+		print_kind(page, i);
+}
+
+static void print_rows(const struct page *page)
+{
+	static const char *const titles[] = { "", "by thread", "by process", "by cgroup",
+					      "by name" };
+	static const char *const columns[] = { "run", "ready", "delaying", "undecided", "idle" };
+	const struct model *model = page->model;
+	size_t count = shown(page, model->row_count, ROWS_SHOWN);
+	int name_width = page->width - 2 - 8 - 10 - 5 * 10;
+
+	if (!page->options->by)
+		return;
+	name_width = name_width < 10 ? 10 : name_width > 50 ? 50 : name_width;
+	heading(page, titles[page->options->by]);
+	fprintf(page->out, " (shares of each line's own time; busiest first)\n");
+	words__field(page->out, "", name_width + 2);
+	fprintf(page->out, "%8s%10s", "threads", "time");
+	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
+		fprintf(page->out, "%10s", columns[i]);
+	fputc('\n', page->out);
+	for (size_t i = 0; i < count; i++) {
+		const struct model_row *row = &model->rows[i];
+		char number[32] = "";
+
+		if (row->number)
+			snprintf(number, sizeof(number), " %lld", (long long)row->number);
+		fputs("  ", page->out);
+		words__field(page->out,
+			     words__clean(row->name, name_width - (int)strlen(number)).text,
+			     name_width - (int)strlen(number));
+		fputs(number, page->out);
+		words__field(page->out, words__number((int64_t)row->threads).text, -8);
+		words__field(page->out, words__time(row->lifetime_ns).text, -10);
+		for (int j = MODEL_RUN; j <= MODEL_IDLE; j++)
+			words__field(page->out,
+				     words__share(row->kind_ns[j], row->lifetime_ns).text, -10);
+		fputc('\n', page->out);
+	}
+	rest(page, model->row_count - count, "lines");
+}
+
+/* "threads worker-*: lock, futex 0x7f…, held by thread logger (tid 4242)" */
+static void describe(const struct model_blame *blame, char *ret, size_t size)
+{
+	const struct model_wait *wait = blame->first;
+	char name[LINE];
+
+	findings__name(wait->waiter->group, blame->many_wait ? NULL : wait->waiter, name,
+		       sizeof(name));
+	*ret = '\0';
+	words__say(ret, size, "%s: %s", name, words__clean(wait->state->cause, 20).text);
+	findings__object(wait, name, sizeof(name));
+	words__say(ret, size, "%s%s", *name ? ", " : "", name);
+	if (!wait->by)
+		return;
+	findings__name(wait->by->group, blame->by_many ? NULL : wait->by, name, sizeof(name));
+	words__say(ret, size, ", %s %s", strcmp(wait->evidence, "owner") ? "woken by" : "held by",
+		   name);
+}
+
+static void print_blames(const struct page *page)
+{
+	const struct model *model = page->model;
+	size_t count = shown(page, model->blame_count, WAITS_SHOWN);
+
+	if (!count)
+		return;
+	heading(page, "who held it up");
+	fputs(model->cut ? " (in the whole recording: objects are not kept per slice)\n"
+			 : " (share of the waiters' time)\n",
+	      page->out);
+	for (size_t i = 0; i < count; i++) {
+		const struct model_blame *blame = &model->blames[i];
+		char text[LINE];
+
+		words__field(page->out, words__time(blame->ns).text, TIME_COLUMNS);
+		words__field(page->out,
+			     model->cut ? ""
+					: words__share(blame->ns,
+						       blame->first->waiter->group->lifetime_ns)
+						  .text,
+			     SHARE_COLUMNS);
+		words__field(page->out, words__number(blame->count).text, -11);
+		fputs("  ", page->out);
+		describe(blame, text, sizeof(text));
+		print_wrapped(page, text, -TIME_COLUMNS - SHARE_COLUMNS + 11 + 2);
+	}
+	rest(page, model->blame_count - count, "waits");
+}
+
+static void print_errors(const struct page *page, const struct model_syscall *call)
+{
+	const char *name = call->common_errno > 0 ? strerrorname_np((int)call->common_errno) : NULL;
+
+	if (call->errors)
+		fprintf(page->out, "  %s%s%s", words__about(call->errors, call->count).text,
+			name ? " " : "", name ? name : "");
+	fputc('\n', page->out);
+}
+
+static void print_call(const struct page *page, const struct model_syscall *call, bool wide)
+{
+	double seconds = (double)page->model->wall_ns / 1e9;
+	double rate = seconds > 0 ? (double)call->count / seconds : 0;
+
+	fputs("  ", page->out);
+	words__field(page->out, words__clean(call->name, 16).text, 16);
+	words__field(page->out, words__number(call->count).text, -12);
+	if (wide)
+		words__field(page->out, words__number((int64_t)(rate + 0.5)).text, -10);
+	words__field(page->out, words__time(call->total_ns).text, -9);
+	if (wide)
+		words__field(page->out, words__share(call->total_ns, page->model->threads_ns).text,
+			     -8);
+	words__field(page->out, call->timed ? words__time(call->p50_ns).text : "-", -9);
+	words__field(page->out, call->timed ? words__time(call->p99_ns).text : "-", -9);
+	words__field(page->out, words__time(call->max_ns).text, -9);
+	print_errors(page, call);
+}
+
+static void print_calls(const struct page *page)
+{
+	const struct model *model = page->model;
+	size_t count = shown(page, model->syscall_count, CALLS_SHOWN);
+	bool wide = page->width >= 100;
+
+	if (!count)
+		return;
+	heading(page, "top syscalls");
+	fprintf(page->out, " (most running time first; %sp50 and p99 to 6 %%)\n",
+		wide ? "share of thread time; " : "");
+	fprintf(page->out, "  %-16s%12s%s%9s%s%9s%9s%9s  %s\n", "", "count",
+		wide ? "     per s" : "", "total", wide ? "   share" : "", "p50", "p99", "max",
+		"failed");
+	for (size_t i = 0; i < count; i++)
+		print_call(page, &model->syscalls[i], wide);
+	rest(page, model->syscall_count - count, "syscalls");
+}
+
+static void field(const struct page *page, const char *name)
+{
+	words__field(page->out, name, 13);
+}
+
+static void print_quality(const struct page *page)
+{
+	const struct model *model = page->model;
+	size_t said = 0, i;
+	json_t *hook;
+
+	for (i = 0; i < model->quality_count; i++) {
+		const struct model_figure *figure = &model->qualities[i];
+		char text[LINE] = "";
+
+		if (!figure->value)
+			continue;
+		words__say(text, sizeof(text), "%s %s%s%s", words__clean(figure->name, 40).text,
+			   words__number((int64_t)figure->value).text, figure->words ? ": " : "",
+			   words__clean(figure->words, WORDS_MOST_COLUMNS).text);
+		field(page, said++ ? "" : "quality");
+		print_wrapped(page, text, 13);
+	}
+	json_array_foreach (model->hooks, i, hook) {
+		const char *event = json_string_value(json_object_get(hook, "event"));
+		const char *why = json_string_value(json_object_get(hook, "why_not"));
+		char text[LINE] = "";
+
+		if (json_is_string(json_object_get(hook, "kind")))
+			continue;
+		words__say(text, sizeof(text), "without %s: %s", words__clean(event, 60).text,
+			   words__clean(why, WORDS_MOST_COLUMNS).text);
+		field(page, said++ ? "" : "quality");
+		print_wrapped(page, text, 13);
+	}
+	if (said)
+		return;
+	field(page, "quality");
+	fputs("nothing lost\n", page->out);
+}
+
+static void print_cost(const struct page *page)
+{
+	const struct model *model = page->model;
+	const struct {
+		const char *name, *words;
+	} known[] = {
+		{ "own_cpu_ns", "CPU" },
+		{ "bpf_run_ns", "in BPF programs" },
+		{ "max_rss_bytes", "memory" },
+		{ "recording_bytes", "recording" },
+	};
+	const char *before = "";
+	int64_t whole_ns = model->end_ns - model->start_ns;
+
+	if (!model->cost_count)
+		return;
+	field(page, "own cost");
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		const struct model_figure *figure =
+			model__find(model->costs, model->cost_count, known[i].name);
+		int64_t value = figure ? (int64_t)figure->value : 0;
+
+		if (!figure)
+			continue;
+		if (strstr(known[i].name, "_bytes"))
+			fprintf(page->out, "%s%s %s", before, words__bytes(value).text,
+				known[i].words);
+		else
+			fprintf(page->out, "%s%s %s (%s of one CPU)", before,
+				words__time(value).text, known[i].words,
+				words__share(value, whole_ns).text);
+		before = ", ";
+	}
+	fputc('\n', page->out);
+}
+
+static void print_close(const struct page *page)
+{
+	const struct model *model = page->model;
+	char text[LINE] = "";
+
+	heading(page, "does it add up?");
+	fputc('\n', page->out);
+	field(page, "unexplained");
+	fprintf(page->out, "%s, %s of the thread time\n", words__time(model->unexplained_ns).text,
+		words__tiny_share(model->unexplained_ns, model->threads_ns).text);
+	field(page, "remainder");
+	if (model->remainder_ns)
+		words__say(text, sizeof(text), "%s: %s", words__time(model->remainder_ns).text,
+			   model->cut ? "edges of the cut, where accounts are prorated"
+				      : "the states do not add up to the threads' lifetimes");
+	else
+		words__say(text, sizeof(text), "0: every thread's states add up to its lifetime");
+	print_wrapped(page, text, 13);
+	print_quality(page);
+	print_cost(page);
+	if (model->complete)
+		return;
+	field(page, "incomplete");
+	print_wrapped(page,
+		      "the recorder was killed or is still at work; this is all up to its last "
+		      "slice",
+		      13);
+}
+
+static void print_findings(const struct page *page)
+{
+	struct finding findings[FINDINGS_MOST], empty;
+	size_t count = findings__make(page->model, findings);
+
+	findings__why_empty(page->model, &empty);
+	heading(page, "in short");
+	fputc('\n', page->out);
+	for (size_t i = 0; i < count; i++) {
+		fprintf(page->out, "%zu. ", i + 1);
+		print_wrapped(page, findings[i].text, 3);
+	}
+	if (*empty.text)
+		print_wrapped(page, empty.text, 0);
+	else if (!count)
+		fputs("Nothing stands out: no wait, no lack of CPU and no syscall is worth a "
+		      "sentence.\n",
+		      page->out);
+}
+
+int print__text(const struct model *model, const struct report_options *options, FILE *out)
+{
+	const struct page page = {
+		.out = out,
+		.width = options->width ? options->width : term__width(out),
+		.model = model,
+		.options = options,
+	};
+
+	print_head(&page);
+	if (model->measured_threads) {
+		print_states(&page);
+		print_rows(&page);
+		print_blames(&page);
+		print_calls(&page);
+	}
+	print_close(&page);
+	print_findings(&page);
+	return ferror(out) ? -EIO : 0;
+}

@@ -1,0 +1,26 @@
+/* floor COMMAND ARGUMENT…: runs a command under the programs of floor.bpf.c. */
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "floor.skel.h"
+
+int main(int argc, char **argv)
+{
+	struct floor_bpf *skeleton = floor_bpf__open_and_load();
+	int status = 0;
+	pid_t child;
+
+	if (argc < 2 || !skeleton || floor_bpf__attach(skeleton)) {
+		fprintf(stderr, "usage: floor COMMAND ARGUMENT… (as root)\n");
+		return 2;
+	}
+	child = fork();
+	if (!child) {
+		execvp(argv[1], argv + 1);
+		_exit(127);
+	}
+	waitpid(child, &status, 0);
+	floor_bpf__destroy(skeleton);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}

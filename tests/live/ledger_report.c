@@ -1,0 +1,201 @@
+/* Questions to a report, and what has to be so in each. */
+#include "ledger.h"
+
+#include "../harness.h"
+
+#include <inttypes.h>
+
+int64_t number_at(json_t *object, const char *key)
+{
+	json_t *value = json_object_get(object, key);
+
+	if (!json_is_integer(value))
+		fail_msg("the report has no number '%s'", key);
+	return json_integer_value(value);
+}
+
+int64_t quality(json_t *report, const char *counter)
+{
+	return number_at(json_object_get(report, "quality"), counter);
+}
+
+/* A string that is missing or null is empty. */
+static const char *text_at(json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	return text ? text : "";
+}
+
+static bool is_any_or(const char *wanted, json_t *object, const char *key)
+{
+	return !wanted || !strcmp(wanted, text_at(object, key));
+}
+
+static int64_t sum(json_t *report, const char *comm, const char *state, const char *cause,
+		   const char *key)
+{
+	json_t *thread, *entry;
+	int64_t total = 0;
+	size_t i, j;
+
+	json_array_foreach (json_object_get(report, "threads"), i, thread) {
+		if (!is_any_or(comm, thread, "comm"))
+			continue;
+		json_array_foreach (json_object_get(thread, "states"), j, entry)
+			if (is_any_or(state, entry, "state") && is_any_or(cause, entry, "cause"))
+				total += number_at(entry, key);
+	}
+	return total;
+}
+
+int64_t sum_ns(json_t *report, const char *comm, const char *state, const char *cause)
+{
+	return sum(report, comm, state, cause, "ns");
+}
+
+int64_t sum_count(json_t *report, const char *comm, const char *state, const char *cause)
+{
+	return sum(report, comm, state, cause, "count");
+}
+
+size_t threads_named(json_t *report, const char *comm)
+{
+	json_t *thread;
+	size_t i, count = 0;
+
+	json_array_foreach (json_object_get(report, "threads"), i, thread)
+		count += is_any_or(comm, thread, "comm");
+	return count;
+}
+
+json_t *thread_named(json_t *report, const char *comm)
+{
+	json_t *thread, *found = NULL;
+	size_t i;
+
+	json_array_foreach (json_object_get(report, "threads"), i, thread)
+		if (is_any_or(comm, thread, "comm"))
+			found = thread;
+	if (threads_named(report, comm) != 1)
+		fail_msg("%zu threads '%s', expected one", threads_named(report, comm), comm);
+	return found;
+}
+
+json_t *wait_of(json_t *report, const char *comm, const char *cause)
+{
+	json_t *wait, *longest = NULL;
+	size_t i;
+
+	json_array_foreach (json_object_get(report, "waits"), i, wait) {
+		if (strcmp(text_at(json_object_get(wait, "waiter"), "comm"), comm) ||
+		    strcmp(text_at(wait, "cause"), cause))
+			continue;
+		if (!longest || number_at(wait, "ns") > number_at(longest, "ns"))
+			longest = wait;
+	}
+	if (!longest)
+		fail_msg("no wait of '%s' for '%s'", comm, cause);
+	return longest;
+}
+
+const char *culprit_of(json_t *wait)
+{
+	return text_at(json_object_get(wait, "by"), "comm");
+}
+
+json_t *syscall_named(json_t *report, const char *name)
+{
+	json_t *call;
+	size_t i;
+
+	json_array_foreach (json_object_get(report, "syscalls"), i, call)
+		if (!strcmp(text_at(call, "name"), name))
+			return call;
+	return NULL;
+}
+
+static void assert_nothing_lost(json_t *report)
+{
+	static const char *const counters[] = { "lost_ring_full",     "lost_map_full",
+						"negative_intervals", "torn_snapshots",
+						"no_storage",         "malformed_records" };
+
+	for (size_t i = 0; i < sizeof(counters) / sizeof(*counters); i++)
+		if (quality(report, counters[i]))
+			fail_msg("%s: %" PRId64, counters[i], quality(report, counters[i]));
+}
+
+void assert_closes(json_t *report)
+{
+	json_t *thread, *entry;
+	int64_t states_ns = 0;
+	size_t i, j;
+
+	assert_int_equal(number_at(report, "remainder_ns"), 0);
+	json_array_foreach (json_object_get(report, "threads"), i, thread)
+		json_array_foreach (json_object_get(thread, "states"), j, entry)
+			if (number_at(entry, "ns") < 0 || number_at(entry, "count") < 0)
+				fail_msg("thread '%s' has a negative account of %s.%s",
+					 text_at(thread, "comm"), text_at(entry, "state"),
+					 text_at(entry, "cause"));
+	json_array_foreach (json_object_get(report, "states"), i, entry)
+		states_ns += number_at(entry, "ns");
+	assert_int_equal(states_ns, number_at(report, "threads_ns"));
+	assert_int_equal(sum_ns(report, NULL, NULL, NULL), number_at(report, "threads_ns"));
+	assert_nothing_lost(report);
+}
+
+/*
+ * A thread is unseen from the recording's begin until the iterator comes to it. That is short, and
+ * lost in 30 s; in the short recordings of these tests, on a machine that may take the CPU away
+ * from the iterator, it is not.
+ */
+static int64_t excusable_ns(json_t *report)
+{
+	int64_t unseen_ns = sum_ns(report, NULL, "unseen", NULL), most_ns = 0;
+	json_t *thread, *entry;
+	size_t i, j;
+
+	json_array_foreach (json_object_get(report, "threads"), i, thread)
+		json_array_foreach (json_object_get(thread, "states"), j, entry)
+			if (!strcmp(text_at(entry, "state"), "unseen"))
+				most_ns += (is_emulated() ? 200 : 20) * MS;
+	return unseen_ns < most_ns ? unseen_ns : most_ns;
+}
+
+void assert_explained(json_t *report)
+{
+	int64_t unexplained_ns = number_at(report, "unexplained_ns");
+	int64_t threads_ns = number_at(report, "threads_ns");
+
+	assert_true(threads_ns > 0);
+	if ((unexplained_ns - excusable_ns(report)) * 10000 > threads_ns)
+		fail_msg("%" PRId64 " of %" PRId64 " ns are unexplained (unseen %" PRId64
+			 ", impossible transitions %" PRId64 ", missed wakeups %" PRId64 ")",
+			 unexplained_ns, threads_ns, sum_ns(report, NULL, "unseen", NULL),
+			 quality(report, "impossible_transitions"),
+			 quality(report, "missed_wakeups"));
+}
+
+/*
+ * 1 % or 200 µs, whichever is larger, is what the ledger promises and what the benchmarks hold it
+ * to (GAPLESS_STRICT). Continuous integration shares its machine: a thread can be preempted between
+ * reading its clock and entering the kernel, so a miss there is not the ledger's.
+ */
+int64_t slack_ns(int64_t ns)
+{
+	bool strict = getenv("GAPLESS_STRICT");
+	int64_t share = ns * (strict ? 1 : 3) / 100, least = strict ? MS / 5 : 3 * MS;
+
+	return share > least ? share : least;
+}
+
+void assert_near(const char *what, int64_t is_ns, int64_t should_ns)
+{
+	int64_t off = is_ns > should_ns ? is_ns - should_ns : should_ns - is_ns;
+
+	if (!is_emulated() && off > slack_ns(should_ns))
+		fail_msg("%s: %" PRId64 " ns, should be %" PRId64 " ± %" PRId64, what, is_ns,
+			 should_ns, slack_ns(should_ns));
+}

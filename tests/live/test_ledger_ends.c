@@ -1,0 +1,277 @@
+/* However a recording ends: the right message, the right exit code, and a file that can be read. */
+#include "../harness.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "ledger.h"
+
+#define FULL_DIR "/tmp/ledger-full"
+
+static struct workload start_target(char *ret_pid, size_t size)
+{
+	struct workload workload = workload__start(WORKLOAD("stopper"));
+
+	workload__await_ready(&workload);
+	snprintf(ret_pid, size, "%d", workload.pid);
+	return workload;
+}
+
+/* Ends a recording with this signal after half a second; checks the file, returns the status. */
+static int end_by(int signal, bool complete)
+{
+	char pid[16];
+	struct workload workload = start_target(pid, sizeof(pid));
+	struct trial trial = trial__start(ARGS("-p", pid));
+	struct stat file;
+	json_t *report;
+	int status;
+
+	usleep(700000);
+	status = trial__stop(&trial, signal);
+	workload__kill(&workload);
+	assert_int_equal(stat(trial.path, &file), 0);
+	assert_int_equal(file.st_mode & 0777, 0600);
+	report = trial__report(trial.path);
+	assert_int_equal(json_is_true(json_object_get(report, "complete")) ||
+				 json_integer_value(json_object_get(report, "complete")),
+			 complete);
+	assert_int_equal(threads_named(report, "stopped-spin"), 1);
+	assert_int_equal(number_at(report, "remainder_ns"), 0);
+	assert_true(number_at(report, "threads_ns") > 300 * MS);
+	json_decref(report);
+	trial__remove(trial.path);
+	return status;
+}
+
+static void an_interrupt_ends_it_early_and_loses_nothing(void **state)
+{
+	assert_int_equal(end_by(SIGINT, true), 0);
+}
+
+static void so_does_a_request_to_terminate(void **state)
+{
+	assert_int_equal(end_by(SIGTERM, true), 0);
+}
+
+static void after_a_kill_the_recording_is_readable_and_says_incomplete(void **state)
+{
+	assert_int_equal(end_by(SIGKILL, false), 128 + SIGKILL);
+}
+
+static void the_command_s_exit_status_is_passed_on(void **state)
+{
+	char path[64];
+	struct output output;
+
+	trial__path(path, sizeof(path));
+	output =
+		live__gapless("record", "--no-report", "-o", path, "--", "/bin/sh", "-c", "exit 7");
+	assert_int_equal(output.status, 7);
+	assert_string_equal(output.out, "");
+	live__release(&output);
+	trial__remove(path);
+}
+
+static void a_command_killed_by_a_signal_is_told_as_a_shell_does(void **state)
+{
+	char path[64];
+	struct output output;
+
+	trial__path(path, sizeof(path));
+	output = live__gapless("record", "--no-report", "-o", path, "--", "/bin/sh", "-c",
+			       "kill -9 $$");
+	assert_int_equal(output.status, 128 + SIGKILL);
+	live__release(&output);
+	trial__remove(path);
+}
+
+static void a_command_that_ends_at_once_is_recorded(void **state)
+{
+	char path[64];
+	struct output output;
+	json_t *report;
+
+	trial__path(path, sizeof(path));
+	output = live__gapless("record", "--json", "-o", path, "--", "/bin/true");
+	assert_int_equal(output.status, 0);
+	report = live__json(&output);
+	live__release(&output);
+	assert_int_equal(threads_named(report, "true"), 1);
+	assert_true(sum_ns(report, "true", "run", NULL) > 0);
+	assert_true(number_at(report, "wall_ns") < 30000 * MS);
+	assert_closes(report);
+	assert_explained(report);
+	json_decref(report);
+	trial__remove(path);
+}
+
+static void a_report_for_people_ends_a_recording(void **state)
+{
+	char path[64];
+	struct output output;
+
+	trial__path(path, sizeof(path));
+	output = live__gapless("record", "-o", path, "--", workload__path("phases"), "lock");
+	assert_int_equal(output.status, 0);
+	assert_non_null(strstr(output.out, "holder"));
+	assert_non_null(strstr(output.out, "unexplained"));
+	live__release(&output);
+	trial__remove(path);
+}
+
+static void a_duration_ends_it(void **state)
+{
+	char path[64], pid[16];
+	struct workload workload = start_target(pid, sizeof(pid));
+	struct output output;
+	json_t *report;
+
+	trial__path(path, sizeof(path));
+	output = live__gapless("record", "--json", "-o", path, "-p", pid, "-d", "500ms");
+	workload__kill(&workload);
+	assert_int_equal(output.status, 0);
+	report = live__json(&output);
+	live__release(&output);
+	assert_true(number_at(report, "wall_ns") >= 500 * MS);
+	assert_true(number_at(report, "wall_ns") < 5000 * MS);
+	assert_closes(report);
+	json_decref(report);
+	trial__remove(path);
+}
+
+static void a_command_that_is_not_there_is_said_to_be_missing(void **state)
+{
+	char path[64];
+	struct output output;
+
+	trial__path(path, sizeof(path));
+	output = live__gapless("record", "-o", path, "--", "/no/such/program");
+	assert_int_not_equal(output.status, 0);
+	assert_non_null(strstr(output.err, "/no/such/program"));
+	live__release(&output);
+	trial__remove(path);
+}
+
+static void a_target_that_never_was_is_said_to_be_missing(void **state)
+{
+	char path[64];
+	struct output output;
+
+	trial__path(path, sizeof(path));
+	output = live__gapless("record", "-o", path, "-p", "999999", "-d", "5s");
+	assert_int_equal(output.status, 1);
+	assert_non_null(strstr(output.err, "999999"));
+	assert_string_equal(output.out, "");
+	live__release(&output);
+	trial__remove(path);
+}
+
+/* With nobody left to record there is nothing to wait for. */
+static void it_ends_with_its_target(void **state)
+{
+	char pid[16];
+	struct workload workload = start_target(pid, sizeof(pid));
+	struct trial trial = trial__start(ARGS("-p", pid, "-d", "60s"));
+	json_t *report;
+
+	usleep(200000);
+	workload__kill(&workload);
+	assert_int_equal(trial__stop(&trial, 0), 0);
+	report = trial__report(trial.path);
+	assert_true(number_at(report, "wall_ns") < 30000 * MS);
+	assert_closes(report);
+	json_decref(report);
+	trial__remove(trial.path);
+}
+
+static void an_unwritable_path_is_named(void **state)
+{
+	struct output output =
+		live__gapless("record", "-o", "/no/such/folder/x.gapless", "--", "/bin/true");
+
+	assert_int_equal(output.status, 1);
+	assert_non_null(strstr(output.err, "/no/such/folder/x.gapless"));
+	live__release(&output);
+}
+
+static void an_existing_file_is_kept_unless_forced(void **state)
+{
+	char path[64], line[16] = "";
+	struct output output;
+	FILE *file;
+
+	trial__path(path, sizeof(path));
+	file = fopen(path, "w");
+	fputs("precious", file);
+	fclose(file);
+	output = live__gapless("record", "-o", path, "--", "/bin/true");
+	assert_in_range(output.status, 1, 2);
+	assert_non_null(strstr(output.err, path));
+	assert_non_null(strstr(output.err, "--force"));
+	live__release(&output);
+	file = fopen(path, "r");
+	assert_non_null(fgets(line, sizeof(line), file));
+	fclose(file);
+	assert_string_equal(line, "precious");
+	output = live__gapless("record", "--no-report", "--force", "-o", path, "--", "/bin/true");
+	assert_int_equal(output.status, 0);
+	live__release(&output);
+	json_decref(trial__report(path));
+	trial__remove(path);
+}
+
+static int mount_small_disk(void **state)
+{
+	mkdir(FULL_DIR, 0700);
+	return mount("tmpfs", FULL_DIR, "tmpfs", 0, "size=256k");
+}
+
+static int unmount_small_disk(void **state)
+{
+	umount2(FULL_DIR, MNT_DETACH);
+	return rmdir(FULL_DIR);
+}
+
+static void a_full_disk_is_told_and_what_fitted_can_be_read(void **state)
+{
+	const char *path = FULL_DIR "/run.gapless";
+	struct output output = live__gapless("record", "--no-report", "-o", path, "--",
+					     workload__path("churn"), "threads", "5000", "20");
+
+	assert_int_equal(output.status, 1);
+	assert_non_null(strstr(output.err, path));
+	live__release(&output);
+	output = live__gapless("report", "--json", path);
+	if (output.status)
+		fail_msg("gapless report: %d, %s", output.status, output.err);
+	live__release(&output);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_interrupt_ends_it_early_and_loses_nothing),
+		cmocka_unit_test(so_does_a_request_to_terminate),
+		cmocka_unit_test(after_a_kill_the_recording_is_readable_and_says_incomplete),
+		cmocka_unit_test(the_command_s_exit_status_is_passed_on),
+		cmocka_unit_test(a_command_killed_by_a_signal_is_told_as_a_shell_does),
+		cmocka_unit_test(a_command_that_ends_at_once_is_recorded),
+		cmocka_unit_test(a_report_for_people_ends_a_recording),
+		cmocka_unit_test(a_duration_ends_it),
+		cmocka_unit_test(a_command_that_is_not_there_is_said_to_be_missing),
+		cmocka_unit_test(a_target_that_never_was_is_said_to_be_missing),
+		cmocka_unit_test(it_ends_with_its_target),
+		cmocka_unit_test(an_unwritable_path_is_named),
+		cmocka_unit_test(an_existing_file_is_kept_unless_forced),
+		cmocka_unit_test_setup_teardown(a_full_disk_is_told_and_what_fitted_can_be_read,
+						mount_small_disk, unmount_small_disk),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
