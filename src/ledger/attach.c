@@ -308,35 +308,46 @@ static int read_records(struct ledger *ledger, int fd, ledger_take_record_fn tak
 	}
 }
 
-static int iterate(struct ledger *ledger, struct bpf_program *program, ledger_take_record_fn take,
-		   void *context)
+static int open_iterator(struct bpf_program *program, struct bpf_link **ret_link, int *ret_fd)
 {
 	cleanup(bpf_link__destroy_p)
 	struct bpf_link *link = bpf_program__attach_iter(program, NULL);
-	cleanup(close_p)
-	int fd = -1;
+	int fd;
 
 	if (!link)
 		return -errno;
 	fd = bpf_iter_create(bpf_link__fd(link));
 	if (fd < 0)
 		return fd;
-	return read_records(ledger, fd, take, context);
+	*ret_fd = fd;
+	*ret_link = TAKE(link);
+	return 0;
 }
 
-static int take_nothing(void *context, const struct wire_head *record)
+/* Runs the seeding once; its clock begins right before the first thread is looked at. */
+static int seed(struct ledger *ledger)
 {
-	return 0;
+	cleanup(bpf_link__destroy_p)
+	struct bpf_link *link = NULL;
+	cleanup(close_p)
+	int fd = -1;
+	char byte;
+	int err = open_iterator(ledger->skel->progs.on_seed, &link, &fd);
+
+	if (err)
+		return err;
+	if (!ledger->skel->bss->start_ns)
+		ledger->skel->bss->start_ns = clock__now_ns();
+	return read(fd, &byte, 1) < 0 ? -errno : 0;
 }
 
 int ledger__start(struct ledger *ledger, uint64_t *ret_start_ns)
 {
-	int err;
+	int err = seed(ledger);
 
-	ledger->skel->bss->start_ns = clock__now_ns();
-	err = iterate(ledger, ledger->skel->progs.on_seed, take_nothing, NULL);
+	/* The second pass checks what the first one saw in the middle of a switch. */
 	if (!err)
-		err = iterate(ledger, ledger->skel->progs.on_seed, take_nothing, NULL);
+		err = seed(ledger);
 	if (err) {
 		log_error("the threads that are there cannot be listed: %s", strerror(-err));
 		return err;
@@ -348,8 +359,16 @@ int ledger__start(struct ledger *ledger, uint64_t *ret_start_ns)
 int ledger__snapshot(struct ledger *ledger, uint64_t changed_after_ns, ledger_take_record_fn take,
 		     void *context)
 {
+	cleanup(bpf_link__destroy_p)
+	struct bpf_link *link = NULL;
+	cleanup(close_p)
+	int fd = -1;
+	int err = open_iterator(ledger->skel->progs.on_snapshot, &link, &fd);
+
+	if (err)
+		return err;
 	ledger->skel->bss->changed_after_ns = changed_after_ns;
-	return iterate(ledger, ledger->skel->progs.on_snapshot, take, context);
+	return read_records(ledger, fd, take, context);
 }
 
 int ledger__poll(struct ledger *ledger, int timeout_ms)

@@ -25,6 +25,10 @@
  */
 #include "recording/schema.h"
 
+_Static_assert(SCHEMA_APPLICATION_ID == 1734439020, "as in the pragma below");
+
+/* clang-format off */
+
 /* As histogram_bucket_start() has it. */
 #define BUCKET_WIDTH(b) "(CASE WHEN " b " < 16 THEN 1 ELSE 1 << (" b " / 8 - 1) END)"
 #define BUCKET_START(b)                                                                            \
@@ -33,85 +37,91 @@
 /* The longest value seen is a bound, where it is known. */
 #define PERCENTILE(b) "min(" BUCKET_MIDDLE(b) ", coalesce(nullif(y.max_ns, 0), 1 << 62))"
 
-_Static_assert(SCHEMA_APPLICATION_ID == 1734439020, "as in the pragma below");
+const char schema__sql[] =
+	"PRAGMA application_id = 1734439020;"
 
-#define TABLES                                                                                     \
-	"PRAGMA application_id = 1734439020;"                                                      \
-	"CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;"                            \
-	"CREATE TABLE state(id INTEGER PRIMARY KEY, state TEXT NOT NULL, cause TEXT NOT NULL,"     \
-	" kind TEXT);"                                                                             \
-	"CREATE TABLE process(id INTEGER PRIMARY KEY, pid INT, parent_pid INT, start_ns INT,"      \
-	" comm TEXT, cgroup TEXT, container TEXT);"                                                \
-	"CREATE TABLE thread(id INTEGER PRIMARY KEY, process INT, tid INT, comm TEXT,"             \
-	" first_ns INT, last_ns INT, unexplained_ns INT, flags INT);"                              \
-	"CREATE TABLE thread_name(thread INT, time_ns INT, comm TEXT,"                             \
-	" PRIMARY KEY(thread, time_ns)) WITHOUT ROWID;"                                            \
-	"CREATE TABLE slice(id INTEGER PRIMARY KEY, begin_ns INT, end_ns INT);"                    \
-	"CREATE TABLE account(slice_to INT, thread INT, state INT, slice_from INT, ns INT,"        \
-	" count INT, PRIMARY KEY(slice_to, thread, state)) WITHOUT ROWID;"                         \
-	"CREATE TABLE object(id INTEGER PRIMARY KEY, kind TEXT, name TEXT);"                       \
-	"CREATE TABLE wait(thread INT, state INT, object INT, by INT, evidence TEXT, ns INT,"      \
-	" count INT, PRIMARY KEY(thread, state, object, by, evidence)) WITHOUT ROWID;"             \
-	"CREATE TABLE histogram(slice_to INT, of INT, key INT, bucket INT, slice_from INT,"        \
-	" count INT, PRIMARY KEY(slice_to, of, key, bucket)) WITHOUT ROWID;"                       \
-	"CREATE TABLE syscall(number INTEGER PRIMARY KEY, name TEXT, max_ns INT);"                 \
-	"CREATE TABLE syscall_slice(slice_to INT, number INT, slice_from INT, count INT,"          \
-	" errors INT, total_ns INT, PRIMARY KEY(slice_to, number)) WITHOUT ROWID;"                 \
-	"CREATE TABLE syscall_error(number INT, errno INT, count INT,"                             \
-	" PRIMARY KEY(number, errno)) WITHOUT ROWID;"                                              \
-	"CREATE TABLE cpu(cpu INTEGER PRIMARY KEY, idle_ns INT);"                                  \
-	"CREATE TABLE quality(name TEXT PRIMARY KEY, value INT, bias TEXT) WITHOUT ROWID;"         \
+	"CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;"
+	"CREATE TABLE state(id INTEGER PRIMARY KEY, state TEXT NOT NULL, cause TEXT NOT NULL,"
+	" kind TEXT);"
+	"CREATE TABLE process(id INTEGER PRIMARY KEY, pid INT, parent_pid INT, start_ns INT,"
+	" comm TEXT, cgroup TEXT, container TEXT);"
+	"CREATE TABLE thread(id INTEGER PRIMARY KEY, process INT, tid INT, comm TEXT,"
+	" first_ns INT, last_ns INT, unexplained_ns INT, flags INT);"
+	"CREATE TABLE thread_name(thread INT, time_ns INT, comm TEXT,"
+	" PRIMARY KEY(thread, time_ns)) WITHOUT ROWID;"
+	"CREATE TABLE slice(id INTEGER PRIMARY KEY, begin_ns INT, end_ns INT);"
+	"CREATE TABLE account(slice_to INT, thread INT, state INT, slice_from INT, ns INT,"
+	" count INT, PRIMARY KEY(slice_to, thread, state)) WITHOUT ROWID;"
+	"CREATE TABLE object(id INTEGER PRIMARY KEY, kind TEXT, name TEXT);"
+	"CREATE TABLE wait(thread INT, state INT, object INT, by INT, evidence TEXT, ns INT,"
+	" count INT, PRIMARY KEY(thread, state, object, by, evidence)) WITHOUT ROWID;"
+	"CREATE TABLE histogram(slice_to INT, of INT, key INT, bucket INT, slice_from INT,"
+	" count INT, PRIMARY KEY(slice_to, of, key, bucket)) WITHOUT ROWID;"
+	"CREATE TABLE syscall(number INTEGER PRIMARY KEY, name TEXT, max_ns INT);"
+	"CREATE TABLE syscall_slice(slice_to INT, number INT, slice_from INT, count INT,"
+	" errors INT, total_ns INT, PRIMARY KEY(slice_to, number)) WITHOUT ROWID;"
+	"CREATE TABLE syscall_error(number INT, errno INT, count INT,"
+	" PRIMARY KEY(number, errno)) WITHOUT ROWID;"
+	"CREATE TABLE cpu(cpu INTEGER PRIMARY KEY, idle_ns INT);"
+	"CREATE TABLE quality(name TEXT PRIMARY KEY, value INT, bias TEXT) WITHOUT ROWID;"
 	"CREATE TABLE cost(name TEXT PRIMARY KEY, value REAL, unit TEXT) WITHOUT ROWID;"
 
-#define TIME_VIEWS                                                                                  \
-	"CREATE VIEW threads AS SELECT t.id, p.pid, t.tid, t.comm, p.comm AS process, p.cgroup,"    \
-	" p.container, t.first_ns, t.last_ns, t.last_ns - t.first_ns AS lifetime_ns,"               \
-	" coalesce(a.ns, 0) AS accounted_ns,"                                                       \
-	" t.last_ns - t.first_ns - coalesce(a.ns, 0) AS remainder_ns, t.unexplained_ns,"            \
-	" t.flags & 1 != 0 AS exited, t.flags & 2 != 0 AS kernel, t.flags & 4 != 0 AS own"          \
-	" FROM thread t LEFT JOIN process p ON p.id = t.process"                                    \
-	" LEFT JOIN (SELECT thread, sum(ns) AS ns FROM account GROUP BY thread) a"                  \
-	" ON a.thread = t.id WHERE t.id > 0 AND t.flags & 8 = 0;"                                   \
-	"CREATE VIEW time_by_thread AS SELECT a.thread, p.pid, t.tid, t.comm, s.state, s.cause,"    \
-	" s.kind, sum(a.ns) AS ns, sum(a.count) AS count FROM account a"                            \
-	" JOIN state s ON s.id = a.state LEFT JOIN thread t ON t.id = a.thread"                     \
-	" LEFT JOIN process p ON p.id = t.process GROUP BY a.thread, a.state;"                      \
-	"CREATE VIEW time_by_process AS SELECT t.process, p.pid, p.comm, s.state, s.cause, s.kind," \
-	" sum(a.ns) AS ns, sum(a.count) AS count FROM account a JOIN state s ON s.id = a.state"     \
-	" LEFT JOIN thread t ON t.id = a.thread LEFT JOIN process p ON p.id = t.process"            \
-	" GROUP BY t.process, a.state;"                                                             \
-	"CREATE VIEW time_by_state AS SELECT s.state, s.cause, s.kind, sum(a.ns) AS ns,"            \
-	" sum(a.count) AS count, 1.0 * sum(a.ns) / (SELECT sum(lifetime_ns) FROM threads) AS share" \
-	" FROM account a JOIN state s ON s.id = a.state GROUP BY a.state;"
+	/* A thread goes by its last name. */
+	"CREATE VIEW thread_named AS SELECT t.id, t.process, t.tid, coalesce((SELECT n.comm"
+	" FROM thread_name n WHERE n.thread = t.id ORDER BY n.time_ns DESC LIMIT 1), t.comm)"
+	" AS comm, t.first_ns, t.last_ns, t.unexplained_ns, t.flags FROM thread t;"
 
-#define WAIT_VIEW                                                                                   \
-	"CREATE VIEW waits AS SELECT w.thread AS waiter, p.pid AS waiter_pid, t.tid AS waiter_tid," \
-	" t.comm AS waiter_comm, s.cause, s.kind, o.kind AS object_kind, o.name AS object, w.by,"   \
-	" q.pid AS by_pid, b.tid AS by_tid, b.comm AS by_comm, w.evidence, w.ns, w.count"           \
-	" FROM wait w JOIN state s ON s.id = w.state LEFT JOIN object o ON o.id = w.object"         \
-	" LEFT JOIN thread t ON t.id = w.thread LEFT JOIN process p ON p.id = t.process"            \
-	" LEFT JOIN thread b ON b.id = w.by LEFT JOIN process q ON q.id = b.process"                \
+	"CREATE VIEW threads AS SELECT t.id, p.pid, t.tid, t.comm, p.comm AS process, p.cgroup,"
+	" p.container, t.first_ns, t.last_ns, t.last_ns - t.first_ns AS lifetime_ns,"
+	" coalesce(a.ns, 0) AS accounted_ns,"
+	" t.last_ns - t.first_ns - coalesce(a.ns, 0) AS remainder_ns, t.unexplained_ns,"
+	" t.flags & 1 != 0 AS exited, t.flags & 2 != 0 AS kernel, t.flags & 4 != 0 AS own"
+	" FROM thread_named t LEFT JOIN process p ON p.id = t.process"
+	" LEFT JOIN (SELECT thread, sum(ns) AS ns FROM account GROUP BY thread) a"
+	" ON a.thread = t.id WHERE t.id > 0 AND t.flags & 8 = 0;"
+
+	"CREATE VIEW time_by_thread AS SELECT a.thread, p.pid, t.tid, t.comm, s.state, s.cause,"
+	" s.kind, a.ns, a.count FROM (SELECT thread, state, sum(ns) AS ns, sum(count) AS count"
+	" FROM account GROUP BY thread, state) a JOIN state s ON s.id = a.state"
+	" LEFT JOIN thread_named t ON t.id = a.thread LEFT JOIN process p ON p.id = t.process;"
+
+	"CREATE VIEW time_by_process AS SELECT t.process, p.pid, p.comm, s.state, s.cause, s.kind,"
+	" sum(a.ns) AS ns, sum(a.count) AS count FROM account a JOIN state s ON s.id = a.state"
+	" LEFT JOIN thread t ON t.id = a.thread LEFT JOIN process p ON p.id = t.process"
+	" GROUP BY t.process, a.state;"
+
+	"CREATE VIEW time_by_state AS SELECT s.state, s.cause, s.kind, a.ns, a.count,"
+	" 1.0 * a.ns / (SELECT sum(last_ns - first_ns) FROM thread"
+	" WHERE id > 0 AND flags & 8 = 0) AS share FROM (SELECT state, sum(ns) AS ns,"
+	" sum(count) AS count FROM account GROUP BY state) a JOIN state s ON s.id = a.state;"
+
+	"CREATE VIEW waits AS SELECT w.thread AS waiter, p.pid AS waiter_pid, t.tid AS waiter_tid,"
+	" t.comm AS waiter_comm, s.cause, s.kind, o.kind AS object_kind, o.name AS object, w.by,"
+	" q.pid AS by_pid, b.tid AS by_tid, b.comm AS by_comm, w.evidence, w.ns, w.count"
+	" FROM wait w JOIN state s ON s.id = w.state LEFT JOIN object o ON o.id = w.object"
+	" LEFT JOIN thread_named t ON t.id = w.thread LEFT JOIN process p ON p.id = t.process"
+	" LEFT JOIN thread_named b ON b.id = w.by LEFT JOIN process q ON q.id = b.process"
 	" ORDER BY w.ns DESC;"
 
-#define SYSCALL_VIEWS                                                                                                                                                     \
-	"CREATE VIEW histograms AS SELECT CASE h.of WHEN 0 THEN 'state' ELSE 'syscall' END AS of,"                                                                        \
-	" CASE h.of WHEN 0 THEN s.state || '.' || s.cause ELSE y.name END AS name," BUCKET_START("h.bucket") " AS begin_ns," BUCKET_START("h.bucket") " + " BUCKET_WIDTH( \
-		"h.bucket") " AS end_ns,"                                                                                                                                 \
-			    " sum(h.count) AS count FROM histogram h LEFT JOIN state s ON s.id = h.key AND h.of = 0"                                                      \
-			    " LEFT JOIN syscall y ON y.number = h.key AND h.of = 1 GROUP BY h.of, h.key, h.bucket;"                                                       \
-			    "CREATE VIEW syscalls AS WITH"                                                                                                                \
-			    " b AS (SELECT key, bucket, sum(count) AS count FROM histogram WHERE of = 1"                                                                  \
-			    " GROUP BY key, bucket),"                                                                                                                     \
-			    " c AS (SELECT key, bucket, sum(count) OVER (PARTITION BY key ORDER BY bucket) AS upto,"                                                      \
-			    " sum(count) OVER (PARTITION BY key) AS total FROM b),"                                                                                       \
-			    " q AS (SELECT key, min(CASE WHEN upto * 100 >= total * 50 THEN bucket END) AS b50,"                                                          \
-			    " min(CASE WHEN upto * 100 >= total * 99 THEN bucket END) AS b99 FROM c GROUP BY key),"                                                       \
-			    " n AS (SELECT number, sum(count) AS count, sum(errors) AS errors,"                                                                           \
-			    " sum(total_ns) AS total_ns FROM syscall_slice GROUP BY number)"                                                                              \
-			    " SELECT y.name, n.count, n.errors, n.total_ns, " PERCENTILE("q.b50") " AS p50_ns, " PERCENTILE(                                              \
-				    "q.b99") " AS p99_ns, y.max_ns FROM n JOIN syscall y USING(number)"                                                                   \
-					     " LEFT JOIN q ON q.key = n.number ORDER BY n.total_ns DESC;"                                                                 \
-					     "CREATE VIEW syscall_errors AS SELECT y.name, e.errno, e.count FROM syscall_error e"                                         \
-					     " JOIN syscall y USING(number) ORDER BY e.count DESC;"
+	"CREATE VIEW histograms AS SELECT CASE h.of WHEN 0 THEN 'state' ELSE 'syscall' END AS of,"
+	" CASE h.of WHEN 0 THEN s.state || '.' || s.cause ELSE y.name END AS name, s.kind, "
+	BUCKET_START("h.bucket") " AS begin_ns, "
+	BUCKET_START("h.bucket") " + " BUCKET_WIDTH("h.bucket") " AS end_ns,"
+	" sum(h.count) AS count FROM histogram h LEFT JOIN state s ON s.id = h.key AND h.of = 0"
+	" LEFT JOIN syscall y ON y.number = h.key AND h.of = 1 GROUP BY h.of, h.key, h.bucket;"
 
-const char schema__sql[] = TABLES TIME_VIEWS WAIT_VIEW SYSCALL_VIEWS;
+	"CREATE VIEW syscalls AS WITH"
+	" b AS (SELECT key, bucket, sum(count) AS count FROM histogram WHERE of = 1"
+	" GROUP BY key, bucket),"
+	" c AS (SELECT key, bucket, sum(count) OVER (PARTITION BY key ORDER BY bucket) AS upto,"
+	" sum(count) OVER (PARTITION BY key) AS total FROM b),"
+	" q AS (SELECT key, min(CASE WHEN upto * 100 >= total * 50 THEN bucket END) AS b50,"
+	" min(CASE WHEN upto * 100 >= total * 99 THEN bucket END) AS b99 FROM c GROUP BY key),"
+	" n AS (SELECT number, sum(count) AS count, sum(errors) AS errors,"
+	" sum(total_ns) AS total_ns FROM syscall_slice GROUP BY number)"
+	" SELECT y.name, n.count, n.errors, n.total_ns, " PERCENTILE("q.b50") " AS p50_ns, "
+	PERCENTILE("q.b99") " AS p99_ns, y.max_ns FROM n JOIN syscall y USING(number)"
+	" LEFT JOIN q ON q.key = n.number ORDER BY n.total_ns DESC;"
+
+	"CREATE VIEW syscall_errors AS SELECT y.name, e.errno, e.count FROM syscall_error e"
+	" JOIN syscall y USING(number) ORDER BY e.count DESC;";

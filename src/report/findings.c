@@ -122,7 +122,7 @@ void findings__object(const struct model_wait *wait, char *ret, size_t size)
 		words__say(ret, size, "%s %s", kind.text, name.text);
 }
 
-static void say_object(struct finding *finding, const struct model_wait *wait)
+static void say_object(struct finding *finding, const struct model_wait *wait, bool partly)
 {
 	const char *kind = wait->object_kind ? wait->object_kind : "";
 	struct words name = words__clean(wait->object_name, OBJECT_COLUMNS);
@@ -134,7 +134,7 @@ static void say_object(struct finding *finding, const struct model_wait *wait)
 	else if (!strcmp(kind, "syscall"))
 		say(finding, " in %s", name.text);
 	else if (*object && strcmp(object, "a child") && strcmp(object, "other"))
-		say(finding, " (%s)", object);
+		say(finding, partly ? " for %s" : " (%s)", object);
 }
 
 static void say_culprit(struct finding *finding, const struct model_blame *blame)
@@ -158,6 +158,7 @@ static void say_blame(struct finding *finding, const struct model *model,
 	const struct model_blame *largest = NULL;
 	int64_t whole = 0;
 	size_t count = 0;
+	bool partly;
 
 	for (size_t i = 0; i < model->blame_count; i++) {
 		const struct model_blame *blame = &model->blames[i];
@@ -172,13 +173,14 @@ static void say_blame(struct finding *finding, const struct model *model,
 	if (!largest || (!largest->first->object && !largest->first->by))
 		return;
 	if (!reaches(largest->ns, whole, WORTH_NAMING_PERCENT)) {
-		say(finding, ", for %zu different objects and wakers", count);
+		say(finding, ", spread over %zu objects and wakers", count);
 		return;
 	}
-	if (!reaches(largest->ns, whole, NEARLY_ALL_PERCENT))
+	partly = !reaches(largest->ns, whole, NEARLY_ALL_PERCENT);
+	if (partly)
 		say(finding, ", %s of that%s", words__about(largest->ns, whole).text,
 		    model->cut ? " (in the whole recording)" : "");
-	say_object(finding, largest->first);
+	say_object(finding, largest->first, partly);
 	say_culprit(finding, largest);
 }
 

@@ -13,7 +13,8 @@
 #define TIME_COLUMNS  -10
 #define SHARE_COLUMNS -8
 #define COUNT_COLUMNS -14
-#define NAME_COLUMNS  20
+#define KIND_COLUMNS  11
+#define NAME_COLUMNS  18
 #define MOST_BAR      40
 #define WAITS_SHOWN   5
 #define CALLS_SHOWN   6
@@ -83,10 +84,13 @@ static void print_head(const struct page *page)
 	print_wrapped(page, line, 0);
 }
 
+static const char *const kind_names[MODEL_KINDS] = { "running",   "ready", "delaying",
+						     "undecided", "idle",  "unseen" };
+
 static void print_bar(const struct page *page, int64_t part, int64_t whole)
 {
-	int room =
-		page->width - 2 - NAME_COLUMNS + TIME_COLUMNS + SHARE_COLUMNS + COUNT_COLUMNS - 2;
+	int room = page->width - KIND_COLUMNS - NAME_COLUMNS + TIME_COLUMNS + SHARE_COLUMNS +
+		   COUNT_COLUMNS - 2;
 	int length;
 
 	room = room > MOST_BAR ? MOST_BAR : room;
@@ -106,8 +110,7 @@ static void print_state(const struct page *page, const struct model_state *state
 
 	words__say(name, sizeof(name), "%s", words__clean(state->state, 8).text);
 	if (*state->cause && strcmp(state->cause, state->state))
-		words__say(name, sizeof(name), ".%s", words__clean(state->cause, 11).text);
-	fputs("  ", page->out);
+		words__say(name, sizeof(name), ".%s", words__clean(state->cause, 9).text);
 	words__field(page->out, name, NAME_COLUMNS);
 	words__field(page->out, words__time(state->ns).text, TIME_COLUMNS);
 	words__field(page->out, words__share(state->ns, page->model->threads_ns).text,
@@ -116,53 +119,60 @@ static void print_state(const struct page *page, const struct model_state *state
 	print_bar(page, state->ns, page->model->threads_ns);
 }
 
-/* The states of one kind, longest first, below their sum. */
-static void print_kind(const struct page *page, enum model_kind kind)
+/* The longest of a kind that comes behind `last`. */
+static const struct model_state *next_state(const struct model *model, enum model_kind kind,
+					    const struct model_state *last)
 {
-	static const char *const names[MODEL_KINDS] = {
-		"running",       "ready, no CPU", "waiting, delaying", "waiting, undecided",
-		"waiting, idle", "unseen",
-	};
-	const struct model *model = page->model;
-	const struct model_state *last = NULL;
+	const struct model_state *next = NULL;
 
-	if (!model->kind_ns[kind])
-		return;
-	words__field(page->out, names[kind], NAME_COLUMNS + 2);
-	words__field(page->out, words__time(model->kind_ns[kind]).text, TIME_COLUMNS);
-	words__field(page->out, words__share(model->kind_ns[kind], model->threads_ns).text,
-		     SHARE_COLUMNS);
-	fputc('\n', page->out);
-	for (;;) {
-		const struct model_state *next = NULL;
+	for (size_t i = 0; i < model->state_count; i++) {
+		const struct model_state *state = &model->states[i];
+		bool behind =
+			!last || state->ns < last->ns || (state->ns == last->ns && state > last);
 
-		for (size_t i = 0; i < model->state_count; i++) {
-			const struct model_state *state = &model->states[i];
-			bool behind = !last || state->ns < last->ns ||
-				      (state->ns == last->ns && state > last);
-
-			if (state->kind == kind && state->ns && behind &&
-			    (!next || state->ns > next->ns))
-				next = state;
-		}
-		if (!next)
-			return;
-		print_state(page, next);
-		last = next;
+		if (state->kind == kind && state->ns && behind && (!next || state->ns > next->ns))
+			next = state;
 	}
+	return next;
+}
+
+static void print_sums(const struct page *page)
+{
+	const struct model *model = page->model;
+	const char *before = "";
+	char text[LINE] = "";
+
+	words__say(text, sizeof(text),
+		   "of %s of thread time: ", words__time(model->threads_ns).text);
+	for (int i = 0; i < MODEL_KINDS; i++) {
+		if (!model->kind_ns[i])
+			continue;
+		words__say(text, sizeof(text), "%s%s %s", before, kind_names[i],
+			   words__share(model->kind_ns[i], model->threads_ns).text);
+		before = ", ";
+	}
+	print_wrapped(page, text, 0);
 }
 
 static void print_states(const struct page *page)
 {
 	heading(page, "where the time went");
-	fprintf(page->out, " (%s of thread time)\n", words__time(page->model->threads_ns).text);
-	words__field(page->out, "", NAME_COLUMNS + 2);
-	words__field(page->out, "time", TIME_COLUMNS);
+	words__field(page->out, "time",
+		     -KIND_COLUMNS - NAME_COLUMNS + TIME_COLUMNS +
+			     words__columns("where the time went"));
 	words__field(page->out, "share", SHARE_COLUMNS);
 	words__field(page->out, "count", COUNT_COLUMNS);
 	fputc('\n', page->out);
-	for (int i = 0; i < MODEL_KINDS; i++)
-		print_kind(page, i);
+	for (int kind = 0; kind < MODEL_KINDS; kind++) {
+		const struct model_state *state = next_state(page->model, kind, NULL);
+
+		for (const char *name = kind_names[kind]; state; name = "") {
+			words__field(page->out, name, KIND_COLUMNS);
+			print_state(page, state);
+			state = next_state(page->model, kind, state);
+		}
+	}
+	print_sums(page);
 }
 
 static void print_rows(const struct page *page)

@@ -11,7 +11,7 @@ static json_t *record_busy_machine(const char *const *args)
 {
 	const char *const *commands[] = {
 		WORKLOAD("phases", "calls", "crowd", "lock", "tcp", "pipe"),
-		WORKLOAD("churn", "threads", is_emulated() ? "3000" : "20000", "50"),
+		WORKLOAD("churn", "threads", is_emulated() ? "2000" : "8000", "50"),
 		WORKLOAD("churn", "forks", is_emulated() ? "100" : "1000", "500"),
 	};
 	struct workload workloads[3];

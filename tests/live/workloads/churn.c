@@ -11,11 +11,16 @@
 #define STACK_BYTES (64 * 1024)
 
 static sem_t places;
+static _Atomic unsigned long slept; /* times that a thread really had to wait */
 
 static void *short_life(void *arg)
 {
-	set_name("churn-thread");
+	struct phase life = phase_begin("life", "churn-thread");
+
+	call_begins(&life);
 	sleep_ns(LIFE_NS);
+	call_ends(&life);
+	slept += life.waits;
 	sem_post(&places);
 	return NULL;
 }
@@ -80,6 +85,7 @@ int main(int argc, char **argv)
 	phase = phase_begin(argv[1], "churn-main");
 	phase.count = (!strcmp(argv[1], "threads") ? churn_threads : churn_forks)(
 		strtoul(argv[2], NULL, 10), strtoul(argv[3], NULL, 10));
+	phase.waits = slept;
 	phase_end(&phase);
 	return 0;
 }

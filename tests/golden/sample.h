@@ -1,0 +1,54 @@
+/*
+ * A recording with known answers, written by hand: 30 s in three slices of 10 s, an application
+ * with a main thread, two workers and a logger that holds their lock, and gapless itself.
+ */
+#pragma once
+
+#include "recording/recording.h"
+
+#define SECOND 1000000000LL
+#define MS     1000000LL
+/* When the recording starts, on the monotonic clock. */
+#define SAMPLE_START_NS (1000 * SECOND)
+
+enum sample_state {
+	SAMPLE_RUN_USER = 1,
+	SAMPLE_RUN_KERNEL,
+	SAMPLE_READY_WOKEN,
+	SAMPLE_READY_PREEMPTED,
+	SAMPLE_LOCK_OPEN, /* undecided */
+	SAMPLE_LOCK,      /* delaying */
+	SAMPLE_DISK,
+	SAMPLE_POLL,
+	SAMPLE_UNSEEN,
+	SAMPLE_PIPE,
+	SAMPLE_CHILD,
+};
+
+enum sample_thread {
+	SAMPLE_INTERRUPT = -1,
+	SAMPLE_MAIN = 1,
+	SAMPLE_WORKER_1,
+	SAMPLE_WORKER_2,
+	SAMPLE_LOGGER,
+	SAMPLE_OWN,
+};
+
+/* A path for a recording in a new folder below /tmp, and how to remove it again. */
+char *sample__path(void);
+void sample__remove(char *path);
+
+/* Meta data, states and three slices; nobody in it. Fails the test on any error. */
+struct recording *sample__begin(const char *path);
+/* A process of this serial, pid 1000 × serial, in the cgroup "/app". */
+void sample__process(struct recording *recording, int64_t id, const char *comm);
+/* A thread that lives through the recording; tid = 1000 × process + serial. */
+void sample__thread(struct recording *recording, int64_t id, int64_t process, const char *comm,
+		    int flags);
+/* `ns` in one state, from the begin of slice `from` to the end of slice `to`. */
+void sample__account(struct recording *recording, int64_t thread, int state, int64_t from,
+		     int64_t to, int64_t ns, int64_t count);
+void sample__finish(struct recording *recording);
+
+/* The whole of it, finished, in a file. */
+void sample__write(const char *path);

@@ -1,0 +1,110 @@
+/* One recording, every format, to the byte. GAPLESS_GOLDEN_UPDATE=1 rewrites what is expected. */
+#include "../harness.h"
+
+#include <stdio.h>
+
+#include "report/report.h"
+#include "sample.h"
+
+static char *path;
+
+static int set_up(void **state)
+{
+	path = sample__path();
+	sample__write(path);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	sample__remove(path);
+	return 0;
+}
+
+static char *read_all(const char *name)
+{
+	FILE *file = fopen(name, "re");
+	char *text = NULL;
+	size_t size = 0;
+
+	if (!file)
+		return NULL;
+	if (getdelim(&text, &size, '\0', file) < 0) {
+		free(text);
+		text = NULL;
+	}
+	fclose(file);
+	return text;
+}
+
+static void write_all(const char *name, const char *text)
+{
+	FILE *file = fopen(name, "we");
+
+	assert_non_null(file);
+	fputs(text, file);
+	assert_int_equal(fclose(file), 0);
+}
+
+static void prints(const char *name, const struct report_options *options)
+{
+	char expected_path[512], *text = NULL, *expected;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_int_equal(report__print(path, options, out), 0);
+	fclose(out);
+	snprintf(expected_path, sizeof(expected_path), GOLDEN_FOLDER "/expected/%s", name);
+	if (getenv("GAPLESS_GOLDEN_UPDATE"))
+		write_all(expected_path, text);
+	expected = read_all(expected_path);
+	if (!expected)
+		fail_msg("no '%s' [GAPLESS_GOLDEN_UPDATE=1 writes it]", expected_path);
+	assert_string_equal(text, expected);
+	free(expected);
+	free(text);
+}
+
+static void text_at_80_columns(void **state)
+{
+	prints("report-80.txt", &(struct report_options) { .width = 80 });
+}
+
+static void text_at_120_columns_by_thread(void **state)
+{
+	prints("report-120.txt", &(struct report_options) { .width = 120, .by = REPORT_BY_THREAD });
+}
+
+static void text_of_a_cut(void **state)
+{
+	prints("report-cut.txt", &(struct report_options) { .width = 80,
+							    .from_ns = 5 * SECOND,
+							    .to_ns = 25 * SECOND,
+							    .by = REPORT_BY_COMM });
+}
+
+static void json(void **state)
+{
+	prints("report.json", &(struct report_options) { .json = true });
+}
+
+static void json_of_a_cut_by_process(void **state)
+{
+	prints("report-cut.json", &(struct report_options) { .json = true,
+							     .from_ns = 5 * SECOND,
+							     .to_ns = 25 * SECOND,
+							     .by = REPORT_BY_PROCESS });
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(text_at_80_columns),
+		cmocka_unit_test(text_at_120_columns_by_thread),
+		cmocka_unit_test(text_of_a_cut),
+		cmocka_unit_test(json),
+		cmocka_unit_test(json_of_a_cut_by_process),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
