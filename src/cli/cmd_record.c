@@ -142,20 +142,20 @@ static void look_after(struct child *child)
 static int record(struct run *run, const struct options *options, struct child *child)
 {
 	bool may_run_dry = options->run.target.pids.count || options->run.target.tids.count;
-	uint64_t begin_ns = clock__now_ns();
+	uint64_t until_ns = options->duration_ns ? clock__now_ns() + options->duration_ns : 0;
 
 	if (options->run.target.all || options->run.target.cgroups.count ||
 	    options->run.target.name_count)
 		may_run_dry = false;
 	while (!interrupted) {
-		int err = run__step(run);
+		int err = run__step(run, until_ns);
 
 		if (err)
 			return err;
 		look_after(child);
 		if (child->ended || (may_run_dry && !run__threads(run)))
 			break;
-		if (options->duration_ns && clock__now_ns() - begin_ns >= options->duration_ns)
+		if (until_ns && clock__now_ns() >= until_ns)
 			break;
 	}
 	return 0;

@@ -336,8 +336,10 @@ static int seed(struct ledger *ledger)
 
 	if (err)
 		return err;
-	if (!ledger->skel->bss->start_ns)
-		ledger->skel->bss->start_ns = clock__now_ns();
+	if (!ledger->skel->bss->start_ns) {
+		ledger->skel->bss->seed_base_ns = clock__now_ns();
+		ledger->skel->bss->start_ns = ledger->skel->bss->seed_base_ns;
+	}
 	return read(fd, &byte, 1) < 0 ? -errno : 0;
 }
 
@@ -352,6 +354,8 @@ int ledger__start(struct ledger *ledger, uint64_t *ret_start_ns)
 		log_error("the threads that are there cannot be listed: %s", strerror(-err));
 		return err;
 	}
+	/* Threads that are found later were not wanted before. */
+	ledger->skel->bss->seed_base_ns = 0;
 	*ret_start_ns = ledger->skel->bss->start_ns;
 	return 0;
 }
@@ -363,8 +367,14 @@ int ledger__snapshot(struct ledger *ledger, uint64_t changed_after_ns, ledger_ta
 	struct bpf_link *link = NULL;
 	cleanup(close_p)
 	int fd = -1;
-	int err = open_iterator(ledger->skel->progs.on_snapshot, &link, &fd);
+	int err = 0;
 
+	if (ledger->skel->bss->reseed) {
+		ledger->skel->bss->reseed = 0;
+		err = seed(ledger);
+	}
+	if (!err)
+		err = open_iterator(ledger->skel->progs.on_snapshot, &link, &fd);
 	if (err)
 		return err;
 	ledger->skel->bss->changed_after_ns = changed_after_ns;

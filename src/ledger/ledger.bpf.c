@@ -38,6 +38,7 @@ const volatile bool track_cpus;  /* all threads are accounted: the CPUs can clos
 const volatile __u32 drop_every; /* test switch: ignore one wakeup in so many */
 
 __u64 wakeups;
+__u32 reseed;           /* raised when threads became wanted that the seeding must find */
 __u64 changed_after_ns; /* the snapshot skips threads that have not changed since */
 
 /* Arrays of [CPU][what], mapped by user space: a hook writes its own CPU's part only. */
@@ -246,22 +247,30 @@ static __always_inline void leaves_cpu(struct thread *thread, struct task_struct
 		count_interval(SLOT_RUN_ANY, now - thread->on_ns);
 }
 
-static __always_inline void account_idle(struct task_struct *prev, struct task_struct *next,
-					 __u64 now)
+/*
+ * The CPU's time that no account has: idle, and threads that have none. The latter should not be,
+ * but a kernel may hide some, and then it hides the switch away from them too: the thread that
+ * leaves now came after one of those.
+ */
+static __always_inline void account_cpu(struct task_struct *prev, struct thread *out,
+					struct thread *in, __u64 now)
 {
 	__u32 index = bpf_get_smp_processor_id();
 	struct ledger_cpu *cpu = bpf_map_lookup_elem(&cpus, &index);
+	__u64 since, until = now;
 
 	if (!cpu || !start_ns)
 		return;
-	if (!prev->pid) {
-		__u64 since = cpu->switches ? cpu->since_ns : start_ns;
-
-		cpu->idle_ns += now > since ? now - since : 0;
-		cpu->since_ns = 0;
+	since = cpu->switches ? cpu->since_ns : out ? 0 : start_ns;
+	if (out && out->on_ns > since)
+		until = out->on_ns;
+	if (since && until > since) {
+		if (prev->pid)
+			cpu->hidden_ns += until - since;
+		else
+			cpu->idle_ns += until - since;
 	}
-	if (!next->pid)
-		cpu->since_ns = now;
+	cpu->since_ns = in ? 0 : now;
 	cpu->switches++;
 }
 
@@ -277,12 +286,12 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 			return 0;
 	}
 	now = bpf_ktime_get_ns();
-	if (track_cpus && (!prev->pid || !next->pid))
-		account_idle(prev, next, now);
 	if (out && !(out->flags & THREAD_ENDED))
 		leaves_cpu(out, prev, preempt, now);
 	if (in)
 		gets_cpu(in, next, now);
+	if (track_cpus)
+		account_cpu(prev, out, in, now);
 	return 0;
 }
 
@@ -507,14 +516,12 @@ int BPF_PROG(on_rename, struct task_struct *task, const char *comm)
 	return 0;
 }
 
+/* One event stands for all threads of a process, so user space is asked to look for them. */
 SEC("tp_btf/cgroup_attach_task")
-int BPF_PROG(on_cgroup_attach, struct cgroup *to, const char *path, struct task_struct *task)
+int BPF_PROG(on_cgroup_attach, struct cgroup *to)
 {
-	struct thread *thread = find(task);
-	bool wanted = is_wanted_cgroup(to);
-
-	if (wanted && !thread)
-		adopt_as(task, THREAD_FOLLOW);
+	if (is_wanted_cgroup(to))
+		__sync_fetch_and_add(&reseed, 1);
 	return 0;
 }
 
@@ -621,8 +628,8 @@ static __always_inline void seed(struct task_struct *task)
 	now = bpf_ktime_get_ns();
 	if (thread->account.slot != SLOT_NONE)
 		return;
-	thread->account.first_ns = start_ns;
-	thread->account.ns[SLOT_UNSEEN] = now - start_ns;
+	thread->account.first_ns = seed_base_ns ? seed_base_ns : now;
+	thread->account.ns[SLOT_UNSEEN] = now - thread->account.first_ns;
 	thread->account.since_ns = now;
 	__sync_val_compare_and_swap(&thread->account.slot, SLOT_NONE, slot);
 }

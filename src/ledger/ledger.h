@@ -177,9 +177,9 @@ struct ledger_histogram {
 
 struct ledger_cpu {
 	__u64 idle_ns;
-	__u64 since_ns; /* idle since then; 0: not idle */
-	__u64 switches; /* 0: nothing is known of this CPU */
-	__u64 pad;
+	__u64 hidden_ns; /* of threads that the kernel does not show */
+	__u64 since_ns;  /* idle or hidden since then; 0: neither */
+	__u64 switches;  /* 0: nothing is known of this CPU */
 };
 
 struct ledger_error_key {

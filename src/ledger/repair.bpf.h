@@ -83,7 +83,7 @@ static __noinline bool repair_switch(struct thread *thread, struct task_struct *
 	write_begin(account);
 	move(thread, run_slot(thread), now - ran);
 	write_end(account);
-	thread->on_ns = 0;
+	thread->on_ns = now - ran;
 	count_quality(QUALITY_REPAIRED_SWITCHES);
 	return true;
 }

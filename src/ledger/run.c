@@ -162,13 +162,14 @@ static int take_snapshot(struct run *run)
 	return err ? err : write_counters(run, now_ns);
 }
 
-int run__step(struct run *run)
+int run__step(struct run *run, uint64_t until_ns)
 {
 	uint64_t now_ns = clock__now_ns();
+	uint64_t next_ns = until_ns && until_ns < run->next_ns ? until_ns : run->next_ns;
 	int err;
 
-	if (now_ns < run->next_ns) {
-		err = ledger__poll(run->ledger, (int)((run->next_ns - now_ns) / 1000000) + 1);
+	if (now_ns < next_ns) {
+		err = ledger__poll(run->ledger, (int)((next_ns - now_ns) / 1000000) + 1);
 		if (err < 0 && err != -EINTR)
 			return err;
 	}
@@ -238,19 +239,23 @@ static int write_cost(struct run *run)
 /* A CPU that never switched ran one thread all the time, or was idle all the time. */
 static int write_cpus(struct run *run, uint64_t end_ns)
 {
+	uint64_t hidden_ns = 0;
 	int err = 0;
 
 	for (int i = 0; i < ledger__cpus(run->ledger) && !err; i++) {
 		const struct ledger_cpu *cpu = ledger__cpu(run->ledger, i);
 		uint64_t idle_ns = cpu->idle_ns;
 
+		hidden_ns += cpu->hidden_ns;
 		if (!cpu->switches)
 			continue;
 		if (cpu->since_ns && cpu->since_ns < end_ns)
 			idle_ns += end_ns - cpu->since_ns;
 		err = recording__put_cpu(run->recording, i, (int64_t)idle_ns);
 	}
-	return err;
+	return err ? err
+		   : recording__put_quality(run->recording, "hidden_cpu_ns", (int64_t)hidden_ns,
+					    "CPUs ran threads that the kernel does not show");
 }
 
 int run__stop(struct run *run)

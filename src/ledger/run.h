@@ -23,8 +23,9 @@ int run__start(const struct run_options *options, struct recording *recording,
 	       struct features *features, struct run **ret);
 void run__free(struct run *run);
 
-/* Works for about one interval. 0, or -errno when the recording cannot go on. */
-int run__step(struct run *run);
+/* Works for about one interval, not past `until_ns` (0: no limit). 0, or -errno: it cannot go on.
+ */
+int run__step(struct run *run, uint64_t until_ns);
 
 /* How many accounted threads are alive. */
 size_t run__threads(const struct run *run);

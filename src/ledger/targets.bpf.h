@@ -85,12 +85,16 @@ static __always_inline bool is_wanted(struct task_struct *task, __u32 *ret_flags
 static __always_inline __u32 tid_in_own_namespace(struct task_struct *task)
 {
 	struct pid *pid = BPF_CORE_READ(task, thread_pid);
-	struct upid own = {};
+	__u32 level, nr = 0;
 
-	if (pid)
-		bpf_probe_read_kernel(&own, sizeof(own.nr),
-				      &pid->numbers[BPF_CORE_READ(pid, level)].nr);
-	return own.nr;
+	if (!pid)
+		return 0;
+	/* An index into an array of a type that is larger than the part we declare. */
+	level = BPF_CORE_READ(pid, level);
+	bpf_probe_read_kernel(&nr, sizeof(nr),
+			      (void *)&pid->numbers[0].nr +
+				      level * bpf_core_type_size(struct upid));
+	return nr;
 }
 
 static __always_inline void remember_tid(const struct thread *thread)

@@ -46,7 +46,8 @@ struct {
 
 const volatile bool full; /* level full: syscalls are hooked */
 
-__u64 start_ns; /* when the recording began; 0: not yet */
+__u64 seed_base_ns; /* accounts that the seeding opens begin here; 0: when it sees them */
+__u64 start_ns;     /* when the recording began; 0: not yet */
 __u64 quality[QUALITY_COUNT];
 __u64 last_id;
 
@@ -137,8 +138,8 @@ static __always_inline void open_account(struct thread *thread, __u32 slot, __u6
 {
 	struct ledger_account *account = &thread->account;
 
-	account->first_ns = start_ns;
-	account->ns[SLOT_UNSEEN] = now > start_ns ? now - start_ns : 0;
-	account->since_ns = now > start_ns ? now : start_ns;
+	account->first_ns = seed_base_ns ? seed_base_ns : now;
+	account->ns[SLOT_UNSEEN] = now - account->first_ns;
+	account->since_ns = now;
 	account->slot = slot;
 }

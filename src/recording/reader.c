@@ -102,12 +102,49 @@ static int roll_back(const char *path)
 	return err == -EROFS ? -EACCES : err;
 }
 
+/*
+ * A kill between making the journal and its first byte leaves an empty one, which is harmless but
+ * which SQLite leaves lying there. Who holds the writer's lock and finds it empty knows that it is
+ * nobody's.
+ */
+static void tidy(const char *path)
+{
+	cleanup(sqlite3_close_p)
+	sqlite3 *db = NULL;
+	cleanup(free_p)
+	char *journal = NULL;
+	struct stat info;
+
+	if (asprintf(&journal, "%s-journal", path) < 0) {
+		journal = NULL;
+		return;
+	}
+	if (stat(journal, &info) || info.st_size ||
+	    sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) ||
+	    sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL))
+		return;
+	if (!lstat(journal, &info) && S_ISREG(info.st_mode) && !info.st_size)
+		unlink(journal);
+}
+
+static int open_plain(const char *path, sqlite3 **ret)
+{
+	int err = open_with(path, SQLITE_OPEN_READONLY, ret);
+
+	if (err == -EROFS) {
+		err = roll_back(path);
+		return err ? err : open_with(path, SQLITE_OPEN_READONLY, ret);
+	}
+	if (!err)
+		tidy(path);
+	return err;
+}
+
 int recording__open(const char *path, sqlite3 **ret)
 {
 	cleanup(free_p)
 	char *plain = NULL;
 	struct stat info;
-	int err;
 
 	/*
 	 * SQLite has one word for all that can be wrong with a path; the kernel has better ones.
@@ -121,9 +158,5 @@ int recording__open(const char *path, sqlite3 **ret)
 		plain = NULL;
 		return -ENOMEM;
 	}
-	err = open_with(plain, SQLITE_OPEN_READONLY, ret);
-	if (err != -EROFS)
-		return err;
-	err = roll_back(plain);
-	return err ? err : open_with(plain, SQLITE_OPEN_READONLY, ret);
+	return open_plain(plain, ret);
 }

@@ -109,8 +109,10 @@ static struct value text(const char *value)
 /* A quota and a file size limit are a full disk to whoever has to react to it. */
 static int error_of(sqlite3 *db, int rc)
 {
-	int err = rc == SQLITE_IOERR ? sqlite3_system_errno(db) : 0;
+	int err = 0;
 
+	if (rc == SQLITE_IOERR)
+		sqlite3_file_control(db, "main", SQLITE_FCNTL_LAST_ERRNO, &err);
 	if (rc == SQLITE_FULL || err == ENOSPC || err == EDQUOT || err == EFBIG)
 		return -ENOSPC;
 	return rc == SQLITE_NOMEM ? -ENOMEM : -EIO;

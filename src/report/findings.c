@@ -26,6 +26,7 @@
 #define LEAST_RUN_PERCENT    50
 #define LEAST_OPEN_PERCENT   10
 #define LEAST_CALL_PERCENT   10
+#define LEAST_STORM_PERCENT  25
 #define WORTH_NAMING_PERCENT 30
 #define NEARLY_ALL_PERCENT   90
 #define MOSTLY_PERCENT       80
@@ -369,20 +370,31 @@ static void offer_cpu(const struct model *model, const struct model_group *group
 		offer(best, &(struct candidate) { RANK_RUN, run, group, NULL, NULL });
 }
 
+/*
+ * Waits are summed over many threads, running time is not: a call that takes much of the latter
+ * keeps a place whatever the sums are. It is what a programmer can change at once.
+ */
 static void offer_calls(const struct model *model, struct candidate *best)
 {
+	struct candidate most = { .rank = RANK_NONE };
 	int64_t running = running_ns(model);
 
 	for (size_t i = 0; i < model->syscall_count; i++) {
 		const struct model_syscall *call = &model->syscalls[i];
 
 		/* More than all running time: it did wait, and the waits tell that better. */
-		if (call->busy_ns <= running && model->wall_ns &&
-		    reaches(call->busy_ns, running, LEAST_CALL_PERCENT) &&
-		    reaches(call->busy_ns, model->wall_ns, LEAST_PERCENT))
-			offer(best,
-			      &(struct candidate) { RANK_DELAY, call->busy_ns, NULL, NULL, call });
+		if (call->busy_ns > running || !model->wall_ns ||
+		    !reaches(call->busy_ns, running, LEAST_CALL_PERCENT) ||
+		    !reaches(call->busy_ns, model->wall_ns, LEAST_PERCENT))
+			continue;
+		if (most.ns < call->busy_ns)
+			most = (struct candidate) { RANK_DELAY, call->busy_ns, NULL, NULL, call };
 	}
+	if (most.rank == RANK_NONE)
+		return;
+	if (reaches(most.ns, running, LEAST_STORM_PERCENT))
+		best[FINDINGS_MOST - 1] = (struct candidate) { .rank = RANK_NONE };
+	offer(best, &most);
 }
 
 /* "Mostly idle by choice", where that is so. Kernel threads idle anyway. */

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define MOST_ARGS  32
@@ -15,6 +16,14 @@
 bool is_emulated(void)
 {
 	return getenv("GAPLESS_VM");
+}
+
+int64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000 * MS + now.tv_nsec;
 }
 
 const char *workload__path(const char *name)

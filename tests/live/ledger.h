@@ -17,6 +17,7 @@
 
 /* In an emulated machine counts, sums, orders and culprits hold; times do not. */
 bool is_emulated(void);
+int64_t now_ns(void);
 
 /* The path of a workload's program; one of a few static buffers. */
 const char *workload__path(const char *name);
@@ -84,5 +85,10 @@ void assert_closes(json_t *report);
 void assert_explained(json_t *report);
 /* Not asserted in an emulated machine. See slack_ns() for how near is near. */
 void assert_near(const char *what, int64_t is_ns, int64_t should_ns);
+/*
+ * A time that was taken from outside holds what the thread waited, and not more than it waited, was
+ * ready and ran altogether. Not asserted in an emulated machine.
+ */
+void assert_waited(json_t *report, const char *comm, const char *cause, int64_t blocked_ns);
 /* For a wait that a thread timed itself: how far it may be off. */
 int64_t slack_ns(int64_t ns);

@@ -199,3 +199,17 @@ void assert_near(const char *what, int64_t is_ns, int64_t should_ns)
 		fail_msg("%s: %" PRId64 " ns, should be %" PRId64 " ± %" PRId64, what, is_ns,
 			 should_ns, slack_ns(should_ns));
 }
+
+void assert_waited(json_t *report, const char *comm, const char *cause, int64_t blocked_ns)
+{
+	int64_t slack = slack_ns(blocked_ns);
+	int64_t wait_ns = sum_ns(report, comm, "wait", cause);
+	int64_t behind_ns = sum_ns(report, comm, "ready", NULL) + sum_ns(report, comm, "run", NULL);
+
+	if (is_emulated())
+		return;
+	if (wait_ns > blocked_ns + slack || wait_ns + behind_ns < blocked_ns - slack)
+		fail_msg("'%s' was %" PRId64 " ns in its calls; the ledger has %" PRId64
+			 " waiting for %s, and %" PRId64 " running and ready",
+			 comm, blocked_ns, wait_ns, cause, behind_ns);
+}

@@ -5,18 +5,9 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "ledger.h"
-
-static int64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000 * MS + now.tv_nsec;
-}
 
 static void no_thread_is_too_short_to_be_seen(void **state)
 {
@@ -62,8 +53,8 @@ static void a_thread_that_executes_a_program_takes_its_account_along(void **stat
 	assert_int_equal(threads_named(report, "exec-thread"), 0);
 	assert_int_equal(sum_count(report, "exec-after", "wait", "sleep"),
 			 number_at(before, "waits") + number_at(after, "waits"));
-	assert_near("sleep", sum_ns(report, "exec-after", "wait", "sleep"),
-		    number_at(before, "blocked_ns") + number_at(after, "blocked_ns"));
+	assert_waited(report, "exec-after", "sleep",
+		      number_at(before, "blocked_ns") + number_at(after, "blocked_ns"));
 	/* The leader, whose id was taken over, ended there. */
 	assert_int_not_equal(number_at(thread_named(report, "exec-leader"), "id"),
 			     number_at(thread, "id"));
@@ -178,7 +169,7 @@ static void death_in_the_middle_of_a_call_ends_the_account_there(void **state)
 	life_ns = now_ns() - begin_ns;
 	usleep(500000);
 	report = trial__end(&trial);
-	assert_near("pipe", sum_ns(report, "blocked-pipe", "wait", "pipe"), life_ns);
+	assert_waited(report, "blocked-pipe", "pipe", life_ns);
 	assert_true(sum_ns(report, "blocked-pipe", NULL, NULL) <
 		    number_at(report, "wall_ns") - 300 * MS);
 	assert_closes(report);

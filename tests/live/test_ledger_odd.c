@@ -28,20 +28,23 @@ static void stopped_is_stopped_whatever_it_did_before(void **state)
 	char pid[16];
 	struct workload workload = start_stopper(pid, sizeof(pid));
 	struct trial trial = trial__start(ARGS("-p", pid));
+	int64_t stopped_ns;
 	json_t *report;
 
 	usleep(100000);
+	stopped_ns = -now_ns();
 	kill(workload.pid, SIGSTOP);
 	usleep(STOP_NS / 1000);
 	kill(workload.pid, SIGCONT);
+	stopped_ns += now_ns();
 	usleep(100000);
 	report = trial__end(&trial);
 	workload__kill(&workload);
-	/* usleep() oversleeps on a busy machine, and a signal takes its time. */
-	assert_true(sum_ns(report, "stopped-spin", "wait", "stopped") > STOP_NS / 2);
-	assert_true(sum_ns(report, "stopped-sleep", "wait", "stopped") > STOP_NS / 2);
-	assert_near("spinning", sum_ns(report, "stopped-spin", "wait", "stopped"), STOP_NS);
-	assert_near("sleeping", sum_ns(report, "stopped-sleep", "wait", "stopped"), STOP_NS);
+	assert_waited(report, "stopped-spin", "stopped", stopped_ns);
+	assert_waited(report, "stopped-sleep", "stopped", stopped_ns);
+	/* A thread has to get a CPU to be stopped, which takes its time on a busy machine. */
+	assert_true(sum_ns(report, "stopped-sleep", "wait", "stopped") > STOP_NS / 4);
+	assert_int_equal(sum_count(report, "stopped-sleep", "wait", "stopped"), 1);
 	assert_int_equal(sum_count(report, "stopped-spin", "wait", "stopped"), 1);
 	assert_true(sum_ns(report, "stopped-sleep", "wait", "sleep") > 0);
 	assert_closes(report);
@@ -56,8 +59,7 @@ static void io_uring_waits_and_so_does_its_worker(void **state)
 	char worker[32];
 
 	snprintf(worker, sizeof(worker), "iou-wrk-%" PRId64, number_at(phase, "tid"));
-	assert_near("main", sum_ns(report, "uring-main", "wait", "uring"),
-		    number_at(phase, "blocked_ns"));
+	assert_waited(report, "uring-main", "uring", number_at(phase, "blocked_ns"));
 	assert_true(sum_count(report, "uring-main", "wait", "uring") >= number_at(phase, "count"));
 	assert_true(threads_named(report, worker) > 0);
 	assert_true(sum_count(report, worker, "wait", "uring") > 0);

@@ -87,22 +87,6 @@ static const struct truth truths[] = {
 
 #define TRUTHS (sizeof(truths) / sizeof(*truths))
 
-/* The cause's time, with what the thread needed beside it to get there, is what its clock said. */
-static void check_time(json_t *report, const struct truth *truth, json_t *phase)
-{
-	int64_t blocked_ns = number_at(phase, "blocked_ns"), slack = slack_ns(blocked_ns);
-	int64_t wait_ns = sum_ns(report, truth->comm, "wait", truth->cause);
-	int64_t behind_ns = sum_ns(report, truth->comm, "ready", NULL) +
-			    sum_ns(report, truth->comm, "run", NULL);
-
-	if (is_emulated())
-		return;
-	if (wait_ns > blocked_ns + slack || wait_ns + behind_ns < blocked_ns - slack)
-		fail_msg("'%s' timed %" PRId64 " ns in its calls; the ledger has %" PRId64
-			 " waiting for %s, and %" PRId64 " running and ready",
-			 truth->comm, blocked_ns, wait_ns, truth->cause, behind_ns);
-}
-
 static void check_kind(json_t *report, const struct truth *truth)
 {
 	json_t *entry;
@@ -145,7 +129,7 @@ static void check_truth(void **state)
 		assert_true(number_at(phase, "waits") > 0);
 		assert_int_equal(sum_count(report, truth->comm, "wait", truth->cause),
 				 number_at(phase, "waits"));
-		check_time(report, truth, phase);
+		assert_waited(report, truth->comm, truth->cause, number_at(phase, "blocked_ns"));
 		check_kind(report, truth);
 		check_culprit(report, truth);
 	}

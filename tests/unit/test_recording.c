@@ -1,0 +1,448 @@
+#include "../harness.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "recording/recording.h"
+#include "sample.h"
+
+static char *path;
+
+static int set_up(void **state)
+{
+	path = sample__path();
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	sample__remove(path);
+	return 0;
+}
+
+/* The one number that a recording answers `sql` with. */
+static int64_t ask(const char *sql)
+{
+	sqlite3 *db = NULL;
+	sqlite3_stmt *row = NULL;
+	int64_t number;
+
+	assert_int_equal(recording__open(path, &db), 0);
+	assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &row, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_step(row), SQLITE_ROW);
+	number = sqlite3_column_int64(row, 0);
+	sqlite3_finalize(row);
+	sqlite3_close(db);
+	return number;
+}
+
+static bool exists_beside(const char *tail)
+{
+	char name[256];
+
+	snprintf(name, sizeof(name), "%s%s", path, tail);
+	return !access(name, F_OK);
+}
+
+static void write_file(const char *name, const void *bytes, size_t size)
+{
+	FILE *file = fopen(name, "we");
+
+	assert_non_null(file);
+	assert_int_equal(fwrite(bytes, 1, size, file), size);
+	assert_int_equal(fclose(file), 0);
+}
+
+static void a_new_file_is_private_and_alone(void **state)
+{
+	struct recording *recording = NULL;
+	struct stat info;
+
+	umask(0);
+	assert_int_equal(recording__create(path, false, &recording), 0);
+	umask(022);
+	assert_int_equal(stat(path, &info), 0);
+	assert_int_equal(info.st_mode & 07777, 0600);
+	assert_false(exists_beside("-journal"));
+	assert_false(exists_beside("-wal"));
+	recording__free(recording);
+}
+
+static void an_existing_file_needs_force(void **state)
+{
+	struct recording *recording = (void *)path;
+
+	write_file(path, "precious", 8);
+	assert_int_equal(recording__create(path, false, &recording), -EEXIST);
+	assert_ptr_equal(recording, path);
+	assert_int_equal(recording__create(path, true, &recording), 0);
+	recording__free(recording);
+	assert_int_equal(ask("SELECT count(*) FROM thread"), 0);
+}
+
+static void force_removes_no_device_and_follows_no_link(void **state)
+{
+	struct recording *recording = NULL;
+	char target[256];
+
+	assert_int_equal(mkfifo(path, 0600), 0);
+	assert_int_equal(recording__create(path, true, &recording), -EINVAL);
+	assert_int_equal(unlink(path), 0);
+	snprintf(target, sizeof(target), "%s.target", path);
+	write_file(target, "precious", 8);
+	assert_int_equal(symlink(target, path), 0);
+	assert_int_equal(recording__create(path, true, &recording), -EINVAL);
+	assert_int_equal(unlink(target), 0);
+	assert_null(recording);
+}
+
+static void a_folder_that_is_not_there_is_said_so(void **state)
+{
+	struct recording *recording = NULL;
+
+	assert_int_equal(recording__create("/nonexistent/run.gapless", false, &recording), -ENOENT);
+	assert_int_equal(recording__create("", false, &recording), -ENOENT);
+}
+
+static void an_old_journal_does_not_get_into_a_new_file(void **state)
+{
+	struct recording *recording = NULL;
+	char journal[256];
+
+	snprintf(journal, sizeof(journal), "%s-journal", path);
+	write_file(journal, "\xd9\xd5\x05\xf9\x20\xa1\x63\xd7 old", 12);
+	assert_int_equal(recording__create(path, false, &recording), 0);
+	recording__free(recording);
+	assert_false(exists_beside("-journal"));
+}
+
+static void a_name_that_means_something_to_sqlite_is_a_name(void **state)
+{
+	char *here = getcwd(NULL, 0);
+	struct recording *recording = NULL;
+
+	*strrchr(path, '/') = '\0';
+	assert_int_equal(chdir(path), 0);
+	path[strlen(path)] = '/';
+	assert_int_equal(recording__create(":memory:", false, &recording), 0);
+	recording__free(recording);
+	assert_int_equal(unlink(":memory:"), 0);
+	assert_int_equal(chdir(here), 0);
+	free(here);
+}
+
+static void the_same_account_again_adds_up(void **state)
+{
+	struct recording *recording = sample__begin(path);
+
+	sample__account(recording, 1, SAMPLE_RUN_USER, 2, 3, 100, 1);
+	sample__account(recording, 1, SAMPLE_RUN_USER, 1, 3, 20, 2);
+	sample__account(recording, 1, SAMPLE_RUN_USER, 3, 3, 3, 4);
+	sample__account(recording, 1, SAMPLE_RUN_KERNEL, 3, 3, 1000, 1);
+	sample__finish(recording);
+	assert_int_equal(ask("SELECT count(*) FROM account"), 2);
+	assert_int_equal(ask("SELECT ns FROM account WHERE state = 1"), 123);
+	assert_int_equal(ask("SELECT count FROM account WHERE state = 1"), 7);
+	assert_int_equal(ask("SELECT slice_from FROM account WHERE state = 1"), 1);
+}
+
+static void waits_buckets_and_syscalls_add_up(void **state)
+{
+	struct recording *recording = sample__begin(path);
+	int err = 0;
+
+	for (int i = 1; i <= 3; i++) {
+		err |= recording__add_wait(
+			recording,
+			&(struct recording_wait) { 1, SAMPLE_LOCK, 0, 2, "owner", i, 1 });
+		err |= recording__add_bucket(
+			recording, &(struct recording_bucket) { RECORDING_HISTOGRAM_STATE,
+								SAMPLE_LOCK, 1, 1, 50, i });
+		err |= recording__add_syscall(
+			recording,
+			&(struct recording_syscall) { 0, "read", 1, 1, 1, i == 2, 10, 100 - i });
+		err |= recording__add_syscall_error(recording, 0, ENOENT, 2);
+	}
+	err |= recording__add_wait(
+		recording, &(struct recording_wait) { 1, SAMPLE_LOCK, 0, 2, "waker", 50, 1 });
+	assert_int_equal(err, 0);
+	sample__finish(recording);
+	assert_int_equal(ask("SELECT ns FROM wait WHERE evidence = 'owner'"), 6);
+	assert_int_equal(ask("SELECT count(*) FROM wait"), 2);
+	assert_int_equal(ask("SELECT count FROM histogram"), 6);
+	assert_int_equal(ask("SELECT total_ns * 100 + count * 10 + errors FROM syscall_slice"),
+			 3031);
+	assert_int_equal(ask("SELECT max_ns FROM syscall"), 99);
+	assert_int_equal(ask("SELECT count FROM syscall_error"), 6);
+}
+
+static void putting_again_updates(void **state)
+{
+	struct recording *recording = sample__begin(path);
+	struct recording_process process = { .id = 1, .pid = 7, .comm = "old", .cgroup = "/a" };
+
+	assert_int_equal(recording__put_process(recording, &process), 0);
+	process.comm = "new";
+	process.cgroup = NULL;
+	assert_int_equal(recording__put_process(recording, &process), 0);
+	sample__thread(recording, 1, 1, "first", 0);
+	sample__thread(recording, 1, 1, "second", RECORDING_THREAD_EXITED);
+	assert_int_equal(
+		recording__put_object(recording, &(struct recording_object) { 1, "file", "fd 3" }),
+		0);
+	assert_int_equal(
+		recording__put_object(recording, &(struct recording_object) { 1, "file", "/x" }),
+		0);
+	sample__finish(recording);
+	assert_int_equal(ask("SELECT comm = 'new' AND cgroup = '/a' FROM process"), 1);
+	assert_int_equal(ask("SELECT comm = 'second' AND exited FROM threads"), 1);
+	assert_int_equal(ask("SELECT name = '/x' FROM object"), 1);
+}
+
+static void a_threads_last_name_counts(void **state)
+{
+	struct recording *recording = sample__begin(path);
+
+	sample__thread(recording, 1, 1, "born", 0);
+	assert_int_equal(recording__add_name(recording, 1, SAMPLE_START_NS + 2, "last"), 0);
+	assert_int_equal(recording__add_name(recording, 1, SAMPLE_START_NS + 1, "middle"), 0);
+	sample__finish(recording);
+	assert_int_equal(ask("SELECT comm = 'last' FROM threads"), 1);
+}
+
+static void it_is_complete_only_when_finished(void **state)
+{
+	struct recording *recording = sample__begin(path);
+
+	sample__account(recording, 1, SAMPLE_RUN_USER, 1, 1, 1, 1);
+	assert_int_equal(recording__commit(recording), 0);
+	assert_int_equal(recording__commit(recording), 0);
+	sample__account(recording, 2, SAMPLE_RUN_USER, 1, 1, 1, 1);
+	recording__free(recording);
+	assert_int_equal(ask("SELECT value FROM meta WHERE key = 'complete'"), 0);
+	assert_int_equal(ask("SELECT count(*) FROM account"), 1);
+}
+
+static void a_reader_at_work_fails_no_commit(void **state)
+{
+	struct recording *recording = sample__begin(path);
+	sqlite3_stmt *row = NULL;
+	sqlite3 *db = NULL;
+
+	assert_int_equal(recording__commit(recording), 0);
+	assert_int_equal(recording__open(path, &db), 0);
+	assert_int_equal(sqlite3_prepare_v2(db, "SELECT * FROM state", -1, &row, NULL), 0);
+	assert_int_equal(sqlite3_step(row), SQLITE_ROW);
+	sample__account(recording, 1, SAMPLE_RUN_USER, 1, 1, 1, 1);
+	assert_int_equal(recording__commit(recording), 0);
+	sqlite3_finalize(row);
+	sqlite3_close(db);
+	sample__account(recording, 2, SAMPLE_RUN_USER, 1, 1, 1, 1);
+	assert_int_equal(recording__commit(recording), 0);
+	assert_int_equal(ask("SELECT count(*) FROM account"), 2);
+	sample__finish(recording);
+}
+
+/* Commits of 100 accounts each, until somebody ends it; a byte after the first. */
+static void write_on_and_on(int tell_fd)
+{
+	struct recording *recording = sample__begin(path);
+
+	for (int64_t slice = 1;; slice++) {
+		for (int64_t thread = 1; thread <= 100; thread++)
+			sample__account(recording, thread, SAMPLE_RUN_USER, slice, slice, 1, 1);
+		assert_int_equal(recording__commit(recording), 0);
+		if (slice == 1)
+			assert_int_equal(write(tell_fd, "", 1), 1);
+	}
+}
+
+static void a_kill_at_any_moment_leaves_what_was_committed(void **state)
+{
+	for (int i = 0; i < 30; i++) {
+		struct timespec some = { .tv_nsec = i * 234567 };
+		int ends[2];
+		pid_t child;
+		char byte;
+
+		assert_int_equal(pipe(ends), 0);
+		child = fork();
+		if (!child) {
+			write_on_and_on(ends[1]);
+			_exit(0);
+		}
+		assert_int_equal(read(ends[0], &byte, 1), 1);
+		nanosleep(&some, NULL);
+		kill(child, SIGKILL);
+		assert_int_equal(waitpid(child, NULL, 0), child);
+		assert_int_equal(ask("SELECT count(*) % 100 FROM account"), 0);
+		assert_true(ask("SELECT count(*) FROM account") > 0);
+		assert_int_equal(ask("SELECT integrity_check = 'ok' FROM pragma_integrity_check"),
+				 1);
+		assert_int_equal(ask("SELECT value FROM meta WHERE key = 'complete'"), 0);
+		assert_false(exists_beside("-journal"));
+		assert_int_equal(unlink(path), 0);
+		close(ends[0]);
+		close(ends[1]);
+	}
+}
+
+static void a_kill_inside_a_commit_is_rolled_back_by_the_reader(void **state)
+{
+	pid_t child = fork();
+
+	if (!child) {
+		struct recording *recording = sample__begin(path);
+
+		sample__account(recording, 1, SAMPLE_RUN_USER, 1, 1, 1, 1);
+		assert_int_equal(recording__commit(recording), 0);
+		/* More than the page cache holds: pages go into the file before any commit. */
+		for (int64_t i = 1; i < 600000; i++)
+			sample__account(recording, i, SAMPLE_RUN_USER, 2, 2, i * 1000000, 1);
+		raise(SIGKILL);
+	}
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	assert_true(exists_beside("-journal"));
+	assert_int_equal(ask("SELECT count(*) FROM account"), 1);
+	assert_false(exists_beside("-journal"));
+}
+
+static void a_full_disk_ends_it_and_keeps_what_was_committed(void **state)
+{
+	struct rlimit before, little = {};
+	struct recording *recording = sample__begin(path);
+	int64_t slice = 1, committed = 0;
+	int err = 0;
+
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	little = (struct rlimit) { .rlim_cur = 400 * 1024, .rlim_max = before.rlim_max };
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &little), 0);
+	for (; !err && slice < 1000; slice++) {
+		for (int64_t thread = 1; thread <= 100 && !err; thread++)
+			err = recording__add_account(
+				recording, &(struct recording_account) { thread, slice, slice, 1,
+									 1000000 * thread, 1 });
+		if (!err)
+			err = recording__commit(recording);
+		if (!err)
+			committed += 100;
+	}
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	assert_int_equal(err, -ENOSPC);
+	assert_true(committed > 0);
+	assert_true(recording__error(recording)[0]);
+	/* No hole in the account: the first failure is final, even with room again. */
+	assert_int_equal(recording__put_cpu(recording, 0, 1), -ENOSPC);
+	assert_int_equal(recording__finish(recording), -ENOSPC);
+	recording__free(recording);
+	assert_int_equal(ask("SELECT count(*) FROM account"), committed);
+	assert_int_equal(ask("SELECT value FROM meta WHERE key = 'complete'"), 0);
+	assert_false(exists_beside("-journal"));
+}
+
+static void what_is_no_recording_is_refused(void **state)
+{
+	sqlite3 *db = (void *)path, *other = NULL;
+
+	assert_int_equal(recording__open("/nonexistent/x", &db), -ENOENT);
+	assert_int_equal(recording__open("/tmp", &db), -EBADMSG);
+	write_file(path, "", 0);
+	assert_int_equal(recording__open(path, &db), -EBADMSG);
+	write_file(path,
+		   "just some words that are longer than a header of a database, which has "
+		   "a hundred bytes",
+		   86);
+	assert_int_equal(recording__open(path, &db), -EBADMSG);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(sqlite3_open(path, &other), 0);
+	assert_int_equal(sqlite3_exec(other, "CREATE TABLE t(x)", NULL, NULL, NULL), 0);
+	sqlite3_close(other);
+	assert_int_equal(recording__open(path, &db), -EBADMSG);
+	assert_ptr_equal(db, path);
+}
+
+static void a_newer_schema_is_said_so(void **state)
+{
+	struct recording *recording = sample__begin(path);
+	sqlite3 *db = NULL;
+
+	assert_int_equal(
+		recording__set_number(recording, "schema_version", RECORDING_SCHEMA_VERSION + 1),
+		0);
+	sample__finish(recording);
+	assert_int_equal(recording__open(path, &db), -EPROTONOSUPPORT);
+	assert_null(db);
+}
+
+static void a_truncated_file_is_an_error_or_readable_but_never_a_crash(void **state)
+{
+	sqlite3 *db = NULL;
+	struct stat info;
+
+	sample__write(path);
+	assert_int_equal(stat(path, &info), 0);
+	for (off_t size = info.st_size - 1; size > 0; size -= 1111) {
+		assert_int_equal(truncate(path, size), 0);
+		assert_int_equal(recording__open(path, &db), -EBADMSG);
+	}
+	assert_null(db);
+}
+
+static void reading_changes_nothing(void **state)
+{
+	sqlite3 *db = NULL;
+
+	sample__write(path);
+	assert_int_equal(recording__open(path, &db), 0);
+	assert_int_equal(sqlite3_exec(db, "DELETE FROM thread", NULL, NULL, NULL), SQLITE_READONLY);
+	sqlite3_close(db);
+}
+
+static void names_keep_their_bytes(void **state)
+{
+	struct recording *recording = sample__begin(path);
+
+	sample__thread(recording, 1, 1, "\x1b[31m\xff'\"%s\n", 0);
+	sample__finish(recording);
+	assert_int_equal(ask("SELECT hex(comm) = '1B5B33316DFF2722"
+			     "25730A' FROM thread"),
+			 1);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_new_file_is_private_and_alone),
+		TEST(an_existing_file_needs_force),
+		TEST(force_removes_no_device_and_follows_no_link),
+		TEST(a_folder_that_is_not_there_is_said_so),
+		TEST(an_old_journal_does_not_get_into_a_new_file),
+		TEST(a_name_that_means_something_to_sqlite_is_a_name),
+		TEST(the_same_account_again_adds_up),
+		TEST(waits_buckets_and_syscalls_add_up),
+		TEST(putting_again_updates),
+		TEST(a_threads_last_name_counts),
+		TEST(it_is_complete_only_when_finished),
+		TEST(a_reader_at_work_fails_no_commit),
+		TEST(a_kill_at_any_moment_leaves_what_was_committed),
+		TEST(a_kill_inside_a_commit_is_rolled_back_by_the_reader),
+		TEST(a_full_disk_ends_it_and_keeps_what_was_committed),
+		TEST(what_is_no_recording_is_refused),
+		TEST(a_newer_schema_is_said_so),
+		TEST(a_truncated_file_is_an_error_or_readable_but_never_a_crash),
+		TEST(reading_changes_nothing),
+		TEST(names_keep_their_bytes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
