@@ -27,6 +27,9 @@ static error_t parse_common(int key, char *arg, struct argp_state *state)
 	case 'j':
 		common->json = true;
 		return 0;
+	case 'h':
+		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
+		return 0;
 	case 'v':
 		log__set_level(LOG_LEVEL_DEBUG);
 		return 0;
@@ -37,6 +40,7 @@ static error_t parse_common(int key, char *arg, struct argp_state *state)
 
 static const struct argp_option common_options[] = {
 	{ "json", 'j', NULL, 0, "Print JSON instead of text", 10 },
+	{ NULL, 'h', NULL, OPTION_HIDDEN, NULL, 10 },
 	{ "verbose", 'v', NULL, 0, "Also say what is tried and what libbpf says", 10 },
 	{},
 };

@@ -14,6 +14,7 @@
 #include "base/parse.h"
 #include "cli/cli.h"
 #include "core/session.h"
+#include "report/words.h"
 
 #define POLL_MS 100
 
@@ -70,6 +71,13 @@ static void print_heading(const struct signal *signal)
 	putchar('\n');
 }
 
+/* Names are foreign: what could steer a terminal does not reach it. */
+static void print_text(const char *text, int width)
+{
+	putchar(' ');
+	words__field(stdout, words__clean(text, WORDS_MOST_COLUMNS).text, width);
+}
+
 static int take_text(const struct options *options, const struct event *event)
 {
 	uint64_t wall_ns = event->time_ns + clock__wall_offset_ns();
@@ -85,7 +93,7 @@ static int take_text(const struct options *options, const struct event *event)
 		if (column->kind == COLUMN_NUMBER)
 			printf(" %*" PRIu64, column->width, event->values[i].number);
 		else
-			printf(" %-*s", column->width, event->values[i].text);
+			print_text(event->values[i].text, column->width);
 	}
 	return putchar('\n') == EOF ? -EIO : 0;
 }
@@ -93,13 +101,12 @@ static int take_text(const struct options *options, const struct event *event)
 static int take(void *context, const struct event *event)
 {
 	struct options *options = context;
-	int err = options->common.json ? take_json(options, event) : take_text(options, event);
 
-	if (err)
-		return err;
-	if (options->most_events && ++options->events >= options->most_events)
+	if (options->most_events && options->events == options->most_events)
+		return 0; /* came in the same batch as the last one asked for */
+	if (++options->events == options->most_events)
 		interrupted = SIGINT;
-	return 0;
+	return options->common.json ? take_json(options, event) : take_text(options, event);
 }
 
 static int set_signal(struct options *options, const char *arg)
@@ -209,6 +216,9 @@ static int run(int argc, char **argv)
 	if (err)
 		log_error("watching '%s' ended early: %s", options.signal->name, strerror(-err));
 	say_losses(session);
+	if (!options.events && !err)
+		log_info("no events: '%s' was attached, but nothing happened",
+			 options.signal->name);
 	return err ? 1 : 0;
 }
 

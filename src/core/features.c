@@ -1,11 +1,14 @@
 #include "core/features.h"
 
+#include <bpf/btf.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/probes.h"
 
 struct features {
+	struct btf *btf; /* of the kernel; loaded on first use */
 	bool probed[FEATURE_COUNT];
 	struct feature_state states[FEATURE_COUNT];
 };
@@ -39,6 +42,9 @@ struct features *features__new(void)
 
 void features__free(struct features *features)
 {
+	if (!features)
+		return;
+	btf__free(features->btf);
 	free(features);
 }
 
@@ -54,6 +60,16 @@ const struct feature_state *features__get(struct features *features, enum featur
 bool features__has(struct features *features, enum feature which)
 {
 	return features__get(features, which)->stage == STAGE_DONE;
+}
+
+bool features__has_event(struct features *features, const char *event)
+{
+	char name[128];
+
+	if (!features->btf)
+		features->btf = btf__load_vmlinux_btf();
+	snprintf(name, sizeof(name), "btf_trace_%s", event);
+	return features->btf && btf__find_by_name_kind(features->btf, name, BTF_KIND_TYPEDEF) > 0;
 }
 
 const char *feature__name(enum feature which)

@@ -48,6 +48,10 @@ void features__free(struct features *features);
 const struct feature_state *features__get(struct features *features, enum feature which);
 bool features__has(struct features *features, enum feature which);
 
+/* Whether this kernel has a tracepoint of that name at all, as tp_btf and raw_tp find it: in BTF.
+ */
+bool features__has_event(struct features *features, const char *event);
+
 /* As users read it: "tp_btf", "task storage". */
 const char *feature__name(enum feature which);
 const char *feature__stage_name(enum feature_stage stage);

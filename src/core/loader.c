@@ -93,6 +93,17 @@ static const struct kind *kind_of(const struct bpf_program *program)
 	return NULL;
 }
 
+/* Why a program of this kind cannot serve the event; NULL if it can. */
+static const char *obstacle(const struct kind *kind, const char *event, struct features *features)
+{
+	if (!features__has(features, kind->feature))
+		return features__get(features, kind->feature)->why;
+	if ((kind->feature == FEATURE_TP_BTF || kind->feature == FEATURE_RAW_TP) &&
+	    !features__has_event(features, event))
+		return "this kernel has no such event";
+	return NULL;
+}
+
 static void choose_one(struct bpf_object *object, const struct hook *hook,
 		       struct features *features, struct hook_use *use)
 {
@@ -103,6 +114,7 @@ static void choose_one(struct bpf_object *object, const struct hook *hook,
 		struct bpf_program *program =
 			bpf_object__find_program_by_name(object, hook->programs[i]);
 		const struct kind *kind = program ? kind_of(program) : NULL;
+		const char *why;
 		int written;
 
 		if (!kind)
@@ -110,15 +122,15 @@ static void choose_one(struct bpf_object *object, const struct hook *hook,
 		bpf_program__set_autoload(program, false);
 		if (use->program)
 			continue;
-		if (features__has(features, kind->feature)) {
+		why = obstacle(kind, hook->event, features);
+		if (!why) {
 			bpf_program__set_autoload(program, true);
 			use->program = hook->programs[i];
 			use->kind = kind->name;
 			continue;
 		}
 		written = snprintf(use->why_not + used, sizeof(use->why_not) - used, "%s%s: %s",
-				   used ? "; " : "", kind->name,
-				   features__get(features, kind->feature)->why);
+				   used ? "; " : "", kind->name, why);
 		if (written > 0 && used + (size_t)written < sizeof(use->why_not))
 			used += (size_t)written;
 	}

@@ -1,6 +1,7 @@
 #include "core/sys.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <sched.h>
 #include <stdio.h>
@@ -68,10 +69,16 @@ int sys__read_line(const char *path, char *ret, size_t size)
 
 const char *sys__tracefs(void)
 {
-	if (!access("/sys/kernel/tracing/events", R_OK | X_OK))
-		return "/sys/kernel/tracing";
-	if (!access("/sys/kernel/debug/tracing/events", R_OK | X_OK))
-		return "/sys/kernel/debug/tracing";
+	static const char *const places[] = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" };
+
+	/* With the effective rights: file capabilities count, which access() would leave out. */
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
+		char events[64];
+
+		snprintf(events, sizeof(events), "%s/events", places[i]);
+		if (!faccessat(AT_FDCWD, events, R_OK | X_OK, AT_EACCESS))
+			return places[i];
+	}
 	return NULL;
 }
 

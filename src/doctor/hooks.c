@@ -1,6 +1,7 @@
 /* Layers load and attach: every feature, tried; with what its absence costs a user. */
 #include <errno.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "doctor/doctor.h"
 
@@ -58,7 +59,7 @@ static const char *remedy_of(const struct doctor *doctor, const struct line *lin
 {
 	if (err != -EPERM && err != -EACCES)
 		return line->remedy;
-	if (doctor->unprivileged)
+	if (doctor->unprivileged || geteuid())
 		return "run as root or with more capabilities [sudo gapless doctor --caps]";
 	return "a policy of this machine refuses it: ask who runs it";
 }

@@ -169,7 +169,9 @@ static void check_sysctls(struct doctor *doctor)
 		    "BPF is for those with cap_bpf, which gapless wants anyway");
 	sys__read_line("/proc/sys/kernel/perf_event_paranoid", value, sizeof(value));
 	doctor__add(doctor, &(struct finding) { .layer = LAYER, .name = "perf_event_paranoid" },
-		    "%s: %s", value[0] ? value : "absent", "no matter to those with cap_perfmon");
+		    "%s: %s", value[0] ? value : "absent",
+		    atoi(value) > 2 ? "on Debian's kernels, cap_perfmon must then be cap_sys_admin"
+				    : "no matter to those with cap_perfmon");
 	getrlimit(RLIMIT_MEMLOCK, &memlock);
 	if (memlock.rlim_cur == RLIM_INFINITY)
 		doctor__add(doctor, &(struct finding) { .layer = LAYER, .name = "memlock" },

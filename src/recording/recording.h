@@ -7,7 +7,8 @@
  * after a kill the file holds everything up to its last commit. All times are CLOCK_MONOTONIC
  * nanoseconds; durations are in nanoseconds. Every function returns 0 or -errno (-ENOSPC: disk
  * full; -EIO: any other failure of the file) and never logs; recording__error() has SQLite's words.
- * Not for use from two threads at once.
+ * The first failure is final: what was not committed is gone, and every later call returns the same
+ * error, so that no account can have a hole. Not for use from two threads at once.
  */
 #pragma once
 
@@ -19,12 +20,16 @@
 
 struct recording;
 
-/* Makes the file with mode 0600. -EEXIST if it is there and `force` is not set. */
+/*
+ * Makes the file with mode 0600. -EEXIST if it is there and `force` is not set; -EINVAL if it is,
+ * but what is there is no regular file.
+ */
 int recording__create(const char *path, bool force, struct recording **ret);
-/* Closes without finishing: the file stays readable, with meta.complete = 0. */
+/* Closes without finishing: the file holds the last commit and, if never finished, complete = 0. */
 void recording__free(struct recording *recording);
 /* Marks it complete, commits, checkpoints; recording__free() is still due. */
 int recording__finish(struct recording *recording);
+/* While somebody reads the file, the rows stay for the next commit; that is no error. */
 int recording__commit(struct recording *recording);
 const char *recording__error(const struct recording *recording);
 
@@ -48,20 +53,20 @@ struct recording_process {
 	int parent_pid;
 	int64_t start_ns; /* CLOCK_BOOTTIME, as the kernel counts it */
 	const char *comm;
-	const char *cgroup; /* path, NULL if unknown */
+	const char *cgroup;    /* path, NULL if unknown */
 	const char *container; /* id, NULL if none or unknown */
 };
 int recording__put_process(struct recording *recording, const struct recording_process *process);
 
 enum recording_thread_flags {
-	RECORDING_THREAD_EXITED = 1,   /* it ended within the recording */
-	RECORDING_THREAD_KERNEL = 2,   /* a kernel thread */
-	RECORDING_THREAD_OWN = 4,      /* gapless itself: counted, never a finding */
+	RECORDING_THREAD_EXITED = 1,     /* it ended within the recording */
+	RECORDING_THREAD_KERNEL = 2,     /* a kernel thread */
+	RECORDING_THREAD_OWN = 4,        /* gapless itself: counted, never a finding */
 	RECORDING_THREAD_NO_ACCOUNT = 8, /* only named as a culprit */
 };
 
 struct recording_thread {
-	int64_t id;	 /* the serial; negative: not a thread but an interrupt that woke one */
+	int64_t id;      /* the serial; negative: not a thread but an interrupt that woke one */
 	int64_t process; /* 0: unknown */
 	int tid;
 	const char *comm;
@@ -100,8 +105,8 @@ int recording__put_object(struct recording *recording, const struct recording_ob
 struct recording_wait {
 	int64_t thread;
 	int state;
-	int64_t object;	      /* 0: none */
-	int64_t by;	      /* a thread's id; 0: nobody known */
+	int64_t object;       /* 0: none */
+	int64_t by;           /* a thread's id; 0: nobody known */
 	const char *evidence; /* "owner", "waker", "none" */
 	int64_t ns;
 	int64_t count;

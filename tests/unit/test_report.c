@@ -1,6 +1,729 @@
 #include "../harness.h"
 
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+
+#include "bpf/histogram.h"
+#include "report/model.h"
+#include "report/report.h"
+#include "sample.h"
+
+static char *path;
+
+static int set_up(void **state)
+{
+	path = sample__path();
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	sample__remove(path);
+	return 0;
+}
+
+static char *print(const struct report_options *options)
+{
+	size_t size = 0;
+	char *text = NULL;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_int_equal(report__print(path, options, out), 0);
+	fclose(out);
+	return text;
+}
+
+static json_t *report(struct report_options options)
+{
+	char *text;
+	json_t *json;
+
+	options.json = true;
+	text = print(&options);
+	json = json_loads(text, 0, NULL);
+	assert_non_null(json);
+	free(text);
+	return json;
+}
+
+static int64_t number_at(json_t *object, const char *key)
+{
+	assert_true(json_is_integer(json_object_get(object, key)));
+	return json_integer_value(json_object_get(object, key));
+}
+
+static bool is(json_t *object, const char *key, const char *value)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	return value ? text && !strcmp(text, value) : !text;
+}
+
+/* ns of a state and cause of one kind (NULL: no wait), in a list of states. */
+static int64_t state_ns(json_t *owner, const char *state, const char *cause, const char *kind)
+{
+	json_t *entry;
+	size_t i;
+
+	json_array_foreach (json_object_get(owner, "states"), i, entry)
+		if (is(entry, "state", state) && is(entry, "cause", cause) &&
+		    is(entry, "kind", kind))
+			return number_at(entry, "ns");
+	return 0;
+}
+
+static void text_has(const struct report_options *options, const char *words)
+{
+	char *text = print(options);
+
+	if (!strstr(text, words))
+		fail_msg("no '%s' in:\n%s", words, text);
+	free(text);
+}
+
+static void text_lacks(const struct report_options *options, const char *words)
+{
+	char *text = print(options);
+
+	if (strstr(text, words))
+		fail_msg("'%s' in:\n%s", words, text);
+	free(text);
+}
+
+static const struct report_options wide = { .width = 1000 };
+
+/* --- numbers ------------------------------------------------------------------------------- */
+
+static void every_number_of_the_sample_is_right(void **state)
+{
+	json_t *json;
+
+	sample__write(path);
+	json = report((struct report_options) {});
+	assert_int_equal(number_at(json, "wall_ns"), 30 * SECOND);
+	assert_int_equal(number_at(json, "threads_ns"), 150 * SECOND);
+	assert_int_equal(number_at(json, "remainder_ns"), 0);
+	assert_int_equal(number_at(json, "unexplained_ns"), 12000);
+	assert_int_equal(state_ns(json, "run", "user", NULL), 21300 * MS);
+	assert_int_equal(state_ns(json, "run", "kernel", NULL), 7900 * MS);
+	assert_int_equal(state_ns(json, "wait", "lock", "delaying"), 22800 * MS);
+	assert_int_equal(state_ns(json, "wait", "lock", "undecided"), 9 * SECOND);
+	assert_int_equal(state_ns(json, "wait", "disk", "delaying"), 26 * SECOND - 12000);
+	assert_int_equal(number_at(json_object_get(json, "cpu"), "idle_ns"), 600 * MS);
+	assert_int_equal(number_at(json_object_get(json, "cpu"), "run_ns"), 29200 * MS);
+	assert_int_equal(number_at(json_object_get(json, "quality"), "repaired_wakeups"), 7);
+	assert_int_equal(number_at(json_object_get(json, "cost"), "own_cpu_ns"), 300 * MS);
+	assert_true(json_is_true(json_object_get(json, "complete")));
+	json_decref(json);
+}
+
+/* What a view answers to `sql`, against what the report has. */
+static void view_says(sqlite3 *db, const char *sql, int64_t expected)
+{
+	sqlite3_stmt *row = NULL;
+
+	assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &row, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_step(row), SQLITE_ROW);
+	if (sqlite3_column_int64(row, 0) != expected)
+		fail_msg("%s: %lld, the report has %lld", sql, sqlite3_column_int64(row, 0),
+			 (long long)expected);
+	sqlite3_finalize(row);
+}
+
+static void compare_states(sqlite3 *db, json_t *json)
+{
+	json_t *entry;
+	char sql[512];
+	size_t i;
+
+	json_array_foreach (json_object_get(json, "states"), i, entry) {
+		snprintf(sql, sizeof(sql),
+			 "SELECT ns * 1000000 + count FROM time_by_state WHERE state = '%s' "
+			 "AND cause = '%s' AND kind IS nullif('%s', '')",
+			 json_string_value(json_object_get(entry, "state")),
+			 json_string_value(json_object_get(entry, "cause")),
+			 json_is_null(json_object_get(entry, "kind"))
+				 ? ""
+				 : json_string_value(json_object_get(entry, "kind")));
+		view_says(db, sql, number_at(entry, "ns") * 1000000 + number_at(entry, "count"));
+	}
+	assert_int_equal(i, 9);
+}
+
+static void compare_syscalls(sqlite3 *db, json_t *json)
+{
+	static const char *const keys[] = { "count",  "errors", "total_ns",
+					    "p50_ns", "p99_ns", "max_ns" };
+	json_t *call;
+	char sql[512];
+	size_t i;
+
+	json_array_foreach (json_object_get(json, "syscalls"), i, call)
+		for (size_t j = 0; j < sizeof(keys) / sizeof(*keys); j++) {
+			snprintf(sql, sizeof(sql), "SELECT %s FROM syscalls WHERE name = '%s'",
+				 keys[j], json_string_value(json_object_get(call, "name")));
+			view_says(db, sql, number_at(call, keys[j]));
+		}
+	assert_int_equal(i, 2);
+}
+
+static void views_and_report_give_the_same_numbers(void **state)
+{
+	sqlite3 *db = NULL;
+	json_t *json;
+
+	sample__write(path);
+	json = report((struct report_options) {});
+	assert_int_equal(recording__open(path, &db), 0);
+	compare_states(db, json);
+	compare_syscalls(db, json);
+	view_says(db, "SELECT sum(lifetime_ns) FROM threads", number_at(json, "threads_ns"));
+	view_says(db, "SELECT sum(remainder_ns) FROM threads", 0);
+	view_says(db, "SELECT count(*) FROM threads", 5);
+	view_says(db, "SELECT sum(ns) FROM time_by_thread", 150 * SECOND);
+	view_says(db, "SELECT sum(ns) FROM time_by_process WHERE comm = 'app'", 120 * SECOND);
+	view_says(db, "SELECT ns FROM waits WHERE waiter_comm = 'worker-1' AND by_comm = 'logger'",
+		  11400 * MS);
+	view_says(db, "SELECT count FROM histograms WHERE of = 'state' AND name = 'wait.lock'",
+		  1800);
+	view_says(db, "SELECT begin_ns FROM histograms WHERE name = 'newfstatat' LIMIT 1", 8192);
+	view_says(db, "SELECT round(sum(share) * 1000) FROM time_by_state", 1000);
+	sqlite3_close(db);
+	json_decref(json);
+}
+
+static void waits_name_waiter_object_culprit_and_evidence(void **state)
+{
+	json_t *json, *wait, *waiter, *by;
+
+	sample__write(path);
+	json = report((struct report_options) {});
+	/* The longest is the logger's, woken by an interrupt, which is no thread. */
+	wait = json_array_get(json_object_get(json, "waits"), 0);
+	assert_int_equal(number_at(json_object_get(wait, "by"), "id"), SAMPLE_INTERRUPT);
+	wait = json_array_get(json_object_get(json, "waits"), 2);
+	waiter = json_object_get(wait, "waiter");
+	by = json_object_get(wait, "by");
+	assert_int_equal(number_at(waiter, "id"), SAMPLE_WORKER_1);
+	assert_int_equal(number_at(waiter, "pid"), 1000);
+	assert_int_equal(number_at(waiter, "tid"), 1002);
+	assert_true(is(waiter, "comm", "worker-1"));
+	assert_true(is(by, "comm", "logger"));
+	assert_true(is(wait, "evidence", "owner"));
+	assert_true(is(json_object_get(wait, "object"), "name", "0x7f0000001000"));
+	assert_int_equal(number_at(wait, "ns"), 11400 * MS);
+	wait = json_array_get(json_object_get(json, "waits"), 1);
+	assert_true(json_is_null(json_object_get(wait, "object")));
+	json_decref(json);
+}
+
+static void a_remainder_is_shown(void **state)
+{
+	struct recording *recording = sample__begin(path);
+	json_t *json;
+
+	sample__process(recording, 1, "app");
+	sample__thread(recording, 1, 1, "app", 0);
+	sample__account(recording, 1, SAMPLE_RUN_USER, 1, 3, 29 * SECOND, 1);
+	sample__finish(recording);
+	json = report((struct report_options) {});
+	assert_int_equal(number_at(json, "remainder_ns"), SECOND);
+	text_has(&wide, "remainder    1.00 s: the states do not add up");
+	json_decref(json);
+}
+
+static void unexplained_is_what_threads_have_plus_unseen(void **state)
+{
+	struct recording *recording = sample__begin(path);
+	struct recording_thread thread = { .id = 1,
+					   .comm = "x",
+					   .first_ns = SAMPLE_START_NS,
+					   .last_ns = SAMPLE_START_NS + 10 * SECOND,
+					   .unexplained_ns = 300 };
+	json_t *json;
+
+	assert_int_equal(recording__put_thread(recording, &thread), 0);
+	sample__account(recording, 1, SAMPLE_RUN_USER, 1, 1, 10 * SECOND - 700, 1);
+	sample__account(recording, 1, SAMPLE_UNSEEN, 1, 1, 700, 0);
+	sample__finish(recording);
+	json = report((struct report_options) {});
+	assert_int_equal(number_at(json, "unexplained_ns"), 1000);
+	text_has(&wide, "unexplained  1.00 µs, 1e-05 % of the thread time");
+	json_decref(json);
+}
+
+static int compare_values(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void percentiles_are_within_their_bucket_of_the_exact_ones(void **state)
+{
+	enum { COUNT = 10000 };
+	static int64_t values[COUNT];
+	static struct model_bucket buckets[HISTOGRAM_BUCKETS];
+	struct model_histogram histogram = { .buckets = buckets,
+					     .bucket_count = HISTOGRAM_BUCKETS,
+					     .count = COUNT };
+
+	srand(7);
+	for (int i = 0; i < HISTOGRAM_BUCKETS; i++)
+		buckets[i].bucket = i;
+	for (int i = 0; i < COUNT; i++) {
+		values[i] = (int64_t)rand() % (1ll << (rand() % 30 + 1));
+		buckets[histogram_bucket((__u64)values[i])].count++;
+	}
+	qsort(values, COUNT, sizeof(*values), compare_values);
+	for (int q = 1; q <= 100; q++) {
+		double exact = (double)values[COUNT / 100 * q - 1];
+		double found = (double)model__percentile(&histogram, q, 0);
+
+		assert_true(found <= exact * 1.063 && found >= exact * 0.937);
+	}
+	assert_int_equal(model__percentile(&histogram, 100, 5), 5);
+}
+
+/* --- cuts ---------------------------------------------------------------------------------- */
+
+static void a_cut_at_slices_is_exact(void **state)
+{
+	json_t *json;
+
+	sample__write(path);
+	json = report((struct report_options) { .from_ns = 20 * SECOND });
+	assert_int_equal(number_at(json, "wall_ns"), 10 * SECOND);
+	assert_int_equal(number_at(json, "threads_ns"), 50 * SECOND);
+	assert_int_equal(state_ns(json, "wait", "disk", "delaying"), 6 * SECOND);
+	/* Of gapless's own account, which is one row for all slices, a third. */
+	assert_int_equal(state_ns(json, "run", "user", NULL), (2000 + 5000 + 100) * MS);
+	assert_int_equal(number_at(json_object_get(json, "cut"), "prorated_ns"), 10 * SECOND);
+	assert_int_equal(number_at(json, "remainder_ns"), 0);
+	json_decref(json);
+}
+
+static void a_row_over_an_edge_is_prorated(void **state)
+{
+	struct recording *recording = sample__begin(path);
+	json_t *json;
+
+	sample__process(recording, 1, "app");
+	sample__thread(recording, 1, 1, "app", 0);
+	sample__account(recording, 1, SAMPLE_RUN_USER, 1, 2, 4 * SECOND, 40);
+	sample__account(recording, 1, SAMPLE_POLL, 1, 2, 16 * SECOND, 40);
+	sample__account(recording, 1, SAMPLE_POLL, 3, 3, 10 * SECOND, 0);
+	sample__finish(recording);
+	json = report((struct report_options) { .from_ns = 15 * SECOND, .to_ns = 22 * SECOND });
+	assert_int_equal(state_ns(json, "run", "user", NULL), SECOND);
+	assert_int_equal(state_ns(json, "wait", "poll", "idle"), 4 * SECOND + 2 * SECOND);
+	/* The third slice was nothing but poll: known exactly, wherever it is cut. */
+	assert_int_equal(number_at(json_object_get(json, "cut"), "prorated_ns"), 5 * SECOND);
+	assert_int_equal(number_at(json, "remainder_ns"), 0);
+	json_decref(json);
+}
+
+static void a_row_is_prorated_over_its_threads_life_only(void **state)
+{
+	struct recording *recording = sample__begin(path);
+	struct recording_thread thread = { .id = 1,
+					   .comm = "x",
+					   .first_ns = SAMPLE_START_NS + 8 * SECOND,
+					   .last_ns = SAMPLE_START_NS + 12 * SECOND };
+	json_t *json;
+
+	assert_int_equal(recording__put_thread(recording, &thread), 0);
+	sample__account(recording, 1, SAMPLE_RUN_USER, 1, 2, 4 * SECOND, 4);
+	sample__finish(recording);
+	json = report((struct report_options) { .to_ns = 9 * SECOND });
+	assert_int_equal(number_at(json, "threads_ns"), SECOND);
+	assert_int_equal(state_ns(json, "run", "user", NULL), SECOND);
+	json_decref(json);
+}
+
+static void a_cut_of_nothing_is_refused(void **state)
+{
+	struct report_options outside = { .from_ns = 30 * SECOND };
+	struct report_options reversed = { .from_ns = 5 * SECOND, .to_ns = 5 * SECOND };
+
+	sample__write(path);
+	assert_int_equal(report__print(path, &outside, stdout), -ERANGE);
+	assert_int_equal(report__print(path, &reversed, stdout), -ERANGE);
+}
+
+/* --- kinds, names, lines ------------------------------------------------------------------- */
+
+static void a_cause_can_be_moved_to_another_kind(void **state)
+{
+	const char *const poll[] = { "poll", NULL }, *const lock[] = { "lock", NULL };
+	const char *const unknown[] = { "luck", NULL };
+	struct report_options wrong = { .busy = unknown };
+	json_t *json;
+
+	sample__write(path);
+	json = report((struct report_options) { .busy = poll, .idle = lock });
+	assert_int_equal(state_ns(json, "wait", "poll", "delaying"), 49500 * MS);
+	assert_int_equal(state_ns(json, "wait", "lock", "delaying"), 0);
+	json_decref(json);
+	text_lacks(&(struct report_options) { .idle = lock }, "waiting for a lock");
+	assert_int_equal(report__print(path, &wrong, stdout), -ENOKEY);
+}
+
+/* Four threads of two processes that wait for a pipe all the time but for one tenth. */
+static void write_pool(const char *const *names, int flags)
+{
+	struct recording *recording = sample__begin(path);
+
+	sample__process(recording, 1, "server");
+	sample__process(recording, 2, "server");
+	for (int64_t i = 1; i <= 4; i++) {
+		sample__thread(recording, i, 1 + (i > 2), names[i - 1], flags);
+		sample__account(recording, i, SAMPLE_RUN_USER, 1, 3, 3 * SECOND, 1);
+		sample__account(recording, i, SAMPLE_PIPE, 1, 3, 27 * SECOND, 1);
+	}
+	sample__finish(recording);
+}
+
+static void names_that_differ_in_a_number_are_one(void **state)
+{
+	static const char *const names[] = { "worker-1", "worker-22", "worker-3", "worker-1" };
+
+	write_pool(names, 0);
+	text_has(&wide, "Threads worker-* of server spent 90 % of their time (108 s of 120 s) "
+			"waiting for a pipe.");
+	text_has(&(struct report_options) { .width = 80, .by = REPORT_BY_COMM },
+		 "  worker-*         4     120 s    10.0 %     0.0 %    90.0 %");
+}
+
+static void one_name_with_a_number_stays_as_it_is(void **state)
+{
+	static const char *const names[] = { "python3", "python3", "python3", "python3" };
+
+	write_pool(names, 0);
+	text_has(&wide, "Threads python3 of server spent 90 %");
+}
+
+static void a_number_is_no_name(void **state)
+{
+	static const char *const names[] = { "1", "2", "3", "3" };
+
+	write_pool(names, 0);
+	text_has(&wide, "Threads 3 of server spent 90 % of their time (54.0 s of 60.0 s)");
+}
+
+static void the_rows_of_by_add_up(void **state)
+{
+	static const enum report_by ways[] = { REPORT_BY_THREAD, REPORT_BY_PROCESS,
+					       REPORT_BY_CGROUP, REPORT_BY_COMM };
+	static const size_t lines[] = { 5, 2, 1, 4 };
+
+	sample__write(path);
+	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
+		json_t *json = report((struct report_options) { .by = ways[i] }), *row;
+		int64_t threads_ns = 0, kinds_ns = 0;
+		size_t j;
+
+		json_array_foreach (json_object_get(json, "by"), j, row) {
+			threads_ns += number_at(row, "threads_ns");
+			kinds_ns += number_at(row, "run_ns") + number_at(row, "ready_ns") +
+				    number_at(row, "delaying_ns") + number_at(row, "undecided_ns") +
+				    number_at(row, "idle_ns") + number_at(row, "unseen_ns");
+		}
+		assert_int_equal(j, lines[i]);
+		assert_int_equal(threads_ns, 150 * SECOND);
+		assert_int_equal(kinds_ns, 150 * SECOND);
+		json_decref(json);
+	}
+}
+
+static void top_limits_the_tables_and_says_so(void **state)
+{
+	sample__write(path);
+	text_has(&(struct report_options) { .width = 80, .top = 1 }, "… 2 more waits [--top]");
+	text_lacks(&(struct report_options) { .width = 80, .top = 1 }, "epoll_wait");
+}
+
+/* --- recordings that are not as they should be --------------------------------------------- */
+
+static void a_hostile_name_cannot_steer_the_terminal(void **state)
+{
+	static const char *const evil[] = { "\x1b[2J1", "\x1b[2J2", "\xc2\x9b[31mx",
+					    "\xe2\x80\xae\xff\r\n" };
+	char *text;
+
+	write_pool(evil, 0);
+	text = print(&(struct report_options) { .width = 80, .by = REPORT_BY_THREAD });
+	for (const char *at = text; *at; at++)
+		assert_true(*at == '\n' || (unsigned char)*at >= 0x20);
+	assert_null(strstr(text, "\xc2\x9b"));
+	assert_null(strstr(text, "\xe2\x80\xae"));
+	assert_non_null(strstr(text, "?[2J1"));
+	free(text);
+	json_decref(report((struct report_options) { .by = REPORT_BY_THREAD }));
+}
+
+static void a_half_written_recording_says_so(void **state)
+{
+	struct recording *recording = sample__begin(path);
+	json_t *json;
+
+	/* Slices, accounts; the thread's row was still to come. */
+	sample__account(recording, 7, SAMPLE_RUN_USER, 1, 1, 10 * SECOND, 1);
+	assert_int_equal(recording__commit(recording), 0);
+	recording__free(recording);
+	json = report((struct report_options) {});
+	assert_true(json_is_false(json_object_get(json, "complete")));
+	assert_int_equal(number_at(json, "threads_ns"), 10 * SECOND);
+	assert_int_equal(number_at(json, "remainder_ns"), 0);
+	text_has(&wide, "incomplete   the recorder was killed or is still at work");
+	json_decref(json);
+}
+
+static void emptiness_has_a_reason(void **state)
+{
+	struct recording *recording = sample__begin(path);
+
+	sample__finish(recording);
+	text_has(&wide, "No thread of the target (process 1000 and its children) was seen in 30.0 "
+			"s: it had ended, or nothing matches the filter.");
+	text_has(&(struct report_options) { .width = 1000, .from_ns = SECOND },
+		 "No thread of the target lived in this part of the recording.");
+}
+
+static void no_hooks_are_a_reason_too(void **state)
+{
+	struct recording *recording = sample__begin(path);
+
+	assert_int_equal(recording__set_text(recording, "hooks",
+					     "[{\"event\": \"sched_switch\", \"kind\": null, "
+					     "\"why_not\": \"no BTF\"}]"),
+			 0);
+	sample__finish(recording);
+	text_has(&wide, "Nothing was measured: no hook could be attached.");
+	text_has(&wide, "without sched_switch: no BTF");
+}
+
+static void a_recorder_that_died_at_once_left_an_explanation(void **state)
+{
+	struct recording *recording = NULL;
+
+	assert_int_equal(recording__create(path, false, &recording), 0);
+	recording__free(recording);
+	text_has(&wide, "the recorder ended before its first slice");
+	json_decref(report((struct report_options) {}));
+}
+
+static void losses_are_said_with_their_bias(void **state)
+{
+	struct recording *recording = sample__begin(path);
+
+	assert_int_equal(recording__put_quality(recording, "lost_map_full", 1234, "names are lost"),
+			 0);
+	sample__finish(recording);
+	text_has(&wide, "quality      lost_map_full 1,234: names are lost");
+	text_lacks(&wide, "nothing lost");
+}
+
+static void nothing_lost_is_said_too(void **state)
+{
+	struct recording *recording = sample__begin(path);
+
+	assert_int_equal(recording__put_quality(recording, "lost_map_full", 0, "names are lost"),
+			 0);
+	sample__finish(recording);
+	text_has(&wide, "quality      nothing lost");
+}
+
+/* --- findings ------------------------------------------------------------------------------ */
+
+static void the_sample_comes_to_three_sentences(void **state)
+{
+	sample__write(path);
+	text_has(&wide, "1. Thread logger (tid 1004) of app spent 87 % of its time (26.0 s of 30.0 "
+			"s) waiting for the disk (file /var/log/app.log), woken by [interrupt].\n");
+	text_has(&wide, "2. Threads worker-* of app spent 38 % of their time (22.8 s of 60.0 s) "
+			"waiting for a lock at 0x7f0000001000 that thread logger (tid 1004) "
+			"held.\n");
+	text_has(&wide, "3. Threads worker-* of app were ready to run but had no CPU for 22 % of "
+			"their time (13.2 s of 60.0 s): the machine's 2 CPUs were 99 % busy, 25 % "
+			"with threads worker-*.\n");
+}
+
+static void a_storm_of_syscalls_is_a_finding(void **state)
+{
+	struct recording *recording = sample__begin(path);
+	const struct recording_syscall call = { 262,    "newfstatat", 1,         1,
+						381000, 365760,       4100 * MS, 1 * MS };
+
+	sample__process(recording, 1, "app");
+	sample__thread(recording, 1, 1, "app", 0);
+	sample__account(recording, 1, SAMPLE_RUN_KERNEL, 1, 3, 10 * SECOND, 1);
+	sample__account(recording, 1, SAMPLE_POLL, 1, 3, 20 * SECOND, 1);
+	assert_int_equal(recording__add_syscall(recording, &call), 0);
+	assert_int_equal(recording__add_syscall_error(recording, 262, ENOENT, 365760), 0);
+	sample__finish(recording);
+	text_has(&wide,
+		 "1. newfstatat was called 12,700 times a second; that took 41 % of the running "
+		 "time of process app (4.10 s of 10.0 s); 96 % of the calls failed with ENOENT.");
+}
+
+static void a_call_that_waits_is_none(void **state)
+{
+	struct recording *recording = sample__begin(path);
+	const struct recording_syscall call = {
+		202, "futex", 1, 1, 100, 0, 9 * SECOND, 1 * SECOND
+	};
+
+	sample__process(recording, 1, "app");
+	sample__thread(recording, 1, 1, "app", 0);
+	sample__account(recording, 1, SAMPLE_RUN_KERNEL, 1, 3, 10 * SECOND, 1);
+	sample__account(recording, 1, SAMPLE_POLL, 1, 3, 20 * SECOND, 1);
+	assert_int_equal(recording__add_syscall(recording, &call), 0);
+	sample__finish(recording);
+	text_lacks(&wide, "futex was called");
+}
+
+static void an_idle_target_is_called_idle(void **state)
+{
+	struct recording *recording = sample__begin(path);
+
+	sample__process(recording, 1, "app");
+	sample__thread(recording, 1, 1, "app", 0);
+	sample__account(recording, 1, SAMPLE_RUN_USER, 1, 3, 1200 * MS, 1);
+	sample__account(recording, 1, SAMPLE_POLL, 1, 3, 28800 * MS, 1);
+	sample__finish(recording);
+	text_has(&wide, "in short\n1. The target was mostly idle by choice: 96 % of its threads' "
+			"time in poll.\n");
+}
+
+static void gapless_itself_is_never_a_finding(void **state)
+{
+	static const char *const names[] = { "gapless", "gapless", "gapless", "gapless" };
+
+	write_pool(names, RECORDING_THREAD_OWN);
+	text_has(&wide, "Nothing stands out");
+	text_lacks(&wide, "who held it up");
+}
+
+static void a_kernel_threads_waits_are_none(void **state)
+{
+	static const char *const names[] = { "kworker/1", "kworker/2", "kworker/3", "kworker/4" };
+
+	write_pool(names, RECORDING_THREAD_KERNEL);
+	text_has(&wide, "Nothing stands out");
+}
+
+static void running_is_a_finding_when_it_is_most_of_the_time(void **state)
+{
+	struct recording *recording = sample__begin(path);
+
+	sample__process(recording, 1, "app");
+	sample__thread(recording, 1, 1, "app", 0);
+	sample__account(recording, 1, SAMPLE_RUN_USER, 1, 3, 27 * SECOND, 1);
+	sample__account(recording, 1, SAMPLE_RUN_KERNEL, 1, 3, 3 * SECOND, 1);
+	sample__finish(recording);
+	text_has(&wide, "1. Thread app (tid 1001) ran for 100 % of its time (30.0 s of 30.0 s), 90 "
+			"% of that in user code.");
+}
+
+/* A parent that waits for its child, and a pool on a condition variable: behind what runs. */
+static void waits_that_explain_nothing_come_last(void **state)
+{
+	struct recording *recording = sample__begin(path);
+
+	sample__process(recording, 1, "app");
+	for (int64_t i = 1; i <= 3; i++)
+		sample__thread(recording, i, 1, i == 1 ? "parent" : i == 2 ? "pool" : "runner", 0);
+	sample__account(recording, 1, SAMPLE_CHILD, 1, 3, 30 * SECOND, 1);
+	sample__account(recording, 2, SAMPLE_LOCK_OPEN, 1, 3, 30 * SECOND, 1);
+	sample__account(recording, 3, SAMPLE_RUN_USER, 1, 3, 30 * SECOND, 1);
+	sample__finish(recording);
+	text_has(&wide, "1. Thread runner (tid 1003) ran for");
+	text_has(&wide, "2. Thread parent (tid 1001) spent 100 % of its time (30.0 s of 30.0 s) "
+			"waiting for a child process.");
+	text_has(&wide, "3. Thread pool (tid 1002) spent 100 % of its time (30.0 s of 30.0 s) "
+			"waiting for a lock or a condition variable; whether that is idleness "
+			"cannot be told from outside.");
+}
+
+/* `shares`: how the 20 s of waiting for a lock divide among four objects, in percent. */
+static void write_locks(const int *shares)
+{
+	struct recording *recording = sample__begin(path);
+
+	sample__process(recording, 1, "app");
+	sample__thread(recording, 1, 1, "app", 0);
+	sample__thread(recording, 2, 1, "holder", RECORDING_THREAD_NO_ACCOUNT);
+	sample__account(recording, 1, SAMPLE_RUN_USER, 1, 3, 10 * SECOND, 1);
+	sample__account(recording, 1, SAMPLE_LOCK, 1, 3, 20 * SECOND, 1);
+	for (int i = 0; i < 4; i++) {
+		const struct recording_wait wait = { 1,       SAMPLE_LOCK,          i + 1, 2,
+						     "owner", shares[i] * 200 * MS, 1 };
+		char name[16];
+
+		snprintf(name, sizeof(name), "0x%d000", i + 1);
+		assert_int_equal(
+			recording__put_object(recording,
+					      &(struct recording_object) { i + 1, "futex", name }),
+			0);
+		assert_int_equal(recording__add_wait(recording, &wait), 0);
+	}
+	sample__finish(recording);
+}
+
+static void an_object_that_is_most_of_it_is_named_with_its_part(void **state)
+{
+	write_locks((const int[]) { 60, 20, 10, 10 });
+	text_has(&wide, "waiting for a lock, 60 % of that at 0x1000 that thread holder (tid 1002) "
+			"held.");
+}
+
+static void many_small_ones_are_counted(void **state)
+{
+	write_locks((const int[]) { 25, 25, 25, 25 });
+	text_has(&wide, "waiting for a lock, spread over 4 objects and wakers.");
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
 int main(void)
 {
-	return 0;
+	const struct CMUnitTest tests[] = {
+		TEST(every_number_of_the_sample_is_right),
+		TEST(views_and_report_give_the_same_numbers),
+		TEST(waits_name_waiter_object_culprit_and_evidence),
+		TEST(a_remainder_is_shown),
+		TEST(unexplained_is_what_threads_have_plus_unseen),
+		cmocka_unit_test(percentiles_are_within_their_bucket_of_the_exact_ones),
+		TEST(a_cut_at_slices_is_exact),
+		TEST(a_row_over_an_edge_is_prorated),
+		TEST(a_row_is_prorated_over_its_threads_life_only),
+		TEST(a_cut_of_nothing_is_refused),
+		TEST(a_cause_can_be_moved_to_another_kind),
+		TEST(names_that_differ_in_a_number_are_one),
+		TEST(one_name_with_a_number_stays_as_it_is),
+		TEST(a_number_is_no_name),
+		TEST(the_rows_of_by_add_up),
+		TEST(top_limits_the_tables_and_says_so),
+		TEST(a_hostile_name_cannot_steer_the_terminal),
+		TEST(a_half_written_recording_says_so),
+		TEST(emptiness_has_a_reason),
+		TEST(no_hooks_are_a_reason_too),
+		TEST(a_recorder_that_died_at_once_left_an_explanation),
+		TEST(losses_are_said_with_their_bias),
+		TEST(nothing_lost_is_said_too),
+		TEST(the_sample_comes_to_three_sentences),
+		TEST(a_storm_of_syscalls_is_a_finding),
+		TEST(a_call_that_waits_is_none),
+		TEST(an_idle_target_is_called_idle),
+		TEST(gapless_itself_is_never_a_finding),
+		TEST(a_kernel_threads_waits_are_none),
+		TEST(running_is_a_finding_when_it_is_most_of_the_time),
+		TEST(waits_that_explain_nothing_come_last),
+		TEST(an_object_that_is_most_of_it_is_named_with_its_part),
+		TEST(many_small_ones_are_counted),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }
