@@ -3,6 +3,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -481,20 +482,36 @@ uint64_t ledger__overflow_ns(const struct ledger *ledger)
 	return sum;
 }
 
+static bool get_info(const struct bpf_program *program, struct bpf_prog_info *ret)
+{
+	uint32_t size = sizeof(*ret);
+
+	*ret = (struct bpf_prog_info) {};
+	return bpf_program__fd(program) >= 0 &&
+	       !bpf_obj_get_info_by_fd(bpf_program__fd(program), ret, &size);
+}
+
 uint64_t ledger__recursion_misses(const struct ledger *ledger)
 {
 	struct bpf_program *program;
+	struct bpf_prog_info info;
 	uint64_t misses = 0;
 
-	bpf_object__for_each_program (program, ledger->skel->obj) {
-		struct bpf_prog_info info = {};
-		uint32_t size = sizeof(info);
-
-		if (bpf_program__fd(program) >= 0 &&
-		    !bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size))
+	bpf_object__for_each_program (program, ledger->skel->obj)
+		if (get_info(program, &info))
 			misses += info.recursion_misses;
-	}
 	return misses;
+}
+
+void ledger__tag(const struct ledger *ledger, const char *program, char ret[LEDGER_TAG_BYTES])
+{
+	struct bpf_prog_info info;
+
+	ret[0] = '\0';
+	if (!get_info(bpf_object__find_program_by_name(ledger->skel->obj, program), &info))
+		return;
+	for (int i = 0; i < BPF_TAG_SIZE; i++)
+		sprintf(ret + 2 * i, "%02x", info.tag[i]);
 }
 
 uint64_t ledger__malformed(const struct ledger *ledger)

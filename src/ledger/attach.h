@@ -66,5 +66,9 @@ uint64_t ledger__overflow_ns(const struct ledger *ledger);
 uint64_t ledger__recursion_misses(const struct ledger *ledger);
 uint64_t ledger__malformed(const struct ledger *ledger);
 
+/* The kernel's hash of a program as it was loaded, 16 hex digits; "" if it was not. */
+#define LEDGER_TAG_BYTES 17
+void ledger__tag(const struct ledger *ledger, const char *program, char ret[LEDGER_TAG_BYTES]);
+
 /* What became of each hook; *ret_count of them. */
 const struct hook_use *ledger__hooks(const struct ledger *ledger, size_t *ret_count);

@@ -47,10 +47,16 @@ static int write_hooks(struct run *run)
 	char *text = NULL;
 	json_t *list = json_array();
 
-	for (size_t i = 0; i < count; i++)
-		json_array_append_new(list, json_pack("{s:s, s:s?, s:s}", "event", uses[i].event,
-						      "kind", uses[i].program ? uses[i].kind : NULL,
-						      "why_not", uses[i].why_not));
+	for (size_t i = 0; i < count; i++) {
+		char tag[LEDGER_TAG_BYTES] = "";
+
+		if (uses[i].program)
+			ledger__tag(run->ledger, uses[i].program, tag);
+		json_array_append_new(list,
+				      json_pack("{s:s, s:s?, s:s, s:s}", "event", uses[i].event,
+						"kind", uses[i].program ? uses[i].kind : NULL,
+						"tag", tag, "why_not", uses[i].why_not));
+	}
 	text = json_dumps(list, JSON_COMPACT);
 	json_decref(list);
 	return text ? recording__set_text(run->recording, "hooks", text) : -ENOMEM;

@@ -1,4 +1,9 @@
-/* The model as JSON. The keys are documented in gapless(1) and stay. */
+/*
+ * The model as JSON. The keys are documented in gapless-recording(5) and stay.
+ *
+ * Lists are written item by item, one per line: as one tree of jansson's, the waits of 10,000
+ * threads take 200 MB.
+ */
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -27,16 +32,11 @@ static json_t *state_json(const struct model_state *state, int64_t ns, int64_t c
 			 (json_int_t)ns, "count", (json_int_t)count);
 }
 
-static json_t *states_json(const struct model *model)
+static json_t *state_item(const struct model *model, size_t i)
 {
-	json_t *list = json_array();
+	const struct model_state *state = &model->states[i];
 
-	for (size_t i = 0; i < model->state_count; i++)
-		if (model->states[i].ns || model->states[i].count)
-			json_array_append_new(list,
-					      state_json(&model->states[i], model->states[i].ns,
-							 model->states[i].count));
-	return list;
+	return state->ns || state->count ? state_json(state, state->ns, state->count) : NULL;
 }
 
 /* `waiter` and `by`. */
@@ -49,99 +49,72 @@ static json_t *who_json(const struct model_thread *thread)
 			 json__text(thread->comm));
 }
 
-static json_t *waits_json(const struct model *model)
+static json_t *wait_item(const struct model *model, size_t i)
 {
-	json_t *list = json_array();
+	const struct model_wait *wait = &model->waits[i];
+	json_t *object = wait->object_kind
+				 ? json_pack("{s:o, s:o}", "kind", json__text(wait->object_kind),
+					     "name", text_or_null(wait->object_name))
+				 : json_null();
 
-	for (size_t i = 0; i < model->wait_count; i++) {
-		const struct model_wait *wait = &model->waits[i];
-		json_t *object =
-			wait->object_kind
-				? json_pack("{s:o, s:o}", "kind", json__text(wait->object_kind),
-					    "name", text_or_null(wait->object_name))
-				: json_null();
-
-		json_array_append_new(
-			list,
-			json_pack("{s:o, s:o, s:s?, s:o, s:o, s:o, s:I, s:I}", "waiter",
-				  who_json(wait->waiter), "cause", json__text(wait->state->cause),
-				  "kind", model__kind_name(wait->state->kind), "object", object,
-				  "by", who_json(wait->by), "evidence", json__text(wait->evidence),
-				  "ns", (json_int_t)wait->ns, "count", (json_int_t)wait->count));
-	}
-	return list;
+	return json_pack("{s:o, s:o, s:s?, s:o, s:o, s:o, s:I, s:I}", "waiter",
+			 who_json(wait->waiter), "cause", json__text(wait->state->cause), "kind",
+			 model__kind_name(wait->state->kind), "object", object, "by",
+			 who_json(wait->by), "evidence", json__text(wait->evidence), "ns",
+			 (json_int_t)wait->ns, "count", (json_int_t)wait->count);
 }
 
-static json_t *syscalls_json(const struct model *model)
+static json_t *syscall_item(const struct model *model, size_t i)
 {
-	json_t *list = json_array();
+	const struct model_syscall *call = &model->syscalls[i];
 
-	for (size_t i = 0; i < model->syscall_count; i++) {
-		const struct model_syscall *call = &model->syscalls[i];
-
-		json_array_append_new(
-			list, json_pack("{s:o, s:I, s:I, s:I, s:o, s:o, s:I}", "name",
-					json__text(call->name), "count", (json_int_t)call->count,
-					"errors", (json_int_t)call->errors, "total_ns",
-					(json_int_t)call->total_ns, "p50_ns",
-					call->timed ? number(call->p50_ns) : json_null(), "p99_ns",
-					call->timed ? number(call->p99_ns) : json_null(), "max_ns",
-					(json_int_t)call->max_ns));
-	}
-	return list;
+	return json_pack("{s:o, s:I, s:I, s:I, s:o, s:o, s:I}", "name", json__text(call->name),
+			 "count", (json_int_t)call->count, "errors", (json_int_t)call->errors,
+			 "total_ns", (json_int_t)call->total_ns, "p50_ns",
+			 call->timed ? number(call->p50_ns) : json_null(), "p99_ns",
+			 call->timed ? number(call->p99_ns) : json_null(), "max_ns",
+			 (json_int_t)call->max_ns);
 }
 
-static json_t *threads_json(const struct model *model)
+static json_t *thread_item(const struct model *model, size_t i)
 {
-	json_t *list = json_array();
+	const struct model_thread *thread = &model->threads[i];
+	json_t *one, *states;
 
-	for (size_t i = 0; i < model->thread_count; i++) {
-		const struct model_thread *thread = &model->threads[i];
-		json_t *one, *states;
-
-		if (!thread->measured)
-			continue;
-		one = who_json(thread);
-		states = json_array();
-		for (size_t j = 0; j < thread->cell_count; j++)
-			json_array_append_new(states, state_json(thread->cells[j].state,
-								 thread->cells[j].ns,
-								 thread->cells[j].count));
-		json_object_set_new(one, "process", json__text(thread->process_comm));
-		json_object_set_new(one, "cgroup", text_or_null(thread->cgroup));
-		json_object_set_new(one, "own", json_boolean(thread->flags & RECORDING_THREAD_OWN));
-		json_object_set_new(one, "kernel",
-				    json_boolean(thread->flags & RECORDING_THREAD_KERNEL));
-		json_object_set_new(one, "lifetime_ns", number(thread->lifetime_ns));
-		json_object_set_new(one, "unexplained_ns", number(thread->unexplained_ns));
-		json_object_set_new(one, "states", states);
-		json_array_append_new(list, one);
-	}
-	return list;
+	if (!thread->measured)
+		return NULL;
+	one = who_json(thread);
+	states = json_array();
+	for (size_t j = 0; j < thread->cell_count; j++)
+		json_array_append_new(states,
+				      state_json(thread->cells[j].state, thread->cells[j].ns,
+						 thread->cells[j].count));
+	json_object_set_new(one, "process", json__text(thread->process_comm));
+	json_object_set_new(one, "cgroup", text_or_null(thread->cgroup));
+	json_object_set_new(one, "own", json_boolean(thread->flags & RECORDING_THREAD_OWN));
+	json_object_set_new(one, "kernel", json_boolean(thread->flags & RECORDING_THREAD_KERNEL));
+	json_object_set_new(one, "lifetime_ns", number(thread->lifetime_ns));
+	json_object_set_new(one, "unexplained_ns", number(thread->unexplained_ns));
+	json_object_set_new(one, "states", states);
+	return one;
 }
 
-static json_t *histograms_json(const struct model *model)
+static json_t *histogram_item(const struct model *model, size_t i)
 {
-	json_t *list = json_array();
+	const struct model_histogram *histogram = &model->histograms[i];
+	json_t *buckets = json_array();
 
-	for (size_t i = 0; i < model->histogram_count; i++) {
-		const struct model_histogram *histogram = &model->histograms[i];
-		json_t *buckets = json_array();
+	for (size_t j = 0; j < histogram->bucket_count; j++) {
+		const struct model_bucket *bucket = &histogram->buckets[j];
+		__u64 start = histogram_bucket_start((__u32)bucket->bucket);
 
-		for (size_t j = 0; j < histogram->bucket_count; j++) {
-			const struct model_bucket *bucket = &histogram->buckets[j];
-			__u64 start = histogram_bucket_start((__u32)bucket->bucket);
-
-			json_array_append_new(buckets, json_pack("[I, I]", (json_int_t)start,
-								 (json_int_t)bucket->count));
-		}
 		json_array_append_new(
-			list, json_pack("{s:s, s:o, s:s?, s:I, s:o}", "of",
-					histogram->is_syscall ? "syscall" : "state", "name",
-					json__text(histogram->name), "kind", histogram->kind_name,
-					"count", (json_int_t)histogram->count, "buckets", buckets));
+			buckets, json_pack("[I, I]", (json_int_t)start, (json_int_t)bucket->count));
 	}
-	return list;
+	return json_pack("{s:s, s:o, s:s?, s:I, s:o}", "of",
+			 histogram->is_syscall ? "syscall" : "state", "name",
+			 json__text(histogram->name), "kind", histogram->kind_name, "count",
+			 (json_int_t)histogram->count, "buckets", buckets);
 }
 
 static json_t *figures_json(const struct model_figure *figures, size_t count)
@@ -160,24 +133,18 @@ static json_t *figures_json(const struct model_figure *figures, size_t count)
 	return object;
 }
 
-static json_t *rows_json(const struct model *model)
+static json_t *row_item(const struct model *model, size_t i)
 {
 	static const char *const names[MODEL_KINDS] = { "run_ns",       "ready_ns", "delaying_ns",
 							"undecided_ns", "idle_ns",  "unseen_ns" };
-	json_t *list = json_array();
+	const struct model_row *row = &model->rows[i];
+	json_t *one = json_pack("{s:o, s:I, s:I, s:I}", "name", json__text(row->name), "number",
+				(json_int_t)row->number, "threads", (json_int_t)row->threads,
+				"threads_ns", (json_int_t)row->lifetime_ns);
 
-	for (size_t i = 0; i < model->row_count; i++) {
-		const struct model_row *row = &model->rows[i];
-		json_t *one =
-			json_pack("{s:o, s:I, s:I, s:I}", "name", json__text(row->name), "number",
-				  (json_int_t)row->number, "threads", (json_int_t)row->threads,
-				  "threads_ns", (json_int_t)row->lifetime_ns);
-
-		for (int j = 0; j < MODEL_KINDS; j++)
-			json_object_set_new(one, names[j], number(row->kind_ns[j]));
-		json_array_append_new(list, one);
-	}
-	return list;
+	for (int j = 0; j < MODEL_KINDS; j++)
+		json_object_set_new(one, names[j], number(row->kind_ns[j]));
+	return one;
 }
 
 static json_t *findings_json(const struct model *model)
@@ -215,41 +182,84 @@ static json_t *cpu_json(const struct model *model)
 			 (json_int_t)model->kind_ns[MODEL_RUN]);
 }
 
+struct sheet {
+	const struct model *model;
+	FILE *out;
+	size_t flags;
+	bool failed;
+	const char *before; /* what goes between this member and the last */
+};
+
+static void put_value(struct sheet *sheet, json_t *value)
+{
+	sheet->failed |= !value || json_dumpf(value, sheet->out, sheet->flags);
+	json_decref(value);
+}
+
+static void put(struct sheet *sheet, const char *key, json_t *value)
+{
+	fprintf(sheet->out, "%s\"%s\": ", sheet->before, key);
+	put_value(sheet, value);
+	sheet->before = ",\n";
+}
+
+static void put_list(struct sheet *sheet, const char *key, size_t count,
+		     json_t *(*item)(const struct model *model, size_t i))
+{
+	const char *before = "\n ";
+
+	fprintf(sheet->out, "%s\"%s\": [", sheet->before, key);
+	for (size_t i = 0; i < count; i++) {
+		json_t *value = item(sheet->model, i);
+
+		if (!value)
+			continue;
+		fputs(before, sheet->out);
+		put_value(sheet, value);
+		before = ",\n ";
+	}
+	fputs("]", sheet->out);
+	sheet->before = ",\n";
+}
+
+static void put_head(struct sheet *sheet)
+{
+	const struct model *model = sheet->model;
+
+	put(sheet, "target", text_or_null(model->target));
+	put(sheet, "level", text_or_null(model->level));
+	put(sheet, "kernel", text_or_null(model->kernel));
+	put(sheet, "complete", json_boolean(model->complete));
+	put(sheet, "start_unix_ns", number(model->start_unix_ns));
+	put(sheet, "cut", cut_json(model));
+	put(sheet, "wall_ns", number(model->wall_ns));
+	put(sheet, "threads_ns", number(model->threads_ns));
+	put(sheet, "unexplained_ns", number(model->unexplained_ns));
+	put(sheet, "remainder_ns", number(model->remainder_ns));
+	put(sheet, "cpu", cpu_json(model));
+	put(sheet, "quality", figures_json(model->qualities, model->quality_count));
+	put(sheet, "cost", figures_json(model->costs, model->cost_count));
+	put(sheet, "hooks", model->hooks ? json_incref(model->hooks) : json_null());
+	put(sheet, "findings", findings_json(model));
+}
+
 int print__json(const struct model *model, const struct report_options *options, FILE *out)
 {
-	size_t flags = JSON_INDENT(1) | (isatty(fileno(out)) ? JSON_ENSURE_ASCII : 0);
-	const struct {
-		const char *key;
-		json_t *value;
-	} members[] = {
-		{ "target", text_or_null(model->target) },
-		{ "level", text_or_null(model->level) },
-		{ "kernel", text_or_null(model->kernel) },
-		{ "complete", json_boolean(model->complete) },
-		{ "start_unix_ns", number(model->start_unix_ns) },
-		{ "cut", cut_json(model) },
-		{ "wall_ns", number(model->wall_ns) },
-		{ "threads_ns", number(model->threads_ns) },
-		{ "unexplained_ns", number(model->unexplained_ns) },
-		{ "remainder_ns", number(model->remainder_ns) },
-		{ "findings", findings_json(model) },
-		{ "states", states_json(model) },
-		{ "waits", waits_json(model) },
-		{ "syscalls", syscalls_json(model) },
-		{ "by", options->by ? rows_json(model) : json_null() },
-		{ "threads", threads_json(model) },
-		{ "histograms", histograms_json(model) },
-		{ "cpu", cpu_json(model) },
-		{ "hooks", model->hooks ? json_incref(model->hooks) : json_null() },
-		{ "quality", figures_json(model->qualities, model->quality_count) },
-		{ "cost", figures_json(model->costs, model->cost_count) },
+	struct sheet sheet = {
+		.model = model,
+		.out = out,
+		.flags = JSON_ENCODE_ANY | (isatty(fileno(out)) ? JSON_ENSURE_ASCII : 0),
+		.before = "{",
 	};
-	json_t *all = json_object();
-	int err = 0;
 
-	for (size_t i = 0; i < sizeof(members) / sizeof(*members); i++)
-		err |= json_object_set_new(all, members[i].key, members[i].value);
-	err |= json_dumpf(all, out, flags) || fputc('\n', out) == EOF;
-	json_decref(all);
-	return err ? -EIO : 0;
+	put_head(&sheet);
+	put_list(&sheet, "states", model->state_count, state_item);
+	put_list(&sheet, "waits", model->wait_count, wait_item);
+	put_list(&sheet, "syscalls", model->syscall_count, syscall_item);
+	if (options->by)
+		put_list(&sheet, "by", model->row_count, row_item);
+	put_list(&sheet, "threads", model->thread_count, thread_item);
+	put_list(&sheet, "histograms", model->histogram_count, histogram_item);
+	fputs("}\n", out);
+	return sheet.failed || ferror(out) ? -EIO : 0;
 }

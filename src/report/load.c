@@ -127,14 +127,14 @@ static int take_meta(struct model *model, sqlite3_stmt *row)
 		return 0;
 	if (!strcmp(key, "complete"))
 		model->complete = sqlite3_column_int64(row, 1) == 1;
-	if (!strcmp(key, "hooks") && sqlite3_column_type(row, 1) == SQLITE_TEXT)
+	if (!strcmp(key, "hooks") && sqlite3_column_type(row, 1) == SQLITE_TEXT && !model->hooks)
 		model->hooks = json_loads((const char *)sqlite3_column_text(row, 1), 0, NULL);
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
 		if (strcmp(key, known[i].key))
 			continue;
 		if (known[i].text)
 			*known[i].text = text_at(model, row, 1);
-		else
+		else if (known[i].number)
 			*known[i].number = sqlite3_column_int64(row, 1);
 	}
 	return 0;
@@ -196,8 +196,8 @@ static int take_cell(struct model *model, sqlite3_stmt *row)
 	if (!state)
 		return -EBADMSG;
 	cell = APPEND(&model->cells, &model->cell_count);
-	thread = cell ? APPEND(&model->cell_threads, &threads) : NULL;
-	if (!thread)
+	thread = APPEND(&model->cell_threads, &threads);
+	if (!cell || !thread)
 		return -ENOMEM;
 	*thread = sqlite3_column_int64(row, 0);
 	cell->state = state;
@@ -239,6 +239,8 @@ static int by_id(const void *key, const void *element)
 
 static const struct model_thread *find_thread(const struct model *model, int64_t id)
 {
+	if (!model->thread_count)
+		return NULL;
 	return bsearch(&id, model->threads, model->thread_count, sizeof(*model->threads), by_id);
 }
 
@@ -357,7 +359,7 @@ static int add_unknown(struct model *model)
 		struct model_thread *thread;
 
 		if ((i && id == model->cell_threads[i - 1]) ||
-		    bsearch(&id, model->threads, known, sizeof(*model->threads), by_id))
+		    (known && bsearch(&id, model->threads, known, sizeof(*model->threads), by_id)))
 			continue;
 		thread = APPEND(&model->threads, &model->thread_count);
 		if (!thread)

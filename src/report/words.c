@@ -114,7 +114,7 @@ void words__field(FILE *out, const char *text, int columns)
 
 struct words words__number(int64_t value)
 {
-	struct words words;
+	struct words words = {};
 	char digits[32], *to = words.text;
 	size_t length;
 
@@ -135,7 +135,7 @@ struct words words__number(int64_t value)
 /* `value` with three digits that count, and the first unit that keeps it below 1000. */
 static struct words scale(double value, const char *const *units, const double *factors)
 {
-	struct words words;
+	struct words words = {};
 	double size = value < 0 ? -value : value, scaled;
 	const char *sign = value < 0 ? "-" : "";
 	size_t i = 0;
@@ -178,7 +178,7 @@ static double percent(int64_t part, int64_t whole)
 
 struct words words__share(int64_t part, int64_t whole)
 {
-	struct words words;
+	struct words words = {};
 	double value = percent(part, whole);
 
 	if (part && value > 0 && value < 0.05)
@@ -189,7 +189,7 @@ struct words words__share(int64_t part, int64_t whole)
 
 struct words words__about(int64_t part, int64_t whole)
 {
-	struct words words;
+	struct words words = {};
 	double value = percent(part, whole);
 
 	if (part && value > 0 && value < 0.05)
@@ -201,7 +201,7 @@ struct words words__about(int64_t part, int64_t whole)
 
 struct words words__tiny_share(int64_t part, int64_t whole)
 {
-	struct words words;
+	struct words words = {};
 	double value = percent(part, whole);
 
 	snprintf(words.text, sizeof(words.text), "%.*g %%", value >= 100 ? 4 : 2, value);

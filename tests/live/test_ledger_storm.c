@@ -10,7 +10,7 @@
 #define REQUESTS     "300"
 #define RATE         "200"
 #define STATS        127
-#define FIRST_LINES  25
+#define FIRST_LINES  30           /* one screen */
 #define STAT_SYSCALL "newfstatat" /* what glibc's stat() calls */
 
 struct storm {
