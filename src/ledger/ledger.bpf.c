@@ -16,23 +16,15 @@
 
 #include <bpf/bpf_endian.h>
 
+#include "ledger/calls.bpf.h"
 #include "ledger/cause.bpf.h"
+#include "ledger/record.bpf.h"
 #include "ledger/repair.bpf.h"
 #include "ledger/targets.bpf.h"
-
-#define MOST_CPUS 1024
+#include "ledger/waker.bpf.h"
 
 /* Lock contention flags (include/trace/events/lock.h). */
 #define LCB_F_SPIN 1
-
-#define THREAD_STACK_BYTES 16384
-
-/* Returns that mean "the call will be made again", not an error. */
-#define ERESTART_FIRST 512
-#define ERESTART_LAST  516
-#define MAX_ERRNO      4095
-
-#define SNAPSHOT_TRIES 64
 
 const volatile bool track_cpus;  /* all threads are accounted: the CPUs can close too */
 const volatile __u32 drop_every; /* test switch: ignore one wakeup in so many */
@@ -41,15 +33,7 @@ __u64 wakeups;
 __u32 reseed;           /* raised when threads became wanted that the seeding must find */
 __u64 changed_after_ns; /* the snapshot skips threads that have not changed since */
 
-/* Arrays of [CPU][what], mapped by user space: a hook writes its own CPU's part only. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, LEDGER_SYSCALLS); /* × CPUs, set at load */
-	__type(key, __u32);
-	__type(value, struct ledger_call);
-} calls SEC(".maps");
-
+/* [CPU], mapped by user space: a hook writes its own CPU's part only. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -58,72 +42,7 @@ struct {
 	__type(value, struct ledger_cpu);
 } cpus SEC(".maps");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_HASH);
-	__uint(max_entries, 2048);
-	__type(key, struct ledger_error_key);
-	__type(value, __u64);
-} call_errors SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct ledger_record);
-} scratch SEC(".maps");
-
 /* --- wakeups ------------------------------------------------------------------------------ */
-
-/*
- * Is this an interrupt that only borrows the current thread? preempt_count would tell, but BPF can
- * read it only where the kernel keeps names of its variables (CONFIG_KALLSYMS_ALL). Instead: x86
- * runs interrupts and softirqs on a stack of their own, unless they came from user space, and then
- * the thread is in no syscall. The address of a local goes through memory to become a number.
- */
-static __always_inline bool in_interrupt(struct thread *thread, struct task_struct *current)
-{
-	__u64 here;
-
-	thread->stack_mark = (__u64)&here;
-	barrier();
-	return thread->stack_mark - (__u64)BPF_CORE_READ(current, stack) >= THREAD_STACK_BYTES;
-}
-
-static __always_inline bool sends(__s64 nr)
-{
-	__u8 class = class_of[nr & (LEDGER_SYSCALLS - 1)];
-
-	return class == CLASS_NET || class == CLASS_FD;
-}
-
-static __always_inline void woken_by(struct thread *thread)
-{
-	struct task_struct *current = bpf_get_current_task_btf();
-	struct thread *waker = find(current);
-	bool interrupt = in_interrupt(thread, current);
-	struct pt_regs *regs;
-	__s64 nr;
-
-	if (!(current->flags & (PF_KTHREAD | PF_IO_WORKER))) {
-		regs = (struct pt_regs *)bpf_task_pt_regs(current);
-		nr = (__s64)BPF_CORE_READ(regs, orig_ax);
-		/*
-		 * Data sent over loopback arrives in a softirq on top of the sender's syscall: then
-		 * the current thread is the sender after all.
-		 */
-		if (nr < 0)
-			interrupt = true;
-		else if (interrupt && thread->wait.object_kind == OBJECT_SOCKET)
-			interrupt = !sends(nr);
-	}
-	if (interrupt) {
-		thread->waker = 0;
-		thread->waker_kind = BY_INTERRUPT;
-	} else {
-		thread->waker = waker ? waker->id : (__u64)current->pid;
-		thread->waker_kind = waker ? BY_THREAD : BY_STRANGER;
-	}
-}
 
 SEC("tp_btf/sched_waking")
 int BPF_PROG(on_waking, struct task_struct *task)
@@ -193,9 +112,6 @@ static __always_inline void resolve(struct thread *thread, __u32 slot)
 	if (full && thread->account.slot == SLOT_RUN_ANY)
 		thread->account.slot = slot;
 }
-
-static __noinline int send_last_record(struct thread *thread, struct task_struct *task);
-static __always_inline void count_call(__s32 nr, __u64 ns, long ret);
 
 static __always_inline void ends(struct thread *thread, struct task_struct *task, __u64 now)
 {
@@ -296,33 +212,6 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 }
 
 /* --- syscalls, at level full -------------------------------------------------------------- */
-
-static __always_inline void count_call(__s32 nr, __u64 ns, long ret)
-{
-	__u32 index = bpf_get_smp_processor_id() * LEDGER_SYSCALLS + (nr & (LEDGER_SYSCALLS - 1));
-	struct ledger_call *call = bpf_map_lookup_elem(&calls, &index);
-	__u32 bucket = histogram_bucket(ns);
-	struct ledger_error_key key;
-	__u64 *errors, one = 1;
-
-	if (!call || bucket >= HISTOGRAM_BUCKETS)
-		return;
-	call->total_ns += ns;
-	if (ret <= -ERESTART_FIRST && ret >= -ERESTART_LAST)
-		return; /* it will be made again, and counted then */
-	call->buckets[bucket]++;
-	if (ns > call->max_ns)
-		call->max_ns = ns;
-	if (ret >= 0 || ret < -MAX_ERRNO)
-		return;
-	call->errors++;
-	key = (struct ledger_error_key) { nr, -ret };
-	errors = bpf_map_lookup_elem(&call_errors, &key);
-	if (errors)
-		(*errors)++;
-	else if (bpf_map_update_elem(&call_errors, &key, &one, BPF_NOEXIST))
-		count_lost(LOST_MAP_FULL);
-}
 
 /* Between user space and the kernel. A switch that we missed is left to repair_switch(). */
 static __always_inline void crosses(struct thread *thread, __u32 slot, __u64 now)
@@ -526,72 +415,6 @@ int BPF_PROG(on_cgroup_attach, struct cgroup *to)
 }
 
 /* --- snapshots ---------------------------------------------------------------------------- */
-
-static __always_inline bool copy_account(struct ledger_record *record, struct thread *thread)
-{
-	volatile __u32 *sequence = &thread->account.sequence;
-
-	for (int i = 0; i < SNAPSHOT_TRIES; i++) {
-		__u32 before = *sequence;
-
-		if (before & 1)
-			continue;
-		barrier();
-		record->account = thread->account;
-		record->wait = thread->wait;
-		record->cell = thread->cell;
-		record->cell_sum = thread->cell_sum;
-		barrier();
-		if (*sequence == before)
-			return true;
-	}
-	return false;
-}
-
-static __always_inline bool fill_record(struct ledger_record *record, struct thread *thread,
-					struct task_struct *task, __u16 kind)
-{
-	struct task_struct *leader = BPF_CORE_READ(task, group_leader);
-
-	if (!copy_account(record, thread)) {
-		count_quality(QUALITY_TORN);
-		return false;
-	}
-	/* The clock after the copy: no state of it can begin later than this. */
-	wire_head_init(&record->head, sizeof(*record), kind, 1);
-	if (kind == LEDGER_EXIT)
-		record->head.time_ns = record->account.since_ns;
-	record->id = thread->id;
-	record->process_start_ns = BPF_CORE_READ(leader, start_boottime);
-	record->pid = BPF_CORE_READ(task, tgid);
-	record->tid = BPF_CORE_READ(task, pid);
-	record->parent_pid = BPF_CORE_READ(leader, real_parent, tgid);
-	record->flags = thread->flags;
-	record->cpu = thread->cpu;
-	record->pad = 0;
-	BPF_CORE_READ_STR_INTO(&record->comm, task, comm);
-	return true;
-}
-
-static __noinline int send_last_record(struct thread *thread, struct task_struct *task)
-{
-	struct ledger_record *record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
-	bool half_full;
-
-	if (!record) {
-		count_lost(LOST_RING_FULL);
-		return 0;
-	}
-	if (!fill_record(record, thread, task, LEDGER_EXIT)) {
-		bpf_ringbuf_discard(record, BPF_RB_NO_WAKEUP);
-		return 0;
-	}
-	/* The reader comes by itself several times a second; it is woken only if that is too late.
-	 */
-	half_full = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > 1024 * 1024;
-	bpf_ringbuf_submit(record, half_full ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
-	return 0;
-}
 
 SEC("iter/task")
 int on_snapshot(struct bpf_iter__task *ctx)

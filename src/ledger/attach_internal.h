@@ -1,0 +1,18 @@
+/* What attach.c and read.c share, and nobody else. */
+#pragma once
+
+#include "core/ring.h"
+#include "ledger.skel.h"
+#include "ledger/attach.h"
+
+struct ledger {
+	struct ledger_bpf *skel;
+	struct hook_use uses[LEDGER_HOOKS];
+	size_t hook_count;
+	struct bpf_link *links[LEDGER_HOOKS];
+	struct ring *ring;
+	int cpus;
+	void *calls, *histograms, *cpu_accounts;
+	char *buffer; /* of READ_BYTES, for snapshots */
+	uint64_t malformed;
+};

@@ -1,0 +1,147 @@
+/* The kernel half's sums and counters, read while it works. */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "ledger/attach_internal.h"
+
+static int drain(const struct bpf_map *map, ledger_take_wait_fn take, void *context)
+{
+	int fd = bpf_map__fd(map), err;
+	struct ledger_key key, next;
+	struct ledger_sum sum;
+	bool more = !bpf_map_get_next_key(fd, NULL, &key);
+
+	while (more) {
+		more = !bpf_map_get_next_key(fd, &key, &next);
+		err = bpf_map_lookup_and_delete_elem(fd, &key, &sum);
+		if (!err)
+			err = take(context, &key, &sum);
+		if (err)
+			return err;
+		key = next;
+	}
+	return 0;
+}
+
+int ledger__drain_waits(struct ledger *ledger, bool all, ledger_take_wait_fn take, void *context)
+{
+	struct ledger_bpf *skel = ledger->skel;
+	uint32_t active = skel->bss->active;
+	int err;
+
+	/* The passive one was active until the last call, long ago: no hook is in it any more. */
+	err = drain(active ? skel->maps.waits_a : skel->maps.waits_b, take, context);
+	if (!err && all)
+		err = drain(active ? skel->maps.waits_b : skel->maps.waits_a, take, context);
+	skel->bss->active = !active;
+	skel->bss->flush++;
+	return err;
+}
+
+int ledger__cpus(const struct ledger *ledger)
+{
+	return ledger->cpus;
+}
+
+const struct ledger_call *ledger__calls(const struct ledger *ledger, int cpu)
+{
+	return (const struct ledger_call *)ledger->calls + (size_t)cpu * LEDGER_SYSCALLS;
+}
+
+const struct ledger_histogram *ledger__histograms(const struct ledger *ledger, int cpu)
+{
+	return (const struct ledger_histogram *)ledger->histograms + (size_t)cpu * SLOT_COUNT;
+}
+
+const struct ledger_cpu *ledger__cpu(const struct ledger *ledger, int cpu)
+{
+	return (const struct ledger_cpu *)ledger->cpu_accounts + cpu;
+}
+
+int ledger__errors(struct ledger *ledger, ledger_take_error_fn take, void *context)
+{
+	cleanup(free_p)
+	uint64_t *counts = calloc((size_t)ledger->cpus, sizeof(*counts));
+	int fd = bpf_map__fd(ledger->skel->maps.call_errors), err = 0;
+	struct ledger_error_key key;
+	void *last = NULL;
+
+	if (!counts)
+		return -ENOMEM;
+	while (!err && !bpf_map_get_next_key(fd, last, &key)) {
+		uint64_t sum = 0;
+
+		if (!bpf_map_lookup_elem(fd, &key, counts))
+			for (int i = 0; i < ledger->cpus; i++)
+				sum += counts[i];
+		err = take(context, (int)key.number, (int)key.err, sum);
+		last = &key;
+	}
+	return err;
+}
+
+uint64_t ledger__quality(const struct ledger *ledger, enum ledger_quality which)
+{
+	return ledger->skel->bss->quality[which];
+}
+
+uint64_t ledger__lost(const struct ledger *ledger, enum lost which)
+{
+	return ledger->skel->data_lost->lost[which];
+}
+
+uint64_t ledger__overflow_ns(const struct ledger *ledger)
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i < SLOT_COUNT; i++)
+		sum += ledger->skel->bss->overflow_ns[i];
+	return sum;
+}
+
+static bool get_info(const struct bpf_program *program, struct bpf_prog_info *ret)
+{
+	uint32_t size = sizeof(*ret);
+
+	*ret = (struct bpf_prog_info) {};
+	return bpf_program__fd(program) >= 0 &&
+	       !bpf_obj_get_info_by_fd(bpf_program__fd(program), ret, &size);
+}
+
+uint64_t ledger__recursion_misses(const struct ledger *ledger)
+{
+	struct bpf_program *program;
+	struct bpf_prog_info info;
+	uint64_t misses = 0;
+
+	bpf_object__for_each_program (program, ledger->skel->obj)
+		if (get_info(program, &info))
+			misses += info.recursion_misses;
+	return misses;
+}
+
+void ledger__tag(const struct ledger *ledger, const char *program, char ret[LEDGER_TAG_BYTES])
+{
+	struct bpf_prog_info info;
+
+	ret[0] = '\0';
+	if (!get_info(bpf_object__find_program_by_name(ledger->skel->obj, program), &info))
+		return;
+	for (int i = 0; i < BPF_TAG_SIZE; i++)
+		sprintf(ret + 2 * i, "%02x", info.tag[i]);
+}
+
+uint64_t ledger__malformed(const struct ledger *ledger)
+{
+	return ledger->malformed + ring__malformed(ledger->ring);
+}
+
+const struct hook_use *ledger__hooks(const struct ledger *ledger, size_t *ret_count)
+{
+	*ret_count = ledger->hook_count;
+	return ledger->uses;
+}

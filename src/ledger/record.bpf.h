@@ -1,0 +1,80 @@
+/* A thread's account on its way to user space: whole, or not at all. */
+#pragma once
+
+#include "ledger/cause.bpf.h"
+
+#define SNAPSHOT_TRIES 64
+
+/* Records are larger than a BPF stack. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct ledger_record);
+} scratch SEC(".maps");
+
+static __always_inline bool copy_account(struct ledger_record *record, struct thread *thread)
+{
+	volatile __u32 *sequence = &thread->account.sequence;
+
+	for (int i = 0; i < SNAPSHOT_TRIES; i++) {
+		__u32 before = *sequence;
+
+		if (before & 1)
+			continue;
+		barrier();
+		record->account = thread->account;
+		record->wait = thread->wait;
+		record->cell = thread->cell;
+		record->cell_sum = thread->cell_sum;
+		barrier();
+		if (*sequence == before)
+			return true;
+	}
+	return false;
+}
+
+static __always_inline bool fill_record(struct ledger_record *record, struct thread *thread,
+					struct task_struct *task, __u16 kind)
+{
+	struct task_struct *leader = BPF_CORE_READ(task, group_leader);
+
+	if (!copy_account(record, thread)) {
+		count_quality(QUALITY_TORN);
+		return false;
+	}
+	/* The clock after the copy: no state of it can begin later than this. */
+	wire_head_init(&record->head, sizeof(*record), kind, 1);
+	if (kind == LEDGER_EXIT)
+		record->head.time_ns = record->account.since_ns;
+	record->id = thread->id;
+	record->process_start_ns = BPF_CORE_READ(leader, start_boottime);
+	record->pid = BPF_CORE_READ(task, tgid);
+	record->tid = BPF_CORE_READ(task, pid);
+	record->parent_pid = BPF_CORE_READ(leader, real_parent, tgid);
+	record->flags = thread->flags;
+	record->cpu = thread->cpu;
+	record->pad = 0;
+	BPF_CORE_READ_STR_INTO(&record->comm, task, comm);
+	return true;
+}
+
+static __noinline int send_last_record(struct thread *thread, struct task_struct *task)
+{
+	struct ledger_record *record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
+	bool half_full;
+
+	if (!record) {
+		count_lost(LOST_RING_FULL);
+		return 0;
+	}
+	if (!fill_record(record, thread, task, LEDGER_EXIT)) {
+		bpf_ringbuf_discard(record, BPF_RB_NO_WAKEUP);
+		return 0;
+	}
+	/* The reader comes by itself several times a second; it is woken only if that is too late.
+	 */
+	half_full = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > 1024 * 1024;
+	bpf_ringbuf_submit(record, half_full ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
+	return 0;
+}

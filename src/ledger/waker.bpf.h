@@ -1,0 +1,58 @@
+/* Who wakes a thread: another thread, or an interrupt. Asked at sched_waking, in the waker's
+ * context. */
+#pragma once
+
+#include "ledger/cause.bpf.h"
+
+#define THREAD_STACK_BYTES 16384
+
+/*
+ * Is this an interrupt that only borrows the current thread? preempt_count would tell, but BPF can
+ * read it only where the kernel keeps names of its variables (CONFIG_KALLSYMS_ALL). Instead: x86
+ * runs interrupts and softirqs on a stack of their own, unless they came from user space, and then
+ * the thread is in no syscall. The address of a local goes through memory to become a number.
+ */
+static __always_inline bool in_interrupt(struct thread *thread, struct task_struct *current)
+{
+	__u64 here;
+
+	thread->stack_mark = (__u64)&here;
+	barrier();
+	return thread->stack_mark - (__u64)BPF_CORE_READ(current, stack) >= THREAD_STACK_BYTES;
+}
+
+static __always_inline bool sends(__s64 nr)
+{
+	__u8 class = class_of[nr & (LEDGER_SYSCALLS - 1)];
+
+	return class == CLASS_NET || class == CLASS_FD;
+}
+
+static __always_inline void woken_by(struct thread *thread)
+{
+	struct task_struct *current = bpf_get_current_task_btf();
+	struct thread *waker = find(current);
+	bool interrupt = in_interrupt(thread, current);
+	struct pt_regs *regs;
+	__s64 nr;
+
+	if (!(current->flags & (PF_KTHREAD | PF_IO_WORKER))) {
+		regs = (struct pt_regs *)bpf_task_pt_regs(current);
+		nr = (__s64)BPF_CORE_READ(regs, orig_ax);
+		/*
+		 * Data sent over loopback arrives in a softirq on top of the sender's syscall: then
+		 * the current thread is the sender after all.
+		 */
+		if (nr < 0)
+			interrupt = true;
+		else if (interrupt && thread->wait.object_kind == OBJECT_SOCKET)
+			interrupt = !sends(nr);
+	}
+	if (interrupt) {
+		thread->waker = 0;
+		thread->waker_kind = BY_INTERRUPT;
+	} else {
+		thread->waker = waker ? waker->id : (__u64)current->pid;
+		thread->waker_kind = waker ? BY_THREAD : BY_STRANGER;
+	}
+}
