@@ -208,14 +208,16 @@ static bool table__add(struct table *table, sqlite3_stmt *statement)
 
 static void print_cell(const struct table *table, int column, const char *text)
 {
-	if (column)
-		fputs("  ", stdout);
+	bool last = column + 1 == table->columns;
+
 	/* No spaces at the end of a line. */
-	if (column + 1 == table->columns && table->widths[column] > 0)
-		puts(text);
+	if (column && !(last && !*text))
+		fputs("  ", stdout);
+	if (last && (table->widths[column] > 0 || !*text))
+		fputs(text, stdout);
 	else
 		words__field(stdout, text, table->widths[column]);
-	if (column + 1 == table->columns && table->widths[column] <= 0)
+	if (last)
 		putchar('\n');
 }
 
@@ -254,11 +256,6 @@ static int query(sqlite3 *db, const struct options *options)
 	const char *rest = NULL;
 	int rc = sqlite3_prepare_v2(db, options->sql, -1, &statement, &rest);
 
-	if (rc == SQLITE_AUTH) {
-		log_error("a recording is only read: SELECT is all there is [for more, "
-			  "'sqlite3' opens a copy]");
-		return 1;
-	}
 	if (!rc && (!statement || rest[strspn(rest, " \t\n;")])) {
 		log_error("one statement at a time [gapless query RECORDING 'SELECT …']");
 		return 1;
@@ -270,7 +267,12 @@ static int query(sqlite3 *db, const struct options *options)
 	if (rc == SQLITE_DONE)
 		return 0;
 	fflush(stdout);
-	log_error("%s", words__clean(sqlite3_errmsg(db), MOST_COLUMNS).text);
+	/* ATTACH and VACUUM INTO are only told when they run. */
+	if (rc == SQLITE_AUTH)
+		log_error("a recording is only read: SELECT is all there is [for more, "
+			  "'sqlite3' opens a copy]");
+	else
+		log_error("%s", words__clean(sqlite3_errmsg(db), MOST_COLUMNS).text);
 	return 1;
 }
 

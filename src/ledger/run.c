@@ -26,6 +26,7 @@ struct run {
 	struct collect *collect;
 	struct counts *counts;
 	uint64_t interval_ns;
+	int64_t setup_cpu_ns; /* what it cost to get going */
 	uint64_t start_ns;
 	uint64_t next_ns;    /* the next snapshot */
 	uint64_t looked_ns;  /* just before the last one */
@@ -34,9 +35,10 @@ struct run {
 
 DEFINE_CLEANUP(struct run *, run__free)
 
-static int64_t to_ns(const struct timeval *time)
+/* CPU time of this process so far. */
+static int64_t own_cpu_ns(void)
 {
-	return (int64_t)time->tv_sec * 1000000000 + (int64_t)time->tv_usec * 1000;
+	return (int64_t)clock__read_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 static int write_hooks(struct run *run)
@@ -114,6 +116,7 @@ int run__start(const struct run_options *options, struct recording *recording,
 		err = write_meta(run, options);
 	if (err)
 		return err;
+	run->setup_cpu_ns = own_cpu_ns();
 	run->looked_ns = run->counted_ns = run->start_ns;
 	run->next_ns = clock__now_ns() + run->interval_ns;
 	*ret = TAKE(run);
@@ -234,8 +237,10 @@ static int write_cost(struct run *run)
 	int err;
 
 	getrusage(RUSAGE_SELF, &usage);
-	err = recording__put_cost(run->recording, "own_cpu_ns",
-				  (double)(to_ns(&usage.ru_utime) + to_ns(&usage.ru_stime)), "ns");
+	err = recording__put_cost(run->recording, "own_cpu_ns", (double)own_cpu_ns(), "ns");
+	if (!err)
+		err = recording__put_cost(run->recording, "setup_cpu_ns", (double)run->setup_cpu_ns,
+					  "ns");
 	if (!err)
 		err = recording__put_cost(run->recording, "max_rss_bytes",
 					  (double)usage.ru_maxrss * 1024, "bytes");

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "bpf/histogram.h"
 #include "report/sql.h"
 
 DEFINE_CLEANUP(sqlite3_stmt *, sqlite3_finalize)
@@ -265,7 +266,8 @@ static int take_wait(struct model *model, sqlite3_stmt *row)
 static int take_bucket(struct model *model, sqlite3_stmt *row)
 {
 	bool is_syscall = sqlite3_column_int64(row, 0) != 0;
-	int64_t key = sqlite3_column_int64(row, 1), count = sqlite3_column_int64(row, 3);
+	int64_t key = sqlite3_column_int64(row, 1), number = sqlite3_column_int64(row, 2);
+	int64_t count = sqlite3_column_int64(row, 3);
 	struct model_histogram *last =
 		model->histogram_count ? &model->histograms[model->histogram_count - 1] : NULL;
 	const struct model_state *state;
@@ -273,6 +275,8 @@ static int take_bucket(struct model *model, sqlite3_stmt *row)
 
 	if (count <= 0)
 		return 0;
+	if (number < 0 || number >= HISTOGRAM_BUCKETS)
+		return -EBADMSG;
 	if (!last || last->is_syscall != is_syscall || last->key != key) {
 		last = APPEND(&model->histograms, &model->histogram_count);
 		if (!last)
@@ -286,7 +290,7 @@ static int take_bucket(struct model *model, sqlite3_stmt *row)
 	bucket = APPEND(&last->buckets, &last->bucket_count);
 	if (!bucket)
 		return -ENOMEM;
-	bucket->bucket = sqlite3_column_int(row, 2);
+	bucket->bucket = (int)number;
 	bucket->count = count;
 	last->count += count;
 	return 0;

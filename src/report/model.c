@@ -67,11 +67,8 @@ const struct model_figure *model__find(const struct model_figure *figures, size_
 
 static int64_t bucket_middle(int bucket)
 {
-	__u64 start;
+	__u64 start = histogram_bucket_start((__u32)bucket);
 
-	if (bucket < 0 || bucket >= HISTOGRAM_BUCKETS)
-		bucket = HISTOGRAM_BUCKETS - 1;
-	start = histogram_bucket_start((__u32)bucket);
 	return (int64_t)(start + (histogram_bucket_start((__u32)bucket + 1) - start) / 2);
 }
 
@@ -182,71 +179,19 @@ static void sum_threads(struct model *model)
 /* Calls that may sleep: their time is not all running time. */
 static bool may_wait(const char *name)
 {
-	static const char *const names[] = {
-		"accept",
-		"accept4",
-		"clock_nanosleep",
-		"connect",
-		"epoll_pwait",
-		"epoll_wait",
-		"epoll_pwait2",
-		"exit",
-		"exit_group",
-		"fcntl",
-		"fdatasync",
-		"flock",
-		"fsync",
-		"futex",
-		"futex_wait",
-		"futex_waitv",
-		"io_getevents",
-		"io_pgetevents",
-		"io_uring_enter",
-		"mq_timedreceive",
-		"mq_timedsend",
-		"msgrcv",
-		"msgsnd",
-		"msync",
-		"nanosleep",
-		"pause",
-		"poll",
-		"ppoll",
-		"pread64",
-		"preadv",
-		"preadv2",
-		"pselect6",
-		"pwrite64",
-		"pwritev",
-		"pwritev2",
-		"read",
-		"readv",
-		"recvfrom",
-		"recvmmsg",
-		"recvmsg",
-		"restart_syscall",
-		"rt_sigsuspend",
-		"rt_sigtimedwait",
-		"select",
-		"semop",
-		"semtimedop",
-		"sendfile",
-		"sendmmsg",
-		"sendmsg",
-		"sendto",
-		"splice",
-		"sync",
-		"sync_file_range",
-		"syncfs",
-		"tee",
-		"vfork",
-		"wait4",
-		"waitid",
-		"write",
-		"writev",
-	};
+	static const char names[] =
+		" accept accept4 clock_nanosleep connect epoll_pwait epoll_pwait2 epoll_wait"
+		" exit exit_group fcntl fdatasync flock fsync futex futex_wait futex_waitv"
+		" io_getevents io_pgetevents io_uring_enter mq_timedreceive mq_timedsend msgrcv"
+		" msgsnd msync nanosleep pause poll ppoll pread64 preadv preadv2 pselect6"
+		" pwrite64 pwritev pwritev2 read readv recvfrom recvmmsg recvmsg"
+		" restart_syscall rt_sigsuspend rt_sigtimedwait select semop semtimedop"
+		" sendfile sendmmsg sendmsg sendto splice sync sync_file_range syncfs tee vfork"
+		" wait4 waitid write writev ";
+	size_t length = strlen(name);
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (!strcmp(names[i], name))
+	for (const char *at = strstr(names, name); at && length; at = strstr(at + 1, name))
+		if (at > names && at[-1] == ' ' && at[length] == ' ')
 			return true;
 	return false;
 }

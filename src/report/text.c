@@ -351,7 +351,8 @@ static void print_quality(const struct page *page)
 	if (said)
 		return;
 	field(page, "quality");
-	fputs("nothing lost\n", page->out);
+	fputs(model->quality_count ? "nothing lost\n" : "unknown: there are no counters\n",
+	      page->out);
 }
 
 static void print_cost(const struct page *page)
@@ -415,7 +416,7 @@ static void print_close(const struct page *page)
 	field(page, "incomplete");
 	print_wrapped(page,
 		      "the recorder was killed or is still at work; this is all up to its last "
-		      "slice",
+		      "slice, and of each thread up to its last change",
 		      13);
 }
 

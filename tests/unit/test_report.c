@@ -7,6 +7,7 @@
 #include "bpf/histogram.h"
 #include "report/model.h"
 #include "report/report.h"
+#include "report/words.h"
 #include "sample.h"
 
 static char *path;
@@ -444,6 +445,56 @@ static void top_limits_the_tables_and_says_so(void **state)
 	text_lacks(&(struct report_options) { .width = 80, .top = 1 }, "epoll_wait");
 }
 
+static void times_have_three_digits_that_count(void **state)
+{
+	static const struct {
+		int64_t ns;
+		const char *words;
+	} cases[] = {
+		{ 0, "0 s" },
+		{ 1, "1 ns" },
+		{ 999, "999 ns" },
+		{ 1000, "1.00 µs" },
+		{ 9994, "9.99 µs" },
+		{ 9996, "10.0 µs" },
+		{ 99960, "100 µs" },
+		{ 999499, "999 µs" },
+		{ 999500, "1.00 ms" },
+		{ 11400 * MS, "11.4 s" },
+		{ 3600 * SECOND, "3,600 s" },
+		{ -1500, "-1.50 µs" },
+		{ INT64_MAX, "9,223,372,037 s" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		assert_string_equal(words__time(cases[i].ns).text, cases[i].words);
+}
+
+static void shares_and_numbers_read_well(void **state)
+{
+	assert_string_equal(words__share(381, 1000).text, "38.1 %");
+	assert_string_equal(words__share(1, 10000).text, "<0.1 %");
+	assert_string_equal(words__share(0, 0).text, "0.0 %");
+	assert_string_equal(words__about(384, 1000).text, "38 %");
+	assert_string_equal(words__about(42, 1000).text, "4.2 %");
+	assert_string_equal(words__tiny_share(21, 1000000).text, "0.0021 %");
+	assert_string_equal(words__number(12700).text, "12,700");
+	assert_string_equal(words__number(999).text, "999");
+	assert_string_equal(words__number(INT64_MIN).text, "-9,223,372,036,854,775,808");
+	assert_string_equal(words__bytes(24100000).text, "24.1 MB");
+}
+
+static void a_long_name_is_cut_in_its_middle(void **state)
+{
+	assert_string_equal(words__clean("/usr/lib/long/path/file.so", 12).text, "/usr/l…le.so");
+	assert_string_equal(words__clean("exactly-12-c", 12).text, "exactly-12-c");
+	assert_string_equal(words__clean("äöü", 3).text, "äöü");
+	assert_string_equal(words__clean("a\xc3", 3).text, "a?");
+	assert_string_equal(words__clean("\xed\xa0\x80", 9).text, "???");
+	assert_string_equal(words__clean(NULL, 3).text, "");
+	assert_int_equal(words__columns("…µ"), 2);
+}
+
 /* --- recordings that are not as they should be --------------------------------------------- */
 
 static void a_hostile_name_cannot_steer_the_terminal(void **state)
@@ -477,6 +528,7 @@ static void a_half_written_recording_says_so(void **state)
 	assert_int_equal(number_at(json, "threads_ns"), 10 * SECOND);
 	assert_int_equal(number_at(json, "remainder_ns"), 0);
 	text_has(&wide, "incomplete   the recorder was killed or is still at work");
+	text_has(&wide, "quality      unknown: there are no counters");
 	json_decref(json);
 }
 
@@ -706,6 +758,9 @@ int main(void)
 		TEST(a_number_is_no_name),
 		TEST(the_rows_of_by_add_up),
 		TEST(top_limits_the_tables_and_says_so),
+		cmocka_unit_test(times_have_three_digits_that_count),
+		cmocka_unit_test(shares_and_numbers_read_well),
+		cmocka_unit_test(a_long_name_is_cut_in_its_middle),
 		TEST(a_hostile_name_cannot_steer_the_terminal),
 		TEST(a_half_written_recording_says_so),
 		TEST(emptiness_has_a_reason),
