@@ -24,10 +24,12 @@ struct {
 	__type(value, __u64);
 } call_errors SEC(".maps");
 
-static __always_inline void count_call(__s32 nr, __u64 ns, long ret)
+static __always_inline void count_call(const struct thread *thread, __u64 now, long ret)
 {
-	__u32 index = bpf_get_smp_processor_id() * LEDGER_SYSCALLS + (nr & (LEDGER_SYSCALLS - 1));
+	__u32 index =
+		bpf_get_smp_processor_id() * LEDGER_SYSCALLS + (thread->nr & (LEDGER_SYSCALLS - 1));
 	struct ledger_call *call = bpf_map_lookup_elem(&calls, &index);
+	__u64 ns = now - thread->call_ns;
 	__u32 bucket = histogram_bucket(ns);
 	struct ledger_error_key key;
 	__u64 *errors, one = 1;
@@ -35,6 +37,7 @@ static __always_inline void count_call(__s32 nr, __u64 ns, long ret)
 	if (!call || bucket >= HISTOGRAM_BUCKETS)
 		return;
 	call->total_ns += ns;
+	call->run_ns += ns - (thread->off_ns - thread->call_off_ns);
 	if (ret <= -ERESTART_FIRST && ret >= -ERESTART_LAST)
 		return; /* it will be made again, and counted then */
 	call->buckets[bucket]++;
@@ -43,7 +46,7 @@ static __always_inline void count_call(__s32 nr, __u64 ns, long ret)
 	if (ret >= 0 || ret < -MAX_ERRNO)
 		return;
 	call->errors++;
-	key = (struct ledger_error_key) { nr, -ret };
+	key = (struct ledger_error_key) { thread->nr, -ret };
 	errors = bpf_map_lookup_elem(&call_errors, &key);
 	if (errors)
 		(*errors)++;

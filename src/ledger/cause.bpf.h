@@ -111,6 +111,9 @@ static __noinline void describe(struct thread *thread, struct file *file, __s32 
 	struct ledger_object_record *record;
 	__u8 one = 1;
 
+	/* Mostly it is the same as the last time. */
+	if (thread->cell.object[0] == key.object[0] && thread->cell.object_kind == key.kind)
+		return;
 	if (bpf_map_lookup_elem(&objects_seen, &key))
 		return;
 	record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
@@ -133,13 +136,16 @@ static __noinline void describe(struct thread *thread, struct file *file, __s32 
 
 static __always_inline struct file *file_of(struct task_struct *task, __u32 fd)
 {
-	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
-	struct file **slots, *file = NULL;
+	struct files_struct *files = task->files;
+	struct file *file = NULL;
+	struct fdtable *table;
 
-	if (!table || fd >= BPF_CORE_READ(table, max_fds))
+	if (!files)
 		return NULL;
-	slots = BPF_CORE_READ(table, fd);
-	bpf_probe_read_kernel(&file, sizeof(file), slots + fd);
+	table = files->fdt;
+	if (fd >= table->max_fds)
+		return NULL;
+	bpf_probe_read_kernel(&file, sizeof(file), table->fd + fd);
 	return file;
 }
 
@@ -209,14 +215,14 @@ static __noinline __u32 cause_of_futex(struct thread *thread, struct pt_regs *re
 {
 	struct ledger_key *wait = &thread->wait;
 	struct tid_key key = { .pid = thread->pid };
-	__u32 op = (__u32)PT_REGS_PARM2_CORE_SYSCALL(regs) & FUTEX_CMD_MASK;
+	__u32 op = (__u32)PT_REGS_PARM2_SYSCALL(regs) & FUTEX_CMD_MASK;
 	__u64 *owner;
 
 	wait->object_kind = OBJECT_FUTEX;
-	wait->object[0] = PT_REGS_PARM1_CORE_SYSCALL(regs);
+	wait->object[0] = PT_REGS_PARM1_SYSCALL(regs);
 	if (!here)
 		return SLOT_WAIT_LOCK;
-	key.ns_tid = owner_of(wait->object[0], op, (__u32)PT_REGS_PARM3_CORE_SYSCALL(regs));
+	key.ns_tid = owner_of(wait->object[0], op, (__u32)PT_REGS_PARM3_SYSCALL(regs));
 	if (!key.ns_tid || key.ns_tid == thread->ns_tid)
 		return SLOT_WAIT_LOCK;
 	owner = bpf_map_lookup_elem(&tids, &key);
@@ -238,7 +244,7 @@ static __always_inline __u32 other_syscall(struct thread *thread, __s32 nr)
 static __always_inline __u32 cause_of_class(struct thread *thread, struct task_struct *task,
 					    struct pt_regs *regs, __s32 nr, bool here)
 {
-	__s32 fd = (__s32)PT_REGS_PARM1_CORE_SYSCALL(regs);
+	__s32 fd = (__s32)PT_REGS_PARM1_SYSCALL(regs);
 
 	switch (class_of[nr & (LEDGER_SYSCALLS - 1)]) {
 	case CLASS_FUTEX:
@@ -276,7 +282,7 @@ static __always_inline __u32 cause_of_class(struct thread *thread, struct task_s
 /* The syscall in flight, by the registers; NR_NONE outside of one. */
 static __always_inline __s32 syscall_in_flight(struct thread *thread, struct pt_regs *regs)
 {
-	__s64 nr = (__s64)BPF_CORE_READ(regs, orig_ax);
+	__s64 nr = (__s64)regs->orig_ax;
 
 	if (nr < 0 || nr >= LEDGER_SYSCALLS)
 		return NR_NONE;
@@ -291,7 +297,7 @@ static __noinline __u32 cause_of_wait(struct thread *thread, struct task_struct 
 				      bool here)
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	__u32 flags = BPF_CORE_READ(task, flags);
+	__u32 flags = task->flags;
 	__s32 nr;
 
 	thread->wait = (struct ledger_key) { .thread = thread->id, .pid = thread->pid };
@@ -311,7 +317,7 @@ static __noinline __u32 cause_of_wait(struct thread *thread, struct task_struct 
 	nr = syscall_in_flight(thread, regs);
 	if (nr == NR_NONE)
 		return SLOT_WAIT_FAULT;
-	if (BPF_CORE_READ(task, thread_info.status) & TS_COMPAT)
+	if (task->thread_info.status & TS_COMPAT)
 		return other_syscall(thread, LEDGER_SYSCALLS); /* a 32-bit call: another table */
 	return cause_of_class(thread, task, regs, nr, here);
 }

@@ -236,14 +236,17 @@ static int note_name(struct collect *collect, struct tracked *thread,
 		     const struct ledger_record *record)
 {
 	bool first = !thread->comm[0];
+	int err;
 
 	thread->tid = record->tid;
 	if (!strncmp(thread->comm, record->comm, WIRE_COMM_BYTES))
 		return 0;
 	memcpy(thread->comm, record->comm, WIRE_COMM_BYTES);
-	return first ? 0
-		     : recording__add_name(collect->recording, thread->id,
-					   (int64_t)record->head.time_ns, thread->comm);
+	if (first)
+		return 0;
+	err = recording__add_name(collect->recording, thread->id, (int64_t)record->head.time_ns,
+				  thread->comm);
+	return err ? err : names__renamed(collect->names, record, thread->process);
 }
 
 /* Invariant 1, for every record that arrives. */

@@ -65,6 +65,7 @@ static bool sum_calls(const struct counts *counts, int number, struct ledger_cal
 		if (!call->total_ns)
 			continue;
 		ret->total_ns += call->total_ns;
+		ret->run_ns += call->run_ns;
 		ret->errors += call->errors;
 		if (call->max_ns > ret->max_ns)
 			ret->max_ns = call->max_ns;
@@ -96,6 +97,8 @@ static int write_call(struct counts *counts, int number, int64_t slice)
 	row.errors = (int64_t)(now.errors - last->errors);
 	row.total_ns = (int64_t)(now.total_ns - last->total_ns);
 	row.max_ns = (int64_t)now.max_ns;
+	row.run_ns = (int64_t)(now.run_ns - last->run_ns);
+	last->run_ns = now.run_ns;
 	last->errors = now.errors;
 	last->total_ns = now.total_ns;
 	return err ? err : recording__add_syscall(counts->recording, &row);

@@ -87,6 +87,7 @@ static __always_inline void gets_cpu(struct thread *thread, struct task_struct *
 	__u64 ns;
 
 	thread->on_ns = now;
+	thread->off_ns += now - thread->left_ns;
 	thread->cpu = bpf_get_smp_processor_id();
 	if (slot == SLOT_NONE) {
 		open_account(thread, run_slot(thread), now);
@@ -123,7 +124,7 @@ static __always_inline void ends(struct thread *thread, struct task_struct *task
 	move(thread, SLOT_NONE, now);
 	write_end(account);
 	if (full && thread->nr >= 0 && thread->call_ns)
-		count_call(thread->nr, now - thread->call_ns, 0);
+		count_call(thread, now, 0);
 	if (id && *id == thread->id)
 		bpf_map_delete_elem(&tids, &key);
 	thread->flags |= THREAD_ENDED;
@@ -142,6 +143,7 @@ static __always_inline void leaves_cpu(struct thread *thread, struct task_struct
 	else if (!SLOT_IS_RUN(account->slot) && !repair_switch(thread, task, now))
 		unexplained(thread, now);
 	note_sums(thread, task);
+	thread->left_ns = now;
 	if (full && account->slot == SLOT_RUN_ANY) {
 		struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 
@@ -241,6 +243,7 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long id)
 	thread->nr = id;
 	thread->last_nr = id;
 	thread->call_ns = now;
+	thread->call_off_ns = thread->off_ns;
 	return 0;
 }
 
@@ -258,7 +261,7 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 	resolve(thread, SLOT_RUN_KERNEL);
 	crosses(thread, SLOT_RUN_USER, now);
 	if (thread->nr >= 0 && thread->call_ns)
-		count_call(thread->nr, now - thread->call_ns, ret);
+		count_call(thread, now, ret);
 	thread->nr = NR_NONE;
 	return 0;
 }
@@ -309,6 +312,7 @@ int BPF_PROG(on_newtask, struct task_struct *task, unsigned long clone_flags)
 		return 0;
 	thread->nr = NR_KERNEL;
 	note_sums(thread, task);
+	thread->left_ns = now;
 	thread->account.first_ns = now;
 	thread->account.since_ns = now;
 	thread->account.count[SLOT_READY_WOKEN] = 1;
@@ -337,6 +341,7 @@ int BPF_PROG(on_exit, struct task_struct *task)
 	}
 	thread->nr = nr_exit;
 	thread->call_ns = now;
+	thread->call_off_ns = thread->off_ns;
 	return 0;
 }
 
@@ -350,6 +355,7 @@ static __always_inline __u32 seed_slot(struct thread *thread, struct task_struct
 	if (BPF_CORE_READ(task, on_cpu))
 		return full && thread->flags & THREAD_KERNEL ? SLOT_RUN_KERNEL : SLOT_RUN_ANY;
 	note_sums(thread, task);
+	thread->left_ns = bpf_ktime_get_ns();
 	if (thread->nr == NR_NONE)
 		thread->nr = syscall_in_flight(thread, regs);
 	if (!state)

@@ -163,6 +163,7 @@ _Static_assert(sizeof(struct ledger_object_record) == 96, "wire format");
 /* One syscall on one CPU: written there only, read by mapping it. The count is Σ buckets. */
 struct ledger_call {
 	__u64 total_ns;
+	__u64 run_ns; /* of that, on a CPU */
 	__u64 max_ns;
 	__u64 errors;
 	__u32 buckets[HISTOGRAM_BUCKETS];

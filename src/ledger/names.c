@@ -151,6 +151,11 @@ int names__process(struct names *names, const struct ledger_record *record, int6
 	return err;
 }
 
+int names__renamed(struct names *names, const struct ledger_record *record, int64_t process)
+{
+	return record->tid == record->pid ? write_process(names, record, process) : 0;
+}
+
 void names__thread_ended(struct names *names, const struct ledger_record *record)
 {
 	struct process *process = map__get(&names->processes, record->pid);

@@ -15,6 +15,8 @@ void names__free(struct names *names);
 
 /* The id of the process with this pid and start; written to the recording when it is new. */
 int names__process(struct names *names, const struct ledger_record *record, int64_t *ret_id);
+/* A process has the name of its first thread: written again when that changes. */
+int names__renamed(struct names *names, const struct ledger_record *record, int64_t process);
 /* One thread of it ended; the last one frees what is remembered. */
 void names__thread_ended(struct names *names, const struct ledger_record *record);
 

@@ -19,6 +19,8 @@
 #define MOST_INTERVAL_NS (2 * SECOND_NS)
 /* A snapshot may cost this share of the time between two. */
 #define SNAPSHOT_SHARE 100
+/* Threads that never change are written this often all the same: a kill loses no more. */
+#define FULL_EVERY_NS (5 * SECOND_NS)
 
 struct run {
 	struct recording *recording;
@@ -31,6 +33,7 @@ struct run {
 	uint64_t next_ns;    /* the next snapshot */
 	uint64_t looked_ns;  /* just before the last one */
 	uint64_t counted_ns; /* the last time that counters and waits were written */
+	uint64_t whole_ns;   /* the last snapshot of all threads */
 };
 
 DEFINE_CLEANUP(struct run *, run__free)
@@ -117,7 +120,7 @@ int run__start(const struct run_options *options, struct recording *recording,
 	if (err)
 		return err;
 	run->setup_cpu_ns = own_cpu_ns();
-	run->looked_ns = run->counted_ns = run->start_ns;
+	run->looked_ns = run->counted_ns = run->whole_ns = run->start_ns;
 	run->next_ns = clock__now_ns() + run->interval_ns;
 	*ret = TAKE(run);
 	return 0;
@@ -136,57 +139,6 @@ void run__free(struct run *run)
 size_t run__threads(const struct run *run)
 {
 	return collect__threads(run->collect);
-}
-
-/* Once a second: what costs more to read than it changes. */
-static int write_counters(struct run *run, uint64_t now_ns)
-{
-	int err;
-
-	if (now_ns - run->counted_ns < SECOND_NS)
-		return 0;
-	run->counted_ns = now_ns;
-	err = ledger__drain_waits(run->ledger, false, collect__take_wait, run->collect);
-	if (!err)
-		err = counts__write(run->counts, collect__slice(run->collect) - 1);
-	if (!err)
-		err = recording__set_number(run->recording, "end_ns", (int64_t)now_ns);
-	return err;
-}
-
-static int take_snapshot(struct run *run)
-{
-	uint64_t began_ns = clock__now_ns(), now_ns;
-	int err = ledger__snapshot(run->ledger, run->looked_ns, collect__take, run->collect);
-
-	if (err)
-		return err;
-	run->looked_ns = began_ns;
-	now_ns = clock__now_ns();
-	if ((now_ns - began_ns) * SNAPSHOT_SHARE > run->interval_ns &&
-	    run->interval_ns < MOST_INTERVAL_NS)
-		run->interval_ns *= 2;
-	run->next_ns = began_ns + run->interval_ns;
-	err = collect__snapshot_done(run->collect, now_ns);
-	return err ? err : write_counters(run, now_ns);
-}
-
-int run__step(struct run *run, uint64_t until_ns)
-{
-	uint64_t now_ns = clock__now_ns();
-	uint64_t next_ns = until_ns && until_ns < run->next_ns ? until_ns : run->next_ns;
-	int err;
-
-	if (now_ns < next_ns) {
-		err = ledger__poll(run->ledger, (int)((next_ns - now_ns) / 1000000) + 1);
-		if (err < 0 && err != -EINTR)
-			return err;
-	}
-	/* What ended before the snapshot is taken first: a thread's last word comes last. */
-	err = ledger__poll(run->ledger, 0);
-	if (err < 0)
-		return err;
-	return clock__now_ns() >= run->next_ns ? take_snapshot(run) : 0;
 }
 
 static int write_quality(struct run *run)
@@ -245,6 +197,63 @@ static int write_cost(struct run *run)
 		err = recording__put_cost(run->recording, "max_rss_bytes",
 					  (double)usage.ru_maxrss * 1024, "bytes");
 	return err;
+}
+
+/* Once a second: what costs more to read than it changes. */
+static int write_counters(struct run *run, uint64_t now_ns)
+{
+	int err;
+
+	if (now_ns - run->counted_ns < SECOND_NS)
+		return 0;
+	run->counted_ns = now_ns;
+	err = ledger__drain_waits(run->ledger, false, collect__take_wait, run->collect);
+	if (!err)
+		err = counts__write(run->counts, collect__slice(run->collect) - 1);
+	if (!err)
+		err = recording__set_number(run->recording, "end_ns", (int64_t)now_ns);
+	if (!err)
+		err = write_quality(run);
+	return err ? err : write_cost(run);
+}
+
+static int take_snapshot(struct run *run)
+{
+	uint64_t began_ns = clock__now_ns(), now_ns;
+	bool whole = began_ns - run->whole_ns >= FULL_EVERY_NS;
+	int err = ledger__snapshot(run->ledger, whole ? 0 : run->looked_ns, collect__take,
+				   run->collect);
+
+	if (err)
+		return err;
+	if (whole)
+		run->whole_ns = began_ns;
+	run->looked_ns = began_ns;
+	now_ns = clock__now_ns();
+	if ((now_ns - began_ns) * SNAPSHOT_SHARE > run->interval_ns &&
+	    run->interval_ns < MOST_INTERVAL_NS)
+		run->interval_ns *= 2;
+	run->next_ns = began_ns + run->interval_ns;
+	err = collect__snapshot_done(run->collect, now_ns);
+	return err ? err : write_counters(run, now_ns);
+}
+
+int run__step(struct run *run, uint64_t until_ns)
+{
+	uint64_t now_ns = clock__now_ns();
+	uint64_t next_ns = until_ns && until_ns < run->next_ns ? until_ns : run->next_ns;
+	int err;
+
+	if (now_ns < next_ns) {
+		err = ledger__poll(run->ledger, (int)((next_ns - now_ns) / 1000000) + 1);
+		if (err < 0 && err != -EINTR)
+			return err;
+	}
+	/* What ended before the snapshot is taken first: a thread's last word comes last. */
+	err = ledger__poll(run->ledger, 0);
+	if (err < 0)
+		return err;
+	return clock__now_ns() >= run->next_ns ? take_snapshot(run) : 0;
 }
 
 /* A CPU that never switched ran one thread all the time, or was idle all the time. */

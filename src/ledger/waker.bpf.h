@@ -18,7 +18,7 @@ static __always_inline bool in_interrupt(struct thread *thread, struct task_stru
 
 	thread->stack_mark = (__u64)&here;
 	barrier();
-	return thread->stack_mark - (__u64)BPF_CORE_READ(current, stack) >= THREAD_STACK_BYTES;
+	return thread->stack_mark - (__u64)current->stack >= THREAD_STACK_BYTES;
 }
 
 static __always_inline bool sends(__s64 nr)
@@ -38,7 +38,7 @@ static __always_inline void woken_by(struct thread *thread)
 
 	if (!(current->flags & (PF_KTHREAD | PF_IO_WORKER))) {
 		regs = (struct pt_regs *)bpf_task_pt_regs(current);
-		nr = (__s64)BPF_CORE_READ(regs, orig_ax);
+		nr = (__s64)regs->orig_ax;
 		/*
 		 * Data sent over loopback arrives in a softirq on top of the sender's syscall: then
 		 * the current thread is the sender after all.

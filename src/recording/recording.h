@@ -132,6 +132,7 @@ struct recording_syscall {
 	int64_t errors;
 	int64_t total_ns;
 	int64_t max_ns; /* the longest so far in the whole recording */
+	int64_t run_ns; /* of total_ns, on a CPU */
 };
 int recording__add_syscall(struct recording *recording, const struct recording_syscall *syscall);
 int recording__add_syscall_error(struct recording *recording, int number, int err, int64_t count);

@@ -61,11 +61,12 @@ static const char *const sql[SQL_COUNT] = {
 		       " count = count + excluded.count",
 	[SQL_SYSCALL] = "INSERT INTO syscall VALUES(?1, ?2, ?3) ON CONFLICT DO UPDATE"
 			" SET max_ns = max(max_ns, excluded.max_ns)",
-	[SQL_SYSCALL_SLICE] = "INSERT INTO syscall_slice VALUES(?1, ?2, ?3, ?4, ?5, ?6)"
+	[SQL_SYSCALL_SLICE] = "INSERT INTO syscall_slice VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)"
 			      " ON CONFLICT DO UPDATE"
 			      " SET slice_from = min(slice_from, excluded.slice_from),"
 			      " count = count + excluded.count, errors = errors + excluded.errors,"
-			      " total_ns = total_ns + excluded.total_ns",
+			      " total_ns = total_ns + excluded.total_ns,"
+			      " run_ns = run_ns + excluded.run_ns",
 	[SQL_SYSCALL_ERROR] = "INSERT INTO syscall_error VALUES(?1, ?2, ?3) ON CONFLICT DO UPDATE"
 			      " SET count = count + excluded.count",
 	[SQL_CPU] = "INSERT OR REPLACE INTO cpu VALUES(?1, ?2)",
@@ -394,7 +395,7 @@ int recording__add_syscall(struct recording *recording, const struct recording_s
 		return err;
 	return ADD_ROW(recording, SQL_SYSCALL_SLICE, number(syscall->to), number(syscall->number),
 		       number(syscall->from), number(syscall->count), number(syscall->errors),
-		       number(syscall->total_ns));
+		       number(syscall->total_ns), number(syscall->run_ns));
 }
 
 int recording__add_syscall_error(struct recording *recording, int number_of_call, int err,

@@ -293,9 +293,7 @@ static void say_call(struct finding *finding, const struct model *model,
 	say(finding, "%s was called %s times a second; ",
 	    words__clean(call->name, NAME_COLUMNS).text,
 	    words__number((int64_t)((double)call->count / seconds + 0.5)).text);
-	say(finding, "%s took %s of ",
-	    call->busy_ns < call->total_ns ? "the calls that cannot have waited" : "that",
-	    words__about(finding->ns, finding->of_ns).text);
+	say(finding, "that took %s of ", words__about(finding->ns, finding->of_ns).text);
 	if (process)
 		say(finding, "the running time of process %s",
 		    words__clean(process, NAME_COLUMNS).text);
@@ -383,12 +381,12 @@ static void offer_calls(const struct model *model, struct candidate *best)
 		const struct model_syscall *call = &model->syscalls[i];
 
 		/* More than all running time: it did wait, and the waits tell that better. */
-		if (call->busy_ns > running || !model->wall_ns ||
-		    !reaches(call->busy_ns, running, LEAST_CALL_PERCENT) ||
-		    !reaches(call->busy_ns, model->wall_ns, LEAST_PERCENT))
+		if (call->run_ns > running || !model->wall_ns ||
+		    !reaches(call->run_ns, running, LEAST_CALL_PERCENT) ||
+		    !reaches(call->run_ns, model->wall_ns, LEAST_PERCENT))
 			continue;
-		if (most.ns < call->busy_ns)
-			most = (struct candidate) { RANK_DELAY, call->busy_ns, NULL, NULL, call };
+		if (most.ns < call->run_ns)
+			most = (struct candidate) { RANK_DELAY, call->run_ns, NULL, NULL, call };
 	}
 	if (most.rank == RANK_NONE)
 		return;

@@ -68,10 +68,10 @@ static json_t *syscall_item(const struct model *model, size_t i)
 {
 	const struct model_syscall *call = &model->syscalls[i];
 
-	return json_pack("{s:o, s:I, s:I, s:I, s:o, s:o, s:I}", "name", json__text(call->name),
+	return json_pack("{s:o, s:I, s:I, s:I, s:I, s:o, s:o, s:I}", "name", json__text(call->name),
 			 "count", (json_int_t)call->count, "errors", (json_int_t)call->errors,
-			 "total_ns", (json_int_t)call->total_ns, "p50_ns",
-			 call->timed ? number(call->p50_ns) : json_null(), "p99_ns",
+			 "total_ns", (json_int_t)call->total_ns, "run_ns", (json_int_t)call->run_ns,
+			 "p50_ns", call->timed ? number(call->p50_ns) : json_null(), "p99_ns",
 			 call->timed ? number(call->p99_ns) : json_null(), "max_ns",
 			 (json_int_t)call->max_ns);
 }

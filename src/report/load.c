@@ -313,6 +313,7 @@ static int take_syscall(struct model *model, sqlite3_stmt *row)
 	call->max_ns = sqlite3_column_int64(row, 5);
 	call->common_errno = sqlite3_column_int64(row, 6);
 	call->common_count = sqlite3_column_int64(row, 7);
+	call->run_ns = sqlite3_column_int64(row, 8);
 	return 0;
 }
 

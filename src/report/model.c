@@ -18,7 +18,6 @@
 #include "report/load.h"
 
 /* A call that sleeps and is woken takes longer than this, nearly always. */
-#define QUICK_NS 10000
 
 DEFINE_CLEANUP(sqlite3 *, sqlite3_close)
 
@@ -176,46 +175,12 @@ static void sum_threads(struct model *model)
 	model->unexplained_ns += model->kind_ns[MODEL_UNSEEN];
 }
 
-/* Calls that may sleep: their time is not all running time. */
-static bool may_wait(const char *name)
-{
-	static const char names[] =
-		" accept accept4 clock_nanosleep connect epoll_pwait epoll_pwait2 epoll_wait"
-		" exit exit_group fcntl fdatasync flock fsync futex futex_wait futex_waitv"
-		" io_getevents io_pgetevents io_uring_enter mq_timedreceive mq_timedsend msgrcv"
-		" msgsnd msync nanosleep pause poll ppoll pread64 preadv preadv2 pselect6"
-		" pwrite64 pwritev pwritev2 read readv recvfrom recvmmsg recvmsg"
-		" restart_syscall rt_sigsuspend rt_sigtimedwait select semop semtimedop"
-		" sendfile sendmmsg sendmsg sendto splice sync sync_file_range syncfs tee vfork"
-		" wait4 waitid write writev ";
-	size_t length = strlen(name);
-
-	for (const char *at = strstr(names, name); at && length; at = strstr(at + 1, name))
-		if (at > names && at[-1] == ' ' && at[length] == ' ')
-			return true;
-	return false;
-}
-
-/* Of a call that may sleep, those that were too quick to have slept. */
-static int64_t quick_ns(const struct model_histogram *histogram)
-{
-	int64_t ns = 0;
-
-	for (size_t i = 0; i < histogram->bucket_count; i++) {
-		int64_t middle = bucket_middle(histogram->buckets[i].bucket);
-
-		if (middle < QUICK_NS)
-			ns += middle * histogram->buckets[i].count;
-	}
-	return ns;
-}
-
 static int by_syscall_time(const void *a, const void *b)
 {
 	const struct model_syscall *x = a, *y = b;
 
-	if (x->busy_ns != y->busy_ns)
-		return x->busy_ns < y->busy_ns ? 1 : -1;
+	if (x->run_ns != y->run_ns)
+		return x->run_ns < y->run_ns ? 1 : -1;
 	if (x->total_ns != y->total_ns)
 		return x->total_ns < y->total_ns ? 1 : -1;
 	return strcmp(x->name, y->name);
@@ -231,16 +196,11 @@ static void sum_syscalls(struct model *model)
 			if (model->histograms[j].is_syscall &&
 			    model->histograms[j].key == call->number)
 				histogram = &model->histograms[j];
-		call->busy_ns = may_wait(call->name) ? 0 : call->total_ns;
 		if (!histogram)
 			continue;
 		call->timed = histogram->count;
 		call->p50_ns = model__percentile(histogram, 50, call->max_ns);
 		call->p99_ns = model__percentile(histogram, 99, call->max_ns);
-		if (may_wait(call->name))
-			call->busy_ns = quick_ns(histogram);
-		if (call->busy_ns > call->total_ns)
-			call->busy_ns = call->total_ns;
 	}
 	if (model->syscall_count)
 		qsort(model->syscalls, model->syscall_count, sizeof(*model->syscalls),

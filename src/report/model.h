@@ -121,7 +121,7 @@ struct model_syscall {
 	int64_t timed; /* how many calls p50 and p99 stand on */
 	int64_t p50_ns;
 	int64_t p99_ns;
-	int64_t busy_ns;      /* most likely spent running: see model.c */
+	int64_t run_ns;       /* of total_ns, on a CPU */
 	int64_t common_errno; /* the most frequent; 0: none */
 	int64_t common_count;
 };
@@ -172,7 +172,7 @@ struct model {
 	size_t blame_count;
 	struct model_histogram *histograms;
 	size_t histogram_count;
-	struct model_syscall *syscalls; /* most busy_ns first, then total_ns */
+	struct model_syscall *syscalls; /* most run_ns first, then total_ns */
 	size_t syscall_count;
 	struct model_figure *qualities;
 	size_t quality_count;

@@ -58,10 +58,10 @@ const char sql__histograms[] =
 	" GROUP BY s.of, s.key, s.bucket ORDER BY s.of, s.key, s.bucket";
 
 const char sql__syscalls[] =
-	"WITH s AS (SELECT r.number, r.count, r.errors, r.total_ns, coalesce(f.begin_ns, 0) AS b,"
+	"WITH s AS (SELECT r.number, r.count, r.errors, r.total_ns, r.run_ns, coalesce(f.begin_ns, 0) AS b,"
 	" coalesce(l.end_ns, 0) AS e" SLICES("syscall_slice") TOUCHES_CUT "),"
 	" w AS (SELECT number, errno, max(count) AS most FROM syscall_error GROUP BY number)"
 	" SELECT s.number, y.name," INSIDE("count", "count") "," INSIDE("errors", "errors") ","
-	INSIDE("total_ns", "total_ns") ", y.max_ns, w.errno, w.most"
+	INSIDE("total_ns", "total_ns") ", y.max_ns, w.errno, w.most," INSIDE("run_ns", "run_ns")
 	" FROM s LEFT JOIN syscall y ON y.number = s.number LEFT JOIN w ON w.number = s.number"
 	" GROUP BY s.number ORDER BY s.number";

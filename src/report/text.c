@@ -286,8 +286,7 @@ static void print_call(const struct page *page, const struct model_syscall *call
 		words__field(page->out, words__number((int64_t)(rate + 0.5)).text, -10);
 	words__field(page->out, words__time(call->total_ns).text, -9);
 	if (wide)
-		words__field(page->out, words__share(call->total_ns, page->model->threads_ns).text,
-			     -8);
+		words__field(page->out, words__time(call->run_ns).text, -9);
 	words__field(page->out, call->timed ? words__time(call->p50_ns).text : "-", -9);
 	words__field(page->out, call->timed ? words__time(call->p99_ns).text : "-", -9);
 	words__field(page->out, words__time(call->max_ns).text, -9);
@@ -303,10 +302,9 @@ static void print_calls(const struct page *page)
 	if (!count)
 		return;
 	heading(page, "top syscalls");
-	fprintf(page->out, " (most running time first; %sp50 and p99 to 6 %%)\n",
-		wide ? "share of thread time; " : "");
+	fprintf(page->out, " (most running time first; p50 and p99 to 6 %%)\n");
 	fprintf(page->out, "  %-16s%12s%s%9s%s%9s%9s%9s  %s\n", "", "count",
-		wide ? "     per s" : "", "total", wide ? "   share" : "", "p50", "p99", "max",
+		wide ? "     per s" : "", "total", wide ? "  running" : "", "p50", "p99", "max",
 		"failed");
 	for (size_t i = 0; i < count; i++)
 		print_call(page, &model->syscalls[i], wide);

@@ -176,8 +176,8 @@ static void add_syscalls(struct recording *recording)
 {
 	for (int64_t i = 1; i <= 3; i++) {
 		const struct recording_syscall calls[] = {
-			{ 262, "newfstatat", i, i, 127000, 121920, 1200 * MS, 300000 },
-			{ 232, "epoll_wait", i, i, 600, 0, 6600 * MS, 50 * MS },
+			{ 262, "newfstatat", i, i, 127000, 121920, 1200 * MS, 300000, 1200 * MS },
+			{ 232, "epoll_wait", i, i, 600, 0, 6600 * MS, 50 * MS, 3 * MS },
 		};
 
 		for (size_t j = 0; j < sizeof(calls) / sizeof(*calls); j++)

@@ -605,8 +605,8 @@ static void the_sample_comes_to_three_sentences(void **state)
 static void a_storm_of_syscalls_is_a_finding(void **state)
 {
 	struct recording *recording = sample__begin(path);
-	const struct recording_syscall call = { 262,    "newfstatat", 1,         1,
-						381000, 365760,       4100 * MS, 1 * MS };
+	const struct recording_syscall call = { 262,    "newfstatat", 1,      1,        381000,
+						365760, 4100 * MS,    1 * MS, 4100 * MS };
 
 	sample__process(recording, 1, "app");
 	sample__thread(recording, 1, 1, "app", 0);
@@ -623,9 +623,8 @@ static void a_storm_of_syscalls_is_a_finding(void **state)
 static void a_call_that_waits_is_none(void **state)
 {
 	struct recording *recording = sample__begin(path);
-	const struct recording_syscall call = {
-		202, "futex", 1, 1, 100, 0, 9 * SECOND, 1 * SECOND
-	};
+	const struct recording_syscall call = { 202, "futex",    1,          1,     100,
+						0,   9 * SECOND, 1 * SECOND, 1 * MS };
 
 	sample__process(recording, 1, "app");
 	sample__thread(recording, 1, 1, "app", 0);
