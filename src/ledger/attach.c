@@ -69,7 +69,8 @@ static int set_knobs(struct ledger *ledger, const struct ledger_options *options
 	memcpy((void *)skel->rodata->names, target->names, sizeof(target->names));
 	skel->rodata->drop_every = options->drop_every;
 	skel->rodata->no_repair = options->drop_every > 0;
-	skel->rodata->nr_exit = states__exit_number();
+	skel->rodata->nr_exit = states__number("exit");
+	skel->rodata->nr_restart = states__number("restart_syscall");
 	states__classes(classes);
 	memcpy((void *)skel->rodata->class_of, classes, sizeof(classes));
 	ledger->cpus = libbpf_num_possible_cpus();

@@ -87,7 +87,8 @@ static __always_inline void gets_cpu(struct thread *thread, struct task_struct *
 	__u64 ns;
 
 	thread->on_ns = now;
-	thread->off_ns += now - thread->left_ns;
+	if (full)
+		thread->off_ns += now - thread->left_ns;
 	thread->cpu = bpf_get_smp_processor_id();
 	if (slot == SLOT_NONE) {
 		open_account(thread, run_slot(thread), now);
@@ -238,7 +239,7 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long id)
 		open_account(thread, SLOT_RUN_USER, now);
 	resolve(thread, SLOT_RUN_USER);
 	crosses(thread, SLOT_RUN_KERNEL, now);
-	if (class_of[id & (LEDGER_SYSCALLS - 1)] == CLASS_RESTART)
+	if (id == nr_restart)
 		id = thread->last_nr;
 	thread->nr = id;
 	thread->last_nr = id;

@@ -56,7 +56,6 @@ enum ledger_class {
 	CLASS_DISK, /* by path, or everything */
 	CLASS_QUEUE,
 	CLASS_URING,
-	CLASS_RESTART, /* stands for the thread's previous call */
 };
 
 #define LEDGER_SYSCALLS 512

@@ -55,7 +55,6 @@ static const struct class_names class_names[] = {
 	  "syncfs msync mount umount2 io_getevents io_pgetevents io_submit execve execveat" },
 	{ CLASS_QUEUE, "msgrcv msgsnd mq_timedreceive mq_timedsend" },
 	{ CLASS_URING, "io_uring_enter" },
-	{ CLASS_RESTART, "restart_syscall" },
 };
 
 const struct state_words *states__words(enum ledger_slot slot)
@@ -88,9 +87,9 @@ void states__classes(uint8_t classes[LEDGER_SYSCALLS])
 		set_class(classes, &class_names[i]);
 }
 
-int states__exit_number(void)
+int states__number(const char *name)
 {
-	return seccomp_syscall_resolve_name("exit");
+	return seccomp_syscall_resolve_name(name);
 }
 
 const char *states__syscall_name(int number)

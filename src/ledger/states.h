@@ -19,8 +19,8 @@ const struct state_words *states__words(enum ledger_slot slot);
  */
 void states__classes(uint8_t classes[LEDGER_SYSCALLS]);
 
-/* The number of `exit`, under which the end of every thread is booked. */
-int states__exit_number(void);
+/* The number of a syscall on this architecture; negative: it has none of that name. */
+int states__number(const char *name);
 
 /* "newfstatat", or "syscall_455" for one without a name here. Valid until the next call. */
 const char *states__syscall_name(int number);

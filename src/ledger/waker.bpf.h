@@ -28,31 +28,36 @@ static __always_inline bool sends(__s64 nr)
 	return class == CLASS_NET || class == CLASS_FD;
 }
 
-static __always_inline void woken_by(struct thread *thread)
+/*
+ * Data sent over loopback arrives in a softirq on top of the sender's syscall: then the current
+ * thread is the sender after all.
+ */
+static __always_inline bool is_woken_by(struct thread *thread, struct task_struct *current)
 {
-	struct task_struct *current = bpf_get_current_task_btf();
-	struct thread *waker = find(current);
-	bool interrupt = in_interrupt(thread, current);
 	struct pt_regs *regs;
 	__s64 nr;
 
-	if (!(current->flags & (PF_KTHREAD | PF_IO_WORKER))) {
-		regs = (struct pt_regs *)bpf_task_pt_regs(current);
-		nr = (__s64)regs->orig_ax;
-		/*
-		 * Data sent over loopback arrives in a softirq on top of the sender's syscall: then
-		 * the current thread is the sender after all.
-		 */
-		if (nr < 0)
-			interrupt = true;
-		else if (interrupt && thread->wait.object_kind == OBJECT_SOCKET)
-			interrupt = !sends(nr);
-	}
-	if (interrupt) {
+	if (current->flags & (PF_KTHREAD | PF_IO_WORKER))
+		return !in_interrupt(thread, current);
+	regs = (struct pt_regs *)bpf_task_pt_regs(current);
+	nr = (__s64)regs->orig_ax;
+	if (nr < 0)
+		return false;
+	return !in_interrupt(thread, current) ||
+	       (thread->wait.object_kind == OBJECT_SOCKET && sends(nr));
+}
+
+static __always_inline void woken_by(struct thread *thread)
+{
+	struct task_struct *current = bpf_get_current_task_btf();
+	struct thread *waker;
+
+	if (!is_woken_by(thread, current)) {
 		thread->waker = 0;
 		thread->waker_kind = BY_INTERRUPT;
-	} else {
-		thread->waker = waker ? waker->id : (__u64)current->pid;
-		thread->waker_kind = waker ? BY_THREAD : BY_STRANGER;
+		return;
 	}
+	waker = find(current);
+	thread->waker = waker ? waker->id : (__u64)current->pid;
+	thread->waker_kind = waker ? BY_THREAD : BY_STRANGER;
 }

@@ -81,7 +81,7 @@ json_t *syscall_named(json_t *report, const char *name);
 
 /* Invariant: every thread's states add up to its life, and nothing was lost. */
 void assert_closes(json_t *report);
-/* Not more than 0.01 % of the threads' time, but for what was before they were first seen. */
+/* Not more than 0.01 % of the threads' time, but for what a short recording cannot help. */
 void assert_explained(json_t *report);
 /* Not asserted in an emulated machine. See slack_ns() for how near is near. */
 void assert_near(const char *what, int64_t is_ns, int64_t should_ns);
