@@ -21,7 +21,7 @@ void collect__free(struct collect *collect);
 int collect__begin(struct collect *collect, uint64_t start_ns);
 
 /* For ledger__open and ledger__snapshot: takes any record. The context is the collect. */
-int collect__take(void *context, const struct wire_head *record);
+int collect__take(void *context, const struct wire_head *head);
 /* For ledger__drain_waits. */
 int collect__take_wait(void *context, const struct ledger_key *key, const struct ledger_sum *sum);
 
