@@ -30,18 +30,14 @@ static __always_inline void count_call(const struct thread *thread, __u64 now, l
 		bpf_get_smp_processor_id() * LEDGER_SYSCALLS + (thread->nr & (LEDGER_SYSCALLS - 1));
 	struct ledger_call *call = bpf_map_lookup_elem(&calls, &index);
 	__u64 ns = now - thread->call_ns;
-	__u64 off = thread->off_ns - thread->call_off_ns;
 	__u32 bucket = histogram_bucket(ns);
 	struct ledger_error_key key;
 	__u64 *errors, one = 1;
 
 	if (!call || bucket >= HISTOGRAM_BUCKETS)
 		return;
-	/* It has a CPU that we did not see it get: not for long, so up to now it had none. */
-	if (!SLOT_IS_RUN(thread->account.slot) && thread->account.slot != SLOT_NONE)
-		off += now - thread->left_ns;
 	call->total_ns += ns;
-	call->run_ns += ns - off;
+	call->run_ns += ns - (thread->off_ns - thread->call_off_ns);
 	if (ret <= -ERESTART_FIRST && ret >= -ERESTART_LAST)
 		return; /* it will be made again, and counted then */
 	call->buckets[bucket]++;

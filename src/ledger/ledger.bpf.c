@@ -216,11 +216,17 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 
 /* --- syscalls, at level full -------------------------------------------------------------- */
 
-/* Between user space and the kernel. A switch that we missed is left to repair_switch(). */
+/*
+ * Between user space and the kernel. If we missed that it got the CPU, the account is left to
+ * repair_switch(); it cannot have had the CPU for long.
+ */
 static __always_inline void crosses(struct thread *thread, __u32 slot, __u64 now)
 {
-	if (!SLOT_IS_RUN(thread->account.slot))
+	if (!SLOT_IS_RUN(thread->account.slot)) {
+		thread->off_ns += now - thread->left_ns;
+		thread->left_ns = now;
 		return;
+	}
 	write_begin(&thread->account);
 	move(thread, slot, now);
 	write_end(&thread->account);

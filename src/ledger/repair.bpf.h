@@ -84,7 +84,8 @@ static __noinline bool repair_switch(struct thread *thread, struct task_struct *
 	move(thread, run_slot(thread), now - ran);
 	write_end(account);
 	thread->on_ns = now - ran;
-	thread->off_ns += now - ran - thread->left_ns;
+	if (thread->on_ns > thread->left_ns)
+		thread->off_ns += thread->on_ns - thread->left_ns;
 	count_quality(QUALITY_REPAIRED_SWITCHES);
 	return true;
 }
