@@ -126,6 +126,7 @@ struct task_struct {
 	struct thread_info thread_info;
 	unsigned int __state;
 	unsigned int flags;
+	unsigned long jobctl;
 	int on_cpu;
 	void *stack;
 	int exit_state;

@@ -98,8 +98,8 @@ static void become_command(char **command, int gate)
 {
 	char byte;
 
-	/* Returns at the end of file, when the parent opens the gate; or when it died. */
-	if (read(gate, &byte, 1) < 0)
+	/* A byte is the word to go; the end of file means that the parent gave up or died. */
+	if (read(gate, &byte, 1) != 1)
 		_exit(EXIT_NOT_FOUND);
 	close(gate);
 	execvp(command[0], command);
@@ -172,6 +172,17 @@ static int finish(struct run *run, struct recording *recording, const struct opt
 	return err ? err : recording__finish(recording);
 }
 
+/* How to run it again; a detail, so a failure shows up with the next row. */
+static void write_command_line(struct recording *recording, char **argv)
+{
+	char line[1024] = "";
+
+	for (size_t used = 0; *argv && used < sizeof(line); argv++)
+		used += (size_t)snprintf(line + used, sizeof(line) - used, "%s%s", used ? " " : "",
+					 *argv);
+	recording__set_text(recording, "command_line", line);
+}
+
 static void say_failure(const struct recording *recording, const struct options *options, int err)
 {
 	if (err == -ENOSPC)
@@ -184,7 +195,7 @@ static void say_failure(const struct recording *recording, const struct options 
 			  err == -EIO ? recording__error(recording) : "");
 }
 
-static int run_recording(struct options *options, struct child *child)
+static int run_recording(struct options *options, char **argv, struct child *child)
 {
 	cleanup(features__free_p)
 	struct features *features = features__new();
@@ -197,6 +208,7 @@ static int run_recording(struct options *options, struct child *child)
 	if (!features || create(options, &recording))
 		return 1;
 	catch_signals();
+	write_command_line(recording, argv);
 	err = options->command ? start_child(options, child) : 0;
 	if (err) {
 		log_error("cannot start '%s': %s", options->command[0], strerror(-err));
@@ -213,9 +225,8 @@ static int run_recording(struct options *options, struct child *child)
 	}
 	log_info("recording %s to '%s'%s", options->run.target.words, options->output,
 		 options->duration_ns || options->command ? "" : "; Ctrl-C to stop");
-	if (child->pid)
-		close(child->gate);
-	child->gate = -1;
+	if (child->pid && write(child->gate, "g", 1) != 1)
+		log_warning("cannot start '%s': %s", options->command[0], strerror(errno));
 	err = record(run, options, child);
 	if (!err)
 		err = finish(run, recording, options);
@@ -359,7 +370,7 @@ static int run(int argc, char **argv)
 	options.run.drop_every = test_switch("GAPLESS_TEST_DROP_WAKEUPS");
 	if (!options.output)
 		options.output = free_name(name, sizeof(name));
-	failed = run_recording(&options, &child);
+	failed = run_recording(&options, argv, &child);
 	if (!failed && !options.no_report) {
 		report.json = options.common.json;
 		err = report__print(options.output, &report, stdout);

@@ -69,6 +69,7 @@ static int set_knobs(struct ledger *ledger, const struct ledger_options *options
 	memcpy((void *)skel->rodata->names, target->names, sizeof(target->names));
 	skel->rodata->drop_every = options->drop_every;
 	skel->rodata->no_repair = options->drop_every > 0;
+	skel->rodata->nr_wait4 = states__number("wait4");
 	skel->rodata->nr_exit = states__number("exit");
 	skel->rodata->nr_restart = states__number("restart_syscall");
 	states__classes(classes);
@@ -240,6 +241,7 @@ int ledger__open(const struct ledger_options *options, struct features *features
 
 void ledger__stop(struct ledger *ledger)
 {
+	ledger__timing(ledger, false);
 	for (size_t i = 0; i < LEDGER_HOOKS; i++) {
 		bpf_link__destroy(ledger->links[i]);
 		ledger->links[i] = NULL;

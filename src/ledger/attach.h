@@ -66,6 +66,14 @@ uint64_t ledger__overflow_ns(const struct ledger *ledger);
 uint64_t ledger__recursion_misses(const struct ledger *ledger);
 uint64_t ledger__malformed(const struct ledger *ledger);
 
+/*
+ * What the hooks cost. The kernel can time programs, but that costs as much as a small hook, so it
+ * is switched on for a while now and then, and the total is an estimate from those whiles.
+ */
+void ledger__timing(struct ledger *ledger, bool on);
+/* Of a recording of `wall_ns`; 0 if nothing was timed. */
+uint64_t ledger__hooks_ns(const struct ledger *ledger, uint64_t wall_ns);
+
 /* The kernel's hash of a program as it was loaded, 16 hex digits; "" if it was not. */
 #define LEDGER_TAG_BYTES 17
 void ledger__tag(const struct ledger *ledger, const char *program, char ret[LEDGER_TAG_BYTES]);

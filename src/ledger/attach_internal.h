@@ -15,4 +15,9 @@ struct ledger {
 	void *calls, *histograms, *cpu_accounts;
 	char *buffer; /* of READ_BYTES, for snapshots */
 	uint64_t malformed;
+	struct {
+		int fd; /* while it is open, the kernel times programs; 0: closed */
+		uint64_t since_ns, run_ns_then;
+		uint64_t wall_ns, run_ns; /* sums over all whiles */
+	} timing;
 };

@@ -13,6 +13,9 @@
 #define TASK_DEAD        0x00000080
 #define TASK_FROZEN      0x00008000
 
+/* A cgroup freezes its threads in a sleep like any other (include/linux/sched/jobctl.h). */
+#define JOBCTL_TRAP_FREEZE (1UL << 23)
+
 #define PF_IO_WORKER 0x00000010
 #define PF_KTHREAD   0x00200000
 
@@ -47,7 +50,8 @@ struct glibc_mutex {
 
 const volatile __u8 class_of[LEDGER_SYSCALLS];
 const volatile __s64 nr_restart; /* stands for the thread's previous call */
-const volatile __s32 nr_exit;    /* the number under which the end of a thread is booked */
+const volatile __s32 nr_wait4;
+const volatile __s32 nr_exit; /* the number under which the end of a thread is booked */
 
 struct tid_key {
 	__u32 pid;
@@ -267,7 +271,7 @@ static __always_inline __u32 cause_of_class(struct thread *thread, struct task_s
 {
 	__s32 fd = (__s32)PT_REGS_PARM1_SYSCALL(regs);
 
-	switch (class_of[nr & (LEDGER_SYSCALLS - 1)]) {
+	switch (class_of[nr & (LEDGER_SYSCALLS - 1)] & ~CLASS_SENDS) {
 	case CLASS_FUTEX:
 		return cause_of_futex(thread, regs, here);
 	case CLASS_LOCK:
@@ -280,6 +284,8 @@ static __always_inline __u32 cause_of_class(struct thread *thread, struct task_s
 		return SLOT_WAIT_POLL;
 	case CLASS_CHILD:
 		thread->wait.object_kind = OBJECT_CHILD;
+		if (nr == nr_wait4 && fd > 0)
+			thread->wait.object[0] = fd; /* the pid that it asks for */
 		return SLOT_WAIT_CHILD;
 	case CLASS_NET:
 		return cause_of_file(thread, task, fd, SLOT_WAIT_NET);
@@ -300,13 +306,25 @@ static __always_inline __u32 cause_of_class(struct thread *thread, struct task_s
 	}
 }
 
+static __always_inline bool is_32bit(struct task_struct *task)
+{
+#ifdef __TARGET_ARCH_x86
+	return task->thread_info.status & TS_COMPAT;
+#else
+	return false;
+#endif
+}
+
 /* The syscall in flight, by the registers; NR_NONE outside of one. */
-static __always_inline __s32 syscall_in_flight(struct thread *thread, struct pt_regs *regs)
+static __always_inline __s32 syscall_in_flight(struct thread *thread, struct task_struct *task,
+					       struct pt_regs *regs)
 {
 	__s64 nr = (__s64)regs->orig_ax;
 
 	if (nr < 0 || nr >= LEDGER_SYSCALLS)
 		return NR_NONE;
+	if (is_32bit(task))
+		return LEDGER_32BIT_CALL;
 	if (nr == nr_restart)
 		return thread->last_nr;
 	thread->last_nr = nr;
@@ -322,7 +340,7 @@ static __noinline __u32 cause_of_wait(struct thread *thread, struct task_struct 
 	__s32 nr;
 
 	thread->wait = (struct ledger_key) { .thread = thread->id, .pid = thread->pid };
-	if (state & (TASK_STOPPED_ANY | TASK_FROZEN))
+	if (state & (TASK_STOPPED_ANY | TASK_FROZEN) || task->jobctl & JOBCTL_TRAP_FREEZE)
 		return SLOT_WAIT_STOPPED;
 	if (flags & PF_KTHREAD)
 		return SLOT_WAIT_KTHREAD;
@@ -335,10 +353,10 @@ static __noinline __u32 cause_of_wait(struct thread *thread, struct task_struct 
 		return SLOT_WAIT_URING;
 	if (thread->flags & THREAD_EXITING)
 		return other_syscall(thread, nr_exit);
-	nr = syscall_in_flight(thread, regs);
+	nr = syscall_in_flight(thread, task, regs);
 	if (nr == NR_NONE)
 		return SLOT_WAIT_FAULT;
-	if (task->thread_info.status & TS_COMPAT)
-		return other_syscall(thread, LEDGER_SYSCALLS); /* a 32-bit call: another table */
+	if (nr == LEDGER_32BIT_CALL)
+		return other_syscall(thread, nr);
 	return cause_of_class(thread, task, regs, nr, here);
 }

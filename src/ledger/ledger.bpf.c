@@ -149,7 +149,7 @@ static __always_inline void leaves_cpu(struct thread *thread, struct task_struct
 		struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 
 		if (thread->nr == NR_NONE)
-			thread->nr = syscall_in_flight(thread, regs);
+			thread->nr = syscall_in_flight(thread, task, regs);
 		resolve(thread, run_slot(thread));
 	}
 	if (!preempt && state) {
@@ -235,7 +235,8 @@ static __always_inline void crosses(struct thread *thread, __u32 slot, __u64 now
 SEC("tp_btf/sys_enter")
 int BPF_PROG(on_sys_enter, struct pt_regs *regs, long id)
 {
-	struct thread *thread = find(bpf_get_current_task_btf());
+	struct task_struct *current = bpf_get_current_task_btf();
+	struct thread *thread = find(current);
 	__u64 now;
 
 	if (!thread)
@@ -245,7 +246,9 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long id)
 		open_account(thread, SLOT_RUN_USER, now);
 	resolve(thread, SLOT_RUN_USER);
 	crosses(thread, SLOT_RUN_KERNEL, now);
-	if (id == nr_restart)
+	if (is_32bit(current))
+		id = LEDGER_32BIT_CALL;
+	else if (id == nr_restart)
 		id = thread->last_nr;
 	thread->nr = id;
 	thread->last_nr = id;
@@ -364,7 +367,7 @@ static __always_inline __u32 seed_slot(struct thread *thread, struct task_struct
 	note_sums(thread, task);
 	thread->left_ns = bpf_ktime_get_ns();
 	if (thread->nr == NR_NONE)
-		thread->nr = syscall_in_flight(thread, regs);
+		thread->nr = syscall_in_flight(thread, task, regs);
 	if (!state)
 		return SLOT_READY_PREEMPTED;
 	slot = cause_of_wait(thread, task, state, false);

@@ -58,7 +58,13 @@ enum ledger_class {
 	CLASS_URING,
 };
 
+/* A bit beside the class: the call sends, and so may wake whoever receives. */
+#define CLASS_SENDS 0x80
+
 #define LEDGER_SYSCALLS 512
+#define LEDGER_32BIT_CALL                                                                          \
+	511 /* stands for all calls of 32-bit programs: theirs is another table                    \
+	     */
 
 enum ledger_object {
 	OBJECT_NONE,

@@ -209,7 +209,10 @@ static void name_plainly(const struct ledger_key *key, char *name, size_t size)
 		snprintf(name, size, "%s", states__syscall_name((int)number));
 		break;
 	case OBJECT_CHILD:
-		snprintf(name, size, "a child");
+		if (number)
+			snprintf(name, size, "child %" PRIu64, number);
+		else
+			snprintf(name, size, "any child");
 		break;
 	case OBJECT_FILE:
 		snprintf(name, size, "inode %" PRIu64 " on device %u:%u", number,

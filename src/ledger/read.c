@@ -4,9 +4,14 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "ledger/attach_internal.h"
+
+/* What the kernel's timing reads for an empty program: two looks at the clock. */
+#define TIMING_NS 36
 
 static int drain(const struct bpf_map *map, ledger_take_wait_fn take, void *context)
 {
@@ -122,6 +127,45 @@ uint64_t ledger__recursion_misses(const struct ledger *ledger)
 		if (get_info(program, &info))
 			misses += info.recursion_misses;
 	return misses;
+}
+
+/* Of all hooks so far, less what the timing itself adds to each run. */
+static uint64_t timed_ns(const struct ledger *ledger)
+{
+	struct bpf_program *program;
+	struct bpf_prog_info info;
+	uint64_t sum = 0;
+
+	bpf_object__for_each_program (program, ledger->skel->obj)
+		if (get_info(program, &info) && info.run_time_ns > info.run_cnt * TIMING_NS)
+			sum += info.run_time_ns - info.run_cnt * TIMING_NS;
+	return sum;
+}
+
+void ledger__timing(struct ledger *ledger, bool on)
+{
+	if (on == (ledger->timing.fd > 0))
+		return;
+	if (on) {
+		int fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
+
+		ledger->timing.fd = fd > 0 ? fd : 0;
+		ledger->timing.since_ns = clock__now_ns();
+		ledger->timing.run_ns_then = timed_ns(ledger);
+		return;
+	}
+	ledger->timing.run_ns += timed_ns(ledger) - ledger->timing.run_ns_then;
+	ledger->timing.wall_ns += clock__now_ns() - ledger->timing.since_ns;
+	close(ledger->timing.fd);
+	ledger->timing.fd = 0;
+}
+
+uint64_t ledger__hooks_ns(const struct ledger *ledger, uint64_t wall_ns)
+{
+	if (!ledger->timing.wall_ns)
+		return 0;
+	return (uint64_t)((double)ledger->timing.run_ns * (double)wall_ns /
+			  (double)ledger->timing.wall_ns);
 }
 
 void ledger__tag(const struct ledger *ledger, const char *program, char ret[LEDGER_TAG_BYTES])

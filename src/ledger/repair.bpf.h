@@ -12,6 +12,9 @@
 
 #include "ledger/waits.bpf.h"
 
+/* The scheduler stamps its clock elsewhere than we do: about a microsecond per switch. */
+#define CLOCKS_DIFFER_NS 100000
+
 const volatile bool no_repair; /* test switch */
 
 /* At switch-out: what the sums were. */
@@ -44,6 +47,16 @@ static __always_inline void wakes(struct thread *thread, __u64 now)
 		count_interval(slot, ns);
 }
 
+/* A part of an interval, by another clock: it may be a little too long. */
+static __always_inline bool fits(__u64 *part, __u64 whole)
+{
+	if ((__s64)whole < 0 || *part > whole + CLOCKS_DIFFER_NS)
+		return false;
+	if (*part > whole)
+		*part = whole;
+	return true;
+}
+
 /* It gets the CPU in the state of waiting. The time since it was queued was ready time. */
 static __noinline bool repair_wakeup(struct thread *thread, struct task_struct *task, __u64 now)
 {
@@ -56,7 +69,7 @@ static __noinline bool repair_wakeup(struct thread *thread, struct task_struct *
 	ready = BPF_CORE_READ(task, sched_info.run_delay) - thread->delay_ns;
 	if (queued && clock > queued)
 		ready += clock - queued;
-	if (ready > open)
+	if (!fits(&ready, open))
 		return false;
 	thread->waker_kind = BY_NOBODY;
 	wakes(thread, now - ready);
@@ -74,9 +87,11 @@ static __noinline bool repair_switch(struct thread *thread, struct task_struct *
 		return false;
 	ran = BPF_CORE_READ(task, se.sum_exec_runtime) - thread->exec_ns;
 	ready = BPF_CORE_READ(task, sched_info.run_delay) - thread->delay_ns;
-	if (ran > open || (SLOT_IS_WAIT(account->slot) && ran + ready > open))
+	if (!fits(&ran, open))
 		return false;
 	if (SLOT_IS_WAIT(account->slot)) {
+		if (!fits(&ready, open - ran))
+			return false;
 		thread->waker_kind = BY_NOBODY;
 		wakes(thread, now - ran - ready);
 	}

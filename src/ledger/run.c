@@ -20,6 +20,8 @@
 /* A snapshot may cost this share of the time between two. */
 #define SNAPSHOT_SHARE 100
 /* Threads that never change are written this often all the same: a kill loses no more. */
+/* The hooks are timed for one interval in so many. */
+#define TIMED_EVERY   50
 #define FULL_EVERY_NS (5 * SECOND_NS)
 
 struct run {
@@ -27,7 +29,8 @@ struct run {
 	struct ledger *ledger;
 	struct collect *collect;
 	struct counts *counts;
-	uint64_t interval_ns;
+	uint64_t interval_ns, least_interval_ns;
+	uint64_t snapshots;
 	int64_t setup_cpu_ns; /* what it cost to get going */
 	uint64_t start_ns;
 	uint64_t next_ns;    /* the next snapshot */
@@ -102,7 +105,7 @@ int run__start(const struct run_options *options, struct recording *recording,
 	if (!run)
 		return -ENOMEM;
 	run->recording = recording;
-	run->interval_ns = options->interval_ns;
+	run->interval_ns = run->least_interval_ns = options->interval_ns;
 	err = collect__new(recording, options->full, &run->collect);
 	if (err)
 		return err;
@@ -194,6 +197,11 @@ static int write_cost(struct run *run)
 		err = recording__put_cost(run->recording, "setup_cpu_ns", (double)run->setup_cpu_ns,
 					  "ns");
 	if (!err)
+		err = recording__put_cost(
+			run->recording, "hooks_cpu_ns",
+			(double)ledger__hooks_ns(run->ledger, clock__now_ns() - run->start_ns),
+			"ns");
+	if (!err)
 		err = recording__put_cost(run->recording, "max_rss_bytes",
 					  (double)usage.ru_maxrss * 1024, "bytes");
 	return err;
@@ -217,6 +225,17 @@ static int write_counters(struct run *run, uint64_t now_ns)
 	return err ? err : write_cost(run);
 }
 
+/* Twice as long while a snapshot costs too much; back again when it is cheap. */
+static uint64_t next_interval(const struct run *run, uint64_t cost_ns)
+{
+	if (cost_ns * SNAPSHOT_SHARE > run->interval_ns && run->interval_ns * 2 <= MOST_INTERVAL_NS)
+		return run->interval_ns * 2;
+	if (cost_ns * SNAPSHOT_SHARE * 4 < run->interval_ns &&
+	    run->interval_ns / 2 >= run->least_interval_ns)
+		return run->interval_ns / 2;
+	return run->interval_ns;
+}
+
 static int take_snapshot(struct run *run)
 {
 	uint64_t began_ns = clock__now_ns(), now_ns;
@@ -230,9 +249,8 @@ static int take_snapshot(struct run *run)
 		run->whole_ns = began_ns;
 	run->looked_ns = began_ns;
 	now_ns = clock__now_ns();
-	if ((now_ns - began_ns) * SNAPSHOT_SHARE > run->interval_ns &&
-	    run->interval_ns < MOST_INTERVAL_NS)
-		run->interval_ns *= 2;
+	ledger__timing(run->ledger, run->snapshots++ % TIMED_EVERY == 0);
+	run->interval_ns = next_interval(run, now_ns - began_ns);
 	run->next_ns = began_ns + run->interval_ns;
 	err = collect__snapshot_done(run->collect, now_ns);
 	return err ? err : write_counters(run, now_ns);

@@ -62,9 +62,12 @@ const struct state_words *states__words(enum ledger_slot slot)
 	return &words[slot];
 }
 
-static void set_class(uint8_t classes[LEDGER_SYSCALLS], const struct class_names *entry)
+/* Calls on top of which loopback delivers: the receiver's waker is the caller. */
+static const char sending[] = "write writev sendto sendmsg sendmmsg sendfile splice connect close "
+			      "shutdown io_uring_enter exit exit_group";
+
+static void add_bits(uint8_t classes[LEDGER_SYSCALLS], const char *at, uint8_t bits)
 {
-	const char *at = entry->names;
 
 	while (*at) {
 		char name[32];
@@ -74,7 +77,7 @@ static void set_class(uint8_t classes[LEDGER_SYSCALLS], const struct class_names
 		number = seccomp_syscall_resolve_name(name);
 		/* Negative: not a syscall of this architecture. */
 		if (number >= 0 && number < LEDGER_SYSCALLS)
-			classes[number] = (uint8_t)entry->class;
+			classes[number] |= bits;
 		at += length;
 		at += strspn(at, " ");
 	}
@@ -84,7 +87,8 @@ void states__classes(uint8_t classes[LEDGER_SYSCALLS])
 {
 	memset(classes, CLASS_OTHER, LEDGER_SYSCALLS);
 	for (size_t i = 0; i < sizeof(class_names) / sizeof(*class_names); i++)
-		set_class(classes, &class_names[i]);
+		add_bits(classes, class_names[i].names, (uint8_t)class_names[i].class);
+	add_bits(classes, sending, CLASS_SENDS);
 }
 
 int states__number(const char *name)
@@ -97,8 +101,8 @@ const char *states__syscall_name(int number)
 	static char name[64];
 	char *found;
 
-	if (number == LEDGER_SYSCALLS)
-		return "a 32-bit syscall";
+	if (number == LEDGER_32BIT_CALL)
+		return "(32-bit call)";
 	found = seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, number);
 	if (found)
 		snprintf(name, sizeof(name), "%s", found);

@@ -31,9 +31,9 @@ static __always_inline bool add_to(void *map, const struct ledger_key *key,
 
 	if (!there)
 		return !bpf_map_update_elem(map, key, sum, BPF_NOEXIST);
-	/* The key holds the waiter, and one thread's waits end one after the other. */
-	there->ns += sum->ns;
-	there->count += sum->count;
+	/* Atomic for the sake of "other", which all threads share. */
+	__sync_fetch_and_add(&there->ns, sum->ns);
+	__sync_fetch_and_add(&there->count, sum->count);
 	return true;
 }
 

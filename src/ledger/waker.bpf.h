@@ -23,9 +23,13 @@ static __always_inline bool in_interrupt(struct thread *thread, struct task_stru
 
 static __always_inline bool sends(__s64 nr)
 {
-	__u8 class = class_of[nr & (LEDGER_SYSCALLS - 1)];
+	return class_of[nr & (LEDGER_SYSCALLS - 1)] & CLASS_SENDS;
+}
 
-	return class == CLASS_NET || class == CLASS_FD;
+/* For data, or for a connection: the waits that a sender can end. */
+static __always_inline bool receives(const struct thread *thread)
+{
+	return thread->wait.object_kind == OBJECT_SOCKET || thread->account.slot == SLOT_WAIT_POLL;
 }
 
 /*
@@ -43,8 +47,7 @@ static __always_inline bool is_woken_by(struct thread *thread, struct task_struc
 	nr = (__s64)regs->orig_ax;
 	if (nr < 0)
 		return false;
-	return !in_interrupt(thread, current) ||
-	       (thread->wait.object_kind == OBJECT_SOCKET && sends(nr));
+	return !in_interrupt(thread, current) || (receives(thread) && sends(nr));
 }
 
 static __always_inline void woken_by(struct thread *thread)

@@ -17,8 +17,6 @@
 #include "recording/recording.h"
 #include "report/load.h"
 
-/* A call that sleeps and is woken takes longer than this, nearly always. */
-
 DEFINE_CLEANUP(sqlite3 *, sqlite3_close)
 
 void model__release(struct model *model)
