@@ -239,6 +239,12 @@ int ledger__open(const struct ledger_options *options, struct features *features
 	return err;
 }
 
+uint64_t ledger__freeze(struct ledger *ledger)
+{
+	ledger->skel->bss->frozen_ns = clock__now_ns();
+	return ledger->skel->bss->frozen_ns;
+}
+
 void ledger__stop(struct ledger *ledger)
 {
 	ledger__timing(ledger, false);

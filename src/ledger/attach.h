@@ -34,7 +34,9 @@ void ledger__free(struct ledger *ledger);
 
 /* Opens the account of every wanted thread that is there. Time counts from *ret_start_ns on. */
 int ledger__start(struct ledger *ledger, uint64_t *ret_start_ns);
-/* Detaches: from here on nothing changes any more. */
+/* From here on nothing changes any more. The hooks stay, so that no last record is missed. */
+uint64_t ledger__freeze(struct ledger *ledger);
+/* Detaches. */
 void ledger__stop(struct ledger *ledger);
 
 /* Reads the accounts that changed after `changed_after_ns` (0: all of them). */
@@ -45,7 +47,7 @@ int ledger__poll(struct ledger *ledger, int timeout_ms);
 
 /*
  * Takes and empties the sums of waits gathered before the last call; with `all`, everything (only
- * after ledger__stop).
+ * after ledger__freeze).
  */
 int ledger__drain_waits(struct ledger *ledger, bool all, ledger_take_wait_fn take, void *context);
 

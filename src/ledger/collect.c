@@ -30,6 +30,7 @@ struct tracked {
 	uint32_t flags;
 	char comm[WIRE_COMM_BYTES + 1];
 	bool dirty;      /* in the list of changed threads */
+	bool final;      /* its account at the end was taken */
 	int64_t covered; /* the last slice that its rows reach to */
 	uint64_t first_ns, last_ns;
 	uint64_t unexplained_ns;
@@ -329,7 +330,7 @@ static int end_thread(struct collect *collect, const struct ledger_record *recor
 {
 	int err = write_account(collect, thread);
 
-	if (!err && record->cell_sum.count)
+	if (!err && record->cell_sum.count && !thread->final)
 		err = collect__take_wait(collect, &record->cell, &record->cell_sum);
 	if (thread->dirty)
 		forget_change(collect, thread);
@@ -360,8 +361,9 @@ static int take_thread(struct collect *collect, const struct ledger_record *reco
 	err = add_record(collect, record, thread, time_ns);
 	if (!err && record->head.kind == LEDGER_EXIT)
 		return end_thread(collect, record, thread);
-	if (!err && collect->end_ns)
+	if (!err && collect->end_ns && !thread->final)
 		err = add_open_wait(collect, record, time_ns);
+	thread->final = collect->end_ns > 0;
 	return err;
 }
 

@@ -18,6 +18,7 @@
 
 #include "ledger/calls.bpf.h"
 #include "ledger/cause.bpf.h"
+#include "ledger/cpus.bpf.h"
 #include "ledger/record.bpf.h"
 #include "ledger/repair.bpf.h"
 #include "ledger/targets.bpf.h"
@@ -33,15 +34,6 @@ __u64 wakeups;
 __u32 reseed;           /* raised when threads became wanted that the seeding must find */
 __u64 changed_after_ns; /* the snapshot skips threads that have not changed since */
 
-/* [CPU], mapped by user space: a hook writes its own CPU's part only. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1); /* CPUs, set at load */
-	__type(key, __u32);
-	__type(value, struct ledger_cpu);
-} cpus SEC(".maps");
-
 /* --- wakeups ------------------------------------------------------------------------------ */
 
 SEC("tp_btf/sched_waking")
@@ -49,7 +41,7 @@ int BPF_PROG(on_waking, struct task_struct *task)
 {
 	struct thread *thread = find(task);
 
-	if (thread)
+	if (thread && !frozen_ns)
 		woken_by(thread);
 	return 0;
 }
@@ -67,7 +59,7 @@ int BPF_PROG(on_wakeup, struct task_struct *task)
 {
 	struct thread *thread = find(task);
 
-	if (!thread)
+	if (!thread || frozen_ns)
 		return 0;
 	if (thread->account.slot == SLOT_NONE && !task->on_cpu)
 		open_account(thread, SLOT_READY_WOKEN, bpf_ktime_get_ns());
@@ -166,31 +158,13 @@ static __always_inline void leaves_cpu(struct thread *thread, struct task_struct
 		count_interval(SLOT_RUN_ANY, now - thread->on_ns);
 }
 
-/*
- * The CPU's time that no account has: idle, and threads that have none. The latter should not be,
- * but a kernel may hide some, and then it hides the switch away from them too: the thread that
- * leaves now came after one of those.
- */
-static __always_inline void account_cpu(struct task_struct *prev, struct thread *out,
-					struct thread *in, __u64 now)
+/* A thread that ends before its account is read for the last time still hands it over. */
+static __always_inline void after_the_end(struct thread *thread, struct task_struct *task)
 {
-	__u32 index = bpf_get_smp_processor_id();
-	struct ledger_cpu *cpu = bpf_map_lookup_elem(&cpus, &index);
-	__u64 since, until = now;
-
-	if (!cpu || !start_ns)
+	if (!thread || thread->flags & THREAD_ENDED || !(task->__state & TASK_DEAD))
 		return;
-	since = cpu->switches ? cpu->since_ns : out ? 0 : start_ns;
-	if (out && out->on_ns > since)
-		until = out->on_ns;
-	if (since && until > since) {
-		if (prev->pid)
-			cpu->hidden_ns += until - since;
-		else
-			cpu->idle_ns += until - since;
-	}
-	cpu->since_ns = in ? 0 : now;
-	cpu->switches++;
+	ends(thread, task,
+	     thread->account.since_ns > frozen_ns ? thread->account.since_ns : frozen_ns);
 }
 
 SEC("tp_btf/sched_switch")
@@ -199,6 +173,10 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	struct thread *out = find(prev), *in = find(next);
 	__u64 now;
 
+	if (frozen_ns) {
+		after_the_end(out, prev);
+		return 0;
+	}
 	if (!out && !track_cpus) {
 		barrier(); /* else clang ors the two pointers, which the verifier refuses */
 		if (!in)
@@ -239,7 +217,7 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long id)
 	struct thread *thread = find(current);
 	__u64 now;
 
-	if (!thread)
+	if (!thread || frozen_ns)
 		return 0;
 	now = bpf_ktime_get_ns();
 	if (thread->account.slot == SLOT_NONE)
@@ -263,7 +241,7 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 	struct thread *thread = find(bpf_get_current_task_btf());
 	__u64 now;
 
-	if (!thread)
+	if (!thread || frozen_ns)
 		return 0;
 	now = bpf_ktime_get_ns();
 	if (thread->account.slot == SLOT_NONE)
@@ -312,8 +290,8 @@ int BPF_PROG(on_newtask, struct task_struct *task, unsigned long clone_flags)
 	__u32 flags = THREAD_FOLLOW;
 	__u64 now;
 
-	if (!start_ns)
-		return 0; /* the seeding will find it */
+	if (!start_ns || frozen_ns)
+		return 0; /* the seeding will find it, or it came too late */
 	if (!all_threads && !(parent && parent->flags & THREAD_FOLLOW) && !is_wanted(task, &flags))
 		return 0;
 	now = bpf_ktime_get_ns();
@@ -337,7 +315,7 @@ int BPF_PROG(on_exit, struct task_struct *task)
 	struct thread *thread = find(task);
 	__u64 now;
 
-	if (!thread)
+	if (!thread || frozen_ns)
 		return 0;
 	thread->flags |= THREAD_EXITING;
 	if (!full || thread->nr == nr_exit || thread->flags & THREAD_KERNEL)
@@ -378,7 +356,7 @@ static __always_inline __u32 seed_slot(struct thread *thread, struct task_struct
 /* A thread that became wanted: by its new name, or by moving into a cgroup. */
 static __always_inline void adopt_as(struct task_struct *task, __u32 flags)
 {
-	struct thread *thread = start_ns ? new_thread(task, flags) : NULL;
+	struct thread *thread = start_ns && !frozen_ns ? new_thread(task, flags) : NULL;
 	__u64 now;
 
 	if (!thread)

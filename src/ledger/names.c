@@ -173,7 +173,7 @@ static uint64_t mix(uint64_t hash, uint64_t value)
 /* Files, pipes and sockets are the same for everybody; a futex belongs to the waiter's process. */
 static uint64_t object_key(const struct ledger_key *key)
 {
-	uint64_t hash = mix(mix(key->object_kind, key->object[0]), key->object[1]);
+	uint64_t hash = mix(mix(mix(0, key->object_kind), key->object[0]), key->object[1]);
 
 	return key->object_kind == OBJECT_FUTEX ? mix(hash, key->pid) : hash;
 }

@@ -192,7 +192,8 @@ static int write_cost(struct run *run)
 	int err;
 
 	getrusage(RUSAGE_SELF, &usage);
-	err = recording__put_cost(run->recording, "own_cpu_ns", (double)own_cpu_ns(), "ns");
+	err = recording__put_cost(run->recording, "own_cpu_ns",
+				  (double)(own_cpu_ns() - run->setup_cpu_ns), "ns");
 	if (!err)
 		err = recording__put_cost(run->recording, "setup_cpu_ns", (double)run->setup_cpu_ns,
 					  "ns");
@@ -296,17 +297,27 @@ static int write_cpus(struct run *run, uint64_t end_ns)
 					    "CPUs ran threads that the kernel does not show");
 }
 
-int run__stop(struct run *run)
+/* The last account of every thread: from the iterator, or through the ring if it ends meanwhile. */
+static int take_last(struct run *run, uint64_t end_ns)
 {
-	uint64_t end_ns = clock__now_ns();
-	int err;
+	int err = ledger__poll(run->ledger, 0);
 
-	ledger__stop(run->ledger);
-	err = ledger__poll(run->ledger, 0);
 	if (err < 0)
 		return err;
 	collect__ending(run->collect, end_ns);
 	err = ledger__snapshot(run->ledger, 0, collect__take, run->collect);
+	if (err)
+		return err;
+	err = ledger__poll(run->ledger, 0);
+	ledger__stop(run->ledger);
+	return err < 0 ? err : 0;
+}
+
+int run__stop(struct run *run)
+{
+	uint64_t end_ns = ledger__freeze(run->ledger);
+	int err = take_last(run, end_ns);
+
 	if (!err)
 		err = ledger__drain_waits(run->ledger, true, collect__take_wait, run->collect);
 	if (!err)

@@ -51,6 +51,7 @@ const volatile bool full; /* level full: syscalls are hooked */
 
 __u64 seed_base_ns; /* accounts that the seeding opens begin here; 0: when it sees them */
 __u64 start_ns;     /* when the recording began; 0: not yet */
+__u64 frozen_ns;    /* from then on nothing changes any more; 0: not yet */
 __u64 quality[QUALITY_COUNT];
 __u64 last_id;
 

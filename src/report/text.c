@@ -358,18 +358,17 @@ static void print_cost(const struct page *page)
 	const struct model *model = page->model;
 	const struct {
 		const char *name, *words;
+		bool of_cpu;
 	} known[] = {
-		{ "own_cpu_ns", "CPU" },
-		{ "bpf_run_ns", "in BPF programs" },
-		{ "max_rss_bytes", "memory" },
-		{ "recording_bytes", "recording" },
+		{ "setup_cpu_ns", "CPU to start", false },
+		{ "own_cpu_ns", "CPU while recording", true },
+		{ "hooks_cpu_ns", "in hooks", true },
+		{ "max_rss_bytes", "memory", false },
+		{ "recording_bytes", "recording", false },
 	};
 	const char *before = "";
-	int64_t whole_ns = model->end_ns - model->start_ns;
+	char text[LINE] = "";
 
-	if (!model->cost_count)
-		return;
-	field(page, "own cost");
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
 		const struct model_figure *figure =
 			model__find(model->costs, model->cost_count, known[i].name);
@@ -377,16 +376,19 @@ static void print_cost(const struct page *page)
 
 		if (!figure)
 			continue;
-		if (strstr(known[i].name, "_bytes"))
-			fprintf(page->out, "%s%s %s", before, words__bytes(value).text,
-				known[i].words);
-		else
-			fprintf(page->out, "%s%s %s (%s of one CPU)", before,
-				words__time(value).text, known[i].words,
-				words__share(value, whole_ns).text);
+		words__say(text, sizeof(text), "%s%s %s", before,
+			   strstr(known[i].name, "_bytes") ? words__bytes(value).text
+							   : words__time(value).text,
+			   known[i].words);
+		if (known[i].of_cpu)
+			words__say(text, sizeof(text), " (%s of one CPU)",
+				   words__share(value, model->end_ns - model->start_ns).text);
 		before = ", ";
 	}
-	fputc('\n', page->out);
+	if (!text[0])
+		return;
+	field(page, "own cost");
+	print_wrapped(page, text, 13);
 }
 
 static void print_close(const struct page *page)
