@@ -22,8 +22,7 @@ static size_t character_length(const char *at)
 
 json_t *json__text(const char *bytes)
 {
-	cleanup(free_p)
-	char *escaped = NULL;
+	cleanup(free_p) char *escaped = NULL;
 	json_t *plain = json_string(bytes);
 	char *to;
 

@@ -1,12 +1,12 @@
 /* Included first by every kernel half: types, helpers, and the counters of what was lost. */
 #pragma once
 
-/* clang-format off: the types come before the helpers that use them */
 #include "bpf/kernel.h"
+
+/* After the types that they use. */
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
-/* clang-format on */
 
 #include "bpf/wire.h"
 

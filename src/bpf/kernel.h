@@ -47,8 +47,11 @@ struct files_struct {
 	struct fdtable *fdt;
 };
 
+struct pid_namespace;
+
 struct upid {
 	int nr;
+	struct pid_namespace *ns;
 };
 
 struct pid {

@@ -95,8 +95,7 @@ static void print_findings(const struct doctor *doctor)
 static int run_checks(const struct options *options)
 {
 	struct doctor doctor;
-	cleanup(doctor__release_p)
-	struct doctor *release = &doctor;
+	cleanup(doctor__release_p) struct doctor *release = &doctor;
 	int err = doctor__run(&doctor);
 	enum doctor_verdict verdict;
 

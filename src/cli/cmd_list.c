@@ -127,8 +127,7 @@ static int run(int argc, char **argv)
 		.children = children,
 		.doc = "Lists signals, hooks and helpers: available here, or why not.",
 	};
-	cleanup(features__free_p)
-	struct features *features = features__new();
+	cleanup(features__free_p) struct features *features = features__new();
 	struct cli_common common = {};
 
 	cli__parse(&argp, argc, argv, &common);

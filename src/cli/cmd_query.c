@@ -233,8 +233,7 @@ static void table__print(const struct table *table, sqlite3_stmt *statement)
 
 static int print_text(sqlite3_stmt *statement)
 {
-	cleanup(table__release)
-	struct table table = {};
+	cleanup(table__release) struct table table = {};
 	int rc = SQLITE_ROW;
 
 	if (!table__prepare(&table, statement))
@@ -251,8 +250,7 @@ static int print_text(sqlite3_stmt *statement)
 
 static int query(sqlite3 *db, const struct options *options)
 {
-	cleanup(sqlite3_finalize_p)
-	sqlite3_stmt *statement = NULL;
+	cleanup(sqlite3_finalize_p) sqlite3_stmt *statement = NULL;
 	const char *rest = NULL;
 	int rc = sqlite3_prepare_v2(db, options->sql, -1, &statement, &rest);
 
@@ -320,8 +318,7 @@ static int run(int argc, char **argv)
 		       "Views: time_by_state, time_by_thread, time_by_process, threads, waits, "
 		       "syscalls, syscall_errors, histograms; see gapless-recording(5).",
 	};
-	cleanup(sqlite3_close_p)
-	sqlite3 *db = NULL;
+	cleanup(sqlite3_close_p) sqlite3 *db = NULL;
 	struct options options = {};
 	int err;
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -62,14 +63,21 @@ static void on_child(int number)
 {
 }
 
+/* A signal that was ignored stays so: under nohup, the end of the terminal is no end. */
+static void catch_signal(int number, void (*handler)(int))
+{
+	struct sigaction action = { .sa_handler = handler }, before;
+
+	if (!sigaction(number, NULL, &before) && before.sa_handler != SIG_IGN)
+		sigaction(number, &action, NULL);
+}
+
 static void catch_signals(void)
 {
-	struct sigaction stop = { .sa_handler = on_interrupt }, child = { .sa_handler = on_child };
-
-	sigaction(SIGINT, &stop, NULL);
-	sigaction(SIGTERM, &stop, NULL);
-	sigaction(SIGHUP, &stop, NULL);
-	sigaction(SIGCHLD, &child, NULL);
+	catch_signal(SIGINT, on_interrupt);
+	catch_signal(SIGTERM, on_interrupt);
+	catch_signal(SIGHUP, on_interrupt);
+	catch_signal(SIGCHLD, on_child);
 }
 
 /* The first free name of run.gapless, run-2.gapless, …: two recordings in a row just work. */
@@ -111,7 +119,7 @@ static int start_child(struct options *options, struct child *child)
 {
 	int ends[2];
 
-	if (pipe(ends))
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
 		return -errno;
 	child->pid = fork();
 	if (child->pid < 0)
@@ -127,6 +135,19 @@ static int start_child(struct options *options, struct child *child)
 	snprintf(options->run.target.words, sizeof(options->run.target.words), "command: %s",
 		 options->command[0]);
 	return 0;
+}
+
+/*
+ * Lets the command start, unless we were told to stop before that. A command that died meanwhile
+ * is no reason to die too: hence a socket, which can be written to without a signal.
+ */
+static void open_gate(struct child *child)
+{
+	if (child->pid && !interrupted)
+		send(child->gate, "g", 1, MSG_NOSIGNAL);
+	if (child->gate >= 0)
+		close(child->gate);
+	child->gate = -1;
 }
 
 static void look_after(struct child *child)
@@ -197,12 +218,9 @@ static void say_failure(const struct recording *recording, const struct options 
 
 static int run_recording(struct options *options, char **argv, struct child *child)
 {
-	cleanup(features__free_p)
-	struct features *features = features__new();
-	cleanup(recording__free_p)
-	struct recording *recording = NULL;
-	cleanup(run__free_p)
-	struct run *run = NULL;
+	cleanup(features__free_p) struct features *features = features__new();
+	cleanup(recording__free_p) struct recording *recording = NULL;
+	cleanup(run__free_p) struct run *run = NULL;
 	int err;
 
 	if (!features || create(options, &recording))
@@ -218,6 +236,8 @@ static int run_recording(struct options *options, char **argv, struct child *chi
 	setpriority(PRIO_PROCESS, 0, OWN_NICENESS);
 	err = run__start(&options->run, recording, features, &run);
 	if (err) {
+		if (err == -ENOSPC || err == -EIO)
+			say_failure(recording, options, err);
 		recording__free_p(&recording);
 		recording = NULL;
 		unlink(options->output);
@@ -225,8 +245,7 @@ static int run_recording(struct options *options, char **argv, struct child *chi
 	}
 	log_info("recording %s to '%s'%s", options->run.target.words, options->output,
 		 options->duration_ns || options->command ? "" : "; Ctrl-C to stop");
-	if (child->pid && write(child->gate, "g", 1) != 1)
-		log_warning("cannot start '%s': %s", options->command[0], strerror(errno));
+	open_gate(child);
 	err = record(run, options, child);
 	if (!err)
 		err = finish(run, recording, options);

@@ -196,10 +196,8 @@ static int run(int argc, char **argv)
 		.args_doc = "SIGNAL",
 		.doc = "Shows a signal's events as they happen, until Ctrl-C.",
 	};
-	cleanup(features__free_p)
-	struct features *features = features__new();
-	cleanup(session__free_p)
-	struct session *session = NULL;
+	cleanup(features__free_p) struct features *features = features__new();
+	cleanup(session__free_p) struct session *session = NULL;
 	struct sigaction action = { .sa_handler = on_interrupt };
 	struct options options = {};
 	int err;

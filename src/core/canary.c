@@ -33,10 +33,9 @@ static int take(void *context, const struct wire_head *head)
 
 static int read_snapshot(struct canary_bpf *skel, uint64_t *ret_count)
 {
-	cleanup(bpf_link__destroy_p)
-	struct bpf_link *link = bpf_program__attach_iter(skel->progs.on_snapshot, NULL);
-	cleanup(close_p)
-	int fd = -1;
+	cleanup(bpf_link__destroy_p) struct bpf_link *link =
+		bpf_program__attach_iter(skel->progs.on_snapshot, NULL);
+	cleanup(close_p) int fd = -1;
 	uint64_t count = 0;
 
 	if (!link)
@@ -52,8 +51,7 @@ static int read_snapshot(struct canary_bpf *skel, uint64_t *ret_count)
 
 static int count_events(struct canary_bpf *skel, uint64_t nonce, struct canary_result *ret)
 {
-	cleanup(ring__free_p)
-	struct ring *ring = NULL;
+	cleanup(ring__free_p) struct ring *ring = NULL;
 	struct canary_result result = *ret;
 	int err = ring__new(bpf_map__fd(skel->maps.ring), take, &result.ring, &ring);
 
@@ -73,10 +71,8 @@ static int count_events(struct canary_bpf *skel, uint64_t nonce, struct canary_r
 
 int canary__run(struct features *features, struct canary_result *ret)
 {
-	cleanup(canary_bpf__destroy_p)
-	struct canary_bpf *skel = NULL;
-	cleanup(bpf_link__destroy_p)
-	struct bpf_link *link = NULL;
+	cleanup(canary_bpf__destroy_p) struct canary_bpf *skel = NULL;
+	cleanup(bpf_link__destroy_p) struct bpf_link *link = NULL;
 	uint64_t nonce = 100000 + (uint64_t)getpid();
 	struct canary_result result = {};
 	struct hook_use use[1];

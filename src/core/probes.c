@@ -162,8 +162,7 @@ static int deliver_sample(struct run *run)
 /* Reads an iterator to its end; *ret_matches counts the nonces in it. */
 static int read_iterator(const struct run *run, uint64_t *ret_matches)
 {
-	cleanup(close_p)
-	int fd = bpf_iter_create(bpf_link__fd(run->link));
+	cleanup(close_p) int fd = bpf_iter_create(bpf_link__fd(run->link));
 	uint64_t values[512], matches = 0;
 	ssize_t bytes;
 
@@ -318,8 +317,7 @@ static int run_program(const struct probe *probe, struct run *run, enum feature_
 
 static int run_btf(enum feature_stage *stage)
 {
-	cleanup(btf__free_p)
-	struct btf *btf = NULL;
+	cleanup(btf__free_p) struct btf *btf = NULL;
 	int id;
 
 	*stage = STAGE_LOAD;
@@ -354,8 +352,7 @@ static bool has_mmap2(const struct perf_event_mmap_page *page)
 static int provoke_mmap2(const struct perf_event_mmap_page *page)
 {
 	size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
-	cleanup(fclose_p)
-	FILE *self = fopen("/proc/self/exe", "re");
+	cleanup(fclose_p) FILE *self = fopen("/proc/self/exe", "re");
 	void *mapping;
 
 	if (!self)
@@ -379,8 +376,7 @@ static int run_mmap2(enum feature_stage *stage)
 		.exclude_kernel = 1,
 	};
 	size_t bytes = (PERF_PAGES + 1) * (size_t)sysconf(_SC_PAGESIZE);
-	cleanup(close_p)
-	int fd = -1;
+	cleanup(close_p) int fd = -1;
 	cpu_set_t before;
 	void *page;
 	int err;

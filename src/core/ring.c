@@ -4,23 +4,29 @@
 #include <errno.h>
 #include <stdlib.h>
 
+/* libbpf goes on until the ring is empty, which may be never: the caller wants its turn too. */
+#define MOST_AT_ONCE 10000
+
 struct ring {
 	struct ring_buffer *buffer;
 	ring_take_fn take;
 	void *context;
 	uint64_t malformed;
+	int taken; /* in this poll */
 };
 
 static int take_one(void *context, void *data, size_t size)
 {
 	struct ring *ring = context;
 	const struct wire_head *head = data;
+	int err;
 
 	if (size < sizeof(*head) || head->size < sizeof(*head) || head->size > size) {
 		ring->malformed++;
 		return 0;
 	}
-	return ring->take(ring->context, head);
+	err = ring->take(ring->context, head);
+	return err ? err : ++ring->taken >= MOST_AT_ONCE ? -EAGAIN : 0;
 }
 
 int ring__new(int map_fd, ring_take_fn take, void *context, struct ring **ret)
@@ -52,8 +58,12 @@ void ring__free(struct ring *ring)
 
 int ring__poll(struct ring *ring, int timeout_ms)
 {
-	return timeout_ms ? ring_buffer__poll(ring->buffer, timeout_ms)
-			  : ring_buffer__consume(ring->buffer);
+	int err;
+
+	ring->taken = 0;
+	err = timeout_ms ? ring_buffer__poll(ring->buffer, timeout_ms)
+			 : ring_buffer__consume(ring->buffer);
+	return err < 0 && err != -EAGAIN ? err : ring->taken;
 }
 
 int ring__fd(const struct ring *ring)

@@ -99,8 +99,7 @@ static int attach(struct session *session)
 int session__start(const struct signal *signal, struct features *features, session_event_fn take,
 		   void *context, struct session **ret)
 {
-	cleanup(session__free_p)
-	struct session *session = calloc(1, sizeof(*session));
+	cleanup(session__free_p) struct session *session = calloc(1, sizeof(*session));
 	struct bpf_map *map;
 	int err;
 

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -29,8 +30,7 @@ void sys__stay_on_cpu(int cpu)
 
 int sys__file_offset(uintptr_t address, uint64_t *ret_offset)
 {
-	cleanup(fclose_p)
-	FILE *maps = fopen("/proc/self/maps", "re");
+	cleanup(fclose_p) FILE *maps = fopen("/proc/self/maps", "re");
 	char line[512];
 
 	if (!maps)
@@ -48,6 +48,20 @@ int sys__file_offset(uintptr_t address, uint64_t *ret_offset)
 	return -ENOENT;
 }
 
+int sys__cpus(void)
+{
+	char line[256];
+	const char *last;
+
+	/* "0-3,5": the numbers rise, so the last one is the highest. */
+	if (sys__read_line("/sys/devices/system/cpu/online", line, sizeof(line)))
+		return (int)sysconf(_SC_NPROCESSORS_CONF);
+	last = line + strlen(line);
+	while (last > line && last[-1] >= '0' && last[-1] <= '9')
+		last--;
+	return atoi(last) + 1;
+}
+
 bool sys__exists(const char *path)
 {
 	return !access(path, F_OK);
@@ -55,8 +69,7 @@ bool sys__exists(const char *path)
 
 int sys__read_line(const char *path, char *ret, size_t size)
 {
-	cleanup(fclose_p)
-	FILE *file = fopen(path, "re");
+	cleanup(fclose_p) FILE *file = fopen(path, "re");
 
 	ret[0] = '\0';
 	if (!file)
@@ -84,8 +97,7 @@ const char *sys__tracefs(void)
 
 int sys__status(const char *name, char *ret, size_t size)
 {
-	cleanup(fclose_p)
-	FILE *file = fopen("/proc/self/status", "re");
+	cleanup(fclose_p) FILE *file = fopen("/proc/self/status", "re");
 	size_t length = strlen(name);
 	char line[512];
 

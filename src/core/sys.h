@@ -20,6 +20,9 @@ void sys__stay_on_cpu(int cpu);
 /* Where in its own file the code at `address` of this process comes from. -ENOENT: from none. */
 int sys__file_offset(uintptr_t address, uint64_t *ret_offset);
 
+/* One more than the highest number of a CPU that is online: as many as an array by CPU needs. */
+int sys__cpus(void);
+
 bool sys__exists(const char *path);
 
 /* The first line of a small file without its newline, or "" with -errno. */

@@ -32,8 +32,7 @@ static bool foreign_process_readable(pid_t other)
 {
 	char path[64], byte = 0, copy;
 	struct iovec from = { &byte, 1 }, to = { &copy, 1 };
-	cleanup(fclose_p)
-	FILE *maps = NULL;
+	cleanup(fclose_p) FILE *maps = NULL;
 
 	snprintf(path, sizeof(path), "/proc/%d/maps", other);
 	maps = fopen(path, "re");
@@ -47,8 +46,7 @@ static bool foreign_process_readable(pid_t other)
 /* A bit for everything that works in this process. */
 static uint64_t what_works(pid_t other)
 {
-	cleanup(features__free_p)
-	struct features *features = features__new();
+	cleanup(features__free_p) struct features *features = features__new();
 	struct canary_result canary = {};
 	uint64_t works = 0;
 

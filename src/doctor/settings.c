@@ -12,8 +12,7 @@
 
 static bool process_runs(const char *comm)
 {
-	cleanup(closedir_p)
-	DIR *proc = opendir("/proc");
+	cleanup(closedir_p) DIR *proc = opendir("/proc");
 	struct dirent *entry;
 
 	while (proc && (entry = readdir(proc))) {

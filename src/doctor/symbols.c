@@ -9,8 +9,7 @@
 
 bool doctor__kallsyms_readable(void)
 {
-	cleanup(fclose_p)
-	FILE *file = fopen("/proc/kallsyms", "re");
+	cleanup(fclose_p) FILE *file = fopen("/proc/kallsyms", "re");
 	uint64_t address;
 
 	/* The first symbols may be per-CPU offsets at 0; a hidden table has nothing else. */

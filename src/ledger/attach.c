@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "core/sys.h"
 #include "ledger/attach_internal.h"
 #include "ledger/states.h"
 
@@ -40,7 +41,7 @@ static bool is_needed(const char *event, const struct ledger_options *options)
 {
 	if (!strncmp(event, "sys_", 4))
 		return options->full;
-	if (!strcmp(event, "sched_process_exec") || !strcmp(event, "task_rename"))
+	if (!strcmp(event, "task_rename"))
 		return options->target->name_count > 0;
 	if (!strcmp(event, "cgroup_attach_task"))
 		return options->target->cgroups.count > 0;
@@ -71,12 +72,11 @@ static int set_knobs(struct ledger *ledger, const struct ledger_options *options
 	skel->rodata->no_repair = options->drop_every > 0;
 	skel->rodata->nr_wait4 = states__number("wait4");
 	skel->rodata->nr_exit = states__number("exit");
+	skel->rodata->nr_sigreturn = states__number("rt_sigreturn");
 	skel->rodata->nr_restart = states__number("restart_syscall");
 	states__classes(classes);
 	memcpy((void *)skel->rodata->class_of, classes, sizeof(classes));
-	ledger->cpus = libbpf_num_possible_cpus();
-	if (ledger->cpus < 0)
-		return ledger->cpus;
+	ledger->cpus = sys__cpus();
 	err |= bpf_map__set_max_entries(
 		skel->maps.calls, (uint32_t)(options->full ? ledger->cpus : 1) * LEDGER_SYSCALLS);
 	err |= bpf_map__set_max_entries(skel->maps.histograms, (uint32_t)ledger->cpus * SLOT_COUNT);
@@ -212,8 +212,7 @@ static int load(struct ledger *ledger, const struct ledger_options *options,
 int ledger__open(const struct ledger_options *options, struct features *features,
 		 ledger_take_record_fn take, void *context, struct ledger **ret)
 {
-	cleanup(ledger__free_p)
-	struct ledger *ledger = calloc(1, sizeof(*ledger));
+	cleanup(ledger__free_p) struct ledger *ledger = calloc(1, sizeof(*ledger));
 	int err;
 
 	if (!ledger)
@@ -241,6 +240,8 @@ int ledger__open(const struct ledger_options *options, struct features *features
 
 uint64_t ledger__freeze(struct ledger *ledger)
 {
+	/* The clock after the flag: no hook can be later than that, but for one already at work. */
+	*(volatile bool *)&ledger->skel->bss->frozen = true;
 	ledger->skel->bss->frozen_ns = clock__now_ns();
 	return ledger->skel->bss->frozen_ns;
 }
@@ -306,8 +307,8 @@ static int read_records(struct ledger *ledger, int fd, ledger_take_record_fn tak
 
 static int open_iterator(struct bpf_program *program, struct bpf_link **ret_link, int *ret_fd)
 {
-	cleanup(bpf_link__destroy_p)
-	struct bpf_link *link = bpf_program__attach_iter(program, NULL);
+	cleanup(bpf_link__destroy_p) struct bpf_link *link =
+		bpf_program__attach_iter(program, NULL);
 	int fd;
 
 	if (!link)
@@ -323,10 +324,8 @@ static int open_iterator(struct bpf_program *program, struct bpf_link **ret_link
 /* Runs the seeding once; its clock begins right before the first thread is looked at. */
 static int seed(struct ledger *ledger)
 {
-	cleanup(bpf_link__destroy_p)
-	struct bpf_link *link = NULL;
-	cleanup(close_p)
-	int fd = -1;
+	cleanup(bpf_link__destroy_p) struct bpf_link *link = NULL;
+	cleanup(close_p) int fd = -1;
 	char byte;
 	int err = open_iterator(ledger->skel->progs.on_seed, &link, &fd);
 
@@ -337,6 +336,15 @@ static int seed(struct ledger *ledger)
 		ledger->skel->bss->start_ns = ledger->skel->bss->seed_base_ns;
 	}
 	return read(fd, &byte, 1) < 0 ? -errno : 0;
+}
+
+static void empty(const struct bpf_map *map)
+{
+	uint64_t id;
+
+	while (!bpf_map_get_next_key(bpf_map__fd(map), NULL, &id))
+		if (bpf_map_delete_elem(bpf_map__fd(map), &id))
+			return;
 }
 
 int ledger__start(struct ledger *ledger, uint64_t *ret_start_ns)
@@ -350,8 +358,11 @@ int ledger__start(struct ledger *ledger, uint64_t *ret_start_ns)
 		log_error("the threads that are there cannot be listed: %s", strerror(-err));
 		return err;
 	}
-	/* Threads that are found later were not wanted before. */
+	/* Threads that are found later were not wanted before, and numbers may mean others by then.
+	 */
 	ledger->skel->bss->seed_base_ns = 0;
+	empty(ledger->skel->maps.wanted_pids);
+	empty(ledger->skel->maps.wanted_tids);
 	*ret_start_ns = ledger->skel->bss->start_ns;
 	return 0;
 }
@@ -359,10 +370,8 @@ int ledger__start(struct ledger *ledger, uint64_t *ret_start_ns)
 int ledger__snapshot(struct ledger *ledger, uint64_t changed_after_ns, ledger_take_record_fn take,
 		     void *context)
 {
-	cleanup(bpf_link__destroy_p)
-	struct bpf_link *link = NULL;
-	cleanup(close_p)
-	int fd = -1;
+	cleanup(bpf_link__destroy_p) struct bpf_link *link = NULL;
+	cleanup(close_p) int fd = -1;
 	int err = 0;
 
 	if (ledger->skel->bss->reseed) {

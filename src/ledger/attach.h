@@ -11,6 +11,9 @@
 
 #define LEDGER_HOOKS 12
 
+/* The waiter of sums that had no room for names. */
+#define LEDGER_VARIOUS (-2)
+
 struct ledger;
 
 struct ledger_options {
@@ -63,7 +66,6 @@ int ledger__errors(struct ledger *ledger, ledger_take_error_fn take, void *conte
 
 uint64_t ledger__quality(const struct ledger *ledger, enum ledger_quality which);
 uint64_t ledger__lost(const struct ledger *ledger, enum lost which);
-uint64_t ledger__overflow_ns(const struct ledger *ledger);
 /* Of all programs together; law 3. */
 uint64_t ledger__recursion_misses(const struct ledger *ledger);
 uint64_t ledger__malformed(const struct ledger *ledger);

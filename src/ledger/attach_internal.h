@@ -2,8 +2,10 @@
 #pragma once
 
 #include "core/ring.h"
-#include "ledger.skel.h"
 #include "ledger/attach.h"
+
+/* After the types that it uses. */
+#include "ledger.skel.h"
 
 struct ledger {
 	struct ledger_bpf *skel;
@@ -14,7 +16,7 @@ struct ledger {
 	int cpus;
 	void *calls, *histograms, *cpu_accounts;
 	char *buffer; /* of READ_BYTES, for snapshots */
-	uint64_t malformed;
+	struct ledger_sum overflow_taken[SLOT_COUNT];
 	struct {
 		int fd; /* while it is open, the kernel times programs; 0: closed */
 		uint64_t since_ns, run_ns_then;

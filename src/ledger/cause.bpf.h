@@ -5,11 +5,10 @@
  */
 #pragma once
 
-#include "ledger/thread.bpf.h"
+#include "ledger/calls.bpf.h"
 
 /* The scheduler's state bits (include/linux/sched.h), the same from 6.1 to 6.18. */
 #define TASK_STOPPED_ANY 0x0000000c /* __TASK_STOPPED | __TASK_TRACED */
-#define TASK_PARKED      0x00000040
 #define TASK_DEAD        0x00000080
 #define TASK_FROZEN      0x00008000
 
@@ -32,13 +31,12 @@
 #define AF_INET  2
 #define AF_INET6 10
 
-#define FUTEX_WAIT            0
-#define FUTEX_LOCK_PI         6
-#define FUTEX_WAIT_BITSET     9
-#define FUTEX_WAIT_REQUEUE_PI 11
-#define FUTEX_LOCK_PI2        13
-#define FUTEX_CMD_MASK        0x7f
-#define FUTEX_TID_MASK        0x3fffffff
+#define FUTEX_WAIT        0
+#define FUTEX_LOCK_PI     6
+#define FUTEX_WAIT_BITSET 9
+#define FUTEX_LOCK_PI2    13
+#define FUTEX_CMD_MASK    0x7f
+#define FUTEX_TID_MASK    0x3fffffff
 
 /* glibc's pthread_mutex_t: the futex word, a recursion count, the owner's tid. */
 struct glibc_mutex {
@@ -49,7 +47,6 @@ struct glibc_mutex {
 #define GLIBC_CONTENDED 2
 
 const volatile __u8 class_of[LEDGER_SYSCALLS];
-const volatile __s64 nr_restart; /* stands for the thread's previous call */
 const volatile __s32 nr_wait4;
 const volatile __s32 nr_exit; /* the number under which the end of a thread is booked */
 
@@ -98,7 +95,8 @@ static __always_inline void describe_socket(struct ledger_object_record *record,
 	if (record->family == AF_INET) {
 		BPF_CORE_READ_INTO((__u32 *)record->local, sock, __sk_common.skc_rcv_saddr);
 		BPF_CORE_READ_INTO((__u32 *)record->peer, sock, __sk_common.skc_daddr);
-	} else if (record->family == AF_INET6) {
+	} else if (record->family == AF_INET6 &&
+		   bpf_core_field_exists(sock->__sk_common.skc_v6_daddr)) {
 		BPF_CORE_READ_INTO(&record->local, sock, __sk_common.skc_v6_rcv_saddr);
 		BPF_CORE_READ_INTO(&record->peer, sock, __sk_common.skc_v6_daddr);
 	} else if (record->family == AF_UNIX) {
@@ -128,7 +126,7 @@ static __noinline void describe(struct thread *thread, struct file *file, __s32 
 	record->object[0] = key.object[0];
 	record->object[1] = key.object[1];
 	record->kind = key.kind;
-	record->pid = thread->pid;
+	record->pid = thread->here_pid;
 	record->fd = fd;
 	if (key.kind == OBJECT_SOCKET)
 		describe_socket(record, file);
@@ -325,8 +323,9 @@ static __always_inline __s32 syscall_in_flight(struct thread *thread, struct tas
 		return NR_NONE;
 	if (is_32bit(task))
 		return LEDGER_32BIT_CALL;
+	/* Of a call that was broken off before we looked, only that much is known. */
 	if (nr == nr_restart)
-		return thread->last_nr;
+		return thread->last_nr == NR_NONE ? nr : thread->last_nr;
 	thread->last_nr = nr;
 	return nr;
 }

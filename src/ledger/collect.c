@@ -5,56 +5,25 @@
  * silent slices.
  *
  * Slices begin at the length of a snapshot. When they make more rows than ROWS_PER_SECOND, the next
- * ones are twice as long: merged here, before they are written.
+ * ones are twice as long: merged here, before they are written. Threads that ended are left out of
+ * this: their rows are written once, however long the slice.
  */
 #include "ledger/collect.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/map.h"
-#include "ledger/names.h"
+#include "ledger/collect_internal.h"
 #include "ledger/states.h"
 
 #define ROWS_PER_SECOND 7000
 #define MOST_MERGED     64
+#define MOST_SLICE_NS   UINT64_C(2000000000)
 
-/* A thread as of its last record, and what it added since the begin of the open slice. */
-struct tracked {
-	int64_t id;
-	int64_t process;
-	uint32_t tid;
-	uint32_t flags;
-	char comm[WIRE_COMM_BYTES + 1];
-	bool dirty;      /* in the list of changed threads */
-	bool final;      /* its account at the end was taken */
-	int64_t covered; /* the last slice that its rows reach to */
-	uint64_t first_ns, last_ns;
-	uint64_t unexplained_ns;
-	uint32_t slot; /* open at last_ns */
-	uint64_t ns[SLOT_COUNT];
-	uint32_t count[SLOT_COUNT];
-	uint64_t added_ns[SLOT_COUNT];
-	uint32_t added[SLOT_COUNT];
-};
-
-struct collect {
-	struct recording *recording;
-	struct names *names;
-	bool full;
-	struct map threads; /* by id */
-	struct tracked **changed;
-	size_t changed_count, changed_size;
-	int64_t slice;
-	uint64_t slice_ns; /* its begin */
-	uint64_t start_ns, end_ns;
-	int merged, merge; /* snapshots in this slice, and how many make one */
-	uint64_t rows;     /* in this slice */
-	struct collect_quality quality;
-};
+/* An account that does not close so often in a row will not close any more. */
+#define MOST_REFUSALS 10
 
 DEFINE_CLEANUP(struct collect *, collect__free)
 
@@ -80,8 +49,7 @@ static int write_words(struct recording *recording)
 
 int collect__new(struct recording *recording, bool full, struct collect **ret)
 {
-	cleanup(collect__free_p)
-	struct collect *collect = calloc(1, sizeof(*collect));
+	cleanup(collect__free_p) struct collect *collect = calloc(1, sizeof(*collect));
 	int err;
 
 	if (!collect)
@@ -107,6 +75,7 @@ void collect__free(struct collect *collect)
 	while ((thread = map__next(&collect->threads, &at)))
 		free(thread);
 	map__release(&collect->threads);
+	map__release(&collect->refused);
 	names__free(collect->names);
 	free(collect->changed);
 	free(collect);
@@ -120,81 +89,12 @@ int collect__begin(struct collect *collect, uint64_t start_ns)
 	return 0;
 }
 
-static int write_thread(struct collect *collect, const struct tracked *thread)
-{
-	int flags = 0;
-
-	if (thread->flags & THREAD_ENDED)
-		flags |= RECORDING_THREAD_EXITED;
-	if (thread->flags & THREAD_KERNEL)
-		flags |= RECORDING_THREAD_KERNEL;
-	if (thread->tid == (uint32_t)getpid())
-		flags |= RECORDING_THREAD_OWN;
-	return recording__put_thread(
-		collect->recording,
-		&(struct recording_thread) { .id = thread->id,
-					     .process = thread->process,
-					     .tid = (int)thread->tid,
-					     .comm = thread->comm,
-					     .first_ns = (int64_t)thread->first_ns,
-					     .last_ns = (int64_t)thread->last_ns,
-					     .unexplained_ns = (int64_t)thread->unexplained_ns,
-					     .flags = flags });
-}
-
-static int write_row(struct collect *collect, const struct tracked *thread, int64_t to, int slot,
-		     uint64_t ns, uint32_t count)
-{
-	collect->rows++;
-	return recording__add_account(collect->recording,
-				      &(struct recording_account) { .thread = thread->id,
-								    .from = thread->covered + 1,
-								    .to = to,
-								    .state = slot,
-								    .ns = (int64_t)ns,
-								    .count = count });
-}
-
-/* The rows of the open slice. */
-static int write_account(struct collect *collect, struct tracked *thread)
-{
-	int err = 0;
-
-	for (int slot = SLOT_RUN_USER; slot < SLOT_COUNT && !err; slot++)
-		if (thread->added_ns[slot] || thread->added[slot])
-			err = write_row(collect, thread, collect->slice, slot,
-					thread->added_ns[slot], thread->added[slot]);
-	memset(thread->added_ns, 0, sizeof(thread->added_ns));
-	memset(thread->added, 0, sizeof(thread->added));
-	thread->covered = collect->slice;
-	return err ? err : write_thread(collect, thread);
-}
-
-/* The slices in which the thread sent nothing: all of it in the state that was open. */
-static int write_silence(struct collect *collect, struct tracked *thread, uint64_t *delta)
-{
-	uint64_t silent = collect->slice_ns - thread->last_ns;
-	int err;
-
-	if (thread->covered + 1 >= collect->slice || thread->last_ns >= collect->slice_ns ||
-	    !thread->slot)
-		return 0;
-	if (silent > delta[thread->slot])
-		silent = delta[thread->slot];
-	delta[thread->slot] -= silent;
-	if (!silent)
-		return 0;
-	err = write_row(collect, thread, collect->slice - 1, (int)thread->slot, silent, 0);
-	thread->covered = collect->slice - 1;
-	return err;
-}
-
 static int note_change(struct collect *collect, struct tracked *thread)
 {
 	struct tracked **grown;
 	size_t size;
 
-	if (thread->dirty)
+	if (thread->changed_at)
 		return 0;
 	if (collect->changed_count == collect->changed_size) {
 		size = collect->changed_size ? collect->changed_size * 2 : 256;
@@ -205,7 +105,7 @@ static int note_change(struct collect *collect, struct tracked *thread)
 		collect->changed_size = size;
 	}
 	collect->changed[collect->changed_count++] = thread;
-	thread->dirty = true;
+	thread->changed_at = collect->changed_count;
 	return 0;
 }
 
@@ -225,6 +125,8 @@ static int find_thread(struct collect *collect, const struct ledger_record *reco
 		return -ENOMEM;
 	}
 	thread->id = (int64_t)record->id;
+	thread->pid = record->pid;
+	thread->tid = record->tid;
 	thread->first_ns = thread->last_ns = record->account.first_ns;
 	thread->covered = collect->slice - 1;
 	err = names__process(collect->names, record, &thread->process);
@@ -237,16 +139,25 @@ static int note_name(struct collect *collect, struct tracked *thread,
 		     const struct ledger_record *record)
 {
 	bool first = !thread->comm[0];
-	int err;
+	/* A thread that calls exec takes over the tid of the first one, and may keep its name. */
+	bool same_tid = thread->tid == record->tid;
+	bool same_name = !strncmp(thread->comm, record->comm, WIRE_COMM_BYTES);
+	int err = 0;
 
 	thread->tid = record->tid;
-	if (!strncmp(thread->comm, record->comm, WIRE_COMM_BYTES))
+	if (same_name && same_tid)
 		return 0;
+	if (!first && !same_name && !thread->renamed)
+		err = recording__add_name(collect->recording, thread->id, (int64_t)thread->first_ns,
+					  thread->comm);
 	memcpy(thread->comm, record->comm, WIRE_COMM_BYTES);
-	if (first)
-		return 0;
-	err = recording__add_name(collect->recording, thread->id, (int64_t)record->head.time_ns,
-				  thread->comm);
+	if (err || first)
+		return err;
+	if (!same_name) {
+		thread->renamed = true;
+		err = recording__add_name(collect->recording, thread->id,
+					  (int64_t)record->head.time_ns, thread->comm);
+	}
 	return err ? err : names__renamed(collect->names, record, thread->process);
 }
 
@@ -256,6 +167,8 @@ static bool sum_closes(const struct ledger_record *record, uint64_t time_ns)
 	const struct ledger_account *account = &record->account;
 	uint64_t sum = account->slot ? time_ns - account->since_ns : 0;
 
+	if (account->slot >= SLOT_COUNT)
+		return false;
 	for (int slot = 0; slot < SLOT_COUNT; slot++)
 		sum += account->ns[slot];
 	return sum == time_ns - account->first_ns;
@@ -293,73 +206,115 @@ static int add_open_wait(struct collect *collect, const struct ledger_record *re
 static int add_record(struct collect *collect, const struct ledger_record *record,
 		      struct tracked *thread, uint64_t time_ns)
 {
-	uint64_t totals[SLOT_COUNT], delta[SLOT_COUNT];
+	uint64_t totals[SLOT_COUNT], booked_ns;
 	int err;
 
 	totals_at(collect, &record->account, time_ns, totals);
+	err = rows__book(collect, thread, totals, time_ns, &booked_ns);
+	if (err)
+		return err;
 	for (int slot = 0; slot < SLOT_COUNT; slot++)
-		delta[slot] = totals[slot] - thread->ns[slot];
-	err = write_silence(collect, thread, delta);
-	for (int slot = 0; slot < SLOT_COUNT; slot++) {
-		thread->added_ns[slot] += delta[slot];
 		thread->added[slot] += record->account.count[slot] - thread->count[slot];
-	}
-	memcpy(thread->ns, totals, sizeof(totals));
 	memcpy(thread->count, record->account.count, sizeof(thread->count));
-	thread->last_ns = time_ns;
+	/* Rows end where a thread does. Before, what they lack or have too much comes right. */
+	thread->last_ns = record->head.kind == LEDGER_EXIT ? booked_ns : time_ns;
+	if (thread->slot != record->account.slot)
+		thread->recent_count = 0;
 	thread->slot = record->account.slot;
 	thread->flags = record->flags;
 	thread->unexplained_ns = record->account.unexplained_ns;
-	if (!err)
-		err = note_name(collect, thread, record);
+	err = note_name(collect, thread, record);
 	return err ? err : note_change(collect, thread);
 }
 
-static void forget_change(struct collect *collect, const struct tracked *thread)
+static void forget_change(struct collect *collect, struct tracked *thread)
 {
-	for (size_t i = collect->changed_count; i-- > 0;)
-		if (collect->changed[i] == thread) {
-			collect->changed[i] = collect->changed[--collect->changed_count];
-			return;
-		}
+	struct tracked *last;
+
+	if (!thread->changed_at)
+		return;
+	last = collect->changed[--collect->changed_count];
+	collect->changed[thread->changed_at - 1] = last;
+	last->changed_at = thread->changed_at;
+	thread->changed_at = 0;
+}
+
+/* Writes what is known of it, for the last time. */
+static int forget_thread(struct collect *collect, struct tracked *thread)
+{
+	uint64_t rows = collect->rows;
+	int err = rows__write(collect, thread);
+
+	collect->rows = rows;
+	forget_change(collect, thread);
+	names__thread_ended(collect->names, thread->pid, thread->process);
+	map__take(&collect->refused, (uint64_t)thread->id);
+	free(map__take(&collect->threads, (uint64_t)thread->id));
+	return err;
 }
 
 /* A thread's last record: written at once, then it is forgotten. */
 static int end_thread(struct collect *collect, const struct ledger_record *record,
 		      struct tracked *thread)
 {
-	int err = write_account(collect, thread);
+	int err = 0;
 
-	if (!err && record->cell_sum.count && !thread->final)
+	if (record->cell_sum.count && !thread->final)
 		err = collect__take_wait(collect, &record->cell, &record->cell_sum);
-	if (thread->dirty)
-		forget_change(collect, thread);
-	names__thread_ended(collect->names, record);
-	free(map__take(&collect->threads, record->id));
-	return err;
+	return err ? err : forget_thread(collect, thread);
+}
+
+/* An account that does not close: the next record may. */
+static int refuse(struct collect *collect, const struct ledger_record *record)
+{
+	struct tracked *thread = map__get(&collect->threads, record->id);
+	uintptr_t times = (uintptr_t)map__get(&collect->refused, record->id);
+
+	collect->quality.torn++;
+	if (record->head.kind == LEDGER_EXIT) {
+		/* There is no next one. A thread that is known, the sweep will find. */
+		map__take(&collect->refused, record->id);
+		collect->quality.never_closed += !thread && times < MOST_REFUSALS;
+		return 0;
+	}
+	if (thread)
+		thread->seen = collect->wholes;
+	if (times == MOST_REFUSALS)
+		return 0;
+	collect->quality.never_closed += ++times == MOST_REFUSALS;
+	return map__put(&collect->refused, record->id, (void *)times);
+}
+
+/* It closed again. One that was counted stays known, so that it is counted once. */
+static void accept(struct collect *collect, uint64_t id)
+{
+	if (collect->refused.count && (uintptr_t)map__get(&collect->refused, id) < MOST_REFUSALS)
+		map__take(&collect->refused, id);
 }
 
 static int take_thread(struct collect *collect, const struct ledger_record *record)
 {
+	bool is_last = record->head.kind == LEDGER_EXIT;
 	uint64_t time_ns = record->head.time_ns;
 	struct tracked *thread;
 	int err;
 
 	/* Nothing changes after the end; only what had begun later lasts longer. */
-	if (collect->end_ns && record->head.kind == LEDGER_THREAD)
+	if (collect->end_ns && !is_last)
 		time_ns = record->account.since_ns > collect->end_ns ? record->account.since_ns
 								     : collect->end_ns;
-	if (!sum_closes(record, time_ns)) {
-		collect->quality.torn++;
-		return 0;
-	}
+	if (!sum_closes(record, time_ns))
+		return refuse(collect, record);
+	accept(collect, record->id);
 	err = find_thread(collect, record, &thread);
 	if (err)
 		return err;
-	if (time_ns < thread->last_ns)
-		return 0; /* the iterator showed it twice */
+	thread->seen = collect->wholes;
+	/* The iterator showed it twice. A last record counts even so: a snapshot outran it. */
+	if (time_ns < thread->last_ns && !is_last)
+		return 0;
 	err = add_record(collect, record, thread, time_ns);
-	if (!err && record->head.kind == LEDGER_EXIT)
+	if (!err && is_last)
 		return end_thread(collect, record, thread);
 	if (!err && collect->end_ns && !thread->final)
 		err = add_open_wait(collect, record, time_ns);
@@ -402,20 +357,30 @@ int collect__take_wait(void *context, const struct ledger_key *key, const struct
 					   .count = (int64_t)sum->count });
 }
 
+/* Too many rows for the time that they cover: longer slices from here on; few: shorter ones. */
+static int next_merge(const struct collect *collect, uint64_t slice_ns)
+{
+	uint64_t rows = collect->rows * 1000000000;
+
+	if (rows > ROWS_PER_SECOND * slice_ns && collect->merged >= collect->merge &&
+	    collect->merge < MOST_MERGED)
+		return collect->merge * 2;
+	if (rows * 4 < ROWS_PER_SECOND * slice_ns && collect->merge > 1)
+		return collect->merge / 2;
+	return collect->merge;
+}
+
 static int close_slice(struct collect *collect, uint64_t now_ns)
 {
 	int err = recording__add_slice(collect->recording, collect->slice,
 				       (int64_t)collect->slice_ns, (int64_t)now_ns);
 
 	for (size_t i = 0; i < collect->changed_count && !err; i++) {
-		collect->changed[i]->dirty = false;
-		err = write_account(collect, collect->changed[i]);
+		collect->changed[i]->changed_at = 0;
+		err = rows__write(collect, collect->changed[i]);
 	}
 	collect->changed_count = 0;
-	/* Too many rows for the time that they cover: longer slices from here on. */
-	if (collect->rows * 1000000000 > ROWS_PER_SECOND * (now_ns - collect->slice_ns) &&
-	    collect->merge < MOST_MERGED)
-		collect->merge *= 2;
+	collect->merge = next_merge(collect, now_ns - collect->slice_ns);
 	collect->rows = 0;
 	collect->merged = 0;
 	collect->slice++;
@@ -425,9 +390,49 @@ static int close_slice(struct collect *collect, uint64_t now_ns)
 
 int collect__snapshot_done(struct collect *collect, uint64_t now_ns)
 {
-	if (++collect->merged < collect->merge)
+	if (++collect->merged < collect->merge && now_ns - collect->slice_ns < MOST_SLICE_NS)
 		return 0;
 	return close_slice(collect, now_ns);
+}
+
+void collect__whole_begins(struct collect *collect)
+{
+	collect->wholes++;
+}
+
+/*
+ * Not in this one nor in the one before: its last record was lost. Once is not enough: it may have
+ * been torn, or its last record may still be in the ring; and if it were forgotten and came back,
+ * its whole account would be booked again.
+ */
+static bool has_vanished(const struct collect *collect, const struct tracked *thread)
+{
+	return collect->wholes - thread->seen >= 2;
+}
+
+int collect__whole_done(struct collect *collect)
+{
+	cleanup(free_p) struct tracked **vanished = NULL;
+	struct tracked *thread;
+	size_t count = 0, at = 0;
+	int err = 0;
+
+	names__sweep(collect->names);
+	while ((thread = map__next(&collect->threads, &at)))
+		count += has_vanished(collect, thread);
+	if (!count)
+		return 0;
+	vanished = calloc(count, sizeof(struct tracked *));
+	if (!vanished)
+		return -ENOMEM;
+	at = count = 0;
+	while ((thread = map__next(&collect->threads, &at)))
+		if (has_vanished(collect, thread))
+			vanished[count++] = thread;
+	collect->quality.vanished += count;
+	for (size_t i = 0; i < count && !err; i++)
+		err = forget_thread(collect, vanished[i]);
+	return err;
 }
 
 void collect__ending(struct collect *collect, uint64_t end_ns)
@@ -437,6 +442,11 @@ void collect__ending(struct collect *collect, uint64_t end_ns)
 
 int collect__end(struct collect *collect)
 {
+	struct tracked *thread;
+	size_t at = 0;
+
+	while ((thread = map__next(&collect->threads, &at)))
+		collect->quality.vanished += !thread->final;
 	return close_slice(collect, collect->end_ns);
 }
 
@@ -452,5 +462,8 @@ size_t collect__threads(const struct collect *collect)
 
 struct collect_quality collect__quality(const struct collect *collect)
 {
-	return collect->quality;
+	struct collect_quality quality = collect->quality;
+
+	quality.overflowed = names__overflowed(collect->names);
+	return quality;
 }

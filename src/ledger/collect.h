@@ -29,6 +29,13 @@ int collect__take_wait(void *context, const struct ledger_key *key, const struct
 int collect__snapshot_done(struct collect *collect, uint64_t now_ns);
 
 /*
+ * Around each snapshot of all threads, changed or not (the last one of the recording needs it not).
+ * Threads that two of them in a row did not show have lost their last record: they are forgotten.
+ */
+void collect__whole_begins(struct collect *collect);
+int collect__whole_done(struct collect *collect);
+
+/*
  * Before the last snapshot, taken when nothing changes any more: accounts end at `end_ns`, and what
  * is still open is written too.
  */
@@ -43,5 +50,12 @@ size_t collect__threads(const struct collect *collect);
 struct collect_quality {
 	uint64_t malformed; /* records that were not understood */
 	uint64_t torn;      /* accounts whose sum did not close (invariant 1) */
+	/* Threads whose last account did not arrive: their rows end early. */
+	uint64_t vanished;
+	/* Threads whose account did not close ten times in a row, or at all: their time is missing.
+	 */
+	uint64_t never_closed;
+	/* Waits whose object or culprit has no name of its own: there are too many. */
+	uint64_t overflowed;
 };
 struct collect_quality collect__quality(const struct collect *collect);

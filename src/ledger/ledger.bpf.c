@@ -21,6 +21,7 @@
 #include "ledger/cpus.bpf.h"
 #include "ledger/record.bpf.h"
 #include "ledger/repair.bpf.h"
+#include "ledger/seed.bpf.h"
 #include "ledger/targets.bpf.h"
 #include "ledger/waker.bpf.h"
 
@@ -41,7 +42,7 @@ int BPF_PROG(on_waking, struct task_struct *task)
 {
 	struct thread *thread = find(task);
 
-	if (thread && !frozen_ns)
+	if (thread && !frozen)
 		woken_by(thread);
 	return 0;
 }
@@ -59,7 +60,7 @@ int BPF_PROG(on_wakeup, struct task_struct *task)
 {
 	struct thread *thread = find(task);
 
-	if (!thread || frozen_ns)
+	if (!thread || frozen)
 		return 0;
 	if (thread->account.slot == SLOT_NONE && !task->on_cpu)
 		open_account(thread, SLOT_READY_WOKEN, bpf_ktime_get_ns());
@@ -82,6 +83,8 @@ static __always_inline void gets_cpu(struct thread *thread, struct task_struct *
 	if (full)
 		thread->off_ns += now - thread->left_ns;
 	thread->cpu = bpf_get_smp_processor_id();
+	if (slot == SLOT_SEEDING)
+		return;
 	if (slot == SLOT_NONE) {
 		open_account(thread, run_slot(thread), now);
 		return;
@@ -110,16 +113,16 @@ static __always_inline void resolve(struct thread *thread, __u32 slot)
 static __always_inline void ends(struct thread *thread, struct task_struct *task, __u64 now)
 {
 	struct ledger_account *account = &thread->account;
-	struct tid_key key = { thread->pid, thread->ns_tid };
-	__u64 *id = bpf_map_lookup_elem(&tids, &key);
 
 	write_begin(account);
 	move(thread, SLOT_NONE, now);
 	write_end(account);
-	if (full && thread->nr >= 0 && thread->call_ns)
-		count_call(thread, now, 0);
-	if (id && *id == thread->id)
-		bpf_map_delete_elem(&tids, &key);
+	if (full) {
+		if (thread->broken_ns)
+			settle_broken(thread);
+		call_ends(thread, now, 0);
+	}
+	forget_tid(thread);
 	thread->flags |= THREAD_ENDED;
 	send_last_record(thread, task);
 }
@@ -131,6 +134,8 @@ static __always_inline void leaves_cpu(struct thread *thread, struct task_struct
 	__u32 state = task->__state;
 	__u32 slot = SLOT_READY_PREEMPTED;
 
+	if (account->slot == SLOT_SEEDING)
+		return;
 	if (account->slot == SLOT_NONE)
 		open_account(thread, run_slot(thread), now);
 	else if (!SLOT_IS_RUN(account->slot) && !repair_switch(thread, task, now))
@@ -161,10 +166,11 @@ static __always_inline void leaves_cpu(struct thread *thread, struct task_struct
 /* A thread that ends before its account is read for the last time still hands it over. */
 static __always_inline void after_the_end(struct thread *thread, struct task_struct *task)
 {
+	__u64 end_ns = frozen_ns ? frozen_ns : bpf_ktime_get_ns();
+
 	if (!thread || thread->flags & THREAD_ENDED || !(task->__state & TASK_DEAD))
 		return;
-	ends(thread, task,
-	     thread->account.since_ns > frozen_ns ? thread->account.since_ns : frozen_ns);
+	ends(thread, task, thread->account.since_ns > end_ns ? thread->account.since_ns : end_ns);
 }
 
 SEC("tp_btf/sched_switch")
@@ -173,7 +179,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	struct thread *out = find(prev), *in = find(next);
 	__u64 now;
 
-	if (frozen_ns) {
+	if (frozen) {
 		after_the_end(out, prev);
 		return 0;
 	}
@@ -217,21 +223,14 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long id)
 	struct thread *thread = find(current);
 	__u64 now;
 
-	if (!thread || frozen_ns)
+	if (!thread || frozen)
 		return 0;
 	now = bpf_ktime_get_ns();
 	if (thread->account.slot == SLOT_NONE)
 		open_account(thread, SLOT_RUN_USER, now);
 	resolve(thread, SLOT_RUN_USER);
 	crosses(thread, SLOT_RUN_KERNEL, now);
-	if (is_32bit(current))
-		id = LEDGER_32BIT_CALL;
-	else if (id == nr_restart)
-		id = thread->last_nr;
-	thread->nr = id;
-	thread->last_nr = id;
-	thread->call_ns = now;
-	thread->call_off_ns = thread->off_ns;
+	call_begins(thread, is_32bit(current) ? LEDGER_32BIT_CALL : id, now);
 	return 0;
 }
 
@@ -241,15 +240,14 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 	struct thread *thread = find(bpf_get_current_task_btf());
 	__u64 now;
 
-	if (!thread || frozen_ns)
+	if (!thread || frozen)
 		return 0;
 	now = bpf_ktime_get_ns();
 	if (thread->account.slot == SLOT_NONE)
 		open_account(thread, SLOT_RUN_KERNEL, now);
 	resolve(thread, SLOT_RUN_KERNEL);
 	crosses(thread, SLOT_RUN_USER, now);
-	if (thread->nr >= 0 && thread->call_ns)
-		count_call(thread, now, ret);
+	call_ends(thread, now, ret);
 	thread->nr = NR_NONE;
 	return 0;
 }
@@ -286,13 +284,17 @@ int BPF_PROG(on_contention_end, void *lock)
 SEC("tp_btf/task_newtask")
 int BPF_PROG(on_newtask, struct task_struct *task, unsigned long clone_flags)
 {
-	struct thread *parent = find(bpf_get_current_task_btf()), *thread;
+	struct task_struct *current = bpf_get_current_task_btf();
+	struct thread *parent = find(current), *thread;
 	__u32 flags = THREAD_FOLLOW;
 	__u64 now;
 
-	if (!start_ns || frozen_ns)
+	if (!start_ns || frozen)
 		return 0; /* the seeding will find it, or it came too late */
-	if (!all_threads && !(parent && parent->flags & THREAD_FOLLOW) && !is_wanted(task, &flags))
+	/* A parent without account may be a target that the seeding is just about to reach. */
+	if (!all_threads && !(parent && parent->flags & THREAD_FOLLOW) &&
+	    !is_wanted(task, &flags) &&
+	    (parent || !is_wanted(current, &flags) || !(flags & THREAD_FOLLOW)))
 		return 0;
 	now = bpf_ktime_get_ns();
 	thread = new_thread(task, flags);
@@ -315,7 +317,7 @@ int BPF_PROG(on_exit, struct task_struct *task)
 	struct thread *thread = find(task);
 	__u64 now;
 
-	if (!thread || frozen_ns)
+	if (!thread || frozen)
 		return 0;
 	thread->flags |= THREAD_EXITING;
 	if (!full || thread->nr == nr_exit || thread->flags & THREAD_KERNEL)
@@ -333,30 +335,10 @@ int BPF_PROG(on_exit, struct task_struct *task)
 	return 0;
 }
 
-/* Where a thread is that was there before us. A hook that moves it meanwhile wins. */
-static __always_inline __u32 seed_slot(struct thread *thread, struct task_struct *task)
-{
-	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	__u32 state = BPF_CORE_READ(task, __state);
-	__u32 slot;
-
-	if (BPF_CORE_READ(task, on_cpu))
-		return full && thread->flags & THREAD_KERNEL ? SLOT_RUN_KERNEL : SLOT_RUN_ANY;
-	note_sums(thread, task);
-	thread->left_ns = bpf_ktime_get_ns();
-	if (thread->nr == NR_NONE)
-		thread->nr = syscall_in_flight(thread, task, regs);
-	if (!state)
-		return SLOT_READY_PREEMPTED;
-	slot = cause_of_wait(thread, task, state, false);
-	thread->wait.slot = slot;
-	return slot;
-}
-
 /* A thread that became wanted: by its new name, or by moving into a cgroup. */
 static __always_inline void adopt_as(struct task_struct *task, __u32 flags)
 {
-	struct thread *thread = start_ns && !frozen_ns ? new_thread(task, flags) : NULL;
+	struct thread *thread = start_ns && !frozen ? new_thread(task, flags) : NULL;
 	__u64 now;
 
 	if (!thread)
@@ -376,14 +358,23 @@ static __always_inline void adopt(struct task_struct *task)
 {
 	__u32 flags;
 
-	if (!find(task) && is_wanted(task, &flags))
+	if (is_wanted(task, &flags))
 		adopt_as(task, flags);
 }
 
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(on_exec, struct task_struct *task)
 {
-	adopt(task);
+	struct thread *thread = find(task);
+
+	/* A thread that is not the first of its process takes over the first one's numbers. */
+	if (thread) {
+		forget_tid(thread);
+		note_numbers(thread, task);
+		remember_tid(thread);
+	} else if (name_count) {
+		adopt(task);
+	}
 	return 0;
 }
 
@@ -394,8 +385,12 @@ int BPF_PROG(on_rename, struct task_struct *task, const char *comm)
 	char name[WIRE_COMM_BYTES] = {};
 
 	bpf_probe_read_kernel_str(name, sizeof(name), comm);
-	if (task == bpf_get_current_task_btf() && is_wanted_name(name))
+	if (!is_wanted_name(name))
+		return 0;
+	if (task == bpf_get_current_task_btf())
 		adopt_as(task, THREAD_FOLLOW);
+	if (task->pid == task->tgid)
+		__sync_fetch_and_add(&reseed, 1); /* the whole process has that name now */
 	return 0;
 }
 
@@ -422,47 +417,12 @@ int on_snapshot(struct bpf_iter__task *ctx)
 		return 0;
 	thread = find(task);
 	if (!thread || thread->flags & THREAD_ENDED || thread->account.slot == SLOT_NONE ||
-	    thread->account.since_ns < changed_after_ns)
+	    thread->account.slot == SLOT_SEEDING || thread->account.since_ns < changed_after_ns)
 		return 0;
 	record = bpf_map_lookup_elem(&scratch, &zero);
 	if (record && fill_record(record, thread, task, LEDGER_THREAD))
 		bpf_seq_write(ctx->meta->seq, record, sizeof(*record));
 	return 0;
-}
-
-static __always_inline void seed(struct task_struct *task)
-{
-	struct thread *thread;
-	__u32 flags, slot;
-	__u64 now;
-
-	if (!is_wanted(task, &flags))
-		return;
-	thread = new_thread(task, flags);
-	if (!thread)
-		return;
-	slot = seed_slot(thread, task);
-	now = bpf_ktime_get_ns();
-	if (thread->account.slot != SLOT_NONE)
-		return;
-	thread->account.first_ns = seed_base_ns ? seed_base_ns : now;
-	thread->account.ns[SLOT_UNSEEN] = now - thread->account.first_ns;
-	thread->account.since_ns = now;
-	__sync_val_compare_and_swap(&thread->account.slot, SLOT_NONE, slot);
-}
-
-/*
- * A thread seeded in the middle of a switch or a wakeup looked as it was just before. If it still
- * is where the seeding put it, but the kernel says otherwise, the transition was that one.
- */
-static __always_inline void check_seed(struct thread *thread, struct task_struct *task)
-{
-	__u32 slot = thread->account.slot;
-	bool on_cpu = BPF_CORE_READ(task, on_cpu);
-
-	if (slot == SLOT_NONE || !is_as_seeded(&thread->account) || on_cpu == SLOT_IS_RUN(slot))
-		return;
-	__sync_val_compare_and_swap(&thread->account.slot, slot, seed_slot(thread, task));
 }
 
 /* Run twice: the first pass opens accounts, the second checks them. */
@@ -472,6 +432,8 @@ int on_seed(struct bpf_iter__task *ctx)
 	struct task_struct *task = ctx->task;
 	struct thread *thread;
 
+	if (!own_ns)
+		note_own_namespace();
 	if (!task || BPF_CORE_READ(task, exit_state))
 		return 0;
 	thread = find(task);

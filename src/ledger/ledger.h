@@ -35,6 +35,7 @@ enum ledger_slot {
 	SLOT_WAIT_KTHREAD, /* cause other: a kernel thread without work */
 	SLOT_UNSEEN,
 	SLOT_COUNT,
+	SLOT_SEEDING, /* being opened; only ever seen inside the kernel half */
 };
 
 #define SLOT_IS_RUN(slot)   ((slot) >= SLOT_RUN_USER && (slot) <= SLOT_RUN_ANY)

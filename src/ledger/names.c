@@ -7,11 +7,10 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -19,7 +18,13 @@
 #include "ledger/states.h"
 
 /* Threads that have no account get ids out of the way of those that have. */
-#define STRANGER_BASE (INT64_C(1) << 40)
+#define STRANGER_BASE  (INT64_C(1) << 40)
+#define STRANGER_OTHER (STRANGER_BASE - 1)
+
+/* A run may last for weeks: what comes after so many goes by one name for all. */
+#define MOST_OBJECTS   65536
+#define MOST_STRANGERS 16384
+#define OTHER_NAME     "other (too many to name)"
 
 /* CO-RE gives the kernel's dev_t: 12 bits major, 20 bits minor. */
 #define KERNEL_MINOR_BITS 20
@@ -27,20 +32,21 @@
 struct process {
 	int64_t id;
 	uint64_t start_ns;
+	uint32_t pid;
 	size_t threads;
-};
-
-struct object {
-	int64_t id;
+	uint64_t emptied; /* the number of sweeps before its last thread ended */
 };
 
 struct names {
 	struct recording *recording;
 	struct map processes; /* by pid: the one that has it now */
-	struct map objects;   /* by a hash of kind, number and process */
+	struct map objects;   /* by a hash of kind, number and process: the id */
 	struct map strangers; /* by tid */
 	int64_t last_process;
 	int64_t last_object;
+	int64_t other; /* the object that stands for those beyond MOST_OBJECTS; 0: not needed yet */
+	uint64_t sweeps;
+	uint64_t overflowed;
 };
 
 int names__new(struct recording *recording, struct names **ret)
@@ -54,22 +60,17 @@ int names__new(struct recording *recording, struct names **ret)
 	return 0;
 }
 
-static void free_values(struct map *map)
-{
-	size_t at = 0;
-	void *value;
-
-	while ((value = map__next(map, &at)))
-		free(value);
-	map__release(map);
-}
-
 void names__free(struct names *names)
 {
+	size_t at = 0;
+	void *process;
+
 	if (!names)
 		return;
-	free_values(&names->processes);
-	free_values(&names->objects);
+	while ((process = map__next(&names->processes, &at)))
+		free(process);
+	map__release(&names->processes);
+	map__release(&names->objects);
 	map__release(&names->strangers);
 	free(names);
 }
@@ -77,8 +78,7 @@ void names__free(struct names *names)
 /* The path in the unified hierarchy: the line "0::/path". */
 static void read_cgroup(uint32_t pid, char *path, size_t size)
 {
-	cleanup(fclose_p)
-	FILE *file = NULL;
+	cleanup(fclose_p) FILE *file = NULL;
 	char name[64], line[512];
 
 	path[0] = '\0';
@@ -135,7 +135,7 @@ int names__process(struct names *names, const struct ledger_record *record, int6
 	if (process && process->start_ns == record->process_start_ns) {
 		process->threads++;
 		*ret_id = process->id;
-		return 0;
+		return names__renamed(names, record, process->id);
 	}
 	if (!process) {
 		process = calloc(1, sizeof(*process));
@@ -144,7 +144,10 @@ int names__process(struct names *names, const struct ledger_record *record, int6
 			return -ENOMEM;
 		}
 	}
-	*process = (struct process) { ++names->last_process, record->process_start_ns, 1 };
+	*process = (struct process) { .id = ++names->last_process,
+				      .start_ns = record->process_start_ns,
+				      .pid = record->pid,
+				      .threads = 1 };
 	err = write_process(names, record, process->id);
 	if (!err)
 		*ret_id = process->id;
@@ -156,12 +159,37 @@ int names__renamed(struct names *names, const struct ledger_record *record, int6
 	return record->tid == record->pid ? write_process(names, record, process) : 0;
 }
 
-void names__thread_ended(struct names *names, const struct ledger_record *record)
+void names__thread_ended(struct names *names, uint32_t pid, int64_t id)
 {
-	struct process *process = map__get(&names->processes, record->pid);
+	struct process *process = map__get(&names->processes, pid);
 
-	if (process && process->start_ns == record->process_start_ns && !--process->threads)
-		free(map__take(&names->processes, record->pid));
+	if (process && process->id == id && !--process->threads)
+		process->emptied = names->sweeps;
+}
+
+static bool is_over(const struct names *names, const struct process *process)
+{
+	return !process->threads && names->sweeps - process->emptied >= 2;
+}
+
+void names__sweep(struct names *names)
+{
+	struct map kept = {};
+	struct process *process;
+	size_t at = 0;
+
+	names->sweeps++;
+	while ((process = map__next(&names->processes, &at)))
+		if (!is_over(names, process) && map__put(&kept, process->pid, process)) {
+			map__release(&kept); /* no memory: it can wait for the next time */
+			return;
+		}
+	at = 0;
+	while ((process = map__next(&names->processes, &at)))
+		if (is_over(names, process))
+			free(process);
+	map__release(&names->processes);
+	names->processes = kept;
 }
 
 static uint64_t mix(uint64_t hash, uint64_t value)
@@ -178,21 +206,41 @@ static uint64_t object_key(const struct ledger_key *key)
 	return key->object_kind == OBJECT_FUTEX ? mix(hash, key->pid) : hash;
 }
 
-/* The object of this key, made if it is new. *ret_new: its name is still to be written. */
-static int find_object(struct names *names, uint64_t key, bool *ret_new, int64_t *ret_id)
+/* The one object for all beyond the limit. */
+static int find_other(struct names *names, int64_t *ret_id)
 {
-	struct object *object = map__get(&names->objects, key);
+	int err = 0;
 
-	*ret_new = !object;
-	if (!object) {
-		object = calloc(1, sizeof(*object));
-		if (!object || map__put(&names->objects, key, object)) {
-			free(object);
-			return -ENOMEM;
-		}
-		object->id = ++names->last_object;
+	if (!names->other) {
+		names->other = ++names->last_object;
+		err = recording__put_object(
+			names->recording,
+			&(struct recording_object) {
+				names->other, states__object_kind(OBJECT_OTHER), OTHER_NAME });
 	}
-	*ret_id = object->id;
+	if (!err)
+		*ret_id = names->other;
+	return err;
+}
+
+/* The object of this key, made if it is new. *ret_new: its name is still to be written. */
+static int find_object(struct names *names, const struct ledger_key *key, bool *ret_new,
+		       int64_t *ret_id)
+{
+	uint64_t hash = object_key(key);
+	int64_t id = (int64_t)(uintptr_t)map__get(&names->objects, hash);
+
+	*ret_new = false;
+	if (!id && (key->object_kind == OBJECT_OTHER || names->objects.count >= MOST_OBJECTS))
+		return find_other(names, ret_id);
+	if (!id) {
+		id = names->last_object + 1;
+		if (map__put(&names->objects, hash, (void *)(uintptr_t)id))
+			return -ENOMEM;
+		names->last_object = id;
+		*ret_new = true;
+	}
+	*ret_id = id;
 	return 0;
 }
 
@@ -219,9 +267,6 @@ static void name_plainly(const struct ledger_key *key, char *name, size_t size)
 			 (unsigned)(key->object[1] >> KERNEL_MINOR_BITS),
 			 (unsigned)(key->object[1] & ((1U << KERNEL_MINOR_BITS) - 1)));
 		break;
-	case OBJECT_OTHER:
-		snprintf(name, size, "other (too many to name)");
-		break;
 	default:
 		snprintf(name, size, "%s:[%" PRIu64 "]", states__object_kind(key->object_kind),
 			 number);
@@ -238,7 +283,9 @@ int names__object(struct names *names, const struct ledger_key *key, int64_t *re
 		*ret_id = 0;
 		return 0;
 	}
-	err = find_object(names, object_key(key), &is_new, ret_id);
+	err = find_object(names, key, &is_new, ret_id);
+	if (!err && *ret_id == names->other && key->object_kind != OBJECT_OTHER)
+		names->overflowed++;
 	if (err || !is_new)
 		return err;
 	name_plainly(key, name, sizeof(name));
@@ -247,16 +294,33 @@ int names__object(struct names *names, const struct ledger_key *key, int64_t *re
 					  *ret_id, states__object_kind(key->object_kind), name });
 }
 
+/*
+ * From fdinfo, as it is in memory: stat() would ask the file's server, and hang where the target
+ * does. Kernels before 5.14 do not say; then the file keeps its number.
+ */
+static bool is_inode(const struct ledger_object_record *record)
+{
+	cleanup(fclose_p) FILE *file = NULL;
+	char path[64], line[256];
+	uint64_t inode;
+
+	snprintf(path, sizeof(path), "/proc/%u/fdinfo/%d", record->pid, record->fd);
+	file = fopen(path, "re");
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "ino: %" SCNu64, &inode) == 1)
+			return inode == record->object[0];
+	return false;
+}
+
 static void name_file(const struct ledger_object_record *record, char *name, size_t size)
 {
 	char path[64];
-	struct stat info;
 	ssize_t length;
 
-	snprintf(path, sizeof(path), "/proc/%u/fd/%d", record->pid, record->fd);
 	/* The descriptor may be another file's by now: only a matching inode counts. */
-	if (stat(path, &info) || info.st_ino != record->object[0])
+	if (!is_inode(record))
 		return;
+	snprintf(path, sizeof(path), "/proc/%u/fd/%d", record->pid, record->fd);
 	length = readlink(path, name, size - 1);
 	if (length > 0)
 		name[length] = '\0';
@@ -266,8 +330,7 @@ static void name_socket(const struct ledger_object_record *record, char *name, s
 {
 	char local[INET6_ADDRSTRLEN] = "?", peer[INET6_ADDRSTRLEN] = "?";
 	char comm[32] = "", path[64];
-	cleanup(fclose_p)
-	FILE *file = NULL;
+	cleanup(fclose_p) FILE *file = NULL;
 
 	if (record->family == AF_INET || record->family == AF_INET6) {
 		inet_ntop(record->family, record->local, local, sizeof(local));
@@ -296,9 +359,9 @@ int names__describe(struct names *names, const struct ledger_object_record *reco
 	char name[512];
 	bool is_new;
 	int64_t id;
-	int err = find_object(names, object_key(&key), &is_new, &id);
+	int err = find_object(names, &key, &is_new, &id);
 
-	if (err)
+	if (err || id == names->other)
 		return err;
 	name_plainly(&key, name, sizeof(name));
 	if (record->kind == OBJECT_SOCKET)
@@ -313,8 +376,7 @@ int names__describe(struct names *names, const struct ledger_object_record *reco
 static int write_stranger(struct names *names, uint64_t tid, int64_t id)
 {
 	char path[64], comm[32] = "?";
-	cleanup(fclose_p)
-	FILE *file = NULL;
+	cleanup(fclose_p) FILE *file = NULL;
 
 	snprintf(path, sizeof(path), "/proc/%" PRIu64 "/comm", tid);
 	file = fopen(path, "re");
@@ -328,11 +390,35 @@ static int write_stranger(struct names *names, uint64_t tid, int64_t id)
 					     .flags = RECORDING_THREAD_NO_ACCOUNT });
 }
 
+static int find_stranger(struct names *names, uint64_t tid, int64_t *ret_id)
+{
+	int64_t id = STRANGER_BASE + (int64_t)tid;
+	int err = 0;
+
+	if (!map__get(&names->strangers, (uint64_t)id)) {
+		if (names->strangers.count >= MOST_STRANGERS) {
+			names->overflowed++;
+			*ret_id = STRANGER_OTHER;
+			return 0;
+		}
+		err = write_stranger(names, tid, id);
+		if (!err)
+			err = map__put(&names->strangers, (uint64_t)id, names);
+		/* The next one may be one too many. */
+		if (!err && names->strangers.count == MOST_STRANGERS)
+			err = recording__put_thread(names->recording,
+						    &(struct recording_thread) {
+							    .id = STRANGER_OTHER,
+							    .comm = OTHER_NAME,
+							    .flags = RECORDING_THREAD_NO_ACCOUNT });
+	}
+	if (!err)
+		*ret_id = id;
+	return err;
+}
+
 int names__culprit(struct names *names, const struct ledger_key *key, int64_t *ret_id)
 {
-	int64_t id = STRANGER_BASE + (int64_t)key->by;
-	int err;
-
 	switch (key->by_kind) {
 	case BY_THREAD:
 		*ret_id = (int64_t)key->by;
@@ -341,18 +427,14 @@ int names__culprit(struct names *names, const struct ledger_key *key, int64_t *r
 		*ret_id = NAMES_INTERRUPT;
 		return 0;
 	case BY_STRANGER:
-		break;
+		return find_stranger(names, key->by, ret_id);
 	default:
 		*ret_id = 0;
 		return 0;
 	}
-	if (!map__get(&names->strangers, (uint64_t)id)) {
-		err = write_stranger(names, key->by, id);
-		if (!err)
-			err = map__put(&names->strangers, (uint64_t)id, names);
-		if (err)
-			return err;
-	}
-	*ret_id = id;
-	return 0;
+}
+
+uint64_t names__overflowed(const struct names *names)
+{
+	return names->overflowed;
 }

@@ -13,12 +13,20 @@ struct names;
 int names__new(struct recording *recording, struct names **ret);
 void names__free(struct names *names);
 
-/* The id of the process with this pid and start; written to the recording when it is new. */
+/*
+ * The id of the process with this pid and start, for the first record of each of its threads.
+ * Written to the recording when it is new, and again when the thread is the one whose name it has.
+ */
 int names__process(struct names *names, const struct ledger_record *record, int64_t *ret_id);
-/* A process has the name of its first thread: written again when that changes. */
+/*
+ * A process has the name of the thread whose tid is its pid (until that is seen, of the first one
+ * that is): written again when that changes.
+ */
 int names__renamed(struct names *names, const struct ledger_record *record, int64_t process);
-/* One thread of it ended; the last one frees what is remembered. */
-void names__thread_ended(struct names *names, const struct ledger_record *record);
+/* One thread of the process `id` ended. It is still known: more of its threads may appear. */
+void names__thread_ended(struct names *names, uint32_t pid, int64_t id);
+/* Now and then: forgets processes that were without threads the last time already. */
+void names__sweep(struct names *names);
 
 /* A description from the kernel half. */
 int names__describe(struct names *names, const struct ledger_object_record *record);
@@ -28,3 +36,6 @@ int names__object(struct names *names, const struct ledger_key *key, int64_t *re
 
 /* The recording's id of who ended a wait, 0 for nobody. */
 int names__culprit(struct names *names, const struct ledger_key *key, int64_t *ret_id);
+
+/* How many waits got an object or a culprit that stands for those beyond the limits. */
+uint64_t names__overflowed(const struct names *names);

@@ -13,23 +13,51 @@
 /* What the kernel's timing reads for an empty program: two looks at the clock. */
 #define TIMING_NS 36
 
+#define DRAIN_BATCH 1024
+
+/* Takes and deletes all entries, many at a time. */
 static int drain(const struct bpf_map *map, ledger_take_wait_fn take, void *context)
 {
-	int fd = bpf_map__fd(map), err;
-	struct ledger_key key, next;
-	struct ledger_sum sum;
-	bool more = !bpf_map_get_next_key(fd, NULL, &key);
+	cleanup(free_p) struct ledger_key *keys = calloc(DRAIN_BATCH, sizeof(*keys));
+	cleanup(free_p) struct ledger_sum *sums = calloc(DRAIN_BATCH, sizeof(*sums));
+	uint32_t position, count;
+	void *from = NULL;
+	int end = 0, err = 0;
 
-	while (more) {
-		more = !bpf_map_get_next_key(fd, &key, &next);
-		err = bpf_map_lookup_and_delete_elem(fd, &key, &sum);
-		if (!err)
-			err = take(context, &key, &sum);
-		if (err)
-			return err;
-		key = next;
+	if (!keys || !sums)
+		return -ENOMEM;
+	while (!end && !err) {
+		count = DRAIN_BATCH;
+		end = bpf_map_lookup_and_delete_batch(bpf_map__fd(map), from, &position, keys, sums,
+						      &count, NULL);
+		/* -ENOENT: that was all; -ENOSPC: a bucket is larger than the batch. */
+		if (end && end != -ENOENT)
+			return end;
+		for (uint32_t i = 0; i < count && !err; i++)
+			err = take(context, &keys[i], &sums[i]);
+		from = &position;
 	}
-	return 0;
+	return err;
+}
+
+/* What a full map had no room for: its time and count, without names. */
+static int take_overflow(struct ledger *ledger, ledger_take_wait_fn take, void *context)
+{
+	int err = 0;
+
+	for (int slot = 0; slot < SLOT_COUNT && !err; slot++) {
+		struct ledger_key key = { .thread = (uint64_t)LEDGER_VARIOUS,
+					  .slot = (uint8_t)slot,
+					  .object_kind = OBJECT_OTHER };
+		const struct ledger_sum now = ledger->skel->bss->overflow[slot];
+		struct ledger_sum *taken = &ledger->overflow_taken[slot];
+		struct ledger_sum added = { now.ns - taken->ns, now.count - taken->count };
+
+		*taken = now;
+		if (added.count)
+			err = take(context, &key, &added);
+	}
+	return err;
 }
 
 int ledger__drain_waits(struct ledger *ledger, bool all, ledger_take_wait_fn take, void *context)
@@ -42,6 +70,8 @@ int ledger__drain_waits(struct ledger *ledger, bool all, ledger_take_wait_fn tak
 	err = drain(active ? skel->maps.waits_a : skel->maps.waits_b, take, context);
 	if (!err && all)
 		err = drain(active ? skel->maps.waits_b : skel->maps.waits_a, take, context);
+	if (!err)
+		err = take_overflow(ledger, take, context);
 	skel->bss->active = !active;
 	skel->bss->flush++;
 	return err;
@@ -69,8 +99,9 @@ const struct ledger_cpu *ledger__cpu(const struct ledger *ledger, int cpu)
 
 int ledger__errors(struct ledger *ledger, ledger_take_error_fn take, void *context)
 {
-	cleanup(free_p)
-	uint64_t *counts = calloc((size_t)ledger->cpus, sizeof(*counts));
+	int possible = libbpf_num_possible_cpus();
+	cleanup(free_p) uint64_t *counts =
+		calloc((size_t)(possible > 0 ? possible : 1), sizeof(*counts));
 	int fd = bpf_map__fd(ledger->skel->maps.call_errors), err = 0;
 	struct ledger_error_key key;
 	void *last = NULL;
@@ -81,7 +112,7 @@ int ledger__errors(struct ledger *ledger, ledger_take_error_fn take, void *conte
 		uint64_t sum = 0;
 
 		if (!bpf_map_lookup_elem(fd, &key, counts))
-			for (int i = 0; i < ledger->cpus; i++)
+			for (int i = 0; i < possible; i++)
 				sum += counts[i];
 		err = take(context, (int)key.number, (int)key.err, sum);
 		last = &key;
@@ -97,15 +128,6 @@ uint64_t ledger__quality(const struct ledger *ledger, enum ledger_quality which)
 uint64_t ledger__lost(const struct ledger *ledger, enum lost which)
 {
 	return ledger->skel->data_lost->lost[which];
-}
-
-uint64_t ledger__overflow_ns(const struct ledger *ledger)
-{
-	uint64_t sum = 0;
-
-	for (int i = 0; i < SLOT_COUNT; i++)
-		sum += ledger->skel->bss->overflow_ns[i];
-	return sum;
 }
 
 static bool get_info(const struct bpf_program *program, struct bpf_prog_info *ret)
@@ -181,7 +203,7 @@ void ledger__tag(const struct ledger *ledger, const char *program, char ret[LEDG
 
 uint64_t ledger__malformed(const struct ledger *ledger)
 {
-	return ledger->malformed + ring__malformed(ledger->ring);
+	return ring__malformed(ledger->ring);
 }
 
 const struct hook_use *ledger__hooks(const struct ledger *ledger, size_t *ret_count)

@@ -1,7 +1,7 @@
 /* A thread's account on its way to user space: whole, or not at all. */
 #pragma once
 
-#include "ledger/cause.bpf.h"
+#include "ledger/targets.bpf.h"
 
 #define SNAPSHOT_TRIES 64
 
@@ -49,9 +49,10 @@ static __always_inline bool fill_record(struct ledger_record *record, struct thr
 		record->head.time_ns = record->account.since_ns;
 	record->id = thread->id;
 	record->process_start_ns = BPF_CORE_READ(leader, start_boottime);
-	record->pid = BPF_CORE_READ(task, tgid);
-	record->tid = BPF_CORE_READ(task, pid);
-	record->parent_pid = BPF_CORE_READ(leader, real_parent, tgid);
+	record->pid = thread->here_pid;
+	record->tid = thread->here_tid;
+	record->parent_pid =
+		number_here(BPF_CORE_READ(leader, real_parent, group_leader, thread_pid));
 	record->flags = thread->flags;
 	record->cpu = thread->cpu;
 	record->pad = 0;

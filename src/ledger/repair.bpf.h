@@ -22,13 +22,14 @@ static __always_inline void note_sums(struct thread *thread, struct task_struct 
 {
 	thread->flags |= THREAD_SUMS;
 	thread->exec_ns = task->se.sum_exec_runtime;
-	if (bpf_core_field_exists(task->sched_info))
+	if (bpf_core_field_exists(task->sched_info.run_delay))
 		thread->delay_ns = task->sched_info.run_delay;
 }
 
 static __always_inline bool has_sums(const struct thread *thread, struct task_struct *task)
 {
-	return !no_repair && thread->flags & THREAD_SUMS && bpf_core_field_exists(task->sched_info);
+	return !no_repair && thread->flags & THREAD_SUMS &&
+	       bpf_core_field_exists(task->sched_info.run_delay);
 }
 
 /* wait → ready at `now`. */
@@ -45,6 +46,17 @@ static __always_inline void wakes(struct thread *thread, __u64 now)
 	write_end(account);
 	if (!from_seed)
 		count_interval(slot, ns);
+}
+
+/* The scheduler's clock, as of this switch; 0 where it is out of reach. */
+static __always_inline __u64 queue_clock(struct task_struct *task)
+{
+	struct cfs_rq *queue;
+
+	if (!bpf_core_field_exists(task->se.cfs_rq) || !bpf_core_field_exists(struct cfs_rq, rq))
+		return 0; /* without CONFIG_FAIR_GROUP_SCHED */
+	queue = BPF_CORE_READ(task, se.cfs_rq);
+	return BPF_CORE_READ(queue, rq, clock);
 }
 
 /* A part of an interval, by another clock: it may be a little too long. */
@@ -65,7 +77,7 @@ static __noinline bool repair_wakeup(struct thread *thread, struct task_struct *
 	if (!has_sums(thread, task))
 		return false;
 	queued = BPF_CORE_READ(task, sched_info.last_queued);
-	clock = BPF_CORE_READ(task, se.cfs_rq, rq, clock);
+	clock = queue_clock(task);
 	ready = BPF_CORE_READ(task, sched_info.run_delay) - thread->delay_ns;
 	if (queued && clock > queued)
 		ready += clock - queued;

@@ -51,8 +51,7 @@ static int write_hooks(struct run *run)
 {
 	size_t count;
 	const struct hook_use *uses = ledger__hooks(run->ledger, &count);
-	cleanup(free_p)
-	char *text = NULL;
+	cleanup(free_p) char *text = NULL;
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < count; i++) {
@@ -98,8 +97,7 @@ int run__start(const struct run_options *options, struct recording *recording,
 {
 	const struct ledger_options ledger_options = { &options->target, options->full,
 						       options->drop_every };
-	cleanup(run__free_p)
-	struct run *run = calloc(1, sizeof(*run));
+	cleanup(run__free_p) struct run *run = calloc(1, sizeof(*run));
 	int err;
 
 	if (!run)
@@ -116,6 +114,12 @@ int run__start(const struct run_options *options, struct recording *recording,
 		err = ledger__start(run->ledger, &run->start_ns);
 	if (!err)
 		err = collect__begin(run->collect, run->start_ns);
+	if (!err)
+		err = recording__put_thread(
+			recording,
+			&(struct recording_thread) { .id = LEDGER_VARIOUS,
+						     .comm = "(various)",
+						     .flags = RECORDING_THREAD_NO_ACCOUNT });
 	if (!err)
 		err = ledger__snapshot(run->ledger, 0, collect__take, run->collect);
 	if (!err)
@@ -157,7 +161,6 @@ static int write_quality(struct run *run)
 		{ "lost_ring_full", ledger__lost(ledger, LOST_RING_FULL),
 		  "threads that ended, or names of objects, are missing" },
 		{ "lost_map_full", ledger__lost(ledger, LOST_MAP_FULL), time_kept },
-		{ "lost_names_ns", ledger__overflow_ns(ledger), time_kept },
 		{ "no_storage", ledger__lost(ledger, LOST_NO_STORAGE),
 		  "so many threads have no account" },
 		{ "repaired_wakeups", ledger__quality(ledger, QUALITY_REPAIRED_WAKEUPS),
@@ -172,6 +175,12 @@ static int write_quality(struct run *run)
 		  "taken as 0: clocks of CPUs differ" },
 		{ "torn_snapshots", ledger__quality(ledger, QUALITY_TORN) + quality.torn,
 		  "accounts that arrive a slice later" },
+		{ "vanished_threads", quality.vanished,
+		  "their last account was lost: their rows end early" },
+		{ "never_closed", quality.never_closed,
+		  "threads whose account never closed: their time is missing" },
+		{ "unnamed_waits", quality.overflowed,
+		  "their object or culprit is 'other (too many to name)'" },
 		{ "dropped_on_purpose", ledger__quality(ledger, QUALITY_DROPPED), "test switch" },
 		{ "recursion_misses", ledger__recursion_misses(ledger),
 		  "hooks that the kernel did not run" },
@@ -241,13 +250,18 @@ static int take_snapshot(struct run *run)
 {
 	uint64_t began_ns = clock__now_ns(), now_ns;
 	bool whole = began_ns - run->whole_ns >= FULL_EVERY_NS;
-	int err = ledger__snapshot(run->ledger, whole ? 0 : run->looked_ns, collect__take,
-				   run->collect);
+	int err;
 
+	if (whole) {
+		run->whole_ns = began_ns;
+		collect__whole_begins(run->collect);
+	}
+	err = ledger__snapshot(run->ledger, whole ? 0 : run->looked_ns, collect__take,
+			       run->collect);
+	if (!err && whole)
+		err = collect__whole_done(run->collect);
 	if (err)
 		return err;
-	if (whole)
-		run->whole_ns = began_ns;
 	run->looked_ns = began_ns;
 	now_ns = clock__now_ns();
 	ledger__timing(run->ledger, run->snapshots++ % TIMED_EVERY == 0);
@@ -300,17 +314,22 @@ static int write_cpus(struct run *run, uint64_t end_ns)
 /* The last account of every thread: from the iterator, or through the ring if it ends meanwhile. */
 static int take_last(struct run *run, uint64_t end_ns)
 {
-	int err = ledger__poll(run->ledger, 0);
+	int err;
 
-	if (err < 0)
+	do {
+		err = ledger__poll(run->ledger, 0);
+	} while (err > 0);
+	if (err)
 		return err;
 	collect__ending(run->collect, end_ns);
 	err = ledger__snapshot(run->ledger, 0, collect__take, run->collect);
 	if (err)
 		return err;
-	err = ledger__poll(run->ledger, 0);
+	do {
+		err = ledger__poll(run->ledger, 0);
+	} while (err > 0);
 	ledger__stop(run->ledger);
-	return err < 0 ? err : 0;
+	return err;
 }
 
 int run__stop(struct run *run)

@@ -61,6 +61,39 @@ static __noinline bool is_wanted_cgroup(struct cgroup *cgroup)
 	return false;
 }
 
+/* Of gapless itself, noted by the seeding, which runs in its context. */
+__u32 own_level;
+__u64 own_ns;
+
+/* A thread's or process's number on one level of pid namespaces; 0 if it has none there. */
+static __always_inline __u32 number_at(struct pid *pid, __u32 level, __u64 ns)
+{
+	struct upid number = {};
+
+	if (!pid || level > BPF_CORE_READ(pid, level))
+		return 0;
+	/* An index into an array whose elements may be larger than we declare them. */
+	bpf_probe_read_kernel(&number, sizeof(number),
+			      (void *)&pid->numbers[0] + level * bpf_core_type_size(struct upid));
+	return ns && (__u64)number.ns != ns ? 0 : number.nr;
+}
+
+static __always_inline __u32 number_here(struct pid *pid)
+{
+	return number_at(pid, own_level, own_ns);
+}
+
+static __always_inline void note_own_namespace(void)
+{
+	struct task_struct *current = bpf_get_current_task_btf();
+	struct pid *pid = BPF_CORE_READ(current, thread_pid);
+
+	own_level = BPF_CORE_READ(pid, level);
+	bpf_probe_read_kernel(&own_ns, sizeof(own_ns),
+			      (void *)&pid->numbers[0].ns +
+				      own_level * bpf_core_type_size(struct upid));
+}
+
 /* *ret_flags says whether its children are wanted too. */
 static __always_inline bool is_wanted(struct task_struct *task, __u32 *ret_flags)
 {
@@ -69,7 +102,7 @@ static __always_inline bool is_wanted(struct task_struct *task, __u32 *ret_flags
 	*ret_flags = THREAD_FOLLOW;
 	if (all_threads)
 		return true;
-	id = BPF_CORE_READ(task, tgid);
+	id = number_here(BPF_CORE_READ(task, group_leader, thread_pid));
 	if (bpf_map_lookup_elem(&wanted_pids, &id))
 		return true;
 	if (name_count &&
@@ -78,23 +111,19 @@ static __always_inline bool is_wanted(struct task_struct *task, __u32 *ret_flags
 	if (by_cgroup && is_wanted_cgroup(BPF_CORE_READ(task, cgroups, dfl_cgrp)))
 		return true;
 	*ret_flags = 0;
-	id = BPF_CORE_READ(task, pid);
+	id = number_here(BPF_CORE_READ(task, thread_pid));
 	return bpf_map_lookup_elem(&wanted_tids, &id);
 }
 
-static __always_inline __u32 tid_in_own_namespace(struct task_struct *task)
+/* Its numbers: the kernel's, those in gapless's namespace, and the one in its own. */
+static __always_inline void note_numbers(struct thread *thread, struct task_struct *task)
 {
 	struct pid *pid = BPF_CORE_READ(task, thread_pid);
-	__u32 level, nr = 0;
 
-	if (!pid)
-		return 0;
-	/* An index into an array of a type that is larger than the part we declare. */
-	level = BPF_CORE_READ(pid, level);
-	bpf_probe_read_kernel(&nr, sizeof(nr),
-			      (void *)&pid->numbers[0].nr +
-				      level * bpf_core_type_size(struct upid));
-	return nr;
+	thread->pid = BPF_CORE_READ(task, tgid);
+	thread->here_pid = number_here(BPF_CORE_READ(task, group_leader, thread_pid));
+	thread->here_tid = number_here(pid);
+	thread->ns_tid = pid ? number_at(pid, BPF_CORE_READ(pid, level), 0) : 0;
 }
 
 static __always_inline void remember_tid(const struct thread *thread)
@@ -103,6 +132,15 @@ static __always_inline void remember_tid(const struct thread *thread)
 
 	if (bpf_map_update_elem(&tids, &key, &thread->id, BPF_ANY))
 		count_lost(LOST_MAP_FULL);
+}
+
+static __always_inline void forget_tid(const struct thread *thread)
+{
+	struct tid_key key = { thread->pid, thread->ns_tid };
+	__u64 *id = bpf_map_lookup_elem(&tids, &key);
+
+	if (id && *id == thread->id)
+		bpf_map_delete_elem(&tids, &key);
 }
 
 /* Makes the account, not open yet. NULL if there was no memory (counted) or it is there already. */
@@ -118,8 +156,7 @@ static __always_inline struct thread *new_thread(struct task_struct *task, __u32
 	if (thread->id)
 		return NULL;
 	thread->id = __sync_fetch_and_add(&last_id, 1) + 1;
-	thread->pid = BPF_CORE_READ(task, tgid);
-	thread->ns_tid = tid_in_own_namespace(task);
+	note_numbers(thread, task);
 	thread->nr = NR_NONE;
 	thread->last_nr = NR_NONE;
 	thread->flags = flags;

@@ -17,19 +17,25 @@
 struct thread {
 	struct ledger_account account;
 	__u64 id;
-	__u32 pid;
-	__u32 ns_tid; /* the tid in its own pid namespace, as user memory has it */
+	__u32 pid;      /* the kernel's number; the key of tids together with … */
+	__u32 ns_tid;   /* … the tid in its own pid namespace, as user memory has it */
+	__u32 here_pid; /* in gapless's own pid namespace, as /proc has it; 0: not to be seen there
+			 */
+	__u32 here_tid;
 	__u32 flags;
 	__u32 flush; /* the last flush that the cell took part in */
 	__s32 nr;    /* the syscall in flight, or NR_NONE, NR_KERNEL */
 	__s32 last_nr;
 	__u64 call_ns;     /* when it began */
 	__u64 call_off_ns; /* off_ns then */
-	__u64 off_ns;      /* all time without a CPU so far */
-	__u64 left_ns;     /* when it left the CPU */
-	__u64 on_ns;       /* when it got the CPU; 0: before we looked */
-	__u64 exec_ns;     /* the scheduler's sums when it left the CPU: of running … */
-	__u64 delay_ns;    /* … and of waiting for a CPU; see repair.bpf.h */
+	__u64 broken_ns;   /* a call that a signal broke off: when it began; 0: none */
+	__u64 broken_off_ns;
+	__u64 broken_end_ns;
+	__u64 off_ns;   /* all time without a CPU so far */
+	__u64 left_ns;  /* when it left the CPU */
+	__u64 on_ns;    /* when it got the CPU; 0: before we looked */
+	__u64 exec_ns;  /* the scheduler's sums when it left the CPU: of running … */
+	__u64 delay_ns; /* … and of waiting for a CPU; see repair.bpf.h */
 	__u64 kernel_lock;
 	__u64 waker; /* set by sched_waking, which may come before the wait begins */
 	__u32 waker_kind;
@@ -51,7 +57,8 @@ const volatile bool full; /* level full: syscalls are hooked */
 
 __u64 seed_base_ns; /* accounts that the seeding opens begin here; 0: when it sees them */
 __u64 start_ns;     /* when the recording began; 0: not yet */
-__u64 frozen_ns;    /* from then on nothing changes any more; 0: not yet */
+bool frozen;        /* nothing changes any more … */
+__u64 frozen_ns;    /* … since then */
 __u64 quality[QUALITY_COUNT];
 __u64 last_id;
 

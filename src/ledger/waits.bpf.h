@@ -22,7 +22,7 @@ struct waits_map waits_b SEC(".maps");
 
 __u32 active; /* 0: waits_a */
 __u32 flush;
-__u64 overflow_ns[SLOT_COUNT]; /* what even "other" had no room for */
+struct ledger_sum overflow[SLOT_COUNT]; /* what a full map could not take: time without a name */
 
 static __always_inline bool add_to(void *map, const struct ledger_key *key,
 				   const struct ledger_sum *sum)
@@ -31,9 +31,9 @@ static __always_inline bool add_to(void *map, const struct ledger_key *key,
 
 	if (!there)
 		return !bpf_map_update_elem(map, key, sum, BPF_NOEXIST);
-	/* Atomic for the sake of "other", which all threads share. */
-	__sync_fetch_and_add(&there->ns, sum->ns);
-	__sync_fetch_and_add(&there->count, sum->count);
+	/* The key holds the waiter, and one thread's waits end one after the other. */
+	there->ns += sum->ns;
+	there->count += sum->count;
 	return true;
 }
 
@@ -44,15 +44,15 @@ static __always_inline bool add_wait(const struct ledger_key *key, const struct 
 
 static __noinline void flush_cell(struct thread *thread)
 {
-	struct ledger_key key = thread->cell;
-	struct ledger_sum sum = thread->cell_sum;
+	__u32 slot = thread->cell.slot;
 
-	if (!sum.count || add_wait(&key, &sum))
+	if (!thread->cell_sum.count || add_wait(&thread->cell, &thread->cell_sum))
 		return;
 	count_lost(LOST_MAP_FULL);
-	key = (struct ledger_key) { .slot = key.slot, .object_kind = OBJECT_OTHER };
-	if (!add_wait(&key, &sum) && key.slot < SLOT_COUNT)
-		__sync_fetch_and_add(&overflow_ns[key.slot], sum.ns);
+	if (slot >= SLOT_COUNT)
+		return;
+	__sync_fetch_and_add(&overflow[slot].ns, thread->cell_sum.ns);
+	__sync_fetch_and_add(&overflow[slot].count, thread->cell_sum.count);
 }
 
 static __always_inline bool same_key(const struct ledger_key *a, const struct ledger_key *b)
@@ -73,6 +73,9 @@ static __always_inline void wait_ended(struct thread *thread, __u32 slot, __u64 
 		wait->by_kind = thread->waker_kind;
 		wait->evidence = thread->waker_kind == BY_NOBODY ? EVIDENCE_NONE : EVIDENCE_WAKER;
 	}
+	/* Used up: should the next waking not be shown to us, nobody is better than the wrong one.
+	 */
+	thread->waker_kind = BY_NOBODY;
 	if (!same_key(wait, &thread->cell) || thread->flush != flush) {
 		flush_cell(thread);
 		thread->cell = *wait;

@@ -5,6 +5,7 @@
 #include "ledger/cause.bpf.h"
 
 #define THREAD_STACK_BYTES 16384
+#define PF_EXITING         0x00000004
 
 /*
  * Is this an interrupt that only borrows the current thread? preempt_count would tell, but BPF can
@@ -45,8 +46,9 @@ static __always_inline bool is_woken_by(struct thread *thread, struct task_struc
 		return !in_interrupt(thread, current);
 	regs = (struct pt_regs *)bpf_task_pt_regs(current);
 	nr = (__s64)regs->orig_ax;
+	/* Killed in user space: it is in no syscall, but what it lets go of, it lets go itself. */
 	if (nr < 0)
-		return false;
+		return current->flags & PF_EXITING && !in_interrupt(thread, current);
 	return !in_interrupt(thread, current) || (receives(thread) && sends(nr));
 }
 

@@ -1,22 +1,112 @@
 /*
  * Opening a recording, which may come from anywhere: half-written, from a newer gapless, or made to
- * do harm. SQLite is told not to trust the schema (no views with side effects) and to check what it
- * reads.
+ * do harm to whoever reads it, perhaps as root, in a folder whose owner changes it meanwhile.
+ *
+ * - The database. SQLite is told not to trust the schema (no views with side effects), to check
+ * what it reads, and to write nothing. A recording has neither triggers nor virtual tables; what
+ * has is refused, since a virtual table is code that runs over foreign bytes.
+ * - Its journal. To look at one SQLite opens it, and as root gives it to the database's owner, even
+ *   if it is a hard link to something else; to play one back it writes into whatever file now has
+ * the database's name, and then removes the "super-journal" that the journal names, which can be
+ * any file. So the journal is looked at first; but that alone would be a race, hence the VFS below.
+ * - A write-ahead log: a recording never has one, and SQLite would make, change and chown files.
+ *
+ * Rolling back in a private copy would need none of this, but space for a second recording, and
+ * each reader would do it again.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "recording/recording.h"
 #include "recording/schema.h"
 
 #define BUSY_MS 5000
+/* No text or blob in a recording comes near; a hostile view could ask for gigabytes. */
+#define LENGTH_BYTES (64 << 20)
+/* Where SQLite keeps its shared locks, as its file format has it. */
+#define SHARED_LOCK_START 0x40000002
+#define SHARED_LOCK_BYTES 510
 
 DEFINE_CLEANUP(sqlite3 *, sqlite3_close)
 DEFINE_CLEANUP(sqlite3_stmt *, sqlite3_finalize)
+
+static const sqlite3_vfs *base_vfs;
+
+/* A journal is always made anew: what lies there already is not ours to write into. */
+static int guarded_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags, int *ret)
+{
+	const int made = SQLITE_OPEN_MAIN_JOURNAL | SQLITE_OPEN_CREATE;
+
+	file->pMethods = NULL;
+	if (flags & (SQLITE_OPEN_SUPER_JOURNAL | SQLITE_OPEN_WAL))
+		return SQLITE_CORRUPT;
+	if ((flags & made) == made)
+		flags |= SQLITE_OPEN_EXCLUSIVE;
+	return base_vfs->xOpen(vfs, name, file, flags, ret);
+}
+
+static int keep_owner(int fd, uid_t uid, gid_t gid)
+{
+	return 0;
+}
+
+/* Two threads may not open their first recording at once: recording.h rules it out. */
+const char *schema__vfs(void)
+{
+	static sqlite3_vfs guarded;
+	sqlite3_vfs *base;
+
+	if (base_vfs)
+		return guarded.zName;
+	base = sqlite3_vfs_find(NULL);
+	if (!base)
+		return NULL;
+	guarded = *base;
+	guarded.zName = "gapless";
+	guarded.xOpen = guarded_open;
+	if (sqlite3_vfs_register(&guarded, 0))
+		return NULL;
+	if (base->iVersion >= 3 && base->xSetSystemCall)
+		base->xSetSystemCall(base, "fchown", (sqlite3_syscall_ptr)keep_owner);
+	base_vfs = base;
+	return guarded.zName;
+}
+
+static sqlite3_file *file_of(sqlite3 *db)
+{
+	sqlite3_file *file = NULL;
+
+	if (sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, (void *)&file))
+		return NULL;
+	return file && file->pMethods ? file : NULL;
+}
+
+/*
+ * SQLite does not tell its descriptor, and a path can be changed and changed back. But a lock that
+ * SQLite takes is one that our own descriptor sees, if it is the same file: locks of an open file
+ * description (Linux 3.15) conflict with those of a process, even of this one.
+ */
+bool schema__is_file(sqlite3 *db, int fd)
+{
+	struct flock lock = { .l_type = F_WRLCK,
+			      .l_whence = SEEK_SET,
+			      .l_start = SHARED_LOCK_START,
+			      .l_len = SHARED_LOCK_BYTES };
+	sqlite3_file *file = file_of(db);
+	bool same;
+
+	if (!file || file->pMethods->xLock(file, SQLITE_LOCK_SHARED))
+		return false;
+	same = !fcntl(fd, F_OFD_GETLK, &lock) && lock.l_type == F_RDLCK && lock.l_pid == getpid();
+	file->pMethods->xUnlock(file, SQLITE_LOCK_NONE);
+	return same;
+}
 
 static int error_of(int rc)
 {
@@ -42,8 +132,7 @@ static int error_of(int rc)
 /* The one number that `sql` asks for; SQLITE_MISMATCH if there is none. */
 static int ask(sqlite3 *db, const char *sql, int64_t *ret)
 {
-	cleanup(sqlite3_finalize_p)
-	sqlite3_stmt *statement = NULL;
+	cleanup(sqlite3_finalize_p) sqlite3_stmt *statement = NULL;
 	int rc = sqlite3_prepare_v2(db, sql, -1, &statement, NULL);
 
 	if (rc)
@@ -59,10 +148,18 @@ static int ask(sqlite3 *db, const char *sql, int64_t *ret)
 
 static int check(sqlite3 *db)
 {
-	int64_t application = 0, version = 0;
+	int64_t application = 0, version = 0, foreign = 0;
 	int rc = ask(db, "PRAGMA application_id", &application);
 
 	if (!rc && application != SCHEMA_APPLICATION_ID)
+		return -EBADMSG;
+	/* By their words, since nothing else in a hostile schema needs to be true. */
+	if (!rc)
+		rc = ask(db,
+			 "SELECT count(*) FROM sqlite_schema WHERE CAST(sql AS TEXT) LIKE"
+			 " '%virtual%' OR CAST(sql AS TEXT) LIKE '%trigger%'",
+			 &foreign);
+	if (!rc && foreign)
 		return -EBADMSG;
 	if (!rc)
 		rc = ask(db, "SELECT value FROM meta WHERE key = 'schema_version'", &version);
@@ -72,91 +169,163 @@ static int check(sqlite3 *db)
 	return version > RECORDING_SCHEMA_VERSION ? -EPROTONOSUPPORT : 0;
 }
 
-static int open_with(const char *path, int flags, sqlite3 **ret)
+/* Opens without reading: nothing is locked or rolled back yet. */
+static int connect_to(const char *path, int flags, sqlite3 **ret)
 {
-	cleanup(sqlite3_close_p)
-	sqlite3 *db = NULL;
-	int rc = sqlite3_open_v2(path, &db, flags | SQLITE_OPEN_NOMUTEX, NULL);
-	int err;
+	cleanup(sqlite3_close_p) sqlite3 *db = NULL;
+	const char *vfs = schema__vfs();
+	int rc;
 
+	if (!vfs)
+		return -ENOMEM;
+	rc = sqlite3_open_v2(path, &db, flags | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX, vfs);
 	if (rc || !db)
 		return db ? error_of(rc) : -ENOMEM;
 	sqlite3_busy_timeout(db, BUSY_MS);
 	sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 	sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
-	sqlite3_exec(db, "PRAGMA cell_size_check = ON", NULL, NULL, NULL);
-	err = check(db);
+	sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+	sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, NULL);
+	sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_FTS3_TOKENIZER, 0, NULL);
+	sqlite3_limit(db, SQLITE_LIMIT_LENGTH, LENGTH_BYTES);
+	rc = sqlite3_exec(db, "PRAGMA cell_size_check = ON; PRAGMA query_only = ON", NULL, NULL,
+			  NULL);
+	if (rc)
+		return error_of(rc);
+	*ret = TAKE(db);
+	return 0;
+}
+
+static int open_to_read(const char *path, sqlite3 **ret)
+{
+	cleanup(sqlite3_close_p) sqlite3 *db = NULL;
+	int err = connect_to(path, SQLITE_OPEN_READONLY, &db);
+
+	if (!err)
+		err = check(db);
 	if (err)
 		return err;
 	*ret = TAKE(db);
 	return 0;
 }
 
-/* The recorder was killed within a commit: whoever may write undoes what it had begun. */
+/*
+ * The recorder was killed within a commit: whoever may write undoes what it had begun. The file
+ * that is written must be the one that was looked at, and have no other name: a hard link to
+ * somebody's file is not a recording. Closing our descriptor drops this process's locks, of which
+ * there are none: a journal is only hot if nobody has the writer's lock, and played back if nobody
+ * has any.
+ */
 static int roll_back(const char *path)
 {
-	sqlite3 *db = NULL;
-	int err = open_with(path, SQLITE_OPEN_READWRITE, &db);
+	cleanup(close_p) int fd = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	cleanup(sqlite3_close_p) sqlite3 *db = NULL;
+	struct stat info;
+	int err;
 
-	sqlite3_close(db);
+	if (fd < 0)
+		return errno == EROFS ? -EACCES : -errno;
+	if (fstat(fd, &info))
+		return -errno;
+	if (!S_ISREG(info.st_mode) || info.st_nlink != 1)
+		return -EBADMSG;
+	err = connect_to(path, SQLITE_OPEN_READWRITE, &db);
+	if (err)
+		return err;
+	if (!schema__is_file(db, fd))
+		return -EBADMSG;
+	err = check(db);
 	return err == -EROFS ? -EACCES : err;
+}
+
+static bool is_own_journal(const struct stat *journal, uid_t owner)
+{
+	return S_ISREG(journal->st_mode) && journal->st_nlink <= 1 && journal->st_uid == owner;
+}
+
+/*
+ * Whether what lies at `path` can be the journal of a recording of `owner`'s, or nothing does. A
+ * journal that names a super-journal ends with the magic number; the recorder, which never has two
+ * databases open in one transaction, writes none. No device is opened: even that can do something.
+ */
+static int check_journal(const char *path, uid_t owner)
+{
+	static const unsigned char magic[8] = { 0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7 };
+	unsigned char end[sizeof(magic)];
+	cleanup(close_p) int fd = -1;
+	struct stat info;
+
+	if (lstat(path, &info))
+		return errno == ENOENT ? 0 : -errno;
+	if (!is_own_journal(&info, owner))
+		return -EBADMSG;
+	fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT ? 0 : errno == ELOOP ? -EBADMSG : -errno;
+	if (fstat(fd, &info))
+		return -errno;
+	if (!is_own_journal(&info, owner))
+		return -EBADMSG;
+	/* Shorter than SQLite's own minimum, it can only be a header that was cut off. */
+	if (info.st_size < 2 * (off_t)sizeof(magic))
+		return 0;
+	if (pread(fd, end, sizeof(end), info.st_size - (off_t)sizeof(end)) != sizeof(end))
+		return 0;
+	return memcmp(end, magic, sizeof(magic)) ? 0 : -EBADMSG;
 }
 
 /*
  * A kill between making the journal and its first byte leaves an empty one, which is harmless but
  * which SQLite leaves lying there. Who holds the writer's lock and finds it empty knows that it is
- * nobody's.
+ * nobody's. The lock is taken below SQLite's pager, which would play back a journal that is not
+ * empty any more.
  */
-static void tidy(const char *path)
+static void tidy(const char *path, const char *journal)
 {
-	cleanup(sqlite3_close_p)
-	sqlite3 *db = NULL;
-	cleanup(free_p)
-	char *journal = NULL;
+	cleanup(sqlite3_close_p) sqlite3 *db = NULL;
+	sqlite3_file *file;
 	struct stat info;
 
-	if (asprintf(&journal, "%s-journal", path) < 0) {
-		journal = NULL;
+	if (lstat(journal, &info) || info.st_size || connect_to(path, SQLITE_OPEN_READWRITE, &db))
 		return;
-	}
-	if (stat(journal, &info) || info.st_size ||
-	    sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) ||
-	    sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL))
+	file = file_of(db);
+	if (!file)
 		return;
-	if (!lstat(journal, &info) && S_ISREG(info.st_mode) && !info.st_size)
+	if (!file->pMethods->xLock(file, SQLITE_LOCK_SHARED) &&
+	    !file->pMethods->xLock(file, SQLITE_LOCK_RESERVED) && !lstat(journal, &info) &&
+	    S_ISREG(info.st_mode) && !info.st_size)
 		unlink(journal);
-}
-
-static int open_plain(const char *path, sqlite3 **ret)
-{
-	int err = open_with(path, SQLITE_OPEN_READONLY, ret);
-
-	if (err == -EROFS) {
-		err = roll_back(path);
-		return err ? err : open_with(path, SQLITE_OPEN_READONLY, ret);
-	}
-	if (!err)
-		tidy(path);
-	return err;
+	file->pMethods->xUnlock(file, SQLITE_LOCK_NONE);
 }
 
 int recording__open(const char *path, sqlite3 **ret)
 {
-	cleanup(free_p)
-	char *plain = NULL;
+	cleanup(free_p) char *plain = realpath(path, NULL);
+	cleanup(free_p) char *journal = NULL;
 	struct stat info;
+	int err;
 
 	/*
 	 * SQLite has one word for all that can be wrong with a path; the kernel has better ones.
 	 * Not by open(): closing would drop the locks of a writer in this process.
 	 */
-	if (euidaccess(path, R_OK) || stat(path, &info))
+	if (!plain || euidaccess(plain, R_OK) || stat(plain, &info))
 		return -errno;
 	if (!S_ISREG(info.st_mode))
 		return -EBADMSG;
-	if (asprintf(&plain, "%s%s", *path == '/' ? "" : "./", path) < 0) {
-		plain = NULL;
+	if (asprintf(&journal, "%s-journal", plain) < 0) {
+		journal = NULL;
 		return -ENOMEM;
 	}
-	return open_plain(plain, ret);
+	err = check_journal(journal, info.st_uid);
+	if (err)
+		return err;
+	err = open_to_read(plain, ret);
+	if (err == -EROFS) {
+		err = roll_back(plain);
+		return err ? err : open_to_read(plain, ret);
+	}
+	if (!err)
+		tidy(plain, journal);
+	return err;
 }

@@ -76,7 +76,7 @@ struct recording_thread {
 	int flags;
 };
 int recording__put_thread(struct recording *recording, const struct recording_thread *thread);
-/* A thread's name from this time on (the first one is in the thread's row). */
+/* A thread's name from this time on; the latest is in the thread's row as well. */
 int recording__add_name(struct recording *recording, int64_t thread, int64_t time_ns,
 			const char *comm);
 

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "recording/recording.h"
@@ -194,8 +195,7 @@ static int remove_leftovers(const char *path)
 	static const char *const tails[] = { "-journal", "-wal", "-shm" };
 
 	for (size_t i = 0; i < sizeof(tails) / sizeof(*tails); i++) {
-		cleanup(free_p)
-		char *leftover = NULL;
+		cleanup(free_p) char *leftover = NULL;
 		int err;
 
 		if (asprintf(&leftover, "%s%s", path, tails[i]) < 0) {
@@ -209,7 +209,26 @@ static int remove_leftovers(const char *path)
 	return 0;
 }
 
-static int make_file(const char *path, bool force)
+/* `path` with a folder that has no links in it, and so with no meaning of its own for SQLite. */
+static int resolve(const char *path, char **ret)
+{
+	const char *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path;
+	cleanup(free_p) char *folder = NULL;
+	cleanup(free_p) char *real_folder = NULL;
+
+	if (!*name)
+		return *path ? -EISDIR : -ENOENT;
+	folder = slash ? strndup(path, slash - path + 1) : strdup(".");
+	if (!folder)
+		return -ENOMEM;
+	real_folder = realpath(folder, NULL);
+	if (!real_folder)
+		return -errno;
+	return asprintf(ret, "%s/%s", real_folder[1] ? real_folder : "", name) < 0 ? -ENOMEM : 0;
+}
+
+static int make_file(const char *path, bool force, int *ret)
 {
 	struct stat stat;
 	int fd, err;
@@ -221,29 +240,47 @@ static int make_file(const char *path, bool force)
 		err = remove_leftovers(path);
 	if (err)
 		return err;
-	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
-	return close(fd) ? -errno : 0;
+	*ret = fd;
+	return 0;
 }
 
-static int open_database(struct recording *recording, const char *path)
+/* Whether the file that we made is still what has its name. */
+static bool is_at(const char *path, int fd)
 {
-	cleanup(free_p)
-	char *plain = NULL;
+	struct stat made, found;
+
+	return !fstat(fd, &made) && !lstat(path, &found) && made.st_dev == found.st_dev &&
+	       made.st_ino == found.st_ino;
+}
+
+/*
+ * SQLite opens by name, and the folder's owner may have put something else there since: -EINVAL,
+ * before a byte is written.
+ */
+static int connect_to(struct recording *recording, const char *path, int fd)
+{
+	const char *vfs = schema__vfs();
 	int rc;
 
-	/* So that neither ":memory:" nor "file:x" means anything special. */
-	if (asprintf(&plain, "%s%s", *path == '/' ? "" : "./", path) < 0) {
-		plain = NULL;
+	if (!vfs)
 		return -ENOMEM;
-	}
-	rc = sqlite3_open_v2(plain, &recording->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
-			     NULL);
+	rc = sqlite3_open_v2(path, &recording->db,
+			     SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX,
+			     vfs);
 	if (!recording->db)
 		return -ENOMEM;
+	if (!is_at(path, fd))
+		return -EINVAL;
 	if (rc)
 		return fail(recording, rc);
+	return schema__is_file(recording->db, fd) ? 0 : -EINVAL;
+}
+
+static int fill(struct recording *recording)
+{
 	sqlite3_busy_timeout(recording->db, BUSY_MS);
 	if (execute(recording, "PRAGMA journal_mode = DELETE; PRAGMA synchronous = OFF;"
 			       "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -8000; BEGIN;") ||
@@ -256,18 +293,24 @@ static int open_database(struct recording *recording, const char *path)
 
 int recording__create(const char *path, bool force, struct recording **ret)
 {
-	cleanup(recording__free_p)
-	struct recording *recording = calloc(1, sizeof(*recording));
+	cleanup(free_p) char *plain = NULL;
+	cleanup(close_p) int fd = -1; /* closed while SQLite has no lock, which that would drop */
+	cleanup(recording__free_p) struct recording *recording = calloc(1, sizeof(*recording));
 	int err;
 
 	if (!recording)
 		return -ENOMEM;
-	err = make_file(path, force);
+	err = resolve(path, &plain);
+	if (!err)
+		err = make_file(plain, force, &fd);
 	if (err)
 		return err;
-	err = open_database(recording, path);
+	err = connect_to(recording, plain, fd);
+	if (!err)
+		err = fill(recording);
 	if (err) {
-		unlink(path);
+		if (is_at(plain, fd))
+			unlink(plain);
 		return err;
 	}
 	*ret = TAKE(recording);

@@ -130,8 +130,7 @@ static struct model_thread **sorted(const struct model *model, bool measured,
 int group__threads(struct model *model)
 {
 	size_t count, begin = 0;
-	cleanup(free_p)
-	struct model_thread **list = sorted(model, false, by_group, &count);
+	cleanup(free_p) struct model_thread **list = sorted(model, false, by_group, &count);
 
 	if (!list)
 		return -ENOMEM;
@@ -188,8 +187,8 @@ static int by_blamed_time(const void *a, const void *b)
 
 int group__waits(struct model *model)
 {
-	cleanup(free_p)
-	const struct model_wait **list = calloc(model->wait_count + 1, sizeof(*list));
+	cleanup(free_p) const struct model_wait **list =
+		calloc(model->wait_count + 1, sizeof(*list));
 	size_t count = 0;
 
 	if (!list)
@@ -291,8 +290,7 @@ static void fill_row(struct model *model, struct model_row *row, enum report_by 
 int group__processes(struct model *model)
 {
 	size_t count;
-	cleanup(free_p)
-	struct model_thread **list = sorted(model, true, by_process, &count);
+	cleanup(free_p) struct model_thread **list = sorted(model, true, by_process, &count);
 
 	if (!list)
 		return -ENOMEM;
@@ -309,8 +307,7 @@ int group__rows(struct model *model, enum report_by by)
 		[REPORT_BY_COMM] = by_comm,
 	};
 	size_t count, begin = 0;
-	cleanup(free_p)
-	struct model_thread **list = sorted(model, true, orders[by], &count);
+	cleanup(free_p) struct model_thread **list = sorted(model, true, orders[by], &count);
 
 	if (!list)
 		return -ENOMEM;

@@ -86,8 +86,7 @@ static int error_of(int rc)
 
 static int each_row(struct model *model, sqlite3 *db, const char *sql, take_row *take)
 {
-	cleanup(sqlite3_finalize_p)
-	sqlite3_stmt *row = NULL;
+	cleanup(sqlite3_finalize_p) sqlite3_stmt *row = NULL;
 	int rc = sqlite3_prepare_v2(db, sql, -1, &row, NULL);
 
 	if (rc)

@@ -233,10 +233,8 @@ static int load(struct model *model, sqlite3 *db, const struct report_options *o
 
 int model__load(const char *path, const struct report_options *options, struct model *ret)
 {
-	cleanup(sqlite3_close_p)
-	sqlite3 *db = NULL;
-	cleanup(model__release)
-	struct model model = {};
+	cleanup(sqlite3_close_p) sqlite3 *db = NULL;
+	cleanup(model__release) struct model model = {};
 	int err = recording__open(path, &db);
 
 	if (err)

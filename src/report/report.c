@@ -9,8 +9,7 @@
 
 int report__print(const char *path, const struct report_options *options, FILE *out)
 {
-	cleanup(model__release)
-	struct model model = {};
+	cleanup(model__release) struct model model = {};
 	int err = model__load(path, options, &model);
 
 	if (err)

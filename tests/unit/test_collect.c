@@ -1,55 +1,16 @@
 /* From records to rows: whatever the kernel half sends, the rows must add up to it. */
-#include "../harness.h"
-
-#include <stdio.h>
-#include <unistd.h>
-
-#include "ledger/collect.h"
-#include "recording/recording.h"
+#include "ledger.h"
 
 #define START_NS INT64_C(1000000000)
-#define SLICE_NS 100000000
-
-struct fixture {
-	char path[64];
-	struct recording *recording;
-	struct collect *collect;
-};
+#define SLICE_NS INT64_C(100000000)
 
 static struct fixture begin(bool full)
 {
-	struct fixture fixture = { .path = "/tmp/test-collect-XXXXXX" };
-	int fd = mkstemp(fixture.path);
+	struct fixture fixture = fixture_begin();
 
-	assert_true(fd >= 0);
-	close(fd);
-	assert_int_equal(recording__create(fixture.path, true, &fixture.recording), 0);
 	assert_int_equal(collect__new(fixture.recording, full, &fixture.collect), 0);
 	assert_int_equal(collect__begin(fixture.collect, START_NS), 0);
 	return fixture;
-}
-
-static int64_t ask(struct fixture *fixture, const char *sql)
-{
-	sqlite3_stmt *statement;
-	int64_t answer;
-	sqlite3 *db;
-
-	assert_int_equal(recording__commit(fixture->recording), 0);
-	assert_int_equal(recording__open(fixture->path, &db), 0);
-	assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &statement, NULL), SQLITE_OK);
-	assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
-	answer = sqlite3_column_int64(statement, 0);
-	sqlite3_finalize(statement);
-	sqlite3_close(db);
-	return answer;
-}
-
-static void finish(struct fixture *fixture)
-{
-	collect__free(fixture->collect);
-	recording__free(fixture->recording);
-	unlink(fixture->path);
 }
 
 /* A thread that was first seen at the start; the open state began at since_ns. */
@@ -208,6 +169,303 @@ static void records_of_another_kind_or_size_are_counted(void **state)
 	finish(&fixture);
 }
 
+/* Its last record: `ns` in RUN_ANY, the rest in WAIT_POLL. */
+static struct ledger_record last_at(uint64_t time_ns, uint64_t ns)
+{
+	struct ledger_record record = record_at(time_ns, SLOT_NONE, time_ns);
+
+	record.head.kind = LEDGER_EXIT;
+	record.flags = THREAD_ENDED;
+	record.account.ns[SLOT_RUN_ANY] = ns;
+	record.account.ns[SLOT_WAIT_POLL] = time_ns - ns;
+	return record;
+}
+
+static void whole_snapshot(struct fixture *fixture, const struct ledger_record *record)
+{
+	collect__whole_begins(fixture->collect);
+	if (record)
+		give(fixture, record);
+	assert_int_equal(collect__whole_done(fixture->collect), 0);
+}
+
+static void no_row_is_negative(struct fixture *fixture)
+{
+	assert_int_equal(ask(fixture, "select count(*) from account where ns < 0"), 0);
+	assert_int_equal(ask(fixture, "select sum(ns) = (select last_ns - first_ns from thread"
+				      " where id = 7) from account where thread = 7"),
+			 1);
+}
+
+static void a_last_record_that_a_snapshot_outran_counts(void **state)
+{
+	struct fixture fixture = begin(false);
+	struct ledger_record snapshot = record_at(1010, SLOT_RUN_ANY, 100);
+	struct ledger_record last = last_at(1000, 900);
+
+	snapshot.account.ns[SLOT_WAIT_POLL] = 100;
+	give(&fixture, &snapshot);
+	give(&fixture, &last);
+	assert_int_equal(collect__threads(fixture.collect), 0);
+	assert_int_equal(ask(&fixture, "select sum(ns) from account where state = 3"), 900);
+	assert_int_equal(ask(&fixture, "select sum(ns) from account where state = 11"), 100);
+	assert_int_equal(ask(&fixture, "select last_ns from thread where id = 7"), START_NS + 1000);
+	no_row_is_negative(&fixture);
+	finish(&fixture);
+}
+
+/* The same, when the slice with too much in it is written already. */
+static void a_last_record_takes_back_what_is_written(void **state)
+{
+	struct fixture fixture = begin(false);
+	struct ledger_record snapshot = record_at(1010, SLOT_RUN_ANY, 0);
+	struct ledger_record last = last_at(1000, 1000);
+
+	give(&fixture, &snapshot);
+	snapshot_ends(&fixture, 1020);
+	give(&fixture, &last);
+	assert_int_equal(ask(&fixture, "select ns from account where slice_to = 1"), 1000);
+	assert_int_equal(ask(&fixture, "select count(*) from account"), 1);
+	no_row_is_negative(&fixture);
+	finish(&fixture);
+}
+
+/* A transition that was stamped before the snapshot and written after it. */
+static void a_state_that_got_too_much_gives_it_back(void **state)
+{
+	struct fixture fixture = begin(false);
+	struct ledger_record first = record_at(SLICE_NS, SLOT_RUN_ANY, 0);
+	struct ledger_record second = record_at(2 * SLICE_NS, SLOT_WAIT_POLL, SLICE_NS - 50);
+
+	second.account.ns[SLOT_RUN_ANY] = SLICE_NS - 50;
+	give(&fixture, &first);
+	snapshot_ends(&fixture, SLICE_NS);
+	give(&fixture, &second);
+	snapshot_ends(&fixture, 2 * SLICE_NS);
+	assert_int_equal(ask(&fixture, "select ns from account where state = 3"), SLICE_NS - 50);
+	assert_int_equal(ask(&fixture, "select ns from account where state = 11"), SLICE_NS + 50);
+	no_row_is_negative(&fixture);
+	finish(&fixture);
+}
+
+/* A repaired wakeup may lie several slices back: rows of silence give back too. */
+static void what_is_taken_back_may_span_rows(void **state)
+{
+	struct fixture fixture = begin(false);
+	struct ledger_record first = record_at(SLICE_NS, SLOT_WAIT_POLL, 0);
+	struct ledger_record second = record_at(5 * SLICE_NS, SLOT_WAIT_POLL, 0);
+	struct ledger_record third = record_at(6 * SLICE_NS, SLOT_READY_WOKEN, 2 * SLICE_NS);
+
+	third.account.ns[SLOT_WAIT_POLL] = 2 * SLICE_NS;
+	give(&fixture, &first);
+	for (uint64_t i = 1; i <= 4; i++)
+		snapshot_ends(&fixture, i * SLICE_NS);
+	give(&fixture, &second);
+	snapshot_ends(&fixture, 5 * SLICE_NS);
+	give(&fixture, &third);
+	snapshot_ends(&fixture, 6 * SLICE_NS);
+	assert_int_equal(ask(&fixture, "select sum(ns) from account where state = 11"),
+			 2 * SLICE_NS);
+	assert_int_equal(ask(&fixture, "select sum(ns) from account where state = 4"),
+			 4 * SLICE_NS);
+	no_row_is_negative(&fixture);
+	finish(&fixture);
+}
+
+/* More rows than are remembered: the sum is exact at once, the states as soon as they can be. */
+static void what_cannot_be_taken_back_is_made_up_for(void **state)
+{
+	struct fixture fixture = begin(false);
+	struct ledger_record record;
+
+	for (uint64_t i = 1; i <= 20; i++) {
+		record = record_at(i * SLICE_NS, SLOT_WAIT_POLL, 0);
+		give(&fixture, &record);
+		snapshot_ends(&fixture, i * SLICE_NS);
+	}
+	record = record_at(21 * SLICE_NS, SLOT_RUN_ANY, 0);
+	give(&fixture, &record);
+	snapshot_ends(&fixture, 21 * SLICE_NS);
+	no_row_is_negative(&fixture);
+	record = last_at(60 * SLICE_NS, 30 * SLICE_NS);
+	give(&fixture, &record);
+	assert_int_equal(ask(&fixture, "select sum(ns) from account where state = 3"),
+			 30 * SLICE_NS);
+	no_row_is_negative(&fixture);
+	finish(&fixture);
+}
+
+static void a_thread_whose_last_record_was_lost_is_forgotten(void **state)
+{
+	struct fixture fixture = begin(false);
+	struct ledger_record record = record_at(100, SLOT_RUN_ANY, 0);
+
+	whole_snapshot(&fixture, &record);
+	whole_snapshot(&fixture, NULL);
+	assert_int_equal(collect__threads(fixture.collect), 1);
+	whole_snapshot(&fixture, NULL);
+	assert_int_equal(collect__threads(fixture.collect), 0);
+	assert_int_equal(collect__quality(fixture.collect).vanished, 1);
+	snapshot_ends(&fixture, 200);
+	assert_int_equal(ask(&fixture, "select ns from account"), 100);
+	assert_int_equal(ask(&fixture, "select flags from thread where id = 7"), 0);
+	finish(&fixture);
+}
+
+/* Seen by one whole snapshot in two, or seen and refused: it is there. */
+static void a_thread_that_is_seen_does_not_vanish(void **state)
+{
+	struct fixture fixture = begin(false);
+	struct ledger_record record = record_at(100, SLOT_RUN_ANY, 0);
+	struct ledger_record torn = record_at(200, SLOT_RUN_ANY, 50);
+
+	give(&fixture, &record);
+	whole_snapshot(&fixture, NULL);
+	whole_snapshot(&fixture, &torn);
+	whole_snapshot(&fixture, NULL);
+	whole_snapshot(&fixture, &record);
+	assert_int_equal(collect__threads(fixture.collect), 1);
+	assert_int_equal(collect__quality(fixture.collect).vanished, 0);
+	collect__ending(fixture.collect, START_NS + 300);
+	assert_int_equal(collect__end(fixture.collect), 0);
+	assert_int_equal(collect__quality(fixture.collect).vanished, 1);
+	finish(&fixture);
+}
+
+static void an_account_that_never_closes_is_counted_once(void **state)
+{
+	struct fixture fixture = begin(false);
+	struct ledger_record torn = record_at(200, SLOT_RUN_ANY, 50);
+	struct ledger_record whole = record_at(200, SLOT_RUN_ANY, 0);
+
+	for (int i = 0; i < 9; i++)
+		give(&fixture, &torn);
+	give(&fixture, &whole);
+	give(&fixture, &torn);
+	assert_int_equal(collect__quality(fixture.collect).never_closed, 0);
+	for (int i = 0; i < 9; i++)
+		give(&fixture, &torn);
+	assert_int_equal(collect__quality(fixture.collect).never_closed, 1);
+	give(&fixture, &whole);
+	for (int i = 0; i < 20; i++)
+		give(&fixture, &torn);
+	assert_int_equal(collect__quality(fixture.collect).never_closed, 1);
+	torn.account.slot = SLOT_COUNT + 1;
+	give(&fixture, &torn);
+	assert_int_equal(collect__quality(fixture.collect).torn, 40);
+	finish(&fixture);
+}
+
+static void give_many(struct fixture *fixture, struct ledger_record record)
+{
+	for (int i = 0; i < 1000; i++, record.id++)
+		give(fixture, &record);
+}
+
+/* Each has one row, whatever the slice's length: longer ones would not help. */
+static void threads_that_end_do_not_lengthen_slices(void **state)
+{
+	struct fixture fixture = begin(false);
+
+	give_many(&fixture, last_at(SLICE_NS, SLICE_NS));
+	snapshot_ends(&fixture, SLICE_NS);
+	snapshot_ends(&fixture, 2 * SLICE_NS);
+	assert_int_equal(collect__slice(fixture.collect), 3);
+	assert_int_equal(ask(&fixture, "select sum(ns) from account"), 1000 * SLICE_NS);
+	finish(&fixture);
+}
+
+static void slices_get_longer_and_shorter_again(void **state)
+{
+	struct fixture fixture = begin(false);
+
+	give_many(&fixture, record_at(SLICE_NS, SLOT_RUN_ANY, 0));
+	snapshot_ends(&fixture, SLICE_NS);
+	snapshot_ends(&fixture, 2 * SLICE_NS);
+	assert_int_equal(collect__slice(fixture.collect), 2);
+	snapshot_ends(&fixture, 3 * SLICE_NS);
+	assert_int_equal(collect__slice(fixture.collect), 3);
+	snapshot_ends(&fixture, 4 * SLICE_NS);
+	assert_int_equal(collect__slice(fixture.collect), 4);
+	finish(&fixture);
+}
+
+static void a_slice_is_not_longer_than_two_seconds(void **state)
+{
+	struct fixture fixture = begin(false);
+
+	give_many(&fixture, record_at(SLICE_NS, SLOT_RUN_ANY, 0));
+	snapshot_ends(&fixture, SLICE_NS);
+	snapshot_ends(&fixture, 21 * SLICE_NS);
+	assert_int_equal(collect__slice(fixture.collect), 3);
+	finish(&fixture);
+}
+
+/* The list of changed threads stays whole when one in its middle ends. */
+static void threads_may_end_in_any_order(void **state)
+{
+	struct fixture fixture = begin(false);
+	struct ledger_record last = last_at(200, 200);
+	static const uint64_t order[] = { 7, 11 };
+
+	for (uint64_t id = 7; id < 12; id++) {
+		struct ledger_record record = record_at(100, SLOT_RUN_ANY, 0);
+
+		record.id = id;
+		give(&fixture, &record);
+	}
+	for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++) {
+		last.id = order[i];
+		give(&fixture, &last);
+	}
+	snapshot_ends(&fixture, 300);
+	assert_int_equal(collect__threads(fixture.collect), 3);
+	assert_int_equal(ask(&fixture, "select sum(ns) from account"), 2 * 200 + 3 * 100);
+	assert_int_equal(ask(&fixture, "select count(*) from account"), 5);
+	finish(&fixture);
+}
+
+static void the_first_name_is_kept_when_it_changes(void **state)
+{
+	struct fixture fixture = begin(false);
+	struct ledger_record record = record_at(100, SLOT_RUN_ANY, 0);
+
+	give(&fixture, &record);
+	assert_int_equal(ask(&fixture, "select count(*) from thread_name"), 0);
+	record = record_at(200, SLOT_RUN_ANY, 0);
+	strcpy(record.comm, "second");
+	give(&fixture, &record);
+	record = record_at(300, SLOT_RUN_ANY, 0);
+	strcpy(record.comm, "third");
+	give(&fixture, &record);
+	assert_int_equal(ask(&fixture, "select count(*) from thread_name"), 3);
+	assert_int_equal(ask(&fixture, "select time_ns from thread_name where comm = 'worker'"),
+			 START_NS);
+	assert_int_equal(ask(&fixture, "select time_ns from thread_name where comm = 'third'"),
+			 START_NS + 300);
+	finish(&fixture);
+}
+
+/* A helper is seen first, ends, and the first thread comes later: still one process, its name. */
+static void a_process_outlives_the_threads_seen_so_far(void **state)
+{
+	struct fixture fixture = begin(false);
+	struct ledger_record helper = last_at(100, 100), leader = record_at(200, SLOT_RUN_ANY, 0);
+
+	helper.tid = helper.pid + 1;
+	strcpy(helper.comm, "helper");
+	leader.id = 8;
+	give(&fixture, &helper);
+	assert_int_equal(ask(&fixture, "select count(*) from process where comm = 'helper'"), 1);
+	give(&fixture, &leader);
+	snapshot_ends(&fixture, 300);
+	assert_int_equal(ask(&fixture, "select count(*) from process"), 1);
+	assert_int_equal(ask(&fixture, "select count(*) from process where comm = 'worker'"), 1);
+	assert_int_equal(ask(&fixture, "select count(distinct process) from thread where id > 0"),
+			 1);
+	finish(&fixture);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -218,6 +476,20 @@ int main(void)
 		cmocka_unit_test(at_the_end_everything_open_is_written),
 		cmocka_unit_test(a_torn_account_is_counted_and_left_out),
 		cmocka_unit_test(records_of_another_kind_or_size_are_counted),
+		cmocka_unit_test(a_last_record_that_a_snapshot_outran_counts),
+		cmocka_unit_test(a_last_record_takes_back_what_is_written),
+		cmocka_unit_test(a_state_that_got_too_much_gives_it_back),
+		cmocka_unit_test(what_is_taken_back_may_span_rows),
+		cmocka_unit_test(what_cannot_be_taken_back_is_made_up_for),
+		cmocka_unit_test(a_thread_whose_last_record_was_lost_is_forgotten),
+		cmocka_unit_test(a_thread_that_is_seen_does_not_vanish),
+		cmocka_unit_test(an_account_that_never_closes_is_counted_once),
+		cmocka_unit_test(threads_that_end_do_not_lengthen_slices),
+		cmocka_unit_test(slices_get_longer_and_shorter_again),
+		cmocka_unit_test(a_slice_is_not_longer_than_two_seconds),
+		cmocka_unit_test(threads_may_end_in_any_order),
+		cmocka_unit_test(the_first_name_is_kept_when_it_changes),
+		cmocka_unit_test(a_process_outlives_the_threads_seen_so_far),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

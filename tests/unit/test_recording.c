@@ -15,6 +15,46 @@
 
 static char *path;
 
+/*
+ * The owner of a recording's folder, who changes things there at the worst moment: before and after
+ * SQLite, which is below what is tested, opens the database.
+ */
+static void (*meddle_before)(int flags), (*meddle_after)(void);
+static sqlite3_vfs *plain_vfs;
+
+static int meddling_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags,
+			 int *ret)
+{
+	bool here = flags & SQLITE_OPEN_MAIN_DB;
+	int rc;
+
+	if (here && meddle_before)
+		meddle_before(flags);
+	rc = plain_vfs->xOpen(vfs, name, file, flags, ret);
+	if (here && meddle_after)
+		meddle_after();
+	return rc;
+}
+
+static int meddling_name(sqlite3_vfs *vfs, const char *name, int size, char *ret)
+{
+	if (meddle_before)
+		meddle_before(0);
+	return plain_vfs->xFullPathname(vfs, name, size, ret);
+}
+
+static void let_meddle(void)
+{
+	static sqlite3_vfs vfs;
+
+	plain_vfs = sqlite3_vfs_find(NULL);
+	vfs = *plain_vfs;
+	vfs.zName = "meddling";
+	vfs.xOpen = meddling_open;
+	vfs.xFullPathname = meddling_name;
+	sqlite3_vfs_register(&vfs, 1);
+}
+
 static int set_up(void **state)
 {
 	path = sample__path();
@@ -23,6 +63,8 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
+	meddle_before = NULL;
+	meddle_after = NULL;
 	sample__remove(path);
 	return 0;
 }
@@ -49,6 +91,17 @@ static bool exists_beside(const char *tail)
 
 	snprintf(name, sizeof(name), "%s%s", path, tail);
 	return !access(name, F_OK);
+}
+
+/* The path of what lies beside the recording, valid until four calls later. */
+static const char *beside(const char *tail)
+{
+	static char names[4][256];
+	static unsigned int at;
+	char *name = names[at++ % 4];
+
+	snprintf(name, sizeof(names[0]), "%s%s", path, tail);
+	return name;
 }
 
 static void write_file(const char *name, const void *bytes, size_t size)
@@ -417,6 +470,221 @@ static void names_keep_their_bytes(void **state)
 			 1);
 }
 
+static size_t put_number(unsigned char *bytes, size_t at, uint32_t number)
+{
+	for (int i = 0; i < 4; i++)
+		bytes[at + i] = number >> (24 - 8 * i);
+	return at + 4;
+}
+
+/* A hot journal that changes nothing but, with `victim`, names a super-journal to be removed. */
+static void write_journal(const char *victim)
+{
+	static const unsigned char magic[8] = { 0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7 };
+	unsigned char bytes[1024] = {};
+	struct stat info;
+	uint32_t sum = 0;
+	size_t at = 512;
+
+	assert_int_equal(stat(path, &info), 0);
+	memcpy(bytes, magic, 8);
+	put_number(bytes, 16, info.st_size / 4096);
+	put_number(bytes, 20, 512);
+	put_number(bytes, 24, 4096);
+	if (victim) {
+		at = put_number(bytes, at, 0x40000000 / 4096 + 1);
+		for (const char *c = victim; *c; c++) {
+			sum += *c;
+			bytes[at++] = *c;
+		}
+		at = put_number(bytes, at, strlen(victim));
+		at = put_number(bytes, at, sum);
+		memcpy(bytes + at, magic, 8);
+		at += 8;
+	}
+	write_file(beside("-journal"), bytes, at);
+}
+
+static void a_journal_that_names_a_file_to_remove_is_refused(void **state)
+{
+	sqlite3 *db = NULL;
+
+	sample__write(path);
+	write_file(beside(".victim"), "precious", 8);
+	write_journal(beside(".victim"));
+	assert_int_equal(recording__open(path, &db), -EBADMSG);
+	assert_null(db);
+	assert_true(exists_beside("-journal"));
+	assert_int_equal(unlink(beside("-journal")), 0);
+	assert_int_equal(unlink(beside(".victim")), 0);
+	assert_true(ask("SELECT count(*) FROM thread") > 0);
+}
+
+static void name_a_victim(int flags)
+{
+	if (flags & SQLITE_OPEN_READWRITE)
+		write_journal(beside(".victim"));
+}
+
+static void a_journal_that_is_changed_after_the_look_at_it_removes_nothing_either(void **state)
+{
+	sqlite3 *db = NULL;
+
+	sample__write(path);
+	write_journal(NULL);
+	assert_true(ask("SELECT count(*) FROM thread") > 0);
+	assert_false(exists_beside("-journal"));
+	write_journal(NULL);
+	write_file(beside(".victim"), "precious", 8);
+	meddle_before = name_a_victim;
+	assert_int_equal(recording__open(path, &db), -EBADMSG);
+	assert_null(db);
+	unlink(beside("-journal"));
+	assert_int_equal(unlink(beside(".victim")), 0);
+}
+
+static void the_recorder_removes_nothing_that_a_planted_journal_names(void **state)
+{
+	struct recording *recording = sample__begin(path);
+
+	assert_int_equal(recording__commit(recording), 0);
+	write_file(beside(".victim"), "precious", 8);
+	write_journal(beside(".victim"));
+	assert_int_not_equal(recording__put_cpu(recording, 0, 1), 0);
+	recording__free(recording);
+	unlink(beside("-journal"));
+	assert_int_equal(unlink(beside(".victim")), 0);
+}
+
+static void what_is_no_journal_of_the_recordings_owner_is_refused(void **state)
+{
+	sqlite3 *db = NULL;
+
+	sample__write(path);
+	write_journal(NULL);
+	assert_int_equal(rename(beside("-journal"), beside(".other")), 0);
+	assert_int_equal(symlink(beside(".other"), beside("-journal")), 0);
+	assert_int_equal(recording__open(path, &db), -EBADMSG);
+	assert_int_equal(unlink(beside("-journal")), 0);
+	assert_int_equal(link(beside(".other"), beside("-journal")), 0);
+	assert_int_equal(recording__open(path, &db), -EBADMSG);
+	assert_int_equal(unlink(beside("-journal")), 0);
+	assert_int_equal(mkfifo(beside("-journal"), 0600), 0);
+	assert_int_equal(recording__open(path, &db), -EBADMSG);
+	assert_int_equal(rename(beside(".other"), beside("-journal")), 0);
+	/* A recording with a second name may be somebody's file. */
+	assert_int_equal(link(path, beside(".other")), 0);
+	assert_int_equal(recording__open(path, &db), -EBADMSG);
+	assert_int_equal(unlink(beside(".other")), 0);
+	assert_true(ask("SELECT count(*) FROM thread") > 0);
+}
+
+static void a_journal_of_somebody_else_is_refused_and_stays_theirs(void **state)
+{
+	struct stat info;
+	sqlite3 *db = NULL;
+
+	if (geteuid()) {
+		print_message("only root can give a file away\n");
+		skip();
+	}
+	sample__write(path);
+	write_journal(NULL);
+	assert_int_equal(chown(path, 65534, 65534), 0);
+	assert_int_equal(recording__open(path, &db), -EBADMSG);
+	assert_int_equal(stat(beside("-journal"), &info), 0);
+	assert_int_equal(info.st_uid, 0);
+	assert_int_equal(unlink(beside("-journal")), 0);
+}
+
+static void what_a_recording_never_has_is_refused(void **state)
+{
+	static const char *const extras[] = {
+		"CREATE TRIGGER t AFTER INSERT ON meta BEGIN SELECT 1; END",
+		"CREATE VIRTUAL TABLE v USING fts4(x)",
+		"PRAGMA journal_mode = WAL",
+	};
+	sqlite3 *db = NULL, *other = NULL;
+
+	for (size_t i = 0; i < sizeof(extras) / sizeof(*extras); i++) {
+		sample__write(path);
+		assert_int_equal(sqlite3_open(path, &other), 0);
+		assert_int_equal(sqlite3_exec(other, extras[i], NULL, NULL, NULL), 0);
+		sqlite3_close(other);
+		assert_int_equal(recording__open(path, &db), -EBADMSG);
+		assert_null(db);
+		assert_false(exists_beside("-wal"));
+		assert_false(exists_beside("-shm"));
+		assert_int_equal(unlink(path), 0);
+	}
+}
+
+static void put_a_link(int flags)
+{
+	unlink(path);
+	assert_int_equal(symlink(beside(".target"), path), 0);
+}
+
+static void put_a_link_late(int flags)
+{
+	if (flags)
+		put_a_link(flags);
+}
+
+static void put_another_file(int flags)
+{
+	if (!flags)
+		return;
+	assert_int_equal(rename(path, beside(".ours")), 0);
+	assert_int_equal(rename(beside(".target"), path), 0);
+}
+
+static void put_ours_back(void)
+{
+	assert_int_equal(rename(path, beside(".target")), 0);
+	assert_int_equal(rename(beside(".ours"), path), 0);
+}
+
+static void assert_empty(const char *name)
+{
+	struct stat info;
+
+	assert_int_equal(stat(name, &info), 0);
+	assert_int_equal(info.st_size, 0);
+}
+
+static void what_takes_the_place_of_a_new_file_is_not_written(void **state)
+{
+	static void (*const ways[])(int flags) = { put_a_link, put_a_link_late, put_another_file };
+	struct recording *recording = NULL;
+
+	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
+		write_file(beside(".target"), "", 0);
+		meddle_before = ways[i];
+		meddle_after = ways[i] == put_another_file ? put_ours_back : NULL;
+		assert_int_equal(recording__create(path, false, &recording), -EINVAL);
+		assert_null(recording);
+		assert_empty(beside(".target"));
+		assert_int_equal(unlink(beside(".target")), 0);
+		unlink(path);
+	}
+}
+
+static void a_folder_may_be_a_link(void **state)
+{
+	struct recording *recording = NULL;
+	char folder[256], name[300];
+
+	snprintf(folder, sizeof(folder), "%s", path);
+	*strrchr(folder, '/') = '\0';
+	assert_int_equal(symlink(folder, beside(".folder")), 0);
+	snprintf(name, sizeof(name), "%s/run.gapless", beside(".folder"));
+	assert_int_equal(recording__create(name, false, &recording), 0);
+	sample__finish(recording);
+	assert_int_equal(unlink(beside(".folder")), 0);
+	assert_int_equal(ask("SELECT value FROM meta WHERE key = 'complete'"), 1);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -442,7 +710,16 @@ int main(void)
 		TEST(a_truncated_file_is_an_error_or_readable_but_never_a_crash),
 		TEST(reading_changes_nothing),
 		TEST(names_keep_their_bytes),
+		TEST(a_journal_that_names_a_file_to_remove_is_refused),
+		TEST(a_journal_that_is_changed_after_the_look_at_it_removes_nothing_either),
+		TEST(the_recorder_removes_nothing_that_a_planted_journal_names),
+		TEST(what_is_no_journal_of_the_recordings_owner_is_refused),
+		TEST(a_journal_of_somebody_else_is_refused_and_stays_theirs),
+		TEST(what_a_recording_never_has_is_refused),
+		TEST(what_takes_the_place_of_a_new_file_is_not_written),
+		TEST(a_folder_may_be_a_link),
 	};
 
+	let_meddle();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,179 @@
+/* Identities and names: who is the same, what is named, and what there is too much of. */
+#include "ledger.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#define MOST_OBJECTS   65536
+#define MOST_STRANGERS 16384
+
+static struct fixture begin(void)
+{
+	struct fixture fixture = fixture_begin();
+
+	assert_int_equal(names__new(fixture.recording, &fixture.names), 0);
+	return fixture;
+}
+
+static int64_t process_of(struct fixture *fixture, uint64_t start_ns)
+{
+	const struct ledger_record record = {
+		.pid = 999999, .tid = 999998, .process_start_ns = start_ns, .comm = "helper"
+	};
+	int64_t id = 0;
+
+	assert_int_equal(names__process(fixture->names, &record, &id), 0);
+	return id;
+}
+
+static void a_process_is_kept_for_a_whole_time_between_sweeps(void **state)
+{
+	struct fixture fixture = begin();
+	int64_t id = process_of(&fixture, 5);
+
+	names__thread_ended(fixture.names, 999999, id);
+	names__sweep(fixture.names);
+	assert_int_equal(process_of(&fixture, 5), id);
+	names__sweep(fixture.names);
+	names__sweep(fixture.names);
+	assert_int_equal(process_of(&fixture, 5), id);
+	names__thread_ended(fixture.names, 999999, id);
+	names__thread_ended(fixture.names, 999999, id);
+	names__sweep(fixture.names);
+	names__sweep(fixture.names);
+	assert_int_not_equal(process_of(&fixture, 5), id);
+	finish(&fixture);
+}
+
+static void a_pid_with_another_start_is_another_process(void **state)
+{
+	struct fixture fixture = begin();
+	int64_t id = process_of(&fixture, 5), other;
+
+	names__thread_ended(fixture.names, 999999, id);
+	other = process_of(&fixture, 6);
+	assert_int_not_equal(other, id);
+	/* A straggler of the first one is none of the second one's threads. */
+	names__thread_ended(fixture.names, 999999, id);
+	names__sweep(fixture.names);
+	names__sweep(fixture.names);
+	assert_int_equal(process_of(&fixture, 6), other);
+	finish(&fixture);
+}
+
+static void a_process_has_the_name_of_its_first_thread(void **state)
+{
+	struct fixture fixture = begin();
+	int64_t id = process_of(&fixture, 5);
+	struct ledger_record leader = {
+		.pid = 999999, .tid = 999999, .process_start_ns = 5, .comm = "leader"
+	};
+
+	assert_int_equal(ask(&fixture, "select count(*) from process where comm = 'helper'"), 1);
+	assert_int_equal(names__process(fixture.names, &leader, &id), 0);
+	assert_int_equal(ask(&fixture, "select count(*) from process where comm = 'leader'"), 1);
+	process_of(&fixture, 5);
+	assert_int_equal(ask(&fixture, "select count(*) from process where comm = 'leader'"), 1);
+	strcpy(leader.comm, "renamed");
+	assert_int_equal(names__renamed(fixture.names, &leader, id), 0);
+	assert_int_equal(ask(&fixture, "select count(*) from process where comm = 'renamed'"), 1);
+	assert_int_equal(ask(&fixture, "select count(*) from process"), 1);
+	finish(&fixture);
+}
+
+static void a_file_is_named_if_its_inode_matches(void **state)
+{
+	struct fixture fixture = begin();
+	int fd = open(fixture.path, O_RDONLY | O_CLOEXEC);
+	struct ledger_object_record record = { .pid = (uint32_t)getpid(),
+					       .fd = fd,
+					       .kind = OBJECT_FILE };
+	struct stat info;
+	char sql[256];
+
+	assert_int_equal(stat(fixture.path, &info), 0);
+	record.object[0] = info.st_ino;
+	assert_int_equal(names__describe(fixture.names, &record), 0);
+	record.object[0]++;
+	assert_int_equal(names__describe(fixture.names, &record), 0);
+	close(fd);
+	record.object[0]++;
+	assert_int_equal(names__describe(fixture.names, &record), 0);
+	snprintf(sql, sizeof(sql), "select count(*) from object where name = '%s'", fixture.path);
+	assert_int_equal(ask(&fixture, sql), 1);
+	assert_int_equal(ask(&fixture, "select count(*) from object where name like 'inode %'"), 2);
+	finish(&fixture);
+}
+
+static int64_t object_of(struct fixture *fixture, uint64_t number)
+{
+	const struct ledger_key key = { .object = { number }, .object_kind = OBJECT_FUTEX };
+	int64_t id = 0;
+
+	assert_int_equal(names__object(fixture->names, &key, &id), 0);
+	return id;
+}
+
+static void too_many_objects_share_one_name(void **state)
+{
+	struct fixture fixture = begin();
+	const struct ledger_object_record late = { .object = { 1 }, .kind = OBJECT_PIPE };
+	int64_t first = object_of(&fixture, 0), other;
+
+	for (uint64_t i = 1; i < MOST_OBJECTS; i++)
+		object_of(&fixture, i);
+	assert_int_equal(names__overflowed(fixture.names), 0);
+	other = object_of(&fixture, MOST_OBJECTS);
+	assert_int_equal(object_of(&fixture, MOST_OBJECTS + 1), other);
+	assert_int_equal(object_of(&fixture, 0), first);
+	assert_int_equal(names__describe(fixture.names, &late), 0);
+	assert_int_equal(names__overflowed(fixture.names), 2);
+	assert_int_equal(ask(&fixture, "select count(*) from object"), MOST_OBJECTS + 1);
+	assert_int_equal(ask(&fixture, "select id from object where kind = 'other'"
+				       " and name = 'other (too many to name)'"),
+			 other);
+	finish(&fixture);
+}
+
+static int64_t stranger_of(struct fixture *fixture, uint64_t tid)
+{
+	const struct ledger_key key = { .by = tid, .by_kind = BY_STRANGER };
+	int64_t id = 0;
+
+	assert_int_equal(names__culprit(fixture->names, &key, &id), 0);
+	return id;
+}
+
+static void too_many_strangers_share_one_name(void **state)
+{
+	const uint64_t base = UINT64_C(1) << 30; /* no tid */
+	struct fixture fixture = begin();
+	int64_t first = stranger_of(&fixture, base), other;
+
+	for (uint64_t i = 1; i < MOST_STRANGERS; i++)
+		stranger_of(&fixture, base + i);
+	other = stranger_of(&fixture, base + MOST_STRANGERS);
+	assert_int_equal(stranger_of(&fixture, base + MOST_STRANGERS + 1), other);
+	assert_int_equal(stranger_of(&fixture, base), first);
+	assert_int_equal(names__overflowed(fixture.names), 2);
+	assert_int_equal(ask(&fixture, "select count(*) from thread"), MOST_STRANGERS + 1);
+	assert_int_equal(
+		ask(&fixture, "select id from thread where comm = 'other (too many to name)'"),
+		other);
+	finish(&fixture);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_process_is_kept_for_a_whole_time_between_sweeps),
+		cmocka_unit_test(a_pid_with_another_start_is_another_process),
+		cmocka_unit_test(a_process_has_the_name_of_its_first_thread),
+		cmocka_unit_test(a_file_is_named_if_its_inode_matches),
+		cmocka_unit_test(too_many_objects_share_one_name),
+		cmocka_unit_test(too_many_strangers_share_one_name),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
