@@ -143,10 +143,11 @@ static int start_child(struct options *options, struct child *child)
  */
 static void open_gate(struct child *child)
 {
-	if (child->pid && !interrupted)
+	if (child->gate < 0)
+		return;
+	if (!interrupted)
 		send(child->gate, "g", 1, MSG_NOSIGNAL);
-	if (child->gate >= 0)
-		close(child->gate);
+	close(child->gate);
 	child->gate = -1;
 }
 
