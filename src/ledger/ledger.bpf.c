@@ -200,20 +200,41 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 
 /* --- syscalls, at level full -------------------------------------------------------------- */
 
-/*
- * Between user space and the kernel. If we missed that it got the CPU, the account is left to
- * repair_switch(); it cannot have had the CPU for long.
- */
-static __always_inline void crosses(struct thread *thread, __u32 slot, __u64 now)
+/* A crossing from another state than it should be in. */
+static __noinline void crosses_oddly(struct thread *thread, __u32 from, __u32 to, __u64 now)
 {
+	if (thread->account.slot == SLOT_NONE)
+		open_account(thread, from, now);
+	resolve(thread, from);
+	/*
+	 * If we missed that it got the CPU, the account is left to repair_switch(); it cannot have
+	 * had the CPU for long.
+	 */
 	if (!SLOT_IS_RUN(thread->account.slot)) {
 		thread->off_ns += now - thread->left_ns;
 		thread->left_ns = now;
 		return;
 	}
 	write_begin(&thread->account);
-	move(thread, slot, now);
+	move(thread, to, now);
 	write_end(&thread->account);
+}
+
+/* Between user space and the kernel: move(), but for what is known beforehand. */
+static __always_inline void crosses(struct thread *thread, __u32 from, __u32 to, __u64 now)
+{
+	struct ledger_account *account = &thread->account;
+
+	if (account->slot != from || now < account->since_ns) {
+		crosses_oddly(thread, from, to, now);
+		return;
+	}
+	write_begin(account);
+	account->ns[from] += now - account->since_ns;
+	account->since_ns = now;
+	account->slot = to;
+	account->count[to]++;
+	write_end(account);
 }
 
 SEC("tp_btf/sys_enter")
@@ -226,10 +247,7 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long id)
 	if (!thread || frozen)
 		return 0;
 	now = bpf_ktime_get_ns();
-	if (thread->account.slot == SLOT_NONE)
-		open_account(thread, SLOT_RUN_USER, now);
-	resolve(thread, SLOT_RUN_USER);
-	crosses(thread, SLOT_RUN_KERNEL, now);
+	crosses(thread, SLOT_RUN_USER, SLOT_RUN_KERNEL, now);
 	call_begins(thread, is_32bit(current) ? LEDGER_32BIT_CALL : id, now);
 	return 0;
 }
@@ -243,10 +261,7 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 	if (!thread || frozen)
 		return 0;
 	now = bpf_ktime_get_ns();
-	if (thread->account.slot == SLOT_NONE)
-		open_account(thread, SLOT_RUN_KERNEL, now);
-	resolve(thread, SLOT_RUN_KERNEL);
-	crosses(thread, SLOT_RUN_USER, now);
+	crosses(thread, SLOT_RUN_KERNEL, SLOT_RUN_USER, now);
 	call_ends(thread, now, ret);
 	thread->nr = NR_NONE;
 	return 0;

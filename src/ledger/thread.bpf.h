@@ -41,6 +41,10 @@ struct thread {
 	__u32 waker_kind;
 	__u32 cpu;
 	__u64 stack_mark; /* see in_interrupt() */
+	__u64 last_waker; /* the last thread that woke it: task, number, and what it is to us */
+	__s32 last_waker_pid;
+	__u32 last_waker_kind;
+	__u64 last_waker_id;
 	struct ledger_key wait;
 	struct ledger_key cell;
 	struct ledger_sum cell_sum;

@@ -62,7 +62,14 @@ static __always_inline void woken_by(struct thread *thread)
 		thread->waker_kind = BY_INTERRUPT;
 		return;
 	}
-	waker = find(current);
-	thread->waker = waker ? waker->id : (__u64)current->pid;
-	thread->waker_kind = waker ? BY_THREAD : BY_STRANGER;
+	/* Mostly it is the same as the last time. */
+	if (thread->last_waker != (__u64)current || thread->last_waker_pid != current->pid) {
+		waker = find(current);
+		thread->last_waker = (__u64)current;
+		thread->last_waker_pid = current->pid;
+		thread->last_waker_kind = waker ? BY_THREAD : BY_STRANGER;
+		thread->last_waker_id = waker ? waker->id : (__u64)current->pid;
+	}
+	thread->waker = thread->last_waker_id;
+	thread->waker_kind = thread->last_waker_kind;
 }
