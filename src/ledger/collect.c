@@ -18,9 +18,9 @@
 #include "ledger/collect_internal.h"
 #include "ledger/states.h"
 
-#define ROWS_PER_SECOND 7000
+#define ROWS_PER_SECOND 4000
 #define MOST_MERGED     64
-#define MOST_SLICE_NS   UINT64_C(2000000000)
+#define MOST_SLICE_NS   UINT64_C(8000000000)
 
 /* An account that does not close so often in a row will not close any more. */
 #define MOST_REFUSALS 10
