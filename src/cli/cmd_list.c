@@ -7,6 +7,7 @@
 #include "base/term.h"
 #include "cli/cli.h"
 #include "core/features.h"
+#include "ledger/states.h"
 #include "signals/signal.h"
 
 DEFINE_CLEANUP(struct features *, features__free)
@@ -64,6 +65,32 @@ static json_t *features_json(struct features *features)
 						      "why_not", state->why));
 	}
 	return list;
+}
+
+static json_t *states_json(void)
+{
+	json_t *list = json_array();
+
+	for (int slot = SLOT_RUN_USER; slot < SLOT_COUNT; slot++) {
+		const struct state_words *words = states__words(slot);
+
+		json_array_append_new(list, json_pack("{s:s, s:s, s:s?, s:s}", "state",
+						      words->state, "cause", words->cause, "kind",
+						      words->kind, "about", words->about));
+	}
+	return list;
+}
+
+static void print_states(void)
+{
+	printf("\nstates of a thread ('gapless record')\n");
+	for (int slot = SLOT_RUN_USER; slot < SLOT_COUNT; slot++) {
+		const struct state_words *words = states__words(slot);
+		char name[64];
+
+		snprintf(name, sizeof(name), "%s.%s", words->state, words->cause);
+		printf("  %-20s %-10s %s\n", name, words->kind ? words->kind : "", words->about);
+	}
 }
 
 static void print_mark(bool good)
@@ -125,7 +152,7 @@ static int run(int argc, char **argv)
 	static const struct argp argp = {
 		.parser = parse,
 		.children = children,
-		.doc = "Lists signals, hooks and helpers: available here, or why not.",
+		.doc = "Lists signals, states, hooks and helpers: available here, or why not.",
 	};
 	cleanup(features__free_p) struct features *features = features__new();
 	struct cli_common common = {};
@@ -134,15 +161,17 @@ static int run(int argc, char **argv)
 	if (!features)
 		return 1;
 	if (common.json)
-		return !cli__print_json(json_pack("{s:o, s:o}", "signals", signals_json(features),
+		return !cli__print_json(json_pack("{s:o, s:o, s:o}", "signals",
+						  signals_json(features), "states", states_json(),
 						  "hooks", features_json(features)));
 	print_signals(features);
+	print_states();
 	print_features(features);
 	return 0;
 }
 
 const struct command list_command = {
 	.name = "list",
-	.about = "signals, hooks and helpers: available here, or why not",
+	.about = "signals, states, hooks and helpers: available here, or why not",
 	.run = run,
 };
