@@ -197,6 +197,7 @@ static int write_quality(struct run *run)
 
 static int write_cost(struct run *run)
 {
+	uint64_t hooks_ns = ledger__hooks_ns(run->ledger, clock__now_ns() - run->start_ns);
 	struct rusage usage;
 	int err;
 
@@ -206,11 +207,9 @@ static int write_cost(struct run *run)
 	if (!err)
 		err = recording__put_cost(run->recording, "setup_cpu_ns", (double)run->setup_cpu_ns,
 					  "ns");
-	if (!err)
-		err = recording__put_cost(
-			run->recording, "hooks_cpu_ns",
-			(double)ledger__hooks_ns(run->ledger, clock__now_ns() - run->start_ns),
-			"ns");
+	/* A recording that was over before they were timed does not say that they cost nothing. */
+	if (!err && hooks_ns)
+		err = recording__put_cost(run->recording, "hooks_cpu_ns", (double)hooks_ns, "ns");
 	if (!err)
 		err = recording__put_cost(run->recording, "max_rss_bytes",
 					  (double)usage.ru_maxrss * 1024, "bytes");
@@ -264,7 +263,7 @@ static int take_snapshot(struct run *run)
 		return err;
 	run->looked_ns = began_ns;
 	now_ns = clock__now_ns();
-	ledger__timing(run->ledger, run->snapshots++ % TIMED_EVERY == 0);
+	ledger__timing(run->ledger, run->snapshots++ % TIMED_EVERY == 1);
 	run->interval_ns = next_interval(run, now_ns - began_ns);
 	run->next_ns = began_ns + run->interval_ns;
 	err = collect__snapshot_done(run->collect, now_ns);
