@@ -134,8 +134,11 @@ static __always_inline void leaves_cpu(struct thread *thread, struct task_struct
 	__u32 state = task->__state;
 	__u32 slot = SLOT_READY_PREEMPTED;
 
-	if (account->slot == SLOT_SEEDING)
+	if (account->slot == SLOT_SEEDING) {
+		if (state & TASK_DEAD)
+			count_lost(LOST_NO_STORAGE); /* gone before its account was open */
 		return;
+	}
 	if (account->slot == SLOT_NONE)
 		open_account(thread, run_slot(thread), now);
 	else if (!SLOT_IS_RUN(account->slot) && !repair_switch(thread, task, now))

@@ -150,7 +150,6 @@ size_t run__threads(const struct run *run)
 
 static int write_quality(struct run *run)
 {
-	static const char time_kept[] = "time is kept, but counted under 'other' without its name";
 	const struct collect_quality quality = collect__quality(run->collect);
 	const struct ledger *ledger = run->ledger;
 	const struct {
@@ -160,7 +159,8 @@ static int write_quality(struct run *run)
 	} rows[] = {
 		{ "lost_ring_full", ledger__lost(ledger, LOST_RING_FULL),
 		  "threads that ended, or names of objects, are missing" },
-		{ "lost_map_full", ledger__lost(ledger, LOST_MAP_FULL), time_kept },
+		{ "lost_map_full", ledger__lost(ledger, LOST_MAP_FULL),
+		  "names and counts are missing; the time of waits is kept, under 'other'" },
 		{ "no_storage", ledger__lost(ledger, LOST_NO_STORAGE),
 		  "so many threads have no account" },
 		{ "repaired_wakeups", ledger__quality(ledger, QUALITY_REPAIRED_WAKEUPS),

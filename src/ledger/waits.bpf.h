@@ -103,4 +103,6 @@ static __always_inline void count_interval(__u32 slot, __u64 ns)
 
 	if (histogram && bucket < HISTOGRAM_BUCKETS)
 		histogram->buckets[bucket]++;
+	else
+		count_lost(LOST_MAP_FULL); /* a CPU that was not there at the start */
 }
