@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define RECORDING_SCHEMA_VERSION 1
+#define RECORDING_SCHEMA_VERSION 2
 
 struct recording;
 
@@ -136,6 +136,63 @@ struct recording_syscall {
 };
 int recording__add_syscall(struct recording *recording, const struct recording_syscall *syscall);
 int recording__add_syscall_error(struct recording *recording, int number, int err, int64_t count);
+
+/* A file with code, or what stands for one. */
+struct recording_module {
+	int64_t id;
+	const char *kind;     /* "file", "vdso", "kernel", "jit" (of one process) */
+	const char *path;     /* "/usr/lib/…/libc.so.6", "[kernel]", "[jit 4242]" */
+	const char *build_id; /* hex, NULL if none */
+};
+int recording__add_module(struct recording *recording, const struct recording_module *module);
+
+/* A place in code. `address` as the ELF file has it; plain in the kernel and in generated code. */
+int recording__add_frame(struct recording *recording, int64_t id, int64_t module, int64_t address);
+
+struct recording_function {
+	int64_t id;
+	int64_t module;
+	const char *name, *system_name; /* demangled, and as the symbol table has it */
+	const char *file;               /* NULL if unknown */
+	int64_t start_line;             /* 0 if unknown */
+};
+int recording__add_function(struct recording *recording, const struct recording_function *function);
+
+/* A function at a frame's address: at depth 0 the innermost inlined one, the real one last. */
+struct recording_line {
+	int64_t frame;
+	int depth;
+	int64_t function;
+	int64_t line, column; /* 0 if unknown */
+};
+int recording__add_line(struct recording *recording, const struct recording_line *line);
+
+/* A stack: `frame`, called by the stack `parent` (0: by nobody). */
+int recording__add_stack(struct recording *recording, int64_t id, int64_t parent, int64_t frame);
+
+enum recording_sample_flags {
+	RECORDING_SAMPLE_NEXT = 1, /* the stack is where the thread went on, not where it stopped */
+	RECORDING_SAMPLE_TICK = 2, /* a clock tick; else intervals that were drawn */
+};
+
+/* A stack with a weight; the weights are unbiased estimates of the account's sums. */
+struct recording_sample {
+	int64_t time_ns; /* of a tick: when; else: when the (last) interval ended */
+	int64_t thread;
+	int state;
+	int64_t stack;       /* 0: none */
+	int64_t waker_stack; /* 0: not known */
+	int64_t by;          /* as in recording_wait */
+	int64_t object;
+	int64_t weight_ns;
+	int64_t wait_ns;   /* the intervals' true length; 0 for a tick */
+	int64_t period_ns; /* the rate in force */
+	int64_t count;     /* of intervals */
+	int flags;
+	const char *none; /* why there is no user stack, NULL: there is */
+	const char *end;  /* why it is not whole, NULL: it is */
+};
+int recording__add_sample(struct recording *recording, const struct recording_sample *sample);
 
 /* CPU time that no thread used, per CPU, over the whole recording. */
 int recording__put_cpu(struct recording *recording, int cpu, int64_t idle_ns);

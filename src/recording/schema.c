@@ -63,6 +63,21 @@ const char schema__sql[] =
 	"CREATE TABLE syscall_error(number INT, errno INT, count INT,"
 	" PRIMARY KEY(number, errno)) WITHOUT ROWID;"
 	"CREATE TABLE cpu(cpu INTEGER PRIMARY KEY, idle_ns INT);"
+	/*
+	 * Code. A stack is a node of a tree: its frame, called by its parent's; 0 is no parent. A
+	 * frame's lines are the functions at its address, the innermost inlined one at depth 0.
+	 */
+	"CREATE TABLE module(id INTEGER PRIMARY KEY, kind TEXT, path TEXT, build_id TEXT);"
+	"CREATE TABLE frame(id INTEGER PRIMARY KEY, module INT, address INT);"
+	"CREATE TABLE function(id INTEGER PRIMARY KEY, module INT, name TEXT, system_name TEXT,"
+	" file TEXT, start_line INT);"
+	"CREATE TABLE frame_line(frame INT, depth INT, function INT, line INT, column INT,"
+	" PRIMARY KEY(frame, depth)) WITHOUT ROWID;"
+	"CREATE TABLE stack(id INTEGER PRIMARY KEY, parent INT, frame INT);"
+	"CREATE TABLE sample(id INTEGER PRIMARY KEY, time_ns INT, thread INT, state INT, stack INT,"
+	" waker_stack INT, by INT, object INT, weight_ns INT, wait_ns INT, period_ns INT, count INT,"
+	" flags INT, none TEXT, end TEXT);"
+
 	"CREATE TABLE quality(name TEXT PRIMARY KEY, value INT, bias TEXT) WITHOUT ROWID;"
 	"CREATE TABLE cost(name TEXT PRIMARY KEY, value REAL, unit TEXT) WITHOUT ROWID;"
 
@@ -122,6 +137,18 @@ const char schema__sql[] =
 	" SELECT y.name, n.count, n.errors, n.total_ns, n.run_ns, " PERCENTILE("q.b50") " AS p50_ns, "
 	PERCENTILE("q.b99") " AS p99_ns, y.max_ns FROM n JOIN syscall y USING(number)"
 	" LEFT JOIN q ON q.key = n.number ORDER BY n.total_ns DESC;"
+
+	"CREATE VIEW frames AS SELECT f.id, m.kind AS module_kind, m.path AS module, m.build_id,"
+	" f.address, l.depth, coalesce(u.name, replace(m.path, rtrim(m.path, replace(m.path, '/',"
+	" '')), '') || printf('+0x%x', f.address)) AS function, u.file, l.line FROM frame f"
+	" JOIN module m ON m.id = f.module LEFT JOIN frame_line l ON l.frame = f.id"
+	" LEFT JOIN function u ON u.id = l.function;"
+
+	"CREATE VIEW samples AS SELECT x.id, x.time_ns, x.thread, p.pid, t.tid, t.comm, s.state,"
+	" s.cause, s.kind, x.weight_ns, x.wait_ns, x.count, x.stack, x.waker_stack, x.by,"
+	" o.name AS object, x.flags & 2 != 0 AS tick, x.flags & 1 != 0 AS next, x.none, x.end"
+	" FROM sample x JOIN state s ON s.id = x.state LEFT JOIN thread_named t ON t.id = x.thread"
+	" LEFT JOIN process p ON p.id = t.process LEFT JOIN object o ON o.id = x.object;"
 
 	"CREATE VIEW syscall_errors AS SELECT y.name, e.errno, e.count FROM syscall_error e"
 	" JOIN syscall y USING(number) ORDER BY e.count DESC;";

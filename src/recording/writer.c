@@ -36,6 +36,12 @@ enum statement {
 	SQL_SYSCALL,
 	SQL_SYSCALL_SLICE,
 	SQL_SYSCALL_ERROR,
+	SQL_MODULE,
+	SQL_FRAME,
+	SQL_FUNCTION,
+	SQL_LINE,
+	SQL_STACK,
+	SQL_SAMPLE,
 	SQL_CPU,
 	SQL_QUALITY,
 	SQL_COST,
@@ -70,6 +76,13 @@ static const char *const sql[SQL_COUNT] = {
 			      " run_ns = run_ns + excluded.run_ns",
 	[SQL_SYSCALL_ERROR] = "INSERT INTO syscall_error VALUES(?1, ?2, ?3) ON CONFLICT DO UPDATE"
 			      " SET count = count + excluded.count",
+	[SQL_MODULE] = "INSERT OR REPLACE INTO module VALUES(?1, ?2, ?3, ?4)",
+	[SQL_FRAME] = "INSERT INTO frame VALUES(?1, ?2, ?3)",
+	[SQL_FUNCTION] = "INSERT INTO function VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
+	[SQL_LINE] = "INSERT INTO frame_line VALUES(?1, ?2, ?3, ?4, ?5)",
+	[SQL_STACK] = "INSERT INTO stack VALUES(?1, ?2, ?3)",
+	[SQL_SAMPLE] = "INSERT INTO sample VALUES(NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10,"
+		       " ?11, ?12, ?13, ?14)",
 	[SQL_CPU] = "INSERT OR REPLACE INTO cpu VALUES(?1, ?2)",
 	[SQL_QUALITY] = "INSERT OR REPLACE INTO quality VALUES(?1, ?2, ?3)",
 	[SQL_COST] = "INSERT OR REPLACE INTO cost VALUES(?1, ?2, ?3)",
@@ -446,6 +459,44 @@ int recording__add_syscall_error(struct recording *recording, int number_of_call
 {
 	return ADD_ROW(recording, SQL_SYSCALL_ERROR, number(number_of_call), number(err),
 		       number(count));
+}
+
+int recording__add_module(struct recording *recording, const struct recording_module *module)
+{
+	return ADD_ROW(recording, SQL_MODULE, number(module->id), text(module->kind),
+		       text(module->path), text(module->build_id));
+}
+
+int recording__add_frame(struct recording *recording, int64_t id, int64_t module, int64_t address)
+{
+	return ADD_ROW(recording, SQL_FRAME, number(id), number(module), number(address));
+}
+
+int recording__add_function(struct recording *recording, const struct recording_function *function)
+{
+	return ADD_ROW(recording, SQL_FUNCTION, number(function->id), number(function->module),
+		       text(function->name), text(function->system_name), text(function->file),
+		       number(function->start_line));
+}
+
+int recording__add_line(struct recording *recording, const struct recording_line *line)
+{
+	return ADD_ROW(recording, SQL_LINE, number(line->frame), number(line->depth),
+		       number(line->function), number(line->line), number(line->column));
+}
+
+int recording__add_stack(struct recording *recording, int64_t id, int64_t parent, int64_t frame)
+{
+	return ADD_ROW(recording, SQL_STACK, number(id), number(parent), number(frame));
+}
+
+int recording__add_sample(struct recording *recording, const struct recording_sample *sample)
+{
+	return ADD_ROW(recording, SQL_SAMPLE, number(sample->time_ns), number(sample->thread),
+		       number(sample->state), number(sample->stack), number(sample->waker_stack),
+		       number(sample->by), number(sample->object), number(sample->weight_ns),
+		       number(sample->wait_ns), number(sample->period_ns), number(sample->count),
+		       number(sample->flags), text(sample->none), text(sample->end));
 }
 
 int recording__put_cpu(struct recording *recording, int cpu, int64_t idle_ns)

@@ -1,0 +1,122 @@
+/*
+ * A recording's samples in memory, as the exporters want them: every table an array, every
+ * reference an index. Loaded once, read only. Strings and arrays belong to the profile.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PROFILE_NONE UINT32_MAX /* an index that stands for "none" */
+
+struct profile_process {
+	int64_t id; /* in the recording */
+	int pid;
+	const char *comm;
+};
+
+struct profile_thread {
+	int64_t id;       /* in the recording; samples refer to the index */
+	uint32_t process; /* index, PROFILE_NONE: unknown */
+	int tid;
+	const char *comm;
+	int64_t first_ns, last_ns; /* CLOCK_MONOTONIC, like every time here */
+	bool is_own;               /* gapless itself */
+	bool is_kernel;
+};
+
+struct profile_state {
+	int id;
+	const char *state; /* "run", "ready", "wait", "unseen" */
+	const char *cause;
+	const char *kind; /* NULL, or "delaying", "undecided", "idle" */
+	bool is_run;
+};
+
+struct profile_module {
+	int64_t id;
+	const char *kind; /* "file", "vdso", "kernel", "jit" */
+	const char *path;
+	const char *build_id; /* NULL: none */
+};
+
+struct profile_function {
+	uint32_t module;
+	const char *name, *system_name;
+	const char *file; /* NULL: unknown */
+	uint32_t start_line;
+};
+
+/* One function at a frame's address; a frame has 1 + the number of inlined calls. */
+struct profile_line {
+	uint32_t function;
+	uint32_t line, column; /* 0: unknown */
+};
+
+struct profile_frame {
+	uint32_t module;
+	uint64_t address;    /* as the ELF file has it; plain in the kernel and in generated code */
+	uint32_t first_line; /* lines[first_line … + line_count): innermost inlined first */
+	uint32_t line_count; /* at least 1 */
+	bool is_kernel;
+};
+
+/* A node of the tree of stacks: its frame, called by its parent's. Parents come before children. */
+struct profile_stack {
+	uint32_t parent; /* PROFILE_NONE: outermost */
+	uint32_t frame;
+	uint32_t depth; /* 0 for an outermost one */
+};
+
+struct profile_sample {
+	int64_t time_ns; /* a tick: when; a wait: its end */
+	uint32_t thread, state;
+	uint32_t stack;       /* PROFILE_NONE: no stack */
+	uint32_t waker_stack; /* PROFILE_NONE: not known */
+	uint32_t by; /* thread that ended the wait or holds its lock, PROFILE_NONE: unknown */
+	const char *object; /* what it waited for, NULL: nothing with a name */
+	int64_t weight_ns, wait_ns;
+	uint32_t count;
+	bool is_tick;
+	bool is_next;     /* the stack is where the thread went on */
+	const char *none; /* why there is no user stack, in words; NULL: there is one */
+	const char *end;  /* why the user stack is not whole, in words; NULL: it is */
+};
+
+/* An account row: what a thread spent in a state over slices. */
+struct profile_account {
+	uint32_t thread, state;
+	int64_t begin_ns, end_ns; /* of the slices */
+	int64_t ns;
+};
+
+struct profile {
+	struct profile_process *processes;
+	struct profile_thread *threads;
+	struct profile_state *states;
+	struct profile_module *modules;
+	struct profile_function *functions;
+	struct profile_line *lines;
+	struct profile_frame *frames;
+	struct profile_stack *stacks;
+	struct profile_sample *samples; /* in order of time */
+	struct profile_account
+		*accounts; /* by thread, then time; only with profile_options.accounts */
+	size_t process_count, thread_count, state_count, module_count, function_count, line_count,
+		frame_count, stack_count, sample_count, account_count;
+	int64_t start_ns, end_ns, start_unix_ns;
+	int64_t period_ns; /* of ticks; 0: no stacks were taken */
+	const char *target, *version, *kernel, *command;
+	void *internal;
+};
+
+struct profile_options {
+	bool accounts;          /* load them too */
+	bool with_own;          /* threads of gapless itself too */
+	int64_t from_ns, to_ns; /* after the start; to_ns 0: the end */
+};
+
+/* 0 or -errno as recording__open() has it; -ENODATA: the recording has no samples. */
+int profile__load(const char *path, const struct profile_options *options, struct profile **ret);
+void profile__free(struct profile *profile);
