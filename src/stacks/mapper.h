@@ -54,7 +54,9 @@ void mapper__used(struct mapper *mapper, uint32_t module);
 
 struct mapper_quality {
 	uint64_t lost_events;       /* records of mmap and so on that the kernel dropped */
+	bool without_events;        /* there are none to be had: mappings are up to a second old */
 	uint64_t crowded_processes; /* with more mappings than fit */
+	uint64_t processes_failed;  /* times that the kernel half's map had no room for one */
 	uint64_t modules, modules_failed;
 	uint64_t rows, hard_rows;
 	uint64_t evicted;     /* modules whose rows gave way, each time counted */
