@@ -116,6 +116,16 @@ static void add_gap(struct table *table, uint64_t address)
 		add_row(table, table->end, (struct unwind_row) { .kind = UNWIND_NONE });
 }
 
+/* A page has no room for all rows of the block: no real code has so many. */
+static void shorten(struct table *table)
+{
+	struct unwind_row *last = &table->block[UNWIND_PAGE_ROWS - 1];
+
+	*last = (struct unwind_row) { .pc = last->pc, .kind = UNWIND_HARD };
+	table->count = UNWIND_PAGE_ROWS - (last[-1].kind == UNWIND_HARD);
+	table->rows.broken_count++;
+}
+
 /* The block is complete: its rows go to a page that has room for all of them. */
 static int close_block(struct table *table)
 {
@@ -126,11 +136,8 @@ static int close_block(struct table *table)
 	if (!table->is_open)
 		return 0;
 	add_gap(table, (table->number + 1) << UNWIND_BLOCK_BITS);
-	if (table->count > UNWIND_PAGE_ROWS) {
-		table->count = UNWIND_PAGE_ROWS;
-		table->block[table->count - 1].kind = UNWIND_HARD;
-		rows->broken_count++;
-	}
+	if (table->count > UNWIND_PAGE_ROWS)
+		shorten(table);
 	if ((!rows->row_page_count || table->last_used + table->count > UNWIND_PAGE_ROWS) &&
 	    add_page(table))
 		return -ENOMEM;
@@ -219,12 +226,12 @@ int table__build(struct frames *frames, struct rows *ret)
 	cleanup(release_table) struct table table = {};
 	uint64_t end = 0;
 
+	if (!frames->span_count)
+		return -ENODATA;
 	resolve_overlaps(frames);
 	for (size_t i = 0; i < frames->span_count; i++)
 		if (frames->spans[i].end > end)
 			end = frames->spans[i].end;
-	if (!end)
-		return -ENODATA;
 	if (add_block_pages(&table.rows, end))
 		return -ENOMEM;
 	table.rows.broken_count = frames->broken_count;
