@@ -1,7 +1,4 @@
-/*
- * The walk of bpf/unwind.h for tests: tables are `struct rows`, memory is what the test says. To be
- * included before all that includes bpf/unwind.h without the walk.
- */
+/* The walk of bpf/unwind_walk.h for tests: tables are `struct rows`, memory is what the test says. */
 #pragma once
 
 #include <linux/types.h>
@@ -11,7 +8,7 @@ static inline int unwind_read(void *world, void *to, __u32 bytes, __u64 address)
 static inline const struct unwind_page *unwind_page(void *world, __u64 key);
 
 #define UNWIND_FN static inline
-#define UNWIND_WALK
+#include "bpf/unwind_walk.h"
 #include "stacks/rows.h"
 
 #define WORLD_MODULES 64

@@ -12,6 +12,9 @@
 #include "stacks/tables.h"
 #include "stacks/thread.h"
 
+/* Of a file without rows: it covers half a MiB of code each. */
+#define MOST_EMPTY_PAGES 256
+
 struct compiler {
 	struct quality *quality;
 	struct tables *tables; /* of the thread */
@@ -42,19 +45,40 @@ static void count_rows(struct quality *quality, struct module *module, const str
 	quality->hard_rows += rows->hard_count;
 }
 
+/* Tables that say: there are no rows. Else the kernel half would take them for not loaded yet. */
+static int no_rows(const struct module *module, struct rows *ret)
+{
+	uint64_t end = 0;
+
+	for (size_t i = 0; i < module->headers.segment_count; i++) {
+		const struct segment *segment = &module->headers.segments[i];
+
+		if (segment->address + segment->size > end)
+			end = segment->address + segment->size;
+	}
+	*ret = (struct rows) { .block_page_count =
+				       (end >> UNWIND_BLOCK_BITS) / UNWIND_PAGE_BLOCKS + 1 };
+	if (ret->block_page_count > MOST_EMPTY_PAGES)
+		ret->block_page_count = MOST_EMPTY_PAGES;
+	ret->block_pages = calloc(ret->block_page_count, sizeof(*ret->block_pages));
+	return ret->block_pages ? 0 : -ENOMEM;
+}
+
 static void provide(struct compiler *compiler, struct module *module)
 {
 	cleanup(rows__release) struct rows rows = { 0 };
 	int err = compile(module, &rows);
 
-	if (!err) {
+	if (err) {
+		compiler->quality->modules_failed++;
+		err = no_rows(module, &rows);
+	} else {
 		count_rows(compiler->quality, module, &rows);
-		err = tables__load(compiler->tables, module, &rows);
 	}
 	if (!err)
-		return;
-	compiler->quality->modules_failed += err != -EFBIG;
-	module->state = MODULE_FAILED;
+		err = tables__load(compiler->tables, module, &rows);
+	if (err)
+		module->state = MODULE_FAILED;
 }
 
 /* NULL: it is over. */

@@ -164,7 +164,7 @@ int mapper__new(const struct mapper_options *options, struct mapper **ret)
 
 void mapper__stop(struct mapper *mapper)
 {
-	if (!mapper->has_thread)
+	if (!mapper || !mapper->has_thread)
 		return;
 	pthread_mutex_lock(&mapper->lock);
 	mapper->stopping = true;
@@ -211,6 +211,14 @@ void mapper__watch(struct mapper *mapper, pid_t pid)
 		mapper->watched[mapper->watched_count++] = (uint32_t)pid;
 	pthread_mutex_unlock(&mapper->lock);
 	wake(mapper);
+}
+
+void mapper__want(struct mapper *mapper, uint32_t id)
+{
+	struct module *module = modules__get(mapper->modules, id);
+
+	if (module)
+		compiler__ask(mapper->compiler, module);
 }
 
 bool mapper__locate(struct mapper *mapper, uint32_t pid, uint64_t address, uint32_t *ret_module,

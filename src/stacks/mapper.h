@@ -34,6 +34,9 @@ void mapper__free(struct mapper *mapper);
 /* Learns about a process before it is asked for. */
 void mapper__watch(struct mapper *mapper, pid_t pid);
 
+/* Loads the rows of a module before they are asked for. */
+void mapper__want(struct mapper *mapper, uint32_t module);
+
 /* Where an address of a process is, by all that is known now. false: in no file. */
 bool mapper__locate(struct mapper *mapper, uint32_t pid, uint64_t address, uint32_t *ret_module,
 		    uint64_t *ret_address);

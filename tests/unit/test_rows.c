@@ -46,10 +46,11 @@ static void compile_program(const struct program *program, struct rows *ret)
 static struct unwind_row row_at(const struct rows *rows, uint64_t address)
 {
 	struct world world = { .modules = { [1] = rows } };
+	static struct unwind searching;
 	const struct unwind_row *row;
 	int known;
 
-	row = unwind_find_row(&world, 1, address, &known);
+	row = unwind_find_row(&world, &searching, 1, address, &known);
 	return row ? *row : (struct unwind_row) { .kind = UNWIND_NONE };
 }
 

@@ -116,10 +116,11 @@ static struct unwind_row read_rules(const char *text)
 static void compare_at(struct compared *compared, uint64_t address)
 {
 	struct world world = { .modules = { [1] = &compared->rows } };
+	static struct unwind searching;
 	const struct unwind_row none = { .kind = UNWIND_NONE }, *row, *wanted = &compared->row;
 	int known;
 
-	row = unwind_find_row(&world, 1, address, &known);
+	row = unwind_find_row(&world, &searching, 1, address, &known);
 	if (!row)
 		row = &none;
 	compared->count++;
