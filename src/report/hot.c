@@ -190,8 +190,9 @@ struct words hot__plus_minus(double percent)
 {
 	struct words words = {};
 
-	snprintf(words.text, sizeof(words.text), "±%.*f", percent >= 0.05 && percent < 9.95,
-		 percent);
+	if (percent > 0 && percent < 0.05)
+		return (struct words) { "±<0.1" };
+	snprintf(words.text, sizeof(words.text), "±%.*f", percent > 0 && percent < 9.95, percent);
 	return words;
 }
 

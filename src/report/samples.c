@@ -32,7 +32,7 @@ struct sampling {
 struct taken {
 	const struct model_thread *thread;
 	const struct model_state *state;
-	uint32_t stack, waker; /* CODE_NONE: none */
+	const struct code_stack *stack, *waker; /* NULL: none */
 	int64_t object;
 	const struct model_thread *by;
 	struct hot_sum sum;
@@ -203,25 +203,24 @@ static int add_wait(struct sampling *sampling, const struct taken *taken, uint32
 	if (!blame)
 		return 0;
 	err = tally__add(&sampling->paths, (*blame)->owner, user, &taken->sum);
-	if (err || taken->waker == CODE_NONE)
+	if (err || !taken->waker)
 		return err;
-	node = sampling->code->stacks[taken->waker].node;
+	node = taken->waker->node;
 	return tally__add(&sampling->wakers, (*blame)->owner,
 			  hot->nodes[node].user ? hot->nodes[node].user : node, &taken->sum);
 }
 
-static uint32_t stack_at(struct sampling *sampling, int64_t id)
+static const struct code_stack *stack_at(struct sampling *sampling, int64_t id)
 {
 	uint32_t at = id ? code__find(&sampling->code->stack_ids, id) : CODE_NONE;
 
 	sampling->model->hot.torn += id && at == CODE_NONE;
-	return at;
+	return at == CODE_NONE ? NULL : &sampling->code->stacks[at];
 }
 
 static int add_sample(struct sampling *sampling, const struct taken *taken)
 {
-	const struct code_stack *stack =
-		taken->stack == CODE_NONE ? NULL : &sampling->code->stacks[taken->stack];
+	const struct code_stack *stack = taken->stack;
 	struct hot *hot = &sampling->model->hot;
 
 	hot->samples++;

@@ -11,7 +11,8 @@
 #define PATHS_SHOWN   2
 #define WIDE          100
 #define WIDEST        120
-#define LEAST_PERCENT 20 /* of a second path to be worth a line */
+#define LEAST_ROOM    20
+#define LEAST_PERCENT 20 /* of a path to be worth a line */
 
 /* --- functions ----------------------------------------------------------------------------- */
 
@@ -28,7 +29,9 @@ static struct hot_sum whole(const struct hot *hot, enum hot_kind kind)
 /* Columns left for the function's name and where it is. */
 static int room(const struct page *page)
 {
-	return page->width - (page->width >= WIDE ? 9 + 7 : 9) - 6 - 9 - 11 - 11 - 2;
+	int left = page->width - (page->width >= WIDE ? 9 + 7 : 9) - 6 - 9 - 11 - 11 - 2;
+
+	return left < LEAST_ROOM ? LEAST_ROOM : left;
 }
 
 /* "libfoo.so", and the source line where there is room for it. */
@@ -40,7 +43,7 @@ static struct words where(const struct page *page, const struct hot_function *fu
 
 	if (page->width < WIDEST || !function->file)
 		return words;
-	words__say(line, sizeof(line), "%s %.300s", words.text,
+	words__say(line, sizeof(line), "%s %s", words.text,
 		   words__clean(slash ? slash + 1 : function->file, columns).text);
 	if (function->line > 0)
 		words__say(line, sizeof(line), ":%lld", (long long)function->line);
@@ -140,19 +143,28 @@ static void print_path(const struct page *page, const char *what, const struct h
 	page__wrap(page, text, PAGE_BLAME_INDENT + 2);
 }
 
+static bool reaches(const struct hot_cell *cell, const struct hot_sum *sum, int percent)
+{
+	return (double)cell->sum.ns * 100 >= (double)sum->ns * percent;
+}
+
 void page__paths(const struct page *page, const struct model_blame *blame)
 {
 	const struct hot *hot = &page->model->hot;
-	struct hot_sum whole;
+	struct hot_sum sum;
 	size_t count;
-	const struct hot_cell *cell = hot__find(&hot->paths, blame->owner, &count, &whole);
+	const struct hot_cell *cell = hot__find(&hot->paths, blame->owner, &count, &sum);
 
+	if (cell && !reaches(cell, &sum, LEAST_PERCENT))
+		fprintf(page->out, "%*sfrom %s paths, none with %d %% (%s samples)\n",
+			PAGE_BLAME_INDENT, "", words__number((int64_t)count).text, LEAST_PERCENT,
+			words__number(sum.samples).text);
 	for (size_t i = 0; i < count && i < PATHS_SHOWN; i++)
-		if (!i || (double)cell[i].sum.ns * 100 >= (double)whole.ns * LEAST_PERCENT)
-			print_path(page, "from", &cell[i], &whole);
-	cell = hot__find(&hot->wakers, blame->owner, &count, &whole);
-	if (cell && cell->place)
-		print_path(page, "woken from", cell, &whole);
+		if (reaches(&cell[i], &sum, LEAST_PERCENT))
+			print_path(page, "from", &cell[i], &sum);
+	cell = hot__find(&hot->wakers, blame->owner, &count, &sum);
+	if (cell && cell->place && reaches(cell, &sum, LEAST_PERCENT))
+		print_path(page, "woken from", cell, &sum);
 }
 
 /* --- how good they are --------------------------------------------------------------------- */
