@@ -49,8 +49,11 @@ static void *add_row(void *array, struct code_ids *ids, int64_t id, size_t size)
 {
 	size_t count = ids->count;
 	void *element = load__append(array, &count, size);
-	int64_t *at = element ? APPEND(&ids->list, &ids->count) : NULL;
+	int64_t *at;
 
+	if (!element)
+		return NULL;
+	at = APPEND(&ids->list, &ids->count);
 	if (!at)
 		return NULL;
 	*at = id;
@@ -148,11 +151,14 @@ static int take_line(struct code *code, sqlite3_stmt *row)
 	uint32_t at = sqlite3_column_type(row, 3) == SQLITE_NULL
 			      ? CODE_NONE
 			      : code__find(&code->function_ids, sqlite3_column_int64(row, 3));
-	struct code_frame *frame =
-		more ? &code->frames[count - 1] : ADD_ROW(&code->frames, &code->frame_ids, id);
+	struct code_frame *frame;
 	uint32_t *line;
 	int err = 0;
 
+	if (more)
+		frame = &code->frames[count - 1];
+	else
+		frame = ADD_ROW(&code->frames, &code->frame_ids, id);
 	if (!frame)
 		return -ENOMEM;
 	if (frame->count == MOST_LINES)
@@ -229,10 +235,11 @@ static int each_row(struct code *code, sqlite3 *db, const char *sql, take_row *t
 int code__load(struct code *code, sqlite3 *db)
 {
 	struct hot *hot = &code->model->hot;
+	const struct hot_node *root = APPEND(&hot->nodes, &hot->node_count);
 	uint32_t none;
 	int err;
 
-	if (!add_function(hot, "[no stack]", &none) || !APPEND(&hot->nodes, &hot->node_count))
+	if (!root || !add_function(hot, "[no stack]", &none))
 		return -ENOMEM;
 	err = each_row(code, db, "SELECT id, kind, path FROM module ORDER BY id", take_module);
 	if (!err)

@@ -159,7 +159,7 @@ void page__paths(const struct page *page, const struct model_blame *blame)
 		fprintf(page->out, "%*sfrom %s paths, none with %d %% (%s samples)\n",
 			PAGE_BLAME_INDENT, "", words__number((int64_t)count).text, LEAST_PERCENT,
 			words__number(sum.samples).text);
-	for (size_t i = 0; i < count && i < PATHS_SHOWN; i++)
+	for (size_t i = 0; cell && i < count && i < PATHS_SHOWN; i++)
 		if (reaches(&cell[i], &sum, LEAST_PERCENT))
 			print_path(page, "from", &cell[i], &sum);
 	cell = hot__find(&hot->wakers, blame->owner, &count, &sum);
