@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
+#include <seccomp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -18,11 +19,11 @@
 #include "maps.h"
 #include "stacks/headers.h"
 
-#define LIBRARY     "/lib/x86_64-linux-gnu/libgcc_s.so.1"
-#define COPY        "/tmp/gapless-test-mapper.so"
-#define BUDGET      (64UL << 20)
-#define PAGE_BYTES  4096UL
-#define CHILDREN    500
+#define LIBRARY    "/lib/x86_64-linux-gnu/libgcc_s.so.1"
+#define COPY       "/tmp/gapless-test-mapper.so"
+#define BUDGET     (64UL << 20)
+#define PAGE_BYTES 4096UL
+#define CHILDREN   500
 
 static char sleeper[PATH_MAX]; /* the program behind `sleep` */
 
@@ -435,37 +436,55 @@ static void rows_come_when_a_module_is_asked_for(void **state)
 	end(&child);
 }
 
+/* Loads the rows of the vDSO, then of the library, and says how large they are. */
+static void measure(uint64_t *ret_vdso_bytes, uint64_t *ret_library_bytes)
+{
+	uint64_t at = act_dlopen(), address;
+	uint32_t vdso = 0, library = 0;
+	struct world world;
+
+	world__open(&world, BUDGET);
+	mapper__watch(world.mapper, getpid());
+	EVENTUALLY((vdso = world__maps(&world, getpid(), "[vdso]")));
+	world__ask(&world, UNWIND_NEED_MODULE, vdso);
+	EVENTUALLY((*ret_vdso_bytes = mapper__quality(world.mapper).table_bytes));
+	EVENTUALLY(mapper__locate(world.mapper, (uint32_t)getpid(), at, &library, &address));
+	world__ask(&world, UNWIND_NEED_MODULE, library);
+	EVENTUALLY(mapper__quality(world.mapper).table_bytes > *ret_vdso_bytes);
+	*ret_library_bytes = mapper__quality(world.mapper).table_bytes - *ret_vdso_bytes;
+	world__close(&world);
+}
+
 static void modules_give_way_to_others_and_come_back_when_asked_for_again(void **state)
 {
+	uint64_t vdso_bytes, library_bytes, address, at = act_dlopen();
+	uint32_t vdso = 0, library = 0, id;
 	struct world world;
-	uint32_t vdso = 0, large = 0, id;
-	uint64_t address;
-	struct mapper_quality quality;
 
-	/* Room for one of the two, but not for both. */
-	world__open(&world, 24576);
+	/* Room for each of the two, but not for both. */
+	measure(&vdso_bytes, &library_bytes);
+	world__open(&world, library_bytes + vdso_bytes - 1);
 	mapper__watch(world.mapper, getpid());
 	EVENTUALLY((vdso = world__maps(&world, getpid(), "[vdso]")));
 	world__ask(&world, UNWIND_NEED_MODULE, vdso);
 	EVENTUALLY(world__has_rows(&world, vdso));
-	EVENTUALLY(mapper__locate(world.mapper, (uint32_t)getpid(), (uintptr_t)act_idle, &large,
-				  &address));
-	world__ask(&world, UNWIND_NEED_MODULE, large);
-	EVENTUALLY(mapper__quality(world.mapper).evicted == 1);
-	EVENTUALLY(world__has_rows(&world, large));
+	EVENTUALLY(mapper__locate(world.mapper, (uint32_t)getpid(), at, &library, &address));
+	world__ask(&world, UNWIND_NEED_MODULE, library);
+	EVENTUALLY(world__has_rows(&world, library));
+	assert_int_equal(mapper__quality(world.mapper).evicted, 1);
 	assert_false(world__has_rows(&world, vdso));
-	EVENTUALLY(!world__was_asked(&world, UNWIND_NEED_MODULE, vdso));
+	assert_false(world__was_asked(&world, UNWIND_NEED_MODULE, vdso));
 	world__ask(&world, UNWIND_NEED_MODULE, vdso);
 	EVENTUALLY(world__has_rows(&world, vdso));
-	assert_false(world__has_rows(&world, large));
+	assert_false(world__has_rows(&world, library));
 	/* The C library's are larger than all that. */
 	assert_true(mapper__locate(world.mapper, (uint32_t)getpid(), (uintptr_t)&usleep, &id,
 				   &address));
 	world__ask(&world, UNWIND_NEED_MODULE, id);
 	EVENTUALLY(mapper__quality(world.mapper).over_budget == 1);
-	quality = mapper__quality(world.mapper);
-	assert_int_equal(quality.evicted, 2);
-	assert_true(quality.table_bytes_peak <= 24576);
+	assert_int_equal(mapper__quality(world.mapper).evicted, 2);
+	assert_int_equal(mapper__quality(world.mapper).table_bytes, vdso_bytes);
+	assert_int_equal(mapper__quality(world.mapper).table_bytes_peak, library_bytes);
 	assert_true(world__was_asked(&world, UNWIND_NEED_MODULE, id));
 	world__close(&world);
 }
@@ -542,6 +561,29 @@ static void what_is_known_stays_after_the_stop_and_nothing_is_left_open(void **s
 	assert_int_equal(count_fds(), before);
 }
 
+/* The last test: the filter stays. */
+static void without_the_kernels_records_it_reads_again_every_second(void **state)
+{
+	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+	struct unwind_process process;
+	struct world world;
+	pid_t pid;
+
+	assert_int_equal(
+		seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(perf_event_open), 0), 0);
+	assert_int_equal(seccomp_load(filter), 0);
+	seccomp_release(filter);
+	world__open(&world, BUDGET);
+	assert_true(mapper__quality(world.mapper).without_events);
+	pid = start_sleeper("100", NULL);
+	mapper__watch(world.mapper, pid);
+	EVENTUALLY(world__maps(&world, pid, sleeper));
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	EVENTUALLY(!world__process(&world, pid, &process));
+	world__close(&world);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_world, close_world)
 
 int main(void)
@@ -562,6 +604,7 @@ int main(void)
 		TEST(modules_give_way_to_others_and_come_back_when_asked_for_again),
 		TEST(programs_of_50_ms_are_known_within_5_ms),
 		TEST(what_is_known_stays_after_the_stop_and_nothing_is_left_open),
+		TEST(without_the_kernels_records_it_reads_again_every_second),
 	};
 
 	if (!realpath("/bin/sleep", sleeper))
