@@ -32,10 +32,10 @@ bool world__has_rows(struct world *world, uint32_t module);
 #define EVENTUALLY(condition)                                                                      \
 	do {                                                                                       \
 		bool is_so_ = false;                                                               \
-		for (int i_ = 0; !is_so_ && i_ < 5000; i_++) {                                     \
+		for (int i_ = 0; !is_so_ && i_ < 25000; i_++) {                                    \
 			is_so_ = (condition);                                                      \
 			if (!is_so_)                                                               \
-				usleep(1000);                                                      \
+				usleep(200);                                                       \
 		}                                                                                  \
 		if (!is_so_)                                                                       \
 			fail_msg("never came true: %s", #condition);                               \
