@@ -352,7 +352,7 @@ static void nonsense_is_left_out_and_counted(void **state)
 		PROGRAM(DW_CFA_def_cfa_expression, 1, DW_OP_nop, DW_CFA_def_cfa_offset, 8),
 		PROGRAM(DW_CFA_def_cfa_expression, 1, DW_OP_nop, DW_CFA_def_cfa_register, 6),
 		PROGRAM(DW_CFA_MIPS_advance_loc8, 255, 255, 255, 255, 255, 255, 255, 255),
-		PROGRAM(DW_CFA_set_loc, 0, 0xa8, 0xff, 0xff), /* backwards */
+		PROGRAM(DW_CFA_set_loc, 0, 0xa8, 0xff, 0xff),    /* backwards */
 		PROGRAM(DW_CFA_nop, DW_CFA_nop, DW_CFA_def_cfa), /* ends in the middle */
 	};
 	static struct frame_section section;

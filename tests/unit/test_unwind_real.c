@@ -52,8 +52,8 @@ static uint64_t address_of_offset(Elf *elf, uint64_t offset)
 	return 0;
 }
 
-static void load_file(struct traced *traced, const char *path, struct rows *rows,
-		      uint64_t *offset_or_address)
+/* *at: an offset in the file; becomes the address that the file has for it. */
+static void load_file(const char *path, struct rows *rows, uint64_t *at)
 {
 	cleanup(close_p) int fd = open(path, O_RDONLY | O_CLOEXEC);
 	cleanup(elf_end_p) Elf *elf = NULL;
@@ -61,7 +61,7 @@ static void load_file(struct traced *traced, const char *path, struct rows *rows
 	assert_true(fd >= 0);
 	assert_int_equal(rows__compile(fd, rows), 0);
 	elf = elf_begin(fd, ELF_C_READ, NULL);
-	*offset_or_address = address_of_offset(elf, *offset_or_address);
+	*at = address_of_offset(elf, *at);
 }
 
 static int read_process(void *from, void *to, uint32_t bytes, uint64_t address)
@@ -92,7 +92,7 @@ static void add_mapping(struct traced *traced, uint64_t begin, uint64_t end, uin
 	if (is_vdso)
 		load_vdso(traced, begin, end, &traced->rows[id]);
 	else
-		load_file(traced, path, &traced->rows[id], &address);
+		load_file(path, &traced->rows[id], &address);
 	if (!strcmp(traced->names[id], "walked"))
 		traced->own = id;
 	if (!strncmp(traced->names[id], "ld-linux", 8))
