@@ -12,11 +12,11 @@
 #include "base/cleanup.h"
 
 /*
- * Limits, so that a hostile file costs 512 MB for a moment at most. libLLVM 19, among the largest
- * there are, has 2.3 million places and 0.2 million spans.
+ * Limits, so that a hostile file costs half a GB for a moment at most. libLLVM 19, among the
+ * largest there are, has 1.1 million places and 0.1 million spans.
  */
-#define MOST_SPANS  (4U << 20)
-#define MOST_PLACES (16U << 20)
+#define MOST_SPANS  (2U << 20)
+#define MOST_PLACES (8U << 20)
 #define MOST_COMMON (1U << 20)
 
 #define REG_RETURN 16
