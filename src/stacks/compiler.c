@@ -76,13 +76,16 @@ static void provide(struct compiler *compiler, struct module *module)
 	uint64_t begin_ns = clock__read_ns(CLOCK_THREAD_CPUTIME_ID);
 	int err = compile(module, &rows);
 
-	if (err) {
-		compiler->quality->modules_failed++;
-		err = no_rows(module, &rows);
-	} else {
-		count_rows(compiler->quality, module, &rows);
-	}
 	module->cost_ns = clock__read_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns;
+	if (!err) {
+		count_rows(compiler->quality, module, &rows);
+		err = tables__load(compiler->tables, module, &rows);
+	}
+	if (!err)
+		return;
+	compiler->quality->modules_failed += err != -EFBIG;
+	rows__release(&rows);
+	err = no_rows(module, &rows);
 	if (!err)
 		err = tables__load(compiler->tables, module, &rows);
 	if (err)
