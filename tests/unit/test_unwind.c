@@ -7,6 +7,9 @@
 
 #include "../walk.h"
 
+/* Where a search keeps its place. */
+static struct unwind searching;
+
 #define MODULE       7
 #define CODE         0x555500000000ULL
 #define FILE_PAGE    1
@@ -414,21 +417,22 @@ static void mappings_are_found_up_to_their_borders(void **state)
 		};
 	for (size_t c = 0; c < sizeof(counts) / sizeof(*counts); c++) {
 		process.count = counts[c];
-		assert_null(unwind_find_mapping(&process, 0));
-		assert_null(unwind_find_mapping(&process, UINT64_MAX));
+		assert_null(unwind_find_mapping(&searching, &process, 0));
+		assert_null(unwind_find_mapping(&searching, &process, UINT64_MAX));
 		for (uint64_t i = 0; i < UNWIND_MAPPINGS; i++) {
 			uint64_t begin = (1000 + 10 * i) << UNWIND_PAGE_SHIFT;
 			const void *wanted = i < counts[c] ? &process.mappings[i] : NULL;
 
-			assert_null(unwind_find_mapping(&process, begin - 1));
-			assert_ptr_equal(unwind_find_mapping(&process, begin), wanted);
-			assert_ptr_equal(unwind_find_mapping(&process, begin + 3 * 4096 - 1),
-					 wanted);
-			assert_null(unwind_find_mapping(&process, begin + 3 * 4096));
+			assert_null(unwind_find_mapping(&searching, &process, begin - 1));
+			assert_ptr_equal(unwind_find_mapping(&searching, &process, begin), wanted);
+			assert_ptr_equal(
+				unwind_find_mapping(&searching, &process, begin + 3 * 4096 - 1),
+				wanted);
+			assert_null(unwind_find_mapping(&searching, &process, begin + 3 * 4096));
 		}
 	}
 	process.count = UINT32_MAX; /* never so, but it must not lead outside */
-	assert_ptr_equal(unwind_find_mapping(&process, 3500ULL << UNWIND_PAGE_SHIFT),
+	assert_ptr_equal(unwind_find_mapping(&searching, &process, 3500ULL << UNWIND_PAGE_SHIFT),
 			 &process.mappings[250]);
 }
 
@@ -448,15 +452,15 @@ static void rows_are_found_up_to_their_borders(void **state)
 		for (unsigned at = 0; at < UNWIND_BLOCK_BYTES; at++) {
 			unsigned i = at / 2 < counts[c] ? at / 2 : counts[c] - 1;
 
-			assert_ptr_equal(unwind_find_row(&f->world, MODULE, at, &known),
+			assert_ptr_equal(unwind_find_row(&f->world, &searching, MODULE, at, &known),
 					 &f->row_page.rows[first + i]);
 			assert_true(known);
 		}
 	}
-	assert_null(unwind_find_row(&f->world, MODULE, UNWIND_BLOCK_BYTES, &known));
+	assert_null(unwind_find_row(&f->world, &searching, MODULE, UNWIND_BLOCK_BYTES, &known));
 	assert_true(known);
-	assert_null(unwind_find_row(&f->world, MODULE, UNWIND_BLOCK_BYTES * UNWIND_PAGE_BLOCKS,
-				    &known));
+	assert_null(unwind_find_row(&f->world, &searching, MODULE,
+				    UNWIND_BLOCK_BYTES * UNWIND_PAGE_BLOCKS, &known));
 	assert_false(known);
 }
 
@@ -467,13 +471,13 @@ static void blocks_that_point_outside_give_no_row_from_there(void **state)
 	int known;
 
 	f->blocks.blocks[0] = (struct unwind_block) { .first = 504, .count = 1 };
-	assert_null(unwind_find_row(&f->world, MODULE, 5, &known));
+	assert_null(unwind_find_row(&f->world, &searching, MODULE, 5, &known));
 	f->blocks.blocks[0] = (struct unwind_block) { .first = 65535, .count = 65535 };
-	assert_null(unwind_find_row(&f->world, MODULE, 5, &known));
+	assert_null(unwind_find_row(&f->world, &searching, MODULE, 5, &known));
 	f->blocks.blocks[0] = (struct unwind_block) { .page = 1, .count = 1 };
-	assert_null(unwind_find_row(&f->world, MODULE, 5, &known));
+	assert_null(unwind_find_row(&f->world, &searching, MODULE, 5, &known));
 	f->blocks.blocks[0] = (struct unwind_block) { .first = 500, .count = 65535 };
-	row = unwind_find_row(&f->world, MODULE, 5, &known);
+	row = unwind_find_row(&f->world, &searching, MODULE, 5, &known);
 	assert_true(row >= f->row_page.rows && row < f->row_page.rows + UNWIND_PAGE_ROWS);
 }
 
