@@ -90,7 +90,7 @@ static int write_meta(struct run *run, const struct run_options *options)
 	err |= recording__set_text(recording, "target", options->target.words);
 	err |= recording__set_text(recording, "clock", "CLOCK_MONOTONIC");
 	err |= recording__set_number(recording, "interval_ns", (int64_t)options->interval_ns);
-	err |= recording__set_number(recording, "tick_ns", (int64_t)options->tick_ns);
+	err |= recording__set_number(recording, "sample_period_ns", (int64_t)options->tick_ns);
 	err |= recording__set_number(recording, "start_ns", (int64_t)run->start_ns);
 	err |= recording__set_number(recording, "end_ns", (int64_t)run->start_ns);
 	err |= recording__set_number(recording, "start_unix_ns",
