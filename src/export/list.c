@@ -1,0 +1,6 @@
+#include "export/exporter.h"
+
+const struct exporter *const exporters[] = {
+	&export_folded,
+	NULL,
+};
