@@ -2,5 +2,7 @@
 
 const struct exporter *const exporters[] = {
 	&export_folded,
+	&export_firefox,
+	&export_chrome,
 	NULL,
 };
