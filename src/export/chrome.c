@@ -4,6 +4,8 @@
  * drawn, with what is known of them. Ticks are instants in the first row. Stacks are in
  * "stackFrames", where "sf" points to.
  */
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -22,6 +24,8 @@ struct chrome {
 	struct json_out out;
 	const struct profile *profile;
 	struct calls *calls;
+	bool *used;       /* threads that have something to show */
+	int64_t *free_ns; /* of spans__wait() */
 };
 
 static int pid_of(const struct profile *profile, uint32_t thread)
@@ -50,14 +54,11 @@ static void write_time(struct chrome *chrome, const char *key, int64_t time_ns)
 }
 
 static void write_name(struct chrome *chrome, const char *event, uint32_t thread, int row,
-		       const char *format, const char *name)
+		       const char *name)
 {
-	char text[LABEL_SIZE];
-
-	snprintf(text, sizeof(text), "%s%s", format, name);
 	begin_event(chrome, "M", event, thread, row);
 	json_out__open(&chrome->out, "args", '{');
-	json_out__text(&chrome->out, "name", text);
+	json_out__text(&chrome->out, "name", name);
 	json_out__close(&chrome->out, '}');
 	json_out__close(&chrome->out, '}');
 }
@@ -68,17 +69,18 @@ static void write_names(struct chrome *chrome)
 
 	for (uint32_t i = 0; i < profile->thread_count; i++) {
 		const struct profile_thread *thread = &profile->threads[i];
+		char waits[LABEL_SIZE];
 
-		/* Not an interrupt. */
-		if (thread->tid <= 0)
+		if (!chrome->used[i])
 			continue;
-		if (thread->process == PROFILE_NONE)
-			write_name(chrome, "process_name", i, 0, "", thread->comm);
-		else if (profile->processes[thread->process].pid == thread->tid)
-			write_name(chrome, "process_name", i, 0, "",
-				   profile->processes[thread->process].comm);
-		write_name(chrome, "thread_name", i, 0, "", thread->comm);
-		write_name(chrome, "thread_name", i, WAITS_ROW, "drawn waits of ", thread->comm);
+		/* Once for each process would do, and once for each thread does no harm. */
+		write_name(chrome, "process_name", i, 0,
+			   thread->process == PROFILE_NONE
+				   ? thread->comm
+				   : profile->processes[thread->process].comm);
+		write_name(chrome, "thread_name", i, 0, thread->comm);
+		snprintf(waits, sizeof(waits), "drawn waits of %s", thread->comm);
+		write_name(chrome, "thread_name", i, WAITS_ROW, waits);
 	}
 }
 
@@ -113,8 +115,14 @@ static void write_states(struct chrome *chrome)
 	}
 }
 
-static void write_args(struct chrome *chrome, const struct profile_sample *sample)
+static const char *innermost(const struct chrome *chrome, uint32_t node)
 {
+	return chrome->calls->frames[chrome->calls->nodes[node].frame].name;
+}
+
+static void write_args(struct chrome *chrome, size_t index)
+{
+	const struct profile_sample *sample = &chrome->profile->samples[index];
 	const struct profile_state *state = &chrome->profile->states[sample->state];
 	struct json_out *out = &chrome->out;
 	char name[LABEL_SIZE];
@@ -122,7 +130,7 @@ static void write_args(struct chrome *chrome, const struct profile_sample *sampl
 	json_out__open(out, "args", '{');
 	json_out__decimal(out, "weight_ms", sample->weight_ns, 6);
 	if (!sample->is_tick) {
-		json_out__text(out, "cause", state->cause);
+		json_out__decimal(out, "length_ms", sample->wait_ns, 6);
 		json_out__number(out, "waits", sample->count);
 	}
 	if (state->kind)
@@ -132,32 +140,45 @@ static void write_args(struct chrome *chrome, const struct profile_sample *sampl
 	if (sample->by != PROFILE_NONE)
 		json_out__text(out, label__evidence(state),
 			       label__thread(&chrome->profile->threads[sample->by], name));
+	if (chrome->calls->wakers[index] != PROFILE_NONE)
+		json_out__text(out, "waker in", innermost(chrome, chrome->calls->wakers[index]));
 	json_out__close(out, '}');
+}
+
+static void write_tick(struct chrome *chrome, size_t index)
+{
+	const struct profile_sample *sample = &chrome->profile->samples[index];
+
+	begin_event(chrome, "i", innermost(chrome, chrome->calls->samples[index]), sample->thread,
+		    0);
+	json_out__text(&chrome->out, "cat", "sample");
+	write_time(chrome, "ts", sample->time_ns);
+	json_out__text(&chrome->out, "s", "t");
+}
+
+static void write_wait(struct chrome *chrome, size_t index)
+{
+	const struct profile_sample *sample = &chrome->profile->samples[index];
+	struct span span = spans__wait(sample, chrome->free_ns);
+	char name[LABEL_SIZE];
+
+	label__state(&chrome->profile->states[sample->state], name);
+	begin_event(chrome, "X", name, sample->thread, WAITS_ROW);
+	json_out__text(&chrome->out, "cat", "wait");
+	write_time(chrome, "ts", span.begin_ns);
+	json_out__decimal(&chrome->out, "dur", span.ns, US_DIGITS);
 }
 
 static void write_samples(struct chrome *chrome)
 {
-	struct json_out *out = &chrome->out;
-
 	for (size_t i = 0; i < chrome->profile->sample_count; i++) {
-		const struct profile_sample *sample = &chrome->profile->samples[i];
-		bool is_wait = !sample->is_tick && sample->wait_ns > 0;
-		char name[LABEL_SIZE];
-
-		label__state(&chrome->profile->states[sample->state], name);
-		begin_event(chrome, is_wait ? "X" : "i", name, sample->thread,
-			    is_wait ? WAITS_ROW : 0);
-		json_out__text(out, "cat", is_wait ? "wait" : "sample");
-		if (is_wait) {
-			write_time(chrome, "ts", sample->time_ns - sample->wait_ns);
-			json_out__decimal(out, "dur", sample->wait_ns, US_DIGITS);
-		} else {
-			write_time(chrome, "ts", sample->time_ns);
-			json_out__text(out, "s", "t");
-		}
-		json_out__number(out, "sf", chrome->calls->samples[i]);
-		write_args(chrome, sample);
-		json_out__close(out, '}');
+		if (chrome->profile->samples[i].is_tick)
+			write_tick(chrome, i);
+		else
+			write_wait(chrome, i);
+		json_out__number(&chrome->out, "sf", chrome->calls->samples[i]);
+		write_args(chrome, i);
+		json_out__close(&chrome->out, '}');
 	}
 }
 
@@ -189,18 +210,26 @@ static void write_stacks(struct chrome *chrome)
 	json_out__close(out, '}');
 }
 
-DEFINE_CLEANUP(struct calls *, calls__free)
+static void release(struct chrome *chrome)
+{
+	calls__free(chrome->calls);
+	free(chrome->used);
+	free(chrome->free_ns);
+}
 
 static int write_chrome(const struct profile *profile, FILE *file)
 {
-	cleanup(calls__free_p) struct calls *calls = NULL;
-	struct chrome chrome = { .out.file = file, .profile = profile };
+	cleanup(release) struct chrome chrome = { .out.file = file, .profile = profile };
 	struct json_out *out = &chrome.out;
-	int err = calls__new(profile, &calls);
+	int err = calls__new(profile, &chrome.calls);
 
+	if (!err)
+		err = spans__used(profile, &chrome.used);
 	if (err)
 		return err;
-	chrome.calls = calls;
+	chrome.free_ns = calloc(profile->thread_count + 1, sizeof(*chrome.free_ns));
+	if (!chrome.free_ns)
+		return -ENOMEM;
 	json_out__open(out, NULL, '{');
 	json_out__text(out, "displayTimeUnit", "ns");
 	json_out__open(out, "otherData", '{');

@@ -3,6 +3,7 @@
 const struct exporter *const exporters[] = {
 	&export_folded,
 	&export_firefox,
+	&export_perfetto,
 	&export_chrome,
 	NULL,
 };

@@ -1,5 +1,8 @@
 #include "export/spans.h"
 
+#include <errno.h>
+#include <stdlib.h>
+
 bool spans__next(struct spans *spans, struct span *ret)
 {
 	const struct profile *profile = spans->profile;
@@ -20,4 +23,29 @@ bool spans__next(struct spans *spans, struct span *ret)
 		return true;
 	}
 	return false;
+}
+
+struct span spans__wait(const struct profile_sample *sample, int64_t *free_ns)
+{
+	int64_t *last_ns = &free_ns[sample->thread], begin_ns = sample->time_ns - sample->wait_ns;
+
+	if (begin_ns < *last_ns)
+		begin_ns = *last_ns;
+	*last_ns = sample->time_ns;
+	return (struct span) { sample->thread, sample->state, begin_ns,
+			       sample->time_ns - begin_ns };
+}
+
+int spans__used(const struct profile *profile, bool **ret)
+{
+	bool *used = calloc(profile->thread_count + 1, sizeof(*used));
+
+	if (!used)
+		return -ENOMEM;
+	for (size_t i = 0; i < profile->sample_count; i++)
+		used[profile->samples[i].thread] = true;
+	for (size_t i = 0; i < profile->account_count; i++)
+		used[profile->accounts[i].thread] = true;
+	*ret = used;
+	return 0;
 }

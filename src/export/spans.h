@@ -20,3 +20,13 @@ struct spans {
 
 /* By thread, then time; spans of a thread do not overlap. False: that was the last. */
 bool spans__next(struct spans *spans, struct span *ret);
+
+/*
+ * A drawn wait as a span: it ends at the sample. Several waits may be in one sample, and then its
+ * length reaches back over what was drawn before; a viewer wants no overlap, so that is cut off.
+ * `free_ns` is where the last one of each thread ended; zeroes at first.
+ */
+struct span spans__wait(const struct profile_sample *sample, int64_t *free_ns);
+
+/* For each thread, whether it has samples or accounts. -ENOMEM. */
+int spans__used(const struct profile *profile, bool **ret);
