@@ -1,14 +1,34 @@
 #include "export/json_out.h"
 
 #include <errno.h>
-#include <inttypes.h>
 
 #include "base/json.h"
 
+/* Most texts are, and need no library. */
+static bool is_plain(const char *text)
+{
+	for (; *text; text++)
+		if (*text < 0x20 || *text >= 0x7f || *text == '"' || *text == '\\')
+			return false;
+	return true;
+}
+
+static void put_quoted(struct json_out *out, const char *text)
+{
+	fputc('"', out->file);
+	fputs(text, out->file);
+	fputc('"', out->file);
+}
+
 static void put_text(struct json_out *out, const char *text)
 {
-	json_t *value = json__text(text);
+	json_t *value;
 
+	if (is_plain(text)) {
+		put_quoted(out, text);
+		return;
+	}
+	value = json__text(text);
 	if (!value)
 		out->err = -ENOMEM;
 	else if (json_dumpf(value, out->file, JSON_ENCODE_ANY))
@@ -25,8 +45,10 @@ static bool begin(struct json_out *out, const char *key)
 		fputc(',', out->file);
 	out->comma = true;
 	/* Keys are ours, and plain. */
-	if (key)
-		fprintf(out->file, "\"%s\":", key);
+	if (key) {
+		put_quoted(out, key);
+		fputc(':', out->file);
+	}
 	return true;
 }
 
@@ -65,27 +87,29 @@ void json_out__text(struct json_out *out, const char *key, const char *text)
 
 void json_out__number(struct json_out *out, const char *key, int64_t number)
 {
-	if (begin(out, key))
-		fprintf(out->file, "%" PRId64, number);
+	json_out__decimal(out, key, number, 0);
 }
 
+/* By hand: with printf, half of the time of a large export would go into numbers. */
 void json_out__decimal(struct json_out *out, const char *key, int64_t number, int digits)
 {
-	uint64_t size = number < 0 ? -(uint64_t)number : (uint64_t)number, unit = 1;
+	uint64_t rest = number < 0 ? -(uint64_t)number : (uint64_t)number;
+	char text[32], *end = text + sizeof(text), *at = end;
 
 	if (!begin(out, key))
 		return;
-	for (int i = 0; i < digits; i++)
-		unit *= 10;
-	fprintf(out->file, "%s%" PRIu64, number < 0 ? "-" : "", size / unit);
-	size %= unit;
-	if (size)
-		fputc('.', out->file);
-	while (size) {
-		unit /= 10;
-		fputc('0' + (int)(size / unit), out->file);
-		size %= unit;
-	}
+	for (int i = 0; i < digits; i++, rest /= 10)
+		/* No zeroes at the end. */
+		if (at < end || rest % 10)
+			*--at = (char)('0' + rest % 10);
+	if (at < end)
+		*--at = '.';
+	do
+		*--at = (char)('0' + rest % 10);
+	while (rest /= 10);
+	if (number < 0)
+		*--at = '-';
+	fwrite(at, 1, (size_t)(end - at), out->file);
 }
 
 void json_out__bool(struct json_out *out, const char *key, bool value)
