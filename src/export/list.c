@@ -2,5 +2,6 @@
 
 const struct exporter *const exporters[] = {
 	&export_folded,
+	&export_pprof,
 	NULL,
 };
