@@ -162,8 +162,12 @@ static int write_output(const struct profile *profile, const struct options *opt
 		output = "-";
 	if (!output)
 		return -ENOMEM;
-	if (!strcmp(output, "-"))
-		return exporter->write(profile, stdout);
+	if (!strcmp(output, "-")) {
+		err = exporter->write(profile, stdout);
+		if (err && !ferror(stdout))
+			log_error("cannot write %s: %s", exporter->name, strerror(-err));
+		return err;
+	}
 	err = !stat(output, &info) && !S_ISREG(info.st_mode)
 		      ? write_stream(profile, exporter, output)
 		      : write_file(profile, exporter, output);

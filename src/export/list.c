@@ -3,5 +3,6 @@
 const struct exporter *const exporters[] = {
 	&export_folded,
 	&export_pprof,
+	&export_speedscope,
 	NULL,
 };

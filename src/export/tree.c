@@ -290,6 +290,8 @@ int tree__sort(struct tree *tree, bool by_weight)
 		return -ENOMEM;
 	for (size_t i = 0; i < tree->count; i++) {
 		tree->nodes[i].total_ns = tree->nodes[i].self_ns;
+		tree->nodes[i].run_ns = tree->nodes[i].self_run_ns;
+		tree->nodes[i].first_child = PROFILE_NONE;
 		sorted[i] = (uint32_t)i;
 	}
 	for (size_t i = tree->count; i-- > 1;) {
@@ -323,7 +325,7 @@ int tree__build(const struct profile *profile, bool by_weight, struct tree **ret
 			break;
 		tree->nodes[node].self_ns += sample->weight_ns;
 		if (profile->states[sample->state].is_run)
-			tree->nodes[node].run_ns += sample->weight_ns;
+			tree->nodes[node].self_run_ns += sample->weight_ns;
 	}
 	if (!err)
 		err = tree__sort(tree, by_weight);
