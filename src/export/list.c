@@ -1,8 +1,5 @@
 #include "export/exporter.h"
 
 const struct exporter *const exporters[] = {
-	&export_folded,
-	&export_pprof,
-	&export_speedscope,
-	NULL,
+	&export_folded, &export_pprof, &export_speedscope, &export_svg, NULL,
 };
