@@ -49,7 +49,7 @@ static void list__add(struct list *list, uint32_t node, int64_t weight_ns)
 	list->weights[list->count++] = weight_ns;
 }
 
-/* From the child of `top` on, as numbers of frames. */
+/* As numbers of frames, outermost first. */
 static void print_stack(const struct tree *tree, uint32_t node, bool with_thread, FILE *out)
 {
 	uint32_t way[PROFILE_MOST_DEPTH + 3];
@@ -103,6 +103,7 @@ static int print_thread(const struct profile *profile, const struct tree *tree,
 			const uint32_t *nodes, const uint32_t *order, size_t count, FILE *out)
 {
 	const struct profile_thread *thread;
+	char name[PROFILE_MOST_TEXT + 32];
 	cleanup(list__release) struct list list = {};
 	int err = count ? list__init(&list, count) : 0;
 
@@ -111,13 +112,9 @@ static int print_thread(const struct profile *profile, const struct tree *tree,
 	for (size_t i = 0; i < count; i++)
 		list__add(&list, nodes[order[i]], profile->samples[order[i]].weight_ns);
 	thread = &profile->threads[profile->samples[order[0]].thread];
+	snprintf(name, sizeof(name), "%s (%d)", thread->comm, thread->tid);
 	fputs(",\n{\"type\":\"sampled\",\"name\":", out);
-	{
-		char name[PROFILE_MOST_TEXT + 32];
-
-		snprintf(name, sizeof(name), "%s (%d)", thread->comm, thread->tid);
-		escape__json(out, name);
-	}
+	escape__json(out, name);
 	print_list(tree, &list, false, out);
 	return 0;
 }
@@ -183,7 +180,7 @@ static int print_file(const struct profile *profile, const struct tree *tree, co
 	int err;
 
 	fputs("{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n"
-	      "\"exporter\":\"gapless " GAPLESS_VERSION "\",\n\"name\":",
+	      "\"exporter\":\"gapless\",\n\"name\":",
 	      out);
 	escape__json(out, profile->target);
 	fputs(",\"activeProfileIndex\":0,\n\"shared\":{\"frames\":[", out);

@@ -57,9 +57,18 @@ static const struct {
 #define CODE_COUNT (sizeof(codes) / sizeof(*codes))
 static const struct colour PALE = { 214, 219, 226 };
 
-static const char *const wait_colours[] = { "#6f9ceb", "#8fc1e8", "#5f86c9", "#a3b8ee",
-					    "#57a5c9", "#b9c8dc", "#8d93e0", "#7fb3d1" };
-static const char *const ready_colours[] = { "#f2d24b", "#e8695f", "#e3a857" };
+/* Ready is yellow, waiting is blue; a cause has the same colour in every picture. */
+static const struct {
+	const char *name, *colour;
+} cause_colours[] = {
+	{ "[ready.woken]", "#f2d24b" },     { "[ready.preempted]", "#d9a514" },
+	{ "[ready.throttled]", "#c9b458" }, { "[wait.lock]", "#6f9ceb" },
+	{ "[wait.disk]", "#8fc1e8" },       { "[wait.net]", "#5aa7c7" },
+	{ "[wait.poll]", "#b4c3dc" },       { "[wait.sleep]", "#c6cfe6" },
+	{ "[wait.pipe]", "#7fb3d1" },       { "[wait.child]", "#8d93e0" },
+	{ "[wait.fault]", "#a58fe6" },      { "[wait.kernel]", "#5f86c9" },
+};
+#define OTHER_COLOUR    "#9fb4d8"
 #define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
 
 /* A cause of not running: a label of the tree, with its colour and its time. */
@@ -80,7 +89,6 @@ struct picture {
 	uint32_t deepest;
 	size_t narrow_count;
 	int64_t total_ns;
-	int legend_rows;
 	FILE *out;
 };
 
@@ -134,25 +142,33 @@ static size_t code_of(enum tree_kind kind)
 /* Those that have no place of their own share the last. */
 static struct cause *cause_of(struct picture *picture, const struct tree_node *node)
 {
-	size_t i = 0, others = 0;
+	size_t i = 0, known = 0;
 
-	for (; i < picture->cause_count; i++) {
+	for (; i < picture->cause_count; i++)
 		if (!strcmp(picture->causes[i].name, node->name))
 			return &picture->causes[i];
-		others += (picture->causes[i].name[1] == 'r') == (node->kind == TREE_READY);
-	}
 	if (i == MOST_CAUSES)
 		return &picture->causes[i - 1];
-	picture->cause_count++;
+	while (known < COUNT_OF(cause_colours) && strcmp(cause_colours[known].name, node->name))
+		known++;
 	picture->causes[i] = (struct cause) {
 		.name = node->name,
-		.colour = node->kind == TREE_READY ? ready_colours[others % COUNT_OF(ready_colours)]
-						   : wait_colours[others % COUNT_OF(wait_colours)],
+		.colour = known < COUNT_OF(cause_colours) ? cause_colours[known].colour
+							  : OTHER_COLOUR,
 	};
+	picture->cause_count++;
 	return &picture->causes[i];
 }
 
-/* In the order of the tree, heaviest first, so that the same recording has the same colours. */
+static int compare_causes(const void *a, const void *b)
+{
+	const struct cause *left = a, *right = b;
+
+	if (left->ns != right->ns)
+		return left->ns > right->ns ? -1 : 1;
+	return strcmp(left->name, right->name);
+}
+
 static void measure(struct picture *picture)
 {
 	const struct tree_node *nodes = picture->tree->nodes;
@@ -173,6 +189,7 @@ static void measure(struct picture *picture)
 		if (at->kind == TREE_READY || at->kind == TREE_WAIT)
 			cause_of(picture, at)->ns += at->self_ns;
 	}
+	qsort(picture->causes, picture->cause_count, sizeof(*picture->causes), compare_causes);
 }
 
 static double width_of(const struct picture *picture, const struct tree_node *node)

@@ -3,6 +3,7 @@
 	'use strict';
 	const svg = document.currentScript.closest('svg');
 	const NS = 'http://www.w3.org/2000/svg', XHTML = 'http://www.w3.org/1999/xhtml';
+	const HINT = 'click a frame to zoom, / to search, Esc to go back';
 	const MARGIN = 12, CHARACTER = 6.65, EPSILON = 2e-5;
 	const pane = svg.querySelector('#frames'), line = svg.querySelector('#details');
 	const height = parseFloat(svg.getAttribute('height'));
@@ -72,7 +73,7 @@
 		line.querySelector('text').textContent = words;
 	}
 
-	/* The share of what is shown that lies in frames that match; nested ones count once. */
+	/* The share of the whole that lies in frames that match; nested ones count once. */
 	function share(matches) {
 		let end = 0, sum = 0;
 
@@ -101,7 +102,7 @@
 		}
 		svg.classList.toggle('searching', Boolean(words));
 		say(words ? '“' + words + '”: ' + matches.length + ' frames, ' +
-			share(matches).toFixed(1) + ' % of what is shown' : '');
+			share(matches).toFixed(1) + ' % of the whole' : HINT);
 	}
 
 	function reset() {
@@ -151,4 +152,5 @@
 	svg.setAttribute('width', '100%');
 	svg.classList.add('live');
 	window.dispatchEvent(new Event('resize'));
+	say(HINT);
 })();
