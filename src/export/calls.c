@@ -124,7 +124,7 @@ static int words_row(struct calls *calls, const char *words, uint32_t state, uin
 		return err;
 	return add_frame(calls,
 			 &(struct calls_frame) {
-				 .name = calls->words.entries[text].text,
+				 .name = calls->words.names.texts[text],
 				 .function = (uint32_t)(internal->profile->function_count + text),
 				 .frame = PROFILE_NONE,
 				 .line = PROFILE_NONE,

@@ -167,9 +167,9 @@ static void write_categories(struct firefox *firefox)
 	write_category(out, "Kernel", "orange", NULL);
 	write_category(out, "Generated code", "blue", NULL);
 	write_category(out, "Ready", "green", ready);
-	for (size_t i = 0; i < firefox->causes.count; i++) {
+	for (size_t i = 0; i < firefox->causes.names.count; i++) {
 		char name[PROFILE_MOST_TEXT + 16];
-		const char *cause = firefox->causes.entries[i].text;
+		const char *cause = firefox->causes.names.texts[i];
 
 		snprintf(name, sizeof(name), "Wait: %s", cause);
 		write_category(out, name, colour_of(cause), kinds);

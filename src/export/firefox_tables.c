@@ -240,14 +240,15 @@ static void write_false(struct firefox *firefox, const char *key, size_t count)
 static void write_functions(struct firefox *firefox, const struct tables *tables)
 {
 	const struct profile_function *functions = firefox->profile->functions;
-	size_t real = firefox->profile->function_count, count = real + firefox->calls->words.count;
+	size_t real = firefox->profile->function_count,
+	       count = real + firefox->calls->words.names.count;
 
 	json_out__open(&firefox->out, "funcTable", '{');
 	json_out__number(&firefox->out, "length", (int64_t)count);
 	FIREFOX_COLUMN(
 		firefox, "name", i, count,
 		firefox__text(firefox, i < real ? functions[i].name
-						: firefox->calls->words.entries[i - real].text));
+						: firefox->calls->words.names.texts[i - real]));
 	write_false(firefox, "isJS", count);
 	write_false(firefox, "relevantForJS", count);
 	FIREFOX_COLUMN(firefox, "resource", i, count, i < real ? (int64_t)functions[i].module : -1);
@@ -294,13 +295,13 @@ static void write_symbols(struct firefox *firefox, const struct tables *tables)
 
 static void write_sources(struct firefox *firefox, const struct tables *tables)
 {
-	size_t count = tables->files.count;
+	size_t count = tables->files.names.count;
 
 	json_out__open(&firefox->out, "sources", '{');
 	json_out__number(&firefox->out, "length", (int64_t)count);
 	FIREFOX_COLUMN(firefox, "id", i, count, FIREFOX_NULL);
 	FIREFOX_COLUMN(firefox, "filename", i, count,
-		       firefox__text(firefox, tables->files.entries[i].text));
+		       firefox__text(firefox, tables->files.names.texts[i]));
 	FIREFOX_COLUMN(firefox, "startLine", i, count, 1);
 	FIREFOX_COLUMN(firefox, "startColumn", i, count, 1);
 	FIREFOX_COLUMN(firefox, "sourceMapURL", i, count, FIREFOX_NULL);
@@ -339,8 +340,8 @@ int firefox__write_shared(struct firefox *firefox)
 	write_sources(firefox, &tables);
 	write_locations(firefox);
 	json_out__open(out, "stringArray", '[');
-	for (size_t i = 0; i < firefox->strings.count; i++)
-		json_out__text(out, NULL, firefox->strings.entries[i].text);
+	for (size_t i = 0; i < firefox->strings.names.count; i++)
+		json_out__text(out, NULL, firefox->strings.names.texts[i]);
 	json_out__close(out, ']');
 	json_out__close(out, '}');
 	return 0;

@@ -29,7 +29,7 @@ int gzip__write(const void *bytes, size_t size, FILE *out)
 		if (fwrite(piece, 1, sizeof(piece) - stream.avail_out, out) !=
 		    sizeof(piece) - stream.avail_out)
 			rc = Z_ERRNO;
-	} while (rc == Z_OK || rc == Z_BUF_ERROR);
+	} while (rc == Z_OK);
 	deflateEnd(&stream);
 	return rc == Z_STREAM_END ? 0 : -EIO;
 }

@@ -2,39 +2,7 @@
 
 #include <errno.h>
 
-#include "base/json.h"
-
-/* Most texts are, and need no library. */
-static bool is_plain(const char *text)
-{
-	for (; *text; text++)
-		if (*text < 0x20 || *text >= 0x7f || *text == '"' || *text == '\\')
-			return false;
-	return true;
-}
-
-static void put_quoted(struct json_out *out, const char *text)
-{
-	fputc('"', out->file);
-	fputs(text, out->file);
-	fputc('"', out->file);
-}
-
-static void put_text(struct json_out *out, const char *text)
-{
-	json_t *value;
-
-	if (is_plain(text)) {
-		put_quoted(out, text);
-		return;
-	}
-	value = json__text(text);
-	if (!value)
-		out->err = -ENOMEM;
-	else if (json_dumpf(value, out->file, JSON_ENCODE_ANY))
-		out->err = -EIO;
-	json_decref(value);
-}
+#include "export/escape.h"
 
 /* What stands before a value. False: an error came first. */
 static bool begin(struct json_out *out, const char *key)
@@ -44,9 +12,8 @@ static bool begin(struct json_out *out, const char *key)
 	if (out->comma)
 		fputc(',', out->file);
 	out->comma = true;
-	/* Keys are ours, and plain. */
 	if (key) {
-		put_quoted(out, key);
+		escape__json(out->file, key);
 		fputc(':', out->file);
 	}
 	return true;
@@ -80,7 +47,7 @@ void json_out__text(struct json_out *out, const char *key, const char *text)
 	if (!begin(out, key))
 		return;
 	if (text)
-		put_text(out, text);
+		escape__json(out->file, text);
 	else
 		fputs("null", out->file);
 }

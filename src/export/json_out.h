@@ -1,6 +1,6 @@
 /*
- * JSON written as it comes, for exports that are too large to be built in memory first. Foreign
- * names are safe: json__text() decides what becomes of bytes that are not UTF-8.
+ * JSON written as it comes, for exports that are too large to be built in memory first. Texts are
+ * those of a profile: UTF-8 without control characters.
  *
  * Every function takes the key of the value, NULL inside an array. The first failure is kept and
  * everything after it is skipped.

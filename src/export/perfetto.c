@@ -234,12 +234,12 @@ static void intern_modules(struct perfetto *perfetto)
 
 static void intern_functions(struct perfetto *perfetto)
 {
-	size_t real = perfetto->profile->function_count, words = perfetto->calls->words.count;
+	size_t real = perfetto->profile->function_count, words = perfetto->calls->words.names.count;
 
 	for (size_t i = 0; i < real + words; i++) {
 		intern_text(perfetto, INTERNED_FUNCTION_NAMES, i + 1,
 			    i < real ? perfetto->profile->functions[i].name
-				     : perfetto->calls->words.entries[i - real].text);
+				     : perfetto->calls->words.names.texts[i - real]);
 		send_interned(perfetto, PACKET_MOST_INTERNED);
 	}
 }
@@ -257,7 +257,7 @@ static int write_place(struct perfetto *perfetto, const struct calls_frame *row)
 	const struct profile *profile = perfetto->profile;
 	const struct profile_frame *frame = &profile->frames[row->frame];
 	const char *file = profile->functions[row->function].file;
-	size_t before = perfetto->files.count;
+	size_t before = perfetto->files.names.count;
 	uint32_t source;
 	int err;
 

@@ -1,23 +1,13 @@
-/* Texts that go by a number: every different one once, in the order of their first use. */
+/* Names (export/names.h) that are made on the way: the table has copies. */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/map.h"
-
-struct strings_entry {
-	char *text;
-	uint32_t next; /* with the same hash; UINT32_MAX: none */
-};
+#include "export/names.h"
 
 /* All zeroes is an empty one. */
 struct strings {
-	struct strings_entry *entries;
-	size_t count, capacity;
-	struct map by_hash; /* 1 + the index of the first of that hash */
+	struct names names;
 };
 
-/* -ENOMEM; the text is copied. */
+/* -ENOMEM. */
 int strings__add(struct strings *strings, const char *text, uint32_t *ret);
 void strings__release(struct strings *strings);

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/map.h"
+#include "export/names.h"
 #include "export/texts.h"
 
 /* In a map, an index is a pointer; NULL is none. */
@@ -23,7 +24,8 @@ struct internal {
 	const struct profile *profile;
 	struct texts texts;
 	struct label *labels;
-	struct map label_of; /* hash → label */
+	struct names names;
+	struct map label_of; /* kind, name → label */
 	struct map child_of; /* parent, label → node */
 	struct map stack_of; /* node below which it hangs, stack → node */
 	const char **leaves; /* of each state; NULL: none */
@@ -31,15 +33,6 @@ struct internal {
 };
 
 DEFINE_CLEANUP(struct tree *, tree__free)
-
-static uint64_t hash_of(const char *name, enum tree_kind kind)
-{
-	uint64_t hash = 14695981039346656037u ^ (uint64_t)kind;
-
-	for (; *name; name++)
-		hash = (hash ^ (unsigned char)*name) * 1099511628211u;
-	return hash;
-}
 
 static int grow(void *array, size_t count, size_t *room, size_t size)
 {
@@ -60,21 +53,19 @@ static int grow(void *array, size_t count, size_t *room, size_t size)
 static int find_label(struct tree *tree, const char *name, enum tree_kind kind, uint32_t *ret)
 {
 	struct internal *internal = tree->internal;
-	uint64_t hash = hash_of(name, kind);
-	void *value;
-	int err;
+	uint32_t number = 0;
+	int err = names__find(&internal->names, name, &number);
+	void *value = err ? NULL : map__get(&internal->label_of, PAIR(kind, number));
 
-	for (; (value = map__get(&internal->label_of, hash)); hash++) {
-		const struct label *label = &internal->labels[FROM_VALUE(value)];
-
+	if (value)
 		*ret = FROM_VALUE(value);
-		if (label->kind == kind && !strcmp(label->name, name))
-			return 0;
-	}
+	if (err || value)
+		return err;
 	err = grow(&internal->labels, tree->label_count, &internal->label_room,
 		   sizeof(*internal->labels));
 	if (!err)
-		err = map__put(&internal->label_of, hash, TO_VALUE(tree->label_count));
+		err = map__put(&internal->label_of, PAIR(kind, number),
+			       TO_VALUE(tree->label_count));
 	if (err)
 		return err;
 	*ret = (uint32_t)tree->label_count;
@@ -256,6 +247,7 @@ void tree__free(struct tree *tree)
 
 	if (internal) {
 		texts__release(&internal->texts);
+		names__release(&internal->names);
 		map__release(&internal->label_of);
 		map__release(&internal->child_of);
 		map__release(&internal->stack_of);
@@ -298,6 +290,8 @@ int tree__sort(struct tree *tree, bool by_weight)
 		return -ENOMEM;
 	for (size_t i = 0; i < tree->count; i++) {
 		tree->nodes[i].total_ns = tree->nodes[i].self_ns;
+		tree->nodes[i].run_ns = tree->nodes[i].self_run_ns;
+		tree->nodes[i].first_child = PROFILE_NONE;
 		sorted[i] = (uint32_t)i;
 	}
 	for (size_t i = tree->count; i-- > 1;) {
@@ -331,7 +325,7 @@ int tree__build(const struct profile *profile, bool by_weight, struct tree **ret
 			break;
 		tree->nodes[node].self_ns += sample->weight_ns;
 		if (profile->states[sample->state].is_run)
-			tree->nodes[node].run_ns += sample->weight_ns;
+			tree->nodes[node].self_run_ns += sample->weight_ns;
 	}
 	if (!err)
 		err = tree__sort(tree, by_weight);

@@ -26,8 +26,8 @@ struct tree_node {
 	uint32_t parent; /* comes before its children; PROFILE_NONE for the root */
 	uint32_t first_child, next_sibling; /* PROFILE_NONE at the end; by tree__sort() */
 	uint32_t function;                  /* one that has this name, or PROFILE_NONE */
-	int64_t self_ns, total_ns;          /* the latter by tree__sort(), like the next */
-	int64_t run_ns;                     /* of total_ns, on a CPU */
+	int64_t self_ns, self_run_ns;       /* all time that ends here, and that on a CPU */
+	int64_t total_ns, run_ns;           /* with that of the children; by tree__sort() */
 };
 
 struct tree {
