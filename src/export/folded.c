@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "export/exporter.h"
@@ -22,8 +23,14 @@ static void print_name(const struct tree_node *node, FILE *out)
 		[TREE_WAIT] = NULL,
 	};
 
-	for (const char *at = node->name; *at; at++)
-		fputc(*at == ';' ? ':' : *at, out);
+	for (const char *at = node->name; *at;) {
+		size_t length = strcspn(at, ";");
+
+		fwrite(at, 1, length, out);
+		at += length;
+		if (*at && at++)
+			fputc(':', out);
+	}
 	if (suffixes[node->kind])
 		fputs(suffixes[node->kind], out);
 }
