@@ -187,10 +187,29 @@ static int stack_node(struct calls *calls, uint32_t root, uint32_t stack, uint32
 	return err;
 }
 
+/* Below `node`, which becomes that. */
+static int descend_to_state(struct calls *calls, uint32_t state, uint32_t *node)
+{
+	char words[LABEL_SIZE + 2], name[LABEL_SIZE];
+
+	snprintf(words, sizeof(words), "[%s]",
+		 label__state(&calls->internal->profile->states[state], name));
+	return words_node(calls, *node, words, state, node);
+}
+
+int calls__state(struct calls *calls, uint32_t state, uint32_t *ret)
+{
+	uint32_t node = PROFILE_NONE;
+	int err = descend_to_state(calls, state, &node);
+
+	if (!err)
+		*ret = node;
+	return err;
+}
+
 static int add_sample(struct calls *calls, const struct profile_sample *sample, uint32_t *ret)
 {
-	const struct profile_state *state = &calls->internal->profile->states[sample->state];
-	char words[LABEL_SIZE + 2], name[LABEL_SIZE];
+	char words[LABEL_SIZE];
 	uint32_t node = PROFILE_NONE;
 	int err = 0;
 
@@ -202,10 +221,9 @@ static int add_sample(struct calls *calls, const struct profile_sample *sample, 
 	if (!err)
 		err = stack_node(calls, node, sample->stack, &node);
 	/* A sample needs a frame: one that runs and has no stack is named by its state too. */
-	if (!err && (!state->is_run || node == PROFILE_NONE)) {
-		snprintf(words, sizeof(words), "[%s]", label__state(state, name));
-		err = words_node(calls, node, words, sample->state, &node);
-	}
+	if (!err &&
+	    (!calls->internal->profile->states[sample->state].is_run || node == PROFILE_NONE))
+		err = descend_to_state(calls, sample->state, &node);
 	*ret = node;
 	return err;
 }

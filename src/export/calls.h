@@ -38,3 +38,6 @@ struct calls {
 /* -ENOMEM. *ret is the caller's: calls__free(). */
 int calls__new(const struct profile *profile, struct calls **ret);
 void calls__free(struct calls *calls);
+
+/* The node of a state's words alone, for time that no sample stands for. -ENOMEM. */
+int calls__state(struct calls *calls, uint32_t state, uint32_t *ret);

@@ -6,7 +6,8 @@
  * A sample weighs milliseconds, not 1, so that running, ready and waiting are one tree whose sums
  * are times. The category of a sample comes from its innermost frame: that is why the tree ends in
  * a frame of words for whatever does not run (export/calls.h). Each drawn wait is a marker too,
- * with what is known of it. The graph of CPU use comes from the accounts, which are exact.
+ * with what is known of it. The graph of CPU use comes from the accounts, which are exact; so does
+ * all of a thread that has no samples.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "export/firefox.h"
 #include "export/label.h"
+#include "export/spans.h"
 
 #define MS_DIGITS 6 /* of nanoseconds */
 
@@ -87,6 +88,61 @@ static void write_samples(struct firefox *firefox, size_t first, size_t end, str
 	json_out__close(out, ']');
 	if (run.at < run.end)
 		write_cpu(firefox, first, end, run);
+	json_out__close(out, '}');
+}
+
+enum span_column { SPAN_STACK, SPAN_TIME, SPAN_WEIGHT, SPAN_CPU };
+
+static int64_t state_node(struct firefox *firefox, uint32_t state)
+{
+	uint32_t node = 0;
+	int err = calls__state(firefox->calls, state, &node);
+
+	if (err && !firefox->out.err)
+		firefox->out.err = err;
+	return node;
+}
+
+/* A column of the thread's spans; how many there are. */
+static int64_t write_spans(struct firefox *firefox, const struct run_time *run, const char *key,
+			   enum span_column column)
+{
+	const struct profile *profile = firefox->profile;
+	struct spans spans = { .profile = profile, .at = run->at };
+	struct json_out *out = &firefox->out;
+	struct span span;
+	int64_t count = 0;
+
+	json_out__open(out, key, '[');
+	while (spans.at < run->end && spans__next(&spans, &span) && spans.at <= run->end) {
+		bool is_run = profile->states[span.state].is_run;
+
+		if (column == SPAN_STACK)
+			json_out__number(out, NULL, state_node(firefox, span.state));
+		else if (column == SPAN_TIME)
+			json_out__decimal(out, NULL, since_start(firefox, span.begin_ns + span.ns),
+					  MS_DIGITS);
+		else if (column == SPAN_WEIGHT)
+			json_out__decimal(out, NULL, span.ns, MS_DIGITS);
+		else
+			json_out__number(out, NULL, is_run ? span.ns : 0);
+		count++;
+	}
+	json_out__close(out, ']');
+	return count;
+}
+
+/* A thread without samples shows its accounts instead: each span is one, at its end. */
+static void write_accounts(struct firefox *firefox, const struct run_time *run)
+{
+	struct json_out *out = &firefox->out;
+
+	json_out__open(out, "samples", '{');
+	json_out__text(out, "weightType", "tracing-ms");
+	write_spans(firefox, run, "stack", SPAN_STACK);
+	write_spans(firefox, run, "time", SPAN_TIME);
+	write_spans(firefox, run, "weight", SPAN_WEIGHT);
+	json_out__number(out, "length", write_spans(firefox, run, "threadCPUDelta", SPAN_CPU));
 	json_out__close(out, '}');
 }
 
@@ -262,7 +318,10 @@ static int write_thread(struct firefox *firefox, size_t index, struct run_time r
 	write_process(firefox, thread);
 	json_out__open(out, "pausedRanges", '[');
 	json_out__close(out, ']');
-	write_samples(firefox, first, end, run);
+	if (first < end)
+		write_samples(firefox, first, end, run);
+	else
+		write_accounts(firefox, &run);
 	err = write_markers(firefox, first, end);
 	json_out__close(out, '}');
 	return err;

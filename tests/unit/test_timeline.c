@@ -270,6 +270,18 @@ static void cpu_use_comes_from_the_accounts(void **state)
 	free(text);
 }
 
+static void a_thread_without_samples_shows_its_accounts(void **state)
+{
+	struct profile cut = profile;
+	char *text;
+
+	cut.sample_count--; /* the worker's only one */
+	text = export(&export_firefox, &cut);
+	assert_non_null(strstr(text, "\"weight\":[0.0003,0.0002,0.0009],\n"
+				     "\"threadCPUDelta\":[300,0,0],\"length\":3}"));
+	free(text);
+}
+
 static void a_profile_without_samples_or_anything_is_written(void **state)
 {
 	static const struct exporter *const all[] = { &export_firefox, &export_perfetto,
@@ -313,6 +325,7 @@ int main(void)
 		cmocka_unit_test(json_decimals_are_exact),
 		cmocka_unit_test(a_pid_that_is_used_again_is_another_process),
 		cmocka_unit_test(cpu_use_comes_from_the_accounts),
+		cmocka_unit_test(a_thread_without_samples_shows_its_accounts),
 		cmocka_unit_test(a_profile_without_samples_or_anything_is_written),
 		cmocka_unit_test(a_full_disk_is_an_error),
 	};
