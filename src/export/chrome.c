@@ -227,7 +227,7 @@ static int write_chrome(const struct profile *profile, FILE *file)
 		err = spans__used(profile, &chrome.used);
 	if (err)
 		return err;
-	chrome.free_ns = calloc(profile->thread_count + 1, sizeof(*chrome.free_ns));
+	chrome.free_ns = spans__free_ns(profile);
 	if (!chrome.free_ns)
 		return -ENOMEM;
 	json_out__open(out, NULL, '{');

@@ -436,7 +436,7 @@ static int prepare(struct perfetto *perfetto)
 		return err;
 	perfetto->named = calloc(profile->process_count + 1, sizeof(*perfetto->named));
 	perfetto->sent = calloc(perfetto->calls->node_count + 1, sizeof(*perfetto->sent));
-	perfetto->free_ns = calloc(profile->thread_count + 1, sizeof(*perfetto->free_ns));
+	perfetto->free_ns = spans__free_ns(profile);
 	return perfetto->named && perfetto->sent && perfetto->free_ns ? 0 : -ENOMEM;
 }
 

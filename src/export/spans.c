@@ -25,6 +25,15 @@ bool spans__next(struct spans *spans, struct span *ret)
 	return false;
 }
 
+int64_t *spans__free_ns(const struct profile *profile)
+{
+	int64_t *free_ns = calloc(profile->thread_count + 1, sizeof(*free_ns));
+
+	for (size_t i = 0; free_ns && i < profile->thread_count; i++)
+		free_ns[i] = profile->start_ns;
+	return free_ns;
+}
+
 struct span spans__wait(const struct profile_sample *sample, int64_t *free_ns)
 {
 	int64_t *last_ns = &free_ns[sample->thread], begin_ns = sample->time_ns - sample->wait_ns;

@@ -23,9 +23,10 @@ bool spans__next(struct spans *spans, struct span *ret);
 
 /*
  * A drawn wait as a span: it ends at the sample. Several waits may be in one sample, and then its
- * length reaches back over what was drawn before; a viewer wants no overlap, so that is cut off.
- * `free_ns` is where the last one of each thread ended; zeroes at first.
+ * length reaches back over what was drawn before, or before the begin of a cut; a viewer wants
+ * neither, so that is cut off. `free_ns` is where the last one of each thread ended.
  */
+int64_t *spans__free_ns(const struct profile *profile); /* at first; NULL: no memory */
 struct span spans__wait(const struct profile_sample *sample, int64_t *free_ns);
 
 /* For each thread, whether it has samples or accounts. -ENOMEM. */

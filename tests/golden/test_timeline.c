@@ -152,12 +152,17 @@ static void chrome(void **state)
 	expect("export.chrome.json", &export_chrome, NULL);
 }
 
+static void chrome_of_a_cut(void **state)
+{
+	expect("export-cut.chrome.json", &export_chrome,
+	       &(struct profile_options) { .from_ns = 5 * SECOND, .to_ns = 8 * SECOND });
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(firefox),
-		cmocka_unit_test(firefox_of_a_cut),
-		cmocka_unit_test(chrome),
+		cmocka_unit_test(firefox),  cmocka_unit_test(firefox_of_a_cut),
+		cmocka_unit_test(chrome),   cmocka_unit_test(chrome_of_a_cut),
 		cmocka_unit_test(perfetto),
 	};
 

@@ -177,9 +177,10 @@ static void spans_follow_each_other_and_keep_their_sums(void **state)
 	assert_false(spans__next(&spans, &span));
 }
 
-static void waits_of_a_thread_do_not_overlap(void **state)
+static void waits_of_a_thread_do_not_overlap_or_begin_too_early(void **state)
 {
-	int64_t free_ns[COUNT_OF(threads)] = {};
+	const struct profile_sample early = { .time_ns = 1100, .thread = WORKER, .wait_ns = 5000 };
+	int64_t *free_ns = spans__free_ns(&profile);
 	struct span first = spans__wait(&samples[1], free_ns);
 	struct span second = spans__wait(&samples[2], free_ns);
 
@@ -187,6 +188,8 @@ static void waits_of_a_thread_do_not_overlap(void **state)
 	assert_int_equal(first.ns, 500);
 	assert_int_equal(second.begin_ns, 3000);
 	assert_int_equal(second.ns, 100);
+	assert_int_equal(spans__wait(&early, free_ns).begin_ns, profile.start_ns);
+	free(free_ns);
 }
 
 static void threads_without_time_are_not_shown(void **state)
@@ -319,7 +322,7 @@ int main(void)
 		cmocka_unit_test(equal_stacks_are_one_node_and_parents_come_first),
 		cmocka_unit_test(inlined_frames_know_how_deep_they_are),
 		cmocka_unit_test(spans_follow_each_other_and_keep_their_sums),
-		cmocka_unit_test(waits_of_a_thread_do_not_overlap),
+		cmocka_unit_test(waits_of_a_thread_do_not_overlap_or_begin_too_early),
 		cmocka_unit_test(threads_without_time_are_not_shown),
 		cmocka_unit_test(labels_say_who_and_how_it_is_known),
 		cmocka_unit_test(json_decimals_are_exact),
