@@ -1,0 +1,244 @@
+/*
+ * Stacks of known code, 200 deep, in all the ways that make unwinding hard: they are whole, and
+ * they are right.
+ */
+#include "../harness.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "stacks.h"
+
+#define STEPS         200
+#define LEAST_PERCENT 95 /* on a machine that others use; the figure itself is printed */
+
+static struct stacks_recording c_code, cxx_code, rust_code;
+
+static const char *length_ms(void)
+{
+	return is_emulated() ? "1000" : "400";
+}
+
+static int record_all(void **state)
+{
+	const char *const *options = ARGS("-F", is_emulated() ? "49" : "499");
+
+	c_code = stacks__record(options, WORKLOAD("deep", length_ms()));
+	cxx_code = stacks__record(options, WORKLOAD("deep_cxx", length_ms()));
+	rust_code = stacks__record(options, WORKLOAD("deep_rust", length_ms()));
+	return 0;
+}
+
+static int release_all(void **state)
+{
+	stacks__release(&c_code);
+	stacks__release(&cxx_code);
+	stacks__release(&rust_code);
+	return 0;
+}
+
+/* step_a, step_b, step_c, step_a, … from the outermost in; how many, or -1 out of order. */
+static int count_steps(const char *line)
+{
+	int count = 0;
+
+	for (const char *at = strstr(line, "step_"); at; at = strstr(at + 1, "step_")) {
+		if (at[5] != 'a' + count % 3)
+			return -1;
+		count++;
+	}
+	return count;
+}
+
+/* All 200 steps in their order, then what the variant goes through, then the bottom. */
+static bool is_right(const char *line)
+{
+	const char *through = strstr(line, "through");
+	const char *bottom = strstr(line, "bottom_");
+	const char *last = strrchr(line, '_');
+
+	for (const char *at = strstr(line, "step_"); at; at = strstr(at + 1, "step_"))
+		last = at;
+	return count_steps(line) == STEPS && bottom && last < bottom &&
+	       (!through || (last < through && through < bottom));
+}
+
+/* While it goes down or up, it is not at the bottom: that is short. */
+static void assert_right(const struct stacks_recording *recording, const char *comm)
+{
+	int64_t right = 0, whole = 0;
+	const char *wrong = NULL;
+
+	for (size_t i = 0; i < recording->count; i++) {
+		const struct sample_row *sample = &recording->samples[i];
+
+		if (!sample__is_of(sample, comm, NULL) || !sample__is_whole(sample))
+			continue;
+		whole++;
+		if (is_right(sample->line))
+			right++;
+		else
+			wrong = sample->line;
+	}
+	print_message("# %s: %" PRId64 " of %" PRId64 " whole stacks have each step in its place\n",
+		      comm, right, whole);
+	if (right * 100 < whole * LEAST_PERCENT)
+		fail_msg("%s: %" PRId64 " of %" PRId64 " stacks are right; one that is not: %s",
+			 comm, right, whole, wrong);
+}
+
+static void check_variant(const struct stacks_recording *recording, const char *comm)
+{
+	assert_whole(recording, comm, 20, LEAST_PERCENT);
+	assert_right(recording, comm);
+	assert_true(stacks__weight(recording, comm, "run", NULL) > 0);
+}
+
+static void plain_code(void **state)
+{
+	check_variant(&c_code, "plain");
+	assert_true(stacks__weight(&c_code, "plain", "wait", "bottom_nap") > 0);
+}
+
+static void room_that_is_known_only_at_run_time(void **state)
+{
+	check_variant(&c_code, "alloca");
+}
+
+static void leaf_functions_that_move_no_stack_pointer(void **state)
+{
+	check_variant(&c_code, "leaf");
+}
+
+static void prologues_and_epilogues(void **state)
+{
+	check_variant(&c_code, "hot");
+}
+
+static void realigned_stacks(void **state)
+{
+	check_variant(&c_code, "realign");
+}
+
+static void frames_that_are_expressions(void **state)
+{
+	check_variant(&c_code, "argument");
+}
+
+static void frames_of_more_than_a_megabyte(void **state)
+{
+	check_variant(&c_code, "big");
+}
+
+static void code_of_the_kernel_in_user_space(void **state)
+{
+	check_variant(&c_code, "vdso");
+}
+
+static void libraries_that_are_loaded_later(void **state)
+{
+	check_variant(&c_code, "library");
+}
+
+static void libraries_that_come_and_go(void **state)
+{
+	check_variant(&c_code, "reopened");
+}
+
+static void calls_through_the_plt(void **state)
+{
+	check_variant(&c_code, "plt");
+}
+
+static void handlers_on_the_same_stack(void **state)
+{
+	check_variant(&c_code, "signal");
+}
+
+static void handlers_on_a_stack_below(void **state)
+{
+	check_variant(&c_code, "alt-below");
+}
+
+static void handlers_on_a_stack_above(void **state)
+{
+	check_variant(&c_code, "alt-above");
+}
+
+static void handlers_that_interrupt_any_instruction(void **state)
+{
+	check_variant(&c_code, "async");
+}
+
+static void virtual_calls(void **state)
+{
+	check_variant(&cxx_code, "cxx");
+}
+
+static void exceptions_on_their_way(void **state)
+{
+	check_variant(&cxx_code, "cxx-throw");
+}
+
+static void trait_objects(void **state)
+{
+	check_variant(&rust_code, "rust");
+}
+
+static void panics_on_their_way(void **state)
+{
+	check_variant(&rust_code, "rust-panic");
+}
+
+static void an_inlined_function_stands_inside_its_caller(void **state)
+{
+	int64_t inside_ns = stacks__weight(&c_code, "plain", "run", "bottom_burn;burn_inlined");
+
+	assert_true(inside_ns * 10 > stacks__weight(&c_code, "plain", "run", "bottom_burn") * 9);
+}
+
+/* That the figures above are of stacks that were walked, not of stacks that never were deep. */
+static void the_kernel_stack_stands_above_the_user_stack(void **state)
+{
+	int64_t naps = 0, with_kernel = 0;
+
+	for (size_t i = 0; i < c_code.count; i++) {
+		const struct sample_row *sample = &c_code.samples[i];
+
+		if (!sample__is_of(sample, "plain", "wait"))
+			continue;
+		naps++;
+		with_kernel += strstr(sample->kernel, "nanosleep") != NULL;
+	}
+	assert_true(naps > 0);
+	assert_int_equal(with_kernel, naps);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(plain_code),
+		cmocka_unit_test(room_that_is_known_only_at_run_time),
+		cmocka_unit_test(leaf_functions_that_move_no_stack_pointer),
+		cmocka_unit_test(prologues_and_epilogues),
+		cmocka_unit_test(realigned_stacks),
+		cmocka_unit_test(frames_that_are_expressions),
+		cmocka_unit_test(frames_of_more_than_a_megabyte),
+		cmocka_unit_test(code_of_the_kernel_in_user_space),
+		cmocka_unit_test(libraries_that_are_loaded_later),
+		cmocka_unit_test(libraries_that_come_and_go),
+		cmocka_unit_test(calls_through_the_plt),
+		cmocka_unit_test(handlers_on_the_same_stack),
+		cmocka_unit_test(handlers_on_a_stack_below),
+		cmocka_unit_test(handlers_on_a_stack_above),
+		cmocka_unit_test(handlers_that_interrupt_any_instruction),
+		cmocka_unit_test(virtual_calls),
+		cmocka_unit_test(exceptions_on_their_way),
+		cmocka_unit_test(trait_objects),
+		cmocka_unit_test(panics_on_their_way),
+		cmocka_unit_test(an_inlined_function_stands_inside_its_caller),
+		cmocka_unit_test(the_kernel_stack_stands_above_the_user_stack),
+	};
+
+	return cmocka_run_group_tests(tests, record_all, release_all);
+}
