@@ -43,6 +43,7 @@ enum stack_end {
 	STACK_END_NO_FRAME,    /* no row, and no frame pointer that makes sense */
 	STACK_END_NO_PROGRESS, /* the next frame is not above this one */
 	STACK_END_NOWHERE,     /* a return address that is in no known code */
+	STACK_END_NOT_READY,   /* its process's or a file's tables were not there yet */
 	STACK_END_COUNT,
 };
 
@@ -54,14 +55,14 @@ enum stack_none {
 	STACK_NONE_EXIT,    /* the thread ended */
 	STACK_NONE_32BIT,   /* a 32-bit program */
 	STACK_NONE_CROWDED, /* too many different waits before the next chance to take one */
-	STACK_NONE_BUSY,    /* the capture was interrupted by itself */
+	STACK_NONE_LOST,    /* no room to send it */
 	STACK_NONE_ASLEEP,  /* still blocked at the end, and not unwound in time */
 	STACK_NONE_COUNT,
 };
 
-enum stack_record_kind { STACK_FRAMES, STACK_SAMPLE };
+enum stack_record_kind { STACK_FRAMES, STACK_SAMPLE, STACK_ASLEEP };
 
-/* The first sighting of a stack; frames[count], innermost first. */
+/* The first sighting of a stack; `count` frames of 8 bytes follow, innermost first. */
 struct stack_record {
 	struct wire_head head;
 	__u64 hash;
@@ -70,7 +71,6 @@ struct stack_record {
 	__u16 count;
 	__u8 how; /* enum stack_how; 0 for a kernel stack */
 	__u8 end; /* enum stack_end */
-	__u64 frames[];
 };
 _Static_assert(sizeof(struct stack_record) == 40, "wire format");
 
@@ -100,7 +100,14 @@ struct sample_record {
 	__u8 by_kind;     /* … and enum ledger_by */
 	__u8 object_kind; /* what the wait was for, as in ledger_key */
 	__u8 evidence;
-	__u32 pad;
+	__u32 tid;
 	__u64 object[2];
 };
 _Static_assert(sizeof(struct sample_record) == 24 + 64 + 16 + 16, "wire format");
+
+/* A thread that is still waiting at the end: user space walks its stack from here. */
+struct asleep_record {
+	struct sample_record sample;
+	__u64 pc, sp, bp;
+};
+_Static_assert(sizeof(struct asleep_record) == 144, "wire format");

@@ -27,7 +27,20 @@
 #define OWN_NICENESS        (-10)
 #define EXIT_NOT_FOUND      127
 
-enum { OPTION_COMM = 256, OPTION_CGROUP, OPTION_LEVEL, OPTION_FORCE, OPTION_NO_REPORT };
+#define DEFAULT_RATE        99
+#define MOST_RATE           10000
+#define DEFAULT_TABLE_BYTES (UINT64_C(64) << 20)
+
+enum {
+	OPTION_COMM = 256,
+	OPTION_CGROUP,
+	OPTION_LEVEL,
+	OPTION_FORCE,
+	OPTION_NO_REPORT,
+	OPTION_STACKS,
+	OPTION_NO_STACKS,
+	OPTION_TABLES,
+};
 
 struct options {
 	struct cli_common common;
@@ -36,6 +49,8 @@ struct options {
 	const char *output;
 	bool force;
 	bool no_report;
+	uint64_t rate; /* of samples, a second */
+	enum { STACKS_BY_LEVEL, STACKS_YES, STACKS_NO } stacks;
 	char **command; /* NULL: none */
 };
 
@@ -299,6 +314,34 @@ static void parse_level(const char *arg, struct options *options, struct argp_st
 	options->run.full = !strcmp(arg, "full");
 }
 
+static int parse_stacks(int key, const char *arg, struct options *options, struct argp_state *state)
+{
+	uint64_t megabytes;
+
+	if (key == OPTION_STACKS) {
+		options->stacks = STACKS_YES;
+	} else if (key == OPTION_NO_STACKS) {
+		options->stacks = STACKS_NO;
+	} else if (key == 'F') {
+		if (parse__number(arg, 1, MOST_RATE, &options->rate))
+			argp_error(state, "'%s' is not a rate [1 to %d samples a second]", arg,
+				   MOST_RATE);
+	} else if (parse__number(arg, 1, 65536, &megabytes)) {
+		argp_error(state, "'%s' is not a number of megabytes", arg);
+	} else {
+		options->run.table_bytes = megabytes << 20;
+	}
+	return 0;
+}
+
+/* Level sched has no syscall hooks, so stacks are extra there. */
+static uint64_t tick_ns(const struct options *options)
+{
+	if (options->stacks == STACKS_NO || (!options->run.full && options->stacks != STACKS_YES))
+		return 0;
+	return UINT64_C(1000000000) / options->rate;
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct options *options = state->input;
@@ -325,6 +368,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPTION_LEVEL:
 		parse_level(arg, options, state);
 		return 0;
+	case 'F':
+	case OPTION_STACKS:
+	case OPTION_NO_STACKS:
+	case OPTION_TABLES:
+		return parse_stacks(key, arg, options, state);
 	case OPTION_FORCE:
 		options->force = true;
 		return 0;
@@ -355,6 +403,11 @@ static const struct argp_option option_list[] = {
 	{ "duration", 'd', "TIME", 0, "Stop after TIME (500ms, 10s, 2m)", 2 },
 	{ "level", OPTION_LEVEL, "LEVEL", 0,
 	  "full (default): with syscalls; sched: scheduler hooks only, cheaper", 2 },
+	{ "rate", 'F', "RATE", 0, "Take RATE stacks a second of each CPU (default: 99)", 2 },
+	{ "stacks", OPTION_STACKS, NULL, 0, "Take stacks also at level sched", 2 },
+	{ "no-stacks", OPTION_NO_STACKS, NULL, 0, "Take no stacks", 2 },
+	{ "table-size", OPTION_TABLES, "MB", 0,
+	  "Memory for walking stacks without frame pointers (default: 64)", 2 },
 	{ "output", 'o', "FILE", 0, "The recording (default: run.gapless, run-2.gapless, …)", 2 },
 	{ "force", OPTION_FORCE, NULL, 0, "Overwrite FILE", 2 },
 	{ "no-report", OPTION_NO_REPORT, NULL, 0, "Do not print the report at the end", 2 },
@@ -380,13 +433,17 @@ static int run(int argc, char **argv)
 		.doc = "Accounts for all time of the target's threads, and says where it went.\v"
 		       "Targets can be combined. With a COMMAND, its exit status is returned.",
 	};
-	struct options options = { .run = { .full = true, .interval_ns = DEFAULT_INTERVAL_NS } };
+	struct options options = { .run = { .full = true,
+					    .interval_ns = DEFAULT_INTERVAL_NS,
+					    .table_bytes = DEFAULT_TABLE_BYTES },
+				   .rate = DEFAULT_RATE };
 	struct report_options report = {};
 	struct child child = { .gate = -1 };
 	char name[64];
 	int failed, err;
 
 	cli__parse(&argp, argc, argv, &options);
+	options.run.tick_ns = tick_ns(&options);
 	options.run.drop_every = test_switch("GAPLESS_TEST_DROP_WAKEUPS");
 	if (!options.output)
 		options.output = free_name(name, sizeof(name));

@@ -15,10 +15,7 @@
 #include "ledger/attach_internal.h"
 #include "ledger/states.h"
 
-#define READ_BYTES (256 * 1024)
-
 DEFINE_CLEANUP(struct ledger *, ledger__free)
-DEFINE_CLEANUP(struct bpf_link *, bpf_link__destroy)
 
 /* Birth first, so that no thread can slip in between the seeding and its hook. */
 static const struct hook hooks[] = {
@@ -39,7 +36,9 @@ static const struct hook hooks[] = {
 
 static bool is_needed(const char *event, const struct ledger_options *options)
 {
-	if (!strncmp(event, "sys_", 4))
+	if (!strcmp(event, "sys_exit"))
+		return options->full || options->tick_ns;
+	if (!strcmp(event, "sys_enter"))
 		return options->full;
 	if (!strcmp(event, "task_rename"))
 		return options->target->name_count > 0;
@@ -81,6 +80,27 @@ static int set_knobs(struct ledger *ledger, const struct ledger_options *options
 		skel->maps.calls, (uint32_t)(options->full ? ledger->cpus : 1) * LEDGER_SYSCALLS);
 	err |= bpf_map__set_max_entries(skel->maps.histograms, (uint32_t)ledger->cpus * SLOT_COUNT);
 	err |= bpf_map__set_max_entries(skel->maps.cpus, (uint32_t)ledger->cpus);
+	return err;
+}
+
+/* Without stacks, their maps take no memory worth mentioning. */
+static int set_sampling(struct ledger *ledger, const struct ledger_options *options)
+{
+	struct ledger_bpf *skel = ledger->skel;
+	uint64_t pages = options->table_bytes / UNWIND_PAGE_BYTES;
+	int err = 0;
+
+	ledger->tick_ns = options->tick_ns;
+	skel->rodata->with_stacks = options->tick_ns > 0;
+	skel->rodata->tick_ns = options->tick_ns;
+	skel->bss->draw_period_ns = options->tick_ns;
+	bpf_program__set_autoload(skel->progs.on_tick, options->tick_ns > 0);
+	bpf_program__set_autoload(skel->progs.on_asleep, options->tick_ns > 0);
+	if (options->tick_ns)
+		return bpf_map__set_max_entries(skel->maps.pages, (uint32_t)pages + 1);
+	err |= bpf_map__set_max_entries(skel->maps.stack_ring, (uint32_t)getpagesize());
+	err |= bpf_map__set_max_entries(skel->maps.stacks_seen, 1);
+	err |= bpf_map__set_max_entries(skel->maps.asked, 1);
 	return err;
 }
 
@@ -197,6 +217,8 @@ static int load(struct ledger *ledger, const struct ledger_options *options,
 		return -errno;
 	err = set_knobs(ledger, options);
 	if (!err)
+		err = set_sampling(ledger, options);
+	if (!err)
 		err = choose_hooks(ledger, options, features);
 	if (err)
 		return err;
@@ -210,7 +232,7 @@ static int load(struct ledger *ledger, const struct ledger_options *options,
 }
 
 int ledger__open(const struct ledger_options *options, struct features *features,
-		 ledger_take_record_fn take, void *context, struct ledger **ret)
+		 const struct ledger_takers *takers, struct ledger **ret)
 {
 	cleanup(ledger__free_p) struct ledger *ledger = calloc(1, sizeof(*ledger));
 	int err;
@@ -227,7 +249,11 @@ int ledger__open(const struct ledger_options *options, struct features *features
 	if (!err)
 		err = map_arrays(ledger);
 	if (!err)
-		err = ring__new(bpf_map__fd(ledger->skel->maps.ring), take, context, &ledger->ring);
+		err = ring__new(bpf_map__fd(ledger->skel->maps.ring), takers->take, takers->context,
+				&ledger->ring);
+	if (!err && options->tick_ns)
+		err = ring__new(bpf_map__fd(ledger->skel->maps.stack_ring), takers->take_stack,
+				takers->stack_context, &ledger->stack_ring);
 	if (err) {
 		log_error("the ledger cannot be set up: %s", strerror(-err));
 		return err;
@@ -249,6 +275,7 @@ uint64_t ledger__freeze(struct ledger *ledger)
 void ledger__stop(struct ledger *ledger)
 {
 	ledger__timing(ledger, false);
+	ticks__stop(ledger);
 	for (size_t i = 0; i < LEDGER_HOOKS; i++) {
 		bpf_link__destroy(ledger->links[i]);
 		ledger->links[i] = NULL;
@@ -267,6 +294,7 @@ void ledger__free(struct ledger *ledger)
 		return;
 	ledger__stop(ledger);
 	ring__free(ledger->ring);
+	ring__free(ledger->stack_ring);
 	if (ledger->skel) {
 		unmap_array(ledger->skel->maps.calls, ledger->calls);
 		unmap_array(ledger->skel->maps.histograms, ledger->histograms);
@@ -275,118 +303,4 @@ void ledger__free(struct ledger *ledger)
 	}
 	free(ledger->buffer);
 	free(ledger);
-}
-
-/* Reads an iterator to its end; its records are all of one size. */
-static int read_records(struct ledger *ledger, int fd, ledger_take_record_fn take, void *context)
-{
-	const size_t record = sizeof(struct ledger_record);
-	size_t have = 0;
-
-	for (;;) {
-		ssize_t bytes = read(fd, ledger->buffer + have, READ_BYTES - have);
-		size_t at = 0;
-
-		if (bytes < 0 && errno == EINTR)
-			continue;
-		if (bytes < 0)
-			return -errno;
-		if (!bytes)
-			return have ? -EBADMSG : 0;
-		have += (size_t)bytes;
-		for (; have - at >= record; at += record) {
-			int err = take(context, (const void *)(ledger->buffer + at));
-
-			if (err)
-				return err;
-		}
-		have -= at;
-		memmove(ledger->buffer, ledger->buffer + at, have);
-	}
-}
-
-static int open_iterator(struct bpf_program *program, struct bpf_link **ret_link, int *ret_fd)
-{
-	cleanup(bpf_link__destroy_p) struct bpf_link *link =
-		bpf_program__attach_iter(program, NULL);
-	int fd;
-
-	if (!link)
-		return -errno;
-	fd = bpf_iter_create(bpf_link__fd(link));
-	if (fd < 0)
-		return fd;
-	*ret_fd = fd;
-	*ret_link = TAKE(link);
-	return 0;
-}
-
-/* Runs the seeding once; its clock begins right before the first thread is looked at. */
-static int seed(struct ledger *ledger)
-{
-	cleanup(bpf_link__destroy_p) struct bpf_link *link = NULL;
-	cleanup(close_p) int fd = -1;
-	char byte;
-	int err = open_iterator(ledger->skel->progs.on_seed, &link, &fd);
-
-	if (err)
-		return err;
-	if (!ledger->skel->bss->start_ns) {
-		ledger->skel->bss->seed_base_ns = clock__now_ns();
-		ledger->skel->bss->start_ns = ledger->skel->bss->seed_base_ns;
-	}
-	return read(fd, &byte, 1) < 0 ? -errno : 0;
-}
-
-static void empty(const struct bpf_map *map)
-{
-	uint64_t id;
-
-	while (!bpf_map_get_next_key(bpf_map__fd(map), NULL, &id))
-		if (bpf_map_delete_elem(bpf_map__fd(map), &id))
-			return;
-}
-
-int ledger__start(struct ledger *ledger, uint64_t *ret_start_ns)
-{
-	int err = seed(ledger);
-
-	/* The second pass checks what the first one saw in the middle of a switch. */
-	if (!err)
-		err = seed(ledger);
-	if (err) {
-		log_error("the threads that are there cannot be listed: %s", strerror(-err));
-		return err;
-	}
-	/* Threads that are found later were not wanted before, and numbers may mean others by then.
-	 */
-	ledger->skel->bss->seed_base_ns = 0;
-	empty(ledger->skel->maps.wanted_pids);
-	empty(ledger->skel->maps.wanted_tids);
-	*ret_start_ns = ledger->skel->bss->start_ns;
-	return 0;
-}
-
-int ledger__snapshot(struct ledger *ledger, uint64_t changed_after_ns, ledger_take_record_fn take,
-		     void *context)
-{
-	cleanup(bpf_link__destroy_p) struct bpf_link *link = NULL;
-	cleanup(close_p) int fd = -1;
-	int err = 0;
-
-	if (ledger->skel->bss->reseed) {
-		ledger->skel->bss->reseed = 0;
-		err = seed(ledger);
-	}
-	if (!err)
-		err = open_iterator(ledger->skel->progs.on_snapshot, &link, &fd);
-	if (err)
-		return err;
-	ledger->skel->bss->changed_after_ns = changed_after_ns;
-	return read_records(ledger, fd, take, context);
-}
-
-int ledger__poll(struct ledger *ledger, int timeout_ms)
-{
-	return ring__poll(ledger->ring, timeout_ms);
 }

@@ -20,19 +20,30 @@ struct ledger_options {
 	const struct target *target;
 	bool full;
 	uint32_t drop_every; /* test switch: ignore one wakeup in so many; 0: none */
+	/* Stacks: */
+	uint64_t tick_ns;     /* period of the samples of running time; 0: no stacks */
+	uint64_t table_bytes; /* at most so much for the unwinder's rows */
 };
 
 /* A negative result ends the reading and becomes its result. */
 typedef int (*ledger_take_record_fn)(void *context, const struct wire_head *record);
+
+struct ledger_takers {
+	ledger_take_record_fn take;
+	void *context;
+	ledger_take_record_fn take_stack;
+	void *stack_context;
+};
 typedef int (*ledger_take_wait_fn)(void *context, const struct ledger_key *key,
 				   const struct ledger_sum *sum);
 
 /*
- * Loads and attaches; records that come through the ring go to `take`. Logs why it failed and
+ * Loads and attaches; records that come through the ring go to `take`, stacks and samples
+ * (bpf/stack.h) to `take_stack`, which may be NULL if none are taken. Logs why it failed and
  * returns -errno. *ret belongs to the caller.
  */
 int ledger__open(const struct ledger_options *options, struct features *features,
-		 ledger_take_record_fn take, void *context, struct ledger **ret);
+		 const struct ledger_takers *takers, struct ledger **ret);
 void ledger__free(struct ledger *ledger);
 
 /* Opens the account of every wanted thread that is there. Time counts from *ret_start_ns on. */
@@ -47,6 +58,26 @@ int ledger__snapshot(struct ledger *ledger, uint64_t changed_after_ns, ledger_ta
 		     void *context);
 /* Takes what came through the ring, waiting at most timeout_ms. */
 int ledger__poll(struct ledger *ledger, int timeout_ms);
+
+/*
+ * Stacks. The clock ticks begin with ledger__start(). ledger__hold_rate(), called now and then,
+ * keeps the machine at a bounded number of drawn intervals a second by raising their period.
+ */
+void ledger__hold_rate(struct ledger *ledger);
+/* After ledger__freeze: what is open still, as struct asleep_record; first what is in the ring. */
+int ledger__asleep(struct ledger *ledger, ledger_take_record_fn take, void *context);
+/* The maps that keep the unwinder going. */
+struct ledger_tables {
+	int processes_fd, pages_fd, asked_fd, requests_fd;
+};
+struct ledger_tables ledger__tables(const struct ledger *ledger);
+struct ledger_sampling {
+	uint64_t ticks;                    /* of accounted threads */
+	uint64_t drawn;                    /* intervals */
+	uint64_t period_ns;                /* in force for intervals */
+	uint64_t unsampled_ns[SLOT_COUNT]; /* weight that found no room */
+};
+struct ledger_sampling ledger__sampling(const struct ledger *ledger);
 
 /*
  * Takes and empties the sums of waits gathered before the last call; with `all`, everything (only

@@ -1,7 +1,7 @@
 /* Syscalls at level full: count, time, distribution, errors. */
 #pragma once
 
-#include "ledger/thread.bpf.h"
+#include "ledger/walk.bpf.h"
 
 #define EINTR 4
 

@@ -15,9 +15,6 @@
 /* A cgroup freezes its threads in a sleep like any other (include/linux/sched/jobctl.h). */
 #define JOBCTL_TRAP_FREEZE (1UL << 23)
 
-#define PF_IO_WORKER 0x00000010
-#define PF_KTHREAD   0x00200000
-
 #define TS_COMPAT 2
 
 #define S_IFMT   0170000

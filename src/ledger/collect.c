@@ -455,6 +455,11 @@ int64_t collect__slice(const struct collect *collect)
 	return collect->slice;
 }
 
+struct names *collect__names(struct collect *collect)
+{
+	return collect->names;
+}
+
 size_t collect__threads(const struct collect *collect)
 {
 	return collect->threads.count;

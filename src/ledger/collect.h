@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "ledger/ledger.h"
+#include "ledger/names.h"
 #include "recording/recording.h"
 
 struct collect;
@@ -46,6 +47,9 @@ int collect__end(struct collect *collect);
 /* The number of the open slice, and how many threads are alive. */
 int64_t collect__slice(const struct collect *collect);
 size_t collect__threads(const struct collect *collect);
+
+/* For others that name what was waited for. */
+struct names *collect__names(struct collect *collect);
 
 struct collect_quality {
 	uint64_t malformed; /* records that were not understood */

@@ -19,9 +19,8 @@
 #include "ledger/calls.bpf.h"
 #include "ledger/cause.bpf.h"
 #include "ledger/cpus.bpf.h"
-#include "ledger/record.bpf.h"
+#include "ledger/iterators.bpf.h"
 #include "ledger/repair.bpf.h"
-#include "ledger/seed.bpf.h"
 #include "ledger/targets.bpf.h"
 #include "ledger/waker.bpf.h"
 
@@ -32,8 +31,7 @@ const volatile bool track_cpus;  /* all threads are accounted: the CPUs can clos
 const volatile __u32 drop_every; /* test switch: ignore one wakeup in so many */
 
 __u64 wakeups;
-__u32 reseed;           /* raised when threads became wanted that the seeding must find */
-__u64 changed_after_ns; /* the snapshot skips threads that have not changed since */
+__u32 reseed; /* raised when threads became wanted that the seeding must find */
 
 /* --- wakeups ------------------------------------------------------------------------------ */
 
@@ -45,6 +43,14 @@ int BPF_PROG(on_waking, struct task_struct *task)
 	if (thread && !frozen)
 		woken_by(thread);
 	return 0;
+}
+
+/* Is the current thread the one that sched_waking named? Else the wakeup went through another CPU.
+ */
+static __always_inline bool is_woken_here(const struct thread *thread)
+{
+	return (thread->waker_kind == BY_THREAD || thread->waker_kind == BY_STRANGER) &&
+	       thread->last_waker == (__u64)bpf_get_current_task();
 }
 
 static __always_inline bool is_dropped(void)
@@ -67,7 +73,7 @@ int BPF_PROG(on_wakeup, struct task_struct *task)
 	/* Still on its CPU, or already runnable: nothing began. */
 	if (!SLOT_IS_WAIT(thread->account.slot) || is_dropped())
 		return 0;
-	wakes(thread, bpf_ktime_get_ns());
+	wakes(thread, task, bpf_ktime_get_ns(), is_woken_here(thread));
 	return 0;
 }
 
@@ -99,8 +105,10 @@ static __always_inline void gets_cpu(struct thread *thread, struct task_struct *
 	write_begin(account);
 	ns = move(thread, run_slot(thread), now);
 	write_end(account);
-	if (SLOT_IS_READY(slot))
+	if (SLOT_IS_READY(slot)) {
 		count_interval(slot, ns);
+		draw_ready(thread, task, slot, ns, now);
+	}
 }
 
 /* At level full, a thread seeded while it ran: its first event tells where it was. */
@@ -122,6 +130,7 @@ static __always_inline void ends(struct thread *thread, struct task_struct *task
 			settle_broken(thread);
 		call_ends(thread, now, 0);
 	}
+	give_up_pending(thread, STACK_NONE_EXIT);
 	forget_tid(thread);
 	thread->flags |= THREAD_ENDED;
 	send_last_record(thread, task);
@@ -258,15 +267,35 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long id)
 SEC("tp_btf/sys_exit")
 int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 {
-	struct thread *thread = find(bpf_get_current_task_btf());
+	struct task_struct *current = bpf_get_current_task_btf();
+	struct thread *thread = find(current);
 	__u64 now;
 
 	if (!thread || frozen)
+		return 0;
+	if (thread->pending_count)
+		take_pending(thread, current);
+	if (thread->flags & THREAD_NEW_IMAGE)
+		thread->flags &= ~THREAD_NEW_IMAGE;
+	if (!full)
 		return 0;
 	now = bpf_ktime_get_ns();
 	crosses(thread, SLOT_RUN_KERNEL, SLOT_RUN_USER, now);
 	call_ends(thread, now, ret);
 	thread->nr = NR_NONE;
+	return 0;
+}
+
+/* --- clock ticks, with stacks --------------------------------------------------------------- */
+
+SEC("perf_event")
+int on_tick(void *context)
+{
+	struct task_struct *current = bpf_get_current_task_btf();
+	struct thread *thread = find(current);
+
+	if (thread && start_ns && !frozen && !(thread->flags & THREAD_ENDED))
+		take_tick(context, thread, current);
 	return 0;
 }
 
@@ -387,6 +416,8 @@ int BPF_PROG(on_exec, struct task_struct *task)
 
 	/* A thread that is not the first of its process takes over the first one's numbers. */
 	if (thread) {
+		give_up_pending(thread, STACK_NONE_EXEC);
+		thread->flags |= THREAD_NEW_IMAGE;
 		forget_tid(thread);
 		note_numbers(thread, task);
 		remember_tid(thread);
@@ -418,46 +449,5 @@ int BPF_PROG(on_cgroup_attach, struct cgroup *to)
 {
 	if (is_wanted_cgroup(to))
 		__sync_fetch_and_add(&reseed, 1);
-	return 0;
-}
-
-/* --- snapshots ---------------------------------------------------------------------------- */
-
-SEC("iter/task")
-int on_snapshot(struct bpf_iter__task *ctx)
-{
-	struct task_struct *task = ctx->task;
-	struct ledger_record *record;
-	struct thread *thread;
-	__u32 zero = 0;
-
-	if (!task)
-		return 0;
-	thread = find(task);
-	if (!thread || thread->flags & THREAD_ENDED || thread->account.slot == SLOT_NONE ||
-	    thread->account.slot == SLOT_SEEDING || thread->account.since_ns < changed_after_ns)
-		return 0;
-	record = bpf_map_lookup_elem(&scratch, &zero);
-	if (record && fill_record(record, thread, task, LEDGER_THREAD))
-		bpf_seq_write(ctx->meta->seq, record, sizeof(*record));
-	return 0;
-}
-
-/* Run twice: the first pass opens accounts, the second checks them. */
-SEC("iter/task")
-int on_seed(struct bpf_iter__task *ctx)
-{
-	struct task_struct *task = ctx->task;
-	struct thread *thread;
-
-	if (!own_ns)
-		note_own_namespace();
-	if (!task || BPF_CORE_READ(task, exit_state))
-		return 0;
-	thread = find(task);
-	if (thread)
-		check_seed(thread, task);
-	else
-		seed(task);
 	return 0;
 }

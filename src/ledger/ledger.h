@@ -122,9 +122,10 @@ struct ledger_account {
 enum ledger_thread_flags {
 	THREAD_FOLLOW = 1, /* threads and processes that it starts are accounted too */
 	THREAD_KERNEL = 2,
-	THREAD_EXITING = 4, /* past sched_process_exit */
-	THREAD_ENDED = 8,   /* its last record is sent */
-	THREAD_SUMS = 16,   /* the scheduler's sums are noted, see repair.bpf.h */
+	THREAD_EXITING = 4,    /* past sched_process_exit */
+	THREAD_ENDED = 8,      /* its last record is sent */
+	THREAD_SUMS = 16,      /* the scheduler's sums are noted, see repair.bpf.h */
+	THREAD_NEW_IMAGE = 32, /* in an exec that succeeded: its user stack is not the caller's */
 };
 
 enum ledger_kind { LEDGER_THREAD, LEDGER_EXIT, LEDGER_OBJECT };

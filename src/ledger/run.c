@@ -11,9 +11,13 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "ledger/asleep.h"
 #include "ledger/attach.h"
 #include "ledger/collect.h"
 #include "ledger/counts.h"
+#include "ledger/quality.h"
+#include "ledger/samples.h"
+#include "stacks/mapper.h"
 
 #define SECOND_NS        UINT64_C(1000000000)
 #define MOST_INTERVAL_NS (2 * SECOND_NS)
@@ -29,6 +33,8 @@ struct run {
 	struct ledger *ledger;
 	struct collect *collect;
 	struct counts *counts;
+	struct mapper *mapper;   /* NULL: no stacks */
+	struct samples *samples; /* likewise */
 	uint64_t interval_ns, least_interval_ns;
 	uint64_t snapshots;
 	int64_t setup_cpu_ns; /* what it cost to get going */
@@ -84,6 +90,7 @@ static int write_meta(struct run *run, const struct run_options *options)
 	err |= recording__set_text(recording, "target", options->target.words);
 	err |= recording__set_text(recording, "clock", "CLOCK_MONOTONIC");
 	err |= recording__set_number(recording, "interval_ns", (int64_t)options->interval_ns);
+	err |= recording__set_number(recording, "tick_ns", (int64_t)options->tick_ns);
 	err |= recording__set_number(recording, "start_ns", (int64_t)run->start_ns);
 	err |= recording__set_number(recording, "end_ns", (int64_t)run->start_ns);
 	err |= recording__set_number(recording, "start_unix_ns",
@@ -92,11 +99,50 @@ static int write_meta(struct run *run, const struct run_options *options)
 	return err ? -EIO : recording__commit(recording);
 }
 
+/* Stacks can come as soon as the hooks are attached, before there is somebody to take them. */
+static int take_stack(void *context, const struct wire_head *head)
+{
+	struct run *run = context;
+
+	return run->samples ? samples__take(run->samples, head) : 0;
+}
+
+static int start_stacks(struct run *run, const struct run_options *options)
+{
+	struct ledger_tables tables = ledger__tables(run->ledger);
+	const struct mapper_options mapper_options = {
+		.processes_fd = tables.processes_fd,
+		.pages_fd = tables.pages_fd,
+		.asked_fd = tables.asked_fd,
+		.requests_fd = tables.requests_fd,
+		.budget_bytes = options->table_bytes,
+	};
+	int err;
+
+	if (!options->tick_ns)
+		return 0;
+	err = mapper__new(&mapper_options, &run->mapper);
+	if (err) {
+		log_error("stacks cannot be walked: %s [--no-stacks]", strerror(-err));
+		return err;
+	}
+	for (size_t i = 0; i < options->target.pids.count; i++)
+		mapper__watch(run->mapper, (pid_t)options->target.pids.ids[i]);
+	return samples__new(run->recording, collect__names(run->collect), run->mapper,
+			    &run->samples);
+}
+
 int run__start(const struct run_options *options, struct recording *recording,
 	       struct features *features, struct run **ret)
 {
-	const struct ledger_options ledger_options = { &options->target, options->full,
-						       options->drop_every };
+	const struct ledger_options ledger_options = {
+		.target = &options->target,
+		.full = options->full,
+		.drop_every = options->drop_every,
+		.tick_ns = options->tick_ns,
+		.table_bytes = options->table_bytes,
+	};
+	struct ledger_takers takers = { .take = collect__take };
 	cleanup(run__free_p) struct run *run = calloc(1, sizeof(*run));
 	int err;
 
@@ -107,9 +153,14 @@ int run__start(const struct run_options *options, struct recording *recording,
 	err = collect__new(recording, options->full, &run->collect);
 	if (err)
 		return err;
-	err = ledger__open(&ledger_options, features, collect__take, run->collect, &run->ledger);
+	takers.context = run->collect;
+	takers.take_stack = take_stack;
+	takers.stack_context = run;
+	err = ledger__open(&ledger_options, features, &takers, &run->ledger);
 	if (!err)
 		err = counts__new(run->ledger, recording, options->full, &run->counts);
+	if (!err)
+		err = start_stacks(run, options);
 	if (!err)
 		err = ledger__start(run->ledger, &run->start_ns);
 	if (!err)
@@ -138,6 +189,9 @@ void run__free(struct run *run)
 	if (!run)
 		return;
 	counts__free(run->counts);
+	mapper__stop(run->mapper);
+	samples__free(run->samples);
+	mapper__free(run->mapper);
 	collect__free(run->collect);
 	ledger__free(run->ledger);
 	free(run);
@@ -150,48 +204,10 @@ size_t run__threads(const struct run *run)
 
 static int write_quality(struct run *run)
 {
-	const struct collect_quality quality = collect__quality(run->collect);
-	const struct ledger *ledger = run->ledger;
-	const struct {
-		const char *name;
-		uint64_t value;
-		const char *bias;
-	} rows[] = {
-		{ "lost_ring_full", ledger__lost(ledger, LOST_RING_FULL),
-		  "threads that ended, or names of objects, are missing" },
-		{ "lost_map_full", ledger__lost(ledger, LOST_MAP_FULL),
-		  "names and counts are missing; the time of waits is kept, under 'other'" },
-		{ "no_storage", ledger__lost(ledger, LOST_NO_STORAGE),
-		  "so many threads have no account" },
-		{ "repaired_wakeups", ledger__quality(ledger, QUALITY_REPAIRED_WAKEUPS),
-		  "made up for from the scheduler's own sums; the waker is not known" },
-		{ "repaired_switches", ledger__quality(ledger, QUALITY_REPAIRED_SWITCHES),
-		  "made up for from the scheduler's own sums" },
-		{ "missed_wakeups", ledger__quality(ledger, QUALITY_MISSED_WAKEUPS),
-		  "waits without an end: their ready time counts as waiting" },
-		{ "impossible_transitions", ledger__quality(ledger, QUALITY_IMPOSSIBLE),
-		  "their time is in 'unexplained'" },
-		{ "negative_intervals", ledger__quality(ledger, QUALITY_NEGATIVE),
-		  "taken as 0: clocks of CPUs differ" },
-		{ "torn_snapshots", ledger__quality(ledger, QUALITY_TORN) + quality.torn,
-		  "accounts that arrive a slice later" },
-		{ "vanished_threads", quality.vanished,
-		  "their last account was lost: their rows end early" },
-		{ "never_closed", quality.never_closed,
-		  "threads whose account never closed: their time is missing" },
-		{ "unnamed_waits", quality.overflowed,
-		  "their object or culprit is 'other (too many to name)'" },
-		{ "dropped_on_purpose", ledger__quality(ledger, QUALITY_DROPPED), "test switch" },
-		{ "recursion_misses", ledger__recursion_misses(ledger),
-		  "hooks that the kernel did not run" },
-		{ "malformed_records", quality.malformed + ledger__malformed(ledger),
-		  "records that were not understood" },
-	};
-	int err = 0;
+	int err = quality__write_ledger(run->recording, run->ledger, run->collect);
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows) && !err; i++)
-		err = recording__put_quality(run->recording, rows[i].name, (int64_t)rows[i].value,
-					     rows[i].bias);
+	if (!err && run->samples)
+		err = quality__write_stacks(run->recording, run->ledger, run->samples, run->mapper);
 	return err;
 }
 
@@ -263,6 +279,7 @@ static int take_snapshot(struct run *run)
 		return err;
 	run->looked_ns = began_ns;
 	now_ns = clock__now_ns();
+	ledger__hold_rate(run->ledger);
 	ledger__timing(run->ledger, run->snapshots++ % TIMED_EVERY == 1);
 	run->interval_ns = next_interval(run, now_ns - began_ns);
 	run->next_ns = began_ns + run->interval_ns;
@@ -331,6 +348,18 @@ static int take_last(struct run *run, uint64_t end_ns)
 	return err;
 }
 
+/* What still waits, and then names for everything. */
+static int finish_stacks(struct run *run)
+{
+	int err;
+
+	if (!run->samples)
+		return 0;
+	err = asleep__take(run->ledger, run->mapper, run->samples);
+	mapper__stop(run->mapper);
+	return err ? err : samples__name(run->samples);
+}
+
 int run__stop(struct run *run)
 {
 	uint64_t end_ns = ledger__freeze(run->ledger);
@@ -340,6 +369,8 @@ int run__stop(struct run *run)
 		err = ledger__drain_waits(run->ledger, true, collect__take_wait, run->collect);
 	if (!err)
 		err = collect__end(run->collect);
+	if (!err)
+		err = finish_stacks(run);
 	if (!err)
 		err = counts__write(run->counts, collect__slice(run->collect) - 1);
 	if (!err)

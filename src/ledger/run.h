@@ -14,6 +14,8 @@ struct run_options {
 	bool full;
 	uint64_t interval_ns; /* between snapshots, at first */
 	uint32_t drop_every;  /* test switch */
+	uint64_t tick_ns;     /* between two samples of a CPU; 0: no stacks */
+	uint64_t table_bytes; /* what the unwinder's tables may take */
 };
 
 struct run;

@@ -14,6 +14,18 @@
 #define NR_NONE   (-1)
 #define NR_KERNEL (-2)
 
+/* Drawn intervals that wait for a user stack, see samples.bpf.h. count 0: none. */
+struct pending {
+	__u64 kernel, waker; /* stacks */
+	__u64 weight_ns, wait_ns, period_ns, end_ns;
+	__u64 by;
+	__u64 object[2];
+	__u16 count;
+	__u8 slot, flags;
+	__u8 by_kind, object_kind, evidence, pad;
+};
+#define MOST_PENDING 3
+
 struct thread {
 	struct ledger_account account;
 	__u64 id;
@@ -48,6 +60,9 @@ struct thread {
 	struct ledger_key wait;
 	struct ledger_key cell;
 	struct ledger_sum cell_sum;
+	__u32 pending_count;
+	__u32 pad;
+	struct pending pending[MOST_PENDING];
 };
 
 struct {

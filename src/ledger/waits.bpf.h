@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "ledger/thread.bpf.h"
+#include "ledger/samples.bpf.h"
 
 struct waits_map {
 	__uint(type, BPF_MAP_TYPE_HASH);

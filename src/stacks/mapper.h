@@ -34,6 +34,9 @@ void mapper__free(struct mapper *mapper);
 /* Learns about a process before it is asked for. */
 void mapper__watch(struct mapper *mapper, pid_t pid);
 
+/* Loads the rows of a module before they are asked for. */
+void mapper__want(struct mapper *mapper, uint32_t module);
+
 /* Where an address of a process is, by all that is known now. false: in no file. */
 bool mapper__locate(struct mapper *mapper, uint32_t pid, uint64_t address, uint32_t *ret_module,
 		    uint64_t *ret_address);
@@ -54,7 +57,9 @@ void mapper__used(struct mapper *mapper, uint32_t module);
 
 struct mapper_quality {
 	uint64_t lost_events;       /* records of mmap and so on that the kernel dropped */
+	bool without_events;        /* there are none to be had: mappings are up to a second old */
 	uint64_t crowded_processes; /* with more mappings than fit */
+	uint64_t processes_failed;  /* times that the kernel half's map had no room for one */
 	uint64_t modules, modules_failed;
 	uint64_t rows, hard_rows;
 	uint64_t evicted;     /* modules whose rows gave way, each time counted */

@@ -56,6 +56,9 @@ int symbols__in_kernel(struct symbols *symbols, uint64_t address, struct symbol_
 /* An address in generated code, through perf-PID.map of that process (also inside a container). */
 int symbols__in_jit(struct symbols *symbols, int pid, uint64_t address, struct symbol_chain *ret);
 
+/* In the vDSO; `address` as its ELF image has it. */
+int symbols__in_vdso(struct symbols *symbols, uint64_t address, struct symbol_chain *ret);
+
 struct symbols_quality {
 	uint64_t modules;        /* files that were asked about */
 	uint64_t modules_failed; /* of them, not readable or broken */

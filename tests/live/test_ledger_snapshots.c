@@ -78,11 +78,12 @@ static void take_snapshots(struct features *features, struct seen *seen, int sna
 {
 	struct target target = { 0 };
 	struct ledger_options options = { .target = &target, .full = true };
+	struct ledger_takers takers = { .take = take, .context = seen };
 	struct ledger *ledger = NULL;
 	uint64_t start_ns;
 
 	assert_int_equal(target__add_tid(&target, seen->tid), 0);
-	assert_int_equal(ledger__open(&options, features, take, seen, &ledger), 0);
+	assert_int_equal(ledger__open(&options, features, &takers, &ledger), 0);
 	assert_int_equal(ledger__start(ledger, &start_ns), 0);
 	seen->records = 0;
 	for (int i = 0; i < snapshots; i++)

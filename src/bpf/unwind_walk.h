@@ -1,0 +1,278 @@
+/*
+ * The walk over the tables of bpf/unwind.h. Whoever includes this defines before (`world` is passed
+ * on from unwind_frame()):
+ *   int unwind_read(void *world, void *to, __u32 bytes, __u64 address)     0: all were read
+ *   const struct unwind_page *unwind_page(void *world, __u64 key)          NULL: not there
+ *   #define UNWIND_FN                                                      static inline, or so
+ */
+#pragma once
+
+#include "bpf/unwind.h"
+
+/* mov $15, %rax; syscall: how a signal handler returns, in a C library without rows for it. */
+#define UNWIND_SIGRETURN 0x0f0000000fc0c748ULL
+
+/* Where the kernel keeps registers in the frame of a signal (struct ucontext). */
+#define UNWIND_UCONTEXT_BP 120
+#define UNWIND_UCONTEXT_SP 160
+
+/* Frames larger than this are taken for nonsense. */
+#define UNWIND_MOST_FRAME_BYTES (64ULL << 20)
+#define UNWIND_LEAST_ADDRESS    4096
+#define UNWIND_MOST_ADDRESS     (1ULL << 47)
+
+/* Compilers drop checks that cannot fail; the verifier wants to see them. */
+#define UNWIND_FORGET(var) __asm__ volatile("" : "+r"(var))
+
+UNWIND_FN __u64 unwind_hash(__u64 hash, __u64 value)
+{
+	hash = (hash ^ value) * 0x9e3779b97f4a7c15ULL;
+	return hash ^ hash >> 29;
+}
+
+/*
+ * Where a search is, is kept in memory, so that the verifier forgets what it knows of it: else it
+ * would follow both ways out of each of the nine steps (up to 6.1, beyond its patience).
+ */
+#define UNWIND_AT(walk) (*(volatile __u32 *)&(walk)->at)
+
+/* The mapping that `address` is in, or NULL. */
+UNWIND_FN const struct unwind_mapping *unwind_find_mapping(struct unwind *walk,
+							   const struct unwind_process *process,
+							   __u64 address)
+{
+	__u64 page = address >> UNWIND_PAGE_SHIFT, begin;
+	const struct unwind_mapping *mapping;
+	__u32 at;
+
+	UNWIND_AT(walk) = 0;
+	for (__u32 step = 128; step; step >>= 1) {
+		__u32 next = UNWIND_AT(walk) + step;
+
+		if (next < UNWIND_MAPPINGS && next < process->count &&
+		    process->mappings[next].page_and_module >> UNWIND_MODULE_BITS <= page)
+			UNWIND_AT(walk) = next;
+	}
+	at = UNWIND_AT(walk);
+	if (at >= UNWIND_MAPPINGS || at >= process->count)
+		return 0;
+	mapping = &process->mappings[at];
+	begin = mapping->page_and_module >> UNWIND_MODULE_BITS;
+	return page >= begin && page - begin < mapping->pages ? mapping : 0;
+}
+
+/* The row in force at `address` of a module, or NULL; *ret_known: the module's tables are there. */
+UNWIND_FN const struct unwind_row *unwind_find_row(void *world, struct unwind *walk, __u32 module,
+						   __u64 address, int *ret_known)
+{
+	__u64 number = address >> UNWIND_BLOCK_BITS;
+	__u32 offset = address & (UNWIND_BLOCK_BYTES - 1), at, in_page, first, count;
+	const struct unwind_page *page;
+
+	page = unwind_page(world, UNWIND_KEY(module, (__u32)(number / UNWIND_PAGE_BLOCKS)));
+	*ret_known = page != 0;
+	in_page = number % UNWIND_PAGE_BLOCKS;
+	UNWIND_FORGET(in_page);
+	if (!page || in_page >= UNWIND_PAGE_BLOCKS)
+		return 0;
+	first = page->blocks[in_page].first;
+	count = page->blocks[in_page].count;
+	if (!count)
+		return 0;
+	page = unwind_page(world, UNWIND_KEY(module, UNWIND_ROWS | page->blocks[in_page].page));
+	if (!page)
+		return 0;
+	UNWIND_AT(walk) = 0;
+	for (__u32 step = 256; step; step >>= 1) {
+		__u32 next = UNWIND_AT(walk) + step, row = first + next;
+
+		UNWIND_FORGET(row);
+		if (next < count && row < UNWIND_PAGE_ROWS && page->rows[row].pc <= offset)
+			UNWIND_AT(walk) = next;
+	}
+	at = first + UNWIND_AT(walk);
+	UNWIND_FORGET(at);
+	return at < UNWIND_PAGE_ROWS ? &page->rows[at] : 0;
+}
+
+/* Each of these moves `walk` to the caller and returns 0, or says why it cannot and returns 1. */
+
+UNWIND_FN int unwind_ends(struct unwind *walk, enum stack_end why)
+{
+	walk->end = why;
+	return 1;
+}
+
+UNWIND_FN int unwind_arrive(struct unwind *walk, __u64 pc, __u64 sp, __u64 bp)
+{
+	if (!pc)
+		return unwind_ends(walk, STACK_END_ROOT);
+	if (pc < UNWIND_LEAST_ADDRESS || pc >= UNWIND_MOST_ADDRESS)
+		return unwind_ends(walk, STACK_END_NOWHERE);
+	walk->pc = pc;
+	walk->sp = sp;
+	walk->bp = bp;
+	walk->exact = 0;
+	return 0;
+}
+
+UNWIND_FN int unwind_by_frame(void *world, struct unwind *walk)
+{
+	__u64 saved[2]; /* bp, return address */
+	__u64 bp = walk->bp;
+
+	/* The ABI asks code with frame pointers to begin a thread with bp = 0. */
+	if (!bp)
+		return unwind_ends(walk, walk->exact ? STACK_END_NO_FRAME : STACK_END_ROOT);
+	if (bp < walk->sp || bp - walk->sp > UNWIND_MOST_FRAME_BYTES || bp & 7)
+		return unwind_ends(walk, STACK_END_NO_FRAME);
+	if (unwind_read(world, saved, sizeof(saved), bp))
+		return unwind_ends(walk, STACK_END_NO_MEMORY);
+	walk->how |= STACK_BY_FRAMES;
+	return unwind_arrive(walk, saved[1], bp + 16, saved[0]);
+}
+
+UNWIND_FN int unwind_by_signal(void *world, struct unwind *walk)
+{
+	__u64 bp, saved[2]; /* sp, pc */
+
+	if (unwind_read(world, &bp, sizeof(bp), walk->sp + UNWIND_UCONTEXT_BP) ||
+	    unwind_read(world, saved, sizeof(saved), walk->sp + UNWIND_UCONTEXT_SP))
+		return unwind_ends(walk, STACK_END_NO_MEMORY);
+	if (unwind_arrive(walk, saved[1], saved[0], bp))
+		return 1;
+	walk->exact = 1;
+	return 0;
+}
+
+/* A row that gives a CFA: 0, and *ret is it. */
+UNWIND_FN int unwind_cfa(void *world, struct unwind *walk, const struct unwind_row *row, __u64 *ret)
+{
+	__u32 kind = row->kind;
+	__u64 at;
+
+	if (kind == UNWIND_SP) {
+		*ret = walk->sp + row->offset;
+	} else if (kind == UNWIND_BP) {
+		*ret = walk->bp + row->offset;
+	} else if (kind == UNWIND_PLT) {
+		*ret = walk->sp + 8 + ((walk->pc & 15) >= (__u64)row->offset ? 8 : 0);
+	} else if (kind == UNWIND_SP_DEREF || kind == UNWIND_BP_DEREF) {
+		at = (kind == UNWIND_SP_DEREF ? walk->sp : walk->bp) + row->offset;
+		if (unwind_read(world, ret, sizeof(*ret), at))
+			return unwind_ends(walk, STACK_END_NO_MEMORY);
+		*ret += kind == UNWIND_SP_DEREF ? 8 : 0;
+	} else if (kind >= UNWIND_REGISTER && walk->count == 1) {
+		*ret = walk->registers[kind & (UNWIND_REGISTERS - 1)] + row->offset;
+	} else {
+		return unwind_ends(walk, STACK_END_NO_RULE);
+	}
+	return 0;
+}
+
+UNWIND_FN int unwind_by_row(void *world, struct unwind *walk, const struct unwind_row *row)
+{
+	__u64 cfa = 0, saved[2], bp = walk->bp; /* saved: usually bp, return address */
+	__u32 rule = row->bp;
+
+	if (unwind_cfa(world, walk, row, &cfa))
+		return 1;
+	if (cfa <= walk->sp || cfa - walk->sp > UNWIND_MOST_FRAME_BYTES)
+		return unwind_ends(walk, STACK_END_NO_PROGRESS);
+	if (unwind_read(world, saved, sizeof(saved), cfa - 16))
+		return unwind_ends(walk, STACK_END_NO_MEMORY);
+	if (rule == 2)
+		bp = saved[0];
+	else if (rule && unwind_read(world, &bp, sizeof(bp),
+				     rule == UNWIND_BP_AT_BP ? walk->bp : cfa - 8ULL * rule))
+		return unwind_ends(walk, STACK_END_NO_MEMORY);
+	walk->how |= STACK_BY_ROWS;
+	return unwind_arrive(walk, saved[1], cfa, bp);
+}
+
+/* A place in code that no row covers. */
+UNWIND_FN int unwind_without_row(void *world, struct unwind *walk)
+{
+	__u64 code;
+
+	if (!walk->exact && !unwind_read(world, &code, sizeof(code), walk->pc) &&
+	    code == UNWIND_SIGRETURN)
+		return unwind_by_signal(world, walk);
+	return unwind_by_frame(world, walk);
+}
+
+UNWIND_FN void unwind_add_frame(struct unwind *walk, __u64 frame)
+{
+	__u32 at = walk->count;
+
+	if (at >= STACK_MOST_FRAMES)
+		return;
+	walk->frames[at] = frame;
+	walk->plain |= !(frame & FRAME_IN_MODULE);
+	walk->count = at + 1;
+	walk->hash = unwind_hash(walk->hash, frame);
+}
+
+/*
+ * Notes the frame that `walk` is at and moves on to its caller. 0: go on; 1: the walk is over, and
+ * walk->end says why. `process` may be NULL: nothing is known of it yet.
+ */
+UNWIND_FN int unwind_frame(void *world, struct unwind *walk, const struct unwind_process *process)
+{
+	__u64 at = walk->pc - !walk->exact, address;
+	const struct unwind_mapping *mapping = process ? unwind_find_mapping(walk, process, at) : 0;
+	const struct unwind_row *row;
+	__u32 module;
+	int known;
+
+	if (!process) {
+		walk->need = UNWIND_NEED_PROCESS;
+		walk->need_id = walk->pid;
+	}
+	if (!mapping) {
+		unwind_add_frame(walk, at);
+		return unwind_by_frame(world, walk);
+	}
+	module = mapping->page_and_module & UNWIND_MODULE_MASK;
+	address = at - (mapping->page_and_module >> UNWIND_MODULE_BITS << UNWIND_PAGE_SHIFT) +
+		  ((__u64)mapping->file_page << UNWIND_PAGE_SHIFT);
+	unwind_add_frame(walk, FRAME_MAKE(module, address));
+	row = unwind_find_row(world, walk, module, address, &known);
+	if (!known && !walk->need) {
+		walk->need = UNWIND_NEED_MODULE;
+		walk->need_id = module;
+	}
+	if (!row || row->kind == UNWIND_NONE)
+		return unwind_without_row(world, walk);
+	if (row->kind == UNWIND_END)
+		return unwind_ends(walk, STACK_END_ROOT);
+	if (row->kind == UNWIND_SIGNAL)
+		return unwind_by_signal(world, walk);
+	return unwind_by_row(world, walk, row);
+}
+
+/* After the last frame: plain addresses mean something only in their process. */
+UNWIND_FN void unwind_finish(struct unwind *walk)
+{
+	/* Frame pointers that nobody promised may end anywhere. */
+	if (walk->need)
+		walk->end = STACK_END_NOT_READY;
+	walk->hash = unwind_hash(walk->hash, walk->plain ? walk->pid : 0);
+	walk->hash = unwind_hash(walk->hash, walk->end << 8 | walk->how) | 1; /* 0 is no stack */
+}
+
+/* A walk that begins at these registers. */
+UNWIND_FN void unwind_begin(struct unwind *walk, __u32 pid, __u64 pc, __u64 sp, __u64 bp)
+{
+	walk->pc = pc;
+	walk->sp = sp;
+	walk->bp = bp;
+	walk->pid = pid;
+	walk->hash = 0;
+	walk->count = 0;
+	walk->how = 0;
+	walk->end = STACK_END_TOO_DEEP;
+	walk->exact = 1;
+	walk->need = 0;
+	walk->plain = 0;
+}

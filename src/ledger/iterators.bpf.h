@@ -1,0 +1,98 @@
+/* Programs that go through all threads: to open accounts, to read them, and at the end. */
+#pragma once
+
+#include "ledger/record.bpf.h"
+#include "ledger/samples.bpf.h"
+#include "ledger/seed.bpf.h"
+
+__u64 changed_after_ns; /* the snapshot skips threads that have not changed since */
+
+SEC("iter/task")
+int on_snapshot(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct ledger_record *record;
+	struct thread *thread;
+	__u32 zero = 0;
+
+	if (!task)
+		return 0;
+	thread = find(task);
+	if (!thread || thread->flags & THREAD_ENDED || thread->account.slot == SLOT_NONE ||
+	    thread->account.slot == SLOT_SEEDING || thread->account.since_ns < changed_after_ns)
+		return 0;
+	record = bpf_map_lookup_elem(&scratch, &zero);
+	if (record && fill_record(record, thread, task, LEDGER_THREAD))
+		bpf_seq_write(ctx->meta->seq, record, sizeof(*record));
+	return 0;
+}
+
+/* Run twice: the first pass opens accounts, the second checks them. */
+SEC("iter/task")
+int on_seed(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct thread *thread;
+
+	if (!own_ns)
+		note_own_namespace();
+	if (!task || BPF_CORE_READ(task, exit_state))
+		return 0;
+	thread = find(task);
+	if (thread)
+		check_seed(thread, task);
+	else
+		seed(task);
+	return 0;
+}
+
+/* What user space needs to walk a stack that we cannot: another thread's. */
+static __always_inline void write_asleep(struct bpf_iter__task *ctx, struct task_struct *task,
+					 const struct thread *thread, const struct pending *pending)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	struct asleep_record record = {};
+
+	fill_sample(&record.sample, thread, pending, 0, STACK_NONE_ASLEEP);
+	record.sample.head.size = sizeof(record);
+	record.sample.head.kind = STACK_ASLEEP;
+	record.pc = BPF_CORE_READ(regs, ip);
+	record.sp = BPF_CORE_READ(regs, sp);
+	record.bp = BPF_CORE_READ(regs, bp);
+	if (BPF_CORE_READ(regs, cs) != USER_CS_64BIT)
+		record.sample.none = STACK_NONE_32BIT;
+	if (thread->flags & THREAD_KERNEL)
+		record.sample.none = STACK_NONE_KERNEL;
+	bpf_seq_write(ctx->meta->seq, &record, sizeof(record));
+}
+
+/* Once, when nothing changes any more: what is still open is drawn as if it ended now. */
+SEC("iter/task")
+int on_asleep(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct pending new = { .count = 1 };
+	struct thread *thread;
+	__u32 slot;
+	__u64 ns;
+
+	if (!task)
+		return 0;
+	thread = find(task);
+	if (!thread || thread->flags & THREAD_ENDED)
+		return 0;
+	for (__u32 i = 0; i < MOST_PENDING; i++)
+		if (thread->pending[i].count)
+			write_asleep(ctx, task, thread, &thread->pending[i]);
+	slot = thread->account.slot;
+	ns = frozen_ns - thread->account.since_ns;
+	if ((!SLOT_IS_WAIT(slot) && !SLOT_IS_READY(slot)) || (__s64)ns <= 0 ||
+	    !is_drawn(ns, draw_period_ns))
+		return 0;
+	weigh(&new, slot, ns, draw_period_ns, frozen_ns);
+	if (SLOT_IS_WAIT(slot))
+		note_wait(&new, &thread->wait);
+	new.kernel = kernel_stack_of(task, WALK_SCHEDULER);
+	write_asleep(ctx, task, thread, &new);
+	return 0;
+}

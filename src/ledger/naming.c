@@ -1,0 +1,135 @@
+/*
+ * Names for all frames of a recording, once, at its end: by then each address is known to matter,
+ * and is looked up once however often it was seen.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "ledger/samples_internal.h"
+#include "symbol/symbol.h"
+
+struct naming {
+	struct samples *samples;
+	struct symbols *symbols;
+	struct map functions; /* by hash of module, name and file: ids from 1 */
+};
+
+DEFINE_CLEANUP(struct symbols *, symbols__free)
+
+static uint64_t hash_text(uint64_t hash, const char *text)
+{
+	for (; text && *text; text++)
+		hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+	return (hash ^ 0xff) * UINT64_C(0x100000001b3);
+}
+
+static int function_id(struct naming *naming, int64_t module, const struct symbol *symbol,
+		       int64_t *ret)
+{
+	uint64_t key = hash_text(UINT64_C(0xcbf29ce484222325) ^ (uint64_t)module << 20,
+				 symbol->system_name);
+	uintptr_t id;
+	int err = 0;
+
+	key = hash_text(key, symbol->file);
+	id = (uintptr_t)map__get(&naming->functions, key);
+	if (!id) {
+		id = naming->functions.count + 1;
+		if (map__put(&naming->functions, key, (void *)id))
+			return -ENOMEM;
+		err = recording__add_function(naming->samples->recording,
+					      &(struct recording_function) {
+						      .id = (int64_t)id,
+						      .module = module,
+						      .name = symbol->name,
+						      .system_name = symbol->system_name,
+						      .file = symbol->file,
+						      .start_line = symbol->start_line,
+					      });
+	}
+	*ret = (int64_t)id;
+	return err;
+}
+
+static int look_up_file(struct naming *naming, const struct place *place, struct symbol_chain *ret)
+{
+	struct mapper_module module;
+	char root[32];
+
+	if (mapper__module(naming->samples->mapper, (uint32_t)place->module, &module))
+		return 0;
+	if (module.is_vdso)
+		return symbols__in_vdso(naming->symbols, place->address, ret);
+	snprintf(root, sizeof(root), "/proc/%d/root", module.pid);
+	return symbols__in_module(naming->symbols,
+				  &(struct symbol_module) { .key = module.id,
+							    .fd = module.fd,
+							    .path = module.path,
+							    .root = root,
+							    .build_id = module.build_id },
+				  place->address, ret);
+}
+
+static int look_up(struct naming *naming, const struct place *place, struct symbol_chain *ret)
+{
+	ret->count = 0;
+	if (place->module == MODULE_KERNEL)
+		return symbols__in_kernel(naming->symbols, place->address, ret);
+	if (place->module < 0)
+		return symbols__in_jit(naming->symbols, (int)place->pid, place->address, ret);
+	return look_up_file(naming, place, ret);
+}
+
+static int name_frame(struct naming *naming, size_t index)
+{
+	struct samples *samples = naming->samples;
+	const struct place *place = &samples->frames[index];
+	struct symbol_chain chain;
+	int err = look_up(naming, place, &chain);
+
+	samples->quality.unnamed += !chain.count;
+	for (int depth = 0; depth < chain.count && !err; depth++) {
+		const struct symbol *symbol = &chain.frames[depth];
+		struct recording_line line = {
+			.frame = (int64_t)index + 1,
+			.depth = depth,
+			.line = symbol->line,
+			.column = symbol->column,
+		};
+
+		err = function_id(naming, place->module, symbol, &line.function);
+		if (!err)
+			err = recording__add_line(samples->recording, &line);
+	}
+	return err;
+}
+
+/* A download can take minutes: somebody is waiting at a terminal. */
+static void say_progress(void *context, const char *what, long done, long total)
+{
+	log_info("fetching debug information of '%s': %ld of %ld KiB", what, done / 1024,
+		 total / 1024);
+}
+
+int samples__name(struct samples *samples)
+{
+	const struct symbols_options options = { .progress = say_progress };
+	cleanup(symbols__free_p) struct symbols *symbols = NULL;
+	struct naming naming = { .samples = samples };
+	uint64_t began_ns = clock__read_ns(CLOCK_PROCESS_CPUTIME_ID);
+	int err = symbols__new(&options, &symbols);
+
+	naming.symbols = symbols;
+	for (size_t i = 0; i < samples->frame_count && !err; i++)
+		err = name_frame(&naming, i);
+	map__release(&naming.functions);
+	samples->quality.naming_ns = (int64_t)(clock__read_ns(CLOCK_PROCESS_CPUTIME_ID) - began_ns);
+	return err;
+}

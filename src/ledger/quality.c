@@ -1,0 +1,96 @@
+/* What was lost, repaired, cut or not known, as rows of the recording (law 3). */
+#include "ledger/quality.h"
+
+#include <stddef.h>
+
+struct row {
+	const char *name;
+	uint64_t value;
+	const char *bias; /* what a value above 0 means for the numbers */
+};
+
+static int write_rows(struct recording *recording, const struct row *rows, size_t count)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < count && !err; i++)
+		err = recording__put_quality(recording, rows[i].name, (int64_t)rows[i].value,
+					     rows[i].bias);
+	return err;
+}
+
+#define WRITE(recording, rows) write_rows(recording, rows, sizeof(rows) / sizeof(*(rows)))
+
+int quality__write_ledger(struct recording *recording, const struct ledger *ledger,
+			  const struct collect *collect)
+{
+	const struct collect_quality quality = collect__quality(collect);
+	const struct row rows[] = {
+		{ "lost_ring_full", ledger__lost(ledger, LOST_RING_FULL),
+		  "threads that ended, or names of objects, are missing" },
+		{ "lost_map_full", ledger__lost(ledger, LOST_MAP_FULL),
+		  "names and counts are missing; the time of waits is kept, under 'other'" },
+		{ "no_storage", ledger__lost(ledger, LOST_NO_STORAGE),
+		  "so many threads have no account" },
+		{ "repaired_wakeups", ledger__quality(ledger, QUALITY_REPAIRED_WAKEUPS),
+		  "made up for from the scheduler's own sums; the waker is not known" },
+		{ "repaired_switches", ledger__quality(ledger, QUALITY_REPAIRED_SWITCHES),
+		  "made up for from the scheduler's own sums" },
+		{ "missed_wakeups", ledger__quality(ledger, QUALITY_MISSED_WAKEUPS),
+		  "waits without an end: their ready time counts as waiting" },
+		{ "impossible_transitions", ledger__quality(ledger, QUALITY_IMPOSSIBLE),
+		  "their time is in 'unexplained'" },
+		{ "negative_intervals", ledger__quality(ledger, QUALITY_NEGATIVE),
+		  "taken as 0: clocks of CPUs differ" },
+		{ "torn_snapshots", ledger__quality(ledger, QUALITY_TORN) + quality.torn,
+		  "accounts that arrive a slice later" },
+		{ "vanished_threads", quality.vanished,
+		  "their last account was lost: their rows end early" },
+		{ "never_closed", quality.never_closed,
+		  "threads whose account never closed: their time is missing" },
+		{ "unnamed_waits", quality.overflowed,
+		  "their object or culprit is 'other (too many to name)'" },
+		{ "dropped_on_purpose", ledger__quality(ledger, QUALITY_DROPPED), "test switch" },
+		{ "recursion_misses", ledger__recursion_misses(ledger),
+		  "hooks that the kernel did not run" },
+		{ "malformed_records", quality.malformed + ledger__malformed(ledger),
+		  "records that were not understood" },
+	};
+
+	return WRITE(recording, rows);
+}
+
+int quality__write_stacks(struct recording *recording, const struct ledger *ledger,
+			  const struct samples *samples, struct mapper *mapper)
+{
+	const struct ledger_sampling sampling = ledger__sampling(ledger);
+	const struct samples_quality quality = samples__quality(samples);
+	const struct mapper_quality tables = mapper__quality(mapper);
+	uint64_t unsampled_ns = 0;
+
+	for (int slot = 0; slot < SLOT_COUNT; slot++)
+		unsampled_ns += sampling.unsampled_ns[slot];
+
+	const struct row rows[] = {
+		{ "samples", quality.samples, "" },
+		{ "samples_whole", quality.whole, "" },
+		{ "samples_cut", quality.cut, "their stacks do not reach the thread's start" },
+		{ "samples_without_stack", quality.none, "they count, under the reason" },
+		{ "samples_lost_ns", unsampled_ns, "time that no sample stands for" },
+		{ "stacks_lost", quality.lost, "stacks whose frames did not arrive" },
+		{ "frames_unnamed", quality.unnamed, "shown as file+address" },
+		{ "mapping_events_lost", tables.lost_events, "stacks may be cut, or misnamed" },
+		{ "modules_without_rows", tables.modules_failed,
+		  "their stacks are walked by frame pointers" },
+		{ "modules_evicted", tables.evicted,
+		  "stacks were cut until their tables were loaded again [--table-size]" },
+		{ "modules_over_budget", tables.over_budget,
+		  "walked by frame pointers [--table-size]" },
+		{ "processes_crowded", tables.crowded_processes,
+		  "more files mapped than the table of a process holds" },
+		{ "unwinder_rows", tables.rows, "" },
+		{ "unwinder_rows_hard", tables.hard_rows, "places where a stack would be cut" },
+	};
+
+	return WRITE(recording, rows);
+}

@@ -1,0 +1,13 @@
+/* What was lost, repaired, cut or not known, into the recording. Written again and again. */
+#pragma once
+
+#include "ledger/attach.h"
+#include "ledger/collect.h"
+#include "ledger/samples.h"
+#include "recording/recording.h"
+#include "stacks/mapper.h"
+
+int quality__write_ledger(struct recording *recording, const struct ledger *ledger,
+			  const struct collect *collect);
+int quality__write_stacks(struct recording *recording, const struct ledger *ledger,
+			  const struct samples *samples, struct mapper *mapper);

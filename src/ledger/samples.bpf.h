@@ -1,0 +1,279 @@
+/*
+ * Stacks with weights, by one rule for all time (design: pay for a stack only when the interval
+ * turns out to be worth it, with unbiased weights).
+ *
+ * Running time: a clock tick on every CPU weighs its period. Waiting and ready time: each interval
+ * is drawn when it ends, with p = min(1, length / period), and weighs max(length, period), so that
+ * the expected weight is its length, whatever that is. The thread's kernel stack is taken at once;
+ * its user stack cannot be, for another thread is current. It is taken once for all that is
+ * pending, at the thread's next return from a syscall (where it is still the stack that it blocked
+ * with) or, if it was not in one, at its next tick or return (marked SAMPLE_NEXT).
+ */
+#pragma once
+
+#include "ledger/walk.bpf.h"
+
+/* Of the random number: with periods below 2^40 ns, products stay below 2^64. */
+#define DRAW_BITS 24
+
+const volatile bool with_stacks;
+const volatile __u64 tick_ns;
+
+__u64 draw_period_ns;           /* user space raises it when too many are drawn */
+__u64 drawn;                    /* intervals, so far */
+__u64 ticks;                    /* of accounted threads, so far */
+__u64 unsampled_ns[SLOT_COUNT]; /* weight that found no room in the ring */
+
+static __always_inline bool is_drawn(__u64 ns, __u64 period_ns)
+{
+	if (ns >= period_ns)
+		return true;
+	return (__u64)(bpf_get_prandom_u32() >> (32 - DRAW_BITS)) * period_ns < ns << DRAW_BITS;
+}
+
+static __always_inline void fill_sample(struct sample_record *record, const struct thread *thread,
+					const struct pending *pending, __u64 user, __u32 none)
+{
+	wire_head_init(&record->head, sizeof(*record), STACK_SAMPLE, 1);
+	record->head.time_ns = pending->end_ns;
+	record->thread = thread->id;
+	record->user = user;
+	record->kernel = pending->kernel;
+	record->waker = pending->waker;
+	record->by = pending->by;
+	record->weight_ns = pending->weight_ns;
+	record->wait_ns = pending->wait_ns;
+	record->period_ns = pending->period_ns;
+	record->pid = thread->here_pid;
+	record->count = pending->count;
+	record->slot = pending->slot;
+	record->flags = pending->flags;
+	record->none = user ? STACK_TAKEN : none ? none : STACK_NONE_LOST;
+	record->by_kind = pending->by_kind;
+	record->object_kind = pending->object_kind;
+	record->evidence = pending->evidence;
+	record->tid = thread->here_tid;
+	record->object[0] = pending->object[0];
+	record->object[1] = pending->object[1];
+}
+
+/* false: there was no room. */
+static __noinline bool send_sample(const struct thread *thread, const struct pending *pending,
+				   __u64 user, __u32 none)
+{
+	struct sample_record *record;
+
+	record = bpf_ringbuf_reserve(&stack_ring, sizeof(*record), 0);
+	if (!record) {
+		count_lost(LOST_RING_FULL);
+		return false;
+	}
+	fill_sample(record, thread, pending, user, none);
+	bpf_ringbuf_submit(record, ring_flags());
+	return true;
+}
+
+/* All that waits for a user stack gets this one. What finds no room stays for the next time. */
+static __noinline void settle_pending(struct thread *thread, __u64 user, __u32 none)
+{
+	__u32 kept = 0;
+
+	for (__u32 i = 0; i < MOST_PENDING; i++) {
+		if (!thread->pending[i].count)
+			continue;
+		if (send_sample(thread, &thread->pending[i], user, none))
+			thread->pending[i].count = 0;
+		else
+			kept++;
+	}
+	thread->pending_count = kept;
+}
+
+static __always_inline void lose_weight(__u32 slot, __u64 ns)
+{
+	if (slot < SLOT_COUNT)
+		__sync_fetch_and_add(&unsampled_ns[slot], ns);
+}
+
+/* The thread ends, or its program does: there will be no user stack for what is pending. */
+static __always_inline void give_up_pending(struct thread *thread, __u32 none)
+{
+	if (!thread->pending_count)
+		return;
+	settle_pending(thread, 0, none);
+	for (__u32 i = 0; i < MOST_PENDING; i++) {
+		if (thread->pending[i].count)
+			lose_weight(thread->pending[i].slot, thread->pending[i].weight_ns);
+		thread->pending[i].count = 0;
+	}
+	thread->pending_count = 0;
+}
+
+/* Its place among what is pending: one of the same kind, or a free one; NULL if neither. */
+static __always_inline struct pending *find_pending(struct thread *thread, __u32 slot, __u64 kernel)
+{
+	struct pending *free = NULL;
+
+	for (__u32 i = 0; i < MOST_PENDING; i++) {
+		struct pending *pending = &thread->pending[i];
+
+		if (!pending->count)
+			free = pending;
+		else if (pending->slot == slot && pending->kernel == kernel)
+			return pending;
+	}
+	return free;
+}
+
+static __noinline void add_pending(struct thread *thread, const struct pending *new)
+{
+	struct pending *pending = find_pending(thread, new->slot, new->kernel);
+
+	if (!pending) {
+		if (!send_sample(thread, new, 0, STACK_NONE_CROWDED))
+			lose_weight(new->slot, new->weight_ns);
+		return;
+	}
+	if (!pending->count) {
+		*pending = *new;
+		thread->pending_count++;
+		return;
+	}
+	pending->weight_ns += new->weight_ns;
+	pending->wait_ns += new->wait_ns;
+	pending->end_ns = new->end_ns;
+	pending->flags |= new->flags;
+	pending->count++;
+}
+
+/* An interval without a CPU ended, and was drawn. */
+static __noinline void add_interval(struct thread *thread, struct task_struct *task,
+				    struct pending *new)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+
+	new->count = 1;
+	__sync_fetch_and_add(&drawn, 1);
+	new->kernel = kernel_stack_of(task, WALK_SCHEDULER);
+	if ((__s64)regs->orig_ax < 0)
+		new->flags |= SAMPLE_NEXT;
+	if (thread->flags & THREAD_KERNEL) {
+		new->flags = 0;
+		if (!send_sample(thread, new, 0, STACK_NONE_KERNEL))
+			lose_weight(new->slot, new->weight_ns);
+		return;
+	}
+	add_pending(thread, new);
+}
+
+static __always_inline void weigh(struct pending *new, __u32 slot, __u64 ns, __u64 period_ns,
+				  __u64 end_ns)
+{
+	new->slot = slot;
+	new->wait_ns = ns;
+	new->weight_ns = ns > period_ns ? ns : period_ns;
+	new->period_ns = period_ns;
+	new->end_ns = end_ns;
+}
+
+static __always_inline void note_wait(struct pending *new, const struct ledger_key *wait)
+{
+	new->by = wait->by;
+	new->by_kind = wait->by_kind;
+	new->evidence = wait->evidence;
+	new->object_kind = wait->object_kind;
+	new->object[0] = wait->object[0];
+	new->object[1] = wait->object[1];
+}
+
+/* The stack of whoever is waking a thread, if it is the current one that does. */
+static __always_inline __u64 waker_stack(bool is_current)
+{
+	struct task_struct *current;
+	struct thread *waker;
+	__u8 none;
+
+	if (!is_current)
+		return 0;
+	current = bpf_get_current_task_btf();
+	waker = find(current);
+	if (!waker)
+		return 0;
+	none = why_no_user_stack(waker, current);
+	if (none == STACK_NONE_KERNEL)
+		return kernel_stack_of(current, WALK_SCHEDULER);
+	return none == STACK_TAKEN ? user_stack(current, waker->here_pid, WALK_SCHEDULER) : 0;
+}
+
+static __always_inline void draw_wait(struct thread *thread, struct task_struct *task, __u32 slot,
+				      __u64 ns, __u64 end_ns, bool waker_is_current)
+{
+	__u64 period_ns = draw_period_ns;
+	struct pending new = {};
+
+	if (!with_stacks || !is_drawn(ns, period_ns))
+		return;
+	weigh(&new, slot, ns, period_ns, end_ns);
+	note_wait(&new, &thread->wait);
+	new.waker = waker_stack(waker_is_current);
+	add_interval(thread, task, &new);
+}
+
+static __always_inline void draw_ready(struct thread *thread, struct task_struct *task, __u32 slot,
+				       __u64 ns, __u64 end_ns)
+{
+	__u64 period_ns = draw_period_ns;
+	struct pending new = {};
+
+	if (!with_stacks || !is_drawn(ns, period_ns))
+		return;
+	weigh(&new, slot, ns, period_ns, end_ns);
+	add_interval(thread, task, &new);
+}
+
+/* At the end of a syscall: the user stack is the one that it blocked with. */
+static __noinline void take_pending(struct thread *thread, struct task_struct *current)
+{
+	__u8 none = why_no_user_stack(thread, current);
+	__u64 user = none ? 0 : user_stack(current, thread->here_pid, WALK_SYSCALL);
+
+	settle_pending(thread, user, none);
+}
+
+/* The state that a tick found its thread in. */
+static __always_inline __u32 tick_slot(const struct thread *thread, bool in_kernel)
+{
+	__u32 slot = thread->account.slot;
+
+	if (!full)
+		return SLOT_RUN_ANY;
+	if (slot == SLOT_RUN_USER || slot == SLOT_RUN_KERNEL)
+		return slot;
+	return in_kernel ? SLOT_RUN_KERNEL : SLOT_RUN_USER;
+}
+
+static __always_inline void take_tick(void *context, struct thread *thread,
+				      struct task_struct *current)
+{
+	struct unwind *walk = walk_at(WALK_TICK);
+	__u8 none = why_no_user_stack(thread, current);
+	struct pending new = { .count = 1, .flags = SAMPLE_TICK };
+	__u64 user = 0;
+	long bytes;
+
+	if (!walk)
+		return;
+	__sync_fetch_and_add(&ticks, 1);
+	bytes = bpf_get_stack(context, walk->frames, STACK_MOST_KERNEL * sizeof(__u64), 0);
+	new.kernel = remember_kernel_stack(walk, bytes);
+	new.slot = tick_slot(thread, bytes > 0);
+	new.weight_ns = tick_ns;
+	new.period_ns = tick_ns;
+	new.end_ns = bpf_ktime_get_ns();
+	if (!none)
+		user = user_stack(current, thread->here_pid, WALK_TICK);
+	if (!send_sample(thread, &new, user, none))
+		lose_weight(new.slot, new.weight_ns);
+	if (thread->pending_count)
+		settle_pending(thread, user, none);
+}

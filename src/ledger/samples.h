@@ -1,0 +1,39 @@
+/*
+ * From the kernel half's stacks and samples (bpf/stack.h) to rows of a recording: modules, frames,
+ * a tree of stacks, samples; and, at the end, names for all of it.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "bpf/wire.h"
+#include "ledger/names.h"
+#include "recording/recording.h"
+#include "stacks/mapper.h"
+
+struct samples;
+
+/* `recording`, `names` and `mapper` stay the caller's. */
+int samples__new(struct recording *recording, struct names *names, struct mapper *mapper,
+		 struct samples **ret);
+void samples__free(struct samples *samples);
+
+/* For ledger__open: takes a stack or a sample. The context is the samples. */
+int samples__take(void *context, const struct wire_head *head);
+
+/* Once, at the end: a name for every frame. Logs progress if it takes long. */
+int samples__name(struct samples *samples);
+
+struct samples_quality {
+	uint64_t samples;
+	uint64_t whole;     /* of them, with a user stack that reaches the thread's start */
+	uint64_t cut;       /* … with one that does not */
+	uint64_t none;      /* … with none */
+	uint64_t lost;      /* of these: the stack's frames did not arrive */
+	uint64_t stacks;    /* distinct */
+	uint64_t frames;    /* distinct … */
+	uint64_t unnamed;   /* … of them, without a name */
+	uint64_t malformed; /* records that were not understood */
+	int64_t naming_ns;  /* CPU time for names */
+};
+struct samples_quality samples__quality(const struct samples *samples);

@@ -1,0 +1,29 @@
+/* What samples.c and naming.c share, and nobody else. */
+#pragma once
+
+#include "base/map.h"
+#include "ledger/samples.h"
+
+/* Ids of modules in a recording: the mapper's for files; this for the kernel; jits are below it. */
+#define MODULE_KERNEL (-1)
+
+/* A place in code. */
+struct place {
+	int64_t module;
+	uint64_t address;
+	uint32_t pid; /* a process that was there */
+};
+
+struct samples {
+	struct recording *recording;
+	struct names *names;
+	struct mapper *mapper;
+	struct map modules;   /* by id: those that are written */
+	struct map jits;      /* by pid: numbers from 1 */
+	struct map frame_ids; /* by frame as the kernel half has it */
+	struct map stacks;    /* by hash: struct seen */
+	struct map nodes;     /* by parent << 32 | frame: ids from 1 */
+	struct place *frames; /* the frame with id i is at i − 1 */
+	size_t frame_count, frame_size;
+	struct samples_quality quality;
+};

@@ -1,0 +1,152 @@
+/*
+ * Stacks, on the user's side of the kernel half: the clock that ticks on every CPU, the ring, and
+ * the rate of drawn intervals.
+ */
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "core/sys.h"
+#include "ledger/attach_internal.h"
+
+/* Drawn intervals a second, on the whole machine: what is aimed at, and what is too many. */
+#define RATE_AIM  1500
+#define RATE_MOST 2000
+
+#define SECOND_NS        UINT64_C(1000000000)
+#define MOST_PERIOD_NS   (100 * SECOND_NS)
+#define LEAST_ELAPSED_NS (SECOND_NS / 20)
+
+/* A fixed period, not a frequency that the kernel would steer at: then each tick weighs the same.
+ */
+static int open_clock(const struct ledger *ledger, int cpu)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.sample_period = ledger->tick_ns,
+		.exclude_idle = 1,
+	};
+
+	return sys__perf_event_open(&attr, -1, cpu);
+}
+
+static int start_on(struct ledger *ledger, int cpu)
+{
+	int fd = open_clock(ledger, cpu);
+
+	if (fd == -ENODEV || fd == -ENXIO)
+		return 0; /* a hole in the numbers of CPUs */
+	if (fd < 0)
+		return fd;
+	ledger->ticks[cpu] = bpf_program__attach_perf_event(ledger->skel->progs.on_tick, fd);
+	if (!ledger->ticks[cpu]) {
+		int err = -errno;
+
+		close(fd);
+		return err;
+	}
+	return 0;
+}
+
+int ticks__start(struct ledger *ledger)
+{
+	if (!ledger->tick_ns)
+		return 0;
+	ledger->ticks = calloc((size_t)ledger->cpus, sizeof(*ledger->ticks));
+	if (!ledger->ticks)
+		return -ENOMEM;
+	ledger->rate_ns = clock__now_ns();
+	for (int cpu = 0; cpu < ledger->cpus; cpu++) {
+		int err = start_on(ledger, cpu);
+
+		if (err) {
+			log_error(
+				"the clock on CPU %d does not start: %s [see 'gapless doctor', or "
+				"record with --no-stacks]",
+				cpu, strerror(-err));
+			return err;
+		}
+	}
+	return 0;
+}
+
+void ticks__stop(struct ledger *ledger)
+{
+	for (int cpu = 0; ledger->ticks && cpu < ledger->cpus; cpu++)
+		bpf_link__destroy(ledger->ticks[cpu]);
+	free(ledger->ticks);
+	ledger->ticks = NULL;
+}
+
+/*
+ * Up at once, down by halves: the period is part of every sample, so weights stay right whatever it
+ * does.
+ */
+void ledger__hold_rate(struct ledger *ledger)
+{
+	uint64_t now_ns = clock__now_ns(), elapsed_ns = now_ns - ledger->rate_ns;
+	uint64_t drawn, rate, period_ns;
+
+	if (!ledger->tick_ns || elapsed_ns < LEAST_ELAPSED_NS)
+		return;
+	drawn = ledger->skel->bss->drawn;
+	rate = (drawn - ledger->rate_drawn) * SECOND_NS / elapsed_ns;
+	period_ns = ledger->skel->bss->draw_period_ns;
+	if (rate > RATE_MOST)
+		period_ns = period_ns * rate / RATE_AIM;
+	else if (rate < RATE_AIM / 3)
+		period_ns /= 2;
+	if (period_ns < ledger->tick_ns)
+		period_ns = ledger->tick_ns;
+	if (period_ns > MOST_PERIOD_NS)
+		period_ns = MOST_PERIOD_NS;
+	ledger->skel->bss->draw_period_ns = period_ns;
+	ledger->rate_ns = now_ns;
+	ledger->rate_drawn = drawn;
+}
+
+int ledger__poll(struct ledger *ledger, int timeout_ms)
+{
+	struct pollfd fds[2] = { { .fd = ring__fd(ledger->ring), .events = POLLIN },
+				 { .fd = -1, .events = POLLIN } };
+	int taken, more = 0;
+
+	if (ledger->stack_ring)
+		fds[1].fd = ring__fd(ledger->stack_ring);
+	if (timeout_ms && poll(fds, 2, timeout_ms) < 0)
+		return -errno;
+	taken = ring__poll(ledger->ring, 0);
+	if (taken >= 0 && ledger->stack_ring)
+		more = ring__poll(ledger->stack_ring, 0);
+	return taken < 0 ? taken : more < 0 ? more : taken + more;
+}
+
+struct ledger_tables ledger__tables(const struct ledger *ledger)
+{
+	return (struct ledger_tables) {
+		.processes_fd = bpf_map__fd(ledger->skel->maps.processes),
+		.pages_fd = bpf_map__fd(ledger->skel->maps.pages),
+		.asked_fd = bpf_map__fd(ledger->skel->maps.asked),
+		.requests_fd = bpf_map__fd(ledger->skel->maps.requests),
+	};
+}
+
+struct ledger_sampling ledger__sampling(const struct ledger *ledger)
+{
+	struct ledger_sampling sampling = {
+		.ticks = ledger->skel->bss->ticks,
+		.drawn = ledger->skel->bss->drawn,
+		.period_ns = ledger->skel->bss->draw_period_ns,
+	};
+
+	memcpy(sampling.unsampled_ns, ledger->skel->bss->unsampled_ns,
+	       sizeof(sampling.unsampled_ns));
+	return sampling;
+}

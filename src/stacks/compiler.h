@@ -1,0 +1,18 @@
+/* The thread that compiles modules and puts their rows into the tables, one after the other. */
+#pragma once
+
+#include <stdint.h>
+
+#include "stacks/modules.h"
+#include "stacks/quality.h"
+
+struct compiler;
+
+int compiler__new(int pages_fd, int asked_fd, uint64_t budget_bytes, struct quality *quality,
+		  struct compiler **ret);
+/* Ends the thread, after the module that it is at. */
+void compiler__stop(struct compiler *compiler);
+void compiler__free(struct compiler *compiler);
+
+/* The module's rows are wanted. Does not wait. From any thread. */
+void compiler__ask(struct compiler *compiler, struct module *module);

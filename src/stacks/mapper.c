@@ -1,0 +1,274 @@
+#include "stacks/mapper.h"
+
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "bpf/unwind.h"
+#include "stacks/compiler.h"
+#include "stacks/events.h"
+#include "stacks/modules.h"
+#include "stacks/thread.h"
+#include "stacks/tracker.h"
+
+#define SWEEP_MS 100
+
+struct mapper {
+	struct quality quality;
+	struct modules *modules;
+	struct compiler *compiler;
+	struct tracker *tracker;
+	struct events *events; /* NULL: not to be had */
+	struct ring_buffer *requests;
+	pthread_t thread;
+	bool has_thread;
+
+	int wake_fd;
+	pthread_mutex_t lock; /* of all below */
+	bool stopping;
+	uint32_t *watched; /* processes to learn about */
+	size_t watched_count, watched_capacity;
+};
+
+/* --- the thread ------------------------------------------------------------------------------- */
+
+static int take_request(void *context, void *record, size_t size)
+{
+	const struct unwind_request *request = record;
+	struct mapper *mapper = context;
+	struct module *module;
+
+	if (size < sizeof(*request) || request->head.size != sizeof(*request))
+		return 0;
+	if (request->head.kind == UNWIND_NEED_PROCESS) {
+		tracker__learn(mapper->tracker, request->id);
+	} else if (request->head.kind == UNWIND_NEED_MODULE) {
+		module = modules__get(mapper->modules, request->id);
+		if (module)
+			compiler__ask(mapper->compiler, module);
+	}
+	return 0;
+}
+
+/* The next one to learn about; 0: none. */
+static uint32_t next_watched(struct mapper *mapper)
+{
+	uint32_t pid = 0;
+
+	pthread_mutex_lock(&mapper->lock);
+	if (mapper->watched_count)
+		pid = mapper->watched[--mapper->watched_count];
+	pthread_mutex_unlock(&mapper->lock);
+	return pid;
+}
+
+static bool is_stopping(struct mapper *mapper)
+{
+	bool stopping;
+
+	pthread_mutex_lock(&mapper->lock);
+	stopping = mapper->stopping;
+	pthread_mutex_unlock(&mapper->lock);
+	return stopping;
+}
+
+static void *run(void *context)
+{
+	struct mapper *mapper = context;
+	struct pollfd wishes[] = {
+		{ .fd = mapper->wake_fd, .events = POLLIN },
+		{ .fd = ring_buffer__epoll_fd(mapper->requests), .events = POLLIN },
+		{ .fd = mapper->events ? events__fd(mapper->events) : -1, .events = POLLIN },
+	};
+	uint64_t sweep_ns = 0, wakes;
+	uint32_t pid;
+
+	thread__begins("gapless-maps");
+	while (!is_stopping(mapper)) {
+		(void)poll(wishes, 3, SWEEP_MS);
+		if (wishes[0].revents)
+			(void)!read(mapper->wake_fd, &wakes, sizeof(wakes));
+		if (mapper->events)
+			events__drain(mapper->events, tracker__take, mapper->tracker);
+		while ((pid = next_watched(mapper)))
+			tracker__learn(mapper->tracker, pid);
+		(void)ring_buffer__consume(mapper->requests);
+		if (clock__now_ns() - sweep_ns < SWEEP_MS * 1000000ULL)
+			continue;
+		tracker__sweep(mapper->tracker);
+		sweep_ns = clock__now_ns();
+	}
+	return NULL;
+}
+
+static void wake(struct mapper *mapper)
+{
+	/* It cannot fail, but for a counter that is full: then it is awake. */
+	(void)!write(mapper->wake_fd, &(uint64_t) { 1 }, sizeof(uint64_t));
+}
+
+/* --- life ------------------------------------------------------------------------------------- */
+
+static int open_all(struct mapper *mapper, const struct mapper_options *options)
+{
+	int err;
+
+	mapper->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (mapper->wake_fd < 0)
+		return -errno;
+	if (events__new(&mapper->events))
+		mapper->events = NULL;
+	mapper->requests = ring_buffer__new(options->requests_fd, take_request, mapper, NULL);
+	if (!mapper->requests)
+		return -errno;
+	err = modules__new(&mapper->quality, &mapper->modules);
+	if (err)
+		return err;
+	err = tracker__new(&(struct tracker_options) { .processes_fd = options->processes_fd,
+						       .asked_fd = options->asked_fd,
+						       .modules = mapper->modules,
+						       .quality = &mapper->quality,
+						       .has_events = mapper->events != NULL },
+			   &mapper->tracker);
+	if (err)
+		return err;
+	return compiler__new(options->pages_fd, options->asked_fd, options->budget_bytes,
+			     &mapper->quality, &mapper->compiler);
+}
+
+int mapper__new(const struct mapper_options *options, struct mapper **ret)
+{
+	struct mapper *mapper = calloc(1, sizeof(*mapper));
+	int err;
+
+	if (!mapper)
+		return -ENOMEM;
+	mapper->wake_fd = -1;
+	pthread_mutex_init(&mapper->lock, NULL);
+	err = open_all(mapper, options);
+	if (!err)
+		err = thread__start(&mapper->thread, run, mapper);
+	if (err) {
+		mapper__free(mapper);
+		return err;
+	}
+	mapper->has_thread = true;
+	*ret = mapper;
+	return 0;
+}
+
+void mapper__stop(struct mapper *mapper)
+{
+	if (!mapper || !mapper->has_thread)
+		return;
+	pthread_mutex_lock(&mapper->lock);
+	mapper->stopping = true;
+	pthread_mutex_unlock(&mapper->lock);
+	wake(mapper);
+	pthread_join(mapper->thread, NULL);
+	mapper->has_thread = false;
+	compiler__stop(mapper->compiler);
+}
+
+void mapper__free(struct mapper *mapper)
+{
+	if (!mapper)
+		return;
+	mapper__stop(mapper);
+	compiler__free(mapper->compiler);
+	tracker__free(mapper->tracker);
+	modules__free(mapper->modules);
+	ring_buffer__free(mapper->requests);
+	events__free(mapper->events);
+	if (mapper->wake_fd >= 0)
+		close(mapper->wake_fd);
+	pthread_mutex_destroy(&mapper->lock);
+	free(mapper->watched);
+	free(mapper);
+}
+
+/* --- from any thread -------------------------------------------------------------------------- */
+
+void mapper__watch(struct mapper *mapper, pid_t pid)
+{
+	pthread_mutex_lock(&mapper->lock);
+	if (mapper->watched_count == mapper->watched_capacity) {
+		size_t capacity = mapper->watched_capacity ? 2 * mapper->watched_capacity : 16;
+		uint32_t *watched = realloc(mapper->watched, capacity * sizeof(*watched));
+
+		if (watched) {
+			mapper->watched = watched;
+			mapper->watched_capacity = capacity;
+		}
+	}
+	/* Without memory for it, it is learnt about when it is asked for. */
+	if (mapper->watched_count < mapper->watched_capacity)
+		mapper->watched[mapper->watched_count++] = (uint32_t)pid;
+	pthread_mutex_unlock(&mapper->lock);
+	wake(mapper);
+}
+
+void mapper__want(struct mapper *mapper, uint32_t id)
+{
+	struct module *module = modules__get(mapper->modules, id);
+
+	if (module)
+		compiler__ask(mapper->compiler, module);
+}
+
+bool mapper__locate(struct mapper *mapper, uint32_t pid, uint64_t address, uint32_t *ret_module,
+		    uint64_t *ret_address)
+{
+	return tracker__locate(mapper->tracker, pid, address, ret_module, ret_address);
+}
+
+int mapper__module(struct mapper *mapper, uint32_t id, struct mapper_module *ret)
+{
+	const struct module *module = modules__get(mapper->modules, id);
+
+	if (!module)
+		return -ENOENT;
+	*ret = (struct mapper_module) {
+		.id = module->id,
+		.fd = module->fd,
+		.path = module->path,
+		.build_id = module->build_id,
+		.pid = module->pid,
+		.is_vdso = module->image != NULL,
+	};
+	return 0;
+}
+
+void mapper__used(struct mapper *mapper, uint32_t id)
+{
+	struct module *module = modules__get(mapper->modules, id);
+
+	if (module)
+		module->used_ns = clock__now_ns();
+}
+
+struct mapper_quality mapper__quality(struct mapper *mapper)
+{
+	const struct quality *quality = &mapper->quality;
+
+	return (struct mapper_quality) {
+		.lost_events = quality->lost_events,
+		.crowded_processes = quality->crowded_processes,
+		.processes_failed = quality->processes_failed,
+		.without_events = !mapper->events,
+		.modules = quality->modules,
+		.modules_failed = quality->modules_failed,
+		.rows = quality->rows,
+		.hard_rows = quality->hard_rows,
+		.evicted = quality->evicted,
+		.over_budget = quality->over_budget,
+		.table_bytes = quality->table_bytes,
+		.table_bytes_peak = quality->table_bytes_peak,
+		.compile_ns = quality->compile_ns,
+	};
+}

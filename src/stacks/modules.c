@@ -1,0 +1,386 @@
+#include "stacks/modules.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/map.h"
+#include "bpf/stack.h"
+#include "stacks/maps.h"
+
+#define VDSO_NAME    "[vdso]"
+#define DELETED_MARK " (deleted)"
+/* Descriptors that the rest of the program may need: modules leave them alone. */
+#define SPARE_FDS 256
+
+struct modules {
+	struct quality *quality;
+	pthread_mutex_t lock; /* of list, count: one thread writes, others read */
+	struct module **list; /* by id − 1 */
+	size_t count, capacity;
+	size_t most; /* so many may have a file open */
+	/* Of the writing thread: */
+	struct map by_file; /* hash of device and inode as maps says them → module with that file */
+	struct map by_build; /* hash of build-id and size → module */
+	struct module *vdso; /* NULL: there is none */
+};
+
+/* --- looking up ------------------------------------------------------------------------------- */
+
+static uint64_t hash_bytes(const void *bytes, size_t size, uint64_t hash)
+{
+	const uint8_t *byte = bytes;
+
+	for (size_t i = 0; i < size; i++)
+		hash = (hash ^ byte[i]) * 0x100000001b3ULL;
+	return hash ^ hash >> 29;
+}
+
+static uint64_t file_key(uint64_t device, uint64_t inode)
+{
+	return hash_bytes((uint64_t[]) { device, inode }, 16, 0xcbf29ce484222325ULL);
+}
+
+static uint64_t build_key(const struct headers *headers, off_t size)
+{
+	return hash_bytes(headers->build_id, headers->build_id_bytes,
+			  0xcbf29ce484222325ULL + (uint64_t)size);
+}
+
+static bool is_unchanged(const struct stat *then, const struct stat *now)
+{
+	return then->st_dev == now->st_dev && then->st_ino == now->st_ino &&
+	       then->st_size == now->st_size && then->st_mtim.tv_sec == now->st_mtim.tv_sec &&
+	       then->st_mtim.tv_nsec == now->st_mtim.tv_nsec;
+}
+
+/*
+ * The module by its inode alone, for a process that may be gone by now. The inode's number cannot
+ * have passed on to another file while we hold it open; but it may have been written anew.
+ */
+static struct module *find_by_file(struct modules *modules, const struct module_place *place)
+{
+	struct module *module = map__get(&modules->by_file, file_key(place->device, place->inode));
+	struct stat now;
+
+	if (!module || module->device != place->device || module->inode != place->inode ||
+	    fstat(module->fd, &now) || !is_unchanged(&module->stat, &now))
+		return NULL;
+	return module;
+}
+
+static struct module *find_by_build(struct modules *modules, const struct headers *headers,
+				    const struct stat *stat)
+{
+	struct module *module;
+
+	if (!headers->build_id_bytes)
+		return NULL;
+	module = map__get(&modules->by_build, build_key(headers, stat->st_size));
+	if (!module || module->stat.st_size != stat->st_size ||
+	    module->headers.build_id_bytes != headers->build_id_bytes ||
+	    memcmp(module->headers.build_id, headers->build_id, headers->build_id_bytes))
+		return NULL;
+	return module;
+}
+
+struct module *modules__get(struct modules *modules, uint32_t id)
+{
+	struct module *module = NULL;
+
+	pthread_mutex_lock(&modules->lock);
+	if (id && id <= modules->count)
+		module = modules->list[id - 1];
+	pthread_mutex_unlock(&modules->lock);
+	return module;
+}
+
+/* --- opening ---------------------------------------------------------------------------------- */
+
+/* By way of a descriptor that opens nothing: to open a device can do things. */
+static int open_regular(const char *path, struct stat *ret_stat)
+{
+	cleanup(close_p) int handle = open(path, O_PATH | O_CLOEXEC);
+	char name[64];
+	int fd;
+
+	if (handle < 0 || fstat(handle, ret_stat))
+		return -errno;
+	if (!S_ISREG(ret_stat->st_mode))
+		return -ENOEXEC;
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", handle);
+	fd = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	return fd < 0 ? -errno : fd;
+}
+
+/* map_files has deleted files and those of other mount namespaces too, but wants privileges. */
+static int open_place(const struct module_place *place, struct stat *ret_stat)
+{
+	char path[PATH_MAX + 64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%u/map_files/%lx-%lx", place->pid, place->begin,
+		 place->end);
+	fd = open_regular(path, ret_stat);
+	if (fd >= 0 || fd == -ENOEXEC || fd == -EMFILE || place->path[0] != '/')
+		return fd;
+	snprintf(path, sizeof(path), "/proc/%u/root%s", place->pid, place->path);
+	fd = open_regular(path, ret_stat);
+	if (fd >= 0 &&
+	    (MAPS_DEVICE(major(ret_stat->st_dev), minor(ret_stat->st_dev)) != place->device ||
+	     ret_stat->st_ino != place->inode)) {
+		close(fd);
+		return -ESTALE;
+	}
+	return fd;
+}
+
+/* --- making ----------------------------------------------------------------------------------- */
+
+static void module_free(struct module *module)
+{
+	if (!module)
+		return;
+	if (module->fd >= 0)
+		close(module->fd);
+	free(module->path);
+	free(module->build_id);
+	free(module);
+}
+DEFINE_CLEANUP(struct module *, module_free)
+
+static char *copy_path(const char *path)
+{
+	size_t length = strlen(path), mark = strlen(DELETED_MARK);
+
+	if (length > mark && !strcmp(path + length - mark, DELETED_MARK))
+		length -= mark;
+	return strndup(path, length);
+}
+
+static char *hex_of(const uint8_t *bytes, size_t count)
+{
+	char *text = malloc(2 * count + 1);
+
+	for (size_t i = 0; text && i < count; i++)
+		snprintf(text + 2 * i, 3, "%02x", bytes[i]);
+	return text;
+}
+
+/* Takes the descriptor over, whatever comes of it. */
+static struct module *module_new(int fd, const char *path, uint32_t pid,
+				 const struct headers *headers)
+{
+	cleanup(module_free_p) struct module *module = calloc(1, sizeof(*module));
+
+	if (!module) {
+		if (fd >= 0)
+			close(fd);
+		return NULL;
+	}
+	module->fd = fd;
+	module->pid = (int)pid;
+	module->headers = *headers;
+	module->used_ns = clock__now_ns();
+	module->path = copy_path(path);
+	if (headers->build_id_bytes)
+		module->build_id = hex_of(headers->build_id, headers->build_id_bytes);
+	if (!module->path || (headers->build_id_bytes && !module->build_id))
+		return NULL;
+	return TAKE(module);
+}
+
+/* Gives it an id and keeps it. */
+static int enlist(struct modules *modules, struct module *module)
+{
+	int err = 0;
+
+	pthread_mutex_lock(&modules->lock);
+	if (modules->count == modules->capacity) {
+		size_t capacity = modules->capacity ? 2 * modules->capacity : 64;
+		struct module **list = realloc(modules->list, capacity * sizeof(*list));
+
+		if (list) {
+			modules->list = list;
+			modules->capacity = capacity;
+		} else {
+			err = -ENOMEM;
+		}
+	}
+	if (!err) {
+		modules->list[modules->count++] = module;
+		module->id = (uint32_t)modules->count;
+	}
+	pthread_mutex_unlock(&modules->lock);
+	modules->quality->modules += !err;
+	return err;
+}
+
+/* A file that was not seen before, or that another name stands for. */
+static struct module *add(struct modules *modules, const struct module_place *place)
+{
+	cleanup(module_free_p) struct module *module = NULL;
+	struct headers headers;
+	struct module *same;
+	struct stat stat;
+	int fd = open_place(place, &stat);
+
+	if (fd < 0) {
+		modules->quality->modules_failed += fd == -EMFILE || fd == -ENFILE;
+		return NULL;
+	}
+	if (headers__read(fd, &headers) || !headers.segment_count) {
+		close(fd);
+		return NULL;
+	}
+	same = find_by_build(modules, &headers, &stat);
+	if (same || modules->count >= modules->most) {
+		modules->quality->modules_failed += !same;
+		close(fd);
+		return same;
+	}
+	module = module_new(fd, place->path, place->pid, &headers);
+	if (!module)
+		return NULL;
+	module->stat = stat;
+	module->device = place->device;
+	module->inode = place->inode;
+	if (map__put(&modules->by_file, file_key(place->device, place->inode), module))
+		return NULL;
+	if (enlist(modules, module)) {
+		map__take(&modules->by_file, file_key(place->device, place->inode));
+		return NULL;
+	}
+	/* Without this it is only found less often. */
+	if (headers.build_id_bytes)
+		(void)map__put(&modules->by_build, build_key(&headers, stat.st_size), module);
+	return TAKE(module);
+}
+
+struct module *modules__at(struct modules *modules, const struct module_place *place)
+{
+	struct module *module;
+
+	if (!strcmp(place->path, VDSO_NAME)) {
+		/* A 32-bit program has another one. */
+		module = modules->vdso;
+		return module && place->end - place->begin == module->image_bytes ? module : NULL;
+	}
+	if (!place->inode)
+		return NULL;
+	module = find_by_file(modules, place);
+	return module ? module : add(modules, place);
+}
+
+/* --- the vDSO: one for all, and we have it too --------------------------------------------------
+ */
+
+/* The size of the mapping that begins at `begin` in our own memory, 0 if there is none. */
+static size_t size_of_mapping(uint64_t begin)
+{
+	cleanup(fclose_p) FILE *file = fopen("/proc/self/maps", "re");
+	cleanup(free_p) char *line = NULL;
+	struct maps_line mapping;
+	size_t room = 0;
+
+	while (file && getline(&line, &room, file) > 0) {
+		line[strcspn(line, "\n")] = '\0';
+		if (!maps__parse(line, &mapping) && mapping.begin == begin)
+			return mapping.end - mapping.begin;
+	}
+	return 0;
+}
+
+static int read_image(const void *image, size_t size, struct headers *ret)
+{
+	cleanup(close_p) int fd = memfd_create("vdso", MFD_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	if (write(fd, image, size) != (ssize_t)size)
+		return -EIO;
+	return headers__read(fd, ret);
+}
+
+static int add_vdso(struct modules *modules)
+{
+	uintptr_t begin = getauxval(AT_SYSINFO_EHDR);
+	size_t size = begin ? size_of_mapping(begin) : 0;
+	const void *image = (const void *)begin; // NOLINT(performance-no-int-to-ptr)
+	cleanup(module_free_p) struct module *module = NULL;
+	struct headers headers;
+	int err;
+
+	if (!size || read_image(image, size, &headers))
+		return 0;
+	module = module_new(-1, VDSO_NAME, (uint32_t)getpid(), &headers);
+	if (!module)
+		return -ENOMEM;
+	module->image = image;
+	module->image_bytes = size;
+	err = enlist(modules, module);
+	if (!err)
+		modules->vdso = TAKE(module);
+	return err;
+}
+
+/* --- all of them ------------------------------------------------------------------------------ */
+
+/* As many files as we may have open; the soft limit of 1,024 is for programs that use select(). */
+static size_t raise_limit(void)
+{
+	struct rlimit limit = { 0 };
+	size_t most;
+
+	getrlimit(RLIMIT_NOFILE, &limit);
+	if (limit.rlim_cur < limit.rlim_max) {
+		rlim_t before = limit.rlim_cur;
+
+		limit.rlim_cur = limit.rlim_max;
+		if (setrlimit(RLIMIT_NOFILE, &limit))
+			limit.rlim_cur = before;
+	}
+	most = limit.rlim_cur < FRAME_MOST_MODULES ? limit.rlim_cur : FRAME_MOST_MODULES;
+	return most > SPARE_FDS ? most - SPARE_FDS : 0;
+}
+
+int modules__new(struct quality *quality, struct modules **ret)
+{
+	struct modules *modules = calloc(1, sizeof(*modules));
+
+	if (!modules)
+		return -ENOMEM;
+	pthread_mutex_init(&modules->lock, NULL);
+	modules->quality = quality;
+	modules->most = raise_limit();
+	if (add_vdso(modules)) {
+		modules__free(modules);
+		return -ENOMEM;
+	}
+	*ret = modules;
+	return 0;
+}
+
+void modules__free(struct modules *modules)
+{
+	if (!modules)
+		return;
+	for (size_t i = 0; i < modules->count; i++)
+		module_free(modules->list[i]);
+	map__release(&modules->by_file);
+	map__release(&modules->by_build);
+	pthread_mutex_destroy(&modules->lock);
+	free(modules->list);
+	free(modules);
+}

@@ -1,0 +1,58 @@
+/*
+ * The registry of files with code. A file is known by device, inode, mtime and size; two files with
+ * the same build-id and size are one module. Modules stay until the end, each with its file open:
+ * so its inode cannot become another file's, and its symbols can be read when it is long deleted.
+ */
+#pragma once
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "stacks/headers.h"
+#include "stacks/quality.h"
+
+enum module_state {
+	MODULE_KNOWN,  /* no rows in the tables */
+	MODULE_QUEUED, /* the compiler will see to it */
+	MODULE_LOADED,
+	MODULE_FAILED, /* nothing to be had */
+};
+
+/* All but the atomic fields stays as it was made. */
+struct module {
+	uint32_t id;
+	int fd; /* -1: the vDSO */
+	char *path;
+	char *build_id; /* hex or NULL */
+	int pid;
+	const void *image; /* of the vDSO, in our own memory */
+	size_t image_bytes;
+	struct stat stat;
+	uint64_t device, inode; /* as maps tells them; layered file systems stat() to others */
+	struct headers headers;
+	_Atomic int state;        /* enum module_state */
+	_Atomic uint64_t used_ns; /* when it was last of use */
+	bool is_counted;          /* its rows are; of the compiler's thread */
+};
+
+struct modules;
+
+int modules__new(struct quality *quality, struct modules **ret);
+void modules__free(struct modules *modules);
+
+/* A mapping of code, as a line of maps or an event tells it. */
+struct module_place {
+	uint32_t pid;
+	uint64_t begin, end;
+	uint64_t device, inode;
+	const char *path;
+};
+
+/* NULL: no file that we can use. For one thread alone. */
+struct module *modules__at(struct modules *modules, const struct module_place *place);
+
+/* NULL: no such id. From any thread. */
+struct module *modules__get(struct modules *modules, uint32_t id);

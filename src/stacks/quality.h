@@ -1,0 +1,15 @@
+/* What went wrong and what it cost, counted by several threads: struct mapper_quality grows here.
+ */
+#pragma once
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+struct quality {
+	_Atomic uint64_t lost_events, crowded_processes, processes_failed;
+	_Atomic uint64_t modules, modules_failed;
+	_Atomic uint64_t rows, hard_rows;
+	_Atomic uint64_t evicted, over_budget;
+	_Atomic uint64_t table_bytes, table_bytes_peak;
+	_Atomic uint64_t compile_ns;
+};

@@ -1,0 +1,155 @@
+/*
+ * A file's sections into its rows. The file is read, never mapped: it may be cut off meanwhile, and
+ * a read then fails where an access would kill us.
+ */
+#include "stacks/rows.h"
+
+#include <errno.h>
+#include <gelf.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "stacks/cfi.h"
+
+/* Limits: hostile files cost memory only up to here. Far above what there is. */
+#define MOST_SECTION_BYTES (128ULL << 20)
+/* Code that is not position-independent is linked below 2 GiB; other code begins near 0. */
+#define MOST_ADDRESS (2ULL << 30)
+
+DEFINE_CLEANUP(Elf *, elf_end)
+
+static int find_code(Elf *elf, struct frames *frames)
+{
+	size_t count;
+
+	if (elf_getphdrnum(elf, &count))
+		return -ENOEXEC;
+	for (size_t i = 0; i < count && frames->code_count < MOST_SEGMENTS; i++) {
+		struct segment *code = &frames->code[frames->code_count];
+		GElf_Phdr phdr;
+
+		if (!gelf_getphdr(elf, (int)i, &phdr))
+			return -ENOEXEC;
+		if (phdr.p_type != PT_LOAD || !(phdr.p_flags & PF_X) || !phdr.p_filesz)
+			continue;
+		code->begin = phdr.p_vaddr;
+		if (__builtin_add_overflow(phdr.p_vaddr, phdr.p_filesz, &code->end) ||
+		    code->end > MOST_ADDRESS)
+			return -EFBIG;
+		frames->code_count++;
+	}
+	return frames->code_count ? 0 : -ENODATA;
+}
+
+/* Its section of this name; *ret_header is its header. NULL: it has none. */
+static Elf_Scn *find_section(Elf *elf, const char *name, GElf_Shdr *ret_header)
+{
+	Elf_Scn *section = NULL;
+	size_t names;
+
+	if (elf_getshdrstrndx(elf, &names))
+		return NULL;
+	while ((section = elf_nextscn(elf, section))) {
+		const char *found;
+
+		if (!gelf_getshdr(section, ret_header))
+			continue;
+		found = elf_strptr(elf, names, ret_header->sh_name);
+		if (found && !strcmp(found, name))
+			return section;
+	}
+	return NULL;
+}
+
+/* Bytes of a section, unpacked if need be; *ret is NULL if it has none. */
+static int read_section(Elf_Scn *section, GElf_Shdr *header, Elf_Data **ret)
+{
+	GElf_Chdr packed;
+
+	*ret = NULL;
+	if (header->sh_type == SHT_NOBITS || !header->sh_size)
+		return 0;
+	if (header->sh_size > MOST_SECTION_BYTES)
+		return -EFBIG;
+	if (header->sh_flags & SHF_COMPRESSED) {
+		if (!gelf_getchdr(section, &packed))
+			return 0;
+		if (packed.ch_size > MOST_SECTION_BYTES)
+			return -EFBIG;
+		if (elf_compress(section, 0, 0) < 0)
+			return 0;
+	}
+	*ret = elf_rawdata(section, NULL);
+	if (*ret && !(*ret)->d_buf)
+		*ret = NULL;
+	return 0;
+}
+
+/* Adds what the section `name` describes, if there is one. */
+static int read_frames(Elf *elf, const char *name, bool is_debug, struct frames *frames)
+{
+	struct section section = { .ident = (const unsigned char *)elf_getident(elf, NULL),
+				   .is_debug = is_debug };
+	GElf_Shdr header;
+	Elf_Scn *found;
+	int err;
+
+	if (find_section(elf, ".got.plt", &header) || find_section(elf, ".got", &header))
+		section.data_base = header.sh_addr;
+	found = find_section(elf, name, &header);
+	if (!found)
+		return 0;
+	section.address = header.sh_addr;
+	err = read_section(found, &header, &section.data);
+	if (err || !section.data)
+		return err;
+	return cfi__read(&section, frames);
+}
+
+static int compile(Elf *elf, struct rows *ret)
+{
+	cleanup(frames__release) struct frames frames = {};
+	GElf_Ehdr header;
+	int err;
+
+	if (!elf || elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &header) ||
+	    header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB ||
+	    header.e_machine != EM_X86_64)
+		return -ENOEXEC;
+	err = find_code(elf, &frames);
+	if (!err)
+		err = read_frames(elf, ".eh_frame", false, &frames);
+	if (!err)
+		err = read_frames(elf, ".debug_frame", true, &frames);
+	return err ? err : table__build(&frames, ret);
+}
+
+int rows__compile(int fd, struct rows *ret)
+{
+	cleanup(elf_end_p) Elf *elf = NULL;
+
+	elf_version(EV_CURRENT);
+	elf = elf_begin(fd, ELF_C_READ, NULL);
+	return compile(elf, ret);
+}
+
+int rows__compile_image(const void *image, size_t size, struct rows *ret)
+{
+	/* libelf wants to write to what it reads. It goes after the Elf that points into it. */
+	cleanup(free_p) char *copy = malloc(size + 1);
+	cleanup(elf_end_p) Elf *elf = NULL;
+
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy, image, size);
+	elf_version(EV_CURRENT);
+	elf = elf_memory(copy, size);
+	return compile(elf, ret);
+}
+
+void rows__release(struct rows *rows)
+{
+	free(rows->block_pages);
+	free(rows->row_pages);
+	*rows = (struct rows) {};
+}

@@ -1,0 +1,445 @@
+/*
+ * A record of the kernel counts only if it is younger than what was read from /proc: an older one
+ * is part of that already, and may be outdated by it.
+ *
+ * There is no record of munmap. A range that is gone stays until another one takes its place, which
+ * does no harm: no code runs there.
+ */
+#include "stacks/tracker.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/map.h"
+#include "bpf/unwind.h"
+#include "stacks/maps.h"
+#include "stacks/ranges.h"
+#include "stacks/tables.h"
+
+#define SECOND_NS 1000000000ULL
+/* Stacks of a process that ended may still be on their way. */
+#define GRACE_NS (2 * SECOND_NS)
+/* Reading everything again may take one part in so many of the time. */
+#define REREAD_SHARE   20
+#define MOST_FORGOTTEN 256 /* in one sweep */
+
+struct process {
+	uint32_t pid;
+	uint64_t start_ticks;
+	uint64_t known_ns; /* when what is below was true */
+	struct ranges ranges;
+	uint64_t gone_ns; /* 0: it lives */
+	bool is_single;   /* has one thread, for certain */
+	bool is_ending;   /* its first thread has ended */
+	bool is_crowded;
+	bool is_placed; /* the kernel half has it */
+};
+
+struct tracker {
+	struct tracker_options options;
+	pthread_mutex_t lock; /* of processes and their ranges: one thread writes, others read */
+	struct map processes; /* by pid */
+	struct unwind_process scratch;
+	bool must_reread; /* records were lost */
+	uint64_t next_reread_ns;
+};
+
+/* --- the kernel half's copy ------------------------------------------------------------------- */
+
+static void place(struct tracker *tracker, struct process *process)
+{
+	struct quality *quality = tracker->options.quality;
+
+	tracker->scratch.start_ticks = process->start_ticks;
+	if (!ranges__fill(&process->ranges, &tracker->scratch) && !process->is_crowded) {
+		process->is_crowded = true;
+		quality->crowded_processes++;
+	}
+	if (!tables__update(tracker->options.processes_fd, &process->pid, &tracker->scratch))
+		process->is_placed = true;
+	else
+		quality->processes_failed++;
+}
+
+static void let_ask_again(struct tracker *tracker, uint32_t pid)
+{
+	uint64_t key = UNWIND_ASKED(UNWIND_NEED_PROCESS, pid);
+
+	bpf_map_delete_elem(tracker->options.asked_fd, &key);
+}
+
+/* --- processes -------------------------------------------------------------------------------- */
+
+static void process_free(struct process *process)
+{
+	ranges__release(&process->ranges);
+	free(process);
+}
+DEFINE_CLEANUP(struct process *, process_free)
+
+static void process_gone(struct tracker *tracker, struct process *process)
+{
+	if (process->gone_ns)
+		return;
+	process->gone_ns = clock__now_ns();
+	if (process->is_placed)
+		bpf_map_delete_elem(tracker->options.processes_fd, &process->pid);
+	process->is_placed = false;
+	let_ask_again(tracker, process->pid);
+}
+
+static void forget(struct tracker *tracker, struct process *process)
+{
+	process_gone(tracker, process);
+	pthread_mutex_lock(&tracker->lock);
+	map__take(&tracker->processes, process->pid);
+	pthread_mutex_unlock(&tracker->lock);
+	process_free(process);
+}
+
+/* Takes it over, in the place of whoever had its number. */
+static void enlist(struct tracker *tracker, struct process *process)
+{
+	struct process *before = map__get(&tracker->processes, process->pid);
+	int err;
+
+	pthread_mutex_lock(&tracker->lock);
+	err = map__put(&tracker->processes, process->pid, process);
+	pthread_mutex_unlock(&tracker->lock);
+	if (err) {
+		process_free(process);
+		return;
+	}
+	if (before)
+		process_free(before);
+	if (!process->gone_ns)
+		place(tracker, process);
+}
+
+/* --- what /proc says -------------------------------------------------------------------------- */
+
+/* -ESRCH: it is not there any more, or ended and only waits for its parent. */
+static int read_stat(uint32_t pid, struct maps_stat *ret)
+{
+	cleanup(close_p) int fd = -1;
+	char path[64], text[1024];
+	ssize_t got;
+
+	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -ESRCH;
+	got = read(fd, text, sizeof(text) - 1);
+	if (got <= 0)
+		return -ESRCH;
+	text[got] = '\0';
+	if (maps__parse_stat(text, ret))
+		return -EBADMSG;
+	/* A first thread that ended before others is a 'Z' too. */
+	return (ret->state == 'Z' || ret->state == 'X') && ret->threads <= 1 ? -ESRCH : 0;
+}
+
+/* Puts a mapping into `ranges`. One that is in no file, or in none of use, still takes its place.
+ */
+static void add_range(struct tracker *tracker, struct ranges *ranges, const struct module_place *at,
+		      uint64_t offset)
+{
+	struct module *module = modules__at(tracker->options.modules, at);
+	struct range range = { .begin = at->begin, .end = at->end };
+
+	if (module &&
+	    !headers__address(&module->headers, module->fd < 0 ? 0 : offset, &range.address))
+		range.module = module->id;
+	(void)ranges__put(ranges, &range);
+}
+
+/* *ret_lines: 0 means that it has no memory of its own (a kernel thread), or none any more. */
+static int read_maps(struct tracker *tracker, uint32_t pid, struct ranges *ranges,
+		     size_t *ret_lines)
+{
+	cleanup(fclose_p) FILE *file = NULL;
+	cleanup(free_p) char *line = NULL;
+	struct maps_line mapping;
+	size_t room = 0, lines = 0;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
+	file = fopen(path, "re");
+	if (!file)
+		return -errno;
+	for (; getline(&line, &room, file) > 0; lines++) {
+		line[strcspn(line, "\n")] = '\0';
+		if (maps__parse(line, &mapping) || !mapping.executable)
+			continue;
+		add_range(tracker, ranges,
+			  &(struct module_place) {
+				  .pid = pid,
+				  .begin = mapping.begin,
+				  .end = mapping.end,
+				  .device = mapping.device,
+				  .inode = mapping.inode,
+				  .path = mapping.path,
+			  },
+			  mapping.offset);
+	}
+	*ret_lines = lines;
+	return 0;
+}
+
+static int process_read(struct tracker *tracker, uint32_t pid, struct process **ret)
+{
+	cleanup(process_free_p) struct process *process = calloc(1, sizeof(*process));
+	struct maps_stat stat;
+	size_t lines = 0;
+	int err;
+
+	if (!process)
+		return -ENOMEM;
+	process->pid = pid;
+	process->known_ns = clock__now_ns();
+	err = read_stat(pid, &stat);
+	if (err)
+		return err;
+	process->start_ticks = stat.start_ticks;
+	err = read_maps(tracker, pid, &process->ranges, &lines);
+	if (err)
+		return err;
+	if (!lines)
+		return read_stat(pid, &stat) ? -ESRCH : -ENODATA;
+	*ret = TAKE(process);
+	return 0;
+}
+
+void tracker__learn(struct tracker *tracker, uint32_t pid)
+{
+	struct process *before = map__get(&tracker->processes, pid), *process;
+	int err = process_read(tracker, pid, &process);
+
+	if (!err) {
+		process->is_crowded = before && before->is_crowded;
+		enlist(tracker, process);
+		return;
+	}
+	if (err != -ESRCH)
+		return;
+	if (before)
+		process_gone(tracker, before);
+	let_ask_again(tracker, pid);
+}
+
+/* --- what the kernel tells -------------------------------------------------------------------- */
+
+static void take_mmap(struct tracker *tracker, struct process *process, const struct event *event)
+{
+	struct module_place at = {
+		.pid = event->pid,
+		.begin = event->begin,
+		.end = event->end,
+		.device = event->device,
+		.inode = event->inode,
+		.path = event->path,
+	};
+	struct ranges ranges, before = process->ranges;
+
+	/* The file is opened without the lock; readers see the old ranges or the new ones. */
+	if (ranges__copy(&before, &ranges))
+		return;
+	add_range(tracker, &ranges, &at, event->offset);
+	pthread_mutex_lock(&tracker->lock);
+	process->ranges = ranges;
+	pthread_mutex_unlock(&tracker->lock);
+	ranges__release(&before);
+	place(tracker, process);
+}
+
+/* The new program's mappings follow in records of their own. */
+static void take_exec(struct tracker *tracker, struct process *process)
+{
+	struct ranges before = process->ranges;
+
+	pthread_mutex_lock(&tracker->lock);
+	process->ranges = (struct ranges) { 0 };
+	pthread_mutex_unlock(&tracker->lock);
+	ranges__release(&before);
+	process->is_single = true;
+	process->is_ending = false;
+	place(tracker, process);
+}
+
+static void take_fork(struct tracker *tracker, const struct event *event)
+{
+	struct process *before = map__get(&tracker->processes, event->pid);
+	struct process *parent = map__get(&tracker->processes, event->parent_pid);
+	cleanup(process_free_p) struct process *child = NULL;
+	struct maps_stat stat = { 0 };
+
+	if (before && before->known_ns > event->time_ns)
+		return;
+	if (before)
+		forget(tracker, before);
+	if (!parent)
+		return;
+	child = calloc(1, sizeof(*child));
+	if (!child || ranges__copy(&parent->ranges, &child->ranges))
+		return;
+	child->pid = event->pid;
+	child->known_ns = event->time_ns;
+	child->is_single = true;
+	/* Stacks of a process that is gone already may still come, and want its ranges. */
+	if (read_stat(child->pid, &stat))
+		child->gone_ns = clock__now_ns();
+	child->start_ticks = stat.start_ticks;
+	enlist(tracker, TAKE(child));
+}
+
+/* A record for every thread; the others may live longer than the first one. */
+static void take_exit(struct tracker *tracker, struct process *process, const struct event *event)
+{
+	if (event->tid != event->pid)
+		return;
+	if (process->is_single)
+		process_gone(tracker, process);
+	else
+		process->is_ending = true;
+}
+
+void tracker__take(void *context, const struct event *event)
+{
+	struct tracker *tracker = context;
+	struct process *process = map__get(&tracker->processes, event->pid);
+
+	if (event->kind == EVENT_LOST) {
+		tracker->options.quality->lost_events += event->lost;
+		tracker->must_reread = true;
+		return;
+	}
+	if (event->kind == EVENT_FORK && event->pid != event->parent_pid) {
+		take_fork(tracker, event);
+		return;
+	}
+	if (!process || process->gone_ns || event->time_ns < process->known_ns)
+		return;
+	if (event->kind == EVENT_MMAP)
+		take_mmap(tracker, process, event);
+	else if (event->kind == EVENT_EXEC)
+		take_exec(tracker, process);
+	else if (event->kind == EVENT_EXIT)
+		take_exit(tracker, process, event);
+	else
+		process->is_single = false; /* a thread more */
+}
+
+/* --- every now and then ----------------------------------------------------------------------- */
+
+/* Leaves the map of processes as it is, for it is called in a walk over it. */
+static void refresh(struct tracker *tracker, struct process *process)
+{
+	struct process *now;
+	struct ranges before = process->ranges;
+	int err = process_read(tracker, process->pid, &now);
+
+	if (err == -ESRCH)
+		process_gone(tracker, process);
+	if (err)
+		return;
+	pthread_mutex_lock(&tracker->lock);
+	process->ranges = now->ranges;
+	pthread_mutex_unlock(&tracker->lock);
+	now->ranges = before;
+	process->start_ticks = now->start_ticks;
+	process->known_ns = now->known_ns;
+	process->is_single = false;
+	place(tracker, process);
+	process_free(now);
+}
+
+static void reread(struct tracker *tracker)
+{
+	uint64_t begin_ns = clock__now_ns(), took_ns;
+	struct process *process;
+	size_t at = 0;
+
+	if (begin_ns < tracker->next_reread_ns)
+		return;
+	while ((process = map__next(&tracker->processes, &at))) {
+		if (!process->gone_ns)
+			refresh(tracker, process);
+	}
+	took_ns = clock__now_ns() - begin_ns;
+	tracker->next_reread_ns = begin_ns + SECOND_NS + took_ns * REREAD_SHARE;
+	tracker->must_reread = false;
+}
+
+void tracker__sweep(struct tracker *tracker)
+{
+	struct process *forgotten[MOST_FORGOTTEN], *process;
+	uint64_t now_ns = clock__now_ns();
+	struct maps_stat stat;
+	size_t at = 0, count = 0;
+
+	while (count < MOST_FORGOTTEN && (process = map__next(&tracker->processes, &at))) {
+		if (process->gone_ns && now_ns - process->gone_ns > GRACE_NS)
+			forgotten[count++] = process;
+		else if (process->is_ending && !process->gone_ns &&
+			 read_stat(process->pid, &stat) == -ESRCH)
+			process_gone(tracker, process);
+	}
+	for (size_t i = 0; i < count; i++)
+		forget(tracker, forgotten[i]);
+	if (tracker->must_reread || !tracker->options.has_events)
+		reread(tracker);
+}
+
+/* --- from any thread -------------------------------------------------------------------------- */
+
+bool tracker__locate(struct tracker *tracker, uint32_t pid, uint64_t address, uint32_t *ret_module,
+		     uint64_t *ret_address)
+{
+	const struct process *process;
+	const struct range *range = NULL;
+
+	pthread_mutex_lock(&tracker->lock);
+	process = map__get(&tracker->processes, pid);
+	if (process)
+		range = ranges__find(&process->ranges, address);
+	if (range) {
+		*ret_module = range->module;
+		*ret_address = range->address + (address - range->begin);
+	}
+	pthread_mutex_unlock(&tracker->lock);
+	return range != NULL;
+}
+
+int tracker__new(const struct tracker_options *options, struct tracker **ret)
+{
+	struct tracker *tracker = calloc(1, sizeof(*tracker));
+
+	if (!tracker)
+		return -ENOMEM;
+	tracker->options = *options;
+	pthread_mutex_init(&tracker->lock, NULL);
+	*ret = tracker;
+	return 0;
+}
+
+void tracker__free(struct tracker *tracker)
+{
+	struct process *process;
+	size_t at = 0;
+
+	if (!tracker)
+		return;
+	while ((process = map__next(&tracker->processes, &at)))
+		process_free(process);
+	map__release(&tracker->processes);
+	pthread_mutex_destroy(&tracker->lock);
+	free(tracker);
+}

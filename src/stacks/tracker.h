@@ -1,0 +1,35 @@
+/*
+ * The processes that are known, and where their files are. One thread calls all of these, but for
+ * tracker__locate(), which any thread may.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "stacks/events.h"
+#include "stacks/modules.h"
+#include "stacks/quality.h"
+
+struct tracker;
+
+struct tracker_options {
+	int processes_fd, asked_fd;
+	struct modules *modules;
+	struct quality *quality;
+	bool has_events; /* else what is known is read again and again */
+};
+int tracker__new(const struct tracker_options *options, struct tracker **ret);
+void tracker__free(struct tracker *tracker);
+
+/* Reads what a process has mapped now, and follows it from now on. */
+void tracker__learn(struct tracker *tracker, uint32_t pid);
+
+/* What the kernel tells; `context` is the tracker. */
+void tracker__take(void *context, const struct event *event);
+
+/* What is to be done every now and then: forgets processes that have ended, for one. */
+void tracker__sweep(struct tracker *tracker);
+
+bool tracker__locate(struct tracker *tracker, uint32_t pid, uint64_t address, uint32_t *ret_module,
+		     uint64_t *ret_address);

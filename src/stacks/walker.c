@@ -1,0 +1,126 @@
+#include "stacks/walker.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#include "base/cleanup.h"
+#include "base/map.h"
+
+#define WINDOW_BYTES 4096
+
+struct walker {
+	int processes_fd, pages_fd;
+	struct map pages; /* by key: copies */
+	struct unwind_process process;
+	uint32_t pid; /* whose `process` is, and the window; 0: nobody's */
+	bool known;
+	uint64_t window_at; /* 0: empty */
+	uint8_t window[WINDOW_BYTES];
+};
+
+/* Steps of a walk read close to each other: one call for a whole page of the thread's stack. */
+static int fill_window(struct walker *walker, uint64_t address)
+{
+	uint64_t at = address & ~(uint64_t)(WINDOW_BYTES - 1);
+	struct iovec local = { walker->window, WINDOW_BYTES };
+	struct iovec remote = { (void *)(uintptr_t)at, WINDOW_BYTES };
+
+	if (walker->window_at == at)
+		return 0;
+	walker->window_at = 0;
+	if (process_vm_readv((pid_t)walker->pid, &local, 1, &remote, 1, 0) != WINDOW_BYTES)
+		return -EFAULT;
+	walker->window_at = at;
+	return 0;
+}
+
+static int unwind_read(void *world, void *to, __u32 bytes, __u64 address)
+{
+	struct walker *walker = world;
+
+	while (bytes) {
+		uint32_t offset = address & (WINDOW_BYTES - 1);
+		uint32_t part = WINDOW_BYTES - offset < bytes ? WINDOW_BYTES - offset : bytes;
+
+		if (address + part < address || fill_window(walker, address))
+			return -EFAULT;
+		memcpy(to, walker->window + offset, part);
+		to = (uint8_t *)to + part;
+		address += part;
+		bytes -= part;
+	}
+	return 0;
+}
+
+static const struct unwind_page *unwind_page(void *world, __u64 key)
+{
+	struct walker *walker = world;
+	struct unwind_page *page = map__get(&walker->pages, key);
+
+	if (page)
+		return page;
+	page = malloc(sizeof(*page));
+	if (!page)
+		return NULL;
+	if (bpf_map_lookup_elem(walker->pages_fd, &key, page) ||
+	    map__put(&walker->pages, key, page)) {
+		free(page);
+		return NULL;
+	}
+	return page;
+}
+
+#define UNWIND_FN static
+#include "bpf/unwind_walk.h"
+
+int walker__new(int processes_fd, int pages_fd, struct walker **ret)
+{
+	struct walker *walker = calloc(1, sizeof(*walker));
+
+	if (!walker)
+		return -ENOMEM;
+	walker->processes_fd = processes_fd;
+	walker->pages_fd = pages_fd;
+	*ret = walker;
+	return 0;
+}
+
+void walker__free(struct walker *walker)
+{
+	size_t at = 0;
+	void *page;
+
+	if (!walker)
+		return;
+	while ((page = map__next(&walker->pages, &at)))
+		free(page);
+	map__release(&walker->pages);
+	free(walker);
+}
+
+void walker__refresh(struct walker *walker)
+{
+	walker->pid = 0;
+}
+
+void walker__walk(struct walker *walker, uint32_t pid, uint64_t pc, uint64_t sp, uint64_t bp,
+		  struct unwind *ret)
+{
+	if (walker->pid != pid) {
+		walker->pid = pid;
+		walker->known = !bpf_map_lookup_elem(walker->processes_fd, &pid, &walker->process);
+	}
+	walker->window_at = 0;
+	unwind_begin(ret, pid, pc, sp, bp);
+	memset(ret->registers, 0, sizeof(ret->registers));
+	ret->registers[UNWIND_REG_BP] = bp;
+	ret->registers[UNWIND_REG_SP] = sp;
+	for (int i = 0; i < STACK_MOST_FRAMES; i++)
+		if (unwind_frame(walker, ret, walker->known ? &walker->process : NULL))
+			break;
+	unwind_finish(ret);
+}

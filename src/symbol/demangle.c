@@ -1,0 +1,93 @@
+/*
+ * A short mangled name can stand for gigabytes, by substitutions that double each time. The
+ * demanglers write through a function of ours, which leaves them by longjmp() when it is enough:
+ * they cannot be told to stop, and they hold nothing but their stack. What does not fit keeps its
+ * mangled name.
+ */
+#include "symbol/demangle.h"
+
+#include <setjmp.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <libiberty/demangle.h>
+
+#define MOST_SHOWN   8192
+#define MOST_MANGLED 4096
+
+struct output {
+	jmp_buf enough;
+	size_t length;
+	char text[MOST_SHOWN];
+};
+
+static void append(const char *text, size_t length, void *context)
+{
+	struct output *output = context;
+
+	if (length >= sizeof(output->text) - output->length)
+		longjmp(output->enough, 1);
+	memcpy(output->text + output->length, text, length);
+	output->length += length;
+}
+
+static bool demangle(const char *name, struct output *output)
+{
+	const int options = DMGL_PARAMS | DMGL_ANSI | DMGL_AUTO;
+
+	output->length = 0;
+	if (setjmp(output->enough))
+		return false;
+	/* Rust first: its older names are also valid C++ names. */
+	if (!rust_demangle_callback(name, options, append, output)) {
+		output->length = 0;
+		if (!cplus_demangle_v3_callback(name, options, append, output))
+			return false;
+	}
+	output->text[output->length] = '\0';
+	return output->length > 0;
+}
+
+static bool is_mangled(const char *name)
+{
+	return (!strncmp(name, "_Z", 2) || !strncmp(name, "_R", 2) ||
+		!strncmp(name, "_GLOBAL_", 8)) &&
+	       strnlen(name, MOST_MANGLED + 1) <= MOST_MANGLED;
+}
+
+const char *demangle__show(struct map *cache, const char *name)
+{
+	const char *version = strchr(name, '@');
+	bool mangled = is_mangled(name);
+	struct output output;
+	char *shown;
+
+	if (!mangled && (!version || version == name))
+		return name;
+	shown = map__get(cache, (uintptr_t)name);
+	if (shown)
+		return shown;
+	if (mangled && demangle(name, &output))
+		shown = strdup(output.text);
+	else if (version && version != name)
+		shown = strndup(name, (size_t)(version - name));
+	else
+		return name;
+	if (!shown || map__put(cache, (uintptr_t)name, shown)) {
+		free(shown);
+		return NULL;
+	}
+	return shown;
+}
+
+void demangle__release(struct map *cache)
+{
+	size_t at = 0;
+	char *shown;
+
+	while ((shown = map__next(cache, &at)))
+		free(shown);
+	map__release(cache);
+}

@@ -1,0 +1,273 @@
+#include "symbol/dwarf.h"
+
+#include <dwarf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <elfutils/libdw.h>
+#include <elfutils/libdwelf.h>
+
+#include "base/cleanup.h"
+#include "symbol/unit.h"
+
+/* A few bytes may describe ranges without end: units share lists of them. */
+#define MOST_RANGES (1U << 24)
+
+/* The bytes of .debug_info. */
+struct span {
+	const unsigned char *start, *end;
+};
+
+struct dwarf {
+	Dwarf *dw;
+	struct image *shared; /* dwz's file, or NULL */
+	Dwarf *shared_dw;
+	struct span info, shared_info;
+	struct unit *units;
+	size_t count, capacity;
+	struct rangemap ranges; /* values are indices into `units` */
+	uint32_t budget;        /* of ranges that may still be read */
+};
+
+void dwarf__close(struct dwarf *dwarf)
+{
+	if (!dwarf)
+		return;
+	for (size_t i = 0; i < dwarf->count; i++)
+		unit__release(&dwarf->units[i]);
+	free(dwarf->units);
+	rangemap__release(&dwarf->ranges);
+	if (dwarf->dw)
+		dwarf_end(dwarf->dw);
+	if (dwarf->shared_dw)
+		dwarf_end(dwarf->shared_dw);
+	image__close(dwarf->shared);
+	free(dwarf);
+}
+DEFINE_CLEANUP(struct dwarf *, dwarf__close)
+
+static int add_unit(struct dwarf *dwarf, Dwarf_Die *die, const unsigned char *end)
+{
+	uint8_t type;
+
+	/* Others have no code, or only say where it is. */
+	if (dwarf_cu_info(die->cu, NULL, &type, NULL, NULL, NULL, NULL, NULL) ||
+	    (type != DW_UT_compile && type != DW_UT_skeleton))
+		return 0;
+	if (dwarf->count == dwarf->capacity) {
+		size_t capacity = dwarf->capacity ? dwarf->capacity * 2 : 64;
+		struct unit *units = reallocarray(dwarf->units, capacity, sizeof(*units));
+
+		if (!units)
+			return -ENOMEM;
+		dwarf->units = units;
+		dwarf->capacity = capacity;
+	}
+	dwarf->units[dwarf->count] = (struct unit) { .die = *die, .end = end };
+	return unit__add_ranges(die, &dwarf->ranges, (uint32_t)dwarf->count++, &dwarf->budget);
+}
+
+/* Goes through the units of `dw`, and adds them to `dwarf` if that is not NULL. */
+static int read_units(Dwarf *dw, struct dwarf *dwarf, struct span *ret_info)
+{
+	Dwarf_Off at = 0, next;
+	size_t header_bytes;
+	int err = 0;
+
+	while (!err &&
+	       !dwarf_next_unit(dw, at, &next, &header_bytes, NULL, NULL, NULL, NULL, NULL, NULL)) {
+		Dwarf_Die die;
+
+		if (next <= at || !dwarf_offdie(dw, at + header_bytes, &die))
+			break;
+		ret_info->start = (unsigned char *)die.addr - at - header_bytes;
+		ret_info->end = ret_info->start + next;
+		if (dwarf)
+			err = add_unit(dwarf, &die, ret_info->end);
+		at = next;
+	}
+	return err == -ENOMEM ? err : 0;
+}
+
+/*
+ * If we did not give libdw the file that it misses, it would open whatever path the file names,
+ * be it one where reading never ends.
+ */
+static int open_shared(struct dwarf *dwarf, struct debug_finder *finder,
+		       const struct symbol_module *module)
+{
+	char build_id[BUILD_ID_TEXT_BYTES];
+	const char *path;
+	const void *id;
+	ssize_t size = dwelf_dwarf_gnu_debugaltlink(dwarf->dw, &path, &id);
+	int err;
+
+	if (!size)
+		return 0;
+	err = build_id__to_hex(id, size, build_id);
+	if (!err)
+		err = debug_finder__find_shared(finder, module, path, build_id, &dwarf->shared);
+	if (err)
+		return err;
+	if (!image__has_dwarf(dwarf->shared))
+		return -ENOENT;
+	dwarf->shared_dw = dwarf_begin_elf(dwarf->shared->elf, DWARF_C_READ, NULL);
+	/* dwz's file has no such link itself. */
+	if (!dwarf->shared_dw || dwelf_dwarf_gnu_debugaltlink(dwarf->shared_dw, &path, &id))
+		return -ENOENT;
+	dwarf_setalt(dwarf->dw, dwarf->shared_dw);
+	return read_units(dwarf->shared_dw, NULL, &dwarf->shared_info);
+}
+
+int dwarf__open(const struct image *image, struct debug_finder *finder,
+		const struct symbol_module *module, struct dwarf **ret)
+{
+	cleanup(dwarf__close_p) struct dwarf *dwarf = NULL;
+	int err;
+
+	if (!image__has_dwarf(image))
+		return -ENOENT;
+	dwarf = calloc(1, sizeof(*dwarf));
+	if (!dwarf)
+		return -ENOMEM;
+	dwarf->budget = MOST_RANGES;
+	dwarf->dw = dwarf_begin_elf(image->elf, DWARF_C_READ, NULL);
+	if (!dwarf->dw)
+		return -ENOENT;
+	err = open_shared(dwarf, finder, module);
+	if (!err)
+		err = read_units(dwarf->dw, dwarf, &dwarf->info);
+	if (!err)
+		err = rangemap__seal(&dwarf->ranges);
+	if (err)
+		return err;
+	*ret = TAKE(dwarf);
+	return 0;
+}
+
+static bool ends_inside(const struct span *span, const char *text)
+{
+	const unsigned char *at = (const unsigned char *)text;
+
+	return at >= span->start && at < span->end && memchr(at, 0, (size_t)(span->end - at));
+}
+
+/* libdw does not check that a string that stands between the DIEs has an end. */
+static const char *string_of(const struct dwarf *dwarf, Dwarf_Die *die, unsigned int name)
+{
+	Dwarf_Attribute memory, *attribute = dwarf_attr_integrate(die, name, &memory);
+	const char *text = attribute ? dwarf_formstring(attribute) : NULL;
+
+	if (text && dwarf_whatform(attribute) == DW_FORM_string &&
+	    !ends_inside(&dwarf->info, text) && !ends_inside(&dwarf->shared_info, text))
+		return NULL;
+	return text && *text ? text : NULL;
+}
+
+static const char *name_of(const struct dwarf *dwarf, Dwarf_Die *die)
+{
+	static const unsigned int attributes[] = { DW_AT_linkage_name, DW_AT_MIPS_linkage_name,
+						   DW_AT_name };
+	const char *name = NULL;
+
+	for (size_t i = 0; i < sizeof(attributes) / sizeof(*attributes) && !name; i++)
+		name = string_of(dwarf, die, attributes[i]);
+	return name ? name : "??";
+}
+
+static uint32_t number_of(Dwarf_Die *die, unsigned int name)
+{
+	Dwarf_Attribute memory, *attribute = dwarf_attr_integrate(die, name, &memory);
+	Dwarf_Word value;
+
+	if (!attribute || dwarf_formudata(attribute, &value) || value > UINT32_MAX)
+		return 0;
+	return (uint32_t)value;
+}
+
+/* The last line that begins at or before the address. */
+static Dwarf_Line *find_line(Dwarf_Die *unit, uint64_t address)
+{
+	size_t low = 0, count;
+	Dwarf_Lines *lines;
+	Dwarf_Line *line;
+	bool is_end = false;
+
+	if (dwarf_getsrclines(unit, &lines, &count))
+		return NULL;
+	for (size_t high = count; low < high;) {
+		size_t middle = low + (high - low) / 2;
+		Dwarf_Addr start;
+
+		if (dwarf_lineaddr(dwarf_onesrcline(lines, middle), &start))
+			return NULL;
+		if (start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	line = low ? dwarf_onesrcline(lines, low - 1) : NULL;
+	return line && !dwarf_lineendsequence(line, &is_end) && !is_end ? line : NULL;
+}
+
+static void set_position(Dwarf_Die *unit, uint64_t address, struct symbol *ret)
+{
+	Dwarf_Line *line = find_line(unit, address);
+	int number;
+
+	if (!line)
+		return;
+	ret->file = dwarf_linesrc(line, NULL, NULL);
+	if (!dwarf_lineno(line, &number) && number > 0)
+		ret->line = (uint32_t)number;
+	if (!dwarf_linecol(line, &number) && number > 0)
+		ret->column = (uint32_t)number;
+}
+
+static void set_call(Dwarf_Die *unit, Dwarf_Die *inlined, struct symbol *ret)
+{
+	Dwarf_Files *files;
+	size_t count;
+
+	*ret = (struct symbol) {
+		.line = number_of(inlined, DW_AT_call_line),
+		.column = number_of(inlined, DW_AT_call_column),
+	};
+	if (dwarf_hasattr(inlined, DW_AT_call_file) && !dwarf_getsrcfiles(unit, &files, &count))
+		ret->file = dwarf_filesrc(files, number_of(inlined, DW_AT_call_file), NULL, NULL);
+}
+
+int dwarf__find(struct dwarf *dwarf, uint64_t address, struct symbol_chain *ret)
+{
+	struct symbol position = {};
+	struct unit *unit;
+	uint32_t index;
+	int err;
+
+	ret->count = 0;
+	ret->frames[0] = position;
+	if (!rangemap__find(&dwarf->ranges, address, &index))
+		return 0;
+	unit = &dwarf->units[index];
+	err = unit__read(unit, &dwarf->budget);
+	if (err)
+		return err;
+	set_position(&unit->die, address, &position);
+	ret->frames[0] = position;
+	if (!rangemap__find(&unit->ranges, address, &index))
+		return 0;
+	for (; index != NO_FUNCTION; index = unit->functions[index].outer) {
+		Dwarf_Die *die = &unit->functions[index].die;
+		struct symbol *frame;
+
+		/* If there are too many, those before the outermost are left out. */
+		ret->count -= ret->count == SYMBOL_MOST_INLINED;
+		frame = &ret->frames[ret->count++];
+		*frame = position;
+		frame->name = frame->system_name = name_of(dwarf, die);
+		frame->start_line = number_of(die, DW_AT_decl_line);
+		set_call(&unit->die, die, &position);
+	}
+	return 0;
+}

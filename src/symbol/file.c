@@ -1,0 +1,83 @@
+#include "symbol/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+static int refuse_odd(int fd)
+{
+	struct stat stat;
+
+	if (fd < 0)
+		return -errno;
+	/* A FIFO or a device could keep us waiting. */
+	if (fstat(fd, &stat) || !S_ISREG(stat.st_mode)) {
+		close(fd);
+		return -EINVAL;
+	}
+	return fd;
+}
+
+static int open_below(const char *root, const char *path, int flags)
+{
+	cleanup(close_p) int folder = -1;
+	struct open_how how = { .resolve = RESOLVE_IN_ROOT };
+
+	flags |= O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+	if (!*root)
+		return refuse_odd(open(path, flags));
+	folder = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (folder < 0)
+		return -errno;
+	how.flags = (uint64_t)flags;
+	return refuse_odd((int)syscall(SYS_openat2, folder, path, &how, sizeof(how)));
+}
+
+int file__open(const char *root, const char *path)
+{
+	return open_below(root, path, 0);
+}
+
+int file__open_no_link(const char *root, const char *path)
+{
+	return open_below(root, path, O_NOFOLLOW);
+}
+
+int file__read(int fd, size_t most, char **ret, size_t *ret_size)
+{
+	cleanup(free_p) char *bytes = NULL;
+	size_t size = 0, capacity = 0;
+
+	for (;;) {
+		ssize_t got;
+
+		if (capacity - size < 2) {
+			size_t wanted = capacity ? capacity * 2 : 1 << 16;
+			char *more = realloc(bytes, wanted);
+
+			if (!more)
+				return -ENOMEM;
+			bytes = more;
+			capacity = wanted;
+		}
+		got = pread(fd, bytes + size, capacity - size - 1, (off_t)size);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return -errno;
+		if (!got)
+			break;
+		size += (size_t)got;
+		if (size > most)
+			return -EFBIG;
+	}
+	bytes[size] = '\0';
+	*ret_size = size;
+	*ret = TAKE(bytes);
+	return 0;
+}

@@ -1,0 +1,311 @@
+#include "symbol/image.h"
+
+#include <errno.h>
+#include <gelf.h>
+#include <inttypes.h>
+#include <lzma.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+#include <elfutils/libdwelf.h>
+
+#include "base/cleanup.h"
+
+/* A few bytes may claim to unpack to anything. */
+#define MOST_MINI_BYTES  (256UL << 20)
+#define MOST_LZMA_MEMORY (128UL << 20)
+#define MOST_DWARF_BYTES (4UL << 30)
+
+void image__close(struct image *image)
+{
+	if (!image)
+		return;
+	elf_end(image->elf);
+	if (image->fd >= 0)
+		close(image->fd);
+	free(image->bytes);
+	free(image);
+}
+DEFINE_CLEANUP(struct image *, image__close)
+
+static int check_kind(const struct image *image)
+{
+	GElf_Ehdr header;
+
+	/* Relocatable files would need their relocations applied, and nobody runs them. */
+	if (!image->elf || elf_kind(image->elf) != ELF_K_ELF ||
+	    !gelf_getehdr(image->elf, &header) ||
+	    (header.e_type != ET_EXEC && header.e_type != ET_DYN))
+		return -ENOEXEC;
+	return 0;
+}
+
+static int open_image(int fd, int owned_fd, char *bytes, size_t size, struct image **ret)
+{
+	cleanup(image__close_p) struct image *image = calloc(1, sizeof(*image));
+	int err;
+
+	if (!image) {
+		close_p(&owned_fd);
+		free(bytes);
+		return -ENOMEM;
+	}
+	image->fd = owned_fd;
+	image->bytes = bytes;
+	elf_version(EV_CURRENT);
+	image->elf = bytes ? elf_memory(bytes, size) : elf_begin(fd, ELF_C_READ, NULL);
+	err = check_kind(image);
+	if (err)
+		return err;
+	*ret = TAKE(image);
+	return 0;
+}
+
+int image__borrow(int fd, struct image **ret)
+{
+	return open_image(fd, -1, NULL, 0, ret);
+}
+
+int image__open(int fd, struct image **ret)
+{
+	return open_image(fd, fd, NULL, 0, ret);
+}
+
+int image__from_bytes(char *bytes, size_t size, struct image **ret)
+{
+	return open_image(-1, -1, bytes, size, ret);
+}
+
+int image__of_vdso(struct image **ret)
+{
+	uintptr_t vdso = getauxval(AT_SYSINFO_EHDR), start, end;
+	cleanup(fclose_p) FILE *maps = vdso ? fopen("/proc/self/maps", "re") : NULL;
+	char line[512], *bytes;
+
+	/* Only its mapping tells how long it is. */
+	while (maps && fgets(line, sizeof(line), maps)) {
+		if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR, &start, &end) != 2 || start != vdso)
+			continue;
+		bytes = malloc(end - start);
+		if (!bytes)
+			return -ENOMEM;
+		/* The auxiliary vector has addresses as numbers. NOLINTNEXTLINE */
+		memcpy(bytes, (const void *)vdso, end - start);
+		return image__from_bytes(bytes, end - start, ret);
+	}
+	return -ENOENT;
+}
+
+static Elf_Scn *find_section(const struct image *image, const char *name, GElf_Shdr *ret)
+{
+	Elf_Scn *section = NULL;
+	size_t names;
+
+	if (elf_getshdrstrndx(image->elf, &names))
+		return NULL;
+	while ((section = elf_nextscn(image->elf, section))) {
+		const char *found = gelf_getshdr(section, ret)
+					    ? elf_strptr(image->elf, names, ret->sh_name)
+					    : NULL;
+
+		if (found && !strcmp(found, name))
+			return section;
+	}
+	return NULL;
+}
+
+/* false: not the name of code. */
+static bool read_symbol(const struct image *image, const GElf_Sym *symbol, size_t names,
+			struct symtab_entry *ret)
+{
+	int type = GELF_ST_TYPE(symbol->st_info);
+	bool is_function = type == STT_FUNC || type == STT_GNU_IFUNC;
+	bool is_local = GELF_ST_BIND(symbol->st_info) == STB_LOCAL;
+	Elf_Scn *section = NULL;
+	uint64_t end, most = symbol->st_value + 1;
+	GElf_Shdr header;
+
+	if ((!is_function && type != STT_NOTYPE) || symbol->st_shndx == SHN_UNDEF ||
+	    symbol->st_value == UINT64_MAX)
+		return false;
+	if (symbol->st_shndx < SHN_LORESERVE)
+		section = elf_getscn(image->elf, symbol->st_shndx);
+	if (section && gelf_getshdr(section, &header)) {
+		/* Assemblers leave the type away; then only its section tells that it is code. */
+		if (!is_function && !(header.sh_flags & SHF_EXECINSTR))
+			return false;
+		if (header.sh_size <= UINT64_MAX - header.sh_addr &&
+		    header.sh_addr + header.sh_size > most)
+			most = header.sh_addr + header.sh_size;
+	} else if (!is_function) {
+		return false;
+	}
+	ret->name = elf_strptr(image->elf, names, symbol->st_name);
+	/* $x and the like mark where code ends and data begins; .L are labels inside functions. */
+	if (!ret->name || !*ret->name || *ret->name == '$' ||
+	    (!is_function && !strncmp(ret->name, ".L", 2)))
+		return false;
+	end = symbol->st_value + symbol->st_size;
+	ret->start = symbol->st_value;
+	ret->is_open = !symbol->st_size;
+	ret->end = ret->is_open || end < ret->start ? most : end;
+	ret->rank = symtab__rank(ret->name, !ret->is_open, is_function, is_local);
+	return true;
+}
+
+static int add_section(const struct image *image, Elf_Scn *section, const GElf_Shdr *header,
+		       struct symtab *tab)
+{
+	Elf_Data *data = elf_getdata(section, NULL);
+	size_t count = data && header->sh_entsize ? data->d_size / header->sh_entsize : 0;
+
+	/* gelf_getsym() takes an int. */
+	for (size_t i = 1; i < count && i < INT32_MAX; i++) {
+		struct symtab_entry entry = {};
+		GElf_Sym symbol;
+		int err;
+
+		if (!gelf_getsym(data, (int)i, &symbol))
+			break;
+		if (!read_symbol(image, &symbol, header->sh_link, &entry))
+			continue;
+		err = symtab__add(tab, &entry);
+		if (err)
+			return err == -ENOMEM ? err : 0;
+	}
+	return 0;
+}
+
+int image__add_symbols(const struct image *image, uint32_t section_type, struct symtab *tab)
+{
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+
+	while ((section = elf_nextscn(image->elf, section))) {
+		if (gelf_getshdr(section, &header) && header.sh_type == section_type)
+			return add_section(image, section, &header, tab);
+	}
+	return -ENOENT;
+}
+
+/* How many bytes a section will be in memory. */
+static uint64_t unpacked_size(Elf_Scn *section, const GElf_Shdr *header, const char *name)
+{
+	GElf_Chdr packed;
+	const Elf_Data *data;
+	uint64_t size = 0;
+
+	if (header->sh_flags & SHF_COMPRESSED)
+		return gelf_getchdr(section, &packed) ? packed.ch_size : UINT64_MAX;
+	/* The older way: "ZLIB" and the size, the highest byte first. */
+	if (strncmp(name, ".zdebug_", 8))
+		return header->sh_size;
+	data = elf_rawdata(section, NULL);
+	if (!data || data->d_size < 12 || !data->d_buf)
+		return UINT64_MAX;
+	for (int i = 4; i < 12; i++)
+		size = size << 8 | ((const unsigned char *)data->d_buf)[i];
+	return size;
+}
+
+bool image__has_dwarf(const struct image *image)
+{
+	uint64_t total = 0;
+	Elf_Scn *section = NULL;
+	bool found = false;
+	GElf_Shdr header;
+	size_t names;
+
+	if (elf_getshdrstrndx(image->elf, &names))
+		return false;
+	while ((section = elf_nextscn(image->elf, section))) {
+		const char *name = gelf_getshdr(section, &header)
+					   ? elf_strptr(image->elf, names, header.sh_name)
+					   : NULL;
+		uint64_t size;
+
+		if (!name || header.sh_type == SHT_NOBITS ||
+		    (strncmp(name, ".debug_", 7) && strncmp(name, ".zdebug_", 8)))
+			continue;
+		size = unpacked_size(section, &header, name);
+		if (size > MOST_DWARF_BYTES || total + size > MOST_DWARF_BYTES)
+			return false;
+		total += size;
+		found = found || !strcmp(strchr(name, '_'), "_info");
+	}
+	return found;
+}
+
+static int unpack(const Elf_Data *packed, char **ret, size_t *ret_size)
+{
+	lzma_stream stream = LZMA_STREAM_INIT;
+	size_t capacity = packed->d_size * 4 + 4096;
+	cleanup(free_p) char *bytes = malloc(capacity);
+	lzma_ret result = LZMA_MEM_ERROR;
+
+	if (!bytes || lzma_stream_decoder(&stream, MOST_LZMA_MEMORY, 0) != LZMA_OK)
+		return -ENOMEM;
+	stream.next_in = packed->d_buf;
+	stream.avail_in = packed->d_size;
+	stream.next_out = (uint8_t *)bytes;
+	stream.avail_out = capacity;
+	while ((result = lzma_code(&stream, LZMA_FINISH)) == LZMA_OK &&
+	       capacity < MOST_MINI_BYTES) {
+		char *more = realloc(bytes, capacity * 2);
+
+		if (!more) {
+			result = LZMA_MEM_ERROR;
+			break;
+		}
+		bytes = more;
+		stream.next_out = (uint8_t *)bytes + stream.total_out;
+		capacity *= 2;
+		stream.avail_out = capacity - stream.total_out;
+	}
+	*ret_size = stream.total_out;
+	lzma_end(&stream);
+	if (result != LZMA_STREAM_END)
+		return result == LZMA_MEM_ERROR ? -ENOMEM : -EBADMSG;
+	*ret = TAKE(bytes);
+	return 0;
+}
+
+int image__open_mini(const struct image *image, struct image **ret)
+{
+	GElf_Shdr header;
+	Elf_Scn *section = find_section(image, ".gnu_debugdata", &header);
+	const Elf_Data *data = section ? elf_rawdata(section, NULL) : NULL;
+	char *bytes;
+	size_t size;
+	int err;
+
+	if (!data || !data->d_buf || !data->d_size || data->d_size > MOST_MINI_BYTES)
+		return -ENOENT;
+	err = unpack(data, &bytes, &size);
+	return err ? err : image__from_bytes(bytes, size, ret);
+}
+
+int build_id__to_hex(const void *bytes, ssize_t size, char ret[static BUILD_ID_TEXT_BYTES])
+{
+	static const char digits[] = "0123456789abcdef";
+	const uint8_t *byte = bytes;
+
+	if (size < 2 || size > BUILD_ID_MOST_BYTES)
+		return -ENOENT;
+	for (ssize_t i = 0; i < size; i++) {
+		ret[2 * i] = digits[byte[i] >> 4];
+		ret[2 * i + 1] = digits[byte[i] & 15];
+	}
+	ret[2 * size] = '\0';
+	return 0;
+}
+
+int image__build_id(const struct image *image, char ret[static BUILD_ID_TEXT_BYTES])
+{
+	const void *id = NULL;
+	ssize_t size = dwelf_elf_gnu_build_id(image->elf, &id);
+
+	return build_id__to_hex(id, size, ret);
+}

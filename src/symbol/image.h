@@ -1,0 +1,47 @@
+/*
+ * One ELF file, opened to be read: its symbols, and what it says about its debug information.
+ *
+ * It is read, never mapped: whoever may write to a mapped file can kill us by cutting it short.
+ */
+#pragma once
+
+#include <libelf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "symbol/symtab.h"
+
+struct image {
+	Elf *elf;
+	int fd;      /* -1, or closed with the image */
+	char *bytes; /* NULL, or freed with the image */
+};
+
+#define BUILD_ID_MOST_BYTES 64
+#define BUILD_ID_TEXT_BYTES (2 * BUILD_ID_MOST_BYTES + 1)
+
+/* `fd` stays the caller's, and open. -ENOEXEC if it is no ELF file that could have code. */
+int image__borrow(int fd, struct image **ret);
+/* As image__borrow(), but `fd` is closed in any case. */
+int image__open(int fd, struct image **ret);
+/* `bytes` are freed in any case. */
+int image__from_bytes(char *bytes, size_t size, struct image **ret);
+/* The code that the kernel maps into every process, from our own memory. -ENOENT. */
+int image__of_vdso(struct image **ret);
+void image__close(struct image *image);
+
+/* Adds the functions of `.symtab` (SHT_SYMTAB) or `.dynsym` (SHT_DYNSYM). -ENOENT if there is no
+ * such table, -ENOMEM. Names live as long as the image. */
+int image__add_symbols(const struct image *image, uint32_t section_type, struct symtab *tab);
+
+/* Whether there is DWARF in it, of a size that we are ready to read. */
+bool image__has_dwarf(const struct image *image);
+
+/* The image in `.gnu_debugdata`: a symbol table, packed (mini-debuginfo). -ENOENT. */
+int image__open_mini(const struct image *image, struct image **ret);
+
+/* As lower-case hex. -ENOENT. */
+int build_id__to_hex(const void *bytes, ssize_t size, char ret[static BUILD_ID_TEXT_BYTES]);
+int image__build_id(const struct image *image, char ret[static BUILD_ID_TEXT_BYTES]);

@@ -1,0 +1,96 @@
+#include "symbol/symtab.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_SYMBOLS (1U << 22)
+
+void symtab__release(struct symtab *tab)
+{
+	free(tab->entries);
+	rangemap__release(&tab->ranges);
+	*tab = (struct symtab) {};
+}
+
+int symtab__add(struct symtab *tab, const struct symtab_entry *entry)
+{
+	if (tab->count == MOST_SYMBOLS)
+		return -E2BIG;
+	if (tab->count == tab->capacity) {
+		size_t capacity = tab->capacity ? tab->capacity * 2 : 256;
+		struct symtab_entry *entries =
+			reallocarray(tab->entries, capacity, sizeof(*entries));
+
+		if (!entries)
+			return -ENOMEM;
+		tab->entries = entries;
+		tab->capacity = capacity;
+	}
+	tab->entries[tab->count++] = *entry;
+	return 0;
+}
+
+static int by_start_and_rank(const void *a, const void *b)
+{
+	const struct symtab_entry *x = a, *y = b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
+	/* The answer must not depend on the order of a table, which strip and linkers change. */
+	return strcmp(y->name ? y->name : "", x->name ? x->name : "");
+}
+
+static void close_open_ends(struct symtab *tab)
+{
+	uint64_t next = UINT64_MAX, start = UINT64_MAX;
+
+	for (size_t i = tab->count; i-- > 0;) {
+		struct symtab_entry *entry = &tab->entries[i];
+
+		if (entry->start != start) {
+			next = start;
+			start = entry->start;
+		}
+		if (entry->is_open && entry->end > next)
+			entry->end = next;
+	}
+}
+
+int symtab__seal(struct symtab *tab)
+{
+	if (tab->count)
+		qsort(tab->entries, tab->count, sizeof(*tab->entries), by_start_and_rank);
+	close_open_ends(tab);
+	/* Added later is asked first: inner ones before outer ones, and the highest rank. */
+	for (size_t i = 0; i < tab->count; i++) {
+		int err = rangemap__add(&tab->ranges, tab->entries[i].start, tab->entries[i].end,
+					(uint32_t)i);
+
+		if (err)
+			return err;
+	}
+	return rangemap__seal(&tab->ranges);
+}
+
+const struct symtab_entry *symtab__find(const struct symtab *tab, uint64_t address)
+{
+	uint32_t index;
+
+	if (!rangemap__find(&tab->ranges, address, &index) || !tab->entries[index].name)
+		return NULL;
+	return &tab->entries[index];
+}
+
+uint32_t symtab__rank(const char *name, bool is_sized, bool is_function, bool is_local)
+{
+	size_t underscores = strspn(name, "_");
+
+	/* write, not __write or __GI___write, though it is the weak one of them. */
+	if (underscores > 15)
+		underscores = 15;
+	return (uint32_t)is_sized << 6 | (uint32_t)is_function << 5 |
+	       (uint32_t)(15 - underscores) << 1 | !is_local;
+}

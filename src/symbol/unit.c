@@ -1,0 +1,134 @@
+/*
+ * A unit is read once, from its first byte to its last, and gives a map from addresses to the
+ * innermost function: a question afterwards costs a search and as many steps as functions are
+ * inlined into each other. dwarf_getscopes() would read the whole unit for each question, and
+ * recurses as deep as a hostile file likes.
+ */
+#include "symbol/unit.h"
+
+#include <dwarf.h>
+#include <errno.h>
+#include <stdlib.h>
+
+/* Deeper ones are not looked into. */
+#define MOST_DEPTH 256
+
+struct walk {
+	Dwarf_Die die;
+	int depth;
+	uint32_t inside[MOST_DEPTH]; /* the function around the DIEs of each depth */
+};
+
+void unit__release(struct unit *unit)
+{
+	free(unit->functions);
+	rangemap__release(&unit->ranges);
+}
+
+int unit__add_ranges(Dwarf_Die *die, struct rangemap *map, uint32_t value, uint32_t *budget)
+{
+	Dwarf_Addr base, start, end;
+	ptrdiff_t at = 0;
+
+	while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0) {
+		int err = *budget ? rangemap__add(map, start, end, value) : -E2BIG;
+
+		if (err)
+			return err;
+		--*budget;
+	}
+	return 0;
+}
+
+static int add_function(struct unit *unit, Dwarf_Die *die, uint32_t outer, uint32_t *budget)
+{
+	if (unit->count == unit->capacity) {
+		size_t capacity = unit->capacity ? unit->capacity * 2 : 64;
+		struct function *functions =
+			reallocarray(unit->functions, capacity, sizeof(*functions));
+
+		if (!functions)
+			return -ENOMEM;
+		unit->functions = functions;
+		unit->capacity = capacity;
+	}
+	unit->functions[unit->count] = (struct function) { .die = *die, .outer = outer };
+	return unit__add_ranges(die, &unit->ranges, (uint32_t)unit->count++, budget);
+}
+
+/* What the children of a DIE are inside of, which is noted if it is a function. */
+static int visit(struct unit *unit, struct walk *walk, uint32_t *budget, uint32_t *ret_inside)
+{
+	uint32_t outer = walk->inside[walk->depth];
+	int tag = dwarf_tag(&walk->die);
+	int err;
+
+	*ret_inside = outer;
+	if (tag != DW_TAG_subprogram && tag != DW_TAG_inlined_subroutine)
+		return 0;
+	if (!dwarf_hasattr(&walk->die, DW_AT_low_pc) && !dwarf_hasattr(&walk->die, DW_AT_ranges))
+		return 0;
+	/* A function inside a function has a frame of its own. */
+	if (tag == DW_TAG_subprogram)
+		outer = NO_FUNCTION;
+	*ret_inside = (uint32_t)unit->count;
+	err = add_function(unit, &walk->die, outer, budget);
+	return err;
+}
+
+/*
+ * Goes up to what follows the innermost of the ended lists of children. dwarf_siblingof() says
+ * where that is, so no byte is read twice; asking it for the parent's sibling would read all
+ * children again. `at` is the 0 that ends a list.
+ */
+static bool go_up(const struct unit *unit, struct walk *walk, unsigned char *at)
+{
+	while (at && at < unit->end && !*at && walk->depth) {
+		at++;
+		walk->depth--;
+	}
+	if (!at || at >= unit->end || !*at)
+		return false;
+	walk->die = (Dwarf_Die) { .addr = at, .cu = unit->die.cu };
+	return true;
+}
+
+static bool go_on(const struct unit *unit, struct walk *walk, uint32_t inside)
+{
+	const unsigned char *from = walk->die.addr;
+	Dwarf_Die next = {};
+	int status;
+
+	if (walk->depth + 1 < MOST_DEPTH && !dwarf_child(&walk->die, &next)) {
+		walk->inside[++walk->depth] = inside;
+		walk->die = next;
+	} else {
+		status = dwarf_siblingof(&walk->die, &next);
+		if (status < 0)
+			return false;
+		if (status > 0 && !go_up(unit, walk, next.addr))
+			return false;
+		if (!status)
+			walk->die = next;
+	}
+	/* A hostile file sends us back to where we were, or elsewhere. */
+	return (unsigned char *)walk->die.addr > from &&
+	       (unsigned char *)walk->die.addr < unit->end;
+}
+
+int unit__read(struct unit *unit, uint32_t *budget)
+{
+	struct walk walk = { .die = unit->die, .inside = { NO_FUNCTION } };
+	uint32_t inside;
+	int err;
+
+	if (unit->is_read)
+		return 0;
+	unit->is_read = true;
+	do {
+		err = visit(unit, &walk, budget, &inside);
+	} while (!err && go_on(unit, &walk, inside));
+	if (err == -ENOMEM)
+		return err;
+	return rangemap__seal(&unit->ranges);
+}
