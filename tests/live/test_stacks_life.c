@@ -63,11 +63,11 @@ static void files_that_make_no_sense_cost_a_counter(void **state)
 		assert_true(stacks__weight(&recording, threads[i], NULL, NULL) > 100 * MS);
 	}
 	/* Where only symbols, notes or deletion are the trouble, the stack is whole. */
-	assert_whole(&recording, "no-symbols", 3, 90);
-	assert_whole(&recording, "no-notes", 3, 90);
-	assert_whole(&recording, "gone", 3, 90);
+	assert_whole(&recording, "no-symbols", 3, 80);
+	assert_whole(&recording, "no-notes", 3, 80);
+	assert_whole(&recording, "gone", 3, 80);
 	assert_closes(recording.report);
-	assert_true(quality(recording.report, "modules_failed") > 0);
+	assert_true(quality(recording.report, "modules_without_rows") > 0);
 	stacks__release(&recording);
 }
 
@@ -84,7 +84,7 @@ static void a_recording_that_is_stopped_half_way_has_samples_and_names(void **st
 	assert_int_equal(trial__stop(&trial, SIGINT), 0);
 	workload__kill(&workload);
 	recording = stacks__open(trial.path);
-	assert_whole(&recording, "plain", 20, 90);
+	assert_whole(&recording, "plain", 20, 75);
 	assert_true(stacks__weight(&recording, "plain", "run", "bottom_burn") > 0);
 	assert_unbiased(&recording);
 	stacks__release(&recording);
@@ -99,7 +99,7 @@ static void a_rate_that_makes_no_sense_is_refused(void **state)
 
 		if (output.status != 2)
 			fail_msg("-F '%s': status %d, %s", rates[i], output.status, output.err);
-		assert_non_null(strstr(output.err, "-F"));
+		assert_non_null(strstr(output.err, "is not a rate"));
 		live__release(&output);
 	}
 }

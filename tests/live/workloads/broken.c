@@ -56,6 +56,16 @@ static void fill_with_noise(struct image *image, const char *name)
 		image->bytes[section->sh_offset + i] = noise();
 }
 
+/* Its own id: files with the same one are taken to be the same. */
+static void give_identity(struct image *image)
+{
+	Elf64_Shdr *section = section_of(image, ".note.gnu.build-id");
+	size_t size = 20;
+
+	for (size_t i = 1; section && section->sh_size > size && i <= size; i++)
+		image->bytes[section->sh_offset + section->sh_size - i] = noise();
+}
+
 static void break_frames(struct image *image)
 {
 	fill_with_noise(image, ".eh_frame");
@@ -192,6 +202,7 @@ static void *run_broken(void *arg)
 	void *library;
 
 	set_name(breakages[i].name);
+	give_identity(&image);
 	breakages[i].apply(&image);
 	snprintf(path, sizeof(path), "/tmp/broken-%d-%zu.so", getpid(), i);
 	write_file(path, image.bytes, image.size);
