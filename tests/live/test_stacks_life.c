@@ -11,17 +11,33 @@
 
 #define BRIEF_MS "50"
 
-static void programs_that_live_50_ms_have_whole_stacks(void **state)
+/* How many: the strict number takes a while. */
+static const char *brief_count(void)
 {
-	const char *count = getenv("GAPLESS_STRICT") ? "500" : is_emulated() ? "20" : "100";
-	struct stacks_recording recording =
-		stacks__record(ARGS("-F", "99"), WORKLOAD("brief", count, BRIEF_MS, "2"));
-	int64_t all_ns = stacks__weight(&recording, "brief-child", NULL, NULL);
+	return getenv("GAPLESS_STRICT") ? "500" : is_emulated() ? "20" : "100";
+}
 
-	assert_int_equal(threads_named(recording.report, "brief-child"), atoi(count));
-	assert_whole(&recording, "brief-child", atoi(count), getenv("GAPLESS_STRICT") ? 95 : 85);
+static void check_brief(const char *how)
+{
+	struct stacks_recording recording = stacks__record(
+		ARGS("-F", "99"), WORKLOAD("brief", how, brief_count(), BRIEF_MS, "2"));
+	int64_t all_ns = stacks__weight(&recording, "brief-child", NULL, NULL);
+	int count = atoi(brief_count());
+
+	assert_int_equal(threads_named(recording.report, "brief-child"), count);
+	assert_whole(&recording, "brief-child", count, getenv("GAPLESS_STRICT") ? 95 : 85);
 	assert_true(stacks__weight(&recording, "brief-child", NULL, "step_down") * 10 > all_ns * 7);
 	stacks__release(&recording);
+}
+
+static void programs_that_live_50_ms_have_whole_stacks(void **state)
+{
+	check_brief("exec");
+}
+
+static void children_that_live_50_ms_have_whole_stacks(void **state)
+{
+	check_brief("fork");
 }
 
 static void a_thread_that_is_blocked_all_the_time_is_unwound_at_the_end(void **state)
@@ -134,6 +150,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(programs_that_live_50_ms_have_whole_stacks),
+		cmocka_unit_test(children_that_live_50_ms_have_whole_stacks),
 		cmocka_unit_test(a_thread_that_is_blocked_all_the_time_is_unwound_at_the_end),
 		cmocka_unit_test(files_that_make_no_sense_cost_a_counter),
 		cmocka_unit_test(a_recording_that_is_stopped_half_way_has_samples_and_names),

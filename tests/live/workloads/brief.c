@@ -37,10 +37,19 @@ static NOINLINE void step_down(int left, uint64_t ns)
 	KEEP_FRAME();
 }
 
-static void become_child(const char *ms)
+static void be_child(const char *ms)
 {
-	execl("/proc/self/exe", "brief-child", "--child", ms, NULL);
-	_exit(1);
+	set_name("brief-child");
+	step_down(STEPS - 1, strtoul(ms, NULL, 10) * MS);
+}
+
+static void become_child(const char *how, const char *ms)
+{
+	if (!strcmp(how, "exec"))
+		execl("/proc/self/exe", "brief-child", "child", "1", ms, NULL);
+	else
+		be_child(ms);
+	_exit(strcmp(how, "fork") != 0);
 }
 
 static void await_one(int *failed)
@@ -56,22 +65,21 @@ int main(int argc, char **argv)
 {
 	int count, at_once, failed = 0;
 
-	if (argc < 3) {
-		fprintf(stderr, "usage: brief COUNT MS [ATONCE]\n");
+	if (argc < 4) {
+		fprintf(stderr, "usage: brief exec|fork COUNT MS [ATONCE]\n");
 		return 2;
 	}
-	if (!strcmp(argv[1], "--child")) {
-		set_name("brief-child");
-		step_down(STEPS - 1, strtoul(argv[2], NULL, 10) * MS);
+	if (!strcmp(argv[1], "child")) {
+		be_child(argv[3]);
 		return 0;
 	}
-	count = atoi(argv[1]);
-	at_once = argc > 3 ? atoi(argv[3]) : 1;
+	count = atoi(argv[2]);
+	at_once = argc > 4 ? atoi(argv[4]) : 1;
 	for (int i = 0; i < count; i++) {
 		if (i >= at_once)
 			await_one(&failed);
 		if (!fork())
-			become_child(argv[2]);
+			become_child(argv[1], argv[3]);
 	}
 	for (int i = 0; i < count && i < at_once; i++)
 		await_one(&failed);

@@ -100,6 +100,8 @@ static const struct variant variants[] = {
 	{ "realign", through_realign },
 	{ "argument", through_argument_pointer },
 	{ "big", through_big },
+	{ "limit", through_limit },
+	{ "beyond", through_beyond },
 	{ "vdso", through_vdso },
 	{ "library", through_library },
 	{ "reopened", through_reopened },

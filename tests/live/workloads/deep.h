@@ -30,6 +30,8 @@ void through_hot(void);
 void through_realign(void);
 void through_argument_pointer(void);
 void through_big(void);
+void through_limit(void);
+void through_beyond(void);
 void through_vdso(void);
 void through_library(void);
 void through_reopened(void);

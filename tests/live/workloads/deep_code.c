@@ -147,6 +147,29 @@ NOINLINE void through_big(void)
 	KEEP_FRAME();
 }
 
+static NOINLINE void further(int left)
+{
+	if (left)
+		further(left - 1);
+	else
+		through_plain();
+	KEEP_FRAME();
+}
+
+/* Together with the steps, nearly as deep as a stack may be … */
+NOINLINE void through_limit(void)
+{
+	further(800);
+	KEEP_FRAME();
+}
+
+/* … and deeper. */
+NOINLINE void through_beyond(void)
+{
+	further(2000);
+	KEEP_FRAME();
+}
+
 static NOINLINE void bottom_vdso(uint64_t ns)
 {
 	uint64_t end = now_ns() + ns;
