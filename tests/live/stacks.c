@@ -166,7 +166,7 @@ struct stacks_recording stacks__record(const char *const *options, const char *c
 
 void stacks__release(struct stacks_recording *recording)
 {
-	for (size_t i = 0; i < recording->lines->count; i++) {
+	for (size_t i = 0; recording->lines && i < recording->lines->count; i++) {
 		free(recording->lines->at[i].names);
 		free(recording->lines->at[i].line[0]);
 		free(recording->lines->at[i].line[1]);
