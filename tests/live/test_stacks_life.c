@@ -106,6 +106,38 @@ static void a_recording_that_is_stopped_half_way_has_samples_and_names(void **st
 	stacks__release(&recording);
 }
 
+/* Names are made at the end, so there are none; the rest is there up to the last slice. */
+static void a_recording_that_is_killed_has_samples(void **state)
+{
+	struct workload workload = workload__start(WORKLOAD("deep", "5000", "plain"));
+	struct stacks_recording recording;
+	struct trial trial;
+	char pid[16];
+
+	snprintf(pid, sizeof(pid), "%d", workload.pid);
+	trial = trial__start(ARGS("-p", pid, "-F", "99"));
+	sleep(is_emulated() ? 6 : 2);
+	assert_int_equal(trial__stop(&trial, SIGKILL), 128 + SIGKILL);
+	workload__kill(&workload);
+	recording = stacks__open(trial.path);
+	assert_whole(&recording, "plain", 20, 75);
+	stacks__release(&recording);
+}
+
+/* The file is where only the program sees it, and the program's pid is not what we call it. */
+static void a_program_in_namespaces_of_its_own_has_whole_stacks(void **state)
+{
+	static const char script[] =
+		"mount -t tmpfs none /var && cp $0 /var/hidden && /var/hidden 400 plain";
+	struct stacks_recording recording = stacks__record(
+		ARGS("-F", is_emulated() ? "49" : "199"),
+		ARGS("unshare", "-m", "-p", "-f", "sh", "-c", script, workload__path("deep")));
+
+	assert_whole(&recording, "plain", 20, 85);
+	assert_true(stacks__weight(&recording, "plain", "run", "bottom_burn") > 0);
+	stacks__release(&recording);
+}
+
 static void a_rate_that_makes_no_sense_is_refused(void **state)
 {
 	static const char *const rates[] = { "0", "-1", "1000000", "99x", "" };
@@ -154,6 +186,8 @@ int main(void)
 		cmocka_unit_test(a_thread_that_is_blocked_all_the_time_is_unwound_at_the_end),
 		cmocka_unit_test(files_that_make_no_sense_cost_a_counter),
 		cmocka_unit_test(a_recording_that_is_stopped_half_way_has_samples_and_names),
+		cmocka_unit_test(a_recording_that_is_killed_has_samples),
+		cmocka_unit_test(a_program_in_namespaces_of_its_own_has_whole_stacks),
 		cmocka_unit_test(a_rate_that_makes_no_sense_is_refused),
 		cmocka_unit_test(without_stacks_there_are_none_and_the_report_says_so),
 		cmocka_unit_test(the_rate_is_what_was_asked_for),
