@@ -183,6 +183,7 @@ static void say_blame(struct finding *finding, const struct model *model,
 		    model->cut ? " (in the whole recording)" : "");
 	say_object(finding, largest->first, partly);
 	say_culprit(finding, largest);
+	hot__say_wait(model, largest, finding->text, sizeof(finding->text));
 }
 
 static void say_wait(struct finding *finding, const struct model *model,
@@ -251,6 +252,7 @@ static void say_run(struct finding *finding, const struct model *model,
 			user_ns += candidate->group->state_ns[i];
 	if (user_ns)
 		say(finding, ", %s of that in user code", words__about(user_ns, finding->ns).text);
+	hot__say_run(model, candidate->group, finding->text, sizeof(finding->text));
 	say(finding, ".");
 }
 

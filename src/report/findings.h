@@ -6,7 +6,7 @@
 #define FINDINGS_MOST 3
 
 struct finding {
-	char text[1024]; /* clean: foreign names in it cannot steer a terminal */
+	char text[2048]; /* clean: foreign names in it cannot steer a terminal */
 	int64_t ns;
 	int64_t of_ns;
 };

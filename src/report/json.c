@@ -13,6 +13,7 @@
 #include "bpf/histogram.h"
 #include "recording/recording.h"
 #include "report/findings.h"
+#include "report/json_hot.h"
 #include "report/print.h"
 
 static json_t *number(int64_t value)
@@ -256,6 +257,9 @@ int print__json(const struct model *model, const struct report_options *options,
 	put_list(&sheet, "states", model->state_count, state_item);
 	put_list(&sheet, "waits", model->wait_count, wait_item);
 	put_list(&sheet, "syscalls", model->syscall_count, syscall_item);
+	put(&sheet, "samples", json_hot__samples(model));
+	put_list(&sheet, "hot", model->hot.rank_counts[HOT_KINDS], json_hot__function);
+	put_list(&sheet, "wait_stacks", model->blame_count, json_hot__wait);
 	if (options->by)
 		put_list(&sheet, "by", model->row_count, row_item);
 	put_list(&sheet, "threads", model->thread_count, thread_item);

@@ -68,7 +68,7 @@ static const char *name_at(struct model *model, sqlite3_stmt *row, int column)
 	return text ? text : "?";
 }
 
-static int error_of(int rc)
+int load__error(int rc)
 {
 	switch (rc & 0xff) {
 	case SQLITE_DONE:
@@ -84,24 +84,32 @@ static int error_of(int rc)
 	}
 }
 
+int load__prepare(const struct model *model, sqlite3 *db, const char *sql, sqlite3_stmt **ret)
+{
+	int rc = sqlite3_prepare_v2(db, sql, -1, ret, NULL);
+
+	if (rc)
+		return load__error(rc);
+	if (sqlite3_bind_parameter_count(*ret)) {
+		sqlite3_bind_int64(*ret, 1, model->cut ? model->from_ns : INT64_MIN);
+		sqlite3_bind_int64(*ret, 2, model->cut ? model->to_ns : INT64_MAX);
+	}
+	return 0;
+}
+
 static int each_row(struct model *model, sqlite3 *db, const char *sql, take_row *take)
 {
 	cleanup(sqlite3_finalize_p) sqlite3_stmt *row = NULL;
-	int rc = sqlite3_prepare_v2(db, sql, -1, &row, NULL);
+	int rc, err = load__prepare(model, db, sql, &row);
 
-	if (rc)
-		return error_of(rc);
-	if (sqlite3_bind_parameter_count(row)) {
-		sqlite3_bind_int64(row, 1, model->cut ? model->from_ns : INT64_MIN);
-		sqlite3_bind_int64(row, 2, model->cut ? model->to_ns : INT64_MAX);
-	}
+	if (err)
+		return err;
 	while ((rc = sqlite3_step(row)) == SQLITE_ROW) {
-		int err = take(model, row);
-
+		err = take(model, row);
 		if (err)
 			return err;
 	}
-	return error_of(rc);
+	return load__error(rc);
 }
 
 static int take_meta(struct model *model, sqlite3_stmt *row)
@@ -120,6 +128,7 @@ static int take_meta(struct model *model, sqlite3_stmt *row)
 		{ .key = "cpus", .number = &model->cpus },
 		{ .key = "start_ns", .number = &model->start_ns },
 		{ .key = "end_ns", .number = &model->end_ns },
+		{ .key = "sample_period_ns", .number = &model->hot.period_ns },
 	};
 	const char *key = (const char *)sqlite3_column_text(row, 0);
 
@@ -127,6 +136,11 @@ static int take_meta(struct model *model, sqlite3_stmt *row)
 		return 0;
 	if (!strcmp(key, "complete"))
 		model->complete = sqlite3_column_int64(row, 1) == 1;
+	/* Samples came with version 2. */
+	if (!strcmp(key, "schema_version"))
+		model->hot.known = sqlite3_column_int64(row, 1) >= 2;
+	if (!strcmp(key, "sample_period_ns"))
+		model->hot.has_period = true;
 	if (!strcmp(key, "hooks") && sqlite3_column_type(row, 1) == SQLITE_TEXT && !model->hooks)
 		model->hooks = json_loads((const char *)sqlite3_column_text(row, 1), 0, NULL);
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
@@ -178,7 +192,7 @@ static int take_state(struct model *model, sqlite3_stmt *row)
 	return 0;
 }
 
-static struct model_state *find_state(struct model *model, int64_t id)
+const struct model_state *load__state(const struct model *model, int64_t id)
 {
 	for (size_t i = 0; i < model->state_count; i++)
 		if (model->states[i].id == id)
@@ -188,7 +202,7 @@ static struct model_state *find_state(struct model *model, int64_t id)
 
 static int take_cell(struct model *model, sqlite3_stmt *row)
 {
-	const struct model_state *state = find_state(model, sqlite3_column_int64(row, 1));
+	const struct model_state *state = load__state(model, sqlite3_column_int64(row, 1));
 	size_t threads = model->cell_count;
 	struct model_cell *cell;
 	int64_t *thread;
@@ -237,7 +251,7 @@ static int by_id(const void *key, const void *element)
 	return (id > thread->id) - (id < thread->id);
 }
 
-static const struct model_thread *find_thread(const struct model *model, int64_t id)
+const struct model_thread *load__thread(const struct model *model, int64_t id)
 {
 	if (!model->thread_count)
 		return NULL;
@@ -250,10 +264,10 @@ static int take_wait(struct model *model, sqlite3_stmt *row)
 
 	if (!wait)
 		return -ENOMEM;
-	wait->waiter = find_thread(model, sqlite3_column_int64(row, 0));
-	wait->state = find_state(model, sqlite3_column_int64(row, 1));
+	wait->waiter = load__thread(model, sqlite3_column_int64(row, 0));
+	wait->state = load__state(model, sqlite3_column_int64(row, 1));
 	wait->object = sqlite3_column_int64(row, 2);
-	wait->by = find_thread(model, sqlite3_column_int64(row, 3));
+	wait->by = load__thread(model, sqlite3_column_int64(row, 3));
 	wait->evidence = name_at(model, row, 4);
 	wait->ns = sqlite3_column_int64(row, 5);
 	wait->count = sqlite3_column_int64(row, 6);
@@ -283,7 +297,7 @@ static int take_bucket(struct model *model, sqlite3_stmt *row)
 		last->is_syscall = is_syscall;
 		last->key = key;
 		last->name = name_at(model, row, 4);
-		state = is_syscall ? NULL : find_state(model, key);
+		state = is_syscall ? NULL : load__state(model, key);
 		last->kind_name = state ? model__kind_name(state->kind) : NULL;
 	}
 	bucket = APPEND(&last->buckets, &last->bucket_count);

@@ -9,6 +9,16 @@
 int load__head(struct model *model, sqlite3 *db);
 /* Reads the rest, inside the cut; no sums over threads yet. */
 int load__tables(struct model *model, sqlite3 *db);
+/* Reads code and samples; threads are in groups already, and waits in blames. */
+int load__samples(struct model *model, sqlite3 *db);
+
+/* Ready to step through, with the cut bound to ?1 and ?2, if it has them. */
+int load__prepare(const struct model *model, sqlite3 *db, const char *sql, sqlite3_stmt **ret);
+/* What SQLite's result means for the caller of model__load(); 0 at the end of the rows. */
+int load__error(int rc);
+/* NULL if there is none. */
+const struct model_state *load__state(const struct model *model, int64_t id);
+const struct model_thread *load__thread(const struct model *model, int64_t id);
 
 /* A copy that lives as long as the model; NULL for NULL or when out of memory. */
 const char *load__keep(struct model *model, const char *text);

@@ -37,6 +37,7 @@ void model__release(struct model *model)
 	free(model->qualities);
 	free(model->costs);
 	free(model->rows);
+	hot__release(&model->hot);
 	json_decref(model->hooks);
 	load__forget(model);
 	*model = (struct model) {};
@@ -228,6 +229,8 @@ static int load(struct model *model, sqlite3 *db, const struct report_options *o
 		err = group__waits(model);
 	if (!err)
 		err = group__rows(model, options->by);
+	if (!err)
+		err = load__samples(model, db);
 	return err;
 }
 

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "report/hot.h"
 #include "report/report.h"
 
 /* What a state is to its thread. */
@@ -92,6 +93,7 @@ struct model_blame {
 	const struct model_wait *first; /* the longest one */
 	bool many_wait;                 /* not only first->waiter */
 	bool by_many;                   /* not only first->by */
+	uint32_t owner;                 /* in hot.paths and hot.wakers */
 	int64_t ns;
 	int64_t count;
 };
@@ -180,6 +182,8 @@ struct model {
 	size_t cost_count;
 	struct model_row *rows;
 	size_t row_count;
+
+	struct hot hot;
 
 	struct model_text *texts; /* owns every string above */
 };

@@ -7,11 +7,10 @@
 
 #include "base/term.h"
 #include "report/findings.h"
+#include "report/page.h"
 #include "report/print.h"
 #include "report/words.h"
 
-#define TIME_COLUMNS  -10
-#define SHARE_COLUMNS -8
 #define COUNT_COLUMNS -14
 #define KIND_COLUMNS  11
 #define NAME_COLUMNS  18
@@ -19,36 +18,28 @@
 #define WAITS_SHOWN   5
 #define CALLS_SHOWN   6
 #define ROWS_SHOWN    10
-#define LINE          2048
 
-struct page {
-	FILE *out;
-	int width;
-	const struct model *model;
-	const struct report_options *options;
-};
-
-static size_t shown(const struct page *page, size_t count, size_t usual)
+size_t page__shown(const struct page *page, size_t count, size_t usual)
 {
 	size_t most = page->options->top ? page->options->top : usual;
 
 	return count < most ? count : most;
 }
 
-static void heading(const struct page *page, const char *words)
+void page__heading(const struct page *page, const char *words)
 {
 	fprintf(page->out, "\n%s%s%s", term__on(page->out, TERM_BOLD), words,
 		term__off(page->out, TERM_BOLD));
 }
 
-static void rest(const struct page *page, size_t left, const char *what)
+void page__rest(const struct page *page, size_t left, const char *what)
 {
 	if (left)
 		fprintf(page->out, "  … %s more %s [--top]\n", words__number((int64_t)left).text,
 			what);
 }
 
-static void print_wrapped(const struct page *page, const char *text, int indent)
+void page__wrap(const struct page *page, const char *text, int indent)
 {
 	term__wrap(page->out, text, indent, page->width);
 }
@@ -56,7 +47,7 @@ static void print_wrapped(const struct page *page, const char *text, int indent)
 static void print_head(const struct page *page)
 {
 	const struct model *model = page->model;
-	char line[LINE] = "";
+	char line[PAGE_LINE] = "";
 
 	words__say(line, sizeof(line), "%s, %s, %s thread%s in %s process%s, level %s, Linux %s",
 		   words__clean(model->target ? model->target : "unknown target", 100).text,
@@ -70,7 +61,7 @@ static void print_head(const struct page *page)
 
 	if (model->cpus)
 		words__say(line, sizeof(line), ", %lld CPUs", (long long)model->cpus);
-	print_wrapped(page, line, 0);
+	page__wrap(page, line, 0);
 	if (!model->cut)
 		return;
 	*line = '\0';
@@ -81,7 +72,7 @@ static void print_head(const struct page *page)
 		   words__time(model->to_ns - model->start_ns).text,
 		   words__time(model->end_ns - model->start_ns).text,
 		   words__time(model->prorated_ns).text);
-	print_wrapped(page, line, 0);
+	page__wrap(page, line, 0);
 }
 
 static const char *const kind_names[MODEL_KINDS] = { "running",   "ready", "delaying",
@@ -89,7 +80,7 @@ static const char *const kind_names[MODEL_KINDS] = { "running",   "ready", "dela
 
 static void print_bar(const struct page *page, int64_t part, int64_t whole)
 {
-	int room = page->width - KIND_COLUMNS - NAME_COLUMNS + TIME_COLUMNS + SHARE_COLUMNS +
+	int room = page->width - KIND_COLUMNS - NAME_COLUMNS + PAGE_TIME + PAGE_SHARE +
 		   COUNT_COLUMNS - 2;
 	int length;
 
@@ -106,15 +97,14 @@ static void print_bar(const struct page *page, int64_t part, int64_t whole)
 
 static void print_state(const struct page *page, const struct model_state *state)
 {
-	char name[LINE] = "";
+	char name[PAGE_LINE] = "";
 
 	words__say(name, sizeof(name), "%s", words__clean(state->state, 8).text);
 	if (*state->cause && strcmp(state->cause, state->state))
 		words__say(name, sizeof(name), ".%s", words__clean(state->cause, 9).text);
 	words__field(page->out, name, NAME_COLUMNS);
-	words__field(page->out, words__time(state->ns).text, TIME_COLUMNS);
-	words__field(page->out, words__share(state->ns, page->model->threads_ns).text,
-		     SHARE_COLUMNS);
+	words__field(page->out, words__time(state->ns).text, PAGE_TIME);
+	words__field(page->out, words__share(state->ns, page->model->threads_ns).text, PAGE_SHARE);
 	words__field(page->out, words__number(state->count).text, COUNT_COLUMNS);
 	print_bar(page, state->ns, page->model->threads_ns);
 }
@@ -140,7 +130,7 @@ static void print_sums(const struct page *page)
 {
 	const struct model *model = page->model;
 	const char *before = "";
-	char text[LINE] = "";
+	char text[PAGE_LINE] = "";
 
 	words__say(text, sizeof(text),
 		   "of %s of thread time: ", words__time(model->threads_ns).text);
@@ -151,16 +141,16 @@ static void print_sums(const struct page *page)
 			   words__share(model->kind_ns[i], model->threads_ns).text);
 		before = ", ";
 	}
-	print_wrapped(page, text, 0);
+	page__wrap(page, text, 0);
 }
 
 static void print_states(const struct page *page)
 {
-	heading(page, "where the time went");
+	page__heading(page, "where the time went");
 	words__field(page->out, "time",
-		     -KIND_COLUMNS - NAME_COLUMNS + TIME_COLUMNS +
+		     -KIND_COLUMNS - NAME_COLUMNS + PAGE_TIME +
 			     words__columns("where the time went"));
-	words__field(page->out, "share", SHARE_COLUMNS);
+	words__field(page->out, "share", PAGE_SHARE);
 	words__field(page->out, "count", COUNT_COLUMNS);
 	fputc('\n', page->out);
 	for (int kind = 0; kind < MODEL_KINDS; kind++) {
@@ -181,13 +171,13 @@ static void print_rows(const struct page *page)
 					      "by name" };
 	static const char *const columns[] = { "run", "ready", "delaying", "undecided", "idle" };
 	const struct model *model = page->model;
-	size_t count = shown(page, model->row_count, ROWS_SHOWN);
+	size_t count = page__shown(page, model->row_count, ROWS_SHOWN);
 	int name_width = page->width - 2 - 8 - 10 - 5 * 10;
 
 	if (!page->options->by)
 		return;
 	name_width = name_width < 10 ? 10 : name_width > 50 ? 50 : name_width;
-	heading(page, titles[page->options->by]);
+	page__heading(page, titles[page->options->by]);
 	fprintf(page->out, " (shares of each line's own time; busiest first)\n");
 	words__field(page->out, "", name_width + 2);
 	fprintf(page->out, "%8s%10s", "threads", "time");
@@ -212,14 +202,14 @@ static void print_rows(const struct page *page)
 				     words__share(row->kind_ns[j], row->lifetime_ns).text, -10);
 		fputc('\n', page->out);
 	}
-	rest(page, model->row_count - count, "lines");
+	page__rest(page, model->row_count - count, "lines");
 }
 
 /* "threads worker-*: lock, futex 0x7f…, held by thread logger (tid 4242)" */
 static void describe(const struct model_blame *blame, char *ret, size_t size)
 {
 	const struct model_wait *wait = blame->first;
-	char name[LINE];
+	char name[PAGE_LINE];
 
 	findings__name(wait->waiter->group, blame->many_wait ? NULL : wait->waiter, name,
 		       sizeof(name));
@@ -237,31 +227,32 @@ static void describe(const struct model_blame *blame, char *ret, size_t size)
 static void print_blames(const struct page *page)
 {
 	const struct model *model = page->model;
-	size_t count = shown(page, model->blame_count, WAITS_SHOWN);
+	size_t count = page__shown(page, model->blame_count, WAITS_SHOWN);
 
 	if (!count)
 		return;
-	heading(page, "who held it up");
+	page__heading(page, "who held it up");
 	fputs(model->cut ? " (in the whole recording: objects are not kept per slice)\n"
 			 : " (share of the waiters' time)\n",
 	      page->out);
 	for (size_t i = 0; i < count; i++) {
 		const struct model_blame *blame = &model->blames[i];
-		char text[LINE];
+		char text[PAGE_LINE];
 
-		words__field(page->out, words__time(blame->ns).text, TIME_COLUMNS);
+		words__field(page->out, words__time(blame->ns).text, PAGE_TIME);
 		words__field(page->out,
 			     model->cut ? ""
 					: words__share(blame->ns,
 						       blame->first->waiter->group->lifetime_ns)
 						  .text,
-			     SHARE_COLUMNS);
+			     PAGE_SHARE);
 		words__field(page->out, words__number(blame->count).text, -11);
 		fputs("  ", page->out);
 		describe(blame, text, sizeof(text));
-		print_wrapped(page, text, -TIME_COLUMNS - SHARE_COLUMNS + 11 + 2);
+		page__wrap(page, text, PAGE_BLAME_INDENT);
+		page__paths(page, blame);
 	}
-	rest(page, model->blame_count - count, "waits");
+	page__rest(page, model->blame_count - count, "waits");
 }
 
 static void print_errors(const struct page *page, const struct model_syscall *call)
@@ -296,22 +287,22 @@ static void print_call(const struct page *page, const struct model_syscall *call
 static void print_calls(const struct page *page)
 {
 	const struct model *model = page->model;
-	size_t count = shown(page, model->syscall_count, CALLS_SHOWN);
+	size_t count = page__shown(page, model->syscall_count, CALLS_SHOWN);
 	bool wide = page->width >= 100;
 
 	if (!count)
 		return;
-	heading(page, "top syscalls");
+	page__heading(page, "top syscalls");
 	fprintf(page->out, " (most running time first; p50 and p99 to 6 %%)\n");
 	fprintf(page->out, "  %-16s%12s%s%9s%s%9s%9s%9s  %s\n", "", "count",
 		wide ? "     per s" : "", "total", wide ? "  running" : "", "p50", "p99", "max",
 		"failed");
 	for (size_t i = 0; i < count; i++)
 		print_call(page, &model->syscalls[i], wide);
-	rest(page, model->syscall_count - count, "syscalls");
+	page__rest(page, model->syscall_count - count, "syscalls");
 }
 
-static void field(const struct page *page, const char *name)
+void page__field(const struct page *page, const char *name)
 {
 	words__field(page->out, name, 13);
 }
@@ -324,31 +315,31 @@ static void print_quality(const struct page *page)
 
 	for (i = 0; i < model->quality_count; i++) {
 		const struct model_figure *figure = &model->qualities[i];
-		char text[LINE] = "";
+		char text[PAGE_LINE] = "";
 
 		if (!figure->value)
 			continue;
 		words__say(text, sizeof(text), "%s %s%s%s", words__clean(figure->name, 40).text,
 			   words__number((int64_t)figure->value).text, figure->words ? ": " : "",
 			   words__clean(figure->words, WORDS_MOST_COLUMNS).text);
-		field(page, said++ ? "" : "quality");
-		print_wrapped(page, text, 13);
+		page__field(page, said++ ? "" : "quality");
+		page__wrap(page, text, 13);
 	}
 	json_array_foreach (model->hooks, i, hook) {
 		const char *event = json_string_value(json_object_get(hook, "event"));
 		const char *why = json_string_value(json_object_get(hook, "why_not"));
-		char text[LINE] = "";
+		char text[PAGE_LINE] = "";
 
 		if (json_is_string(json_object_get(hook, "kind")))
 			continue;
 		words__say(text, sizeof(text), "without %s: %s", words__clean(event, 60).text,
 			   words__clean(why, WORDS_MOST_COLUMNS).text);
-		field(page, said++ ? "" : "quality");
-		print_wrapped(page, text, 13);
+		page__field(page, said++ ? "" : "quality");
+		page__wrap(page, text, 13);
 	}
 	if (said)
 		return;
-	field(page, "quality");
+	page__field(page, "quality");
 	fputs(model->quality_count ? "nothing lost\n" : "unknown: there are no counters\n",
 	      page->out);
 }
@@ -367,7 +358,7 @@ static void print_cost(const struct page *page)
 		{ "recording_bytes", "recording", false },
 	};
 	const char *before = "";
-	char text[LINE] = "";
+	char text[PAGE_LINE] = "";
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
 		const struct model_figure *figure =
@@ -387,37 +378,38 @@ static void print_cost(const struct page *page)
 	}
 	if (!text[0])
 		return;
-	field(page, "own cost");
-	print_wrapped(page, text, 13);
+	page__field(page, "own cost");
+	page__wrap(page, text, 13);
 }
 
 static void print_close(const struct page *page)
 {
 	const struct model *model = page->model;
-	char text[LINE] = "";
+	char text[PAGE_LINE] = "";
 
-	heading(page, "does it add up?");
+	page__heading(page, "does it add up?");
 	fputc('\n', page->out);
-	field(page, "unexplained");
+	page__field(page, "unexplained");
 	fprintf(page->out, "%s, %s of the thread time\n", words__time(model->unexplained_ns).text,
 		words__tiny_share(model->unexplained_ns, model->threads_ns).text);
-	field(page, "remainder");
+	page__field(page, "remainder");
 	if (model->remainder_ns)
 		words__say(text, sizeof(text), "%s: %s", words__time(model->remainder_ns).text,
 			   model->cut ? "edges of the cut, where accounts are prorated"
 				      : "the states do not add up to the threads' lifetimes");
 	else
 		words__say(text, sizeof(text), "0: every thread's states add up to its lifetime");
-	print_wrapped(page, text, 13);
+	page__wrap(page, text, 13);
 	print_quality(page);
+	page__samples(page);
 	print_cost(page);
 	if (model->complete)
 		return;
-	field(page, "incomplete");
-	print_wrapped(page,
-		      "the recorder was killed or is still at work; this is all up to its last "
-		      "slice, and of each thread up to its last change",
-		      13);
+	page__field(page, "incomplete");
+	page__wrap(page,
+		   "the recorder was killed or is still at work; this is all up to its last "
+		   "slice, and of each thread up to its last change",
+		   13);
 }
 
 static void print_findings(const struct page *page)
@@ -426,14 +418,14 @@ static void print_findings(const struct page *page)
 	size_t count = findings__make(page->model, findings);
 
 	findings__why_empty(page->model, &empty);
-	heading(page, "in short");
+	page__heading(page, "in short");
 	fputc('\n', page->out);
 	for (size_t i = 0; i < count; i++) {
 		fprintf(page->out, "%zu. ", i + 1);
-		print_wrapped(page, findings[i].text, 3);
+		page__wrap(page, findings[i].text, 3);
 	}
 	if (*empty.text)
-		print_wrapped(page, empty.text, 0);
+		page__wrap(page, empty.text, 0);
 	else if (!count)
 		fputs("Nothing stands out: no wait, no lack of CPU and no syscall is worth a "
 		      "sentence.\n",
@@ -455,6 +447,7 @@ int print__text(const struct model *model, const struct report_options *options,
 		print_rows(&page);
 		print_blames(&page);
 		print_calls(&page);
+		page__hot(&page);
 	}
 	print_close(&page);
 	print_findings(&page);

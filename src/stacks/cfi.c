@@ -12,11 +12,11 @@
 #include "base/cleanup.h"
 
 /*
- * Limits, so that a hostile file costs 512 MB for a moment at most. libLLVM 19, among the largest
- * there are, has 2.3 million places and 0.2 million spans.
+ * Limits, so that a hostile file costs half a GB for a moment at most. libLLVM 19, among the
+ * largest there are, has 1.1 million places and 0.1 million spans.
  */
-#define MOST_SPANS  (4U << 20)
-#define MOST_PLACES (16U << 20)
+#define MOST_SPANS  (2U << 20)
+#define MOST_PLACES (8U << 20)
 #define MOST_COMMON (1U << 20)
 
 #define REG_RETURN 16
@@ -140,8 +140,7 @@ uint64_t cfi__pointer(const struct section *section, struct cursor *cursor, uint
 /* --- what descriptions have in common --------------------------------------------------------- */
 
 /* The letters of the augmentation, each with its data. -EBADMSG for one that we do not know. */
-static int read_augmentation(const struct section *section, const Dwarf_CIE *cie,
-			     struct common *ret)
+static int read_augmentation(const Dwarf_CIE *cie, struct common *ret)
 {
 	const uint8_t *data = cie->augmentation_data;
 	struct cursor cursor = { .at = data,
@@ -181,7 +180,7 @@ static int read_common(struct reader *reader, uint64_t offset, const Dwarf_CIE *
 
 	if (cie->return_address_register != REG_RETURN)
 		return -EBADMSG;
-	err = read_augmentation(reader->section, cie, &common);
+	err = read_augmentation(cie, &common);
 	if (!err && !common.is_signal)
 		err = program__begin(reader->section, &common, code, &common.begins);
 	if (!err)

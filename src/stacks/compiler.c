@@ -1,3 +1,7 @@
+/*
+ * A budget that is too small for what is in use would keep this thread busy for ever: modules give
+ * way to each other. So a module that gave way rests, the longer the more it costs to compile.
+ */
 #include "stacks/compiler.h"
 
 #include <errno.h>
@@ -14,6 +18,8 @@
 
 /* Of a file without rows: it covers half a MiB of code each. */
 #define MOST_EMPTY_PAGES 256
+#define REST_NS    1000000000ULL
+#define REST_COSTS 20 /* compiling one module again and again may take 5 % of a CPU */
 
 struct compiler {
 	struct quality *quality;
@@ -67,34 +73,77 @@ static int no_rows(const struct module *module, struct rows *ret)
 static void provide(struct compiler *compiler, struct module *module)
 {
 	cleanup(rows__release) struct rows rows = { 0 };
+	uint64_t begin_ns = clock__read_ns(CLOCK_THREAD_CPUTIME_ID);
 	int err = compile(module, &rows);
 
-	if (err) {
-		compiler->quality->modules_failed++;
-		err = no_rows(module, &rows);
-	} else {
+	module->cost_ns = clock__read_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns;
+	if (!err) {
 		count_rows(compiler->quality, module, &rows);
+		err = tables__load(compiler->tables, module, &rows);
 	}
+	if (!err)
+		return;
+	compiler->quality->modules_failed += err != -EFBIG;
+	rows__release(&rows);
+	err = no_rows(module, &rows);
 	if (!err)
 		err = tables__load(compiler->tables, module, &rows);
 	if (err)
 		module->state = MODULE_FAILED;
 }
 
+static uint64_t ripe_ns(const struct module *module)
+{
+	uint64_t rest_ns = REST_NS + REST_COSTS * module->cost_ns;
+
+	return module->evicted_ns ? module->evicted_ns + rest_ns : 0;
+}
+
+/* Waits for another one in the queue, or until `until_ns`. */
+static void wait_for_more(struct compiler *compiler, uint64_t until_ns)
+{
+	struct timespec until = {
+		.tv_sec = (time_t)(until_ns / 1000000000),
+		.tv_nsec = (long)(until_ns % 1000000000),
+	};
+
+	if (until_ns == UINT64_MAX)
+		pthread_cond_wait(&compiler->changed, &compiler->lock);
+	else
+		pthread_cond_timedwait(&compiler->changed, &compiler->lock, &until);
+}
+
+/* The first one that need not rest is taken out. NULL: there is none before *ret_until_ns. */
+static struct module *take_ripe(struct compiler *compiler, uint64_t *ret_until_ns)
+{
+	uint64_t now_ns = clock__now_ns();
+
+	*ret_until_ns = UINT64_MAX;
+	for (size_t i = 0; i < compiler->count; i++) {
+		struct module *module = compiler->queue[i];
+		uint64_t at_ns = ripe_ns(module);
+
+		if (at_ns <= now_ns) {
+			compiler->count--;
+			memmove(&compiler->queue[i], &compiler->queue[i + 1],
+				(compiler->count - i) * sizeof(*compiler->queue));
+			return module;
+		}
+		if (at_ns < *ret_until_ns)
+			*ret_until_ns = at_ns;
+	}
+	return NULL;
+}
+
 /* NULL: it is over. */
 static struct module *next(struct compiler *compiler)
 {
 	struct module *module = NULL;
+	uint64_t until_ns;
 
 	pthread_mutex_lock(&compiler->lock);
-	while (!compiler->count && !compiler->stopping)
-		pthread_cond_wait(&compiler->changed, &compiler->lock);
-	if (!compiler->stopping) {
-		module = compiler->queue[0];
-		compiler->count--;
-		memmove(compiler->queue, compiler->queue + 1,
-			compiler->count * sizeof(*compiler->queue));
-	}
+	while (!compiler->stopping && !(module = take_ripe(compiler, &until_ns)))
+		wait_for_more(compiler, until_ns);
 	pthread_mutex_unlock(&compiler->lock);
 	return module;
 }
@@ -146,13 +195,17 @@ int compiler__new(int pages_fd, int asked_fd, uint64_t budget_bytes, struct qual
 		  struct compiler **ret)
 {
 	struct compiler *compiler = calloc(1, sizeof(*compiler));
+	pthread_condattr_t attributes;
 	int err;
 
 	if (!compiler)
 		return -ENOMEM;
 	compiler->quality = quality;
 	pthread_mutex_init(&compiler->lock, NULL);
-	pthread_cond_init(&compiler->changed, NULL);
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&compiler->changed, &attributes);
+	pthread_condattr_destroy(&attributes);
 	err = tables__new(pages_fd, asked_fd, budget_bytes, quality, &compiler->tables);
 	if (!err)
 		err = thread__start(&compiler->thread, run, compiler);

@@ -37,6 +37,12 @@ struct mapper {
 
 /* --- the thread ------------------------------------------------------------------------------- */
 
+static void take_events(struct mapper *mapper)
+{
+	if (mapper->events)
+		events__drain(mapper->events, tracker__take, mapper->tracker);
+}
+
 static int take_request(void *context, void *record, size_t size)
 {
 	const struct unwind_request *request = record;
@@ -46,6 +52,8 @@ static int take_request(void *context, void *record, size_t size)
 	if (size < sizeof(*request) || request->head.size != sizeof(*request))
 		return 0;
 	if (request->head.kind == UNWIND_NEED_PROCESS) {
+		/* Between requests too: a thousand in a row would fill the rings of events. */
+		take_events(mapper);
 		tracker__learn(mapper->tracker, request->id);
 	} else if (request->head.kind == UNWIND_NEED_MODULE) {
 		module = modules__get(mapper->modules, request->id);
@@ -93,8 +101,7 @@ static void *run(void *context)
 		(void)poll(wishes, 3, SWEEP_MS);
 		if (wishes[0].revents)
 			(void)!read(mapper->wake_fd, &wakes, sizeof(wakes));
-		if (mapper->events)
-			events__drain(mapper->events, tracker__take, mapper->tracker);
+		take_events(mapper);
 		while ((pid = next_watched(mapper)))
 			tracker__learn(mapper->tracker, pid);
 		(void)ring_buffer__consume(mapper->requests);

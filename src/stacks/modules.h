@@ -21,7 +21,7 @@ enum module_state {
 	MODULE_FAILED, /* nothing to be had */
 };
 
-/* All but the atomic fields stays as it was made. */
+/* All but the atomic and the last fields stays as it was made. */
 struct module {
 	uint32_t id;
 	int fd; /* -1: the vDSO */
@@ -35,7 +35,10 @@ struct module {
 	struct headers headers;
 	_Atomic int state;        /* enum module_state */
 	_Atomic uint64_t used_ns; /* when it was last of use */
-	bool is_counted;          /* its rows are; of the compiler's thread */
+	/* Of the compiler's thread: */
+	bool is_counted;     /* its rows are */
+	uint64_t cost_ns;    /* CPU time that its rows took to make */
+	uint64_t evicted_ns; /* when they last gave way; 0: never */
 };
 
 struct modules;

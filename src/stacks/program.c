@@ -217,35 +217,28 @@ static int recall(struct program *program)
 	return 0;
 }
 
-/* The CFA. Those that change a half of the rule make sense only where it has halves. */
+/* The CFA. Instructions that change half of its rule make sense only where it has halves. */
 static int run_cfa(struct program *program, uint8_t opcode)
 {
 	struct cursor *code = &program->code;
 	struct rules *rules = &program->rules;
-	int64_t align = program->common->data_align;
+	bool is_whole = opcode == DW_CFA_def_cfa || opcode == DW_CFA_def_cfa_sf;
 	uint64_t reg = rules->cfa_register;
-	bool is_half = true;
 
-	switch (opcode) {
-	case DW_CFA_def_cfa_expression:
+	if (opcode == DW_CFA_def_cfa_expression) {
 		set_cfa_expression(rules, cursor__block(code, cursor__unsigned(code)));
 		return 0;
-	case DW_CFA_def_cfa:
-	case DW_CFA_def_cfa_sf:
-		reg = cursor__unsigned(code);
-		is_half = false;
-		break;
-	case DW_CFA_def_cfa_register:
-		reg = cursor__unsigned(code);
-		break;
 	}
-	if (is_half && rules->expression)
+	if (!is_whole && rules->expression)
 		return -EBADMSG;
+	if (is_whole || opcode == DW_CFA_def_cfa_register)
+		reg = cursor__unsigned(code);
 	if (opcode == DW_CFA_def_cfa_register)
 		return set_cfa(rules, reg, rules->cfa_offset);
 	if (opcode == DW_CFA_def_cfa || opcode == DW_CFA_def_cfa_offset)
 		return set_cfa(rules, reg, (int64_t)cursor__unsigned(code));
-	return set_cfa(rules, reg, scale((uint64_t)cursor__signed(code), align));
+	return set_cfa(rules, reg,
+		       scale((uint64_t)cursor__signed(code), program->common->data_align));
 }
 
 /* What is said of a register, whose number comes first. */

@@ -196,8 +196,7 @@ static int add_span(struct table *table, const struct frames *frames, const stru
 
 static int add_block_pages(struct rows *rows, uint64_t end)
 {
-	uint64_t blocks = (end + UNWIND_BLOCK_BYTES - 1) >> UNWIND_BLOCK_BITS;
-	size_t count = (blocks + UNWIND_PAGE_BLOCKS - 1) / UNWIND_PAGE_BLOCKS;
+	size_t count = ((end - 1) >> UNWIND_BLOCK_BITS) / UNWIND_PAGE_BLOCKS + 1;
 
 	rows->block_pages = calloc(count, sizeof(*rows->block_pages));
 	if (!rows->block_pages)

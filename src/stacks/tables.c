@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "bpf/unwind.h"
 
 #define ELEMENT_BYTES 4096 /* what a page costs in the map */
@@ -122,6 +123,7 @@ static bool evict(struct tables *tables)
 	tables->bytes -= bytes_of(oldest);
 	*oldest = tables->list[--tables->count];
 	tables->quality->evicted++;
+	module->evicted_ns = clock__now_ns();
 	/* In this order: as soon as the kernel half may ask again, its question must count. */
 	module->state = MODULE_KNOWN;
 	key = UNWIND_ASKED(UNWIND_NEED_MODULE, module->id);

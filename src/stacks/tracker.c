@@ -136,7 +136,7 @@ static int read_stat(uint32_t pid, struct maps_stat *ret)
 	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return -ESRCH;
+		return errno == ENOENT ? -ESRCH : -errno;
 	got = read(fd, text, sizeof(text) - 1);
 	if (got <= 0)
 		return -ESRCH;
@@ -280,6 +280,7 @@ static void take_fork(struct tracker *tracker, const struct event *event)
 	struct process *parent = map__get(&tracker->processes, event->parent_pid);
 	cleanup(process_free_p) struct process *child = NULL;
 	struct maps_stat stat = { 0 };
+	int err;
 
 	if (before && before->known_ns > event->time_ns)
 		return;
@@ -293,8 +294,11 @@ static void take_fork(struct tracker *tracker, const struct event *event)
 	child->pid = event->pid;
 	child->known_ns = event->time_ns;
 	child->is_single = true;
+	err = read_stat(child->pid, &stat);
+	if (err && err != -ESRCH)
+		return;
 	/* Stacks of a process that is gone already may still come, and want its ranges. */
-	if (read_stat(child->pid, &stat))
+	if (err)
 		child->gone_ns = clock__now_ns();
 	child->start_ticks = stat.start_ticks;
 	enlist(tracker, TAKE(child));

@@ -208,7 +208,7 @@ static void add_figures(struct recording *recording)
 	assert_int_equal(err, 0);
 }
 
-void sample__write(const char *path)
+static struct recording *write_accounts(const char *path)
 {
 	struct recording *recording = sample__begin(path);
 
@@ -232,5 +232,18 @@ void sample__write(const char *path)
 	add_waits(recording);
 	add_syscalls(recording);
 	add_figures(recording);
+	return recording;
+}
+
+void sample__write(const char *path)
+{
+	sample__finish(write_accounts(path));
+}
+
+void sample__write_with_stacks(const char *path)
+{
+	struct recording *recording = write_accounts(path);
+
+	sample__add_stacks(recording);
 	sample__finish(recording);
 }

@@ -52,3 +52,10 @@ void sample__finish(struct recording *recording);
 
 /* The whole of it, finished, in a file. */
 void sample__write(const char *path);
+/*
+ * The same with code, stacks and samples, whose weights add up to the accounts of each thread and
+ * state. It has what is hard to show: inlined functions, kernel and generated code, addresses
+ * without a name, stacks that are cut or missing, wakers, and names made to break a format.
+ */
+void sample__write_with_stacks(const char *path);
+void sample__add_stacks(struct recording *recording);

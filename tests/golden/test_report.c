@@ -6,18 +6,21 @@
 #include "report/report.h"
 #include "sample.h"
 
-static char *path;
+static char *path, *stacks_path;
 
 static int set_up(void **state)
 {
 	path = sample__path();
 	sample__write(path);
+	stacks_path = sample__path();
+	sample__write_with_stacks(stacks_path);
 	return 0;
 }
 
 static int tear_down(void **state)
 {
 	sample__remove(path);
+	sample__remove(stacks_path);
 	return 0;
 }
 
@@ -46,13 +49,13 @@ static void write_all(const char *name, const char *text)
 	assert_int_equal(fclose(file), 0);
 }
 
-static void prints(const char *name, const struct report_options *options)
+static void prints_of(const char *recording, const char *name, const struct report_options *options)
 {
 	char expected_path[512], *text = NULL, *expected;
 	size_t size = 0;
 	FILE *out = open_memstream(&text, &size);
 
-	assert_int_equal(report__print(path, options, out), 0);
+	assert_int_equal(report__print(recording, options, out), 0);
 	fclose(out);
 	snprintf(expected_path, sizeof(expected_path), GOLDEN_FOLDER "/expected/%s", name);
 	if (getenv("GAPLESS_GOLDEN_UPDATE"))
@@ -63,6 +66,11 @@ static void prints(const char *name, const struct report_options *options)
 	assert_string_equal(text, expected);
 	free(expected);
 	free(text);
+}
+
+static void prints(const char *name, const struct report_options *options)
+{
+	prints_of(path, name, options);
 }
 
 static void text_at_80_columns(void **state)
@@ -96,6 +104,29 @@ static void json_of_a_cut_by_process(void **state)
 							     .by = REPORT_BY_PROCESS });
 }
 
+static void text_with_stacks_at_80_columns(void **state)
+{
+	prints_of(stacks_path, "report-stacks-80.txt", &(struct report_options) { .width = 80 });
+}
+
+static void text_with_stacks_at_120_columns(void **state)
+{
+	prints_of(stacks_path, "report-stacks-120.txt",
+		  &(struct report_options) { .width = 120, .top = 3 });
+}
+
+static void text_with_stacks_of_a_cut(void **state)
+{
+	prints_of(stacks_path, "report-stacks-cut.txt",
+		  &(struct report_options) {
+			  .width = 100, .from_ns = 5 * SECOND, .to_ns = 25 * SECOND });
+}
+
+static void json_with_stacks(void **state)
+{
+	prints_of(stacks_path, "report-stacks.json", &(struct report_options) { .json = true });
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -104,6 +135,10 @@ int main(void)
 		cmocka_unit_test(text_of_a_cut),
 		cmocka_unit_test(json),
 		cmocka_unit_test(json_of_a_cut_by_process),
+		cmocka_unit_test(text_with_stacks_at_80_columns),
+		cmocka_unit_test(text_with_stacks_at_120_columns),
+		cmocka_unit_test(text_with_stacks_of_a_cut),
+		cmocka_unit_test(json_with_stacks),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

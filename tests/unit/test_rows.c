@@ -7,8 +7,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <sys/auxv.h>
+#include <sys/mman.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "base/cleanup.h"
 
@@ -353,7 +354,7 @@ static void nonsense_is_left_out_and_counted(void **state)
 		PROGRAM(DW_CFA_def_cfa_expression, 1, DW_OP_nop, DW_CFA_def_cfa_offset, 8),
 		PROGRAM(DW_CFA_def_cfa_expression, 1, DW_OP_nop, DW_CFA_def_cfa_register, 6),
 		PROGRAM(DW_CFA_MIPS_advance_loc8, 255, 255, 255, 255, 255, 255, 255, 255),
-		PROGRAM(DW_CFA_set_loc, 0, 0xa8, 0xff, 0xff), /* backwards */
+		PROGRAM(DW_CFA_set_loc, 0, 0xa8, 0xff, 0xff),    /* backwards */
 		PROGRAM(DW_CFA_nop, DW_CFA_nop, DW_CFA_def_cfa), /* ends in the middle */
 	};
 	static struct frame_section section;
@@ -533,6 +534,64 @@ static void files_beyond_the_limits_are_refused(void **state)
 	assert_int_equal(rows__compile_image(image.at, image.size, &rows), -EFBIG);
 }
 
+static void a_file_that_is_cut_off_costs_an_error(void **state)
+{
+	cleanup(close_p) int fd = memfd_create("image", MFD_CLOEXEC);
+	static struct bytes image;
+	static struct frame_section section = { .address = FRAMES };
+	struct rows rows = {};
+
+	put_usual_cie(&section);
+	put_fde(&section, CODE, 8, PROGRAM(DW_CFA_nop));
+	make_image(&image, CODE, CODE_END, &section, NULL);
+	assert_int_equal(write(fd, image.at, image.size), image.size);
+	assert_int_equal(rows__compile(fd, &rows), 0);
+	row_is(&rows, CODE + 7, UNWIND_SP, 8, 0);
+	rows__release(&rows);
+	while (image.size--) {
+		assert_int_equal(ftruncate(fd, (off_t)image.size), 0);
+		assert_true(rows__compile(fd, &rows) < 0);
+		assert_true(rows__compile_image(image.at, image.size, &rows) < 0);
+	}
+}
+
+/* A file as Go's linker makes it: .debug_frame only, and packed. */
+static void make_packed_image(struct bytes *image, uint64_t claimed_size)
+{
+	static struct frame_section plain, packed;
+	Elf64_Chdr header = { .ch_type = ELFCOMPRESS_ZLIB, .ch_addralign = 1 };
+	uLongf size = sizeof(packed.bytes.at) - sizeof(header);
+
+	plain = (struct frame_section) { .is_debug = true };
+	put_cie(&plain, "", 0, USUAL_CIE);
+	for (int i = 0; i < 16; i++)
+		put_fde(&plain, CODE + 16 * i, 16, PROGRAM(DW_CFA_def_cfa_offset, 8 + 4 * i));
+	header.ch_size = claimed_size ? claimed_size : plain.bytes.size;
+	packed = (struct frame_section) { .is_debug = true };
+	put(&packed.bytes, &header, sizeof(header));
+	assert_int_equal(
+		compress(packed.bytes.at + sizeof(header), &size, plain.bytes.at, plain.bytes.size),
+		Z_OK);
+	packed.bytes.size += size;
+	make_image(image, CODE, CODE_END, NULL, &packed);
+	((struct image_head *)image->at)->shdrs[3].sh_flags = SHF_COMPRESSED;
+}
+
+static void a_packed_section_is_unpacked_within_limits(void **state)
+{
+	cleanup(rows__release) struct rows rows = {};
+	static struct bytes image;
+
+	make_packed_image(&image, 0);
+	assert_int_equal(rows__compile_image(image.at, image.size, &rows), 0);
+	for (int i = 0; i < 16; i++)
+		row_is(&rows, CODE + 16 * i, UNWIND_SP, 8 + 4 * i, 0);
+	make_packed_image(&image, UINT64_C(1) << 40);
+	assert_int_equal(rows__compile_image(image.at, image.size, &rows), -EFBIG);
+	make_packed_image(&image, 100); /* less than it is */
+	assert_int_equal(rows__compile_image(image.at, image.size, &rows), -ENODATA);
+}
+
 static void the_vdso_is_compiled_from_memory(void **state)
 {
 	cleanup(rows__release) struct rows rows = {};
@@ -581,6 +640,8 @@ int main(void)
 		cmocka_unit_test(files_that_are_no_programs_are_refused),
 		cmocka_unit_test(files_without_descriptions_or_code_have_no_data),
 		cmocka_unit_test(files_beyond_the_limits_are_refused),
+		cmocka_unit_test(a_file_that_is_cut_off_costs_an_error),
+		cmocka_unit_test(a_packed_section_is_unpacked_within_limits),
 		cmocka_unit_test(the_vdso_is_compiled_from_memory),
 	};
 

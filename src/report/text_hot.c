@@ -1,0 +1,264 @@
+/*
+ * What samples say, for a person. Every number from samples comes with its error and how many
+ * there are; the exact sums are in the tables of states and waits.
+ */
+#include <string.h>
+
+#include "report/page.h"
+
+#define RUNS_SHOWN    10
+#define WAITS_SHOWN   5
+#define PATHS_SHOWN   2
+#define WIDE          100
+#define WIDEST        120
+#define LEAST_ROOM    20
+#define LEAST_PERCENT 20 /* of a path to be worth a line */
+
+/* --- functions ----------------------------------------------------------------------------- */
+
+/* All of a kind that was sampled, also where it has no stack. */
+static struct hot_sum whole(const struct hot *hot, enum hot_kind kind)
+{
+	struct hot_sum sum = hot->sampled[kind == HOT_RUN ? MODEL_RUN : MODEL_DELAYING];
+
+	if (kind == HOT_WAIT)
+		hot__add(&sum, &hot->sampled[MODEL_UNDECIDED]);
+	return sum;
+}
+
+/* Columns left for the function's name and where it is. */
+static int room(const struct page *page)
+{
+	int left = page->width - (page->width >= WIDE ? 9 + 7 : 9) - 6 - 9 - 11 - 11 - 2;
+
+	return left < LEAST_ROOM ? LEAST_ROOM : left;
+}
+
+/* "libfoo.so", and the source line where there is room for it. */
+static struct words where(const struct page *page, const struct hot_function *function, int columns)
+{
+	const char *slash = function->file ? strrchr(function->file, '/') : NULL;
+	struct words words = words__clean(hot__module(function), columns);
+	char line[PAGE_LINE] = "";
+
+	if (page->width < WIDEST || !function->file)
+		return words;
+	words__say(line, sizeof(line), "%s %s", words.text,
+		   words__clean(slash ? slash + 1 : function->file, columns).text);
+	if (function->line > 0)
+		words__say(line, sizeof(line), ":%lld", (long long)function->line);
+	return words__clean(line, columns);
+}
+
+static void print_function(const struct page *page, const struct hot_function *function,
+			   enum hot_kind kind, const struct hot_sum *of)
+{
+	const struct hot_sum *self = &function->self[kind];
+	bool unnamed = !function->named && function->module;
+	int columns = room(page), where_columns = columns / 3;
+	struct words name;
+
+	if (page->width >= WIDE)
+		words__field(page->out, words__time(self->ns).text, -9);
+	words__field(page->out, words__about(self->ns, of->ns).text, page->width >= WIDE ? -7 : -9);
+	words__field(page->out, hot__plus_minus(hot__error(self, of)).text, -6);
+	words__field(page->out, words__number(self->samples).text, -9);
+	words__field(page->out, words__time(function->total[HOT_RUN].ns).text, -11);
+	words__field(page->out, words__time(function->total[HOT_WAIT].ns).text, -11);
+	fputs("  ", page->out);
+	columns -= where_columns + 2;
+	name = words__clean(unnamed ? "(no symbols)" : function->name, columns);
+	if (function->module) {
+		words__field(page->out, name.text, columns + 2);
+		name = where(page, function, where_columns);
+	}
+	fprintf(page->out, "%s\n", name.text);
+}
+
+static void print_functions(const struct page *page, enum hot_kind kind)
+{
+	static const char *const titles[HOT_KINDS] = { "self run", "self wait" };
+	static const char *const what[HOT_KINDS] = { "running functions", "waiting functions" };
+	const struct hot *hot = &page->model->hot;
+	struct hot_sum sum = whole(hot, kind);
+	size_t count = page__shown(page, hot->rank_counts[kind],
+				   kind == HOT_RUN ? RUNS_SHOWN : WAITS_SHOWN);
+
+	if (!count)
+		return;
+	words__field(page->out, titles[kind], -9);
+	if (page->width >= WIDE)
+		words__field(page->out, "share", -7);
+	words__field(page->out, "±", -6);
+	fprintf(page->out, "%9s%11s%11s  ", "samples", "total run", "total wait");
+	words__field(page->out, "function", room(page) - room(page) / 3);
+	fputs("where\n", page->out);
+	for (size_t i = 0; i < count; i++)
+		print_function(page, &hot->functions[hot->ranks[kind][i]], kind, &sum);
+	page__rest(page, hot->rank_counts[kind] - count, what[kind]);
+}
+
+void page__hot(const struct page *page)
+{
+	const struct hot *hot = &page->model->hot;
+	char text[PAGE_LINE], line[PAGE_LINE] = "";
+	const char *why = hot__why_none(page->model, text, sizeof(text));
+
+	/* An old recording promised nothing. */
+	if (!hot->known)
+		return;
+	page__heading(page, "hot code");
+	if (why) {
+		words__say(line, sizeof(line), "none, %s", why);
+		fputs(": ", page->out);
+		page__wrap(page, line, 10);
+		return;
+	}
+	words__say(line, sizeof(line),
+		   " (%s samples: %s running, %s waiting, all else left out; right within ± in 95 "
+		   "of 100)",
+		   words__number(hot->samples).text, words__time(whole(hot, HOT_RUN).ns).text,
+		   words__time(whole(hot, HOT_WAIT).ns).text);
+	fputc(' ', page->out);
+	page__wrap(page, line + 1, 9);
+	print_functions(page, HOT_RUN);
+	print_functions(page, HOT_WAIT);
+}
+
+/* --- call paths of waits ------------------------------------------------------------------- */
+
+static void print_path(const struct page *page, const char *what, const struct hot_cell *cell,
+		       const struct hot_sum *whole)
+{
+	char text[PAGE_LINE] = "";
+
+	words__say(text, sizeof(text), "%s ", what);
+	if (cell->place)
+		hot__say_path(&page->model->hot, cell->place, text, sizeof(text));
+	else
+		words__say(text, sizeof(text), "code unknown: no user stack");
+	words__say(text, sizeof(text), " (%s%s)", hot__share(&cell->sum, whole).text,
+		   page->model->cut ? " in this part" : "");
+	fprintf(page->out, "%*s", PAGE_BLAME_INDENT, "");
+	page__wrap(page, text, PAGE_BLAME_INDENT + 2);
+}
+
+static bool reaches(const struct hot_cell *cell, const struct hot_sum *sum, int percent)
+{
+	return (double)cell->sum.ns * 100 >= (double)sum->ns * percent;
+}
+
+void page__paths(const struct page *page, const struct model_blame *blame)
+{
+	const struct hot *hot = &page->model->hot;
+	struct hot_sum sum;
+	size_t count;
+	const struct hot_cell *cell = hot__find(&hot->paths, blame->owner, &count, &sum);
+
+	if (cell && !reaches(cell, &sum, LEAST_PERCENT))
+		fprintf(page->out, "%*sfrom %s paths, none with %d %% (%s samples)\n",
+			PAGE_BLAME_INDENT, "", words__number((int64_t)count).text, LEAST_PERCENT,
+			words__number(sum.samples).text);
+	for (size_t i = 0; cell && i < count && i < PATHS_SHOWN; i++)
+		if (reaches(&cell[i], &sum, LEAST_PERCENT))
+			print_path(page, "from", &cell[i], &sum);
+	cell = hot__find(&hot->wakers, blame->owner, &count, &sum);
+	if (cell && cell->place && reaches(cell, &sum, LEAST_PERCENT))
+		print_path(page, "woken from", cell, &sum);
+}
+
+/* --- how good they are --------------------------------------------------------------------- */
+
+/* "99.2 % ±1.3": what the samples stand for, of what the ledger has. */
+static void say_ratio(char *text, size_t size, const struct hot_sum *sum, int64_t ledger_ns)
+{
+	double error = ledger_ns > 0 ? 100.0 * (double)hot__error_ns(sum) / (double)ledger_ns : 0;
+
+	words__say(text, size, "%s %s", words__share(sum->ns, ledger_ns).text,
+		   hot__plus_minus(error).text);
+}
+
+/* More than chance explains, and enough to matter. */
+static bool is_off(const struct hot_sum *sum, int64_t ledger_ns)
+{
+	double off = (double)sum->ns - (double)ledger_ns;
+
+	off = off < 0 ? -off : off;
+	return off > 1.5 * (double)hot__error_ns(sum) && off > 0.01 * (double)ledger_ns;
+}
+
+static void print_totals(const struct page *page)
+{
+	static const char *const names[] = { "running", "ready", "delaying", "undecided", "idle" };
+	const struct hot *hot = &page->model->hot;
+	char text[PAGE_LINE] = "";
+	struct hot_sum all = {};
+	int64_t ledger_ns = 0;
+	bool off = false;
+
+	for (int i = MODEL_RUN; i <= MODEL_IDLE; i++) {
+		hot__add(&all, &hot->sampled[i]);
+		ledger_ns += hot->ledger_ns[i];
+	}
+	words__say(text, sizeof(text), "%s", words__number(hot->samples).text);
+	if (hot->tick_ns)
+		words__say(text, sizeof(text), ", %.3g a second of running,",
+			   1e9 / (double)hot->tick_ns);
+	words__say(text, sizeof(text), " stand for ");
+	say_ratio(text, sizeof(text), &all, ledger_ns);
+	words__say(text, sizeof(text), " of the ledger's time");
+	for (int i = MODEL_RUN; i <= MODEL_IDLE; i++) {
+		if (!hot->ledger_ns[i] && !hot->sampled[i].ns)
+			continue;
+		words__say(text, sizeof(text), "%s %s ", i ? "," : ":", names[i]);
+		say_ratio(text, sizeof(text), &hot->sampled[i], hot->ledger_ns[i]);
+		off |= is_off(&hot->sampled[i], hot->ledger_ns[i]);
+	}
+	if (page->model->cut)
+		words__say(text, sizeof(text), "; a wait counts where it ended");
+	else if (off)
+		words__say(text, sizeof(text), "; that is further off than chance explains");
+	page__field(page, "samples");
+	page__wrap(page, text, PAGE_FIELD);
+}
+
+static void say_reasons(const struct hot *hot, bool cut, char *text, size_t size)
+{
+	const char *before = cut ? "; cut:" : "; no user stack:";
+
+	for (size_t i = 0; i < hot->reason_count; i++) {
+		const struct hot_reason *reason = &hot->reasons[i];
+
+		if (reason->cut != cut)
+			continue;
+		words__say(text, size, "%s %s (%s)", before, words__clean(reason->words, 40).text,
+			   words__number(reason->samples).text);
+		before = ",";
+	}
+}
+
+void page__samples(const struct page *page)
+{
+	const struct hot *hot = &page->model->hot;
+	char text[PAGE_LINE] = "";
+
+	if (!hot->samples)
+		return;
+	print_totals(page);
+	words__say(text, sizeof(text), "%s whole (%s of %s)",
+		   words__about(hot->whole, hot->samples).text, words__number(hot->whole).text,
+		   words__number(hot->samples).text);
+	say_reasons(hot, true, text, sizeof(text));
+	say_reasons(hot, false, text, sizeof(text));
+	if (hot->next)
+		words__say(text, sizeof(text),
+			   "; %s where the thread went on, not where it stopped",
+			   words__about(hot->next, hot->samples).text);
+	words__say(text, sizeof(text), "; %s of %s frames without a name",
+		   words__about(hot->unnamed, hot->frames).text, words__number(hot->frames).text);
+	if (hot->torn)
+		words__say(text, sizeof(text), "; %s rows refer to others that are missing",
+			   words__number(hot->torn).text);
+	page__field(page, "stacks");
+	page__wrap(page, text, PAGE_FIELD);
+}

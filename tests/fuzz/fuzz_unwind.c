@@ -1,0 +1,80 @@
+/*
+ * The walk over hostile tables and hostile memory: it ends, in bounds, and says how. The input is
+ * a page of mappings, a page of blocks, a page of rows and the memory, each cut from it in turn.
+ */
+#include "../walk.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+struct input {
+	const uint8_t *at;
+	size_t size;
+};
+
+/* What the input lacks stays as it is. */
+static void take(struct input *input, void *to, size_t size)
+{
+	if (size > input->size)
+		size = input->size;
+	memcpy(to, input->at, size);
+	input->at += size;
+	input->size -= size;
+}
+
+/* The rest of the input, again and again, up to where addresses end. */
+static int read_input(void *from, void *to, uint32_t bytes, uint64_t address)
+{
+	const struct input *memory = from;
+
+	if (!memory->size || address > UNWIND_MOST_ADDRESS)
+		return -1;
+	for (uint32_t i = 0; i < bytes; i++)
+		((uint8_t *)to)[i] = memory->at[(address + i) % memory->size];
+	return 0;
+}
+
+/* A few mappings and blocks that make sense, so that the walk gets somewhere. */
+static void take_tables(struct input *input, struct unwind_process *process,
+			struct unwind_page *blocks, struct unwind_page *rows)
+{
+	uint8_t counts[4] = {};
+
+	take(input, counts, sizeof(counts));
+	memset(process, 0, sizeof(*process));
+	memset(blocks, 0, sizeof(*blocks));
+	memset(rows, 0, sizeof(*rows));
+	process->count = counts[0];
+	take(input, process->mappings, counts[1] % 8 * sizeof(*process->mappings));
+	take(input, blocks, counts[2] % 16 * sizeof(struct unwind_block));
+	take(input, rows, counts[3] * sizeof(struct unwind_row));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct input input = { data, size };
+	static struct unwind_process process;
+	static struct unwind_page blocks, row_pages;
+	static struct unwind walk;
+	const struct rows rows = { .block_pages = &blocks,
+				   .block_page_count = 1,
+				   .row_pages = &row_pages,
+				   .row_page_count = 1 };
+	struct world world = { .modules = { [1] = &rows, [2] = &rows },
+			       .read = read_input,
+			       .from = &input };
+	uint64_t begin[3] = {};
+
+	take_tables(&input, &process, &blocks, &row_pages);
+	take(&input, begin, sizeof(begin));
+	take(&input, walk.registers, sizeof(walk.registers));
+	unwind_begin(&walk, 1, begin[0], begin[1], begin[2]);
+	walk_all(&world, &walk, size & 1 ? &process : NULL);
+	if (walk.count == 0 || walk.count > STACK_MOST_FRAMES || walk.end >= STACK_END_COUNT)
+		abort();
+	if (world.reads > 3 * STACK_MOST_FRAMES || world.pages > 2 * STACK_MOST_FRAMES)
+		abort();
+	return 0;
+}
