@@ -110,6 +110,8 @@ static const struct variant variants[] = {
 	{ "alt-below", through_alternate_below },
 	{ "alt-above", through_alternate_above },
 	{ "async", through_async },
+	{ "sigreturn", through_sigreturn },
+	{ "bare", through_bare },
 };
 
 static void start_variant(const struct variant *variant)

@@ -40,6 +40,8 @@ void through_signal(void);
 void through_alternate_below(void);
 void through_alternate_above(void);
 void through_async(void);
+void through_sigreturn(void);
+void through_bare(void);
 
 /* Made before the thread is, so that it lies above the thread's stack. */
 extern void *alternate_above;

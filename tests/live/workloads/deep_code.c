@@ -170,6 +170,21 @@ NOINLINE void through_beyond(void)
 	KEEP_FRAME();
 }
 
+/*
+ * Code that nothing describes and that keeps something else in the frame pointer: its caller cannot
+ * be found. That the frame pointer is 0 here does not mean that a thread begins here.
+ */
+__asm__(".text\n"
+	".globl through_bare\n"
+	".type through_bare, @function\n"
+	"through_bare:\n"
+	"	push %rbp\n"
+	"	xor %ebp, %ebp\n"
+	"	call through_plain@PLT\n"
+	"	pop %rbp\n"
+	"	ret\n"
+	".size through_bare, . - through_bare\n");
+
 static NOINLINE void bottom_vdso(uint64_t ns)
 {
 	uint64_t end = now_ns() + ns;

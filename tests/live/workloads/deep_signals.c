@@ -121,3 +121,30 @@ NOINLINE void through_async(void)
 	bottom_nap(deep_ns);
 	KEEP_FRAME();
 }
+
+static NOINLINE void on_nothing(int number)
+{
+	KEEP_FRAME();
+}
+
+/* Most of the time goes into sending a signal, and into the call that ends its handler. */
+static NOINLINE void bottom_sigreturn(uint64_t ns)
+{
+	uint64_t end = now_ns() + ns;
+	pid_t tid = gettid();
+
+	while (now_ns() < end)
+		for (int i = 0; i < 100; i++)
+			syscall(SYS_tkill, tid, SIGUSR1);
+	KEEP_FRAME();
+}
+
+NOINLINE void through_sigreturn(void)
+{
+	struct sigaction action = { .sa_handler = on_nothing };
+
+	sigaction(SIGUSR1, &action, NULL);
+	bottom_sigreturn(deep_ns);
+	bottom_nap(deep_ns);
+	KEEP_FRAME();
+}
