@@ -72,14 +72,13 @@ int quality__write_stacks(struct recording *recording, const struct ledger *ledg
 		unsampled_ns += sampling.unsampled_ns[slot];
 
 	const struct row rows[] = {
-		{ "samples", quality.samples, "" },
-		{ "samples_whole", quality.whole, "" },
-		{ "samples_cut", quality.cut, "their stacks do not reach the thread's start" },
-		{ "samples_without_stack", quality.none, "they count, under the reason" },
 		{ "samples_lost_ns", unsampled_ns, "time that no sample stands for" },
 		{ "stacks_lost", quality.lost, "stacks whose frames did not arrive" },
-		{ "frames_unnamed", quality.unnamed, "shown as file+address" },
 		{ "mapping_events_lost", tables.lost_events, "stacks may be cut, or misnamed" },
+		{ "mappings_from_proc_only", tables.without_events,
+		  "new files in a process are seen up to a second late: stacks are cut until then" },
+		{ "processes_without_table", tables.processes_failed,
+		  "no room for their mappings: stacks are cut" },
 		{ "modules_without_rows", tables.modules_failed,
 		  "their stacks are walked by frame pointers" },
 		{ "modules_evicted", tables.evicted,
@@ -88,8 +87,6 @@ int quality__write_stacks(struct recording *recording, const struct ledger *ledg
 		  "walked by frame pointers [--table-size]" },
 		{ "processes_crowded", tables.crowded_processes,
 		  "more files mapped than the table of a process holds" },
-		{ "unwinder_rows", tables.rows, "" },
-		{ "unwinder_rows_hard", tables.hard_rows, "places where a stack would be cut" },
 	};
 
 	return WRITE(recording, rows);

@@ -90,7 +90,7 @@ static int write_meta(struct run *run, const struct run_options *options)
 	err |= recording__set_text(recording, "target", options->target.words);
 	err |= recording__set_text(recording, "clock", "CLOCK_MONOTONIC");
 	err |= recording__set_number(recording, "interval_ns", (int64_t)options->interval_ns);
-	err |= recording__set_number(recording, "tick_ns", (int64_t)options->tick_ns);
+	err |= recording__set_number(recording, "sample_period_ns", (int64_t)options->tick_ns);
 	err |= recording__set_number(recording, "start_ns", (int64_t)run->start_ns);
 	err |= recording__set_number(recording, "end_ns", (int64_t)run->start_ns);
 	err |= recording__set_number(recording, "start_unix_ns",
@@ -211,15 +211,35 @@ static int write_quality(struct run *run)
 	return err;
 }
 
+/* What of our own CPU time goes to stacks, and what the kernel keeps for them. */
+static int write_stack_cost(struct run *run)
+{
+	const struct mapper_quality tables = mapper__quality(run->mapper);
+	const struct samples_quality samples = samples__quality(run->samples);
+	int err = recording__put_cost(run->recording, "tables_cpu_ns", (double)tables.compile_ns,
+				      "ns");
+
+	if (!err)
+		err = recording__put_cost(run->recording, "tables_bytes",
+					  (double)tables.table_bytes_peak, "bytes");
+	if (!err)
+		err = recording__put_cost(run->recording, "naming_cpu_ns",
+					  (double)samples.naming_ns, "ns");
+	return err;
+}
+
 static int write_cost(struct run *run)
 {
 	uint64_t hooks_ns = ledger__hooks_ns(run->ledger, clock__now_ns() - run->start_ns);
+	int64_t own_ns = own_cpu_ns() - run->setup_cpu_ns;
 	struct rusage usage;
 	int err;
 
+	/* Names are looked up when everything is over. */
+	if (run->samples)
+		own_ns -= samples__quality(run->samples).naming_ns;
 	getrusage(RUSAGE_SELF, &usage);
-	err = recording__put_cost(run->recording, "own_cpu_ns",
-				  (double)(own_cpu_ns() - run->setup_cpu_ns), "ns");
+	err = recording__put_cost(run->recording, "own_cpu_ns", (double)own_ns, "ns");
 	if (!err)
 		err = recording__put_cost(run->recording, "setup_cpu_ns", (double)run->setup_cpu_ns,
 					  "ns");
@@ -229,7 +249,7 @@ static int write_cost(struct run *run)
 	if (!err)
 		err = recording__put_cost(run->recording, "max_rss_bytes",
 					  (double)usage.ru_maxrss * 1024, "bytes");
-	return err;
+	return err || !run->samples ? err : write_stack_cost(run);
 }
 
 /* Once a second: what costs more to read than it changes. */

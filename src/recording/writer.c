@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "recording/file.h"
 #include "recording/recording.h"
 #include "recording/schema.h"
 
@@ -189,86 +190,6 @@ static int add_row(struct recording *recording, enum statement which, const stru
 	add_row(recording, which, (const struct value[]) { __VA_ARGS__ },                          \
 		sizeof((const struct value[]) { __VA_ARGS__ }) / sizeof(struct value))
 
-/* Only a regular file is ever removed: `--force -o /dev/null` must not cost root its /dev/null. */
-static int remove_file(const char *path)
-{
-	struct stat stat;
-
-	if (lstat(path, &stat))
-		return errno == ENOENT ? 0 : -errno;
-	if (!S_ISREG(stat.st_mode))
-		return -EINVAL;
-	return unlink(path) ? -errno : 0;
-}
-
-/* What an earlier recording of this name left: SQLite would play an old journal into the new file.
- */
-static int remove_leftovers(const char *path)
-{
-	static const char *const tails[] = { "-journal", "-wal", "-shm" };
-
-	for (size_t i = 0; i < sizeof(tails) / sizeof(*tails); i++) {
-		cleanup(free_p) char *leftover = NULL;
-		int err;
-
-		if (asprintf(&leftover, "%s%s", path, tails[i]) < 0) {
-			leftover = NULL;
-			return -ENOMEM;
-		}
-		err = remove_file(leftover);
-		if (err)
-			return err;
-	}
-	return 0;
-}
-
-/* `path` with a folder that has no links in it, and so with no meaning of its own for SQLite. */
-static int resolve(const char *path, char **ret)
-{
-	const char *slash = strrchr(path, '/');
-	const char *name = slash ? slash + 1 : path;
-	cleanup(free_p) char *folder = NULL;
-	cleanup(free_p) char *real_folder = NULL;
-
-	if (!*name)
-		return *path ? -EISDIR : -ENOENT;
-	folder = slash ? strndup(path, slash - path + 1) : strdup(".");
-	if (!folder)
-		return -ENOMEM;
-	real_folder = realpath(folder, NULL);
-	if (!real_folder)
-		return -errno;
-	return asprintf(ret, "%s/%s", real_folder[1] ? real_folder : "", name) < 0 ? -ENOMEM : 0;
-}
-
-static int make_file(const char *path, bool force, int *ret)
-{
-	struct stat stat;
-	int fd, err;
-
-	if (!force && !lstat(path, &stat))
-		return -EEXIST;
-	err = remove_file(path);
-	if (!err)
-		err = remove_leftovers(path);
-	if (err)
-		return err;
-	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return -errno;
-	*ret = fd;
-	return 0;
-}
-
-/* Whether the file that we made is still what has its name. */
-static bool is_at(const char *path, int fd)
-{
-	struct stat made, found;
-
-	return !fstat(fd, &made) && !lstat(path, &found) && made.st_dev == found.st_dev &&
-	       made.st_ino == found.st_ino;
-}
-
 /*
  * SQLite opens by name, and the folder's owner may have put something else there since: -EINVAL,
  * before a byte is written.
@@ -285,7 +206,7 @@ static int connect_to(struct recording *recording, const char *path, int fd)
 			     vfs);
 	if (!recording->db)
 		return -ENOMEM;
-	if (!is_at(path, fd))
+	if (!file__is_at(path, fd))
 		return -EINVAL;
 	if (rc)
 		return fail(recording, rc);
@@ -313,16 +234,16 @@ int recording__create(const char *path, bool force, struct recording **ret)
 
 	if (!recording)
 		return -ENOMEM;
-	err = resolve(path, &plain);
+	err = file__resolve(path, &plain);
 	if (!err)
-		err = make_file(plain, force, &fd);
+		err = file__make(plain, force, &fd);
 	if (err)
 		return err;
 	err = connect_to(recording, plain, fd);
 	if (!err)
 		err = fill(recording);
 	if (err) {
-		if (is_at(plain, fd))
+		if (file__is_at(plain, fd))
 			unlink(plain);
 		return err;
 	}

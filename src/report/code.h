@@ -48,5 +48,5 @@ void code__release(struct code *code);
 /* Adds up samples on them. */
 int samples__load(struct code *code, sqlite3 *db);
 
-/* Self times and samples on nodes into totals and ranks. */
+/* Samples on nodes into self times, totals and ranks. */
 int hot__rank(struct hot *hot);

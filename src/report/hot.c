@@ -32,6 +32,22 @@ void hot__release(struct hot *hot)
 
 /* --- sums ---------------------------------------------------------------------------------- */
 
+static uint32_t row_of(const struct hot *hot, uint32_t node)
+{
+	return hot->functions[hot->nodes[node].function].row;
+}
+
+static void sum_selves(struct hot *hot)
+{
+	for (uint32_t i = 0; i < hot->node_count; i++) {
+		const struct hot_node *node = &hot->nodes[i];
+		uint32_t waits = node->user ? node->user : i;
+
+		hot__add(&hot->functions[row_of(hot, i)].self[HOT_RUN], &node->sums[HOT_RUN]);
+		hot__add(&hot->functions[row_of(hot, waits)].self[HOT_WAIT], &node->sums[HOT_WAIT]);
+	}
+}
+
 /* Callers come before the called, so one walk backwards makes each node's sum that of its tree. */
 static void sum_trees(struct hot *hot)
 {
@@ -39,11 +55,6 @@ static void sum_trees(struct hot *hot)
 		for (int kind = 0; kind < HOT_KINDS && hot->nodes[i].parent; kind++)
 			hot__add(&hot->nodes[hot->nodes[i].parent].sums[kind],
 				 &hot->nodes[i].sums[kind]);
-}
-
-static uint32_t row_of(const struct hot *hot, uint32_t node)
-{
-	return hot->functions[hot->nodes[node].function].row;
 }
 
 /* On from a node whose called ones are done: the next one in the tree, 0 at its end. */
@@ -135,6 +146,7 @@ int hot__rank(struct hot *hot)
 {
 	int err;
 
+	sum_selves(hot);
 	sum_trees(hot);
 	err = sum_totals(hot);
 	for (int kind = 0; kind <= HOT_KINDS && !err; kind++)

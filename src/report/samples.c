@@ -176,7 +176,6 @@ static int add_run(struct sampling *sampling, const struct taken *taken, uint32_
 	struct hot *hot = &sampling->model->hot;
 	uint32_t row = hot->functions[hot->nodes[node].function].row;
 
-	hot__add(&hot->functions[row].self[HOT_RUN], &taken->sum);
 	hot__add(&hot->nodes[node].sums[HOT_RUN], &taken->sum);
 	if (!taken->thread)
 		return 0;
@@ -190,11 +189,9 @@ static int add_wait(struct sampling *sampling, const struct taken *taken, uint32
 	struct model *model = sampling->model;
 	struct hot *hot = &model->hot;
 	uint32_t user = hot->nodes[node].user;
-	uint32_t row = hot->functions[hot->nodes[user ? user : node].function].row;
 	struct model_blame **blame;
 	int err;
 
-	hot__add(&hot->functions[row].self[HOT_WAIT], &taken->sum);
 	hot__add(&hot->nodes[node].sums[HOT_WAIT], &taken->sum);
 	blame = taken->thread && model->blame_count
 			? bsearch(taken, sampling->blames, model->blame_count,

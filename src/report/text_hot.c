@@ -169,22 +169,31 @@ void page__paths(const struct page *page, const struct model_blame *blame)
 
 /* --- how good they are --------------------------------------------------------------------- */
 
-/* "99.2 % ±1.3": what the samples stand for, of what the ledger has. */
-static void say_ratio(char *text, size_t size, const struct hot_sum *sum, int64_t ledger_ns)
+/* Of short intervals none may have been drawn: of their time, three periods say nothing. */
+static double total_error_ns(const struct hot *hot, const struct hot_sum *sum)
 {
-	double error = ledger_ns > 0 ? 100.0 * (double)hot__error_ns(sum) / (double)ledger_ns : 0;
+	double error = (double)hot__error_ns(sum), least = 3 * (double)hot->tick_ns;
+
+	return error > least ? error : least;
+}
+
+/* "99.2 % ±1.3": what the samples stand for, of what the ledger has. */
+static void say_ratio(char *text, size_t size, const struct hot *hot, const struct hot_sum *sum,
+		      int64_t ledger_ns)
+{
+	double error = ledger_ns > 0 ? 100.0 * total_error_ns(hot, sum) / (double)ledger_ns : 0;
 
 	words__say(text, size, "%s %s", words__share(sum->ns, ledger_ns).text,
 		   hot__plus_minus(error).text);
 }
 
 /* More than chance explains, and enough to matter. */
-static bool is_off(const struct hot_sum *sum, int64_t ledger_ns)
+static bool is_off(const struct hot *hot, const struct hot_sum *sum, int64_t ledger_ns)
 {
 	double off = (double)sum->ns - (double)ledger_ns;
 
 	off = off < 0 ? -off : off;
-	return off > 1.5 * (double)hot__error_ns(sum) && off > 0.01 * (double)ledger_ns;
+	return off > 1.5 * total_error_ns(hot, sum) && off > 0.01 * (double)ledger_ns;
 }
 
 static void print_totals(const struct page *page)
@@ -205,14 +214,14 @@ static void print_totals(const struct page *page)
 		words__say(text, sizeof(text), ", %.3g a second of running,",
 			   1e9 / (double)hot->tick_ns);
 	words__say(text, sizeof(text), " stand for ");
-	say_ratio(text, sizeof(text), &all, ledger_ns);
+	say_ratio(text, sizeof(text), hot, &all, ledger_ns);
 	words__say(text, sizeof(text), " of the ledger's time");
 	for (int i = MODEL_RUN; i <= MODEL_IDLE; i++) {
 		if (!hot->ledger_ns[i] && !hot->sampled[i].ns)
 			continue;
 		words__say(text, sizeof(text), "%s %s ", i ? "," : ":", names[i]);
-		say_ratio(text, sizeof(text), &hot->sampled[i], hot->ledger_ns[i]);
-		off |= is_off(&hot->sampled[i], hot->ledger_ns[i]);
+		say_ratio(text, sizeof(text), hot, &hot->sampled[i], hot->ledger_ns[i]);
+		off |= is_off(hot, &hot->sampled[i], hot->ledger_ns[i]);
 	}
 	if (page->model->cut)
 		words__say(text, sizeof(text), "; a wait counts where it ended");

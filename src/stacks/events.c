@@ -15,7 +15,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
 #include "base/clock.h"
 #include "stacks/maps.h"
 
@@ -271,19 +270,21 @@ static int open_ring(struct events *events, int cpu)
 {
 	struct cpu_ring *ring = &events->rings[events->count];
 	struct epoll_event wish = { .events = EPOLLIN, .data.u64 = events->count };
-	cleanup(close_p) int fd = open_event(cpu);
+	int fd = open_event(cpu), err;
 	void *pages;
 
 	if (fd < 0)
 		return fd;
 	pages = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE) + RING_BYTES, PROT_READ | PROT_WRITE,
 		     MAP_SHARED, fd, 0);
-	if (pages == MAP_FAILED)
-		return -errno;
+	if (pages == MAP_FAILED) {
+		err = -errno;
+		close(fd);
+		return err;
+	}
 	*ring = (struct cpu_ring) { .fd = fd, .page = pages };
-	fd = -1;
 	events->count++;
-	return epoll_ctl(events->epoll_fd, EPOLL_CTL_ADD, ring->fd, &wish) ? -errno : 0;
+	return epoll_ctl(events->epoll_fd, EPOLL_CTL_ADD, fd, &wish) ? -errno : 0;
 }
 
 static int open_rings(struct events *events)

@@ -251,12 +251,12 @@ int mapper__module(struct mapper *mapper, uint32_t id, struct mapper_module *ret
 	return 0;
 }
 
-void mapper__used(struct mapper *mapper, uint32_t id)
+void mapper__used(struct mapper *mapper, uint32_t module)
 {
-	struct module *module = modules__get(mapper->modules, id);
+	struct module *used = modules__get(mapper->modules, module);
 
-	if (module)
-		module->used_ns = clock__now_ns();
+	if (used)
+		used->used_ns = clock__now_ns();
 }
 
 struct mapper_quality mapper__quality(struct mapper *mapper)

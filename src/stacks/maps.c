@@ -69,7 +69,8 @@ int maps__parse_stat(const char *text, struct maps_stat *ret)
 		if (!at)
 			return -EBADMSG;
 		at++;
-		if ((field == 20 && !take(&(const char *) { at }, 10, ' ', &found.threads)) ||
+		if ((field == 9 && !take(&(const char *) { at }, 10, ' ', &found.flags)) ||
+		    (field == 20 && !take(&(const char *) { at }, 10, ' ', &found.threads)) ||
 		    (field == 22 && !take(&(const char *) { at }, 10, ' ', &found.start_ticks)))
 			return -EBADMSG;
 		at = strchr(at, ' ');

@@ -19,8 +19,10 @@ struct maps_line {
 int maps__parse(const char *line, struct maps_line *ret);
 
 /* Of /proc/PID/stat. */
+#define MAPS_KERNEL_THREAD 0x00200000 /* PF_KTHREAD */
 struct maps_stat {
-	char state; /* 'Z': it ended and its parent has not asked yet */
+	char state;     /* 'Z': it ended and its parent has not asked yet */
+	uint64_t flags; /* PF_… of the kernel */
 	uint64_t threads;
 	uint64_t start_ticks; /* 1/100 s since boot */
 };

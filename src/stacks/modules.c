@@ -22,7 +22,8 @@
 #define VDSO_NAME    "[vdso]"
 #define DELETED_MARK " (deleted)"
 /* Descriptors that the rest of the program may need: modules leave them alone. */
-#define SPARE_FDS 256
+#define SPARE_FDS  256
+#define HASH_PRIME 0x9e3779b97f4a7c15ULL
 
 struct modules {
 	struct quality *quality;
@@ -38,24 +39,20 @@ struct modules {
 
 /* --- looking up ------------------------------------------------------------------------------- */
 
-static uint64_t hash_bytes(const void *bytes, size_t size, uint64_t hash)
-{
-	const uint8_t *byte = bytes;
-
-	for (size_t i = 0; i < size; i++)
-		hash = (hash ^ byte[i]) * 0x100000001b3ULL;
-	return hash ^ hash >> 29;
-}
-
 static uint64_t file_key(uint64_t device, uint64_t inode)
 {
-	return hash_bytes((uint64_t[]) { device, inode }, 16, 0xcbf29ce484222325ULL);
+	uint64_t hash = (device * HASH_PRIME ^ inode) * HASH_PRIME;
+
+	return hash ^ hash >> 29;
 }
 
 static uint64_t build_key(const struct headers *headers, off_t size)
 {
-	return hash_bytes(headers->build_id, headers->build_id_bytes,
-			  0xcbf29ce484222325ULL + (uint64_t)size);
+	uint64_t hash = (uint64_t)size;
+
+	for (size_t i = 0; i < headers->build_id_bytes; i++)
+		hash = (hash ^ headers->build_id[i]) * HASH_PRIME;
+	return hash ^ hash >> 29;
 }
 
 static bool is_unchanged(const struct stat *then, const struct stat *now)

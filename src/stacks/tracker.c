@@ -161,21 +161,20 @@ static void add_range(struct tracker *tracker, struct ranges *ranges, const stru
 	(void)ranges__put(ranges, &range);
 }
 
-/* *ret_lines: 0 means that it has no memory of its own (a kernel thread), or none any more. */
-static int read_maps(struct tracker *tracker, uint32_t pid, struct ranges *ranges,
-		     size_t *ret_lines)
+/* A process without memory has none to tell: at an exec, at its end. */
+static int read_maps(struct tracker *tracker, uint32_t pid, struct ranges *ranges)
 {
 	cleanup(fclose_p) FILE *file = NULL;
 	cleanup(free_p) char *line = NULL;
 	struct maps_line mapping;
-	size_t room = 0, lines = 0;
+	size_t room = 0;
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
 	file = fopen(path, "re");
 	if (!file)
-		return -errno;
-	for (; getline(&line, &room, file) > 0; lines++) {
+		return errno == ENOENT || errno == ESRCH ? 0 : -errno;
+	while (getline(&line, &room, file) > 0) {
 		line[strcspn(line, "\n")] = '\0';
 		if (maps__parse(line, &mapping) || !mapping.executable)
 			continue;
@@ -190,30 +189,30 @@ static int read_maps(struct tracker *tracker, uint32_t pid, struct ranges *range
 			  },
 			  mapping.offset);
 	}
-	*ret_lines = lines;
 	return 0;
 }
 
+/* -ESRCH: it has ended; -ENODATA: a thread of the kernel. */
 static int process_read(struct tracker *tracker, uint32_t pid, struct process **ret)
 {
 	cleanup(process_free_p) struct process *process = calloc(1, sizeof(*process));
 	struct maps_stat stat;
-	size_t lines = 0;
 	int err;
 
 	if (!process)
 		return -ENOMEM;
 	process->pid = pid;
 	process->known_ns = clock__now_ns();
+	err = read_maps(tracker, pid, &process->ranges);
+	if (err)
+		return err;
+	/* Afterwards: if it lives now, it did when its memory was read. */
 	err = read_stat(pid, &stat);
 	if (err)
 		return err;
+	if (stat.flags & MAPS_KERNEL_THREAD)
+		return -ENODATA;
 	process->start_ticks = stat.start_ticks;
-	err = read_maps(tracker, pid, &process->ranges, &lines);
-	if (err)
-		return err;
-	if (!lines)
-		return read_stat(pid, &stat) ? -ESRCH : -ENODATA;
 	*ret = TAKE(process);
 	return 0;
 }

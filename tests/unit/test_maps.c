@@ -78,6 +78,7 @@ static void the_start_of_a_process_is_read_whatever_its_name(void **state)
 					  &stat),
 			 0);
 	assert_int_equal(stat.state, 'S');
+	assert_int_equal(stat.flags, 4194560);
 	assert_int_equal(stat.threads, 3);
 	assert_int_equal(stat.start_ticks, 1234567);
 }
