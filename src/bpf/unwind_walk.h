@@ -121,9 +121,14 @@ UNWIND_FN int unwind_by_frame(void *world, struct unwind *walk)
 	__u64 saved[2]; /* bp, return address */
 	__u64 bp = walk->bp;
 
-	/* The ABI asks code with frame pointers to begin a thread with bp = 0. */
+	/*
+	 * The ABI asks code with frame pointers to begin a thread with bp = 0. In code without them
+	 * it means nothing, so only a walk that came here by frame pointers ends well.
+	 */
 	if (!bp)
-		return unwind_ends(walk, walk->exact ? STACK_END_NO_FRAME : STACK_END_ROOT);
+		return unwind_ends(walk, !walk->exact && walk->how & STACK_BY_FRAMES
+						 ? STACK_END_ROOT
+						 : STACK_END_NO_FRAME);
 	if (bp < walk->sp || bp - walk->sp > UNWIND_MOST_FRAME_BYTES || bp & 7)
 		return unwind_ends(walk, STACK_END_NO_FRAME);
 	if (unwind_read(world, saved, sizeof(saved), bp))

@@ -13,7 +13,8 @@
 #define PF_IO_WORKER 0x00000010
 #define PF_KTHREAD   0x00200000
 
-#define USER_CS_64BIT 0x33
+#define USER_CS_64BIT       0x33
+#define SYSCALL_INSTRUCTION 0x050f
 
 /* Half of the ring: the reader, which comes by itself several times a second, is woken early. */
 #define STACK_RING_BYTES (8 * 1024 * 1024)
@@ -219,6 +220,20 @@ static __always_inline void note_registers(struct unwind *walk, struct pt_regs *
 	walk->registers[15] = regs->r15;
 }
 
+/*
+ * In a call, ip is behind its instruction, which can be the last that a row covers: rt_sigreturn.
+ * (While a signal is delivered there is a call too, but ip is where the handler begins.)
+ */
+static __always_inline __u64 stopped_at(const struct pt_regs *regs)
+{
+	__u16 code = 0;
+
+	if ((__s64)regs->orig_ax < 0 ||
+	    bpf_probe_read_user(&code, sizeof(code), (void *)(regs->ip - 2)))
+		return regs->ip;
+	return regs->ip - (code == SYSCALL_INSTRUCTION);
+}
+
 /* The user stack of the current thread, from the registers that it entered the kernel with. */
 static __noinline __u64 user_stack(struct task_struct *current, __u32 pid, __u32 place)
 {
@@ -228,7 +243,7 @@ static __noinline __u64 user_stack(struct task_struct *current, __u32 pid, __u32
 
 	if (!walk)
 		return 0;
-	unwind_begin(walk, pid, regs->ip, regs->sp, regs->bp);
+	unwind_begin(walk, pid, stopped_at(regs), regs->sp, regs->bp);
 	note_registers(walk, regs);
 	context.process = process_of(current, pid);
 	bpf_loop(STACK_MOST_FRAMES, walk_frame, &context, 0);

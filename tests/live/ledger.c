@@ -90,6 +90,21 @@ static json_t *read_log(FILE *file)
 	return log;
 }
 
+static json_t *parse_log(char *text)
+{
+	json_t *log;
+	FILE *file;
+
+	/* fmemopen() refuses no bytes. */
+	if (!*text)
+		return json_array();
+	file = fmemopen(text, strlen(text), "r");
+	assert_non_null(file);
+	log = read_log(file);
+	fclose(file);
+	return log;
+}
+
 static int await_status(pid_t pid)
 {
 	int status;
@@ -227,17 +242,13 @@ json_t *trial__end(struct trial *trial)
 	return report;
 }
 
-json_t *trial__record(const char *const *options, const char *const *command, json_t **ret_log)
+void trial__record_at(const char *path, const char *const *options, const char *const *command,
+		      json_t **ret_log)
 {
-	const char *args[MOST_ARGS] = { "record", "--no-report", "-o" };
-	char path[64];
-	size_t count = 4;
+	const char *args[MOST_ARGS] = { "record", "--no-report", "-o", path };
 	struct output output;
-	json_t *report;
-	FILE *log;
+	size_t count = 4;
 
-	trial__path(path, sizeof(path));
-	args[3] = path;
 	for (size_t i = 0; options[i]; i++)
 		args[count++] = options[i];
 	args[count++] = "--";
@@ -246,11 +257,17 @@ json_t *trial__record(const char *const *options, const char *const *command, js
 	output = live__run(NULL, args);
 	if (output.status)
 		fail_msg("gapless record: %d, %s", output.status, output.err);
-	log = fmemopen(output.out, strlen(output.out), "r");
-	assert_non_null(log);
-	*ret_log = read_log(log);
-	fclose(log);
+	*ret_log = parse_log(output.out);
 	live__release(&output);
+}
+
+json_t *trial__record(const char *const *options, const char *const *command, json_t **ret_log)
+{
+	json_t *report;
+	char path[64];
+
+	trial__path(path, sizeof(path));
+	trial__record_at(path, options, command, ret_log);
 	report = trial__report(path);
 	trial__remove(path);
 	return report;

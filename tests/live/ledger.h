@@ -56,6 +56,9 @@ int trial__stop(struct trial *trial, int signal);
 json_t *trial__end(struct trial *trial);
 /* Records a command from its begin to its end; *ret_log is what the command logged. */
 json_t *trial__record(const char *const *options, const char *const *command, json_t **ret_log);
+/* The same; the file stays. */
+void trial__record_at(const char *path, const char *const *options, const char *const *command,
+		      json_t **ret_log);
 /* Picks a path for a recording, and removes what is there. */
 void trial__path(char *ret, size_t size);
 void trial__remove(const char *path);

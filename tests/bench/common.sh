@@ -1,0 +1,82 @@
+# shellcheck shell=bash
+# shellcheck disable=SC2154 # gapless, rounds, seconds and work are the caller's
+# What the benchmarks share. Base and measured rounds take turns; see tests/bench/ledger.
+
+# median: of the numbers on stdin, one a line, as "median (smallest–largest)".
+median()
+{
+	sort -g | awk '{ v[NR] = $1 } END { if (NR) printf "%.2f (%.2f–%.2f)", v[int((NR + 1) / 2)], v[1], v[NR]; else printf "-" }'
+}
+
+# report_loop NAME UNIT VARIANT…: the table of one loop, from $work/NAME.VARIANT.
+report_loop()
+{
+	local name=$1 unit=$2 variant
+	shift 2
+
+	printf '\n%s: %s rounds, median (smallest–largest)\n' "$name" "$rounds"
+	for variant in "$@"; do
+		printf '  %-6s %26s %s   × base %s   + base %s   × least of base %s\n' \
+			"$variant" "$(median <"$work/$name.$variant")" "$unit" \
+			"$(paste "$work/$name.$variant" "$work/$name.base" | awk '$2 > 0 { print $1 / $2 }' | median)" \
+			"$(paste "$work/$name.$variant" "$work/$name.base" | awk '{ print $1 - $2 }' | median)" \
+			"$(paste <(sort -g "$work/$name.$variant" | head -n 1) <(sort -g "$work/$name.base" | head -n 1) |
+				awk '$2 > 0 { printf "%.2f", $1 / $2 }')"
+	done
+}
+
+# start_recording ARGUMENT…: in the background, returns when it records. $recorder is its pid.
+start_recording()
+{
+	: >"$work/err"
+	"$gapless" record --no-report --force -o "$work/run" "$@" 2>"$work/err" &
+	recorder=$!
+	until grep -q recording "$work/err"; do
+		kill -0 "$recorder" 2>/dev/null || { cat "$work/err" >&2; exit 1; }
+		sleep 0.01
+	done
+}
+
+# SIGTERM: what bash runs in the background ignores SIGINT.
+stop_recording()
+{
+	kill -TERM "$recorder"
+	wait "$recorder"
+}
+
+# cpu_ns PID: what a thread has run, by the scheduler's clock.
+cpu_ns()
+{
+	local ns _
+
+	read -r ns _ <"/proc/$1/schedstat" && echo "$ns"
+}
+
+start_nginx()
+{
+	mkdir -p "$work/nginx/logs"
+	printf '%s\n' 'worker_processes 1; worker_cpu_affinity 01; error_log stderr crit; pid logs/pid;' \
+		'events { worker_connections 512; }' \
+		'http { access_log off; server { listen 127.0.0.1:18080; location / { return 200 "hello\n"; } } }' \
+		>"$work/nginx/conf"
+	nginx -p "$work/nginx" -c conf -g 'daemon off;' 2>"$work/nginx/err" &
+	server=$!
+	until worker=$(pgrep -P "$server" nginx); do
+		kill -0 "$server" 2>/dev/null || { cat "$work/nginx/err" >&2; exit 1; }
+		sleep 0.05
+	done
+}
+
+# cpu_of_a_request [ARGUMENT…]: the microseconds of CPU time that nginx takes for one, recorded with these arguments if
+# there are any.
+cpu_of_a_request()
+{
+	local before after requests
+
+	[[ $# -eq 0 ]] || start_recording -p "$worker" "$@"
+	before=$(cpu_ns "$worker")
+	requests=$(taskset -c 1 wrk -t 1 -c 16 -d "$seconds" http://127.0.0.1:18080/ | awk '/requests in/ { print $1 }')
+	after=$(cpu_ns "$worker")
+	[[ $# -eq 0 ]] || stop_recording
+	awk -v ns=$((after - before)) -v requests="$requests" 'BEGIN { if (requests) print ns / requests / 1000 }'
+}
