@@ -300,7 +300,7 @@ static int load_samples(struct loader *loader)
 	if (!err)
 		err = rows__each(loader, "SELECT id, name FROM object ORDER BY id", take_object);
 	if (!err)
-		err = code__load(loader);
+		err = profile_code__load(loader);
 	if (err)
 		return err;
 #define COLUMNS                                                                                    \

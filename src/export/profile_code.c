@@ -144,7 +144,7 @@ static int take_stack(struct loader *loader, sqlite3_stmt *row)
 	return *height > PROFILE_MOST_DEPTH ? -EBADMSG : 0;
 }
 
-int code__load(struct loader *loader)
+int profile_code__load(struct loader *loader)
 {
 	int err = rows__each(loader, "SELECT id, kind, path, build_id FROM module ORDER BY id",
 			     take_module);

@@ -55,4 +55,4 @@ uint32_t rows__number(sqlite3_stmt *row, int column);
 int64_t rows__time(const struct loader *loader, sqlite3_stmt *row, int column);
 
 /* Modules, functions, frames and stacks. */
-int code__load(struct loader *loader);
+int profile_code__load(struct loader *loader);
