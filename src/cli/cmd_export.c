@@ -156,12 +156,12 @@ static int write_output(const struct profile *profile, const struct options *opt
 	struct stat info;
 	int err;
 
-	if (!output && exporter->suffix)
-		output = made = default_output(options->path, exporter->suffix);
-	else if (!output)
-		output = "-";
-	if (!output)
-		return -ENOMEM;
+	if (!output && exporter->suffix) {
+		made = default_output(options->path, exporter->suffix);
+		if (!made)
+			return -ENOMEM;
+	}
+	output = made ? made : output ? output : "-";
 	if (!strcmp(output, "-")) {
 		err = exporter->write(profile, stdout);
 		if (err && !ferror(stdout))
