@@ -166,6 +166,9 @@ static void emptiness_and_failures_explain_themselves(void **state)
 	     "gapless record']\n");
 	says("-f svg -o /nonexistent/x.svg $R", 1,
 	     "gapless: error: cannot write '/nonexistent/x.svg': No such file or directory\n");
+	snprintf(text, sizeof(text),
+		 "gapless: error: '%s' is the recording itself [-o another name]\n", path);
+	says("-f svg -o $R $R", 1, text);
 	snprintf(text, sizeof(text), "gapless: error: '%s': no stacks between --from and --to\n",
 		 path);
 	says("-f folded --from 1ms --to 2ms $R", 1, text);
