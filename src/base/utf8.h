@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Length of the UTF-8 character at `at` and its code point; 0 if the bytes are none. */
-size_t utf8__decode(const char *at, uint32_t *ret_point);
+/* Length of the UTF-8 character at `text` and its code point; 0 if the bytes are none. */
+size_t utf8__decode(const char *text, uint32_t *ret_point);
 
 /*
  * Whether a character steers what shows it (control characters, line separators, marks that turn

@@ -148,6 +148,15 @@ static int write_stream(const struct profile *profile, const struct exporter *ex
 	return !err && fflush(out) ? -errno : err;
 }
 
+/* `-o run.gapless` would be the end of the recording. */
+static bool is_same(const char *path, const char *output)
+{
+	struct stat first, second;
+
+	return !stat(path, &first) && !stat(output, &second) && first.st_dev == second.st_dev &&
+	       first.st_ino == second.st_ino;
+}
+
 static int write_output(const struct profile *profile, const struct options *options)
 {
 	const struct exporter *exporter = options->exporter;
@@ -156,17 +165,22 @@ static int write_output(const struct profile *profile, const struct options *opt
 	struct stat info;
 	int err;
 
-	if (!output && exporter->suffix)
-		output = made = default_output(options->path, exporter->suffix);
-	else if (!output)
-		output = "-";
-	if (!output)
-		return -ENOMEM;
+	if (!output && exporter->suffix) {
+		made = default_output(options->path, exporter->suffix);
+		if (!made)
+			return -ENOMEM;
+	}
+	output = made ? made : output ? output : "-";
 	if (!strcmp(output, "-")) {
 		err = exporter->write(profile, stdout);
 		if (err && !ferror(stdout))
 			log_error("cannot write %s: %s", exporter->name, strerror(-err));
 		return err;
+	}
+	if (is_same(options->path, output)) {
+		log_error("'%s' is the recording itself [-o another name]",
+			  words__clean(output, WORDS_MOST_COLUMNS).text);
+		return -EEXIST;
 	}
 	err = !stat(output, &info) && !S_ISREG(info.st_mode)
 		      ? write_stream(profile, exporter, output)

@@ -28,8 +28,10 @@ static void print_name(const struct tree_node *node, FILE *out)
 
 		fwrite(at, 1, length, out);
 		at += length;
-		if (*at && at++)
+		if (*at) {
 			fputc(':', out);
+			at++;
+		}
 	}
 	if (suffixes[node->kind])
 		fputs(suffixes[node->kind], out);

@@ -8,7 +8,7 @@
 
 int gzip__write(const void *bytes, size_t size, FILE *out)
 {
-	unsigned char piece[32768];
+	unsigned char piece[32768] = {};
 	const unsigned char *at = bytes;
 	z_stream stream = {};
 	int rc;

@@ -91,6 +91,11 @@ static uint64_t string(struct writer *writer, const char *text)
 	return number;
 }
 
+static int compare_texts(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) : (a != NULL) - (b != NULL);
+}
+
 /* Samples that are one: equal but for their times, weights and counts. */
 static int compare_samples(const struct profile_sample *a, const struct profile_sample *b)
 {
@@ -100,15 +105,13 @@ static int compare_samples(const struct profile_sample *a, const struct profile_
 		{ a->stack, b->stack },
 		{ a->is_next, b->is_next },
 	};
+	int by_none;
 
 	for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++)
 		if (pairs[i][0] != pairs[i][1])
 			return pairs[i][0] < pairs[i][1] ? -1 : 1;
-	if (!a->none != !b->none || !a->end != !b->end)
-		return !a->none - !b->none ? !a->none - !b->none : !a->end - !b->end;
-	if (a->none && strcmp(a->none, b->none))
-		return strcmp(a->none, b->none);
-	return a->end ? strcmp(a->end, b->end) : 0;
+	by_none = compare_texts(a->none, b->none);
+	return by_none ? by_none : compare_texts(a->end, b->end);
 }
 
 static int compare(const void *a, const void *b, void *samples)
@@ -319,7 +322,7 @@ static void add_mapping(struct writer *writer, size_t at)
 	proto__message(&writer->out, PROFILE_MAPPING, &writer->message);
 }
 
-/* How much of a sample's weight speaks for a module being the program: libraries come second. */
+/* Whether a module is more likely the program: libraries come second, then the time decides. */
 static bool is_better(const struct writer *writer, size_t at, size_t best)
 {
 	const struct profile_module *modules = writer->profile->modules;
@@ -350,7 +353,8 @@ static int add_mappings(struct writer *writer)
 				profile->frames[profile->stacks[stack->parent].frame].module ==
 					profile->frames[stack->frame].module;
 
-		/* A call within a module does not count twice. */
+		/* A call within a module does not count twice; the share of a whole stack, which
+		 * may leave and enter it often, must not overflow. */
 		if (!is_inner)
 			writer->modules[profile->frames[stack->frame].module].weight_ns +=
 				weights[i] / PROFILE_MOST_DEPTH;

@@ -42,7 +42,9 @@ static int take_meta(struct loader *loader, sqlite3_stmt *row)
 		if (known[i].text)
 			return rows__text(loader, row, 1, known[i].text);
 		/* Times up to the year 2116, so that sums of two fit. */
-		*known[i].number = rows__clamp(sqlite3_column_int64(row, 1), 0, INT64_MAX / 2);
+		if (known[i].number)
+			*known[i].number =
+				rows__clamp(sqlite3_column_int64(row, 1), 0, INT64_MAX / 2);
 	}
 	return 0;
 }

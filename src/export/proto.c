@@ -64,7 +64,7 @@ static size_t encode(uint64_t value, unsigned char to[MOST_VARINT])
 
 static void put_varint(struct proto *proto, uint64_t value)
 {
-	unsigned char bytes[MOST_VARINT];
+	unsigned char bytes[MOST_VARINT] = {};
 
 	put(proto, bytes, encode(value, bytes));
 }

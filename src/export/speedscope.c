@@ -59,8 +59,11 @@ static void print_stack(const struct tree *tree, uint32_t node, bool with_thread
 		if (with_thread || tree->nodes[at].kind != TREE_THREAD)
 			way[length++] = tree->nodes[at].label;
 	fputc('[', out);
-	while (length--)
-		fprintf(out, "%" PRIu32 "%s", way[length], length ? "," : "");
+	while (length) {
+		fprintf(out, "%" PRIu32, way[--length]);
+		if (length)
+			fputc(',', out);
+	}
 	fputc(']', out);
 }
 

@@ -106,7 +106,7 @@ struct words {
 static struct words time_words(int64_t ns)
 {
 	static const char *const units[] = { "ns", "µs", "ms", "s" };
-	struct words words;
+	struct words words = {};
 	double value = (double)ns;
 	size_t unit = 0;
 
@@ -117,6 +117,22 @@ static struct words time_words(int64_t ns)
 		 : value >= 9.995        ? 1
 					 : 2,
 		 value, units[unit]);
+	return words;
+}
+
+/* "12,700" */
+static struct words count_words(size_t count)
+{
+	struct words words = {};
+	char digits[24], *to = words.text;
+	size_t length = (size_t)snprintf(digits, sizeof(digits), "%zu", count);
+
+	for (size_t i = 0; i < length; i++) {
+		if (i && (length - i) % 3 == 0)
+			*to++ = ',';
+		*to++ = digits[i];
+	}
+	*to = '\0';
 	return words;
 }
 
@@ -369,16 +385,18 @@ static void print_words(const struct picture *picture)
 	fprintf(picture->out, "<text class=\"ink head\" x=\"%d\" y=\"28\">", MARGIN);
 	print_fitting(profile->target, 90, picture->out);
 	fprintf(picture->out,
-		"</text>\n<text class=\"soft\" x=\"%d\" y=\"48\">%s%s, %zu samples. The width of a "
+		"</text>\n<text class=\"soft\" x=\"%d\" y=\"48\">%s%s, %s samples. The width of a "
 		"frame is wall time, %s over all threads; the paler it is, the less of it ran."
 		"</text>\n<text class=\"soft\" x=\"%d\" y=\"66\">",
 		MARGIN, time_words(profile->end_ns - profile->start_ns).text, date,
-		profile->sample_count, time_words(picture->total_ns).text, MARGIN);
+		count_words(profile->sample_count).text, time_words(picture->total_ns).text,
+		MARGIN);
 	if (profile->left_out_ns)
 		fprintf(picture->out, "%s idle by choice not shown (--idle shows it). ",
 			time_words(profile->left_out_ns).text);
 	if (picture->narrow_count)
-		fprintf(picture->out, "%zu frames too narrow to show.", picture->narrow_count);
+		fprintf(picture->out, "%s frames too narrow to show.",
+			count_words(picture->narrow_count).text);
 	fputs("</text>\n", picture->out);
 }
 

@@ -79,8 +79,8 @@ static int add_node(struct tree *tree, uint32_t parent, uint32_t label, uint32_t
 	struct internal *internal = tree->internal;
 	int err = grow(&tree->nodes, tree->count, &internal->node_room, sizeof(*tree->nodes));
 
-	if (err)
-		return err;
+	if (err || !tree->nodes)
+		return -ENOMEM;
 	*ret = (uint32_t)tree->count;
 	tree->nodes[tree->count++] = (struct tree_node) {
 		.name = internal->labels[label].name,

@@ -190,6 +190,32 @@ static void a_recording_without_samples_has_no_data(void **state)
 	refuses(recording, path, -ENODATA);
 }
 
+static void a_recording_of_an_older_gapless_has_no_data_either(void **state)
+{
+	char *path;
+	struct recording *recording = begin(&path);
+	struct profile *profile = NULL;
+	sqlite3 *db = NULL;
+
+	sample__account(recording, 1, SAMPLE_RUN_USER, 1, 3, 30 * SECOND, 1);
+	sample__finish(recording);
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(
+		sqlite3_exec(db,
+			     "DROP VIEW samples; DROP VIEW frames; DROP TABLE sample;"
+			     "DROP TABLE stack; DROP TABLE frame_line; DROP TABLE function;"
+			     "DROP TABLE frame; DROP TABLE module",
+			     NULL, NULL, NULL),
+		SQLITE_OK);
+	sqlite3_close(db);
+	assert_int_equal(profile__load(path, &(struct profile_options) {}, &profile), -ENODATA);
+	assert_int_equal(
+		profile__load(path, &(struct profile_options) { .accounts = true }, &profile), 0);
+	assert_int_equal(profile->account_count, 1);
+	profile__free(profile);
+	sample__remove(path);
+}
+
 static void accounts_are_data_if_they_are_asked_for(void **state)
 {
 	char *path;
@@ -398,6 +424,7 @@ int main(void)
 		cmocka_unit_test(a_long_text_ends_in_an_ellipsis),
 		cmocka_unit_test(names_are_numbered_once),
 		cmocka_unit_test(a_recording_without_samples_has_no_data),
+		cmocka_unit_test(a_recording_of_an_older_gapless_has_no_data_either),
 		cmocka_unit_test(accounts_are_data_if_they_are_asked_for),
 		cmocka_unit_test(stacks_that_lead_nowhere_are_refused),
 		cmocka_unit_test(a_sample_of_no_stack_is_refused),
