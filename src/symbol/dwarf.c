@@ -68,23 +68,38 @@ static int add_unit(struct dwarf *dwarf, Dwarf_Die *die, const unsigned char *en
 	return unit__add_ranges(die, &dwarf->ranges, (uint32_t)dwarf->count++, &dwarf->budget);
 }
 
-/* Goes through the units of `dw`, and adds them to `dwarf` if that is not NULL. */
-static int read_units(Dwarf *dw, struct dwarf *dwarf, struct span *ret_info)
+/* libdw has unpacked it by now, if it was packed. */
+static struct span info_of(const struct image *image)
 {
+	size_t size = 0;
+	const unsigned char *start = image__section(image, ".debug_info", &size);
+
+	if (!start)
+		start = image__section(image, ".zdebug_info", &size);
+	return (struct span) { start, start ? start + size : NULL };
+}
+
+static int read_units(struct dwarf *dwarf)
+{
+	const struct span *info = &dwarf->info;
 	Dwarf_Off at = 0, next;
 	size_t header_bytes;
 	int err = 0;
 
-	while (!err &&
-	       !dwarf_next_unit(dw, at, &next, &header_bytes, NULL, NULL, NULL, NULL, NULL, NULL)) {
+	while (!err && !dwarf_next_unit(dwarf->dw, at, &next, &header_bytes, NULL, NULL, NULL, NULL,
+					NULL, NULL)) {
+		const unsigned char *start;
 		Dwarf_Die die;
 
-		if (next <= at || !dwarf_offdie(dw, at + header_bytes, &die))
+		if (next <= at || !dwarf_offdie(dwarf->dw, at + header_bytes, &die))
 			break;
-		ret_info->start = (unsigned char *)die.addr - at - header_bytes;
-		ret_info->end = ret_info->start + next;
-		if (dwarf)
-			err = add_unit(dwarf, &die, ret_info->end);
+		start = die.addr;
+		if (start < info->start || start >= info->end)
+			break;
+		/* A unit may claim to be longer than the section. */
+		err = add_unit(dwarf, &die,
+			       next < (Dwarf_Off)(info->end - info->start) ? info->start + next
+									   : info->end);
 		at = next;
 	}
 	return err == -ENOMEM ? err : 0;
@@ -117,7 +132,8 @@ static int open_shared(struct dwarf *dwarf, struct debug_finder *finder,
 	if (!dwarf->shared_dw || dwelf_dwarf_gnu_debugaltlink(dwarf->shared_dw, &path, &id))
 		return -ENOENT;
 	dwarf_setalt(dwarf->dw, dwarf->shared_dw);
-	return read_units(dwarf->shared_dw, NULL, &dwarf->shared_info);
+	dwarf->shared_info = info_of(dwarf->shared);
+	return 0;
 }
 
 int dwarf__open(const struct image *image, struct debug_finder *finder,
@@ -136,8 +152,9 @@ int dwarf__open(const struct image *image, struct debug_finder *finder,
 	if (!dwarf->dw)
 		return -ENOENT;
 	err = open_shared(dwarf, finder, module);
+	dwarf->info = info_of(image);
 	if (!err)
-		err = read_units(dwarf->dw, dwarf, &dwarf->info);
+		err = read_units(dwarf);
 	if (!err)
 		err = rangemap__seal(&dwarf->ranges);
 	if (err)

@@ -34,12 +34,17 @@ static int check_kind(const struct image *image)
 {
 	GElf_Ehdr header;
 
-	/* Relocatable files would need their relocations applied, and nobody runs them. */
-	if (!image->elf || elf_kind(image->elf) != ELF_K_ELF ||
-	    !gelf_getehdr(image->elf, &header) ||
-	    (header.e_type != ET_EXEC && header.e_type != ET_DYN))
+	if (!image->elf || elf_kind(image->elf) != ELF_K_ELF || !gelf_getehdr(image->elf, &header))
 		return -ENOEXEC;
 	return 0;
+}
+
+bool image__has_addresses(const struct image *image)
+{
+	GElf_Ehdr header;
+
+	return gelf_getehdr(image->elf, &header) &&
+	       (header.e_type == ET_EXEC || header.e_type == ET_DYN);
 }
 
 static int open_image(int fd, int owned_fd, char *bytes, size_t size, struct image **ret)
@@ -238,17 +243,29 @@ bool image__has_dwarf(const struct image *image)
 	return found;
 }
 
-static int unpack(const Elf_Data *packed, char **ret, size_t *ret_size)
+const unsigned char *image__section(const struct image *image, const char *name, size_t *ret_size)
+{
+	GElf_Shdr header;
+	Elf_Scn *section = find_section(image, name, &header);
+	const Elf_Data *data = section ? elf_rawdata(section, NULL) : NULL;
+
+	if (!data || !data->d_buf || !data->d_size)
+		return NULL;
+	*ret_size = data->d_size;
+	return data->d_buf;
+}
+
+static int unpack(const unsigned char *packed, size_t packed_size, char **ret, size_t *ret_size)
 {
 	lzma_stream stream = LZMA_STREAM_INIT;
-	size_t capacity = packed->d_size * 4 + 4096;
+	size_t capacity = packed_size * 4 + 4096;
 	cleanup(free_p) char *bytes = malloc(capacity);
 	lzma_ret result = LZMA_MEM_ERROR;
 
 	if (!bytes || lzma_stream_decoder(&stream, MOST_LZMA_MEMORY, 0) != LZMA_OK)
 		return -ENOMEM;
-	stream.next_in = packed->d_buf;
-	stream.avail_in = packed->d_size;
+	stream.next_in = packed;
+	stream.avail_in = packed_size;
 	stream.next_out = (uint8_t *)bytes;
 	stream.avail_out = capacity;
 	while ((result = lzma_code(&stream, LZMA_FINISH)) == LZMA_OK &&
@@ -274,16 +291,14 @@ static int unpack(const Elf_Data *packed, char **ret, size_t *ret_size)
 
 int image__open_mini(const struct image *image, struct image **ret)
 {
-	GElf_Shdr header;
-	Elf_Scn *section = find_section(image, ".gnu_debugdata", &header);
-	const Elf_Data *data = section ? elf_rawdata(section, NULL) : NULL;
+	size_t packed_size, size;
+	const unsigned char *packed = image__section(image, ".gnu_debugdata", &packed_size);
 	char *bytes;
-	size_t size;
 	int err;
 
-	if (!data || !data->d_buf || !data->d_size || data->d_size > MOST_MINI_BYTES)
+	if (!packed || packed_size > MOST_MINI_BYTES)
 		return -ENOENT;
-	err = unpack(data, &bytes, &size);
+	err = unpack(packed, packed_size, &bytes, &size);
 	return err ? err : image__from_bytes(bytes, size, ret);
 }
 

@@ -22,7 +22,7 @@ struct image {
 #define BUILD_ID_MOST_BYTES 64
 #define BUILD_ID_TEXT_BYTES (2 * BUILD_ID_MOST_BYTES + 1)
 
-/* `fd` stays the caller's, and open. -ENOEXEC if it is no ELF file that could have code. */
+/* `fd` stays the caller's, and open. -ENOEXEC if it is no ELF file. */
 int image__borrow(int fd, struct image **ret);
 /* As image__borrow(), but `fd` is closed in any case. */
 int image__open(int fd, struct image **ret);
@@ -32,12 +32,18 @@ int image__from_bytes(char *bytes, size_t size, struct image **ret);
 int image__of_vdso(struct image **ret);
 void image__close(struct image *image);
 
+/* Whether its code has a place. It has none in relocatable files, which nobody runs. */
+bool image__has_addresses(const struct image *image);
+
 /* Adds the functions of `.symtab` (SHT_SYMTAB) or `.dynsym` (SHT_DYNSYM). -ENOENT if there is no
  * such table, -ENOMEM. Names live as long as the image. */
 int image__add_symbols(const struct image *image, uint32_t section_type, struct symtab *tab);
 
 /* Whether there is DWARF in it, of a size that we are ready to read. */
 bool image__has_dwarf(const struct image *image);
+
+/* The bytes of a section, NULL if there is none or it is empty. */
+const unsigned char *image__section(const struct image *image, const char *name, size_t *ret_size);
 
 /* The image in `.gnu_debugdata`: a symbol table, packed (mini-debuginfo). -ENOENT. */
 int image__open_mini(const struct image *image, struct image **ret);
