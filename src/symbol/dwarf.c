@@ -105,6 +105,20 @@ static int read_units(struct dwarf *dwarf)
 	return err == -ENOMEM ? err : 0;
 }
 
+static int begin(struct image *image, Dwarf **ret)
+{
+	int err = image__prepare_dwarf(image);
+	Dwarf *dw = err ? NULL : dwarf_begin_elf(image->elf, DWARF_C_READ, NULL);
+
+	if (dw && image__dwarf_is_sound(image)) {
+		*ret = dw;
+		return 0;
+	}
+	if (dw)
+		dwarf_end(dw);
+	return err ? err : -ENOENT;
+}
+
 /*
  * If we did not give libdw the file that it misses, it would open whatever path the file names,
  * be it one where reading never ends.
@@ -125,36 +139,34 @@ static int open_shared(struct dwarf *dwarf, struct debug_finder *finder,
 		err = debug_finder__find_shared(finder, module, path, build_id, &dwarf->shared);
 	if (err)
 		return err;
-	if (!image__has_dwarf(dwarf->shared))
-		return -ENOENT;
-	dwarf->shared_dw = dwarf_begin_elf(dwarf->shared->elf, DWARF_C_READ, NULL);
+	err = begin(dwarf->shared, &dwarf->shared_dw);
+	if (err)
+		return err;
 	/* dwz's file has no such link itself. */
-	if (!dwarf->shared_dw || dwelf_dwarf_gnu_debugaltlink(dwarf->shared_dw, &path, &id))
+	if (dwelf_dwarf_gnu_debugaltlink(dwarf->shared_dw, &path, &id))
 		return -ENOENT;
 	dwarf_setalt(dwarf->dw, dwarf->shared_dw);
 	dwarf->shared_info = info_of(dwarf->shared);
 	return 0;
 }
 
-int dwarf__open(const struct image *image, struct debug_finder *finder,
+int dwarf__open(struct image *image, struct debug_finder *finder,
 		const struct symbol_module *module, struct dwarf **ret)
 {
 	cleanup(dwarf__close_p) struct dwarf *dwarf = NULL;
 	int err;
 
-	if (!image__has_dwarf(image))
-		return -ENOENT;
 	dwarf = calloc(1, sizeof(*dwarf));
 	if (!dwarf)
 		return -ENOMEM;
 	dwarf->budget = MOST_RANGES;
-	dwarf->dw = dwarf_begin_elf(image->elf, DWARF_C_READ, NULL);
-	if (!dwarf->dw)
-		return -ENOENT;
-	err = open_shared(dwarf, finder, module);
-	dwarf->info = info_of(image);
+	err = begin(image, &dwarf->dw);
 	if (!err)
-		err = read_units(dwarf);
+		err = open_shared(dwarf, finder, module);
+	if (err)
+		return err;
+	dwarf->info = info_of(image);
+	err = read_units(dwarf);
 	if (!err)
 		err = rangemap__seal(&dwarf->ranges);
 	if (err)

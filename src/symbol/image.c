@@ -16,7 +16,6 @@
 /* A few bytes may claim to unpack to anything. */
 #define MOST_MINI_BYTES  (256UL << 20)
 #define MOST_LZMA_MEMORY (128UL << 20)
-#define MOST_DWARF_BYTES (4UL << 30)
 
 void image__close(struct image *image)
 {
@@ -25,6 +24,9 @@ void image__close(struct image *image)
 	elf_end(image->elf);
 	if (image->fd >= 0)
 		close(image->fd);
+	for (size_t i = 0; i < image->count; i++)
+		free(image->copies[i]);
+	free(image->copies);
 	free(image->bytes);
 	free(image);
 }
@@ -195,59 +197,11 @@ int image__add_symbols(const struct image *image, uint32_t section_type, struct 
 	return -ENOENT;
 }
 
-/* How many bytes a section will be in memory. */
-static uint64_t unpacked_size(Elf_Scn *section, const GElf_Shdr *header, const char *name)
-{
-	GElf_Chdr packed;
-	const Elf_Data *data;
-	uint64_t size = 0;
-
-	if (header->sh_flags & SHF_COMPRESSED)
-		return gelf_getchdr(section, &packed) ? packed.ch_size : UINT64_MAX;
-	/* The older way: "ZLIB" and the size, the highest byte first. */
-	if (strncmp(name, ".zdebug_", 8))
-		return header->sh_size;
-	data = elf_rawdata(section, NULL);
-	if (!data || data->d_size < 12 || !data->d_buf)
-		return UINT64_MAX;
-	for (int i = 4; i < 12; i++)
-		size = size << 8 | ((const unsigned char *)data->d_buf)[i];
-	return size;
-}
-
-bool image__has_dwarf(const struct image *image)
-{
-	uint64_t total = 0;
-	Elf_Scn *section = NULL;
-	bool found = false;
-	GElf_Shdr header;
-	size_t names;
-
-	if (elf_getshdrstrndx(image->elf, &names))
-		return false;
-	while ((section = elf_nextscn(image->elf, section))) {
-		const char *name = gelf_getshdr(section, &header)
-					   ? elf_strptr(image->elf, names, header.sh_name)
-					   : NULL;
-		uint64_t size;
-
-		if (!name || header.sh_type == SHT_NOBITS ||
-		    (strncmp(name, ".debug_", 7) && strncmp(name, ".zdebug_", 8)))
-			continue;
-		size = unpacked_size(section, &header, name);
-		if (size > MOST_DWARF_BYTES || total + size > MOST_DWARF_BYTES)
-			return false;
-		total += size;
-		found = found || !strcmp(strchr(name, '_'), "_info");
-	}
-	return found;
-}
-
 const unsigned char *image__section(const struct image *image, const char *name, size_t *ret_size)
 {
 	GElf_Shdr header;
 	Elf_Scn *section = find_section(image, name, &header);
-	const Elf_Data *data = section ? elf_rawdata(section, NULL) : NULL;
+	const Elf_Data *data = section ? elf_getdata(section, NULL) : NULL;
 
 	if (!data || !data->d_buf || !data->d_size)
 		return NULL;

@@ -15,8 +15,10 @@
 
 struct image {
 	Elf *elf;
-	int fd;      /* -1, or closed with the image */
-	char *bytes; /* NULL, or freed with the image */
+	int fd;        /* -1, or closed with the image */
+	char *bytes;   /* NULL, or freed with the image */
+	void **copies; /* of sections, made for libdw */
+	size_t count;  /* of `copies` */
 };
 
 #define BUILD_ID_MOST_BYTES 64
@@ -39,8 +41,13 @@ bool image__has_addresses(const struct image *image);
  * such table, -ENOMEM. Names live as long as the image. */
 int image__add_symbols(const struct image *image, uint32_t section_type, struct symtab *tab);
 
-/* Whether there is DWARF in it, of a size that we are ready to read. */
-bool image__has_dwarf(const struct image *image);
+/*
+ * Makes its DWARF safe to be read by libdw, which comes next. -ENOENT if there is none, or none of
+ * a size that we are ready to read.
+ */
+int image__prepare_dwarf(struct image *image);
+/* What can be checked only after libdw has unpacked the sections. */
+bool image__dwarf_is_sound(const struct image *image);
 
 /* The bytes of a section, NULL if there is none or it is empty. */
 const unsigned char *image__section(const struct image *image, const char *name, size_t *ret_size);
