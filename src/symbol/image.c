@@ -14,7 +14,7 @@
 #include "base/cleanup.h"
 
 /* A few bytes may claim to unpack to anything. */
-#define MOST_MINI_BYTES  (256UL << 20)
+#define MOST_MINI_BYTES  (128UL << 20)
 #define MOST_LZMA_MEMORY (128UL << 20)
 
 void image__close(struct image *image)
