@@ -2,6 +2,7 @@
 
 #include <dwarf.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +10,7 @@
 #include <elfutils/libdwelf.h>
 
 #include "base/cleanup.h"
+#include "base/map.h"
 #include "symbol/unit.h"
 
 /* A few bytes may describe ranges without end: units share lists of them. */
@@ -28,12 +30,19 @@ struct dwarf {
 	size_t count, capacity;
 	struct rangemap ranges; /* values are indices into `units` */
 	uint32_t budget;        /* of ranges that may still be read */
+	struct map paths;       /* file name as libdw has it → with the folder before it */
 };
 
 void dwarf__close(struct dwarf *dwarf)
 {
+	size_t at = 0;
+	char *path;
+
 	if (!dwarf)
 		return;
+	while ((path = map__next(&dwarf->paths, &at)))
+		free(path);
+	map__release(&dwarf->paths);
 	for (size_t i = 0; i < dwarf->count; i++)
 		unit__release(&dwarf->units[i]);
 	free(dwarf->units);
@@ -240,21 +249,42 @@ static Dwarf_Line *find_line(Dwarf_Die *unit, uint64_t address)
 	return line && !dwarf_lineendsequence(line, &is_end) && !is_end ? line : NULL;
 }
 
-static void set_position(Dwarf_Die *unit, uint64_t address, struct symbol *ret)
+/* The folder that the compiler ran in, before a path that begins there. NULL as it is. */
+static const char *path_of(struct dwarf *dwarf, Dwarf_Die *unit, const char *file)
+{
+	const char *folder;
+	char *path;
+
+	if (!file || *file == '/')
+		return file;
+	path = map__get(&dwarf->paths, (uintptr_t)file);
+	if (path)
+		return path;
+	folder = string_of(dwarf, unit, DW_AT_comp_dir);
+	if (!folder || *folder != '/' || asprintf(&path, "%s/%s", folder, file) < 0)
+		return file;
+	if (map__put(&dwarf->paths, (uintptr_t)file, path)) {
+		free(path);
+		return file;
+	}
+	return path;
+}
+
+static void set_position(struct dwarf *dwarf, Dwarf_Die *unit, uint64_t address, struct symbol *ret)
 {
 	Dwarf_Line *line = find_line(unit, address);
 	int number;
 
 	if (!line)
 		return;
-	ret->file = dwarf_linesrc(line, NULL, NULL);
+	ret->file = path_of(dwarf, unit, dwarf_linesrc(line, NULL, NULL));
 	if (!dwarf_lineno(line, &number) && number > 0)
 		ret->line = (uint32_t)number;
 	if (!dwarf_linecol(line, &number) && number > 0)
 		ret->column = (uint32_t)number;
 }
 
-static void set_call(Dwarf_Die *unit, Dwarf_Die *inlined, struct symbol *ret)
+static void set_call(struct dwarf *dwarf, Dwarf_Die *unit, Dwarf_Die *inlined, struct symbol *ret)
 {
 	Dwarf_Files *files;
 	size_t count;
@@ -263,8 +293,10 @@ static void set_call(Dwarf_Die *unit, Dwarf_Die *inlined, struct symbol *ret)
 		.line = number_of(inlined, DW_AT_call_line),
 		.column = number_of(inlined, DW_AT_call_column),
 	};
-	if (dwarf_hasattr(inlined, DW_AT_call_file) && !dwarf_getsrcfiles(unit, &files, &count))
-		ret->file = dwarf_filesrc(files, number_of(inlined, DW_AT_call_file), NULL, NULL);
+	if (!dwarf_hasattr(inlined, DW_AT_call_file) || dwarf_getsrcfiles(unit, &files, &count))
+		return;
+	ret->file = path_of(dwarf, unit,
+			    dwarf_filesrc(files, number_of(inlined, DW_AT_call_file), NULL, NULL));
 }
 
 int dwarf__find(struct dwarf *dwarf, uint64_t address, struct symbol_chain *ret)
@@ -282,7 +314,7 @@ int dwarf__find(struct dwarf *dwarf, uint64_t address, struct symbol_chain *ret)
 	err = unit__read(unit, &dwarf->budget);
 	if (err)
 		return err;
-	set_position(&unit->die, address, &position);
+	set_position(dwarf, &unit->die, address, &position);
 	ret->frames[0] = position;
 	if (!rangemap__find(&unit->ranges, address, &index))
 		return 0;
@@ -296,7 +328,7 @@ int dwarf__find(struct dwarf *dwarf, uint64_t address, struct symbol_chain *ret)
 		*frame = position;
 		frame->name = frame->system_name = name_of(dwarf, die);
 		frame->start_line = number_of(die, DW_AT_decl_line);
-		set_call(&unit->die, die, &position);
+		set_call(dwarf, &unit->die, die, &position);
 	}
 	return 0;
 }

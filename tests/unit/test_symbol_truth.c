@@ -70,7 +70,8 @@ static bool frame_agrees(const struct symbol *frame, json_t *theirs)
 	const char *file = json_string_value(json_object_get(theirs, "FileName"));
 
 	return !strcmp(frame->system_name, name) &&
-	       (!frame->line || !strcmp(frame->file ? base_of(frame->file) : "", base_of(file))) &&
+	       (!frame->line || !strcmp(frame->file ? frame->file : "", file)) &&
+	       frame->start_line == json_integer_value(json_object_get(theirs, "StartLine")) &&
 	       frame->line == json_integer_value(json_object_get(theirs, "Line")) &&
 	       frame->column == json_integer_value(json_object_get(theirs, "Column"));
 }
