@@ -52,6 +52,7 @@ enum stack_none {
 	STACK_TAKEN,        /* it has one */
 	STACK_NONE_KERNEL,  /* a kernel thread: there is none */
 	STACK_NONE_EXEC,    /* the program was replaced meanwhile */
+	STACK_NONE_START,   /* a new thread: it did nothing yet */
 	STACK_NONE_EXIT,    /* the thread ended */
 	STACK_NONE_32BIT,   /* a 32-bit program */
 	STACK_NONE_CROWDED, /* too many different waits before the next chance to take one */

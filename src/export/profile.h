@@ -1,6 +1,11 @@
 /*
  * A recording's samples in memory, as the exporters want them: every table an array, every
  * reference an index. Loaded once, read only. Strings and arrays belong to the profile.
+ *
+ * A recording may come from anywhere, so what would break a format is settled here. Strings are
+ * UTF-8 without control characters and of at most PROFILE_MOST_TEXT bytes. Every index is valid.
+ * Times are within the recording, weights are not negative, and their sum fits into 64 bits. A
+ * stack has at most PROFILE_MOST_DEPTH functions.
  */
 #pragma once
 
@@ -8,7 +13,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PROFILE_NONE UINT32_MAX /* an index that stands for "none" */
+#define PROFILE_NONE       UINT32_MAX /* an index that stands for "none" */
+#define PROFILE_MOST_TEXT  4096
+#define PROFILE_MOST_DEPTH 8192
 
 struct profile_process {
 	int64_t id; /* in the recording */
@@ -106,17 +113,23 @@ struct profile {
 	size_t process_count, thread_count, state_count, module_count, function_count, line_count,
 		frame_count, stack_count, sample_count, account_count;
 	int64_t start_ns, end_ns, start_unix_ns;
-	int64_t period_ns; /* of ticks; 0: no stacks were taken */
-	const char *target, *version, *kernel, *command;
+	int64_t period_ns;   /* of ticks; 0: no stacks were taken */
+	int64_t left_out_ns; /* waits of kind "idle" that profile_options.no_idle left out */
+	const char *target, *version, *kernel, *command; /* "?" or "": unknown */
 	void *internal;
 };
 
 struct profile_options {
 	bool accounts;          /* load them too */
-	bool with_own;          /* threads of gapless itself too */
+	bool with_own;          /* samples and accounts of gapless itself too */
+	bool no_idle;           /* no samples of waits of kind "idle" */
 	int64_t from_ns, to_ns; /* after the start; to_ns 0: the end */
 };
 
-/* 0 or -errno as recording__open() has it; -ENODATA: the recording has no samples. */
+/*
+ * 0 or -errno as recording__open() has it; -ERANGE: the cut leaves nothing; -ENODATA: there are no
+ * samples, and no accounts either if those were asked for. A sample belongs to a cut by its time,
+ * an account by the part of its slices that is inside.
+ */
 int profile__load(const char *path, const struct profile_options *options, struct profile **ret);
 void profile__free(struct profile *profile);

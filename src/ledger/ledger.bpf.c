@@ -24,6 +24,8 @@
 #include "ledger/targets.bpf.h"
 #include "ledger/waker.bpf.h"
 
+#define CLONE_VM 0x00000100
+
 /* Lock contention flags (include/trace/events/lock.h). */
 #define LCB_F_SPIN 1
 
@@ -275,8 +277,8 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 		return 0;
 	if (thread->pending_count)
 		take_pending(thread, current);
-	if (thread->flags & THREAD_NEW_IMAGE)
-		thread->flags &= ~THREAD_NEW_IMAGE;
+	if (thread->flags & (THREAD_NEW_IMAGE | THREAD_STARTING))
+		thread->flags &= ~(THREAD_NEW_IMAGE | THREAD_STARTING);
 	if (!full)
 		return 0;
 	now = bpf_ktime_get_ns();
@@ -348,6 +350,9 @@ int BPF_PROG(on_newtask, struct task_struct *task, unsigned long clone_flags)
 	if (!thread)
 		return 0;
 	thread->nr = NR_KERNEL;
+	/* One that shares its maker's memory has a stack of its own. */
+	if (clone_flags & CLONE_VM)
+		thread->flags |= THREAD_STARTING;
 	note_sums(thread, task);
 	thread->left_ns = now;
 	thread->account.first_ns = now;

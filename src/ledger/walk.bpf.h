@@ -264,6 +264,8 @@ static __always_inline __u8 why_no_user_stack(const struct thread *thread, struc
 		return STACK_NONE_EXIT;
 	if (thread->flags & THREAD_NEW_IMAGE)
 		return STACK_NONE_EXEC;
+	if (thread->flags & THREAD_STARTING)
+		return STACK_NONE_START;
 	regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	return regs->cs == USER_CS_64BIT ? STACK_TAKEN : STACK_NONE_32BIT;
 }

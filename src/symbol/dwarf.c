@@ -2,6 +2,7 @@
 
 #include <dwarf.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +10,7 @@
 #include <elfutils/libdwelf.h>
 
 #include "base/cleanup.h"
+#include "base/map.h"
 #include "symbol/unit.h"
 
 /* A few bytes may describe ranges without end: units share lists of them. */
@@ -28,12 +30,19 @@ struct dwarf {
 	size_t count, capacity;
 	struct rangemap ranges; /* values are indices into `units` */
 	uint32_t budget;        /* of ranges that may still be read */
+	struct map paths;       /* file name as libdw has it → with the folder before it */
 };
 
 void dwarf__close(struct dwarf *dwarf)
 {
+	size_t at = 0;
+	char *path;
+
 	if (!dwarf)
 		return;
+	while ((path = map__next(&dwarf->paths, &at)))
+		free(path);
+	map__release(&dwarf->paths);
 	for (size_t i = 0; i < dwarf->count; i++)
 		unit__release(&dwarf->units[i]);
 	free(dwarf->units);
@@ -68,26 +77,55 @@ static int add_unit(struct dwarf *dwarf, Dwarf_Die *die, const unsigned char *en
 	return unit__add_ranges(die, &dwarf->ranges, (uint32_t)dwarf->count++, &dwarf->budget);
 }
 
-/* Goes through the units of `dw`, and adds them to `dwarf` if that is not NULL. */
-static int read_units(Dwarf *dw, struct dwarf *dwarf, struct span *ret_info)
+/* libdw has unpacked it by now, if it was packed. */
+static struct span info_of(const struct image *image)
 {
+	size_t size = 0;
+	const unsigned char *start = image__section(image, ".debug_info", &size);
+
+	if (!start)
+		start = image__section(image, ".zdebug_info", &size);
+	return (struct span) { start, start ? start + size : NULL };
+}
+
+static int read_units(struct dwarf *dwarf)
+{
+	const struct span *info = &dwarf->info;
 	Dwarf_Off at = 0, next;
 	size_t header_bytes;
 	int err = 0;
 
-	while (!err &&
-	       !dwarf_next_unit(dw, at, &next, &header_bytes, NULL, NULL, NULL, NULL, NULL, NULL)) {
+	while (!err && !dwarf_next_unit(dwarf->dw, at, &next, &header_bytes, NULL, NULL, NULL, NULL,
+					NULL, NULL)) {
+		const unsigned char *start;
 		Dwarf_Die die;
 
-		if (next <= at || !dwarf_offdie(dw, at + header_bytes, &die))
+		if (next <= at || !dwarf_offdie(dwarf->dw, at + header_bytes, &die))
 			break;
-		ret_info->start = (unsigned char *)die.addr - at - header_bytes;
-		ret_info->end = ret_info->start + next;
-		if (dwarf)
-			err = add_unit(dwarf, &die, ret_info->end);
+		start = die.addr;
+		if (start < info->start || start >= info->end)
+			break;
+		/* A unit may claim to be longer than the section. */
+		err = add_unit(dwarf, &die,
+			       next < (Dwarf_Off)(info->end - info->start) ? info->start + next
+									   : info->end);
 		at = next;
 	}
 	return err == -ENOMEM ? err : 0;
+}
+
+static int begin(struct image *image, Dwarf **ret)
+{
+	int err = image__prepare_dwarf(image);
+	Dwarf *dw = err ? NULL : dwarf_begin_elf(image->elf, DWARF_C_READ, NULL);
+
+	if (dw && image__dwarf_is_sound(image)) {
+		*ret = dw;
+		return 0;
+	}
+	if (dw)
+		dwarf_end(dw);
+	return err ? err : -ENOENT;
 }
 
 /*
@@ -110,34 +148,34 @@ static int open_shared(struct dwarf *dwarf, struct debug_finder *finder,
 		err = debug_finder__find_shared(finder, module, path, build_id, &dwarf->shared);
 	if (err)
 		return err;
-	if (!image__has_dwarf(dwarf->shared))
-		return -ENOENT;
-	dwarf->shared_dw = dwarf_begin_elf(dwarf->shared->elf, DWARF_C_READ, NULL);
+	err = begin(dwarf->shared, &dwarf->shared_dw);
+	if (err)
+		return err;
 	/* dwz's file has no such link itself. */
-	if (!dwarf->shared_dw || dwelf_dwarf_gnu_debugaltlink(dwarf->shared_dw, &path, &id))
+	if (dwelf_dwarf_gnu_debugaltlink(dwarf->shared_dw, &path, &id))
 		return -ENOENT;
 	dwarf_setalt(dwarf->dw, dwarf->shared_dw);
-	return read_units(dwarf->shared_dw, NULL, &dwarf->shared_info);
+	dwarf->shared_info = info_of(dwarf->shared);
+	return 0;
 }
 
-int dwarf__open(const struct image *image, struct debug_finder *finder,
+int dwarf__open(struct image *image, struct debug_finder *finder,
 		const struct symbol_module *module, struct dwarf **ret)
 {
 	cleanup(dwarf__close_p) struct dwarf *dwarf = NULL;
 	int err;
 
-	if (!image__has_dwarf(image))
-		return -ENOENT;
 	dwarf = calloc(1, sizeof(*dwarf));
 	if (!dwarf)
 		return -ENOMEM;
 	dwarf->budget = MOST_RANGES;
-	dwarf->dw = dwarf_begin_elf(image->elf, DWARF_C_READ, NULL);
-	if (!dwarf->dw)
-		return -ENOENT;
-	err = open_shared(dwarf, finder, module);
+	err = begin(image, &dwarf->dw);
 	if (!err)
-		err = read_units(dwarf->dw, dwarf, &dwarf->info);
+		err = open_shared(dwarf, finder, module);
+	if (err)
+		return err;
+	dwarf->info = info_of(image);
+	err = read_units(dwarf);
 	if (!err)
 		err = rangemap__seal(&dwarf->ranges);
 	if (err)
@@ -211,21 +249,42 @@ static Dwarf_Line *find_line(Dwarf_Die *unit, uint64_t address)
 	return line && !dwarf_lineendsequence(line, &is_end) && !is_end ? line : NULL;
 }
 
-static void set_position(Dwarf_Die *unit, uint64_t address, struct symbol *ret)
+/* The folder that the compiler ran in, before a path that begins there. NULL as it is. */
+static const char *path_of(struct dwarf *dwarf, Dwarf_Die *unit, const char *file)
+{
+	const char *folder;
+	char *path;
+
+	if (!file || *file == '/')
+		return file;
+	path = map__get(&dwarf->paths, (uintptr_t)file);
+	if (path)
+		return path;
+	folder = string_of(dwarf, unit, DW_AT_comp_dir);
+	if (!folder || *folder != '/' || asprintf(&path, "%s/%s", folder, file) < 0)
+		return file;
+	if (map__put(&dwarf->paths, (uintptr_t)file, path)) {
+		free(path);
+		return file;
+	}
+	return path;
+}
+
+static void set_position(struct dwarf *dwarf, Dwarf_Die *unit, uint64_t address, struct symbol *ret)
 {
 	Dwarf_Line *line = find_line(unit, address);
 	int number;
 
 	if (!line)
 		return;
-	ret->file = dwarf_linesrc(line, NULL, NULL);
+	ret->file = path_of(dwarf, unit, dwarf_linesrc(line, NULL, NULL));
 	if (!dwarf_lineno(line, &number) && number > 0)
 		ret->line = (uint32_t)number;
 	if (!dwarf_linecol(line, &number) && number > 0)
 		ret->column = (uint32_t)number;
 }
 
-static void set_call(Dwarf_Die *unit, Dwarf_Die *inlined, struct symbol *ret)
+static void set_call(struct dwarf *dwarf, Dwarf_Die *unit, Dwarf_Die *inlined, struct symbol *ret)
 {
 	Dwarf_Files *files;
 	size_t count;
@@ -234,8 +293,10 @@ static void set_call(Dwarf_Die *unit, Dwarf_Die *inlined, struct symbol *ret)
 		.line = number_of(inlined, DW_AT_call_line),
 		.column = number_of(inlined, DW_AT_call_column),
 	};
-	if (dwarf_hasattr(inlined, DW_AT_call_file) && !dwarf_getsrcfiles(unit, &files, &count))
-		ret->file = dwarf_filesrc(files, number_of(inlined, DW_AT_call_file), NULL, NULL);
+	if (!dwarf_hasattr(inlined, DW_AT_call_file) || dwarf_getsrcfiles(unit, &files, &count))
+		return;
+	ret->file = path_of(dwarf, unit,
+			    dwarf_filesrc(files, number_of(inlined, DW_AT_call_file), NULL, NULL));
 }
 
 int dwarf__find(struct dwarf *dwarf, uint64_t address, struct symbol_chain *ret)
@@ -253,7 +314,7 @@ int dwarf__find(struct dwarf *dwarf, uint64_t address, struct symbol_chain *ret)
 	err = unit__read(unit, &dwarf->budget);
 	if (err)
 		return err;
-	set_position(&unit->die, address, &position);
+	set_position(dwarf, &unit->die, address, &position);
 	ret->frames[0] = position;
 	if (!rangemap__find(&unit->ranges, address, &index))
 		return 0;
@@ -267,7 +328,7 @@ int dwarf__find(struct dwarf *dwarf, uint64_t address, struct symbol_chain *ret)
 		*frame = position;
 		frame->name = frame->system_name = name_of(dwarf, die);
 		frame->start_line = number_of(die, DW_AT_decl_line);
-		set_call(&unit->die, die, &position);
+		set_call(dwarf, &unit->die, die, &position);
 	}
 	return 0;
 }

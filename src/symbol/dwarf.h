@@ -14,7 +14,7 @@
 struct dwarf;
 
 /* The image stays the caller's, and open. -ENOENT if it has none that can be used. */
-int dwarf__open(const struct image *image, struct debug_finder *finder,
+int dwarf__open(struct image *image, struct debug_finder *finder,
 		const struct symbol_module *module, struct dwarf **ret);
 void dwarf__close(struct dwarf *dwarf);
 

@@ -14,9 +14,8 @@
 #include "base/cleanup.h"
 
 /* A few bytes may claim to unpack to anything. */
-#define MOST_MINI_BYTES  (256UL << 20)
+#define MOST_MINI_BYTES  (128UL << 20)
 #define MOST_LZMA_MEMORY (128UL << 20)
-#define MOST_DWARF_BYTES (4UL << 30)
 
 void image__close(struct image *image)
 {
@@ -25,6 +24,9 @@ void image__close(struct image *image)
 	elf_end(image->elf);
 	if (image->fd >= 0)
 		close(image->fd);
+	for (size_t i = 0; i < image->count; i++)
+		free(image->copies[i]);
+	free(image->copies);
 	free(image->bytes);
 	free(image);
 }
@@ -34,12 +36,17 @@ static int check_kind(const struct image *image)
 {
 	GElf_Ehdr header;
 
-	/* Relocatable files would need their relocations applied, and nobody runs them. */
-	if (!image->elf || elf_kind(image->elf) != ELF_K_ELF ||
-	    !gelf_getehdr(image->elf, &header) ||
-	    (header.e_type != ET_EXEC && header.e_type != ET_DYN))
+	if (!image->elf || elf_kind(image->elf) != ELF_K_ELF || !gelf_getehdr(image->elf, &header))
 		return -ENOEXEC;
 	return 0;
+}
+
+bool image__has_addresses(const struct image *image)
+{
+	GElf_Ehdr header;
+
+	return gelf_getehdr(image->elf, &header) &&
+	       (header.e_type == ET_EXEC || header.e_type == ET_DYN);
 }
 
 static int open_image(int fd, int owned_fd, char *bytes, size_t size, struct image **ret)
@@ -190,65 +197,29 @@ int image__add_symbols(const struct image *image, uint32_t section_type, struct 
 	return -ENOENT;
 }
 
-/* How many bytes a section will be in memory. */
-static uint64_t unpacked_size(Elf_Scn *section, const GElf_Shdr *header, const char *name)
+const unsigned char *image__section(const struct image *image, const char *name, size_t *ret_size)
 {
-	GElf_Chdr packed;
-	const Elf_Data *data;
-	uint64_t size = 0;
-
-	if (header->sh_flags & SHF_COMPRESSED)
-		return gelf_getchdr(section, &packed) ? packed.ch_size : UINT64_MAX;
-	/* The older way: "ZLIB" and the size, the highest byte first. */
-	if (strncmp(name, ".zdebug_", 8))
-		return header->sh_size;
-	data = elf_rawdata(section, NULL);
-	if (!data || data->d_size < 12 || !data->d_buf)
-		return UINT64_MAX;
-	for (int i = 4; i < 12; i++)
-		size = size << 8 | ((const unsigned char *)data->d_buf)[i];
-	return size;
-}
-
-bool image__has_dwarf(const struct image *image)
-{
-	uint64_t total = 0;
-	Elf_Scn *section = NULL;
-	bool found = false;
 	GElf_Shdr header;
-	size_t names;
+	Elf_Scn *section = find_section(image, name, &header);
+	const Elf_Data *data = section ? elf_getdata(section, NULL) : NULL;
 
-	if (elf_getshdrstrndx(image->elf, &names))
-		return false;
-	while ((section = elf_nextscn(image->elf, section))) {
-		const char *name = gelf_getshdr(section, &header)
-					   ? elf_strptr(image->elf, names, header.sh_name)
-					   : NULL;
-		uint64_t size;
-
-		if (!name || header.sh_type == SHT_NOBITS ||
-		    (strncmp(name, ".debug_", 7) && strncmp(name, ".zdebug_", 8)))
-			continue;
-		size = unpacked_size(section, &header, name);
-		if (size > MOST_DWARF_BYTES || total + size > MOST_DWARF_BYTES)
-			return false;
-		total += size;
-		found = found || !strcmp(strchr(name, '_'), "_info");
-	}
-	return found;
+	if (!data || !data->d_buf || !data->d_size)
+		return NULL;
+	*ret_size = data->d_size;
+	return data->d_buf;
 }
 
-static int unpack(const Elf_Data *packed, char **ret, size_t *ret_size)
+static int unpack(const unsigned char *packed, size_t packed_size, char **ret, size_t *ret_size)
 {
 	lzma_stream stream = LZMA_STREAM_INIT;
-	size_t capacity = packed->d_size * 4 + 4096;
+	size_t capacity = packed_size * 4 + 4096;
 	cleanup(free_p) char *bytes = malloc(capacity);
 	lzma_ret result = LZMA_MEM_ERROR;
 
 	if (!bytes || lzma_stream_decoder(&stream, MOST_LZMA_MEMORY, 0) != LZMA_OK)
 		return -ENOMEM;
-	stream.next_in = packed->d_buf;
-	stream.avail_in = packed->d_size;
+	stream.next_in = packed;
+	stream.avail_in = packed_size;
 	stream.next_out = (uint8_t *)bytes;
 	stream.avail_out = capacity;
 	while ((result = lzma_code(&stream, LZMA_FINISH)) == LZMA_OK &&
@@ -274,16 +245,14 @@ static int unpack(const Elf_Data *packed, char **ret, size_t *ret_size)
 
 int image__open_mini(const struct image *image, struct image **ret)
 {
-	GElf_Shdr header;
-	Elf_Scn *section = find_section(image, ".gnu_debugdata", &header);
-	const Elf_Data *data = section ? elf_rawdata(section, NULL) : NULL;
+	size_t packed_size, size;
+	const unsigned char *packed = image__section(image, ".gnu_debugdata", &packed_size);
 	char *bytes;
-	size_t size;
 	int err;
 
-	if (!data || !data->d_buf || !data->d_size || data->d_size > MOST_MINI_BYTES)
+	if (!packed || packed_size > MOST_MINI_BYTES)
 		return -ENOENT;
-	err = unpack(data, &bytes, &size);
+	err = unpack(packed, packed_size, &bytes, &size);
 	return err ? err : image__from_bytes(bytes, size, ret);
 }
 

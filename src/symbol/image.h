@@ -15,14 +15,16 @@
 
 struct image {
 	Elf *elf;
-	int fd;      /* -1, or closed with the image */
-	char *bytes; /* NULL, or freed with the image */
+	int fd;        /* -1, or closed with the image */
+	char *bytes;   /* NULL, or freed with the image */
+	void **copies; /* of sections, made for libdw */
+	size_t count;  /* of `copies` */
 };
 
 #define BUILD_ID_MOST_BYTES 64
 #define BUILD_ID_TEXT_BYTES (2 * BUILD_ID_MOST_BYTES + 1)
 
-/* `fd` stays the caller's, and open. -ENOEXEC if it is no ELF file that could have code. */
+/* `fd` stays the caller's, and open. -ENOEXEC if it is no ELF file. */
 int image__borrow(int fd, struct image **ret);
 /* As image__borrow(), but `fd` is closed in any case. */
 int image__open(int fd, struct image **ret);
@@ -32,12 +34,23 @@ int image__from_bytes(char *bytes, size_t size, struct image **ret);
 int image__of_vdso(struct image **ret);
 void image__close(struct image *image);
 
+/* Whether its code has a place. It has none in relocatable files, which nobody runs. */
+bool image__has_addresses(const struct image *image);
+
 /* Adds the functions of `.symtab` (SHT_SYMTAB) or `.dynsym` (SHT_DYNSYM). -ENOENT if there is no
  * such table, -ENOMEM. Names live as long as the image. */
 int image__add_symbols(const struct image *image, uint32_t section_type, struct symtab *tab);
 
-/* Whether there is DWARF in it, of a size that we are ready to read. */
-bool image__has_dwarf(const struct image *image);
+/*
+ * Makes its DWARF safe to be read by libdw, which comes next. -ENOENT if there is none, or none of
+ * a size that we are ready to read.
+ */
+int image__prepare_dwarf(struct image *image);
+/* What can be checked only after libdw has unpacked the sections. */
+bool image__dwarf_is_sound(const struct image *image);
+
+/* The bytes of a section, NULL if there is none or it is empty. */
+const unsigned char *image__section(const struct image *image, const char *name, size_t *ret_size);
 
 /* The image in `.gnu_debugdata`: a symbol table, packed (mini-debuginfo). -ENOENT. */
 int image__open_mini(const struct image *image, struct image **ret);

@@ -153,6 +153,8 @@ static int find_module(struct symbols *symbols, const struct symbol_module *name
 	err = open_image(name, &module->image);
 	if (err == -ENOMEM)
 		return err;
+	if (!err && !image__has_addresses(module->image))
+		err = -ENOEXEC;
 	symbols->quality.modules++;
 	symbols->quality.modules_failed += err != 0;
 	if (!err)

@@ -27,7 +27,9 @@ int symtab__add(struct symtab *tab, const struct symtab_entry *entry)
 		tab->entries = entries;
 		tab->capacity = capacity;
 	}
-	tab->entries[tab->count++] = *entry;
+	tab->entries[tab->count] = *entry;
+	tab->entries[tab->count].order = (uint32_t)tab->count;
+	tab->count++;
 	return 0;
 }
 
@@ -39,8 +41,8 @@ static int by_start_and_rank(const void *a, const void *b)
 		return x->start < y->start ? -1 : 1;
 	if (x->rank != y->rank)
 		return x->rank < y->rank ? -1 : 1;
-	/* The answer must not depend on the order of a table, which strip and linkers change. */
-	return strcmp(y->name ? y->name : "", x->name ? x->name : "");
+	/* Names that are as good as each other: the last one, as llvm-symbolizer has it. */
+	return x->order < y->order ? -1 : x->order > y->order;
 }
 
 static void close_open_ends(struct symtab *tab)

@@ -16,6 +16,7 @@ struct symtab_entry {
 	const char *name;    /* NULL: something that is not code and ends what is before it */
 	const char *owner;   /* "[module]" in kallsyms, or NULL */
 	uint32_t rank;       /* of several at one address, the highest counts */
+	uint32_t order;      /* set when it is added */
 	bool is_open;        /* its size is unknown: it ends at the next one, or at `end` */
 };
 

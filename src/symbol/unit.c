@@ -56,12 +56,11 @@ static int add_function(struct unit *unit, Dwarf_Die *die, uint32_t outer, uint3
 	return unit__add_ranges(die, &unit->ranges, (uint32_t)unit->count++, budget);
 }
 
-/* What the children of a DIE are inside of, which is noted if it is a function. */
+/* Notes the DIE if it is a function with code. `ret_inside`: what its children are inside of. */
 static int visit(struct unit *unit, struct walk *walk, uint32_t *budget, uint32_t *ret_inside)
 {
 	uint32_t outer = walk->inside[walk->depth];
 	int tag = dwarf_tag(&walk->die);
-	int err;
 
 	*ret_inside = outer;
 	if (tag != DW_TAG_subprogram && tag != DW_TAG_inlined_subroutine)
@@ -72,8 +71,7 @@ static int visit(struct unit *unit, struct walk *walk, uint32_t *budget, uint32_
 	if (tag == DW_TAG_subprogram)
 		outer = NO_FUNCTION;
 	*ret_inside = (uint32_t)unit->count;
-	err = add_function(unit, &walk->die, outer, budget);
-	return err;
+	return add_function(unit, &walk->die, outer, budget);
 }
 
 /*

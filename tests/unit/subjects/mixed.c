@@ -1,4 +1,5 @@
-/* Functions that are inlined, cut into parts, copied and unrolled, for the comparison with llvm-symbolizer. */
+/* Functions that are inlined, cut into parts, copied and unrolled, for the comparison with
+ * llvm-symbolizer. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,7 +71,8 @@ static size_t flatten(struct node *node, struct node **out)
 	return count + flatten(node->right, out + count);
 }
 
-static double multiply(const double *restrict a, const double *restrict b, double *restrict c, int n)
+static double multiply(const double *restrict a, const double *restrict b, double *restrict c,
+		       int n)
 {
 	double trace = 0;
 

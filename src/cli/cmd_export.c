@@ -1,0 +1,265 @@
+/* gapless export: a recording in another program's format. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/parse.h"
+#include "cli/cli.h"
+#include "export/exporter.h"
+#include "report/report.h"
+#include "report/words.h"
+
+#define DEFAULT_PATH   "run.gapless"
+#define MOST_EXPORTERS 32
+
+enum { KEY_FROM = 256, KEY_TO, KEY_IDLE };
+
+DEFINE_CLEANUP(struct profile *, profile__free)
+
+struct options {
+	struct cli_common common;
+	const struct exporter *exporter;
+	const char *path, *output;
+	uint64_t from_ns, to_ns;
+	bool idle;
+};
+
+static const struct exporter *find_exporter(const char *name)
+{
+	const char *names[MOST_EXPORTERS + 1] = {};
+	char list[256] = "";
+
+	for (size_t i = 0; exporters[i] && i < MOST_EXPORTERS; i++) {
+		if (!strcmp(exporters[i]->name, name))
+			return exporters[i];
+		names[i] = exporters[i]->name;
+		words__say(list, sizeof(list), "%s%s", i ? ", " : "", names[i]);
+	}
+	if (name[0])
+		cli__unknown("format", words__clean(name, 40).text, names);
+	log_error("-f takes one of: %s", list);
+	exit(CLI_EXIT_USAGE);
+}
+
+static void set_offset(struct argp_state *state, const char *arg, uint64_t *ret_ns)
+{
+	/* parse__duration() refuses a duration of nothing, but the start is a fine place. */
+	if (strspn(arg, "0") == strlen(arg) && *arg)
+		*ret_ns = 0;
+	else if (parse__duration(arg, ret_ns) || *ret_ns > INT64_MAX)
+		argp_error(state, "'%s' is not a time from the start [like 500ms, 10s, 2m]", arg);
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct options *options = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &options->common;
+		return 0;
+	case 'f':
+		options->exporter = find_exporter(arg);
+		return 0;
+	case 'o':
+		options->output = arg;
+		return 0;
+	case KEY_FROM:
+		set_offset(state, arg, &options->from_ns);
+		return 0;
+	case KEY_TO:
+		set_offset(state, arg, &options->to_ns);
+		return 0;
+	case KEY_IDLE:
+		options->idle = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (options->path)
+			argp_error(state, "one recording at a time, not also '%s'", arg);
+		options->path = arg;
+		return 0;
+	case ARGP_KEY_END:
+		if (!options->exporter)
+			find_exporter("");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+/* "run.gapless" and ".pb.gz" give "run.pb.gz". */
+static char *default_output(const char *path, const char *suffix)
+{
+	static const char own[] = ".gapless";
+	size_t length = strlen(path), tail = sizeof(own) - 1;
+	char *output = NULL;
+
+	if (length > tail && !strcmp(path + length - tail, own) && path[length - tail - 1] != '/')
+		length -= tail;
+	return asprintf(&output, "%.*s%s", (int)length, path, suffix) < 0 ? NULL : output;
+}
+
+/* Whole or not at all: into a file beside it, which then takes its name. */
+static int write_file(const struct profile *profile, const struct exporter *exporter,
+		      const char *output)
+{
+	cleanup(free_p) char *temporary = NULL;
+	cleanup(fclose_p) FILE *out = NULL;
+	mode_t mask = umask(0);
+	int fd, err;
+
+	umask(mask);
+	if (asprintf(&temporary, "%s.XXXXXX", output) < 0) {
+		temporary = NULL;
+		return -ENOMEM;
+	}
+	fd = mkostemp(temporary, O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	out = fdopen(fd, "w");
+	err = out ? exporter->write(profile, out) : -errno;
+	if (!out)
+		close(fd);
+	if (!err && (fflush(out) || ferror(out) || fchmod(fd, 0666 & ~mask)))
+		err = errno ? -errno : -EIO;
+	if (!err && rename(temporary, output))
+		err = -errno;
+	if (err)
+		unlink(temporary);
+	return err;
+}
+
+/* A device or a pipe has no name to take over. */
+static int write_stream(const struct profile *profile, const struct exporter *exporter,
+			const char *output)
+{
+	cleanup(fclose_p) FILE *out = fopen(output, "we");
+	int err;
+
+	if (!out)
+		return -errno;
+	err = exporter->write(profile, out);
+	return !err && fflush(out) ? -errno : err;
+}
+
+/* `-o run.gapless` would be the end of the recording. */
+static bool is_same(const char *path, const char *output)
+{
+	struct stat first, second;
+
+	return !stat(path, &first) && !stat(output, &second) && first.st_dev == second.st_dev &&
+	       first.st_ino == second.st_ino;
+}
+
+static int write_output(const struct profile *profile, const struct options *options)
+{
+	const struct exporter *exporter = options->exporter;
+	cleanup(free_p) char *made = NULL;
+	const char *output = options->output;
+	struct stat info;
+	int err;
+
+	if (!output && exporter->suffix) {
+		made = default_output(options->path, exporter->suffix);
+		if (!made)
+			return -ENOMEM;
+	}
+	output = made ? made : output ? output : "-";
+	if (!strcmp(output, "-")) {
+		err = exporter->write(profile, stdout);
+		if (err && !ferror(stdout))
+			log_error("cannot write %s: %s", exporter->name, strerror(-err));
+		return err;
+	}
+	if (is_same(options->path, output)) {
+		log_error("'%s' is the recording itself [-o another name]",
+			  words__clean(output, WORDS_MOST_COLUMNS).text);
+		return -EEXIST;
+	}
+	err = !stat(output, &info) && !S_ISREG(info.st_mode)
+		      ? write_stream(profile, exporter, output)
+		      : write_file(profile, exporter, output);
+	if (err)
+		log_error("cannot write '%s': %s", words__clean(output, WORDS_MOST_COLUMNS).text,
+			  strerror(-err));
+	else
+		log_info("%s in '%s'", exporter->name,
+			 words__clean(output, WORDS_MOST_COLUMNS).text);
+	return err;
+}
+
+static const char *why(int err, const struct options *options)
+{
+	if (err != -ENODATA)
+		return report__why(err);
+	if (options->from_ns || options->to_ns)
+		return "no stacks between --from and --to";
+	return "it has no stacks: recorded with --no-stacks or by an older gapless, or nothing ran "
+	       "[the times are there: 'gapless report']";
+}
+
+static int export(const struct options *options)
+{
+	const struct profile_options load = {
+		.accounts = options->exporter->accounts,
+		.no_idle = options->exporter->no_idle && !options->idle,
+		.from_ns = (int64_t)options->from_ns,
+		.to_ns = (int64_t)options->to_ns,
+	};
+	cleanup(profile__free_p) struct profile *profile = NULL;
+	int err = profile__load(options->path, &load, &profile);
+
+	if (err) {
+		log_error("'%s': %s", words__clean(options->path, WORDS_MOST_COLUMNS).text,
+			  why(err, options));
+		return 1;
+	}
+	err = write_output(profile, options);
+	if (!err && profile->left_out_ns)
+		log_info("without %s of waiting by choice [--idle shows it]",
+			 words__time(profile->left_out_ns).text);
+	return err ? 1 : 0;
+}
+
+static int run(int argc, char **argv)
+{
+	static const struct argp_option option_list[] = {
+		{ "format", 'f', "FORMAT", 0, "What to write; the list is below", 0 },
+		{ "output", 'o', "FILE", 0, "Where to; - is standard output", 0 },
+		{ "from", KEY_FROM, "TIME", 0, "Only from TIME after the start on (10s)", 0 },
+		{ "to", KEY_TO, "TIME", 0, "Only to TIME after the start", 0 },
+		{ "idle", KEY_IDLE, NULL, 0, "In flame graphs, show waiting by choice too", 0 },
+		{},
+	};
+	static const struct argp_child children[] = { { &cli_common_argp, 0, NULL, 0 }, {} };
+	static char doc[2048] = "A recording's stacks in another program's format.\v"
+				"RECORDING is " DEFAULT_PATH " if not given. FILE is named after "
+				"it if not given; folded goes to standard output.\n\nFormats:\n";
+	static const struct argp argp = {
+		.options = option_list,
+		.parser = parse,
+		.children = children,
+		.args_doc = "[RECORDING]",
+		.doc = doc,
+	};
+	struct options options = {};
+
+	for (size_t i = 0; exporters[i]; i++)
+		words__say(doc, sizeof(doc), "  %-11s%s\n", exporters[i]->name,
+			   exporters[i]->about);
+	cli__parse(&argp, argc, argv, &options);
+	options.path = options.path ? options.path : DEFAULT_PATH;
+	return export(&options);
+}
+
+const struct command export_command = {
+	.name = "export",
+	.about = "a recording in another program's format",
+	.run = run,
+};

@@ -1,0 +1,36 @@
+#include "export/escape.h"
+
+#include <string.h>
+
+/* Up to the first of `stops`, which is returned and stepped over; 0 at the end. */
+static char print_until(FILE *out, const char **text, const char *stops)
+{
+	size_t length = strcspn(*text, stops);
+	char stop = (*text)[length];
+
+	fwrite(*text, 1, length, out);
+	*text += length + (stop != 0);
+	return stop;
+}
+
+void escape__json(FILE *out, const char *text)
+{
+	char stop;
+
+	fputc('"', out);
+	while ((stop = print_until(out, &text, "\"\\")))
+		fprintf(out, "\\%c", stop);
+	fputc('"', out);
+}
+
+void escape__xml(FILE *out, const char *text)
+{
+	char stop;
+
+	while ((stop = print_until(out, &text, "<>&\"")))
+		fputs(stop == '<'   ? "&lt;"
+		      : stop == '>' ? "&gt;"
+		      : stop == '&' ? "&amp;"
+				    : "&quot;",
+		      out);
+}

@@ -1,0 +1,334 @@
+/*
+ * The Firefox Profiler's processed format, version 66: the first in which all threads share their
+ * tables and a stack's parent is an offset. Every later viewer reads it by its own upgrades, so one
+ * fixed version is enough.
+ *
+ * A sample weighs milliseconds, not 1, so that running, ready and waiting are one tree whose sums
+ * are times. The category of a sample comes from its innermost frame: that is why the tree ends in
+ * a frame of words for whatever does not run (export/calls.h). Each drawn wait is a marker too,
+ * with what is known of it. The graph of CPU use comes from the accounts, which are exact; so does
+ * all of a thread that has no samples.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "export/exporter.h"
+#include "export/firefox.h"
+
+#define FORMAT_VERSION 66
+#define GECKO_VERSION  24 /* what other writers of version 66 say; nobody looks */
+
+int64_t firefox__text(struct firefox *firefox, const char *text)
+{
+	uint32_t index = 0;
+	int err = strings__add(&firefox->strings, text, &index);
+
+	if (err && !firefox->out.err)
+		firefox->out.err = err;
+	return index;
+}
+
+void firefox__number(struct firefox *firefox, const char *key, int64_t number)
+{
+	if (number == FIREFOX_NULL)
+		json_out__null(&firefox->out, key);
+	else
+		json_out__number(&firefox->out, key, number);
+}
+
+/* What each state is to the viewer. Subcategory 0 is "Other"; kinds are 1 to 3. */
+static int sort_states(struct firefox *firefox)
+{
+	const struct profile *profile = firefox->profile;
+	static const char *const kinds[] = { "delaying", "undecided", "idle" };
+
+	for (size_t i = 0; i < profile->state_count; i++) {
+		const struct profile_state *state = &profile->states[i];
+		uint32_t *category = &firefox->categories[i], *sub = &firefox->subcategories[i];
+
+		if (!strcmp(state->state, "wait")) {
+			int err = strings__add(&firefox->causes, state->cause, category);
+
+			if (err)
+				return err;
+			*category += FIREFOX_WAITS;
+			for (uint32_t k = 0; state->kind && k < 3; k++)
+				*sub = !strcmp(state->kind, kinds[k]) ? k + 1 : *sub;
+		} else if (!strcmp(state->state, "ready")) {
+			*category = FIREFOX_READY;
+			*sub = !strcmp(state->cause, "woken") ? 1 : 2;
+		} else if (state->is_run) {
+			*category = !strcmp(state->cause, "kernel") ? FIREFOX_KERNEL : FIREFOX_USER;
+		}
+	}
+	return 0;
+}
+
+/* Samples come by time; a viewer wants those of a thread together. */
+static void sort_samples(struct firefox *firefox)
+{
+	const struct profile *profile = firefox->profile;
+	size_t *begins = firefox->begins, sum = 0;
+
+	for (size_t i = 0; i < profile->sample_count; i++)
+		begins[profile->samples[i].thread]++;
+	for (size_t i = 0; i <= profile->thread_count; i++) {
+		size_t count = begins[i];
+
+		begins[i] = sum;
+		sum += count;
+	}
+	for (size_t i = 0; i < profile->sample_count; i++)
+		firefox->order[begins[profile->samples[i].thread]++] = (uint32_t)i;
+	/* Each begin is now where the next one belongs. */
+	memmove(begins + 1, begins, profile->thread_count * sizeof(*begins));
+	begins[0] = 0;
+}
+
+/* A pid can be used again. */
+static int count_pids(struct firefox *firefox)
+{
+	cleanup(map__release) struct map pids = {};
+
+	for (size_t i = 0; i < firefox->profile->process_count; i++) {
+		uint32_t pid = (uint32_t)firefox->profile->processes[i].pid;
+		uintptr_t before = (uintptr_t)map__get(&pids, pid);
+		int err = map__put(&pids, pid, (void *)(before + 1));
+
+		if (err)
+			return err;
+		firefox->processes[i].before = (uint32_t)before;
+	}
+	return 0;
+}
+
+static void sort_threads(struct firefox *firefox)
+{
+	const struct profile *profile = firefox->profile;
+
+	for (size_t i = 0; i < profile->process_count; i++) {
+		firefox->processes[i].first_ns = profile->end_ns;
+		firefox->processes[i].last_ns = profile->start_ns;
+	}
+	for (size_t i = 0; i < profile->thread_count; i++) {
+		const struct profile_thread *thread = &profile->threads[i];
+		struct firefox_process *process;
+
+		if (thread->process == PROFILE_NONE)
+			continue;
+		process = &firefox->processes[thread->process];
+		if (thread->first_ns < process->first_ns)
+			process->first_ns = thread->first_ns;
+		if (thread->last_ns > process->last_ns)
+			process->last_ns = thread->last_ns;
+	}
+}
+
+static void write_category(struct json_out *out, const char *name, const char *colour,
+			   const char *const subs[3])
+{
+	json_out__open(out, NULL, '{');
+	json_out__text(out, "name", name);
+	json_out__text(out, "color", colour);
+	json_out__open(out, "subcategories", '[');
+	json_out__text(out, NULL, "Other");
+	for (int i = 0; subs && i < 3 && subs[i]; i++)
+		json_out__text(out, NULL, subs[i]);
+	json_out__close(out, ']');
+	json_out__close(out, '}');
+}
+
+/* Warm colours delay, cool ones rest. */
+static const char *colour_of(const char *cause)
+{
+	static const char *const colours[][2] = {
+		{ "lock", "red" },        { "disk", "brown" },     { "net", "lightblue" },
+		{ "poll", "grey" },       { "sleep", "grey" },     { "pipe", "purple" },
+		{ "child", "magenta" },   { "fault", "lightred" }, { "kernel", "darkgrey" },
+		{ "uring", "lightblue" },
+	};
+
+	for (size_t i = 0; i < sizeof(colours) / sizeof(*colours); i++)
+		if (!strcmp(cause, colours[i][0]))
+			return colours[i][1];
+	return "darkgrey";
+}
+
+static void write_categories(struct firefox *firefox)
+{
+	static const char *const ready[] = { "Woken", "Preempted", NULL };
+	static const char *const kinds[] = { "Delaying", "Undecided", "Idle" };
+	struct json_out *out = &firefox->out;
+
+	json_out__open(out, "categories", '[');
+	write_category(out, "Other", "grey", NULL);
+	write_category(out, "User", "yellow", NULL);
+	write_category(out, "Kernel", "orange", NULL);
+	write_category(out, "Generated code", "blue", NULL);
+	write_category(out, "Ready", "green", ready);
+	for (size_t i = 0; i < firefox->causes.names.count; i++) {
+		char name[PROFILE_MOST_TEXT + 16];
+		const char *cause = firefox->causes.names.texts[i];
+
+		snprintf(name, sizeof(name), "Wait: %s", cause);
+		write_category(out, name, colour_of(cause), kinds);
+	}
+	json_out__close(out, ']');
+}
+
+static void write_schema(struct json_out *out, const char *name, const char *label)
+{
+	static const char *const displays[] = { "marker-chart", "marker-table",
+						"timeline-overview" };
+	static const char *const fields[][3] = {
+		{ "why", "Cause", "unique-string" },        { "kind", "Kind", "unique-string" },
+		{ "object", "Waits for", "unique-string" }, { "by", "By", "unique-string" },
+		{ "evidence", "Which", "unique-string" },   { "length", "Length", "duration" },
+		{ "weight", "Stands for", "duration" },     { "waits", "Waits", "integer" },
+		{ "note", "Stack", "unique-string" },
+	};
+
+	json_out__open(out, NULL, '{');
+	json_out__text(out, "name", name);
+	json_out__text(out, "tooltipLabel", label);
+	json_out__text(out, "tableLabel", label);
+	json_out__text(out, "chartLabel", "{marker.data.object}");
+	json_out__open(out, "display", '[');
+	for (size_t i = 0; i < sizeof(displays) / sizeof(*displays); i++)
+		json_out__text(out, NULL, displays[i]);
+	json_out__close(out, ']');
+	json_out__open(out, "fields", '[');
+	for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++) {
+		json_out__open(out, NULL, '{');
+		json_out__text(out, "key", fields[i][0]);
+		json_out__text(out, "label", fields[i][1]);
+		json_out__text(out, "format", fields[i][2]);
+		json_out__close(out, '}');
+	}
+	json_out__close(out, ']');
+	json_out__close(out, '}');
+}
+
+static void write_extra(struct firefox *firefox)
+{
+	const struct profile *profile = firefox->profile;
+	const char *const rows[][2] = {
+		{ "gapless", profile->version },
+		{ "Kernel", profile->kernel },
+		{ "Target", profile->target },
+		{ "Command", profile->command },
+	};
+	struct json_out *out = &firefox->out;
+
+	json_out__open(out, "extra", '[');
+	json_out__open(out, NULL, '{');
+	json_out__text(out, "label", "Recording");
+	json_out__open(out, "entries", '[');
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		if (!*rows[i][1])
+			continue;
+		json_out__open(out, NULL, '{');
+		json_out__text(out, "label", rows[i][0]);
+		json_out__text(out, "format", "string");
+		json_out__text(out, "value", rows[i][1]);
+		json_out__close(out, '}');
+	}
+	json_out__close(out, ']');
+	json_out__close(out, '}');
+	json_out__close(out, ']');
+}
+
+static void write_meta(struct firefox *firefox)
+{
+	const struct profile *profile = firefox->profile;
+	struct json_out *out = &firefox->out;
+
+	json_out__open(out, "meta", '{');
+	json_out__number(out, "version", GECKO_VERSION);
+	json_out__number(out, "preprocessedProfileVersion", FORMAT_VERSION);
+	json_out__text(out, "product", "gapless");
+	json_out__decimal(out, "interval", profile->period_ns ? profile->period_ns : 1000000, 6);
+	json_out__decimal(out, "startTime", profile->start_unix_ns, 6);
+	json_out__number(out, "processType", 0);
+	json_out__number(out, "stackwalk", 1);
+	json_out__bool(out, "symbolicated", true);
+	json_out__bool(out, "usesOnlyOneStackType", true);
+	json_out__bool(out, "sourceCodeIsNotOnSearchfox", true);
+	json_out__text(out, "platform", "Linux");
+	json_out__text(out, "oscpu", "Linux x86_64");
+	json_out__open(out, "sampleUnits", '{');
+	json_out__text(out, "time", "ms");
+	json_out__text(out, "eventDelay", "ms");
+	json_out__text(out, "threadCPUDelta", "ns");
+	json_out__close(out, '}');
+	write_categories(firefox);
+	json_out__open(out, "markerSchema", '[');
+	write_schema(out, "wait", "{marker.data.object} {marker.data.evidence} {marker.data.by}");
+	write_schema(out, "ready", "{marker.data.why}");
+	json_out__close(out, ']');
+	write_extra(firefox);
+	json_out__close(out, '}');
+}
+
+static void release(struct firefox *firefox)
+{
+	calls__free(firefox->calls);
+	strings__release(&firefox->strings);
+	strings__release(&firefox->causes);
+	free(firefox->categories);
+	free(firefox->subcategories);
+	free(firefox->order);
+	free(firefox->processes);
+	free(firefox->begins);
+}
+
+static int prepare(struct firefox *firefox, const struct profile *profile)
+{
+	int err = calls__new(profile, &firefox->calls);
+
+	firefox->categories = calloc(profile->state_count + 1, sizeof(*firefox->categories));
+	firefox->subcategories = calloc(profile->state_count + 1, sizeof(*firefox->subcategories));
+	firefox->order = calloc(profile->sample_count + 1, sizeof(*firefox->order));
+	firefox->processes = calloc(profile->process_count + 1, sizeof(*firefox->processes));
+	firefox->begins = calloc(profile->thread_count + 2, sizeof(*firefox->begins));
+	if (err)
+		return err;
+	if (!firefox->categories || !firefox->subcategories || !firefox->order ||
+	    !firefox->processes || !firefox->begins)
+		return -ENOMEM;
+	sort_samples(firefox);
+	sort_threads(firefox);
+	err = count_pids(firefox);
+	return err ? err : sort_states(firefox);
+}
+
+static int write_firefox(const struct profile *profile, FILE *file)
+{
+	cleanup(release) struct firefox firefox = { .out.file = file, .profile = profile };
+	struct json_out *out = &firefox.out;
+	int err = prepare(&firefox, profile);
+
+	if (err)
+		return err;
+	json_out__open(out, NULL, '{');
+	write_meta(&firefox);
+	err = firefox__write_libs(&firefox);
+	if (!err)
+		err = firefox__write_threads(&firefox);
+	json_out__open(out, "pages", '[');
+	json_out__close(out, ']');
+	if (!err)
+		err = firefox__write_shared(&firefox);
+	json_out__close(out, '}');
+	return err ? err : json_out__end(out);
+}
+
+const struct exporter export_firefox = {
+	.name = "firefox",
+	.about = "the Firefox Profiler: a timeline, every thread, markers for waits",
+	.suffix = ".firefox.json",
+	.accounts = true,
+	.write = write_firefox,
+};

@@ -1,0 +1,54 @@
+/* What the two halves of the Firefox Profiler's format share. */
+#pragma once
+
+#include "export/calls.h"
+#include "export/json_out.h"
+#include "export/profile.h"
+#include "export/strings.h"
+
+/* Categories that are always there; those of waits follow, one for each cause. */
+enum {
+	FIREFOX_OTHER,
+	FIREFOX_USER,
+	FIREFOX_KERNEL,
+	FIREFOX_JIT,
+	FIREFOX_READY,
+	FIREFOX_WAITS,
+};
+
+struct firefox_process {
+	int64_t first_ns, last_ns; /* of its threads */
+	uint32_t before;           /* how many processes before it had its pid */
+};
+
+struct firefox {
+	struct json_out out;
+	const struct profile *profile;
+	struct calls *calls;
+	struct strings strings;
+	struct strings causes;                /* of waits: category FIREFOX_WAITS + index */
+	uint32_t *categories, *subcategories; /* of each state */
+	uint32_t *order;                      /* samples by thread, then time */
+	struct firefox_process *processes;
+	size_t *begins; /* for each thread its first in `order`, and the end */
+};
+
+/* A column of numbers, `value` made from `i`; FIREFOX_NULL is null. */
+#define FIREFOX_NULL INT64_MIN
+#define FIREFOX_COLUMN(firefox, key, i, count, value)                                              \
+	do {                                                                                       \
+		json_out__open(&(firefox)->out, key, '[');                                         \
+		for (size_t i = 0; i < (count); i++)                                               \
+			firefox__number(firefox, NULL, value);                                     \
+		json_out__close(&(firefox)->out, ']');                                             \
+	} while (0)
+
+/* A text's place in the table of strings. */
+int64_t firefox__text(struct firefox *firefox, const char *text);
+void firefox__number(struct firefox *firefox, const char *key, int64_t number);
+
+/* "libs", and "shared" with all tables. Everything that has a text comes before. */
+int firefox__write_libs(struct firefox *firefox);
+int firefox__write_shared(struct firefox *firefox);
+/* "threads". */
+int firefox__write_threads(struct firefox *firefox);

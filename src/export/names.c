@@ -1,0 +1,58 @@
+#include "export/names.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+void names__release(struct names *names)
+{
+	map__release(&names->by_hash);
+	free(names->texts);
+	*names = (struct names) {};
+}
+
+static uint64_t hash_of(const char *text)
+{
+	uint64_t hash = 14695981039346656037u; /* FNV-1a */
+
+	for (; *text; text++)
+		hash = (hash ^ (unsigned char)*text) * 1099511628211u;
+	return hash;
+}
+
+static int add(struct names *names, const char *text, uint64_t hash)
+{
+	if (names->count == names->room) {
+		size_t room = names->room ? names->room * 2 : 64;
+		const char **grown = reallocarray(names->texts, room, sizeof(*grown));
+
+		if (!grown || room > UINT32_MAX)
+			return -ENOMEM;
+		names->texts = grown;
+		names->room = room;
+	}
+	names->texts[names->count++] = text;
+	/* In the map a number is a pointer, and NULL is none. */
+	return map__put(&names->by_hash, hash, (void *)names->count);
+}
+
+int names__find(struct names *names, const char *text, uint32_t *ret)
+{
+	uint64_t hash = hash_of(text);
+	void *value;
+	int err;
+
+	/* Another text of the same hash moves on by one. */
+	for (; (value = map__get(&names->by_hash, hash)); hash++) {
+		size_t at = (size_t)value - 1;
+
+		if (strcmp(names->texts[at], text))
+			continue;
+		*ret = (uint32_t)at;
+		return 0;
+	}
+	err = add(names, text, hash);
+	if (!err)
+		*ret = (uint32_t)(names->count - 1);
+	return err;
+}

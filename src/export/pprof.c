@@ -1,0 +1,434 @@
+/*
+ * pprof's profile.proto: https://github.com/google/pprof. Field numbers are that file's.
+ *
+ * Samples with the same stack and labels are one, so a long recording stays small. Time off the CPU
+ * is told by the labels state and cause and by the sample types, not by frames: pprof can split by
+ * labels. Addresses are the ELF files' own, so each mapping begins at 0.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "export/exporter.h"
+#include "export/gzip.h"
+#include "export/names.h"
+#include "export/proto.h"
+#include "export/texts.h"
+
+#define PAGE 4096
+
+enum {
+	PROFILE_SAMPLE_TYPE = 1,
+	PROFILE_SAMPLE,
+	PROFILE_MAPPING,
+	PROFILE_LOCATION,
+	PROFILE_FUNCTION,
+	PROFILE_STRING,
+	PROFILE_TIME = 9,
+	PROFILE_DURATION,
+	PROFILE_PERIOD_TYPE,
+	PROFILE_PERIOD,
+	PROFILE_COMMENT,
+	PROFILE_DEFAULT_TYPE,
+};
+enum { TYPE_TYPE = 1, TYPE_UNIT };
+enum { SAMPLE_LOCATION = 1, SAMPLE_VALUE, SAMPLE_LABEL };
+enum { LABEL_KEY = 1, LABEL_TEXT, LABEL_NUMBER };
+enum {
+	MAPPING_ID = 1,
+	MAPPING_START,
+	MAPPING_LIMIT,
+	MAPPING_FILE = 5,
+	MAPPING_BUILD_ID,
+	MAPPING_HAS_FUNCTIONS,
+	MAPPING_HAS_FILES,
+	MAPPING_HAS_LINES,
+	MAPPING_HAS_INLINED,
+};
+enum { LOCATION_ID = 1, LOCATION_MAPPING, LOCATION_ADDRESS, LOCATION_LINE };
+enum { LINE_FUNCTION = 1, LINE_LINE, LINE_COLUMN };
+enum { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_SYSTEM_NAME, FUNCTION_FILE, FUNCTION_START };
+
+struct module_use {
+	uint64_t low, high; /* addresses */
+	int64_t weight_ns;
+	bool is_used, has_files, has_lines;
+};
+
+struct writer {
+	const struct profile *profile;
+	struct proto out, message, inner;
+	struct names strings;
+	struct texts texts;
+	struct names notes; /* their locations and functions follow those of the profile */
+	struct module_use *modules;
+	bool *frames, *functions; /* used */
+	uint32_t *order;          /* of samples */
+	bool failed;
+};
+
+static void writer__release(struct writer *writer)
+{
+	proto__release(&writer->out);
+	proto__release(&writer->message);
+	proto__release(&writer->inner);
+	names__release(&writer->strings);
+	names__release(&writer->notes);
+	texts__release(&writer->texts);
+	free(writer->modules);
+	free(writer->frames);
+	free(writer->functions);
+	free(writer->order);
+}
+
+static uint64_t string(struct writer *writer, const char *text)
+{
+	uint32_t number = 0;
+
+	if (names__find(&writer->strings, text ? text : "", &number))
+		writer->failed = true;
+	return number;
+}
+
+static int compare_texts(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) : (a != NULL) - (b != NULL);
+}
+
+/* Samples that are one: equal but for their times, weights and counts. */
+static int compare_samples(const struct profile_sample *a, const struct profile_sample *b)
+{
+	const uint64_t pairs[][2] = {
+		{ a->thread, b->thread },
+		{ a->state, b->state },
+		{ a->stack, b->stack },
+		{ a->is_next, b->is_next },
+	};
+	int by_none;
+
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++)
+		if (pairs[i][0] != pairs[i][1])
+			return pairs[i][0] < pairs[i][1] ? -1 : 1;
+	by_none = compare_texts(a->none, b->none);
+	return by_none ? by_none : compare_texts(a->end, b->end);
+}
+
+static int compare(const void *a, const void *b, void *samples)
+{
+	uint32_t first = *(const uint32_t *)a, second = *(const uint32_t *)b;
+	int result = compare_samples((const struct profile_sample *)samples + first,
+				     (const struct profile_sample *)samples + second);
+
+	return result ? result : (first > second) - (first < second);
+}
+
+static void add_type(struct writer *writer, unsigned int field, const char *type, const char *unit)
+{
+	proto__number(&writer->message, TYPE_TYPE, string(writer, type));
+	proto__number(&writer->message, TYPE_UNIT, string(writer, unit));
+	proto__message(&writer->out, field, &writer->message);
+}
+
+static void add_label(struct writer *writer, const char *key, const char *text, int number)
+{
+	proto__number(&writer->inner, LABEL_KEY, string(writer, key));
+	if (text)
+		proto__number(&writer->inner, LABEL_TEXT, string(writer, text));
+	else
+		proto__number_always(&writer->inner, LABEL_NUMBER, (uint64_t)number);
+	proto__message(&writer->message, SAMPLE_LABEL, &writer->inner);
+}
+
+/* The location that says why a stack is not whole; 0: it is. */
+static uint64_t note_of(struct writer *writer, const struct profile_sample *sample)
+{
+	char note[PROFILE_MOST_TEXT];
+	const char *kept;
+	uint32_t number = 0;
+
+	if (!sample->none && !sample->end)
+		return 0;
+	snprintf(note, sizeof(note), "[%s: %s]", sample->none ? "no stack" : "cut",
+		 sample->none ? sample->none : sample->end);
+	kept = texts__repeat(&writer->texts, note);
+	if (!kept || names__find(&writer->notes, kept, &number))
+		writer->failed = true;
+	return writer->profile->frame_count + number + 1;
+}
+
+/* Innermost first. */
+static void add_locations(struct writer *writer, const struct profile_sample *sample)
+{
+	const struct profile *profile = writer->profile;
+	uint64_t way[PROFILE_MOST_DEPTH + 1], note = note_of(writer, sample);
+	size_t length = 0;
+
+	for (uint32_t at = sample->stack; at != PROFILE_NONE; at = profile->stacks[at].parent) {
+		writer->frames[profile->stacks[at].frame] = true;
+		way[length++] = profile->stacks[at].frame + 1;
+	}
+	if (note)
+		way[length++] = note;
+	proto__numbers(&writer->message, SAMPLE_LOCATION, way, length);
+}
+
+static void add_sample(struct writer *writer, const struct profile_sample *sample,
+		       uint64_t weight_ns, uint64_t count)
+{
+	const struct profile *profile = writer->profile;
+	const struct profile_thread *thread = &profile->threads[sample->thread];
+	const struct profile_state *state = &profile->states[sample->state];
+	const uint64_t values[] = { count, state->is_run ? weight_ns : 0, weight_ns,
+				    state->is_run ? 0 : weight_ns };
+
+	add_locations(writer, sample);
+	proto__numbers(&writer->message, SAMPLE_VALUE, values, sizeof(values) / sizeof(*values));
+	add_label(writer, "thread", thread->comm, 0);
+	add_label(writer, "tid", NULL, thread->tid);
+	if (thread->process != PROFILE_NONE)
+		add_label(writer, "pid", NULL, profile->processes[thread->process].pid);
+	add_label(writer, "state", state->state, 0);
+	add_label(writer, "cause", state->cause, 0);
+	if (sample->is_next)
+		add_label(writer, "stack", "next", 0);
+	proto__message(&writer->out, PROFILE_SAMPLE, &writer->message);
+}
+
+static void add_samples(struct writer *writer)
+{
+	const struct profile *profile = writer->profile;
+	const struct profile_sample *samples = profile->samples;
+
+	for (size_t i = 0; i < profile->sample_count; i++)
+		writer->order[i] = (uint32_t)i;
+	qsort_r(writer->order, profile->sample_count, sizeof(*writer->order), compare,
+		(void *)samples);
+	for (size_t i = 0, next; i < profile->sample_count; i = next) {
+		const struct profile_sample *first = &samples[writer->order[i]];
+		uint64_t weight_ns = 0, count = 0;
+
+		for (next = i; next < profile->sample_count; next++) {
+			const struct profile_sample *other = &samples[writer->order[next]];
+
+			if (compare_samples(first, other))
+				break;
+			weight_ns += (uint64_t)other->weight_ns;
+			count += other->count;
+		}
+		add_sample(writer, first, weight_ns, count);
+	}
+}
+
+static void use_frame(struct writer *writer, const struct profile_frame *frame)
+{
+	const struct profile *profile = writer->profile;
+	struct module_use *use = &writer->modules[frame->module];
+
+	if (!use->is_used || frame->address < use->low)
+		use->low = frame->address;
+	if (!use->is_used || frame->address > use->high)
+		use->high = frame->address;
+	use->is_used = true;
+	for (uint32_t i = 0; i < frame->line_count; i++) {
+		const struct profile_line *line = &profile->lines[frame->first_line + i];
+
+		writer->functions[line->function] = true;
+		use->has_files |= profile->functions[line->function].file != NULL;
+		use->has_lines |= line->line != 0;
+	}
+}
+
+static void add_location(struct writer *writer, uint64_t id, const struct profile_frame *frame)
+{
+	proto__number(&writer->message, LOCATION_ID, id);
+	proto__number(&writer->message, LOCATION_MAPPING, frame->module + 1);
+	proto__number(&writer->message, LOCATION_ADDRESS, frame->address);
+	for (uint32_t i = 0; i < frame->line_count; i++) {
+		const struct profile_line *line = &writer->profile->lines[frame->first_line + i];
+
+		proto__number(&writer->inner, LINE_FUNCTION, line->function + 1);
+		proto__number(&writer->inner, LINE_LINE, line->line);
+		proto__number(&writer->inner, LINE_COLUMN, line->column);
+		proto__message(&writer->message, LOCATION_LINE, &writer->inner);
+	}
+	proto__message(&writer->out, PROFILE_LOCATION, &writer->message);
+}
+
+static void add_function(struct writer *writer, uint64_t id,
+			 const struct profile_function *function)
+{
+	proto__number(&writer->message, FUNCTION_ID, id);
+	proto__number(&writer->message, FUNCTION_NAME, string(writer, function->name));
+	proto__number(&writer->message, FUNCTION_SYSTEM_NAME,
+		      string(writer, function->system_name));
+	proto__number(&writer->message, FUNCTION_FILE, string(writer, function->file));
+	proto__number(&writer->message, FUNCTION_START, function->start_line);
+	proto__message(&writer->out, PROFILE_FUNCTION, &writer->message);
+}
+
+static void add_notes(struct writer *writer)
+{
+	const struct profile *profile = writer->profile;
+
+	for (size_t i = 0; i < writer->notes.count; i++) {
+		const struct profile_function function = {
+			.name = writer->notes.texts[i],
+			.system_name = writer->notes.texts[i],
+		};
+		uint64_t id = profile->function_count + i + 1;
+
+		proto__number(&writer->inner, LINE_FUNCTION, id);
+		proto__number(&writer->message, LOCATION_ID, profile->frame_count + i + 1);
+		proto__message(&writer->message, LOCATION_LINE, &writer->inner);
+		proto__message(&writer->out, PROFILE_LOCATION, &writer->message);
+		add_function(writer, id, &function);
+	}
+}
+
+static void add_code(struct writer *writer)
+{
+	const struct profile *profile = writer->profile;
+
+	for (size_t i = 0; i < profile->frame_count; i++) {
+		if (!writer->frames[i])
+			continue;
+		use_frame(writer, &profile->frames[i]);
+		add_location(writer, i + 1, &profile->frames[i]);
+	}
+	for (size_t i = 0; i < profile->function_count; i++)
+		if (writer->functions[i])
+			add_function(writer, i + 1, &profile->functions[i]);
+	add_notes(writer);
+}
+
+static void add_mapping(struct writer *writer, size_t at)
+{
+	const struct profile_module *module = &writer->profile->modules[at];
+	const struct module_use *use = &writer->modules[at];
+	bool is_file = !strcmp(module->kind, "file") || !strcmp(module->kind, "vdso");
+	uint64_t limit = (use->high | (PAGE - 1)) + 1;
+
+	proto__number(&writer->message, MAPPING_ID, at + 1);
+	proto__number(&writer->message, MAPPING_START, is_file ? 0 : use->low & -(uint64_t)PAGE);
+	proto__number(&writer->message, MAPPING_LIMIT, limit ? limit : UINT64_MAX);
+	proto__number(&writer->message, MAPPING_FILE, string(writer, module->path));
+	proto__number(&writer->message, MAPPING_BUILD_ID, string(writer, module->build_id));
+	/* All names that there are, are in the profile: nobody needs to look for them again. */
+	proto__number(&writer->message, MAPPING_HAS_FUNCTIONS, 1);
+	proto__number(&writer->message, MAPPING_HAS_FILES, use->has_files);
+	proto__number(&writer->message, MAPPING_HAS_LINES, use->has_lines);
+	proto__number(&writer->message, MAPPING_HAS_INLINED, use->has_lines);
+	proto__message(&writer->out, PROFILE_MAPPING, &writer->message);
+}
+
+/* Whether a module is more likely the program: libraries come second, then the time decides. */
+static bool is_better(const struct writer *writer, size_t at, size_t best)
+{
+	const struct profile_module *modules = writer->profile->modules;
+	bool is_program = !strcmp(modules[at].kind, "file") && !strstr(modules[at].path, ".so");
+	bool was_program =
+		!strcmp(modules[best].kind, "file") && !strstr(modules[best].path, ".so");
+
+	if (is_program != was_program)
+		return is_program;
+	return writer->modules[at].weight_ns > writer->modules[best].weight_ns;
+}
+
+/* The program comes first: readers take the profile's name and build id from there. */
+static int add_mappings(struct writer *writer)
+{
+	const struct profile *profile = writer->profile;
+	cleanup(free_p) int64_t *weights = calloc(profile->stack_count + 1, sizeof(*weights));
+	size_t best = PROFILE_NONE;
+
+	if (!weights)
+		return -ENOMEM;
+	for (size_t i = 0; i < profile->sample_count; i++)
+		if (profile->samples[i].stack != PROFILE_NONE)
+			weights[profile->samples[i].stack] += profile->samples[i].weight_ns;
+	for (size_t i = profile->stack_count; i-- > 0;) {
+		const struct profile_stack *stack = &profile->stacks[i];
+		bool is_inner = stack->parent != PROFILE_NONE &&
+				profile->frames[profile->stacks[stack->parent].frame].module ==
+					profile->frames[stack->frame].module;
+
+		/* A call within a module does not count twice; the share of a whole stack, which
+		 * may leave and enter it often, must not overflow. */
+		if (!is_inner)
+			writer->modules[profile->frames[stack->frame].module].weight_ns +=
+				weights[i] / PROFILE_MOST_DEPTH;
+		if (stack->parent != PROFILE_NONE)
+			weights[stack->parent] += weights[i];
+	}
+	for (size_t i = 0; i < profile->module_count; i++)
+		if (writer->modules[i].is_used &&
+		    (best == PROFILE_NONE || is_better(writer, i, best)))
+			best = i;
+	if (best != PROFILE_NONE)
+		add_mapping(writer, best);
+	for (size_t i = 0; i < profile->module_count; i++)
+		if (writer->modules[i].is_used && i != best)
+			add_mapping(writer, i);
+	return 0;
+}
+
+static int add_head(struct writer *writer)
+{
+	const struct profile *profile = writer->profile;
+	char comment[PROFILE_MOST_TEXT];
+	const char *kept;
+	uint64_t number;
+
+	snprintf(comment, sizeof(comment), "gapless %.200s of %.1000s on Linux %.200s",
+		 profile->version, profile->target, profile->kernel);
+	kept = texts__keep(&writer->texts, comment);
+	if (!kept)
+		return -ENOMEM;
+	number = string(writer, kept);
+	proto__number(&writer->out, PROFILE_TIME, (uint64_t)profile->start_unix_ns);
+	proto__number(&writer->out, PROFILE_DURATION,
+		      (uint64_t)(profile->end_ns - profile->start_ns));
+	add_type(writer, PROFILE_PERIOD_TYPE, "cpu", "nanoseconds");
+	proto__number(&writer->out, PROFILE_PERIOD, (uint64_t)profile->period_ns);
+	proto__numbers(&writer->out, PROFILE_COMMENT, &number, 1);
+	proto__number(&writer->out, PROFILE_DEFAULT_TYPE, string(writer, "wall"));
+	return 0;
+}
+
+static int write_pprof(const struct profile *profile, FILE *out)
+{
+	cleanup(writer__release) struct writer writer = {
+		.profile = profile,
+		.modules = calloc(profile->module_count + 1, sizeof(*writer.modules)),
+		.frames = calloc(profile->frame_count + 1, sizeof(*writer.frames)),
+		.functions = calloc(profile->function_count + 1, sizeof(*writer.functions)),
+		.order = calloc(profile->sample_count + 1, sizeof(*writer.order)),
+	};
+	int err;
+
+	if (!writer.modules || !writer.frames || !writer.functions || !writer.order)
+		return -ENOMEM;
+	string(&writer, ""); /* the first, as the format wants it */
+	add_type(&writer, PROFILE_SAMPLE_TYPE, "samples", "count");
+	add_type(&writer, PROFILE_SAMPLE_TYPE, "cpu", "nanoseconds");
+	add_type(&writer, PROFILE_SAMPLE_TYPE, "wall", "nanoseconds");
+	add_type(&writer, PROFILE_SAMPLE_TYPE, "off_cpu", "nanoseconds");
+	add_samples(&writer);
+	add_code(&writer);
+	err = add_mappings(&writer);
+	if (!err)
+		err = add_head(&writer);
+	for (size_t i = 0; i < writer.strings.count; i++)
+		proto__text(&writer.out, PROFILE_STRING, writer.strings.texts[i]);
+	if (err || writer.failed || proto__failed(&writer.out))
+		return err ? err : -ENOMEM;
+	return gzip__write(writer.out.bytes, writer.out.size, out);
+}
+
+const struct exporter export_pprof = {
+	.name = "pprof",
+	.about = "for pprof, Pyroscope, Parca and others",
+	.suffix = ".pb.gz",
+	.write = write_pprof,
+};

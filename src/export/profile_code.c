@@ -1,0 +1,171 @@
+/* The code of a profile: modules, functions, frames, and the tree of stacks. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "export/profile_rows.h"
+
+static int take_module(struct loader *loader, sqlite3_stmt *row)
+{
+	struct profile *profile = loader->profile;
+	struct profile_module *module =
+		APPEND_ROW(&loader->modules, row, &profile->modules, &profile->module_count);
+	int err;
+
+	if (!module)
+		return -ENOMEM;
+	module->id = sqlite3_column_int64(row, 0);
+	err = rows__name(loader, row, 1, &module->kind);
+	if (!err)
+		err = rows__name(loader, row, 2, &module->path);
+	return err ? err : rows__text(loader, row, 3, &module->build_id);
+}
+
+static int take_function(struct loader *loader, sqlite3_stmt *row)
+{
+	struct profile *profile = loader->profile;
+	struct profile_function *function =
+		APPEND_ROW(&loader->functions, row, &profile->functions, &profile->function_count);
+	int err;
+
+	if (!function)
+		return -ENOMEM;
+	function->module = rows__find(&loader->modules, sqlite3_column_int64(row, 1));
+	if (function->module == PROFILE_NONE)
+		return -EBADMSG;
+	function->start_line = rows__number(row, 5);
+	err = rows__name(loader, row, 2, &function->name);
+	if (!err)
+		err = rows__text(loader, row, 3, &function->system_name);
+	if (!function->system_name)
+		function->system_name = function->name;
+	return err ? err : rows__text(loader, row, 4, &function->file);
+}
+
+static int take_frame(struct loader *loader, sqlite3_stmt *row)
+{
+	struct profile *profile = loader->profile;
+	struct profile_frame *frame =
+		APPEND_ROW(&loader->frames, row, &profile->frames, &profile->frame_count);
+
+	if (!frame)
+		return -ENOMEM;
+	frame->module = rows__find(&loader->modules, sqlite3_column_int64(row, 1));
+	if (frame->module == PROFILE_NONE)
+		return -EBADMSG;
+	frame->address = (uint64_t)sqlite3_column_int64(row, 2);
+	frame->is_kernel = !strcmp(profile->modules[frame->module].kind, "kernel");
+	return 0;
+}
+
+/* Rows come by frame, then depth. */
+static int take_line(struct loader *loader, sqlite3_stmt *row)
+{
+	struct profile *profile = loader->profile;
+	uint32_t at = rows__find(&loader->frames, sqlite3_column_int64(row, 0));
+	uint32_t function = rows__find(&loader->functions, sqlite3_column_int64(row, 1));
+	struct profile_frame *frame;
+	struct profile_line *line;
+
+	if (at == PROFILE_NONE || function == PROFILE_NONE)
+		return -EBADMSG;
+	frame = &profile->frames[at];
+	if (!frame->line_count)
+		frame->first_line = (uint32_t)profile->line_count;
+	if (++frame->line_count > PROFILE_MOST_DEPTH)
+		return -EBADMSG;
+	line = APPEND(&profile->lines, &profile->line_count);
+	if (!line)
+		return -ENOMEM;
+	*line = (struct profile_line) { function, rows__number(row, 2), rows__number(row, 3) };
+	return 0;
+}
+
+/* A frame without a name gets a function of its own, so that it never vanishes. */
+static int name_frame(struct loader *loader, struct profile_frame *frame)
+{
+	struct profile *profile = loader->profile;
+	const struct profile_module *module = &profile->modules[frame->module];
+	const char *slash = strrchr(module->path, '/');
+	const char *base = slash ? slash + 1 : module->path;
+	struct profile_function *function = APPEND(&profile->functions, &profile->function_count);
+	struct profile_line *line = APPEND(&profile->lines, &profile->line_count);
+	char name[PROFILE_MOST_TEXT];
+
+	if (!function || !line)
+		return -ENOMEM;
+	if (frame->is_kernel)
+		snprintf(name, sizeof(name), "0x%" PRIx64, frame->address);
+	else
+		snprintf(name, sizeof(name), "%.*s+0x%" PRIx64, PROFILE_MOST_TEXT - 32,
+			 strcmp(module->kind, "jit") ? base : "[jit]", frame->address);
+	function->module = frame->module;
+	function->name = function->system_name = texts__keep(loader->texts, name);
+	line->function = (uint32_t)(profile->function_count - 1);
+	frame->first_line = (uint32_t)(profile->line_count - 1);
+	frame->line_count = 1;
+	return function->name ? 0 : -ENOMEM;
+}
+
+static int name_frames(struct loader *loader)
+{
+	struct profile *profile = loader->profile;
+
+	for (size_t i = 0; i < profile->frame_count; i++) {
+		int err =
+			profile->frames[i].line_count ? 0 : name_frame(loader, &profile->frames[i]);
+
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int take_stack(struct loader *loader, sqlite3_stmt *row)
+{
+	struct profile *profile = loader->profile;
+	int64_t parent = sqlite3_column_int64(row, 1);
+	uint32_t above = parent ? rows__find(&loader->stacks, parent) : PROFILE_NONE;
+	uint32_t frame = rows__find(&loader->frames, sqlite3_column_int64(row, 2));
+	struct profile_stack *stack;
+	uint32_t *height;
+
+	if ((parent && above == PROFILE_NONE) || frame == PROFILE_NONE)
+		return -EBADMSG;
+	stack = APPEND_ROW(&loader->stacks, row, &profile->stacks, &profile->stack_count);
+	height = APPEND(&loader->heights, &loader->height_count);
+	if (!stack || !height)
+		return -ENOMEM;
+	stack->parent = above;
+	stack->frame = frame;
+	stack->depth = parent ? profile->stacks[above].depth + 1 : 0;
+	*height = profile->frames[frame].line_count + (parent ? loader->heights[above] : 0);
+	return *height > PROFILE_MOST_DEPTH ? -EBADMSG : 0;
+}
+
+int profile_code__load(struct loader *loader)
+{
+	int err = rows__each(loader, "SELECT id, kind, path, build_id FROM module ORDER BY id",
+			     take_module);
+
+	if (!err)
+		err = rows__each(loader,
+				 "SELECT id, module, name, system_name, file, start_line"
+				 " FROM function ORDER BY id",
+				 take_function);
+	if (!err)
+		err = rows__each(loader, "SELECT id, module, address FROM frame ORDER BY id",
+				 take_frame);
+	if (!err)
+		err = rows__each(loader,
+				 "SELECT frame, function, line, column FROM frame_line"
+				 " ORDER BY frame, depth",
+				 take_line);
+	if (!err)
+		err = name_frames(loader);
+	if (!err)
+		err = rows__each(loader, "SELECT id, parent, frame FROM stack ORDER BY id",
+				 take_stack);
+	return err;
+}

@@ -1,0 +1,220 @@
+/*
+ * speedscope's own format: https://www.speedscope.app/file-format-schema.json. All threads together
+ * first, with all time and with running time only, heaviest stacks first; then each thread by
+ * itself, in order of time.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "export/escape.h"
+#include "export/exporter.h"
+#include "export/tree.h"
+
+DEFINE_CLEANUP(struct tree *, tree__free)
+
+/* One profile of the file: where each of its stacks ends, and how much it weighs. */
+struct list {
+	uint32_t *nodes;
+	int64_t *weights;
+	size_t count;
+	int64_t total_ns;
+};
+
+static void list__release(struct list *list)
+{
+	free(list->nodes);
+	free(list->weights);
+}
+
+static int list__init(struct list *list, size_t room)
+{
+	list->nodes = calloc(room + 1, sizeof(*list->nodes));
+	list->weights = calloc(room + 1, sizeof(*list->weights));
+	return list->nodes && list->weights ? 0 : -ENOMEM;
+}
+
+/* A stack that repeats is one that lasts. */
+static void list__add(struct list *list, uint32_t node, int64_t weight_ns)
+{
+	if (!weight_ns)
+		return;
+	list->total_ns += weight_ns;
+	if (list->count && list->nodes[list->count - 1] == node) {
+		list->weights[list->count - 1] += weight_ns;
+		return;
+	}
+	list->nodes[list->count] = node;
+	list->weights[list->count++] = weight_ns;
+}
+
+/* As numbers of frames, outermost first. */
+static void print_stack(const struct tree *tree, uint32_t node, bool with_thread, FILE *out)
+{
+	uint32_t way[PROFILE_MOST_DEPTH + 3];
+	size_t length = 0;
+
+	for (uint32_t at = node; at; at = tree->nodes[at].parent)
+		if (with_thread || tree->nodes[at].kind != TREE_THREAD)
+			way[length++] = tree->nodes[at].label;
+	fputc('[', out);
+	while (length) {
+		fprintf(out, "%" PRIu32, way[--length]);
+		if (length)
+			fputc(',', out);
+	}
+	fputc(']', out);
+}
+
+static void print_list(const struct tree *tree, const struct list *list, bool with_thread,
+		       FILE *out)
+{
+	fprintf(out,
+		",\"unit\":\"nanoseconds\",\"startValue\":0,\"endValue\":%" PRId64
+		",\n\"samples\":[",
+		list->total_ns);
+	for (size_t i = 0; i < list->count; i++) {
+		fputs(i ? ",\n" : "\n", out);
+		print_stack(tree, list->nodes[i], with_thread, out);
+	}
+	fputs("],\n\"weights\":[", out);
+	for (size_t i = 0; i < list->count; i++)
+		fprintf(out, "%s%" PRId64, i ? "," : "", list->weights[i]);
+	fputs("]}", out);
+}
+
+static int print_all(const struct tree *tree, bool only_running, FILE *out)
+{
+	cleanup(list__release) struct list list = {};
+	int err = list__init(&list, tree->count);
+
+	if (err)
+		return err;
+	for (uint32_t node = 0; node != PROFILE_NONE; node = tree__next(tree, node))
+		list__add(&list, node,
+			  only_running ? tree->nodes[node].self_run_ns : tree->nodes[node].self_ns);
+	if (only_running && !list.total_ns)
+		return 0;
+	fprintf(out, "%s{\"type\":\"sampled\",\"name\":\"all threads, %s\"",
+		only_running ? ",\n" : "", only_running ? "running" : "wall time");
+	print_list(tree, &list, true, out);
+	return 0;
+}
+
+static int print_thread(const struct profile *profile, const struct tree *tree,
+			const uint32_t *nodes, const uint32_t *order, size_t count, FILE *out)
+{
+	const struct profile_thread *thread;
+	char name[PROFILE_MOST_TEXT + 32];
+	cleanup(list__release) struct list list = {};
+	int err = count ? list__init(&list, count) : 0;
+
+	if (err || !count)
+		return err;
+	for (size_t i = 0; i < count; i++)
+		list__add(&list, nodes[order[i]], profile->samples[order[i]].weight_ns);
+	thread = &profile->threads[profile->samples[order[0]].thread];
+	snprintf(name, sizeof(name), "%s (%d)", thread->comm, thread->tid);
+	fputs(",\n{\"type\":\"sampled\",\"name\":", out);
+	escape__json(out, name);
+	print_list(tree, &list, false, out);
+	return 0;
+}
+
+/* Samples by thread, each thread's still in order of time: starts[t] … starts[t + 1]. */
+static void order_by_thread(const struct profile *profile, size_t *starts, uint32_t *order)
+{
+	for (size_t i = 0; i < profile->sample_count; i++)
+		starts[profile->samples[i].thread + 2]++;
+	for (size_t i = 2; i < profile->thread_count + 2; i++)
+		starts[i] += starts[i - 1];
+	for (size_t i = 0; i < profile->sample_count; i++)
+		order[starts[profile->samples[i].thread + 1]++] = (uint32_t)i;
+}
+
+static int print_threads(const struct profile *profile, const struct tree *tree,
+			 const uint32_t *nodes, FILE *out)
+{
+	cleanup(free_p) size_t *starts = calloc(profile->thread_count + 2, sizeof(*starts));
+	cleanup(free_p) uint32_t *order = calloc(profile->sample_count + 1, sizeof(*order));
+	int err = 0;
+
+	if (!starts || !order)
+		return -ENOMEM;
+	order_by_thread(profile, starts, order);
+	for (size_t i = 0; i < profile->thread_count && !err; i++)
+		err = print_thread(profile, tree, nodes, order + starts[i],
+				   starts[i + 1] - starts[i], out);
+	return err;
+}
+
+/* A label of the tree is a frame of the file. */
+static int print_frames(const struct profile *profile, const struct tree *tree, FILE *out)
+{
+	cleanup(free_p) uint32_t *nodes = calloc(tree->label_count, sizeof(*nodes));
+
+	if (!nodes)
+		return -ENOMEM;
+	for (size_t i = tree->count; i-- > 0;)
+		nodes[tree->nodes[i].label] = (uint32_t)i;
+	for (size_t i = 0; i < tree->label_count; i++) {
+		const struct tree_node *node = &tree->nodes[nodes[i]];
+		const struct profile_function *function =
+			node->function == PROFILE_NONE ? NULL : &profile->functions[node->function];
+
+		fputs(i ? ",\n{\"name\":" : "\n{\"name\":", out);
+		escape__json(out, node->name);
+		if (function) {
+			fputs(",\"file\":", out);
+			escape__json(out, function->file ? function->file
+							 : profile->modules[function->module].path);
+		}
+		if (function && function->file && function->start_line)
+			fprintf(out, ",\"line\":%" PRIu32, function->start_line);
+		fputc('}', out);
+	}
+	return 0;
+}
+
+static int print_file(const struct profile *profile, const struct tree *tree, const uint32_t *nodes,
+		      FILE *out)
+{
+	int err;
+
+	fputs("{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n"
+	      "\"exporter\":\"gapless\",\n\"name\":",
+	      out);
+	escape__json(out, profile->target);
+	fputs(",\"activeProfileIndex\":0,\n\"shared\":{\"frames\":[", out);
+	err = print_frames(profile, tree, out);
+	fputs("]},\n\"profiles\":[\n", out);
+	if (!err)
+		err = print_all(tree, false, out);
+	if (!err)
+		err = print_all(tree, true, out);
+	if (!err)
+		err = print_threads(profile, tree, nodes, out);
+	fputs("]}\n", out);
+	return err ? err : ferror(out) ? -EIO : 0;
+}
+
+static int write_speedscope(const struct profile *profile, FILE *out)
+{
+	cleanup(tree__free_p) struct tree *tree = NULL;
+	cleanup(free_p) uint32_t *nodes = calloc(profile->sample_count + 1, sizeof(*nodes));
+	int err = nodes ? tree__build(profile, true, &tree) : -ENOMEM;
+
+	/* The tree knows all places by now: this only finds them again. */
+	for (size_t i = 0; !err && i < profile->sample_count; i++)
+		err = tree__place(tree, &profile->samples[i], &nodes[i]);
+	return err ? err : print_file(profile, tree, nodes, out);
+}
+
+const struct exporter export_speedscope = {
+	.name = "speedscope",
+	.about = "for speedscope.app: all threads, and each by itself over time",
+	.suffix = ".speedscope.json",
+	.no_idle = true,
+	.write = write_speedscope,
+};

@@ -1,0 +1,24 @@
+#include "export/strings.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+int strings__add(struct strings *strings, const char *text, uint32_t *ret)
+{
+	cleanup(free_p) char *copy = strdup(text);
+	size_t before = strings->names.count;
+	int err = copy ? names__find(&strings->names, copy, ret) : -ENOMEM;
+
+	if (strings->names.count > before)
+		copy = NULL; /* the table has it */
+	return err;
+}
+
+void strings__release(struct strings *strings)
+{
+	for (size_t i = 0; i < strings->names.count; i++)
+		free((char *)strings->names.texts[i]);
+	names__release(&strings->names);
+}

@@ -1,0 +1,77 @@
+#include "export/texts.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/utf8.h"
+#include "export/profile.h"
+
+#define ELLIPSIS "…"
+
+struct texts_entry {
+	struct texts_entry *next;
+	char text[];
+};
+
+void texts__release(struct texts *texts)
+{
+	while (texts->entries) {
+		struct texts_entry *next = texts->entries->next;
+
+		free(texts->entries);
+		texts->entries = next;
+	}
+	*texts = (struct texts) {};
+}
+
+/* Writes as much of `text` as has room in `most` bytes, terminated. */
+static void clean(const char *text, char *to, size_t most)
+{
+	const char *end = to + most;
+
+	while (*text) {
+		uint32_t point = 0;
+		size_t length = utf8__decode(text, &point);
+		bool bad = !length || utf8__steers(point);
+		size_t size = bad ? 1 : length;
+		const char *rest = text + (length ? length : 1);
+
+		if ((size_t)(end - to) < size + (*rest ? strlen(ELLIPSIS) : 0)) {
+			to = stpcpy(to, ELLIPSIS);
+			break;
+		}
+		memcpy(to, bad ? "?" : text, size);
+		to += size;
+		text = rest;
+	}
+	*to = '\0';
+}
+
+const char *texts__keep(struct texts *texts, const char *text)
+{
+	size_t most = strnlen(text, PROFILE_MOST_TEXT);
+	struct texts_entry *entry = malloc(sizeof(*entry) + most + sizeof(ELLIPSIS));
+
+	if (!entry)
+		return NULL;
+	/* A text that fits whole needs no room for an ellipsis. */
+	clean(text, entry->text, most < PROFILE_MOST_TEXT ? most + strlen(ELLIPSIS) : most);
+	entry->next = texts->entries;
+	texts->entries = entry;
+	return entry->text;
+}
+
+const char *texts__repeat(struct texts *texts, const char *text)
+{
+	const unsigned int count = sizeof(texts->recent) / sizeof(*texts->recent);
+	const char *kept;
+
+	for (unsigned int i = 0; i < count; i++)
+		if (texts->recent[i] && !strcmp(texts->recent[i], text))
+			return texts->recent[i];
+	kept = texts__keep(texts, text);
+	if (kept)
+		texts->recent[texts->next++ % count] = kept;
+	return kept;
+}

@@ -1,0 +1,141 @@
+/*
+ * What libdw does not check before it trusts the sections of a file.
+ *
+ * It takes strings from .debug_line_str and from between the DIEs without looking for their end. So
+ * sections get a 0 behind them, unless they end with one. Most do, so copies are few; reading whole
+ * files into memory of our own would do for all but packed sections.
+ */
+#include <errno.h>
+#include <gelf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbol/image.h"
+
+/* Few bytes may claim to unpack to anything. */
+#define MOST_DWARF_BYTES (4UL << 30)
+#define PADDING          16
+
+/* How many bytes a section will be in memory. */
+static uint64_t unpacked_size(Elf_Scn *section, const GElf_Shdr *header, const char *name)
+{
+	GElf_Chdr packed;
+	const Elf_Data *data;
+	uint64_t size = 0;
+
+	if (header->sh_flags & SHF_COMPRESSED)
+		return gelf_getchdr(section, &packed) ? packed.ch_size : UINT64_MAX;
+	/* The older way: "ZLIB" and the size, the highest byte first. */
+	if (strncmp(name, ".zdebug_", 8))
+		return header->sh_size;
+	data = elf_rawdata(section, NULL);
+	if (!data || data->d_size < 12 || !data->d_buf)
+		return UINT64_MAX;
+	for (int i = 4; i < 12; i++)
+		size = size << 8 | ((const unsigned char *)data->d_buf)[i];
+	return size;
+}
+
+/* The next section with DWARF, NULL at the end. */
+static Elf_Scn *next_section(const struct image *image, Elf_Scn *section, GElf_Shdr *ret_header,
+			     const char **ret_name)
+{
+	size_t names;
+
+	if (elf_getshdrstrndx(image->elf, &names))
+		return NULL;
+	while ((section = elf_nextscn(image->elf, section))) {
+		const char *name = gelf_getshdr(section, ret_header)
+					   ? elf_strptr(image->elf, names, ret_header->sh_name)
+					   : NULL;
+
+		*ret_name = name;
+		if (name && ret_header->sh_type != SHT_NOBITS &&
+		    (!strncmp(name, ".debug_", 7) || !strncmp(name, ".zdebug_", 8)))
+			return section;
+	}
+	return NULL;
+}
+
+static bool is_worth_reading(const struct image *image)
+{
+	uint64_t total = 0;
+	Elf_Scn *section = NULL;
+	bool found = false;
+	GElf_Shdr header;
+	const char *name;
+
+	while ((section = next_section(image, section, &header, &name))) {
+		uint64_t size = unpacked_size(section, &header, name);
+
+		if (size > MOST_DWARF_BYTES || total + size > MOST_DWARF_BYTES)
+			return false;
+		total += size;
+		found = found || !strcmp(strchr(name, '_'), "_info");
+	}
+	return found;
+}
+
+static int add_end(struct image *image, Elf_Data *data)
+{
+	void **copies = reallocarray(image->copies, image->count + 1, sizeof(*copies));
+	char *copy;
+
+	if (!copies)
+		return -ENOMEM;
+	image->copies = copies;
+	copy = malloc(data->d_size + PADDING);
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy, data->d_buf, data->d_size);
+	memset(copy + data->d_size, 0, PADDING);
+	/* libelf frees what it has read by pointers of its own. */
+	data->d_buf = copy;
+	image->copies[image->count++] = copy;
+	return 0;
+}
+
+static bool ends_with_0(const Elf_Data *data)
+{
+	return !data || !data->d_buf || !data->d_size ||
+	       !((const char *)data->d_buf)[data->d_size - 1];
+}
+
+int image__prepare_dwarf(struct image *image)
+{
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+	const char *name;
+
+	if (!is_worth_reading(image))
+		return -ENOENT;
+	while ((section = next_section(image, section, &header, &name))) {
+		Elf_Data *data;
+
+		/* These only libdw itself can unpack; image__dwarf_is_sound() looks at them. */
+		if (name[1] == 'z')
+			continue;
+		if (header.sh_flags & SHF_COMPRESSED && elf_compress(section, 0, 0) < 0)
+			return -ENOENT;
+		data = elf_getdata(section, NULL);
+		if (!ends_with_0(data) && add_end(image, data))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+bool image__dwarf_is_sound(const struct image *image)
+{
+	static const char *const with_strings[] = { ".zdebug_info", ".zdebug_str",
+						    ".zdebug_line_str" };
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+	const char *name;
+
+	while ((section = next_section(image, section, &header, &name)))
+		for (size_t i = 0; i < sizeof(with_strings) / sizeof(*with_strings); i++)
+			if (!strcmp(name, with_strings[i]) &&
+			    !ends_with_0(elf_getdata(section, NULL)))
+				return false;
+	return true;
+}

@@ -1,0 +1,46 @@
+/* An ELF file with whatever is in it: tables, packed tables, DWARF. The seeds have code at 0x1000.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "symbol/symbol.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check(const struct symbol_chain *chain)
+{
+	static volatile size_t length;
+
+	if (chain->count < 0 || chain->count > SYMBOL_MOST_INLINED)
+		abort();
+	for (int i = 0; i < chain->count; i++) {
+		const struct symbol *frame = &chain->frames[i];
+
+		length += strlen(frame->name) + strlen(frame->system_name);
+		length += frame->file ? strlen(frame->file) : 0;
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const struct symbols_options options = { .no_debuginfod = true };
+	struct symbol_module module = { .key = 1, .path = "/memfd:fuzz", .root = "" };
+	static struct symbol_chain chain;
+	struct symbols *symbols;
+	int fd = memfd_create("fuzz", MFD_CLOEXEC);
+
+	if (fd < 0 || write(fd, data, size) != (ssize_t)size || symbols__new(&options, &symbols))
+		abort();
+	module.fd = fd;
+	for (uint64_t address = 0x0ff0; address < 0x1400; address += 13) {
+		if (symbols__in_module(symbols, &module, address, &chain))
+			abort();
+		check(&chain);
+	}
+	symbols__free(symbols);
+	close(fd);
+	return 0;
+}

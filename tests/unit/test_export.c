@@ -1,0 +1,440 @@
+/* The parts of the exports: bytes, names, and recordings that are not what they should be. */
+#include "../harness.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/utf8.h"
+#include "export/exporter.h"
+#include "export/names.h"
+#include "export/proto.h"
+#include "export/texts.h"
+#include "export/tree.h"
+#include "sample.h"
+
+static void expect_bytes(struct proto *proto, const char *bytes, size_t size)
+{
+	assert_false(proto__failed(proto));
+	assert_int_equal(proto->size, size);
+	assert_memory_equal(proto->bytes, bytes, size);
+	proto__release(proto);
+}
+#define EXPECT_BYTES(proto, bytes) expect_bytes(proto, bytes, sizeof(bytes) - 1)
+
+static void a_number_is_a_varint_and_zero_is_left_out(void **state)
+{
+	struct proto proto = {};
+
+	proto__number(&proto, 1, 150);
+	proto__number(&proto, 2, 0);
+	proto__number_always(&proto, 3, 0);
+	proto__number(&proto, 16, UINT64_MAX);
+	EXPECT_BYTES(&proto, "\x08\x96\x01\x18\x00\x80\x01"
+			     "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01");
+}
+
+static void texts_and_fixed_numbers_have_their_wire_types(void **state)
+{
+	struct proto proto = {};
+
+	proto__text(&proto, 2, "testing");
+	proto__text(&proto, 3, "");
+	proto__fixed64(&proto, 4, 0x0102030405060708);
+	proto__double(&proto, 5, 1.0);
+	EXPECT_BYTES(&proto, "\x12\x07testing\x1a\x00\x21\x08\x07\x06\x05\x04\x03\x02\x01"
+			     "\x29\x00\x00\x00\x00\x00\x00\xf0\x3f");
+}
+
+static void numbers_are_packed_and_messages_nested(void **state)
+{
+	struct proto proto = {}, message = {};
+
+	proto__numbers(&message, 4, (const uint64_t[]) { 3, 270, 86942 }, 3);
+	proto__numbers(&message, 5, NULL, 0);
+	proto__message(&proto, 1, &message);
+	proto__number(&message, 1, 1);
+	proto__message(&proto, 1, &message);
+	proto__message(&proto, 2, &message);
+	proto__release(&message);
+	EXPECT_BYTES(&proto, "\x0a\x08\x22\x06\x03\x8e\x02\x9e\xa7\x05\x0a\x02\x08\x01\x12\x00");
+}
+
+static void a_buffer_grows_as_needed(void **state)
+{
+	struct proto proto = {};
+	char text[1000];
+
+	memset(text, 'x', sizeof(text));
+	for (int i = 0; i < 100; i++)
+		proto__bytes(&proto, 1, text, sizeof(text));
+	assert_false(proto__failed(&proto));
+	assert_int_equal(proto.size, 100 * (sizeof(text) + 3));
+	proto__release(&proto);
+}
+
+static void kept_texts_are_clean(void **state)
+{
+	static const char *const pairs[][2] = {
+		{ "plain", "plain" },
+		{ "", "" },
+		{ "µ€😀", "µ€😀" },
+		{ "a\nb\x1b[31m\x7f", "a?b?[31m?" },
+		{ "\xff\xc3x\xed\xa0\x80", "??x???" }, /* no lead, no tail, half of a pair */
+		{ "\xe2\x80\xae", "?" },               /* turns the direction */
+		{ "\xef\xbf\xbf", "?" },               /* U+FFFF, which XML refuses */
+		{ "\xc0\xaf", "??" },                  /* too long for what it says */
+		{ "cut \xf0\x9f\x98", "cut ???" },
+	};
+	struct texts texts = {};
+
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++)
+		assert_string_equal(texts__keep(&texts, pairs[i][0]), pairs[i][1]);
+	assert_ptr_equal(texts__repeat(&texts, "twice"), texts__repeat(&texts, "twice"));
+	texts__release(&texts);
+}
+
+static void a_long_text_ends_in_an_ellipsis(void **state)
+{
+	struct texts texts = {};
+	char *text = malloc(3 * PROFILE_MOST_TEXT + 1);
+	const char *kept;
+
+	for (size_t i = 0; i < PROFILE_MOST_TEXT; i++)
+		memcpy(text + 3 * i, "€", 3);
+	text[3 * PROFILE_MOST_TEXT] = '\0';
+	kept = texts__keep(&texts, text);
+	assert_true(strlen(kept) <= PROFILE_MOST_TEXT);
+	assert_true(strlen(kept) > PROFILE_MOST_TEXT - 6);
+	assert_string_equal(kept + strlen(kept) - strlen("€…"), "€…");
+	memset(text, 'x', PROFILE_MOST_TEXT - 1);
+	text[PROFILE_MOST_TEXT - 1] = '\0';
+	assert_string_equal(texts__keep(&texts, text), text);
+	texts__release(&texts);
+	free(text);
+}
+
+static void names_are_numbered_once(void **state)
+{
+	struct names names = {};
+	char texts[1000][8];
+	uint32_t number = 0;
+
+	for (int round = 0; round < 2; round++) {
+		for (uint32_t i = 0; i < 1000; i++) {
+			snprintf(texts[i], sizeof(texts[i]), "n%u", i);
+			assert_int_equal(names__find(&names, texts[i], &number), 0);
+			assert_int_equal(number, i);
+		}
+	}
+	assert_int_equal(names.count, 1000);
+	names__release(&names);
+}
+
+/* A recording of one thread that runs; the test adds what is wrong with it. */
+static struct recording *begin(char **ret_path)
+{
+	struct recording *recording;
+
+	*ret_path = sample__path();
+	recording = sample__begin(*ret_path);
+	sample__process(recording, 1, "app");
+	sample__thread(recording, 1, 1, "app", 0);
+	assert_int_equal(
+		recording__add_module(
+			recording, &(struct recording_module) { 1, "file", "/usr/bin/app", NULL }),
+		0);
+	assert_int_equal(recording__add_frame(recording, 1, 1, 0x1000), 0);
+	return recording;
+}
+
+static void add_sample(struct recording *recording, int64_t stack, int64_t weight_ns)
+{
+	const struct recording_sample sample = {
+		.time_ns = SAMPLE_START_NS + SECOND,
+		.thread = 1,
+		.state = SAMPLE_RUN_USER,
+		.stack = stack,
+		.weight_ns = weight_ns,
+		.count = 1,
+		.flags = RECORDING_SAMPLE_TICK,
+	};
+
+	assert_int_equal(recording__add_sample(recording, &sample), 0);
+}
+
+/* Finishes the recording, loads it, and removes it. */
+static int load(struct recording *recording, char *path, const struct profile_options *options,
+		struct profile **ret)
+{
+	int err;
+
+	sample__finish(recording);
+	err = profile__load(path, options ? options : &(struct profile_options) {}, ret);
+	sample__remove(path);
+	return err;
+}
+
+static void refuses(struct recording *recording, char *path, int expected)
+{
+	struct profile *profile = NULL;
+
+	assert_int_equal(load(recording, path, NULL, &profile), expected);
+	assert_null(profile);
+}
+
+static void a_recording_without_samples_has_no_data(void **state)
+{
+	char *path;
+	struct recording *recording = begin(&path);
+
+	refuses(recording, path, -ENODATA);
+}
+
+static void a_recording_of_an_older_gapless_has_no_data_either(void **state)
+{
+	char *path;
+	struct recording *recording = begin(&path);
+	struct profile *profile = NULL;
+	sqlite3 *db = NULL;
+
+	sample__account(recording, 1, SAMPLE_RUN_USER, 1, 3, 30 * SECOND, 1);
+	sample__finish(recording);
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(
+		sqlite3_exec(db,
+			     "DROP VIEW samples; DROP VIEW frames; DROP TABLE sample;"
+			     "DROP TABLE stack; DROP TABLE frame_line; DROP TABLE function;"
+			     "DROP TABLE frame; DROP TABLE module",
+			     NULL, NULL, NULL),
+		SQLITE_OK);
+	sqlite3_close(db);
+	assert_int_equal(profile__load(path, &(struct profile_options) {}, &profile), -ENODATA);
+	assert_int_equal(
+		profile__load(path, &(struct profile_options) { .accounts = true }, &profile), 0);
+	assert_int_equal(profile->account_count, 1);
+	profile__free(profile);
+	sample__remove(path);
+}
+
+static void accounts_are_data_if_they_are_asked_for(void **state)
+{
+	char *path;
+	struct recording *recording = begin(&path);
+	struct profile *profile = NULL;
+
+	sample__account(recording, 1, SAMPLE_RUN_USER, 1, 3, 30 * SECOND, 1);
+	assert_int_equal(load(recording, path,
+			      &(struct profile_options) { .accounts = true,
+							  .from_ns = 5 * SECOND,
+							  .to_ns = 20 * SECOND },
+			      &profile),
+			 0);
+	assert_int_equal(profile->account_count, 1);
+	assert_int_equal(profile->accounts[0].begin_ns, SAMPLE_START_NS + 5 * SECOND);
+	assert_int_equal(profile->accounts[0].end_ns, SAMPLE_START_NS + 20 * SECOND);
+	assert_int_equal(profile->accounts[0].ns, 15 * SECOND);
+	profile__free(profile);
+}
+
+static void stacks_that_lead_nowhere_are_refused(void **state)
+{
+	static const int64_t wrong[][3] = {
+		{ 1, 2, 1 }, /* a parent that comes later */
+		{ 1, 1, 1 }, /* its own parent */
+		{ 1, 9, 1 }, /* no such parent */
+		{ 1, 0, 7 }, /* no such frame */
+	};
+
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+		char *path;
+		struct recording *recording = begin(&path);
+
+		recording__add_stack(recording, wrong[i][0], wrong[i][1], wrong[i][2]);
+		recording__add_stack(recording, 2, 0, 1);
+		add_sample(recording, 2, 1);
+		refuses(recording, path, -EBADMSG);
+	}
+}
+
+static void a_sample_of_no_stack_is_refused(void **state)
+{
+	char *path;
+	struct recording *recording = begin(&path);
+
+	add_sample(recording, 5, 1);
+	refuses(recording, path, -EBADMSG);
+}
+
+static void weights_must_be_sane(void **state)
+{
+	char *path;
+	struct recording *recording = begin(&path);
+
+	add_sample(recording, 0, -1);
+	refuses(recording, path, -EBADMSG);
+	recording = begin(&path);
+	add_sample(recording, 0, INT64_MAX);
+	add_sample(recording, 0, 1);
+	refuses(recording, path, -EBADMSG);
+}
+
+static void a_stack_may_be_deep_but_not_without_end(void **state)
+{
+	for (int64_t depth = PROFILE_MOST_DEPTH; depth <= PROFILE_MOST_DEPTH + 1; depth++) {
+		char *path, *text = NULL;
+		struct recording *recording = begin(&path);
+		struct profile *profile = NULL;
+		size_t size = 0;
+
+		for (int64_t i = 1; i <= depth; i++)
+			recording__add_stack(recording, i, i - 1, 1);
+		add_sample(recording, depth, 1);
+		assert_int_equal(load(recording, path, NULL, &profile),
+				 depth > PROFILE_MOST_DEPTH ? -EBADMSG : 0);
+		for (size_t i = 0; profile && exporters[i]; i++) {
+			FILE *out = open_memstream(&text, &size);
+
+			assert_int_equal(exporters[i]->write(profile, out), 0);
+			fclose(out);
+			free(text);
+		}
+		profile__free(profile);
+	}
+}
+
+static void extremes_and_unknown_threads_have_a_substitute(void **state)
+{
+	const struct recording_sample sample = {
+		.time_ns = INT64_MIN,
+		.thread = -7,
+		.by = INT64_MAX,
+		.state = SAMPLE_LOCK,
+		.object = 99,
+		.count = INT64_MAX,
+		.period_ns = INT64_MIN,
+		.weight_ns = INT64_MAX,
+		.wait_ns = INT64_MAX,
+		.none = "",
+		.end = "\n",
+	};
+	char *path, *text = NULL;
+	struct recording *recording = begin(&path);
+	struct profile *profile = NULL;
+	size_t size = 0;
+
+	assert_int_equal(recording__add_sample(recording, &sample), 0);
+	assert_int_equal(recording__set_number(recording, "start_unix_ns", INT64_MIN), 0);
+	assert_int_equal(load(recording, path, NULL, &profile), 0);
+	assert_int_equal(profile->sample_count, 1);
+	assert_int_equal(profile->samples[0].time_ns, SAMPLE_START_NS);
+	assert_string_equal(profile->threads[profile->samples[0].thread].comm, "?");
+	assert_int_equal(profile->samples[0].stack, PROFILE_NONE);
+	assert_null(profile->samples[0].object);
+	for (size_t i = 0; exporters[i]; i++) {
+		FILE *out = open_memstream(&text, &size);
+
+		assert_int_equal(exporters[i]->write(profile, out), 0);
+		fclose(out);
+		free(text);
+	}
+	profile__free(profile);
+}
+
+static void weights_agree_with_accounts(void **state)
+{
+	const struct profile_options options = { .accounts = true };
+	struct profile *profile = NULL;
+	char *path = sample__path();
+	int64_t sums[16][16] = {};
+
+	sample__write_with_stacks(path);
+	assert_int_equal(profile__load(path, &options, &profile), 0);
+	sample__remove(path);
+	for (size_t i = 0; i < profile->account_count; i++)
+		sums[profile->accounts[i].thread][profile->accounts[i].state] +=
+			profile->accounts[i].ns;
+	for (size_t i = 0; i < profile->sample_count; i++)
+		sums[profile->samples[i].thread][profile->samples[i].state] -=
+			profile->samples[i].weight_ns;
+	for (size_t i = 0; i < 16; i++)
+		for (size_t j = 0; j < profile->state_count; j++)
+			if (strcmp(profile->states[j].state, "unseen"))
+				assert_int_equal(sums[i][j], 0);
+	assert_int_equal(profile->period_ns, 10101010);
+	profile__free(profile);
+}
+
+static void idle_waits_and_gapless_itself_can_be_left_out(void **state)
+{
+	struct profile *profile = NULL;
+	char *path = sample__path();
+
+	sample__write_with_stacks(path);
+	assert_int_equal(
+		profile__load(path, &(struct profile_options) { .no_idle = true }, &profile), 0);
+	assert_int_equal(profile->left_out_ns, 19800 * MS);
+	assert_int_equal(profile->sample_count, 77);
+	profile__free(profile);
+	profile = NULL;
+	assert_int_equal(
+		profile__load(path, &(struct profile_options) { .with_own = true }, &profile), 0);
+	assert_int_equal(profile->left_out_ns, 0);
+	assert_int_equal(profile->sample_count, 82);
+	profile__free(profile);
+	assert_int_equal(
+		profile__load(path, &(struct profile_options) { .from_ns = 30 * SECOND }, &profile),
+		-ERANGE);
+	sample__remove(path);
+}
+
+static void the_tree_counts_every_nanosecond_once(void **state)
+{
+	struct profile *profile = NULL;
+	struct tree *tree = NULL;
+	char *path = sample__path();
+	int64_t sum_ns = 0, run_ns = 0;
+	size_t visited = 0;
+
+	sample__write_with_stacks(path);
+	assert_int_equal(profile__load(path, &(struct profile_options) {}, &profile), 0);
+	sample__remove(path);
+	for (size_t i = 0; i < profile->sample_count; i++) {
+		sum_ns += profile->samples[i].weight_ns;
+		if (profile->states[profile->samples[i].state].is_run)
+			run_ns += profile->samples[i].weight_ns;
+	}
+	assert_int_equal(tree__build(profile, true, &tree), 0);
+	assert_int_equal(tree->nodes[0].total_ns, sum_ns);
+	assert_int_equal(tree->nodes[0].run_ns, run_ns);
+	for (uint32_t node = 0; node != PROFILE_NONE; node = tree__next(tree, node))
+		visited++;
+	assert_int_equal(visited, tree->count);
+	tree__free(tree);
+	profile__free(profile);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_number_is_a_varint_and_zero_is_left_out),
+		cmocka_unit_test(texts_and_fixed_numbers_have_their_wire_types),
+		cmocka_unit_test(numbers_are_packed_and_messages_nested),
+		cmocka_unit_test(a_buffer_grows_as_needed),
+		cmocka_unit_test(kept_texts_are_clean),
+		cmocka_unit_test(a_long_text_ends_in_an_ellipsis),
+		cmocka_unit_test(names_are_numbered_once),
+		cmocka_unit_test(a_recording_without_samples_has_no_data),
+		cmocka_unit_test(a_recording_of_an_older_gapless_has_no_data_either),
+		cmocka_unit_test(accounts_are_data_if_they_are_asked_for),
+		cmocka_unit_test(stacks_that_lead_nowhere_are_refused),
+		cmocka_unit_test(a_sample_of_no_stack_is_refused),
+		cmocka_unit_test(weights_must_be_sane),
+		cmocka_unit_test(a_stack_may_be_deep_but_not_without_end),
+		cmocka_unit_test(extremes_and_unknown_threads_have_a_substitute),
+		cmocka_unit_test(weights_agree_with_accounts),
+		cmocka_unit_test(idle_waits_and_gapless_itself_can_be_left_out),
+		cmocka_unit_test(the_tree_counts_every_nanosecond_once),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
