@@ -496,9 +496,10 @@ static void modules_give_way_to_others_and_come_back_when_asked_for_again(void *
 				   &address));
 	world__ask(&world, UNWIND_NEED_MODULE, id);
 	EVENTUALLY(mapper__quality(world.mapper).over_budget == 1);
-	assert_int_equal(mapper__quality(world.mapper).evicted, 2);
-	assert_int_equal(mapper__quality(world.mapper).table_bytes, vdso_bytes);
-	assert_int_equal(mapper__quality(world.mapper).table_bytes_peak, library_bytes);
+	/* It gets small ones instead, which say that there are no rows. */
+	EVENTUALLY(world__has_rows(&world, id));
+	assert_in_range(mapper__quality(world.mapper).evicted, 2, 3);
+	assert_true(mapper__quality(world.mapper).table_bytes_peak < library_bytes + vdso_bytes);
 	assert_true(world__was_asked(&world, UNWIND_NEED_MODULE, id));
 	world__close(&world);
 }
