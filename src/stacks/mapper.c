@@ -75,6 +75,16 @@ static uint32_t next_watched(struct mapper *mapper)
 	return pid;
 }
 
+/* Somebody is about to look at this one: its rows are made at once. */
+static void prepare(struct mapper *mapper, uint32_t pid)
+{
+	uint32_t id;
+
+	tracker__learn(mapper->tracker, pid);
+	for (size_t i = 0; (id = tracker__module(mapper->tracker, pid, i)); i++)
+		mapper__want(mapper, id);
+}
+
 static bool is_stopping(struct mapper *mapper)
 {
 	bool stopping;
@@ -103,7 +113,7 @@ static void *run(void *context)
 			(void)!read(mapper->wake_fd, &wakes, sizeof(wakes));
 		take_events(mapper);
 		while ((pid = next_watched(mapper)))
-			tracker__learn(mapper->tracker, pid);
+			prepare(mapper, pid);
 		(void)ring_buffer__consume(mapper->requests);
 		if (clock__now_ns() - sweep_ns < SWEEP_MS * 1000000ULL)
 			continue;

@@ -401,6 +401,13 @@ void tracker__sweep(struct tracker *tracker)
 		reread(tracker);
 }
 
+uint32_t tracker__module(struct tracker *tracker, uint32_t pid, size_t index)
+{
+	const struct process *process = map__get(&tracker->processes, pid);
+
+	return process && index < process->ranges.count ? process->ranges.list[index].module : 0;
+}
+
 /* --- from any thread -------------------------------------------------------------------------- */
 
 bool tracker__locate(struct tracker *tracker, uint32_t pid, uint64_t address, uint32_t *ret_module,

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "stacks/events.h"
@@ -24,6 +25,9 @@ void tracker__free(struct tracker *tracker);
 
 /* Reads what a process has mapped now, and follows it from now on. */
 void tracker__learn(struct tracker *tracker, uint32_t pid);
+
+/* The modules that it has mapped, one after the other; some may come twice. 0: no more. */
+uint32_t tracker__module(struct tracker *tracker, uint32_t pid, size_t index);
 
 /* What the kernel tells; `context` is the tracker. */
 void tracker__take(void *context, const struct event *event);
