@@ -1,5 +1,4 @@
-/* Stacks of programs that are short, blocked, broken or stopped half-way; and how they are asked
- * for. */
+/* Stacks of programs that are short, blocked, broken or hidden; and recordings cut short. */
 #include "../harness.h"
 
 #include <inttypes.h>
