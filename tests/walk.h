@@ -1,4 +1,5 @@
-/* The walk of bpf/unwind_walk.h for tests: tables are `struct rows`, memory is what the test says. */
+/* The walk of bpf/unwind_walk.h for tests: tables are `struct rows`, memory is what the test says.
+ */
 #pragma once
 
 #include <linux/types.h>

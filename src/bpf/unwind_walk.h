@@ -235,6 +235,9 @@ UNWIND_FN int unwind_frame(void *world, struct unwind *walk, const struct unwind
 		walk->need_id = walk->pid;
 	}
 	if (!mapping) {
+		/* Without the rows of the last frame's file, this one is not to be trusted. */
+		if (walk->need == UNWIND_NEED_MODULE)
+			return unwind_ends(walk, STACK_END_NOT_READY);
 		unwind_add_frame(walk, at);
 		return unwind_by_frame(world, walk);
 	}

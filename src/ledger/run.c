@@ -116,6 +116,7 @@ static int start_stacks(struct run *run, const struct run_options *options)
 		.asked_fd = tables.asked_fd,
 		.requests_fd = tables.requests_fd,
 		.budget_bytes = options->table_bytes,
+		.eager = !options->target.all,
 	};
 	int err;
 

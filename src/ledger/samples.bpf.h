@@ -24,6 +24,13 @@ __u64 drawn;                    /* intervals, so far */
 __u64 ticks;                    /* of accounted threads, so far */
 __u64 unsampled_ns[SLOT_COUNT]; /* weight that found no room in the ring */
 
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} last_tick SEC(".maps");
+
 static __always_inline bool is_drawn(__u64 ns, __u64 period_ns)
 {
 	if (ns >= period_ns)
@@ -240,6 +247,28 @@ static __noinline void take_pending(struct thread *thread, struct task_struct *c
 	settle_pending(thread, user, none);
 }
 
+/*
+ * How many ticks this one stands for. A machine that is late (its CPU was taken away, interrupts
+ * were off) gets one tick for all that were due; those since the thread got the CPU are its own.
+ */
+static __always_inline __u64 ticks_due(const struct thread *thread, __u64 now)
+{
+	__u32 zero = 0;
+	__u64 *last = bpf_map_lookup_elem(&last_tick, &zero);
+	__u64 due, own;
+
+	if (!last)
+		return 1;
+	due = *last ? (now - *last) / tick_ns : 0;
+	if (!due || (__s64)(now - *last) < 0) {
+		*last = now;
+		return 1;
+	}
+	*last += due * tick_ns;
+	own = *last > thread->on_ns ? (*last - thread->on_ns) / tick_ns + 1 : 1;
+	return own < due ? own : due;
+}
+
 /* The state that a tick found its thread in. */
 static __always_inline __u32 tick_slot(const struct thread *thread, bool in_kernel)
 {
@@ -267,9 +296,9 @@ static __always_inline void take_tick(void *context, struct thread *thread,
 	bytes = bpf_get_stack(context, walk->frames, STACK_MOST_KERNEL * sizeof(__u64), 0);
 	new.kernel = remember_kernel_stack(walk, bytes);
 	new.slot = tick_slot(thread, bytes > 0);
-	new.weight_ns = tick_ns;
 	new.period_ns = tick_ns;
 	new.end_ns = bpf_ktime_get_ns();
+	new.weight_ns = ticks_due(thread, new.end_ns) * tick_ns;
 	if (!none)
 		user = user_stack(current, thread->here_pid, WALK_TICK);
 	if (!send_sample(thread, &new, user, none))

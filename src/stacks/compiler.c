@@ -18,8 +18,8 @@
 
 /* Of a file without rows: it covers half a MiB of code each. */
 #define MOST_EMPTY_PAGES 256
-#define REST_NS    1000000000ULL
-#define REST_COSTS 20 /* compiling one module again and again may take 5 % of a CPU */
+#define REST_NS          1000000000ULL
+#define REST_COSTS       20 /* compiling one module again and again may take 5 % of a CPU */
 
 struct compiler {
 	struct quality *quality;

@@ -23,6 +23,8 @@ struct mapper {
 	struct modules *modules;
 	struct compiler *compiler;
 	struct tracker *tracker;
+	uint64_t budget_bytes;
+	bool eager;
 	struct events *events; /* NULL: not to be had */
 	struct ring_buffer *requests;
 	pthread_t thread;
@@ -63,6 +65,15 @@ static int take_request(void *context, void *record, size_t size)
 	return 0;
 }
 
+/* Eagerness ends when half of the room is taken: the rest is for what is needed. */
+static void take_module(void *context, struct module *module)
+{
+	struct mapper *mapper = context;
+
+	if (mapper->eager && mapper->quality.table_bytes < mapper->budget_bytes / 2)
+		compiler__ask(mapper->compiler, module);
+}
+
 /* The next one to learn about; 0: none. */
 static uint32_t next_watched(struct mapper *mapper)
 {
@@ -73,16 +84,6 @@ static uint32_t next_watched(struct mapper *mapper)
 		pid = mapper->watched[--mapper->watched_count];
 	pthread_mutex_unlock(&mapper->lock);
 	return pid;
-}
-
-/* Somebody is about to look at this one: its rows are made at once. */
-static void prepare(struct mapper *mapper, uint32_t pid)
-{
-	uint32_t id;
-
-	tracker__learn(mapper->tracker, pid);
-	for (size_t i = 0; (id = tracker__module(mapper->tracker, pid, i)); i++)
-		mapper__want(mapper, id);
 }
 
 static bool is_stopping(struct mapper *mapper)
@@ -113,7 +114,7 @@ static void *run(void *context)
 			(void)!read(mapper->wake_fd, &wakes, sizeof(wakes));
 		take_events(mapper);
 		while ((pid = next_watched(mapper)))
-			prepare(mapper, pid);
+			tracker__learn(mapper->tracker, pid);
 		(void)ring_buffer__consume(mapper->requests);
 		if (clock__now_ns() - sweep_ns < SWEEP_MS * 1000000ULL)
 			continue;
@@ -150,7 +151,9 @@ static int open_all(struct mapper *mapper, const struct mapper_options *options)
 						       .asked_fd = options->asked_fd,
 						       .modules = mapper->modules,
 						       .quality = &mapper->quality,
-						       .has_events = mapper->events != NULL },
+						       .has_events = mapper->events != NULL,
+						       .take_module = take_module,
+						       .context = mapper },
 			   &mapper->tracker);
 	if (err)
 		return err;
@@ -166,6 +169,8 @@ int mapper__new(const struct mapper_options *options, struct mapper **ret)
 	if (!mapper)
 		return -ENOMEM;
 	mapper->wake_fd = -1;
+	mapper->budget_bytes = options->budget_bytes;
+	mapper->eager = options->eager;
 	pthread_mutex_init(&mapper->lock, NULL);
 	err = open_all(mapper, options);
 	if (!err)

@@ -24,6 +24,11 @@ struct mapper_options {
 	int asked_fd;          /* LRU hash: __u64 UNWIND_ASKED → __u8: what was asked for */
 	int requests_fd;       /* ring of struct unwind_request */
 	uint64_t budget_bytes; /* of rows */
+	/*
+	 * Rows of all files of a process as soon as it is known, so that its first stacks are
+	 * whole; else of those that the kernel half asks for.
+	 */
+	bool eager;
 };
 
 int mapper__new(const struct mapper_options *options, struct mapper **ret);

@@ -85,7 +85,9 @@ static struct module *find_by_build(struct modules *modules, const struct header
 	if (!headers->build_id_bytes)
 		return NULL;
 	module = map__get(&modules->by_build, build_key(headers, stat->st_size));
+	/* One owner: nobody can pass a file of his own off as somebody else's. */
 	if (!module || module->stat.st_size != stat->st_size ||
+	    module->stat.st_uid != stat->st_uid ||
 	    module->headers.build_id_bytes != headers->build_id_bytes ||
 	    memcmp(module->headers.build_id, headers->build_id, headers->build_id_bytes))
 		return NULL;

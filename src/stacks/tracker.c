@@ -156,8 +156,10 @@ static void add_range(struct tracker *tracker, struct ranges *ranges, const stru
 	struct range range = { .begin = at->begin, .end = at->end };
 
 	if (module &&
-	    !headers__address(&module->headers, module->fd < 0 ? 0 : offset, &range.address))
+	    !headers__address(&module->headers, module->fd < 0 ? 0 : offset, &range.address)) {
 		range.module = module->id;
+		tracker->options.take_module(tracker->options.context, module);
+	}
 	(void)ranges__put(ranges, &range);
 }
 
@@ -399,13 +401,6 @@ void tracker__sweep(struct tracker *tracker)
 		forget(tracker, forgotten[i]);
 	if (tracker->must_reread || !tracker->options.has_events)
 		reread(tracker);
-}
-
-uint32_t tracker__module(struct tracker *tracker, uint32_t pid, size_t index)
-{
-	const struct process *process = map__get(&tracker->processes, pid);
-
-	return process && index < process->ranges.count ? process->ranges.list[index].module : 0;
 }
 
 /* --- from any thread -------------------------------------------------------------------------- */

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "stacks/events.h"
@@ -19,15 +18,15 @@ struct tracker_options {
 	struct modules *modules;
 	struct quality *quality;
 	bool has_events; /* else what is known is read again and again */
+	/* A process has this one mapped. */
+	void (*take_module)(void *context, struct module *module);
+	void *context;
 };
 int tracker__new(const struct tracker_options *options, struct tracker **ret);
 void tracker__free(struct tracker *tracker);
 
 /* Reads what a process has mapped now, and follows it from now on. */
 void tracker__learn(struct tracker *tracker, uint32_t pid);
-
-/* The modules that it has mapped, one after the other; some may come twice. 0: no more. */
-uint32_t tracker__module(struct tracker *tracker, uint32_t pid, size_t index);
 
 /* What the kernel tells; `context` is the tracker. */
 void tracker__take(void *context, const struct event *event);
