@@ -15,6 +15,8 @@
 #include "ledger/samples_internal.h"
 #include "symbol/symbol.h"
 
+#define SAY_EVERY_NS UINT64_C(1000000000)
+
 struct naming {
 	struct samples *samples;
 	struct symbols *symbols;
@@ -118,17 +120,30 @@ static void say_progress(void *context, const char *what, long done, long total)
 		 total / 1024);
 }
 
+/* Once a second, while somebody waits for it. */
+static void say_how_far(const struct samples *samples, size_t done, uint64_t *said_ns)
+{
+	uint64_t now_ns = clock__now_ns();
+
+	if (now_ns - *said_ns < SAY_EVERY_NS)
+		return;
+	*said_ns = now_ns;
+	log_info("looking up names: %zu of %zu addresses", done, samples->frame_count);
+}
+
 int samples__name(struct samples *samples)
 {
 	const struct symbols_options options = { .progress = say_progress };
 	cleanup(symbols__free_p) struct symbols *symbols = NULL;
 	struct naming naming = { .samples = samples };
-	uint64_t began_ns = clock__read_ns(CLOCK_PROCESS_CPUTIME_ID);
+	uint64_t began_ns = clock__read_ns(CLOCK_PROCESS_CPUTIME_ID), said_ns = clock__now_ns();
 	int err = symbols__new(&options, &symbols);
 
 	naming.symbols = symbols;
-	for (size_t i = 0; i < samples->frame_count && !err; i++)
+	for (size_t i = 0; i < samples->frame_count && !err; i++) {
 		err = name_frame(&naming, i);
+		say_how_far(samples, i + 1, &said_ns);
+	}
 	map__release(&naming.functions);
 	samples->quality.naming_ns = (int64_t)(clock__read_ns(CLOCK_PROCESS_CPUTIME_ID) - began_ns);
 	return err;

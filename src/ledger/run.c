@@ -70,6 +70,14 @@ static int write_hooks(struct run *run)
 						"kind", uses[i].program ? uses[i].kind : NULL,
 						"tag", tag, "why_not", uses[i].why_not));
 	}
+	if (run->samples) {
+		char tag[LEDGER_TAG_BYTES];
+
+		ledger__tag(run->ledger, "on_tick", tag);
+		json_array_append_new(list,
+				      json_pack("{s:s, s:s, s:s, s:s}", "event", "cpu-clock",
+						"kind", "perf_event", "tag", tag, "why_not", ""));
+	}
 	text = json_dumps(list, JSON_COMPACT);
 	json_decref(list);
 	return text ? recording__set_text(run->recording, "hooks", text) : -ENOMEM;

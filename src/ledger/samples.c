@@ -37,10 +37,15 @@ static const char *const none_words[STACK_NONE_COUNT] = {
 	[STACK_NONE_LOST] = "no room",          [STACK_NONE_ASLEEP] = "at the end of the recording",
 };
 
+/* Files that a stack goes through, so many of them: their rows are still of use. */
+#define MOST_USED 8
+
 /* A stack whose frames arrived. */
 struct seen {
 	uint32_t count;
 	uint8_t end;
+	uint8_t used_count;
+	uint32_t used[MOST_USED];
 	uint32_t frames[]; /* ids, innermost first */
 };
 
@@ -200,6 +205,18 @@ static int frame_id(struct samples *samples, uint64_t frame, uint32_t pid, uint3
 
 /* --- stacks --------------------------------------------------------------------------------- */
 
+static void note_use(struct seen *seen, uint64_t frame)
+{
+	uint32_t module = FRAME_MODULE(frame);
+
+	if (!FRAME_IS_MODULE(frame) || seen->used_count == MOST_USED)
+		return;
+	for (int i = 0; i < seen->used_count; i++)
+		if (seen->used[i] == module)
+			return;
+	seen->used[seen->used_count++] = module;
+}
+
 static int take_stack(struct samples *samples, const struct stack_record *record)
 {
 	const uint64_t *frames = (const void *)(record + 1);
@@ -218,10 +235,12 @@ static int take_stack(struct samples *samples, const struct stack_record *record
 		return -ENOMEM;
 	seen->count = record->count;
 	seen->end = record->end;
+	seen->used_count = 0;
 	for (uint32_t i = 0; i < seen->count && !err; i++) {
 		/* The kernel reports return addresses as they are; the call is before them. */
 		bool is_return = i && FRAME_IS_KERNEL(frames[i]);
 
+		note_use(seen, frames[i]);
 		err = frame_id(samples, frames[i] - is_return, record->pid, &seen->frames[i]);
 	}
 	if (!err)
@@ -325,6 +344,8 @@ static int take_sample(struct samples *samples, const struct sample_record *reco
 		return 0;
 	}
 	samples->quality.samples++;
+	for (int i = 0; user && i < user->used_count; i++)
+		mapper__used(samples->mapper, user->used[i]);
 	sample.none = why_none(samples, record, user);
 	sample.end = why_cut(samples, user);
 	err = descend(samples, user, &node);

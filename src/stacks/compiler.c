@@ -77,13 +77,13 @@ static void provide(struct compiler *compiler, struct module *module)
 	int err = compile(module, &rows);
 
 	module->cost_ns = clock__read_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns;
+	compiler->quality->modules_failed += err != 0;
 	if (!err) {
 		count_rows(compiler->quality, module, &rows);
 		err = tables__load(compiler->tables, module, &rows);
 	}
 	if (!err)
 		return;
-	compiler->quality->modules_failed += err != -EFBIG;
 	rows__release(&rows);
 	err = no_rows(module, &rows);
 	if (!err)
