@@ -10,8 +10,9 @@
  * are known by name. Looked at: asm_amd64.s, sys_linux_amd64.s, time_linux_amd64.s, race_amd64.s
  * and runtime/cgo of Go 1.16, 1.19 and what becomes 1.28.
  *
- * Before Go 1.21 runtime.systemstack keeps no frame, so that bp there is its caller's own, and the
- * walk goes on at the caller's caller: one function of the runtime is left out.
+ * Before Go 1.21 some of them (systemstack, asmcgocall) have no frame, so that bp there is their
+ * caller's own, and the walk goes on at the caller's caller: one function of the runtime is left
+ * out.
  */
 #include "stacks/go.h"
 
@@ -114,7 +115,7 @@ static int read_header(struct go *go)
 	if (!go->has_addresses)
 		go->text = cursor__fixed(&cursor, 8);
 	go->names = cursor__fixed(&cursor, 8);
-	cursor__fixed(&cursor, 16); /* units, names of files */
+	cursor__block(&cursor, 16); /* units, names of files */
 	go->steps = cursor__fixed(&cursor, 8);
 	go->functions = cursor__fixed(&cursor, 8);
 	/* An entry has two numbers, and there is one number more behind the last. */
