@@ -50,6 +50,7 @@ struct function {
 	uint64_t begin, end;
 	const char *name;
 	size_t name_size;
+	bool has_steps; /* C functions that Go linked have none */
 	struct cursor steps;
 };
 
@@ -130,7 +131,7 @@ static int read_function(const struct go *go, uint64_t i, struct function *ret)
 	const size_t width = go->has_addresses ? 8 : 4;
 	struct cursor entry = cursor_at(go, go->functions, i * 2 * width);
 	struct cursor details, name;
-	uint64_t where;
+	uint64_t where, steps;
 
 	ret->begin = go->text + cursor__fixed(&entry, width);
 	where = cursor__fixed(&entry, width);
@@ -139,7 +140,9 @@ static int read_function(const struct go *go, uint64_t i, struct function *ret)
 	cursor__fixed(&details, width); /* begin */
 	name = cursor_at(go, go->names, cursor__fixed(&details, 4));
 	cursor__fixed(&details, 8); /* size of arguments, deferred calls */
-	ret->steps = cursor_at(go, go->steps, cursor__fixed(&details, 4));
+	steps = cursor__fixed(&details, 4);
+	ret->has_steps = steps != 0;
+	ret->steps = cursor_at(go, go->steps, steps);
 	ret->name = (const char *)name.at;
 	ret->name_size = strnlen(ret->name, (size_t)(name.end - name.at));
 	return entry.bad || details.bad || name.bad || ret->steps.bad ? -EBADMSG : 0;
@@ -263,10 +266,11 @@ static int add_parts(struct go *go, struct frames *frames, struct function *func
 	struct part part = { .end = function->begin, .size = -1 };
 	int err = 0;
 
-	while (!err && next_part(go, function, &part))
+	while (!err && next_part(go, function, &part)) {
+		span->end = part.end;
 		err = kind == UNWIND_SWITCH ? add_switch(frames, function, span, &part)
 					    : add_plain(frames, function, span, &part, kind);
-	span->end = part.end;
+	}
 	return err;
 }
 
@@ -279,6 +283,8 @@ static int add_function(struct go *go, struct frames *frames, struct function *f
 	enum unwind_kind kind = kind_of(function);
 	int err;
 
+	if (!function->has_steps)
+		return 0;
 	if (span.end <= span.begin || !frames__clip(frames, &span))
 		return -EBADMSG;
 	function->end = span.end;

@@ -107,7 +107,7 @@ static int read_frames(Elf *elf, const char *name, bool is_debug, struct frames 
 	return cfi__read(&section, frames);
 }
 
-/* Adds what a Go program's own table describes. -ENODATA: there is none, or not one that we know. */
+/* Adds what a Go program's own table describes. -ENODATA: it has none, or not one that we know. */
 static int read_go(Elf *elf, uint64_t entry, struct frames *frames)
 {
 	GElf_Shdr header, text;

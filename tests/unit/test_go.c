@@ -58,7 +58,7 @@ static void put_function(struct go_table *table, size_t width, uint64_t base, si
 	put_fixed(&table->details, base + function->begin, width);
 	put_fixed(&table->details, table->names.size, 4);
 	put_fixed(&table->details, 0, 8);
-	put_fixed(&table->details, table->steps.size, 4);
+	put_fixed(&table->details, function->steps[0].end ? table->steps.size : 0, 4);
 	put(&table->names, function->name, strlen(function->name) + 1);
 	put_steps(&table->steps, function->steps);
 }
@@ -74,6 +74,7 @@ static void make_table(struct frame_section *section, uint32_t magic, uint64_t t
 	uint64_t count = 0;
 
 	table.names.size = table.steps.size = table.entries.size = table.details.size = 0;
+	put_fixed(&table.steps, 0, 1); /* 0 is for functions without steps */
 	while (functions[count].name)
 		count++;
 	for (uint64_t i = 0; i < count; i++)
@@ -228,6 +229,20 @@ static void a_handler_returns_to_a_first_byte(void **state)
 	row_is(&rows, 0x40, UNWIND_SIGNAL, 0, 0);
 }
 
+static void functions_of_c_have_no_rows(void **state)
+{
+	cleanup(rows__release) struct rows rows = {};
+	const struct function functions[] = {
+		{ 0x000, "main.main", { { 64, 0 } } },
+		{ 0x040, "x_cgo_init", {} },
+		{ 0x080 },
+	};
+
+	compile_functions(functions, &rows);
+	row_is(&rows, 0x3f, UNWIND_SP, 8, 0);
+	row_is(&rows, 0x40, UNWIND_NONE, 0, 0);
+}
+
 /* --- tables --------------------------------------------------------------------------------- */
 
 static const struct function few[] = {
@@ -323,6 +338,7 @@ int main(void)
 		cmocka_unit_test(begins_and_bottoms_are_known_by_name),
 		cmocka_unit_test(switches_are_such_while_bp_is_set_up),
 		cmocka_unit_test(a_handler_returns_to_a_first_byte),
+		cmocka_unit_test(functions_of_c_have_no_rows),
 		cmocka_unit_test(all_formats_are_read),
 		cmocka_unit_test(a_table_that_does_not_say_where_code_begins_needs_gos_own_linker),
 		cmocka_unit_test(other_descriptions_serve_where_the_table_is_unknown),
