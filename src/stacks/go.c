@@ -7,8 +7,8 @@
  * sees to it wherever a function has a frame.
  *
  * Neither says that some functions of the runtime leave the stack that they were called on. Those
- * are known by name. Looked at: asm_amd64.s, sys_linux_amd64.s, time_linux_amd64.s, race_amd64.s
- * and runtime/cgo of Go 1.16, 1.19 and what becomes 1.28.
+ * are known by name. Looked at: asm_amd64.s and sys_linux_amd64.s of Go 1.16, 1.19 and what becomes
+ * 1.28; time_linux_amd64.s, race_amd64.s and runtime/cgo of 1.19.
  *
  * Before Go 1.21 some of them (systemstack, asmcgocall) have no frame, so that bp there is their
  * caller's own, and the walk goes on at the caller's caller: one function of the runtime is left
@@ -64,6 +64,9 @@ static const struct {
 	{ "runtime.rt0_go", UNWIND_END },
 	{ "runtime.mstart", UNWIND_END },
 	{ "runtime.goexit", UNWIND_END },
+	/* jump to a goroutine: from their middle on they are on its stack, but not called there */
+	{ "gogo", UNWIND_END },
+	{ "runtime.gogo", UNWIND_END },
 	/* go on on the scheduler's stack, and do not come back: another goroutine may be next */
 	{ "runtime.mcall", UNWIND_BOTTOM },
 	{ "runtime.morestack", UNWIND_BOTTOM },
@@ -194,8 +197,9 @@ static bool next_part(struct go *go, struct function *function, struct part *par
 	uint64_t change = cursor__unsigned(&function->steps);
 	uint64_t bytes = cursor__unsigned(&function->steps);
 
-	if ((!change && !is_first) || !bytes || function->steps.bad || !go->steps_left--)
+	if ((!change && !is_first) || !bytes || function->steps.bad || !go->steps_left)
 		return false;
+	go->steps_left--;
 	part->begin = part->end;
 	if (part->begin >= function->end)
 		return false;
