@@ -148,26 +148,28 @@ static inline void put_usual_cie(struct frame_section *section)
 struct image_head {
 	Elf64_Ehdr ehdr;
 	Elf64_Phdr phdr;
-	Elf64_Shdr shdrs[5]; /* none, names, .eh_frame, .debug_frame, .got */
-	char names[48];
+	Elf64_Shdr shdrs[7]; /* none, names, .eh_frame, .debug_frame, .gopclntab, .got, .text */
+	char names[64];
 };
 
-/* A file whose code is [begin, end); a section may be NULL. */
-static inline void make_image(struct bytes *image, uint64_t begin, uint64_t end,
-			      const struct frame_section *eh, const struct frame_section *debug)
+/* A file whose code is [begin, end); a section may be NULL. `go`: Go's table of functions. */
+static inline void make_go_image(struct bytes *image, uint64_t begin, uint64_t end, uint64_t entry,
+				 const struct frame_section *eh, const struct frame_section *debug,
+				 const struct frame_section *go)
 {
 	struct image_head head = {
 		.ehdr = { .e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
 			  .e_type = ET_DYN,
 			  .e_machine = EM_X86_64,
 			  .e_version = EV_CURRENT,
+			  .e_entry = entry,
 			  .e_phoff = offsetof(struct image_head, phdr),
 			  .e_shoff = offsetof(struct image_head, shdrs),
 			  .e_ehsize = sizeof(Elf64_Ehdr),
 			  .e_phentsize = sizeof(Elf64_Phdr),
 			  .e_phnum = 1,
 			  .e_shentsize = sizeof(Elf64_Shdr),
-			  .e_shnum = 5,
+			  .e_shnum = 7,
 			  .e_shstrndx = 1 },
 		.phdr = { .p_type = PT_LOAD,
 			  .p_flags = PF_R | PF_X,
@@ -181,13 +183,15 @@ static inline void make_image(struct bytes *image, uint64_t begin, uint64_t end,
 			     .sh_size = sizeof(head.names) },
 			   { .sh_name = 7, .sh_type = SHT_NULL },
 			   { .sh_name = 17, .sh_type = SHT_NULL },
-			   { .sh_name = 30, .sh_type = SHT_PROGBITS, .sh_addr = IMAGE_GOT } },
-		.names = "\0names\0.eh_frame\0.debug_frame\0.got",
+			   { .sh_name = 30, .sh_type = SHT_NULL },
+			   { .sh_name = 41, .sh_type = SHT_PROGBITS, .sh_addr = IMAGE_GOT },
+			   { .sh_name = 46, .sh_type = SHT_NOBITS, .sh_addr = begin } },
+		.names = "\0names\0.eh_frame\0.debug_frame\0.gopclntab\0.got\0.text",
 	};
-	const struct frame_section *const sections[] = { eh, debug };
+	const struct frame_section *const sections[] = { eh, debug, go };
 	uint64_t offset = sizeof(head);
 
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < 3; i++) {
 		if (!sections[i])
 			continue;
 		head.shdrs[2 + i].sh_type = SHT_PROGBITS;
@@ -198,9 +202,15 @@ static inline void make_image(struct bytes *image, uint64_t begin, uint64_t end,
 	}
 	image->size = 0;
 	put(image, &head, sizeof(head));
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < 3; i++)
 		if (sections[i])
 			put(image, sections[i]->bytes.at, sections[i]->bytes.size);
+}
+
+static inline void make_image(struct bytes *image, uint64_t begin, uint64_t end,
+			      const struct frame_section *eh, const struct frame_section *debug)
+{
+	make_go_image(image, begin, end, 0, eh, debug, NULL);
 }
 
 /* --- tables --------------------------------------------------------------------------------- */

@@ -33,6 +33,8 @@ enum unwind_kind {
 	UNWIND_SIGNAL,   /* a signal handler's caller: all registers are in the frame at sp */
 	UNWIND_SP_DEREF, /* CFA = *(sp + offset) + 8: OpenSSL's assembler */
 	UNWIND_BP_DEREF, /* CFA = *(bp + offset): gcc, where it aligns the stack anew */
+	UNWIND_SWITCH,   /* another stack, or sp moved out of sight: bp points to saved bp and pc */
+	UNWIND_BOTTOM,   /* as UNWIND_SP where a thread stopped; but what it called never returns */
 	UNWIND_HARD,     /* a rule that we do not follow */
 	UNWIND_REGISTER =
 		16, /* + n: CFA = register n (as DWARF counts them) + offset; only innermost */

@@ -116,9 +116,21 @@ UNWIND_FN int unwind_arrive(struct unwind *walk, __u64 pc, __u64 sp, __u64 bp)
 	return 0;
 }
 
+/* To where bp points: bp and the return address are saved there. */
+UNWIND_FN int unwind_by_bp(void *world, struct unwind *walk, enum stack_how how)
+{
+	__u64 saved[2], bp = walk->bp;
+
+	if (!bp || bp & 7)
+		return unwind_ends(walk, STACK_END_NO_FRAME);
+	if (unwind_read(world, saved, sizeof(saved), bp))
+		return unwind_ends(walk, STACK_END_NO_MEMORY);
+	walk->how |= how;
+	return unwind_arrive(walk, saved[1], bp + 16, saved[0]);
+}
+
 UNWIND_FN int unwind_by_frame(void *world, struct unwind *walk)
 {
-	__u64 saved[2]; /* bp, return address */
 	__u64 bp = walk->bp;
 
 	/*
@@ -129,12 +141,9 @@ UNWIND_FN int unwind_by_frame(void *world, struct unwind *walk)
 		return unwind_ends(walk, !walk->exact && walk->how & STACK_BY_FRAMES
 						 ? STACK_END_ROOT
 						 : STACK_END_NO_FRAME);
-	if (bp < walk->sp || bp - walk->sp > UNWIND_MOST_FRAME_BYTES || bp & 7)
+	if (bp < walk->sp || bp - walk->sp > UNWIND_MOST_FRAME_BYTES)
 		return unwind_ends(walk, STACK_END_NO_FRAME);
-	if (unwind_read(world, saved, sizeof(saved), bp))
-		return unwind_ends(walk, STACK_END_NO_MEMORY);
-	walk->how |= STACK_BY_FRAMES;
-	return unwind_arrive(walk, saved[1], bp + 16, saved[0]);
+	return unwind_by_bp(world, walk, STACK_BY_FRAMES);
 }
 
 UNWIND_FN int unwind_by_signal(void *world, struct unwind *walk)
@@ -156,7 +165,7 @@ UNWIND_FN int unwind_cfa(void *world, struct unwind *walk, const struct unwind_r
 	__u32 kind = row->kind;
 	__u64 at;
 
-	if (kind == UNWIND_SP) {
+	if (kind == UNWIND_SP || kind == UNWIND_BOTTOM) {
 		*ret = walk->sp + row->offset;
 	} else if (kind == UNWIND_BP) {
 		*ret = walk->bp + row->offset;
@@ -252,10 +261,12 @@ UNWIND_FN int unwind_frame(void *world, struct unwind *walk, const struct unwind
 	}
 	if (!row || row->kind == UNWIND_NONE)
 		return unwind_without_row(world, walk);
-	if (row->kind == UNWIND_END)
+	if (row->kind == UNWIND_END || (row->kind == UNWIND_BOTTOM && !walk->exact))
 		return unwind_ends(walk, STACK_END_ROOT);
 	if (row->kind == UNWIND_SIGNAL)
 		return unwind_by_signal(world, walk);
+	if (row->kind == UNWIND_SWITCH)
+		return unwind_by_bp(world, walk, STACK_BY_ROWS);
 	return unwind_by_row(world, walk, row);
 }
 

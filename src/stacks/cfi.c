@@ -89,6 +89,20 @@ int frames__add_span(struct frames *frames, const struct span *span)
 	return 0;
 }
 
+bool frames__clip(const struct frames *frames, struct span *span)
+{
+	for (size_t i = 0; i < frames->code_count; i++) {
+		const struct segment *code = &frames->code[i];
+
+		if (span->begin < code->begin || span->begin >= code->end)
+			continue;
+		if (span->end > code->end)
+			span->end = code->end;
+		return true;
+	}
+	return false;
+}
+
 /* --- pointers ------------------------------------------------------------------------------- */
 
 static uint64_t read_format(struct cursor *cursor, uint8_t encoding)
@@ -214,21 +228,6 @@ static const struct common *find_common(struct reader *reader, uint64_t offset)
 
 /* --- descriptions --------------------------------------------------------------------------- */
 
-/* The part of [begin, end) that is code; false if `begin` is not. */
-static bool is_code(const struct frames *frames, struct span *span)
-{
-	for (size_t i = 0; i < frames->code_count; i++) {
-		const struct segment *code = &frames->code[i];
-
-		if (span->begin < code->begin || span->begin >= code->end)
-			continue;
-		if (span->end > code->end)
-			span->end = code->end;
-		return true;
-	}
-	return false;
-}
-
 static int run_description(struct reader *reader, const struct common *common, struct cursor code,
 			   struct span *span)
 {
@@ -261,7 +260,7 @@ static int read_description(struct reader *reader, const Dwarf_FDE *fde)
 	/* Linkers leave descriptions of functions that they dropped: at address 0, or empty. */
 	if (!size || (span.is_debug && !span.begin))
 		return 0;
-	if (!is_code(frames, &span))
+	if (!frames__clip(frames, &span))
 		return -EBADMSG;
 	err = run_description(reader, common, cursor, &span);
 	if (err) {

@@ -23,7 +23,7 @@ struct place {
 struct span {
 	uint64_t begin, end;
 	uint32_t first, count;
-	bool is_debug; /* from .debug_frame: gives way to .eh_frame */
+	bool is_debug; /* not from .eh_frame: gives way to it */
 };
 
 #define MOST_SEGMENTS 16
@@ -47,6 +47,8 @@ void frames__release(struct frames *frames);
 int frames__add_place(struct frames *frames, const struct span *span, uint64_t address,
 		      struct unwind_row row);
 int frames__add_span(struct frames *frames, const struct span *span);
+/* Leaves of a span what is code; false: it does not begin with code. */
+bool frames__clip(const struct frames *frames, struct span *span);
 
 struct section {
 	const unsigned char *ident; /* e_ident of the file */

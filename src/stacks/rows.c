@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "stacks/cfi.h"
+#include "stacks/go.h"
 
 /* Limits: hostile files cost memory only up to here. Far above what there is. */
 #define MOST_SECTION_BYTES (128ULL << 20)
@@ -106,6 +107,25 @@ static int read_frames(Elf *elf, const char *name, bool is_debug, struct frames 
 	return cfi__read(&section, frames);
 }
 
+/* Adds what a Go program's own table describes. -ENODATA: it has none, or not one that we know. */
+static int read_go(Elf *elf, uint64_t entry, struct frames *frames)
+{
+	GElf_Shdr header, text;
+	Elf_Data *table;
+	Elf_Scn *found;
+	int err;
+
+	found = find_section(elf, ".gopclntab", &header);
+	if (!found) /* position-independent */
+		found = find_section(elf, ".data.rel.ro.gopclntab", &header);
+	if (!found || !find_section(elf, ".text", &text))
+		return -ENODATA;
+	err = read_section(found, &header, &table);
+	if (err || !table)
+		return err ? err : -ENODATA;
+	return go__read(table, text.sh_addr, entry, frames);
+}
+
 static int compile(Elf *elf, struct rows *ret)
 {
 	cleanup(frames__release) struct frames frames = {};
@@ -119,8 +139,11 @@ static int compile(Elf *elf, struct rows *ret)
 	err = find_code(elf, &frames);
 	if (!err)
 		err = read_frames(elf, ".eh_frame", false, &frames);
-	if (!err)
-		err = read_frames(elf, ".debug_frame", true, &frames);
+	if (!err) {
+		err = read_go(elf, header.e_entry, &frames);
+		if (err == -ENODATA)
+			err = read_frames(elf, ".debug_frame", true, &frames);
+	}
 	return err ? err : table__build(&frames, ret);
 }
 

@@ -1,5 +1,6 @@
 /*
- * The row compiler: .eh_frame (or .debug_frame) of one ELF file into the tables of bpf/unwind.h.
+ * The row compiler: .eh_frame (or .debug_frame, or Go's own table) of one ELF file into the tables
+ * of bpf/unwind.h.
  * Never logs. What it reads is foreign and may be hostile: it costs an error, never a crash.
  */
 #pragma once

@@ -1,5 +1,6 @@
 /*
- * The row compiler: the input as a whole file, and as a section of a file that is otherwise sound.
+ * The row compiler: the input as a whole file, and as a section of a file that is otherwise sound:
+ * .eh_frame, .debug_frame or Go's table of functions.
  * Whatever comes out must be tables that a walk can trust.
  */
 #include "../frames.h"
@@ -28,12 +29,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	compile(data, size);
 	if (!size)
 		return 0;
-	section.is_debug = data[0] & 1;
+	section.is_debug = data[0] == 1;
 	section.address = 0x6000;
 	section.bytes.size = 0;
 	put(&section.bytes, data + 1, size - 1);
-	make_image(&image, 0x1000, 0x5000, section.is_debug ? NULL : &section,
-		   section.is_debug ? &section : NULL);
+	make_go_image(&image, 0x1000, 0x5000, 0x1000, data[0] ? NULL : &section,
+		      section.is_debug ? &section : NULL, data[0] > 1 ? &section : NULL);
 	compile(image.at, image.size);
 	return 0;
 }

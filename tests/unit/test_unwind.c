@@ -199,6 +199,72 @@ static void hard_rows_end_the_walk(void **state)
 	assert_walk(f, 1, STACK_END_NO_RULE, 0);
 }
 
+static void after_a_switch_of_stacks_bp_leads_on_whatever_sp_is(void **state)
+{
+	struct fixture *f = make();
+
+	set_function(f, 0, UNWIND_SP, 16, 0);
+	set_function(f, 1, UNWIND_SWITCH, 0, 0);
+	set_function(f, 2, UNWIND_SP, 48, 2);
+	set_function(f, 3, UNWIND_END, 0, 0);
+	set_stack(f, 3008, FN(1, 30)); /* called on the upper stack … */
+	set_stack(f, 64, STACK + 112); /* … by what was called on the lower one */
+	set_stack(f, 72, FN(2, 9));
+	set_stack(f, 112, 42); /* CFA of 2: 80 + 48 */
+	set_stack(f, 120, FN(3, 1));
+	walk(f, FN(0, 3), STACK + 3000, STACK + 64);
+	assert_walk(f, 4, STACK_END_ROOT, STACK_BY_ROWS);
+	assert_int_equal(f->walk.frames[1], FRAME(1, 29));
+	assert_int_equal(f->walk.frames[2], FRAME(2, 8));
+	assert_int_equal(f->walk.frames[3], FRAME(3, 0));
+	assert_int_equal(f->walk.bp, 42);
+	/* and the other way round */
+	set_stack(f, 8, FN(1, 30));
+	set_stack(f, 3064, 0);
+	set_stack(f, 3072, FN(3, 1));
+	walk(f, FN(0, 3), STACK, STACK + 3064);
+	assert_walk(f, 3, STACK_END_ROOT, STACK_BY_ROWS);
+}
+
+static void a_switch_without_a_sound_bp_ends_the_walk(void **state)
+{
+	const struct {
+		uint64_t bp;
+		enum stack_end end;
+	} cases[] = { { 0, STACK_END_NO_FRAME },
+		      { STACK + 4, STACK_END_NO_FRAME },
+		      { STACK - 8, STACK_END_NO_MEMORY },
+		      { UINT64_MAX - 7, STACK_END_NO_MEMORY } };
+	struct fixture *f = make();
+
+	set_function(f, 0, UNWIND_SWITCH, 0, 0);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		walk(f, FN(0, 3), STACK, cases[i].bp);
+		assert_walk(f, 1, cases[i].end, 0);
+	}
+	/* a circle */
+	f = make();
+	set_function(f, 0, UNWIND_SWITCH, 0, 0);
+	set_stack(f, 64, STACK + 64);
+	set_stack(f, 72, FN(0, 3));
+	walk(f, FN(0, 3), STACK, STACK + 64);
+	assert_walk(f, STACK_MOST_FRAMES, STACK_END_TOO_DEEP, STACK_BY_ROWS);
+}
+
+static void a_bottom_has_a_caller_only_while_it_is_innermost(void **state)
+{
+	struct fixture *f = make();
+
+	set_function(f, 0, UNWIND_SP, 16, 0);
+	set_function(f, 1, UNWIND_BOTTOM, 16, 0);
+	set_stack(f, 8, FN(1, 7));
+	set_stack(f, 24, FN(2, 1));
+	walk(f, FN(0, 3), STACK, 0);
+	assert_walk(f, 2, STACK_END_ROOT, STACK_BY_ROWS);
+	walk(f, FN(1, 7), STACK + 16, 0);
+	assert_int_equal(f->walk.frames[1], FRAME(2, 0));
+}
+
 /* --- signals -------------------------------------------------------------------------------- */
 
 static void set_signal_frame(struct fixture *f, uint64_t at, uint64_t pc, uint64_t sp, uint64_t bp)
@@ -490,6 +556,9 @@ int main(void)
 		cmocka_unit_test(a_stack_that_was_aligned_anew_is_followed),
 		cmocka_unit_test(other_registers_are_known_in_the_innermost_frame_only),
 		cmocka_unit_test(hard_rows_end_the_walk),
+		cmocka_unit_test(after_a_switch_of_stacks_bp_leads_on_whatever_sp_is),
+		cmocka_unit_test(a_switch_without_a_sound_bp_ends_the_walk),
+		cmocka_unit_test(a_bottom_has_a_caller_only_while_it_is_innermost),
 		cmocka_unit_test(a_signal_frame_restores_all_registers),
 		cmocka_unit_test(sigreturn_is_recognised_by_its_instructions),
 		cmocka_unit_test(without_rows_frame_pointers_are_followed),
