@@ -103,12 +103,14 @@ struct sample_record {
 	__u8 evidence;
 	__u32 tid;
 	__u64 object[2];
+	__u32 key_pid; /* as in ledger_key */
+	__u32 pad;
 };
-_Static_assert(sizeof(struct sample_record) == 24 + 64 + 16 + 16, "wire format");
+_Static_assert(sizeof(struct sample_record) == 24 + 64 + 16 + 16 + 8, "wire format");
 
 /* A thread that is still waiting at the end: user space walks its stack from here. */
 struct asleep_record {
 	struct sample_record sample;
 	__u64 pc, sp, bp;
 };
-_Static_assert(sizeof(struct asleep_record) == 144, "wire format");
+_Static_assert(sizeof(struct asleep_record) == 152, "wire format");

@@ -98,7 +98,7 @@ _Static_assert(sizeof(struct unwind_mapping) == 16, "table format");
 struct unwind_process {
 	__u64 start_ticks; /* start of the process in 1/100 s since boot: numbers are used again */
 	__u32 count;
-	__u32 pad;
+	__u32 pid; /* once more: a table can be replaced while it is read */
 	struct unwind_mapping mappings[UNWIND_MAPPINGS];
 };
 _Static_assert(sizeof(struct unwind_process) == UNWIND_PAGE_BYTES, "table format");

@@ -67,6 +67,12 @@ static bool is_still_there(const struct asleep_record *record)
 	       strtoull(last, NULL, 0) == record->pc;
 }
 
+/* In a call, the program counter is behind it. */
+static uint64_t stopped_at(const struct asleep_record *record)
+{
+	return record->pc - !(record->sample.flags & SAMPLE_NEXT);
+}
+
 static void ask_for(struct asleep *asleep)
 {
 	if (asleep->walk.need == UNWIND_NEED_PROCESS)
@@ -112,9 +118,10 @@ static int walk_all(struct asleep *asleep, uint64_t until_ns, bool last)
 
 		asleep->walk.count = 0;
 		asleep->walk.need = 0;
-		if (record->sample.none == STACK_NONE_ASLEEP && clock__now_ns() < until_ns)
-			walker__walk(asleep->walker, record->sample.pid, record->pc, record->sp,
-				     record->bp, &asleep->walk);
+		if (record->sample.none == STACK_NONE_ASLEEP && record->pc &&
+		    clock__now_ns() < until_ns)
+			walker__walk(asleep->walker, record->sample.pid, stopped_at(record),
+				     record->sp, record->bp, &asleep->walk);
 		if (asleep->walk.need && !last) {
 			ask_for(asleep);
 			asleep->records[left++] = *record;

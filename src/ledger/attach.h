@@ -100,6 +100,7 @@ uint64_t ledger__lost(const struct ledger *ledger, enum lost which);
 /* Of all programs together; law 3. */
 uint64_t ledger__recursion_misses(const struct ledger *ledger);
 uint64_t ledger__malformed(const struct ledger *ledger);
+uint64_t ledger__malformed_stacks(const struct ledger *ledger);
 
 /*
  * What the hooks cost. The kernel can time programs, but that costs as much as a small hook, so it

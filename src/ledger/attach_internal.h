@@ -30,6 +30,6 @@ struct ledger {
 	} timing;
 };
 
-/* The clock on every CPU. ticks__start() logs why it failed. */
+/* The clock on every CPU; it warns of those that do not start. */
 int ticks__start(struct ledger *ledger);
 void ticks__stop(struct ledger *ledger);

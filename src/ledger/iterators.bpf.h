@@ -46,6 +46,13 @@ int on_seed(struct bpf_iter__task *ctx)
 	return 0;
 }
 
+/* Since it left the CPU for the last time that we saw. */
+static __always_inline bool has_run(const struct thread *thread, struct task_struct *task)
+{
+	return BPF_CORE_READ(task, on_cpu) ||
+	       BPF_CORE_READ(task, se.sum_exec_runtime) != thread->exec_ns;
+}
+
 /* What user space needs to walk a stack that we cannot: another thread's. */
 static __always_inline void write_asleep(struct bpf_iter__task *ctx, struct task_struct *task,
 					 const struct thread *thread, const struct pending *pending)
@@ -56,9 +63,12 @@ static __always_inline void write_asleep(struct bpf_iter__task *ctx, struct task
 	fill_sample(&record.sample, thread, pending, 0, STACK_NONE_ASLEEP);
 	record.sample.head.size = sizeof(record);
 	record.sample.head.kind = STACK_ASLEEP;
-	record.pc = BPF_CORE_READ(regs, ip);
-	record.sp = BPF_CORE_READ(regs, sp);
-	record.bp = BPF_CORE_READ(regs, bp);
+	/* If it ran since, it is somewhere else now: pc 0 says so. */
+	if (!has_run(thread, task)) {
+		record.pc = BPF_CORE_READ(regs, ip);
+		record.sp = BPF_CORE_READ(regs, sp);
+		record.bp = BPF_CORE_READ(regs, bp);
+	}
 	if (BPF_CORE_READ(regs, cs) != USER_CS_64BIT)
 		record.sample.none = STACK_NONE_32BIT;
 	if (thread->flags & THREAD_KERNEL)
@@ -71,28 +81,22 @@ SEC("iter/task")
 int on_asleep(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
-	struct pending new = { .count = 1 };
+	struct pending new = {};
 	struct thread *thread;
-	__u32 slot;
-	__u64 ns;
 
 	if (!task)
 		return 0;
 	thread = find(task);
 	if (!thread || thread->flags & THREAD_ENDED)
 		return 0;
+	thread->flags |= THREAD_HANDED_OVER;
 	for (__u32 i = 0; i < MOST_PENDING; i++)
 		if (thread->pending[i].count)
 			write_asleep(ctx, task, thread, &thread->pending[i]);
-	slot = thread->account.slot;
-	ns = frozen_ns - thread->account.since_ns;
-	if ((!SLOT_IS_WAIT(slot) && !SLOT_IS_READY(slot)) || (__s64)ns <= 0 ||
-	    !is_drawn(ns, draw_period_ns))
+	if (!draw_open(thread, &new))
 		return 0;
-	weigh(&new, slot, ns, draw_period_ns, frozen_ns);
-	if (SLOT_IS_WAIT(slot))
-		note_wait(&new, &thread->wait);
-	new.kernel = kernel_stack_of(task, WALK_SCHEDULER);
+	if (!has_run(thread, task))
+		new.kernel = kernel_stack_of(task, WALK_SCHEDULER);
 	write_asleep(ctx, task, thread, &new);
 	return 0;
 }

@@ -110,6 +110,8 @@ static __always_inline void gets_cpu(struct thread *thread, struct task_struct *
 	if (SLOT_IS_READY(slot)) {
 		count_interval(slot, ns);
 		draw_ready(thread, task, slot, ns, now);
+	} else if (SLOT_IS_WAIT(slot)) {
+		lose_weight(slot, ns); /* without a wakeup there was nothing to draw */
 	}
 }
 
@@ -132,7 +134,8 @@ static __always_inline void ends(struct thread *thread, struct task_struct *task
 			settle_broken(thread);
 		call_ends(thread, now, 0);
 	}
-	give_up_pending(thread, STACK_NONE_EXIT);
+	if (!(thread->flags & THREAD_HANDED_OVER))
+		give_up_pending(thread, STACK_NONE_EXIT);
 	forget_tid(thread);
 	thread->flags |= THREAD_ENDED;
 	send_last_record(thread, task);
@@ -143,7 +146,8 @@ static __always_inline void leaves_cpu(struct thread *thread, struct task_struct
 {
 	struct ledger_account *account = &thread->account;
 	__u32 state = task->__state;
-	__u32 slot = SLOT_READY_PREEMPTED;
+	__u32 slot = SLOT_READY_PREEMPTED, from;
+	__u64 ns;
 
 	if (account->slot == SLOT_SEEDING) {
 		if (state & TASK_DEAD)
@@ -170,9 +174,12 @@ static __always_inline void leaves_cpu(struct thread *thread, struct task_struct
 		}
 		slot = cause_of_wait(thread, task, state, true);
 	}
+	from = account->slot;
 	write_begin(account);
-	move(thread, slot, now);
+	ns = move(thread, slot, now);
 	write_end(account);
+	if (!SLOT_IS_RUN(from))
+		lose_weight(from, ns);
 	if (thread->on_ns)
 		count_interval(SLOT_RUN_ANY, now - thread->on_ns);
 }
@@ -184,6 +191,8 @@ static __always_inline void after_the_end(struct thread *thread, struct task_str
 
 	if (!thread || thread->flags & THREAD_ENDED || !(task->__state & TASK_DEAD))
 		return;
+	if (!(thread->flags & THREAD_HANDED_OVER))
+		give_up_open(thread);
 	ends(thread, task, thread->account.since_ns > end_ns ? thread->account.since_ns : end_ns);
 }
 
@@ -422,6 +431,8 @@ int BPF_PROG(on_exec, struct task_struct *task)
 	/* A thread that is not the first of its process takes over the first one's numbers. */
 	if (thread) {
 		give_up_pending(thread, STACK_NONE_EXEC);
+		if (with_stacks)
+			forget_process(thread->here_pid);
 		thread->flags |= THREAD_NEW_IMAGE;
 		forget_tid(thread);
 		note_numbers(thread, task);

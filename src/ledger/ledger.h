@@ -126,7 +126,8 @@ enum ledger_thread_flags {
 	THREAD_ENDED = 8,      /* its last record is sent */
 	THREAD_SUMS = 16,      /* the scheduler's sums are noted, see repair.bpf.h */
 	THREAD_NEW_IMAGE = 32, /* in an exec that succeeded: its user stack is not the caller's */
-	THREAD_STARTING = 64,  /* before its first instruction: its user stack is empty */
+	THREAD_HANDED_OVER = 128, /* what it has open and pending was read at the end */
+	THREAD_STARTING = 64,     /* before its first instruction: its user stack is empty */
 };
 
 enum ledger_kind { LEDGER_THREAD, LEDGER_EXIT, LEDGER_OBJECT };

@@ -74,6 +74,8 @@ int quality__write_stacks(struct recording *recording, const struct ledger *ledg
 	const struct row rows[] = {
 		{ "samples_lost_ns", unsampled_ns, "time that no sample stands for" },
 		{ "stacks_lost", quality.lost, "stacks whose frames did not arrive" },
+		{ "malformed_samples", quality.malformed + ledger__malformed_stacks(ledger),
+		  "records that were not understood" },
 		{ "mapping_events_lost", tables.lost_events, "stacks may be cut, or misnamed" },
 		{ "mappings_from_proc_only", tables.without_events,
 		  "new files in a process are seen up to a second late: stacks are cut until then" },

@@ -96,6 +96,7 @@ static __noinline bool repair_switch(struct thread *thread, struct task_struct *
 {
 	struct ledger_account *account = &thread->account;
 	__u64 open = now - account->since_ns, ran, ready;
+	__u32 slot;
 
 	if (!has_sums(thread, task))
 		return false;
@@ -109,9 +110,11 @@ static __noinline bool repair_switch(struct thread *thread, struct task_struct *
 		thread->waker_kind = BY_NOBODY;
 		wakes(thread, task, now - ran - ready, false);
 	}
+	slot = account->slot;
 	write_begin(account);
-	move(thread, run_slot(thread), now - ran);
+	ready = move(thread, run_slot(thread), now - ran);
 	write_end(account);
+	lose_weight(slot, ready); /* its stack is gone */
 	thread->on_ns = now - ran;
 	if (thread->on_ns > thread->left_ns)
 		thread->off_ns += thread->on_ns - thread->left_ns;

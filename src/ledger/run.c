@@ -23,9 +23,9 @@
 #define MOST_INTERVAL_NS (2 * SECOND_NS)
 /* A snapshot may cost this share of the time between two. */
 #define SNAPSHOT_SHARE 100
-/* Threads that never change are written this often all the same: a kill loses no more. */
 /* The hooks are timed for one interval in so many. */
-#define TIMED_EVERY   50
+#define TIMED_EVERY 50
+/* Threads that never change are written this often all the same: a kill loses no more. */
 #define FULL_EVERY_NS (5 * SECOND_NS)
 
 struct run {
@@ -377,22 +377,25 @@ static int take_last(struct run *run, uint64_t end_ns)
 	return err;
 }
 
-/* What still waits, and then names for everything. */
+/* Names for everything. */
 static int finish_stacks(struct run *run)
 {
-	int err;
-
 	if (!run->samples)
 		return 0;
-	err = asleep__take(run->ledger, run->mapper, run->samples);
 	mapper__stop(run->mapper);
-	return err ? err : samples__name(run->samples);
+	return samples__name(run->samples);
 }
 
 int run__stop(struct run *run)
 {
 	uint64_t end_ns = ledger__freeze(run->ledger);
-	int err = take_last(run, end_ns);
+	int err = 0;
+
+	/* At once: threads do not stay where they are. */
+	if (run->samples)
+		err = asleep__take(run->ledger, run->mapper, run->samples);
+	if (!err)
+		err = take_last(run, end_ns);
 
 	if (!err)
 		err = ledger__drain_waits(run->ledger, true, collect__take_wait, run->collect);

@@ -13,13 +13,20 @@
 
 #include "ledger/walk.bpf.h"
 
+/* Of drawn intervals in one sample. */
+#define MOST_COUNT 0xffff
+
+/* So many more may be drawn before user space looks at the rate again; then the period doubles. */
+#define FUSE 4000
+
 /* Of the random number: with periods below 2^40 ns, products stay below 2^64. */
 #define DRAW_BITS 24
 
 const volatile bool with_stacks;
 const volatile __u64 tick_ns;
 
-__u64 draw_period_ns;           /* user space raises it when too many are drawn */
+__u64 draw_period_ns; /* user space raises it when too many are drawn */
+__u64 draw_fuse = FUSE;
 __u64 drawn;                    /* intervals, so far */
 __u64 ticks;                    /* of accounted threads, so far */
 __u64 unsampled_ns[SLOT_COUNT]; /* weight that found no room in the ring */
@@ -31,11 +38,26 @@ struct {
 	__type(value, __u64);
 } last_tick SEC(".maps");
 
-static __always_inline bool is_drawn(__u64 ns, __u64 period_ns)
+static __always_inline bool is_drawn_by(__u32 random, __u64 ns, __u64 period_ns)
 {
 	if (ns >= period_ns)
 		return true;
-	return (__u64)(bpf_get_prandom_u32() >> (32 - DRAW_BITS)) * period_ns < ns << DRAW_BITS;
+	return (__u64)(random >> (32 - DRAW_BITS)) * period_ns < ns << DRAW_BITS;
+}
+
+static __always_inline bool is_drawn(__u64 ns, __u64 period_ns)
+{
+	return is_drawn_by(bpf_get_prandom_u32(), ns, period_ns);
+}
+
+static __always_inline void count_drawn(void)
+{
+	__u64 fuse = draw_fuse;
+
+	if (__sync_fetch_and_add(&drawn, 1) < fuse)
+		return;
+	if (__sync_val_compare_and_swap(&draw_fuse, fuse, fuse + FUSE) == fuse)
+		draw_period_ns *= 2;
 }
 
 static __always_inline void fill_sample(struct sample_record *record, const struct thread *thread,
@@ -60,6 +82,8 @@ static __always_inline void fill_sample(struct sample_record *record, const stru
 	record->object_kind = pending->object_kind;
 	record->evidence = pending->evidence;
 	record->tid = thread->here_tid;
+	record->key_pid = thread->pid;
+	record->pad = 0;
 	record->object[0] = pending->object[0];
 	record->object[1] = pending->object[1];
 }
@@ -85,21 +109,81 @@ static __noinline void settle_pending(struct thread *thread, __u64 user, __u32 n
 {
 	__u32 kept = 0;
 
+	/* First: a tick in the middle of this would settle the same once more. */
+	thread->pending_count = 0;
+	barrier();
 	for (__u32 i = 0; i < MOST_PENDING; i++) {
 		if (!thread->pending[i].count)
 			continue;
-		if (send_sample(thread, &thread->pending[i], user, none))
+		if (send_sample(thread, &thread->pending[i], user, none)) {
 			thread->pending[i].count = 0;
-		else
+		} else {
+			thread->pending[i].flags |= SAMPLE_NEXT; /* what it gets is a later one */
 			kept++;
+		}
 	}
+	barrier();
 	thread->pending_count = kept;
 }
 
+/* Time of the ledger that no sample will stand for. */
 static __always_inline void lose_weight(__u32 slot, __u64 ns)
 {
-	if (slot < SLOT_COUNT)
-		__sync_fetch_and_add(&unsampled_ns[slot], ns);
+	__u64 index = slot;
+
+	UNWIND_FORGET(index); /* 6.1 follows the bounds of the register that it sees compared */
+	if (with_stacks && index < SLOT_COUNT)
+		__sync_fetch_and_add(&unsampled_ns[index], ns);
+}
+
+static __always_inline void weigh(struct pending *new, __u32 slot, __u64 ns, __u64 period_ns,
+				  __u64 end_ns)
+{
+	new->slot = slot;
+	new->wait_ns = ns;
+	new->weight_ns = ns > period_ns ? ns : period_ns;
+	new->period_ns = period_ns;
+	new->end_ns = end_ns;
+}
+
+static __always_inline void note_wait(struct pending *new, const struct ledger_key *wait)
+{
+	new->by = wait->by;
+	new->by_kind = wait->by_kind;
+	new->evidence = wait->evidence;
+	new->object_kind = wait->object_kind;
+	new->object[0] = wait->object[0];
+	new->object[1] = wait->object[1];
+}
+
+/*
+ * What a thread has open when nothing changes any more, as if it ended now. The draw is the same
+ * however often it is asked for: an iterator may show a thread twice.
+ */
+static __always_inline bool draw_open(const struct thread *thread, struct pending *new)
+{
+	__u32 slot = thread->account.slot;
+	__u64 ns = frozen_ns - thread->account.since_ns;
+	__u32 random = unwind_hash(frozen_ns, thread->id) >> 32;
+
+	if ((!SLOT_IS_WAIT(slot) && !SLOT_IS_READY(slot)) || (__s64)ns <= 0 ||
+	    !is_drawn_by(random, ns, draw_period_ns))
+		return false;
+	weigh(new, slot, ns, draw_period_ns, frozen_ns);
+	if (SLOT_IS_WAIT(slot))
+		note_wait(new, &thread->wait);
+	new->count = 1;
+	return true;
+}
+
+/* It ends after the end, and was not shown by the iterator before. */
+static __always_inline void give_up_open(struct thread *thread)
+{
+	struct pending new = {};
+
+	if (with_stacks && draw_open(thread, &new) &&
+	    !send_sample(thread, &new, 0, STACK_NONE_EXIT))
+		lose_weight(new.slot, new.weight_ns);
 }
 
 /* The thread ends, or its program does: there will be no user stack for what is pending. */
@@ -126,7 +210,8 @@ static __always_inline struct pending *find_pending(struct thread *thread, __u32
 
 		if (!pending->count)
 			free = pending;
-		else if (pending->slot == slot && pending->kernel == kernel)
+		else if (pending->slot == slot && pending->kernel == kernel &&
+			 pending->count < MOST_COUNT)
 			return pending;
 	}
 	return free;
@@ -153,6 +238,19 @@ static __noinline void add_pending(struct thread *thread, const struct pending *
 	pending->count++;
 }
 
+/*
+ * Did it leave the CPU outside of a call? On the way out of one, behind our hook, the registers
+ * still have its number; level sched has no mark of its own there, and says so rather too often.
+ */
+static __always_inline bool is_outside_calls(const struct thread *thread, __s64 nr, __u32 slot)
+{
+	if (nr < 0)
+		return true;
+	if (full)
+		return thread->nr == NR_NONE;
+	return slot == SLOT_READY_PREEMPTED || slot == SLOT_WAIT_STOPPED;
+}
+
 /* An interval without a CPU ended, and was drawn. */
 static __noinline void add_interval(struct thread *thread, struct task_struct *task,
 				    struct pending *new)
@@ -160,9 +258,9 @@ static __noinline void add_interval(struct thread *thread, struct task_struct *t
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 
 	new->count = 1;
-	__sync_fetch_and_add(&drawn, 1);
+	count_drawn();
 	new->kernel = kernel_stack_of(task, WALK_SCHEDULER);
-	if ((__s64)regs->orig_ax < 0)
+	if (is_outside_calls(thread, (__s64)regs->orig_ax, new->slot))
 		new->flags |= SAMPLE_NEXT;
 	if (thread->flags & THREAD_KERNEL) {
 		new->flags = 0;
@@ -171,26 +269,6 @@ static __noinline void add_interval(struct thread *thread, struct task_struct *t
 		return;
 	}
 	add_pending(thread, new);
-}
-
-static __always_inline void weigh(struct pending *new, __u32 slot, __u64 ns, __u64 period_ns,
-				  __u64 end_ns)
-{
-	new->slot = slot;
-	new->wait_ns = ns;
-	new->weight_ns = ns > period_ns ? ns : period_ns;
-	new->period_ns = period_ns;
-	new->end_ns = end_ns;
-}
-
-static __always_inline void note_wait(struct pending *new, const struct ledger_key *wait)
-{
-	new->by = wait->by;
-	new->by_kind = wait->by_kind;
-	new->evidence = wait->evidence;
-	new->object_kind = wait->object_kind;
-	new->object[0] = wait->object[0];
-	new->object[1] = wait->object[1];
 }
 
 /* The stack of whoever is waking a thread, if it is the current one that does. */
@@ -242,8 +320,10 @@ static __always_inline void draw_ready(struct thread *thread, struct task_struct
 static __noinline void take_pending(struct thread *thread, struct task_struct *current)
 {
 	__u8 none = why_no_user_stack(thread, current);
-	__u64 user = none ? 0 : user_stack(current, thread->here_pid, WALK_SYSCALL);
+	__u64 user;
 
+	thread->pending_count = 0; /* as in settle_pending() */
+	user = none ? 0 : user_stack(current, thread->here_pid, WALK_SYSCALL);
 	settle_pending(thread, user, none);
 }
 

@@ -38,7 +38,7 @@ static const char *const none_words[STACK_NONE_COUNT] = {
 };
 
 /* Files that a stack goes through, so many of them: their rows are still of use. */
-#define MOST_USED 8
+#define MOST_USED 16
 
 /* A stack whose frames arrived. */
 struct seen {
@@ -284,10 +284,8 @@ static const char *why_none(struct samples *samples, const struct sample_record 
 	if (user)
 		return NULL;
 	samples->quality.none++;
-	if (record->none)
-		return none_words[record->none];
-	samples->quality.lost++;
-	return none_words[STACK_NONE_LOST];
+	samples->quality.lost += !record->none || record->none == STACK_NONE_LOST;
+	return none_words[record->none ? record->none : STACK_NONE_LOST];
 }
 
 static const char *why_cut(struct samples *samples, const struct seen *user)
@@ -312,7 +310,7 @@ static int name_wait(struct samples *samples, const struct sample_record *record
 		.object_kind = record->object_kind,
 		.by_kind = record->by_kind,
 		.evidence = record->evidence,
-		.pid = record->pid,
+		.pid = record->key_pid,
 	};
 	int err;
 

@@ -17,6 +17,8 @@
 /* Drawn intervals a second, on the whole machine: what is aimed at, and what is too many. */
 #define RATE_AIM  1500
 #define RATE_MOST 2000
+/* Between two looks: then the kernel half doubles the period by itself. */
+#define RATE_FUSE 4000
 
 #define SECOND_NS        UINT64_C(1000000000)
 #define MOST_PERIOD_NS   (100 * SECOND_NS)
@@ -66,13 +68,10 @@ int ticks__start(struct ledger *ledger)
 	for (int cpu = 0; cpu < ledger->cpus; cpu++) {
 		int err = start_on(ledger, cpu);
 
-		if (err) {
-			log_error(
-				"the clock on CPU %d does not start: %s [see 'gapless doctor', or "
-				"record with --no-stacks]",
-				cpu, strerror(-err));
-			return err;
-		}
+		if (err)
+			log_warning("the clock on CPU %d does not start (%s); continuing without "
+				    "samples of running time there [see 'gapless doctor']",
+				    cpu, strerror(-err));
 	}
 	return 0;
 }
@@ -108,6 +107,7 @@ void ledger__hold_rate(struct ledger *ledger)
 	if (period_ns > MOST_PERIOD_NS)
 		period_ns = MOST_PERIOD_NS;
 	ledger->skel->bss->draw_period_ns = period_ns;
+	ledger->skel->data->draw_fuse = drawn + RATE_FUSE;
 	ledger->rate_ns = now_ns;
 	ledger->rate_drawn = drawn;
 }
@@ -136,6 +136,11 @@ struct ledger_tables ledger__tables(const struct ledger *ledger)
 		.asked_fd = bpf_map__fd(ledger->skel->maps.asked),
 		.requests_fd = bpf_map__fd(ledger->skel->maps.requests),
 	};
+}
+
+uint64_t ledger__malformed_stacks(const struct ledger *ledger)
+{
+	return ledger->stack_ring ? ring__malformed(ledger->stack_ring) : 0;
 }
 
 struct ledger_sampling ledger__sampling(const struct ledger *ledger)

@@ -16,8 +16,10 @@
 #define USER_CS_64BIT       0x33
 #define SYSCALL_INSTRUCTION 0x050f
 
-/* Half of the ring: the reader, which comes by itself several times a second, is woken early. */
 #define STACK_RING_BYTES (8 * 1024 * 1024)
+
+/* Of a waker: it is walked with a lock of the scheduler held. */
+#define WAKER_MOST_FRAMES 128
 
 enum walk_place { WALK_TICK, WALK_SYSCALL, WALK_SCHEDULER, WALK_PLACES };
 
@@ -90,6 +92,7 @@ static __always_inline struct unwind *walk_at(enum walk_place place)
 	return bpf_map_lookup_elem(&walks, &key);
 }
 
+/* The reader comes by itself several times a second; it is woken only if that is too late. */
 static __always_inline __u64 ring_flags(void)
 {
 	return bpf_ringbuf_query(&stack_ring, BPF_RB_AVAIL_DATA) > STACK_RING_BYTES / 2
@@ -189,15 +192,30 @@ static __noinline int ask(__u32 need, __u32 id)
 	return 0;
 }
 
+/* A new program: what was mapped is not any more. Should user space have been faster, it is asked.
+ */
+static __always_inline void forget_process(__u32 pid)
+{
+	__u64 key = UNWIND_ASKED(UNWIND_NEED_PROCESS, pid);
+
+	bpf_map_delete_elem(&processes, &pid);
+	bpf_map_delete_elem(&asked, &key);
+}
+
+/* Its number can have been used before. */
+static __always_inline bool is_of(const struct unwind_process *process, struct task_struct *task,
+				  __u32 pid)
+{
+	__u64 start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
+
+	return process->pid == pid && process->start_ticks == start_ns / UNWIND_TICK_NS;
+}
+
 static __always_inline struct unwind_process *process_of(struct task_struct *task, __u32 pid)
 {
 	struct unwind_process *process = bpf_map_lookup_elem(&processes, &pid);
-	__u64 start_ns;
 
-	if (!process)
-		return NULL;
-	start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
-	return process->start_ticks == start_ns / UNWIND_TICK_NS ? process : NULL;
+	return process && is_of(process, task, pid) ? process : NULL;
 }
 
 static __always_inline void note_registers(struct unwind *walk, struct pt_regs *regs)
@@ -246,7 +264,12 @@ static __noinline __u64 user_stack(struct task_struct *current, __u32 pid, __u32
 	unwind_begin(walk, pid, stopped_at(regs), regs->sp, regs->bp);
 	note_registers(walk, regs);
 	context.process = process_of(current, pid);
-	bpf_loop(STACK_MOST_FRAMES, walk_frame, &context, 0);
+	/* Whom the scheduler keeps waiting, it does not keep waiting long. */
+	bpf_loop(place == WALK_SCHEDULER ? WAKER_MOST_FRAMES : STACK_MOST_FRAMES, walk_frame,
+		 &context, 0);
+	/* The table may have become another process's in the middle of the walk. */
+	if (context.process && !is_of(context.process, current, pid))
+		walk->need = UNWIND_NEED_PROCESS;
 	unwind_finish(walk);
 	if (walk->need)
 		ask(walk->need, walk->need_id);

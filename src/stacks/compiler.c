@@ -88,8 +88,10 @@ static void provide(struct compiler *compiler, struct module *module)
 	err = no_rows(module, &rows);
 	if (!err)
 		err = tables__load(compiler->tables, module, &rows);
-	if (err)
+	if (err) {
+		compiler->quality->modules_failed++;
 		module->state = MODULE_FAILED;
+	}
 }
 
 static uint64_t ripe_ns(const struct module *module)

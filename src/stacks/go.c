@@ -19,6 +19,7 @@
 #include <errno.h>
 #include <string.h>
 
+#define MOST_NAME  64
 #define MAGIC_1_16 0xfffffffaU
 #define MAGIC_1_18 0xfffffff0U
 #define MAGIC_1_20 0xfffffff1U
@@ -147,7 +148,10 @@ static int read_function(const struct go *go, uint64_t i, struct function *ret)
 	ret->has_steps = steps != 0;
 	ret->steps = cursor_at(go, go->steps, steps);
 	ret->name = (const char *)name.at;
-	ret->name_size = strnlen(ret->name, (size_t)(name.end - name.at));
+	/* As far as a name that means something to us can go: the whole table may be one name. */
+	ret->name_size = strnlen(ret->name, (size_t)(name.end - name.at) < MOST_NAME
+						    ? (size_t)(name.end - name.at)
+						    : MOST_NAME);
 	return entry.bad || details.bad || name.bad || ret->steps.bad ? -EBADMSG : 0;
 }
 

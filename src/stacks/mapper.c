@@ -80,7 +80,7 @@ static uint32_t next_watched(struct mapper *mapper)
 	uint32_t pid = 0;
 
 	pthread_mutex_lock(&mapper->lock);
-	if (mapper->watched_count)
+	if (mapper->watched_count && !mapper->stopping)
 		pid = mapper->watched[--mapper->watched_count];
 	pthread_mutex_unlock(&mapper->lock);
 	return pid;
@@ -216,9 +216,21 @@ void mapper__free(struct mapper *mapper)
 
 /* --- from any thread -------------------------------------------------------------------------- */
 
+static bool is_watched(const struct mapper *mapper, uint32_t pid)
+{
+	for (size_t i = 0; i < mapper->watched_count; i++)
+		if (mapper->watched[i] == pid)
+			return true;
+	return false;
+}
+
 void mapper__watch(struct mapper *mapper, pid_t pid)
 {
 	pthread_mutex_lock(&mapper->lock);
+	if (pid <= 0 || is_watched(mapper, (uint32_t)pid)) {
+		pthread_mutex_unlock(&mapper->lock);
+		return;
+	}
 	if (mapper->watched_count == mapper->watched_capacity) {
 		size_t capacity = mapper->watched_capacity ? 2 * mapper->watched_capacity : 16;
 		uint32_t *watched = realloc(mapper->watched, capacity * sizeof(*watched));

@@ -144,9 +144,11 @@ int ranges__put(struct ranges *ranges, const struct range *range)
 bool ranges__fill(const struct ranges *ranges, struct unwind_process *ret)
 {
 	size_t count = ranges->count < UNWIND_MAPPINGS ? ranges->count : UNWIND_MAPPINGS;
+	size_t left_out = ranges->count - count;
 
 	for (size_t i = 0; i < count; i++) {
-		const struct range *range = &ranges->list[i];
+		/* The C library, in most stacks, is among the last. */
+		const struct range *range = &ranges->list[i ? i + left_out : 0];
 		uint64_t page = range->begin >> UNWIND_PAGE_SHIFT;
 
 		ret->mappings[i] = (struct unwind_mapping) {

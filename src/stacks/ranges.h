@@ -31,5 +31,6 @@ int ranges__put(struct ranges *ranges, const struct range *range);
 
 const struct range *ranges__find(const struct ranges *ranges, uint64_t address);
 
-/* As the kernel half knows them. false: there are more than fit, the highest are left out. */
+/* As the kernel half knows them. false: there are more than fit: those between the first, the
+ * program, and the last are left out. */
 bool ranges__fill(const struct ranges *ranges, struct unwind_process *ret);

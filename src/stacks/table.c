@@ -228,9 +228,10 @@ int table__build(struct frames *frames, struct rows *ret)
 	if (!frames->span_count)
 		return -ENODATA;
 	resolve_overlaps(frames);
-	for (size_t i = 0; i < frames->span_count; i++)
-		if (frames->spans[i].end > end)
-			end = frames->spans[i].end;
+	/* All of the code: what nobody describes is known to have no rows. */
+	for (size_t i = 0; i < frames->code_count; i++)
+		if (frames->code[i].end > end)
+			end = frames->code[i].end;
 	if (add_block_pages(&table.rows, end))
 		return -ENOMEM;
 	table.rows.broken_count = frames->broken_count;

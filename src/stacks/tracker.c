@@ -59,6 +59,7 @@ static void place(struct tracker *tracker, struct process *process)
 	struct quality *quality = tracker->options.quality;
 
 	tracker->scratch.start_ticks = process->start_ticks;
+	tracker->scratch.pid = process->pid;
 	if (!ranges__fill(&process->ranges, &tracker->scratch) && !process->is_crowded) {
 		process->is_crowded = true;
 		quality->crowded_processes++;
@@ -229,8 +230,11 @@ void tracker__learn(struct tracker *tracker, uint32_t pid)
 		enlist(tracker, process);
 		return;
 	}
-	if (err != -ESRCH)
+	if (err != -ESRCH) {
+		/* A thread of the kernel has nothing to tell. */
+		tracker->options.quality->processes_failed += err != -ENODATA;
 		return;
+	}
 	if (before)
 		process_gone(tracker, before);
 	let_ask_again(tracker, pid);

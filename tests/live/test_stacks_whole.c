@@ -11,8 +11,8 @@
 
 #define STEPS 200
 /* On a machine that others use; the figure itself is printed. */
-#define LEAST_PERCENT       (is_emulated() ? 80 : 95)
-#define LEAST_WHEN_THROWING (is_emulated() ? 60 : 80)
+#define LEAST_PERCENT       (is_emulated() ? 50 : 95)
+#define LEAST_WHEN_THROWING (is_emulated() ? 40 : 80)
 
 static struct stacks_recording c_code, cxx_code, rust_code;
 
