@@ -82,7 +82,8 @@ enum sample_flags {
 
 /*
  * One sample: a stack with a weight. Intervals of waiting and of ready time are drawn with
- * p = min(1, wait/period) and weigh max(wait, period); a tick weighs its period.
+ * p = min(1, wait/period) and weigh max(wait, period); a tick weighs its period,
+ * or several if it came late.
  */
 struct sample_record {
 	struct wire_head head; /* time_ns: of a tick, now; of a wait, its end */

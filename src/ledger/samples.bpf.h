@@ -2,12 +2,13 @@
  * Stacks with weights, by one rule for all time (design: pay for a stack only when the interval
  * turns out to be worth it, with unbiased weights).
  *
- * Running time: a clock tick on every CPU weighs its period. Waiting and ready time: each interval
- * is drawn when it ends, with p = min(1, length / period), and weighs max(length, period), so that
- * the expected weight is its length, whatever that is. The thread's kernel stack is taken at once;
- * its user stack cannot be, for another thread is current. It is taken once for all that is
- * pending, at the thread's next return from a syscall (where it is still the stack that it blocked
- * with) or, if it was not in one, at its next tick or return (marked SAMPLE_NEXT).
+ * Running time: a clock tick on every CPU weighs its period (see ticks_due()). Waiting and ready
+ * time: each interval is drawn when it ends, with p = min(1, length / period), and weighs
+ * max(length, period), so that the expected weight is its length, whatever that is. The thread's
+ * kernel stack is taken at once; its user stack cannot be, for another thread is current. It is
+ * taken once for all that is pending, at the thread's next return from a syscall (where it is still
+ * the stack that it blocked with) or, if it was not in one, at its next tick or return (marked
+ * SAMPLE_NEXT).
  */
 #pragma once
 

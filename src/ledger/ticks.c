@@ -24,7 +24,7 @@
 #define MOST_PERIOD_NS   (100 * SECOND_NS)
 #define LEAST_ELAPSED_NS (SECOND_NS / 20)
 
-/* A fixed period, not a frequency that the kernel would steer at: then each tick weighs the same.
+/* A fixed period, not a frequency that the kernel would steer at: then a tick has a weight.
  */
 static int open_clock(const struct ledger *ledger, int cpu)
 {
