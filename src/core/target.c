@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/cleanup.h"
 #include "core/sys.h"
 
 __attribute__((format(printf, 2, 3))) static void say(struct target *target, const char *format,
@@ -97,4 +98,30 @@ bool target__is_empty(const struct target *target)
 {
 	return !target->all && !target->pids.count && !target->tids.count &&
 	       !target->cgroups.count && !target->name_count;
+}
+
+static bool has_name(const struct target *target, const char *pid)
+{
+	char path[64], comm[64];
+
+	snprintf(path, sizeof(path), "/proc/%.16s/comm", pid);
+	if (sys__read_line(path, comm, sizeof(comm)))
+		return false;
+	for (size_t i = 0; i < target->name_count; i++)
+		if (!strcmp(comm, target->names[i]))
+			return true;
+	return false;
+}
+
+void target__processes(const struct target *target, void (*take)(void *context, pid_t pid),
+		       void *context)
+{
+	cleanup(closedir_p) DIR *proc = target->name_count ? opendir("/proc") : NULL;
+	struct dirent *entry;
+
+	for (size_t i = 0; i < target->pids.count; i++)
+		take(context, (pid_t)target->pids.ids[i]);
+	while (proc && (entry = readdir(proc)))
+		if (atoi(entry->d_name) > 0 && has_name(target, entry->d_name))
+			take(context, atoi(entry->d_name));
 }

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #define TARGET_MOST_IDS   256
 #define TARGET_MOST_NAMES 8
@@ -35,3 +36,7 @@ int target__add_cgroup(struct target *target, const char *path);
 void target__add_all(struct target *target);
 
 bool target__is_empty(const struct target *target);
+
+/* The processes that are chosen by number or by name and are there now. */
+void target__processes(const struct target *target, void (*take)(void *context, pid_t pid),
+		       void *context);

@@ -25,6 +25,8 @@
 #define SNAPSHOT_SHARE 100
 /* The hooks are timed for one interval in so many. */
 #define TIMED_EVERY 50
+/* The start waits so long for the tables of processes that are named. */
+#define TABLES_WAIT_NS (SECOND_NS / 2)
 /* Threads that never change are written this often all the same: a kill loses no more. */
 #define FULL_EVERY_NS (5 * SECOND_NS)
 
@@ -35,6 +37,8 @@ struct run {
 	struct counts *counts;
 	struct mapper *mapper;   /* NULL: no stacks */
 	struct samples *samples; /* likewise */
+	bool all;                /* threads */
+	uint32_t watched;        /* the last process that the mapper was told of */
 	uint64_t interval_ns, least_interval_ns;
 	uint64_t snapshots;
 	int64_t setup_cpu_ns; /* what it cost to get going */
@@ -115,6 +119,11 @@ static int take_stack(void *context, const struct wire_head *head)
 	return run->samples ? samples__take(run->samples, head) : 0;
 }
 
+static void watch(void *context, pid_t pid)
+{
+	mapper__watch(context, pid);
+}
+
 static int start_stacks(struct run *run, const struct run_options *options)
 {
 	struct ledger_tables tables = ledger__tables(run->ledger);
@@ -135,10 +144,25 @@ static int start_stacks(struct run *run, const struct run_options *options)
 		log_error("stacks cannot be walked: %s [--no-stacks]", strerror(-err));
 		return err;
 	}
-	for (size_t i = 0; i < options->target.pids.count; i++)
-		mapper__watch(run->mapper, (pid_t)options->target.pids.ids[i]);
+	target__processes(&options->target, watch, run->mapper);
+	mapper__wait(run->mapper, TABLES_WAIT_NS);
 	return samples__new(run->recording, collect__names(run->collect), run->mapper,
 			    &run->samples);
+}
+
+/* Processes that were chosen by cgroup, or that came just now, have their tables made. */
+static int take_first(void *context, const struct wire_head *head)
+{
+	const struct ledger_record *record = (const void *)head;
+	struct run *run = context;
+
+	/* The threads of a process come one after the other. */
+	if (run->samples && !run->all && head->kind == LEDGER_THREAD &&
+	    record->pid != run->watched) {
+		run->watched = record->pid;
+		mapper__watch(run->mapper, (pid_t)record->pid);
+	}
+	return collect__take(run->collect, head);
 }
 
 int run__start(const struct run_options *options, struct recording *recording,
@@ -158,6 +182,7 @@ int run__start(const struct run_options *options, struct recording *recording,
 	if (!run)
 		return -ENOMEM;
 	run->recording = recording;
+	run->all = options->target.all;
 	run->interval_ns = run->least_interval_ns = options->interval_ns;
 	err = collect__new(recording, options->full, &run->collect);
 	if (err)
@@ -181,7 +206,7 @@ int run__start(const struct run_options *options, struct recording *recording,
 						     .comm = "(various)",
 						     .flags = RECORDING_THREAD_NO_ACCOUNT });
 	if (!err)
-		err = ledger__snapshot(run->ledger, 0, collect__take, run->collect);
+		err = ledger__snapshot(run->ledger, 0, take_first, run);
 	if (!err)
 		err = write_meta(run, options);
 	if (err)

@@ -24,7 +24,7 @@ struct pending {
 	__u8 slot, flags;
 	__u8 by_kind, object_kind, evidence, pad;
 };
-#define MOST_PENDING 3
+#define MOST_PENDING 4
 
 struct thread {
 	struct ledger_account account;

@@ -31,6 +31,7 @@ struct compiler {
 	pthread_cond_t changed;
 	struct module **queue;
 	size_t count, capacity;
+	bool is_busy;
 	bool stopping;
 };
 
@@ -144,8 +145,10 @@ static struct module *next(struct compiler *compiler)
 	uint64_t until_ns;
 
 	pthread_mutex_lock(&compiler->lock);
+	compiler->is_busy = false;
 	while (!compiler->stopping && !(module = take_ripe(compiler, &until_ns)))
 		wait_for_more(compiler, until_ns);
+	compiler->is_busy = module != NULL;
 	pthread_mutex_unlock(&compiler->lock);
 	return module;
 }
@@ -176,6 +179,16 @@ static bool append(struct compiler *compiler, struct module *module)
 	}
 	compiler->queue[compiler->count++] = module;
 	return true;
+}
+
+bool compiler__is_done(struct compiler *compiler)
+{
+	bool is_done;
+
+	pthread_mutex_lock(&compiler->lock);
+	is_done = !compiler->count && !compiler->is_busy;
+	pthread_mutex_unlock(&compiler->lock);
+	return is_done;
 }
 
 void compiler__ask(struct compiler *compiler, struct module *module)

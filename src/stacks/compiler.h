@@ -15,4 +15,6 @@ void compiler__stop(struct compiler *compiler);
 void compiler__free(struct compiler *compiler);
 
 /* The module's rows are wanted. Does not wait. From any thread. */
+/* Nothing is asked for that is not there. */
+bool compiler__is_done(struct compiler *compiler);
 void compiler__ask(struct compiler *compiler, struct module *module);

@@ -17,6 +17,7 @@
 #include "stacks/tracker.h"
 
 #define SWEEP_MS 100
+#define WAIT_US  500
 
 struct mapper {
 	struct quality quality;
@@ -35,6 +36,7 @@ struct mapper {
 	bool stopping;
 	uint32_t *watched; /* processes to learn about */
 	size_t watched_count, watched_capacity;
+	bool is_learning; /* some were watched, and are not known yet */
 };
 
 /* --- the thread ------------------------------------------------------------------------------- */
@@ -86,6 +88,13 @@ static uint32_t next_watched(struct mapper *mapper)
 	return pid;
 }
 
+static void note_learnt(struct mapper *mapper)
+{
+	pthread_mutex_lock(&mapper->lock);
+	mapper->is_learning = mapper->watched_count > 0;
+	pthread_mutex_unlock(&mapper->lock);
+}
+
 static bool is_stopping(struct mapper *mapper)
 {
 	bool stopping;
@@ -115,6 +124,7 @@ static void *run(void *context)
 		take_events(mapper);
 		while ((pid = next_watched(mapper)))
 			tracker__learn(mapper->tracker, pid);
+		note_learnt(mapper);
 		(void)ring_buffer__consume(mapper->requests);
 		if (clock__now_ns() - sweep_ns < SWEEP_MS * 1000000ULL)
 			continue;
@@ -243,8 +253,28 @@ void mapper__watch(struct mapper *mapper, pid_t pid)
 	/* Without memory for it, it is learnt about when it is asked for. */
 	if (mapper->watched_count < mapper->watched_capacity)
 		mapper->watched[mapper->watched_count++] = (uint32_t)pid;
+	mapper->is_learning = mapper->watched_count > 0;
 	pthread_mutex_unlock(&mapper->lock);
 	wake(mapper);
+}
+
+static bool is_learning(struct mapper *mapper)
+{
+	bool learning;
+
+	pthread_mutex_lock(&mapper->lock);
+	learning = mapper->is_learning;
+	pthread_mutex_unlock(&mapper->lock);
+	return learning;
+}
+
+void mapper__wait(struct mapper *mapper, uint64_t most_ns)
+{
+	uint64_t until_ns = clock__now_ns() + most_ns;
+
+	while ((is_learning(mapper) || !compiler__is_done(mapper->compiler)) &&
+	       clock__now_ns() < until_ns)
+		usleep(WAIT_US);
 }
 
 void mapper__want(struct mapper *mapper, uint32_t id)

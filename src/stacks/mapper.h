@@ -39,6 +39,9 @@ void mapper__free(struct mapper *mapper);
 /* Learns about a process before it is asked for. */
 void mapper__watch(struct mapper *mapper, pid_t pid);
 
+/* Waits until all that was to be learnt is known, at most so long. */
+void mapper__wait(struct mapper *mapper, uint64_t most_ns);
+
 /* Loads the rows of a module before they are asked for. */
 void mapper__want(struct mapper *mapper, uint32_t module);
 
