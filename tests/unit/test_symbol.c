@@ -2,6 +2,9 @@
 #include "symbols.h"
 
 #include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -109,16 +112,30 @@ static void a_file_that_cannot_be_read_costs_its_names_and_is_counted_once(void 
 	symbols__free(symbols);
 }
 
-static void a_fifo_does_not_keep_us_waiting(void **state)
+/* A FIFO stands for a device here, since nobody else opens it. */
+static void what_is_no_file_is_not_even_opened(void **state)
 {
-	char path[] = "/tmp/test_symbol_XXXXXX";
+	char folder[] = "/tmp/test_symbol_XXXXXX", path[64], link[64];
 	struct symbols *symbols = new_symbols();
+	cleanup(close_p) int opens = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	char event[sizeof(struct inotify_event) + NAME_MAX + 1];
 
-	assert_int_equal(close(mkstemp(path)), 0);
-	unlink(path);
+	assert_non_null(mkdtemp(folder));
+	snprintf(path, sizeof(path), "%s/fifo", folder);
+	snprintf(link, sizeof(link), "%s/link", folder);
 	assert_int_equal(mkfifo(path, 0600), 0);
+	assert_int_equal(symlink("fifo", link), 0);
+	assert_true(inotify_add_watch(opens, path, IN_OPEN) >= 0);
 	assert_null(name_at(symbols, path, 0x1000));
+	assert_null(name_at(symbols, link, 0x1000));
+	ask(symbols, folder, "/fifo", 0x1000, &chain);
+	ask(symbols, folder, "/link", 0x1000, &chain);
+	assert_int_equal(symbols__quality(symbols).modules_failed, 4);
+	assert_int_equal(read(opens, event, sizeof(event)), -1);
+	assert_int_equal(errno, EAGAIN);
+	unlink(link);
 	unlink(path);
+	rmdir(folder);
 	symbols__free(symbols);
 }
 
@@ -265,7 +282,7 @@ int main(void)
 		cmocka_unit_test(an_indirect_function_counts_before_its_local_resolver),
 		cmocka_unit_test(what_is_no_code_has_no_name),
 		cmocka_unit_test(a_file_that_cannot_be_read_costs_its_names_and_is_counted_once),
-		cmocka_unit_test(a_fifo_does_not_keep_us_waiting),
+		cmocka_unit_test(what_is_no_file_is_not_even_opened),
 		cmocka_unit_test(a_file_without_a_path_is_read_through_its_descriptor),
 		cmocka_unit_test(a_file_that_was_cut_costs_names_only),
 		cmocka_unit_test(a_file_that_shrinks_while_it_is_open_does_not_kill_us),
