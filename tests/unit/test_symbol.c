@@ -252,6 +252,8 @@ static void names_are_shown_as_they_were_written(void **state)
 		     "core::fmt::Write::write_fmt");
 	assert_shown("_RNvCs1234_7mycrate3foo", "mycrate::foo");
 	assert_shown("memcpy@@GLIBC_2.14", "memcpy");
+	assert_shown("_ZN2ns3boxIiE3farEv@@VERS_1", "ns::box<int>::far()");
+	assert_shown("_Znonsense@VERS_1", "_Znonsense");
 	assert_shown("@odd", "@odd");
 	assert_shown("_Znonsense", "_Znonsense");
 	assert_shown("", "");
