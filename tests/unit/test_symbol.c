@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <sys/inotify.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -196,6 +197,47 @@ static void a_file_that_shrinks_while_it_is_open_does_not_kill_us(void **state)
 	symbols__free(symbols);
 }
 
+/* Makes the tables of a kind 1 GB of nothing. */
+static void inflate(int fd, uint32_t type)
+{
+	const off_t much = 1L << 30;
+	Elf64_Ehdr header;
+	off_t at;
+
+	assert_int_equal(pread(fd, &header, sizeof(header), 0), sizeof(header));
+	at = (off_t)header.e_shoff;
+	for (int i = 0; i < header.e_shnum; i++, at += (off_t)sizeof(Elf64_Shdr)) {
+		Elf64_Shdr section;
+
+		assert_int_equal(pread(fd, &section, sizeof(section), at), sizeof(section));
+		if (section.sh_type != type)
+			continue;
+		section.sh_size = (uint64_t)much;
+		assert_int_equal(pwrite(fd, &section, sizeof(section), at), sizeof(section));
+	}
+	assert_int_equal(ftruncate(fd, much + (1 << 20)), 0);
+}
+
+static void a_hole_that_claims_to_be_a_table_costs_no_memory(void **state)
+{
+	const char *path = SUBJECTS "/chain5";
+	uint64_t address = look_up(path, "outermost").st_value;
+	struct rusage before, after;
+
+	getrusage(RUSAGE_SELF, &before);
+	for (uint32_t type = SHT_SYMTAB; type <= SHT_STRTAB; type++) {
+		cleanup(close_p) int fd = copy_of(path, SIZE_MAX);
+		const struct symbol_module module = { .fd = fd, .path = path, .root = "" };
+		struct symbols *symbols = new_symbols();
+
+		inflate(fd, type);
+		assert_int_equal(symbols__in_module(symbols, &module, address, &chain), 0);
+		symbols__free(symbols);
+	}
+	getrusage(RUSAGE_SELF, &after);
+	assert_true(after.ru_maxrss - before.ru_maxrss < 100000);
+}
+
 static void the_vdso_has_names(void **state)
 {
 	struct symbols *symbols = new_symbols();
@@ -288,6 +330,7 @@ int main(void)
 		cmocka_unit_test(a_file_without_a_path_is_read_through_its_descriptor),
 		cmocka_unit_test(a_file_that_was_cut_costs_names_only),
 		cmocka_unit_test(a_file_that_shrinks_while_it_is_open_does_not_kill_us),
+		cmocka_unit_test(a_hole_that_claims_to_be_a_table_costs_no_memory),
 		cmocka_unit_test(the_vdso_has_names),
 		cmocka_unit_test(the_kernel_has_names_if_it_shows_its_addresses),
 		cmocka_unit_test(names_are_shown_as_they_were_written),
