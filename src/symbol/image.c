@@ -19,6 +19,8 @@
 /* So may a hole in a file claim to be a table. */
 #define MOST_TABLE_BYTES (512UL << 20)
 
+#define BYTE_ORDER_HERE (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB)
+
 void image__close(struct image *image)
 {
 	if (!image)
@@ -49,7 +51,9 @@ static int check_kind(const struct image *image)
 	Elf_Scn *section;
 	size_t names;
 
-	if (!image->elf || elf_kind(image->elf) != ELF_K_ELF || !gelf_getehdr(image->elf, &header))
+	/* With bytes the other way round nobody runs it here. */
+	if (!image->elf || elf_kind(image->elf) != ELF_K_ELF ||
+	    !gelf_getehdr(image->elf, &header) || header.e_ident[EI_DATA] != BYTE_ORDER_HERE)
 		return -ENOEXEC;
 	section = elf_getshdrstrndx(image->elf, &names) ? NULL : elf_getscn(image->elf, names);
 	return section && !is_worth_reading(section) ? -EFBIG : 0;

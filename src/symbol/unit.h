@@ -21,6 +21,7 @@ struct unit {
 	Dwarf_Die die;
 	const unsigned char *end; /* of its bytes */
 	bool is_read;
+	bool has_lines; /* of a size that we are ready to read */
 	struct function *functions;
 	size_t count, capacity;
 	struct rangemap ranges; /* values are indices into `functions` */

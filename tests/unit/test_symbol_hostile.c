@@ -1,6 +1,7 @@
 /* DWARF of few bytes that would cost much, written by hand. */
 #include "symbols.h"
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "symbol/unit.h"
@@ -102,12 +103,45 @@ static void what_is_very_deep_is_passed_by(void **state)
 	assert_int_equal(functions_of(UINT32_MAX), 2);
 }
 
+/* So many times "one more line here". */
+#define LINES(count)                                                                               \
+	".4byte 2f - 1f; 1: .2byte 4; .4byte 4f - 3f\n"                                            \
+	"3: .byte 1, 1, 1, -5, 14, 13, 0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1, 0\n"                    \
+	".asciz \"a.c\"; .byte 0, 0, 0, 0\n"                                                       \
+	"4: .byte 0, 9, 2; .8byte _start; .fill " #count ", 1, 1\n"                                \
+	".byte 2, 2, 0, 1, 1; 2:"
+
+static uint32_t line_of_start(void)
+{
+	static struct symbol_chain chain;
+	struct symbols *symbols = new_symbols();
+
+	ask(symbols, "", program, look_up(program, "_start").st_value, &chain);
+	symbols__free(symbols);
+	assert_int_equal(chain.count, 1);
+	return chain.frames[0].line;
+}
+
+static void a_line_program_that_is_too_long_costs_the_lines_only(void **state)
+{
+	struct rusage before, after;
+
+	build(NO_RANGE, "", LINES(1000));
+	assert_int_equal(line_of_start(), 1);
+	build(NO_RANGE, "", LINES(40000000));
+	getrusage(RUSAGE_SELF, &before);
+	assert_int_equal(line_of_start(), 0);
+	getrusage(RUSAGE_SELF, &after);
+	assert_true(after.ru_maxrss - before.ru_maxrss < 300000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(functions_without_ranges_count_too),
 		cmocka_unit_test(attributes_that_take_no_space_do_not_take_hours),
 		cmocka_unit_test(what_is_very_deep_is_passed_by),
+		cmocka_unit_test(a_line_program_that_is_too_long_costs_the_lines_only),
 	};
 
 	unsetenv("DEBUGINFOD_URLS");
