@@ -4,7 +4,8 @@
  *
  * - The database. SQLite is told not to trust the schema (no views with side effects), to check
  * what it reads, and to write nothing. A recording has neither triggers nor virtual tables; what
- * has is refused, since a virtual table is code that runs over foreign bytes.
+ * has is refused, since a virtual table is code that runs over foreign bytes. So is a view in a
+ * table's place: it can be one that never ends.
  * - Its journal. To look at one SQLite opens it, and as root gives it to the database's owner, even
  *   if it is a hard link to something else; to play one back it writes into whatever file now has
  * the database's name, and then removes the "super-journal" that the journal names, which can be
@@ -146,6 +147,38 @@ static int ask(sqlite3 *db, const char *sql, int64_t *ret)
 	return 0;
 }
 
+static bool is_table(const char *name)
+{
+	cleanup(free_p) char *words = NULL;
+
+	if (asprintf(&words, "CREATE TABLE %s(", name) < 0) {
+		words = NULL;
+		return true;
+	}
+	return strcasestr(schema__sql, words);
+}
+
+/*
+ * SQLITE_CORRUPT if a view has the name of a table. SQLite refuses a schema in which type and name
+ * are not what the SQL says; they are compared as it does it, up to a 0 and whatever the case.
+ * PRAGMA table_list would tell too, but compiles every view, for which few can take hours.
+ */
+static int refuse_false_tables(sqlite3 *db)
+{
+	cleanup(sqlite3_finalize_p) sqlite3_stmt *row = NULL;
+	int rc = sqlite3_prepare_v2(db, "SELECT type, name FROM sqlite_schema", -1, &row, NULL);
+
+	while (!rc && (rc = sqlite3_step(row)) == SQLITE_ROW) {
+		const char *type = (const char *)sqlite3_column_text(row, 0);
+		const char *name = (const char *)sqlite3_column_text(row, 1);
+
+		rc = 0;
+		if (!type || !name || (!sqlite3_stricmp(type, "view") && is_table(name)))
+			return SQLITE_CORRUPT;
+	}
+	return rc == SQLITE_DONE ? 0 : rc;
+}
+
 static int check(sqlite3 *db)
 {
 	int64_t application = 0, version = 0, foreign = 0;
@@ -161,6 +194,8 @@ static int check(sqlite3 *db)
 			 &foreign);
 	if (!rc && foreign)
 		return -EBADMSG;
+	if (!rc)
+		rc = refuse_false_tables(db);
 	if (!rc)
 		rc = ask(db, "SELECT value FROM meta WHERE key = 'schema_version'", &version);
 	if (rc)

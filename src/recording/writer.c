@@ -19,7 +19,7 @@
 #include "recording/recording.h"
 #include "recording/schema.h"
 
-/* A reader may hold up a slice's commit for this long, and the last one for longer. */
+/* A reader may hold up a slice's commit for this long, and the last two for longer. */
 #define BUSY_MS        20
 #define BUSY_FINISH_MS 5000
 
@@ -280,10 +280,10 @@ int recording__commit(struct recording *recording)
 
 int recording__finish(struct recording *recording)
 {
-	/* Not within a transaction, where SQLite would not let it change. */
-	if (commit(recording, false) || execute(recording, "PRAGMA synchronous = NORMAL"))
-		return recording->failed;
 	sqlite3_busy_timeout(recording->db, BUSY_FINISH_MS);
+	/* The pragma not within a transaction, where SQLite would not let it change. */
+	if (commit(recording, true) || execute(recording, "PRAGMA synchronous = NORMAL"))
+		return recording->failed;
 	if (recording__set_number(recording, "complete", 1))
 		return recording->failed;
 	return commit(recording, true);

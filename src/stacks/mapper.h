@@ -43,7 +43,7 @@ void mapper__watch(struct mapper *mapper, pid_t pid);
 void mapper__wait(struct mapper *mapper, uint64_t most_ns);
 
 /* Loads the rows of a module before they are asked for. */
-void mapper__want(struct mapper *mapper, uint32_t module);
+void mapper__want(struct mapper *mapper, uint32_t id);
 
 /* Where an address of a process is, by all that is known now. false: in no file. */
 bool mapper__locate(struct mapper *mapper, uint32_t pid, uint64_t address, uint32_t *ret_module,

@@ -14,6 +14,8 @@
 
 #include <libiberty/demangle.h>
 
+#include "base/cleanup.h"
+
 #define MOST_SHOWN   8192
 #define MOST_MANGLED 4096
 
@@ -57,24 +59,29 @@ static bool is_mangled(const char *name)
 	       strnlen(name, MOST_MANGLED + 1) <= MOST_MANGLED;
 }
 
+/* A new text, NULL without memory. */
+static char *show(const char *name, size_t length)
+{
+	cleanup(free_p) char *plain = strndup(name, length);
+	struct output output;
+
+	if (plain && is_mangled(plain) && demangle(plain, &output))
+		return strdup(output.text);
+	return TAKE(plain);
+}
+
 const char *demangle__show(struct map *cache, const char *name)
 {
-	const char *version = strchr(name, '@');
-	bool mangled = is_mangled(name);
-	struct output output;
+	/* Behind an @ is the version of a symbol. */
+	size_t length = strcspn(name, "@");
 	char *shown;
 
-	if (!mangled && (!version || version == name))
+	if (!length || (!name[length] && !is_mangled(name)))
 		return name;
 	shown = map__get(cache, (uintptr_t)name);
 	if (shown)
 		return shown;
-	if (mangled && demangle(name, &output))
-		shown = strdup(output.text);
-	else if (version && version != name)
-		shown = strndup(name, (size_t)(version - name));
-	else
-		return name;
+	shown = show(name, length);
 	if (!shown || map__put(cache, (uintptr_t)name, shown)) {
 		free(shown);
 		return NULL;

@@ -15,8 +15,10 @@
 
 /* A few bytes may describe ranges without end: units share lists of them. */
 #define MOST_RANGES (1U << 24)
+/* Each of a line program can be a line, which takes libdw 100 bytes. */
+#define MOST_LINE_BYTES (32UL << 20)
 
-/* The bytes of .debug_info. */
+/* The bytes of a section. */
 struct span {
 	const unsigned char *start, *end;
 };
@@ -25,11 +27,12 @@ struct dwarf {
 	Dwarf *dw;
 	struct image *shared; /* dwz's file, or NULL */
 	Dwarf *shared_dw;
-	struct span info, shared_info;
+	struct span info, shared_info, lines;
 	struct unit *units;
 	size_t count, capacity;
 	struct rangemap ranges; /* values are indices into `units` */
-	uint32_t budget;        /* of ranges that may still be read */
+	uint32_t budget;        /* of ranges and functions that may still be read */
+	uint64_t line_budget;   /* of bytes of line programs */
 	struct map paths;       /* file name as libdw has it → with the folder before it */
 };
 
@@ -78,14 +81,19 @@ static int add_unit(struct dwarf *dwarf, Dwarf_Die *die, const unsigned char *en
 }
 
 /* libdw has unpacked it by now, if it was packed. */
-static struct span info_of(const struct image *image)
+static struct span span_of(const struct image *image, const char *name, const char *packed_name)
 {
 	size_t size = 0;
-	const unsigned char *start = image__section(image, ".debug_info", &size);
+	const unsigned char *start = image__section(image, name, &size);
 
 	if (!start)
-		start = image__section(image, ".zdebug_info", &size);
+		start = image__section(image, packed_name, &size);
 	return (struct span) { start, start ? start + size : NULL };
+}
+
+static struct span info_of(const struct image *image)
+{
+	return span_of(image, ".debug_info", ".zdebug_info");
 }
 
 static int read_units(struct dwarf *dwarf)
@@ -169,12 +177,14 @@ int dwarf__open(struct image *image, struct debug_finder *finder,
 	if (!dwarf)
 		return -ENOMEM;
 	dwarf->budget = MOST_RANGES;
+	dwarf->line_budget = MOST_LINE_BYTES;
 	err = begin(image, &dwarf->dw);
 	if (!err)
 		err = open_shared(dwarf, finder, module);
 	if (err)
 		return err;
 	dwarf->info = info_of(image);
+	dwarf->lines = span_of(image, ".debug_line", ".zdebug_line");
 	err = read_units(dwarf);
 	if (!err)
 		err = rangemap__seal(&dwarf->ranges);
@@ -224,6 +234,30 @@ static uint32_t number_of(Dwarf_Die *die, unsigned int name)
 	return (uint32_t)value;
 }
 
+/*
+ * Whether there is budget for the unit's lines, which libdw reads all at once. Their size comes
+ * first: 4 bytes, or 8 more behind 4 that say so.
+ */
+static bool spend_lines(struct dwarf *dwarf, Dwarf_Die *unit)
+{
+	Dwarf_Attribute memory, *attribute = dwarf_attr(unit, DW_AT_stmt_list, &memory);
+	size_t left = (size_t)(dwarf->lines.end - dwarf->lines.start);
+	Dwarf_Word at;
+	uint32_t size;
+	uint64_t long_size;
+
+	if (!attribute || dwarf_formudata(attribute, &at) || at > left || left - at < 12)
+		return false;
+	memcpy(&size, dwarf->lines.start + at, sizeof(size));
+	memcpy(&long_size, dwarf->lines.start + at + sizeof(size), sizeof(long_size));
+	if (size != UINT32_MAX)
+		long_size = size;
+	if (long_size > dwarf->line_budget)
+		return false;
+	dwarf->line_budget -= long_size;
+	return true;
+}
+
 /* The last line that begins at or before the address. */
 static Dwarf_Line *find_line(Dwarf_Die *unit, uint64_t address)
 {
@@ -270,21 +304,22 @@ static const char *path_of(struct dwarf *dwarf, Dwarf_Die *unit, const char *fil
 	return path;
 }
 
-static void set_position(struct dwarf *dwarf, Dwarf_Die *unit, uint64_t address, struct symbol *ret)
+static void set_position(struct dwarf *dwarf, struct unit *unit, uint64_t address,
+			 struct symbol *ret)
 {
-	Dwarf_Line *line = find_line(unit, address);
+	Dwarf_Line *line = unit->has_lines ? find_line(&unit->die, address) : NULL;
 	int number;
 
 	if (!line)
 		return;
-	ret->file = path_of(dwarf, unit, dwarf_linesrc(line, NULL, NULL));
+	ret->file = path_of(dwarf, &unit->die, dwarf_linesrc(line, NULL, NULL));
 	if (!dwarf_lineno(line, &number) && number > 0)
 		ret->line = (uint32_t)number;
 	if (!dwarf_linecol(line, &number) && number > 0)
 		ret->column = (uint32_t)number;
 }
 
-static void set_call(struct dwarf *dwarf, Dwarf_Die *unit, Dwarf_Die *inlined, struct symbol *ret)
+static void set_call(struct dwarf *dwarf, struct unit *unit, Dwarf_Die *inlined, struct symbol *ret)
 {
 	Dwarf_Files *files;
 	size_t count;
@@ -293,9 +328,10 @@ static void set_call(struct dwarf *dwarf, Dwarf_Die *unit, Dwarf_Die *inlined, s
 		.line = number_of(inlined, DW_AT_call_line),
 		.column = number_of(inlined, DW_AT_call_column),
 	};
-	if (!dwarf_hasattr(inlined, DW_AT_call_file) || dwarf_getsrcfiles(unit, &files, &count))
+	if (!unit->has_lines || !dwarf_hasattr(inlined, DW_AT_call_file) ||
+	    dwarf_getsrcfiles(&unit->die, &files, &count))
 		return;
-	ret->file = path_of(dwarf, unit,
+	ret->file = path_of(dwarf, &unit->die,
 			    dwarf_filesrc(files, number_of(inlined, DW_AT_call_file), NULL, NULL));
 }
 
@@ -311,10 +347,12 @@ int dwarf__find(struct dwarf *dwarf, uint64_t address, struct symbol_chain *ret)
 	if (!rangemap__find(&dwarf->ranges, address, &index))
 		return 0;
 	unit = &dwarf->units[index];
+	if (!unit->is_read)
+		unit->has_lines = spend_lines(dwarf, &unit->die);
 	err = unit__read(unit, &dwarf->budget);
 	if (err)
 		return err;
-	set_position(dwarf, &unit->die, address, &position);
+	set_position(dwarf, unit, address, &position);
 	ret->frames[0] = position;
 	if (!rangemap__find(&unit->ranges, address, &index))
 		return 0;
@@ -328,7 +366,7 @@ int dwarf__find(struct dwarf *dwarf, uint64_t address, struct symbol_chain *ret)
 		*frame = position;
 		frame->name = frame->system_name = name_of(dwarf, die);
 		frame->start_line = number_of(die, DW_AT_decl_line);
-		set_call(dwarf, &unit->die, die, &position);
+		set_call(dwarf, unit, die, &position);
 	}
 	return 0;
 }

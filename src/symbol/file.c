@@ -3,39 +3,45 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 
-static int refuse_odd(int fd)
+/* Even to open a device can do something, and a FIFO could keep us waiting: so look first. */
+static int open_regular(int found)
 {
+	char path[64];
 	struct stat stat;
+	int fd;
 
-	if (fd < 0)
+	if (fstat(found, &stat))
 		return -errno;
-	/* A FIFO or a device could keep us waiting. */
-	if (fstat(fd, &stat) || !S_ISREG(stat.st_mode)) {
-		close(fd);
-		return -EINVAL;
-	}
-	return fd;
+	if (!S_ISREG(stat.st_mode))
+		return S_ISLNK(stat.st_mode) ? -ELOOP : -EINVAL;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", found);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	return fd < 0 ? -errno : fd;
 }
 
 static int open_below(const char *root, const char *path, int flags)
 {
-	cleanup(close_p) int folder = -1;
+	cleanup(close_p) int folder = -1, found = -1;
 	struct open_how how = { .resolve = RESOLVE_IN_ROOT };
 
-	flags |= O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
-	if (!*root)
-		return refuse_odd(open(path, flags));
-	folder = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (folder < 0)
-		return -errno;
-	how.flags = (uint64_t)flags;
-	return refuse_odd((int)syscall(SYS_openat2, folder, path, &how, sizeof(how)));
+	flags |= O_PATH | O_CLOEXEC;
+	if (!*root) {
+		found = open(path, flags);
+	} else {
+		folder = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		if (folder < 0)
+			return -errno;
+		how.flags = (uint64_t)flags;
+		found = (int)syscall(SYS_openat2, folder, path, &how, sizeof(how));
+	}
+	return found < 0 ? -errno : open_regular(found);
 }
 
 int file__open(const char *root, const char *path)

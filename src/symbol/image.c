@@ -16,6 +16,10 @@
 /* A few bytes may claim to unpack to anything. */
 #define MOST_MINI_BYTES  (128UL << 20)
 #define MOST_LZMA_MEMORY (128UL << 20)
+/* So may a hole in a file claim to be a table. */
+#define MOST_TABLE_BYTES (512UL << 20)
+
+#define BYTE_ORDER_HERE (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB)
 
 void image__close(struct image *image)
 {
@@ -32,13 +36,27 @@ void image__close(struct image *image)
 }
 DEFINE_CLEANUP(struct image *, image__close)
 
+/* libelf reads tables whole, and unpacks those of strings, which nobody packs. */
+static bool is_worth_reading(Elf_Scn *section)
+{
+	GElf_Shdr header;
+
+	return section && gelf_getshdr(section, &header) && header.sh_size <= MOST_TABLE_BYTES &&
+	       !(header.sh_flags & SHF_COMPRESSED);
+}
+
 static int check_kind(const struct image *image)
 {
 	GElf_Ehdr header;
+	Elf_Scn *section;
+	size_t names;
 
-	if (!image->elf || elf_kind(image->elf) != ELF_K_ELF || !gelf_getehdr(image->elf, &header))
+	/* With bytes the other way round nobody runs it here. */
+	if (!image->elf || elf_kind(image->elf) != ELF_K_ELF ||
+	    !gelf_getehdr(image->elf, &header) || header.e_ident[EI_DATA] != BYTE_ORDER_HERE)
 		return -ENOEXEC;
-	return 0;
+	section = elf_getshdrstrndx(image->elf, &names) ? NULL : elf_getscn(image->elf, names);
+	return section && !is_worth_reading(section) ? -EFBIG : 0;
 }
 
 bool image__has_addresses(const struct image *image)
@@ -165,7 +183,9 @@ static bool read_symbol(const struct image *image, const GElf_Sym *symbol, size_
 static int add_section(const struct image *image, Elf_Scn *section, const GElf_Shdr *header,
 		       struct symtab *tab)
 {
-	Elf_Data *data = elf_getdata(section, NULL);
+	bool is_good = is_worth_reading(section) &&
+		       is_worth_reading(elf_getscn(image->elf, header->sh_link));
+	Elf_Data *data = is_good ? elf_getdata(section, NULL) : NULL;
 	size_t count = data && header->sh_entsize ? data->d_size / header->sh_entsize : 0;
 
 	/* gelf_getsym() takes an int. */
@@ -245,12 +265,15 @@ static int unpack(const unsigned char *packed, size_t packed_size, char **ret, s
 
 int image__open_mini(const struct image *image, struct image **ret)
 {
+	GElf_Shdr header;
 	size_t packed_size, size;
-	const unsigned char *packed = image__section(image, ".gnu_debugdata", &packed_size);
+	const unsigned char *packed = NULL;
 	char *bytes;
 	int err;
 
-	if (!packed || packed_size > MOST_MINI_BYTES)
+	if (find_section(image, ".gnu_debugdata", &header) && header.sh_size <= MOST_MINI_BYTES)
+		packed = image__section(image, ".gnu_debugdata", &packed_size);
+	if (!packed)
 		return -ENOENT;
 	err = unpack(packed, packed_size, &bytes, &size);
 	return err ? err : image__from_bytes(bytes, size, ret);

@@ -24,7 +24,8 @@ struct image {
 #define BUILD_ID_MOST_BYTES 64
 #define BUILD_ID_TEXT_BYTES (2 * BUILD_ID_MOST_BYTES + 1)
 
-/* `fd` stays the caller's, and open. -ENOEXEC if it is no ELF file. */
+/* `fd` stays the caller's, and open. -ENOEXEC if it is no ELF file,
+ * -EFBIG if it is one that is not worth its memory. */
 int image__borrow(int fd, struct image **ret);
 /* As image__borrow(), but `fd` is closed in any case. */
 int image__open(int fd, struct image **ret);

@@ -10,13 +10,20 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Deeper ones are not looked into. */
+/* Functions that are deeper are not noted. */
 #define MOST_DEPTH 256
+/*
+ * libdw goes through all attributes of a DIE for each question about it, and they may take no space
+ * in it: few bytes could take hours. Compilers write a dozen at most, and less than one per byte.
+ */
+#define MOST_ATTRIBUTES          256
+#define MOST_ATTRIBUTES_PER_BYTE 4
 
 struct walk {
 	Dwarf_Die die;
-	int depth;
+	size_t depth;
 	uint32_t inside[MOST_DEPTH]; /* the function around the DIEs of each depth */
+	size_t attributes;           /* that may still be read */
 };
 
 void unit__release(struct unit *unit)
@@ -25,14 +32,26 @@ void unit__release(struct unit *unit)
 	rangemap__release(&unit->ranges);
 }
 
+/* -E2BIG if they are too many, -EBADMSG. */
+static int count_attributes(Dwarf_Die *die, size_t *ret)
+{
+	/* It is dwarf_tag() that finds the abbreviation. */
+	if (!dwarf_tag(die) || dwarf_getattrcnt(die->abbrev, ret))
+		return -EBADMSG;
+	return *ret > MOST_ATTRIBUTES ? -E2BIG : 0;
+}
+
 int unit__add_ranges(Dwarf_Die *die, struct rangemap *map, uint32_t value, uint32_t *budget)
 {
 	Dwarf_Addr base, start, end;
 	ptrdiff_t at = 0;
+	size_t count;
+	int err = count_attributes(die, &count);
 
+	if (err)
+		return err == -E2BIG ? err : 0;
 	while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0) {
-		int err = *budget ? rangemap__add(map, start, end, value) : -E2BIG;
-
+		err = *budget ? rangemap__add(map, start, end, value) : -E2BIG;
 		if (err)
 			return err;
 		--*budget;
@@ -42,6 +61,10 @@ int unit__add_ranges(Dwarf_Die *die, struct rangemap *map, uint32_t value, uint3
 
 static int add_function(struct unit *unit, Dwarf_Die *die, uint32_t outer, uint32_t *budget)
 {
+	/* It may have no ranges that would count. */
+	if (!*budget)
+		return -E2BIG;
+	--*budget;
 	if (unit->count == unit->capacity) {
 		size_t capacity = unit->capacity ? unit->capacity * 2 : 64;
 		struct function *functions =
@@ -56,13 +79,28 @@ static int add_function(struct unit *unit, Dwarf_Die *die, uint32_t outer, uint3
 	return unit__add_ranges(die, &unit->ranges, (uint32_t)unit->count++, budget);
 }
 
+static int spend_attributes(struct walk *walk)
+{
+	size_t count;
+	int err = count_attributes(&walk->die, &count);
+
+	if (err)
+		return err;
+	if (count > walk->attributes)
+		return -E2BIG;
+	walk->attributes -= count;
+	return 0;
+}
+
 /* Notes the DIE if it is a function with code. `ret_inside`: what its children are inside of. */
 static int visit(struct unit *unit, struct walk *walk, uint32_t *budget, uint32_t *ret_inside)
 {
-	uint32_t outer = walk->inside[walk->depth];
+	uint32_t outer = walk->depth < MOST_DEPTH ? walk->inside[walk->depth] : NO_FUNCTION;
 	int tag = dwarf_tag(&walk->die);
 
 	*ret_inside = outer;
+	if (walk->depth >= MOST_DEPTH)
+		return 0;
 	if (tag != DW_TAG_subprogram && tag != DW_TAG_inlined_subroutine)
 		return 0;
 	if (!dwarf_hasattr(&walk->die, DW_AT_low_pc) && !dwarf_hasattr(&walk->die, DW_AT_ranges))
@@ -97,8 +135,9 @@ static bool go_on(const struct unit *unit, struct walk *walk, uint32_t inside)
 	Dwarf_Die next = {};
 	int status;
 
-	if (walk->depth + 1 < MOST_DEPTH && !dwarf_child(&walk->die, &next)) {
-		walk->inside[++walk->depth] = inside;
+	if (!dwarf_child(&walk->die, &next)) {
+		if (++walk->depth < MOST_DEPTH)
+			walk->inside[walk->depth] = inside;
 		walk->die = next;
 	} else {
 		status = dwarf_siblingof(&walk->die, &next);
@@ -116,7 +155,10 @@ static bool go_on(const struct unit *unit, struct walk *walk, uint32_t inside)
 
 int unit__read(struct unit *unit, uint32_t *budget)
 {
-	struct walk walk = { .die = unit->die, .inside = { NO_FUNCTION } };
+	size_t size = (size_t)(unit->end - (const unsigned char *)unit->die.addr);
+	struct walk walk = { .die = unit->die,
+			     .inside = { NO_FUNCTION },
+			     .attributes = MOST_ATTRIBUTES_PER_BYTE * size };
 	uint32_t inside;
 	int err;
 
@@ -124,7 +166,9 @@ int unit__read(struct unit *unit, uint32_t *budget)
 		return 0;
 	unit->is_read = true;
 	do {
-		err = visit(unit, &walk, budget, &inside);
+		err = spend_attributes(&walk);
+		if (!err)
+			err = visit(unit, &walk, budget, &inside);
 	} while (!err && go_on(unit, &walk, inside));
 	if (err == -ENOMEM)
 		return err;

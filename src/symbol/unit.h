@@ -21,14 +21,21 @@ struct unit {
 	Dwarf_Die die;
 	const unsigned char *end; /* of its bytes */
 	bool is_read;
+	bool has_lines; /* of a size that we are ready to read */
 	struct function *functions;
 	size_t count, capacity;
 	struct rangemap ranges; /* values are indices into `functions` */
 };
 
-/* Adds a DIE's ranges to `map`, at most `*budget`, which goes down. -ENOMEM, -E2BIG. */
+/*
+ * Adds a DIE's ranges to `map`, at most `*budget`, which goes down. -ENOMEM; -E2BIG if there are
+ * more, or the DIE has so many attributes that it cannot be meant well.
+ */
 int unit__add_ranges(Dwarf_Die *die, struct rangemap *map, uint32_t value, uint32_t *budget);
 
-/* Reads it, if that was not done yet. Broken DWARF ends it early. -ENOMEM. */
+/*
+ * Reads it, if that was not done yet; functions and their ranges take from the budget. Broken DWARF
+ * ends it early, as does too much of it. -ENOMEM.
+ */
 int unit__read(struct unit *unit, uint32_t *budget);
 void unit__release(struct unit *unit);

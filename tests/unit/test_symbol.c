@@ -2,7 +2,11 @@
 #include "symbols.h"
 
 #include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <sys/inotify.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -109,16 +113,30 @@ static void a_file_that_cannot_be_read_costs_its_names_and_is_counted_once(void 
 	symbols__free(symbols);
 }
 
-static void a_fifo_does_not_keep_us_waiting(void **state)
+/* A FIFO stands for a device here, since nobody else opens it. */
+static void what_is_no_file_is_not_even_opened(void **state)
 {
-	char path[] = "/tmp/test_symbol_XXXXXX";
+	char folder[] = "/tmp/test_symbol_XXXXXX", path[64], link[64];
 	struct symbols *symbols = new_symbols();
+	cleanup(close_p) int opens = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	char event[sizeof(struct inotify_event) + NAME_MAX + 1];
 
-	assert_int_equal(close(mkstemp(path)), 0);
-	unlink(path);
+	assert_non_null(mkdtemp(folder));
+	snprintf(path, sizeof(path), "%s/fifo", folder);
+	snprintf(link, sizeof(link), "%s/link", folder);
 	assert_int_equal(mkfifo(path, 0600), 0);
+	assert_int_equal(symlink("fifo", link), 0);
+	assert_true(inotify_add_watch(opens, path, IN_OPEN) >= 0);
 	assert_null(name_at(symbols, path, 0x1000));
+	assert_null(name_at(symbols, link, 0x1000));
+	ask(symbols, folder, "/fifo", 0x1000, &chain);
+	ask(symbols, folder, "/link", 0x1000, &chain);
+	assert_int_equal(symbols__quality(symbols).modules_failed, 4);
+	assert_int_equal(read(opens, event, sizeof(event)), -1);
+	assert_int_equal(errno, EAGAIN);
+	unlink(link);
 	unlink(path);
+	rmdir(folder);
 	symbols__free(symbols);
 }
 
@@ -179,6 +197,47 @@ static void a_file_that_shrinks_while_it_is_open_does_not_kill_us(void **state)
 	symbols__free(symbols);
 }
 
+/* Makes the tables of a kind 1 GB of nothing. */
+static void inflate(int fd, uint32_t type)
+{
+	const off_t much = 1L << 30;
+	Elf64_Ehdr header;
+	off_t at;
+
+	assert_int_equal(pread(fd, &header, sizeof(header), 0), sizeof(header));
+	at = (off_t)header.e_shoff;
+	for (int i = 0; i < header.e_shnum; i++, at += (off_t)sizeof(Elf64_Shdr)) {
+		Elf64_Shdr section;
+
+		assert_int_equal(pread(fd, &section, sizeof(section), at), sizeof(section));
+		if (section.sh_type != type)
+			continue;
+		section.sh_size = (uint64_t)much;
+		assert_int_equal(pwrite(fd, &section, sizeof(section), at), sizeof(section));
+	}
+	assert_int_equal(ftruncate(fd, much + (1 << 20)), 0);
+}
+
+static void a_hole_that_claims_to_be_a_table_costs_no_memory(void **state)
+{
+	const char *path = SUBJECTS "/chain5";
+	uint64_t address = look_up(path, "outermost").st_value;
+	struct rusage before, after;
+
+	getrusage(RUSAGE_SELF, &before);
+	for (uint32_t type = SHT_SYMTAB; type <= SHT_STRTAB; type++) {
+		cleanup(close_p) int fd = copy_of(path, SIZE_MAX);
+		const struct symbol_module module = { .fd = fd, .path = path, .root = "" };
+		struct symbols *symbols = new_symbols();
+
+		inflate(fd, type);
+		assert_int_equal(symbols__in_module(symbols, &module, address, &chain), 0);
+		symbols__free(symbols);
+	}
+	getrusage(RUSAGE_SELF, &after);
+	assert_true(after.ru_maxrss - before.ru_maxrss < 100000);
+}
+
 static void the_vdso_has_names(void **state)
 {
 	struct symbols *symbols = new_symbols();
@@ -235,6 +294,8 @@ static void names_are_shown_as_they_were_written(void **state)
 		     "core::fmt::Write::write_fmt");
 	assert_shown("_RNvCs1234_7mycrate3foo", "mycrate::foo");
 	assert_shown("memcpy@@GLIBC_2.14", "memcpy");
+	assert_shown("_ZN2ns3boxIiE3farEv@@VERS_1", "ns::box<int>::far()");
+	assert_shown("_Znonsense@VERS_1", "_Znonsense");
 	assert_shown("@odd", "@odd");
 	assert_shown("_Znonsense", "_Znonsense");
 	assert_shown("", "");
@@ -265,10 +326,11 @@ int main(void)
 		cmocka_unit_test(an_indirect_function_counts_before_its_local_resolver),
 		cmocka_unit_test(what_is_no_code_has_no_name),
 		cmocka_unit_test(a_file_that_cannot_be_read_costs_its_names_and_is_counted_once),
-		cmocka_unit_test(a_fifo_does_not_keep_us_waiting),
+		cmocka_unit_test(what_is_no_file_is_not_even_opened),
 		cmocka_unit_test(a_file_without_a_path_is_read_through_its_descriptor),
 		cmocka_unit_test(a_file_that_was_cut_costs_names_only),
 		cmocka_unit_test(a_file_that_shrinks_while_it_is_open_does_not_kill_us),
+		cmocka_unit_test(a_hole_that_claims_to_be_a_table_costs_no_memory),
 		cmocka_unit_test(the_vdso_has_names),
 		cmocka_unit_test(the_kernel_has_names_if_it_shows_its_addresses),
 		cmocka_unit_test(names_are_shown_as_they_were_written),
