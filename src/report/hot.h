@@ -3,9 +3,9 @@
  *
  * A sample's weight is an unbiased estimate, and its variance is known: an interval shorter than
  * the period P is drawn with p = w/P and weighs P, a longer one is always drawn and weighs itself,
- * so Σ P × (weight − true length) estimates the variance of Σ weight. A tick has no length of its
- * own and comes to P² that way, which is Poisson's. All errors in a report are two standard errors:
- * 95 of 100 such numbers are that close.
+ * so Σ P × (weight − true length) estimates the variance of Σ weight. A tick is one draw, however
+ * many ticks it stands for because it came late: its variance is weight², which is Poisson's. All
+ * errors in a report are two standard errors: 95 of 100 such numbers are that close.
  */
 #pragma once
 

@@ -203,7 +203,7 @@ static void self_times_add_up_to_all_samples_and_those_to_the_ledger(void **stat
 	for (int i = MODEL_RUN; i <= MODEL_IDLE; i++)
 		assert_int_equal(of_kind(json, i, "weight_ns"), of_kind(json, i, "ledger_ns"));
 	json_decref(json);
-	text_has(&wide, "80, 99 a second of running, stand for 100.0 % ±0.9 of the ledger's time");
+	text_has(&wide, "80, 99 a second of running, stand for 100.0 % ±8.9 of the ledger's time");
 	text_lacks(&wide, "than chance explains");
 }
 
@@ -386,6 +386,22 @@ static void a_wait_that_was_not_left_to_chance_has_no_error(void **state)
 	json_decref(json);
 }
 
+static void a_late_tick_is_one_draw_however_much_it_weighs(void **state)
+{
+	static const char *const functions[] = { "a", NULL };
+	struct recording *recording = begin(functions);
+	json_t *json;
+
+	add_stack(recording, 1, 0, 1);
+	add_ticks(recording, 1, 1);
+	sample__finish(recording);
+	change("UPDATE sample SET weight_ns = 9 * period_ns");
+	json = report((struct report_options) {});
+	/* Not √9 of a period. */
+	assert_int_equal(of_function(json, "a", "self_run_error_ns"), 2 * 9 * PERIOD);
+	json_decref(json);
+}
+
 /* --- nothing, and nonsense ----------------------------------------------------------------- */
 
 static void no_samples_have_a_reason(void **state)
@@ -482,6 +498,7 @@ int main(void)
 		TEST(a_long_path_is_folded_in_its_middle),
 		cmocka_unit_test(errors_are_two_standard_errors),
 		TEST(a_wait_that_was_not_left_to_chance_has_no_error),
+		TEST(a_late_tick_is_one_draw_however_much_it_weighs),
 		TEST(no_samples_have_a_reason),
 		TEST(a_recording_of_version_1_is_read_without_samples),
 		TEST(stacks_that_hang_in_the_air_are_counted),
