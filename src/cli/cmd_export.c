@@ -139,11 +139,21 @@ static int write_file(const struct profile *profile, const struct exporter *expo
 static int write_stream(const struct profile *profile, const struct exporter *exporter,
 			const char *output)
 {
-	cleanup(fclose_p) FILE *out = fopen(output, "we");
+	cleanup(fclose_p) FILE *out = NULL;
+	/* Whatever has taken its place since it was looked at is not made, emptied or replaced. */
+	int fd = open(output, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+	struct stat info;
 	int err;
 
-	if (!out)
+	if (fd < 0)
 		return -errno;
+	err = fstat(fd, &info) ? -errno : S_ISREG(info.st_mode) ? -EEXIST : 0;
+	out = err ? NULL : fdopen(fd, "w");
+	if (!out) {
+		err = err ? err : -errno;
+		close(fd);
+		return err;
+	}
 	err = exporter->write(profile, out);
 	return !err && fflush(out) ? -errno : err;
 }
