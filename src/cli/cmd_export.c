@@ -105,13 +105,32 @@ static char *default_output(const char *path, const char *suffix)
 	return asprintf(&output, "%.*s%s", (int)length, path, suffix) < 0 ? NULL : output;
 }
 
+/*
+ * Writes and closes. That the stream failed is all that an exporter can tell; why, the last attempt
+ * to write left in errno. What a file system puts off may come out when the file is closed.
+ */
+static int write_and_close(const struct profile *profile, const struct exporter *exporter,
+			   FILE *out)
+{
+	int err;
+
+	errno = 0;
+	err = exporter->write(profile, out);
+	if (ferror(out))
+		err = errno ? -errno : -EIO;
+	errno = 0;
+	if (fclose(out) && !err)
+		err = errno ? -errno : -EIO;
+	return err;
+}
+
 /* Whole or not at all: into a file beside it, which then takes its name. */
 static int write_file(const struct profile *profile, const struct exporter *exporter,
 		      const char *output)
 {
 	cleanup(free_p) char *temporary = NULL;
-	cleanup(fclose_p) FILE *out = NULL;
 	mode_t mask = umask(0);
+	FILE *out;
 	int fd, err;
 
 	umask(mask);
@@ -122,12 +141,10 @@ static int write_file(const struct profile *profile, const struct exporter *expo
 	fd = mkostemp(temporary, O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	out = fdopen(fd, "w");
-	err = out ? exporter->write(profile, out) : -errno;
+	out = fchmod(fd, 0666 & ~mask) ? NULL : fdopen(fd, "w");
+	err = out ? write_and_close(profile, exporter, out) : -errno;
 	if (!out)
 		close(fd);
-	if (!err && (fflush(out) || ferror(out) || fchmod(fd, 0666 & ~mask)))
-		err = errno ? -errno : -EIO;
 	if (!err && rename(temporary, output))
 		err = -errno;
 	if (err)
@@ -139,10 +156,10 @@ static int write_file(const struct profile *profile, const struct exporter *expo
 static int write_stream(const struct profile *profile, const struct exporter *exporter,
 			const char *output)
 {
-	cleanup(fclose_p) FILE *out = NULL;
 	/* Whatever has taken its place since it was looked at is not made, emptied or replaced. */
 	int fd = open(output, O_WRONLY | O_CLOEXEC | O_NOCTTY);
 	struct stat info;
+	FILE *out;
 	int err;
 
 	if (fd < 0)
@@ -154,8 +171,7 @@ static int write_stream(const struct profile *profile, const struct exporter *ex
 		close(fd);
 		return err;
 	}
-	err = exporter->write(profile, out);
-	return !err && fflush(out) ? -errno : err;
+	return write_and_close(profile, exporter, out);
 }
 
 /* `-o run.gapless` would be the end of the recording. */

@@ -166,6 +166,11 @@ static void emptiness_and_failures_explain_themselves(void **state)
 	     "gapless record']\n");
 	says("-f svg -o /nonexistent/x.svg $R", 1,
 	     "gapless: error: cannot write '/nonexistent/x.svg': No such file or directory\n");
+	for (size_t i = 0; exporters[i]; i++) {
+		snprintf(arguments, sizeof(arguments), "-f %s -o /dev/full $R", exporters[i]->name);
+		says(arguments, 1,
+		     "gapless: error: cannot write '/dev/full': No space left on device\n");
+	}
 	snprintf(text, sizeof(text),
 		 "gapless: error: '%s' is the recording itself [-o another name]\n", path);
 	says("-f svg -o $R $R", 1, text);
