@@ -124,16 +124,17 @@ static int write_and_close(const struct profile *profile, const struct exporter 
 	return err;
 }
 
-/* Whole or not at all: into a file beside it, which then takes its name. */
+/*
+ * Whole or not at all: into a file beside it, which then takes its name. Like the recording, it is
+ * for its owner alone (0600, as mkostemp() makes it): names of files and of code are in it.
+ */
 static int write_file(const struct profile *profile, const struct exporter *exporter,
 		      const char *output)
 {
 	cleanup(free_p) char *temporary = NULL;
-	mode_t mask = umask(0);
 	FILE *out;
 	int fd, err;
 
-	umask(mask);
 	if (asprintf(&temporary, "%s.XXXXXX", output) < 0) {
 		temporary = NULL;
 		return -ENOMEM;
@@ -141,7 +142,7 @@ static int write_file(const struct profile *profile, const struct exporter *expo
 	fd = mkostemp(temporary, O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	out = fchmod(fd, 0666 & ~mask) ? NULL : fdopen(fd, "w");
+	out = fdopen(fd, "w");
 	err = out ? write_and_close(profile, exporter, out) : -errno;
 	if (!out)
 		close(fd);

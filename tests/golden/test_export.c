@@ -2,6 +2,7 @@
 #include "../harness.h"
 
 #include <stdio.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -133,10 +134,13 @@ static void an_unknown_format_names_the_known_ones(void **state)
 static void a_file_is_named_after_the_recording(void **state)
 {
 	char made[512], text[1024];
+	struct stat info;
 
 	snprintf(made, sizeof(made), "%.*s.pb.gz", (int)(strlen(path) - strlen(".gapless")), path);
 	snprintf(text, sizeof(text), "gapless: pprof in '%s'\n", made);
 	says("-f pprof $R", 0, text);
+	assert_int_equal(stat(made, &info), 0);
+	assert_int_equal(info.st_mode & 0777, 0600);
 	assert_int_equal(unlink(made), 0);
 }
 
