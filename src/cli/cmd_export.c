@@ -184,6 +184,11 @@ static bool is_same(const char *path, const char *output)
 	       first.st_ino == second.st_ino;
 }
 
+static const char *why_not_written(int err)
+{
+	return err == -E2BIG ? report__why(err) : strerror(-err);
+}
+
 static int write_output(const struct profile *profile, const struct options *options)
 {
 	const struct exporter *exporter = options->exporter;
@@ -201,7 +206,7 @@ static int write_output(const struct profile *profile, const struct options *opt
 	if (!strcmp(output, "-")) {
 		err = exporter->write(profile, stdout);
 		if (err && !ferror(stdout))
-			log_error("cannot write %s: %s", exporter->name, strerror(-err));
+			log_error("cannot write %s: %s", exporter->name, why_not_written(err));
 		return err;
 	}
 	if (is_same(options->path, output)) {
@@ -214,7 +219,7 @@ static int write_output(const struct profile *profile, const struct options *opt
 		      : write_file(profile, exporter, output);
 	if (err)
 		log_error("cannot write '%s': %s", words__clean(output, WORDS_MOST_COLUMNS).text,
-			  strerror(-err));
+			  why_not_written(err));
 	else
 		log_info("%s in '%s'", exporter->name,
 			 words__clean(output, WORDS_MOST_COLUMNS).text);

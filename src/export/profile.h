@@ -16,6 +16,9 @@
 #define PROFILE_NONE       UINT32_MAX /* an index that stands for "none" */
 #define PROFILE_MOST_TEXT  4096
 #define PROFILE_MOST_DEPTH 8192
+/* Nodes of a tree made from a profile. Small files can ask for more than any memory holds: deep
+ * stacks again for every thread. */
+#define PROFILE_MOST_NODES (1 << 24)
 
 struct profile_process {
 	int64_t id; /* in the recording */

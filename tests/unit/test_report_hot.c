@@ -455,6 +455,20 @@ static void stacks_that_hang_in_the_air_are_counted(void **state)
 	text_has(&wide, "4 rows refer to others that are missing");
 }
 
+static void a_stack_may_be_deep_but_not_without_end(void **state)
+{
+	static const char *const functions[] = { "a", NULL };
+	struct recording *recording = begin(functions);
+
+	for (int64_t i = 1; i <= 8193; i++)
+		add_stack(recording, i, i - 1, 1);
+	add_ticks(recording, 8192, 1);
+	sample__finish(recording);
+	assert_int_equal(report__print(path, &wide, stdout), -EBADMSG);
+	change("DELETE FROM stack WHERE id = 8193");
+	text_has(&wide, "1 samples");
+}
+
 static void numbers_beyond_all_bounds_do_no_harm(void **state)
 {
 	sample__write_with_stacks(path);
@@ -502,6 +516,7 @@ int main(void)
 		TEST(no_samples_have_a_reason),
 		TEST(a_recording_of_version_1_is_read_without_samples),
 		TEST(stacks_that_hang_in_the_air_are_counted),
+		TEST(a_stack_may_be_deep_but_not_without_end),
 		TEST(numbers_beyond_all_bounds_do_no_harm),
 		TEST(a_hostile_name_of_code_cannot_steer_the_terminal),
 	};
