@@ -75,6 +75,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_TO:
 		set_offset(state, arg, &options->to_ns);
+		if (!options->to_ns)
+			argp_error(state, "--to %s leaves nothing", arg);
 		return 0;
 	case KEY_IDLE:
 		options->idle = true;

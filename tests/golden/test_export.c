@@ -165,6 +165,9 @@ static void emptiness_and_failures_explain_themselves(void **state)
 		 plain);
 	says(arguments, 1, text);
 	sample__remove(plain);
+	says("-f folded --to 0 $R", 2,
+	     "gapless export: --to 0 leaves nothing\nTry `gapless export --help' or `gapless "
+	     "export --usage' for more information.\n");
 	says("-f svg /nonexistent", 1,
 	     "gapless: error: '/nonexistent': there is no such recording [make one with 'sudo "
 	     "gapless record']\n");
