@@ -310,7 +310,7 @@ static int load_samples(struct loader *loader)
 	" x.weight_ns, x.wait_ns, x.period_ns, x.count, x.flags, x.none, x.end FROM sample x"
 	return rows__each(loader,
 			  whole ? COLUMNS " ORDER BY x.time_ns, x.id"
-				: COLUMNS " WHERE x.time_ns >= ?1 AND x.time_ns < ?2"
+				: COLUMNS " WHERE x.time_ns > ?1 AND x.time_ns <= ?2"
 					  " ORDER BY x.time_ns, x.id",
 			  take_sample);
 #undef COLUMNS

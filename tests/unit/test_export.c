@@ -147,10 +147,11 @@ static struct recording *begin(char **ret_path)
 	return recording;
 }
 
-static void add_sample(struct recording *recording, int64_t stack, int64_t weight_ns)
+static void add_sample_at(struct recording *recording, int64_t time_ns, int64_t stack,
+			  int64_t weight_ns)
 {
 	const struct recording_sample sample = {
-		.time_ns = SAMPLE_START_NS + SECOND,
+		.time_ns = SAMPLE_START_NS + time_ns,
 		.thread = 1,
 		.state = SAMPLE_RUN_USER,
 		.stack = stack,
@@ -160,6 +161,11 @@ static void add_sample(struct recording *recording, int64_t stack, int64_t weigh
 	};
 
 	assert_int_equal(recording__add_sample(recording, &sample), 0);
+}
+
+static void add_sample(struct recording *recording, int64_t stack, int64_t weight_ns)
+{
+	add_sample_at(recording, SECOND, stack, weight_ns);
 }
 
 /* Finishes the recording, loads it, and removes it. */
@@ -263,6 +269,21 @@ static void a_sample_of_no_stack_is_refused(void **state)
 
 	add_sample(recording, 5, 1);
 	refuses(recording, path, -EBADMSG);
+}
+
+static void a_sample_at_an_edge_belongs_to_the_time_before_it(void **state)
+{
+	const struct profile_options options = { .from_ns = 2 * SECOND, .to_ns = 3 * SECOND };
+	struct profile *profile = NULL;
+	char *path;
+	struct recording *recording = begin(&path);
+
+	for (int64_t i = 1; i <= 4; i++)
+		add_sample_at(recording, i * SECOND, 0, i);
+	assert_int_equal(load(recording, path, &options, &profile), 0);
+	assert_int_equal(profile->sample_count, 1);
+	assert_int_equal(profile->samples[0].weight_ns, 3);
+	profile__free(profile);
 }
 
 static void weights_must_be_sane(void **state)
@@ -428,6 +449,7 @@ int main(void)
 		cmocka_unit_test(accounts_are_data_if_they_are_asked_for),
 		cmocka_unit_test(stacks_that_lead_nowhere_are_refused),
 		cmocka_unit_test(a_sample_of_no_stack_is_refused),
+		cmocka_unit_test(a_sample_at_an_edge_belongs_to_the_time_before_it),
 		cmocka_unit_test(weights_must_be_sane),
 		cmocka_unit_test(a_stack_may_be_deep_but_not_without_end),
 		cmocka_unit_test(extremes_and_unknown_threads_have_a_substitute),
