@@ -103,6 +103,7 @@ void page__hot(const struct page *page)
 	const struct hot *hot = &page->model->hot;
 	char text[PAGE_LINE], line[PAGE_LINE] = "";
 	const char *why = hot__why_none(page->model, text, sizeof(text));
+	struct hot_sum run, wait;
 
 	/* An old recording promised nothing. */
 	if (!hot->known)
@@ -114,13 +115,16 @@ void page__hot(const struct page *page)
 		page__wrap(page, line, 10);
 		return;
 	}
+	run = whole(hot, HOT_RUN);
+	wait = whole(hot, HOT_WAIT);
 	words__say(line, sizeof(line),
-		   " (%s samples: %s running, %s waiting, all else left out; right within ± in 95 "
-		   "of 100)",
-		   words__number(hot->samples).text, words__time(whole(hot, HOT_RUN).ns).text,
-		   words__time(whole(hot, HOT_WAIT).ns).text);
+		   "(%s running in %s sample%s, %s waiting in %s; all else left out; right within ± "
+		   "in 95 of 100)",
+		   words__time(run.ns).text, words__number(run.samples).text,
+		   run.samples == 1 ? "" : "s", words__time(wait.ns).text,
+		   words__number(wait.samples).text);
 	fputc(' ', page->out);
-	page__wrap(page, line + 1, 9);
+	page__wrap(page, line, 9);
 	print_functions(page, HOT_RUN);
 	print_functions(page, HOT_WAIT);
 }
