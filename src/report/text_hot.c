@@ -26,11 +26,39 @@ static struct hot_sum whole(const struct hot *hot, enum hot_kind kind)
 	return sum;
 }
 
-/* Columns left for the function's name and where it is. */
-static int room(const struct page *page)
-{
-	int left = page->width - (page->width >= WIDE ? 9 + 7 : 9) - 6 - 9 - 11 - 11 - 2;
+/* A table of functions. */
+struct table {
+	enum hot_kind kind;
+	struct hot_sum sum; /* what the shares are of */
+	size_t count;       /* of rows */
+	bool totals[HOT_KINDS];
+};
 
+static struct table table_of(const struct page *page, enum hot_kind kind)
+{
+	const struct hot *hot = &page->model->hot;
+	struct table table = {
+		.kind = kind,
+		.sum = whole(hot, kind),
+		.count = page__shown(page, hot->rank_counts[kind],
+				     kind == HOT_RUN ? RUNS_SHOWN : WAITS_SHOWN),
+	};
+
+	/* A column of zeroes is none. */
+	for (size_t i = 0; i < table.count; i++)
+		for (int other = 0; other < HOT_KINDS; other++)
+			if (hot->functions[hot->ranks[kind][i]].total[other].ns)
+				table.totals[other] = true;
+	return table;
+}
+
+/* Columns left for the function's name and where it is. */
+static int room(const struct page *page, const struct table *table)
+{
+	int left = page->width - (page->width >= WIDE ? 9 + 7 : 9) - 6 - 9 - 2;
+
+	for (int kind = 0; kind < HOT_KINDS; kind++)
+		left -= table->totals[kind] ? 11 : 0;
 	return left < LEAST_ROOM ? LEAST_ROOM : left;
 }
 
@@ -51,11 +79,11 @@ static struct words where(const struct page *page, const struct hot_function *fu
 }
 
 static void print_function(const struct page *page, const struct hot_function *function,
-			   enum hot_kind kind, const struct hot_sum *of)
+			   const struct table *table)
 {
-	const struct hot_sum *self = &function->self[kind];
+	const struct hot_sum *self = &function->self[table->kind], *of = &table->sum;
 	bool unnamed = !function->named && function->module;
-	int columns = room(page), where_columns = columns / 3;
+	int columns = room(page, table), where_columns = columns / 3;
 	struct words name;
 
 	if (page->width >= WIDE)
@@ -63,8 +91,9 @@ static void print_function(const struct page *page, const struct hot_function *f
 	words__field(page->out, words__about(self->ns, of->ns).text, page->width >= WIDE ? -7 : -9);
 	words__field(page->out, hot__plus_minus(hot__error(self, of)).text, -6);
 	words__field(page->out, words__number(self->samples).text, -9);
-	words__field(page->out, words__time(function->total[HOT_RUN].ns).text, -11);
-	words__field(page->out, words__time(function->total[HOT_WAIT].ns).text, -11);
+	for (int kind = 0; kind < HOT_KINDS; kind++)
+		if (table->totals[kind])
+			words__field(page->out, words__time(function->total[kind].ns).text, -11);
 	fputs("  ", page->out);
 	columns -= where_columns + 2;
 	name = words__clean(unnamed ? "(no symbols)" : function->name, columns);
@@ -78,24 +107,28 @@ static void print_function(const struct page *page, const struct hot_function *f
 static void print_functions(const struct page *page, enum hot_kind kind)
 {
 	static const char *const titles[HOT_KINDS] = { "self run", "self wait" };
+	static const char *const totals[HOT_KINDS] = { "total run", "total wait" };
 	static const char *const what[HOT_KINDS] = { "running functions", "waiting functions" };
 	const struct hot *hot = &page->model->hot;
-	struct hot_sum sum = whole(hot, kind);
-	size_t count = page__shown(page, hot->rank_counts[kind],
-				   kind == HOT_RUN ? RUNS_SHOWN : WAITS_SHOWN);
+	struct table table = table_of(page, kind);
+	int columns = room(page, &table);
 
-	if (!count)
+	if (!table.count)
 		return;
 	words__field(page->out, titles[kind], -9);
 	if (page->width >= WIDE)
 		words__field(page->out, "share", -7);
 	words__field(page->out, "±", -6);
-	fprintf(page->out, "%9s%11s%11s  ", "samples", "total run", "total wait");
-	words__field(page->out, "function", room(page) - room(page) / 3);
+	fprintf(page->out, "%9s", "samples");
+	for (int other = 0; other < HOT_KINDS; other++)
+		if (table.totals[other])
+			fprintf(page->out, "%11s", totals[other]);
+	fputs("  ", page->out);
+	words__field(page->out, "function", columns - columns / 3);
 	fputs("where\n", page->out);
-	for (size_t i = 0; i < count; i++)
-		print_function(page, &hot->functions[hot->ranks[kind][i]], kind, &sum);
-	page__rest(page, hot->rank_counts[kind] - count, what[kind]);
+	for (size_t i = 0; i < table.count; i++)
+		print_function(page, &hot->functions[hot->ranks[kind][i]], &table);
+	page__rest(page, hot->rank_counts[kind] - table.count, what[kind]);
 }
 
 void page__hot(const struct page *page)
