@@ -207,9 +207,14 @@ void page__paths(const struct page *page, const struct model_blame *blame)
 /* --- how good they are --------------------------------------------------------------------- */
 
 /* Of short intervals none may have been drawn: of their time, three periods say nothing. */
+static double least_ns(const struct hot *hot)
+{
+	return 3 * (double)(hot->tick_ns ? hot->tick_ns : hot->period_ns);
+}
+
 static double total_error_ns(const struct hot *hot, const struct hot_sum *sum)
 {
-	double error = (double)hot__error_ns(sum), least = 3 * (double)hot->tick_ns;
+	double error = (double)hot__error_ns(sum), least = least_ns(hot);
 
 	return error > least ? error : least;
 }
@@ -220,8 +225,11 @@ static void say_ratio(char *text, size_t size, const struct hot *hot, const stru
 {
 	double error = ledger_ns > 0 ? 100.0 * total_error_ns(hot, sum) / (double)ledger_ns : 0;
 
-	words__say(text, size, "%s %s", words__share(sum->ns, ledger_ns).text,
-		   hot__plus_minus(error).text);
+	if ((double)ledger_ns < least_ns(hot))
+		words__say(text, size, "too short to sample");
+	else
+		words__say(text, size, "%s %s", words__share(sum->ns, ledger_ns).text,
+			   hot__plus_minus(error).text);
 }
 
 /* More than chance explains, and enough to matter. */
@@ -248,11 +256,13 @@ static void print_totals(const struct page *page)
 	}
 	words__say(text, sizeof(text), "%s", words__number(hot->samples).text);
 	if (hot->tick_ns)
-		words__say(text, sizeof(text), ", %.3g a second of running,",
+		words__say(text, sizeof(text), ", %.3g a second of running",
 			   1e9 / (double)hot->tick_ns);
-	words__say(text, sizeof(text), " stand for ");
-	say_ratio(text, sizeof(text), hot, &all, ledger_ns);
-	words__say(text, sizeof(text), " of the ledger's time");
+	if ((double)ledger_ns >= least_ns(hot)) {
+		words__say(text, sizeof(text), "%s stand for ", hot->tick_ns ? "," : "");
+		say_ratio(text, sizeof(text), hot, &all, ledger_ns);
+		words__say(text, sizeof(text), " of the ledger's time");
+	}
 	for (int i = MODEL_RUN; i <= MODEL_IDLE; i++) {
 		if (!hot->ledger_ns[i] && !hot->sampled[i].ns)
 			continue;

@@ -266,6 +266,20 @@ static void a_finding_names_the_function_when_samples_are_enough(void **state)
 	text_has(&wide, "3,000, 100 a second of running, stand for 100.0 % ±3.7 of the");
 }
 
+static void time_below_three_periods_is_too_short_to_sample(void **state)
+{
+	static const char *const functions[] = { "main", NULL };
+	struct recording *recording = begin(functions);
+
+	sample__account(recording, 1, SAMPLE_READY_WOKEN, 1, 3, 3 * PERIOD - 1, 1);
+	add_stack(recording, 1, 0, 1);
+	add_ticks(recording, 1, 3000);
+	sample__finish(recording);
+	text_has(&wide, ": running 100.0 % ±3.7, ready too short to sample\n");
+	change("UPDATE account SET ns = ns + 1 WHERE ns < 1000000000");
+	text_has(&wide, ": running 100.0 % ±3.7, ready 0.0 % ±100");
+}
+
 static void a_finding_needs_more_than_a_few_samples(void **state)
 {
 	static const char *const functions[] = { "main", NULL };
@@ -505,6 +519,7 @@ int main(void)
 		TEST(recursion_counts_once),
 		TEST(what_has_no_symbol_is_one_row_for_its_module),
 		TEST(a_finding_names_the_function_when_samples_are_enough),
+		TEST(time_below_three_periods_is_too_short_to_sample),
 		TEST(a_finding_needs_more_than_a_few_samples),
 		TEST(a_cut_takes_the_samples_of_its_time),
 		TEST(a_cause_that_is_moved_takes_its_samples_along),
