@@ -13,6 +13,7 @@
 #define WIDEST        120
 #define LEAST_ROOM    20
 #define LEAST_PERCENT 20 /* of a path to be worth a line */
+#define LEAST_UNNAMED 5  /* percent of frames to be worth a remedy */
 
 /* --- functions ----------------------------------------------------------------------------- */
 
@@ -293,6 +294,33 @@ static void say_reasons(const struct hot *hot, bool cut, char *text, size_t size
 	}
 }
 
+/* Which file lacks the most names, by the time in them, and what helps. */
+static void say_unnamed(const struct hot *hot, char *text, size_t size)
+{
+	const struct hot_function *worst = NULL;
+	int64_t most_ns = 0;
+
+	words__say(text, size, "; %s of %s frames without a name",
+		   words__about(hot->unnamed, hot->frames).text, words__number(hot->frames).text);
+	if ((double)hot->unnamed * 100 < (double)hot->frames * LEAST_UNNAMED)
+		return;
+	for (size_t i = 0; i < hot->function_count; i++) {
+		const struct hot_function *function = &hot->functions[i];
+		int64_t ns = function->total[HOT_RUN].ns / 2 + function->total[HOT_WAIT].ns / 2;
+
+		if (function->named || !function->module || ns <= most_ns)
+			continue;
+		worst = function;
+		most_ns = ns;
+	}
+	if (worst)
+		words__say(text, size, ", most of all %s%s",
+			   words__clean(hot__module(worst), 40).text,
+			   *worst->module == '/' ? " [install its debug symbols, or set "
+						   "DEBUGINFOD_URLS]"
+						 : "");
+}
+
 void page__samples(const struct page *page)
 {
 	const struct hot *hot = &page->model->hot;
@@ -310,8 +338,7 @@ void page__samples(const struct page *page)
 		words__say(text, sizeof(text),
 			   "; %s where the thread went on, not where it stopped",
 			   words__about(hot->next, hot->samples).text);
-	words__say(text, sizeof(text), "; %s of %s frames without a name",
-		   words__about(hot->unnamed, hot->frames).text, words__number(hot->frames).text);
+	say_unnamed(hot, text, sizeof(text));
 	if (hot->torn)
 		words__say(text, sizeof(text), "; %s rows refer to others that are missing",
 			   words__number(hot->torn).text);

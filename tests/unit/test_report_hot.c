@@ -246,7 +246,8 @@ static void what_has_no_symbol_is_one_row_for_its_module(void **state)
 	sample__finish(recording);
 	text_has(&wide, "(no symbols)");
 	text_lacks(&wide, "total wait");
-	text_has(&wide, "50 % of 60 frames without a name");
+	text_has(&wide, "50 % of 60 frames without a name, most of all libx.so [install its debug "
+			"symbols, or set DEBUGINFOD_URLS]\n");
 	text_has(&wide, "; libx.so (no symbols) has 100 % ±10 of 30 samples.");
 }
 
