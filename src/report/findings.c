@@ -235,7 +235,7 @@ static void say_ready(struct finding *finding, const struct model *model,
 	say(finding, " %s ready to run but had no CPU for ", one ? "was" : "were");
 	say_share(finding, one);
 	say_cpus(finding, model);
-	say(finding, ".");
+	say(finding, model->has_idle ? "." : " [record -a to see who had it].");
 }
 
 static void say_run(struct finding *finding, const struct model *model,
