@@ -254,6 +254,11 @@ static int export(const struct options *options)
 			  why(err, options));
 		return 1;
 	}
+	if (profile->torn)
+		log_warning("'%s' is damaged: %s rows refer to others that are missing, going on "
+			    "with '?' for those",
+			    words__clean(options->path, WORDS_MOST_COLUMNS).text,
+			    words__number(profile->torn).text);
 	err = write_output(profile, options);
 	if (!err && profile->left_out_ns)
 		log_info("without %s of waiting by choice [--idle shows it]",
