@@ -103,7 +103,10 @@ static int take_line(struct loader *loader, sqlite3_stmt *row)
 	return 0;
 }
 
-/* A frame without a name gets a function of its own, so that it never vanishes. */
+/*
+ * A frame without a name gets a function of its own, so that it never vanishes: as in the view
+ * `frames` and in reports.
+ */
 static int name_frame(struct loader *loader, struct profile_frame *frame)
 {
 	struct profile *profile = loader->profile;
@@ -116,11 +119,8 @@ static int name_frame(struct loader *loader, struct profile_frame *frame)
 
 	if (!function || !line)
 		return -ENOMEM;
-	if (frame->is_kernel)
-		snprintf(name, sizeof(name), "0x%" PRIx64, frame->address);
-	else
-		snprintf(name, sizeof(name), "%.*s+0x%" PRIx64, PROFILE_MOST_TEXT - 32,
-			 strcmp(module->kind, "jit") ? base : "[jit]", frame->address);
+	snprintf(name, sizeof(name), "%.*s+0x%" PRIx64, PROFILE_MOST_TEXT - 32, base,
+		 frame->address);
 	function->module = frame->module;
 	function->name = function->system_name = texts__keep(loader->texts, name);
 	line->function = (uint32_t)(profile->function_count - 1);
