@@ -231,6 +231,9 @@ static int take_account(struct loader *loader, sqlite3_stmt *row)
 	if (account.thread == PROFILE_NONE || account.state == PROFILE_NONE || account.ns < 0 ||
 	    __builtin_add_overflow(loader->total_account_ns, account.ns, &loader->total_account_ns))
 		return -EBADMSG;
+	/* Spans follow each other from a time on, which is in the lower half. */
+	if (loader->total_account_ns > INT64_MAX / 2)
+		return -EBADMSG;
 	if (profile->threads[account.thread].is_own && !loader->options->with_own)
 		return 0;
 	if (!cut_account(profile, &account))
