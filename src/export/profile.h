@@ -116,8 +116,8 @@ struct profile {
 	size_t process_count, thread_count, state_count, module_count, function_count, line_count,
 		frame_count, stack_count, sample_count, account_count;
 	int64_t start_ns, end_ns, start_unix_ns;
-	int64_t period_ns;   /* of ticks; 0: no stacks were taken */
-	int64_t torn;        /* rows that refer to some that are not there; what is missing is "?" */
+	int64_t period_ns; /* of ticks; 0: no stacks were taken */
+	int64_t torn;      /* rows that refer to some that are not there; what is missing is "?" */
 	int64_t left_out_ns; /* waits of kind "idle" that profile_options.no_idle left out */
 	const char *target, *version, *kernel, *command; /* "?" or "": unknown */
 	void *internal;

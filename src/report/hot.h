@@ -91,6 +91,10 @@ struct hot {
 	uint32_t *ranks[HOT_KINDS + 1];
 	size_t rank_counts[HOT_KINDS + 1];
 
+	struct hot_sum hooks; /* running in BPF programs and what calls them */
+	struct hot_cell way;  /* the function that runs most, and the heaviest path into it:
+			       * a node of user space, 0: none */
+
 	struct hot_cells runs;   /* group in model.groups, function: self */
 	struct hot_cells paths;  /* blame.owner, node of user space */
 	struct hot_cells wakers; /* blame.owner, node */

@@ -252,9 +252,8 @@ static int take_thread(struct model *model, sqlite3_stmt *row)
 	thread->first_ns = clamp(sqlite3_column_int64(row, 4), MOST);
 	thread->last_ns = clamp(sqlite3_column_int64(row, 5), MOST);
 	if (thread->last_ns > thread->first_ns)
-		thread->last_ns =
-			thread->first_ns + amount(thread->last_ns - thread->first_ns, MOST,
-						  &model->loaded.life_ns);
+		thread->last_ns = thread->first_ns + amount(thread->last_ns - thread->first_ns,
+							    MOST, &model->loaded.life_ns);
 	thread->unexplained_ns =
 		amount(sqlite3_column_int64(row, 6), MOST, &model->loaded.unexplained_ns);
 	thread->flags = sqlite3_column_int64(row, 7);
@@ -303,8 +302,7 @@ static int take_bucket(struct model *model, sqlite3_stmt *row)
 {
 	bool is_syscall = sqlite3_column_int64(row, 0) != 0;
 	int64_t key = sqlite3_column_int64(row, 1), number = sqlite3_column_int64(row, 2);
-	int64_t count =
-		amount(sqlite3_column_int64(row, 3), MOST_BUCKETS, &model->loaded.buckets);
+	int64_t count = amount(sqlite3_column_int64(row, 3), MOST_BUCKETS, &model->loaded.buckets);
 	struct model_histogram *last =
 		model->histogram_count ? &model->histograms[model->histogram_count - 1] : NULL;
 	const struct model_state *state;

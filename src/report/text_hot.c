@@ -14,6 +14,8 @@
 #define LEAST_ROOM    20
 #define LEAST_PERCENT 20 /* of a path to be worth a line */
 #define LEAST_UNNAMED 5  /* percent of frames to be worth a remedy */
+#define LEAST_HOOKS   1  /* percent of running to be worth a line */
+#define WAY_INDENT    11
 
 /* --- functions ----------------------------------------------------------------------------- */
 
@@ -105,6 +107,57 @@ static void print_function(const struct page *page, const struct hot_function *f
 	fprintf(page->out, "%s\n", name.text);
 }
 
+static void print_path(const struct page *page, const char *what, const struct hot_cell *cell,
+		       const struct hot_sum *whole, int indent)
+{
+	char text[PAGE_LINE] = "";
+
+	words__say(text, sizeof(text), "%s ", what);
+	if (cell->place)
+		hot__say_path(&page->model->hot, cell->place, text, sizeof(text));
+	else
+		words__say(text, sizeof(text), "code unknown: no user stack");
+	words__say(text, sizeof(text), " (%s%s)", hot__share(&cell->sum, whole).text,
+		   page->model->cut ? " in this part" : "");
+	fprintf(page->out, "%*s", indent, "");
+	page__wrap(page, text, indent + 2);
+}
+
+static bool reaches(const struct hot_cell *cell, const struct hot_sum *sum, int percent)
+{
+	return (double)cell->sum.ns * 100 >= (double)sum->ns * percent;
+}
+
+/* How the function that runs most is called, if that is more than its own name. */
+static void print_way(const struct page *page)
+{
+	const struct hot *hot = &page->model->hot;
+	const struct hot_cell *way = &hot->way;
+	const struct hot_node *node = &hot->nodes[way->place];
+	const struct hot_sum *self = &hot->functions[way->owner].self[HOT_RUN];
+	bool alone = !node->parent && hot->functions[node->function].row == way->owner;
+
+	/* Addresses are no help. */
+	if (way->place && !alone && hot->functions[way->owner].named &&
+	    reaches(way, self, LEAST_PERCENT))
+		print_path(page, "from", way, self, WAY_INDENT);
+}
+
+/* Who measures shows up among what is measured. */
+static void print_hooks(const struct page *page, const struct hot_sum *of)
+{
+	const struct hot_sum *hooks = &page->model->hot.hooks;
+	char text[PAGE_LINE] = "";
+
+	if (hooks->ns <= 0 || (double)hooks->ns * 100 < (double)of->ns * LEAST_HOOKS)
+		return;
+	words__say(text, sizeof(text),
+		   "%s of the running time is in BPF programs; gapless's part is in 'own cost'",
+		   words__about(hooks->ns, of->ns).text);
+	fputs("  ", page->out);
+	page__wrap(page, text, 4);
+}
+
 static void print_functions(const struct page *page, enum hot_kind kind)
 {
 	static const char *const titles[HOT_KINDS] = { "self run", "self wait" };
@@ -127,9 +180,14 @@ static void print_functions(const struct page *page, enum hot_kind kind)
 	fputs("  ", page->out);
 	words__field(page->out, "function", columns - columns / 3);
 	fputs("where\n", page->out);
-	for (size_t i = 0; i < table.count; i++)
+	for (size_t i = 0; i < table.count; i++) {
 		print_function(page, &hot->functions[hot->ranks[kind][i]], &table);
+		if (kind == HOT_RUN && hot->ranks[kind][i] == hot->way.owner)
+			print_way(page);
+	}
 	page__rest(page, hot->rank_counts[kind] - table.count, what[kind]);
+	if (kind == HOT_RUN)
+		print_hooks(page, &table.sum);
 }
 
 void page__hot(const struct page *page)
@@ -151,12 +209,13 @@ void page__hot(const struct page *page)
 	}
 	run = whole(hot, HOT_RUN);
 	wait = whole(hot, HOT_WAIT);
-	words__say(line, sizeof(line),
-		   "(%s running in %s sample%s, %s waiting in %s; all else left out; right within ± "
-		   "in 95 of 100)",
-		   words__time(run.ns).text, words__number(run.samples).text,
-		   run.samples == 1 ? "" : "s", words__time(wait.ns).text,
-		   words__number(wait.samples).text);
+	words__say(
+		line, sizeof(line),
+		"(%s running in %s sample%s, %s waiting in %s; all else left out; right within ± "
+		"in 95 of 100)",
+		words__time(run.ns).text, words__number(run.samples).text,
+		run.samples == 1 ? "" : "s", words__time(wait.ns).text,
+		words__number(wait.samples).text);
 	fputc(' ', page->out);
 	page__wrap(page, line, 9);
 	print_functions(page, HOT_RUN);
@@ -164,27 +223,6 @@ void page__hot(const struct page *page)
 }
 
 /* --- call paths of waits ------------------------------------------------------------------- */
-
-static void print_path(const struct page *page, const char *what, const struct hot_cell *cell,
-		       const struct hot_sum *whole)
-{
-	char text[PAGE_LINE] = "";
-
-	words__say(text, sizeof(text), "%s ", what);
-	if (cell->place)
-		hot__say_path(&page->model->hot, cell->place, text, sizeof(text));
-	else
-		words__say(text, sizeof(text), "code unknown: no user stack");
-	words__say(text, sizeof(text), " (%s%s)", hot__share(&cell->sum, whole).text,
-		   page->model->cut ? " in this part" : "");
-	fprintf(page->out, "%*s", PAGE_BLAME_INDENT, "");
-	page__wrap(page, text, PAGE_BLAME_INDENT + 2);
-}
-
-static bool reaches(const struct hot_cell *cell, const struct hot_sum *sum, int percent)
-{
-	return (double)cell->sum.ns * 100 >= (double)sum->ns * percent;
-}
 
 void page__paths(const struct page *page, const struct model_blame *blame)
 {
@@ -199,10 +237,10 @@ void page__paths(const struct page *page, const struct model_blame *blame)
 			words__number(sum.samples).text);
 	for (size_t i = 0; cell && i < count && i < PATHS_SHOWN; i++)
 		if (reaches(&cell[i], &sum, LEAST_PERCENT))
-			print_path(page, "from", &cell[i], &sum);
+			print_path(page, "from", &cell[i], &sum, PAGE_BLAME_INDENT);
 	cell = hot__find(&hot->wakers, blame->owner, &count, &sum);
 	if (cell && cell->place && reaches(cell, &sum, LEAST_PERCENT))
-		print_path(page, "woken from", cell, &sum);
+		print_path(page, "woken from", cell, &sum, PAGE_BLAME_INDENT);
 }
 
 /* --- how good they are --------------------------------------------------------------------- */

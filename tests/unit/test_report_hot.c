@@ -267,6 +267,42 @@ static void a_finding_names_the_function_when_samples_are_enough(void **state)
 	text_has(&wide, "3,000, 100 a second of running, stand for 100.0 % ±3.7 of the");
 }
 
+static void the_top_function_has_its_call_path(void **state)
+{
+	static const char *const functions[] = { "main", "left", "right", "parse", NULL };
+	struct recording *recording = begin(functions);
+
+	add_stack(recording, 1, 0, 1);
+	add_stack(recording, 2, 1, 2);
+	add_stack(recording, 3, 1, 3);
+	add_stack(recording, 4, 2, 4);
+	add_stack(recording, 5, 3, 4);
+	add_ticks(recording, 4, 1000);
+	add_ticks(recording, 5, 2000);
+	sample__finish(recording);
+	text_has(&wide, "\n           from main → right → parse (67 % ±1.7 of 3,000 samples)\n");
+}
+
+static void hooks_among_the_hot_code_are_owned_up_to(void **state)
+{
+	static const char *const functions[] = { "main", "bpf_trace_run2", "bpf_prog_0123_on_exit",
+						 NULL };
+	struct recording *recording = begin(functions);
+
+	add_stack(recording, 1, 0, 1);
+	add_stack(recording, 2, 1, 2);
+	add_stack(recording, 3, 2, 3);
+	add_ticks(recording, 1, 96);
+	add_ticks(recording, 2, 1);
+	add_ticks(recording, 3, 3);
+	sample__finish(recording);
+	text_lacks(&wide, "BPF");
+	change("UPDATE module SET kind = 'kernel'");
+	text_has(&wide,
+		 "\n  4.0 % of the running time is in BPF programs; gapless's part is in 'own "
+		 "cost'\n");
+}
+
 static void time_below_three_periods_is_too_short_to_sample(void **state)
 {
 	static const char *const functions[] = { "main", NULL };
@@ -530,6 +566,8 @@ int main(void)
 		TEST(recursion_counts_once),
 		TEST(what_has_no_symbol_is_one_row_for_its_module),
 		TEST(a_finding_names_the_function_when_samples_are_enough),
+		TEST(the_top_function_has_its_call_path),
+		TEST(hooks_among_the_hot_code_are_owned_up_to),
 		TEST(time_below_three_periods_is_too_short_to_sample),
 		TEST(a_finding_needs_more_than_a_few_samples),
 		TEST(a_cut_takes_the_samples_of_its_time),
