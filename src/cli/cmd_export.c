@@ -75,6 +75,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_TO:
 		set_offset(state, arg, &options->to_ns);
+		if (!options->to_ns)
+			argp_error(state, "--to %s leaves nothing", arg);
 		return 0;
 	case KEY_IDLE:
 		options->idle = true;
@@ -105,16 +107,36 @@ static char *default_output(const char *path, const char *suffix)
 	return asprintf(&output, "%.*s%s", (int)length, path, suffix) < 0 ? NULL : output;
 }
 
-/* Whole or not at all: into a file beside it, which then takes its name. */
+/*
+ * Writes and closes. That the stream failed is all that an exporter can tell; why, the last attempt
+ * to write left in errno. What a file system puts off may come out when the file is closed.
+ */
+static int write_and_close(const struct profile *profile, const struct exporter *exporter,
+			   FILE *out)
+{
+	int err;
+
+	errno = 0;
+	err = exporter->write(profile, out);
+	if (ferror(out))
+		err = errno ? -errno : -EIO;
+	errno = 0;
+	if (fclose(out) && !err)
+		err = errno ? -errno : -EIO;
+	return err;
+}
+
+/*
+ * Whole or not at all: into a file beside it, which then takes its name. Like the recording, it is
+ * for its owner alone (0600, as mkostemp() makes it): names of files and of code are in it.
+ */
 static int write_file(const struct profile *profile, const struct exporter *exporter,
 		      const char *output)
 {
 	cleanup(free_p) char *temporary = NULL;
-	cleanup(fclose_p) FILE *out = NULL;
-	mode_t mask = umask(0);
+	FILE *out;
 	int fd, err;
 
-	umask(mask);
 	if (asprintf(&temporary, "%s.XXXXXX", output) < 0) {
 		temporary = NULL;
 		return -ENOMEM;
@@ -123,11 +145,9 @@ static int write_file(const struct profile *profile, const struct exporter *expo
 	if (fd < 0)
 		return -errno;
 	out = fdopen(fd, "w");
-	err = out ? exporter->write(profile, out) : -errno;
+	err = out ? write_and_close(profile, exporter, out) : -errno;
 	if (!out)
 		close(fd);
-	if (!err && (fflush(out) || ferror(out) || fchmod(fd, 0666 & ~mask)))
-		err = errno ? -errno : -EIO;
 	if (!err && rename(temporary, output))
 		err = -errno;
 	if (err)
@@ -139,13 +159,22 @@ static int write_file(const struct profile *profile, const struct exporter *expo
 static int write_stream(const struct profile *profile, const struct exporter *exporter,
 			const char *output)
 {
-	cleanup(fclose_p) FILE *out = fopen(output, "we");
+	/* Whatever has taken its place since it was looked at is not made, emptied or replaced. */
+	int fd = open(output, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+	struct stat info;
+	FILE *out;
 	int err;
 
-	if (!out)
+	if (fd < 0)
 		return -errno;
-	err = exporter->write(profile, out);
-	return !err && fflush(out) ? -errno : err;
+	err = fstat(fd, &info) ? -errno : S_ISREG(info.st_mode) ? -EEXIST : 0;
+	out = err ? NULL : fdopen(fd, "w");
+	if (!out) {
+		err = err ? err : -errno;
+		close(fd);
+		return err;
+	}
+	return write_and_close(profile, exporter, out);
 }
 
 /* `-o run.gapless` would be the end of the recording. */
@@ -155,6 +184,11 @@ static bool is_same(const char *path, const char *output)
 
 	return !stat(path, &first) && !stat(output, &second) && first.st_dev == second.st_dev &&
 	       first.st_ino == second.st_ino;
+}
+
+static const char *why_not_written(int err)
+{
+	return err == -E2BIG ? report__why(err) : strerror(-err);
 }
 
 static int write_output(const struct profile *profile, const struct options *options)
@@ -174,7 +208,7 @@ static int write_output(const struct profile *profile, const struct options *opt
 	if (!strcmp(output, "-")) {
 		err = exporter->write(profile, stdout);
 		if (err && !ferror(stdout))
-			log_error("cannot write %s: %s", exporter->name, strerror(-err));
+			log_error("cannot write %s: %s", exporter->name, why_not_written(err));
 		return err;
 	}
 	if (is_same(options->path, output)) {
@@ -187,7 +221,7 @@ static int write_output(const struct profile *profile, const struct options *opt
 		      : write_file(profile, exporter, output);
 	if (err)
 		log_error("cannot write '%s': %s", words__clean(output, WORDS_MOST_COLUMNS).text,
-			  strerror(-err));
+			  why_not_written(err));
 	else
 		log_info("%s in '%s'", exporter->name,
 			 words__clean(output, WORDS_MOST_COLUMNS).text);
@@ -220,6 +254,11 @@ static int export(const struct options *options)
 			  why(err, options));
 		return 1;
 	}
+	if (profile->torn)
+		log_warning("'%s' is damaged: %s rows refer to others that are missing, going on "
+			    "with '?' for those",
+			    words__clean(options->path, WORDS_MOST_COLUMNS).text,
+			    words__number(profile->torn).text);
 	err = write_output(profile, options);
 	if (!err && profile->left_out_ns)
 		log_info("without %s of waiting by choice [--idle shows it]",

@@ -75,6 +75,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_TO:
 		set_offset(state, arg, &options->report.to_ns);
+		if (!options->report.to_ns)
+			argp_error(state, "--to %s leaves nothing", arg);
 		return 0;
 	case KEY_BUSY:
 		add_cause(state, options->busy, arg);

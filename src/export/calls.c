@@ -35,42 +35,42 @@ static bool unbox(void *value, uint32_t *ret)
 	return value;
 }
 
-/* The array with room for one more; at most PROFILE_NONE, which stands for none. NULL: no memory.
- */
-static void *roomy(void *array, size_t count, size_t *capacity, size_t size)
+/* Makes room for one more in *array. */
+static int make_room(void *array, size_t count, size_t *capacity, size_t size)
 {
 	size_t wanted = *capacity ? *capacity * 2 : 256;
+	void **at = array, *grown;
 
 	if (count < *capacity)
-		return array;
-	if (wanted > PROFILE_NONE)
-		return NULL;
-	array = reallocarray(array, wanted, size);
-	if (array)
-		*capacity = wanted;
-	return array;
+		return 0;
+	if (wanted > PROFILE_MOST_NODES)
+		return -E2BIG;
+	grown = reallocarray(*at, wanted, size);
+	if (!grown)
+		return -ENOMEM;
+	*at = grown;
+	*capacity = wanted;
+	return 0;
 }
 
 static int add_frame(struct calls *calls, const struct calls_frame *frame)
 {
-	void *frames = roomy(calls->frames, calls->frame_count, &calls->internal->frame_capacity,
-			     sizeof(*calls->frames));
+	int err = make_room(&calls->frames, calls->frame_count, &calls->internal->frame_capacity,
+			    sizeof(*calls->frames));
 
-	if (!frames)
-		return -ENOMEM;
-	calls->frames = frames;
+	if (err)
+		return err;
 	calls->frames[calls->frame_count++] = *frame;
 	return 0;
 }
 
 static int add_node(struct calls *calls, uint32_t parent, uint32_t frame, uint32_t *ret)
 {
-	void *nodes = roomy(calls->nodes, calls->node_count, &calls->internal->node_capacity,
+	int err = make_room(&calls->nodes, calls->node_count, &calls->internal->node_capacity,
 			    sizeof(*calls->nodes));
 
-	if (!nodes)
-		return -ENOMEM;
-	calls->nodes = nodes;
+	if (err)
+		return err;
 	calls->nodes[calls->node_count] = (struct calls_node) { parent, frame };
 	*ret = (uint32_t)calls->node_count++;
 	return 0;

@@ -35,9 +35,9 @@ struct calls {
 	struct calls_internal *internal;
 };
 
-/* -ENOMEM. *ret is the caller's: calls__free(). */
+/* -ENOMEM; -E2BIG: more than PROFILE_MOST_NODES. *ret is the caller's: calls__free(). */
 int calls__new(const struct profile *profile, struct calls **ret);
 void calls__free(struct calls *calls);
 
-/* The node of a state's words alone, for time that no sample stands for. -ENOMEM. */
+/* The node of a state's words alone, for time that no sample stands for. The same errors. */
 int calls__state(struct calls *calls, uint32_t state, uint32_t *ret);

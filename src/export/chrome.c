@@ -45,7 +45,7 @@ static void begin_event(struct chrome *chrome, const char *phase, const char *na
 	json_out__text(out, "ph", phase);
 	json_out__text(out, "name", name);
 	json_out__number(out, "pid", pid_of(chrome->profile, thread));
-	json_out__number(out, "tid", chrome->profile->threads[thread].tid + row);
+	json_out__number(out, "tid", (int64_t)chrome->profile->threads[thread].tid + row);
 }
 
 static void write_time(struct chrome *chrome, const char *key, int64_t time_ns)

@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "export/exporter.h"
 #include "export/firefox.h"
+#include "export/spans.h"
 
 #define FORMAT_VERSION 66
 #define GECKO_VERSION  24 /* what other writers of version 66 say; nobody looks */
@@ -280,6 +281,7 @@ static void release(struct firefox *firefox)
 	free(firefox->categories);
 	free(firefox->subcategories);
 	free(firefox->order);
+	free(firefox->free_ns);
 	free(firefox->processes);
 	free(firefox->begins);
 }
@@ -291,12 +293,13 @@ static int prepare(struct firefox *firefox, const struct profile *profile)
 	firefox->categories = calloc(profile->state_count + 1, sizeof(*firefox->categories));
 	firefox->subcategories = calloc(profile->state_count + 1, sizeof(*firefox->subcategories));
 	firefox->order = calloc(profile->sample_count + 1, sizeof(*firefox->order));
+	firefox->free_ns = spans__free_ns(profile);
 	firefox->processes = calloc(profile->process_count + 1, sizeof(*firefox->processes));
 	firefox->begins = calloc(profile->thread_count + 2, sizeof(*firefox->begins));
 	if (err)
 		return err;
 	if (!firefox->categories || !firefox->subcategories || !firefox->order ||
-	    !firefox->processes || !firefox->begins)
+	    !firefox->free_ns || !firefox->processes || !firefox->begins)
 		return -ENOMEM;
 	sort_samples(firefox);
 	sort_threads(firefox);

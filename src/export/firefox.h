@@ -29,6 +29,7 @@ struct firefox {
 	struct strings causes;                /* of waits: category FIREFOX_WAITS + index */
 	uint32_t *categories, *subcategories; /* of each state */
 	uint32_t *order;                      /* samples by thread, then time */
+	int64_t *free_ns;                     /* of spans__wait() */
 	struct firefox_process *processes;
 	size_t *begins; /* for each thread its first in `order`, and the end */
 };

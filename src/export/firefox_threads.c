@@ -146,20 +146,13 @@ static void write_accounts(struct firefox *firefox, const struct run_time *run)
 	json_out__close(out, '}');
 }
 
-/* A marker to be: sorted by start. */
+/* A marker to be. */
 struct marker {
 	int64_t begin_ns;
 	uint32_t sample;
 };
 
-static int compare_markers(const void *left, const void *right)
-{
-	const struct marker *a = left, *b = right;
-
-	return a->begin_ns != b->begin_ns ? (a->begin_ns < b->begin_ns ? -1 : 1)
-					  : (a->sample < b->sample ? -1 : a->sample > b->sample);
-}
-
+/* In order of their starts: none starts before the one before it ended. */
 static int find_markers(struct firefox *firefox, size_t first, size_t end, struct marker **ret,
 			size_t *ret_count)
 {
@@ -172,10 +165,10 @@ static int find_markers(struct firefox *firefox, size_t first, size_t end, struc
 		const struct profile_sample *sample = sample_at(firefox, i);
 
 		if (!sample->is_tick && sample->wait_ns > 0)
-			markers[count++] = (struct marker) { sample->time_ns - sample->wait_ns,
-							     firefox->order[i] };
+			markers[count++] =
+				(struct marker) { spans__wait(sample, firefox->free_ns).begin_ns,
+						  firefox->order[i] };
 	}
-	qsort(markers, count, sizeof(*markers), compare_markers);
 	*ret = markers;
 	*ret_count = count;
 	return 0;

@@ -96,7 +96,7 @@ static int compare_texts(const char *a, const char *b)
 	return a && b ? strcmp(a, b) : (a != NULL) - (b != NULL);
 }
 
-/* Samples that are one: equal but for their times, weights and counts. */
+/* Samples that are one: equal but for their times and weights. */
 static int compare_samples(const struct profile_sample *a, const struct profile_sample *b)
 {
 	const uint64_t pairs[][2] = {
@@ -214,7 +214,7 @@ static void add_samples(struct writer *writer)
 			if (compare_samples(first, other))
 				break;
 			weight_ns += (uint64_t)other->weight_ns;
-			count += other->count;
+			count++;
 		}
 		add_sample(writer, first, weight_ns, count);
 	}

@@ -1,8 +1,9 @@
 /*
  * A recording into arrays. Rows are read in the order of their ids, so an id becomes an index by a
- * search in a sorted array: no hash that a hostile file could fill with collisions. What does not
- * fit together (a stack whose parent comes later or is missing, a line of no function) is -EBADMSG;
- * what a killed recorder leaves out (a thread's description, names of functions) has a substitute.
+ * search in a sorted array: no hash that a hostile file could fill with collisions. What a killed
+ * recorder leaves out (a thread's description, names of functions) has a substitute, and so has
+ * what refers to a row that is not there, or comes later; stacks and samples that do are counted,
+ * as the report counts them.
  */
 #include "export/profile.h"
 
@@ -122,11 +123,13 @@ static int take_object(struct loader *loader, sqlite3_stmt *row)
 	return name ? rows__text(loader, row, 1, name) : -ENOMEM;
 }
 
-/* A stack's index, or none for 0; false if there is no such stack. */
-static bool find_stack(const struct loader *loader, int64_t id, uint32_t *ret)
+/* A stack's index, or none: for 0, and if there is no such stack. */
+static uint32_t find_stack(const struct loader *loader, int64_t id)
 {
-	*ret = id ? rows__find(&loader->stacks, id) : PROFILE_NONE;
-	return !id || *ret != PROFILE_NONE;
+	uint32_t stack = id ? rows__find(&loader->stacks, id) : PROFILE_NONE;
+
+	loader->profile->torn += id && stack == PROFILE_NONE;
+	return stack;
 }
 
 static int take_reason(struct loader *loader, sqlite3_stmt *row, int column, const char **ret)
@@ -142,9 +145,8 @@ static int fill_sample(struct loader *loader, sqlite3_stmt *row, struct profile_
 	int64_t flags = sqlite3_column_int64(row, 11);
 	uint32_t object = rows__find(&loader->objects, sqlite3_column_int64(row, 6));
 
-	if (!find_stack(loader, sqlite3_column_int64(row, 3), &sample->stack) ||
-	    !find_stack(loader, sqlite3_column_int64(row, 4), &sample->waker_stack))
-		return -EBADMSG;
+	sample->stack = find_stack(loader, sqlite3_column_int64(row, 3));
+	sample->waker_stack = find_stack(loader, sqlite3_column_int64(row, 4));
 	sample->time_ns = rows__time(loader, row, 0);
 	sample->by = rows__find(&loader->threads, sqlite3_column_int64(row, 5));
 	sample->object = object == PROFILE_NONE ? NULL : loader->object_names[object];
@@ -229,6 +231,9 @@ static int take_account(struct loader *loader, sqlite3_stmt *row)
 	if (account.thread == PROFILE_NONE || account.state == PROFILE_NONE || account.ns < 0 ||
 	    __builtin_add_overflow(loader->total_account_ns, account.ns, &loader->total_account_ns))
 		return -EBADMSG;
+	/* Spans follow each other from a time on, which is in the lower half. */
+	if (loader->total_account_ns > INT64_MAX / 2)
+		return -EBADMSG;
 	if (profile->threads[account.thread].is_own && !loader->options->with_own)
 		return 0;
 	if (!cut_account(profile, &account))
@@ -310,7 +315,7 @@ static int load_samples(struct loader *loader)
 	" x.weight_ns, x.wait_ns, x.period_ns, x.count, x.flags, x.none, x.end FROM sample x"
 	return rows__each(loader,
 			  whole ? COLUMNS " ORDER BY x.time_ns, x.id"
-				: COLUMNS " WHERE x.time_ns >= ?1 AND x.time_ns < ?2"
+				: COLUMNS " WHERE x.time_ns > ?1 AND x.time_ns <= ?2"
 					  " ORDER BY x.time_ns, x.id",
 			  take_sample);
 #undef COLUMNS

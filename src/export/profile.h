@@ -16,6 +16,9 @@
 #define PROFILE_NONE       UINT32_MAX /* an index that stands for "none" */
 #define PROFILE_MOST_TEXT  4096
 #define PROFILE_MOST_DEPTH 8192
+/* Nodes of a tree made from a profile. Small files can ask for more than any memory holds: deep
+ * stacks again for every thread. */
+#define PROFILE_MOST_NODES (1 << 24)
 
 struct profile_process {
 	int64_t id; /* in the recording */
@@ -113,7 +116,8 @@ struct profile {
 	size_t process_count, thread_count, state_count, module_count, function_count, line_count,
 		frame_count, stack_count, sample_count, account_count;
 	int64_t start_ns, end_ns, start_unix_ns;
-	int64_t period_ns;   /* of ticks; 0: no stacks were taken */
+	int64_t period_ns; /* of ticks; 0: no stacks were taken */
+	int64_t torn;      /* rows that refer to some that are not there; what is missing is "?" */
 	int64_t left_out_ns; /* waits of kind "idle" that profile_options.no_idle left out */
 	const char *target, *version, *kernel, *command; /* "?" or "": unknown */
 	void *internal;

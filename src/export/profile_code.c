@@ -22,6 +22,26 @@ static int take_module(struct loader *loader, sqlite3_stmt *row)
 	return err ? err : rows__text(loader, row, 3, &module->build_id);
 }
 
+/* Where code is whose module is not there: one for all. */
+static int find_module(struct loader *loader, int64_t id, uint32_t *ret)
+{
+	struct profile *profile = loader->profile;
+	struct profile_module *module;
+
+	*ret = rows__find(&loader->modules, id);
+	if (*ret != PROFILE_NONE)
+		return 0;
+	if (!loader->has_unknown_module) {
+		module = APPEND(&profile->modules, &profile->module_count);
+		if (!module)
+			return -ENOMEM;
+		module->kind = module->path = "?";
+		loader->has_unknown_module = true;
+	}
+	*ret = (uint32_t)(profile->module_count - 1);
+	return 0;
+}
+
 static int take_function(struct loader *loader, sqlite3_stmt *row)
 {
 	struct profile *profile = loader->profile;
@@ -31,11 +51,10 @@ static int take_function(struct loader *loader, sqlite3_stmt *row)
 
 	if (!function)
 		return -ENOMEM;
-	function->module = rows__find(&loader->modules, sqlite3_column_int64(row, 1));
-	if (function->module == PROFILE_NONE)
-		return -EBADMSG;
 	function->start_line = rows__number(row, 5);
-	err = rows__name(loader, row, 2, &function->name);
+	err = find_module(loader, sqlite3_column_int64(row, 1), &function->module);
+	if (!err)
+		err = rows__name(loader, row, 2, &function->name);
 	if (!err)
 		err = rows__text(loader, row, 3, &function->system_name);
 	if (!function->system_name)
@@ -48,12 +67,13 @@ static int take_frame(struct loader *loader, sqlite3_stmt *row)
 	struct profile *profile = loader->profile;
 	struct profile_frame *frame =
 		APPEND_ROW(&loader->frames, row, &profile->frames, &profile->frame_count);
+	int err;
 
 	if (!frame)
 		return -ENOMEM;
-	frame->module = rows__find(&loader->modules, sqlite3_column_int64(row, 1));
-	if (frame->module == PROFILE_NONE)
-		return -EBADMSG;
+	err = find_module(loader, sqlite3_column_int64(row, 1), &frame->module);
+	if (err)
+		return err;
 	frame->address = (uint64_t)sqlite3_column_int64(row, 2);
 	frame->is_kernel = !strcmp(profile->modules[frame->module].kind, "kernel");
 	return 0;
@@ -68,8 +88,9 @@ static int take_line(struct loader *loader, sqlite3_stmt *row)
 	struct profile_frame *frame;
 	struct profile_line *line;
 
+	/* A frame without lines gets a name below. */
 	if (at == PROFILE_NONE || function == PROFILE_NONE)
-		return -EBADMSG;
+		return 0;
 	frame = &profile->frames[at];
 	if (!frame->line_count)
 		frame->first_line = (uint32_t)profile->line_count;
@@ -82,7 +103,10 @@ static int take_line(struct loader *loader, sqlite3_stmt *row)
 	return 0;
 }
 
-/* A frame without a name gets a function of its own, so that it never vanishes. */
+/*
+ * A frame without a name gets a function of its own, so that it never vanishes: as in the view
+ * `frames` and in reports.
+ */
 static int name_frame(struct loader *loader, struct profile_frame *frame)
 {
 	struct profile *profile = loader->profile;
@@ -95,11 +119,8 @@ static int name_frame(struct loader *loader, struct profile_frame *frame)
 
 	if (!function || !line)
 		return -ENOMEM;
-	if (frame->is_kernel)
-		snprintf(name, sizeof(name), "0x%" PRIx64, frame->address);
-	else
-		snprintf(name, sizeof(name), "%.*s+0x%" PRIx64, PROFILE_MOST_TEXT - 32,
-			 strcmp(module->kind, "jit") ? base : "[jit]", frame->address);
+	snprintf(name, sizeof(name), "%.*s+0x%" PRIx64, PROFILE_MOST_TEXT - 32, base,
+		 frame->address);
 	function->module = frame->module;
 	function->name = function->system_name = texts__keep(loader->texts, name);
 	line->function = (uint32_t)(profile->function_count - 1);
@@ -122,6 +143,26 @@ static int name_frames(struct loader *loader)
 	return 0;
 }
 
+/* The frame of stacks whose own is not there: one for all. */
+static int find_unknown_frame(struct loader *loader, uint32_t *ret)
+{
+	struct profile *profile = loader->profile;
+	struct profile_frame *frame;
+	int err = 0;
+
+	if (!loader->unknown_frame) {
+		frame = APPEND(&profile->frames, &profile->frame_count);
+		if (!frame)
+			return -ENOMEM;
+		err = find_module(loader, 0, &frame->module);
+		if (!err)
+			err = name_frame(loader, frame);
+		loader->unknown_frame = profile->frame_count;
+	}
+	*ret = (uint32_t)(loader->unknown_frame - 1);
+	return err;
+}
+
 static int take_stack(struct loader *loader, sqlite3_stmt *row)
 {
 	struct profile *profile = loader->profile;
@@ -130,17 +171,22 @@ static int take_stack(struct loader *loader, sqlite3_stmt *row)
 	uint32_t frame = rows__find(&loader->frames, sqlite3_column_int64(row, 2));
 	struct profile_stack *stack;
 	uint32_t *height;
+	int err = 0;
 
-	if ((parent && above == PROFILE_NONE) || frame == PROFILE_NONE)
-		return -EBADMSG;
+	profile->torn += (parent && above == PROFILE_NONE) || frame == PROFILE_NONE;
+	if (frame == PROFILE_NONE)
+		err = find_unknown_frame(loader, &frame);
+	if (err)
+		return err;
 	stack = APPEND_ROW(&loader->stacks, row, &profile->stacks, &profile->stack_count);
 	height = APPEND(&loader->heights, &loader->height_count);
 	if (!stack || !height)
 		return -ENOMEM;
 	stack->parent = above;
 	stack->frame = frame;
-	stack->depth = parent ? profile->stacks[above].depth + 1 : 0;
-	*height = profile->frames[frame].line_count + (parent ? loader->heights[above] : 0);
+	stack->depth = above == PROFILE_NONE ? 0 : profile->stacks[above].depth + 1;
+	*height = profile->frames[frame].line_count +
+		  (above == PROFILE_NONE ? 0 : loader->heights[above]);
 	return *height > PROFILE_MOST_DEPTH ? -EBADMSG : 0;
 }
 

@@ -24,6 +24,8 @@ struct loader {
 	size_t height_count;
 	int64_t total_ns, total_wait_ns, total_account_ns;
 	bool complete;
+	bool has_unknown_module; /* the last one */
+	size_t unknown_frame;    /* its index + 1; 0: not made */
 };
 
 void loader__release(struct loader *loader);

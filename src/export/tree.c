@@ -40,8 +40,8 @@ static int grow(void *array, size_t count, size_t *room, size_t size)
 
 	if (count < *room)
 		return 0;
-	if (count >= PROFILE_NONE)
-		return -ENOMEM;
+	if (count >= PROFILE_MOST_NODES)
+		return -E2BIG;
 	grown = reallocarray(*at, *room ? *room * 2 : 64, size);
 	if (!grown)
 		return -ENOMEM;
@@ -80,7 +80,7 @@ static int add_node(struct tree *tree, uint32_t parent, uint32_t label, uint32_t
 	int err = grow(&tree->nodes, tree->count, &internal->node_room, sizeof(*tree->nodes));
 
 	if (err || !tree->nodes)
-		return -ENOMEM;
+		return err ? err : -ENOMEM;
 	*ret = (uint32_t)tree->count;
 	tree->nodes[tree->count++] = (struct tree_node) {
 		.name = internal->labels[label].name,
@@ -150,6 +150,9 @@ static int descend_stack(struct tree *tree, uint32_t stack, uint32_t *node)
 		}
 		way[length++] = stack;
 	}
+	/* Ways that end in the same nodes are many, too. */
+	if (internal->stack_of.count + length > PROFILE_MOST_NODES)
+		return -E2BIG;
 	while (length) {
 		uint32_t at = way[--length];
 		int err = descend_frame(tree, &internal->profile->frames[stacks[at].frame], node);

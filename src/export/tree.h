@@ -40,7 +40,8 @@ struct tree {
 int tree__new(const struct profile *profile, struct tree **ret);
 void tree__free(struct tree *tree);
 
-/* The node where a sample's stack ends; adds nothing to the node's weight. 0 or -ENOMEM. */
+/* The node where a sample's stack ends; adds nothing to the node's weight. 0, -ENOMEM or
+ * -E2BIG: more than PROFILE_MOST_NODES. */
 int tree__place(struct tree *tree, const struct profile_sample *sample, uint32_t *ret);
 
 /* Places all samples, weights included, and sorts. */

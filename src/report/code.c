@@ -20,6 +20,9 @@ DEFINE_CLEANUP(sqlite3_stmt *, sqlite3_finalize)
 
 /* Inlined functions at one address; real ones have a dozen. */
 #define MOST_LINES 64
+/* Functions in a stack, and in all: a small file may ask for more than any memory holds. */
+#define MOST_DEPTH 8192
+#define MOST_NODES (1 << 24)
 
 typedef int take_row(struct code *code, sqlite3_stmt *row);
 
@@ -189,6 +192,8 @@ static int descend(struct code *code, uint32_t parent, uint32_t function, uint32
 		*ret = (uint32_t)(known - 1);
 		return 0;
 	}
+	if (hot->node_count >= MOST_NODES)
+		return -E2BIG;
 	node = APPEND(&hot->nodes, &hot->node_count);
 	if (!node || map__put(&code->edges, key, (void *)(uintptr_t)(at + 1ULL)))
 		return -ENOMEM;
@@ -215,6 +220,9 @@ static int take_stack(struct code *code, sqlite3_stmt *row)
 	if (parent != CODE_NONE)
 		*stack = code->stacks[parent];
 	code->model->hot.torn += (caller && parent == CODE_NONE) || !frame;
+	stack->depth += frame ? frame->count : 0;
+	if (stack->depth > MOST_DEPTH)
+		return -EBADMSG;
 	stack->frames++;
 	stack->unnamed += !frame || !frame->named;
 	for (uint32_t i = frame ? frame->count : 0; i && !err; i--)

@@ -27,6 +27,7 @@ struct code_frame {
 struct code_stack {
 	uint32_t node;
 	uint32_t frames, unnamed; /* from here outwards */
+	uint32_t depth;           /* functions, likewise */
 };
 
 struct code {

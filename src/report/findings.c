@@ -209,11 +209,13 @@ static void say_wait(struct finding *finding, const struct model *model,
 /* Whose the CPUs were, if that is known. */
 static void say_cpus(struct finding *finding, const struct model *model)
 {
-	int64_t capacity = model->cpus * (model->end_ns - model->start_ns);
 	const struct model_group *most = NULL;
+	int64_t capacity;
 	char name[512];
 
-	if (model->cut || !model->has_idle || capacity <= 0)
+	if (model->cut || !model->has_idle ||
+	    __builtin_mul_overflow(model->cpus, model->end_ns - model->start_ns, &capacity) ||
+	    capacity <= 0)
 		return;
 	say(finding, ": the machine's %lld CPUs were %s busy", (long long)model->cpus,
 	    words__about(capacity - model->idle_ns, capacity).text);
@@ -235,7 +237,7 @@ static void say_ready(struct finding *finding, const struct model *model,
 	say(finding, " %s ready to run but had no CPU for ", one ? "was" : "were");
 	say_share(finding, one);
 	say_cpus(finding, model);
-	say(finding, ".");
+	say(finding, model->has_idle ? "." : " [record -a to see who had it].");
 }
 
 static void say_run(struct finding *finding, const struct model *model,

@@ -48,6 +48,54 @@ static void sum_selves(struct hot *hot)
 	}
 }
 
+/* From where the function with the most self time is called; before sum_trees(). */
+static int find_way(struct hot *hot)
+{
+	cleanup(free_p) struct hot_sum *ways = calloc(hot->node_count, sizeof(*ways));
+	struct hot_cell way = {};
+
+	if (!ways)
+		return -ENOMEM;
+	for (uint32_t i = 1; i < hot->function_count; i++)
+		if (hot->functions[i].self[HOT_RUN].ns > hot->functions[way.owner].self[HOT_RUN].ns)
+			way.owner = i;
+	for (uint32_t i = 1; i < hot->node_count; i++) {
+		uint32_t user = hot->nodes[i].user;
+
+		if (!user || row_of(hot, i) != way.owner)
+			continue;
+		hot__add(&ways[user], &hot->nodes[i].sums[HOT_RUN]);
+		if (ways[user].ns > ways[way.place].ns)
+			way.place = user;
+	}
+	way.sum = ways[way.place];
+	hot->way = way;
+	return 0;
+}
+
+static bool is_hook(const struct hot_function *function)
+{
+	return function->kernel && (!strncmp(function->name, "bpf_prog_", 9) ||
+				    !strncmp(function->name, "bpf_trace_run", 13));
+}
+
+/* The outermost hook of each path, with all below it; after sum_trees(). */
+static int sum_hooks(struct hot *hot)
+{
+	cleanup(free_p) bool *inside = calloc(hot->node_count, sizeof(*inside));
+
+	if (!inside)
+		return -ENOMEM;
+	for (size_t i = 1; i < hot->node_count; i++) {
+		const struct hot_node *node = &hot->nodes[i];
+
+		inside[i] = inside[node->parent] || is_hook(&hot->functions[node->function]);
+		if (inside[i] && !inside[node->parent])
+			hot__add(&hot->hooks, &node->sums[HOT_RUN]);
+	}
+	return 0;
+}
+
 /* Callers come before the called, so one walk backwards makes each node's sum that of its tree. */
 static void sum_trees(struct hot *hot)
 {
@@ -147,8 +195,12 @@ int hot__rank(struct hot *hot)
 	int err;
 
 	sum_selves(hot);
+	err = find_way(hot);
 	sum_trees(hot);
-	err = sum_totals(hot);
+	if (!err)
+		err = sum_hooks(hot);
+	if (!err)
+		err = sum_totals(hot);
 	for (int kind = 0; kind <= HOT_KINDS && !err; kind++)
 		err = rank(hot, kind);
 	return err;

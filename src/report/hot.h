@@ -3,9 +3,9 @@
  *
  * A sample's weight is an unbiased estimate, and its variance is known: an interval shorter than
  * the period P is drawn with p = w/P and weighs P, a longer one is always drawn and weighs itself,
- * so Σ P × (weight − true length) estimates the variance of Σ weight. A tick has no length of its
- * own and comes to P² that way, which is Poisson's. All errors in a report are two standard errors:
- * 95 of 100 such numbers are that close.
+ * so Σ P × (weight − true length) estimates the variance of Σ weight. A tick is one draw, however
+ * many ticks it stands for because it came late: its variance is weight², which is Poisson's. All
+ * errors in a report are two standard errors: 95 of 100 such numbers are that close.
  */
 #pragma once
 
@@ -90,6 +90,10 @@ struct hot {
 	/* Functions with such time, most self time first; the last is by both together. */
 	uint32_t *ranks[HOT_KINDS + 1];
 	size_t rank_counts[HOT_KINDS + 1];
+
+	struct hot_sum hooks; /* running in BPF programs and what calls them */
+	struct hot_cell way;  /* the function that runs most, and the heaviest path into it:
+			       * a node of user space, 0: none */
 
 	struct hot_cells runs;   /* group in model.groups, function: self */
 	struct hot_cells paths;  /* blame.owner, node of user space */

@@ -112,6 +112,24 @@ static int each_row(struct model *model, sqlite3 *db, const char *sql, take_row 
 	return load__error(rc);
 }
 
+/* Of hostile numbers: two of them, or two sums of amounts, can be added up. */
+#define MOST (INT64_MAX / 2)
+/* Percentiles multiply by 100. */
+#define MOST_BUCKETS (INT64_MAX / 128)
+
+static int64_t clamp(int64_t value, int64_t most)
+{
+	return value < 0 ? 0 : value > most ? most : value;
+}
+
+/* What is left of an amount when it is not negative, and all that *sum has fits into `most`. */
+static int64_t amount(int64_t value, int64_t most, int64_t *sum)
+{
+	value = clamp(value, most - *sum);
+	*sum += value;
+	return value;
+}
+
 static int take_meta(struct model *model, sqlite3_stmt *row)
 {
 	const struct {
@@ -149,7 +167,7 @@ static int take_meta(struct model *model, sqlite3_stmt *row)
 		if (known[i].text)
 			*known[i].text = text_at(model, row, 1);
 		else if (known[i].number)
-			*known[i].number = sqlite3_column_int64(row, 1);
+			*known[i].number = clamp(sqlite3_column_int64(row, 1), MOST);
 	}
 	return 0;
 }
@@ -158,9 +176,9 @@ static int take_meta(struct model *model, sqlite3_stmt *row)
 static int take_span(struct model *model, sqlite3_stmt *row)
 {
 	if (!model->start_ns)
-		model->start_ns = sqlite3_column_int64(row, 0);
+		model->start_ns = clamp(sqlite3_column_int64(row, 0), MOST);
 	if (model->end_ns < model->start_ns || !model->complete)
-		model->end_ns = sqlite3_column_int64(row, 1);
+		model->end_ns = clamp(sqlite3_column_int64(row, 1), MOST);
 	if (model->end_ns < model->start_ns)
 		model->end_ns = model->start_ns;
 	return 0;
@@ -215,9 +233,9 @@ static int take_cell(struct model *model, sqlite3_stmt *row)
 		return -ENOMEM;
 	*thread = sqlite3_column_int64(row, 0);
 	cell->state = state;
-	cell->ns = sqlite3_column_int64(row, 2);
-	cell->count = sqlite3_column_int64(row, 3);
-	model->prorated_ns += sqlite3_column_int64(row, 4);
+	cell->ns = amount(sqlite3_column_int64(row, 2), MOST, &model->loaded.cell_ns);
+	cell->count = amount(sqlite3_column_int64(row, 3), MOST, &model->loaded.cell_count);
+	amount(sqlite3_column_int64(row, 4), MOST, &model->prorated_ns);
 	return 0;
 }
 
@@ -231,9 +249,13 @@ static int take_thread(struct model *model, sqlite3_stmt *row)
 	thread->process = sqlite3_column_int64(row, 1);
 	thread->tid = sqlite3_column_int64(row, 2);
 	thread->comm = name_at(model, row, 3);
-	thread->first_ns = sqlite3_column_int64(row, 4);
-	thread->last_ns = sqlite3_column_int64(row, 5);
-	thread->unexplained_ns = sqlite3_column_int64(row, 6);
+	thread->first_ns = clamp(sqlite3_column_int64(row, 4), MOST);
+	thread->last_ns = clamp(sqlite3_column_int64(row, 5), MOST);
+	if (thread->last_ns > thread->first_ns)
+		thread->last_ns = thread->first_ns + amount(thread->last_ns - thread->first_ns,
+							    MOST, &model->loaded.life_ns);
+	thread->unexplained_ns =
+		amount(sqlite3_column_int64(row, 6), MOST, &model->loaded.unexplained_ns);
 	thread->flags = sqlite3_column_int64(row, 7);
 	thread->pid = sqlite3_column_int64(row, 8);
 	thread->process_comm = text_at(model, row, 9);
@@ -269,8 +291,8 @@ static int take_wait(struct model *model, sqlite3_stmt *row)
 	wait->object = sqlite3_column_int64(row, 2);
 	wait->by = load__thread(model, sqlite3_column_int64(row, 3));
 	wait->evidence = name_at(model, row, 4);
-	wait->ns = sqlite3_column_int64(row, 5);
-	wait->count = sqlite3_column_int64(row, 6);
+	wait->ns = amount(sqlite3_column_int64(row, 5), MOST, &model->loaded.wait_ns);
+	wait->count = amount(sqlite3_column_int64(row, 6), MOST, &model->loaded.wait_count);
 	wait->object_kind = text_at(model, row, 7);
 	wait->object_name = text_at(model, row, 8);
 	return wait->waiter && wait->state ? 0 : -EBADMSG;
@@ -280,7 +302,7 @@ static int take_bucket(struct model *model, sqlite3_stmt *row)
 {
 	bool is_syscall = sqlite3_column_int64(row, 0) != 0;
 	int64_t key = sqlite3_column_int64(row, 1), number = sqlite3_column_int64(row, 2);
-	int64_t count = sqlite3_column_int64(row, 3);
+	int64_t count = amount(sqlite3_column_int64(row, 3), MOST_BUCKETS, &model->loaded.buckets);
 	struct model_histogram *last =
 		model->histogram_count ? &model->histograms[model->histogram_count - 1] : NULL;
 	const struct model_state *state;
@@ -333,7 +355,7 @@ static int take_syscall(struct model *model, sqlite3_stmt *row)
 static int take_idle(struct model *model, sqlite3_stmt *row)
 {
 	model->has_idle = sqlite3_column_int64(row, 0) > 0;
-	model->idle_ns = sqlite3_column_int64(row, 1);
+	model->idle_ns = clamp(sqlite3_column_int64(row, 1), MOST);
 	if (!model->cpus)
 		model->cpus = sqlite3_column_int64(row, 0);
 	return 0;

@@ -154,6 +154,11 @@ struct model {
 	bool cut;
 	int64_t prorated_ns; /* from rows that reach over an edge of the cut */
 
+	/* What was loaded, all in all: load.c sees to it that no sum is too large. */
+	struct {
+		int64_t cell_ns, cell_count, life_ns, unexplained_ns, wait_ns, wait_count, buckets;
+	} loaded;
+
 	int64_t wall_ns, threads_ns, unexplained_ns, remainder_ns;
 	int64_t kind_ns[MODEL_KINDS];
 	int64_t idle_ns; /* of all CPUs, over the whole recording */

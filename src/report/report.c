@@ -28,6 +28,8 @@ const char *report__why(int err)
 		return "not readable for you [a recording belongs to whoever made it: sudo]";
 	case EBADMSG:
 		return "not a recording, or a damaged one";
+	case E2BIG:
+		return "it has more call paths than can be held in memory";
 	case EPROTONOSUPPORT:
 		return "made by a newer gapless than this one [update]";
 	case EBUSY:

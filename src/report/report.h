@@ -28,7 +28,8 @@ struct report_options {
 
 /*
  * Prints the report. Errors of recording__open(); -ENOKEY: a cause in busy or idle that the
- * recording does not have; -ERANGE: the cut holds nothing of it; -EIO: `out` or the file failed.
+ * recording does not have; -ERANGE: the cut holds nothing of it; -E2BIG: more call paths than can
+ * be held; -EIO: `out` or the file failed.
  */
 int report__print(const char *path, const struct report_options *options, FILE *out);
 

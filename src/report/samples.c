@@ -257,7 +257,9 @@ static int take_sample(struct sampling *sampling, sqlite3_stmt *row)
 		return 0;
 	taken.stack = stack_at(sampling, sqlite3_column_int64(row, 2));
 	taken.waker = stack_at(sampling, sqlite3_column_int64(row, 3));
-	if (weight > true_ns)
+	if (flags & RECORDING_SAMPLE_TICK)
+		taken.sum.variance = (double)weight * (double)weight;
+	else if (weight > true_ns)
 		taken.sum.variance = (double)period * (double)(weight - true_ns);
 	if (flags & RECORDING_SAMPLE_TICK && !hot->tick_ns)
 		hot->tick_ns = period;

@@ -13,6 +13,9 @@
 #define WIDEST        120
 #define LEAST_ROOM    20
 #define LEAST_PERCENT 20 /* of a path to be worth a line */
+#define LEAST_UNNAMED 5  /* percent of frames to be worth a remedy */
+#define LEAST_HOOKS   1  /* percent of running to be worth a line */
+#define WAY_INDENT    11
 
 /* --- functions ----------------------------------------------------------------------------- */
 
@@ -26,11 +29,39 @@ static struct hot_sum whole(const struct hot *hot, enum hot_kind kind)
 	return sum;
 }
 
-/* Columns left for the function's name and where it is. */
-static int room(const struct page *page)
-{
-	int left = page->width - (page->width >= WIDE ? 9 + 7 : 9) - 6 - 9 - 11 - 11 - 2;
+/* A table of functions. */
+struct table {
+	enum hot_kind kind;
+	struct hot_sum sum; /* what the shares are of */
+	size_t count;       /* of rows */
+	bool totals[HOT_KINDS];
+};
 
+static struct table table_of(const struct page *page, enum hot_kind kind)
+{
+	const struct hot *hot = &page->model->hot;
+	struct table table = {
+		.kind = kind,
+		.sum = whole(hot, kind),
+		.count = page__shown(page, hot->rank_counts[kind],
+				     kind == HOT_RUN ? RUNS_SHOWN : WAITS_SHOWN),
+	};
+
+	/* A column of zeroes is none. */
+	for (size_t i = 0; i < table.count; i++)
+		for (int other = 0; other < HOT_KINDS; other++)
+			if (hot->functions[hot->ranks[kind][i]].total[other].ns)
+				table.totals[other] = true;
+	return table;
+}
+
+/* Columns left for the function's name and where it is. */
+static int room(const struct page *page, const struct table *table)
+{
+	int left = page->width - (page->width >= WIDE ? 9 + 7 : 9) - 6 - 9 - 2;
+
+	for (int kind = 0; kind < HOT_KINDS; kind++)
+		left -= table->totals[kind] ? 11 : 0;
 	return left < LEAST_ROOM ? LEAST_ROOM : left;
 }
 
@@ -51,11 +82,11 @@ static struct words where(const struct page *page, const struct hot_function *fu
 }
 
 static void print_function(const struct page *page, const struct hot_function *function,
-			   enum hot_kind kind, const struct hot_sum *of)
+			   const struct table *table)
 {
-	const struct hot_sum *self = &function->self[kind];
+	const struct hot_sum *self = &function->self[table->kind], *of = &table->sum;
 	bool unnamed = !function->named && function->module;
-	int columns = room(page), where_columns = columns / 3;
+	int columns = room(page, table), where_columns = columns / 3;
 	struct words name;
 
 	if (page->width >= WIDE)
@@ -63,8 +94,9 @@ static void print_function(const struct page *page, const struct hot_function *f
 	words__field(page->out, words__about(self->ns, of->ns).text, page->width >= WIDE ? -7 : -9);
 	words__field(page->out, hot__plus_minus(hot__error(self, of)).text, -6);
 	words__field(page->out, words__number(self->samples).text, -9);
-	words__field(page->out, words__time(function->total[HOT_RUN].ns).text, -11);
-	words__field(page->out, words__time(function->total[HOT_WAIT].ns).text, -11);
+	for (int kind = 0; kind < HOT_KINDS; kind++)
+		if (table->totals[kind])
+			words__field(page->out, words__time(function->total[kind].ns).text, -11);
 	fputs("  ", page->out);
 	columns -= where_columns + 2;
 	name = words__clean(unnamed ? "(no symbols)" : function->name, columns);
@@ -75,27 +107,87 @@ static void print_function(const struct page *page, const struct hot_function *f
 	fprintf(page->out, "%s\n", name.text);
 }
 
+static void print_path(const struct page *page, const char *what, const struct hot_cell *cell,
+		       const struct hot_sum *whole, int indent)
+{
+	char text[PAGE_LINE] = "";
+
+	words__say(text, sizeof(text), "%s ", what);
+	if (cell->place)
+		hot__say_path(&page->model->hot, cell->place, text, sizeof(text));
+	else
+		words__say(text, sizeof(text), "code unknown: no user stack");
+	words__say(text, sizeof(text), " (%s%s)", hot__share(&cell->sum, whole).text,
+		   page->model->cut ? " in this part" : "");
+	fprintf(page->out, "%*s", indent, "");
+	page__wrap(page, text, indent + 2);
+}
+
+static bool reaches(const struct hot_cell *cell, const struct hot_sum *sum, int percent)
+{
+	return (double)cell->sum.ns * 100 >= (double)sum->ns * percent;
+}
+
+/* How the function that runs most is called, if that is more than its own name. */
+static void print_way(const struct page *page)
+{
+	const struct hot *hot = &page->model->hot;
+	const struct hot_cell *way = &hot->way;
+	const struct hot_node *node = &hot->nodes[way->place];
+	const struct hot_sum *self = &hot->functions[way->owner].self[HOT_RUN];
+	bool alone = !node->parent && hot->functions[node->function].row == way->owner;
+
+	/* Addresses are no help. */
+	if (way->place && !alone && hot->functions[way->owner].named &&
+	    reaches(way, self, LEAST_PERCENT))
+		print_path(page, "from", way, self, WAY_INDENT);
+}
+
+/* Who measures shows up among what is measured. */
+static void print_hooks(const struct page *page, const struct hot_sum *of)
+{
+	const struct hot_sum *hooks = &page->model->hot.hooks;
+	char text[PAGE_LINE] = "";
+
+	if (hooks->ns <= 0 || (double)hooks->ns * 100 < (double)of->ns * LEAST_HOOKS)
+		return;
+	words__say(text, sizeof(text),
+		   "%s of the running time is in BPF programs; gapless's part is in 'own cost'",
+		   words__about(hooks->ns, of->ns).text);
+	fputs("  ", page->out);
+	page__wrap(page, text, 4);
+}
+
 static void print_functions(const struct page *page, enum hot_kind kind)
 {
 	static const char *const titles[HOT_KINDS] = { "self run", "self wait" };
+	static const char *const totals[HOT_KINDS] = { "total run", "total wait" };
 	static const char *const what[HOT_KINDS] = { "running functions", "waiting functions" };
 	const struct hot *hot = &page->model->hot;
-	struct hot_sum sum = whole(hot, kind);
-	size_t count = page__shown(page, hot->rank_counts[kind],
-				   kind == HOT_RUN ? RUNS_SHOWN : WAITS_SHOWN);
+	struct table table = table_of(page, kind);
+	int columns = room(page, &table);
 
-	if (!count)
+	if (!table.count)
 		return;
 	words__field(page->out, titles[kind], -9);
 	if (page->width >= WIDE)
 		words__field(page->out, "share", -7);
 	words__field(page->out, "±", -6);
-	fprintf(page->out, "%9s%11s%11s  ", "samples", "total run", "total wait");
-	words__field(page->out, "function", room(page) - room(page) / 3);
+	fprintf(page->out, "%9s", "samples");
+	for (int other = 0; other < HOT_KINDS; other++)
+		if (table.totals[other])
+			fprintf(page->out, "%11s", totals[other]);
+	fputs("  ", page->out);
+	words__field(page->out, "function", columns - columns / 3);
 	fputs("where\n", page->out);
-	for (size_t i = 0; i < count; i++)
-		print_function(page, &hot->functions[hot->ranks[kind][i]], kind, &sum);
-	page__rest(page, hot->rank_counts[kind] - count, what[kind]);
+	for (size_t i = 0; i < table.count; i++) {
+		print_function(page, &hot->functions[hot->ranks[kind][i]], &table);
+		if (kind == HOT_RUN && hot->ranks[kind][i] == hot->way.owner)
+			print_way(page);
+	}
+	page__rest(page, hot->rank_counts[kind] - table.count, what[kind]);
+	if (kind == HOT_RUN)
+		print_hooks(page, &table.sum);
 }
 
 void page__hot(const struct page *page)
@@ -103,6 +195,7 @@ void page__hot(const struct page *page)
 	const struct hot *hot = &page->model->hot;
 	char text[PAGE_LINE], line[PAGE_LINE] = "";
 	const char *why = hot__why_none(page->model, text, sizeof(text));
+	struct hot_sum run, wait;
 
 	/* An old recording promised nothing. */
 	if (!hot->known)
@@ -114,39 +207,22 @@ void page__hot(const struct page *page)
 		page__wrap(page, line, 10);
 		return;
 	}
-	words__say(line, sizeof(line),
-		   " (%s samples: %s running, %s waiting, all else left out; right within ± in 95 "
-		   "of 100)",
-		   words__number(hot->samples).text, words__time(whole(hot, HOT_RUN).ns).text,
-		   words__time(whole(hot, HOT_WAIT).ns).text);
+	run = whole(hot, HOT_RUN);
+	wait = whole(hot, HOT_WAIT);
+	words__say(
+		line, sizeof(line),
+		"(%s running in %s sample%s, %s waiting in %s; all else left out; right within ± "
+		"in 95 of 100)",
+		words__time(run.ns).text, words__number(run.samples).text,
+		run.samples == 1 ? "" : "s", words__time(wait.ns).text,
+		words__number(wait.samples).text);
 	fputc(' ', page->out);
-	page__wrap(page, line + 1, 9);
+	page__wrap(page, line, 9);
 	print_functions(page, HOT_RUN);
 	print_functions(page, HOT_WAIT);
 }
 
 /* --- call paths of waits ------------------------------------------------------------------- */
-
-static void print_path(const struct page *page, const char *what, const struct hot_cell *cell,
-		       const struct hot_sum *whole)
-{
-	char text[PAGE_LINE] = "";
-
-	words__say(text, sizeof(text), "%s ", what);
-	if (cell->place)
-		hot__say_path(&page->model->hot, cell->place, text, sizeof(text));
-	else
-		words__say(text, sizeof(text), "code unknown: no user stack");
-	words__say(text, sizeof(text), " (%s%s)", hot__share(&cell->sum, whole).text,
-		   page->model->cut ? " in this part" : "");
-	fprintf(page->out, "%*s", PAGE_BLAME_INDENT, "");
-	page__wrap(page, text, PAGE_BLAME_INDENT + 2);
-}
-
-static bool reaches(const struct hot_cell *cell, const struct hot_sum *sum, int percent)
-{
-	return (double)cell->sum.ns * 100 >= (double)sum->ns * percent;
-}
 
 void page__paths(const struct page *page, const struct model_blame *blame)
 {
@@ -161,18 +237,23 @@ void page__paths(const struct page *page, const struct model_blame *blame)
 			words__number(sum.samples).text);
 	for (size_t i = 0; cell && i < count && i < PATHS_SHOWN; i++)
 		if (reaches(&cell[i], &sum, LEAST_PERCENT))
-			print_path(page, "from", &cell[i], &sum);
+			print_path(page, "from", &cell[i], &sum, PAGE_BLAME_INDENT);
 	cell = hot__find(&hot->wakers, blame->owner, &count, &sum);
 	if (cell && cell->place && reaches(cell, &sum, LEAST_PERCENT))
-		print_path(page, "woken from", cell, &sum);
+		print_path(page, "woken from", cell, &sum, PAGE_BLAME_INDENT);
 }
 
 /* --- how good they are --------------------------------------------------------------------- */
 
 /* Of short intervals none may have been drawn: of their time, three periods say nothing. */
+static double least_ns(const struct hot *hot)
+{
+	return 3 * (double)(hot->tick_ns ? hot->tick_ns : hot->period_ns);
+}
+
 static double total_error_ns(const struct hot *hot, const struct hot_sum *sum)
 {
-	double error = (double)hot__error_ns(sum), least = 3 * (double)hot->tick_ns;
+	double error = (double)hot__error_ns(sum), least = least_ns(hot);
 
 	return error > least ? error : least;
 }
@@ -183,8 +264,11 @@ static void say_ratio(char *text, size_t size, const struct hot *hot, const stru
 {
 	double error = ledger_ns > 0 ? 100.0 * total_error_ns(hot, sum) / (double)ledger_ns : 0;
 
-	words__say(text, size, "%s %s", words__share(sum->ns, ledger_ns).text,
-		   hot__plus_minus(error).text);
+	if ((double)ledger_ns < least_ns(hot))
+		words__say(text, size, "too short to sample");
+	else
+		words__say(text, size, "%s %s", words__share(sum->ns, ledger_ns).text,
+			   hot__plus_minus(error).text);
 }
 
 /* More than chance explains, and enough to matter. */
@@ -211,11 +295,13 @@ static void print_totals(const struct page *page)
 	}
 	words__say(text, sizeof(text), "%s", words__number(hot->samples).text);
 	if (hot->tick_ns)
-		words__say(text, sizeof(text), ", %.3g a second of running,",
+		words__say(text, sizeof(text), ", %.3g a second of running",
 			   1e9 / (double)hot->tick_ns);
-	words__say(text, sizeof(text), " stand for ");
-	say_ratio(text, sizeof(text), hot, &all, ledger_ns);
-	words__say(text, sizeof(text), " of the ledger's time");
+	if ((double)ledger_ns >= least_ns(hot)) {
+		words__say(text, sizeof(text), "%s stand for ", hot->tick_ns ? "," : "");
+		say_ratio(text, sizeof(text), hot, &all, ledger_ns);
+		words__say(text, sizeof(text), " of the ledger's time");
+	}
 	for (int i = MODEL_RUN; i <= MODEL_IDLE; i++) {
 		if (!hot->ledger_ns[i] && !hot->sampled[i].ns)
 			continue;
@@ -246,6 +332,33 @@ static void say_reasons(const struct hot *hot, bool cut, char *text, size_t size
 	}
 }
 
+/* Which file lacks the most names, by the time in them, and what helps. */
+static void say_unnamed(const struct hot *hot, char *text, size_t size)
+{
+	const struct hot_function *worst = NULL;
+	int64_t most_ns = 0;
+
+	words__say(text, size, "; %s of %s frames without a name",
+		   words__about(hot->unnamed, hot->frames).text, words__number(hot->frames).text);
+	if ((double)hot->unnamed * 100 < (double)hot->frames * LEAST_UNNAMED)
+		return;
+	for (size_t i = 0; i < hot->function_count; i++) {
+		const struct hot_function *function = &hot->functions[i];
+		int64_t ns = function->total[HOT_RUN].ns / 2 + function->total[HOT_WAIT].ns / 2;
+
+		if (function->named || !function->module || ns <= most_ns)
+			continue;
+		worst = function;
+		most_ns = ns;
+	}
+	if (worst)
+		words__say(text, size, ", most of all %s%s",
+			   words__clean(hot__module(worst), 40).text,
+			   *worst->module == '/' ? " [install its debug symbols, or set "
+						   "DEBUGINFOD_URLS]"
+						 : "");
+}
+
 void page__samples(const struct page *page)
 {
 	const struct hot *hot = &page->model->hot;
@@ -263,8 +376,7 @@ void page__samples(const struct page *page)
 		words__say(text, sizeof(text),
 			   "; %s where the thread went on, not where it stopped",
 			   words__about(hot->next, hot->samples).text);
-	words__say(text, sizeof(text), "; %s of %s frames without a name",
-		   words__about(hot->unnamed, hot->frames).text, words__number(hot->frames).text);
+	say_unnamed(hot, text, sizeof(text));
 	if (hot->torn)
 		words__say(text, sizeof(text), "; %s rows refer to others that are missing",
 			   words__number(hot->torn).text);

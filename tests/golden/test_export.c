@@ -2,6 +2,7 @@
 #include "../harness.h"
 
 #include <stdio.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -133,10 +134,13 @@ static void an_unknown_format_names_the_known_ones(void **state)
 static void a_file_is_named_after_the_recording(void **state)
 {
 	char made[512], text[1024];
+	struct stat info;
 
 	snprintf(made, sizeof(made), "%.*s.pb.gz", (int)(strlen(path) - strlen(".gapless")), path);
 	snprintf(text, sizeof(text), "gapless: pprof in '%s'\n", made);
 	says("-f pprof $R", 0, text);
+	assert_int_equal(stat(made, &info), 0);
+	assert_int_equal(info.st_mode & 0777, 0600);
 	assert_int_equal(unlink(made), 0);
 }
 
@@ -161,11 +165,19 @@ static void emptiness_and_failures_explain_themselves(void **state)
 		 plain);
 	says(arguments, 1, text);
 	sample__remove(plain);
+	says("-f folded --to 0 $R", 2,
+	     "gapless export: --to 0 leaves nothing\nTry `gapless export --help' or `gapless "
+	     "export --usage' for more information.\n");
 	says("-f svg /nonexistent", 1,
 	     "gapless: error: '/nonexistent': there is no such recording [make one with 'sudo "
 	     "gapless record']\n");
 	says("-f svg -o /nonexistent/x.svg $R", 1,
 	     "gapless: error: cannot write '/nonexistent/x.svg': No such file or directory\n");
+	for (size_t i = 0; exporters[i]; i++) {
+		snprintf(arguments, sizeof(arguments), "-f %s -o /dev/full $R", exporters[i]->name);
+		says(arguments, 1,
+		     "gapless: error: cannot write '/dev/full': No space left on device\n");
+	}
 	snprintf(text, sizeof(text),
 		 "gapless: error: '%s' is the recording itself [-o another name]\n", path);
 	says("-f svg -o $R $R", 1, text);

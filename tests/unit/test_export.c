@@ -147,10 +147,11 @@ static struct recording *begin(char **ret_path)
 	return recording;
 }
 
-static void add_sample(struct recording *recording, int64_t stack, int64_t weight_ns)
+static void add_sample_at(struct recording *recording, int64_t time_ns, int64_t stack,
+			  int64_t weight_ns)
 {
 	const struct recording_sample sample = {
-		.time_ns = SAMPLE_START_NS + SECOND,
+		.time_ns = SAMPLE_START_NS + time_ns,
 		.thread = 1,
 		.state = SAMPLE_RUN_USER,
 		.stack = stack,
@@ -160,6 +161,11 @@ static void add_sample(struct recording *recording, int64_t stack, int64_t weigh
 	};
 
 	assert_int_equal(recording__add_sample(recording, &sample), 0);
+}
+
+static void add_sample(struct recording *recording, int64_t stack, int64_t weight_ns)
+{
+	add_sample_at(recording, SECOND, stack, weight_ns);
 }
 
 /* Finishes the recording, loads it, and removes it. */
@@ -236,33 +242,105 @@ static void accounts_are_data_if_they_are_asked_for(void **state)
 	profile__free(profile);
 }
 
-static void stacks_that_lead_nowhere_are_refused(void **state)
+/* The profile in every format. */
+static void write_all(const struct profile *profile)
+{
+	for (size_t i = 0; exporters[i]; i++) {
+		char *text = NULL;
+		size_t size = 0;
+		FILE *out = open_memstream(&text, &size);
+
+		assert_int_equal(exporters[i]->write(profile, out), 0);
+		fclose(out);
+		free(text);
+	}
+}
+
+static void stacks_that_lead_nowhere_are_counted(void **state)
 {
 	static const int64_t wrong[][3] = {
 		{ 1, 2, 1 }, /* a parent that comes later */
 		{ 1, 1, 1 }, /* its own parent */
 		{ 1, 9, 1 }, /* no such parent */
 		{ 1, 0, 7 }, /* no such frame */
+		{ 1, 9, 7 }, /* neither */
 	};
 
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+		struct profile *profile = NULL;
 		char *path;
 		struct recording *recording = begin(&path);
 
 		recording__add_stack(recording, wrong[i][0], wrong[i][1], wrong[i][2]);
-		recording__add_stack(recording, 2, 0, 1);
+		recording__add_stack(recording, 2, 1, 1);
 		add_sample(recording, 2, 1);
-		refuses(recording, path, -EBADMSG);
+		assert_int_equal(load(recording, path, NULL, &profile), 0);
+		assert_int_equal(profile->torn, 1);
+		assert_int_equal(profile->stacks[0].parent, PROFILE_NONE);
+		assert_int_equal(profile->stacks[1].depth, 1);
+		write_all(profile);
+		profile__free(profile);
 	}
 }
 
-static void a_sample_of_no_stack_is_refused(void **state)
+static void code_without_its_module_or_function_has_a_substitute(void **state)
 {
+	const struct recording_function function = { 1, 8, "f", NULL, NULL, 0 };
+	const struct recording_line lines[] = { { .frame = 2, .function = 1 },
+						{ .frame = 3, .function = 9 },
+						{ .frame = 7, .function = 1 } };
+	static const char *const names[] = { "app+0x1000", "f", "?+0x30", NULL };
+	struct profile *profile = NULL;
+	char *path;
+	struct recording *recording = begin(&path);
+	int err = recording__add_function(recording, &function);
+
+	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
+		err |= recording__add_line(recording, &lines[i]);
+	err |= recording__add_frame(recording, 2, 1, 0x20);
+	err |= recording__add_frame(recording, 3, 8, 0x30);
+	for (int64_t i = 1; i <= 3; i++)
+		err |= recording__add_stack(recording, i, i - 1, i);
+	assert_int_equal(err, 0);
+	add_sample(recording, 3, 1);
+	assert_int_equal(load(recording, path, NULL, &profile), 0);
+	assert_int_equal(profile->torn, 0);
+	for (size_t i = 0; names[i]; i++) {
+		uint32_t line = profile->frames[i].first_line;
+
+		assert_string_equal(profile->functions[profile->lines[line].function].name,
+				    names[i]);
+	}
+	write_all(profile);
+	profile__free(profile);
+}
+
+static void a_sample_of_no_stack_is_counted(void **state)
+{
+	struct profile *profile = NULL;
 	char *path;
 	struct recording *recording = begin(&path);
 
-	add_sample(recording, 5, 1);
-	refuses(recording, path, -EBADMSG);
+	add_sample(recording, 1, 1);
+	assert_int_equal(load(recording, path, NULL, &profile), 0);
+	assert_int_equal(profile->torn, 1);
+	assert_int_equal(profile->samples[0].stack, PROFILE_NONE);
+	profile__free(profile);
+}
+
+static void a_sample_at_an_edge_belongs_to_the_time_before_it(void **state)
+{
+	const struct profile_options options = { .from_ns = 2 * SECOND, .to_ns = 3 * SECOND };
+	struct profile *profile = NULL;
+	char *path;
+	struct recording *recording = begin(&path);
+
+	for (int64_t i = 1; i <= 4; i++)
+		add_sample_at(recording, i * SECOND, 0, i);
+	assert_int_equal(load(recording, path, &options, &profile), 0);
+	assert_int_equal(profile->sample_count, 1);
+	assert_int_equal(profile->samples[0].weight_ns, 3);
+	profile__free(profile);
 }
 
 static void weights_must_be_sane(void **state)
@@ -426,8 +504,10 @@ int main(void)
 		cmocka_unit_test(a_recording_without_samples_has_no_data),
 		cmocka_unit_test(a_recording_of_an_older_gapless_has_no_data_either),
 		cmocka_unit_test(accounts_are_data_if_they_are_asked_for),
-		cmocka_unit_test(stacks_that_lead_nowhere_are_refused),
-		cmocka_unit_test(a_sample_of_no_stack_is_refused),
+		cmocka_unit_test(stacks_that_lead_nowhere_are_counted),
+		cmocka_unit_test(code_without_its_module_or_function_has_a_substitute),
+		cmocka_unit_test(a_sample_of_no_stack_is_counted),
+		cmocka_unit_test(a_sample_at_an_edge_belongs_to_the_time_before_it),
 		cmocka_unit_test(weights_must_be_sane),
 		cmocka_unit_test(a_stack_may_be_deep_but_not_without_end),
 		cmocka_unit_test(extremes_and_unknown_threads_have_a_substitute),

@@ -203,7 +203,7 @@ static void self_times_add_up_to_all_samples_and_those_to_the_ledger(void **stat
 	for (int i = MODEL_RUN; i <= MODEL_IDLE; i++)
 		assert_int_equal(of_kind(json, i, "weight_ns"), of_kind(json, i, "ledger_ns"));
 	json_decref(json);
-	text_has(&wide, "80, 99 a second of running, stand for 100.0 % ±0.9 of the ledger's time");
+	text_has(&wide, "80, 99 a second of running, stand for 100.0 % ±8.9 of the ledger's time");
 	text_lacks(&wide, "than chance explains");
 }
 
@@ -245,7 +245,9 @@ static void what_has_no_symbol_is_one_row_for_its_module(void **state)
 		add_ticks(recording, i, 10);
 	sample__finish(recording);
 	text_has(&wide, "(no symbols)");
-	text_has(&wide, "50 % of 60 frames without a name");
+	text_lacks(&wide, "total wait");
+	text_has(&wide, "50 % of 60 frames without a name, most of all libx.so [install its debug "
+			"symbols, or set DEBUGINFOD_URLS]\n");
 	text_has(&wide, "; libx.so (no symbols) has 100 % ±10 of 30 samples.");
 }
 
@@ -263,6 +265,56 @@ static void a_finding_names_the_function_when_samples_are_enough(void **state)
 			"100 % of that in user code; parse (libx.so) has 62 % ±1.8 of 3,000 "
 			"samples.");
 	text_has(&wide, "3,000, 100 a second of running, stand for 100.0 % ±3.7 of the");
+}
+
+static void the_top_function_has_its_call_path(void **state)
+{
+	static const char *const functions[] = { "main", "left", "right", "parse", NULL };
+	struct recording *recording = begin(functions);
+
+	add_stack(recording, 1, 0, 1);
+	add_stack(recording, 2, 1, 2);
+	add_stack(recording, 3, 1, 3);
+	add_stack(recording, 4, 2, 4);
+	add_stack(recording, 5, 3, 4);
+	add_ticks(recording, 4, 1000);
+	add_ticks(recording, 5, 2000);
+	sample__finish(recording);
+	text_has(&wide, "\n           from main → right → parse (67 % ±1.7 of 3,000 samples)\n");
+}
+
+static void hooks_among_the_hot_code_are_owned_up_to(void **state)
+{
+	static const char *const functions[] = { "main", "bpf_trace_run2", "bpf_prog_0123_on_exit",
+						 NULL };
+	struct recording *recording = begin(functions);
+
+	add_stack(recording, 1, 0, 1);
+	add_stack(recording, 2, 1, 2);
+	add_stack(recording, 3, 2, 3);
+	add_ticks(recording, 1, 96);
+	add_ticks(recording, 2, 1);
+	add_ticks(recording, 3, 3);
+	sample__finish(recording);
+	text_lacks(&wide, "BPF");
+	change("UPDATE module SET kind = 'kernel'");
+	text_has(&wide,
+		 "\n  4.0 % of the running time is in BPF programs; gapless's part is in 'own "
+		 "cost'\n");
+}
+
+static void time_below_three_periods_is_too_short_to_sample(void **state)
+{
+	static const char *const functions[] = { "main", NULL };
+	struct recording *recording = begin(functions);
+
+	sample__account(recording, 1, SAMPLE_READY_WOKEN, 1, 3, 3 * PERIOD - 1, 1);
+	add_stack(recording, 1, 0, 1);
+	add_ticks(recording, 1, 3000);
+	sample__finish(recording);
+	text_has(&wide, ": running 100.0 % ±3.7, ready too short to sample\n");
+	change("UPDATE account SET ns = ns + 1 WHERE ns < 1000000000");
+	text_has(&wide, ": running 100.0 % ±3.7, ready 0.0 % ±100");
 }
 
 static void a_finding_needs_more_than_a_few_samples(void **state)
@@ -386,6 +438,22 @@ static void a_wait_that_was_not_left_to_chance_has_no_error(void **state)
 	json_decref(json);
 }
 
+static void a_late_tick_is_one_draw_however_much_it_weighs(void **state)
+{
+	static const char *const functions[] = { "a", NULL };
+	struct recording *recording = begin(functions);
+	json_t *json;
+
+	add_stack(recording, 1, 0, 1);
+	add_ticks(recording, 1, 1);
+	sample__finish(recording);
+	change("UPDATE sample SET weight_ns = 9 * period_ns");
+	json = report((struct report_options) {});
+	/* Not √9 of a period. */
+	assert_int_equal(of_function(json, "a", "self_run_error_ns"), 2 * 9 * PERIOD);
+	json_decref(json);
+}
+
 /* --- nothing, and nonsense ----------------------------------------------------------------- */
 
 static void no_samples_have_a_reason(void **state)
@@ -439,11 +507,35 @@ static void stacks_that_hang_in_the_air_are_counted(void **state)
 	text_has(&wide, "4 rows refer to others that are missing");
 }
 
+static void a_stack_may_be_deep_but_not_without_end(void **state)
+{
+	static const char *const functions[] = { "a", NULL };
+	struct recording *recording = begin(functions);
+
+	for (int64_t i = 1; i <= 8193; i++)
+		add_stack(recording, i, i - 1, 1);
+	add_ticks(recording, 8192, 1);
+	sample__finish(recording);
+	assert_int_equal(report__print(path, &wide, stdout), -EBADMSG);
+	change("DELETE FROM stack WHERE id = 8193");
+	text_has(&wide, "10.0 ms running in 1 sample, 0 s waiting in 0;");
+}
+
 static void numbers_beyond_all_bounds_do_no_harm(void **state)
 {
 	sample__write_with_stacks(path);
 	change("UPDATE sample SET weight_ns = 9223372036854775807, period_ns = 9223372036854775807");
-	text_has(&wide, "hot code (80 samples");
+	text_has(&wide, "running in 47 samples, ");
+	/* One each, or SQLite finds the sum too large. */
+	change("UPDATE account SET ns = 9223372036854775807, count = 9223372036854775807"
+	       " WHERE slice_from = 1 AND state = 1;"
+	       "DELETE FROM account WHERE slice_from > 1 OR state > 1;"
+	       "UPDATE thread SET first_ns = -9223372036854775807, last_ns = 9223372036854775807,"
+	       " unexplained_ns = 9223372036854775807;"
+	       "UPDATE wait SET ns = 9223372036854775807, count = 9223372036854775807;"
+	       "UPDATE meta SET value = 9223372036854775807 WHERE key IN ('cpus', 'end_ns')");
+	text_has(&wide, "hot code");
+	text_has(&(struct report_options) { .width = 100, .from_ns = 1 }, "hot code");
 	change("UPDATE sample SET weight_ns = -1 WHERE id = 1");
 	assert_int_equal(report__print(path, &wide, stdout), -EBADMSG);
 }
@@ -474,6 +566,9 @@ int main(void)
 		TEST(recursion_counts_once),
 		TEST(what_has_no_symbol_is_one_row_for_its_module),
 		TEST(a_finding_names_the_function_when_samples_are_enough),
+		TEST(the_top_function_has_its_call_path),
+		TEST(hooks_among_the_hot_code_are_owned_up_to),
+		TEST(time_below_three_periods_is_too_short_to_sample),
 		TEST(a_finding_needs_more_than_a_few_samples),
 		TEST(a_cut_takes_the_samples_of_its_time),
 		TEST(a_cause_that_is_moved_takes_its_samples_along),
@@ -482,9 +577,11 @@ int main(void)
 		TEST(a_long_path_is_folded_in_its_middle),
 		cmocka_unit_test(errors_are_two_standard_errors),
 		TEST(a_wait_that_was_not_left_to_chance_has_no_error),
+		TEST(a_late_tick_is_one_draw_however_much_it_weighs),
 		TEST(no_samples_have_a_reason),
 		TEST(a_recording_of_version_1_is_read_without_samples),
 		TEST(stacks_that_hang_in_the_air_are_counted),
+		TEST(a_stack_may_be_deep_but_not_without_end),
 		TEST(numbers_beyond_all_bounds_do_no_harm),
 		TEST(a_hostile_name_of_code_cannot_steer_the_terminal),
 	};

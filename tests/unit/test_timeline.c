@@ -273,6 +273,16 @@ static void cpu_use_comes_from_the_accounts(void **state)
 	free(text);
 }
 
+static void markers_do_not_overlap(void **state)
+{
+	char *text = export(&export_firefox, &profile);
+
+	/* The second wait is longer than the time since the first. */
+	assert_non_null(strstr(text, "\"startTime\":[0.0015,0.002],\n"
+				     "\"endTime\":[0.002,0.0021]"));
+	free(text);
+}
+
 static void a_thread_without_samples_shows_its_accounts(void **state)
 {
 	struct profile cut = profile;
@@ -328,6 +338,7 @@ int main(void)
 		cmocka_unit_test(json_decimals_are_exact),
 		cmocka_unit_test(a_pid_that_is_used_again_is_another_process),
 		cmocka_unit_test(cpu_use_comes_from_the_accounts),
+		cmocka_unit_test(markers_do_not_overlap),
 		cmocka_unit_test(a_thread_without_samples_shows_its_accounts),
 		cmocka_unit_test(a_profile_without_samples_or_anything_is_written),
 		cmocka_unit_test(a_full_disk_is_an_error),
