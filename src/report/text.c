@@ -307,6 +307,16 @@ void page__field(const struct page *page, const char *name)
 	words__field(page->out, name, 13);
 }
 
+/* What is called *_ns is a time. */
+static struct words say_figure(const struct model_figure *figure)
+{
+	size_t length = strlen(figure->name);
+
+	if (length > 3 && !strcmp(figure->name + length - 3, "_ns"))
+		return words__time((int64_t)figure->value);
+	return words__number((int64_t)figure->value);
+}
+
 static void print_quality(const struct page *page)
 {
 	const struct model *model = page->model;
@@ -320,7 +330,7 @@ static void print_quality(const struct page *page)
 		if (!figure->value)
 			continue;
 		words__say(text, sizeof(text), "%s %s%s%s", words__clean(figure->name, 40).text,
-			   words__number((int64_t)figure->value).text, figure->words ? ": " : "",
+			   say_figure(figure).text, figure->words ? ": " : "",
 			   words__clean(figure->words, WORDS_MOST_COLUMNS).text);
 		page__field(page, said++ ? "" : "quality");
 		page__wrap(page, text, 13);
