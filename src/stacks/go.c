@@ -208,6 +208,8 @@ static bool next_part(struct go *go, struct function *function, struct part *par
 	if (part->begin >= function->end)
 		return false;
 	part->end = bytes < function->end - part->begin ? part->begin + bytes : function->end;
+	if (change >> 1 > MOST_FRAME)
+		return false;
 	part->size_before = part->size;
 	/* Signed numbers alternate: 0, -1, 1, -2 … */
 	part->size += change & 1 ? -(int64_t)(change >> 1) - 1 : (int64_t)(change >> 1);
