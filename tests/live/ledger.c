@@ -185,16 +185,28 @@ static void await_recording(struct trial *trial)
 		 words);
 }
 
+/* Loading all that takes stacks takes an emulated machine seconds; who wants them names a rate. */
+static bool is_without_stacks(const char *const *options)
+{
+	for (size_t i = 0; options[i]; i++)
+		if (!strcmp(options[i], "-F"))
+			return false;
+	return is_emulated();
+}
+
 struct trial trial__start(const char *const *args)
 {
 	const char *argv[MOST_ARGS] = { live__program(), "record", "--no-report", "-o" };
 	struct trial trial;
+	size_t count = 4;
 	int err[2];
 
 	trial__path(trial.path, sizeof(trial.path));
-	argv[4] = trial.path;
-	for (size_t i = 0; args[i] && i < MOST_ARGS - 6; i++)
-		argv[i + 5] = args[i];
+	argv[count++] = trial.path;
+	if (is_without_stacks(args))
+		argv[count++] = "--no-stacks";
+	for (size_t i = 0; args[i] && count < MOST_ARGS - 1; i++)
+		argv[count++] = args[i];
 	assert_int_equal(pipe2(err, O_CLOEXEC), 0);
 	trial.pid = fork();
 	if (!trial.pid) {
@@ -249,6 +261,8 @@ void trial__record_at(const char *path, const char *const *options, const char *
 	struct output output;
 	size_t count = 4;
 
+	if (is_without_stacks(options))
+		args[count++] = "--no-stacks";
 	for (size_t i = 0; options[i]; i++)
 		args[count++] = options[i];
 	args[count++] = "--";

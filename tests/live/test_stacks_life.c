@@ -54,7 +54,7 @@ static void a_thread_that_is_blocked_all_the_time_is_unwound_at_the_end(void **s
 
 	workload__await_ready(&workload);
 	snprintf(pid, sizeof(pid), "%d", workload.pid);
-	trial = trial__start(ARGS("-p", pid));
+	trial = trial__start(ARGS("-p", pid, "-F", "99"));
 	usleep(500000);
 	assert_int_equal(trial__stop(&trial, SIGINT), 0);
 	workload__kill(&workload);
