@@ -6,42 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Length of the UTF-8 character at `at` and its code point; 0 if the bytes are none. */
-static size_t decode(const unsigned char *at, uint32_t *ret_point)
-{
-	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-	size_t length = *at < 0x80             ? 1
-			: (*at & 0xe0) == 0xc0 ? 2
-			: (*at & 0xf0) == 0xe0 ? 3
-			: (*at & 0xf8) == 0xf0 ? 4
-					       : 0;
-	uint32_t point = length == 1 ? *at : *at & (0xffu >> (length + 1));
-
-	for (size_t i = 1; i < length; i++) {
-		if ((at[i] & 0xc0) != 0x80)
-			return 0;
-		point = point << 6 | (at[i] & 0x3f);
-	}
-	if (!length || point < least[length] || point > 0x10ffff || point >> 11 == 0x1b)
-		return 0;
-	*ret_point = point;
-	return length;
-}
-
-/* Control characters, line separators, and marks that turn the direction of what follows. */
-static bool steers(uint32_t point)
-{
-	return point < 0x20 || (point >= 0x7f && point < 0xa0) || point == 0x200e ||
-	       point == 0x200f || (point >= 0x2028 && point <= 0x202e) ||
-	       (point >= 0x2066 && point <= 0x2069);
-}
+#include "base/utf8.h"
 
 /* The next character of a name in clean form; how many bytes of the name it took. */
 static size_t clean_one(const char *name, char ret[5])
 {
 	uint32_t point = 0;
-	size_t length = decode((const unsigned char *)name, &point);
-	bool bad = !length || steers(point);
+	size_t length = utf8__decode(name, &point);
+	bool bad = !length || utf8__steers(point);
 
 	memset(ret, 0, 5);
 	memcpy(ret, bad ? "?" : name, bad ? 1 : length);

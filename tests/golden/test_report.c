@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "golden.h"
 #include "report/report.h"
 #include "sample.h"
 
@@ -24,47 +25,16 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static char *read_all(const char *name)
-{
-	FILE *file = fopen(name, "re");
-	char *text = NULL;
-	size_t size = 0;
-
-	if (!file)
-		return NULL;
-	if (getdelim(&text, &size, '\0', file) < 0) {
-		free(text);
-		text = NULL;
-	}
-	fclose(file);
-	return text;
-}
-
-static void write_all(const char *name, const char *text)
-{
-	FILE *file = fopen(name, "we");
-
-	assert_non_null(file);
-	fputs(text, file);
-	assert_int_equal(fclose(file), 0);
-}
-
 static void prints_of(const char *recording, const char *name, const struct report_options *options)
 {
-	char expected_path[512], *text = NULL, *expected;
+	char *text = NULL;
 	size_t size = 0;
 	FILE *out = open_memstream(&text, &size);
 
+	assert_non_null(out);
 	assert_int_equal(report__print(recording, options, out), 0);
 	fclose(out);
-	snprintf(expected_path, sizeof(expected_path), GOLDEN_FOLDER "/expected/%s", name);
-	if (getenv("GAPLESS_GOLDEN_UPDATE"))
-		write_all(expected_path, text);
-	expected = read_all(expected_path);
-	if (!expected)
-		fail_msg("no '%s' [GAPLESS_GOLDEN_UPDATE=1 writes it]", expected_path);
-	assert_string_equal(text, expected);
-	free(expected);
+	golden__expect(name, text);
 	free(text);
 }
 
