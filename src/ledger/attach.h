@@ -71,13 +71,8 @@ struct ledger_tables {
 	int processes_fd, pages_fd, asked_fd, requests_fd;
 };
 struct ledger_tables ledger__tables(const struct ledger *ledger);
-struct ledger_sampling {
-	uint64_t ticks;                    /* of accounted threads */
-	uint64_t drawn;                    /* intervals */
-	uint64_t period_ns;                /* in force for intervals */
-	uint64_t unsampled_ns[SLOT_COUNT]; /* weight that found no room */
-};
-struct ledger_sampling ledger__sampling(const struct ledger *ledger);
+/* Time of the ledger that no sample stands for. */
+uint64_t ledger__unsampled_ns(const struct ledger *ledger);
 
 /*
  * Takes and empties the sums of waits gathered before the last call; with `all`, everything (only

@@ -96,7 +96,6 @@ static int name_frame(struct naming *naming, size_t index)
 	struct symbol_chain chain;
 	int err = look_up(naming, place, &chain);
 
-	samples->quality.unnamed += !chain.count;
 	for (int depth = 0; depth < chain.count && !err; depth++) {
 		const struct symbol *symbol = &chain.frames[depth];
 		struct recording_line line = {

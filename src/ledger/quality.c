@@ -63,16 +63,12 @@ int quality__write_ledger(struct recording *recording, const struct ledger *ledg
 int quality__write_stacks(struct recording *recording, const struct ledger *ledger,
 			  const struct samples *samples, struct mapper *mapper)
 {
-	const struct ledger_sampling sampling = ledger__sampling(ledger);
 	const struct samples_quality quality = samples__quality(samples);
 	const struct mapper_quality tables = mapper__quality(mapper);
-	uint64_t unsampled_ns = 0;
-
-	for (int slot = 0; slot < SLOT_COUNT; slot++)
-		unsampled_ns += sampling.unsampled_ns[slot];
 
 	const struct row rows[] = {
-		{ "samples_lost_ns", unsampled_ns, "time that no sample stands for" },
+		{ "samples_lost_ns", ledger__unsampled_ns(ledger),
+		  "time that no sample stands for" },
 		{ "stacks_lost", quality.lost, "stacks whose frames did not arrive" },
 		{ "malformed_samples", quality.malformed + ledger__malformed_stacks(ledger),
 		  "records that were not understood" },
@@ -83,6 +79,8 @@ int quality__write_stacks(struct recording *recording, const struct ledger *ledg
 		  "no room for their mappings: stacks are cut" },
 		{ "modules_without_rows", tables.modules_failed,
 		  "their stacks are walked by frame pointers" },
+		{ "rows_broken", tables.broken_rows,
+		  "descriptions that made no sense: stacks are cut there" },
 		{ "modules_evicted", tables.evicted,
 		  "stacks were cut until their tables were loaded again [--table-size]" },
 		{ "modules_over_budget", tables.over_budget,

@@ -29,7 +29,6 @@ const volatile __u64 tick_ns;
 __u64 draw_period_ns; /* user space raises it when too many are drawn */
 __u64 draw_fuse = FUSE;
 __u64 drawn;                    /* intervals, so far */
-__u64 ticks;                    /* of accounted threads, so far */
 __u64 unsampled_ns[SLOT_COUNT]; /* weight that found no room in the ring */
 
 struct {
@@ -373,7 +372,6 @@ static __always_inline void take_tick(void *context, struct thread *thread,
 
 	if (!walk)
 		return;
-	__sync_fetch_and_add(&ticks, 1);
 	bytes = bpf_get_stack(context, walk->frames, STACK_MOST_KERNEL * sizeof(__u64), 0);
 	new.kernel = remember_kernel_stack(walk, bytes);
 	new.slot = tick_slot(thread, bytes > 0);

@@ -37,13 +37,19 @@ static const char *const none_words[STACK_NONE_COUNT] = {
 	[STACK_NONE_LOST] = "no room",          [STACK_NONE_ASLEEP] = "at the end of the recording",
 };
 
+static const char *const how_words[] = {
+	[STACK_BY_ROWS] = "rows",
+	[STACK_BY_FRAMES] = "frames",
+	[STACK_BY_ROWS | STACK_BY_FRAMES] = "both",
+};
+
 /* Files that a stack goes through, so many of them: their rows are still of use. */
 #define MOST_USED 16
 
 /* A stack whose frames arrived. */
 struct seen {
 	uint32_t count;
-	uint8_t end;
+	uint8_t end, how;
 	uint8_t used_count;
 	uint32_t used[MOST_USED];
 	uint32_t frames[]; /* ids, innermost first */
@@ -235,6 +241,7 @@ static int take_stack(struct samples *samples, const struct stack_record *record
 		return -ENOMEM;
 	seen->count = record->count;
 	seen->end = record->end;
+	seen->how = record->how & (STACK_BY_ROWS | STACK_BY_FRAMES);
 	seen->used_count = 0;
 	for (uint32_t i = 0; i < seen->count && !err; i++) {
 		/* The kernel reports return addresses as they are; the call is before them. */
@@ -283,20 +290,8 @@ static const char *why_none(struct samples *samples, const struct sample_record 
 {
 	if (user)
 		return NULL;
-	samples->quality.none++;
 	samples->quality.lost += !record->none || record->none == STACK_NONE_LOST;
 	return none_words[record->none ? record->none : STACK_NONE_LOST];
-}
-
-static const char *why_cut(struct samples *samples, const struct seen *user)
-{
-	if (!user)
-		return NULL;
-	if (user->end == STACK_END_ROOT)
-		samples->quality.whole++;
-	else
-		samples->quality.cut++;
-	return end_words[user->end];
 }
 
 static int name_wait(struct samples *samples, const struct sample_record *record,
@@ -341,11 +336,11 @@ static int take_sample(struct samples *samples, const struct sample_record *reco
 		samples->quality.malformed++;
 		return 0;
 	}
-	samples->quality.samples++;
 	for (int i = 0; user && i < user->used_count; i++)
 		mapper__used(samples->mapper, user->used[i]);
 	sample.none = why_none(samples, record, user);
-	sample.end = why_cut(samples, user);
+	sample.end = user ? end_words[user->end] : NULL;
+	sample.how = user ? how_words[user->how] : NULL;
 	err = descend(samples, user, &node);
 	if (!err)
 		err = descend(samples, kernel, &node);
@@ -375,9 +370,5 @@ int samples__take(void *context, const struct wire_head *head)
 
 struct samples_quality samples__quality(const struct samples *samples)
 {
-	struct samples_quality quality = samples->quality;
-
-	quality.stacks = samples->stacks.count;
-	quality.frames = samples->frame_count;
-	return quality;
+	return samples->quality;
 }

@@ -25,14 +25,7 @@ int samples__take(void *context, const struct wire_head *head);
 int samples__name(struct samples *samples);
 
 struct samples_quality {
-	uint64_t samples;
-	uint64_t whole;     /* of them, with a user stack that reaches the thread's start */
-	uint64_t cut;       /* … with one that does not */
-	uint64_t none;      /* … with none */
-	uint64_t lost;      /* of these: the stack's frames did not arrive */
-	uint64_t stacks;    /* distinct */
-	uint64_t frames;    /* distinct … */
-	uint64_t unnamed;   /* … of them, without a name */
+	uint64_t lost;      /* stacks whose frames did not arrive */
 	uint64_t malformed; /* records that were not understood */
 	int64_t naming_ns;  /* CPU time for names */
 };

@@ -143,15 +143,11 @@ uint64_t ledger__malformed_stacks(const struct ledger *ledger)
 	return ledger->stack_ring ? ring__malformed(ledger->stack_ring) : 0;
 }
 
-struct ledger_sampling ledger__sampling(const struct ledger *ledger)
+uint64_t ledger__unsampled_ns(const struct ledger *ledger)
 {
-	struct ledger_sampling sampling = {
-		.ticks = ledger->skel->bss->ticks,
-		.drawn = ledger->skel->bss->drawn,
-		.period_ns = ledger->skel->bss->draw_period_ns,
-	};
+	uint64_t sum_ns = 0;
 
-	memcpy(sampling.unsampled_ns, ledger->skel->bss->unsampled_ns,
-	       sizeof(sampling.unsampled_ns));
-	return sampling;
+	for (int slot = 0; slot < SLOT_COUNT; slot++)
+		sum_ns += ledger->skel->bss->unsampled_ns[slot];
+	return sum_ns;
 }

@@ -191,6 +191,7 @@ struct recording_sample {
 	int flags;
 	const char *none; /* why there is no user stack, NULL: there is */
 	const char *end;  /* why it is not whole, NULL: it is */
+	const char *how;  /* the user stack was walked by "rows", "frames" (pointers) or "both" */
 };
 int recording__add_sample(struct recording *recording, const struct recording_sample *sample);
 

@@ -76,7 +76,7 @@ const char schema__sql[] =
 	"CREATE TABLE stack(id INTEGER PRIMARY KEY, parent INT, frame INT);"
 	"CREATE TABLE sample(id INTEGER PRIMARY KEY, time_ns INT, thread INT, state INT, stack INT,"
 	" waker_stack INT, by INT, object INT, weight_ns INT, wait_ns INT, period_ns INT, count INT,"
-	" flags INT, none TEXT, end TEXT);"
+	" flags INT, none TEXT, end TEXT, how TEXT);"
 
 	"CREATE TABLE quality(name TEXT PRIMARY KEY, value INT, bias TEXT) WITHOUT ROWID;"
 	"CREATE TABLE cost(name TEXT PRIMARY KEY, value REAL, unit TEXT) WITHOUT ROWID;"
@@ -146,7 +146,7 @@ const char schema__sql[] =
 
 	"CREATE VIEW samples AS SELECT x.id, x.time_ns, x.thread, p.pid, t.tid, t.comm, s.state,"
 	" s.cause, s.kind, x.weight_ns, x.wait_ns, x.count, x.stack, x.waker_stack, x.by,"
-	" o.name AS object, x.flags & 2 != 0 AS tick, x.flags & 1 != 0 AS next, x.none, x.end"
+	" o.name AS object, x.flags & 2 != 0 AS tick, x.flags & 1 != 0 AS next, x.none, x.end, x.how"
 	" FROM sample x JOIN state s ON s.id = x.state LEFT JOIN thread_named t ON t.id = x.thread"
 	" LEFT JOIN process p ON p.id = t.process LEFT JOIN object o ON o.id = x.object;"
 

@@ -83,7 +83,7 @@ static const char *const sql[SQL_COUNT] = {
 	[SQL_LINE] = "INSERT INTO frame_line VALUES(?1, ?2, ?3, ?4, ?5)",
 	[SQL_STACK] = "INSERT INTO stack VALUES(?1, ?2, ?3)",
 	[SQL_SAMPLE] = "INSERT INTO sample VALUES(NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10,"
-		       " ?11, ?12, ?13, ?14)",
+		       " ?11, ?12, ?13, ?14, ?15)",
 	[SQL_CPU] = "INSERT OR REPLACE INTO cpu VALUES(?1, ?2)",
 	[SQL_QUALITY] = "INSERT OR REPLACE INTO quality VALUES(?1, ?2, ?3)",
 	[SQL_COST] = "INSERT OR REPLACE INTO cost VALUES(?1, ?2, ?3)",
@@ -417,7 +417,8 @@ int recording__add_sample(struct recording *recording, const struct recording_sa
 		       number(sample->state), number(sample->stack), number(sample->waker_stack),
 		       number(sample->by), number(sample->object), number(sample->weight_ns),
 		       number(sample->wait_ns), number(sample->period_ns), number(sample->count),
-		       number(sample->flags), text(sample->none), text(sample->end));
+		       number(sample->flags), text(sample->none), text(sample->end),
+		       text(sample->how));
 }
 
 int recording__put_cpu(struct recording *recording, int cpu, int64_t idle_ns)

@@ -49,7 +49,7 @@ static void count_rows(struct quality *quality, struct module *module, const str
 		return;
 	module->is_counted = true;
 	quality->rows += rows->row_count;
-	quality->hard_rows += rows->hard_count;
+	quality->broken_rows += rows->broken_count;
 }
 
 /* Tables that say: there are no rows. Else the kernel half would take them for not loaded yet. */

@@ -328,7 +328,7 @@ struct mapper_quality mapper__quality(struct mapper *mapper)
 		.modules = quality->modules,
 		.modules_failed = quality->modules_failed,
 		.rows = quality->rows,
-		.hard_rows = quality->hard_rows,
+		.broken_rows = quality->broken_rows,
 		.evicted = quality->evicted,
 		.over_budget = quality->over_budget,
 		.table_bytes = quality->table_bytes,

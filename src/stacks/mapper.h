@@ -69,7 +69,7 @@ struct mapper_quality {
 	uint64_t crowded_processes; /* with more mappings than fit */
 	uint64_t processes_failed;  /* times that the kernel half's map had no room for one */
 	uint64_t modules, modules_failed;
-	uint64_t rows, hard_rows;
+	uint64_t rows, broken_rows;
 	uint64_t evicted;     /* modules whose rows gave way, each time counted */
 	uint64_t over_budget; /* modules that are too large for the whole budget */
 	uint64_t table_bytes, table_bytes_peak;
