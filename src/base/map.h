@@ -24,3 +24,10 @@ void *map__take(struct map *map, uint64_t key);
 
 /* For a walk: the next value from *at on (begin with 0), NULL at the end. No changes meanwhile. */
 void *map__next(const struct map *map, size_t *at);
+
+/* Mixes another number into a hash, for keys that are made of several. Begin with 0. */
+static inline uint64_t map__mix(uint64_t hash, uint64_t value)
+{
+	hash = (hash ^ value) * UINT64_C(0xff51afd7ed558ccd);
+	return hash ^ hash >> 33;
+}

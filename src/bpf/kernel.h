@@ -82,6 +82,12 @@ struct socket {
 	struct sock *sk;
 };
 
+/* --- block requests --- */
+
+/* --- file systems, the page cache --- */
+
+/* --- TCP --- */
+
 /* --- cgroups --- */
 
 struct kernfs_node {

@@ -27,6 +27,9 @@ struct cli_common {
 /* Put this into the argp's children and point the parser's child_inputs[0] at a cli_common. */
 extern const struct argp cli_common_argp;
 
+/* Whom to look at; the input is a struct target. What cannot be ends the program. */
+extern const struct argp cli_target_argp;
+
 /*
  * argp_parse() with two additions: an unknown long option suggests the nearest, and errors exit
  * with CLI_EXIT_USAGE. Does not return on a usage error.

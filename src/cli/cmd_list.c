@@ -12,6 +12,22 @@
 
 DEFINE_CLEANUP(struct features *, features__free)
 
+/* The ledger's hooks are all of one kind. */
+static bool look_at_view(const struct signal *signal, struct features *features,
+			 struct hook_use *uses)
+{
+	const struct feature_state *state = features__get(features, FEATURE_TP_BTF);
+	bool works = state->stage == STAGE_DONE;
+
+	for (size_t i = 0; signal->hooks[i].event; i++) {
+		uses[i] = (struct hook_use) { .event = signal->hooks[i].event,
+					      .program = works ? signal->name : NULL,
+					      .kind = works ? "tp_btf" : NULL };
+		snprintf(uses[i].why_not, sizeof(uses[i].why_not), "%s", state->why);
+	}
+	return works;
+}
+
 /* How a signal's hooks fare here, without loading it. */
 static bool look_at(const struct signal *signal, struct features *features, struct hook_use *uses)
 {
@@ -19,6 +35,8 @@ static bool look_at(const struct signal *signal, struct features *features, stru
 	int served = 0;
 
 	memset(uses, 0, sizeof(*uses) * SIGNAL_HOOKS);
+	if (signal->in_ledger)
+		return look_at_view(signal, features, uses);
 	if (signal->open(&half))
 		return false;
 	served = loader__choose(half.object, signal->hooks, features, uses);

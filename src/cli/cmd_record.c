@@ -30,16 +30,17 @@
 #define DEFAULT_RATE        99
 #define MOST_RATE           10000
 #define DEFAULT_TABLE_BYTES (UINT64_C(64) << 20)
+#define DEFAULT_SLOW_NS     UINT64_C(10000000)
 
 enum {
-	OPTION_COMM = 256,
-	OPTION_CGROUP,
-	OPTION_LEVEL,
+	OPTION_LEVEL = 256,
 	OPTION_FORCE,
 	OPTION_NO_REPORT,
 	OPTION_STACKS,
 	OPTION_NO_STACKS,
 	OPTION_TABLES,
+	OPTION_SIGNALS,
+	OPTION_SLOW,
 };
 
 struct options {
@@ -51,6 +52,8 @@ struct options {
 	bool no_report;
 	uint64_t rate; /* of samples, a second */
 	enum { STACKS_BY_LEVEL, STACKS_YES, STACKS_NO } stacks;
+	const char *signal_list;
+	const struct signal *signals[SIGNALS_MOST];
 	char **command; /* NULL: none */
 };
 
@@ -277,36 +280,6 @@ static int exit_status(struct child *child, int failed)
 	return failed ? failed : child->ended ? child->status : 0;
 }
 
-static int parse_target(int key, const char *arg, struct options *options, struct argp_state *state)
-{
-	struct target *target = &options->run.target;
-	uint64_t id;
-	int err = 0;
-
-	if ((key == 'p' || key == 't') && parse__number(arg, 1, INT32_MAX, &id))
-		argp_error(state, "'%s' is not a number of a process or thread", arg);
-	if (key == 'p')
-		err = target__add_pid(target, id);
-	else if (key == 't')
-		err = target__add_tid(target, id);
-	else if (key == OPTION_COMM)
-		err = target__add_name(target, arg);
-	else if (key == OPTION_CGROUP)
-		err = target__add_cgroup(target, arg);
-	if (err == -ESRCH)
-		log_error("there is no %s %s [see 'ps -eL']", key == 'p' ? "process" : "thread",
-			  arg);
-	else if (err == -ENOENT)
-		log_error("there is no cgroup '%s' [see 'systemd-cgls']", arg);
-	else if (err == -ENAMETOOLONG)
-		log_error("no thread can be named '%s': names have 1 to 15 bytes", arg);
-	else if (err)
-		log_error("too many targets of one kind");
-	if (err)
-		exit(EXIT_FAILURE);
-	return 0;
-}
-
 static void parse_level(const char *arg, struct options *options, struct argp_state *state)
 {
 	if (strcmp(arg, "full") && strcmp(arg, "sched"))
@@ -334,6 +307,27 @@ static int parse_stacks(int key, const char *arg, struct options *options, struc
 	return 0;
 }
 
+/* Signals that are views of the ledger's level full: asked for by name they must be possible. */
+static void choose_signals(struct options *options, struct argp_state *state)
+{
+	const struct signal **chosen = options->signals;
+	const char *list = options->signal_list ? options->signal_list : "default", *bad;
+	size_t kept = 0;
+
+	if (signal__choose(list, chosen, &bad))
+		argp_error(state, "'%.*s' is not a signal [see 'gapless list']",
+			   (int)strcspn(bad, ","), bad);
+	for (size_t i = 0; chosen[i]; i++) {
+		if (options->run.full || !chosen[i]->in_ledger)
+			chosen[kept++] = chosen[i];
+		else if (options->signal_list)
+			log_warning("signal '%s' needs --level full; continuing without it",
+				    chosen[i]->name);
+	}
+	chosen[kept] = NULL;
+	options->run.signals = chosen;
+}
+
 /* Level sched has no syscall hooks, so stacks are extra there. */
 static uint64_t tick_ns(const struct options *options)
 {
@@ -349,14 +343,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &options->common;
-		return 0;
-	case 'p':
-	case 't':
-	case OPTION_COMM:
-	case OPTION_CGROUP:
-		return parse_target(key, arg, options, state);
-	case 'a':
-		target__add_all(&options->run.target);
+		state->child_inputs[1] = &options->run.target;
 		return 0;
 	case 'd':
 		if (parse__duration(arg, &options->duration_ns))
@@ -373,6 +360,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPTION_NO_STACKS:
 	case OPTION_TABLES:
 		return parse_stacks(key, arg, options, state);
+	case OPTION_SIGNALS:
+		options->signal_list = arg;
+		return 0;
+	case OPTION_SLOW:
+		if (parse__duration(arg, &options->run.slow_ns))
+			argp_error(state, "'%s' is not a duration [like 500us, 10ms]", arg);
+		return 0;
 	case OPTION_FORCE:
 		options->force = true;
 		return 0;
@@ -387,6 +381,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			argp_error(state, "record what? [-p PID, -a, or -- COMMAND]");
 		if (options->command && !target__is_empty(&options->run.target))
 			argp_error(state, "either a command or a target, not both");
+		choose_signals(options, state);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -394,12 +389,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option option_list[] = {
-	{ "pid", 'p', "PID", 0, "A process, and its children born later", 1 },
-	{ "tid", 't', "TID", 0, "One thread", 1 },
-	{ "comm", OPTION_COMM, "NAME", 0, "Threads and processes of this name, and their children",
-	  1 },
-	{ "cgroup", OPTION_CGROUP, "PATH", 0, "Everything in this cgroup and below", 1 },
-	{ "all", 'a', NULL, 0, "Every thread of the machine", 1 },
 	{ "duration", 'd', "TIME", 0, "Stop after TIME (500ms, 10s, 2m)", 2 },
 	{ "level", OPTION_LEVEL, "LEVEL", 0,
 	  "full (default): with syscalls; sched: scheduler hooks only, cheaper", 2 },
@@ -408,6 +397,10 @@ static const struct argp_option option_list[] = {
 	{ "no-stacks", OPTION_NO_STACKS, NULL, 0, "Take no stacks", 2 },
 	{ "table-size", OPTION_TABLES, "MB", 0,
 	  "Memory for walking stacks without frame pointers (default: 64)", 2 },
+	{ "signals", OPTION_SIGNALS, "LIST", 0,
+	  "Signals besides the ledger: names, all, default, none [see 'gapless list']", 2 },
+	{ "slow", OPTION_SLOW, "TIME", 0,
+	  "Keep single events that take TIME or longer (default: 10ms)", 2 },
 	{ "output", 'o', "FILE", 0, "The recording (default: run.gapless, run-2.gapless, …)", 2 },
 	{ "force", OPTION_FORCE, NULL, 0, "Overwrite FILE", 2 },
 	{ "no-report", OPTION_NO_REPORT, NULL, 0, "Do not print the report at the end", 2 },
@@ -424,7 +417,9 @@ static uint32_t test_switch(const char *name)
 
 static int run(int argc, char **argv)
 {
-	static const struct argp_child children[] = { { &cli_common_argp, 0, NULL, 0 }, {} };
+	static const struct argp_child children[] = { { &cli_common_argp, 0, NULL, 0 },
+						      { &cli_target_argp, 0, NULL, 1 },
+						      {} };
 	static const struct argp argp = {
 		.options = option_list,
 		.parser = parse,
@@ -435,7 +430,8 @@ static int run(int argc, char **argv)
 	};
 	struct options options = { .run = { .full = true,
 					    .interval_ns = DEFAULT_INTERVAL_NS,
-					    .table_bytes = DEFAULT_TABLE_BYTES },
+					    .table_bytes = DEFAULT_TABLE_BYTES,
+					    .slow_ns = DEFAULT_SLOW_NS },
 				   .rate = DEFAULT_RATE };
 	struct report_options report = {};
 	struct child child = { .gate = -1 };

@@ -2,6 +2,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <jansson.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,17 +10,18 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/json.h"
 #include "base/log.h"
 #include "base/parse.h"
 #include "cli/cli.h"
-#include "core/session.h"
+#include "ledger/run.h"
 #include "report/words.h"
 
-#define POLL_MS 100
+#define DEFAULT_INTERVAL_NS UINT64_C(100000000)
+#define DEFAULT_SLOW_NS     UINT64_C(10000000)
 
 DEFINE_CLEANUP(struct features *, features__free)
-DEFINE_CLEANUP(struct session *, session__free)
+DEFINE_CLEANUP(struct recording *, recording__free)
+DEFINE_CLEANUP(struct run *, run__free)
 
 struct options {
 	struct cli_common common;
@@ -27,6 +29,7 @@ struct options {
 	uint64_t duration_ns; /* 0: until interrupted */
 	uint64_t most_events; /* 0: no limit */
 	uint64_t events;
+	int64_t last_event; /* the last one that was shown */
 };
 
 static volatile sig_atomic_t interrupted;
@@ -36,22 +39,12 @@ static void on_interrupt(int number)
 	interrupted = number;
 }
 
-static int take_json(const struct options *options, const struct event *event)
+static int show_json(int64_t time_ns, json_t *fields)
 {
-	json_t *line = json_pack("{s:I}", "time_ns", (json_int_t)event->time_ns);
 	int err;
 
-	for (size_t i = 0; options->signal->columns[i].name; i++) {
-		const struct column *column = &options->signal->columns[i];
-		const struct value *value = &event->values[i];
-
-		json_object_set_new(line, column->name,
-				    column->kind == COLUMN_NUMBER
-					    ? json_integer((json_int_t)value->number)
-					    : json__text(value->text));
-	}
-	err = json_dumpf(line, stdout, JSON_COMPACT) || putchar('\n') == EOF;
-	json_decref(line);
+	json_object_set_new(fields, "time_ns", json_integer(time_ns));
+	err = json_dumpf(fields, stdout, JSON_COMPACT) || putchar('\n') == EOF;
 	return err ? -EIO : 0;
 }
 
@@ -78,9 +71,9 @@ static void print_text(const char *text, int width)
 	words__field(stdout, words__clean(text, WORDS_MOST_COLUMNS).text, width);
 }
 
-static int take_text(const struct options *options, const struct event *event)
+static int show_text(const struct options *options, int64_t time_ns, json_t *fields)
 {
-	uint64_t wall_ns = event->time_ns + clock__wall_offset_ns();
+	uint64_t wall_ns = (uint64_t)time_ns + clock__wall_offset_ns();
 	time_t seconds = (time_t)(wall_ns / 1000000000);
 	struct tm local;
 
@@ -89,24 +82,46 @@ static int take_text(const struct options *options, const struct event *event)
 	       (int)(wall_ns / 1000000 % 1000));
 	for (size_t i = 0; options->signal->columns[i].name; i++) {
 		const struct column *column = &options->signal->columns[i];
+		json_t *value = json_object_get(fields, column->name);
 
-		if (column->kind == COLUMN_NUMBER)
-			printf(" %*" PRIu64, column->width, event->values[i].number);
+		if (column->kind == COLUMN_TEXT)
+			print_text(json_string_value(value), column->width);
 		else
-			print_text(event->values[i].text, column->width);
+			printf(" %*" PRId64, column->width, (int64_t)json_integer_value(value));
 	}
 	return putchar('\n') == EOF ? -EIO : 0;
 }
 
-static int take(void *context, const struct event *event)
+/* Events that came since the last look, in their order. */
+static int show_events(struct options *options, sqlite3 *db)
 {
-	struct options *options = context;
+	sqlite3_stmt *statement = NULL;
+	int err = 0;
 
-	if (options->most_events && options->events == options->most_events)
-		return 0; /* came in the same batch as the last one asked for */
-	if (++options->events == options->most_events)
-		interrupted = SIGINT;
-	return options->common.json ? take_json(options, event) : take_text(options, event);
+	if (sqlite3_prepare_v2(db,
+			       "SELECT id, time_ns, fields FROM event WHERE id > ?1 ORDER BY id",
+			       -1, &statement, NULL))
+		return -EIO;
+	sqlite3_bind_int64(statement, 1, options->last_event);
+	while (!err && sqlite3_step(statement) == SQLITE_ROW) {
+		json_t *fields =
+			json_loads((const char *)sqlite3_column_text(statement, 2), 0, NULL);
+		int64_t time_ns = sqlite3_column_int64(statement, 1);
+
+		options->last_event = sqlite3_column_int64(statement, 0);
+		if (options->most_events && options->events == options->most_events) {
+			json_decref(fields);
+			break; /* came in the same batch as the last one asked for */
+		}
+		if (++options->events == options->most_events)
+			interrupted = SIGINT;
+		err = options->common.json ? show_json(time_ns, fields)
+					   : show_text(options, time_ns, fields);
+		json_decref(fields);
+	}
+	sqlite3_finalize(statement);
+	fflush(stdout);
+	return err;
 }
 
 static int set_signal(struct options *options, const char *arg)
@@ -150,35 +165,22 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static int watch(struct session *session, const struct options *options)
+static int watch(struct run *run, struct recording *recording, struct options *options)
 {
-	uint64_t start_ns = clock__now_ns();
+	uint64_t until_ns = options->duration_ns ? clock__now_ns() + options->duration_ns : 0;
+	int err = 0;
 
-	while (!interrupted) {
-		int err = session__poll(session, POLL_MS);
-
-		if (err < 0 && err != -EINTR)
-			return err;
-		fflush(stdout);
-		if (options->duration_ns && clock__now_ns() - start_ns >= options->duration_ns)
+	while (!interrupted && !err) {
+		err = run__step(run, until_ns);
+		if (!err)
+			err = show_events(options, recording__db(recording));
+		if (until_ns && clock__now_ns() >= until_ns)
 			break;
 	}
 	/* What arrived before the interrupt still counts. */
-	return session__poll(session, 0) < 0 ? -EIO : 0;
-}
-
-/* Law 3: the losses, if any, are the last words. */
-static void say_losses(const struct session *session)
-{
-	struct session_losses losses = session__losses(session);
-	uint64_t lost = losses.malformed;
-
-	for (int i = 0; i < LOST_COUNT; i++)
-		lost += losses.lost[i];
-	if (lost)
-		log_warning("%" PRIu64 " events were lost (ring full %" PRIu64
-			    ", malformed %" PRIu64 "); the list is incomplete",
-			    lost, losses.lost[LOST_RING_FULL], losses.malformed);
+	if (!err)
+		err = run__stop(run);
+	return err ? err : show_events(options, recording__db(recording));
 }
 
 static int run(int argc, char **argv)
@@ -197,23 +199,31 @@ static int run(int argc, char **argv)
 		.doc = "Shows a signal's events as they happen, until Ctrl-C.",
 	};
 	cleanup(features__free_p) struct features *features = features__new();
-	cleanup(session__free_p) struct session *session = NULL;
+	cleanup(recording__free_p) struct recording *recording = NULL;
+	cleanup(run__free_p) struct run *run = NULL;
+	struct run_options run_options = { .interval_ns = DEFAULT_INTERVAL_NS,
+					   .slow_ns = DEFAULT_SLOW_NS };
 	struct sigaction action = { .sa_handler = on_interrupt };
 	struct options options = {};
+	const struct signal *wanted[2] = {};
 	int err;
 
 	cli__parse(&argp, argc, argv, &options);
+	wanted[0] = options.signal;
+	run_options.signals = wanted;
+	run_options.full = options.signal->in_ledger;
+	target__add_all(&run_options.target);
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
-	if (!features || session__start(options.signal, features, take, &options, &session))
+	if (!features || recording__create_in_memory(&recording) ||
+	    run__start(&run_options, recording, features, &run))
 		return 1;
 	log_info("watching '%s'; Ctrl-C to stop", options.signal->name);
 	if (!options.common.json)
 		print_heading(options.signal);
-	err = watch(session, &options);
+	err = watch(run, recording, &options);
 	if (err)
 		log_error("watching '%s' ended early: %s", options.signal->name, strerror(-err));
-	say_losses(session);
 	if (!options.events && !err)
 		log_info("no events: '%s' was attached, but nothing happened",
 			 options.signal->name);

@@ -5,6 +5,7 @@
  */
 #include "core/loader.h"
 
+#include <bpf/bpf.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,6 +13,9 @@
 #include "base/log.h"
 
 #define KEPT_BYTES (256 * 1024)
+
+/* What the kernel's timing reads for an empty program: two looks at the clock. */
+#define TIMING_NS 36
 
 static char kept[KEPT_BYTES];
 static size_t kept_length;
@@ -146,4 +150,48 @@ int loader__choose(struct bpf_object *object, const struct hook *hooks, struct f
 		served += ret[i].program != NULL;
 	}
 	return served;
+}
+
+static bool get_info(const struct bpf_program *program, struct bpf_prog_info *ret)
+{
+	uint32_t size = sizeof(*ret);
+
+	*ret = (struct bpf_prog_info) {};
+	return program && bpf_program__fd(program) >= 0 &&
+	       !bpf_obj_get_info_by_fd(bpf_program__fd(program), ret, &size);
+}
+
+uint64_t loader__run_ns(const struct bpf_object *object)
+{
+	struct bpf_program *program;
+	struct bpf_prog_info info;
+	uint64_t sum = 0;
+
+	bpf_object__for_each_program (program, object)
+		if (get_info(program, &info) && info.run_time_ns > info.run_cnt * TIMING_NS)
+			sum += info.run_time_ns - info.run_cnt * TIMING_NS;
+	return sum;
+}
+
+uint64_t loader__recursion_misses(const struct bpf_object *object)
+{
+	struct bpf_program *program;
+	struct bpf_prog_info info;
+	uint64_t misses = 0;
+
+	bpf_object__for_each_program (program, object)
+		if (get_info(program, &info))
+			misses += info.recursion_misses;
+	return misses;
+}
+
+void loader__tag(const struct bpf_object *object, const char *program, char ret[LOADER_TAG_BYTES])
+{
+	struct bpf_prog_info info;
+
+	ret[0] = '\0';
+	if (!get_info(bpf_object__find_program_by_name(object, program), &info))
+		return;
+	for (int i = 0; i < BPF_TAG_SIZE; i++)
+		sprintf(ret + 2 * i, "%02x", info.tag[i]);
 }

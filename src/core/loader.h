@@ -6,6 +6,7 @@
 
 #include <bpf/libbpf.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "core/features.h"
 
@@ -44,3 +45,12 @@ const char *loader__last_warning(void);
  */
 int loader__choose(struct bpf_object *object, const struct hook *hooks, struct features *features,
 		   struct hook_use *ret);
+
+/* Of all programs of a loaded object: how long they ran while the kernel timed them … */
+uint64_t loader__run_ns(const struct bpf_object *object);
+/* … and how often the kernel did not run one, because it was in one already. */
+uint64_t loader__recursion_misses(const struct bpf_object *object);
+
+/* The kernel's hash of a program as it was loaded, 16 hex digits; "" if it was not. */
+#define LOADER_TAG_BYTES 17
+void loader__tag(const struct bpf_object *object, const char *program, char ret[LOADER_TAG_BYTES]);

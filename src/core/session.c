@@ -1,23 +1,34 @@
 #include "core/session.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "core/publish.h"
 #include "core/ring.h"
+#include "core/series.h"
+
+/* Slow events a second: above the first the threshold doubles, below the second it halves. */
+#define MOST_SLOW   200
+#define FEWEST_SLOW 20
 
 struct session {
 	const struct signal *signal;
-	struct kernel_half half;
+	struct session_options options;
+	struct kernel_half half; /* skel is NULL if it is the ledger's */
 	struct hook_use hooks[SIGNAL_HOOKS];
 	struct bpf_link *links[SIGNAL_HOOKS];
 	struct ring *ring;
+	struct series *series;
+	struct publish *publish;
+	struct event event;   /* large; one at a time */
 	const uint64_t *lost; /* the kernel half's counters, mapped */
 	uint64_t malformed;
-	session_event_fn take;
-	void *context;
+	uint64_t slow_then;
 };
 
 DEFINE_CLEANUP(struct session *, session__free)
@@ -25,52 +36,97 @@ DEFINE_CLEANUP(struct session *, session__free)
 static int take_record(void *context, const struct wire_head *head)
 {
 	struct session *session = context;
-	struct event event;
 
-	if (session->signal->decode(head, head->size, &event)) {
+	session->event = (struct event) { .time_ns = head->time_ns };
+	if (session->signal->decode(head, head->size, &session->event)) {
 		session->malformed++;
 		return 0;
 	}
-	return session->take(session->context, &event);
+	return publish__event(session->publish, &session->event);
 }
 
-static const uint64_t *find_lost(const struct bpf_object *object)
+/* The map of threads is the ledger's, so that both halves mean the same ones. */
+static int share_threads(const struct session *session)
 {
-	static const char suffix[] = ".data.lost";
-	struct bpf_map *map;
+	struct bpf_map *map = bpf_object__find_map_by_name(session->half.object, "threads");
 
-	bpf_object__for_each_map (map, object) {
-		const char *at = strstr(bpf_map__name(map), suffix);
-		size_t size;
-
-		if (at && !at[sizeof(suffix) - 1])
-			return bpf_map__initial_value(map, &size);
-	}
-	return NULL;
+	return map ? bpf_map__reuse_fd(map, session->options.threads_fd) : 0;
 }
 
 static int load(struct session *session, struct features *features)
 {
 	const struct signal *signal = session->signal;
-	int err = signal->open(&session->half);
+	int err;
 
+	if (signal->in_ledger) {
+		session->half.object = session->options.ledger;
+		return 0;
+	}
+	err = signal->open(&session->half);
 	if (err) {
 		log_error("signal '%s' cannot be opened: %s", signal->name, strerror(-err));
 		return err;
 	}
 	if (!loader__choose(session->half.object, signal->hooks, features, session->hooks)) {
-		log_error(
+		log_warning(
 			"signal '%s' has no working hook on this machine: %s [see 'gapless doctor']",
 			signal->name, session->hooks[0].why_not);
 		return -ENOTSUP;
 	}
-	err = bpf_object__load_skeleton(session->half.skeleton);
+	err = share_threads(session);
+	if (!err && signal->prepare)
+		err = signal->prepare(session->half.object, session->hooks);
+	loader__forget();
+	if (!err)
+		err = bpf_object__load_skeleton(session->half.skeleton);
 	if (err) {
 		loader__replay();
 		log_error("signal '%s' does not load: %s [see 'gapless doctor']", signal->name,
 			  strerror(-err));
 	}
 	return err;
+}
+
+static int set_up(struct session *session)
+{
+	const struct session_options *options = &session->options;
+	const char *name = session->signal->in_ledger ? "signal_ring" : "ring";
+	struct bpf_map *ring = bpf_object__find_map_by_name(session->half.object, name);
+	size_t size;
+	int err = series__new(session->half.object, signal__values(session->signal),
+			      &session->series);
+
+	if (err)
+		return err;
+	session->lost = series__section(session->half.object, ".data.lost", &size);
+	series__control(session->series)->slow_ns = options->slow_ns;
+	series__control(session->series)->every_thread = options->every_thread;
+	err = publish__new(session->signal, options->number, options->recording, &session->publish);
+	if (!err && ring)
+		err = ring__new(bpf_map__fd(ring), take_record, session, &session->ring);
+	return err;
+}
+
+int session__open(const struct signal *signal, const struct session_options *options,
+		  struct features *features, struct session **ret)
+{
+	cleanup(session__free_p) struct session *session = calloc(1, sizeof(*session));
+	int err;
+
+	if (!session)
+		return -ENOMEM;
+	session->signal = signal;
+	session->options = *options;
+	err = load(session, features);
+	if (err)
+		return err;
+	err = set_up(session);
+	if (err) {
+		log_error("signal '%s' cannot be set up: %s", signal->name, strerror(-err));
+		return err;
+	}
+	*ret = TAKE(session);
+	return 0;
 }
 
 /* A hook that does not attach costs its part of the signal, not the rest (law 5). */
@@ -96,63 +152,135 @@ static int attach(struct session *session)
 	return attached ? 0 : -ENOTSUP;
 }
 
-int session__start(const struct signal *signal, struct features *features, session_event_fn take,
-		   void *context, struct session **ret)
+int session__start(struct session *session)
 {
-	cleanup(session__free_p) struct session *session = calloc(1, sizeof(*session));
-	struct bpf_map *map;
-	int err;
+	int err = session->signal->in_ledger ? 0 : attach(session);
 
-	if (!session)
-		return -ENOMEM;
-	session->signal = signal;
-	session->take = take;
-	session->context = context;
-	loader__forget();
-	err = load(session, features);
-	if (err)
-		return err;
-	session->lost = find_lost(session->half.object);
-	map = bpf_object__find_map_by_name(session->half.object, "ring");
-	err = ring__new(bpf_map__fd(map), take_record, session, &session->ring);
-	if (!err)
-		err = attach(session);
 	if (err) {
-		log_error("signal '%s' does not start: %s", signal->name, strerror(-err));
+		log_warning("signal '%s' does not start: no hook attaches; continuing without it",
+			    session->signal->name);
 		return err;
 	}
-	*ret = TAKE(session);
+	series__control(session->series)->enabled = 1;
 	return 0;
+}
+
+void session__stop(struct session *session)
+{
+	if (session->series)
+		series__control(session->series)->enabled = 0;
+	for (size_t i = 0; i < SIGNAL_HOOKS; i++) {
+		bpf_link__destroy(session->links[i]);
+		session->links[i] = NULL;
+	}
 }
 
 void session__free(struct session *session)
 {
 	if (!session)
 		return;
-	for (size_t i = 0; i < SIGNAL_HOOKS; i++)
-		bpf_link__destroy(session->links[i]);
+	session__stop(session);
 	ring__free(session->ring);
+	series__free(session->series);
+	publish__free(session->publish);
 	if (session->half.skel)
 		session->half.destroy(session->half.skel);
 	free(session);
 }
 
-int session__poll(struct session *session, int timeout_ms)
+int session__poll(struct session *session)
 {
-	return ring__poll(session->ring, timeout_ms);
+	return session->ring ? ring__poll(session->ring, 0) : 0;
 }
 
-const struct hook_use *session__hooks(const struct session *session)
+void session__switch(struct session *session)
 {
-	return session->hooks;
+	series__switch(session->series);
 }
 
-struct session_losses session__losses(const struct session *session)
+int session__write(struct session *session, int64_t from, int64_t to)
 {
-	struct session_losses losses = { .malformed = session->malformed +
-						      ring__malformed(session->ring) };
+	const struct series_takers takers = { .take_sum = publish__sum,
+					      .take_bucket = publish__bucket,
+					      .context = session->publish };
 
-	if (session->lost)
-		memcpy(losses.lost, session->lost, sizeof(losses.lost));
-	return losses;
+	publish__slices(session->publish, from, to);
+	return series__take(session->series, &takers);
+}
+
+static int put_quality(const struct session *session, const char *what, uint64_t value,
+		       const char *bias)
+{
+	char name[96];
+
+	snprintf(name, sizeof(name), "%s_%s", session->signal->name, what);
+	return recording__put_quality(session->options.recording, name, (int64_t)value, bias);
+}
+
+int session__write_quality(const struct session *session)
+{
+	const struct series_control *control = series__control(session->series);
+	const struct publish_quality quality = publish__quality(session->publish);
+	uint64_t malformed = session->malformed;
+	int err = 0;
+
+	if (session->ring)
+		malformed += ring__malformed(session->ring);
+	err |= put_quality(
+		session, "events_lost",
+		session->signal->in_ledger || !session->lost ? 0 : session->lost[LOST_RING_FULL],
+		"events or names that did not arrive; sums have them");
+	err |= put_quality(session, "sums_unnamed", control->overflow.count + quality.unnamed,
+			   "counted under 'other': too many different ones at once");
+	err |= put_quality(session, "not_in_histograms", control->no_histogram,
+			   "too many places and operations; sums have them");
+	err |= put_quality(session, "unpaired", control->unpaired,
+			   "begins without an end, or ends without a begin; not counted");
+	err |= put_quality(session, "events_over", quality.events_over,
+			   "beyond what a recording keeps; sums have them");
+	err |= put_quality(session, "malformed", malformed, "records that were not understood");
+	if (!session->signal->in_ledger)
+		err |= put_quality(session, "recursion_misses",
+				   loader__recursion_misses(session->half.object),
+				   "hooks that the kernel did not run");
+	return err ? -EIO : 0;
+}
+
+void session__hold_rate(struct session *session)
+{
+	struct series_control *control = series__control(session->series);
+	uint64_t slow = control->slow - session->slow_then;
+
+	session->slow_then = control->slow;
+	if (slow > MOST_SLOW)
+		control->slow_ns *= 2;
+	else if (slow < FEWEST_SLOW && control->slow_ns / 2 >= session->options.slow_ns)
+		control->slow_ns /= 2;
+}
+
+const struct signal *session__signal(const struct session *session)
+{
+	return session->signal;
+}
+
+const struct bpf_object *session__object(const struct session *session)
+{
+	return session->signal->in_ledger ? NULL : session->half.object;
+}
+
+void session__add_hooks(const struct session *session, json_t *list)
+{
+	for (size_t i = 0; session->signal->hooks[i].event; i++) {
+		const struct hook_use *use = &session->hooks[i];
+		char tag[LOADER_TAG_BYTES] = "";
+
+		if (!use->event)
+			continue;
+		if (use->program)
+			loader__tag(session->half.object, use->program, tag);
+		json_array_append_new(list, json_pack("{s:s, s:s, s:s?, s:s, s:s}", "signal",
+						      session->signal->name, "event", use->event,
+						      "kind", use->program ? use->kind : NULL,
+						      "tag", tag, "why_not", use->why_not));
+	}
 }

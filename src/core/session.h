@@ -1,33 +1,52 @@
-/* One signal at work: its kernel half loaded and attached, its records turned into events. */
+/* One signal at work: its kernel half loaded and attached, its sums and events on their way. */
 #pragma once
 
+#include <jansson.h>
+#include <stdbool.h>
 #include <stdint.h>
 
-#include "bpf/wire.h"
 #include "core/features.h"
+#include "recording/recording.h"
 #include "signals/signal.h"
 
 struct session;
 
-typedef int (*session_event_fn)(void *context, const struct event *event);
-
-/*
- * Loads and attaches. *ret belongs to the caller. Logs why it failed, since only here the context
- * is known, and returns -errno (-ENOTSUP: no hook of this signal works on this kernel).
- */
-int session__start(const struct signal *signal, struct features *features, session_event_fn take,
-		   void *context, struct session **ret);
-void session__free(struct session *session);
-
-/* Hands on what has arrived, waiting at most timeout_ms: how many, or -errno (-EINTR: a signal). */
-int session__poll(struct session *session, int timeout_ms);
-
-/* One result per hook of the signal. */
-const struct hook_use *session__hooks(const struct session *session);
-
-struct session_losses {
-	uint64_t lost[LOST_COUNT];
-	uint64_t malformed; /* records that the decoder refused */
+struct session_options {
+	struct recording *recording;
+	int number;                /* the signal's in the recording */
+	int threads_fd;            /* the ledger's map `threads`: whom to look at */
+	struct bpf_object *ledger; /* loaded: the kernel half of signals that are in it */
+	bool every_thread;         /* also what belongs to no thread that the ledger knows */
+	uint64_t slow_ns;          /* what takes as long becomes an event */
 };
 
-struct session_losses session__losses(const struct session *session);
+/*
+ * Loads. *ret belongs to the caller. Logs why it failed, since only here the context is known, and
+ * returns -errno (-ENOTSUP: no hook of this signal works on this kernel).
+ */
+int session__open(const struct signal *signal, const struct session_options *options,
+		  struct features *features, struct session **ret);
+void session__free(struct session *session);
+
+/* Attaches and begins to count. Logs. */
+int session__start(struct session *session);
+/* Stops counting and detaches; what was counted is still to be written. */
+void session__stop(struct session *session);
+
+/* Hands on what has arrived: how many records, or -errno. */
+int session__poll(struct session *session);
+
+/* See core/series.h. What was added until the switch is written as of the slices from … to. */
+void session__switch(struct session *session);
+int session__write(struct session *session, int64_t from, int64_t to);
+/* What was lost, as rows of the recording. */
+int session__write_quality(const struct session *session);
+
+/* Once a second: what is slow enough for an event, so that there are not too many of them. */
+void session__hold_rate(struct session *session);
+
+const struct signal *session__signal(const struct session *session);
+/* NULL if it is the ledger's. */
+const struct bpf_object *session__object(const struct session *session);
+/* Appends what became of each hook. */
+void session__add_hooks(const struct session *session, json_t *list);

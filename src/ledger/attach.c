@@ -274,7 +274,6 @@ uint64_t ledger__freeze(struct ledger *ledger)
 
 void ledger__stop(struct ledger *ledger)
 {
-	ledger__timing(ledger, false);
 	ticks__stop(ledger);
 	for (size_t i = 0; i < LEDGER_HOOKS; i++) {
 		bpf_link__destroy(ledger->links[i]);

@@ -97,17 +97,10 @@ uint64_t ledger__recursion_misses(const struct ledger *ledger);
 uint64_t ledger__malformed(const struct ledger *ledger);
 uint64_t ledger__malformed_stacks(const struct ledger *ledger);
 
-/*
- * What the hooks cost. The kernel can time programs, but that costs as much as a small hook, so it
- * is switched on for a while now and then, and the total is an estimate from those whiles.
+/* What signals share with the ledger: its map `threads`, and the object that some of them are in.
  */
-void ledger__timing(struct ledger *ledger, bool on);
-/* Of a recording of `wall_ns`; 0 if nothing was timed. */
-uint64_t ledger__hooks_ns(const struct ledger *ledger, uint64_t wall_ns);
-
-/* The kernel's hash of a program as it was loaded, 16 hex digits; "" if it was not. */
-#define LEDGER_TAG_BYTES 17
-void ledger__tag(const struct ledger *ledger, const char *program, char ret[LEDGER_TAG_BYTES]);
+int ledger__threads_fd(const struct ledger *ledger);
+struct bpf_object *ledger__object(const struct ledger *ledger);
 
 /* What became of each hook; *ret_count of them. */
 const struct hook_use *ledger__hooks(const struct ledger *ledger, size_t *ret_count);

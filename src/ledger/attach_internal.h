@@ -23,11 +23,6 @@ struct ledger {
 	void *calls, *histograms, *cpu_accounts;
 	char *buffer; /* of READ_BYTES, for snapshots */
 	struct ledger_sum overflow_taken[SLOT_COUNT];
-	struct {
-		int fd; /* while it is open, the kernel times programs; 0: closed */
-		uint64_t since_ns, run_ns_then;
-		uint64_t wall_ns, run_ns; /* sums over all whiles */
-	} timing;
 };
 
 /* The clock on every CPU; it warns of those that do not start. */

@@ -43,7 +43,6 @@ struct names {
 	struct map objects;   /* by a hash of kind, number and process: the id */
 	struct map strangers; /* by tid */
 	int64_t last_process;
-	int64_t last_object;
 	int64_t other; /* the object that stands for those beyond MOST_OBJECTS; 0: not needed yet */
 	uint64_t sweeps;
 	uint64_t overflowed;
@@ -192,18 +191,13 @@ void names__sweep(struct names *names)
 	names->processes = kept;
 }
 
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
-	hash = (hash ^ value) * UINT64_C(0xff51afd7ed558ccd);
-	return hash ^ hash >> 33;
-}
-
 /* Files, pipes and sockets are the same for everybody; a futex belongs to the waiter's process. */
 static uint64_t object_key(const struct ledger_key *key)
 {
-	uint64_t hash = mix(mix(mix(0, key->object_kind), key->object[0]), key->object[1]);
+	uint64_t hash =
+		map__mix(map__mix(map__mix(0, key->object_kind), key->object[0]), key->object[1]);
 
-	return key->object_kind == OBJECT_FUTEX ? mix(hash, key->pid) : hash;
+	return key->object_kind == OBJECT_FUTEX ? map__mix(hash, key->pid) : hash;
 }
 
 /* The one object for all beyond the limit. */
@@ -212,7 +206,7 @@ static int find_other(struct names *names, int64_t *ret_id)
 	int err = 0;
 
 	if (!names->other) {
-		names->other = ++names->last_object;
+		names->other = recording__next_object(names->recording);
 		err = recording__put_object(
 			names->recording,
 			&(struct recording_object) {
@@ -234,10 +228,9 @@ static int find_object(struct names *names, const struct ledger_key *key, bool *
 	if (!id && (key->object_kind == OBJECT_OTHER || names->objects.count >= MOST_OBJECTS))
 		return find_other(names, ret_id);
 	if (!id) {
-		id = names->last_object + 1;
+		id = recording__next_object(names->recording);
 		if (map__put(&names->objects, hash, (void *)(uintptr_t)id))
 			return -ENOMEM;
-		names->last_object = id;
 		*ret_new = true;
 	}
 	*ret_id = id;

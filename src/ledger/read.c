@@ -10,9 +10,6 @@
 #include "base/clock.h"
 #include "ledger/attach_internal.h"
 
-/* What the kernel's timing reads for an empty program: two looks at the clock. */
-#define TIMING_NS 36
-
 #define DRAIN_BATCH 1024
 
 /* Takes and deletes all entries, many at a time. */
@@ -130,75 +127,19 @@ uint64_t ledger__lost(const struct ledger *ledger, enum lost which)
 	return ledger->skel->data_lost->lost[which];
 }
 
-static bool get_info(const struct bpf_program *program, struct bpf_prog_info *ret)
-{
-	uint32_t size = sizeof(*ret);
-
-	*ret = (struct bpf_prog_info) {};
-	return bpf_program__fd(program) >= 0 &&
-	       !bpf_obj_get_info_by_fd(bpf_program__fd(program), ret, &size);
-}
-
 uint64_t ledger__recursion_misses(const struct ledger *ledger)
 {
-	struct bpf_program *program;
-	struct bpf_prog_info info;
-	uint64_t misses = 0;
-
-	bpf_object__for_each_program (program, ledger->skel->obj)
-		if (get_info(program, &info))
-			misses += info.recursion_misses;
-	return misses;
+	return loader__recursion_misses(ledger->skel->obj);
 }
 
-/* Of all hooks so far, less what the timing itself adds to each run. */
-static uint64_t timed_ns(const struct ledger *ledger)
+struct bpf_object *ledger__object(const struct ledger *ledger)
 {
-	struct bpf_program *program;
-	struct bpf_prog_info info;
-	uint64_t sum = 0;
-
-	bpf_object__for_each_program (program, ledger->skel->obj)
-		if (get_info(program, &info) && info.run_time_ns > info.run_cnt * TIMING_NS)
-			sum += info.run_time_ns - info.run_cnt * TIMING_NS;
-	return sum;
+	return ledger->skel->obj;
 }
 
-void ledger__timing(struct ledger *ledger, bool on)
+int ledger__threads_fd(const struct ledger *ledger)
 {
-	if (on == (ledger->timing.fd > 0))
-		return;
-	if (on) {
-		int fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
-
-		ledger->timing.fd = fd > 0 ? fd : 0;
-		ledger->timing.since_ns = clock__now_ns();
-		ledger->timing.run_ns_then = timed_ns(ledger);
-		return;
-	}
-	ledger->timing.run_ns += timed_ns(ledger) - ledger->timing.run_ns_then;
-	ledger->timing.wall_ns += clock__now_ns() - ledger->timing.since_ns;
-	close(ledger->timing.fd);
-	ledger->timing.fd = 0;
-}
-
-uint64_t ledger__hooks_ns(const struct ledger *ledger, uint64_t wall_ns)
-{
-	if (!ledger->timing.wall_ns)
-		return 0;
-	return (uint64_t)((double)ledger->timing.run_ns * (double)wall_ns /
-			  (double)ledger->timing.wall_ns);
-}
-
-void ledger__tag(const struct ledger *ledger, const char *program, char ret[LEDGER_TAG_BYTES])
-{
-	struct bpf_prog_info info;
-
-	ret[0] = '\0';
-	if (!get_info(bpf_object__find_program_by_name(ledger->skel->obj, program), &info))
-		return;
-	for (int i = 0; i < BPF_TAG_SIZE; i++)
-		sprintf(ret + 2 * i, "%02x", info.tag[i]);
+	return bpf_map__fd(ledger->skel->maps.threads);
 }
 
 uint64_t ledger__malformed(const struct ledger *ledger)

@@ -11,6 +11,8 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "core/sessions.h"
+#include "core/timing.h"
 #include "ledger/asleep.h"
 #include "ledger/attach.h"
 #include "ledger/collect.h"
@@ -37,6 +39,9 @@ struct run {
 	struct counts *counts;
 	struct mapper *mapper;   /* NULL: no stacks */
 	struct samples *samples; /* likewise */
+	struct sessions *sessions;
+	struct timing timing;
+	int64_t signals_written; /* the last slice that the signals' rows reach to */
 	bool all;                /* threads */
 	uint32_t watched;        /* the last process that the mapper was told of */
 	uint64_t interval_ns, least_interval_ns;
@@ -65,23 +70,24 @@ static int write_hooks(struct run *run)
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < count; i++) {
-		char tag[LEDGER_TAG_BYTES] = "";
+		char tag[LOADER_TAG_BYTES] = "";
 
 		if (uses[i].program)
-			ledger__tag(run->ledger, uses[i].program, tag);
+			loader__tag(ledger__object(run->ledger), uses[i].program, tag);
 		json_array_append_new(list,
 				      json_pack("{s:s, s:s?, s:s, s:s}", "event", uses[i].event,
 						"kind", uses[i].program ? uses[i].kind : NULL,
 						"tag", tag, "why_not", uses[i].why_not));
 	}
 	if (run->samples) {
-		char tag[LEDGER_TAG_BYTES];
+		char tag[LOADER_TAG_BYTES];
 
-		ledger__tag(run->ledger, "on_tick", tag);
+		loader__tag(ledger__object(run->ledger), "on_tick", tag);
 		json_array_append_new(list,
 				      json_pack("{s:s, s:s, s:s, s:s}", "event", "cpu-clock",
 						"kind", "perf_event", "tag", tag, "why_not", ""));
 	}
+	sessions__add_hooks(run->sessions, list);
 	text = json_dumps(list, JSON_COMPACT);
 	json_decref(list);
 	return text ? recording__set_text(run->recording, "hooks", text) : -ENOMEM;
@@ -103,6 +109,7 @@ static int write_meta(struct run *run, const struct run_options *options)
 	err |= recording__set_text(recording, "clock", "CLOCK_MONOTONIC");
 	err |= recording__set_number(recording, "interval_ns", (int64_t)options->interval_ns);
 	err |= recording__set_number(recording, "sample_period_ns", (int64_t)options->tick_ns);
+	err |= recording__set_number(recording, "slow_ns", (int64_t)options->slow_ns);
 	err |= recording__set_number(recording, "start_ns", (int64_t)run->start_ns);
 	err |= recording__set_number(recording, "end_ns", (int64_t)run->start_ns);
 	err |= recording__set_number(recording, "start_unix_ns",
@@ -148,6 +155,27 @@ static int start_stacks(struct run *run, const struct run_options *options)
 	mapper__wait(run->mapper, TABLES_WAIT_NS);
 	return samples__new(run->recording, collect__names(run->collect), run->mapper,
 			    &run->samples);
+}
+
+static int open_signals(struct run *run, const struct run_options *options,
+			struct features *features)
+{
+	static const struct signal *const none[] = { NULL };
+	const struct session_options session_options = {
+		.recording = run->recording,
+		.threads_fd = ledger__threads_fd(run->ledger),
+		.ledger = ledger__object(run->ledger),
+		.every_thread = options->target.all,
+		.slow_ns = options->slow_ns,
+	};
+	int err = sessions__open(options->signals ? options->signals : none, session_options,
+				 features, &run->sessions);
+
+	if (err)
+		return err;
+	timing__add(&run->timing, ledger__object(run->ledger));
+	sessions__time(run->sessions, &run->timing);
+	return 0;
 }
 
 /* Processes that were chosen by cgroup, or that came just now, have their tables made. */
@@ -196,6 +224,8 @@ int run__start(const struct run_options *options, struct recording *recording,
 	if (!err)
 		err = start_stacks(run, options);
 	if (!err)
+		err = open_signals(run, options, features);
+	if (!err)
 		err = ledger__start(run->ledger, &run->start_ns);
 	if (!err)
 		err = collect__begin(run->collect, run->start_ns);
@@ -211,6 +241,7 @@ int run__start(const struct run_options *options, struct recording *recording,
 		err = write_meta(run, options);
 	if (err)
 		return err;
+	sessions__start(run->sessions);
 	run->setup_cpu_ns = own_cpu_ns();
 	run->looked_ns = run->counted_ns = run->whole_ns = run->start_ns;
 	run->next_ns = clock__now_ns() + run->interval_ns;
@@ -222,6 +253,8 @@ void run__free(struct run *run)
 {
 	if (!run)
 		return;
+	timing__set(&run->timing, false);
+	sessions__free(run->sessions);
 	counts__free(run->counts);
 	mapper__stop(run->mapper);
 	samples__free(run->samples);
@@ -264,7 +297,7 @@ static int write_stack_cost(struct run *run)
 
 static int write_cost(struct run *run)
 {
-	uint64_t hooks_ns = ledger__hooks_ns(run->ledger, clock__now_ns() - run->start_ns);
+	uint64_t hooks_ns = timing__ns(&run->timing, clock__now_ns() - run->start_ns);
 	int64_t own_ns = own_cpu_ns() - run->setup_cpu_ns;
 	struct rusage usage;
 	int err;
@@ -286,6 +319,15 @@ static int write_cost(struct run *run)
 	return err || !run->samples ? err : write_stack_cost(run);
 }
 
+/* A recording that is over within a slice has its last rows in the slice before. */
+static int write_signals(struct run *run)
+{
+	int64_t to = collect__slice(run->collect) - 1, from = run->signals_written + 1;
+
+	run->signals_written = to;
+	return sessions__write(run->sessions, from < to ? from : to, to);
+}
+
 /* Once a second: what costs more to read than it changes. */
 static int write_counters(struct run *run, uint64_t now_ns)
 {
@@ -297,6 +339,8 @@ static int write_counters(struct run *run, uint64_t now_ns)
 	err = ledger__drain_waits(run->ledger, false, collect__take_wait, run->collect);
 	if (!err)
 		err = counts__write(run->counts, collect__slice(run->collect) - 1);
+	if (!err)
+		err = write_signals(run);
 	if (!err)
 		err = recording__set_number(run->recording, "end_ns", (int64_t)now_ns);
 	if (!err)
@@ -334,7 +378,7 @@ static int take_snapshot(struct run *run)
 	run->looked_ns = began_ns;
 	now_ns = clock__now_ns();
 	ledger__hold_rate(run->ledger);
-	ledger__timing(run->ledger, run->snapshots++ % TIMED_EVERY == 1);
+	timing__set(&run->timing, run->snapshots++ % TIMED_EVERY == 1);
 	run->interval_ns = next_interval(run, now_ns - began_ns);
 	run->next_ns = began_ns + run->interval_ns;
 	err = collect__snapshot_done(run->collect, now_ns);
@@ -355,6 +399,9 @@ int run__step(struct run *run, uint64_t until_ns)
 	/* What ended before the snapshot is taken first: a thread's last word comes last. */
 	err = ledger__poll(run->ledger, 0);
 	if (err < 0)
+		return err;
+	err = sessions__poll(run->sessions);
+	if (err)
 		return err;
 	return clock__now_ns() >= run->next_ns ? take_snapshot(run) : 0;
 }
@@ -416,6 +463,8 @@ int run__stop(struct run *run)
 	uint64_t end_ns = ledger__freeze(run->ledger);
 	int err = 0;
 
+	sessions__stop(run->sessions);
+	timing__set(&run->timing, false);
 	/* At once: threads do not stay where they are. */
 	if (run->samples)
 		err = asleep__take(run->ledger, run->mapper, run->samples);
@@ -432,6 +481,8 @@ int run__stop(struct run *run)
 		err = counts__write(run->counts, collect__slice(run->collect) - 1);
 	if (!err)
 		err = counts__write_errors(run->counts);
+	if (!err)
+		err = write_signals(run);
 	if (!err)
 		err = recording__set_number(run->recording, "end_ns", (int64_t)end_ns);
 	if (!err)

@@ -8,14 +8,17 @@
 #include "core/features.h"
 #include "core/target.h"
 #include "recording/recording.h"
+#include "signals/signal.h"
 
 struct run_options {
 	struct target target;
 	bool full;
-	uint64_t interval_ns; /* between snapshots, at first */
-	uint32_t drop_every;  /* test switch */
-	uint64_t tick_ns;     /* between two samples of a CPU; 0: no stacks */
-	uint64_t table_bytes; /* what the unwinder's tables may take */
+	uint64_t interval_ns;                /* between snapshots, at first */
+	uint32_t drop_every;                 /* test switch */
+	uint64_t tick_ns;                    /* between two samples of a CPU; 0: no stacks */
+	uint64_t table_bytes;                /* what the unwinder's tables may take */
+	const struct signal *const *signals; /* ends with NULL; NULL: none */
+	uint64_t slow_ns;                    /* what takes as long becomes an event */
 };
 
 struct run;

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "bpf/common.h"
+#include "bpf/identity.h"
 #include "ledger/ledger.h"
 
 /* In the kernel, but not in a syscall: a new thread before its first return, a kernel thread. */
@@ -27,13 +28,14 @@ struct pending {
 #define MOST_PENDING 4
 
 struct thread {
-	struct ledger_account account;
+	/* First, and as struct identity has it: signals see that much of a thread. */
 	__u64 id;
-	__u32 pid;      /* the kernel's number; the key of tids together with … */
-	__u32 ns_tid;   /* … the tid in its own pid namespace, as user memory has it */
 	__u32 here_pid; /* in gapless's own pid namespace, as /proc has it; 0: not to be seen there
 			 */
 	__u32 here_tid;
+	struct ledger_account account;
+	__u32 pid;    /* the kernel's number; the key of tids together with … */
+	__u32 ns_tid; /* … the tid in its own pid namespace, as user memory has it */
 	__u32 flags;
 	__u32 flush; /* the last flush that the cell took part in */
 	__s32 nr;    /* the syscall in flight, or NR_NONE, NR_KERNEL */
@@ -64,6 +66,10 @@ struct thread {
 	__u32 pad;
 	struct pending pending[MOST_PENDING];
 };
+
+_Static_assert(__builtin_offsetof(struct thread, here_tid) ==
+		       __builtin_offsetof(struct identity, tid),
+	       "signals read a struct identity there");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);

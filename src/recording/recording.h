@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define RECORDING_SCHEMA_VERSION 2
+#define RECORDING_SCHEMA_VERSION 3
 
 struct recording;
 
@@ -25,6 +25,10 @@ struct recording;
  * but what is there is no regular file.
  */
 int recording__create(const char *path, bool force, struct recording **ret);
+/* One that nobody keeps: for showing what happens now. recording__db() is how to read it. */
+int recording__create_in_memory(struct recording **ret);
+/* The open database, uncommitted rows included. It stays the recording's. */
+sqlite3 *recording__db(struct recording *recording);
 /* Closes without finishing: the file holds the last commit and, if never finished, complete = 0. */
 void recording__free(struct recording *recording);
 /* Marks it complete, commits, checkpoints; recording__free() is still due. */
@@ -100,6 +104,8 @@ struct recording_object {
 	const char *name; /* "0x7f…", "/var/lib/…", "127.0.0.1:80 ← 127.0.0.1:4242" */
 };
 int recording__put_object(struct recording *recording, const struct recording_object *object);
+/* An id that no object has yet. */
+int64_t recording__next_object(struct recording *recording);
 
 /* Adds to the sums of (thread, state, object, by, evidence). */
 struct recording_wait {
@@ -194,6 +200,69 @@ struct recording_sample {
 	const char *how;  /* the user stack was walked by "rows", "frames" (pointers) or "both" */
 };
 int recording__add_sample(struct recording *recording, const struct recording_sample *sample);
+
+/* A signal that took part, and the values that its events have. */
+struct recording_signal {
+	int id;
+	const char *name;
+	const char *about;
+	const char *events; /* what is counted: "requests" */
+};
+int recording__add_signal(struct recording *recording, const struct recording_signal *signal);
+/* Measures are numbered from 0; `unit` is "ns", "bytes" or what is counted. */
+int recording__add_measure(struct recording *recording, int signal, int id, const char *name,
+			   const char *unit);
+
+#define RECORDING_MEASURES 6
+
+/* What events have in common that are summed up together. */
+struct recording_series {
+	int64_t id;
+	int signal;
+	int64_t thread;        /* 0: not known */
+	int64_t object;        /* 0: none */
+	const char *place;     /* a device, a file system; "": none */
+	const char *operation; /* "read", "connect"; "": there is only one */
+	int error;             /* an errno; 0: it went well */
+};
+int recording__add_series(struct recording *recording, const struct recording_series *series);
+
+/* What a series added; slices as in account. `max` is of what was added. */
+struct recording_sum {
+	int64_t series;
+	int64_t from, to;
+	int64_t count;
+	int64_t sum[RECORDING_MEASURES];
+	int64_t max[RECORDING_MEASURES];
+};
+int recording__add_sum(struct recording *recording, const struct recording_sum *sum);
+
+/* The histogram of one measure at one place, for one operation. */
+struct recording_distribution {
+	int64_t id;
+	int signal;
+	int measure;
+	const char *place;
+	const char *operation;
+};
+int recording__add_distribution(struct recording *recording,
+				const struct recording_distribution *distribution);
+int recording__add_distributed(struct recording *recording, int64_t distribution, int bucket,
+			       int64_t from, int64_t to, int64_t count);
+
+/* Something worth a row of its own. */
+struct recording_event {
+	int signal;
+	int64_t time_ns;     /* when it ended */
+	int64_t duration_ns; /* 0: it has none */
+	int64_t thread;
+	int64_t object;
+	const char *place;
+	const char *operation;
+	int error;
+	const char *fields; /* a JSON object: what only this signal's events have */
+};
+int recording__add_event(struct recording *recording, const struct recording_event *event);
 
 /* CPU time that no thread used, per CPU, over the whole recording. */
 int recording__put_cpu(struct recording *recording, int cpu, int64_t idle_ns);

@@ -78,6 +78,25 @@ const char schema__sql[] =
 	" waker_stack INT, by INT, object INT, weight_ns INT, wait_ns INT, period_ns INT, count INT,"
 	" flags INT, none TEXT, end TEXT, how TEXT);"
 
+	/*
+	 * Signals. A series is what is summed up together; its maxima are of the whole recording.
+	 * The sums are those of the signal's measures 0 to 5.
+	 */
+	"CREATE TABLE signal(id INTEGER PRIMARY KEY, name TEXT, about TEXT, events TEXT);"
+	"CREATE TABLE measure(signal INT, id INT, name TEXT, unit TEXT,"
+	" PRIMARY KEY(signal, id)) WITHOUT ROWID;"
+	"CREATE TABLE series(id INTEGER PRIMARY KEY, signal INT, thread INT, object INT,"
+	" place TEXT, operation TEXT, errno INT, max0 INT, max1 INT, max2 INT, max3 INT,"
+	" max4 INT, max5 INT);"
+	"CREATE TABLE series_slice(slice_to INT, series INT, slice_from INT, count INT, sum0 INT,"
+	" sum1 INT, sum2 INT, sum3 INT, sum4 INT, sum5 INT, PRIMARY KEY(slice_to, series)) WITHOUT ROWID;"
+	"CREATE TABLE distribution(id INTEGER PRIMARY KEY, signal INT, measure INT, place TEXT,"
+	" operation TEXT);"
+	"CREATE TABLE distribution_slice(slice_to INT, distribution INT, bucket INT,"
+	" slice_from INT, count INT, PRIMARY KEY(slice_to, distribution, bucket)) WITHOUT ROWID;"
+	"CREATE TABLE event(id INTEGER PRIMARY KEY, signal INT, time_ns INT, duration_ns INT,"
+	" thread INT, object INT, place TEXT, operation TEXT, errno INT, fields TEXT);"
+
 	"CREATE TABLE quality(name TEXT PRIMARY KEY, value INT, bias TEXT) WITHOUT ROWID;"
 	"CREATE TABLE cost(name TEXT PRIMARY KEY, value REAL, unit TEXT) WITHOUT ROWID;"
 
@@ -149,6 +168,29 @@ const char schema__sql[] =
 	" o.name AS object, x.flags & 2 != 0 AS tick, x.flags & 1 != 0 AS next, x.none, x.end, x.how"
 	" FROM sample x JOIN state s ON s.id = x.state LEFT JOIN thread_named t ON t.id = x.thread"
 	" LEFT JOIN process p ON p.id = t.process LEFT JOIN object o ON o.id = x.object;"
+
+	"CREATE VIEW signal_sums AS SELECT g.name AS signal, p.pid, t.tid, t.comm,"
+	" o.name AS object, s.place, s.operation, s.errno, m.name AS measure, m.unit,"
+	" sum(c.count) AS count, CASE m.id WHEN 0 THEN sum(c.sum0) WHEN 1 THEN sum(c.sum1)"
+	" WHEN 2 THEN sum(c.sum2) WHEN 3 THEN sum(c.sum3) WHEN 4 THEN sum(c.sum4)"
+	" ELSE sum(c.sum5) END AS sum, CASE m.id WHEN 0 THEN s.max0 WHEN 1 THEN s.max1"
+	" WHEN 2 THEN s.max2 WHEN 3 THEN s.max3 WHEN 4 THEN s.max4 ELSE s.max5 END AS max"
+	" FROM series s JOIN signal g ON g.id = s.signal JOIN measure m ON m.signal = s.signal"
+	" JOIN series_slice c ON c.series = s.id LEFT JOIN thread_named t ON t.id = s.thread"
+	" LEFT JOIN process p ON p.id = t.process LEFT JOIN object o ON o.id = s.object"
+	" GROUP BY s.id, m.id;"
+
+	"CREATE VIEW signal_histograms AS SELECT g.name AS signal, d.place, d.operation,"
+	" m.name AS measure, m.unit, " BUCKET_START("c.bucket") " AS begin, "
+	BUCKET_START("c.bucket") " + " BUCKET_WIDTH("c.bucket") " AS end, sum(c.count) AS count"
+	" FROM distribution d JOIN signal g ON g.id = d.signal JOIN measure m"
+	" ON m.signal = d.signal AND m.id = d.measure JOIN distribution_slice c"
+	" ON c.distribution = d.id GROUP BY d.id, c.bucket;"
+
+	"CREATE VIEW events AS SELECT e.id, g.name AS signal, e.time_ns, e.duration_ns, p.pid,"
+	" t.tid, t.comm, o.name AS object, e.place, e.operation, e.errno, e.fields FROM event e"
+	" JOIN signal g ON g.id = e.signal LEFT JOIN thread_named t ON t.id = e.thread"
+	" LEFT JOIN process p ON p.id = t.process LEFT JOIN object o ON o.id = e.object;"
 
 	"CREATE VIEW syscall_errors AS SELECT y.name, e.errno, e.count FROM syscall_error e"
 	" JOIN syscall y USING(number) ORDER BY e.count DESC;";

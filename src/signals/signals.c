@@ -1,5 +1,6 @@
 #include "signals/signal.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "signals/list.h"
@@ -16,4 +17,66 @@ const struct signal *signal__find(const char *name, size_t length)
 		if (strlen(signals[i]->name) == length && !strncmp(signals[i]->name, name, length))
 			return signals[i];
 	return NULL;
+}
+
+static bool is_word(const char *word, size_t length, const char *name)
+{
+	return strlen(name) == length && !strncmp(word, name, length);
+}
+
+/* Each once, in the list's order. */
+static void add(const struct signal *ret[SIGNALS_MOST], const struct signal *signal)
+{
+	size_t i = 0;
+
+	while (ret[i] && ret[i] != signal)
+		i++;
+	if (!ret[i] && i < SIGNALS_MOST - 1) {
+		ret[i] = signal;
+		ret[i + 1] = NULL;
+	}
+}
+
+static int add_word(const struct signal *ret[SIGNALS_MOST], const char *word, size_t length)
+{
+	bool all = is_word(word, length, "all"), usual = is_word(word, length, "default");
+
+	if (is_word(word, length, "none"))
+		return 0;
+	if (!all && !usual) {
+		const struct signal *signal = signal__find(word, length);
+
+		if (signal)
+			add(ret, signal);
+		return signal ? 0 : -ENOENT;
+	}
+	for (size_t i = 0; signals[i]; i++)
+		if (all || signals[i]->is_default)
+			add(ret, signals[i]);
+	return 0;
+}
+
+int signal__choose(const char *list, const struct signal *ret[SIGNALS_MOST], const char **ret_bad)
+{
+	ret[0] = NULL;
+	for (const char *word = list;; word++) {
+		size_t length = strcspn(word, ",");
+
+		if (add_word(ret, word, length)) {
+			*ret_bad = word;
+			return -ENOENT;
+		}
+		word += length;
+		if (!*word)
+			return 0;
+	}
+}
+
+size_t signal__values(const struct signal *signal)
+{
+	size_t count = 0;
+
+	while (signal->measures && count < SERIES_VALUES && signal->measures[count].name)
+		count++;
+	return count;
 }

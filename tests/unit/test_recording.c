@@ -13,6 +13,8 @@
 #include "recording/recording.h"
 #include "sample.h"
 
+#define PAGE_BYTES 4096
+
 static char *path;
 
 /*
@@ -443,10 +445,16 @@ static void a_truncated_file_is_an_error_or_readable_but_never_a_crash(void **st
 	sample__write(path);
 	assert_int_equal(stat(path, &info), 0);
 	for (off_t size = info.st_size - 1; size > 0; size -= 1111) {
+		int err;
+
 		assert_int_equal(truncate(path, size), 0);
-		assert_int_equal(recording__open(path, &db), -EBADMSG);
+		err = recording__open(path, &db);
+		/* Of the last page, which need not be in use, a part may be missing. */
+		if (err || size <= info.st_size - PAGE_BYTES)
+			assert_int_equal(err, -EBADMSG);
+		sqlite3_close(db);
+		db = NULL;
 	}
-	assert_null(db);
 }
 
 static void reading_changes_nothing(void **state)

@@ -4,6 +4,9 @@
  */
 #include "bpf/common.h"
 
+#define SERIES_USED 1
+
+#include "bpf/identity.bpf.h"
 #include "signals/exec/exec.h"
 
 struct {
@@ -13,15 +16,20 @@ struct {
 
 static __always_inline int started(struct task_struct *task, const char *file)
 {
-	struct exec_record *record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
+	struct exec_record *record;
 	struct task_struct *parent;
+	struct identity who;
 
+	if (!is_wanted_now(&who))
+		return 0;
+	record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
 	if (!record) {
 		count_lost(LOST_RING_FULL);
 		return 0;
 	}
 	wire_head_init(&record->head, sizeof(*record), 0, 1);
 	parent = BPF_CORE_READ(task, real_parent);
+	record->thread = who.id;
 	record->pid = BPF_CORE_READ(task, tgid);
 	record->parent_pid = BPF_CORE_READ(parent, tgid);
 	BPF_CORE_READ_STR_INTO(&record->parent_comm, parent, comm);

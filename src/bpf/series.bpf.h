@@ -1,0 +1,113 @@
+/*
+ * The kernel half of series.h. A .bpf.c defines SERIES_USED, how many values its events have (1 to
+ * 6), and includes this.
+ *
+ * Two maps take turns: user space switches `active`, waits until no program is in the old one any
+ * more, and empties it. Emptying a map in use would lose what a hook adds between look-up and
+ * delete. Histograms only grow: user space takes differences.
+ */
+#pragma once
+
+#include "bpf/common.h"
+#include "bpf/series.h"
+
+#define SERIES_KEYS   8192
+#define SERIES_PLACES 256
+
+struct series_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, SERIES_KEYS);
+	__type(key, struct series_key);
+	__type(value, struct series_sum);
+};
+
+struct series_map series_a SEC(".maps");
+struct series_map series_b SEC(".maps");
+
+struct series_histograms {
+	__u32 buckets[SERIES_USED][HISTOGRAM_BUCKETS];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, SERIES_PLACES);
+	__type(key, struct series_place);
+	__type(value, struct series_histograms);
+} series_buckets SEC(".maps");
+
+static const struct series_histograms no_histograms = {}; /* too large for a stack */
+
+struct series_control series SEC(".data.series");
+
+static __always_inline void series_add_to(struct series_sum *to, const __u64 values[SERIES_USED])
+{
+	__sync_fetch_and_add(&to->count, 1);
+	for (int i = 0; i < SERIES_USED; i++) {
+		__sync_fetch_and_add(&to->sum[i], values[i]);
+		if (values[i] > to->max[i])
+			to->max[i] = values[i];
+	}
+}
+
+static __always_inline struct series_sum *series_sum_of(void *map, const struct series_key *key)
+{
+	struct series_sum new = {}, *sum = bpf_map_lookup_elem(map, key);
+
+	if (sum)
+		return sum;
+	bpf_map_update_elem(map, key, &new, BPF_NOEXIST); /* or another CPU did */
+	return bpf_map_lookup_elem(map, key);
+}
+
+static __always_inline void series_distribute(const struct series_key *key,
+					      const __u64 values[SERIES_USED])
+{
+	struct series_place place = { key->place, key->operation };
+	struct series_histograms *histograms = bpf_map_lookup_elem(&series_buckets, &place);
+
+	if (!histograms) {
+		bpf_map_update_elem(&series_buckets, &place, &no_histograms, BPF_NOEXIST);
+		histograms = bpf_map_lookup_elem(&series_buckets, &place);
+	}
+	if (!histograms) {
+		__sync_fetch_and_add(&series.no_histogram, 1);
+		return;
+	}
+	for (int i = 0; i < SERIES_USED; i++) {
+		__u32 bucket = histogram_bucket(values[i]);
+
+		if (bucket < HISTOGRAM_BUCKETS)
+			__sync_fetch_and_add(&histograms->buckets[i][bucket], 1);
+	}
+}
+
+/* One event, to the sums alone. */
+static __always_inline void series_sum_up(const struct series_key *key,
+					  const __u64 values[SERIES_USED])
+{
+	struct series_sum *sum =
+		series.active ? series_sum_of(&series_b, key) : series_sum_of(&series_a, key);
+
+	if (!sum) {
+		count_lost(LOST_MAP_FULL);
+		sum = &series.overflow;
+	}
+	series_add_to(sum, values);
+}
+
+/* One event: to the sums and to the histograms. */
+static __always_inline void series_add(const struct series_key *key,
+				       const __u64 values[SERIES_USED])
+{
+	series_sum_up(key, values);
+	series_distribute(key, values);
+}
+
+/* Whether something that took so long is to be sent as an event. */
+static __always_inline bool series_is_slow(__u64 ns)
+{
+	if (ns < series.slow_ns)
+		return false;
+	__sync_fetch_and_add(&series.slow, 1);
+	return true;
+}

@@ -1,0 +1,307 @@
+#include "core/publish.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/map.h"
+
+/* Of one signal in one recording; beyond, names are lost and that is counted. */
+#define MOST_SERIES  100000
+#define MOST_OBJECTS 50000
+#define MOST_EVENTS  100000
+
+#define OTHER_NAME "other (too many to name)"
+
+struct publish {
+	const struct signal *signal;
+	int number;
+	struct recording *recording;
+	struct map series;        /* by a hash of the key: the id */
+	struct map distributions; /* likewise */
+	struct map objects;
+	int64_t last_series, last_distribution;
+	int64_t other; /* the object of those beyond MOST_OBJECTS; 0: not needed yet */
+	int64_t from, to;
+	uint64_t events;
+	struct publish_quality quality;
+};
+
+DEFINE_CLEANUP(struct publish *, publish__free)
+
+static int describe(struct publish *publish)
+{
+	const struct signal *signal = publish->signal;
+	int err = recording__add_signal(publish->recording,
+					&(struct recording_signal) { .id = publish->number,
+								     .name = signal->name,
+								     .about = signal->about,
+								     .events = signal->events });
+
+	for (size_t i = 0; i < signal__values(signal) && !err; i++)
+		err = recording__add_measure(publish->recording, publish->number, (int)i,
+					     signal->measures[i].name, signal->measures[i].unit);
+	return err;
+}
+
+int publish__new(const struct signal *signal, int number, struct recording *recording,
+		 struct publish **ret)
+{
+	cleanup(publish__free_p) struct publish *publish = calloc(1, sizeof(*publish));
+	int err;
+
+	if (!publish)
+		return -ENOMEM;
+	publish->signal = signal;
+	publish->number = number;
+	publish->recording = recording;
+	/* Ids of one table, in ranges of their own for each signal. */
+	publish->last_series = publish->last_distribution = (int64_t)number << 32;
+	err = describe(publish);
+	if (!err)
+		*ret = TAKE(publish);
+	return err;
+}
+
+void publish__free(struct publish *publish)
+{
+	if (!publish)
+		return;
+	map__release(&publish->series);
+	map__release(&publish->distributions);
+	map__release(&publish->objects);
+	free(publish);
+}
+
+void publish__slices(struct publish *publish, int64_t from, int64_t to)
+{
+	publish->from = from;
+	publish->to = to;
+}
+
+struct publish_quality publish__quality(const struct publish *publish)
+{
+	return publish->quality;
+}
+
+static int64_t known(const struct map *map, uint64_t hash)
+{
+	return (int64_t)(uintptr_t)map__get(map, hash);
+}
+
+static int remember(struct map *map, uint64_t hash, int64_t id)
+{
+	return map__put(map, hash, (void *)(uintptr_t)id);
+}
+
+/* The id of what has no room any more. */
+static int other_object(struct publish *publish, int64_t *ret)
+{
+	int err = 0;
+
+	if (!publish->other) {
+		publish->other = recording__next_object(publish->recording);
+		err = recording__put_object(
+			publish->recording,
+			&(struct recording_object) { publish->other, "other", OTHER_NAME });
+	}
+	publish->quality.unnamed++;
+	*ret = publish->other;
+	return err;
+}
+
+/* `name`: NULL if all that is known are its numbers. */
+static int object_id(struct publish *publish, const __u64 object[2], const char *kind,
+		     const char *name, int64_t *ret)
+{
+	uint64_t hash = map__mix(map__mix(0, object[0]), object[1]);
+	int64_t id = known(&publish->objects, hash);
+	char numbers[64];
+	int err = 0;
+
+	*ret = id;
+	if ((!object[0] && !object[1]) || (id && !name))
+		return 0;
+	if (!id && publish->objects.count >= MOST_OBJECTS)
+		return other_object(publish, ret);
+	if (!id) {
+		id = recording__next_object(publish->recording);
+		err = remember(&publish->objects, hash, id);
+	}
+	if (!name)
+		snprintf(numbers, sizeof(numbers), "%#llx:%#llx", object[0], object[1]);
+	*ret = id;
+	return err ? err
+		   : recording__put_object(publish->recording,
+					   &(struct recording_object) {
+						   id, kind ? kind : publish->signal->object_kind,
+						   name ? name : numbers });
+}
+
+static const char *operation_name(const struct publish *publish, uint32_t operation)
+{
+	const char *name = NULL;
+
+	if (operation == SERIES_OTHER)
+		return "other";
+	if (publish->signal->operation)
+		name = publish->signal->operation(operation);
+	return name ? name : "";
+}
+
+static void place_name(const struct publish *publish, uint32_t place, char *ret, size_t size)
+{
+	*ret = '\0';
+	if (place && publish->signal->place)
+		publish->signal->place(place, ret, size);
+}
+
+static uint64_t hash_of(const struct series_key *key)
+{
+	uint64_t hash = map__mix(map__mix(0, key->thread), key->object[0]);
+
+	hash = map__mix(map__mix(hash, key->object[1]), key->place);
+	return map__mix(hash, (uint64_t)key->operation << 16 | key->error);
+}
+
+static int new_series(struct publish *publish, const struct series_key *key, uint64_t hash,
+		      int64_t *ret)
+{
+	char place[128];
+	struct recording_series row = {
+		.id = ++publish->last_series,
+		.signal = publish->number,
+		.thread = (int64_t)key->thread,
+		.place = place,
+		.operation = operation_name(publish, key->operation),
+		.error = key->error,
+	};
+	int err = object_id(publish, key->object, NULL, NULL, &row.object);
+
+	place_name(publish, key->place, place, sizeof(place));
+	if (!err)
+		err = remember(&publish->series, hash, row.id);
+	*ret = row.id;
+	return err ? err : recording__add_series(publish->recording, &row);
+}
+
+/* Beyond the most, the object is the first thing to go, then the thread. */
+static int series_id(struct publish *publish, const struct series_key *key, int64_t *ret)
+{
+	struct series_key less = *key;
+	uint64_t hash = hash_of(&less);
+
+	*ret = known(&publish->series, hash);
+	if (*ret)
+		return 0;
+	if (publish->series.count >= MOST_SERIES) {
+		publish->quality.unnamed++;
+		less.object[0] = less.object[1] = 0;
+		less.thread = 0;
+		hash = hash_of(&less);
+		*ret = known(&publish->series, hash);
+		if (*ret)
+			return 0;
+	}
+	return new_series(publish, &less, hash, ret);
+}
+
+int publish__sum(void *context, const struct series_key *key, const struct series_sum *sum)
+{
+	struct publish *publish = context;
+	struct recording_sum row = { .from = publish->from,
+				     .to = publish->to,
+				     .count = (int64_t)sum->count };
+	int err = series_id(publish, key, &row.series);
+
+	for (int i = 0; i < SERIES_VALUES; i++) {
+		row.sum[i] = (int64_t)sum->sum[i];
+		row.max[i] = (int64_t)sum->max[i];
+	}
+	return err ? err : recording__add_sum(publish->recording, &row);
+}
+
+static int distribution_id(struct publish *publish, const struct series_place *place,
+			   uint32_t value, int64_t *ret)
+{
+	uint64_t hash = map__mix(map__mix(map__mix(0, place->place), place->operation), value);
+	char name[128];
+	int err;
+
+	*ret = known(&publish->distributions, hash);
+	if (*ret)
+		return 0;
+	*ret = ++publish->last_distribution;
+	place_name(publish, place->place, name, sizeof(name));
+	err = remember(&publish->distributions, hash, *ret);
+	return err ? err
+		   : recording__add_distribution(
+			     publish->recording,
+			     &(struct recording_distribution) {
+				     .id = *ret,
+				     .signal = publish->number,
+				     .measure = (int)value,
+				     .place = name,
+				     .operation = operation_name(publish, place->operation) });
+}
+
+int publish__bucket(void *context, const struct series_place *place, uint32_t value,
+		    uint32_t bucket, uint32_t added)
+{
+	struct publish *publish = context;
+	int64_t id;
+	int err = distribution_id(publish, place, value, &id);
+
+	return err ? err
+		   : recording__add_distributed(publish->recording, id, (int)bucket, publish->from,
+						publish->to, added);
+}
+
+static char *fields_of(const struct signal *signal, const struct event *event)
+{
+	json_t *fields = json_object();
+	char *text;
+
+	for (size_t i = 0; signal->columns[i].name; i++) {
+		const struct value *value = &event->values[i];
+		bool is_text = signal->columns[i].kind == COLUMN_TEXT;
+
+		json_object_set_new(fields, signal->columns[i].name,
+				    is_text ? json__text(value->text ? value->text : "")
+					    : json_integer((json_int_t)value->number));
+	}
+	text = json_dumps(fields, JSON_COMPACT);
+	json_decref(fields);
+	return text;
+}
+
+int publish__event(struct publish *publish, const struct event *event)
+{
+	cleanup(free_p) char *fields = NULL;
+	char place[128];
+	struct recording_event row = {
+		.signal = publish->number,
+		.time_ns = (int64_t)event->time_ns,
+		.duration_ns = (int64_t)event->duration_ns,
+		.thread = (int64_t)event->thread,
+		.place = place,
+		.operation = operation_name(publish, event->operation),
+		.error = event->error,
+	};
+	int err = object_id(publish, event->object, event->object_kind, event->object_name,
+			    &row.object);
+
+	if (err || event->kind == EVENT_NAMES)
+		return err;
+	if (publish->events++ >= MOST_EVENTS) {
+		publish->quality.events_over++;
+		return 0;
+	}
+	place_name(publish, event->place, place, sizeof(place));
+	row.fields = fields = fields_of(publish->signal, event);
+	return fields ? recording__add_event(publish->recording, &row) : -ENOMEM;
+}

@@ -1,0 +1,197 @@
+#include "core/series.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <linux/membarrier.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+#define BATCH     512
+#define SETTLE_US 100000 /* longer than any program takes */
+#define MOST_SEEN 256    /* as many as the kernel half has room for */
+
+/* What a (place, operation) had when it was last looked at. */
+struct seen {
+	struct series_place place;
+	uint32_t *buckets; /* [values][HISTOGRAM_BUCKETS] */
+};
+
+struct series {
+	const struct bpf_map *sums[2];
+	const struct bpf_map *buckets;
+	struct series_control *control;
+	size_t values;
+	struct seen seen[MOST_SEEN];
+	size_t seen_count;
+	struct series_sum overflow; /* what of it was handed on */
+	uint32_t *now;              /* one entry of the histograms */
+};
+
+DEFINE_CLEANUP(struct series *, series__free)
+
+void *series__section(const struct bpf_object *object, const char *section, size_t *ret_size)
+{
+	struct bpf_map *map;
+
+	bpf_object__for_each_map (map, object) {
+		const char *at = strstr(bpf_map__name(map), section);
+
+		if (at && !at[strlen(section)])
+			return (void *)bpf_map__initial_value(map,
+							      ret_size); /* mapped for writing */
+	}
+	return NULL;
+}
+
+int series__new(const struct bpf_object *object, size_t values, struct series **ret)
+{
+	cleanup(series__free_p) struct series *series = calloc(1, sizeof(*series));
+	size_t size = 0, bytes = values * HISTOGRAM_BUCKETS * sizeof(uint32_t);
+
+	if (!series)
+		return -ENOMEM;
+	series->values = values;
+	series->sums[0] = bpf_object__find_map_by_name(object, "series_a");
+	series->sums[1] = bpf_object__find_map_by_name(object, "series_b");
+	series->buckets = bpf_object__find_map_by_name(object, "series_buckets");
+	series->control = series__section(object, ".data.series", &size);
+	if (!series->sums[0] || !series->sums[1] || !series->buckets || !series->control ||
+	    size != sizeof(*series->control) || bpf_map__value_size(series->buckets) != bytes)
+		return -EPROTO;
+	series->now = malloc(bytes);
+	if (!series->now)
+		return -ENOMEM;
+	*ret = TAKE(series);
+	return 0;
+}
+
+void series__free(struct series *series)
+{
+	if (!series)
+		return;
+	for (size_t i = 0; i < series->seen_count; i++)
+		free(series->seen[i].buckets);
+	free(series->now);
+	free(series);
+}
+
+struct series_control *series__control(const struct series *series)
+{
+	return series->control;
+}
+
+void series__switch(struct series *series)
+{
+	*(volatile uint32_t *)&series->control->active = !series->control->active;
+}
+
+void series__settle(void)
+{
+	/* It waits for an RCU grace period, and programs are RCU readers. */
+	if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0))
+		usleep(SETTLE_US); /* refused where CPUs have no tick (nohz_full) */
+}
+
+/* Takes and deletes all entries, many at a time. */
+static int drain(const struct bpf_map *map, const struct series_takers *takers)
+{
+	cleanup(free_p) struct series_key *keys = calloc(BATCH, sizeof(*keys));
+	cleanup(free_p) struct series_sum *sums = calloc(BATCH, sizeof(*sums));
+	uint32_t position, count;
+	void *from = NULL;
+	int end = 0, err = 0;
+
+	if (!keys || !sums)
+		return -ENOMEM;
+	while (!end && !err) {
+		count = BATCH;
+		end = bpf_map_lookup_and_delete_batch(bpf_map__fd(map), from, &position, keys, sums,
+						      &count, NULL);
+		/* -ENOENT: that was all. */
+		if (end && end != -ENOENT)
+			return end;
+		for (uint32_t i = 0; i < count && !err; i++)
+			err = takers->take_sum(takers->context, &keys[i], &sums[i]);
+		from = &position;
+	}
+	return err;
+}
+
+static int take_overflow(struct series *series, const struct series_takers *takers)
+{
+	const struct series_key key = { .operation = SERIES_OTHER };
+	const struct series_sum now = series->control->overflow;
+	struct series_sum added = { .count = now.count - series->overflow.count };
+
+	for (int i = 0; i < SERIES_VALUES; i++) {
+		added.sum[i] = now.sum[i] - series->overflow.sum[i];
+		added.max[i] = now.max[i];
+	}
+	series->overflow = now;
+	return added.count ? takers->take_sum(takers->context, &key, &added) : 0;
+}
+
+static struct seen *find_seen(struct series *series, const struct series_place *place)
+{
+	struct seen *seen;
+
+	for (size_t i = 0; i < series->seen_count; i++)
+		if (!memcmp(&series->seen[i].place, place, sizeof(*place)))
+			return &series->seen[i];
+	if (series->seen_count == MOST_SEEN)
+		return NULL;
+	seen = &series->seen[series->seen_count];
+	seen->place = *place;
+	seen->buckets = calloc(series->values * HISTOGRAM_BUCKETS, sizeof(*seen->buckets));
+	if (!seen->buckets)
+		return NULL;
+	series->seen_count++;
+	return seen;
+}
+
+/* Buckets may wrap between two looks; the difference does not mind. */
+static int take_histograms(struct series *series, const struct series_place *place,
+			   const struct series_takers *takers)
+{
+	struct seen *seen = find_seen(series, place);
+	int err = 0;
+
+	if (!seen)
+		return -ENOMEM;
+	for (size_t i = 0; i < series->values * HISTOGRAM_BUCKETS && !err; i++) {
+		uint32_t added = series->now[i] - seen->buckets[i];
+
+		if (!added)
+			continue;
+		seen->buckets[i] = series->now[i];
+		err = takers->take_bucket(takers->context, place, (uint32_t)(i / HISTOGRAM_BUCKETS),
+					  (uint32_t)(i % HISTOGRAM_BUCKETS), added);
+	}
+	return err;
+}
+
+static int take_buckets(struct series *series, const struct series_takers *takers)
+{
+	int fd = bpf_map__fd(series->buckets), err = 0;
+	struct series_place place, *last = NULL;
+
+	while (!err && !bpf_map_get_next_key(fd, last, &place)) {
+		if (!bpf_map_lookup_elem(fd, &place, series->now))
+			err = take_histograms(series, &place, takers);
+		last = &place;
+	}
+	return err;
+}
+
+int series__take(struct series *series, const struct series_takers *takers)
+{
+	int err = drain(series->sums[!series->control->active], takers);
+
+	if (!err)
+		err = take_overflow(series, takers);
+	return err ? err : take_buckets(series, takers);
+}

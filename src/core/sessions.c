@@ -1,0 +1,113 @@
+#include "core/sessions.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "core/series.h"
+
+struct sessions {
+	struct session **all;
+	size_t count;
+};
+
+DEFINE_CLEANUP(struct sessions *, sessions__free)
+
+int sessions__open(const struct signal *const *wanted, struct session_options options,
+		   struct features *features, struct sessions **ret)
+{
+	cleanup(sessions__free_p) struct sessions *sessions = calloc(1, sizeof(*sessions));
+	size_t most = 0;
+
+	while (wanted[most])
+		most++;
+	if (sessions)
+		sessions->all = calloc(most + 1, sizeof(*sessions->all));
+	if (!sessions || !sessions->all)
+		return -ENOMEM;
+	for (size_t i = 0; i < most; i++) {
+		options.number = (int)i + 1;
+		if (!session__open(wanted[i], &options, features, &sessions->all[sessions->count]))
+			sessions->count++;
+	}
+	*ret = TAKE(sessions);
+	return 0;
+}
+
+void sessions__free(struct sessions *sessions)
+{
+	if (!sessions)
+		return;
+	for (size_t i = 0; i < sessions->count; i++)
+		session__free(sessions->all[i]);
+	free(sessions->all);
+	free(sessions);
+}
+
+size_t sessions__count(const struct sessions *sessions)
+{
+	return sessions->count;
+}
+
+void sessions__start(struct sessions *sessions)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < sessions->count; i++) {
+		struct session *session = sessions->all[i];
+
+		if (session__start(session))
+			session__free(session);
+		else
+			sessions->all[count++] = session;
+	}
+	sessions->count = count;
+}
+
+void sessions__stop(struct sessions *sessions)
+{
+	for (size_t i = 0; i < sessions->count; i++)
+		session__stop(sessions->all[i]);
+}
+
+int sessions__poll(struct sessions *sessions)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < sessions->count && err >= 0; i++)
+		err = session__poll(sessions->all[i]);
+	return err < 0 ? err : 0;
+}
+
+int sessions__write(struct sessions *sessions, int64_t from, int64_t to)
+{
+	int err = 0;
+
+	if (!sessions->count)
+		return 0;
+	for (size_t i = 0; i < sessions->count; i++)
+		session__switch(sessions->all[i]);
+	series__settle();
+	/* Names of objects first. */
+	err = sessions__poll(sessions);
+	for (size_t i = 0; i < sessions->count && !err; i++) {
+		err = session__write(sessions->all[i], from, to);
+		if (!err)
+			err = session__write_quality(sessions->all[i]);
+		session__hold_rate(sessions->all[i]);
+	}
+	return err;
+}
+
+void sessions__add_hooks(const struct sessions *sessions, json_t *list)
+{
+	for (size_t i = 0; i < sessions->count; i++)
+		session__add_hooks(sessions->all[i], list);
+}
+
+void sessions__time(const struct sessions *sessions, struct timing *timing)
+{
+	for (size_t i = 0; i < sessions->count; i++)
+		if (session__object(sessions->all[i]))
+			timing__add(timing, session__object(sessions->all[i]));
+}

@@ -1,0 +1,55 @@
+/* Between writer.c, which runs statements, and rows.c, which has a function per kind of row. */
+#pragma once
+
+#include <stdint.h>
+
+#include "recording/recording.h"
+
+enum statement {
+	SQL_META,
+	SQL_STATE,
+	SQL_PROCESS,
+	SQL_THREAD,
+	SQL_NAME,
+	SQL_SLICE,
+	SQL_ACCOUNT,
+	SQL_OBJECT,
+	SQL_WAIT,
+	SQL_BUCKET,
+	SQL_SYSCALL,
+	SQL_SYSCALL_SLICE,
+	SQL_SYSCALL_ERROR,
+	SQL_MODULE,
+	SQL_FRAME,
+	SQL_FUNCTION,
+	SQL_LINE,
+	SQL_STACK,
+	SQL_SAMPLE,
+	SQL_CPU,
+	SQL_QUALITY,
+	SQL_COST,
+	SQL_SIGNAL,
+	SQL_MEASURE,
+	SQL_SERIES,
+	SQL_SERIES_MAX,
+	SQL_SUM,
+	SQL_DISTRIBUTION,
+	SQL_DISTRIBUTED,
+	SQL_EVENT,
+	SQL_COUNT
+};
+
+/* rows.c has them. */
+extern const char *const writer__sql[SQL_COUNT];
+
+struct value {
+	enum { VALUE_NUMBER, VALUE_REAL, VALUE_TEXT } kind;
+	union {
+		int64_t number;
+		double real;
+		const char *text; /* NULL: unknown */
+	};
+};
+
+int writer__add_row(struct recording *recording, enum statement which, const struct value *values,
+		    int count);
