@@ -1,0 +1,215 @@
+/* Syscalls and histograms over time. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "bpf/histogram.h"
+#include "report/html_data.h"
+
+#define MOST_CALL_CELLS 40000
+#define MOST_HEAT_CELLS 100000
+
+static void put_syscalls(struct html *html)
+{
+	struct html_out *out = &html->out;
+
+	html_out__open(out, "syscalls", '[');
+	for (size_t i = 0; i < html->model->syscall_count; i++) {
+		const struct model_syscall *call = &html->model->syscalls[i];
+
+		html_out__open(out, NULL, '{');
+		html_out__text(out, "name", call->name);
+		html_out__number(out, "count", call->count);
+		html_out__number(out, "errors", call->errors);
+		html_out__number(out, "total_ns", call->total_ns);
+		html_out__number(out, "run_ns", call->run_ns);
+		html_out__number(out, "timed", call->timed);
+		html_out__number(out, "p50_ns", call->p50_ns);
+		html_out__number(out, "p99_ns", call->p99_ns);
+		html_out__number(out, "max_ns", call->max_ns);
+		html_out__number(out, "errno", call->common_errno);
+		html_out__close(out, '}');
+	}
+	html_out__close(out, ']');
+}
+
+static int64_t call_at(const struct model *model, int64_t number)
+{
+	for (size_t i = 0; i < model->syscall_count; i++)
+		if (model->syscalls[i].number == number)
+			return (int64_t)i;
+	return -1;
+}
+
+static int take_call(struct html *html, void *context, sqlite3_stmt *row)
+{
+	struct html_span span = {};
+	int64_t at = call_at(html->model, sqlite3_column_int64(row, 0));
+
+	if (at < 0 || !html_bins__find(&html->bins, sqlite3_column_int64(row, 1),
+				       sqlite3_column_int64(row, 2), &span))
+		return 0;
+	return html_table__add(
+		context, &(struct html_row) {
+				 .key = { (int32_t)at, span.from, span.count },
+				 .value = { html__part(&span, sqlite3_column_int64(row, 3)),
+					    html__part(&span, sqlite3_column_int64(row, 4)),
+					    html__part(&span, sqlite3_column_int64(row, 5)),
+					    html__part(&span, sqlite3_column_int64(row, 6)) } });
+}
+
+int html__put_calls(struct html *html)
+{
+	static const struct html_column columns[] = {
+		{ "syscall", HTML_COLUMN_KEY },
+		{ "bin", HTML_COLUMN_KEY },
+		{ "bins", HTML_COLUMN_KEY },
+		{ "count", HTML_COLUMN_VALUE },
+		{ "errors", HTML_COLUMN_VALUE },
+		{ "total_us", HTML_COLUMN_MICROSECONDS },
+		{ "run_us", HTML_COLUMN_MICROSECONDS },
+	};
+	struct html_table cells = {
+		.at = 1, .spans = true, .most = MOST_CALL_CELLS, .bins = (int32_t)html->bins.count
+	};
+	int err = html__each(html,
+			     "SELECT number, slice_from, slice_to, count, errors, total_ns, run_ns"
+			     " FROM syscall_slice",
+			     take_call, &cells);
+
+	if (!err)
+		err = html_table__fit(&cells);
+	if (err) {
+		html_rows__release(&cells.rows);
+		return err;
+	}
+	put_syscalls(html);
+	return html__put_table(html, "syscall_cells", &cells, columns, 7);
+}
+
+struct heat {
+	struct html_table cells;
+	struct map places; /* what the recording calls a histogram → its number on the page + 1 */
+	size_t count;
+};
+
+static int take_heat(struct html *html, struct heat *heat, uint64_t key, sqlite3_stmt *row)
+{
+	uintptr_t at = (uintptr_t)map__get(&heat->places, key);
+	int64_t bucket = sqlite3_column_int64(row, 2);
+	struct html_span span = {};
+
+	if (!at || bucket < 0 || bucket >= HISTOGRAM_BUCKETS ||
+	    !html_bins__find(&html->bins, sqlite3_column_int64(row, 3),
+			     sqlite3_column_int64(row, 4), &span))
+		return 0;
+	return html_table__add(
+		&heat->cells,
+		&(struct html_row) {
+			.key = { (int32_t)at - 1, span.from, span.count, (int32_t)bucket },
+			.value = { html__part(&span, sqlite3_column_int64(row, 5)) } });
+}
+
+static int take_bucket(struct html *html, void *context, sqlite3_stmt *row)
+{
+	return take_heat(
+		html, context,
+		map__mix(sqlite3_column_int64(row, 0) != 0, (uint64_t)sqlite3_column_int64(row, 1)),
+		row);
+}
+
+/* Apart from the ledger's: their first number is of nobody else. */
+static uint64_t distribution_key(sqlite3_stmt *row, int column)
+{
+	return map__mix(2, (uint64_t)sqlite3_column_int64(row, column));
+}
+
+static int take_distribution_bucket(struct html *html, void *context, sqlite3_stmt *row)
+{
+	return take_heat(html, context, distribution_key(row, 1), row);
+}
+
+static int number(struct heat *heat, uint64_t key)
+{
+	return map__put(&heat->places, key, (void *)(uintptr_t)++heat->count);
+}
+
+static int put_own(struct html *html, struct heat *heat)
+{
+	struct html_out *out = &html->out;
+	int err = 0;
+
+	for (size_t i = 0; i < html->model->histogram_count && !err; i++) {
+		const struct model_histogram *histogram = &html->model->histograms[i];
+
+		html_out__open(out, NULL, '{');
+		html_out__text(out, "of", histogram->is_syscall ? "syscall" : "state");
+		html_out__text(out, "name", histogram->name);
+		html_out__text(out, "kind", histogram->kind_name);
+		html_out__text(out, "unit", "ns");
+		html_out__number(out, "count", histogram->count);
+		html_out__close(out, '}');
+		err = number(heat, map__mix(histogram->is_syscall, (uint64_t)histogram->key));
+	}
+	return err;
+}
+
+static int put_distribution(struct html *html, void *context, sqlite3_stmt *row)
+{
+	struct html_out *out = &html->out;
+
+	html_out__open(out, NULL, '{');
+	html_out__text(out, "of", (const char *)sqlite3_column_text(row, 1));
+	html_out__text(out, "place", (const char *)sqlite3_column_text(row, 2));
+	html_out__text(out, "operation", (const char *)sqlite3_column_text(row, 3));
+	html_out__text(out, "measure", (const char *)sqlite3_column_text(row, 4));
+	html_out__text(out, "unit", (const char *)sqlite3_column_text(row, 5));
+	html_out__close(out, '}');
+	return number(context, distribution_key(row, 0));
+}
+
+static int read_heat(struct html *html, struct heat *heat)
+{
+	int err = html__each(html,
+			     "SELECT of, key, bucket, slice_from, slice_to, count FROM histogram",
+			     take_bucket, heat);
+
+	if (!err && html->has_signals)
+		err = html__each(html,
+				 "SELECT 0, distribution, bucket, slice_from, slice_to, count"
+				 " FROM distribution_slice",
+				 take_distribution_bucket, heat);
+	return err ? err : html_table__fit(&heat->cells);
+}
+
+int html__put_latencies(struct html *html)
+{
+	static const struct html_column columns[] = {
+		{ "histogram", HTML_COLUMN_KEY }, { "bin", HTML_COLUMN_KEY },
+		{ "bins", HTML_COLUMN_KEY },      { "bucket", HTML_COLUMN_KEY },
+		{ "count", HTML_COLUMN_VALUE },
+	};
+	struct heat heat = { .cells = { .at = 1,
+					.spans = true,
+					.most = MOST_HEAT_CELLS,
+					.bins = (int32_t)html->bins.count } };
+	int err;
+
+	html_out__open(&html->out, "histograms", '[');
+	err = put_own(html, &heat);
+	if (!err && html->has_signals)
+		err = html__each(
+			html,
+			"SELECT d.id, g.name, d.place, d.operation, m.name, m.unit"
+			" FROM distribution d JOIN signal g ON g.id = d.signal"
+			" JOIN measure m ON m.signal = d.signal AND m.id = d.measure"
+			" ORDER BY g.name, d.place, d.operation, d.measure, d.id LIMIT 2000",
+			put_distribution, &heat);
+	html_out__close(&html->out, ']');
+	if (!err)
+		err = read_heat(html, &heat);
+	map__release(&heat.places);
+	if (err)
+		html_rows__release(&heat.cells.rows);
+	return err ? err : html__put_table(html, "heat", &heat.cells, columns, 5);
+}
