@@ -39,15 +39,26 @@ export function bar(selection: Selection): HTMLElement {
     strip.setAttribute("aria-label", kinds.map((kind, k) => `${kindWords[kind]} ${share(byKind[k]!, all)}`).join(", "));
     fill(strip, ...kinds.map((kind, k) => {
       const part = h("div", { class: "part", title: `${kindWords[kind]}: ${time(byKind[k]!)}, ${share(byKind[k]!, all)}` },
-        all && byKind[k]! / all > 0.05 ? h("span", {}, `${kindWords[kind]} ${share(byKind[k]!, all)}`) : null);
+        h("span", {}, `${kindWords[kind]} ${share(byKind[k]!, all)}`));
       part.style.flexGrow = String(all ? byKind[k]! / all : 0);
       part.style.background = kindColours[kind];
       part.style.color = ink(kindColours[kind]);
       return part;
     }));
-    fill(keys, ...kinds.filter((_kind, k) => byKind[k]! > 0).map((kind) => card(kind, states, byKind[kinds.indexOf(kind)]!, all)));
-    note.textContent = `of ${time(all)} of thread time${selection.isWhole && !selection.who ? ` (${number(data.doc.measured_threads)} threads over ${time(data.doc.wall_ns)})` : ""}`;
+    trim();
+    fill(keys, ...kinds.filter((kind, k) => byKind[k]! > (kind === "unseen" ? all / 1000 : 0)).map((kind) => card(kind, states, byKind[kinds.indexOf(kind)]!, all)));
+    note.textContent = `of ${time(all)} of thread time${selection.isWhole && !selection.who ? ` (${number(data.doc.measured_threads)} threads over ${time(data.doc.wall_ns)})` : ""}${byKind[5] && byKind[5] <= all / 1000 ? `; ${time(byKind[5])} of it before the first look at a thread` : ""}`;
   };
+
+  // Words that do not fit would be cut off.
+  const trim = (): void => {
+    for (const part of strip.children) {
+      const words = part.firstElementChild as HTMLElement;
+      words.hidden = false;
+      words.hidden = words.scrollWidth + 4 > part.clientWidth;
+    }
+  };
+  new ResizeObserver(trim).observe(strip);
 
   const card = (kind: (typeof kinds)[number], states: Float64Array, ns: number, all: number): HTMLElement => {
     const rows = data.doc.states.map((state, i) => ({ state, ns: states[i]! })).filter((row) => row.state.kind === kind && row.ns > 0).sort((a, b) => b.ns - a.ns);

@@ -371,7 +371,7 @@ export class Flame {
     };
 
     this.data.doc.states.forEach((state, i) => {
-      if (state.ns && this.takes(i)) states.add(this.colour === "cause" ? classes[classOf(this.data, i)]! : state.kind);
+      if (state.ns > this.data.doc.threads_ns / 10000 && this.takes(i)) states.add(this.colour === "cause" ? classes[classOf(this.data, i)]! : state.kind);
     });
     if (this.colour === "cause") for (const name of classes) states.has(name) && item(classColours[name], name);
     else for (const kind of kinds) states.has(kind) && item(kindColours[kind], kindWords[kind]);

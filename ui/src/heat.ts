@@ -89,6 +89,7 @@ class Panel {
     c.font = css("--canvas-font");
     c.textBaseline = "middle";
     c.textAlign = "right";
+    let last = Infinity;
     for (let power = 0; power < 12; power++) {
       const value = 10 ** power;
       let bucket = 0;
@@ -96,7 +97,8 @@ class Panel {
       const span = bucketStart(bucket + 1) - bucketStart(bucket) || 1;
       const y = this.y(bucket + (value - bucketStart(bucket)) / span);
 
-      if (bucket < this.low || bucket > this.high) continue;
+      if (bucket < this.low || bucket > this.high || last - y < 12) continue;
+      last = y;
       c.strokeStyle = css("--line");
       c.beginPath();
       c.moveTo(left, Math.round(y) + 0.5);
@@ -185,16 +187,26 @@ class Panel {
   }
 }
 
-// What somebody would look at first: where time is, not what is merely frequent.
+const byChoice = /^(epoll_|poll|ppoll|select|pselect6|nanosleep|clock_nanosleep|wait4|waitid|futex|rt_sig|pause|accept)/;
+
+// What somebody would look at first: where time is, not what is merely frequent, and of each source in turn.
 function rank(data: Data, rowsOf: number[][]): number[] {
-  const weight = data.doc.histograms.map((info, at) => {
+  const { histograms } = data.doc;
+  const turns = new Map<string, number>();
+  const weight = histograms.map((info, at) => {
     let sum = 0;
     for (const i of rowsOf[at]!) sum += data.heat.value.count![i]! * bucketStart(data.heat.key.bucket![i]!);
-    const idle = info.kind === "idle" || info.name === "run.any" || /^(syscall)? ?(epoll_|poll|ppoll|select|pselect6|nanosleep|clock_nanosleep|wait4|waitid|futex|rt_sigtimedwait|pause)/.test(info.name ?? "");
-    return info.unit === "ns" ? (idle ? sum / 1e6 : sum) : sum / 1e9;
+    const idle = info.kind === "idle" || info.name === "run.any" || (info.of === "syscall" && byChoice.test(info.name ?? ""));
+    return info.unit === "ns" && !idle ? sum : sum / 1e9;
   });
+  const order = weight.map((_sum, i) => i).filter((i) => rowsOf[i]!.length).sort((a, b) => weight[b]! - weight[a]!);
+  const turn = new Map(order.map((i) => {
+    const place = turns.get(histograms[i]!.of) ?? 0;
+    turns.set(histograms[i]!.of, place + 1);
+    return [i, place];
+  }));
 
-  return weight.map((_sum, i) => i).filter((i) => rowsOf[i]!.length).sort((a, b) => weight[b]! - weight[a]!);
+  return order.sort((a, b) => turn.get(a)! - turn.get(b)! || weight[b]! - weight[a]!);
 }
 
 export function latencies(selection: Selection): { element: HTMLElement; repaint: () => void } {

@@ -107,6 +107,7 @@ export class Timeline {
           this.chart.paint();
         }),
         this.whoControl()),
+      h("div", { class: "legend" }, ...kinds.filter((kind) => data.doc.states.some((state) => state.kind === kind && state.ns > data.doc.threads_ns / 1000)).map((kind) => swatchLine(kind, kindWords[kind]))),
       this.chart.canvas, this.laneBox, this.status);
     this.listen(this.chart.canvas, () => 44, (x, y, bin) => this.tipChart(x, y, bin));
     this.listen(this.laneSurface.canvas, () => this.laneLabel(), (x, y, bin) => this.tipLane(x, y, bin));
@@ -307,14 +308,12 @@ export class Timeline {
   private drawLanes(): void {
     const { context: c, width } = this.laneSurface;
     const left = this.laneLabel();
-    const scroll = this.laneBox.scrollTop, first = 0;
     const background = css("--panel");
 
-    void scroll;
     c.font = css("--canvas-font");
     c.textBaseline = "middle";
     c.textAlign = "left";
-    for (let i = first; i < this.lanes.length; i++) this.drawLane(c, this.lanes[i]!, i * laneHeight, left, width, background);
+    for (let i = 0; i < this.lanes.length; i++) this.drawLane(c, this.lanes[i]!, i * laneHeight, left, width, background);
     this.shade(c, left, width, 0, this.lanes.length * laneHeight);
   }
 
@@ -393,5 +392,5 @@ export function swatchLine(kind: Kind, text: string): HTMLElement {
   const swatch = h("span", { class: "swatch" });
 
   swatch.style.background = kindColours[kind];
-  return h("div", {}, swatch, text);
+  return h("div", { class: "key" }, swatch, text);
 }

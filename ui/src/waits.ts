@@ -1,6 +1,6 @@
 // Who held whom up: waiter, what it waited for, and who ended the wait or held the lock; with both stacks.
 import { kindColours } from "./colours";
-import { type Data, kindWords } from "./data";
+import { type Data, kindWords, type Wait } from "./data";
 import { fill, h, section } from "./dom";
 import { type Selection } from "./select";
 import { base, number, share, time } from "./words";
@@ -9,6 +9,14 @@ const usual = 12, mostFrames = 60;
 const evidenceWords: Record<string, string> = { owner: "holds it", waker: "ended the wait", none: "" };
 
 interface Sampled { us: number; count: number; stacks: Map<number, number>; wakers: Map<number, number> }
+
+// "pipe:[123]" and "any child" say what they are.
+function objectWords(wait: Wait, cause: string): string {
+  const { object_kind: kind, object } = wait;
+
+  if (!object) return kind ?? cause;
+  return kind && !object.includes(kind) ? `${kind} ${object}` : object;
+}
 
 function sampled(selection: Selection): Sampled[] {
   const { data } = selection;
@@ -59,7 +67,7 @@ export function waits(selection: Selection): HTMLElement {
     const wait = data.doc.waits[i]!;
     const state = data.doc.states[wait.state]!;
     const chain = h("span", { class: "chain" }, h("b", {}, wait.waiter), h("span", { class: "arrow", "aria-label": "waits for" }, "→"),
-      h("span", { class: "object" }, wait.object ? `${wait.object_kind ? `${wait.object_kind} ` : ""}${wait.object}` : wait.object_kind ?? state.cause));
+      h("span", { class: "object" }, objectWords(wait, state.cause)));
     if (wait.by) chain.append(h("span", { class: "arrow", "aria-label": "because of" }, "→"), h("b", {}, wait.by), h("span", { class: "soft" }, ` ${evidenceWords[wait.evidence] ?? wait.evidence}`));
     const swatch = h("span", { class: "swatch" });
     swatch.style.background = kindColours[state.kind];
@@ -68,7 +76,7 @@ export function waits(selection: Selection): HTMLElement {
     (gauge.firstChild as HTMLElement).style.background = kindColours[state.kind];
     const details = h("details", { class: "wait" }, h("summary", {},
       h("span", { class: "figure" }, estimated ? "≈ " : "", time(ns)), gauge, chain,
-      h("span", { class: "tags" }, swatch, `${kindWords[state.kind]} · ${state.cause} · `, estimated ? `${number(count)} samples` : `${number(count)} waits, ${time(count ? ns / count : 0)} each`)));
+      h("span", { class: "tags" }, swatch, `${kindWords[state.kind]} · ${state.cause} · `, estimated ? `${number(count)} sample${Math.round(count) === 1 ? "" : "s"}` : count === 1 ? "once" : `${number(count)} waits, ${time(count ? ns / count : 0)} each`)));
     const body = h("div", { class: "pair" });
     const build = (): void => fill(body, stackList(data, "where it waited", samples.stacks, "no stack was sampled"),
       stackList(data, "where it was woken from", samples.wakers, "no stack of the waker was sampled"));
