@@ -168,6 +168,35 @@ static int put_distribution(struct html *html, void *context, sqlite3_stmt *row)
 	return number(context, distribution_key(row, 0));
 }
 
+/* Histograms behind the first so many lose their time axis: their sums are what they were. */
+struct flat {
+	int32_t first, bins;
+};
+
+static void flatten(struct html_row *row, void *context)
+{
+	const struct flat *flat = context;
+
+	if (row->key[0] < flat->first)
+		return;
+	row->key[1] = 0;
+	row->key[2] = flat->bins;
+}
+
+static int fit_heat(struct heat *heat)
+{
+	struct html_table *cells = &heat->cells;
+	int err = html_table__fit(cells);
+	struct flat flat = { (int32_t)heat->count,
+			     (cells->bins + cells->width - 1) / cells->width };
+
+	while (!err && cells->rows.count > cells->most && flat.first) {
+		flat.first /= 2;
+		err = html_rows__change(&cells->rows, flatten, &flat);
+	}
+	return err;
+}
+
 static int read_heat(struct html *html, struct heat *heat)
 {
 	int err = html__each(html,
@@ -179,7 +208,7 @@ static int read_heat(struct html *html, struct heat *heat)
 				 "SELECT 0, distribution, bucket, slice_from, slice_to, count"
 				 " FROM distribution_slice",
 				 take_distribution_bucket, heat);
-	return err ? err : html_table__fit(&heat->cells);
+	return err ? err : fit_heat(heat);
 }
 
 int html__put_latencies(struct html *html)

@@ -82,6 +82,76 @@ static int by_key(const void *a, const void *b)
 	return 0;
 }
 
+static void sort(struct html_rows *rows)
+{
+	map__release(&rows->places);
+	if (rows->count)
+		qsort(rows->list, rows->count, sizeof(*rows->list), by_key);
+}
+
+/* Moves `amount` of what waits in value 0, and the same part of the other values. */
+static struct html_row give(struct html_row *waiting, int64_t amount, const struct html_row *to)
+{
+	double part = (double)amount / (double)waiting->value[0];
+	struct html_row row = *to;
+
+	for (int i = 0; i < HTML_ROWS_VALUES; i++) {
+		row.value[i] = i ? (int64_t)((double)waiting->value[i] * part) : amount;
+		waiting->value[i] -= row.value[i];
+	}
+	return row;
+}
+
+/* Down to one row for every `step` of value 0; the last one gets what is left. */
+static int keep_steps(const struct html_rows *rows, int64_t step, struct html_rows *ret)
+{
+	/* From the middle of the first step on. */
+	struct html_row waiting = {};
+	int64_t before = step / 2;
+	int err = 0;
+
+	for (size_t i = 0; i < rows->count && !err; i++) {
+		const struct html_row *row = &rows->list[i];
+		struct html_row given;
+		int64_t passed;
+
+		for (int j = 0; j < HTML_ROWS_VALUES; j++)
+			waiting.value[j] = sum(waiting.value[j], row->value[j]);
+		passed = sum(before, row->value[0]) / step;
+		before = sum(before, row->value[0]) % step;
+		if (i + 1 == rows->count || passed * step > waiting.value[0])
+			passed = passed || i + 1 == rows->count ? waiting.value[0] : 0;
+		else
+			passed *= step;
+		if (!passed)
+			continue;
+		given = give(&waiting, passed, row);
+		err = html_rows__add(ret, &given);
+	}
+	return err;
+}
+
+int html_rows__thin(struct html_rows *rows, size_t most)
+{
+	struct html_rows kept = {};
+	int64_t all = 0;
+	int err;
+
+	if (rows->count <= most)
+		return 0;
+	for (size_t i = 0; i < rows->count; i++)
+		all = sum(all, rows->list[i].value[0]);
+	sort(rows);
+	err = keep_steps(rows, all / (int64_t)most + 1, &kept);
+	if (err) {
+		html_rows__release(&kept);
+		return err;
+	}
+	html_rows__release(rows);
+	*rows = kept;
+	return 0;
+}
+
 static void write_key(const struct html_rows *rows, struct html_out *out, size_t column)
 {
 	int32_t last = 0;
@@ -115,9 +185,7 @@ void html_rows__write(struct html_rows *rows, struct html_out *out, const char *
 {
 	size_t keys = 0;
 
-	map__release(&rows->places);
-	if (rows->count)
-		qsort(rows->list, rows->count, sizeof(*rows->list), by_key);
+	sort(rows);
 	html_out__open(out, key, '{');
 	for (size_t i = 0; i < count; i++) {
 		html_out__open(out, columns[i].name, '[');

@@ -31,6 +31,13 @@ int html_rows__find(struct html_rows *rows, const int32_t *key, size_t *ret);
 int html_rows__change(struct html_rows *rows, void (*change)(struct html_row *row, void *context),
 		      void *context);
 
+/*
+ * Leaves about `most` rows that stand for all: every so much of value 0, in order of the keys, one
+ * row is kept and gets that much, so sums over many rows stay what they were, without a bias, and
+ * the sums over all rows stay exactly. Only for values that are samples. -ENOMEM.
+ */
+int html_rows__thin(struct html_rows *rows, size_t most);
+
 /* What a column is called, and how it is written. */
 struct html_column {
 	const char *name;

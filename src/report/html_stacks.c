@@ -183,27 +183,6 @@ static void place_wait(struct html_row *row, void *context)
 	row->key[4] = (int32_t)tree->places[row->key[4]];
 }
 
-static void join_others(struct html_row *row, void *context)
-{
-	const int32_t *most = context;
-
-	if (row->key[1] >= *most)
-		row->key[1] = -1;
-}
-
-/* Threads that were busy least are one, if wider bins are not enough. */
-static int fit_samples(struct html *html, struct html_table *samples)
-{
-	int32_t most = (int32_t)html->thread_count;
-	int err = html_table__fit(samples);
-
-	while (!err && samples->rows.count > samples->most && most) {
-		most /= 2;
-		err = html_rows__change(&samples->rows, join_others, &most);
-	}
-	return err;
-}
-
 static int fit(struct html *html, struct stacks *stacks)
 {
 	struct html_tree *tree = &stacks->tree;
@@ -216,8 +195,11 @@ static int fit(struct html *html, struct stacks *stacks)
 	if (!err)
 		err = html_rows__change(&stacks->waits.rows, place_wait, tree);
 	if (!err)
-		err = fit_samples(html, &stacks->samples);
-	return err ? err : html_table__fit(&stacks->waits);
+		err = html_table__fit(&stacks->samples);
+	if (!err)
+		err = html_table__fit(&stacks->waits);
+	html->folded.samples = stacks->samples.left_out;
+	return err;
 }
 
 static int put_samples(struct html *html, struct stacks *stacks)
@@ -247,8 +229,8 @@ int html__put_stacks(struct html *html)
 {
 	int32_t bins = (int32_t)html->bins.count;
 	struct stacks stacks = {
-		.samples = { .at = 3, .most = MOST_SAMPLES, .bins = bins },
-		.waits = { .at = 1, .most = MOST_WAIT_SAMPLES, .bins = bins },
+		.samples = { .at = 3, .most = MOST_SAMPLES, .thins = true, .bins = bins },
+		.waits = { .at = 1, .most = MOST_WAIT_SAMPLES, .thins = true, .bins = bins },
 	};
 	int err = put_blames(html, &stacks);
 

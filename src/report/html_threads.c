@@ -9,7 +9,7 @@
 
 /* What has not been idle longest is kept; the others are one. */
 #define MOST_THREADS 3000
-#define MOST_CELLS   250000
+#define MOST_CELLS   400000
 
 static int64_t busy_ns(const struct model_thread *thread)
 {

@@ -145,8 +145,14 @@ static void widen(struct html_row *row, void *context)
 /* Wider bins, as long as there are enough left for a picture. */
 static int shrink(struct html_table *table, size_t most)
 {
+	size_t before = table->rows.count;
 	int err = 0;
 
+	if (table->thins) {
+		err = html_rows__thin(&table->rows, most);
+		table->left_out += (int64_t)(before - table->rows.count);
+		return err;
+	}
 	while (!err && table->rows.count > most && table->bins / table->width > 32) {
 		err = html_rows__change(&table->rows, widen, table);
 		table->width *= 2;

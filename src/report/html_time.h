@@ -41,10 +41,12 @@ struct html_table {
 	struct html_rows rows;
 	int at;
 	bool spans;
-	size_t most;   /* rows: above it, bins become wider */
+	size_t most; /* rows: above it, bins become wider … */
+	bool thins;  /* … or some rows stand for others: these are samples */
+	int64_t left_out;
 	int32_t width; /* bins of the page in one of this table; 0 is 1 */
 	int32_t bins;  /* of the page */
 };
 int html_table__add(struct html_table *table, const struct html_row *row);
-/* Down to `most` rows, if that can be done with wider bins. */
+/* Down to `most` rows, if that can be done. */
 int html_table__fit(struct html_table *table);

@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "report/html_stacks.h"
 
-#define MOST_NODES   150000
+#define MOST_NODES   250000
 #define MOST_REASONS 32
 
 static int add_function(struct html_tree *tree, const char *name, uint32_t *ret)

@@ -86,7 +86,7 @@ export class Flame {
       why ? h("p", { class: "status" }, why) : h("div", {}, this.controls(), this.legend, this.trail,
         h("div", { class: "flame-box" }, this.surface.canvas), this.info));
     this.listen();
-    selection.onChange(() => this.rebuild());
+    selection.onRest(() => this.rebuild());
     new IntersectionObserver((entries) => {
       this.visible = entries.some((entry) => entry.isIntersecting);
       if (this.visible && this.stale) this.rebuild();

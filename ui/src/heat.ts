@@ -237,7 +237,7 @@ export function latencies(selection: Selection): { element: HTMLElement; repaint
     shown += 12;
     build();
   });
-  selection.onChange(() => panels.forEach((panel) => panel.update()));
+  selection.onRest(() => panels.forEach((panel) => panel.update()));
   build();
   return {
     element: section("latency", "How long things took", "Darker is more. All threads: histograms do not know whose a value was.",

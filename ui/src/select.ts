@@ -8,7 +8,9 @@ export class Selection {
   to: number;
   who: Who | null = null;
   private readonly listeners: (() => void)[] = [];
+  private readonly later: (() => void)[] = [];
   private asked = 0;
+  private timer = 0;
 
   constructor(readonly data: Data) {
     this.to = data.bins;
@@ -28,6 +30,11 @@ export class Selection {
 
   onChange(listener: () => void): void {
     this.listeners.push(listener);
+  }
+
+  // For what takes longer than a frame: when the brush rests.
+  onRest(listener: () => void): void {
+    this.later.push(listener);
   }
 
   setRange(from: number, to: number): void {
@@ -54,6 +61,8 @@ export class Selection {
 
   // While the brush moves there are more changes than can be drawn.
   private changed(): void {
+    clearTimeout(this.timer);
+    this.timer = window.setTimeout(() => this.later.forEach((listener) => listener()), 70);
     if (this.asked) return;
     this.asked = requestAnimationFrame(() => {
       this.asked = 0;

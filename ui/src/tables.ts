@@ -24,13 +24,13 @@ function threadTable(selection: Selection): HTMLElement {
       const k = kinds.indexOf(kind);
       return { name: kindWords[kind], text: (row) => (row.ns[k] ? `${time(row.ns[k]!)}  ${share(row.ns[k]!, row.all)}` : "–"), value: (row) => row.ns[k]!, bar: (row) => (row.all ? row.ns[k]! / row.all : 0) };
     }),
-    { name: "", text: (row) => notes(threads.flags[row.at]!) },
+    { name: "notes", text: (row) => notes(threads.flags[row.at]!) },
     { name: "cgroup", text: (row) => threads.cgroup[row.at]! },
   ];
   const table = new Table("threads", columns, 4);
   const update = (): void => table.set(selection.byThread().map((ns, at) => ({ at, ns, all: ns.reduce((sum, one) => sum + one, 0) })).filter((row) => row.all > 0 && selection.hasThread(row.at)));
 
-  selection.onChange(update);
+  selection.onRest(update);
   update();
   return table.element;
 }
@@ -99,7 +99,7 @@ function functionTable(selection: Selection, find: (name: string) => void): HTML
     table.set(rows);
   };
 
-  selection.onChange(update);
+  selection.onRest(update);
   update();
   return table.element;
 }
@@ -159,7 +159,7 @@ function syscallTable(selection: Selection): HTMLElement {
   ], 4);
   const update = (): void => table.set(syscallRows(selection));
 
-  selection.onChange(update);
+  selection.onRest(update);
   update();
   return table.element;
 }
@@ -200,7 +200,7 @@ function signalTable(selection: Selection, signal: Signal, at: number): HTMLElem
   const table = new Table(signal.name, columns, Math.min(first, columns.length - 1));
   const update = (): void => table.set(seriesRows(selection, at));
 
-  selection.onChange(update);
+  selection.onRest(update);
   update();
   return h("div", {}, h("p", { class: "about" }, signal.about), table.element);
 }
@@ -218,7 +218,7 @@ function eventTable(selection: Selection): HTMLElement {
   ], 2);
   const update = (): void => table.set((data.doc.events ?? []).filter((row) => selection.isWhole || (row.us >= selection.fromUs && row.us < selection.toUs)));
 
-  selection.onChange(update);
+  selection.onRest(update);
   update();
   return table.element;
 }

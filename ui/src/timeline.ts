@@ -187,25 +187,28 @@ export class Timeline {
   }
 
   private listen(canvas: HTMLCanvasElement, left: () => number, tip: (x: number, y: number, bin: number) => void): void {
-    let start = -1;
+    let start = -1, startX = 0, dragged = false;
     const bin = (event: PointerEvent): number => this.binAt(event.clientX - canvas.getBoundingClientRect().left, left(), canvas.clientWidth);
 
     canvas.addEventListener("pointerdown", (event) => {
       if (event.button !== 0 || event.offsetX < left()) return;
       start = bin(event);
+      startX = event.clientX;
+      dragged = false;
       canvas.setPointerCapture(event.pointerId);
     });
     canvas.addEventListener("pointermove", (event) => {
       const at = bin(event);
 
       this.cursor = at;
-      if (start >= 0 && at !== start) this.selection.setRange(Math.min(start, at), Math.max(start, at) + 1);
+      dragged ||= start >= 0 && Math.abs(event.clientX - startX) > 4;
+      if (start >= 0 && dragged) this.selection.setRange(Math.min(start, at), Math.max(start, at) + 1);
       tip(event.clientX, event.clientY, at);
       this.chart.paint();
     });
-    canvas.addEventListener("pointerup", (event) => {
+    canvas.addEventListener("pointerup", () => {
       // A click is the way back.
-      if (start >= 0 && bin(event) === start) this.selection.setRange(0, this.data.bins);
+      if (start >= 0 && !dragged) this.selection.setRange(0, this.data.bins);
       start = -1;
     });
     canvas.addEventListener("pointerleave", () => {

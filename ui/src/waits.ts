@@ -110,7 +110,7 @@ export function waits(selection: Selection): HTMLElement {
     shown += 50;
     update();
   });
-  selection.onChange(update);
+  selection.onRest(update);
   update();
   return section("waits", "Who held whom up", "Waiter → what it waited for → who ended that. Idle waiting is left out.", note, list, more);
 }
