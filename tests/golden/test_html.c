@@ -4,7 +4,9 @@
  */
 #include "../harness.h"
 
+#include <errno.h>
 #include <jansson.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -189,6 +191,74 @@ static void what_is_over_time_adds_up_to_the_sums(void **state)
 	json_decref(page);
 }
 
+/* What somebody could have written into a recording; none of it may do harm. */
+static const char *const wrongs[] = {
+	"DELETE FROM slice",
+	"UPDATE slice SET begin_ns = end_ns, end_ns = begin_ns",
+	"UPDATE slice SET begin_ns = -9223372036854775808, end_ns = 9223372036854775807",
+	"UPDATE slice SET end_ns = begin_ns",
+	"INSERT INTO slice VALUES(-9223372036854775808, 0, 1), (9223372036854775807, 5, 6)",
+	"UPDATE meta SET value = 9223372036854775807 WHERE key = 'end_ns'",
+	"UPDATE meta SET value = 0 WHERE key = 'end_ns'",
+	"UPDATE account SET ns = 9223372036854775807",
+	"UPDATE account SET ns = -9223372036854775808, count = -1",
+	"UPDATE account SET slice_from = slice_to + 1",
+	"UPDATE OR REPLACE account SET thread = 4711",
+	"UPDATE OR REPLACE account SET slice_to = 9223372036854775807",
+	"UPDATE histogram SET count = 9223372036854775807, slice_from = -1",
+	"UPDATE syscall_slice SET total_ns = -1, slice_from = 99",
+	"UPDATE sample SET weight_ns = 9223372036854775807",
+	"UPDATE sample SET time_ns = 9223372036854775807",
+	"UPDATE sample SET time_ns = -9223372036854775808, thread = 4711, by = -4711",
+	"UPDATE sample SET stack = 9223372036854775807, waker_stack = -1, none = NULL",
+	"UPDATE sample SET none = hex(randomblob(500)), stack = 0",
+	"UPDATE stack SET parent = id",
+	"UPDATE thread SET first_ns = last_ns, last_ns = first_ns, process = 9223372036854775807",
+	"UPDATE thread SET comm = NULL; UPDATE process SET comm = x'ff00ff', cgroup = NULL",
+	"DELETE FROM thread; DELETE FROM process",
+	"UPDATE wait SET object = 9223372036854775807",
+	"INSERT INTO signal VALUES(9223372036854775807, NULL, NULL, NULL)",
+	"INSERT INTO signal VALUES(1, 's', '', 'e'); INSERT INTO measure VALUES(1, 7, 'm', NULL),"
+	" (1, -1, 'n', 'ns'); INSERT INTO series(id, signal, thread, object, errno, max0)"
+	" VALUES(1, 1, 1, 9223372036854775807, -9223372036854775808, 9223372036854775807);"
+	"INSERT INTO series_slice VALUES(1, 1, 1, 9223372036854775807, 9223372036854775807, -1,"
+	" NULL, 'x', 0, 0), (2, 1, 2, 9223372036854775807, 9223372036854775807, 0, 0, 0, 0, 0);"
+	"INSERT INTO distribution VALUES(1, 1, 7, NULL, NULL);"
+	"INSERT INTO distribution_slice VALUES(1, 1, 288, 1, 1), (1, 1, 289, 1, 1), (1, 1, -1, 1, 1);"
+	"INSERT INTO event VALUES(1, 1, 9223372036854775807, -1, 4711, 4711, NULL, NULL, -1, NULL)",
+	"DROP VIEW events; DROP VIEW signal_sums; DROP VIEW signal_histograms; DROP TABLE signal;"
+	"DROP TABLE series; UPDATE meta SET value = 2 WHERE key = 'schema_version'",
+};
+
+static void a_hostile_recording_gives_a_page_or_is_refused(void **state)
+{
+	for (size_t i = 0; i < sizeof(wrongs) / sizeof(*wrongs); i++) {
+		char *hostile = sample__path(), *text = NULL;
+		FILE *out;
+		sqlite3 *db = NULL;
+		size_t size = 0;
+		int err;
+
+		sample__write_with_stacks(hostile);
+		assert_int_equal(sqlite3_open(hostile, &db), SQLITE_OK);
+		assert_int_equal(sqlite3_exec(db, wrongs[i], NULL, NULL, NULL), SQLITE_OK);
+		sqlite3_close(db);
+		out = open_memstream(&text, &size);
+		err = html__write_data(hostile, &(struct report_options) {}, out);
+		fclose(out);
+		if (err && err != -EBADMSG)
+			fail_msg("%s: %d", wrongs[i], err);
+		if (!err) {
+			json_t *json = json_loads(text, 0, NULL);
+
+			assert_non_null(json);
+			json_decref(json);
+		}
+		free(text);
+		sample__remove(hostile);
+	}
+}
+
 static char *written(void (*write)(struct html_out *out))
 {
 	struct html_out out = {};
@@ -286,6 +356,36 @@ static void rows_are_sorted_and_their_microseconds_add_up(void **state)
 	free(text);
 }
 
+static void write_thinned_rows(struct html_out *out)
+{
+	struct html_rows rows = {};
+	int64_t all[2] = {}, heavy = 0;
+
+	/* One row of half the weight among 10,000 light ones. */
+	for (int i = 0; i < 10000; i++)
+		html_rows__add(&rows, &(struct html_row) { .key = { i }, .value = { 100, 1 } });
+	html_rows__add(&rows, &(struct html_row) { .key = { 5000, 1 }, .value = { 1000000, 7 } });
+	assert_int_equal(html_rows__thin(&rows, 100), 0);
+	assert_in_range(rows.count, 40, 101);
+	for (size_t i = 0; i < rows.count; i++) {
+		all[0] += rows.list[i].value[0];
+		all[1] += rows.list[i].value[1];
+		if (rows.list[i].key[1])
+			heavy = rows.list[i].value[0];
+	}
+	assert_int_equal(all[0], 2000000);
+	assert_int_equal(all[1], 10007);
+	/* To one step of 20,000. */
+	assert_in_range(heavy, 980000, 1020000);
+	html_rows__release(&rows);
+	fputs("x", out->file);
+}
+
+static void thinned_rows_stand_for_all(void **state)
+{
+	free(written(write_thinned_rows));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -294,9 +394,11 @@ int main(void)
 		cmocka_unit_test(data_with_stacks),
 		cmocka_unit_test(numbers_are_those_of_the_json_report),
 		cmocka_unit_test(what_is_over_time_adds_up_to_the_sums),
+		cmocka_unit_test(a_hostile_recording_gives_a_page_or_is_refused),
 		cmocka_unit_test(no_name_can_leave_the_script_that_it_is_in),
 		cmocka_unit_test(names_stop_at_their_budget_and_are_counted),
 		cmocka_unit_test(rows_are_sorted_and_their_microseconds_add_up),
+		cmocka_unit_test(thinned_rows_stand_for_all),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);
