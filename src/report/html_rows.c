@@ -137,7 +137,7 @@ int html_rows__thin(struct html_rows *rows, size_t most)
 	int64_t all = 0;
 	int err;
 
-	if (rows->count <= most)
+	if (!most || rows->count <= most)
 		return 0;
 	for (size_t i = 0; i < rows->count; i++)
 		all = sum(all, rows->list[i].value[0]);

@@ -177,6 +177,34 @@ test("the flame graph's total is what the samples add up to", async () => {
   assert.ok(idle >= 0);
 });
 
+// As src/report/words.c has it.
+function time(ns) {
+  const units = [[1, "ns"], [1e3, "µs"], [1e6, "ms"], [1e9, "s"]];
+  let i = 0;
+  if (!ns) return "–";
+  while (i < 3 && ns / units[i][0] >= 999.5) i++;
+  const scaled = ns / units[i][0];
+  return `${scaled.toFixed(i === 0 || scaled >= 99.95 ? 0 : scaled >= 9.995 ? 1 : 2)} ${units[i][1]}`;
+}
+
+test("functions have the self and total times of the JSON report", async () => {
+  await open("FEATURES");
+  await tab("functions");
+  const rows = await page.locator("#tables-panel tbody tr").evaluateAll((list) => list.map((row) => [...row.cells].map((cell) => cell.innerText)));
+  const names = json.hot.filter((one) => one.function && json.hot.filter((other) => other.function === one.function).length === 1 && !one.function.startsWith("["));
+  let compared = 0;
+  for (const one of names) {
+    const row = rows.find((cells) => cells[0] === one.function);
+    // Names are made clean for people, so not all are found.
+    if (!row) continue;
+    compared++;
+    for (const [at, ns] of [[1, one.self_run_ns], [2, one.total_run_ns], [3, one.self_wait_ns], [4, one.total_wait_ns]])
+      assert.equal(row[at].split(/ {2}| (?=[\d<.]+ %)/)[0], time(ns), `${one.function}: ${row.join(" | ")}`);
+    assert.equal(row[5], one.samples.toLocaleString("en-US"));
+  }
+  assert.ok(compared >= 5, `${compared} compared`);
+});
+
 test("a wait opens with both stacks", async () => {
   await open("FEATURES");
   const wait = page.locator("details.wait").first();

@@ -514,8 +514,8 @@ export class Flame {
     const list = [this.name(node)];
 
     if (label >= 0 && data.functions.module[label]) {
-      const { file, line, module, kernel } = data.functions;
-      list.push((kernel[label] ? "[kernel] " : "") + base(module[label]!) + (file[label] ? ` · ${base(file[label]!)}${line[label] ? `:${line[label]}` : ""}` : ""));
+      const { file, line, module } = data.functions;
+      list.push(base(module[label]!) + (file[label] ? ` · ${base(file[label]!)}${line[label] ? `:${line[label]}` : ""}` : ""));
     }
     list.push(`total ${time(total * 1000)}, ${share(total, tree.total[0]!)} · self ${time(tree.self[node]! * 1000)} · ${number(tree.samples[node]!)} samples`);
     const parts = classes.map((name, i) => ({ name, us: tree.mixture[node * classes.length + i]! })).filter((part) => part.us > total / 200);

@@ -65,7 +65,7 @@ function functionRows(selection: Selection): Code[] {
 
     of(nodeFunction[node]!).selfRun += run[node]!;
     while (user > 0 && functions.kernel[nodeFunction[user]!]) user = nodeParent[user]!;
-    if (user > 0 || nodeParent[node] === 0) of(nodeFunction[user > 0 ? user : node]!).selfWait += wait[node]!;
+    of(nodeFunction[user > 0 ? user : node]!).selfWait += wait[node]!;
     for (let at = node; at > 0; at = nodeParent[at]!) {
       const one = of(nodeFunction[at]!);
       if (seen.has(one)) continue;

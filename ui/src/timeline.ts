@@ -109,7 +109,7 @@ export class Timeline {
         this.whoControl()),
       h("div", { class: "legend" }, ...kinds.filter((kind) => data.doc.states.some((state) => state.kind === kind && state.ns > data.doc.threads_ns / 1000)).map((kind) => swatchLine(kind, kindWords[kind]))),
       this.chart.canvas, this.laneBox, this.status);
-    this.listen(this.chart.canvas, () => 44, (x, y, bin) => this.tipChart(x, y, bin));
+    this.listen(this.chart.canvas, () => this.left(), (x, y, bin) => this.tipChart(x, y, bin));
     this.listen(this.laneSurface.canvas, () => this.laneLabel(), (x, y, bin) => this.tipLane(x, y, bin));
     this.chart.canvas.addEventListener("keydown", (event) => this.key(event));
     this.laneSurface.canvas.addEventListener("click", (event) => {
@@ -157,14 +157,20 @@ export class Timeline {
     this.lanes = by === "none" ? [] : makeLanes(this.data, by);
     this.laneBox.hidden = by === "none";
     this.laneSurface.resize(Math.max(10, this.lanes.length * laneHeight));
+    this.chart.paint();
   }
 
   private pickLane(lane: Lane | undefined): void {
     if (lane) this.selection.setWho(this.selection.who?.key === lane.who.key ? null : lane.who);
   }
 
+  // Where time begins: lanes and chart share their axis.
+  private left(): number {
+    return this.lanes.length ? this.laneLabel() : 44;
+  }
+
   private laneLabel(): number {
-    return this.laneSurface.width < 600 ? 110 : labelWidth;
+    return this.chart.width < 600 ? 110 : labelWidth;
   }
 
   private x(bin: number, left: number, width: number): number {
@@ -246,7 +252,7 @@ export class Timeline {
 
   private draw(): void {
     const { context: c, width } = this.chart;
-    const left = 44, bottom = chartHeight - axisHeight, shown = this.shownKinds();
+    const left = this.left(), bottom = chartHeight - axisHeight, shown = this.shownKinds();
     let most = 0;
 
     for (let bin = 0; bin < this.data.bins; bin++) most = Math.max(most, shown.reduce((sum, k) => sum + this.stacked[k]![bin]!, 0));
