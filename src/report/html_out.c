@@ -118,18 +118,15 @@ void html_out__text(struct html_out *out, const char *key, const char *text)
 static uint32_t add_text(struct html_out *out, uint64_t hash, const char *text)
 {
 	struct html_texts *texts = &out->texts;
-	char *copy = strdup(text), **at = copy ? APPEND(&texts->list, &texts->count) : NULL;
+	char **at = APPEND(&texts->list, &texts->count);
 
-	if (!at || map__put(&texts->places, hash, (void *)(uintptr_t)texts->count)) {
-		if (!at)
-			free(copy);
-		else
-			*at = copy;
+	if (at)
+		*at = strdup(text);
+	if (!at || !*at || map__put(&texts->places, hash, (void *)(uintptr_t)texts->count)) {
 		out->err = -ENOMEM;
 		return 0;
 	}
-	*at = copy;
-	texts->bytes += strlen(copy) + 4;
+	texts->bytes += strlen(*at) + 4;
 	return (uint32_t)texts->count;
 }
 
@@ -162,6 +159,6 @@ void html_out__texts(struct html_out *out, const char *key)
 	html_out__open(out, key, '[');
 	html_out__json(out, NULL, json_null());
 	for (size_t i = 0; i < out->texts.count; i++)
-		html_out__words(out, NULL, out->texts.list[i]);
+		html_out__words(out, NULL, out->texts.list[i] ? out->texts.list[i] : "");
 	html_out__close(out, ']');
 }

@@ -105,8 +105,11 @@ static int find_series(struct html *html, struct signals_data *data, sqlite3_stm
 	};
 	int err = html_rows__find(&data->series, key, ret);
 
-	while (!err && data->max_count < data->series.count * MEASURES)
-		err = APPEND(&data->max, &data->max_count) ? 0 : -ENOMEM;
+	while (!err && data->max_count < data->series.count * MEASURES) {
+		const int64_t *max = APPEND(&data->max, &data->max_count);
+
+		err = max ? 0 : -ENOMEM;
+	}
 	return err;
 }
 

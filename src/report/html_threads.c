@@ -176,7 +176,7 @@ struct timeline {
 /* A row over several bins is spread evenly. */
 static void add_total(struct html *html, double *totals, const struct html_span *span, int64_t ns)
 {
-	const int64_t *edges = &html->bins.edges[span->from];
+	const int64_t *edges = html->bins.edges + span->from;
 	int64_t begin = span->begin_ns > edges[0] ? span->begin_ns : edges[0];
 	int64_t end = span->end_ns < edges[span->count] ? span->end_ns : edges[span->count];
 
