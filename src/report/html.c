@@ -135,6 +135,7 @@ static void put_folded(struct html *html)
 	html_out__number(out, "threads", (int64_t)html->other_threads);
 	html_out__number(out, "nodes", html->folded.nodes);
 	html_out__number(out, "samples", html->folded.samples);
+	html_out__number(out, "histograms", html->folded.histograms);
 	html_out__number(out, "waits", html->folded.waits);
 	html_out__number(out, "wait_ns", html->folded.wait_ns);
 	html_out__number(out, "series", html->folded.series);

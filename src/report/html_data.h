@@ -15,7 +15,7 @@ struct html {
 	size_t thread_count;  /* of the page; the last one stands for those that were folded */
 	size_t other_threads; /* how many those are */
 	struct {
-		int64_t nodes, samples, waits, wait_ns, series, events, accounts;
+		int64_t nodes, samples, histograms, waits, wait_ns, series, events, accounts;
 	} folded;
 };
 

@@ -168,32 +168,69 @@ static int put_distribution(struct html *html, void *context, sqlite3_stmt *row)
 	return number(context, distribution_key(row, 0));
 }
 
-/* Histograms behind the first so many lose their time axis: their sums are what they were. */
+/* Histograms of fewer values lose their time axis first: their sums are what they were. */
 struct flat {
-	int32_t first, bins;
+	const int32_t *ranks; /* by histogram: how many have more values */
+	int32_t shown, bins;
 };
 
 static void flatten(struct html_row *row, void *context)
 {
 	const struct flat *flat = context;
 
-	if (row->key[0] < flat->first)
+	if (flat->ranks[row->key[0]] < flat->shown)
 		return;
 	row->key[1] = 0;
 	row->key[2] = flat->bins;
 }
 
-static int fit_heat(struct heat *heat)
+static int by_values(const void *a, const void *b, void *context)
+{
+	int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+	const int64_t *values = context;
+
+	if (values[x] != values[y])
+		return values[x] < values[y] ? 1 : -1;
+	return x < y ? -1 : x > y;
+}
+
+static int rank_histograms(const struct heat *heat, int32_t *ranks)
+{
+	cleanup(free_p) int64_t *values = calloc(heat->count + 1, sizeof(*values));
+	cleanup(free_p) int32_t *list = calloc(heat->count + 1, sizeof(*list));
+
+	if (!values || !list)
+		return -ENOMEM;
+	for (size_t i = 0; i < heat->cells.rows.count; i++) {
+		const struct html_row *row = &heat->cells.rows.list[i];
+		int64_t *sum = &values[row->key[0]];
+
+		if (__builtin_add_overflow(*sum, row->value[0], sum))
+			*sum = INT64_MAX;
+	}
+	for (size_t i = 0; i < heat->count; i++)
+		list[i] = (int32_t)i;
+	qsort_r(list, heat->count, sizeof(*list), by_values, values);
+	for (size_t i = 0; i < heat->count; i++)
+		ranks[list[i]] = (int32_t)i;
+	return 0;
+}
+
+static int fit_heat(struct html *html, struct heat *heat)
 {
 	struct html_table *cells = &heat->cells;
-	int err = html_table__fit(cells);
-	struct flat flat = { (int32_t)heat->count,
-			     (cells->bins + cells->width - 1) / cells->width };
+	cleanup(free_p) int32_t *ranks = calloc(heat->count + 1, sizeof(*ranks));
+	struct flat flat = { .ranks = ranks, .shown = (int32_t)heat->count };
+	int err = ranks ? html_table__fit(cells) : -ENOMEM;
 
-	while (!err && cells->rows.count > cells->most && flat.first) {
-		flat.first /= 2;
+	if (!err)
+		err = rank_histograms(heat, ranks);
+	flat.bins = (cells->bins + cells->width - 1) / cells->width;
+	while (!err && cells->rows.count > cells->most && flat.shown) {
+		flat.shown /= 2;
 		err = html_rows__change(&cells->rows, flatten, &flat);
 	}
+	html->folded.histograms = (int64_t)heat->count - flat.shown;
 	return err;
 }
 
@@ -208,7 +245,7 @@ static int read_heat(struct html *html, struct heat *heat)
 				 "SELECT 0, distribution, bucket, slice_from, slice_to, count"
 				 " FROM distribution_slice",
 				 take_distribution_bucket, heat);
-	return err ? err : fit_heat(heat);
+	return err ? err : fit_heat(html, heat);
 }
 
 int html__put_latencies(struct html *html)

@@ -209,6 +209,7 @@ test("a wait opens with both stacks", async () => {
   await open("FEATURES");
   const wait = page.locator("details.wait").first();
   await wait.locator("summary").click();
+  await wait.locator(".stack").first().waitFor();
   assert.ok((await wait.innerText()).includes("where it waited"));
   assert.ok((await wait.innerText()).includes("where it was woken from"));
   assert.ok((await page.locator("details.wait .frames li").count()) + (await wait.locator(".soft").count()) > 0);
@@ -235,6 +236,7 @@ for (const [width, scheme] of [[1280, "light"], [1280, "dark"], [390, "light"], 
     await open("FEATURES", width, scheme);
     await showFlame();
     await page.locator("details.wait summary").first().click();
+    await page.locator("details.wait .stack").first().waitFor();
     await page.evaluate(() => scrollTo(0, 0));
     await settle();
     assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= width);

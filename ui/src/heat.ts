@@ -53,6 +53,12 @@ class Panel {
     return this.selection.data.doc.histograms[this.at]!;
   }
 
+  // One column over all: the program left its time axis out.
+  private get isFlat(): boolean {
+    const { heat, bins } = this.selection.data;
+    return bins > 1 && this.rows.every((i) => heat.to[i]! - heat.from[i]! === bins);
+  }
+
   private get unit(): string {
     return this.info.unit ?? "";
   }
@@ -70,7 +76,7 @@ class Panel {
     this.high = Math.min(buckets, whole.length - [...whole].reverse().findIndex((n) => n > 0) + 2);
     const all = this.counts.reduce((sum, n) => sum + n, 0);
     const q = (part: number): string => amount(quantile(this.counts, all, part), this.unit);
-    this.words.textContent = all ? `${number(all)} values · p50 ${q(0.5)} · p90 ${q(0.9)} · p99 ${q(0.99)}${all >= 1000 ? ` · p99.9 ${q(0.999)}` : ""} (to 6 %)` : "nothing in this range";
+    this.words.textContent = all ? `${number(all)} values · p50 ${q(0.5)} · p90 ${q(0.9)} · p99 ${q(0.99)}${all >= 1000 ? ` · p99.9 ${q(0.999)}` : ""} (to 6 %)${this.isFlat ? "; its time axis had no room in this page" : ""}` : "nothing in this range";
     this.map.paint();
     this.side.paint();
   }
@@ -240,7 +246,7 @@ export function latencies(selection: Selection): { element: HTMLElement; repaint
   selection.onRest(() => panels.forEach((panel) => panel.update()));
   build();
   return {
-    element: section("latency", "How long things took", "Darker is more. All threads: histograms do not know whose a value was.",
+    element: section("latency", "How long things took", "Stronger colour is more. All threads: histograms do not know whose a value was.",
       h("div", { class: "controls" }, h("label", { class: "control" }, h("span", { class: "label" }, "show"), from), h("label", { class: "control" }, h("span", { class: "label" }, "find"), search)), grid, more),
     repaint: () => panels.forEach((panel) => panel.repaint()),
   };

@@ -9,7 +9,7 @@ import { Selection } from "./select";
 import { tables } from "./tables";
 import { Timeline } from "./timeline";
 import { waits } from "./waits";
-import { number, seconds, time } from "./words";
+import { count, seconds, time } from "./words";
 
 function header(data: Data, selection: Selection, repaint: () => void): HTMLElement {
   const { doc } = data;
@@ -29,7 +29,7 @@ function header(data: Data, selection: Selection, repaint: () => void): HTMLElem
   update();
   document.title = `gapless: ${doc.target ?? "report"}`;
   return h("header", {}, h("div", { class: "bar" }, h("h1", {}, "gapless"), h("span", { class: "target" }, doc.target ?? ""),
-    h("span", { class: "soft facts" }, `${time(doc.wall_ns)} · ${number(doc.measured_threads)} threads in ${number(doc.measured_processes)} processes · ${number(doc.cpus)} CPUs · Linux ${doc.kernel ?? "?"}`),
+    h("span", { class: "soft facts" }, `${time(doc.wall_ns)} · ${count(doc.measured_threads, "thread")} in ${count(doc.measured_processes, "process", "processes")} · ${count(doc.cpus, "CPU")} · Linux ${doc.kernel ?? "?"}`),
     h("span", { class: "gap" }), chip, theme));
 }
 

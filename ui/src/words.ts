@@ -60,3 +60,8 @@ export function errno(value: number): string {
 export function base(path: string | null): string {
   return path ? path.slice(path.lastIndexOf("/") + 1) || path : "";
 }
+
+// "1 thread", "12 threads"
+export function count(value: number, one: string, many = `${one}s`): string {
+  return `${number(value)} ${value === 1 ? one : many}`;
+}
