@@ -21,7 +21,8 @@ static __always_inline __u32 path_of(struct file *file, char *ret, const __u32 m
 	struct dentry___path *dentry = BPF_CORE_READ(from, f_path.dentry), *above;
 	struct mount___path *mount = (void *)BPF_CORE_READ(from, f_path.mnt) -
 				     bpf_core_field_offset(struct mount___path, mnt);
-	__u32 at = 0;
+	const unsigned char *name;
+	__u64 at = 0;
 	long length;
 
 	*ret_whole = false;
@@ -37,10 +38,11 @@ static __always_inline __u32 path_of(struct file *file, char *ret, const __u32 m
 			dentry = BPF_CORE_READ(below, mnt_mountpoint);
 			continue;
 		}
+		name = BPF_CORE_READ(dentry, d_name.name);
+		barrier_var(at); /* 6.1 follows the bounds of the register that it sees compared */
 		if (at > most - PATH_PART_BYTES)
 			break;
-		length = bpf_probe_read_kernel_str(ret + at, PATH_PART_BYTES,
-						   BPF_CORE_READ(dentry, d_name.name));
+		length = bpf_probe_read_kernel_str(ret + at, PATH_PART_BYTES, name);
 		if (length <= 0 || length > PATH_PART_BYTES)
 			break;
 		at += length;

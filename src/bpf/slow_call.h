@@ -53,9 +53,10 @@ struct slow_call_record {
 	__u32 peer_pid; /* AF_UNIX: the process at the other end, 0 if unknown */
 	__u8 local[16]; /* address: the first 4 bytes for AF_INET */
 	__u8 peer[16];
+	__u16 error; /* an errno; 0: it went well */
 	__u16 name_bytes;
 	__u8 name_whole;
-	__u8 pad[5];
+	__u8 pad[3];
 	char path[CALL_PATHS][CALL_PATH_BYTES]; /* as the program has them; end with NUL */
 	char name[CALL_NAME_BYTES];             /* the target's, as path_of() leaves it */
 };

@@ -49,13 +49,14 @@ struct ended_call {
 	__u64 off_ns; /* of that, without a CPU */
 	__u64 end_ns;
 	__s64 ret;
-	__s32 nr;
+	__u32 nr;
 	__u16 error;
 	bool has_args; /* its registers are those of the current thread */
 };
 
-/* In slow.bpf.h, which needs to know files. */
+/* In slow.bpf.h, which needs to know files. The latter is for calls without arguments. */
 static __noinline int took_long(struct thread *thread, const struct ended_call *call);
+static __noinline int took_long_somehow(struct thread *thread, const struct ended_call *call);
 
 static __always_inline void count_error(__u32 number, __u32 error)
 {
@@ -66,6 +67,20 @@ static __always_inline void count_error(__u32 number, __u32 error)
 		(*errors)++;
 	else if (bpf_map_update_elem(&call_errors, &key, &one, BPF_NOEXIST))
 		count_lost(LOST_MAP_FULL);
+}
+
+static __always_inline struct series_sum *sum_of(const struct series_key *key, __u32 second)
+{
+	return second ? bpf_map_lookup_elem(&series_b, key) : bpf_map_lookup_elem(&series_a, key);
+}
+
+/* A function, for its stack. */
+static __noinline int add_sum(const struct series_key *key, __u32 second)
+{
+	const struct series_sum new = {};
+
+	return second ? bpf_map_update_elem(&series_b, key, &new, BPF_NOEXIST)
+		      : bpf_map_update_elem(&series_a, key, &new, BPF_NOEXIST);
 }
 
 /*
@@ -79,9 +94,13 @@ static __always_inline void sum_up_call(const struct thread *thread, const struc
 	const struct series_key key = { .thread = thread->id,
 					.operation = call->nr,
 					.error = call->error };
-	struct series_sum *sum =
-		series.active ? series_sum_of(&series_b, &key) : series_sum_of(&series_a, &key);
+	__u32 second = series.active;
+	struct series_sum *sum = sum_of(&key, second);
 
+	if (!sum) {
+		add_sum(&key, second);
+		sum = sum_of(&key, second);
+	}
 	if (!sum) {
 		series_add_to(&series.overflow, values);
 		return;
@@ -117,8 +136,12 @@ static __always_inline void count_call(struct thread *thread, const struct ended
 	if (!with_syscalls)
 		return;
 	sum_up_call(thread, call);
-	if (call->ns >= series.slow_ns && series.enabled)
+	if (call->ns < series.slow_ns || !series.enabled)
+		return;
+	if (call->has_args)
 		took_long(thread, call);
+	else
+		took_long_somehow(thread, call);
 }
 
 /* rt_sigreturn "returns" the register that it restores. */
@@ -145,7 +168,7 @@ static __always_inline void call_ends(struct thread *thread, __u64 now, long ret
 		.off_ns = thread->off_ns - thread->call_off_ns,
 		.end_ns = now,
 		.ret = ret,
-		.nr = thread->nr,
+		.nr = thread->nr & (LEDGER_SYSCALLS - 1),
 		.error = error_of(thread->nr, ret),
 		.has_args = here,
 	};
@@ -160,7 +183,7 @@ static __always_inline void settle_broken(struct thread *thread)
 		.off_ns = thread->off_ns - thread->broken_off_ns,
 		.end_ns = thread->broken_end_ns,
 		.ret = -EINTR,
-		.nr = thread->last_nr,
+		.nr = thread->last_nr & (LEDGER_SYSCALLS - 1),
 		.error = EINTR,
 	};
 
@@ -168,6 +191,15 @@ static __always_inline void settle_broken(struct thread *thread)
 		call.off_ns = call.ns;
 	count_call(thread, &call);
 	thread->broken_ns = 0;
+}
+
+/* So does the thread. A function, to leave the hooks of the scheduler small. */
+static __noinline int last_call_ends(struct thread *thread, __u64 now)
+{
+	if (thread->broken_ns)
+		settle_broken(thread);
+	call_ends(thread, now, 0, false);
+	return 0;
 }
 
 /* A call begins; the second part of one that was broken off goes on where it was. */

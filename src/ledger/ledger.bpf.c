@@ -130,11 +130,8 @@ static __always_inline void ends(struct thread *thread, struct task_struct *task
 	write_begin(account);
 	move(thread, SLOT_NONE, now);
 	write_end(account);
-	if (full) {
-		if (thread->broken_ns)
-			settle_broken(thread);
-		call_ends(thread, now, 0, false);
-	}
+	if (full)
+		last_call_ends(thread, now);
 	if (!(thread->flags & THREAD_HANDED_OVER))
 		give_up_pending(thread, STACK_NONE_EXIT);
 	forget_tid(thread);

@@ -19,18 +19,45 @@ struct {
 /* Not in `lost`, which is about accounts. */
 __u64 signal_lost[LOST_COUNT] SEC(".data.signal_lost");
 
-/*
- * A call that waits by choice is slow only by its time on a CPU. A futex may be either: it is a
- * lock, and not a condition, if its owner was known when the thread last waited for it.
- */
-static __always_inline bool is_slow(const struct thread *thread, const struct ended_call *call,
-				    const struct call_shape *shape, __u64 address)
+/* What can be slow in a call that waits by choice is its time on a CPU. */
+static __always_inline __u64 time_that_counts(const struct ended_call *call)
 {
-	const struct ledger_key *wait = &thread->wait;
-	bool owned = wait->slot == SLOT_WAIT_LOCK_OWNED && wait->object[0] == address;
+	bool idle = shape_of[call->nr & (LEDGER_SYSCALLS - 1)].idle;
 
-	return series_is_slow(shape->idle && !(call->has_args && owned) ? call->ns - call->off_ns
-									: call->ns);
+	return idle ? call->ns - call->off_ns : call->ns;
+}
+
+/*
+ * A futex may be waiting by choice or not: it is a lock, and not a condition, if its owner was
+ * known when the thread last waited for it.
+ */
+static __always_inline bool waited_for_owner(const struct thread *thread, struct pt_regs *regs)
+{
+	return thread->wait.slot == SLOT_WAIT_LOCK_OWNED &&
+	       thread->wait.object[0] == PT_REGS_PARM1_SYSCALL(regs);
+}
+
+/* NULL, and counted, if the ring is full. */
+static __always_inline struct slow_call_record *new_record(const struct thread *thread,
+							   const struct ended_call *call)
+{
+	struct slow_call_record *record = bpf_ringbuf_reserve(&signal_ring, sizeof(*record), 0);
+
+	if (!record) {
+		__sync_fetch_and_add(&signal_lost[LOST_RING_FULL], 1);
+		return NULL;
+	}
+	__builtin_memset(record, 0, __builtin_offsetof(struct slow_call_record, path));
+	record->path[0][0] = record->path[1][0] = '\0';
+	wire_head_init(&record->head, sizeof(*record), 0, 1);
+	record->head.time_ns = call->end_ns;
+	record->thread = thread->id;
+	record->duration_ns = call->ns;
+	record->running_ns = call->ns - call->off_ns;
+	record->result = call->ret;
+	record->number = call->nr;
+	record->error = call->error;
+	return record;
 }
 
 static __always_inline void add_socket(struct slow_call_record *record, struct file *file)
@@ -97,9 +124,10 @@ static __always_inline __u64 arg_of(const struct slow_call_record *record, __u32
 }
 
 static __always_inline void add_args(struct slow_call_record *record, struct task_struct *task,
-				     const struct call_shape *shape)
+				     struct pt_regs *regs)
 {
-	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	__u32 nr = record->number & (LEDGER_SYSCALLS - 1);
+	__u32 fd = shape_of[nr].fd;
 
 	record->has_args = 1;
 	record->args[0] = PT_REGS_PARM1_SYSCALL(regs);
@@ -107,42 +135,38 @@ static __always_inline void add_args(struct slow_call_record *record, struct tas
 	record->args[2] = PT_REGS_PARM3_SYSCALL(regs);
 	record->args[3] = PT_REGS_PARM4_SYSCALL(regs);
 	record->args[4] = PT_REGS_PARM5_SYSCALL(regs);
-	if (shape->fd)
-		add_target(record, task, (__s32)arg_of(record, shape->fd));
-	if (shape->path[0])
-		add_path(record, 0, arg_of(record, shape->path[0]));
-	if (shape->path[1])
-		add_path(record, 1, arg_of(record, shape->path[1]));
+	if (fd)
+		add_target(record, task, (__s32)arg_of(record, fd));
+	for (__u32 i = 0; i < CALL_PATHS; i++)
+		if (shape_of[nr].path[i])
+			add_path(record, i, arg_of(record, shape_of[nr].path[i]));
 }
 
 static __noinline int took_long(struct thread *thread, const struct ended_call *call)
 {
 	struct task_struct *current = bpf_get_current_task_btf();
-	__u32 nr = call->nr & (LEDGER_SYSCALLS - 1);
-	struct call_shape shape = { shape_of[nr].fd,
-				    { shape_of[nr].path[0], shape_of[nr].path[1] },
-				    shape_of[nr].idle };
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(current);
 	struct slow_call_record *record;
 
-	if (!is_slow(thread, call, &shape,
-		     PT_REGS_PARM1_SYSCALL((struct pt_regs *)bpf_task_pt_regs(current))))
+	if (!series_is_slow(waited_for_owner(thread, regs) ? call->ns : time_that_counts(call)))
 		return 0;
-	record = bpf_ringbuf_reserve(&signal_ring, sizeof(*record), 0);
-	if (!record) {
-		__sync_fetch_and_add(&signal_lost[LOST_RING_FULL], 1);
+	record = new_record(thread, call);
+	if (!record)
 		return 0;
-	}
-	__builtin_memset(record, 0, __builtin_offsetof(struct slow_call_record, path));
-	record->path[0][0] = record->path[1][0] = '\0';
-	wire_head_init(&record->head, sizeof(*record), 0, 1);
-	record->head.time_ns = call->end_ns;
-	record->thread = thread->id;
-	record->duration_ns = call->ns;
-	record->running_ns = call->ns - call->off_ns;
-	record->result = call->ret;
-	record->number = nr;
-	if (call->has_args && nr != LEDGER_32BIT_CALL)
-		add_args(record, current, &shape);
+	if (call->nr != LEDGER_32BIT_CALL)
+		add_args(record, current, regs);
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
+static __noinline int took_long_somehow(struct thread *thread, const struct ended_call *call)
+{
+	struct slow_call_record *record;
+
+	if (!series_is_slow(time_that_counts(call)))
+		return 0;
+	record = new_record(thread, call);
+	if (record)
+		bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 	return 0;
 }

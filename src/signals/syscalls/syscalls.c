@@ -188,6 +188,15 @@ static void add_arguments(struct text *text, const struct slow_call_record *rec,
 	}
 }
 
+static void add_result(struct text *text, int64_t result)
+{
+	/* An address, as of mmap(): no call moves so many bytes. */
+	if (result >= INT64_C(1) << 40)
+		add(text, " = %#" PRIx64, (uint64_t)result);
+	else
+		add(text, " = %" PRId64, result);
+}
+
 static bool is_terminated(const struct slow_call_record *rec)
 {
 	for (int i = 0; i < CALL_PATHS; i++)
@@ -211,8 +220,7 @@ static int syscalls_decode(const void *bytes, size_t size, struct event *ret)
 	ret->duration_ns = rec->duration_ns;
 	ret->thread = rec->thread;
 	ret->operation = (uint16_t)rec->number;
-	if (rec->result < 0 && rec->result >= -4095)
-		ret->error = (uint16_t)-rec->result;
+	ret->error = rec->error;
 	if (kind) {
 		memcpy(ret->object, rec->object, sizeof(ret->object));
 		ret->object_kind = kind;
@@ -221,8 +229,8 @@ static int syscalls_decode(const void *bytes, size_t size, struct event *ret)
 	add(&text, "%s(", calls__name(rec->number));
 	add_arguments(&text, rec, target);
 	add(&text, ")");
-	if (!ret->error)
-		add(&text, " = %lld", rec->result);
+	if (!rec->error)
+		add_result(&text, rec->result);
 	ret->values[COLUMN_RUNNING].number = rec->running_ns;
 	ret->values[COLUMN_ARGS].text = args;
 	return 0;
