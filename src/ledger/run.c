@@ -193,23 +193,13 @@ static int take_first(void *context, const struct wire_head *head)
 	return collect__take(run->collect, head);
 }
 
-/* A signal that has no kernel half of its own is the ledger's view of syscalls. */
-static bool wants_syscalls(const struct run_options *options)
-{
-	bool wants = false;
-
-	for (size_t i = 0; options->signals && options->signals[i]; i++)
-		wants |= options->signals[i]->in_ledger;
-	return wants;
-}
-
 int run__start(const struct run_options *options, struct recording *recording,
 	       struct features *features, struct run **ret)
 {
 	const struct ledger_options ledger_options = {
 		.target = &options->target,
 		.full = options->full,
-		.with_syscalls = wants_syscalls(options),
+		.with_syscalls = options->signals && signal__any_in_ledger(options->signals),
 		.drop_every = options->drop_every,
 		.tick_ns = options->tick_ns,
 		.table_bytes = options->table_bytes,
