@@ -82,6 +82,36 @@ struct socket {
 	struct sock *sk;
 };
 
+/* --- paths of open files --- */
+
+struct qstr___path {
+	const unsigned char *name;
+};
+
+struct dentry___path {
+	struct dentry___path *d_parent;
+	struct qstr___path d_name;
+};
+
+struct vfsmount___path {
+	struct dentry___path *mnt_root;
+};
+
+struct mount___path {
+	struct mount___path *mnt_parent;
+	struct dentry___path *mnt_mountpoint;
+	struct vfsmount___path mnt;
+};
+
+struct path___path {
+	struct vfsmount___path *mnt;
+	struct dentry___path *dentry;
+};
+
+struct file___path {
+	struct path___path f_path;
+};
+
 /* --- block requests --- */
 
 /* --- file systems, the page cache --- */

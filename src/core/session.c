@@ -98,7 +98,9 @@ static int set_up(struct session *session)
 
 	if (err)
 		return err;
-	session->lost = series__section(session->half.object, ".data.lost", &size);
+	session->lost = series__section(
+		session->half.object,
+		session->signal->in_ledger ? ".data.signal_lost" : ".data.lost", &size);
 	series__control(session->series)->slow_ns = options->slow_ns;
 	series__control(session->series)->every_thread = options->every_thread;
 	err = publish__new(session->signal, options->number, options->recording, &session->publish);
@@ -226,10 +228,9 @@ int session__write_quality(const struct session *session)
 
 	if (session->ring)
 		malformed += ring__malformed(session->ring);
-	err |= put_quality(
-		session, "events_lost",
-		session->signal->in_ledger || !session->lost ? 0 : session->lost[LOST_RING_FULL],
-		"events or names that did not arrive; sums have them");
+	err |= put_quality(session, "events_lost",
+			   session->lost ? session->lost[LOST_RING_FULL] : 0,
+			   "events or names that did not arrive; sums have them");
 	err |= put_quality(session, "sums_unnamed", control->overflow.count + quality.unnamed,
 			   "counted under 'other': too many different ones at once");
 	err |= put_quality(session, "not_in_histograms", control->no_histogram,

@@ -101,6 +101,8 @@ static int write_call(struct counts *counts, int number, int64_t slice)
 	last->run_ns = now.run_ns;
 	last->errors = now.errors;
 	last->total_ns = now.total_ns;
+	if (!err)
+		err = ledger__share_buckets(counts->ledger, number, &now);
 	return err ? err : recording__add_syscall(counts->recording, &row);
 }
 

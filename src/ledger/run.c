@@ -194,6 +194,7 @@ int run__start(const struct run_options *options, struct recording *recording,
 	const struct ledger_options ledger_options = {
 		.target = &options->target,
 		.full = options->full,
+		.with_syscalls = options->signals && signal__any_in_ledger(options->signals),
 		.drop_every = options->drop_every,
 		.tick_ns = options->tick_ns,
 		.table_bytes = options->table_bytes,

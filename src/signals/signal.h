@@ -118,5 +118,8 @@ const struct signal *signal__find(const char *name, size_t length);
 #define SIGNALS_MOST 64
 int signal__choose(const char *list, const struct signal *ret[SIGNALS_MOST], const char **ret_bad);
 
+/* Whether one of a list that ends with NULL needs the ledger to be its kernel half. */
+bool signal__any_in_ledger(const struct signal *const *list);
+
 /* How many values its events have. */
 size_t signal__values(const struct signal *signal);
