@@ -2,19 +2,15 @@
 
 #include <bpf/btf.h>
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
+#include "core/devices.h"
 #include "core/series.h"
 #include "signals/signal.h"
 
 /* After the types that it uses. */
 #include "block.skel.h"
-
-/* The kernel's dev_t: 12 bits major, 20 bits minor. */
-#define MINOR_BITS 20
 
 /* Until 6.11 the bits of rq_flags were macros, which BTF does not know, and this was its place. */
 #define OLD_FLUSH_SEQUENCE (1U << 4)
@@ -87,7 +83,8 @@ static int block_decode(const void *bytes, size_t size, struct event *ret)
 {
 	const struct block_record *rec = bytes;
 
-	if (size < sizeof(*rec) || rec->head.size != sizeof(*rec) || rec->head.version != 1)
+	if (size < sizeof(*rec) || rec->head.size != sizeof(*rec) || rec->head.version != 1 ||
+	    rec->operation >= BLOCK_OPERATIONS)
 		return -EBADMSG;
 	ret->duration_ns = rec->queue_ns + rec->service_ns;
 	ret->thread = rec->thread;
@@ -114,23 +111,10 @@ static const char *block_operation(uint32_t operation)
 	return operation < BLOCK_OPERATIONS ? names[operation] : NULL;
 }
 
-/* The name that the kernel has for it; a device that is gone keeps its numbers. */
+/* A device that is gone keeps its numbers. */
 static void block_place(uint32_t place, char *ret, size_t size)
 {
-	unsigned int major = place >> MINOR_BITS, minor = place & ((1U << MINOR_BITS) - 1);
-	char path[64], target[256];
-	const char *name;
-	ssize_t length;
-
-	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u", major, minor);
-	length = readlink(path, target, sizeof(target) - 1);
-	if (length <= 0) {
-		snprintf(ret, size, "%u:%u", major, minor);
-		return;
-	}
-	target[length] = '\0';
-	name = strrchr(target, '/');
-	snprintf(ret, size, "%s", name ? name + 1 : target);
+	devices__disk(place, ret, size);
 }
 
 const struct signal block_signal = {

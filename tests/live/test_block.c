@@ -1,0 +1,306 @@
+/* block: requests of known number, size and order must be what is counted, under who made them. */
+#include "../harness.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "disks.h"
+#include "ledger.h"
+
+#define LOOP_BYTES (64 << 20)
+#define LARGE      65536
+#define HUMP_READS 400
+
+static struct loop loop; /* so that a test that fails leaves none behind */
+static char zram[32];
+static char recording[64];
+
+static int set_up(void **state)
+{
+	loop = (struct loop) {};
+	trial__path(recording, sizeof(recording));
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	if (dm__exists())
+		dm__free("gapless-test");
+	loop__free(&loop);
+	zram__free(zram);
+	trial__remove(recording);
+	return 0;
+}
+
+static void record(const char *const *command)
+{
+	json_t *log;
+
+	trial__record_at(recording, ARGS("--signals", "block", "--slow", "1us"), command, &log);
+	json_decref(log);
+}
+
+/* `what` of signal_sums, of one thread's operation and measure on one device. */
+static int64_t ask(const char *device, const char *comm, const char *operation, const char *measure,
+		   const char *what)
+{
+	char sql[512];
+
+	snprintf(
+		sql, sizeof(sql),
+		"select coalesce(sum(%s), 0) as answer from signal_sums where signal = 'block' and place ="
+		" '%s' and comm = '%s' and operation = '%s' and measure = '%s'",
+		what, device_name(device), comm, operation, measure);
+	return trial__query(recording, sql);
+}
+
+static void expect(const char *device, const char *comm, const char *operation, int64_t count,
+		   int64_t bytes, int64_t sequential)
+{
+	assert_int_equal(ask(device, comm, operation, "size", "count"), count);
+	assert_int_equal(ask(device, comm, operation, "size", "sum"), bytes);
+	assert_int_equal(ask(device, comm, operation, "sequential", "sum"), sequential);
+}
+
+/* Nothing was lost, and the parts add up: in all sums, and in every single event. */
+static void expect_closed(void)
+{
+	assert_int_equal(trial__query(recording,
+				      "select count(*) from (select sum(case measure when 'total'"
+				      " then sum when 'queue' then -sum when 'service' then -sum"
+				      " else 0 end) as rest from signal_sums where signal = 'block'"
+				      " group by place, tid, operation, errno) where rest <> 0"),
+			 0);
+	assert_true(trial__query(recording, "select count(*) from events") > 0);
+	assert_int_equal(trial__query(recording,
+				      "select count(*) from events where duration_ns <>"
+				      " fields ->> 'queue_ns' + (fields ->> 'service_ns')"),
+			 0);
+	assert_int_equal(trial__query(recording, "select sum(value) from quality where name in"
+						 " ('block_events_lost', 'block_sums_unnamed',"
+						 " 'block_not_in_histograms', 'block_unpaired',"
+						 " 'block_malformed')"),
+			 0);
+	/* Each is in the histogram of each measure once. */
+	assert_int_equal(trial__query(recording,
+				      "select (select sum(count) from signal_histograms) -"
+				      " (select sum(count) from signal_sums) as answer"),
+			 0);
+}
+
+static void has_exact_requests(const char *device)
+{
+	char cache[32];
+	bool flushes;
+
+	queue_setting(device, "write_cache", cache, sizeof(cache));
+	flushes = !strcmp(cache, "write back");
+	record(WORKLOAD("blocks", device, "random=random:120", "sequential=sequential:50",
+			"+one=random:60", "other=random:70", "writer=write:20", "flusher=flush:7"));
+	expect(device, "random", "read", 120, INT64_C(120) * 4096, 0);
+	expect(device, "sequential", "read", 50, INT64_C(50) * 4096, 49);
+	assert_int_equal(ask(device, "sequential", "read", "depth", "sum"), 50);
+	expect(device, "one", "read", 60, INT64_C(60) * 4096, 0);
+	expect(device, "other", "read", 70, INT64_C(70) * 4096, 0);
+	assert_in_range(ask(device, "other", "read", "depth", "max"), 1, 2);
+	expect(device, "writer", "write", 20, INT64_C(20) * LARGE, 19);
+	expect(device, "flusher", "flush", flushes ? 7 : 0, 0, 0);
+	assert_int_equal(ask(device, "writer", "read", "size", "count"), 0);
+	assert_int_equal(ask(device, "flusher", "write", "size", "count"), 0);
+	expect_closed();
+}
+
+static void requests_of_a_loop_device_are_exact_by_submitter_and_operation(void **state)
+{
+	loop = loop__new(LOOP_BYTES);
+	has_exact_requests(loop.device);
+}
+
+static void has_exact_requests_if_there(const char *device)
+{
+	if (access(device, F_OK)) {
+		print_message("# skip: there is no %s\n", device);
+		skip();
+	}
+	has_exact_requests(device);
+}
+
+/* Only in the VMs: here the disk is everybody's, and is written to. */
+static void requests_of_a_virtual_disk_are_exact(void **state)
+{
+	has_exact_requests_if_there(is_emulated() ? "/dev/vda" : "disk of our own to write to");
+}
+
+static void requests_of_null_blk_are_exact(void **state)
+{
+	has_exact_requests_if_there("/dev/nullb0");
+}
+
+static void requests_of_a_device_without_requests_are_exact(void **state)
+{
+	if (!zram__new("64M", zram, sizeof(zram))) {
+		print_message("# skip: this kernel has no zram\n");
+		skip();
+	}
+	has_exact_requests(zram);
+	assert_int_equal(ask(zram, "random", "read", "queue", "sum"), 0);
+}
+
+static void discards_are_requests_of_their_own(void **state)
+{
+	loop = loop__new(LOOP_BYTES);
+	record(WORKLOAD("blocks", loop.device, "trimmer=discard:5"));
+	expect(loop.device, "trimmer", "discard", 5, INT64_C(5) << 20, 4);
+	expect_closed();
+}
+
+static void merged_requests_count_once_with_all_their_bytes(void **state)
+{
+	loop = loop__new(LOOP_BYTES);
+	set_queue(loop.device, "nomerges", "0");
+	record(WORKLOAD("blocks", loop.device, "forward=forward:10", "backward=backward:10"));
+	expect(loop.device, "forward", "read", 10, INT64_C(80) * 4096, 0);
+	expect(loop.device, "backward", "read", 10, INT64_C(80) * 4096, 0);
+	expect_closed();
+}
+
+static void large_reads_are_split_into_requests_of_the_same_thread(void **state)
+{
+	loop = loop__new(LOOP_BYTES);
+	set_queue(loop.device, "max_sectors_kb", "16");
+	record(WORKLOAD("blocks", loop.device, "writer=write:20"));
+	expect(loop.device, "writer", "write", 80, INT64_C(20) * LARGE, 79);
+	expect_closed();
+}
+
+/* Whether a loop device fails where its file has ended. Until 6.1 it gave zeroes. */
+static bool reads_behind_the_end(const char *device)
+{
+	void *buffer = aligned_alloc(4096, LARGE);
+	int fd = open(device, O_RDONLY | O_DIRECT | O_CLOEXEC);
+	ssize_t done = pread(fd, buffer, LARGE, LOOP_BYTES - LARGE);
+
+	assert_true(fd >= 0);
+	close(fd);
+	free(buffer);
+	return done > 0;
+}
+
+/*
+ * The file ends in the middle of the device's last 64 KiB. Half of the read is complete, the rest
+ * is tried again, and fails.
+ */
+static void a_request_that_is_tried_again_and_fails_counts_once_as_failed(void **state)
+{
+	loop = loop__new(LOOP_BYTES);
+	loop__cut(&loop, LOOP_BYTES - LARGE / 2);
+	if (reads_behind_the_end(loop.device)) {
+		print_message("# skip: a loop device of this kernel does not fail\n");
+		skip();
+	}
+	record(WORKLOAD("blocks", loop.device, "unlucky=broken:1"));
+	expect(loop.device, "unlucky", "read", 1, LARGE, 0);
+	assert_int_equal(trial__query(recording, "select errno from signal_sums where"
+						 " comm = 'unlucky' and measure = 'size'"),
+			 5);
+	assert_int_equal(trial__query(recording,
+				      "select fields ->> 'requeues' as answer from events where"
+				      " comm = 'unlucky'"),
+			 1);
+	assert_int_equal(trial__query(recording, "select errno from events where comm = 'unlucky'"),
+			 5);
+	expect_closed();
+}
+
+static void needs_device_mapper(void)
+{
+	if (dm__exists())
+		return;
+	print_message("# skip: this kernel has no device mapper\n");
+	skip();
+}
+
+static void a_device_without_requests_is_seen_by_its_bios_and_their_errors(void **state)
+{
+	const uint64_t sectors = LOOP_BYTES / 512, good = sectors - LARGE / 512;
+	char device[32], linear[64];
+	const struct dm_line lines[] = { { 0, good, "linear", linear },
+					 { good, sectors - good, "error", "" } };
+
+	needs_device_mapper();
+	loop = loop__new(LOOP_BYTES);
+	snprintf(linear, sizeof(linear), "%s 0", loop.device);
+	dm__new("gapless-test", lines, 2, device, sizeof(device));
+	record(WORKLOAD("blocks", device, "reader=sequential:30", "writer=write:20",
+			"flusher=flush:7", "unlucky=broken:3"));
+	for (int i = 0; i < 2; i++) { /* the thread passes on what it reads and writes itself */
+		const char *at = i ? loop.device : device;
+
+		expect(at, "reader", "read", 30, INT64_C(30) * 4096, 29);
+		expect(at, "writer", "write", 20, INT64_C(20) * LARGE, 19);
+	}
+	expect(device, "flusher", "flush", 7, 0, 0);
+	expect(device, "unlucky", "read", 3, INT64_C(3) * LARGE, 0);
+	expect(loop.device, "unlucky", "read", 0, 0, 0);
+	assert_int_equal(trial__query(recording, "select errno from signal_sums where"
+						 " comm = 'unlucky' and measure = 'size'"),
+			 5);
+	expect_closed();
+}
+
+/* Three quarters of the device answer at once, the last one after 30 ms: every 20th read. */
+static void a_second_hump_of_5_percent_is_in_histogram_and_events(void **state)
+{
+	const uint64_t sectors = LOOP_BYTES / 512, part = sectors / 4;
+	char device[32], linear[64], delay[64], sql[512];
+	struct dm_line lines[] = { { 0, 3 * part, "linear", linear },
+				   { 3 * part, part, "delay", delay } };
+	int64_t slow;
+
+	needs_device_mapper();
+	loop = loop__new(LOOP_BYTES);
+	snprintf(linear, sizeof(linear), "%s 0", loop.device);
+	snprintf(delay, sizeof(delay), "%s %" PRIu64 " 30", loop.device, 3 * part);
+	dm__new("gapless-test", lines, 2, device, sizeof(device));
+	record(WORKLOAD("blocks", device, "reader=humps:400"));
+	expect(device, "reader", "read", HUMP_READS, (int64_t)HUMP_READS * 4096, 0);
+	assert_int_equal(ask(device, "reader", "read", "queue", "sum"), 0);
+	snprintf(
+		sql, sizeof(sql),
+		"select count(*) from events where place = '%s' and fields ->> 'sector' >= %" PRIu64
+		" and duration_ns >= 30000000",
+		device_name(device), 3 * part);
+	assert_int_equal(trial__query(recording, sql), HUMP_READS / 20);
+	snprintf(sql, sizeof(sql),
+		 "select sum(count) from signal_histograms where place = '%s' and measure = 'total'"
+		 " and end > 30000000",
+		 device_name(device));
+	slow = trial__query(recording, sql);
+	/* On a machine that is busy, others can take as long. */
+	assert_in_range(slow, HUMP_READS / 20, HUMP_READS / 10);
+	/* The device below has only the reads that were passed on at once as the thread's. */
+	expect(loop.device, "reader", "read", HUMP_READS * 19 / 20,
+	       (int64_t)HUMP_READS * 19 / 20 * 4096, 0);
+	expect_closed();
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		TEST(requests_of_a_loop_device_are_exact_by_submitter_and_operation),
+		TEST(requests_of_a_virtual_disk_are_exact),
+		TEST(requests_of_null_blk_are_exact),
+		TEST(requests_of_a_device_without_requests_are_exact),
+		TEST(discards_are_requests_of_their_own),
+		TEST(merged_requests_count_once_with_all_their_bytes),
+		TEST(large_reads_are_split_into_requests_of_the_same_thread),
+		TEST(a_request_that_is_tried_again_and_fails_counts_once_as_failed),
+		TEST(a_device_without_requests_is_seen_by_its_bios_and_their_errors),
+		TEST(a_second_hump_of_5_percent_is_in_histogram_and_events),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
