@@ -12,6 +12,8 @@
 #define LOOP_BYTES (64 << 20)
 #define LARGE      65536
 #define HUMP_READS 400
+#define HUMP_NS    "25000000" /* 30 ms, but for a tick of the kernel's timers */
+#define MOST_TRIES 6
 
 static struct loop loop; /* so that a test that fails leaves none behind */
 static char zram[32];
@@ -34,12 +36,24 @@ static int tear_down(void **state)
 	return 0;
 }
 
+/*
+ * A completion that interrupts a hook on the same CPU is not seen, which is counted. It is rare,
+ * but then no number is exact: again.
+ */
 static void record(const char *const *command)
 {
-	json_t *log;
+	for (int tries = 0; tries < MOST_TRIES; tries++) {
+		json_t *log;
 
-	trial__record_at(recording, ARGS("--signals", "block", "--slow", "1us"), command, &log);
-	json_decref(log);
+		trial__remove(recording);
+		trial__record_at(recording, ARGS("--signals", "block", "--slow", "1us"), command,
+				 &log);
+		json_decref(log);
+		if (!trial__query(recording,
+				  "select value from quality where name = 'block_unpaired'"))
+			return;
+	}
+	fail_msg("ends were not seen %d times", MOST_TRIES);
 }
 
 /* `what` of signal_sums, of one thread's operation and measure on one device. */
@@ -270,12 +284,12 @@ static void a_second_hump_of_5_percent_is_in_histogram_and_events(void **state)
 	snprintf(
 		sql, sizeof(sql),
 		"select count(*) from events where place = '%s' and fields ->> 'sector' >= %" PRIu64
-		" and duration_ns >= 30000000",
+		" and duration_ns >= " HUMP_NS,
 		device_name(device), 3 * part);
 	assert_int_equal(trial__query(recording, sql), HUMP_READS / 20);
 	snprintf(sql, sizeof(sql),
 		 "select sum(count) from signal_histograms where place = '%s' and measure = 'total'"
-		 " and end > 30000000",
+		 " and begin >= " HUMP_NS,
 		 device_name(device));
 	slow = trial__query(recording, sql);
 	/* On a machine that is busy, others can take as long. */

@@ -42,15 +42,14 @@ static __always_inline void bio_enters(struct bio *bio, struct flight *flight)
 	struct device *device = find_device(flight->device);
 
 	old = bpf_map_lookup_elem(&bios, &pointer);
-	if (old && old->flags & FLIGHT_IS_BIO) { /* its end was not seen */
+	if (old && old->flags & FLIGHT_IS_BIO) /* its end was not seen */
 		leaves(find_device(old->device));
-		__sync_fetch_and_add(&series.unpaired, 1);
-	}
 	flight->flags |= FLIGHT_IS_BIO;
 	flight->issue_ns = flight->begin_ns;
 	enters(flight, device);
 	moves(flight, device);
-	keep(&bios, pointer, flight);
+	pairs(flight, 1);
+	bpf_map_update_elem(&bios, &pointer, flight, BPF_ANY);
 }
 
 SEC("tp_btf/block_bio_queue")
@@ -58,6 +57,7 @@ int BPF_PROG(on_bio_queue, struct bio *bio)
 {
 	struct gendisk *disk = bio->bi_bdev->bd_disk;
 	bool has_requests = disk->queue->mq_ops;
+	__u64 pointer = (__u64)bio;
 	struct flight flight = {};
 	struct identity who;
 	bool wanted = is_wanted_now(&who);
@@ -73,10 +73,10 @@ int BPF_PROG(on_bio_queue, struct bio *bio)
 		flight.flags = FLIGHT_WANTED;
 		flight.begin_ns = bpf_ktime_get_ns();
 	}
-	if (has_requests)
-		keep(&bios, (__u64)bio, &flight);
-	else
+	if (!has_requests)
 		bio_enters(bio, &flight);
+	else if (bpf_map_update_elem(&bios, &pointer, &flight, BPF_ANY))
+		pairs(&flight, 1);
 	return 0;
 }
 
@@ -96,7 +96,8 @@ int BPF_PROG(on_split, struct bio *bio)
 	if (!from || from->flags & FLIGHT_IS_BIO)
 		return 0;
 	part = *from;
-	keep(&bios, pointer, &part);
+	if (bpf_map_update_elem(&bios, &pointer, &part, BPF_ANY))
+		pairs(&part, 1);
 	return 0;
 }
 
@@ -123,7 +124,7 @@ int BPF_PROG(on_frontmerge, struct bio *bio)
 	if (origin)
 		origin->flags |= FLIGHT_FRONT;
 	else
-		keep(&bios, pointer, &front);
+		bpf_map_update_elem(&bios, &pointer, &front, BPF_ANY);
 	return 0;
 }
 
@@ -188,7 +189,6 @@ static __always_inline bool issued_again(struct flight *flight)
 
 	if (flight->issue_ns) { /* its end was not seen */
 		leaves(device);
-		__sync_fetch_and_add(&series.unpaired, 1);
 		return false;
 	}
 	flight->issue_ns = bpf_ktime_get_ns();
@@ -223,7 +223,9 @@ int BPF_PROG(on_issue, struct request *rq)
 	device = find_device(flight.device);
 	enters(&flight, device);
 	moves(&flight, device);
-	keep(&requests, pointer, &flight);
+	pairs(&flight, 1);
+	if (bpf_map_update_elem(&requests, &pointer, &flight, BPF_ANY))
+		leaves(device); /* its end will not be seen */
 	return 0;
 }
 
@@ -246,10 +248,14 @@ SEC("tp_btf/block_rq_merge")
 int BPF_PROG(on_merge, struct request *rq)
 {
 	__u64 pointer = (__u64)rq;
-	struct flight merged;
+	struct flight *requeued = bpf_map_lookup_elem(&requests, &pointer), merged;
 
-	if (bpf_map_delete_elem(&requests, &pointer))
+	if (!requeued || requeued->issue_ns) { /* not issued yet; or another one was, here */
 		take_origin(rq, &merged);
+		return 0;
+	}
+	pairs(requeued, -1);
+	bpf_map_delete_elem(&requests, &pointer);
 	return 0;
 }
 
@@ -305,8 +311,10 @@ int BPF_PROG(on_complete, struct request *rq, __u8 status, unsigned int bytes)
 		device->flush_issue_ns = flight.issue_ns;
 		device->flush_depth = flight.depth;
 	}
-	if (flight.flags & FLIGHT_WANTED && flight.issue_ns && series.enabled)
-		account(&flight, bpf_ktime_get_ns(), status);
+	if (!(flight.flags & FLIGHT_WANTED) || !flight.issue_ns || !series.enabled)
+		return 0;
+	pairs(&flight, -1);
+	account(&flight, bpf_ktime_get_ns(), status);
 	return 0;
 }
 
@@ -329,8 +337,10 @@ int BPF_PROG(on_bio_complete, struct request_queue *queue, struct bio *bio)
 	if (!(flight.flags & FLIGHT_WANTED) || !series.enabled)
 		return 0;
 	now = bpf_ktime_get_ns();
-	if (!flight.issue_ns)
-		flight.issue_ns = now;
+	if (flight.flags & FLIGHT_IS_BIO)
+		pairs(&flight, -1);
+	else
+		flight.issue_ns = now; /* never */
 	account(&flight, now, status);
 	return 0;
 }

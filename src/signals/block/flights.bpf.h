@@ -158,10 +158,14 @@ static __always_inline void moves(struct flight *flight, struct device *device)
 		flight->flags |= FLIGHT_SEQUENTIAL;
 }
 
-static __always_inline void keep(void *map, __u64 pointer, const struct flight *flight)
+/*
+ * A wanted request is unpaired from its issue to its end, so what has no end at the end, or one
+ * that was not seen, remains counted: issued = complete + unpaired.
+ */
+static __always_inline void pairs(const struct flight *flight, __s64 by)
 {
-	if (bpf_map_update_elem(map, &pointer, flight, BPF_ANY))
-		__sync_fetch_and_add(&series.unpaired, 1);
+	if (flight->flags & FLIGHT_WANTED)
+		__sync_fetch_and_add(&series.unpaired, by);
 }
 
 static __always_inline void send(const struct flight *flight, __u64 now, __u16 error)
