@@ -235,6 +235,17 @@ static int find_object(struct names *names, const struct ledger_key *key, bool *
 	return 0;
 }
 
+static void name_inode(const struct ledger_key *key, char *name, size_t size)
+{
+	uint32_t dev = (uint32_t)key->object[1];
+	char device[64];
+
+	if (devices__under_file(dev, (uint32_t)getpid(), device, sizeof(device)))
+		snprintf(device, sizeof(device), "device %u:%u", DEVICES_MAJOR(dev),
+			 DEVICES_MINOR(dev));
+	snprintf(name, size, "inode %" PRIu64 " on %s", (uint64_t)key->object[0], device);
+}
+
 static void name_plainly(const struct ledger_key *key, char *name, size_t size)
 {
 	uint64_t number = key->object[0];
@@ -254,8 +265,7 @@ static void name_plainly(const struct ledger_key *key, char *name, size_t size)
 			snprintf(name, size, "any child");
 		break;
 	case OBJECT_FILE:
-		snprintf(name, size, "inode %" PRIu64 " on device %u:%u", number,
-			 DEVICES_MAJOR(key->object[1]), DEVICES_MINOR(key->object[1]));
+		name_inode(key, name, size);
 		break;
 	default:
 		snprintf(name, size, "%s:[%" PRIu64 "]", states__object_kind(key->object_kind),

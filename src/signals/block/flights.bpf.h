@@ -196,22 +196,29 @@ static __always_inline void send(const struct flight *flight, __u64 now, __u16 e
 	bpf_ringbuf_submit(record, 0);
 }
 
-/* Queue and service are cut by one time, so they add up to the total. */
-static __always_inline void account(const struct flight *flight, __u64 now, __u8 status)
+/*
+ * Queue and service are cut by one time, so they add up to the total. Not static: the verifier
+ * looks at it once.
+ */
+__noinline int account(const struct flight *flight, __u64 now, __u8 status)
 {
-	const __u64 values[SERIES_USED] = {
-		now - flight->begin_ns, flight->issue_ns - flight->begin_ns,
-		now - flight->issue_ns, flight->bytes,
-		flight->depth,          !!(flight->flags & FLIGHT_SEQUENTIAL),
-	};
-	const struct series_key key = {
-		.thread = flight->thread,
-		.place = flight->device,
-		.operation = flight->operation,
-		.error = errno_of(flight->status ? flight->status : status),
-	};
+	struct series_key key = {};
+	__u64 values[SERIES_USED];
 
+	if (!flight)
+		return 0;
+	values[0] = now - flight->begin_ns;
+	values[1] = flight->issue_ns - flight->begin_ns;
+	values[2] = now - flight->issue_ns;
+	values[3] = flight->bytes;
+	values[4] = flight->depth;
+	values[5] = !!(flight->flags & FLIGHT_SEQUENTIAL);
+	key.thread = flight->thread;
+	key.place = flight->device;
+	key.operation = flight->operation;
+	key.error = errno_of(flight->status ? flight->status : status);
 	series_add(&key, values);
 	if (series_is_slow(values[0]))
 		send(flight, now, key.error);
+	return 0;
 }
