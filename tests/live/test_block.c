@@ -130,7 +130,7 @@ static void has_exact_requests(const char *device, const char *more, const char 
 	flushes = !strcmp(cache, "write back");
 	record(WORKLOAD("blocks", device, "random=random:120", "sequential=sequential:50",
 			"+one=random:60", "other=random:70", "writer=write:20", "flusher=flush:7",
-			more, still_more, last));
+			"durable=durable:10", more, still_more, last));
 	expect(device, "random", "read", 120, INT64_C(120) * 4096, 0);
 	expect(device, "sequential", "read", 50, INT64_C(50) * 4096, 49);
 	assert_int_equal(ask(device, "sequential", "read", "depth", "sum"), 50);
@@ -139,6 +139,9 @@ static void has_exact_requests(const char *device, const char *more, const char 
 	assert_in_range(ask(device, "other", "read", "depth", "max"), 1, 2);
 	expect(device, "writer", "write", 20, INT64_C(20) * LARGE, 19);
 	expect(device, "flusher", "flush", flushes ? 7 : 0, 0, 0);
+	/* A write with a flush behind it, which the kernel sends itself; then one of the file's. */
+	expect(device, "durable", "write", 10, INT64_C(10) * 4096, 9);
+	expect(device, "durable", "flush", flushes ? 10 : 0, 0, 0);
 	assert_int_equal(ask(device, "writer", "read", "size", "count"), 0);
 	assert_int_equal(ask(device, "flusher", "write", "size", "count"), 0);
 	expect_closed();

@@ -7,6 +7,7 @@
  *   sequential  reads of 4 KiB, each where the last one ended
  *   humps       reads of 4 KiB, every 20th in the last quarter of the device, the others before it
  *   write       writes of 64 KiB, each where the last one ended
+ *   durable     writes of 4 KiB with RWF_DSYNC, each where the last one ended
  *   flush       fdatasync()
  *   discard     BLKDISCARD of 1 MiB
  *   forward     8 reads of 4 KiB in one system call, each where the last one ended
@@ -17,6 +18,7 @@
 #include <linux/fs.h>
 #include <stdbool.h>
 #include <sys/ioctl.h>
+#include <sys/uio.h>
 
 #include "workload.h"
 
@@ -25,6 +27,7 @@
 #define STEP       7919 /* blocks; a prime */
 #define BATCH      8
 #define MOST       16
+#define DURABLE_AT (8UL << 20)
 #define WRITES_AT  (16UL << 20)
 #define DISCARD_AT (32UL << 20)
 #define DISCARD    (1UL << 20)
@@ -48,6 +51,14 @@ static void transfer(bool is_write, void *buffer, size_t size, unsigned long at)
 
 	if (done != (ssize_t)size)
 		die(is_write ? "pwrite" : "pread");
+}
+
+static void write_durably(void *buffer, unsigned long at)
+{
+	const struct iovec part = { buffer, BLOCK };
+
+	if (pwritev2(device, &part, 1, (off_t)at, RWF_DSYNC) != (ssize_t)BLOCK)
+		die("pwritev2");
 }
 
 static void submit(void *buffer, unsigned long first, bool backward)
@@ -101,6 +112,8 @@ static void do_once(const char *operation, void *buffer, unsigned long i)
 		transfer(false, buffer, BLOCK, place_of_hump(i) * BLOCK);
 	else if (!strcmp(operation, "write"))
 		transfer(true, buffer, LARGE, WRITES_AT + i * LARGE);
+	else if (!strcmp(operation, "durable"))
+		write_durably(buffer, DURABLE_AT + i * BLOCK);
 	else if (!strcmp(operation, "flush") && fdatasync(device))
 		die("fdatasync");
 	else if (!strcmp(operation, "discard"))
