@@ -114,6 +114,48 @@ struct file___path {
 
 /* --- block requests --- */
 
+struct blk_mq_ops;
+struct gendisk;
+
+struct request_queue {
+	const struct blk_mq_ops *mq_ops;
+	struct gendisk *disk;
+};
+
+struct gendisk {
+	int major;
+	int first_minor;
+	struct request_queue *queue;
+};
+
+struct block_device {
+	struct gendisk *bd_disk;
+};
+
+struct bvec_iter {
+	__u64 bi_sector;
+	unsigned int bi_size;
+};
+
+struct bio {
+	struct bio *bi_next;
+	struct block_device *bi_bdev;
+	unsigned int bi_opf;
+	__u8 bi_status;
+	struct bvec_iter bi_iter;
+	void *bi_private;
+};
+
+struct request {
+	struct request_queue *q;
+	unsigned int cmd_flags;
+	unsigned int rq_flags;
+	unsigned int __data_len;
+	__u64 __sector;
+	struct bio *bio;
+	__u64 start_time_ns;
+};
+
 /* --- file systems, the page cache --- */
 
 /* --- TCP --- */

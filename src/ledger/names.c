@@ -15,6 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/map.h"
+#include "core/devices.h"
 #include "ledger/states.h"
 
 /* Threads that have no account get ids out of the way of those that have. */
@@ -25,9 +26,6 @@
 #define MOST_OBJECTS   65536
 #define MOST_STRANGERS 16384
 #define OTHER_NAME     "other (too many to name)"
-
-/* CO-RE gives the kernel's dev_t: 12 bits major, 20 bits minor. */
-#define KERNEL_MINOR_BITS 20
 
 struct process {
 	int64_t id;
@@ -237,6 +235,17 @@ static int find_object(struct names *names, const struct ledger_key *key, bool *
 	return 0;
 }
 
+static void name_inode(const struct ledger_key *key, char *name, size_t size)
+{
+	uint32_t dev = (uint32_t)key->object[1];
+	char device[64];
+
+	if (devices__under_file(dev, (uint32_t)getpid(), device, sizeof(device)))
+		snprintf(device, sizeof(device), "device %u:%u", DEVICES_MAJOR(dev),
+			 DEVICES_MINOR(dev));
+	snprintf(name, size, "inode %" PRIu64 " on %s", (uint64_t)key->object[0], device);
+}
+
 static void name_plainly(const struct ledger_key *key, char *name, size_t size)
 {
 	uint64_t number = key->object[0];
@@ -256,9 +265,7 @@ static void name_plainly(const struct ledger_key *key, char *name, size_t size)
 			snprintf(name, size, "any child");
 		break;
 	case OBJECT_FILE:
-		snprintf(name, size, "inode %" PRIu64 " on device %u:%u", number,
-			 (unsigned)(key->object[1] >> KERNEL_MINOR_BITS),
-			 (unsigned)(key->object[1] & ((1U << KERNEL_MINOR_BITS) - 1)));
+		name_inode(key, name, size);
 		break;
 	default:
 		snprintf(name, size, "%s:[%" PRIu64 "]", states__object_kind(key->object_kind),
@@ -305,6 +312,17 @@ static bool is_inode(const struct ledger_object_record *record)
 	return false;
 }
 
+/* What is no path (a pipe, an eventfd) is on no device. */
+static void add_device(const struct ledger_object_record *record, char *name, size_t size)
+{
+	size_t length = strlen(name);
+	char device[64];
+
+	if (record->kind == OBJECT_FILE && name[0] == '/' &&
+	    !devices__under_file((uint32_t)record->object[1], record->pid, device, sizeof(device)))
+		snprintf(name + length, size - length, " on %s", device);
+}
+
 static void name_file(const struct ledger_object_record *record, char *name, size_t size)
 {
 	char path[64];
@@ -315,8 +333,10 @@ static void name_file(const struct ledger_object_record *record, char *name, siz
 		return;
 	snprintf(path, sizeof(path), "/proc/%u/fd/%d", record->pid, record->fd);
 	length = readlink(path, name, size - 1);
-	if (length > 0)
-		name[length] = '\0';
+	if (length <= 0)
+		return;
+	name[length] = '\0';
+	add_device(record, name, size);
 }
 
 static void name_socket(const struct ledger_object_record *record, char *name, size_t size)

@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
 
 #define MOST_OBJECTS   65536
 #define MOST_STRANGERS 16384
@@ -106,6 +108,47 @@ static void a_file_is_named_if_its_inode_matches(void **state)
 	finish(&fixture);
 }
 
+/* As the kernel has it: 12 bits major, 20 bits minor. */
+static uint64_t kernel_device(dev_t dev)
+{
+	return (uint64_t)major(dev) << 20 | minor(dev);
+}
+
+static int64_t named(struct fixture *fixture, int fd, uint64_t device, const char *like)
+{
+	struct ledger_object_record record = { .pid = (uint32_t)getpid(),
+					       .fd = fd,
+					       .kind = OBJECT_FILE };
+	struct stat info;
+	char sql[256];
+
+	assert_int_equal(fstat(fd, &info), 0);
+	record.object[0] = info.st_ino;
+	record.object[1] = device ? device : kernel_device(info.st_dev);
+	assert_int_equal(names__describe(fixture->names, &record), 0);
+	snprintf(sql, sizeof(sql), "select count(*) from object where name like '%s'", like);
+	return ask(fixture, sql);
+}
+
+static void a_file_has_its_device_or_its_kind_of_file_system(void **state)
+{
+	const uint64_t nowhere = UINT64_C(4000) << 20;
+	struct fixture fixture = begin();
+	int file = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+	int node = open("/dev/null", O_RDONLY | O_CLOEXEC), pipes[2];
+
+	assert_int_equal(named(&fixture, file, 0, "/proc/%/status on proc"), 1);
+	assert_int_equal(named(&fixture, file, nowhere, "/proc/%/status"), 1);
+	assert_int_equal(named(&fixture, node, 0, "/dev/null"), 1);
+	assert_int_equal(pipe(pipes), 0);
+	assert_int_equal(named(&fixture, pipes[0], 0, "pipe:[%] on %"), 0);
+	close(pipes[0]);
+	close(pipes[1]);
+	close(node);
+	close(file);
+	finish(&fixture);
+}
+
 static int64_t object_of(struct fixture *fixture, uint64_t number)
 {
 	const struct ledger_key key = { .object = { number }, .object_kind = OBJECT_FUTEX };
@@ -171,6 +214,7 @@ int main(void)
 		cmocka_unit_test(a_pid_with_another_start_is_another_process),
 		cmocka_unit_test(a_process_has_the_name_of_its_first_thread),
 		cmocka_unit_test(a_file_is_named_if_its_inode_matches),
+		cmocka_unit_test(a_file_has_its_device_or_its_kind_of_file_system),
 		cmocka_unit_test(too_many_objects_share_one_name),
 		cmocka_unit_test(too_many_strangers_share_one_name),
 	};
