@@ -76,6 +76,7 @@ static __always_inline void series_distribute(const struct series_key *key,
 	for (int i = 0; i < SERIES_USED; i++) {
 		__u32 bucket = histogram_bucket(values[i]);
 
+		barrier_var(bucket); /* 6.1 knows bounds of the register compared, no other */
 		if (bucket < HISTOGRAM_BUCKETS)
 			__sync_fetch_and_add(&histograms->buckets[i][bucket], 1);
 	}

@@ -323,8 +323,11 @@ static __always_inline bool take_path(struct call *call, struct task_struct *tas
 	}
 	call->offset_bytes = FILES_NO_OFFSET;
 	length = bpf_probe_read_user_str(call->text, sizeof(call->text), (void *)address);
-	/* fstat() is often made as fstatat() with an empty path, or none. */
-	if (length == 1 || !address) {
+	/*
+	 * fstat() is often made as fstatat() with an empty path, or none. 6.1 says 0 for the length
+	 * of an empty text, 6.12 counts its NUL.
+	 */
+	if (!address || length == 0 || length == 1) {
 		bool counts = take_file(call, task, fd, false);
 
 		call->offset_bytes = FILES_NO_OFFSET;
