@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 
 #define FILES      4
 #define FILE_BYTES 10000
@@ -134,6 +135,27 @@ static void look_at_paths(void)
 	close(dir);
 }
 
+/* A process that has another root goes by that; a file without a name says so. */
+static void write_elsewhere(void)
+{
+	pid_t child = fork();
+	int fd;
+
+	if (!child) {
+		if (chroot(directory) || chdir("/"))
+			die("chroot");
+		fd = open("/rooted", O_CREAT | O_RDWR, 0600);
+		expect("write", write(fd, block, 8), 8);
+		expect("unlink", unlink("/rooted"), 0);
+		_exit(0);
+	}
+	if (waitpid(child, NULL, 0) != child)
+		die("waitpid");
+	fd = open(directory, O_TMPFILE | O_RDWR, 0600);
+	expect("write", write(fd, block, 9), 9);
+	close(fd);
+}
+
 /* Not files: none of these counts. */
 static void talk(void)
 {
@@ -244,6 +266,7 @@ int main(int argc, char **argv)
 	read_vectors();
 	write_file();
 	look_at_paths();
+	write_elsewhere();
 	talk();
 	read_slowly();
 	read_cold(argc > 2 ? argv[2] : NULL);
