@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -361,6 +362,51 @@ static void what_has_no_room_is_counted_as_other(void **state)
 	trial__remove(trial.path);
 }
 
+/* A process that has one end of a pipe only, and waits: for the pipe, or for ever. */
+static pid_t start_end(const int *ends, int kept)
+{
+	pid_t child = fork();
+	char byte;
+
+	if (!child) {
+		prctl(PR_SET_NAME, kept ? "pipe-source" : "pipe-sink");
+		close(ends[!kept]);
+		if (kept)
+			pause();
+		_exit((int)read(ends[0], &byte, 1));
+	}
+	return child;
+}
+
+static void a_wait_for_a_pipe_says_who_has_the_other_end(void **state)
+{
+	struct trial trial;
+	pid_t source, sink;
+	char pid[16];
+	int ends[2];
+
+	assert_int_equal(pipe(ends), 0);
+	source = start_end(ends, 1);
+	sink = start_end(ends, 0);
+	close(ends[0]);
+	close(ends[1]);
+	snprintf(pid, sizeof(pid), "%d", sink);
+	trial = trial__start(ARGS("-p", pid));
+	usleep(500000);
+	assert_int_equal(trial__stop(&trial, SIGINT), 0);
+	assert_int_equal(
+		ask(trial.path,
+		    "select count(*) from waits where waiter_comm = 'pipe-sink' and cause = "
+		    "'pipe' and object like 'pipe:[%%] from pipe-source %d'",
+		    source),
+		1);
+	kill(source, SIGKILL);
+	kill(sink, SIGKILL);
+	waitpid(source, NULL, 0);
+	waitpid(sink, NULL, 0);
+	trial__remove(trial.path);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -369,6 +415,7 @@ int main(void)
 		cmocka_unit_test(every_operation_is_counted_by_classic_tracepoints),
 		cmocka_unit_test(only_the_process_that_was_asked_for_counts),
 		cmocka_unit_test(what_has_no_room_is_counted_as_other),
+		cmocka_unit_test(a_wait_for_a_pipe_says_who_has_the_other_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
