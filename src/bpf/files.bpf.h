@@ -89,3 +89,38 @@ static __always_inline void look_at_file(struct file *file, struct file_facts *r
 				     BPF_CORE_READ(inode, i_sb, s_dev),
 				     BPF_CORE_READ(inode, i_mode) };
 }
+
+#define VECTOR_CHUNK 8
+#define VECTOR_MOST  1024 /* UIO_MAXIOV: the kernel takes no more */
+
+/* Sums up an iovec. What cannot be read would be EFAULT to the call as well. */
+static __always_inline __u64 bytes_in_vector(__u64 address, __u64 count)
+{
+	struct {
+		__u64 base, bytes;
+	} chunk[VECTOR_CHUNK];
+	__u64 sum = 0;
+
+	for (__u32 i = 0; i < VECTOR_MOST && i < count; i += VECTOR_CHUNK) {
+		__u64 left = count - i;
+		__u32 size = left < VECTOR_CHUNK ? left * sizeof(*chunk) : sizeof(chunk);
+
+		__builtin_memset(chunk, 0, sizeof(chunk));
+		if (size > sizeof(chunk) ||
+		    bpf_probe_read_user(chunk, size, (void *)(address + i * sizeof(*chunk))))
+			break;
+		for (int j = 0; j < VECTOR_CHUNK; j++)
+			sum += chunk[j].bytes;
+	}
+	return sum;
+}
+
+#define KERNEL_MINOR_BITS 20
+
+/* User space has another way to write device numbers. */
+static __always_inline __u32 device_of(__u64 number)
+{
+	__u32 major = number >> 8 & 0xfff, minor = (number & 0xff) | (number >> 12 & 0xfff00);
+
+	return major << KERNEL_MINOR_BITS | minor;
+}

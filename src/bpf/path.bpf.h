@@ -2,7 +2,25 @@
 #pragma once
 
 #include "bpf/common.h"
+#include "bpf/files.bpf.h"
 #include "bpf/path.h"
+
+#define AT_FDCWD (-100)
+
+/* Where a relative path begins; false if there is no such directory. */
+static __always_inline bool find_directory(struct task_struct *task, __s32 fd, struct path *ret)
+{
+	struct file *file;
+
+	if (fd == AT_FDCWD) {
+		BPF_CORE_READ_INTO(ret, task, fs, pwd);
+		return true;
+	}
+	file = file_of(task, fd);
+	if (file)
+		BPF_CORE_READ_INTO(ret, file, f_path);
+	return file;
+}
 
 /* How many names and mounts a path may have. */
 #define PATH_STEPS 48

@@ -104,6 +104,30 @@ static __always_inline void series_add(const struct series_key *key,
 	series_distribute(key, values);
 }
 
+/*
+ * The same for an event that happens in the key's own thread, if it has one: nobody else adds to
+ * that sum, so there is no need to be atomic.
+ */
+static __always_inline void series_add_own(const struct series_key *key,
+					   const __u64 values[SERIES_USED])
+{
+	struct series_sum *sum = NULL;
+
+	if (key->thread)
+		sum = series.active ? series_sum_of(&series_b, key) : series_sum_of(&series_a, key);
+	if (!sum) {
+		series_sum_up(key, values);
+	} else {
+		sum->count++;
+		for (int i = 0; i < SERIES_USED; i++) {
+			sum->sum[i] += values[i];
+			if (values[i] > sum->max[i])
+				sum->max[i] = values[i];
+		}
+	}
+	series_distribute(key, values);
+}
+
 /* Whether something that took so long is to be sent as an event. */
 static __always_inline bool series_is_slow(__u64 ns)
 {

@@ -18,21 +18,16 @@
 
 #include "bpf/files.bpf.h"
 #include "bpf/identity.bpf.h"
+#include "bpf/pages.bpf.h"
 #include "bpf/path.bpf.h"
 #include "signals/files/files.h"
-
-#define AT_FDCWD (-100)
 
 #define EINTR          4
 #define ERESTART_FIRST 512
 #define ERESTART_LAST  516
 #define MAX_ERRNO      4095
 
-#define KERNEL_MINOR_BITS 20
-
-#define NAMED        16384
-#define VECTOR_CHUNK 8
-#define VECTOR_MOST  1024 /* UIO_MAXIOV: the kernel takes no more */
+#define NAMED 16384
 
 const volatile struct files_calls calls SEC(".rodata.files");
 
@@ -159,28 +154,6 @@ static __always_inline bool take_file(struct call *call, struct task_struct *tas
 	return true;
 }
 
-/* Sums up an iovec. What cannot be read would be EFAULT to the call as well. */
-static __noinline __u64 bytes_in_vector(__u64 address, __u64 count)
-{
-	struct {
-		__u64 base, bytes;
-	} chunk[VECTOR_CHUNK];
-	__u64 sum = 0;
-
-	for (__u32 i = 0; i < VECTOR_MOST && i < count; i += VECTOR_CHUNK) {
-		__u64 left = count - i;
-		__u32 size = left < VECTOR_CHUNK ? left * sizeof(*chunk) : sizeof(chunk);
-
-		__builtin_memset(chunk, 0, sizeof(chunk));
-		if (size > sizeof(chunk) ||
-		    bpf_probe_read_user(chunk, size, (void *)(address + i * sizeof(*chunk))))
-			break;
-		for (int j = 0; j < VECTOR_CHUNK; j++)
-			sum += chunk[j].bytes;
-	}
-	return sum;
-}
-
 static __always_inline bool take_descriptor(struct call *call, struct task_struct *task,
 					    struct pt_regs *regs, __u32 shape)
 {
@@ -193,16 +166,13 @@ static __always_inline bool take_descriptor(struct call *call, struct task_struc
 	switch (shape) {
 	case FILES_SIZED_AT:
 		call->offset_bytes = PT_REGS_PARM4_SYSCALL(regs);
-		call->asked_bytes = PT_REGS_PARM3_SYSCALL(regs);
-		break;
+		/* fall through */
 	case FILES_SIZED:
 		call->asked_bytes = PT_REGS_PARM3_SYSCALL(regs);
 		break;
 	case FILES_VECTOR_AT:
 		call->offset_bytes = PT_REGS_PARM4_SYSCALL(regs);
-		call->asked_bytes =
-			bytes_in_vector(PT_REGS_PARM2_SYSCALL(regs), PT_REGS_PARM3_SYSCALL(regs));
-		break;
+		/* fall through */
 	case FILES_VECTOR:
 		call->asked_bytes =
 			bytes_in_vector(PT_REGS_PARM2_SYSCALL(regs), PT_REGS_PARM3_SYSCALL(regs));
@@ -242,21 +212,6 @@ static __noinline __u64 hash_text(struct call *call, __u32 length, __u64 hash)
 	return hash;
 }
 
-/* Where a relative path begins; false if there is no such directory. */
-static __always_inline bool find_directory(struct task_struct *task, __s32 fd, struct path *ret)
-{
-	struct file *file;
-
-	if (fd == AT_FDCWD) {
-		BPF_CORE_READ_INTO(ret, task, fs, pwd);
-		return true;
-	}
-	file = file_of(task, fd);
-	if (file)
-		BPF_CORE_READ_INTO(ret, file, f_path);
-	return file;
-}
-
 /* A path by its text, and by the directory that it begins at. */
 static __noinline void take_text(struct call *call, struct task_struct *task, __s32 fd,
 				 __u32 length)
@@ -273,14 +228,6 @@ static __noinline void take_text(struct call *call, struct task_struct *task, __
 	call->object[1] = FILES_BY_PATH;
 	if (!is_named(call))
 		name(task, call, &path, true);
-}
-
-/* User space has another way to write device numbers. */
-static __always_inline __u32 device_of(__u64 number)
-{
-	__u32 major = number >> 8 & 0xfff, minor = (number & 0xff) | (number >> 12 & 0xfff00);
-
-	return major << KERNEL_MINOR_BITS | minor;
 }
 
 /* The file system, where the call says it. */
@@ -462,7 +409,7 @@ static __always_inline int ends(struct pt_regs *regs, long ret)
 	key.place = call->place;
 	key.operation = calls.of[nr].operation;
 	key.error = error_of(ret);
-	series_add(&key, values);
+	series_add_own(&key, values);
 	if (series_is_slow(values[0]))
 		send_slow(call, &key, values);
 	return 0;
@@ -511,21 +458,6 @@ int on_exit_tp(struct trace_event_raw_sys_exit *ctx)
 }
 
 /* --- the page cache ------------------------------------------------------------------------- */
-
-static __always_inline __u32 pages_in(struct folio *folio)
-{
-	struct folio___memdesc *memdesc = (void *)folio;
-	struct folio___old *old = (void *)folio;
-	unsigned long flags = bpf_core_field_exists(memdesc->flags.f)
-				      ? BPF_CORE_READ(memdesc, flags.f)
-				      : BPF_CORE_READ(folio, flags);
-
-	if (!(flags & 1UL << bpf_core_enum_value(enum pageflags, PG_head)))
-		return 1;
-	if (bpf_core_field_exists(old->_folio_nr_pages))
-		return BPF_CORE_READ(old, _folio_nr_pages);
-	return BPF_CORE_READ(folio, _nr_pages);
-}
 
 /* The call in flight that a page is brought in for; a write makes pages, it does not miss them. */
 static __always_inline struct call *reading(void)
