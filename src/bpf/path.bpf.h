@@ -68,7 +68,7 @@ static __noinline void walk_path(struct task_struct *task, struct path *from,
 			flags &= ~PATH_CUT;
 			break;
 		}
-		if (at.dentry == BPF_CORE_READ(at.mnt, mnt_root) || at.dentry == parent) {
+		if (at.dentry == BPF_CORE_READ(at.mnt, mnt_root)) {
 			if (leave_mount(&at))
 				continue;
 			flags &= ~PATH_CUT;
@@ -79,6 +79,10 @@ static __noinline void walk_path(struct task_struct *task, struct path *from,
 		if (length <= 0)
 			break;
 		used += length;
+		if (at.dentry == parent) { /* in no folder: a memfd */
+			flags &= ~PATH_CUT;
+			break;
+		}
 		at.dentry = parent;
 	}
 	ret->bytes = used;

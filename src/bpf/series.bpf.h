@@ -1,6 +1,6 @@
 /*
  * The kernel half of series.h. A .bpf.c defines SERIES_USED, how many values its events have (1 to
- * 6), and includes this.
+ * 6), and includes this. SERIES_KEYS, how many sums there is room for, can be defined likewise.
  *
  * Two maps take turns: user space switches `active`, waits until no program is in the old one any
  * more, and empties it. Emptying a map in use would lose what a hook adds between look-up and
@@ -11,7 +11,9 @@
 #include "bpf/common.h"
 #include "bpf/series.h"
 
-#define SERIES_KEYS   8192
+#ifndef SERIES_KEYS
+#define SERIES_KEYS 8192
+#endif
 #define SERIES_PLACES 256
 
 struct series_map {

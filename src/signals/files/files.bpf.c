@@ -15,6 +15,7 @@
 #include "bpf/common.h"
 
 #define SERIES_USED 4
+#define SERIES_KEYS 16384 /* many processes, each with many files */
 
 #include "bpf/files.bpf.h"
 #include "bpf/identity.bpf.h"

@@ -154,6 +154,9 @@ static void write_elsewhere(void)
 	fd = open(directory, O_TMPFILE | O_RDWR, 0600);
 	expect("write", write(fd, block, 9), 9);
 	close(fd);
+	fd = memfd_create("operations", 0);
+	expect("write", write(fd, block, 11), 11);
+	close(fd);
 }
 
 /* Not files: none of these counts. */
