@@ -2,7 +2,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -69,18 +68,17 @@ void pipes__free(struct pipes *pipes)
  * False if it is no pipe without a name. The link of a descriptor has the descriptor's mode: it is
  * writable if that is open for writing.
  */
-static bool read_end(int folder, const char *name, struct end *ret)
+static bool read_end(const char *path, struct end *ret)
 {
 	ssize_t length;
 	struct stat about;
 	char link[64];
 
-	length = readlinkat(folder, name, link, sizeof(link) - 1);
+	length = readlink(path, link, sizeof(link) - 1);
 	if (length <= 0)
 		return false;
 	link[length] = '\0';
-	if (sscanf(link, "pipe:[%" SCNu64 "]", &ret->inode) != 1 ||
-	    fstatat(folder, name, &about, AT_SYMLINK_NOFOLLOW))
+	if (sscanf(link, "pipe:[%" SCNu64 "]", &ret->inode) != 1 || lstat(path, &about))
 		return false;
 	ret->writes = about.st_mode & S_IWUSR;
 	return true;
@@ -90,7 +88,7 @@ static void look_at_process(struct pipes *pipes, uint32_t pid)
 {
 	cleanup(closedir_p) DIR *folder = NULL;
 	const struct dirent *entry;
-	char path[32];
+	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%u/fd", pid);
 	folder = opendir(path);
@@ -98,8 +96,8 @@ static void look_at_process(struct pipes *pipes, uint32_t pid)
 	       pipes->descriptors++ < MOST_DESCRIPTORS) {
 		struct end *end = &pipes->ends[pipes->count];
 
-		if (!isdigit((unsigned char)entry->d_name[0]) ||
-		    !read_end(dirfd(folder), entry->d_name, end))
+		snprintf(path, sizeof(path), "/proc/%u/fd/%.16s", pid, entry->d_name);
+		if (!read_end(path, end))
 			continue;
 		end->pid = pid;
 		pipes->count++;
@@ -156,9 +154,14 @@ static bool is_peer(const struct pipes *pipes, size_t at, const struct end *own)
 	if (end->inode != own->inode || end->writes == own->writes)
 		return false;
 	/* A process's descriptors stand together. */
-	for (size_t i = at; i-- > 0 && pipes->ends[i].pid == end->pid;)
-		if (pipes->ends[i].inode == own->inode && pipes->ends[i].writes != own->writes)
+	while (at > 0) {
+		const struct end *earlier = &pipes->ends[--at];
+
+		if (earlier->pid != end->pid)
+			break;
+		if (earlier->inode == own->inode && earlier->writes != own->writes)
 			return false;
+	}
 	return true;
 }
 
@@ -173,7 +176,7 @@ void pipes__add_peer(struct pipes *pipes, const struct ledger_object_record *rec
 
 	snprintf(path, sizeof(path), "/proc/%u/fd/%d", record->pid, record->fd);
 	/* The descriptor may be another file's by now. */
-	if (!read_end(AT_FDCWD, path, &own) || own.inode != record->object[0])
+	if (!read_end(path, &own) || own.inode != record->object[0])
 		return;
 	if (may_look(pipes))
 		look(pipes);
