@@ -30,11 +30,22 @@ struct super_block {
 struct inode {
 	unsigned short i_mode;
 	unsigned long i_ino;
+	__u32 i_generation;
 	struct super_block *i_sb;
+};
+
+struct dentry;
+struct vfsmount;
+
+struct path {
+	struct vfsmount *mnt;
+	struct dentry *dentry;
 };
 
 struct file {
 	struct inode *f_inode;
+	struct path f_path;
+	long long f_pos;
 	void *private_data;
 };
 
@@ -82,36 +93,6 @@ struct socket {
 	struct sock *sk;
 };
 
-/* --- paths of open files --- */
-
-struct qstr___path {
-	const unsigned char *name;
-};
-
-struct dentry___path {
-	struct dentry___path *d_parent;
-	struct qstr___path d_name;
-};
-
-struct vfsmount___path {
-	struct dentry___path *mnt_root;
-};
-
-struct mount___path {
-	struct mount___path *mnt_parent;
-	struct dentry___path *mnt_mountpoint;
-	struct vfsmount___path mnt;
-};
-
-struct path___path {
-	struct vfsmount___path *mnt;
-	struct dentry___path *dentry;
-};
-
-struct file___path {
-	struct path___path f_path;
-};
-
 /* --- block requests --- */
 
 struct blk_mq_ops;
@@ -157,6 +138,59 @@ struct request {
 };
 
 /* --- file systems, the page cache --- */
+
+struct qstr {
+	const unsigned char *name;
+};
+
+struct hlist_bl_node {
+	struct hlist_bl_node **pprev;
+};
+
+struct dentry {
+	struct hlist_bl_node d_hash;
+	struct dentry *d_parent;
+	struct qstr d_name;
+	struct inode *d_inode;
+};
+
+struct vfsmount {
+	struct dentry *mnt_root;
+};
+
+struct mount {
+	struct mount *mnt_parent;
+	struct dentry *mnt_mountpoint;
+	struct vfsmount mnt;
+};
+
+struct fs_struct {
+	struct path root;
+	struct path pwd;
+};
+
+enum pageflags {
+	PG_head = 6,
+};
+
+struct folio {
+	unsigned long flags;
+	unsigned int _nr_pages;
+};
+
+/* Before 6.16. */
+struct folio___old {
+	unsigned int _folio_nr_pages;
+};
+
+/* Since 6.18. */
+typedef struct {
+	unsigned long f;
+} memdesc_flags_t;
+
+struct folio___memdesc {
+	memdesc_flags_t flags;
+};
 
 /* --- TCP --- */
 
@@ -219,6 +253,7 @@ struct task_struct {
 	pid_t tgid;
 	__u64 start_boottime;
 	char comm[16];
+	struct fs_struct *fs;
 	struct files_struct *files;
 	struct css_set *cgroups;
 	struct pid *thread_pid;
@@ -244,6 +279,15 @@ struct bpf_iter__task {
 struct trace_event_raw_sys_enter {
 	long id;
 	unsigned long args[6];
+};
+
+struct trace_event_raw_sys_exit {
+	long id;
+	long ret;
+};
+
+struct trace_event_raw_mm_filemap_op_page_cache {
+	unsigned char order;
 };
 
 struct trace_event_raw_sched_process_exec {

@@ -1,57 +1,90 @@
-/*
- * The path of an open file, from its dentries: bpf_d_path() may not be called from tracepoints.
- * The parts come from the last to the first, each with a NUL; user space turns them round. Mounts
- * are followed up to the root of the file's mount namespace.
- */
+/* The path of a file, as its process sees it. */
 #pragma once
 
 #include "bpf/common.h"
+#include "bpf/files.bpf.h"
+#include "bpf/path.h"
 
-#define PATH_PARTS      32
-#define PATH_PART_BYTES 256 /* NAME_MAX and a NUL */
+#define AT_FDCWD (-100)
+
+/* Where a relative path begins; false if there is no such directory. */
+static __always_inline bool find_directory(struct task_struct *task, __s32 fd, struct path *ret)
+{
+	struct file *file;
+
+	if (fd == AT_FDCWD) {
+		BPF_CORE_READ_INTO(ret, task, fs, pwd);
+		return true;
+	}
+	file = file_of(task, fd);
+	if (file)
+		BPF_CORE_READ_INTO(ret, file, f_path);
+	return file;
+}
+
+/* How many names and mounts a path may have. */
+#define PATH_STEPS 48
+
+static __always_inline struct mount *mount_of(struct vfsmount *at)
+{
+	return (void *)at - bpf_core_field_offset(struct mount, mnt);
+}
+
+/* From a mount's root to where it is mounted; false at the end of all mounts. */
+static __always_inline bool leave_mount(struct path *at)
+{
+	struct mount *mount = mount_of(at->mnt);
+	struct mount *parent = BPF_CORE_READ(mount, mnt_parent);
+
+	if (parent == mount)
+		return false;
+	at->dentry = BPF_CORE_READ(mount, mnt_mountpoint);
+	at->mnt = (void *)parent + bpf_core_field_offset(struct mount, mnt);
+	return true;
+}
+
+static __always_inline bool is_deleted(struct dentry *dentry)
+{
+	return !BPF_CORE_READ(dentry, d_hash.pprev) && BPF_CORE_READ(dentry, d_parent) != dentry;
+}
 
 /*
- * Writes to `ret` and returns how many bytes; *ret_whole: all parts are there. `most` must be a
- * constant, at least PATH_PART_BYTES.
+ * The names from `at` up to the root of the process (a container's, say). By hand, since
+ * bpf_d_path() is not for tracepoints. A rename meanwhile may mix old and new names.
  */
-static __always_inline __u32 path_of(struct file *file, char *ret, const __u32 most,
-				     bool *ret_whole)
+static __noinline void walk_path(struct task_struct *task, struct path *from,
+				 struct path_names *ret)
 {
-	struct file___path *from = (void *)file;
-	struct dentry___path *dentry = BPF_CORE_READ(from, f_path.dentry), *above;
-	struct mount___path *mount = (void *)BPF_CORE_READ(from, f_path.mnt) -
-				     bpf_core_field_offset(struct mount___path, mnt);
-	const unsigned char *name;
-	__u64 at = 0;
-	long length;
+	struct path at = *from, root = {};
+	__u64 used = 0;
+	__u32 flags = is_deleted(at.dentry) ? PATH_DELETED | PATH_CUT : PATH_CUT;
 
-	*ret_whole = false;
-	for (int i = 0; i < PATH_PARTS && dentry; i++) {
-		/* The root of a mount goes on where that is mounted. */
-		if (dentry == BPF_CORE_READ(mount, mnt.mnt_root)) {
-			struct mount___path *below = mount;
+	BPF_CORE_READ_INTO(&root, task, fs, root);
+	for (int i = 0; i < PATH_STEPS && used < PATH_BYTES; i++) {
+		struct dentry *parent = BPF_CORE_READ(at.dentry, d_parent);
+		long length;
 
-			mount = BPF_CORE_READ(below, mnt_parent);
-			*ret_whole = mount == below;
-			if (*ret_whole)
-				break;
-			dentry = BPF_CORE_READ(below, mnt_mountpoint);
-			continue;
+		if (at.dentry == root.dentry && at.mnt == root.mnt) {
+			flags &= ~PATH_CUT;
+			break;
 		}
-		name = BPF_CORE_READ(dentry, d_name.name);
-		barrier_var(at); /* 6.1 follows the bounds of the register that it sees compared */
-		if (at > most - PATH_PART_BYTES)
+		if (at.dentry == BPF_CORE_READ(at.mnt, mnt_root)) {
+			if (leave_mount(&at))
+				continue;
+			flags &= ~PATH_CUT;
 			break;
-		length = bpf_probe_read_kernel_str(ret + at, PATH_PART_BYTES, name);
-		if (length <= 0 || length > PATH_PART_BYTES)
+		}
+		length = bpf_probe_read_kernel_str(ret->names + used, PATH_NAME_BYTES,
+						   BPF_CORE_READ(at.dentry, d_name.name));
+		if (length <= 0)
 			break;
-		at += length;
-		above = BPF_CORE_READ(dentry, d_parent);
-		/* Not in any folder: "[eventfd]", "memfd:…". */
-		*ret_whole = above == dentry;
-		if (*ret_whole)
+		used += length;
+		if (at.dentry == parent) { /* in no folder: a memfd */
+			flags &= ~PATH_CUT;
 			break;
-		dentry = above;
+		}
+		at.dentry = parent;
 	}
-	return at;
+	ret->bytes = used;
+	ret->flags = flags;
 }

@@ -1,6 +1,6 @@
 /*
  * The kernel half of series.h. A .bpf.c defines SERIES_USED, how many values its events have (1 to
- * 6), and includes this.
+ * 6), and includes this. SERIES_KEYS, how many sums there is room for, can be defined likewise.
  *
  * Two maps take turns: user space switches `active`, waits until no program is in the old one any
  * more, and empties it. Emptying a map in use would lose what a hook adds between look-up and
@@ -11,7 +11,9 @@
 #include "bpf/common.h"
 #include "bpf/series.h"
 
-#define SERIES_KEYS   8192
+#ifndef SERIES_KEYS
+#define SERIES_KEYS 8192
+#endif
 #define SERIES_PLACES 256
 
 struct series_map {
@@ -108,6 +110,30 @@ static __always_inline void series_add(const struct series_key *key,
 				       const __u64 values[SERIES_USED])
 {
 	series_sum_up(key, values);
+	series_distribute(key, values);
+}
+
+/*
+ * The same for an event that happens in the key's own thread, if it has one: nobody else adds to
+ * that sum, so there is no need to be atomic.
+ */
+static __always_inline void series_add_own(const struct series_key *key,
+					   const __u64 values[SERIES_USED])
+{
+	struct series_sum *sum = NULL;
+
+	if (key->thread)
+		sum = series.active ? series_sum_of(&series_b, key) : series_sum_of(&series_a, key);
+	if (!sum) {
+		series_sum_up(key, values);
+	} else {
+		sum->count++;
+		for (int i = 0; i < SERIES_USED; i++) {
+			sum->sum[i] += values[i];
+			if (values[i] > sum->max[i])
+				sum->max[i] = values[i];
+		}
+	}
 	series_distribute(key, values);
 }
 

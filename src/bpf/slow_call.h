@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "bpf/path.h"
 #include "bpf/wire.h"
 
 #define CALL_NUMBERS 512
@@ -33,7 +34,6 @@ enum call_target {
 };
 
 #define CALL_PATH_BYTES 256
-#define CALL_NAME_BYTES 640
 
 struct slow_call_record {
 	struct wire_head head; /* head.time_ns: when it ended */
@@ -54,10 +54,8 @@ struct slow_call_record {
 	__u8 local[16]; /* address: the first 4 bytes for AF_INET */
 	__u8 peer[16];
 	__u16 error; /* an errno; 0: it went well */
-	__u16 name_bytes;
-	__u8 name_whole;
-	__u8 pad[3];
+	__u16 pad[3];
+	struct path_names name;                 /* the target's */
 	char path[CALL_PATHS][CALL_PATH_BYTES]; /* as the program has them; end with NUL */
-	char name[CALL_NAME_BYTES];             /* the target's, as path_of() leaves it */
 };
-_Static_assert(sizeof(struct slow_call_record) == 24 + 88 + 48 + 512 + 8 + 640, "wire format");
+_Static_assert(sizeof(struct slow_call_record) == 24 + 88 + 48 + 512 + 8 + 648, "wire format");

@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/map.h"
 #include "core/devices.h"
+#include "ledger/pipes.h"
 #include "ledger/states.h"
 
 /* Threads that have no account get ids out of the way of those that have. */
@@ -37,6 +38,7 @@ struct process {
 
 struct names {
 	struct recording *recording;
+	struct pipes *pipes;
 	struct map processes; /* by pid: the one that has it now */
 	struct map objects;   /* by a hash of kind, number and process: the id */
 	struct map strangers; /* by tid */
@@ -49,9 +51,12 @@ struct names {
 int names__new(struct recording *recording, struct names **ret)
 {
 	struct names *names = calloc(1, sizeof(*names));
+	int err = names ? pipes__new(&names->pipes) : -ENOMEM;
 
-	if (!names)
-		return -ENOMEM;
+	if (err) {
+		free(names);
+		return err;
+	}
 	names->recording = recording;
 	*ret = names;
 	return 0;
@@ -69,6 +74,7 @@ void names__free(struct names *names)
 	map__release(&names->processes);
 	map__release(&names->objects);
 	map__release(&names->strangers);
+	pipes__free(names->pipes);
 	free(names);
 }
 
@@ -381,6 +387,8 @@ int names__describe(struct names *names, const struct ledger_object_record *reco
 		name_socket(record, name, sizeof(name));
 	else
 		name_file(record, name, sizeof(name));
+	if (record->kind == OBJECT_PIPE)
+		pipes__add_peer(names->pipes, record, name, sizeof(name));
 	return recording__put_object(
 		names->recording,
 		&(struct recording_object) { id, states__object_kind(record->kind), name });

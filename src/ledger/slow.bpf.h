@@ -47,7 +47,8 @@ static __always_inline struct slow_call_record *new_record(const struct thread *
 		__sync_fetch_and_add(&signal_lost[LOST_RING_FULL], 1);
 		return NULL;
 	}
-	__builtin_memset(record, 0, __builtin_offsetof(struct slow_call_record, path));
+	__builtin_memset(record, 0, __builtin_offsetof(struct slow_call_record, name));
+	record->name.bytes = record->name.flags = 0;
 	record->path[0][0] = record->path[1][0] = '\0';
 	wire_head_init(&record->head, sizeof(*record), 0, 1);
 	record->head.time_ns = call->end_ns;
@@ -73,19 +74,11 @@ static __always_inline void add_socket(struct slow_call_record *record, struct f
 	__builtin_memcpy(record->peer, socket.peer, sizeof(record->peer));
 }
 
-static __noinline int add_name(struct slow_call_record *record, struct file *file)
-{
-	bool whole;
-
-	record->name_bytes = path_of(file, record->name, sizeof(record->name), &whole);
-	record->name_whole = whole;
-	return 0;
-}
-
 static __noinline int add_target(struct slow_call_record *record, struct task_struct *task,
 				 __s32 fd)
 {
 	struct file *file = fd < 0 ? NULL : file_of(task, fd);
+	struct path path;
 	__u32 mode;
 
 	if (!file)
@@ -106,7 +99,9 @@ static __noinline int add_target(struct slow_call_record *record, struct task_st
 	default:
 		record->target = CALL_TARGET_FILE;
 	}
-	return add_name(record, file);
+	BPF_CORE_READ_INTO(&path, file, f_path);
+	walk_path(task, &path, &record->name);
+	return 0;
 }
 
 static __always_inline void add_path(struct slow_call_record *record, __u32 which, __u64 address)

@@ -31,9 +31,9 @@ static struct slow_call_record record_of(const char *name)
 /* The parts of a path, as the kernel half has them: the last one first. */
 static void set_name(struct slow_call_record *record, const char *parts, size_t size)
 {
-	memcpy(record->name, parts, size);
-	record->name_bytes = (__u16)size;
-	record->name_whole = 1;
+	memcpy(record->name.names, parts, size);
+	record->name.bytes = (__u16)size;
+	record->name.flags = 0;
 }
 
 #define PARTS(record, text) set_name(record, text, sizeof(text))
@@ -123,14 +123,13 @@ static void descriptors_are_named_by_what_is_behind_them(void **state)
 	assert_args(&record, "read(0 → pipe:[11], …, 4096) = 12");
 	PARTS(&record, "fifo\0tmp");
 	assert_args(&record, "read(0 → /tmp/fifo, …, 4096) = 12");
-	record.name_whole = 0;
+	record.name.flags = PATH_CUT;
 	assert_args(&record, "read(0 → …/tmp/fifo, …, 4096) = 12");
 	record.target = CALL_TARGET_OTHER;
 	PARTS(&record, "[eventfd]");
 	assert_args(&record, "read(0 → anon_inode:[eventfd], …, 4096) = 12");
 	record.target = CALL_TARGET_FILE;
-	record.name_bytes = 0;
-	record.name_whole = 1;
+	record.name.bytes = record.name.flags = 0;
 	assert_args(&record, "read(0 → /, …, 4096) = 12");
 }
 
@@ -182,9 +181,8 @@ static void a_name_that_has_no_room_is_cut(void **state)
 	struct slow_call_record record = record_of("fsync");
 
 	record.target = CALL_TARGET_FILE;
-	memset(record.name, 'n', CALL_NAME_BYTES - 1);
-	record.name_bytes = CALL_NAME_BYTES;
-	record.name_whole = 1;
+	memset(record.name.names, 'n', sizeof(record.name.names) - 1);
+	record.name.bytes = sizeof(record.name.names);
 	assert_non_null(strstr(decoded(&record).scratch + 384, "nnn"));
 }
 
@@ -215,10 +213,10 @@ static void decode_refuses_a_wrong_record_and_leaves_the_output_alone(void **sta
 	memset(record.path[1], 'x', CALL_PATH_BYTES);
 	refuses(&record, sizeof(record));
 	record = record_of("read");
-	record.name_bytes = CALL_NAME_BYTES + 1;
+	record.name.bytes = sizeof(record.name.names) + 1;
 	refuses(&record, sizeof(record));
-	record.name_bytes = 3;
-	memcpy(record.name, "abc", 3);
+	record.name.bytes = 3;
+	memcpy(record.name.names, "abc", 3);
 	refuses(&record, sizeof(record));
 }
 

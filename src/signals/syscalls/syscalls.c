@@ -11,11 +11,11 @@
 
 #include "bpf/slow_call.h"
 #include "core/calls.h"
+#include "core/paths.h"
 #include "signals/signal.h"
 
 /* Of the event's scratch, the beginning is the target's name and the rest the arguments. */
 #define NAME_ROOM     384
-#define MOST_PARTS    64
 #define AT_FDCWD_HERE (-100)
 
 static const struct hook hooks[] = {
@@ -56,24 +56,6 @@ __attribute__((format(printf, 2, 3))) static void add(struct text *text, const c
 	text->left -= (size_t)length;
 }
 
-/* The parts come from the last to the first. */
-static void add_path(struct text *text, const struct slow_call_record *rec)
-{
-	const char *parts[MOST_PARTS];
-	size_t count = 0;
-
-	for (size_t at = 0; at < rec->name_bytes && count < MOST_PARTS;) {
-		parts[count++] = rec->name + at;
-		at += strlen(rec->name + at) + 1;
-	}
-	if (!rec->name_whole)
-		add(text, "…");
-	else if (!count)
-		add(text, "/");
-	while (count)
-		add(text, "/%s", parts[--count]);
-}
-
 static void add_ends(struct text *text, const struct slow_call_record *rec)
 {
 	char local[INET6_ADDRSTRLEN] = "?", peer[INET6_ADDRSTRLEN] = "?";
@@ -106,12 +88,12 @@ static const char *name_target(const struct slow_call_record *rec, char *ret, si
 	switch (rec->target) {
 	case CALL_TARGET_FILE:
 		kind = "file";
-		add_path(&text, rec);
+		paths__join(&rec->name, ret, size);
 		break;
 	case CALL_TARGET_PIPE:
 		kind = "pipe";
-		if (rec->name_bytes > 1)
-			add_path(&text, rec);
+		if (rec->name.bytes > 1)
+			paths__join(&rec->name, ret, size);
 		else
 			add(&text, "pipe:[%llu]", rec->object[0]);
 		break;
@@ -121,7 +103,7 @@ static const char *name_target(const struct slow_call_record *rec, char *ret, si
 		break;
 	case CALL_TARGET_OTHER:
 		kind = "file";
-		add(&text, "anon_inode:%s", rec->name_bytes ? rec->name : "");
+		add(&text, "anon_inode:%s", rec->name.bytes ? rec->name.names : "");
 		break;
 	default:
 		break;
@@ -202,7 +184,7 @@ static bool is_terminated(const struct slow_call_record *rec)
 	for (int i = 0; i < CALL_PATHS; i++)
 		if (!memchr(rec->path[i], '\0', CALL_PATH_BYTES))
 			return false;
-	return !rec->name_bytes || !rec->name[rec->name_bytes - 1];
+	return paths__is_well_formed(&rec->name);
 }
 
 static int syscalls_decode(const void *bytes, size_t size, struct event *ret)
@@ -214,7 +196,7 @@ static int syscalls_decode(const void *bytes, size_t size, struct event *ret)
 
 	if (size < sizeof(*rec) || rec->head.size != sizeof(*rec) || rec->head.version != 1)
 		return -EBADMSG;
-	if (rec->number >= CALL_NUMBERS || rec->name_bytes > CALL_NAME_BYTES || !is_terminated(rec))
+	if (rec->number >= CALL_NUMBERS || !is_terminated(rec))
 		return -EBADMSG;
 	kind = name_target(rec, target, NAME_ROOM);
 	ret->duration_ns = rec->duration_ns;
