@@ -74,8 +74,10 @@ static __always_inline void series_distribute(const struct series_key *key,
 		return;
 	}
 	for (int i = 0; i < SERIES_USED; i++) {
-		__u32 bucket = histogram_bucket(values[i]);
+		__u64 bucket = histogram_bucket(values[i]);
 
+		/* 6.1 knows a bound only of the register that was compared: no copies. */
+		barrier_var(bucket);
 		if (bucket < HISTOGRAM_BUCKETS)
 			__sync_fetch_and_add(&histograms->buckets[i][bucket], 1);
 	}
