@@ -131,12 +131,10 @@ struct sched_info {
 	unsigned long long last_queued;
 };
 
-typedef struct {
-	int counter;
-} atomic_t;
-
 struct signal_struct {
-	atomic_t live; /* threads that have not begun to exit */
+	struct {
+		int counter;
+	} live; /* threads that have not begun to exit */
 	int group_exit_code;
 	unsigned int flags;
 };

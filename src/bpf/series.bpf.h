@@ -60,8 +60,8 @@ static __always_inline struct series_sum *series_sum_of(void *map, const struct 
 	return bpf_map_lookup_elem(map, key);
 }
 
-static __always_inline void series_distribute(__u32 active, const struct series_key *key,
-					      const __u64 values[SERIES_USED])
+static __always_inline void series_distribute_to(__u32 active, const struct series_key *key,
+						 const __u64 values[SERIES_USED])
 {
 	struct series_place place = { key->place, key->operation | (active ? SERIES_SIDE : 0) };
 	struct series_histograms *histograms = bpf_map_lookup_elem(&series_buckets, &place);
@@ -84,8 +84,15 @@ static __always_inline void series_distribute(__u32 active, const struct series_
 	}
 }
 
-static __always_inline void series_sum_into(__u32 active, const struct series_key *key,
-					    const __u64 values[SERIES_USED])
+/* One event, to the histograms alone. */
+static __always_inline void series_distribute(const struct series_key *key,
+					      const __u64 values[SERIES_USED])
+{
+	series_distribute_to(series.active, key, values);
+}
+
+static __always_inline void series_sum_to(__u32 active, const struct series_key *key,
+					  const __u64 values[SERIES_USED])
 {
 	struct series_sum *sum =
 		active ? series_sum_of(&series_b, key) : series_sum_of(&series_a, key);
@@ -101,7 +108,7 @@ static __always_inline void series_sum_into(__u32 active, const struct series_ke
 static __always_inline void series_sum_up(const struct series_key *key,
 					  const __u64 values[SERIES_USED])
 {
-	series_sum_into(series.active, key, values);
+	series_sum_to(series.active, key, values);
 }
 
 /* One event: to the sums and to the histograms. */
@@ -110,8 +117,8 @@ static __always_inline void series_add(const struct series_key *key,
 {
 	__u32 active = *(volatile __u32 *)&series.active;
 
-	series_sum_into(active, key, values);
-	series_distribute(active, key, values);
+	series_sum_to(active, key, values);
+	series_distribute_to(active, key, values);
 }
 
 /* Whether something that took so long is to be sent as an event. */
