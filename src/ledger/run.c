@@ -112,14 +112,9 @@ static int open_signals(struct run *run, const struct run_options *options,
 		.every_thread = options->target.all,
 		.slow_ns = options->slow_ns,
 	};
-	int err = sessions__open(options->signals ? options->signals : none, session_options,
-				 features, &run->sessions);
 
-	if (err)
-		return err;
-	timing__add(&run->timing, ledger__object(run->ledger));
-	sessions__time(run->sessions, &run->timing);
-	return 0;
+	return sessions__open(options->signals ? options->signals : none, session_options, features,
+			      &run->sessions);
 }
 
 /* Processes that were chosen by cgroup, or that came just now, have their tables made. */
@@ -181,11 +176,14 @@ int run__start(const struct run_options *options, struct recording *recording,
 						     .flags = RECORDING_THREAD_NO_ACCOUNT });
 	if (!err)
 		err = ledger__snapshot(run->ledger, 0, take_first, run);
-	if (!err)
-		err = meta__write(recording, run->ledger, run->sessions, options, run->start_ns);
 	if (err)
 		return err;
 	sessions__start(run->sessions);
+	err = meta__write(recording, run->ledger, run->sessions, options, run->start_ns);
+	if (err)
+		return err;
+	timing__add(&run->timing, ledger__object(run->ledger));
+	sessions__time(run->sessions, &run->timing);
 	run->setup_cpu_ns = own_cpu_ns();
 	run->looked_ns = run->counted_ns = run->whole_ns = run->start_ns;
 	run->next_ns = clock__now_ns() + run->interval_ns;

@@ -25,11 +25,12 @@ report_loop()
 	done
 }
 
-# start_recording ARGUMENT…: in the background, returns when it records. $recorder is its pid.
+# start_recording ARGUMENT…: in the background, returns when it records. $recorder is its pid. Without signals, unless
+# $signals names some.
 start_recording()
 {
 	: >"$work/err"
-	"$gapless" record --no-report --force -o "$work/run" "$@" 2>"$work/err" &
+	"$gapless" record --signals "${signals:-none}" --no-report --force -o "$work/run" "$@" 2>"$work/err" &
 	recorder=$!
 	until grep -q recording "$work/err"; do
 		kill -0 "$recorder" 2>/dev/null || { cat "$work/err" >&2; exit 1; }
