@@ -200,13 +200,11 @@ static const struct argp argp = {
 	       "histograms and sums.",
 };
 
-/* Everything up to now is shown or kept, and no longer in the recording. */
+/* What was summed up until now is kept, and no longer in the recording. */
 static int take(struct run *run, struct watch *watch, uint64_t now_ns)
 {
-	int err = watch__events(watch);
+	int err = watch__take(watch, now_ns);
 
-	if (!err)
-		err = watch__take(watch, now_ns);
 	if (!err)
 		run__forget(run);
 	return err;
@@ -237,12 +235,11 @@ static int go_on(struct run *run, struct watch *watch, const struct options *opt
 	       (!options->intervals || *ret_shown < options->intervals)) {
 		err = run__step(run, earlier(until_ns, earlier(end_ns, take_ns)));
 		if (!err)
-			err = watch__events(watch);
+			err = watch__events(watch, clock__now_ns());
 		now_ns = clock__now_ns();
 		if (err || now_ns < earlier(end_ns, take_ns))
 			continue;
 		err = run__flush(run);
-		now_ns = clock__now_ns();
 		if (!err)
 			err = take(run, watch, now_ns);
 		take_ns = now_ns + MOST_TAKE_NS;
@@ -267,6 +264,8 @@ static int watch_all(struct run *run, struct recording *recording, const struct 
 	/* What happened before the interrupt still counts. */
 	if (!err)
 		err = run__stop(run);
+	if (!err)
+		err = watch__events(watch, INT64_MAX);
 	if (!err)
 		err = take(run, watch, clock__now_ns());
 	/* One interval that was asked for is its own summary. */

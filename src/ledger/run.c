@@ -270,19 +270,15 @@ static int write_signals(struct run *run)
 	return sessions__write(run->sessions, from < to ? from : to, to);
 }
 
-/* Once a second: what costs more to read than it changes. */
+/* What costs more to read than it changes. */
 static int write_counters(struct run *run, uint64_t now_ns)
 {
 	int err;
 
-	if (now_ns - run->counted_ns < SECOND_NS)
-		return 0;
 	run->counted_ns = now_ns;
 	err = ledger__drain_waits(run->ledger, false, collect__take_wait, run->collect);
 	if (!err)
 		err = counts__write(run->counts, collect__slice(run->collect) - 1);
-	if (!err)
-		err = write_signals(run);
 	if (!err)
 		err = recording__set_number(run->recording, "end_ns", (int64_t)now_ns);
 	if (!err)
@@ -323,7 +319,18 @@ static int take_snapshot(struct run *run)
 	timing__set(&run->timing, run->snapshots++ % TIMED_EVERY == 1);
 	run->interval_ns = next_interval(run, now_ns - began_ns);
 	run->next_ns = began_ns + run->interval_ns;
-	err = collect__snapshot_done(run->collect, now_ns);
+	return collect__snapshot_done(run->collect, now_ns);
+}
+
+/* And once a second what else there is. */
+static int take_all(struct run *run)
+{
+	int err = take_snapshot(run);
+	uint64_t now_ns = clock__now_ns();
+
+	if (err || now_ns - run->counted_ns < SECOND_NS)
+		return err;
+	err = write_signals(run);
 	return err ? err : write_counters(run, now_ns);
 }
 
@@ -347,15 +354,20 @@ int run__step(struct run *run, uint64_t until_ns)
 	err = sessions__poll(run->sessions);
 	if (err)
 		return err;
-	return clock__now_ns() >= run->next_ns ? take_snapshot(run) : 0;
+	return clock__now_ns() >= run->next_ns ? take_all(run) : 0;
 }
 
+/* The sums of signals first: then the snapshot has every thread that is in them. */
 int run__flush(struct run *run)
 {
-	int err = ledger__poll(run->ledger, 0);
+	int err = write_signals(run);
 
-	run->counted_ns = 0;
-	return err < 0 ? err : take_snapshot(run);
+	if (!err)
+		err = ledger__poll(run->ledger, 0);
+	if (err < 0)
+		return err;
+	err = take_snapshot(run);
+	return err ? err : write_counters(run, clock__now_ns());
 }
 
 void run__forget(struct run *run)

@@ -33,8 +33,8 @@ void run__free(struct run *run);
 int run__step(struct run *run, uint64_t until_ns);
 
 /*
- * Brings everything that happened until now into the recording, which otherwise has it within a
- * second. Some milliseconds long.
+ * Brings what happened until now into the recording, which otherwise has it within a second, with
+ * the names of all threads that took part. Some milliseconds long.
  */
 int run__flush(struct run *run);
 /*

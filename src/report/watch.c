@@ -19,6 +19,8 @@
 #define MOST_ROWS "5000"
 /* Threads that are gone are named for so long: their last events may still be on the way. */
 #define GONE_NS UINT64_C(10000000000)
+/* So long an event waits for its thread's name, and those behind it too. */
+#define HOLD_NS INT64_C(2000000000)
 
 DEFINE_CLEANUP(struct watch *, watch__free)
 DEFINE_CLEANUP(sqlite3_stmt *, sqlite3_finalize)
@@ -122,9 +124,11 @@ static const char sql_page[] =
 
 static const char sql_events[] =
 	"SELECT e.time_ns, e.duration_ns, t.id, p.pid, t.tid, t.comm, o.name, e.place, e.operation,"
-	" e.errno, e.fields FROM event e LEFT JOIN thread_named t ON t.id = e.thread"
+	" e.errno, e.fields, e.thread, e.id FROM event e LEFT JOIN thread_named t ON t.id = e.thread"
 	" LEFT JOIN process p ON p.id = t.process LEFT JOIN object o ON o.id = e.object"
 	" ORDER BY e.time_ns, e.id";
+
+static const char sql_forget_events[] = "DELETE FROM event WHERE (time_ns, id) <= (?1, ?2)";
 
 static const char sql_losses[] =
 	"SELECT name, value, bias FROM quality WHERE value > 0 AND substr(name, 1, ?2) = ?1"
@@ -228,21 +232,32 @@ static int show_event(struct watch *watch, sqlite3_stmt *statement)
 	return err;
 }
 
-int watch__events(struct watch *watch)
+/* Its thread has no name yet: the ledger's row comes with the next snapshot. */
+static bool is_early(sqlite3_stmt *statement, uint64_t now_ns)
+{
+	return sqlite3_column_int64(statement, 11) &&
+	       sqlite3_column_type(statement, 2) == SQLITE_NULL &&
+	       sqlite3_column_int64(statement, 0) > (int64_t)now_ns - HOLD_NS;
+}
+
+int watch__events(struct watch *watch, uint64_t now_ns)
 {
 	cleanup(sqlite3_finalize_p) sqlite3_stmt *statement = NULL;
 	uint64_t most = watch->options.most_events;
+	int64_t time_ns = 0, id = 0;
 	int err = prepare(watch, sql_events, 0, 0, &statement);
 
 	while (!err && sqlite3_step(statement) == SQLITE_ROW) {
-		if (most && watch->events == most)
-			break; /* came in the same batch as the last one asked for */
+		if ((most && watch->events == most) || is_early(statement, now_ns))
+			break;
 		watch->events++;
+		time_ns = sqlite3_column_int64(statement, 0);
+		id = sqlite3_column_int64(statement, 12);
 		if (watch->options.events)
 			err = show_event(watch, statement);
 	}
-	if (!err)
-		err = execute(watch, "DELETE FROM event");
+	if (!err && id)
+		err = execute_with(watch, sql_forget_events, time_ns, id);
 	return fflush(watch->options.out) && !err ? -EIO : err;
 }
 

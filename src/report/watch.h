@@ -42,8 +42,11 @@ int watch__new(sqlite3 *db, const struct watch_options *options, uint64_t start_
 	       struct watch **ret);
 void watch__free(struct watch *watch);
 
-/* Shows events that came since the last time. */
-int watch__events(struct watch *watch);
+/*
+ * Shows events that came since the last time, up to the first whose thread the recording does not
+ * know yet, unless it is two seconds old.
+ */
+int watch__events(struct watch *watch, uint64_t now_ns);
 /* How many there were; never more than most_events. */
 uint64_t watch__event_count(const struct watch *watch);
 
