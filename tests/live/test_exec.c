@@ -105,6 +105,27 @@ static void thousands_of_short_programs_none_missing(void **state)
 	trial__remove(trial.path);
 }
 
+/* More than the ring holds while nobody empties it: what does not fit is counted, and summed up. */
+static void what_finds_the_ring_full_is_counted(void **state)
+{
+	struct trial trial = start_trial();
+	int count = is_emulated() ? 100 : 3600;
+	int64_t shown, lost;
+
+	kill(trial.pid, SIGSTOP);
+	for (int i = 0; i < count; i++)
+		await(start_shell(0));
+	kill(trial.pid, SIGCONT);
+	assert_int_equal(trial__stop(&trial, SIGINT), 0);
+	shown = trial__query(trial.path, "SELECT count(*) FROM event");
+	lost = trial__query(trial.path,
+			    "SELECT value FROM quality WHERE name = 'exec_events_lost'");
+	assert_int_equal(shown + lost, 2 * count);
+	assert_true(is_emulated() || lost > 0);
+	assert_count(&trial, "SELECT sum(count) FROM signal_sums", count);
+	trial__remove(trial.path);
+}
+
 static void lifetimes_are_summed_up_by_who_started_them(void **state)
 {
 	struct trial trial = start_trial();
@@ -250,6 +271,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(thousands_of_short_programs_none_missing),
+		cmocka_unit_test(what_finds_the_ring_full_is_counted),
 		cmocka_unit_test(lifetimes_are_summed_up_by_who_started_them),
 		cmocka_unit_test(a_process_that_only_forks_has_an_end),
 		cmocka_unit_test(threads_that_end_at_once_are_one_end),
