@@ -237,6 +237,19 @@ struct sched_info {
 	unsigned long long last_queued;
 };
 
+struct signal_struct {
+	struct {
+		int counter;
+	} live; /* threads that have not begun to exit */
+	int group_exit_code;
+	unsigned int flags;
+};
+
+struct mm_struct {
+	unsigned long arg_start;
+	unsigned long arg_end;
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int __state;
@@ -245,12 +258,16 @@ struct task_struct {
 	int on_cpu;
 	void *stack;
 	int exit_state;
+	int exit_code;
+	struct mm_struct *mm;
+	struct signal_struct *signal;
 	struct task_struct *real_parent;
 	struct task_struct *group_leader;
 	struct sched_entity se;
 	struct sched_info sched_info;
 	pid_t pid;
 	pid_t tgid;
+	__u64 start_time;
 	__u64 start_boottime;
 	char comm[16];
 	struct fs_struct *fs;

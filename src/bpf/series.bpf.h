@@ -4,7 +4,8 @@
  *
  * Two maps take turns: user space switches `active`, waits until no program is in the old one any
  * more, and empties it. Emptying a map in use would lose what a hook adds between look-up and
- * delete. Histograms only grow: user space takes differences.
+ * delete. Histograms only grow, one for each turn: user space takes differences of those that rest,
+ * so that they have the same events as the sums.
  */
 #pragma once
 
@@ -14,7 +15,7 @@
 #ifndef SERIES_KEYS
 #define SERIES_KEYS 8192
 #endif
-#define SERIES_PLACES 256
+#define SERIES_PLACES (2 * 256) /* for both turns */
 
 struct series_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -67,10 +68,10 @@ __noinline __u32 series_bucket(__u64 value)
 	return histogram_bucket(value);
 }
 
-static __always_inline void series_distribute(const struct series_key *key,
-					      const __u64 values[SERIES_USED])
+static __always_inline void series_distribute_to(__u32 active, const struct series_key *key,
+						 const __u64 values[SERIES_USED])
 {
-	struct series_place place = { key->place, key->operation };
+	struct series_place place = { key->place, key->operation | (active ? SERIES_SIDE : 0) };
 	struct series_histograms *histograms = bpf_map_lookup_elem(&series_buckets, &place);
 
 	if (!histograms) {
@@ -91,12 +92,18 @@ static __always_inline void series_distribute(const struct series_key *key,
 	}
 }
 
-/* One event, to the sums alone. */
-static __always_inline void series_sum_up(const struct series_key *key,
+/* One event, to the histograms alone. */
+static __always_inline void series_distribute(const struct series_key *key,
+					      const __u64 values[SERIES_USED])
+{
+	series_distribute_to(series.active, key, values);
+}
+
+static __always_inline void series_sum_to(__u32 active, const struct series_key *key,
 					  const __u64 values[SERIES_USED])
 {
 	struct series_sum *sum =
-		series.active ? series_sum_of(&series_b, key) : series_sum_of(&series_a, key);
+		active ? series_sum_of(&series_b, key) : series_sum_of(&series_a, key);
 
 	if (!sum) {
 		count_lost(LOST_MAP_FULL);
@@ -105,12 +112,21 @@ static __always_inline void series_sum_up(const struct series_key *key,
 	series_add_to(sum, values);
 }
 
+/* One event, to the sums alone. */
+static __always_inline void series_sum_up(const struct series_key *key,
+					  const __u64 values[SERIES_USED])
+{
+	series_sum_to(series.active, key, values);
+}
+
 /* One event: to the sums and to the histograms. */
 static __always_inline void series_add(const struct series_key *key,
 				       const __u64 values[SERIES_USED])
 {
-	series_sum_up(key, values);
-	series_distribute(key, values);
+	__u32 active = *(volatile __u32 *)&series.active;
+
+	series_sum_to(active, key, values);
+	series_distribute_to(active, key, values);
 }
 
 /*
@@ -120,12 +136,13 @@ static __always_inline void series_add(const struct series_key *key,
 static __always_inline void series_add_own(const struct series_key *key,
 					   const __u64 values[SERIES_USED])
 {
+	__u32 active = *(volatile __u32 *)&series.active;
 	struct series_sum *sum = NULL;
 
 	if (key->thread)
-		sum = series.active ? series_sum_of(&series_b, key) : series_sum_of(&series_a, key);
+		sum = active ? series_sum_of(&series_b, key) : series_sum_of(&series_a, key);
 	if (!sum) {
-		series_sum_up(key, values);
+		series_sum_to(active, key, values);
 	} else {
 		sum->count++;
 		for (int i = 0; i < SERIES_USED; i++) {
@@ -134,7 +151,7 @@ static __always_inline void series_add_own(const struct series_key *key,
 				sum->max[i] = values[i];
 		}
 	}
-	series_distribute(key, values);
+	series_distribute_to(active, key, values);
 }
 
 /* Whether something that took so long is to be sent as an event. */

@@ -31,8 +31,10 @@ _Static_assert(sizeof(struct series_sum) == 104, "wire format");
 
 struct series_place {
 	__u32 place;
-	__u32 operation;
+	__u32 operation; /* with SERIES_SIDE: counted while series_b took the sums */
 };
+
+#define SERIES_SIDE (1u << 31)
 
 /* The only variable of the section .data.series, by which the user half steers and looks. */
 struct series_control {

@@ -77,6 +77,12 @@ void publish__free(struct publish *publish)
 	free(publish);
 }
 
+void publish__forget(struct publish *publish)
+{
+	map__release(&publish->series);
+	publish->events = 0;
+}
+
 void publish__slices(struct publish *publish, int64_t from, int64_t to)
 {
 	publish->from = from;
@@ -271,8 +277,9 @@ static char *fields_of(const struct signal *signal, const struct event *event)
 		bool is_text = signal->columns[i].kind == COLUMN_TEXT;
 
 		json_object_set_new(fields, signal->columns[i].name,
-				    is_text ? json__text(value->text ? value->text : "")
-					    : json_integer((json_int_t)value->number));
+				    value->none ? json_null()
+				    : is_text   ? json__text(value->text ? value->text : "")
+						: json_integer((json_int_t)value->number));
 	}
 	text = json_dumps(fields, JSON_COMPACT);
 	json_decref(fields);

@@ -12,7 +12,7 @@
 
 #define BATCH     512
 #define SETTLE_US 100000 /* longer than any program takes */
-#define MOST_SEEN 256    /* as many as the kernel half has room for */
+#define MOST_SEEN 512    /* as many as the kernel half has room for */
 
 /* What a (place, operation) had when it was last looked at. */
 struct seen {
@@ -157,6 +157,7 @@ static struct seen *find_seen(struct series *series, const struct series_place *
 static int take_histograms(struct series *series, const struct series_place *place,
 			   const struct series_takers *takers)
 {
+	const struct series_place name = { place->place, place->operation & ~SERIES_SIDE };
 	struct seen *seen = find_seen(series, place);
 	int err = 0;
 
@@ -168,7 +169,7 @@ static int take_histograms(struct series *series, const struct series_place *pla
 		if (!added)
 			continue;
 		seen->buckets[i] = series->now[i];
-		err = takers->take_bucket(takers->context, place, (uint32_t)(i / HISTOGRAM_BUCKETS),
+		err = takers->take_bucket(takers->context, &name, (uint32_t)(i / HISTOGRAM_BUCKETS),
 					  (uint32_t)(i % HISTOGRAM_BUCKETS), added);
 	}
 	return err;
@@ -177,10 +178,12 @@ static int take_histograms(struct series *series, const struct series_place *pla
 static int take_buckets(struct series *series, const struct series_takers *takers)
 {
 	int fd = bpf_map__fd(series->buckets), err = 0;
+	uint32_t resting = series->control->active ? 0 : SERIES_SIDE;
 	struct series_place place, *last = NULL;
 
 	while (!err && !bpf_map_get_next_key(fd, last, &place)) {
-		if (!bpf_map_lookup_elem(fd, &place, series->now))
+		if ((place.operation & SERIES_SIDE) == resting &&
+		    !bpf_map_lookup_elem(fd, &place, series->now))
 			err = take_histograms(series, &place, takers);
 		last = &place;
 	}

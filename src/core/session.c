@@ -247,6 +247,11 @@ int session__write_quality(const struct session *session)
 	return err ? -EIO : 0;
 }
 
+void session__forget(struct session *session)
+{
+	publish__forget(session->publish);
+}
+
 void session__hold_rate(struct session *session)
 {
 	struct series_control *control = series__control(session->series);

@@ -42,6 +42,9 @@ int session__write(struct session *session, int64_t from, int64_t to);
 /* What was lost, as rows of the recording. */
 int session__write_quality(const struct session *session);
 
+/* See core/publish.h. */
+void session__forget(struct session *session);
+
 /* Once a second: what is slow enough for an event, so that there are not too many of them. */
 void session__hold_rate(struct session *session);
 

@@ -99,6 +99,12 @@ int sessions__write(struct sessions *sessions, int64_t from, int64_t to)
 	return err;
 }
 
+void sessions__forget(struct sessions *sessions)
+{
+	for (size_t i = 0; i < sessions->count; i++)
+		session__forget(sessions->all[i]);
+}
+
 void sessions__add_hooks(const struct sessions *sessions, json_t *list)
 {
 	for (size_t i = 0; i < sessions->count; i++)

@@ -32,6 +32,19 @@ void run__free(struct run *run);
  */
 int run__step(struct run *run, uint64_t until_ns);
 
+/*
+ * Brings what happened until now into the recording, which otherwise has it within a second, with
+ * the names of all threads that took part. Some milliseconds long.
+ */
+int run__flush(struct run *run);
+/*
+ * For a recording whose reader takes rows out: series get new ids, so their rows may be deleted,
+ * and as many events may follow as a recording may have.
+ */
+void run__forget(struct run *run);
+
+/* How many of the wanted signals are at work. */
+size_t run__signals(const struct run *run);
 /* How many accounted threads are alive. */
 size_t run__threads(const struct run *run);
 

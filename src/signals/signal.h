@@ -32,12 +32,13 @@ enum column_kind { COLUMN_NUMBER, COLUMN_TEXT, COLUMN_NS, COLUMN_BYTES };
 struct column {
 	const char *name; /* the JSON key; upper-cased, the heading */
 	enum column_kind kind;
-	int width; /* in a table; the last column takes what it needs */
+	int width; /* in a table; the last one takes what it needs; negative: not in tables */
 };
 
 struct value {
 	uint64_t number;
 	const char *text; /* of a COLUMN_TEXT; points into the record or the event's scratch */
+	bool none;        /* this event has no such value */
 };
 
 enum event_kind {
