@@ -257,23 +257,26 @@ static void make_device(char *ret, size_t size)
 	dm__new("gapless-test", lines, 3, ret, size);
 }
 
+/* Every 20th is an event with its place, and is slow; a VM that was not run has its ticks late. */
 static void expect_hump(const char *device)
 {
+	const int64_t slow = HUMP_READS / 20, least = is_emulated() ? slow * 3 / 4 : slow;
 	char sql[512];
 
-	snprintf(
-		sql, sizeof(sql),
-		"select count(*) from events where place = '%s' and comm = 'reader' and duration_ns"
-		" >= " HUMP_NS " and fields ->> 'sector' >= %d",
-		device_name(device), SLOW_SECTOR);
-	assert_int_equal(query(sql), HUMP_READS / 20);
+	snprintf(sql, sizeof(sql),
+		 "select count(*) from events where place = '%s' and comm = 'reader' and"
+		 " fields ->> 'sector' >= %d",
+		 device_name(device), SLOW_SECTOR);
+	assert_int_equal(query(sql), slow);
+	strcat(sql, " and duration_ns >= " HUMP_NS);
+	assert_in_range(query(sql), least, slow);
 	snprintf(
 		sql, sizeof(sql),
 		"select sum(count) from signal_histograms where place = '%s' and operation = 'read'"
 		" and measure = 'total' and end > " HUMP_NS,
 		device_name(device));
 	/* On a busy machine others can take as long. */
-	assert_in_range(query(sql), HUMP_READS / 20, HUMP_READS / 10);
+	assert_in_range(query(sql), least, slow * 2);
 }
 
 static void device_mapper_is_seen_by_its_bios_with_errors_and_a_second_hump(void **state)
