@@ -457,8 +457,10 @@ int print__text(const struct model *model, const struct report_options *options,
 		print_rows(&page);
 		print_blames(&page);
 		print_calls(&page);
-		page__hot(&page);
 	}
+	page__signals(&page);
+	if (model->measured_threads)
+		page__hot(&page);
 	print_close(&page);
 	print_findings(&page);
 	return ferror(out) ? -EIO : 0;
