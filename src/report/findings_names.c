@@ -44,7 +44,8 @@ void findings__why_empty(const struct model *model, struct finding *ret)
 	if (model->measured_threads)
 		return;
 	json_array_foreach (model->hooks, i, hook)
-		attached += json_is_string(json_object_get(hook, "kind"));
+		attached += json_is_string(json_object_get(hook, "kind")) &&
+			    !json_object_get(hook, "signal");
 	if (model->cut)
 		words__say(ret->text, sizeof(ret->text),
 			   "No thread of the target lived in this part of the recording.");

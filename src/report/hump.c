@@ -4,7 +4,8 @@
  * buckets are not. For each bucket as the bottom of a valley, the highest points to its left and
  * right, a power of two away at least, are the humps; the valley that lies deepest below the
  * smaller of them wins. A tail has no valley, however long it is, but for chance: a hump must rise
- * three standard deviations above it.
+ * four standard deviations above it, which takes
+ * 17 values at least.
  */
 #include "report/hump.h"
 
@@ -14,10 +15,9 @@
 #include "bpf/histogram.h"
 #include "report/model.h"
 
-#define LEAST_COUNT   10
 #define LEAST_PERCENT 1
 #define LEAST_APART   4
-#define DEVIATIONS    3
+#define DEVIATIONS    4
 #define AROUND        HISTOGRAM_SUB
 
 struct heights {
@@ -93,8 +93,7 @@ bool hump__find(const struct model_bucket *buckets, size_t count, struct hump *r
 	hump.high_count = whole - hump.low_count;
 	hump.low = median(&heights, 0, at, hump.low_count);
 	hump.high = median(&heights, at + 1, HISTOGRAM_BUCKETS - 1, hump.high_count);
-	if (hump.low_count < LEAST_COUNT || hump.high_count < LEAST_COUNT ||
-	    (double)hump.low_count * 100 < (double)whole * LEAST_PERCENT ||
+	if ((double)hump.low_count * 100 < (double)whole * LEAST_PERCENT ||
 	    (double)hump.high_count * 100 < (double)whole * LEAST_PERCENT ||
 	    hump.high / LEAST_APART < hump.low)
 		return false;

@@ -13,7 +13,7 @@ struct hump {
 };
 
 /*
- * Whether the values, which come by bucket, have two humps: each with 1 % of them and 10 values at
+ * Whether the values, which come by bucket, have two humps: each with 1 % of them and 17 values at
  * least, their medians 4 times apart, and between them a valley half as high as the smaller one,
  * deeper than chance would make it.
  */

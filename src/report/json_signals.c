@@ -231,7 +231,7 @@ json_t *json_signals__signal(const struct model *model, size_t i)
 	const struct signals_signal *signal = &model->signals.list[i];
 	json_t *one;
 
-	if (!signal->sum.count)
+	if (signals__is_empty(signal))
 		return NULL;
 	one = json_pack("{s:o, s:o, s:o, s:I, s:I, s:o, s:o, s:o, s:I, s:o, s:o}", "name",
 			json__text(signal->name), "about", text_or_null(signal->about), "events",

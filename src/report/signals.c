@@ -40,10 +40,15 @@ void signals__release(struct signals *signals)
 	free(signals->objects);
 }
 
+bool signals__is_empty(const struct signals_signal *signal)
+{
+	return !signal->sum.count && !signal->event_count;
+}
+
 const struct signals_signal *signals__find(const struct signals *signals, const char *name)
 {
 	for (size_t i = 0; i < signals->count; i++)
-		if (signals->list[i].sum.count && !strcmp(signals->list[i].name, name))
+		if (!signals__is_empty(&signals->list[i]) && !strcmp(signals->list[i].name, name))
 			return &signals->list[i];
 	return NULL;
 }
@@ -211,7 +216,8 @@ static int take_series(struct model *model, sqlite3_stmt *row)
 	double part = 1;
 	int64_t count = count_inside(signals, row, &part);
 
-	if (!signal || count <= 0)
+	count = signal ? load__amount(count, LOAD_MOST, &signals->loaded.count) : 0;
+	if (!count)
 		return 0;
 	if (!row_of(model, signal, row))
 		return -ENOMEM;
@@ -222,7 +228,7 @@ static int take_series(struct model *model, sqlite3_stmt *row)
 	series->error = sqlite3_column_int64(row, 3);
 	series->thread = load__thread(model, sqlite3_column_int64(row, 4));
 	series->object = signals__object(signals, sqlite3_column_int64(row, 5));
-	series->sum.count = load__amount(count, LOAD_MOST, &signals->loaded.count);
+	series->sum.count = count;
 	for (int i = 0; i < SIGNALS_MEASURES; i++) {
 		int64_t max = sqlite3_column_int64(row, 13 + i);
 

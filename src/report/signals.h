@@ -140,7 +140,9 @@ struct signals {
 
 void signals__release(struct signals *signals);
 
-/* NULL if the recording has none of that name, or it counted nothing. */
+/* It counted nothing. */
+bool signals__is_empty(const struct signals_signal *signal);
+/* NULL if the recording has none of that name, or it is empty. */
 const struct signals_signal *signals__find(const struct signals *signals, const char *name);
 /* Which measure that is; -1 if there is none. */
 int signals__measure(const struct signals_signal *signal, const char *name);

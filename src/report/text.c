@@ -338,11 +338,13 @@ static void print_quality(const struct page *page)
 	json_array_foreach (model->hooks, i, hook) {
 		const char *event = json_string_value(json_object_get(hook, "event"));
 		const char *why = json_string_value(json_object_get(hook, "why_not"));
+		const char *signal = json_string_value(json_object_get(hook, "signal"));
 		char text[PAGE_LINE] = "";
 
 		if (json_is_string(json_object_get(hook, "kind")))
 			continue;
-		words__say(text, sizeof(text), "without %s: %s", words__clean(event, 60).text,
+		words__say(text, sizeof(text), "%s%swithout %s: %s", words__clean(signal, 40).text,
+			   signal ? " " : "", words__clean(event, 60).text,
 			   words__clean(why, WORDS_MOST_COLUMNS).text);
 		page__field(page, said++ ? "" : "quality");
 		page__wrap(page, text, 13);

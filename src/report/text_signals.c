@@ -269,10 +269,11 @@ static bool adds_up(const struct signals_signal *signal)
 static void print_head(const struct page *page, const struct signals_signal *signal)
 {
 	const struct signals_part *most = signal->who.count ? signal->who.list : NULL;
+	int64_t count = signal->sum.count ? signal->sum.count : signal->event_count;
 	char text[PAGE_LINE] = "";
 
 	page__heading(page, words__clean(signal->name, NAME_COLUMNS).text);
-	words__say(text, sizeof(text), "(%s %s", words__number(signal->sum.count).text,
+	words__say(text, sizeof(text), "(%s %s", words__number(count).text,
 		   words__clean(signal->events, NAME_COLUMNS).text);
 	if (adds_up(signal))
 		words__say(text, sizeof(text), ", %s in all",
@@ -314,7 +315,7 @@ static void print_signal(const struct page *page, const struct signals_signal *s
 	bool is_syscalls = !strcmp(signal->name, "syscalls"), is_exec = signal->programs;
 
 	print_head(page, signal);
-	if (!is_syscalls && !is_exec)
+	if (!is_syscalls && !is_exec && signal->row_count)
 		page__operations(page, signal);
 	if (!is_syscalls)
 		print_hump(page, signal);
@@ -334,6 +335,6 @@ void page__signals(const struct page *page)
 	const struct signals *signals = &page->model->signals;
 
 	for (size_t i = 0; i < signals->count; i++)
-		if (signals->list[i].sum.count)
+		if (!signals__is_empty(&signals->list[i]))
 			print_signal(page, &signals->list[i]);
 }
