@@ -178,8 +178,7 @@ static void say_wait(struct finding *finding, const struct model *model,
 		    words__clean(candidate->state->cause, NAME_COLUMNS).text);
 	say_blame(finding, model, candidate);
 	if (!strcmp(candidate->state->cause, "disk"))
-		findings_signals__join(model, candidate->group, finding->text,
-				       sizeof(finding->text), ret_said);
+		findings_signals__join(model, candidate->group, finding, ret_said);
 	say(finding, candidate->rank == RANK_UNDECIDED
 			     ? "; whether that is idleness cannot be told from outside."
 			     : ".");

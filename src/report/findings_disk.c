@@ -92,20 +92,23 @@ void findings_signals__say_disk(const struct model *model, const struct signals_
 	say_file(model, group, text, size);
 }
 
-/* What most of a group's time with a disk was. */
+/* What most of a group's time with disks was, and all of that time. */
 static const struct signals_row *row_of_group(const struct signals_signal *signal,
-					      const struct model_group *group)
+					      const struct model_group *group, int64_t *ret_ns)
 {
 	const struct signals_row *most = NULL;
 	int64_t most_size = 0, size = 0;
 
+	*ret_ns = 0;
 	for (size_t i = 0; i < signal->series_count; i++) {
 		const struct signals_series *series = &signal->series[i];
 
 		if (i && series->row != series[-1].row)
 			size = 0;
-		if (series->thread && series->thread->group == group)
-			size += signals__size(signal, &series->sum);
+		if (!series->thread || series->thread->group != group)
+			continue;
+		size += series->sum.sum[signal->main];
+		*ret_ns += series->sum.sum[signal->main];
 		if (size <= most_size)
 			continue;
 		most_size = size;
@@ -114,20 +117,34 @@ static const struct signals_row *row_of_group(const struct signals_signal *signa
 	return most;
 }
 
-void findings_signals__join(const struct model *model, const struct model_group *group, char *text,
-			    size_t size, const struct signals_row **ret_row)
+void findings_signals__join(const struct model *model, const struct model_group *group,
+			    struct finding *finding, const struct signals_row **ret_row)
 {
 	const struct signals_signal *block = signals__find(&model->signals, "block");
-	const struct signals_row *row =
-		block && block->main >= 0 ? row_of_group(block, group) : NULL;
+	size_t size = sizeof(finding->text);
+	const struct signals_row *row = NULL;
+	int64_t requests_ns = 0;
 
-	if (row && row->histograms[block->main].count) {
-		words__say(text, size, "; %s ", words__number(row->part.sum.count).text);
-		signal_words__what(block, row, text, size);
-		words__say(text, size, " took p50 %s, p99 %s",
-			   words__time(row->p50[block->main]).text,
-			   words__time(row->p99[block->main]).text);
-		*ret_row = row;
+	if (block && block->main >= 0)
+		row = row_of_group(block, group, &requests_ns);
+	if (!row || !row->histograms[block->main].count) {
+		findings_signals__say_disk(model, block, NULL, group, finding->text, size);
+		return;
 	}
-	findings_signals__say_disk(model, block, *ret_row, group, text, size);
+	words__say(finding->text, size, "; %s ", words__number(row->part.sum.count).text);
+	signal_words__what(block, row, finding->text, size);
+	words__say(finding->text, size, " took p50 %s, p99 %s",
+		   words__time(row->p50[block->main]).text,
+		   words__time(row->p99[block->main]).text);
+	*ret_row = row;
+	if (reaches(requests_ns, finding->ns, MOSTLY_PERCENT)) {
+		findings_signals__say_disk(model, block, row, group, finding->text, size);
+		return;
+	}
+	/* A journal, what others write back, a lock inside the file system. */
+	words__say(finding->text, size,
+		   ", and all requests made from there %s: most of the waiting is for the file "
+		   "system or for writes of others",
+		   words__time(requests_ns).text);
+	findings_signals__say_disk(model, block, NULL, group, finding->text, size);
 }

@@ -4,11 +4,11 @@
 #include "report/findings.h"
 
 /*
- * Appends which device and file a group's waits for the disk were about, as far as signals know;
- * *ret_row is then what needs no sentence of its own any more.
+ * Appends which device and file a group's waits for the disk were about, as far as signals know, or
+ * that the disk was not to blame; *ret_row is then what needs no sentence of its own any more.
  */
-void findings_signals__join(const struct model *model, const struct model_group *group, char *text,
-			    size_t size, const struct signals_row **ret_row);
+void findings_signals__join(const struct model *model, const struct model_group *group,
+			    struct finding *finding, const struct signals_row **ret_row);
 
 /* Appends how far a row's slow ones are apart, whether they were queued, and which file the group
  * was at. `row` may be NULL. */

@@ -93,6 +93,13 @@ static void find_service(struct connection *connection, const char *name)
 	const char *arrow = strstr(name, ARROW), *peer = arrow ? arrow + strlen(ARROW) : NULL;
 	bool ours = connection->accepted;
 
+	/* Short ones come summed up already: "to 10.0.0.1:5432". */
+	if (!arrow && (!strncmp(name, "to ", 3) || !strncmp(name, "at ", 3))) {
+		connection->sums.accepts = *name == 'a';
+		connection->name = name + 3;
+		connection->length = strlen(name + 3);
+		return;
+	}
 	connection->name = name;
 	connection->length = arrow ? (size_t)(arrow - name) : strlen(name);
 	if (arrow && !connection->accepted && !connection->connected)
@@ -141,8 +148,11 @@ static int by_traffic(const void *a, const void *b)
 
 static void add_connection(struct signals_service *to, const struct signals_service *what)
 {
-	/* Not so a socket that only listens. */
-	to->connections += what->opened || what->ended || what->bytes || what->segments;
+	/* One that only listens is none; what stands for a service has many. */
+	if (what->opened > 1)
+		to->connections += what->opened;
+	else
+		to->connections += what->opened || what->ended || what->bytes || what->segments;
 	to->opened += what->opened;
 	to->ended += what->ended;
 	to->lifetime_ns += what->lifetime_ns;

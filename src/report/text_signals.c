@@ -59,7 +59,7 @@ static void print_objects(const struct page *page, const struct signals_signal *
 		"most time: operation, object, by whom");
 	for (size_t i = 0; i < count; i++)
 		print_object(page, signal, &objects->list[i]);
-	page__rest(page, objects->count - count, "of these");
+	page__rest(page, objects->count - count, "objects");
 }
 
 static void print_service(const struct page *page, const struct signals_service *service)
@@ -199,31 +199,32 @@ static void print_trouble(const struct page *page, const struct signals_signal *
 
 /* --- the slowest ---------------------------------------------------------------------------- */
 
-/* What the syscalls' events have: "openat(AT_FDCWD, …)". */
-static void say_arguments(const struct signals_event *event, char *text, size_t size)
+/* "openat(AT_FDCWD, …) = -ENOENT", where the signal has that; else the operation. */
+static void say_operation(const struct signals_event *event, char *text, size_t size)
 {
 	json_t *fields = event->fields ? json_loads(event->fields, 0, NULL) : NULL;
 	const char *args = json_string_value(json_object_get(fields, "args"));
 
-	if (args && *args)
-		words__say(text, size, "(%s)", words__clean(args, OBJECT_COLUMNS).text);
+	words__say(text, size, "%s",
+		   args && *args ? words__clean(args, OBJECT_COLUMNS).text
+				 : words__clean(event->operation, NAME_COLUMNS).text);
 	json_decref(fields);
 }
 
 static void print_event(const struct page *page, const struct signals_event *event, bool first)
 {
 	char text[PAGE_LINE] = "";
+	struct words object =
+		words__clean(event->object ? event->object->name : "", OBJECT_COLUMNS);
 
-	words__say(text, sizeof(text), "%s at %s: %s", words__time(event->duration_ns).text,
-		   words__time(event->time_ns - page->model->start_ns).text,
-		   words__clean(event->operation, NAME_COLUMNS).text);
-	say_arguments(event, text, sizeof(text));
+	words__say(text, sizeof(text), "%s at %s: ", words__time(event->duration_ns).text,
+		   words__time(event->time_ns - page->model->start_ns).text);
+	say_operation(event, text, sizeof(text));
 	if (*event->place)
 		words__say(text, sizeof(text), " %s",
 			   words__clean(event->place, NAME_COLUMNS).text);
-	if (event->object)
-		words__say(text, sizeof(text), ", %s",
-			   words__clean(event->object->name, OBJECT_COLUMNS).text);
+	if (*object.text && !strstr(text, object.text))
+		words__say(text, sizeof(text), ", %s", object.text);
 	if (event->error) {
 		words__say(text, sizeof(text), ", ");
 		signal_words__error(event->error, text, sizeof(text));

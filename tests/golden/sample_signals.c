@@ -111,12 +111,13 @@ static void add_syscalls(struct recording *recording)
 					       .error = EIO },
 		   3, (int64_t[6]) { 120 * MS, 1 * MS });
 	add_event(recording,
-		  (struct recording_event) { .signal = SYSCALLS,
-					     .duration_ns = 120 * MS,
-					     .thread = SAMPLE_LOGGER,
-					     .operation = "fsync",
-					     .error = EIO,
-					     .fields = "{\"args\":\"7 /var/log/app.log\"}" },
+		  (struct recording_event) {
+			  .signal = SYSCALLS,
+			  .duration_ns = 120 * MS,
+			  .thread = SAMPLE_LOGGER,
+			  .operation = "fsync",
+			  .error = EIO,
+			  .fields = "{\"args\":\"fsync(7 → /var/log/app.log) = -5\"}" },
 		  12345 * MS);
 }
 

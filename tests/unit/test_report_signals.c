@@ -555,6 +555,28 @@ static void a_wait_for_the_disk_names_device_and_file(void **state)
 	free(text);
 }
 
+/* 20 s of waiting, in which the thread's requests took no more than 4 s. */
+static void a_wait_that_requests_do_not_explain_is_the_file_systems(void **state)
+{
+	struct recording *recording = begin();
+
+	sample__thread(recording, 7, 1, "writer", 0);
+	sample__account(recording, 7, SAMPLE_RUN_USER, 1, 3, 10 * SECOND, 1);
+	sample__account(recording, 7, SAMPLE_DISK, 1, 3, 20 * SECOND, 1);
+	add_signal(recording, "block", block_measures);
+	add_series(recording,
+		   (struct recording_series) {
+			   .id = 1, .thread = 7, .place = "vda", .operation = "write" },
+		   200, (int64_t[6]) { 20 * MS, 0, 20 * MS });
+	add_value(recording, 1, 0, "vda", "write", 20 * MS, 200);
+	sample__finish(recording);
+	text_has("1. Thread writer (tid 1007) spent 67 % of its time (20.0 s of 30.0 s) "
+		 "waiting for the disk; 200 writes on vda took p50 19.9 ms, p99 19.9 ms, and all "
+		 "requests made from there 4.00 s: most of the waiting is for the file system or "
+		 "for writes of others.\n");
+	text_lacks("or longer");
+}
+
 static void write_missing(int64_t count)
 {
 	struct recording *recording = begin();
@@ -620,6 +642,38 @@ static void connections_without_a_pool_are_a_finding(void **state)
 	path = sample__path();
 	write_connections(1200, 200 * MS, 0);
 	text_lacks("in a pool");
+}
+
+/* Connections that come one by one and those that come summed up are of one service. */
+static void a_service_may_come_as_such(void **state)
+{
+	struct recording *recording = begin();
+	static const char *const names[] = { "to 10.0.0.1:5432", "10.0.0.9:33000 ↔ 10.0.0.1:5432",
+					     "10.0.0.9:80 ↔ 10.0.0.1:44000", "at 10.0.0.9:80",
+					     "10.0.0.9:45000 ↔ 10.0.0.1:5432" };
+	static const int64_t counts[] = { 70, 1, 3, 40, 0 };
+	json_t *json, *list;
+
+	add_signal(recording, "tcp", tcp_measures);
+	for (int64_t i = 0; i < 5; i++) {
+		put_object(recording, i + 1, names[i]);
+		add_series(
+			recording,
+			(struct recording_series) { .id = i + 1,
+						    .thread = 1,
+						    .object = i + 1,
+						    .operation = counts[i] ? "lifetime" : "send" },
+			counts[i] ? counts[i] : 1, (int64_t[6]) { MS, counts[i] ? 0 : 100 });
+	}
+	sample__finish(recording);
+	json = report((struct report_options) {});
+	list = json_object_get(signal_of(json, "tcp"), "services");
+	assert_int_equal(json_array_size(list), 2);
+	assert_string_equal(text_at(json_array_get(list, 0), "name"), "10.0.0.1:5432");
+	assert_int_equal(number_at(json_array_get(list, 0), "ended"), 71);
+	assert_int_equal(number_at(json_array_get(list, 0), "bytes"), 100);
+	assert_int_equal(number_at(json_array_get(list, 1), "ended"), 43);
+	json_decref(json);
 }
 
 static void resets_are_a_finding(void **state)
@@ -868,8 +922,10 @@ int main(void)
 		TEST(a_slow_device_is_told_from_a_queue),
 		TEST(what_is_rare_fast_or_our_own_is_no_slow_disk),
 		TEST(a_wait_for_the_disk_names_device_and_file),
+		TEST(a_wait_that_requests_do_not_explain_is_the_file_systems),
 		TEST(a_file_that_is_not_there_is_a_finding),
 		TEST(connections_without_a_pool_are_a_finding),
+		TEST(a_service_may_come_as_such),
 		TEST(resets_are_a_finding),
 		TEST(slow_accepts_are_a_finding),
 		TEST(many_short_programs_are_a_finding),
