@@ -56,20 +56,23 @@ static bool is_groups(const struct signals_signal *signal, const struct signals_
 	return series->object && series->thread && series->thread->group == context;
 }
 
+static void release_parts(struct signals_parts *parts)
+{
+	free(parts->list);
+}
+
 /* The file that took most of a group's time with files. */
 static void say_file(const struct model *model, const struct model_group *group, char *text,
 		     size_t size)
 {
 	const struct signals_signal *files = signals__find(&model->signals, "files");
 	const struct signals_way way = { is_groups, signals__by_object, group, false };
-	cleanup(free_p) struct signals_part *list = NULL;
-	struct signals_parts parts = {};
+	cleanup(release_parts) struct signals_parts parts = {};
 	int64_t whole = 0;
 	struct words name;
 
 	if (!files || !group || files->main < 0 || signals__divide(files, &way, &parts))
 		return;
-	list = parts.list;
 	for (size_t i = 0; i < parts.count; i++)
 		whole += parts.list[i].size;
 	if (!parts.count || !reaches(parts.list->size, whole, MOSTLY_PERCENT))

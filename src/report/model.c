@@ -165,7 +165,8 @@ static void sum_threads(struct model *model)
 	for (size_t i = 0; i < model->thread_count; i++) {
 		struct model_thread *thread = &model->threads[i];
 
-		thread->cells = model->cells ? &model->cells[cell] : NULL;
+		if (cell < model->cell_count)
+			thread->cells = &model->cells[cell];
 		while (cell < model->cell_count && model->cell_threads[cell] == thread->id) {
 			thread->cell_count++;
 			cell++;

@@ -53,6 +53,11 @@ const struct signals_signal *signals__find(const struct signals *signals, const 
 	return NULL;
 }
 
+bool signals__is(const struct signals_signal *signal, const char *name)
+{
+	return !strcmp(signal->name, name);
+}
+
 int signals__measure(const struct signals_signal *signal, const char *name)
 {
 	for (int i = 0; i < signal->measure_count; i++)
@@ -351,7 +356,7 @@ int load__signals(struct model *model, sqlite3 *db)
 		struct signals_signal *signal = &model->signals.list[i];
 
 		err = signals__sum(model, signal);
-		if (!err && !strcmp(signal->name, "tcp"))
+		if (!err && signals__is(signal, "tcp"))
 			err = signals__serve(model, signal);
 	}
 	return err;

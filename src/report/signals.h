@@ -144,6 +144,8 @@ void signals__release(struct signals *signals);
 bool signals__is_empty(const struct signals_signal *signal);
 /* NULL if the recording has none of that name, or it is empty. */
 const struct signals_signal *signals__find(const struct signals *signals, const char *name);
+/* Is that its name? */
+bool signals__is(const struct signals_signal *signal, const char *name);
 /* Which measure that is; -1 if there is none. */
 int signals__measure(const struct signals_signal *signal, const char *name);
 /* An object that the series refer to; NULL if there is none. */

@@ -185,8 +185,8 @@ void page__operations(const struct page *page, const struct signals_signal *sign
 {
 	struct table table = table_of(page, signal);
 	size_t count = 0, left = 0;
-	size_t most =
-		page__shown(page, signal->row_count, signal->services ? NET_SHOWN : ROWS_SHOWN);
+	size_t most = page__shown(page, signal->row_count,
+				  signals__is(signal, "tcp") ? NET_SHOWN : ROWS_SHOWN);
 
 	fprintf(page->out, "%*s", NAME_COLUMNS + 2, "");
 	for (size_t i = 0; i < table.count; i++)
@@ -197,7 +197,7 @@ void page__operations(const struct page *page, const struct signals_signal *sign
 	for (size_t i = 0; i < signal->row_count; i++) {
 		const struct signals_row *row = &signal->rows[signal->ranks[i]];
 
-		if (signal->services && is_trouble(row->operation))
+		if (signals__is(signal, "tcp") && is_trouble(row->operation))
 			continue;
 		if (count < most) {
 			print_row(page, signal, row, &table);

@@ -162,10 +162,17 @@ static void print_failures(const struct page *page, const struct signals_signal 
 	page__wrap(page, text, 4);
 }
 
+static void say_trouble(char *text, size_t size, int64_t count, const char *what)
+{
+	if (count)
+		words__say(text, size, "%s %s %s", strchr(text, ':') ? "," : ":",
+			   words__number(count).text, what);
+}
+
 static void print_trouble(const struct page *page, const struct signals_signal *signal)
 {
 	struct signals_service all = {};
-	char text[PAGE_LINE] = "", line[PAGE_LINE];
+	char text[PAGE_LINE] = "";
 
 	for (size_t i = 0; i < signal->service_count; i++) {
 		all.again += signal->services[i].again;
@@ -174,27 +181,19 @@ static void print_trouble(const struct page *page, const struct signals_signal *
 		all.overflows += signal->services[i].overflows;
 		all.zero_windows += signal->services[i].zero_windows;
 	}
-	if (all.again && all.segments)
-		words__say(text, sizeof(text), ", %s of %s segments sent again (%s)",
-			   words__number(all.again).text, words__number(all.segments).text,
-			   words__about(all.again, all.segments).text);
-	else if (all.again)
-		words__say(text, sizeof(text), ", %s segments sent again",
-			   words__number(all.again).text);
-	if (all.resets)
-		words__say(text, sizeof(text), ", %s resets", words__number(all.resets).text);
-	if (all.zero_windows)
-		words__say(text, sizeof(text), ", %s zero windows",
-			   words__number(all.zero_windows).text);
-	if (all.overflows)
-		words__say(text, sizeof(text), ", %s times a full accept queue",
-			   words__number(all.overflows).text);
-	if (!*text)
+	if (!all.again && !all.resets && !all.zero_windows && !all.overflows)
 		return;
-	memcpy(text, ": ", 2);
+	words__say(text, sizeof(text), "trouble");
+	say_trouble(text, sizeof(text), all.again, "segments sent again");
+	if (all.again && all.segments)
+		words__say(text, sizeof(text), " (%s of %s)",
+			   words__about(all.again, all.segments).text,
+			   words__number(all.segments).text);
+	say_trouble(text, sizeof(text), all.resets, "resets");
+	say_trouble(text, sizeof(text), all.zero_windows, "zero windows");
+	say_trouble(text, sizeof(text), all.overflows, "times a full accept queue");
 	fputs("  ", page->out);
-	snprintf(line, sizeof(line), "trouble%.2000s", text);
-	page__wrap(page, line, 4);
+	page__wrap(page, text, 4);
 }
 
 /* --- the slowest ---------------------------------------------------------------------------- */
@@ -264,7 +263,7 @@ static void print_slowest(const struct page *page, const struct signals_signal *
 static bool adds_up(const struct signals_signal *signal)
 {
 	return signal->main >= 0 && strcmp(signal->measures[signal->main].name, "lifetime") &&
-	       !signal->services && signal->sum.sum[signal->main];
+	       !signals__is(signal, "tcp") && signal->sum.sum[signal->main];
 }
 
 static void print_head(const struct page *page, const struct signals_signal *signal)
@@ -313,14 +312,15 @@ static void print_hump(const struct page *page, const struct signals_signal *sig
 static void print_signal(const struct page *page, const struct signals_signal *signal)
 {
 	/* The table of syscalls stands above, and how long programs live is theirs to know. */
-	bool is_syscalls = !strcmp(signal->name, "syscalls"), is_exec = signal->programs;
+	bool is_syscalls = signals__is(signal, "syscalls");
+	bool is_exec = signal->program_count > 0;
 
 	print_head(page, signal);
 	if (!is_syscalls && !is_exec && signal->row_count)
 		page__operations(page, signal);
 	if (!is_syscalls)
 		print_hump(page, signal);
-	if (signal->services)
+	if (signals__is(signal, "tcp"))
 		print_services(page, signal);
 	else if (!is_exec)
 		print_objects(page, signal);
