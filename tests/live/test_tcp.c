@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <sqlite3.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -27,33 +28,43 @@ static json_t *record(const char *const *talker)
 	return log;
 }
 
+/* Asked of the file itself: a process for each of so many questions takes minutes in a VM. */
 __attribute__((format(printf, 1, 2))) static int64_t query(const char *format, ...)
 {
+	sqlite3_stmt *statement = NULL;
+	sqlite3 *file = NULL;
 	char sql[1024];
+	int64_t number;
 	va_list args;
 
 	va_start(args, format);
 	vsnprintf(sql, sizeof(sql), format, args);
 	va_end(args);
-	return trial__query(path, sql);
+	if (sqlite3_open_v2(path, &file, SQLITE_OPEN_READONLY, NULL) ||
+	    sqlite3_prepare_v2(file, sql, -1, &statement, NULL) ||
+	    sqlite3_step(statement) != SQLITE_ROW)
+		fail_msg("'%s': %s", sql, sqlite3_errmsg(file));
+	number = sqlite3_column_int64(statement, 0);
+	sqlite3_finalize(statement);
+	sqlite3_close(file);
+	return number;
 }
 
 #define FROM_SUMS " FROM signal_sums WHERE signal = 'tcp' AND operation = '%s' AND measure = '%s'"
 
 static int64_t count_of(const char *operation)
 {
-	return query("SELECT coalesce(sum(count), 0) AS n" FROM_SUMS, operation, "time");
+	return query("SELECT sum(count)" FROM_SUMS, operation, "time");
 }
 
 static int64_t sum_of(const char *operation, const char *measure)
 {
-	return query("SELECT coalesce(sum(sum), 0) AS n" FROM_SUMS, operation, measure);
+	return query("SELECT sum(sum)" FROM_SUMS, operation, measure);
 }
 
 static int64_t sum_by(const char *operation, const char *measure, const char *object)
 {
-	return query("SELECT coalesce(sum(sum), 0) AS n" FROM_SUMS " AND object = '%s'", operation,
-		     measure, object);
+	return query("SELECT sum(sum)" FROM_SUMS " AND object = '%s'", operation, measure, object);
 }
 
 static int64_t events_of(const char *operation)
@@ -92,20 +103,22 @@ static void end(json_t *log)
 	trial__remove(path);
 }
 
-/* Its FIN and what answers it come after the talker looked. */
+/* What follows the look of the talker: a FIN each way, what answers it, and what is repeated. */
+#define LATER_MOST 6
+
 static void check_closed(json_t *line)
 {
 	const char *name = json_string_value(json_object_get(line, "name"));
+	int64_t out = number_at(line, "segments_out"), in = number_at(line, "segments_in");
 
 	assert_int_equal(sum_by("send", "bytes", name), number_at(line, "sent"));
 	assert_int_equal(sum_by("receive", "bytes", name), number_at(line, "received"));
-	assert_in_range(sum_by("send", "segments", name), number_at(line, "segments_out") + 1,
-			number_at(line, "segments_out") + 3);
-	assert_in_range(sum_by("receive", "segments", name), number_at(line, "segments_in") + 1,
-			number_at(line, "segments_in") + 3);
-	assert_int_equal(sum_by("retransmit", "segments", name), number_at(line, "retransmits"));
+	assert_in_range(sum_by("send", "segments", name), out + 1, out + LATER_MOST);
+	assert_in_range(sum_by("receive", "segments", name), in + 1, in + LATER_MOST);
+	assert_in_range(sum_by("retransmit", "segments", name), number_at(line, "retransmits"),
+			number_at(line, "retransmits") + 2);
 	/* Its timeline ends with the same totals. */
-	assert_int_equal(query("SELECT fields ->> 'sent' AS n FROM events WHERE signal = 'tcp' AND"
+	assert_int_equal(query("SELECT fields ->> 'sent' FROM events WHERE signal = 'tcp' AND"
 			       " operation = 'lifetime' AND object = '%s'",
 			       name),
 			 number_at(line, "sent"));
@@ -121,6 +134,8 @@ static void connections_have_the_bytes_and_segments_that_the_kernel_says(void **
 		if (json_object_get(line, "name"))
 			check_closed(line);
 	assert_int_equal(json_array_size(log), 2 * all + 1);
+	assert_int_equal(sum_of("retransmit", "segments"),
+			 number_at(logged(log, "counters", NULL), "retransmits"));
 	assert_int_equal(sum_of("send", "bytes"), 2 * (100004 + 10028));
 	assert_int_equal(sum_of("receive", "bytes"), 2 * (100004 + 10028));
 	assert_int_equal(count_of("connect"), all);
@@ -176,8 +191,7 @@ static void connections_open_before_and_after_count_what_they_did_meanwhile(void
 
 static int64_t count_at(const char *operation, const char *place)
 {
-	return query("SELECT coalesce(sum(count), 0) AS n" FROM_SUMS " AND place = '%s'", operation,
-		     "time", place);
+	return query("SELECT sum(count)" FROM_SUMS " AND place = '%s'", operation, "time", place);
 }
 
 static void check_unix(void)
@@ -247,8 +261,9 @@ static void retransmits_are_those_of_the_kernel(void **state)
 		if (!name || !number_at(line, "sent"))
 			continue;
 		assert_true(number_at(line, "retransmits") > 0);
-		assert_int_equal(sum_by("retransmit", "segments", name),
-				 number_at(line, "retransmits"));
+		/* Even its end may be repeated on a slow machine. */
+		assert_in_range(sum_by("retransmit", "segments", name),
+				number_at(line, "retransmits"), number_at(line, "retransmits") + 2);
 		clients++;
 	}
 	assert_int_equal(clients, 2);

@@ -81,6 +81,8 @@ static __noinline int established(struct sock *sk, __u32 old)
 		keep(cookie, &new);
 		return 0;
 	}
+	if (has(connection, BEFORE))
+		return 0;
 	moment.now = bpf_ktime_get_ns();
 	moment.duration_ns = connection->connect_ns = moment.now - connection->begin_ns;
 	read_ends(sk, &connection->ends);
@@ -128,15 +130,24 @@ static __noinline int ended(struct sock *sk, __u32 old)
 	return 0;
 }
 
-/* Whoever closes it is its owner, if we know of no other. */
-static __always_inline int closes(struct sock *sk)
+/*
+ * Whoever closes it is its owner, if we know of no other. What it did until now is added at once:
+ * from here on no descriptor may lead to it, and the recording may end before it does.
+ */
+static __noinline int closes(struct sock *sk)
 {
 	__u64 cookie = bpf_get_socket_cookie(sk);
 	struct connection *connection = bpf_map_lookup_elem(&connections, &cookie);
+	struct tcp_sock *tcp = bpf_skc_to_tcp_sock(sk);
 	struct identity who;
+	__u64 now;
 
-	if (connection && !has(connection, OWNED) && is_wanted_now(&who))
-		own(connection, &who, bpf_ktime_get_ns());
+	if (!connection || !tcp)
+		return 0;
+	now = bpf_ktime_get_ns();
+	if (!has(connection, OWNED) && is_wanted_now(&who))
+		own(connection, &who, now);
+	tell(connection, tcp, cookie, now, false);
 	return 0;
 }
 
@@ -297,6 +308,8 @@ static __noinline int accepted(struct task_struct *task, __u32 fd)
 	}
 	moment.now = bpf_ktime_get_ns();
 	own(connection, &who, moment.now);
+	if (has(connection, BEFORE))
+		return 0; /* since when it waited is not known */
 	connection->accept_ns = moment.duration_ns = moment.now - connection->begin_ns;
 	set(connection, NEW_ACCEPT);
 	send_life(connection, NULL, cookie, &moment, true);
@@ -328,6 +341,7 @@ static __always_inline void meet(struct tcp_sock *tcp, __u64 cookie, const struc
 	switch (sk->__sk_common.skc_state) {
 	case STATE_CLOSE: /* not connected yet, or no more */
 	case STATE_SYN_SENT:
+	case STATE_SYN_RECV:
 		return;
 	case STATE_LISTEN:
 		new.ends.side = TCP_LISTENING;

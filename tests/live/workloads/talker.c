@@ -74,6 +74,33 @@ static void log_counters(void)
 		 counter("/proc/net/snmp", "Tcp:", "OutRsts"));
 }
 
+#define STATE_TIME_WAIT 6
+
+/* Whether there are connections that are not over. */
+static bool is_busy(const char *path)
+{
+	FILE *file = fopen(path, "r");
+	char line[512];
+	bool busy = false;
+	unsigned int connection_state;
+
+	if (!file)
+		die(path);
+	while (fgets(line, sizeof(line), file))
+		if (sscanf(line, " %*d: %*[0-9A-F:] %*[0-9A-F:] %x", &connection_state) == 1 &&
+		    connection_state != STATE_TIME_WAIT)
+			busy = true;
+	fclose(file);
+	return busy;
+}
+
+/* A process may close its sockets and end before their last segments have come. */
+static void await_quiet(void)
+{
+	for (int i = 0; i < 1000 && (is_busy("/proc/net/tcp") || is_busy("/proc/net/tcp6")); i++)
+		sleep_ns(10 * MS);
+}
+
 static void name_end_of(const struct sockaddr_in6 *address, char *ret, size_t size)
 {
 	const struct sockaddr_in *old = (const void *)address;
@@ -378,6 +405,7 @@ int main(int argc, char **argv)
 			modes[k].run();
 		}
 	}
+	await_quiet();
 	log_counters();
 	return 0;
 }
