@@ -161,8 +161,11 @@ static int tcp_decode(const void *bytes, size_t size, struct event *ret)
 /* A function that this kernel does not have must not take the rest along. */
 static void leave_out_missing(struct bpf_object *object, const char *program, const char *function)
 {
-	if (libbpf_find_vmlinux_btf_id(function, BPF_TRACE_FEXIT) < 0)
-		bpf_program__set_autoload(bpf_object__find_program_by_name(object, program), false);
+	struct bpf_program *chosen = bpf_object__find_program_by_name(object, program);
+
+	if (bpf_program__autoload(chosen) &&
+	    libbpf_find_vmlinux_btf_id(function, BPF_TRACE_FEXIT) < 0)
+		bpf_program__set_autoload(chosen, false);
 }
 
 static int tcp_prepare(struct bpf_object *object, const struct hook_use *uses)

@@ -9,7 +9,7 @@
 #include "signals/tcp/tcp_events.bpf.h"
 
 #define CHRONO_RWND 2 /* TCP_CHRONO_RWND_LIMITED */
-#define MOST_TRIES  8
+#define MOST_TRIES  3
 
 /* What to add, beyond zeros. `weight` is the count; values are of all of them together. */
 struct addition {
@@ -57,12 +57,21 @@ static __always_inline __u32 read_limited(struct tcp_sock *tcp)
 	return limited;
 }
 
-static __always_inline void distribute(const struct series_key *key, __u32 measure, __u64 value)
+/*
+ * Not static: the verifier looks at such functions once, and not again at each of their many calls,
+ * which takes a third of a second.
+ */
+__noinline int distribute(const struct series_key *key, __u32 measure, __u64 value)
 {
-	struct series_place place = { key->place, key->operation };
-	struct series_histograms *histograms = bpf_map_lookup_elem(&series_buckets, &place);
+	struct series_place place = {};
+	struct series_histograms *histograms;
 	__u32 bucket = histogram_bucket(value);
 
+	if (!key)
+		return 0;
+	place.place = key->place;
+	place.operation = key->operation;
+	histograms = bpf_map_lookup_elem(&series_buckets, &place);
 	if (!histograms) {
 		bpf_map_update_elem(&series_buckets, &place, &no_histograms, BPF_NOEXIST);
 		histograms = bpf_map_lookup_elem(&series_buckets, &place);
@@ -71,10 +80,11 @@ static __always_inline void distribute(const struct series_key *key, __u32 measu
 		__sync_fetch_and_add(&series.no_histogram, 1);
 	else if (bucket < HISTOGRAM_BUCKETS && measure < TCP_MEASURES)
 		__sync_fetch_and_add(&histograms->buckets[measure][bucket], 1);
+	return 0;
 }
 
 /* series_sum_up() for more than one event at once. */
-static __noinline int add_many(const struct series_key *key, const struct addition *add)
+__noinline int add_many(const struct series_key *key, const struct addition *add)
 {
 	struct series_sum *sum;
 
