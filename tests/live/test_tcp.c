@@ -14,6 +14,7 @@
 #define MANY        1500
 #define MOST_NOTED  1000
 #define DELAY_NS    (60 * MS)
+#define BULK        (4 << 20)
 
 static char path[64];
 
@@ -240,7 +241,7 @@ static void closed_windows_and_full_queues_are_what_the_kernel_says(void **state
 	assert_true(events_of("zero_window") >= 1);
 	/* A look each second saw the reader's side. */
 	assert_true(count_at("zero_window", "ours") >= 1);
-	assert_int_equal(sum_of("send", "bytes"), 8 << 20);
+	assert_int_equal(sum_of("send", "bytes"), BULK);
 	assert_true(number_at(counters, "drops") >= 4);
 	assert_int_equal(count_of("overflow"), number_at(counters, "drops"));
 	assert_int_equal(query("SELECT count(*) FROM series WHERE operation = 'overflow'"), 1);
@@ -270,8 +271,8 @@ static void retransmits_are_those_of_the_kernel(void **state)
 	assert_int_equal(sum_of("retransmit", "segments"), all);
 	assert_int_equal(count_of("retransmit"), all);
 	assert_in_range(events_of("retransmit"), 1, all);
-	assert_int_equal(sum_of("send", "bytes"), 2 * (8 << 20));
-	assert_int_equal(sum_of("receive", "bytes"), 2 * (8 << 20));
+	assert_int_equal(sum_of("send", "bytes"), 2 * BULK);
+	assert_int_equal(sum_of("receive", "bytes"), 2 * BULK);
 	end(log);
 }
 

@@ -19,8 +19,8 @@
 #define CONNECTIONS 4
 #define MANY        1500
 #define DELAY_NS    (60 * MS)
-#define BULK        (8UL << 20)
-#define LOSSY_BYTES (8UL << 20)
+#define PIECE       4096UL
+#define BULK        (4UL << 20)
 
 static int family = AF_INET;
 static char zeros[65536];
@@ -75,6 +75,7 @@ static void log_counters(void)
 }
 
 #define STATE_TIME_WAIT 6
+#define STATE_LISTEN    10
 
 /* Whether there are connections that are not over. */
 static bool is_busy(const char *path)
@@ -88,7 +89,7 @@ static bool is_busy(const char *path)
 		die(path);
 	while (fgets(line, sizeof(line), file))
 		if (sscanf(line, " %*d: %*[0-9A-F:] %*[0-9A-F:] %x", &connection_state) == 1 &&
-		    connection_state != STATE_TIME_WAIT)
+		    connection_state != STATE_TIME_WAIT && connection_state != STATE_LISTEN)
 			busy = true;
 	fclose(file);
 	return busy;
@@ -157,8 +158,11 @@ static int listen_on(int backlog, struct sockaddr_in6 *ret)
 
 static int connect_to(const struct sockaddr_in6 *address)
 {
-	int fd = socket(family, SOCK_STREAM, 0);
+	int fd = socket(family, SOCK_STREAM, 0), one = 1;
 
+	/* What the system prefers may take its time after a loss. */
+	setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, "reno", 4);
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 	if (connect(fd, (const void *)address, sizeof(*address)))
 		die("connect");
 	return fd;
@@ -279,10 +283,12 @@ static void reset(void)
 	close(listener);
 }
 
+/* In small pieces, so that a loss is soon noticed by what follows. */
 static void *send_bulk(void *arg)
 {
 	set_name("talker-sender");
-	send_bytes(*(int *)arg, BULK);
+	for (size_t sent = 0; sent < BULK; sent += PIECE)
+		send_bytes(*(int *)arg, PIECE);
 	return NULL;
 }
 
@@ -294,7 +300,7 @@ static void closed_window(void)
 	int client = connect_to(&address), server = accept_at(listener);
 	pthread_t sender = start_thread(send_bulk, &client);
 
-	sleep_ns(3000 * MS);
+	sleep_ns(2500 * MS);
 	receive_bytes(server, BULK);
 	pthread_join(sender, NULL);
 	sleep_ns(300 * MS);
@@ -320,12 +326,12 @@ static void overflow(void)
 	close(listener);
 }
 
-/* The receiving socket drops about one segment in eight, before TCP sees it. */
+/* The receiving socket drops about one segment in four, before TCP sees it. */
 static void lossy(void)
 {
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (unsigned int)(SKF_AD_OFF + SKF_AD_RANDOM)),
-		BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, 0x1fffffff, 1, 0),
+		BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, 0x3fffffff, 1, 0),
 		BPF_STMT(BPF_RET | BPF_K, 0),
 		BPF_STMT(BPF_RET | BPF_K, 0x7fffffff),
 	};
@@ -339,7 +345,7 @@ static void lossy(void)
 	if (setsockopt(server, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof(filter)))
 		die("SO_ATTACH_FILTER");
 	sender = start_thread(send_bulk, &client);
-	receive_bytes(server, LOSSY_BYTES);
+	receive_bytes(server, BULK);
 	pthread_join(sender, NULL);
 	setsockopt(server, SOL_SOCKET, SO_DETACH_FILTER, NULL, 0);
 	sleep_ns(500 * MS); /* what is under way still arrives */
