@@ -333,7 +333,7 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 }
 
 /* One that was open before we came, or whose begin was missed. */
-static __always_inline void meet(struct tcp_sock *tcp, __u64 cookie, const struct identity *who)
+static __noinline int meet(struct tcp_sock *tcp, __u64 cookie, const struct identity *who)
 {
 	struct connection new = { .ends.side = TCP_UNKNOWN, .flags = BEFORE | NOTED | ESTABLISHED };
 	struct sock *sk = (struct sock *)tcp;
@@ -342,7 +342,7 @@ static __always_inline void meet(struct tcp_sock *tcp, __u64 cookie, const struc
 	case STATE_CLOSE: /* not connected yet, or no more */
 	case STATE_SYN_SENT:
 	case STATE_SYN_RECV:
-		return;
+		return 0;
 	case STATE_LISTEN:
 		new.ends.side = TCP_LISTENING;
 	}
@@ -353,6 +353,7 @@ static __always_inline void meet(struct tcp_sock *tcp, __u64 cookie, const struc
 	read_ends(sk, &new.ends);
 	skip_totals(&new, tcp);
 	keep(cookie, &new);
+	return 0;
 }
 
 /* All descriptors of all processes, once a second: in every network namespace. */

@@ -86,11 +86,13 @@ __noinline int distribute(const struct series_key *key, __u32 measure, __u64 val
 /* series_sum_up() for more than one event at once. */
 __noinline int add_many(const struct series_key *key, const struct addition *add)
 {
+	struct series_key copy; /* 6.1 takes no argument of such a function as a map's key */
 	struct series_sum *sum;
 
 	if (!key || !add)
 		return 0;
-	sum = series.active ? series_sum_of(&series_b, key) : series_sum_of(&series_a, key);
+	copy = *key;
+	sum = series.active ? series_sum_of(&series_b, &copy) : series_sum_of(&series_a, &copy);
 	if (!sum) {
 		count_lost(LOST_MAP_FULL);
 		sum = &series.overflow;
