@@ -95,7 +95,7 @@ static int set_up(struct session *session)
 	struct bpf_map *ring = bpf_object__find_map_by_name(session->half.object, name);
 	size_t size;
 	int err = series__new(session->half.object, signal__values(session->signal),
-			      &session->series);
+			      session->signal->in_ledger, &session->series);
 
 	if (err)
 		return err;

@@ -70,7 +70,7 @@ __noinline int distribute(const struct series_key *key, __u32 measure, __u64 val
 	if (!key)
 		return 0;
 	place.place = key->place;
-	place.operation = key->operation;
+	place.operation = key->operation | (series.active ? SERIES_SIDE : 0);
 	histograms = bpf_map_lookup_elem(&series_buckets, &place);
 	if (!histograms) {
 		bpf_map_update_elem(&series_buckets, &place, &no_histograms, BPF_NOEXIST);
