@@ -91,13 +91,6 @@ static __noinline int established(struct sock *sk, __u32 old)
 	return 0;
 }
 
-/* Of a connection that we ask for, it is chosen after the first change of its state. */
-static __always_inline void learn_port(struct connection *connection, struct sock *sk)
-{
-	if (!connection->ends.local_port)
-		connection->ends.local_port = sk->__sk_common.skc_num;
-}
-
 static __noinline int ended(struct sock *sk, __u32 old)
 {
 	__u64 cookie = bpf_get_socket_cookie(sk);

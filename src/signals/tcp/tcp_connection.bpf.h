@@ -122,6 +122,13 @@ static __always_inline void read_ends(struct sock *sk, struct tcp_ends *ret)
 	}
 }
 
+/* Of a connection that we ask for, it is chosen after the first change of its state. */
+static __always_inline void learn_port(struct connection *connection, struct sock *sk)
+{
+	if (!connection->ends.local_port)
+		connection->ends.local_port = sk->__sk_common.skc_num;
+}
+
 static __always_inline struct tcp_record *reserve(__u16 kind)
 {
 	struct tcp_record *record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
@@ -184,7 +191,8 @@ static __always_inline void object_of(struct connection *connection, __u64 cooki
 	if (connection->ends.side != TCP_LISTENING && is_noted(connection, now)) {
 		ret[0] = cookie;
 		ret[1] = TCP_OBJECT_CONNECTION;
-		if (!set(connection, NAMED))
+		/* A look can come before its port is chosen: then the name comes later. */
+		if (connection->ends.local_port && !set(connection, NAMED))
 			send_name(connection, ret);
 		return;
 	}

@@ -249,6 +249,7 @@ static __noinline int tell(struct connection *connection, struct tcp_sock *tcp, 
 		tell_drops(connection, &key, tcp, cookie, now);
 		return 0;
 	}
+	learn_port(connection, (struct sock *)tcp);
 	object_of(connection, cookie, now, key.object);
 	read_totals(tcp, &totals, &repeated);
 	tell_life(connection, &key);

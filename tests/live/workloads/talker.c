@@ -5,6 +5,9 @@
  */
 #include <arpa/inet.h>
 #include <linux/filter.h>
+#include <linux/netlink.h>
+#include <linux/pkt_sched.h>
+#include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <sched.h>
@@ -327,7 +330,7 @@ static void overflow(void)
 }
 
 /* The receiving socket drops about one segment in four, before TCP sees it. */
-static void lossy(void)
+static void filter_begins(int server)
 {
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (unsigned int)(SKF_AD_OFF + SKF_AD_RANDOM)),
@@ -336,24 +339,101 @@ static void lossy(void)
 		BPF_STMT(BPF_RET | BPF_K, 0x7fffffff),
 	};
 	struct sock_fprog filter = { sizeof(code) / sizeof(*code), code };
+
+	if (setsockopt(server, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof(filter)))
+		die("SO_ATTACH_FILTER");
+}
+
+static void filter_ends(int server)
+{
+	setsockopt(server, SOL_SOCKET, SO_DETACH_FILTER, NULL, 0);
+}
+
+/* The loopback device loses one packet in twenty, either way: as `tc qdisc add … netem` has it. */
+static void netem_begins(int server)
+{
+	struct {
+		struct nlmsghdr head;
+		struct tcmsg to;
+		struct rtattr kind;
+		char name[8];
+		struct rtattr options;
+		struct tc_netem_qopt netem;
+	} request = {
+		.head = { .nlmsg_len = sizeof(request),
+			  .nlmsg_type = RTM_NEWQDISC,
+			  .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_REPLACE },
+		.to = { .tcm_ifindex = 1, .tcm_handle = 1 << 16, .tcm_parent = TC_H_ROOT },
+		.kind = { .rta_len = RTA_LENGTH(6), .rta_type = TCA_KIND },
+		.name = "netem",
+		.options = { .rta_len = RTA_LENGTH(sizeof(struct tc_netem_qopt)),
+			     .rta_type = TCA_OPTIONS },
+		.netem = { .limit = 10000, .loss = UINT32_MAX / 20 },
+	};
+	int fd = socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE);
+	struct {
+		struct nlmsghdr head;
+		struct nlmsgerr answer;
+		char rest[512];
+	} reply = {};
+
+	if (fd < 0 || send(fd, &request, sizeof(request), 0) < 0 ||
+	    recv(fd, &reply, sizeof(reply), 0) < 0)
+		die("netlink");
+	close(fd);
+	if (reply.answer.error) {
+		errno = -reply.answer.error;
+		die("netem");
+	}
+}
+
+static void netem_ends(int server)
+{
+	struct {
+		struct nlmsghdr head;
+		struct tcmsg of;
+	} request = {
+		.head = { .nlmsg_len = sizeof(request),
+			  .nlmsg_type = RTM_DELQDISC,
+			  .nlmsg_flags = NLM_F_REQUEST },
+		.of = { .tcm_ifindex = 1, .tcm_parent = TC_H_ROOT },
+	};
+	int fd = socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE);
+
+	if (fd < 0 || send(fd, &request, sizeof(request), 0) < 0)
+		die("netlink");
+	close(fd);
+}
+
+static void lose(void (*begins)(int server), void (*ends)(int server))
+{
 	struct sockaddr_in6 address;
 	int listener = listen_on(16, &address), client, server;
 	pthread_t sender;
 
 	client = connect_to(&address);
 	server = accept_at(listener);
-	if (setsockopt(server, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof(filter)))
-		die("SO_ATTACH_FILTER");
+	begins(server);
 	sender = start_thread(send_bulk, &client);
 	receive_bytes(server, BULK);
 	pthread_join(sender, NULL);
-	setsockopt(server, SOL_SOCKET, SO_DETACH_FILTER, NULL, 0);
+	ends(server);
 	sleep_ns(500 * MS); /* what is under way still arrives */
 	log_connection("client", client);
 	log_connection("server", server);
 	close(client);
 	await_end(server);
 	close(server);
+}
+
+static void lossy(void)
+{
+	lose(filter_begins, filter_ends);
+}
+
+static void netem(void)
+{
+	lose(netem_begins, netem_ends);
 }
 
 static void unix_pair(void)
@@ -399,7 +479,7 @@ int main(int argc, char **argv)
 		{ "reset", reset, AF_INET },       { "window", closed_window, AF_INET },
 		{ "overflow", overflow, AF_INET }, { "lossy", lossy, AF_INET },
 		{ "lossy6", lossy, AF_INET6 },     { "unix", unix_pair, AF_INET },
-		{ "churn", churn, AF_INET },
+		{ "churn", churn, AF_INET },       { "netem", netem, AF_INET },
 	};
 
 	leave_network();
