@@ -262,9 +262,9 @@ static void check_retransmits(json_t *log, int senders)
 		if (!name || !number_at(line, "sent"))
 			continue;
 		assert_true(number_at(line, "retransmits") > 0);
-		/* Even its end may be repeated on a slow machine. */
+		/* Its end may be repeated too, on a slow machine more than once. */
 		assert_in_range(sum_by("retransmit", "segments", name),
-				number_at(line, "retransmits"), number_at(line, "retransmits") + 2);
+				number_at(line, "retransmits"), all);
 		clients++;
 	}
 	assert_int_equal(clients, senders);
