@@ -185,13 +185,29 @@ static void await_recording(struct trial *trial)
 		 words);
 }
 
-/* Loading all that takes stacks takes an emulated machine seconds; who wants them names a rate. */
-static bool is_without_stacks(const char *const *options)
+static bool has(const char *const *options, const char *option)
 {
 	for (size_t i = 0; options[i]; i++)
-		if (!strcmp(options[i], "-F"))
-			return false;
-	return is_emulated();
+		if (!strcmp(options[i], option))
+			return true;
+	return false;
+}
+
+/*
+ * Loading all that takes stacks, and all signals, takes an emulated machine seconds: who wants them
+ * names a rate, or signals.
+ */
+static size_t add_less(const char **args, size_t count, const char *const *options)
+{
+	if (!is_emulated())
+		return count;
+	if (!has(options, "-F"))
+		args[count++] = "--no-stacks";
+	if (!has(options, "--signals")) {
+		args[count++] = "--signals";
+		args[count++] = "none";
+	}
+	return count;
 }
 
 struct trial trial__start(const char *const *args)
@@ -203,8 +219,7 @@ struct trial trial__start(const char *const *args)
 
 	trial__path(trial.path, sizeof(trial.path));
 	argv[count++] = trial.path;
-	if (is_without_stacks(args))
-		argv[count++] = "--no-stacks";
+	count = add_less(argv, count, args);
 	for (size_t i = 0; args[i] && count < MOST_ARGS - 1; i++)
 		argv[count++] = args[i];
 	assert_int_equal(pipe2(err, O_CLOEXEC), 0);
@@ -261,8 +276,7 @@ void trial__record_at(const char *path, const char *const *options, const char *
 	struct output output;
 	size_t count = 4;
 
-	if (is_without_stacks(options))
-		args[count++] = "--no-stacks";
+	count = add_less(args, count, options);
 	for (size_t i = 0; options[i]; i++)
 		args[count++] = options[i];
 	args[count++] = "--";
