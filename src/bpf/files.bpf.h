@@ -93,8 +93,11 @@ static __always_inline void look_at_file(struct file *file, struct file_facts *r
 #define VECTOR_CHUNK 8
 #define VECTOR_MOST  1024 /* UIO_MAXIOV: the kernel takes no more */
 
-/* Sums up an iovec. What cannot be read would be EFAULT to the call as well. */
-static __always_inline __u64 bytes_in_vector(__u64 address, __u64 count)
+/*
+ * Sums up an iovec. What cannot be read would be EFAULT to the call as well. Not static: the verifier
+ * looks at it once, not on each way that leads here.
+ */
+__noinline __u64 bytes_in_vector(__u64 address, __u64 count)
 {
 	struct {
 		__u64 base, bytes;
