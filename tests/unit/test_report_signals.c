@@ -387,7 +387,7 @@ static void views_and_report_give_the_same_numbers(void **state)
 			rows++;
 		}
 	assert_int_equal(rows, 2 + 3 + 4 + 7 + 1);
-	view_says(db, "SELECT count(*) FROM events WHERE signal = 'exec'", 450);
+	view_says(db, "SELECT count(*) FROM events WHERE signal = 'exec'", 900);
 	view_says(db, "SELECT tid FROM events WHERE object = '/var/log/app.log'", 1004);
 	view_says(db, "SELECT sum(count) FROM signal_sums WHERE errno = 2 AND measure = 'time'",
 		  2 * 365760);
@@ -705,6 +705,34 @@ static void slow_accepts_are_a_finding(void **state)
 		 "ms), most of them by thread app (tid 1001), as 127.0.0.1:80 ↔ 127.0.0.1:55555.");
 }
 
+static void add_program_event(struct recording *recording, const char *operation,
+			      const char *fields, int64_t time_ns, int64_t life_ns)
+{
+	assert_int_equal(
+		recording__add_event(recording, &(struct recording_event) { .signal = 1,
+									    .time_ns = time_ns,
+									    .duration_ns = life_ns,
+									    .place = "",
+									    .operation = operation,
+									    .fields = fields }),
+		0);
+}
+
+/* A process that starts a program and, after a time that is not 0, ends with status 0. */
+static void add_program(struct recording *recording, int pid, const char *file, int64_t time_ns,
+			int64_t life_ns)
+{
+	char fields[256];
+
+	snprintf(fields, sizeof(fields), "{\"pid\":%d,\"file\":\"%s\",\"parent_comm\":\"bash\"}",
+		 pid, file);
+	add_program_event(recording, "exec", fields, time_ns, 0);
+	snprintf(fields, sizeof(fields),
+		 "{\"pid\":%d,\"file\":null,\"parent_comm\":\"bash\",\"status\":0}", pid);
+	if (life_ns)
+		add_program_event(recording, "exit", fields, time_ns + 1, life_ns);
+}
+
 static void write_programs(int count, int64_t life_ns)
 {
 	struct recording *recording = begin();
@@ -713,20 +741,8 @@ static void write_programs(int count, int64_t life_ns)
 	add_series(recording, (struct recording_series) { .id = 1, .thread = 1 }, count,
 		   (int64_t[6]) { life_ns });
 	for (int i = 0; i < count; i++)
-		assert_int_equal(
-			recording__add_event(
-				recording,
-				&(struct recording_event) {
-					.signal = 1,
-					.time_ns = SAMPLE_START_NS + i,
-					.duration_ns = life_ns,
-					.place = "",
-					.operation = "",
-					.fields = i % 4 ? "{\"file\":\"/bin/true\",\"parent_comm\":"
-							  "\"bash\"}"
-							: "{\"file\":\"/bin/ls\",\"parent_comm\":"
-							  "\"bash\"}" }),
-			0);
+		add_program(recording, 100 + i % 3, i % 4 ? "/bin/true" : "/bin/ls",
+			    SAMPLE_START_NS + 2 * i, life_ns);
 	sample__finish(recording);
 }
 
@@ -739,6 +755,29 @@ static void many_short_programs_are_a_finding(void **state)
 	path = sample__path();
 	write_programs(5000, 200 * MS);
 	text_lacks("programs (167");
+}
+
+/* A shell that turns into another program, a process killed, one that only forked, one left. */
+static void a_program_lives_until_its_process_ends(void **state)
+{
+	struct recording *recording = begin();
+	int64_t at = SAMPLE_START_NS;
+
+	add_signal(recording, "exec", (const char *const[]) { "lifetime", "ns", NULL });
+	add_program(recording, 7, "/bin/sh", at, 0);
+	add_program(recording, 7, "/bin/date", at + 10, 5 * MS);
+	add_program(recording, 7, "/bin/date", at + 20, 7 * MS);
+	add_program(recording, 8, "/bin/left", at + 30, 0);
+	add_program(recording, 9, "/bin/killed", at + 40, 0);
+	add_program_event(recording, "exit", "{\"pid\":9,\"killed_by\":\"SIGKILL\"}", at + 41,
+			  3 * MS);
+	add_program_event(recording, "exit", "{\"pid\":10,\"status\":1,\"forked\":1}", at + 42,
+			  4 * MS);
+	sample__finish(recording);
+	text_has("         2   6.00 ms  7.00 ms  /bin/date, started by bash\n"
+		 "         1   3.00 ms  3.00 ms  /bin/killed, started by bash, 1 failed\n"
+		 "         1         -        -  /bin/left, started by bash\n"
+		 "  … 1 more programs [--top]\n");
 }
 
 /* A signal may have nothing but events. */
@@ -928,6 +967,7 @@ int main(void)
 		TEST(a_service_may_come_as_such),
 		TEST(resets_are_a_finding),
 		TEST(slow_accepts_are_a_finding),
+		TEST(a_program_lives_until_its_process_ends),
 		TEST(many_short_programs_are_a_finding),
 		TEST(events_without_sums_are_shown),
 		TEST(a_hook_that_is_missing_is_told_with_its_signal),
