@@ -100,6 +100,14 @@ static void say_who(struct finding *finding, const char *before, const struct mo
 
 /* --- disks ---------------------------------------------------------------------------------- */
 
+static bool is_slow_disk(const struct model *model, const struct signals_signal *block,
+			 const struct signals_row *row)
+{
+	return row->part.sum.count >= LEAST_REQUESTS && row->p99[block->main] >= LEAST_SLOW_NS &&
+	       !is_own(row->part.group) &&
+	       reaches(row->part.sum.sum[block->main], model->wall_ns, LEAST_PERCENT);
+}
+
 static void say_disk(struct finding *finding, const struct model *model,
 		     const struct candidate *candidate)
 {
@@ -115,29 +123,66 @@ static void say_disk(struct finding *finding, const struct model *model,
 	    words__time(row->p50[signal->main]).text);
 	if (reaches(part->group_size, part->size, MOSTLY_PERCENT))
 		say_who(finding, ", most of them by ", part->group, part->thread);
-	findings_signals__say_disk(model, signal, row, part->group, finding->text,
-				   sizeof(finding->text));
+	findings_signals__say_disk(model, signal, row, part->group, finding);
+	for (size_t i = 0; i < signal->row_count; i++) {
+		const struct signals_row *other = &signal->rows[signal->ranks[i]];
+
+		if (other == row || strcmp(other->place, row->place) ||
+		    !is_slow_disk(model, signal, other))
+			continue;
+		say(finding, "; %s ", words__number(other->part.sum.count).text);
+		signal_words__what(signal, other, finding->text, sizeof(finding->text));
+		say(finding, " likewise (p99 %s)", words__time(other->p99[signal->main]).text);
+		break;
+	}
 	say(finding, ".");
 }
 
+/* One sentence for a device, about what took most of its time. */
 static void offer_disks(struct offers *offers, const struct signals_row *said)
 {
 	const struct signals_signal *block = signals__find(&offers->model->signals, "block");
 
 	for (size_t i = 0; block && block->main >= 0 && i < block->row_count; i++) {
-		const struct signals_row *row = &block->rows[i];
+		const struct signals_row *row = &block->rows[block->ranks[i]];
 		int64_t p99 = row->p99[block->main];
+		bool known = row == said;
 
-		if (row == said || row->part.sum.count < LEAST_REQUESTS || p99 < LEAST_SLOW_NS ||
-		    is_own(row->part.group) ||
-		    !reaches(row->part.sum.sum[block->main], offers->model->wall_ns, LEAST_PERCENT))
-			continue;
-		offer(offers, &(struct candidate) { RANK_SLOW, (double)p99 / LEAST_SLOW_NS,
-						    say_disk, block, row });
+		for (size_t j = 0; j < i && !known; j++) {
+			const struct signals_row *other = &block->rows[block->ranks[j]];
+
+			known = other != said && !strcmp(other->place, row->place) &&
+				is_slow_disk(offers->model, block, other);
+		}
+		if (!known && is_slow_disk(offers->model, block, row))
+			offer(offers, &(struct candidate) { RANK_SLOW, (double)p99 / LEAST_SLOW_NS,
+							    say_disk, block, row });
 	}
 }
 
 /* --- files ---------------------------------------------------------------------------------- */
+
+struct others {
+	int64_t count, times;
+};
+
+/* What else the same threads look for as often, in vain; adds its time to *ns. */
+static struct others others_missing(const struct signals_signal *signal,
+				    const struct signals_part *most, int64_t *ns)
+{
+	struct others others = {};
+
+	for (size_t i = 0; i < signal->missing.count; i++) {
+		const struct signals_part *part = &signal->missing.list[i];
+
+		if (part == most || part->group != most->group || part->sum.count < LEAST_MISSING)
+			continue;
+		others.count++;
+		others.times += part->sum.count;
+		*ns += signal->main < 0 ? 0 : part->sum.sum[signal->main];
+	}
+	return others;
+}
 
 static void say_missing(struct finding *finding, const struct model *model,
 			const struct candidate *candidate)
@@ -145,16 +190,21 @@ static void say_missing(struct finding *finding, const struct model *model,
 	const struct signals_signal *signal = candidate->signal;
 	const struct signals_part *part = candidate->about;
 	char who[512] = "";
+	struct others others;
 
 	finding->ns = signal->main < 0 ? 0 : part->sum.sum[signal->main];
 	finding->of_ns = signal->main < 0 ? 0 : signal->sum.sum[signal->main];
 	if (!reaches(part->group_size, part->size, MOSTLY_PERCENT) ||
 	    !signal_words__who(part->group, part->thread, who, sizeof(who)))
-		snprintf(who, sizeof(who), "several threads");
+		snprintf(who, sizeof(who), part->group ? "several threads" : "somebody");
 	*who = *who == 't' ? 'T' : *who == 's' ? 'S' : *who;
 	say(finding, "%s looked for %s %s times (%s a second) and did not find it", who,
 	    words__clean(part->first->object->name, OBJECT_COLUMNS).text,
 	    words__number(part->sum.count).text, rate_words(model, part->sum.count).text);
+	others = others_missing(signal, part, &finding->ns);
+	if (others.count)
+		say(finding, ", nor %s other path%s (%s times)", words__number(others.count).text,
+		    others.count == 1 ? "" : "s", words__number(others.times).text);
 	if (finding->ns)
 		say(finding, ", which took %s", words__time(finding->ns).text);
 	say(finding, ".");

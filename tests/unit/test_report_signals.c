@@ -282,7 +282,7 @@ static void every_number_of_the_sample_is_right(void **state)
 	row = row_of(signal_of(json, "files"), "ext4 on vda1", "fsync");
 	assert_string_equal(text_at(json_object_get(row, "by"), "name"), "logger");
 	assert_int_equal(number_at(json_object_get(row, "by"), "tid"), 1004);
-	assert_int_equal(number_at(signal_of(json, "files"), "object_count"), 3);
+	assert_int_equal(number_at(signal_of(json, "files"), "object_count"), 4);
 	json_decref(json);
 }
 
@@ -757,6 +757,105 @@ static void many_short_programs_are_a_finding(void **state)
 	text_lacks("programs (167");
 }
 
+/* A file that is known by two numbers is one; what is done to it are two lines. */
+static void one_name_is_one_object_for_each_operation(void **state)
+{
+	struct recording *recording = begin();
+
+	add_signal(recording, "files", time_measures);
+	put_object(recording, 1, "/var/data");
+	put_object(recording, 2, "/var/data");
+	for (int64_t i = 0; i < 4; i++)
+		add_series(recording,
+			   (struct recording_series) { .id = i + 1,
+						       .thread = 1,
+						       .object = i % 2 + 1,
+						       .place = "ext4",
+						       .operation = i < 2 ? "read" : "fsync" },
+			   10, (int64_t[6]) { (i < 2 ? 20 : 10) * MS });
+	sample__finish(recording);
+	text_has("\n    400 ms        20  20.0 ms  read /var/data, thread app (tid 1001)\n"
+		 "    200 ms        20  10.0 ms  fsync /var/data, thread app (tid 1001)\n");
+}
+
+static void what_gapless_does_itself_is_counted_but_not_shown(void **state)
+{
+	struct recording *recording = begin();
+
+	sample__process(recording, 2, "gapless");
+	sample__thread(recording, 5, 2, "gapless", RECORDING_THREAD_OWN);
+	add_signal(recording, "files", time_measures);
+	put_object(recording, 1, "/proc/own");
+	add_series(
+		recording,
+		(struct recording_series) {
+			.id = 1, .thread = 5, .object = 1, .operation = "open", .error = ENOENT },
+		5000, (int64_t[6]) { 1 * MS });
+	assert_int_equal(recording__add_event(
+				 recording, &(struct recording_event) { .signal = 1,
+									.time_ns = SAMPLE_START_NS,
+									.duration_ns = SECOND,
+									.thread = 5,
+									.place = "",
+									.operation = "slowly",
+									.fields = "{}" }),
+			 0);
+	sample__finish(recording);
+	text_has("files (5,000 things, 5.00 s in all)\n");
+	text_lacks("/proc/own");
+	text_lacks("slowly");
+}
+
+/* A disk that is read from directly has nothing to do with a file that is looked at meanwhile. */
+static void a_file_that_took_no_time_is_no_reason(void **state)
+{
+	struct recording *recording = begin();
+
+	add_signal(recording, "block", (const char *const[]) { "total", "ns", NULL });
+	put_object(recording, 1, "/tmp/status");
+	for (int64_t i = 0; i < 2; i++) {
+		add_series(recording,
+			   (struct recording_series) { .id = i + 1,
+						       .thread = 1,
+						       .place = "loop0",
+						       .operation = i ? "write" : "read" },
+			   200, (int64_t[6]) { (20 + i) * MS });
+		add_value(recording, i + 1, 0, "loop0", i ? "write" : "read", (20 + i) * MS, 200);
+	}
+	add_series(recording,
+		   (struct recording_series) {
+			   .id = 3, .thread = 1, .object = 1, .operation = "stat" },
+		   100, (int64_t[6]) { 1 * MS });
+	sample__finish(recording);
+	change("INSERT INTO signal VALUES (2, 'files', '', 'things');"
+	       "INSERT INTO measure VALUES (2, 0, 'time', 'ns');"
+	       "UPDATE series SET signal = 2 WHERE id = 3");
+	text_has("1. 1 % of 200 writes on loop0 took 21.0 ms or longer (p50 21.0 ms), most of them "
+		 "by thread app (tid 1001); 200 reads on loop0 likewise (p99 19.9 ms).\n");
+	text_lacks("2. 1 %");
+}
+
+static void a_signal_that_took_no_time_has_one_line(void **state)
+{
+	struct recording *recording = begin();
+
+	add_signal(recording, "files", time_measures);
+	put_object(recording, 1, "/etc/passwd");
+	add_series(recording,
+		   (struct recording_series) { .id = 1,
+					       .thread = 1,
+					       .object = 1,
+					       .place = "ext4 on vda",
+					       .operation = "open" },
+		   152, (int64_t[6]) { 2 * US });
+	add_value(recording, 1, 0, "ext4 on vda", "open", 2 * US, 100);
+	add_value(recording, 2, 0, "ext4 on vda", "open", 50 * US, 52);
+	sample__finish(recording);
+	text_has("files (152 things, 304 µs in all, 100 % of it by thread app (tid 1001))\n"
+		 "  most of it: 152 opens (ext4 on vda), p50 1.98 µs, p99 2.00 µs, 304 µs in all "
+		 "[--top]\n\n");
+}
+
 /* A shell that turns into another program, a process killed, one that only forked, one left. */
 static void a_program_lives_until_its_process_ends(void **state)
 {
@@ -967,6 +1066,10 @@ int main(void)
 		TEST(a_service_may_come_as_such),
 		TEST(resets_are_a_finding),
 		TEST(slow_accepts_are_a_finding),
+		TEST(one_name_is_one_object_for_each_operation),
+		TEST(what_gapless_does_itself_is_counted_but_not_shown),
+		TEST(a_file_that_took_no_time_is_no_reason),
+		TEST(a_signal_that_took_no_time_has_one_line),
 		TEST(a_program_lives_until_its_process_ends),
 		TEST(many_short_programs_are_a_finding),
 		TEST(events_without_sums_are_shown),
