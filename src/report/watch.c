@@ -4,7 +4,8 @@
  * is deleted in the recording, and so are the ledger's own rows, which nobody asks for here.
  *
  * Rows are split by what a thread or process is, not by its number, and names are looked up when a
- * row is taken: later its process may be gone.
+ * row is taken: later its process may be gone. Objects are split by name: a file is one, whether it
+ * was known by its path or by its number.
  */
 #include "report/watch.h"
 
@@ -43,7 +44,7 @@ DEFINE_CLEANUP(sqlite3_stmt *, sqlite3_finalize)
 	VALUES(ADD_MAX)
 
 static const char sql_tables[] =
-	"CREATE TEMP TABLE watch_sum(span INT, split INT, thread INT, process INT, object INT,"
+	"CREATE TEMP TABLE watch_sum(span INT, split INT, thread INT, process INT, object,"
 	" errno INT, place TEXT, operation TEXT, pid INT, tid INT, comm TEXT, name TEXT, own INT,"
 	" count INT, "
 	VALUES(COLUMN_SUM) ", " VALUES(COLUMN_MAX) ", UNIQUE(" KEY "));"
@@ -53,7 +54,7 @@ static const char sql_tables[] =
 /* ?1: split 0 is --by (?2), split 1 the histograms'. WHERE keeps the parser from reading a JOIN. */
 static const char sql_take_sums[] =
 	"INSERT INTO watch_sum SELECT 0, ?1, iif(?2 & 1, s.thread, 0),"
-	" iif(?2 & 3, coalesce(p.id, 0), 0), iif(?2 & 4, s.object, 0), iif(?2 & 8, s.errno, 0),"
+	" iif(?2 & 3, coalesce(p.id, 0), 0), iif(?2 & 4, coalesce(o.name, s.object), 0), iif(?2 & 8, s.errno, 0),"
 	" iif(?2 & 16, s.place, ''), iif(?2 & 32, s.operation, ''),"
 	" coalesce(p.pid, 0), coalesce(t.tid, 0),"
 	" coalesce(iif(?2 & 1, t.comm, coalesce(p.comm, t.comm)), ''), coalesce(o.name, ''),"
