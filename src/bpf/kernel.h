@@ -74,8 +74,19 @@ struct in6_addr {
 	__u8 bytes[16];
 };
 
+typedef struct {
+	int counter;
+} atomic_t;
+
+typedef struct {
+	__s64 counter;
+} atomic64_t;
+
 struct sock_common {
 	unsigned short skc_family;
+	volatile unsigned char skc_state;
+	unsigned long skc_flags;
+	atomic64_t skc_cookie;
 	__u32 skc_daddr;
 	__u32 skc_rcv_saddr;
 	__u16 skc_dport;
@@ -87,6 +98,9 @@ struct sock_common {
 struct sock {
 	struct sock_common __sk_common;
 	struct pid *sk_peer_pid;
+	__u16 sk_protocol;
+	int sk_err;
+	atomic_t sk_drops; /* of a listener: connections that it dropped */
 };
 
 struct socket {
@@ -194,6 +208,26 @@ struct folio___memdesc {
 
 /* --- TCP --- */
 
+struct tcp_sock {
+	__u64 bytes_sent;
+	__u64 bytes_retrans;
+	__u64 bytes_received;
+	__u32 segs_out;
+	__u32 segs_in;
+	__u32 total_retrans;
+	__u32 srtt_us;
+	__u32 rcv_wnd;
+	__u32 rcv_nxt;
+	__u32 rcv_wup;
+	__u8 chrono_type : 2;
+	__u32 chrono_start;
+	__u32 chrono_stat[3];
+};
+
+struct sk_buff;
+struct request_sock;
+struct msghdr;
+
 /* --- cgroups --- */
 
 struct kernfs_node {
@@ -291,6 +325,17 @@ struct bpf_iter_meta {
 struct bpf_iter__task {
 	struct bpf_iter_meta *meta;
 	struct task_struct *task;
+};
+
+struct bpf_iter__task_file {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+	struct file *file;
+};
+
+struct bpf_iter__tcp {
+	struct bpf_iter_meta *meta;
+	struct sock_common *sk_common;
 };
 
 struct trace_event_raw_sys_enter {

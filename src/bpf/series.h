@@ -44,7 +44,8 @@ struct series_control {
 	__u64 slow_ns;              /* what takes at least as long is worth an event of its own */
 	__u64 slow;                 /* how many did */
 	__u64 no_histogram;         /* events whose (place, operation) had no room there */
+	__u64 unsent;               /* events worth sending, but too many at once */
 	__u64 unpaired;             /* ends without a begin, or the other way round */
 	struct series_sum overflow; /* what had no room among the sums */
 };
-_Static_assert(sizeof(struct series_control) == 144, "wire format");
+_Static_assert(sizeof(struct series_control) == 152, "wire format");

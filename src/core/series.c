@@ -25,6 +25,7 @@ struct series {
 	const struct bpf_map *buckets;
 	struct series_control *control;
 	size_t values;
+	bool one_sided;
 	struct seen seen[MOST_SEEN];
 	size_t seen_count;
 	struct series_sum overflow; /* what of it was handed on */
@@ -47,7 +48,7 @@ void *series__section(const struct bpf_object *object, const char *section, size
 	return NULL;
 }
 
-int series__new(const struct bpf_object *object, size_t values, struct series **ret)
+int series__new(const struct bpf_object *object, size_t values, bool one_sided, struct series **ret)
 {
 	cleanup(series__free_p) struct series *series = calloc(1, sizeof(*series));
 	size_t size = 0, bytes = values * HISTOGRAM_BUCKETS * sizeof(uint32_t);
@@ -55,6 +56,7 @@ int series__new(const struct bpf_object *object, size_t values, struct series **
 	if (!series)
 		return -ENOMEM;
 	series->values = values;
+	series->one_sided = one_sided;
 	series->sums[0] = bpf_object__find_map_by_name(object, "series_a");
 	series->sums[1] = bpf_object__find_map_by_name(object, "series_b");
 	series->buckets = bpf_object__find_map_by_name(object, "series_buckets");
@@ -178,7 +180,7 @@ static int take_histograms(struct series *series, const struct series_place *pla
 static int take_buckets(struct series *series, const struct series_takers *takers)
 {
 	int fd = bpf_map__fd(series->buckets), err = 0;
-	uint32_t resting = series->control->active ? 0 : SERIES_SIDE;
+	uint32_t resting = series->control->active || series->one_sided ? 0 : SERIES_SIDE;
 	struct series_place place, *last = NULL;
 
 	while (!err && !bpf_map_get_next_key(fd, last, &place)) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <bpf/libbpf.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "bpf/series.h"
@@ -17,8 +18,12 @@ struct series_takers {
 	void *context;
 };
 
-/* `object` is loaded, stays the caller's and outlives it; its events have `values` values. */
-int series__new(const struct bpf_object *object, size_t values, struct series **ret);
+/*
+ * `object` is loaded, stays the caller's and outlives it; its events have `values` values.
+ * `one_sided`: its histograms are not added to in turns, but put there just before each look.
+ */
+int series__new(const struct bpf_object *object, size_t values, bool one_sided,
+		struct series **ret);
 void series__free(struct series *series);
 
 /* The kernel half's switches and counters, mapped. */

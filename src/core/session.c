@@ -28,6 +28,7 @@ struct session {
 	struct event event;   /* large; one at a time */
 	const uint64_t *lost; /* the kernel half's counters, mapped */
 	uint64_t malformed;
+	uint64_t stale; /* times that a refresh failed */
 	uint64_t slow_then;
 };
 
@@ -94,7 +95,7 @@ static int set_up(struct session *session)
 	struct bpf_map *ring = bpf_object__find_map_by_name(session->half.object, name);
 	size_t size;
 	int err = series__new(session->half.object, signal__values(session->signal),
-			      &session->series);
+			      session->signal->in_ledger, &session->series);
 
 	if (err)
 		return err;
@@ -164,11 +165,27 @@ int session__start(struct session *session)
 		return err;
 	}
 	series__control(session->series)->enabled = 1;
+	session__refresh(session, false);
 	return 0;
+}
+
+void session__refresh(struct session *session, bool is_last)
+{
+	int err = 0;
+
+	if (session->signal->refresh && session->series &&
+	    series__control(session->series)->enabled)
+		err = session->signal->refresh(session->half.object, is_last);
+	session->stale += err != 0;
+	if (err && session->stale == 1)
+		log_warning(
+			"signal '%s' is not brought up to date (%s); continuing with what it sends",
+			session->signal->name, strerror(-err));
 }
 
 void session__stop(struct session *session)
 {
+	session__refresh(session, true);
 	if (session->series)
 		series__control(session->series)->enabled = 0;
 	for (size_t i = 0; i < SIGNAL_HOOKS; i++) {
@@ -237,9 +254,17 @@ int session__write_quality(const struct session *session)
 			   "too many places and operations; sums have them");
 	err |= put_quality(session, "unpaired", control->unpaired,
 			   "begins without an end, or ends without a begin; not counted");
+	err |= put_quality(session, "events_unsent", control->unsent,
+			   "more at once than are sent one by one; sums have them");
+	if (session->signal->refresh)
+		err |= put_quality(session, "stale", session->stale,
+				   "times that the sums could not be brought up to date");
 	err |= put_quality(session, "events_over", quality.events_over,
 			   "beyond what a recording keeps; sums have them");
 	err |= put_quality(session, "malformed", malformed, "records that were not understood");
+	if (!session->signal->in_ledger && session->lost)
+		err |= put_quality(session, "untracked", session->lost[LOST_NO_STORAGE],
+				   "too many at once to keep track of; not counted");
 	if (!session->signal->in_ledger)
 		err |= put_quality(session, "recursion_misses",
 				   loader__recursion_misses(session->half.object),

@@ -33,6 +33,9 @@ int session__start(struct session *session);
 /* Stops counting and detaches; what was counted is still to be written. */
 void session__stop(struct session *session);
 
+/* Has the sums brought up to date, where that is not done by events. Logs the first failure. */
+void session__refresh(struct session *session, bool is_last);
+
 /* Hands on what has arrived: how many records, or -errno. */
 int session__poll(struct session *session);
 

@@ -85,8 +85,10 @@ int sessions__write(struct sessions *sessions, int64_t from, int64_t to)
 
 	if (!sessions->count)
 		return 0;
-	for (size_t i = 0; i < sessions->count; i++)
+	for (size_t i = 0; i < sessions->count; i++) {
+		session__refresh(sessions->all[i], false);
 		session__switch(sessions->all[i]);
+	}
 	series__settle();
 	/* Names of objects first. */
 	err = sessions__poll(sessions);

@@ -82,6 +82,12 @@ struct signal {
 	int (*open)(struct kernel_half *ret);
 	/* Sets knobs before the load; may be NULL. 0 or -errno. */
 	int (*prepare)(struct bpf_object *object, const struct hook_use *uses);
+	/*
+	 * Brings the sums up to date, if the kernel half does not add each event when it happens;
+	 * may be NULL. Called when it starts, before the sums are taken, and, last, before it
+	 * stops. 0 or -errno.
+	 */
+	int (*refresh)(struct bpf_object *object, bool is_last);
 	/* Pure: bytes in, event out. -EBADMSG for a record that is not this signal's. */
 	int (*decode)(const void *bytes, size_t size, struct event *ret);
 	/* Words for numbers. The name of an operation is pure; that of a place may be looked up. */
