@@ -40,14 +40,16 @@ static void print_object(const struct page *page, const struct signals_signal *s
 			 const struct signals_part *part)
 {
 	const struct signals_row *row = &signal->rows[part->first->row];
+	struct words operation = words__clean(row->operation, NAME_COLUMNS);
+	int room = page->width - LIST_INDENT - words__columns(operation.text) - 2;
 	char text[PAGE_LINE] = "", who[PAGE_LINE] = "";
 
+	room = room < 20 ? 20 : room > OBJECT_COLUMNS ? OBJECT_COLUMNS : room;
 	words__field(page->out, words__time(part->size).text, PAGE_TIME);
 	words__field(page->out, words__number(part->sum.count).text, -10);
 	words__field(page->out, words__time(part->size / part->sum.count).text, -9);
-	words__say(text, sizeof(text), "%s%s%s", words__clean(row->operation, NAME_COLUMNS).text,
-		   *row->operation ? " " : "",
-		   words__clean(part->first->object->name, OBJECT_COLUMNS).text);
+	words__say(text, sizeof(text), "%s%s%s", operation.text, *row->operation ? " " : "",
+		   words__clean(part->first->object->name, room).text);
 	if (signal_words__who(part->group, part->thread, who, sizeof(who)))
 		words__say(text, sizeof(text), ", %s", who);
 	print_item(page, text);
@@ -249,32 +251,30 @@ static void print_trouble(const struct page *page, const struct signals_signal *
 
 /* --- the slowest ---------------------------------------------------------------------------- */
 
-/* "openat(AT_FDCWD, …) = -ENOENT", where the signal has that; else the operation. */
+/* "openat(AT_FDCWD, …) = -ENOENT", where the signal has that; else the operation and where. */
 static void say_operation(const struct signals_event *event, char *text, size_t size)
 {
 	json_t *fields = event->fields ? json_loads(event->fields, 0, NULL) : NULL;
 	const char *args = json_string_value(json_object_get(fields, "args"));
+	const char *object = event->object ? event->object->name : "";
 
 	words__say(text, size, "%s",
 		   args && *args ? words__clean(args, OBJECT_COLUMNS).text
 				 : words__clean(event->operation, NAME_COLUMNS).text);
+	if (*event->place)
+		words__say(text, size, " %s", words__clean(event->place, NAME_COLUMNS).text);
+	if (*object && (!args || !strstr(args, object)))
+		words__say(text, size, ", %s", words__clean(object, OBJECT_COLUMNS).text);
 	json_decref(fields);
 }
 
 static void print_event(const struct page *page, const struct signals_event *event, bool first)
 {
 	char text[PAGE_LINE] = "";
-	struct words object =
-		words__clean(event->object ? event->object->name : "", OBJECT_COLUMNS);
 
 	words__say(text, sizeof(text), "%s at %s: ", words__time(event->duration_ns).text,
 		   words__time(event->time_ns - page->model->start_ns).text);
 	say_operation(event, text, sizeof(text));
-	if (*event->place)
-		words__say(text, sizeof(text), " %s",
-			   words__clean(event->place, NAME_COLUMNS).text);
-	if (*object.text && !strstr(text, object.text))
-		words__say(text, sizeof(text), ", %s", object.text);
 	if (event->error) {
 		words__say(text, sizeof(text), ", ");
 		signal_words__error(event->error, text, sizeof(text));
@@ -293,6 +293,11 @@ static bool same(const struct signals_event *a, const struct signals_event *b)
 	       !strcmp(a->place, b->place) && !strcmp(a->operation, b->operation);
 }
 
+static bool overlap(const struct signals_event *a, const struct signals_event *b)
+{
+	return a->time_ns > b->time_ns - b->duration_ns && b->time_ns > a->time_ns - a->duration_ns;
+}
+
 /* A slow call to read a file is a slow read of it: the other signal knows more. */
 static bool is_told(const struct page *page, const struct signals_signal *signal,
 		    const struct signals_event *event)
@@ -304,8 +309,7 @@ static bool is_told(const struct page *page, const struct signals_signal *signal
 
 		for (size_t j = 0; other != signal && j < other->slowest_count; j++)
 			if (event->thread && other->slowest[j].thread == event->thread &&
-			    other->slowest[j].time_ns <= event->time_ns &&
-			    other->slowest[j].time_ns > event->time_ns - event->duration_ns)
+			    overlap(event, &other->slowest[j]))
 				return true;
 	}
 	return false;

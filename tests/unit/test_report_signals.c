@@ -922,6 +922,20 @@ static int print_all(void)
 	return err;
 }
 
+static void a_share_of_a_time_that_is_none_is_not_shown(void **state)
+{
+	sample__write_with_signals(path);
+	change("UPDATE measure SET unit = 'parrots'");
+	assert_int_equal(print_all(), 0);
+}
+
+static void figures_have_no_bounds_in_a_hostile_recording(void **state)
+{
+	sample__write_with_signals(path);
+	change("UPDATE quality SET value = -1e308; UPDATE cost SET value = 9e999");
+	assert_int_equal(print_all(), 0);
+}
+
 static void an_old_recording_has_no_signals(void **state)
 {
 	sample__write(path);
@@ -1074,6 +1088,8 @@ int main(void)
 		TEST(many_short_programs_are_a_finding),
 		TEST(events_without_sums_are_shown),
 		TEST(a_hook_that_is_missing_is_told_with_its_signal),
+		TEST(a_share_of_a_time_that_is_none_is_not_shown),
+		TEST(figures_have_no_bounds_in_a_hostile_recording),
 		TEST(an_old_recording_has_no_signals),
 		TEST(sums_that_are_too_large_do_no_harm),
 		TEST(rows_of_any_type_do_no_harm),
