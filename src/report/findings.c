@@ -445,7 +445,7 @@ size_t findings__make(const struct model *model, struct finding ret[FINDINGS_MOS
 		else
 			say_ready(finding, model, candidate);
 	}
-	count += findings_signals__make(model, said, &ret[count], FINDINGS_MOST - count);
+	count = findings_signals__make(model, said, ret, count, FINDINGS_MOST);
 	if (count < LEDGERS_MOST && say_idle(&ret[count], model))
 		count++;
 	return count;

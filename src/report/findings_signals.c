@@ -4,7 +4,7 @@
  * threshold:
  *
  *   0  what is lost and has to be done again: full accept queues, segments sent again, resets
- *   1  what takes long: a disk, being accepted
+ *   1  what takes long: a disk, a file, being accepted
  *   2  what is done too often: looking for what is not there, connections and programs that live
  *      for no time
  *
@@ -21,6 +21,7 @@
 #define OBJECT_COLUMNS 100
 
 #define LEAST_PERCENT      1 /* of the wall time, of segments, of connections */
+#define LEAST_FILE_PERCENT 10
 #define LEAST_EVENTS       10
 #define LEAST_REQUESTS     100
 #define LEAST_SLOW_NS      10000000
@@ -50,15 +51,12 @@ struct candidate {
 
 struct offers {
 	const struct model *model;
+	const struct finding *said; /* sentences that there are already */
+	size_t said_count;
 	struct candidate best[MOST_SENTENCES];
 };
 
 #define say(finding, ...) words__say((finding)->text, sizeof((finding)->text), __VA_ARGS__)
-
-static bool reaches(int64_t part, int64_t whole, int percent)
-{
-	return part > 0 && (double)part * 100 >= (double)whole * percent;
-}
 
 static double rate(const struct model *model, int64_t count)
 {
@@ -105,7 +103,7 @@ static bool is_slow_disk(const struct model *model, const struct signals_signal 
 {
 	return row->part.sum.count >= LEAST_REQUESTS && row->p99[block->main] >= LEAST_SLOW_NS &&
 	       !is_own(row->part.group) &&
-	       reaches(row->part.sum.sum[block->main], model->wall_ns, LEAST_PERCENT);
+	       signal_words__reaches(row->part.sum.sum[block->main], model->wall_ns, LEAST_PERCENT);
 }
 
 static void say_disk(struct finding *finding, const struct model *model,
@@ -121,7 +119,7 @@ static void say_disk(struct finding *finding, const struct model *model,
 	signal_words__what(signal, row, finding->text, sizeof(finding->text));
 	say(finding, " took %s or longer (p50 %s)", words__time(row->p99[signal->main]).text,
 	    words__time(row->p50[signal->main]).text);
-	if (reaches(part->group_size, part->size, MOSTLY_PERCENT))
+	if (signal_words__reaches(part->group_size, part->size, MOSTLY_PERCENT))
 		say_who(finding, ", most of them by ", part->group, part->thread);
 	findings_signals__say_disk(model, signal, row, part->group, finding);
 	for (size_t i = 0; i < signal->row_count; i++) {
@@ -162,6 +160,57 @@ static void offer_disks(struct offers *offers, const struct signals_row *said)
 
 /* --- files ---------------------------------------------------------------------------------- */
 
+/* Who has most of it, as the begin of a sentence. */
+static void say_subject(struct finding *finding, const struct signals_part *part)
+{
+	char who[512] = "";
+
+	if (!signal_words__reaches(part->group_size, part->size, MOSTLY_PERCENT) ||
+	    !signal_words__who(part->group, part->thread, who, sizeof(who)))
+		snprintf(who, sizeof(who), part->group ? "several threads" : "somebody");
+	*who = *who == 't' ? 'T' : *who == 's' ? 'S' : *who;
+	say(finding, "%s", who);
+}
+
+static void say_file(struct finding *finding, const struct model *model,
+		     const struct candidate *candidate)
+{
+	const struct signals_signal *signal = candidate->signal;
+	const struct signals_part *part = candidate->about;
+
+	finding->ns = part->size;
+	finding->of_ns = signal->sum.sum[signal->main];
+	say_subject(finding, part);
+	say(finding, " spent %s in %s ", words__time(part->size).text,
+	    words__number(part->sum.count).text);
+	signal_words__what(signal, &signal->rows[part->first->row], finding->text,
+			   sizeof(finding->text));
+	say(finding, " of %s: %s on average, %s at most.",
+	    words__clean(part->first->object->name, OBJECT_COLUMNS).text,
+	    words__time(part->size / part->sum.count).text,
+	    words__time(part->sum.max[signal->main]).text);
+}
+
+/* The file that takes most, unless a sentence about waiting has named it. */
+static void offer_file(struct offers *offers)
+{
+	const struct signals_signal *files = signals__find(&offers->model->signals, "files");
+	const struct signals_part *part = files ? files->objects.list : NULL;
+	struct words name;
+
+	if (!files || files->main < 0 || !files->objects.count ||
+	    !signal_words__reaches(part->size, offers->model->wall_ns, LEAST_FILE_PERCENT))
+		return;
+	name = words__clean(part->first->object->name, OBJECT_COLUMNS);
+	for (size_t i = 0; i < offers->said_count; i++)
+		if (strstr(offers->said[i].text, name.text))
+			return;
+	offer(offers, &(struct candidate) { RANK_SLOW,
+					    (double)part->size * 100 / LEAST_FILE_PERCENT /
+						    (double)(offers->model->wall_ns + 1),
+					    say_file, files, part });
+}
+
 struct others {
 	int64_t count, times;
 };
@@ -189,16 +238,12 @@ static void say_missing(struct finding *finding, const struct model *model,
 {
 	const struct signals_signal *signal = candidate->signal;
 	const struct signals_part *part = candidate->about;
-	char who[512] = "";
 	struct others others;
 
 	finding->ns = signal->main < 0 ? 0 : part->sum.sum[signal->main];
 	finding->of_ns = signal->main < 0 ? 0 : signal->sum.sum[signal->main];
-	if (!reaches(part->group_size, part->size, MOSTLY_PERCENT) ||
-	    !signal_words__who(part->group, part->thread, who, sizeof(who)))
-		snprintf(who, sizeof(who), part->group ? "several threads" : "somebody");
-	*who = *who == 't' ? 'T' : *who == 's' ? 'S' : *who;
-	say(finding, "%s looked for %s %s times (%s a second) and did not find it", who,
+	say_subject(finding, part);
+	say(finding, " looked for %s %s times (%s a second) and did not find it",
 	    words__clean(part->first->object->name, OBJECT_COLUMNS).text,
 	    words__number(part->sum.count).text, rate_words(model, part->sum.count).text);
 	others = others_missing(signal, part, &finding->ns);
@@ -299,12 +344,12 @@ static void offer_service(struct offers *offers, const struct signals_signal *tc
 		offer(offers, &(struct candidate) { RANK_LOST, (double)service->overflows,
 						    say_overflow, tcp, service });
 	if (service->again >= LEAST_EVENTS && service->segments &&
-	    reaches(service->again, service->segments, LEAST_PERCENT))
+	    signal_words__reaches(service->again, service->segments, LEAST_PERCENT))
 		offer(offers, &(struct candidate) {
 				      RANK_LOST, (double)service->again / (double)(again_least + 1),
 				      say_again, tcp, service });
 	if (service->resets >= LEAST_EVENTS &&
-	    reaches(service->resets, service->connections, LEAST_PERCENT))
+	    signal_words__reaches(service->resets, service->connections, LEAST_PERCENT))
 		offer(offers,
 		      &(struct candidate) { RANK_LOST, (double)service->resets / LEAST_EVENTS,
 					    say_resets, tcp, service });
@@ -400,7 +445,7 @@ static void say_programs(struct finding *finding, const struct model *model,
 	say(finding, "%s started %s programs (%s a second) that lived %s on average",
 	    words__clean(most->parent, NAME_COLUMNS).text, words__number(all.count).text,
 	    rate_words(model, all.count).text, words__time(all.lifetime_ns / all.ended).text);
-	if (reaches(most->count, all.count, MOSTLY_PERCENT))
+	if (signal_words__reaches(most->count, all.count, MOSTLY_PERCENT))
 		say(finding, ", %s of them %s", words__about(most->count, all.count).text,
 		    words__clean(most->file, OBJECT_COLUMNS).text);
 	say(finding, ".");
@@ -427,25 +472,27 @@ static void offer_programs(struct offers *offers)
 }
 
 size_t findings_signals__make(const struct model *model, const struct signals_row *said,
-			      struct finding *ret, size_t most)
+			      struct finding *findings, size_t count, size_t most)
 {
 	struct offers offers = {
 		.model = model,
+		.said = findings,
+		.said_count = count,
 		.best = { { .rank = RANK_NONE }, { .rank = RANK_NONE }, { .rank = RANK_NONE } },
 	};
-	size_t count = 0;
 
 	offer_disks(&offers, said);
+	offer_file(&offers);
 	offer_missing(&offers);
 	offer_tcp(&offers);
 	offer_programs(&offers);
-	for (; count < most && count < MOST_SENTENCES; count++) {
-		const struct candidate *candidate = &offers.best[count];
+	for (size_t i = 0; count < most && i < MOST_SENTENCES; i++, count++) {
+		const struct candidate *candidate = &offers.best[i];
 
 		if (candidate->rank == RANK_NONE)
 			break;
-		ret[count] = (struct finding) {};
-		candidate->put(&ret[count], model, candidate);
+		findings[count] = (struct finding) {};
+		candidate->put(&findings[count], model, candidate);
 	}
 	return count;
 }

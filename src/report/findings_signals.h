@@ -16,6 +16,9 @@ void findings_signals__say_disk(const struct model *model, const struct signals_
 				const struct signals_row *row, const struct model_group *group,
 				struct finding *finding);
 
-/* Up to `most` sentences, the worst first, but none about the row `said`; how many. */
+/*
+ * Adds to the `count` findings that there are, the worst first, up to `most` in all, but none about
+ * the row `said`; how many there are then.
+ */
 size_t findings_signals__make(const struct model *model, const struct signals_row *said,
-			      struct finding *ret, size_t most);
+			      struct finding *findings, size_t count, size_t most);

@@ -23,11 +23,6 @@
 /* A signal whose events took less of the recording's time, and none of them long, gets a line. */
 #define LEAST_PERMILLE 1
 
-static bool reaches(int64_t part, int64_t whole, int percent)
-{
-	return part > 0 && (double)part * 100 >= (double)whole * percent;
-}
-
 /* --- what with ------------------------------------------------------------------------------ */
 
 static void print_item(const struct page *page, const char *text)
@@ -352,7 +347,7 @@ static void print_head(const struct page *page, const struct signals_signal *sig
 		words__say(text, sizeof(text), ", %s in all",
 			   words__time(signal->sum.sum[signal->main]).text);
 	if (adds_up(signal) && most && most->group &&
-	    reaches(most->size, signal->sum.sum[signal->main], MOSTLY_PERCENT)) {
+	    signal_words__reaches(most->size, signal->sum.sum[signal->main], MOSTLY_PERCENT)) {
 		words__say(text, sizeof(text), ", %s of it by ",
 			   words__about(most->size, signal->sum.sum[signal->main]).text);
 		signal_words__who(most->group, most->thread, text, sizeof(text));

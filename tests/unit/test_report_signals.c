@@ -774,8 +774,27 @@ static void one_name_is_one_object_for_each_operation(void **state)
 						       .operation = i < 2 ? "read" : "fsync" },
 			   10, (int64_t[6]) { (i < 2 ? 20 : 10) * MS });
 	sample__finish(recording);
+	text_lacks("in short\n1. Thread app (tid 1001) spent");
 	text_has("\n    400 ms        20  20.0 ms  read /var/data, thread app (tid 1001)\n"
 		 "    200 ms        20  10.0 ms  fsync /var/data, thread app (tid 1001)\n");
+}
+
+static void a_file_that_takes_a_tenth_of_the_time_is_a_finding(void **state)
+{
+	struct recording *recording = begin();
+
+	add_signal(recording, "files", time_measures);
+	put_object(recording, 1, "/var/wal");
+	add_series(recording,
+		   (struct recording_series) { .id = 1,
+					       .thread = 1,
+					       .object = 1,
+					       .place = "ext4 on vda",
+					       .operation = "fsync" },
+		   300, (int64_t[6]) { 10 * MS });
+	sample__finish(recording);
+	text_has("1. Thread app (tid 1001) spent 3.00 s in 300 fsyncs (ext4 on vda) of /var/wal: "
+		 "10.0 ms on average, 10.0 ms at most.\n");
 }
 
 static void what_gapless_does_itself_is_counted_but_not_shown(void **state)
@@ -1081,6 +1100,7 @@ int main(void)
 		TEST(resets_are_a_finding),
 		TEST(slow_accepts_are_a_finding),
 		TEST(one_name_is_one_object_for_each_operation),
+		TEST(a_file_that_takes_a_tenth_of_the_time_is_a_finding),
 		TEST(what_gapless_does_itself_is_counted_but_not_shown),
 		TEST(a_file_that_took_no_time_is_no_reason),
 		TEST(a_signal_that_took_no_time_has_one_line),
