@@ -22,7 +22,7 @@ static void say_queue(const struct signals_signal *signal, const struct signals_
 
 	if (queue < 0 || service < 0 || !sum->sum[signal->main])
 		return;
-	if (!signal_words__reaches(sum->sum[queue], sum->sum[signal->main], MOSTLY_PERCENT)) {
+	if (!model__reaches(sum->sum[queue], sum->sum[signal->main], MOSTLY_PERCENT)) {
 		words__say(text, size, "; the device itself took %s of that time",
 			   words__about(sum->sum[service], sum->sum[signal->main]).text);
 		return;
@@ -72,8 +72,8 @@ static void say_file(const struct model *model, const struct model_group *group,
 		return;
 	for (size_t i = 0; i < parts.count; i++)
 		whole += parts.list[i].size;
-	if (!parts.count || !signal_words__reaches(parts.list->size, whole, MOSTLY_PERCENT) ||
-	    !signal_words__reaches(parts.list->size, ns, EXPLAINS_PERCENT))
+	if (!parts.count || !model__reaches(parts.list->size, whole, MOSTLY_PERCENT) ||
+	    !model__reaches(parts.list->size, ns, EXPLAINS_PERCENT))
 		return;
 	name = words__clean(parts.list->first->object->name, OBJECT_COLUMNS);
 	/* Where the wait itself has named it, its share is enough. */
@@ -140,7 +140,7 @@ void findings_signals__join(const struct model *model, const struct model_group 
 		   words__time(row->p50[block->main]).text,
 		   words__time(row->p99[block->main]).text);
 	*ret_row = row;
-	if (signal_words__reaches(requests_ns, finding->ns, MOSTLY_PERCENT)) {
+	if (model__reaches(requests_ns, finding->ns, MOSTLY_PERCENT)) {
 		findings_signals__say_disk(model, block, row, group, finding);
 		return;
 	}

@@ -103,7 +103,7 @@ static bool is_slow_disk(const struct model *model, const struct signals_signal 
 {
 	return row->part.sum.count >= LEAST_REQUESTS && row->p99[block->main] >= LEAST_SLOW_NS &&
 	       !is_own(row->part.group) &&
-	       signal_words__reaches(row->part.sum.sum[block->main], model->wall_ns, LEAST_PERCENT);
+	       model__reaches(row->part.sum.sum[block->main], model->wall_ns, LEAST_PERCENT);
 }
 
 static void say_disk(struct finding *finding, const struct model *model,
@@ -119,7 +119,7 @@ static void say_disk(struct finding *finding, const struct model *model,
 	signal_words__what(signal, row, finding->text, sizeof(finding->text));
 	say(finding, " took %s or longer (p50 %s)", words__time(row->p99[signal->main]).text,
 	    words__time(row->p50[signal->main]).text);
-	if (signal_words__reaches(part->group_size, part->size, MOSTLY_PERCENT))
+	if (model__reaches(part->group_size, part->size, MOSTLY_PERCENT))
 		say_who(finding, ", most of them by ", part->group, part->thread);
 	findings_signals__say_disk(model, signal, row, part->group, finding);
 	for (size_t i = 0; i < signal->row_count; i++) {
@@ -165,7 +165,7 @@ static void say_subject(struct finding *finding, const struct signals_part *part
 {
 	char who[512] = "";
 
-	if (!signal_words__reaches(part->group_size, part->size, MOSTLY_PERCENT) ||
+	if (!model__reaches(part->group_size, part->size, MOSTLY_PERCENT) ||
 	    !signal_words__who(part->group, part->thread, who, sizeof(who)))
 		snprintf(who, sizeof(who), part->group ? "several threads" : "somebody");
 	*who = *who == 't' ? 'T' : *who == 's' ? 'S' : *who;
@@ -199,7 +199,7 @@ static void offer_file(struct offers *offers)
 	struct words name;
 
 	if (!files || files->main < 0 || !files->objects.count ||
-	    !signal_words__reaches(part->size, offers->model->wall_ns, LEAST_FILE_PERCENT))
+	    !model__reaches(part->size, offers->model->wall_ns, LEAST_FILE_PERCENT))
 		return;
 	name = words__clean(part->first->object->name, OBJECT_COLUMNS);
 	for (size_t i = 0; i < offers->said_count; i++)
@@ -344,12 +344,12 @@ static void offer_service(struct offers *offers, const struct signals_signal *tc
 		offer(offers, &(struct candidate) { RANK_LOST, (double)service->overflows,
 						    say_overflow, tcp, service });
 	if (service->again >= LEAST_EVENTS && service->segments &&
-	    signal_words__reaches(service->again, service->segments, LEAST_PERCENT))
+	    model__reaches(service->again, service->segments, LEAST_PERCENT))
 		offer(offers, &(struct candidate) {
 				      RANK_LOST, (double)service->again / (double)(again_least + 1),
 				      say_again, tcp, service });
 	if (service->resets >= LEAST_EVENTS &&
-	    signal_words__reaches(service->resets, service->connections, LEAST_PERCENT))
+	    model__reaches(service->resets, service->connections, LEAST_PERCENT))
 		offer(offers,
 		      &(struct candidate) { RANK_LOST, (double)service->resets / LEAST_EVENTS,
 					    say_resets, tcp, service });
@@ -445,7 +445,7 @@ static void say_programs(struct finding *finding, const struct model *model,
 	say(finding, "%s started %s programs (%s a second) that lived %s on average",
 	    words__clean(most->parent, NAME_COLUMNS).text, words__number(all.count).text,
 	    rate_words(model, all.count).text, words__time(all.lifetime_ns / all.ended).text);
-	if (signal_words__reaches(most->count, all.count, MOSTLY_PERCENT))
+	if (model__reaches(most->count, all.count, MOSTLY_PERCENT))
 		say(finding, ", %s of them %s", words__about(most->count, all.count).text,
 		    words__clean(most->file, OBJECT_COLUMNS).text);
 	say(finding, ".");

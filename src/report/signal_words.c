@@ -69,11 +69,6 @@ void signal_words__say_hump(const struct signals_signal *signal, const struct si
 			   words__time(average).text);
 }
 
-bool signal_words__reaches(int64_t part, int64_t whole, int percent)
-{
-	return part > 0 && (double)part * 100 >= (double)whole * percent;
-}
-
 void signal_words__error(int64_t error, char *text, size_t size)
 {
 	const char *name = error > 0 && error <= INT32_MAX ? strerrorname_np((int)error) : NULL;

@@ -18,6 +18,3 @@ void signal_words__say_hump(const struct signals_signal *signal, const struct si
 			    const struct hump *hump, char *text, size_t size);
 /* "ENOENT"; "errno 4711" for what has no name. */
 void signal_words__error(int64_t error, char *text, size_t size);
-
-/* Whether a part is so many percent of the whole, and anything at all. */
-bool signal_words__reaches(int64_t part, int64_t whole, int percent);

@@ -347,7 +347,7 @@ static void print_head(const struct page *page, const struct signals_signal *sig
 		words__say(text, sizeof(text), ", %s in all",
 			   words__time(signal->sum.sum[signal->main]).text);
 	if (adds_up(signal) && most && most->group &&
-	    signal_words__reaches(most->size, signal->sum.sum[signal->main], MOSTLY_PERCENT)) {
+	    model__reaches(most->size, signal->sum.sum[signal->main], MOSTLY_PERCENT)) {
 		words__say(text, sizeof(text), ", %s of it by ",
 			   words__about(most->size, signal->sum.sum[signal->main]).text);
 		signal_words__who(most->group, most->thread, text, sizeof(text));

@@ -8,12 +8,23 @@
 #include "base/term.h"
 #include "report/watch_internal.h"
 
-#define COMM_COLUMNS    15
-#define NUMBER_COLUMNS  9
-#define VALUE_COLUMNS   10
+#define COUNT_COLUMNS   9
 #define MEASURE_COLUMNS 10
-#define PLACE_COLUMNS   16
 #define LEAST_LAST      20 /* columns for the last field, even if the line then wraps */
+
+/* Of a table by process and operation that fits into 80 columns, and of one that need not. */
+struct widths {
+	int id, comm, place, value;
+};
+
+static const struct widths narrow = { 7, 10, 11, 8 }, wide = { 9, 15, 16, 10 };
+
+static const struct widths *widths_of(const struct watch *watch)
+{
+	FILE *out = watch->options.out;
+
+	return isatty(fileno(out)) && term__width(out) < 100 ? &narrow : &wide;
+}
 
 void watch_text__time(FILE *out, uint64_t time_ns)
 {
@@ -97,41 +108,43 @@ static int show_histograms(struct watch *watch, const struct watch_page *page)
 
 static void put_row_heading(const struct watch *watch, unsigned by)
 {
+	const struct widths *widths = widths_of(watch);
 	FILE *out = watch->options.out;
 
 	fputc('\n', out);
 	if (by & (WATCH_BY_THREAD | WATCH_BY_PROCESS)) {
-		put_value(out, by & WATCH_BY_THREAD ? "TID" : "PID", NUMBER_COLUMNS);
-		put_text(out, by & WATCH_BY_THREAD ? "THREAD" : "PROCESS", COMM_COLUMNS);
+		put_value(out, by & WATCH_BY_THREAD ? "TID" : "PID", widths->id);
+		put_text(out, by & WATCH_BY_THREAD ? "THREAD" : "PROCESS", widths->comm);
 	}
 	if (by & WATCH_BY_PLACE)
-		put_text(out, "PLACE", PLACE_COLUMNS);
+		put_text(out, "PLACE", widths->place);
 	if (by & (WATCH_BY_OPERATION | WATCH_BY_ERRNO))
-		put_text(out, "OPERATION", PLACE_COLUMNS);
-	put_value(out, "COUNT", NUMBER_COLUMNS);
+		put_text(out, "OPERATION", widths->place);
+	put_value(out, "COUNT", COUNT_COLUMNS);
 	put_text(out, "MEASURE", MEASURE_COLUMNS);
-	put_value(out, "SUM", VALUE_COLUMNS);
-	put_value(out, "AVERAGE", VALUE_COLUMNS);
-	words__field(out, "MAX", -VALUE_COLUMNS);
+	put_value(out, "SUM", widths->value);
+	put_value(out, "AVERAGE", widths->value);
+	words__field(out, "MAX", -widths->value);
 	fputs(by & WATCH_BY_OBJECT ? " OBJECT\n" : "\n", out);
 }
 
 /* How many columns stand before the measures. */
-static int key_columns(unsigned by)
+static int key_columns(const struct widths *widths, unsigned by)
 {
-	int columns = NUMBER_COLUMNS + 1;
+	int columns = COUNT_COLUMNS + 1;
 
 	if (by & (WATCH_BY_THREAD | WATCH_BY_PROCESS))
-		columns += NUMBER_COLUMNS + COMM_COLUMNS + 2;
+		columns += widths->id + widths->comm + 2;
 	if (by & WATCH_BY_PLACE)
-		columns += PLACE_COLUMNS + 1;
+		columns += widths->place + 1;
 	if (by & (WATCH_BY_OPERATION | WATCH_BY_ERRNO))
-		columns += PLACE_COLUMNS + 1;
+		columns += widths->place + 1;
 	return columns;
 }
 
 static void put_key(const struct watch *watch, unsigned by, const struct watch_row *row)
 {
+	const struct widths *widths = widths_of(watch);
 	const char *comm = row->others ? "(others)" : row->known ? row->comm : "(not known)";
 	FILE *out = watch->options.out;
 	char number[32] = "";
@@ -140,15 +153,15 @@ static void put_key(const struct watch *watch, unsigned by, const struct watch_r
 		snprintf(number, sizeof(number), "%" PRId64,
 			 by & WATCH_BY_THREAD ? row->tid : row->pid);
 	if (by & (WATCH_BY_THREAD | WATCH_BY_PROCESS)) {
-		put_value(out, number, NUMBER_COLUMNS);
-		put_text(out, comm, COMM_COLUMNS);
+		put_value(out, number, widths->id);
+		put_text(out, comm, widths->comm);
 	}
 	if (by & WATCH_BY_PLACE)
-		put_text(out, row->place, PLACE_COLUMNS);
+		put_text(out, row->place, widths->place);
 	if (by & (WATCH_BY_OPERATION | WATCH_BY_ERRNO))
 		put_text(out, watch_text__operation(row->operation, row->error).text,
-			 PLACE_COLUMNS);
-	put_value(out, words__number(row->count).text, NUMBER_COLUMNS);
+			 widths->place);
+	put_value(out, words__number(row->count).text, COUNT_COLUMNS);
 }
 
 /* The number alone where the measure's name says what is counted. */
@@ -171,13 +184,16 @@ static struct words average(const struct watch_row *row, int i, const char *unit
 	return words;
 }
 
-static void put_measure(FILE *out, const struct measure *measure, const struct watch_row *row,
-			int i)
+static void put_measure(const struct watch *watch, const struct watch_row *row, int i)
 {
+	const struct measure *measure = &watch->options.signal->measures[i];
+	const struct widths *widths = widths_of(watch);
+	FILE *out = watch->options.out;
+
 	put_text(out, measure->name, MEASURE_COLUMNS);
-	put_value(out, measured(row->sum[i], measure->unit).text, VALUE_COLUMNS);
-	put_value(out, average(row, i, measure->unit).text, VALUE_COLUMNS);
-	words__field(out, measured(row->max[i], measure->unit).text, -VALUE_COLUMNS);
+	put_value(out, measured(row->sum[i], measure->unit).text, widths->value);
+	put_value(out, average(row, i, measure->unit).text, widths->value);
+	words__field(out, measured(row->max[i], measure->unit).text, -widths->value);
 }
 
 /* What the rows of a page are split by, without what none of them has. */
@@ -194,10 +210,11 @@ static int show_row(void *context, const struct watch_row *row)
 	const struct signal *signal = watch->options.signal;
 	unsigned by = table->by;
 	FILE *out = watch->options.out;
-	int used = key_columns(by) + MEASURE_COLUMNS + 1 + 3 * (VALUE_COLUMNS + 1);
+	const struct widths *widths = widths_of(watch);
+	int used = key_columns(widths, by) + MEASURE_COLUMNS + 1 + 3 * (widths->value + 1);
 
 	put_key(watch, by, row);
-	put_measure(out, &signal->measures[watch->options.measure], row, watch->options.measure);
+	put_measure(watch, row, watch->options.measure);
 	if (by & WATCH_BY_OBJECT) {
 		fputc(' ', out);
 		put_last(watch, *row->object ? row->object : "(none)", used);
@@ -206,8 +223,8 @@ static int show_row(void *context, const struct watch_row *row)
 	for (int i = 0; i < (int)signal__values(signal) && !watch->options.one_measure; i++) {
 		if (i == watch->options.measure || !row->sum[i])
 			continue;
-		fprintf(out, "%*s", key_columns(by), "");
-		put_measure(out, &signal->measures[i], row, i);
+		fprintf(out, "%*s", key_columns(widths, by), "");
+		put_measure(watch, row, i);
 		fputc('\n', out);
 	}
 	return 0;
