@@ -182,7 +182,8 @@ static const struct argp_option option_list[] = {
 	  "Split sums by thread, process, object, place, operation, errno; "
 	  "histograms by place and operation, if named",
 	  3 },
-	{ "measure", OPTION_MEASURE, "NAME", 0, "What histograms show", 3 },
+	{ "measure", OPTION_MEASURE, "NAME", 0,
+	  "What histograms show and rows are ordered by (default: the signal's first)", 3 },
 	{ "slow", OPTION_SLOW, "TIME", 0, "What takes so long becomes an event (10 ms)", 3 },
 	{},
 };

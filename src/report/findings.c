@@ -47,11 +47,6 @@ struct candidate {
 
 #define say(finding, ...) words__say((finding)->text, sizeof((finding)->text), __VA_ARGS__)
 
-static bool reaches(int64_t ns, int64_t whole, int least_percent)
-{
-	return ns > 0 && (double)ns * 100 >= (double)whole * least_percent;
-}
-
 /* "Threads worker-* of process app", to begin a sentence with. */
 static bool say_subject(struct finding *finding, const struct model *model,
 			const struct model_group *group)
@@ -149,11 +144,11 @@ static void say_blame(struct finding *finding, const struct model *model,
 	}
 	if (!largest || (!largest->first->object && !largest->first->by))
 		return;
-	if (!reaches(largest->ns, whole, WORTH_NAMING_PERCENT)) {
+	if (!model__reaches(largest->ns, whole, WORTH_NAMING_PERCENT)) {
 		say(finding, ", spread over %zu objects and wakers", count);
 		return;
 	}
-	partly = !reaches(largest->ns, whole, NEARLY_ALL_PERCENT);
+	partly = !model__reaches(largest->ns, whole, NEARLY_ALL_PERCENT);
 	if (partly)
 		say(finding, ", %s of that%s", words__about(largest->ns, whole).text,
 		    model->cut ? " (in the whole recording)" : "");
@@ -200,7 +195,7 @@ static void say_cpus(struct finding *finding, const struct model *model)
 	for (size_t i = 0; i < model->group_count; i++)
 		if (!most || model->groups[i].kind_ns[MODEL_RUN] > most->kind_ns[MODEL_RUN])
 			most = &model->groups[i];
-	if (!most || !reaches(most->kind_ns[MODEL_RUN], capacity, 20))
+	if (!most || !model__reaches(most->kind_ns[MODEL_RUN], capacity, 20))
 		return;
 	findings__name(most, most->members == 1 ? most->first : NULL, name, sizeof(name));
 	say(finding, ", %s with %s", words__about(most->kind_ns[MODEL_RUN], capacity).text, name);
@@ -283,10 +278,10 @@ static void say_call(struct finding *finding, const struct model *model,
 		say(finding, "all running time");
 	say(finding, " (%s of %s)", words__time(finding->ns).text,
 	    words__time(finding->of_ns).text);
-	if (reaches(call->errors, call->count, 10)) {
+	if (model__reaches(call->errors, call->count, 10)) {
 		say(finding, "; %s of the calls failed",
 		    words__about(call->errors, call->count).text);
-		if (error && reaches(call->common_count, call->errors, 50))
+		if (error && model__reaches(call->common_count, call->errors, 50))
 			say(finding, " with %s", error);
 	}
 	say(finding, ".");
@@ -332,7 +327,8 @@ static void offer_waits(const struct model *model, const struct model_group *gro
 		int64_t ns = group->state_ns[i];
 
 		if ((state->kind == MODEL_UNDECIDED || state->kind == MODEL_DELAYING) &&
-		    reaches(ns, group->lifetime_ns, least) && reaches(ns, model->wall_ns, least))
+		    model__reaches(ns, group->lifetime_ns, least) &&
+		    model__reaches(ns, model->wall_ns, least))
 			offer(best, &(struct candidate) { rank, ns, group, state, NULL });
 	}
 }
@@ -342,11 +338,11 @@ static void offer_cpu(const struct model *model, const struct model_group *group
 {
 	int64_t ready = group->kind_ns[MODEL_READY], run = group->kind_ns[MODEL_RUN];
 
-	if (reaches(ready, group->lifetime_ns, LEAST_PERCENT) &&
-	    reaches(ready, model->wall_ns, LEAST_PERCENT))
+	if (model__reaches(ready, group->lifetime_ns, LEAST_PERCENT) &&
+	    model__reaches(ready, model->wall_ns, LEAST_PERCENT))
 		offer(best, &(struct candidate) { RANK_DELAY, ready, group, NULL, NULL });
-	if (reaches(run, group->lifetime_ns, LEAST_RUN_PERCENT) &&
-	    reaches(run, model->wall_ns, LEAST_OPEN_PERCENT))
+	if (model__reaches(run, group->lifetime_ns, LEAST_RUN_PERCENT) &&
+	    model__reaches(run, model->wall_ns, LEAST_OPEN_PERCENT))
 		offer(best, &(struct candidate) { RANK_RUN, run, group, NULL, NULL });
 }
 
@@ -364,15 +360,15 @@ static void offer_calls(const struct model *model, struct candidate *best)
 
 		/* More than all running time: it did wait, and the waits tell that better. */
 		if (call->run_ns > running || !model->wall_ns ||
-		    !reaches(call->run_ns, running, LEAST_CALL_PERCENT) ||
-		    !reaches(call->run_ns, model->wall_ns, LEAST_PERCENT))
+		    !model__reaches(call->run_ns, running, LEAST_CALL_PERCENT) ||
+		    !model__reaches(call->run_ns, model->wall_ns, LEAST_PERCENT))
 			continue;
 		if (most.ns < call->run_ns)
 			most = (struct candidate) { RANK_DELAY, call->run_ns, NULL, NULL, call };
 	}
 	if (most.rank == RANK_NONE)
 		return;
-	if (reaches(most.ns, running, LEAST_STORM_PERCENT))
+	if (model__reaches(most.ns, running, LEAST_STORM_PERCENT))
 		best[LEDGERS_MOST - 1] = (struct candidate) { .rank = RANK_NONE };
 	offer(best, &most);
 }
@@ -401,7 +397,7 @@ static bool say_idle(struct finding *finding, const struct model *model)
 		most = &model->states[i];
 		most_ns = ns;
 	}
-	if (!most || !reaches(finding->ns, finding->of_ns, MOSTLY_PERCENT))
+	if (!most || !model__reaches(finding->ns, finding->of_ns, MOSTLY_PERCENT))
 		return false;
 	say(finding, "The target was mostly idle by choice: %s of its threads' time in %s",
 	    words__about(most_ns, finding->of_ns).text,
@@ -445,7 +441,7 @@ size_t findings__make(const struct model *model, struct finding ret[FINDINGS_MOS
 		else
 			say_ready(finding, model, candidate);
 	}
-	count += findings_signals__make(model, said, &ret[count], FINDINGS_MOST - count);
+	count = findings_signals__make(model, said, ret, count, FINDINGS_MOST);
 	if (count < LEDGERS_MOST && say_idle(&ret[count], model))
 		count++;
 	return count;

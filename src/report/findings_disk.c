@@ -9,11 +9,8 @@
 
 #define OBJECT_COLUMNS 100
 #define MOSTLY_PERCENT 50
-
-static bool reaches(int64_t part, int64_t whole, int percent)
-{
-	return part > 0 && (double)part * 100 >= (double)whole * percent;
-}
+/* Of the time to explain, that a file must have taken for it to be the reason. */
+#define EXPLAINS_PERCENT 10
 
 /* Queued or slow? */
 static void say_queue(const struct signals_signal *signal, const struct signals_row *row,
@@ -25,7 +22,7 @@ static void say_queue(const struct signals_signal *signal, const struct signals_
 
 	if (queue < 0 || service < 0 || !sum->sum[signal->main])
 		return;
-	if (!reaches(sum->sum[queue], sum->sum[signal->main], MOSTLY_PERCENT)) {
+	if (!model__reaches(sum->sum[queue], sum->sum[signal->main], MOSTLY_PERCENT)) {
 		words__say(text, size, "; the device itself took %s of that time",
 			   words__about(sum->sum[service], sum->sum[signal->main]).text);
 		return;
@@ -61,9 +58,9 @@ static void release_parts(struct signals_parts *parts)
 	free(parts->list);
 }
 
-/* The file that took most of a group's time with files. */
-static void say_file(const struct model *model, const struct model_group *group, char *text,
-		     size_t size)
+/* The file that took most of a group's time with files, if that can be why it waited `ns`. */
+static void say_file(const struct model *model, const struct model_group *group, int64_t ns,
+		     char *text, size_t size)
 {
 	const struct signals_signal *files = signals__find(&model->signals, "files");
 	const struct signals_way way = { is_groups, signals__by_object, group, false };
@@ -75,7 +72,8 @@ static void say_file(const struct model *model, const struct model_group *group,
 		return;
 	for (size_t i = 0; i < parts.count; i++)
 		whole += parts.list[i].size;
-	if (!parts.count || !reaches(parts.list->size, whole, MOSTLY_PERCENT))
+	if (!parts.count || !model__reaches(parts.list->size, whole, MOSTLY_PERCENT) ||
+	    !model__reaches(parts.list->size, ns, EXPLAINS_PERCENT))
 		return;
 	name = words__clean(parts.list->first->object->name, OBJECT_COLUMNS);
 	/* Where the wait itself has named it, its share is enough. */
@@ -86,13 +84,15 @@ static void say_file(const struct model *model, const struct model_group *group,
 
 void findings_signals__say_disk(const struct model *model, const struct signals_signal *block,
 				const struct signals_row *row, const struct model_group *group,
-				char *text, size_t size)
+				struct finding *finding)
 {
+	size_t size = sizeof(finding->text);
+
 	if (row) {
-		say_second_hump(block, row, text, size);
-		say_queue(block, row, text, size);
+		say_second_hump(block, row, finding->text, size);
+		say_queue(block, row, finding->text, size);
 	}
-	say_file(model, group, text, size);
+	say_file(model, group, finding->ns, finding->text, size);
 }
 
 /* What most of a group's time with disks was, and all of that time. */
@@ -131,7 +131,7 @@ void findings_signals__join(const struct model *model, const struct model_group 
 	if (block && block->main >= 0)
 		row = row_of_group(block, group, &requests_ns);
 	if (!row || !row->histograms[block->main].count) {
-		findings_signals__say_disk(model, block, NULL, group, finding->text, size);
+		findings_signals__say_disk(model, block, NULL, group, finding);
 		return;
 	}
 	words__say(finding->text, size, "; %s ", words__number(row->part.sum.count).text);
@@ -140,8 +140,8 @@ void findings_signals__join(const struct model *model, const struct model_group 
 		   words__time(row->p50[block->main]).text,
 		   words__time(row->p99[block->main]).text);
 	*ret_row = row;
-	if (reaches(requests_ns, finding->ns, MOSTLY_PERCENT)) {
-		findings_signals__say_disk(model, block, row, group, finding->text, size);
+	if (model__reaches(requests_ns, finding->ns, MOSTLY_PERCENT)) {
+		findings_signals__say_disk(model, block, row, group, finding);
 		return;
 	}
 	/* A journal, what others write back, a lock inside the file system. */
@@ -149,5 +149,5 @@ void findings_signals__join(const struct model *model, const struct model_group 
 		   ", and all requests made from there %s: most of the waiting is for the file "
 		   "system or for writes of others",
 		   words__time(requests_ns).text);
-	findings_signals__say_disk(model, block, NULL, group, finding->text, size);
+	findings_signals__say_disk(model, block, NULL, group, finding);
 }

@@ -4,7 +4,7 @@
  * threshold:
  *
  *   0  what is lost and has to be done again: full accept queues, segments sent again, resets
- *   1  what takes long: a disk, being accepted
+ *   1  what takes long: a disk, a file, being accepted
  *   2  what is done too often: looking for what is not there, connections and programs that live
  *      for no time
  *
@@ -21,6 +21,7 @@
 #define OBJECT_COLUMNS 100
 
 #define LEAST_PERCENT      1 /* of the wall time, of segments, of connections */
+#define LEAST_FILE_PERCENT 10
 #define LEAST_EVENTS       10
 #define LEAST_REQUESTS     100
 #define LEAST_SLOW_NS      10000000
@@ -50,15 +51,12 @@ struct candidate {
 
 struct offers {
 	const struct model *model;
+	const struct finding *said; /* sentences that there are already */
+	size_t said_count;
 	struct candidate best[MOST_SENTENCES];
 };
 
 #define say(finding, ...) words__say((finding)->text, sizeof((finding)->text), __VA_ARGS__)
-
-static bool reaches(int64_t part, int64_t whole, int percent)
-{
-	return part > 0 && (double)part * 100 >= (double)whole * percent;
-}
 
 static double rate(const struct model *model, int64_t count)
 {
@@ -100,6 +98,14 @@ static void say_who(struct finding *finding, const char *before, const struct mo
 
 /* --- disks ---------------------------------------------------------------------------------- */
 
+static bool is_slow_disk(const struct model *model, const struct signals_signal *block,
+			 const struct signals_row *row)
+{
+	return row->part.sum.count >= LEAST_REQUESTS && row->p99[block->main] >= LEAST_SLOW_NS &&
+	       !is_own(row->part.group) &&
+	       model__reaches(row->part.sum.sum[block->main], model->wall_ns, LEAST_PERCENT);
+}
+
 static void say_disk(struct finding *finding, const struct model *model,
 		     const struct candidate *candidate)
 {
@@ -113,48 +119,137 @@ static void say_disk(struct finding *finding, const struct model *model,
 	signal_words__what(signal, row, finding->text, sizeof(finding->text));
 	say(finding, " took %s or longer (p50 %s)", words__time(row->p99[signal->main]).text,
 	    words__time(row->p50[signal->main]).text);
-	if (reaches(part->group_size, part->size, MOSTLY_PERCENT))
+	if (model__reaches(part->group_size, part->size, MOSTLY_PERCENT))
 		say_who(finding, ", most of them by ", part->group, part->thread);
-	findings_signals__say_disk(model, signal, row, part->group, finding->text,
-				   sizeof(finding->text));
+	findings_signals__say_disk(model, signal, row, part->group, finding);
+	for (size_t i = 0; i < signal->row_count; i++) {
+		const struct signals_row *other = &signal->rows[signal->ranks[i]];
+
+		if (other == row || strcmp(other->place, row->place) ||
+		    !is_slow_disk(model, signal, other))
+			continue;
+		say(finding, "; %s ", words__number(other->part.sum.count).text);
+		signal_words__what(signal, other, finding->text, sizeof(finding->text));
+		say(finding, " likewise (p99 %s)", words__time(other->p99[signal->main]).text);
+		break;
+	}
 	say(finding, ".");
 }
 
+/* One sentence for a device, about what took most of its time. */
 static void offer_disks(struct offers *offers, const struct signals_row *said)
 {
 	const struct signals_signal *block = signals__find(&offers->model->signals, "block");
 
 	for (size_t i = 0; block && block->main >= 0 && i < block->row_count; i++) {
-		const struct signals_row *row = &block->rows[i];
+		const struct signals_row *row = &block->rows[block->ranks[i]];
 		int64_t p99 = row->p99[block->main];
+		bool known = row == said;
 
-		if (row == said || row->part.sum.count < LEAST_REQUESTS || p99 < LEAST_SLOW_NS ||
-		    is_own(row->part.group) ||
-		    !reaches(row->part.sum.sum[block->main], offers->model->wall_ns, LEAST_PERCENT))
-			continue;
-		offer(offers, &(struct candidate) { RANK_SLOW, (double)p99 / LEAST_SLOW_NS,
-						    say_disk, block, row });
+		for (size_t j = 0; j < i && !known; j++) {
+			const struct signals_row *other = &block->rows[block->ranks[j]];
+
+			known = other != said && !strcmp(other->place, row->place) &&
+				is_slow_disk(offers->model, block, other);
+		}
+		if (!known && is_slow_disk(offers->model, block, row))
+			offer(offers, &(struct candidate) { RANK_SLOW, (double)p99 / LEAST_SLOW_NS,
+							    say_disk, block, row });
 	}
 }
 
 /* --- files ---------------------------------------------------------------------------------- */
+
+/* Who has most of it, as the begin of a sentence. */
+static void say_subject(struct finding *finding, const struct signals_part *part)
+{
+	char who[512] = "";
+
+	if (!model__reaches(part->group_size, part->size, MOSTLY_PERCENT) ||
+	    !signal_words__who(part->group, part->thread, who, sizeof(who)))
+		snprintf(who, sizeof(who), part->group ? "several threads" : "somebody");
+	*who = *who == 't' ? 'T' : *who == 's' ? 'S' : *who;
+	say(finding, "%s", who);
+}
+
+static void say_file(struct finding *finding, const struct model *model,
+		     const struct candidate *candidate)
+{
+	const struct signals_signal *signal = candidate->signal;
+	const struct signals_part *part = candidate->about;
+
+	finding->ns = part->size;
+	finding->of_ns = signal->sum.sum[signal->main];
+	say_subject(finding, part);
+	say(finding, " spent %s in %s ", words__time(part->size).text,
+	    words__number(part->sum.count).text);
+	signal_words__what(signal, &signal->rows[part->first->row], finding->text,
+			   sizeof(finding->text));
+	say(finding, " of %s: %s on average, %s at most.",
+	    words__clean(part->first->object->name, OBJECT_COLUMNS).text,
+	    words__time(part->size / part->sum.count).text,
+	    words__time(part->sum.max[signal->main]).text);
+}
+
+/* The file that takes most, unless a sentence about waiting has named it. */
+static void offer_file(struct offers *offers)
+{
+	const struct signals_signal *files = signals__find(&offers->model->signals, "files");
+	const struct signals_part *part = files ? files->objects.list : NULL;
+	struct words name;
+
+	if (!files || files->main < 0 || !files->objects.count ||
+	    !model__reaches(part->size, offers->model->wall_ns, LEAST_FILE_PERCENT))
+		return;
+	name = words__clean(part->first->object->name, OBJECT_COLUMNS);
+	for (size_t i = 0; i < offers->said_count; i++)
+		if (strstr(offers->said[i].text, name.text))
+			return;
+	offer(offers, &(struct candidate) { RANK_SLOW,
+					    (double)part->size * 100 / LEAST_FILE_PERCENT /
+						    (double)(offers->model->wall_ns + 1),
+					    say_file, files, part });
+}
+
+struct others {
+	int64_t count, times;
+};
+
+/* What else the same threads look for as often, in vain; adds its time to *ns. */
+static struct others others_missing(const struct signals_signal *signal,
+				    const struct signals_part *most, int64_t *ns)
+{
+	struct others others = {};
+
+	for (size_t i = 0; i < signal->missing.count; i++) {
+		const struct signals_part *part = &signal->missing.list[i];
+
+		if (part == most || part->group != most->group || part->sum.count < LEAST_MISSING)
+			continue;
+		others.count++;
+		others.times += part->sum.count;
+		*ns += signal->main < 0 ? 0 : part->sum.sum[signal->main];
+	}
+	return others;
+}
 
 static void say_missing(struct finding *finding, const struct model *model,
 			const struct candidate *candidate)
 {
 	const struct signals_signal *signal = candidate->signal;
 	const struct signals_part *part = candidate->about;
-	char who[512] = "";
+	struct others others;
 
 	finding->ns = signal->main < 0 ? 0 : part->sum.sum[signal->main];
 	finding->of_ns = signal->main < 0 ? 0 : signal->sum.sum[signal->main];
-	if (!reaches(part->group_size, part->size, MOSTLY_PERCENT) ||
-	    !signal_words__who(part->group, part->thread, who, sizeof(who)))
-		snprintf(who, sizeof(who), "several threads");
-	*who = *who == 't' ? 'T' : *who == 's' ? 'S' : *who;
-	say(finding, "%s looked for %s %s times (%s a second) and did not find it", who,
+	say_subject(finding, part);
+	say(finding, " looked for %s %s times (%s a second) and did not find it",
 	    words__clean(part->first->object->name, OBJECT_COLUMNS).text,
 	    words__number(part->sum.count).text, rate_words(model, part->sum.count).text);
+	others = others_missing(signal, part, &finding->ns);
+	if (others.count)
+		say(finding, ", nor %s other path%s (%s times)", words__number(others.count).text,
+		    others.count == 1 ? "" : "s", words__number(others.times).text);
 	if (finding->ns)
 		say(finding, ", which took %s", words__time(finding->ns).text);
 	say(finding, ".");
@@ -249,12 +344,12 @@ static void offer_service(struct offers *offers, const struct signals_signal *tc
 		offer(offers, &(struct candidate) { RANK_LOST, (double)service->overflows,
 						    say_overflow, tcp, service });
 	if (service->again >= LEAST_EVENTS && service->segments &&
-	    reaches(service->again, service->segments, LEAST_PERCENT))
+	    model__reaches(service->again, service->segments, LEAST_PERCENT))
 		offer(offers, &(struct candidate) {
 				      RANK_LOST, (double)service->again / (double)(again_least + 1),
 				      say_again, tcp, service });
 	if (service->resets >= LEAST_EVENTS &&
-	    reaches(service->resets, service->connections, LEAST_PERCENT))
+	    model__reaches(service->resets, service->connections, LEAST_PERCENT))
 		offer(offers,
 		      &(struct candidate) { RANK_LOST, (double)service->resets / LEAST_EVENTS,
 					    say_resets, tcp, service });
@@ -350,7 +445,7 @@ static void say_programs(struct finding *finding, const struct model *model,
 	say(finding, "%s started %s programs (%s a second) that lived %s on average",
 	    words__clean(most->parent, NAME_COLUMNS).text, words__number(all.count).text,
 	    rate_words(model, all.count).text, words__time(all.lifetime_ns / all.ended).text);
-	if (reaches(most->count, all.count, MOSTLY_PERCENT))
+	if (model__reaches(most->count, all.count, MOSTLY_PERCENT))
 		say(finding, ", %s of them %s", words__about(most->count, all.count).text,
 		    words__clean(most->file, OBJECT_COLUMNS).text);
 	say(finding, ".");
@@ -377,25 +472,27 @@ static void offer_programs(struct offers *offers)
 }
 
 size_t findings_signals__make(const struct model *model, const struct signals_row *said,
-			      struct finding *ret, size_t most)
+			      struct finding *findings, size_t count, size_t most)
 {
 	struct offers offers = {
 		.model = model,
+		.said = findings,
+		.said_count = count,
 		.best = { { .rank = RANK_NONE }, { .rank = RANK_NONE }, { .rank = RANK_NONE } },
 	};
-	size_t count = 0;
 
 	offer_disks(&offers, said);
+	offer_file(&offers);
 	offer_missing(&offers);
 	offer_tcp(&offers);
 	offer_programs(&offers);
-	for (; count < most && count < MOST_SENTENCES; count++) {
-		const struct candidate *candidate = &offers.best[count];
+	for (size_t i = 0; count < most && i < MOST_SENTENCES; i++, count++) {
+		const struct candidate *candidate = &offers.best[i];
 
 		if (candidate->rank == RANK_NONE)
 			break;
-		ret[count] = (struct finding) {};
-		candidate->put(&ret[count], model, candidate);
+		findings[count] = (struct finding) {};
+		candidate->put(&findings[count], model, candidate);
 	}
 	return count;
 }

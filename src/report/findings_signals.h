@@ -11,11 +11,14 @@ void findings_signals__join(const struct model *model, const struct model_group 
 			    struct finding *finding, const struct signals_row **ret_row);
 
 /* Appends how far a row's slow ones are apart, whether they were queued, and which file the group
- * was at. `row` may be NULL. */
+ * was at, if that took a good part of the finding's time. `row` may be NULL. */
 void findings_signals__say_disk(const struct model *model, const struct signals_signal *block,
 				const struct signals_row *row, const struct model_group *group,
-				char *text, size_t size);
+				struct finding *finding);
 
-/* Up to `most` sentences, the worst first, but none about the row `said`; how many. */
+/*
+ * Adds to the `count` findings that there are, the worst first, up to `most` in all, but none about
+ * the row `said`; how many there are then.
+ */
 size_t findings_signals__make(const struct model *model, const struct signals_row *said,
-			      struct finding *ret, size_t most);
+			      struct finding *findings, size_t count, size_t most);

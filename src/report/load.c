@@ -2,6 +2,7 @@
 #include "report/load.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -367,6 +368,8 @@ static int take_figure(struct model *model, sqlite3_stmt *row, struct model_figu
 		return -ENOMEM;
 	figure->name = load__name(model, row, 0);
 	figure->value = sqlite3_column_double(row, 1);
+	if (!(fabs(figure->value) < (double)LOAD_MOST)) /* a hostile one, or none at all */
+		figure->value = figure->value < 0 ? -(double)LOAD_MOST : (double)LOAD_MOST;
 	figure->words = load__text(model, row, 2);
 	return 0;
 }

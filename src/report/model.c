@@ -255,3 +255,8 @@ int model__load(const char *path, const struct report_options *options, struct m
 	model = (struct model) {};
 	return 0;
 }
+
+bool model__reaches(int64_t part, int64_t whole, int percent)
+{
+	return part > 0 && (double)part * 100 >= (double)whole * percent;
+}

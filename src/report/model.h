@@ -208,3 +208,6 @@ const struct model_figure *model__find(const struct model_figure *figures, size_
 int64_t model__bucket_middle(int bucket);
 /* The middle of the bucket that holds the q-th percent of the values, not above `most_ns`. */
 int64_t model__percentile(const struct model_histogram *histogram, int q, int64_t most_ns);
+
+/* Whether a part is so many percent of the whole, and anything at all. */
+bool model__reaches(int64_t part, int64_t whole, int percent);

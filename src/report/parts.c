@@ -132,16 +132,36 @@ int signals__divide(const struct signals_signal *signal, const struct signals_wa
 	return 0;
 }
 
+/* By name: what is known by its path and by its number is one file. */
 int signals__by_object(const struct signals_signal *signal, const struct signals_series *a,
 		       const struct signals_series *b)
 {
-	return compare_pointers(a->object, b->object);
+	int order = a->object == b->object ? 0 : strcmp(a->object->name, b->object->name);
+
+	return order ? order : strcmp(a->object->kind, b->object->kind);
+}
+
+/* An average over reads and syncs describes neither. */
+static int by_object_and_operation(const struct signals_signal *signal,
+				   const struct signals_series *a, const struct signals_series *b)
+{
+	int order = signals__by_object(signal, a, b);
+
+	return order ? order
+		     : strcmp(signal->rows[a->row].operation, signal->rows[b->row].operation);
+}
+
+/* What gapless does itself is in the sums, but nothing to point at. */
+static bool is_others(const struct signals_signal *signal, const struct signals_series *series,
+		      const void *context)
+{
+	return !group_of(series) || !group_of(series)->own;
 }
 
 static bool has_object(const struct signals_signal *signal, const struct signals_series *series,
 		       const void *context)
 {
-	return series->object;
+	return series->object && is_others(signal, series, context);
 }
 
 static int by_failure(const struct signals_signal *signal, const struct signals_series *a,
@@ -155,13 +175,13 @@ static int by_failure(const struct signals_signal *signal, const struct signals_
 static bool failed(const struct signals_signal *signal, const struct signals_series *series,
 		   const void *context)
 {
-	return series->error;
+	return series->error && is_others(signal, series, context);
 }
 
 static bool is_missing(const struct signals_signal *signal, const struct signals_series *series,
 		       const void *context)
 {
-	return series->error == ENOENT && series->object;
+	return series->error == ENOENT && has_object(signal, series, context);
 }
 
 /* The rows' own sums: series come in their order. */
@@ -227,8 +247,9 @@ static int rank_rows(struct signals_signal *signal)
 
 int signals__sum(struct model *model, struct signals_signal *signal)
 {
-	static const struct signals_way whom = {};
-	static const struct signals_way objects = { has_object, signals__by_object, NULL, false };
+	static const struct signals_way whom = { is_others, NULL, NULL, false };
+	static const struct signals_way objects = { has_object, by_object_and_operation, NULL,
+						    false };
 	static const struct signals_way failures = { failed, by_failure, NULL, true };
 	static const struct signals_way missing = { is_missing, signals__by_object, NULL, true };
 	int err = sum_rows(signal);

@@ -114,6 +114,7 @@ struct signals_signal {
 	struct signals_row *rows; /* by place, then operation */
 	size_t row_count;
 	size_t *ranks; /* rows, the largest first */
+	/* Without gapless's own; objects by operation too, and missing ones by name alone. */
 	struct signals_parts who, objects, failures, missing;
 	struct signals_service *services; /* of tcp; most bytes first */
 	size_t service_count;

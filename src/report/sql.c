@@ -101,10 +101,11 @@ const char sql__objects[] =
 
 #define IN_CUT "time_ns >= ?1 AND time_ns <= ?2"
 
-/* How long a thing lives is no delay. */
+/* How long a thing lives is no delay, and what gapless does is not what was asked for (flag 4). */
 const char sql__slowest[] =
 	"WITH r AS (SELECT id, row_number() OVER (PARTITION BY signal ORDER BY duration_ns DESC, id)"
-	" AS n FROM event WHERE duration_ns > 0 AND operation IS NOT 'lifetime' AND " IN_CUT ")"
+	" AS n FROM event e WHERE duration_ns > 0 AND operation IS NOT 'lifetime' AND NOT EXISTS"
+	" (SELECT 1 FROM thread t WHERE t.id = e.thread AND t.flags & 4) AND " IN_CUT ")"
 	" SELECT e.signal, e.time_ns, e.duration_ns, e.thread, e.object, e.place, e.operation,"
 	" e.errno, e.fields FROM r JOIN event e ON e.id = r.id WHERE r.n <= 10"
 	" ORDER BY e.signal, r.n";
@@ -112,14 +113,25 @@ const char sql__slowest[] =
 const char sql__event_counts[] =
 	"SELECT signal, count(*) FROM event WHERE " IN_CUT " GROUP BY signal";
 
-#define FIELD(name) "json_extract(f, '$." name "')"
+#define FIELD(of, name) "json_extract(" of ", '$." name "')"
+#define IF_ENDED(value) "CASE WHEN next IS 'exit' THEN " value " END"
 
+/*
+ * A process has an event for each program that it starts, and one for its end: the program before
+ * that one lived until then. Numbers of processes come again, but never before such an end.
+ */
 const char sql__programs[] =
-	"WITH e AS (SELECT v.signal, v.duration_ns, CASE WHEN json_valid(v.fields) THEN v.fields END"
-	" AS f FROM event v JOIN signal g ON g.id = v.signal WHERE g.name = 'exec' AND " IN_CUT "),"
-	" p AS (SELECT signal, " FIELD("file") " AS file, " FIELD("parent_comm") " AS parent,"
-	" count(*) AS n, sum(duration_ns > 0) AS ended, total(duration_ns) AS ns,"
-	" max(duration_ns) AS most, sum(coalesce(" FIELD("status") ", 0) != 0) AS failed FROM e"
-	" GROUP BY 1, 2, 3)"
+	"WITH v AS (SELECT v.*, CASE WHEN json_valid(v.fields) THEN v.fields END AS f FROM event v"
+	" JOIN signal g ON g.id = v.signal WHERE g.name = 'exec' AND " IN_CUT "),"
+	" e AS (SELECT v.*, coalesce(t.process, " FIELD("f", "pid") ") AS process FROM v"
+	" LEFT JOIN thread t ON t.id = v.thread),"
+	" n AS (SELECT signal, operation, f, lead(operation) OVER w AS next,"
+	" lead(duration_ns) OVER w AS ns, lead(f) OVER w AS end FROM e"
+	" WINDOW w AS (PARTITION BY signal, process ORDER BY time_ns, id)),"
+	" p AS (SELECT signal, " FIELD("f", "file") " AS file, " FIELD("f", "parent_comm")
+	" AS parent, count(*) AS n, sum(next IS 'exit') AS ended, total(" IF_ENDED("ns") ") AS ns,"
+	" max(" IF_ENDED("ns") ") AS most, sum(next IS 'exit' AND (coalesce("
+	FIELD("end", "status") ", 0) != 0 OR " FIELD("end", "killed_by") " IS NOT NULL)) AS failed"
+	" FROM n WHERE operation IS 'exec' GROUP BY 1, 2, 3)"
 	" SELECT signal, file, parent, n, ended, CAST(ns AS INT), most, failed FROM p"
 	" WHERE file IS NOT NULL ORDER BY signal, n DESC, file, parent";

@@ -133,7 +133,7 @@ static void add_measure(struct table *table, const struct page *page,
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
 		if (strcmp(known[i].name, name))
 			continue;
-		if (known[i].title)
+		if (known[i].title && (known[i].kind != COLUMN_SHARE_OF_TIME || signal->main >= 0))
 			add_column(table, page, known[i].kind, measure, known[i].width,
 				   known[i].title);
 		return;

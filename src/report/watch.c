@@ -4,7 +4,8 @@
  * is deleted in the recording, and so are the ledger's own rows, which nobody asks for here.
  *
  * Rows are split by what a thread or process is, not by its number, and names are looked up when a
- * row is taken: later its process may be gone.
+ * row is taken: later its process may be gone. Objects are split by name: a file is one, whether it
+ * was known by its path or by its number.
  */
 #include "report/watch.h"
 
@@ -37,14 +38,15 @@ DEFINE_CLEANUP(sqlite3_stmt *, sqlite3_finalize)
 #define COLUMN_SUM(i) "sum" i
 #define COLUMN_MAX(i) "max" i
 #define KEY "span, split, thread, process, object, errno, place, operation"
-#define NAMES "pid, tid, comm, name"
+#define NAMES "pid, tid, comm, name, own"
 #define ADD_UP                                                                                     \
 	" ON CONFLICT DO UPDATE SET count = count + excluded.count, " VALUES(ADD_SUM) ", "         \
 	VALUES(ADD_MAX)
 
 static const char sql_tables[] =
-	"CREATE TEMP TABLE watch_sum(span INT, split INT, thread INT, process INT, object INT,"
-	" errno INT, place TEXT, operation TEXT, pid INT, tid INT, comm TEXT, name TEXT, count INT, "
+	"CREATE TEMP TABLE watch_sum(span INT, split INT, thread INT, process INT, object,"
+	" errno INT, place TEXT, operation TEXT, pid INT, tid INT, comm TEXT, name TEXT, own INT,"
+	" count INT, "
 	VALUES(COLUMN_SUM) ", " VALUES(COLUMN_MAX) ", UNIQUE(" KEY "));"
 	"CREATE TEMP TABLE watch_bucket(span INT, place TEXT, operation TEXT, bucket INT,"
 	" count INT, PRIMARY KEY(span, place, operation, bucket)) WITHOUT ROWID;";
@@ -52,10 +54,11 @@ static const char sql_tables[] =
 /* ?1: split 0 is --by (?2), split 1 the histograms'. WHERE keeps the parser from reading a JOIN. */
 static const char sql_take_sums[] =
 	"INSERT INTO watch_sum SELECT 0, ?1, iif(?2 & 1, s.thread, 0),"
-	" iif(?2 & 3, coalesce(p.id, 0), 0), iif(?2 & 4, s.object, 0), iif(?2 & 8, s.errno, 0),"
+	" iif(?2 & 3, coalesce(p.id, 0), 0), iif(?2 & 4, coalesce(o.name, s.object), 0), iif(?2 & 8, s.errno, 0),"
 	" iif(?2 & 16, s.place, ''), iif(?2 & 32, s.operation, ''),"
 	" coalesce(p.pid, 0), coalesce(t.tid, 0),"
 	" coalesce(iif(?2 & 1, t.comm, coalesce(p.comm, t.comm)), ''), coalesce(o.name, ''),"
+	" max(coalesce(t.flags & 4, 0)),"
 	" sum(c.count), " VALUES(SUM_OF) ", " VALUES(MAX_OF)
 	" FROM series_slice c JOIN series s ON s.id = c.series"
 	" LEFT JOIN thread_named t ON t.id = s.thread AND ?2 & 3"
@@ -95,24 +98,25 @@ static const char sql_fold[] =
 	" ORDER BY sum0 DESC, count DESC, rowid LIMIT -1 OFFSET " MOST_ROWS ")"
 
 static const char sql_join_smallest[] =
-	"INSERT INTO watch_sum SELECT ?1, 0, -1, 0, 0, 0, '', '', 0, 0, '', '', sum(count), "
+	"INSERT INTO watch_sum SELECT ?1, 0, -1, 0, 0, 0, '', '', 0, 0, '', '', 0, sum(count), "
 	VALUES(SUM_ROWS) ", " VALUES(MAX_ROWS) " FROM watch_sum WHERE rowid IN " SMALLEST
 	" GROUP BY span" ADD_UP;
 
 static const char sql_drop_smallest[] = "DELETE FROM watch_sum WHERE rowid IN " SMALLEST;
 
-/* ?3 is the measure. */
+/* ?3 is the measure. What gapless does itself comes last. */
 static const char sql_rows[] =
-	"SELECT thread, " NAMES ", place, operation, errno, count, " VALUES(COLUMN_SUM) ", "
+	"SELECT thread, pid, tid, comm, name, place, operation, errno, count, " VALUES(COLUMN_SUM) ", "
 	VALUES(COLUMN_MAX) ", process FROM watch_sum WHERE span = ?1 AND split = 0"
-	" ORDER BY thread < 0, CASE ?3 WHEN 0 THEN sum0 WHEN 1 THEN sum1 WHEN 2 THEN sum2"
+	" ORDER BY thread < 0, own, CASE ?3 WHEN 0 THEN sum0 WHEN 1 THEN sum1 WHEN 2 THEN sum2"
 	" WHEN 3 THEN sum3 WHEN 4 THEN sum4 ELSE sum5 END DESC, count DESC, comm, name, place,"
 	" operation, errno, thread, process, object LIMIT ?2";
 
 static const char sql_places[] =
 	"SELECT place, operation, CASE ?2 WHEN 0 THEN max0 WHEN 1 THEN max1 WHEN 2 THEN max2"
 	" WHEN 3 THEN max3 WHEN 4 THEN max4 ELSE max5 END FROM watch_sum"
-	" WHERE span = ?1 AND split = 1 ORDER BY 1, 2";
+	" WHERE span = ?1 AND split = 1 ORDER BY CASE ?2 WHEN 0 THEN sum0 WHEN 1 THEN sum1"
+	" WHEN 2 THEN sum2 WHEN 3 THEN sum3 WHEN 4 THEN sum4 ELSE sum5 END DESC, 1, 2";
 
 static const char sql_buckets[] =
 	"SELECT bucket, count FROM watch_bucket WHERE span = ?1 AND place = ?2 AND operation = ?3"
@@ -124,7 +128,7 @@ static const char sql_page[] =
 
 static const char sql_events[] =
 	"SELECT e.time_ns, e.duration_ns, t.id, p.pid, t.tid, t.comm, o.name, e.place, e.operation,"
-	" e.errno, e.fields, e.thread, e.id FROM event e LEFT JOIN thread_named t ON t.id = e.thread"
+	" e.errno, e.fields, e.thread, e.id, coalesce(t.flags & 4, 0) FROM event e LEFT JOIN thread_named t ON t.id = e.thread"
 	" LEFT JOIN process p ON p.id = t.process LEFT JOIN object o ON o.id = e.object"
 	" ORDER BY e.time_ns, e.id";
 
@@ -192,7 +196,7 @@ int watch__new(sqlite3 *db, const struct watch_options *options, uint64_t start_
 	watch->start_ns = watch->since_ns = watch->tidied_ns = start_ns;
 	err = execute(watch, sql_tables);
 	if (!err && options->events && !options->json)
-		err = watch_text__heading(watch);
+		err = watch_line__heading(watch);
 	if (!err)
 		*ret = TAKE(watch);
 	return err;
@@ -227,7 +231,7 @@ static int show_event(struct watch *watch, sqlite3_stmt *statement)
 
 	if (!err)
 		err = watch->options.json ? watch_json__event(watch, &event)
-					  : watch_text__event(watch, &event);
+					  : watch_line__event(watch, &event);
 	json_decref(event.fields);
 	return err;
 }
@@ -250,9 +254,12 @@ int watch__events(struct watch *watch, uint64_t now_ns)
 	while (!err && sqlite3_step(statement) == SQLITE_ROW) {
 		if ((most && watch->events == most) || is_early(statement, now_ns))
 			break;
-		watch->events++;
 		time_ns = sqlite3_column_int64(statement, 0);
 		id = sqlite3_column_int64(statement, 12);
+		/* Of gapless itself there are sums, but no events: nobody waits for those. */
+		if (sqlite3_column_int(statement, 13))
+			continue;
+		watch->events++;
 		if (watch->options.events)
 			err = show_event(watch, statement);
 	}

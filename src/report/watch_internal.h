@@ -6,8 +6,9 @@
 #include "report/histogram.h"
 #include "report/watch.h"
 
-/* Rows that text shows; JSON has them all. */
-#define WATCH_TEXT_ROWS 20
+/* Rows and histograms that text shows; JSON has them all. */
+#define WATCH_TEXT_ROWS       20
+#define WATCH_TEXT_HISTOGRAMS 6
 
 enum watch_span { WATCH_INTERVAL, WATCH_WHOLE };
 
@@ -58,6 +59,7 @@ typedef int (*watch_loss_fn)(void *context, const char *name, int64_t value, con
 /* The largest first; at most `most` of them (-1: all). */
 int watch__each_row(struct watch *watch, enum watch_span span, int most, watch_row_fn show,
 		    void *context);
+/* Likewise, by the sum of what it shows. */
 int watch__each_histogram(struct watch *watch, enum watch_span span, watch_histogram_fn show,
 			  void *context);
 /* What the signal lost, if anything. */
@@ -65,8 +67,12 @@ int watch__each_loss(struct watch *watch, watch_loss_fn show, void *context);
 /* What rows are split by. */
 unsigned watch__by(const struct watch *watch);
 
-int watch_text__heading(const struct watch *watch);
-int watch_text__event(struct watch *watch, const struct watch_event *event);
+int watch_line__heading(const struct watch *watch);
+int watch_line__event(const struct watch *watch, const struct watch_event *event);
+/* "12:34:56.789" */
+void watch_text__time(FILE *out, uint64_t time_ns);
+/* "openat ENOENT": what went wrong belongs to what was tried. */
+struct words watch_text__operation(const char *operation, int error);
 int watch_text__page(struct watch *watch, const struct watch_page *page);
 int watch_json__event(struct watch *watch, const struct watch_event *event);
 int watch_json__page(struct watch *watch, const struct watch_page *page);

@@ -1,4 +1,3 @@
-#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -9,19 +8,25 @@
 #include "base/term.h"
 #include "report/watch_internal.h"
 
-#define TIME_COLUMNS      12
-#define TOOK_COLUMNS      8
-#define OPERATION_COLUMNS 10
-#define COMM_COLUMNS      15
-#define NUMBER_COLUMNS    9
-#define VALUE_COLUMNS     10
-#define MEASURE_COLUMNS   10
-#define PLACE_COLUMNS     16
-#define OBJECT_COLUMNS    32
-#define LEAST_LAST        20 /* columns for the last field, even if the line then wraps */
+#define COUNT_COLUMNS   9
+#define MEASURE_COLUMNS 10
+#define LEAST_LAST      20 /* columns for the last field, even if the line then wraps */
 
-/* "12:34:56.789" */
-static void put_time(FILE *out, uint64_t time_ns)
+/* Of a table by process and operation that fits into 80 columns, and of one that need not. */
+struct widths {
+	int id, comm, place, value;
+};
+
+static const struct widths narrow = { 7, 10, 11, 8 }, wide = { 9, 15, 16, 10 };
+
+static const struct widths *widths_of(const struct watch *watch)
+{
+	FILE *out = watch->options.out;
+
+	return isatty(fileno(out)) && term__width(out) < 100 ? &narrow : &wide;
+}
+
+void watch_text__time(FILE *out, uint64_t time_ns)
 {
 	uint64_t wall_ns = time_ns + clock__wall_offset_ns();
 	time_t seconds = (time_t)(wall_ns / 1000000000);
@@ -46,8 +51,7 @@ static void put_value(FILE *out, const char *text, int columns)
 	fputc(' ', out);
 }
 
-/* "openat ENOENT": what went wrong belongs to what was tried. */
-static struct words operation_words(const char *operation, int error)
+struct words watch_text__operation(const char *operation, int error)
 {
 	const char *name = error ? strerrorname_np(error) : NULL;
 	struct words words = {};
@@ -60,81 +64,6 @@ static struct words operation_words(const char *operation, int error)
 	return words;
 }
 
-/* Some signals say themselves which process it was. */
-static bool names_process(const struct signal *signal)
-{
-	for (size_t i = 0; signal->columns[i].name; i++)
-		if (!strcmp(signal->columns[i].name, "pid"))
-			return true;
-	return false;
-}
-
-static void put_column_heading(FILE *out, const struct column *column, bool last)
-{
-	char heading[32] = "";
-
-	for (size_t i = 0; column->name[i] && i < sizeof(heading) - 1; i++)
-		heading[i] = (char)toupper((unsigned char)column->name[i]);
-	if (last)
-		fputs(heading, out);
-	else if (column->kind == COLUMN_TEXT)
-		put_text(out, heading, column->width);
-	else
-		put_value(out, heading, column->width);
-}
-
-/* Columns with a negative width are for JSON alone. */
-static bool is_last(const struct column *column)
-{
-	for (column++; column->name; column++)
-		if (column->width >= 0)
-			return false;
-	return true;
-}
-
-int watch_text__heading(const struct watch *watch)
-{
-	const struct signal *signal = watch->options.signal;
-	FILE *out = watch->options.out;
-
-	if (watch->options.times)
-		put_text(out, "TIME", TIME_COLUMNS);
-	put_value(out, "TOOK", TOOK_COLUMNS);
-	put_text(out, "OPERATION", OPERATION_COLUMNS);
-	if (!names_process(signal)) {
-		put_value(out, "TID", NUMBER_COLUMNS);
-		put_text(out, "COMM", COMM_COLUMNS);
-	}
-	if (signal->place)
-		put_text(out, "PLACE", PLACE_COLUMNS);
-	if (signal->object_kind)
-		put_text(out, "OBJECT", OBJECT_COLUMNS);
-	for (const struct column *column = signal->columns; column->name; column++)
-		if (column->width >= 0)
-			put_column_heading(out, column, is_last(column));
-	return fputc('\n', out) == EOF || fflush(out) ? -EIO : 0;
-}
-
-static struct words field_words(const struct column *column, const json_t *value)
-{
-	int64_t number = json_integer_value(value);
-	struct words words = {};
-
-	if (!value || json_is_null(value))
-		return words;
-	switch (column->kind) {
-	case COLUMN_TEXT:
-		return words__clean(json_string_value(value), WORDS_MOST_COLUMNS);
-	case COLUMN_NS:
-		return words__time(number);
-	case COLUMN_BYTES:
-		return words__bytes(number);
-	default:
-		snprintf(words.text, sizeof(words.text), "%" PRId64, number);
-		return words;
-	}
-}
-
 /* The last one has the rest of the line; without a terminal it has all it needs. */
 static void put_last(const struct watch *watch, const char *text, int used)
 {
@@ -145,64 +74,19 @@ static void put_last(const struct watch *watch, const char *text, int used)
 	fputs(words__clean(text, rest > LEAST_LAST ? rest : LEAST_LAST).text, watch->options.out);
 }
 
-static void put_fields(const struct watch *watch, const json_t *fields, int used)
-{
-	const struct column *column = watch->options.signal->columns;
-
-	for (; column->name; column++) {
-		struct words words = field_words(column, json_object_get(fields, column->name));
-
-		if (column->width < 0)
-			continue;
-		if (is_last(column))
-			put_last(watch, words.text, used);
-		else if (column->kind == COLUMN_TEXT)
-			put_text(watch->options.out, words.text, column->width);
-		else
-			put_value(watch->options.out, words.text, column->width);
-		used += column->width + 1;
-	}
-}
-
-int watch_text__event(struct watch *watch, const struct watch_event *event)
-{
-	const struct signal *signal = watch->options.signal;
-	struct words operation = operation_words(event->operation, event->error);
-	FILE *out = watch->options.out;
-	char tid[32] = "";
-	int used = TOOK_COLUMNS + OPERATION_COLUMNS + 2;
-
-	if (watch->options.times) {
-		put_time(out, event->time_ns);
-		fputc(' ', out);
-		used += TIME_COLUMNS + 1;
-	}
-	put_value(out, event->duration_ns ? words__time(event->duration_ns).text : "",
-		  TOOK_COLUMNS);
-	put_text(out, operation.text, OPERATION_COLUMNS);
-	if (!names_process(signal)) {
-		if (event->known)
-			snprintf(tid, sizeof(tid), "%" PRId64, event->tid);
-		put_value(out, tid, NUMBER_COLUMNS);
-		put_text(out, event->comm, COMM_COLUMNS);
-		used += NUMBER_COLUMNS + COMM_COLUMNS + 2;
-	}
-	if (signal->place)
-		put_text(out, event->place, PLACE_COLUMNS);
-	if (signal->object_kind)
-		put_text(out, event->object, OBJECT_COLUMNS);
-	used += signal->place ? PLACE_COLUMNS + 1 : 0;
-	used += signal->object_kind ? OBJECT_COLUMNS + 1 : 0;
-	put_fields(watch, event->fields, used);
-	return fputc('\n', out) == EOF ? -EIO : 0;
-}
+struct histograms {
+	const struct watch *watch;
+	int64_t count;
+};
 
 static int show_histogram(void *context, const char *place, const char *operation,
 			  const struct histogram *histogram)
 {
-	const struct watch *watch = context;
-	FILE *out = watch->options.out;
+	struct histograms *histograms = context;
+	FILE *out = histograms->watch->options.out;
 
+	if (histograms->count++ >= WATCH_TEXT_HISTOGRAMS)
+		return 0;
 	fputc('\n', out);
 	if (*place || *operation)
 		fprintf(out, "%s%s%s\n", words__clean(place, 60).text,
@@ -211,43 +95,56 @@ static int show_histogram(void *context, const char *place, const char *operatio
 	return 0;
 }
 
+static int show_histograms(struct watch *watch, const struct watch_page *page)
+{
+	struct histograms histograms = { watch, 0 };
+	int err = watch__each_histogram(watch, page->span, show_histogram, &histograms);
+
+	if (histograms.count > WATCH_TEXT_HISTOGRAMS)
+		fprintf(watch->options.out, "\nand %s more histograms [--json has all]\n",
+			words__number(histograms.count - WATCH_TEXT_HISTOGRAMS).text);
+	return err;
+}
+
 static void put_row_heading(const struct watch *watch, unsigned by)
 {
+	const struct widths *widths = widths_of(watch);
 	FILE *out = watch->options.out;
 
 	fputc('\n', out);
 	if (by & (WATCH_BY_THREAD | WATCH_BY_PROCESS)) {
-		put_value(out, by & WATCH_BY_THREAD ? "TID" : "PID", NUMBER_COLUMNS);
-		put_text(out, by & WATCH_BY_THREAD ? "THREAD" : "PROCESS", COMM_COLUMNS);
+		put_value(out, by & WATCH_BY_THREAD ? "TID" : "PID", widths->id);
+		put_text(out, by & WATCH_BY_THREAD ? "THREAD" : "PROCESS", widths->comm);
 	}
 	if (by & WATCH_BY_PLACE)
-		put_text(out, "PLACE", PLACE_COLUMNS);
+		put_text(out, "PLACE", widths->place);
 	if (by & (WATCH_BY_OPERATION | WATCH_BY_ERRNO))
-		put_text(out, "OPERATION", PLACE_COLUMNS);
-	put_value(out, "COUNT", NUMBER_COLUMNS);
+		put_text(out, "OPERATION", widths->place);
+	put_value(out, "COUNT", COUNT_COLUMNS);
 	put_text(out, "MEASURE", MEASURE_COLUMNS);
-	put_value(out, "SUM", VALUE_COLUMNS);
-	put_value(out, "AVERAGE", VALUE_COLUMNS);
-	words__field(out, "MAX", -VALUE_COLUMNS);
+	put_value(out, "SUM", widths->value);
+	put_value(out, "AVERAGE", widths->value);
+	words__field(out, "MAX", -widths->value);
 	fputs(by & WATCH_BY_OBJECT ? " OBJECT\n" : "\n", out);
 }
 
 /* How many columns stand before the measures. */
-static int key_columns(unsigned by)
+static int key_columns(const struct widths *widths, unsigned by)
 {
-	int columns = NUMBER_COLUMNS + 1;
+	int columns = COUNT_COLUMNS + 1;
 
 	if (by & (WATCH_BY_THREAD | WATCH_BY_PROCESS))
-		columns += NUMBER_COLUMNS + COMM_COLUMNS + 2;
+		columns += widths->id + widths->comm + 2;
 	if (by & WATCH_BY_PLACE)
-		columns += PLACE_COLUMNS + 1;
+		columns += widths->place + 1;
 	if (by & (WATCH_BY_OPERATION | WATCH_BY_ERRNO))
-		columns += PLACE_COLUMNS + 1;
+		columns += widths->place + 1;
 	return columns;
 }
 
 static void put_key(const struct watch *watch, unsigned by, const struct watch_row *row)
 {
+	const struct widths *widths = widths_of(watch);
 	const char *comm = row->others ? "(others)" : row->known ? row->comm : "(not known)";
 	FILE *out = watch->options.out;
 	char number[32] = "";
@@ -256,14 +153,15 @@ static void put_key(const struct watch *watch, unsigned by, const struct watch_r
 		snprintf(number, sizeof(number), "%" PRId64,
 			 by & WATCH_BY_THREAD ? row->tid : row->pid);
 	if (by & (WATCH_BY_THREAD | WATCH_BY_PROCESS)) {
-		put_value(out, number, NUMBER_COLUMNS);
-		put_text(out, comm, COMM_COLUMNS);
+		put_value(out, number, widths->id);
+		put_text(out, comm, widths->comm);
 	}
 	if (by & WATCH_BY_PLACE)
-		put_text(out, row->place, PLACE_COLUMNS);
+		put_text(out, row->place, widths->place);
 	if (by & (WATCH_BY_OPERATION | WATCH_BY_ERRNO))
-		put_text(out, operation_words(row->operation, row->error).text, PLACE_COLUMNS);
-	put_value(out, words__number(row->count).text, NUMBER_COLUMNS);
+		put_text(out, watch_text__operation(row->operation, row->error).text,
+			 widths->place);
+	put_value(out, words__number(row->count).text, COUNT_COLUMNS);
 }
 
 /* The number alone where the measure's name says what is counted. */
@@ -274,14 +172,28 @@ static struct words measured(int64_t value, const char *unit)
 	return counts ? words__number(value) : histogram__value(value, unit);
 }
 
-static void put_measure(FILE *out, const struct measure *measure, const struct watch_row *row,
-			int i)
+/* Of what is counted, a whole number would hide that half of them have none. */
+static struct words average(const struct watch_row *row, int i, const char *unit)
 {
+	struct words words = {};
+
+	if (!strcmp(unit, "ns") || !strcmp(unit, "bytes"))
+		return measured(row->count ? row->sum[i] / row->count : 0, unit);
+	snprintf(words.text, sizeof(words.text), "%.1f",
+		 row->count ? (double)row->sum[i] / (double)row->count : 0);
+	return words;
+}
+
+static void put_measure(const struct watch *watch, const struct watch_row *row, int i)
+{
+	const struct measure *measure = &watch->options.signal->measures[i];
+	const struct widths *widths = widths_of(watch);
+	FILE *out = watch->options.out;
+
 	put_text(out, measure->name, MEASURE_COLUMNS);
-	put_value(out, measured(row->sum[i], measure->unit).text, VALUE_COLUMNS);
-	put_value(out, measured(row->count ? row->sum[i] / row->count : 0, measure->unit).text,
-		  VALUE_COLUMNS);
-	words__field(out, measured(row->max[i], measure->unit).text, -VALUE_COLUMNS);
+	put_value(out, measured(row->sum[i], measure->unit).text, widths->value);
+	put_value(out, average(row, i, measure->unit).text, widths->value);
+	words__field(out, measured(row->max[i], measure->unit).text, -widths->value);
 }
 
 /* What the rows of a page are split by, without what none of them has. */
@@ -298,10 +210,11 @@ static int show_row(void *context, const struct watch_row *row)
 	const struct signal *signal = watch->options.signal;
 	unsigned by = table->by;
 	FILE *out = watch->options.out;
-	int used = key_columns(by) + MEASURE_COLUMNS + 1 + 3 * (VALUE_COLUMNS + 1);
+	const struct widths *widths = widths_of(watch);
+	int used = key_columns(widths, by) + MEASURE_COLUMNS + 1 + 3 * (widths->value + 1);
 
 	put_key(watch, by, row);
-	put_measure(out, &signal->measures[watch->options.measure], row, watch->options.measure);
+	put_measure(watch, row, watch->options.measure);
 	if (by & WATCH_BY_OBJECT) {
 		fputc(' ', out);
 		put_last(watch, *row->object ? row->object : "(none)", used);
@@ -310,8 +223,8 @@ static int show_row(void *context, const struct watch_row *row)
 	for (int i = 0; i < (int)signal__values(signal) && !watch->options.one_measure; i++) {
 		if (i == watch->options.measure || !row->sum[i])
 			continue;
-		fprintf(out, "%*s", key_columns(by), "");
-		put_measure(out, &signal->measures[i], row, i);
+		fprintf(out, "%*s", key_columns(widths, by), "");
+		put_measure(watch, row, i);
 		fputc('\n', out);
 	}
 	return 0;
@@ -359,16 +272,16 @@ int watch_text__page(struct watch *watch, const struct watch_page *page)
 
 	fputc('\n', out);
 	if (watch->options.times) {
-		put_time(out, page->end_ns);
+		watch_text__time(out, page->end_ns);
 		fputs("  ", out);
 	}
 	fprintf(out, "%s, %s %s: ", watch->options.signal->name,
 		page->span == WATCH_WHOLE ? "all" : "the last",
 		words__time((int64_t)(page->end_ns - page->begin_ns)).text);
 	if (page->count) {
-		fprintf(out, "%s %s\n", watch->options.signal->events,
-			words__number(page->count).text);
-		err = watch__each_histogram(watch, page->span, show_histogram, watch);
+		fprintf(out, "%s %s\n", words__number(page->count).text,
+			watch->options.signal->events);
+		err = show_histograms(watch, page);
 		if (!err)
 			err = show_table(watch, page);
 	} else {

@@ -304,28 +304,37 @@ static void add_network(struct recording *recording)
 		  7 * SECOND);
 }
 
+/* A process that starts a program, and its end. */
+static void add_program(struct recording *recording, int64_t pid, bool fails, int64_t offset_ns)
+{
+	struct recording_event event = { .signal = EXEC, .operation = "exec" };
+	char fields[256];
+
+	event.fields = fields;
+	snprintf(fields, sizeof(fields),
+		 "{\"pid\":%lld,\"parent_pid\":1000,\"parent_comm\":\"sh\",\"status\":null,"
+		 "\"killed_by\":null,\"forked\":null,\"file\":\"%s\",\"args\":\"\"}",
+		 (long long)pid, fails ? "/bin/false" : "/bin/true");
+	add_event(recording, event, offset_ns);
+	event.operation = "exit";
+	event.duration_ns = 2 * MS;
+	snprintf(fields, sizeof(fields),
+		 "{\"pid\":%lld,\"parent_pid\":1000,\"parent_comm\":\"sh\",\"status\":%d,"
+		 "\"killed_by\":null,\"forked\":0,\"file\":null,\"args\":null}",
+		 (long long)pid, fails);
+	add_event(recording, event, offset_ns + 2 * MS);
+}
+
 static void add_programs(struct recording *recording)
 {
 	static const char *const measures[] = { "lifetime", "ns", NULL };
 
-	add_signal(recording, EXEC, "exec", "programs", measures);
+	add_signal(recording, EXEC, "exec", "processes", measures);
 	add_series(recording, (struct recording_series) { .signal = EXEC, .thread = SAMPLE_MAIN },
 		   450, (int64_t[6]) { 2 * MS });
 	add_histogram(recording, EXEC, 0, "", "", (const int64_t[][2]) { { 2 * MS, 450 }, {} });
-	for (int64_t i = 0; i < 450; i++) {
-		char fields[256];
-
-		snprintf(fields, sizeof(fields),
-			 "{\"pid\":%d,\"parent_pid\":1000,\"parent_comm\":\"sh\",\"status\":%d,"
-			 "\"file\":\"%s\",\"args\":\"\"}",
-			 (int)(5000 + i), i % 9 == 8, i % 9 == 8 ? "/bin/false" : "/bin/true");
-		add_event(recording,
-			  (struct recording_event) { .signal = EXEC,
-						     .duration_ns = 2 * MS,
-						     .thread = SAMPLE_MAIN,
-						     .fields = fields },
-			  i * 60 * MS);
-	}
+	for (int64_t i = 0; i < 450; i++)
+		add_program(recording, 5000 + i, i % 9 == 8, i * 60 * MS);
 }
 
 void sample__add_signals(struct recording *recording)

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "ledger.h"
@@ -18,9 +19,9 @@ struct watched {
 };
 
 /* Starts `gapless watch exec` with these arguments more; returns once it is attached. */
-static struct watched start_watch(const char *const *args)
+static struct watched start_watch_of(const char *signal, const char *const *args)
 {
-	const char *argv[MOST_ARGS + 4] = { "gapless", "watch", "exec" };
+	const char *argv[MOST_ARGS + 4] = { "gapless", "watch", signal };
 	int out[2], err[2];
 	char line[256] = "";
 	struct watched watched;
@@ -41,10 +42,15 @@ static struct watched start_watch(const char *const *args)
 	close(err[1]);
 	words = fdopen(err[0], "r");
 	assert_non_null(fgets(line, sizeof(line), words));
-	if (!strstr(line, "watching 'exec'"))
+	if (!strstr(line, "watching '") || !strstr(line, signal))
 		fail_msg("unexpected: %s", line);
 	watched.out = fdopen(out[0], "r");
 	return watched;
+}
+
+static struct watched start_watch(const char *const *args)
+{
+	return start_watch_of("exec", args);
 }
 
 /* For -p: this process, and what it starts from now on. */
@@ -244,6 +250,23 @@ static void check_intervals(const char *by, const char *who)
 	end_watch(&watched);
 }
 
+/* The ledger counts both, but not in one place. */
+static void histograms_of_syscalls_have_all_calls(void **state)
+{
+	struct watched watched = start_watch_of(
+		"syscalls", ARGS("-p", us(), "--json", "200ms", "3", "--by", "process"));
+	struct timespec pause = { .tv_nsec = 1000000 };
+	json_t *page;
+
+	for (int i = 0; i < 200; i++)
+		nanosleep(&pause, NULL);
+	page = next_of(watched.out, "summary");
+	assert_true(json_integer_value(json_object_get(page, "count")) >= 100);
+	assert_int_equal(bucket_count(page), json_integer_value(json_object_get(page, "count")));
+	json_decref(page);
+	end_watch(&watched);
+}
+
 static void intervals_add_up_to_the_summary(void **state)
 {
 	check_intervals("process", "process");
@@ -274,11 +297,11 @@ static void events_are_lines_and_an_interrupt_sums_up(void **state)
 	start_programs(pids);
 	kill(watched.pid, SIGINT);
 	text = read_text(watched.out);
-	assert_matches(text, "^TIME +TOOK OPERATION +PID PARENT_PID PARENT_COMM +COMM +STATUS");
-	assert_matches(text, "^[0-9:]{8}\\.[0-9]{3} +exec +[0-9]+ +[0-9]+ test_watch .*"
+	assert_matches(text, "^TIME +TOOK OPERATION +PID COMM +STATUS PARENT_COMM +PARENT_PID");
+	assert_matches(text, "^[0-9:]{8}\\.[0-9]{3} +exec +[0-9]+ true +test_watch +[0-9]+ .*"
 			     " true --some 'a b'$");
 	assert_matches(text, "^[0-9:]{8}\\.[0-9]{3} +[0-9.]+ (µs|ms|s) exit +[0-9]+ ");
-	assert_matches(text, "^[0-9:]{8}\\.[0-9]{3}  exec, all [0-9.]+ m?s: processes 23$");
+	assert_matches(text, "^[0-9:]{8}\\.[0-9]{3}  exec, all [0-9.]+ m?s: 23 processes$");
 	assert_matches(text, "^ +lifetime : +count  distribution$");
 	assert_matches(text, "^p50 .* (µs|ms|s), p99 .* (µs|ms|s), max .* (µs|ms|s), of 23$");
 	assert_matches(text, "^ +[0-9]+ test_watch +23 lifetime +[0-9]");
@@ -297,7 +320,7 @@ static void an_interval_shows_histograms_and_no_events(void **state)
 	text = read_text(watched.out);
 	assert_null(strstr(text, "/bin/true"));
 	assert_null(strstr(text, "TOOK"));
-	assert_matches(text, "^exec, all [0-9.]+ m?s: processes 23$");
+	assert_matches(text, "^exec, all [0-9.]+ m?s: 23 processes$");
 	free(text);
 	end_watch(&watched);
 }
@@ -384,6 +407,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(exec_shows_every_program_once_and_an_interrupt_loses_none),
+		cmocka_unit_test(histograms_of_syscalls_have_all_calls),
 		cmocka_unit_test(intervals_add_up_to_the_summary),
 		cmocka_unit_test(sums_are_split_by_what_is_asked_for),
 		cmocka_unit_test(events_are_lines_and_an_interrupt_sums_up),

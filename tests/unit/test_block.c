@@ -34,7 +34,7 @@ static struct block_record good_record(void)
 
 static void decode_gives_every_column(void **state)
 {
-	static const uint64_t values[] = { 2048, 65536, 300, 4000, 4, 1, 2 };
+	static const uint64_t values[] = { 300, 4000, 65536, 4, 2048, 1, 2 };
 	struct block_record record = good_record();
 	struct event event = {};
 

@@ -7,7 +7,7 @@
 #include "signals/signal.h"
 
 /* The columns, in their order. */
-enum { PID, PARENT_PID, PARENT_COMM, COMM, STATUS, KILLED_BY, FORKED, FILE_GIVEN, ARGS };
+enum { PID, COMM, STATUS, PARENT_COMM, PARENT_PID, KILLED_BY, FORKED, FILE_GIVEN, ARGS };
 
 static const struct signal *exec_of_the_list(void)
 {

@@ -282,7 +282,7 @@ static void every_number_of_the_sample_is_right(void **state)
 	row = row_of(signal_of(json, "files"), "ext4 on vda1", "fsync");
 	assert_string_equal(text_at(json_object_get(row, "by"), "name"), "logger");
 	assert_int_equal(number_at(json_object_get(row, "by"), "tid"), 1004);
-	assert_int_equal(number_at(signal_of(json, "files"), "object_count"), 3);
+	assert_int_equal(number_at(signal_of(json, "files"), "object_count"), 4);
 	json_decref(json);
 }
 
@@ -387,7 +387,7 @@ static void views_and_report_give_the_same_numbers(void **state)
 			rows++;
 		}
 	assert_int_equal(rows, 2 + 3 + 4 + 7 + 1);
-	view_says(db, "SELECT count(*) FROM events WHERE signal = 'exec'", 450);
+	view_says(db, "SELECT count(*) FROM events WHERE signal = 'exec'", 900);
 	view_says(db, "SELECT tid FROM events WHERE object = '/var/log/app.log'", 1004);
 	view_says(db, "SELECT sum(count) FROM signal_sums WHERE errno = 2 AND measure = 'time'",
 		  2 * 365760);
@@ -705,6 +705,34 @@ static void slow_accepts_are_a_finding(void **state)
 		 "ms), most of them by thread app (tid 1001), as 127.0.0.1:80 ↔ 127.0.0.1:55555.");
 }
 
+static void add_program_event(struct recording *recording, const char *operation,
+			      const char *fields, int64_t time_ns, int64_t life_ns)
+{
+	assert_int_equal(
+		recording__add_event(recording, &(struct recording_event) { .signal = 1,
+									    .time_ns = time_ns,
+									    .duration_ns = life_ns,
+									    .place = "",
+									    .operation = operation,
+									    .fields = fields }),
+		0);
+}
+
+/* A process that starts a program and, after a time that is not 0, ends with status 0. */
+static void add_program(struct recording *recording, int pid, const char *file, int64_t time_ns,
+			int64_t life_ns)
+{
+	char fields[256];
+
+	snprintf(fields, sizeof(fields), "{\"pid\":%d,\"file\":\"%s\",\"parent_comm\":\"bash\"}",
+		 pid, file);
+	add_program_event(recording, "exec", fields, time_ns, 0);
+	snprintf(fields, sizeof(fields),
+		 "{\"pid\":%d,\"file\":null,\"parent_comm\":\"bash\",\"status\":0}", pid);
+	if (life_ns)
+		add_program_event(recording, "exit", fields, time_ns + 1, life_ns);
+}
+
 static void write_programs(int count, int64_t life_ns)
 {
 	struct recording *recording = begin();
@@ -713,20 +741,8 @@ static void write_programs(int count, int64_t life_ns)
 	add_series(recording, (struct recording_series) { .id = 1, .thread = 1 }, count,
 		   (int64_t[6]) { life_ns });
 	for (int i = 0; i < count; i++)
-		assert_int_equal(
-			recording__add_event(
-				recording,
-				&(struct recording_event) {
-					.signal = 1,
-					.time_ns = SAMPLE_START_NS + i,
-					.duration_ns = life_ns,
-					.place = "",
-					.operation = "",
-					.fields = i % 4 ? "{\"file\":\"/bin/true\",\"parent_comm\":"
-							  "\"bash\"}"
-							: "{\"file\":\"/bin/ls\",\"parent_comm\":"
-							  "\"bash\"}" }),
-			0);
+		add_program(recording, 100 + i % 3, i % 4 ? "/bin/true" : "/bin/ls",
+			    SAMPLE_START_NS + 2 * i, life_ns);
 	sample__finish(recording);
 }
 
@@ -739,6 +755,147 @@ static void many_short_programs_are_a_finding(void **state)
 	path = sample__path();
 	write_programs(5000, 200 * MS);
 	text_lacks("programs (167");
+}
+
+/* A file that is known by two numbers is one; what is done to it are two lines. */
+static void one_name_is_one_object_for_each_operation(void **state)
+{
+	struct recording *recording = begin();
+
+	add_signal(recording, "files", time_measures);
+	put_object(recording, 1, "/var/data");
+	put_object(recording, 2, "/var/data");
+	for (int64_t i = 0; i < 4; i++)
+		add_series(recording,
+			   (struct recording_series) { .id = i + 1,
+						       .thread = 1,
+						       .object = i % 2 + 1,
+						       .place = "ext4",
+						       .operation = i < 2 ? "read" : "fsync" },
+			   10, (int64_t[6]) { (i < 2 ? 20 : 10) * MS });
+	sample__finish(recording);
+	text_lacks("in short\n1. Thread app (tid 1001) spent");
+	text_has("\n    400 ms        20  20.0 ms  read /var/data, thread app (tid 1001)\n"
+		 "    200 ms        20  10.0 ms  fsync /var/data, thread app (tid 1001)\n");
+}
+
+static void a_file_that_takes_a_tenth_of_the_time_is_a_finding(void **state)
+{
+	struct recording *recording = begin();
+
+	add_signal(recording, "files", time_measures);
+	put_object(recording, 1, "/var/wal");
+	add_series(recording,
+		   (struct recording_series) { .id = 1,
+					       .thread = 1,
+					       .object = 1,
+					       .place = "ext4 on vda",
+					       .operation = "fsync" },
+		   300, (int64_t[6]) { 10 * MS });
+	sample__finish(recording);
+	text_has("1. Thread app (tid 1001) spent 3.00 s in 300 fsyncs (ext4 on vda) of /var/wal: "
+		 "10.0 ms on average, 10.0 ms at most.\n");
+}
+
+static void what_gapless_does_itself_is_counted_but_not_shown(void **state)
+{
+	struct recording *recording = begin();
+
+	sample__process(recording, 2, "gapless");
+	sample__thread(recording, 5, 2, "gapless", RECORDING_THREAD_OWN);
+	add_signal(recording, "files", time_measures);
+	put_object(recording, 1, "/proc/own");
+	add_series(
+		recording,
+		(struct recording_series) {
+			.id = 1, .thread = 5, .object = 1, .operation = "open", .error = ENOENT },
+		5000, (int64_t[6]) { 1 * MS });
+	assert_int_equal(recording__add_event(
+				 recording, &(struct recording_event) { .signal = 1,
+									.time_ns = SAMPLE_START_NS,
+									.duration_ns = SECOND,
+									.thread = 5,
+									.place = "",
+									.operation = "slowly",
+									.fields = "{}" }),
+			 0);
+	sample__finish(recording);
+	text_has("files (5,000 things, 5.00 s in all)\n");
+	text_lacks("/proc/own");
+	text_lacks("slowly");
+}
+
+/* A disk that is read from directly has nothing to do with a file that is looked at meanwhile. */
+static void a_file_that_took_no_time_is_no_reason(void **state)
+{
+	struct recording *recording = begin();
+
+	add_signal(recording, "block", (const char *const[]) { "total", "ns", NULL });
+	put_object(recording, 1, "/tmp/status");
+	for (int64_t i = 0; i < 2; i++) {
+		add_series(recording,
+			   (struct recording_series) { .id = i + 1,
+						       .thread = 1,
+						       .place = "loop0",
+						       .operation = i ? "write" : "read" },
+			   200, (int64_t[6]) { (20 + i) * MS });
+		add_value(recording, i + 1, 0, "loop0", i ? "write" : "read", (20 + i) * MS, 200);
+	}
+	add_series(recording,
+		   (struct recording_series) {
+			   .id = 3, .thread = 1, .object = 1, .operation = "stat" },
+		   100, (int64_t[6]) { 1 * MS });
+	sample__finish(recording);
+	change("INSERT INTO signal VALUES (2, 'files', '', 'things');"
+	       "INSERT INTO measure VALUES (2, 0, 'time', 'ns');"
+	       "UPDATE series SET signal = 2 WHERE id = 3");
+	text_has("1. 1 % of 200 writes on loop0 took 21.0 ms or longer (p50 21.0 ms), most of them "
+		 "by thread app (tid 1001); 200 reads on loop0 likewise (p99 19.9 ms).\n");
+	text_lacks("2. 1 %");
+}
+
+static void a_signal_that_took_no_time_has_one_line(void **state)
+{
+	struct recording *recording = begin();
+
+	add_signal(recording, "files", time_measures);
+	put_object(recording, 1, "/etc/passwd");
+	add_series(recording,
+		   (struct recording_series) { .id = 1,
+					       .thread = 1,
+					       .object = 1,
+					       .place = "ext4 on vda",
+					       .operation = "open" },
+		   152, (int64_t[6]) { 2 * US });
+	add_value(recording, 1, 0, "ext4 on vda", "open", 2 * US, 100);
+	add_value(recording, 2, 0, "ext4 on vda", "open", 50 * US, 52);
+	sample__finish(recording);
+	text_has("files (152 things, 304 µs in all, 100 % of it by thread app (tid 1001))\n"
+		 "  most of it: 152 opens (ext4 on vda), p50 1.98 µs, p99 2.00 µs, 304 µs in all "
+		 "[--top]\n\n");
+}
+
+/* A shell that turns into another program, a process killed, one that only forked, one left. */
+static void a_program_lives_until_its_process_ends(void **state)
+{
+	struct recording *recording = begin();
+	int64_t at = SAMPLE_START_NS;
+
+	add_signal(recording, "exec", (const char *const[]) { "lifetime", "ns", NULL });
+	add_program(recording, 7, "/bin/sh", at, 0);
+	add_program(recording, 7, "/bin/date", at + 10, 5 * MS);
+	add_program(recording, 7, "/bin/date", at + 20, 7 * MS);
+	add_program(recording, 8, "/bin/left", at + 30, 0);
+	add_program(recording, 9, "/bin/killed", at + 40, 0);
+	add_program_event(recording, "exit", "{\"pid\":9,\"killed_by\":\"SIGKILL\"}", at + 41,
+			  3 * MS);
+	add_program_event(recording, "exit", "{\"pid\":10,\"status\":1,\"forked\":1}", at + 42,
+			  4 * MS);
+	sample__finish(recording);
+	text_has("         2   6.00 ms  7.00 ms  /bin/date, started by bash\n"
+		 "         1   3.00 ms  3.00 ms  /bin/killed, started by bash, 1 failed\n"
+		 "         1         -        -  /bin/left, started by bash\n"
+		 "  … 1 more programs [--top]\n");
 }
 
 /* A signal may have nothing but events. */
@@ -782,6 +939,20 @@ static int print_all(void)
 		fclose(out);
 	}
 	return err;
+}
+
+static void a_share_of_a_time_that_is_none_is_not_shown(void **state)
+{
+	sample__write_with_signals(path);
+	change("UPDATE measure SET unit = 'parrots'");
+	assert_int_equal(print_all(), 0);
+}
+
+static void figures_have_no_bounds_in_a_hostile_recording(void **state)
+{
+	sample__write_with_signals(path);
+	change("UPDATE quality SET value = -1e308; UPDATE cost SET value = 9e999");
+	assert_int_equal(print_all(), 0);
 }
 
 static void an_old_recording_has_no_signals(void **state)
@@ -928,9 +1099,17 @@ int main(void)
 		TEST(a_service_may_come_as_such),
 		TEST(resets_are_a_finding),
 		TEST(slow_accepts_are_a_finding),
+		TEST(one_name_is_one_object_for_each_operation),
+		TEST(a_file_that_takes_a_tenth_of_the_time_is_a_finding),
+		TEST(what_gapless_does_itself_is_counted_but_not_shown),
+		TEST(a_file_that_took_no_time_is_no_reason),
+		TEST(a_signal_that_took_no_time_has_one_line),
+		TEST(a_program_lives_until_its_process_ends),
 		TEST(many_short_programs_are_a_finding),
 		TEST(events_without_sums_are_shown),
 		TEST(a_hook_that_is_missing_is_told_with_its_signal),
+		TEST(a_share_of_a_time_that_is_none_is_not_shown),
+		TEST(figures_have_no_bounds_in_a_hostile_recording),
 		TEST(an_old_recording_has_no_signals),
 		TEST(sums_that_are_too_large_do_no_harm),
 		TEST(rows_of_any_type_do_no_harm),

@@ -65,11 +65,12 @@ static void add_thread(struct fixture *fixture, int64_t id, int64_t process, con
 			 0);
 }
 
-static void start(struct fixture *fixture, struct watch_options options)
+static void start_with(struct fixture *fixture, const struct signal *signal,
+		       struct watch_options options)
 {
 	*fixture = (struct fixture) {};
 	fixture->out = open_memstream(&fixture->text, &fixture->size);
-	options.signal = &sample;
+	options.signal = signal;
 	options.out = fixture->out;
 	assert_int_equal(recording__create_in_memory(&fixture->recording), 0);
 	assert_int_equal(
@@ -82,6 +83,11 @@ static void start(struct fixture *fixture, struct watch_options options)
 	assert_int_equal(
 		watch__new(recording__db(fixture->recording), &options, SECOND, &fixture->watch),
 		0);
+}
+
+static void start(struct fixture *fixture, struct watch_options options)
+{
+	start_with(fixture, &sample, options);
 }
 
 static void end(struct fixture *fixture)
@@ -113,7 +119,10 @@ static void add_sum(struct fixture *fixture, int64_t id, int64_t thread, const c
 static void add_bucket(struct fixture *fixture, int64_t id, const char *operation, uint64_t ns,
 		       int64_t count)
 {
-	if (!ask(fixture, "SELECT count(*) FROM distribution"))
+	char known[64];
+
+	snprintf(known, sizeof(known), "SELECT count(*) FROM distribution WHERE id = %d", (int)id);
+	if (!ask(fixture, known))
 		assert_int_equal(recording__add_distribution(fixture->recording,
 							     &(struct recording_distribution) {
 								     .id = id,
@@ -339,10 +348,10 @@ static void text_is_this_and_foreign_names_do_not_steer_the_terminal(void **stat
 	fflush(fixture.out);
 	assert_string_equal(
 		fixture.text,
-		"    TOOK OPERATION        TID COMM            PLACE            WHY        TEXT\n"
-		" 1.50 µs read EIO          21 be?ta           vda                         a?[2Jb\n"
+		"    TOOK OPERATION           TID COMM            PLACE        WHY        TEXT\n"
+		" 1.50 µs read EIO             21 be?ta           vda                     a?[2Jb\n"
 		"\n"
-		"sample, all 1.00 s: requests 2\n"
+		"sample, all 1.00 s: 2 requests\n"
 		"\n"
 		"read\n"
 		"                  time :     count  distribution\n"
@@ -356,6 +365,88 @@ static void text_is_this_and_foreign_names_do_not_steer_the_terminal(void **stat
 		"                                                     size          1.02 kB      512 B"
 		"      512 B\n"
 		"sample_events_lost: 3 (they are missing)\n");
+	end(&fixture);
+}
+
+/* The path comes last and whole; what is a time is called so by its unit. */
+static void the_object_of_an_event_has_the_rest_of_its_line(void **state)
+{
+	static const struct column own[] = { { "queue_ns", COLUMN_NS, 8 },
+					     { "offset", COLUMN_TEXT, 0 },
+					     {} };
+	static const struct signal files = { .name = "sample",
+					     .events = "requests",
+					     .measures = measures,
+					     .columns = own,
+					     .object_kind = "file" };
+	struct fixture fixture;
+
+	start_with(&fixture, &files, (struct watch_options) { .events = true });
+	recording__put_object(fixture.recording,
+			      &(struct recording_object) { 7, "file", "/a/path/that/is/long" });
+	recording__add_event(
+		fixture.recording,
+		&(struct recording_event) { .signal = 1,
+					    .time_ns = SECOND,
+					    .duration_ns = 1500,
+					    .thread = 12,
+					    .object = 7,
+					    .place = "",
+					    .operation = "stat",
+					    .error = 2,
+					    .fields = "{\"queue_ns\": 2000, \"offset\": \"12\"}" });
+	assert_int_equal(watch__events(fixture.watch, SECOND), 0);
+	fflush(fixture.out);
+	assert_string_equal(
+		fixture.text,
+		"    TOOK OPERATION           TID COMM               QUEUE OFFSET     OBJECT\n"
+		" 1.50 µs stat ENOENT          12 alpha            2.00 µs 12         "
+		"/a/path/that/is/long\n");
+	end(&fixture);
+}
+
+static void what_gapless_does_itself_has_no_events_and_comes_last(void **state)
+{
+	struct fixture fixture;
+	json_t *page, *row;
+
+	start(&fixture,
+	      (struct watch_options) { .json = true, .events = true, .by = WATCH_BY_THREAD });
+	add_thread(&fixture, 41, 40, "gapless", RECORDING_THREAD_OWN);
+	add_event(&fixture, SECOND, 41);
+	add_event(&fixture, SECOND, 11);
+	assert_int_equal(watch__events(fixture.watch, SECOND), 0);
+	assert_int_equal(watch__event_count(fixture.watch), 1);
+	assert_int_equal(ask(&fixture, "SELECT count(*) FROM event"), 0);
+	add_sum(&fixture, 1, 41, "read", 1, 9000);
+	add_sum(&fixture, 2, 11, "read", 1, 10);
+	assert_int_equal(watch__take(fixture.watch, 2 * SECOND), 0);
+	assert_int_equal(watch__summary(fixture.watch, 2 * SECOND), 0);
+	page = last_line(&fixture);
+	assert_int_equal(number_of(page, "count"), 2);
+	row = json_array_get(json_object_get(page, "sums"), 1);
+	assert_int_equal(number_of(json_object_get(row, "thread"), "tid"), 41);
+	json_decref(page);
+	end(&fixture);
+}
+
+static void text_has_the_largest_histograms_only(void **state)
+{
+	struct fixture fixture;
+	char operation[2] = "a";
+
+	start(&fixture, (struct watch_options) { .by = WATCH_BY_OPERATION });
+	for (int i = 0; i < 9; i++, ++*operation) {
+		add_sum(&fixture, i + 1, 11, operation, 1, 1000 + i);
+		add_bucket(&fixture, i + 1, operation, (uint64_t)(1000 + i), 1);
+	}
+	assert_int_equal(watch__take(fixture.watch, 2 * SECOND), 0);
+	assert_int_equal(watch__summary(fixture.watch, 2 * SECOND), 0);
+	fflush(fixture.out);
+	assert_non_null(strstr(fixture.text, "9 requests\n\ni\n"));
+	assert_non_null(strstr(fixture.text, "\nd\n"));
+	assert_null(strstr(fixture.text, "\nc\n"));
+	assert_non_null(strstr(fixture.text, "\nand 3 more histograms [--json has all]\n"));
 	end(&fixture);
 }
 
@@ -380,6 +471,9 @@ int main(void)
 		cmocka_unit_test(what_was_taken_is_gone_from_the_recording),
 		cmocka_unit_test(an_event_waits_for_its_threads_name_but_not_for_ever),
 		cmocka_unit_test(text_is_this_and_foreign_names_do_not_steer_the_terminal),
+		cmocka_unit_test(the_object_of_an_event_has_the_rest_of_its_line),
+		cmocka_unit_test(what_gapless_does_itself_has_no_events_and_comes_last),
+		cmocka_unit_test(text_has_the_largest_histograms_only),
 		cmocka_unit_test(nothing_says_so_and_why),
 	};
 

@@ -42,10 +42,11 @@ static const struct measure measures[] = {
 	{},
 };
 
+/* Queued or slow is what matters most: a narrow terminal has no room for all. */
 static const struct column columns[] = {
-	{ "sector", COLUMN_NUMBER, 12 },  { "bytes", COLUMN_BYTES, 10 },
-	{ "queue_ns", COLUMN_NS, 12 },    { "service_ns", COLUMN_NS, 12 },
-	{ "depth", COLUMN_NUMBER, 6 },    { "sequential", COLUMN_NUMBER, 10 },
+	{ "queue_ns", COLUMN_NS, 8 },     { "service_ns", COLUMN_NS, 8 },
+	{ "bytes", COLUMN_BYTES, 8 },     { "depth", COLUMN_NUMBER, 5 },
+	{ "sector", COLUMN_NUMBER, 12 },  { "sequential", COLUMN_NUMBER, 10 },
 	{ "requeues", COLUMN_NUMBER, 8 }, {},
 };
 
@@ -91,11 +92,11 @@ static int block_decode(const void *bytes, size_t size, struct event *ret)
 	ret->place = rec->device;
 	ret->operation = rec->operation;
 	ret->error = rec->error;
-	ret->values[0].number = rec->sector;
-	ret->values[1].number = rec->bytes;
-	ret->values[2].number = rec->queue_ns;
-	ret->values[3].number = rec->service_ns;
-	ret->values[4].number = rec->depth;
+	ret->values[0].number = rec->queue_ns;
+	ret->values[1].number = rec->service_ns;
+	ret->values[2].number = rec->bytes;
+	ret->values[3].number = rec->depth;
+	ret->values[4].number = rec->sector;
 	ret->values[5].number = rec->sequential;
 	ret->values[6].number = rec->requeues;
 	return 0;

@@ -17,10 +17,10 @@ enum operation { OPERATION_NONE, OPERATION_EXEC, OPERATION_EXIT };
 
 enum {
 	COLUMN_PID,
-	COLUMN_PARENT_PID,
-	COLUMN_PARENT_COMM,
 	COLUMN_COMM,
 	COLUMN_STATUS,
+	COLUMN_PARENT_COMM,
+	COLUMN_PARENT_PID,
 	COLUMN_KILLED_BY,
 	COLUMN_FORKED,
 	COLUMN_FILE,
@@ -37,10 +37,10 @@ static const struct measure measures[] = { { "lifetime", "ns" }, {} };
 
 static const struct column columns[] = {
 	[COLUMN_PID] = { "pid", COLUMN_NUMBER, 8 },
-	[COLUMN_PARENT_PID] = { "parent_pid", COLUMN_NUMBER, 10 },
-	[COLUMN_PARENT_COMM] = { "parent_comm", COLUMN_TEXT, 15 },
 	[COLUMN_COMM] = { "comm", COLUMN_TEXT, 15 },
 	[COLUMN_STATUS] = { "status", COLUMN_NUMBER, 6 },
+	[COLUMN_PARENT_COMM] = { "parent_comm", COLUMN_TEXT, 15 },
+	[COLUMN_PARENT_PID] = { "parent_pid", COLUMN_NUMBER, 10 },
 	[COLUMN_KILLED_BY] = { "killed_by", COLUMN_TEXT, 9 },
 	[COLUMN_FORKED] = { "forked", COLUMN_NUMBER, 6 },
 	[COLUMN_FILE] = { "file", COLUMN_TEXT, -1 },
