@@ -268,6 +268,7 @@ static int write_signals(struct run *run)
 	int64_t to = collect__slice(run->collect) - 1, from = run->signals_written + 1;
 
 	run->signals_written = to;
+	counts__share(run->counts);
 	return sessions__write(run->sessions, from < to ? from : to, to);
 }
 
