@@ -195,7 +195,7 @@ static int new_series(struct publish *publish, const struct series_key *key, uin
 	return err ? err : recording__add_series(publish->recording, &row);
 }
 
-/* Beyond the most, the object is the first thing to go, then the thread. */
+/* Beyond the most, neither the object nor the thread is kept. */
 static int series_id(struct publish *publish, const struct series_key *key, int64_t *ret)
 {
 	struct series_key less = *key;
