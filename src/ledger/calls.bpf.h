@@ -119,6 +119,7 @@ static __always_inline void call_ends(struct thread *thread, __u64 now, long ret
 	if (will_be_made_again(ret)) {
 		thread->broken_ns = thread->call_ns;
 		thread->broken_off_ns = thread->call_off_ns;
+		thread->broken_waited_ns = thread->off_ns - thread->call_off_ns;
 		thread->broken_end_ns = now;
 		return;
 	}
@@ -139,15 +140,13 @@ static __always_inline void settle_broken(struct thread *thread)
 {
 	struct ended_call call = {
 		.ns = thread->broken_end_ns - thread->broken_ns,
-		.off_ns = thread->off_ns - thread->broken_off_ns,
+		.off_ns = thread->broken_waited_ns, /* not what the handler waited */
 		.end_ns = thread->broken_end_ns,
 		.ret = -EINTR,
 		.nr = thread->last_nr & (LEDGER_SYSCALLS - 1),
 		.error = EINTR,
 	};
 
-	if (call.off_ns > call.ns)
-		call.off_ns = call.ns;
 	count_call(thread, &call);
 	thread->broken_ns = 0;
 }
