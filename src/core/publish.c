@@ -115,7 +115,6 @@ static int other_object(struct publish *publish, int64_t *ret)
 			publish->recording,
 			&(struct recording_object) { publish->other, "other", OTHER_NAME });
 	}
-	publish->quality.unnamed++;
 	*ret = publish->other;
 	return err;
 }
@@ -188,6 +187,8 @@ static int new_series(struct publish *publish, const struct series_key *key, uin
 	};
 	int err = object_id(publish, key->object, NULL, NULL, &row.object);
 
+	if (row.object && row.object == publish->other)
+		publish->quality.unnamed++;
 	place_name(publish, key->place, place, sizeof(place));
 	if (!err)
 		err = remember(&publish->series, hash, row.id);
