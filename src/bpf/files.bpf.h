@@ -13,18 +13,6 @@
 #define S_IFDIR  0040000
 #define S_IFIFO  0010000
 
-#define TS_COMPAT 2
-
-/* Whether the syscall in flight is one of the 32-bit table, which has other numbers. */
-static __always_inline bool is_32bit(struct task_struct *task)
-{
-#ifdef __TARGET_ARCH_x86
-	return task->thread_info.status & TS_COMPAT;
-#else
-	return false;
-#endif
-}
-
 /* `task` must be one that the verifier trusts. NULL if the descriptor is not open. */
 static __always_inline struct file *file_of(struct task_struct *task, __u32 fd)
 {

@@ -274,7 +274,8 @@ struct sched_info {
 struct signal_struct {
 	struct {
 		int counter;
-	} live; /* threads that have not begun to exit */
+	} live;         /* threads that have not begun to exit */
+	int nr_threads; /* that are not gone altogether */
 	int group_exit_code;
 	unsigned int flags;
 };

@@ -35,6 +35,8 @@ struct series_place {
 };
 
 #define SERIES_SIDE (1u << 31)
+/* User space itself puts it there: it does not take turns. */
+#define SERIES_SHARED (1u << 30)
 
 /* The only variable of the section .data.series, by which the user half steers and looks. */
 struct series_control {

@@ -115,7 +115,6 @@ static int other_object(struct publish *publish, int64_t *ret)
 			publish->recording,
 			&(struct recording_object) { publish->other, "other", OTHER_NAME });
 	}
-	publish->quality.unnamed++;
 	*ret = publish->other;
 	return err;
 }
@@ -188,6 +187,8 @@ static int new_series(struct publish *publish, const struct series_key *key, uin
 	};
 	int err = object_id(publish, key->object, NULL, NULL, &row.object);
 
+	if (row.object && row.object == publish->other)
+		publish->quality.unnamed++;
 	place_name(publish, key->place, place, sizeof(place));
 	if (!err)
 		err = remember(&publish->series, hash, row.id);
@@ -195,7 +196,7 @@ static int new_series(struct publish *publish, const struct series_key *key, uin
 	return err ? err : recording__add_series(publish->recording, &row);
 }
 
-/* Beyond the most, the object is the first thing to go, then the thread. */
+/* Beyond the most, neither the object nor the thread is kept. */
 static int series_id(struct publish *publish, const struct series_key *key, int64_t *ret)
 {
 	struct series_key less = *key;

@@ -2,10 +2,9 @@
 
 #include <bpf/bpf.h>
 #include <errno.h>
-#include <linux/membarrier.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -25,7 +24,6 @@ struct series {
 	const struct bpf_map *buckets;
 	struct series_control *control;
 	size_t values;
-	bool one_sided;
 	struct seen seen[MOST_SEEN];
 	size_t seen_count;
 	struct series_sum overflow; /* what of it was handed on */
@@ -48,7 +46,7 @@ void *series__section(const struct bpf_object *object, const char *section, size
 	return NULL;
 }
 
-int series__new(const struct bpf_object *object, size_t values, bool one_sided, struct series **ret)
+int series__new(const struct bpf_object *object, size_t values, struct series **ret)
 {
 	cleanup(series__free_p) struct series *series = calloc(1, sizeof(*series));
 	size_t size = 0, bytes = values * HISTOGRAM_BUCKETS * sizeof(uint32_t);
@@ -56,7 +54,6 @@ int series__new(const struct bpf_object *object, size_t values, bool one_sided, 
 	if (!series)
 		return -ENOMEM;
 	series->values = values;
-	series->one_sided = one_sided;
 	series->sums[0] = bpf_object__find_map_by_name(object, "series_a");
 	series->sums[1] = bpf_object__find_map_by_name(object, "series_b");
 	series->buckets = bpf_object__find_map_by_name(object, "series_buckets");
@@ -91,11 +88,39 @@ void series__switch(struct series *series)
 	*(volatile uint32_t *)&series->control->active = !series->control->active;
 }
 
-void series__settle(void)
+struct series_barrier series__barrier(void)
 {
-	/* It waits for an RCU grace period, and programs are RCU readers. */
-	if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0))
-		usleep(SETTLE_US); /* refused where CPUs have no tick (nohz_full) */
+	LIBBPF_OPTS(bpf_map_create_opts, options);
+	struct series_barrier barrier;
+
+	barrier.inner = bpf_map_create(BPF_MAP_TYPE_ARRAY, "inner", sizeof(uint32_t),
+				       sizeof(uint32_t), 1, NULL);
+	options.inner_map_fd = (uint32_t)barrier.inner;
+	barrier.outer = bpf_map_create(BPF_MAP_TYPE_ARRAY_OF_MAPS, "barrier", sizeof(uint32_t),
+				       sizeof(uint32_t), 1, &options);
+	return barrier;
+}
+
+void series__barrier_close(struct series_barrier *barrier)
+{
+	if (barrier->outer > 0)
+		close(barrier->outer);
+	if (barrier->inner > 0)
+		close(barrier->inner);
+	*barrier = (struct series_barrier) {};
+}
+
+/*
+ * When an entry of a map of maps is replaced, the kernel waits for the programs that may still use
+ * the old one (since 5.0, 1ae80cf31938): all that are at work. membarrier() would wait too, but
+ * not on a machine with one CPU, and it refuses where CPUs have no tick (nohz_full).
+ */
+void series__settle(const struct series_barrier *barrier)
+{
+	const uint32_t only = 0;
+
+	if (bpf_map_update_elem(barrier->outer, &only, &barrier->inner, BPF_ANY))
+		usleep(SETTLE_US);
 }
 
 /* Takes and deletes all entries, many at a time. */
@@ -129,12 +154,15 @@ static int take_overflow(struct series *series, const struct series_takers *take
 	const struct series_sum now = series->control->overflow;
 	struct series_sum added = { .count = now.count - series->overflow.count };
 
+	/* It may change meanwhile: what is read before its count is left for the next time. */
+	if (!added.count)
+		return 0;
 	for (int i = 0; i < SERIES_VALUES; i++) {
 		added.sum[i] = now.sum[i] - series->overflow.sum[i];
 		added.max[i] = now.max[i];
 	}
 	series->overflow = now;
-	return added.count ? takers->take_sum(takers->context, &key, &added) : 0;
+	return takers->take_sum(takers->context, &key, &added);
 }
 
 static struct seen *find_seen(struct series *series, const struct series_place *place)
@@ -159,7 +187,8 @@ static struct seen *find_seen(struct series *series, const struct series_place *
 static int take_histograms(struct series *series, const struct series_place *place,
 			   const struct series_takers *takers)
 {
-	const struct series_place name = { place->place, place->operation & ~SERIES_SIDE };
+	const struct series_place name = { place->place,
+					   place->operation & ~(SERIES_SIDE | SERIES_SHARED) };
 	struct seen *seen = find_seen(series, place);
 	int err = 0;
 
@@ -180,12 +209,14 @@ static int take_histograms(struct series *series, const struct series_place *pla
 static int take_buckets(struct series *series, const struct series_takers *takers)
 {
 	int fd = bpf_map__fd(series->buckets), err = 0;
-	uint32_t resting = series->control->active || series->one_sided ? 0 : SERIES_SIDE;
+	uint32_t resting = series->control->active ? 0 : SERIES_SIDE;
 	struct series_place place, *last = NULL;
 
 	while (!err && !bpf_map_get_next_key(fd, last, &place)) {
-		if ((place.operation & SERIES_SIDE) == resting &&
-		    !bpf_map_lookup_elem(fd, &place, series->now))
+		bool rests = place.operation & SERIES_SHARED ||
+			     (place.operation & SERIES_SIDE) == resting;
+
+		if (rests && !bpf_map_lookup_elem(fd, &place, series->now))
 			err = take_histograms(series, &place, takers);
 		last = &place;
 	}

@@ -18,12 +18,8 @@ struct series_takers {
 	void *context;
 };
 
-/*
- * `object` is loaded, stays the caller's and outlives it; its events have `values` values.
- * `one_sided`: its histograms are not added to in turns, but put there just before each look.
- */
-int series__new(const struct bpf_object *object, size_t values, bool one_sided,
-		struct series **ret);
+/* `object` is loaded, stays the caller's and outlives it; its events have `values` values. */
+int series__new(const struct bpf_object *object, size_t values, struct series **ret);
 void series__free(struct series *series);
 
 /* The kernel half's switches and counters, mapped. */
@@ -34,8 +30,15 @@ struct series_control *series__control(const struct series *series);
  * into the other map; when series__settle() returns, some milliseconds later, no program is at work
  * that began before; series__take() hands on all that was added until then.
  */
+struct series_barrier {
+	int inner, outer; /* maps; without them, series__settle() sleeps for long enough */
+};
+
+struct series_barrier series__barrier(void);
+void series__barrier_close(struct series_barrier *barrier);
+
 void series__switch(struct series *series);
-void series__settle(void);
+void series__settle(const struct series_barrier *barrier);
 int series__take(struct series *series, const struct series_takers *takers);
 
 /* The mapped variables of a section, NULL if the object has none; *ret_size is their size. */

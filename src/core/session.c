@@ -93,15 +93,17 @@ static int set_up(struct session *session)
 	const struct session_options *options = &session->options;
 	const char *name = session->signal->in_ledger ? "signal_ring" : "ring";
 	struct bpf_map *ring = bpf_object__find_map_by_name(session->half.object, name);
-	size_t size;
+	size_t size = 0;
 	int err = series__new(session->half.object, signal__values(session->signal),
-			      session->signal->in_ledger, &session->series);
+			      &session->series);
 
 	if (err)
 		return err;
 	session->lost = series__section(
 		session->half.object,
 		session->signal->in_ledger ? ".data.signal_lost" : ".data.lost", &size);
+	if (!session->lost || size != LOST_COUNT * sizeof(*session->lost))
+		return -EPROTO;
 	series__control(session->series)->slow_ns = options->slow_ns;
 	series__control(session->series)->every_thread = options->every_thread;
 	err = publish__new(session->signal, options->number, options->recording, &session->publish);
@@ -159,14 +161,15 @@ int session__start(struct session *session)
 {
 	int err = session->signal->in_ledger ? 0 : attach(session);
 
-	if (err) {
+	if (err)
 		log_warning("signal '%s' does not start: no hook attaches; continuing without it",
 			    session->signal->name);
-		return err;
-	}
-	series__control(session->series)->enabled = 1;
-	session__refresh(session, false);
-	return 0;
+	return err;
+}
+
+void session__enable(struct session *session, bool on)
+{
+	series__control(session->series)->enabled = on;
 }
 
 void session__refresh(struct session *session, bool is_last)
@@ -185,9 +188,6 @@ void session__refresh(struct session *session, bool is_last)
 
 void session__stop(struct session *session)
 {
-	session__refresh(session, true);
-	if (session->series)
-		series__control(session->series)->enabled = 0;
 	for (size_t i = 0; i < SIGNAL_HOOKS; i++) {
 		bpf_link__destroy(session->links[i]);
 		session->links[i] = NULL;
@@ -245,9 +245,11 @@ int session__write_quality(const struct session *session)
 
 	if (session->ring)
 		malformed += ring__malformed(session->ring);
-	err |= put_quality(session, "events_lost",
-			   session->lost ? session->lost[LOST_RING_FULL] : 0,
+	err |= put_quality(session, "events_lost", session->lost[LOST_RING_FULL],
 			   "events or names that did not arrive; sums have them");
+	if (!session->signal->in_ledger)
+		err |= put_quality(session, "no_room", session->lost[LOST_MAP_FULL],
+				   "what is kept between two hooks had no room; details missing");
 	err |= put_quality(session, "sums_unnamed", control->overflow.count + quality.unnamed,
 			   "counted under 'other': too many different ones at once");
 	err |= put_quality(session, "not_in_histograms", control->no_histogram,

@@ -28,9 +28,11 @@ int session__open(const struct signal *signal, const struct session_options *opt
 		  struct features *features, struct session **ret);
 void session__free(struct session *session);
 
-/* Attaches and begins to count. Logs. */
+/* Attaches. Logs. */
 int session__start(struct session *session);
-/* Stops counting and detaches; what was counted is still to be written. */
+/* From here on it counts, or does not. */
+void session__enable(struct session *session, bool on);
+/* Detaches; what was counted is still to be written. */
 void session__stop(struct session *session);
 
 /* Has the sums brought up to date, where that is not done by events. Logs the first failure. */

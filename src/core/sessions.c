@@ -9,6 +9,7 @@
 struct sessions {
 	struct session **all;
 	size_t count;
+	struct series_barrier barrier;
 };
 
 DEFINE_CLEANUP(struct sessions *, sessions__free)
@@ -25,6 +26,8 @@ int sessions__open(const struct signal *const *wanted, struct session_options op
 		sessions->all = calloc(most + 1, sizeof(*sessions->all));
 	if (!sessions || !sessions->all)
 		return -ENOMEM;
+	if (most)
+		sessions->barrier = series__barrier();
 	for (size_t i = 0; i < most; i++) {
 		options.number = (int)i + 1;
 		if (!session__open(wanted[i], &options, features, &sessions->all[sessions->count]))
@@ -40,6 +43,7 @@ void sessions__free(struct sessions *sessions)
 		return;
 	for (size_t i = 0; i < sessions->count; i++)
 		session__free(sessions->all[i]);
+	series__barrier_close(&sessions->barrier);
 	free(sessions->all);
 	free(sessions);
 }
@@ -47,6 +51,19 @@ void sessions__free(struct sessions *sessions)
 size_t sessions__count(const struct sessions *sessions)
 {
 	return sessions->count;
+}
+
+/* Attaching and detaching take milliseconds each: signals begin and end together all the same. */
+static void enable_all(struct sessions *sessions, bool on)
+{
+	for (size_t i = 0; i < sessions->count; i++)
+		session__enable(sessions->all[i], on);
+}
+
+static void refresh_all(struct sessions *sessions, bool is_last)
+{
+	for (size_t i = 0; i < sessions->count; i++)
+		session__refresh(sessions->all[i], is_last);
 }
 
 void sessions__start(struct sessions *sessions)
@@ -62,10 +79,14 @@ void sessions__start(struct sessions *sessions)
 			sessions->all[count++] = session;
 	}
 	sessions->count = count;
+	enable_all(sessions, true);
+	refresh_all(sessions, false);
 }
 
 void sessions__stop(struct sessions *sessions)
 {
+	refresh_all(sessions, true);
+	enable_all(sessions, false);
 	for (size_t i = 0; i < sessions->count; i++)
 		session__stop(sessions->all[i]);
 }
@@ -85,11 +106,10 @@ int sessions__write(struct sessions *sessions, int64_t from, int64_t to)
 
 	if (!sessions->count)
 		return 0;
-	for (size_t i = 0; i < sessions->count; i++) {
-		session__refresh(sessions->all[i], false);
+	refresh_all(sessions, false);
+	for (size_t i = 0; i < sessions->count; i++)
 		session__switch(sessions->all[i]);
-	}
-	series__settle();
+	series__settle(&sessions->barrier);
 	/* Names of objects first. */
 	err = sessions__poll(sessions);
 	for (size_t i = 0; i < sessions->count && !err; i++) {

@@ -92,10 +92,12 @@ typedef int (*ledger_take_error_fn)(void *context, int number, int err, uint64_t
 int ledger__errors(struct ledger *ledger, ledger_take_error_fn take, void *context);
 
 /*
- * The signal syscalls has the ledger's distributions: the kernel half does not count them twice. To
- * be called with what all CPUs have of a syscall, before the signal's rows are written.
+ * The signal syscalls has the ledger's distributions: the kernel half does not count them twice. If
+ * it is recorded, ledger__share_buckets() is to be called with what all CPUs have of a syscall,
+ * before the signal's rows are written.
  */
-int ledger__share_buckets(struct ledger *ledger, int number, const struct ledger_call *call);
+bool ledger__shares_calls(const struct ledger *ledger);
+void ledger__share_buckets(struct ledger *ledger, int number, const struct ledger_call *call);
 
 uint64_t ledger__quality(const struct ledger *ledger, enum ledger_quality which);
 uint64_t ledger__lost(const struct ledger *ledger, enum lost which);

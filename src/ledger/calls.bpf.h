@@ -9,18 +9,12 @@
 #define SERIES_USED CALL_VALUES
 
 #include "bpf/series.bpf.h"
+#include "bpf/syscall.bpf.h"
 #include "ledger/walk.bpf.h"
-
-#define EINTR 4
 
 const volatile bool with_syscalls; /* the signal */
 const volatile __s32 nr_sigreturn;
 const volatile __s64 nr_restart; /* stands for the thread's previous call */
-
-/* Returns that mean "the call will be made again", unless a handler stands in between. */
-#define ERESTART_FIRST 512
-#define ERESTART_LAST  516
-#define MAX_ERRNO      4095
 
 /* [CPU][syscall], mapped by user space: a hook writes its own CPU's part only. */
 struct {
@@ -37,11 +31,6 @@ struct {
 	__type(key, struct ledger_error_key);
 	__type(value, __u64);
 } call_errors SEC(".maps");
-
-static __always_inline bool will_be_made_again(long ret)
-{
-	return ret <= -ERESTART_FIRST && ret >= -ERESTART_LAST;
-}
 
 /* As it is counted. */
 struct ended_call {
@@ -69,24 +58,9 @@ static __always_inline void count_error(__u32 number, __u32 error)
 		count_lost(LOST_MAP_FULL);
 }
 
-static __always_inline struct series_sum *sum_of(const struct series_key *key, __u32 second)
-{
-	return second ? bpf_map_lookup_elem(&series_b, key) : bpf_map_lookup_elem(&series_a, key);
-}
-
-/* A function, for its stack. */
-static __noinline int add_sum(const struct series_key *key, __u32 second)
-{
-	const struct series_sum new = {};
-
-	return second ? bpf_map_update_elem(&series_b, key, &new, BPF_NOEXIST)
-		      : bpf_map_update_elem(&series_a, key, &new, BPF_NOEXIST);
-}
-
 /*
  * The signal counts what the ledger counts, from its first to its last call, so that both agree;
- * `enabled` is only about events. A thread's calls end one after the other and the key holds the
- * thread, so there is one writer at a time, and no need for atomics.
+ * `enabled` is only about events. A thread's calls end one after the other.
  */
 static __always_inline void sum_up_call(const struct thread *thread, const struct ended_call *call)
 {
@@ -94,23 +68,8 @@ static __always_inline void sum_up_call(const struct thread *thread, const struc
 	const struct series_key key = { .thread = thread->id,
 					.operation = call->nr,
 					.error = call->error };
-	__u32 second = series.active;
-	struct series_sum *sum = sum_of(&key, second);
 
-	if (!sum) {
-		add_sum(&key, second);
-		sum = sum_of(&key, second);
-	}
-	if (!sum) {
-		series_add_to(&series.overflow, values);
-		return;
-	}
-	sum->count++;
-	for (int i = 0; i < SERIES_USED; i++) {
-		sum->sum[i] += values[i];
-		if (values[i] > sum->max[i])
-			sum->max[i] = values[i];
-	}
+	series_sum_up_own(series_turn(), &key, values);
 }
 
 static __always_inline void count_call(struct thread *thread, const struct ended_call *call)
@@ -147,7 +106,7 @@ static __always_inline void count_call(struct thread *thread, const struct ended
 /* rt_sigreturn "returns" the register that it restores. */
 static __always_inline __u32 error_of(__s32 nr, long ret)
 {
-	return ret >= 0 || ret < -MAX_ERRNO || nr == nr_sigreturn ? 0 : -ret;
+	return nr == nr_sigreturn ? 0 : errno_in(ret);
 }
 
 /* The call in flight ended; `here`: in the normal way, so its arguments are still to be seen. */
@@ -160,6 +119,7 @@ static __always_inline void call_ends(struct thread *thread, __u64 now, long ret
 	if (will_be_made_again(ret)) {
 		thread->broken_ns = thread->call_ns;
 		thread->broken_off_ns = thread->call_off_ns;
+		thread->broken_waited_ns = thread->off_ns - thread->call_off_ns;
 		thread->broken_end_ns = now;
 		return;
 	}
@@ -180,15 +140,13 @@ static __always_inline void settle_broken(struct thread *thread)
 {
 	struct ended_call call = {
 		.ns = thread->broken_end_ns - thread->broken_ns,
-		.off_ns = thread->off_ns - thread->broken_off_ns,
+		.off_ns = thread->broken_waited_ns, /* not what the handler waited */
 		.end_ns = thread->broken_end_ns,
 		.ret = -EINTR,
 		.nr = thread->last_nr & (LEDGER_SYSCALLS - 1),
 		.error = EINTR,
 	};
 
-	if (call.off_ns > call.ns)
-		call.off_ns = call.ns;
 	count_call(thread, &call);
 	thread->broken_ns = 0;
 }

@@ -118,19 +118,21 @@ int ledger__errors(struct ledger *ledger, ledger_take_error_fn take, void *conte
 	return err;
 }
 
-int ledger__share_buckets(struct ledger *ledger, int number, const struct ledger_call *call)
+bool ledger__shares_calls(const struct ledger *ledger)
+{
+	return ledger->with_syscalls;
+}
+
+void ledger__share_buckets(struct ledger *ledger, int number, const struct ledger_call *call)
 {
 	const struct bpf_map *map = ledger->skel->maps.series_buckets;
-	const struct series_place place = { .operation = (uint32_t)number };
+	const struct series_place place = { .operation = (uint32_t)number | SERIES_SHARED };
 	uint32_t buckets[CALL_VALUES][HISTOGRAM_BUCKETS] = {};
 
-	if (!ledger->with_syscalls)
-		return 0;
 	memcpy(buckets[0], call->buckets, sizeof(buckets[0]));
 	/* Full: this kernel has more syscalls in use than the map has room for. */
 	if (bpf_map_update_elem(bpf_map__fd(map), &place, buckets, BPF_ANY))
 		ledger->skel->data_series->series.no_histogram++;
-	return 0;
 }
 
 uint64_t ledger__quality(const struct ledger *ledger, enum ledger_quality which)

@@ -43,7 +43,6 @@ struct run {
 	struct timing timing;
 	int64_t signals_written; /* the last slice that the signals' rows reach to */
 	bool all;                /* threads */
-	bool with_syscalls;      /* as a signal */
 	uint32_t watched;        /* the last process that the mapper was told of */
 	uint64_t interval_ns, least_interval_ns;
 	uint64_t snapshots;
@@ -152,7 +151,6 @@ int run__start(const struct run_options *options, struct recording *recording,
 		return -ENOMEM;
 	run->recording = recording;
 	run->all = options->target.all;
-	run->with_syscalls = ledger_options.with_syscalls;
 	run->interval_ns = run->least_interval_ns = options->interval_ns;
 	err = collect__new(recording, options->full, &run->collect);
 	if (err)
@@ -268,10 +266,10 @@ static int write_cost(struct run *run)
 static int write_signals(struct run *run)
 {
 	int64_t to = collect__slice(run->collect) - 1, from = run->signals_written + 1;
-	int err = run->with_syscalls ? counts__share(run->counts) : 0;
 
 	run->signals_written = to;
-	return err ? err : sessions__write(run->sessions, from < to ? from : to, to);
+	counts__share(run->counts);
+	return sessions__write(run->sessions, from < to ? from : to, to);
 }
 
 /* What costs more to read than it changes. */

@@ -50,8 +50,7 @@ static __always_inline struct slow_call_record *new_record(const struct thread *
 	__builtin_memset(record, 0, __builtin_offsetof(struct slow_call_record, name));
 	record->name.bytes = record->name.flags = 0;
 	record->path[0][0] = record->path[1][0] = '\0';
-	wire_head_init(&record->head, sizeof(*record), 0, 1);
-	record->head.time_ns = call->end_ns;
+	wire_head_at(&record->head, sizeof(*record), 0, 1, call->end_ns);
 	record->thread = thread->id;
 	record->duration_ns = call->ns;
 	record->running_ns = call->ns - call->off_ns;

@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -147,6 +148,75 @@ static void lifetimes_are_summed_up_by_who_started_them(void **state)
 	trial__remove(trial.path);
 }
 
+/* Both hooks of the signal are of that kind. */
+static void assert_kind(const struct trial *trial, const char *kind)
+{
+	char sql[384];
+
+	snprintf(
+		sql, sizeof(sql),
+		"SELECT (instr(value, '\"signal\":\"exec\",\"event\":\"sched_process_exec\",\"kind\":\"%s\"')"
+		" > 0) + (instr(value, '\"signal\":\"exec\",\"event\":\"sched_process_exit\",\"kind\":\"%s\"')"
+		" > 0) AS hooks FROM meta WHERE key = 'hooks'",
+		kind, kind);
+	assert_count(trial, sql, 2);
+}
+
+/* Starts, statuses and arguments do not depend on the kind of hook. */
+static void check_kind(const char *without, const char *kind)
+{
+	struct trial trial;
+
+	setenv("GAPLESS_TEST_WITHOUT", without, 1);
+	trial = start_trial();
+	unsetenv("GAPLESS_TEST_WITHOUT");
+	for (int i = 0; i < 10; i++)
+		await(start_shell(i));
+	await(start_shell(-1));
+	end_trial(&trial);
+	assert_kind(&trial, kind);
+	assert_count(&trial, "SELECT count(*) FROM event WHERE operation = 'exec'", 11);
+	assert_count(&trial,
+		     "SELECT count(*) FROM event WHERE operation = 'exec' AND fields ->> 'file' ="
+		     " '/bin/sh' AND fields ->> 'args' LIKE 'sh -c ''exit _'''",
+		     10);
+	assert_count(&trial, "SELECT sum(fields ->> 'status') AS sum FROM event", 45);
+	assert_count(&trial, "SELECT count(*) FROM event WHERE fields ->> 'killed_by' = 'SIGKILL'",
+		     1);
+	assert_count(&trial, "SELECT sum(count) FROM signal_sums", 11);
+	trial__remove(trial.path);
+}
+
+static void it_works_without_tp_btf(void **state)
+{
+	check_kind("tp_btf", "raw_tp");
+}
+
+static void it_works_by_classic_tracepoints(void **state)
+{
+	check_kind("tp_btf,raw_tp", "tracepoint");
+}
+
+/* Each has maps of its own, and neither ends the other. */
+static void two_recordings_at_once_do_not_disturb_each_other(void **state)
+{
+	struct trial first = start_trial(), second;
+
+	for (int i = 0; i < 5; i++)
+		await(start_shell(0));
+	second = start_trial();
+	for (int i = 0; i < 7; i++)
+		await(start_shell(0));
+	end_trial(&first);
+	for (int i = 0; i < 9; i++)
+		await(start_shell(0));
+	end_trial(&second);
+	assert_count(&first, "SELECT count(*) FROM event WHERE fields ->> 'file' = '/bin/sh'", 12);
+	assert_count(&second, "SELECT count(*) FROM event WHERE fields ->> 'file' = '/bin/sh'", 16);
+	trial__remove(first.path);
+	trial__remove(second.path);
+}
+
 static void a_process_that_only_forks_has_an_end(void **state)
 {
 	struct trial trial = start_trial();
@@ -273,6 +343,9 @@ int main(void)
 		cmocka_unit_test(thousands_of_short_programs_none_missing),
 		cmocka_unit_test(what_finds_the_ring_full_is_counted),
 		cmocka_unit_test(lifetimes_are_summed_up_by_who_started_them),
+		cmocka_unit_test(it_works_without_tp_btf),
+		cmocka_unit_test(it_works_by_classic_tracepoints),
+		cmocka_unit_test(two_recordings_at_once_do_not_disturb_each_other),
 		cmocka_unit_test(a_process_that_only_forks_has_an_end),
 		cmocka_unit_test(threads_that_end_at_once_are_one_end),
 		cmocka_unit_test(a_program_started_by_another_thread_is_the_same_process),

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -314,6 +315,31 @@ static void only_the_process_that_was_asked_for_counts(void **state)
 	trial__remove(trial.path);
 }
 
+/* What is asked for is no more than a call can do, and no path is made up. */
+static void nonsense_is_not_believed(void **state)
+{
+	struct trial trial;
+	char pid[16], byte;
+	int fd = open("/proc/self/exe", O_RDONLY);
+
+	snprintf(pid, sizeof(pid), "%d", getpid());
+	trial = trial__start(ARGS("--no-stacks", "--signals", "files", "-p", pid));
+	for (int i = 0; i < 3; i++)
+		syscall(SYS_read, fd, &byte, -1L);
+	assert_int_equal(openat(999, "nowhere", O_RDONLY), -1);
+	assert_int_equal(trial__stop(&trial, SIGINT), 0);
+	close(fd);
+	assert_int_equal(ask(trial.path, "select sum(sum) from signal_sums where operation = 'read'"
+					 " and errno > 0 and measure = 'asked'"),
+			 3 * INT64_C(0x7ffff000));
+	assert_int_equal(ask(trial.path,
+			     "select count(*) from signal_sums where object = '…/nowhere' and"
+			     " errno = %d and measure = 'time'",
+			     EBADF),
+			 1);
+	trial__remove(trial.path);
+}
+
 static pid_t start_searcher(int go, int paths)
 {
 	pid_t child = fork();
@@ -414,6 +440,7 @@ int main(void)
 		cmocka_unit_test(every_operation_is_counted_by_raw_tp),
 		cmocka_unit_test(every_operation_is_counted_by_classic_tracepoints),
 		cmocka_unit_test(only_the_process_that_was_asked_for_counts),
+		cmocka_unit_test(nonsense_is_not_believed),
 		cmocka_unit_test(what_has_no_room_is_counted_as_other),
 		cmocka_unit_test(a_wait_for_a_pipe_says_who_has_the_other_end),
 	};

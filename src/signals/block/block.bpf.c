@@ -5,7 +5,8 @@
  * of the submitter, and it knows a bio, not yet a request. So who and when are kept by the bio, and
  * the request takes them over when it is issued: from its first bio, or, where others were merged
  * in front of it, from the first one that was not. Keys are pointers, which are the request's own
- * while it lives; (device, sector) are not.
+ * while it lives; (device, sector) are not. What is left of one that is gone (a discard that was
+ * merged, an end that was not seen) gives way when its address is used again.
  *
  * - The begin is that of the bio, so that the wait for a free request is part of the queue. A
  *   request that is requeued waits again: its service begins with the last issue.
@@ -24,7 +25,8 @@
  */
 #include "bpf/common.h"
 
-#define SERIES_USED 6
+#define SERIES_USED  6
+#define SERIES_PLAIN 0x20 /* sequential or not: the sum says it all */
 
 #include "signals/block/flights.bpf.h"
 
@@ -62,8 +64,12 @@ int BPF_PROG(on_bio_queue, struct bio *bio)
 	struct identity who;
 	bool wanted = is_wanted_now(&who);
 
-	if (!series.enabled || (!wanted && has_requests))
+	if (!series.enabled)
 		return 0;
+	if (!wanted && has_requests) {
+		bpf_map_delete_elem(&bios, &pointer); /* not this one's, but one's of before */
+		return 0;
+	}
 	flight.thread = who.id;
 	flight.device = number_of(disk);
 	flight.sector = bio->bi_iter.bi_sector;
@@ -123,8 +129,8 @@ int BPF_PROG(on_frontmerge, struct bio *bio)
 		return 0;
 	if (origin)
 		origin->flags |= FLIGHT_FRONT;
-	else
-		bpf_map_update_elem(&bios, &pointer, &front, BPF_ANY);
+	else if (bpf_map_update_elem(&bios, &pointer, &front, BPF_ANY))
+		count_lost(LOST_MAP_FULL); /* the request will be nobody's */
 	return 0;
 }
 
@@ -162,24 +168,19 @@ static __always_inline bool take_origin(struct request *rq, struct flight *ret)
  * Requests whose bio was not queued: commands that the driver is given as they are (by the current
  * thread), copies that device mapper makes of requests, and what was queued before the start.
  */
-static __always_inline bool guess_origin(struct request *rq, struct flight *ret)
+static __always_inline void guess_origin(struct request *rq, struct flight *ret)
 {
 	__u32 operation = rq->cmd_flags & REQ_OP_MASK;
 	struct identity who = {};
 
 	*ret = (struct flight) {};
 	if (operation == REQ_OP_FLUSH) /* for all who wait, whose own requests count */
-		return false;
-	if (operation >= REQ_OP_DRV_IN) {
-		if (!is_wanted_now(&who))
-			return false;
-	} else if (!series.every_thread) {
-		return false;
-	}
+		return;
+	if (operation >= REQ_OP_DRV_IN ? !is_wanted_now(&who) : !series.every_thread)
+		return;
 	ret->flags = FLIGHT_WANTED;
 	ret->thread = who.id;
 	ret->begin_ns = rq->start_time_ns;
-	return true;
 }
 
 /* A request that was issued already. False: it is a new one, at the same address. */

@@ -189,11 +189,8 @@ static __always_inline void send(const struct flight *flight, __u64 now, __u16 e
 		.operation = flight->operation,
 		.sequential = !!(flight->flags & FLIGHT_SEQUENTIAL),
 	};
-	record->head = (struct wire_head) { .size = sizeof(*record),
-					    .version = 1,
-					    .time_ns = now,
-					    .cpu = bpf_get_smp_processor_id() };
-	bpf_ringbuf_submit(record, 0);
+	wire_head_at(&record->head, sizeof(*record), 0, 1, now);
+	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 }
 
 /*

@@ -7,7 +7,8 @@
  *
  * An end is the sched_process_exit that finds no thread of the process alive any more. Two threads
  * that exit at once can both find that, so the first one leaves a mark in the storage of the main
- * thread. Newer kernels (6.16) say in the tracepoint which is the last; the mark works on all.
+ * thread; a thread that is alone has nobody to leave it for. Newer kernels (6.16) say in the
+ * tracepoint which is the last; the mark works on all.
  *
  * Lifetimes are summed up by the thread that started the process: a shell that starts 5,000
  * programs is one row, and it is the one to look at.
@@ -53,21 +54,21 @@ static __always_inline void describe(struct exec_process *process, struct task_s
 				     const struct identity *who, struct task_struct *parent,
 				     const struct identity *starter)
 {
-	__u32 pid = BPF_CORE_READ(leader, tgid);
+	__u32 pid = leader->tgid;
 
 	process->thread = who->id;
 	process->pid = who->id ? who->pid : pid;
 	process->parent_pid = starter->id ? starter->pid : 0;
 	if (!starter->id && process->pid == pid)
-		process->parent_pid = BPF_CORE_READ(parent, tgid);
+		process->parent_pid = parent->tgid;
 	BPF_CORE_READ_STR_INTO(&process->comm, leader, comm);
 	BPF_CORE_READ_STR_INTO(&process->parent_comm, parent, comm);
 }
 
 static __always_inline void take_args(struct exec_started *record, struct task_struct *task)
 {
-	unsigned long start = BPF_CORE_READ(task, mm, arg_start);
-	unsigned long all = BPF_CORE_READ(task, mm, arg_end) - start;
+	struct mm_struct *mm = task->mm;
+	unsigned long start = mm->arg_start, all = mm->arg_end - start;
 	__u32 size = all < EXEC_ARGS_BYTES ? all : EXEC_ARGS_BYTES;
 
 	record->args_bytes = all;
@@ -101,10 +102,16 @@ static __always_inline int started(const char *file)
 	return 0;
 }
 
-/* Without memory for the mark, an end is rather told twice than not at all. */
+/*
+ * The mark costs more than all the rest. Who is the only thread left needs none, and finds that of
+ * another one, which was there before that one was gone. Without memory for it, an end is rather
+ * told twice than not at all.
+ */
 static __always_inline bool is_first(struct task_struct *leader)
 {
-	__u32 *mark = bpf_task_storage_get(&ended, leader, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	bool is_alone = leader->signal->nr_threads == 1;
+	__u32 *mark = bpf_task_storage_get(&ended, leader, NULL,
+					   is_alone ? 0 : BPF_LOCAL_STORAGE_GET_F_CREATE);
 
 	return !mark || !__sync_lock_test_and_set(mark, 1);
 }
@@ -112,9 +119,9 @@ static __always_inline bool is_first(struct task_struct *leader)
 /* As wait_task_zombie() has it. */
 static __always_inline __u32 exit_code(struct task_struct *leader)
 {
-	if (BPF_CORE_READ(leader, signal, flags) & SIGNAL_GROUP_EXIT)
-		return BPF_CORE_READ(leader, signal, group_exit_code);
-	return BPF_CORE_READ(leader, exit_code);
+	struct signal_struct *signal = leader->signal;
+
+	return signal->flags & SIGNAL_GROUP_EXIT ? signal->group_exit_code : leader->exit_code;
 }
 
 static __always_inline int exits(void)
@@ -123,15 +130,15 @@ static __always_inline int exits(void)
 	struct identity who, main, starter;
 	struct series_key key = {};
 	struct exec_ended *record;
-	__u64 lifetime_ns;
+	__u64 now, lifetime_ns;
 
-	if (!is_wanted(task, &who) || BPF_CORE_READ(task, signal, live.counter) ||
-	    task->flags & PF_KTHREAD)
+	if (!is_wanted(task, &who) || task->signal->live.counter || task->flags & PF_KTHREAD)
 		return 0;
 	leader = task->group_leader;
 	if (!is_first(leader))
 		return 0;
-	lifetime_ns = bpf_ktime_get_ns() - leader->start_time;
+	now = bpf_ktime_get_ns();
+	lifetime_ns = now - leader->start_time;
 	parent = leader->real_parent;
 	identify(parent, &starter);
 	key.thread = starter.id;
@@ -141,7 +148,7 @@ static __always_inline int exits(void)
 		count_lost(LOST_RING_FULL);
 		return 0;
 	}
-	wire_head_init(&record->head, sizeof(*record), EXEC_ENDED, 2);
+	wire_head_at(&record->head, sizeof(*record), EXEC_ENDED, 2, now);
 	if (!identify(leader, &main))
 		main = who;
 	describe(&record->process, leader, &main, parent, &starter);

@@ -14,19 +14,19 @@
  */
 #include "bpf/common.h"
 
-#define SERIES_USED 4
-#define SERIES_KEYS 16384 /* many processes, each with many files */
+#define SERIES_USED  4
+#define SERIES_KEYS  16384 /* many processes, each with many files */
+#define SERIES_PLAIN 0x2   /* what was asked: what came back says more */
 
 #include "bpf/files.bpf.h"
 #include "bpf/identity.bpf.h"
 #include "bpf/pages.bpf.h"
 #include "bpf/path.bpf.h"
+#include "bpf/syscall.bpf.h"
 #include "signals/files/files.h"
 
-#define EINTR          4
-#define ERESTART_FIRST 512
-#define ERESTART_LAST  516
-#define MAX_ERRNO      4095
+/* MAX_RW_COUNT: no call moves more, whatever it asks for. */
+#define MOST_ASKED 0x7ffff000
 
 #define NAMED 16384
 
@@ -90,7 +90,8 @@ static __noinline bool send_name(struct task_struct *task, struct call *call, st
 	wire_head_init(&record->head, sizeof(*record), FILES_NAME, 1);
 	record->object[0] = object.id[0];
 	record->object[1] = object.id[1];
-	record->path.bytes = record->path.flags = 0;
+	record->path.bytes = 0;
+	record->path.flags = PATH_CUT; /* relative to what is no directory */
 	if (path->dentry)
 		walk_path(task, path, &record->path);
 	if (has_text)
@@ -187,6 +188,8 @@ static __always_inline bool take_descriptor(struct call *call, struct task_struc
 	default:
 		call->offset_bytes = FILES_NO_OFFSET;
 	}
+	if (call->asked_bytes > MOST_ASKED)
+		call->asked_bytes = MOST_ASKED;
 	return true;
 }
 
@@ -223,7 +226,8 @@ static __noinline void take_text(struct call *call, struct task_struct *task, __
 
 	if (*(char *)call->text != '/' && find_directory(task, fd, &path)) {
 		inode = BPF_CORE_READ(path.dentry, d_inode);
-		hash = mix(BPF_CORE_READ(inode, i_ino), BPF_CORE_READ(inode, i_sb, s_dev));
+		hash = mix(BPF_CORE_READ(inode, i_ino), BPF_CORE_READ(inode, i_generation));
+		hash = mix(hash, BPF_CORE_READ(inode, i_sb, s_dev));
 	}
 	call->object[0] = hash_text(call, length, hash);
 	call->object[1] = FILES_BY_PATH;
@@ -345,16 +349,6 @@ static __always_inline void send_slow(const struct call *call, const struct seri
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 }
 
-/* A call that a signal breaks off counts as that, whether it is made again or not. */
-static __always_inline __u16 error_of(long ret)
-{
-	if (ret >= 0 || ret < -MAX_ERRNO)
-		return 0;
-	if (ret <= -ERESTART_FIRST && ret >= -ERESTART_LAST)
-		return EINTR;
-	return -ret;
-}
-
 /* A thread that we never saw begin a call: it was in one when we came. */
 static __always_inline void count_unpaired(struct pt_regs *regs, struct task_struct *task,
 					   __u32 shape)
@@ -395,7 +389,7 @@ static __always_inline int ends(struct pt_regs *regs, long ret)
 		count_unpaired(regs, task, shape);
 		return 0;
 	}
-	if (!call->begin_ns)
+	if (!call->begin_ns || !series.enabled)
 		return 0;
 	values[0] = bpf_ktime_get_ns() - call->begin_ns;
 	call->begin_ns = 0;
@@ -409,7 +403,8 @@ static __always_inline int ends(struct pt_regs *regs, long ret)
 	key.object[1] = call->object[1];
 	key.place = call->place;
 	key.operation = calls.of[nr].operation;
-	key.error = error_of(ret);
+	/* What a signal breaks off counts as that, whether it is made again or not. */
+	key.error = will_be_made_again(ret) ? EINTR : errno_in(ret);
 	series_add_own(&key, values);
 	if (series_is_slow(values[0]))
 		send_slow(call, &key, values);

@@ -70,7 +70,7 @@ __noinline int distribute(const struct series_key *key, __u32 measure, __u64 val
 	if (!key)
 		return 0;
 	place.place = key->place;
-	place.operation = key->operation | (series.active ? SERIES_SIDE : 0);
+	place.operation = key->operation | (series_turn() ? SERIES_SIDE : 0);
 	histograms = bpf_map_lookup_elem(&series_buckets, &place);
 	if (!histograms) {
 		bpf_map_update_elem(&series_buckets, &place, &no_histograms, BPF_NOEXIST);
@@ -92,11 +92,9 @@ __noinline int add_many(const struct series_key *key, const struct addition *add
 	if (!key || !add)
 		return 0;
 	copy = *key;
-	sum = series.active ? series_sum_of(&series_b, &copy) : series_sum_of(&series_a, &copy);
-	if (!sum) {
-		count_lost(LOST_MAP_FULL);
+	sum = series_sum_of(series_turn(), &copy);
+	if (!sum)
 		sum = &series.overflow;
-	}
 	__sync_fetch_and_add(&sum->count, add->weight);
 	for (int i = 0; i < TCP_MEASURES; i++) {
 		__u64 most = i == TCP_RTT ? add->most_rtt_ns : add->values[i];
