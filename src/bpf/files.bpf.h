@@ -82,8 +82,8 @@ static __always_inline void look_at_file(struct file *file, struct file_facts *r
 #define VECTOR_MOST  1024 /* UIO_MAXIOV: the kernel takes no more */
 
 /*
- * Sums up an iovec. What cannot be read would be EFAULT to the call as well. Not static: the verifier
- * looks at it once, not on each way that leads here.
+ * Sums up an iovec. What cannot be read would be EFAULT to the call as well. Not static: the
+ * verifier looks at it once, not on each way that leads here.
  */
 __noinline __u64 bytes_in_vector(__u64 address, __u64 count)
 {
