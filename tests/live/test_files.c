@@ -25,7 +25,7 @@ struct run {
 };
 
 /* As a subquery, since the heading of a column is its text, digits and all. */
-static int64_t ask(const char *path, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static int64_t ask(const char *path, const char *format, ...)
 {
 	char query[1024], sql[1100];
 	va_list args;
