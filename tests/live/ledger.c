@@ -13,11 +13,6 @@
 #define MOST_ARGS  32
 #define LINE_BYTES 1024
 
-bool is_emulated(void)
-{
-	return getenv("GAPLESS_VM");
-}
-
 int64_t now_ns(void)
 {
 	struct timespec now;
@@ -185,29 +180,12 @@ static void await_recording(struct trial *trial)
 		 words);
 }
 
-static bool has(const char *const *options, const char *option)
-{
-	for (size_t i = 0; options[i]; i++)
-		if (!strcmp(options[i], option))
-			return true;
-	return false;
-}
-
-/*
- * Loading all that takes stacks, and all signals, takes an emulated machine seconds: who wants them
- * names a rate, or signals.
- */
+/* Loading all that takes stacks takes an emulated machine seconds; who wants them names a rate. */
 static size_t add_less(const char **args, size_t count, const char *const *options)
 {
-	if (!is_emulated())
-		return count;
-	if (!has(options, "-F"))
+	if (is_emulated() && !live__has(options, "-F"))
 		args[count++] = "--no-stacks";
-	if (!has(options, "--signals")) {
-		args[count++] = "--signals";
-		args[count++] = "none";
-	}
-	return count;
+	return live__add_signals(args, count, options);
 }
 
 struct trial trial__start(const char *const *args)
