@@ -75,4 +75,4 @@ void watch_text__time(FILE *out, uint64_t time_ns);
 struct words watch_text__operation(const char *operation, int error);
 int watch_text__page(struct watch *watch, const struct watch_page *page);
 int watch_json__event(struct watch *watch, const struct watch_event *event);
-int watch_json__page(struct watch *watch, const struct watch_page *page);
+int watch_json__page(struct watch *watch, const struct watch_page *of);

@@ -28,7 +28,9 @@ static json_t *text_or_null(const char *text)
 
 static json_t *unix_ns(uint64_t time_ns)
 {
-	return json_integer((json_int_t)(time_ns + clock__wall_offset_ns()));
+	uint64_t wall_ns = time_ns + clock__wall_offset_ns();
+
+	return json_integer((json_int_t)wall_ns);
 }
 
 /* What all events have, then what only this signal's have. */

@@ -103,7 +103,7 @@ static void put_arguments(const struct exec_started *rec, char *ret, size_t size
 		at += length + 1;
 	}
 	if (text.full || rec->args_bytes > rec->args_kept)
-		strcpy(text.at, mark);
+		memcpy(text.at, mark, sizeof(mark));
 }
 
 static int decode_started(const struct exec_started *rec, size_t size, struct event *ret)
