@@ -30,83 +30,61 @@ static __always_inline struct mount *mount_of(struct vfsmount *at)
 	return (void *)at - bpf_core_field_offset(struct mount, mnt);
 }
 
+/* From a mount's root to where it is mounted; false at the end of all mounts. */
+static __always_inline bool leave_mount(struct path *at)
+{
+	struct mount *mount = mount_of(at->mnt);
+	struct mount *parent = BPF_CORE_READ(mount, mnt_parent);
+
+	if (parent == mount)
+		return false;
+	at->dentry = BPF_CORE_READ(mount, mnt_mountpoint);
+	at->mnt = (void *)parent + bpf_core_field_offset(struct mount, mnt);
+	return true;
+}
+
 static __always_inline bool is_deleted(struct dentry *dentry)
 {
 	return !BPF_CORE_READ(dentry, d_hash.pprev) && BPF_CORE_READ(dentry, d_parent) != dentry;
 }
 
-/* Where a walk is. Not as struct path: what is in there would be relocated. */
-struct path_walk {
-	struct dentry *dentry, *root_dentry;
-	struct vfsmount *mount, *root_mount;
-	struct path_names *names;
-	__u64 used;
-	__u32 flags;
-};
-
-/* From a mount's root to where it is mounted; false at the end of all mounts. */
-static __always_inline bool leave_mount(struct path_walk *walk)
-{
-	struct mount *mount = mount_of(walk->mount);
-	struct mount *parent = BPF_CORE_READ(mount, mnt_parent);
-
-	if (parent == mount)
-		return false;
-	walk->dentry = BPF_CORE_READ(mount, mnt_mountpoint);
-	walk->mount = (void *)parent + bpf_core_field_offset(struct mount, mnt);
-	return true;
-}
-
-/* One name, or one mount; 1 ends the walk. */
-static long walk_name(__u32 step, void *context)
-{
-	struct path_walk *walk = context;
-	struct dentry *dentry = walk->dentry, *parent = BPF_CORE_READ(dentry, d_parent);
-	struct vfsmount *mount = walk->mount;
-	__u64 used = walk->used;
-	long length;
-
-	if (dentry == walk->root_dentry && mount == walk->root_mount) {
-		walk->flags &= ~PATH_CUT;
-		return 1;
-	}
-	if (dentry == BPF_CORE_READ(mount, mnt_root)) {
-		if (leave_mount(walk))
-			return 0;
-		walk->flags &= ~PATH_CUT;
-		return 1;
-	}
-	barrier_var(used); /* 6.1 knows a bound only of the register that was compared */
-	if (used >= PATH_BYTES)
-		return 1;
-	length = bpf_probe_read_kernel_str(walk->names->names + used, PATH_NAME_BYTES,
-					   BPF_CORE_READ(dentry, d_name.name));
-	if (length <= 0)
-		return 1;
-	walk->used = used + length;
-	if (dentry == parent) { /* in no folder: a memfd */
-		walk->flags &= ~PATH_CUT;
-		return 1;
-	}
-	walk->dentry = parent;
-	return 0;
-}
-
 /*
- * The names from `from` up to the root of the process (a container's, say). By hand, since
+ * The names from `at` up to the root of the process (a container's, say). By hand, since
  * bpf_d_path() is not for tracepoints. A rename meanwhile may mix old and new names.
  */
 static __noinline void walk_path(struct task_struct *task, struct path *from,
 				 struct path_names *ret)
 {
-	struct path_walk walk = { .dentry = from->dentry, .mount = from->mnt, .names = ret };
-	struct path root = {};
+	struct path at = *from, root = {};
+	__u64 used = 0;
+	__u32 flags = is_deleted(at.dentry) ? PATH_DELETED | PATH_CUT : PATH_CUT;
 
-	walk.flags = is_deleted(walk.dentry) ? PATH_DELETED | PATH_CUT : PATH_CUT;
 	BPF_CORE_READ_INTO(&root, task, fs, root);
-	walk.root_dentry = root.dentry;
-	walk.root_mount = root.mnt;
-	bpf_loop(PATH_STEPS, walk_name, &walk, 0);
-	ret->bytes = walk.used;
-	ret->flags = walk.flags;
+	for (int i = 0; i < PATH_STEPS && used < PATH_BYTES; i++) {
+		struct dentry *parent = BPF_CORE_READ(at.dentry, d_parent);
+		long length;
+
+		if (at.dentry == root.dentry && at.mnt == root.mnt) {
+			flags &= ~PATH_CUT;
+			break;
+		}
+		if (at.dentry == BPF_CORE_READ(at.mnt, mnt_root)) {
+			if (leave_mount(&at))
+				continue;
+			flags &= ~PATH_CUT;
+			break;
+		}
+		length = bpf_probe_read_kernel_str(ret->names + used, PATH_NAME_BYTES,
+						   BPF_CORE_READ(at.dentry, d_name.name));
+		if (length <= 0)
+			break;
+		used += length;
+		if (at.dentry == parent) { /* in no folder: a memfd */
+			flags &= ~PATH_CUT;
+			break;
+		}
+		at.dentry = parent;
+	}
+	ret->bytes = used;
+	ret->flags = flags;
 }
