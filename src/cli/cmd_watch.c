@@ -12,8 +12,6 @@
 #include "ledger/run.h"
 #include "report/watch.h"
 
-#define DEFAULT_INTERVAL_NS UINT64_C(100000000)
-#define DEFAULT_SLOW_NS     UINT64_C(10000000)
 /* What was counted is taken over at least so often: what is waiting takes memory. */
 #define MOST_TAKE_NS UINT64_C(1000000000)
 
@@ -280,8 +278,8 @@ static int run(int argc, char **argv)
 	cleanup(features__free_p) struct features *features = features__new();
 	cleanup(recording__free_p) struct recording *recording = NULL;
 	cleanup(run__free_p) struct run *run = NULL;
-	struct options options = { .run = { .interval_ns = DEFAULT_INTERVAL_NS,
-					    .slow_ns = DEFAULT_SLOW_NS },
+	struct options options = { .run = { .interval_ns = RUN_INTERVAL_NS,
+					    .slow_ns = RUN_SLOW_NS },
 				   .watch = { .out = stdout } };
 	struct sigaction action = { .sa_handler = on_interrupt };
 	int err;

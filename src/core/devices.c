@@ -31,44 +31,52 @@ int devices__disk(uint32_t dev, char *ret, size_t size)
 	return 0;
 }
 
-/* A line of mountinfo: what is behind " - " is the kind and the source. */
-static int read_mount(const char *line, char *ret, size_t size)
+bool devices__parse_mount(const char *line, struct devices_mount *ret)
 {
+	/* Optional fields come before the dash, so their number is not known. */
 	const char *rest = strstr(line, " - ");
-	char kind[64], source[256];
+	struct devices_mount mount;
+	unsigned int major, minor;
 
-	if (!rest || sscanf(rest, " - %63s %255s", kind, source) != 2 || !strcmp(kind, "devtmpfs"))
-		return -ENOENT;
-	/* btrfs and others have a number of their own, but a disk as their source. */
-	snprintf(ret, size, "%s",
-		 strncmp(source, DEV_PREFIX, strlen(DEV_PREFIX)) ? kind : last_part(source));
-	return 0;
+	if (!rest || sscanf(line, "%*d %*d %u:%u", &major, &minor) != 2 ||
+	    sscanf(rest, " - %63s %255s", mount.kind, mount.source) != 2 || major >> 12 ||
+	    minor >> DEVICES_MINOR_BITS)
+		return false;
+	mount.dev = major << DEVICES_MINOR_BITS | minor;
+	*ret = mount;
+	return true;
 }
 
-static int find_mount(const char *path, uint32_t dev, char *ret, size_t size)
+bool devices__find_mount(const char *path, uint32_t dev, struct devices_mount *ret)
 {
 	cleanup(fclose_p) FILE *file = fopen(path, "re");
+	struct devices_mount mount;
 	char line[4096];
 
-	while (file && fgets(line, sizeof(line), file)) {
-		unsigned int major, minor;
-
-		if (sscanf(line, "%*d %*d %u:%u ", &major, &minor) == 2 &&
-		    major == DEVICES_MAJOR(dev) && minor == DEVICES_MINOR(dev))
-			return read_mount(line, ret, size);
-	}
-	return -ENOENT;
+	while (file && fgets(line, sizeof(line), file))
+		if (devices__parse_mount(line, &mount) && mount.dev == dev) {
+			*ret = mount;
+			return true;
+		}
+	return false;
 }
 
 int devices__under_file(uint32_t dev, uint32_t pid, char *ret, size_t size)
 {
+	struct devices_mount mount;
 	char path[64];
-	int err;
 
 	if (DEVICES_MAJOR(dev) && !devices__disk(dev, ret, size))
 		return 0;
 	ret[0] = '\0';
 	snprintf(path, sizeof(path), "/proc/%u/mountinfo", pid);
-	err = find_mount(path, dev, ret, size);
-	return err ? find_mount("/proc/self/mountinfo", dev, ret, size) : 0;
+	if ((!devices__find_mount(path, dev, &mount) &&
+	     !devices__find_mount("/proc/self/mountinfo", dev, &mount)) ||
+	    !strcmp(mount.kind, "devtmpfs"))
+		return -ENOENT;
+	/* btrfs and others have a number of their own, but a disk as their source. */
+	snprintf(ret, size, "%s",
+		 strncmp(mount.source, DEV_PREFIX, strlen(DEV_PREFIX)) ? mount.kind
+								       : last_part(mount.source));
+	return 0;
 }

@@ -1,6 +1,7 @@
 /* Names of devices that the kernel half knows by the kernel's dev_t: 12 bits major, 20 minor. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,3 +18,15 @@ int devices__disk(uint32_t dev, char *ret, size_t size);
  * cannot be told, or is where devices themselves are (/dev).
  */
 int devices__under_file(uint32_t dev, uint32_t pid, char *ret, size_t size);
+
+/* A line of mountinfo. */
+struct devices_mount {
+	uint32_t dev;
+	char kind[64]; /* "ext4" */
+	char source[256];
+};
+
+/* False, with *ret untouched, if it is no such line. */
+bool devices__parse_mount(const char *line, struct devices_mount *ret);
+/* What is mounted from `dev`, by this file; false if nothing is. */
+bool devices__find_mount(const char *path, uint32_t dev, struct devices_mount *ret);

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "core/drain.h"
 
-#define BATCH     512
 #define SETTLE_US 100000 /* longer than any program takes */
 #define MOST_SEEN 512    /* as many as the kernel half has room for */
 
@@ -123,29 +123,11 @@ void series__settle(const struct series_barrier *barrier)
 		usleep(SETTLE_US);
 }
 
-/* Takes and deletes all entries, many at a time. */
-static int drain(const struct bpf_map *map, const struct series_takers *takers)
+static int take_sum(void *context, const void *key, const void *sum)
 {
-	cleanup(free_p) struct series_key *keys = calloc(BATCH, sizeof(*keys));
-	cleanup(free_p) struct series_sum *sums = calloc(BATCH, sizeof(*sums));
-	uint32_t position, count;
-	void *from = NULL;
-	int end = 0, err = 0;
+	const struct series_takers *takers = context;
 
-	if (!keys || !sums)
-		return -ENOMEM;
-	while (!end && !err) {
-		count = BATCH;
-		end = bpf_map_lookup_and_delete_batch(bpf_map__fd(map), from, &position, keys, sums,
-						      &count, NULL);
-		/* -ENOENT: that was all. */
-		if (end && end != -ENOENT)
-			return end;
-		for (uint32_t i = 0; i < count && !err; i++)
-			err = takers->take_sum(takers->context, &keys[i], &sums[i]);
-		from = &position;
-	}
-	return err;
+	return takers->take_sum(takers->context, key, sum);
 }
 
 static int take_overflow(struct series *series, const struct series_takers *takers)
@@ -225,7 +207,7 @@ static int take_buckets(struct series *series, const struct series_takers *taker
 
 int series__take(struct series *series, const struct series_takers *takers)
 {
-	int err = drain(series->sums[!series->control->active], takers);
+	int err = drain__map(series->sums[!series->control->active], take_sum, (void *)takers);
 
 	if (!err)
 		err = take_overflow(series, takers);

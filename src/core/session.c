@@ -65,12 +65,14 @@ static int load(struct session *session, struct features *features)
 	}
 	err = signal->open(&session->half);
 	if (err) {
-		log_error("signal '%s' cannot be opened: %s", signal->name, strerror(-err));
+		log_warning("signal '%s' cannot be opened (%s); continuing without it",
+			    signal->name, strerror(-err));
 		return err;
 	}
 	if (!loader__choose(session->half.object, signal->hooks, features, session->hooks)) {
 		log_warning(
-			"signal '%s' has no working hook on this machine: %s [see 'gapless doctor']",
+			"signal '%s' has no working hook on this machine: %s [see 'gapless doctor']; "
+			"continuing without it",
 			signal->name, session->hooks[0].why_not);
 		return -ENOTSUP;
 	}
@@ -82,8 +84,9 @@ static int load(struct session *session, struct features *features)
 		err = bpf_object__load_skeleton(session->half.skeleton);
 	if (err) {
 		loader__replay();
-		log_error("signal '%s' does not load: %s [see 'gapless doctor']", signal->name,
-			  strerror(-err));
+		log_warning(
+			"signal '%s' does not load: %s [see 'gapless doctor']; continuing without it",
+			signal->name, strerror(-err));
 	}
 	return err;
 }
@@ -127,7 +130,8 @@ int session__open(const struct signal *signal, const struct session_options *opt
 		return err;
 	err = set_up(session);
 	if (err) {
-		log_error("signal '%s' cannot be set up: %s", signal->name, strerror(-err));
+		log_warning("signal '%s' cannot be set up (%s); continuing without it",
+			    signal->name, strerror(-err));
 		return err;
 	}
 	*ret = TAKE(session);
@@ -264,7 +268,7 @@ int session__write_quality(const struct session *session)
 	err |= put_quality(session, "events_over", quality.events_over,
 			   "beyond what a recording keeps; sums have them");
 	err |= put_quality(session, "malformed", malformed, "records that were not understood");
-	if (!session->signal->in_ledger && session->lost)
+	if (!session->signal->in_ledger)
 		err |= put_quality(session, "untracked", session->lost[LOST_NO_STORAGE],
 				   "too many at once to keep track of; not counted");
 	if (!session->signal->in_ledger)

@@ -1,6 +1,7 @@
 #include "core/sessions.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
@@ -10,9 +11,19 @@ struct sessions {
 	struct session **all;
 	size_t count;
 	struct series_barrier barrier;
+	struct recording *recording;
 };
 
 DEFINE_CLEANUP(struct sessions *, sessions__free)
+
+/* Law 4: a report that has nothing of a signal says why. A failure shows up with the next row. */
+static void write_missing(struct recording *recording, const struct signal *signal)
+{
+	char name[96];
+
+	snprintf(name, sizeof(name), "%s_missing", signal->name);
+	recording__put_quality(recording, name, 1, "could not be started: nothing of it is here");
+}
 
 int sessions__open(const struct signal *const *wanted, struct session_options options,
 		   struct features *features, struct sessions **ret)
@@ -26,12 +37,15 @@ int sessions__open(const struct signal *const *wanted, struct session_options op
 		sessions->all = calloc(most + 1, sizeof(*sessions->all));
 	if (!sessions || !sessions->all)
 		return -ENOMEM;
+	sessions->recording = options.recording;
 	if (most)
 		sessions->barrier = series__barrier();
 	for (size_t i = 0; i < most; i++) {
 		options.number = (int)i + 1;
 		if (!session__open(wanted[i], &options, features, &sessions->all[sessions->count]))
 			sessions->count++;
+		else
+			write_missing(options.recording, wanted[i]);
 	}
 	*ret = TAKE(sessions);
 	return 0;
@@ -73,10 +87,12 @@ void sessions__start(struct sessions *sessions)
 	for (size_t i = 0; i < sessions->count; i++) {
 		struct session *session = sessions->all[i];
 
-		if (session__start(session))
-			session__free(session);
-		else
+		if (!session__start(session)) {
 			sessions->all[count++] = session;
+			continue;
+		}
+		write_missing(sessions->recording, session__signal(session));
+		session__free(session);
 	}
 	sessions->count = count;
 	enable_all(sessions, true);

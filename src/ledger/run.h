@@ -10,6 +10,10 @@
 #include "recording/recording.h"
 #include "signals/signal.h"
 
+/* What commands take if nobody says otherwise. */
+#define RUN_INTERVAL_NS UINT64_C(100000000)
+#define RUN_SLOW_NS     UINT64_C(10000000)
+
 struct run_options {
 	struct target target;
 	bool full;

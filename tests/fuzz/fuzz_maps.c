@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "signals/files/files.h"
+#include "core/devices.h"
 #include "stacks/events.h"
 #include "stacks/headers.h"
 #include "stacks/maps.h"
@@ -15,17 +15,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void parse_text(const uint8_t *data, size_t size)
 {
-	char *text = malloc(size + 1), name[32];
+	char *text = malloc(size + 1);
 	struct maps_line line;
 	struct maps_stat stat;
-	uint32_t place;
+	struct devices_mount mount;
 
 	memcpy(text, data, size);
 	text[size] = '\0';
 	if (!maps__parse(text, &line) && (line.begin >= line.end || strlen(line.path) > size))
 		abort();
 	(void)maps__parse_stat(text, &stat);
-	(void)files__parse_mount(text, &place, name, sizeof(name));
+	(void)devices__parse_mount(text, &mount);
 	free(text);
 }
 

@@ -165,11 +165,12 @@ static void every_operation_has_a_name(void **state)
 
 static void is_mount(const char *line, __u32 place, const char *name)
 {
+	struct devices_mount mount;
 	char is[96];
-	__u32 found;
 
-	assert_true(files__parse_mount(line, &found, is, sizeof(is)));
-	assert_int_equal(found, place);
+	assert_true(devices__parse_mount(line, &mount));
+	files__name_mount(&mount, is, sizeof(is));
+	assert_int_equal(mount.dev, place);
 	assert_string_equal(is, name);
 }
 
@@ -195,13 +196,12 @@ static void what_is_no_mount_is_refused(void **state)
 		"36 35 4096:1 / / rw - ext4 /dev/vda1",
 		"36 35 1:1048576 / / rw - ext4 /dev/vda1",
 	};
-	char name[96] = "untouched";
-	__u32 place = 99;
+	struct devices_mount mount = { .dev = 99, .kind = "untouched" };
 
 	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
-		assert_false(files__parse_mount(lines[i], &place, name, sizeof(name)));
-	assert_string_equal(name, "untouched");
-	assert_int_equal(place, 99);
+		assert_false(devices__parse_mount(lines[i], &mount));
+	assert_string_equal(mount.kind, "untouched");
+	assert_int_equal(mount.dev, 99);
 }
 
 static void a_device_that_is_not_mounted_keeps_its_numbers(void **state)

@@ -51,7 +51,8 @@ static __always_inline void bio_enters(struct bio *bio, struct flight *flight)
 	enters(flight, device);
 	moves(flight, device);
 	pairs(flight, 1);
-	bpf_map_update_elem(&bios, &pointer, flight, BPF_ANY);
+	if (bpf_map_update_elem(&bios, &pointer, flight, BPF_ANY))
+		leaves(device); /* its end will not be seen */
 }
 
 SEC("tp_btf/block_bio_queue")

@@ -17,7 +17,6 @@
 SIGNAL_KERNEL_HALF(files)
 
 /* CO-RE gives the kernel's dev_t: 12 bits major, 20 bits minor. */
-#define KERNEL_MINOR_BITS 20
 
 #define PLACES_KEPT 64
 
@@ -194,31 +193,14 @@ static const char *files_operation(uint32_t operation)
 
 /* --- file systems --------------------------------------------------------------------------- */
 
-/* "ext4 on vda1"; where the source says nothing, only the kind. */
-static void name_mount(const char *kind, const char *source, char *ret, size_t size)
+void files__name_mount(const struct devices_mount *mount, char *ret, size_t size)
 {
-	if (!strncmp(source, "/dev/", 5))
-		snprintf(ret, size, "%s on %s", kind, source + 5);
-	else if (strchr(source, '/')) /* host:/export, a directory */
-		snprintf(ret, size, "%s on %s", kind, source);
+	if (!strncmp(mount->source, "/dev/", 5))
+		snprintf(ret, size, "%s on %s", mount->kind, mount->source + 5);
+	else if (strchr(mount->source, '/')) /* host:/export, a directory */
+		snprintf(ret, size, "%s on %s", mount->kind, mount->source);
 	else
-		snprintf(ret, size, "%s", kind);
-}
-
-bool files__parse_mount(const char *line, __u32 *ret_place, char *ret, size_t size)
-{
-	/* Optional fields come before the dash, so their number is not known. */
-	const char *rest = strstr(line, " - ");
-	char kind[64], source[256];
-	unsigned int major, minor;
-
-	if (!rest || sscanf(line, "%*d %*d %u:%u", &major, &minor) != 2 ||
-	    sscanf(rest, " - %63s %255s", kind, source) != 2 || major >> 12 ||
-	    minor >> KERNEL_MINOR_BITS)
-		return false;
-	*ret_place = major << KERNEL_MINOR_BITS | minor;
-	name_mount(kind, source, ret, size);
-	return true;
+		snprintf(ret, size, "%s", mount->kind);
 }
 
 struct place_name {
@@ -229,18 +211,14 @@ struct place_name {
 /* Looked up once: series and events come by the thousand, file systems do not. */
 static void look_up(uint32_t place, struct place_name *ret)
 {
-	cleanup(fclose_p) FILE *file = fopen("/proc/self/mountinfo", "re");
-	char line[4096], name[sizeof(ret->name)];
-	uint32_t found;
+	struct devices_mount mount;
 
 	ret->place = place;
-	snprintf(ret->name, sizeof(ret->name), "device %u:%u", place >> KERNEL_MINOR_BITS,
-		 place & ((1U << KERNEL_MINOR_BITS) - 1));
-	while (file && fgets(line, sizeof(line), file))
-		if (files__parse_mount(line, &found, name, sizeof(name)) && found == place) {
-			memcpy(ret->name, name, sizeof(name));
-			return;
-		}
+	if (devices__find_mount("/proc/self/mountinfo", place, &mount))
+		files__name_mount(&mount, ret->name, sizeof(ret->name));
+	else
+		snprintf(ret->name, sizeof(ret->name), "device %u:%u", DEVICES_MAJOR(place),
+			 DEVICES_MINOR(place));
 }
 
 static void files_place(uint32_t place, char *ret, size_t size)

@@ -97,12 +97,10 @@ struct files_slow_record {
 _Static_assert(sizeof(struct files_slow_record) == 96, "wire format");
 
 #ifndef __bpf__
-#include <stdbool.h>
 #include <stddef.h>
 
-/*
- * A line of mountinfo: which device, and what a person calls the file system there. False, with
- * *ret untouched, if it is no such line.
- */
-bool files__parse_mount(const char *line, __u32 *ret_place, char *ret, size_t size);
+#include "core/devices.h"
+
+/* "ext4 on vda1"; where the source says nothing, only the kind. */
+void files__name_mount(const struct devices_mount *mount, char *ret, size_t size);
 #endif
