@@ -1,0 +1,11 @@
+/* What a recording says of itself: the machine, the options, the hooks that are in use. */
+#pragma once
+
+#include <stdint.h>
+
+#include "core/sessions.h"
+#include "ledger/attach.h"
+#include "ledger/run.h"
+
+int meta__write(struct recording *recording, struct ledger *ledger, const struct sessions *sessions,
+		const struct run_options *options, uint64_t start_ns);
