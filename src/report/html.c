@@ -138,6 +138,8 @@ static void put_folded(struct html *html)
 	html_out__number(out, "histograms", html->folded.histograms);
 	html_out__number(out, "waits", html->folded.waits);
 	html_out__number(out, "wait_ns", html->folded.wait_ns);
+	html_out__number(out, "operations", html->folded.operations);
+	html_out__number(out, "services", html->folded.services);
 	html_out__number(out, "series", html->folded.series);
 	html_out__number(out, "events", html->folded.events);
 	html_out__number(out, "accounts", html->folded.accounts);
@@ -146,24 +148,14 @@ static void put_folded(struct html *html)
 	html_out__close(out, '}');
 }
 
-static int take_version(struct html *html, void *context, sqlite3_stmt *row)
-{
-	/* Signals came with version 3. */
-	html->has_signals = sqlite3_column_int64(row, 0) >= 3;
-	return 0;
-}
-
 static int put_document(struct html *html)
 {
 	static int (*const parts[])(struct html *html) = {
 		html__put_threads, html__put_time,      html__put_stacks,
 		html__put_calls,   html__put_latencies, html__put_signals,
 	};
-	int err = html__each(html, "SELECT value FROM meta WHERE key = 'schema_version'",
-			     take_version, NULL);
+	int err = html_bins__load(&html->bins, html->model, html->db);
 
-	if (!err)
-		err = html_bins__load(&html->bins, html->model, html->db);
 	if (err)
 		return err;
 	html_out__open(&html->out, NULL, '{');

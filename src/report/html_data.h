@@ -3,19 +3,20 @@
 
 #include "report/html_time.h"
 
-#define HTML_NONE UINT32_MAX
+#define HTML_NONE         UINT32_MAX
+#define HTML_MOST_SIGNALS 64
 
 struct html {
 	const struct model *model;
 	sqlite3 *db;
-	bool has_signals;
 	struct html_out out;
 	struct html_bins bins;
 	uint32_t *threads;    /* by place in the model: the page's number; HTML_NONE: not there */
 	size_t thread_count;  /* of the page; the last one stands for those that were folded */
 	size_t other_threads; /* how many those are */
 	struct {
-		int64_t nodes, samples, histograms, waits, wait_ns, series, events, accounts;
+		int64_t nodes, samples, histograms, waits, wait_ns, operations, services, series;
+		int64_t events, accounts;
 	} folded;
 };
 
@@ -31,7 +32,12 @@ int html__put_stacks(struct html *html);
 int html__put_calls(struct html *html);
 int html__put_latencies(struct html *html);
 int html__put_signals(struct html *html);
+void html__put_operations(struct html *html);
 
+/* Signals on the page: the first ones of the model. */
+size_t html__signal_count(const struct html *html);
+
+void html__put_numbers(struct html_out *out, const char *key, const int64_t *numbers, int count);
 /* Writes a table with its width and frees its rows. */
 int html__put_table(struct html *html, const char *key, struct html_table *table,
 		    const struct html_column *columns, size_t count);

@@ -1,6 +1,7 @@
 /* Syscalls and histograms over time. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "bpf/histogram.h"
@@ -134,6 +135,14 @@ static int number(struct heat *heat, uint64_t key)
 	return map__put(&heat->places, key, (void *)(uintptr_t)++heat->count);
 }
 
+/* 0: not known. */
+static int64_t max_of_call(const struct model *model, const struct model_histogram *histogram)
+{
+	int64_t at = histogram->is_syscall ? call_at(model, histogram->key) : -1;
+
+	return at < 0 ? 0 : model->syscalls[at].max_ns;
+}
+
 static int put_own(struct html *html, struct heat *heat)
 {
 	struct html_out *out = &html->out;
@@ -148,10 +157,46 @@ static int put_own(struct html *html, struct heat *heat)
 		html_out__text(out, "kind", histogram->kind_name);
 		html_out__text(out, "unit", "ns");
 		html_out__number(out, "count", histogram->count);
+		html_out__number(out, "max", max_of_call(html->model, histogram));
 		html_out__close(out, '}');
 		err = number(heat, map__mix(histogram->is_syscall, (uint64_t)histogram->key));
 	}
 	return err;
+}
+
+/* What the recording calls a row of a signal. */
+struct row_name {
+	const char *place, *operation;
+};
+
+static int by_name(const void *key, const void *element)
+{
+	const struct row_name *name = key;
+	const struct signals_row *row = element;
+	int order = strcmp(name->place, row->place);
+
+	return order ? order : strcmp(name->operation, row->operation);
+}
+
+static const char *word_at(sqlite3_stmt *row, int column)
+{
+	const char *word = (const char *)sqlite3_column_text(row, column);
+
+	return word ? word : "?";
+}
+
+/* The largest value of a distribution, which its series know; 0: not known. */
+static int64_t max_of(const struct model *model, sqlite3_stmt *row)
+{
+	const struct signals_signal *signal = signals__find(&model->signals, word_at(row, 1));
+	int64_t measure = sqlite3_column_int64(row, 6);
+	const struct row_name name = { word_at(row, 2), word_at(row, 3) };
+	const struct signals_row *found = NULL;
+
+	if (signal && signal->row_count && measure >= 0 && measure < SIGNALS_MEASURES)
+		found = bsearch(&name, signal->rows, signal->row_count, sizeof(*signal->rows),
+				by_name);
+	return found ? found->part.sum.max[measure] : 0;
 }
 
 static int put_distribution(struct html *html, void *context, sqlite3_stmt *row)
@@ -164,6 +209,7 @@ static int put_distribution(struct html *html, void *context, sqlite3_stmt *row)
 	html_out__text(out, "operation", (const char *)sqlite3_column_text(row, 3));
 	html_out__text(out, "measure", (const char *)sqlite3_column_text(row, 4));
 	html_out__text(out, "unit", (const char *)sqlite3_column_text(row, 5));
+	html_out__number(out, "max", max_of(html->model, row));
 	html_out__close(out, '}');
 	return number(context, distribution_key(row, 0));
 }
@@ -240,7 +286,7 @@ static int read_heat(struct html *html, struct heat *heat)
 			     "SELECT of, key, bucket, slice_from, slice_to, count FROM histogram",
 			     take_bucket, heat);
 
-	if (!err && html->has_signals)
+	if (!err && html->model->signals.known)
 		err = html__each(html,
 				 "SELECT 0, distribution, bucket, slice_from, slice_to, count"
 				 " FROM distribution_slice",
@@ -263,10 +309,10 @@ int html__put_latencies(struct html *html)
 
 	html_out__open(&html->out, "histograms", '[');
 	err = put_own(html, &heat);
-	if (!err && html->has_signals)
+	if (!err && html->model->signals.known)
 		err = html__each(
 			html,
-			"SELECT d.id, g.name, d.place, d.operation, m.name, m.unit"
+			"SELECT d.id, g.name, d.place, d.operation, m.name, m.unit, d.measure"
 			" FROM distribution d JOIN signal g ON g.id = d.signal"
 			" JOIN measure m ON m.signal = d.signal AND m.id = d.measure"
 			" ORDER BY g.name, d.place, d.operation, d.measure, d.id LIMIT 2000",

@@ -104,15 +104,12 @@ void html_out__json(struct html_out *out, const char *key, json_t *value)
 
 void html_out__words(struct html_out *out, const char *key, const char *words)
 {
-	html_out__json(out, key, json__text(words));
+	html_out__json(out, key, words ? json__text(words) : json_null());
 }
 
 void html_out__text(struct html_out *out, const char *key, const char *text)
 {
-	if (text)
-		html_out__words(out, key, words__clean(text, MOST_COLUMNS).text);
-	else
-		html_out__json(out, key, json_null());
+	html_out__words(out, key, text ? words__clean(text, MOST_COLUMNS).text : NULL);
 }
 
 static uint32_t add_text(struct html_out *out, uint64_t hash, const char *text)

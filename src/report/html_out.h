@@ -41,7 +41,7 @@ void html_out__real(struct html_out *out, const char *key, double number);
 void html_out__bool(struct html_out *out, const char *key, bool value);
 /* A name of somebody else's, made clean and short; NULL: null. */
 void html_out__text(struct html_out *out, const char *key, const char *text);
-/* A sentence of our own, as long as it is. */
+/* A sentence of our own, as long as it is; NULL: null. */
 void html_out__words(struct html_out *out, const char *key, const char *words);
 /* Takes the reference. NULL is out of memory. */
 void html_out__json(struct html_out *out, const char *key, json_t *value);

@@ -1,6 +1,7 @@
 /*
  * What signals counted, over time. Series go by whom (a group of threads), where, what, for which
- * object and with which error; the largest of each signal are kept, the rest is one.
+ * object and with which error; the largest of each signal are kept, the rest is one for each place
+ * and operation, so that those can be added up.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -9,11 +10,8 @@
 #include "base/cleanup.h"
 #include "report/html_data.h"
 
-DEFINE_CLEANUP(sqlite3_stmt *, sqlite3_finalize)
-
-#define MEASURES          6
-#define MOST_SIGNALS      64
-#define MOST_SERIES       400 /* of each signal */
+#define MEASURES          SIGNALS_MEASURES
+#define MOST_SERIES       400 /* of each signal, and of what stands for the rest */
 #define MOST_SERIES_CELLS 25000
 #define MOST_EVENTS       500 /* of each signal */
 
@@ -22,8 +20,6 @@ enum { OF_SIGNAL, OF_GROUP, OF_OBJECT, OF_PLACE, OF_OPERATION, OF_ERRNO };
 #define OTHER (-2) /* a group that stands for all the rest */
 
 struct signals_data {
-	int64_t ids[MOST_SIGNALS];
-	size_t count;
 	struct html_rows series; /* count, sums */
 	int64_t *max;            /* MEASURES for each series */
 	size_t max_count;
@@ -31,78 +27,17 @@ struct signals_data {
 	int32_t *places; /* of series on the page */
 };
 
-static int32_t signal_at(const struct signals_data *data, int64_t id)
+static int32_t signal_at(const struct html *html, int64_t id)
 {
-	for (size_t i = 0; i < data->count; i++)
-		if (data->ids[i] == id)
+	for (size_t i = 0; i < html__signal_count(html); i++)
+		if (html->model->signals.list[i].id == id)
 			return (int32_t)i;
 	return -1;
 }
 
-/* A row per measure: those of one signal follow each other. */
-static int put_signal(struct html *html, void *context, sqlite3_stmt *row)
+/* The place of a series with that key; there is a maximum of each measure for all of them. */
+static int find_key(struct signals_data *data, const int32_t *key, size_t *ret)
 {
-	struct signals_data *data = context;
-	struct html_out *out = &html->out;
-	int64_t id = sqlite3_column_int64(row, 0);
-
-	if (!data->count || data->ids[data->count - 1] != id) {
-		if (data->count == MOST_SIGNALS)
-			return 0;
-		if (data->count) {
-			html_out__close(out, ']');
-			html_out__close(out, '}');
-		}
-		data->ids[data->count++] = id;
-		html_out__open(out, NULL, '{');
-		html_out__text(out, "name", (const char *)sqlite3_column_text(row, 1));
-		html_out__text(out, "about", (const char *)sqlite3_column_text(row, 2));
-		html_out__text(out, "events", (const char *)sqlite3_column_text(row, 3));
-		html_out__open(out, "measures", '[');
-	}
-	if (sqlite3_column_type(row, 4) == SQLITE_NULL)
-		return 0;
-	html_out__open(out, NULL, '{');
-	html_out__number(out, "id", sqlite3_column_int64(row, 4));
-	html_out__text(out, "name", (const char *)sqlite3_column_text(row, 5));
-	html_out__text(out, "unit", (const char *)sqlite3_column_text(row, 6));
-	html_out__close(out, '}');
-	return 0;
-}
-
-static int put_signal_list(struct html *html, struct signals_data *data)
-{
-	int err;
-
-	html_out__open(&html->out, "signals", '[');
-	err = html__each(html,
-			 "SELECT g.id, g.name, g.about, g.events, m.id, m.name, m.unit"
-			 " FROM signal g LEFT JOIN measure m ON m.signal = g.id"
-			 " AND m.id BETWEEN 0 AND 5 ORDER BY g.id, m.id",
-			 put_signal, data);
-	if (data->count) {
-		html_out__close(&html->out, ']');
-		html_out__close(&html->out, '}');
-	}
-	html_out__close(&html->out, ']');
-	return err;
-}
-
-static int find_series(struct html *html, struct signals_data *data, sqlite3_stmt *row, size_t *ret)
-{
-	const struct model *model = html->model;
-	const struct model_thread *thread = load__thread(model, sqlite3_column_int64(row, 1));
-	int64_t object = sqlite3_column_int64(row, 2);
-	const int32_t key[HTML_ROWS_KEYS] = {
-		[OF_SIGNAL] = signal_at(data, sqlite3_column_int64(row, 0)),
-		[OF_GROUP] = thread ? (int32_t)(thread->group - model->groups) : -1,
-		[OF_OBJECT] = object > 0 && object <= INT32_MAX ? (int32_t)object : 0,
-		[OF_PLACE] = (int32_t)html_out__keep(&html->out,
-						     (const char *)sqlite3_column_text(row, 3)),
-		[OF_OPERATION] = (int32_t)html_out__keep(&html->out,
-							 (const char *)sqlite3_column_text(row, 4)),
-		[OF_ERRNO] = (int32_t)sqlite3_column_int64(row, 5),
-	};
 	int err = html_rows__find(&data->series, key, ret);
 
 	while (!err && data->max_count < data->series.count * MEASURES) {
@@ -113,6 +48,26 @@ static int find_series(struct html *html, struct signals_data *data, sqlite3_stm
 	return err;
 }
 
+static int find_series(struct html *html, struct signals_data *data, sqlite3_stmt *row, size_t *ret)
+{
+	const struct model *model = html->model;
+	const struct model_thread *thread = load__thread(model, sqlite3_column_int64(row, 1));
+	const struct signals_object *object =
+		signals__object(&model->signals, sqlite3_column_int64(row, 2));
+	const int32_t key[HTML_ROWS_KEYS] = {
+		[OF_SIGNAL] = signal_at(html, sqlite3_column_int64(row, 0)),
+		[OF_GROUP] = thread ? (int32_t)(thread->group - model->groups) : -1,
+		[OF_OBJECT] = object ? (int32_t)(object - model->signals.objects) + 1 : 0,
+		[OF_PLACE] = (int32_t)html_out__keep(&html->out,
+						     (const char *)sqlite3_column_text(row, 3)),
+		[OF_OPERATION] = (int32_t)html_out__keep(&html->out,
+							 (const char *)sqlite3_column_text(row, 4)),
+		[OF_ERRNO] = (int32_t)sqlite3_column_int64(row, 5),
+	};
+
+	return find_key(data, key, ret);
+}
+
 static int take_series(struct html *html, void *context, sqlite3_stmt *row)
 {
 	struct signals_data *data = context;
@@ -121,7 +76,7 @@ static int take_series(struct html *html, void *context, sqlite3_stmt *row)
 	size_t at;
 	int err;
 
-	if (signal_at(data, sqlite3_column_int64(row, 0)) < 0 ||
+	if (signal_at(html, sqlite3_column_int64(row, 0)) < 0 ||
 	    !html_bins__find(&html->bins, sqlite3_column_int64(row, 12),
 			     sqlite3_column_int64(row, 13), &span))
 		return 0;
@@ -156,105 +111,136 @@ static int by_size(const void *a, const void *b, void *context)
 	return memcmp(x->key, y->key, sizeof(x->key));
 }
 
-static int32_t fold_series(struct html *html, struct signals_data *data, int32_t into, int32_t at)
+/* Adds a series to what stands for it: all of its place and operation that are not shown. */
+static int fold_series(struct html *html, struct signals_data *data, size_t at, bool full,
+		       size_t *ret)
 {
-	struct html_row *to = &data->series.list[into], *from = &data->series.list[at];
+	const int32_t *of = data->series.list[at].key;
+	const int32_t key[HTML_ROWS_KEYS] = { [OF_SIGNAL] = of[OF_SIGNAL],
+					      [OF_GROUP] = OTHER,
+					      [OF_PLACE] = full ? 0 : of[OF_PLACE],
+					      [OF_OPERATION] = full ? 0 : of[OF_OPERATION] };
+	struct html_row *to;
+	const struct html_row *from;
+	size_t into = 0;
+	int err = find_key(data, key, &into);
 
+	if (err)
+		return err;
+	to = &data->series.list[into];
+	from = &data->series.list[at];
 	html->folded.series++;
 	for (int i = 0; i < HTML_ROWS_VALUES; i++)
 		if (__builtin_add_overflow(to->value[i], from->value[i], &to->value[i]))
 			to->value[i] = INT64_MAX;
-	for (int i = 0; i < MEASURES; i++)
+	for (size_t i = 0; i < MEASURES; i++)
 		if (data->max[at * MEASURES + i] > data->max[into * MEASURES + i])
 			data->max[into * MEASURES + i] = data->max[at * MEASURES + i];
-	to->key[OF_GROUP] = OTHER;
-	return data->places[into];
+	*ret = into;
+	return 0;
 }
 
-/* Numbers them, the largest of each signal first; returns them in that order, NULL: no memory. */
-static int32_t *number_series(struct html *html, struct signals_data *data, size_t *ret_count)
-{
-	size_t count = data->series.count, shown = 0, of_signal = 0;
-	int32_t *list = calloc(count + 1, sizeof(*list)), last = -1;
+/* How many of each signal are on the page already. */
+struct numbering {
+	int32_t signal;
+	size_t shown, others;
+	int32_t *list; /* of all signals */
+	size_t count;
+};
 
-	data->places = calloc(count + 1, sizeof(*data->places));
-	if (!list || !data->places) {
-		free(list);
-		return NULL;
+static void show(struct signals_data *data, struct numbering *numbering, size_t at)
+{
+	data->places[at] = (int32_t)numbering->count;
+	numbering->list[numbering->count++] = (int32_t)at;
+}
+
+static int number_one(struct html *html, struct signals_data *data, struct numbering *numbering,
+		      size_t at)
+{
+	int32_t signal = data->series.list[at].key[OF_SIGNAL];
+	size_t known = data->series.count, into = 0;
+	int err;
+
+	if (signal != numbering->signal) {
+		numbering->signal = signal;
+		numbering->shown = numbering->others = 0;
 	}
+	if (numbering->shown < MOST_SERIES) {
+		numbering->shown++;
+		show(data, numbering, at);
+		return 0;
+	}
+	err = fold_series(html, data, at, numbering->others >= MOST_SERIES, &into);
+	if (err)
+		return err;
+	if (into >= known) {
+		numbering->others++;
+		show(data, numbering, into);
+	}
+	data->places[at] = data->places[into];
+	return 0;
+}
+
+/* Numbers them, the largest of each signal first, and returns them in that order. */
+static int number_series(struct html *html, struct signals_data *data, int32_t **ret,
+			 size_t *ret_count)
+{
+	size_t count = data->series.count;
+	cleanup(free_p) int32_t *sorted = calloc(count + 1, sizeof(*sorted));
+	/* What stands for others is never more than those. */
+	cleanup(free_p) int32_t *list = calloc(2 * count + 1, sizeof(*list));
+	struct numbering numbering = { .signal = -1, .list = list };
+	int err = 0;
+
+	data->places = calloc(2 * count + 1, sizeof(*data->places));
+	if (!sorted || !list || !data->places)
+		return -ENOMEM;
 	for (size_t i = 0; i < count; i++)
-		list[i] = (int32_t)i;
-	qsort_r(list, count, sizeof(*list), by_size, data->series.list);
-	for (size_t i = 0; i < count; i++) {
-		int32_t at = list[i], signal = data->series.list[at].key[OF_SIGNAL];
-
-		of_signal = signal == last ? of_signal + 1 : 1;
-		last = signal;
-		if (of_signal <= MOST_SERIES) {
-			data->places[at] = (int32_t)shown;
-			list[shown++] = at;
-		} else {
-			data->places[at] = fold_series(html, data, list[shown - 1], at);
-		}
-	}
-	*ret_count = shown;
-	return list;
+		sorted[i] = (int32_t)i;
+	qsort_r(sorted, count, sizeof(*sorted), by_size, data->series.list);
+	for (size_t i = 0; i < count && !err; i++)
+		err = number_one(html, data, &numbering, (size_t)sorted[i]);
+	if (err)
+		return err;
+	*ret = TAKE(list);
+	*ret_count = numbering.count;
+	return 0;
 }
 
-static void put_numbers(struct html_out *out, const char *key, const int64_t *numbers)
-{
-	html_out__open(out, key, '[');
-	for (int i = 0; i < MEASURES; i++)
-		html_out__number(out, NULL, numbers[i]);
-	html_out__close(out, ']');
-}
-
-static int put_series(struct html *html, const struct signals_data *data, int32_t at,
-		      sqlite3_stmt *name)
+static void put_series(struct html *html, const struct signals_data *data, int32_t at)
 {
 	const struct html_row *row = &data->series.list[at];
+	const struct model *model = html->model;
 	struct html_out *out = &html->out;
-	bool is_other = row->key[OF_GROUP] == OTHER;
-	int32_t group = row->key[OF_GROUP];
+	int32_t group = row->key[OF_GROUP], object = row->key[OF_OBJECT];
 
 	html_out__open(out, NULL, '{');
 	html_out__number(out, "signal", row->key[OF_SIGNAL]);
-	html_out__bool(out, "other", is_other);
-	html_out__text(out, "who", group >= 0 ? html->model->groups[group].name : NULL);
-	sqlite3_reset(name);
-	sqlite3_bind_int64(name, 1, row->key[OF_OBJECT]);
-	html_out__text(out, "object",
-		       !is_other && row->key[OF_OBJECT] && sqlite3_step(name) == SQLITE_ROW
-			       ? (const char *)sqlite3_column_text(name, 0)
-			       : NULL);
-	html_out__number(out, "place", is_other ? 0 : row->key[OF_PLACE]);
-	html_out__number(out, "operation", is_other ? 0 : row->key[OF_OPERATION]);
-	html_out__number(out, "errno", is_other ? 0 : row->key[OF_ERRNO]);
+	html_out__bool(out, "other", group == OTHER);
+	html_out__text(out, "who", group >= 0 ? model->groups[group].name : NULL);
+	html_out__text(out, "object", object ? model->signals.objects[object - 1].name : NULL);
+	html_out__number(out, "place", row->key[OF_PLACE]);
+	html_out__number(out, "operation", row->key[OF_OPERATION]);
+	html_out__number(out, "errno", row->key[OF_ERRNO]);
 	html_out__number(out, "count", row->value[0]);
-	put_numbers(out, "sum", &row->value[1]);
-	put_numbers(out, "max", &data->max[(size_t)at * MEASURES]);
+	html__put_numbers(out, "sum", &row->value[1], MEASURES);
+	html__put_numbers(out, "max", &data->max[(size_t)at * MEASURES], MEASURES);
 	html_out__close(out, '}');
-	return out->err;
 }
 
 static int put_all_series(struct html *html, struct signals_data *data)
 {
-	cleanup(sqlite3_finalize_p) sqlite3_stmt *name = NULL;
+	cleanup(free_p) int32_t *list = NULL;
 	size_t count = 0;
-	cleanup(free_p) int32_t *list = number_series(html, data, &count);
-	int err;
+	int err = number_series(html, data, &list, &count);
 
-	if (!list)
-		return -ENOMEM;
-	err = load__error(sqlite3_prepare_v2(html->db, "SELECT name FROM object WHERE id = ?", -1,
-					     &name, NULL) == SQLITE_OK
-				  ? SQLITE_DONE
-				  : SQLITE_ERROR);
+	if (err)
+		return err;
 	html_out__open(&html->out, "series", '[');
-	for (size_t i = 0; i < count && !err; i++)
-		err = put_series(html, data, list[i], name);
+	for (size_t i = 0; i < count; i++)
+		put_series(html, data, list[i]);
 	html_out__close(&html->out, ']');
-	return err;
+	return html->out.err;
 }
 
 static void place_series(struct html_row *row, void *context)
@@ -268,7 +254,7 @@ static int put_event(struct html *html, void *context, sqlite3_stmt *row)
 {
 	struct html_out *out = &html->out;
 	const struct model_thread *thread = load__thread(html->model, sqlite3_column_int64(row, 3));
-	int32_t signal = signal_at(context, sqlite3_column_int64(row, 0));
+	int32_t signal = signal_at(html, sqlite3_column_int64(row, 0));
 
 	if (signal < 0)
 		return 0;
@@ -297,9 +283,9 @@ static int count_events(struct html *html, void *context, sqlite3_stmt *row)
 	"SELECT e.signal, e.time_ns, e.duration_ns, e.thread, e.object, e.place, e.operation,"     \
 	" e.errno, e.fields, row_number() OVER (PARTITION BY e.signal"                             \
 	" ORDER BY e.duration_ns DESC, e.id) AS rank FROM event e"                                 \
-	" WHERE e.time_ns > ?1 AND e.time_ns <= ?2"
+	" WHERE e.time_ns >= ?1 AND e.time_ns <= ?2"
 
-static int put_events(struct html *html, struct signals_data *data)
+static int put_events(struct html *html)
 {
 	int err;
 
@@ -309,7 +295,7 @@ static int put_events(struct html *html, struct signals_data *data)
 			 " r.thread, o.name, r.place, r.operation, r.errno, r.fields FROM r"
 			 " LEFT JOIN object o ON o.id = r.object WHERE r.rank <= 500"
 			 " ORDER BY r.signal, r.rank",
-			 put_event, data);
+			 put_event, NULL);
 	html_out__close(&html->out, ']');
 	return err ? err
 		   : html__each(html, "SELECT count(*) FROM (" EVENTS ") WHERE rank > 500",
@@ -325,16 +311,14 @@ static int put_data(struct html *html, struct signals_data *data)
 		{ "sum2", HTML_COLUMN_VALUE }, { "sum3", HTML_COLUMN_VALUE },
 		{ "sum4", HTML_COLUMN_VALUE }, { "sum5", HTML_COLUMN_VALUE },
 	};
-	int err = put_signal_list(html, data);
+	int err = html__each(html,
+			     "SELECT s.signal, s.thread, s.object, s.place, s.operation,"
+			     " s.errno, s.max0, s.max1, s.max2, s.max3, s.max4, s.max5,"
+			     " c.slice_from, c.slice_to, c.count, c.sum0, c.sum1, c.sum2,"
+			     " c.sum3, c.sum4, c.sum5 FROM series_slice c"
+			     " JOIN series s ON s.id = c.series",
+			     take_series, data);
 
-	if (!err)
-		err = html__each(html,
-				 "SELECT s.signal, s.thread, s.object, s.place, s.operation,"
-				 " s.errno, s.max0, s.max1, s.max2, s.max3, s.max4, s.max5,"
-				 " c.slice_from, c.slice_to, c.count, c.sum0, c.sum1, c.sum2,"
-				 " c.sum3, c.sum4, c.sum5 FROM series_slice c"
-				 " JOIN series s ON s.id = c.series",
-				 take_series, data);
 	if (!err)
 		err = put_all_series(html, data);
 	if (!err)
@@ -343,7 +327,7 @@ static int put_data(struct html *html, struct signals_data *data)
 		err = html_table__fit(&data->cells);
 	if (!err)
 		err = html__put_table(html, "series_cells", &data->cells, columns, 10);
-	return err ? err : put_events(html, data);
+	return err ? err : put_events(html);
 }
 
 int html__put_signals(struct html *html)
@@ -352,7 +336,12 @@ int html__put_signals(struct html *html)
 						.spans = true,
 						.most = MOST_SERIES_CELLS,
 						.bins = (int32_t)html->bins.count } };
-	int err = html->has_signals ? put_data(html, &data) : 0;
+	int err = 0;
+
+	if (html->model->signals.known) {
+		html__put_operations(html);
+		err = put_data(html, &data);
+	}
 
 	html_rows__release(&data.series);
 	html_rows__release(&data.cells.rows);

@@ -18,7 +18,7 @@
 #include "report/report.h"
 #include "sample.h"
 
-static char *path, *stacks_path;
+static char *path, *stacks_path, *signals_path;
 
 static int set_up(void **state)
 {
@@ -26,6 +26,8 @@ static int set_up(void **state)
 	sample__write(path);
 	stacks_path = sample__path();
 	sample__write_with_stacks(stacks_path);
+	signals_path = sample__path();
+	sample__write_with_signals(signals_path);
 	return 0;
 }
 
@@ -33,6 +35,7 @@ static int tear_down(void **state)
 {
 	sample__remove(path);
 	sample__remove(stacks_path);
+	sample__remove(signals_path);
 	return 0;
 }
 
@@ -70,6 +73,11 @@ static void data_of_a_cut(void **state)
 static void data_with_stacks(void **state)
 {
 	expects(stacks_path, "html-stacks.json", &(struct report_options) {});
+}
+
+static void data_with_signals(void **state)
+{
+	expects(signals_path, "html-signals.json", &(struct report_options) {});
 }
 
 static json_t *document(const char *recording)
@@ -392,6 +400,7 @@ int main(void)
 		cmocka_unit_test(data),
 		cmocka_unit_test(data_of_a_cut),
 		cmocka_unit_test(data_with_stacks),
+		cmocka_unit_test(data_with_signals),
 		cmocka_unit_test(numbers_are_those_of_the_json_report),
 		cmocka_unit_test(what_is_over_time_adds_up_to_the_sums),
 		cmocka_unit_test(a_hostile_recording_gives_a_page_or_is_refused),

@@ -1,13 +1,12 @@
 /*
  * make FEATURES|LARGE FILE: recordings for the tests of the page. FEATURES is the sample with
- * stacks, a process whose name is a script, and a signal; LARGE is what the page has to stand:
- * 1,000 threads, 50,000 stacks, 10 minutes.
+ * stacks and signals, and names that are scripts; LARGE is what the page has to stand: 1,000
+ * threads, 50,000 stacks, 10 minutes.
  */
 #include "../harness.h"
 
 #include <stdio.h>
 
-#include "bpf/histogram.h"
 #include "sample.h"
 
 #define HOSTILE "<script>alert(1)</script>"
@@ -15,70 +14,26 @@
 /* The sample's three slices are the first 30 s. */
 enum { LARGE_THREADS = 1000, LARGE_SECONDS = 600, LARGE_STACKS = 50000, LARGE_DEPTH = 24 };
 
-static void add_signal(struct recording *recording)
-{
-	int err = recording__add_signal(
-		recording,
-		&(struct recording_signal) { 1, "block", "requests to disks", "requests" });
-
-	err |= recording__add_measure(recording, 1, 0, "total", "ns");
-	err |= recording__add_measure(recording, 1, 1, "size", "bytes");
-	err |= recording__add_series(recording, &(struct recording_series) { 1, 1, SAMPLE_LOGGER, 0,
-									     "vda", "write", 0 });
-	err |= recording__add_series(
-		recording,
-		&(struct recording_series) { 2, 1, SAMPLE_WORKER_1, 0, "<img src=x>", "read", 5 });
-	err |= recording__add_distribution(
-		recording, &(struct recording_distribution) { 1, 1, 0, "vda", "write" });
-	for (int slice = 1; slice <= 3; slice++) {
-		err |= recording__add_sum(
-			recording,
-			&(struct recording_sum) {
-				1, slice, slice, 100, { 50 * MS, 409600 }, { 9 * MS, 8192 } });
-		err |= recording__add_sum(
-			recording, &(struct recording_sum) {
-					   2, slice, slice, 1, { 2 * MS, 0 }, { 2 * MS, 0 } });
-		for (__u64 ns = 100000; ns < 10000000; ns *= 2)
-			err |= recording__add_distributed(recording, 1, (int)histogram_bucket(ns),
-							  slice, slice, 10 * slice);
-	}
-	err |= recording__add_event(
-		recording,
-		&(struct recording_event) { 1, SAMPLE_START_NS + 12 * SECOND, 9 * MS, SAMPLE_LOGGER,
-					    0, "vda", "write", 0, "{\"note\":\"" HOSTILE "\"}" });
-	assert_int_equal(err, 0);
-}
-
 static void make_features(const char *path)
 {
 	sqlite3 *db = NULL;
-	struct recording *recording;
 
-	sample__write_with_stacks(path);
-	/* Nobody writes into a finished recording, so it is made to look unfinished and finished
-	 * again by the same means that a stranger has. */
-	recording = sample__begin("/tmp/gapless-test-signal.gapless");
-	add_signal(recording);
-	sample__finish(recording);
+	sample__write_with_all(path);
+	/* Nobody writes into a finished recording, so names are changed by the means that a stranger
+	 * has. */
 	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
 	assert_int_equal(
 		sqlite3_exec(
 			db,
-			"ATTACH '/tmp/gapless-test-signal.gapless' AS s;"
-			"INSERT INTO signal SELECT * FROM s.signal;"
-			"INSERT INTO measure SELECT * FROM s.measure;"
-			"INSERT INTO series SELECT * FROM s.series;"
-			"INSERT INTO series_slice SELECT * FROM s.series_slice;"
-			"INSERT INTO distribution SELECT * FROM s.distribution;"
-			"INSERT INTO distribution_slice SELECT * FROM s.distribution_slice;"
-			"INSERT INTO event SELECT * FROM s.event;"
 			"UPDATE process SET comm = '" HOSTILE "' WHERE id = 1;"
 			"UPDATE thread SET comm = '" HOSTILE "' WHERE id = 1;"
-			"UPDATE object SET name = '<img src=x onerror=alert(2)>' WHERE id = 1;",
+			"UPDATE object SET name = '<img src=x onerror=alert(2)>' WHERE id = 1;"
+			"UPDATE series SET place = '<img src=x>' WHERE place = 'overlay';"
+			"UPDATE distribution SET place = '<img src=x>' WHERE place = 'overlay';"
+			"UPDATE event SET fields = '{\"note\":\"" HOSTILE "\"}' WHERE signal = 2;",
 			NULL, NULL, NULL),
 		SQLITE_OK);
 	sqlite3_close(db);
-	remove("/tmp/gapless-test-signal.gapless");
 }
 
 /* Numbers that look like chance and are the same every time. */

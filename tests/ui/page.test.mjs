@@ -224,11 +224,67 @@ test("tables sort and filter, signals have theirs", async () => {
   assert.notEqual(await first(), up);
   await page.locator("#tables-panel input").fill("logger");
   assert.equal(await page.locator("#tables-panel tbody tr").count(), 1);
+});
+
+const cells = () => page.locator("#tables-panel tbody tr").evaluateAll((list) => list.map((row) => [...row.cells].map((cell) => cell.innerText)));
+const heads = () => page.locator("#tables-panel thead th").evaluateAll((list) => list.map((cell) => cell.innerText.replace(/ .$/u, (end) => (/[▾▴]/u.test(end) ? "" : end))));
+
+test("operations of signals have the numbers of the JSON report", async () => {
+  await open("FEATURES");
+  let compared = 0;
+  for (const signal of json.signals.filter((one) => one.rows.some((row) => row.operation))) {
+    const main = Object.entries(signal.rows[0].values).find(([, value]) => value.unit === "ns")?.[0];
+    await tab(`signal ${signal.name}`);
+    await page.locator("#tables-panel").getByRole("button", { name: "operations", exact: true }).click();
+    const names = await heads(), rows = await cells();
+    const at = (row, name) => row[names.indexOf(name)];
+    for (const one of signal.rows) {
+      const row = rows.find((list) => list[0] === one.operation && (!one.place || list[1] === one.place));
+      assert.ok(row, `${signal.name} ${one.operation} ${one.place}`);
+      assert.equal(at(row, "count"), one.count.toLocaleString("en-US"));
+      assert.equal(at(row, "total"), time(one.values[main].sum));
+      if (!one.values[main].p50) continue;
+      compared++;
+      for (const key of ["p50", "p99", "max"]) assert.equal(at(row, key), time(one.values[main][key]), `${signal.name} ${row.join(" | ")}`);
+      assert.equal(at(row, "of"), one.values[main].count.toLocaleString("en-US"));
+    }
+  }
+  assert.ok(compared >= 10, `${compared} compared`);
+});
+
+test("operations follow the range, by whom as well", async () => {
+  await open("FEATURES");
   await tab("signal block");
-  assert.match(await text("#tables-panel"), /300/);
+  const whole = Number((await cells()).find((row) => row[0] === "write")[2].replace(",", ""));
+  await drag("#timeline-chart", 0.01, 0.3);
+  const names = await heads(), row = (await cells()).find((list) => list[0] === "write");
+  assert.equal(whole, 1200);
+  assert.equal(row[2], "400");
+  assert.equal(row[names.indexOf("p50")], "12.0 ms");
+  assert.equal(row[names.indexOf("of")], "400");
+  await page.locator("#tables-panel").getByRole("button", { name: "by whom", exact: true }).click();
+  assert.match((await cells()).map((list) => list.join(" ")).join("\n"), /logger write vda .*400/);
+});
+
+test("services, programs and events have their tables", async () => {
+  await open("FEATURES");
+  await tab("signal tcp");
+  await page.locator("#tables-panel").getByRole("button", { name: "services", exact: true }).click();
+  assert.match(await text("#tables-panel"), /to 10\.0\.0\.1:5432/);
+  await tab("signal exec");
+  await page.locator("#tables-panel").getByRole("button", { name: "programs", exact: true }).click();
+  assert.deepEqual((await cells())[0].slice(0, 3), ["/bin/true", "sh", "400"]);
+  await tab("events");
+  await page.locator("#tables-panel").getByRole("button", { name: "block", exact: true }).click();
+  assert.ok((await text("#tables-panel")).includes(hostile));
+});
+
+test("latencies of signals have percentiles with their count, and can be chosen", async () => {
+  await open("FEATURES");
   await page.locator("#latency select").selectOption("block");
-  assert.match(await text("#latency"), /block vda write total/);
-  assert.match(await text("#latency article .status"), /420 values · p50 .* · p99 /);
+  await page.fill("#heat-search", "read vda · total");
+  assert.equal(await page.locator("#latency article").count(), 1);
+  assert.match(await text("#latency article .status"), /^11,200 values · p50 205 µs · p90 .* · p99 30\.0 ms · p99\.9 30\.0 ms/);
 });
 
 for (const [width, scheme] of [[1280, "light"], [1280, "dark"], [390, "light"], [390, "dark"]]) {

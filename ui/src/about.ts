@@ -19,7 +19,7 @@ function quality(data: Data): HTMLElement {
   const bad = doc.quality.filter((one) => one.value), good = doc.quality.length - bad.length;
   const folded = Object.entries(doc.folded).filter(([, value]) => value);
   const words: Record<string, string> = {
-    threads: "threads are one", nodes: "call paths are in [folded]", samples: "rows of samples are stood for by others", histograms: "histograms have no time axis", waits: "waits are left out", series: "series are in 'all others'", events: "events are left out",
+    threads: "threads are one", nodes: "call paths are in [folded]", samples: "rows of samples are stood for by others", histograms: "histograms have no time axis", waits: "waits are left out", operations: "operations of signals are left out", services: "services are left out", series: "series are in 'all others'", events: "events are left out",
     accounts: "rows belong to nobody", torn: "rows refer to slices that are not there", names: "names had no room",
   };
 

@@ -17,9 +17,23 @@ export interface Syscall {
 }
 export interface Histogram {
   of: string; name?: string; kind?: string | null; place?: string | null; operation?: string | null; measure?: string | null;
-  unit: string | null; count?: number;
+  unit: string | null; count?: number; max: number;
 }
-export interface Signal { name: string; about: string | null; events: string | null; measures: { id: number; name: string; unit: string }[] }
+export interface Measure { id: number; name: string; unit: string }
+// All events of one operation at one place. Numbers of measures go by their id.
+export interface Operation {
+  place: string; operation: string; count: number; errors: number; who: string | null; hump: string | null;
+  sum: number[]; max: number[]; p50: number[]; p99: number[]; timed: number[];
+}
+export interface Service {
+  name: string; accepts: boolean; connections: number; opened: number; ended: number; lifetime_ns: number; bytes: number;
+  segments: number; sent_again: number; resets: number; overflows: number; zero_windows: number; who: string | null;
+}
+export interface Program { file: string; parent: string | null; count: number; ended: number; lifetime_ns: number; max_ns: number; failed: number }
+export interface Signal {
+  name: string; about: string | null; events: string; main: number; count: number; errors: number; event_count: number;
+  measures: Measure[]; rows: Operation[]; services?: Service[]; programs?: Program[];
+}
 export interface Series {
   signal: number; other: boolean; who: string | null; object: string | null; place: number; operation: number; errno: number;
   count: number; sum: number[]; max: number[];

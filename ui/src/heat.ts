@@ -14,16 +14,23 @@ export function bucketStart(bucket: number): number {
 
 function title(data: Histogram): string {
   if (data.name) return data.of === "syscall" ? `syscall ${data.name}` : `${data.name}${data.kind ? ` (${data.kind})` : ""}`;
-  return [data.of, data.place, data.operation, data.measure].filter(Boolean).join(" ");
+  const what = [data.operation, data.place].filter(Boolean).join(" ");
+  const measure = data.measure && data.unit && data.unit !== "ns" && data.unit !== data.measure ? `${data.measure} (${data.unit})` : data.measure;
+  return [data.of, what, measure].filter(Boolean).join(" · ");
 }
 
-// The middle of the bucket that holds the q-th part of the values.
-function quantile(counts: Float64Array, all: number, q: number): number {
-  let seen = 0;
+// The middle of the bucket that holds the q-th percent of the values, not above the largest of them, if that is known.
+export function percentile(counts: Float64Array, q: number, max: number): number {
+  let all = 0, seen = 0;
 
-  for (let i = 0; i < counts.length; i++) {
+  for (const n of counts) all += n;
+  for (let i = 0; all > 0 && i < counts.length; i++) {
     seen += counts[i]!;
-    if (seen >= all * q && seen > 0) return bucketStart(i) + Math.floor((bucketStart(i + 1) - bucketStart(i)) / 2);
+    // Parts of slices are fractions, whose sum is off by a hair.
+    if (seen > 0 && seen * 100 >= all * q - 1e-6) {
+      const middle = bucketStart(i) + Math.floor((bucketStart(i + 1) - bucketStart(i)) / 2);
+      return max > 0 && middle > max ? max : middle;
+    }
   }
   return 0;
 }
@@ -63,6 +70,11 @@ class Panel {
     return this.info.unit ?? "";
   }
 
+  // Requests, pages: the title says of what.
+  private get isCount(): boolean {
+    return this.unit !== "ns" && this.unit !== "bytes";
+  }
+
   update(): void {
     const { data } = this.selection;
     const whole = new Float64Array(buckets + 1);
@@ -75,8 +87,8 @@ class Panel {
     this.low = Math.max(0, whole.findIndex((n) => n > 0) - 2);
     this.high = Math.min(buckets, whole.length - [...whole].reverse().findIndex((n) => n > 0) + 2);
     const all = this.counts.reduce((sum, n) => sum + n, 0);
-    const q = (part: number): string => amount(quantile(this.counts, all, part), this.unit);
-    this.words.textContent = all ? `${number(all)} values · p50 ${q(0.5)} · p90 ${q(0.9)} · p99 ${q(0.99)}${all >= 1000 ? ` · p99.9 ${q(0.999)}` : ""} (to 6 %)${this.isFlat ? "; its time axis had no room in this page" : ""}` : "nothing in this range";
+    const q = (part: number): string => `p${part} ${amount(percentile(this.counts, part, this.info.max), this.unit)}`;
+    this.words.textContent = all ? `${number(all)} values · ${q(50)} · ${q(90)} · ${q(99)}${all >= 1000 ? ` · ${q(99.9)}` : ""} (to 6 %)${this.isFlat ? "; its time axis had no room in this page" : ""}` : "nothing in this range";
     this.map.paint();
     this.side.paint();
   }
@@ -111,7 +123,7 @@ class Panel {
       c.lineTo(width, Math.round(y) + 0.5);
       c.stroke();
       c.fillStyle = css("--soft");
-      if (words) c.fillText(amount(value, this.unit).replace(/\.00? /, " ").replace(/\.0+ /, " "), left - 5, y);
+      if (words) c.fillText((this.isCount ? number(value) : amount(value, this.unit)).replace(/\.0+ /, " "), left - 5, y);
     }
   }
 

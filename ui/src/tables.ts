@@ -1,10 +1,11 @@
 // The tables: threads, functions, syscalls, and whatever signals counted. All follow the range; those that can, the threads.
-import { type Data, flagExited, flagKernel, flagOwn, kinds, kindWords, type Series, type Signal, type Syscall } from "./data";
-import { h, section } from "./dom";
-import { bucketStart } from "./heat";
+import { flagExited, flagKernel, flagOwn, kinds, kindWords, type Syscall } from "./data";
+import { section } from "./dom";
+import { percentile } from "./heat";
 import { type Selection } from "./select";
+import { eventTable, signalTables } from "./signals";
 import { type Column, Table, tabs } from "./table";
-import { amount, base, errno, number, seconds, share, time } from "./words";
+import { base, errno, number, share, time } from "./words";
 
 function threadTable(selection: Selection): HTMLElement {
   interface Row { at: number; ns: Float64Array; all: number }
@@ -133,13 +134,8 @@ function syscallRows(selection: Selection): Syscall[] {
   }
   rows.forEach((row, i) => {
     row.timed = counts[i]!.reduce((sum, n) => sum + n, 0);
-    let seen = 0;
-    counts[i]!.forEach((n, bucket) => {
-      const middle = Math.min(row.max_ns || Infinity, bucketStart(bucket) + (bucketStart(bucket + 1) - bucketStart(bucket)) / 2);
-      if (seen < row.timed * 0.5 && seen + n >= row.timed * 0.5) row.p50_ns = middle;
-      if (seen < row.timed * 0.99 && seen + n >= row.timed * 0.99) row.p99_ns = middle;
-      seen += n;
-    });
+    row.p50_ns = percentile(counts[i]!, 50, row.max_ns);
+    row.p99_ns = percentile(counts[i]!, 99, row.max_ns);
   });
   return rows.filter((row) => row.count >= 0.5);
 }
@@ -164,65 +160,6 @@ function syscallTable(selection: Selection): HTMLElement {
   return table.element;
 }
 
-function seriesRows(selection: Selection, at: number): Series[] {
-  const { data } = selection;
-  const mine = (data.doc.series ?? []).map((row, i) => ({ row, i })).filter((one) => one.row.signal === at);
-
-  if (selection.isWhole) return mine.map((one) => one.row);
-  const sums = new Map(mine.map((one) => [one.i, { ...one.row, count: 0, sum: [0, 0, 0, 0, 0, 0] }]));
-  const cells = data.seriesCells;
-  for (let i = 0; i < cells.count; i++) {
-    const row = sums.get(cells.key.series![i]!), part = row ? selection.part(cells, i) : 0;
-    if (!row || !part) continue;
-    row.count += cells.value.count![i]! * part;
-    for (let m = 0; m < 6; m++) row.sum[m]! += cells.value[`sum${m}`]![i]! * part;
-  }
-  return [...sums.values()].filter((row) => row.count >= 0.5);
-}
-
-function signalTable(selection: Selection, signal: Signal, at: number): HTMLElement {
-  const { data } = selection;
-  const all = seriesRows(selection, at);
-  const has = (value: (row: Series) => unknown): boolean => all.some((row) => value(row));
-  const columns: Column<Series>[] = [{ name: "who", text: (row) => (row.other ? "all others" : (row.who ?? "?")) }];
-
-  if (has((row) => row.operation)) columns.push({ name: "operation", text: (row) => data.text(row.operation) });
-  if (has((row) => row.place)) columns.push({ name: "place", text: (row) => data.text(row.place) });
-  if (has((row) => row.object)) columns.push({ name: "object", text: (row) => row.object ?? "" });
-  if (has((row) => row.errno)) columns.push({ name: "error", text: (row) => errno(row.errno) });
-  columns.push({ name: signal.events ?? "events", text: (row) => number(row.count), value: (row) => row.count });
-  const first = columns.length;
-  for (const measure of signal.measures) {
-    columns.push({ name: measure.name, about: measure.unit, text: (row) => amount(row.sum[measure.id]!, measure.unit), value: (row) => row.sum[measure.id]! });
-    if (measure.unit === "ns") columns.push({ name: `${measure.name} each`, text: (row) => amount(row.count ? row.sum[measure.id]! / row.count : 0, measure.unit), value: (row) => (row.count ? row.sum[measure.id]! / row.count : 0) },
-      { name: "max", about: "of the whole recording", text: (row) => amount(row.max[measure.id]!, measure.unit), value: (row) => row.max[measure.id]! });
-  }
-  const table = new Table(signal.name, columns, Math.min(first, columns.length - 1));
-  const update = (): void => table.set(seriesRows(selection, at));
-
-  selection.onRest(update);
-  update();
-  return h("div", {}, h("p", { class: "about" }, signal.about), table.element);
-}
-
-function eventTable(selection: Selection): HTMLElement {
-  const { data } = selection;
-  type Row = NonNullable<typeof data.doc.events>[number];
-  const table = new Table<Row>("events", [
-    { name: "at", text: (row) => seconds(row.us), value: (row) => row.us },
-    { name: "signal", text: (row) => data.doc.signals?.[row.signal]?.name ?? "" },
-    { name: "took", text: (row) => (row.duration_ns ? time(row.duration_ns) : "–"), value: (row) => row.duration_ns },
-    { name: "who", text: (row) => `${row.who ?? "?"}${row.tid ? ` (tid ${row.tid})` : ""}` },
-    { name: "what", text: (row) => [row.operation, row.place, row.object, errno(row.errno)].filter(Boolean).join(" ") },
-    { name: "details", text: (row) => row.fields ?? "" },
-  ], 2);
-  const update = (): void => table.set((data.doc.events ?? []).filter((row) => selection.isWhole || (row.us >= selection.fromUs && row.us < selection.toUs)));
-
-  selection.onRest(update);
-  update();
-  return table.element;
-}
-
 export function tables(selection: Selection, find: (name: string) => void): HTMLElement {
   const { data } = selection;
   const list: { name: string; make: () => HTMLElement }[] = [{ name: "threads", make: () => threadTable(selection) }];
@@ -230,10 +167,8 @@ export function tables(selection: Selection, find: (name: string) => void): HTML
   if (data.samples.count) list.push({ name: "functions", make: () => functionTable(selection, find) });
   if (data.doc.syscalls.length) list.push({ name: "syscalls", make: () => syscallTable(selection) });
   (data.doc.signals ?? []).forEach((signal, at) => {
-    if (data.doc.series?.some((row) => row.signal === at)) list.push({ name: `signal ${signal.name}`, make: () => signalTable(selection, signal, at) });
+    if (signal.count || signal.programs) list.push({ name: `signal ${signal.name}`, make: () => signalTables(selection, signal, at) });
   });
   if (data.doc.events?.length) list.push({ name: "events", make: () => eventTable(selection) });
   return section("tables", "Everything, in tables", "They follow the range. Syscalls, signals and events are of all threads.", tabs("tables", list));
 }
-
-export type { Data };
