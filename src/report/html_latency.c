@@ -111,23 +111,25 @@ static int take_heat(struct html *html, struct heat *heat, uint64_t key, sqlite3
 			.value = { html__part(&span, sqlite3_column_int64(row, 5)) } });
 }
 
-static int take_bucket(struct html *html, void *context, sqlite3_stmt *row)
+/* Whose a histogram is; their numbers are not apart. */
+enum source { OF_STATE, OF_SYSCALL, OF_SIGNAL, SOURCES };
+
+static uint64_t histogram_key(enum source of, int64_t number)
 {
-	return take_heat(
-		html, context,
-		map__mix(sqlite3_column_int64(row, 0) != 0, (uint64_t)sqlite3_column_int64(row, 1)),
-		row);
+	return (uint64_t)number * SOURCES + of;
 }
 
-/* Apart from the ledger's: their first number is of nobody else. */
-static uint64_t distribution_key(sqlite3_stmt *row, int column)
+static int take_bucket(struct html *html, void *context, sqlite3_stmt *row)
 {
-	return map__mix(2, (uint64_t)sqlite3_column_int64(row, column));
+	enum source of = sqlite3_column_int64(row, 0) ? OF_SYSCALL : OF_STATE;
+
+	return take_heat(html, context, histogram_key(of, sqlite3_column_int64(row, 1)), row);
 }
 
 static int take_distribution_bucket(struct html *html, void *context, sqlite3_stmt *row)
 {
-	return take_heat(html, context, distribution_key(row, 1), row);
+	return take_heat(html, context, histogram_key(OF_SIGNAL, sqlite3_column_int64(row, 1)),
+			 row);
 }
 
 static int number(struct heat *heat, uint64_t key)
@@ -159,7 +161,8 @@ static int put_own(struct html *html, struct heat *heat)
 		html_out__number(out, "count", histogram->count);
 		html_out__number(out, "max", max_of_call(html->model, histogram));
 		html_out__close(out, '}');
-		err = number(heat, map__mix(histogram->is_syscall, (uint64_t)histogram->key));
+		err = number(heat, histogram_key(histogram->is_syscall ? OF_SYSCALL : OF_STATE,
+						 histogram->key));
 	}
 	return err;
 }
@@ -211,7 +214,7 @@ static int put_distribution(struct html *html, void *context, sqlite3_stmt *row)
 	html_out__text(out, "unit", (const char *)sqlite3_column_text(row, 5));
 	html_out__number(out, "max", max_of(html->model, row));
 	html_out__close(out, '}');
-	return number(context, distribution_key(row, 0));
+	return number(context, histogram_key(OF_SIGNAL, sqlite3_column_int64(row, 0)));
 }
 
 /* Histograms of fewer values lose their time axis first: their sums are what they were. */

@@ -119,7 +119,8 @@ static const char *find_words(const char *at, const char *end, const char *words
 {
 	size_t length = strlen(words);
 
-	for (const char *found; (found = strstr(at, words)) && found + length <= end; at = found + 1)
+	for (const char *found; (found = strstr(at, words)) && found + length <= end;
+	     at = found + 1)
 		if ((found == text || strchr(" \n(", found[-1])) &&
 		    strchr(" \n,:;)", found[length]))
 			return found + length;
@@ -161,8 +162,7 @@ static const char *kind_of(json_t *one)
 static bool same_state(json_t *a, json_t *b)
 {
 	return !strcmp(text_at(a, "state"), text_at(b, "state")) &&
-	       !strcmp(text_at(a, "cause"), text_at(b, "cause")) &&
-	       !strcmp(kind_of(a), kind_of(b));
+	       !strcmp(text_at(a, "cause"), text_at(b, "cause")) && !strcmp(kind_of(a), kind_of(b));
 }
 
 static size_t state_of_page(json_t *wanted)
@@ -206,7 +206,8 @@ static void states(void **unused)
 	}
 	assert_int_equal(i, 9);
 	assert_int_equal(number_at(json, "threads_ns"), number_at(page, "threads_ns"));
-	assert_int_equal(number_at(json, "threads_ns"), ask("SELECT sum(lifetime_ns) FROM threads"));
+	assert_int_equal(number_at(json, "threads_ns"),
+			 ask("SELECT sum(lifetime_ns) FROM threads"));
 }
 
 /* Of the threads of a process. */
@@ -439,6 +440,48 @@ static void series_add_up_to_the_operations(void **unused)
 	assert_int_equal(i, 5);
 }
 
+/* Of a histogram over time, all values. */
+static int64_t values_of(size_t wanted)
+{
+	json_t *rows = json_object_get(json_object_get(page, "heat"), "rows"), *count;
+	int64_t histogram = 0, sum = 0;
+	size_t i;
+
+	json_array_foreach (json_object_get(rows, "count"), i, count) {
+		histogram += item(json_object_get(rows, "histogram"), i);
+		if ((size_t)histogram == wanted)
+			sum += json_integer_value(count);
+	}
+	return sum;
+}
+
+static void histograms(void **unused)
+{
+	json_t *one;
+	size_t i, of_signals = 0;
+
+	json_array_foreach (json_object_get(page, "histograms"), i, one) {
+		int64_t views, values = values_of(i);
+
+		if (json_object_get(one, "name")) {
+			assert_int_equal(number_at(one, "count"), values);
+			views = ask("SELECT sum(count) FROM histograms WHERE of = %Q AND name = %Q"
+				    " AND kind IS nullif(%Q, '')",
+				    text_at(one, "of"), text_at(one, "name"), text_at(one, "kind"));
+		} else {
+			views = ask("SELECT sum(count) FROM signal_histograms WHERE signal = %Q"
+				    " AND place = %Q AND operation = %Q AND measure = %Q",
+				    text_at(one, "of"), text_at(one, "place"),
+				    text_at(one, "operation"), text_at(one, "measure"));
+			of_signals++;
+		}
+		assert_true(values > 0);
+		assert_int_equal(values, views);
+	}
+	assert_int_equal(i - of_signals, json_array_size(json_object_get(json, "histograms")));
+	assert_int_equal(of_signals, 7 + 4 + 3 + 1);
+}
+
 static void services_and_programs(void **unused)
 {
 	static const char *const keys[] = { "connections", "opened", "ended",      "lifetime_ns",
@@ -490,9 +533,9 @@ static int64_t page_self_run(const char *name)
 		state += item(json_object_get(rows, "state"), i);
 		kind = json_object_get(
 			json_array_get(json_object_get(page, "states"), (size_t)state), "kind");
-		own = json_string_value(json_array_get(
-			json_object_get(page, "texts"),
-			(size_t)item(names, (size_t)item(functions, (size_t)node))));
+		own = json_string_value(
+			json_array_get(json_object_get(page, "texts"),
+				       (size_t)item(names, (size_t)item(functions, (size_t)node))));
 		if (own && !strcmp(own, name) && !strcmp(json_string_value(kind), "run"))
 			sum += json_integer_value(us);
 	}
@@ -534,8 +577,8 @@ static void quality_and_cost(void **unused)
 
 	json_object_foreach (json_object_get(json, "quality"), name, value) {
 		int64_t number = json_integer_value(value);
-		json_t *ours = json_object_get(named(json_object_get(page, "quality"), name),
-					       "value");
+		json_t *ours =
+			json_object_get(named(json_object_get(page, "quality"), name), "value");
 
 		assert_int_equal((int64_t)json_number_value(ours), number);
 		assert_int_equal(ask("SELECT value FROM quality WHERE name = %Q", name), number);
@@ -567,6 +610,7 @@ int main(void)
 		cmocka_unit_test(syscalls),
 		cmocka_unit_test(signals),
 		cmocka_unit_test(series_add_up_to_the_operations),
+		cmocka_unit_test(histograms),
 		cmocka_unit_test(services_and_programs),
 		cmocka_unit_test(hot_functions),
 		cmocka_unit_test(quality_and_cost),

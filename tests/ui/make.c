@@ -19,8 +19,8 @@ static void make_features(const char *path)
 	sqlite3 *db = NULL;
 
 	sample__write_with_all(path);
-	/* Nobody writes into a finished recording, so names are changed by the means that a stranger
-	 * has. */
+	/* Nobody writes into a finished recording, so names are changed by the means that a
+	 * stranger has. */
 	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
 	assert_int_equal(
 		sqlite3_exec(

@@ -78,9 +78,12 @@ test("a process that is called a script shows as text", async () => {
   await open("FEATURES");
   assert.ok((await page.locator("body").innerText()).includes(hostile));
   assert.ok((await text("#who")).includes(hostile));
-  assert.equal(await page.locator("main script, main img").count(), 0);
   await tab("events");
+  await page.locator("#tables-panel").getByRole("button", { name: "block", exact: true }).click();
   assert.ok((await text("#tables-panel")).includes(hostile));
+  await tab("signal files");
+  assert.ok((await text("#tables-panel")).includes("<img src=x>"));
+  assert.equal(await page.locator("main script, main img").count(), 0);
 });
 
 test("findings, states and totals are those of the JSON report", async () => {
@@ -207,6 +210,8 @@ test("functions have the self and total times of the JSON report", async () => {
 
 test("a wait opens with both stacks", async () => {
   await open("FEATURES");
+  // The flame graph is made when it comes into sight, and what is below it moves.
+  await showFlame();
   const wait = page.locator("details.wait").first();
   await wait.locator("summary").click();
   await wait.locator(".stack").first().waitFor();
@@ -275,8 +280,7 @@ test("services, programs and events have their tables", async () => {
   await page.locator("#tables-panel").getByRole("button", { name: "programs", exact: true }).click();
   assert.deepEqual((await cells())[0].slice(0, 3), ["/bin/true", "sh", "400"]);
   await tab("events");
-  await page.locator("#tables-panel").getByRole("button", { name: "block", exact: true }).click();
-  assert.ok((await text("#tables-panel")).includes(hostile));
+  assert.equal((await cells())[0][4], "fsync(7 → /var/log/app.log) = -5 EIO");
 });
 
 test("latencies of signals have percentiles with their count, and can be chosen", async () => {

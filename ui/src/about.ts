@@ -44,10 +44,20 @@ function sampling(data: Data): HTMLElement | null {
     h("p", { class: "about" }, `${number(info.whole)} of ${number(info.count)} stacks are whole.`));
 }
 
+// "tp_btf: sched_switch, sched_waking; iterator: tcp"
+function hookWords(hooks: unknown): string {
+  const kinds = new Map<string, Set<string>>();
+
+  for (const one of Array.isArray(hooks) ? (hooks as Record<string, unknown>[]) : []) {
+    const kind = String(one.kind);
+    kinds.set(kind, (kinds.get(kind) ?? new Set()).add(String(one.event)));
+  }
+  return [...kinds].map(([kind, events]) => `${kind}: ${[...events].join(", ")}`).join("; ") || "?";
+}
+
 export function aboutSection(data: Data): HTMLElement {
   const { doc } = data;
   const start = doc.start_unix_ms ? new Date(doc.start_unix_ms).toISOString().replace("T", " ").replace(/\.\d+Z/, " UTC") : "?";
-  const hooks = Array.isArray(doc.hooks) ? (doc.hooks as Record<string, unknown>[]) : [];
 
   return section("about", "Quality, cost, configuration", "", h("div", { class: "columns" },
     quality(data), sampling(data),
@@ -55,7 +65,7 @@ export function aboutSection(data: Data): HTMLElement {
     h("article", {}, h("h3", {}, "How it was made"), pairs([
       ["target", doc.target ?? "?"], ["from", start], ["length", time(doc.wall_ns)], ["level", doc.level ?? "?"], ["kernel", doc.kernel ?? "?"], ["CPUs", number(doc.cpus)],
       ["gapless", doc.version ?? "?"],
-      ["hooks", hooks.map((one) => `${one.event}: ${one.kind}`).join(", ") || "?"],
+      ["hooks", hookWords(doc.hooks)],
     ])),
     h("article", {}, h("h3", {}, "Again"), h("p", {}, "The same recording:"), h("pre", { tabindex: "0" }, doc.command_line ?? "sudo gapless record -d 10s"),
       h("p", {}, "This page, the same as text, as numbers, in SQL:"), h("pre", { tabindex: "0" }, "gapless report --html report.html run.gapless\ngapless report run.gapless\ngapless report --json run.gapless\ngapless query run.gapless 'SELECT * FROM time_by_state'"))));

@@ -214,10 +214,13 @@ function rank(data: Data, rowsOf: number[][]): number[] {
   const weight = histograms.map((info, at) => {
     let sum = 0;
     for (const i of rowsOf[at]!) sum += data.heat.value.count![i]! * bucketStart(data.heat.key.bucket![i]!);
-    const idle = info.kind === "idle" || info.name === "run.any" || (info.of === "syscall" && byChoice.test(info.name ?? ""));
+    // How long a thing lives is no delay.
+    const idle = info.kind === "idle" || info.name === "run.any" || info.measure === "lifetime" || info.operation === "lifetime" || (info.of.startsWith("syscall") && byChoice.test(info.name ?? info.operation ?? ""));
     return info.unit === "ns" && !idle ? sum : sum / 1e9;
   });
-  const order = weight.map((_sum, i) => i).filter((i) => rowsOf[i]!.length).sort((a, b) => weight[b]! - weight[a]!);
+  // The signal has what the ledger knows of a syscall, and more.
+  const told = new Set(histograms.filter((info) => info.of === "syscalls").map((info) => info.operation));
+  const order = weight.map((_sum, i) => i).filter((i) => rowsOf[i]!.length && !(histograms[i]!.of === "syscall" && told.has(histograms[i]!.name))).sort((a, b) => weight[b]! - weight[a]!);
   const turn = new Map(order.map((i) => {
     const place = turns.get(histograms[i]!.of) ?? 0;
     turns.set(histograms[i]!.of, place + 1);
@@ -232,13 +235,13 @@ export function latencies(selection: Selection): { element: HTMLElement; repaint
   const rowsOf: number[][] = data.doc.histograms.map(() => []);
   const grid = h("div", { class: "heats" });
   const search = h("input", { type: "search", id: "heat-search", placeholder: "fsync, disk, tcp…", "aria-label": "choose latencies" });
-  const sources = [...new Set(data.doc.histograms.map((info) => info.of))];
-  const from = h("select", { "aria-label": "of what" }, h("option", { value: "" }, "everything"), ...sources.map((name) => h("option", { value: name }, name === "state" ? "waits and queues" : name === "syscall" ? "syscalls" : name)));
   const more = h("button", { type: "button", class: "more" });
   let panels: Panel[] = [], shown = 6;
 
   for (let i = 0; i < data.heat.count; i++) rowsOf[data.heat.key.histogram![i]!]?.push(i);
   const ranked = rank(data, rowsOf);
+  const sources = [...new Set(ranked.map((i) => data.doc.histograms[i]!.of))].sort();
+  const from = h("select", { "aria-label": "of what" }, h("option", { value: "" }, "everything"), ...sources.map((name) => h("option", { value: name }, name === "state" ? "waits and queues" : name === "syscall" ? "other syscalls" : name)));
   const build = (): void => {
     const words = search.value.trim().toLowerCase();
     const chosen = ranked.filter((i) => (!from.value || data.doc.histograms[i]!.of === from.value) && title(data.doc.histograms[i]!).toLowerCase().includes(words));

@@ -104,7 +104,7 @@ function operationTable(selection: Selection, signal: Signal, at: number): HTMLE
   const table = new Table(`${signal.name} by operation`, columns, by);
   const update = (): void => {
     table.set(operationRows(selection, signal, at));
-    fill(humps, ...(selection.isWhole ? all.filter((row) => row.hump).slice(0, 5).map((row) => h("p", {}, `${row.hump}.`)) : []));
+    fill(humps, ...(selection.isWhole ? all.filter((row) => row.hump && row.sum[main]! * 100 >= selection.data.doc.wall_ns).slice(0, 5).map((row) => h("p", {}, `${row.hump}.`)) : []));
   };
 
   selection.onRest(update);
@@ -151,7 +151,7 @@ function serviceTable(signal: Signal): HTMLElement {
     { name: "lives", about: "on average, of those that ended", text: (row) => (row.ended ? time(row.lifetime_ns / row.ended) : "–"), value: (row) => (row.ended ? row.lifetime_ns / row.ended : 0) },
     plain("ended", "whose lifetime is known", (row) => row.ended),
     plain("segments", "sent", (row) => row.segments),
-    { name: "sent again", text: (row) => (row.sent_again ? `${number(row.sent_again)}  ${row.segments ? share(row.sent_again, row.segments) : ""}` : "–"), value: (row) => row.sent_again },
+    { name: "sent again", text: (row) => (row.sent_again ? `${number(row.sent_again)}${row.segments ? ` (${share(row.sent_again, row.segments)})` : ""}` : "–"), value: (row) => row.sent_again },
     plain("resets", "connections reset", (row) => row.resets),
     plain("queue full", "the accept queue had no room", (row) => row.overflows),
     plain("zero windows", "the receiver had no room", (row) => row.zero_windows),
@@ -195,8 +195,16 @@ export function signalTables(selection: Selection, signal: Signal, at: number): 
     views.length > 1 ? h("div", { class: "controls" }, choice("show", views.map(([key, words]) => [key, words]), first, show)) : null, place);
 }
 
+// A number with its unit: by its name, or by that of the signal's measure.
+function field(signal: Signal | undefined, name: string, value: unknown): string {
+  const unit = name.endsWith("_ns") ? "ns" : name === "bytes" || name === "sent" || name === "received" ? "bytes" : signal?.measures.find((one) => one.name === name)?.unit;
+
+  if (typeof value === "number" && unit) return `${name.replace(/_ns$/, "")} ${amount(value, unit)}`;
+  return `${name.replace(/_/g, " ")} ${typeof value === "object" ? JSON.stringify(value) : String(value)}`;
+}
+
 // "openat(AT_FDCWD, …)" where the signal has that, then whatever else it has: "status 1, forked 0".
-function details(fields: string | null): { args: string; rest: string } {
+function details(signal: Signal | undefined, fields: string | null): { args: string; rest: string } {
   let known: Record<string, unknown> = {};
 
   try {
@@ -206,7 +214,7 @@ function details(fields: string | null): { args: string; rest: string } {
     return { args: "", rest: fields ?? "" };
   }
   const { args, ...others } = known;
-  const rest = Object.entries(others).filter(([, value]) => value !== null && value !== "").map(([name, value]) => `${name} ${typeof value === "object" ? JSON.stringify(value) : String(value)}`);
+  const rest = Object.entries(others).filter(([, value]) => value !== null && value !== "").map(([name, value]) => field(signal, name, value));
   return { args: typeof args === "string" ? args : "", rest: rest.join(", ") };
 }
 
@@ -214,7 +222,7 @@ export function eventTable(selection: Selection): HTMLElement {
   const { data } = selection;
   type Row = NonNullable<typeof data.doc.events>[number] & { what: string; rest: string };
   const rows = (data.doc.events ?? []).map((event): Row => {
-    const { args, rest } = details(event.fields);
+    const { args, rest } = details(data.doc.signals?.[event.signal], event.fields);
     const object = event.object && !args.includes(event.object) ? event.object : null;
     return { ...event, what: [args || event.operation, event.place, object, errno(event.errno)].filter(Boolean).join(" "), rest };
   });
