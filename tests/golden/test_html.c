@@ -234,8 +234,8 @@ static const char *const wrongs[] = {
 	"INSERT INTO distribution VALUES(1, 1, 7, NULL, NULL);"
 	"INSERT INTO distribution_slice VALUES(1, 1, 288, 1, 1), (1, 1, 289, 1, 1), (1, 1, -1, 1, 1);"
 	"INSERT INTO event VALUES(1, 1, 9223372036854775807, -1, 4711, 4711, NULL, NULL, -1, NULL)",
-	"DROP VIEW events; DROP VIEW signal_sums; DROP VIEW signal_histograms; DROP TABLE signal;"
-	"DROP TABLE series; UPDATE meta SET value = 2 WHERE key = 'schema_version'",
+	("DROP VIEW events; DROP VIEW signal_sums; DROP VIEW signal_histograms; DROP TABLE signal;"
+	 "DROP TABLE series; UPDATE meta SET value = 2 WHERE key = 'schema_version'"),
 };
 
 static void a_hostile_recording_gives_a_page_or_is_refused(void **state)
