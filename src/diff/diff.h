@@ -73,7 +73,7 @@ struct diff {
 };
 
 struct diff_options {
-	const char *const *paths[DIFF_SIDES];
+	const char *const *paths[DIFF_SIDES]; /* they, and the gates, outlive the diff */
 	size_t counts[DIFF_SIDES];
 	const char *per;          /* NULL: run if all are whole runs of a command, else second */
 	const char *const *gates; /* up to a NULL; or NULL */

@@ -120,7 +120,7 @@ struct compared {
 static struct compared compare(int runs, const char *per, const char *const *gates)
 {
 	const char *paths[DIFF_SIDES][RUNS];
-	char names[DIFF_SIDES][RUNS][256];
+	static char names[DIFF_SIDES][RUNS][256];
 	struct diff_options options = { .per = per, .gates = gates };
 	struct compared compared = {};
 
