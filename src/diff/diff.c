@@ -15,20 +15,6 @@
 #include "report/load.h"
 #include "report/report.h"
 
-/*
- * Noise is a part of what it disturbs, so logarithms are compared: a slow minute makes everything
- * slower by a third, not by a second. What is smaller than the grain is as good as nothing.
- */
-#define GRAIN_OF_COUNT 0.5
-#define GRAIN_OF_TIME  0.0001 /* of the recording */
-
-/*
- * Five values can be alike by luck. No side is taken to be less noisy than its measure can be: a
- * count is whole, a percentile is known to a bucket, a time to a thousandth, a sample is a draw.
- */
-#define NOISE_OF_PERCENTILE 0.036 /* 1/8 of a value at most, evenly spread: 1/8/√12 */
-#define NOISE_OF_TIME       0.001
-
 /* A metric of one run, on its way to those of the others. */
 struct candidate {
 	const struct metric *metric;
@@ -152,47 +138,6 @@ static int set_work(struct diff *diff, const char *per, char **ret_why)
 	return 0;
 }
 
-static double grain(const struct diff *diff, const struct diff_change *change)
-{
-	const struct diff_run *run = &diff->runs[0];
-	const struct metric *wall = metrics__find(&run->metrics, "time", "wall");
-
-	if (!change->metric->is_sum)
-		return 1;
-	if (strcmp(change->metric->unit, "ns"))
-		return GRAIN_OF_COUNT / run->work;
-	return (wall ? wall->value : 1) * GRAIN_OF_TIME / run->work;
-}
-
-/* A side as it is compared. */
-static struct stats logarithms(const struct diff *diff, const struct diff_change *change,
-			       enum diff_side side)
-{
-	double values[DIFF_MOST], grain_of = grain(diff, change), noise = NOISE_OF_TIME;
-	const double *begin = change->values + (side == DIFF_BASE ? 0 : diff->counts[DIFF_BASE]);
-	double whole = change->sides[side].mean + grain_of;
-	struct stats stats;
-
-	for (size_t i = 0; i < diff->counts[side]; i++)
-		values[i] = log(begin[i] + grain_of);
-	stats = stats__of(values, diff->counts[side]);
-	if (*change->metric->measure == 'p')
-		noise = NOISE_OF_PERCENTILE;
-	if (!strcmp(change->metric->measure, "count"))
-		noise = grain_of / whole;
-	stats.variance = fmax(stats.variance, noise * noise);
-	stats.variance = fmax(stats.variance, change->sampling[side] / whole / whole);
-	return stats;
-}
-
-static double chance(const struct diff *diff, const struct diff_change *change)
-{
-	struct stats base = logarithms(diff, change, DIFF_BASE);
-	struct stats new = logarithms(diff, change, DIFF_NEW);
-
-	return stats__differ(&base, &new);
-}
-
 static void sum_up(struct diff *diff, struct diff_change *change, const double *sampling)
 {
 	size_t begin = 0;
@@ -313,7 +258,7 @@ static int ask(struct diff *diff)
 		return -ENOMEM;
 	for (size_t i = 0; i < diff->change_count; i++)
 		if (diff->changes[i].compared)
-			probabilities[diff->compared++] = chance(diff, &diff->changes[i]);
+			probabilities[diff->compared++] = noise__chance(diff, &diff->changes[i]);
 	if (!diff->enough)
 		return 0;
 	err = stats__holm(probabilities, diff->compared);
@@ -355,7 +300,7 @@ static int judge_gate(struct diff *diff, struct gate *gate)
 		return diff__warn(diff,
 				  "no recording has a %s of '%s': '%s' is taken as not crossed",
 				  gate->measure, gate->name, gate->text);
-	gate__judge(gate, diff->enough, diff->gate_count);
+	gate__judge(gate, diff);
 	diff->crossed += gate->crossed;
 	return 0;
 }

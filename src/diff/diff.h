@@ -92,7 +92,15 @@ double diff__size(const struct diff_change *change);
 /* Of few recordings, all that can be said: is it more than the luck of sampling? */
 bool diff__is_beyond_sampling(const struct diff_change *change);
 
-/* Between the files of this folder: what does not fit together, as warnings; -ENOMEM. */
+/*
+ * Between the files of this folder. A side's values × factor + offset, as logarithms, with no less
+ * noise than the measure has.
+ */
+struct stats noise__logarithms(const struct diff *diff, const struct diff_change *change,
+			       enum diff_side side, double factor, double offset);
+/* That both sides are alike. */
+double noise__chance(const struct diff *diff, const struct diff_change *change);
+/* What does not fit together, as warnings; -ENOMEM. */
 int facts__read(struct diff_run *run, const struct model *model);
 int facts__warn(struct diff *diff);
 __attribute__((format(printf, 2, 3))) int diff__warn(struct diff *diff, const char *format, ...);

@@ -102,22 +102,26 @@ void gate__release(struct gate *gate)
 	gate->measure = gate->name = NULL;
 }
 
-void gate__judge(struct gate *gate, bool enough, size_t asked)
+/* The bound takes the base's place, so that being above or below it is the question. */
+void gate__judge(struct gate *gate, const struct diff *diff)
 {
-	struct stats base = gate->change->sides[DIFF_BASE], new = gate->change->sides[DIFF_NEW];
+	const struct diff_change *change = gate->change;
+	double factor = !gate->relative ? 0 : gate->percent ? 1 + gate->bound : 1;
+	double offset = gate->percent ? 0 : gate->bound;
+	double bound = (factor ? change->sides[DIFF_BASE].mean * factor : 0) + offset;
+	struct stats base, new;
 
-	/* The base becomes the bound, so that being above it is the question. */
+	if (!change->sides[DIFF_NEW].count || (gate->relative && !change->sides[DIFF_BASE].count))
+		return;
+	gate->crossed = gate->above ? change->sides[DIFF_NEW].mean > bound
+				    : change->sides[DIFF_NEW].mean < bound;
+	if (!diff->enough)
+		return;
+	new = noise__logarithms(diff, change, DIFF_NEW, 1, 0);
+	base = noise__logarithms(diff, change, gate->relative ? DIFF_BASE : DIFF_NEW, factor,
+				 offset);
 	if (!gate->relative)
-		base = (struct stats) { .count = base.count ? base.count : 2, .mean = gate->bound };
-	else if (gate->percent)
-		base.mean *= 1 + gate->bound, base.variance *= pow(1 + gate->bound, 2);
-	else
-		base.mean += gate->bound;
-	if (!new.count || !base.count)
-		return;
-	gate->crossed = gate->above ? new.mean > base.mean : new.mean < base.mean;
-	if (!enough)
-		return;
+		base.variance = 0;
 	gate->probability = gate->above ? stats__above(&base, &new) : stats__above(&new, &base);
-	gate->crossed = gate->crossed && gate->probability * (double)asked < DIFF_ALPHA;
+	gate->crossed = gate->crossed && gate->probability * (double)diff->gate_count < DIFF_ALPHA;
 }

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct diff;
 struct diff_change;
 
 struct gate {
@@ -26,7 +27,7 @@ struct gate {
 int gate__parse(const char *text, struct gate *ret);
 void gate__release(struct gate *gate);
 /*
- * Judges it by `gate->change`. With enough recordings it is crossed if that is more than chance;
- * else if the means say so. `asked` is the number of gates.
+ * Judges it by `gate->change`. With enough recordings it is crossed if that is more than chance,
+ * for as many gates as there are; else if the means say so.
  */
-void gate__judge(struct gate *gate, bool enough, size_t asked);
+void gate__judge(struct gate *gate, const struct diff *diff);
