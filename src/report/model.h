@@ -147,7 +147,8 @@ struct model_row {
 
 struct model {
 	const char *target, *level, *kernel, *version, *command_line;
-	int64_t start_unix_ns, cpus;
+	const char *ended; /* by what: "command", "duration", …; NULL: unknown */
+	int64_t start_unix_ns, cpus, warmup_ns;
 	bool complete, has_idle;
 	json_t *hooks; /* NULL if unknown */
 
