@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -94,20 +95,23 @@ static pid_t process_of(const char *path)
 	return (pid_t)trial__query(path, "SELECT MAX(pid) FROM threads");
 }
 
-/* A command that counts how often it was run, and fails from the second time on. */
+/* A command that tells its niceness, counts how often it was run, and fails from the second on. */
 static void each_holds_one_run_of_the_command(void **state)
 {
-	const char *script = "\"$1\" count; nice; echo >> \"$0\"; "
+	const char *script = "\"$1\" count; read -r line < /proc/$$/stat; set -- $line; "
+			     "echo ${19}; echo >> \"$0\"; "
 			     "exit $(( $(wc -l < \"$0\") * 3 - 3 ))";
-	char base[64], counter[96];
+	int nice = getpriority(PRIO_PROCESS, 0);
+	char base[64], counter[96], three[64];
 	struct output output;
 
+	snprintf(three, sizeof(three), "%d\n%d\n%d\n", nice, nice, nice);
 	trial__path(base, sizeof(base));
 	snprintf(counter, sizeof(counter), "%s-counter", base);
 	output = live__gapless("record", "-o", base, "--repeat", "3", LITTLE, "--", "/bin/sh", "-c",
 			       script, counter, workload__path("callers"));
 	assert_int_equal(output.status, 3);
-	assert_string_equal(output.out, "0\n0\n0\n");
+	assert_string_equal(output.out, three);
 	assert_null(strstr(output.err, "recording 1 of 3;"));
 	assert_non_null(strstr(output.err, "status 3 in recording 2 of 3;"));
 	assert_non_null(strstr(output.err, "status 6 in recording 3 of 3;"));
