@@ -148,7 +148,7 @@ static void put_folded(struct html *html)
 	html_out__close(out, '}');
 }
 
-static int put_document(struct html *html)
+static int put_document(struct html *html, json_t *diff)
 {
 	static int (*const parts[])(struct html *html) = {
 		html__put_threads, html__put_time,      html__put_stacks,
@@ -167,6 +167,8 @@ static int put_document(struct html *html)
 	put_figures(&html->out, "quality", html->model->qualities, html->model->quality_count);
 	put_figures(&html->out, "cost", html->model->costs, html->model->cost_count);
 	put_folded(html);
+	if (diff)
+		html_out__json(&html->out, "diff", json_incref(diff));
 	html_out__texts(&html->out, "texts");
 	html_out__close(&html->out, '}');
 	fputc('\n', html->out.file);
@@ -185,7 +187,7 @@ int html__write_data(const char *path, const struct report_options *options, FIL
 	if (model.state_count > MOST_STATES)
 		return -EBADMSG;
 	html.db = db;
-	err = put_document(&html);
+	err = put_document(&html, options->diff);
 	html_out__release(&html.out);
 	html_bins__release(&html.bins);
 	free(html.threads);
