@@ -23,6 +23,17 @@ bool is_emulated(void)
 	return getenv("GAPLESS_VM");
 }
 
+static void is_tested_elsewhere(void **state)
+{
+	print_message("# skip: not about the kernel, and tested outside of the VM\n");
+	skip();
+}
+
+void (*live__here(void (*test)(void **state)))(void **state)
+{
+	return is_emulated() ? is_tested_elsewhere : test;
+}
+
 bool live__has(const char *const *args, const char *arg)
 {
 	for (size_t i = 0; args[i]; i++)

@@ -14,6 +14,12 @@ struct output {
 
 /* In an emulated machine counts, sums, orders and culprits hold; times do not. */
 bool is_emulated(void);
+/*
+ * A test of what is the same on every kernel, for a list of tests: skipped in an emulated machine,
+ * where every recording takes seconds.
+ */
+#define HERE(f) { #f, live__here(f), NULL, NULL, NULL }
+void (*live__here(void (*test)(void **state)))(void **state);
 
 bool live__has(const char *const *args, const char *arg);
 /*

@@ -234,13 +234,13 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_essential_feature_works_and_all_events_arrive),
 		cmocka_unit_test(kprobes_are_reported_as_the_kernel_has_them),
-		cmocka_unit_test(exit_code_and_verdict_agree),
-		cmocka_unit_test(nobody_is_told_which_capabilities_are_missing),
-		cmocka_unit_test(missing_mounts_are_named_with_their_remedy),
+		HERE(exit_code_and_verdict_agree),
+		HERE(nobody_is_told_which_capabilities_are_missing),
+		HERE(missing_mounts_are_named_with_their_remedy),
 		cmocka_unit_test(a_seccomp_filter_is_named_even_one_that_kills),
-		cmocka_unit_test(words_that_are_nearly_right_are_suggested),
+		HERE(words_that_are_nearly_right_are_suggested),
 		cmocka_unit_test(smallest_capabilities_are_found_by_trying),
-		cmocka_unit_test(a_full_disk_is_a_failure),
+		HERE(a_full_disk_is_a_failure),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -284,14 +284,14 @@ static void a_command_that_ends_within_the_warm_up_is_an_error(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_holds_one_run_of_the_command),
-		cmocka_unit_test(names_that_exist_are_told_before_anything_is_started),
-		cmocka_unit_test(targets_that_do_not_end_need_a_duration),
-		cmocka_unit_test(an_interrupt_ends_the_one_under_way_and_begins_no_other),
-		cmocka_unit_test(it_stops_when_the_target_is_gone),
+		HERE(each_holds_one_run_of_the_command),
+		HERE(names_that_exist_are_told_before_anything_is_started),
+		HERE(targets_that_do_not_end_need_a_duration),
+		HERE(an_interrupt_ends_the_one_under_way_and_begins_no_other),
+		HERE(it_stops_when_the_target_is_gone),
 		cmocka_unit_test(the_warm_up_is_not_recorded_but_whom_it_started_is),
 		cmocka_unit_test(a_chain_of_processes_does_not_break_where_the_warm_up_ends),
-		cmocka_unit_test(a_command_that_ends_within_the_warm_up_is_an_error),
+		HERE(a_command_that_ends_within_the_warm_up_is_an_error),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -46,8 +46,8 @@ static void the_rate_is_what_was_asked_for(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_rate_that_makes_no_sense_is_refused),
-		cmocka_unit_test(without_stacks_there_are_none_and_the_report_says_so),
+		HERE(a_rate_that_makes_no_sense_is_refused),
+		HERE(without_stacks_there_are_none_and_the_report_says_so),
 		cmocka_unit_test(the_rate_is_what_was_asked_for),
 	};
 

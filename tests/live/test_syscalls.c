@@ -243,12 +243,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(calls_are_counted_by_thread_and_errno),
-		cmocka_unit_test(distributions_are_whole_however_long_it_lasts),
+		HERE(distributions_are_whole_however_long_it_lasts),
 		cmocka_unit_test(odd_calls_count_as_in_the_ledger),
 		cmocka_unit_test(a_process_under_way_is_counted_from_when_the_ledger_is),
 		cmocka_unit_test(slow_calls_are_named_with_what_they_wait_for),
 		cmocka_unit_test(what_has_no_room_is_counted_without_its_name),
-		cmocka_unit_test(without_it_or_without_syscalls_there_is_nothing),
+		HERE(without_it_or_without_syscalls_there_is_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -408,15 +408,15 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(exec_shows_every_program_once_and_an_interrupt_loses_none),
 		cmocka_unit_test(histograms_of_syscalls_have_all_calls),
-		cmocka_unit_test(intervals_add_up_to_the_summary),
-		cmocka_unit_test(sums_are_split_by_what_is_asked_for),
+		HERE(intervals_add_up_to_the_summary),
+		HERE(sums_are_split_by_what_is_asked_for),
 		cmocka_unit_test(events_are_lines_and_an_interrupt_sums_up),
-		cmocka_unit_test(an_interval_shows_histograms_and_no_events),
-		cmocka_unit_test(nothing_comes_with_its_reason),
-		cmocka_unit_test(as_many_intervals_as_asked_for),
-		cmocka_unit_test(a_number_of_events_ends_it),
-		cmocka_unit_test(a_duration_ends_it),
-		cmocka_unit_test(what_makes_no_sense_is_refused),
+		HERE(an_interval_shows_histograms_and_no_events),
+		HERE(nothing_comes_with_its_reason),
+		HERE(as_many_intervals_as_asked_for),
+		HERE(a_number_of_events_ends_it),
+		HERE(a_duration_ends_it),
+		HERE(what_makes_no_sense_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
