@@ -13,7 +13,7 @@
 
 static const struct command *const commands[] = {
 	&record_command, &report_command, &export_command, &query_command,
-	&doctor_command, &list_command,   &watch_command,
+	&doctor_command, &list_command,   &watch_command,  &top_command,
 };
 #define COMMAND_COUNT (sizeof(commands) / sizeof(*commands))
 

@@ -1,11 +1,9 @@
 #include "ledger/run.h"
 
 #include <errno.h>
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -17,6 +15,7 @@
 #include "ledger/attach.h"
 #include "ledger/collect.h"
 #include "ledger/counts.h"
+#include "ledger/meta.h"
 #include "ledger/quality.h"
 #include "ledger/samples.h"
 #include "stacks/mapper.h"
@@ -60,62 +59,6 @@ DEFINE_CLEANUP(struct run *, run__free)
 static int64_t own_cpu_ns(void)
 {
 	return (int64_t)clock__read_ns(CLOCK_PROCESS_CPUTIME_ID);
-}
-
-static int write_hooks(struct run *run)
-{
-	size_t count;
-	const struct hook_use *uses = ledger__hooks(run->ledger, &count);
-	cleanup(free_p) char *text = NULL;
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < count; i++) {
-		char tag[LOADER_TAG_BYTES] = "";
-
-		if (uses[i].program)
-			loader__tag(ledger__object(run->ledger), uses[i].program, tag);
-		json_array_append_new(list,
-				      json_pack("{s:s, s:s?, s:s, s:s}", "event", uses[i].event,
-						"kind", uses[i].program ? uses[i].kind : NULL,
-						"tag", tag, "why_not", uses[i].why_not));
-	}
-	if (run->samples) {
-		char tag[LOADER_TAG_BYTES];
-
-		loader__tag(ledger__object(run->ledger), "on_tick", tag);
-		json_array_append_new(list,
-				      json_pack("{s:s, s:s, s:s, s:s}", "event", "cpu-clock",
-						"kind", "perf_event", "tag", tag, "why_not", ""));
-	}
-	sessions__add_hooks(run->sessions, list);
-	text = json_dumps(list, JSON_COMPACT);
-	json_decref(list);
-	return text ? recording__set_text(run->recording, "hooks", text) : -ENOMEM;
-}
-
-static int write_meta(struct run *run, const struct run_options *options)
-{
-	struct recording *recording = run->recording;
-	struct utsname name;
-	int err = 0;
-
-	uname(&name);
-	err |= recording__set_text(recording, "gapless_version", GAPLESS_VERSION);
-	err |= recording__set_text(recording, "kernel", name.release);
-	err |= recording__set_text(recording, "machine", name.machine);
-	err |= recording__set_number(recording, "cpus", sysconf(_SC_NPROCESSORS_ONLN));
-	err |= recording__set_text(recording, "level", options->full ? "full" : "sched");
-	err |= recording__set_text(recording, "target", options->target.words);
-	err |= recording__set_text(recording, "clock", "CLOCK_MONOTONIC");
-	err |= recording__set_number(recording, "interval_ns", (int64_t)options->interval_ns);
-	err |= recording__set_number(recording, "sample_period_ns", (int64_t)options->tick_ns);
-	err |= recording__set_number(recording, "slow_ns", (int64_t)options->slow_ns);
-	err |= recording__set_number(recording, "start_ns", (int64_t)run->start_ns);
-	err |= recording__set_number(recording, "end_ns", (int64_t)run->start_ns);
-	err |= recording__set_number(recording, "start_unix_ns",
-				     (int64_t)(run->start_ns + clock__wall_offset_ns()));
-	err |= write_hooks(run);
-	return err ? -EIO : recording__commit(recording);
 }
 
 /* Stacks can come as soon as the hooks are attached, before there is somebody to take them. */
@@ -238,7 +181,7 @@ int run__start(const struct run_options *options, struct recording *recording,
 	if (!err)
 		err = ledger__snapshot(run->ledger, 0, take_first, run);
 	if (!err)
-		err = write_meta(run, options);
+		err = meta__write(recording, run->ledger, run->sessions, options, run->start_ns);
 	if (err)
 		return err;
 	sessions__start(run->sessions);
@@ -267,6 +210,23 @@ void run__free(struct run *run)
 size_t run__threads(const struct run *run)
 {
 	return collect__threads(run->collect);
+}
+
+int run__open_state(const struct run *run, int64_t thread)
+{
+	return (int)collect__open_slot(run->collect, thread);
+}
+
+void run__set_interval(struct run *run, uint64_t interval_ns)
+{
+	run->interval_ns = run->least_interval_ns = interval_ns;
+	if (run->next_ns > clock__now_ns() + interval_ns)
+		run->next_ns = clock__now_ns() + interval_ns;
+}
+
+int run__name(struct run *run, uint64_t until_ns)
+{
+	return run->samples ? samples__name_some(run->samples, until_ns) : 0;
 }
 
 static int write_quality(struct run *run)
@@ -333,7 +293,8 @@ static int write_counters(struct run *run, uint64_t now_ns)
 {
 	int err;
 
-	if (now_ns - run->counted_ns < SECOND_NS)
+	/* Snapshots that are a second apart are so by a hair more or less. */
+	if (now_ns - run->counted_ns < SECOND_NS - SECOND_NS / 20)
 		return 0;
 	run->counted_ns = now_ns;
 	err = ledger__drain_waits(run->ledger, false, collect__take_wait, run->collect);
@@ -383,6 +344,12 @@ static int take_snapshot(struct run *run)
 	run->next_ns = began_ns + run->interval_ns;
 	err = collect__snapshot_done(run->collect, now_ns);
 	return err ? err : write_counters(run, now_ns);
+}
+
+int run__flush(struct run *run)
+{
+	run->whole_ns = 0;
+	return take_snapshot(run);
 }
 
 int run__step(struct run *run, uint64_t until_ns)

@@ -35,5 +35,17 @@ int run__step(struct run *run, uint64_t until_ns);
 /* How many accounted threads are alive. */
 size_t run__threads(const struct run *run);
 
+/*
+ * For views of what happens now. The state (its id in the recording) that a thread was in at its
+ * last record and, since it sent none, still is; 0: there is no such thread.
+ */
+int run__open_state(const struct run *run, int64_t thread);
+/* Between snapshots, from now on. */
+void run__set_interval(struct run *run, uint64_t interval_ns);
+/* Accounts of all threads, changed or not, up to now. */
+int run__flush(struct run *run);
+/* Names for frames that have none yet, as many as can be looked up until `until_ns`. */
+int run__name(struct run *run, uint64_t until_ns);
+
 /* The last account of everything, quality and cost; the recording is then ready to be finished. */
 int run__stop(struct run *run);
