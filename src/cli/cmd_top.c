@@ -36,6 +36,7 @@
 #define DRILL_INTERVAL_NS (SECOND_NS / 2)
 #define DRILL_RATE        99
 #define DRILL_TABLE_BYTES (UINT64_C(64) << 20)
+#define SAVE_NAMING_NS    (2 * SECOND_NS)
 #define DRILL_NAMING_NS   (30 * MS_NS)
 #define KEPT_NS           INT64_C(60000000000)
 #define FORGET_EVERY_NS   (10 * SECOND_NS)
@@ -259,6 +260,8 @@ static void save(void *context, bool is_drill, char *words, size_t size)
 	if (!err)
 		err = watcher__work(watcher);
 	if (!err)
+		err = run__name(watcher->run, clock__now_ns() + SAVE_NAMING_NS);
+	if (!err)
 		err = recording__save(watcher->recording, name);
 	if (!err)
 		err = ask_number(watcher->recording,
@@ -343,10 +346,14 @@ static int run_top(const struct options *options)
 {
 	cleanup(features__free_p) struct features *features = features__new();
 	struct top top = { .options = options, .features = features };
+	/* It knows which thread makes which calls; without it, the list has no such column. */
+	const struct signal *const calls[] = { signal__find("syscalls", 8), NULL };
 	const struct run_options run_options = {
 		.target = options->target,
 		.full = options->level == LEVEL_FULL,
 		.interval_ns = snapshot_ns(options->top.interval_ns),
+		.signals = options->level == LEVEL_FULL ? calls : NULL,
+		.slow_ns = UINT64_MAX, /* no single events */
 	};
 	int err;
 

@@ -57,12 +57,11 @@ static const char *const questions[ASK_QUESTIONS] = {
 		" - (SELECT value FROM meta WHERE key = 'start_ns'),"
 		" (SELECT sum(value) FROM quality WHERE name IN (" LOSSES "))",
 	/* What delays comes first: of idle waits there is always more. */
-	[ASK_WAITS] = "SELECT s.state || '.' || s.cause || CASE s.kind WHEN 'delaying' THEN ''"
-		" ELSE ' (' || s.kind || ')' END,"
-		" coalesce(o.kind || ' ' || o.name, 'nothing known')"
-		" || CASE WHEN w.by THEN ', ended by ' || coalesce(b.comm, '?') || ' ('"
-		" || CASE w.evidence WHEN 'owner' THEN 'holder, ' ELSE '' END || 'tid '"
-		" || coalesce(b.tid, '?') || ')' ELSE '' END,"
+	[ASK_WAITS] = "SELECT s.cause || CASE s.kind WHEN 'delaying' THEN ''"
+		" ELSE ' (' || s.kind || ')' END || CASE WHEN w.by THEN CASE w.evidence"
+		" WHEN 'owner' THEN ', held by ' ELSE ', ended by ' END || coalesce(b.comm, '?')"
+		" || CASE WHEN b.tid THEN '/' || b.tid ELSE '' END ELSE '' END,"
+		" coalesce(o.kind || ' ' || o.name, ''),"
 		" sum(w.ns), sum(w.count), 0 FROM temp.wait_slice w JOIN state s ON s.id = w.state"
 		" LEFT JOIN object o ON o.id = w.object LEFT JOIN thread b ON b.id = w.by"
 		" WHERE w.slice BETWEEN ?1 AND ?2 GROUP BY w.state, w.object, w.by, w.evidence"

@@ -60,7 +60,7 @@ struct ask_lines {
 	int64_t total_count;
 	struct ask_line lines[ASK_LINES];
 };
-/* Waits that ended within the window: for what, by whom. The name is the cause. */
+/* Waits that ended within the window: why and by whom; more: for what. */
 int ask__waits(struct ask *ask, const struct ask_window *window, struct ask_lines *ret);
 /* Syscalls of all that is recorded; errors among them. */
 int ask__calls(struct ask *ask, const struct ask_window *window, struct ask_lines *ret);

@@ -10,7 +10,6 @@
 #define SECTIONS    4
 #define HEAD_ROWS   3
 #define FOOT_ROWS   2
-#define NUMBERS     30 /* columns for time, share and count */
 #define MOST_BAR    400
 #define MOST_COLUMN 160
 
@@ -111,7 +110,8 @@ static void draw_waits(const struct view *view, int row, int lines, int columns)
 		const struct ask_line *line = &view->waits.lines[i];
 		char name[400], numbers[80];
 
-		snprintf(name, sizeof(name), "%s: %s", line->name, line->more);
+		snprintf(name, sizeof(name), "%s%s%s", line->name, *line->more ? ": " : "",
+			 line->more);
 		snprintf(numbers, sizeof(numbers), "%9.20s %10.1f", words__time(line->ns).text,
 			 (double)line->count / seconds_of(view));
 		draw_line(row + 1 + i, columns, name, numbers);
@@ -167,26 +167,48 @@ static void draw_functions(const struct view *view, int row, int lines, int colu
 		draw_line(row + 1, columns, "none: it was not on a CPU when the clock ticked", "");
 }
 
+/* Each gets its share of the rows, and what others do not need. */
+static void share_rows(const struct view *view, int room, int ret[SECTIONS])
+{
+	int wanted[SECTIONS] = { 0, (int)view->waits.count, (int)view->calls.count,
+				 (int)view->functions.count };
+	int left = room;
+
+	for (int i = 0; i < BAND_COUNT; i++)
+		wanted[0] += view->drill_table.all.ns[i] > 0;
+	for (int i = 0; i < SECTIONS; i++) {
+		int share = room / SECTIONS;
+
+		/* A heading, and a line that says that there is nothing. */
+		wanted[i] = wanted[i] ? wanted[i] + 1 : 2;
+		ret[i] = wanted[i] < share ? wanted[i] : share;
+		left -= ret[i];
+	}
+	for (bool more = true; more && left > 0;) {
+		more = false;
+		for (int i = 0; i < SECTIONS && left > 0; i++)
+			if (ret[i] < wanted[i]) {
+				ret[i]++;
+				left--;
+				more = true;
+			}
+	}
+}
+
 void drill__draw(struct view *view)
 {
 	static void (*const draw[SECTIONS])(const struct view *, int, int,
 					    int) = { draw_causes, draw_waits, draw_calls,
 						     draw_functions };
-	int rows, columns, room, row = HEAD_ROWS;
+	int rows, columns, row = HEAD_ROWS, share[SECTIONS];
 
 	screen__size(&rows, &columns);
 	draw_head(view, columns);
-	room = rows - HEAD_ROWS - FOOT_ROWS;
+	share_rows(view, rows - HEAD_ROWS - FOOT_ROWS, share);
 	for (int i = 0; i < SECTIONS && view->drill_window.from; i++) {
-		int share = room / (SECTIONS - i);
-
-		if (share < 2)
-			share = room < 2 ? 0 : 2;
-		if (!share)
-			break;
-		draw[i](view, row, share - 1, columns);
-		row += share;
-		room -= share;
+		if (share[i] >= 2)
+			draw[i](view, row, share[i] - 1, columns);
+		row += share[i];
 	}
 	view__draw_legend(view, rows - 2, view->drill_table.all.ns);
 	view__draw_foot(view, "esc back  p pause  w save  h help  q quit");

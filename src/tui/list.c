@@ -153,7 +153,7 @@ static void draw_heading(const struct view *view, const enum sort *chosen, int c
 static void draw_row(const struct view *view, const struct table_row *row, int at, bool chosen,
 		     const enum sort *columns, int count, int width)
 {
-	enum screen_style style = chosen ? SCREEN_REVERSE : SCREEN_PLAIN;
+	enum screen_style style = chosen ? SCREEN_REVERSE : row->own ? SCREEN_DIM : SCREEN_PLAIN;
 	uint8_t cells[MOST_BAR];
 	char text[128], number[16] = "";
 	int used, bar;
@@ -224,6 +224,6 @@ void list__draw(struct view *view)
 	if (!view->table.shown_count)
 		draw_reason(view, columns);
 	view__draw_legend(view, rows - 2, view->table.all.ns);
-	view__draw_foot(view, "q quit  enter look closer  s S sort  t threads  / filter  p pause  "
-			      "+ - interval  w save  h help");
+	view__draw_foot(view, "q quit  h help  enter drill  s sort  t threads  / filter  p pause  "
+			      "w save  +- s");
 }
