@@ -14,6 +14,9 @@
 #include "base/map.h"
 
 #define MOST_STATES 64
+#define MARKS       64
+/* A sample arrives at most so long after its time. */
+#define LATE_NS INT64_C(2000000000)
 
 enum question {
 	ASK_AFTER,
@@ -25,6 +28,7 @@ enum question {
 	ASK_WAITS,
 	ASK_CALLS,
 	ASK_FUNCTIONS,
+	ASK_SAMPLE,
 	ASK_QUALITY,
 	ASK_QUESTIONS
 };
@@ -71,7 +75,7 @@ static const char *const questions[ASK_QUESTIONS] = {
 		" WHERE c.slice_to BETWEEN ?1 AND ?2 GROUP BY c.number ORDER BY sum(c.total_ns) DESC",
 	[ASK_FUNCTIONS] = "WITH s AS (SELECT x.stack, x.none, sum(x.weight_ns) AS ns, count(*) AS n"
 		" FROM sample x JOIN state t ON t.id = x.state WHERE t.state = 'run'"
-		" AND x.time_ns BETWEEN ?3 AND ?4 GROUP BY x.stack, x.none)"
+		" AND x.id > ?1 AND x.time_ns BETWEEN ?3 AND ?4 GROUP BY x.stack, x.none)"
 		" SELECT coalesce(u.name, CASE WHEN f.id IS NULL THEN '[no stack: '"
 		" || coalesce(s.none, 'unknown') || ']' END, replace(m.path, rtrim(m.path,"
 		" replace(m.path, '/', '')), '') || printf('+0x%x', f.address)),"
@@ -80,6 +84,7 @@ static const char *const questions[ASK_QUESTIONS] = {
 		" LEFT JOIN frame f ON f.id = k.frame LEFT JOIN module m ON m.id = f.module"
 		" LEFT JOIN frame_line l ON l.frame = f.id AND l.depth = 0"
 		" LEFT JOIN function u ON u.id = l.function GROUP BY 1, 2 ORDER BY sum(s.ns) DESC",
+	[ASK_SAMPLE] = "SELECT max(id) FROM sample",
 	[ASK_QUALITY] = "SELECT name, bias, 0, value, 0 FROM quality WHERE value > 0"
 		" ORDER BY name IN (" LOSSES ") DESC, name",
 };
@@ -98,6 +103,11 @@ struct ask {
 	sqlite3_stmt *statements[ASK_QUESTIONS];
 	struct state states[MOST_STATES];
 	bool has_calls;
+	/* The newest sample at earlier questions, so that not all are looked at each time. */
+	struct mark {
+		int64_t time_ns, id;
+	} marks[MARKS];
+	size_t mark_count;
 };
 
 DEFINE_CLEANUP(struct ask *, ask__free)
@@ -418,9 +428,28 @@ int ask__calls(struct ask *ask, const struct ask_window *window, struct ask_line
 	return read_lines(ask, ASK_CALLS, window, ret);
 }
 
+/* A sample that all of the window come after: the newest one known that is surely older. */
+static int64_t mark_before(const struct ask *ask, int64_t time_ns)
+{
+	int64_t id = 0;
+
+	for (size_t i = 0; i < MARKS && i < ask->mark_count; i++)
+		if (ask->marks[i].time_ns <= time_ns - LATE_NS && ask->marks[i].id > id)
+			id = ask->marks[i].id;
+	return id;
+}
+
 int ask__functions(struct ask *ask, const struct ask_window *window, struct ask_lines *ret)
 {
-	return read_lines(ask, ASK_FUNCTIONS, window, ret);
+	struct ask_window since = *window;
+	sqlite3_stmt *row = put(ask, ASK_SAMPLE, window);
+
+	if (!row || sqlite3_step(row) != SQLITE_ROW)
+		return -EIO;
+	since.from = mark_before(ask, window->begin_ns);
+	ask->marks[ask->mark_count++ % MARKS] =
+		(struct mark) { window->end_ns, sqlite3_column_int64(row, 0) };
+	return end(row) ? -EIO : read_lines(ask, ASK_FUNCTIONS, &since, ret);
 }
 
 int ask__quality(struct ask *ask, struct ask_lines *ret)

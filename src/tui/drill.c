@@ -42,6 +42,9 @@ static void draw_head(const struct view *view, int columns)
 		return;
 	}
 	snprintf(text, sizeof(text), "last %.1f s, in %% of one thread", seconds_of(view));
+	if (view->own_share >= 0)
+		words__say(text, sizeof(text), "; gapless itself: %.1f %% of a CPU",
+			   view->own_share * 100);
 	screen__put(1, 0, columns, SCREEN_PLAIN, text);
 	bands__compose(all->ns, view->drill_table.window_ns, width, cells);
 	screen__bar(2, 0, cells, width, false);

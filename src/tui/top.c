@@ -112,7 +112,12 @@ static int load_list(struct view *view)
 	return arrange(view);
 }
 
-/* A new window once it is as long as an interval, or nearly: snapshots do not come to the tick. */
+/* Whether it is time for a new picture, or nearly: snapshots do not come to the tick. */
+static bool is_due(const struct view *view, int64_t ns)
+{
+	return ns >= (int64_t)(view->interval_ns - view->interval_ns / 20);
+}
+
 static int refresh_list(struct view *view, bool *ret_new)
 {
 	struct ask_window window;
@@ -121,8 +126,7 @@ static int refresh_list(struct view *view, bool *ret_new)
 	*ret_new = false;
 	if (err || !window.from)
 		return err;
-	if (view->window.from &&
-	    window.end_ns - window.begin_ns < (int64_t)(view->interval_ns - view->interval_ns / 20))
+	if (view->window.from && !is_due(view, window.end_ns - window.begin_ns))
 		return 0;
 	view->window = window;
 	*ret_new = true;
@@ -135,8 +139,10 @@ static int refresh_drill(struct view *view, bool *ret_new)
 	int err = ask__last(view->drill, VIEW_DRILL_NS, &window);
 
 	view->drill_over = view->source->is_over(view->source->context);
-	if (err || !window.from || window.to == view->drill_window.to)
+	if (err || !window.from)
 		return err;
+	if (view->drill_window.from && !is_due(view, window.end_ns - view->drill_window.end_ns))
+		return 0;
 	*ret_new = true;
 	view->drill_window = window;
 	err = ask__table(view->drill, &window, true, &view->drill_table);
