@@ -11,7 +11,7 @@ static const char *const keys[] = {
 	"s > S <  sort by the next, last state  esc      back",
 	"t        threads or processes          p space  pause the picture",
 	"/        filter by name or number      + -      longer, shorter interval",
-	"up down page home end                  w        save the last minute in a file",
+	"up down page home end  ctrl-l renew     w        save the last minute in a file",
 	NULL,
 };
 

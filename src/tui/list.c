@@ -29,10 +29,11 @@ static void draw_title(const struct view *view, int columns)
 	localtime_r(&now, &local);
 	view__interval(view->interval_ns, interval, sizeof(interval));
 	view__interval((uint64_t)view->table.window_ns, measured, sizeof(measured));
-	snprintf(text, sizeof(text),
-		 "gapless top  %02d:%02d:%02d  %" PRId64 " CPUs  %d threads, %d ended",
-		 local.tm_hour, local.tm_min, local.tm_sec, view->head.cpus,
-		 view->table.all.threads, view->table.all.ended);
+	snprintf(text, sizeof(text), "gapless top  %02d:%02d:%02d", local.tm_hour, local.tm_min,
+		 local.tm_sec);
+	if (view->window.from)
+		words__say(text, sizeof(text), "  %" PRId64 " CPUs  %d threads, %d ended",
+			   view->head.cpus, view->table.all.threads, view->table.all.ended);
 	screen__put(0, 0, columns, SCREEN_BOLD, text);
 	/* A machine with many threads is looked at less often than was asked for. */
 	if (view->window.from && view->table.window_ns > (int64_t)view->interval_ns * 3 / 2)
@@ -207,8 +208,10 @@ void list__draw(struct view *view)
 
 	screen__size(&rows, &columns);
 	draw_title(view, columns);
-	draw_machine(view, columns);
-	draw_cost(view, columns);
+	if (view->window.from) {
+		draw_machine(view, columns);
+		draw_cost(view, columns);
+	}
 	draw_heading(view, chosen, count, HEAD_ROWS - 1);
 	view->page = rows > HEAD_ROWS + FOOT_ROWS ? (size_t)(rows - HEAD_ROWS - FOOT_ROWS) : 1;
 	if (view->chosen_at < view->first)

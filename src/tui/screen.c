@@ -137,6 +137,11 @@ void screen__show(void)
 	refresh();
 }
 
+void screen__renew(void)
+{
+	clearok(curscr, TRUE);
+}
+
 static attr_t attribute(enum screen_style style)
 {
 	switch (style) {

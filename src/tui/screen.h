@@ -26,6 +26,8 @@ void screen__size(int *ret_rows, int *ret_columns);
 /* Nothing is seen before screen__show(). */
 void screen__erase(void);
 void screen__show(void);
+/* The next one is written whole, over whatever others wrote there. */
+void screen__renew(void);
 
 /*
  * Puts UTF-8 at a place, at most `columns` of it and not over the edge; what the terminal or its
@@ -39,6 +41,7 @@ void screen__bar(int row, int column, const uint8_t *cells, int width, bool chos
 
 enum screen_key {
 	SCREEN_NONE = -1,
+	SCREEN_RENEW = 'L' & 31, /* Ctrl-L */
 	SCREEN_ENTER = '\n',
 	SCREEN_ESCAPE = 27,
 	SCREEN_ERASE = 127,

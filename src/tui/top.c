@@ -367,7 +367,9 @@ static int take_key(struct view *view, int key, bool *ret_quit)
 {
 	if (key == SCREEN_GONE)
 		*ret_quit = true;
-	if (key == SCREEN_GONE || key == SCREEN_RESIZED)
+	if (key == SCREEN_RENEW)
+		screen__renew();
+	if (key == SCREEN_GONE || key == SCREEN_RESIZED || key == SCREEN_RENEW)
 		return 0;
 	if (view->typing)
 		return type_filter(view, key);
