@@ -65,8 +65,6 @@ struct top {
 	const struct options *options;
 	struct features *features;
 	struct watcher list, drill;
-	int drilled;
-	bool drilled_thread;
 	int words_fd; /* where standard error goes while the screen is ours */
 };
 
@@ -133,7 +131,7 @@ static int forget(struct watcher *watcher)
 
 static int watcher__work(struct watcher *watcher)
 {
-	int64_t newest;
+	int64_t newest = 0;
 	int err = run__step(watcher->run, clock__now_ns());
 
 	if (!err)
@@ -181,7 +179,7 @@ static void last_words(struct top *top, char *why, size_t size)
 	snprintf(why, size, "%s", line ? line + 1 : text);
 }
 
-static int start_drill(struct top *top)
+static int start_drill(struct top *top, int pid)
 {
 	struct run_options options = {
 		.full = top->options->level != LEVEL_SCHED,
@@ -189,23 +187,18 @@ static int start_drill(struct top *top)
 		.tick_ns = top->options->level == LEVEL_SCHED ? 0 : SECOND_NS / DRILL_RATE,
 		.table_bytes = DRILL_TABLE_BYTES,
 	};
-	int err = top->drilled_thread ? target__add_tid(&options.target, (uint64_t)top->drilled)
-				      : target__add_pid(&options.target, (uint64_t)top->drilled);
+	int err = target__add_pid(&options.target, (uint64_t)pid);
 
 	return err ? err : watcher__start(&top->drill, &options, top->features);
 }
 
-static int drill(void *context, int id, bool is_thread, struct top_view *ret, char *why,
-		 size_t size)
+static int drill(void *context, int pid, struct top_view *ret, char *why, size_t size)
 {
 	struct top *top = context;
-	int err;
+	int err = start_drill(top, pid);
 
-	top->drilled = id;
-	top->drilled_thread = is_thread;
-	err = start_drill(top);
 	if (err == -ESRCH)
-		snprintf(why, size, "%s %d is over", is_thread ? "thread" : "process", id);
+		snprintf(why, size, "process %d is over", pid);
 	else if (err)
 		last_words(top, why, size);
 	if (!err)

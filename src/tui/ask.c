@@ -35,6 +35,8 @@ enum question {
 
 /* clang-format off */
 
+#define WANTED(thread) "(?5 = 0 OR " thread " IN (SELECT id FROM thread WHERE tid = ?5))"
+
 #define LOSSES                                                                                     \
 	"'lost_ring_full', 'lost_map_full', 'no_storage', 'vanished_threads', 'never_closed',"     \
 	" 'malformed_records', 'recursion_misses', 'stacks_lost', 'malformed_samples'"
@@ -68,14 +70,14 @@ static const char *const questions[ASK_QUESTIONS] = {
 		" coalesce(o.kind || ' ' || o.name, ''),"
 		" sum(w.ns), sum(w.count), 0 FROM temp.wait_slice w JOIN state s ON s.id = w.state"
 		" LEFT JOIN object o ON o.id = w.object LEFT JOIN thread b ON b.id = w.by"
-		" WHERE w.slice BETWEEN ?1 AND ?2 GROUP BY w.state, w.object, w.by, w.evidence"
+		" WHERE w.slice BETWEEN ?1 AND ?2 AND " WANTED("w.thread") " GROUP BY w.state, w.object, w.by, w.evidence"
 		" ORDER BY s.kind = 'delaying' DESC, s.kind = 'undecided' DESC, sum(w.ns) DESC",
 	[ASK_CALLS] = "SELECT y.name, '', sum(c.total_ns), sum(c.count), sum(c.errors)"
 		" FROM syscall_slice c JOIN syscall y USING(number)"
 		" WHERE c.slice_to BETWEEN ?1 AND ?2 GROUP BY c.number ORDER BY sum(c.total_ns) DESC",
 	[ASK_FUNCTIONS] = "WITH s AS (SELECT x.stack, x.none, sum(x.weight_ns) AS ns, count(*) AS n"
 		" FROM sample x JOIN state t ON t.id = x.state WHERE t.state = 'run'"
-		" AND x.id > ?1 AND x.time_ns BETWEEN ?3 AND ?4 GROUP BY x.stack, x.none)"
+		" AND x.id > ?1 AND x.time_ns BETWEEN ?3 AND ?4 AND " WANTED("x.thread") " GROUP BY x.stack, x.none)"
 		" SELECT coalesce(u.name, CASE WHEN f.id IS NULL THEN '[no stack: '"
 		" || coalesce(s.none, 'unknown') || ']' END, replace(m.path, rtrim(m.path,"
 		" replace(m.path, '/', '')), '') || printf('+0x%x', f.address)),"
@@ -103,6 +105,7 @@ struct ask {
 	sqlite3_stmt *statements[ASK_QUESTIONS];
 	struct state states[MOST_STATES];
 	bool has_calls;
+	int only_tid;
 	/* The newest sample at earlier questions, so that not all are looked at each time. */
 	struct mark {
 		int64_t time_ns, id;
@@ -176,17 +179,23 @@ bool ask__has_calls(struct ask *ask)
 	return ask->has_calls;
 }
 
+void ask__only(struct ask *ask, int tid)
+{
+	ask->only_tid = tid;
+}
+
 /* The statement, ready to be stepped; NULL if SQLite refuses it. */
 static sqlite3_stmt *put(struct ask *ask, enum question question, const struct ask_window *window)
 {
 	sqlite3_stmt **row = &ask->statements[question];
-	const int64_t values[] = { window->from, window->to, window->begin_ns, window->end_ns };
+	const int64_t values[] = { window->from, window->to, window->begin_ns, window->end_ns,
+				   ask->only_tid };
 
 	if (!*row && sqlite3_prepare_v3(ask->db, questions[question], -1, SQLITE_PREPARE_PERSISTENT,
 					row, NULL))
 		return NULL;
 	sqlite3_reset(*row);
-	for (int i = 0; i < 4 && i < sqlite3_bind_parameter_count(*row); i++)
+	for (int i = 0; i < 5 && i < sqlite3_bind_parameter_count(*row); i++)
 		sqlite3_bind_int64(*row, i + 1, values[i]);
 	return *row;
 }
@@ -344,6 +353,8 @@ static int take_thread(struct ask *ask, const struct ask_window *window, sqlite3
 		.calls = sums->calls,
 	};
 
+	if (ask->only_tid && thread.tid != ask->only_tid)
+		return 0;
 	memcpy(thread.ns, sums->ns, sizeof(thread.ns));
 	if (!(flags & 1))
 		add_silence(ask, window, sqlite3_column_int64(row, 6), sums->sum_ns, &thread);

@@ -36,6 +36,9 @@ int ask__table(struct ask *ask, const struct ask_window *window, bool by_thread,
 /* Whether the recording knows which thread made how many syscalls. */
 bool ask__has_calls(struct ask *ask);
 
+/* From now on only the thread with this tid, 0: all. Syscalls stay those of everybody. */
+void ask__only(struct ask *ask, int tid);
+
 struct ask_head {
 	int64_t cpus;
 	bool full;          /* the level */

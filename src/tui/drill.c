@@ -127,7 +127,8 @@ static void draw_calls(const struct view *view, int row, int lines, int columns)
 {
 	char title[80];
 
-	snprintf(title, sizeof(title), "syscalls, %.0f a second",
+	snprintf(title, sizeof(title), "syscalls%s, %.0f a second",
+		 view->drilled_thread ? " of its whole process" : "",
 		 view->drill_window.from ? (double)view->calls.total_count / seconds_of(view) : 0);
 	draw_title(row, columns, title, "time    calls/s  errors/s");
 	for (int i = 0; i < lines && i < (int)view->calls.count; i++) {
@@ -142,7 +143,7 @@ static void draw_calls(const struct view *view, int row, int lines, int columns)
 	if (!view->options->drill_full)
 		draw_line(row + 1, columns, "not counted at level sched [--level full]", "");
 	else if (!view->calls.count)
-		draw_line(row + 1, columns, "none: no call of it ended in this time", "");
+		draw_line(row + 1, columns, "none: no call ended in this time", "");
 }
 
 static void draw_functions(const struct view *view, int row, int lines, int columns)

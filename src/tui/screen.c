@@ -41,14 +41,23 @@ static void on_crash(int number)
 	raise(number);
 }
 
+/* Without padding, as in "$<5/>": that is for terminals that nobody has any more. */
 static void append(const char *capability)
 {
 	const char *words = tigetstr(capability);
+	size_t length = strlen(goodbye);
 
-	/* Padding, as in "$<5/>", is for terminals that nobody has any more. */
-	if (words && words != (const char *)-1 && !strchr(words, '$') &&
-	    strlen(goodbye) + strlen(words) < sizeof(goodbye))
-		strcat(goodbye, words);
+	if (!words || words == (const char *)-1)
+		return;
+	for (; *words && length < sizeof(goodbye) - 1; words++) {
+		const char *end = words[0] == '$' && words[1] == '<' ? strchr(words, '>') : NULL;
+
+		if (end)
+			words = end;
+		else
+			goodbye[length++] = *words;
+	}
+	goodbye[length] = '\0';
 }
 
 static void prepare_for_crashes(void)
@@ -79,7 +88,7 @@ static void prepare_colours(void)
 		return;
 	start_color();
 	use_default_colors();
-	for (short i = 0; i < BAND_GROUPS; i++)
+	for (int i = 0; i < BAND_GROUPS; i++)
 		init_pair((short)(i + 1), colours[i], -1);
 }
 

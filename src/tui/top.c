@@ -146,6 +146,7 @@ static int refresh_drill(struct view *view, bool *ret_new)
 	*ret_new = true;
 	view->drill_window = window;
 	err = ask__table(view->drill, &window, true, &view->drill_table);
+	view->drill_over |= !view->drill_table.all.threads;
 	if (!err)
 		err = ask__waits(view->drill, &window, &view->waits);
 	if (!err)
@@ -188,8 +189,8 @@ static int start_drill(struct view *view)
 
 	say(view, "attaching to it ...");
 	draw(view);
-	err = source->drill(source->context, view->drilled.tid, view->drilled_thread, &close_up,
-			    why, sizeof(why));
+	/* A thread too with all of its process: who holds a lock is known among those only. */
+	err = source->drill(source->context, view->drilled.pid, &close_up, why, sizeof(why));
 	if (err) {
 		say(view, why);
 		return 0;
@@ -202,7 +203,10 @@ static int start_drill(struct view *view)
 	view->waits.count = view->calls.count = view->functions.count = 0;
 	view->waits.total_count = view->calls.total_count = view->functions.total_count = 0;
 	view->mode = VIEW_DRILL;
-	return ask__new(close_up.db, close_up.open_state, close_up.context, &view->drill);
+	err = ask__new(close_up.db, close_up.open_state, close_up.context, &view->drill);
+	if (!err && view->drilled_thread)
+		ask__only(view->drill, view->drilled.tid);
+	return err;
 }
 
 static int enter_drill(struct view *view)

@@ -27,11 +27,10 @@ struct top_source {
 	int (*work)(void *context);
 	void (*set_interval)(void *context, uint64_t interval_ns);
 	/*
-	 * Looks closely at one process or thread, until leave(). On failure `why` says why. There
-	 * is a recording from then on, if all goes well.
+	 * Looks closely at one process, until leave(). On failure `why` says why. If all goes well,
+	 * there is a recording from then on.
 	 */
-	int (*drill)(void *context, int id, bool is_thread, struct top_view *ret, char *why,
-		     size_t size);
+	int (*drill)(void *context, int pid, struct top_view *ret, char *why, size_t size);
 	void (*leave)(void *context);
 	/* Whether all threads of the drill are over. */
 	bool (*is_over)(void *context);

@@ -153,6 +153,26 @@ static void drill_names_causes_calls_culprits_and_functions(pid_t pid)
 	await_pane("spin_here", true);
 }
 
+/* In the drill of a thread, its waits only, with the holder of its lock all the same. */
+static void drill_of_a_thread_shows_that_one(void)
+{
+	tmux("send-keys -t top Escape");
+	await_pane(">BUSY", true);
+	tmux("send-keys -t top t / svc-waits Enter");
+	await_pane("svc-holds", false);
+	tmux("send-keys -t top Enter");
+	await_pane("svc-waits  1 thread", true);
+	await_pane("lock, held by svc-holds", true);
+	await_pane("syscalls of its whole process", true);
+	assert_null(strstr(pane, "spin_here"));
+	tmux("send-keys -t top Escape");
+	await_pane(">BUSY", true);
+	tmux("send-keys -t top Escape");
+	await_pane("svc-runs", true);
+	tmux("send-keys -t top t");
+	await_pane("svc-runs", false);
+}
+
 static void assert_fits(int rows)
 {
 	/* A pane's capture has all rows; the last one has the keys. */
@@ -214,8 +234,9 @@ static void tmux_sorts_drills_resizes_saves_and_quits(void **state)
 	what_is_saved_is_a_recording();
 	tmux("send-keys -t top h");
 	await_pane("any key: back", true);
-	tmux("send-keys -t top x Escape");
-	await_pane(">BUSY", true);
+	tmux("send-keys -t top x");
+	await_pane("esc back", true);
+	drill_of_a_thread_shows_that_one();
 	tmux("send-keys -t top q");
 	assert_restored_in_tmux();
 	end_tmux();
