@@ -37,14 +37,24 @@ int term__width(FILE *out)
 	return size.ws_col < 40 ? 40 : size.ws_col;
 }
 
+/* A character of UTF-8 is one column, however many bytes it has. */
+static int columns_of(const char *word, int length)
+{
+	int columns = 0;
+
+	for (int i = 0; i < length; i++)
+		columns += (word[i] & 0xc0) != 0x80;
+	return columns;
+}
+
 void term__wrap(FILE *out, const char *words, int indent, int width)
 {
 	int column = indent;
 
 	while (*words) {
-		int length = (int)strcspn(words, " \n");
+		int length = (int)strcspn(words, " \n"), columns = columns_of(words, length);
 
-		if (column > indent && column + 1 + length > width) {
+		if (column > indent && column + 1 + columns > width) {
 			fprintf(out, "\n%*s", indent, "");
 			column = indent;
 		} else if (column > indent) {
@@ -52,7 +62,7 @@ void term__wrap(FILE *out, const char *words, int indent, int width)
 			column++;
 		}
 		fprintf(out, "%.*s", length, words);
-		column += length;
+		column += columns;
 		words += length;
 		words += strspn(words, " \n");
 	}

@@ -23,14 +23,20 @@ static __always_inline void count_lost(enum lost why)
 	__sync_fetch_and_add(&lost[why], 1);
 }
 
-static __always_inline void wire_head_init(struct wire_head *head, __u32 size, __u16 kind,
-					   __u16 version)
+static __always_inline void wire_head_at(struct wire_head *head, __u32 size, __u16 kind,
+					 __u16 version, __u64 time_ns)
 {
 	*head = (struct wire_head) {
 		.size = size,
 		.kind = kind,
 		.version = version,
-		.time_ns = bpf_ktime_get_ns(),
+		.time_ns = time_ns,
 		.cpu = bpf_get_smp_processor_id(),
 	};
+}
+
+static __always_inline void wire_head_init(struct wire_head *head, __u32 size, __u16 kind,
+					   __u16 version)
+{
+	wire_head_at(head, size, kind, version, bpf_ktime_get_ns());
 }

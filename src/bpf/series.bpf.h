@@ -1,18 +1,25 @@
 /*
  * The kernel half of series.h. A .bpf.c defines SERIES_USED, how many values its events have (1 to
- * 6), and includes this.
+ * 6), and includes this. SERIES_KEYS, how many sums there is room for, and SERIES_PLAIN, a bit for
+ * each value that needs no histograms, can be defined likewise.
  *
  * Two maps take turns: user space switches `active`, waits until no program is in the old one any
  * more, and empties it. Emptying a map in use would lose what a hook adds between look-up and
- * delete. Histograms only grow: user space takes differences.
+ * delete. Histograms only grow, one for each turn: user space takes differences of those that rest,
+ * so that they have the same events as the sums.
  */
 #pragma once
 
 #include "bpf/common.h"
 #include "bpf/series.h"
 
-#define SERIES_KEYS   8192
-#define SERIES_PLACES 256
+#ifndef SERIES_KEYS
+#define SERIES_KEYS 8192
+#endif
+#ifndef SERIES_PLAIN
+#define SERIES_PLAIN 0
+#endif
+#define SERIES_PLACES (2 * 256) /* for both turns */
 
 struct series_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -39,6 +46,12 @@ static const struct series_histograms no_histograms = {}; /* too large for a sta
 
 struct series_control series SEC(".data.series");
 
+/* Which of the two maps takes the sums; to be asked once for an event. */
+static __always_inline __u32 series_turn(void)
+{
+	return *(volatile __u32 *)&series.active;
+}
+
 static __always_inline void series_add_to(struct series_sum *to, const __u64 values[SERIES_USED])
 {
 	__sync_fetch_and_add(&to->count, 1);
@@ -49,20 +62,72 @@ static __always_inline void series_add_to(struct series_sum *to, const __u64 val
 	}
 }
 
-static __always_inline struct series_sum *series_sum_of(void *map, const struct series_key *key)
+static __always_inline struct series_sum *series_find(__u32 turn, const struct series_key *key)
 {
-	struct series_sum new = {}, *sum = bpf_map_lookup_elem(map, key);
+	return turn ? bpf_map_lookup_elem(&series_b, key) : bpf_map_lookup_elem(&series_a, key);
+}
+
+/* A function, for its stack. */
+static __noinline int series_make(__u32 turn, const struct series_key *key)
+{
+	const struct series_sum new = {};
+
+	return turn ? bpf_map_update_elem(&series_b, key, &new, BPF_NOEXIST)
+		    : bpf_map_update_elem(&series_a, key, &new, BPF_NOEXIST);
+}
+
+/* NULL: there is no room. */
+static __always_inline struct series_sum *series_sum_of(__u32 turn, const struct series_key *key)
+{
+	struct series_sum *sum = series_find(turn, key);
 
 	if (sum)
 		return sum;
-	bpf_map_update_elem(map, key, &new, BPF_NOEXIST); /* or another CPU did */
-	return bpf_map_lookup_elem(map, key);
+	series_make(turn, key); /* or another CPU did */
+	return series_find(turn, key);
 }
 
-static __always_inline void series_distribute(const struct series_key *key,
+/* One event, to the sums alone. */
+static __always_inline void series_sum_up(__u32 turn, const struct series_key *key,
+					  const __u64 values[SERIES_USED])
+{
+	struct series_sum *sum = series_sum_of(turn, key);
+
+	series_add_to(sum ? sum : &series.overflow, values);
+}
+
+/*
+ * The same for an event that happens in the key's own thread, if it has one: nobody else adds to
+ * that sum, so there is no need to be atomic.
+ */
+static __always_inline void series_sum_up_own(__u32 turn, const struct series_key *key,
 					      const __u64 values[SERIES_USED])
 {
-	struct series_place place = { key->place, key->operation };
+	struct series_sum *sum = series_sum_of(turn, key);
+
+	if (!sum || !key->thread) {
+		series_add_to(sum ? sum : &series.overflow, values);
+		return;
+	}
+	sum->count++;
+	for (int i = 0; i < SERIES_USED; i++) {
+		sum->sum[i] += values[i];
+		if (values[i] > sum->max[i])
+			sum->max[i] = values[i];
+	}
+}
+
+/* Not static: the verifier looks at it once, not for each value, which takes it long. */
+__noinline __u32 series_bucket(__u64 value)
+{
+	return histogram_bucket(value);
+}
+
+/* One event, to the histograms alone. */
+static __always_inline void series_distribute(__u32 turn, const struct series_key *key,
+					      const __u64 values[SERIES_USED])
+{
+	struct series_place place = { key->place, key->operation | (turn ? SERIES_SIDE : 0) };
 	struct series_histograms *histograms = bpf_map_lookup_elem(&series_buckets, &place);
 
 	if (!histograms) {
@@ -74,33 +139,36 @@ static __always_inline void series_distribute(const struct series_key *key,
 		return;
 	}
 	for (int i = 0; i < SERIES_USED; i++) {
-		__u32 bucket = histogram_bucket(values[i]);
+		__u64 bucket;
 
+		if (SERIES_PLAIN & 1 << i)
+			continue;
+		bucket = series_bucket(values[i]);
+		/* 6.1 knows a bound only of the register that was compared: no copies. */
+		barrier_var(bucket);
 		if (bucket < HISTOGRAM_BUCKETS)
 			__sync_fetch_and_add(&histograms->buckets[i][bucket], 1);
 	}
-}
-
-/* One event, to the sums alone. */
-static __always_inline void series_sum_up(const struct series_key *key,
-					  const __u64 values[SERIES_USED])
-{
-	struct series_sum *sum =
-		series.active ? series_sum_of(&series_b, key) : series_sum_of(&series_a, key);
-
-	if (!sum) {
-		count_lost(LOST_MAP_FULL);
-		sum = &series.overflow;
-	}
-	series_add_to(sum, values);
 }
 
 /* One event: to the sums and to the histograms. */
 static __always_inline void series_add(const struct series_key *key,
 				       const __u64 values[SERIES_USED])
 {
-	series_sum_up(key, values);
-	series_distribute(key, values);
+	__u32 turn = series_turn();
+
+	series_sum_up(turn, key, values);
+	series_distribute(turn, key, values);
+}
+
+/* Likewise, for an event that happens in the key's own thread. */
+static __always_inline void series_add_own(const struct series_key *key,
+					   const __u64 values[SERIES_USED])
+{
+	__u32 turn = series_turn();
+
+	series_sum_up_own(turn, key, values);
+	series_distribute(turn, key, values);
 }
 
 /* Whether something that took so long is to be sent as an event. */

@@ -31,8 +31,12 @@ _Static_assert(sizeof(struct series_sum) == 104, "wire format");
 
 struct series_place {
 	__u32 place;
-	__u32 operation;
+	__u32 operation; /* with SERIES_SIDE: counted while series_b took the sums */
 };
+
+#define SERIES_SIDE (1u << 31)
+/* User space itself puts it there: it does not take turns. */
+#define SERIES_SHARED (1u << 30)
 
 /* The only variable of the section .data.series, by which the user half steers and looks. */
 struct series_control {
@@ -42,7 +46,8 @@ struct series_control {
 	__u64 slow_ns;              /* what takes at least as long is worth an event of its own */
 	__u64 slow;                 /* how many did */
 	__u64 no_histogram;         /* events whose (place, operation) had no room there */
+	__u64 unsent;               /* events worth sending, but too many at once */
 	__u64 unpaired;             /* ends without a begin, or the other way round */
 	struct series_sum overflow; /* what had no room among the sums */
 };
-_Static_assert(sizeof(struct series_control) == 144, "wire format");
+_Static_assert(sizeof(struct series_control) == 152, "wire format");

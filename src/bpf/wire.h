@@ -22,7 +22,7 @@ _Static_assert(sizeof(struct wire_head) == 24, "wire format");
 /* Why something was lost: indexes of the per-object counters in `lost`. */
 enum lost {
 	LOST_RING_FULL,
-	LOST_NO_STORAGE, /* no memory for a thread's account */
+	LOST_NO_STORAGE, /* no room for a thread's account, or for what a signal follows */
 	LOST_MAP_FULL,   /* a name went into "other"; its time is kept */
 	LOST_COUNT,
 };

@@ -90,14 +90,21 @@ void cli__parse(const struct argp *argp, int argc, char **argv, void *input)
 void cli__unknown(const char *what, const char *typed, const char *const *known)
 {
 	const char *near = parse__nearest(typed, known);
+	bool is_option = !strcmp(what, "option"), helped = is_option || !strcmp(what, "command");
+	const char *dashes = is_option ? "--" : "";
+	char list[512] = "";
+	size_t length = 0;
 
-	const char *dashes = strcmp(what, "option") ? "" : "--";
-
+	for (size_t i = 0; known[i] && length < sizeof(list); i++)
+		length += (size_t)snprintf(list + length, sizeof(list) - length, "%s%s",
+					   i ? ", " : "", known[i]);
 	if (near)
 		log_error("unknown %s '%s%s'; did you mean '%s%s'?", what, dashes, typed, dashes,
 			  near);
-	else
+	else if (helped)
 		log_error("unknown %s '%s%s' [see 'gapless --help']", what, dashes, typed);
+	else
+		log_error("unknown %s '%s' [there are: %s]", what, typed, list);
 }
 
 bool cli__print_json(json_t *json)

@@ -21,16 +21,14 @@
 #include "recording/recording.h"
 #include "report/report.h"
 
-#define DEFAULT_FILE        "run.gapless"
-#define DEFAULT_INTERVAL_NS UINT64_C(100000000)
-#define MOST_FILES          1000
-#define OWN_NICENESS        (-10)
-#define EXIT_NOT_FOUND      127
+#define DEFAULT_FILE   "run.gapless"
+#define MOST_FILES     1000
+#define OWN_NICENESS   (-10)
+#define EXIT_NOT_FOUND 127
 
 #define DEFAULT_RATE        99
 #define MOST_RATE           10000
 #define DEFAULT_TABLE_BYTES (UINT64_C(64) << 20)
-#define DEFAULT_SLOW_NS     UINT64_C(10000000)
 
 enum {
 	OPTION_LEVEL = 256,
@@ -429,9 +427,9 @@ static int run(int argc, char **argv)
 		       "Targets can be combined. With a COMMAND, its exit status is returned.",
 	};
 	struct options options = { .run = { .full = true,
-					    .interval_ns = DEFAULT_INTERVAL_NS,
+					    .interval_ns = RUN_INTERVAL_NS,
 					    .table_bytes = DEFAULT_TABLE_BYTES,
-					    .slow_ns = DEFAULT_SLOW_NS },
+					    .slow_ns = RUN_SLOW_NS },
 				   .rate = DEFAULT_RATE };
 	struct report_options report = {};
 	struct child child = { .gate = -1 };

@@ -23,6 +23,7 @@
 #include "cli/cli.h"
 #include "ledger/run.h"
 #include "recording/recording.h"
+#include "tui/guard.h"
 #include "tui/screen.h"
 #include "tui/top.h"
 
@@ -179,6 +180,15 @@ static void last_words(struct top *top, char *why, size_t size)
 	snprintf(why, size, "%s", line ? line + 1 : text);
 }
 
+/* It knows which thread makes which calls, and how they fail. */
+static const struct signal *const *call_signals(void)
+{
+	static const struct signal *calls[2];
+
+	calls[0] = signal__find("syscalls", 8);
+	return calls;
+}
+
 static int start_drill(struct top *top, int pid)
 {
 	struct run_options options = {
@@ -186,6 +196,8 @@ static int start_drill(struct top *top, int pid)
 		.interval_ns = DRILL_INTERVAL_NS,
 		.tick_ns = top->options->level == LEVEL_SCHED ? 0 : SECOND_NS / DRILL_RATE,
 		.table_bytes = DRILL_TABLE_BYTES,
+		.signals = top->options->level == LEVEL_SCHED ? NULL : call_signals(),
+		.slow_ns = UINT64_MAX, /* no single events */
 	};
 	int err = target__add_pid(&options.target, (uint64_t)pid);
 
@@ -248,7 +260,7 @@ static void save(void *context, bool is_drill, char *words, size_t size)
 	struct watcher *watcher = is_drill ? &top->drill : &top->list;
 	char name[64];
 	int64_t kept_ns = 0;
-	int err = run__flush(watcher->run);
+	int err = run__flush_whole(watcher->run);
 
 	free_name(name, sizeof(name));
 	if (!err)
@@ -340,14 +352,12 @@ static int run_top(const struct options *options)
 {
 	cleanup(features__free_p) struct features *features = features__new();
 	struct top top = { .options = options, .features = features };
-	/* It knows which thread makes which calls; without it, the list has no such column. */
-	const struct signal *const calls[] = { signal__find("syscalls", 8), NULL };
 	const struct run_options run_options = {
 		.target = options->target,
 		.full = options->level == LEVEL_FULL,
 		.interval_ns = snapshot_ns(options->top.interval_ns),
-		.signals = options->level == LEVEL_FULL ? calls : NULL,
-		.slow_ns = UINT64_MAX, /* no single events */
+		.signals = options->level == LEVEL_FULL ? call_signals() : NULL,
+		.slow_ns = UINT64_MAX,
 	};
 	int err;
 
@@ -355,12 +365,17 @@ static int run_top(const struct options *options)
 		log_error("top needs a terminal [see 'gapless record' and 'gapless watch']");
 		return 1;
 	}
+	err = guard__start();
+	if (err)
+		log_warning("nobody restores the terminal after a kill: %s [reset]",
+			    strerror(-err));
 	/* On a starved machine the reader must still get its turn. Without the right: no matter. */
 	setpriority(PRIO_PROCESS, 0, OWN_NICENESS);
 	err = features ? watcher__start(&top.list, &run_options, features) : -ENOMEM;
 	if (!err)
 		err = show(&top);
 	watcher__stop(&top.list);
+	guard__stop();
 	return err ? 1 : 0;
 }
 

@@ -1,12 +1,8 @@
-/* gapless watch: one signal's events, as they happen, until Ctrl-C or the end of -d. */
-#include <ctype.h>
+/* gapless watch: one signal, as it happens, until Ctrl-C, the end of -d or the last interval. */
 #include <errno.h>
-#include <inttypes.h>
-#include <jansson.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -14,22 +10,27 @@
 #include "base/parse.h"
 #include "cli/cli.h"
 #include "ledger/run.h"
-#include "report/words.h"
+#include "report/watch.h"
 
-#define DEFAULT_INTERVAL_NS UINT64_C(100000000)
-#define DEFAULT_SLOW_NS     UINT64_C(10000000)
+/* What was counted is taken over at least so often: what is waiting takes memory. */
+#define MOST_TAKE_NS UINT64_C(1000000000)
+
+enum { OPTION_BY = 2048, OPTION_MEASURE, OPTION_SLOW };
 
 DEFINE_CLEANUP(struct features *, features__free)
 DEFINE_CLEANUP(struct recording *, recording__free)
 DEFINE_CLEANUP(struct run *, run__free)
+DEFINE_CLEANUP(struct watch *, watch__free)
 
 struct options {
 	struct cli_common common;
-	const struct signal *signal;
+	struct run_options run;
+	struct watch_options watch;
 	uint64_t duration_ns; /* 0: until interrupted */
-	uint64_t most_events; /* 0: no limit */
-	uint64_t events;
-	int64_t last_event; /* the last one that was shown */
+	uint64_t interval_ns; /* 0: none */
+	uint64_t intervals;   /* 0: no limit */
+	const char *measure;  /* a name; NULL: the first */
+	const struct signal *wanted[2];
 };
 
 static volatile sig_atomic_t interrupted;
@@ -39,102 +40,95 @@ static void on_interrupt(int number)
 	interrupted = number;
 }
 
-static int show_json(int64_t time_ns, json_t *fields)
-{
-	int err;
-
-	json_object_set_new(fields, "time_ns", json_integer(time_ns));
-	err = json_dumpf(fields, stdout, JSON_COMPACT) || putchar('\n') == EOF;
-	return err ? -EIO : 0;
-}
-
-static void print_heading(const struct signal *signal)
-{
-	printf("%-12s", "TIME");
-	for (size_t i = 0; signal->columns[i].name; i++) {
-		char heading[32];
-		size_t j = 0;
-
-		for (; signal->columns[i].name[j] && j < sizeof(heading) - 1; j++)
-			heading[j] = (char)toupper((unsigned char)signal->columns[i].name[j]);
-		heading[j] = '\0';
-		printf(signal->columns[i].kind == COLUMN_NUMBER ? " %*s" : " %-*s",
-		       signal->columns[i].width, heading);
-	}
-	putchar('\n');
-}
-
-/* Names are foreign: what could steer a terminal does not reach it. */
-static void print_text(const char *text, int width)
-{
-	putchar(' ');
-	words__field(stdout, words__clean(text, WORDS_MOST_COLUMNS).text, width);
-}
-
-static int show_text(const struct options *options, int64_t time_ns, json_t *fields)
-{
-	uint64_t wall_ns = (uint64_t)time_ns + clock__wall_offset_ns();
-	time_t seconds = (time_t)(wall_ns / 1000000000);
-	struct tm local;
-
-	localtime_r(&seconds, &local);
-	printf("%02d:%02d:%02d.%03d", local.tm_hour, local.tm_min, local.tm_sec,
-	       (int)(wall_ns / 1000000 % 1000));
-	for (size_t i = 0; options->signal->columns[i].name; i++) {
-		const struct column *column = &options->signal->columns[i];
-		json_t *value = json_object_get(fields, column->name);
-
-		if (column->kind == COLUMN_TEXT)
-			print_text(json_string_value(value), column->width);
-		else
-			printf(" %*" PRId64, column->width, (int64_t)json_integer_value(value));
-	}
-	return putchar('\n') == EOF ? -EIO : 0;
-}
-
-/* Events that came since the last look, in their order. */
-static int show_events(struct options *options, sqlite3 *db)
-{
-	sqlite3_stmt *statement = NULL;
-	int err = 0;
-
-	if (sqlite3_prepare_v2(db,
-			       "SELECT id, time_ns, fields FROM event WHERE id > ?1 ORDER BY id",
-			       -1, &statement, NULL))
-		return -EIO;
-	sqlite3_bind_int64(statement, 1, options->last_event);
-	while (!err && sqlite3_step(statement) == SQLITE_ROW) {
-		json_t *fields =
-			json_loads((const char *)sqlite3_column_text(statement, 2), 0, NULL);
-		int64_t time_ns = sqlite3_column_int64(statement, 1);
-
-		options->last_event = sqlite3_column_int64(statement, 0);
-		if (options->most_events && options->events == options->most_events) {
-			json_decref(fields);
-			break; /* came in the same batch as the last one asked for */
-		}
-		if (++options->events == options->most_events)
-			interrupted = SIGINT;
-		err = options->common.json ? show_json(time_ns, fields)
-					   : show_text(options, time_ns, fields);
-		json_decref(fields);
-	}
-	sqlite3_finalize(statement);
-	fflush(stdout);
-	return err;
-}
-
 static int set_signal(struct options *options, const char *arg)
 {
-	const char *names[64] = {};
+	const char *names[SIGNALS_MOST] = {};
 
-	options->signal = signal__find(arg, strlen(arg));
-	if (options->signal)
+	options->watch.signal = options->wanted[0] = signal__find(arg, strlen(arg));
+	if (options->watch.signal)
 		return 0;
-	for (size_t i = 0; signals[i] && i < 63; i++)
+	for (size_t i = 0; signals[i] && i < SIGNALS_MOST - 1; i++)
 		names[i] = signals[i]->name;
 	cli__unknown("signal", arg, names);
 	return EINVAL;
+}
+
+static int add_split(struct options *options, const char *word)
+{
+	static const char *const words[] = { "thread", "process",   "object", "errno",
+					     "place",  "operation", NULL };
+	static const unsigned bits[] = { WATCH_BY_THREAD, WATCH_BY_PROCESS, WATCH_BY_OBJECT,
+					 WATCH_BY_ERRNO,  WATCH_BY_PLACE,   WATCH_BY_OPERATION };
+
+	for (size_t i = 0; words[i]; i++)
+		if (!strcmp(words[i], word)) {
+			options->watch.by |= bits[i];
+			return 0;
+		}
+	cli__unknown("split", word, words);
+	return EINVAL;
+}
+
+static int set_splits(struct options *options, const char *list)
+{
+	const char *word;
+	size_t length;
+	int err = 0;
+
+	while (!err && (word = parse__next_word(&list, &length))) {
+		char name[32];
+
+		snprintf(name, sizeof(name), "%.*s", (int)length, word);
+		err = add_split(options, name);
+	}
+	return err;
+}
+
+static int set_measure(struct options *options)
+{
+	const struct measure *measures = options->watch.signal->measures;
+	const char *names[SERIES_VALUES + 1] = {};
+
+	if (!options->measure)
+		return 0;
+	options->watch.one_measure = true;
+	for (int i = 0; i < SERIES_VALUES && measures[i].name; i++) {
+		names[i] = measures[i].name;
+		options->watch.measure = i;
+		if (!strcmp(names[i], options->measure))
+			return 0;
+	}
+	cli__unknown("measure", options->measure, names);
+	return EINVAL;
+}
+
+static error_t parse_arg(struct options *options, char *arg, struct argp_state *state)
+{
+	switch (state->arg_num) {
+	case 0:
+		return set_signal(options, arg);
+	case 1:
+		if (parse__duration(arg, &options->interval_ns))
+			argp_error(state, "'%s' is not an interval [like 1, 10s, 500ms]", arg);
+		return 0;
+	case 2:
+		if (parse__number(arg, 1, UINT64_MAX, &options->intervals))
+			argp_error(state, "'%s' is not a number of intervals", arg);
+		return 0;
+	default:
+		argp_error(state, "what is '%s'? A signal, an interval and a count are all", arg);
+		return EINVAL;
+	}
+}
+
+/* What goes together is known at the end. */
+static error_t parse_end(struct options *options, struct argp_state *state)
+{
+	if (options->watch.most_events && options->interval_ns && !options->common.json)
+		argp_error(state, "-n counts events, which intervals do not show without --json");
+	if (target__is_empty(&options->run.target))
+		target__add_all(&options->run.target);
+	return set_measure(options);
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -144,94 +138,175 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &options->common;
+		state->child_inputs[1] = &options->run.target;
 		return 0;
 	case 'd':
 		if (parse__duration(arg, &options->duration_ns))
 			argp_error(state, "'%s' is not a duration [like 500ms, 10s, 2m]", arg);
 		return 0;
 	case 'n':
-		if (parse__number(arg, 1, UINT64_MAX, &options->most_events))
+		if (parse__number(arg, 1, UINT64_MAX, &options->watch.most_events))
 			argp_error(state, "'%s' is not a number of events", arg);
 		return 0;
+	case 'T':
+		options->watch.times = true;
+		return 0;
+	case OPTION_BY:
+		return set_splits(options, arg);
+	case OPTION_MEASURE:
+		options->measure = arg;
+		return 0;
+	case OPTION_SLOW:
+		if (parse__duration(arg, &options->run.slow_ns))
+			argp_error(state, "'%s' is not a duration [like 500us, 10ms]", arg);
+		return 0;
 	case ARGP_KEY_ARG:
-		if (options->signal)
-			argp_error(state, "one signal at a time, not also '%s'", arg);
-		return set_signal(options, arg);
+		return parse_arg(options, arg, state);
 	case ARGP_KEY_NO_ARGS:
 		argp_error(state, "which signal? [see 'gapless list']");
 		return EINVAL;
+	case ARGP_KEY_END:
+		return parse_end(options, state);
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
 }
 
-static int watch(struct run *run, struct recording *recording, struct options *options)
+static const struct argp_option option_list[] = {
+	{ "duration", 'd', "TIME", 0, "Stop after TIME (500ms, 10s, 2m)", 2 },
+	{ "count", 'n', "EVENTS", 0, "Stop after EVENTS events", 2 },
+	{ "timestamp", 'T', NULL, 0, "The time of day beside events and intervals", 3 },
+	{ "by", OPTION_BY, "LIST", 0,
+	  "Split sums by thread, process, object, place, operation, errno; "
+	  "histograms by place and operation, if named",
+	  3 },
+	{ "measure", OPTION_MEASURE, "NAME", 0,
+	  "What histograms show and rows are ordered by (default: the signal's first)", 3 },
+	{ "slow", OPTION_SLOW, "TIME", 0, "What takes so long becomes an event (10 ms)", 3 },
+	{},
+};
+
+static const struct argp_child children[] = { { &cli_common_argp, 0, NULL, 0 },
+					      { &cli_target_argp, 0, "Whom to look at:", 1 },
+					      {} };
+
+static const struct argp argp = {
+	.options = option_list,
+	.parser = parse,
+	.children = children,
+	.args_doc = "SIGNAL [INTERVAL [COUNT]]",
+	.doc = "Shows a signal as it happens, until Ctrl-C: its events, or with an interval its "
+	       "histograms and sums.",
+};
+
+/* What was summed up until now is kept, and no longer in the recording. */
+static int take(struct run *run, struct watch *watch, uint64_t now_ns)
 {
-	uint64_t until_ns = options->duration_ns ? clock__now_ns() + options->duration_ns : 0;
+	int err = watch__take(watch, now_ns);
+
+	if (!err)
+		run__forget(run);
+	return err;
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a && (!b || a < b) ? a : b;
+}
+
+static bool is_enough(const struct options *options, const struct watch *watch)
+{
+	uint64_t most = options->watch.most_events;
+
+	return interrupted || (most && watch__event_count(watch) >= most);
+}
+
+/* *ret_shown is how many intervals were. */
+static int go_on(struct run *run, struct watch *watch, const struct options *options,
+		 uint64_t start_ns, uint64_t *ret_shown)
+{
+	uint64_t until_ns = options->duration_ns ? start_ns + options->duration_ns : 0;
+	uint64_t end_ns = options->interval_ns ? start_ns + options->interval_ns : 0;
+	uint64_t take_ns = start_ns + MOST_TAKE_NS, now_ns = start_ns;
 	int err = 0;
 
-	while (!interrupted && !err) {
-		err = run__step(run, until_ns);
+	while (!err && !is_enough(options, watch) && (!until_ns || now_ns < until_ns) &&
+	       (!options->intervals || *ret_shown < options->intervals)) {
+		err = run__step(run, earlier(until_ns, earlier(end_ns, take_ns)));
 		if (!err)
-			err = show_events(options, recording__db(recording));
-		if (until_ns && clock__now_ns() >= until_ns)
-			break;
+			err = watch__events(watch, clock__now_ns());
+		now_ns = clock__now_ns();
+		if (err || now_ns < earlier(end_ns, take_ns))
+			continue;
+		err = run__flush(run);
+		if (!err)
+			err = take(run, watch, now_ns);
+		take_ns = now_ns + MOST_TAKE_NS;
+		if (err || !end_ns || now_ns < end_ns)
+			continue;
+		err = watch__interval(watch, now_ns);
+		++*ret_shown;
+		while (end_ns <= now_ns)
+			end_ns += options->interval_ns;
 	}
-	/* What arrived before the interrupt still counts. */
+	return err;
+}
+
+static int watch_all(struct run *run, struct recording *recording, const struct options *options)
+{
+	uint64_t start_ns = clock__now_ns(), shown = 0;
+	cleanup(watch__free_p) struct watch *watch = NULL;
+	int err = watch__new(recording__db(recording), &options->watch, start_ns, &watch);
+
+	if (!err)
+		err = go_on(run, watch, options, start_ns, &shown);
+	/* What happened before the interrupt still counts. */
 	if (!err)
 		err = run__stop(run);
-	return err ? err : show_events(options, recording__db(recording));
+	if (!err)
+		err = watch__events(watch, INT64_MAX);
+	if (!err)
+		err = take(run, watch, clock__now_ns());
+	/* One interval that was asked for is its own summary. */
+	if (err || (shown == 1 && options->intervals == 1 && !options->common.json))
+		return err;
+	return watch__summary(watch, clock__now_ns());
 }
 
 static int run(int argc, char **argv)
 {
-	static const struct argp_option option_list[] = {
-		{ "duration", 'd', "TIME", 0, "Stop after TIME (500ms, 10s, 2m)", 0 },
-		{ "count", 'n', "EVENTS", 0, "Stop after EVENTS events", 0 },
-		{},
-	};
-	static const struct argp_child children[] = { { &cli_common_argp, 0, NULL, 0 }, {} };
-	static const struct argp argp = {
-		.options = option_list,
-		.parser = parse,
-		.children = children,
-		.args_doc = "SIGNAL",
-		.doc = "Shows a signal's events as they happen, until Ctrl-C.",
-	};
 	cleanup(features__free_p) struct features *features = features__new();
 	cleanup(recording__free_p) struct recording *recording = NULL;
 	cleanup(run__free_p) struct run *run = NULL;
-	struct run_options run_options = { .interval_ns = DEFAULT_INTERVAL_NS,
-					   .slow_ns = DEFAULT_SLOW_NS };
+	struct options options = { .run = { .interval_ns = RUN_INTERVAL_NS,
+					    .slow_ns = RUN_SLOW_NS },
+				   .watch = { .out = stdout } };
 	struct sigaction action = { .sa_handler = on_interrupt };
-	struct options options = {};
-	const struct signal *wanted[2] = {};
 	int err;
 
 	cli__parse(&argp, argc, argv, &options);
-	wanted[0] = options.signal;
-	run_options.signals = wanted;
-	run_options.full = options.signal->in_ledger;
-	target__add_all(&run_options.target);
+	options.run.signals = options.wanted;
+	options.run.full = options.watch.signal->in_ledger;
+	options.watch.json = options.common.json;
+	options.watch.events = options.common.json || !options.interval_ns;
+	options.watch.intervals = options.interval_ns;
+	if (!options.run.target.all)
+		options.watch.target = options.run.target.words;
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 	if (!features || recording__create_in_memory(&recording) ||
-	    run__start(&run_options, recording, features, &run))
+	    run__start(&options.run, recording, features, &run) || !run__signals(run))
 		return 1;
-	log_info("watching '%s'; Ctrl-C to stop", options.signal->name);
-	if (!options.common.json)
-		print_heading(options.signal);
-	err = watch(run, recording, &options);
+	log_info("watching '%s'; Ctrl-C to stop", options.watch.signal->name);
+	err = watch_all(run, recording, &options);
 	if (err)
-		log_error("watching '%s' ended early: %s", options.signal->name, strerror(-err));
-	if (!options.events && !err)
-		log_info("no events: '%s' was attached, but nothing happened",
-			 options.signal->name);
+		log_error("watching '%s' ended early: %s", options.watch.signal->name,
+			  strerror(-err));
 	return err ? 1 : 0;
 }
 
 const struct command watch_command = {
 	.name = "watch",
-	.about = "one signal's events, as they happen",
+	.about = "one signal as it happens: events, histograms, sums",
 	.run = run,
 };

@@ -62,6 +62,21 @@ bool features__has(struct features *features, enum feature which)
 	return features__get(features, which)->stage == STAGE_DONE;
 }
 
+bool features__is_withheld(enum feature which)
+{
+	const char *list = getenv("GAPLESS_TEST_WITHOUT");
+	size_t length = strlen(names[which]);
+
+	while (list && *list) {
+		size_t end = strcspn(list, ",");
+
+		if (end == length && !strncmp(list, names[which], length))
+			return true;
+		list += list[end] ? end + 1 : end;
+	}
+	return false;
+}
+
 bool features__has_event(struct features *features, const char *event)
 {
 	char name[128];

@@ -48,6 +48,12 @@ void features__free(struct features *features);
 const struct feature_state *features__get(struct features *features, enum feature which);
 bool features__has(struct features *features, enum feature which);
 
+/*
+ * For tests: whether GAPLESS_TEST_WITHOUT, a list of names with commas in between, has this one. A
+ * hook then passes over programs of that kind if another of its programs works.
+ */
+bool features__is_withheld(enum feature which);
+
 /* Whether this kernel has a tracepoint of that name at all, as tp_btf and raw_tp find it: in BTF.
  */
 bool features__has_event(struct features *features, const char *event);

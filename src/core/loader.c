@@ -108,10 +108,23 @@ static const char *obstacle(const struct kind *kind, const char *event, struct f
 	return NULL;
 }
 
+/* `written`: how much of why_not is used. */
+static size_t add_why_not(struct hook_use *use, size_t written, const char *kind, const char *why)
+{
+	size_t room = sizeof(use->why_not) - written;
+	int length =
+		snprintf(use->why_not + written, room, "%s%s: %s", written ? "; " : "", kind, why);
+
+	return length > 0 && (size_t)length < room ? written + (size_t)length : written;
+}
+
+/* A kind that is withheld serves only where nothing else does. */
 static void choose_one(struct bpf_object *object, const struct hook *hook,
 		       struct features *features, struct hook_use *use)
 {
-	size_t used = 0;
+	struct bpf_program *chosen = NULL;
+	bool is_last_resort = false;
+	size_t written = 0;
 
 	*use = (struct hook_use) { .event = hook->event };
 	for (size_t i = 0; i < HOOK_ALTERNATIVES && hook->programs[i]; i++) {
@@ -119,25 +132,26 @@ static void choose_one(struct bpf_object *object, const struct hook *hook,
 			bpf_object__find_program_by_name(object, hook->programs[i]);
 		const struct kind *kind = program ? kind_of(program) : NULL;
 		const char *why;
-		int written;
 
 		if (!kind)
 			continue;
 		bpf_program__set_autoload(program, false);
-		if (use->program)
+		if (chosen && !is_last_resort)
 			continue;
 		why = obstacle(kind, hook->event, features);
-		if (!why) {
-			bpf_program__set_autoload(program, true);
-			use->program = hook->programs[i];
-			use->kind = kind->name;
+		if (why) {
+			written = add_why_not(use, written, kind->name, why);
 			continue;
 		}
-		written = snprintf(use->why_not + used, sizeof(use->why_not) - used, "%s%s: %s",
-				   used ? "; " : "", kind->name, why);
-		if (written > 0 && used + (size_t)written < sizeof(use->why_not))
-			used += (size_t)written;
+		if (chosen && features__is_withheld(kind->feature))
+			continue;
+		is_last_resort = features__is_withheld(kind->feature);
+		chosen = program;
+		use->program = hook->programs[i];
+		use->kind = kind->name;
 	}
+	if (chosen)
+		bpf_program__set_autoload(chosen, true);
 }
 
 int loader__choose(struct bpf_object *object, const struct hook *hooks, struct features *features,

@@ -77,6 +77,12 @@ void publish__free(struct publish *publish)
 	free(publish);
 }
 
+void publish__forget(struct publish *publish)
+{
+	map__release(&publish->series);
+	publish->events = 0;
+}
+
 void publish__slices(struct publish *publish, int64_t from, int64_t to)
 {
 	publish->from = from;
@@ -109,7 +115,6 @@ static int other_object(struct publish *publish, int64_t *ret)
 			publish->recording,
 			&(struct recording_object) { publish->other, "other", OTHER_NAME });
 	}
-	publish->quality.unnamed++;
 	*ret = publish->other;
 	return err;
 }
@@ -182,6 +187,8 @@ static int new_series(struct publish *publish, const struct series_key *key, uin
 	};
 	int err = object_id(publish, key->object, NULL, NULL, &row.object);
 
+	if (row.object && row.object == publish->other)
+		publish->quality.unnamed++;
 	place_name(publish, key->place, place, sizeof(place));
 	if (!err)
 		err = remember(&publish->series, hash, row.id);
@@ -189,7 +196,7 @@ static int new_series(struct publish *publish, const struct series_key *key, uin
 	return err ? err : recording__add_series(publish->recording, &row);
 }
 
-/* Beyond the most, the object is the first thing to go, then the thread. */
+/* Beyond the most, neither the object nor the thread is kept. */
 static int series_id(struct publish *publish, const struct series_key *key, int64_t *ret)
 {
 	struct series_key less = *key;
@@ -271,8 +278,9 @@ static char *fields_of(const struct signal *signal, const struct event *event)
 		bool is_text = signal->columns[i].kind == COLUMN_TEXT;
 
 		json_object_set_new(fields, signal->columns[i].name,
-				    is_text ? json__text(value->text ? value->text : "")
-					    : json_integer((json_int_t)value->number));
+				    value->none ? json_null()
+				    : is_text   ? json__text(value->text ? value->text : "")
+						: json_integer((json_int_t)value->number));
 	}
 	text = json_dumps(fields, JSON_COMPACT);
 	json_decref(fields);

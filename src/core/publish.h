@@ -17,6 +17,9 @@ int publish__new(const struct signal *signal, int number, struct recording *reco
 		 struct publish **ret);
 void publish__free(struct publish *publish);
 
+/* Series are as if never seen, and events count from 0: for a reader that deletes their rows. */
+void publish__forget(struct publish *publish);
+
 /* Rows that follow are about the slices `from` … `to`. */
 void publish__slices(struct publish *publish, int64_t from, int64_t to);
 

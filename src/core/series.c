@@ -2,17 +2,16 @@
 
 #include <bpf/bpf.h>
 #include <errno.h>
-#include <linux/membarrier.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "core/drain.h"
 
-#define BATCH     512
 #define SETTLE_US 100000 /* longer than any program takes */
-#define MOST_SEEN 256    /* as many as the kernel half has room for */
+#define MOST_SEEN 512    /* as many as the kernel half has room for */
 
 /* What a (place, operation) had when it was last looked at. */
 struct seen {
@@ -89,36 +88,46 @@ void series__switch(struct series *series)
 	*(volatile uint32_t *)&series->control->active = !series->control->active;
 }
 
-void series__settle(void)
+struct series_barrier series__barrier(void)
 {
-	/* It waits for an RCU grace period, and programs are RCU readers. */
-	if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0))
-		usleep(SETTLE_US); /* refused where CPUs have no tick (nohz_full) */
+	LIBBPF_OPTS(bpf_map_create_opts, options);
+	struct series_barrier barrier;
+
+	barrier.inner = bpf_map_create(BPF_MAP_TYPE_ARRAY, "inner", sizeof(uint32_t),
+				       sizeof(uint32_t), 1, NULL);
+	options.inner_map_fd = (uint32_t)barrier.inner;
+	barrier.outer = bpf_map_create(BPF_MAP_TYPE_ARRAY_OF_MAPS, "barrier", sizeof(uint32_t),
+				       sizeof(uint32_t), 1, &options);
+	return barrier;
 }
 
-/* Takes and deletes all entries, many at a time. */
-static int drain(const struct bpf_map *map, const struct series_takers *takers)
+void series__barrier_close(struct series_barrier *barrier)
 {
-	cleanup(free_p) struct series_key *keys = calloc(BATCH, sizeof(*keys));
-	cleanup(free_p) struct series_sum *sums = calloc(BATCH, sizeof(*sums));
-	uint32_t position, count;
-	void *from = NULL;
-	int end = 0, err = 0;
+	if (barrier->outer > 0)
+		close(barrier->outer);
+	if (barrier->inner > 0)
+		close(barrier->inner);
+	*barrier = (struct series_barrier) {};
+}
 
-	if (!keys || !sums)
-		return -ENOMEM;
-	while (!end && !err) {
-		count = BATCH;
-		end = bpf_map_lookup_and_delete_batch(bpf_map__fd(map), from, &position, keys, sums,
-						      &count, NULL);
-		/* -ENOENT: that was all. */
-		if (end && end != -ENOENT)
-			return end;
-		for (uint32_t i = 0; i < count && !err; i++)
-			err = takers->take_sum(takers->context, &keys[i], &sums[i]);
-		from = &position;
-	}
-	return err;
+/*
+ * When an entry of a map of maps is replaced, the kernel waits for the programs that may still use
+ * the old one (since 5.0, 1ae80cf31938): all that are at work. membarrier() would wait too, but
+ * not on a machine with one CPU, and it refuses where CPUs have no tick (nohz_full).
+ */
+void series__settle(const struct series_barrier *barrier)
+{
+	const uint32_t only = 0;
+
+	if (bpf_map_update_elem(barrier->outer, &only, &barrier->inner, BPF_ANY))
+		usleep(SETTLE_US);
+}
+
+static int take_sum(void *context, const void *key, const void *sum)
+{
+	const struct series_takers *takers = context;
+
+	return takers->take_sum(takers->context, key, sum);
 }
 
 static int take_overflow(struct series *series, const struct series_takers *takers)
@@ -127,12 +136,15 @@ static int take_overflow(struct series *series, const struct series_takers *take
 	const struct series_sum now = series->control->overflow;
 	struct series_sum added = { .count = now.count - series->overflow.count };
 
+	/* It may change meanwhile: what is read before its count is left for the next time. */
+	if (!added.count)
+		return 0;
 	for (int i = 0; i < SERIES_VALUES; i++) {
 		added.sum[i] = now.sum[i] - series->overflow.sum[i];
 		added.max[i] = now.max[i];
 	}
 	series->overflow = now;
-	return added.count ? takers->take_sum(takers->context, &key, &added) : 0;
+	return takers->take_sum(takers->context, &key, &added);
 }
 
 static struct seen *find_seen(struct series *series, const struct series_place *place)
@@ -157,6 +169,8 @@ static struct seen *find_seen(struct series *series, const struct series_place *
 static int take_histograms(struct series *series, const struct series_place *place,
 			   const struct series_takers *takers)
 {
+	const struct series_place name = { place->place,
+					   place->operation & ~(SERIES_SIDE | SERIES_SHARED) };
 	struct seen *seen = find_seen(series, place);
 	int err = 0;
 
@@ -168,7 +182,7 @@ static int take_histograms(struct series *series, const struct series_place *pla
 		if (!added)
 			continue;
 		seen->buckets[i] = series->now[i];
-		err = takers->take_bucket(takers->context, place, (uint32_t)(i / HISTOGRAM_BUCKETS),
+		err = takers->take_bucket(takers->context, &name, (uint32_t)(i / HISTOGRAM_BUCKETS),
 					  (uint32_t)(i % HISTOGRAM_BUCKETS), added);
 	}
 	return err;
@@ -177,10 +191,14 @@ static int take_histograms(struct series *series, const struct series_place *pla
 static int take_buckets(struct series *series, const struct series_takers *takers)
 {
 	int fd = bpf_map__fd(series->buckets), err = 0;
+	uint32_t resting = series->control->active ? 0 : SERIES_SIDE;
 	struct series_place place, *last = NULL;
 
 	while (!err && !bpf_map_get_next_key(fd, last, &place)) {
-		if (!bpf_map_lookup_elem(fd, &place, series->now))
+		bool rests = place.operation & SERIES_SHARED ||
+			     (place.operation & SERIES_SIDE) == resting;
+
+		if (rests && !bpf_map_lookup_elem(fd, &place, series->now))
 			err = take_histograms(series, &place, takers);
 		last = &place;
 	}
@@ -189,7 +207,7 @@ static int take_buckets(struct series *series, const struct series_takers *taker
 
 int series__take(struct series *series, const struct series_takers *takers)
 {
-	int err = drain(series->sums[!series->control->active], takers);
+	int err = drain__map(series->sums[!series->control->active], take_sum, (void *)takers);
 
 	if (!err)
 		err = take_overflow(series, takers);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <bpf/libbpf.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "bpf/series.h"
@@ -29,8 +30,15 @@ struct series_control *series__control(const struct series *series);
  * into the other map; when series__settle() returns, some milliseconds later, no program is at work
  * that began before; series__take() hands on all that was added until then.
  */
+struct series_barrier {
+	int inner, outer; /* maps; without them, series__settle() sleeps for long enough */
+};
+
+struct series_barrier series__barrier(void);
+void series__barrier_close(struct series_barrier *barrier);
+
 void series__switch(struct series *series);
-void series__settle(void);
+void series__settle(const struct series_barrier *barrier);
 int series__take(struct series *series, const struct series_takers *takers);
 
 /* The mapped variables of a section, NULL if the object has none; *ret_size is their size. */

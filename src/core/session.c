@@ -28,6 +28,7 @@ struct session {
 	struct event event;   /* large; one at a time */
 	const uint64_t *lost; /* the kernel half's counters, mapped */
 	uint64_t malformed;
+	uint64_t stale; /* times that a refresh failed */
 	uint64_t slow_then;
 };
 
@@ -64,12 +65,14 @@ static int load(struct session *session, struct features *features)
 	}
 	err = signal->open(&session->half);
 	if (err) {
-		log_error("signal '%s' cannot be opened: %s", signal->name, strerror(-err));
+		log_warning("signal '%s' cannot be opened (%s); continuing without it",
+			    signal->name, strerror(-err));
 		return err;
 	}
 	if (!loader__choose(session->half.object, signal->hooks, features, session->hooks)) {
 		log_warning(
-			"signal '%s' has no working hook on this machine: %s [see 'gapless doctor']",
+			"signal '%s' has no working hook on this machine: %s [see 'gapless doctor']; "
+			"continuing without it",
 			signal->name, session->hooks[0].why_not);
 		return -ENOTSUP;
 	}
@@ -81,8 +84,9 @@ static int load(struct session *session, struct features *features)
 		err = bpf_object__load_skeleton(session->half.skeleton);
 	if (err) {
 		loader__replay();
-		log_error("signal '%s' does not load: %s [see 'gapless doctor']", signal->name,
-			  strerror(-err));
+		log_warning(
+			"signal '%s' does not load: %s [see 'gapless doctor']; continuing without it",
+			signal->name, strerror(-err));
 	}
 	return err;
 }
@@ -92,13 +96,17 @@ static int set_up(struct session *session)
 	const struct session_options *options = &session->options;
 	const char *name = session->signal->in_ledger ? "signal_ring" : "ring";
 	struct bpf_map *ring = bpf_object__find_map_by_name(session->half.object, name);
-	size_t size;
+	size_t size = 0;
 	int err = series__new(session->half.object, signal__values(session->signal),
 			      &session->series);
 
 	if (err)
 		return err;
-	session->lost = series__section(session->half.object, ".data.lost", &size);
+	session->lost = series__section(
+		session->half.object,
+		session->signal->in_ledger ? ".data.signal_lost" : ".data.lost", &size);
+	if (!session->lost || size != LOST_COUNT * sizeof(*session->lost))
+		return -EPROTO;
 	series__control(session->series)->slow_ns = options->slow_ns;
 	series__control(session->series)->every_thread = options->every_thread;
 	err = publish__new(session->signal, options->number, options->recording, &session->publish);
@@ -122,7 +130,8 @@ int session__open(const struct signal *signal, const struct session_options *opt
 		return err;
 	err = set_up(session);
 	if (err) {
-		log_error("signal '%s' cannot be set up: %s", signal->name, strerror(-err));
+		log_warning("signal '%s' cannot be set up (%s); continuing without it",
+			    signal->name, strerror(-err));
 		return err;
 	}
 	*ret = TAKE(session);
@@ -156,19 +165,33 @@ int session__start(struct session *session)
 {
 	int err = session->signal->in_ledger ? 0 : attach(session);
 
-	if (err) {
+	if (err)
 		log_warning("signal '%s' does not start: no hook attaches; continuing without it",
 			    session->signal->name);
-		return err;
-	}
-	series__control(session->series)->enabled = 1;
-	return 0;
+	return err;
+}
+
+void session__enable(struct session *session, bool on)
+{
+	series__control(session->series)->enabled = on;
+}
+
+void session__refresh(struct session *session, bool is_last)
+{
+	int err = 0;
+
+	if (session->signal->refresh && session->series &&
+	    series__control(session->series)->enabled)
+		err = session->signal->refresh(session->half.object, is_last);
+	session->stale += err != 0;
+	if (err && session->stale == 1)
+		log_warning(
+			"signal '%s' is not brought up to date (%s); continuing with what it sends",
+			session->signal->name, strerror(-err));
 }
 
 void session__stop(struct session *session)
 {
-	if (session->series)
-		series__control(session->series)->enabled = 0;
 	for (size_t i = 0; i < SIGNAL_HOOKS; i++) {
 		bpf_link__destroy(session->links[i]);
 		session->links[i] = NULL;
@@ -226,24 +249,38 @@ int session__write_quality(const struct session *session)
 
 	if (session->ring)
 		malformed += ring__malformed(session->ring);
-	err |= put_quality(
-		session, "events_lost",
-		session->signal->in_ledger || !session->lost ? 0 : session->lost[LOST_RING_FULL],
-		"events or names that did not arrive; sums have them");
+	err |= put_quality(session, "events_lost", session->lost[LOST_RING_FULL],
+			   "events or names that did not arrive; sums have them");
+	if (!session->signal->in_ledger)
+		err |= put_quality(session, "no_room", session->lost[LOST_MAP_FULL],
+				   "what is kept between two hooks had no room; details missing");
 	err |= put_quality(session, "sums_unnamed", control->overflow.count + quality.unnamed,
 			   "counted under 'other': too many different ones at once");
 	err |= put_quality(session, "not_in_histograms", control->no_histogram,
 			   "too many places and operations; sums have them");
 	err |= put_quality(session, "unpaired", control->unpaired,
 			   "begins without an end, or ends without a begin; not counted");
+	err |= put_quality(session, "events_unsent", control->unsent,
+			   "more at once than are sent one by one; sums have them");
+	if (session->signal->refresh)
+		err |= put_quality(session, "stale", session->stale,
+				   "times that the sums could not be brought up to date");
 	err |= put_quality(session, "events_over", quality.events_over,
 			   "beyond what a recording keeps; sums have them");
 	err |= put_quality(session, "malformed", malformed, "records that were not understood");
+	if (!session->signal->in_ledger)
+		err |= put_quality(session, "untracked", session->lost[LOST_NO_STORAGE],
+				   "too many at once to keep track of; not counted");
 	if (!session->signal->in_ledger)
 		err |= put_quality(session, "recursion_misses",
 				   loader__recursion_misses(session->half.object),
 				   "hooks that the kernel did not run");
 	return err ? -EIO : 0;
+}
+
+void session__forget(struct session *session)
+{
+	publish__forget(session->publish);
 }
 
 void session__hold_rate(struct session *session)

@@ -28,10 +28,15 @@ int session__open(const struct signal *signal, const struct session_options *opt
 		  struct features *features, struct session **ret);
 void session__free(struct session *session);
 
-/* Attaches and begins to count. Logs. */
+/* Attaches. Logs. */
 int session__start(struct session *session);
-/* Stops counting and detaches; what was counted is still to be written. */
+/* From here on it counts, or does not. */
+void session__enable(struct session *session, bool on);
+/* Detaches; what was counted is still to be written. */
 void session__stop(struct session *session);
+
+/* Has the sums brought up to date, where that is not done by events. Logs the first failure. */
+void session__refresh(struct session *session, bool is_last);
 
 /* Hands on what has arrived: how many records, or -errno. */
 int session__poll(struct session *session);
@@ -41,6 +46,9 @@ void session__switch(struct session *session);
 int session__write(struct session *session, int64_t from, int64_t to);
 /* What was lost, as rows of the recording. */
 int session__write_quality(const struct session *session);
+
+/* See core/publish.h. */
+void session__forget(struct session *session);
 
 /* Once a second: what is slow enough for an event, so that there are not too many of them. */
 void session__hold_rate(struct session *session);

@@ -1,6 +1,7 @@
 #include "core/sessions.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
@@ -9,9 +10,20 @@
 struct sessions {
 	struct session **all;
 	size_t count;
+	struct series_barrier barrier;
+	struct recording *recording;
 };
 
 DEFINE_CLEANUP(struct sessions *, sessions__free)
+
+/* Law 4: a report that has nothing of a signal says why. A failure shows up with the next row. */
+static void write_missing(struct recording *recording, const struct signal *signal)
+{
+	char name[96];
+
+	snprintf(name, sizeof(name), "%s_missing", signal->name);
+	recording__put_quality(recording, name, 1, "could not be started: nothing of it is here");
+}
 
 int sessions__open(const struct signal *const *wanted, struct session_options options,
 		   struct features *features, struct sessions **ret)
@@ -25,10 +37,15 @@ int sessions__open(const struct signal *const *wanted, struct session_options op
 		sessions->all = calloc(most + 1, sizeof(*sessions->all));
 	if (!sessions || !sessions->all)
 		return -ENOMEM;
+	sessions->recording = options.recording;
+	if (most)
+		sessions->barrier = series__barrier();
 	for (size_t i = 0; i < most; i++) {
 		options.number = (int)i + 1;
 		if (!session__open(wanted[i], &options, features, &sessions->all[sessions->count]))
 			sessions->count++;
+		else
+			write_missing(options.recording, wanted[i]);
 	}
 	*ret = TAKE(sessions);
 	return 0;
@@ -40,6 +57,7 @@ void sessions__free(struct sessions *sessions)
 		return;
 	for (size_t i = 0; i < sessions->count; i++)
 		session__free(sessions->all[i]);
+	series__barrier_close(&sessions->barrier);
 	free(sessions->all);
 	free(sessions);
 }
@@ -49,6 +67,19 @@ size_t sessions__count(const struct sessions *sessions)
 	return sessions->count;
 }
 
+/* Attaching and detaching take milliseconds each: signals begin and end together all the same. */
+static void enable_all(struct sessions *sessions, bool on)
+{
+	for (size_t i = 0; i < sessions->count; i++)
+		session__enable(sessions->all[i], on);
+}
+
+static void refresh_all(struct sessions *sessions, bool is_last)
+{
+	for (size_t i = 0; i < sessions->count; i++)
+		session__refresh(sessions->all[i], is_last);
+}
+
 void sessions__start(struct sessions *sessions)
 {
 	size_t count = 0;
@@ -56,16 +87,22 @@ void sessions__start(struct sessions *sessions)
 	for (size_t i = 0; i < sessions->count; i++) {
 		struct session *session = sessions->all[i];
 
-		if (session__start(session))
-			session__free(session);
-		else
+		if (!session__start(session)) {
 			sessions->all[count++] = session;
+			continue;
+		}
+		write_missing(sessions->recording, session__signal(session));
+		session__free(session);
 	}
 	sessions->count = count;
+	enable_all(sessions, true);
+	refresh_all(sessions, false);
 }
 
 void sessions__stop(struct sessions *sessions)
 {
+	refresh_all(sessions, true);
+	enable_all(sessions, false);
 	for (size_t i = 0; i < sessions->count; i++)
 		session__stop(sessions->all[i]);
 }
@@ -85,9 +122,10 @@ int sessions__write(struct sessions *sessions, int64_t from, int64_t to)
 
 	if (!sessions->count)
 		return 0;
+	refresh_all(sessions, false);
 	for (size_t i = 0; i < sessions->count; i++)
 		session__switch(sessions->all[i]);
-	series__settle();
+	series__settle(&sessions->barrier);
 	/* Names of objects first. */
 	err = sessions__poll(sessions);
 	for (size_t i = 0; i < sessions->count && !err; i++) {
@@ -97,6 +135,12 @@ int sessions__write(struct sessions *sessions, int64_t from, int64_t to)
 		session__hold_rate(sessions->all[i]);
 	}
 	return err;
+}
+
+void sessions__forget(struct sessions *sessions)
+{
+	for (size_t i = 0; i < sessions->count; i++)
+		session__forget(sessions->all[i]);
 }
 
 void sessions__add_hooks(const struct sessions *sessions, json_t *list)

@@ -19,6 +19,8 @@ void sessions__stop(struct sessions *sessions);
 int sessions__poll(struct sessions *sessions);
 /* All that was added since the last time, and what was lost so far. Some milliseconds long. */
 int sessions__write(struct sessions *sessions, int64_t from, int64_t to);
+/* See core/publish.h. */
+void sessions__forget(struct sessions *sessions);
 
 void sessions__add_hooks(const struct sessions *sessions, json_t *list);
 void sessions__time(const struct sessions *sessions, struct timing *timing);

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "core/calls.h"
 #include "core/sys.h"
 #include "ledger/attach_internal.h"
 #include "ledger/states.h"
@@ -80,6 +81,27 @@ static int set_knobs(struct ledger *ledger, const struct ledger_options *options
 		skel->maps.calls, (uint32_t)(options->full ? ledger->cpus : 1) * LEDGER_SYSCALLS);
 	err |= bpf_map__set_max_entries(skel->maps.histograms, (uint32_t)ledger->cpus * SLOT_COUNT);
 	err |= bpf_map__set_max_entries(skel->maps.cpus, (uint32_t)ledger->cpus);
+	return err;
+}
+
+/* The signal syscalls. Without it, its maps take no memory worth mentioning. */
+static int set_syscalls(struct ledger *ledger, const struct ledger_options *options)
+{
+	struct ledger_bpf *skel = ledger->skel;
+	struct call_shape shapes[CALL_NUMBERS];
+	int err = 0;
+
+	ledger->with_syscalls = options->full && options->with_syscalls;
+	skel->rodata->with_syscalls = ledger->with_syscalls;
+	if (ledger->with_syscalls) {
+		calls__shapes(shapes);
+		memcpy((void *)skel->rodata->shape_of, shapes, sizeof(shapes));
+		return 0;
+	}
+	err |= bpf_map__set_max_entries(skel->maps.series_a, 1);
+	err |= bpf_map__set_max_entries(skel->maps.series_b, 1);
+	err |= bpf_map__set_max_entries(skel->maps.series_buckets, 1);
+	err |= bpf_map__set_max_entries(skel->maps.signal_ring, (uint32_t)getpagesize());
 	return err;
 }
 
@@ -216,6 +238,8 @@ static int load(struct ledger *ledger, const struct ledger_options *options,
 	if (!ledger->skel)
 		return -errno;
 	err = set_knobs(ledger, options);
+	if (!err)
+		err = set_syscalls(ledger, options);
 	if (!err)
 		err = set_sampling(ledger, options);
 	if (!err)

@@ -19,6 +19,7 @@ struct ledger;
 struct ledger_options {
 	const struct target *target;
 	bool full;
+	bool with_syscalls;  /* the signal that is a view of level full */
 	uint32_t drop_every; /* test switch: ignore one wakeup in so many; 0: none */
 	/* Stacks: */
 	uint64_t tick_ns;     /* period of the samples of running time; 0: no stacks */
@@ -89,6 +90,14 @@ const struct ledger_cpu *ledger__cpu(const struct ledger *ledger, int cpu);
 /* Calls `take` for every (syscall, errno) seen so far, with its total count. */
 typedef int (*ledger_take_error_fn)(void *context, int number, int err, uint64_t count);
 int ledger__errors(struct ledger *ledger, ledger_take_error_fn take, void *context);
+
+/*
+ * The signal syscalls has the ledger's distributions: the kernel half does not count them twice. If
+ * it is recorded, ledger__share_buckets() is to be called with what all CPUs have of a syscall,
+ * before the signal's rows are written.
+ */
+bool ledger__shares_calls(const struct ledger *ledger);
+void ledger__share_buckets(struct ledger *ledger, int number, const struct ledger_call *call);
 
 uint64_t ledger__quality(const struct ledger *ledger, enum ledger_quality which);
 uint64_t ledger__lost(const struct ledger *ledger, enum lost which);

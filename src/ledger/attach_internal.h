@@ -1,6 +1,7 @@
 /* What attach.c and read.c share, and nobody else. */
 #pragma once
 
+#include "bpf/series.h"
 #include "bpf/unwind.h"
 #include "core/ring.h"
 #include "ledger/attach.h"
@@ -19,6 +20,7 @@ struct ledger {
 	struct bpf_link **ticks; /* one per CPU */
 	uint64_t tick_ns;
 	uint64_t rate_ns, rate_drawn; /* when the rate was looked at last, and what it was */
+	bool with_syscalls;
 	int cpus;
 	void *calls, *histograms, *cpu_accounts;
 	char *buffer; /* of READ_BYTES, for snapshots */

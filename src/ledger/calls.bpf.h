@@ -1,17 +1,20 @@
-/* Syscalls at level full: count, time, distribution, errors. */
+/*
+ * Syscalls at level full: count, time, distribution, errors. The signal syscalls is a view of the
+ * same: with it, calls are also summed up by thread and errno, and those that took long are sent
+ * (slow.bpf.h). It has no hooks of its own, which would time each call twice.
+ */
 #pragma once
 
+#include "bpf/slow_call.h"
+#define SERIES_USED CALL_VALUES
+
+#include "bpf/series.bpf.h"
+#include "bpf/syscall.bpf.h"
 #include "ledger/walk.bpf.h"
 
-#define EINTR 4
-
+const volatile bool with_syscalls; /* the signal */
 const volatile __s32 nr_sigreturn;
 const volatile __s64 nr_restart; /* stands for the thread's previous call */
-
-/* Returns that mean "the call will be made again", unless a handler stands in between. */
-#define ERESTART_FIRST 512
-#define ERESTART_LAST  516
-#define MAX_ERRNO      4095
 
 /* [CPU][syscall], mapped by user space: a hook writes its own CPU's part only. */
 struct {
@@ -29,14 +32,24 @@ struct {
 	__type(value, __u64);
 } call_errors SEC(".maps");
 
-static __always_inline bool will_be_made_again(long ret)
-{
-	return ret <= -ERESTART_FIRST && ret >= -ERESTART_LAST;
-}
+/* As it is counted. */
+struct ended_call {
+	__u64 ns;
+	__u64 off_ns; /* of that, without a CPU */
+	__u64 end_ns;
+	__s64 ret;
+	__u32 nr;
+	__u16 error;
+	bool has_args; /* its registers are those of the current thread */
+};
 
-static __always_inline void count_error(__u32 number, long ret)
+/* In slow.bpf.h, which needs to know files. The latter is for calls without arguments. */
+static __noinline int took_long(struct thread *thread, const struct ended_call *call);
+static __noinline int took_long_somehow(struct thread *thread, const struct ended_call *call);
+
+static __always_inline void count_error(__u32 number, __u32 error)
 {
-	struct ledger_error_key key = { number, -ret };
+	struct ledger_error_key key = { number, error };
 	__u64 *errors = bpf_map_lookup_elem(&call_errors, &key), one = 1;
 
 	if (errors)
@@ -45,49 +58,106 @@ static __always_inline void count_error(__u32 number, long ret)
 		count_lost(LOST_MAP_FULL);
 }
 
-static __always_inline void count_call(__s32 nr, __u64 ns, __u64 off_ns, long ret)
+/*
+ * The signal counts what the ledger counts, from its first to its last call, so that both agree;
+ * `enabled` is only about events. A thread's calls end one after the other.
+ */
+static __always_inline void sum_up_call(const struct thread *thread, const struct ended_call *call)
 {
-	__u32 index = bpf_get_smp_processor_id() * LEDGER_SYSCALLS + (nr & (LEDGER_SYSCALLS - 1));
-	struct ledger_call *call = bpf_map_lookup_elem(&calls, &index);
-	__u32 bucket = histogram_bucket(ns);
+	const __u64 values[SERIES_USED] = { call->ns, call->ns - call->off_ns };
+	const struct series_key key = { .thread = thread->id,
+					.operation = call->nr,
+					.error = call->error };
 
-	if (!call || bucket >= HISTOGRAM_BUCKETS) {
+	series_sum_up_own(series_turn(), &key, values);
+}
+
+static __always_inline void count_call(struct thread *thread, const struct ended_call *call)
+{
+	__u32 index =
+		bpf_get_smp_processor_id() * LEDGER_SYSCALLS + (call->nr & (LEDGER_SYSCALLS - 1));
+	struct ledger_call *there = bpf_map_lookup_elem(&calls, &index);
+	__u32 bucket = histogram_bucket(call->ns);
+
+	if (!there || bucket >= HISTOGRAM_BUCKETS) {
 		count_lost(LOST_MAP_FULL); /* a CPU that was not there at the start */
 		return;
 	}
-	call->total_ns += ns;
-	call->run_ns += ns - off_ns;
-	call->buckets[bucket]++;
-	if (ns > call->max_ns)
-		call->max_ns = ns;
-	if (ret >= 0 || ret < -MAX_ERRNO || nr == nr_sigreturn)
-		return; /* the latter "returns" the register that it restores */
-	call->errors++;
-	count_error(nr, ret);
+	there->total_ns += call->ns;
+	there->run_ns += call->ns - call->off_ns;
+	there->buckets[bucket]++;
+	if (call->ns > there->max_ns)
+		there->max_ns = call->ns;
+	if (call->error) {
+		there->errors++;
+		count_error(call->nr, call->error);
+	}
+	if (!with_syscalls)
+		return;
+	sum_up_call(thread, call);
+	if (call->ns < series.slow_ns || !series.enabled)
+		return;
+	if (call->has_args)
+		took_long(thread, call);
+	else
+		took_long_somehow(thread, call);
 }
 
-/* The call in flight ended. */
-static __always_inline void call_ends(struct thread *thread, __u64 now, long ret)
+/* rt_sigreturn "returns" the register that it restores. */
+static __always_inline __u32 error_of(__s32 nr, long ret)
 {
+	return nr == nr_sigreturn ? 0 : errno_in(ret);
+}
+
+/* The call in flight ended; `here`: in the normal way, so its arguments are still to be seen. */
+static __always_inline void call_ends(struct thread *thread, __u64 now, long ret, bool here)
+{
+	struct ended_call call;
+
 	if (thread->nr < 0 || !thread->call_ns)
 		return;
 	if (will_be_made_again(ret)) {
 		thread->broken_ns = thread->call_ns;
 		thread->broken_off_ns = thread->call_off_ns;
+		thread->broken_waited_ns = thread->off_ns - thread->call_off_ns;
 		thread->broken_end_ns = now;
 		return;
 	}
-	count_call(thread->nr, now - thread->call_ns, thread->off_ns - thread->call_off_ns, ret);
+	call = (struct ended_call) {
+		.ns = now - thread->call_ns,
+		.off_ns = thread->off_ns - thread->call_off_ns,
+		.end_ns = now,
+		.ret = ret,
+		.nr = thread->nr & (LEDGER_SYSCALLS - 1),
+		.error = error_of(thread->nr, ret),
+		.has_args = here,
+	};
+	count_call(thread, &call);
 }
 
 /* A call that a signal broke off was not made again: the program got EINTR. */
 static __always_inline void settle_broken(struct thread *thread)
 {
-	__u64 ns = thread->broken_end_ns - thread->broken_ns;
-	__u64 off_ns = thread->off_ns - thread->broken_off_ns;
+	struct ended_call call = {
+		.ns = thread->broken_end_ns - thread->broken_ns,
+		.off_ns = thread->broken_waited_ns, /* not what the handler waited */
+		.end_ns = thread->broken_end_ns,
+		.ret = -EINTR,
+		.nr = thread->last_nr & (LEDGER_SYSCALLS - 1),
+		.error = EINTR,
+	};
 
-	count_call(thread->last_nr, ns, off_ns < ns ? off_ns : ns, -EINTR);
+	count_call(thread, &call);
 	thread->broken_ns = 0;
+}
+
+/* So does the thread. A function, to leave the hooks of the scheduler small. */
+static __noinline int last_call_ends(struct thread *thread, __u64 now)
+{
+	if (thread->broken_ns)
+		settle_broken(thread);
+	call_ends(thread, now, 0, false);
+	return 0;
 }
 
 /* A call begins; the second part of one that was broken off goes on where it was. */

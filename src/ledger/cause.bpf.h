@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "bpf/files.bpf.h"
 #include "ledger/calls.bpf.h"
 
 /* The scheduler's state bits (include/linux/sched.h), the same from 6.1 to 6.18. */
@@ -14,15 +15,6 @@
 
 /* A cgroup freezes its threads in a sleep like any other (include/linux/sched/jobctl.h). */
 #define JOBCTL_TRAP_FREEZE (1UL << 23)
-
-#define TS_COMPAT 2
-
-#define S_IFMT   0170000
-#define S_IFSOCK 0140000
-#define S_IFREG  0100000
-#define S_IFBLK  0060000
-#define S_IFDIR  0040000
-#define S_IFIFO  0010000
 
 #define AF_UNIX  1
 #define AF_INET  2
@@ -129,43 +121,6 @@ static __noinline void describe(struct thread *thread, struct file *file, __s32 
 		describe_socket(record, file);
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 	bpf_map_update_elem(&objects_seen, &key, &one, BPF_ANY);
-}
-
-static __always_inline struct file *file_of(struct task_struct *task, __u32 fd)
-{
-	struct files_struct *files = task->files;
-	struct file *file = NULL;
-	struct fdtable *table;
-
-	if (!files)
-		return NULL;
-	table = files->fdt;
-	if (fd >= table->max_fds)
-		return NULL;
-	bpf_probe_read_kernel(&file, sizeof(file), table->fd + fd);
-	return file;
-}
-
-/*
- * Makes a number a pointer that can be followed with plain loads (10 times cheaper than a helper
- * for each). Since 6.2; without it, the helper it is.
- */
-extern void *bpf_rdonly_cast(void *object, __u32 type_id) __ksym __weak;
-
-static __always_inline void look_at_inode(struct file *file, __u64 *ret_number, __u32 *ret_mode)
-{
-	struct inode *inode;
-
-	if (bpf_rdonly_cast) {
-		file = bpf_rdonly_cast(file, bpf_core_type_id_kernel(struct file));
-		inode = file->f_inode;
-		*ret_number = inode->i_ino;
-		*ret_mode = inode->i_mode;
-		return;
-	}
-	inode = BPF_CORE_READ(file, f_inode);
-	*ret_number = BPF_CORE_READ(inode, i_ino);
-	*ret_mode = BPF_CORE_READ(inode, i_mode);
 }
 
 /* By the kind of file behind a descriptor; `fallback` where it is none that we know. */
@@ -299,15 +254,6 @@ static __always_inline __u32 cause_of_class(struct thread *thread, struct task_s
 	default:
 		return other_syscall(thread, nr);
 	}
-}
-
-static __always_inline bool is_32bit(struct task_struct *task)
-{
-#ifdef __TARGET_ARCH_x86
-	return task->thread_info.status & TS_COMPAT;
-#else
-	return false;
-#endif
 }
 
 /* The syscall in flight, by the registers; NR_NONE outside of one. */

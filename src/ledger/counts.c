@@ -12,6 +12,7 @@ struct counts {
 	int calls_seen;  /* how many syscalls there are to look at: none at level sched */
 	int64_t written; /* the last slice that rows reach to */
 	struct ledger_call calls[LEDGER_SYSCALLS];
+	uint64_t shared_ns[LEDGER_SYSCALLS]; /* of each, what the signal syscalls was told */
 	struct ledger_histogram histograms[SLOT_COUNT];
 };
 
@@ -55,8 +56,9 @@ static int write_buckets(struct counts *counts, struct recording_bucket row, con
 	return err;
 }
 
-/* The syscall's counters of all CPUs; false if nothing happened since. */
-static bool sum_calls(const struct counts *counts, int number, struct ledger_call *ret)
+/* The syscall's counters of all CPUs; false if nothing happened since it had taken `then_ns`. */
+static bool sum_calls(const struct counts *counts, int number, uint64_t then_ns,
+		      struct ledger_call *ret)
 {
 	*ret = (struct ledger_call) {};
 	for (int cpu = 0; cpu < ledger__cpus(counts->ledger); cpu++) {
@@ -72,7 +74,7 @@ static bool sum_calls(const struct counts *counts, int number, struct ledger_cal
 		for (int i = 0; i < HISTOGRAM_BUCKETS; i++)
 			ret->buckets[i] += call->buckets[i];
 	}
-	return ret->total_ns != counts->calls[number].total_ns;
+	return ret->total_ns != then_ns;
 }
 
 static int write_call(struct counts *counts, int number, int64_t slice)
@@ -86,7 +88,7 @@ static int write_call(struct counts *counts, int number, int64_t slice)
 	};
 	int err;
 
-	if (!sum_calls(counts, number, &now))
+	if (!sum_calls(counts, number, last->total_ns, &now))
 		return 0;
 	err = write_buckets(counts,
 			    (struct recording_bucket) { .of = RECORDING_HISTOGRAM_SYSCALL,
@@ -118,6 +120,19 @@ static int write_histogram(struct counts *counts, int slot, int64_t slice)
 							 .from = counts->written + 1,
 							 .to = slice },
 			     now.buckets, counts->histograms[slot].buckets, &count);
+}
+
+void counts__share(struct counts *counts)
+{
+	struct ledger_call now;
+
+	if (!ledger__shares_calls(counts->ledger))
+		return;
+	for (int i = 0; i < counts->calls_seen; i++)
+		if (sum_calls(counts, i, counts->shared_ns[i], &now)) {
+			ledger__share_buckets(counts->ledger, i, &now);
+			counts->shared_ns[i] = now.total_ns;
+		}
 }
 
 int counts__write(struct counts *counts, int64_t slice)

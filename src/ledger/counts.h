@@ -10,6 +10,8 @@ struct counts;
 int counts__new(struct ledger *ledger, struct recording *recording, bool full, struct counts **ret);
 void counts__free(struct counts *counts);
 
+/* Tells the signal syscalls how long calls took so far; before its rows are written. */
+void counts__share(struct counts *counts);
 /* Writes what was added since the last call, as of the slices up to `slice`. */
 int counts__write(struct counts *counts, int64_t slice);
 /* Errors by errno, once, at the end. */

@@ -21,6 +21,7 @@
 #include "ledger/cpus.bpf.h"
 #include "ledger/iterators.bpf.h"
 #include "ledger/repair.bpf.h"
+#include "ledger/slow.bpf.h"
 #include "ledger/targets.bpf.h"
 #include "ledger/waker.bpf.h"
 
@@ -129,11 +130,8 @@ static __always_inline void ends(struct thread *thread, struct task_struct *task
 	write_begin(account);
 	move(thread, SLOT_NONE, now);
 	write_end(account);
-	if (full) {
-		if (thread->broken_ns)
-			settle_broken(thread);
-		call_ends(thread, now, 0);
-	}
+	if (full)
+		last_call_ends(thread, now);
 	if (!(thread->flags & THREAD_HANDED_OVER))
 		give_up_pending(thread, STACK_NONE_EXIT);
 	forget_tid(thread);
@@ -280,19 +278,22 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 {
 	struct task_struct *current = bpf_get_current_task_btf();
 	struct thread *thread = find(current);
+	bool same_image = true;
 	__u64 now;
 
 	if (!thread || frozen)
 		return 0;
 	if (thread->pending_count)
 		take_pending(thread, current);
-	if (thread->flags & (THREAD_NEW_IMAGE | THREAD_STARTING))
+	if (thread->flags & (THREAD_NEW_IMAGE | THREAD_STARTING)) {
+		same_image = false;
 		thread->flags &= ~(THREAD_NEW_IMAGE | THREAD_STARTING);
+	}
 	if (!full)
 		return 0;
 	now = bpf_ktime_get_ns();
 	crosses(thread, SLOT_RUN_KERNEL, SLOT_RUN_USER, now);
-	call_ends(thread, now, ret);
+	call_ends(thread, now, ret, same_image);
 	thread->nr = NR_NONE;
 	return 0;
 }

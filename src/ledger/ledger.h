@@ -5,6 +5,7 @@
 #pragma once
 
 #include "bpf/histogram.h"
+#include "bpf/slow_call.h"
 #include "bpf/wire.h"
 
 /*
@@ -62,10 +63,8 @@ enum ledger_class {
 /* A bit beside the class: the call sends, and so may wake whoever receives. */
 #define CLASS_SENDS 0x80
 
-#define LEDGER_SYSCALLS 512
-#define LEDGER_32BIT_CALL                                                                          \
-	511 /* stands for all calls of 32-bit programs: theirs is another table                    \
-	     */
+#define LEDGER_SYSCALLS   CALL_NUMBERS
+#define LEDGER_32BIT_CALL CALL_32BIT
 
 enum ledger_object {
 	OBJECT_NONE,

@@ -1,9 +1,7 @@
-/* What a recording says of itself: where and when it was made, of whom, with which hooks. */
 #include "ledger/meta.h"
 
 #include <errno.h>
 #include <jansson.h>
-#include <stdlib.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -11,7 +9,7 @@
 #include "base/clock.h"
 
 static int write_hooks(struct recording *recording, struct ledger *ledger,
-		       struct sessions *sessions, const struct run_options *options)
+		       const struct sessions *sessions, bool ticks)
 {
 	size_t count;
 	const struct hook_use *uses = ledger__hooks(ledger, &count);
@@ -28,7 +26,7 @@ static int write_hooks(struct recording *recording, struct ledger *ledger,
 						"kind", uses[i].program ? uses[i].kind : NULL,
 						"tag", tag, "why_not", uses[i].why_not));
 	}
-	if (options->tick_ns) {
+	if (ticks) {
 		char tag[LOADER_TAG_BYTES];
 
 		loader__tag(ledger__object(ledger), "on_tick", tag);
@@ -42,7 +40,7 @@ static int write_hooks(struct recording *recording, struct ledger *ledger,
 	return text ? recording__set_text(recording, "hooks", text) : -ENOMEM;
 }
 
-int meta__write(struct recording *recording, struct ledger *ledger, struct sessions *sessions,
+int meta__write(struct recording *recording, struct ledger *ledger, const struct sessions *sessions,
 		const struct run_options *options, uint64_t start_ns)
 {
 	struct utsname name;
@@ -63,6 +61,6 @@ int meta__write(struct recording *recording, struct ledger *ledger, struct sessi
 	err |= recording__set_number(recording, "end_ns", (int64_t)start_ns);
 	err |= recording__set_number(recording, "start_unix_ns",
 				     (int64_t)(start_ns + clock__wall_offset_ns()));
-	err |= write_hooks(recording, ledger, sessions, options);
+	err |= write_hooks(recording, ledger, sessions, options->tick_ns);
 	return err ? -EIO : recording__commit(recording);
 }

@@ -1,4 +1,4 @@
-/* The rows of meta that are known when a recording begins. */
+/* What a recording says of itself: the machine, the options, the hooks that are in use. */
 #pragma once
 
 #include <stdint.h>
@@ -7,6 +7,5 @@
 #include "ledger/attach.h"
 #include "ledger/run.h"
 
-/* Commits, so that even a recording that is killed at once says what it is. */
-int meta__write(struct recording *recording, struct ledger *ledger, struct sessions *sessions,
+int meta__write(struct recording *recording, struct ledger *ledger, const struct sessions *sessions,
 		const struct run_options *options, uint64_t start_ns);

@@ -15,6 +15,8 @@
 
 #include "base/cleanup.h"
 #include "base/map.h"
+#include "core/devices.h"
+#include "ledger/pipes.h"
 #include "ledger/states.h"
 
 /* Threads that have no account get ids out of the way of those that have. */
@@ -26,9 +28,6 @@
 #define MOST_STRANGERS 16384
 #define OTHER_NAME     "other (too many to name)"
 
-/* CO-RE gives the kernel's dev_t: 12 bits major, 20 bits minor. */
-#define KERNEL_MINOR_BITS 20
-
 struct process {
 	int64_t id;
 	uint64_t start_ns;
@@ -39,6 +38,7 @@ struct process {
 
 struct names {
 	struct recording *recording;
+	struct pipes *pipes;
 	struct map processes; /* by pid: the one that has it now */
 	struct map objects;   /* by a hash of kind, number and process: the id */
 	struct map strangers; /* by tid */
@@ -51,9 +51,12 @@ struct names {
 int names__new(struct recording *recording, struct names **ret)
 {
 	struct names *names = calloc(1, sizeof(*names));
+	int err = names ? pipes__new(&names->pipes) : -ENOMEM;
 
-	if (!names)
-		return -ENOMEM;
+	if (err) {
+		free(names);
+		return err;
+	}
 	names->recording = recording;
 	*ret = names;
 	return 0;
@@ -71,6 +74,7 @@ void names__free(struct names *names)
 	map__release(&names->processes);
 	map__release(&names->objects);
 	map__release(&names->strangers);
+	pipes__free(names->pipes);
 	free(names);
 }
 
@@ -237,6 +241,17 @@ static int find_object(struct names *names, const struct ledger_key *key, bool *
 	return 0;
 }
 
+static void name_inode(const struct ledger_key *key, char *name, size_t size)
+{
+	uint32_t dev = (uint32_t)key->object[1];
+	char device[64];
+
+	if (devices__under_file(dev, (uint32_t)getpid(), device, sizeof(device)))
+		snprintf(device, sizeof(device), "device %u:%u", DEVICES_MAJOR(dev),
+			 DEVICES_MINOR(dev));
+	snprintf(name, size, "inode %" PRIu64 " on %s", (uint64_t)key->object[0], device);
+}
+
 static void name_plainly(const struct ledger_key *key, char *name, size_t size)
 {
 	uint64_t number = key->object[0];
@@ -256,9 +271,7 @@ static void name_plainly(const struct ledger_key *key, char *name, size_t size)
 			snprintf(name, size, "any child");
 		break;
 	case OBJECT_FILE:
-		snprintf(name, size, "inode %" PRIu64 " on device %u:%u", number,
-			 (unsigned)(key->object[1] >> KERNEL_MINOR_BITS),
-			 (unsigned)(key->object[1] & ((1U << KERNEL_MINOR_BITS) - 1)));
+		name_inode(key, name, size);
 		break;
 	default:
 		snprintf(name, size, "%s:[%" PRIu64 "]", states__object_kind(key->object_kind),
@@ -305,6 +318,17 @@ static bool is_inode(const struct ledger_object_record *record)
 	return false;
 }
 
+/* What is no path (a pipe, an eventfd) is on no device. */
+static void add_device(const struct ledger_object_record *record, char *name, size_t size)
+{
+	size_t length = strlen(name);
+	char device[64];
+
+	if (record->kind == OBJECT_FILE && name[0] == '/' &&
+	    !devices__under_file((uint32_t)record->object[1], record->pid, device, sizeof(device)))
+		snprintf(name + length, size - length, " on %s", device);
+}
+
 static void name_file(const struct ledger_object_record *record, char *name, size_t size)
 {
 	char path[64];
@@ -315,8 +339,10 @@ static void name_file(const struct ledger_object_record *record, char *name, siz
 		return;
 	snprintf(path, sizeof(path), "/proc/%u/fd/%d", record->pid, record->fd);
 	length = readlink(path, name, size - 1);
-	if (length > 0)
-		name[length] = '\0';
+	if (length <= 0)
+		return;
+	name[length] = '\0';
+	add_device(record, name, size);
 }
 
 static void name_socket(const struct ledger_object_record *record, char *name, size_t size)
@@ -361,6 +387,8 @@ int names__describe(struct names *names, const struct ledger_object_record *reco
 		name_socket(record, name, sizeof(name));
 	else
 		name_file(record, name, sizeof(name));
+	if (record->kind == OBJECT_PIPE)
+		pipes__add_peer(names->pipes, record, name, sizeof(name));
 	return recording__put_object(
 		names->recording,
 		&(struct recording_object) { id, states__object_kind(record->kind), name });

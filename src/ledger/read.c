@@ -4,37 +4,24 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "core/drain.h"
 #include "ledger/attach_internal.h"
 
-#define DRAIN_BATCH 1024
+struct waits_taker {
+	ledger_take_wait_fn take;
+	void *context;
+};
 
-/* Takes and deletes all entries, many at a time. */
-static int drain(const struct bpf_map *map, ledger_take_wait_fn take, void *context)
+static int take_wait(void *context, const void *key, const void *sum)
 {
-	cleanup(free_p) struct ledger_key *keys = calloc(DRAIN_BATCH, sizeof(*keys));
-	cleanup(free_p) struct ledger_sum *sums = calloc(DRAIN_BATCH, sizeof(*sums));
-	uint32_t position, count;
-	void *from = NULL;
-	int end = 0, err = 0;
+	const struct waits_taker *taker = context;
 
-	if (!keys || !sums)
-		return -ENOMEM;
-	while (!end && !err) {
-		count = DRAIN_BATCH;
-		end = bpf_map_lookup_and_delete_batch(bpf_map__fd(map), from, &position, keys, sums,
-						      &count, NULL);
-		/* -ENOENT: that was all; -ENOSPC: a bucket is larger than the batch. */
-		if (end && end != -ENOENT)
-			return end;
-		for (uint32_t i = 0; i < count && !err; i++)
-			err = take(context, &keys[i], &sums[i]);
-		from = &position;
-	}
-	return err;
+	return taker->take(taker->context, key, sum);
 }
 
 /* What a full map had no room for: its time and count, without names. */
@@ -61,12 +48,14 @@ int ledger__drain_waits(struct ledger *ledger, bool all, ledger_take_wait_fn tak
 {
 	struct ledger_bpf *skel = ledger->skel;
 	uint32_t active = skel->bss->active;
+	struct waits_taker taker = { take, context };
 	int err;
 
 	/* The passive one was active until the last call, long ago: no hook is in it any more. */
-	err = drain(active ? skel->maps.waits_a : skel->maps.waits_b, take, context);
+	err = drain__map(active ? skel->maps.waits_a : skel->maps.waits_b, take_wait, &taker);
 	if (!err && all)
-		err = drain(active ? skel->maps.waits_b : skel->maps.waits_a, take, context);
+		err = drain__map(active ? skel->maps.waits_b : skel->maps.waits_a, take_wait,
+				 &taker);
 	if (!err)
 		err = take_overflow(ledger, take, context);
 	skel->bss->active = !active;
@@ -115,6 +104,23 @@ int ledger__errors(struct ledger *ledger, ledger_take_error_fn take, void *conte
 		last = &key;
 	}
 	return err;
+}
+
+bool ledger__shares_calls(const struct ledger *ledger)
+{
+	return ledger->with_syscalls;
+}
+
+void ledger__share_buckets(struct ledger *ledger, int number, const struct ledger_call *call)
+{
+	const struct bpf_map *map = ledger->skel->maps.series_buckets;
+	const struct series_place place = { .operation = (uint32_t)number | SERIES_SHARED };
+	uint32_t buckets[CALL_VALUES][HISTOGRAM_BUCKETS] = {};
+
+	memcpy(buckets[0], call->buckets, sizeof(buckets[0]));
+	/* Full: this kernel has more syscalls in use than the map has room for. */
+	if (bpf_map_update_elem(bpf_map__fd(map), &place, buckets, BPF_ANY))
+		ledger->skel->data_series->series.no_histogram++;
 }
 
 uint64_t ledger__quality(const struct ledger *ledger, enum ledger_quality which)

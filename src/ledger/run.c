@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -30,6 +29,8 @@
 #define TABLES_WAIT_NS (SECOND_NS / 2)
 /* Threads that never change are written this often all the same: a kill loses no more. */
 #define FULL_EVERY_NS (5 * SECOND_NS)
+/* The rings of signals are emptied at least this often, however rare snapshots have become. */
+#define POLL_EVERY_NS (SECOND_NS / 10)
 
 struct run {
 	struct recording *recording;
@@ -111,14 +112,9 @@ static int open_signals(struct run *run, const struct run_options *options,
 		.every_thread = options->target.all,
 		.slow_ns = options->slow_ns,
 	};
-	int err = sessions__open(options->signals ? options->signals : none, session_options,
-				 features, &run->sessions);
 
-	if (err)
-		return err;
-	timing__add(&run->timing, ledger__object(run->ledger));
-	sessions__time(run->sessions, &run->timing);
-	return 0;
+	return sessions__open(options->signals ? options->signals : none, session_options, features,
+			      &run->sessions);
 }
 
 /* Processes that were chosen by cgroup, or that came just now, have their tables made. */
@@ -142,6 +138,7 @@ int run__start(const struct run_options *options, struct recording *recording,
 	const struct ledger_options ledger_options = {
 		.target = &options->target,
 		.full = options->full,
+		.with_syscalls = options->signals && signal__any_in_ledger(options->signals),
 		.drop_every = options->drop_every,
 		.tick_ns = options->tick_ns,
 		.table_bytes = options->table_bytes,
@@ -180,11 +177,14 @@ int run__start(const struct run_options *options, struct recording *recording,
 						     .flags = RECORDING_THREAD_NO_ACCOUNT });
 	if (!err)
 		err = ledger__snapshot(run->ledger, 0, take_first, run);
-	if (!err)
-		err = meta__write(recording, run->ledger, run->sessions, options, run->start_ns);
 	if (err)
 		return err;
 	sessions__start(run->sessions);
+	err = meta__write(recording, run->ledger, run->sessions, options, run->start_ns);
+	if (err)
+		return err;
+	timing__add(&run->timing, ledger__object(run->ledger));
+	sessions__time(run->sessions, &run->timing);
 	run->setup_cpu_ns = own_cpu_ns();
 	run->looked_ns = run->counted_ns = run->whole_ns = run->start_ns;
 	run->next_ns = clock__now_ns() + run->interval_ns;
@@ -285,23 +285,19 @@ static int write_signals(struct run *run)
 	int64_t to = collect__slice(run->collect) - 1, from = run->signals_written + 1;
 
 	run->signals_written = to;
+	counts__share(run->counts);
 	return sessions__write(run->sessions, from < to ? from : to, to);
 }
 
-/* Once a second: what costs more to read than it changes. */
+/* What costs more to read than it changes. */
 static int write_counters(struct run *run, uint64_t now_ns)
 {
 	int err;
 
-	/* Snapshots that are a second apart are so by a hair more or less. */
-	if (now_ns - run->counted_ns < SECOND_NS - SECOND_NS / 20)
-		return 0;
 	run->counted_ns = now_ns;
 	err = ledger__drain_waits(run->ledger, false, collect__take_wait, run->collect);
 	if (!err)
 		err = counts__write(run->counts, collect__slice(run->collect) - 1);
-	if (!err)
-		err = write_signals(run);
 	if (!err)
 		err = recording__set_number(run->recording, "end_ns", (int64_t)now_ns);
 	if (!err)
@@ -342,14 +338,20 @@ static int take_snapshot(struct run *run)
 	timing__set(&run->timing, run->snapshots++ % TIMED_EVERY == 1);
 	run->interval_ns = next_interval(run, now_ns - began_ns);
 	run->next_ns = began_ns + run->interval_ns;
-	err = collect__snapshot_done(run->collect, now_ns);
-	return err ? err : write_counters(run, now_ns);
+	return collect__snapshot_done(run->collect, now_ns);
 }
 
-int run__flush(struct run *run)
+/* And once a second what else there is. */
+static int take_all(struct run *run)
 {
-	run->whole_ns = 0;
-	return take_snapshot(run);
+	int err = take_snapshot(run);
+	uint64_t now_ns = clock__now_ns();
+
+	/* Snapshots that are a second apart are so by a hair more or less. */
+	if (err || now_ns - run->counted_ns < SECOND_NS - SECOND_NS / 20)
+		return err;
+	err = write_signals(run);
+	return err ? err : write_counters(run, now_ns);
 }
 
 int run__step(struct run *run, uint64_t until_ns)
@@ -358,6 +360,8 @@ int run__step(struct run *run, uint64_t until_ns)
 	uint64_t next_ns = until_ns && until_ns < run->next_ns ? until_ns : run->next_ns;
 	int err;
 
+	if (sessions__count(run->sessions) && next_ns > now_ns + POLL_EVERY_NS)
+		next_ns = now_ns + POLL_EVERY_NS;
 	if (now_ns < next_ns) {
 		err = ledger__poll(run->ledger, (int)((next_ns - now_ns) / 1000000) + 1);
 		if (err < 0 && err != -EINTR)
@@ -370,7 +374,36 @@ int run__step(struct run *run, uint64_t until_ns)
 	err = sessions__poll(run->sessions);
 	if (err)
 		return err;
-	return clock__now_ns() >= run->next_ns ? take_snapshot(run) : 0;
+	return clock__now_ns() >= run->next_ns ? take_all(run) : 0;
+}
+
+/* The sums of signals first: then the snapshot has every thread that is in them. */
+int run__flush(struct run *run)
+{
+	int err = write_signals(run);
+
+	if (!err)
+		err = ledger__poll(run->ledger, 0);
+	if (err < 0)
+		return err;
+	err = take_snapshot(run);
+	return err ? err : write_counters(run, clock__now_ns());
+}
+
+int run__flush_whole(struct run *run)
+{
+	run->whole_ns = 0;
+	return run__flush(run);
+}
+
+void run__forget(struct run *run)
+{
+	sessions__forget(run->sessions);
+}
+
+size_t run__signals(const struct run *run)
+{
+	return sessions__count(run->sessions);
 }
 
 /* A CPU that never switched ran one thread all the time, or was idle all the time. */

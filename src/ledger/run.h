@@ -10,6 +10,10 @@
 #include "recording/recording.h"
 #include "signals/signal.h"
 
+/* What commands take if nobody says otherwise. */
+#define RUN_INTERVAL_NS UINT64_C(100000000)
+#define RUN_SLOW_NS     UINT64_C(10000000)
+
 struct run_options {
 	struct target target;
 	bool full;
@@ -32,6 +36,19 @@ void run__free(struct run *run);
  */
 int run__step(struct run *run, uint64_t until_ns);
 
+/*
+ * Brings what happened until now into the recording, which otherwise has it within a second, with
+ * the names of all threads that took part. Some milliseconds long.
+ */
+int run__flush(struct run *run);
+/*
+ * For a recording whose reader takes rows out: series get new ids, so their rows may be deleted,
+ * and as many events may follow as a recording may have.
+ */
+void run__forget(struct run *run);
+
+/* How many of the wanted signals are at work. */
+size_t run__signals(const struct run *run);
 /* How many accounted threads are alive. */
 size_t run__threads(const struct run *run);
 
@@ -42,8 +59,8 @@ size_t run__threads(const struct run *run);
 int run__open_state(const struct run *run, int64_t thread);
 /* Between snapshots, from now on. */
 void run__set_interval(struct run *run, uint64_t interval_ns);
-/* Accounts of all threads, changed or not, up to now. */
-int run__flush(struct run *run);
+/* As run__flush(), with the accounts of all threads, changed or not. */
+int run__flush_whole(struct run *run);
 /* Names for frames that have none yet, as many as can be looked up until `until_ns`. */
 int run__name(struct run *run, uint64_t until_ns);
 

@@ -2,8 +2,9 @@
 
 #include <seccomp.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "core/calls.h"
 
 static const struct state_words words[SLOT_COUNT] = {
 	[SLOT_NONE] = { "unseen", "none", NULL, "" },
@@ -98,18 +99,7 @@ int states__number(const char *name)
 
 const char *states__syscall_name(int number)
 {
-	static char name[64];
-	char *found;
-
-	if (number == LEDGER_32BIT_CALL)
-		return "(32-bit call)";
-	found = seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, number);
-	if (found)
-		snprintf(name, sizeof(name), "%s", found);
-	else
-		snprintf(name, sizeof(name), "syscall_%d", number);
-	free(found);
-	return name;
+	return calls__name((uint32_t)number);
 }
 
 const char *states__evidence(enum ledger_evidence evidence)

@@ -40,16 +40,17 @@ struct thread {
 	__u32 flush; /* the last flush that the cell took part in */
 	__s32 nr;    /* the syscall in flight, or NR_NONE, NR_KERNEL */
 	__s32 last_nr;
-	__u64 call_ns;     /* when it began */
-	__u64 call_off_ns; /* off_ns then */
-	__u64 broken_ns;   /* a call that a signal broke off: when it began; 0: none */
-	__u64 broken_off_ns;
-	__u64 broken_end_ns;
-	__u64 off_ns;   /* all time without a CPU so far */
-	__u64 left_ns;  /* when it left the CPU */
-	__u64 on_ns;    /* when it got the CPU; 0: before we looked */
-	__u64 exec_ns;  /* the scheduler's sums when it left the CPU: of running … */
-	__u64 delay_ns; /* … and of waiting for a CPU; see repair.bpf.h */
+	__u64 call_ns;          /* when it began */
+	__u64 call_off_ns;      /* off_ns then */
+	__u64 broken_ns;        /* a call that a signal broke off: when it began; 0: none */
+	__u64 broken_off_ns;    /* off_ns then */
+	__u64 broken_waited_ns; /* without a CPU until it was broken off … */
+	__u64 broken_end_ns;    /* … then */
+	__u64 off_ns;           /* all time without a CPU so far */
+	__u64 left_ns;          /* when it left the CPU */
+	__u64 on_ns;            /* when it got the CPU; 0: before we looked */
+	__u64 exec_ns;          /* the scheduler's sums when it left the CPU: of running … */
+	__u64 delay_ns;         /* … and of waiting for a CPU; see repair.bpf.h */
 	__u64 kernel_lock;
 	__u64 waker; /* set by sched_waking, which may come before the wait begins */
 	__u32 waker_kind;

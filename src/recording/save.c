@@ -5,7 +5,8 @@
  * - A thread's account begins where its first row does, not where the thread did. Its last row ends
  *   at last_ns, so that is last_ns less the sum: invariant 1 holds to the nanosecond.
  * - Waits get their sums back (see forget.c).
- * - What is counted since the start (cost, what is unexplained) is cut to the part that is kept.
+ * - What is counted since the start (cost, what is unexplained, which errors calls returned) is cut
+ *   to the part that is kept. The longest of a syscall stays that of all time.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -34,6 +35,13 @@ static const char fit[] =
 	"DELETE FROM thread WHERE id > 0 AND flags & 8 = 0"
 	" AND id NOT IN (SELECT thread FROM temp.sums) AND id NOT IN (SELECT by FROM wait);"
 	"DROP TABLE temp.sums;"
+	"CREATE TEMP TABLE errors AS SELECT number, sum(count) AS count FROM syscall_error"
+	" GROUP BY number;"
+	"UPDATE syscall_error SET count = CAST(round(1.0 * count * (SELECT coalesce(sum(errors), 0)"
+	" FROM syscall_slice s WHERE s.number = syscall_error.number) / max(1, (SELECT e.count"
+	" FROM temp.errors e WHERE e.number = syscall_error.number))) AS INT);"
+	"DELETE FROM syscall_error WHERE count = 0;"
+	"DROP TABLE temp.errors;"
 	"UPDATE cost SET value = value * ((SELECT max(end_ns) - min(begin_ns) FROM slice) * 1.0 /"
 	" max(1, (SELECT max(end_ns) FROM slice)"
 	" - (SELECT value FROM meta WHERE key = 'start_ns')))"

@@ -37,6 +37,11 @@ _Static_assert(SCHEMA_APPLICATION_ID == 1734439020, "as in the pragma below");
 /* The longest value seen is a bound, where it is known. */
 #define PERCENTILE(b) "min(" BUCKET_MIDDLE(b) ", coalesce(nullif(y.max_ns, 0), 1 << 62))"
 
+/* The longest of the measure `m.id`. */
+#define MAX_OF(column)                                                                             \
+	"CASE m.id WHEN 0 THEN " column "0 WHEN 1 THEN " column "1 WHEN 2 THEN " column "2 WHEN 3" \
+	" THEN " column "3 WHEN 4 THEN " column "4 ELSE " column "5 END"
+
 const char schema__sql[] =
 	"PRAGMA application_id = 1734439020;"
 
@@ -169,26 +174,50 @@ const char schema__sql[] =
 	" FROM sample x JOIN state s ON s.id = x.state LEFT JOIN thread_named t ON t.id = x.thread"
 	" LEFT JOIN process p ON p.id = t.process LEFT JOIN object o ON o.id = x.object;"
 
-	"CREATE VIEW signal_sums AS SELECT g.name AS signal, p.pid, t.tid, t.comm,"
-	" o.name AS object, s.place, s.operation, s.errno, m.name AS measure, m.unit,"
-	" sum(c.count) AS count, CASE m.id WHEN 0 THEN sum(c.sum0) WHEN 1 THEN sum(c.sum1)"
-	" WHEN 2 THEN sum(c.sum2) WHEN 3 THEN sum(c.sum3) WHEN 4 THEN sum(c.sum4)"
-	" ELSE sum(c.sum5) END AS sum, CASE m.id WHEN 0 THEN s.max0 WHEN 1 THEN s.max1"
-	" WHEN 2 THEN s.max2 WHEN 3 THEN s.max3 WHEN 4 THEN s.max4 ELSE s.max5 END AS max"
-	" FROM series s JOIN signal g ON g.id = s.signal JOIN measure m ON m.signal = s.signal"
-	" JOIN series_slice c ON c.series = s.id LEFT JOIN thread_named t ON t.id = s.thread"
-	" LEFT JOIN process p ON p.id = t.process LEFT JOIN object o ON o.id = s.object"
-	" GROUP BY s.id, m.id;"
+	/* Slices are added up first: a series has many, and each of its measures is a row. */
+	"CREATE VIEW signal_sums AS WITH c AS (SELECT series, sum(count) AS count,"
+	" sum(sum0) AS s0, sum(sum1) AS s1, sum(sum2) AS s2, sum(sum3) AS s3, sum(sum4) AS s4,"
+	" sum(sum5) AS s5 FROM series_slice GROUP BY series)"
+	" SELECT g.name AS signal, p.pid, t.tid, t.comm, o.kind AS object_kind,"
+	" o.name AS object, s.place, s.operation, s.errno, m.name AS measure, m.unit, c.count,"
+	" CASE m.id WHEN 0 THEN c.s0 WHEN 1 THEN c.s1 WHEN 2 THEN c.s2 WHEN 3 THEN c.s3"
+	" WHEN 4 THEN c.s4 ELSE c.s5 END AS sum, " MAX_OF("s.max") " AS max"
+	" FROM c JOIN series s ON s.id = c.series JOIN signal g ON g.id = s.signal"
+	" JOIN measure m ON m.signal = s.signal LEFT JOIN thread_named t ON t.id = s.thread"
+	" LEFT JOIN process p ON p.id = t.process LEFT JOIN object o ON o.id = s.object;"
 
 	"CREATE VIEW signal_histograms AS SELECT g.name AS signal, d.place, d.operation,"
 	" m.name AS measure, m.unit, " BUCKET_START("c.bucket") " AS begin, "
 	BUCKET_START("c.bucket") " + " BUCKET_WIDTH("c.bucket") " AS end, sum(c.count) AS count"
-	" FROM distribution d JOIN signal g ON g.id = d.signal JOIN measure m"
-	" ON m.signal = d.signal AND m.id = d.measure JOIN distribution_slice c"
-	" ON c.distribution = d.id GROUP BY d.id, c.bucket;"
+	" FROM distribution_slice c JOIN distribution d ON d.id = c.distribution"
+	" JOIN signal g ON g.id = d.signal JOIN measure m"
+	" ON m.signal = d.signal AND m.id = d.measure"
+	" GROUP BY d.signal, d.place, d.operation, d.measure, c.bucket;"
+
+	"CREATE VIEW signal_percentiles AS WITH"
+	" b AS (SELECT d.signal, d.place, d.operation, d.measure, c.bucket, sum(c.count) AS count"
+	" FROM distribution_slice c JOIN distribution d ON d.id = c.distribution"
+	" GROUP BY 1, 2, 3, 4, 5),"
+	" u AS (SELECT *, sum(count) OVER (PARTITION BY signal, place, operation, measure"
+	" ORDER BY bucket) AS upto, sum(count) OVER (PARTITION BY signal, place, operation,"
+	" measure) AS total FROM b),"
+	" q AS (SELECT signal, place, operation, measure, total,"
+	" min(CASE WHEN upto * 100 >= total * 50 THEN bucket END) AS b50,"
+	" min(CASE WHEN upto * 100 >= total * 99 THEN bucket END) AS b99 FROM u"
+	" GROUP BY 1, 2, 3, 4),"
+	" h AS (SELECT signal, place, operation, max(max0) AS h0, max(max1) AS h1,"
+	" max(max2) AS h2, max(max3) AS h3, max(max4) AS h4, max(max5) AS h5 FROM series"
+	" GROUP BY 1, 2, 3),"
+	" y AS (SELECT q.*, g.name, m.id, m.name AS measure_name, m.unit, " MAX_OF("h.h")
+	" AS max_ns FROM q JOIN signal g ON g.id = q.signal JOIN measure m"
+	" ON m.signal = q.signal AND m.id = q.measure LEFT JOIN h USING(signal, place, operation))"
+	" SELECT y.name AS signal, y.place, y.operation, y.measure_name AS measure, y.unit,"
+	" y.total AS count, " PERCENTILE("y.b50") " AS p50, " PERCENTILE("y.b99") " AS p99,"
+	" y.max_ns AS max FROM y;"
 
 	"CREATE VIEW events AS SELECT e.id, g.name AS signal, e.time_ns, e.duration_ns, p.pid,"
-	" t.tid, t.comm, o.name AS object, e.place, e.operation, e.errno, e.fields FROM event e"
+	" t.tid, t.comm, o.kind AS object_kind, o.name AS object, e.place, e.operation, e.errno,"
+	" e.fields FROM event e"
 	" JOIN signal g ON g.id = e.signal LEFT JOIN thread_named t ON t.id = e.thread"
 	" LEFT JOIN process p ON p.id = t.process LEFT JOIN object o ON o.id = e.object;"
 

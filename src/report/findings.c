@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "report/findings_signals.h"
 #include "report/words.h"
 
 #define NAME_COLUMNS   40
@@ -31,6 +32,9 @@
 #define NEARLY_ALL_PERCENT   90
 #define MOSTLY_PERCENT       80
 
+/* Of the account; signals have the places behind them. */
+#define LEDGERS_MOST 3
+
 enum rank { RANK_DELAY, RANK_RUN, RANK_PARKED, RANK_UNDECIDED, RANK_NONE };
 
 struct candidate {
@@ -42,24 +46,6 @@ struct candidate {
 };
 
 #define say(finding, ...) words__say((finding)->text, sizeof((finding)->text), __VA_ARGS__)
-
-static bool reaches(int64_t ns, int64_t whole, int least_percent)
-{
-	return ns > 0 && (double)ns * 100 >= (double)whole * least_percent;
-}
-
-void findings__name(const struct model_group *group, const struct model_thread *thread, char *ret,
-		    size_t size)
-{
-	*ret = '\0';
-	if (thread && thread->id < 0)
-		words__say(ret, size, "%s", words__clean(thread->comm, NAME_COLUMNS).text);
-	else if (thread)
-		words__say(ret, size, "thread %s (tid %lld)",
-			   words__clean(thread->comm, NAME_COLUMNS).text, (long long)thread->tid);
-	else
-		words__say(ret, size, "threads %s", words__clean(group->name, NAME_COLUMNS).text);
-}
 
 /* "Threads worker-* of process app", to begin a sentence with. */
 static bool say_subject(struct finding *finding, const struct model *model,
@@ -106,21 +92,6 @@ static const char *wait_words(const struct model_state *state)
 		if (!strcmp(known[i].cause, state->cause))
 			return known[i].words;
 	return NULL;
-}
-
-/* A name often has its kind in it already: "pipe:[123]", "a child". */
-void findings__object(const struct model_wait *wait, char *ret, size_t size)
-{
-	struct words name = words__clean(wait->object_name, OBJECT_COLUMNS);
-	struct words kind = words__clean(wait->object_kind, NAME_COLUMNS);
-
-	*ret = '\0';
-	if (!*kind.text || !*name.text)
-		words__say(ret, size, "%s%s", kind.text, name.text);
-	else if (strstr(name.text, kind.text))
-		words__say(ret, size, "%s", name.text);
-	else
-		words__say(ret, size, "%s %s", kind.text, name.text);
 }
 
 static void say_object(struct finding *finding, const struct model_wait *wait, bool partly)
@@ -173,11 +144,11 @@ static void say_blame(struct finding *finding, const struct model *model,
 	}
 	if (!largest || (!largest->first->object && !largest->first->by))
 		return;
-	if (!reaches(largest->ns, whole, WORTH_NAMING_PERCENT)) {
+	if (!model__reaches(largest->ns, whole, WORTH_NAMING_PERCENT)) {
 		say(finding, ", spread over %zu objects and wakers", count);
 		return;
 	}
-	partly = !reaches(largest->ns, whole, NEARLY_ALL_PERCENT);
+	partly = !model__reaches(largest->ns, whole, NEARLY_ALL_PERCENT);
 	if (partly)
 		say(finding, ", %s of that%s", words__about(largest->ns, whole).text,
 		    model->cut ? " (in the whole recording)" : "");
@@ -187,7 +158,7 @@ static void say_blame(struct finding *finding, const struct model *model,
 }
 
 static void say_wait(struct finding *finding, const struct model *model,
-		     const struct candidate *candidate)
+		     const struct candidate *candidate, const struct signals_row **ret_said)
 {
 	const char *words = wait_words(candidate->state);
 	bool one = say_subject(finding, model, candidate->group);
@@ -201,6 +172,8 @@ static void say_wait(struct finding *finding, const struct model *model,
 		say(finding, " waiting (%s)",
 		    words__clean(candidate->state->cause, NAME_COLUMNS).text);
 	say_blame(finding, model, candidate);
+	if (!strcmp(candidate->state->cause, "disk"))
+		findings_signals__join(model, candidate->group, finding, ret_said);
 	say(finding, candidate->rank == RANK_UNDECIDED
 			     ? "; whether that is idleness cannot be told from outside."
 			     : ".");
@@ -222,7 +195,7 @@ static void say_cpus(struct finding *finding, const struct model *model)
 	for (size_t i = 0; i < model->group_count; i++)
 		if (!most || model->groups[i].kind_ns[MODEL_RUN] > most->kind_ns[MODEL_RUN])
 			most = &model->groups[i];
-	if (!most || !reaches(most->kind_ns[MODEL_RUN], capacity, 20))
+	if (!most || !model__reaches(most->kind_ns[MODEL_RUN], capacity, 20))
 		return;
 	findings__name(most, most->members == 1 ? most->first : NULL, name, sizeof(name));
 	say(finding, ", %s with %s", words__about(most->kind_ns[MODEL_RUN], capacity).text, name);
@@ -305,10 +278,10 @@ static void say_call(struct finding *finding, const struct model *model,
 		say(finding, "all running time");
 	say(finding, " (%s of %s)", words__time(finding->ns).text,
 	    words__time(finding->of_ns).text);
-	if (reaches(call->errors, call->count, 10)) {
+	if (model__reaches(call->errors, call->count, 10)) {
 		say(finding, "; %s of the calls failed",
 		    words__about(call->errors, call->count).text);
-		if (error && reaches(call->common_count, call->errors, 50))
+		if (error && model__reaches(call->common_count, call->errors, 50))
 			say(finding, " with %s", error);
 	}
 	say(finding, ".");
@@ -319,7 +292,7 @@ static void offer(struct candidate *best, const struct candidate *candidate)
 {
 	struct candidate next = *candidate;
 
-	for (size_t i = 0; i < FINDINGS_MOST; i++) {
+	for (size_t i = 0; i < LEDGERS_MOST; i++) {
 		struct candidate other = best[i];
 
 		if (next.rank > other.rank || (next.rank == other.rank && next.ns <= other.ns))
@@ -354,7 +327,8 @@ static void offer_waits(const struct model *model, const struct model_group *gro
 		int64_t ns = group->state_ns[i];
 
 		if ((state->kind == MODEL_UNDECIDED || state->kind == MODEL_DELAYING) &&
-		    reaches(ns, group->lifetime_ns, least) && reaches(ns, model->wall_ns, least))
+		    model__reaches(ns, group->lifetime_ns, least) &&
+		    model__reaches(ns, model->wall_ns, least))
 			offer(best, &(struct candidate) { rank, ns, group, state, NULL });
 	}
 }
@@ -364,11 +338,11 @@ static void offer_cpu(const struct model *model, const struct model_group *group
 {
 	int64_t ready = group->kind_ns[MODEL_READY], run = group->kind_ns[MODEL_RUN];
 
-	if (reaches(ready, group->lifetime_ns, LEAST_PERCENT) &&
-	    reaches(ready, model->wall_ns, LEAST_PERCENT))
+	if (model__reaches(ready, group->lifetime_ns, LEAST_PERCENT) &&
+	    model__reaches(ready, model->wall_ns, LEAST_PERCENT))
 		offer(best, &(struct candidate) { RANK_DELAY, ready, group, NULL, NULL });
-	if (reaches(run, group->lifetime_ns, LEAST_RUN_PERCENT) &&
-	    reaches(run, model->wall_ns, LEAST_OPEN_PERCENT))
+	if (model__reaches(run, group->lifetime_ns, LEAST_RUN_PERCENT) &&
+	    model__reaches(run, model->wall_ns, LEAST_OPEN_PERCENT))
 		offer(best, &(struct candidate) { RANK_RUN, run, group, NULL, NULL });
 }
 
@@ -386,16 +360,16 @@ static void offer_calls(const struct model *model, struct candidate *best)
 
 		/* More than all running time: it did wait, and the waits tell that better. */
 		if (call->run_ns > running || !model->wall_ns ||
-		    !reaches(call->run_ns, running, LEAST_CALL_PERCENT) ||
-		    !reaches(call->run_ns, model->wall_ns, LEAST_PERCENT))
+		    !model__reaches(call->run_ns, running, LEAST_CALL_PERCENT) ||
+		    !model__reaches(call->run_ns, model->wall_ns, LEAST_PERCENT))
 			continue;
 		if (most.ns < call->run_ns)
 			most = (struct candidate) { RANK_DELAY, call->run_ns, NULL, NULL, call };
 	}
 	if (most.rank == RANK_NONE)
 		return;
-	if (reaches(most.ns, running, LEAST_STORM_PERCENT))
-		best[FINDINGS_MOST - 1] = (struct candidate) { .rank = RANK_NONE };
+	if (model__reaches(most.ns, running, LEAST_STORM_PERCENT))
+		best[LEDGERS_MOST - 1] = (struct candidate) { .rank = RANK_NONE };
 	offer(best, &most);
 }
 
@@ -423,7 +397,7 @@ static bool say_idle(struct finding *finding, const struct model *model)
 		most = &model->states[i];
 		most_ns = ns;
 	}
-	if (!most || !reaches(finding->ns, finding->of_ns, MOSTLY_PERCENT))
+	if (!most || !model__reaches(finding->ns, finding->of_ns, MOSTLY_PERCENT))
 		return false;
 	say(finding, "The target was mostly idle by choice: %s of its threads' time in %s",
 	    words__about(most_ns, finding->of_ns).text,
@@ -436,9 +410,10 @@ static bool say_idle(struct finding *finding, const struct model *model)
 
 size_t findings__make(const struct model *model, struct finding ret[FINDINGS_MOST])
 {
-	struct candidate best[FINDINGS_MOST] = { { .rank = RANK_NONE },
-						 { .rank = RANK_NONE },
-						 { .rank = RANK_NONE } };
+	const struct signals_row *said = NULL;
+	struct candidate best[LEDGERS_MOST] = { { .rank = RANK_NONE },
+						{ .rank = RANK_NONE },
+						{ .rank = RANK_NONE } };
 	size_t count = 0;
 
 	for (size_t i = 0; i < model->group_count; i++) {
@@ -452,7 +427,7 @@ size_t findings__make(const struct model *model, struct finding ret[FINDINGS_MOS
 		offer_cpu(model, group, best);
 	}
 	offer_calls(model, best);
-	for (; count < FINDINGS_MOST && best[count].rank != RANK_NONE; count++) {
+	for (; count < LEDGERS_MOST && best[count].rank != RANK_NONE; count++) {
 		const struct candidate *candidate = &best[count];
 		struct finding *finding = &ret[count];
 
@@ -460,37 +435,14 @@ size_t findings__make(const struct model *model, struct finding ret[FINDINGS_MOS
 		if (candidate->call)
 			say_call(finding, model, candidate);
 		else if (candidate->state)
-			say_wait(finding, model, candidate);
+			say_wait(finding, model, candidate, &said);
 		else if (candidate->rank == RANK_RUN)
 			say_run(finding, model, candidate);
 		else
 			say_ready(finding, model, candidate);
 	}
-	if (count < FINDINGS_MOST && say_idle(&ret[count], model))
+	count = findings_signals__make(model, said, ret, count, FINDINGS_MOST);
+	if (count < LEDGERS_MOST && say_idle(&ret[count], model))
 		count++;
 	return count;
-}
-
-void findings__why_empty(const struct model *model, struct finding *ret)
-{
-	size_t i, attached = 0;
-	json_t *hook;
-
-	*ret = (struct finding) {};
-	if (model->measured_threads)
-		return;
-	json_array_foreach (model->hooks, i, hook)
-		attached += json_is_string(json_object_get(hook, "kind"));
-	if (model->cut)
-		say(ret, "No thread of the target lived in this part of the recording.");
-	else if (json_array_size(model->hooks) && !attached)
-		say(ret, "Nothing was measured: no hook could be attached.");
-	else if (!model->wall_ns)
-		say(ret, "The recording holds no time: the recorder ended before its first slice.");
-	else
-		say(ret,
-		    "No thread of the target (%s) was seen in %s: it had ended, or nothing "
-		    "matches the filter.",
-		    words__clean(model->target ? model->target : "unknown", OBJECT_COLUMNS).text,
-		    words__time(model->wall_ns).text);
 }

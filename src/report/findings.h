@@ -1,9 +1,9 @@
-/* What a report comes to, in two or three sentences. */
+/* What a report comes to, in a few sentences: of the account up to three, then of signals. */
 #pragma once
 
 #include "report/model.h"
 
-#define FINDINGS_MOST 3
+#define FINDINGS_MOST 5
 
 struct finding {
 	char text[2048]; /* clean: foreign names in it cannot steer a terminal */

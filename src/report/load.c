@@ -2,6 +2,7 @@
 #include "report/load.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,8 +16,6 @@ struct model_text {
 	struct model_text *next;
 	char text[];
 };
-
-typedef int take_row(struct model *model, sqlite3_stmt *row);
 
 void *load__append(void *array, size_t *count, size_t size)
 {
@@ -55,15 +54,14 @@ void load__forget(struct model *model)
 	}
 }
 
-static const char *text_at(struct model *model, sqlite3_stmt *row, int column)
+const char *load__text(struct model *model, sqlite3_stmt *row, int column)
 {
 	return load__keep(model, (const char *)sqlite3_column_text(row, column));
 }
 
-/* For what must not be NULL: a recording made by somebody else may have holes. */
-static const char *name_at(struct model *model, sqlite3_stmt *row, int column)
+const char *load__name(struct model *model, sqlite3_stmt *row, int column)
 {
-	const char *text = text_at(model, row, column);
+	const char *text = load__text(model, row, column);
 
 	return text ? text : "?";
 }
@@ -97,7 +95,7 @@ int load__prepare(const struct model *model, sqlite3 *db, const char *sql, sqlit
 	return 0;
 }
 
-static int each_row(struct model *model, sqlite3 *db, const char *sql, take_row *take)
+int load__each(struct model *model, sqlite3 *db, const char *sql, load_row *take)
 {
 	cleanup(sqlite3_finalize_p) sqlite3_stmt *row = NULL;
 	int rc, err = load__prepare(model, db, sql, &row);
@@ -112,18 +110,12 @@ static int each_row(struct model *model, sqlite3 *db, const char *sql, take_row 
 	return load__error(rc);
 }
 
-/* Of hostile numbers: two of them, or two sums of amounts, can be added up. */
-#define MOST (INT64_MAX / 2)
-/* Percentiles multiply by 100. */
-#define MOST_BUCKETS (INT64_MAX / 128)
-
 static int64_t clamp(int64_t value, int64_t most)
 {
 	return value < 0 ? 0 : value > most ? most : value;
 }
 
-/* What is left of an amount when it is not negative, and all that *sum has fits into `most`. */
-static int64_t amount(int64_t value, int64_t most, int64_t *sum)
+int64_t load__amount(int64_t value, int64_t most, int64_t *sum)
 {
 	value = clamp(value, most - *sum);
 	*sum += value;
@@ -154,9 +146,11 @@ static int take_meta(struct model *model, sqlite3_stmt *row)
 		return 0;
 	if (!strcmp(key, "complete"))
 		model->complete = sqlite3_column_int64(row, 1) == 1;
-	/* Samples came with version 2. */
+	/* Samples came with version 2, signals with 3. */
 	if (!strcmp(key, "schema_version"))
 		model->hot.known = sqlite3_column_int64(row, 1) >= 2;
+	if (!strcmp(key, "schema_version"))
+		model->signals.known = sqlite3_column_int64(row, 1) >= 3;
 	if (!strcmp(key, "sample_period_ns"))
 		model->hot.has_period = true;
 	if (!strcmp(key, "hooks") && sqlite3_column_type(row, 1) == SQLITE_TEXT && !model->hooks)
@@ -165,9 +159,9 @@ static int take_meta(struct model *model, sqlite3_stmt *row)
 		if (strcmp(key, known[i].key))
 			continue;
 		if (known[i].text)
-			*known[i].text = text_at(model, row, 1);
+			*known[i].text = load__text(model, row, 1);
 		else if (known[i].number)
-			*known[i].number = clamp(sqlite3_column_int64(row, 1), MOST);
+			*known[i].number = clamp(sqlite3_column_int64(row, 1), LOAD_MOST);
 	}
 	return 0;
 }
@@ -176,9 +170,9 @@ static int take_meta(struct model *model, sqlite3_stmt *row)
 static int take_span(struct model *model, sqlite3_stmt *row)
 {
 	if (!model->start_ns)
-		model->start_ns = clamp(sqlite3_column_int64(row, 0), MOST);
+		model->start_ns = clamp(sqlite3_column_int64(row, 0), LOAD_MOST);
 	if (model->end_ns < model->start_ns || !model->complete)
-		model->end_ns = clamp(sqlite3_column_int64(row, 1), MOST);
+		model->end_ns = clamp(sqlite3_column_int64(row, 1), LOAD_MOST);
 	if (model->end_ns < model->start_ns)
 		model->end_ns = model->start_ns;
 	return 0;
@@ -204,9 +198,9 @@ static int take_state(struct model *model, sqlite3_stmt *row)
 	if (!state)
 		return -ENOMEM;
 	state->id = sqlite3_column_int64(row, 0);
-	state->state = name_at(model, row, 1);
-	state->cause = name_at(model, row, 2);
-	state->kind = kind_of(state->state, name_at(model, row, 3));
+	state->state = load__name(model, row, 1);
+	state->cause = load__name(model, row, 2);
+	state->kind = kind_of(state->state, load__name(model, row, 3));
 	return 0;
 }
 
@@ -233,9 +227,10 @@ static int take_cell(struct model *model, sqlite3_stmt *row)
 		return -ENOMEM;
 	*thread = sqlite3_column_int64(row, 0);
 	cell->state = state;
-	cell->ns = amount(sqlite3_column_int64(row, 2), MOST, &model->loaded.cell_ns);
-	cell->count = amount(sqlite3_column_int64(row, 3), MOST, &model->loaded.cell_count);
-	amount(sqlite3_column_int64(row, 4), MOST, &model->prorated_ns);
+	cell->ns = load__amount(sqlite3_column_int64(row, 2), LOAD_MOST, &model->loaded.cell_ns);
+	cell->count =
+		load__amount(sqlite3_column_int64(row, 3), LOAD_MOST, &model->loaded.cell_count);
+	load__amount(sqlite3_column_int64(row, 4), LOAD_MOST, &model->prorated_ns);
 	return 0;
 }
 
@@ -248,18 +243,19 @@ static int take_thread(struct model *model, sqlite3_stmt *row)
 	thread->id = sqlite3_column_int64(row, 0);
 	thread->process = sqlite3_column_int64(row, 1);
 	thread->tid = sqlite3_column_int64(row, 2);
-	thread->comm = name_at(model, row, 3);
-	thread->first_ns = clamp(sqlite3_column_int64(row, 4), MOST);
-	thread->last_ns = clamp(sqlite3_column_int64(row, 5), MOST);
+	thread->comm = load__name(model, row, 3);
+	thread->first_ns = clamp(sqlite3_column_int64(row, 4), LOAD_MOST);
+	thread->last_ns = clamp(sqlite3_column_int64(row, 5), LOAD_MOST);
 	if (thread->last_ns > thread->first_ns)
-		thread->last_ns = thread->first_ns + amount(thread->last_ns - thread->first_ns,
-							    MOST, &model->loaded.life_ns);
-	thread->unexplained_ns =
-		amount(sqlite3_column_int64(row, 6), MOST, &model->loaded.unexplained_ns);
+		thread->last_ns =
+			thread->first_ns + load__amount(thread->last_ns - thread->first_ns,
+							LOAD_MOST, &model->loaded.life_ns);
+	thread->unexplained_ns = load__amount(sqlite3_column_int64(row, 6), LOAD_MOST,
+					      &model->loaded.unexplained_ns);
 	thread->flags = sqlite3_column_int64(row, 7);
 	thread->pid = sqlite3_column_int64(row, 8);
-	thread->process_comm = text_at(model, row, 9);
-	thread->cgroup = text_at(model, row, 10);
+	thread->process_comm = load__text(model, row, 9);
+	thread->cgroup = load__text(model, row, 10);
 	if (!thread->process_comm)
 		thread->process_comm = thread->comm;
 	return 0;
@@ -290,11 +286,12 @@ static int take_wait(struct model *model, sqlite3_stmt *row)
 	wait->state = load__state(model, sqlite3_column_int64(row, 1));
 	wait->object = sqlite3_column_int64(row, 2);
 	wait->by = load__thread(model, sqlite3_column_int64(row, 3));
-	wait->evidence = name_at(model, row, 4);
-	wait->ns = amount(sqlite3_column_int64(row, 5), MOST, &model->loaded.wait_ns);
-	wait->count = amount(sqlite3_column_int64(row, 6), MOST, &model->loaded.wait_count);
-	wait->object_kind = text_at(model, row, 7);
-	wait->object_name = text_at(model, row, 8);
+	wait->evidence = load__name(model, row, 4);
+	wait->ns = load__amount(sqlite3_column_int64(row, 5), LOAD_MOST, &model->loaded.wait_ns);
+	wait->count =
+		load__amount(sqlite3_column_int64(row, 6), LOAD_MOST, &model->loaded.wait_count);
+	wait->object_kind = load__text(model, row, 7);
+	wait->object_name = load__text(model, row, 8);
 	return wait->waiter && wait->state ? 0 : -EBADMSG;
 }
 
@@ -302,7 +299,8 @@ static int take_bucket(struct model *model, sqlite3_stmt *row)
 {
 	bool is_syscall = sqlite3_column_int64(row, 0) != 0;
 	int64_t key = sqlite3_column_int64(row, 1), number = sqlite3_column_int64(row, 2);
-	int64_t count = amount(sqlite3_column_int64(row, 3), MOST_BUCKETS, &model->loaded.buckets);
+	int64_t count = load__amount(sqlite3_column_int64(row, 3), LOAD_MOST_BUCKETS,
+				     &model->loaded.buckets);
 	struct model_histogram *last =
 		model->histogram_count ? &model->histograms[model->histogram_count - 1] : NULL;
 	const struct model_state *state;
@@ -318,7 +316,7 @@ static int take_bucket(struct model *model, sqlite3_stmt *row)
 			return -ENOMEM;
 		last->is_syscall = is_syscall;
 		last->key = key;
-		last->name = name_at(model, row, 4);
+		last->name = load__name(model, row, 4);
 		state = is_syscall ? NULL : load__state(model, key);
 		last->kind_name = state ? model__kind_name(state->kind) : NULL;
 	}
@@ -341,7 +339,7 @@ static int take_syscall(struct model *model, sqlite3_stmt *row)
 	if (!call)
 		return -ENOMEM;
 	call->number = sqlite3_column_int64(row, 0);
-	call->name = name_at(model, row, 1);
+	call->name = load__name(model, row, 1);
 	call->count = sqlite3_column_int64(row, 2);
 	call->errors = sqlite3_column_int64(row, 3);
 	call->total_ns = sqlite3_column_int64(row, 4);
@@ -355,7 +353,7 @@ static int take_syscall(struct model *model, sqlite3_stmt *row)
 static int take_idle(struct model *model, sqlite3_stmt *row)
 {
 	model->has_idle = sqlite3_column_int64(row, 0) > 0;
-	model->idle_ns = clamp(sqlite3_column_int64(row, 1), MOST);
+	model->idle_ns = clamp(sqlite3_column_int64(row, 1), LOAD_MOST);
 	if (!model->cpus)
 		model->cpus = sqlite3_column_int64(row, 0);
 	return 0;
@@ -368,9 +366,11 @@ static int take_figure(struct model *model, sqlite3_stmt *row, struct model_figu
 
 	if (!figure)
 		return -ENOMEM;
-	figure->name = name_at(model, row, 0);
+	figure->name = load__name(model, row, 0);
 	figure->value = sqlite3_column_double(row, 1);
-	figure->words = text_at(model, row, 2);
+	if (!(fabs(figure->value) < (double)LOAD_MOST)) /* a hostile one, or none at all */
+		figure->value = figure->value < 0 ? -(double)LOAD_MOST : (double)LOAD_MOST;
+	figure->words = load__text(model, row, 2);
 	return 0;
 }
 
@@ -414,14 +414,14 @@ static int add_unknown(struct model *model)
 
 int load__head(struct model *model, sqlite3 *db)
 {
-	int err = each_row(model, db, "SELECT key, value FROM meta", take_meta);
+	int err = load__each(model, db, "SELECT key, value FROM meta", take_meta);
 
 	if (!err)
-		err = each_row(model, db, "SELECT min(begin_ns), max(end_ns) FROM slice",
-			       take_span);
+		err = load__each(model, db, "SELECT min(begin_ns), max(end_ns) FROM slice",
+				 take_span);
 	if (!err)
-		err = each_row(model, db, "SELECT id, state, cause, kind FROM state ORDER BY id",
-			       take_state);
+		err = load__each(model, db, "SELECT id, state, cause, kind FROM state ORDER BY id",
+				 take_state);
 	return err;
 }
 
@@ -429,7 +429,7 @@ int load__tables(struct model *model, sqlite3 *db)
 {
 	const struct {
 		const char *sql;
-		take_row *take;
+		load_row *take;
 	} tables[] = {
 		{ model->cut ? sql__cut_accounts : sql__accounts, take_cell },
 		{ sql__threads, take_thread },
@@ -442,7 +442,7 @@ int load__tables(struct model *model, sqlite3 *db)
 	};
 
 	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++) {
-		int err = each_row(model, db, tables[i].sql, tables[i].take);
+		int err = load__each(model, db, tables[i].sql, tables[i].take);
 
 		if (!err && tables[i].take == take_thread)
 			err = add_unknown(model);

@@ -38,6 +38,7 @@ void model__release(struct model *model)
 	free(model->costs);
 	free(model->rows);
 	hot__release(&model->hot);
+	signals__release(&model->signals);
 	json_decref(model->hooks);
 	load__forget(model);
 	*model = (struct model) {};
@@ -63,7 +64,7 @@ const struct model_figure *model__find(const struct model_figure *figures, size_
 	return NULL;
 }
 
-static int64_t bucket_middle(int bucket)
+int64_t model__bucket_middle(int bucket)
 {
 	__u64 start = histogram_bucket_start((__u32)bucket);
 
@@ -76,7 +77,7 @@ int64_t model__percentile(const struct model_histogram *histogram, int q, int64_
 
 	for (size_t i = 0; i < histogram->bucket_count; i++) {
 		seen += histogram->buckets[i].count;
-		middle = bucket_middle(histogram->buckets[i].bucket);
+		middle = model__bucket_middle(histogram->buckets[i].bucket);
 		if (seen * 100 >= histogram->count * q)
 			break;
 	}
@@ -164,7 +165,8 @@ static void sum_threads(struct model *model)
 	for (size_t i = 0; i < model->thread_count; i++) {
 		struct model_thread *thread = &model->threads[i];
 
-		thread->cells = &model->cells[cell];
+		if (cell < model->cell_count)
+			thread->cells = &model->cells[cell];
 		while (cell < model->cell_count && model->cell_threads[cell] == thread->id) {
 			thread->cell_count++;
 			cell++;
@@ -231,6 +233,8 @@ static int load(struct model *model, sqlite3 *db, const struct report_options *o
 		err = group__rows(model, options->by);
 	if (!err)
 		err = load__samples(model, db);
+	if (!err && model->signals.known)
+		err = load__signals(model, db);
 	return err;
 }
 
@@ -250,4 +254,9 @@ int model__load(const char *path, const struct report_options *options, struct m
 	*ret = model;
 	model = (struct model) {};
 	return 0;
+}
+
+bool model__reaches(int64_t part, int64_t whole, int percent)
+{
+	return part > 0 && (double)part * 100 >= (double)whole * percent;
 }

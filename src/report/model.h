@@ -11,6 +11,7 @@
 
 #include "report/hot.h"
 #include "report/report.h"
+#include "report/signals.h"
 
 /* What a state is to its thread. */
 enum model_kind {
@@ -189,6 +190,7 @@ struct model {
 	size_t row_count;
 
 	struct hot hot;
+	struct signals signals;
 
 	struct model_text *texts; /* owns every string above */
 };
@@ -202,5 +204,10 @@ const char *model__kind_name(enum model_kind kind);
 /* NULL if there is none of that name. */
 const struct model_figure *model__find(const struct model_figure *figures, size_t count,
 				       const char *name);
+/* The value that stands for a bucket. */
+int64_t model__bucket_middle(int bucket);
 /* The middle of the bucket that holds the q-th percent of the values, not above `most_ns`. */
 int64_t model__percentile(const struct model_histogram *histogram, int q, int64_t most_ns);
+
+/* Whether a part is so many percent of the whole, and anything at all. */
+bool model__reaches(int64_t part, int64_t whole, int percent);

@@ -29,3 +29,7 @@ void page__field(const struct page *page, const char *name);
 void page__hot(const struct page *page);
 void page__paths(const struct page *page, const struct model_blame *blame);
 void page__samples(const struct page *page);
+/* What signals counted. */
+void page__signals(const struct page *page);
+/* Its table of operations. */
+void page__operations(const struct page *page, const struct signals_signal *signal);

@@ -7,3 +7,11 @@ extern const char sql__threads[];
 extern const char sql__waits[];
 extern const char sql__histograms[]; /* of, key, bucket, count, name */
 extern const char sql__syscalls[];
+extern const char
+	sql__series[]; /* signal, place, operation, errno, thread, object, count, sums, max */
+extern const char sql__cut_series[];    /* the same, with fractions */
+extern const char sql__distributions[]; /* signal, place, operation, measure, bucket, count */
+extern const char sql__objects[];       /* those of series and events */
+extern const char sql__slowest[];       /* the slowest events of each signal */
+extern const char sql__event_counts[];  /* signal, count */
+extern const char sql__programs[];      /* signal, file, parent, count, ended, ns, max_ns, failed */

@@ -338,11 +338,13 @@ static void print_quality(const struct page *page)
 	json_array_foreach (model->hooks, i, hook) {
 		const char *event = json_string_value(json_object_get(hook, "event"));
 		const char *why = json_string_value(json_object_get(hook, "why_not"));
+		const char *signal = json_string_value(json_object_get(hook, "signal"));
 		char text[PAGE_LINE] = "";
 
 		if (json_is_string(json_object_get(hook, "kind")))
 			continue;
-		words__say(text, sizeof(text), "without %s: %s", words__clean(event, 60).text,
+		words__say(text, sizeof(text), "%s%swithout %s: %s", words__clean(signal, 40).text,
+			   signal ? " " : "", words__clean(event, 60).text,
 			   words__clean(why, WORDS_MOST_COLUMNS).text);
 		page__field(page, said++ ? "" : "quality");
 		page__wrap(page, text, 13);
@@ -457,8 +459,10 @@ int print__text(const struct model *model, const struct report_options *options,
 		print_rows(&page);
 		print_blames(&page);
 		print_calls(&page);
-		page__hot(&page);
 	}
+	page__signals(&page);
+	if (model->measured_threads)
+		page__hot(&page);
 	print_close(&page);
 	print_findings(&page);
 	return ferror(out) ? -EIO : 0;

@@ -32,12 +32,13 @@ enum column_kind { COLUMN_NUMBER, COLUMN_TEXT, COLUMN_NS, COLUMN_BYTES };
 struct column {
 	const char *name; /* the JSON key; upper-cased, the heading */
 	enum column_kind kind;
-	int width; /* in a table; the last column takes what it needs */
+	int width; /* in a table; the last one takes what it needs; negative: not in tables */
 };
 
 struct value {
 	uint64_t number;
 	const char *text; /* of a COLUMN_TEXT; points into the record or the event's scratch */
+	bool none;        /* this event has no such value */
 };
 
 enum event_kind {
@@ -81,6 +82,12 @@ struct signal {
 	int (*open)(struct kernel_half *ret);
 	/* Sets knobs before the load; may be NULL. 0 or -errno. */
 	int (*prepare)(struct bpf_object *object, const struct hook_use *uses);
+	/*
+	 * Brings the sums up to date, if the kernel half does not add each event when it happens;
+	 * may be NULL. Called when it starts, before the sums are taken, and, last, before it
+	 * stops. 0 or -errno.
+	 */
+	int (*refresh)(struct bpf_object *object, bool is_last);
 	/* Pure: bytes in, event out. -EBADMSG for a record that is not this signal's. */
 	int (*decode)(const void *bytes, size_t size, struct event *ret);
 	/* Words for numbers. The name of an operation is pure; that of a place may be looked up. */
@@ -117,6 +124,9 @@ const struct signal *signal__find(const char *name, size_t length);
  */
 #define SIGNALS_MOST 64
 int signal__choose(const char *list, const struct signal *ret[SIGNALS_MOST], const char **ret_bad);
+
+/* Whether one of a list that ends with NULL needs the ledger to be its kernel half. */
+bool signal__any_in_ledger(const struct signal *const *list);
 
 /* How many values its events have. */
 size_t signal__values(const struct signal *signal);

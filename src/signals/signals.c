@@ -72,6 +72,13 @@ int signal__choose(const char *list, const struct signal *ret[SIGNALS_MOST], con
 	}
 }
 
+bool signal__any_in_ledger(const struct signal *const *list)
+{
+	while (*list && !(*list)->in_ledger)
+		list++;
+	return *list;
+}
+
 size_t signal__values(const struct signal *signal)
 {
 	size_t count = 0;

@@ -27,6 +27,7 @@ enum question {
 	ASK_HEAD,
 	ASK_WAITS,
 	ASK_CALLS,
+	ASK_CALLS_OF_ALL,
 	ASK_FUNCTIONS,
 	ASK_SAMPLE,
 	ASK_QUALITY,
@@ -72,7 +73,15 @@ static const char *const questions[ASK_QUESTIONS] = {
 		" LEFT JOIN object o ON o.id = w.object LEFT JOIN thread b ON b.id = w.by"
 		" WHERE w.slice BETWEEN ?1 AND ?2 AND " WANTED("w.thread") " GROUP BY w.state, w.object, w.by, w.evidence"
 		" ORDER BY s.kind = 'delaying' DESC, s.kind = 'undecided' DESC, sum(w.ns) DESC",
-	[ASK_CALLS] = "SELECT y.name, '', sum(c.total_ns), sum(c.count), sum(c.errors)"
+	/* By the signal, which knows of each thread's calls; the errno is the most frequent one. */
+	[ASK_CALLS] = "WITH c AS (SELECT s.operation AS name, s.errno AS errno, sum(x.sum0) AS ns,"
+		" sum(x.count) AS count FROM series_slice x JOIN series s ON s.id = x.series"
+		" JOIN signal g ON g.id = s.signal WHERE x.slice_to BETWEEN ?1 AND ?2"
+		" AND g.name = 'syscalls' AND " WANTED("s.thread") " GROUP BY 1, 2)"
+		" SELECT name, (SELECT e.errno FROM c e WHERE e.name = c.name AND e.errno"
+		" ORDER BY e.count DESC LIMIT 1), sum(ns), sum(count),"
+		" sum(CASE WHEN errno THEN count ELSE 0 END) FROM c GROUP BY name ORDER BY 3 DESC",
+	[ASK_CALLS_OF_ALL] = "SELECT y.name, '', sum(c.total_ns), sum(c.count), sum(c.errors)"
 		" FROM syscall_slice c JOIN syscall y USING(number)"
 		" WHERE c.slice_to BETWEEN ?1 AND ?2 GROUP BY c.number ORDER BY sum(c.total_ns) DESC",
 	[ASK_FUNCTIONS] = "WITH s AS (SELECT x.stack, x.none, sum(x.weight_ns) AS ns, count(*) AS n"
@@ -436,7 +445,7 @@ int ask__waits(struct ask *ask, const struct ask_window *window, struct ask_line
 
 int ask__calls(struct ask *ask, const struct ask_window *window, struct ask_lines *ret)
 {
-	return read_lines(ask, ASK_CALLS, window, ret);
+	return read_lines(ask, ask->has_calls ? ASK_CALLS : ASK_CALLS_OF_ALL, window, ret);
 }
 
 /* A sample that all of the window come after: the newest one known that is surely older. */

@@ -33,10 +33,10 @@ int ask__last(struct ask *ask, int64_t ns, struct ask_window *ret);
 /* Everybody, with all their time within the window. */
 int ask__table(struct ask *ask, const struct ask_window *window, bool by_thread,
 	       struct table *table);
-/* Whether the recording knows which thread made how many syscalls. */
+/* Whether the recording knows which thread made which syscalls. */
 bool ask__has_calls(struct ask *ask);
 
-/* From now on only the thread with this tid, 0: all. Syscalls stay those of everybody. */
+/* From now on only the thread with this tid, 0: all. Syscalls too, if ask__has_calls(). */
 void ask__only(struct ask *ask, int tid);
 
 struct ask_head {
@@ -65,7 +65,7 @@ struct ask_lines {
 };
 /* Waits that ended within the window: why and by whom; more: for what. */
 int ask__waits(struct ask *ask, const struct ask_window *window, struct ask_lines *ret);
-/* Syscalls of all that is recorded; errors among them. */
+/* Syscalls, with the errors among them; more: the most frequent errno, a number, where known. */
 int ask__calls(struct ask *ask, const struct ask_window *window, struct ask_lines *ret);
 /* Where running time was sampled: innermost functions. The count is of samples. */
 int ask__functions(struct ask *ask, const struct ask_window *window, struct ask_lines *ret);

@@ -1,8 +1,10 @@
 /* One process or thread, looked at closely: causes, waits, syscalls, functions. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "report/signal_words.h"
 #include "report/words.h"
 #include "tui/screen.h"
 #include "tui/view.h"
@@ -123,22 +125,35 @@ static void draw_waits(const struct view *view, int row, int lines, int columns)
 		draw_line(row + 1, columns, "none: no wait of it ended in this time", "");
 }
 
+/* "openat", "openat: some fail, mostly with ENOENT" */
+static void say_call(const struct ask_line *line, char *ret, size_t size)
+{
+	snprintf(ret, size, "%s", line->name);
+	if (!line->errors || !*line->more)
+		return;
+	words__say(ret, size, ": %s fail, mostly with ",
+		   line->errors == line->count ? "all" : "some");
+	signal_words__error(atoll(line->more), ret, size);
+}
+
 static void draw_calls(const struct view *view, int row, int lines, int columns)
 {
 	char title[80];
 
 	snprintf(title, sizeof(title), "syscalls%s, %.0f a second",
-		 view->drilled_thread ? " of its whole process" : "",
+		 view->drilled_thread && !ask__has_calls(view->drill) ? " of its whole process"
+								      : "",
 		 view->drill_window.from ? (double)view->calls.total_count / seconds_of(view) : 0);
 	draw_title(row, columns, title, "time    calls/s  errors/s");
 	for (int i = 0; i < lines && i < (int)view->calls.count; i++) {
 		const struct ask_line *line = &view->calls.lines[i];
-		char numbers[80];
+		char name[300], numbers[80];
 
+		say_call(line, name, sizeof(name));
 		snprintf(numbers, sizeof(numbers), "%9.20s %10.1f %9.1f",
 			 words__time(line->ns).text, (double)line->count / seconds_of(view),
 			 (double)line->errors / seconds_of(view));
-		draw_line(row + 1 + i, columns, line->name, numbers);
+		draw_line(row + 1 + i, columns, name, numbers);
 	}
 	if (!view->options->drill_full)
 		draw_line(row + 1, columns, "not counted at level sched [--level full]", "");

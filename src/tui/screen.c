@@ -1,8 +1,6 @@
 /*
  * A terminal that is left in a mess is worse than no picture. ncurses restores it in endwin(),
- * which runs on every orderly way out; after a crash nothing of ncurses may be called, so what is
- * then needed (the mode, and the words that leave the second screen and bring the cursor back) is
- * got ready at the start.
+ * which runs on every orderly way out; for the others there is the guard, who is told.
  */
 #include "tui/screen.h"
 
@@ -11,67 +9,20 @@
 #include <langinfo.h>
 #include <locale.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <termios.h>
 #include <unistd.h>
 #include <wchar.h>
 
 #include "base/utf8.h"
 #include "tui/bands.h"
+#include "tui/guard.h"
 
 /* Between ESC alone and a key that begins with it; over a slow line the rest comes late. */
 #define ESCAPE_MS 100
 
 static SCREEN *screen;
-static struct termios before;
-static char goodbye[256];
 static bool has_colour, has_utf8;
-
-static const int crashes[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT };
-
-static void on_crash(int number)
-{
-	ssize_t written = write(STDOUT_FILENO, goodbye, strlen(goodbye));
-
-	(void)written;
-	tcsetattr(STDOUT_FILENO, TCSANOW, &before);
-	/* SA_RESETHAND: this time it has its way. */
-	raise(number);
-}
-
-/* Without padding, as in "$<5/>": that is for terminals that nobody has any more. */
-static void append(const char *capability)
-{
-	const char *words = tigetstr(capability);
-	size_t length = strlen(goodbye);
-
-	if (!words || words == (const char *)-1)
-		return;
-	for (; *words && length < sizeof(goodbye) - 1; words++) {
-		const char *end = words[0] == '$' && words[1] == '<' ? strchr(words, '>') : NULL;
-
-		if (end)
-			words = end;
-		else
-			goodbye[length++] = *words;
-	}
-	goodbye[length] = '\0';
-}
-
-static void prepare_for_crashes(void)
-{
-	struct sigaction action = { .sa_handler = on_crash, .sa_flags = (int)SA_RESETHAND };
-
-	goodbye[0] = '\0';
-	append("sgr0");
-	append("cnorm");
-	append("rmkx");
-	append("rmcup");
-	for (size_t i = 0; i < sizeof(crashes) / sizeof(*crashes); i++)
-		sigaction(crashes[i], &action, NULL);
-}
 
 /* Four colours that are told apart by those who see fewer; the letters say the rest. */
 static void prepare_colours(void)
@@ -98,17 +49,17 @@ int screen__start(void)
 		return -ENOTTY;
 	setlocale(LC_CTYPE, "");
 	has_utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8");
-	if (tcgetattr(STDOUT_FILENO, &before))
-		return -errno;
+	guard__tell(true);
 	screen = newterm(NULL, stdout, stdin);
-	if (!screen)
+	if (!screen) {
+		guard__tell(false);
 		return -EOPNOTSUPP;
+	}
 	if (!tigetstr("cup") || tigetstr("cup") == (char *)-1) {
 		screen__stop();
 		return -EOPNOTSUPP;
 	}
 	atexit(screen__stop);
-	prepare_for_crashes();
 	prepare_colours();
 	cbreak();
 	noecho();
@@ -124,9 +75,8 @@ void screen__stop(void)
 {
 	if (!screen)
 		return;
-	for (size_t i = 0; i < sizeof(crashes) / sizeof(*crashes); i++)
-		signal(crashes[i], SIG_DFL);
 	endwin();
+	guard__tell(false);
 	delscreen(screen);
 	screen = NULL;
 }

@@ -1,5 +1,5 @@
 /*
- * The terminal, through ncurses, which no other file of gapless includes. One at a time. What it is
+ * The terminal, through ncurses, which only this and the guard include. One at a time. What it is
  * given may be foreign: it shows characters, and never obeys them.
  */
 #pragma once
@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 /*
- * Takes the terminal over. From then on every way out gives it back: screen__stop(), exit(), and
- * signals that mean a crash. -ENOTTY: there is none; -EOPNOTSUPP: $TERM cannot do it.
+ * Takes the terminal over. From then on every way out gives it back: screen__stop(), exit() and,
+ * with a guard, a crash or a kill. -ENOTTY: there is none; -EOPNOTSUPP: $TERM cannot do it.
  */
 int screen__start(void);
 void screen__stop(void);

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "core/devices.h"
 #include "stacks/events.h"
 #include "stacks/headers.h"
 #include "stacks/maps.h"
@@ -17,12 +18,14 @@ static void parse_text(const uint8_t *data, size_t size)
 	char *text = malloc(size + 1);
 	struct maps_line line;
 	struct maps_stat stat;
+	struct devices_mount mount;
 
 	memcpy(text, data, size);
 	text[size] = '\0';
 	if (!maps__parse(text, &line) && (line.begin >= line.end || strlen(line.path) > size))
 		abort();
 	(void)maps__parse_stat(text, &stat);
+	(void)devices__parse_mount(text, &mount);
 	free(text);
 }
 

@@ -59,3 +59,6 @@ void sample__write(const char *path);
  */
 void sample__write_with_stacks(const char *path);
 void sample__add_stacks(struct recording *recording);
+/* The same with all signals instead of stacks. */
+void sample__write_with_signals(const char *path);
+void sample__add_signals(struct recording *recording);

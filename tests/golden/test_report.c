@@ -7,7 +7,7 @@
 #include "report/report.h"
 #include "sample.h"
 
-static char *path, *stacks_path;
+static char *path, *stacks_path, *signals_path;
 
 static int set_up(void **state)
 {
@@ -15,6 +15,8 @@ static int set_up(void **state)
 	sample__write(path);
 	stacks_path = sample__path();
 	sample__write_with_stacks(stacks_path);
+	signals_path = sample__path();
+	sample__write_with_signals(signals_path);
 	return 0;
 }
 
@@ -22,6 +24,7 @@ static int tear_down(void **state)
 {
 	sample__remove(path);
 	sample__remove(stacks_path);
+	sample__remove(signals_path);
 	return 0;
 }
 
@@ -97,6 +100,29 @@ static void json_with_stacks(void **state)
 	prints_of(stacks_path, "report-stacks.json", &(struct report_options) { .json = true });
 }
 
+static void text_with_signals_at_80_columns(void **state)
+{
+	prints_of(signals_path, "report-signals-80.txt", &(struct report_options) { .width = 80 });
+}
+
+static void text_with_signals_at_120_columns(void **state)
+{
+	prints_of(signals_path, "report-signals-120.txt",
+		  &(struct report_options) { .width = 120, .top = 8 });
+}
+
+static void text_with_signals_of_a_cut(void **state)
+{
+	prints_of(signals_path, "report-signals-cut.txt",
+		  &(struct report_options) {
+			  .width = 80, .from_ns = 5 * SECOND, .to_ns = 25 * SECOND });
+}
+
+static void json_with_signals(void **state)
+{
+	prints_of(signals_path, "report-signals.json", &(struct report_options) { .json = true });
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -109,6 +135,10 @@ int main(void)
 		cmocka_unit_test(text_with_stacks_at_120_columns),
 		cmocka_unit_test(text_with_stacks_of_a_cut),
 		cmocka_unit_test(json_with_stacks),
+		cmocka_unit_test(text_with_signals_at_80_columns),
+		cmocka_unit_test(text_with_signals_at_120_columns),
+		cmocka_unit_test(text_with_signals_of_a_cut),
+		cmocka_unit_test(json_with_signals),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

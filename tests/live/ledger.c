@@ -13,11 +13,6 @@
 #define MOST_ARGS  32
 #define LINE_BYTES 1024
 
-bool is_emulated(void)
-{
-	return getenv("GAPLESS_VM");
-}
-
 int64_t now_ns(void)
 {
 	struct timespec now;
@@ -186,12 +181,11 @@ static void await_recording(struct trial *trial)
 }
 
 /* Loading all that takes stacks takes an emulated machine seconds; who wants them names a rate. */
-static bool is_without_stacks(const char *const *options)
+static size_t add_less(const char **args, size_t count, const char *const *options)
 {
-	for (size_t i = 0; options[i]; i++)
-		if (!strcmp(options[i], "-F"))
-			return false;
-	return is_emulated();
+	if (is_emulated() && !live__has(options, "-F"))
+		args[count++] = "--no-stacks";
+	return live__add_signals(args, count, options);
 }
 
 struct trial trial__start(const char *const *args)
@@ -203,8 +197,7 @@ struct trial trial__start(const char *const *args)
 
 	trial__path(trial.path, sizeof(trial.path));
 	argv[count++] = trial.path;
-	if (is_without_stacks(args))
-		argv[count++] = "--no-stacks";
+	count = add_less(argv, count, args);
 	for (size_t i = 0; args[i] && count < MOST_ARGS - 1; i++)
 		argv[count++] = args[i];
 	assert_int_equal(pipe2(err, O_CLOEXEC), 0);
@@ -261,8 +254,7 @@ void trial__record_at(const char *path, const char *const *options, const char *
 	struct output output;
 	size_t count = 4;
 
-	if (is_without_stacks(options))
-		args[count++] = "--no-stacks";
+	count = add_less(args, count, options);
 	for (size_t i = 0; options[i]; i++)
 		args[count++] = options[i];
 	args[count++] = "--";

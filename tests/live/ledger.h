@@ -15,8 +15,6 @@
 #define WORKLOAD(name, ...) ((const char *const[]) { workload__path(name), ##__VA_ARGS__, NULL })
 #define ARGS(...)           ((const char *const[]) { __VA_ARGS__, NULL })
 
-/* In an emulated machine counts, sums, orders and culprits hold; times do not. */
-bool is_emulated(void);
 int64_t now_ns(void);
 
 /* The path of a workload's program; one of a few static buffers. */

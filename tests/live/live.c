@@ -3,6 +3,7 @@
 #include "../harness.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,6 +16,28 @@ const char *live__program(void)
 	if (!path)
 		fail_msg("GAPLESS is not set to the program under test");
 	return path;
+}
+
+bool is_emulated(void)
+{
+	return getenv("GAPLESS_VM");
+}
+
+bool live__has(const char *const *args, const char *arg)
+{
+	for (size_t i = 0; args[i]; i++)
+		if (!strcmp(args[i], arg))
+			return true;
+	return false;
+}
+
+size_t live__add_signals(const char **args, size_t count, const char *const *options)
+{
+	if (!is_emulated() || live__has(options, "--signals"))
+		return count;
+	args[count++] = "--signals";
+	args[count++] = "none";
+	return count;
 }
 
 static char *read_all(FILE *file)
@@ -37,13 +60,17 @@ struct output live__run(live_prepare_fn prepare, const char *const *args)
 	const char *argv[MOST_ARGS] = { live__program() };
 	FILE *out = tmpfile(), *err = tmpfile();
 	struct output output;
+	size_t count = 1;
 	int status;
 	pid_t child;
 
 	assert_non_null(out);
 	assert_non_null(err);
-	for (size_t i = 0; args[i] && i < MOST_ARGS - 2; i++)
-		argv[i + 1] = args[i];
+	for (size_t i = 0; args[i] && count < MOST_ARGS - 4; i++) {
+		argv[count++] = args[i];
+		if (!i && !strcmp(args[0], "record"))
+			count = live__add_signals(argv, count, args);
+	}
 	child = fork();
 	if (!child) {
 		dup2(fileno(out), STDOUT_FILENO);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -10,6 +11,16 @@ struct output {
 	char *out;
 	char *err;
 };
+
+/* In an emulated machine counts, sums, orders and culprits hold; times do not. */
+bool is_emulated(void);
+
+bool live__has(const char *const *args, const char *arg);
+/*
+ * Loading all signals takes an emulated machine seconds: a recording there has those that `options`
+ * name, else none. Appends that to args and returns their new count.
+ */
+size_t live__add_signals(const char **args, size_t count, const char *const *options);
 
 /* Called in the child before it executes the program; NULL for nothing. */
 typedef void (*live_prepare_fn)(void);

@@ -163,8 +163,9 @@ static void drill_of_a_thread_shows_that_one(void)
 	tmux("send-keys -t top Enter");
 	await_pane("svc-waits  1 thread", true);
 	await_pane("lock, held by svc-holds", true);
-	await_pane("syscalls of its whole process", true);
+	await_pane("futex", true);
 	assert_null(strstr(pane, "spin_here"));
+	assert_null(strstr(pane, "getppid"));
 	tmux("send-keys -t top Escape");
 	await_pane(">BUSY", true);
 	tmux("send-keys -t top Escape");

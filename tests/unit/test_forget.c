@@ -77,6 +77,14 @@ static struct recording *begin(void)
 									  .evidence = "none",
 									  .ns = MS,
 									  .count = 1 });
+		recording__add_syscall(recording, &(struct recording_syscall) { .number = 2,
+										.name = "open",
+										.from = i,
+										.to = i,
+										.count = 10,
+										.errors = 6 });
+		recording__add_syscall_error(recording, 2, 2, 4);
+		recording__add_syscall_error(recording, 2, 13, 2);
 		assert_int_equal(recording__age_waits(recording, i), 0);
 	}
 	for (int i = 1; i <= 4; i++)
@@ -130,6 +138,8 @@ static void what_is_saved_adds_up_and_goes_on_in_memory(void **state)
 	assert_int_equal(ask(db, "SELECT sum(lifetime_ns) FROM threads"), 40 * SECOND);
 	assert_int_equal(ask(db, "SELECT sum(ns) FROM wait"), 20 * MS);
 	assert_int_equal(ask(db, "SELECT sum(count) FROM wait"), 20);
+	assert_int_equal(ask(db, "SELECT count FROM syscall_error WHERE errno = 2"), 80);
+	assert_int_equal(ask(db, "SELECT count FROM syscall_error WHERE errno = 13"), 40);
 	sqlite3_close(db);
 	/* The one in memory did not change. */
 	db = recording__db(recording);

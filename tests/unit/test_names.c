@@ -2,8 +2,13 @@
 #include "ledger.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define MOST_OBJECTS   65536
 #define MOST_STRANGERS 16384
@@ -106,6 +111,169 @@ static void a_file_is_named_if_its_inode_matches(void **state)
 	finish(&fixture);
 }
 
+/* As the kernel has it: 12 bits major, 20 bits minor. */
+static uint64_t kernel_device(dev_t dev)
+{
+	return (uint64_t)major(dev) << 20 | minor(dev);
+}
+
+static int64_t named(struct fixture *fixture, int fd, uint64_t device, const char *like)
+{
+	struct ledger_object_record record = { .pid = (uint32_t)getpid(),
+					       .fd = fd,
+					       .kind = OBJECT_FILE };
+	struct stat info;
+	char sql[256];
+
+	assert_int_equal(fstat(fd, &info), 0);
+	record.object[0] = info.st_ino;
+	record.object[1] = device ? device : kernel_device(info.st_dev);
+	assert_int_equal(names__describe(fixture->names, &record), 0);
+	snprintf(sql, sizeof(sql), "select count(*) from object where name like '%s'", like);
+	return ask(fixture, sql);
+}
+
+static void a_file_has_its_device_or_its_kind_of_file_system(void **state)
+{
+	const uint64_t nowhere = UINT64_C(4000) << 20;
+	struct fixture fixture = begin();
+	int file = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+	int node = open("/dev/null", O_RDONLY | O_CLOEXEC), pipes[2];
+
+	assert_int_equal(named(&fixture, file, 0, "/proc/%/status on proc"), 1);
+	assert_int_equal(named(&fixture, file, nowhere, "/proc/%/status"), 1);
+	assert_int_equal(named(&fixture, node, 0, "/dev/null"), 1);
+	assert_int_equal(pipe(pipes), 0);
+	assert_int_equal(named(&fixture, pipes[0], 0, "pipe:[%] on %"), 0);
+	close(pipes[0]);
+	close(pipes[1]);
+	close(node);
+	close(file);
+	finish(&fixture);
+}
+
+static struct ledger_object_record pipe_record(int fd)
+{
+	struct ledger_object_record record = { .pid = (uint32_t)getpid(),
+					       .fd = fd,
+					       .kind = OBJECT_PIPE };
+	struct stat info;
+
+	assert_int_equal(fstat(fd, &info), 0);
+	record.object[0] = info.st_ino;
+	return record;
+}
+
+static void is_named(struct fixture *fixture, const struct ledger_object_record *record,
+		     const char *rest)
+{
+	char sql[256];
+
+	assert_int_equal(names__describe(fixture->names, record), 0);
+	snprintf(sql, sizeof(sql), "select count(*) from object where name = 'pipe:[%llu]%s'",
+		 record->object[0], rest);
+	assert_int_equal(ask(fixture, sql), 1);
+}
+
+/* A process that has these descriptors and no other, until its stdin ends. */
+static pid_t start_holder(const int *ends, int kept, int *ret_stop)
+{
+	int stop[2];
+	pid_t child;
+	char byte;
+
+	assert_int_equal(pipe(stop), 0);
+	child = fork();
+	if (!child) {
+		close(stop[1]);
+		close(ends[!kept]);
+		prctl(PR_SET_NAME, "holder");
+		_exit((int)read(stop[0], &byte, 1));
+	}
+	close(stop[0]);
+	*ret_stop = stop[1];
+	return child;
+}
+
+/* A child closes what it does not keep a moment after it was started. */
+static void await_closed(pid_t child, int fd)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", child, fd);
+	while (!access(path, F_OK))
+		usleep(1000);
+}
+
+static void await_comm(pid_t child)
+{
+	char path[64], comm[32] = "";
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", child);
+	while (strcmp(comm, "holder\n")) {
+		FILE *file = fopen(path, "r");
+
+		assert_non_null(fgets(comm, sizeof(comm), file));
+		fclose(file);
+	}
+}
+
+static void a_pipe_is_named_after_who_has_its_other_end(void **state)
+{
+	struct fixture fixture = begin();
+	struct ledger_object_record reads, writes;
+	int ends[2], stop;
+	char rest[64];
+	pid_t child;
+
+	assert_int_equal(pipe(ends), 0);
+	child = start_holder(ends, 1, &stop);
+	await_closed(child, ends[0]);
+	await_comm(child);
+	reads = pipe_record(ends[0]);
+	writes = pipe_record(ends[1]);
+	snprintf(rest, sizeof(rest), " from holder %d", child);
+	is_named(&fixture, &reads, rest);
+	/* Nobody else reads. */
+	snprintf(rest, sizeof(rest), " to test_names %d", getpid());
+	is_named(&fixture, &writes, rest);
+	/* The descriptor is another file's by now. */
+	writes.object[0]++;
+	is_named(&fixture, &writes, "");
+	close(stop);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	close(ends[0]);
+	close(ends[1]);
+	finish(&fixture);
+}
+
+static void of_many_at_the_other_end_two_are_named(void **state)
+{
+	struct fixture fixture = begin();
+	struct ledger_object_record record;
+	int ends[2], stops[4];
+	pid_t children[4];
+
+	assert_int_equal(pipe(ends), 0);
+	for (int i = 0; i < 4; i++) {
+		children[i] = start_holder(ends, 0, &stops[i]);
+		await_closed(children[i], ends[1]);
+		await_comm(children[i]);
+	}
+	record = pipe_record(ends[1]);
+	assert_int_equal(names__describe(fixture.names, &record), 0);
+	assert_int_equal(ask(&fixture, "select count(*) from object where name like 'pipe:[%] to "
+				       "holder %, holder % and 2 more'"),
+			 1);
+	for (int i = 0; i < 4; i++) {
+		close(stops[i]);
+		/* Later ones have the stops of earlier ones. */
+		kill(children[i], SIGKILL);
+		assert_int_equal(waitpid(children[i], NULL, 0), children[i]);
+	}
+	finish(&fixture);
+}
+
 static int64_t object_of(struct fixture *fixture, uint64_t number)
 {
 	const struct ledger_key key = { .object = { number }, .object_kind = OBJECT_FUTEX };
@@ -171,6 +339,9 @@ int main(void)
 		cmocka_unit_test(a_pid_with_another_start_is_another_process),
 		cmocka_unit_test(a_process_has_the_name_of_its_first_thread),
 		cmocka_unit_test(a_file_is_named_if_its_inode_matches),
+		cmocka_unit_test(a_file_has_its_device_or_its_kind_of_file_system),
+		cmocka_unit_test(a_pipe_is_named_after_who_has_its_other_end),
+		cmocka_unit_test(of_many_at_the_other_end_two_are_named),
 		cmocka_unit_test(too_many_objects_share_one_name),
 		cmocka_unit_test(too_many_strangers_share_one_name),
 	};

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/publish.h"
+#include "core/sessions.h"
 
 static const char *operation(uint32_t number)
 {
@@ -175,6 +176,26 @@ static void objects_beyond_the_most_share_one_name_and_are_counted(void **state)
 			    "10");
 }
 
+static int refuse(struct kernel_half *ret)
+{
+	return -ENOSYS;
+}
+
+/* It costs itself only, and the recording says so. */
+static void a_signal_that_does_not_start_is_missing_by_name(void **state)
+{
+	const struct signal broken = { .name = "broken", .open = refuse };
+	const struct signal *const wanted[] = { &broken, NULL };
+	struct sessions *sessions = NULL;
+
+	assert_int_equal(sessions__open(wanted, (struct session_options) { .recording = recording },
+					NULL, &sessions),
+			 0);
+	assert_int_equal(sessions__count(sessions), 0);
+	sessions__free(sessions);
+	assert_string_equal(ask("SELECT value FROM quality WHERE name = 'broken_missing'"), "1");
+}
+
 static void a_list_chooses_signals(void **state)
 {
 	const struct signal *chosen[SIGNALS_MOST];
@@ -204,6 +225,7 @@ int main(void)
 		TEST(an_object_has_its_numbers_until_it_has_a_name),
 		TEST(an_event_keeps_its_fields_whatever_bytes_they_have),
 		TEST(objects_beyond_the_most_share_one_name_and_are_counted),
+		TEST(a_signal_that_does_not_start_is_missing_by_name),
 		cmocka_unit_test(a_list_chooses_signals),
 	};
 

@@ -1,58 +1,10 @@
-#include "../harness.h"
+#include "reported.h"
 
 #include <errno.h>
-#include <jansson.h>
-#include <stdio.h>
 
 #include "bpf/histogram.h"
 #include "report/model.h"
-#include "report/report.h"
 #include "report/words.h"
-#include "sample.h"
-
-static char *path;
-
-static int set_up(void **state)
-{
-	path = sample__path();
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	sample__remove(path);
-	return 0;
-}
-
-static char *print(const struct report_options *options)
-{
-	size_t size = 0;
-	char *text = NULL;
-	FILE *out = open_memstream(&text, &size);
-
-	assert_int_equal(report__print(path, options, out), 0);
-	fclose(out);
-	return text;
-}
-
-static json_t *report(struct report_options options)
-{
-	char *text;
-	json_t *json;
-
-	options.json = true;
-	text = print(&options);
-	json = json_loads(text, 0, NULL);
-	assert_non_null(json);
-	free(text);
-	return json;
-}
-
-static int64_t number_at(json_t *object, const char *key)
-{
-	assert_true(json_is_integer(json_object_get(object, key)));
-	return json_integer_value(json_object_get(object, key));
-}
 
 static bool is(json_t *object, const char *key, const char *value)
 {

@@ -1,54 +1,12 @@
 /* What samples add to the report: functions, call paths, errors, and words where there are none. */
-#include "../harness.h"
+#include "reported.h"
 
 #include <errno.h>
-#include <jansson.h>
 #include <math.h>
-#include <stdio.h>
 
 #include "report/model.h"
-#include "report/report.h"
-#include "sample.h"
 
 #define PERIOD (10 * MS)
-
-static char *path;
-
-static int set_up(void **state)
-{
-	path = sample__path();
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	sample__remove(path);
-	return 0;
-}
-
-static char *print(const struct report_options *options)
-{
-	size_t size = 0;
-	char *text = NULL;
-	FILE *out = open_memstream(&text, &size);
-
-	assert_int_equal(report__print(path, options, out), 0);
-	fclose(out);
-	return text;
-}
-
-static json_t *report(struct report_options options)
-{
-	char *text;
-	json_t *json;
-
-	options.json = true;
-	text = print(&options);
-	json = json_loads(text, 0, NULL);
-	assert_non_null(json);
-	free(text);
-	return json;
-}
 
 static const struct report_options wide = { .width = 1000 };
 
@@ -68,12 +26,6 @@ static void text_lacks(const struct report_options *options, const char *words)
 	if (strstr(text, words))
 		fail_msg("'%s' in:\n%s", words, text);
 	free(text);
-}
-
-static int64_t number_at(json_t *object, const char *key)
-{
-	assert_true(json_is_integer(json_object_get(object, key)));
-	return json_integer_value(json_object_get(object, key));
 }
 
 /* A number of the function of that name; 0 if it is not there. */

@@ -20,6 +20,8 @@ static void lines_break_at_spaces_and_keep_the_indent(void **state)
 {
 	wraps_to("one two three", 2, 9, "one two\n  three\n");
 	wraps_to("one two three", 0, 100, "one two three\n");
+	wraps_to("a → b … µs", 0, 10, "a → b … µs\n");
+	wraps_to("a → b … µs", 0, 9, "a → b …\nµs\n");
 	wraps_to("", 4, 20, "\n");
 }
 

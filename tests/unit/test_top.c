@@ -316,6 +316,53 @@ static void calls_by_thread_are_there_if_the_signal_is(void **state)
 	recording__free(recording);
 }
 
+static void add_calls(struct recording *recording, int64_t id, int64_t thread, const char *name,
+		      int error, int64_t count)
+{
+	struct recording_series series = { .id = id,
+					   .signal = 1,
+					   .thread = thread,
+					   .place = "",
+					   .operation = name,
+					   .error = error };
+
+	assert_int_equal(recording__add_series(recording, &series), 0);
+	recording__add_sum(
+		recording,
+		&(struct recording_sum) {
+			.series = id, .from = 3, .to = 3, .count = count, .sum = { count * MS } });
+}
+
+static void calls_say_how_they_fail_and_are_those_of_a_thread(void **state)
+{
+	struct recording *recording = begin();
+	struct ask_window window = { 3, 4, 2 * SECOND, 4 * SECOND };
+	static struct ask_lines lines;
+	struct ask *ask;
+
+	recording__add_signal(recording, &(struct recording_signal) { 1, "syscalls", "", "calls" });
+	add_calls(recording, 1, 1, "open", 0, 5);
+	add_calls(recording, 2, 1, "open", 13, 2);
+	add_calls(recording, 3, 1, "open", 2, 3);
+	add_calls(recording, 4, 2, "read", 0, 4);
+	assert_int_equal(ask__new(recording__db(recording), open_state, NULL, &ask), 0);
+	assert_int_equal(ask__calls(ask, &window, &lines), 0);
+	assert_int_equal(lines.count, 2);
+	assert_int_equal(lines.total_count, 14);
+	assert_string_equal(lines.lines[0].name, "open");
+	assert_string_equal(lines.lines[0].more, "2");
+	assert_int_equal(lines.lines[0].ns, 10 * MS);
+	assert_int_equal(lines.lines[0].errors, 5);
+	assert_string_equal(lines.lines[1].name, "read");
+	assert_string_equal(lines.lines[1].more, "");
+	ask__only(ask, 102);
+	assert_int_equal(ask__calls(ask, &window, &lines), 0);
+	assert_int_equal(lines.count, 1);
+	assert_string_equal(lines.lines[0].name, "read");
+	ask__free(ask);
+	recording__free(recording);
+}
+
 static void add_wait(struct recording *recording, int64_t by, const char *evidence, int64_t ns)
 {
 	struct recording_wait wait = { 1, LOCK, 1, by, evidence, ns, 2 };
@@ -400,6 +447,7 @@ int main(void)
 		cmocka_unit_test(the_chosen_row_is_found_again),
 		cmocka_unit_test(a_window_has_all_time_of_everybody),
 		cmocka_unit_test(calls_by_thread_are_there_if_the_signal_is),
+		cmocka_unit_test(calls_say_how_they_fail_and_are_those_of_a_thread),
 		cmocka_unit_test(waits_say_who_and_for_what_and_age),
 		cmocka_unit_test(functions_without_a_name_are_a_file_and_an_offset),
 	};

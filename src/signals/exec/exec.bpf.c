@@ -1,6 +1,17 @@
 /*
- * Programs started, at sched_process_exec: it fires once per successful execve, in the context of
- * the new image, where a syscall hook would see failed tries and the old name.
+ * Processes: the programs that they start, and their ends.
+ *
+ * A start is sched_process_exec: it fires once per successful execve, in the context of the new
+ * image, where a syscall hook would see failed tries and the old name. The arguments lie in memory
+ * that execve has just written, so reading them does not fault.
+ *
+ * An end is the sched_process_exit that finds no thread of the process alive any more. Two threads
+ * that exit at once can both find that, so the first one leaves a mark in the storage of the main
+ * thread; a thread that is alone has nobody to leave it for. Newer kernels (6.16) say in the
+ * tracepoint which is the last; the mark works on all.
+ *
+ * Lifetimes are summed up by the thread that started the process: a shell that starts 5,000
+ * programs is one row, and it is the one to look at.
  */
 #include "bpf/common.h"
 
@@ -9,46 +20,155 @@
 #include "bpf/identity.bpf.h"
 #include "signals/exec/exec.h"
 
+#define PF_FORKNOEXEC     0x00000040
+#define PF_KTHREAD        0x00200000
+#define SIGNAL_GROUP_EXIT 0x00000004
+
+/* Some 3,000 processes: user space comes every 100 ms. */
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 256 * 1024);
+	__uint(max_entries, 2 * 1024 * 1024);
 } ring SEC(".maps");
 
-static __always_inline int started(struct task_struct *task, const char *file)
-{
-	struct exec_record *record;
-	struct task_struct *parent;
-	struct identity who;
+/* On main threads of processes whose end was told. */
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, __u32);
+} ended SEC(".maps");
 
-	if (!is_wanted_now(&who))
+/* What the ledger knows of a thread; false: nothing. */
+static __always_inline bool identify(struct task_struct *task, struct identity *ret)
+{
+	struct identity *identity = bpf_task_storage_get(&threads, task, NULL, 0);
+
+	*ret = (struct identity) {};
+	if (identity)
+		*ret = *identity;
+	return identity;
+}
+
+/* Of a parent that the ledger does not know: the kernel's number, if those are ours as well. */
+static __always_inline void describe(struct exec_process *process, struct task_struct *leader,
+				     const struct identity *who, struct task_struct *parent,
+				     const struct identity *starter)
+{
+	__u32 pid = leader->tgid;
+
+	process->thread = who->id;
+	process->pid = who->id ? who->pid : pid;
+	process->parent_pid = starter->id ? starter->pid : 0;
+	if (!starter->id && process->pid == pid)
+		process->parent_pid = parent->tgid;
+	BPF_CORE_READ_STR_INTO(&process->comm, leader, comm);
+	BPF_CORE_READ_STR_INTO(&process->parent_comm, parent, comm);
+}
+
+static __always_inline void take_args(struct exec_started *record, struct task_struct *task)
+{
+	struct mm_struct *mm = task->mm;
+	unsigned long start = mm->arg_start, all = mm->arg_end - start;
+	__u32 size = all < EXEC_ARGS_BYTES ? all : EXEC_ARGS_BYTES;
+
+	record->args_bytes = all;
+	/* 6.1 forgets the bound above. */
+	if (size > EXEC_ARGS_BYTES)
+		size = EXEC_ARGS_BYTES;
+	record->args_kept = bpf_probe_read_user(record->args, size, (void *)start) ? 0 : size;
+}
+
+static __always_inline int started(const char *file)
+{
+	struct task_struct *task = bpf_get_current_task_btf(), *parent;
+	struct identity who, starter;
+	struct exec_started *record;
+
+	if (!is_wanted(task, &who))
 		return 0;
 	record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
 	if (!record) {
 		count_lost(LOST_RING_FULL);
 		return 0;
 	}
-	wire_head_init(&record->head, sizeof(*record), 0, 1);
-	parent = BPF_CORE_READ(task, real_parent);
-	record->thread = who.id;
-	record->pid = BPF_CORE_READ(task, tgid);
-	record->parent_pid = BPF_CORE_READ(parent, tgid);
-	BPF_CORE_READ_STR_INTO(&record->parent_comm, parent, comm);
+	wire_head_init(&record->head, sizeof(*record), EXEC_STARTED, 2);
+	parent = task->real_parent;
+	identify(parent, &starter);
+	describe(&record->process, task, &who, parent, &starter);
 	if (bpf_probe_read_kernel_str(record->file, sizeof(record->file), file) < 0)
 		record->file[0] = '\0';
-	bpf_ringbuf_submit(record, 0);
+	take_args(record, task);
+	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
+/*
+ * The mark costs more than all the rest. Who is the only thread left needs none, and finds that of
+ * another one, which was there before that one was gone. Without memory for it, an end is rather
+ * told twice than not at all.
+ */
+static __always_inline bool is_first(struct task_struct *leader)
+{
+	bool is_alone = leader->signal->nr_threads == 1;
+	__u32 *mark = bpf_task_storage_get(&ended, leader, NULL,
+					   is_alone ? 0 : BPF_LOCAL_STORAGE_GET_F_CREATE);
+
+	return !mark || !__sync_lock_test_and_set(mark, 1);
+}
+
+/* As wait_task_zombie() has it. */
+static __always_inline __u32 exit_code(struct task_struct *leader)
+{
+	struct signal_struct *signal = leader->signal;
+
+	return signal->flags & SIGNAL_GROUP_EXIT ? signal->group_exit_code : leader->exit_code;
+}
+
+static __always_inline int exits(void)
+{
+	struct task_struct *task = bpf_get_current_task_btf(), *leader, *parent;
+	struct identity who, main, starter;
+	struct series_key key = {};
+	struct exec_ended *record;
+	__u64 now, lifetime_ns;
+
+	if (!is_wanted(task, &who) || task->signal->live.counter || task->flags & PF_KTHREAD)
+		return 0;
+	leader = task->group_leader;
+	if (!is_first(leader))
+		return 0;
+	now = bpf_ktime_get_ns();
+	lifetime_ns = now - leader->start_time;
+	parent = leader->real_parent;
+	identify(parent, &starter);
+	key.thread = starter.id;
+	series_add(&key, &lifetime_ns);
+	record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
+	if (!record) {
+		count_lost(LOST_RING_FULL);
+		return 0;
+	}
+	wire_head_at(&record->head, sizeof(*record), EXEC_ENDED, 2, now);
+	if (!identify(leader, &main))
+		main = who;
+	describe(&record->process, leader, &main, parent, &starter);
+	record->lifetime_ns = lifetime_ns;
+	record->code = exit_code(leader);
+	record->forked = !!(leader->flags & PF_FORKNOEXEC);
+	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 	return 0;
 }
 
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(on_exec_btf, struct task_struct *task, pid_t old_pid, struct linux_binprm *bprm)
 {
-	return started(task, bprm->filename);
+	return started(bprm->filename);
 }
 
 SEC("raw_tp/sched_process_exec")
 int BPF_PROG(on_exec_raw, struct task_struct *task, pid_t old_pid, struct linux_binprm *bprm)
 {
-	return started(task, BPF_CORE_READ(bprm, filename));
+	return started(BPF_CORE_READ(bprm, filename));
 }
 
 SEC("tp/sched/sched_process_exec")
@@ -56,5 +176,23 @@ int on_exec_tp(struct trace_event_raw_sched_process_exec *ctx)
 {
 	__u32 at = BPF_CORE_READ(ctx, __data_loc_filename) & 0xffff;
 
-	return started((struct task_struct *)bpf_get_current_task(), (const char *)ctx + at);
+	return started((const char *)ctx + at);
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(on_exit_btf)
+{
+	return exits();
+}
+
+SEC("raw_tp/sched_process_exit")
+int BPF_PROG(on_exit_raw)
+{
+	return exits();
+}
+
+SEC("tp/sched/sched_process_exit")
+int on_exit_tp(void *ctx)
+{
+	return exits();
 }

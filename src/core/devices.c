@@ -1,0 +1,82 @@
+#include "core/devices.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+#define DEV_PREFIX "/dev/"
+
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+int devices__disk(uint32_t dev, char *ret, size_t size)
+{
+	char path[64], target[256];
+	ssize_t length;
+
+	snprintf(ret, size, "%u:%u", DEVICES_MAJOR(dev), DEVICES_MINOR(dev));
+	snprintf(path, sizeof(path), "/sys/dev/block/%s", ret);
+	length = readlink(path, target, sizeof(target) - 1);
+	if (length < 0)
+		return -errno;
+	target[length] = '\0';
+	snprintf(ret, size, "%s", last_part(target));
+	return 0;
+}
+
+bool devices__parse_mount(const char *line, struct devices_mount *ret)
+{
+	/* Optional fields come before the dash, so their number is not known. */
+	const char *rest = strstr(line, " - ");
+	struct devices_mount mount;
+	unsigned int major, minor;
+
+	if (!rest || sscanf(line, "%*d %*d %u:%u", &major, &minor) != 2 ||
+	    sscanf(rest, " - %63s %255s", mount.kind, mount.source) != 2 || major >> 12 ||
+	    minor >> DEVICES_MINOR_BITS)
+		return false;
+	mount.dev = major << DEVICES_MINOR_BITS | minor;
+	*ret = mount;
+	return true;
+}
+
+bool devices__find_mount(const char *path, uint32_t dev, struct devices_mount *ret)
+{
+	cleanup(fclose_p) FILE *file = fopen(path, "re");
+	struct devices_mount mount;
+	char line[4096];
+
+	while (file && fgets(line, sizeof(line), file))
+		if (devices__parse_mount(line, &mount) && mount.dev == dev) {
+			*ret = mount;
+			return true;
+		}
+	return false;
+}
+
+int devices__under_file(uint32_t dev, uint32_t pid, char *ret, size_t size)
+{
+	struct devices_mount mount;
+	char path[64];
+
+	if (DEVICES_MAJOR(dev) && !devices__disk(dev, ret, size))
+		return 0;
+	ret[0] = '\0';
+	snprintf(path, sizeof(path), "/proc/%u/mountinfo", pid);
+	if ((!devices__find_mount(path, dev, &mount) &&
+	     !devices__find_mount("/proc/self/mountinfo", dev, &mount)) ||
+	    !strcmp(mount.kind, "devtmpfs"))
+		return -ENOENT;
+	/* btrfs and others have a number of their own, but a disk as their source. */
+	snprintf(ret, size, "%s",
+		 strncmp(mount.source, DEV_PREFIX, strlen(DEV_PREFIX)) ? mount.kind
+								       : last_part(mount.source));
+	return 0;
+}

@@ -1,0 +1,28 @@
+#include "core/paths.h"
+
+#include <stdio.h>
+#include <string.h>
+
+bool paths__is_well_formed(const struct path_names *path)
+{
+	return path->bytes <= sizeof(path->names) &&
+	       (!path->bytes || !path->names[path->bytes - 1]);
+}
+
+/* The names come last one first; a path begins with the first. */
+void paths__join(const struct path_names *path, char *ret, size_t size)
+{
+	size_t end = path->bytes, used;
+
+	snprintf(ret, size, "%s", path->flags & PATH_CUT ? "…" : end ? "" : "/");
+	used = strlen(ret);
+	while (end && used < size) {
+		size_t begin = end - 1;
+
+		while (begin && path->names[begin - 1])
+			begin--;
+		snprintf(ret + used, size - used, "/%s", path->names + begin);
+		used += strlen(ret + used);
+		end = begin;
+	}
+}

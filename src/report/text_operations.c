@@ -1,0 +1,210 @@
+/* The table of a signal: a line for each operation at each place, a column for each measure. */
+#include <string.h>
+
+#include "report/page.h"
+#include "report/words.h"
+
+#define ROWS_SHOWN   3
+#define NET_SHOWN    5 /* to connect, to be accepted, to send, to receive, to live */
+#define NAME_COLUMNS 18
+#define MOST_COLUMNS 16
+
+enum column_kind {
+	COLUMN_COUNT,
+	COLUMN_P50,
+	COLUMN_P99,
+	COLUMN_MAX,
+	COLUMN_TOTAL,
+	COLUMN_SHARE_OF_TIME,
+	COLUMN_SHARE_OF_COUNT,
+	COLUMN_MEAN,
+	COLUMN_SUM,
+	COLUMN_FAILED
+};
+
+struct column {
+	enum column_kind kind;
+	int measure;
+	int width;
+	const char *title;
+};
+
+struct table {
+	struct column columns[MOST_COLUMNS];
+	size_t count;
+	int width;
+};
+
+static bool is_unit(const struct signals_signal *signal, int measure, const char *unit)
+{
+	return !strcmp(signal->measures[measure].unit, unit);
+}
+
+/* What trouble tells better than a table. */
+static bool is_trouble(const char *operation)
+{
+	static const char *const known[] = { "retransmit", "reset", "zero_window", "overflow" };
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (!strcmp(known[i], operation))
+			return true;
+	return false;
+}
+
+static struct words value_words(const struct signals_signal *signal, int measure, int64_t value)
+{
+	if (is_unit(signal, measure, "ns"))
+		return words__time(value);
+	if (is_unit(signal, measure, "bytes"))
+		return words__bytes(value);
+	return words__number(value);
+}
+
+static struct words mean_words(const struct signals_signal *signal, int measure,
+			       const struct signals_sum *sum)
+{
+	double mean = sum->count ? (double)sum->sum[measure] / (double)sum->count : 0;
+	struct words words = {};
+
+	if (is_unit(signal, measure, "ns") || is_unit(signal, measure, "bytes"))
+		return value_words(signal, measure, (int64_t)(mean + 0.5));
+	snprintf(words.text, sizeof(words.text), "%.1f", mean);
+	return words;
+}
+
+static struct words cell_words(const struct signals_signal *signal, const struct signals_row *row,
+			       const struct column *column)
+{
+	const struct signals_sum *sum = &row->part.sum;
+	int64_t value = column->measure < 0 ? 0 : sum->sum[column->measure];
+	bool timed = value && row->histograms[column->measure].count;
+
+	switch (column->kind) {
+	case COLUMN_COUNT:
+		return words__number(sum->count);
+	case COLUMN_P50:
+		return timed ? words__time(row->p50[column->measure]) : (struct words) { "-" };
+	case COLUMN_P99:
+		return timed ? words__time(row->p99[column->measure]) : (struct words) { "-" };
+	case COLUMN_MAX:
+		return value ? words__time(sum->max[column->measure]) : (struct words) { "-" };
+	case COLUMN_SHARE_OF_TIME:
+		return words__about(value, sum->sum[signal->main]);
+	case COLUMN_SHARE_OF_COUNT:
+		return words__about(value, sum->count);
+	case COLUMN_MEAN:
+		return value ? mean_words(signal, column->measure, sum) : (struct words) { "-" };
+	case COLUMN_FAILED:
+		return words__about(row->errors, sum->count);
+	default:
+		return value ? value_words(signal, column->measure, value) : (struct words) { "-" };
+	}
+}
+
+static void add_column(struct table *table, const struct page *page, enum column_kind kind,
+		       int measure, int width, const char *title)
+{
+	if (table->count == MOST_COLUMNS || table->width + width > page->width)
+		return;
+	table->columns[table->count++] = (struct column) { kind, measure, width, title };
+	table->width += width;
+}
+
+/* How the measures are best shown that are known by name; all others are summed up. */
+static void add_measure(struct table *table, const struct page *page,
+			const struct signals_signal *signal, int measure)
+{
+	static const struct {
+		const char *name, *title;
+		enum column_kind kind;
+		int width;
+	} known[] = {
+		{ "queue", "queued", COLUMN_SHARE_OF_TIME, 7 },
+		{ "service", NULL, 0, 0 }, /* the rest of it */
+		{ "running", "running", COLUMN_SHARE_OF_TIME, 9 },
+		{ "size", "bytes", COLUMN_SUM, 9 },
+		{ "depth", "depth", COLUMN_MEAN, 6 },
+		{ "sequential", "in a row", COLUMN_SHARE_OF_COUNT, 10 },
+		{ "asked", NULL, 0, 0 }, /* what came of it matters */
+		{ "rtt", "rtt", COLUMN_MEAN, 9 },
+	};
+	const char *name = signal->measures[measure].name;
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		if (strcmp(known[i].name, name))
+			continue;
+		if (known[i].title && (known[i].kind != COLUMN_SHARE_OF_TIME || signal->main >= 0))
+			add_column(table, page, known[i].kind, measure, known[i].width,
+				   known[i].title);
+		return;
+	}
+	add_column(table, page, is_unit(signal, measure, "ns") ? COLUMN_MEAN : COLUMN_SUM, measure,
+		   10, name);
+}
+
+static struct table table_of(const struct page *page, const struct signals_signal *signal)
+{
+	struct table table = { .width = NAME_COLUMNS + 2 };
+	int size = signals__measure(signal, "size");
+
+	add_column(&table, page, COLUMN_COUNT, -1, 9, "count");
+	if (signal->main >= 0 && signal->sum.sum[signal->main]) {
+		add_column(&table, page, COLUMN_P50, signal->main, 9, "p50");
+		add_column(&table, page, COLUMN_P99, signal->main, 9, "p99");
+		add_column(&table, page, COLUMN_MAX, signal->main, 9, "max");
+	}
+	if (size >= 0 && signal->sum.sum[size])
+		add_measure(&table, page, signal, size);
+	for (int i = 0; i < signal->measure_count; i++)
+		if (i != signal->main && i != size && signal->measures[i].name &&
+		    signal->sum.sum[i])
+			add_measure(&table, page, signal, i);
+	if (signal->errors)
+		add_column(&table, page, COLUMN_FAILED, -1, 8, "failed");
+	if (signal->main >= 0 && signal->sum.sum[signal->main])
+		add_column(&table, page, COLUMN_TOTAL, signal->main, 9, "total");
+	return table;
+}
+
+static void print_row(const struct page *page, const struct signals_signal *signal,
+		      const struct signals_row *row, const struct table *table)
+{
+	char name[PAGE_LINE] = "";
+
+	words__say(name, sizeof(name), "%s%s%s", row->operation,
+		   *row->operation && *row->place ? " " : "", row->place);
+	fputs("  ", page->out);
+	words__field(page->out, words__clean(name, NAME_COLUMNS).text, NAME_COLUMNS);
+	for (size_t i = 0; i < table->count; i++)
+		words__field(page->out, cell_words(signal, row, &table->columns[i]).text,
+			     -table->columns[i].width);
+	fputc('\n', page->out);
+}
+
+void page__operations(const struct page *page, const struct signals_signal *signal)
+{
+	struct table table = table_of(page, signal);
+	size_t count = 0, left = 0;
+	size_t most = page__shown(page, signal->row_count,
+				  signals__is(signal, "tcp") ? NET_SHOWN : ROWS_SHOWN);
+
+	fprintf(page->out, "%*s", NAME_COLUMNS + 2, "");
+	for (size_t i = 0; i < table.count; i++)
+		words__field(page->out,
+			     words__clean(table.columns[i].title, table.columns[i].width - 1).text,
+			     -table.columns[i].width);
+	fputc('\n', page->out);
+	for (size_t i = 0; i < signal->row_count; i++) {
+		const struct signals_row *row = &signal->rows[signal->ranks[i]];
+
+		if (signals__is(signal, "tcp") && is_trouble(row->operation))
+			continue;
+		if (count < most) {
+			print_row(page, signal, row, &table);
+			count++;
+		} else {
+			left++;
+		}
+	}
+	page__rest(page, left, "operations");
+}

@@ -1,0 +1,446 @@
+/*
+ * What signals counted, for a person: a few lines for each, since all of them together must not be
+ * longer than the rest of the page. First what was done where, then to what, then what went wrong,
+ * and the slowest. A column that would have nothing but zeroes is left out.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "report/page.h"
+#include "report/signal_words.h"
+#include "report/words.h"
+
+#define OBJECTS_SHOWN  3
+#define FAILURES_SHOWN 3
+#define EVENTS_SHOWN   2
+#define NAME_COLUMNS   18
+#define OBJECT_COLUMNS 60
+#define LIST_INDENT    31
+/* Of the time or events of a signal, for one to be named as who did it. */
+#define MOSTLY_PERCENT 50
+/* Of the recording's time, for a second hump to be told. */
+#define LEAST_PERCENT 1
+/* A signal whose events took less of the recording's time, and none of them long, gets a line. */
+#define LEAST_PERMILLE 1
+
+/* --- what with ------------------------------------------------------------------------------ */
+
+static void print_item(const struct page *page, const char *text)
+{
+	fputs("  ", page->out);
+	page__wrap(page, text, LIST_INDENT);
+}
+
+static void print_object(const struct page *page, const struct signals_signal *signal,
+			 const struct signals_part *part)
+{
+	const struct signals_row *row = &signal->rows[part->first->row];
+	struct words operation = words__clean(row->operation, NAME_COLUMNS);
+	int room = page->width - LIST_INDENT - words__columns(operation.text) - 2;
+	char text[PAGE_LINE] = "", who[PAGE_LINE] = "";
+
+	room = room < 20 ? 20 : room > OBJECT_COLUMNS ? OBJECT_COLUMNS : room;
+	words__field(page->out, words__time(part->size).text, PAGE_TIME);
+	words__field(page->out, words__number(part->sum.count).text, -10);
+	words__field(page->out, words__time(part->size / part->sum.count).text, -9);
+	words__say(text, sizeof(text), "%s%s%s", operation.text, *row->operation ? " " : "",
+		   words__clean(part->first->object->name, room).text);
+	if (signal_words__who(part->group, part->thread, who, sizeof(who)))
+		words__say(text, sizeof(text), ", %s", who);
+	print_item(page, text);
+}
+
+static void print_objects(const struct page *page, const struct signals_signal *signal)
+{
+	const struct signals_parts *objects = &signal->objects;
+	size_t count = page__shown(page, objects->count, OBJECTS_SHOWN);
+
+	if (!count || signal->main < 0)
+		return;
+	fprintf(page->out, "%10s%10s%9s  %s\n", "total", "count", "average",
+		"most time: operation, object, by whom");
+	for (size_t i = 0; i < count; i++)
+		print_object(page, signal, &objects->list[i]);
+	page__rest(page, objects->count - count, "objects");
+}
+
+static void print_service(const struct page *page, const struct signals_service *service)
+{
+	char text[PAGE_LINE] = "", who[PAGE_LINE] = "";
+
+	words__field(page->out, words__bytes(service->bytes).text, PAGE_TIME);
+	words__field(page->out, words__number(service->connections).text, -10);
+	words__field(page->out,
+		     service->ended ? words__time(service->lifetime_ns / service->ended).text : "-",
+		     -9);
+	words__say(text, sizeof(text), "%s %s", service->accepts ? "at" : "to",
+		   words__clean(service->name, OBJECT_COLUMNS).text);
+	if (signal_words__who(service->group, service->thread, who, sizeof(who)))
+		words__say(text, sizeof(text), ", by %s", who);
+	if (service->again)
+		words__say(text, sizeof(text), ", %s segments sent again",
+			   words__number(service->again).text);
+	if (service->resets)
+		words__say(text, sizeof(text), ", %s resets", words__number(service->resets).text);
+	print_item(page, text);
+}
+
+static void print_services(const struct page *page, const struct signals_signal *signal)
+{
+	size_t count = page__shown(page, signal->service_count, OBJECTS_SHOWN);
+
+	if (!count)
+		return;
+	fprintf(page->out, "%10s%10s%9s  %s\n", "bytes", "connected", "lives", "service");
+	for (size_t i = 0; i < count; i++)
+		print_service(page, &signal->services[i]);
+	page__rest(page, signal->service_count - count, "services");
+}
+
+static void print_program(const struct page *page, const struct signals_program *program)
+{
+	char text[PAGE_LINE] = "";
+	int64_t ended = program->ended;
+
+	words__field(page->out, words__number(program->count).text, PAGE_TIME);
+	words__field(page->out, ended ? words__time(program->lifetime_ns / ended).text : "-", -10);
+	words__field(page->out, ended ? words__time(program->max_ns).text : "-", -9);
+	words__say(text, sizeof(text), "%s", words__clean(program->file, OBJECT_COLUMNS).text);
+	if (program->parent)
+		words__say(text, sizeof(text), ", started by %s",
+			   words__clean(program->parent, NAME_COLUMNS).text);
+	if (program->failed)
+		words__say(text, sizeof(text), ", %s failed", words__number(program->failed).text);
+	print_item(page, text);
+}
+
+static void print_programs(const struct page *page, const struct signals_signal *signal)
+{
+	size_t count = page__shown(page, signal->program_count, OBJECTS_SHOWN);
+
+	if (!count)
+		return;
+	fprintf(page->out, "%10s%10s%9s  %s\n", "count", "lives", "longest", "program");
+	for (size_t i = 0; i < count; i++)
+		print_program(page, &signal->programs[i]);
+	page__rest(page, signal->program_count - count, "programs");
+}
+
+/* --- what went wrong ------------------------------------------------------------------------ */
+
+static void say_by(const struct signals_part *part, char *text, size_t size)
+{
+	char who[PAGE_LINE] = "";
+
+	if (signal_words__who(part->group, part->thread, who, sizeof(who)))
+		words__say(text, size, ", by %s", who);
+}
+
+/* "stat ENOENT", or the path: it says more. */
+static void say_failure(const struct signals_signal *signal, const struct signals_part *part,
+			bool by_path, char *text, size_t size)
+{
+	const struct signals_series *first = part->first;
+
+	if (by_path) {
+		words__say(text, size, "%s",
+			   words__clean(first->object->name, OBJECT_COLUMNS).text);
+	} else {
+		words__say(text, size, "%s ",
+			   words__clean(signal->rows[first->row].operation, NAME_COLUMNS).text);
+		signal_words__error(first->error, text, size);
+	}
+	words__say(text, size, " %s times", words__number(part->sum.count).text);
+}
+
+static bool same_who(const struct signals_part *a, const struct signals_part *b)
+{
+	return a->group == b->group && a->thread == b->thread;
+}
+
+/* "Not now" is an answer; and of a path that is not there, files say more than syscalls. */
+static bool is_noise(const struct page *page, const struct signals_signal *signal,
+		     const struct signals_part *part)
+{
+	const struct signals_signal *files = signals__find(&page->model->signals, "files");
+	int64_t error = part->first->error;
+
+	if (!signals__is(signal, "syscalls"))
+		return false;
+	return error == EAGAIN || error == EINPROGRESS ||
+	       (error == ENOENT && files && files->missing.count);
+}
+
+static void print_failures(const struct page *page, const struct signals_signal *signal)
+{
+	bool by_path = signal->missing.count;
+	const struct signals_parts *parts = by_path ? &signal->missing : &signal->failures;
+	size_t most = page__shown(page, parts->count, FAILURES_SHOWN), count = 0, left = 0;
+	const struct signals_part *last = NULL;
+	char text[PAGE_LINE] = "";
+
+	for (size_t i = 0; i < parts->count; i++) {
+		const struct signals_part *part = &parts->list[i];
+
+		if (is_noise(page, signal, part))
+			continue;
+		if (count == most) {
+			left++;
+			continue;
+		}
+		if (last && same_who(last, part)) {
+			words__say(text, sizeof(text), ", ");
+		} else if (last) {
+			say_by(last, text, sizeof(text));
+			words__say(text, sizeof(text), "; ");
+		} else {
+			words__say(text, sizeof(text), "%s: ", by_path ? "not found" : "failed");
+		}
+		say_failure(signal, part, by_path, text, sizeof(text));
+		last = part;
+		count++;
+	}
+	if (!last)
+		return;
+	say_by(last, text, sizeof(text));
+	if (left)
+		words__say(text, sizeof(text), "; … %s more [--top]",
+			   words__number((int64_t)left).text);
+	fputs("  ", page->out);
+	page__wrap(page, text, 4);
+}
+
+static void say_trouble(char *text, size_t size, int64_t count, const char *what)
+{
+	if (count)
+		words__say(text, size, "%s %s %s", strchr(text, ':') ? "," : ":",
+			   words__number(count).text, what);
+}
+
+static void print_trouble(const struct page *page, const struct signals_signal *signal)
+{
+	struct signals_service all = {};
+	char text[PAGE_LINE] = "";
+
+	for (size_t i = 0; i < signal->service_count; i++) {
+		all.again += signal->services[i].again;
+		all.segments += signal->services[i].segments;
+		all.resets += signal->services[i].resets;
+		all.overflows += signal->services[i].overflows;
+		all.zero_windows += signal->services[i].zero_windows;
+	}
+	if (!all.again && !all.resets && !all.zero_windows && !all.overflows)
+		return;
+	words__say(text, sizeof(text), "trouble");
+	say_trouble(text, sizeof(text), all.again, "segments sent again");
+	if (all.again && all.segments)
+		words__say(text, sizeof(text), " (%s of %s)",
+			   words__about(all.again, all.segments).text,
+			   words__number(all.segments).text);
+	say_trouble(text, sizeof(text), all.resets, "resets");
+	say_trouble(text, sizeof(text), all.zero_windows, "zero windows");
+	say_trouble(text, sizeof(text), all.overflows, "times a full accept queue");
+	fputs("  ", page->out);
+	page__wrap(page, text, 4);
+}
+
+/* --- the slowest ---------------------------------------------------------------------------- */
+
+/* "openat(AT_FDCWD, …) = -ENOENT", where the signal has that; else the operation and where. */
+static void say_operation(const struct signals_event *event, char *text, size_t size)
+{
+	json_t *fields = event->fields ? json_loads(event->fields, 0, NULL) : NULL;
+	const char *args = json_string_value(json_object_get(fields, "args"));
+	const char *object = event->object ? event->object->name : "";
+
+	words__say(text, size, "%s",
+		   args && *args ? words__clean(args, OBJECT_COLUMNS).text
+				 : words__clean(event->operation, NAME_COLUMNS).text);
+	if (*event->place)
+		words__say(text, size, " %s", words__clean(event->place, NAME_COLUMNS).text);
+	if (*object && (!args || !strstr(args, object)))
+		words__say(text, size, ", %s", words__clean(object, OBJECT_COLUMNS).text);
+	json_decref(fields);
+}
+
+static void print_event(const struct page *page, const struct signals_event *event, bool first)
+{
+	char text[PAGE_LINE] = "";
+
+	words__say(text, sizeof(text), "%s at %s: ", words__time(event->duration_ns).text,
+		   words__time(event->time_ns - page->model->start_ns).text);
+	say_operation(event, text, sizeof(text));
+	if (event->error) {
+		words__say(text, sizeof(text), ", ");
+		signal_words__error(event->error, text, sizeof(text));
+	}
+	if (event->thread && event->thread->group) {
+		words__say(text, sizeof(text), ", by ");
+		signal_words__who(event->thread->group, event->thread, text, sizeof(text));
+	}
+	fputs(first ? "  slowest: " : "           ", page->out);
+	page__wrap(page, text, 13);
+}
+
+static bool same(const struct signals_event *a, const struct signals_event *b)
+{
+	return a->thread == b->thread && a->object == b->object && a->error == b->error &&
+	       !strcmp(a->place, b->place) && !strcmp(a->operation, b->operation);
+}
+
+static bool overlap(const struct signals_event *a, const struct signals_event *b)
+{
+	return a->time_ns > b->time_ns - b->duration_ns && b->time_ns > a->time_ns - a->duration_ns;
+}
+
+/* A slow call to read a file is a slow read of it: the other signal knows more. */
+static bool is_told(const struct page *page, const struct signals_signal *signal,
+		    const struct signals_event *event)
+{
+	const struct signals *signals = &page->model->signals;
+
+	for (size_t i = 0; signals__is(signal, "syscalls") && i < signals->count; i++) {
+		const struct signals_signal *other = &signals->list[i];
+
+		for (size_t j = 0; other != signal && j < other->slowest_count; j++)
+			if (event->thread && other->slowest[j].thread == event->thread &&
+			    overlap(event, &other->slowest[j]))
+				return true;
+	}
+	return false;
+}
+
+/* The first of a kind: a second one like it would say nothing new. */
+static void print_slowest(const struct page *page, const struct signals_signal *signal)
+{
+	size_t most = page__shown(page, signal->slowest_count, EVENTS_SHOWN), count = 0;
+
+	for (size_t i = 0; i < signal->slowest_count && count < most; i++) {
+		bool known = is_told(page, signal, &signal->slowest[i]);
+
+		for (size_t j = 0; j < i; j++)
+			known |= same(&signal->slowest[i], &signal->slowest[j]);
+		if (!known)
+			print_event(page, &signal->slowest[i], !count++);
+	}
+}
+
+/* --- a signal ------------------------------------------------------------------------------- */
+
+/* Times of one kind, so that their sum means something. */
+static bool adds_up(const struct signals_signal *signal)
+{
+	return signal->main >= 0 && strcmp(signal->measures[signal->main].name, "lifetime") &&
+	       !signals__is(signal, "tcp") && signal->sum.sum[signal->main];
+}
+
+static void print_head(const struct page *page, const struct signals_signal *signal)
+{
+	const struct signals_part *most = signal->who.count ? signal->who.list : NULL;
+	int64_t count = signal->sum.count ? signal->sum.count : signal->event_count;
+	char text[PAGE_LINE] = "";
+
+	page__heading(page, words__clean(signal->name, NAME_COLUMNS).text);
+	words__say(text, sizeof(text), "(%s %s", words__number(count).text,
+		   words__clean(signal->events, NAME_COLUMNS).text);
+	if (adds_up(signal))
+		words__say(text, sizeof(text), ", %s in all",
+			   words__time(signal->sum.sum[signal->main]).text);
+	if (adds_up(signal) && most && most->group &&
+	    model__reaches(most->size, signal->sum.sum[signal->main], MOSTLY_PERCENT)) {
+		words__say(text, sizeof(text), ", %s of it by ",
+			   words__about(most->size, signal->sum.sum[signal->main]).text);
+		signal_words__who(most->group, most->thread, text, sizeof(text));
+	}
+	words__say(text, sizeof(text), ")");
+	fputc(' ', page->out);
+	page__wrap(page, text, 4);
+}
+
+/* Two humps are worth a line if the slow one takes a part of the recording's time. */
+static bool is_worth(const struct page *page, const struct hump *hump)
+{
+	return (double)hump->high_count * (double)hump->high * 100 >=
+	       (double)page->model->wall_ns * LEAST_PERCENT;
+}
+
+/* The largest row that has two humps. */
+static void print_hump(const struct page *page, const struct signals_signal *signal)
+{
+	char text[PAGE_LINE] = "";
+	struct hump hump;
+
+	if (!adds_up(signal))
+		return;
+	for (size_t i = 0; i < signal->row_count; i++) {
+		const struct signals_row *row = &signal->rows[signal->ranks[i]];
+
+		if (!signal_words__hump(signal, row, &hump) || !is_worth(page, &hump))
+			continue;
+		signal_words__say_hump(signal, row, &hump, text, sizeof(text));
+		fputs("  ", page->out);
+		page__wrap(page, text, 4);
+		return;
+	}
+}
+
+static bool is_small(const struct page *page, const struct signals_signal *signal)
+{
+	return adds_up(signal) && !signal->slowest_count && !page->options->top &&
+	       (double)signal->sum.sum[signal->main] * 1000 <
+		       (double)page->model->wall_ns * LEAST_PERMILLE;
+}
+
+/* "most of it: 152 opens (ext4 on vda), p50 2.00 µs, p99 50.0 µs, 1.20 ms in all" */
+static void print_small(const struct page *page, const struct signals_signal *signal)
+{
+	const struct signals_row *row = &signal->rows[*signal->ranks];
+	char text[PAGE_LINE] = "";
+
+	words__say(text, sizeof(text), "most of it: %s ", words__number(row->part.sum.count).text);
+	signal_words__what(signal, row, text, sizeof(text));
+	if (row->histograms[signal->main].count)
+		words__say(text, sizeof(text), ", p50 %s, p99 %s",
+			   words__time(row->p50[signal->main]).text,
+			   words__time(row->p99[signal->main]).text);
+	words__say(text, sizeof(text), ", %s in all [--top]",
+		   words__time(row->part.sum.sum[signal->main]).text);
+	fputs("  ", page->out);
+	page__wrap(page, text, 4);
+}
+
+static void print_signal(const struct page *page, const struct signals_signal *signal)
+{
+	/* The table of syscalls stands above, and how long programs live is theirs to know. */
+	bool is_syscalls = signals__is(signal, "syscalls");
+	bool is_exec = signal->program_count > 0;
+
+	print_head(page, signal);
+	if (is_small(page, signal)) {
+		print_small(page, signal);
+		print_failures(page, signal);
+		return;
+	}
+	if (!is_syscalls && !is_exec && signal->row_count)
+		page__operations(page, signal);
+	if (!is_syscalls)
+		print_hump(page, signal);
+	if (signals__is(signal, "tcp"))
+		print_services(page, signal);
+	else if (!is_exec)
+		print_objects(page, signal);
+	print_programs(page, signal);
+	print_trouble(page, signal);
+	print_failures(page, signal);
+	if (!is_exec)
+		print_slowest(page, signal);
+}
+
+void page__signals(const struct page *page)
+{
+	const struct signals *signals = &page->model->signals;
+
+	for (size_t i = 0; i < signals->count; i++)
+		if (!signals__is_empty(&signals->list[i]))
+			print_signal(page, &signals->list[i]);
+}

@@ -1,0 +1,348 @@
+/*
+ * Requests to block devices, from submission to completion, under the thread that submitted.
+ *
+ * A request is issued and completed in anybody's context; only block_bio_queue surely runs in that
+ * of the submitter, and it knows a bio, not yet a request. So who and when are kept by the bio, and
+ * the request takes them over when it is issued: from its first bio, or, where others were merged
+ * in front of it, from the first one that was not. Keys are pointers, which are the request's own
+ * while it lives; (device, sector) are not. What is left of one that is gone (a discard that was
+ * merged, an end that was not seen) gives way when its address is used again.
+ *
+ * - The begin is that of the bio, so that the wait for a free request is part of the queue. A
+ *   request that is requeued waits again: its service begins with the last issue.
+ * - A flush without data never reaches the driver. The kernel sends a request of its own, one for
+ *   all who wait, and ends theirs when it is done; so theirs were issued when that one was.
+ * - A write with a flush before or behind it is complete several times; the last one counts.
+ * - Devices without requests (device mapper, md, zram) are seen by their bios: there is no queue,
+ *   and the service is everything until the bio's end. What they send to the devices below them are
+ *   bios of those.
+ * - How deep a device is and where its last request ended are about the device, so requests of
+ *   threads that are not wanted are followed too, without a clock.
+ *
+ * The request's own times (start_time_ns, io_start_time_ns) would do without a clock of ours, but
+ * the first comes after the wait for a free request and can be that of a whole batch. It serves
+ * where the bio was not seen.
+ */
+#include "bpf/common.h"
+
+#define SERIES_USED  6
+#define SERIES_PLAIN 0x20 /* sequential or not: the sum says it all */
+
+#include "signals/block/flights.bpf.h"
+
+#define MOST_FRONT    32 /* bios merged in front of one request */
+#define BLK_STS_AGAIN 12
+
+/* The bit of rq_flags that says: part of a flush. It moved in 6.12, so user space looks. */
+const volatile __u32 flush_sequence SEC(".rodata.block");
+
+/* A bio of a device that has no requests is all that there is. */
+static __always_inline void bio_enters(struct bio *bio, struct flight *flight)
+{
+	struct flight *old;
+	__u64 pointer = (__u64)bio;
+	struct device *device = find_device(flight->device);
+
+	old = bpf_map_lookup_elem(&bios, &pointer);
+	if (old && old->flags & FLIGHT_IS_BIO) /* its end was not seen */
+		leaves(find_device(old->device));
+	flight->flags |= FLIGHT_IS_BIO;
+	flight->issue_ns = flight->begin_ns;
+	enters(flight, device);
+	moves(flight, device);
+	pairs(flight, 1);
+	if (bpf_map_update_elem(&bios, &pointer, flight, BPF_ANY))
+		leaves(device); /* its end will not be seen */
+}
+
+SEC("tp_btf/block_bio_queue")
+int BPF_PROG(on_bio_queue, struct bio *bio)
+{
+	struct gendisk *disk = bio->bi_bdev->bd_disk;
+	bool has_requests = disk->queue->mq_ops;
+	__u64 pointer = (__u64)bio;
+	struct flight flight = {};
+	struct identity who;
+	bool wanted = is_wanted_now(&who);
+
+	if (!series.enabled)
+		return 0;
+	if (!wanted && has_requests) {
+		bpf_map_delete_elem(&bios, &pointer); /* not this one's, but one's of before */
+		return 0;
+	}
+	flight.thread = who.id;
+	flight.device = number_of(disk);
+	flight.sector = bio->bi_iter.bi_sector;
+	flight.bytes = bio->bi_iter.bi_size;
+	flight.operation = operation_of(bio->bi_opf, flight.bytes);
+	if (wanted) {
+		flight.flags = FLIGHT_WANTED;
+		flight.begin_ns = bpf_ktime_get_ns();
+	}
+	if (!has_requests)
+		bio_enters(bio, &flight);
+	else if (bpf_map_update_elem(&bios, &pointer, &flight, BPF_ANY))
+		pairs(&flight, 1);
+	return 0;
+}
+
+/*
+ * A bio that is too large is cut, and the new one, which comes first, is not queued again. It has
+ * the rest as its parent. Device mapper calls this with its own bio, which has no such parent.
+ */
+SEC("tp_btf/block_split")
+int BPF_PROG(on_split, struct bio *bio)
+{
+	__u64 pointer = (__u64)bio, parent = (__u64)bio->bi_private;
+	struct flight *own = bpf_map_lookup_elem(&bios, &pointer), *from, part;
+
+	if (own && own->flags & FLIGHT_IS_BIO)
+		return 0;
+	from = bpf_map_lookup_elem(&bios, &parent);
+	if (!from || from->flags & FLIGHT_IS_BIO)
+		return 0;
+	part = *from;
+	if (bpf_map_update_elem(&bios, &pointer, &part, BPF_ANY))
+		pairs(&part, 1);
+	return 0;
+}
+
+SEC("tp_btf/block_bio_backmerge")
+int BPF_PROG(on_backmerge, struct bio *bio)
+{
+	__u64 pointer = (__u64)bio;
+	struct flight *origin = bpf_map_lookup_elem(&bios, &pointer);
+
+	if (origin && !(origin->flags & FLIGHT_IS_BIO))
+		bpf_map_delete_elem(&bios, &pointer);
+	return 0;
+}
+
+SEC("tp_btf/block_bio_frontmerge")
+int BPF_PROG(on_frontmerge, struct bio *bio)
+{
+	__u64 pointer = (__u64)bio;
+	struct flight *origin = bpf_map_lookup_elem(&bios, &pointer);
+	struct flight front = { .flags = FLIGHT_FRONT };
+
+	if (!series.enabled)
+		return 0;
+	if (origin)
+		origin->flags |= FLIGHT_FRONT;
+	else if (bpf_map_update_elem(&bios, &pointer, &front, BPF_ANY))
+		count_lost(LOST_MAP_FULL); /* the request will be nobody's */
+	return 0;
+}
+
+/* Who made a request, and when. False: nobody that is wanted. */
+static __always_inline bool take_origin(struct request *rq, struct flight *ret)
+{
+	struct bio *bio = rq->bio;
+	__u64 start_ns;
+
+	for (int i = 0; i < MOST_FRONT && bio; i++) {
+		__u64 pointer = (__u64)bio;
+		struct flight *origin = bpf_map_lookup_elem(&bios, &pointer);
+
+		if (!origin)
+			return false;
+		*ret = *origin;
+		if (ret->flags & FLIGHT_IS_BIO) { /* handed down as it is, and ends later */
+			ret->flags &= FLIGHT_WANTED;
+			start_ns = rq->start_time_ns;
+			if (start_ns)
+				ret->begin_ns = start_ns;
+			return ret->flags;
+		}
+		bpf_map_delete_elem(&bios, &pointer);
+		if (!(ret->flags & FLIGHT_FRONT))
+			return true;
+		bio = bio->bi_next;
+	}
+	if (bio)
+		__sync_fetch_and_add(&series.unpaired, 1);
+	return false;
+}
+
+/*
+ * Requests whose bio was not queued: commands that the driver is given as they are (by the current
+ * thread), copies that device mapper makes of requests, and what was queued before the start.
+ */
+static __always_inline void guess_origin(struct request *rq, struct flight *ret)
+{
+	__u32 operation = rq->cmd_flags & REQ_OP_MASK;
+	struct identity who = {};
+
+	*ret = (struct flight) {};
+	if (operation == REQ_OP_FLUSH) /* for all who wait, whose own requests count */
+		return;
+	if (operation >= REQ_OP_DRV_IN ? !is_wanted_now(&who) : !series.every_thread)
+		return;
+	ret->flags = FLIGHT_WANTED;
+	ret->thread = who.id;
+	ret->begin_ns = rq->start_time_ns;
+}
+
+/* A request that was issued already. False: it is a new one, at the same address. */
+static __always_inline bool issued_again(struct flight *flight)
+{
+	struct device *device = find_device(flight->device);
+
+	if (flight->issue_ns) { /* its end was not seen */
+		leaves(device);
+		return false;
+	}
+	flight->issue_ns = bpf_ktime_get_ns();
+	enters(flight, device);
+	return true;
+}
+
+SEC("tp_btf/block_rq_issue")
+int BPF_PROG(on_issue, struct request *rq)
+{
+	struct gendisk *disk = rq->q->disk;
+	__u64 pointer = (__u64)rq;
+	struct flight *old, flight = {};
+	struct device *device;
+
+	if (!series.enabled || !disk)
+		return 0;
+	old = bpf_map_lookup_elem(&requests, &pointer);
+	if (old && issued_again(old))
+		return 0;
+	if (!take_origin(rq, &flight))
+		guess_origin(rq, &flight);
+	flight.device = number_of(disk);
+	flight.sector = rq->__sector;
+	flight.bytes = rq->__data_len;
+	flight.operation = operation_of(rq->cmd_flags, flight.bytes);
+	flight.issue_ns = 1;
+	if (flight.flags & FLIGHT_WANTED || flight.operation == BLOCK_FLUSH)
+		flight.issue_ns = bpf_ktime_get_ns();
+	if (!flight.begin_ns || flight.begin_ns > flight.issue_ns)
+		flight.begin_ns = flight.issue_ns;
+	device = find_device(flight.device);
+	enters(&flight, device);
+	moves(&flight, device);
+	pairs(&flight, 1);
+	if (bpf_map_update_elem(&requests, &pointer, &flight, BPF_ANY))
+		leaves(device); /* its end will not be seen */
+	return 0;
+}
+
+SEC("tp_btf/block_rq_requeue")
+int BPF_PROG(on_requeue, struct request *rq)
+{
+	__u64 pointer = (__u64)rq;
+	struct flight *flight = bpf_map_lookup_elem(&requests, &pointer);
+
+	if (!flight || !flight->issue_ns)
+		return 0;
+	flight->issue_ns = 0;
+	flight->requeues++;
+	leaves(find_device(flight->device));
+	return 0;
+}
+
+/* The request becomes part of the one before it, whose submitter has it from now on. */
+SEC("tp_btf/block_rq_merge")
+int BPF_PROG(on_merge, struct request *rq)
+{
+	__u64 pointer = (__u64)rq;
+	struct flight *requeued = bpf_map_lookup_elem(&requests, &pointer), merged;
+
+	if (!requeued || requeued->issue_ns) { /* not issued yet; or another one was, here */
+		take_origin(rq, &merged);
+		return 0;
+	}
+	pairs(requeued, -1);
+	bpf_map_delete_elem(&requests, &pointer);
+	return 0;
+}
+
+/* Ends without an issue: a flush without data, or a request that failed on its way. */
+static __always_inline void ends_unissued(struct request *rq, __u8 status, __u32 bytes)
+{
+	struct flight flight = {};
+	struct device *device;
+	__u64 now;
+
+	if (!take_origin(rq, &flight)) {
+		/* Under way since before the start; or somebody's who is not wanted. */
+		if (series.enabled && series.every_thread && bytes)
+			__sync_fetch_and_add(&series.unpaired, 1);
+		return;
+	}
+	now = bpf_ktime_get_ns();
+	flight.issue_ns = now;
+	device = find_device(flight.device);
+	if (flight.operation == BLOCK_FLUSH && device) {
+		flight.depth = device->flush_depth;
+		if (device->flush_issue_ns < now)
+			flight.issue_ns = device->flush_issue_ns;
+		if (flight.issue_ns < flight.begin_ns)
+			flight.issue_ns = flight.begin_ns;
+	}
+	if (series.enabled && flight.begin_ns <= now)
+		account(&flight, now, status);
+}
+
+SEC("tp_btf/block_rq_complete")
+int BPF_PROG(on_complete, struct request *rq, __u8 status, unsigned int bytes)
+{
+	bool is_flush = (rq->cmd_flags & REQ_OP_MASK) == REQ_OP_FLUSH;
+	__u64 pointer = (__u64)rq;
+	struct flight *found = bpf_map_lookup_elem(&requests, &pointer), flight;
+	struct device *device;
+
+	if (!found) {
+		ends_unissued(rq, status, bytes);
+		return 0;
+	}
+	if (status && !found->status)
+		found->status = status;
+	if (bytes < rq->__data_len || (!is_flush && rq->rq_flags & flush_sequence))
+		return 0; /* not all of it, or a flush is still to come */
+	flight = *found;
+	bpf_map_delete_elem(&requests, &pointer);
+	device = find_device(flight.device);
+	if (flight.issue_ns)
+		leaves(device);
+	if (is_flush && device) {
+		device->flush_issue_ns = flight.issue_ns;
+		device->flush_depth = flight.depth;
+	}
+	if (!(flight.flags & FLIGHT_WANTED) || !flight.issue_ns || !series.enabled)
+		return 0;
+	pairs(&flight, -1);
+	account(&flight, bpf_ktime_get_ns(), status);
+	return 0;
+}
+
+SEC("tp_btf/block_bio_complete")
+int BPF_PROG(on_bio_complete, struct request_queue *queue, struct bio *bio)
+{
+	__u64 pointer = (__u64)bio;
+	struct flight *found = bpf_map_lookup_elem(&bios, &pointer), flight;
+	__u8 status = bio->bi_status;
+	__u64 now;
+
+	if (!found)
+		return 0;
+	flight = *found;
+	bpf_map_delete_elem(&bios, &pointer);
+	if (flight.flags & FLIGHT_IS_BIO)
+		leaves(find_device(flight.device));
+	else if (!status || status == BLK_STS_AGAIN)
+		return 0; /* came to nothing, and is tried again */
+	if (!(flight.flags & FLIGHT_WANTED) || !series.enabled)
+		return 0;
+	now = bpf_ktime_get_ns();
+	if (flight.flags & FLIGHT_IS_BIO)
+		pairs(&flight, -1);
+	else
+		flight.issue_ns = now; /* never */
+	account(&flight, now, status);
+	return 0;
+}

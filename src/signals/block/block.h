@@ -1,0 +1,30 @@
+/* One slow request to a block device. Sent by block.bpf.c, decoded by block.c. */
+#pragma once
+
+#include "bpf/wire.h"
+
+enum block_operation {
+	BLOCK_READ,
+	BLOCK_WRITE,
+	BLOCK_FLUSH,
+	BLOCK_DISCARD,
+	BLOCK_OTHER, /* zeroes without data, zones, commands of the driver's own */
+	BLOCK_OPERATIONS,
+};
+
+struct block_record {
+	struct wire_head head; /* head.time_ns: when it was complete */
+	__u64 thread;          /* that submitted it */
+	__u64 queue_ns;
+	__u64 service_ns;
+	__u64 sector; /* of 512 bytes */
+	__u32 device; /* the kernel's dev_t */
+	__u32 bytes;
+	__u32 depth;
+	__u16 requeues;
+	__u16 error; /* an errno */
+	__u8 operation;
+	__u8 sequential;
+	__u8 pad[6];
+};
+_Static_assert(sizeof(struct block_record) == 80, "wire format");

@@ -1,0 +1,232 @@
+/*
+ * Syscalls by thread and errno, and the slow ones with their arguments. The kernel half is the
+ * ledger's, which times every call at level full: hooks of our own would cost that twice.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "bpf/slow_call.h"
+#include "core/calls.h"
+#include "core/paths.h"
+#include "signals/signal.h"
+
+/* Of the event's scratch, the beginning is the target's name and the rest the arguments. */
+#define NAME_ROOM     384
+#define AT_FDCWD_HERE (-100)
+
+static const struct hook hooks[] = {
+	{ "sys_enter", { "on_sys_enter" } },
+	{ "sys_exit", { "on_sys_exit" } },
+	{},
+};
+
+static const struct measure measures[] = { { "time", "ns" }, { "running", "ns" }, {} };
+
+enum { COLUMN_RUNNING, COLUMN_ARGS };
+
+static const struct column columns[] = {
+	[COLUMN_RUNNING] = { "running", COLUMN_NS, 10 },
+	[COLUMN_ARGS] = { "args", COLUMN_TEXT, 0 },
+	{},
+};
+
+/* Text that is cut where there is no more room. */
+struct text {
+	char *at;
+	size_t left;
+};
+
+__attribute__((format(printf, 2, 3))) static void add(struct text *text, const char *format, ...)
+{
+	va_list args;
+	int length;
+
+	va_start(args, format);
+	length = vsnprintf(text->at, text->left, format, args);
+	va_end(args);
+	if (length < 0)
+		return;
+	if ((size_t)length >= text->left)
+		length = text->left ? (int)text->left - 1 : 0;
+	text->at += length;
+	text->left -= (size_t)length;
+}
+
+static void add_ends(struct text *text, const struct slow_call_record *rec)
+{
+	char local[INET6_ADDRSTRLEN] = "?", peer[INET6_ADDRSTRLEN] = "?";
+
+	inet_ntop(rec->family, rec->local, local, sizeof(local));
+	inet_ntop(rec->family, rec->peer, peer, sizeof(peer));
+	if (rec->family == AF_INET)
+		add(text, "%s:%u ↔ %s:%u", local, rec->local_port, peer, rec->peer_port);
+	else
+		add(text, "[%s]:%u ↔ [%s]:%u", local, rec->local_port, peer, rec->peer_port);
+}
+
+static void add_socket(struct text *text, const struct slow_call_record *rec)
+{
+	if (rec->family == AF_INET || rec->family == AF_INET6)
+		add_ends(text, rec);
+	else if (rec->family == AF_UNIX && rec->peer_pid)
+		add(text, "unix socket to pid %u", rec->peer_pid);
+	else
+		add(text, "socket:[%llu]", rec->object[0]);
+}
+
+/* What is behind the descriptor, as the ledger and /proc call it. */
+static const char *name_target(const struct slow_call_record *rec, char *ret, size_t size)
+{
+	struct text text = { ret, size };
+	const char *kind = NULL;
+
+	*ret = '\0';
+	switch (rec->target) {
+	case CALL_TARGET_FILE:
+		kind = "file";
+		paths__join(&rec->name, ret, size);
+		break;
+	case CALL_TARGET_PIPE:
+		kind = "pipe";
+		if (rec->name.bytes > 1)
+			paths__join(&rec->name, ret, size);
+		else
+			add(&text, "pipe:[%llu]", rec->object[0]);
+		break;
+	case CALL_TARGET_SOCKET:
+		kind = "socket";
+		add_socket(&text, rec);
+		break;
+	case CALL_TARGET_OTHER:
+		kind = "file";
+		add(&text, "anon_inode:%s", rec->name.bytes ? rec->name.names : "");
+		break;
+	default:
+		break;
+	}
+	return kind;
+}
+
+static void add_descriptor(struct text *text, const struct slow_call_record *rec, int which,
+			   bool first, const char *target)
+{
+	add(text, "%d", (int)rec->args[which]);
+	if (first && *target)
+		add(text, " → %s", target);
+}
+
+static void add_program_path(struct text *text, const struct slow_call_record *rec, int which)
+{
+	if (which >= CALL_PATHS || !(rec->paths_read & 1 << which))
+		add(text, "?");
+	else
+		add(text, "\"%s%s\"", rec->path[which],
+		    strlen(rec->path[which]) == CALL_PATH_BYTES - 1 ? "…" : "");
+}
+
+static void add_number(struct text *text, char letter, uint64_t value)
+{
+	if (letter == 'n')
+		add(text, "%" PRIu64, value);
+	else if (letter == 's')
+		add(text, "%d", (int)value);
+	else if (letter == 'x')
+		add(text, "%#" PRIx64, value);
+	else if (letter == 'o')
+		add(text, "%#o", (unsigned)value);
+	else
+		add(text, "…");
+}
+
+/* openat("/etc/passwd", 0x80000, 0), read(3 → pipe:[77], …, 4096). */
+static void add_arguments(struct text *text, const struct slow_call_record *rec, const char *target)
+{
+	const char *letters = calls__arguments(rec->number), *between = "";
+	int descriptors = 0, paths = 0;
+
+	if (!rec->has_args || !*letters) {
+		add(text, "…");
+		return;
+	}
+	for (int i = 0; letters[i] && i < CALL_ARGS; i++) {
+		bool is_folder = letters[i] == 'd', is_here = (int)rec->args[i] == AT_FDCWD_HERE;
+
+		if (is_folder && is_here) {
+			descriptors++; /* the path says it all */
+			continue;
+		}
+		add(text, "%s", between);
+		between = ", ";
+		if (is_folder || letters[i] == 'f')
+			add_descriptor(text, rec, i, !descriptors++, target);
+		else if (letters[i] == 'p')
+			add_program_path(text, rec, paths++);
+		else
+			add_number(text, letters[i], rec->args[i]);
+	}
+}
+
+static void add_result(struct text *text, int64_t result)
+{
+	/* An address, as of mmap(): no call moves so many bytes. */
+	if (result >= INT64_C(1) << 40)
+		add(text, " = %#" PRIx64, (uint64_t)result);
+	else
+		add(text, " = %" PRId64, result);
+}
+
+static bool is_terminated(const struct slow_call_record *rec)
+{
+	for (int i = 0; i < CALL_PATHS; i++)
+		if (!memchr(rec->path[i], '\0', CALL_PATH_BYTES))
+			return false;
+	return paths__is_well_formed(&rec->name);
+}
+
+static int syscalls_decode(const void *bytes, size_t size, struct event *ret)
+{
+	const struct slow_call_record *rec = bytes;
+	char *target = ret->scratch, *args = ret->scratch + NAME_ROOM;
+	struct text text = { args, sizeof(ret->scratch) - NAME_ROOM };
+	const char *kind;
+
+	if (size < sizeof(*rec) || rec->head.size != sizeof(*rec) || rec->head.version != 1)
+		return -EBADMSG;
+	if (rec->number >= CALL_NUMBERS || !is_terminated(rec))
+		return -EBADMSG;
+	kind = name_target(rec, target, NAME_ROOM);
+	ret->duration_ns = rec->duration_ns;
+	ret->thread = rec->thread;
+	ret->operation = (uint16_t)rec->number;
+	ret->error = rec->error;
+	if (kind) {
+		memcpy(ret->object, rec->object, sizeof(ret->object));
+		ret->object_kind = kind;
+		ret->object_name = target;
+	}
+	add(&text, "%s(", calls__name(rec->number));
+	add_arguments(&text, rec, target);
+	add(&text, ")");
+	if (!rec->error)
+		add_result(&text, rec->result);
+	ret->values[COLUMN_RUNNING].number = rec->running_ns;
+	ret->values[COLUMN_ARGS].text = args;
+	return 0;
+}
+
+const struct signal syscalls_signal = {
+	.name = "syscalls",
+	.about = "system calls by thread and error; slow ones with their arguments",
+	.events = "calls",
+	.is_default = true,
+	.in_ledger = true,
+	.hooks = hooks,
+	.measures = measures,
+	.columns = columns,
+	.decode = syscalls_decode,
+	.operation = calls__name,
+};

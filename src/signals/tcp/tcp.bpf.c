@@ -1,0 +1,442 @@
+/*
+ * TCP connections, by the events of their life: asked for, established, accepted, repeated, reset,
+ * over. No hook runs for a packet, a send or a receive: bytes and segments are the kernel's own
+ * totals (tcp_totals.bpf.h), which the refresh reads once a second of all open connections.
+ *
+ * Who owns a connection is known where a thread asks for it, and where accept() returns it; the
+ * handshake of one that comes in is over before that, in nobody's context. What neither shows
+ * (open before we came, accepted by io_uring) the look at all descriptors finds.
+ *
+ * Bytes of unix sockets are summed up by thread alone.
+ */
+#include "bpf/common.h"
+
+#define SERIES_USED 4
+
+#include "signals/tcp/tcp_totals.bpf.h"
+
+enum {
+	STATE_ESTABLISHED = 1,
+	STATE_SYN_SENT = 2,
+	STATE_SYN_RECV = 3,
+	STATE_FIN_WAIT1 = 4,
+	STATE_CLOSE = 7,
+	STATE_LAST_ACK = 9,
+	STATE_LISTEN = 10,
+};
+
+#define ECANCELED 125
+#define MSG_PEEK  2
+#define S_IFMT    0170000
+#define S_IFSOCK  0140000
+#define TS_COMPAT 2
+
+static __always_inline void own(struct connection *connection, const struct identity *who,
+				__u64 now)
+{
+	connection->thread = who->id;
+	set(connection, OWNED);
+	if (take_from(&control.notes, now, NOTED_RATE, NOTED_MOST))
+		set(connection, NOTED);
+}
+
+static __always_inline void keep(__u64 cookie, const struct connection *connection)
+{
+	if (bpf_map_update_elem(&connections, &cookie, connection, BPF_ANY))
+		count_lost(LOST_NO_STORAGE);
+}
+
+static __noinline int asks(struct sock *sk, __u16 side)
+{
+	struct connection connection = { .ends.side = side };
+	struct identity who;
+
+	if (!is_wanted_now(&who))
+		return 0;
+	connection.begin_ns = bpf_ktime_get_ns();
+	read_ends(sk, &connection.ends);
+	if (side == TCP_LISTENING) {
+		connection.thread = who.id;
+		connection.flags = OWNED;
+	} else {
+		own(&connection, &who, connection.begin_ns);
+	}
+	keep(bpf_get_socket_cookie(sk), &connection);
+	return 0;
+}
+
+/* The handshake is over: of one that we asked for, or of one that waits to be accepted now. */
+static __noinline int established(struct sock *sk, __u32 old)
+{
+	__u64 cookie = bpf_get_socket_cookie(sk);
+	struct connection *connection = bpf_map_lookup_elem(&connections, &cookie);
+	struct connection new = { .ends.side = TCP_INBOUND, .flags = ESTABLISHED };
+	struct moment moment = { .operation = TCP_CONNECT, .state = STATE_ESTABLISHED };
+
+	if (!connection) {
+		if (old != STATE_SYN_RECV)
+			return 0; /* one that is not wanted */
+		new.begin_ns = bpf_ktime_get_ns();
+		read_ends(sk, &new.ends);
+		keep(cookie, &new);
+		return 0;
+	}
+	if (has(connection, BEFORE))
+		return 0;
+	moment.now = bpf_ktime_get_ns();
+	moment.duration_ns = connection->connect_ns = moment.now - connection->begin_ns;
+	read_ends(sk, &connection->ends);
+	set(connection, ESTABLISHED | NEW_CONNECT);
+	send_life(connection, bpf_skc_to_tcp_sock(sk), cookie, &moment, true);
+	return 0;
+}
+
+static __noinline int ended(struct sock *sk, __u32 old)
+{
+	__u64 cookie = bpf_get_socket_cookie(sk);
+	struct connection *connection = bpf_map_lookup_elem(&connections, &cookie);
+	struct tcp_sock *tcp = bpf_skc_to_tcp_sock(sk);
+	struct moment moment = { .operation = TCP_LIFETIME, .state = old };
+
+	if (!connection || !tcp)
+		return 0;
+	moment.now = bpf_ktime_get_ns();
+	moment.duration_ns = moment.now - connection->begin_ns;
+	learn_port(connection, sk);
+	if (connection->ends.side == TCP_OUTBOUND && !has(connection, ESTABLISHED)) {
+		/* Nobody says why if the caller itself gave up. */
+		moment.error = connection->error = sk->sk_err ? sk->sk_err : ECANCELED;
+		moment.operation = TCP_CONNECT;
+		connection->connect_ns = moment.duration_ns;
+		set(connection, NEW_CONNECT);
+		send_life(connection, tcp, cookie, &moment, true);
+	} else if (connection->ends.side != TCP_LISTENING) {
+		if (has(connection, BEFORE)) {
+			moment.duration_ns = 0;
+		} else {
+			connection->lifetime_ns = moment.duration_ns;
+			set(connection, NEW_LIFETIME);
+		}
+		send_life(connection, tcp, cookie, &moment, false);
+	}
+	tell(connection, tcp, cookie, moment.now, false);
+	return 0;
+}
+
+/*
+ * Whoever closes it is its owner, if we know of no other. What it did until now is added at once:
+ * from here on no descriptor may lead to it, and the recording may end before it does.
+ */
+static __noinline int closes(struct sock *sk)
+{
+	__u64 cookie = bpf_get_socket_cookie(sk);
+	struct connection *connection = bpf_map_lookup_elem(&connections, &cookie);
+	struct tcp_sock *tcp = bpf_skc_to_tcp_sock(sk);
+	struct identity who;
+	__u64 now;
+
+	if (!connection || !tcp)
+		return 0;
+	now = bpf_ktime_get_ns();
+	if (!has(connection, OWNED) && is_wanted_now(&who))
+		own(connection, &who, now);
+	tell(connection, tcp, cookie, now, false);
+	return 0;
+}
+
+/* The work is in functions of its own, for together they would need too much stack. */
+SEC("tp_btf/inet_sock_set_state")
+int BPF_PROG(on_state, struct sock *sk, int old, int new)
+{
+	if (!series.enabled || sk->sk_protocol != IPPROTO_TCP)
+		return 0;
+	switch (new) {
+	case STATE_SYN_SENT:
+		return asks(sk, TCP_OUTBOUND);
+	case STATE_LISTEN:
+		return asks(sk, TCP_LISTENING);
+	case STATE_ESTABLISHED:
+		return established(sk, old);
+	case STATE_FIN_WAIT1:
+	case STATE_LAST_ACK:
+		return closes(sk);
+	case STATE_CLOSE:
+		return ended(sk, old);
+	}
+	return 0;
+}
+
+/* After the last state: a reset can still go out in between. */
+SEC("tp_btf/tcp_destroy_sock")
+int BPF_PROG(on_destroy, struct sock *sk)
+{
+	__u64 cookie = sk->__sk_common.skc_cookie.counter;
+	struct connection *connection = bpf_map_lookup_elem(&connections, &cookie);
+	struct tcp_sock *tcp = bpf_skc_to_tcp_sock(sk);
+
+	if (!connection)
+		return 0;
+	if (tcp && series.enabled)
+		tell(connection, tcp, cookie, bpf_ktime_get_ns(), false);
+	bpf_map_delete_elem(&connections, &cookie);
+	return 0;
+}
+
+SEC("tp_btf/tcp_retransmit_skb")
+int BPF_PROG(on_retransmit, struct sock *sk, struct sk_buff *skb)
+{
+	__u64 cookie = sk->__sk_common.skc_cookie.counter;
+	struct connection *connection = bpf_map_lookup_elem(&connections, &cookie);
+	struct moment moment = { .operation = TCP_RETRANSMIT };
+
+	if (!connection || !series.enabled)
+		return 0;
+	moment.now = bpf_ktime_get_ns();
+	moment.state = sk->__sk_common.skc_state;
+	learn_port(connection, sk);
+	send_incident(connection, bpf_skc_to_tcp_sock(sk), cookie, &moment);
+	return 0;
+}
+
+/* The listener's, since there is no socket of the connection yet. */
+SEC("tp_btf/tcp_retransmit_synack")
+int BPF_PROG(on_retransmit_synack, struct sock *sk, struct request_sock *request)
+{
+	__u64 cookie = sk->__sk_common.skc_cookie.counter;
+	struct connection *connection = bpf_map_lookup_elem(&connections, &cookie);
+	struct addition add = { .weight = 1, .values[TCP_SEGMENTS] = 1 };
+	struct series_key key = { .operation = TCP_RETRANSMIT };
+	struct moment moment = { .operation = TCP_RETRANSMIT, .state = STATE_SYN_RECV };
+
+	if (!connection || !series.enabled || !is_ours(connection))
+		return 0;
+	moment.now = bpf_ktime_get_ns();
+	key.thread = connection->thread;
+	object_of(connection, cookie, moment.now, key.object);
+	add_many(&key, &add);
+	send_incident(connection, NULL, cookie, &moment);
+	return 0;
+}
+
+/* Also of sockets that we do not know, and of none: an answer to what nobody asked for. */
+static __always_inline void reset(struct sock *sk, struct tcp_sock *tcp, __u16 place)
+{
+	__u64 cookie = sk->__sk_common.skc_cookie.counter;
+	struct connection *connection = cookie ? bpf_map_lookup_elem(&connections, &cookie) : NULL;
+	struct moment moment = { .operation = TCP_RESET, .place = place };
+	struct series_key key = { .operation = TCP_RESET, .place = place };
+	struct addition add = { .weight = 1 };
+
+	if (!series.enabled)
+		return;
+	if (!connection) {
+		if (series.every_thread)
+			add_many(&key, &add);
+		return;
+	}
+	__sync_fetch_and_add(&connection->resets[place != TCP_OURS], 1);
+	moment.now = bpf_ktime_get_ns();
+	moment.state = sk->__sk_common.skc_state;
+	learn_port(connection, sk);
+	send_incident(connection, tcp, cookie, &moment);
+}
+
+/* The socket may be none at all, which 6.13 and later say; before, reading it gives zeros. */
+SEC("tp_btf/tcp_send_reset")
+int BPF_PROG(on_send_reset, struct sock *sk)
+{
+	struct series_key key = { .operation = TCP_RESET, .place = TCP_OURS };
+	struct addition add = { .weight = 1 };
+
+	if (sk)
+		reset(sk, NULL, TCP_OURS);
+	else if (series.enabled && series.every_thread)
+		add_many(&key, &add);
+	return 0;
+}
+
+SEC("tp_btf/tcp_receive_reset")
+int BPF_PROG(on_receive_reset, struct sock *sk)
+{
+	reset(sk, bpf_skc_to_tcp_sock(sk), TCP_THEIRS);
+	return 0;
+}
+
+/* The cookie of the TCP socket behind a descriptor of the current thread; 0: it is none. */
+static __always_inline __u64 cookie_at(struct task_struct *task, __u32 fd)
+{
+	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
+	struct file *file = NULL, **files = BPF_CORE_READ(table, fd);
+	struct socket *socket;
+	struct sock *sk;
+
+	if (fd >= BPF_CORE_READ(table, max_fds) ||
+	    bpf_probe_read_kernel(&file, sizeof(file), files + fd) || !file)
+		return 0;
+	if ((BPF_CORE_READ(file, f_inode, i_mode) & S_IFMT) != S_IFSOCK)
+		return 0;
+	socket = BPF_CORE_READ(file, private_data);
+	sk = BPF_CORE_READ(socket, sk);
+	if (BPF_CORE_READ(sk, sk_protocol) != IPPROTO_TCP)
+		return 0;
+	return BPF_CORE_READ(sk, __sk_common.skc_cookie.counter);
+}
+
+static __noinline int accepted(struct task_struct *task, __u32 fd)
+{
+	struct moment moment = { .operation = TCP_ACCEPT, .state = STATE_ESTABLISHED };
+	struct connection *connection;
+	struct identity who;
+	__u64 cookie;
+
+	if (!series.enabled)
+		return 0;
+	cookie = cookie_at(task, fd);
+	connection = cookie ? bpf_map_lookup_elem(&connections, &cookie) : NULL;
+	if (!connection || has(connection, OWNED))
+		return 0;
+	if (!is_wanted_now(&who)) {
+		bpf_map_delete_elem(&connections, &cookie);
+		return 0;
+	}
+	moment.now = bpf_ktime_get_ns();
+	own(connection, &who, moment.now);
+	if (has(connection, BEFORE))
+		return 0; /* since when it waited is not known */
+	connection->accept_ns = moment.duration_ns = moment.now - connection->begin_ns;
+	set(connection, NEW_ACCEPT);
+	send_life(connection, NULL, cookie, &moment, true);
+	return 0;
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
+{
+	__s32 nr = (__s32)regs->orig_ax;
+	struct task_struct *task;
+
+	if ((nr != knobs.nr_accept4 && nr != knobs.nr_accept) || ret < 0)
+		return 0;
+	task = bpf_get_current_task_btf();
+#ifdef __TARGET_ARCH_x86
+	if (task->thread_info.status & TS_COMPAT)
+		return 0; /* the number means another call */
+#endif
+	return accepted(task, ret);
+}
+
+/* One that was open before we came, or whose begin was missed. */
+static __noinline int meet(struct tcp_sock *tcp, __u64 cookie, const struct identity *who)
+{
+	struct connection new = { .ends.side = TCP_UNKNOWN, .flags = BEFORE | NOTED | ESTABLISHED };
+	struct sock *sk = (struct sock *)tcp;
+
+	switch (sk->__sk_common.skc_state) {
+	case STATE_CLOSE: /* not connected yet, or no more */
+	case STATE_SYN_SENT:
+	case STATE_SYN_RECV:
+		return 0;
+	case STATE_LISTEN:
+		new.ends.side = TCP_LISTENING;
+	}
+	if (who) {
+		new.thread = who->id;
+		new.flags |= OWNED;
+	}
+	read_ends(sk, &new.ends);
+	skip_totals(&new, tcp);
+	keep(cookie, &new);
+	return 0;
+}
+
+/* All descriptors of all processes, once a second: in every network namespace. */
+SEC("iter/task_file")
+int on_descriptor(struct bpf_iter__task_file *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct file *file = ctx->file;
+	struct connection *connection;
+	struct tcp_sock *tcp;
+	struct socket *socket;
+	struct identity who;
+	struct sock *sk;
+	__u64 cookie;
+
+	if (!task || !file)
+		return 0;
+	socket = bpf_sock_from_file(file);
+	sk = socket ? socket->sk : NULL;
+	tcp = sk ? bpf_skc_to_tcp_sock(sk) : NULL;
+	if (!tcp || !is_wanted(task, &who))
+		return 0;
+	cookie = bpf_get_socket_cookie(sk);
+	connection = bpf_map_lookup_elem(&connections, &cookie);
+	if (!connection) {
+		meet(tcp, cookie, &who);
+		return 0;
+	}
+	if (!has(connection, OWNED))
+		own(connection, &who, bpf_ktime_get_ns());
+	tell(connection, tcp, cookie, bpf_ktime_get_ns(), true);
+	return 0;
+}
+
+/* All sockets of our own network namespace: also those that no descriptor refers to any more. */
+SEC("iter/tcp")
+int on_socket(struct bpf_iter__tcp *ctx)
+{
+	struct sock_common *sk = ctx->sk_common;
+	struct tcp_sock *tcp = sk ? bpf_skc_to_tcp_sock(sk) : NULL;
+	struct connection *connection;
+	__u64 cookie;
+
+	if (!tcp)
+		return 0;
+	cookie = bpf_get_socket_cookie(sk);
+	connection = bpf_map_lookup_elem(&connections, &cookie);
+	if (connection)
+		tell(connection, tcp, cookie, bpf_ktime_get_ns(), true);
+	else if (series.every_thread)
+		meet(tcp, cookie, NULL);
+	return 0;
+}
+
+static __always_inline int carried(struct sock *sk, int bytes, __u16 operation)
+{
+	struct series_key key = { .operation = operation };
+	struct addition add = { .weight = 1, .values[TCP_BYTES] = bytes };
+	struct identity who;
+
+	if (sk->__sk_common.skc_family != AF_UNIX || bytes <= 0 || !is_wanted_now(&who))
+		return 0;
+	key.thread = who.id;
+	add_many(&key, &add);
+	distribute(&key, TCP_BYTES, bytes);
+	return 0;
+}
+
+SEC("tp_btf/sock_send_length")
+int BPF_PROG(on_send, struct sock *sk, int ret, int flags)
+{
+	return carried(sk, ret, TCP_UNIX_SEND);
+}
+
+SEC("tp_btf/sock_recv_length")
+int BPF_PROG(on_receive, struct sock *sk, int ret, int flags)
+{
+	return flags & MSG_PEEK ? 0 : carried(sk, ret, TCP_UNIX_RECEIVE);
+}
+
+/* Before 6.3 there are no such events; of stream sockets, the functions serve. */
+SEC("fexit/unix_stream_sendmsg")
+int BPF_PROG(on_unix_sendmsg, struct socket *socket, struct msghdr *message, __u64 size, int ret)
+{
+	return carried(socket->sk, ret, TCP_UNIX_SEND);
+}
+
+SEC("fexit/unix_stream_recvmsg")
+int BPF_PROG(on_unix_recvmsg, struct socket *socket, struct msghdr *message, __u64 size, int flags,
+	     int ret)
+{
+	return flags & MSG_PEEK ? 0 : carried(socket->sk, ret, TCP_UNIX_RECEIVE);
+}

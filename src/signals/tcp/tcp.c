@@ -1,0 +1,246 @@
+#include "signals/tcp/tcp.h"
+
+#include <arpa/inet.h>
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "core/series.h"
+#include "signals/signal.h"
+
+/* After the types that it uses. */
+#include "tcp.skel.h"
+
+SIGNAL_KERNEL_HALF(tcp)
+
+DEFINE_CLEANUP(struct bpf_link *, bpf_link__destroy)
+
+static const struct hook hooks[] = {
+	{ "inet_sock_set_state", { "on_state" } },
+	{ "tcp_destroy_sock", { "on_destroy" } },
+	{ "tcp_retransmit_skb", { "on_retransmit" } },
+	{ "tcp_retransmit_synack", { "on_retransmit_synack" } },
+	{ "tcp_send_reset", { "on_send_reset" } },
+	{ "tcp_receive_reset", { "on_receive_reset" } },
+	{ "sys_exit", { "on_sys_exit" } },
+	{ "task_file", { "on_descriptor" } },
+	{ "tcp", { "on_socket" } },
+	{ "sock_send_length", { "on_send", "on_unix_sendmsg" } },
+	{ "sock_recv_length", { "on_receive", "on_unix_recvmsg" } },
+	{},
+};
+
+static const struct measure measures[] = {
+	[TCP_TIME] = { "time", "ns" },
+	[TCP_BYTES] = { "bytes", "bytes" },
+	[TCP_SEGMENTS] = { "segments", "segments" },
+	[TCP_RTT] = { "rtt", "ns" },
+	{},
+};
+
+static const struct column columns[] = {
+	{ "side", COLUMN_TEXT, 9 },
+	{ "state", COLUMN_TEXT, 11 },
+	{ "sent", COLUMN_BYTES, 9 },
+	{ "received", COLUMN_BYTES, 9 },
+	{ "segments_out", COLUMN_NUMBER, 12 },
+	{ "segments_in", COLUMN_NUMBER, 11 },
+	{ "retransmits", COLUMN_NUMBER, 11 },
+	{ "rtt", COLUMN_NS, 0 },
+	{},
+};
+
+static const char *tcp_operation(uint32_t operation)
+{
+	static const char *const names[TCP_OPERATIONS] = {
+		[TCP_CONNECT] = "connect",
+		[TCP_ACCEPT] = "accept",
+		[TCP_SEND] = "send",
+		[TCP_RECEIVE] = "receive",
+		[TCP_RETRANSMIT] = "retransmit",
+		[TCP_RESET] = "reset",
+		[TCP_ZERO_WINDOW] = "zero_window",
+		[TCP_OVERFLOW] = "overflow",
+		[TCP_LIFETIME] = "lifetime",
+		[TCP_UNIX_SEND] = "unix_send",
+		[TCP_UNIX_RECEIVE] = "unix_receive",
+	};
+
+	return operation < TCP_OPERATIONS ? names[operation] : NULL;
+}
+
+static void tcp_place(uint32_t place, char *ret, size_t size)
+{
+	snprintf(ret, size, "%s", place == TCP_OURS ? "ours" : place == TCP_THEIRS ? "theirs" : "");
+}
+
+static const char *state_name(uint32_t state)
+{
+	static const char *const names[] = {
+		"",          "ESTABLISHED", "SYN_SENT", "SYN_RECV",   "FIN_WAIT1",
+		"FIN_WAIT2", "TIME_WAIT",   "CLOSE",    "CLOSE_WAIT", "LAST_ACK",
+		"LISTEN",    "CLOSING",     "SYN_RECV",
+	};
+
+	return state < sizeof(names) / sizeof(*names) ? names[state] : "";
+}
+
+static const char *side_name(uint32_t side)
+{
+	static const char *const names[TCP_SIDES] = { "", "outbound", "inbound", "listening" };
+
+	return side < TCP_SIDES ? names[side] : "";
+}
+
+static void name_end(const struct tcp_ends *ends, const uint8_t *address, uint16_t port, char *ret,
+		     size_t size)
+{
+	char text[INET6_ADDRSTRLEN] = "?";
+	bool is_ipv6 = ends->family == AF_INET6;
+
+	inet_ntop(is_ipv6 ? AF_INET6 : AF_INET, address, text, sizeof(text));
+	snprintf(ret, size, is_ipv6 ? "[%s]:%u" : "%s:%u", text, port);
+}
+
+#define END_BYTES (INET6_ADDRSTRLEN + 16)
+
+/* A connection goes by the name that the ledger gives its socket. */
+static void name_object(const struct tcp_record *rec, char *ret, size_t size)
+{
+	char local[END_BYTES], peer[END_BYTES];
+
+	name_end(&rec->ends, rec->ends.local, rec->ends.local_port, local, sizeof(local));
+	name_end(&rec->ends, rec->ends.peer, rec->ends.peer_port, peer, sizeof(peer));
+	if (rec->object[1] == TCP_OBJECT_CONNECTION)
+		snprintf(ret, size, "%s ↔ %s", local, peer);
+	else if (rec->ends.side == TCP_OUTBOUND)
+		snprintf(ret, size, "to %s", peer);
+	else
+		snprintf(ret, size, "at %s", local);
+}
+
+static int tcp_decode(const void *bytes, size_t size, struct event *ret)
+{
+	const struct tcp_record *rec = bytes;
+
+	if (size < sizeof(*rec) || rec->head.size != sizeof(*rec) || rec->head.version != 1 ||
+	    rec->head.kind > TCP_NAME || rec->operation >= TCP_OPERATIONS)
+		return -EBADMSG;
+	ret->object[0] = rec->object[0];
+	ret->object[1] = rec->object[1];
+	if (rec->head.kind == TCP_NAME) {
+		name_object(rec, ret->scratch, sizeof(ret->scratch));
+		ret->kind = EVENT_NAMES;
+		ret->object_kind =
+			rec->object[1] == TCP_OBJECT_CONNECTION ? "connection" : "service";
+		ret->object_name = ret->scratch;
+		return 0;
+	}
+	ret->thread = rec->thread;
+	ret->duration_ns = rec->duration_ns;
+	ret->operation = rec->operation;
+	ret->place = rec->place;
+	ret->error = rec->error;
+	ret->values[0].text = side_name(rec->ends.side);
+	ret->values[1].text = state_name(rec->state);
+	ret->values[2].number = rec->totals.sent_bytes;
+	ret->values[3].number = rec->totals.received_bytes;
+	ret->values[4].number = rec->totals.segments_out;
+	ret->values[5].number = rec->totals.segments_in;
+	ret->values[6].number = rec->totals.retransmits;
+	ret->values[7].number = (uint64_t)rec->totals.rtt_us * 1000;
+	return 0;
+}
+
+/* A function that this kernel does not have must not take the rest along. */
+static void leave_out_missing(struct bpf_object *object, const char *program, const char *function)
+{
+	struct bpf_program *chosen = bpf_object__find_program_by_name(object, program);
+
+	if (bpf_program__autoload(chosen) &&
+	    libbpf_find_vmlinux_btf_id(function, BPF_TRACE_FEXIT) < 0)
+		bpf_program__set_autoload(chosen, false);
+}
+
+static int tcp_prepare(struct bpf_object *object, const struct hook_use *uses)
+{
+	struct timespec tick = {};
+	size_t size = 0;
+	struct tcp_knobs *knobs = series__section(object, ".rodata.tcp", &size);
+
+	if (!knobs || size != sizeof(*knobs))
+		return -EPROTO;
+	/* The coarse clock advances once a jiffy, and says so. */
+	if (clock_getres(CLOCK_MONOTONIC_COARSE, &tick))
+		return -errno;
+	*knobs = (struct tcp_knobs) {
+		.jiffy_ns = (uint64_t)tick.tv_nsec,
+#ifdef SYS_accept
+		.nr_accept = SYS_accept,
+#endif
+		.nr_accept4 = SYS_accept4,
+	};
+	leave_out_missing(object, "on_unix_sendmsg", "unix_stream_sendmsg");
+	leave_out_missing(object, "on_unix_recvmsg", "unix_stream_recvmsg");
+	return 0;
+}
+
+/* Runs an iterator to its end; what it finds stays in the kernel half. */
+static int run_iterator(const struct bpf_object *object, const char *name)
+{
+	cleanup(bpf_link__destroy_p) struct bpf_link *link = NULL;
+	cleanup(close_p) int fd = -1;
+	struct bpf_program *program = bpf_object__find_program_by_name(object, name);
+	ssize_t bytes;
+	char byte;
+
+	if (bpf_program__fd(program) < 0)
+		return 0; /* not on this kernel, as the list of hooks says */
+	link = bpf_program__attach_iter(program, NULL);
+	if (!link)
+		return -errno;
+	fd = bpf_iter_create(bpf_link__fd(link));
+	if (fd < 0)
+		return fd;
+	/* After a million objects without a word the kernel wants to be asked again. */
+	do {
+		bytes = read(fd, &byte, 1);
+	} while (bytes > 0 || (bytes < 0 && (errno == EAGAIN || errno == EINTR)));
+	return bytes < 0 ? -errno : 0;
+}
+
+static int tcp_refresh(struct bpf_object *object, bool is_last)
+{
+	size_t size = 0;
+	struct tcp_control *control = series__section(object, ".data.tcp", &size);
+	int err;
+
+	if (!control || size != sizeof(*control))
+		return -EPROTO;
+	control->is_last = is_last;
+	err = run_iterator(object, "on_descriptor");
+	return err ? err : run_iterator(object, "on_socket");
+}
+
+const struct signal tcp_signal = {
+	.name = "tcp",
+	.about = "TCP connections: who, how long, how much, what went wrong",
+	.events = "events",
+	.is_default = true,
+	.hooks = hooks,
+	.measures = measures,
+	.columns = columns,
+	.open = tcp_open,
+	.prepare = tcp_prepare,
+	.decode = tcp_decode,
+	.operation = tcp_operation,
+	.place = tcp_place,
+	.refresh = tcp_refresh,
+	.object_kind = "connection",
+};

@@ -1,0 +1,204 @@
+/*
+ * What is known of a connection while it lives, by its socket's cookie: no other socket ever has
+ * the same, and any hook can read it, where socket storage would need a pointer that the verifier
+ * trusts and accept() has none. An entry goes when its socket does.
+ */
+#pragma once
+
+#include <bpf/bpf_endian.h>
+
+#include "bpf/identity.bpf.h"
+#include "signals/tcp/tcp.h"
+
+#define MOST_CONNECTIONS 65536
+#define MOST_SERVICES    4096
+
+#define SECOND_NS   1000000000ULL
+#define LONG_LIFE   SECOND_NS /* such connections always have sums and events of their own … */
+#define NOTED_MOST  1000      /* … of others so many at once, */
+#define NOTED_RATE  20        /* and so many a second from then on */
+#define EVENTS_MOST 1000      /* likewise, events besides begin and end */
+#define EVENTS_RATE 200
+
+#define IPPROTO_TCP 6
+#define AF_UNIX     1
+#define AF_INET     2
+#define AF_INET6    10
+
+enum {
+	OWNED = 1,          /* the owner is known and wanted */
+	NOTED = 2,          /* it is an object of its own */
+	NAMED = 4,          /* its name was sent */
+	BEFORE = 8,         /* its begin was not seen */
+	ESTABLISHED = 16,   /* the handshake is over */
+	NEW_CONNECT = 32,   /* to be added to the sums */
+	NEW_ACCEPT = 64,    /* likewise */
+	NEW_LIFETIME = 128, /* likewise */
+};
+
+struct connection {
+	__u64 thread;   /* of the owner */
+	__u64 begin_ns; /* when we asked for it; if we were asked, when the handshake was over */
+	__u64 connect_ns;
+	__u64 accept_ns; /* how long it waited to be accepted */
+	__u64 lifetime_ns;
+	struct tcp_ends ends;
+	struct tcp_totals told; /* what of the kernel's totals is in the sums */
+	__u64 repeated_told;    /* bytes */
+	__u32 limited_told;     /* jiffies */
+	__u32 drops_told;
+	__u32 resets[2]; /* ours, theirs; not in the sums yet */
+	__u32 flags;
+	__u32 error;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, MOST_CONNECTIONS);
+	__type(key, __u64);
+	__type(value, struct connection);
+} connections SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, MOST_SERVICES);
+	__type(key, __u64[2]);
+	__type(value, __u8);
+} services_named SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1024 * 1024);
+} ring SEC(".maps");
+
+const volatile struct tcp_knobs knobs SEC(".rodata.tcp");
+struct tcp_control control SEC(".data.tcp") = { .notes.left = NOTED_MOST,
+						.events.left = EVENTS_MOST };
+
+/* Two CPUs may take the same one, which does no harm. */
+static __always_inline bool take_from(struct tcp_bucket *bucket, __u64 now, __u64 rate, __u64 most)
+{
+	__u64 added = (now - bucket->filled_ns) / (SECOND_NS / rate);
+
+	if (added) {
+		bucket->left =
+			added > most || bucket->left + added > most ? most : bucket->left + added;
+		bucket->filled_ns = now;
+	}
+	if (!bucket->left)
+		return false;
+	bucket->left--;
+	return true;
+}
+
+static __always_inline bool has(const struct connection *connection, __u32 flag)
+{
+	return connection->flags & flag;
+}
+
+/* Whether it was set before. */
+static __always_inline bool set(struct connection *connection, __u32 flag)
+{
+	return __sync_fetch_and_or(&connection->flags, flag) & flag;
+}
+
+static __always_inline bool clear(struct connection *connection, __u32 flag)
+{
+	return __sync_fetch_and_and(&connection->flags, ~flag) & flag;
+}
+
+static __always_inline void read_ends(struct sock *sk, struct tcp_ends *ret)
+{
+	ret->family = sk->__sk_common.skc_family;
+	ret->local_port = sk->__sk_common.skc_num;
+	ret->peer_port = bpf_ntohs(sk->__sk_common.skc_dport);
+	if (ret->family == AF_INET) {
+		*(__u32 *)ret->local = sk->__sk_common.skc_rcv_saddr;
+		*(__u32 *)ret->peer = sk->__sk_common.skc_daddr;
+	} else if (bpf_core_field_exists(sk->__sk_common.skc_v6_daddr)) {
+		BPF_CORE_READ_INTO(&ret->local, sk, __sk_common.skc_v6_rcv_saddr);
+		BPF_CORE_READ_INTO(&ret->peer, sk, __sk_common.skc_v6_daddr);
+	}
+}
+
+/* Of a connection that we ask for, it is chosen after the first change of its state. */
+static __always_inline void learn_port(struct connection *connection, struct sock *sk)
+{
+	if (!connection->ends.local_port)
+		connection->ends.local_port = sk->__sk_common.skc_num;
+}
+
+static __always_inline struct tcp_record *reserve(__u16 kind)
+{
+	struct tcp_record *record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
+
+	if (!record) {
+		count_lost(LOST_RING_FULL);
+		return NULL;
+	}
+	__builtin_memset(record, 0, sizeof(*record));
+	wire_head_init(&record->head, sizeof(*record), kind, 1);
+	return record;
+}
+
+static __always_inline void send_name(const struct connection *connection, const __u64 object[2])
+{
+	struct tcp_record *record = reserve(TCP_NAME);
+
+	if (!record)
+		return;
+	record->object[0] = object[0];
+	record->object[1] = object[1];
+	record->ends = connection->ends;
+	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+}
+
+static __always_inline __u64 mix(__u64 hash, __u64 value)
+{
+	hash = (hash ^ value) * 0x9e3779b97f4a7c15ULL;
+	return hash ^ hash >> 29;
+}
+
+/* What many short connections have in common: the peer's address and port, or our own. */
+static __always_inline void service_of(const struct connection *connection, __u64 ret[2])
+{
+	const struct tcp_ends *ends = &connection->ends;
+	bool is_out = ends->side == TCP_OUTBOUND;
+	const __u64 *address = (const __u64 *)(is_out ? ends->peer : ends->local);
+
+	ret[0] = mix(mix(mix(1, address[0]), address[1]),
+		     is_out ? ends->peer_port : ends->local_port);
+	ret[1] = TCP_OBJECT_SERVICE + ends->side;
+}
+
+static __always_inline bool is_noted(struct connection *connection, __u64 now)
+{
+	if (has(connection, NOTED))
+		return true;
+	if (now - connection->begin_ns < LONG_LIFE)
+		return false;
+	set(connection, NOTED);
+	return true;
+}
+
+/* What the sums of this connection go by, named if that is new. */
+static __always_inline void object_of(struct connection *connection, __u64 cookie, __u64 now,
+				      __u64 ret[2])
+{
+	__u8 one = 1;
+
+	if (connection->ends.side != TCP_LISTENING && is_noted(connection, now)) {
+		ret[0] = cookie;
+		ret[1] = TCP_OBJECT_CONNECTION;
+		/* A look can come before its port is chosen: then the name comes later. */
+		if (connection->ends.local_port && !set(connection, NAMED))
+			send_name(connection, ret);
+		return;
+	}
+	service_of(connection, ret);
+	if (bpf_map_lookup_elem(&services_named, ret))
+		return;
+	bpf_map_update_elem(&services_named, ret, &one, BPF_ANY);
+	send_name(connection, ret);
+}

@@ -1,0 +1,96 @@
+/*
+ * A connection's timeline: begin and end of each connection that is noted, what took long, and
+ * what went wrong in between, as far as it is not too much at once.
+ */
+#pragma once
+
+#include "signals/tcp/tcp_connection.bpf.h"
+
+#define SOCK_DONE 1 /* the bit of sk_flags that says that the peer's FIN has come */
+
+/* Repetitions are counted before they are sent, so reading in this order never gives too much. */
+static __always_inline void read_totals(struct tcp_sock *tcp, struct tcp_totals *ret,
+					__u64 *ret_repeated)
+{
+	struct sock *sk = (struct sock *)tcp;
+	__u64 sent = *(volatile __u64 *)&tcp->bytes_sent;
+	__u64 received = *(volatile __u64 *)&tcp->bytes_received;
+
+	*ret_repeated = tcp->bytes_retrans;
+	ret->sent_bytes = sent > *ret_repeated ? sent - *ret_repeated : 0;
+	/* The kernel counts the FIN as a byte. */
+	ret->received_bytes = received - (received && sk->__sk_common.skc_flags >> SOCK_DONE & 1);
+	ret->segments_out = tcp->segs_out;
+	ret->segments_in = tcp->segs_in;
+	ret->retransmits = tcp->total_retrans;
+	ret->rtt_us = tcp->srtt_us >> 3;
+}
+
+static __always_inline bool is_ours(const struct connection *connection)
+{
+	return has(connection, OWNED) || series.every_thread;
+}
+
+/* One moment of a connection. */
+struct moment {
+	__u64 now;
+	__u64 duration_ns;
+	__u16 operation;
+	__u16 place;
+	__u16 error;
+	__u16 state;
+};
+
+static __noinline int send_event(struct connection *connection, struct tcp_sock *tcp, __u64 cookie,
+				 const struct moment *moment)
+{
+	struct tcp_record *record;
+	__u64 object[2], repeated;
+
+	object_of(connection, cookie, moment->now, object);
+	record = reserve(TCP_EVENT);
+	if (!record)
+		return 0;
+	record->head.time_ns = moment->now;
+	record->thread = connection->thread;
+	record->object[0] = object[0];
+	record->object[1] = object[1];
+	record->duration_ns = moment->duration_ns;
+	record->ends = connection->ends;
+	if (tcp && connection->ends.side != TCP_LISTENING)
+		read_totals(tcp, &record->totals, &repeated);
+	record->operation = moment->operation;
+	record->place = moment->place;
+	record->error = moment->error;
+	record->state = moment->state;
+	bpf_ringbuf_submit(record, 0);
+	return 0;
+}
+
+/* Begin and end: of each connection that is noted, and of what took long. */
+static __always_inline void send_life(struct connection *connection, struct tcp_sock *tcp,
+				      __u64 cookie, const struct moment *moment, bool can_be_slow)
+{
+	if (!is_ours(connection))
+		return;
+	if (!is_noted(connection, moment->now)) {
+		if (!can_be_slow || !series_is_slow(moment->duration_ns)) {
+			__sync_fetch_and_add(&series.unsent, 1);
+			return;
+		}
+		set(connection, NOTED);
+	}
+	send_event(connection, tcp, cookie, moment);
+}
+
+/* What happens to it in between. */
+static __always_inline void send_incident(struct connection *connection, struct tcp_sock *tcp,
+					  __u64 cookie, const struct moment *moment)
+{
+	if (!is_ours(connection))
+		return;
+	if (take_from(&control.events, moment->now, EVENTS_RATE, EVENTS_MOST))
+		send_event(connection, tcp, cookie, moment);
+	else
+		__sync_fetch_and_add(&series.unsent, 1);
+}

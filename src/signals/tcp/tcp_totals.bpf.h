@@ -1,0 +1,269 @@
+/*
+ * From the kernel's own totals of a socket to the sums. Nothing runs for a packet: the totals are
+ * read when a connection ends, and once a second of those that are open, and what is new is added.
+ * Two CPUs may do so at once, since the look at open ones does not hold the socket's lock; so each
+ * total only moves forward, and by whoever moves it.
+ */
+#pragma once
+
+#include "signals/tcp/tcp_events.bpf.h"
+
+#define CHRONO_RWND 2 /* TCP_CHRONO_RWND_LIMITED */
+#define MOST_TRIES  3
+
+/* What to add, beyond zeros. `weight` is the count; values are of all of them together. */
+struct addition {
+	__u64 weight;
+	__u64 values[TCP_MEASURES];
+	__u64 most_rtt_ns;
+};
+
+/* How much further it is now than it was. */
+static __always_inline __u64 advance(__u64 *told, __u64 now)
+{
+	for (int i = 0; i < MOST_TRIES; i++) {
+		__u64 then = *(volatile __u64 *)told;
+
+		if ((__s64)(now - then) <= 0)
+			return 0;
+		if (__sync_val_compare_and_swap(told, then, now) == then)
+			return now - then;
+	}
+	__sync_fetch_and_add(&series.unpaired, 1);
+	return 0;
+}
+
+static __always_inline __u32 advance32(__u32 *told, __u32 now)
+{
+	for (int i = 0; i < MOST_TRIES; i++) {
+		__u32 then = *(volatile __u32 *)told;
+
+		if ((__s32)(now - then) <= 0)
+			return 0;
+		if (__sync_val_compare_and_swap(told, then, now) == then)
+			return now - then;
+	}
+	__sync_fetch_and_add(&series.unpaired, 1);
+	return 0;
+}
+
+/* How long the peer's window kept us from sending, in jiffies. */
+static __always_inline __u32 read_limited(struct tcp_sock *tcp)
+{
+	__u32 limited = tcp->chrono_stat[CHRONO_RWND - 1];
+
+	if (BPF_CORE_READ_BITFIELD(tcp, chrono_type) == CHRONO_RWND)
+		limited += (__u32)bpf_jiffies64() - tcp->chrono_start;
+	return limited;
+}
+
+/*
+ * Not static: the verifier looks at such functions once, and not again at each of their many calls,
+ * which takes a third of a second.
+ */
+__noinline int distribute(const struct series_key *key, __u32 measure, __u64 value)
+{
+	struct series_place place = {};
+	struct series_histograms *histograms;
+	__u32 bucket = histogram_bucket(value);
+
+	if (!key)
+		return 0;
+	place.place = key->place;
+	place.operation = key->operation | (series_turn() ? SERIES_SIDE : 0);
+	histograms = bpf_map_lookup_elem(&series_buckets, &place);
+	if (!histograms) {
+		bpf_map_update_elem(&series_buckets, &place, &no_histograms, BPF_NOEXIST);
+		histograms = bpf_map_lookup_elem(&series_buckets, &place);
+	}
+	if (!histograms)
+		__sync_fetch_and_add(&series.no_histogram, 1);
+	else if (bucket < HISTOGRAM_BUCKETS && measure < TCP_MEASURES)
+		__sync_fetch_and_add(&histograms->buckets[measure][bucket], 1);
+	return 0;
+}
+
+/* series_sum_up() for more than one event at once. */
+__noinline int add_many(const struct series_key *key, const struct addition *add)
+{
+	struct series_key copy; /* 6.1 takes no argument of such a function as a map's key */
+	struct series_sum *sum;
+
+	if (!key || !add)
+		return 0;
+	copy = *key;
+	sum = series_sum_of(series_turn(), &copy);
+	if (!sum)
+		sum = &series.overflow;
+	__sync_fetch_and_add(&sum->count, add->weight);
+	for (int i = 0; i < TCP_MEASURES; i++) {
+		__u64 most = i == TCP_RTT ? add->most_rtt_ns : add->values[i];
+
+		__sync_fetch_and_add(&sum->sum[i], add->values[i]);
+		if (most > sum->max[i])
+			sum->max[i] = most;
+	}
+	return 0;
+}
+
+static __always_inline void add_one(struct series_key *key, __u16 operation, __u16 error,
+				    __u64 time_ns)
+{
+	struct addition add = { .weight = 1, .values[TCP_TIME] = time_ns };
+
+	key->operation = operation;
+	key->error = error;
+	add_many(key, &add);
+	distribute(key, TCP_TIME, time_ns);
+	key->error = 0;
+}
+
+/* The connection's life, once each. */
+static __always_inline void tell_life(struct connection *connection, struct series_key *key)
+{
+	if (clear(connection, NEW_CONNECT))
+		add_one(key, TCP_CONNECT, connection->error, connection->connect_ns);
+	if (clear(connection, NEW_ACCEPT))
+		add_one(key, TCP_ACCEPT, 0, connection->accept_ns);
+	if (clear(connection, NEW_LIFETIME))
+		add_one(key, TCP_LIFETIME, 0, connection->lifetime_ns);
+}
+
+static __always_inline void tell_traffic(struct connection *connection, struct series_key *key,
+					 const struct tcp_totals *now)
+{
+	__u64 rtt_ns = (__u64)now->rtt_us * 1000;
+	__u64 bytes = advance(&connection->told.sent_bytes, now->sent_bytes);
+	__u64 segments = advance32(&connection->told.segments_out, now->segments_out);
+	struct addition add = { segments, { 0, bytes, segments, rtt_ns * segments }, rtt_ns };
+
+	if (bytes || segments) {
+		key->operation = TCP_SEND;
+		add_many(key, &add);
+		/* Also if it is the same again: a sample of each connection in each second. */
+		if (rtt_ns)
+			distribute(key, TCP_RTT, rtt_ns);
+	}
+	bytes = advance(&connection->told.received_bytes, now->received_bytes);
+	segments = advance32(&connection->told.segments_in, now->segments_in);
+	if (bytes || segments) {
+		add = (struct addition) { segments, { 0, bytes, segments, 0 }, 0 };
+		key->operation = TCP_RECEIVE;
+		add_many(key, &add);
+	}
+}
+
+static __always_inline void tell_repeated(struct connection *connection, struct series_key *key,
+					  const struct tcp_totals *now, __u64 repeated)
+{
+	__u64 segments = advance32(&connection->told.retransmits, now->retransmits);
+	__u64 bytes = advance(&connection->repeated_told, repeated);
+	struct addition add = { segments, { 0, bytes, segments, 0 }, 0 };
+
+	if (!segments && !bytes)
+		return;
+	key->operation = TCP_RETRANSMIT;
+	add_many(key, &add);
+}
+
+static __always_inline void tell_resets(struct connection *connection, struct series_key *key)
+{
+	for (int i = 0; i < 2; i++) {
+		struct addition add = { .weight = __sync_lock_test_and_set(&connection->resets[i],
+									   0) };
+
+		if (!add.weight)
+			continue;
+		key->operation = TCP_RESET;
+		key->place = TCP_OURS + i;
+		add_many(key, &add);
+	}
+	key->place = 0;
+}
+
+/* Ours is closed if nothing fits in between what we promised and what has come. */
+static __always_inline bool is_window_closed(struct tcp_sock *tcp)
+{
+	return (__s32)(tcp->rcv_wup + tcp->rcv_wnd - tcp->rcv_nxt) <= 0;
+}
+
+static __always_inline void tell_windows(struct connection *connection, struct series_key *key,
+					 struct tcp_sock *tcp, __u64 cookie, __u64 now,
+					 bool is_look)
+{
+	__u64 limited = advance32(&connection->limited_told, read_limited(tcp));
+	struct moment moment = { .now = now,
+				 .duration_ns = limited * knobs.jiffy_ns,
+				 .operation = TCP_ZERO_WINDOW,
+				 .place = TCP_THEIRS };
+
+	if (limited) {
+		key->place = TCP_THEIRS;
+		add_one(key, TCP_ZERO_WINDOW, 0, moment.duration_ns);
+		moment.state = ((struct sock *)tcp)->__sk_common.skc_state;
+		send_incident(connection, tcp, cookie, &moment);
+	}
+	key->place = TCP_OURS;
+	if (is_look && is_window_closed(tcp)) {
+		struct addition add = { .weight = 1 };
+
+		key->operation = TCP_ZERO_WINDOW;
+		add_many(key, &add);
+	}
+	key->place = 0;
+}
+
+/* Of a listener: it has no more to tell. */
+static __always_inline void tell_drops(struct connection *connection, struct series_key *key,
+				       struct tcp_sock *tcp, __u64 cookie, __u64 now)
+{
+	struct sock *sk = (struct sock *)tcp;
+	struct addition add = { .weight =
+					advance32(&connection->drops_told, sk->sk_drops.counter) };
+
+	if (!add.weight)
+		return;
+	object_of(connection, cookie, now, key->object);
+	key->operation = TCP_OVERFLOW;
+	add_many(key, &add);
+}
+
+/* Adds to the sums what is not in them yet. `is_look`: it is not over. */
+static __noinline int tell(struct connection *connection, struct tcp_sock *tcp, __u64 cookie,
+			   __u64 now, bool is_look)
+{
+	struct series_key key = {};
+	struct tcp_totals totals;
+	__u64 repeated;
+
+	if (!is_ours(connection))
+		return 0;
+	/* It may be over soon, and then one of many. */
+	if (is_look && !control.is_last && connection->ends.side != TCP_LISTENING &&
+	    !is_noted(connection, now))
+		return 0;
+	key.thread = connection->thread;
+	if (connection->ends.side == TCP_LISTENING) {
+		tell_drops(connection, &key, tcp, cookie, now);
+		return 0;
+	}
+	learn_port(connection, (struct sock *)tcp);
+	object_of(connection, cookie, now, key.object);
+	read_totals(tcp, &totals, &repeated);
+	tell_life(connection, &key);
+	tell_traffic(connection, &key, &totals);
+	tell_repeated(connection, &key, &totals, repeated);
+	tell_resets(connection, &key);
+	tell_windows(connection, &key, tcp, cookie, now, is_look);
+	return 0;
+}
+
+/* What it did before does not count. */
+static __always_inline void skip_totals(struct connection *connection, struct tcp_sock *tcp)
+{
+	struct sock *sk = (struct sock *)tcp;
+
+	read_totals(tcp, &connection->told, &connection->repeated_told);
+	connection->limited_told = read_limited(tcp);
+	connection->drops_told = sk->sk_drops.counter;
+}

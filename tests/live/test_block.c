@@ -1,0 +1,321 @@
+/* block: requests of known number, size and order must be what is counted, under who made them. */
+#include "../harness.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "disks.h"
+#include "ledger.h"
+
+#define LOOP_BYTES   (64 << 20)
+#define LARGE        65536
+#define LOOP_SECTORS (LOOP_BYTES / 512)
+#define SLOW_SECTOR  (LOOP_SECTORS / 4 * 3)
+#define HUMP_READS   400
+#define HUMP_NS      "25000000" /* 30 ms, but for a tick of the kernel's timers */
+#define MOST_TRIES   6
+
+static struct loop loop; /* so that a test that fails leaves none behind */
+static char zram[32];
+static char recording[64];
+
+static int set_up(void **state)
+{
+	loop = (struct loop) {};
+	trial__path(recording, sizeof(recording));
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	if (dm__exists())
+		dm__free("gapless-test");
+	loop__free(&loop);
+	zram__free(zram);
+	trial__remove(recording);
+	return 0;
+}
+
+/* One number. In this process: to start another one takes long in a VM. */
+static int64_t query(const char *sql)
+{
+	sqlite3_stmt *statement = NULL;
+	sqlite3 *db = NULL;
+	int64_t answer;
+
+	assert_int_equal(sqlite3_open_v2(recording, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+	if (sqlite3_prepare_v2(db, sql, -1, &statement, NULL))
+		fail_msg("%s: %s", sql, sqlite3_errmsg(db));
+	if (sqlite3_step(statement) != SQLITE_ROW)
+		fail_msg("%s: no answer", sql);
+	answer = sqlite3_column_int64(statement, 0);
+	sqlite3_finalize(statement);
+	sqlite3_close(db);
+	return answer;
+}
+
+/*
+ * A completion that interrupts a hook on the same CPU is not seen, which is counted. It is rare,
+ * but then no number is exact: again.
+ */
+static void record(const char *const *command)
+{
+	for (int tries = 0; tries < MOST_TRIES; tries++) {
+		json_t *log;
+
+		trial__remove(recording);
+		trial__record_at(recording, ARGS("--signals", "block", "--slow", "1us"), command,
+				 &log);
+		json_decref(log);
+		if (!query("select value from quality where name = 'block_unpaired'"))
+			return;
+	}
+	fail_msg("ends were not seen %d times", MOST_TRIES);
+}
+
+/* `what` of signal_sums, of one thread's operation and measure on one device. */
+static int64_t ask(const char *device, const char *comm, const char *operation, const char *measure,
+		   const char *what)
+{
+	char sql[512];
+
+	snprintf(sql, sizeof(sql),
+		 "select coalesce(sum(%s), 0) from signal_sums where signal = 'block' and place ="
+		 " '%s' and comm = '%s' and operation = '%s' and measure = '%s'",
+		 what, device_name(device), comm, operation, measure);
+	return query(sql);
+}
+
+static void expect(const char *device, const char *comm, const char *operation, int64_t count,
+		   int64_t bytes, int64_t sequential)
+{
+	assert_int_equal(ask(device, comm, operation, "size", "count"), count);
+	assert_int_equal(ask(device, comm, operation, "size", "sum"), bytes);
+	assert_int_equal(ask(device, comm, operation, "sequential", "sum"), sequential);
+}
+
+/* Nothing was lost, and the parts add up: in all sums, and in every single event. */
+static void expect_closed(void)
+{
+	assert_int_equal(query("select count(*) from (select sum(case measure when 'total'"
+			       " then sum when 'queue' then -sum when 'service' then -sum"
+			       " else 0 end) as rest from signal_sums where signal = 'block'"
+			       " group by place, tid, operation, errno) where rest <> 0"),
+			 0);
+	assert_true(query("select count(*) from events") > 0);
+	assert_int_equal(query("select count(*) from events where duration_ns <>"
+			       " fields ->> 'queue_ns' + (fields ->> 'service_ns')"),
+			 0);
+	assert_int_equal(query("select sum(value) from quality where name in"
+			       " ('block_events_lost', 'block_sums_unnamed',"
+			       " 'block_not_in_histograms', 'block_unpaired',"
+			       " 'block_malformed')"),
+			 0);
+	/* Each is in the histogram of each measure once; sequential needs none. */
+	assert_int_equal(query("select (select sum(count) from signal_histograms) -"
+			       " (select sum(count) from signal_sums where measure <>"
+			       " 'sequential')"),
+			 0);
+}
+
+static void has_exact_requests(const char *device, const char *more, const char *still_more,
+			       const char *last)
+{
+	char cache[32];
+	bool flushes;
+
+	queue_setting(device, "write_cache", cache, sizeof(cache));
+	flushes = !strcmp(cache, "write back");
+	record(WORKLOAD("blocks", device, "random=random:120", "sequential=sequential:50",
+			"+one=random:60", "other=random:70", "writer=write:20", "flusher=flush:7",
+			"durable=durable:10", more, still_more, last));
+	expect(device, "random", "read", 120, INT64_C(120) * 4096, 0);
+	expect(device, "sequential", "read", 50, INT64_C(50) * 4096, 49);
+	assert_int_equal(ask(device, "sequential", "read", "depth", "sum"), 50);
+	expect(device, "one", "read", 60, INT64_C(60) * 4096, 0);
+	expect(device, "other", "read", 70, INT64_C(70) * 4096, 0);
+	assert_in_range(ask(device, "other", "read", "depth", "max"), 1, 2);
+	expect(device, "writer", "write", 20, INT64_C(20) * LARGE, 19);
+	expect(device, "flusher", "flush", flushes ? 7 : 0, 0, 0);
+	/* A write with a flush behind it, which the kernel sends itself; then one of the file's. */
+	expect(device, "durable", "write", 10, INT64_C(10) * 4096, 9);
+	expect(device, "durable", "flush", flushes ? 10 : 0, 0, 0);
+	assert_int_equal(ask(device, "writer", "read", "size", "count"), 0);
+	assert_int_equal(ask(device, "flusher", "write", "size", "count"), 0);
+	expect_closed();
+}
+
+/* Merged requests count once, with all their bytes; discards are requests of their own. */
+static void requests_of_a_loop_device_are_exact_by_submitter_and_operation(void **state)
+{
+	loop = loop__new(LOOP_BYTES);
+	set_queue(loop.device, "nomerges", "0");
+	has_exact_requests(loop.device, "forward=forward:10", "backward=backward:10",
+			   "trimmer=discard:5");
+	expect(loop.device, "forward", "read", 10, INT64_C(80) * 4096, 0);
+	expect(loop.device, "backward", "read", 10, INT64_C(80) * 4096, 0);
+	expect(loop.device, "trimmer", "discard", 5, INT64_C(5) << 20, 4);
+}
+
+static void has_exact_requests_if_there(const char *device)
+{
+	if (access(device, F_OK)) {
+		print_message("# skip: there is no %s\n", device);
+		skip();
+	}
+	has_exact_requests(device, NULL, NULL, NULL);
+}
+
+/* Only in the VMs: here the disk is everybody's, and is written to. */
+static void requests_of_a_virtual_disk_are_exact(void **state)
+{
+	has_exact_requests_if_there(is_emulated() ? "/dev/vda" : "disk of our own to write to");
+}
+
+static void requests_of_null_blk_are_exact(void **state)
+{
+	has_exact_requests_if_there("/dev/nullb0");
+}
+
+static void requests_of_a_device_without_requests_are_exact(void **state)
+{
+	if (!zram__new("64M", zram, sizeof(zram))) {
+		print_message("# skip: this kernel has no zram\n");
+		skip();
+	}
+	has_exact_requests(zram, NULL, NULL, NULL);
+	assert_int_equal(ask(zram, "random", "read", "queue", "sum"), 0);
+}
+
+static void large_writes_are_split_into_requests_of_the_same_thread(void **state)
+{
+	loop = loop__new(LOOP_BYTES);
+	set_queue(loop.device, "max_sectors_kb", "16");
+	record(WORKLOAD("blocks", loop.device, "writer=write:20"));
+	expect(loop.device, "writer", "write", 80, INT64_C(20) * LARGE, 79);
+	expect_closed();
+}
+
+/* Whether a loop device fails where its file has ended. Until 6.1 it gave zeroes. */
+static bool reads_behind_the_end(const char *device)
+{
+	void *buffer = aligned_alloc(4096, LARGE);
+	int fd = open(device, O_RDONLY | O_DIRECT | O_CLOEXEC);
+	ssize_t done = pread(fd, buffer, LARGE, LOOP_BYTES - LARGE);
+
+	assert_true(fd >= 0);
+	close(fd);
+	free(buffer);
+	return done > 0;
+}
+
+/*
+ * The file ends in the middle of the device's last 64 KiB. Half of the read is complete, the rest
+ * is tried again, and fails.
+ */
+static void a_request_that_is_tried_again_and_fails_counts_once_as_failed(void **state)
+{
+	loop = loop__new(LOOP_BYTES);
+	loop__cut(&loop, LOOP_BYTES - LARGE / 2);
+	if (reads_behind_the_end(loop.device)) {
+		print_message("# skip: a loop device of this kernel does not fail\n");
+		skip();
+	}
+	record(WORKLOAD("blocks", loop.device, "unlucky=broken:1"));
+	expect(loop.device, "unlucky", "read", 1, LARGE, 0);
+	assert_int_equal(query("select errno from signal_sums where"
+			       " comm = 'unlucky' and measure = 'size'"),
+			 5);
+	assert_int_equal(query("select fields ->> 'requeues' from events where"
+			       " comm = 'unlucky'"),
+			 1);
+	assert_int_equal(query("select errno from events where comm = 'unlucky'"), 5);
+	expect_closed();
+}
+
+/*
+ * Three quarters of the device answer at once, the rest after 30 ms: every 20th read. The last 64
+ * KiB fail.
+ */
+static void make_device(char *ret, size_t size)
+{
+	const uint64_t bad = LOOP_SECTORS - LARGE / 512, slow = bad - SLOW_SECTOR;
+	char linear[64], delay[64];
+	const struct dm_line lines[] = { { 0, SLOW_SECTOR, "linear", linear },
+					 { SLOW_SECTOR, slow, "delay", delay },
+					 { bad, LARGE / 512, "error", "" } };
+
+	if (!dm__exists()) {
+		print_message("# skip: this kernel has no device mapper\n");
+		skip();
+	}
+	loop = loop__new(LOOP_BYTES);
+	snprintf(linear, sizeof(linear), "%s 0", loop.device);
+	snprintf(delay, sizeof(delay), "%s %d 30", loop.device, SLOW_SECTOR);
+	dm__new("gapless-test", lines, 3, ret, size);
+}
+
+/* Every 20th is an event with its place, and is slow; a VM that was not run has its ticks late. */
+static void expect_hump(const char *device)
+{
+	const int64_t slow = HUMP_READS / 20, least = is_emulated() ? slow * 3 / 4 : slow;
+	char sql[512];
+
+	snprintf(sql, sizeof(sql),
+		 "select count(*) from events where place = '%s' and comm = 'reader' and"
+		 " fields ->> 'sector' >= %d",
+		 device_name(device), SLOW_SECTOR);
+	assert_int_equal(query(sql), slow);
+	strcat(sql, " and duration_ns >= " HUMP_NS);
+	assert_in_range(query(sql), least, slow);
+	snprintf(
+		sql, sizeof(sql),
+		"select sum(count) from signal_histograms where place = '%s' and operation = 'read'"
+		" and measure = 'total' and end > " HUMP_NS,
+		device_name(device));
+	/* On a busy machine others can take as long. */
+	assert_in_range(query(sql), least, slow * 2);
+}
+
+static void device_mapper_is_seen_by_its_bios_with_errors_and_a_second_hump(void **state)
+{
+	const int64_t fast = HUMP_READS * 19 / 20;
+	char device[32];
+
+	make_device(device, sizeof(device));
+	record(WORKLOAD("blocks", device, "reader=humps:400", "sequential=sequential:30",
+			"writer=write:20", "flusher=flush:7", "unlucky=broken:3"));
+	expect(device, "reader", "read", HUMP_READS, INT64_C(4096) * HUMP_READS, 0);
+	expect_hump(device);
+	/* The thread itself passes on what is not delayed. */
+	expect(loop.device, "reader", "read", fast, fast * 4096, 0);
+	for (int i = 0; i < 2; i++) {
+		expect(i ? loop.device : device, "sequential", "read", 30, INT64_C(30) * 4096, 29);
+		expect(i ? loop.device : device, "writer", "write", 20, INT64_C(20) * LARGE, 19);
+	}
+	expect(device, "flusher", "flush", 7, 0, 0);
+	expect(device, "unlucky", "read", 3, INT64_C(3) * LARGE, 0);
+	expect(loop.device, "unlucky", "read", 0, 0, 0);
+	assert_int_equal(query("select errno from signal_sums where comm = 'unlucky'"), 5);
+	assert_int_equal(ask(device, "reader", "read", "queue", "sum"), 0);
+	expect_closed();
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		TEST(requests_of_a_loop_device_are_exact_by_submitter_and_operation),
+		TEST(requests_of_a_virtual_disk_are_exact),
+		TEST(requests_of_null_blk_are_exact),
+		TEST(requests_of_a_device_without_requests_are_exact),
+		TEST(large_writes_are_split_into_requests_of_the_same_thread),
+		TEST(a_request_that_is_tried_again_and_fails_counts_once_as_failed),
+		TEST(device_mapper_is_seen_by_its_bios_with_errors_and_a_second_hump),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
