@@ -33,14 +33,18 @@
 #define LEAST_INTERVAL_NS   (100 * MS_NS)
 #define MOST_INTERVAL_NS    (60 * SECOND_NS)
 /* Longer intervals are put together from shorter ones, so that a key for less is not waited for. */
-#define MOST_SNAPSHOT_NS  SECOND_NS
-#define DRILL_INTERVAL_NS (SECOND_NS / 2)
+#define MOST_SNAPSHOT_NS SECOND_NS
+/* The first numbers of a drill come soon; then it goes by the interval. */
+#define DRILL_FIRST_NS (SECOND_NS / 2)
+#define DRILL_NEW_NS   (5 * SECOND_NS)
+/* Nobody sees the list behind a drill. */
+#define BEHIND_NS         (2 * SECOND_NS)
 #define DRILL_RATE        99
 #define DRILL_TABLE_BYTES (UINT64_C(64) << 20)
 #define SAVE_NAMING_NS    (2 * SECOND_NS)
 #define DRILL_NAMING_NS   (30 * MS_NS)
 #define KEPT_NS           INT64_C(60000000000)
-#define FORGET_EVERY_NS   (10 * SECOND_NS)
+#define FORGET_EVERY_NS   (30 * SECOND_NS)
 #define OWN_NICENESS      (-10)
 #define MOST_FILES        1000
 
@@ -51,7 +55,8 @@ DEFINE_CLEANUP(sqlite3_stmt *, sqlite3_finalize)
 struct watcher {
 	struct recording *recording;
 	struct run *run;
-	int64_t slice; /* the newest */
+	sqlite3_stmt *newest; /* asked often, so prepared once */
+	int64_t slice;        /* the newest */
 	uint64_t started_ns, forgot_ns;
 };
 
@@ -66,6 +71,8 @@ struct top {
 	const struct options *options;
 	struct features *features;
 	struct watcher list, drill;
+	uint64_t interval_ns;
+	bool settled; /* the drill is no longer new */
 	int words_fd; /* where standard error goes while the screen is ours */
 };
 
@@ -81,6 +88,7 @@ static void on_stop(int number)
 static void watcher__stop(struct watcher *watcher)
 {
 	run__free(watcher->run);
+	sqlite3_finalize(watcher->newest);
 	recording__free(watcher->recording);
 	*watcher = (struct watcher) {};
 }
@@ -95,6 +103,9 @@ static int watcher__start(struct watcher *watcher, const struct run_options *opt
 	/* It makes the table, so that it can be asked. */
 	if (!err)
 		err = recording__age_waits(watcher->recording, 0);
+	if (!err && sqlite3_prepare_v2(recording__db(watcher->recording),
+				       "SELECT max(id) FROM slice", -1, &watcher->newest, NULL))
+		err = -EIO;
 	watcher->started_ns = watcher->forgot_ns = clock__now_ns();
 	if (err)
 		watcher__stop(watcher);
@@ -132,13 +143,18 @@ static int forget(struct watcher *watcher)
 
 static int watcher__work(struct watcher *watcher)
 {
-	int64_t newest = 0;
 	int err = run__step(watcher->run, clock__now_ns());
+	int64_t newest;
 
-	if (!err)
-		err = ask_number(watcher->recording, "SELECT max(id) FROM slice", 0, &newest);
-	if (err || newest == watcher->slice)
+	if (err)
 		return err;
+	newest = sqlite3_step(watcher->newest) == SQLITE_ROW
+			 ? sqlite3_column_int64(watcher->newest, 0)
+			 : 0;
+	if (sqlite3_reset(watcher->newest))
+		return -EIO;
+	if (newest == watcher->slice)
+		return 0;
 	watcher->slice = newest;
 	err = recording__age_waits(watcher->recording, newest);
 	return err ? err : forget(watcher);
@@ -158,11 +174,23 @@ static uint64_t snapshot_ns(uint64_t interval_ns)
 	return interval_ns < MOST_SNAPSHOT_NS ? interval_ns : MOST_SNAPSHOT_NS;
 }
 
+/* Once the drill is not new, and whenever something else changes. */
+static void set_pace(struct top *top)
+{
+	uint64_t ns = snapshot_ns(top->interval_ns);
+
+	top->settled = top->drill.run && clock__now_ns() - top->drill.started_ns >= DRILL_NEW_NS;
+	run__set_interval(top->list.run, top->drill.run ? BEHIND_NS : ns);
+	if (top->settled)
+		run__set_interval(top->drill.run, ns < DRILL_FIRST_NS ? DRILL_FIRST_NS : ns);
+}
+
 static void set_interval(void *context, uint64_t interval_ns)
 {
 	struct top *top = context;
 
-	run__set_interval(top->list.run, snapshot_ns(interval_ns));
+	top->interval_ns = interval_ns;
+	set_pace(top);
 }
 
 /* The last line that went to standard error: why something did not work. */
@@ -193,7 +221,7 @@ static int start_drill(struct top *top, int pid)
 {
 	struct run_options options = {
 		.full = top->options->level != LEVEL_SCHED,
-		.interval_ns = DRILL_INTERVAL_NS,
+		.interval_ns = DRILL_FIRST_NS,
 		.tick_ns = top->options->level == LEVEL_SCHED ? 0 : SECOND_NS / DRILL_RATE,
 		.table_bytes = DRILL_TABLE_BYTES,
 		.signals = top->options->level == LEVEL_SCHED ? NULL : call_signals(),
@@ -213,10 +241,11 @@ static int drill(void *context, int pid, struct top_view *ret, char *why, size_t
 		snprintf(why, size, "process %d is over", pid);
 	else if (err)
 		last_words(top, why, size);
-	if (!err)
-		*ret = (struct top_view) { recording__db(top->drill.recording), open_state,
-					   &top->drill };
-	return err;
+	if (err)
+		return err;
+	set_pace(top);
+	*ret = (struct top_view) { recording__db(top->drill.recording), open_state, &top->drill };
+	return 0;
 }
 
 static void leave(void *context)
@@ -224,6 +253,7 @@ static void leave(void *context)
 	struct top *top = context;
 
 	watcher__stop(&top->drill);
+	set_pace(top);
 }
 
 static bool is_over(void *context)
@@ -240,6 +270,8 @@ static int work(void *context)
 
 	if (err || !top->drill.run)
 		return err;
+	if (!top->settled && clock__now_ns() - top->drill.started_ns >= DRILL_NEW_NS)
+		set_pace(top);
 	err = watcher__work(&top->drill);
 	return err ? err : run__name(top->drill.run, clock__now_ns() + DRILL_NAMING_NS);
 }
@@ -351,13 +383,16 @@ static int show(struct top *top)
 static int run_top(const struct options *options)
 {
 	cleanup(features__free_p) struct features *features = features__new();
-	struct top top = { .options = options, .features = features };
+	struct top top = { .options = options,
+			   .features = features,
+			   .interval_ns = options->top.interval_ns };
 	const struct run_options run_options = {
 		.target = options->target,
 		.full = options->level == LEVEL_FULL,
 		.interval_ns = snapshot_ns(options->top.interval_ns),
 		.signals = options->level == LEVEL_FULL ? call_signals() : NULL,
 		.slow_ns = UINT64_MAX,
+		.no_peers = true, /* of all pipes of a machine, too dear; a drill has them */
 	};
 	int err;
 

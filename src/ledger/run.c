@@ -155,6 +155,8 @@ int run__start(const struct run_options *options, struct recording *recording,
 	err = collect__new(recording, options->full, &run->collect);
 	if (err)
 		return err;
+	if (options->no_peers)
+		names__leave_peers(collect__names(run->collect));
 	takers.context = run->collect;
 	takers.take_stack = take_stack;
 	takers.stack_context = run;

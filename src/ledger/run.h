@@ -23,6 +23,7 @@ struct run_options {
 	uint64_t table_bytes;                /* what the unwinder's tables may take */
 	const struct signal *const *signals; /* ends with NULL; NULL: none */
 	uint64_t slow_ns;                    /* what takes as long becomes an event */
+	bool no_peers;                       /* nobody looks for the other ends of pipes */
 };
 
 struct run;

@@ -109,7 +109,7 @@ static void draw_causes(const struct view *view, int row, int lines, int columns
 
 static void draw_waits(const struct view *view, int row, int lines, int columns)
 {
-	draw_title(row, columns, "waits that ended: for what, and who ended them",
+	draw_title(row, columns, "waits that ended, 1 to 2 s late: for what, by whom",
 		   "time    waits/s");
 	for (int i = 0; i < lines && i < (int)view->waits.count; i++) {
 		const struct ask_line *line = &view->waits.lines[i];
@@ -147,12 +147,14 @@ static void draw_calls(const struct view *view, int row, int lines, int columns)
 	draw_title(row, columns, title, "time    calls/s  errors/s");
 	for (int i = 0; i < lines && i < (int)view->calls.count; i++) {
 		const struct ask_line *line = &view->calls.lines[i];
-		char name[300], numbers[80];
+		char name[300], numbers[80], errors[32] = "";
 
 		say_call(line, name, sizeof(name));
-		snprintf(numbers, sizeof(numbers), "%9.20s %10.1f %9.1f",
-			 words__time(line->ns).text, (double)line->count / seconds_of(view),
-			 (double)line->errors / seconds_of(view));
+		if (line->errors)
+			snprintf(errors, sizeof(errors), "%.1f",
+				 (double)line->errors / seconds_of(view));
+		snprintf(numbers, sizeof(numbers), "%9.20s %10.1f %9s", words__time(line->ns).text,
+			 (double)line->count / seconds_of(view), errors);
 		draw_line(row + 1 + i, columns, name, numbers);
 	}
 	if (!view->options->drill_full)

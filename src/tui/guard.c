@@ -12,6 +12,7 @@
 #include <curses.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -56,6 +57,7 @@ static struct goodbye prepare(void)
 	if (setupterm(NULL, STDOUT_FILENO, &status) != OK)
 		return goodbye;
 	append(&goodbye, "sgr0");
+	append(&goodbye, "clear");
 	append(&goodbye, "cnorm");
 	append(&goodbye, "rmkx");
 	append(&goodbye, "rmcup");
@@ -65,12 +67,19 @@ static struct goodbye prepare(void)
 /* Returns when the other process is over, or told that it will be; whether the terminal is its. */
 static bool await_end(int fd)
 {
+	struct pollfd told = { .fd = fd, .events = POLLIN };
 	bool ours = false;
-	char word;
 	ssize_t got;
 
-	while ((got = read(fd, &word, 1)) > 0 || (got < 0 && errno == EINTR))
-		ours = got > 0 ? word == '+' : ours;
+	do {
+		char word;
+
+		/* So that it counts as idle: a thread that reads from a pipe waits for somebody. */
+		poll(&told, 1, -1);
+		got = read(fd, &word, 1);
+		if (got > 0)
+			ours = word == '+';
+	} while (got > 0 || (got < 0 && errno == EINTR));
 	return ours;
 }
 

@@ -75,6 +75,10 @@ void screen__stop(void)
 {
 	if (!screen)
 		return;
+	/* tmux keeps rows of a second screen that grew meanwhile (seen with 3.3a): let them be
+	 * empty. */
+	erase();
+	refresh();
 	endwin();
 	guard__tell(false);
 	delscreen(screen);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -15,6 +16,9 @@
 #define MESSAGE_NS  UINT64_C(5000000000)
 /* Stacks and names pile up: a long closer look begins anew now and then. */
 #define MOST_DRILL_NS UINT64_C(600000000000)
+/* A look at a drill's numbers may cost this share of the time between two. */
+#define DRILL_SHARE       200
+#define DRILL_PATIENCE_NS INT64_C(4000000000)
 
 static const uint64_t intervals_ms[] = { 250, 500, 1000, 2000, 5000, 10000, 30000, 60000 };
 #define INTERVALS (sizeof(intervals_ms) / sizeof(*intervals_ms))
@@ -133,27 +137,47 @@ static int refresh_list(struct view *view, bool *ret_new)
 	return load_list(view);
 }
 
+/* So many threads that it costs much are looked at less often, as the ledger does it. */
+static bool is_drill_due(const struct view *view, int64_t ns)
+{
+	int64_t wanted_ns = (int64_t)view->drill_cost_ns * DRILL_SHARE;
+
+	return !view->drill_window.from ||
+	       (is_due(view, ns) && (ns >= wanted_ns || ns >= DRILL_PATIENCE_NS));
+}
+
+static int load_drill(struct view *view, const struct ask_window *window)
+{
+	uint64_t began_ns = clock__read_ns(CLOCK_THREAD_CPUTIME_ID);
+	int err = ask__table(view->drill, window, true, &view->drill_table);
+
+	if (!err)
+		err = ask__waits(view->drill, window, &view->waits);
+	if (!err)
+		err = ask__calls(view->drill, window, &view->calls);
+	if (!err)
+		err = ask__functions(view->drill, window, &view->functions);
+	view->drill_window = *window;
+	view->drill_cost_ns = clock__read_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns;
+	return err;
+}
+
 static int refresh_drill(struct view *view, bool *ret_new)
 {
 	struct ask_window window;
 	int err = ask__last(view->drill, VIEW_DRILL_NS, &window);
 
-	view->drill_over = view->source->is_over(view->source->context);
-	if (err || !window.from)
+	if (err || !window.from || !is_drill_due(view, window.end_ns - view->drill_window.end_ns))
 		return err;
-	if (view->drill_window.from && !is_due(view, window.end_ns - view->drill_window.end_ns))
-		return 0;
 	*ret_new = true;
-	view->drill_window = window;
-	err = ask__table(view->drill, &window, true, &view->drill_table);
-	view->drill_over |= !view->drill_table.all.threads;
-	if (!err)
-		err = ask__waits(view->drill, &window, &view->waits);
-	if (!err)
-		err = ask__calls(view->drill, &window, &view->calls);
-	if (!err)
-		err = ask__functions(view->drill, &window, &view->functions);
-	return err;
+	return load_drill(view, &window);
+}
+
+/* A thread can be over while its process is not. */
+static bool is_drill_over(const struct view *view)
+{
+	return view->source->is_over(view->source->context) ||
+	       (view->drill_window.from && !view->drill_table.all.threads);
 }
 
 static int refresh(struct view *view, bool *ret_new)
@@ -167,6 +191,8 @@ static int refresh(struct view *view, bool *ret_new)
 	err = refresh_list(view, ret_new);
 	if (!err && view->drill)
 		err = refresh_drill(view, ret_new);
+	if (!err && view->drill)
+		view->drill_over = is_drill_over(view);
 	return err;
 }
 

@@ -45,6 +45,7 @@ struct view {
 	struct table drill_table;
 	struct ask_lines waits, calls, functions;
 	bool drill_over;
+	uint64_t drill_cost_ns; /* of the last look at its numbers */
 	uint64_t drill_since_ns;
 
 	struct ask_lines quality; /* for help */
