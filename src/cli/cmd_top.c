@@ -226,6 +226,7 @@ static int start_drill(struct top *top, int pid)
 		.table_bytes = DRILL_TABLE_BYTES,
 		.signals = top->options->level == LEVEL_SCHED ? NULL : call_signals(),
 		.slow_ns = UINT64_MAX, /* no single events */
+		.no_slow_calls = true,
 	};
 	int err = target__add_pid(&options.target, (uint64_t)pid);
 
@@ -392,6 +393,7 @@ static int run_top(const struct options *options)
 		.interval_ns = snapshot_ns(options->top.interval_ns),
 		.signals = options->level == LEVEL_FULL ? call_signals() : NULL,
 		.slow_ns = UINT64_MAX,
+		.no_slow_calls = true,
 		.no_peers = true, /* of all pipes of a machine, too dear; a drill has them */
 	};
 	int err;

@@ -22,7 +22,8 @@ struct run_options {
 	uint64_t tick_ns;                    /* between two samples of a CPU; 0: no stacks */
 	uint64_t table_bytes;                /* what the unwinder's tables may take */
 	const struct signal *const *signals; /* ends with NULL; NULL: none */
-	uint64_t slow_ns;                    /* what takes as long becomes an event */
+	uint64_t slow_ns;                    /* what takes as long becomes an event … */
+	bool no_slow_calls;                  /* … but no syscall: then they load faster */
 	bool no_peers;                       /* nobody looks for the other ends of pipes */
 };
 
