@@ -21,8 +21,6 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-
 static int told_fd = -1;
 static pid_t guard;
 
@@ -109,25 +107,24 @@ static void stand_guard(int fd, const struct termios *before)
 
 int guard__start(void)
 {
-	cleanup(close_p) int watching = -1, told = -1;
 	struct termios before;
-	int ends[2];
+	int ends[2], err;
 
 	if (tcgetattr(STDOUT_FILENO, &before) || pipe2(ends, O_CLOEXEC))
 		return -errno;
-	watching = ends[0];
-	told = ends[1];
 	guard = fork();
-	if (guard < 0)
-		return -errno;
+	err = guard < 0 ? -errno : 0;
 	if (!guard) {
-		close(told);
-		stand_guard(watching, &before);
+		close(ends[1]);
+		stand_guard(ends[0], &before);
 		_exit(0);
 	}
-	told_fd = told;
-	told = -1;
-	return 0;
+	close(ends[0]);
+	if (err)
+		close(ends[1]);
+	else
+		told_fd = ends[1];
+	return err;
 }
 
 void guard__tell(bool ours)
