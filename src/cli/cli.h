@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 /* Exit codes: 0 done, 1 failed, and these. */
-enum { CLI_EXIT_USAGE = 2, CLI_EXIT_GAPS = 3 };
+enum { CLI_EXIT_USAGE = 2, CLI_EXIT_GAPS = 3, CLI_EXIT_CROSSED = 4 };
 
 struct command {
 	const char *name;
@@ -15,7 +15,7 @@ struct command {
 };
 
 extern const struct command record_command, doctor_command, list_command, watch_command,
-	report_command, export_command, query_command, top_command;
+	report_command, export_command, query_command, diff_command, top_command;
 
 int cli__main(int argc, char **argv);
 

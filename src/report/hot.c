@@ -307,11 +307,31 @@ static bool starts(const char *name)
 	return false;
 }
 
+static bool is_in_libc(const struct hot *hot, uint32_t node)
+{
+	const struct hot_function *function = &hot->functions[hot->nodes[node].function];
+	const char *module = hot__module(function);
+
+	return !starts(function->name) &&
+	       (!strncmp(module, "libc.so", 7) || !strncmp(module, "libpthread", 10));
+}
+
+/* Who called the C library says more than what that calls in itself: pthread_mutex_lock is enough.
+ */
+static uint32_t way_into_libc(const struct hot *hot, uint32_t node)
+{
+	while (node && is_in_libc(hot, node) && hot->nodes[node].parent &&
+	       is_in_libc(hot, hot->nodes[node].parent))
+		node = hot->nodes[node].parent;
+	return node;
+}
+
 void hot__say_path(const struct hot *hot, uint32_t node, char *text, size_t size)
 {
 	const char *inner[PATH_INNER], *outer = NULL, *name;
 	size_t count = 0;
 
+	node = way_into_libc(hot, node);
 	for (; node; node = hot->nodes[node].parent) {
 		name = hot->functions[hot->nodes[node].function].name;
 		if (count && starts(name))

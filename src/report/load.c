@@ -134,6 +134,8 @@ static int take_meta(struct model *model, sqlite3_stmt *row)
 		{ .key = "kernel", .text = &model->kernel },
 		{ .key = "gapless_version", .text = &model->version },
 		{ .key = "command_line", .text = &model->command_line },
+		{ .key = "ended", .text = &model->ended },
+		{ .key = "warmup_ns", .number = &model->warmup_ns },
 		{ .key = "start_unix_ns", .number = &model->start_unix_ns },
 		{ .key = "cpus", .number = &model->cpus },
 		{ .key = "start_ns", .number = &model->start_ns },

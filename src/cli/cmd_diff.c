@@ -1,0 +1,172 @@
+/* gapless diff: what changed between two sets of recordings, and whether that is more than noise.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/parse.h"
+#include "cli/cli.h"
+#include "cli/page.h"
+#include "diff/diff.h"
+#include "diff/paths.h"
+
+#define MOST_GATES 64
+
+enum { KEY_PER = 256, KEY_FAIL_IF, KEY_TOP, KEY_HTML };
+
+struct options {
+	struct cli_common common;
+	struct diff_options diff;
+	const char **paths;
+	size_t path_count, behind; /* behind: a "--" */
+	const char *gates[MOST_GATES + 1];
+	size_t gate_count;
+	size_t top;
+	const char *html; /* the page's file; NULL: none */
+};
+
+static void add_gate(struct argp_state *state, struct options *options, const char *arg)
+{
+	struct gate gate;
+
+	if (gate__parse(arg, &gate))
+		argp_error(state, "'%s' is no condition [like 'p99(syscall:fsync) > +10%%']", arg);
+	if (options->gate_count == MOST_GATES)
+		argp_error(state, "more than %d conditions", MOST_GATES);
+	gate__release(&gate);
+	options->gates[options->gate_count++] = arg;
+}
+
+/* BASE NEW, or BASE... -- NEW... */
+static void divide(struct argp_state *state, struct options *options)
+{
+	size_t new = options->behind ? options->behind : 1;
+
+	if (options->path_count <= new || (!options->behind && options->path_count > 2))
+		argp_error(state, "which recordings? [BASE NEW, or BASE... -- NEW...]");
+	if (options->path_count > DIFF_MOST)
+		argp_error(state, "more than %d recordings", DIFF_MOST);
+	options->diff.counts[DIFF_BASE] = options->path_count - new;
+	options->diff.counts[DIFF_NEW] = new;
+	options->diff.paths[DIFF_BASE] = options->paths;
+	options->diff.paths[DIFF_NEW] = options->paths + options->path_count - new;
+	options->diff.gates = options->gates;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct options *options = state->input;
+	uint64_t top;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &options->common;
+		return 0;
+	case KEY_PER:
+		options->diff.per = arg;
+		return 0;
+	case KEY_FAIL_IF:
+		add_gate(state, options, arg);
+		return 0;
+	case KEY_HTML:
+		options->html = arg;
+		return 0;
+	case KEY_TOP:
+		if (parse__number(arg, 1, 1000000, &top))
+			argp_error(state, "'%s' is not a number of rows", arg);
+		options->top = top;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (*arg == '-')
+			argp_error(state, "options come before '--', unlike '%s'", arg);
+		options->paths[options->path_count++] = arg;
+		return 0;
+	case ARGP_KEY_END:
+		divide(state, options);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+/* The page of the first new recording, with the comparison in it. */
+static int write_page(const struct diff *diff, const struct options *options)
+{
+	json_t *json = diff__json(diff), *paths = NULL;
+	struct report_options report = { .diff = json };
+	int err = json ? paths__make(diff, &paths) : -ENOMEM, status = 1;
+
+	if (!err)
+		err = json_object_set_new(json, "paths", paths) ? -ENOMEM : 0;
+	if (err)
+		log_error("no page: %s", report__why(err));
+	else
+		status = page__write(options->diff.paths[DIFF_NEW][0], &report, options->html);
+	json_decref(json);
+	return status;
+}
+
+static int print(const struct options *options)
+{
+	cleanup(diff__release) struct diff diff = {};
+	cleanup(free_p) char *why = NULL;
+	int err = diff__make(&options->diff, &diff, &why);
+
+	if (err) {
+		log_error("%s", why ? why : strerror(-err));
+		return 1;
+	}
+	err = options->common.json ? diff__print_json(&diff, stdout)
+				   : diff__print_text(&diff, options->top, stdout);
+	if (err) {
+		log_error("cannot write: %s", strerror(-err));
+		return 1;
+	}
+	if (options->html && write_page(&diff, options))
+		return 1;
+	return diff.crossed ? CLI_EXIT_CROSSED : 0;
+}
+
+static const struct argp_option option_list[] = {
+	{ "per", KEY_PER, "WHAT", 0,
+	  "Divide sums by: second, run, or a count (syscall:accept4, block:write vda)", 0 },
+	{ "fail-if", KEY_FAIL_IF, "CONDITION", 0,
+	  "Exit with 4 if CONDITION holds: 'p99(syscall:fsync) > +10%', 'wait.lock > 50ms'", 0 },
+	{ "html", KEY_HTML, "FILE", 0,
+	  "Also write a page: the report on the first NEW, and what changed", 0 },
+	{ "top", KEY_TOP, "ROWS", 0, "Show up to ROWS rows per table", 0 },
+	{},
+};
+
+static int run(int argc, char **argv)
+{
+	static const struct argp_child children[] = { { &cli_common_argp, 0, NULL, 0 }, {} };
+	static const struct argp argp = {
+		.options = option_list,
+		.parser = parse,
+		.children = children,
+		.args_doc = "BASE NEW\nBASE... -- NEW...",
+		.doc = "What grew, what shrank, and whether that is more than noise.\v"
+		       "Significance takes 5 recordings on each side: 'gapless record --repeat 5'.",
+	};
+	cleanup(free_p) const char **paths = calloc((size_t)argc + 1, sizeof(*paths));
+	struct options options = { .paths = paths };
+
+	if (!paths)
+		return 1;
+	/* Behind it, argp knows no options; where it was, argp does not tell. */
+	for (int i = 1; i < argc && !options.behind; i++)
+		if (!strcmp(argv[i], "--"))
+			options.behind = (size_t)(argc - 1 - i);
+	cli__parse(&argp, argc, argv, &options);
+	return print(&options);
+}
+
+const struct command diff_command = {
+	.name = "diff",
+	.about = "what changed between recordings, and whether it is more than noise",
+	.run = run,
+};

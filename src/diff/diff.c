@@ -1,0 +1,359 @@
+/*
+ * From recordings to changes. Sums are divided by the work that a recording holds, metrics of one
+ * name are brought together, and each that is worth it is asked whether its difference can be
+ * chance.
+ */
+#include "diff/diff.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "report/load.h"
+#include "report/report.h"
+
+/* A metric of one run, on its way to those of the others. */
+struct candidate {
+	const struct metric *metric;
+	size_t run;
+};
+
+int diff__warn(struct diff *diff, const char *format, ...)
+{
+	char **warning = APPEND(&diff->warnings, &diff->warning_count);
+	va_list arguments;
+	int length;
+
+	if (!warning)
+		return -ENOMEM;
+	va_start(arguments, format);
+	length = vasprintf(warning, format, arguments);
+	va_end(arguments);
+	if (length < 0)
+		*warning = NULL;
+	return length < 0 ? -ENOMEM : 0;
+}
+
+static void run__release(struct diff_run *run)
+{
+	metrics__release(&run->metrics);
+	for (int i = 0; i < DIFF_FACTS; i++)
+		free(run->facts[i]);
+	free(run->losses);
+}
+
+void diff__release(struct diff *diff)
+{
+	for (size_t i = 0; i < diff->run_count; i++)
+		run__release(&diff->runs[i]);
+	for (size_t i = 0; i < diff->change_count; i++)
+		free(diff->changes[i].values);
+	for (size_t i = 0; i < diff->warning_count; i++)
+		free(diff->warnings[i]);
+	for (size_t i = 0; i < diff->gate_count; i++)
+		gate__release(&diff->gates[i]);
+	free(diff->runs);
+	free(diff->changes);
+	free(diff->warnings);
+	free(diff->gates);
+	free(diff->per);
+	*diff = (struct diff) {};
+}
+
+static int read_run(struct diff_run *run, char **ret_why)
+{
+	cleanup(model__release) struct model model = {};
+	int err = model__load(run->path, &(struct report_options) {}, &model);
+
+	if (!err && model.wall_ns <= 0)
+		err = -ERANGE;
+	if (err) {
+		if (asprintf(ret_why, "'%s': %s", words__clean(run->path, WORDS_MOST_COLUMNS).text,
+			     report__why(err)) < 0)
+			*ret_why = NULL;
+		return err;
+	}
+	run->start_unix_ns = model.start_unix_ns;
+	run->whole = model.ended && !strcmp(model.ended, "command") && !model.warmup_ns;
+	err = facts__read(run, &model);
+	return err ? err : metrics__make(&model, &run->metrics);
+}
+
+static int read_runs(struct diff *diff, const struct diff_options *options, char **ret_why)
+{
+	diff->runs =
+		calloc(options->counts[DIFF_BASE] + options->counts[DIFF_NEW], sizeof(*diff->runs));
+	if (!diff->runs)
+		return -ENOMEM;
+	for (int side = 0; side < DIFF_SIDES; side++) {
+		diff->counts[side] = options->counts[side];
+		for (size_t i = 0; i < options->counts[side]; i++) {
+			struct diff_run *run = &diff->runs[diff->run_count++];
+			int err;
+
+			run->path = options->paths[side][i];
+			run->side = side;
+			err = read_run(run, ret_why);
+			if (err)
+				return err;
+		}
+	}
+	diff->enough =
+		diff->counts[DIFF_BASE] >= DIFF_ENOUGH && diff->counts[DIFF_NEW] >= DIFF_ENOUGH;
+	return 0;
+}
+
+/* How much work each recording holds: sums are told per so much. */
+static int set_work(struct diff *diff, const char *per, char **ret_why)
+{
+	bool whole = true;
+
+	for (size_t i = 0; i < diff->run_count; i++)
+		whole = whole && diff->runs[i].whole;
+	diff->per = strdup(per ? per : whole ? "run" : "second");
+	if (!diff->per)
+		return -ENOMEM;
+	for (size_t i = 0; i < diff->run_count; i++) {
+		struct diff_run *run = &diff->runs[i];
+		const struct metric *metric =
+			!strcmp(diff->per, "second")
+				? metrics__find(&run->metrics, "time", "wall")
+				: metrics__find(&run->metrics, "count", diff->per);
+
+		run->work = !strcmp(diff->per, "run")     ? 1
+			    : !metric                     ? 0
+			    : !strcmp(metric->unit, "ns") ? metric->value / 1e9
+							  : metric->value;
+		if (run->work > 0)
+			continue;
+		if (asprintf(ret_why, "'%s' has no count of '%s' [--per run, second, syscall:NAME]",
+			     words__clean(run->path, WORDS_MOST_COLUMNS).text,
+			     words__clean(diff->per, WORDS_MOST_COLUMNS).text) < 0)
+			*ret_why = NULL;
+		return -ENOKEY;
+	}
+	return 0;
+}
+
+static void sum_up(struct diff *diff, struct diff_change *change, const double *sampling)
+{
+	size_t begin = 0;
+
+	for (int side = 0; side < DIFF_SIDES; side++) {
+		change->sides[side] = stats__of(change->values + begin, diff->counts[side]);
+		for (size_t i = 0; i < diff->counts[side]; i++)
+			change->sampling[side] += sampling[begin + i] / (double)diff->counts[side];
+		begin += diff->counts[side];
+	}
+	change->probability = NAN;
+}
+
+/* Candidates of one name become a change. */
+static int bring_together(struct diff *diff, const struct candidate *first, size_t count)
+{
+	struct diff_change *change = APPEND(&diff->changes, &diff->change_count);
+	cleanup(free_p) double *sampling = calloc(diff->run_count, sizeof(*sampling));
+	double worth = 0;
+
+	if (!change || !sampling)
+		return -ENOMEM;
+	change->values = calloc(diff->run_count, sizeof(*change->values));
+	if (!change->values)
+		return -ENOMEM;
+	change->metric = first->metric;
+	for (size_t i = 0; i < diff->run_count; i++)
+		change->values[i] = first->metric->is_sum ? 0 : NAN;
+	for (size_t i = 0; i < count; i++) {
+		const struct metric *metric = first[i].metric;
+		double work = metric->is_sum ? diff->runs[first[i].run].work : 1;
+
+		change->values[first[i].run] = metric->value / work;
+		sampling[first[i].run] = metric->variance / work / work;
+		worth += metric->worth;
+		if (metric->value > change->metric->value)
+			change->metric = metric;
+	}
+	sum_up(diff, change, sampling);
+	/* How long a second is says nothing. */
+	change->compared = worth >= (double)diff->run_count &&
+			   !(change->metric->class == METRIC_WHOLE && !strcmp(diff->per, "second"));
+	for (int side = 0; side < DIFF_SIDES; side++)
+		if (!change->sides[side].count)
+			change->compared = false;
+	return 0;
+}
+
+static int by_metric(const void *a, const void *b)
+{
+	const struct candidate *x = a, *y = b;
+	int order = metric__compare(x->metric, y->metric);
+
+	return order ? order : (x->run > y->run) - (x->run < y->run);
+}
+
+static int find_changes(struct diff *diff)
+{
+	cleanup(free_p) struct candidate *list = NULL;
+	size_t count = 0, begin = 0;
+
+	for (size_t i = 0; i < diff->run_count; i++)
+		count += diff->runs[i].metrics.count;
+	list = calloc(count + 1, sizeof(*list));
+	if (!list)
+		return -ENOMEM;
+	count = 0;
+	for (size_t i = 0; i < diff->run_count; i++)
+		for (size_t j = 0; j < diff->runs[i].metrics.count; j++)
+			list[count++] = (struct candidate) { &diff->runs[i].metrics.list[j], i };
+	qsort(list, count, sizeof(*list), by_metric);
+	for (size_t i = 1; i <= count; i++) {
+		if (i < count && !metric__compare(list[i].metric, list[begin].metric))
+			continue;
+		if (bring_together(diff, &list[begin], i - begin))
+			return -ENOMEM;
+		begin = i;
+	}
+	return 0;
+}
+
+double diff__ratio(const struct diff_change *change)
+{
+	double base = change->sides[DIFF_BASE].mean, new = change->sides[DIFF_NEW].mean;
+
+	if (base == new)
+		return 0;
+	return base > 0 ? new / base - 1 : INFINITY;
+}
+
+double diff__size(const struct diff_change *change)
+{
+	return fabs(change->sides[DIFF_NEW].mean - change->sides[DIFF_BASE].mean);
+}
+
+bool diff__is_beyond_sampling(const struct diff_change *change)
+{
+	double variance = 0;
+
+	for (int side = 0; side < DIFF_SIDES; side++)
+		if (change->sides[side].count)
+			variance += change->sampling[side] / (double)change->sides[side].count;
+	return diff__size(change) > 2 * sqrt(variance);
+}
+
+bool diff__is_certain(const struct diff *diff, const struct diff_change *change)
+{
+	return diff->enough && change->compared && change->probability < DIFF_ALPHA &&
+	       fabs(diff__ratio(change)) >= DIFF_LEAST;
+}
+
+static int ask(struct diff *diff)
+{
+	cleanup(free_p) double *probabilities = calloc(diff->change_count + 1, sizeof(double));
+	int err;
+
+	if (!probabilities)
+		return -ENOMEM;
+	for (size_t i = 0; i < diff->change_count; i++)
+		if (diff->changes[i].compared)
+			probabilities[diff->compared++] = noise__chance(diff, &diff->changes[i]);
+	if (!diff->enough)
+		return 0;
+	err = stats__holm(probabilities, diff->compared);
+	if (err)
+		return err;
+	for (size_t i = 0, asked = 0; i < diff->change_count; i++) {
+		struct diff_change *change = &diff->changes[i];
+
+		if (!change->compared)
+			continue;
+		change->probability = probabilities[asked++];
+		diff->certain += diff__is_certain(diff, change);
+		diff->too_small +=
+			change->probability < DIFF_ALPHA && fabs(diff__ratio(change)) < DIFF_LEAST;
+	}
+	return 0;
+}
+
+static int by_size(const void *a, const void *b)
+{
+	const struct diff_change *x = a, *y = b;
+	double size_x = diff__size(x), size_y = diff__size(y);
+
+	if (x->metric->class != y->metric->class)
+		return x->metric->class < y->metric->class ? -1 : 1;
+	if (size_x != size_y)
+		return size_x > size_y ? -1 : 1;
+	return metric__compare(x->metric, y->metric);
+}
+
+/* A name that nothing goes by may be a slip, or something that did not happen. */
+static int judge_gate(struct diff *diff, struct gate *gate)
+{
+	for (size_t i = 0; i < diff->change_count; i++)
+		if (!strcmp(diff->changes[i].metric->name, gate->name) &&
+		    !strcmp(diff->changes[i].metric->measure, gate->measure))
+			gate->change = &diff->changes[i];
+	if (!gate->change)
+		return diff__warn(diff,
+				  "no recording has a %s of '%s': '%s' is taken as not crossed",
+				  gate->measure, gate->name, gate->text);
+	gate__judge(gate, diff);
+	diff->crossed += gate->crossed;
+	return 0;
+}
+
+static int judge_gates(struct diff *diff, const char *const *texts, char **ret_why)
+{
+	for (; texts && *texts; texts++) {
+		struct gate *gate = APPEND(&diff->gates, &diff->gate_count);
+
+		if (!gate)
+			return -ENOMEM;
+		if (!gate__parse(*texts, gate))
+			continue;
+		if (asprintf(ret_why, "'%s' is no condition [like 'p99(syscall:fsync) > +10%%']",
+			     *texts) < 0)
+			*ret_why = NULL;
+		return -EINVAL;
+	}
+	for (size_t i = 0; i < diff->gate_count; i++)
+		if (judge_gate(diff, &diff->gates[i]))
+			return -ENOMEM;
+	return 0;
+}
+
+static int make(struct diff *diff, const struct diff_options *options, char **ret_why)
+{
+	int err = read_runs(diff, options, ret_why);
+
+	if (!err)
+		err = set_work(diff, options->per, ret_why);
+	if (!err)
+		err = find_changes(diff);
+	if (!err)
+		err = ask(diff);
+	if (!err)
+		err = facts__warn(diff);
+	if (err)
+		return err;
+	if (diff->change_count)
+		qsort(diff->changes, diff->change_count, sizeof(*diff->changes), by_size);
+	return judge_gates(diff, options->gates, ret_why);
+}
+
+int diff__make(const struct diff_options *options, struct diff *ret, char **ret_why)
+{
+	cleanup(diff__release) struct diff diff = {};
+	int err;
+
+	*ret_why = NULL;
+	err = make(&diff, options, ret_why);
+	if (err)
+		return err;
+	*ret = diff;
+	diff = (struct diff) {};
+	return 0;
+}

@@ -1,0 +1,208 @@
+/* What keeps two recordings from being comparable: made differently, or not whole. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "diff/diff.h"
+#include "report/words.h"
+
+#define MOST_TEXT 512
+/* What is not known of the time, in parts of it, may be so much. */
+#define MOST_UNEXPLAINED 0.001
+#define MOST_UNSAMPLED   0.01
+
+static const struct {
+	const char *name;
+	const char *means; /* why that matters */
+} facts[DIFF_FACTS] = {
+	[DIFF_TARGET] = { "targets", "they may not be the same work" },
+	[DIFF_LEVEL] = { "levels", "what is counted and what it costs differ" },
+	[DIFF_KERNEL] = { "kernels", "the change may be the kernel's" },
+	[DIFF_CPUS] = { "numbers of CPUs", "ready time and shares differ by that" },
+	[DIFF_RATE] = { "rates of samples", "functions are known better on one side" },
+	[DIFF_SIGNALS] = { "signals", "what one side did not count looks new or gone" },
+	[DIFF_HOOKS] = { "hooks", "they do not cost the same, and may not see the same" },
+	[DIFF_WARMUP] = { "warm-ups", "one side may hold the work of starting" },
+	[DIFF_VERSION] = { "versions of gapless", "what is counted may differ" },
+};
+
+/* Counters that mean that something is missing in the sums. */
+static const char *const losses[] = {
+	"lost_ring_full", "lost_map_full",    "no_storage",
+	"missed_wakeups", "never_closed",     "vanished_threads",
+	"stacks_lost",    "recursion_misses", "dropped_on_purpose",
+};
+static const char *const signal_losses[] = { "_unpaired", "_untracked", "_stale", "_missing",
+					     "_recursion_misses" };
+
+static bool is_loss(const char *name)
+{
+	size_t length = strlen(name);
+
+	for (size_t i = 0; i < sizeof(losses) / sizeof(*losses); i++)
+		if (!strcmp(name, losses[i]))
+			return true;
+	for (size_t i = 0; i < sizeof(signal_losses) / sizeof(*signal_losses); i++) {
+		size_t end = strlen(signal_losses[i]);
+
+		if (length > end && !strcmp(name + length - end, signal_losses[i]))
+			return true;
+	}
+	return false;
+}
+
+static void say_losses(const struct model *model, char *text, size_t size)
+{
+	const struct model_figure *unsampled =
+		model__find(model->qualities, model->quality_count, "samples_lost_ns");
+
+	for (size_t i = 0; i < model->quality_count; i++) {
+		const struct model_figure *figure = &model->qualities[i];
+
+		if (figure->value > 0 && is_loss(figure->name))
+			words__say(text, size, "%s%s %s", *text ? ", " : "",
+				   words__clean(figure->name, 40).text,
+				   words__number((int64_t)figure->value).text);
+	}
+	if ((double)model->unexplained_ns > (double)model->threads_ns * MOST_UNEXPLAINED)
+		words__say(text, size, "%s%s of the time unexplained", *text ? ", " : "",
+			   words__about(model->unexplained_ns, model->threads_ns).text);
+	if (unsampled && unsampled->value > (double)model->threads_ns * MOST_UNSAMPLED)
+		words__say(text, size, "%s%s of the time without samples", *text ? ", " : "",
+			   words__about((int64_t)unsampled->value, model->threads_ns).text);
+	if (!model->complete)
+		words__say(text, size, "%sit ended early", *text ? ", " : "");
+}
+
+/* "tp_btf, tp_btf, none" in the order of the recording, which is that of the program. */
+static void say_hooks(const struct model *model, char *text, size_t size)
+{
+	json_t *hook;
+	size_t i;
+
+	json_array_foreach (model->hooks, i, hook) {
+		const char *event = json_string_value(json_object_get(hook, "event"));
+		const char *kind = json_string_value(json_object_get(hook, "kind"));
+
+		words__say(text, size, "%s%s by %s", i ? ", " : "", words__clean(event, 60).text,
+			   words__clean(kind ? kind : "nothing", 20).text);
+	}
+}
+
+static char *fact(const struct model *model, enum diff_fact fact)
+{
+	char text[MOST_TEXT * 8] = "";
+	const char *words = NULL;
+
+	switch (fact) {
+	case DIFF_TARGET:
+		words = model->target;
+		break;
+	case DIFF_LEVEL:
+		words = model->level;
+		break;
+	case DIFF_KERNEL:
+		words = model->kernel;
+		break;
+	case DIFF_VERSION:
+		words = model->version;
+		break;
+	case DIFF_CPUS:
+		snprintf(text, sizeof(text), "%" PRId64, model->cpus);
+		break;
+	case DIFF_RATE:
+		if (model->hot.period_ns)
+			snprintf(text, sizeof(text), "%.0f a second",
+				 1e9 / (double)model->hot.period_ns);
+		break;
+	case DIFF_WARMUP:
+		if (model->warmup_ns)
+			snprintf(text, sizeof(text), "%s", words__time(model->warmup_ns).text);
+		break;
+	case DIFF_SIGNALS:
+		for (size_t i = 0; i < model->signals.count; i++)
+			words__say(text, sizeof(text), "%s%s", i ? ", " : "",
+				   words__clean(model->signals.list[i].name, 20).text);
+		break;
+	default:
+		say_hooks(model, text, sizeof(text));
+	}
+	if (words)
+		words__say(text, sizeof(text), "%s", words__clean(words, 200).text);
+	return strdup(*text ? text : "none");
+}
+
+int facts__read(struct diff_run *run, const struct model *model)
+{
+	char text[MOST_TEXT] = "";
+
+	for (int i = 0; i < DIFF_FACTS; i++) {
+		run->facts[i] = fact(model, i);
+		if (!run->facts[i])
+			return -ENOMEM;
+	}
+	say_losses(model, text, sizeof(text));
+	if (!*text)
+		return 0;
+	run->losses = strdup(text);
+	return run->losses ? 0 : -ENOMEM;
+}
+
+/* Whole commands differ in their name alone when a changed program has another one. */
+static int warn_unlike(struct diff *diff, enum diff_fact fact)
+{
+	const struct diff_run *first = &diff->runs[0];
+
+	for (size_t i = 1; i < diff->run_count; i++) {
+		const struct diff_run *run = &diff->runs[i];
+
+		if (!strcmp(run->facts[fact], first->facts[fact]))
+			continue;
+		if (fact == DIFF_HOOKS)
+			return diff__warn(diff, "unlike hooks, '%s' and '%s': %s",
+					  words__clean(first->path, 60).text,
+					  words__clean(run->path, 60).text, facts[fact].means);
+		return diff__warn(diff, "unlike %s, '%s' (%s) and '%s' (%s): %s", facts[fact].name,
+				  words__clean(first->path, 60).text, first->facts[fact],
+				  words__clean(run->path, 60).text, run->facts[fact],
+				  facts[fact].means);
+	}
+	return 0;
+}
+
+/* A machine that changed between the two sides looks like a program that did. */
+static int warn_order(struct diff *diff)
+{
+	int64_t first[DIFF_SIDES] = { INT64_MAX, INT64_MAX }, last[DIFF_SIDES] = {};
+
+	if (!diff->enough)
+		return 0;
+	for (size_t i = 0; i < diff->run_count; i++) {
+		const struct diff_run *run = &diff->runs[i];
+
+		if (run->start_unix_ns < first[run->side])
+			first[run->side] = run->start_unix_ns;
+		if (run->start_unix_ns > last[run->side])
+			last[run->side] = run->start_unix_ns;
+	}
+	if (last[DIFF_BASE] >= first[DIFF_NEW] && last[DIFF_NEW] >= first[DIFF_BASE])
+		return 0;
+	return diff__warn(
+		diff, "all recordings of one side were made before those of the other: a machine "
+		      "that changed in between looks like a program that did [record by turns]");
+}
+
+int facts__warn(struct diff *diff)
+{
+	int err = warn_order(diff);
+
+	for (int i = 0; i < DIFF_FACTS && !err; i++)
+		err = warn_unlike(diff, i);
+	for (size_t i = 0; i < diff->run_count && !err; i++)
+		if (diff->runs[i].losses)
+			err = diff__warn(diff, "'%s' has losses: %s",
+					 words__clean(diff->runs[i].path, 60).text,
+					 diff->runs[i].losses);
+	return err;
+}

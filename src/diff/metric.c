@@ -1,0 +1,388 @@
+#include "diff/metric.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/load.h"
+#include "report/words.h"
+
+#define MOST_NAME 512
+
+/*
+ * What takes less than this is not compared unless asked for: every comparison makes the others
+ * harder to prove. What decides is the mean over all recordings, which knows nothing of a change.
+ */
+#define LEAST_OF_WALL 0.001
+#define LEAST_OF_RUN  0.005
+#define LEAST_FOR_P99 100.0
+
+/* Ports from here on are given to clients by the kernel. */
+#define FIRST_OF_CLIENTS 32768
+
+struct making {
+	const struct model *model;
+	struct metrics *metrics;
+	int err;
+};
+
+const char *metric__class_name(enum metric_class class)
+{
+	static const char *const names[METRIC_CLASSES] = {
+		[METRIC_WHOLE] = "as a whole",   [METRIC_STATE] = "states",
+		[METRIC_CAUSE] = "causes",       [METRIC_SYSCALL] = "syscalls",
+		[METRIC_FUNCTION] = "functions", [METRIC_WAIT] = "who waits for what",
+		[METRIC_SIGNAL] = "signals",
+	};
+
+	return names[class];
+}
+
+int metric__compare(const struct metric *a, const struct metric *b)
+{
+	int order = (a->class > b->class) - (a->class < b->class);
+
+	if (!order)
+		order = strcmp(a->name, b->name);
+	return order ? order : strcmp(a->measure, b->measure);
+}
+
+static int compare(const void *a, const void *b)
+{
+	return metric__compare(a, b);
+}
+
+static struct metric *add(struct making *making, struct metric metric, const char *name)
+{
+	struct metric *added = APPEND(&making->metrics->list, &making->metrics->count);
+
+	metric.name = added ? strdup(name) : NULL;
+	if (!metric.name) {
+		if (added)
+			making->metrics->count--;
+		making->err = -ENOMEM;
+		return NULL;
+	}
+	*added = metric;
+	return added;
+}
+
+static double worth(double part, double whole, double least)
+{
+	return whole > 0 ? part / (whole * least) : 0;
+}
+
+static void add_time(struct making *making, enum metric_class class, const char *name, int64_t ns)
+{
+	add(making,
+	    (struct metric) {
+		    .class = class,
+		    .measure = "time",
+		    .unit = "ns",
+		    .is_sum = true,
+		    .worth = worth((double)ns, (double)making->model->wall_ns, LEAST_OF_WALL),
+		    .value = (double)ns },
+	    name);
+}
+
+static void add_count(struct making *making, enum metric_class class, const char *name,
+		      const char *unit, int64_t count, double worth)
+{
+	add(making,
+	    (struct metric) { .class = class,
+			      .measure = "count",
+			      .unit = unit,
+			      .is_sum = true,
+			      .worth = worth,
+			      .value = (double)count },
+	    name);
+}
+
+/* A mean or a percentile: of `count` values, and the same however long the recording is. */
+static void add_typical(struct making *making, struct metric metric, const char *name)
+{
+	metric.unit = "ns";
+	if (metric.count > 0)
+		add(making, metric, name);
+}
+
+static void add_states(struct making *making)
+{
+	static const char *const names[MODEL_KINDS] = {
+		[MODEL_RUN] = "run",           [MODEL_READY] = "ready",
+		[MODEL_DELAYING] = "delaying", [MODEL_UNDECIDED] = "undecided",
+		[MODEL_IDLE] = "idle",
+	};
+	const struct model *model = making->model;
+
+	for (int kind = 0; kind < MODEL_KINDS; kind++)
+		if (names[kind] && model->hot.ledger_ns[kind])
+			add_time(making, METRIC_STATE, names[kind], model->hot.ledger_ns[kind]);
+	for (size_t i = 0; i < model->state_count; i++) {
+		const struct model_state *state = &model->states[i];
+		char name[MOST_NAME];
+		int64_t ns = 0;
+
+		for (size_t j = 0; j < model->group_count; j++)
+			if (!model->groups[j].own)
+				ns += model->groups[j].state_ns[i];
+		if (!ns || state->kind == MODEL_UNSEEN)
+			continue;
+		/* One cause can be of several kinds. */
+		snprintf(name, sizeof(name), "%s.%s%s", state->state, state->cause,
+			 state->kind == MODEL_IDLE        ? " (idle)"
+			 : state->kind == MODEL_UNDECIDED ? " (undecided)"
+							  : "");
+		add_time(making, METRIC_CAUSE, name, ns);
+	}
+}
+
+static void add_syscalls(struct making *making)
+{
+	const struct model *model = making->model;
+
+	for (size_t i = 0; i < model->syscall_count; i++) {
+		const struct model_syscall *call = &model->syscalls[i];
+		double size = worth((double)call->total_ns, (double)model->wall_ns, LEAST_OF_WALL);
+		struct metric typical = { .class = METRIC_SYSCALL, .worth = size };
+		char name[MOST_NAME];
+
+		snprintf(name, sizeof(name), "syscall:%s", call->name);
+		add_time(making, METRIC_SYSCALL, name, call->total_ns);
+		add_count(making, METRIC_SYSCALL, name, "calls", call->count, size);
+		typical.count = call->count;
+		typical.measure = "mean";
+		typical.value = (double)call->total_ns / (double)call->count;
+		add_typical(making, typical, name);
+		typical.count = call->timed;
+		typical.measure = "p99";
+		typical.value = (double)call->p99_ns;
+		if ((double)call->timed < LEAST_FOR_P99)
+			typical.worth = 0;
+		add_typical(making, typical, name);
+		typical.measure = "p50";
+		typical.value = (double)call->p50_ns;
+		typical.worth = 0;
+		add_typical(making, typical, name);
+	}
+}
+
+static void add_function(struct making *making, const struct hot_function *function,
+			 enum hot_kind kind)
+{
+	const struct hot *hot = &making->model->hot;
+	const struct hot_sum *self = &function->self[kind];
+	int64_t whole = kind == HOT_RUN ? hot->sampled[MODEL_RUN].ns
+					: hot->sampled[MODEL_DELAYING].ns +
+						  hot->sampled[MODEL_UNDECIDED].ns;
+	char name[MOST_NAME] = "function:";
+	size_t used = strlen(name);
+
+	if (!self->ns)
+		return;
+	hot__say_function(function, name + used, sizeof(name) - used);
+	add(making,
+	    (struct metric) { .class = METRIC_FUNCTION,
+			      .measure = kind == HOT_RUN ? "self" : "waits",
+			      .unit = "ns",
+			      .is_sum = true,
+			      .worth = worth((double)self->ns, (double)whole, LEAST_OF_RUN),
+			      .value = (double)self->ns,
+			      .variance = self->variance },
+	    name);
+}
+
+static void add_functions(struct making *making)
+{
+	const struct hot *hot = &making->model->hot;
+
+	for (int kind = 0; kind < HOT_KINDS; kind++)
+		for (size_t i = 0; i < hot->rank_counts[kind]; i++)
+			add_function(making, &hot->functions[hot->ranks[kind][i]], kind);
+}
+
+/* Without what differs from run to run: addresses, inode numbers, ports of clients, pids. */
+static void say_object(const char *kind, const char *name, char *text, size_t size)
+{
+	bool is_file = !strcmp(kind, "file");
+	char plain[MOST_NAME];
+	size_t used = 0;
+
+	if (!strcmp(kind, "futex") || !strcmp(kind, "kernel lock")) {
+		words__say(text, size, " for a %s", kind);
+		return;
+	}
+	while (*name && used < sizeof(plain) - 2) {
+		size_t digits = strspn(name, "0123456789");
+		char before = used ? plain[used - 1] : '\0';
+		bool gone = before == '[' || before == ' ' ||
+			    (before == ':' && strtoul(name, NULL, 10) >= FIRST_OF_CLIENTS);
+
+		if (is_file || !digits || !gone) {
+			plain[used++] = *name++;
+			continue;
+		}
+		plain[used++] = '*';
+		name += digits;
+	}
+	plain[used] = '\0';
+	words__say(text, size, " for %s", plain);
+}
+
+/* Where the most of it begins. */
+static void say_way(const struct model *model, const struct model_blame *blame, char *text,
+		    size_t size)
+{
+	struct hot_sum whole;
+	size_t count;
+	const struct hot_cell *most = hot__find(&model->hot.paths, blame->owner, &count, &whole);
+
+	if (most && most->place)
+		hot__say_path(&model->hot, most->place, text, size);
+}
+
+/* Locks have no name of their own, so it is told who held them; else by what it is. */
+static void add_wait(struct making *making, const struct model_blame *blame)
+{
+	const struct model_wait *wait = blame->first;
+	bool is_lock = !strcmp(wait->state->cause, "lock") || !strcmp(wait->state->cause, "kernel");
+	char name[MOST_NAME] = "", about[MOST_NAME] = "";
+	struct metric *added;
+
+	words__say(name, sizeof(name), "wait.%s: %s", wait->state->cause,
+		   wait->waiter->group->name);
+	if (wait->object_kind && wait->object_name)
+		say_object(wait->object_kind, wait->object_name, name, sizeof(name));
+	if (is_lock && wait->by)
+		words__say(name, sizeof(name), " %s %s",
+			   strcmp(wait->evidence, "owner") ? "ended by" : "held by",
+			   wait->by->group->name);
+	say_way(making->model, blame, about, sizeof(about));
+	added = add(making,
+		    (struct metric) { .class = METRIC_WAIT,
+				      .measure = "time",
+				      .unit = "ns",
+				      .is_sum = true,
+				      .worth = worth((double)blame->ns,
+						     (double)making->model->wall_ns, LEAST_OF_WALL),
+				      .value = (double)blame->ns },
+		    name);
+	if (added && *about)
+		added->about = strdup(about);
+}
+
+static void add_waits(struct making *making)
+{
+	for (size_t i = 0; i < making->model->blame_count; i++)
+		add_wait(making, &making->model->blames[i]);
+}
+
+static void add_row(struct making *making, const struct signals_signal *signal,
+		    const struct signals_row *row)
+{
+	const struct signals_sum *sum = &row->part.sum;
+	int main = signal->main;
+	char name[MOST_NAME];
+	double size = 0;
+	struct metric typical = { .class = METRIC_SIGNAL };
+
+	snprintf(name, sizeof(name), "%s%s%s%s%s", signal->name,
+		 *row->place || *row->operation ? ":" : "", row->operation,
+		 *row->place && *row->operation ? " " : "", row->place);
+	if (main >= 0) {
+		size = worth((double)sum->sum[main], (double)making->model->wall_ns, LEAST_OF_WALL);
+		add_time(making, METRIC_SIGNAL, name, sum->sum[main]);
+		typical.count = sum->count;
+		typical.worth = size;
+		typical.measure = "mean";
+		typical.value = sum->count ? (double)sum->sum[main] / (double)sum->count : 0;
+		add_typical(making, typical, name);
+		typical.count = row->histograms ? row->histograms[main].count : 0;
+		typical.measure = "p99";
+		typical.value = (double)row->p99[main];
+		if ((double)typical.count < LEAST_FOR_P99)
+			typical.worth = 0;
+		add_typical(making, typical, name);
+	}
+	add_count(making, METRIC_SIGNAL, name, signal->events ? signal->events : "events",
+		  sum->count, size);
+}
+
+/* The signal syscalls counts what the ledger has already. */
+static void add_signals(struct making *making)
+{
+	const struct signals *signals = &making->model->signals;
+
+	for (size_t i = 0; i < signals->count; i++)
+		for (size_t j = 0; j < signals->list[i].row_count; j++)
+			if (!signals__is(&signals->list[i], "syscalls"))
+				add_row(making, &signals->list[i], &signals->list[i].rows[j]);
+}
+
+static void metric__release(struct metric *metric)
+{
+	free(metric->name);
+	free(metric->about);
+}
+
+/* What goes by one name is one: parts of a sum, since only those lose their names. */
+static void merge_equals(struct metrics *metrics)
+{
+	size_t kept = 0;
+
+	for (size_t i = 1; i < metrics->count; i++) {
+		struct metric *last = &metrics->list[kept], *next = &metrics->list[i];
+
+		if (metric__compare(last, next)) {
+			metrics->list[++kept] = *next;
+			continue;
+		}
+		if (last->is_sum) {
+			last->value += next->value;
+			last->variance += next->variance;
+			last->worth += next->worth;
+		}
+		metric__release(next);
+	}
+	if (metrics->count)
+		metrics->count = kept + 1;
+}
+
+int metrics__make(const struct model *model, struct metrics *ret)
+{
+	struct making making = { .model = model, .metrics = ret };
+
+	*ret = (struct metrics) {};
+	add_time(&making, METRIC_WHOLE, "wall", model->wall_ns);
+	add_states(&making);
+	add_syscalls(&making);
+	add_functions(&making);
+	add_waits(&making);
+	add_signals(&making);
+	if (making.err) {
+		metrics__release(ret);
+		return making.err;
+	}
+	qsort(ret->list, ret->count, sizeof(*ret->list), compare);
+	merge_equals(ret);
+	return 0;
+}
+
+void metrics__release(struct metrics *metrics)
+{
+	for (size_t i = 0; i < metrics->count; i++)
+		metric__release(&metrics->list[i]);
+	free(metrics->list);
+	*metrics = (struct metrics) {};
+}
+
+const struct metric *metrics__find(const struct metrics *metrics, const char *measure,
+				   const char *name)
+{
+	for (size_t i = 0; i < metrics->count; i++)
+		if (!strcmp(metrics->list[i].name, name) &&
+		    !strcmp(metrics->list[i].measure, measure))
+			return &metrics->list[i];
+	return NULL;
+}

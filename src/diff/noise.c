@@ -1,0 +1,60 @@
+/* How values are held against each other, and how noisy they are at the least. */
+#include <math.h>
+#include <string.h>
+
+#include "diff/diff.h"
+
+/*
+ * Noise is a part of what it disturbs, so logarithms are compared: a slow minute makes everything
+ * slower by a third, not by a second. What is smaller than the grain is as good as nothing.
+ */
+#define GRAIN_OF_COUNT 0.5
+#define GRAIN_OF_TIME  0.0001 /* of the recording */
+
+/*
+ * Five values can be alike by luck. No side is taken to be less noisy than its measure can be: a
+ * count is whole, a percentile is known to a bucket, a time to a thousandth, a sample is a draw.
+ */
+#define NOISE_OF_PERCENTILE 0.036 /* 1/8 of a value at most, evenly spread: 1/8/√12 */
+#define NOISE_OF_TIME       0.001
+
+static double grain(const struct diff *diff, const struct diff_change *change)
+{
+	const struct diff_run *run = &diff->runs[0];
+	const struct metric *wall = metrics__find(&run->metrics, "time", "wall");
+
+	if (!change->metric->is_sum)
+		return 1;
+	if (strcmp(change->metric->unit, "ns"))
+		return GRAIN_OF_COUNT / run->work;
+	return (wall ? wall->value : 1) * GRAIN_OF_TIME / run->work;
+}
+
+struct stats noise__logarithms(const struct diff *diff, const struct diff_change *change,
+			       enum diff_side side, double factor, double offset)
+{
+	double values[DIFF_MOST], grain_of = grain(diff, change), noise = NOISE_OF_TIME;
+	const double *begin = change->values + (side == DIFF_BASE ? 0 : diff->counts[DIFF_BASE]);
+	double whole = fmax(change->sides[side].mean * factor + offset, 0) + grain_of;
+	struct stats stats;
+
+	for (size_t i = 0; i < diff->counts[side]; i++)
+		values[i] =
+			isnan(begin[i]) ? NAN : log(fmax(begin[i] * factor + offset, 0) + grain_of);
+	stats = stats__of(values, diff->counts[side]);
+	if (*change->metric->measure == 'p')
+		noise = NOISE_OF_PERCENTILE;
+	if (!strcmp(change->metric->measure, "count"))
+		noise = grain_of / whole;
+	stats.variance = fmax(stats.variance, noise * noise);
+	stats.variance = fmax(stats.variance, change->sampling[side] / whole / whole);
+	return stats;
+}
+
+double noise__chance(const struct diff *diff, const struct diff_change *change)
+{
+	struct stats base = noise__logarithms(diff, change, DIFF_BASE, 1, 0);
+	struct stats new = noise__logarithms(diff, change, DIFF_NEW, 1, 0);
+
+	return stats__differ(&base, &new);
+}

@@ -1,0 +1,145 @@
+#include "diff/stats.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+
+#define FRACTION_STEPS 300
+#define FRACTION_CLOSE 1e-14
+#define FRACTION_TINY  1e-300
+
+struct stats stats__of(const double *values, size_t count)
+{
+	struct stats stats = {};
+	double squares = 0;
+
+	/* Welford: no difference of two large sums. */
+	for (size_t i = 0; i < count; i++) {
+		double off = values[i] - stats.mean;
+
+		if (isnan(values[i]))
+			continue;
+		stats.count++;
+		stats.mean += off / (double)stats.count;
+		squares += off * (values[i] - stats.mean);
+	}
+	if (stats.count > 1)
+		stats.variance = squares / (double)(stats.count - 1);
+	return stats;
+}
+
+static double away_from_zero(double value)
+{
+	return fabs(value) < FRACTION_TINY ? FRACTION_TINY : value;
+}
+
+/* The continued fraction of the incomplete beta function, by Lentz's method. */
+static double beta_fraction(double a, double b, double x)
+{
+	double c = 1, d = 1 / away_from_zero(1 - (a + b) * x / (a + 1)), fraction = d;
+
+	for (int i = 1; i <= FRACTION_STEPS; i++) {
+		double even = i * (b - i) * x / ((a + 2 * i - 1) * (a + 2 * i));
+		double odd = -(a + i) * (a + b + i) * x / ((a + 2 * i) * (a + 2 * i + 1));
+		double step;
+
+		d = 1 / away_from_zero(1 + even * d);
+		c = away_from_zero(1 + even / c);
+		fraction *= d * c;
+		d = 1 / away_from_zero(1 + odd * d);
+		c = away_from_zero(1 + odd / c);
+		step = d * c;
+		fraction *= step;
+		if (fabs(step - 1) < FRACTION_CLOSE)
+			break;
+	}
+	return fraction;
+}
+
+/* I_x(a, b) */
+static double incomplete_beta(double a, double b, double x)
+{
+	double front;
+
+	if (x <= 0 || x >= 1)
+		return x <= 0 ? 0 : 1;
+	front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x));
+	if (x < (a + 1) / (a + b + 2))
+		return front * beta_fraction(a, b, x) / a;
+	return 1 - front * beta_fraction(b, a, 1 - x) / b;
+}
+
+double stats__student(double t, double freedom)
+{
+	if (isinf(t))
+		return 0;
+	return incomplete_beta(freedom / 2, 0.5, freedom / (freedom + t * t));
+}
+
+/* How often the error of the difference fits into it. */
+static double t_of(double difference, double error_squared)
+{
+	if (error_squared > 0)
+		return difference / sqrt(error_squared);
+	return difference > 0 ? INFINITY : difference < 0 ? -INFINITY : 0;
+}
+
+/* Student's test: if nothing changed, the noise did not either, so both sides tell of it. */
+double stats__differ(const struct stats *a, const struct stats *b)
+{
+	double of_a = (double)a->count, of_b = (double)b->count, freedom = of_a + of_b - 2, pooled;
+
+	if (!a->count || !b->count || freedom < 1)
+		return 1;
+	pooled = ((of_a - 1) * a->variance + (of_b - 1) * b->variance) / freedom;
+	return stats__student(t_of(b->mean - a->mean, pooled * (1 / of_a + 1 / of_b)), freedom);
+}
+
+double stats__above(const struct stats *a, const struct stats *b)
+{
+	double of_a, of_b, both, freedom, t, two_sided;
+
+	if (a->count < 2 || b->count < 2)
+		return 1;
+	of_a = a->variance / (double)a->count;
+	of_b = b->variance / (double)b->count;
+	both = of_a + of_b;
+	freedom = (double)(a->count + b->count - 2);
+	/* By Satterthwaite. */
+	if (both > 0)
+		freedom = both * both /
+			  (of_a * of_a / (double)(a->count - 1) +
+			   of_b * of_b / (double)(b->count - 1));
+	t = t_of(b->mean - a->mean, both);
+	two_sided = stats__student(t, freedom);
+	return t > 0 ? two_sided / 2 : 1 - two_sided / 2;
+}
+
+static int by_probability(const void *a, const void *b)
+{
+	double x = **(double *const *)a, y = **(double *const *)b;
+
+	return (x > y) - (x < y);
+}
+
+int stats__holm(double *probabilities, size_t count)
+{
+	cleanup(free_p) double **order = calloc(count + 1, sizeof(*order));
+	double least = 0;
+
+	if (!order)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		order[i] = &probabilities[i];
+	qsort(order, count, sizeof(*order), by_probability);
+	for (size_t i = 0; i < count; i++) {
+		double corrected = *order[i] * (double)(count - i);
+
+		least = corrected > least ? corrected : least;
+		*order[i] = least < 1 ? least : 1;
+	}
+	return 0;
+}
