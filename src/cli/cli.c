@@ -12,8 +12,8 @@
 #define MOST_WORDS 64
 
 static const struct command *const commands[] = {
-	&record_command, &report_command, &export_command, &query_command,
-	&diff_command,   &doctor_command, &list_command,   &watch_command,
+	&record_command, &report_command, &export_command, &query_command, &diff_command,
+	&doctor_command, &list_command,   &watch_command,  &top_command,
 };
 #define COMMAND_COUNT (sizeof(commands) / sizeof(*commands))
 

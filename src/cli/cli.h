@@ -15,7 +15,7 @@ struct command {
 };
 
 extern const struct command record_command, doctor_command, list_command, watch_command,
-	report_command, export_command, query_command, diff_command;
+	report_command, export_command, query_command, diff_command, top_command;
 
 int cli__main(int argc, char **argv);
 

@@ -95,6 +95,7 @@ static int set_syscalls(struct ledger *ledger, const struct ledger_options *opti
 
 	ledger->with_syscalls = options->full && options->with_syscalls;
 	skel->rodata->with_syscalls = ledger->with_syscalls;
+	skel->rodata->with_slow_calls = ledger->with_syscalls && !options->no_events;
 	if (ledger->with_syscalls) {
 		calls__shapes(shapes);
 		memcpy((void *)skel->rodata->shape_of, shapes, sizeof(shapes));

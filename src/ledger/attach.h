@@ -20,6 +20,7 @@ struct ledger_options {
 	const struct target *target;
 	bool full;
 	bool with_syscalls; /* the signal that is a view of level full */
+	bool no_events;     /* of that signal, the sums only */
 	/*
 	 * What the target's processes start between ledger__open() and ledger__start() is wanted
 	 * too. They must have one thread each when ledger__open() is called.

@@ -12,7 +12,8 @@
 #include "bpf/syscall.bpf.h"
 #include "ledger/walk.bpf.h"
 
-const volatile bool with_syscalls; /* the signal */
+const volatile bool with_syscalls;   /* the signal */
+const volatile bool with_slow_calls; /* its events; long to verify */
 const volatile __s32 nr_sigreturn;
 const volatile __s64 nr_restart; /* stands for the thread's previous call */
 
@@ -95,7 +96,7 @@ static __always_inline void count_call(struct thread *thread, const struct ended
 	if (!with_syscalls)
 		return;
 	sum_up_call(thread, call);
-	if (call->ns < series.slow_ns || !series.enabled)
+	if (!with_slow_calls || call->ns < series.slow_ns || !series.enabled)
 		return;
 	if (call->has_args)
 		took_long(thread, call);

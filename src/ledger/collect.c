@@ -455,6 +455,13 @@ int64_t collect__slice(const struct collect *collect)
 	return collect->slice;
 }
 
+enum ledger_slot collect__open_slot(const struct collect *collect, int64_t thread)
+{
+	const struct tracked *tracked = map__get(&collect->threads, (uint64_t)thread);
+
+	return tracked ? (enum ledger_slot)tracked->slot : SLOT_NONE;
+}
+
 struct names *collect__names(struct collect *collect)
 {
 	return collect->names;

@@ -48,6 +48,12 @@ int collect__end(struct collect *collect);
 int64_t collect__slice(const struct collect *collect);
 size_t collect__threads(const struct collect *collect);
 
+/*
+ * The slot that the thread was in when its last record came, SLOT_NONE if it is not known. A thread
+ * that has sent nothing since is still in it.
+ */
+enum ledger_slot collect__open_slot(const struct collect *collect, int64_t thread);
+
 /* For others that name what was waited for. */
 struct names *collect__names(struct collect *collect);
 

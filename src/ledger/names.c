@@ -39,6 +39,7 @@ struct process {
 struct names {
 	struct recording *recording;
 	struct pipes *pipes;
+	bool no_peers;
 	struct map processes; /* by pid: the one that has it now */
 	struct map objects;   /* by a hash of kind, number and process: the id */
 	struct map strangers; /* by tid */
@@ -60,6 +61,11 @@ int names__new(struct recording *recording, struct names **ret)
 	names->recording = recording;
 	*ret = names;
 	return 0;
+}
+
+void names__leave_peers(struct names *names)
+{
+	names->no_peers = true;
 }
 
 void names__free(struct names *names)
@@ -387,7 +393,7 @@ int names__describe(struct names *names, const struct ledger_object_record *reco
 		name_socket(record, name, sizeof(name));
 	else
 		name_file(record, name, sizeof(name));
-	if (record->kind == OBJECT_PIPE)
+	if (record->kind == OBJECT_PIPE && !names->no_peers)
 		pipes__add_peer(names->pipes, record, name, sizeof(name));
 	return recording__put_object(
 		names->recording,

@@ -13,6 +13,9 @@ struct names;
 int names__new(struct recording *recording, struct names **ret);
 void names__free(struct names *names);
 
+/* Pipes go without the name of who is at the other end (see pipes.h for what that costs). */
+void names__leave_peers(struct names *names);
+
 /*
  * The id of the process with this pid and start, for the first record of each of its threads.
  * Written to the recording when it is new, and again when the thread is the one whose name it has.

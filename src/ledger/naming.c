@@ -1,6 +1,7 @@
 /*
- * Names for all frames of a recording, once, at its end: by then each address is known to matter,
- * and is looked up once however often it was seen.
+ * Names for all frames of a recording, at its end: by then each address is known to matter, and is
+ * looked up once however often it was seen. Who shows what happens now has no end to wait for, and
+ * has frames named as they come.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -23,7 +24,16 @@ struct naming {
 	struct map functions; /* by hash of module, name and file: ids from 1 */
 };
 
-DEFINE_CLEANUP(struct symbols *, symbols__free)
+DEFINE_CLEANUP(struct naming *, naming__free)
+
+void naming__free(struct naming *naming)
+{
+	if (!naming)
+		return;
+	symbols__free(naming->symbols);
+	map__release(&naming->functions);
+	free(naming);
+}
 
 static uint64_t hash_text(uint64_t hash, const char *text)
 {
@@ -130,20 +140,51 @@ static void say_how_far(const struct samples *samples, size_t done, uint64_t *sa
 	log_info("looking up names: %zu of %zu addresses", done, samples->frame_count);
 }
 
+static int begin(struct samples *samples, const struct symbols_options *options)
+{
+	cleanup(naming__free_p) struct naming *naming = NULL;
+	int err;
+
+	if (samples->naming)
+		return 0;
+	naming = calloc(1, sizeof(*naming));
+	if (!naming)
+		return -ENOMEM;
+	naming->samples = samples;
+	err = symbols__new(options, &naming->symbols);
+	if (!err)
+		samples->naming = TAKE(naming);
+	return err;
+}
+
 int samples__name(struct samples *samples)
 {
 	const struct symbols_options options = { .progress = say_progress };
-	cleanup(symbols__free_p) struct symbols *symbols = NULL;
-	struct naming naming = { .samples = samples };
 	uint64_t began_ns = clock__read_ns(CLOCK_PROCESS_CPUTIME_ID), said_ns = clock__now_ns();
-	int err = symbols__new(&options, &symbols);
+	int err = begin(samples, &options);
 
-	naming.symbols = symbols;
-	for (size_t i = 0; i < samples->frame_count && !err; i++) {
-		err = name_frame(&naming, i);
-		say_how_far(samples, i + 1, &said_ns);
+	while (!err && samples->named < samples->frame_count) {
+		err = name_frame(samples->naming, samples->named++);
+		say_how_far(samples, samples->named, &said_ns);
 	}
-	map__release(&naming.functions);
-	samples->quality.naming_ns = (int64_t)(clock__read_ns(CLOCK_PROCESS_CPUTIME_ID) - began_ns);
+	samples->quality.naming_ns +=
+		(int64_t)(clock__read_ns(CLOCK_PROCESS_CPUTIME_ID) - began_ns);
+	return err;
+}
+
+int samples__name_some(struct samples *samples, uint64_t until_ns)
+{
+	const struct symbols_options options = { .no_debuginfod = true };
+	uint64_t began_ns;
+	int err;
+
+	if (samples->named == samples->frame_count)
+		return 0;
+	began_ns = clock__read_ns(CLOCK_PROCESS_CPUTIME_ID);
+	err = begin(samples, &options);
+	while (!err && samples->named < samples->frame_count && clock__now_ns() < until_ns)
+		err = name_frame(samples->naming, samples->named++);
+	samples->quality.naming_ns +=
+		(int64_t)(clock__read_ns(CLOCK_PROCESS_CPUTIME_ID) - began_ns);
 	return err;
 }

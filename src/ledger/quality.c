@@ -91,3 +91,19 @@ int quality__write_stacks(struct recording *recording, const struct ledger *ledg
 
 	return WRITE(recording, rows);
 }
+
+int quality__write_stack_cost(struct recording *recording, const struct samples *samples,
+			      struct mapper *mapper)
+{
+	const struct mapper_quality tables = mapper__quality(mapper);
+	const struct samples_quality quality = samples__quality(samples);
+	int err = recording__put_cost(recording, "tables_cpu_ns", (double)tables.compile_ns, "ns");
+
+	if (!err)
+		err = recording__put_cost(recording, "tables_bytes",
+					  (double)tables.table_bytes_peak, "bytes");
+	if (!err)
+		err = recording__put_cost(recording, "naming_cpu_ns", (double)quality.naming_ns,
+					  "ns");
+	return err;
+}

@@ -11,3 +11,6 @@ int quality__write_ledger(struct recording *recording, const struct ledger *ledg
 			  const struct collect *collect);
 int quality__write_stacks(struct recording *recording, const struct ledger *ledger,
 			  const struct samples *samples, struct mapper *mapper);
+/* What of our own CPU time goes to stacks, and what the kernel keeps for them. */
+int quality__write_stack_cost(struct recording *recording, const struct samples *samples,
+			      struct mapper *mapper);

@@ -146,6 +146,7 @@ int run__open(const struct run_options *options, struct recording *recording,
 		.target = &options->target,
 		.full = options->full,
 		.with_syscalls = options->signals && signal__any_in_ledger(options->signals),
+		.no_events = options->no_slow_calls,
 		.early = options->early,
 		.drop_every = options->drop_every,
 		.tick_ns = options->tick_ns,
@@ -164,6 +165,8 @@ int run__open(const struct run_options *options, struct recording *recording,
 	err = collect__new(recording, options->full, &run->collect);
 	if (err)
 		return err;
+	if (options->no_peers)
+		names__leave_peers(collect__names(run->collect));
 	takers.context = run->collect;
 	takers.take_stack = take_stack;
 	takers.stack_context = run;
@@ -245,29 +248,29 @@ size_t run__threads(const struct run *run)
 	return collect__threads(run->collect);
 }
 
+int run__open_state(const struct run *run, int64_t thread)
+{
+	return (int)collect__open_slot(run->collect, thread);
+}
+
+void run__set_interval(struct run *run, uint64_t interval_ns)
+{
+	run->interval_ns = run->least_interval_ns = interval_ns;
+	if (run->next_ns > clock__now_ns() + interval_ns)
+		run->next_ns = clock__now_ns() + interval_ns;
+}
+
+int run__name(struct run *run, uint64_t until_ns)
+{
+	return run->samples ? samples__name_some(run->samples, until_ns) : 0;
+}
+
 static int write_quality(struct run *run)
 {
 	int err = quality__write_ledger(run->recording, run->ledger, run->collect);
 
 	if (!err && run->samples)
 		err = quality__write_stacks(run->recording, run->ledger, run->samples, run->mapper);
-	return err;
-}
-
-/* What of our own CPU time goes to stacks, and what the kernel keeps for them. */
-static int write_stack_cost(struct run *run)
-{
-	const struct mapper_quality tables = mapper__quality(run->mapper);
-	const struct samples_quality samples = samples__quality(run->samples);
-	int err = recording__put_cost(run->recording, "tables_cpu_ns", (double)tables.compile_ns,
-				      "ns");
-
-	if (!err)
-		err = recording__put_cost(run->recording, "tables_bytes",
-					  (double)tables.table_bytes_peak, "bytes");
-	if (!err)
-		err = recording__put_cost(run->recording, "naming_cpu_ns",
-					  (double)samples.naming_ns, "ns");
 	return err;
 }
 
@@ -292,7 +295,9 @@ static int write_cost(struct run *run)
 	if (!err)
 		err = recording__put_cost(run->recording, "max_rss_bytes",
 					  (double)usage.ru_maxrss * 1024, "bytes");
-	return err || !run->samples ? err : write_stack_cost(run);
+	return err || !run->samples
+		       ? err
+		       : quality__write_stack_cost(run->recording, run->samples, run->mapper);
 }
 
 /* A recording that is over within a slice has its last rows in the slice before. */
@@ -363,7 +368,8 @@ static int take_all(struct run *run)
 	int err = take_snapshot(run);
 	uint64_t now_ns = clock__now_ns();
 
-	if (err || now_ns - run->counted_ns < SECOND_NS)
+	/* Snapshots that are a second apart are so by a hair more or less. */
+	if (err || now_ns - run->counted_ns < SECOND_NS - SECOND_NS / 20)
 		return err;
 	err = write_signals(run);
 	return err ? err : write_counters(run, now_ns);
@@ -403,6 +409,12 @@ int run__flush(struct run *run)
 		return err;
 	err = take_snapshot(run);
 	return err ? err : write_counters(run, clock__now_ns());
+}
+
+int run__flush_whole(struct run *run)
+{
+	run->whole_ns = 0;
+	return run__flush(run);
 }
 
 void run__forget(struct run *run)

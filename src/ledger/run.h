@@ -23,7 +23,9 @@ struct run_options {
 	uint64_t tick_ns; /* between two samples of a CPU; 0: no stacks */
 	uint64_t table_bytes;                /* what the unwinder's tables may take */
 	const struct signal *const *signals; /* ends with NULL; NULL: none */
-	uint64_t slow_ns;                    /* what takes as long becomes an event */
+	uint64_t slow_ns;                    /* what takes as long becomes an event … */
+	bool no_slow_calls;                  /* … but no syscall: then they load faster */
+	bool no_peers;                       /* nobody looks for the other ends of pipes */
 };
 
 struct run;
@@ -60,6 +62,18 @@ void run__forget(struct run *run);
 size_t run__signals(const struct run *run);
 /* How many accounted threads are alive. */
 size_t run__threads(const struct run *run);
+
+/*
+ * For views of what happens now. The state (its id in the recording) that a thread was in at its
+ * last record and, since it sent none, still is; 0: there is no such thread.
+ */
+int run__open_state(const struct run *run, int64_t thread);
+/* Between snapshots, from now on. */
+void run__set_interval(struct run *run, uint64_t interval_ns);
+/* As run__flush(), with the accounts of all threads, changed or not. */
+int run__flush_whole(struct run *run);
+/* Names for frames that have none yet, as many as can be looked up until `until_ns`. */
+int run__name(struct run *run, uint64_t until_ns);
 
 /* The last account of everything, quality and cost; the recording is then ready to be finished. */
 int run__stop(struct run *run);

@@ -83,6 +83,7 @@ void samples__free(struct samples *samples)
 	map__release(&samples->frame_ids);
 	map__release(&samples->nodes);
 	map__release(&samples->jits);
+	naming__free(samples->naming);
 	free(samples->frames);
 	free(samples);
 }

@@ -23,6 +23,11 @@ int samples__take(void *context, const struct wire_head *head);
 
 /* Once, at the end: a name for every frame. Logs progress if it takes long. */
 int samples__name(struct samples *samples);
+/*
+ * Before that, as often as wanted: names for frames that have none yet, until the time is over.
+ * Nothing is downloaded and nothing logged then.
+ */
+int samples__name_some(struct samples *samples, uint64_t until_ns);
 
 struct samples_quality {
 	uint64_t lost;      /* stacks whose frames did not arrive */

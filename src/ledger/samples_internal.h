@@ -25,5 +25,9 @@ struct samples {
 	struct map nodes;     /* by parent << 32 | frame: ids from 1 */
 	struct place *frames; /* the frame with id i is at i − 1 */
 	size_t frame_count, frame_size;
+	struct naming *naming; /* NULL: not begun */
+	size_t named;          /* so many frames, the first ones, were looked up */
 	struct samples_quality quality;
 };
+
+void naming__free(struct naming *naming);

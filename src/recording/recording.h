@@ -274,6 +274,18 @@ int recording__put_cost(struct recording *recording, const char *name, double va
 			const char *unit);
 
 /*
+ * For one in memory that goes on for ever. recording__age_waits() moves the waits that were added
+ * since into the temporary table wait_slice, under the number of a slice: then they can be told by
+ * time, and be forgotten. recording__forget() drops what ended before slice `before`, which must be
+ * there: its begin is where the recording then begins. Keep 20 s at least: a thread that does
+ * nothing is written every few seconds, and one that is not is taken for gone.
+ */
+int recording__age_waits(struct recording *recording, int64_t slice);
+int recording__forget(struct recording *recording, int64_t before);
+/* What it holds now as a new file of mode 0600, complete. -EEXIST, -EINVAL as in create(). */
+int recording__save(struct recording *recording, const char *path);
+
+/*
  * Opens an existing recording read-only. -ENOENT, -EACCES; -EBADMSG: not a recording;
  * -EPROTONOSUPPORT: made by a newer gapless. The caller closes it with sqlite3_close().
  */

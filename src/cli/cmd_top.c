@@ -1,0 +1,495 @@
+/*
+ * gapless top: where the time of processes and threads goes, now.
+ *
+ * The recorder writes into memory, and top asks it there. The list is of everything and cheap
+ * (level sched, a snapshot an interval); a second recorder, of one process only, looks closely
+ * while somebody drills into it: syscalls, stacks and names cost that process only, and only then.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/parse.h"
+#include "cli/cli.h"
+#include "ledger/run.h"
+#include "recording/recording.h"
+#include "tui/guard.h"
+#include "tui/screen.h"
+#include "tui/top.h"
+
+#define MS_NS               UINT64_C(1000000)
+#define SECOND_NS           UINT64_C(1000000000)
+#define DEFAULT_INTERVAL_NS SECOND_NS
+#define LEAST_INTERVAL_NS   (100 * MS_NS)
+#define MOST_INTERVAL_NS    (60 * SECOND_NS)
+/* Longer intervals are put together from shorter ones, so that a key for less is not waited for. */
+#define MOST_SNAPSHOT_NS SECOND_NS
+/* The first numbers of a drill come soon; then it goes by the interval. */
+#define DRILL_FIRST_NS (SECOND_NS / 2)
+#define DRILL_NEW_NS   (5 * SECOND_NS)
+/* Nobody sees the list behind a drill. */
+#define BEHIND_NS         (2 * SECOND_NS)
+#define DRILL_RATE        99
+#define DRILL_TABLE_BYTES (UINT64_C(64) << 20)
+#define SAVE_NAMING_NS    (2 * SECOND_NS)
+#define DRILL_NAMING_NS   (30 * MS_NS)
+#define KEPT_NS           INT64_C(60000000000)
+#define FORGET_EVERY_NS   (30 * SECOND_NS)
+#define OWN_NICENESS      (-10)
+#define MOST_FILES        1000
+
+DEFINE_CLEANUP(struct features *, features__free)
+DEFINE_CLEANUP(sqlite3_stmt *, sqlite3_finalize)
+
+/* A recorder and what it writes into. */
+struct watcher {
+	struct recording *recording;
+	struct run *run;
+	sqlite3_stmt *newest; /* asked often, so prepared once */
+	int64_t slice;        /* the newest */
+	uint64_t started_ns, forgot_ns;
+};
+
+struct options {
+	struct cli_common common;
+	struct target target;
+	struct top_options top;
+	enum { LEVEL_MIXED, LEVEL_SCHED, LEVEL_FULL } level;
+};
+
+struct top {
+	const struct options *options;
+	struct features *features;
+	struct watcher list, drill;
+	uint64_t interval_ns;
+	bool settled; /* the drill is no longer new */
+	int words_fd; /* where standard error goes while the screen is ours */
+};
+
+static volatile sig_atomic_t stopped;
+
+static void on_stop(int number)
+{
+	stopped = number;
+}
+
+/* --- recorders ------------------------------------------------------------------------------- */
+
+static void watcher__stop(struct watcher *watcher)
+{
+	run__free(watcher->run);
+	sqlite3_finalize(watcher->newest);
+	recording__free(watcher->recording);
+	*watcher = (struct watcher) {};
+}
+
+static int watcher__start(struct watcher *watcher, const struct run_options *options,
+			  struct features *features)
+{
+	int err = recording__create_in_memory(&watcher->recording);
+
+	if (!err)
+		err = run__start(options, watcher->recording, features, &watcher->run);
+	/* It makes the table, so that it can be asked. */
+	if (!err)
+		err = recording__age_waits(watcher->recording, 0);
+	if (!err && sqlite3_prepare_v2(recording__db(watcher->recording),
+				       "SELECT max(id) FROM slice", -1, &watcher->newest, NULL))
+		err = -EIO;
+	watcher->started_ns = watcher->forgot_ns = clock__now_ns();
+	if (err)
+		watcher__stop(watcher);
+	return err;
+}
+
+static int ask_number(struct recording *recording, const char *sql, int64_t value, int64_t *ret)
+{
+	cleanup(sqlite3_finalize_p) sqlite3_stmt *row = NULL;
+
+	if (sqlite3_prepare_v2(recording__db(recording), sql, -1, &row, NULL))
+		return -EIO;
+	if (sqlite3_bind_parameter_count(row))
+		sqlite3_bind_int64(row, 1, value);
+	if (sqlite3_step(row) != SQLITE_ROW)
+		return -EIO;
+	*ret = sqlite3_column_int64(row, 0);
+	return 0;
+}
+
+static int forget(struct watcher *watcher)
+{
+	int64_t before = 0;
+	int err;
+
+	if (clock__now_ns() - watcher->forgot_ns < FORGET_EVERY_NS)
+		return 0;
+	watcher->forgot_ns = clock__now_ns();
+	err = ask_number(watcher->recording,
+			 "SELECT min(id) FROM slice WHERE begin_ns >="
+			 " (SELECT max(end_ns) FROM slice) - ?1",
+			 KEPT_NS, &before);
+	return err || !before ? err : recording__forget(watcher->recording, before);
+}
+
+static int watcher__work(struct watcher *watcher)
+{
+	int err = run__step(watcher->run, clock__now_ns());
+	int64_t newest;
+
+	if (err)
+		return err;
+	newest = sqlite3_step(watcher->newest) == SQLITE_ROW
+			 ? sqlite3_column_int64(watcher->newest, 0)
+			 : 0;
+	if (sqlite3_reset(watcher->newest))
+		return -EIO;
+	if (newest == watcher->slice)
+		return 0;
+	watcher->slice = newest;
+	err = recording__age_waits(watcher->recording, newest);
+	return err ? err : forget(watcher);
+}
+
+static int open_state(void *context, int64_t thread)
+{
+	const struct watcher *watcher = context;
+
+	return run__open_state(watcher->run, thread);
+}
+
+/* --- what top asks for ----------------------------------------------------------------------- */
+
+static uint64_t snapshot_ns(uint64_t interval_ns)
+{
+	return interval_ns < MOST_SNAPSHOT_NS ? interval_ns : MOST_SNAPSHOT_NS;
+}
+
+/* Once the drill is not new, and whenever something else changes. */
+static void set_pace(struct top *top)
+{
+	uint64_t ns = snapshot_ns(top->interval_ns);
+
+	top->settled = top->drill.run && clock__now_ns() - top->drill.started_ns >= DRILL_NEW_NS;
+	run__set_interval(top->list.run, top->drill.run ? BEHIND_NS : ns);
+	if (top->settled)
+		run__set_interval(top->drill.run, ns < DRILL_FIRST_NS ? DRILL_FIRST_NS : ns);
+}
+
+static void set_interval(void *context, uint64_t interval_ns)
+{
+	struct top *top = context;
+
+	top->interval_ns = interval_ns;
+	set_pace(top);
+}
+
+/* The last line that went to standard error: why something did not work. */
+static void last_words(struct top *top, char *why, size_t size)
+{
+	char text[1024] = "";
+	off_t end = lseek(top->words_fd, 0, SEEK_END);
+	off_t from = end > (off_t)sizeof(text) - 1 ? end - (off_t)sizeof(text) + 1 : 0;
+	ssize_t got = pread(top->words_fd, text, sizeof(text) - 1, from);
+	char *line;
+
+	while (got > 0 && text[got - 1] == '\n')
+		text[--got] = '\0';
+	line = strrchr(text, '\n');
+	snprintf(why, size, "%s", line ? line + 1 : text);
+}
+
+/* It knows which thread makes which calls, and how they fail. */
+static const struct signal *const *call_signals(void)
+{
+	static const struct signal *calls[2];
+
+	calls[0] = signal__find("syscalls", 8);
+	return calls;
+}
+
+static int start_drill(struct top *top, int pid)
+{
+	struct run_options options = {
+		.full = top->options->level != LEVEL_SCHED,
+		.interval_ns = DRILL_FIRST_NS,
+		.tick_ns = top->options->level == LEVEL_SCHED ? 0 : SECOND_NS / DRILL_RATE,
+		.table_bytes = DRILL_TABLE_BYTES,
+		.signals = top->options->level == LEVEL_SCHED ? NULL : call_signals(),
+		.slow_ns = UINT64_MAX, /* no single events */
+		.no_slow_calls = true,
+	};
+	int err = target__add_pid(&options.target, (uint64_t)pid);
+
+	return err ? err : watcher__start(&top->drill, &options, top->features);
+}
+
+static int drill(void *context, int pid, struct top_view *ret, char *why, size_t size)
+{
+	struct top *top = context;
+	int err = start_drill(top, pid);
+
+	if (err == -ESRCH)
+		snprintf(why, size, "process %d is over", pid);
+	else if (err)
+		last_words(top, why, size);
+	if (err)
+		return err;
+	set_pace(top);
+	*ret = (struct top_view) { recording__db(top->drill.recording), open_state, &top->drill };
+	return 0;
+}
+
+static void leave(void *context)
+{
+	struct top *top = context;
+
+	watcher__stop(&top->drill);
+	set_pace(top);
+}
+
+static bool is_over(void *context)
+{
+	struct top *top = context;
+
+	return !run__threads(top->drill.run);
+}
+
+static int work(void *context)
+{
+	struct top *top = context;
+	int err = watcher__work(&top->list);
+
+	if (err || !top->drill.run)
+		return err;
+	if (!top->settled && clock__now_ns() - top->drill.started_ns >= DRILL_NEW_NS)
+		set_pace(top);
+	err = watcher__work(&top->drill);
+	return err ? err : run__name(top->drill.run, clock__now_ns() + DRILL_NAMING_NS);
+}
+
+/* The first free name of top.gapless, top-2.gapless, … */
+static void free_name(char *name, size_t size)
+{
+	struct stat info;
+
+	snprintf(name, size, "top.gapless");
+	for (int i = 2; i < MOST_FILES && !lstat(name, &info); i++)
+		snprintf(name, size, "top-%d.gapless", i);
+}
+
+static void save(void *context, bool is_drill, char *words, size_t size)
+{
+	struct top *top = context;
+	struct watcher *watcher = is_drill ? &top->drill : &top->list;
+	char name[64];
+	int64_t kept_ns = 0;
+	int err = run__flush_whole(watcher->run);
+
+	free_name(name, sizeof(name));
+	if (!err)
+		err = watcher__work(watcher);
+	if (!err)
+		err = run__name(watcher->run, clock__now_ns() + SAVE_NAMING_NS);
+	if (!err)
+		err = recording__save(watcher->recording, name);
+	if (!err)
+		err = ask_number(watcher->recording,
+				 "SELECT max(end_ns) - min(begin_ns) FROM slice", 0, &kept_ns);
+	if (err)
+		snprintf(words, size, "cannot save '%s': %s", name, strerror(-err));
+	else
+		snprintf(words, size, "the last %.0f s are in '%s' [gapless report %s]",
+			 (double)kept_ns / 1e9, name, name);
+}
+
+/* --- the command ----------------------------------------------------------------------------- */
+
+static void catch_signals(void)
+{
+	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+	struct sigaction action = { .sa_handler = on_stop };
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+		sigaction(numbers[i], &action, NULL);
+	signal(SIGPIPE, SIG_IGN);
+}
+
+/* Words would end up in the picture: they are kept, and said when it is over. */
+static int hush(struct top *top)
+{
+	int before = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+
+	top->words_fd = memfd_create("words", MFD_CLOEXEC);
+	if (before >= 0 && top->words_fd >= 0)
+		dup2(top->words_fd, STDERR_FILENO);
+	return before;
+}
+
+static void speak(struct top *top, int before)
+{
+	char text[4096];
+	ssize_t got;
+
+	fflush(stderr);
+	if (before < 0)
+		return;
+	dup2(before, STDERR_FILENO);
+	close(before);
+	lseek(top->words_fd, 0, SEEK_SET);
+	while ((got = read(top->words_fd, text, sizeof(text))) > 0)
+		if (write(STDERR_FILENO, text, (size_t)got) < 0)
+			break;
+	close(top->words_fd);
+}
+
+static int show(struct top *top)
+{
+	const struct top_source source = {
+		.context = top,
+		.list = { recording__db(top->list.recording), open_state, &top->list },
+		.target = top->options->target.words,
+		.work = work,
+		.set_interval = set_interval,
+		.drill = drill,
+		.leave = leave,
+		.is_over = is_over,
+		.save = save,
+	};
+	int before, err = screen__start();
+
+	if (err)
+		log_error("the terminal '%s' cannot place text [set TERM]",
+			  getenv("TERM") ? getenv("TERM") : "");
+	if (err)
+		return err;
+	before = hush(top);
+	err = top__run(&top->options->top, &source);
+	screen__stop();
+	speak(top, before);
+	if (err)
+		log_error("top ended early: %s", strerror(-err));
+	return err;
+}
+
+static int run_top(const struct options *options)
+{
+	cleanup(features__free_p) struct features *features = features__new();
+	struct top top = { .options = options,
+			   .features = features,
+			   .interval_ns = options->top.interval_ns };
+	const struct run_options run_options = {
+		.target = options->target,
+		.full = options->level == LEVEL_FULL,
+		.interval_ns = snapshot_ns(options->top.interval_ns),
+		.signals = options->level == LEVEL_FULL ? call_signals() : NULL,
+		.slow_ns = UINT64_MAX,
+		.no_slow_calls = true,
+		.no_peers = true, /* of all pipes of a machine, too dear; a drill has them */
+	};
+	int err;
+
+	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) {
+		log_error("top needs a terminal [see 'gapless record' and 'gapless watch']");
+		return 1;
+	}
+	err = guard__start();
+	if (err)
+		log_warning("nobody restores the terminal after a kill: %s [reset]",
+			    strerror(-err));
+	/* On a starved machine the reader must still get its turn. Without the right: no matter. */
+	setpriority(PRIO_PROCESS, 0, OWN_NICENESS);
+	err = features ? watcher__start(&top.list, &run_options, features) : -ENOMEM;
+	if (!err)
+		err = show(&top);
+	watcher__stop(&top.list);
+	guard__stop();
+	return err ? 1 : 0;
+}
+
+static void parse_level(const char *arg, struct options *options, struct argp_state *state)
+{
+	if (strcmp(arg, "full") && strcmp(arg, "sched"))
+		argp_error(state, "'%s' is not a level [full, sched]", arg);
+	options->level = strcmp(arg, "full") ? LEVEL_SCHED : LEVEL_FULL;
+}
+
+enum { OPTION_LEVEL = 256, OPTION_THREADS };
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct options *options = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &options->common;
+		state->child_inputs[1] = &options->target;
+		return 0;
+	case 'i':
+		if (parse__duration(arg, &options->top.interval_ns) ||
+		    options->top.interval_ns < LEAST_INTERVAL_NS ||
+		    options->top.interval_ns > MOST_INTERVAL_NS)
+			argp_error(state, "'%s' is not an interval [from 100ms to 1m]", arg);
+		return 0;
+	case OPTION_THREADS:
+		options->top.by_thread = true;
+		return 0;
+	case OPTION_LEVEL:
+		parse_level(arg, options, state);
+		return 0;
+	case ARGP_KEY_END:
+		if (target__is_empty(&options->target))
+			target__add_all(&options->target);
+		if (options->common.json)
+			argp_error(state, "top is for people [--json: see 'gapless record']");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static int run(int argc, char **argv)
+{
+	static const struct argp_option option_list[] = {
+		{ "interval", 'i', "TIME", 0, "A new picture every TIME (default: 1s)", 2 },
+		{ "threads", OPTION_THREADS, NULL, 0, "Begin with threads, not processes", 2 },
+		{ "level", OPTION_LEVEL, "LEVEL", 0,
+		  "full: user and kernel time apart, dearer; sched: no syscalls and functions in a "
+		  "closer look either",
+		  2 },
+		{},
+	};
+	static const struct argp_child children[] = { { &cli_common_argp, 0, NULL, 0 },
+						      { &cli_target_argp, 0, NULL, 1 },
+						      {} };
+	static const struct argp argp = {
+		.options = option_list,
+		.parser = parse,
+		.children = children,
+		.doc = "Shows where the time of processes and threads goes, now; 'h' lists the "
+		       "keys.\vWithout a target: the whole machine.",
+	};
+	struct options options = {
+		.top = { .interval_ns = DEFAULT_INTERVAL_NS, .stop = &stopped },
+	};
+
+	cli__parse(&argp, argc, argv, &options);
+	options.top.drill_full = options.level != LEVEL_SCHED;
+	catch_signals();
+	return run_top(&options);
+}
+
+const struct command top_command = {
+	.name = "top",
+	.about = "where the time of processes and threads goes, now",
+	.run = run,
+};

@@ -1,0 +1,104 @@
+/*
+ * A recording that goes on for ever, of which only the last part is kept.
+ *
+ * Rows of slices go with their slice. A row that reaches over the edge is cut there, by its share
+ * of time, as a report cuts it: mostly it is one silence in one state, and then that is exact.
+ * Waits have no slices; here they get some: recording__age_waits() moves what is in their table
+ * into one of this connection's own, and recording__save() adds up what is left of it.
+ *
+ * What others know by number stays: objects, series, code. They are bounded where they are made.
+ */
+#include <errno.h>
+#include <stddef.h>
+
+#include "recording/recording.h"
+
+/* clang-format off */
+
+static const char make_ages[] =
+	"CREATE TABLE IF NOT EXISTS temp.wait_slice(slice INT, thread INT, state INT, object INT,"
+	" by INT, evidence TEXT, ns INT, count INT)";
+
+/* Of a row from slice `slice_from` on, the part behind the edge. Its slices are still there. */
+#define CUT(value)                                                                                 \
+	value " = CAST(" value " * max(0.0, (SELECT l.end_ns - e.begin_ns FROM slice l, slice e"   \
+	" WHERE l.id = slice_to AND e.id = ?1)) / max(1, (SELECT l.end_ns - f.begin_ns"            \
+	" FROM slice l, slice f WHERE l.id = slice_to AND f.id = slice_from)) AS INT)"
+
+#define CUT_ROWS(table, values)                                                                    \
+	"UPDATE " table " SET " values ", slice_from = ?1 WHERE slice_from < ?1"                   \
+	" AND EXISTS(SELECT 1 FROM slice WHERE id = slice_from)"
+
+/*
+ * Threads that are over. All others are written every few seconds, so this holds for those too whose
+ * end we never saw.
+ */
+#define OLD_THREADS                                                                                \
+	"SELECT id FROM thread WHERE id > 0 AND flags & 8 = 0"                                     \
+	" AND last_ns < (SELECT begin_ns FROM slice WHERE id = ?1)"
+
+static const char *const steps[] = {
+	"DELETE FROM account WHERE slice_to < ?1",
+	"DELETE FROM histogram WHERE slice_to < ?1",
+	"DELETE FROM syscall_slice WHERE slice_to < ?1",
+	"DELETE FROM series_slice WHERE slice_to < ?1",
+	"DELETE FROM distribution_slice WHERE slice_to < ?1",
+	CUT_ROWS("account", CUT("ns") "," CUT("count")),
+	CUT_ROWS("histogram", CUT("count")),
+	CUT_ROWS("syscall_slice", CUT("count") "," CUT("errors") "," CUT("total_ns") ","
+		 CUT("run_ns")),
+	CUT_ROWS("series_slice", CUT("count") "," CUT("sum0") "," CUT("sum1") "," CUT("sum2") ","
+		 CUT("sum3") "," CUT("sum4") "," CUT("sum5")),
+	CUT_ROWS("distribution_slice", CUT("count")),
+	"DELETE FROM event WHERE time_ns < (SELECT begin_ns FROM slice WHERE id = ?1)",
+	"DELETE FROM sample WHERE time_ns < (SELECT begin_ns FROM slice WHERE id = ?1)",
+	"DELETE FROM temp.wait_slice WHERE slice < ?1",
+	"DELETE FROM thread_name WHERE thread IN (" OLD_THREADS ")",
+	/* Not those without any thread: theirs may not be written yet. */
+	"DELETE FROM process WHERE id IN (SELECT process FROM thread WHERE id IN (" OLD_THREADS "))"
+	" AND id NOT IN (SELECT process FROM thread WHERE id NOT IN (" OLD_THREADS "))",
+	"DELETE FROM thread WHERE id IN (" OLD_THREADS ")",
+	"DELETE FROM slice WHERE id < ?1",
+};
+
+static const char *const age_steps[] = {
+	"INSERT INTO temp.wait_slice SELECT ?1, * FROM wait",
+	"DELETE FROM wait",
+};
+
+/* clang-format on */
+
+static int run_step(sqlite3 *db, const char *sql, int64_t slice)
+{
+	sqlite3_stmt *statement = NULL;
+	int rc = sqlite3_prepare_v2(db, sql, -1, &statement, NULL);
+
+	if (!rc && sqlite3_bind_parameter_count(statement))
+		rc = sqlite3_bind_int64(statement, 1, slice);
+	if (!rc) {
+		sqlite3_step(statement);
+		rc = sqlite3_reset(statement);
+	}
+	sqlite3_finalize(statement);
+	return rc == SQLITE_NOMEM ? -ENOMEM : rc ? -EIO : 0;
+}
+
+static int run_steps(sqlite3 *db, const char *const *list, size_t count, int64_t slice)
+{
+	int err = run_step(db, make_ages, 0);
+
+	for (size_t i = 0; i < count && !err; i++)
+		err = run_step(db, list[i], slice);
+	return err;
+}
+
+int recording__age_waits(struct recording *recording, int64_t slice)
+{
+	return run_steps(recording__db(recording), age_steps,
+			 sizeof(age_steps) / sizeof(*age_steps), slice);
+}
+
+int recording__forget(struct recording *recording, int64_t before)
+{
+	return run_steps(recording__db(recording), steps, sizeof(steps) / sizeof(*steps), before);
+}

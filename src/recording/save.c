@@ -1,0 +1,120 @@
+/*
+ * The last part of a recording in memory, as one in a file. SQLite copies the pages; what the copy
+ * then needs is done there, so that whoever goes on writing the original notices nothing:
+ *
+ * - A thread's account begins where its first row does, not where the thread did. Its last row ends
+ *   at last_ns, so that is last_ns less the sum: invariant 1 holds to the nanosecond.
+ * - Waits get their sums back (see forget.c).
+ * - What is counted since the start (cost, what is unexplained, which errors calls returned) is cut
+ *   to the part that is kept. The longest of a syscall stays that of all time.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "recording/recording.h"
+
+DEFINE_CLEANUP(struct recording *, recording__free)
+DEFINE_CLEANUP(sqlite3_stmt *, sqlite3_finalize)
+
+/* clang-format off */
+
+static const char fit[] =
+	"BEGIN;"
+	/* A negative row is a correction of one that is gone. */
+	"DELETE FROM account WHERE ns < 0;"
+	"DELETE FROM account WHERE slice_to < (SELECT min(id) FROM slice);"
+	"UPDATE account SET slice_from = max(slice_from, (SELECT min(id) FROM slice));"
+	"CREATE TEMP TABLE sums AS SELECT thread, sum(ns) AS ns FROM account GROUP BY thread;"
+	"CREATE INDEX temp.sums_thread ON sums(thread);"
+	"UPDATE thread SET first_ns = last_ns - coalesce((SELECT ns FROM temp.sums"
+	" WHERE thread = thread.id), 0) WHERE id > 0 AND flags & 8 = 0;"
+	"UPDATE thread SET unexplained_ns = min(unexplained_ns, last_ns - first_ns)"
+	" WHERE id > 0 AND flags & 8 = 0;"
+	"DELETE FROM thread WHERE id > 0 AND flags & 8 = 0"
+	" AND id NOT IN (SELECT thread FROM temp.sums) AND id NOT IN (SELECT by FROM wait);"
+	"DROP TABLE temp.sums;"
+	"CREATE TEMP TABLE errors AS SELECT number, sum(count) AS count FROM syscall_error"
+	" GROUP BY number;"
+	"UPDATE syscall_error SET count = CAST(round(1.0 * count * (SELECT coalesce(sum(errors), 0)"
+	" FROM syscall_slice s WHERE s.number = syscall_error.number) / max(1, (SELECT e.count"
+	" FROM temp.errors e WHERE e.number = syscall_error.number))) AS INT);"
+	"DELETE FROM syscall_error WHERE count = 0;"
+	"DROP TABLE temp.errors;"
+	"UPDATE cost SET value = value * ((SELECT max(end_ns) - min(begin_ns) FROM slice) * 1.0 /"
+	" max(1, (SELECT max(end_ns) FROM slice)"
+	" - (SELECT value FROM meta WHERE key = 'start_ns')))"
+	" WHERE name IN ('own_cpu_ns', 'hooks_cpu_ns');"
+	"UPDATE meta SET value = value + (SELECT min(begin_ns) FROM slice)"
+	" - (SELECT value FROM meta WHERE key = 'start_ns') WHERE key = 'start_unix_ns';"
+	"UPDATE meta SET value = (SELECT min(begin_ns) FROM slice) WHERE key = 'start_ns';"
+	"UPDATE meta SET value = (SELECT max(end_ns) FROM slice) WHERE key = 'end_ns';";
+
+/* clang-format on */
+
+static int copy_pages(sqlite3 *to, sqlite3 *from)
+{
+	sqlite3_backup *backup = sqlite3_backup_init(to, "main", from, "main");
+	int rc;
+
+	if (!backup)
+		return -EIO;
+	sqlite3_backup_step(backup, -1);
+	rc = sqlite3_backup_finish(backup);
+	return rc == SQLITE_FULL ? -ENOSPC : rc == SQLITE_NOMEM ? -ENOMEM : rc ? -EIO : 0;
+}
+
+static int add_waits(struct recording *copy, sqlite3 *from)
+{
+	cleanup(sqlite3_finalize_p) sqlite3_stmt *row = NULL;
+	int err = 0;
+
+	/* Without the table nothing was aged, and the copy has all waits. */
+	if (sqlite3_prepare_v2(from,
+			       "SELECT thread, state, object, by, evidence, sum(ns), sum(count)"
+			       " FROM temp.wait_slice GROUP BY 1, 2, 3, 4, 5",
+			       -1, &row, NULL))
+		return 0;
+	while (!err && sqlite3_step(row) == SQLITE_ROW)
+		err = recording__add_wait(
+			copy, &(struct recording_wait) {
+				      .thread = sqlite3_column_int64(row, 0),
+				      .state = sqlite3_column_int(row, 1),
+				      .object = sqlite3_column_int64(row, 2),
+				      .by = sqlite3_column_int64(row, 3),
+				      .evidence = (const char *)sqlite3_column_text(row, 4),
+				      .ns = sqlite3_column_int64(row, 5),
+				      .count = sqlite3_column_int64(row, 6),
+			      });
+	return err;
+}
+
+static int fill(struct recording *copy, struct recording *recording)
+{
+	sqlite3 *db = recording__db(copy);
+	int err = recording__commit(recording);
+
+	if (!err)
+		err = copy_pages(db, recording__db(recording));
+	if (!err)
+		err = add_waits(copy, recording__db(recording));
+	if (!err)
+		err = recording__commit(copy);
+	if (!err && sqlite3_exec(db, fit, NULL, NULL, NULL))
+		err = (sqlite3_errcode(db) & 0xff) == SQLITE_FULL ? -ENOSPC : -EIO;
+	return err ? err : recording__finish(copy);
+}
+
+int recording__save(struct recording *recording, const char *path)
+{
+	cleanup(recording__free_p) struct recording *copy = NULL;
+	int err = recording__create(path, false, &copy);
+
+	if (err)
+		return err;
+	err = fill(copy, recording);
+	if (err)
+		unlink(path);
+	return err;
+}

@@ -1,0 +1,146 @@
+/*
+ * SIGKILL cannot be caught, and in a handler after a crash next to nothing may be called. But when
+ * a process ends, however it does, its end of a pipe is closed before its parent hears of it. So
+ * whoever holds the other end can clear up before the shell writes its next prompt.
+ *
+ * The guard has its own process group: what the terminal sends to all of ours does not end it. If
+ * the terminal belongs to somebody else by the time of our end (a shell, while we are stopped), it
+ * was given back already, and is left alone.
+ */
+#include "tui/guard.h"
+
+#include <curses.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <term.h>
+#include <termios.h>
+#include <unistd.h>
+
+static int told_fd = -1;
+static pid_t guard;
+
+/* What leaves the second screen and brings the cursor back. */
+struct goodbye {
+	char words[256];
+	size_t length;
+};
+
+/* Without padding, as in "$<5/>": that is for terminals that nobody has any more. */
+static void append(struct goodbye *goodbye, const char *capability)
+{
+	const char *words = tigetstr(capability);
+
+	if (!words || words == (const char *)-1)
+		return;
+	for (; *words && goodbye->length < sizeof(goodbye->words); words++) {
+		const char *end = words[0] == '$' && words[1] == '<' ? strchr(words, '>') : NULL;
+
+		if (end)
+			words = end;
+		else
+			goodbye->words[goodbye->length++] = *words;
+	}
+}
+
+static struct goodbye prepare(void)
+{
+	struct goodbye goodbye = {};
+	int status;
+
+	if (setupterm(NULL, STDOUT_FILENO, &status) != OK)
+		return goodbye;
+	append(&goodbye, "sgr0");
+	append(&goodbye, "clear");
+	append(&goodbye, "cnorm");
+	append(&goodbye, "rmkx");
+	append(&goodbye, "rmcup");
+	return goodbye;
+}
+
+/* Returns when the other process is over, or told that it will be; whether the terminal is its. */
+static bool await_end(int fd)
+{
+	struct pollfd told = { .fd = fd, .events = POLLIN };
+	bool ours = false;
+	ssize_t got;
+
+	do {
+		char word;
+
+		/* So that it counts as idle: a thread that reads from a pipe waits for somebody. */
+		poll(&told, 1, -1);
+		got = read(fd, &word, 1);
+		if (got > 0)
+			ours = word == '+';
+	} while (got > 0 || (got < 0 && errno == EINTR));
+	return ours;
+}
+
+static void stand_guard(int fd, const struct termios *before)
+{
+	static const int ignored[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTTOU, SIGPIPE };
+	pid_t job = getpgrp(), owner;
+	struct goodbye goodbye;
+	ssize_t written;
+
+	/* Its end is that of the other process, and nothing else. */
+	for (size_t i = 0; i < sizeof(ignored) / sizeof(*ignored); i++)
+		signal(ignored[i], SIG_IGN);
+	setpgid(0, 0);
+	prctl(PR_SET_NAME, "gapless-guard");
+	goodbye = prepare();
+	if (!await_end(fd))
+		return;
+	/* Nobody's, 0 or an error: the other process was the session's leader. */
+	owner = tcgetpgrp(STDOUT_FILENO);
+	if (owner > 0 && owner != job)
+		return;
+	tcsetattr(STDOUT_FILENO, TCSANOW, before);
+	written = write(STDOUT_FILENO, goodbye.words, goodbye.length);
+	(void)written;
+}
+
+int guard__start(void)
+{
+	struct termios before;
+	int ends[2], err;
+
+	if (tcgetattr(STDOUT_FILENO, &before) || pipe2(ends, O_CLOEXEC))
+		return -errno;
+	guard = fork();
+	err = guard < 0 ? -errno : 0;
+	if (!guard) {
+		close(ends[1]);
+		stand_guard(ends[0], &before);
+		_exit(0);
+	}
+	close(ends[0]);
+	if (err)
+		close(ends[1]);
+	else
+		told_fd = ends[1];
+	return err;
+}
+
+void guard__tell(bool ours)
+{
+	ssize_t written = told_fd < 0 ? 0 : write(told_fd, ours ? "+" : "-", 1);
+
+	(void)written;
+}
+
+void guard__stop(void)
+{
+	if (told_fd < 0)
+		return;
+	guard__tell(false);
+	close(told_fd);
+	told_fd = -1;
+	while (waitpid(guard, NULL, 0) < 0 && errno == EINTR)
+		;
+}

@@ -1,0 +1,243 @@
+/*
+ * A terminal that is left in a mess is worse than no picture. ncurses restores it in endwin(),
+ * which runs on every orderly way out; for the others there is the guard, who is told.
+ */
+#include "tui/screen.h"
+
+#include <curses.h>
+#include <errno.h>
+#include <langinfo.h>
+#include <locale.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <wchar.h>
+
+#include "base/utf8.h"
+#include "tui/bands.h"
+#include "tui/guard.h"
+
+/* Between ESC alone and a key that begins with it; over a slow line the rest comes late. */
+#define ESCAPE_MS 100
+
+static SCREEN *screen;
+static bool has_colour, has_utf8;
+
+/* Four colours that are told apart by those who see fewer; the letters say the rest. */
+static void prepare_colours(void)
+{
+	static const short colours[BAND_GROUPS] = {
+		[BAND_GROUP_RUN] = COLOR_GREEN,      [BAND_GROUP_READY] = COLOR_YELLOW,
+		[BAND_GROUP_DELAYING] = COLOR_RED,   [BAND_GROUP_UNSEEN] = COLOR_MAGENTA,
+		[BAND_GROUP_UNDECIDED] = COLOR_CYAN, [BAND_GROUP_IDLE] = COLOR_BLUE,
+	};
+	const char *no_colour = getenv("NO_COLOR");
+
+	has_colour = has_colors() && !(no_colour && *no_colour);
+	if (!has_colour)
+		return;
+	start_color();
+	use_default_colors();
+	for (int i = 0; i < BAND_GROUPS; i++)
+		init_pair((short)(i + 1), colours[i], -1);
+}
+
+int screen__start(void)
+{
+	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
+		return -ENOTTY;
+	setlocale(LC_CTYPE, "");
+	has_utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8");
+	guard__tell(true);
+	screen = newterm(NULL, stdout, stdin);
+	if (!screen) {
+		guard__tell(false);
+		return -EOPNOTSUPP;
+	}
+	if (!tigetstr("cup") || tigetstr("cup") == (char *)-1) {
+		screen__stop();
+		return -EOPNOTSUPP;
+	}
+	atexit(screen__stop);
+	prepare_colours();
+	cbreak();
+	noecho();
+	nonl();
+	keypad(stdscr, TRUE);
+	nodelay(stdscr, TRUE);
+	set_escdelay(ESCAPE_MS);
+	curs_set(0);
+	return 0;
+}
+
+void screen__stop(void)
+{
+	if (!screen)
+		return;
+	/* tmux keeps rows of a second screen that grew meanwhile (seen with 3.3a): let them be
+	 * empty. */
+	erase();
+	refresh();
+	endwin();
+	guard__tell(false);
+	delscreen(screen);
+	screen = NULL;
+}
+
+void screen__size(int *ret_rows, int *ret_columns)
+{
+	getmaxyx(stdscr, *ret_rows, *ret_columns);
+}
+
+void screen__erase(void)
+{
+	erase();
+}
+
+void screen__show(void)
+{
+	refresh();
+}
+
+void screen__renew(void)
+{
+	clearok(curscr, TRUE);
+}
+
+static attr_t attribute(enum screen_style style)
+{
+	switch (style) {
+	case SCREEN_BOLD:
+		return A_BOLD;
+	case SCREEN_DIM:
+		return A_DIM;
+	case SCREEN_REVERSE:
+		return A_REVERSE;
+	case SCREEN_WARN:
+		return A_BOLD | (has_colour ? (attr_t)COLOR_PAIR(BAND_GROUP_DELAYING + 1) : 0);
+	default:
+		return A_NORMAL;
+	}
+}
+
+/* One character, and how many columns it takes: 0 is for marks that sit on the one before. */
+static int put_one(int row, int column, int room, const char *text, size_t *ret_length)
+{
+	uint32_t point = '?';
+	size_t length = utf8__decode(text, &point);
+	wchar_t wide[2] = {};
+	int width;
+
+	*ret_length = length ? length : 1;
+	if (!length || utf8__steers(point))
+		point = '?';
+	if (point >= 0x80 && !has_utf8)
+		point = point == 0x2026 ? '~' : point == 0xb5 ? 'u' : '?';
+	width = wcwidth((wchar_t)point);
+	if (width < 0) {
+		point = '?';
+		width = 1;
+	}
+	if (!width || width > room)
+		return width > room ? room : 0;
+	wide[0] = (wchar_t)point;
+	mvaddnwstr(row, column, wide, 1);
+	return width;
+}
+
+int screen__put(int row, int column, int columns, enum screen_style style, const char *text)
+{
+	int rows, most, used = 0;
+
+	screen__size(&rows, &most);
+	if (row < 0 || row >= rows || column >= most)
+		return 0;
+	if (columns > most - column)
+		columns = most - column;
+	attrset(attribute(style));
+	while (*text && used < columns) {
+		size_t length;
+
+		used += put_one(row, column + used, columns - used, text, &length);
+		text += length;
+	}
+	attrset(A_NORMAL);
+	return used;
+}
+
+void screen__fill(int row, int column, enum screen_style style)
+{
+	int rows, most;
+
+	screen__size(&rows, &most);
+	if (row < 0 || row >= rows || column >= most)
+		return;
+	attrset(attribute(style));
+	mvhline(row, column, ' ', most - column);
+	attrset(A_NORMAL);
+}
+
+void screen__bar(int row, int column, const uint8_t *cells, int width, bool chosen)
+{
+	for (int i = 0; i < width; i++) {
+		bool blank = cells[i] >= BAND_COUNT;
+		const struct band_words *words = blank ? NULL : bands__words((enum band)cells[i]);
+		attr_t look = chosen ? A_BOLD : A_NORMAL;
+
+		if (words && words->group == BAND_GROUP_IDLE)
+			look = A_DIM;
+		else if (words && has_colour)
+			look = A_REVERSE | (attr_t)COLOR_PAIR(words->group + 1);
+		attrset(look);
+		mvaddch(row, column + i, (chtype)(unsigned char)(words ? words->letter : ' '));
+	}
+	attrset(A_NORMAL);
+}
+
+static int key_of(int key)
+{
+	switch (key) {
+	case ERR:
+		return SCREEN_NONE;
+	case '\r':
+	case KEY_ENTER:
+		return SCREEN_ENTER;
+	case KEY_BACKSPACE:
+	case '\b':
+		return SCREEN_ERASE;
+	case KEY_UP:
+		return SCREEN_UP;
+	case KEY_DOWN:
+		return SCREEN_DOWN;
+	case KEY_LEFT:
+		return SCREEN_LEFT;
+	case KEY_RIGHT:
+		return SCREEN_RIGHT;
+	case KEY_PPAGE:
+		return SCREEN_PAGE_UP;
+	case KEY_NPAGE:
+		return SCREEN_PAGE_DOWN;
+	case KEY_HOME:
+		return SCREEN_HOME;
+	case KEY_END:
+		return SCREEN_END;
+	case KEY_RESIZE:
+		return SCREEN_RESIZED;
+	default:
+		return key;
+	}
+}
+
+int screen__key(int timeout_ms)
+{
+	struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
+	int key = key_of(getch());
+
+	if (key != SCREEN_NONE || timeout_ms <= 0)
+		return key;
+	poll(&input, 1, timeout_ms);
+	if (input.revents & (POLLHUP | POLLERR | POLLNVAL))
+		return SCREEN_GONE;
+	return key_of(getch());
+}

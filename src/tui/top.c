@@ -1,0 +1,473 @@
+#include "tui/top.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "tui/screen.h"
+#include "tui/view.h"
+
+/* Between two looks at the keys, and for the recorder at what came in. */
+#define PATIENCE_MS 100
+#define MESSAGE_NS  UINT64_C(5000000000)
+/* Stacks and names pile up: a long closer look begins anew now and then. */
+#define MOST_DRILL_NS UINT64_C(600000000000)
+/* A look at a drill's numbers may cost this share of the time between two. */
+#define DRILL_SHARE       200
+#define DRILL_PATIENCE_NS INT64_C(4000000000)
+
+static const uint64_t intervals_ms[] = { 250, 500, 1000, 2000, 5000, 10000, 30000, 60000 };
+#define INTERVALS (sizeof(intervals_ms) / sizeof(*intervals_ms))
+
+/* --- what the drawings share ----------------------------------------------------------------- */
+
+void view__interval(uint64_t ns, char *ret, size_t size)
+{
+	if (ns < UINT64_C(1000000000))
+		snprintf(ret, size, "%.0f ms", (double)ns / 1e6);
+	else
+		snprintf(ret, size, "%.1f s", (double)ns / 1e9);
+}
+
+void view__draw_legend(const struct view *view, int row, const int64_t ns[BAND_COUNT])
+{
+	char last = 0, text[32];
+	int at = 0;
+
+	for (int i = 0; i < BAND_COUNT; i++) {
+		const struct band_words *words = bands__words((enum band)i);
+
+		if (!ns[i] || words->letter == last)
+			continue;
+		last = words->letter;
+		snprintf(text, sizeof(text), "%c %s  ", words->letter,
+			 words->group == BAND_GROUP_IDLE ? "idle" : words->title);
+		at += screen__put(row, at, 32, SCREEN_DIM, text);
+	}
+}
+
+void view__draw_foot(const struct view *view, const char *keys)
+{
+	int rows, columns;
+	char text[VIEW_MESSAGE_BYTES];
+
+	screen__size(&rows, &columns);
+	if (view->typing)
+		snprintf(text, sizeof(text), "filter by name or number: %s_   (enter, esc)",
+			 view->filter);
+	else
+		snprintf(text, sizeof(text), "%s",
+			 clock__now_ns() < view->message_until_ns ? view->message : keys);
+	screen__fill(rows - 1, 0, SCREEN_REVERSE);
+	screen__put(rows - 1, 0, columns, SCREEN_REVERSE, text);
+}
+
+static void draw(struct view *view)
+{
+	screen__erase();
+	if (view->mode == VIEW_HELP)
+		help__draw(view);
+	else if (view->mode == VIEW_DRILL)
+		drill__draw(view);
+	else
+		list__draw(view);
+	screen__show();
+}
+
+static void say(struct view *view, const char *text)
+{
+	snprintf(view->message, sizeof(view->message), "%s", text);
+	view->message_until_ns = clock__now_ns() + MESSAGE_NS;
+}
+
+/* --- numbers --------------------------------------------------------------------------------- */
+
+/* The row that was chosen stays so, wherever it went. */
+static int arrange(struct view *view)
+{
+	int err = table__arrange(&view->table, view->order, view->filter);
+
+	if (err)
+		return err;
+	view->chosen_at = table__find(&view->table, view->chosen, view->chosen_at);
+	if (view->table.shown_count)
+		view->chosen = view->table.rows[view->table.shown[view->chosen_at]].id;
+	return 0;
+}
+
+static int load_list(struct view *view)
+{
+	int64_t own_before_ns = view->head.own_cpu_ns;
+	int64_t elapsed_before_ns = view->head.elapsed_ns;
+	int err = ask__table(view->ask, &view->window, view->by_thread, &view->table);
+
+	if (!err)
+		err = ask__head(view->ask, &view->head);
+	if (err)
+		return err;
+	/* Written once a second, whatever the interval. */
+	if (view->head.elapsed_ns > elapsed_before_ns && elapsed_before_ns)
+		view->own_share = (double)(view->head.own_cpu_ns - own_before_ns) /
+				  (double)(view->head.elapsed_ns - elapsed_before_ns);
+	return arrange(view);
+}
+
+/* Whether it is time for a new picture, or nearly: snapshots do not come to the tick. */
+static bool is_due(const struct view *view, int64_t ns)
+{
+	return ns >= (int64_t)(view->interval_ns - view->interval_ns / 20);
+}
+
+static int refresh_list(struct view *view, bool *ret_new)
+{
+	struct ask_window window;
+	int err = ask__after(view->ask, view->window.to, &window);
+
+	*ret_new = false;
+	if (err || !window.from)
+		return err;
+	if (view->window.from && !is_due(view, window.end_ns - window.begin_ns))
+		return 0;
+	view->window = window;
+	*ret_new = true;
+	return load_list(view);
+}
+
+/* So many threads that it costs much are looked at less often, as the ledger does it. */
+static bool is_drill_due(const struct view *view, int64_t ns)
+{
+	int64_t wanted_ns = (int64_t)view->drill_cost_ns * DRILL_SHARE;
+
+	return !view->drill_window.from ||
+	       (is_due(view, ns) && (ns >= wanted_ns || ns >= DRILL_PATIENCE_NS));
+}
+
+static int load_drill(struct view *view, const struct ask_window *window)
+{
+	uint64_t began_ns = clock__read_ns(CLOCK_THREAD_CPUTIME_ID);
+	int err = ask__table(view->drill, window, true, &view->drill_table);
+
+	if (!err)
+		err = ask__waits(view->drill, window, &view->waits);
+	if (!err)
+		err = ask__calls(view->drill, window, &view->calls);
+	if (!err)
+		err = ask__functions(view->drill, window, &view->functions);
+	view->drill_window = *window;
+	view->drill_cost_ns = clock__read_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns;
+	return err;
+}
+
+static int refresh_drill(struct view *view, bool *ret_new)
+{
+	struct ask_window window;
+	int err = ask__last(view->drill, VIEW_DRILL_NS, &window);
+
+	if (err || !window.from || !is_drill_due(view, window.end_ns - view->drill_window.end_ns))
+		return err;
+	*ret_new = true;
+	return load_drill(view, &window);
+}
+
+/* A thread can be over while its process is not. */
+static bool is_drill_over(const struct view *view)
+{
+	return view->source->is_over(view->source->context) ||
+	       (view->drill_window.from && !view->drill_table.all.threads);
+}
+
+static int refresh(struct view *view, bool *ret_new)
+{
+	int err;
+
+	*ret_new = false;
+	if (view->paused)
+		return 0;
+	/* The list goes on behind a drill, so that its next window is not a long one. */
+	err = refresh_list(view, ret_new);
+	if (!err && view->drill)
+		err = refresh_drill(view, ret_new);
+	if (!err && view->drill)
+		view->drill_over = is_drill_over(view);
+	return err;
+}
+
+/* --- keys ------------------------------------------------------------------------------------ */
+
+static void leave_drill(struct view *view)
+{
+	ask__free(view->drill);
+	view->drill = NULL;
+	view->mode = VIEW_LIST;
+	view->source->leave(view->source->context);
+}
+
+static int start_drill(struct view *view)
+{
+	const struct top_source *source = view->source;
+	struct top_view close_up;
+	char why[VIEW_MESSAGE_BYTES] = "";
+	int err;
+
+	say(view, "attaching to it ...");
+	draw(view);
+	/* A thread too with all of its process: who holds a lock is known among those only. */
+	err = source->drill(source->context, view->drilled.pid, &close_up, why, sizeof(why));
+	if (err) {
+		say(view, why);
+		return 0;
+	}
+	view->message_until_ns = 0;
+	view->drill_since_ns = clock__now_ns();
+	view->drill_window = (struct ask_window) {};
+	view->drill_over = view->paused = false;
+	table__begin(&view->drill_table, true, 0);
+	view->waits.count = view->calls.count = view->functions.count = 0;
+	view->waits.total_count = view->calls.total_count = view->functions.total_count = 0;
+	view->mode = VIEW_DRILL;
+	err = ask__new(close_up.db, close_up.open_state, close_up.context, &view->drill);
+	if (!err && view->drilled_thread)
+		ask__only(view->drill, view->drilled.tid);
+	return err;
+}
+
+static int enter_drill(struct view *view)
+{
+	if (!view->table.shown_count)
+		return 0;
+	view->drilled = view->table.rows[view->table.shown[view->chosen_at]];
+	view->drilled_thread = view->by_thread;
+	return start_drill(view);
+}
+
+static int renew_drill(struct view *view)
+{
+	if (!view->drill || view->drill_over || view->paused ||
+	    clock__now_ns() - view->drill_since_ns < MOST_DRILL_NS)
+		return 0;
+	leave_drill(view);
+	return start_drill(view);
+}
+
+/* SORT_CALLS only where it has numbers. */
+static void change_order(struct view *view, int by)
+{
+	int order = (int)view->order;
+
+	do {
+		order = (order + by + SORT_COUNT) % SORT_COUNT;
+		/* The band of ready threads is the column READY. */
+	} while ((order == SORT_CALLS && !ask__has_calls(view->ask)) ||
+		 order == SORT_BANDS + BAND_READY);
+	view->order = (enum sort)order;
+}
+
+static void change_interval(struct view *view, int by)
+{
+	char text[64], interval[32];
+	size_t at = 0;
+
+	while (at + 1 < INTERVALS && intervals_ms[at] * 1000000 < view->interval_ns)
+		at++;
+	if (by > 0 && at + 1 < INTERVALS && intervals_ms[at] * 1000000 <= view->interval_ns)
+		at++;
+	else if (by < 0 && at)
+		at--;
+	view->interval_ns = intervals_ms[at] * 1000000;
+	view->source->set_interval(view->source->context, view->interval_ns);
+	view__interval(view->interval_ns, interval, sizeof(interval));
+	snprintf(text, sizeof(text), "a new picture every %s", interval);
+	say(view, text);
+}
+
+static void move(struct view *view, int key)
+{
+	size_t at = view->chosen_at, last = view->table.shown_count;
+
+	if (!last--)
+		return;
+	if (key == SCREEN_UP || key == 'k')
+		at -= at > 0;
+	else if (key == SCREEN_DOWN || key == 'j')
+		at++;
+	else if (key == SCREEN_PAGE_UP)
+		at = at > view->page ? at - view->page : 0;
+	else if (key == SCREEN_PAGE_DOWN)
+		at += view->page;
+	else if (key == SCREEN_HOME)
+		at = 0;
+	else if (key == SCREEN_END)
+		at = last;
+	view->chosen_at = at < last ? at : last;
+	view->chosen = view->table.rows[view->table.shown[view->chosen_at]].id;
+}
+
+static int type_filter(struct view *view, int key)
+{
+	size_t length = strlen(view->filter);
+
+	if (key == SCREEN_ENTER || key == SCREEN_ESCAPE)
+		view->typing = false;
+	if (key == SCREEN_ESCAPE)
+		view->filter[0] = '\0';
+	if (key == SCREEN_ERASE && length)
+		view->filter[length - 1] = '\0';
+	if (key >= ' ' && key < 127 && length + 1 < sizeof(view->filter)) {
+		view->filter[length] = (char)key;
+		view->filter[length + 1] = '\0';
+	}
+	return arrange(view);
+}
+
+static int press_in_list(struct view *view, int key)
+{
+	switch (key) {
+	case SCREEN_ENTER:
+		return enter_drill(view);
+	case SCREEN_ESCAPE:
+		view->filter[0] = '\0';
+		return arrange(view);
+	case 's':
+	case '>':
+	case SCREEN_RIGHT:
+		change_order(view, 1);
+		return arrange(view);
+	case 'S':
+	case '<':
+	case SCREEN_LEFT:
+		change_order(view, -1);
+		return arrange(view);
+	case 't':
+		view->by_thread = !view->by_thread;
+		view->chosen_at = view->first = 0;
+		view->chosen = 0;
+		return view->window.from ? load_list(view) : 0;
+	case '/':
+		view->typing = true;
+		return 0;
+	default:
+		move(view, key);
+		return 0;
+	}
+}
+
+/* Keys that mean the same in the list and in the drill. */
+static int press(struct view *view, int key)
+{
+	char words[VIEW_MESSAGE_BYTES] = "";
+
+	switch (key) {
+	case 'p':
+	case ' ':
+		view->paused = !view->paused;
+		return 0;
+	case '+':
+	case '=':
+		change_interval(view, 1);
+		return 0;
+	case '-':
+		change_interval(view, -1);
+		return 0;
+	case 'w':
+		view->source->save(view->source->context, view->drill != NULL, words,
+				   sizeof(words));
+		say(view, words);
+		return 0;
+	case 'h':
+	case '?':
+		view->behind_help = view->mode;
+		view->mode = VIEW_HELP;
+		return ask__quality(view->drill ? view->drill : view->ask, &view->quality);
+	default:
+		break;
+	}
+	if (view->mode == VIEW_LIST)
+		return press_in_list(view, key);
+	if (key == SCREEN_ESCAPE || key == SCREEN_LEFT || key == SCREEN_ERASE)
+		leave_drill(view);
+	return 0;
+}
+
+/* Whether to go on. */
+static int take_key(struct view *view, int key, bool *ret_quit)
+{
+	if (key == SCREEN_GONE)
+		*ret_quit = true;
+	if (key == SCREEN_RENEW)
+		screen__renew();
+	if (key == SCREEN_GONE || key == SCREEN_RESIZED || key == SCREEN_RENEW)
+		return 0;
+	if (view->typing)
+		return type_filter(view, key);
+	if (view->mode == VIEW_HELP) {
+		view->mode = view->behind_help;
+		return 0;
+	}
+	if (key == 'q')
+		*ret_quit = true;
+	return press(view, key);
+}
+
+/* --- the loop -------------------------------------------------------------------------------- */
+
+static int loop(struct view *view)
+{
+	bool quit = false, is_new = true;
+	uint64_t drawn_ns = 0;
+	int err = 0;
+
+	while (!err && !quit && !*view->options->stop) {
+		int key;
+
+		/* A message goes by itself, and the clock goes on. */
+		if (is_new || clock__now_ns() - drawn_ns >= UINT64_C(1000000000)) {
+			draw(view);
+			drawn_ns = clock__now_ns();
+		}
+		is_new = false;
+		key = screen__key(PATIENCE_MS);
+		while (key != SCREEN_NONE && !err && !quit) {
+			err = take_key(view, key, &quit);
+			is_new = true;
+			key = screen__key(0);
+		}
+		if (!err && !quit)
+			err = view->source->work(view->source->context);
+		if (!err && !quit) {
+			bool came;
+
+			err = refresh(view, &came);
+			is_new |= came;
+			if (!err)
+				err = renew_drill(view);
+		}
+	}
+	return err;
+}
+
+int top__run(const struct top_options *options, const struct top_source *source)
+{
+	cleanup(free_p) struct view *view = calloc(1, sizeof(*view));
+	int err;
+
+	if (!view)
+		return -ENOMEM;
+	view->options = options;
+	view->source = source;
+	view->interval_ns = options->interval_ns;
+	view->by_thread = options->by_thread;
+	view->own_share = -1;
+	err = ask__new(source->list.db, source->list.open_state, source->list.context, &view->ask);
+	if (!err)
+		err = loop(view);
+	if (view->drill)
+		leave_drill(view);
+	ask__free(view->ask);
+	table__release(&view->table);
+	table__release(&view->drill_table);
+	return err;
+}

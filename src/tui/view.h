@@ -1,0 +1,65 @@
+/* Between top.c, which knows what is going on, and those who draw it. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tui/ask.h"
+#include "tui/table.h"
+#include "tui/top.h"
+
+#define VIEW_FILTER_BYTES  48
+#define VIEW_MESSAGE_BYTES 256
+/* How far back a drill looks: samples are few, and a second of them says little. */
+#define VIEW_DRILL_NS INT64_C(10000000000)
+
+enum view_mode { VIEW_LIST, VIEW_DRILL, VIEW_HELP };
+
+struct view {
+	const struct top_options *options;
+	const struct top_source *source;
+	enum view_mode mode, behind_help;
+	bool paused, typing, by_thread;
+	uint64_t interval_ns;
+
+	/* The list. */
+	struct ask *ask;
+	struct ask_window window;
+	struct ask_head head;
+	double own_share; /* of one CPU, in the window; < 0: not known yet */
+	struct table table;
+	enum sort order;
+	char filter[VIEW_FILTER_BYTES];
+	int64_t chosen;   /* the id of the chosen row */
+	size_t chosen_at; /* its place among those that are shown */
+	size_t first;     /* the row at the top */
+	size_t page;      /* how many rows there is room for */
+
+	/* The drill. */
+	struct ask *drill;
+	struct table_row drilled; /* who */
+	bool drilled_thread;
+	struct ask_window drill_window;
+	struct ask_head drill_head;
+	struct table drill_table;
+	struct ask_lines waits, calls, functions;
+	bool drill_over;
+	uint64_t drill_cost_ns; /* of the last look at its numbers */
+	uint64_t drill_since_ns;
+
+	struct ask_lines quality; /* for help */
+	char message[VIEW_MESSAGE_BYTES];
+	uint64_t message_until_ns;
+};
+
+void list__draw(struct view *view);
+void drill__draw(struct view *view);
+void help__draw(struct view *view);
+
+/* What the drawings share: the last row, with keys, a question or a message. */
+void view__draw_foot(const struct view *view, const char *keys);
+/* "1.0 s", "250 ms" */
+void view__interval(uint64_t ns, char *ret, size_t size);
+/* A legend of the bands that have time in `ns`. */
+void view__draw_legend(const struct view *view, int row, const int64_t ns[BAND_COUNT]);

@@ -1,0 +1,176 @@
+/* A recording in memory that forgets its begin, and what is saved of it. */
+#include "../harness.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "recording/recording.h"
+#include "sample.h"
+
+#define SLICES 30
+
+enum { RUN = 1, POLL };
+
+static int64_t ask(sqlite3 *db, const char *sql)
+{
+	sqlite3_stmt *row = NULL;
+	int64_t number;
+
+	assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &row, NULL), 0);
+	assert_int_equal(sqlite3_step(row), SQLITE_ROW);
+	number = sqlite3_column_int64(row, 0);
+	sqlite3_finalize(row);
+	return number;
+}
+
+static void put_thread(struct recording *recording, int64_t id, int64_t process, int64_t last_ns,
+		       int flags)
+{
+	struct recording_thread thread = { .id = id,
+					   .process = process,
+					   .tid = (int)id,
+					   .comm = "thread",
+					   .first_ns = 0,
+					   .last_ns = last_ns,
+					   .flags = flags };
+
+	assert_int_equal(recording__put_thread(recording, &thread), 0);
+	recording__put_process(recording, &(struct recording_process) { .id = process,
+									.pid = (int)process,
+									.comm = "process" });
+}
+
+static void account(struct recording *recording, int64_t thread, int64_t from, int64_t to,
+		    int state, int64_t ns)
+{
+	struct recording_account row = { thread, from, to, state, ns, 10 };
+
+	assert_int_equal(recording__add_account(recording, &row), 0);
+}
+
+/*
+ * Thirty slices of a second. Thread 1 runs all the time, thread 2 is silent from slice 6 to 25,
+ * thread 3 ended in slice 4; 9 is a process whose first thread is not written yet.
+ */
+static struct recording *begin(void)
+{
+	struct recording *recording = NULL;
+
+	assert_int_equal(recording__create_in_memory(&recording), 0);
+	recording__add_state(recording, &(struct recording_state) { RUN, "run", "any", NULL });
+	recording__add_state(recording, &(struct recording_state) { POLL, "wait", "poll", "idle" });
+	recording__set_number(recording, "start_ns", 0);
+	recording__set_number(recording, "start_unix_ns", 100 * SECOND);
+	recording__set_number(recording, "end_ns", SLICES * SECOND);
+	recording__put_cost(recording, "own_cpu_ns", 3e9, "ns");
+	put_thread(recording, 1, 1, SLICES * SECOND, 0);
+	put_thread(recording, 2, 2, SLICES * SECOND, 0);
+	put_thread(recording, 3, 3, 4 * SECOND, RECORDING_THREAD_EXITED);
+	recording__put_process(recording, &(struct recording_process) { .id = 9, .pid = 9 });
+	for (int i = 1; i <= SLICES; i++) {
+		recording__add_slice(recording, i, (i - 1) * SECOND, i * SECOND);
+		account(recording, 1, i, i, RUN, SECOND);
+		recording__add_wait(recording, &(struct recording_wait) { .thread = 1,
+									  .state = POLL,
+									  .evidence = "none",
+									  .ns = MS,
+									  .count = 1 });
+		recording__add_syscall(recording, &(struct recording_syscall) { .number = 2,
+										.name = "open",
+										.from = i,
+										.to = i,
+										.count = 10,
+										.errors = 6 });
+		recording__add_syscall_error(recording, 2, 2, 4);
+		recording__add_syscall_error(recording, 2, 13, 2);
+		assert_int_equal(recording__age_waits(recording, i), 0);
+	}
+	for (int i = 1; i <= 4; i++)
+		account(recording, 3, i, i, RUN, SECOND);
+	account(recording, 2, 1, 5, RUN, 5 * SECOND);
+	account(recording, 2, 6, 25, POLL, 20 * SECOND);
+	account(recording, 2, 26, 30, POLL, 5 * SECOND);
+	return recording;
+}
+
+static void what_is_over_is_forgotten_and_what_reaches_over_the_edge_is_cut(void **state)
+{
+	struct recording *recording = begin();
+	sqlite3 *db = recording__db(recording);
+
+	assert_int_equal(recording__forget(recording, 11), 0);
+	assert_int_equal(ask(db, "SELECT count(*) FROM slice"), 20);
+	assert_int_equal(ask(db, "SELECT min(id) FROM slice"), 11);
+	assert_int_equal(ask(db, "SELECT sum(ns) FROM account WHERE thread = 1"), 20 * SECOND);
+	assert_int_equal(ask(db, "SELECT sum(ns) FROM account WHERE thread = 2"), 20 * SECOND);
+	assert_int_equal(ask(db, "SELECT min(slice_from) FROM account"), 11);
+	assert_int_equal(ask(db, "SELECT count(*) FROM thread WHERE id = 3"), 0);
+	assert_int_equal(ask(db, "SELECT count(*) FROM process WHERE id = 3"), 0);
+	assert_int_equal(ask(db, "SELECT count(*) FROM process WHERE id = 9"), 1);
+	assert_int_equal(ask(db, "SELECT count(*) FROM thread"), 2);
+	/* Again is the same. */
+	assert_int_equal(recording__forget(recording, 11), 0);
+	assert_int_equal(ask(db, "SELECT sum(ns) FROM account"), 40 * SECOND);
+	recording__free(recording);
+}
+
+static void what_is_saved_adds_up_and_goes_on_in_memory(void **state)
+{
+	char *path = sample__path();
+	struct recording *recording = begin();
+	struct stat info;
+	sqlite3 *db = NULL;
+
+	assert_int_equal(recording__forget(recording, 11), 0);
+	assert_int_equal(recording__save(recording, path), 0);
+	assert_int_equal(stat(path, &info), 0);
+	assert_int_equal(info.st_mode & 0777, 0600);
+	assert_int_equal(recording__open(path, &db), 0);
+	assert_int_equal(ask(db, "SELECT value FROM meta WHERE key = 'complete'"), 1);
+	assert_int_equal(ask(db, "SELECT value FROM meta WHERE key = 'start_ns'"), 10 * SECOND);
+	assert_int_equal(ask(db, "SELECT value FROM meta WHERE key = 'start_unix_ns'"),
+			 110 * SECOND);
+	assert_int_equal(ask(db, "SELECT value FROM meta WHERE key = 'end_ns'"), 30 * SECOND);
+	assert_int_equal(ask(db, "SELECT value FROM cost WHERE name = 'own_cpu_ns'"), 2 * SECOND);
+	assert_int_equal(ask(db, "SELECT sum(abs(remainder_ns)) FROM threads"), 0);
+	assert_int_equal(ask(db, "SELECT sum(lifetime_ns) FROM threads"), 40 * SECOND);
+	assert_int_equal(ask(db, "SELECT sum(ns) FROM wait"), 20 * MS);
+	assert_int_equal(ask(db, "SELECT sum(count) FROM wait"), 20);
+	assert_int_equal(ask(db, "SELECT count FROM syscall_error WHERE errno = 2"), 80);
+	assert_int_equal(ask(db, "SELECT count FROM syscall_error WHERE errno = 13"), 40);
+	sqlite3_close(db);
+	/* The one in memory did not change. */
+	db = recording__db(recording);
+	assert_int_equal(ask(db, "SELECT value FROM meta WHERE key = 'complete'"), 0);
+	assert_int_equal(ask(db, "SELECT value FROM meta WHERE key = 'start_ns'"), 0);
+	assert_int_equal(
+		recording__add_slice(recording, SLICES + 1, SLICES * SECOND, (SLICES + 1) * SECOND),
+		0);
+	recording__free(recording);
+	sample__remove(path);
+}
+
+static void nothing_is_overwritten(void **state)
+{
+	char *path = sample__path();
+	struct recording *recording = begin();
+
+	assert_int_equal(recording__save(recording, path), 0);
+	assert_int_equal(recording__save(recording, path), -EEXIST);
+	assert_int_equal(recording__save(recording, "/no/such/folder/x"), -ENOENT);
+	recording__free(recording);
+	sample__remove(path);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_over_is_forgotten_and_what_reaches_over_the_edge_is_cut),
+		cmocka_unit_test(what_is_saved_adds_up_and_goes_on_in_memory),
+		cmocka_unit_test(nothing_is_overwritten),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
