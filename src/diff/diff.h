@@ -108,3 +108,5 @@ __attribute__((format(printf, 2, 3))) int diff__warn(struct diff *diff, const ch
 /* Both return 0 or -EIO. */
 int diff__print_text(const struct diff *diff, size_t top, FILE *out);
 int diff__print_json(const struct diff *diff, FILE *out);
+/* What the latter prints; the caller owns it. NULL when out of memory. */
+json_t *diff__json(const struct diff *diff);

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "base/json.h"
-#include "diff/diff.h"
+#include "diff/verdict.h"
 
 static json_t *number(double value)
 {
@@ -87,22 +87,38 @@ static json_t *gates_json(const struct diff *diff)
 	return list;
 }
 
-int diff__print_json(const struct diff *diff, FILE *out)
+static json_t *sentences_json(const struct diff *diff)
 {
-	json_t *changes = json_array(), *warnings = json_array(), *json;
-	int failed;
+	json_t *list = json_array();
+	struct verdict verdict;
+
+	verdict__make(diff, &verdict);
+	for (size_t i = 0; i < verdict.count; i++)
+		json_array_append_new(list, json__text(verdict.lines[i]));
+	return list;
+}
+
+json_t *diff__json(const struct diff *diff)
+{
+	json_t *changes = json_array(), *warnings = json_array();
 
 	for (size_t i = 0; i < diff->change_count; i++)
 		if (diff->changes[i].compared)
 			json_array_append_new(changes, change_json(diff, &diff->changes[i]));
 	for (size_t i = 0; i < diff->warning_count; i++)
 		json_array_append_new(warnings, json__text(diff->warnings[i]));
-	json = json_pack("{s:o, s:o, s:b, s:i, s:i, s:f, s:o, s:o, s:o}", "recordings",
-			 runs_json(diff), "per", json__text(diff->per), "enough", diff->enough,
-			 "compared", (int)diff->compared, "certain", (int)diff->certain, "alpha",
-			 DIFF_ALPHA, "changes", changes, "gates", gates_json(diff), "warnings",
-			 warnings);
-	failed = !json || json_dumpf(json, out, JSON_INDENT(2)) || fputc('\n', out) == EOF;
+	return json_pack("{s:o, s:o, s:o, s:b, s:i, s:i, s:f, s:o, s:o, s:o}", "verdict",
+			 sentences_json(diff), "recordings", runs_json(diff), "per",
+			 json__text(diff->per), "enough", diff->enough, "compared",
+			 (int)diff->compared, "certain", (int)diff->certain, "alpha", DIFF_ALPHA,
+			 "changes", changes, "gates", gates_json(diff), "warnings", warnings);
+}
+
+int diff__print_json(const struct diff *diff, FILE *out)
+{
+	json_t *json = diff__json(diff);
+	int failed = !json || json_dumpf(json, out, JSON_INDENT(2)) || fputc('\n', out) == EOF;
+
 	json_decref(json);
 	return failed || fflush(out) ? -EIO : 0;
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/term.h"
-#include "diff/diff.h"
+#include "diff/verdict.h"
 #include "report/words.h"
 
 #define VALUE_COLUMNS   -11
@@ -23,58 +23,6 @@ struct paper {
 	size_t top;
 };
 
-static struct words say_value(double value, const char *unit)
-{
-	struct words words = {};
-
-	if (isnan(value))
-		snprintf(words.text, sizeof(words.text), "-");
-	else if (!strcmp(unit, "ns"))
-		return words__time((int64_t)(value + 0.5));
-	else if (!strcmp(unit, "bytes"))
-		return words__bytes((int64_t)(value + 0.5));
-	else if (value >= 1000)
-		return words__number((int64_t)(value + 0.5));
-	else
-		snprintf(words.text, sizeof(words.text), "%.3g", value);
-	return words;
-}
-
-static double mean_of(const struct diff_change *change, enum diff_side side)
-{
-	return change->sides[side].count ? change->sides[side].mean : NAN;
-}
-
-static struct words say_difference(const struct diff_change *change)
-{
-	double off = mean_of(change, DIFF_NEW) - mean_of(change, DIFF_BASE);
-	struct words words = {};
-
-	if (isnan(off))
-		return words;
-	words__say(words.text, sizeof(words.text), "%s%s", off < 0 ? "−" : "+",
-		   say_value(fabs(off), change->metric->unit).text);
-	return words;
-}
-
-static struct words say_ratio(const struct diff_change *change)
-{
-	double percent = diff__ratio(change) * 100;
-	struct words words = {};
-
-	if (isinf(percent))
-		snprintf(words.text, sizeof(words.text), "new");
-	else if (percent <= -100)
-		snprintf(words.text, sizeof(words.text), "gone");
-	else if (percent >= 1000)
-		words__say(words.text, sizeof(words.text), "× %s",
-			   say_value(percent / 100 + 1, "").text);
-	else
-		snprintf(words.text, sizeof(words.text), "%s%.*f %%", percent < 0 ? "−" : "+",
-			 fabs(percent) < 100 ? 1 : 0, fabs(percent));
-	return words;
-}
-
 static void print_heading(const struct paper *paper, const char *words)
 {
 	fprintf(paper->out, "%s%s%s\n", term__on(paper->out, TERM_BOLD), words,
@@ -89,21 +37,11 @@ static int name_columns(const struct paper *paper)
 	return left < LEAST_NAME ? LEAST_NAME : left;
 }
 
-/* "function:burn (prog)" is enough said below "functions". */
-static const char *short_name(const struct metric *metric)
-{
-	const char *colon = strchr(metric->name, ':');
-
-	if (colon && (metric->class == METRIC_FUNCTION || metric->class == METRIC_SYSCALL))
-		return colon + 1;
-	return metric->name;
-}
-
 static void print_change(const struct paper *paper, const struct diff_change *change)
 {
 	const struct metric *metric = change->metric;
 	int columns = name_columns(paper);
-	struct words name = words__clean(short_name(metric), WORDS_MOST_COLUMNS);
+	struct words name = words__clean(verdict__name(metric), WORDS_MOST_COLUMNS);
 	bool fits = words__columns(name.text) < columns;
 	char chance[32] = "";
 
@@ -115,10 +53,11 @@ static void print_change(const struct paper *paper, const struct diff_change *ch
 	else
 		fprintf(paper->out, "%s\n%*s", name.text, 2 + MEASURE_COLUMNS + columns, "");
 	for (int side = 0; side < DIFF_SIDES; side++)
-		words__field(paper->out, say_value(mean_of(change, side), metric->unit).text,
+		words__field(paper->out,
+			     verdict__value(verdict__mean(change, side), metric->unit).text,
 			     VALUE_COLUMNS);
-	words__field(paper->out, say_difference(change).text, VALUE_COLUMNS);
-	words__field(paper->out, say_ratio(change).text, RATIO_COLUMNS);
+	words__field(paper->out, verdict__difference(change).text, VALUE_COLUMNS);
+	words__field(paper->out, verdict__ratio(change).text, RATIO_COLUMNS);
 	if (!isnan(change->probability))
 		snprintf(chance, sizeof(chance), change->probability < 0.001 ? "<0.001" : "%.3f",
 			 change->probability);
@@ -216,89 +155,6 @@ static void print_side(const struct paper *paper, enum diff_side side)
 	fprintf(paper->out, "%s\n", words__clean(run->facts[DIFF_TARGET], 60).text);
 }
 
-/* "a second" */
-static struct words per_words(const struct diff *diff)
-{
-	struct words words = {};
-
-	words__say(words.text, sizeof(words.text), "%s %s",
-		   strcmp(diff->per, "run") && strcmp(diff->per, "second") ? "per" : "a",
-		   words__clean(diff->per, 60).text);
-	return words;
-}
-
-/* The change of a class that has most to say. */
-static const struct diff_change *largest(const struct diff *diff, enum metric_class class,
-					 const char *measure)
-{
-	for (size_t i = 0; i < diff->change_count; i++)
-		if (diff->changes[i].metric->class == class &&
-		    (!measure || !strcmp(diff->changes[i].metric->measure, measure)) &&
-		    diff__is_certain(diff, &diff->changes[i]))
-			return &diff->changes[i];
-	return NULL;
-}
-
-static void say_change(const struct paper *paper, const struct diff_change *change,
-		       const char *verb)
-{
-	const struct diff *diff = paper->diff;
-	char line[MOST_LINE] = "";
-
-	if (!change)
-		return;
-	words__say(line, sizeof(line), "%s %s %s",
-		   words__clean(short_name(change->metric), 200).text, verb,
-		   say_value(mean_of(change, DIFF_NEW), change->metric->unit).text);
-	if (change->metric->is_sum)
-		words__say(line, sizeof(line), " %s", per_words(diff).text);
-	if (isinf(diff__ratio(change)))
-		words__say(line, sizeof(line), ", which is new");
-	else
-		words__say(line, sizeof(line), " instead of %s (%s)",
-			   say_value(mean_of(change, DIFF_BASE), change->metric->unit).text,
-			   say_ratio(change).text);
-	if (change->metric->about)
-		words__say(line, sizeof(line), ", from %s", change->metric->about);
-	words__say(line, sizeof(line), ".");
-	term__wrap(paper->out, line, 0, paper->width);
-}
-
-static void print_verdict(const struct paper *paper)
-{
-	const struct diff *diff = paper->diff;
-	char line[MOST_LINE] = "";
-
-	if (!diff->enough) {
-		words__say(line, sizeof(line),
-			   "within-run only: whether a difference is more than noise takes %d "
-			   "recordings on each side [gapless record --repeat %d]. Values are %s.",
-			   DIFF_ENOUGH, DIFF_ENOUGH, per_words(diff).text);
-		term__wrap(paper->out, line, 0, paper->width);
-		return;
-	}
-	if (diff->certain)
-		words__say(
-			line, sizeof(line),
-			"%zu of %zu comparisons changed by more than noise (chance < %g, corrected "
-			"for all of them)",
-			diff->certain, diff->compared, DIFF_ALPHA);
-	else
-		words__say(
-			line, sizeof(line),
-			"no significant change: none of %zu comparisons is more than noise (chance "
-			"< %g, corrected for all of them)",
-			diff->compared, DIFF_ALPHA);
-	if (diff->too_small)
-		words__say(line, sizeof(line), "; %zu certain but below %g %%", diff->too_small,
-			   DIFF_LEAST * 100);
-	words__say(line, sizeof(line), ". Values are means %s.", per_words(diff).text);
-	term__wrap(paper->out, line, 0, paper->width);
-	say_change(paper, largest(diff, METRIC_FUNCTION, "self"), "runs");
-	say_change(paper, largest(diff, METRIC_WAIT, NULL), "takes");
-	say_change(paper, largest(diff, METRIC_SYSCALL, "mean"), "takes on average");
-}
-
 static void print_gates(const struct paper *paper)
 {
 	const struct diff *diff = paper->diff;
@@ -312,13 +168,13 @@ static void print_gates(const struct paper *paper)
 			words__clean(gate->text, 200).text);
 		if (gate->change)
 			fprintf(paper->out, ": %s, was %s (%s)",
-				say_value(mean_of(gate->change, DIFF_NEW),
-					  gate->change->metric->unit)
+				verdict__value(verdict__mean(gate->change, DIFF_NEW),
+					       gate->change->metric->unit)
 					.text,
-				say_value(mean_of(gate->change, DIFF_BASE),
-					  gate->change->metric->unit)
+				verdict__value(verdict__mean(gate->change, DIFF_BASE),
+					       gate->change->metric->unit)
 					.text,
-				say_ratio(gate->change).text);
+				verdict__ratio(gate->change).text);
 		if (!isnan(gate->probability))
 			fprintf(paper->out, ", chance %.2g", gate->probability);
 		fputc('\n', paper->out);
@@ -328,6 +184,7 @@ static void print_gates(const struct paper *paper)
 int diff__print_text(const struct diff *diff, size_t top, FILE *out)
 {
 	struct paper paper = { .diff = diff, .out = out, .width = term__width(out), .top = top };
+	struct verdict verdict;
 
 	print_side(&paper, DIFF_BASE);
 	print_side(&paper, DIFF_NEW);
@@ -338,7 +195,9 @@ int diff__print_text(const struct diff *diff, size_t top, FILE *out)
 		term__wrap(out, line, 2, paper.width);
 	}
 	fputc('\n', out);
-	print_verdict(&paper);
+	verdict__make(diff, &verdict);
+	for (size_t i = 0; i < verdict.count; i++)
+		term__wrap(out, verdict.lines[i], 0, paper.width);
 	print_columns(&paper);
 	for (int class = 0; class < METRIC_CLASSES; class ++)
 		print_class(&paper, class);
