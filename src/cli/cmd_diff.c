@@ -9,11 +9,13 @@
 #include "base/log.h"
 #include "base/parse.h"
 #include "cli/cli.h"
+#include "cli/page.h"
 #include "diff/diff.h"
+#include "diff/paths.h"
 
 #define MOST_GATES 64
 
-enum { KEY_PER = 256, KEY_FAIL_IF, KEY_TOP };
+enum { KEY_PER = 256, KEY_FAIL_IF, KEY_TOP, KEY_HTML };
 
 struct options {
 	struct cli_common common;
@@ -23,6 +25,7 @@ struct options {
 	const char *gates[MOST_GATES + 1];
 	size_t gate_count;
 	size_t top;
+	const char *html; /* the page's file; NULL: none */
 };
 
 static void add_gate(struct argp_state *state, struct options *options, const char *arg)
@@ -68,6 +71,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_FAIL_IF:
 		add_gate(state, options, arg);
 		return 0;
+	case KEY_HTML:
+		options->html = arg;
+		return 0;
 	case KEY_TOP:
 		if (parse__number(arg, 1, 1000000, &top))
 			argp_error(state, "'%s' is not a number of rows", arg);
@@ -86,6 +92,23 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
+/* The page of the first new recording, with the comparison in it. */
+static int write_page(const struct diff *diff, const struct options *options)
+{
+	json_t *json = diff__json(diff), *paths = NULL;
+	struct report_options report = { .diff = json };
+	int err = json ? paths__make(diff, &paths) : -ENOMEM, status = 1;
+
+	if (!err)
+		err = json_object_set_new(json, "paths", paths) ? -ENOMEM : 0;
+	if (err)
+		log_error("no page: %s", report__why(err));
+	else
+		status = page__write(options->diff.paths[DIFF_NEW][0], &report, options->html);
+	json_decref(json);
+	return status;
+}
+
 static int print(const struct options *options)
 {
 	cleanup(diff__release) struct diff diff = {};
@@ -102,6 +125,8 @@ static int print(const struct options *options)
 		log_error("cannot write: %s", strerror(-err));
 		return 1;
 	}
+	if (options->html && write_page(&diff, options))
+		return 1;
 	return diff.crossed ? CLI_EXIT_CROSSED : 0;
 }
 
@@ -110,6 +135,8 @@ static const struct argp_option option_list[] = {
 	  "Divide sums by: second, run, or a count (syscall:accept4, block:write vda)", 0 },
 	{ "fail-if", KEY_FAIL_IF, "CONDITION", 0,
 	  "Exit with 4 if CONDITION holds: 'p99(syscall:fsync) > +10%', 'wait.lock > 50ms'", 0 },
+	{ "html", KEY_HTML, "FILE", 0,
+	  "Also write a page: the report on the first NEW, and what changed", 0 },
 	{ "top", KEY_TOP, "ROWS", 0, "Show up to ROWS rows per table", 0 },
 	{},
 };

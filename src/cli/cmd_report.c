@@ -7,18 +7,20 @@
 #include "base/log.h"
 #include "base/parse.h"
 #include "cli/cli.h"
+#include "cli/page.h"
 #include "report/report.h"
 #include "report/words.h"
 
 #define DEFAULT_PATH "run.gapless"
 #define MOST_CAUSES  32
 
-enum { KEY_BY = 256, KEY_FROM, KEY_TO, KEY_BUSY, KEY_IDLE, KEY_TOP };
+enum { KEY_BY = 256, KEY_FROM, KEY_TO, KEY_BUSY, KEY_IDLE, KEY_TOP, KEY_HTML };
 
 struct options {
 	struct cli_common common;
 	struct report_options report;
 	const char *path;
+	const char *html;
 	const char *busy[MOST_CAUSES + 1];
 	const char *idle[MOST_CAUSES + 1];
 };
@@ -89,6 +91,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			argp_error(state, "'%s' is not a number of rows", arg);
 		options->report.top = top;
 		return 0;
+	case KEY_HTML:
+		options->html = arg;
+		return 0;
 	case ARGP_KEY_ARG:
 		if (options->path)
 			argp_error(state, "one recording at a time, not also '%s'", arg);
@@ -107,6 +112,7 @@ static int run(int argc, char **argv)
 		{ "to", KEY_TO, "TIME", 0, "Only to TIME after the start", 0 },
 		{ "busy", KEY_BUSY, "CAUSE", 0, "Call waiting for CAUSE delaying (poll)", 0 },
 		{ "idle", KEY_IDLE, "CAUSE", 0, "Call waiting for CAUSE idle (lock)", 0 },
+		{ "html", KEY_HTML, "FILE", 0, "Write a page for a browser into FILE", 0 },
 		{ "top", KEY_TOP, "ROWS", 0, "Show up to ROWS rows per table", 0 },
 		{},
 	};
@@ -127,6 +133,8 @@ static int run(int argc, char **argv)
 	options.report.json = options.common.json;
 	options.report.busy = options.busy;
 	options.report.idle = options.idle;
+	if (options.html)
+		return page__write(options.path, &options.report, options.html);
 	err = report__print(options.path, &options.report, stdout);
 	if (!err)
 		return 0;

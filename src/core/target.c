@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "core/sys.h"
+#include "stacks/maps.h"
 
 __attribute__((format(printf, 2, 3))) static void say(struct target *target, const char *format,
 						      ...)
@@ -25,22 +26,41 @@ __attribute__((format(printf, 2, 3))) static void say(struct target *target, con
 	va_end(args);
 }
 
-static int add_id(struct target_ids *ids, uint64_t id)
+/* When a process or thread started, in the kernel's ticks; 0: it is not there, or it has ended. */
+static uint64_t start_of(uint64_t id)
+{
+	char path[64], text[1024];
+	struct maps_stat stat;
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu64 "/stat", id);
+	if (sys__read_line(path, text, sizeof(text)) || maps__parse_stat(text, &stat))
+		return 0;
+	/* A first thread that ended before others is a 'Z' too. */
+	if ((stat.state == 'Z' || stat.state == 'X') && stat.threads <= 1)
+		return 0;
+	return stat.start_ticks;
+}
+
+static int add_id(struct target_ids *ids, uint64_t id, uint64_t start)
 {
 	if (ids->count == TARGET_MOST_IDS)
 		return -E2BIG;
+	ids->starts[ids->count] = start;
 	ids->ids[ids->count++] = id;
 	return 0;
 }
 
-/* The kernel's view of /proc: a process has a folder, and every thread has one below its process.
- */
-static bool is_there(uint64_t id)
+static void forget_ended(struct target_ids *ids)
 {
-	char path[64];
+	size_t kept = 0;
 
-	snprintf(path, sizeof(path), "/proc/%" PRIu64 "/stat", id);
-	return sys__exists(path);
+	for (size_t i = 0; i < ids->count; i++) {
+		if (start_of(ids->ids[i]) != ids->starts[i])
+			continue;
+		ids->starts[kept] = ids->starts[i];
+		ids->ids[kept++] = ids->ids[i];
+	}
+	ids->count = kept;
 }
 
 int target__add_pid(struct target *target, uint64_t pid)
@@ -51,15 +71,18 @@ int target__add_pid(struct target *target, uint64_t pid)
 	if (!sys__exists(path))
 		return -ESRCH;
 	say(target, "process %" PRIu64 " and its children", pid);
-	return add_id(&target->pids, pid);
+	return add_id(&target->pids, pid, start_of(pid));
 }
 
 int target__add_tid(struct target *target, uint64_t tid)
 {
-	if (!is_there(tid))
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu64 "/stat", tid);
+	if (!sys__exists(path))
 		return -ESRCH;
 	say(target, "thread %" PRIu64, tid);
-	return add_id(&target->tids, tid);
+	return add_id(&target->tids, tid, start_of(tid));
 }
 
 int target__add_name(struct target *target, const char *name)
@@ -85,7 +108,7 @@ int target__add_cgroup(struct target *target, const char *path)
 	if (!S_ISDIR(info.st_mode))
 		return -ENOENT;
 	say(target, "cgroup %s", path);
-	return add_id(&target->cgroups, info.st_ino);
+	return add_id(&target->cgroups, info.st_ino, 0);
 }
 
 void target__add_all(struct target *target)
@@ -98,6 +121,19 @@ bool target__is_empty(const struct target *target)
 {
 	return !target->all && !target->pids.count && !target->tids.count &&
 	       !target->cgroups.count && !target->name_count;
+}
+
+bool target__is_by_number(const struct target *target)
+{
+	return (target->pids.count || target->tids.count) && !target->all &&
+	       !target->cgroups.count && !target->name_count;
+}
+
+bool target__forget_ended(struct target *target)
+{
+	forget_ended(&target->pids);
+	forget_ended(&target->tids);
+	return !target__is_empty(target);
 }
 
 static bool has_name(const struct target *target, const char *pid)

@@ -12,6 +12,7 @@
 
 struct target_ids {
 	uint64_t ids[TARGET_MOST_IDS];
+	uint64_t starts[TARGET_MOST_IDS]; /* of processes and threads: a number is used again */
 	size_t count;
 };
 
@@ -36,6 +37,12 @@ int target__add_cgroup(struct target *target, const char *path);
 void target__add_all(struct target *target);
 
 bool target__is_empty(const struct target *target);
+
+/* Nothing but numbers of processes and threads: when they have ended, there is no more to come. */
+bool target__is_by_number(const struct target *target);
+
+/* Takes out processes and threads that have ended since they were added. False: none is left. */
+bool target__forget_ended(struct target *target);
 
 /* The processes that are chosen by number or by name and are there now. */
 void target__processes(const struct target *target, void (*take)(void *context, pid_t pid),

@@ -77,7 +77,7 @@ static int read_run(struct diff_run *run, char **ret_why)
 		return err;
 	}
 	run->start_unix_ns = model.start_unix_ns;
-	run->whole = model.ended && !strcmp(model.ended, "command");
+	run->whole = model.ended && !strcmp(model.ended, "command") && !model.warmup_ns;
 	err = facts__read(run, &model);
 	return err ? err : metrics__make(&model, &run->metrics);
 }

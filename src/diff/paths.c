@@ -164,7 +164,7 @@ static int choose(struct paths *paths, size_t *ret_left_out)
 		if (!i || (node->total > least && parent->kept))
 			node->kept = ++kept;
 		else
-			++*ret_left_out;
+			*ret_left_out += node->total > 0;
 	}
 	return 0;
 }

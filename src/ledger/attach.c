@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -66,6 +67,7 @@ static int set_knobs(struct ledger *ledger, const struct ledger_options *options
 	skel->rodata->all_threads = target->all;
 	skel->rodata->track_cpus = target->all;
 	skel->rodata->by_cgroup = target->cgroups.count > 0;
+	skel->rodata->early = options->early;
 	skel->rodata->name_count = (uint32_t)target->name_count;
 	memcpy((void *)skel->rodata->names, target->names, sizeof(target->names));
 	skel->rodata->drop_every = options->drop_every;
@@ -163,10 +165,29 @@ static int fill_ids(const struct bpf_map *map, const struct target_ids *ids)
 	return 0;
 }
 
-static int fill_targets(struct ledger *ledger, const struct target *target)
+/* The map is keyed by threads; user space names them by a descriptor. */
+static int follow(const struct bpf_map *map, const struct target_ids *pids)
 {
+	uint32_t one = 1;
+
+	for (size_t i = 0; i < pids->count; i++) {
+		cleanup(close_p) int fd = (int)syscall(SYS_pidfd_open, (pid_t)pids->ids[i], 0);
+		int err = fd < 0 ? -errno
+				 : bpf_map_update_elem(bpf_map__fd(map), &fd, &one, BPF_NOEXIST);
+
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int fill_targets(struct ledger *ledger, const struct ledger_options *options)
+{
+	const struct target *target = options->target;
 	int err = fill_ids(ledger->skel->maps.wanted_pids, &target->pids);
 
+	if (!err && options->early)
+		err = follow(ledger->skel->maps.followed, &target->pids);
 	if (!err)
 		err = fill_ids(ledger->skel->maps.wanted_tids, &target->tids);
 	if (!err)
@@ -269,7 +290,7 @@ int ledger__open(const struct ledger_options *options, struct features *features
 	err = load(ledger, options, features);
 	if (err)
 		return err;
-	err = fill_targets(ledger, options->target);
+	err = fill_targets(ledger, options);
 	if (!err)
 		err = map_arrays(ledger);
 	if (!err)

@@ -19,7 +19,12 @@ struct ledger;
 struct ledger_options {
 	const struct target *target;
 	bool full;
-	bool with_syscalls;  /* the signal that is a view of level full */
+	bool with_syscalls; /* the signal that is a view of level full */
+	/*
+	 * What the target's processes start between ledger__open() and ledger__start() is wanted
+	 * too. They must have one thread each when ledger__open() is called.
+	 */
+	bool early;
 	uint32_t drop_every; /* test switch: ignore one wakeup in so many; 0: none */
 	/* Stacks: */
 	uint64_t tick_ns;     /* period of the samples of running time; 0: no stacks */

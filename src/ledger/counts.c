@@ -160,3 +160,25 @@ int counts__write_errors(struct counts *counts)
 {
 	return ledger__errors(counts->ledger, take_error, counts);
 }
+
+/* A CPU that never switched ran one thread all the time, or was idle all the time. */
+int counts__write_cpus(struct counts *counts, uint64_t end_ns)
+{
+	uint64_t hidden_ns = 0;
+	int err = 0;
+
+	for (int i = 0; i < ledger__cpus(counts->ledger) && !err; i++) {
+		const struct ledger_cpu *cpu = ledger__cpu(counts->ledger, i);
+		uint64_t idle_ns = cpu->idle_ns;
+
+		hidden_ns += cpu->hidden_ns;
+		if (!cpu->switches)
+			continue;
+		if (cpu->since_ns && cpu->since_ns < end_ns)
+			idle_ns += end_ns - cpu->since_ns;
+		err = recording__put_cpu(counts->recording, i, (int64_t)idle_ns);
+	}
+	return err ? err
+		   : recording__put_quality(counts->recording, "hidden_cpu_ns", (int64_t)hidden_ns,
+					    "CPUs ran threads that the kernel does not show");
+}

@@ -16,3 +16,5 @@ void counts__share(struct counts *counts);
 int counts__write(struct counts *counts, int64_t slice);
 /* Errors by errno, once, at the end. */
 int counts__write_errors(struct counts *counts);
+/* The CPUs' own accounts, likewise. */
+int counts__write_cpus(struct counts *counts, uint64_t end_ns);

@@ -69,6 +69,7 @@ static int seed(struct ledger *ledger)
 	if (!ledger->skel->bss->start_ns) {
 		ledger->skel->bss->seed_base_ns = clock__now_ns();
 		ledger->skel->bss->start_ns = ledger->skel->bss->seed_base_ns;
+		__sync_synchronize(); /* see is_born_early() */
 	}
 	return read(fd, &byte, 1) < 0 ? -errno : 0;
 }

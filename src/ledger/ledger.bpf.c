@@ -348,8 +348,8 @@ int BPF_PROG(on_newtask, struct task_struct *task, unsigned long clone_flags)
 	__u32 flags = THREAD_FOLLOW;
 	__u64 now;
 
-	if (!start_ns || frozen)
-		return 0; /* the seeding will find it, or it came too late */
+	if (frozen || is_born_early(task, current))
+		return 0; /* it came too late, or the seeding will find it */
 	/* A parent without account may be a target that the seeding is just about to reach. */
 	if (!all_threads && !(parent && parent->flags & THREAD_FOLLOW) &&
 	    !is_wanted(task, &flags) &&

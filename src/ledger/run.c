@@ -46,7 +46,8 @@ struct run {
 	uint32_t watched;        /* the last process that the mapper was told of */
 	uint64_t interval_ns, least_interval_ns;
 	uint64_t snapshots;
-	int64_t setup_cpu_ns; /* what it cost to get going */
+	int64_t opened_cpu_ns; /* our own CPU time when it was opened … */
+	int64_t setup_cpu_ns;  /* … and what it cost to get going */
 	uint64_t start_ns;
 	uint64_t next_ns;    /* the next snapshot */
 	uint64_t looked_ns;  /* just before the last one */
@@ -75,6 +76,13 @@ static void watch(void *context, pid_t pid)
 	mapper__watch(context, pid);
 }
 
+/* Tables of the processes that are named. */
+static void learn(struct run *run, const struct run_options *options)
+{
+	target__processes(&options->target, watch, run->mapper);
+	mapper__wait(run->mapper, TABLES_WAIT_NS);
+}
+
 static int start_stacks(struct run *run, const struct run_options *options)
 {
 	struct ledger_tables tables = ledger__tables(run->ledger);
@@ -95,8 +103,7 @@ static int start_stacks(struct run *run, const struct run_options *options)
 		log_error("stacks cannot be walked: %s [--no-stacks]", strerror(-err));
 		return err;
 	}
-	target__processes(&options->target, watch, run->mapper);
-	mapper__wait(run->mapper, TABLES_WAIT_NS);
+	learn(run, options);
 	return samples__new(run->recording, collect__names(run->collect), run->mapper,
 			    &run->samples);
 }
@@ -132,13 +139,14 @@ static int take_first(void *context, const struct wire_head *head)
 	return collect__take(run->collect, head);
 }
 
-int run__start(const struct run_options *options, struct recording *recording,
-	       struct features *features, struct run **ret)
+int run__open(const struct run_options *options, struct recording *recording,
+	      struct features *features, struct run **ret)
 {
 	const struct ledger_options ledger_options = {
 		.target = &options->target,
 		.full = options->full,
 		.with_syscalls = options->signals && signal__any_in_ledger(options->signals),
+		.early = options->early,
 		.drop_every = options->drop_every,
 		.tick_ns = options->tick_ns,
 		.table_bytes = options->table_bytes,
@@ -150,6 +158,7 @@ int run__start(const struct run_options *options, struct recording *recording,
 	if (!run)
 		return -ENOMEM;
 	run->recording = recording;
+	run->opened_cpu_ns = own_cpu_ns();
 	run->all = options->target.all;
 	run->interval_ns = run->least_interval_ns = options->interval_ns;
 	err = collect__new(recording, options->full, &run->collect);
@@ -166,7 +175,19 @@ int run__start(const struct run_options *options, struct recording *recording,
 	if (!err)
 		err = open_signals(run, options, features);
 	if (!err)
-		err = ledger__start(run->ledger, &run->start_ns);
+		*ret = TAKE(run);
+	return err;
+}
+
+int run__begin(struct run *run, const struct run_options *options)
+{
+	struct recording *recording = run->recording;
+	int err;
+
+	/* Since it was opened, they may have become other programs. */
+	if (run->mapper && options->early)
+		learn(run, options);
+	err = ledger__start(run->ledger, &run->start_ns);
 	if (!err)
 		err = collect__begin(run->collect, run->start_ns);
 	if (!err)
@@ -185,11 +206,23 @@ int run__start(const struct run_options *options, struct recording *recording,
 		return err;
 	timing__add(&run->timing, ledger__object(run->ledger));
 	sessions__time(run->sessions, &run->timing);
-	run->setup_cpu_ns = own_cpu_ns();
+	run->setup_cpu_ns = own_cpu_ns() - run->opened_cpu_ns;
 	run->looked_ns = run->counted_ns = run->whole_ns = run->start_ns;
 	run->next_ns = clock__now_ns() + run->interval_ns;
-	*ret = TAKE(run);
 	return 0;
+}
+
+int run__start(const struct run_options *options, struct recording *recording,
+	       struct features *features, struct run **ret)
+{
+	cleanup(run__free_p) struct run *run = NULL;
+	int err = run__open(options, recording, features, &run);
+
+	if (!err)
+		err = run__begin(run, options);
+	if (!err)
+		*ret = TAKE(run);
+	return err;
 }
 
 void run__free(struct run *run)
@@ -241,7 +274,7 @@ static int write_stack_cost(struct run *run)
 static int write_cost(struct run *run)
 {
 	uint64_t hooks_ns = timing__ns(&run->timing, clock__now_ns() - run->start_ns);
-	int64_t own_ns = own_cpu_ns() - run->setup_cpu_ns;
+	int64_t own_ns = own_cpu_ns() - run->opened_cpu_ns - run->setup_cpu_ns;
 	struct rusage usage;
 	int err;
 
@@ -382,28 +415,6 @@ size_t run__signals(const struct run *run)
 	return sessions__count(run->sessions);
 }
 
-/* A CPU that never switched ran one thread all the time, or was idle all the time. */
-static int write_cpus(struct run *run, uint64_t end_ns)
-{
-	uint64_t hidden_ns = 0;
-	int err = 0;
-
-	for (int i = 0; i < ledger__cpus(run->ledger) && !err; i++) {
-		const struct ledger_cpu *cpu = ledger__cpu(run->ledger, i);
-		uint64_t idle_ns = cpu->idle_ns;
-
-		hidden_ns += cpu->hidden_ns;
-		if (!cpu->switches)
-			continue;
-		if (cpu->since_ns && cpu->since_ns < end_ns)
-			idle_ns += end_ns - cpu->since_ns;
-		err = recording__put_cpu(run->recording, i, (int64_t)idle_ns);
-	}
-	return err ? err
-		   : recording__put_quality(run->recording, "hidden_cpu_ns", (int64_t)hidden_ns,
-					    "CPUs ran threads that the kernel does not show");
-}
-
 /* The last account of every thread: from the iterator, or through the ring if it ends meanwhile. */
 static int take_last(struct run *run, uint64_t end_ns)
 {
@@ -465,5 +476,5 @@ int run__stop(struct run *run)
 		err = write_quality(run);
 	if (!err)
 		err = write_cost(run);
-	return err ? err : write_cpus(run, end_ns);
+	return err ? err : counts__write_cpus(run->counts, end_ns);
 }

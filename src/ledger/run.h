@@ -17,9 +17,10 @@
 struct run_options {
 	struct target target;
 	bool full;
-	uint64_t interval_ns;                /* between snapshots, at first */
-	uint32_t drop_every;                 /* test switch */
-	uint64_t tick_ns;                    /* between two samples of a CPU; 0: no stacks */
+	uint64_t interval_ns; /* between snapshots, at first */
+	uint32_t drop_every;  /* test switch */
+	bool early;       /* what the target's processes start before run__begin() is wanted too */
+	uint64_t tick_ns; /* between two samples of a CPU; 0: no stacks */
 	uint64_t table_bytes;                /* what the unwinder's tables may take */
 	const struct signal *const *signals; /* ends with NULL; NULL: none */
 	uint64_t slow_ns;                    /* what takes as long becomes an event */
@@ -27,7 +28,15 @@ struct run_options {
 
 struct run;
 
-/* Attaches and seeds: when it returns, every wanted thread is accounted. Logs and -errno. */
+/*
+ * In two steps: run__open() loads and attaches, run__begin(), with the same options, seeds: when it
+ * returns, every wanted thread is accounted. With `early`, the target's processes have one thread
+ * each when run__open() is called. Both log and return -errno.
+ */
+int run__open(const struct run_options *options, struct recording *recording,
+	      struct features *features, struct run **ret);
+int run__begin(struct run *run, const struct run_options *options);
+/* Both at once. */
 int run__start(const struct run_options *options, struct recording *recording,
 	       struct features *features, struct run **ret);
 void run__free(struct run *run);

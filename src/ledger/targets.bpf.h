@@ -10,6 +10,7 @@ const volatile bool all_threads;
 const volatile __u32 name_count;
 const volatile char names[MOST_NAMES][WIRE_COMM_BYTES];
 const volatile bool by_cgroup;
+const volatile bool early; /* children are followed before accounts are open */
 
 struct id_set {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -21,6 +22,17 @@ struct id_set {
 struct id_set wanted_pids SEC(".maps");
 struct id_set wanted_tids SEC(".maps");
 struct id_set wanted_cgroups SEC(".maps");
+
+/*
+ * Threads that are wanted by descent, before they have an account: user space puts the first one
+ * in. Parents cannot be asked later: by then they may have ended.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, __u32);
+} followed SEC(".maps");
 
 static __always_inline bool is_wanted_name(const char *comm)
 {
@@ -94,13 +106,34 @@ static __always_inline void note_own_namespace(void)
 				      own_level * bpf_core_type_size(struct upid));
 }
 
+static __always_inline bool is_followed(struct task_struct *task)
+{
+	return early && bpf_task_storage_get(&followed, task, NULL, 0);
+}
+
+/*
+ * A birth before accounts are open: a child of one that is followed is followed. False if they are
+ * open by now. The child is noted before the clock is looked at again, with a full barrier between,
+ * and the seeding starts the clock before it looks at threads: so, however close they come, one of
+ * the two opens the account.
+ */
+static __always_inline bool is_born_early(struct task_struct *task, struct task_struct *parent)
+{
+	if (start_ns)
+		return false;
+	if (is_followed(parent) &&
+	    !bpf_task_storage_get(&followed, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE))
+		count_lost(LOST_NO_STORAGE);
+	return !early || !__sync_val_compare_and_swap(&start_ns, 0, 0);
+}
+
 /* *ret_flags says whether its children are wanted too. */
 static __always_inline bool is_wanted(struct task_struct *task, __u32 *ret_flags)
 {
 	__u64 id;
 
 	*ret_flags = THREAD_FOLLOW;
-	if (all_threads)
+	if (all_threads || is_followed(task))
 		return true;
 	id = number_here(BPF_CORE_READ(task, group_leader, thread_pid));
 	if (bpf_map_lookup_elem(&wanted_pids, &id))

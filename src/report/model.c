@@ -238,7 +238,8 @@ static int load(struct model *model, sqlite3 *db, const struct report_options *o
 	return err;
 }
 
-int model__load(const char *path, const struct report_options *options, struct model *ret)
+int model__load_open(const char *path, const struct report_options *options, sqlite3 **ret_db,
+		     struct model *ret)
 {
 	cleanup(sqlite3_close_p) sqlite3 *db = NULL;
 	cleanup(model__release) struct model model = {};
@@ -253,7 +254,15 @@ int model__load(const char *path, const struct report_options *options, struct m
 		return err;
 	*ret = model;
 	model = (struct model) {};
+	*ret_db = TAKE(db);
 	return 0;
+}
+
+int model__load(const char *path, const struct report_options *options, struct model *ret)
+{
+	cleanup(sqlite3_close_p) sqlite3 *db = NULL;
+
+	return model__load_open(path, options, &db, ret);
 }
 
 bool model__reaches(int64_t part, int64_t whole, int percent)

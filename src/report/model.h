@@ -5,6 +5,7 @@
 #pragma once
 
 #include <jansson.h>
+#include <sqlite3.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -198,6 +199,10 @@ struct model {
 
 /* Loads and computes. Errors as report__print() has them. */
 int model__load(const char *path, const struct report_options *options, struct model *ret);
+/* The same, and leaves the recording open in that moment's transaction: more can be asked of it
+ * that agrees with the model. sqlite3_close() is the caller's. */
+int model__load_open(const char *path, const struct report_options *options, sqlite3 **ret_db,
+		     struct model *ret);
 void model__release(struct model *model);
 
 /* Text, JSON and SQL say "delaying", "undecided", "idle"; NULL for what is no wait. */

@@ -1,6 +1,7 @@
 /* The report on a recording: where the time went, who held it up, what that means in words. */
 #pragma once
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -24,6 +25,7 @@ struct report_options {
 	const char *const *idle; /* causes to call idle */
 	size_t top;              /* rows per table; 0: what fits a screen */
 	int width;               /* columns; 0: those of `out` */
+	json_t *diff;            /* only on a page: what a comparison says; NULL: none */
 };
 
 /*

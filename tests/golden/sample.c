@@ -255,3 +255,12 @@ void sample__write_with_signals(const char *path)
 	sample__add_signals(recording);
 	sample__finish(recording);
 }
+
+void sample__write_with_all(const char *path)
+{
+	struct recording *recording = write_accounts(path);
+
+	sample__add_stacks(recording);
+	sample__add_signals(recording);
+	sample__finish(recording);
+}

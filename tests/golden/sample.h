@@ -62,3 +62,5 @@ void sample__add_stacks(struct recording *recording);
 /* The same with all signals instead of stacks. */
 void sample__write_with_signals(const char *path);
 void sample__add_signals(struct recording *recording);
+/* The same with both. */
+void sample__write_with_all(const char *path);

@@ -1,0 +1,7 @@
+/* gapless report --html: the page, into a file. */
+#pragma once
+
+#include "report/report.h"
+
+/* Logs what is wrong and what was done. Returns the exit status. */
+int page__write(const char *path, const struct report_options *options, const char *output);

@@ -1,0 +1,294 @@
+/* One recording, from its file to its last row. */
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "cli/child.h"
+#include "cli/record.h"
+
+#define OWN_NICENESS (-10)
+/* A warm-up looks at its command this often, however signals are timed. */
+#define LOOK_NS UINT64_C(50000000)
+
+DEFINE_CLEANUP(struct recording *, recording__free)
+DEFINE_CLEANUP(struct run *, run__free)
+
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int number)
+{
+	interrupted = number;
+}
+
+/* Only there to end a wait early. */
+static void on_child(int number)
+{
+}
+
+/* A signal that was ignored stays so: under nohup, the end of the terminal is no end. */
+static void catch_signal(int number, void (*handler)(int))
+{
+	struct sigaction action = { .sa_handler = handler }, before;
+
+	if (!sigaction(number, NULL, &before) && before.sa_handler != SIG_IGN)
+		sigaction(number, &action, NULL);
+}
+
+void record__catch_signals(void)
+{
+	catch_signal(SIGINT, on_interrupt);
+	catch_signal(SIGTERM, on_interrupt);
+	catch_signal(SIGHUP, on_interrupt);
+	catch_signal(SIGCHLD, on_child);
+}
+
+bool record__is_interrupted(void)
+{
+	return interrupted;
+}
+
+const char *record__end_word(enum record_end end)
+{
+	static const char *const words[] = {
+		[RECORD_COMMAND] = "command",
+		[RECORD_DURATION] = "duration",
+		[RECORD_INTERRUPT] = "interrupt",
+		[RECORD_TARGET] = "target",
+	};
+
+	return words[end];
+}
+
+static int create(const char *path, bool force, struct recording **ret)
+{
+	int err = recording__create(path, force, ret);
+
+	if (err == -EEXIST)
+		log_error("'%s' exists [--force to overwrite it, or -o another]", path);
+	else if (err)
+		log_error("cannot write '%s': %s", path, strerror(-err));
+	return err;
+}
+
+static int start_command(struct record_options *options, struct child *child)
+{
+	struct target *target = &options->run.target;
+	int err = child__start(options->command, child);
+
+	if (err) {
+		log_error("cannot start '%s': %s", options->command[0], strerror(-err));
+		return err;
+	}
+	/* It was the last one's before. */
+	*target = (struct target) {};
+	target__add_pid(target, (uint64_t)child->pid);
+	snprintf(target->words, sizeof(target->words), "command: %s", options->command[0]);
+	return 0;
+}
+
+/* How to run it again; a detail, so a failure shows up with the next row. */
+static void write_options(struct recording *recording, const struct record_options *options,
+			  uint64_t number)
+{
+	char line[1024] = "", **argv = options->command_line;
+
+	for (size_t used = 0; *argv && used < sizeof(line); argv++)
+		used += (size_t)snprintf(line + used, sizeof(line) - used, "%s%s", used ? " " : "",
+					 *argv);
+	recording__set_text(recording, "command_line", line);
+	recording__set_number(recording, "repeat", (int64_t)number);
+	recording__set_number(recording, "repeats",
+			      options->repeats ? (int64_t)options->repeats : 1);
+	recording__set_number(recording, "warmup_ns", (int64_t)options->warmup_ns);
+}
+
+static void say_failure(const struct recording *recording, const char *path, int err)
+{
+	if (err == -ENOSPC)
+		log_error("'%s': no space left; it holds what was measured until then "
+			  "[see 'gapless report %s']",
+			  path, path);
+	else
+		log_error("'%s' ended early: %s%s%s; it holds what was measured until then", path,
+			  strerror(-err), err == -EIO ? ": " : "",
+			  err == -EIO ? recording__error(recording) : "");
+}
+
+static void say_begin(const struct record_options *options, const char *path, uint64_t number)
+{
+	char which[64] = "";
+
+	if (options->repeats)
+		snprintf(which, sizeof(which), " (%" PRIu64 " of %" PRIu64 ")", number,
+			 options->repeats);
+	log_info("recording %s to '%s'%s%s", options->run.target.words, path, which,
+		 options->duration_ns || options->command ? "" : "; Ctrl-C to stop");
+}
+
+/* -ECHILD: the command ended meanwhile. */
+static int warm_up(const struct record_options *options, struct child *child)
+{
+	uint64_t now_ns = clock__now_ns(), until_ns = now_ns + options->warmup_ns;
+
+	log_info("warming up for %g s", (double)options->warmup_ns / 1e9);
+	for (; now_ns < until_ns && !interrupted; now_ns = clock__now_ns()) {
+		uint64_t left_ns = until_ns - now_ns < LOOK_NS ? until_ns - now_ns : LOOK_NS;
+
+		(void)poll(NULL, 0, (int)(left_ns / 1000000) + 1);
+		child__look(child);
+		if (child->ended)
+			return -ECHILD;
+	}
+	return interrupted ? -ECANCELED : 0;
+}
+
+/* A command is warmed up each time that it is started, other targets once. */
+static bool has_warmup(const struct record_options *options, uint64_t number)
+{
+	return options->warmup_ns && (options->command || number == 1);
+}
+
+/* When it returns, everything is accounted; a command without a warm-up waits at its gate still. */
+static int begin(const struct record_options *options, uint64_t number, struct run *run,
+		 struct child *child)
+{
+	int err = 0;
+
+	if (has_warmup(options, number)) {
+		child__open_gate(child, !interrupted);
+		err = warm_up(options, child);
+	}
+	if (!err)
+		err = run__begin(run, &options->run);
+	if (!err && has_warmup(options, number)) {
+		child__look(child);
+		err = child->ended ? -ECHILD : 0;
+	}
+	if (err == -ECHILD)
+		log_error("the command ended within the warm-up, with status %d: nothing was "
+			  "recorded [a shorter --warmup]",
+			  child->status);
+	else if (err == -ECANCELED)
+		log_error("interrupted within the warm-up: nothing was recorded");
+	return err;
+}
+
+static int go_on(struct run *run, const struct record_options *options, struct child *child,
+		 enum record_end *ret)
+{
+	uint64_t until_ns = options->duration_ns ? clock__now_ns() + options->duration_ns : 0;
+	bool may_run_dry = target__is_by_number(&options->run.target);
+	bool is_dry = false, is_over = false;
+
+	while (!interrupted && !child->ended && !is_dry && !is_over) {
+		int err = run__step(run, until_ns);
+
+		if (err)
+			return err;
+		child__look(child);
+		is_dry = may_run_dry && !run__threads(run);
+		is_over = until_ns && clock__now_ns() >= until_ns;
+	}
+	/* What Ctrl-C ended along with us has not come to its end. */
+	if (interrupted)
+		*ret = RECORD_INTERRUPT;
+	else if (child->ended || (is_dry && child->pid))
+		*ret = RECORD_COMMAND;
+	else
+		*ret = is_dry ? RECORD_TARGET : RECORD_DURATION;
+	return 0;
+}
+
+static int finish(struct run *run, struct recording *recording, const char *path,
+		  enum record_end end)
+{
+	int err = run__stop(run);
+	struct stat info;
+
+	if (!err)
+		err = recording__set_text(recording, "ended", record__end_word(end));
+	if (!err && !stat(path, &info))
+		err = recording__put_cost(recording, "recording_bytes", (double)info.st_size,
+					  "bytes");
+	return err ? err : recording__finish(recording);
+}
+
+/* *ret_begun: there is something in it. */
+static int fill(struct record_options *options, const char *path, uint64_t number,
+		struct recording *recording, struct features *features, struct child *child,
+		struct record_result *ret, bool *ret_begun)
+{
+	cleanup(run__free_p) struct run *run = NULL;
+	int err;
+
+	options->run.early = options->command && options->warmup_ns;
+	err = run__open(&options->run, recording, features, &run);
+	if (!err)
+		err = begin(options, number, run, child);
+	*ret_begun = !err;
+	if (err == -ENOSPC || err == -EIO)
+		say_failure(recording, path, err);
+	if (err)
+		return err;
+	say_begin(options, path, number);
+	child__open_gate(child, !interrupted);
+	err = go_on(run, options, child, &ret->end);
+	if (!err)
+		err = finish(run, recording, path, ret->end);
+	if (err)
+		say_failure(recording, path, err);
+	return err;
+}
+
+int record__one(struct record_options *options, const char *path, uint64_t number,
+		struct features *features, struct record_result *ret)
+{
+	cleanup(recording__free_p) struct recording *recording = NULL;
+	struct child child = { .gate = -1 };
+	bool begun = false;
+	int niceness, err;
+
+	err = create(path, options->force, &recording);
+	if (err)
+		return err;
+	write_options(recording, options, number);
+	err = options->command ? start_command(options, &child) : 0;
+	if (!err) {
+		/*
+		 * On a starved machine the reader must still get its turn; without the right to
+		 * that: no matter. The next command has the niceness that the first one had.
+		 */
+		niceness = getpriority(PRIO_PROCESS, 0);
+		setpriority(PRIO_PROCESS, 0, OWN_NICENESS);
+		err = fill(options, path, number, recording, features, &child, ret, &begun);
+		setpriority(PRIO_PROCESS, 0, niceness);
+	}
+	child__open_gate(&child, false);
+	if (!begun) {
+		recording__free(TAKE(recording));
+		unlink(path);
+	}
+	/* With others to follow, it must not be in their way. */
+	child__look(&child);
+	if (options->repeats && !interrupted && !child.ended)
+		child__end(&child);
+	else
+		ret->status = child.ended ? child.status : 0;
+	return err;
+}
+
+int record__exit_status(int err, const struct record_result *result)
+{
+	if (err && err != -ECHILD)
+		return 1;
+	return result->status ? result->status : err ? 1 : 0;
+}

@@ -1,0 +1,254 @@
+/* Samples on the page: in which bin, of whom, in which state, where in the code. */
+#include "report/html_stacks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "recording/recording.h"
+#include "report/findings.h"
+#include "report/json_hot.h"
+
+#define MOST_BLAMES       400
+#define MOST_SAMPLES      220000
+#define MOST_WAIT_SAMPLES 50000
+
+struct stacks {
+	struct html_tree tree;
+	struct html_table samples, waits;
+	struct map blames; /* hash of whom, why, for what and because of whom → blame + 1 */
+};
+
+static uint64_t blame_key(const struct model_thread *waiter, const struct model_state *state,
+			  int64_t object, const struct model_thread *by)
+{
+	uint64_t hash = map__mix(0, (uintptr_t)waiter->group);
+
+	hash = map__mix(hash, (uintptr_t)state);
+	hash = map__mix(hash, (uint64_t)object);
+	return map__mix(hash, by ? (uintptr_t)by->group : 0);
+}
+
+static int32_t place_of(const struct html *html, const struct model_thread *thread)
+{
+	uint32_t place = thread ? html->threads[thread - html->model->threads] : HTML_NONE;
+
+	return place == HTML_NONE ? -1 : (int32_t)place;
+}
+
+static void put_blame(struct html *html, const struct model_blame *blame)
+{
+	const struct model_wait *wait = blame->first;
+	struct html_out *out = &html->out;
+	char name[2048] = "";
+
+	html_out__open(out, NULL, '{');
+	findings__name(wait->waiter->group, blame->many_wait ? NULL : wait->waiter, name,
+		       sizeof(name));
+	html_out__words(out, "waiter", name);
+	html_out__text(out, "process", wait->waiter->process_comm);
+	html_out__number(out, "thread", blame->many_wait ? -1 : place_of(html, wait->waiter));
+	html_out__number(out, "state", wait->state - html->model->states);
+	html_out__text(out, "object_kind", wait->object_kind);
+	html_out__text(out, "object", wait->object_name);
+	name[0] = '\0';
+	if (wait->by)
+		findings__name(wait->by->group, blame->by_many ? NULL : wait->by, name,
+			       sizeof(name));
+	html_out__words(out, "by", name);
+	html_out__number(out, "by_thread", blame->by_many ? -1 : place_of(html, wait->by));
+	html_out__text(out, "evidence", wait->evidence);
+	html_out__number(out, "ns", blame->ns);
+	html_out__number(out, "count", blame->count);
+	html_out__close(out, '}');
+}
+
+static int put_blames(struct html *html, struct stacks *stacks)
+{
+	const struct model *model = html->model;
+	int err = 0;
+
+	html_out__open(&html->out, "waits", '[');
+	for (size_t i = 0; i < model->blame_count && !err; i++) {
+		const struct model_blame *blame = &model->blames[i];
+		const struct model_wait *wait = blame->first;
+		uint64_t key = blame_key(wait->waiter, wait->state, wait->object, wait->by);
+
+		if (i >= MOST_BLAMES) {
+			html->folded.waits++;
+			html->folded.wait_ns += blame->ns;
+			continue;
+		}
+		put_blame(html, blame);
+		/* Samples know no evidence: those of two blames that differ in that alone are shown
+		 * with the longer one. */
+		if (!map__get(&stacks->blames, key))
+			err = map__put(&stacks->blames, key, (void *)(uintptr_t)(i + 1));
+	}
+	html_out__close(&html->out, ']');
+	return err;
+}
+
+/* A row of `sample`, with what it refers to. */
+struct taken {
+	int32_t bin, thread, state;
+	uint32_t node, waker;
+	int64_t weight_ns;
+};
+
+static int add_wait(struct html *html, struct stacks *stacks, const struct taken *taken,
+		    sqlite3_stmt *row)
+{
+	const struct model *model = html->model;
+	const struct model_thread *thread = load__thread(model, sqlite3_column_int64(row, 1));
+	const struct model_thread *by = load__thread(model, sqlite3_column_int64(row, 5));
+	const struct model_state *state = &model->states[taken->state];
+	uintptr_t blame;
+
+	if (!thread || (state->kind != MODEL_DELAYING && state->kind != MODEL_UNDECIDED))
+		return 0;
+	blame = (uintptr_t)map__get(&stacks->blames,
+				    blame_key(thread, state, sqlite3_column_int64(row, 6), by));
+	if (!blame)
+		return 0;
+	return html_table__add(
+		&stacks->waits,
+		&(struct html_row) { .key = { (int32_t)blame - 1, taken->bin, taken->thread,
+					      (int32_t)taken->node, (int32_t)taken->waker },
+				     .value = { taken->weight_ns, 1 } });
+}
+
+static int take_sample(struct html *html, void *context, sqlite3_stmt *row)
+{
+	struct stacks *stacks = context;
+	const struct model *model = html->model;
+	const struct model_thread *thread = load__thread(model, sqlite3_column_int64(row, 1));
+	const struct model_state *state = load__state(model, sqlite3_column_int64(row, 2));
+	int64_t waker = sqlite3_column_int64(row, 4);
+	struct taken taken = { .bin = html_bins__at(&html->bins, sqlite3_column_int64(row, 0) - 1),
+			       .thread = place_of(html, thread),
+			       .weight_ns = sqlite3_column_int64(row, 7) };
+	int err;
+
+	if (!state || taken.weight_ns < 0)
+		return -EBADMSG;
+	if (thread && thread->flags & RECORDING_THREAD_OWN)
+		return 0;
+	taken.state = (int32_t)(state - model->states);
+	err = html_tree__find(&stacks->tree, sqlite3_column_int64(row, 3),
+			      (const char *)sqlite3_column_text(row, 8), &taken.node);
+	if (!err && waker)
+		err = html_tree__find(&stacks->tree, waker, NULL, &taken.waker);
+	if (!err)
+		err = html_table__add(
+			&stacks->samples,
+			&(struct html_row) { .key = { (int32_t)taken.node, taken.thread,
+						      taken.state, taken.bin },
+					     .value = { taken.weight_ns, 1 } });
+	return err ? err : add_wait(html, stacks, &taken, row);
+}
+
+/* What a node weighs by itself; wakers weigh a little, so that they are there. */
+static int weigh(struct html_tree *tree, const struct stacks *stacks)
+{
+	const struct html_rows *samples = &stacks->samples.rows, *waits = &stacks->waits.rows;
+
+	tree->weights = calloc(tree->scratch.hot.node_count, sizeof(*tree->weights));
+	if (!tree->weights)
+		return -ENOMEM;
+	for (size_t i = 0; i < samples->count; i++) {
+		int64_t *to = &tree->weights[samples->list[i].key[0]];
+
+		if (__builtin_add_overflow(*to, samples->list[i].value[0], to))
+			*to = INT64_MAX;
+		*to += *to == 0;
+	}
+	for (size_t i = 0; i < waits->count; i++)
+		tree->weights[waits->list[i].key[4]] += !tree->weights[waits->list[i].key[4]];
+	return 0;
+}
+
+static void place_sample(struct html_row *row, void *context)
+{
+	const struct html_tree *tree = context;
+
+	row->key[0] = (int32_t)tree->places[row->key[0]];
+}
+
+static void place_wait(struct html_row *row, void *context)
+{
+	const struct html_tree *tree = context;
+
+	row->key[3] = (int32_t)tree->places[row->key[3]];
+	row->key[4] = (int32_t)tree->places[row->key[4]];
+}
+
+static int fit(struct html *html, struct stacks *stacks)
+{
+	struct html_tree *tree = &stacks->tree;
+	int err = weigh(tree, stacks);
+
+	if (!err)
+		err = html_tree__choose(tree, html);
+	if (!err)
+		err = html_rows__change(&stacks->samples.rows, place_sample, tree);
+	if (!err)
+		err = html_rows__change(&stacks->waits.rows, place_wait, tree);
+	if (!err)
+		err = html_table__fit(&stacks->samples);
+	if (!err)
+		err = html_table__fit(&stacks->waits);
+	html->folded.samples = stacks->samples.left_out;
+	return err;
+}
+
+static int put_samples(struct html *html, struct stacks *stacks)
+{
+	static const struct html_column sample_columns[] = {
+		{ "node", HTML_COLUMN_KEY },        { "thread", HTML_COLUMN_KEY },
+		{ "state", HTML_COLUMN_KEY },       { "bin", HTML_COLUMN_KEY },
+		{ "us", HTML_COLUMN_MICROSECONDS }, { "count", HTML_COLUMN_VALUE },
+	};
+	static const struct html_column wait_columns[] = {
+		{ "wait", HTML_COLUMN_KEY },    { "bin", HTML_COLUMN_KEY },
+		{ "thread", HTML_COLUMN_KEY },  { "node", HTML_COLUMN_KEY },
+		{ "waker", HTML_COLUMN_KEY },   { "us", HTML_COLUMN_MICROSECONDS },
+		{ "count", HTML_COLUMN_VALUE },
+	};
+	int err = html_tree__write(&stacks->tree, html);
+
+	if (!err)
+		err = html__put_table(html, "samples", &stacks->samples, sample_columns, 6);
+	if (!err)
+		err = html__put_table(html, "wait_samples", &stacks->waits, wait_columns, 7);
+	html_out__json(&html->out, "sampling", json_hot__samples(html->model));
+	return err;
+}
+
+int html__put_stacks(struct html *html)
+{
+	int32_t bins = (int32_t)html->bins.count;
+	struct stacks stacks = {
+		.samples = { .at = 3, .most = MOST_SAMPLES, .thins = true, .bins = bins },
+		.waits = { .at = 1, .most = MOST_WAIT_SAMPLES, .thins = true, .bins = bins },
+	};
+	int err = put_blames(html, &stacks);
+
+	if (!err && html->model->hot.known)
+		err = html_tree__load(&stacks.tree, html);
+	if (!err && html->model->hot.known)
+		err = html__each(html,
+				 "SELECT time_ns, thread, state, stack, waker_stack, by, object,"
+				 " weight_ns, none FROM sample"
+				 " WHERE time_ns > ?1 AND time_ns <= ?2",
+				 take_sample, &stacks);
+	if (!err && html->model->hot.known)
+		err = fit(html, &stacks);
+	if (!err && html->model->hot.known)
+		err = put_samples(html, &stacks);
+	html_rows__release(&stacks.samples.rows);
+	html_rows__release(&stacks.waits.rows);
+	html_tree__release(&stacks.tree);
+	map__release(&stacks.blames);
+	return err;
+}

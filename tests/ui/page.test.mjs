@@ -1,0 +1,356 @@
+// node page.test.mjs FOLDER SHOTS: FOLDER has FEATURES.html, LARGE.html and what the JSON report says of the same recordings.
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { chromium } from "playwright-core";
+
+const [, , folder, shots] = process.argv;
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const hostile = "<script>alert(1)</script>";
+const json = JSON.parse(readFileSync(join(folder, "FEATURES.json"), "utf8"));
+const tests = [];
+const test = (name, run) => tests.push({ name, run });
+const profile = mkdtempSync(join(tmpdir(), "gapless-ui-"));
+const context = await chromium.launchPersistentContext(profile, {
+  executablePath: process.env.CHROMIUM,
+  headless: true,
+  args: ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
+});
+const page = context.pages()[0] ?? (await context.newPage());
+let complaints = [];
+
+page.on("console", (message) => ["error", "warning"].includes(message.type()) && complaints.push(message.text()));
+page.on("pageerror", (error) => complaints.push(String(error)));
+page.on("dialog", (dialog) => {
+  complaints.push(`dialog: ${dialog.message()}`);
+  dialog.dismiss();
+});
+page.on("request", (request) => !request.url().startsWith("file:") && complaints.push(`request: ${request.url()}`));
+
+async function open(name, width = 1280, scheme = "light") {
+  await page.setViewportSize({ width, height: 800 });
+  await page.emulateMedia({ colorScheme: scheme, reducedMotion: "reduce" });
+  const start = Date.now();
+  await page.goto(`file://${join(folder, `${name}.html`)}`, { waitUntil: "load" });
+  await page.waitForSelector("#about");
+  return Date.now() - start;
+}
+
+// A change is drawn in the next frame, or when the brush rests.
+const settle = () => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 200)))));
+const text = (selector) => page.locator(selector).first().innerText();
+const showFlame = async () => {
+  await page.locator("#flame").scrollIntoViewIfNeeded();
+  await page.waitForFunction(() => document.getElementById("flame-info")?.textContent);
+};
+const drag = async (selector, from, to) => {
+  await page.locator(selector).scrollIntoViewIfNeeded();
+  const box = await page.locator(selector).boundingBox();
+  const y = box.y + box.height / 2, x = (part) => box.x + 44 + (box.width - 44) * part;
+  await page.mouse.move(x(from), y);
+  await page.mouse.down();
+  await page.mouse.move(x((from + to) / 2), y, { steps: 4 });
+  await page.mouse.move(x(to), y, { steps: 4 });
+  await page.mouse.up();
+  await settle();
+};
+const tab = (name) => page.getByRole("tab", { name, exact: true }).click();
+
+test("the page without data is below 1 MB, and data below 20 MB", () => {
+  for (const name of ["FEATURES", "LARGE"]) {
+    const page = readFileSync(join(folder, `${name}.html`), "utf8");
+    const begin = page.indexOf('type="application/json">'), end = page.indexOf("</script>", begin);
+    assert.ok(page.length - (end - begin) < 1e6);
+    assert.ok(statSync(join(folder, `${name}.html`)).size < 21e6);
+  }
+});
+
+test("nothing is asked of any network, and no script but its own may run", async () => {
+  await open("FEATURES");
+  const policy = await page.locator('meta[http-equiv="Content-Security-Policy"]').getAttribute("content");
+  assert.match(policy, /default-src 'none'; script-src 'sha256-[^']+'; style-src 'sha256-[^']+'; base-uri 'none'; form-action 'none'$/);
+  assert.doesNotMatch(policy, /unsafe/);
+});
+
+test("a process that is called a script shows as text", async () => {
+  await open("FEATURES");
+  assert.ok((await page.locator("body").innerText()).includes(hostile));
+  assert.ok((await text("#who")).includes(hostile));
+  await tab("events");
+  await page.locator("#tables-panel").getByRole("button", { name: "block", exact: true }).click();
+  assert.ok((await text("#tables-panel")).includes(hostile));
+  await tab("signal files");
+  assert.ok((await text("#tables-panel")).includes("<img src=x>"));
+  assert.equal(await page.locator("main script, main img").count(), 0);
+});
+
+test("findings, states and totals are those of the JSON report", async () => {
+  await open("FEATURES");
+  const findings = await page.locator(".findings p").allInnerTexts();
+  assert.deepEqual(findings, json.findings.map((finding) => finding.text));
+  const whole = json.states.reduce((sum, state) => sum + state.ns, 0);
+  assert.equal(whole, json.threads_ns);
+  assert.ok((await text("#time .status")).startsWith(`of ${Math.round(whole / 1e9)} s of thread time`));
+  for (const state of json.states.filter((one) => one.ns > 1e9))
+    assert.ok((await text("#time .keys")).includes(`${state.state}.${state.cause}`));
+});
+
+test("a brush changes everything below, and Escape takes it back", async () => {
+  await open("FEATURES");
+  await drag("#timeline-chart", 0.4, 0.6);
+  assert.equal(await text("#chip"), "10.0 s – 20.0 s ✕");
+  assert.ok((await text("#time .status")).startsWith("of 50.0 s of thread time"), await text("#time .status"));
+  assert.ok((await text("#waits .status")).startsWith("Estimated from samples"));
+  await tab("syscalls");
+  const part = await text("#tables-panel tbody tr");
+  await page.locator("#timeline-chart").focus();
+  await page.keyboard.press("Escape");
+  await settle();
+  assert.ok(await page.locator("#chip").isHidden());
+  assert.ok((await text("#time .status")).startsWith("of 150 s of thread time"));
+  assert.notEqual(await text("#tables-panel tbody tr"), part);
+});
+
+test("the brush works from the keyboard", async () => {
+  await open("FEATURES");
+  await page.locator("#timeline-chart").focus();
+  await page.keyboard.press("ArrowRight");
+  await settle();
+  assert.ok(await page.locator("#chip").isVisible());
+});
+
+test("one thread can be chosen: from the list, a lane and the table", async () => {
+  await open("FEATURES");
+  const option = await page.locator("#who optgroup[label=threads] option", { hasText: "logger" }).getAttribute("value");
+  await page.selectOption("#who", option);
+  await settle();
+  assert.ok((await text("#chip")).startsWith("logger (tid 1004)"));
+  assert.ok((await text("#time .status")).startsWith("of 30.0 s of thread time"));
+  await tab("threads");
+  assert.equal(await page.locator("#tables-panel tbody tr").count(), 1);
+  await page.locator("#chip").click();
+  await settle();
+  assert.equal(await page.locator("#tables-panel tbody tr").count(), 5);
+  await page.locator("#tables-panel tbody tr", { hasText: "worker-2" }).getByRole("button").click();
+  await settle();
+  assert.ok((await text("#chip")).startsWith("worker-2 (tid"));
+  await page.locator("#chip").click();
+  await page.getByRole("button", { name: "threads", exact: true }).first().click();
+  await settle();
+  await page.locator(".lanes canvas").click({ position: { x: 20, y: 8 } });
+  await settle();
+  assert.ok(await page.locator("#chip").isVisible());
+});
+
+test("the flame graph finds, zooms, turns over and splits", async () => {
+  await open("FEATURES");
+  await showFlame();
+  assert.match(await text("#flame-info"), /^all — total .* 100\.0 %/);
+  await page.fill("#flame-search", "no such function");
+  assert.equal(await text("#flame-found"), "not found");
+  await page.fill("#flame-search", json.hot.find((one) => one.function).function.slice(0, 6));
+  assert.match(await text("#flame-found"), /% of what is shown$/);
+  await page.locator("#flame-chart").focus();
+  await page.keyboard.press("ArrowUp");
+  const child = await text("#flame-info");
+  assert.doesNotMatch(child, /^all —/);
+  await page.keyboard.press("Enter");
+  assert.equal(await page.locator(".trail button").count(), 2);
+  await page.locator("#flame-reset").click();
+  assert.equal(await page.locator(".trail button").count(), 1);
+  const box = await page.locator("#flame-chart").boundingBox();
+  await page.locator("#flame-chart").click({ position: { x: 30, y: box.height - 30 } });
+  assert.equal(await page.locator(".trail button").count(), 2);
+  for (const name of ["inverted", "cause", "state", "thread", "nothing"]) {
+    await page.locator("#flame").getByRole("button", { name, exact: true }).last().click();
+    await settle();
+    assert.match(await text("#flame-info"), /samples/);
+  }
+});
+
+test("the flame graph's total is what the samples add up to", async () => {
+  await open("FEATURES");
+  await showFlame();
+  const idle = json.samples.kinds.find((one) => one.kind === "idle").samples;
+  await page.locator("#flame").getByRole("button", { name: "show", exact: true }).click();
+  await settle();
+  assert.ok((await text("#flame-info")).includes(`${json.samples.count.toLocaleString("en-US")} samples`), await text("#flame-info"));
+  assert.ok(idle >= 0);
+});
+
+// As src/report/words.c has it.
+function time(ns) {
+  const units = [[1, "ns"], [1e3, "µs"], [1e6, "ms"], [1e9, "s"]];
+  let i = 0;
+  if (!ns) return "–";
+  while (i < 3 && ns / units[i][0] >= 999.5) i++;
+  const scaled = ns / units[i][0];
+  return `${scaled.toFixed(i === 0 || scaled >= 99.95 ? 0 : scaled >= 9.995 ? 1 : 2)} ${units[i][1]}`;
+}
+
+test("functions have the self and total times of the JSON report", async () => {
+  await open("FEATURES");
+  await tab("functions");
+  const rows = await page.locator("#tables-panel tbody tr").evaluateAll((list) => list.map((row) => [...row.cells].map((cell) => cell.innerText)));
+  const names = json.hot.filter((one) => one.function && json.hot.filter((other) => other.function === one.function).length === 1 && !one.function.startsWith("["));
+  let compared = 0;
+  for (const one of names) {
+    const row = rows.find((cells) => cells[0] === one.function);
+    // Names are made clean for people, so not all are found.
+    if (!row) continue;
+    compared++;
+    for (const [at, ns] of [[1, one.self_run_ns], [2, one.total_run_ns], [3, one.self_wait_ns], [4, one.total_wait_ns]])
+      assert.equal(row[at].split(/ {2}| (?=[\d<.]+ %)/)[0], time(ns), `${one.function}: ${row.join(" | ")}`);
+    assert.equal(row[5], one.samples.toLocaleString("en-US"));
+  }
+  assert.ok(compared >= 5, `${compared} compared`);
+});
+
+test("a wait opens with both stacks", async () => {
+  await open("FEATURES");
+  // The flame graph is made when it comes into sight, and what is below it moves.
+  await showFlame();
+  const wait = page.locator("details.wait").first();
+  await wait.locator("summary").click();
+  await wait.locator(".stack").first().waitFor();
+  assert.ok((await wait.innerText()).includes("where it waited"));
+  assert.ok((await wait.innerText()).includes("where it was woken from"));
+  assert.ok((await page.locator("details.wait .frames li").count()) + (await wait.locator(".soft").count()) > 0);
+});
+
+test("tables sort and filter, signals have theirs", async () => {
+  await open("FEATURES");
+  const first = () => text("#tables-panel tbody tr td");
+  await page.locator("#tables-panel").getByRole("button", { name: /^thread( .)?$/ }).click();
+  const up = await first();
+  await page.locator("#tables-panel").getByRole("button", { name: /^thread( .)?$/ }).click();
+  assert.notEqual(await first(), up);
+  await page.locator("#tables-panel input").fill("logger");
+  assert.equal(await page.locator("#tables-panel tbody tr").count(), 1);
+});
+
+const cells = () => page.locator("#tables-panel tbody tr").evaluateAll((list) => list.map((row) => [...row.cells].map((cell) => cell.innerText)));
+const heads = () => page.locator("#tables-panel thead th").evaluateAll((list) => list.map((cell) => cell.innerText.replace(/ .$/u, (end) => (/[▾▴]/u.test(end) ? "" : end))));
+
+test("operations of signals have the numbers of the JSON report", async () => {
+  await open("FEATURES");
+  let compared = 0;
+  for (const signal of json.signals.filter((one) => one.rows.some((row) => row.operation))) {
+    const main = Object.entries(signal.rows[0].values).find(([, value]) => value.unit === "ns")?.[0];
+    await tab(`signal ${signal.name}`);
+    await page.locator("#tables-panel").getByRole("button", { name: "operations", exact: true }).click();
+    const names = await heads(), rows = await cells();
+    const at = (row, name) => row[names.indexOf(name)];
+    for (const one of signal.rows) {
+      const row = rows.find((list) => list[0] === one.operation && (!one.place || list[1] === one.place));
+      assert.ok(row, `${signal.name} ${one.operation} ${one.place}`);
+      assert.equal(at(row, "count"), one.count.toLocaleString("en-US"));
+      assert.equal(at(row, "total"), time(one.values[main].sum));
+      if (!one.values[main].p50) continue;
+      compared++;
+      for (const key of ["p50", "p99", "max"]) assert.equal(at(row, key), time(one.values[main][key]), `${signal.name} ${row.join(" | ")}`);
+      assert.equal(at(row, "of"), one.values[main].count.toLocaleString("en-US"));
+    }
+  }
+  assert.ok(compared >= 10, `${compared} compared`);
+});
+
+test("operations follow the range, by whom as well", async () => {
+  await open("FEATURES");
+  await tab("signal block");
+  const whole = Number((await cells()).find((row) => row[0] === "write")[2].replace(",", ""));
+  await drag("#timeline-chart", 0.01, 0.3);
+  const names = await heads(), row = (await cells()).find((list) => list[0] === "write");
+  assert.equal(whole, 1200);
+  assert.equal(row[2], "400");
+  assert.equal(row[names.indexOf("p50")], "12.0 ms");
+  assert.equal(row[names.indexOf("of")], "400");
+  await page.locator("#tables-panel").getByRole("button", { name: "by whom", exact: true }).click();
+  assert.match((await cells()).map((list) => list.join(" ")).join("\n"), /logger write vda .*400/);
+});
+
+test("services, programs and events have their tables", async () => {
+  await open("FEATURES");
+  await tab("signal tcp");
+  await page.locator("#tables-panel").getByRole("button", { name: "services", exact: true }).click();
+  assert.match(await text("#tables-panel"), /to 10\.0\.0\.1:5432/);
+  await tab("signal exec");
+  await page.locator("#tables-panel").getByRole("button", { name: "programs", exact: true }).click();
+  assert.deepEqual((await cells())[0].slice(0, 3), ["/bin/true", "sh", "400"]);
+  await tab("events");
+  assert.equal((await cells())[0][4], "fsync(7 → /var/log/app.log) = -5 EIO");
+});
+
+test("latencies of signals have percentiles with their count, and can be chosen", async () => {
+  await open("FEATURES");
+  await page.locator("#latency select").selectOption("block");
+  await page.fill("#heat-search", "read vda · total");
+  assert.equal(await page.locator("#latency article").count(), 1);
+  assert.match(await text("#latency article .status"), /^11,200 values · p50 205 µs · p90 .* · p99 30\.0 ms · p99\.9 30\.0 ms/);
+});
+
+for (const [width, scheme] of [[1280, "light"], [1280, "dark"], [390, "light"], [390, "dark"]]) {
+  test(`no serious finding of axe at ${width} px, ${scheme}, and nothing wider than the screen`, async () => {
+    await open("FEATURES", width, scheme);
+    await showFlame();
+    await page.locator("details.wait summary").first().click();
+    await page.locator("details.wait .stack").first().waitFor();
+    await page.evaluate(() => scrollTo(0, 0));
+    await settle();
+    assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= width);
+    assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), scheme);
+    await page.evaluate(axe);
+    const { violations } = await page.evaluate(() => window.axe.run({ resultTypes: ["violations"] }));
+    const serious = violations.filter((one) => ["serious", "critical"].includes(one.impact));
+    assert.deepEqual(serious.map((one) => `${one.id}: ${one.nodes.slice(0, 3).map((node) => node.html.slice(0, 150)).join(" | ")}`), []);
+    await page.screenshot({ path: join(shots, `${width}-${scheme}.png`), fullPage: true });
+  });
+}
+
+test("dark and light can be changed by hand", async () => {
+  await open("FEATURES");
+  await page.locator("#theme").click();
+  assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
+});
+
+// Figures for a quiet machine are 3 s and 16 ms; the bounds are for a busy one.
+test("1,000 threads, 50,000 stacks, 10 minutes: opens and stays usable", async () => {
+  const opened = await open("LARGE");
+  await showFlame();
+  const start = Date.now();
+  await drag("#timeline-chart", 0.3, 0.5);
+  const brushed = Date.now() - start;
+  const frames = await page.evaluate(async () => {
+    const chart = document.getElementById("timeline-chart"), box = chart.getBoundingClientRect();
+    const took = [];
+    for (let i = 0; i < 10; i++) {
+      const begin = performance.now();
+      chart.dispatchEvent(new PointerEvent("pointermove", { clientX: box.x + 100 + i * 30, clientY: box.y + 50, bubbles: true }));
+      await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+      took.push(performance.now() - begin);
+    }
+    return took.sort((a, b) => a - b)[5];
+  });
+  console.log(`# opened in ${opened} ms, brushed in ${brushed} ms, a frame takes ${Math.round(frames)} ms`);
+  assert.ok(opened < 12000 && brushed < 20000);
+});
+
+console.log(`1..${tests.length}`);
+let failed = 0;
+for (const { name, run } of tests) {
+  complaints = [];
+  try {
+    await run();
+    assert.deepEqual(complaints, []);
+    console.log(`ok - ${name}`);
+  } catch (error) {
+    failed++;
+    console.log(String(error.stack ?? error).replace(/^/gm, "# "));
+    console.log(`not ok - ${name}`);
+  }
+}
+await context.close();
+rmSync(profile, { recursive: true, force: true });
+process.exit(failed ? 1 : 0);

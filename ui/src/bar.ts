@@ -1,0 +1,80 @@
+// What it comes to: the findings, and one bar for where the time went.
+import { kindColours, ink, mix } from "./colours";
+import { type Data, kinds, kindWords } from "./data";
+import { fill, h, section } from "./dom";
+import { type Selection } from "./select";
+import { number, share, time } from "./words";
+
+const about: Record<string, string> = {
+  run: "on a CPU", ready: "could run, had no CPU", delaying: "held up by something", undecided: "a lock or a signal: nobody can tell",
+  idle: "waiting by choice", unseen: "before the first look",
+};
+
+export function findings(data: Data): HTMLElement {
+  const { doc } = data;
+  const list = h("ol", { class: "findings" });
+
+  doc.findings.forEach((finding) => {
+    const meter = h("span", { class: "meter", "aria-hidden": "true" }, h("span", {}));
+    (meter.firstChild as HTMLElement).style.width = `${finding.of_ns ? Math.min(100, (100 * finding.ns) / finding.of_ns) : 0}%`;
+    list.append(h("li", {}, h("p", {}, finding.text), finding.of_ns ? meter : null));
+  });
+  if (doc.why_empty) list.append(h("li", {}, h("p", {}, doc.why_empty)));
+  if (!list.childElementCount) list.append(h("li", {}, h("p", {}, "Nothing stands out: no wait, no queue for a CPU and no thread that runs all the time.")));
+  return section("findings", "What it comes to", "For the whole recording.", list);
+}
+
+export function bar(selection: Selection): HTMLElement {
+  const { data } = selection;
+  const strip = h("div", { class: "strip", role: "img" });
+  const keys = h("div", { class: "keys" });
+  const note = h("p", { class: "status" });
+
+  const update = (): void => {
+    const states = selection.states();
+    const byKind = new Float64Array(kinds.length);
+
+    states.forEach((ns, i) => (byKind[data.kindOf[i]!]! += ns));
+    const all = byKind.reduce((sum, ns) => sum + ns, 0);
+    strip.setAttribute("aria-label", kinds.map((kind, k) => `${kindWords[kind]} ${share(byKind[k]!, all)}`).join(", "));
+    fill(strip, ...kinds.map((kind, k) => {
+      const part = h("div", { class: "part", title: `${kindWords[kind]}: ${time(byKind[k]!)}, ${share(byKind[k]!, all)}` },
+        h("span", {}, `${kindWords[kind]} ${share(byKind[k]!, all)}`));
+      part.style.flexGrow = String(all ? byKind[k]! / all : 0);
+      part.style.background = kindColours[kind];
+      part.style.color = ink(kindColours[kind]);
+      return part;
+    }));
+    trim();
+    fill(keys, ...kinds.filter((kind, k) => byKind[k]! > (kind === "unseen" ? all / 1000 : 0)).map((kind) => card(kind, states, byKind[kinds.indexOf(kind)]!, all)));
+    note.textContent = `of ${time(all)} of thread time${selection.isWhole && !selection.who ? ` (${number(data.doc.measured_threads)} threads over ${time(data.doc.wall_ns)})` : ""}${byKind[5] && byKind[5] <= all / 1000 ? `; ${time(byKind[5])} of it before the first look at a thread` : ""}`;
+  };
+
+  // Words that do not fit would be cut off.
+  const trim = (): void => {
+    for (const part of strip.children) {
+      const words = part.firstElementChild as HTMLElement;
+      words.hidden = false;
+      words.hidden = words.scrollWidth + 4 > part.clientWidth;
+    }
+  };
+  new ResizeObserver(trim).observe(strip);
+
+  const card = (kind: (typeof kinds)[number], states: Float64Array, ns: number, all: number): HTMLElement => {
+    const rows = data.doc.states.map((state, i) => ({ state, ns: states[i]! })).filter((row) => row.state.kind === kind && row.ns > 0).sort((a, b) => b.ns - a.ns);
+    const swatch = h("span", { class: "swatch" });
+
+    swatch.style.background = kindColours[kind];
+    const list = h("ul", {}, ...rows.map((row) => {
+      const fillBar = h("span", { class: "mini", "aria-hidden": "true" });
+      fillBar.style.width = `${ns ? (100 * row.ns) / ns : 0}%`;
+      fillBar.style.background = mix(kindColours[kind], "#808080", 0.15);
+      return h("li", {}, h("span", { class: "name" }, `${row.state.state}.${row.state.cause}`), h("span", { class: "figure" }, `${time(row.ns)} · ${share(row.ns, all)}`), fillBar);
+    }));
+    return h("div", { class: "card" }, h("h3", {}, swatch, kindWords[kind]), h("p", { class: "soft" }, about[kind]!), h("p", { class: "big" }, time(ns), h("small", {}, ` ${share(ns, all)}`)), list);
+  };
+
+  selection.onChange(update);
+  update();
+  return section("time", "Where the time went", "Every nanosecond of every thread is in exactly one of these.", strip, note, keys);
+}

@@ -1,0 +1,178 @@
+// The document that the program put into the page (src/report/html.c), decoded into typed arrays.
+
+export type Kind = "run" | "ready" | "delaying" | "undecided" | "idle" | "unseen";
+export const kinds: Kind[] = ["run", "ready", "delaying", "undecided", "idle", "unseen"];
+export const kindWords: Record<Kind, string> = {
+  run: "running", ready: "ready", delaying: "delaying", undecided: "undecided", idle: "idle", unseen: "unseen",
+};
+
+export interface State { state: string; cause: string; kind: Kind; ns: number; count: number }
+export interface Wait {
+  waiter: string; process: string; thread: number; state: number; object_kind: string | null; object: string | null;
+  by: string; by_thread: number; evidence: string; ns: number; count: number;
+}
+export interface Syscall {
+  name: string; count: number; errors: number; total_ns: number; run_ns: number; timed: number; p50_ns: number; p99_ns: number;
+  max_ns: number; errno: number;
+}
+export interface Histogram {
+  of: string; name?: string; kind?: string | null; place?: string | null; operation?: string | null; measure?: string | null;
+  unit: string | null; count?: number; max: number;
+}
+export interface Measure { id: number; name: string; unit: string }
+// All events of one operation at one place. Numbers of measures go by their id.
+export interface Operation {
+  place: string; operation: string; count: number; errors: number; who: string | null; hump: string | null;
+  sum: number[]; max: number[]; p50: number[]; p99: number[]; timed: number[];
+}
+export interface Service {
+  name: string; accepts: boolean; connections: number; opened: number; ended: number; lifetime_ns: number; bytes: number;
+  segments: number; sent_again: number; resets: number; overflows: number; zero_windows: number; who: string | null;
+}
+export interface Program { file: string; parent: string | null; count: number; ended: number; lifetime_ns: number; max_ns: number; failed: number }
+export interface Signal {
+  name: string; about: string | null; events: string; main: number; count: number; errors: number; event_count: number;
+  measures: Measure[]; rows: Operation[]; services?: Service[]; programs?: Program[];
+}
+export interface Series {
+  signal: number; other: boolean; who: string | null; object: string | null; place: number; operation: number; errno: number;
+  count: number; sum: number[]; max: number[];
+}
+export interface Event_ {
+  signal: number; us: number; duration_ns: number; who: string | null; tid: number; object: string | null; place: string | null;
+  operation: string | null; errno: number; fields: string | null;
+}
+export interface Figure { name: string; value: number | null; words: string | null }
+export type Columns = Record<string, number[]>;
+interface Packed { width: number; rows: Columns }
+
+export interface Document_ {
+  format: number; version: string | null; target: string | null; level: string | null; kernel: string | null;
+  command_line: string | null; complete: boolean; start_unix_ms: number; cut: boolean; wall_ns: number; threads_ns: number;
+  unexplained_ns: number; remainder_ns: number; cpus: number; idle_ns: number | null; measured_threads: number;
+  measured_processes: number; hooks: unknown; findings: { text: string; ns: number; of_ns: number }[]; why_empty: string;
+  states: State[]; threads: Columns & { folded: number }; thread_states: Columns; bins_us: number[]; totals_us: number[][];
+  cells: Packed; waits: Wait[]; nodes?: Columns; functions?: Columns; samples?: Packed; wait_samples?: Packed;
+  sampling?: { count: number; why_none: string | null; whole: number; torn: number; [key: string]: unknown };
+  syscalls: Syscall[]; syscall_cells: Packed; histograms: Histogram[]; heat: Packed; signals?: Signal[]; series?: Series[];
+  series_cells?: Packed; events?: Event_[]; quality: Figure[]; cost: Figure[]; folded: Record<string, number>; texts: (string | null)[];
+}
+
+// Keys come as differences from the row before.
+function key(column: number[]): Int32Array {
+  const result = new Int32Array(column.length);
+  let sum = 0;
+
+  for (let i = 0; i < column.length; i++) result[i] = sum += column[i]!;
+  return result;
+}
+
+// Rows of the page's bins: which ones a row covers.
+export interface Rows {
+  count: number;
+  from: Int32Array;
+  to: Int32Array;
+  key: Record<string, Int32Array>;
+  value: Record<string, Float64Array>;
+}
+
+function rows(packed: Packed | undefined, keys: string[], values: string[], bins: number): Rows {
+  const columns: Columns = packed?.rows ?? {};
+  const width = packed?.width ?? 1;
+  const bin = key(columns.bin ?? []);
+  const count = bin.length;
+  const result: Rows = { count, from: new Int32Array(count), to: new Int32Array(count), key: {}, value: {} };
+  const length = columns.bins ? key(columns.bins) : undefined;
+
+  for (let i = 0; i < count; i++) {
+    result.from[i] = Math.min(bin[i]! * width, bins - 1);
+    result.to[i] = Math.min((bin[i]! + (length ? length[i]! : 1)) * width, bins);
+  }
+  for (const name of keys) result.key[name] = key(columns[name] ?? []);
+  for (const name of values) result.value[name] = Float64Array.from(columns[name] ?? []);
+  return result;
+}
+
+export interface Threads {
+  count: number; pid: number[]; tid: number[]; process: number[]; comm: string[]; processComm: string[]; group: string[];
+  cgroup: string[]; flags: number[]; lifetime: number[]; unexplained: number[];
+}
+export const flagExited = 1, flagKernel = 2, flagOwn = 4;
+
+export class Data {
+  readonly doc: Document_;
+  readonly bins: number;
+  readonly edges: Float64Array; // µs after the start of the recording
+  readonly threads: Threads;
+  readonly threadStates: { thread: Int32Array; state: Int32Array; ns: number[]; count: number[] };
+  readonly cells: Rows;
+  readonly samples: Rows;
+  readonly waitSamples: Rows;
+  readonly syscallCells: Rows;
+  readonly heat: Rows;
+  readonly seriesCells: Rows;
+  readonly nodeParent: Int32Array;
+  readonly nodeFunction: Int32Array;
+  readonly nodes: number;
+  readonly functions: { count: number; name: string[]; module: string[]; file: string[]; line: number[]; kernel: Uint8Array; named: Uint8Array; row: number[] };
+  readonly kindOf: Uint8Array; // by state
+
+  constructor(doc: Document_) {
+    const text = (i: number): string => doc.texts[i] ?? "";
+    const column = (name: string): number[] => doc.threads[name] as number[];
+    const folded = doc.threads.folded;
+
+    this.doc = doc;
+    this.bins = doc.bins_us.length - 1;
+    this.edges = Float64Array.from(doc.bins_us);
+    const count = column("pid").length;
+    this.threads = {
+      count, pid: column("pid"), tid: column("tid"), process: column("process"),
+      comm: column("comm").map(text), processComm: column("process_comm").map(text), group: column("group").map(text),
+      cgroup: column("cgroup").map(text), flags: column("flags"), lifetime: column("lifetime_ns"), unexplained: column("unexplained_ns"),
+    };
+    if (folded) {
+      const name = `${folded} other threads`;
+      for (const list of [this.threads.comm, this.threads.processComm, this.threads.group]) list[count - 1] = name;
+      this.threads.process[count - 1] = -1;
+    }
+    this.threadStates = {
+      thread: key(doc.thread_states.thread!), state: key(doc.thread_states.state!), ns: doc.thread_states.ns!, count: doc.thread_states.count!,
+    };
+    this.cells = rows(doc.cells, ["thread", "state"], ["us"], this.bins);
+    this.samples = rows(doc.samples, ["node", "thread", "state"], ["us", "count"], this.bins);
+    this.waitSamples = rows(doc.wait_samples, ["wait", "thread", "node", "waker"], ["us", "count"], this.bins);
+    this.syscallCells = rows(doc.syscall_cells, ["syscall"], ["count", "errors", "total_us", "run_us"], this.bins);
+    this.heat = rows(doc.heat, ["histogram", "bucket"], ["count"], this.bins);
+    this.seriesCells = rows(doc.series_cells, ["series"], ["count", "sum0", "sum1", "sum2", "sum3", "sum4", "sum5"], this.bins);
+
+    const up = doc.nodes?.up ?? [0];
+    this.nodes = up.length;
+    this.nodeParent = Int32Array.from(up, (distance, i) => i - distance);
+    this.nodeFunction = Int32Array.from(doc.nodes?.function ?? [0]);
+    const functions = doc.functions ?? { name: [0], module: [0], file: [0], line: [0], flags: [0], row: [0] };
+    this.functions = {
+      count: functions.name!.length, name: functions.name!.map(text), module: functions.module!.map(text), file: functions.file!.map(text),
+      line: functions.line!, kernel: Uint8Array.from(functions.flags!, (flags) => flags & 1),
+      named: Uint8Array.from(functions.flags!, (flags) => (flags & 2) >> 1), row: functions.row!,
+    };
+    this.kindOf = Uint8Array.from(doc.states, (state) => kinds.indexOf(state.kind));
+  }
+
+  text(i: number): string {
+    return this.doc.texts[i] ?? "";
+  }
+
+  stateName(i: number): string {
+    const state = this.doc.states[i]!;
+    return `${state.state}.${state.cause}`;
+  }
+
+  // The functions of a node, outermost first.
+  path(node: number): number[] {
+    const list: number[] = [];
+
+    for (; node > 0; node = this.nodeParent[node]!) list.push(this.nodeFunction[node]!);
+    return list.reverse();
+  }
+}
