@@ -284,6 +284,7 @@ static void say_call(struct finding *finding, const struct model *model,
 		if (error && model__reaches(call->common_count, call->errors, 50))
 			say(finding, " with %s", error);
 	}
+	hot__say_call(model, call->name, finding->text, sizeof(finding->text));
 	say(finding, ".");
 }
 

@@ -417,3 +417,46 @@ void hot__say_wait(const struct model *model, const struct model_blame *blame, c
 	hot__say_path(hot, most->place, text, size);
 	words__say(text, size, " (%s)", hot__share(&most->sum, &whole).text);
 }
+
+/* What the kernel calls the function that a syscall is; which of them has a frame is its compiler's
+ * choice. */
+static bool serves(const struct hot_function *function, const char *call)
+{
+	static const char *const prefixes[] = { "__x64_sys_", "__se_sys_", "__do_sys_", "__sys_",
+						"ksys_" };
+
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes) && function->kernel; i++) {
+		size_t length = strlen(prefixes[i]);
+
+		if (!strncmp(function->name, prefixes[i], length) &&
+		    !strcmp(function->name + length, call))
+			return true;
+	}
+	return false;
+}
+
+void hot__say_call(const struct model *model, const char *call, char *text, size_t size)
+{
+	const struct hot *hot = &model->hot;
+	cleanup(free_p) struct hot_sum *ways = calloc(hot->node_count + 1, sizeof(*ways));
+	struct hot_sum whole = {};
+	uint32_t most = 0;
+
+	for (uint32_t i = 1; i < hot->node_count && ways; i++) {
+		const struct hot_node *node = &hot->nodes[i];
+
+		/* The outermost has the sum of those inside. */
+		if (!serves(&hot->functions[node->function], call) ||
+		    serves(&hot->functions[hot->nodes[node->parent].function], call))
+			continue;
+		hot__add(&whole, &node->sums[HOT_RUN]);
+		hot__add(&ways[node->user], &node->sums[HOT_RUN]);
+		if (ways[node->user].ns > ways[most].ns)
+			most = node->user;
+	}
+	if (!most || !enough(&ways[most], &whole))
+		return;
+	words__say(text, size, "; called from ");
+	hot__say_path(hot, most, text, size);
+	words__say(text, size, " (%s)", hot__share(&ways[most], &whole).text);
+}

@@ -126,10 +126,11 @@ void hot__say_function(const struct hot_function *function, char *text, size_t s
 /* The module without its folders; "[kernel]". Empty if there is none. */
 const char *hot__module(const struct hot_function *function);
 
-/* What samples add to a finding, if they are enough: about a group that runs, a wait. */
+/* What samples add to a finding, if they are enough: about a group that runs, a wait, a syscall. */
 struct model_group;
 struct model_blame;
 void hot__say_run(const struct model *model, const struct model_group *group, char *text,
 		  size_t size);
 void hot__say_wait(const struct model *model, const struct model_blame *blame, char *text,
 		   size_t size);
+void hot__say_call(const struct model *model, const char *call, char *text, size_t size);

@@ -281,6 +281,50 @@ static void a_finding_needs_more_than_a_few_samples(void **state)
 	text_has(&wide, "that is further off than chance explains");
 }
 
+static void add_kernel_function(struct recording *recording, int64_t id, const char *name)
+{
+	const struct recording_function function = { id, 2, name, NULL, NULL, 0 };
+	const struct recording_line line = { .frame = id, .function = id };
+
+	assert_int_equal(recording__add_function(recording, &function), 0);
+	assert_int_equal(recording__add_frame(recording, id, 2, 16 * id), 0);
+	assert_int_equal(recording__add_line(recording, &line), 0);
+}
+
+static void a_storm_of_syscalls_says_who_calls(void **state)
+{
+	static const char *const functions[] = { "main", "find", "load", NULL };
+	const struct recording_module kernel = { 2, "kernel", "[kernel]", NULL };
+	const struct recording_syscall call = { 262, "newfstatat", 1,      3,          381000,
+						0,   15 * SECOND,  1 * MS, 15 * SECOND };
+	struct recording *recording = begin(functions);
+
+	assert_int_equal(recording__add_module(recording, &kernel), 0);
+	assert_int_equal(recording__add_syscall(recording, &call), 0);
+	add_kernel_function(recording, 4, "__x64_sys_newfstatat");
+	add_kernel_function(recording, 5, "__do_sys_newfstatat");
+	add_kernel_function(recording, 6, "__x64_sys_newfstat");
+	add_stack(recording, 1, 0, 1);
+	add_stack(recording, 2, 1, 2);
+	add_stack(recording, 3, 1, 3);
+	/* By either name, or by both: it counts once. */
+	add_stack(recording, 4, 2, 4);
+	add_stack(recording, 5, 4, 5);
+	add_stack(recording, 6, 3, 5);
+	add_stack(recording, 7, 3, 6);
+	add_ticks(recording, 4, 200);
+	add_ticks(recording, 5, 1000);
+	add_ticks(recording, 6, 300);
+	add_ticks(recording, 7, 1500);
+	sample__finish(recording);
+	text_has(&wide, "1. newfstatat was called 12,700 times a second; that took 50 % of the "
+			"running time of process app (15.0 s of 30.0 s); called from main → find "
+			"(80 % ±2.1 of 1,500 samples).");
+	/* What user code calls so is none of the kernel's. */
+	change("UPDATE module SET kind = 'file'");
+	text_lacks(&wide, "called from");
+}
+
 /* --- options ------------------------------------------------------------------------------- */
 
 static void a_cut_takes_the_samples_of_its_time(void **state)
@@ -522,6 +566,7 @@ int main(void)
 		TEST(hooks_among_the_hot_code_are_owned_up_to),
 		TEST(time_below_three_periods_is_too_short_to_sample),
 		TEST(a_finding_needs_more_than_a_few_samples),
+		TEST(a_storm_of_syscalls_says_who_calls),
 		TEST(a_cut_takes_the_samples_of_its_time),
 		TEST(a_cause_that_is_moved_takes_its_samples_along),
 		TEST(top_limits_functions_and_says_so),

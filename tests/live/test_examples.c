@@ -1,0 +1,157 @@
+/* The examples: each has its cause among the findings, and has not when it is cured. */
+#include "../harness.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ledger.h"
+
+#define SECONDS "2"
+#define PAGES   1000 /* in that time */
+#define STATS   127
+/* The dynamic linker and the C library call it too: in vain if there is no cache of libraries. */
+#define OTHERS 40
+
+/* From its begin to its end, with stacks; ret_log is what it prints about itself. */
+static json_t *record_example(const char *const *argv, char **ret_log)
+{
+	const char *args[16] = { "record", "--no-report", "-F", "997", "-o" };
+	struct output output;
+	char path[64];
+	size_t count = 5;
+	json_t *report;
+
+	trial__path(path, sizeof(path));
+	args[count++] = path;
+	args[count++] = "--";
+	while (*argv)
+		args[count++] = *argv++;
+	output = live__run(NULL, args);
+	if (output.status)
+		fail_msg("gapless record: %d, %s", output.status, output.err);
+	report = trial__report(path);
+	trial__remove(path);
+	*ret_log = output.out;
+	free(output.err);
+	return report;
+}
+
+/* The first sentence with this word; NULL if there is none. */
+static const char *finding_with(json_t *report, const char *word)
+{
+	json_t *finding;
+	size_t i;
+
+	json_array_foreach (json_object_get(report, "findings"), i, finding) {
+		const char *text = json_string_value(json_object_get(finding, "text"));
+
+		if (strstr(text, word))
+			return text;
+	}
+	return NULL;
+}
+
+static void assert_says(const char *text, const char *words)
+{
+	if (!text || !strstr(text, words))
+		fail_msg("no '%s' in: %s", words, text ? text : "(no such finding)");
+}
+
+/* The service's own figures: after how long it answered, and what it took itself. */
+static void read_timers(const char *log, double *ret_answered, double *ret_own)
+{
+	const char *after = strstr(log, "after "), *took = strstr(log, "took ");
+
+	if (!after || !took)
+		fail_msg("no timers in: %s", log);
+	*ret_answered = strtod(after + 6, NULL);
+	*ret_own = strtod(took + 5, NULL);
+	assert_true(*ret_own > 0 && *ret_answered > *ret_own);
+}
+
+static void assert_counted(json_t *stat, int64_t times)
+{
+	int64_t count = number_at(stat, "count") - times * STATS;
+	int64_t errors = number_at(stat, "errors") - times * (STATS - 1);
+
+	assert_in_range(count, 0, OTHERS);
+	assert_in_range(errors, 0, OTHERS);
+}
+
+static void the_stat_storm_is_named_with_its_caller(void **state)
+{
+	char *log;
+	json_t *report = record_example(WORKLOAD("pages", SECONDS), &log);
+	json_t *stat = syscall_named(report, "newfstatat");
+	const char *finding = finding_with(report, "newfstatat");
+	double answered, own;
+
+	read_timers(log, &answered, &own);
+	assert_non_null(stat);
+	/* Once for each page, and once when it starts. */
+	assert_counted(stat, PAGES + 1);
+	assert_ptr_equal(json_array_get(json_object_get(report, "syscalls"), 0), stat);
+	assert_says(finding, "newfstatat was called");
+	assert_says(finding, "99 % of the calls failed with ENOENT");
+	assert_says(finding, "find_part");
+	json_decref(report);
+	free(log);
+}
+
+static void the_cured_one_looks_once(void **state)
+{
+	char *log;
+	json_t *report = record_example(WORKLOAD("pages", "--cured", SECONDS), &log);
+	json_t *stat = syscall_named(report, "newfstatat");
+
+	assert_non_null(stat);
+	assert_counted(stat, 1);
+	assert_null(finding_with(report, "newfstatat"));
+	json_decref(report);
+	free(log);
+}
+
+static void the_lock_convoy_is_named_with_its_holders(void **state)
+{
+	char *log;
+	json_t *report = record_example(WORKLOAD("orders", SECONDS), &log);
+	const char *finding = finding_with(report, "a lock at 0x");
+	json_t *wait = wait_of(report, "worker-1", "lock");
+	double answered, own;
+
+	read_timers(log, &answered, &own);
+	assert_says(finding, "Threads worker-*");
+	assert_says(finding, "that threads worker-* held");
+	assert_says(finding, "write_audit_log → pthread_mutex_lock");
+	assert_int_equal(strncmp(culprit_of(wait), "worker-", 7), 0);
+	/* They wait longer for the lock than for what the one who has it waits for. */
+	assert_true(sum_ns(report, NULL, "wait", "lock") > sum_ns(report, NULL, "wait", "net"));
+	assert_closes(report);
+	json_decref(report);
+	free(log);
+}
+
+static void the_cured_one_has_no_lock(void **state)
+{
+	char *log;
+	json_t *report = record_example(WORKLOAD("orders", "--cured", SECONDS), &log);
+
+	assert_null(finding_with(report, "a lock at 0x"));
+	assert_says(finding_with(report, "waiting for the network"), "Threads worker-*");
+	assert_int_equal(sum_count(report, "worker-1", "wait", "lock"), 0);
+	json_decref(report);
+	free(log);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_stat_storm_is_named_with_its_caller),
+		cmocka_unit_test(the_cured_one_looks_once),
+		cmocka_unit_test(the_lock_convoy_is_named_with_its_holders),
+		cmocka_unit_test(the_cured_one_has_no_lock),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
