@@ -58,7 +58,9 @@ static struct metric *add(struct making *making, struct metric metric, const cha
 	struct metric *added = APPEND(&making->metrics->list, &making->metrics->count);
 
 	metric.name = added ? strdup(name) : NULL;
-	if (!metric.name) {
+	metric.unit = metric.own_unit = metric.name ? strdup(metric.unit) : NULL;
+	if (!metric.unit) {
+		free(metric.name);
 		if (added)
 			making->metrics->count--;
 		making->err = -ENOMEM;
@@ -324,6 +326,7 @@ static void metric__release(struct metric *metric)
 {
 	free(metric->name);
 	free(metric->about);
+	free(metric->own_unit);
 }
 
 /* What goes by one name is one: parts of a sum, since only those lose their names. */

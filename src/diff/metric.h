@@ -33,6 +33,7 @@ struct metric {
 	double variance; /* from sampling; 0: it is exact */
 	int64_t count;   /* how many values a mean or a percentile stands on; else 0 */
 	char *about;     /* more in words, NULL: nothing */
+	char *own_unit;  /* what `unit` is: a recording's words end with it */
 };
 
 struct metrics {

@@ -90,7 +90,10 @@ static int child_of(struct paths *paths, uint32_t parent, uint32_t name, uint32_
 	return 0;
 }
 
-/* A recording's tree into ours; `places` is where its nodes are there. */
+/*
+ * A recording's tree into ours; `places` is where its nodes are there. Its sums have what is called
+ * from a node in them, except for the root's.
+ */
 static int add_tree(struct paths *paths, const struct hot *hot, const struct diff_run *run,
 		    uint32_t *places)
 {
@@ -108,9 +111,13 @@ static int add_tree(struct paths *paths, const struct hot *hot, const struct dif
 			if (err)
 				return err;
 		}
-		for (int kind = 0; kind < HOT_KINDS; kind++)
-			paths->nodes[places[i]].self[run->side][kind] +=
-				(double)from->sums[kind].ns * part;
+		for (int kind = 0; kind < HOT_KINDS; kind++) {
+			double sum = (double)from->sums[kind].ns * part;
+
+			paths->nodes[places[i]].self[run->side][kind] += sum;
+			if (from->parent)
+				paths->nodes[places[from->parent]].self[run->side][kind] -= sum;
+		}
 	}
 	return 0;
 }

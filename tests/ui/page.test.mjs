@@ -1,46 +1,11 @@
-// node page.test.mjs FOLDER SHOTS: FOLDER has FEATURES.html, LARGE.html and what the JSON report says of the same recordings.
+// The page of `report --html`: FEATURES.html, LARGE.html and what the JSON report says of the same recordings.
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
-import { createRequire } from "node:module";
-import { tmpdir } from "node:os";
+import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { chromium } from "playwright-core";
+import { findNothingSerious, folder, open, page, settle, shots, test, text, time } from "./drive.mjs";
 
-const [, , folder, shots] = process.argv;
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const hostile = "<script>alert(1)</script>";
 const json = JSON.parse(readFileSync(join(folder, "FEATURES.json"), "utf8"));
-const tests = [];
-const test = (name, run) => tests.push({ name, run });
-const profile = mkdtempSync(join(tmpdir(), "gapless-ui-"));
-const context = await chromium.launchPersistentContext(profile, {
-  executablePath: process.env.CHROMIUM,
-  headless: true,
-  args: ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
-});
-const page = context.pages()[0] ?? (await context.newPage());
-let complaints = [];
-
-page.on("console", (message) => ["error", "warning"].includes(message.type()) && complaints.push(message.text()));
-page.on("pageerror", (error) => complaints.push(String(error)));
-page.on("dialog", (dialog) => {
-  complaints.push(`dialog: ${dialog.message()}`);
-  dialog.dismiss();
-});
-page.on("request", (request) => !request.url().startsWith("file:") && complaints.push(`request: ${request.url()}`));
-
-async function open(name, width = 1280, scheme = "light") {
-  await page.setViewportSize({ width, height: 800 });
-  await page.emulateMedia({ colorScheme: scheme, reducedMotion: "reduce" });
-  const start = Date.now();
-  await page.goto(`file://${join(folder, `${name}.html`)}`, { waitUntil: "load" });
-  await page.waitForSelector("#about");
-  return Date.now() - start;
-}
-
-// A change is drawn in the next frame, or when the brush rests.
-const settle = () => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 200)))));
-const text = (selector) => page.locator(selector).first().innerText();
 const showFlame = async () => {
   await page.locator("#flame").scrollIntoViewIfNeeded();
   await page.waitForFunction(() => document.getElementById("flame-info")?.textContent);
@@ -180,16 +145,6 @@ test("the flame graph's total is what the samples add up to", async () => {
   assert.ok(idle >= 0);
 });
 
-// As src/report/words.c has it.
-function time(ns) {
-  const units = [[1, "ns"], [1e3, "µs"], [1e6, "ms"], [1e9, "s"]];
-  let i = 0;
-  if (!ns) return "–";
-  while (i < 3 && ns / units[i][0] >= 999.5) i++;
-  const scaled = ns / units[i][0];
-  return `${scaled.toFixed(i === 0 || scaled >= 99.95 ? 0 : scaled >= 9.995 ? 1 : 2)} ${units[i][1]}`;
-}
-
 test("functions have the self and total times of the JSON report", async () => {
   await open("FEATURES");
   await tab("functions");
@@ -297,14 +252,7 @@ for (const [width, scheme] of [[1280, "light"], [1280, "dark"], [390, "light"], 
     await showFlame();
     await page.locator("details.wait summary").first().click();
     await page.locator("details.wait .stack").first().waitFor();
-    await page.evaluate(() => scrollTo(0, 0));
-    await settle();
-    assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= width);
-    assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), scheme);
-    await page.evaluate(axe);
-    const { violations } = await page.evaluate(() => window.axe.run({ resultTypes: ["violations"] }));
-    const serious = violations.filter((one) => ["serious", "critical"].includes(one.impact));
-    assert.deepEqual(serious.map((one) => `${one.id}: ${one.nodes.slice(0, 3).map((node) => node.html.slice(0, 150)).join(" | ")}`), []);
+    await findNothingSerious(width, scheme);
     await page.screenshot({ path: join(shots, `${width}-${scheme}.png`), fullPage: true });
   });
 }
@@ -336,21 +284,3 @@ test("1,000 threads, 50,000 stacks, 10 minutes: opens and stays usable", async (
   console.log(`# opened in ${opened} ms, brushed in ${brushed} ms, a frame takes ${Math.round(frames)} ms`);
   assert.ok(opened < 12000 && brushed < 20000);
 });
-
-console.log(`1..${tests.length}`);
-let failed = 0;
-for (const { name, run } of tests) {
-  complaints = [];
-  try {
-    await run();
-    assert.deepEqual(complaints, []);
-    console.log(`ok - ${name}`);
-  } catch (error) {
-    failed++;
-    console.log(String(error.stack ?? error).replace(/^/gm, "# "));
-    console.log(`not ok - ${name}`);
-  }
-}
-await context.close();
-rmSync(profile, { recursive: true, force: true });
-process.exit(failed ? 1 : 0);

@@ -42,6 +42,19 @@ export interface Event_ {
   signal: number; us: number; duration_ns: number; who: string | null; tid: number; object: string | null; place: string | null;
   operation: string | null; errno: number; fields: string | null;
 }
+// `gapless diff`: one side's value of something in each of its recordings, and what it comes to.
+export interface Side { mean: number | null; deviation: number | null; values: (number | null)[] }
+export interface Change {
+  class: string; name: string; measure: string; unit: string; normalised: boolean; base: Side; new: Side; ratio: number | null;
+  chance: number | null; certain: boolean; about?: string;
+}
+export interface Comparison {
+  verdict: string[]; recordings: { path: string; side: "base" | "new"; target: string; losses: string | null }[]; per: string;
+  enough: boolean; compared: number; certain: number; alpha: number; changes: Change[]; warnings: string[];
+  gates: { condition: string; crossed: boolean; chance: number | null }[];
+  // Call paths, parents first; node 0 is the root. Times are each node's own, in ns per unit of work.
+  paths: { names: string[]; parent: number[]; name: number[]; base_run: number[]; base_wait: number[]; new_run: number[]; new_wait: number[]; left_out: number };
+}
 export interface Figure { name: string; value: number | null; words: string | null }
 export type Columns = Record<string, number[]>;
 interface Packed { width: number; rows: Columns }
@@ -56,6 +69,7 @@ export interface Document_ {
   sampling?: { count: number; why_none: string | null; whole: number; torn: number; [key: string]: unknown };
   syscalls: Syscall[]; syscall_cells: Packed; histograms: Histogram[]; heat: Packed; signals?: Signal[]; series?: Series[];
   series_cells?: Packed; events?: Event_[]; quality: Figure[]; cost: Figure[]; folded: Record<string, number>; texts: (string | null)[];
+  diff?: Comparison;
 }
 
 // Keys come as differences from the row before.

@@ -2,8 +2,10 @@ import "./style.css";
 import { aboutSection } from "./about";
 import { bar, findings } from "./bar";
 import { Data, type Document_ } from "./data";
+import { restOf, whatChanged } from "./diff";
 import { add, fill, h } from "./dom";
 import { Flame } from "./flame";
+import { FlameDiff } from "./flame_diff";
 import { latencies } from "./heat";
 import { Selection } from "./select";
 import { tables } from "./tables";
@@ -27,14 +29,15 @@ function header(data: Data, selection: Selection, repaint: () => void): HTMLElem
   };
   selection.onChange(update);
   update();
-  document.title = `gapless: ${doc.target ?? "report"}`;
+  document.title = `gapless${doc.diff ? " diff" : ""}: ${doc.target ?? "report"}`;
   return h("header", {}, h("div", { class: "bar" }, h("h1", {}, "gapless"), h("span", { class: "target" }, doc.target ?? ""),
     h("span", { class: "soft facts" }, `${time(doc.wall_ns)} · ${count(doc.measured_threads, "thread")} in ${count(doc.measured_processes, "process", "processes")} · ${count(doc.cpus, "CPU")} · Linux ${doc.kernel ?? "?"}`),
     h("span", { class: "gap" }), chip, theme));
 }
 
-function links(): HTMLElement {
-  const list: [string, string][] = [["findings", "findings"], ["time", "time"], ["timeline", "timeline"], ["flame", "code"], ["waits", "waits"], ["latency", "latency"], ["tables", "tables"], ["about", "quality"]];
+function links(data: Data): HTMLElement {
+  const changes: [string, string][] = data.doc.diff ? [["diff", "changes"], ["diff-code", "changed code"]] : [];
+  const list: [string, string][] = [...changes, ["findings", "findings"], ["time", "time"], ["timeline", "timeline"], ["flame", "code"], ["waits", "waits"], ["latency", "latency"], ["tables", "tables"], ["about", "quality"]];
 
   return h("nav", { class: "links", "aria-label": "sections" }, ...list.map(([id, words]) => h("a", { href: `#${id}` }, words)));
 }
@@ -47,15 +50,17 @@ function start(): void {
   const timeline = new Timeline(selection);
   const flame = new Flame(selection);
   const latency = latencies(selection);
+  const changed = doc.diff && new FlameDiff(doc.diff);
   const repaint = (): void => {
     timeline.repaint();
     flame.repaint();
+    changed?.repaint();
     latency.repaint();
   };
   const find = (name: string): void => flame.find(name);
 
-  add(page, h("a", { class: "skip", href: "#findings" }, "to the findings"), header(data, selection, repaint), links(),
-    h("main", {}, findings(data), bar(selection), timeline.element, flame.element, waits(selection), latency.element, tables(selection, find), aboutSection(data)));
+  add(page, h("a", { class: "skip", href: doc.diff ? "#diff" : "#findings" }, "to the findings"), header(data, selection, repaint), links(data),
+    h("main", {}, ...(doc.diff && changed ? [whatChanged(doc.diff, (name) => changed.find(name)), changed.element, restOf(doc.diff)] : []), findings(data), bar(selection), timeline.element, flame.element, waits(selection), latency.element, tables(selection, find), aboutSection(data)));
 }
 
 start();

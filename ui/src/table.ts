@@ -11,9 +11,18 @@ export interface Column<Row> {
   // 0…1, for a bar behind the number.
   bar?: (row: Row) => number;
   pick?: (row: Row) => void;
+  // Something to see instead of the text.
+  draw?: (row: Row) => Node;
+  // Sorted by a number, but words to read.
+  words?: boolean;
+  unsorted?: boolean;
 }
 
 const usual = 25;
+
+function align<Row>(column: Column<Row>): string {
+  return column.value && !column.words ? "number" : "";
+}
 
 export class Table<Row> {
   readonly element: HTMLElement;
@@ -41,7 +50,7 @@ export class Table<Row> {
         }
         this.update();
       } }, column.name);
-      this.head.append(h("th", { scope: "col", class: column.value ? "number" : "", title: column.about }, button));
+      this.head.append(h("th", { scope: "col", class: align(column), title: column.about }, column.unsorted ? column.name : button));
     });
     this.more.addEventListener("click", () => {
       this.shown += 200;
@@ -62,7 +71,7 @@ export class Table<Row> {
     const chosen = this.words ? this.rows.filter((row) => this.columns.some((one) => one.text(row).toLowerCase().includes(this.words))) : [...this.rows];
 
     chosen.sort((a, b) => sign * (column.value ? column.value(a) - column.value(b) : column.text(a).localeCompare(column.text(b))));
-    [...this.head.children].forEach((cell, i) => cell.setAttribute("aria-sort", i !== this.by ? "none" : this.down ? "descending" : "ascending"));
+    [...this.head.children].forEach((cell, i) => !this.columns[i]!.unsorted && cell.setAttribute("aria-sort", i !== this.by ? "none" : this.down ? "descending" : "ascending"));
     fill(this.body, ...chosen.slice(0, this.shown).map((row) => h("tr", {}, ...this.columns.map((one) => this.cell(one, row)))));
     this.note.textContent = this.words ? `${number(chosen.length)} of ${number(this.rows.length)}` : number(this.rows.length);
     this.more.hidden = chosen.length <= this.shown;
@@ -71,14 +80,14 @@ export class Table<Row> {
 
   private cell(column: Column<Row>, row: Row): HTMLElement {
     const text = column.text(row);
-    const cell = h("td", { class: column.value ? "number" : "", title: text.length > 40 ? text : undefined });
+    const cell = h("td", { class: align(column), title: text.length > 40 ? text : undefined });
 
     if (column.bar) {
       const bar = h("span", { class: "behind", "aria-hidden": "true" });
       bar.style.width = `${Math.min(100, 100 * column.bar(row))}%`;
       cell.append(bar);
     }
-    cell.append(column.pick ? h("button", { type: "button", class: "link", onclick: () => column.pick!(row) }, text) : h("span", {}, text));
+    cell.append(column.draw ? column.draw(row) : column.pick ? h("button", { type: "button", class: "link", onclick: () => column.pick!(row) }, text) : h("span", {}, text));
     return cell;
   }
 }

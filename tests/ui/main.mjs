@@ -1,0 +1,6 @@
+// node main.mjs FOLDER SHOTS: all tests of the page, in one browser.
+import { run } from "./drive.mjs";
+import "./page.test.mjs";
+import "./diff.test.mjs";
+
+process.exit((await run()) ? 1 : 0);
