@@ -75,17 +75,18 @@ static double worth(double part, double whole, double least)
 	return whole > 0 ? part / (whole * least) : 0;
 }
 
-static void add_time(struct making *making, enum metric_class class, const char *name, int64_t ns)
+static struct metric *add_time(struct making *making, enum metric_class class, const char *name,
+			       int64_t ns)
 {
-	add(making,
-	    (struct metric) {
-		    .class = class,
-		    .measure = "time",
-		    .unit = "ns",
-		    .is_sum = true,
-		    .worth = worth((double)ns, (double)making->model->wall_ns, LEAST_OF_WALL),
-		    .value = (double)ns },
-	    name);
+	return add(making,
+		   (struct metric) { .class = class,
+				     .measure = "time",
+				     .unit = "ns",
+				     .is_sum = true,
+				     .worth = worth((double)ns, (double)making->model->wall_ns,
+						    LEAST_OF_WALL),
+				     .value = (double)ns },
+		   name);
 }
 
 static void add_count(struct making *making, enum metric_class class, const char *name,
@@ -140,6 +141,22 @@ static void add_states(struct making *making)
 	}
 }
 
+/* How long these take is the program's choice, or is told with what is waited for. */
+static bool waits_by_choice(const char *call)
+{
+	static const char *const calls[] = { "poll",          "ppoll",           "select",
+					     "pselect6",      "epoll_wait",      "epoll_pwait",
+					     "epoll_pwait2",  "nanosleep",       "clock_nanosleep",
+					     "accept",        "accept4",         "futex",
+					     "wait4",         "waitid",          "pause",
+					     "rt_sigsuspend", "rt_sigtimedwait", "io_uring_enter" };
+
+	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
+		if (!strcmp(call, calls[i]))
+			return true;
+	return false;
+}
+
 static void add_syscalls(struct making *making)
 {
 	const struct model *model = making->model;
@@ -149,9 +166,12 @@ static void add_syscalls(struct making *making)
 		double size = worth((double)call->total_ns, (double)model->wall_ns, LEAST_OF_WALL);
 		struct metric typical = { .class = METRIC_SYSCALL, .worth = size };
 		char name[MOST_NAME];
+		struct metric *time;
 
 		snprintf(name, sizeof(name), "syscall:%s", call->name);
-		add_time(making, METRIC_SYSCALL, name, call->total_ns);
+		time = add_time(making, METRIC_SYSCALL, name, call->total_ns);
+		if (time)
+			time->is_aside = waits_by_choice(call->name);
 		add_count(making, METRIC_SYSCALL, name, "calls", call->count, size);
 		typical.count = call->count;
 		typical.measure = "mean";
@@ -189,6 +209,7 @@ static void add_function(struct making *making, const struct hot_function *funct
 			      .measure = kind == HOT_RUN ? "self" : "waits",
 			      .unit = "ns",
 			      .is_sum = true,
+			      .is_aside = function->kernel,
 			      .worth = worth((double)self->ns, (double)whole, LEAST_OF_RUN),
 			      .value = (double)self->ns,
 			      .variance = self->variance },

@@ -28,6 +28,7 @@ struct metric {
 	char *name;          /* "syscall:fsync": what --fail-if calls it, too */
 	const char *unit;    /* "ns", "bytes", or what is counted */
 	bool is_sum;         /* grows with the length of a recording */
+	bool is_aside;       /* something else tells it better: idle calls, code of the kernel */
 	double worth;        /* below 1: not worth a comparison; it may still be asked for */
 	double value;
 	double variance; /* from sampling; 0: it is exact */

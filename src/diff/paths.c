@@ -226,11 +226,10 @@ static json_t *paths_json(const struct paths *paths, size_t left_out)
 int paths__make(const struct diff *diff, json_t **ret)
 {
 	cleanup(paths__release) struct paths paths = { .diff = diff };
+	struct node *root = APPEND(&paths.nodes, &paths.node_count);
+	int err = root ? 0 : -ENOMEM;
 	size_t left_out;
-	int err = 0;
 
-	if (!APPEND(&paths.nodes, &paths.node_count))
-		return -ENOMEM;
 	for (size_t i = 0; i < diff->run_count && !err; i++)
 		err = add_run(&paths, &diff->runs[i]);
 	if (!err)

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct words verdict__value(double value, const char *unit)
@@ -81,39 +82,83 @@ static struct words per_words(const struct diff *diff)
 static const struct diff_change *largest(const struct diff *diff, enum metric_class class,
 					 const char *measure)
 {
-	for (size_t i = 0; i < diff->change_count; i++)
-		if (diff->changes[i].metric->class == class &&
-		    (!measure || !strcmp(diff->changes[i].metric->measure, measure)) &&
-		    diff__is_certain(diff, &diff->changes[i]))
-			return &diff->changes[i];
+	for (size_t i = 0; i < diff->change_count; i++) {
+		const struct diff_change *change = &diff->changes[i];
+
+		if (change->metric->class == class && !change->metric->is_aside &&
+		    !strcmp(change->metric->measure, measure) && diff__is_certain(diff, change))
+			return change;
+	}
 	return NULL;
+}
+
+/* ": 130 calls instead of 254,130", of a syscall whose number changed too. */
+static void say_calls(const struct diff *diff, const struct metric *metric, char *line, size_t size)
+{
+	for (size_t i = 0; i < diff->change_count; i++) {
+		const struct diff_change *change = &diff->changes[i];
+
+		if (change->metric->class != METRIC_SYSCALL || !diff__is_certain(diff, change) ||
+		    strcmp(change->metric->measure, "count") ||
+		    strcmp(change->metric->name, metric->name))
+			continue;
+		words__say(line, size, ": %s calls instead of %s",
+			   verdict__value(verdict__mean(change, DIFF_NEW), "").text,
+			   verdict__value(verdict__mean(change, DIFF_BASE), "").text);
+	}
 }
 
 static void add_change(const struct diff *diff, const struct diff_change *change, const char *verb,
 		       struct verdict *verdict)
 {
-	struct words name, per = per_words(diff);
-	char *line = verdict->lines[verdict->count];
+	const struct metric *metric = change->metric;
+	char *line = verdict->lines[verdict->count++];
 	size_t size = sizeof(verdict->lines[0]);
 
-	if (!change)
-		return;
-	verdict->count++;
-	name = words__clean(verdict__name(change->metric), 200);
-	words__say(line, size, "%s %s %s", name.text, verb,
-		   verdict__value(verdict__mean(change, DIFF_NEW), change->metric->unit).text);
-	if (change->metric->is_sum)
-		words__say(line, size, " %s", per.text);
+	words__say(line, size, "%s %s %s %s", words__clean(verdict__name(metric), 200).text, verb,
+		   verdict__value(verdict__mean(change, DIFF_NEW), metric->unit).text,
+		   per_words(diff).text);
 	if (isinf(diff__ratio(change)))
 		words__say(line, size, ", which is new");
 	else
-		words__say(
-			line, size, " instead of %s (%s)",
-			verdict__value(verdict__mean(change, DIFF_BASE), change->metric->unit).text,
-			verdict__ratio(change).text);
-	if (change->metric->about)
-		words__say(line, size, ", from %s", change->metric->about);
+		words__say(line, size, " instead of %s (%s)",
+			   verdict__value(verdict__mean(change, DIFF_BASE), metric->unit).text,
+			   verdict__ratio(change).text);
+	if (metric->class == METRIC_SYSCALL)
+		say_calls(diff, metric, line, size);
+	if (metric->about)
+		words__say(line, size, ", from %s", metric->about);
 	words__say(line, size, ".");
+}
+
+static int by_size(const void *a, const void *b)
+{
+	double x = diff__size(*(const struct diff_change *const *)a);
+	double y = diff__size(*(const struct diff_change *const *)b);
+
+	return (x < y) - (x > y);
+}
+
+/* Of code, of waiting and of calls, what changed most. */
+static void add_changes(const struct diff *diff, struct verdict *verdict)
+{
+	static const char *const verbs[METRIC_CLASSES] = {
+		[METRIC_FUNCTION] = "runs", [METRIC_WAIT] = "takes", [METRIC_SYSCALL] = "takes"
+	};
+	const struct diff_change *found[] = {
+		largest(diff, METRIC_FUNCTION, "self"),
+		largest(diff, METRIC_WAIT, "time"),
+		largest(diff, METRIC_SYSCALL, "time"),
+	}, *told[3];
+	size_t count = 0;
+
+	for (size_t i = 0; i < 3; i++)
+		if (found[i])
+			told[count++] = found[i];
+	if (count)
+		qsort(told, count, sizeof(*told), by_size);
+	for (size_t i = 0; i < count; i++)
+		add_change(diff, told[i], verbs[told[i]->metric->class], verdict);
 }
 
 void verdict__make(const struct diff *diff, struct verdict *ret)
@@ -141,7 +186,5 @@ void verdict__make(const struct diff *diff, struct verdict *ret)
 		words__say(line, size, "; %zu certain but below %g %%", diff->too_small,
 			   DIFF_LEAST * 100);
 	words__say(line, size, ". Values are means %s.", per_words(diff).text);
-	add_change(diff, largest(diff, METRIC_FUNCTION, "self"), "runs", ret);
-	add_change(diff, largest(diff, METRIC_WAIT, NULL), "takes", ret);
-	add_change(diff, largest(diff, METRIC_SYSCALL, "mean"), "takes on average", ret);
+	add_changes(diff, ret);
 }

@@ -147,10 +147,10 @@ static void the_cured_one_has_no_lock(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_stat_storm_is_named_with_its_caller),
-		cmocka_unit_test(the_cured_one_looks_once),
-		cmocka_unit_test(the_lock_convoy_is_named_with_its_holders),
-		cmocka_unit_test(the_cured_one_has_no_lock),
+		HERE(the_stat_storm_is_named_with_its_caller),
+		HERE(the_cured_one_looks_once),
+		HERE(the_lock_convoy_is_named_with_its_holders),
+		HERE(the_cured_one_has_no_lock),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
