@@ -253,9 +253,9 @@ int main(void)
 						make_cgroup, remove_cgroup),
 		cmocka_unit_test_setup_teardown(a_cgroup_is_recorded_with_what_moves_in,
 						make_cgroup, remove_cgroup),
-		cmocka_unit_test(a_name_chooses_its_threads_and_no_others),
-		cmocka_unit_test(a_thread_is_recorded_alone),
-		cmocka_unit_test(two_processes_are_recorded_together),
+		HERE(a_name_chooses_its_threads_and_no_others),
+		HERE(a_thread_is_recorded_alone),
+		HERE(two_processes_are_recorded_together),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
