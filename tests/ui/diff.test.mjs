@@ -100,7 +100,7 @@ test("diff: a function that grew has base, new and change where it is pointed at
   await chart.hover({ position: { x: 30, y: box.height - 2.5 * rowHeight } });
   const tip = await text(".tip");
   const numbers = `base ${time(grown.base.mean)}, new ${time(grown.new.mean)}, +${time(grown.new.mean - grown.base.mean)}, ${ratio(grown)}`;
-  assert.ok(tip.startsWith(`compute (app)\n${numbers} per run`), tip);
+  assert.ok(tip.startsWith(`compute (app)\nper run: ${numbers}\n`), tip);
   assert.match(tip, /● wherever it is called: runs .* more than noise \(chance <0\.001\)/);
   assert.equal(ratio(grown), "+25.3 %");
   assert.equal(await search("compute"), numbers);
@@ -115,9 +115,9 @@ test("diff: search, zoom, keys, widths, running and waiting, inverted", async ()
   await search("");
   await page.locator("#diff-code-chart").focus();
   await page.keyboard.press("ArrowUp");
-  assert.match(await text("#diff-code-info"), /^main \(app\) — base 19\.0 s/);
+  assert.match(await text("#diff-code-info"), /^main \(app\) — per run: base 19\.0 s/);
   await page.keyboard.press("ArrowRight");
-  assert.match(await text("#diff-code-info"), /^work \(app\) — base 0 s/);
+  assert.match(await text("#diff-code-info"), /^work \(app\) — per run: base 0 s/);
   await page.keyboard.press("Enter");
   assert.equal(await buttons(), 2);
   await page.keyboard.press("Escape");
@@ -127,13 +127,13 @@ test("diff: search, zoom, keys, widths, running and waiting, inverted", async ()
   assert.equal(await buttons(), 3);
   await page.locator("#diff-code-reset").click();
   await pick("#diff-code", "waiting");
-  assert.match(await text("#diff-code-info"), /^all — base 0 s, new 5\.01 s/);
+  assert.match(await text("#diff-code-info"), /^all — per run: base 0 s, new 5\.01 s/);
   await pick("#diff-code", "running");
-  assert.match(await text("#diff-code-info"), /^all — base 19\.0 s, new 18\.0 s, −976 ms, −5\.1 %/);
+  assert.match(await text("#diff-code-info"), /^all — per run: base 19\.0 s, new 18\.0 s, −976 ms, −5\.1 %/);
   await pick("#diff-code", "inverted");
   await page.locator("#diff-code-chart").focus();
   await page.keyboard.press("ArrowDown");
-  assert.match(await text("#diff-code-info"), /^compute \(app\) — base 8\.00 s/);
+  assert.match(await text("#diff-code-info"), /^compute \(app\) — per run: base 8\.00 s/);
   for (const name of ["base", "new", "ratio", "both", "below"]) await pick("#diff-code", name);
   assert.match(await text("#diff-code-info"), /^all —/);
 });
