@@ -61,14 +61,14 @@ test("diff: every comparison has the numbers of the JSON, and a mark for each re
   const list = await rows();
   assert.equal(list.length, json.changes.length);
   for (const change of json.changes) {
-    const row = list.find((cells) => cells[1].split("\n")[0] === plain(change) && cells[2] === change.measure && cells[3].replace("as a ", "") === change.class);
+    const row = list.find((cells) => cells[1].split("\n")[0] === `${change.measure} ${plain(change)}` && cells[7].replace("as a ", "") === change.class);
     const off = change.new.mean - change.base.mean;
     assert.ok(row, `${change.class} ${change.measure} ${change.name}`);
-    assert.deepEqual(row.slice(4, 9), [value(change.base.mean, change.unit), value(change.new.mean, change.unit), `${off < 0 ? "−" : "+"}${value(Math.abs(off), change.unit)}`, ratio(change), change.chance < 0.001 ? "<0.001" : change.chance.toFixed(3)]);
+    assert.deepEqual(row.slice(2, 7), [value(change.base.mean, change.unit), value(change.new.mean, change.unit), `${off < 0 ? "−" : "+"}${value(Math.abs(off), change.unit)}`, ratio(change), change.chance < 0.001 ? "<0.001" : change.chance.toFixed(3)]);
     assert.equal(row[0], change.certain ? "● yes" : "○ no");
     if (change.about) assert.equal(row[1].split("\n")[1], `from ${change.about}`);
   }
-  assert.ok(list.some((row) => row[4].endsWith(" requests")));
+  assert.ok(list.some((row) => row[2].endsWith(" requests")));
   const plot = page.locator("#diff-changes tbody tr", { hasText: "compute (app)" }).locator("svg");
   assert.equal(await plot.locator("circle").count(), 5);
   assert.equal(await plot.locator("path").count(), 5);
@@ -80,9 +80,9 @@ test("diff: certain changes come first, and the table sorts and filters", async 
   assert.ok(json.certain > 0 && marks.slice(0, json.certain).every((mark) => mark === "● yes"));
   assert.ok(marks.slice(json.certain).every((mark) => mark === "○ no"));
   await sortBy("%");
-  assert.equal((await rows())[0][7], "new");
+  assert.equal((await rows())[0][5], "new");
   await sortBy("%");
-  assert.equal((await rows())[0][7], "gone");
+  assert.equal((await rows())[0][5], "gone");
   await page.locator("#diff-changes input").fill("MUTEX");
   const found = await rows();
   assert.ok(found.length >= 2 && found.every((row) => row[1].includes("pthread_mutex_lock")));
@@ -100,7 +100,7 @@ test("diff: a function that grew has base, new and change where it is pointed at
   await chart.hover({ position: { x: 30, y: box.height - 2.5 * rowHeight } });
   const tip = await text(".tip");
   const numbers = `base ${time(grown.base.mean)}, new ${time(grown.new.mean)}, +${time(grown.new.mean - grown.base.mean)}, ${ratio(grown)}`;
-  assert.ok(tip.startsWith(`compute (app)\n${numbers} per run`), tip);
+  assert.ok(tip.startsWith(`compute (app)\nper run: ${numbers}\n`), tip);
   assert.match(tip, /● wherever it is called: runs .* more than noise \(chance <0\.001\)/);
   assert.equal(ratio(grown), "+25.3 %");
   assert.equal(await search("compute"), numbers);
@@ -115,9 +115,9 @@ test("diff: search, zoom, keys, widths, running and waiting, inverted", async ()
   await search("");
   await page.locator("#diff-code-chart").focus();
   await page.keyboard.press("ArrowUp");
-  assert.match(await text("#diff-code-info"), /^main \(app\) — base 19\.0 s/);
+  assert.match(await text("#diff-code-info"), /^main \(app\) — per run: base 19\.0 s/);
   await page.keyboard.press("ArrowRight");
-  assert.match(await text("#diff-code-info"), /^work \(app\) — base 0 s/);
+  assert.match(await text("#diff-code-info"), /^work \(app\) — per run: base 0 s/);
   await page.keyboard.press("Enter");
   assert.equal(await buttons(), 2);
   await page.keyboard.press("Escape");
@@ -127,13 +127,13 @@ test("diff: search, zoom, keys, widths, running and waiting, inverted", async ()
   assert.equal(await buttons(), 3);
   await page.locator("#diff-code-reset").click();
   await pick("#diff-code", "waiting");
-  assert.match(await text("#diff-code-info"), /^all — base 0 s, new 5\.01 s/);
+  assert.match(await text("#diff-code-info"), /^all — per run: base 0 s, new 5\.01 s/);
   await pick("#diff-code", "running");
-  assert.match(await text("#diff-code-info"), /^all — base 19\.0 s, new 18\.0 s, −976 ms, −5\.1 %/);
+  assert.match(await text("#diff-code-info"), /^all — per run: base 19\.0 s, new 18\.0 s, −976 ms, −5\.1 %/);
   await pick("#diff-code", "inverted");
   await page.locator("#diff-code-chart").focus();
   await page.keyboard.press("ArrowDown");
-  assert.match(await text("#diff-code-info"), /^compute \(app\) — base 8\.00 s/);
+  assert.match(await text("#diff-code-info"), /^compute \(app\) — per run: base 8\.00 s/);
   for (const name of ["base", "new", "ratio", "both", "below"]) await pick("#diff-code", name);
   assert.match(await text("#diff-code-info"), /^all —/);
 });
@@ -179,9 +179,10 @@ test("diff: hostile names show as text", async () => {
 test("diff: a pair claims nothing", async () => {
   await show("PAIR");
   assert.deepEqual(await page.locator(".verdict p").allInnerTexts(), pair.verdict);
-  assert.match(await text("#diff"), /Within-run only/);
+  assert.match(await text(".verdict"), /within-run only/);
   assert.ok((await rows()).every((row) => row[0] === "? unknown"));
   assert.equal(await page.locator("#diff-changes thead th", { hasText: "chance" }).count(), 0);
+  assert.equal(await page.locator("#diff-changes svg").count(), 0);
 });
 
 for (const [width, scheme] of [[1280, "light"], [1280, "dark"], [390, "light"], [390, "dark"]]) {

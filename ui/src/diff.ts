@@ -18,7 +18,7 @@ function plain(change: Change): string {
 function named(change: Change, find: (name: string) => void): Node {
   const name = change.class === "function" ? h("button", { type: "button", class: "link", onclick: () => find(plain(change)) }, plain(change)) : plain(change);
 
-  return h("span", { class: "what" }, name, change.about && h("span", { class: "way soft" }, `from ${change.about}`));
+  return h("span", { class: "what" }, h("span", { class: "measure soft" }, change.measure), " ", name, change.about && h("span", { class: "way soft" }, `from ${change.about}`));
 }
 
 // The single values on one axis: base above it, new below it. More than noise is what does not overlap.
@@ -62,22 +62,23 @@ function changes(diff: Comparison, find: (name: string) => void): HTMLElement {
   const rank = (change: Change): number => (change.certain || change.chance === null ? 2 - places.get(change)! / diff.changes.length : 1 - change.chance);
   const columns: Column<Change>[] = [
     { name: "sure", about: diff.enough ? `more than noise: chance below ${diff.alpha}, corrected for ${diff.compared} comparisons` : "takes repeated recordings", text: (row) => (!diff.enough ? "? unknown" : row.certain ? "● yes" : "○ no"), value: rank, words: true },
-    { name: "what", text: (row) => plain(row) + (row.about ? ` from ${row.about}` : ""), draw: (row) => named(row, find) },
-    { name: "measure", text: (row) => row.measure },
-    { name: "of", text: (row) => classWords[row.class] ?? row.class },
+    { name: "what", text: (row) => `${row.measure} ${plain(row)}${row.about ? ` from ${row.about}` : ""}`, draw: (row) => named(row, find) },
     { name: "base", about: "mean of its recordings", text: (row) => value(row.base.mean, row.unit), value: before },
     { name: "new", about: "mean of its recordings", text: (row) => value(row.new.mean, row.unit), value: after },
     { name: "change", text: (row) => signed(after(row) - before(row), row.unit), value: (row) => after(row) - before(row) },
     { name: "%", text: (row) => ratio(before(row), after(row)), value: (row) => (before(row) === after(row) ? 0 : row.ratio ?? Infinity) },
     { name: "chance", about: "that both sides are alike", text: (row) => chance(row.chance), value: (row) => row.chance ?? 1 },
+    { name: "of", text: (row) => classWords[row.class] ?? row.class },
     { name: "each recording", about: "from the least to the largest value; circles above: base, diamonds below: new", text: () => "", draw: plot, unsorted: true },
   ];
-  const table = new Table<Change>("changes", columns.filter((column) => diff.enough || column.name !== "chance"), 0);
+  // Two values alone always look far apart.
+  const repeated = diff.recordings.length > 2;
+  const table = new Table<Change>("changes", columns.filter((column) => (diff.enough || column.name !== "chance") && (repeated || column.name !== "each recording")), 0);
   const classes = [...new Set(diff.changes.map((change) => change.class))];
 
   table.set(diff.changes);
   return h("div", { id: "diff-changes" }, h("h3", {}, `Every comparison, ${perWords(diff)}`),
-    h("p", { class: "soft" }, diff.enough ? "● is more than noise. " : "", "Means and percentiles are those of single events. Each recording by itself: ○ base, ◆ new, from the least value to the largest."),
+    h("p", { class: "soft" }, diff.enough ? "● is more than noise. " : "", "Means and percentiles are those of single events.", repeated && " Each recording by itself: ○ base, ◆ new, from the least value to the largest."),
     classes.length > 1 && h("div", { class: "controls" }, choice("of", [["", "all"], ...classes.map((name): [string, string] => [name, classWords[name] ?? name])], "", (name) => table.set(diff.changes.filter((change) => !name || change.class === name)))),
     table.element);
 }
@@ -85,7 +86,7 @@ function changes(diff: Comparison, find: (name: string) => void): HTMLElement {
 export function whatChanged(diff: Comparison, find: (name: string) => void): HTMLElement {
   const [first, ...rest] = diff.verdict;
 
-  return section("diff", "What changed", diff.enough ? "More than noise is what repeated recordings prove." : "Within-run only: nothing here is known to be more than noise.",
+  return section("diff", "What changed", diff.enough ? "More than noise is what repeated recordings prove." : "Nothing here is known to be more than noise.",
     h("div", { class: "verdict" }, h("p", {}, first), rest.length > 0 && h("ul", {}, ...rest.map((line) => h("li", {}, line)))),
     diff.warnings.length > 0 && h("ul", { class: "warnings" }, ...diff.warnings.map((line) => h("li", {}, h("b", {}, "⚠ warning"), `: ${line}`))),
     gates(diff), sides(diff), changes(diff, find));

@@ -184,7 +184,7 @@ export class FlameDiff extends Graph<Changes> {
 
   protected lines(node: number): string[] {
     const { all, self } = this.tree!;
-    const list = [this.nodeName(node), `${this.words(all[base][node]!, all[now][node]!)} ${perWords(this.diff)}`];
+    const list = [this.nodeName(node), `${perWords(this.diff)}: ${this.words(all[base][node]!, all[now][node]!)}`];
 
     if (self[base][node] || self[now][node]) list.push(`of that itself: ${this.words(self[base][node]!, self[now][node]!)}`);
     for (const change of (node && this.certain.get(this.nodeName(node))) || [])
