@@ -79,11 +79,20 @@ static json_t *gates_json(const struct diff *diff)
 {
 	json_t *list = json_array();
 
-	for (size_t i = 0; i < diff->gate_count; i++)
-		json_array_append_new(list, json_pack("{s:o, s:b, s:o}", "condition",
-						      json__text(diff->gates[i].text), "crossed",
-						      diff->gates[i].crossed, "chance",
-						      number(diff->gates[i].probability)));
+	for (size_t i = 0; i < diff->gate_count; i++) {
+		const struct gate *gate = &diff->gates[i];
+		const struct diff_change *change = gate->change;
+		json_t *json =
+			json_pack("{s:o, s:b, s:o}", "condition", json__text(gate->text), "crossed",
+				  gate->crossed, "chance", number(gate->probability));
+
+		if (change) {
+			json_object_set_new(json, "base", number(verdict__mean(change, DIFF_BASE)));
+			json_object_set_new(json, "new", number(verdict__mean(change, DIFF_NEW)));
+			json_object_set_new(json, "unit", json__text(change->metric->unit));
+		}
+		json_array_append_new(list, json);
+	}
 	return list;
 }
 

@@ -190,6 +190,18 @@ static void add_syscalls(struct making *making)
 	}
 }
 
+/* Generated code has its process's pid in the name of its module: "[jit 4242]". */
+void metric__say_function(const struct hot_function *function, char *text, size_t size)
+{
+	char *jit, *end;
+
+	hot__say_function(function, text, size);
+	jit = strstr(text, "[jit ");
+	end = jit ? strchr(jit, ']') : NULL;
+	if (end)
+		memmove(jit + 4, end, strlen(end) + 1);
+}
+
 static void add_function(struct making *making, const struct hot_function *function,
 			 enum hot_kind kind)
 {
@@ -199,11 +211,10 @@ static void add_function(struct making *making, const struct hot_function *funct
 					: hot->sampled[MODEL_DELAYING].ns +
 						  hot->sampled[MODEL_UNDECIDED].ns;
 	char name[MOST_NAME] = "function:";
-	size_t used = strlen(name);
 
 	if (!self->ns)
 		return;
-	hot__say_function(function, name + used, sizeof(name) - used);
+	metric__say_function(function, name, sizeof(name));
 	add(making,
 	    (struct metric) { .class = METRIC_FUNCTION,
 			      .measure = kind == HOT_RUN ? "self" : "waits",

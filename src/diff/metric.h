@@ -47,6 +47,8 @@ int metrics__make(const struct model *model, struct metrics *ret);
 void metrics__release(struct metrics *metrics);
 
 int metric__compare(const struct metric *a, const struct metric *b);
+/* "parse (libfoo.so)", without what differs from run to run. Appends. */
+void metric__say_function(const struct hot_function *function, char *text, size_t size);
 /* "syscalls" */
 const char *metric__class_name(enum metric_class class);
 /* NULL if there is none. */

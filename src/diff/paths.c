@@ -57,7 +57,7 @@ static int name_of(struct paths *paths, const struct hot_function *function, uin
 	uintptr_t known;
 	char **name;
 
-	hot__say_function(function, text, sizeof(text));
+	metric__say_function(function, text, sizeof(text));
 	known = (uintptr_t)map__get(&paths->places, hash_of(text));
 	if (!known) {
 		known = paths->name_count + 1;

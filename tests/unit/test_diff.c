@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "diff/diff.h"
+#include "diff/paths.h"
 #include "sample.h"
 
 #define RUNS 5
@@ -170,6 +170,26 @@ static char *text_of(const struct diff *diff)
 	assert_int_equal(diff__print_text(diff, 0, out), 0);
 	fclose(out);
 	return text;
+}
+
+static double run_ns_of_samples(const char *path)
+{
+	sqlite3_stmt *row = NULL;
+	sqlite3 *db = NULL;
+	double ns;
+
+	assert_int_equal(recording__open(path, &db), 0);
+	assert_int_equal(sqlite3_prepare_v2(db,
+					    "SELECT sum(weight_ns) FROM sample x JOIN state s ON"
+					    " s.id = x.state JOIN thread t ON t.id = x.thread"
+					    " WHERE s.state = 'run' AND t.flags & 4 = 0",
+					    -1, &row, NULL),
+			 SQLITE_OK);
+	assert_int_equal(sqlite3_step(row), SQLITE_ROW);
+	ns = sqlite3_column_double(row, 0);
+	sqlite3_finalize(row);
+	sqlite3_close(db);
+	return ns;
 }
 
 static void the_same_is_no_change(void **state)
@@ -357,6 +377,34 @@ static void json_has_every_value(void **state)
 	compared__release(&compared);
 }
 
+/* The sample with stacks and the one with signals: names and units outlive their recording. */
+static void call_paths_add_up_and_signals_have_units(void **state)
+{
+	struct compared compared;
+	json_t *paths = NULL, *value;
+	char path[256];
+	double sum = 0;
+	size_t i;
+
+	path_of(DIFF_BASE, 0, path, sizeof(path));
+	sample__write_with_signals(path);
+	path_of(DIFF_NEW, 0, path, sizeof(path));
+	sample__write_with_stacks(path);
+	compared = compare(1, "run", NULL);
+	assert_int_equal(compared.err, 0);
+	assert_string_equal(find(&compared.diff, "count", "block:write vda")->metric->unit,
+			    "requests");
+	assert_int_equal(paths__make(&compared.diff, &paths), 0);
+	json_array_foreach (json_object_get(paths, "new_run"), i, value)
+		sum += (double)json_integer_value(value);
+	/* What each path has by itself adds up to what all samples stand for. */
+	assert_true(fabs(sum - run_ns_of_samples(path)) < 1000);
+	json_array_foreach (json_object_get(paths, "base_run"), i, value)
+		assert_int_equal(json_integer_value(value), 0);
+	json_decref(paths);
+	compared__release(&compared);
+}
+
 static void what_is_no_recording_is_told(void **state)
 {
 	struct compared compared = compare(1, NULL, NULL);
@@ -371,10 +419,15 @@ static void what_is_no_recording_is_told(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(the_same_is_no_change),          TEST(what_grew_is_found_and_named),
-		TEST(few_recordings_claim_nothing),   TEST(sums_are_divided_by_the_work),
-		TEST(what_is_unlike_or_lost_is_told), TEST(gates_are_kept_or_crossed),
-		TEST(bad_conditions_are_refused),     TEST(json_has_every_value),
+		TEST(the_same_is_no_change),
+		TEST(what_grew_is_found_and_named),
+		TEST(few_recordings_claim_nothing),
+		TEST(sums_are_divided_by_the_work),
+		TEST(what_is_unlike_or_lost_is_told),
+		TEST(gates_are_kept_or_crossed),
+		TEST(bad_conditions_are_refused),
+		TEST(json_has_every_value),
+		TEST(call_paths_add_up_and_signals_have_units),
 		TEST(what_is_no_recording_is_told),
 	};
 
