@@ -114,7 +114,7 @@ static void say_culprit(struct finding *finding, const struct model_blame *blame
 	const struct model_thread *by = blame->first->by;
 	char name[512];
 
-	if (!by)
+	if (!by || !model__has_culprit(blame->first->state))
 		return;
 	findings__name(by->group, blame->by_many ? NULL : by, name, sizeof(name));
 	if (!strcmp(blame->first->evidence, "owner"))
@@ -142,7 +142,8 @@ static void say_blame(struct finding *finding, const struct model *model,
 		whole += blame->ns;
 		count++;
 	}
-	if (!largest || (!largest->first->object && !largest->first->by))
+	if (!largest || (!largest->first->object &&
+			 !(largest->first->by && model__has_culprit(largest->first->state))))
 		return;
 	if (!model__reaches(largest->ns, whole, WORTH_NAMING_PERCENT)) {
 		say(finding, ", spread over %zu objects and wakers", count);

@@ -162,8 +162,9 @@ static int same_blame(const struct model_wait *a, const struct model_wait *b)
 		order = compare_pointers(a->state, b->state);
 	if (!order)
 		order = compare_numbers(a->object, b->object);
-	if (!order)
-		order = compare_pointers(a->by ? a->by->group : NULL, b->by ? b->by->group : NULL);
+	if (order || !model__has_culprit(a->state))
+		return order;
+	order = compare_pointers(a->by ? a->by->group : NULL, b->by ? b->by->group : NULL);
 	return order ? order : strcmp(a->evidence, b->evidence);
 }
 

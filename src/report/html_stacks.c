@@ -26,7 +26,7 @@ static uint64_t blame_key(const struct model_thread *waiter, const struct model_
 
 	hash = map__mix(hash, (uintptr_t)state);
 	hash = map__mix(hash, (uint64_t)object);
-	return map__mix(hash, by ? (uintptr_t)by->group : 0);
+	return map__mix(hash, by && model__has_culprit(state) ? (uintptr_t)by->group : 0);
 }
 
 static int32_t place_of(const struct html *html, const struct model_thread *thread)
@@ -39,6 +39,7 @@ static int32_t place_of(const struct html *html, const struct model_thread *thre
 static void put_blame(struct html *html, const struct model_blame *blame)
 {
 	const struct model_wait *wait = blame->first;
+	const struct model_thread *by = model__has_culprit(wait->state) ? wait->by : NULL;
 	struct html_out *out = &html->out;
 	char name[2048] = "";
 
@@ -52,12 +53,11 @@ static void put_blame(struct html *html, const struct model_blame *blame)
 	html_out__text(out, "object_kind", wait->object_kind);
 	html_out__text(out, "object", wait->object_name);
 	name[0] = '\0';
-	if (wait->by)
-		findings__name(wait->by->group, blame->by_many ? NULL : wait->by, name,
-			       sizeof(name));
+	if (by)
+		findings__name(by->group, blame->by_many ? NULL : by, name, sizeof(name));
 	html_out__words(out, "by", name);
-	html_out__number(out, "by_thread", blame->by_many ? -1 : place_of(html, wait->by));
-	html_out__text(out, "evidence", wait->evidence);
+	html_out__number(out, "by_thread", blame->by_many ? -1 : place_of(html, by));
+	html_out__text(out, "evidence", by ? wait->evidence : "none");
 	html_out__number(out, "ns", blame->ns);
 	html_out__number(out, "count", blame->count);
 	html_out__close(out, '}');

@@ -55,6 +55,12 @@ const char *model__kind_name(enum model_kind kind)
 	return names[kind];
 }
 
+bool model__has_culprit(const struct model_state *state)
+{
+	return strcmp(state->state, "wait") ||
+	       (strcmp(state->cause, "disk") && strcmp(state->cause, "fault"));
+}
+
 const struct model_figure *model__find(const struct model_figure *figures, size_t count,
 				       const char *name)
 {

@@ -207,6 +207,8 @@ void model__release(struct model *model);
 
 /* Text, JSON and SQL say "delaying", "undecided", "idle"; NULL for what is no wait. */
 const char *model__kind_name(enum model_kind kind);
+/* Not of a disk: its answer comes in the context of whoever runs then. */
+bool model__has_culprit(const struct model_state *state);
 /* NULL if there is none of that name. */
 const struct model_figure *model__find(const struct model_figure *figures, size_t count,
 				       const char *name);

@@ -107,7 +107,7 @@ static int compare_waits(const struct model_thread *waiter_a, const struct model
 		order = compare((uintptr_t)state_a, (uintptr_t)b->state);
 	if (!order)
 		order = compare((uint64_t)object_a, (uint64_t)b->object);
-	if (!order)
+	if (!order && model__has_culprit(state_a))
 		order = compare(by_a ? (uintptr_t)by_a->group : 0,
 				b->by ? (uintptr_t)b->by->group : 0);
 	return order;

@@ -217,7 +217,7 @@ static void describe(const struct model_blame *blame, char *ret, size_t size)
 	words__say(ret, size, "%s: %s", name, words__clean(wait->state->cause, 20).text);
 	findings__object(wait, name, sizeof(name));
 	words__say(ret, size, "%s%s", *name ? ", " : "", name);
-	if (!wait->by)
+	if (!wait->by || !model__has_culprit(wait->state))
 		return;
 	findings__name(wait->by->group, blame->by_many ? NULL : wait->by, name, sizeof(name));
 	words__say(ret, size, ", %s %s", strcmp(wait->evidence, "owner") ? "woken by" : "held by",

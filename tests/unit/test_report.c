@@ -541,13 +541,41 @@ static void nothing_lost_is_said_too(void **state)
 
 /* --- findings ------------------------------------------------------------------------------ */
 
+/* Whoever's context a disk's answer comes in, the file is one: it gets one line, with all of it. */
+static void a_disk_has_no_culprits(void **state)
+{
+	struct recording *recording = sample__begin(path);
+	const int wakers[] = { SAMPLE_WORKER_1, SAMPLE_INTERRUPT, 0 };
+
+	sample__process(recording, 1, "app");
+	sample__thread(recording, SAMPLE_MAIN, 1, "app", 0);
+	sample__thread(recording, SAMPLE_WORKER_1, 1, "ksoftirqd/1", 0);
+	sample__account(recording, SAMPLE_MAIN, SAMPLE_DISK, 1, 3, 30 * SECOND, 3);
+	recording__put_object(recording, &(struct recording_object) {
+						 .id = 1, .kind = "file", .name = "/srv/07.seg" });
+	for (int i = 0; i < 3; i++)
+		recording__add_wait(recording,
+				    &(struct recording_wait) { .thread = SAMPLE_MAIN,
+							       .state = SAMPLE_DISK,
+							       .object = 1,
+							       .by = wakers[i],
+							       .evidence = i < 2 ? "waker" : "none",
+							       .ns = 10 * SECOND,
+							       .count = 1 });
+	sample__finish(recording);
+	text_has(&wide,
+		 "    30.0 s 100.0 %          3  thread app (tid 1001): disk, file /srv/07.seg\n");
+	text_has(&wide, "waiting for the disk (file /srv/07.seg).\n");
+	text_lacks(&wide, "woken by");
+}
+
 static void the_sample_comes_to_three_sentences(void **state)
 {
 	sqlite3 *db = NULL;
 
 	sample__write(path);
 	text_has(&wide, "1. Thread logger (tid 1004) of app spent 87 % of its time (26.0 s of 30.0 "
-			"s) waiting for the disk (file /var/log/app.log), woken by [interrupt].\n");
+			"s) waiting for the disk (file /var/log/app.log).\n");
 	text_has(&wide, "2. Threads worker-* of app spent 38 % of their time (22.8 s of 60.0 s) "
 			"waiting for a lock at 0x7f0000001000 that thread logger (tid 1004) "
 			"held.\n");
@@ -726,6 +754,7 @@ int main(void)
 		TEST(a_recorder_that_died_at_once_left_an_explanation),
 		TEST(losses_are_said_with_their_bias),
 		TEST(nothing_lost_is_said_too),
+		TEST(a_disk_has_no_culprits),
 		TEST(the_sample_comes_to_three_sentences),
 		TEST(a_storm_of_syscalls_is_a_finding),
 		TEST(a_call_that_waits_is_none),
