@@ -107,7 +107,7 @@ export class Timeline {
           this.chart.paint();
         }),
         this.whoControl()),
-      h("div", { class: "legend" }, ...kinds.filter((kind) => data.doc.states.some((state) => state.kind === kind && state.ns > data.doc.threads_ns / 1000)).map((kind) => swatchLine(kind, kindWords[kind]))),
+      h("div", { class: "legend" }, ...kinds.filter((kind) => data.doc.states.some((state) => state.kind === kind && state.ns > (kind === "unseen" ? data.doc.threads_ns / 1000 : 0))).map((kind) => swatchLine(kind, kindWords[kind]))),
       this.chart.canvas, this.laneBox, this.status);
     this.listen(this.chart.canvas, () => this.left(), (x, y, bin) => this.tipChart(x, y, bin));
     this.listen(this.laneSurface.canvas, () => this.laneLabel(), (x, y, bin) => this.tipLane(x, y, bin));
