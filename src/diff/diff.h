@@ -98,7 +98,8 @@ bool diff__is_beyond_sampling(const struct diff_change *change);
  */
 struct stats noise__logarithms(const struct diff *diff, const struct diff_change *change,
 			       enum diff_side side, double factor, double offset);
-/* That both sides are alike. */
+/* That both sides are alike; the noise of the same measure of other things is a guide to its own.
+ */
 double noise__chance(const struct diff *diff, const struct diff_change *change);
 /* What does not fit together, as warnings; -ENOMEM. */
 int facts__read(struct diff_run *run, const struct model *model);

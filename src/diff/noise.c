@@ -18,6 +18,8 @@
 #define NOISE_OF_PERCENTILE 0.036 /* 1/8 of a value at most, evenly spread: 1/8/√12 */
 #define NOISE_OF_TIME       0.001
 
+#define MOST_SIMILAR 200
+
 static double grain(const struct diff *diff, const struct diff_change *change)
 {
 	const struct diff_run *run = &diff->runs[0];
@@ -51,10 +53,32 @@ struct stats noise__logarithms(const struct diff *diff, const struct diff_change
 	return stats;
 }
 
+static struct stats_prior prior_of(const struct diff *diff, const struct diff_change *change)
+{
+	double variances[MOST_SIMILAR];
+	size_t count = 0;
+
+	for (size_t i = 0; i < diff->change_count && count < MOST_SIMILAR; i++) {
+		const struct diff_change *other = &diff->changes[i];
+		struct stats base, new;
+
+		if (!other->compared || other->metric->class != change->metric->class ||
+		    strcmp(other->metric->measure, change->metric->measure))
+			continue;
+		base = noise__logarithms(diff, other, DIFF_BASE, 1, 0);
+		new = noise__logarithms(diff, other, DIFF_NEW, 1, 0);
+		/* Only what every recording has: the others have fewer degrees of freedom. */
+		if (base.count + new.count == diff->run_count)
+			variances[count++] = stats__pooled(&base, &new);
+	}
+	return stats__prior(variances, count, (double)diff->run_count - 2);
+}
+
 double noise__chance(const struct diff *diff, const struct diff_change *change)
 {
 	struct stats base = noise__logarithms(diff, change, DIFF_BASE, 1, 0);
 	struct stats new = noise__logarithms(diff, change, DIFF_NEW, 1, 0);
+	struct stats_prior prior = prior_of(diff, change);
 
-	return stats__differ(&base, &new);
+	return stats__differ(&base, &new, &prior);
 }

@@ -11,6 +11,9 @@
 #define FRACTION_CLOSE 1e-14
 #define FRACTION_TINY  1e-300
 
+#define LEAST_SIMILAR 3
+#define MOST_PRIOR    1e4
+
 struct stats stats__of(const double *values, size_t count)
 {
 	struct stats stats = {};
@@ -87,15 +90,90 @@ static double t_of(double difference, double error_squared)
 	return difference > 0 ? INFINITY : difference < 0 ? -INFINITY : 0;
 }
 
-/* Student's test: if nothing changed, the noise did not either, so both sides tell of it. */
-double stats__differ(const struct stats *a, const struct stats *b)
+double stats__pooled(const struct stats *a, const struct stats *b)
 {
-	double of_a = (double)a->count, of_b = (double)b->count, freedom = of_a + of_b - 2, pooled;
+	double of_a = (double)a->count, of_b = (double)b->count;
+
+	return ((of_a - 1) * a->variance + (of_b - 1) * b->variance) / (of_a + of_b - 2);
+}
+
+/*
+ * Student's test: if nothing changed, the noise did not either, so both sides tell of it. What is
+ * known before counts as if it were that many more values.
+ */
+double stats__differ(const struct stats *a, const struct stats *b, const struct stats_prior *prior)
+{
+	double of_a = (double)a->count, of_b = (double)b->count, freedom = of_a + of_b - 2;
+	double all = freedom + prior->freedom, variance;
 
 	if (!a->count || !b->count || freedom < 1)
 		return 1;
-	pooled = ((of_a - 1) * a->variance + (of_b - 1) * b->variance) / freedom;
-	return stats__student(t_of(b->mean - a->mean, pooled * (1 / of_a + 1 / of_b)), freedom);
+	variance = (freedom * stats__pooled(a, b) + prior->freedom * prior->variance) / all;
+	return stats__student(t_of(b->mean - a->mean, variance * (1 / of_a + 1 / of_b)), all);
+}
+
+/* The first and second derivative of log Γ: by recurrence to where the series is good. */
+static double digamma(double x)
+{
+	double sum = 0;
+
+	for (; x < 8; x++)
+		sum -= 1 / x;
+	return sum + log(x) - 1 / (2 * x) - 1 / (12 * x * x) + 1 / (120 * pow(x, 4)) -
+	       1 / (252 * pow(x, 6));
+}
+
+static double trigamma(double x)
+{
+	double sum = 0;
+
+	for (; x < 8; x++)
+		sum += 1 / (x * x);
+	return sum + 1 / x + 1 / (2 * x * x) + 1 / (6 * pow(x, 3)) - 1 / (30 * pow(x, 5)) +
+	       1 / (42 * pow(x, 7));
+}
+
+/* Where trigamma(x), which falls, has this value. */
+static double inverse_trigamma(double value)
+{
+	double low = 1e-3, high = MOST_PRIOR;
+
+	for (int i = 0; i < 100; i++) {
+		double middle = sqrt(low * high);
+
+		if (trigamma(middle) > value)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+struct stats_prior stats__prior(const double *variances, size_t count, double freedom)
+{
+	double mean = 0, spread = 0, off = digamma(freedom / 2) - log(freedom / 2);
+	struct stats_prior prior = {};
+	size_t used = 0;
+
+	/* Welford again, over logarithms without the bias that few values give them. */
+	for (size_t i = 0; i < count; i++) {
+		double value = log(variances[i]) - off, distance = value - mean;
+
+		if (!isfinite(value))
+			continue;
+		used++;
+		mean += distance / (double)used;
+		spread += distance * (value - mean);
+	}
+	if (used < LEAST_SIMILAR)
+		return prior;
+	/* What they differ by beyond what few values make of equal ones. */
+	spread = spread / (double)(used - 1) - trigamma(freedom / 2);
+	prior.freedom = 2 * (spread > 0 ? inverse_trigamma(spread) : MOST_PRIOR);
+	prior.variance = exp(mean + digamma(prior.freedom / 2) - log(prior.freedom / 2));
+	/* Not more than all of them together know. */
+	prior.freedom = fmin(prior.freedom, freedom * (double)used);
+	return prior;
 }
 
 double stats__above(const struct stats *a, const struct stats *b)

@@ -2,10 +2,13 @@
 #include "../harness.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 
 #include "diff/stats.h"
+
+static const struct stats_prior nothing;
 
 static void students_table_is_met(void **state)
 {
@@ -45,7 +48,7 @@ static void two_samples_of_a_textbook_differ(void **state)
 	struct stats x = stats__of(a, 10), y = stats__of(b, 10);
 	struct stats bound = { .count = 10, .mean = 0 };
 
-	assert_true(fabs(stats__differ(&x, &y) - 0.07919) < 1e-5);
+	assert_true(fabs(stats__differ(&x, &y, &nothing) - 0.07919) < 1e-5);
 	assert_true(fabs(stats__above(&x, &y) - 0.07939 / 2) < 1e-5);
 	assert_true(fabs(stats__above(&y, &x) - (1 - 0.07939 / 2)) < 1e-5);
 	/* One sample against a bound: t = 3.6799, 9 degrees, two-sided p = 0.005076. */
@@ -56,8 +59,8 @@ static void nothing_is_said_of_too_few(void **state)
 {
 	struct stats one = { .count = 1, .mean = 1 }, none = {};
 
-	assert_true(stats__differ(&one, &one) == 1);
-	assert_true(stats__differ(&none, &one) == 1);
+	assert_true(stats__differ(&one, &one, &nothing) == 1);
+	assert_true(stats__differ(&none, &one, &nothing) == 1);
 	assert_true(stats__above(&one, &one) == 1);
 }
 
@@ -84,29 +87,42 @@ static double noise(uint64_t *seed)
 	return sum;
 }
 
-/* How many of 2,000 comparisons of 50 things claim anything, if the first grew by `grown` sigma. */
-static int claims(double grown, int *ret_first)
+enum { TRIALS = 2000, THINGS = 50, RUNS = 5 };
+
+/* Things can be equally noisy, or some ten times noisier than others. */
+static double sigma_of(int thing, bool unlike)
 {
-	enum { TRIALS = 2000, THINGS = 50, RUNS = 5 };
+	return unlike ? pow(10, (double)thing / THINGS) : 1;
+}
+
+/* How many of 2,000 comparisons of 50 things claim wrongly, if the first grew by `grown` sigma. */
+static int claims(double grown, bool unlike, bool with_prior, int *ret_first)
+{
 	uint64_t seed = 1;
 	int claimed = 0;
 
 	*ret_first = 0;
 	for (int trial = 0; trial < TRIALS; trial++) {
-		double p[THINGS];
+		struct stats a[THINGS], b[THINGS];
+		double p[THINGS], variances[THINGS];
+		struct stats_prior prior = {};
 		int wrong = 0;
 
 		for (int i = 0; i < THINGS; i++) {
 			double sides[2][RUNS];
-			struct stats a, b;
 
 			for (int j = 0; j < 2 * RUNS; j++)
 				sides[j / RUNS][j % RUNS] =
-					noise(&seed) + (!i && j >= RUNS ? grown : 0);
-			a = stats__of(sides[0], RUNS);
-			b = stats__of(sides[1], RUNS);
-			p[i] = stats__differ(&a, &b);
+					sigma_of(i, unlike) *
+					(noise(&seed) + (!i && j >= RUNS ? grown : 0));
+			a[i] = stats__of(sides[0], RUNS);
+			b[i] = stats__of(sides[1], RUNS);
+			variances[i] = stats__pooled(&a[i], &b[i]);
 		}
+		if (with_prior)
+			prior = stats__prior(variances, THINGS, 2 * RUNS - 2);
+		for (int i = 0; i < THINGS; i++)
+			p[i] = stats__differ(&a[i], &b[i], &prior);
 		assert_int_equal(stats__holm(p, THINGS), 0);
 		*ret_first += p[0] < 0.01;
 		for (int i = 1; i < THINGS; i++)
@@ -118,15 +134,46 @@ static int claims(double grown, int *ret_first)
 
 static void wrong_claims_are_as_rare_as_promised(void **state)
 {
-	int first, wrong = claims(0, &first);
+	for (int unlike = 0; unlike < 2; unlike++) {
+		for (int with_prior = 0; with_prior < 2; with_prior++) {
+			int first, wrong = claims(0, unlike, with_prior, &first);
 
-	/* 1 % of 2,000 are 20; more than 35 would be 3.4 sigma. */
-	print_message("# %d of 2,000 wrong, %d of them on the first\n", wrong, first);
+			/* 1 % of 2,000 are 20; more than 35 would be 3.4 sigma. */
+			print_message("# noise %s, prior %d: %d of 2,000 wrong\n",
+				      unlike ? "unlike" : "alike", with_prior, wrong);
+			assert_true(wrong < 35);
+		}
+	}
+}
+
+static void similar_things_help_to_find_a_change(void **state)
+{
+	int alone, together, wrong;
+
+	wrong = claims(3, false, false, &alone);
 	assert_true(wrong < 35);
-	wrong = claims(8, &first);
-	print_message("# a change of 8 sigma found %d times of 2,000\n", first);
-	assert_true(first > 1980);
+	wrong = claims(3, false, true, &together);
 	assert_true(wrong < 35);
+	print_message("# 3 sigma found %d times of 2,000 alone, %d with what others tell\n", alone,
+		      together);
+	assert_true(together > 1600);
+	assert_true(together > alone + alone / 2);
+	claims(8, true, true, &together);
+	assert_true(together > 1980);
+}
+
+static void a_prior_is_worth_what_variances_agree(void **state)
+{
+	const double alike[] = { 4, 4, 4, 4, 4, 4 }, few[] = { 4, 4 };
+	const double unlike[] = { 1e-4, 1e-2, 1, 1e2, 1e4, 1e6 };
+	struct stats_prior prior = stats__prior(alike, 6, 8);
+
+	/* Equal ones are less different than chance would have them: nothing more is to be known.
+	 */
+	assert_true(prior.freedom > 40 && prior.freedom <= 48);
+	assert_true(prior.variance > 3.9 && prior.variance < 5);
+	assert_true(stats__prior(unlike, 6, 8).freedom < 1);
+	assert_true(stats__prior(few, 2, 8).freedom == 0);
 }
 
 int main(void)
@@ -137,7 +184,9 @@ int main(void)
 		cmocka_unit_test(two_samples_of_a_textbook_differ),
 		cmocka_unit_test(nothing_is_said_of_too_few),
 		cmocka_unit_test(holm_corrects_step_by_step),
+		cmocka_unit_test(a_prior_is_worth_what_variances_agree),
 		cmocka_unit_test(wrong_claims_are_as_rare_as_promised),
+		cmocka_unit_test(similar_things_help_to_find_a_change),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
