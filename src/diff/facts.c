@@ -149,7 +149,26 @@ int facts__read(struct diff_run *run, const struct model *model)
 	return run->losses ? 0 : -ENOMEM;
 }
 
-/* Whole commands differ in their name alone when a changed program has another one. */
+/* A changed program may well have another name, and another process another pid. */
+static bool is_like(enum diff_fact fact, const char *a, const char *b)
+{
+	static const char command[] = "command: ", digits[] = "0123456789";
+
+	if (fact != DIFF_TARGET)
+		return !strcmp(a, b);
+	if (!strncmp(a, command, strlen(command)))
+		return !strncmp(b, command, strlen(command));
+	for (; *a || *b; a++, b++) {
+		a += strspn(a, digits);
+		b += strspn(b, digits);
+		if (*a != *b)
+			return false;
+		if (!*a)
+			break;
+	}
+	return true;
+}
+
 static int warn_unlike(struct diff *diff, enum diff_fact fact)
 {
 	const struct diff_run *first = &diff->runs[0];
@@ -157,7 +176,7 @@ static int warn_unlike(struct diff *diff, enum diff_fact fact)
 	for (size_t i = 1; i < diff->run_count; i++) {
 		const struct diff_run *run = &diff->runs[i];
 
-		if (!strcmp(run->facts[fact], first->facts[fact]))
+		if (is_like(fact, first->facts[fact], run->facts[fact]))
 			continue;
 		if (fact == DIFF_HOOKS)
 			return diff__warn(diff, "unlike hooks, '%s' and '%s': %s",

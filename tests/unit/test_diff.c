@@ -18,7 +18,7 @@
 struct made {
 	int64_t user_ns, lock_ns, fsync_ns;
 	int64_t lost;
-	const char *level, *ended, *object;
+	const char *level, *ended, *object, *target;
 };
 
 static char *folder;
@@ -75,6 +75,8 @@ static void write_recording(const char *path, const struct made *made)
 		recording__set_text(recording, "level", made->level);
 	if (made->ended)
 		recording__set_text(recording, "ended", made->ended);
+	if (made->target)
+		recording__set_text(recording, "target", made->target);
 	recording__put_quality(recording, "lost_ring_full", made->lost, "missing");
 	sample__finish(recording);
 }
@@ -302,6 +304,38 @@ static void what_is_unlike_or_lost_is_told(void **state)
 	compared__release(&compared);
 }
 
+static void pids_and_names_of_commands_are_not_unlike(void **state)
+{
+	static const struct {
+		const char *base, *new;
+		bool warns;
+	} targets[] = {
+		{ "command: ./old", "command: ./new", false },
+		{ "process 4242 and its children", "process 17 and its children", false },
+		{ "process 4242 and its children", "process 17", true },
+		{ "process 4242", "command: ./new", true },
+		{ "all threads", "process 4242", true },
+	};
+
+	for (size_t i = 0; i < sizeof(targets) / sizeof(*targets); i++) {
+		struct made base = usual, new = usual;
+		struct compared compared;
+		char path[256];
+
+		base.target = targets[i].base;
+		new.target = targets[i].new;
+		write_side(DIFF_BASE, 1, &base);
+		write_side(DIFF_NEW, 1, &new);
+		compared = compare(1, NULL, NULL);
+		assert_int_equal(warns(&compared.diff, "unlike targets"), targets[i].warns);
+		compared__release(&compared);
+		for (int side = 0; side < DIFF_SIDES; side++) {
+			path_of(side, 0, path, sizeof(path));
+			assert_int_equal(unlink(path), 0);
+		}
+	}
+}
+
 static void gates_are_kept_or_crossed(void **state)
 {
 	const char *const gates[] = { "mean(syscall:fsync) > +10%", "mean(syscall:fsync) > +50%",
@@ -424,6 +458,7 @@ int main(void)
 		TEST(few_recordings_claim_nothing),
 		TEST(sums_are_divided_by_the_work),
 		TEST(what_is_unlike_or_lost_is_told),
+		TEST(pids_and_names_of_commands_are_not_unlike),
 		TEST(gates_are_kept_or_crossed),
 		TEST(bad_conditions_are_refused),
 		TEST(json_has_every_value),
