@@ -117,8 +117,10 @@ static double digamma(double x)
 {
 	double sum = 0;
 
-	for (; x < 8; x++)
+	while (x < 8) {
 		sum -= 1 / x;
+		x += 1;
+	}
 	return sum + log(x) - 1 / (2 * x) - 1 / (12 * x * x) + 1 / (120 * pow(x, 4)) -
 	       1 / (252 * pow(x, 6));
 }
@@ -127,8 +129,10 @@ static double trigamma(double x)
 {
 	double sum = 0;
 
-	for (; x < 8; x++)
+	while (x < 8) {
 		sum += 1 / (x * x);
+		x += 1;
+	}
 	return sum + 1 / x + 1 / (2 * x * x) + 1 / (6 * pow(x, 3)) - 1 / (30 * pow(x, 5)) +
 	       1 / (42 * pow(x, 7));
 }

@@ -293,14 +293,16 @@ static __noinline int accepted(struct task_struct *task, __u32 fd)
 		return 0;
 	cookie = cookie_at(task, fd);
 	connection = cookie ? bpf_map_lookup_elem(&connections, &cookie) : NULL;
-	if (!connection || has(connection, OWNED))
+	if (!connection || connection->accept_ns)
 		return 0;
 	if (!is_wanted_now(&who)) {
 		bpf_map_delete_elem(&connections, &cookie);
 		return 0;
 	}
 	moment.now = bpf_ktime_get_ns();
-	own(connection, &who, moment.now);
+	/* The look at all descriptors may have met it before the call returned. */
+	if (!has(connection, OWNED))
+		own(connection, &who, moment.now);
 	if (has(connection, BEFORE))
 		return 0; /* since when it waited is not known */
 	connection->accept_ns = moment.duration_ns = moment.now - connection->begin_ns;
