@@ -98,6 +98,9 @@ static void assert_nothing_lost(void)
 	for (size_t i = 0; i < sizeof(losses) / sizeof(*losses); i++) {
 		int64_t lost = query("SELECT value FROM quality WHERE name = 'tcp_%s'", losses[i]);
 
+		/* Emulated programs are slow enough for packets to come in the midst of them. */
+		if (is_emulated() && !strcmp(losses[i], "recursion_misses"))
+			continue;
 		if (lost)
 			fail_msg("tcp_%s is %lld", losses[i], (long long)lost);
 	}
