@@ -290,7 +290,7 @@ static int by_size(const void *a, const void *b)
 }
 
 /* A name that nothing goes by may be a slip, or something that did not happen. */
-static int judge_gate(struct diff *diff, struct gate *gate)
+static int judge_gate(struct diff *diff, struct gate *gate, char **ret_why)
 {
 	for (size_t i = 0; i < diff->change_count; i++)
 		if (!strcmp(diff->changes[i].metric->name, gate->name) &&
@@ -300,6 +300,12 @@ static int judge_gate(struct diff *diff, struct gate *gate)
 		return diff__warn(diff,
 				  "no recording has a %s of '%s': '%s' is taken as not crossed",
 				  gate->measure, gate->name, gate->text);
+	if (!gate__fits(gate, gate->change->metric->unit)) {
+		if (asprintf(ret_why, "'%s': that is in %s [a bound with its unit, like 2ms]",
+			     gate->text, gate->change->metric->unit) < 0)
+			*ret_why = NULL;
+		return -EINVAL;
+	}
 	gate__judge(gate, diff);
 	diff->crossed += gate->crossed;
 	return 0;
@@ -319,9 +325,12 @@ static int judge_gates(struct diff *diff, const char *const *texts, char **ret_w
 			*ret_why = NULL;
 		return -EINVAL;
 	}
-	for (size_t i = 0; i < diff->gate_count; i++)
-		if (judge_gate(diff, &diff->gates[i]))
-			return -ENOMEM;
+	for (size_t i = 0; i < diff->gate_count; i++) {
+		int err = judge_gate(diff, &diff->gates[i], ret_why);
+
+		if (err)
+			return err;
+	}
 	return 0;
 }
 

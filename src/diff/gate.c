@@ -9,12 +9,15 @@
 #include "diff/diff.h"
 
 static const struct {
-	const char *unit;
+	const char *typed;
 	double factor;
+	const char *unit;
 } units[] = {
-	{ "ns", 1 },    { "us", 1e3 },       { "µs", 1e3 },          { "ms", 1e6 }, { "s", 1e9 },
-	{ "kB", 1000 }, { "MB", 1000000.0 }, { "GB", 1000000000.0 }, { "", 1 },
+	{ "ns", 1, "ns" },      { "us", 1e3, "ns" },    { "µs", 1e3, "ns" },
+	{ "ms", 1e6, "ns" },    { "s", 1e9, "ns" },     { "kB", 1e3, "bytes" },
+	{ "MB", 1e6, "bytes" }, { "GB", 1e9, "bytes" }, { "", 1, "" },
 };
+static const char *const measures[] = { "time", "count", "mean", "p50", "p99", "self", "waits" };
 
 static const char *skip_spaces(const char *text)
 {
@@ -48,7 +51,13 @@ static int parse_metric(const char *from, const char *to, struct gate *gate)
 		gate->measure = strdup("time");
 		gate->name = trimmed(from, last);
 	}
-	return gate->measure && gate->name ? 0 : -EINVAL;
+	if (!gate->measure || !gate->name)
+		return -EINVAL;
+	/* A slip there would be a gate that is never crossed. */
+	for (size_t i = 0; i < sizeof(measures) / sizeof(*measures); i++)
+		if (!strcmp(gate->measure, measures[i]))
+			return 0;
+	return -EINVAL;
 }
 
 static int parse_bound(const char *text, struct gate *gate)
@@ -64,9 +73,10 @@ static int parse_bound(const char *text, struct gate *gate)
 	unit = trimmed(end, end + strlen(end));
 	gate->percent = unit && !strcmp(unit, "%");
 	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
-		if (strcmp(unit ? unit : "", units[i].unit) && !gate->percent)
+		if (strcmp(unit ? unit : "", units[i].typed) && !gate->percent)
 			continue;
 		free(unit);
+		gate->unit = units[i].unit;
 		gate->bound = gate->percent ? number / 100 : number * units[i].factor;
 		/* A percentage is one of the base. */
 		return !isfinite(gate->bound) || (gate->percent && !gate->relative) ? -EINVAL : 0;
@@ -100,6 +110,13 @@ void gate__release(struct gate *gate)
 	free(gate->measure);
 	free(gate->name);
 	gate->measure = gate->name = NULL;
+}
+
+bool gate__fits(const struct gate *gate, const char *unit)
+{
+	bool is_number = strcmp(unit, "ns") && strcmp(unit, "bytes");
+
+	return gate->percent || gate->bound == 0 || !strcmp(gate->unit, is_number ? "" : unit);
 }
 
 /* The bound takes the base's place, so that being above or below it is the question. */

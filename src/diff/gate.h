@@ -16,7 +16,8 @@ struct gate {
 	bool above;    /* '>': crossed by more */
 	bool relative; /* of the change: */
 	bool percent;
-	double bound; /* in the metric's unit, or a part of the base's mean */
+	double bound;     /* in the metric's unit, or a part of the base's mean */
+	const char *unit; /* what that was typed in: "ns", "bytes", "": a plain number */
 
 	const struct diff_change *change; /* NULL: no recording has it */
 	double probability;               /* that it is not crossed; NaN: not known */
@@ -26,6 +27,8 @@ struct gate {
 /* -EINVAL: not a condition. */
 int gate__parse(const char *text, struct gate *ret);
 void gate__release(struct gate *gate);
+/* Whether its bound can be one of a metric in this unit; a percentage and 0 can be of any. */
+bool gate__fits(const struct gate *gate, const char *unit);
 /*
  * Judges it by `gate->change`. With enough recordings it is crossed if that is more than chance,
  * for as many gates as there are; else if the means say so.

@@ -360,6 +360,32 @@ static void gates_are_kept_or_crossed(void **state)
 	}
 }
 
+static void a_bound_has_the_unit_of_what_it_bounds(void **state)
+{
+	static const struct {
+		const char *gate;
+		int err;
+	} gates[] = {
+		{ "mean(syscall:fsync) > 10", -EINVAL },
+		{ "mean(syscall:fsync) > +10kB", -EINVAL },
+		{ "count(syscall:fsync) > 5ms", -EINVAL },
+		{ "count(syscall:fsync) > +0", 0 },
+		{ "mean(syscall:fsync) > +0", 0 },
+		{ "count(syscall:fsync) > +5%", 0 },
+	};
+
+	write_side(DIFF_BASE, 1, &usual);
+	write_side(DIFF_NEW, 1, &usual);
+	for (size_t i = 0; i < sizeof(gates) / sizeof(*gates); i++) {
+		const char *const list[] = { gates[i].gate, NULL };
+		struct compared compared = compare(1, NULL, list);
+
+		assert_int_equal(compared.err, gates[i].err);
+		assert_true(!compared.err || strstr(compared.why, gates[i].gate));
+		compared__release(&compared);
+	}
+}
+
 static void bad_conditions_are_refused(void **state)
 {
 	static const char *const bad[] = { "",
@@ -370,6 +396,7 @@ static void bad_conditions_are_refused(void **state)
 					   "p99(syscall:fsync) > 10%",
 					   "p99() > 1",
 					   "> 5",
+					   "p98(syscall:fsync) > 1ms",
 					   "x > +1e999%",
 					   "x > nan" };
 	struct gate gate;
@@ -460,6 +487,7 @@ int main(void)
 		TEST(what_is_unlike_or_lost_is_told),
 		TEST(pids_and_names_of_commands_are_not_unlike),
 		TEST(gates_are_kept_or_crossed),
+		TEST(a_bound_has_the_unit_of_what_it_bounds),
 		TEST(bad_conditions_are_refused),
 		TEST(json_has_every_value),
 		TEST(call_paths_add_up_and_signals_have_units),
