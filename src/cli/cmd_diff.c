@@ -113,8 +113,12 @@ static int print(const struct options *options)
 {
 	cleanup(diff__release) struct diff diff = {};
 	cleanup(free_p) char *why = NULL;
-	int err = diff__make(&options->diff, &diff, &why);
+	int err;
 
+	for (size_t i = 0; i < options->path_count && options->html; i++)
+		if (page__is_recording(options->paths[i], options->html))
+			return 1;
+	err = diff__make(&options->diff, &diff, &why);
 	if (err) {
 		log_error("%s", why ? why : strerror(-err));
 		return 1;

@@ -12,13 +12,16 @@
 #include "report/html.h"
 #include "report/words.h"
 
-/* What `--html run.gapless` would do to the recording. */
-static bool is_same(const char *path, const char *output)
+bool page__is_recording(const char *path, const char *output)
 {
 	struct stat first, second;
 
-	return !stat(path, &first) && !stat(output, &second) && first.st_dev == second.st_dev &&
-	       first.st_ino == second.st_ino;
+	if (stat(path, &first) || stat(output, &second) || first.st_dev != second.st_dev ||
+	    first.st_ino != second.st_ino)
+		return false;
+	log_error("'%s' is a recording itself [--html another name]",
+		  words__clean(output, WORDS_MOST_COLUMNS).text);
+	return true;
 }
 
 /* Writes and closes. Whose fault an error is, the recording's or the file's, is said here. */
@@ -99,11 +102,8 @@ int page__write(const char *path, const struct report_options *options, const ch
 			  "which needs Node; or 'gapless report' for the text]");
 		return 1;
 	}
-	if (is_same(path, output)) {
-		log_error("'%s' is the recording itself [--html another name]",
-			  words__clean(output, WORDS_MOST_COLUMNS).text);
+	if (page__is_recording(path, output))
 		return 1;
-	}
 	if (!strcmp(output, "-")) {
 		err = html__write(path, options, stdout);
 		if (err)

@@ -114,7 +114,7 @@ function operationTable(selection: Selection, signal: Signal, at: number): HTMLE
 
 function seriesTable(selection: Selection, signal: Signal, at: number): HTMLElement {
   const { data } = selection;
-  const all = seriesRows(selection, at);
+  const all = (data.doc.series ?? []).filter((row) => row.signal === at);
   const has = (value: (row: Series) => unknown): boolean => all.some((row) => value(row));
   const columns: Column<Series>[] = [{ name: "who", text: (row) => (row.other ? "all others" : (row.who ?? "?")) }];
 
