@@ -55,7 +55,9 @@ static void forget_ended(struct target_ids *ids)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < ids->count; i++) {
-		if (start_of(ids->ids[i]) != ids->starts[i])
+		uint64_t start = start_of(ids->ids[i]);
+
+		if (!start || start != ids->starts[i])
 			continue;
 		ids->starts[kept] = ids->starts[i];
 		ids->ids[kept++] = ids->ids[i];

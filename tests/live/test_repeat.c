@@ -167,8 +167,8 @@ static void targets_that_do_not_end_need_a_duration(void **state)
 /* The first ends with its time, and its command with it; the second one is interrupted. */
 static void an_interrupt_ends_the_one_under_way_and_begins_no_other(void **state)
 {
-	struct trial trial = trial__start(ARGS("--repeat", "3", "-d", "300ms", LITTLE, "--",
-					       workload__path("callers"), "spin"));
+	struct trial trial = trial__start(
+		ARGS("--repeat", "3", "-d", "3s", LITTLE, "--", workload__path("callers"), "spin"));
 	const char *first, *second;
 
 	await_words(&trial, "(2 of 3)");

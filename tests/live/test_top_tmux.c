@@ -268,7 +268,7 @@ static void ctrl_z_lends_the_terminal_back(void **state)
 	need_tmux();
 	assert_non_null(program);
 	tmux("new-session -d -s top -x 80 -y 24 \"set -m; %s top -p %d -i 500ms; echo stopped; read x; "
-	     "fg; echo ended; sleep 100\"",
+	     "fg; echo over; sleep 100\"",
 	     program, getpid());
 	free(program);
 	await_pane("test_top", true);
@@ -279,7 +279,9 @@ static void ctrl_z_lends_the_terminal_back(void **state)
 	tmux("send-keys -t top Enter");
 	await_pane("every 500 ms", true);
 	tmux("send-keys -t top q");
-	await_pane("ended", true);
+	await_pane("over", true);
+	tmux("display -p -t top '#{alternate_on} #{cursor_flag}'");
+	assert_string_equal(pane, "0 1\n");
 	tmux("kill-server");
 }
 

@@ -16,8 +16,6 @@
 
 SIGNAL_KERNEL_HALF(files)
 
-/* CO-RE gives the kernel's dev_t: 12 bits major, 20 bits minor. */
-
 #define PLACES_KEPT 64
 
 static const struct hook hooks[] = {
