@@ -243,7 +243,7 @@ static void say_object(const char *kind, const char *name, char *text, size_t si
 	char plain[MOST_NAME];
 	size_t used = 0;
 
-	if (!strcmp(kind, "futex") || !strcmp(kind, "kernel lock")) {
+	if (!strncmp(name, "0x", 2)) {
 		words__say(text, size, " for a %s", kind);
 		return;
 	}
@@ -276,7 +276,7 @@ static void say_way(const struct model *model, const struct model_blame *blame, 
 		hot__say_path(&model->hot, most->place, text, size);
 }
 
-/* Locks have no name of their own, so it is told who held them; else by what it is. */
+/* Many locks have no name of their own, so it is told who held them; else by what it is. */
 static void add_wait(struct making *making, const struct model_blame *blame)
 {
 	const struct model_wait *wait = blame->first;

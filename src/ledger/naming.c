@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "ledger/samples_internal.h"
+#include "ledger/states.h"
 #include "symbol/symbol.h"
 
 #define SAY_EVERY_NS UINT64_C(1000000000)
@@ -70,23 +71,32 @@ static int function_id(struct naming *naming, int64_t module, const struct symbo
 	return err;
 }
 
+#define ROOT_BYTES 32
+
+static struct symbol_module named(const struct mapper_module *module, char root[ROOT_BYTES])
+{
+	snprintf(root, ROOT_BYTES, "/proc/%d/root", module->pid);
+	return (struct symbol_module) {
+		.key = module->id,
+		.fd = module->fd,
+		.path = module->path,
+		.root = root,
+		.build_id = module->build_id,
+	};
+}
+
 static int look_up_file(struct naming *naming, const struct place *place, struct symbol_chain *ret)
 {
 	struct mapper_module module;
-	char root[32];
+	struct symbol_module file;
+	char root[ROOT_BYTES];
 
 	if (mapper__module(naming->samples->mapper, (uint32_t)place->module, &module))
 		return 0;
 	if (module.is_vdso)
 		return symbols__in_vdso(naming->symbols, place->address, ret);
-	snprintf(root, sizeof(root), "/proc/%d/root", module.pid);
-	return symbols__in_module(naming->symbols,
-				  &(struct symbol_module) { .key = module.id,
-							    .fd = module.fd,
-							    .path = module.path,
-							    .root = root,
-							    .build_id = module.build_id },
-				  place->address, ret);
+	file = named(&module, root);
+	return symbols__in_module(naming->symbols, &file, place->address, ret);
 }
 
 static int look_up(struct naming *naming, const struct place *place, struct symbol_chain *ret)
@@ -119,6 +129,48 @@ static int name_frame(struct naming *naming, size_t index)
 		if (!err)
 			err = recording__add_line(samples->recording, &line);
 	}
+	return err;
+}
+
+/* "log_lock in orders", "pool+0x28 in orders", or "libc.so.6+0x1d2c80" of what has no name. */
+static int name_variable(struct naming *naming, const struct variable *variable)
+{
+	const struct place *place = &variable->place;
+	struct mapper_module module;
+	struct symbol_module file;
+	char root[ROOT_BYTES], text[512];
+	const char *name, *path;
+	uint64_t offset;
+	int err;
+
+	if (mapper__module(naming->samples->mapper, (uint32_t)place->module, &module))
+		return 0;
+	file = named(&module, root);
+	err = symbols__variable(naming->symbols, &file, place->address, &name, &offset);
+	if (err == -ENOMEM)
+		return err;
+	path = strrchr(module.path, '/');
+	path = path ? path + 1 : module.path;
+	if (err)
+		snprintf(text, sizeof(text), "%s+0x%" PRIx64, path, place->address);
+	else if (offset)
+		snprintf(text, sizeof(text), "%s+0x%" PRIx64 " in %s", name, offset, path);
+	else
+		snprintf(text, sizeof(text), "%s in %s", name, path);
+	return recording__put_object(
+		naming->samples->recording,
+		&(struct recording_object) { .id = variable->object,
+					     .kind = states__object_kind(OBJECT_FUTEX),
+					     .name = text });
+}
+
+static int name_variables(struct naming *naming)
+{
+	struct samples *samples = naming->samples;
+	int err = 0;
+
+	while (!err && samples->named_variables < samples->variable_count)
+		err = name_variable(naming, &samples->variables[samples->named_variables++]);
 	return err;
 }
 
@@ -167,6 +219,8 @@ int samples__name(struct samples *samples)
 		err = name_frame(samples->naming, samples->named++);
 		say_how_far(samples, samples->named, &said_ns);
 	}
+	if (!err)
+		err = name_variables(samples->naming);
 	samples->quality.naming_ns +=
 		(int64_t)(clock__read_ns(CLOCK_PROCESS_CPUTIME_ID) - began_ns);
 	return err;
@@ -178,12 +232,15 @@ int samples__name_some(struct samples *samples, uint64_t until_ns)
 	uint64_t began_ns;
 	int err;
 
-	if (samples->named == samples->frame_count)
+	if (samples->named == samples->frame_count &&
+	    samples->named_variables == samples->variable_count)
 		return 0;
 	began_ns = clock__read_ns(CLOCK_PROCESS_CPUTIME_ID);
 	err = begin(samples, &options);
 	while (!err && samples->named < samples->frame_count && clock__now_ns() < until_ns)
 		err = name_frame(samples->naming, samples->named++);
+	if (!err)
+		err = name_variables(samples->naming);
 	samples->quality.naming_ns +=
 		(int64_t)(clock__read_ns(CLOCK_PROCESS_CPUTIME_ID) - began_ns);
 	return err;

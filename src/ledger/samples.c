@@ -83,8 +83,10 @@ void samples__free(struct samples *samples)
 	map__release(&samples->frame_ids);
 	map__release(&samples->nodes);
 	map__release(&samples->jits);
+	map__release(&samples->futexes);
 	naming__free(samples->naming);
 	free(samples->frames);
+	free(samples->variables);
 	free(samples);
 }
 
@@ -295,6 +297,31 @@ static const char *why_none(struct samples *samples, const struct sample_record 
 	return none_words[record->none ? record->none : STACK_NONE_LOST];
 }
 
+/*
+ * A lock that is a variable has a name. It is looked for while the process is there: not the first
+ * time only, since its mappings may not be known yet then.
+ */
+static int look_for_futex(struct samples *samples, const struct sample_record *record,
+			  int64_t object)
+{
+	uintptr_t tries = (uintptr_t)map__get(&samples->futexes, (uint64_t)object);
+	struct variable *variables, found = { .object = object, .place.pid = record->pid };
+	uint32_t module;
+
+	if (tries == MOST_TRIES)
+		return 0;
+	if (!mapper__locate_variable(samples->mapper, record->pid, record->object[0], &module,
+				     &found.place.address))
+		return map__put(&samples->futexes, (uint64_t)object, (void *)(tries + 1));
+	variables = reallocarray(samples->variables, samples->variable_count + 1, sizeof(found));
+	if (!variables)
+		return -ENOMEM;
+	found.place.module = module;
+	variables[samples->variable_count++] = found;
+	samples->variables = variables;
+	return map__put(&samples->futexes, (uint64_t)object, (void *)(uintptr_t)MOST_TRIES);
+}
+
 static int name_wait(struct samples *samples, const struct sample_record *record,
 		     struct recording_sample *sample)
 {
@@ -313,6 +340,8 @@ static int name_wait(struct samples *samples, const struct sample_record *record
 	if (!SLOT_IS_WAIT(record->slot))
 		return 0;
 	err = names__object(samples->names, &key, &sample->object);
+	if (!err && key.object_kind == OBJECT_FUTEX)
+		err = look_for_futex(samples, record, sample->object);
 	return err ? err : names__culprit(samples->names, &key, &sample->by);
 }
 

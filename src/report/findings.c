@@ -102,7 +102,7 @@ static void say_object(struct finding *finding, const struct model_wait *wait, b
 
 	findings__object(wait, object, sizeof(object));
 	if (!strcmp(kind, "futex"))
-		say(finding, " at %s", name.text);
+		say(finding, strncmp(name.text, "0x", 2) ? " (%s)" : " at %s", name.text);
 	else if (!strcmp(kind, "syscall"))
 		say(finding, " in %s", name.text);
 	else if (*object && strcmp(object, "a child") && strcmp(object, "other"))

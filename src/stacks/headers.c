@@ -50,6 +50,19 @@ static void add_segment(struct headers *headers, const Elf64_Phdr *phdr)
 	};
 }
 
+/* All of it lies in one piece, with what has no bytes in the file. */
+static void span(struct headers *headers, const Elf64_Phdr *phdr)
+{
+	uint64_t end;
+
+	if (__builtin_add_overflow(phdr->p_vaddr, phdr->p_memsz, &end) || end > INT64_MAX)
+		return;
+	if (!headers->end || phdr->p_vaddr < headers->begin)
+		headers->begin = phdr->p_vaddr;
+	if (end > headers->end)
+		headers->end = end;
+}
+
 static void find_build_id(struct headers *headers, const uint8_t *notes, size_t size)
 {
 	size_t at = 0;
@@ -106,6 +119,8 @@ int headers__read(int fd, struct headers *ret)
 	if (err)
 		return err;
 	for (int i = 0; i < head.e_phnum; i++) {
+		if (phdrs[i].p_type == PT_LOAD)
+			span(&headers, &phdrs[i]);
 		if (phdrs[i].p_type == PT_LOAD && phdrs[i].p_flags & PF_X)
 			add_segment(&headers, &phdrs[i]);
 		else if (phdrs[i].p_type == PT_NOTE && !headers.build_id_bytes)

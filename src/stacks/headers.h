@@ -20,6 +20,7 @@ struct segment {
 struct headers {
 	struct segment segments[HEADERS_MOST_SEGMENTS];
 	size_t segment_count;
+	uint64_t begin, end; /* addresses of all that it has in memory; without `end` */
 	uint8_t build_id[HEADERS_BUILD_ID];
 	size_t build_id_bytes; /* 0: it has none */
 };

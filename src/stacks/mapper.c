@@ -291,6 +291,12 @@ bool mapper__locate(struct mapper *mapper, uint32_t pid, uint64_t address, uint3
 	return tracker__locate(mapper->tracker, pid, address, ret_module, ret_address);
 }
 
+bool mapper__locate_variable(struct mapper *mapper, uint32_t pid, uint64_t address,
+			     uint32_t *ret_module, uint64_t *ret_address)
+{
+	return tracker__locate_variable(mapper->tracker, pid, address, ret_module, ret_address);
+}
+
 int mapper__module(struct mapper *mapper, uint32_t id, struct mapper_module *ret)
 {
 	const struct module *module = modules__get(mapper->modules, id);

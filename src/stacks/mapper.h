@@ -49,6 +49,10 @@ void mapper__want(struct mapper *mapper, uint32_t id);
 bool mapper__locate(struct mapper *mapper, uint32_t pid, uint64_t address, uint32_t *ret_module,
 		    uint64_t *ret_address);
 
+/* Likewise for an address of data: a variable of the program or of a library. */
+bool mapper__locate_variable(struct mapper *mapper, uint32_t pid, uint64_t address,
+			     uint32_t *ret_module, uint64_t *ret_address);
+
 /* A file with code. Strings and fd are valid until mapper__free(). */
 struct mapper_module {
 	uint32_t id; /* from 1 on */

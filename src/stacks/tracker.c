@@ -427,6 +427,38 @@ bool tracker__locate(struct tracker *tracker, uint32_t pid, uint64_t address, ui
 	return range != NULL;
 }
 
+/* Where a file's code is says where the rest of it is: it is mapped in one piece. */
+static bool is_in_file(const struct tracker *tracker, const struct range *range, uint64_t address,
+		       uint64_t *ret)
+{
+	const struct module *module = modules__get(tracker->options.modules, range->module);
+	uint64_t there = address - (range->begin - range->address);
+
+	if (!module || there < module->headers.begin || there >= module->headers.end)
+		return false;
+	*ret = there;
+	return true;
+}
+
+bool tracker__locate_variable(struct tracker *tracker, uint32_t pid, uint64_t address,
+			      uint32_t *ret_module, uint64_t *ret_address)
+{
+	const struct process *process;
+	bool found = false;
+
+	pthread_mutex_lock(&tracker->lock);
+	process = map__get(&tracker->processes, pid);
+	for (size_t i = 0; process && i < process->ranges.count && !found; i++) {
+		const struct range *range = &process->ranges.list[i];
+
+		found = is_in_file(tracker, range, address, ret_address);
+		if (found)
+			*ret_module = range->module;
+	}
+	pthread_mutex_unlock(&tracker->lock);
+	return found;
+}
+
 int tracker__new(const struct tracker_options *options, struct tracker **ret)
 {
 	struct tracker *tracker = calloc(1, sizeof(*tracker));

@@ -1,6 +1,6 @@
 /*
  * The processes that are known, and where their files are. One thread calls all of these, but for
- * tracker__locate(), which any thread may.
+ * tracker__locate() and tracker__locate_variable(), which any thread may.
  */
 #pragma once
 
@@ -36,3 +36,6 @@ void tracker__sweep(struct tracker *tracker);
 
 bool tracker__locate(struct tracker *tracker, uint32_t pid, uint64_t address, uint32_t *ret_module,
 		     uint64_t *ret_address);
+/* Likewise for what lies in the memory of a file, but is not code. */
+bool tracker__locate_variable(struct tracker *tracker, uint32_t pid, uint64_t address,
+			      uint32_t *ret_module, uint64_t *ret_address);

@@ -180,8 +180,29 @@ static bool read_symbol(const struct image *image, const GElf_Sym *symbol, size_
 	return true;
 }
 
+/* false: not the name of a variable, or of one that is each thread's own. */
+static bool read_variable(const struct image *image, const GElf_Sym *symbol, size_t names,
+			  struct symtab_entry *ret)
+{
+	bool is_local = GELF_ST_BIND(symbol->st_info) == STB_LOCAL;
+
+	if (GELF_ST_TYPE(symbol->st_info) != STT_OBJECT || symbol->st_shndx == SHN_UNDEF ||
+	    !symbol->st_size ||
+	    __builtin_add_overflow(symbol->st_value, symbol->st_size, &ret->end))
+		return false;
+	ret->name = elf_strptr(image->elf, names, symbol->st_name);
+	if (!ret->name || !*ret->name)
+		return false;
+	ret->start = symbol->st_value;
+	ret->rank = symtab__rank(ret->name, true, false, is_local);
+	return true;
+}
+
+typedef bool (*read_fn)(const struct image *image, const GElf_Sym *symbol, size_t names,
+			struct symtab_entry *ret);
+
 static int add_section(const struct image *image, Elf_Scn *section, const GElf_Shdr *header,
-		       struct symtab *tab)
+		       read_fn read, struct symtab *tab)
 {
 	bool is_good = is_worth_reading(section) &&
 		       is_worth_reading(elf_getscn(image->elf, header->sh_link));
@@ -196,7 +217,7 @@ static int add_section(const struct image *image, Elf_Scn *section, const GElf_S
 
 		if (!gelf_getsym(data, (int)i, &symbol))
 			break;
-		if (!read_symbol(image, &symbol, header->sh_link, &entry))
+		if (!read(image, &symbol, header->sh_link, &entry))
 			continue;
 		err = symtab__add(tab, &entry);
 		if (err)
@@ -205,16 +226,26 @@ static int add_section(const struct image *image, Elf_Scn *section, const GElf_S
 	return 0;
 }
 
-int image__add_symbols(const struct image *image, uint32_t section_type, struct symtab *tab)
+static int add(const struct image *image, uint32_t section_type, read_fn read, struct symtab *tab)
 {
 	Elf_Scn *section = NULL;
 	GElf_Shdr header;
 
 	while ((section = elf_nextscn(image->elf, section))) {
 		if (gelf_getshdr(section, &header) && header.sh_type == section_type)
-			return add_section(image, section, &header, tab);
+			return add_section(image, section, &header, read, tab);
 	}
 	return -ENOENT;
+}
+
+int image__add_symbols(const struct image *image, uint32_t section_type, struct symtab *tab)
+{
+	return add(image, section_type, read_symbol, tab);
+}
+
+int image__add_variables(const struct image *image, uint32_t section_type, struct symtab *tab)
+{
+	return add(image, section_type, read_variable, tab);
 }
 
 const unsigned char *image__section(const struct image *image, const char *name, size_t *ret_size)

@@ -42,6 +42,9 @@ bool image__has_addresses(const struct image *image);
  * such table, -ENOMEM. Names live as long as the image. */
 int image__add_symbols(const struct image *image, uint32_t section_type, struct symtab *tab);
 
+/* Likewise its variables. */
+int image__add_variables(const struct image *image, uint32_t section_type, struct symtab *tab);
+
 /*
  * Makes its DWARF safe to be read by libdw, which comes next. -ENOENT if there is none, or none of
  * a size that we are ready to read.

@@ -51,6 +51,9 @@ void symbols__free(struct symbols *symbols);
 /* `address` as the ELF file has it. 0, also if no name is known; -ENOMEM. */
 int symbols__in_module(struct symbols *symbols, const struct symbol_module *module,
 		       uint64_t address, struct symbol_chain *ret);
+/* Likewise the variable at an address of data, and how far into it that is. -ENOENT: not known. */
+int symbols__variable(struct symbols *symbols, const struct symbol_module *module, uint64_t address,
+		      const char **ret_name, uint64_t *ret_offset);
 /* A kernel address, through /proc/kallsyms: its modules and BPF programs too. */
 int symbols__in_kernel(struct symbols *symbols, uint64_t address, struct symbol_chain *ret);
 /* An address in generated code, through perf-PID.map of that process (also inside a container). */

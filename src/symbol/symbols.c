@@ -22,6 +22,8 @@
 struct module {
 	struct image *image, *mini, *debug; /* NULL: there is none */
 	struct symtab tab;
+	struct symtab variables; /* read when first asked for */
+	bool has_variables;
 	struct dwarf *dwarf; /* of `image` or `debug`; NULL: there is none */
 };
 
@@ -43,6 +45,7 @@ static void module_free(struct module *module)
 		return;
 	dwarf__close(module->dwarf);
 	symtab__release(&module->tab);
+	symtab__release(&module->variables);
 	image__close(module->debug);
 	image__close(module->mini);
 	image__close(module->image);
@@ -222,6 +225,42 @@ int symbols__in_module(struct symbols *symbols, const struct symbol_module *modu
 	ret->count = 0;
 	err = find_module(symbols, module, &found);
 	return answer(symbols, err ? err : ask_module(symbols, found, address, ret), ret);
+}
+
+static int read_variables(struct module *module)
+{
+	struct symtab *tab = &module->variables;
+	int err = image__add_variables(module->image, SHT_SYMTAB, tab);
+
+	module->has_variables = true;
+	if (err == -ENOENT && module->debug)
+		err = image__add_variables(module->debug, SHT_SYMTAB, tab);
+	if (err == -ENOENT)
+		err = image__add_variables(module->image, SHT_DYNSYM, tab);
+	return err == -ENOMEM ? err : unless_no_memory(symtab__seal(tab));
+}
+
+int symbols__variable(struct symbols *symbols, const struct symbol_module *module, uint64_t address,
+		      const char **ret_name, uint64_t *ret_offset)
+{
+	const struct symtab_entry *entry;
+	struct module *found;
+	const char *name;
+	int err = find_module(symbols, module, &found);
+
+	if (!err && found->image && !found->has_variables)
+		err = read_variables(found);
+	if (err)
+		return err;
+	entry = symtab__find(&found->variables, address);
+	if (!entry)
+		return -ENOENT;
+	name = demangle__show(&symbols->shown, entry->name);
+	if (!name)
+		return -ENOMEM;
+	*ret_name = name;
+	*ret_offset = address - entry->start;
+	return 0;
 }
 
 static int open_vdso(struct symbols *symbols)

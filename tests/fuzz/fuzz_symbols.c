@@ -29,6 +29,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const struct symbols_options options = { .no_debuginfod = true };
 	struct symbol_module module = { .key = 1, .path = "/memfd:fuzz", .root = "" };
 	static struct symbol_chain chain;
+	const char *name;
+	uint64_t offset;
 	struct symbols *symbols;
 	int fd = memfd_create("fuzz", MFD_CLOEXEC);
 
@@ -39,6 +41,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (symbols__in_module(symbols, &module, address, &chain))
 			abort();
 		check(&chain);
+		if (!symbols__variable(symbols, &module, address, &name, &offset) && !*name)
+			abort();
 	}
 	symbols__free(symbols);
 	close(fd);

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <link.h>
 #include <pthread.h>
 #include <seccomp.h>
 #include <signal.h>
@@ -14,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "ledger.h"
 #include "maps.h"
@@ -225,6 +227,21 @@ static uint64_t start_ticks_of(pid_t pid)
 	return ticks;
 }
 
+/* Of our own program: the first one that is told about. */
+static int take_address(struct dl_phdr_info *info, size_t size, void *context)
+{
+	*(uint64_t *)context = info->dlpi_addr;
+	return 1;
+}
+
+static uint64_t load_address(void)
+{
+	uint64_t address = 0;
+
+	dl_iterate_phdr(take_address, &address);
+	return address;
+}
+
 static void a_watched_process_is_known_with_its_files_its_vdso_and_its_start(void **state)
 {
 	struct world *world = *state;
@@ -249,6 +266,34 @@ static void a_watched_process_is_known_with_its_files_its_vdso_and_its_start(voi
 				    &address));
 	assert_int_equal(mapper__module(world->mapper, 0, &module), -ENOENT);
 	assert_int_equal(mapper__module(world->mapper, 1U << 20, &module), -ENOENT);
+	end(&child);
+}
+
+static void a_variable_is_located_whether_the_file_has_its_bytes_or_not(void **state)
+{
+	static int with_bytes = 7, without[4096];
+	struct world *world = *state;
+	struct child child = start(act_idle);
+	void *pages[] = { &with_bytes, &without[4000] };
+	cleanup(free_p) void *heap = malloc(1);
+	uint32_t pid = (uint32_t)child.pid, id;
+	struct unwind_process process;
+	struct mapper_module module;
+	uint64_t address;
+
+	make_act(&child);
+	mapper__watch(world->mapper, child.pid);
+	EVENTUALLY(world__process(world, child.pid, &process));
+	for (size_t i = 0; i < 2; i++) {
+		assert_true(mapper__locate_variable(world->mapper, pid, (uintptr_t)pages[i], &id,
+						    &address));
+		assert_int_equal(mapper__module(world->mapper, id, &module), 0);
+		assert_non_null(strstr(module.path, "test_mapper"));
+		assert_int_equal(address, (uintptr_t)pages[i] - load_address());
+	}
+	assert_false(mapper__locate_variable(world->mapper, pid, (uintptr_t)heap, &id, &address));
+	assert_false(
+		mapper__locate_variable(world->mapper, pid, (uintptr_t)&process, &id, &address));
 	end(&child);
 }
 
@@ -616,6 +661,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_watched_process_is_known_with_its_files_its_vdso_and_its_start),
+		TEST(a_variable_is_located_whether_the_file_has_its_bytes_or_not),
 		TEST(a_request_has_the_same_effect),
 		TEST(a_request_for_a_process_that_is_gone_or_of_the_kernel_is_no_error),
 		TEST(exec_replaces_what_was_mapped),

@@ -79,6 +79,21 @@ static void code_and_build_id_are_found(void **state)
 	assert_memory_equal(headers.build_id, image.id, 20);
 }
 
+static void all_that_it_has_in_memory_is_known(void **state)
+{
+	struct image image = honest();
+	struct headers headers;
+
+	image.segments[0].p_vaddr = 0x1000;
+	image.segments[1].p_memsz = 0x9000; /* 0x7000 of it are not in the file */
+	assert_int_equal(read_headers(&image, sizeof(image), &headers), 0);
+	assert_int_equal(headers.begin, 0x1000);
+	assert_int_equal(headers.end, 0x3800 + 0x9000);
+	image.segments[1].p_memsz = UINT64_MAX;
+	assert_int_equal(read_headers(&image, sizeof(image), &headers), 0);
+	assert_int_equal(headers.end, 0x1000);
+}
+
 static void a_file_offset_becomes_an_address_of_the_elf_file(void **state)
 {
 	struct image image = honest();
@@ -232,6 +247,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(code_and_build_id_are_found),
+		cmocka_unit_test(all_that_it_has_in_memory_is_known),
 		cmocka_unit_test(a_file_offset_becomes_an_address_of_the_elf_file),
 		cmocka_unit_test(what_is_no_program_for_this_machine_is_refused),
 		cmocka_unit_test(segments_that_make_no_sense_are_left_out),

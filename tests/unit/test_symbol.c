@@ -166,6 +166,27 @@ static void a_file_without_a_path_is_read_through_its_descriptor(void **state)
 	symbols__free(symbols);
 }
 
+static void a_variable_is_named_with_the_way_into_it(void **state)
+{
+	const char *path = SUBJECTS "/chain5";
+	const struct symbol_module module = { .fd = -1, .path = path, .root = "" };
+	struct symbols *symbols = new_symbols();
+	uint64_t address = look_up(path, "chain_sink").st_value, offset;
+	const char *name;
+
+	assert_int_equal(symbols__variable(symbols, &module, address, &name, &offset), 0);
+	assert_string_equal(name, "chain_sink");
+	assert_int_equal(offset, 0);
+	assert_int_equal(symbols__variable(symbols, &module, address + 3, &name, &offset), 0);
+	assert_string_equal(name, "chain_sink");
+	assert_int_equal(offset, 3);
+	/* What has no name, and what is code. */
+	assert_int_equal(symbols__variable(symbols, &module, 1, &name, &offset), -ENOENT);
+	address = look_up(path, "outermost").st_value;
+	assert_int_equal(symbols__variable(symbols, &module, address, &name, &offset), -ENOENT);
+	symbols__free(symbols);
+}
+
 static void a_file_that_was_cut_costs_names_only(void **state)
 {
 	const char *path = SUBJECTS "/chain5";
@@ -177,8 +198,11 @@ static void a_file_that_was_cut_costs_names_only(void **state)
 		cleanup(close_p) int fd = copy_of(path, size);
 		const struct symbol_module module = { .fd = fd, .path = path, .root = "" };
 		struct symbols *symbols = new_symbols();
+		const char *name;
+		uint64_t offset;
 
 		assert_int_equal(symbols__in_module(symbols, &module, address, &chain), 0);
+		symbols__variable(symbols, &module, address, &name, &offset);
 		symbols__free(symbols);
 	}
 }
@@ -328,6 +352,7 @@ int main(void)
 		cmocka_unit_test(a_file_that_cannot_be_read_costs_its_names_and_is_counted_once),
 		cmocka_unit_test(what_is_no_file_is_not_even_opened),
 		cmocka_unit_test(a_file_without_a_path_is_read_through_its_descriptor),
+		cmocka_unit_test(a_variable_is_named_with_the_way_into_it),
 		cmocka_unit_test(a_file_that_was_cut_costs_names_only),
 		cmocka_unit_test(a_file_that_shrinks_while_it_is_open_does_not_kill_us),
 		cmocka_unit_test(a_hole_that_claims_to_be_a_table_costs_no_memory),
