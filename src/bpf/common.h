@@ -13,6 +13,13 @@
 char LICENSE[] SEC("license") = "GPL";
 
 /*
+ * A function that the verifier looks at once for each program, not on every path that leads to it:
+ * one that is not static. It knows nothing of the arguments then: numbers may be any, pointers
+ * NULL.
+ */
+#define VERIFIED_ONCE __noinline
+
+/*
  * Law 3: every drop path bumps one of these, and they reach the report. A section of its own, so
  * that the user half finds the counters of any object without knowing its other variables.
  */

@@ -81,29 +81,34 @@ static __always_inline void look_at_file(struct file *file, struct file_facts *r
 #define VECTOR_CHUNK 8
 #define VECTOR_MOST  1024 /* UIO_MAXIOV: the kernel takes no more */
 
-/*
- * Sums up an iovec. What cannot be read would be EFAULT to the call as well. Not static: the
- * verifier looks at it once, not on each way that leads here.
- */
-__noinline __u64 bytes_in_vector(__u64 address, __u64 count)
+struct vector {
+	__u64 address, count;
+	__u64 bytes; /* so far */
+};
+
+static long add_chunk(__u32 i, struct vector *vector)
 {
 	struct {
 		__u64 base, bytes;
-	} chunk[VECTOR_CHUNK];
-	__u64 sum = 0;
+	} chunk[VECTOR_CHUNK] = {};
+	__u64 done = (__u64)i * VECTOR_CHUNK, left = vector->count - done;
+	__u32 size = left < VECTOR_CHUNK ? left * sizeof(*chunk) : sizeof(chunk);
 
-	for (__u32 i = 0; i < VECTOR_MOST && i < count; i += VECTOR_CHUNK) {
-		__u64 left = count - i;
-		__u32 size = left < VECTOR_CHUNK ? left * sizeof(*chunk) : sizeof(chunk);
+	if (done >= vector->count || size > sizeof(chunk) ||
+	    bpf_probe_read_user(chunk, size, (void *)(vector->address + done * sizeof(*chunk))))
+		return 1;
+	for (int j = 0; j < VECTOR_CHUNK; j++)
+		vector->bytes += chunk[j].bytes;
+	return 0;
+}
 
-		__builtin_memset(chunk, 0, sizeof(chunk));
-		if (size > sizeof(chunk) ||
-		    bpf_probe_read_user(chunk, size, (void *)(address + i * sizeof(*chunk))))
-			break;
-		for (int j = 0; j < VECTOR_CHUNK; j++)
-			sum += chunk[j].bytes;
-	}
-	return sum;
+/* Sums up an iovec. What cannot be read would be EFAULT to the call as well. */
+VERIFIED_ONCE __u64 bytes_in_vector(__u64 address, __u64 count)
+{
+	struct vector vector = { .address = address, .count = count };
+
+	bpf_loop(VECTOR_MOST / VECTOR_CHUNK, add_chunk, &vector, 0);
+	return vector.bytes;
 }
 
 #define KERNEL_MINOR_BITS 20

@@ -30,16 +30,25 @@ static __always_inline struct mount *mount_of(struct vfsmount *at)
 	return (void *)at - bpf_core_field_offset(struct mount, mnt);
 }
 
+/* No struct path: that is the kernel's, and this is not. */
+struct path_walk {
+	struct dentry *dentry, *root_dentry;
+	struct vfsmount *mnt, *root_mnt;
+	struct path_names *names;
+	__u64 used;
+	__u32 flags;
+};
+
 /* From a mount's root to where it is mounted; false at the end of all mounts. */
-static __always_inline bool leave_mount(struct path *at)
+static __always_inline bool leave_mount(struct path_walk *walk)
 {
-	struct mount *mount = mount_of(at->mnt);
+	struct mount *mount = mount_of(walk->mnt);
 	struct mount *parent = BPF_CORE_READ(mount, mnt_parent);
 
 	if (parent == mount)
 		return false;
-	at->dentry = BPF_CORE_READ(mount, mnt_mountpoint);
-	at->mnt = (void *)parent + bpf_core_field_offset(struct mount, mnt);
+	walk->dentry = BPF_CORE_READ(mount, mnt_mountpoint);
+	walk->mnt = (void *)parent + bpf_core_field_offset(struct mount, mnt);
 	return true;
 }
 
@@ -48,43 +57,60 @@ static __always_inline bool is_deleted(struct dentry *dentry)
 	return !BPF_CORE_READ(dentry, d_hash.pprev) && BPF_CORE_READ(dentry, d_parent) != dentry;
 }
 
+/* One name or mount up; 1: that was all. */
+static long step_up(__u32 i, struct path_walk *walk)
+{
+	struct vfsmount *mnt = walk->mnt;
+	struct dentry *dentry = walk->dentry, *parent = BPF_CORE_READ(dentry, d_parent);
+	__u64 used = walk->used;
+	long length;
+
+	barrier_var(used); /* 6.1 knows a bound only of the register that was compared */
+	if (used >= PATH_BYTES)
+		return 1;
+	if (dentry == walk->root_dentry && mnt == walk->root_mnt) {
+		walk->flags &= ~PATH_CUT;
+		return 1;
+	}
+	if (dentry == BPF_CORE_READ(mnt, mnt_root)) {
+		if (leave_mount(walk))
+			return 0;
+		walk->flags &= ~PATH_CUT;
+		return 1;
+	}
+	length = bpf_probe_read_kernel_str(walk->names->names + used, PATH_NAME_BYTES,
+					   BPF_CORE_READ(dentry, d_name.name));
+	if (length <= 0)
+		return 1;
+	walk->used = used + length;
+	if (dentry == parent) { /* in no folder: a memfd */
+		walk->flags &= ~PATH_CUT;
+		return 1;
+	}
+	walk->dentry = parent;
+	return 0;
+}
+
 /*
- * The names from `at` up to the root of the process (a container's, say). By hand, since
+ * The names from `from` up to the root of the current process (a container's, say). By hand, since
  * bpf_d_path() is not for tracepoints. A rename meanwhile may mix old and new names.
  */
-static __noinline void walk_path(struct task_struct *task, struct path *from,
-				 struct path_names *ret)
+VERIFIED_ONCE int walk_path(const struct path *from, struct path_names *ret)
 {
-	struct path at = *from, root = {};
-	__u64 used = 0;
-	__u32 flags = is_deleted(at.dentry) ? PATH_DELETED | PATH_CUT : PATH_CUT;
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct path_walk walk = { .flags = PATH_CUT };
 
-	BPF_CORE_READ_INTO(&root, task, fs, root);
-	for (int i = 0; i < PATH_STEPS && used < PATH_BYTES; i++) {
-		struct dentry *parent = BPF_CORE_READ(at.dentry, d_parent);
-		long length;
-
-		if (at.dentry == root.dentry && at.mnt == root.mnt) {
-			flags &= ~PATH_CUT;
-			break;
-		}
-		if (at.dentry == BPF_CORE_READ(at.mnt, mnt_root)) {
-			if (leave_mount(&at))
-				continue;
-			flags &= ~PATH_CUT;
-			break;
-		}
-		length = bpf_probe_read_kernel_str(ret->names + used, PATH_NAME_BYTES,
-						   BPF_CORE_READ(at.dentry, d_name.name));
-		if (length <= 0)
-			break;
-		used += length;
-		if (at.dentry == parent) { /* in no folder: a memfd */
-			flags &= ~PATH_CUT;
-			break;
-		}
-		at.dentry = parent;
-	}
-	ret->bytes = used;
-	ret->flags = flags;
+	if (!from || !ret)
+		return 0;
+	walk.names = ret;
+	walk.dentry = from->dentry;
+	walk.mnt = from->mnt;
+	if (is_deleted(walk.dentry))
+		walk.flags |= PATH_DELETED;
+	walk.root_dentry = BPF_CORE_READ(task, fs, root.dentry);
+	walk.root_mnt = BPF_CORE_READ(task, fs, root.mnt);
+	bpf_loop(PATH_STEPS, step_up, &walk, 0);
+	ret->bytes = walk.used;
+	ret->flags = walk.flags;
+	return 0;
 }

@@ -117,8 +117,7 @@ static __always_inline void series_sum_up_own(__u32 turn, const struct series_ke
 	}
 }
 
-/* Not static: the verifier looks at it once, not for each value, which takes it long. */
-__noinline __u32 series_bucket(__u64 value)
+VERIFIED_ONCE __u32 series_bucket(__u64 value)
 {
 	return histogram_bucket(value);
 }

@@ -41,12 +41,11 @@ struct ended_call {
 	__s64 ret;
 	__u32 nr;
 	__u16 error;
-	bool has_args; /* its registers are those of the current thread */
 };
 
 /* In slow.bpf.h, which needs to know files. The latter is for calls without arguments. */
-static __noinline int took_long(struct thread *thread, const struct ended_call *call);
-static __noinline int took_long_somehow(struct thread *thread, const struct ended_call *call);
+VERIFIED_ONCE int took_long(struct thread *thread, const struct ended_call *call);
+VERIFIED_ONCE int took_long_somehow(struct thread *thread, const struct ended_call *call);
 
 static __always_inline void count_error(__u32 number, __u32 error)
 {
@@ -73,7 +72,9 @@ static __always_inline void sum_up_call(const struct thread *thread, const struc
 	series_sum_up_own(series_turn(), &key, values);
 }
 
-static __always_inline void count_call(struct thread *thread, const struct ended_call *call)
+/* `here`: it ended in the normal way, so its arguments are still to be seen. */
+static __always_inline void count_call(struct thread *thread, const struct ended_call *call,
+				       bool here)
 {
 	__u32 index =
 		bpf_get_smp_processor_id() * LEDGER_SYSCALLS + (call->nr & (LEDGER_SYSCALLS - 1));
@@ -98,7 +99,7 @@ static __always_inline void count_call(struct thread *thread, const struct ended
 	sum_up_call(thread, call);
 	if (!with_slow_calls || call->ns < series.slow_ns || !series.enabled)
 		return;
-	if (call->has_args)
+	if (here)
 		took_long(thread, call);
 	else
 		took_long_somehow(thread, call);
@@ -110,7 +111,7 @@ static __always_inline __u32 error_of(__s32 nr, long ret)
 	return nr == nr_sigreturn ? 0 : errno_in(ret);
 }
 
-/* The call in flight ended; `here`: in the normal way, so its arguments are still to be seen. */
+/* The call in flight ended. */
 static __always_inline void call_ends(struct thread *thread, __u64 now, long ret, bool here)
 {
 	struct ended_call call;
@@ -131,9 +132,8 @@ static __always_inline void call_ends(struct thread *thread, __u64 now, long ret
 		.ret = ret,
 		.nr = thread->nr & (LEDGER_SYSCALLS - 1),
 		.error = error_of(thread->nr, ret),
-		.has_args = here,
 	};
-	count_call(thread, &call);
+	count_call(thread, &call, here);
 }
 
 /* A call that a signal broke off was not made again: the program got EINTR. */
@@ -148,13 +148,15 @@ static __always_inline void settle_broken(struct thread *thread)
 		.error = EINTR,
 	};
 
-	count_call(thread, &call);
+	count_call(thread, &call, false);
 	thread->broken_ns = 0;
 }
 
 /* So does the thread. A function, to leave the hooks of the scheduler small. */
-static __noinline int last_call_ends(struct thread *thread, __u64 now)
+VERIFIED_ONCE int last_call_ends(struct thread *thread, __u64 now)
 {
+	if (!thread)
+		return 0;
 	if (thread->broken_ns)
 		settle_broken(thread);
 	call_ends(thread, now, 0, false);

@@ -123,10 +123,14 @@ static __always_inline void resolve(struct thread *thread, __u32 slot)
 		thread->account.slot = slot;
 }
 
-static __always_inline void ends(struct thread *thread, struct task_struct *task, __u64 now)
+/* The current thread, in its last switch. */
+VERIFIED_ONCE int ends(struct thread *thread, __u64 now)
 {
-	struct ledger_account *account = &thread->account;
+	struct ledger_account *account;
 
+	if (!thread)
+		return 0;
+	account = &thread->account;
 	write_begin(account);
 	move(thread, SLOT_NONE, now);
 	write_end(account);
@@ -136,7 +140,8 @@ static __always_inline void ends(struct thread *thread, struct task_struct *task
 		give_up_pending(thread, STACK_NONE_EXIT);
 	forget_tid(thread);
 	thread->flags |= THREAD_ENDED;
-	send_last_record(thread, task);
+	send_last_record(thread, bpf_get_current_task_btf());
+	return 0;
 }
 
 static __always_inline void leaves_cpu(struct thread *thread, struct task_struct *task,
@@ -167,7 +172,7 @@ static __always_inline void leaves_cpu(struct thread *thread, struct task_struct
 	}
 	if (!preempt && state) {
 		if (state & TASK_DEAD) {
-			ends(thread, task, now);
+			ends(thread, now);
 			return;
 		}
 		slot = cause_of_wait(thread, task, state, true);
@@ -191,7 +196,7 @@ static __always_inline void after_the_end(struct thread *thread, struct task_str
 		return;
 	if (!(thread->flags & THREAD_HANDED_OVER))
 		give_up_open(thread);
-	ends(thread, task, thread->account.since_ns > end_ns ? thread->account.since_ns : end_ns);
+	ends(thread, thread->account.since_ns > end_ns ? thread->account.since_ns : end_ns);
 }
 
 SEC("tp_btf/sched_switch")

@@ -23,7 +23,8 @@ static __always_inline bool copy_account(struct ledger_record *record, struct th
 		if (before & 1)
 			continue;
 		barrier();
-		record->account = thread->account;
+		/* In one instruction for the verifier: it looks at each try. */
+		bpf_probe_read_kernel(&record->account, sizeof(record->account), &thread->account);
 		record->wait = thread->wait;
 		record->cell = thread->cell;
 		record->cell_sum = thread->cell_sum;

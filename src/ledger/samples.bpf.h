@@ -89,11 +89,13 @@ static __always_inline void fill_sample(struct sample_record *record, const stru
 }
 
 /* false: there was no room. */
-static __noinline bool send_sample(const struct thread *thread, const struct pending *pending,
-				   __u64 user, __u32 none)
+VERIFIED_ONCE bool send_sample(const struct thread *thread, const struct pending *pending,
+			       __u64 user, __u32 none)
 {
 	struct sample_record *record;
 
+	if (!thread || !pending)
+		return false;
 	record = bpf_ringbuf_reserve(&stack_ring, sizeof(*record), 0);
 	if (!record) {
 		count_lost(LOST_RING_FULL);
@@ -105,10 +107,12 @@ static __noinline bool send_sample(const struct thread *thread, const struct pen
 }
 
 /* All that waits for a user stack gets this one. What finds no room stays for the next time. */
-static __noinline void settle_pending(struct thread *thread, __u64 user, __u32 none)
+VERIFIED_ONCE int settle_pending(struct thread *thread, __u64 user, __u32 none)
 {
 	__u32 kept = 0;
 
+	if (!thread)
+		return 0;
 	/* First: a tick in the middle of this would settle the same once more. */
 	thread->pending_count = 0;
 	barrier();
@@ -124,6 +128,7 @@ static __noinline void settle_pending(struct thread *thread, __u64 user, __u32 n
 	}
 	barrier();
 	thread->pending_count = kept;
+	return 0;
 }
 
 /* Time of the ledger that no sample will stand for. */
@@ -217,25 +222,29 @@ static __always_inline struct pending *find_pending(struct thread *thread, __u32
 	return free;
 }
 
-static __noinline void add_pending(struct thread *thread, const struct pending *new)
+VERIFIED_ONCE int add_pending(struct thread *thread, const struct pending *new)
 {
-	struct pending *pending = find_pending(thread, new->slot, new->kernel);
+	struct pending *pending;
 
+	if (!thread || !new)
+		return 0;
+	pending = find_pending(thread, new->slot, new->kernel);
 	if (!pending) {
 		if (!send_sample(thread, new, 0, STACK_NONE_CROWDED))
 			lose_weight(new->slot, new->weight_ns);
-		return;
+		return 0;
 	}
 	if (!pending->count) {
 		*pending = *new;
 		thread->pending_count++;
-		return;
+		return 0;
 	}
 	pending->weight_ns += new->weight_ns;
 	pending->wait_ns += new->wait_ns;
 	pending->end_ns = new->end_ns;
 	pending->flags |= new->flags;
 	pending->count++;
+	return 0;
 }
 
 /*
@@ -287,7 +296,7 @@ static __always_inline __u64 waker_stack(bool is_current)
 	none = why_no_user_stack(waker, current);
 	if (none == STACK_NONE_KERNEL)
 		return kernel_stack_of(current, WALK_SCHEDULER);
-	return none == STACK_TAKEN ? user_stack(current, waker->here_pid, WALK_SCHEDULER) : 0;
+	return none == STACK_TAKEN ? user_stack(waker->here_pid, WALK_SCHEDULER) : 0;
 }
 
 static __always_inline void draw_wait(struct thread *thread, struct task_struct *task, __u32 slot,
@@ -323,7 +332,7 @@ static __noinline void take_pending(struct thread *thread, struct task_struct *c
 	__u64 user;
 
 	thread->pending_count = 0; /* as in settle_pending() */
-	user = none ? 0 : user_stack(current, thread->here_pid, WALK_SYSCALL);
+	user = none ? 0 : user_stack(thread->here_pid, WALK_SYSCALL);
 	settle_pending(thread, user, none);
 }
 
@@ -379,7 +388,7 @@ static __always_inline void take_tick(void *context, struct thread *thread,
 	new.end_ns = bpf_ktime_get_ns();
 	new.weight_ns = ticks_due(thread, new.end_ns) * tick_ns;
 	if (!none)
-		user = user_stack(current, thread->here_pid, WALK_TICK);
+		user = user_stack(thread->here_pid, WALK_TICK);
 	if (!send_sample(thread, &new, user, none))
 		lose_weight(new.slot, new.weight_ns);
 	if (thread->pending_count)

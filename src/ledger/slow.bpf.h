@@ -99,7 +99,7 @@ static __noinline int add_target(struct slow_call_record *record, struct task_st
 		record->target = CALL_TARGET_FILE;
 	}
 	BPF_CORE_READ_INTO(&path, file, f_path);
-	walk_path(task, &path, &record->name);
+	walk_path(&path, &record->name);
 	return 0;
 }
 
@@ -136,12 +136,14 @@ static __always_inline void add_args(struct slow_call_record *record, struct tas
 			add_path(record, i, arg_of(record, shape_of[nr].path[i]));
 }
 
-static __noinline int took_long(struct thread *thread, const struct ended_call *call)
+VERIFIED_ONCE int took_long(struct thread *thread, const struct ended_call *call)
 {
 	struct task_struct *current = bpf_get_current_task_btf();
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(current);
 	struct slow_call_record *record;
 
+	if (!thread || !call)
+		return 0;
 	if (!series_is_slow(waited_for_owner(thread, regs) ? call->ns : time_that_counts(call)))
 		return 0;
 	record = new_record(thread, call);
@@ -153,11 +155,11 @@ static __noinline int took_long(struct thread *thread, const struct ended_call *
 	return 0;
 }
 
-static __noinline int took_long_somehow(struct thread *thread, const struct ended_call *call)
+VERIFIED_ONCE int took_long_somehow(struct thread *thread, const struct ended_call *call)
 {
 	struct slow_call_record *record;
 
-	if (!series_is_slow(time_that_counts(call)))
+	if (!thread || !call || !series_is_slow(time_that_counts(call)))
 		return 0;
 	record = new_record(thread, call);
 	if (record)

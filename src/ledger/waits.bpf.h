@@ -42,17 +42,27 @@ static __always_inline bool add_wait(const struct ledger_key *key, const struct 
 	return active ? add_to(&waits_b, key, sum) : add_to(&waits_a, key, sum);
 }
 
-static __noinline void flush_cell(struct thread *thread)
+/* Copies: what a function gets to see is no key of a map for 6.1. */
+VERIFIED_ONCE int flush_cell(const struct thread *thread)
 {
-	__u32 slot = thread->cell.slot;
+	struct ledger_key key;
+	struct ledger_sum sum;
+	__u64 slot;
 
-	if (!thread->cell_sum.count || add_wait(&thread->cell, &thread->cell_sum))
-		return;
+	if (!thread || !thread->cell_sum.count)
+		return 0;
+	key = thread->cell;
+	sum = thread->cell_sum;
+	if (add_wait(&key, &sum))
+		return 0;
 	count_lost(LOST_MAP_FULL);
+	slot = key.slot;
+	barrier_var(slot); /* a bound is known of the register that was compared */
 	if (slot >= SLOT_COUNT)
-		return;
-	__sync_fetch_and_add(&overflow[slot].ns, thread->cell_sum.ns);
-	__sync_fetch_and_add(&overflow[slot].count, thread->cell_sum.count);
+		return 0;
+	__sync_fetch_and_add(&overflow[slot].ns, sum.ns);
+	__sync_fetch_and_add(&overflow[slot].count, sum.count);
+	return 0;
 }
 
 static __always_inline bool same_key(const struct ledger_key *a, const struct ledger_key *b)
@@ -95,7 +105,7 @@ struct {
 	__type(value, struct ledger_histogram);
 } histograms SEC(".maps");
 
-static __always_inline void count_interval(__u32 slot, __u64 ns)
+VERIFIED_ONCE int count_interval(__u32 slot, __u64 ns)
 {
 	__u32 index = bpf_get_smp_processor_id() * SLOT_COUNT + slot;
 	struct ledger_histogram *histogram = bpf_map_lookup_elem(&histograms, &index);
@@ -105,4 +115,5 @@ static __always_inline void count_interval(__u32 slot, __u64 ns)
 		histogram->buckets[bucket]++;
 	else
 		count_lost(LOST_MAP_FULL); /* a CPU that was not there at the start */
+	return 0;
 }

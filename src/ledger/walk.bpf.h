@@ -101,13 +101,17 @@ static __always_inline __u64 ring_flags(void)
 }
 
 /* The frames in `walk` under its hash: sent if they were not before. 0: there was no room. */
-static __always_inline __u64 remember_stack(struct unwind *walk)
+VERIFIED_ONCE __u64 remember_stack(struct unwind *walk)
 {
-	__u32 count = walk->count;
-	__u64 hash = walk->hash;
+	__u32 count;
 	__u8 one = 1;
+	__u64 hash;
 	long err;
 
+	if (!walk)
+		return 0;
+	count = walk->count;
+	hash = walk->hash;
 	if (bpf_map_lookup_elem(&stacks_seen, &hash))
 		return hash;
 	if (count > STACK_MOST_FRAMES)
@@ -131,11 +135,11 @@ static __always_inline __u64 remember_stack(struct unwind *walk)
 
 /* --- kernel stacks -------------------------------------------------------------------------- */
 
-static __always_inline __u64 remember_kernel_stack(struct unwind *walk, long bytes)
+VERIFIED_ONCE __u64 remember_kernel_stack(struct unwind *walk, long bytes)
 {
 	__u32 count;
 
-	if (bytes <= 0)
+	if (!walk || bytes <= 0)
 		return 0;
 	count = (__u32)bytes / sizeof(__u64);
 	walk->hash = 0;
@@ -253,8 +257,9 @@ static __always_inline __u64 stopped_at(const struct pt_regs *regs)
 }
 
 /* The user stack of the current thread, from the registers that it entered the kernel with. */
-static __noinline __u64 user_stack(struct task_struct *current, __u32 pid, __u32 place)
+VERIFIED_ONCE __u64 user_stack(__u32 pid, __u32 place)
 {
+	struct task_struct *current = bpf_get_current_task_btf();
 	struct walk_context context = { bpf_map_lookup_elem(&walks, &place) };
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(current);
 	struct unwind *walk = context.walk;

@@ -75,7 +75,7 @@ static void a_new_lock_is_found_and_named(void **state)
 		const char *name = json_string_value(json_object_get(change, "name"));
 		const char *about = json_string_value(json_object_get(change, "about"));
 
-		if (strcmp(name, "wait.lock: changed for a futex held by changed"))
+		if (strcmp(name, "wait.lock: changed for locks in changed held by changed"))
 			continue;
 		found = true;
 		assert_true(json_is_true(json_object_get(change, "certain")));

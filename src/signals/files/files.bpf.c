@@ -73,13 +73,15 @@ struct {
 /* --- names ---------------------------------------------------------------------------------- */
 
 /* Text, if there is any, is relative to `path`, whose dentry is NULL if it is not. */
-static __noinline bool send_name(struct task_struct *task, struct call *call, struct path *path,
-				 bool has_text)
+VERIFIED_ONCE bool send_name(const struct call *call, const struct path *path, bool has_text)
 {
-	struct object object = { { call->object[0], call->object[1] } };
 	struct files_name_record *record;
+	struct object object;
 	__u8 one = 1;
 
+	if (!call || !path)
+		return false;
+	object = (struct object) { { call->object[0], call->object[1] } };
 	if (bpf_map_lookup_elem(&named, &object))
 		return true;
 	record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
@@ -93,7 +95,7 @@ static __noinline bool send_name(struct task_struct *task, struct call *call, st
 	record->path.bytes = 0;
 	record->path.flags = PATH_CUT; /* relative to what is no directory */
 	if (path->dentry)
-		walk_path(task, path, &record->path);
+		walk_path(path, &record->path);
 	if (has_text)
 		__builtin_memcpy(record->text, call->text, sizeof(record->text));
 	else
@@ -109,10 +111,9 @@ static __always_inline bool is_named(const struct call *call)
 	return call->named[0] == call->object[0] && call->named[1] == call->object[1];
 }
 
-static __always_inline void name(struct task_struct *task, struct call *call, struct path *path,
-				 bool has_text)
+static __always_inline void name(struct call *call, const struct path *path, bool has_text)
 {
-	if (!send_name(task, call, path, has_text))
+	if (!send_name(call, path, has_text))
 		return;
 	call->named[0] = call->object[0];
 	call->named[1] = call->object[1];
@@ -151,7 +152,7 @@ static __always_inline bool take_file(struct call *call, struct task_struct *tas
 	call->place = facts.device;
 	if (!is_named(call)) {
 		BPF_CORE_READ_INTO(&path, file, f_path);
-		name(task, call, &path, false);
+		name(call, &path, false);
 	}
 	return true;
 }
@@ -201,8 +202,10 @@ static __always_inline __u64 mix(__u64 hash, __u64 value)
 	return hash ^ hash >> 33;
 }
 
-static __noinline __u64 hash_text(struct call *call, __u32 length, __u64 hash)
+VERIFIED_ONCE __u64 hash_text(const struct call *call, __u32 length, __u64 hash)
 {
+	if (!call)
+		return hash;
 	for (__u32 i = 0; i < FILES_TEXT_BYTES / sizeof(__u64); i++) {
 		__u64 word = call->text[i];
 		__u32 left = length - i * sizeof(word);
@@ -217,13 +220,15 @@ static __noinline __u64 hash_text(struct call *call, __u32 length, __u64 hash)
 }
 
 /* A path by its text, and by the directory that it begins at. */
-static __noinline void take_text(struct call *call, struct task_struct *task, __s32 fd,
-				 __u32 length)
+VERIFIED_ONCE int take_text(struct call *call, __s32 fd, __u32 length)
 {
+	struct task_struct *task = bpf_get_current_task_btf();
 	struct path path = {};
 	struct inode *inode;
 	__u64 hash = 1;
 
+	if (!call)
+		return 0;
 	if (*(char *)call->text != '/' && find_directory(task, fd, &path)) {
 		inode = BPF_CORE_READ(path.dentry, d_inode);
 		hash = mix(BPF_CORE_READ(inode, i_ino), BPF_CORE_READ(inode, i_generation));
@@ -232,7 +237,8 @@ static __noinline void take_text(struct call *call, struct task_struct *task, __
 	call->object[0] = hash_text(call, length, hash);
 	call->object[1] = FILES_BY_PATH;
 	if (!is_named(call))
-		name(task, call, &path, true);
+		name(call, &path, true);
+	return 0;
 }
 
 /* The file system, where the call says it. */
@@ -286,7 +292,7 @@ static __always_inline bool take_path(struct call *call, struct task_struct *tas
 		return counts;
 	}
 	if (length > 0)
-		take_text(call, task, fd, length);
+		take_text(call, fd, length);
 	if (!ret)
 		call->place = place_in_result(regs, result);
 	return true;
