@@ -323,6 +323,31 @@ static int type_filter(struct view *view, int key)
 	return arrange(view);
 }
 
+/*
+ * Silent threads are in the state that they are in now. So the other rows are not of the window
+ * that is shown, which may be long over, but of one that ends now; and in a pause there are none.
+ */
+static int change_rows(struct view *view)
+{
+	struct ask_window window;
+	int err;
+
+	if (view->paused) {
+		say(view, "paused: other rows need new numbers [p to go on]");
+		return 0;
+	}
+	err = ask__last(view->ask, (int64_t)(view->interval_ns + view->interval_ns / 20), &window);
+	if (err)
+		return err;
+	view->by_thread = !view->by_thread;
+	view->chosen_at = view->first = 0;
+	view->chosen = 0;
+	if (!window.from)
+		return 0;
+	view->window = window;
+	return load_list(view);
+}
+
 static int press_in_list(struct view *view, int key)
 {
 	switch (key) {
@@ -342,10 +367,7 @@ static int press_in_list(struct view *view, int key)
 		change_order(view, -1);
 		return arrange(view);
 	case 't':
-		view->by_thread = !view->by_thread;
-		view->chosen_at = view->first = 0;
-		view->chosen = 0;
-		return view->window.from ? load_list(view) : 0;
+		return change_rows(view);
 	case '/':
 		view->typing = true;
 		return 0;
