@@ -138,7 +138,11 @@ static int forget(struct watcher *watcher)
 			 "SELECT min(id) FROM slice WHERE begin_ns >="
 			 " (SELECT max(end_ns) FROM slice) - ?1",
 			 KEPT_NS, &before);
-	return err || !before ? err : recording__forget(watcher->recording, before);
+	if (err || !before)
+		return err;
+	/* Both, or series fill up (then calls have no thread), or calls have no series. */
+	run__forget(watcher->run);
+	return recording__forget(watcher->recording, before);
 }
 
 static int watcher__work(struct watcher *watcher)
