@@ -39,7 +39,8 @@ enum question {
 
 #define LOSSES                                                                                     \
 	"'lost_ring_full', 'lost_map_full', 'no_storage', 'vanished_threads', 'never_closed',"     \
-	" 'malformed_records', 'recursion_misses', 'stacks_lost', 'malformed_samples'"
+	" 'malformed_records', 'recursion_misses', 'unnamed_waits', 'stacks_lost',"                \
+	" 'malformed_samples', 'mapping_events_lost', 'syscalls_missing', 'syscalls_sums_unnamed'"
 
 static const char *const questions[ASK_QUESTIONS] = {
 	[ASK_AFTER] = "SELECT min(id), max(id), min(begin_ns), max(end_ns) FROM slice WHERE id > ?1",

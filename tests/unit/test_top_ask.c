@@ -302,6 +302,39 @@ static void samples_are_seen_though_all_before_them_were_forgotten(void **state)
 	recording__free(recording);
 }
 
+static void what_is_lost_is_counted_and_comes_first(void **state)
+{
+	static const char *const losses[] = {
+		"lost_map_full",     "lost_ring_full",        "malformed_records",
+		"malformed_samples", "mapping_events_lost",   "never_closed",
+		"no_storage",        "recursion_misses",      "stacks_lost",
+		"syscalls_missing",  "syscalls_sums_unnamed", "unnamed_waits",
+		"vanished_threads",
+	};
+	const size_t count = sizeof(losses) / sizeof(*losses);
+	struct recording *recording = begin();
+	static struct ask_lines lines;
+	struct ask_head head;
+	struct ask *ask;
+
+	assert_int_equal(ask__new(recording__db(recording), open_state, NULL, &ask), 0);
+	assert_int_equal(ask__head(ask, &head), 0);
+	assert_int_equal(head.lost, 0);
+	/* What is made up for is not lost, and nanoseconds are not counted. */
+	recording__put_quality(recording, "repaired_wakeups", 5, "");
+	recording__put_quality(recording, "samples_lost_ns", 1000, "");
+	for (size_t i = 0; i < count; i++)
+		recording__put_quality(recording, losses[i], 1 << i, "");
+	assert_int_equal(ask__head(ask, &head), 0);
+	assert_int_equal(head.lost, (1 << count) - 1);
+	assert_int_equal(ask__quality(ask, &lines), 0);
+	assert_int_equal(lines.count, count + 2);
+	for (size_t i = 0; i < count; i++)
+		assert_string_equal(lines.lines[i].name, losses[i]);
+	ask__free(ask);
+	recording__free(recording);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -310,6 +343,7 @@ int main(void)
 		cmocka_unit_test(calls_say_how_they_fail_and_are_those_of_a_thread),
 		cmocka_unit_test(waits_say_who_and_for_what_and_age),
 		cmocka_unit_test(functions_without_a_name_are_a_file_and_an_offset),
+		cmocka_unit_test(what_is_lost_is_counted_and_comes_first),
 		cmocka_unit_test(samples_are_seen_though_all_before_them_were_forgotten),
 	};
 
