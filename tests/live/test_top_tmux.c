@@ -152,6 +152,8 @@ static void drill_names_causes_calls_culprits_and_functions(pid_t pid)
 	tmux("send-keys -t top Enter");
 	await_pane(title, true);
 	await_pane("run.user", true);
+	/* Nothing, or how much. */
+	await_pane(" lost", true);
 	await_pane("getppid", true);
 	await_pane("lock, held by svc-holds", true);
 	await_pane("spin_here", true);
