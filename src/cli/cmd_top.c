@@ -415,6 +415,7 @@ static int run_top(const struct options *options)
 	err = features ? watcher__start(&top.list, &run_options, features) : -ENOMEM;
 	if (!err)
 		err = show(&top);
+	watcher__stop(&top.drill);
 	watcher__stop(&top.list);
 	guard__stop();
 	return err ? 1 : 0;
