@@ -1,9 +1,9 @@
 /*
  * gapless top: where the time of processes and threads goes, now.
  *
- * The recorder writes into memory, and top asks it there. The list is of everything and cheap
- * (level sched, a snapshot an interval); a second recorder, of one process only, looks closely
- * while somebody drills into it: syscalls, stacks and names cost that process only, and only then.
+ * The recorder writes into memory, and top asks it there. The list is of everything and cheap (a
+ * snapshot an interval, level sched if not told otherwise); a second recorder, of one process only,
+ * is there while somebody drills into it: stacks and names cost that process, and only then.
  */
 #include <errno.h>
 #include <fcntl.h>
