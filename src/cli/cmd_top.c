@@ -1,9 +1,9 @@
 /*
  * gapless top: where the time of processes and threads goes, now.
  *
- * The recorder writes into memory, and top asks it there. The list is of everything and cheap
- * (level sched, a snapshot an interval); a second recorder, of one process only, looks closely
- * while somebody drills into it: syscalls, stacks and names cost that process only, and only then.
+ * The recorder writes into memory, and top asks it there. The list is of everything and cheap (a
+ * snapshot an interval, level sched if not told otherwise); a second recorder, of one process only,
+ * is there while somebody drills into it: stacks and names cost that process, and only then.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -138,7 +138,11 @@ static int forget(struct watcher *watcher)
 			 "SELECT min(id) FROM slice WHERE begin_ns >="
 			 " (SELECT max(end_ns) FROM slice) - ?1",
 			 KEPT_NS, &before);
-	return err || !before ? err : recording__forget(watcher->recording, before);
+	if (err || !before)
+		return err;
+	/* Both, or series fill up (then calls have no thread), or calls have no series. */
+	run__forget(watcher->run);
+	return recording__forget(watcher->recording, before);
 }
 
 static int watcher__work(struct watcher *watcher)
@@ -411,6 +415,7 @@ static int run_top(const struct options *options)
 	err = features ? watcher__start(&top.list, &run_options, features) : -ENOMEM;
 	if (!err)
 		err = show(&top);
+	watcher__stop(&top.drill);
 	watcher__stop(&top.list);
 	guard__stop();
 	return err ? 1 : 0;

@@ -6,7 +6,8 @@
  * Waits have no slices; here they get some: recording__age_waits() moves what is in their table
  * into one of this connection's own, and recording__save() adds up what is left of it.
  *
- * What others know by number stays: objects, series, code. They are bounded where they are made.
+ * A series goes with its last row. What others know by number stays: objects, code, distributions.
+ * They are bounded where they are made.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -50,6 +51,7 @@ static const char *const steps[] = {
 	CUT_ROWS("series_slice", CUT("count") "," CUT("sum0") "," CUT("sum1") "," CUT("sum2") ","
 		 CUT("sum3") "," CUT("sum4") "," CUT("sum5")),
 	CUT_ROWS("distribution_slice", CUT("count")),
+	"DELETE FROM series WHERE id NOT IN (SELECT series FROM series_slice)",
 	"DELETE FROM event WHERE time_ns < (SELECT begin_ns FROM slice WHERE id = ?1)",
 	"DELETE FROM sample WHERE time_ns < (SELECT begin_ns FROM slice WHERE id = ?1)",
 	"DELETE FROM temp.wait_slice WHERE slice < ?1",

@@ -278,7 +278,8 @@ int recording__put_cost(struct recording *recording, const char *name, double va
  * since into the temporary table wait_slice, under the number of a slice: then they can be told by
  * time, and be forgotten. recording__forget() drops what ended before slice `before`, which must be
  * there: its begin is where the recording then begins. Keep 20 s at least: a thread that does
- * nothing is written every few seconds, and one that is not is taken for gone.
+ * nothing is written every few seconds, and one that is not is taken for gone. Series without rows
+ * go too: whoever writes must not add to those that are there, but make new ones of the same words.
  */
 int recording__age_waits(struct recording *recording, int64_t slice);
 int recording__forget(struct recording *recording, int64_t before);

@@ -5,6 +5,7 @@
  * - A thread's account begins where its first row does, not where the thread did. Its last row ends
  *   at last_ns, so that is last_ns less the sum: invariant 1 holds to the nanosecond.
  * - Waits get their sums back (see forget.c).
+ * - A series that was made anew since (see recording.h) and the one before it become one again.
  * - What is counted since the start (cost, what is unexplained, which errors calls returned) is cut
  *   to the part that is kept. The longest of a syscall stays that of all time.
  */
@@ -20,8 +21,29 @@ DEFINE_CLEANUP(sqlite3_stmt *, sqlite3_finalize)
 
 /* clang-format off */
 
+#define SAME_SERIES                                                                                \
+	"CREATE TEMP TABLE twin AS SELECT * FROM (SELECT id, min(id) OVER (PARTITION BY signal,"   \
+	" thread, object, place, operation, errno) AS first FROM series) WHERE id != first;"       \
+	"INSERT INTO series_slice SELECT c.slice_to, t.first, c.slice_from, c.count, c.sum0,"      \
+	" c.sum1, c.sum2, c.sum3, c.sum4, c.sum5 FROM temp.twin t JOIN series_slice c"             \
+	" ON c.series = t.id WHERE true ON CONFLICT DO UPDATE SET"                                 \
+	" slice_from = min(slice_from, excluded.slice_from), count = count + excluded.count,"      \
+	" sum0 = sum0 + excluded.sum0, sum1 = sum1 + excluded.sum1,"                               \
+	" sum2 = sum2 + excluded.sum2, sum3 = sum3 + excluded.sum3,"                               \
+	" sum4 = sum4 + excluded.sum4, sum5 = sum5 + excluded.sum5;"                               \
+	"DELETE FROM series_slice WHERE series IN (SELECT id FROM temp.twin);"                     \
+	"UPDATE series SET max0 = max(series.max0, m.m0), max1 = max(series.max1, m.m1),"          \
+	" max2 = max(series.max2, m.m2), max3 = max(series.max3, m.m3),"                           \
+	" max4 = max(series.max4, m.m4), max5 = max(series.max5, m.m5)"                            \
+	" FROM (SELECT t.first, max(max0) AS m0, max(max1) AS m1, max(max2) AS m2,"                \
+	" max(max3) AS m3, max(max4) AS m4, max(max5) AS m5 FROM temp.twin t"                      \
+	" JOIN series s ON s.id = t.id GROUP BY t.first) m WHERE m.first = series.id;"             \
+	"DELETE FROM series WHERE id IN (SELECT id FROM temp.twin);"                               \
+	"DROP TABLE temp.twin;"
+
 static const char fit[] =
 	"BEGIN;"
+	SAME_SERIES
 	/* A negative row is a correction of one that is gone. */
 	"DELETE FROM account WHERE ns < 0;"
 	"DELETE FROM account WHERE slice_to < (SELECT min(id) FROM slice);"

@@ -11,12 +11,11 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/map.h"
 
 #define MOST_STATES 64
 #define MARKS       64
-/* A sample arrives at most so long after its time. */
-#define LATE_NS INT64_C(2000000000)
 
 enum question {
 	ASK_AFTER,
@@ -40,7 +39,8 @@ enum question {
 
 #define LOSSES                                                                                     \
 	"'lost_ring_full', 'lost_map_full', 'no_storage', 'vanished_threads', 'never_closed',"     \
-	" 'malformed_records', 'recursion_misses', 'stacks_lost', 'malformed_samples'"
+	" 'malformed_records', 'recursion_misses', 'unnamed_waits', 'stacks_lost',"                \
+	" 'malformed_samples', 'mapping_events_lost', 'syscalls_missing', 'syscalls_sums_unnamed'"
 
 static const char *const questions[ASK_QUESTIONS] = {
 	[ASK_AFTER] = "SELECT min(id), max(id), min(begin_ns), max(end_ns) FROM slice WHERE id > ?1",
@@ -84,9 +84,11 @@ static const char *const questions[ASK_QUESTIONS] = {
 	[ASK_CALLS_OF_ALL] = "SELECT y.name, '', sum(c.total_ns), sum(c.count), sum(c.errors)"
 		" FROM syscall_slice c JOIN syscall y USING(number)"
 		" WHERE c.slice_to BETWEEN ?1 AND ?2 GROUP BY c.number ORDER BY sum(c.total_ns) DESC",
+	/* Here ?1 and ?2 are a mark: a sample's id and time. */
 	[ASK_FUNCTIONS] = "WITH s AS (SELECT x.stack, x.none, sum(x.weight_ns) AS ns, count(*) AS n"
-		" FROM sample x JOIN state t ON t.id = x.state WHERE t.state = 'run'"
-		" AND x.id > ?1 AND x.time_ns BETWEEN ?3 AND ?4 AND " WANTED("x.thread") " GROUP BY x.stack, x.none)"
+		" FROM sample x JOIN state t ON t.id = x.state WHERE t.state = 'run' AND x.id >"
+		" coalesce((SELECT id FROM sample WHERE id = ?1 AND time_ns = ?2), 0)"
+		" AND x.time_ns BETWEEN ?3 AND ?4 AND " WANTED("x.thread") " GROUP BY x.stack, x.none)"
 		" SELECT coalesce(u.name, CASE WHEN f.id IS NULL THEN '[no stack: '"
 		" || coalesce(s.none, 'unknown') || ']' END, replace(m.path, rtrim(m.path,"
 		" replace(m.path, '/', '')), '') || printf('+0x%x', f.address)),"
@@ -95,7 +97,7 @@ static const char *const questions[ASK_QUESTIONS] = {
 		" LEFT JOIN frame f ON f.id = k.frame LEFT JOIN module m ON m.id = f.module"
 		" LEFT JOIN frame_line l ON l.frame = f.id AND l.depth = 0"
 		" LEFT JOIN function u ON u.id = l.function GROUP BY 1, 2 ORDER BY sum(s.ns) DESC",
-	[ASK_SAMPLE] = "SELECT max(id) FROM sample",
+	[ASK_SAMPLE] = "SELECT id, time_ns FROM sample ORDER BY id DESC LIMIT 1",
 	[ASK_QUALITY] = "SELECT name, bias, 0, value, 0 FROM quality WHERE value > 0"
 		" ORDER BY name IN (" LOSSES ") DESC, name",
 };
@@ -115,9 +117,12 @@ struct ask {
 	struct state states[MOST_STATES];
 	bool has_calls;
 	int only_tid;
-	/* The newest sample at earlier questions, so that not all are looked at each time. */
+	/*
+	 * The newest sample at earlier questions, so that not all are looked at each time. It is
+	 * one as long as that very sample is there: when all are forgotten, ids begin at 1 again.
+	 */
 	struct mark {
-		int64_t time_ns, id;
+		int64_t asked_ns, id, time_ns;
 	} marks[MARKS];
 	size_t mark_count;
 };
@@ -448,28 +453,34 @@ int ask__calls(struct ask *ask, const struct ask_window *window, struct ask_line
 	return read_lines(ask, ask->has_calls ? ASK_CALLS : ASK_CALLS_OF_ALL, window, ret);
 }
 
-/* A sample that all of the window come after: the newest one known that is surely older. */
-static int64_t mark_before(const struct ask *ask, int64_t time_ns)
+/*
+ * What is there at a question is older than the question, in whatever order samples arrive. So the
+ * samples of a window come behind the mark of any question before its begin; this is the last one.
+ */
+static struct mark mark_before(const struct ask *ask, int64_t time_ns)
 {
-	int64_t id = 0;
+	struct mark last = {};
 
 	for (size_t i = 0; i < MARKS && i < ask->mark_count; i++)
-		if (ask->marks[i].time_ns <= time_ns - LATE_NS && ask->marks[i].id > id)
-			id = ask->marks[i].id;
-	return id;
+		if (ask->marks[i].asked_ns <= time_ns && ask->marks[i].asked_ns > last.asked_ns)
+			last = ask->marks[i];
+	return last;
 }
 
 int ask__functions(struct ask *ask, const struct ask_window *window, struct ask_lines *ret)
 {
-	struct ask_window since = *window;
+	struct mark before = mark_before(ask, window->begin_ns), now = {};
+	struct ask_window since = { before.id, before.time_ns, window->begin_ns, window->end_ns };
 	sqlite3_stmt *row = put(ask, ASK_SAMPLE, window);
 
-	if (!row || sqlite3_step(row) != SQLITE_ROW)
+	if (row && sqlite3_step(row) == SQLITE_ROW)
+		now = (struct mark) { (int64_t)clock__now_ns(), sqlite3_column_int64(row, 0),
+				      sqlite3_column_int64(row, 1) };
+	if (!row || end(row))
 		return -EIO;
-	since.from = mark_before(ask, window->begin_ns);
-	ask->marks[ask->mark_count++ % MARKS] =
-		(struct mark) { window->end_ns, sqlite3_column_int64(row, 0) };
-	return end(row) ? -EIO : read_lines(ask, ASK_FUNCTIONS, &since, ret);
+	if (now.id)
+		ask->marks[ask->mark_count++ % MARKS] = now;
+	return read_lines(ask, ASK_FUNCTIONS, &since, ret);
 }
 
 int ask__quality(struct ask *ask, struct ask_lines *ret)

@@ -21,6 +21,21 @@ static double seconds_of(const struct view *view)
 	return (double)(view->drill_window.end_ns - view->drill_window.begin_ns) / 1e9;
 }
 
+/* The cost comes last: where there is no room for all of it, what is lost is still told. */
+static void draw_numbers(const struct view *view, int columns)
+{
+	char text[128];
+	int used;
+
+	snprintf(text, sizeof(text), "last %.1f s, in %% of one thread; ", seconds_of(view));
+	used = screen__put(1, 0, columns, SCREEN_PLAIN, text);
+	used += view__draw_lost(&view->drill_head, 1, used, columns);
+	if (view->own_share < 0)
+		return;
+	snprintf(text, sizeof(text), "; gapless itself: %.1f %% of a CPU", view->own_share * 100);
+	screen__put(1, used, columns, SCREEN_PLAIN, text);
+}
+
 static void draw_head(const struct view *view, int columns)
 {
 	const struct table_row *all = &view->drill_table.all;
@@ -43,11 +58,7 @@ static void draw_head(const struct view *view, int columns)
 					     : "attached to it; the first numbers come at once");
 		return;
 	}
-	snprintf(text, sizeof(text), "last %.1f s, in %% of one thread", seconds_of(view));
-	if (view->own_share >= 0)
-		words__say(text, sizeof(text), "; gapless itself: %.1f %% of a CPU",
-			   view->own_share * 100);
-	screen__put(1, 0, columns, SCREEN_PLAIN, text);
+	draw_numbers(view, columns);
 	bands__compose(all->ns, view->drill_table.window_ns, width, cells);
 	screen__bar(2, 0, cells, width, false);
 }

@@ -77,11 +77,7 @@ static void draw_cost(const struct view *view, int columns)
 			   (double)head->hooks_cpu_ns * 100 / (double)head->elapsed_ns);
 	words__say(text, sizeof(text), "; ");
 	used = screen__put(2, 0, columns, SCREEN_PLAIN, text);
-	if (head->lost)
-		snprintf(text, sizeof(text), "%.40s lost [h]", words__number(head->lost).text);
-	else
-		snprintf(text, sizeof(text), "nothing lost");
-	used += screen__put(2, used, columns, head->lost ? SCREEN_WARN : SCREEN_PLAIN, text);
+	used += view__draw_lost(head, 2, used, columns);
 	if (*view->filter) {
 		snprintf(text, sizeof(text), "  filter '%s'", view->filter);
 		screen__put(2, used, columns, SCREEN_BOLD, text);

@@ -23,49 +23,6 @@
 static const uint64_t intervals_ms[] = { 250, 500, 1000, 2000, 5000, 10000, 30000, 60000 };
 #define INTERVALS (sizeof(intervals_ms) / sizeof(*intervals_ms))
 
-/* --- what the drawings share ----------------------------------------------------------------- */
-
-void view__interval(uint64_t ns, char *ret, size_t size)
-{
-	if (ns < UINT64_C(1000000000))
-		snprintf(ret, size, "%.0f ms", (double)ns / 1e6);
-	else
-		snprintf(ret, size, "%.1f s", (double)ns / 1e9);
-}
-
-void view__draw_legend(const struct view *view, int row, const int64_t ns[BAND_COUNT])
-{
-	char last = 0, text[32];
-	int at = 0;
-
-	for (int i = 0; i < BAND_COUNT; i++) {
-		const struct band_words *words = bands__words((enum band)i);
-
-		if (!ns[i] || words->letter == last)
-			continue;
-		last = words->letter;
-		snprintf(text, sizeof(text), "%c %s  ", words->letter,
-			 words->group == BAND_GROUP_IDLE ? "idle" : words->title);
-		at += screen__put(row, at, 32, SCREEN_DIM, text);
-	}
-}
-
-void view__draw_foot(const struct view *view, const char *keys)
-{
-	int rows, columns;
-	char text[VIEW_MESSAGE_BYTES];
-
-	screen__size(&rows, &columns);
-	if (view->typing)
-		snprintf(text, sizeof(text), "filter by name or number: %s_   (enter, esc)",
-			 view->filter);
-	else
-		snprintf(text, sizeof(text), "%s",
-			 clock__now_ns() < view->message_until_ns ? view->message : keys);
-	screen__fill(rows - 1, 0, SCREEN_REVERSE);
-	screen__put(rows - 1, 0, columns, SCREEN_REVERSE, text);
-}
-
 static void draw(struct view *view)
 {
 	screen__erase();
@@ -157,6 +114,8 @@ static int load_drill(struct view *view, const struct ask_window *window)
 		err = ask__calls(view->drill, window, &view->calls);
 	if (!err)
 		err = ask__functions(view->drill, window, &view->functions);
+	if (!err)
+		err = ask__head(view->drill, &view->drill_head);
 	view->drill_window = *window;
 	view->drill_cost_ns = clock__read_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns;
 	return err;
@@ -323,6 +282,31 @@ static int type_filter(struct view *view, int key)
 	return arrange(view);
 }
 
+/*
+ * Silent threads are in the state that they are in now. So the other rows are not of the window
+ * that is shown, which may be long over, but of one that ends now; and in a pause there are none.
+ */
+static int change_rows(struct view *view)
+{
+	struct ask_window window;
+	int err;
+
+	if (view->paused) {
+		say(view, "paused: other rows need new numbers [p to go on]");
+		return 0;
+	}
+	err = ask__last(view->ask, (int64_t)(view->interval_ns + view->interval_ns / 20), &window);
+	if (err)
+		return err;
+	view->by_thread = !view->by_thread;
+	view->chosen_at = view->first = 0;
+	view->chosen = 0;
+	if (!window.from)
+		return 0;
+	view->window = window;
+	return load_list(view);
+}
+
 static int press_in_list(struct view *view, int key)
 {
 	switch (key) {
@@ -342,10 +326,7 @@ static int press_in_list(struct view *view, int key)
 		change_order(view, -1);
 		return arrange(view);
 	case 't':
-		view->by_thread = !view->by_thread;
-		view->chosen_at = view->first = 0;
-		view->chosen = 0;
-		return view->window.from ? load_list(view) : 0;
+		return change_rows(view);
 	case '/':
 		view->typing = true;
 		return 0;

@@ -59,6 +59,8 @@ void help__draw(struct view *view);
 
 /* What the drawings share: the last row, with keys, a question or a message. */
 void view__draw_foot(const struct view *view, const char *keys);
+/* "nothing lost", "5 lost [h]"; the columns used. */
+int view__draw_lost(const struct ask_head *head, int row, int column, int most);
 /* "1.0 s", "250 ms" */
 void view__interval(uint64_t ns, char *ret, size_t size);
 /* A legend of the bands that have time in `ns`. */

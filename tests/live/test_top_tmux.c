@@ -46,7 +46,7 @@ static void await_pane(const char *text, bool there)
 }
 
 /* A shell that tells how the terminal was before and after, and how top ended. */
-static void start_in_tmux(pid_t pid)
+static void start_in_tmux(pid_t pid, const char *interval)
 {
 	char *program;
 
@@ -54,9 +54,9 @@ static void start_in_tmux(pid_t pid)
 	assert_non_null(mkdtemp(folder));
 	program = realpath(live__program(), NULL);
 	assert_non_null(program);
-	tmux("new-session -d -s top -x 80 -y 24 \"cd %s && stty -a >before; %s top -p %d -i 500ms; "
+	tmux("new-session -d -s top -x 80 -y 24 \"cd %s && stty -a >before; %s top -p %d -i %s; "
 	     "echo ended \\$?; stty -a >after; sleep 100\"",
-	     folder, program, pid);
+	     folder, program, pid, interval);
 	free(program);
 	tmux("set -g window-size manual");
 }
@@ -67,7 +67,7 @@ static void assert_restored_in_tmux(void)
 
 	await_pane("ended 0", true);
 	/* What was there before top is there again, and nothing of top is. */
-	assert_null(strstr(pane, "every 500"));
+	assert_null(strstr(pane, "gapless top  "));
 	tmux("display -p -t top '#{alternate_on} #{cursor_flag}'");
 	assert_string_equal(pane, "0 1\n");
 	snprintf(command, sizeof(command), "cd %s && test -s after && cmp before after", folder);
@@ -132,6 +132,10 @@ static void list_is_sorted_filtered_and_paused(void)
 	await_pane("svc-waits", true);
 	tmux("send-keys -t top p");
 	await_pane("PAUSED", true);
+	/* States of now are no states of then. */
+	tmux("send-keys -t top t");
+	await_pane("other rows need new numbers", true);
+	assert_non_null(strstr(pane, "svc-waits"));
 	tmux("send-keys -t top p");
 	await_pane("PAUSED", false);
 	tmux("send-keys -t top +");
@@ -148,6 +152,8 @@ static void drill_names_causes_calls_culprits_and_functions(pid_t pid)
 	tmux("send-keys -t top Enter");
 	await_pane(title, true);
 	await_pane("run.user", true);
+	/* Nothing, or how much. */
+	await_pane(" lost", true);
 	await_pane("getppid", true);
 	await_pane("lock, held by svc-holds", true);
 	await_pane("spin_here", true);
@@ -228,7 +234,7 @@ static void tmux_sorts_drills_resizes_saves_and_quits(void **state)
 	need_tmux();
 	workload = workload__start(WORKLOAD("service"));
 	workload__await_ready(&workload);
-	start_in_tmux(workload.pid);
+	start_in_tmux(workload.pid, "500ms");
 	list_is_sorted_filtered_and_paused();
 	drill_names_causes_calls_culprits_and_functions(workload.pid);
 	sizes_are_followed();
@@ -251,7 +257,7 @@ static void tmux_has_its_screen_back_after_a_kill_within_a_drill(void **state)
 	need_tmux();
 	workload = workload__start(WORKLOAD("service"));
 	workload__await_ready(&workload);
-	start_in_tmux(workload.pid);
+	start_in_tmux(workload.pid, "500ms");
 	await_pane("service", true);
 	tmux("send-keys -t top Enter");
 	await_pane("esc back", true);
@@ -285,6 +291,31 @@ static void ctrl_z_lends_the_terminal_back(void **state)
 	tmux("kill-server");
 }
 
+/* The picture is of a time when there was no service. */
+static void other_rows_are_of_now_and_not_of_the_picture(void **state)
+{
+	int64_t end_ns = now_ns() + PATIENCE_NS;
+	struct workload workload;
+
+	need_tmux();
+	start_in_tmux(getpid(), "1m");
+	await_pane("test_top_tmux", true);
+	workload = workload__start(WORKLOAD("service"));
+	workload__await_ready(&workload);
+	/* Not all at once: a snapshot takes a second. */
+	do {
+		tmux("send-keys -t top t");
+		usleep(500000);
+		tmux("capture-pane -p -t top");
+	} while (!strstr(pane, "svc-runs") && now_ns() < end_ns);
+	assert_non_null(strstr(pane, "svc-runs"));
+	assert_non_null(strstr(pane, "every 60.0 s"));
+	tmux("send-keys -t top q");
+	assert_restored_in_tmux();
+	end_tmux();
+	workload__kill(&workload);
+}
+
 /* A closer look at somebody who goes away is no error. */
 static void a_process_that_ends_is_said_to_have_ended(void **state)
 {
@@ -293,7 +324,7 @@ static void a_process_that_ends_is_said_to_have_ended(void **state)
 	need_tmux();
 	workload = workload__start(WORKLOAD("service"));
 	workload__await_ready(&workload);
-	start_in_tmux(workload.pid);
+	start_in_tmux(workload.pid, "500ms");
 	await_pane("service", true);
 	tmux("send-keys -t top Enter");
 	await_pane("run.user", true);
@@ -322,6 +353,7 @@ int main(void)
 		cmocka_unit_test_teardown(tmux_has_its_screen_back_after_a_kill_within_a_drill,
 					  tear_down),
 		cmocka_unit_test_teardown(ctrl_z_lends_the_terminal_back, tear_down),
+		cmocka_unit_test_teardown(other_rows_are_of_now_and_not_of_the_picture, tear_down),
 		cmocka_unit_test_teardown(a_process_that_ends_is_said_to_have_ended, tear_down),
 	};
 

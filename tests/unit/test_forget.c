@@ -152,6 +152,86 @@ static void what_is_saved_adds_up_and_goes_on_in_memory(void **state)
 	sample__remove(path);
 }
 
+static void count_calls(struct recording *recording, int64_t id, int64_t slice, int64_t count)
+{
+	struct recording_sum sum = { .series = id,
+				     .from = slice,
+				     .to = slice,
+				     .count = count,
+				     .sum = { count * MS, count },
+				     .max = { id * MS, 100 - id } };
+
+	assert_int_equal(recording__add_sum(recording, &sum), 0);
+}
+
+static void add_series(struct recording *recording, int64_t id, int64_t thread, const char *name)
+{
+	struct recording_series series = {
+		.id = id, .signal = 1, .thread = thread, .place = "", .operation = name
+	};
+
+	assert_int_equal(recording__add_series(recording, &series), 0);
+}
+
+/* Who writes forgot its series in slice 20, and made new ones: 4 is 1 again, 5 is 2. */
+static void begin_series(struct recording *recording)
+{
+	recording__add_signal(recording, &(struct recording_signal) { 1, "syscalls", "", "calls" });
+	recording__add_measure(recording, 1, 0, "time", "ns");
+	recording__add_measure(recording, 1, 1, "running", "ns");
+	add_series(recording, 1, 1, "read");
+	add_series(recording, 2, 2, "read");
+	add_series(recording, 3, 1, "open");
+	for (int i = 1; i <= 20; i++) {
+		count_calls(recording, 1, i, 10);
+		count_calls(recording, 2, i, 100);
+	}
+	count_calls(recording, 3, 10, 7);
+	add_series(recording, 4, 1, "read");
+	add_series(recording, 5, 2, "read");
+	/* The first one is saved before there is another slice. */
+	for (int i = 20; i <= SLICES; i++)
+		count_calls(recording, 4, i, 1);
+	count_calls(recording, 5, 21, 1000);
+}
+
+static void series_go_with_their_last_row_and_are_one_again_in_a_file(void **state)
+{
+	char *path = sample__path();
+	struct recording *recording = begin();
+	sqlite3 *db = recording__db(recording);
+
+	begin_series(recording);
+	assert_int_equal(recording__forget(recording, 11), 0);
+	assert_int_equal(ask(db, "SELECT count(*) FROM series"), 4);
+	assert_int_equal(ask(db, "SELECT count(*) FROM series WHERE id = 3"), 0);
+	assert_int_equal(recording__save(recording, path), 0);
+	/* The one in memory still has both. */
+	assert_int_equal(ask(db, "SELECT count(*) FROM series"), 4);
+	assert_int_equal(recording__open(path, &db), 0);
+	assert_int_equal(ask(db, "SELECT count(*) FROM series"), 2);
+	assert_int_equal(ask(db, "SELECT sum(count) FROM series_slice"), 100 + 1000 + 11 + 1000);
+	assert_int_equal(
+		ask(db, "SELECT count FROM signal_sums WHERE tid = 1 AND measure = 'time'"), 111);
+	assert_int_equal(ask(db, "SELECT sum FROM signal_sums WHERE tid = 1 AND measure = 'time'"),
+			 111 * MS);
+	assert_int_equal(ask(db, "SELECT max FROM signal_sums WHERE tid = 1 AND measure = 'time'"),
+			 4 * MS);
+	assert_int_equal(
+		ask(db, "SELECT max FROM signal_sums WHERE tid = 1 AND measure = 'running'"), 99);
+	assert_int_equal(
+		ask(db, "SELECT count FROM signal_sums WHERE tid = 2 AND measure = 'time'"), 2000);
+	assert_int_equal(ask(db, "SELECT count FROM series_slice WHERE slice_to = 20"
+				 " AND series = 1"),
+			 11);
+	sqlite3_close(db);
+	assert_int_equal(recording__forget(recording, 25), 0);
+	db = recording__db(recording);
+	assert_int_equal(ask(db, "SELECT group_concat(id) FROM series"), 4);
+	recording__free(recording);
+	sample__remove(path);
+}
+
 static void nothing_is_overwritten(void **state)
 {
 	char *path = sample__path();
@@ -169,6 +249,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_over_is_forgotten_and_what_reaches_over_the_edge_is_cut),
 		cmocka_unit_test(what_is_saved_adds_up_and_goes_on_in_memory),
+		cmocka_unit_test(series_go_with_their_last_row_and_are_one_again_in_a_file),
 		cmocka_unit_test(nothing_is_overwritten),
 	};
 
