@@ -93,7 +93,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 /* The page of the first new recording, with the comparison in it. */
-static int write_page(const struct diff *diff, const struct options *options)
+static int write_page(const struct diff *diff, const struct options *options,
+		      const struct output *output)
 {
 	json_t *json = diff__json(diff), *paths = NULL;
 	struct report_options report = { .diff = json };
@@ -104,7 +105,7 @@ static int write_page(const struct diff *diff, const struct options *options)
 	if (err)
 		log_error("no page: %s", report__why(err));
 	else
-		status = page__write(options->diff.paths[DIFF_NEW][0], &report, options->html);
+		status = page__write(options->diff.paths[DIFF_NEW][0], &report, output);
 	json_decref(json);
 	return status;
 }
@@ -113,11 +114,15 @@ static int print(const struct options *options)
 {
 	cleanup(diff__release) struct diff diff = {};
 	cleanup(free_p) char *why = NULL;
+	const struct output page = { .path = options->html,
+				     .option = "--html",
+				     .recordings = options->paths,
+				     .recording_count = options->path_count };
 	int err;
 
-	for (size_t i = 0; i < options->path_count && options->html; i++)
-		if (page__is_recording(options->paths[i], options->html))
-			return 1;
+	/* Before the work, and before anything is printed. */
+	if (options->html && output__is_recording(&page))
+		return 1;
 	err = diff__make(&options->diff, &diff, &why);
 	if (err) {
 		log_error("%s", why ? why : strerror(-err));
@@ -129,7 +134,7 @@ static int print(const struct options *options)
 		log_error("cannot write: %s", strerror(-err));
 		return 1;
 	}
-	if (options->html && write_page(&diff, options))
+	if (options->html && write_page(&diff, options, &page))
 		return 1;
 	return diff.crossed ? CLI_EXIT_CROSSED : 0;
 }

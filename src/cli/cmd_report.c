@@ -134,7 +134,11 @@ static int run(int argc, char **argv)
 	options.report.busy = options.busy;
 	options.report.idle = options.idle;
 	if (options.html)
-		return page__write(options.path, &options.report, options.html);
+		return page__write(options.path, &options.report,
+				   &(struct output) { .path = options.html,
+						      .option = "--html",
+						      .recordings = &options.path,
+						      .recording_count = 1 });
 	err = report__print(options.path, &options.report, stdout);
 	if (!err)
 		return 0;
