@@ -367,7 +367,7 @@ int recording__open(const char *path, sqlite3 **ret)
 	if (!plain || euidaccess(plain, R_OK) || stat(plain, &info))
 		return -errno;
 	if (!S_ISREG(info.st_mode))
-		return -EBADMSG;
+		return S_ISDIR(info.st_mode) ? -EISDIR : -EBADMSG;
 	if (asprintf(&journal, "%s-journal", plain) < 0) {
 		journal = NULL;
 		return -ENOMEM;
