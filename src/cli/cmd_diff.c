@@ -72,6 +72,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		add_gate(state, options, arg);
 		return 0;
 	case KEY_HTML:
+		if (!*arg)
+			argp_error(state, "--html takes the name of a file, or -");
 		options->html = arg;
 		return 0;
 	case KEY_TOP:
@@ -80,11 +82,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		options->top = top;
 		return 0;
 	case ARGP_KEY_ARG:
-		if (*arg == '-')
+		if (*arg == '-' && arg[1])
 			argp_error(state, "options come before '--', unlike '%s'", arg);
 		options->paths[options->path_count++] = arg;
 		return 0;
 	case ARGP_KEY_END:
+		if (options->common.json && options->html && !strcmp(options->html, "-"))
+			argp_error(state, "--json or --html -, not both");
 		divide(state, options);
 		return 0;
 	default:
@@ -128,11 +132,15 @@ static int print(const struct options *options)
 		log_error("%s", why ? why : strerror(-err));
 		return 1;
 	}
-	err = options->common.json ? diff__print_json(&diff, stdout)
-				   : diff__print_text(&diff, options->top, stdout);
-	if (err) {
-		log_error("cannot write: %s", strerror(-err));
-		return 1;
+	/* A page on standard output is alone there. */
+	if (!options->html || !output__is_stdout(&page)) {
+		err = options->common.json ? diff__print_json(&diff, stdout)
+					   : diff__print_text(&diff, options->top, stdout);
+		if (err) {
+			if (!cli__stdout_failed())
+				log_error("cannot print: %s", strerror(-err));
+			return 1;
+		}
 	}
 	if (options->html && write_page(&diff, options, &page))
 		return 1;

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
@@ -41,17 +42,10 @@ static const struct exporter *find_exporter(const char *name)
 	}
 	if (name[0])
 		cli__unknown("format", words__clean(name, 40).text, names);
-	log_error("-f takes one of: %s", list);
+	/* Unless one was near, that has them all. */
+	if (!name[0] || parse__nearest(name, names))
+		log_error("-f takes one of: %s", list);
 	exit(CLI_EXIT_USAGE);
-}
-
-static void set_offset(struct argp_state *state, const char *arg, uint64_t *ret_ns)
-{
-	/* parse__duration() refuses a duration of nothing, but the start is a fine place. */
-	if (strspn(arg, "0") == strlen(arg) && *arg)
-		*ret_ns = 0;
-	else if (parse__duration(arg, ret_ns) || *ret_ns > INT64_MAX)
-		argp_error(state, "'%s' is not a time from the start [like 500ms, 10s, 2m]", arg);
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -66,13 +60,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		options->exporter = find_exporter(arg);
 		return 0;
 	case 'o':
+		if (!*arg)
+			argp_error(state, "-o takes the name of a file, or -");
 		options->output = arg;
 		return 0;
 	case KEY_FROM:
-		set_offset(state, arg, &options->from_ns);
+		cli__offset(state, arg, &options->from_ns);
 		return 0;
 	case KEY_TO:
-		set_offset(state, arg, &options->to_ns);
+		cli__offset(state, arg, &options->to_ns);
 		if (!options->to_ns)
 			argp_error(state, "--to %s leaves nothing", arg);
 		return 0;
@@ -85,6 +81,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		options->path = arg;
 		return 0;
 	case ARGP_KEY_END:
+		if (options->common.json)
+			argp_error(state, "-f says what to write, --json does not");
 		if (!options->exporter)
 			find_exporter("");
 		return 0;
@@ -135,6 +133,10 @@ static int write_output(const struct profile *profile, const struct options *opt
 		}
 	}
 	output.path = made ? made : output.path ? output.path : "-";
+	if (job.exporter->binary && output__is_stdout(&output) && isatty(STDOUT_FILENO)) {
+		log_error("%s is not for a terminal [-o FILE]", job.exporter->name);
+		return -ENOTTY;
+	}
 	err = output__write(&output, put, &job);
 	if (!err && !output__is_stdout(&output))
 		log_info("%s in '%s'", job.exporter->name,

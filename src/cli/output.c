@@ -170,6 +170,9 @@ static int write_standard(int number, output_write *write, void *context)
 
 	if (fflush(stdout))
 		return -errno;
+	/* One that is closed: cli.c has put something there that cannot be written. */
+	if ((fcntl(number, F_GETFL) & O_ACCMODE) == O_RDONLY)
+		return -EBADF;
 	fd = fcntl(number, F_DUPFD_CLOEXEC, 3);
 	return fd < 0 ? -errno : write_and_close(fd, write, context);
 }

@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 #include "cli/output.h"
+#include "folder.h"
 #include "report/html.h"
-#include "sample.h"
 
 /* With these in front of its name, each makes an output of run.gapless. */
 static const char *const makers[] = {
@@ -28,28 +28,6 @@ static const char *const makers[] = {
 	"diff run.gapless run.gapless --html",
 };
 #define MAKERS 3
-
-static char *path;
-static char text[65536];
-
-static int set_up(void **state)
-{
-	char *slash;
-
-	path = sample__path();
-	sample__write_with_stacks(path);
-	slash = strrchr(path, '/');
-	*slash = '\0';
-	assert_int_equal(chdir(path), 0);
-	*slash = '/';
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	sample__remove(path);
-	return chdir("/");
-}
 
 static bool has_page(size_t maker)
 {
@@ -78,54 +56,13 @@ static void break_reading(void)
 		_exit(99);
 }
 
-/* The status of a shell's line in which $G is gapless; what it says and prints is in `text`. */
-static int status_of(const char *line, void (*prepare)(void))
-{
-	const char *gapless = getenv("GAPLESS");
-	int ends[2], status = 0;
-	ssize_t size, count = 0;
-	pid_t child;
-
-	if (!gapless) {
-		print_message("# skip: GAPLESS is not set\n");
-		skip();
-	}
-	setenv("G", gapless, 1);
-	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
-	child = fork();
-	if (!child) {
-		dup2(ends[1], STDOUT_FILENO);
-		dup2(ends[1], STDERR_FILENO);
-		if (prepare)
-			prepare();
-		execl("/bin/sh", "sh", "-c", line, NULL);
-		_exit(99);
-	}
-	close(ends[1]);
-	while ((size = read(ends[0], text + count, sizeof(text) - 1 - (size_t)count)) > 0)
-		count += size;
-	text[count] = '\0';
-	close(ends[0]);
-	assert_int_equal(waitpid(child, &status, 0), child);
-	return WEXITSTATUS(status);
-}
-
-static void says(const char *line, int status, const char *expected)
-{
-	int result = status_of(line, NULL);
-
-	if (strcmp(text, expected) || result != status)
-		fail_msg("%s: status %d, not %d:\n%snot:\n%s", line, result, status, text,
-			 expected);
-}
-
 /* What makers[maker] says of an output. Standard output goes nowhere. */
 static void refuses(size_t maker, const char *output, const char *expected)
 {
 	char line[256];
 
 	snprintf(line, sizeof(line), "\"$G\" %s %s 2>&1 >/dev/null", makers[maker], output);
-	says(line, 1, expected);
+	folder__says(line, 1, expected);
 }
 
 static void nothing_takes_the_place_of_a_recording(void **state)
@@ -133,9 +70,10 @@ static void nothing_takes_the_place_of_a_recording(void **state)
 	static const char *const names[] = { "run.gapless", "./run.gapless", "soft",
 					     "hard",        "other",         "torn" };
 
-	says("cp run.gapless copy && cp run.gapless other && head -c 72 run.gapless >torn &&"
-	     " ln run.gapless hard && ln -s run.gapless soft",
-	     0, "");
+	folder__says(
+		"cp run.gapless copy && cp run.gapless other && head -c 72 run.gapless >torn &&"
+		" ln run.gapless hard && ln -s run.gapless soft",
+		0, "");
 	for (size_t i = 0; i < MAKERS; i++) {
 		for (size_t j = 0; j < sizeof(names) / sizeof(*names) && has_page(i); j++) {
 			char expected[128];
@@ -146,25 +84,27 @@ static void nothing_takes_the_place_of_a_recording(void **state)
 			refuses(i, names[j], expected);
 		}
 	}
-	says("cmp copy run.gapless && cmp copy other && test -L soft && rm copy other torn hard "
-	     "soft",
-	     0, "");
+	folder__says(
+		"cmp copy run.gapless && cmp copy other && test -L soft && rm copy other torn hard "
+		"soft",
+		0, "");
 }
 
 static void a_recording_is_not_added_to(void **state)
 {
-	says("cp run.gapless copy; \"$G\" export -f folded run.gapless >>run.gapless", 1,
-	     "gapless: error: standard output is a recording itself [-o another name]\n");
+	folder__says("cp run.gapless copy; \"$G\" export -f folded run.gapless >>run.gapless", 1,
+		     "gapless: error: standard output is a recording itself [-o another name]\n");
 	if (html__is_built())
-		says("\"$G\" report --html - run.gapless >>run.gapless", 1,
-		     "gapless: error: standard output is a recording itself [--html another "
-		     "name]\n");
-	says("cmp copy run.gapless && rm copy", 0, "");
+		folder__says(
+			"\"$G\" report --html - run.gapless >>run.gapless", 1,
+			"gapless: error: standard output is a recording itself [--html another "
+			"name]\n");
+	folder__says("cmp copy run.gapless && rm copy", 0, "");
 }
 
 static void what_cannot_be_written_is_named(void **state)
 {
-	says("mkdir closed && chmod 555 closed", 0, "");
+	folder__says("mkdir closed && chmod 555 closed", 0, "");
 	for (size_t i = 0; i < MAKERS; i++) {
 		if (!has_page(i))
 			continue;
@@ -178,7 +118,7 @@ static void what_cannot_be_written_is_named(void **state)
 		refuses(i, "closed/x",
 			"gapless: error: cannot write 'closed/x': Permission denied\n");
 	}
-	says("rmdir closed", 0, "");
+	folder__says("rmdir closed", 0, "");
 }
 
 static void standard_output_that_fails_is_named_once(void **state)
@@ -186,10 +126,54 @@ static void standard_output_that_fails_is_named_once(void **state)
 	static const char expected[] =
 		"gapless: error: cannot write standard output: No space left on device\n";
 
-	says("\"$G\" export -f svg -o - run.gapless >/dev/full", 1, expected);
-	says("\"$G\" export -f pprof -o - run.gapless >/dev/full", 1, expected);
+	folder__says("\"$G\" export -f svg -o - run.gapless >/dev/full", 1, expected);
+	folder__says("\"$G\" export -f pprof -o - run.gapless >/dev/full", 1, expected);
 	if (html__is_built())
-		says("\"$G\" report --html - run.gapless >/dev/full", 1, expected);
+		folder__says("\"$G\" report --html - run.gapless >/dev/full", 1, expected);
+	folder__says("\"$G\" report run.gapless >/dev/full", 1, expected);
+	folder__says("\"$G\" report --json run.gapless >/dev/full", 1, expected);
+	folder__says("\"$G\" diff run.gapless run.gapless >/dev/full", 1, expected);
+	folder__says("\"$G\" diff --json run.gapless run.gapless >/dev/full", 1, expected);
+	folder__says("\"$G\" query run.gapless 'SELECT 1' >/dev/full", 1, expected);
+}
+
+static void standard_output_that_is_closed_is_named_once(void **state)
+{
+	static const char *const lines[] = {
+		"\"$G\" report run.gapless >&-",
+		"\"$G\" export -f folded run.gapless >&-",
+		"\"$G\" diff run.gapless run.gapless >&-",
+	};
+
+	for (size_t i = 0; i < 3; i++)
+		folder__says(lines[i], 1,
+			     "gapless: error: cannot write standard output: Bad file descriptor\n");
+}
+
+static void a_page_of_a_comparison_is_alone_on_standard_output(void **state)
+{
+	if (html__is_built())
+		folder__says("\"$G\" diff run.gapless run.gapless --html - | head -n 1", 0,
+			     "<!doctype html>\n");
+}
+
+static void use_a_terminal(void)
+{
+	int terminal = posix_openpt(O_RDWR | O_NOCTTY);
+
+	if (terminal < 0 || grantpt(terminal) || unlockpt(terminal) ||
+	    dup2(open(ptsname(terminal), O_RDWR | O_NOCTTY), STDOUT_FILENO) != STDOUT_FILENO)
+		_exit(99);
+}
+
+static void bytes_do_not_go_to_a_terminal(void **state)
+{
+	const char *text = NULL;
+
+	assert_int_equal(
+		folder__status("\"$G\" export -f pprof -o - run.gapless", use_a_terminal, &text),
+		1);
+	assert_string_equal(text, "gapless: error: pprof is not for a terminal [-o FILE]\n");
 }
 
 /* A file that grows beyond the limit stands for a full disk. */
@@ -207,13 +191,13 @@ static void a_file_is_whole_or_as_it_was(void **state)
 			 names[i], makers[i], names[i]);
 		snprintf(expected, sizeof(expected),
 			 "gapless: error: cannot write '%s': File too large\n", names[i]);
-		says(line, 1, expected);
+		folder__says(line, 1, expected);
 		snprintf(line, sizeof(line), "cat %s; rm %s", names[i], names[i]);
-		says(line, 0, "before\n");
+		folder__says(line, 0, "before\n");
 		snprintf(line, sizeof(line),
 			 "\"$G\" %s %s >/dev/null 2>&1 && stat -c %%a %s && rm %s", makers[i],
 			 names[i], names[i], names[i]);
-		says(line, 0, "600\n");
+		folder__says(line, 0, "600\n");
 	}
 }
 
@@ -230,20 +214,22 @@ static void without_a_recording_nothing_is_printed_or_made(void **state)
 
 	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
 		if (html__is_built() || !strstr(lines[i], "report"))
-			says(lines[i], 1,
-			     "gapless: error: 'missing': there is no such recording [make one "
-			     "with 'sudo gapless record']\n");
+			folder__says(
+				lines[i], 1,
+				"gapless: error: 'missing': there is no such recording [make one "
+				"with 'sudo gapless record']\n");
 }
 
 static void a_recording_that_cannot_be_read_is_named(void **state)
 {
 	static const char *const outputs[] = { "x", "-" };
+	const char *text = NULL;
 	char line[256];
 
 	for (size_t i = 0; i < MAKERS; i++)
 		for (size_t j = 0; j < 2 && has_page(i); j++) {
 			snprintf(line, sizeof(line), "\"$G\" %s %s", makers[i], outputs[j]);
-			assert_int_equal(status_of(line, break_reading), 1);
+			assert_int_equal(folder__status(line, break_reading, &text), 1);
 			assert_string_equal(text,
 					    "gapless: error: 'run.gapless': Input/output error\n");
 		}
@@ -252,12 +238,13 @@ static void a_recording_that_cannot_be_read_is_named(void **state)
 /* A name of standard output is not the file's to take: root could take /dev/stdout from all. */
 static void standard_output_by_another_name_stays_what_it_is(void **state)
 {
-	says("ln -s /proc/self/fd/1 out; \"$G\" export -f folded -o out run.gapless >x &&"
-	     " \"$G\" export -f folded run.gapless 2>&1 >y && cmp x y && test -L out && rm out x y",
-	     0,
-	     "gapless: folded in 'out'\n"
-	     "gapless: without 19.8 s of waiting by choice [--idle shows it]\n"
-	     "gapless: without 19.8 s of waiting by choice [--idle shows it]\n");
+	folder__says(
+		"ln -s /proc/self/fd/1 out; \"$G\" export -f folded -o out run.gapless >x &&"
+		" \"$G\" export -f folded run.gapless 2>&1 >y && cmp x y && test -L out && rm out x y",
+		0,
+		"gapless: folded in 'out'\n"
+		"gapless: without 19.8 s of waiting by choice [--idle shows it]\n"
+		"gapless: without 19.8 s of waiting by choice [--idle shows it]\n");
 }
 
 static int write_and_be_stopped(FILE *out, void *context)
@@ -271,7 +258,7 @@ static void a_signal_leaves_nothing_behind(void **state)
 {
 	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
 
-	says("echo before >x", 0, "");
+	folder__says("echo before >x", 0, "");
 	for (size_t i = 0; i < 3; i++) {
 		int number = numbers[i], status = 0;
 		pid_t child = fork();
@@ -286,7 +273,7 @@ static void a_signal_leaves_nothing_behind(void **state)
 		assert_true(WIFSIGNALED(status));
 		assert_int_equal(WTERMSIG(status), number);
 	}
-	says("cat x; rm x", 0, "before\n");
+	folder__says("cat x; rm x", 0, "before\n");
 }
 
 static void a_signal_that_was_ignored_stays_so(void **state)
@@ -301,10 +288,8 @@ static void a_signal_that_was_ignored_stays_so(void **state)
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);
-	says("cat x; rm x", 0, "after\n");
+	folder__says("cat x; rm x", 0, "after\n");
 }
-
-#define IN_A_FOLDER(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
 {
@@ -313,6 +298,9 @@ int main(void)
 		IN_A_FOLDER(a_recording_is_not_added_to),
 		IN_A_FOLDER(what_cannot_be_written_is_named),
 		IN_A_FOLDER(standard_output_that_fails_is_named_once),
+		IN_A_FOLDER(standard_output_that_is_closed_is_named_once),
+		IN_A_FOLDER(a_page_of_a_comparison_is_alone_on_standard_output),
+		IN_A_FOLDER(bytes_do_not_go_to_a_terminal),
 		IN_A_FOLDER(a_file_is_whole_or_as_it_was),
 		IN_A_FOLDER(without_a_recording_nothing_is_printed_or_made),
 		IN_A_FOLDER(a_recording_that_cannot_be_read_is_named),
