@@ -47,25 +47,39 @@ static int parse_scaled(const char *text, const struct unit *units, uint64_t *re
 	return 0;
 }
 
+static const struct unit times[] = {
+	{ "", 1000000000 },
+	{ "ns", 1 },
+	{ "us", 1000 },
+	{ "ms", 1000000 },
+	{ "s", 1000000000 },
+	{ "m", 60ULL * 1000000000 },
+	{ "min", 60ULL * 1000000000 },
+	{ "h", 3600ULL * 1000000000 },
+	{ NULL, 0 },
+};
+
 int parse__duration(const char *text, uint64_t *ret_ns)
 {
-	static const struct unit units[] = {
-		{ "", 1000000000 },
-		{ "ns", 1 },
-		{ "us", 1000 },
-		{ "ms", 1000000 },
-		{ "s", 1000000000 },
-		{ "m", 60ULL * 1000000000 },
-		{ "min", 60ULL * 1000000000 },
-		{ "h", 3600ULL * 1000000000 },
-		{ NULL, 0 },
-	};
 	uint64_t ns;
-	int err = parse_scaled(text, units, &ns);
+	int err = parse_scaled(text, times, &ns);
 
 	if (err)
 		return err;
 	if (!ns)
+		return -ERANGE;
+	*ret_ns = ns;
+	return 0;
+}
+
+int parse__offset(const char *text, uint64_t *ret_ns)
+{
+	uint64_t ns;
+	int err = parse_scaled(text, times, &ns);
+
+	if (err)
+		return err;
+	if (ns > INT64_MAX)
 		return -ERANGE;
 	*ret_ns = ns;
 	return 0;

@@ -10,6 +10,9 @@
  */
 int parse__duration(const char *text, uint64_t *ret_ns);
 
+/* The same for a time from a start, which may be zero; -ERANGE past 63 bits. */
+int parse__offset(const char *text, uint64_t *ret_ns);
+
 /* "4096", "64k", "16M", "1G" (powers of 1024; a trailing "B" or "iB" is accepted) in bytes. */
 int parse__size(const char *text, uint64_t *ret_bytes);
 

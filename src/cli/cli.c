@@ -1,9 +1,11 @@
 #include "cli/cli.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "base/parse.h"
@@ -16,6 +18,9 @@ static const struct command *const commands[] = {
 	&doctor_command, &list_command,   &watch_command,  &top_command,
 };
 #define COMMAND_COUNT (sizeof(commands) / sizeof(*commands))
+
+/* As what it was called: "gapless VERB" where the verb is known. */
+static const char *called = "gapless";
 
 const char *argp_program_version = "gapless " GAPLESS_VERSION;
 
@@ -82,9 +87,16 @@ static void check_long_options(const struct argp *argp, int argc, char **argv)
 void cli__parse(const struct argp *argp, int argc, char **argv, void *input)
 {
 	argp_err_exit_status = CLI_EXIT_USAGE;
+	called = argv[0];
 	check_long_options(argp, argc, argv);
 	if (argp_parse(argp, argc, argv, 0, NULL, input))
 		exit(CLI_EXIT_USAGE);
+}
+
+void cli__offset(struct argp_state *state, const char *arg, uint64_t *ret_ns)
+{
+	if (parse__offset(arg, ret_ns))
+		argp_error(state, "'%s' is not a time from the start [like 500ms, 10s, 2m]", arg);
 }
 
 void cli__unknown(const char *what, const char *typed, const char *const *known)
@@ -102,7 +114,7 @@ void cli__unknown(const char *what, const char *typed, const char *const *known)
 		log_error("unknown %s '%s%s'; did you mean '%s%s'?", what, dashes, typed, dashes,
 			  near);
 	else if (helped)
-		log_error("unknown %s '%s%s' [see 'gapless --help']", what, dashes, typed);
+		log_error("unknown %s '%s%s' [see '%s --help']", what, dashes, typed, called);
 	else
 		log_error("unknown %s '%s' [there are: %s]", what, typed, list);
 }
@@ -140,14 +152,30 @@ static const struct command *find_command(const char *name)
 	return NULL;
 }
 
+bool cli__stdout_failed(void)
+{
+	static bool said;
+
+	if (!fflush(stdout) && !ferror(stdout))
+		return false;
+	if (!said)
+		log_error("cannot write standard output: %s", strerror(errno));
+	said = true;
+	return true;
+}
+
 /* Output that could not be written is a failure, whatever the command thought of itself. */
 static int finish(int status)
 {
-	if (fflush(stdout) || ferror(stdout)) {
-		log_error("cannot write the output: %s", strerror(errno));
-		return status ? status : EXIT_FAILURE;
-	}
-	return status;
+	return cli__stdout_failed() && !status ? EXIT_FAILURE : status;
+}
+
+/* What is opened later must not become a standard stream; writing to this one fails. */
+static void keep_standard_numbers(void)
+{
+	for (int i = STDIN_FILENO; i <= STDERR_FILENO; i++)
+		if (fcntl(i, F_GETFD) < 0 && open("/dev/null", O_RDONLY | O_CLOEXEC) != i)
+			return;
 }
 
 int cli__main(int argc, char **argv)
@@ -155,6 +183,7 @@ int cli__main(int argc, char **argv)
 	const struct command *command;
 	char name[64];
 
+	keep_standard_numbers();
 	if (argc < 2)
 		return print_help(stderr);
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help"))

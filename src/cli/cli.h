@@ -4,6 +4,7 @@
 #include <argp.h>
 #include <jansson.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 /* Exit codes: 0 done, 1 failed, and these. */
 enum { CLI_EXIT_USAGE = 2, CLI_EXIT_GAPS = 3, CLI_EXIT_CROSSED = 4 };
@@ -38,6 +39,15 @@ void cli__parse(const struct argp *argp, int argc, char **argv, void *input);
 
 /* "unknown WHAT 'typed'; did you mean 'x'?" on stderr. `known` ends with NULL. */
 void cli__unknown(const char *what, const char *typed, const char *const *known);
+
+/* A time from the start of a recording, "10s"; a usage error if it is none. */
+void cli__offset(struct argp_state *state, const char *arg, uint64_t *ret_ns);
+
+/*
+ * Whether standard output did not take all that was printed; says why, once. Best asked when the
+ * printing is over, while errno knows.
+ */
+bool cli__stdout_failed(void);
 
 /* Prints and frees. Returns false if stdout could not take it. */
 bool cli__print_json(json_t *json);

@@ -72,6 +72,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		add_gate(state, options, arg);
 		return 0;
 	case KEY_HTML:
+		if (!*arg)
+			argp_error(state, "--html takes the name of a file, or -");
 		options->html = arg;
 		return 0;
 	case KEY_TOP:
@@ -80,11 +82,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		options->top = top;
 		return 0;
 	case ARGP_KEY_ARG:
-		if (*arg == '-')
+		if (*arg == '-' && arg[1])
 			argp_error(state, "options come before '--', unlike '%s'", arg);
 		options->paths[options->path_count++] = arg;
 		return 0;
 	case ARGP_KEY_END:
+		if (options->common.json && options->html && !strcmp(options->html, "-"))
+			argp_error(state, "--json or --html -, not both");
 		divide(state, options);
 		return 0;
 	default:
@@ -93,7 +97,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 /* The page of the first new recording, with the comparison in it. */
-static int write_page(const struct diff *diff, const struct options *options)
+static int write_page(const struct diff *diff, const struct options *options,
+		      const struct output *output)
 {
 	json_t *json = diff__json(diff), *paths = NULL;
 	struct report_options report = { .diff = json };
@@ -104,7 +109,7 @@ static int write_page(const struct diff *diff, const struct options *options)
 	if (err)
 		log_error("no page: %s", report__why(err));
 	else
-		status = page__write(options->diff.paths[DIFF_NEW][0], &report, options->html);
+		status = page__write(options->diff.paths[DIFF_NEW][0], &report, output);
 	json_decref(json);
 	return status;
 }
@@ -113,23 +118,31 @@ static int print(const struct options *options)
 {
 	cleanup(diff__release) struct diff diff = {};
 	cleanup(free_p) char *why = NULL;
+	const struct output page = { .path = options->html,
+				     .option = "--html",
+				     .recordings = options->paths,
+				     .recording_count = options->path_count };
 	int err;
 
-	for (size_t i = 0; i < options->path_count && options->html; i++)
-		if (page__is_recording(options->paths[i], options->html))
-			return 1;
+	/* Before the work, and before anything is printed. */
+	if (options->html && output__is_recording(&page))
+		return 1;
 	err = diff__make(&options->diff, &diff, &why);
 	if (err) {
 		log_error("%s", why ? why : strerror(-err));
 		return 1;
 	}
-	err = options->common.json ? diff__print_json(&diff, stdout)
-				   : diff__print_text(&diff, options->top, stdout);
-	if (err) {
-		log_error("cannot write: %s", strerror(-err));
-		return 1;
+	/* A page on standard output is alone there. */
+	if (!options->html || !output__is_stdout(&page)) {
+		err = options->common.json ? diff__print_json(&diff, stdout)
+					   : diff__print_text(&diff, options->top, stdout);
+		if (err) {
+			if (!cli__stdout_failed())
+				log_error("cannot print: %s", strerror(-err));
+			return 1;
+		}
 	}
-	if (options->html && write_page(&diff, options))
+	if (options->html && write_page(&diff, options, &page))
 		return 1;
 	return diff.crossed ? CLI_EXIT_CROSSED : 0;
 }

@@ -1,16 +1,15 @@
 /* gapless export: a recording in another program's format. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/parse.h"
 #include "cli/cli.h"
+#include "cli/output.h"
 #include "export/exporter.h"
 #include "report/report.h"
 #include "report/words.h"
@@ -43,17 +42,10 @@ static const struct exporter *find_exporter(const char *name)
 	}
 	if (name[0])
 		cli__unknown("format", words__clean(name, 40).text, names);
-	log_error("-f takes one of: %s", list);
+	/* Unless one was near, that has them all. */
+	if (!name[0] || parse__nearest(name, names))
+		log_error("-f takes one of: %s", list);
 	exit(CLI_EXIT_USAGE);
-}
-
-static void set_offset(struct argp_state *state, const char *arg, uint64_t *ret_ns)
-{
-	/* parse__duration() refuses a duration of nothing, but the start is a fine place. */
-	if (strspn(arg, "0") == strlen(arg) && *arg)
-		*ret_ns = 0;
-	else if (parse__duration(arg, ret_ns) || *ret_ns > INT64_MAX)
-		argp_error(state, "'%s' is not a time from the start [like 500ms, 10s, 2m]", arg);
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -68,13 +60,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		options->exporter = find_exporter(arg);
 		return 0;
 	case 'o':
+		if (!*arg)
+			argp_error(state, "-o takes the name of a file, or -");
 		options->output = arg;
 		return 0;
 	case KEY_FROM:
-		set_offset(state, arg, &options->from_ns);
+		cli__offset(state, arg, &options->from_ns);
 		return 0;
 	case KEY_TO:
-		set_offset(state, arg, &options->to_ns);
+		cli__offset(state, arg, &options->to_ns);
 		if (!options->to_ns)
 			argp_error(state, "--to %s leaves nothing", arg);
 		return 0;
@@ -87,6 +81,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		options->path = arg;
 		return 0;
 	case ARGP_KEY_END:
+		if (options->common.json)
+			argp_error(state, "-f says what to write, --json does not");
 		if (!options->exporter)
 			find_exporter("");
 		return 0;
@@ -107,124 +103,44 @@ static char *default_output(const char *path, const char *suffix)
 	return asprintf(&output, "%.*s%s", (int)length, path, suffix) < 0 ? NULL : output;
 }
 
-/*
- * Writes and closes. That the stream failed is all that an exporter can tell; why, the last attempt
- * to write left in errno. What a file system puts off may come out when the file is closed.
- */
-static int write_and_close(const struct profile *profile, const struct exporter *exporter,
-			   FILE *out)
+struct job {
+	const struct exporter *exporter;
+	const struct profile *profile;
+};
+
+static int put(FILE *out, void *context)
 {
-	int err;
+	const struct job *job = context;
 
-	errno = 0;
-	err = exporter->write(profile, out);
-	if (ferror(out))
-		err = errno ? -errno : -EIO;
-	errno = 0;
-	if (fclose(out) && !err)
-		err = errno ? -errno : -EIO;
-	return err;
-}
-
-/*
- * Whole or not at all: into a file beside it, which then takes its name. Like the recording, it is
- * for its owner alone (0600, as mkostemp() makes it): names of files and of code are in it.
- */
-static int write_file(const struct profile *profile, const struct exporter *exporter,
-		      const char *output)
-{
-	cleanup(free_p) char *temporary = NULL;
-	FILE *out;
-	int fd, err;
-
-	if (asprintf(&temporary, "%s.XXXXXX", output) < 0) {
-		temporary = NULL;
-		return -ENOMEM;
-	}
-	fd = mkostemp(temporary, O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	out = fdopen(fd, "w");
-	err = out ? write_and_close(profile, exporter, out) : -errno;
-	if (!out)
-		close(fd);
-	if (!err && rename(temporary, output))
-		err = -errno;
-	if (err)
-		unlink(temporary);
-	return err;
-}
-
-/* A device or a pipe has no name to take over. */
-static int write_stream(const struct profile *profile, const struct exporter *exporter,
-			const char *output)
-{
-	/* Whatever has taken its place since it was looked at is not made, emptied or replaced. */
-	int fd = open(output, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-	struct stat info;
-	FILE *out;
-	int err;
-
-	if (fd < 0)
-		return -errno;
-	err = fstat(fd, &info) ? -errno : S_ISREG(info.st_mode) ? -EEXIST : 0;
-	out = err ? NULL : fdopen(fd, "w");
-	if (!out) {
-		err = err ? err : -errno;
-		close(fd);
-		return err;
-	}
-	return write_and_close(profile, exporter, out);
-}
-
-/* `-o run.gapless` would be the end of the recording. */
-static bool is_same(const char *path, const char *output)
-{
-	struct stat first, second;
-
-	return !stat(path, &first) && !stat(output, &second) && first.st_dev == second.st_dev &&
-	       first.st_ino == second.st_ino;
-}
-
-static const char *why_not_written(int err)
-{
-	return err == -E2BIG ? report__why(err) : strerror(-err);
+	return job->exporter->write(job->profile, out);
 }
 
 static int write_output(const struct profile *profile, const struct options *options)
 {
-	const struct exporter *exporter = options->exporter;
+	struct job job = { options->exporter, profile };
+	struct output output = { .path = options->output,
+				 .option = "-o",
+				 .recordings = &options->path,
+				 .recording_count = 1 };
 	cleanup(free_p) char *made = NULL;
-	const char *output = options->output;
-	struct stat info;
 	int err;
 
-	if (!output && exporter->suffix) {
-		made = default_output(options->path, exporter->suffix);
-		if (!made)
+	if (!output.path && job.exporter->suffix) {
+		made = default_output(options->path, job.exporter->suffix);
+		if (!made) {
+			log_error("%s", strerror(ENOMEM));
 			return -ENOMEM;
+		}
 	}
-	output = made ? made : output ? output : "-";
-	if (!strcmp(output, "-")) {
-		err = exporter->write(profile, stdout);
-		if (err && !ferror(stdout))
-			log_error("cannot write %s: %s", exporter->name, why_not_written(err));
-		return err;
+	output.path = made ? made : output.path ? output.path : "-";
+	if (job.exporter->binary && output__is_stdout(&output) && isatty(STDOUT_FILENO)) {
+		log_error("%s is not for a terminal [-o FILE]", job.exporter->name);
+		return -ENOTTY;
 	}
-	if (is_same(options->path, output)) {
-		log_error("'%s' is the recording itself [-o another name]",
-			  words__clean(output, WORDS_MOST_COLUMNS).text);
-		return -EEXIST;
-	}
-	err = !stat(output, &info) && !S_ISREG(info.st_mode)
-		      ? write_stream(profile, exporter, output)
-		      : write_file(profile, exporter, output);
-	if (err)
-		log_error("cannot write '%s': %s", words__clean(output, WORDS_MOST_COLUMNS).text,
-			  why_not_written(err));
-	else
-		log_info("%s in '%s'", exporter->name,
-			 words__clean(output, WORDS_MOST_COLUMNS).text);
+	err = output__write(&output, put, &job);
+	if (!err && !output__is_stdout(&output))
+		log_info("%s in '%s'", job.exporter->name,
+			 words__clean(output.path, WORDS_MOST_COLUMNS).text);
 	return err;
 }
 

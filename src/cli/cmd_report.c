@@ -39,15 +39,6 @@ static void set_by(struct argp_state *state, struct options *options, const char
 	exit(CLI_EXIT_USAGE);
 }
 
-static void set_offset(struct argp_state *state, const char *arg, uint64_t *ret_ns)
-{
-	/* parse__duration() refuses a duration of nothing, but the start is a fine place. */
-	if (strspn(arg, "0") == strlen(arg) && *arg)
-		*ret_ns = 0;
-	else if (parse__duration(arg, ret_ns))
-		argp_error(state, "'%s' is not a time from the start [like 500ms, 10s, 2m]", arg);
-}
-
 static void add_cause(struct argp_state *state, const char **causes, const char *arg)
 {
 	size_t i = 0;
@@ -58,6 +49,17 @@ static void add_cause(struct argp_state *state, const char **causes, const char 
 		argp_error(state, "more than %d causes", MOST_CAUSES);
 	else
 		causes[i] = arg;
+}
+
+static void check(struct argp_state *state, const struct options *options)
+{
+	if (options->html && options->common.json)
+		argp_error(state, "--json or --html, not both");
+	for (size_t i = 0; options->busy[i]; i++)
+		for (size_t j = 0; options->idle[j]; j++)
+			if (!strcmp(options->busy[i], options->idle[j]))
+				argp_error(state, "'%s' is either --busy or --idle",
+					   options->busy[i]);
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -73,10 +75,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		set_by(state, options, arg);
 		return 0;
 	case KEY_FROM:
-		set_offset(state, arg, &options->report.from_ns);
+		cli__offset(state, arg, &options->report.from_ns);
 		return 0;
 	case KEY_TO:
-		set_offset(state, arg, &options->report.to_ns);
+		cli__offset(state, arg, &options->report.to_ns);
 		if (!options->report.to_ns)
 			argp_error(state, "--to %s leaves nothing", arg);
 		return 0;
@@ -92,12 +94,17 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		options->report.top = top;
 		return 0;
 	case KEY_HTML:
+		if (!*arg)
+			argp_error(state, "--html takes the name of a file, or -");
 		options->html = arg;
 		return 0;
 	case ARGP_KEY_ARG:
 		if (options->path)
 			argp_error(state, "one recording at a time, not also '%s'", arg);
 		options->path = arg;
+		return 0;
+	case ARGP_KEY_END:
+		check(state, options);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -134,12 +141,17 @@ static int run(int argc, char **argv)
 	options.report.busy = options.busy;
 	options.report.idle = options.idle;
 	if (options.html)
-		return page__write(options.path, &options.report, options.html);
+		return page__write(options.path, &options.report,
+				   &(struct output) { .path = options.html,
+						      .option = "--html",
+						      .recordings = &options.path,
+						      .recording_count = 1 });
 	err = report__print(options.path, &options.report, stdout);
 	if (!err)
 		return 0;
-	log_error("'%s': %s", words__clean(options.path, WORDS_MOST_COLUMNS).text,
-		  report__why(err));
+	if (!cli__stdout_failed())
+		log_error("'%s': %s", words__clean(options.path, WORDS_MOST_COLUMNS).text,
+			  report__why(err));
 	return 1;
 }
 

@@ -1,100 +1,49 @@
 #include "cli/page.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "report/html.h"
 #include "report/words.h"
 
-bool page__is_recording(const char *path, const char *output)
-{
-	struct stat first, second;
+struct page {
+	char *bytes;
+	size_t size;
+};
 
-	if (stat(path, &first) || stat(output, &second) || first.st_dev != second.st_dev ||
-	    first.st_ino != second.st_ino)
-		return false;
-	log_error("'%s' is a recording itself [--html another name]",
-		  words__clean(output, WORDS_MOST_COLUMNS).text);
-	return true;
+static void page__release(struct page *page)
+{
+	free(page->bytes);
 }
 
-/* Writes and closes. Whose fault an error is, the recording's or the file's, is said here. */
-static int write_and_close(const char *path, const struct report_options *options,
-			   const char *output, FILE *out)
+/*
+ * In memory, since a page has its limits: whatever fails here is the recording's fault, and nothing
+ * of the output is touched before it is known that there is a page.
+ */
+static int make(const char *path, const struct report_options *options, struct page *ret)
 {
-	int err, why;
+	FILE *out = open_memstream(&ret->bytes, &ret->size);
+	bool full;
+	int err;
 
-	errno = 0;
+	if (!out)
+		return -errno;
 	err = html__write(path, options, out);
-	why = ferror(out) && errno ? -errno : -EIO;
-	if (fclose(out) && (!err || err == -EIO)) {
-		err = -EIO;
-		why = errno ? -errno : why;
-	}
-	if (err == -EIO)
-		log_error("cannot write '%s': %s", words__clean(output, WORDS_MOST_COLUMNS).text,
-			  strerror(-why));
-	else if (err)
-		log_error("'%s': %s", words__clean(path, WORDS_MOST_COLUMNS).text,
-			  report__why(err));
-	return err;
+	full = ferror(out);
+	return fclose(out) || full ? -ENOMEM : err;
 }
 
-/* Whole or not at all, and for its owner alone, like the recording whose names are in it. */
-static int write_file(const char *path, const struct report_options *options, const char *output)
+static int put(FILE *out, void *context)
 {
-	cleanup(free_p) char *temporary = NULL;
-	FILE *out;
-	int fd, err;
+	const struct page *page = context;
 
-	if (asprintf(&temporary, "%s.XXXXXX", output) < 0) {
-		temporary = NULL;
-		return -ENOMEM;
-	}
-	fd = mkostemp(temporary, O_CLOEXEC);
-	out = fd < 0 ? NULL : fdopen(fd, "w");
-	if (!out) {
-		log_error("cannot write '%s': %s", words__clean(output, WORDS_MOST_COLUMNS).text,
-			  strerror(errno));
-		if (fd >= 0)
-			close(fd);
-		return -EIO;
-	}
-	err = write_and_close(path, options, output, out);
-	if (!err && rename(temporary, output)) {
-		err = -errno;
-		log_error("cannot write '%s': %s", words__clean(output, WORDS_MOST_COLUMNS).text,
-			  strerror(errno));
-	}
-	if (err)
-		unlink(temporary);
-	return err;
+	return fwrite(page->bytes, 1, page->size, out) == page->size ? 0 : -EIO;
 }
 
-/* A device or a pipe has no name to take over. */
-static int write_stream(const char *path, const struct report_options *options, const char *output)
+int page__write(const char *path, const struct report_options *options, const struct output *output)
 {
-	int fd = open(output, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-	FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
-
-	if (out)
-		return write_and_close(path, options, output, out);
-	log_error("cannot write '%s': %s", words__clean(output, WORDS_MOST_COLUMNS).text,
-		  strerror(errno));
-	if (fd >= 0)
-		close(fd);
-	return -EIO;
-}
-
-int page__write(const char *path, const struct report_options *options, const char *output)
-{
-	struct stat info;
+	cleanup(page__release) struct page page = {};
 	int err;
 
 	if (!html__is_built()) {
@@ -102,18 +51,18 @@ int page__write(const char *path, const struct report_options *options, const ch
 			  "which needs Node; or 'gapless report' for the text]");
 		return 1;
 	}
-	if (page__is_recording(path, output))
+	if (output__is_recording(output))
 		return 1;
-	if (!strcmp(output, "-")) {
-		err = html__write(path, options, stdout);
-		if (err)
-			log_error("'%s': %s", words__clean(path, WORDS_MOST_COLUMNS).text,
-				  report__why(err));
-		return err ? 1 : 0;
+	err = make(path, options, &page);
+	if (err) {
+		log_error("'%s': %s", words__clean(path, WORDS_MOST_COLUMNS).text,
+			  report__why(err));
+		return 1;
 	}
-	err = !stat(output, &info) && !S_ISREG(info.st_mode) ? write_stream(path, options, output)
-							     : write_file(path, options, output);
-	if (!err)
-		log_info("the page is in '%s'", words__clean(output, WORDS_MOST_COLUMNS).text);
-	return err ? 1 : 0;
+	if (output__write(output, put, &page))
+		return 1;
+	if (!output__is_stdout(output))
+		log_info("the page is in '%s'",
+			 words__clean(output->path, WORDS_MOST_COLUMNS).text);
+	return 0;
 }

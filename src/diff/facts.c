@@ -3,7 +3,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "base/cleanup.h"
 #include "diff/diff.h"
 #include "report/words.h"
 
@@ -65,10 +67,13 @@ static void say_losses(const struct model *model, char *text, size_t size)
 				   words__clean(figure->name, 40).text,
 				   words__number((int64_t)figure->value).text);
 	}
+	if (!model->measured_threads)
+		words__say(text, size, "%sno thread was seen", *text ? ", " : "");
 	if ((double)model->unexplained_ns > (double)model->threads_ns * MOST_UNEXPLAINED)
 		words__say(text, size, "%s%s of the time unexplained", *text ? ", " : "",
 			   words__about(model->unexplained_ns, model->threads_ns).text);
-	if (unsampled && unsampled->value > (double)model->threads_ns * MOST_UNSAMPLED)
+	if (unsampled && model->threads_ns > 0 &&
+	    unsampled->value > (double)model->threads_ns * MOST_UNSAMPLED)
 		words__say(text, size, "%s%s of the time without samples", *text ? ", " : "",
 			   words__about((int64_t)unsampled->value, model->threads_ns).text);
 	if (!model->complete)
@@ -212,10 +217,36 @@ static int warn_order(struct diff *diff)
 		      "that changed in between looks like a program that did [record by turns]");
 }
 
+/* Whoever is compared with itself has no noise. */
+static int warn_same(struct diff *diff)
+{
+	cleanup(free_p) struct stat *infos = calloc(diff->run_count, sizeof(*infos));
+	int err = infos ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < diff->run_count && !err; i++) {
+		const char *path = diff->runs[i].path;
+		size_t j = 0;
+
+		if (stat(path, &infos[i]))
+			continue;
+		while (infos[j].st_ino != infos[i].st_ino || infos[j].st_dev != infos[i].st_dev)
+			j++;
+		if (j < i)
+			err = diff__warn(diff,
+					 "'%s' and '%s' are the same recording: noise looks "
+					 "smaller than it is",
+					 words__clean(diff->runs[j].path, 60).text,
+					 words__clean(path, 60).text);
+	}
+	return err;
+}
+
 int facts__warn(struct diff *diff)
 {
-	int err = warn_order(diff);
+	int err = warn_same(diff);
 
+	if (!err)
+		err = warn_order(diff);
 	for (int i = 0; i < DIFF_FACTS && !err; i++)
 		err = warn_unlike(diff, i);
 	for (size_t i = 0; i < diff->run_count && !err; i++)

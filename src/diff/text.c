@@ -90,6 +90,14 @@ static bool is_shown(const struct diff *diff, const struct diff_change *change)
 	       fabs(diff__ratio(change)) >= DIFF_LEAST;
 }
 
+static bool is_any_shown(const struct diff *diff)
+{
+	for (size_t i = 0; i < diff->change_count; i++)
+		if (is_shown(diff, &diff->changes[i]))
+			return true;
+	return false;
+}
+
 static void print_class(const struct paper *paper, enum metric_class class)
 {
 	const struct diff *diff = paper->diff;
@@ -198,7 +206,13 @@ int diff__print_text(const struct diff *diff, size_t top, FILE *out)
 	verdict__make(diff, &verdict);
 	for (size_t i = 0; i < verdict.count; i++)
 		term__wrap(out, verdict.lines[i], 0, paper.width);
-	print_columns(&paper);
+	if (diff->enough || is_any_shown(diff))
+		print_columns(&paper);
+	else
+		fprintf(out,
+			"\nNothing differs by %g %% or more, beyond what samples can make by "
+			"chance.\n",
+			DIFF_LEAST * 100);
 	for (int class = 0; class < METRIC_CLASSES; class ++)
 		print_class(&paper, class);
 	if (diff->enough)

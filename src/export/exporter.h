@@ -9,6 +9,7 @@ struct exporter {
 	const char *name;   /* as after -f */
 	const char *about;  /* one line for --help */
 	const char *suffix; /* of the file made if none is named: ".pb.gz"; NULL: to stdout */
+	bool binary;        /* bytes that a terminal cannot show */
 	bool accounts;      /* needs profile.accounts */
 	bool no_idle;       /* waits by choice would drown the rest: left out unless wanted */
 	int (*write)(const struct profile *profile, FILE *out); /* 0 or -errno */

@@ -463,6 +463,7 @@ const struct exporter export_perfetto = {
 	.name = "perfetto",
 	.about = "a trace for ui.perfetto.dev: states and waits of every thread, CPU samples",
 	.suffix = ".pftrace",
+	.binary = true,
 	.accounts = true,
 	.write = write_perfetto,
 };

@@ -430,5 +430,6 @@ const struct exporter export_pprof = {
 	.name = "pprof",
 	.about = "for pprof, Pyroscope, Parca and others",
 	.suffix = ".pb.gz",
+	.binary = true,
 	.write = write_pprof,
 };

@@ -15,6 +15,7 @@
  * Rolling back in a private copy would need none of this, but space for a second recording, and
  * each reader would do it again.
  */
+#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -333,6 +334,25 @@ static void tidy(const char *path, const char *journal)
 	file->pMethods->xUnlock(file, SQLITE_LOCK_NONE);
 }
 
+bool recording__is_one(const char *path)
+{
+	/* As SQLite's file format has it. */
+	static const char magic[16] = "SQLite format 3";
+	const uint32_t application = htobe32(SCHEMA_APPLICATION_ID);
+	const size_t place = 68;
+	cleanup(close_p) int fd = -1;
+	struct stat info;
+	char head[72];
+
+	/* No device is opened, nor a pipe: even that can do something. */
+	if (stat(path, &info) || !S_ISREG(info.st_mode))
+		return false;
+	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	return fd >= 0 && pread(fd, head, sizeof(head), 0) == sizeof(head) &&
+	       !memcmp(head, magic, sizeof(magic)) &&
+	       !memcmp(head + place, &application, sizeof(application));
+}
+
 int recording__open(const char *path, sqlite3 **ret)
 {
 	cleanup(free_p) char *plain = realpath(path, NULL);
@@ -347,7 +367,7 @@ int recording__open(const char *path, sqlite3 **ret)
 	if (!plain || euidaccess(plain, R_OK) || stat(plain, &info))
 		return -errno;
 	if (!S_ISREG(info.st_mode))
-		return -EBADMSG;
+		return S_ISDIR(info.st_mode) ? -EISDIR : -EBADMSG;
 	if (asprintf(&journal, "%s-journal", plain) < 0) {
 		journal = NULL;
 		return -ENOMEM;

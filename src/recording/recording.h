@@ -287,7 +287,12 @@ int recording__forget(struct recording *recording, int64_t before);
 int recording__save(struct recording *recording, const char *path);
 
 /*
- * Opens an existing recording read-only. -ENOENT, -EACCES; -EBADMSG: not a recording;
+ * Opens an existing recording read-only. -ENOENT, -EACCES, -EISDIR; -EBADMSG: not a recording;
  * -EPROTONOSUPPORT: made by a newer gapless. The caller closes it with sqlite3_close().
  */
 int recording__open(const char *path, sqlite3 **ret);
+/*
+ * Whether a file says of itself that it is a recording, even if nothing else of it is in order. Not
+ * while this process writes one: the locks on it would be gone.
+ */
+bool recording__is_one(const char *path);

@@ -26,6 +26,8 @@ const char *report__why(int err)
 	case EACCES:
 	case EPERM:
 		return "not readable for you [a recording belongs to whoever made it: sudo]";
+	case EISDIR:
+		return "a folder, not a recording";
 	case EBADMSG:
 		return "not a recording, or a damaged one";
 	case E2BIG:

@@ -179,7 +179,7 @@ static void emptiness_and_failures_explain_themselves(void **state)
 		     "gapless: error: cannot write '/dev/full': No space left on device\n");
 	}
 	snprintf(text, sizeof(text),
-		 "gapless: error: '%s' is the recording itself [-o another name]\n", path);
+		 "gapless: error: '%s' is a recording itself [-o another name]\n", path);
 	says("-f svg -o $R $R", 1, text);
 	snprintf(text, sizeof(text), "gapless: error: '%s': no stacks between --from and --to\n",
 		 path);

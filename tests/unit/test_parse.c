@@ -22,6 +22,24 @@ static void duration_fails(const char *text, int err)
 	assert_int_equal(ns, UNTOUCHED);
 }
 
+static void offsets_are_durations_that_may_be_zero(void **state)
+{
+	uint64_t ns = 7;
+
+	assert_int_equal(parse__offset("0", &ns), 0);
+	assert_int_equal(ns, 0);
+	assert_int_equal(parse__offset("1.5s", &ns), 0);
+	assert_int_equal(ns, 1500000000);
+	assert_int_equal(parse__offset("0.0ms", &ns), 0);
+	assert_int_equal(ns, 0);
+	assert_int_equal(parse__offset("9223372036854775807ns", &ns), 0);
+	assert_int_equal(ns, INT64_MAX);
+	assert_int_equal(parse__offset("9223372036854775808ns", &ns), -ERANGE);
+	assert_int_equal(parse__offset("", &ns), -EINVAL);
+	assert_int_equal(parse__offset("-1s", &ns), -EINVAL);
+	assert_int_equal(ns, INT64_MAX);
+}
+
 static void durations_take_every_unit(void **state)
 {
 	duration_is("10", 10000000000);
@@ -115,6 +133,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(durations_take_every_unit),
+		cmocka_unit_test(offsets_are_durations_that_may_be_zero),
 		cmocka_unit_test(durations_refuse_what_is_none),
 		cmocka_unit_test(durations_refuse_zero_and_overflow),
 		cmocka_unit_test(sizes_count_in_powers_of_1024),

@@ -408,7 +408,7 @@ static void what_is_no_recording_is_refused(void **state)
 	sqlite3 *db = (void *)path, *other = NULL;
 
 	assert_int_equal(recording__open("/nonexistent/x", &db), -ENOENT);
-	assert_int_equal(recording__open("/tmp", &db), -EBADMSG);
+	assert_int_equal(recording__open("/tmp", &db), -EISDIR);
 	write_file(path, "", 0);
 	assert_int_equal(recording__open(path, &db), -EBADMSG);
 	write_file(path,

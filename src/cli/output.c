@@ -1,0 +1,214 @@
+#include "cli/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "recording/recording.h"
+#include "report/report.h"
+#include "report/words.h"
+
+/* What a signal that ends the program removes; NULL: nothing. */
+static const char *volatile unfinished;
+
+bool output__is_stdout(const struct output *output)
+{
+	return !strcmp(output->path, "-");
+}
+
+/* The output as a sentence has it. */
+static struct words name_of(const struct output *output)
+{
+	struct words name = {};
+
+	if (output__is_stdout(output))
+		words__say(name.text, sizeof(name.text), "standard output");
+	else
+		words__say(name.text, sizeof(name.text), "'%s'",
+			   words__clean(output->path, WORDS_MOST_COLUMNS - 1).text);
+	return name;
+}
+
+static bool is_same(const struct stat *first, const struct stat *second)
+{
+	return first->st_dev == second->st_dev && first->st_ino == second->st_ino;
+}
+
+bool output__is_recording(const struct output *output)
+{
+	struct stat info, recording;
+	bool found;
+
+	if (output__is_stdout(output) ? fstat(STDOUT_FILENO, &info) : stat(output->path, &info))
+		return false;
+	found = !output__is_stdout(output) && recording__is_one(output->path);
+	for (size_t i = 0; i < output->recording_count && !found; i++)
+		found = !stat(output->recordings[i], &recording) && is_same(&info, &recording);
+	if (found)
+		log_error("%s is a recording itself [%s another name]", name_of(output).text,
+			  output->option);
+	return found;
+}
+
+static void remove_unfinished(int number)
+{
+	if (unfinished)
+		unlink(unfinished);
+	/* Comes when this returns, and ends the program as if it had never been caught. */
+	raise(number);
+}
+
+/* A signal that was ignored stays so: under nohup, the end of the terminal is no end. */
+static void catch_signals(sigset_t *ret_caught)
+{
+	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
+	struct sigaction action = { .sa_handler = remove_unfinished, .sa_flags = SA_RESETHAND };
+	struct sigaction before;
+
+	sigemptyset(ret_caught);
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
+		sigaddset(ret_caught, numbers[i]);
+		if (!sigaction(numbers[i], NULL, &before) && before.sa_handler != SIG_IGN)
+			sigaction(numbers[i], &action, NULL);
+	}
+}
+
+/*
+ * Writes, and closes `fd`. That the stream failed is all that `write` can tell; why, the last
+ * attempt to write left in errno. What a file system puts off may come out when it is closed.
+ */
+static int write_and_close(int fd, output_write *write, void *context)
+{
+	FILE *out = fdopen(fd, "w");
+	int err;
+
+	if (!out) {
+		err = -errno;
+		close(fd);
+		return err;
+	}
+	errno = 0;
+	err = write(out, context);
+	if (ferror(out))
+		err = errno ? -errno : -EIO;
+	errno = 0;
+	if (fclose(out) && !err)
+		err = errno ? -errno : -EIO;
+	return err;
+}
+
+/* mkostemp(), with a signal that comes meanwhile seeing the file or none. */
+static int make_temporary(char *path)
+{
+	sigset_t caught, before;
+	int fd, err;
+
+	catch_signals(&caught);
+	sigprocmask(SIG_BLOCK, &caught, &before);
+	fd = mkostemp(path, O_CLOEXEC);
+	err = errno;
+	if (fd >= 0)
+		unfinished = path;
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	errno = err;
+	return fd;
+}
+
+/*
+ * Into a file beside it, which then takes its name. Like the recording, it is for its owner alone
+ * (0600, as mkostemp() makes it): names of files and of code are in it. A symbolic link is
+ * replaced, not followed: in a folder for all it may be somebody else's.
+ */
+static int write_file(const char *path, output_write *write, void *context)
+{
+	cleanup(free_p) char *temporary = NULL;
+	int fd, err;
+
+	if (asprintf(&temporary, "%s.XXXXXX", path) < 0) {
+		temporary = NULL;
+		return -ENOMEM;
+	}
+	fd = make_temporary(temporary);
+	if (fd < 0)
+		return -errno;
+	err = write_and_close(fd, write, context);
+	if (!err && rename(temporary, path))
+		err = -errno;
+	if (err)
+		unlink(temporary);
+	unfinished = NULL;
+	return err;
+}
+
+/* A device or a pipe has no name to take over. */
+static int write_stream(const char *path, output_write *write, void *context)
+{
+	/* Whatever has taken its place since it was looked at is not made, emptied or replaced. */
+	int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+	struct stat info;
+	int err;
+
+	if (fd < 0)
+		return -errno;
+	err = fstat(fd, &info) ? -errno : S_ISREG(info.st_mode) ? -EEXIST : 0;
+	if (!err)
+		return write_and_close(fd, write, context);
+	close(fd);
+	return err;
+}
+
+/* Behind what was printed before. */
+static int write_standard(int number, output_write *write, void *context)
+{
+	int fd;
+
+	if (fflush(stdout))
+		return -errno;
+	/* One that is closed: cli.c has put something there that cannot be written. */
+	if ((fcntl(number, F_GETFL) & O_ACCMODE) == O_RDONLY)
+		return -EBADF;
+	fd = fcntl(number, F_DUPFD_CLOEXEC, 3);
+	return fd < 0 ? -errno : write_and_close(fd, write, context);
+}
+
+/*
+ * The number of the standard stream that the output is; -1: none. One that goes into a file has
+ * more than one name: whoever took that of /dev/stdout over would take it from everybody.
+ */
+static int standard_number(const struct output *output, const struct stat *info)
+{
+	struct stat own;
+
+	if (output__is_stdout(output))
+		return STDOUT_FILENO;
+	for (int i = STDOUT_FILENO; i <= STDERR_FILENO; i++)
+		if (info && S_ISREG(info->st_mode) && !fstat(i, &own) && is_same(info, &own))
+			return i;
+	return -1;
+}
+
+int output__write(const struct output *output, output_write *write, void *context)
+{
+	struct stat info;
+	bool is_there = !stat(output->path, &info);
+	int number = standard_number(output, is_there ? &info : NULL), err;
+
+	if (output__is_recording(output))
+		return -EEXIST;
+	if (number >= 0)
+		err = write_standard(number, write, context);
+	else if (is_there && !S_ISREG(info.st_mode))
+		err = write_stream(output->path, write, context);
+	else
+		err = write_file(output->path, write, context);
+	if (err)
+		log_error("cannot write %s: %s", name_of(output).text,
+			  err == -E2BIG ? report__why(err) : strerror(-err));
+	return err;
+}
