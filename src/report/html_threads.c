@@ -198,14 +198,15 @@ static int take_account(struct html *html, void *context, sqlite3_stmt *row)
 	int64_t ns;
 	size_t at;
 
+	/* The model need not know whose a row outside the cut is. */
+	if (!html_bins__find(&html->bins, sqlite3_column_int64(row, 2),
+			     sqlite3_column_int64(row, 3), &span) ||
+	    (thread && !html_bins__narrow(&html->bins, thread->first_ns, thread->last_ns, &span)))
+		return 0;
 	if (place == HTML_NONE || !state) {
 		html->folded.accounts++;
 		return 0;
 	}
-	if (!html_bins__find(&html->bins, sqlite3_column_int64(row, 2),
-			     sqlite3_column_int64(row, 3), &span) ||
-	    !html_bins__narrow(&html->bins, thread->first_ns, thread->last_ns, &span))
-		return 0;
 	at = (size_t)(state - html->model->states);
 	ns = html__part(&span, sqlite3_column_int64(row, 4));
 	add_total(html, &timeline->totals[at * html->bins.count], &span, ns);
