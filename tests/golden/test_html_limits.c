@@ -70,10 +70,65 @@ static void rows_outside_the_cut_do_not_belong_to_nobody(void **state)
 	sample__remove(path);
 }
 
+/* Counts of all series of a signal; `failed`: of those with an error. */
+static json_int_t counted(json_t *page, int signal, bool failed)
+{
+	json_int_t sum = 0;
+	json_t *row;
+	size_t i;
+
+	json_array_foreach (json_object_get(page, "series"), i, row) {
+		json_int_t error = json_integer_value(json_object_get(row, "errno"));
+
+		if (json_integer_value(json_object_get(row, "signal")) == signal &&
+		    (!failed || error))
+			sum += json_integer_value(json_object_get(row, "count"));
+	}
+	return sum;
+}
+
+static json_t *find_signal(json_t *page, const char *name, int *ret)
+{
+	json_t *signal;
+	size_t i;
+
+	json_array_foreach (json_object_get(page, "signals"), i, signal) {
+		*ret = (int)i;
+		if (!strcmp(json_string_value(json_object_get(signal, "name")), name))
+			return signal;
+	}
+	fail_msg("no signal '%s'", name);
+	return NULL;
+}
+
+/* 400 on their own, 400 that each stand for one place, operation and error, and two for all else.
+ */
+static void series_that_stand_for_others_keep_counts_and_errors(void **state)
+{
+	char *path = sample__path();
+	json_t *page, *block;
+	int at = 0;
+
+	sample__write_crowded(path);
+	page = document(path, &(struct report_options) {});
+	block = find_signal(page, "block", &at);
+	assert_true(folded(page, "series") > 400);
+	assert_true(folded(page, "operations") > 0);
+	assert_int_equal(counted(page, at, false),
+			 json_integer_value(json_object_get(block, "count")));
+	/* One in three of the crowd, and the reads of the sample. */
+	assert_int_equal(counted(page, at, true), SAMPLE_CROWD / 3 * 3 + 560);
+	assert_int_equal(counted(page, at, true),
+			 json_integer_value(json_object_get(block, "errors")));
+	json_decref(page);
+	sample__remove(path);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rows_outside_the_cut_do_not_belong_to_nobody),
+		cmocka_unit_test(series_that_stand_for_others_keep_counts_and_errors),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -226,6 +226,30 @@ test("operations follow the range, by whom as well", async () => {
   assert.match((await cells()).map((list) => list.join(" ")).join("\n"), /logger write vda .*400/);
 });
 
+test("what is in no row of a signal's table is said, for all and for a range", async () => {
+  const rest = async () => (await page.locator("#tables-panel .rest:visible").allInnerTexts()).join(" ");
+  const sum = async () => {
+    const at = (await heads()).indexOf("count"), more = page.locator("#tables-panel .more");
+    while (await more.isVisible()) await more.click();
+    return (await cells()).reduce((all, row) => all + Number(row[at].replace(",", "")), 0);
+  };
+  await open("FEATURES");
+  await tab("signal block");
+  assert.equal(await rest(), "");
+  await open("CROWDED");
+  await tab("signal block");
+  // 1,200 operations with three requests each and three others; 500 have a row.
+  assert.equal(await rest(), "In no row: 2,109 requests, of operations that this page has no room for.");
+  await drag("#timeline-chart", 0.01, 0.3);
+  assert.match(await rest(), /^In no row: 703 requests, /);
+  // The sample's own, of which the first slice has the odd ones, are 4,166.
+  assert.equal(await sum(), 4166 + 497);
+  await page.locator("#tables-panel").getByRole("button", { name: "by whom", exact: true }).click();
+  assert.equal(await rest(), "");
+  assert.equal(await sum(), 4166 + 1200);
+  assert.match((await cells()).map((list) => list.join(" ")).join("\n"), /^all others any any any \d/m);
+});
+
 test("services, programs and events have their tables", async () => {
   await open("FEATURES");
   await tab("signal tcp");
