@@ -14,7 +14,7 @@
 #define MEASURES          SIGNALS_MEASURES
 #define MOST_SERIES       400 /* of each signal, and of what stands for the rest */
 #define MOST_SERIES_CELLS 25000
-#define MOST_EVENTS       500 /* of each signal */
+#define MOST_EVENTS       "500" /* of each signal; part of a statement */
 
 /* Keys of a series on the page. */
 enum { OF_SIGNAL, OF_GROUP, OF_OBJECT, OF_PLACE, OF_OPERATION, OF_ERRNO };
@@ -298,12 +298,12 @@ static int put_events(struct html *html)
 	err = html__each(html,
 			 "WITH r AS (" EVENTS ") SELECT r.signal, r.time_ns, r.duration_ns,"
 			 " r.thread, o.name, r.place, r.operation, r.errno, r.fields FROM r"
-			 " LEFT JOIN object o ON o.id = r.object WHERE r.rank <= 500"
+			 " LEFT JOIN object o ON o.id = r.object WHERE r.rank <= " MOST_EVENTS
 			 " ORDER BY r.signal, r.rank",
 			 put_event, NULL);
 	html_out__close(&html->out, ']');
 	return err ? err
-		   : html__each(html, "SELECT count(*) FROM (" EVENTS ") WHERE rank > 500",
+		   : html__each(html, "SELECT count(*) FROM (" EVENTS ") WHERE rank > " MOST_EVENTS,
 				count_events, NULL);
 }
 
