@@ -183,6 +183,9 @@ static void what_is_over_time_adds_up_to_the_sums(void **state)
 	json_int_t threads_us = number_of(page, "threads_ns") / 1000, kinds = 0;
 	size_t i;
 
+	assert_true(json_array_size(json_object_get(page, "states")) > 0);
+	assert_int_equal(json_array_size(json_object_get(page, "totals_us")),
+			 json_array_size(json_object_get(page, "states")));
 	json_array_foreach (json_object_get(page, "totals_us"), i, value) {
 		json_t *one = json_array_get(json_object_get(page, "states"), i);
 
