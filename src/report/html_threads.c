@@ -248,8 +248,18 @@ static void join_others(struct html_row *row, void *context)
 		row->key[0] = -1;
 }
 
+/* How many threads are behind those places of the page that come after `most`. */
+static int64_t count_after(const struct html *html, int32_t most)
+{
+	int64_t places = (int64_t)html->thread_count - 1 - most;
+
+	if (places <= 0)
+		return 0;
+	return places + (html->other_threads ? (int64_t)html->other_threads - 1 : 0);
+}
+
 /* Threads that were busy least lose their time axis, if nothing else helps. */
-static int fit_cells(struct html_table *cells)
+static int fit_cells(struct html *html, struct html_table *cells)
 {
 	int32_t most = MOST_THREADS;
 	int err = html_table__fit(cells);
@@ -258,6 +268,7 @@ static int fit_cells(struct html_table *cells)
 		most /= 2;
 		err = html_rows__change(&cells->rows, join_others, &most);
 	}
+	html->folded.axes = count_after(html, most);
 	return err;
 }
 
@@ -282,7 +293,7 @@ int html__put_time(struct html *html)
 					   take_account, &timeline)
 			      : -ENOMEM;
 	if (!err)
-		err = fit_cells(&timeline.cells);
+		err = fit_cells(html, &timeline.cells);
 	if (!err)
 		put_totals(html, timeline.totals);
 	free(timeline.totals);

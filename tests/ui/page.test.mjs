@@ -1,6 +1,6 @@
 // The page of `report --html`: FEATURES.html, LARGE.html and what the JSON report says of the same recordings.
 import assert from "node:assert/strict";
-import { readFileSync, statSync } from "node:fs";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { findNothingSerious, folder, open, page, settle, shots, test, text, time } from "./drive.mjs";
 
@@ -279,6 +279,49 @@ test("latencies of signals have percentiles with their count, and can be chosen"
   await page.fill("#heat-search", "read vda · total");
   assert.equal(await page.locator("#latency article").count(), 1);
   assert.match(await text("#latency article .status"), /^11,200 values · p50 205 µs · p90 .* · p99 30\.0 ms · p99\.9 30\.0 ms/);
+});
+
+// A page of the sample as the program would have left things out: a number of its own for each, and the logger without an axis.
+const writeFolded = () => {
+  const made = readFileSync(join(folder, "FEATURES.html"), "utf8"), mark = 'type="application/json">';
+  const begin = made.indexOf(mark) + mark.length, end = made.indexOf("</script>", begin);
+  const doc = JSON.parse(made.slice(begin, end)), logger = doc.threads.tid.indexOf(1004);
+  let thread = 0, last = 0;
+  Object.keys(doc.folded).forEach((key, i) => (doc.folded[key] = 1001 + i));
+  doc.cells.rows.thread = doc.cells.rows.thread.map((by) => {
+    const now = (thread += by) === logger ? -1 : thread, change = now - last;
+    last = now;
+    return change;
+  });
+  writeFileSync(join(folder, "FOLDED.html"), made.slice(0, begin) + JSON.stringify(doc).replaceAll("<", "\\u003c") + made.slice(end));
+  return doc.folded;
+};
+
+test("whatever was left out is counted in words", async () => {
+  const left = writeFolded();
+  await open("FOLDED");
+  const words = (await page.locator("#about dd", { hasText: "1,001 threads are one" }).innerText()).split("; ");
+  const counted = Object.entries(left).filter(([key]) => key !== "wait_ns");
+  assert.deepEqual(words.map((one) => one.split(" ")[0]), counted.map(([, value]) => value.toLocaleString("en-US")));
+  for (const one of words) assert.match(one, /^[\d,]+ ([\w']+ )*(are|have|had|belong|refer)( |$)/, one);
+  assert.match(await text("#latency > .status"), new RegExp(`^${left.distributions.toLocaleString("en-US")} more distributions of signals`));
+});
+
+test("threads without a time axis are in no range, which is said", async () => {
+  const { axes } = writeFolded(), threads = axes.toLocaleString("en-US");
+  await open("FOLDED");
+  await tab("threads");
+  assert.equal(await page.locator("#tables-panel tbody tr").count(), 5);
+  assert.ok(await page.locator("#tables-panel .rest").isHidden());
+  await drag("#timeline-chart", 0.4, 0.6);
+  assert.equal(await page.locator("#tables-panel tbody tr").count(), 4);
+  assert.equal(await text("#tables-panel .rest"), `In no row: ${threads} threads whose time axis this page has no room for, 10.0 s of this range.`);
+  // The sum over all threads has them.
+  assert.ok((await text("#time .status")).startsWith("of 50.0 s of thread time"));
+  await page.selectOption("#who", await page.locator("#who optgroup[label=threads] option", { hasText: "logger" }).getAttribute("value"));
+  await settle();
+  assert.match(await text("#time .status"), /^of 0 s of thread time; without 1 thread whose time axis this page has no room for/);
+  assert.equal(await text("#tables-panel .rest"), "In no row: 1 thread whose time axis this page has no room for.");
 });
 
 for (const [width, scheme] of [[1280, "light"], [1280, "dark"], [390, "light"], [390, "dark"]]) {
