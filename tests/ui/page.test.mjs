@@ -238,7 +238,7 @@ test("operations follow the range, by whom as well", async () => {
 });
 
 test("what is in no row of a signal's table is said, for all and for a range", async () => {
-  const rest = async () => (await page.locator("#tables-panel .rest:visible").allInnerTexts()).join(" ");
+  const rest = async () => (await page.locator("#tables-panel .missing:visible").allInnerTexts()).join(" ");
   const sum = async () => {
     const at = (await heads()).indexOf("count"), more = page.locator("#tables-panel .more");
     while (await more.isVisible()) await more.click();
@@ -250,9 +250,9 @@ test("what is in no row of a signal's table is said, for all and for a range", a
   await open("CROWDED");
   await tab("signal block");
   // 1,200 operations with three requests each and three others; 500 have a row.
-  assert.equal(await rest(), "In no row: 2,109 requests, of operations that this page has no room for.");
+  assert.equal(await rest(), "In no row: 2,109 requests for whose operation this page has no room.");
   await drag("#timeline-chart", 0.01, 0.3);
-  assert.match(await rest(), /^In no row: 703 requests, /);
+  assert.match(await rest(), /^In no row: 703 requests for whose operation/);
   // The sample's own, of which the first slice has the odd ones, are 4,166.
   assert.equal(await sum(), 4166 + 497);
   await page.locator("#tables-panel").getByRole("button", { name: "by whom", exact: true }).click();
@@ -312,16 +312,16 @@ test("threads without a time axis are in no range, which is said", async () => {
   await open("FOLDED");
   await tab("threads");
   assert.equal(await page.locator("#tables-panel tbody tr").count(), 5);
-  assert.ok(await page.locator("#tables-panel .rest").isHidden());
+  assert.ok(await page.locator("#tables-panel .missing").isHidden());
   await drag("#timeline-chart", 0.4, 0.6);
   assert.equal(await page.locator("#tables-panel tbody tr").count(), 4);
-  assert.equal(await text("#tables-panel .rest"), `In no row: ${threads} threads whose time axis this page has no room for, 10.0 s of this range.`);
+  assert.equal(await text("#tables-panel .missing"), `In no row: ${threads} threads whose time axis this page has no room for, 10.0 s of this range.`);
   // The sum over all threads has them.
   assert.ok((await text("#time .status")).startsWith("of 50.0 s of thread time"));
   await page.selectOption("#who", await page.locator("#who optgroup[label=threads] option", { hasText: "logger" }).getAttribute("value"));
   await settle();
   assert.match(await text("#time .status"), /^of 0 s of thread time; without 1 thread whose time axis this page has no room for/);
-  assert.equal(await text("#tables-panel .rest"), "In no row: 1 thread whose time axis this page has no room for.");
+  assert.equal(await text("#tables-panel .missing"), "In no row: 1 thread whose time axis this page has no room for.");
 });
 
 for (const [width, scheme] of [[1280, "light"], [1280, "dark"], [390, "light"], [390, "dark"]]) {

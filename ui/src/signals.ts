@@ -31,11 +31,17 @@ function seriesRows(selection: Selection, at: number): Series[] {
   return [...sums.values()].filter((row) => row.count > 0);
 }
 
-// What the rows of a table do not have, in words: parts of one are in no row, and neither is what had no room.
-function restWords(all: number, rows: { count: number }[], signal: Signal, whole: boolean): string {
-  const rest = Math.round(all - rows.reduce((sum, row) => sum + row.count, 0));
+const countOf = (rows: { count: number }[]): number => rows.reduce((sum, row) => sum + row.count, 0);
+// A slice that is half in a range gives it half of its events.
+const isShown = (row: { count: number }): boolean => row.count >= 0.5;
 
-  return rest > 0 ? `In no row: ${number(rest)} ${signal.events}, of operations that ${whole ? "this page has no room for" : "this page has no room for or that are hardly in this range"}.` : "";
+// Says how many of a signal's events the table does not have: `all` are there, `rows` are what can be told apart.
+function sayRest(place: HTMLElement, signal: Signal, all: number, rows: { count: number }[]): void {
+  const unplaced = Math.round(all - countOf(rows)), hidden = Math.round(countOf(rows.filter((row) => !isShown(row))));
+  const words = [unplaced > 0 ? `${number(unplaced)} ${signal.events} for whose operation this page has no room` : "", hidden ? `${number(hidden)} ${signal.events} of rows that round to 0 in this range` : ""].filter(Boolean);
+
+  place.hidden = !words.length;
+  place.textContent = `In no row: ${words.join(", ")}.`;
 }
 
 // Sums of a range come from its series, percentiles from the buckets in it. `all`: of the signal, whether in a row or not.
@@ -70,7 +76,7 @@ function operationRows(selection: Selection, signal: Signal, at: number): { rows
     row.p50[m] = percentile(list, 50, row.max[m]!);
     row.p99[m] = percentile(list, 99, row.max[m]!);
   });
-  return { rows: [...rows.values()].filter((row) => row.count >= 0.5), all };
+  return { rows: [...rows.values()], all };
 }
 
 // How measures are best shown that are known by name, as the text report does; all others are summed up.
@@ -94,7 +100,7 @@ function measureColumn(signal: Signal, measure: Measure): Column<Operation> {
 function operationTable(selection: Selection, signal: Signal, at: number): HTMLElement {
   const all = signal.rows, { main } = signal;
   const columns: Column<Operation>[] = [];
-  const humps = h("div", { class: "humps" }), rest = h("p", { class: "status rest" });
+  const humps = h("div", { class: "humps" }), rest = h("p", { class: "status missing" });
 
   if (all.some((row) => row.operation)) columns.push({ name: "operation", text: (row) => row.operation });
   if (all.some((row) => row.place)) columns.push({ name: "where", text: (row) => row.place });
@@ -116,9 +122,8 @@ function operationTable(selection: Selection, signal: Signal, at: number): HTMLE
   const table = new Table(`${signal.name} by operation`, columns, by);
   const update = (): void => {
     const { rows, all: counted } = operationRows(selection, signal, at);
-    table.set(rows);
-    rest.textContent = restWords(counted, rows, signal, selection.isWhole);
-    rest.hidden = !rest.textContent;
+    table.set(selection.isWhole ? rows : rows.filter(isShown));
+    sayRest(rest, signal, counted, rows);
     fill(humps, ...(selection.isWhole ? all.filter((row) => row.hump && row.sum[main]! * 100 >= selection.data.doc.wall_ns).slice(0, 5).map((row) => h("p", {}, `${row.hump}.`)) : []));
   };
 
@@ -147,12 +152,11 @@ function seriesTable(selection: Selection, signal: Signal, at: number): HTMLElem
       { name: "max", about: "of the whole recording", text: (row) => cell(row.max[id]!, unit), value: (row) => row.max[id]! });
   }
   const table = new Table(`${signal.name} by whom`, columns, by);
-  const rest = h("p", { class: "status rest" });
+  const rest = h("p", { class: "status missing" });
   const update = (): void => {
-    const counted = seriesRows(selection, at), rows = counted.filter((row) => row.count >= 0.5);
-    table.set(rows);
-    rest.textContent = restWords(counted.reduce((sum, row) => sum + row.count, 0), rows, signal, selection.isWhole);
-    rest.hidden = !rest.textContent;
+    const rows = seriesRows(selection, at);
+    table.set(rows.filter(isShown));
+    sayRest(rest, signal, countOf(rows), rows);
   };
 
   selection.onRest(update);

@@ -28,7 +28,7 @@ function threadTable(selection: Selection): HTMLElement {
     { name: "notes", text: (row) => notes(threads.flags[row.at]!) },
     { name: "cgroup", text: (row) => threads.cgroup[row.at]! },
   ];
-  const table = new Table("threads", columns, 4), rest = h("p", { class: "status rest" });
+  const table = new Table("threads", columns, 4), rest = h("p", { class: "status missing" });
   const update = (): void => {
     table.set(selection.byThread().map((ns, at) => ({ at, ns, all: ns.reduce((sum, one) => sum + one, 0) })).filter((row) => row.all > 0 && selection.hasThread(row.at)));
     rest.hidden = !selection.withoutAxis;
