@@ -11,7 +11,7 @@ cp -r "$sources/src" "$sources/index.html" "$sources/package.json" "$sources/pac
 	"$sources/vite.config.js" "$sources/.npmrc" "$folder"
 cd "$folder"
 if ! cmp -s package-lock.json node_modules/.built-from; then
-	npm ci --ignore-scripts --no-audit --no-fund --loglevel=error ||
+	npm ci --ignore-scripts --prefer-offline --no-audit --no-fund --loglevel=error ||
 		{ echo 'cannot get the packages of ui/package-lock.json [meson setup -Dui=disabled builds without the page]' >&2; exit 1; }
 	cp package-lock.json node_modules/.built-from
 fi

@@ -143,6 +143,11 @@ static void put_folded(struct html *html)
 	html_out__number(out, "series", html->folded.series);
 	html_out__number(out, "events", html->folded.events);
 	html_out__number(out, "accounts", html->folded.accounts);
+	html_out__number(out, "axes", html->folded.axes);
+	html_out__number(out, "wait_samples", html->folded.wait_samples);
+	html_out__number(out, "loose_samples", html->folded.loose_samples);
+	html_out__number(out, "distributions", html->folded.distributions);
+	html_out__number(out, "signals", html->folded.signals);
 	html_out__number(out, "torn", html->bins.torn);
 	html_out__number(out, "names", html->out.texts.left_out);
 	html_out__close(out, '}');

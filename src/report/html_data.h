@@ -17,6 +17,9 @@ struct html {
 	struct {
 		int64_t nodes, samples, histograms, waits, wait_ns, operations, services, series;
 		int64_t events, accounts;
+		int64_t axes;                        /* threads that are in no cell by their own */
+		int64_t wait_samples, loose_samples; /* thinned out; of no wait on the page */
+		int64_t distributions, signals;
 	} folded;
 };
 

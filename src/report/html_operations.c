@@ -145,6 +145,7 @@ void html__put_operations(struct html *html)
 {
 	struct html_out *out = &html->out;
 
+	html->folded.signals = (int64_t)(html->model->signals.count - html__signal_count(html));
 	html_out__open(out, "signals", '[');
 	for (size_t i = 0; i < html__signal_count(html); i++) {
 		const struct signals_signal *signal = &html->model->signals.list[i];

@@ -102,6 +102,24 @@ static struct html_row give(struct html_row *waiting, int64_t amount, const stru
 	return row;
 }
 
+static bool is_nothing(const struct html_row *waiting)
+{
+	for (int i = 0; i < HTML_ROWS_VALUES; i++)
+		if (waiting->value[i])
+			return false;
+	return true;
+}
+
+/* Samples without a weight count too. */
+static int add_rest(const struct html_rows *rows, const struct html_row *waiting,
+		    struct html_rows *ret)
+{
+	struct html_row rest = *waiting;
+
+	memcpy(rest.key, rows->list[rows->count - 1].key, sizeof(rest.key));
+	return html_rows__add(ret, &rest);
+}
+
 /* Down to one row for every `step` of value 0; the last one gets what is left. */
 static int keep_steps(const struct html_rows *rows, int64_t step, struct html_rows *ret)
 {
@@ -119,16 +137,13 @@ static int keep_steps(const struct html_rows *rows, int64_t step, struct html_ro
 			waiting.value[j] = sum(waiting.value[j], row->value[j]);
 		passed = sum(before, row->value[0]) / step;
 		before = sum(before, row->value[0]) % step;
-		if (i + 1 == rows->count || passed * step > waiting.value[0])
-			passed = passed || i + 1 == rows->count ? waiting.value[0] : 0;
-		else
-			passed *= step;
 		if (!passed)
 			continue;
+		passed = passed * step > waiting.value[0] ? waiting.value[0] : passed * step;
 		given = give(&waiting, passed, row);
 		err = html_rows__add(ret, &given);
 	}
-	return err;
+	return err || is_nothing(&waiting) ? err : add_rest(rows, &waiting, ret);
 }
 
 int html_rows__thin(struct html_rows *rows, size_t most)

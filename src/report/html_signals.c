@@ -1,7 +1,8 @@
 /*
  * What signals counted, over time. Series go by whom (a group of threads), where, what, for which
- * object and with which error; the largest of each signal are kept, the rest is one for each place
- * and operation, so that those can be added up.
+ * object and with which error; the largest of each signal are kept, the rest is one for each place,
+ * operation and error, so that those can be added up. Where there are too many of these as well,
+ * what is left is in one that succeeded and one that failed.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,11 +14,12 @@
 #define MEASURES          SIGNALS_MEASURES
 #define MOST_SERIES       400 /* of each signal, and of what stands for the rest */
 #define MOST_SERIES_CELLS 25000
-#define MOST_EVENTS       500 /* of each signal */
+#define MOST_EVENTS       "500" /* of each signal; part of a statement */
 
 /* Keys of a series on the page. */
 enum { OF_SIGNAL, OF_GROUP, OF_OBJECT, OF_PLACE, OF_OPERATION, OF_ERRNO };
 #define OTHER (-2) /* a group that stands for all the rest */
+#define ANY   (-1) /* a place, an operation or an error that stands for more than one */
 
 struct signals_data {
 	struct html_rows series; /* count, sums */
@@ -111,15 +113,18 @@ static int by_size(const void *a, const void *b, void *context)
 	return memcmp(x->key, y->key, sizeof(x->key));
 }
 
-/* Adds a series to what stands for it: all of its place and operation that are not shown. */
+/* Adds a series to what stands for it: all of its place, operation and error not shown. */
 static int fold_series(struct html *html, struct signals_data *data, size_t at, bool full,
 		       size_t *ret)
 {
 	const int32_t *of = data->series.list[at].key;
-	const int32_t key[HTML_ROWS_KEYS] = { [OF_SIGNAL] = of[OF_SIGNAL],
-					      [OF_GROUP] = OTHER,
-					      [OF_PLACE] = full ? 0 : of[OF_PLACE],
-					      [OF_OPERATION] = full ? 0 : of[OF_OPERATION] };
+	const int32_t key[HTML_ROWS_KEYS] = {
+		[OF_SIGNAL] = of[OF_SIGNAL],
+		[OF_GROUP] = OTHER,
+		[OF_PLACE] = full ? ANY : of[OF_PLACE],
+		[OF_OPERATION] = full ? ANY : of[OF_OPERATION],
+		[OF_ERRNO] = full && of[OF_ERRNO] ? ANY : of[OF_ERRNO],
+	};
 	struct html_row *to;
 	const struct html_row *from;
 	size_t into = 0;
@@ -293,12 +298,12 @@ static int put_events(struct html *html)
 	err = html__each(html,
 			 "WITH r AS (" EVENTS ") SELECT r.signal, r.time_ns, r.duration_ns,"
 			 " r.thread, o.name, r.place, r.operation, r.errno, r.fields FROM r"
-			 " LEFT JOIN object o ON o.id = r.object WHERE r.rank <= 500"
+			 " LEFT JOIN object o ON o.id = r.object WHERE r.rank <= " MOST_EVENTS
 			 " ORDER BY r.signal, r.rank",
 			 put_event, NULL);
 	html_out__close(&html->out, ']');
 	return err ? err
-		   : html__each(html, "SELECT count(*) FROM (" EVENTS ") WHERE rank > 500",
+		   : html__each(html, "SELECT count(*) FROM (" EVENTS ") WHERE rank > " MOST_EVENTS,
 				count_events, NULL);
 }
 

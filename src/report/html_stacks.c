@@ -109,8 +109,10 @@ static int add_wait(struct html *html, struct stacks *stacks, const struct taken
 		return 0;
 	blame = (uintptr_t)map__get(&stacks->blames,
 				    blame_key(thread, state, sqlite3_column_int64(row, 6), by));
-	if (!blame)
+	if (!blame) {
+		html->folded.loose_samples++;
 		return 0;
+	}
 	return html_table__add(
 		&stacks->waits,
 		&(struct html_row) { .key = { (int32_t)blame - 1, taken->bin, taken->thread,
@@ -199,6 +201,7 @@ static int fit(struct html *html, struct stacks *stacks)
 	if (!err)
 		err = html_table__fit(&stacks->waits);
 	html->folded.samples = stacks->samples.left_out;
+	html->folded.wait_samples = stacks->waits.left_out;
 	return err;
 }
 

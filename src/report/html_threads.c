@@ -198,14 +198,15 @@ static int take_account(struct html *html, void *context, sqlite3_stmt *row)
 	int64_t ns;
 	size_t at;
 
+	/* The model need not know whose a row outside the cut is. */
+	if (!html_bins__find(&html->bins, sqlite3_column_int64(row, 2),
+			     sqlite3_column_int64(row, 3), &span) ||
+	    (thread && !html_bins__narrow(&html->bins, thread->first_ns, thread->last_ns, &span)))
+		return 0;
 	if (place == HTML_NONE || !state) {
 		html->folded.accounts++;
 		return 0;
 	}
-	if (!html_bins__find(&html->bins, sqlite3_column_int64(row, 2),
-			     sqlite3_column_int64(row, 3), &span) ||
-	    !html_bins__narrow(&html->bins, thread->first_ns, thread->last_ns, &span))
-		return 0;
 	at = (size_t)(state - html->model->states);
 	ns = html__part(&span, sqlite3_column_int64(row, 4));
 	add_total(html, &timeline->totals[at * html->bins.count], &span, ns);
@@ -247,8 +248,18 @@ static void join_others(struct html_row *row, void *context)
 		row->key[0] = -1;
 }
 
+/* How many threads are behind those places of the page that come after `most`. */
+static int64_t count_after(const struct html *html, int32_t most)
+{
+	int64_t places = (int64_t)html->thread_count - 1 - most;
+
+	if (places <= 0)
+		return 0;
+	return places + (html->other_threads ? (int64_t)html->other_threads - 1 : 0);
+}
+
 /* Threads that were busy least lose their time axis, if nothing else helps. */
-static int fit_cells(struct html_table *cells)
+static int fit_cells(struct html *html, struct html_table *cells)
 {
 	int32_t most = MOST_THREADS;
 	int err = html_table__fit(cells);
@@ -257,6 +268,7 @@ static int fit_cells(struct html_table *cells)
 		most /= 2;
 		err = html_rows__change(&cells->rows, join_others, &most);
 	}
+	html->folded.axes = count_after(html, most);
 	return err;
 }
 
@@ -281,7 +293,7 @@ int html__put_time(struct html *html)
 					   take_account, &timeline)
 			      : -ENOMEM;
 	if (!err)
-		err = fit_cells(&timeline.cells);
+		err = fit_cells(html, &timeline.cells);
 	if (!err)
 		put_totals(html, timeline.totals);
 	free(timeline.totals);

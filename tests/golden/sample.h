@@ -64,3 +64,10 @@ void sample__write_with_signals(const char *path);
 void sample__add_signals(struct recording *recording);
 /* The same with both. */
 void sample__write_with_all(const char *path);
+/*
+ * And with more in one signal than a page has room for: SAMPLE_CROWD operations "op-0001" and up
+ * of "block", each with a series, two distributions and one request in each slice. Every third one
+ * fails. The first ones took longest, and all of them less than what else is in the signal.
+ */
+#define SAMPLE_CROWD 1200
+void sample__write_crowded(const char *path);

@@ -183,6 +183,9 @@ static void what_is_over_time_adds_up_to_the_sums(void **state)
 	json_int_t threads_us = number_of(page, "threads_ns") / 1000, kinds = 0;
 	size_t i;
 
+	assert_true(json_array_size(json_object_get(page, "states")) > 0);
+	assert_int_equal(json_array_size(json_object_get(page, "totals_us")),
+			 json_array_size(json_object_get(page, "states")));
 	json_array_foreach (json_object_get(page, "totals_us"), i, value) {
 		json_t *one = json_array_get(json_object_get(page, "states"), i);
 
@@ -394,6 +397,35 @@ static void thinned_rows_stand_for_all(void **state)
 	free(written(write_thinned_rows));
 }
 
+static void write_weightless_rows(struct html_out *out)
+{
+	for (int heavy = 0; heavy <= 1; heavy++) {
+		struct html_rows rows = {};
+		int64_t all[2] = {};
+
+		/* Where one has all the weight, no step ends in the others. */
+		for (int i = 0; i < 10000; i++)
+			html_rows__add(&rows, &(struct html_row) {
+						      .key = { i },
+						      .value = { heavy && !i ? 1000000 : 0, 1 } });
+		assert_int_equal(html_rows__thin(&rows, 100), 0);
+		assert_in_range(rows.count, 1, 101);
+		for (size_t i = 0; i < rows.count; i++) {
+			all[0] += rows.list[i].value[0];
+			all[1] += rows.list[i].value[1];
+		}
+		assert_int_equal(all[0], heavy * 1000000);
+		assert_int_equal(all[1], 10000);
+		html_rows__release(&rows);
+	}
+	fputs("x", out->file);
+}
+
+static void thinned_rows_without_weight_are_counted(void **state)
+{
+	free(written(write_weightless_rows));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -408,6 +440,7 @@ int main(void)
 		cmocka_unit_test(names_stop_at_their_budget_and_are_counted),
 		cmocka_unit_test(rows_are_sorted_and_their_microseconds_add_up),
 		cmocka_unit_test(thinned_rows_stand_for_all),
+		cmocka_unit_test(thinned_rows_without_weight_are_counted),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

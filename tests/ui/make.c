@@ -1,7 +1,7 @@
 /*
- * make FEATURES|LARGE FILE: recordings for the tests of the page. FEATURES is the sample with
- * stacks and signals, and names that are scripts; LARGE is what the page has to stand: 1,000
- * threads, 50,000 stacks, 10 minutes.
+ * make FEATURES|CROWDED|LARGE FILE: recordings for the tests of the page. FEATURES is the sample
+ * with stacks and signals, and names that are scripts; CROWDED has more in one signal than there
+ * is room for; LARGE is what the page has to stand: 1,000 threads, 50,000 stacks, 10 minutes.
  */
 #include "../harness.h"
 
@@ -144,6 +144,8 @@ int main(int argc, char **argv)
 		return 2;
 	if (!strcmp(argv[1], "LARGE"))
 		make_large(argv[2]);
+	else if (!strcmp(argv[1], "CROWDED"))
+		sample__write_crowded(argv[2]);
 	else
 		make_features(argv[2]);
 	return 0;

@@ -1,6 +1,6 @@
 // The page of `report --html`: FEATURES.html, LARGE.html and what the JSON report says of the same recordings.
 import assert from "node:assert/strict";
-import { readFileSync, statSync } from "node:fs";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { findNothingSerious, folder, open, page, settle, shots, test, text, time } from "./drive.mjs";
 
@@ -58,8 +58,12 @@ test("findings, states and totals are those of the JSON report", async () => {
   const whole = json.states.reduce((sum, state) => sum + state.ns, 0);
   assert.equal(whole, json.threads_ns);
   assert.ok((await text("#time .status")).startsWith(`of ${Math.round(whole / 1e9)} s of thread time`));
-  for (const state of json.states.filter((one) => one.ns > 1e9))
-    assert.ok((await text("#time .keys")).includes(`${state.state}.${state.cause}`));
+  const shown = await page.locator("#time .keys li").evaluateAll((list) => list.map((one) => one.innerText.replace("\n", ": ")));
+  // What was unseen is 12 µs, which the line above has.
+  const expected = json.states.filter((one) => one.state !== "unseen").map((one) => `${one.state}.${one.cause}: ${time(one.ns)} · ${((100 * one.ns) / whole).toFixed(1)} %`);
+  assert.ok(expected.length >= 8);
+  assert.deepEqual(shown.sort(), expected.sort());
+  assert.match(await text("#time .status"), /; 12\.0 µs of it before the first look at a thread$/);
 });
 
 test("a brush changes everything below, and Escape takes it back", async () => {
@@ -138,11 +142,15 @@ test("the flame graph finds, zooms, turns over and splits", async () => {
 test("the flame graph's total is what the samples add up to", async () => {
   await open("FEATURES");
   await showFlame();
-  const idle = json.samples.kinds.find((one) => one.kind === "idle").samples;
+  const sum = (key, list) => list.reduce((all, one) => all + one[key], 0);
+  const words = (list) => `all — total ${time(sum("weight_ns", list))}, 100.0 % · self 0 s · ${sum("samples", list)} samples — `;
+  const { kinds } = json.samples, busy = kinds.filter((one) => one.kind !== "idle");
+  assert.ok(sum("samples", busy) > 0 && sum("samples", busy) < sum("samples", kinds));
+  assert.equal(sum("samples", kinds), json.samples.count);
+  assert.ok((await text("#flame-info")).startsWith(words(busy)), await text("#flame-info"));
   await page.locator("#flame").getByRole("button", { name: "show", exact: true }).click();
   await settle();
-  assert.ok((await text("#flame-info")).includes(`${json.samples.count.toLocaleString("en-US")} samples`), await text("#flame-info"));
-  assert.ok(idle >= 0);
+  assert.ok((await text("#flame-info")).startsWith(words(kinds)), await text("#flame-info"));
 });
 
 test("functions have the self and total times of the JSON report", async () => {
@@ -170,9 +178,12 @@ test("a wait opens with both stacks", async () => {
   const wait = page.locator("details.wait").first();
   await wait.locator("summary").click();
   await wait.locator(".stack").first().waitFor();
-  assert.ok((await wait.innerText()).includes("where it waited"));
-  assert.ok((await wait.innerText()).includes("where it was woken from"));
-  assert.ok((await page.locator("details.wait .frames li").count()) + (await wait.locator(".soft").count()) > 0);
+  const stacks = await wait.locator(".stack").evaluateAll((list) => list.map((one) => [one.querySelector("h4").innerText, [...one.querySelectorAll(".frames")].map((frames) => [...frames.children].map((frame) => frame.innerText))]));
+  assert.match(await wait.locator("summary").innerText(), /^26\.0 s\s+thread logger \(tid 1004\)\s*→\s*file \/var\/log\/app\.log/);
+  assert.deepEqual(stacks, [
+    ["where it waited", [["vfs_fsync [kernel]", "do_syscall_64 [kernel]", "fsync libc.so.6", "log_line app", "start_thread libc.so.6"], ["[no stack: asleep at the end]"]]],
+    ["where it was woken from", [["blk_mq_complete_request [kernel]"]]],
+  ]);
 });
 
 test("tables sort and filter, signals have theirs", async () => {
@@ -226,6 +237,30 @@ test("operations follow the range, by whom as well", async () => {
   assert.match((await cells()).map((list) => list.join(" ")).join("\n"), /logger write vda .*400/);
 });
 
+test("what is in no row of a signal's table is said, for all and for a range", async () => {
+  const rest = async () => (await page.locator("#tables-panel .missing:visible").allInnerTexts()).join(" ");
+  const sum = async () => {
+    const at = (await heads()).indexOf("count"), more = page.locator("#tables-panel .more");
+    while (await more.isVisible()) await more.click();
+    return (await cells()).reduce((all, row) => all + Number(row[at].replace(",", "")), 0);
+  };
+  await open("FEATURES");
+  await tab("signal block");
+  assert.equal(await rest(), "");
+  await open("CROWDED");
+  await tab("signal block");
+  // 1,200 operations with three requests each and three others; 500 have a row.
+  assert.equal(await rest(), "In no row: 2,109 requests for whose operation this page has no room.");
+  await drag("#timeline-chart", 0.01, 0.3);
+  assert.match(await rest(), /^In no row: 703 requests for whose operation/);
+  // The sample's own, of which the first slice has the odd ones, are 4,166.
+  assert.equal(await sum(), 4166 + 497);
+  await page.locator("#tables-panel").getByRole("button", { name: "by whom", exact: true }).click();
+  assert.equal(await rest(), "");
+  assert.equal(await sum(), 4166 + 1200);
+  assert.match((await cells()).map((list) => list.join(" ")).join("\n"), /^all others any any any \d/m);
+});
+
 test("services, programs and events have their tables", async () => {
   await open("FEATURES");
   await tab("signal tcp");
@@ -244,6 +279,49 @@ test("latencies of signals have percentiles with their count, and can be chosen"
   await page.fill("#heat-search", "read vda · total");
   assert.equal(await page.locator("#latency article").count(), 1);
   assert.match(await text("#latency article .status"), /^11,200 values · p50 205 µs · p90 .* · p99 30\.0 ms · p99\.9 30\.0 ms/);
+});
+
+// A page of the sample as the program would have left things out: a number of its own for each, and the logger without an axis.
+const writeFolded = () => {
+  const made = readFileSync(join(folder, "FEATURES.html"), "utf8"), mark = 'type="application/json">';
+  const begin = made.indexOf(mark) + mark.length, end = made.indexOf("</script>", begin);
+  const doc = JSON.parse(made.slice(begin, end)), logger = doc.threads.tid.indexOf(1004);
+  let thread = 0, last = 0;
+  Object.keys(doc.folded).forEach((key, i) => (doc.folded[key] = 1001 + i));
+  doc.cells.rows.thread = doc.cells.rows.thread.map((by) => {
+    const now = (thread += by) === logger ? -1 : thread, change = now - last;
+    last = now;
+    return change;
+  });
+  writeFileSync(join(folder, "FOLDED.html"), made.slice(0, begin) + JSON.stringify(doc).replaceAll("<", "\\u003c") + made.slice(end));
+  return doc.folded;
+};
+
+test("whatever was left out is counted in words", async () => {
+  const left = writeFolded();
+  await open("FOLDED");
+  const words = (await page.locator("#about dd", { hasText: "1,001 threads are one" }).innerText()).split("; ");
+  const counted = Object.entries(left).filter(([key]) => key !== "wait_ns");
+  assert.deepEqual(words.map((one) => one.split(" ")[0]), counted.map(([, value]) => value.toLocaleString("en-US")));
+  for (const one of words) assert.match(one, /^[\d,]+ ([\w']+ )*(are|have|had|belong|refer)( |$)/, one);
+  assert.match(await text("#latency > .status"), new RegExp(`^${left.distributions.toLocaleString("en-US")} more distributions of signals`));
+});
+
+test("threads without a time axis are in no range, which is said", async () => {
+  const { axes } = writeFolded(), threads = axes.toLocaleString("en-US");
+  await open("FOLDED");
+  await tab("threads");
+  assert.equal(await page.locator("#tables-panel tbody tr").count(), 5);
+  assert.ok(await page.locator("#tables-panel .missing").isHidden());
+  await drag("#timeline-chart", 0.4, 0.6);
+  assert.equal(await page.locator("#tables-panel tbody tr").count(), 4);
+  assert.equal(await text("#tables-panel .missing"), `In no row: ${threads} threads whose time axis this page has no room for, 10.0 s of this range.`);
+  // The sum over all threads has them.
+  assert.ok((await text("#time .status")).startsWith("of 50.0 s of thread time"));
+  await page.selectOption("#who", await page.locator("#who optgroup[label=threads] option", { hasText: "logger" }).getAttribute("value"));
+  await settle();
+  assert.match(await text("#time .status"), /^of 0 s of thread time; without 1 thread whose time axis this page has no room for/);
+  assert.equal(await text("#tables-panel .missing"), "In no row: 1 thread whose time axis this page has no room for.");
 });
 
 for (const [width, scheme] of [[1280, "light"], [1280, "dark"], [390, "light"], [390, "dark"]]) {
@@ -270,8 +348,8 @@ test("1,000 threads, 50,000 stacks, 10 minutes: opens and stays usable", async (
   const start = Date.now();
   await drag("#timeline-chart", 0.3, 0.5);
   const brushed = Date.now() - start;
-  const frames = await page.evaluate(async () => {
-    const chart = document.getElementById("timeline-chart"), box = chart.getBoundingClientRect();
+  const frame = (id) => page.evaluate(async (id) => {
+    const chart = document.getElementById(id), box = chart.getBoundingClientRect();
     const took = [];
     for (let i = 0; i < 10; i++) {
       const begin = performance.now();
@@ -280,7 +358,11 @@ test("1,000 threads, 50,000 stacks, 10 minutes: opens and stays usable", async (
       took.push(performance.now() - begin);
     }
     return took.sort((a, b) => a - b)[5];
-  });
-  console.log(`# opened in ${opened} ms, brushed in ${brushed} ms, a frame takes ${Math.round(frames)} ms`);
+  }, id);
+  const frames = await frame("timeline-chart");
+  await showFlame();
+  const flames = await frame("flame-chart");
+  console.log(`# opened in ${opened} ms, brushed in ${brushed} ms, a frame takes ${Math.round(frames)} ms, one of the flame graph ${Math.round(flames)} ms`);
   assert.ok(opened < 12000 && brushed < 20000);
+  assert.ok(frames < 500 && flames < 500);
 });

@@ -17,9 +17,10 @@ function pairs(list: [string, string | Node][]): HTMLElement {
 function quality(data: Data): HTMLElement {
   const { doc } = data;
   const bad = doc.quality.filter((one) => one.value), good = doc.quality.length - bad.length;
-  const folded = Object.entries(doc.folded).filter(([, value]) => value);
+  const folded = Object.entries(doc.folded).filter(([name, value]) => value && name !== "wait_ns");
   const words: Record<string, string> = {
     threads: "threads are one", nodes: "call paths are in [folded]", samples: "rows of samples are stood for by others", histograms: "histograms have no time axis", waits: "waits are left out", operations: "operations of signals are left out", services: "services are left out", series: "series are in 'all others'", events: "events are left out",
+    axes: "threads have no time axis", wait_samples: "rows of samples of waits are stood for by others", loose_samples: "samples of waits belong to no wait that is shown", distributions: "distributions of signals are left out", signals: "signals are left out",
     accounts: "rows belong to nobody", torn: "rows refer to slices that are not there", names: "names had no room",
   };
 
@@ -29,7 +30,7 @@ function quality(data: Data): HTMLElement {
     ["recording", doc.complete ? "complete" : "not finished: it ends where the recorder did"],
     ...bad.map((one): [string, string] => [one.name, `${figure(one)}${one.words ? `: ${one.words}` : ""}`]),
     ["all else", `${number(good)} counters of losses are 0`],
-    ["in this page", folded.length ? folded.filter(([name]) => name in words).map(([name, value]) => `${number(value)} ${words[name]}`).join("; ") : "nothing was folded or left out"],
+    ["in this page", folded.length ? folded.map(([name, value]) => `${number(value)} ${words[name] ?? name}`).join("; ") : "nothing was folded or left out"],
   ]));
 }
 

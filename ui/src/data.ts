@@ -130,6 +130,7 @@ export class Data {
   readonly nodes: number;
   readonly functions: { count: number; name: string[]; module: string[]; file: string[]; line: number[]; kernel: Uint8Array; named: Uint8Array; row: number[] };
   readonly kindOf: Uint8Array; // by state
+  readonly hasAxis: Uint8Array; // by thread: it is in cells of its own
 
   constructor(doc: Document_) {
     const text = (i: number): string => doc.texts[i] ?? "";
@@ -154,6 +155,8 @@ export class Data {
       thread: key(doc.thread_states.thread!), state: key(doc.thread_states.state!), ns: doc.thread_states.ns!, count: doc.thread_states.count!,
     };
     this.cells = rows(doc.cells, ["thread", "state"], ["us"], this.bins);
+    this.hasAxis = new Uint8Array(count).fill(doc.folded.axes ? 0 : 1);
+    for (const thread of this.cells.key.thread!) if (thread >= 0) this.hasAxis[thread] = 1;
     this.samples = rows(doc.samples, ["node", "thread", "state"], ["us", "count"], this.bins);
     this.waitSamples = rows(doc.wait_samples, ["wait", "thread", "node", "waker"], ["us", "count"], this.bins);
     this.syscallCells = rows(doc.syscall_cells, ["syscall"], ["count", "errors", "total_us", "run_us"], this.bins);

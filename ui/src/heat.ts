@@ -3,7 +3,7 @@ import { css, mix } from "./colours";
 import { type Data, type Histogram } from "./data";
 import { fill, h, hideTip, section, showTip, Surface } from "./dom";
 import { type Selection } from "./select";
-import { amount, number, seconds } from "./words";
+import { amount, count, number, seconds } from "./words";
 
 const buckets = 289, height = 170, axis = 20;
 
@@ -235,6 +235,7 @@ export function latencies(selection: Selection): { element: HTMLElement; repaint
   const rowsOf: number[][] = data.doc.histograms.map(() => []);
   const grid = h("div", { class: "heats" });
   const search = h("input", { type: "search", id: "heat-search", placeholder: "fsync, disk, tcp…", "aria-label": "choose latencies" });
+  const left = data.doc.folded.distributions ?? 0;
   const more = h("button", { type: "button", class: "more" });
   let panels: Panel[] = [], shown = 6;
 
@@ -262,7 +263,8 @@ export function latencies(selection: Selection): { element: HTMLElement; repaint
   build();
   return {
     element: section("latency", "How long things took", "Stronger colour is more. All threads: histograms do not know whose a value was.",
-      h("div", { class: "controls" }, h("label", { class: "control" }, h("span", { class: "label" }, "show"), from), h("label", { class: "control" }, h("span", { class: "label" }, "find"), search)), grid, more),
+      h("div", { class: "controls" }, h("label", { class: "control" }, h("span", { class: "label" }, "show"), from), h("label", { class: "control" }, h("span", { class: "label" }, "find"), search)), grid, more,
+      left ? h("p", { class: "status" }, `${count(left, "more distribution")} of signals are in the recording alone.`) : null),
     repaint: () => panels.forEach((panel) => panel.repaint()),
   };
 }

@@ -110,6 +110,23 @@ export class Selection {
     return result;
   }
 
+  // Threads whose time nobody knows for a range, because the page had no room for it: they are in no sum of theirs.
+  get withoutAxis(): number {
+    const { data, who } = this;
+
+    if (this.isWhole || !data.doc.folded.axes) return 0;
+    return who ? who.threads.reduce((sum, inside, i) => sum + (inside && !data.hasAxis[i] ? 1 : 0), 0) : data.doc.folded.axes;
+  }
+
+  // ns that those have together; whose it is nobody knows.
+  sumWithoutAxis(): number {
+    const { cells } = this.data;
+    let ns = 0;
+
+    for (let i = 0; i < cells.count; i++) if (cells.key.thread![i]! < 0) ns += cells.value.us![i]! * 1000 * this.part(cells, i);
+    return ns;
+  }
+
   // ns by thread and kind, for the same.
   byThread(): Float64Array[] {
     const { data } = this;

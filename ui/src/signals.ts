@@ -6,6 +6,9 @@ import { type Selection } from "./select";
 import { type Column, Table } from "./table";
 import { amount, bytes, count, errno, number, seconds, share, time } from "./words";
 
+// A place, an operation or an error of a series that stands for more than one.
+const any = -1;
+
 // For columns: what a count is of stands in the column's name.
 function cell(value: number, unit: string): string {
   if (!value) return "–";
@@ -28,15 +31,30 @@ function seriesRows(selection: Selection, at: number): Series[] {
   return [...sums.values()].filter((row) => row.count > 0);
 }
 
-// Sums of a range come from its series, percentiles from the buckets in it.
-function operationRows(selection: Selection, signal: Signal, at: number): Operation[] {
-  const { data } = selection;
+const countOf = (rows: { count: number }[]): number => rows.reduce((sum, row) => sum + row.count, 0);
+// A slice that is half in a range gives it half of its events.
+const isShown = (row: { count: number }): boolean => row.count >= 0.5;
 
-  if (selection.isWhole) return signal.rows;
+// Says how many of a signal's events the table does not have: `all` are there, `rows` are what can be told apart.
+function sayRest(place: HTMLElement, signal: Signal, all: number, rows: { count: number }[]): void {
+  const unplaced = Math.round(all - countOf(rows)), hidden = Math.round(countOf(rows.filter((row) => !isShown(row))));
+  const words = [unplaced > 0 ? `${number(unplaced)} ${signal.events} for whose operation this page has no room` : "", hidden ? `${number(hidden)} ${signal.events} of rows that round to 0 in this range` : ""].filter(Boolean);
+
+  place.hidden = !words.length;
+  place.textContent = `In no row: ${words.join(", ")}.`;
+}
+
+// Sums of a range come from its series, percentiles from the buckets in it. `all`: of the signal, whether in a row or not.
+function operationRows(selection: Selection, signal: Signal, at: number): { rows: Operation[]; all: number } {
+  const { data } = selection;
+  let all = 0;
+
+  if (selection.isWhole) return { rows: signal.rows, all: signal.count };
   const name = (place: string | null | undefined, operation: string | null | undefined): string => `${operation ?? "?"}\n${place ?? "?"}`;
   const rows = new Map(signal.rows.map((row) => [name(row.place, row.operation), { ...row, count: 0, errors: 0, sum: row.sum.map(() => 0), timed: row.sum.map(() => 0), p50: row.sum.map(() => 0), p99: row.sum.map(() => 0) }]));
   for (const series of seriesRows(selection, at)) {
-    const row = rows.get(name(data.text(series.place), data.text(series.operation)));
+    const row = series.place === any ? undefined : rows.get(name(data.text(series.place), data.text(series.operation)));
+    all += series.count;
     if (!row) continue;
     row.count += series.count;
     if (series.errno) row.errors += series.count;
@@ -58,7 +76,7 @@ function operationRows(selection: Selection, signal: Signal, at: number): Operat
     row.p50[m] = percentile(list, 50, row.max[m]!);
     row.p99[m] = percentile(list, 99, row.max[m]!);
   });
-  return [...rows.values()].filter((row) => row.count >= 0.5);
+  return { rows: [...rows.values()], all };
 }
 
 // How measures are best shown that are known by name, as the text report does; all others are summed up.
@@ -82,7 +100,7 @@ function measureColumn(signal: Signal, measure: Measure): Column<Operation> {
 function operationTable(selection: Selection, signal: Signal, at: number): HTMLElement {
   const all = signal.rows, { main } = signal;
   const columns: Column<Operation>[] = [];
-  const humps = h("div", { class: "humps" });
+  const humps = h("div", { class: "humps" }), rest = h("p", { class: "status missing" });
 
   if (all.some((row) => row.operation)) columns.push({ name: "operation", text: (row) => row.operation });
   if (all.some((row) => row.place)) columns.push({ name: "where", text: (row) => row.place });
@@ -103,13 +121,15 @@ function operationTable(selection: Selection, signal: Signal, at: number): HTMLE
   columns.push({ name: "most by", about: "of the whole recording", text: (row) => row.who ?? "?" });
   const table = new Table(`${signal.name} by operation`, columns, by);
   const update = (): void => {
-    table.set(operationRows(selection, signal, at));
+    const { rows, all: counted } = operationRows(selection, signal, at);
+    table.set(selection.isWhole ? rows : rows.filter(isShown));
+    sayRest(rest, signal, counted, rows);
     fill(humps, ...(selection.isWhole ? all.filter((row) => row.hump && row.sum[main]! * 100 >= selection.data.doc.wall_ns).slice(0, 5).map((row) => h("p", {}, `${row.hump}.`)) : []));
   };
 
   selection.onRest(update);
   update();
-  return h("div", {}, table.element, humps);
+  return h("div", {}, table.element, rest, humps);
 }
 
 function seriesTable(selection: Selection, signal: Signal, at: number): HTMLElement {
@@ -118,10 +138,10 @@ function seriesTable(selection: Selection, signal: Signal, at: number): HTMLElem
   const has = (value: (row: Series) => unknown): boolean => all.some((row) => value(row));
   const columns: Column<Series>[] = [{ name: "who", text: (row) => (row.other ? "all others" : (row.who ?? "?")) }];
 
-  if (has((row) => data.text(row.operation))) columns.push({ name: "operation", text: (row) => data.text(row.operation) });
-  if (has((row) => data.text(row.place))) columns.push({ name: "where", text: (row) => data.text(row.place) });
+  if (has((row) => data.text(row.operation))) columns.push({ name: "operation", text: (row) => (row.operation === any ? "any" : data.text(row.operation)) });
+  if (has((row) => data.text(row.place))) columns.push({ name: "where", text: (row) => (row.place === any ? "any" : data.text(row.place)) });
   if (has((row) => row.object)) columns.push({ name: "object", text: (row) => row.object ?? "" });
-  if (has((row) => row.errno)) columns.push({ name: "error", text: (row) => errno(row.errno) });
+  if (has((row) => row.errno)) columns.push({ name: "error", text: (row) => (row.errno === any ? "any" : errno(row.errno)) });
   columns.push({ name: "count", about: signal.events, text: (row) => number(row.count), value: (row) => row.count });
   let by = columns.length - 1;
   for (const { id, name, unit } of signal.measures) {
@@ -132,11 +152,16 @@ function seriesTable(selection: Selection, signal: Signal, at: number): HTMLElem
       { name: "max", about: "of the whole recording", text: (row) => cell(row.max[id]!, unit), value: (row) => row.max[id]! });
   }
   const table = new Table(`${signal.name} by whom`, columns, by);
-  const update = (): void => table.set(seriesRows(selection, at).filter((row) => row.count >= 0.5));
+  const rest = h("p", { class: "status missing" });
+  const update = (): void => {
+    const rows = seriesRows(selection, at);
+    table.set(rows.filter(isShown));
+    sayRest(rest, signal, countOf(rows), rows);
+  };
 
   selection.onRest(update);
   update();
-  return table.element;
+  return h("div", {}, table.element, rest);
 }
 
 const whole = (): HTMLElement => h("p", { class: "status" }, "Of the whole recording.");

@@ -1,11 +1,11 @@
 // The tables: threads, functions, syscalls, and whatever signals counted. All follow the range; those that can, the threads.
 import { flagExited, flagKernel, flagOwn, kinds, kindWords, type Syscall } from "./data";
-import { section } from "./dom";
+import { h, section } from "./dom";
 import { percentile } from "./heat";
 import { type Selection } from "./select";
 import { eventTable, signalTables } from "./signals";
 import { type Column, Table, tabs } from "./table";
-import { base, errno, number, share, time } from "./words";
+import { base, count, errno, number, share, time } from "./words";
 
 function threadTable(selection: Selection): HTMLElement {
   interface Row { at: number; ns: Float64Array; all: number }
@@ -28,12 +28,16 @@ function threadTable(selection: Selection): HTMLElement {
     { name: "notes", text: (row) => notes(threads.flags[row.at]!) },
     { name: "cgroup", text: (row) => threads.cgroup[row.at]! },
   ];
-  const table = new Table("threads", columns, 4);
-  const update = (): void => table.set(selection.byThread().map((ns, at) => ({ at, ns, all: ns.reduce((sum, one) => sum + one, 0) })).filter((row) => row.all > 0 && selection.hasThread(row.at)));
+  const table = new Table("threads", columns, 4), rest = h("p", { class: "status missing" });
+  const update = (): void => {
+    table.set(selection.byThread().map((ns, at) => ({ at, ns, all: ns.reduce((sum, one) => sum + one, 0) })).filter((row) => row.all > 0 && selection.hasThread(row.at)));
+    rest.hidden = !selection.withoutAxis;
+    rest.textContent = `In no row: ${count(selection.withoutAxis, "thread")} whose time axis this page has no room for${selection.who ? "" : `, ${time(selection.sumWithoutAxis())} of this range`}.`;
+  };
 
   selection.onRest(update);
   update();
-  return table.element;
+  return h("div", {}, table.element, rest);
 }
 
 interface Code { at: number; selfRun: number; totalRun: number; selfWait: number; totalWait: number; samples: number }

@@ -41,7 +41,8 @@ function makeLanes(data: Data, by: By): Lane[] {
       laneOf[thread] = i;
       members++;
     });
-    return { who, about: members > 1 ? `${members} threads` : "", kinds: new Float64Array(kinds.length), busy: 0, us: [] };
+    const without = who.threads.reduce((sum, inside, thread) => sum + (inside && !data.hasAxis[thread] ? 1 : 0), 0);
+    return { who, about: `${members > 1 ? `${members} threads` : "one thread"}${without ? `, ${members > 1 ? without : "it is"} without a time axis in this page` : ""}`, kinds: new Float64Array(kinds.length), busy: 0, us: [] };
   });
   const { thread, state, ns } = data.threadStates;
 
@@ -369,7 +370,7 @@ export class Timeline {
     const lane = this.lanes[Math.floor((y - box.top) / laneHeight)];
 
     if (!lane) return hideTip();
-    const lines: Node[] = [h("strong", {}, lane.who.label), h("div", {}, lane.about || "one thread")];
+    const lines: Node[] = [h("strong", {}, lane.who.label), h("div", {}, lane.about)];
     if (x - box.left >= this.laneLabel()) {
       lines.push(h("div", {}, `${seconds(this.data.edges[bin]!)} – ${seconds(this.data.edges[bin + 1]!)}`));
       kinds.forEach((kind, k) => {
