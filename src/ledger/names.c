@@ -306,6 +306,11 @@ int names__object(struct names *names, const struct ledger_key *key, int64_t *re
 					  *ret_id, states__object_kind(key->object_kind), name });
 }
 
+bool names__is_other(const struct names *names, int64_t object)
+{
+	return object == names->other;
+}
+
 /*
  * From fdinfo, as it is in memory: stat() would ask the file's server, and hang where the target
  * does. Kernels before 5.14 do not say; then the file keeps its number.

@@ -1,6 +1,7 @@
 /* Identities and names of what the kernel half only numbers: processes, culprits, objects. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "ledger/ledger.h"
@@ -36,6 +37,9 @@ int names__describe(struct names *names, const struct ledger_object_record *reco
 
 /* The recording's id of the object of a wait, 0 for none. */
 int names__object(struct names *names, const struct ledger_key *key, int64_t *ret_id);
+
+/* Whether that is the one that stands for those beyond the limit. */
+bool names__is_other(const struct names *names, int64_t object);
 
 /* The recording's id of who ended a wait, 0 for nobody. */
 int names__culprit(struct names *names, const struct ledger_key *key, int64_t *ret_id);

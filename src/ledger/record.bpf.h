@@ -24,7 +24,9 @@ static __always_inline bool copy_account(struct ledger_record *record, struct th
 			continue;
 		barrier();
 		/* In one instruction for the verifier: it looks at each try. */
-		bpf_probe_read_kernel(&record->account, sizeof(record->account), &thread->account);
+		if (bpf_probe_read_kernel(&record->account, sizeof(record->account),
+					  &thread->account))
+			return false;
 		record->wait = thread->wait;
 		record->cell = thread->cell;
 		record->cell_sum = thread->cell_sum;

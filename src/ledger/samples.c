@@ -340,7 +340,8 @@ static int name_wait(struct samples *samples, const struct sample_record *record
 	if (!SLOT_IS_WAIT(record->slot))
 		return 0;
 	err = names__object(samples->names, &key, &sample->object);
-	if (!err && key.object_kind == OBJECT_FUTEX)
+	if (!err && key.object_kind == OBJECT_FUTEX &&
+	    !names__is_other(samples->names, sample->object))
 		err = look_for_futex(samples, record, sample->object);
 	return err ? err : names__culprit(samples->names, &key, &sample->by);
 }

@@ -295,6 +295,8 @@ static void too_many_objects_share_one_name(void **state)
 	other = object_of(&fixture, MOST_OBJECTS);
 	assert_int_equal(object_of(&fixture, MOST_OBJECTS + 1), other);
 	assert_int_equal(object_of(&fixture, 0), first);
+	assert_true(names__is_other(fixture.names, other));
+	assert_false(names__is_other(fixture.names, first));
 	assert_int_equal(names__describe(fixture.names, &late), 0);
 	assert_int_equal(names__overflowed(fixture.names), 2);
 	assert_int_equal(ask(&fixture, "select count(*) from object"), MOST_OBJECTS + 1);
