@@ -43,17 +43,11 @@ int BPF_PROG(on_waking, struct task_struct *task)
 {
 	struct thread *thread = find(task);
 
-	if (thread && !frozen)
-		woken_by(thread);
+	if (!thread || frozen)
+		return 0;
+	woken_by(thread);
+	draw_early(thread);
 	return 0;
-}
-
-/* Is the current thread the one that sched_waking named? Else the wakeup went through another CPU.
- */
-static __always_inline bool is_woken_here(const struct thread *thread)
-{
-	return (thread->waker_kind == BY_THREAD || thread->waker_kind == BY_STRANGER) &&
-	       thread->last_waker == (__u64)bpf_get_current_task();
 }
 
 static __always_inline bool is_dropped(void)
@@ -76,7 +70,7 @@ int BPF_PROG(on_wakeup, struct task_struct *task)
 	/* Still on its CPU, or already runnable: nothing began. */
 	if (!SLOT_IS_WAIT(thread->account.slot) || is_dropped())
 		return 0;
-	wakes(thread, task, bpf_ktime_get_ns(), is_woken_here(thread));
+	wakes(thread, task, bpf_ktime_get_ns());
 	return 0;
 }
 

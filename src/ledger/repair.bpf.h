@@ -32,9 +32,8 @@ static __always_inline bool has_sums(const struct thread *thread, struct task_st
 	       bpf_core_field_exists(task->sched_info.run_delay);
 }
 
-/* wait → ready at `now`; the current thread may be the one that did it. */
-static __always_inline void wakes(struct thread *thread, struct task_struct *task, __u64 now,
-				  bool by_current)
+/* wait → ready at `now`. */
+static __always_inline void wakes(struct thread *thread, struct task_struct *task, __u64 now)
 {
 	struct ledger_account *account = &thread->account;
 	__u32 slot = account->slot;
@@ -47,7 +46,7 @@ static __always_inline void wakes(struct thread *thread, struct task_struct *tas
 	write_end(account);
 	if (!from_seed)
 		count_interval(slot, ns);
-	draw_wait(thread, task, slot, ns, now, by_current);
+	draw_wait(thread, task, slot, ns, now);
 }
 
 /* The scheduler's clock, as of this switch; 0 where it is out of reach. */
@@ -86,7 +85,7 @@ static __noinline bool repair_wakeup(struct thread *thread, struct task_struct *
 	if (!fits(&ready, open))
 		return false;
 	thread->waker_kind = BY_NOBODY;
-	wakes(thread, task, now - ready, false);
+	wakes(thread, task, now - ready);
 	count_quality(QUALITY_REPAIRED_WAKEUPS);
 	return true;
 }
@@ -108,7 +107,7 @@ static __noinline bool repair_switch(struct thread *thread, struct task_struct *
 		if (!fits(&ready, open - ran))
 			return false;
 		thread->waker_kind = BY_NOBODY;
-		wakes(thread, task, now - ran - ready, false);
+		wakes(thread, task, now - ran - ready);
 	}
 	slot = account->slot;
 	write_begin(account);

@@ -38,16 +38,11 @@ struct {
 	__type(value, __u64);
 } last_tick SEC(".maps");
 
-static __always_inline bool is_drawn_by(__u32 random, __u64 ns, __u64 period_ns)
+static __always_inline bool is_drawn(__u32 random, __u64 ns, __u64 period_ns)
 {
 	if (ns >= period_ns)
 		return true;
 	return (__u64)(random >> (32 - DRAW_BITS)) * period_ns < ns << DRAW_BITS;
-}
-
-static __always_inline bool is_drawn(__u64 ns, __u64 period_ns)
-{
-	return is_drawn_by(bpf_get_prandom_u32(), ns, period_ns);
 }
 
 static __always_inline void count_drawn(void)
@@ -172,7 +167,7 @@ static __always_inline bool draw_open(const struct thread *thread, struct pendin
 	__u32 random = unwind_hash(frozen_ns, thread->id) >> 32;
 
 	if ((!SLOT_IS_WAIT(slot) && !SLOT_IS_READY(slot)) || (__s64)ns <= 0 ||
-	    !is_drawn_by(random, ns, draw_period_ns))
+	    !is_drawn(random, ns, draw_period_ns))
 		return false;
 	weigh(new, slot, ns, draw_period_ns, frozen_ns);
 	if (SLOT_IS_WAIT(slot))
@@ -280,17 +275,13 @@ static __noinline void add_interval(struct thread *thread, struct task_struct *t
 	add_pending(thread, new);
 }
 
-/* The stack of whoever is waking a thread, if it is the current one that does. */
-static __always_inline __u64 waker_stack(bool is_current)
+/* The stack of the current thread, which is waking another one. */
+static __always_inline __u64 stack_of_waker(void)
 {
-	struct task_struct *current;
-	struct thread *waker;
+	struct task_struct *current = bpf_get_current_task_btf();
+	struct thread *waker = find(current);
 	__u8 none;
 
-	if (!is_current)
-		return 0;
-	current = bpf_get_current_task_btf();
-	waker = find(current);
 	if (!waker)
 		return 0;
 	none = why_no_user_stack(waker, current);
@@ -299,17 +290,39 @@ static __always_inline __u64 waker_stack(bool is_current)
 	return none == STACK_TAKEN ? user_stack(waker->here_pid, WALK_SCHEDULER) : 0;
 }
 
-static __always_inline void draw_wait(struct thread *thread, struct task_struct *task, __u32 slot,
-				      __u64 ns, __u64 end_ns, bool waker_is_current)
+/*
+ * A wait is about to end. Whoever ends it is the current thread now, and maybe not when it has
+ * ended: that may be on another CPU. So it is drawn already, for what it is worth now; should it be
+ * drawn in the end for what it became worth meanwhile, it has no such stack.
+ */
+static __always_inline void draw_early(struct thread *thread)
 {
+	__u64 since_ns = thread->account.since_ns;
+
+	if (!with_stacks || !SLOT_IS_WAIT(thread->account.slot))
+		return;
+	thread->waking_since_ns = since_ns;
+	thread->random = bpf_get_prandom_u32();
+	thread->waker_stack = 0;
+	if (thread->waker_kind == BY_THREAD &&
+	    is_drawn(thread->random, bpf_ktime_get_ns() - since_ns, draw_period_ns))
+		thread->waker_stack = stack_of_waker();
+}
+
+static __always_inline void draw_wait(struct thread *thread, struct task_struct *task, __u32 slot,
+				      __u64 ns, __u64 end_ns)
+{
+	bool is_early = thread->waking_since_ns == end_ns - ns;
+	__u32 random = is_early ? thread->random : bpf_get_prandom_u32();
 	__u64 period_ns = draw_period_ns;
 	struct pending new = {};
 
-	if (!with_stacks || !is_drawn(ns, period_ns))
+	if (!with_stacks || !is_drawn(random, ns, period_ns))
 		return;
 	weigh(&new, slot, ns, period_ns, end_ns);
 	note_wait(&new, &thread->wait);
-	new.waker = waker_stack(waker_is_current);
+	if (is_early)
+		new.waker = thread->waker_stack;
 	add_interval(thread, task, &new);
 }
 
@@ -319,7 +332,7 @@ static __always_inline void draw_ready(struct thread *thread, struct task_struct
 	__u64 period_ns = draw_period_ns;
 	struct pending new = {};
 
-	if (!with_stacks || !is_drawn(ns, period_ns))
+	if (!with_stacks || !is_drawn(bpf_get_prandom_u32(), ns, period_ns))
 		return;
 	weigh(&new, slot, ns, period_ns, end_ns);
 	add_interval(thread, task, &new);

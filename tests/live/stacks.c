@@ -112,6 +112,7 @@ static struct sample_row read_sample(sqlite3_stmt *stmt, struct stack_lines *lin
 		.is_next = sqlite3_column_int(stmt, 9),
 		.line = line_of(lines, sqlite3_column_int64(stmt, 12), false),
 		.kernel = line_of(lines, sqlite3_column_int64(stmt, 12), true),
+		.waker = line_of(lines, sqlite3_column_int64(stmt, 13), false),
 	};
 
 	copy_text(row.comm, sizeof(row.comm), stmt, 1);
@@ -127,7 +128,8 @@ static void load_samples(struct stacks_recording *recording)
 	size_t most = (size_t)one_number(recording->db, "SELECT count(*) FROM sample"), count = 0;
 	sqlite3_stmt *stmt = prepare(
 		recording->db, "SELECT v.thread, v.comm, v.state, v.cause, v.weight_ns, v.wait_ns,"
-			       " x.period_ns, v.count, v.tick, v.next, v.none, v.end, v.stack"
+			       " x.period_ns, v.count, v.tick, v.next, v.none, v.end, v.stack,"
+			       " x.waker_stack"
 			       " FROM samples v JOIN sample x ON x.id = v.id ORDER BY v.id");
 
 	recording->samples = calloc(most + 1, sizeof(struct sample_row));

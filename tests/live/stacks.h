@@ -21,6 +21,7 @@ struct sample_row {
 	 */
 	const char *line;
 	const char *kernel; /* the same for the kernel's */
+	const char *waker;  /* … and for the user's of who ended the wait */
 };
 
 struct stacks_recording {

@@ -139,6 +139,23 @@ static void a_thread_that_is_never_back_keeps_its_weight(void **state)
 	assert_near("never", stacks__weight(&waits, "never", "wait", NULL), ledger_ns);
 }
 
+static void who_ends_a_wait_has_a_stack_though_it_ends_on_another_cpu(void **state)
+{
+	int64_t all = 0, rung = 0;
+
+	for (size_t i = 0; i < waits.count; i++) {
+		const struct sample_row *sample = &waits.samples[i];
+
+		if (!sample__is_of(sample, "bell-waiter", "wait"))
+			continue;
+		all++;
+		rung += strstr(sample->waker, ";ring_bell;") != NULL;
+	}
+	print_message("# %" PRId64 " of %" PRId64 " from ring_bell\n", rung, all);
+	assert_true(all >= 20);
+	assert_true(rung * 100 >= all * (is_emulated() ? 50 : 90));
+}
+
 static void threads_that_are_ready_have_stacks(void **state)
 {
 	int64_t ready_ns = stacks__weight(&waits, "crowd", "ready", NULL);
@@ -160,6 +177,7 @@ int main(void)
 		cmocka_unit_test(a_call_that_signals_break_off_keeps_its_stack),
 		cmocka_unit_test(a_wait_for_a_page_has_a_stack),
 		cmocka_unit_test(a_thread_that_is_never_back_keeps_its_weight),
+		cmocka_unit_test(who_ends_a_wait_has_a_stack_though_it_ends_on_another_cpu),
 		cmocka_unit_test(threads_that_are_ready_have_stacks),
 	};
 

@@ -210,6 +210,59 @@ static void *fault_in(void *arg)
 	return NULL;
 }
 
+/* The others keep to no CPU. */
+static void stay_on(int cpu)
+{
+	cpu_set_t cpus;
+
+	CPU_ZERO(&cpus);
+	CPU_SET(cpu, &cpus);
+	if (sched_setaffinity(0, sizeof(cpus), &cpus))
+		die("sched_setaffinity");
+}
+
+NOINLINE static void ring_bell(int fd)
+{
+	if (write(fd, "", 1) != 1)
+		die("write");
+	KEEP_FRAME();
+}
+
+static void *ring(void *arg)
+{
+	uint64_t end_ns = now_ns() + length_ns;
+
+	set_name("bell-ringer");
+	stay_on(0);
+	while (now_ns() < end_ns) {
+		sleep_ns(2 * MS);
+		ring_bell((int)(intptr_t)arg);
+	}
+	close((int)(intptr_t)arg);
+	return NULL;
+}
+
+/* Woken from another CPU, which this one is told by an interrupt if it idles. */
+static void *wait_for_bell(void *arg)
+{
+	struct phase phase;
+	int ends[2];
+	ssize_t got;
+	char byte;
+
+	make_pipe(ends);
+	stay_on((int)sysconf(_SC_NPROCESSORS_ONLN) - 1);
+	pthread_detach(start_thread(ring, (void *)(intptr_t)ends[1]));
+	phase = phase_begin("bell", "bell-waiter");
+	do {
+		call_begins(&phase);
+		got = read(ends[0], &byte, 1);
+		call_ends(&phase);
+	} while (got == 1);
+	phase_end(&phase);
+	return NULL;
+}
+
 static void *crowd_member(void *arg)
 {
 	struct phase phase = phase_begin("crowd", "crowd");
@@ -236,7 +289,7 @@ static void crowd(void)
 int main(int argc, char **argv)
 {
 	static void *(*const bodies[])(void *) = { write_chunks, read_restarted, poll_broken_off,
-						   fault_in };
+						   fault_in, wait_for_bell };
 	static const uint64_t naps_us[] = { 10, 100, 1000, 10000, 100000, 1000000 };
 	pthread_t threads[sizeof(bodies) / sizeof(*bodies) + sizeof(naps_us) / sizeof(*naps_us)];
 	size_t count = 0;
