@@ -187,7 +187,7 @@ static int go_on(struct run *run, const struct record_options *options, struct c
 {
 	uint64_t until_ns = options->duration_ns ? clock__now_ns() + options->duration_ns : 0;
 	bool may_run_dry = target__is_by_number(&options->run.target);
-	bool is_dry = false, is_over = false;
+	bool had_threads = !child->pid, is_dry = false, is_over = false;
 
 	while (!interrupted && !child->ended && !is_dry && !is_over) {
 		int err = run__step(run, until_ns);
@@ -195,7 +195,9 @@ static int go_on(struct run *run, const struct record_options *options, struct c
 		if (err)
 			return err;
 		child__look(child);
-		is_dry = may_run_dry && !run__threads(run);
+		/* A command has none until it is one. */
+		had_threads |= run__threads(run) > 0;
+		is_dry = may_run_dry && had_threads && !run__threads(run);
 		is_over = until_ns && clock__now_ns() >= until_ns;
 	}
 	/* What Ctrl-C ended along with us has not come to its end. */
@@ -231,6 +233,8 @@ static int fill(struct record_options *options, const char *path, uint64_t numbe
 	int err;
 
 	options->run.early = options->command && options->warmup_ns;
+	/* That it waits for us is not the command's time. */
+	options->run.gated_pid = options->warmup_ns ? 0 : (uint32_t)child->pid;
 	err = run__open(&options->run, recording, features, &run);
 	if (!err)
 		err = begin(options, number, run, child);

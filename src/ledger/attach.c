@@ -49,11 +49,11 @@ static bool is_needed(const char *event, const struct ledger_options *options)
 	return true;
 }
 
-/* Without these the account cannot close; the rest only loses detail. */
+/* Without these the account cannot begin or close; the rest only loses detail. */
 static bool is_vital(const char *event)
 {
-	return !strcmp(event, "task_newtask") || !strcmp(event, "sched_switch") ||
-	       !strcmp(event, "sched_wakeup");
+	return !strcmp(event, "task_newtask") || !strcmp(event, "sched_process_exec") ||
+	       !strcmp(event, "sched_switch") || !strcmp(event, "sched_wakeup");
 }
 
 static int set_knobs(struct ledger *ledger, const struct ledger_options *options)
@@ -68,6 +68,7 @@ static int set_knobs(struct ledger *ledger, const struct ledger_options *options
 	skel->rodata->track_cpus = target->all;
 	skel->rodata->by_cgroup = target->cgroups.count > 0;
 	skel->rodata->early = options->early;
+	skel->bss->gated_pid = options->gated_pid;
 	skel->rodata->name_count = (uint32_t)target->name_count;
 	memcpy((void *)skel->rodata->names, target->names, sizeof(target->names));
 	skel->rodata->drop_every = options->drop_every;

@@ -26,6 +26,7 @@ struct ledger_options {
 	 * too. They must have one thread each when ledger__open() is called.
 	 */
 	bool early;
+	uint32_t gated_pid;  /* a process that is wanted from its exec on; 0: none */
 	uint32_t drop_every; /* test switch: ignore one wakeup in so many; 0: none */
 	/* Stacks: */
 	uint64_t tick_ns;     /* period of the samples of running time; 0: no stacks */

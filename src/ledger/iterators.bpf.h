@@ -41,7 +41,7 @@ int on_seed(struct bpf_iter__task *ctx)
 	thread = find(task);
 	if (thread)
 		check_seed(thread, task);
-	else
+	else if (!is_gated(task))
 		seed(task);
 	return 0;
 }

@@ -396,7 +396,7 @@ int BPF_PROG(on_exit, struct task_struct *task)
 	return 0;
 }
 
-/* A thread that became wanted: by its new name, or by moving into a cgroup. */
+/* A thread that became wanted: by its new name, by its exec, or by moving into a cgroup. */
 static __always_inline void adopt_as(struct task_struct *task, __u32 flags)
 {
 	struct thread *thread = start_ns && !frozen ? new_thread(task, flags) : NULL;
@@ -437,6 +437,9 @@ int BPF_PROG(on_exec, struct task_struct *task)
 		forget_tid(thread);
 		note_numbers(thread, task);
 		remember_tid(thread);
+	} else if (is_gated(task)) {
+		adopt_as(task, THREAD_FOLLOW);
+		gated_pid = 0;
 	} else if (name_count) {
 		adopt(task);
 	}

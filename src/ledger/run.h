@@ -19,9 +19,10 @@ struct run_options {
 	bool full;
 	uint64_t interval_ns; /* between snapshots, at first */
 	uint32_t drop_every;  /* test switch */
-	bool early;       /* what the target's processes start before run__begin() is wanted too */
-	uint64_t tick_ns; /* between two samples of a CPU; 0: no stacks */
-	uint64_t table_bytes;                /* what the unwinder's tables may take */
+	bool early; /* what the target's processes start before run__begin() is wanted too */
+	uint32_t gated_pid;   /* a process that is wanted from its exec on; 0: none */
+	uint64_t tick_ns;     /* between two samples of a CPU; 0: no stacks */
+	uint64_t table_bytes; /* what the unwinder's tables may take */
 	const struct signal *const *signals; /* ends with NULL; NULL: none */
 	uint64_t slow_ns;                    /* what takes as long becomes an event … */
 	bool no_slow_calls;                  /* … but no syscall: then they load faster */

@@ -12,6 +12,9 @@ const volatile char names[MOST_NAMES][WIRE_COMM_BYTES];
 const volatile bool by_cgroup;
 const volatile bool early; /* children are followed before accounts are open */
 
+/* A process that waits to be told to become the command: wanted from its exec on. 0: none. */
+__u32 gated_pid;
+
 struct id_set {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 256);
@@ -104,6 +107,11 @@ static __always_inline void note_own_namespace(void)
 	bpf_probe_read_kernel(&own_ns, sizeof(own_ns),
 			      (void *)&pid->numbers[0].ns +
 				      own_level * bpf_core_type_size(struct upid));
+}
+
+static __always_inline bool is_gated(struct task_struct *task)
+{
+	return gated_pid && number_here(BPF_CORE_READ(task, group_leader, thread_pid)) == gated_pid;
 }
 
 static __always_inline bool is_followed(struct task_struct *task)

@@ -107,6 +107,10 @@ static void a_command_that_ends_at_once_is_recorded(void **state)
 	live__release(&output);
 	assert_int_equal(threads_named(report, "true"), 1);
 	assert_true(sum_ns(report, "true", "run", NULL) > 0);
+	/* From its exec on: that it waited for us to be ready is not its time. */
+	assert_int_equal(sum_count(report, "true", "wait", "net"), 0);
+	assert_int_equal(sum_ns(report, "true", "unseen", NULL), 0);
+	assert_null(syscall_named(report, "execve"));
 	assert_true(number_at(report, "wall_ns") < 30000 * MS);
 	assert_closes(report);
 	assert_explained(report);
