@@ -280,7 +280,16 @@ struct signal_struct {
 	unsigned int flags;
 };
 
+struct mutex {
+	atomic64_t owner; /* a task, and bits */
+};
+
+struct rw_semaphore {
+	atomic64_t owner; /* likewise */
+};
+
 struct mm_struct {
+	struct rw_semaphore mmap_lock;
 	unsigned long arg_start;
 	unsigned long arg_end;
 };

@@ -35,6 +35,18 @@ struct glibc_mutex {
 };
 #define GLIBC_CONTENDED 2
 
+/* Of contention_begin (include/trace/events/lock.h). */
+#define LCB_F_SPIN   1
+#define LCB_F_READ   2
+#define LCB_F_WRITE  4
+#define LCB_F_RT     8
+#define LCB_F_PERCPU 16
+#define LCB_F_MUTEX  32
+
+/* Beside the owner of a mutex or a semaphore. */
+#define OWNER_BITS         7UL
+#define RWSEM_READER_OWNED 1UL
+
 const volatile __u8 class_of[LEDGER_SYSCALLS];
 const volatile __s32 nr_wait4;
 const volatile __s32 nr_exit; /* the number under which the end of a thread is booked */
@@ -209,6 +221,65 @@ static __noinline __u32 cause_of_futex(struct thread *thread, struct pt_regs *re
 	return SLOT_WAIT_LOCK_OWNED;
 }
 
+/* A thread's or process's number on one level of pid namespaces; 0 if it has none there. */
+static __always_inline __u32 number_at(struct pid *pid, __u32 level, __u64 ns)
+{
+	struct upid number = {};
+
+	if (!pid || level > BPF_CORE_READ(pid, level))
+		return 0;
+	/* An index into an array whose elements may be larger than we declare them. */
+	bpf_probe_read_kernel(&number, sizeof(number),
+			      (void *)&pid->numbers[0] + level * bpf_core_type_size(struct upid));
+	return ns && (__u64)number.ns != ns ? 0 : number.nr;
+}
+
+/* Of the lock that the thread waits for; 0: nobody says. */
+static __always_inline struct task_struct *owner_of_kernel_lock(const struct thread *thread)
+{
+	__u64 owner = 0;
+
+	if (thread->kernel_lock_flags & LCB_F_MUTEX) {
+		struct mutex *mutex = (void *)thread->kernel_lock;
+
+		if (bpf_core_field_exists(mutex->owner)) /* else it is a real-time kernel's */
+			owner = BPF_CORE_READ(mutex, owner.counter);
+	} else if (thread->kernel_lock_flags & (LCB_F_READ | LCB_F_WRITE) &&
+		   !(thread->kernel_lock_flags & (LCB_F_RT | LCB_F_PERCPU))) {
+		struct rw_semaphore *semaphore = (void *)thread->kernel_lock;
+
+		if (bpf_core_field_exists(semaphore->owner))
+			owner = BPF_CORE_READ(semaphore, owner.counter);
+		if (owner & RWSEM_READER_OWNED)
+			return NULL; /* one of many, or one that was */
+	}
+	return (void *)(owner & ~OWNER_BITS);
+}
+
+static __noinline __u32 cause_of_kernel_lock(struct thread *thread, struct task_struct *task)
+{
+	struct task_struct *owner = owner_of_kernel_lock(thread);
+	struct ledger_key *wait = &thread->wait;
+	struct tid_key key = {};
+	struct mm_struct *mm = BPF_CORE_READ(task, mm);
+	struct pid *pid;
+	__u64 *id;
+
+	wait->object_kind = OBJECT_KERNEL;
+	wait->object[0] = thread->kernel_lock;
+	wait->object[1] = mm && wait->object[0] == (__u64)&mm->mmap_lock;
+	if (!owner)
+		return SLOT_WAIT_KERNEL;
+	pid = BPF_CORE_READ(owner, thread_pid);
+	key.pid = BPF_CORE_READ(owner, tgid);
+	key.ns_tid = pid ? number_at(pid, BPF_CORE_READ(pid, level), 0) : 0;
+	id = bpf_map_lookup_elem(&tids, &key);
+	wait->by = id ? *id : (__u64)BPF_CORE_READ(owner, pid);
+	wait->by_kind = id ? BY_THREAD : BY_STRANGER;
+	wait->evidence = EVIDENCE_OWNER;
+	return SLOT_WAIT_KERNEL;
+}
+
 static __always_inline __u32 other_syscall(struct thread *thread, __s32 nr)
 {
 	thread->wait.object_kind = OBJECT_SYSCALL;
@@ -286,11 +357,8 @@ static __noinline __u32 cause_of_wait(struct thread *thread, struct task_struct 
 		return SLOT_WAIT_STOPPED;
 	if (flags & PF_KTHREAD)
 		return SLOT_WAIT_KTHREAD;
-	if (thread->kernel_lock) {
-		thread->wait.object_kind = OBJECT_KERNEL;
-		thread->wait.object[0] = thread->kernel_lock;
-		return SLOT_WAIT_KERNEL;
-	}
+	if (thread->kernel_lock)
+		return cause_of_kernel_lock(thread, task);
 	if (flags & PF_IO_WORKER)
 		return SLOT_WAIT_URING;
 	if (thread->flags & THREAD_EXITING)

@@ -27,9 +27,6 @@
 
 #define CLONE_VM 0x00000100
 
-/* Lock contention flags (include/trace/events/lock.h). */
-#define LCB_F_SPIN 1
-
 const volatile bool track_cpus;  /* all threads are accounted: the CPUs can close too */
 const volatile __u32 drop_every; /* test switch: ignore one wakeup in so many */
 
@@ -320,8 +317,10 @@ int BPF_PROG(on_contention_begin, void *lock, unsigned int flags)
 	if (flags & LCB_F_SPIN)
 		return 0;
 	thread = find(bpf_get_current_task_btf());
-	if (thread)
-		thread->kernel_lock = (__u64)lock;
+	if (!thread)
+		return 0;
+	thread->kernel_lock = (__u64)lock;
+	thread->kernel_lock_flags = flags;
 	return 0;
 }
 

@@ -73,7 +73,7 @@ enum ledger_object {
 	OBJECT_SOCKET,  /* [0] inode */
 	OBJECT_PIPE,    /* [0] inode */
 	OBJECT_CHILD,   /* [0] the pid asked for, 0 for any */
-	OBJECT_KERNEL,  /* [0] address of a kernel lock */
+	OBJECT_KERNEL,  /* [0] address of a kernel lock, [1] 1: the mmap_lock of the process */
 	OBJECT_SYSCALL, /* [0] its number */
 	OBJECT_OTHER,   /* the map of objects was full */
 	OBJECT_KINDS,

@@ -264,8 +264,13 @@ static void name_plainly(const struct ledger_key *key, char *name, size_t size)
 
 	switch (key->object_kind) {
 	case OBJECT_FUTEX:
-	case OBJECT_KERNEL:
 		snprintf(name, size, "0x%" PRIx64, number);
+		break;
+	case OBJECT_KERNEL:
+		if (key->object[1])
+			snprintf(name, size, "mmap_lock");
+		else
+			snprintf(name, size, "0x%" PRIx64, number);
 		break;
 	case OBJECT_SYSCALL:
 		snprintf(name, size, "%s", states__syscall_name((int)number));

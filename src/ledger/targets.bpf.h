@@ -80,19 +80,6 @@ static __noinline bool is_wanted_cgroup(struct cgroup *cgroup)
 __u32 own_level;
 __u64 own_ns;
 
-/* A thread's or process's number on one level of pid namespaces; 0 if it has none there. */
-static __always_inline __u32 number_at(struct pid *pid, __u32 level, __u64 ns)
-{
-	struct upid number = {};
-
-	if (!pid || level > BPF_CORE_READ(pid, level))
-		return 0;
-	/* An index into an array whose elements may be larger than we declare them. */
-	bpf_probe_read_kernel(&number, sizeof(number),
-			      (void *)&pid->numbers[0] + level * bpf_core_type_size(struct upid));
-	return ns && (__u64)number.ns != ns ? 0 : number.nr;
-}
-
 static __always_inline __u32 number_here(struct pid *pid)
 {
 	return number_at(pid, own_level, own_ns);

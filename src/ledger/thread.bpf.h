@@ -60,13 +60,15 @@ struct thread {
 	__s32 last_waker_pid;
 	__u32 last_waker_kind;
 	__u64 last_waker_id;
-	__u64 waking_since_ns; /* the begin of the wait that sched_waking has seen the end of … */
-	__u64 waker_stack;     /* … who ended it, if it will be drawn … */
-	__u32 random;          /* … by this number */
+	__u64 waking_since_ns;   /* the begin of the wait that sched_waking has seen the end of … */
+	__u64 waker_stack;       /* … who ended it, if it will be drawn … */
+	__u32 random;            /* … by this number */
+	__u32 kernel_lock_flags; /* LCB_F_… */
 	struct ledger_key wait;
 	struct ledger_key cell;
 	struct ledger_sum cell_sum;
 	__u32 pending_count;
+	__u32 pad;
 	struct pending pending[MOST_PENDING];
 };
 

@@ -145,6 +145,45 @@ static void a_restarted_sleep_is_not_a_fault(void **state)
 	json_decref(report);
 }
 
+/* Waits of a thread for the mmap_lock; fails on one that another than `holder` is said to hold. */
+static int64_t waits_with_holder(json_t *report, const char *comm, const char *holder)
+{
+	int64_t count = 0;
+	json_t *wait;
+	size_t i;
+
+	json_array_foreach (json_object_get(report, "waits"), i, wait) {
+		json_t *object = json_object_get(wait, "object");
+
+		if (strcmp(json_string_value(json_object_get(wait, "cause")), "kernel") ||
+		    strcmp(json_string_value(json_object_get(wait, "evidence")), "owner") ||
+		    strcmp(json_string_value(json_object_get(object, "name")), "mmap_lock"))
+			continue;
+		assert_string_equal(json_string_value(json_object_get(object, "kind")),
+				    "kernel lock");
+		if (strcmp(json_string_value(
+				   json_object_get(json_object_get(wait, "waiter"), "comm")),
+			   comm))
+			continue;
+		assert_string_equal(culprit_of(wait), holder);
+		count += number_at(wait, "count");
+	}
+	return count;
+}
+
+/* A lock of the kernel says itself who holds it for writing. */
+static void a_kernel_lock_is_named_with_its_holder(void **state)
+{
+	json_t *log,
+		*report = trial__record(ARGS("--level", "sched"),
+					WORKLOAD("mapper", is_emulated() ? "3000" : "1500"), &log);
+
+	assert_true(waits_with_holder(report, "mapper", "protector") > 0);
+	assert_closes(report);
+	json_decref(report);
+	json_decref(log);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -152,6 +191,7 @@ int main(void)
 		cmocka_unit_test(a_command_is_recorded_from_inside_a_pid_namespace),
 		cmocka_unit_test(a_frozen_cgroup_is_stopped_not_faulting),
 		cmocka_unit_test(a_restarted_sleep_is_not_a_fault),
+		cmocka_unit_test(a_kernel_lock_is_named_with_its_holder),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
