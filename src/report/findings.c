@@ -98,11 +98,14 @@ static void say_object(struct finding *finding, const struct model_wait *wait, b
 {
 	const char *kind = wait->object_kind ? wait->object_kind : "";
 	struct words name = words__clean(wait->object_name, OBJECT_COLUMNS);
+	bool is_lock = !strcmp(kind, "futex") || !strcmp(kind, "kernel lock");
 	char object[1024];
 
 	findings__object(wait, object, sizeof(object));
-	if (!strcmp(kind, "futex"))
-		say(finding, strncmp(name.text, "0x", 2) ? " (%s)" : " at %s", name.text);
+	if (is_lock && !strncmp(name.text, "0x", 2))
+		say(finding, " at %s", name.text);
+	else if (is_lock)
+		say(finding, partly ? " for %s" : " (%s)", name.text);
 	else if (!strcmp(kind, "syscall"))
 		say(finding, " in %s", name.text);
 	else if (*object && strcmp(object, "a child") && strcmp(object, "other"))

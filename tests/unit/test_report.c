@@ -569,10 +569,18 @@ static void a_disk_has_no_culprits(void **state)
 	text_lacks(&wide, "woken by");
 }
 
-static void the_sample_comes_to_three_sentences(void **state)
+/* Runs a statement on the recording. */
+static void change(const char *sql)
 {
 	sqlite3 *db = NULL;
 
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
+}
+
+static void the_sample_comes_to_three_sentences(void **state)
+{
 	sample__write(path);
 	text_has(&wide, "1. Thread logger (tid 1004) of app spent 87 % of its time (26.0 s of 30.0 "
 			"s) waiting for the disk (file /var/log/app.log).\n");
@@ -583,9 +591,7 @@ static void the_sample_comes_to_three_sentences(void **state)
 			"their time (13.2 s of 60.0 s): the machine's 2 CPUs were 99 % busy, 25 % "
 			"with threads worker-*.\n");
 	/* Without -a nobody knows who else ran. */
-	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-	assert_int_equal(sqlite3_exec(db, "DELETE FROM cpu", NULL, NULL, NULL), SQLITE_OK);
-	sqlite3_close(db);
+	change("DELETE FROM cpu");
 	text_has(&wide, "(13.2 s of 60.0 s) [record -a to see who had it].\n");
 }
 
@@ -717,6 +723,23 @@ static void an_object_that_is_most_of_it_is_named_with_its_part(void **state)
 			"held.");
 }
 
+static void a_lock_with_a_name_that_is_most_of_it_is_called_by_it(void **state)
+{
+	write_locks((const int[]) { 60, 20, 10, 10 });
+	change("UPDATE object SET name = 'log_lock in app' WHERE id = 1");
+	text_has(&wide, "waiting for a lock, 60 % of that for log_lock in app that thread holder "
+			"(tid 1002) held.");
+}
+
+static void a_lock_with_a_name_is_called_by_it(void **state)
+{
+	write_locks((const int[]) { 100, 0, 0, 0 });
+	change("UPDATE object SET name = 'log_lock in app'");
+	text_has(&wide, "waiting for a lock (log_lock in app) that thread holder (tid 1002) held.");
+	change("UPDATE object SET kind = 'kernel lock', name = 'mmap_lock'");
+	text_has(&wide, "waiting for a lock (mmap_lock) that thread holder (tid 1002) held.");
+}
+
 static void many_small_ones_are_counted(void **state)
 {
 	write_locks((const int[]) { 25, 25, 25, 25 });
@@ -764,6 +787,8 @@ int main(void)
 		TEST(running_is_a_finding_when_it_is_most_of_the_time),
 		TEST(waits_that_explain_nothing_come_last),
 		TEST(an_object_that_is_most_of_it_is_named_with_its_part),
+		TEST(a_lock_with_a_name_that_is_most_of_it_is_called_by_it),
+		TEST(a_lock_with_a_name_is_called_by_it),
 		TEST(many_small_ones_are_counted),
 	};
 
