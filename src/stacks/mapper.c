@@ -325,6 +325,7 @@ void mapper__used(struct mapper *mapper, uint32_t module)
 struct mapper_quality mapper__quality(struct mapper *mapper)
 {
 	const struct quality *quality = &mapper->quality;
+	uint64_t table_bytes = quality->table_bytes; /* before the peak: see note_bytes() */
 
 	return (struct mapper_quality) {
 		.lost_events = quality->lost_events,
@@ -337,7 +338,7 @@ struct mapper_quality mapper__quality(struct mapper *mapper)
 		.broken_rows = quality->broken_rows,
 		.evicted = quality->evicted,
 		.over_budget = quality->over_budget,
-		.table_bytes = quality->table_bytes,
+		.table_bytes = table_bytes,
 		.table_bytes_peak = quality->table_bytes_peak,
 		.compile_ns = quality->compile_ns,
 	};

@@ -146,11 +146,12 @@ static int make_room(struct tables *tables)
 	return 0;
 }
 
+/* The most first: whoever reads both at any moment finds them in order. */
 static void note_bytes(struct tables *tables)
 {
-	tables->quality->table_bytes = tables->bytes;
 	if (tables->bytes > tables->quality->table_bytes_peak)
 		tables->quality->table_bytes_peak = tables->bytes;
+	tables->quality->table_bytes = tables->bytes;
 }
 
 int tables__load(struct tables *tables, struct module *module, const struct rows *rows)
