@@ -300,27 +300,41 @@ static void retransmits_under_netem_are_those_of_the_kernel(void **state)
 	check_retransmits(record(WORKLOAD("talker", "netem")), 1);
 }
 
+/*
+ * What was missed because a packet came in the midst of a program is known, and is the most that
+ * may be missing. Only in an emulated machine is that ever more than nothing.
+ */
+static void assert_all_but_missed(int64_t is, int64_t should, int64_t unit)
+{
+	int64_t missed = query("SELECT value FROM quality WHERE name = 'tcp_recursion_misses'");
+
+	if (is > should || is < should - missed * unit)
+		fail_msg("%lld instead of %lld, %lld were missed", (long long)is, (long long)should,
+			 (long long)missed);
+}
+
 static void many_short_connections_are_counted_each_but_few_are_objects(void **state)
 {
 	json_t *log = record(WORKLOAD("talker", "churn"));
 	int64_t objects = query("SELECT count(*) FROM object WHERE kind = 'connection'");
 
-	assert_int_equal(count_of("connect"), MANY);
-	assert_int_equal(count_of("accept"), MANY);
-	assert_int_equal(count_of("lifetime"), 2 * MANY);
-	assert_int_equal(sum_of("send", "bytes"), 10 * MANY);
-	assert_int_equal(sum_of("receive", "bytes"), 10 * MANY);
+	assert_all_but_missed(count_of("connect"), MANY, 1);
+	assert_all_but_missed(count_of("accept"), MANY, 1);
+	assert_all_but_missed(count_of("lifetime"), 2 * MANY, 1);
+	assert_all_but_missed(sum_of("send", "bytes"), 10 * MANY, 10);
+	assert_all_but_missed(sum_of("receive", "bytes"), 10 * MANY, 10);
 	assert_int_equal(query("SELECT sum(count) FROM signal_histograms WHERE signal = 'tcp' AND"
 			       " operation = 'lifetime' AND measure = 'time'"),
-			 2 * MANY);
+			 count_of("lifetime"));
 	assert_true(objects >= MOST_NOTED);
 	assert_true(objects < 2 * MANY);
 	/* One side connected to it, the other accepted at it. */
 	assert_int_equal(query("SELECT count(*) FROM object WHERE kind = 'service'"), 2);
-	assert_int_equal(events_of("connect") + events_of("accept") + events_of("lifetime") +
-				 query("SELECT value FROM quality"
-				       " WHERE name = 'tcp_events_unsent'"),
-			 4 * MANY);
+	assert_all_but_missed(count_of("connect") + count_of("accept") + count_of("lifetime"),
+			      events_of("connect") + events_of("accept") + events_of("lifetime") +
+				      query("SELECT value FROM quality"
+					    " WHERE name = 'tcp_events_unsent'"),
+			      1);
 	end(log);
 }
 

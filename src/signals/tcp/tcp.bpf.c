@@ -25,6 +25,7 @@ enum {
 	STATE_LISTEN = 10,
 };
 
+#define EEXIST    17
 #define ECANCELED 125
 #define MSG_PEEK  2
 #define S_IFMT    0170000
@@ -332,6 +333,7 @@ static __noinline int meet(struct tcp_sock *tcp, __u64 cookie, const struct iden
 {
 	struct connection new = { .ends.side = TCP_UNKNOWN, .flags = BEFORE | NOTED | ESTABLISHED };
 	struct sock *sk = (struct sock *)tcp;
+	long err;
 
 	switch (sk->__sk_common.skc_state) {
 	case STATE_CLOSE: /* not connected yet, or no more */
@@ -347,7 +349,10 @@ static __noinline int meet(struct tcp_sock *tcp, __u64 cookie, const struct iden
 	}
 	read_ends(sk, &new.ends);
 	skip_totals(&new, tcp);
-	keep(cookie, &new);
+	/* It may have begun since we looked for it: then it is known, and from its begin on. */
+	err = bpf_map_update_elem(&connections, &cookie, &new, BPF_NOEXIST);
+	if (err && err != -EEXIST)
+		count_lost(LOST_NO_STORAGE);
 	return 0;
 }
 
