@@ -164,12 +164,13 @@ static int name_variable(struct naming *naming, const struct variable *variable)
 					     .name = text });
 }
 
-static int name_variables(struct naming *naming)
+static int name_variables(struct naming *naming, uint64_t until_ns)
 {
 	struct samples *samples = naming->samples;
 	int err = 0;
 
-	while (!err && samples->named_variables < samples->variable_count)
+	while (!err && samples->named_variables < samples->variable_count &&
+	       clock__now_ns() < until_ns)
 		err = name_variable(naming, &samples->variables[samples->named_variables++]);
 	return err;
 }
@@ -220,7 +221,7 @@ int samples__name(struct samples *samples)
 		say_how_far(samples, samples->named, &said_ns);
 	}
 	if (!err)
-		err = name_variables(samples->naming);
+		err = name_variables(samples->naming, UINT64_MAX);
 	samples->quality.naming_ns +=
 		(int64_t)(clock__read_ns(CLOCK_PROCESS_CPUTIME_ID) - began_ns);
 	return err;
@@ -240,7 +241,7 @@ int samples__name_some(struct samples *samples, uint64_t until_ns)
 	while (!err && samples->named < samples->frame_count && clock__now_ns() < until_ns)
 		err = name_frame(samples->naming, samples->named++);
 	if (!err)
-		err = name_variables(samples->naming);
+		err = name_variables(samples->naming, until_ns);
 	samples->quality.naming_ns +=
 		(int64_t)(clock__read_ns(CLOCK_PROCESS_CPUTIME_ID) - began_ns);
 	return err;

@@ -313,11 +313,11 @@ static __always_inline void draw_wait(struct thread *thread, struct task_struct 
 				      __u64 ns, __u64 end_ns)
 {
 	bool is_early = thread->waking_since_ns == end_ns - ns;
-	__u32 random = is_early ? thread->random : bpf_get_prandom_u32();
 	__u64 period_ns = draw_period_ns;
 	struct pending new = {};
 
-	if (!with_stacks || !is_drawn(random, ns, period_ns))
+	if (!with_stacks ||
+	    !is_drawn(is_early ? thread->random : bpf_get_prandom_u32(), ns, period_ns))
 		return;
 	weigh(&new, slot, ns, period_ns, end_ns);
 	note_wait(&new, &thread->wait);

@@ -193,11 +193,8 @@ static __always_inline void send(const struct flight *flight, __u64 now, __u16 e
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 }
 
-/*
- * Queue and service are cut by one time, so they add up to the total. Not static: the verifier
- * looks at it once.
- */
-__noinline int account(const struct flight *flight, __u64 now, __u8 status)
+/* Queue and service are cut by one time, so they add up to the total. */
+VERIFIED_ONCE int account(const struct flight *flight, __u64 now, __u8 status)
 {
 	struct series_key key = {};
 	__u64 values[SERIES_USED];

@@ -57,11 +57,7 @@ static __always_inline __u32 read_limited(struct tcp_sock *tcp)
 	return limited;
 }
 
-/*
- * Not static: the verifier looks at such functions once, and not again at each of their many calls,
- * which takes a third of a second.
- */
-__noinline int distribute(const struct series_key *key, __u32 measure, __u64 value)
+VERIFIED_ONCE int distribute(const struct series_key *key, __u32 measure, __u64 value)
 {
 	struct series_place place = {};
 	struct series_histograms *histograms;
@@ -84,7 +80,7 @@ __noinline int distribute(const struct series_key *key, __u32 measure, __u64 val
 }
 
 /* series_sum_up() for more than one event at once. */
-__noinline int add_many(const struct series_key *key, const struct addition *add)
+VERIFIED_ONCE int add_many(const struct series_key *key, const struct addition *add)
 {
 	struct series_key copy; /* 6.1 takes no argument of such a function as a map's key */
 	struct series_sum *sum;
