@@ -2,6 +2,12 @@
 # TAP for tests/run, tests/vm/run, tests/check/run and .ci/run. Each level judges the one below by the same rule, so a
 # harness that dies is caught the way a test that dies is.
 
+# is_chosen PROGRAM: is it to run? TESTS in the environment has the names of those that are; without it, all are.
+is_chosen()
+{
+	[[ ! ${TESTS-} || " ${TESTS//$'\n'/ } " == *" $1 "* ]]
+}
+
 # tap_judge NAME STATUS: rewrites one program's TAP (stdin) with NAME before each test, everything else as `# ` lines,
 # and adds a `not ok` if the program ended in a way that its own results don't show. STATUS: exit status, or `lost`.
 tap_judge()

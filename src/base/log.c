@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/term.h"
+#include "base/utf8.h"
 
 static enum log_level shown = LOG_LEVEL_INFO;
 
@@ -31,6 +32,8 @@ void log__write(enum log_level level, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(line, sizeof(line), format, args);
 	va_end(args);
+	/* Names of files and of programs are in it. */
+	utf8__tame(line);
 	fprintf(stderr, "gapless: %s%s%s%s\n", term__on(stderr, style[level]), prefix[level],
 		term__off(stderr, style[level]), line);
 	errno = saved_errno;

@@ -28,3 +28,20 @@ bool utf8__steers(uint32_t point)
 	       point == 0x200f || (point >= 0x2028 && point <= 0x202e) ||
 	       (point >= 0x2066 && point <= 0x2069) || point == 0xfffe || point == 0xffff;
 }
+
+void utf8__tame(char *text)
+{
+	uint32_t point = 0;
+
+	while (*text) {
+		size_t length = utf8__decode(text, &point);
+		bool is_good = length && (*text == '\n' || *text == '\t' || !utf8__steers(point));
+
+		if (is_good) {
+			text += length;
+			continue;
+		}
+		for (size_t i = 0; i < (length ? length : 1); i++)
+			*text++ = '?';
+	}
+}

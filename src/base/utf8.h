@@ -13,3 +13,7 @@ size_t utf8__decode(const char *text, uint32_t *ret_point);
  * the direction of what follows) or is none (U+FFFE and U+FFFF, which XML refuses).
  */
 bool utf8__steers(uint32_t point);
+
+/* Puts '?' in the place of all that steers a terminal, but for ends of lines and tabs, and of bytes
+ * that are no characters. */
+void utf8__tame(char *text);

@@ -32,6 +32,20 @@ static __always_inline bool is_wanted(struct task_struct *task, struct identity 
 	return identity || series.every_thread;
 }
 
+/*
+ * The clock at the end of a syscall. The ledger's hook comes last, so that the work of the others
+ * is not taken for the program's; a long one tells it when the call was over.
+ */
+static __always_inline __u64 end_of_call(struct task_struct *task)
+{
+	struct identity *identity = bpf_task_storage_get(&threads, task, NULL, 0);
+	__u64 now = bpf_ktime_get_ns();
+
+	if (identity)
+		identity->ended_ns = now;
+	return now;
+}
+
 static __always_inline bool is_wanted_now(struct identity *ret)
 {
 	return is_wanted(bpf_get_current_task_btf(), ret);

@@ -280,6 +280,17 @@ struct signal_struct {
 	unsigned int flags;
 };
 
+struct kernel_siginfo;
+
+struct sigaction {
+	void (*sa_handler)(int number);
+	unsigned long sa_flags;
+};
+
+struct k_sigaction {
+	struct sigaction sa;
+};
+
 struct mutex {
 	atomic64_t owner; /* a task, and bits */
 };
@@ -290,8 +301,17 @@ struct rw_semaphore {
 
 struct mm_struct {
 	struct rw_semaphore mmap_lock;
+	struct file *exe_file;
 	unsigned long arg_start;
 	unsigned long arg_end;
+};
+
+typedef struct {
+	__u32 val;
+} kuid_t;
+
+struct cred {
+	kuid_t euid;
 };
 
 struct task_struct {
@@ -301,6 +321,8 @@ struct task_struct {
 	unsigned long jobctl;
 	int on_cpu;
 	void *stack;
+	unsigned int in_iowait : 1;
+	unsigned int in_memstall : 1; /* with CONFIG_PSI */
 	int exit_state;
 	int exit_code;
 	struct mm_struct *mm;
@@ -313,11 +335,14 @@ struct task_struct {
 	pid_t tgid;
 	__u64 start_time;
 	__u64 start_boottime;
+	unsigned long min_flt;
+	unsigned long maj_flt;
 	char comm[16];
 	struct fs_struct *fs;
 	struct files_struct *files;
 	struct css_set *cgroups;
 	struct pid *thread_pid;
+	const struct cred *real_cred;
 };
 
 struct linux_binprm {

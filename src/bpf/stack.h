@@ -76,13 +76,14 @@ struct stack_record {
 _Static_assert(sizeof(struct stack_record) == 40, "wire format");
 
 enum sample_flags {
-	SAMPLE_NEXT = 1, /* the user stack is where the thread went on, not where it stopped */
-	SAMPLE_TICK = 2, /* a clock tick; else a drawn interval */
+	SAMPLE_NEXT = 1,   /* the user stack is where the thread went on, not where it stopped */
+	SAMPLE_TICK = 2,   /* a clock tick; else a drawn interval */
+	SAMPLE_KERNEL = 4, /* a tick that hit the kernel, whether its stack arrived or not */
 };
 
 /*
  * One sample: a stack with a weight. Intervals of waiting and of ready time are drawn with
- * p = min(1, wait/period) and weigh max(wait, period); a tick weighs its period,
+ * p = min(1, wait/period) and weigh max(wait, period); a tick weighs the period of its clock,
  * or several if it came late.
  */
 struct sample_record {
@@ -91,9 +92,10 @@ struct sample_record {
 	__u64 user, kernel;    /* hashes, 0: none */
 	__u64 waker;           /* the waker's stack, 0: none */
 	__u64 by;              /* who ended the wait, as in ledger_key … */
+	__u64 first;           /* … and who held the lock first */
 	__u64 weight_ns;
 	__u64 wait_ns;    /* the true length of what was drawn; 0 for a tick */
-	__u64 period_ns;  /* in force when it was drawn */
+	__u64 period_ns;  /* in force when it was drawn; of a tick, the mean */
 	__u32 pid;        /* in gapless's namespace */
 	__u16 count;      /* drawn intervals in this one */
 	__u8 slot;        /* enum ledger_slot */
@@ -107,11 +109,19 @@ struct sample_record {
 	__u32 key_pid; /* as in ledger_key */
 	__u32 pad;
 };
-_Static_assert(sizeof(struct sample_record) == 24 + 64 + 16 + 16 + 8, "wire format");
+_Static_assert(sizeof(struct sample_record) == 24 + 72 + 16 + 16 + 8, "wire format");
 
 /* A thread that is still waiting at the end: user space walks its stack from here. */
 struct asleep_record {
 	struct sample_record sample;
 	__u64 pc, sp, bp;
 };
-_Static_assert(sizeof(struct asleep_record) == 152, "wire format");
+_Static_assert(sizeof(struct asleep_record) == 160, "wire format");
+
+/* The clock of one CPU, from user space to the kernel half. */
+struct tick_clock {
+	__u64 since_ns; /* it began to tick with this period, the first time a period later */
+	__u64 period_ns;
+	__u64 weight_ns; /* of a tick */
+};
+_Static_assert(sizeof(struct tick_clock) == 24, "shared by both halves");

@@ -6,9 +6,15 @@
 #define EINTR     4
 #define MAX_ERRNO 4095
 
-/* Returns that mean "the call will be made again", unless a handler stands in between. */
-#define ERESTART_FIRST 512
-#define ERESTART_LAST  516
+/*
+ * Returns of a call that a signal broke off (include/linux/errno.h). Without a handler the kernel
+ * makes the call again. With one, the program gets EINTR, except from ERESTARTNOINTR, and from
+ * ERESTARTSYS if the handler was installed with SA_RESTART.
+ */
+#define ERESTARTSYS           512
+#define ERESTARTNOINTR        513
+#define ERESTARTNOHAND        514
+#define ERESTART_RESTARTBLOCK 516
 
 #define TS_COMPAT 2
 
@@ -22,9 +28,9 @@ static __always_inline bool is_32bit(struct task_struct *task)
 #endif
 }
 
-static __always_inline bool will_be_made_again(long ret)
+static __always_inline bool is_broken_off(long ret)
 {
-	return ret <= -ERESTART_FIRST && ret >= -ERESTART_LAST;
+	return ret <= -ERESTARTSYS && ret >= -ERESTART_RESTARTBLOCK;
 }
 
 /* 0 if it went well. */

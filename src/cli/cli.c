@@ -1,23 +1,41 @@
 #include "cli/cli.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
+#include "base/limits.h"
 #include "base/log.h"
 #include "base/parse.h"
+#include "base/utf8.h"
 #include "core/loader.h"
+#include "core/sys.h"
 
 #define MOST_WORDS 64
 
-static const struct command *const commands[] = {
-	&record_command, &report_command, &export_command, &query_command, &diff_command,
-	&doctor_command, &list_command,   &watch_command,  &top_command,
+const struct command *const cli_commands[] = {
+	&record_command,
+	&report_command,
+	&export_command,
+	&query_command,
+	&diff_command,
+	&doctor_command,
+	&list_command,
+	&watch_command,
+	&top_command,
+	&completion_command,
+	NULL,
 };
-#define COMMAND_COUNT (sizeof(commands) / sizeof(*commands))
+#define COMMAND_COUNT (sizeof(cli_commands) / sizeof(*cli_commands) - 1)
+
+const char *const cli_levels[] = { "full", "sched", NULL };
 
 /* As what it was called: "gapless VERB" where the verb is known. */
 static const char *called = "gapless";
@@ -84,12 +102,39 @@ static void check_long_options(const struct argp *argp, int argc, char **argv)
 	}
 }
 
+/* For fopencookie(). */
+static ssize_t write_tamed(void *context, const char *bytes, size_t size)
+{
+	cleanup(free_p) char *text = strndup(bytes, size);
+
+	if (!text)
+		return 0;
+	utf8__tame(text);
+	fputs(text, context);
+	return (ssize_t)size;
+}
+
+/*
+ * argp and getopt repeat arguments in their messages, whatever they are: they write to a stream
+ * that lets nothing through that would steer the terminal. If they end the program, exit() empties
+ * it.
+ */
 void cli__parse(const struct argp *argp, int argc, char **argv, void *input)
 {
+	FILE *plain = stderr;
+	FILE *tamed = fopencookie(plain, "w", (cookie_io_functions_t) { .write = write_tamed });
+	int err;
+
 	argp_err_exit_status = CLI_EXIT_USAGE;
 	called = argv[0];
 	check_long_options(argp, argc, argv);
-	if (argp_parse(argp, argc, argv, 0, NULL, input))
+	if (tamed)
+		stderr = tamed;
+	err = argp_parse(argp, argc, argv, 0, NULL, input);
+	stderr = plain;
+	if (tamed)
+		fclose(tamed);
+	if (err)
 		exit(CLI_EXIT_USAGE);
 }
 
@@ -97,6 +142,71 @@ void cli__offset(struct argp_state *state, const char *arg, uint64_t *ret_ns)
 {
 	if (parse__offset(arg, ret_ns))
 		argp_error(state, "'%s' is not a time from the start [like 500ms, 10s, 2m]", arg);
+}
+
+void cli__args(const char *arg, enum redact_args *ret)
+{
+	for (int i = 0; redact_words[i]; i++) {
+		if (strcmp(redact_words[i], arg))
+			continue;
+		*ret = REDACT_NOTHING + i;
+		return;
+	}
+	cli__unknown("word for --args", arg, redact_words);
+	exit(CLI_EXIT_USAGE);
+}
+
+bool cli__is_full(struct argp_state *state, const char *level)
+{
+	if (strcmp(level, "full") && strcmp(level, "sched"))
+		argp_error(state, "'%s' is not a level [full, sched]", level);
+	return !strcmp(level, "full");
+}
+
+/* CAP_SYS_ADMIN or CAP_BPF; what lacks besides is said where it is needed. */
+#define CAPS_THAT_LOAD (UINT64_C(1) << 21 | UINT64_C(1) << 39)
+
+bool cli__may_measure(void)
+{
+	char text[32];
+
+	if (sys__status("CapEff", text, sizeof(text)) || strtoull(text, NULL, 16) & CAPS_THAT_LOAD)
+		return true;
+	if (geteuid())
+		log_error("'%s' needs root [sudo; 'gapless doctor --caps' finds the capabilities "
+			  "that are enough]",
+			  called);
+	else
+		log_error("'%s' needs the capability bpf or sys_admin, which root does not have "
+			  "here [see 'gapless doctor']",
+			  called);
+	return false;
+}
+
+const char *cli__newest_recording(void)
+{
+	static char newest[NAME_MAX + 1];
+	cleanup(closedir_p) DIR *folder = opendir(".");
+	struct timespec then = {};
+	struct dirent *entry;
+
+	newest[0] = '\0';
+	while (folder && (entry = readdir(folder))) {
+		const char *suffix = strrchr(entry->d_name, '.');
+		struct stat info;
+
+		if (!suffix || strcmp(suffix, ".gapless") || stat(entry->d_name, &info) ||
+		    !S_ISREG(info.st_mode) || info.st_mtim.tv_sec < then.tv_sec ||
+		    (info.st_mtim.tv_sec == then.tv_sec && info.st_mtim.tv_nsec < then.tv_nsec))
+			continue;
+		then = info.st_mtim;
+		snprintf(newest, sizeof(newest), "%s", entry->d_name);
+	}
+	if (newest[0])
+		log_info("reading '%s', the newest recording here", newest);
+	else
+		log_error("there is no recording here: no file '*.gapless' [see 'gapless record']");
+	return newest[0] ? newest : NULL;
 }
 
 void cli__unknown(const char *what, const char *typed, const char *const *known)
@@ -132,9 +242,9 @@ static int print_help(FILE *out)
 	fprintf(out, "usage: gapless COMMAND [OPTION...]\n"
 		     "Where did the time go? All wall time of every thread, from outside.\n\n");
 	for (size_t i = 0; i < COMMAND_COUNT; i++)
-		fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->about);
+		fprintf(out, "  %-10s %s\n", cli_commands[i]->name, cli_commands[i]->about);
 	fprintf(out,
-		"\n'gapless COMMAND --help' lists a command's options; 'man gapless' says more.\n"
+		"\n'gapless help COMMAND' lists a command's options; 'man gapless' says more.\n"
 		"Start with 'sudo gapless doctor'.\n");
 	return out == stdout ? 0 : CLI_EXIT_USAGE;
 }
@@ -144,9 +254,9 @@ static const struct command *find_command(const char *name)
 	const char *names[COMMAND_COUNT + 1] = {};
 
 	for (size_t i = 0; i < COMMAND_COUNT; i++) {
-		if (!strcmp(commands[i]->name, name))
-			return commands[i];
-		names[i] = commands[i]->name;
+		if (!strcmp(cli_commands[i]->name, name))
+			return cli_commands[i];
+		names[i] = cli_commands[i]->name;
 	}
 	cli__unknown("command", name, names);
 	return NULL;
@@ -178,14 +288,29 @@ static void keep_standard_numbers(void)
 			return;
 }
 
+/* "help VERB" is "VERB --help". */
+static int help_with(const char *verb)
+{
+	const struct command *command = find_command(verb);
+	char name[64], option[] = "--help", *argv[] = { name, option, NULL };
+
+	if (!command)
+		return CLI_EXIT_USAGE;
+	snprintf(name, sizeof(name), "gapless %s", command->name);
+	return command->run(2, argv);
+}
+
 int cli__main(int argc, char **argv)
 {
 	const struct command *command;
 	char name[64];
 
 	keep_standard_numbers();
+	limits__outlive();
 	if (argc < 2)
 		return print_help(stderr);
+	if (!strcmp(argv[1], "help") && argc > 2)
+		return finish(help_with(argv[2]));
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help"))
 		return finish(print_help(stdout));
 	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {

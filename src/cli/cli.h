@@ -6,17 +6,31 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/redact.h"
+
 /* Exit codes: 0 done, 1 failed, and these. */
 enum { CLI_EXIT_USAGE = 2, CLI_EXIT_GAPS = 3, CLI_EXIT_CROSSED = 4 };
+
+/* The words that an option takes; of a table of these, the last is empty. */
+struct cli_words {
+	const char *option;       /* the long name */
+	const char *const *words; /* up to a NULL */
+};
 
 struct command {
 	const char *name;
 	const char *about;                 /* one line for --help */
+	const struct argp *argp;           /* its options, for run() and the completion of shells */
+	const struct cli_words *words;     /* of options that take certain words; NULL: none */
 	int (*run)(int argc, char **argv); /* argv[0] is "gapless VERB"; returns the exit code */
 };
 
 extern const struct command record_command, doctor_command, list_command, watch_command,
-	report_command, export_command, query_command, diff_command, top_command;
+	report_command, export_command, query_command, diff_command, top_command,
+	completion_command;
+
+/* All of them, up to a NULL. */
+extern const struct command *const cli_commands[];
 
 int cli__main(int argc, char **argv);
 
@@ -42,6 +56,25 @@ void cli__unknown(const char *what, const char *typed, const char *const *known)
 
 /* A time from the start of a recording, "10s"; a usage error if it is none. */
 void cli__offset(struct argp_state *state, const char *arg, uint64_t *ret_ns);
+
+/* How much of arguments is shown, "redacted"; a usage error if it is none. */
+void cli__args(const char *arg, enum redact_args *ret);
+#define CLI_ARGS_ABOUT "Show arguments: full, redacted or none"
+
+/* What there is, up to a NULL. */
+extern const char *const cli_levels[];
+
+/* Whether a level is "full", not "sched"; a usage error if it is neither. */
+bool cli__is_full(struct argp_state *state, const char *level);
+
+/* Whether the process may load BPF programs; if not, says what it lacks. */
+bool cli__may_measure(void);
+
+/*
+ * The recording of the current folder that was changed last, "*.gapless"; says which on standard
+ * error. NULL: there is none, which is said too.
+ */
+const char *cli__newest_recording(void);
 
 /*
  * Whether standard output did not take all that was printed; says why, once. Best asked when the

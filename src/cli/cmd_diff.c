@@ -15,7 +15,7 @@
 
 #define MOST_GATES 64
 
-enum { KEY_PER = 256, KEY_FAIL_IF, KEY_TOP, KEY_HTML };
+enum { KEY_PER = 256, KEY_FAIL_IF, KEY_TOP, KEY_HTML, KEY_ARGS };
 
 struct options {
 	struct cli_common common;
@@ -25,7 +25,8 @@ struct options {
 	const char *gates[MOST_GATES + 1];
 	size_t gate_count;
 	size_t top;
-	const char *html; /* the page's file; NULL: none */
+	enum redact_args args; /* on the page */
+	const char *html;      /* the page's file; NULL: none */
 };
 
 static void add_gate(struct argp_state *state, struct options *options, const char *arg)
@@ -76,6 +77,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			argp_error(state, "--html takes the name of a file, or -");
 		options->html = arg;
 		return 0;
+	case KEY_ARGS:
+		cli__args(arg, &options->args);
+		return 0;
 	case KEY_TOP:
 		if (parse__number(arg, 1, 1000000, &top))
 			argp_error(state, "'%s' is not a number of rows", arg);
@@ -101,7 +105,7 @@ static int write_page(const struct diff *diff, const struct options *options,
 		      const struct output *output)
 {
 	json_t *json = diff__json(diff), *paths = NULL;
-	struct report_options report = { .diff = json };
+	struct report_options report = { .diff = json, .args = options->args };
 	int err = json ? paths__make(diff, &paths) : -ENOMEM, status = 1;
 
 	if (!err)
@@ -130,7 +134,8 @@ static int print(const struct options *options)
 	err = diff__make(&options->diff, &diff, &why);
 	if (err) {
 		log_error("%s", why ? why : strerror(-err));
-		return 1;
+		/* A condition that cannot be judged by these recordings. */
+		return err == -EINVAL ? CLI_EXIT_USAGE : 1;
 	}
 	/* A page on standard output is alone there. */
 	if (!options->html || !output__is_stdout(&page)) {
@@ -154,21 +159,24 @@ static const struct argp_option option_list[] = {
 	  "Exit with 4 if CONDITION holds: 'p99(syscall:fsync) > +10%', 'wait.lock > 50ms'", 0 },
 	{ "html", KEY_HTML, "FILE", 0,
 	  "Also write a page: the report on the first NEW, and what changed", 0 },
+	{ "args", KEY_ARGS, "HOW", 0, "On the page, show arguments: full, redacted or none", 0 },
 	{ "top", KEY_TOP, "ROWS", 0, "Show up to ROWS rows per table", 0 },
 	{},
 };
 
+static const struct argp_child children[] = { { &cli_common_argp, 0, NULL, 0 }, {} };
+
+static const struct argp argp = {
+	.options = option_list,
+	.parser = parse,
+	.children = children,
+	.args_doc = "BASE NEW\nBASE... -- NEW...",
+	.doc = "What grew, what shrank, and whether that is more than noise.\v"
+	       "Significance takes 5 recordings on each side: 'gapless record --repeat 5'.",
+};
+
 static int run(int argc, char **argv)
 {
-	static const struct argp_child children[] = { { &cli_common_argp, 0, NULL, 0 }, {} };
-	static const struct argp argp = {
-		.options = option_list,
-		.parser = parse,
-		.children = children,
-		.args_doc = "BASE NEW\nBASE... -- NEW...",
-		.doc = "What grew, what shrank, and whether that is more than noise.\v"
-		       "Significance takes 5 recordings on each side: 'gapless record --repeat 5'.",
-	};
 	cleanup(free_p) const char **paths = calloc((size_t)argc + 1, sizeof(*paths));
 	struct options options = { .paths = paths };
 
@@ -185,5 +193,6 @@ static int run(int argc, char **argv)
 const struct command diff_command = {
 	.name = "diff",
 	.about = "what changed between recordings, and whether it is more than noise",
+	.argp = &argp,
 	.run = run,
 };

@@ -198,21 +198,24 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
+static const struct argp_option option_list[] = {
+	{ "caps", 'c', NULL, 0,
+	  "Find by trying which capabilities gapless needs here, and print them", 0 },
+	{},
+};
+
+static const struct argp_child children[] = { { &cli_common_argp, 0, NULL, 0 }, {} };
+
+static const struct argp argp = {
+	.options = option_list,
+	.parser = parse,
+	.children = children,
+	.doc = "Can this machine be profiled? Layer by layer, with remedies.\v"
+	       "Exit status: 0 usable, 3 usable with gaps, 1 not usable.",
+};
+
 static int run(int argc, char **argv)
 {
-	static const struct argp_option option_list[] = {
-		{ "caps", 'c', NULL, 0,
-		  "Find by trying which capabilities gapless needs here, and print them", 0 },
-		{},
-	};
-	static const struct argp_child children[] = { { &cli_common_argp, 0, NULL, 0 }, {} };
-	static const struct argp argp = {
-		.options = option_list,
-		.parser = parse,
-		.children = children,
-		.doc = "Can this machine be profiled? Layer by layer, with remedies.\v"
-		       "Exit status: 0 usable, 3 usable with gaps, 1 not usable.",
-	};
 	struct options options = {};
 
 	cli__parse(&argp, argc, argv, &options);
@@ -222,5 +225,6 @@ static int run(int argc, char **argv)
 const struct command doctor_command = {
 	.name = "doctor",
 	.about = "can this machine be profiled? layer by layer, with remedies",
+	.argp = &argp,
 	.run = run,
 };

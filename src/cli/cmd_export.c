@@ -11,13 +11,13 @@
 #include "cli/cli.h"
 #include "cli/output.h"
 #include "export/exporter.h"
+#include "export/label.h"
 #include "report/report.h"
 #include "report/words.h"
 
-#define DEFAULT_PATH   "run.gapless"
 #define MOST_EXPORTERS 32
 
-enum { KEY_FROM = 256, KEY_TO, KEY_IDLE };
+enum { KEY_FROM = 256, KEY_TO, KEY_IDLE, KEY_ARGS };
 
 DEFINE_CLEANUP(struct profile *, profile__free)
 
@@ -26,6 +26,7 @@ struct options {
 	const struct exporter *exporter;
 	const char *path, *output;
 	uint64_t from_ns, to_ns;
+	enum redact_args args;
 	bool idle;
 };
 
@@ -74,6 +75,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_IDLE:
 		options->idle = true;
+		return 0;
+	case KEY_ARGS:
+		cli__args(arg, &options->args);
 		return 0;
 	case ARGP_KEY_ARG:
 		if (options->path)
@@ -161,8 +165,10 @@ static int export(const struct options *options)
 		.no_idle = options->exporter->no_idle && !options->idle,
 		.from_ns = (int64_t)options->from_ns,
 		.to_ns = (int64_t)options->to_ns,
+		.args = options->args,
 	};
 	cleanup(profile__free_p) struct profile *profile = NULL;
+	char left_out[LABEL_SIZE];
 	int err = profile__load(options->path, &load, &profile);
 
 	if (err) {
@@ -171,50 +177,57 @@ static int export(const struct options *options)
 		return 1;
 	}
 	if (profile->torn)
-		log_warning("'%s' is damaged: %s rows refer to others that are missing, going on "
-			    "with '?' for those",
+		log_warning("'%s' is damaged: %s to rows that are missing, going on with '?' "
+			    "for those",
 			    words__clean(options->path, WORDS_MOST_COLUMNS).text,
-			    words__number(profile->torn).text);
+			    words__count(profile->torn, "references").text);
 	err = write_output(profile, options);
 	if (!err && profile->left_out_ns)
-		log_info("without %s of waiting by choice [--idle shows it]",
-			 words__time(profile->left_out_ns).text);
+		log_info("%s", label__left_out(profile, left_out));
 	return err ? 1 : 0;
 }
 
+static const struct argp_option option_list[] = {
+	{ "format", 'f', "FORMAT", 0, "What to write; the list is below", 0 },
+	{ "output", 'o', "FILE", 0, "Where to; - is standard output", 0 },
+	{ "from", KEY_FROM, "TIME", 0, "Only from TIME after the start on (10s)", 0 },
+	{ "to", KEY_TO, "TIME", 0, "Only to TIME after the start", 0 },
+	{ "idle", KEY_IDLE, NULL, 0, "In flame graphs, show waiting by choice too", 0 },
+	{ "args", KEY_ARGS, "HOW", 0, CLI_ARGS_ABOUT, 0 },
+	{},
+};
+
+static const struct argp_child children[] = { { &cli_common_argp, 0, NULL, 0 }, {} };
+
+static char doc[2048] = "A recording's stacks in another program's format.\v"
+			"RECORDING is the newest in this folder if not given. FILE is named "
+			"after it if not given; folded goes to standard output.\n\nFormats:\n";
+
+static const struct argp argp = {
+	.options = option_list,
+	.parser = parse,
+	.children = children,
+	.args_doc = "[RECORDING]",
+	.doc = doc,
+};
+
 static int run(int argc, char **argv)
 {
-	static const struct argp_option option_list[] = {
-		{ "format", 'f', "FORMAT", 0, "What to write; the list is below", 0 },
-		{ "output", 'o', "FILE", 0, "Where to; - is standard output", 0 },
-		{ "from", KEY_FROM, "TIME", 0, "Only from TIME after the start on (10s)", 0 },
-		{ "to", KEY_TO, "TIME", 0, "Only to TIME after the start", 0 },
-		{ "idle", KEY_IDLE, NULL, 0, "In flame graphs, show waiting by choice too", 0 },
-		{},
-	};
-	static const struct argp_child children[] = { { &cli_common_argp, 0, NULL, 0 }, {} };
-	static char doc[2048] = "A recording's stacks in another program's format.\v"
-				"RECORDING is " DEFAULT_PATH " if not given. FILE is named after "
-				"it if not given; folded goes to standard output.\n\nFormats:\n";
-	static const struct argp argp = {
-		.options = option_list,
-		.parser = parse,
-		.children = children,
-		.args_doc = "[RECORDING]",
-		.doc = doc,
-	};
 	struct options options = {};
 
 	for (size_t i = 0; exporters[i]; i++)
 		words__say(doc, sizeof(doc), "  %-11s%s\n", exporters[i]->name,
 			   exporters[i]->about);
 	cli__parse(&argp, argc, argv, &options);
-	options.path = options.path ? options.path : DEFAULT_PATH;
+	options.path = options.path ? options.path : cli__newest_recording();
+	if (!options.path)
+		return 1;
 	return export(&options);
 }
 
 const struct command export_command = {
 	.name = "export",
 	.about = "a recording in another program's format",
+	.argp = &argp,
 	.run = run,
 };

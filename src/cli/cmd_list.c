@@ -164,14 +164,16 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
+static const struct argp_child children[] = { { &cli_common_argp, 0, NULL, 0 }, {} };
+
+static const struct argp argp = {
+	.parser = parse,
+	.children = children,
+	.doc = "Lists signals, states, hooks and helpers: available here, or why not.",
+};
+
 static int run(int argc, char **argv)
 {
-	static const struct argp_child children[] = { { &cli_common_argp, 0, NULL, 0 }, {} };
-	static const struct argp argp = {
-		.parser = parse,
-		.children = children,
-		.doc = "Lists signals, states, hooks and helpers: available here, or why not.",
-	};
 	cleanup(features__free_p) struct features *features = features__new();
 	struct cli_common common = {};
 
@@ -191,5 +193,6 @@ static int run(int argc, char **argv)
 const struct command list_command = {
 	.name = "list",
 	.about = "signals, states, hooks and helpers: available here, or why not",
+	.argp = &argp,
 	.run = run,
 };

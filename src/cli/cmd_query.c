@@ -13,8 +13,10 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/parse.h"
 #include "cli/cli.h"
 #include "recording/recording.h"
 #include "report/report.h"
@@ -22,6 +24,8 @@
 
 #define ALIGNED_ROWS 500
 #define MOST_COLUMNS WORDS_MOST_COLUMNS
+#define TIMEOUT_NS   UINT64_C(30000000000)
+#define STEPS        10000 /* of SQLite's machine: well below a millisecond */
 
 DEFINE_CLEANUP(sqlite3 *, sqlite3_close)
 DEFINE_CLEANUP(sqlite3_stmt *, sqlite3_finalize)
@@ -29,6 +33,7 @@ DEFINE_CLEANUP(sqlite3_stmt *, sqlite3_finalize)
 struct options {
 	struct cli_common common;
 	bool csv;
+	uint64_t timeout_ns;
 	const char *path;
 	const char *sql;
 };
@@ -121,13 +126,24 @@ static int print_json(sqlite3_stmt *statement)
 	return rc;
 }
 
-static void print_csv_cell(const char *text, const char *end)
+/*
+ * A spreadsheet computes what begins like a formula, and formulas can run programs: such a text
+ * gets a ' in front, which says that it is text.
+ */
+static bool is_formula(const char *text)
 {
-	if (!text || !strpbrk(text, "\",\r\n")) {
+	return text && *text && strchr("=+-@\t\r", *text);
+}
+
+static void print_csv_cell(const char *text, bool is_text, const char *end)
+{
+	bool formula = is_text && is_formula(text);
+
+	if (!text || (!formula && !strpbrk(text, "\",\r\n"))) {
 		printf("%s%s", text ? text : "", end);
 		return;
 	}
-	putchar('"');
+	fputs(formula ? "\"'" : "\"", stdout);
 	for (; *text; text++) {
 		if (*text == '"')
 			putchar('"');
@@ -142,14 +158,18 @@ static int print_csv(sqlite3_stmt *statement)
 	int count = sqlite3_column_count(statement), rc;
 	bool clean = isatty(STDOUT_FILENO);
 
-	for (int i = 0; i < count; i++)
-		print_csv_cell(sqlite3_column_name(statement, i), i + 1 < count ? "," : "\r\n");
+	for (int i = 0; i < count; i++) {
+		const char *name = sqlite3_column_name(statement, i);
+
+		print_csv_cell(clean ? words__clean(name, MOST_COLUMNS).text : name, true,
+			       i + 1 < count ? "," : "\r\n");
+	}
 	while ((rc = sqlite3_step(statement)) == SQLITE_ROW)
 		for (int i = 0; i < count; i++) {
 			const char *text = cell(statement, i);
 
 			print_csv_cell(clean ? words__clean(text, MOST_COLUMNS).text : text,
-				       i + 1 < count ? "," : "\r\n");
+				       !is_number(statement, i), i + 1 < count ? "," : "\r\n");
 		}
 	return rc;
 }
@@ -248,11 +268,22 @@ static int print_text(sqlite3_stmt *statement)
 	return rc;
 }
 
+/* Called by SQLite every STEPS steps; ends the query if it is not 0. */
+static int is_late(void *context)
+{
+	return clock__now_ns() > *(const uint64_t *)context;
+}
+
 static int query(sqlite3 *db, const struct options *options)
 {
+	uint64_t until_ns = clock__now_ns() + options->timeout_ns;
 	cleanup(sqlite3_finalize_p) sqlite3_stmt *statement = NULL;
 	const char *rest = NULL;
-	int rc = sqlite3_prepare_v2(db, options->sql, -1, &statement, &rest);
+	int rc;
+
+	if (options->timeout_ns)
+		sqlite3_progress_handler(db, STEPS, is_late, &until_ns);
+	rc = sqlite3_prepare_v2(db, options->sql, -1, &statement, &rest);
 
 	if (!rc && (!statement || rest[strspn(rest, " \t\n;")])) {
 		log_error("one statement at a time [gapless query RECORDING 'SELECT …']");
@@ -269,6 +300,9 @@ static int query(sqlite3 *db, const struct options *options)
 	if (rc == SQLITE_AUTH)
 		log_error("a recording is only read: SELECT is all there is [for more, "
 			  "'sqlite3' opens a copy]");
+	else if (rc == SQLITE_INTERRUPT)
+		log_error("it took longer than %g s [a longer --timeout, or 0 for none]",
+			  (double)options->timeout_ns / 1e9);
 	else
 		log_error("%s", words__clean(sqlite3_errmsg(db), MOST_COLUMNS).text);
 	return 1;
@@ -284,6 +318,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'c':
 		options->csv = true;
+		return 0;
+	case 't':
+		if (!strcmp(arg, "0"))
+			options->timeout_ns = 0;
+		else if (parse__duration(arg, &options->timeout_ns))
+			argp_error(state, "'%s' is not a duration [like 500ms, 10s, 2m]", arg);
 		return 0;
 	case ARGP_KEY_ARG:
 		if (options->sql)
@@ -302,24 +342,28 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
+static const struct argp_option option_list[] = {
+	{ "csv", 'c', NULL, 0, "Print CSV instead of text", 0 },
+	{ "timeout", 't', "TIME", 0, "End it after this time (default 30s; 0: never)", 0 },
+	{},
+};
+
+static const struct argp_child children[] = { { &cli_common_argp, 0, NULL, 0 }, {} };
+
+static const struct argp argp = {
+	.options = option_list,
+	.parser = parse,
+	.children = children,
+	.args_doc = "RECORDING SQL",
+	.doc = "Runs one SQL statement over a recording and prints what it gives.\v"
+	       "Views: time_by_state, time_by_thread, time_by_process, threads, faults, "
+	       "waits, syscalls, syscall_errors, histograms; see gapless-recording(5).",
+};
+
 static int run(int argc, char **argv)
 {
-	static const struct argp_option option_list[] = {
-		{ "csv", 'c', NULL, 0, "Print CSV instead of text", 0 },
-		{},
-	};
-	static const struct argp_child children[] = { { &cli_common_argp, 0, NULL, 0 }, {} };
-	static const struct argp argp = {
-		.options = option_list,
-		.parser = parse,
-		.children = children,
-		.args_doc = "RECORDING SQL",
-		.doc = "Runs one SQL statement over a recording and prints what it gives.\v"
-		       "Views: time_by_state, time_by_thread, time_by_process, threads, waits, "
-		       "syscalls, syscall_errors, histograms; see gapless-recording(5).",
-	};
 	cleanup(sqlite3_close_p) sqlite3 *db = NULL;
-	struct options options = {};
+	struct options options = { .timeout_ns = TIMEOUT_NS };
 	int err;
 
 	cli__parse(&argp, argc, argv, &options);
@@ -336,5 +380,6 @@ static int run(int argc, char **argv)
 const struct command query_command = {
 	.name = "query",
 	.about = "SQL over a recording",
+	.argp = &argp,
 	.run = run,
 };

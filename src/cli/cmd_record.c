@@ -26,6 +26,7 @@ enum {
 	OPTION_SLOW,
 	OPTION_REPEAT,
 	OPTION_WARMUP,
+	OPTION_SEED,
 };
 
 DEFINE_CLEANUP(struct features *, features__free)
@@ -41,13 +42,6 @@ static const char *free_name(char *name, size_t size)
 	return name;
 }
 
-static void parse_level(const char *arg, struct record_options *options, struct argp_state *state)
-{
-	if (strcmp(arg, "full") && strcmp(arg, "sched"))
-		argp_error(state, "'%s' is not a level [full, sched]", arg);
-	options->run.full = !strcmp(arg, "full");
-}
-
 static int parse_stacks(int key, const char *arg, struct record_options *options,
 			struct argp_state *state)
 {
@@ -61,12 +55,23 @@ static int parse_stacks(int key, const char *arg, struct record_options *options
 		if (parse__number(arg, 1, MOST_RATE, &options->rate))
 			argp_error(state, "'%s' is not a rate [1 to %d samples a second]", arg,
 				   MOST_RATE);
+	} else if (key == OPTION_SEED) {
+		if (parse__number(arg, 1, INT64_MAX, &options->run.seed))
+			argp_error(state, "'%s' is not a seed [a number from 1 on]", arg);
 	} else if (parse__number(arg, 1, 65536, &megabytes)) {
 		argp_error(state, "'%s' is not a number of megabytes", arg);
 	} else {
 		options->run.table_bytes = megabytes << 20;
 	}
 	return 0;
+}
+
+/* Level sched has no syscall hooks, so stacks are extra there. */
+static uint64_t tick_ns(const struct record_options *options)
+{
+	if (options->stacks == STACKS_NO || (!options->run.full && options->stacks != STACKS_YES))
+		return 0;
+	return UINT64_C(1000000000) / options->rate;
 }
 
 /* Signals that are views of the ledger's level full: asked for by name they must be possible. */
@@ -80,7 +85,10 @@ static void choose_signals(struct record_options *options, struct argp_state *st
 		argp_error(state, "'%.*s' is not a signal [see 'gapless list']",
 			   (int)strcspn(bad, ","), bad);
 	for (size_t i = 0; chosen[i]; i++) {
-		if (options->run.full || !chosen[i]->in_ledger)
+		bool needs_full = chosen[i]->in_ledger ||
+				  (chosen[i]->at_syscalls && options->run.no_syscall_hooks);
+
+		if (options->run.full || !needs_full)
 			chosen[kept++] = chosen[i];
 		else if (options->signal_list)
 			log_warning("signal '%s' needs --level full; continuing without it",
@@ -88,14 +96,6 @@ static void choose_signals(struct record_options *options, struct argp_state *st
 	}
 	chosen[kept] = NULL;
 	options->run.signals = chosen;
-}
-
-/* Level sched has no syscall hooks, so stacks are extra there. */
-static uint64_t tick_ns(const struct record_options *options)
-{
-	if (options->stacks == STACKS_NO || (!options->run.full && options->stacks != STACKS_YES))
-		return 0;
-	return UINT64_C(1000000000) / options->rate;
 }
 
 static int parse_series(int key, const char *arg, struct record_options *options,
@@ -136,12 +136,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		options->output = arg;
 		return 0;
 	case OPTION_LEVEL:
-		parse_level(arg, options, state);
+		options->run.full = cli__is_full(state, arg);
 		return 0;
 	case 'F':
 	case OPTION_STACKS:
 	case OPTION_NO_STACKS:
 	case OPTION_TABLES:
+	case OPTION_SEED:
 		return parse_stacks(key, arg, options, state);
 	case OPTION_SIGNALS:
 		options->signal_list = arg;
@@ -164,6 +165,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		check(options, state);
+		options->run.tick_ns = tick_ns(options);
+		options->run.no_syscall_hooks = !options->run.full && !options->run.tick_ns;
 		choose_signals(options, state);
 		return 0;
 	default:
@@ -172,6 +175,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option option_list[] = {
+	{ NULL, 0, NULL, 0, "How:", 2 },
 	{ "duration", 'd', "TIME", 0, "Stop after TIME (500ms, 10s, 2m)", 2 },
 	{ "warmup", OPTION_WARMUP, "TIME", 0, "Do not record what happens in the first TIME", 2 },
 	{ "repeat", OPTION_REPEAT, "N", 0,
@@ -179,6 +183,8 @@ static const struct argp_option option_list[] = {
 	{ "level", OPTION_LEVEL, "LEVEL", 0,
 	  "full (default): with syscalls; sched: scheduler hooks only, cheaper", 2 },
 	{ "rate", 'F', "RATE", 0, "Take RATE stacks a second of each CPU (default: 99)", 2 },
+	{ "seed", OPTION_SEED, "N", 0,
+	  "Draw the random time between two stacks of a CPU from N (default: any)", 2 },
 	{ "stacks", OPTION_STACKS, NULL, 0, "Take stacks also at level sched", 2 },
 	{ "no-stacks", OPTION_NO_STACKS, NULL, 0, "Take no stacks", 2 },
 	{ "table-size", OPTION_TABLES, "MB", 0,
@@ -213,25 +219,29 @@ static int record_and_report(struct record_options *options, struct features *fe
 	err = record__one(options, options->output, 1, features, &result);
 	if (err || options->no_report)
 		return record__exit_status(err, &result);
-	err = report__print(options->output, &report, stdout);
+	/* Standard output is the command's. */
+	err = report__print(options->output, &report, options->command ? stderr : stdout);
 	if (err)
 		log_error("'%s': %s", options->output, report__why(err));
 	return record__exit_status(err, &result);
 }
 
+static const struct argp_child children[] = { { &cli_common_argp, 0, NULL, 0 },
+					      { &cli_target_argp, 0, "Whom to look at:", 1 },
+					      {} };
+
+static const struct argp argp = {
+	.options = option_list,
+	.parser = parse,
+	.children = children,
+	.args_doc = "[-- COMMAND ARGUMENT...]",
+	.doc = "Accounts for all time of the target's threads, and says where it went.\v"
+	       "Targets can be combined. With a COMMAND, its exit status is returned, and the "
+	       "report goes to standard error.",
+};
+
 static int run(int argc, char **argv)
 {
-	static const struct argp_child children[] = { { &cli_common_argp, 0, NULL, 0 },
-						      { &cli_target_argp, 0, NULL, 1 },
-						      {} };
-	static const struct argp argp = {
-		.options = option_list,
-		.parser = parse,
-		.children = children,
-		.args_doc = "[-- COMMAND ARGUMENT...]",
-		.doc = "Accounts for all time of the target's threads, and says where it went.\v"
-		       "Targets can be combined. With a COMMAND, its exit status is returned.",
-	};
 	struct record_options options = { .run = { .full = true,
 						   .interval_ns = RUN_INTERVAL_NS,
 						   .table_bytes = DEFAULT_TABLE_BYTES,
@@ -240,10 +250,9 @@ static int run(int argc, char **argv)
 	cleanup(features__free_p) struct features *features = features__new();
 
 	cli__parse(&argp, argc, argv, &options);
-	options.run.tick_ns = tick_ns(&options);
 	options.run.drop_every = test_switch("GAPLESS_TEST_DROP_WAKEUPS");
 	options.command_line = argv;
-	if (!features)
+	if (!cli__may_measure() || !features)
 		return 1;
 	record__catch_signals();
 	return options.repeats ? record__repeat(&options, features)
@@ -253,5 +262,6 @@ static int run(int argc, char **argv)
 const struct command record_command = {
 	.name = "record",
 	.about = "account for all time of a process, a command or the machine",
+	.argp = &argp,
 	.run = run,
 };

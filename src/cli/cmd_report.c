@@ -11,10 +11,9 @@
 #include "report/report.h"
 #include "report/words.h"
 
-#define DEFAULT_PATH "run.gapless"
-#define MOST_CAUSES  32
+#define MOST_CAUSES 32
 
-enum { KEY_BY = 256, KEY_FROM, KEY_TO, KEY_BUSY, KEY_IDLE, KEY_TOP, KEY_HTML };
+enum { KEY_BY = 256, KEY_FROM, KEY_TO, KEY_BUSY, KEY_IDLE, KEY_TOP, KEY_HTML, KEY_ARGS };
 
 struct options {
 	struct cli_common common;
@@ -25,17 +24,17 @@ struct options {
 	const char *idle[MOST_CAUSES + 1];
 };
 
+static const char *const by_words[] = { "thread", "process", "cgroup", "comm", NULL };
+
 static void set_by(struct argp_state *state, struct options *options, const char *arg)
 {
-	static const char *const names[] = { "thread", "process", "cgroup", "comm", NULL };
-
-	for (int i = 0; names[i]; i++) {
-		if (strcmp(names[i], arg))
+	for (int i = 0; by_words[i]; i++) {
+		if (strcmp(by_words[i], arg))
 			continue;
 		options->report.by = REPORT_BY_THREAD + i;
 		return;
 	}
-	cli__unknown("word for --by", arg, names);
+	cli__unknown("word for --by", arg, by_words);
 	exit(CLI_EXIT_USAGE);
 }
 
@@ -98,6 +97,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			argp_error(state, "--html takes the name of a file, or -");
 		options->html = arg;
 		return 0;
+	case KEY_ARGS:
+		cli__args(arg, &options->report.args);
+		return 0;
 	case ARGP_KEY_ARG:
 		if (options->path)
 			argp_error(state, "one recording at a time, not also '%s'", arg);
@@ -111,32 +113,38 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
+static const struct argp_option option_list[] = {
+	{ "by", KEY_BY, "WHAT", 0, "Also by thread, process, cgroup or comm", 0 },
+	{ "from", KEY_FROM, "TIME", 0, "Only from TIME after the start on (10s)", 0 },
+	{ "to", KEY_TO, "TIME", 0, "Only to TIME after the start", 0 },
+	{ "busy", KEY_BUSY, "CAUSE", 0, "Call waiting for CAUSE delaying (poll)", 0 },
+	{ "idle", KEY_IDLE, "CAUSE", 0, "Call waiting for CAUSE idle (lock)", 0 },
+	{ "html", KEY_HTML, "FILE", 0, "Write a page for a browser into FILE", 0 },
+	{ "args", KEY_ARGS, "HOW", 0, CLI_ARGS_ABOUT, 0 },
+	{ "top", KEY_TOP, "ROWS", 0, "Show up to ROWS rows per table", 0 },
+	{},
+};
+
+static const struct argp_child children[] = { { &cli_common_argp, 0, NULL, 0 }, {} };
+
+static const struct argp argp = {
+	.options = option_list,
+	.parser = parse,
+	.children = children,
+	.args_doc = "[RECORDING]",
+	.doc = "Where the time went, who held it up, and what that means.\v"
+	       "RECORDING is the newest in this folder if not given.",
+};
+
 static int run(int argc, char **argv)
 {
-	static const struct argp_option option_list[] = {
-		{ "by", KEY_BY, "WHAT", 0, "Also by thread, process, cgroup or comm", 0 },
-		{ "from", KEY_FROM, "TIME", 0, "Only from TIME after the start on (10s)", 0 },
-		{ "to", KEY_TO, "TIME", 0, "Only to TIME after the start", 0 },
-		{ "busy", KEY_BUSY, "CAUSE", 0, "Call waiting for CAUSE delaying (poll)", 0 },
-		{ "idle", KEY_IDLE, "CAUSE", 0, "Call waiting for CAUSE idle (lock)", 0 },
-		{ "html", KEY_HTML, "FILE", 0, "Write a page for a browser into FILE", 0 },
-		{ "top", KEY_TOP, "ROWS", 0, "Show up to ROWS rows per table", 0 },
-		{},
-	};
-	static const struct argp_child children[] = { { &cli_common_argp, 0, NULL, 0 }, {} };
-	static const struct argp argp = {
-		.options = option_list,
-		.parser = parse,
-		.children = children,
-		.args_doc = "[RECORDING]",
-		.doc = "Where the time went, who held it up, and what that means.\v"
-		       "RECORDING is " DEFAULT_PATH " if not given.",
-	};
 	struct options options = {};
 	int err;
 
 	cli__parse(&argp, argc, argv, &options);
-	options.path = options.path ? options.path : DEFAULT_PATH;
+	options.path = options.path ? options.path : cli__newest_recording();
+	if (!options.path)
+		return 1;
 	options.report.json = options.common.json;
 	options.report.busy = options.busy;
 	options.report.idle = options.idle;
@@ -158,5 +166,7 @@ static int run(int argc, char **argv)
 const struct command report_command = {
 	.name = "report",
 	.about = "where the time went, from a recording",
+	.argp = &argp,
+	.words = (const struct cli_words[]) { { "by", by_words }, {} },
 	.run = run,
 };

@@ -231,6 +231,7 @@ static int start_drill(struct top *top, int pid)
 		.signals = top->options->level == LEVEL_SCHED ? NULL : call_signals(),
 		.slow_ns = UINT64_MAX, /* no single events */
 		.no_slow_calls = true,
+		.target.no_descendants = true,
 	};
 	int err = target__add_pid(&options.target, (uint64_t)pid);
 
@@ -371,11 +372,11 @@ static int show(struct top *top)
 	};
 	int before, err = screen__start();
 
-	if (err)
+	if (err) {
 		log_error("the terminal '%s' cannot place text [set TERM]",
 			  getenv("TERM") ? getenv("TERM") : "");
-	if (err)
 		return err;
+	}
 	before = hush(top);
 	err = top__run(&top->options->top, &source);
 	screen__stop();
@@ -406,11 +407,13 @@ static int run_top(const struct options *options)
 		log_error("top needs a terminal [see 'gapless record' and 'gapless watch']");
 		return 1;
 	}
+	if (!cli__may_measure())
+		return 1;
 	err = guard__start();
 	if (err)
 		log_warning("nobody restores the terminal after a kill: %s [reset]",
 			    strerror(-err));
-	/* On a starved machine the reader must still get its turn. Without the right: no matter. */
+	/* On a starved machine the reader must still get its turn. */
 	setpriority(PRIO_PROCESS, 0, OWN_NICENESS);
 	err = features ? watcher__start(&top.list, &run_options, features) : -ENOMEM;
 	if (!err)
@@ -419,13 +422,6 @@ static int run_top(const struct options *options)
 	watcher__stop(&top.list);
 	guard__stop();
 	return err ? 1 : 0;
-}
-
-static void parse_level(const char *arg, struct options *options, struct argp_state *state)
-{
-	if (strcmp(arg, "full") && strcmp(arg, "sched"))
-		argp_error(state, "'%s' is not a level [full, sched]", arg);
-	options->level = strcmp(arg, "full") ? LEVEL_SCHED : LEVEL_FULL;
 }
 
 enum { OPTION_LEVEL = 256, OPTION_THREADS };
@@ -449,7 +445,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		options->top.by_thread = true;
 		return 0;
 	case OPTION_LEVEL:
-		parse_level(arg, options, state);
+		options->level = cli__is_full(state, arg) ? LEVEL_FULL : LEVEL_SCHED;
 		return 0;
 	case ARGP_KEY_END:
 		if (target__is_empty(&options->target))
@@ -462,27 +458,30 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
+static const struct argp_option option_list[] = {
+	{ "interval", 'i', "TIME", 0, "A new picture every TIME (default: 1s)", 2 },
+	{ "threads", OPTION_THREADS, NULL, 0, "Begin with threads, not processes", 2 },
+	{ "level", OPTION_LEVEL, "LEVEL", 0,
+	  "full: user and kernel time apart, dearer; sched: no syscalls and functions in a "
+	  "closer look either",
+	  2 },
+	{},
+};
+
+static const struct argp_child children[] = { { &cli_common_argp, 0, NULL, 0 },
+					      { &cli_target_argp, 0, "Whom to look at:", 1 },
+					      {} };
+
+static const struct argp argp = {
+	.options = option_list,
+	.parser = parse,
+	.children = children,
+	.doc = "Shows where the time of processes and threads goes, now; 'h' lists the "
+	       "keys.\vWithout a target: the whole machine.",
+};
+
 static int run(int argc, char **argv)
 {
-	static const struct argp_option option_list[] = {
-		{ "interval", 'i', "TIME", 0, "A new picture every TIME (default: 1s)", 2 },
-		{ "threads", OPTION_THREADS, NULL, 0, "Begin with threads, not processes", 2 },
-		{ "level", OPTION_LEVEL, "LEVEL", 0,
-		  "full: user and kernel time apart, dearer; sched: no syscalls and functions in a "
-		  "closer look either",
-		  2 },
-		{},
-	};
-	static const struct argp_child children[] = { { &cli_common_argp, 0, NULL, 0 },
-						      { &cli_target_argp, 0, NULL, 1 },
-						      {} };
-	static const struct argp argp = {
-		.options = option_list,
-		.parser = parse,
-		.children = children,
-		.doc = "Shows where the time of processes and threads goes, now; 'h' lists the "
-		       "keys.\vWithout a target: the whole machine.",
-	};
 	struct options options = {
 		.top = { .interval_ns = DEFAULT_INTERVAL_NS, .stop = &stopped },
 	};
@@ -496,5 +495,6 @@ static int run(int argc, char **argv)
 const struct command top_command = {
 	.name = "top",
 	.about = "where the time of processes and threads goes, now",
+	.argp = &argp,
 	.run = run,
 };

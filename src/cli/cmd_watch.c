@@ -11,11 +11,14 @@
 #include "cli/cli.h"
 #include "ledger/run.h"
 #include "report/watch.h"
+#include "report/words.h"
 
 /* What was counted is taken over at least so often: what is waiting takes memory. */
 #define MOST_TAKE_NS UINT64_C(1000000000)
+/* Until a user is told why nothing is shown. */
+#define SILENCE_NS UINT64_C(3000000000)
 
-enum { OPTION_BY = 2048, OPTION_MEASURE, OPTION_SLOW };
+enum { OPTION_BY = 2048, OPTION_MEASURE, OPTION_SLOW, OPTION_EVERY };
 
 DEFINE_CLEANUP(struct features *, features__free)
 DEFINE_CLEANUP(struct recording *, recording__free)
@@ -53,19 +56,20 @@ static int set_signal(struct options *options, const char *arg)
 	return EINVAL;
 }
 
+static const char *const splits[] = { "thread", "process",   "object", "errno",
+				      "place",  "operation", NULL };
+
 static int add_split(struct options *options, const char *word)
 {
-	static const char *const words[] = { "thread", "process",   "object", "errno",
-					     "place",  "operation", NULL };
 	static const unsigned bits[] = { WATCH_BY_THREAD, WATCH_BY_PROCESS, WATCH_BY_OBJECT,
 					 WATCH_BY_ERRNO,  WATCH_BY_PLACE,   WATCH_BY_OPERATION };
 
-	for (size_t i = 0; words[i]; i++)
-		if (!strcmp(words[i], word)) {
+	for (size_t i = 0; splits[i]; i++)
+		if (!strcmp(splits[i], word)) {
 			options->watch.by |= bits[i];
 			return 0;
 		}
-	cli__unknown("split", word, words);
+	cli__unknown("split", word, splits);
 	return EINVAL;
 }
 
@@ -160,6 +164,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (parse__duration(arg, &options->run.slow_ns))
 			argp_error(state, "'%s' is not a duration [like 500us, 10ms]", arg);
 		return 0;
+	case OPTION_EVERY:
+		options->run.slow_ns = 0; /* which stays what it is, however many there are */
+		return 0;
 	case ARGP_KEY_ARG:
 		return parse_arg(options, arg, state);
 	case ARGP_KEY_NO_ARGS:
@@ -183,6 +190,7 @@ static const struct argp_option option_list[] = {
 	{ "measure", OPTION_MEASURE, "NAME", 0,
 	  "What histograms show and rows are ordered by (default: the signal's first)", 3 },
 	{ "slow", OPTION_SLOW, "TIME", 0, "What takes so long becomes an event (10 ms)", 3 },
+	{ "every", OPTION_EVERY, NULL, 0, "All become events, however short and many", 3 },
 	{},
 };
 
@@ -221,6 +229,19 @@ static bool is_enough(const struct options *options, const struct watch *watch)
 	return interrupted || (most && watch__event_count(watch) >= most);
 }
 
+/* Only slow events are shown, which need not come at all: said once, after a while. */
+static void say_silence(const struct options *options, const struct watch *watch, uint64_t start_ns,
+			bool *said)
+{
+	if (*said || !options->watch.events || !options->run.slow_ns || watch__event_count(watch) ||
+	    clock__now_ns() - start_ns < SILENCE_NS)
+		return;
+	*said = true;
+	log_info("nothing to show so far: events that can be slow are shown from %s on "
+		 "[--slow TIME, or --every]",
+		 words__time((int64_t)options->run.slow_ns).text);
+}
+
 /* *ret_shown is how many intervals were. */
 static int go_on(struct run *run, struct watch *watch, const struct options *options,
 		 uint64_t start_ns, uint64_t *ret_shown)
@@ -228,6 +249,7 @@ static int go_on(struct run *run, struct watch *watch, const struct options *opt
 	uint64_t until_ns = options->duration_ns ? start_ns + options->duration_ns : 0;
 	uint64_t end_ns = options->interval_ns ? start_ns + options->interval_ns : 0;
 	uint64_t take_ns = start_ns + MOST_TAKE_NS, now_ns = start_ns;
+	bool said = false;
 	int err = 0;
 
 	while (!err && !is_enough(options, watch) && (!until_ns || now_ns < until_ns) &&
@@ -236,6 +258,7 @@ static int go_on(struct run *run, struct watch *watch, const struct options *opt
 		if (!err)
 			err = watch__events(watch, clock__now_ns());
 		now_ns = clock__now_ns();
+		say_silence(options, watch, start_ns, &said);
 		if (err || now_ns < earlier(end_ns, take_ns))
 			continue;
 		err = run__flush(run);
@@ -294,7 +317,7 @@ static int run(int argc, char **argv)
 		options.watch.target = options.run.target.words;
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
-	if (!features || recording__create_in_memory(&recording) ||
+	if (!cli__may_measure() || !features || recording__create_in_memory(&recording) ||
 	    run__start(&options.run, recording, features, &run) || !run__signals(run))
 		return 1;
 	log_info("watching '%s'; Ctrl-C to stop", options.watch.signal->name);
@@ -308,5 +331,7 @@ static int run(int argc, char **argv)
 const struct command watch_command = {
 	.name = "watch",
 	.about = "one signal as it happens: events, histograms, sums",
+	.argp = &argp,
+	.words = (const struct cli_words[]) { { "by", splits }, {} },
 	.run = run,
 };

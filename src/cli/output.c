@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/owner.h"
 #include "recording/recording.h"
 #include "report/report.h"
 #include "report/words.h"
@@ -137,6 +138,7 @@ static int write_file(const char *path, output_write *write, void *context)
 	fd = make_temporary(temporary);
 	if (fd < 0)
 		return -errno;
+	owner__give(fd);
 	err = write_and_close(fd, write, context);
 	if (!err && rename(temporary, path))
 		err = -errno;
@@ -157,6 +159,8 @@ static int write_stream(const char *path, output_write *write, void *context)
 	if (fd < 0)
 		return -errno;
 	err = fstat(fd, &info) ? -errno : S_ISREG(info.st_mode) ? -EEXIST : 0;
+	if (!err && owner__is_trap_fd(path, fd))
+		err = -EACCES;
 	if (!err)
 		return write_and_close(fd, write, context);
 	close(fd);
@@ -201,7 +205,9 @@ int output__write(const struct output *output, output_write *write, void *contex
 
 	if (output__is_recording(output))
 		return -EEXIST;
-	if (number >= 0)
+	if (number < 0 && owner__is_trap(output->path))
+		err = -EACCES;
+	else if (number >= 0)
 		err = write_standard(number, write, context);
 	else if (is_there && !S_ISREG(info.st_mode))
 		err = write_stream(output->path, write, context);
@@ -209,6 +215,8 @@ int output__write(const struct output *output, output_write *write, void *contex
 		err = write_file(output->path, write, context);
 	if (err)
 		log_error("cannot write %s: %s", name_of(output).text,
-			  err == -E2BIG ? report__why(err) : strerror(-err));
+			  err == -E2BIG                                    ? report__why(err)
+			  : err == -EACCES && owner__is_trap(output->path) ? OWNER_TRAP_WORDS
+									   : strerror(-err));
 	return err;
 }

@@ -12,7 +12,9 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/owner.h"
 #include "cli/child.h"
+#include "cli/countdown.h"
 #include "cli/record.h"
 
 #define OWN_NICENESS (-10)
@@ -75,7 +77,9 @@ static int create(const char *path, bool force, struct recording **ret)
 	if (err == -EEXIST)
 		log_error("'%s' exists [--force to overwrite it, or -o another]", path);
 	else if (err)
-		log_error("cannot write '%s': %s", path, strerror(-err));
+		log_error("cannot write '%s': %s", path,
+			  err == -EACCES && owner__is_trap(path) ? OWNER_TRAP_WORDS
+								 : strerror(-err));
 	return err;
 }
 
@@ -185,7 +189,8 @@ static int begin(const struct record_options *options, uint64_t number, struct r
 static int go_on(struct run *run, const struct record_options *options, struct child *child,
 		 enum record_end *ret)
 {
-	uint64_t until_ns = options->duration_ns ? clock__now_ns() + options->duration_ns : 0;
+	uint64_t begun_ns = clock__now_ns();
+	uint64_t until_ns = options->duration_ns ? begun_ns + options->duration_ns : 0;
 	bool may_run_dry = target__is_by_number(&options->run.target);
 	bool had_threads = !child->pid, is_dry = false, is_over = false;
 
@@ -194,6 +199,8 @@ static int go_on(struct run *run, const struct record_options *options, struct c
 
 		if (err)
 			return err;
+		if (!child->pid)
+			countdown__show(begun_ns, until_ns);
 		child__look(child);
 		/* A command has none until it is one. */
 		had_threads |= run__threads(run) > 0;
@@ -210,14 +217,35 @@ static int go_on(struct run *run, const struct record_options *options, struct c
 	return 0;
 }
 
+/* How the command ended. One that crashed is called so wherever the target is named. */
+static int write_end(struct recording *recording, const struct target *target,
+		     const struct child *child)
+{
+	char words[sizeof(target->words) + 32];
+	int err;
+
+	if (!child->ended)
+		return 0;
+	err = recording__set_number(recording, "command_status", child->status);
+	if (err || !child->signal)
+		return err;
+	snprintf(words, sizeof(words), "%s, killed by %s", target->words,
+		 child__signal_name(child->signal));
+	log_info("the command was killed by %s", child__signal_name(child->signal));
+	err = recording__set_text(recording, "command_signal", child__signal_name(child->signal));
+	return err ? err : recording__set_text(recording, "target", words);
+}
+
 static int finish(struct run *run, struct recording *recording, const char *path,
-		  enum record_end end)
+		  const struct target *target, const struct child *child, enum record_end end)
 {
 	int err = run__stop(run);
 	struct stat info;
 
 	if (!err)
 		err = recording__set_text(recording, "ended", record__end_word(end));
+	if (!err)
+		err = write_end(recording, target, child);
 	if (!err && !stat(path, &info))
 		err = recording__put_cost(recording, "recording_bytes", (double)info.st_size,
 					  "bytes");
@@ -232,6 +260,7 @@ static int fill(struct record_options *options, const char *path, uint64_t numbe
 	cleanup(run__free_p) struct run *run = NULL;
 	int err;
 
+	options->run.is_interrupted = record__is_interrupted;
 	options->run.early = options->command && options->warmup_ns;
 	/* That it waits for us is not the command's time. */
 	options->run.gated_pid = options->warmup_ns ? 0 : (uint32_t)child->pid;
@@ -246,11 +275,21 @@ static int fill(struct record_options *options, const char *path, uint64_t numbe
 	say_begin(options, path, number);
 	child__open_gate(child, !interrupted);
 	err = go_on(run, options, child, &ret->end);
+	countdown__clear();
 	if (!err)
-		err = finish(run, recording, path, ret->end);
+		err = finish(run, recording, path, &options->run.target, child, ret->end);
 	if (err)
 		say_failure(recording, path, err);
 	return err;
+}
+
+/* Nothing was recorded; the exit status is a shell's. */
+static int say_cannot_run(const struct record_options *options, int error,
+			  struct record_result *ret)
+{
+	log_error("cannot run '%s': %s", options->command[0], strerror(error));
+	ret->status = child__status_of(error);
+	return -ECHILD;
 }
 
 int record__one(struct record_options *options, const char *path, uint64_t number,
@@ -261,6 +300,8 @@ int record__one(struct record_options *options, const char *path, uint64_t numbe
 	bool begun = false;
 	int niceness, err;
 
+	if (options->command && child__check(options->command[0]))
+		return say_cannot_run(options, -child__check(options->command[0]), ret);
 	err = create(path, options->force, &recording);
 	if (err)
 		return err;
@@ -276,11 +317,14 @@ int record__one(struct record_options *options, const char *path, uint64_t numbe
 		err = fill(options, path, number, recording, features, &child, ret, &begun);
 		setpriority(PRIO_PROCESS, 0, niceness);
 	}
+	child__look(&child);
 	child__open_gate(&child, false);
-	if (!begun) {
+	if (!begun || child.run_error) {
 		recording__free(TAKE(recording));
 		unlink(path);
 	}
+	if (child.run_error)
+		return say_cannot_run(options, child.run_error, ret);
 	/* With others to follow, it must not be in their way. */
 	child__look(&child);
 	if (options->repeats && !interrupted && !child.ended)

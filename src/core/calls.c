@@ -156,10 +156,26 @@ static const char *const idle[] = {
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
+/* Younger than some versions of libseccomp. Calls since Linux 5.1 have one number everywhere. */
+static const struct {
+	const char *name;
+	int number;
+} young[] = { { "futex_wake", 454 }, { "futex_wait", 455 }, { "futex_requeue", 456 } };
+
+int calls__number(const char *name)
+{
+	int number = seccomp_syscall_resolve_name(name);
+
+	for (size_t i = 0; number < 0 && i < COUNT(young); i++)
+		if (!strcmp(young[i].name, name))
+			number = young[i].number;
+	return number;
+}
+
 /* Negative, and so larger than all: not a syscall of this architecture. */
 static uint32_t number_of(const char *name)
 {
-	return (uint32_t)seccomp_syscall_resolve_name(name);
+	return (uint32_t)calls__number(name);
 }
 
 const char *calls__name(uint32_t number)
@@ -171,6 +187,9 @@ const char *calls__name(uint32_t number)
 		return "(32-bit call)";
 	if (number < CALL_NUMBERS && !names[number])
 		names[number] = seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, (int)number);
+	for (size_t i = 0; number < CALL_NUMBERS && !names[number] && i < COUNT(young); i++)
+		if (young[i].number == (int)number)
+			names[number] = young[i].name;
 	if (number < CALL_NUMBERS && names[number])
 		return names[number];
 	snprintf(unknown, sizeof(unknown), "syscall_%u", number);

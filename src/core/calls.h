@@ -5,6 +5,9 @@
 
 #include "bpf/slow_call.h"
 
+/* Negative if this architecture has no such call. */
+int calls__number(const char *name);
+
 /* "newfstatat", or "syscall_455" for one without a name here. */
 const char *calls__name(uint32_t number);
 

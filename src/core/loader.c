@@ -14,9 +14,6 @@
 
 #define KEPT_BYTES (256 * 1024)
 
-/* What the kernel's timing reads for an empty program: two looks at the clock. */
-#define TIMING_NS 36
-
 static char kept[KEPT_BYTES];
 static size_t kept_length;
 static char last_warning[512];
@@ -175,16 +172,30 @@ static bool get_info(const struct bpf_program *program, struct bpf_prog_info *re
 	       !bpf_obj_get_info_by_fd(bpf_program__fd(program), ret, &size);
 }
 
-uint64_t loader__run_ns(const struct bpf_object *object)
+static bool is_at_syscalls(const struct bpf_program *program)
+{
+	const char *section = bpf_program__section_name(program);
+
+	return strstr(section, "/sys_enter") || strstr(section, "/sys_exit");
+}
+
+void loader__add_runs(const struct bpf_object *object, struct loader_runs *to)
 {
 	struct bpf_program *program;
 	struct bpf_prog_info info;
-	uint64_t sum = 0;
 
-	bpf_object__for_each_program (program, object)
-		if (get_info(program, &info) && info.run_time_ns > info.run_cnt * TIMING_NS)
-			sum += info.run_time_ns - info.run_cnt * TIMING_NS;
-	return sum;
+	bpf_object__for_each_program (program, object) {
+		if (!get_info(program, &info))
+			continue;
+		if (is_at_syscalls(program)) {
+			to->call_programs++;
+			to->call_ns += info.run_time_ns;
+			to->calls += info.run_cnt;
+		} else {
+			to->other_ns += info.run_time_ns;
+			to->others += info.run_cnt;
+		}
+	}
 }
 
 uint64_t loader__recursion_misses(const struct bpf_object *object)

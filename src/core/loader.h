@@ -46,9 +46,16 @@ const char *loader__last_warning(void);
 int loader__choose(struct bpf_object *object, const struct hook *hooks, struct features *features,
 		   struct hook_use *ret);
 
-/* Of all programs of a loaded object: how long they ran while the kernel timed them … */
-uint64_t loader__run_ns(const struct bpf_object *object);
-/* … and how often the kernel did not run one, because it was in one already. */
+/* How often and how long programs ran while the kernel timed them, as it says. */
+struct loader_runs {
+	uint64_t calls, call_ns; /* at the begin and end of syscalls */
+	uint64_t others, other_ns;
+	size_t call_programs; /* how many there are of the former */
+};
+/* Adds those of all programs of a loaded object. */
+void loader__add_runs(const struct bpf_object *object, struct loader_runs *to);
+
+/* Of all its programs: how often the kernel did not run one, because it was in one already. */
 uint64_t loader__recursion_misses(const struct bpf_object *object);
 
 /* The kernel's hash of a program as it was loaded, 16 hex digits; "" if it was not. */

@@ -54,6 +54,23 @@ static int share_threads(const struct session *session)
 	return map ? bpf_map__reuse_fd(map, session->options.threads_fd) : 0;
 }
 
+static void leave_out_syscalls(struct session *session)
+{
+	for (size_t i = 0; session->signal->hooks[i].event; i++) {
+		struct hook_use *use = &session->hooks[i];
+
+		if (!use->program ||
+		    (strcmp(use->event, "sys_enter") && strcmp(use->event, "sys_exit")))
+			continue;
+		bpf_program__set_autoload(
+			bpf_object__find_program_by_name(session->half.object, use->program),
+			false);
+		use->program = NULL;
+		snprintf(use->why_not, sizeof(use->why_not),
+			 "level sched has no hooks at syscalls [--level full]");
+	}
+}
+
 static int load(struct session *session, struct features *features)
 {
 	const struct signal *signal = session->signal;
@@ -76,6 +93,8 @@ static int load(struct session *session, struct features *features)
 			signal->name, session->hooks[0].why_not);
 		return -ENOTSUP;
 	}
+	if (session->options.no_syscall_hooks)
+		leave_out_syscalls(session);
 	err = share_threads(session);
 	if (!err && signal->prepare)
 		err = signal->prepare(session->half.object, session->hooks);

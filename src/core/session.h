@@ -17,6 +17,7 @@ struct session_options {
 	int threads_fd;            /* the ledger's map `threads`: whom to look at */
 	struct bpf_object *ledger; /* loaded: the kernel half of signals that are in it */
 	bool every_thread;         /* also what belongs to no thread that the ledger knows */
+	bool no_syscall_hooks;     /* those of its hooks are left out */
 	uint64_t slow_ns;          /* what takes as long becomes an event */
 };
 

@@ -80,7 +80,7 @@ static void refresh_all(struct sessions *sessions, bool is_last)
 		session__refresh(sessions->all[i], is_last);
 }
 
-void sessions__start(struct sessions *sessions)
+void sessions__attach(struct sessions *sessions)
 {
 	size_t count = 0;
 
@@ -95,6 +95,10 @@ void sessions__start(struct sessions *sessions)
 		session__free(session);
 	}
 	sessions->count = count;
+}
+
+void sessions__start(struct sessions *sessions)
+{
 	enable_all(sessions, true);
 	refresh_all(sessions, false);
 }

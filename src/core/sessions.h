@@ -11,8 +11,10 @@ int sessions__open(const struct signal *const *wanted, struct session_options op
 		   struct features *features, struct sessions **ret);
 void sessions__free(struct sessions *sessions);
 
-/* How many could be opened; once started, how many are at work. */
+/* How many could be opened; once attached, how many are at work. */
 size_t sessions__count(const struct sessions *sessions);
+/* Attaches their hooks, which count nothing until sessions__start(). */
+void sessions__attach(struct sessions *sessions);
 void sessions__start(struct sessions *sessions);
 void sessions__stop(struct sessions *sessions);
 

@@ -1,29 +1,82 @@
 #include "core/target.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <pwd.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/parse.h"
+#include "core/cgroups.h"
 #include "core/sys.h"
 #include "stacks/maps.h"
+
+/* Numbers beyond these are only counted in the words. */
+#define MOST_SAID 8
+
+struct words {
+	char *text;
+	size_t size, used;
+};
+
+__attribute__((format(printf, 2, 3))) static void add(struct words *words, const char *format, ...)
+{
+	va_list args;
+	int length;
+
+	if (words->used >= words->size)
+		return;
+	va_start(args, format);
+	length = vsnprintf(words->text + words->used, words->size - words->used, format, args);
+	va_end(args);
+	words->used += length > 0 ? (size_t)length : 0;
+}
+
+static void add_numbers(struct words *words, const char *one, const char *many,
+			const struct target_ids *ids)
+{
+	size_t said = ids->count > MOST_SAID ? MOST_SAID : ids->count;
+
+	if (!ids->count)
+		return;
+	add(words, "%s%s", words->used ? ", " : "", ids->count == 1 ? one : many);
+	for (size_t i = 0; i < said; i++)
+		add(words, "%s %" PRIu64, i ? "," : "", ids->ids[i]);
+	if (ids->count > said)
+		add(words, " and %zu more", ids->count - said);
+}
+
+/* Says everything again: several processes make one phrase. */
+static void describe(struct target *target)
+{
+	struct words words = { target->words, sizeof(target->words), 0 };
+
+	target->words[0] = '\0';
+	add_numbers(&words, "process", "processes", &target->pids);
+	if (target->pids.count)
+		add(&words, " and %s children", target->pids.count == 1 ? "its" : "their");
+	add_numbers(&words, "thread", "threads", &target->tids);
+	if (target->others[0])
+		add(&words, "%s%s", words.used ? ", " : "", target->others);
+}
 
 __attribute__((format(printf, 2, 3))) static void say(struct target *target, const char *format,
 						      ...)
 {
-	size_t used = strlen(target->words);
+	struct words words = { target->others, sizeof(target->others), strlen(target->others) };
+	char phrase[sizeof(target->others)];
 	va_list args;
 
-	if (used)
-		used += (size_t)snprintf(target->words + used, sizeof(target->words) - used, ", ");
-	if (used >= sizeof(target->words))
-		return;
 	va_start(args, format);
-	vsnprintf(target->words + used, sizeof(target->words) - used, format, args);
+	vsnprintf(phrase, sizeof(phrase), format, args);
 	va_end(args);
+	add(&words, "%s%s", words.used ? ", " : "", phrase);
+	describe(target);
 }
 
 /* When a process or thread started, in the kernel's ticks; 0: it is not there, or it has ended. */
@@ -50,6 +103,19 @@ static int add_id(struct target_ids *ids, uint64_t id, uint64_t start)
 	return 0;
 }
 
+/* A process or thread; one that is given twice is there once. */
+static int add_number(struct target *target, struct target_ids *ids, uint64_t id)
+{
+	int err;
+
+	for (size_t i = 0; i < ids->count; i++)
+		if (ids->ids[i] == id)
+			return 0;
+	err = add_id(ids, id, start_of(id));
+	describe(target);
+	return err;
+}
+
 static void forget_ended(struct target_ids *ids)
 {
 	size_t kept = 0;
@@ -72,8 +138,7 @@ int target__add_pid(struct target *target, uint64_t pid)
 	snprintf(path, sizeof(path), "/proc/%" PRIu64 "/task/%" PRIu64, pid, pid);
 	if (!sys__exists(path))
 		return -ESRCH;
-	say(target, "process %" PRIu64 " and its children", pid);
-	return add_id(&target->pids, pid, start_of(pid));
+	return add_number(target, &target->pids, pid);
 }
 
 int target__add_tid(struct target *target, uint64_t tid)
@@ -83,34 +148,115 @@ int target__add_tid(struct target *target, uint64_t tid)
 	snprintf(path, sizeof(path), "/proc/%" PRIu64 "/stat", tid);
 	if (!sys__exists(path))
 		return -ESRCH;
-	say(target, "thread %" PRIu64, tid);
-	return add_id(&target->tids, tid, start_of(tid));
+	return add_number(target, &target->tids, tid);
 }
 
 int target__add_name(struct target *target, const char *name)
 {
-	if (!*name || strlen(name) >= TARGET_NAME_BYTES)
-		return -ENAMETOOLONG;
+	int err;
+
 	if (target->name_count == TARGET_MOST_NAMES)
 		return -E2BIG;
-	snprintf(target->names[target->name_count++], TARGET_NAME_BYTES, "%s", name);
+	err = glob__compile(name, &target->names[target->name_count]);
+	if (err)
+		return err;
+	target->name_count++;
 	say(target, "commands named '%s' and their children", name);
+	return 0;
+}
+
+/* What begins so is run by what it names. */
+static bool is_script(const char *path)
+{
+	cleanup(close_p) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	char head[2];
+
+	return fd >= 0 && read(fd, head, sizeof(head)) == sizeof(head) && !memcmp(head, "#!", 2);
+}
+
+int target__add_exe(struct target *target, const char *path)
+{
+	struct stat info;
+	int fd;
+
+	if (target->exe_count == TARGET_MOST_EXES)
+		return -E2BIG;
+	if (stat(path, &info))
+		return -errno;
+	if (!S_ISREG(info.st_mode) || !(info.st_mode & 0111))
+		return -EACCES;
+	if (is_script(path))
+		return -ENOEXEC;
+	fd = open(path, O_PATH | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	target->exe_fds[target->exe_count++] = fd;
+	say(target, "processes of %s and their children", path);
+	return 0;
+}
+
+int target__add_user(struct target *target, const char *user)
+{
+	const struct passwd *entry = getpwnam(user);
+	uint64_t number;
+
+	if (target->user_count == TARGET_MOST_USERS)
+		return -E2BIG;
+	if (!entry && parse__number(user, 0, UINT32_MAX - 1, &number))
+		return -ENOENT;
+	target->users[target->user_count++] = entry ? entry->pw_uid : (uint32_t)number;
+	say(target, "user %s", user);
 	return 0;
 }
 
 int target__add_cgroup(struct target *target, const char *path)
 {
-	char full[512];
-	struct stat info;
+	uint64_t id;
+	int err = cgroups__find(path, &id);
 
-	/* As given, or below the usual mount point. A cgroup's id is its folder's inode. */
-	snprintf(full, sizeof(full), "/sys/fs/cgroup/%s", path);
-	if (stat(path, &info) && stat(full, &info))
-		return -ENOENT;
-	if (!S_ISDIR(info.st_mode))
-		return -ENOENT;
+	if (err)
+		return err;
 	say(target, "cgroup %s", path);
-	return add_id(&target->cgroups, info.st_ino, 0);
+	return add_id(&target->cgroups, id, 0);
+}
+
+static int take_cgroup(void *to, const char *path, uint64_t id)
+{
+	return add_id(to, id, 0);
+}
+
+/* All cgroups for which `fits` holds, `most` of them. */
+static int add_fitting(struct target *target, bool (*fits)(const void *, const char *),
+		       const char *name, size_t most)
+{
+	struct target_ids found = {};
+	int err = cgroups__each(fits, name, take_cgroup, &found);
+
+	if (!err && !found.count)
+		err = -ENOENT;
+	if (!err && found.count > most)
+		err = -ENOTUNIQ;
+	for (size_t i = 0; !err && i < found.count; i++)
+		err = add_id(&target->cgroups, found.ids[i], 0);
+	return err;
+}
+
+int target__add_unit(struct target *target, const char *name)
+{
+	int err = add_fitting(target, cgroups__is_unit, name, TARGET_MOST_IDS);
+
+	if (!err)
+		say(target, "unit %s", name);
+	return err;
+}
+
+int target__add_container(struct target *target, const char *prefix)
+{
+	int err = add_fitting(target, cgroups__is_container, prefix, 1);
+
+	if (!err)
+		say(target, "container %s", prefix);
+	return err;
 }
 
 void target__add_all(struct target *target)
@@ -122,13 +268,21 @@ void target__add_all(struct target *target)
 bool target__is_empty(const struct target *target)
 {
 	return !target->all && !target->pids.count && !target->tids.count &&
-	       !target->cgroups.count && !target->name_count;
+	       !target->cgroups.count && !target->name_count && !target->exe_count &&
+	       !target->user_count;
+}
+
+bool target__has_descendants(const struct target *target)
+{
+	return !target->no_descendants &&
+	       (target->pids.count || target->name_count || target->exe_count);
 }
 
 bool target__is_by_number(const struct target *target)
 {
 	return (target->pids.count || target->tids.count) && !target->all &&
-	       !target->cgroups.count && !target->name_count;
+	       !target->cgroups.count && !target->name_count && !target->exe_count &&
+	       !target->user_count;
 }
 
 bool target__forget_ended(struct target *target)
@@ -146,7 +300,7 @@ static bool has_name(const struct target *target, const char *pid)
 	if (sys__read_line(path, comm, sizeof(comm)))
 		return false;
 	for (size_t i = 0; i < target->name_count; i++)
-		if (!strcmp(comm, target->names[i]))
+		if (glob__matches(&target->names[i], comm))
 			return true;
 	return false;
 }

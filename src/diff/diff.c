@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/parse.h"
 #include "report/load.h"
 #include "report/report.h"
 
@@ -289,7 +290,27 @@ static int by_size(const void *a, const void *b)
 	return metric__compare(x->metric, y->metric);
 }
 
-/* A name that nothing goes by may be a slip, or something that did not happen. */
+/* A name that nothing goes by would be a condition that never holds: a slip must not pass a build.
+ */
+static int refuse_gate(const struct diff *diff, const struct gate *gate, char **ret_why)
+{
+	cleanup(free_p) const char **names = calloc(diff->change_count + 1, sizeof(*names));
+	const char *nearest;
+	size_t count = 0;
+
+	if (!names)
+		return -ENOMEM;
+	for (size_t i = 0; i < diff->change_count; i++)
+		if (!strcmp(diff->changes[i].metric->measure, gate->measure))
+			names[count++] = diff->changes[i].metric->name;
+	nearest = parse__nearest(gate->name, names);
+	if (asprintf(ret_why, "'%s': no recording has a %s of '%s'%s%s%s", gate->text,
+		     gate->measure, gate->name, nearest ? " [did you mean '" : "",
+		     nearest ? nearest : "", nearest ? "'?]" : "") < 0)
+		*ret_why = NULL;
+	return -EINVAL;
+}
+
 static int judge_gate(struct diff *diff, struct gate *gate, char **ret_why)
 {
 	for (size_t i = 0; i < diff->change_count; i++)
@@ -297,9 +318,7 @@ static int judge_gate(struct diff *diff, struct gate *gate, char **ret_why)
 		    !strcmp(diff->changes[i].metric->measure, gate->measure))
 			gate->change = &diff->changes[i];
 	if (!gate->change)
-		return diff__warn(diff,
-				  "no recording has a %s of '%s': '%s' is taken as not crossed",
-				  gate->measure, gate->name, gate->text);
+		return refuse_gate(diff, gate, ret_why);
 	if (!gate__fits(gate, gate->change->metric->unit)) {
 		if (asprintf(ret_why, "'%s': that is in %s [a bound with its unit, like 2ms]",
 			     gate->text, gate->change->metric->unit) < 0)

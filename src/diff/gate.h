@@ -19,7 +19,7 @@ struct gate {
 	double bound;     /* in the metric's unit, or a part of the base's mean */
 	const char *unit; /* what that was typed in: "ns", "bytes", "": a plain number */
 
-	const struct diff_change *change; /* NULL: no recording has it */
+	const struct diff_change *change; /* what it is about, found by name and measure */
 	double probability;               /* that it is not crossed; NaN: not known */
 	bool crossed;
 };

@@ -110,6 +110,7 @@ static void add_typical(struct making *making, struct metric metric, const char 
 		add(making, metric, name);
 }
 
+/* All that there are: a condition may name one that took no time in any recording. */
 static void add_states(struct making *making)
 {
 	static const char *const names[MODEL_KINDS] = {
@@ -120,7 +121,7 @@ static void add_states(struct making *making)
 	const struct model *model = making->model;
 
 	for (int kind = 0; kind < MODEL_KINDS; kind++)
-		if (names[kind] && model->hot.ledger_ns[kind])
+		if (names[kind])
 			add_time(making, METRIC_STATE, names[kind], model->hot.ledger_ns[kind]);
 	for (size_t i = 0; i < model->state_count; i++) {
 		const struct model_state *state = &model->states[i];
@@ -130,7 +131,7 @@ static void add_states(struct making *making)
 		for (size_t j = 0; j < model->group_count; j++)
 			if (!model->groups[j].own)
 				ns += model->groups[j].state_ns[i];
-		if (!ns || state->kind == MODEL_UNSEEN)
+		if (state->kind == MODEL_UNSEEN)
 			continue;
 		/* One cause can be of several kinds. */
 		snprintf(name, sizeof(name), "%s.%s%s", state->state, state->cause,
@@ -288,7 +289,14 @@ static void add_wait(struct making *making, const struct model_blame *blame)
 		   wait->waiter->group->name);
 	if (wait->object_kind && wait->object_name)
 		say_object(wait->object_kind, wait->object_name, name, sizeof(name));
-	if (is_lock && wait->by)
+	if (is_lock && !strcmp(wait->evidence, "timeout"))
+		words__say(name, sizeof(name), " timed out");
+	else if (is_lock && wait->first && wait->by && wait->by->group == wait->first->group)
+		words__say(name, sizeof(name), " first and last held by %s", wait->by->group->name);
+	else if (is_lock && wait->first)
+		words__say(name, sizeof(name), " first held by %s%s%s", wait->first->group->name,
+			   wait->by ? ", last by " : "", wait->by ? wait->by->group->name : "");
+	else if (is_lock && wait->by)
 		words__say(name, sizeof(name), " %s %s",
 			   strcmp(wait->evidence, "owner") ? "ended by" : "held by",
 			   wait->by->group->name);

@@ -153,8 +153,8 @@ static void print_side(const struct paper *paper, enum diff_side side)
 	size_t count = diff->counts[side];
 	const struct diff_run *run = &diff->runs[side == DIFF_BASE ? 0 : diff->counts[DIFF_BASE]];
 
-	fprintf(paper->out, "%-5s %zu recording%s, ", side == DIFF_BASE ? "base" : "new", count,
-		count == 1 ? "" : "s");
+	fprintf(paper->out, "%-5s %s, ", side == DIFF_BASE ? "base" : "new",
+		words__count((int64_t)count, "recordings").text);
 	if (count == 1)
 		fprintf(paper->out, "%s: ", words__clean(run->path, 60).text);
 	else

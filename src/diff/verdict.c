@@ -102,8 +102,9 @@ static void say_calls(const struct diff *diff, const struct metric *metric, char
 		    strcmp(change->metric->measure, "count") ||
 		    strcmp(change->metric->name, metric->name))
 			continue;
-		words__say(line, size, ": %s calls instead of %s",
+		words__say(line, size, ": %s call%s instead of %s",
 			   verdict__value(verdict__mean(change, DIFF_NEW), "").text,
+			   verdict__mean(change, DIFF_NEW) == 1 ? "" : "s",
 			   verdict__value(verdict__mean(change, DIFF_BASE), "").text);
 	}
 }
@@ -175,12 +176,11 @@ void verdict__make(const struct diff *diff, struct verdict *ret)
 		return;
 	}
 	if (diff->certain)
-		words__say(line, size, "%zu of %zu comparisons changed by more than noise",
-			   diff->certain, diff->compared);
+		words__say(line, size, "%zu of %s changed by more than noise", diff->certain,
+			   words__count((int64_t)diff->compared, "comparisons").text);
 	else
-		words__say(line, size,
-			   "no significant change: none of %zu comparisons is more than noise",
-			   diff->compared);
+		words__say(line, size, "no significant change: none of %s is more than noise",
+			   words__count((int64_t)diff->compared, "comparisons").text);
 	words__say(line, size, " (chance < %g, corrected for all of them)", DIFF_ALPHA);
 	if (diff->too_small)
 		words__say(line, size, "; %zu certain but below %g %%", diff->too_small,

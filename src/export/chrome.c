@@ -1,8 +1,9 @@
 /*
  * Chrome's trace events: JSON that many viewers read, with less in it than they can show. Each
- * thread has two rows: its states, from the accounts (export/spans.h), and the waits that were
- * drawn, with what is known of them. Ticks are instants in the first row. Stacks are in
- * "stackFrames", where "sf" points to.
+ * thread has a row with the waits that were drawn, with what is known of them, and ticks as
+ * instants. How its time is divided is a counter of its own, from the accounts: the share of each
+ * state in each slice (export/spans.h). So nothing has an order that is not known, and a wait is
+ * there once. Stacks are in "stackFrames", where "sf" points to.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,10 +16,8 @@
 #include "export/label.h"
 #include "export/spans.h"
 
-#define US_DIGITS 3 /* of nanoseconds */
-/* A row is a thread to the viewer. Above all that Linux gives out, and the number stays readable.
- */
-#define WAITS_ROW 10000000
+#define US_DIGITS      3 /* of nanoseconds */
+#define PERCENT_DIGITS 4 /* of millionths */
 
 struct chrome {
 	struct json_out out;
@@ -36,8 +35,7 @@ static int pid_of(const struct profile *profile, uint32_t thread)
 				       : profile->processes[process].pid;
 }
 
-static void begin_event(struct chrome *chrome, const char *phase, const char *name, uint32_t thread,
-			int row)
+static void begin_event(struct chrome *chrome, const char *phase, const char *name, uint32_t thread)
 {
 	struct json_out *out = &chrome->out;
 
@@ -45,7 +43,7 @@ static void begin_event(struct chrome *chrome, const char *phase, const char *na
 	json_out__text(out, "ph", phase);
 	json_out__text(out, "name", name);
 	json_out__number(out, "pid", pid_of(chrome->profile, thread));
-	json_out__number(out, "tid", (int64_t)chrome->profile->threads[thread].tid + row);
+	json_out__number(out, "tid", chrome->profile->threads[thread].tid);
 }
 
 static void write_time(struct chrome *chrome, const char *key, int64_t time_ns)
@@ -53,10 +51,9 @@ static void write_time(struct chrome *chrome, const char *key, int64_t time_ns)
 	json_out__decimal(&chrome->out, key, time_ns - chrome->profile->start_ns, US_DIGITS);
 }
 
-static void write_name(struct chrome *chrome, const char *event, uint32_t thread, int row,
-		       const char *name)
+static void write_name(struct chrome *chrome, const char *event, uint32_t thread, const char *name)
 {
-	begin_event(chrome, "M", event, thread, row);
+	begin_event(chrome, "M", event, thread);
 	json_out__open(&chrome->out, "args", '{');
 	json_out__text(&chrome->out, "name", name);
 	json_out__close(&chrome->out, '}');
@@ -69,18 +66,15 @@ static void write_names(struct chrome *chrome)
 
 	for (uint32_t i = 0; i < profile->thread_count; i++) {
 		const struct profile_thread *thread = &profile->threads[i];
-		char waits[LABEL_SIZE];
 
 		if (!chrome->used[i])
 			continue;
 		/* Once for each process would do, and once for each thread does no harm. */
-		write_name(chrome, "process_name", i, 0,
+		write_name(chrome, "process_name", i,
 			   thread->process == PROFILE_NONE
 				   ? thread->comm
 				   : profile->processes[thread->process].comm);
-		write_name(chrome, "thread_name", i, 0, thread->comm);
-		snprintf(waits, sizeof(waits), "drawn waits of %s", thread->comm);
-		write_name(chrome, "thread_name", i, WAITS_ROW, waits);
+		write_name(chrome, "thread_name", i, thread->comm);
 	}
 }
 
@@ -96,23 +90,55 @@ static const char *colour_of(const struct profile_state *state)
 	return "thread_state_sleeping";
 }
 
-static void write_states(struct chrome *chrome)
+/* A point of a thread's counter; `slice` NULL: its end. */
+static void write_shares(struct chrome *chrome, uint32_t thread, int64_t time_ns, const bool *has,
+			 const struct slice *slice)
 {
-	struct spans spans = { .profile = chrome->profile };
-	struct json_out *out = &chrome->out;
-	struct span span;
+	const struct profile *profile = chrome->profile;
+	char name[LABEL_SIZE], text[LABEL_SIZE];
 
-	while (spans__next(&spans, &span)) {
-		const struct profile_state *state = &chrome->profile->states[span.state];
-		char name[LABEL_SIZE];
+	snprintf(text, sizeof(text), "%% of time: %s",
+		 label__thread(&profile->threads[thread], name));
+	begin_event(chrome, "C", text, thread);
+	write_time(chrome, "ts", time_ns);
+	json_out__open(&chrome->out, "args", '{');
+	for (uint32_t i = 0; i < profile->state_count; i++)
+		if (has[i])
+			json_out__decimal(&chrome->out, label__kind(&profile->states[i], name),
+					  slice ? spans__share(profile, slice, i) : 0,
+					  PERCENT_DIGITS);
+	json_out__close(&chrome->out, '}');
+	json_out__close(&chrome->out, '}');
+}
 
-		begin_event(chrome, "X", label__state(state, name), span.thread, 0);
-		json_out__text(out, "cat", "state");
-		write_time(chrome, "ts", span.begin_ns);
-		json_out__decimal(out, "dur", span.ns, US_DIGITS);
-		json_out__text(out, "cname", colour_of(state));
-		json_out__close(out, '}');
+/* Every point of a counter has all states that the thread is ever in. */
+static size_t find_states(const struct profile *profile, size_t at, bool *has)
+{
+	uint32_t thread = profile->accounts[at].thread;
+
+	memset(has, 0, profile->state_count);
+	for (; at < profile->account_count && profile->accounts[at].thread == thread; at++)
+		has[profile->accounts[at].state] |= profile->accounts[at].ns > 0;
+	return at;
+}
+
+static int write_states(struct chrome *chrome)
+{
+	const struct profile *profile = chrome->profile;
+	cleanup(free_p) bool *has = calloc(profile->state_count + 1, sizeof(*has));
+	size_t at = 0, end = 0;
+	struct slice slice;
+
+	if (!has)
+		return -ENOMEM;
+	while (at < profile->account_count) {
+		end = at == end ? find_states(profile, at, has) : end;
+		spans__next_slice(profile, &at, &slice);
+		write_shares(chrome, slice.thread, slice.begin_ns, has, &slice);
+		if (at == end)
+			write_shares(chrome, slice.thread, slice.end_ns, has, NULL);
 	}
+	return 0;
 }
 
 static const char *innermost(const struct chrome *chrome, uint32_t node)
@@ -137,8 +163,11 @@ static void write_args(struct chrome *chrome, size_t index)
 		json_out__text(out, "kind", state->kind);
 	if (sample->object)
 		json_out__text(out, "object", sample->object);
+	if (sample->first != PROFILE_NONE)
+		json_out__text(out, LABEL_FIRST,
+			       label__thread(&chrome->profile->threads[sample->first], name));
 	if (sample->by != PROFILE_NONE)
-		json_out__text(out, label__evidence(state),
+		json_out__text(out, label__evidence(sample),
 			       label__thread(&chrome->profile->threads[sample->by], name));
 	if (chrome->calls->wakers[index] != PROFILE_NONE)
 		json_out__text(out, "waker in", innermost(chrome, chrome->calls->wakers[index]));
@@ -149,8 +178,7 @@ static void write_tick(struct chrome *chrome, size_t index)
 {
 	const struct profile_sample *sample = &chrome->profile->samples[index];
 
-	begin_event(chrome, "i", innermost(chrome, chrome->calls->samples[index]), sample->thread,
-		    0);
+	begin_event(chrome, "i", innermost(chrome, chrome->calls->samples[index]), sample->thread);
 	json_out__text(&chrome->out, "cat", "sample");
 	write_time(chrome, "ts", sample->time_ns);
 	json_out__text(&chrome->out, "s", "t");
@@ -163,10 +191,11 @@ static void write_wait(struct chrome *chrome, size_t index)
 	char name[LABEL_SIZE];
 
 	label__state(&chrome->profile->states[sample->state], name);
-	begin_event(chrome, "X", name, sample->thread, WAITS_ROW);
+	begin_event(chrome, "X", name, sample->thread);
 	json_out__text(&chrome->out, "cat", "wait");
 	write_time(chrome, "ts", span.begin_ns);
 	json_out__decimal(&chrome->out, "dur", span.ns, US_DIGITS);
+	json_out__text(&chrome->out, "cname", colour_of(&chrome->profile->states[sample->state]));
 }
 
 static void write_samples(struct chrome *chrome)
@@ -179,6 +208,86 @@ static void write_samples(struct chrome *chrome)
 		json_out__number(&chrome->out, "sf", chrome->calls->samples[i]);
 		write_args(chrome, i);
 		json_out__close(&chrome->out, '}');
+	}
+}
+
+static void begin_async(struct chrome *chrome, const char *phase, size_t index, int64_t time_ns)
+{
+	const struct profile_event *event = &chrome->profile->events[index];
+	struct json_out *out = &chrome->out;
+
+	if (event->thread == PROFILE_NONE) {
+		json_out__open(out, NULL, '{');
+		json_out__text(out, "ph", phase);
+		json_out__text(out, "name", event->name);
+		json_out__number(out, "pid", 0);
+		json_out__number(out, "tid", 0);
+	} else {
+		begin_event(chrome, phase, event->name, event->thread);
+	}
+	json_out__text(out, "cat", event->signal);
+	json_out__number(out, "id", (int64_t)index);
+	write_time(chrome, "ts", time_ns);
+}
+
+/* Events of signals may overlap, so they are in no row: asynchronous, in the viewer's words. */
+static void write_events(struct chrome *chrome)
+{
+	struct json_out *out = &chrome->out;
+
+	for (size_t i = 0; i < chrome->profile->event_count; i++) {
+		const struct profile_event *event = &chrome->profile->events[i];
+
+		begin_async(chrome, event->duration_ns ? "b" : "n", i,
+			    event->time_ns - event->duration_ns);
+		json_out__open(out, "args", '{');
+		json_out__decimal(out, "duration_ms", event->duration_ns, 6);
+		if (event->object)
+			json_out__text(out, "object", event->object);
+		if (event->error)
+			json_out__number(out, "errno", event->error);
+		json_out__close(out, '}');
+		json_out__close(out, '}');
+		if (!event->duration_ns)
+			continue;
+		begin_async(chrome, "e", i, event->time_ns);
+		json_out__close(out, '}');
+	}
+}
+
+static void write_value(struct chrome *chrome, const struct profile_counter *counter,
+			int64_t time_ns, double value)
+{
+	struct json_out *out = &chrome->out;
+	char name[LABEL_SIZE];
+
+	snprintf(name, sizeof(name), "%s, %s a second", counter->name, counter->unit);
+	json_out__open(out, NULL, '{');
+	json_out__text(out, "ph", "C");
+	json_out__text(out, "name", name);
+	json_out__number(out, "pid", 0);
+	write_time(chrome, "ts", time_ns);
+	json_out__open(out, "args", '{');
+	json_out__decimal(out, counter->unit, (int64_t)(value * 1000 + 0.5), 3);
+	json_out__close(out, '}');
+	json_out__close(out, '}');
+}
+
+static void write_counters(struct chrome *chrome)
+{
+	const struct profile *profile = chrome->profile;
+
+	for (size_t i = 0; i < profile->counter_count; i++) {
+		const struct profile_counter *counter = &profile->counters[i];
+
+		for (size_t j = 0; j < counter->point_count; j++) {
+			const struct profile_point *point =
+				&profile->points[counter->first_point + j];
+
+			write_value(chrome, counter, point->begin_ns, spans__rate(point));
+			if (spans__ends(profile, counter, j))
+				write_value(chrome, counter, point->end_ns, 0);
+		}
 	}
 }
 
@@ -234,21 +343,23 @@ static int write_chrome(const struct profile *profile, FILE *file)
 	json_out__text(out, "displayTimeUnit", "ns");
 	json_out__open(out, "otherData", '{');
 	json_out__text(out, "product", "gapless");
-	json_out__text(out, "states", "exact sums of each slice; their order in it is not known");
+	json_out__text(out, "states", "% of each slice, exact; their order in it is not known");
 	json_out__close(out, '}');
 	json_out__open(out, "traceEvents", '[');
 	write_names(&chrome);
-	write_states(&chrome);
+	err = write_states(&chrome);
 	write_samples(&chrome);
+	write_events(&chrome);
+	write_counters(&chrome);
 	json_out__close(out, ']');
 	write_stacks(&chrome);
 	json_out__close(out, '}');
-	return json_out__end(out);
+	return err ? err : json_out__end(out);
 }
 
 const struct exporter export_chrome = {
 	.name = "chrome",
-	.about = "Chrome's trace events, which many viewers read: states and waits of every thread",
+	.about = "Chrome's trace events, which many viewers read: waits and shares of every thread",
 	.suffix = ".trace.json",
 	.accounts = true,
 	.write = write_chrome,

@@ -6,8 +6,9 @@
  * A sample weighs milliseconds, not 1, so that running, ready and waiting are one tree whose sums
  * are times. The category of a sample comes from its innermost frame: that is why the tree ends in
  * a frame of words for whatever does not run (export/calls.h). Each drawn wait is a marker too,
- * with what is known of it. The graph of CPU use comes from the accounts, which are exact; so does
- * all of a thread that has no samples.
+ * with what is known of it. The viewer knows samples by their moment, and a range has those inside
+ * it: so a wait is many of them over its time (export/spans.h). The graph of CPU use comes from the
+ * accounts, which are exact; so does all of a thread that has no samples.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -86,6 +87,45 @@ static void sort_samples(struct firefox *firefox)
 	/* Each begin is now where the next one belongs. */
 	memmove(begins + 1, begins, profile->thread_count * sizeof(*begins));
 	begins[0] = 0;
+}
+
+/* Events of no thread go to the first that is written. */
+static void sort_events(struct firefox *firefox)
+{
+	const struct profile *profile = firefox->profile;
+	size_t *begins = firefox->event_begins, sum = 0;
+	uint32_t first = firefox->first_thread;
+
+	for (size_t i = 0; first != PROFILE_NONE && i < profile->event_count; i++) {
+		uint32_t thread = profile->events[i].thread;
+
+		begins[(thread == PROFILE_NONE ? first : thread) + 1]++;
+	}
+	for (size_t i = 1; i <= profile->thread_count; i++)
+		sum = begins[i] += sum;
+	for (size_t i = 0; first != PROFILE_NONE && i < profile->event_count; i++) {
+		uint32_t thread = profile->events[i].thread;
+		size_t *begin = &begins[thread == PROFILE_NONE ? first : thread];
+
+		firefox->event_order[(*begin)++] = (uint32_t)i;
+	}
+	/* Each begin is now where the next one belongs. */
+	memmove(begins + 1, begins, profile->thread_count * sizeof(*begins));
+	begins[0] = 0;
+}
+
+/* The first thread that has something to show, whatever it is. */
+static uint32_t first_thread(const struct profile *profile)
+{
+	uint32_t first = PROFILE_NONE;
+
+	for (size_t i = 0; i < profile->sample_count; i++)
+		first = profile->samples[i].thread < first ? profile->samples[i].thread : first;
+	for (size_t i = 0; i < profile->event_count; i++)
+		first = profile->events[i].thread < first ? profile->events[i].thread : first;
+	if (profile->account_count && profile->accounts[0].thread < first)
+		first = profile->accounts[0].thread;
+	return first;
 }
 
 /* A pid can be used again. */
@@ -184,11 +224,17 @@ static void write_schema(struct json_out *out, const char *name, const char *lab
 	static const char *const displays[] = { "marker-chart", "marker-table",
 						"timeline-overview" };
 	static const char *const fields[][3] = {
-		{ "why", "Cause", "unique-string" },        { "kind", "Kind", "unique-string" },
-		{ "object", "Waits for", "unique-string" }, { "by", "By", "unique-string" },
-		{ "evidence", "Which", "unique-string" },   { "length", "Length", "duration" },
-		{ "weight", "Stands for", "duration" },     { "waits", "Waits", "integer" },
-		{ "note", "Stack", "unique-string" },
+		{ "why", "Cause", "unique-string" },
+		{ "kind", "Kind", "unique-string" },
+		{ "object", "Waits for", "unique-string" },
+		{ "by", "By", "unique-string" },
+		{ "evidence", "Which", "unique-string" },
+		{ "first", "Held first by", "unique-string" },
+		{ "length", "Length", "duration" },
+		{ "weight", "Stands for", "duration" },
+		{ "waits", "Waits", "integer" },
+		{ "note", "Note", "unique-string" },
+		{ "error", "Error", "unique-string" },
 	};
 
 	json_out__open(out, NULL, '{');
@@ -268,6 +314,7 @@ static void write_meta(struct firefox *firefox)
 	json_out__open(out, "markerSchema", '[');
 	write_schema(out, "wait", "{marker.data.object} {marker.data.evidence} {marker.data.by}");
 	write_schema(out, "ready", "{marker.data.why}");
+	write_schema(out, "event", "{marker.data.object} {marker.data.error}");
 	json_out__close(out, ']');
 	write_extra(firefox);
 	json_out__close(out, '}');
@@ -284,6 +331,8 @@ static void release(struct firefox *firefox)
 	free(firefox->free_ns);
 	free(firefox->processes);
 	free(firefox->begins);
+	free(firefox->event_order);
+	free(firefox->event_begins);
 }
 
 static int prepare(struct firefox *firefox, const struct profile *profile)
@@ -296,12 +345,18 @@ static int prepare(struct firefox *firefox, const struct profile *profile)
 	firefox->free_ns = spans__free_ns(profile);
 	firefox->processes = calloc(profile->process_count + 1, sizeof(*firefox->processes));
 	firefox->begins = calloc(profile->thread_count + 2, sizeof(*firefox->begins));
+	firefox->event_order = calloc(profile->event_count + 1, sizeof(*firefox->event_order));
+	firefox->event_begins = calloc(profile->thread_count + 2, sizeof(*firefox->event_begins));
+	firefox->first_thread = first_thread(profile);
 	if (err)
 		return err;
-	if (!firefox->categories || !firefox->subcategories || !firefox->order ||
-	    !firefox->free_ns || !firefox->processes || !firefox->begins)
+	if (!firefox->event_order || !firefox->event_begins || !firefox->categories ||
+	    !firefox->subcategories || !firefox->order || !firefox->free_ns ||
+	    !firefox->processes || !firefox->begins)
 		return -ENOMEM;
+	firefox->step_ns = pieces__step(profile);
 	sort_samples(firefox);
+	sort_events(firefox);
 	sort_threads(firefox);
 	err = count_pids(firefox);
 	return err ? err : sort_states(firefox);
@@ -320,6 +375,7 @@ static int write_firefox(const struct profile *profile, FILE *file)
 	err = firefox__write_libs(&firefox);
 	if (!err)
 		err = firefox__write_threads(&firefox);
+	firefox__write_counters(&firefox);
 	json_out__open(out, "pages", '[');
 	json_out__close(out, ']');
 	if (!err)

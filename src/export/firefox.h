@@ -30,9 +30,15 @@ struct firefox {
 	uint32_t *categories, *subcategories; /* of each state */
 	uint32_t *order;                      /* samples by thread, then time */
 	int64_t *free_ns;                     /* of spans__wait() */
+	int64_t step_ns;                      /* of pieces */
 	struct firefox_process *processes;
 	size_t *begins; /* for each thread its first in `order`, and the end */
+	uint32_t *event_order;
+	size_t *event_begins;  /* likewise of events */
+	uint32_t first_thread; /* that is written: what belongs to none is shown with it */
 };
+
+#define FIREFOX_MS_DIGITS 6 /* of nanoseconds */
 
 /* A column of numbers, `value` made from `i`; FIREFOX_NULL is null. */
 #define FIREFOX_NULL INT64_MIN
@@ -53,3 +59,13 @@ int firefox__write_libs(struct firefox *firefox);
 int firefox__write_shared(struct firefox *firefox);
 /* "threads". */
 int firefox__write_threads(struct firefox *firefox);
+/* "markers" of a thread. */
+int firefox__write_markers(struct firefox *firefox, uint32_t thread);
+/* "counters". */
+void firefox__write_counters(struct firefox *firefox);
+/* Whether it has samples or events. */
+bool firefox__has_thread(const struct firefox *firefox, uint32_t thread);
+/* The pid that the viewer knows its process by: the second process of pid 1000 is "1000.1". */
+void firefox__pid(const struct firefox *firefox, uint32_t thread, char *ret, size_t size);
+const struct profile_sample *firefox__sample(const struct firefox *firefox, size_t at);
+int64_t firefox__since_start(const struct firefox *firefox, int64_t time_ns);

@@ -1,4 +1,4 @@
-/* The threads of the Firefox Profiler's format: samples, CPU use, markers. */
+/* The threads of the Firefox Profiler's format: samples, CPU use. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,18 +7,6 @@
 #include "export/firefox.h"
 #include "export/label.h"
 #include "export/spans.h"
-
-#define MS_DIGITS 6 /* of nanoseconds */
-
-static int64_t since_start(const struct firefox *firefox, int64_t time_ns)
-{
-	return time_ns - firefox->profile->start_ns;
-}
-
-static const struct profile_sample *sample_at(const struct firefox *firefox, size_t at)
-{
-	return &firefox->profile->samples[firefox->order[at]];
-}
 
 /* A walk through one thread's accounts: how long it has run, up to a time that only grows. */
 struct run_time {
@@ -51,13 +39,17 @@ static int64_t run_until(struct run_time *run, int64_t time_ns)
 	return ns;
 }
 
-static void write_cpu(struct firefox *firefox, size_t first, size_t end, struct run_time run)
+/*
+ * The CPU time up to each piece, from the accounts. Of a thread without samples the pieces are the
+ * accounts themselves.
+ */
+static void write_cpu(struct firefox *firefox, const struct pieces *pieces, struct run_time run)
 {
 	int64_t before = 0;
 
 	json_out__open(&firefox->out, "threadCPUDelta", '[');
-	for (size_t i = first; i < end; i++) {
-		int64_t now = run_until(&run, sample_at(firefox, i)->time_ns);
+	for (size_t i = 0; i < pieces->count; i++) {
+		int64_t now = run_until(&run, pieces->list[i].time_ns);
 
 		/* Rounding must not make it negative. */
 		json_out__number(&firefox->out, NULL, now > before ? now - before : 0);
@@ -65,33 +57,6 @@ static void write_cpu(struct firefox *firefox, size_t first, size_t end, struct 
 	}
 	json_out__close(&firefox->out, ']');
 }
-
-static void write_samples(struct firefox *firefox, size_t first, size_t end, struct run_time run)
-{
-	struct json_out *out = &firefox->out;
-
-	json_out__open(out, "samples", '{');
-	json_out__number(out, "length", (int64_t)(end - first));
-	json_out__text(out, "weightType", "tracing-ms");
-	json_out__open(out, "stack", '[');
-	for (size_t i = first; i < end; i++)
-		json_out__number(out, NULL, firefox->calls->samples[firefox->order[i]]);
-	json_out__close(out, ']');
-	json_out__open(out, "time", '[');
-	for (size_t i = first; i < end; i++)
-		json_out__decimal(out, NULL, since_start(firefox, sample_at(firefox, i)->time_ns),
-				  MS_DIGITS);
-	json_out__close(out, ']');
-	json_out__open(out, "weight", '[');
-	for (size_t i = first; i < end; i++)
-		json_out__decimal(out, NULL, sample_at(firefox, i)->weight_ns, MS_DIGITS);
-	json_out__close(out, ']');
-	if (run.at < run.end)
-		write_cpu(firefox, first, end, run);
-	json_out__close(out, '}');
-}
-
-enum span_column { SPAN_STACK, SPAN_TIME, SPAN_WEIGHT, SPAN_CPU };
 
 static int64_t state_node(struct firefox *firefox, uint32_t state)
 {
@@ -103,165 +68,72 @@ static int64_t state_node(struct firefox *firefox, uint32_t state)
 	return node;
 }
 
-/* A column of the thread's spans; how many there are. */
-static int64_t write_spans(struct firefox *firefox, const struct run_time *run, const char *key,
-			   enum span_column column)
+static int64_t node_of(struct firefox *firefox, const struct piece *piece, bool sampled)
 {
-	const struct profile *profile = firefox->profile;
-	struct spans spans = { .profile = profile, .at = run->at };
-	struct json_out *out = &firefox->out;
-	struct span span;
-	int64_t count = 0;
+	return sampled ? firefox->calls->samples[piece->of]
+		       : state_node(firefox, firefox->profile->accounts[piece->of].state);
+}
 
-	json_out__open(out, key, '[');
-	while (spans.at < run->end && spans__next(&spans, &span) && spans.at <= run->end) {
-		bool is_run = profile->states[span.state].is_run;
+/* A wait is many samples over its time. */
+static int cut_samples(struct firefox *firefox, size_t first, size_t end, struct pieces *pieces)
+{
+	int err = 0;
 
-		if (column == SPAN_STACK)
-			json_out__number(out, NULL, state_node(firefox, span.state));
-		else if (column == SPAN_TIME)
-			json_out__decimal(out, NULL, since_start(firefox, span.begin_ns + span.ns),
-					  MS_DIGITS);
-		else if (column == SPAN_WEIGHT)
-			json_out__decimal(out, NULL, span.ns, MS_DIGITS);
-		else
-			json_out__number(out, NULL, is_run ? span.ns : 0);
-		count++;
+	for (size_t i = first; i < end && !err; i++) {
+		const struct profile_sample *sample = firefox__sample(firefox, i);
+		int64_t begin_ns = sample->time_ns - sample->wait_ns;
+
+		if (begin_ns < firefox->profile->start_ns)
+			begin_ns = firefox->profile->start_ns;
+		err = pieces__add(pieces, firefox->order[i], begin_ns, sample->time_ns,
+				  sample->weight_ns, firefox->step_ns);
 	}
-	json_out__close(out, ']');
-	return count;
+	return err;
 }
 
-/* A thread without samples shows its accounts instead: each span is one, at its end. */
-static void write_accounts(struct firefox *firefox, const struct run_time *run)
+/* In which order the states of a slice came is not known: each is spread over all of it. */
+static int cut_accounts(struct firefox *firefox, const struct run_time *run, struct pieces *pieces)
 {
-	struct json_out *out = &firefox->out;
+	int err = 0;
 
-	json_out__open(out, "samples", '{');
-	json_out__text(out, "weightType", "tracing-ms");
-	write_spans(firefox, run, "stack", SPAN_STACK);
-	write_spans(firefox, run, "time", SPAN_TIME);
-	write_spans(firefox, run, "weight", SPAN_WEIGHT);
-	json_out__number(out, "length", write_spans(firefox, run, "threadCPUDelta", SPAN_CPU));
-	json_out__close(out, '}');
-}
+	for (size_t i = run->at; i < run->end && !err; i++) {
+		const struct profile_account *account = &firefox->profile->accounts[i];
 
-/* A marker to be. */
-struct marker {
-	int64_t begin_ns;
-	uint32_t sample;
-};
-
-/* In order of their starts: none starts before the one before it ended. */
-static int find_markers(struct firefox *firefox, size_t first, size_t end, struct marker **ret,
-			size_t *ret_count)
-{
-	struct marker *markers = calloc(end - first + 1, sizeof(*markers));
-	size_t count = 0;
-
-	if (!markers)
-		return -ENOMEM;
-	for (size_t i = first; i < end; i++) {
-		const struct profile_sample *sample = sample_at(firefox, i);
-
-		if (!sample->is_tick && sample->wait_ns > 0)
-			markers[count++] =
-				(struct marker) { spans__wait(sample, firefox->free_ns).begin_ns,
-						  firefox->order[i] };
+		if (account->ns > 0)
+			err = pieces__add(pieces, (uint32_t)i, account->begin_ns, account->end_ns,
+					  account->ns, firefox->step_ns);
 	}
-	*ret = markers;
-	*ret_count = count;
-	return 0;
+	return err;
 }
 
-static void add_text(struct firefox *firefox, const char *key, const char *text)
+/* A thread without samples shows its accounts instead. */
+static int write_samples(struct firefox *firefox, size_t first, size_t end, struct run_time run)
 {
-	if (text)
-		json_out__number(&firefox->out, key, firefox__text(firefox, text));
-}
-
-static void write_culprit(struct firefox *firefox, const struct profile_sample *sample,
-			  const struct profile_state *state)
-{
-	char name[LABEL_SIZE];
-
-	add_text(firefox, "by", label__thread(&firefox->profile->threads[sample->by], name));
-	add_text(firefox, "evidence", label__evidence(state));
-}
-
-/* The waker's stack is the cause of the marker, in the viewer's sense. */
-static void write_waker(struct firefox *firefox, const struct profile_sample *sample, uint32_t node)
-{
+	cleanup(pieces__release) struct pieces pieces = {};
 	struct json_out *out = &firefox->out;
-
-	json_out__open(out, "cause", '{');
-	if (sample->by != PROFILE_NONE && firefox->profile->threads[sample->by].tid > 0)
-		json_out__number(out, "tid", firefox->profile->threads[sample->by].tid);
-	json_out__decimal(out, "time", since_start(firefox, sample->time_ns), MS_DIGITS);
-	json_out__number(out, "stack", node);
-	json_out__close(out, '}');
-}
-
-static void write_data(struct firefox *firefox, uint32_t index)
-{
-	const struct profile_sample *sample = &firefox->profile->samples[index];
-	const struct profile_state *state = &firefox->profile->states[sample->state];
-	struct json_out *out = &firefox->out;
-
-	json_out__open(out, NULL, '{');
-	json_out__text(out, "type", !strcmp(state->state, "ready") ? "ready" : "wait");
-	add_text(firefox, "why", state->cause);
-	add_text(firefox, "kind", state->kind);
-	add_text(firefox, "object", sample->object);
-	if (sample->by != PROFILE_NONE)
-		write_culprit(firefox, sample, state);
-	json_out__decimal(out, "length", sample->wait_ns, MS_DIGITS);
-	json_out__decimal(out, "weight", sample->weight_ns, MS_DIGITS);
-	json_out__number(out, "waits", sample->count);
-	add_text(firefox, "note", sample->is_next ? "where it went on" : NULL);
-	if (firefox->calls->wakers[index] != PROFILE_NONE)
-		write_waker(firefox, sample, firefox->calls->wakers[index]);
-	json_out__close(out, '}');
-}
-
-static int64_t marker_name(struct firefox *firefox, const struct marker *marker)
-{
-	uint32_t index = firefox->profile->samples[marker->sample].state;
-	char name[LABEL_SIZE];
-
-	return firefox__text(firefox, label__state(&firefox->profile->states[index], name));
-}
-
-static int write_markers(struct firefox *firefox, size_t first, size_t end)
-{
-	const struct profile_sample *samples = firefox->profile->samples;
-	cleanup(free_p) struct marker *markers = NULL;
-	struct json_out *out = &firefox->out;
-	size_t count = 0;
-	int err = find_markers(firefox, first, end, &markers, &count);
+	bool sampled = first < end;
+	int err = sampled ? cut_samples(firefox, first, end, &pieces)
+			  : cut_accounts(firefox, &run, &pieces);
 
 	if (err)
 		return err;
-	json_out__open(out, "markers", '{');
-	json_out__number(out, "length", (int64_t)count);
-	FIREFOX_COLUMN(firefox, "name", i, count, marker_name(firefox, &markers[i]));
-	json_out__open(out, "startTime", '[');
-	for (size_t i = 0; i < count; i++)
-		json_out__decimal(out, NULL, since_start(firefox, markers[i].begin_ns), MS_DIGITS);
+	pieces__sort(&pieces);
+	json_out__open(out, "samples", '{');
+	json_out__number(out, "length", (int64_t)pieces.count);
+	json_out__text(out, "weightType", "tracing-ms");
+	FIREFOX_COLUMN(firefox, "stack", i, pieces.count,
+		       node_of(firefox, &pieces.list[i], sampled));
+	json_out__open(out, "time", '[');
+	for (size_t i = 0; i < pieces.count; i++)
+		json_out__decimal(out, NULL, firefox__since_start(firefox, pieces.list[i].time_ns),
+				  FIREFOX_MS_DIGITS);
 	json_out__close(out, ']');
-	json_out__open(out, "endTime", '[');
-	for (size_t i = 0; i < count; i++)
-		json_out__decimal(out, NULL,
-				  since_start(firefox, samples[markers[i].sample].time_ns),
-				  MS_DIGITS);
+	json_out__open(out, "weight", '[');
+	for (size_t i = 0; i < pieces.count; i++)
+		json_out__decimal(out, NULL, pieces.list[i].weight_ns, FIREFOX_MS_DIGITS);
 	json_out__close(out, ']');
-	FIREFOX_COLUMN(firefox, "phase", i, count, 1); /* an interval */
-	FIREFOX_COLUMN(firefox, "category", i, count,
-		       firefox->categories[samples[markers[i].sample].state]);
-	json_out__open(out, "data", '[');
-	for (size_t i = 0; i < count; i++)
-		write_data(firefox, markers[i].sample);
-	json_out__close(out, ']');
+	if (run.at < run.end)
+		write_cpu(firefox, &pieces, run);
 	json_out__close(out, '}');
 	return 0;
 }
@@ -269,14 +141,27 @@ static int write_markers(struct firefox *firefox, size_t first, size_t end)
 static void write_life(struct firefox *firefox, int64_t first_ns, int64_t last_ns,
 		       const char *begin, const char *end)
 {
-	json_out__decimal(&firefox->out, begin, since_start(firefox, first_ns), MS_DIGITS);
+	json_out__decimal(&firefox->out, begin, firefox__since_start(firefox, first_ns),
+			  FIREFOX_MS_DIGITS);
 	if (last_ns < firefox->profile->end_ns)
-		json_out__decimal(&firefox->out, end, since_start(firefox, last_ns), MS_DIGITS);
+		json_out__decimal(&firefox->out, end, firefox__since_start(firefox, last_ns),
+				  FIREFOX_MS_DIGITS);
 	else
 		json_out__null(&firefox->out, end);
 }
 
-/* The second process of a pid is "1000.1". */
+void firefox__pid(const struct firefox *firefox, uint32_t thread, char *ret, size_t size)
+{
+	const struct profile *profile = firefox->profile;
+	uint32_t process = profile->threads[thread].process;
+	uint32_t before = process == PROFILE_NONE ? 0 : firefox->processes[process].before;
+
+	snprintf(ret, size, before ? "%d.%u" : "%d",
+		 process == PROFILE_NONE ? profile->threads[thread].tid
+					 : profile->processes[process].pid,
+		 before);
+}
+
 static void write_process(struct firefox *firefox, const struct profile_thread *thread)
 {
 	const struct profile_process *process =
@@ -285,10 +170,9 @@ static void write_process(struct firefox *firefox, const struct profile_thread *
 	struct firefox_process more = { thread->first_ns, thread->last_ns, 0 };
 	char text[48];
 
-	if (process)
+	if (thread->process != PROFILE_NONE)
 		more = firefox->processes[thread->process];
-	snprintf(text, sizeof(text), more.before ? "%d.%u" : "%d",
-		 process ? process->pid : thread->tid, more.before);
+	firefox__pid(firefox, (uint32_t)(thread - firefox->profile->threads), text, sizeof(text));
 	json_out__text(&firefox->out, "pid", text);
 	json_out__text(&firefox->out, "processName", process ? process->comm : thread->comm);
 	json_out__bool(&firefox->out, "isMainThread", !process || process->pid == thread->tid);
@@ -311,11 +195,9 @@ static int write_thread(struct firefox *firefox, size_t index, struct run_time r
 	write_process(firefox, thread);
 	json_out__open(out, "pausedRanges", '[');
 	json_out__close(out, ']');
-	if (first < end)
-		write_samples(firefox, first, end, run);
-	else
-		write_accounts(firefox, &run);
-	err = write_markers(firefox, first, end);
+	err = write_samples(firefox, first, end, run);
+	if (!err)
+		err = firefox__write_markers(firefox, (uint32_t)index);
 	json_out__close(out, '}');
 	return err;
 }
@@ -331,7 +213,8 @@ int firefox__write_threads(struct firefox *firefox)
 		run.at = run.end;
 		while (run.end < profile->account_count && profile->accounts[run.end].thread == i)
 			run.end++;
-		if (run.at < run.end || firefox->begins[i] < firefox->begins[i + 1])
+		if (i == firefox->first_thread || firefox__has_thread(firefox, (uint32_t)i) ||
+		    run.at < run.end)
 			err = write_thread(firefox, i, run);
 	}
 	json_out__close(&firefox->out, ']');

@@ -9,6 +9,14 @@ const char *label__state(const struct profile_state *state, char ret[LABEL_SIZE]
 	return ret;
 }
 
+const char *label__kind(const struct profile_state *state, char ret[LABEL_SIZE])
+{
+	if (!state->kind)
+		return label__state(state, ret);
+	snprintf(ret, LABEL_SIZE, "%s.%s (%s)", state->state, state->cause, state->kind);
+	return ret;
+}
+
 const char *label__thread(const struct profile_thread *thread, char ret[LABEL_SIZE])
 {
 	/* What is no thread, like an interrupt, has a name only. */
@@ -17,10 +25,36 @@ const char *label__thread(const struct profile_thread *thread, char ret[LABEL_SI
 	return ret;
 }
 
-/* The ledger keeps futex waits apart whose owner it knows: those alone are "lock, delaying". */
-const char *label__evidence(const struct profile_state *state)
+const char *label__evidence(const struct profile_sample *sample)
 {
-	return state->kind && !strcmp(state->kind, "delaying") && !strcmp(state->cause, "lock")
-		       ? "held by"
-		       : "woken by";
+	return sample->evidence == PROFILE_OWNER    ? "held by"
+	       : sample->evidence == PROFILE_HANDED ? "held last by"
+						    : "woken by";
+}
+
+const char *label__time(int64_t ns, char ret[LABEL_SHORT])
+{
+	static const char *const units[] = { "ns", "µs", "ms", "s" };
+	double value = (double)ns;
+	size_t unit = 0;
+
+	for (; unit + 1 < sizeof(units) / sizeof(*units) && value >= 999.5; unit++)
+		value /= 1000;
+	snprintf(ret, LABEL_SHORT, "%.*f %s",
+		 !unit || value >= 99.95 ? 0
+		 : value >= 9.995        ? 1
+					 : 2,
+		 value, units[unit]);
+	return ret;
+}
+
+const char *label__left_out(const struct profile *profile, char ret[LABEL_SIZE])
+{
+	char time[LABEL_SHORT];
+
+	*ret = '\0';
+	if (profile->left_out_ns)
+		snprintf(ret, LABEL_SIZE, "without %s of waiting by choice [--idle shows it]",
+			 label__time(profile->left_out_ns, time));
+	return ret;
 }

@@ -3,11 +3,19 @@
 
 #include "export/profile.h"
 
-#define LABEL_SIZE (3 * PROFILE_MOST_TEXT)
+#define LABEL_SIZE  (3 * PROFILE_MOST_TEXT)
+#define LABEL_SHORT 40
 
 /* "wait.lock" */
 const char *label__state(const struct profile_state *state, char ret[LABEL_SIZE]);
+/* "wait.lock (undecided)": one cause can be of several kinds. */
+const char *label__kind(const struct profile_state *state, char ret[LABEL_SIZE]);
 /* "logger (thread 1004)" */
 const char *label__thread(const struct profile_thread *thread, char ret[LABEL_SIZE]);
-/* What profile_sample.by is to a wait in this state: "held by" or "woken by". */
-const char *label__evidence(const struct profile_state *state);
+/* What profile_sample.by is to a wait: "held by", "held last by" or "woken by". */
+const char *label__evidence(const struct profile_sample *sample);
+#define LABEL_FIRST "held first by" /* what profile_sample.first is */
+/* "1.23 s": three digits that count. */
+const char *label__time(int64_t ns, char ret[LABEL_SHORT]);
+/* "without 1.23 s of waiting by choice [--idle shows it]"; "" if nothing was left out. */
+const char *label__left_out(const struct profile *profile, char ret[LABEL_SIZE]);

@@ -1,6 +1,7 @@
 /*
- * A trace for Perfetto: packets of protocol buffers, one after the other. Each thread has a track
- * of its states, from the accounts (export/spans.h), and one of the waits that were drawn, with
+ * A trace for Perfetto: packets of protocol buffers, one after the other. Each thread has a counter
+ * for each of its states, from the accounts: the share of each slice (export/spans.h), so that
+ * nothing has an order that is not known. The waits that were drawn are a track of slices, with
  * what is known of them and the stack that waited. Ticks are samples of the CPU. They alone are:
  * Perfetto counts samples and knows no weights, and a wait weighs what it lasted.
  *
@@ -16,30 +17,10 @@
 #include "export/exporter.h"
 #include "export/label.h"
 #include "export/perfetto.h"
-#include "export/proto.h"
+#include "export/perfetto_trace.h"
 #include "export/spans.h"
 
 #define PACKET_MOST_INTERNED (64 << 10) /* bytes, about */
-
-enum track { TRACK_OF_THREAD = 1, TRACK_OF_STATES, TRACK_OF_WAITS, TRACK_OF_PROCESS };
-
-struct perfetto {
-	const struct profile *profile;
-	FILE *file;
-	struct calls *calls;
-	bool *used;           /* threads that have something to show */
-	bool *named;          /* processes that have been named */
-	bool *sent;           /* nodes whose stack has been sent */
-	int64_t *free_ns;     /* of spans__wait() */
-	struct strings files; /* of functions */
-	struct proto trace, packet, body, part, leaf;
-	bool begun;
-};
-
-static uint64_t uuid(enum track track, uint32_t index)
-{
-	return (uint64_t)index * 4 + track;
-}
 
 /* Ends the packet; `flags` besides. */
 static void send_packet(struct perfetto *perfetto, unsigned int flags)
@@ -75,7 +56,7 @@ static void write_head(struct perfetto *perfetto)
 	send_packet(perfetto, 0);
 }
 
-static void send_track(struct perfetto *perfetto)
+void perfetto__send_track(struct perfetto *perfetto)
 {
 	proto__message(&perfetto->packet, PACKET_TRACK_DESCRIPTOR, &perfetto->body);
 	send_packet(perfetto, 0);
@@ -84,10 +65,10 @@ static void send_track(struct perfetto *perfetto)
 static void write_child(struct perfetto *perfetto, enum track track, uint32_t thread,
 			const char *name)
 {
-	proto__number(&perfetto->body, TRACK_UUID, uuid(track, thread));
+	proto__number(&perfetto->body, TRACK_UUID, perfetto__uuid(track, thread));
 	proto__text(&perfetto->body, TRACK_NAME, name);
-	proto__number(&perfetto->body, TRACK_PARENT, uuid(TRACK_OF_THREAD, thread));
-	send_track(perfetto);
+	proto__number(&perfetto->body, TRACK_PARENT, perfetto__uuid(TRACK_OF_THREAD, thread));
+	perfetto__send_track(perfetto);
 }
 
 static int pid_of(const struct profile *profile, uint32_t thread)
@@ -105,11 +86,11 @@ static void write_process(struct perfetto *perfetto, uint32_t index)
 	if (perfetto->named[index])
 		return;
 	perfetto->named[index] = true;
-	proto__number(&perfetto->body, TRACK_UUID, uuid(TRACK_OF_PROCESS, index));
+	proto__number(&perfetto->body, TRACK_UUID, perfetto__uuid(TRACK_OF_PROCESS, index));
 	proto__number(&perfetto->part, PROCESS_PID, (uint64_t)process->pid);
 	proto__text(&perfetto->part, PROCESS_NAME, process->comm);
 	proto__message(&perfetto->body, TRACK_PROCESS, &perfetto->part);
-	send_track(perfetto);
+	perfetto__send_track(perfetto);
 }
 
 static void write_tracks(struct perfetto *perfetto)
@@ -123,19 +104,17 @@ static void write_tracks(struct perfetto *perfetto)
 			continue;
 		if (thread->process != PROFILE_NONE)
 			write_process(perfetto, thread->process);
-		proto__number(&perfetto->body, TRACK_UUID, uuid(TRACK_OF_THREAD, i));
+		proto__number(&perfetto->body, TRACK_UUID, perfetto__uuid(TRACK_OF_THREAD, i));
 		proto__number(&perfetto->part, THREAD_PID, (uint64_t)pid_of(profile, i));
 		proto__number(&perfetto->part, THREAD_TID, (uint64_t)thread->tid);
 		proto__text(&perfetto->part, THREAD_NAME, thread->comm);
 		proto__message(&perfetto->body, TRACK_THREAD, &perfetto->part);
-		send_track(perfetto);
-		write_child(perfetto, TRACK_OF_STATES, i,
-			    "states (exact sums of each slice; their order in it is not known)");
+		perfetto__send_track(perfetto);
 		write_child(perfetto, TRACK_OF_WAITS, i, "drawn waits");
 	}
 }
 
-static void send_event(struct perfetto *perfetto, int64_t time_ns, unsigned int flags)
+void perfetto__send_event(struct perfetto *perfetto, int64_t time_ns, unsigned int flags)
 {
 	proto__number_always(&perfetto->packet, PACKET_TIMESTAMP, (uint64_t)time_ns);
 	proto__message(&perfetto->packet, PACKET_TRACK_EVENT, &perfetto->body);
@@ -149,7 +128,7 @@ static void begin_slice(struct perfetto *perfetto, enum track track, const struc
 
 	label__state(&perfetto->profile->states[span->state], name);
 	proto__number(&perfetto->body, EVENT_TYPE, TYPE_BEGIN);
-	proto__number(&perfetto->body, EVENT_TRACK, uuid(track, span->thread));
+	proto__number(&perfetto->body, EVENT_TRACK, perfetto__uuid(track, span->thread));
 	proto__text(&perfetto->body, EVENT_CATEGORY, category);
 	proto__text(&perfetto->body, EVENT_NAME, name);
 }
@@ -157,20 +136,8 @@ static void begin_slice(struct perfetto *perfetto, enum track track, const struc
 static void end_slice(struct perfetto *perfetto, enum track track, const struct span *span)
 {
 	proto__number(&perfetto->body, EVENT_TYPE, TYPE_END);
-	proto__number(&perfetto->body, EVENT_TRACK, uuid(track, span->thread));
-	send_event(perfetto, span->begin_ns + span->ns, 0);
-}
-
-static void write_states(struct perfetto *perfetto)
-{
-	struct spans spans = { .profile = perfetto->profile };
-	struct span span;
-
-	while (spans__next(&spans, &span)) {
-		begin_slice(perfetto, TRACK_OF_STATES, &span, "state");
-		send_event(perfetto, span.begin_ns, 0);
-		end_slice(perfetto, TRACK_OF_STATES, &span);
-	}
+	proto__number(&perfetto->body, EVENT_TRACK, perfetto__uuid(track, span->thread));
+	perfetto__send_event(perfetto, span->begin_ns + span->ns, 0);
 }
 
 static void intern_text(struct perfetto *perfetto, unsigned int field, uint64_t id,
@@ -334,22 +301,6 @@ static int write_interned(struct perfetto *perfetto)
 	return err;
 }
 
-static void annotate(struct perfetto *perfetto, const char *name, const char *text)
-{
-	if (!text)
-		return;
-	proto__text(&perfetto->part, ANNOTATION_NAME, name);
-	proto__text(&perfetto->part, ANNOTATION_TEXT, text);
-	proto__message(&perfetto->body, EVENT_ANNOTATION, &perfetto->part);
-}
-
-static void annotate_ms(struct perfetto *perfetto, const char *name, int64_t ns)
-{
-	proto__text(&perfetto->part, ANNOTATION_NAME, name);
-	proto__double(&perfetto->part, ANNOTATION_REAL, (double)ns / 1e6);
-	proto__message(&perfetto->body, EVENT_ANNOTATION, &perfetto->part);
-}
-
 static void write_wait(struct perfetto *perfetto, size_t index)
 {
 	const struct profile_sample *sample = &perfetto->profile->samples[index];
@@ -361,20 +312,24 @@ static void write_wait(struct perfetto *perfetto, size_t index)
 
 	begin_slice(perfetto, TRACK_OF_WAITS, &span, "wait");
 	proto__number(&perfetto->body, EVENT_STACK, (uint64_t)calls->samples[index] + 1);
-	annotate(perfetto, "cause", state->cause);
-	annotate(perfetto, "kind", state->kind);
-	annotate(perfetto, "object", sample->object);
+	perfetto__annotate(perfetto, "cause", state->cause);
+	perfetto__annotate(perfetto, "kind", state->kind);
+	perfetto__annotate(perfetto, "object", sample->object);
+	if (sample->first != PROFILE_NONE)
+		perfetto__annotate(perfetto, LABEL_FIRST,
+				   label__thread(&perfetto->profile->threads[sample->first], name));
 	if (sample->by != PROFILE_NONE)
-		annotate(perfetto, label__evidence(state),
-			 label__thread(&perfetto->profile->threads[sample->by], name));
+		perfetto__annotate(perfetto, label__evidence(sample),
+				   label__thread(&perfetto->profile->threads[sample->by], name));
 	if (waker != PROFILE_NONE)
-		annotate(perfetto, "waker in", calls->frames[calls->nodes[waker].frame].name);
-	annotate_ms(perfetto, "length_ms", sample->wait_ns);
-	annotate_ms(perfetto, "weight_ms", sample->weight_ns);
+		perfetto__annotate(perfetto, "waker in",
+				   calls->frames[calls->nodes[waker].frame].name);
+	perfetto__annotate_ms(perfetto, "length_ms", sample->wait_ns);
+	perfetto__annotate_ms(perfetto, "weight_ms", sample->weight_ns);
 	proto__text(&perfetto->part, ANNOTATION_NAME, "waits");
 	proto__number_always(&perfetto->part, ANNOTATION_NUMBER, sample->count);
 	proto__message(&perfetto->body, EVENT_ANNOTATION, &perfetto->part);
-	send_event(perfetto, span.begin_ns, FLAGS_NEEDS_STATE);
+	perfetto__send_event(perfetto, span.begin_ns, FLAGS_NEEDS_STATE);
 	end_slice(perfetto, TRACK_OF_WAITS, &span);
 }
 
@@ -416,6 +371,7 @@ static void release(struct perfetto *perfetto)
 	free(perfetto->used);
 	free(perfetto->named);
 	free(perfetto->sent);
+	free(perfetto->shares);
 	free(perfetto->free_ns);
 	strings__release(&perfetto->files);
 	proto__release(&perfetto->trace);
@@ -437,7 +393,9 @@ static int prepare(struct perfetto *perfetto)
 	perfetto->named = calloc(profile->process_count + 1, sizeof(*perfetto->named));
 	perfetto->sent = calloc(perfetto->calls->node_count + 1, sizeof(*perfetto->sent));
 	perfetto->free_ns = spans__free_ns(profile);
-	return perfetto->named && perfetto->sent && perfetto->free_ns ? 0 : -ENOMEM;
+	perfetto->shares = calloc(profile->state_count + 1, sizeof(*perfetto->shares));
+	return perfetto->shares && perfetto->named && perfetto->sent && perfetto->free_ns ? 0
+											  : -ENOMEM;
 }
 
 static int write_perfetto(const struct profile *profile, FILE *file)
@@ -452,8 +410,12 @@ static int write_perfetto(const struct profile *profile, FILE *file)
 	err = write_interned(&perfetto);
 	if (err)
 		return err;
-	write_states(&perfetto);
+	perfetto__write_states(&perfetto);
 	write_samples(&perfetto);
+	perfetto__write_counters(&perfetto);
+	err = perfetto__write_events(&perfetto);
+	if (err)
+		return err;
 	if (proto__failed(&perfetto.trace))
 		return -ENOMEM;
 	return ferror(file) ? -EIO : 0;
@@ -461,7 +423,7 @@ static int write_perfetto(const struct profile *profile, FILE *file)
 
 const struct exporter export_perfetto = {
 	.name = "perfetto",
-	.about = "a trace for ui.perfetto.dev: states and waits of every thread, CPU samples",
+	.about = "a trace for ui.perfetto.dev: waits and shares of every thread, CPU samples",
 	.suffix = ".pftrace",
 	.binary = true,
 	.accounts = true,

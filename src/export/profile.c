@@ -17,6 +17,17 @@
 
 DEFINE_CLEANUP(struct profile *, profile__free)
 
+/* An export is there to be sent around. */
+static int take_command(struct loader *loader, const char *line)
+{
+	enum redact_args how = loader->options->args;
+	cleanup(free_p) char *shown =
+		redact__line(line ? line : "", how == REDACT_UNSAID ? REDACT_SECRETS : how);
+
+	loader->profile->command = shown ? texts__keep(loader->texts, shown) : NULL;
+	return loader->profile->command ? 0 : -ENOMEM;
+}
+
 static int take_meta(struct loader *loader, sqlite3_stmt *row)
 {
 	struct profile *profile = loader->profile;
@@ -28,13 +39,14 @@ static int take_meta(struct loader *loader, sqlite3_stmt *row)
 		{ .key = "target", .text = &profile->target },
 		{ .key = "kernel", .text = &profile->kernel },
 		{ .key = "gapless_version", .text = &profile->version },
-		{ .key = "command_line", .text = &profile->command },
 		{ .key = "start_unix_ns", .number = &profile->start_unix_ns },
 		{ .key = "start_ns", .number = &profile->start_ns },
 		{ .key = "end_ns", .number = &profile->end_ns },
 	};
 	const char *key = (const char *)sqlite3_column_text(row, 0);
 
+	if (key && !strcmp(key, "command_line"))
+		return take_command(loader, (const char *)sqlite3_column_text(row, 1));
 	if (key && !strcmp(key, "complete"))
 		loader->complete = sqlite3_column_int64(row, 1) == 1;
 	for (size_t i = 0; key && i < sizeof(known) / sizeof(*known); i++) {
@@ -140,6 +152,25 @@ static int take_reason(struct loader *loader, sqlite3_stmt *row, int column, con
 	return text && !*ret ? -ENOMEM : 0;
 }
 
+/* `weight_ns` of a wait from begin_ns to its end, as far as it lies within the profile. */
+static void cut_sample(const struct profile *profile, int64_t end_ns, struct profile_sample *sample)
+{
+	int64_t whole_ns = sample->wait_ns;
+	int64_t begin_ns = rows__clamp(end_ns - whole_ns, profile->start_ns, profile->end_ns);
+
+	if (whole_ns <= 0 || sample->time_ns - begin_ns >= whole_ns)
+		return;
+	sample->wait_ns = sample->time_ns - begin_ns;
+	sample->weight_ns = (int64_t)((__int128)sample->weight_ns * sample->wait_ns / whole_ns);
+}
+
+static enum profile_evidence evidence_of(const char *text)
+{
+	if (text && !strcmp(text, "owner"))
+		return PROFILE_OWNER;
+	return text && !strcmp(text, "handed") ? PROFILE_HANDED : PROFILE_WAKER;
+}
+
 static int fill_sample(struct loader *loader, sqlite3_stmt *row, struct profile_sample *sample)
 {
 	int64_t flags = sqlite3_column_int64(row, 11);
@@ -149,6 +180,8 @@ static int fill_sample(struct loader *loader, sqlite3_stmt *row, struct profile_
 	sample->waker_stack = find_stack(loader, sqlite3_column_int64(row, 4));
 	sample->time_ns = rows__time(loader, row, 0);
 	sample->by = rows__find(&loader->threads, sqlite3_column_int64(row, 5));
+	sample->first = rows__find(&loader->threads, sqlite3_column_int64(row, 15));
+	sample->evidence = evidence_of((const char *)sqlite3_column_text(row, 14));
 	sample->object = object == PROFILE_NONE ? NULL : loader->object_names[object];
 	sample->weight_ns = sqlite3_column_int64(row, 7);
 	sample->wait_ns = sqlite3_column_int64(row, 8);
@@ -156,6 +189,8 @@ static int fill_sample(struct loader *loader, sqlite3_stmt *row, struct profile_
 	    __builtin_add_overflow(loader->total_ns, sample->weight_ns, &loader->total_ns) ||
 	    __builtin_add_overflow(loader->total_wait_ns, sample->wait_ns, &loader->total_wait_ns))
 		return -EBADMSG;
+	cut_sample(loader->profile, rows__clamp(sqlite3_column_int64(row, 0), 0, INT64_MAX / 2),
+		   sample);
 	sample->count = rows__number(row, 10);
 	sample->is_tick = (flags & RECORDING_SAMPLE_TICK) != 0;
 	sample->is_next = (flags & RECORDING_SAMPLE_NEXT) != 0;
@@ -296,13 +331,31 @@ static int load_head(struct loader *loader)
 	" FROM (SELECT id FROM thread UNION SELECT thread FROM account" more ") i"                 \
 	" LEFT JOIN thread t ON t.id = i.id ORDER BY i.id"
 
+#define SAMPLES                                                                                    \
+	"SELECT x.time_ns, x.thread, x.state, x.stack, x.waker_stack, x.by, x.object,"             \
+	" x.weight_ns, x.wait_ns, x.period_ns, x.count, x.flags, x.none, x.end, "
+#define SAMPLES_IN_CUT                                                                             \
+	" FROM sample x WHERE x.time_ns > ?1"                                                      \
+	" AND (x.time_ns <= ?2 OR x.time_ns - x.wait_ns < ?2) ORDER BY x.time_ns, x.id"
+#define SAMPLES_IN_ALL " FROM sample x ORDER BY x.time_ns, x.id"
+/* An older gapless has the evidence with the sums of waits only. */
+#define EVIDENCE_OF_SUM                                                                            \
+	"(SELECT w.evidence FROM wait w WHERE w.thread = x.thread AND w.state = x.state"           \
+	" AND w.object = x.object AND w.by = x.by ORDER BY w.ns DESC LIMIT 1), 0"
+
 static int load_samples(struct loader *loader)
 {
 	bool whole = !loader->options->from_ns && !loader->options->to_ns;
-	int err = rows__each(loader,
-			     THREADS(" UNION SELECT thread FROM sample"
-				     " UNION SELECT x.by FROM sample x WHERE x.by != 0"),
-			     take_thread);
+	bool knows = !sqlite3_table_column_metadata(loader->db, NULL, "sample", "evidence", NULL,
+						    NULL, NULL, NULL, NULL);
+	int err =
+		rows__each(loader,
+			   knows ? THREADS(" UNION SELECT thread FROM sample"
+					   " UNION SELECT x.by FROM sample x WHERE x.by != 0"
+					   " UNION SELECT x.first FROM sample x WHERE x.first != 0")
+				 : THREADS(" UNION SELECT thread FROM sample"
+					   " UNION SELECT x.by FROM sample x WHERE x.by != 0"),
+			   take_thread);
 
 	if (!err)
 		err = rows__each(loader, "SELECT id, name FROM object ORDER BY id", take_object);
@@ -310,15 +363,15 @@ static int load_samples(struct loader *loader)
 		err = profile_code__load(loader);
 	if (err)
 		return err;
-#define COLUMNS                                                                                    \
-	"SELECT x.time_ns, x.thread, x.state, x.stack, x.waker_stack, x.by, x.object,"             \
-	" x.weight_ns, x.wait_ns, x.period_ns, x.count, x.flags, x.none, x.end FROM sample x"
+	if (knows)
+		return rows__each(loader,
+				  whole ? SAMPLES "x.evidence, x.first" SAMPLES_IN_ALL
+					: SAMPLES "x.evidence, x.first" SAMPLES_IN_CUT,
+				  take_sample);
 	return rows__each(loader,
-			  whole ? COLUMNS " ORDER BY x.time_ns, x.id"
-				: COLUMNS " WHERE x.time_ns > ?1 AND x.time_ns <= ?2"
-					  " ORDER BY x.time_ns, x.id",
+			  whole ? SAMPLES EVIDENCE_OF_SUM SAMPLES_IN_ALL
+				: SAMPLES EVIDENCE_OF_SUM SAMPLES_IN_CUT,
 			  take_sample);
-#undef COLUMNS
 }
 
 /* A row's time is that of its slices, as far as its thread lived. */
@@ -356,6 +409,8 @@ static int load_tables(struct loader *loader)
 		err = rows__each(loader, THREADS(""), take_thread);
 	if (!err && loader->options->accounts)
 		err = load_accounts(loader);
+	if (!err && loader->options->accounts)
+		err = profile_signals__load(loader);
 	if (!err && !profile->sample_count && !profile->account_count && !profile->left_out_ns)
 		return -ENODATA;
 	return err;
@@ -398,5 +453,8 @@ void profile__free(struct profile *profile)
 	free(profile->stacks);
 	free(profile->samples);
 	free(profile->accounts);
+	free(profile->events);
+	free(profile->counters);
+	free(profile->points);
 	free(profile);
 }

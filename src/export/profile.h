@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/redact.h"
+
 #define PROFILE_NONE       UINT32_MAX /* an index that stands for "none" */
 #define PROFILE_MOST_TEXT  4096
 #define PROFILE_MOST_DEPTH 8192
@@ -79,12 +81,20 @@ struct profile_stack {
 	uint32_t depth; /* 0 for an outermost one */
 };
 
+/* What makes profile_sample.by the culprit of a wait. */
+enum profile_evidence {
+	PROFILE_WAKER,  /* it ended the wait */
+	PROFILE_OWNER,  /* it held what was waited for */
+	PROFILE_HANDED, /* `first` held that first, `by` last */
+};
+
 struct profile_sample {
-	int64_t time_ns; /* a tick: when; a wait: its end */
+	int64_t time_ns; /* a tick: when; a wait: its end, and it began wait_ns before */
 	uint32_t thread, state;
 	uint32_t stack;       /* PROFILE_NONE: no stack */
 	uint32_t waker_stack; /* PROFILE_NONE: not known */
-	uint32_t by; /* thread that ended the wait or holds its lock, PROFILE_NONE: unknown */
+	uint32_t by, first;   /* threads that `evidence` is about, PROFILE_NONE: unknown */
+	enum profile_evidence evidence;
 	const char *object; /* what it waited for, NULL: nothing with a name */
 	int64_t weight_ns, wait_ns;
 	uint32_t count;
@@ -101,6 +111,28 @@ struct profile_account {
 	int64_t ns;
 };
 
+/* What a signal had a row of its own for: slow operations, and what tells a story. */
+struct profile_event {
+	const char *signal, *name; /* "block", "block: write vda" */
+	uint32_t thread;           /* PROFILE_NONE: unknown */
+	int64_t time_ns;           /* its end */
+	int64_t duration_ns;       /* 0: a moment */
+	const char *object;        /* NULL: none */
+	int error;                 /* errno, 0: none */
+};
+
+/* What was counted from begin_ns to end_ns. Those of a counter do not overlap. */
+struct profile_point {
+	int64_t begin_ns, end_ns, sum;
+};
+
+/* Something that signals or accounts count: how much of it a second. */
+struct profile_counter {
+	const char *name; /* "block read: size" */
+	const char *unit; /* "bytes", "pages", "faults" */
+	size_t first_point, point_count;
+};
+
 struct profile {
 	struct profile_process *processes;
 	struct profile_thread *threads;
@@ -112,7 +144,11 @@ struct profile {
 	struct profile_stack *stacks;
 	struct profile_sample *samples; /* in order of time */
 	struct profile_account
-		*accounts; /* by thread, then time; only with profile_options.accounts */
+		*accounts;            /* by thread, then time; only with profile_options.accounts */
+	struct profile_event *events; /* likewise; by time */
+	struct profile_counter *counters; /* likewise */
+	struct profile_point *points;     /* of counters */
+	size_t event_count, counter_count, point_total;
 	size_t process_count, thread_count, state_count, module_count, function_count, line_count,
 		frame_count, stack_count, sample_count, account_count;
 	int64_t start_ns, end_ns, start_unix_ns;
@@ -128,12 +164,13 @@ struct profile_options {
 	bool with_own;          /* samples and accounts of gapless itself too */
 	bool no_idle;           /* no samples of waits of kind "idle" */
 	int64_t from_ns, to_ns; /* after the start; to_ns 0: the end */
+	enum redact_args args;  /* of the command line */
 };
 
 /*
  * 0 or -errno as recording__open() has it; -ERANGE: the cut leaves nothing; -ENODATA: there are no
- * samples, and no accounts either if those were asked for. A sample belongs to a cut by its time,
- * an account by the part of its slices that is inside.
+ * samples, and no accounts either if those were asked for. A tick belongs to a cut by its time, a
+ * wait by the part of it that is inside, and an account by the part of its slices.
  */
 int profile__load(const char *path, const struct profile_options *options, struct profile **ret);
 void profile__free(struct profile *profile);

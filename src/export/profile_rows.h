@@ -58,3 +58,5 @@ int64_t rows__time(const struct loader *loader, sqlite3_stmt *row, int column);
 
 /* Modules, functions, frames and stacks. */
 int profile_code__load(struct loader *loader);
+/* Events and counters, behind threads and accounts. */
+int profile_signals__load(struct loader *loader);

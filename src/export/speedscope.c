@@ -1,7 +1,9 @@
 /*
  * speedscope's own format: https://www.speedscope.app/file-format-schema.json. All threads together
- * first, with all time and with running time only, heaviest stacks first; then each thread by
- * itself, in order of time.
+ * first, with all time and with running time only, heaviest stacks first: sums, which have no order
+ * of time. Then each thread by itself in real time, from the begin of the recording to its end: a
+ * wait lasts as long as it did, a tick stands for the time since the last one, and what no sample
+ * was taken of is a frame of words.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -10,9 +12,14 @@
 #include "base/cleanup.h"
 #include "export/escape.h"
 #include "export/exporter.h"
+#include "export/label.h"
 #include "export/tree.h"
 
 DEFINE_CLEANUP(struct tree *, tree__free)
+
+/* Instead of a node: outside the thread's life; inside it, but without a sample. */
+#define NOT_THERE PROFILE_NONE
+#define UNKNOWN   (PROFILE_NONE - 1)
 
 /* One profile of the file: where each of its stacks ends, and how much it weighs. */
 struct list {
@@ -55,7 +62,9 @@ static void print_stack(const struct tree *tree, uint32_t node, bool with_thread
 	uint32_t way[PROFILE_MOST_DEPTH + 3];
 	size_t length = 0;
 
-	for (uint32_t at = node; at; at = tree->nodes[at].parent)
+	if (node == UNKNOWN)
+		way[length++] = (uint32_t)tree->label_count; /* behind those of the tree */
+	for (uint32_t at = node; node < UNKNOWN && at; at = tree->nodes[at].parent)
 		if (with_thread || tree->nodes[at].kind != TREE_THREAD)
 			way[length++] = tree->nodes[at].label;
 	fputc('[', out);
@@ -96,10 +105,37 @@ static int print_all(const struct tree *tree, bool only_running, FILE *out)
 			  only_running ? tree->nodes[node].self_run_ns : tree->nodes[node].self_ns);
 	if (only_running && !list.total_ns)
 		return 0;
-	fprintf(out, "%s{\"type\":\"sampled\",\"name\":\"all threads, %s\"",
+	fprintf(out,
+		"%s{\"type\":\"sampled\",\"name\":\"all threads, %s (sums, not in order of time)\"",
 		only_running ? ",\n" : "", only_running ? "running" : "wall time");
 	print_list(tree, &list, true, out);
 	return 0;
+}
+
+/* The samples of a thread in real time. */
+static void add_timeline(struct list *list, const struct profile *profile, const uint32_t *nodes,
+			 const uint32_t *order, size_t count)
+{
+	const struct profile_thread *thread = &profile->threads[profile->samples[order[0]].thread];
+	int64_t at_ns = thread->first_ns;
+
+	list__add(list, NOT_THERE, at_ns - profile->start_ns);
+	for (size_t i = 0; i < count; i++) {
+		const struct profile_sample *sample = &profile->samples[order[i]];
+		int64_t begin_ns =
+			sample->time_ns - (sample->is_tick ? sample->weight_ns : sample->wait_ns);
+
+		if (begin_ns < at_ns)
+			begin_ns = at_ns;
+		if (sample->time_ns <= begin_ns)
+			continue;
+		list__add(list, UNKNOWN, begin_ns - at_ns);
+		list__add(list, nodes[order[i]], sample->time_ns - begin_ns);
+		at_ns = sample->time_ns;
+	}
+	if (thread->last_ns > at_ns)
+		list__add(list, UNKNOWN, thread->last_ns - at_ns);
+	list__add(list, NOT_THERE, profile->end_ns - profile->start_ns - list->total_ns);
 }
 
 static int print_thread(const struct profile *profile, const struct tree *tree,
@@ -108,12 +144,11 @@ static int print_thread(const struct profile *profile, const struct tree *tree,
 	const struct profile_thread *thread;
 	char name[PROFILE_MOST_TEXT + 32];
 	cleanup(list__release) struct list list = {};
-	int err = count ? list__init(&list, count) : 0;
+	int err = count ? list__init(&list, 2 * count + 3) : 0;
 
 	if (err || !count)
 		return err;
-	for (size_t i = 0; i < count; i++)
-		list__add(&list, nodes[order[i]], profile->samples[order[i]].weight_ns);
+	add_timeline(&list, profile, nodes, order, count);
 	thread = &profile->threads[profile->samples[order[0]].thread];
 	snprintf(name, sizeof(name), "%s (%d)", thread->comm, thread->tid);
 	fputs(",\n{\"type\":\"sampled\",\"name\":", out);
@@ -174,18 +209,23 @@ static int print_frames(const struct profile *profile, const struct tree *tree, 
 			fprintf(out, ",\"line\":%" PRIu32, function->start_line);
 		fputc('}', out);
 	}
+	fprintf(out, ",\n{\"name\":\"[no sample%s]\"}",
+		profile->left_out_ns ? ", or waiting by choice" : "");
 	return 0;
 }
 
 static int print_file(const struct profile *profile, const struct tree *tree, const uint32_t *nodes,
 		      FILE *out)
 {
+	char left_out[LABEL_SIZE], name[PROFILE_MOST_TEXT + LABEL_SIZE];
 	int err;
 
+	snprintf(name, sizeof(name), profile->left_out_ns ? "%s, %s" : "%s", profile->target,
+		 label__left_out(profile, left_out));
 	fputs("{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n"
 	      "\"exporter\":\"gapless\",\n\"name\":",
 	      out);
-	escape__json(out, profile->target);
+	escape__json(out, name);
 	fputs(",\"activeProfileIndex\":0,\n\"shared\":{\"frames\":[", out);
 	err = print_frames(profile, tree, out);
 	fputs("]},\n\"profiles\":[\n", out);

@@ -17,6 +17,7 @@
 #include "base/utf8.h"
 #include "export/escape.h"
 #include "export/exporter.h"
+#include "export/label.h"
 #include "export/tree.h"
 
 DEFINE_CLEANUP(struct tree *, tree__free)
@@ -99,24 +100,14 @@ static void picture__release(struct picture *picture)
 }
 
 struct words {
-	char text[40];
+	char text[LABEL_SHORT];
 };
 
-/* "83.0 µs", "412 ms", "11.4 s": three digits that count. */
 static struct words time_words(int64_t ns)
 {
-	static const char *const units[] = { "ns", "µs", "ms", "s" };
 	struct words words = {};
-	double value = (double)ns;
-	size_t unit = 0;
 
-	for (; unit + 1 < COUNT_OF(units) && value >= 999.5; unit++)
-		value /= 1000;
-	snprintf(words.text, sizeof(words.text), "%.*f %s",
-		 !unit || value >= 99.95 ? 0
-		 : value >= 9.995        ? 1
-					 : 2,
-		 value, units[unit]);
+	label__time(ns, words.text);
 	return words;
 }
 
@@ -376,6 +367,7 @@ static int print_legend(struct picture *picture, int y, bool is_draft)
 static void print_words(const struct picture *picture)
 {
 	const struct profile *profile = picture->profile;
+	char left_out[LABEL_SIZE];
 	time_t start = (time_t)(profile->start_unix_ns / 1000000000);
 	char date[64] = "";
 	struct tm parts;
@@ -385,18 +377,18 @@ static void print_words(const struct picture *picture)
 	fprintf(picture->out, "<text class=\"ink head\" x=\"%d\" y=\"28\">", MARGIN);
 	print_fitting(profile->target, 90, picture->out);
 	fprintf(picture->out,
-		"</text>\n<text class=\"soft\" x=\"%d\" y=\"48\">%s%s, %s samples. The width of a "
+		"</text>\n<text class=\"soft\" x=\"%d\" y=\"48\">%s%s, %s sample%s. The width of a "
 		"frame is wall time, %s over all threads; the paler it is, the less of it ran."
 		"</text>\n<text class=\"soft\" x=\"%d\" y=\"66\">",
 		MARGIN, time_words(profile->end_ns - profile->start_ns).text, date,
-		count_words(profile->sample_count).text, time_words(picture->total_ns).text,
-		MARGIN);
+		count_words(profile->sample_count).text, profile->sample_count == 1 ? "" : "s",
+		time_words(picture->total_ns).text, MARGIN);
 	if (profile->left_out_ns)
-		fprintf(picture->out, "%s idle by choice not shown (--idle shows it). ",
-			time_words(profile->left_out_ns).text);
+		fprintf(picture->out, "%s. ", label__left_out(profile, left_out));
 	if (picture->narrow_count)
-		fprintf(picture->out, "%s frames too narrow to show.",
-			count_words(picture->narrow_count).text);
+		fprintf(picture->out, "%s frame%s too narrow to show.",
+			count_words(picture->narrow_count).text,
+			picture->narrow_count == 1 ? " is" : "s are");
 	fputs("</text>\n", picture->out);
 }
 

@@ -19,6 +19,9 @@
 
 DEFINE_CLEANUP(struct ledger *, ledger__free)
 
+/* Sums of waits of a second or two, for a machine that starts 10,000 threads a second. */
+#define WAITS_OF_ALL 65536
+
 /* Birth first, so that no thread can slip in between the seeding and its hook. */
 static const struct hook hooks[] = {
 	{ "task_newtask", { "on_newtask" } },
@@ -26,10 +29,16 @@ static const struct hook hooks[] = {
 	{ "sched_switch", { "on_switch" } },
 	{ "sched_waking", { "on_waking" } },
 	{ "sched_wakeup", { "on_wakeup" } },
+	{ "netif_rx", { "on_netif_rx" } },
+	{ "softirq_entry", { "on_softirq_entry" } },
+	{ "softirq_exit", { "on_softirq_exit" } },
+	{ "hrtimer_expire_exit", { "on_timer_exit" } }, /* first, so that no begin has no end */
+	{ "hrtimer_expire_entry", { "on_timer_entry" } },
 	{ "contention_begin", { "on_contention_begin" } },
 	{ "contention_end", { "on_contention_end" } },
 	{ "sys_enter", { "on_sys_enter" } },
 	{ "sys_exit", { "on_sys_exit" } },
+	{ "signal_deliver", { "on_signal_deliver" } },
 	{ "sched_process_exec", { "on_exec" } },
 	{ "task_rename", { "on_rename" } },
 	{ "cgroup_attach_task", { "on_cgroup_attach" } },
@@ -40,7 +49,7 @@ static bool is_needed(const char *event, const struct ledger_options *options)
 {
 	if (!strcmp(event, "sys_exit"))
 		return options->full || options->tick_ns;
-	if (!strcmp(event, "sys_enter"))
+	if (!strcmp(event, "sys_enter") || !strcmp(event, "signal_deliver"))
 		return options->full;
 	if (!strcmp(event, "task_rename"))
 		return options->target->name_count > 0;
@@ -66,14 +75,28 @@ static int set_knobs(struct ledger *ledger, const struct ledger_options *options
 	skel->rodata->full = options->full;
 	skel->rodata->all_threads = target->all;
 	skel->rodata->track_cpus = target->all;
+	if (target->all) {
+		err |= bpf_map__set_max_entries(skel->maps.waits_a, WAITS_OF_ALL);
+		err |= bpf_map__set_max_entries(skel->maps.waits_b, WAITS_OF_ALL);
+	}
 	skel->rodata->by_cgroup = target->cgroups.count > 0;
+	skel->rodata->by_descent = target__has_descendants(target);
 	skel->rodata->early = options->early;
 	skel->bss->gated_pid = options->gated_pid;
 	skel->rodata->name_count = (uint32_t)target->name_count;
 	memcpy((void *)skel->rodata->names, target->names, sizeof(target->names));
+	skel->rodata->exe_count = (uint32_t)target->exe_count;
+	memcpy((void *)skel->rodata->exe_fds, target->exe_fds, sizeof(target->exe_fds));
+	skel->rodata->user_count = (uint32_t)target->user_count;
+	memcpy((void *)skel->rodata->users, target->users, sizeof(target->users));
+	ledger->by_user = target->user_count > 0;
 	skel->rodata->drop_every = options->drop_every;
 	skel->rodata->no_repair = options->drop_every > 0;
+	skel->rodata->nr_setuid = states__number("setuid");
+	skel->rodata->nr_setreuid = states__number("setreuid");
+	skel->rodata->nr_setresuid = states__number("setresuid");
 	skel->rodata->nr_wait4 = states__number("wait4");
+	skel->rodata->nr_sendfile = states__number("sendfile");
 	skel->rodata->nr_exit = states__number("exit");
 	skel->rodata->nr_sigreturn = states__number("rt_sigreturn");
 	skel->rodata->nr_restart = states__number("restart_syscall");
@@ -109,6 +132,16 @@ static int set_syscalls(struct ledger *ledger, const struct ledger_options *opti
 	return err;
 }
 
+/* Not 0, and small enough for an SQLite integer. */
+static uint64_t draw_seed(void)
+{
+	uint64_t seed;
+
+	if (getentropy(&seed, sizeof(seed)))
+		seed = clock__now_ns();
+	return (seed >> 1) | 1;
+}
+
 /* Without stacks, their maps take no memory worth mentioning. */
 static int set_sampling(struct ledger *ledger, const struct ledger_options *options)
 {
@@ -117,13 +150,17 @@ static int set_sampling(struct ledger *ledger, const struct ledger_options *opti
 	int err = 0;
 
 	ledger->tick_ns = options->tick_ns;
+	ledger->seed = options->seed ? options->seed : draw_seed();
 	skel->rodata->with_stacks = options->tick_ns > 0;
 	skel->rodata->tick_ns = options->tick_ns;
 	skel->bss->draw_period_ns = options->tick_ns;
 	bpf_program__set_autoload(skel->progs.on_tick, options->tick_ns > 0);
 	bpf_program__set_autoload(skel->progs.on_asleep, options->tick_ns > 0);
-	if (options->tick_ns)
-		return bpf_map__set_max_entries(skel->maps.pages, (uint32_t)pages + 1);
+	if (options->tick_ns) {
+		err |= bpf_map__set_max_entries(skel->maps.pages, (uint32_t)pages + 1);
+		err |= bpf_map__set_max_entries(skel->maps.tick_clocks, (uint32_t)ledger->cpus);
+		return err;
+	}
 	err |= bpf_map__set_max_entries(skel->maps.stack_ring, (uint32_t)getpagesize());
 	err |= bpf_map__set_max_entries(skel->maps.stacks_seen, 1);
 	err |= bpf_map__set_max_entries(skel->maps.asked, 1);
@@ -227,12 +264,13 @@ static int map_arrays(struct ledger *ledger)
 	return err;
 }
 
-static int attach(struct ledger *ledger)
+/* With `last`, the hook that is to come after those of signals; else all others. */
+static int attach(struct ledger *ledger, bool last)
 {
 	for (size_t i = 0; i < ledger->hook_count; i++) {
 		struct hook_use *use = &ledger->uses[i];
 
-		if (!use->program)
+		if (!use->program || last != !strcmp(use->event, "sys_exit"))
 			continue;
 		ledger->links[i] = bpf_program__attach(
 			bpf_object__find_program_by_name(ledger->skel->obj, use->program));
@@ -305,9 +343,20 @@ int ledger__open(const struct ledger_options *options, struct features *features
 		log_error("the ledger cannot be set up: %s", strerror(-err));
 		return err;
 	}
-	err = attach(ledger);
+	ledger->barrier = series__barrier();
+	calibrate__before(ledger);
+	err = attach(ledger, false);
 	if (!err)
 		*ret = TAKE(ledger);
+	return err;
+}
+
+int ledger__attach_last(struct ledger *ledger)
+{
+	int err = attach(ledger, true);
+
+	if (!err)
+		calibrate__after(ledger);
 	return err;
 }
 
@@ -317,6 +366,11 @@ uint64_t ledger__freeze(struct ledger *ledger)
 	*(volatile bool *)&ledger->skel->bss->frozen = true;
 	ledger->skel->bss->frozen_ns = clock__now_ns();
 	return ledger->skel->bss->frozen_ns;
+}
+
+void ledger__settle(struct ledger *ledger)
+{
+	series__settle(&ledger->barrier);
 }
 
 void ledger__stop(struct ledger *ledger)
@@ -341,6 +395,7 @@ void ledger__free(struct ledger *ledger)
 	ledger__stop(ledger);
 	ring__free(ledger->ring);
 	ring__free(ledger->stack_ring);
+	series__barrier_close(&ledger->barrier);
 	if (ledger->skel) {
 		unmap_array(ledger->skel->maps.calls, ledger->calls);
 		unmap_array(ledger->skel->maps.histograms, ledger->histograms);

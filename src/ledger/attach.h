@@ -9,10 +9,7 @@
 #include "core/target.h"
 #include "ledger/ledger.h"
 
-#define LEDGER_HOOKS 12
-
-/* The waiter of sums that had no room for names. */
-#define LEDGER_VARIOUS (-2)
+#define LEDGER_HOOKS 18
 
 struct ledger;
 
@@ -29,7 +26,8 @@ struct ledger_options {
 	uint32_t gated_pid;  /* a process that is wanted from its exec on; 0: none */
 	uint32_t drop_every; /* test switch: ignore one wakeup in so many; 0: none */
 	/* Stacks: */
-	uint64_t tick_ns;     /* period of the samples of running time; 0: no stacks */
+	uint64_t tick_ns;     /* mean period of the samples of running time; 0: no stacks */
+	uint64_t seed;        /* of its random periods; 0: one is drawn */
 	uint64_t table_bytes; /* at most so much for the unwinder's rows */
 };
 
@@ -53,11 +51,19 @@ typedef int (*ledger_take_wait_fn)(void *context, const struct ledger_key *key,
 int ledger__open(const struct ledger_options *options, struct features *features,
 		 const struct ledger_takers *takers, struct ledger **ret);
 void ledger__free(struct ledger *ledger);
+/*
+ * To be called when the hooks of signals are attached: programs at one tracepoint run in the order
+ * in which they were attached, and the ledger's is to be the last one at the end of a syscall. What
+ * runs behind it is taken for the program's own time. Measures what hooks cost on this machine.
+ */
+int ledger__attach_last(struct ledger *ledger);
 
 /* Opens the account of every wanted thread that is there. Time counts from *ret_start_ns on. */
 int ledger__start(struct ledger *ledger, uint64_t *ret_start_ns);
 /* From here on nothing changes any more. The hooks stay, so that no last record is missed. */
 uint64_t ledger__freeze(struct ledger *ledger);
+/* After it: waits for hooks that were at work just then. Now every account is at rest. */
+void ledger__settle(struct ledger *ledger);
 /* Detaches. */
 void ledger__stop(struct ledger *ledger);
 
@@ -78,6 +84,8 @@ int ledger__asleep(struct ledger *ledger, ledger_take_record_fn take, void *cont
 struct ledger_tables {
 	int processes_fd, pages_fd, asked_fd, requests_fd;
 };
+/* What the clock's periods are drawn from. */
+uint64_t ledger__seed(const struct ledger *ledger);
 struct ledger_tables ledger__tables(const struct ledger *ledger);
 /* Time of the ledger that no sample stands for. */
 uint64_t ledger__unsampled_ns(const struct ledger *ledger);
@@ -112,6 +120,15 @@ uint64_t ledger__lost(const struct ledger *ledger, enum lost which);
 uint64_t ledger__recursion_misses(const struct ledger *ledger);
 uint64_t ledger__malformed(const struct ledger *ledger);
 uint64_t ledger__malformed_stacks(const struct ledger *ledger);
+
+/* What a small syscall costs the calling thread on this machine, in ns; 0: not measured. */
+struct ledger_calibration {
+	double plain_call_ns;  /* before hooks were attached */
+	double hooked_call_ns; /* with them */
+	/* Of the latter, from the end of one call to the begin of the next: no program's time. */
+	double crossing_ns;
+};
+struct ledger_calibration ledger__calibration(const struct ledger *ledger);
 
 /* What signals share with the ledger: its map `threads`, and the object that some of them are in.
  */

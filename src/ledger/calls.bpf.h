@@ -81,6 +81,8 @@ static __always_inline void count_call(struct thread *thread, const struct ended
 	struct ledger_call *there = bpf_map_lookup_elem(&calls, &index);
 	__u32 bucket = histogram_bucket(call->ns);
 
+	if (call->end_ns - call->ns < base_ns)
+		return; /* it began before the recording */
 	if (!there || bucket >= HISTOGRAM_BUCKETS) {
 		count_lost(LOST_MAP_FULL); /* a CPU that was not there at the start */
 		return;
@@ -111,18 +113,71 @@ static __always_inline __u32 error_of(__s32 nr, long ret)
 	return nr == nr_sigreturn ? 0 : errno_in(ret);
 }
 
+/*
+ * A call that a signal broke off: one of ERESTART… is what it returns to our hook. What comes next
+ * decides whether the program sees it end (EINTR) or the kernel makes it again, which is still the
+ * same call:
+ *
+ *   a handler that ends it      signal_deliver tells: counted there, with EINTR
+ *   a handler, then a restart   rt_sigreturn brings the stack pointer of the call back, and the
+ *                               next call with it is the restart; those of the handler have another
+ *   no handler                  the next call is the restart
+ */
+enum broken_state {
+	BROKEN_OFF, /* the next call is the restart, unless a handler comes first */
+	BROKEN_IN_HANDLER,
+	BROKEN_RETURNED, /* from the handler: the next call is the restart */
+};
+
+#define SA_RESTART 0x10000000
+#define SIG_IGN    1
+
+static __always_inline void break_off(struct thread *thread, __u64 now, long ret, __u64 sp)
+{
+	thread->broken = (struct broken_call) {
+		.begin_ns = thread->call_ns,
+		.off_ns = thread->call_off_ns,
+		.end_ns = now,
+		.waited_ns = thread->off_ns - thread->call_off_ns,
+		.sp = sp,
+		.nr = thread->nr,
+		.restart = -ret,
+		.state = BROKEN_OFF,
+	};
+}
+
+/* It is not made again. */
+static __always_inline void settle_broken(struct thread *thread, long ret, bool here)
+{
+	struct ended_call call = {
+		.ns = thread->broken.end_ns - thread->broken.begin_ns,
+		.off_ns = thread->broken.waited_ns, /* not what the handler waited */
+		.end_ns = thread->broken.end_ns,
+		.ret = ret,
+		.nr = thread->broken.nr & (LEDGER_SYSCALLS - 1),
+		.error = errno_in(ret),
+	};
+
+	count_call(thread, &call, here);
+	thread->broken.begin_ns = 0;
+}
+
 /* The call in flight ended. */
-static __always_inline void call_ends(struct thread *thread, __u64 now, long ret, bool here)
+static __always_inline void call_ends(struct thread *thread, __u64 now, long ret, __u64 sp,
+				      bool here)
 {
 	struct ended_call call;
 
 	if (thread->nr < 0 || !thread->call_ns)
 		return;
-	if (will_be_made_again(ret)) {
-		thread->broken_ns = thread->call_ns;
-		thread->broken_off_ns = thread->call_off_ns;
-		thread->broken_waited_ns = thread->off_ns - thread->call_off_ns;
-		thread->broken_end_ns = now;
+	if (thread->nr == nr_sigreturn) {
+		if (thread->broken.begin_ns && thread->broken.sp == sp)
+			thread->broken.state = BROKEN_RETURNED;
+	} else if (is_broken_off(ret)) {
+		/* Inside the handler of another one: we follow one call at a time. */
+		if (thread->broken.begin_ns)
+			settle_broken(thread, -EINTR, false);
+		break_off(thread, now, ret, sp);
 		return;
 	}
 	call = (struct ended_call) {
@@ -136,53 +191,70 @@ static __always_inline void call_ends(struct thread *thread, __u64 now, long ret
 	count_call(thread, &call, here);
 }
 
-/* A call that a signal broke off was not made again: the program got EINTR. */
-static __always_inline void settle_broken(struct thread *thread)
-{
-	struct ended_call call = {
-		.ns = thread->broken_end_ns - thread->broken_ns,
-		.off_ns = thread->broken_waited_ns, /* not what the handler waited */
-		.end_ns = thread->broken_end_ns,
-		.ret = -EINTR,
-		.nr = thread->last_nr & (LEDGER_SYSCALLS - 1),
-		.error = EINTR,
-	};
-
-	count_call(thread, &call, false);
-	thread->broken_ns = 0;
-}
-
 /* So does the thread. A function, to leave the hooks of the scheduler small. */
 VERIFIED_ONCE int last_call_ends(struct thread *thread, __u64 now)
 {
 	if (!thread)
 		return 0;
-	if (thread->broken_ns)
-		settle_broken(thread);
-	call_ends(thread, now, 0, false);
+	/* Killed by the signal itself, the thread saw no error. */
+	if (thread->broken.begin_ns)
+		settle_broken(thread, thread->broken.state == BROKEN_IN_HANDLER ? -EINTR : 0,
+			      false);
+	call_ends(thread, now, 0, 0, false);
 	return 0;
 }
 
-/* A call begins; the second part of one that was broken off goes on where it was. */
-static __always_inline void call_begins(struct thread *thread, __s64 nr, __u64 now)
+/* A handler is about to run; the first one decides about a call that was broken off. */
+static __always_inline void handler_begins(struct thread *thread, unsigned long sa_flags)
 {
-	bool again = nr == nr_restart || nr == thread->last_nr;
+	struct broken_call *broken = &thread->broken;
 
+	if (broken->state == BROKEN_OFF && broken->restart != ERESTARTNOINTR &&
+	    (broken->restart != ERESTARTSYS || !(sa_flags & SA_RESTART)))
+		settle_broken(thread, -EINTR, true);
+	else
+		broken->state = BROKEN_IN_HANDLER;
+}
+
+/* While a call is broken off, another one begins: true if that is the restart. */
+static __noinline bool is_made_again(struct thread *thread, __s64 nr, __u64 sp)
+{
+	struct broken_call *broken = &thread->broken;
+
+	if (broken->state == BROKEN_IN_HANDLER && sp != broken->sp)
+		return false; /* the handler's own call */
+	if (broken->state != BROKEN_IN_HANDLER && nr == broken->nr && sp == broken->sp)
+		return true;
+	settle_broken(thread, -EINTR, false); /* the handler did not return, but jumped */
+	return false;
+}
+
+/* A call begins; the second part of one that was broken off goes on where it was. */
+static __always_inline void call_begins(struct thread *thread, __s64 nr, __u64 sp, __u64 now)
+{
 	thread->call_ns = now;
 	thread->call_off_ns = thread->off_ns;
 	if (nr == nr_restart && thread->last_nr != NR_NONE)
 		nr = thread->last_nr;
 	thread->nr = nr;
-	if (thread->broken_ns) {
-		if (nr == nr_sigreturn)
-			return; /* the handler's end: what comes next decides */
-		if (again) {
-			thread->call_ns = thread->broken_ns;
-			thread->call_off_ns = thread->broken_off_ns;
-			thread->broken_ns = 0;
-		} else {
-			settle_broken(thread);
-		}
-	}
 	thread->last_nr = nr;
+	if (thread->broken.begin_ns && is_made_again(thread, nr, sp)) {
+		thread->call_ns = thread->broken.begin_ns;
+		thread->call_off_ns = thread->broken.off_ns;
+		thread->broken.begin_ns = 0;
+	}
+}
+
+/* In the thread's own context, on its way back to user space. */
+SEC("tp_btf/signal_deliver")
+int BPF_PROG(on_signal_deliver, int number, struct kernel_siginfo *info, struct k_sigaction *action)
+{
+	struct thread *thread;
+
+	if ((unsigned long)action->sa.sa_handler <= SIG_IGN)
+		return 0; /* the default, or nothing */
+	thread = find(bpf_get_current_task_btf());
+	if (thread && thread->broken.begin_ns && !frozen)
+		handler_begins(thread, action->sa.sa_flags);
+	return 0;
 }

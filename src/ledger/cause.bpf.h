@@ -7,11 +7,14 @@
 
 #include "bpf/files.bpf.h"
 #include "ledger/calls.bpf.h"
+#include "ledger/futex.bpf.h"
+#include "ledger/holder.bpf.h"
 
 /* The scheduler's state bits (include/linux/sched.h), the same from 6.1 to 6.18. */
-#define TASK_STOPPED_ANY 0x0000000c /* __TASK_STOPPED | __TASK_TRACED */
-#define TASK_DEAD        0x00000080
-#define TASK_FROZEN      0x00008000
+#define TASK_UNINTERRUPTIBLE 0x00000002
+#define TASK_STOPPED_ANY     0x0000000c /* __TASK_STOPPED | __TASK_TRACED */
+#define TASK_DEAD            0x00000080
+#define TASK_FROZEN          0x00008000
 
 /* A cgroup freezes its threads in a sleep like any other (include/linux/sched/jobctl.h). */
 #define JOBCTL_TRAP_FREEZE (1UL << 23)
@@ -19,21 +22,6 @@
 #define AF_UNIX  1
 #define AF_INET  2
 #define AF_INET6 10
-
-#define FUTEX_WAIT        0
-#define FUTEX_LOCK_PI     6
-#define FUTEX_WAIT_BITSET 9
-#define FUTEX_LOCK_PI2    13
-#define FUTEX_CMD_MASK    0x7f
-#define FUTEX_TID_MASK    0x3fffffff
-
-/* glibc's pthread_mutex_t: the futex word, a recursion count, the owner's tid. */
-struct glibc_mutex {
-	__u32 word;
-	__u32 count;
-	__u32 owner;
-};
-#define GLIBC_CONTENDED 2
 
 /* Of contention_begin (include/trace/events/lock.h). */
 #define LCB_F_SPIN   1
@@ -49,6 +37,7 @@ struct glibc_mutex {
 
 const volatile __u8 class_of[LEDGER_SYSCALLS];
 const volatile __s32 nr_wait4;
+const volatile __s32 nr_sendfile;
 const volatile __s32 nr_exit; /* the number under which the end of a thread is booked */
 
 struct tid_key {
@@ -175,28 +164,6 @@ static __noinline __u32 cause_of_file(struct thread *thread, struct task_struct 
 	return slot;
 }
 
-/*
- * A waker is not a holder. The holder is known only where the lock says so itself: the word of a
- * PI futex, or the owner that glibc keeps 8 bytes behind the word of a contended mutex. The tid
- * found there must be that of a thread of the same process, else it was some other data.
- */
-static __always_inline __u32 owner_of(__u64 address, __u32 op, __u32 expected)
-{
-	struct glibc_mutex mutex;
-
-	if (op == FUTEX_LOCK_PI || op == FUTEX_LOCK_PI2) {
-		if (bpf_probe_read_user(&mutex.word, sizeof(mutex.word), (void *)address))
-			return 0;
-		return mutex.word & FUTEX_TID_MASK;
-	}
-	if ((op != FUTEX_WAIT && op != FUTEX_WAIT_BITSET) || expected != GLIBC_CONTENDED)
-		return 0;
-	if (bpf_probe_read_user(&mutex, sizeof(mutex), (void *)address) ||
-	    mutex.word != GLIBC_CONTENDED)
-		return 0;
-	return mutex.owner;
-}
-
 /* `here`: the thread is the current one, so its memory can be read. */
 static __noinline __u32 cause_of_futex(struct thread *thread, struct pt_regs *regs, bool here)
 {
@@ -209,8 +176,9 @@ static __noinline __u32 cause_of_futex(struct thread *thread, struct pt_regs *re
 	wait->object[0] = PT_REGS_PARM1_SYSCALL(regs);
 	if (!here)
 		return SLOT_WAIT_LOCK;
+	thread->releases = *releases_of_wait(wait); /* before the owner is read */
 	key.ns_tid = owner_of(wait->object[0], op, (__u32)PT_REGS_PARM3_SYSCALL(regs));
-	if (!key.ns_tid || key.ns_tid == thread->ns_tid)
+	if (!key.ns_tid || key.ns_tid == thread->ns_tid || is_called_by_hand(regs))
 		return SLOT_WAIT_LOCK;
 	owner = bpf_map_lookup_elem(&tids, &key);
 	if (!owner)
@@ -258,9 +226,9 @@ static __always_inline struct task_struct *owner_of_kernel_lock(const struct thr
 
 static __noinline __u32 cause_of_kernel_lock(struct thread *thread, struct task_struct *task)
 {
-	struct task_struct *owner = owner_of_kernel_lock(thread);
 	struct ledger_key *wait = &thread->wait;
 	struct tid_key key = {};
+	struct task_struct *owner;
 	struct mm_struct *mm = BPF_CORE_READ(task, mm);
 	struct pid *pid;
 	__u64 *id;
@@ -268,6 +236,8 @@ static __noinline __u32 cause_of_kernel_lock(struct thread *thread, struct task_
 	wait->object_kind = OBJECT_KERNEL;
 	wait->object[0] = thread->kernel_lock;
 	wait->object[1] = mm && wait->object[0] == (__u64)&mm->mmap_lock;
+	thread->releases = *releases_of_wait(wait); /* before the owner is read */
+	owner = owner_of_kernel_lock(thread);
 	if (!owner)
 		return SLOT_WAIT_KERNEL;
 	pid = BPF_CORE_READ(owner, thread_pid);
@@ -287,14 +257,44 @@ static __always_inline __u32 other_syscall(struct thread *thread, __s32 nr)
 	return SLOT_WAIT_OTHER;
 }
 
-static __always_inline __u32 cause_of_class(struct thread *thread, struct task_struct *task,
-					    struct pt_regs *regs, __s32 nr, bool here)
+static __always_inline bool is_on_disk(struct task_struct *task, __s32 fd)
+{
+	struct file *file = file_of(task, fd);
+	__u32 mode = 0;
+	__u64 inode;
+
+	if (file)
+		look_at_inode(file, &inode, &mode);
+	return (mode & S_IFMT) == S_IFREG || (mode & S_IFMT) == S_IFBLK;
+}
+
+/* It waits for the end that it puts into or takes from, unless it is one on a disk. */
+static __always_inline __u32 cause_of_copy(struct thread *thread, struct task_struct *task,
+					   struct pt_regs *regs, __s32 nr, bool in_iowait)
 {
 	__s32 fd = (__s32)PT_REGS_PARM1_SYSCALL(regs);
 
-	switch (class_of[nr & (LEDGER_SYSCALLS - 1)] & ~CLASS_SENDS) {
+	if (in_iowait && nr == nr_sendfile)
+		fd = (__s32)PT_REGS_PARM2_SYSCALL(regs);
+	else if (in_iowait && !is_on_disk(task, fd))
+		fd = (__s32)PT_REGS_PARM3_SYSCALL(regs);
+	other_syscall(thread, nr);
+	return cause_of_file(thread, task, fd, SLOT_WAIT_OTHER);
+}
+
+static __always_inline __u32 cause_of_class(struct thread *thread, struct task_struct *task,
+					    struct pt_regs *regs, __s32 nr, bool here,
+					    bool in_iowait)
+{
+	__s32 fd = (__s32)PT_REGS_PARM1_SYSCALL(regs);
+
+	switch (class_of[nr & (LEDGER_SYSCALLS - 1)]) {
 	case CLASS_FUTEX:
 		return cause_of_futex(thread, regs, here);
+	case CLASS_FUTEX2:
+		thread->wait.object_kind = OBJECT_FUTEX;
+		thread->wait.object[0] = PT_REGS_PARM1_SYSCALL(regs);
+		return SLOT_WAIT_LOCK;
 	case CLASS_LOCK:
 		return SLOT_WAIT_LOCK;
 	case CLASS_LOCK_FD:
@@ -315,6 +315,8 @@ static __always_inline __u32 cause_of_class(struct thread *thread, struct task_s
 	case CLASS_FD:
 		other_syscall(thread, nr);
 		return cause_of_file(thread, task, fd, SLOT_WAIT_OTHER);
+	case CLASS_COPY:
+		return cause_of_copy(thread, task, regs, nr, in_iowait);
 	case CLASS_DISK:
 		other_syscall(thread, nr);
 		return SLOT_WAIT_DISK;
@@ -344,6 +346,37 @@ static __always_inline __s32 syscall_in_flight(struct thread *thread, struct tas
 	return nr;
 }
 
+/*
+ * The kernel says of a thread that it waits for a device (in_iowait), or for room in memory
+ * (in_memstall, of CONFIG_PSI): over a limit of its cgroup, or while pages are reclaimed. Without
+ * either, and in no syscall, memory.high is what makes a thread sleep uninterruptibly.
+ */
+static __always_inline bool waits_for_memory(struct task_struct *task, __u32 state, __s64 nr)
+{
+	if (!(state & TASK_UNINTERRUPTIBLE) || BPF_CORE_READ_BITFIELD(task, in_iowait))
+		return false;
+	if (bpf_core_field_exists(task->in_memstall) && BPF_CORE_READ_BITFIELD(task, in_memstall))
+		return true;
+	return nr < 0;
+}
+
+/* In a syscall. Whatever that is about, a thread that waits for a device waits for a disk. */
+static __always_inline __u32 cause_of_call(struct thread *thread, struct task_struct *task,
+					   struct pt_regs *regs, __s32 nr, bool here)
+{
+	bool in_iowait = BPF_CORE_READ_BITFIELD(task, in_iowait);
+	__u32 slot = cause_of_class(thread, task, regs, nr, here, in_iowait);
+
+	/* io_uring marks those that wait for any completion so. */
+	if (!in_iowait || slot == SLOT_WAIT_DISK || slot == SLOT_WAIT_URING)
+		return slot;
+	thread->wait.evidence = EVIDENCE_NONE;
+	thread->wait.by_kind = BY_NOBODY;
+	if (thread->wait.object_kind != OBJECT_FILE)
+		other_syscall(thread, nr);
+	return SLOT_WAIT_DISK;
+}
+
 /* The slot to wait in, with thread->wait filled in. */
 static __noinline __u32 cause_of_wait(struct thread *thread, struct task_struct *task, __u32 state,
 				      bool here)
@@ -359,6 +392,10 @@ static __noinline __u32 cause_of_wait(struct thread *thread, struct task_struct 
 		return SLOT_WAIT_KTHREAD;
 	if (thread->kernel_lock)
 		return cause_of_kernel_lock(thread, task);
+	if (waits_for_memory(task, state, (__s64)regs->orig_ax)) {
+		thread->wait.object_kind = OBJECT_MEMORY;
+		return SLOT_WAIT_KERNEL;
+	}
 	if (flags & PF_IO_WORKER)
 		return SLOT_WAIT_URING;
 	if (thread->flags & THREAD_EXITING)
@@ -368,5 +405,5 @@ static __noinline __u32 cause_of_wait(struct thread *thread, struct task_struct 
 		return SLOT_WAIT_FAULT;
 	if (nr == LEDGER_32BIT_CALL)
 		return other_syscall(thread, nr);
-	return cause_of_class(thread, task, regs, nr, here);
+	return cause_of_call(thread, task, regs, nr, here);
 }

@@ -27,6 +27,14 @@
 
 DEFINE_CLEANUP(struct collect *, collect__free)
 
+/* What ends waits, and is no thread. */
+static int write_no_thread(struct recording *recording, int64_t id, const char *name)
+{
+	return recording__put_thread(
+		recording, &(struct recording_thread) {
+				   .id = id, .comm = name, .flags = RECORDING_THREAD_NO_ACCOUNT });
+}
+
 static int write_words(struct recording *recording)
 {
 	int err = 0;
@@ -39,11 +47,9 @@ static int write_words(struct recording *recording)
 								       words->cause, words->kind });
 	}
 	if (!err)
-		err = recording__put_thread(
-			recording,
-			&(struct recording_thread) { .id = NAMES_INTERRUPT,
-						     .comm = "[interrupt]",
-						     .flags = RECORDING_THREAD_NO_ACCOUNT });
+		err = write_no_thread(recording, NAMES_INTERRUPT, "[interrupt]");
+	if (!err)
+		err = write_no_thread(recording, NAMES_TIMEOUT, "[timed out]");
 	return err;
 }
 
@@ -76,6 +82,7 @@ void collect__free(struct collect *collect)
 		free(thread);
 	map__release(&collect->threads);
 	map__release(&collect->refused);
+	waits__release(collect);
 	names__free(collect->names);
 	free(collect->changed);
 	free(collect);
@@ -174,33 +181,25 @@ static bool sum_closes(const struct ledger_record *record, uint64_t time_ns)
 	return sum == time_ns - account->first_ns;
 }
 
+/* No other record of this thread counts after this one. */
+static bool is_final(const struct collect *collect, const struct ledger_record *record)
+{
+	return record->head.kind == LEDGER_EXIT || collect->end_ns;
+}
+
 /* Totals up to time_ns, what is open included. */
-static void totals_at(const struct collect *collect, const struct ledger_account *account,
+static void totals_at(const struct collect *collect, const struct ledger_record *record,
 		      uint64_t time_ns, uint64_t *totals)
 {
+	const struct ledger_account *account = &record->account;
+
 	for (int slot = 0; slot < SLOT_COUNT; slot++)
 		totals[slot] = account->ns[slot];
 	/* At level full, RUN_ANY is not resolved yet: its time will show up elsewhere. */
-	if (collect->full && account->slot == SLOT_RUN_ANY && !collect->end_ns)
+	if (collect->full && account->slot == SLOT_RUN_ANY && !is_final(collect, record))
 		return;
 	if (account->slot)
 		totals[account->slot] += time_ns - account->since_ns;
-}
-
-static int add_open_wait(struct collect *collect, const struct ledger_record *record,
-			 uint64_t time_ns)
-{
-	struct ledger_key key = record->wait;
-	struct ledger_sum sum = { time_ns - record->account.since_ns, 1 };
-	int err = 0;
-
-	if (record->cell_sum.count)
-		err = collect__take_wait(collect, &record->cell, &record->cell_sum);
-	if (err || !SLOT_IS_WAIT(record->account.slot))
-		return err;
-	key.thread = record->id;
-	key.slot = (uint8_t)record->account.slot;
-	return collect__take_wait(collect, &key, &sum);
 }
 
 static int add_record(struct collect *collect, const struct ledger_record *record,
@@ -209,13 +208,20 @@ static int add_record(struct collect *collect, const struct ledger_record *recor
 	uint64_t totals[SLOT_COUNT], booked_ns;
 	int err;
 
-	totals_at(collect, &record->account, time_ns, totals);
+	totals_at(collect, record, time_ns, totals);
 	err = rows__book(collect, thread, totals, time_ns, &booked_ns);
 	if (err)
 		return err;
-	for (int slot = 0; slot < SLOT_COUNT; slot++)
-		thread->added[slot] += record->account.count[slot] - thread->count[slot];
+	for (int slot = 0; slot < SLOT_COUNT; slot++) {
+		uint32_t added = record->account.count[slot] - thread->count[slot];
+
+		thread->added[slot] += added;
+		collect->begun[slot] += added;
+	}
 	memcpy(thread->count, record->account.count, sizeof(thread->count));
+	thread->faults_added.minor += record->minor_faults - thread->faults.minor;
+	thread->faults_added.major += record->major_faults - thread->faults.major;
+	thread->faults = (struct tracked_faults) { record->minor_faults, record->major_faults };
 	/* Rows end where a thread does. Before, what they lack or have too much comes right. */
 	thread->last_ns = record->head.kind == LEDGER_EXIT ? booked_ns : time_ns;
 	if (thread->slot != record->account.slot)
@@ -253,14 +259,21 @@ static int forget_thread(struct collect *collect, struct tracked *thread)
 	return err;
 }
 
+/* Its account is complete: its last waits, and what they are held against. */
+static int take_final(struct collect *collect, const struct ledger_record *record,
+		      const struct tracked *thread, uint64_t time_ns)
+{
+	int err = waits__add_last(collect, record, time_ns);
+
+	return err ? err : waits__final(collect, thread);
+}
+
 /* A thread's last record: written at once, then it is forgotten. */
 static int end_thread(struct collect *collect, const struct ledger_record *record,
-		      struct tracked *thread)
+		      struct tracked *thread, uint64_t time_ns)
 {
-	int err = 0;
+	int err = thread->final ? 0 : take_final(collect, record, thread, time_ns);
 
-	if (record->cell_sum.count && !thread->final)
-		err = collect__take_wait(collect, &record->cell, &record->cell_sum);
 	return err ? err : forget_thread(collect, thread);
 }
 
@@ -315,9 +328,9 @@ static int take_thread(struct collect *collect, const struct ledger_record *reco
 		return 0;
 	err = add_record(collect, record, thread, time_ns);
 	if (!err && is_last)
-		return end_thread(collect, record, thread);
+		return end_thread(collect, record, thread, time_ns);
 	if (!err && collect->end_ns && !thread->final)
-		err = add_open_wait(collect, record, time_ns);
+		err = take_final(collect, record, thread, time_ns);
 	thread->final = collect->end_ns > 0;
 	return err;
 }
@@ -334,27 +347,6 @@ int collect__take(void *context, const struct wire_head *head)
 		return take_thread(collect, (const void *)head);
 	collect->quality.malformed++;
 	return 0;
-}
-
-int collect__take_wait(void *context, const struct ledger_key *key, const struct ledger_sum *sum)
-{
-	struct collect *collect = context;
-	int64_t object, by;
-	int err = names__object(collect->names, key, &object);
-
-	if (!err)
-		err = names__culprit(collect->names, key, &by);
-	if (err)
-		return err;
-	return recording__add_wait(
-		collect->recording,
-		&(struct recording_wait) { .thread = (int64_t)key->thread,
-					   .state = key->slot,
-					   .object = object,
-					   .by = by,
-					   .evidence = states__evidence(key->evidence),
-					   .ns = (int64_t)sum->ns,
-					   .count = (int64_t)sum->count });
 }
 
 /* Too many rows for the time that they cover: longer slices from here on; few: shorter ones. */
@@ -410,6 +402,13 @@ static bool has_vanished(const struct collect *collect, const struct tracked *th
 	return collect->wholes - thread->seen >= 2;
 }
 
+static int give_up(struct collect *collect, struct tracked *thread)
+{
+	collect->quality.vanished++;
+	waits__prolong(collect, thread);
+	return waits__final(collect, thread);
+}
+
 int collect__whole_done(struct collect *collect)
 {
 	cleanup(free_p) struct tracked **vanished = NULL;
@@ -429,9 +428,11 @@ int collect__whole_done(struct collect *collect)
 	while ((thread = map__next(&collect->threads, &at)))
 		if (has_vanished(collect, thread))
 			vanished[count++] = thread;
-	collect->quality.vanished += count;
-	for (size_t i = 0; i < count && !err; i++)
-		err = forget_thread(collect, vanished[i]);
+	for (size_t i = 0; i < count && !err; i++) {
+		err = give_up(collect, vanished[i]);
+		if (!err)
+			err = forget_thread(collect, vanished[i]);
+	}
 	return err;
 }
 
@@ -444,10 +445,18 @@ int collect__end(struct collect *collect)
 {
 	struct tracked *thread;
 	size_t at = 0;
+	int err = 0;
 
-	while ((thread = map__next(&collect->threads, &at)))
-		collect->quality.vanished += !thread->final;
-	return close_slice(collect, collect->end_ns);
+	while (!err && (thread = map__next(&collect->threads, &at))) {
+		if (thread->final)
+			continue;
+		err = give_up(collect, thread);
+		if (!err)
+			err = note_change(collect, thread);
+	}
+	if (!err)
+		err = waits__end(collect);
+	return err ? err : close_slice(collect, collect->end_ns);
 }
 
 int64_t collect__slice(const struct collect *collect)

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/timing.h"
 #include "ledger/ledger.h"
 #include "ledger/names.h"
 #include "recording/recording.h"
@@ -25,6 +26,8 @@ int collect__begin(struct collect *collect, uint64_t start_ns);
 int collect__take(void *context, const struct wire_head *head);
 /* For ledger__drain_waits. */
 int collect__take_wait(void *context, const struct ledger_key *key, const struct ledger_sum *sum);
+/* After it: what ended before the last drain has no more waits to come. */
+int collect__waits_drained(struct collect *collect);
 
 /* A snapshot is complete: closes the slice at `now` if it is long enough. */
 int collect__snapshot_done(struct collect *collect, uint64_t now_ns);
@@ -57,6 +60,9 @@ enum ledger_slot collect__open_slot(const struct collect *collect, int64_t threa
 /* For others that name what was waited for. */
 struct names *collect__names(struct collect *collect);
 
+/* What all threads did so far, as it brings hooks to run. */
+struct timing_work collect__work(const struct collect *collect);
+
 struct collect_quality {
 	uint64_t malformed; /* records that were not understood */
 	uint64_t torn;      /* accounts whose sum did not close (invariant 1) */
@@ -67,5 +73,9 @@ struct collect_quality {
 	uint64_t never_closed;
 	/* Waits whose object or culprit has no name of its own: there are too many. */
 	uint64_t overflowed;
+	/* Time of waits whose object and culprit were lost. */
+	uint64_t unnamed_wait_ns;
+	/* Time of waits whose thread's account was lost: they are left out. */
+	uint64_t waits_without_account_ns;
 };
 struct collect_quality collect__quality(const struct collect *collect);

@@ -1,4 +1,4 @@
-/* What collect.c and rows.c share, and nobody else. */
+/* What collect.c, rows.c and waits.c share, and nobody else. */
 #pragma once
 
 #include "base/map.h"
@@ -27,6 +27,9 @@ struct tracked {
 	uint32_t count[SLOT_COUNT];
 	uint64_t added_ns[SLOT_COUNT]; /* of that, not written yet */
 	uint32_t added[SLOT_COUNT];
+	struct tracked_faults {
+		uint64_t minor, major;
+	} faults, faults_added;
 	/* The last rows of the open slot, newest last. */
 	struct {
 		int64_t to;
@@ -36,11 +39,16 @@ struct tracked {
 };
 
 struct collect {
+	uint64_t begun[SLOT_COUNT]; /* intervals, of all threads */
 	struct recording *recording;
 	struct names *names;
 	bool full;
 	struct map threads; /* by id */
 	struct map refused; /* by id: how often in a row */
+	struct map owed;    /* by id: see waits.c */
+	uint64_t *due;      /* ids of accounts that are final, but the waits are not … */
+	size_t due_count, due_size;
+	size_t due_before; /* … of these, from before the last drain */
 	struct tracked **changed;
 	size_t changed_count, changed_size;
 	int64_t slice;
@@ -61,3 +69,13 @@ int rows__book(struct collect *collect, struct tracked *thread, const uint64_t *
 
 /* Writes what was added in the open slice, and the thread itself. */
 int rows__write(struct collect *collect, struct tracked *thread);
+
+/* What a last record has that the kernel half has not handed over: a sum, and the open wait. */
+int waits__add_last(struct collect *collect, const struct ledger_record *record, uint64_t time_ns);
+/* No more will be added to the thread's account: its waits have to agree with it. */
+int waits__final(struct collect *collect, const struct tracked *thread);
+/* A thread whose last record was lost lived at least as long as its waits say. */
+void waits__prolong(struct collect *collect, struct tracked *thread);
+/* After the last drain and every account. */
+int waits__end(struct collect *collect);
+void waits__release(struct collect *collect);

@@ -25,9 +25,9 @@ static __always_inline void account_cpu(struct task_struct *prev, struct thread 
 	struct ledger_cpu *cpu = bpf_map_lookup_elem(&cpus, &index);
 	__u64 since, until = now;
 
-	if (!cpu || !start_ns)
+	if (!cpu || !start_ns || now < base_ns)
 		return;
-	since = cpu->switches ? cpu->since_ns : out ? 0 : start_ns;
+	since = cpu->switches ? cpu->since_ns : out ? 0 : base_ns;
 	if (out && out->on_ns > since)
 		until = out->on_ns;
 	if (since && until > since) {

@@ -10,7 +10,12 @@
 #include "base/log.h"
 #include "ledger/attach_internal.h"
 
+/* How often threads are looked for that have become a wanted user's. */
+#define USERS_NS UINT64_C(1000000000)
+
 DEFINE_CLEANUP(struct bpf_link *, bpf_link__destroy)
+
+#define BEGIN_IN_NS UINT64_C(100000)
 
 /* Reads an iterator to its end; its records are all of one size. */
 static int read_records(struct ledger *ledger, int fd, size_t record, ledger_take_record_fn take,
@@ -56,7 +61,7 @@ static int open_iterator(struct bpf_program *program, struct bpf_link **ret_link
 	return 0;
 }
 
-/* Runs the seeding once; its clock begins right before the first thread is looked at. */
+/* Runs the seeding once; accounts are open to hooks before the first thread is looked at. */
 static int seed(struct ledger *ledger)
 {
 	cleanup(bpf_link__destroy_p) struct bpf_link *link = NULL;
@@ -67,8 +72,8 @@ static int seed(struct ledger *ledger)
 	if (err)
 		return err;
 	if (!ledger->skel->bss->start_ns) {
-		ledger->skel->bss->seed_base_ns = clock__now_ns();
-		ledger->skel->bss->start_ns = ledger->skel->bss->seed_base_ns;
+		ledger->skel->bss->base_ns = UINT64_MAX; /* until every thread has been seen */
+		ledger->skel->bss->start_ns = clock__now_ns();
 		__sync_synchronize(); /* see is_born_early() */
 	}
 	return read(fd, &byte, 1) < 0 ? -errno : 0;
@@ -81,6 +86,20 @@ static void empty(const struct bpf_map *map)
 	while (!bpf_map_get_next_key(bpf_map__fd(map), NULL, &id))
 		if (bpf_map_delete_elem(bpf_map__fd(map), &id))
 			return;
+}
+
+/*
+ * The recording begins a moment from now: by then every CPU knows, so that all accounts begin at
+ * the same nanosecond.
+ */
+static uint64_t begin(struct ledger *ledger)
+{
+	uint64_t base_ns = clock__now_ns() + BEGIN_IN_NS;
+
+	*(volatile __u64 *)&ledger->skel->bss->base_ns = base_ns;
+	while (clock__now_ns() <= base_ns)
+		usleep(BEGIN_IN_NS / 1000);
+	return base_ns;
 }
 
 int ledger__start(struct ledger *ledger, uint64_t *ret_start_ns)
@@ -96,11 +115,19 @@ int ledger__start(struct ledger *ledger, uint64_t *ret_start_ns)
 	}
 	/* Threads that are found later were not wanted before, and numbers may mean others by then.
 	 */
-	ledger->skel->bss->seed_base_ns = 0;
 	empty(ledger->skel->maps.wanted_pids);
 	empty(ledger->skel->maps.wanted_tids);
-	*ret_start_ns = ledger->skel->bss->start_ns;
-	return ticks__start(ledger);
+	err = ticks__start(ledger);
+	if (!err)
+		*ret_start_ns = begin(ledger);
+	return err;
+}
+
+/* Not every change of a user is hooked, so those are also looked for. */
+static bool is_seeding_due(const struct ledger *ledger)
+{
+	return ledger->skel->bss->reseed ||
+	       (ledger->by_user && clock__now_ns() - ledger->seeded_ns > USERS_NS);
 }
 
 int ledger__snapshot(struct ledger *ledger, uint64_t changed_after_ns, ledger_take_record_fn take,
@@ -110,8 +137,9 @@ int ledger__snapshot(struct ledger *ledger, uint64_t changed_after_ns, ledger_ta
 	cleanup(close_p) int fd = -1;
 	int err = 0;
 
-	if (ledger->skel->bss->reseed) {
+	if (is_seeding_due(ledger)) {
 		ledger->skel->bss->reseed = 0;
+		ledger->seeded_ns = clock__now_ns();
 		err = seed(ledger);
 	}
 	if (!err)

@@ -35,7 +35,7 @@ int on_seed(struct bpf_iter__task *ctx)
 	struct thread *thread;
 
 	if (!own_ns)
-		note_own_namespace();
+		note_own();
 	if (!task || BPF_CORE_READ(task, exit_state))
 		return 0;
 	thread = find(task);

@@ -6,9 +6,11 @@
  * iterator reads the accounts, and a thread's last one goes through the ring when it ends.
  *
  *   sched_waking   who wakes it (in the waker's context; may come before the wait begins)
+ *   netif_rx       who sends to a socket on this machine (waker.bpf.h)
  *   sched_wakeup   wait → ready
  *   sched_switch   ready → run, run → wait or ready; the last one of a thread ends its account
  *   sys_enter/exit run.user ↔ run.kernel, at level full
+ *   signal_deliver whether a call that a signal broke off has ended, at level full
  *
  * Rejected: a map keyed by tid (reuse, eviction, false sharing), one event per switch (36 MB/s).
  */
@@ -16,13 +18,16 @@
 
 #include <bpf/bpf_endian.h>
 
+#include "ledger/adopt.bpf.h"
 #include "ledger/calls.bpf.h"
 #include "ledger/cause.bpf.h"
 #include "ledger/cpus.bpf.h"
+#include "ledger/crossings.bpf.h"
 #include "ledger/iterators.bpf.h"
 #include "ledger/repair.bpf.h"
 #include "ledger/slow.bpf.h"
 #include "ledger/targets.bpf.h"
+#include "ledger/timeouts.bpf.h"
 #include "ledger/waker.bpf.h"
 
 #define CLONE_VM 0x00000100
@@ -67,6 +72,8 @@ int BPF_PROG(on_wakeup, struct task_struct *task)
 	/* Still on its CPU, or already runnable: nothing began. */
 	if (!SLOT_IS_WAIT(thread->account.slot) || is_dropped())
 		return 0;
+	if (thread->by_rcu)
+		waited_for_rcu(thread);
 	wakes(thread, task, bpf_ktime_get_ns());
 	return 0;
 }
@@ -76,6 +83,7 @@ int BPF_PROG(on_wakeup, struct task_struct *task)
 static __always_inline void gets_cpu(struct thread *thread, struct task_struct *task, __u64 now)
 {
 	struct ledger_account *account = &thread->account;
+	bool is_whole = account->since_ns >= base_ns;
 	__u32 slot = account->slot;
 	__u64 ns;
 
@@ -100,38 +108,31 @@ static __always_inline void gets_cpu(struct thread *thread, struct task_struct *
 	ns = move(thread, run_slot(thread), now);
 	write_end(account);
 	if (SLOT_IS_READY(slot)) {
-		count_interval(slot, ns);
+		if (is_whole)
+			count_interval(slot, ns);
 		draw_ready(thread, task, slot, ns, now);
 	} else if (SLOT_IS_WAIT(slot)) {
 		lose_weight(slot, ns); /* without a wakeup there was nothing to draw */
 	}
 }
 
-/* At level full, a thread seeded while it ran: its first event tells where it was. */
-static __always_inline void resolve(struct thread *thread, __u32 slot)
-{
-	if (full && thread->account.slot == SLOT_RUN_ANY)
-		thread->account.slot = slot;
-}
-
-/* The current thread, in its last switch. */
+/* The current thread, in its last switch. Its account stays as it is: who reads it closes it. */
 VERIFIED_ONCE int ends(struct thread *thread, __u64 now)
 {
-	struct ledger_account *account;
-
 	if (!thread)
 		return 0;
-	account = &thread->account;
-	write_begin(account);
-	move(thread, SLOT_NONE, now);
-	write_end(account);
+	if (now < base_ns) {
+		forget_tid(thread);
+		thread->flags |= THREAD_ENDED;
+		return 0;
+	}
 	if (full)
 		last_call_ends(thread, now);
 	if (!(thread->flags & THREAD_HANDED_OVER))
 		give_up_pending(thread, STACK_NONE_EXIT);
 	forget_tid(thread);
 	thread->flags |= THREAD_ENDED;
-	send_last_record(thread, bpf_get_current_task_btf());
+	send_last_record(thread, bpf_get_current_task_btf(), now);
 	return 0;
 }
 
@@ -144,8 +145,9 @@ static __always_inline void leaves_cpu(struct thread *thread, struct task_struct
 	__u64 ns;
 
 	if (account->slot == SLOT_SEEDING) {
-		if (state & TASK_DEAD)
-			count_lost(LOST_NO_STORAGE); /* gone before its account was open */
+		/* It ended before its account was open; before the recording, that is no loss. */
+		if (state & TASK_DEAD && now >= base_ns)
+			count_lost(LOST_NO_STORAGE);
 		return;
 	}
 	if (account->slot == SLOT_NONE)
@@ -174,7 +176,7 @@ static __always_inline void leaves_cpu(struct thread *thread, struct task_struct
 	write_end(account);
 	if (!SLOT_IS_RUN(from))
 		lose_weight(from, ns);
-	if (thread->on_ns)
+	if (thread->on_ns > base_ns)
 		count_interval(SLOT_RUN_ANY, now - thread->on_ns);
 }
 
@@ -217,43 +219,6 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 
 /* --- syscalls, at level full -------------------------------------------------------------- */
 
-/* A crossing from another state than it should be in. */
-static __noinline void crosses_oddly(struct thread *thread, __u32 from, __u32 to, __u64 now)
-{
-	if (thread->account.slot == SLOT_NONE)
-		open_account(thread, from, now);
-	resolve(thread, from);
-	/*
-	 * If we missed that it got the CPU, the account is left to repair_switch(); it cannot have
-	 * had the CPU for long.
-	 */
-	if (!SLOT_IS_RUN(thread->account.slot)) {
-		thread->off_ns += now - thread->left_ns;
-		thread->left_ns = now;
-		return;
-	}
-	write_begin(&thread->account);
-	move(thread, to, now);
-	write_end(&thread->account);
-}
-
-/* Between user space and the kernel: move(), but for what is known beforehand. */
-static __always_inline void crosses(struct thread *thread, __u32 from, __u32 to, __u64 now)
-{
-	struct ledger_account *account = &thread->account;
-
-	if (account->slot != from || now < account->since_ns) {
-		crosses_oddly(thread, from, to, now);
-		return;
-	}
-	write_begin(account);
-	account->ns[from] += now - account->since_ns;
-	account->since_ns = now;
-	account->slot = to;
-	account->count[to]++;
-	write_end(account);
-}
-
 SEC("tp_btf/sys_enter")
 int BPF_PROG(on_sys_enter, struct pt_regs *regs, long id)
 {
@@ -264,8 +229,8 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long id)
 	if (!thread || frozen)
 		return 0;
 	now = bpf_ktime_get_ns();
-	crosses(thread, SLOT_RUN_USER, SLOT_RUN_KERNEL, now);
-	call_begins(thread, is_32bit(current) ? LEDGER_32BIT_CALL : id, now);
+	crosses(thread, SLOT_RUN_USER, SLOT_RUN_KERNEL, left_user_space(thread, now));
+	call_begins(thread, is_32bit(current) ? LEDGER_32BIT_CALL : id, PT_REGS_SP(regs), now);
 	return 0;
 }
 
@@ -277,8 +242,12 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 	bool same_image = true;
 	__u64 now;
 
+	if (!thread && user_count)
+		thread = adopt_for_user(current, regs);
 	if (!thread || frozen)
 		return 0;
+	if (thread->unjudged_ns)
+		judge_wait(thread, ret);
 	if (thread->pending_count)
 		take_pending(thread, current);
 	if (thread->flags & (THREAD_NEW_IMAGE | THREAD_STARTING)) {
@@ -289,7 +258,7 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 		return 0;
 	now = bpf_ktime_get_ns();
 	crosses(thread, SLOT_RUN_KERNEL, SLOT_RUN_USER, now);
-	call_ends(thread, now, ret, same_image);
+	call_ends(thread, call_ended_at(thread, now), ret, PT_REGS_SP(regs), same_image);
 	thread->nr = NR_NONE;
 	return 0;
 }
@@ -302,7 +271,8 @@ int on_tick(void *context)
 	struct task_struct *current = bpf_get_current_task_btf();
 	struct thread *thread = find(current);
 
-	if (thread && start_ns && !frozen && !(thread->flags & THREAD_ENDED))
+	if (thread && start_ns && !frozen && !(thread->flags & THREAD_ENDED) &&
+	    bpf_ktime_get_ns() >= base_ns)
 		take_tick(context, thread, current);
 	return 0;
 }
@@ -395,33 +365,6 @@ int BPF_PROG(on_exit, struct task_struct *task)
 	return 0;
 }
 
-/* A thread that became wanted: by its new name, by its exec, or by moving into a cgroup. */
-static __always_inline void adopt_as(struct task_struct *task, __u32 flags)
-{
-	struct thread *thread = start_ns && !frozen ? new_thread(task, flags) : NULL;
-	__u64 now;
-
-	if (!thread)
-		return;
-	now = bpf_ktime_get_ns();
-	thread->account.first_ns = now;
-	thread->account.since_ns = now;
-	if (task == bpf_get_current_task_btf()) {
-		thread->nr = NR_KERNEL;
-		thread->account.slot = full ? SLOT_RUN_KERNEL : SLOT_RUN_ANY;
-	} else {
-		thread->account.slot = seed_slot(thread, task);
-	}
-}
-
-static __always_inline void adopt(struct task_struct *task)
-{
-	__u32 flags;
-
-	if (is_wanted(task, &flags))
-		adopt_as(task, flags);
-}
-
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(on_exec, struct task_struct *task)
 {
@@ -439,7 +382,7 @@ int BPF_PROG(on_exec, struct task_struct *task)
 	} else if (is_gated(task)) {
 		adopt_as(task, THREAD_FOLLOW);
 		gated_pid = 0;
-	} else if (name_count) {
+	} else if (name_count || exe_count || user_count) {
 		adopt(task);
 	}
 	return 0;

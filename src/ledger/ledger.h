@@ -5,6 +5,7 @@
 #pragma once
 
 #include "bpf/histogram.h"
+#include "bpf/identity.h"
 #include "bpf/slow_call.h"
 #include "bpf/wire.h"
 
@@ -47,6 +48,7 @@ enum ledger_slot {
 enum ledger_class {
 	CLASS_OTHER,
 	CLASS_FUTEX,
+	CLASS_FUTEX2,  /* futex_wait and its like, which have no operation */
 	CLASS_LOCK,    /* System V semaphores, a vector of futexes */
 	CLASS_LOCK_FD, /* file locks */
 	CLASS_SLEEP,
@@ -55,13 +57,11 @@ enum ledger_class {
 	CLASS_NET,
 	CLASS_ACCEPT,
 	CLASS_FD,   /* by the kind of file behind the first argument */
+	CLASS_COPY, /* from one descriptor to another */
 	CLASS_DISK, /* by path, or everything */
 	CLASS_QUEUE,
 	CLASS_URING,
 };
-
-/* A bit beside the class: the call sends, and so may wake whoever receives. */
-#define CLASS_SENDS 0x80
 
 #define LEDGER_SYSCALLS   CALL_NUMBERS
 #define LEDGER_32BIT_CALL CALL_32BIT
@@ -75,11 +75,21 @@ enum ledger_object {
 	OBJECT_CHILD,   /* [0] the pid asked for, 0 for any */
 	OBJECT_KERNEL,  /* [0] address of a kernel lock, [1] 1: the mmap_lock of the process */
 	OBJECT_SYSCALL, /* [0] its number */
+	OBJECT_MEMORY,  /* room for more pages: a limit, or reclaim */
 	OBJECT_OTHER,   /* the map of objects was full */
 	OBJECT_KINDS,
 };
 
-enum ledger_evidence { EVIDENCE_NONE, EVIDENCE_WAKER, EVIDENCE_OWNER };
+enum ledger_evidence {
+	EVIDENCE_NONE,
+	EVIDENCE_WAKER,
+	EVIDENCE_OWNER,  /* `by` held the lock all the time */
+	EVIDENCE_HANDED, /* `first` held it first, `by` last, if it is known who */
+	EVIDENCE_TIMEOUT,
+};
+
+/* Of ledger_key.first: a thread without account; the rest is its tid. */
+#define FIRST_STRANGER (1ULL << 63)
 
 /* Who ended a wait, where it was not a thread with an account. */
 enum ledger_by {
@@ -87,6 +97,7 @@ enum ledger_by {
 	BY_THREAD,   /* `by` is its id */
 	BY_STRANGER, /* a thread without account: `by` is its tid */
 	BY_INTERRUPT,
+	BY_TIMEOUT, /* nobody: its time was up */
 };
 
 /* What a wait was for, and who ended it. */
@@ -94,13 +105,14 @@ struct ledger_key {
 	__u64 thread; /* the waiter's id */
 	__u64 object[2];
 	__u64 by;
+	__u64 first; /* EVIDENCE_HANDED: who held the lock when the wait began */
 	__u8 slot;
 	__u8 object_kind;
 	__u8 by_kind;
 	__u8 evidence;
 	__u32 pid; /* the waiter's: a futex address means something only there */
 };
-_Static_assert(sizeof(struct ledger_key) == 40, "wire format");
+_Static_assert(sizeof(struct ledger_key) == 48, "wire format");
 
 struct ledger_sum {
 	__u64 ns;
@@ -115,7 +127,13 @@ struct ledger_account {
 	__u64 first_ns;
 	__u64 unexplained_ns;
 	__u64 ns[SLOT_COUNT];
-	__u32 count[SLOT_COUNT]; /* of intervals that began */
+	__u32 count[SLOT_COUNT]; /* of intervals: that began, or that it was found in */
+};
+
+/* What the kernel half keeps of a thread begins like this; the rest is its own. */
+struct ledger_thread {
+	struct identity identity;
+	struct ledger_account account;
 };
 
 enum ledger_thread_flags {
@@ -144,11 +162,12 @@ struct ledger_record {
 	__u32 pad;
 	char comm[WIRE_COMM_BYTES];
 	struct ledger_account account;
-	struct ledger_key wait;     /* of the wait that is open, if one is */
+	__u64 minor_faults, major_faults; /* since its account began, by the kernel's own count */
+	struct ledger_key wait;           /* of the wait that is open, if one is */
 	struct ledger_key cell;     /* waits that ended and are not in the map of waits yet … */
 	struct ledger_sum cell_sum; /* … and their sum */
 };
-_Static_assert(sizeof(struct ledger_record) == 24 + 56 + 296 + 96, "wire format");
+_Static_assert(sizeof(struct ledger_record) == 24 + 16 + 56 + 296 + 112, "wire format");
 
 /* The first sighting of a file, pipe or socket behind a wait. */
 struct ledger_object_record {

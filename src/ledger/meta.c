@@ -40,6 +40,18 @@ static int write_hooks(struct recording *recording, struct ledger *ledger,
 	return text ? recording__set_text(recording, "hooks", text) : -ENOMEM;
 }
 
+int meta__write_calibration(struct recording *recording, const struct ledger *ledger)
+{
+	const struct ledger_calibration calibration = ledger__calibration(ledger);
+	int err = 0;
+
+	err |= recording__set_number(recording, "call_ns", (int64_t)calibration.plain_call_ns);
+	err |= recording__set_number(recording, "hooked_call_ns",
+				     (int64_t)calibration.hooked_call_ns);
+	err |= recording__set_number(recording, "crossing_ns", (int64_t)calibration.crossing_ns);
+	return err ? -EIO : 0;
+}
+
 int meta__write(struct recording *recording, struct ledger *ledger, const struct sessions *sessions,
 		const struct run_options *options, uint64_t start_ns)
 {
@@ -56,11 +68,15 @@ int meta__write(struct recording *recording, struct ledger *ledger, const struct
 	err |= recording__set_text(recording, "clock", "CLOCK_MONOTONIC");
 	err |= recording__set_number(recording, "interval_ns", (int64_t)options->interval_ns);
 	err |= recording__set_number(recording, "sample_period_ns", (int64_t)options->tick_ns);
+	if (options->tick_ns)
+		err |= recording__set_number(recording, "sample_seed",
+					     (int64_t)ledger__seed(ledger));
 	err |= recording__set_number(recording, "slow_ns", (int64_t)options->slow_ns);
 	err |= recording__set_number(recording, "start_ns", (int64_t)start_ns);
 	err |= recording__set_number(recording, "end_ns", (int64_t)start_ns);
 	err |= recording__set_number(recording, "start_unix_ns",
 				     (int64_t)(start_ns + clock__wall_offset_ns()));
+	err |= meta__write_calibration(recording, ledger);
 	err |= write_hooks(recording, ledger, sessions, options->tick_ns);
 	return err ? -EIO : recording__commit(recording);
 }

@@ -272,6 +272,9 @@ static void name_plainly(const struct ledger_key *key, char *name, size_t size)
 		else
 			snprintf(name, size, "0x%" PRIx64, number);
 		break;
+	case OBJECT_MEMORY:
+		snprintf(name, size, "memory limit or reclaim");
+		break;
 	case OBJECT_SYSCALL:
 		snprintf(name, size, "%s", states__syscall_name((int)number));
 		break;
@@ -463,12 +466,23 @@ int names__culprit(struct names *names, const struct ledger_key *key, int64_t *r
 	case BY_INTERRUPT:
 		*ret_id = NAMES_INTERRUPT;
 		return 0;
+	case BY_TIMEOUT:
+		*ret_id = NAMES_TIMEOUT;
+		return 0;
 	case BY_STRANGER:
 		return find_stranger(names, key->by, ret_id);
 	default:
 		*ret_id = 0;
 		return 0;
 	}
+}
+
+int names__first_holder(struct names *names, const struct ledger_key *key, int64_t *ret_id)
+{
+	if (key->first & FIRST_STRANGER)
+		return find_stranger(names, key->first & ~FIRST_STRANGER, ret_id);
+	*ret_id = (int64_t)key->first;
+	return 0;
 }
 
 uint64_t names__overflowed(const struct names *names)

@@ -8,6 +8,7 @@
 #include "recording/recording.h"
 
 #define NAMES_INTERRUPT (-1)
+#define NAMES_TIMEOUT   (-3)
 
 struct names;
 
@@ -43,6 +44,9 @@ bool names__is_other(const struct names *names, int64_t object);
 
 /* The recording's id of who ended a wait, 0 for nobody. */
 int names__culprit(struct names *names, const struct ledger_key *key, int64_t *ret_id);
+
+/* Likewise of the thread that held a lock first, where that is not the one that ended the wait. */
+int names__first_holder(struct names *names, const struct ledger_key *key, int64_t *ret_id);
 
 /* How many waits got an object or a culprit that stands for those beyond the limits. */
 uint64_t names__overflowed(const struct names *names);

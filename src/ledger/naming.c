@@ -12,16 +12,19 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/helper.h"
 #include "base/log.h"
 #include "ledger/samples_internal.h"
 #include "ledger/states.h"
-#include "symbol/symbol.h"
+#include "symbol/namer.h"
 
 #define SAY_EVERY_NS UINT64_C(1000000000)
+/* Frames that are named at a time while somebody looks at what happens now. */
+#define SOME_FRAMES 256
 
 struct naming {
 	struct samples *samples;
-	struct symbols *symbols;
+	struct namer *namer;
 	struct map functions; /* by hash of module, name and file: ids from 1 */
 };
 
@@ -31,7 +34,7 @@ void naming__free(struct naming *naming)
 {
 	if (!naming)
 		return;
-	symbols__free(naming->symbols);
+	namer__free(naming->namer);
 	map__release(&naming->functions);
 	free(naming);
 }
@@ -85,78 +88,161 @@ static struct symbol_module named(const struct mapper_module *module, char root[
 	};
 }
 
-static int look_up_file(struct naming *naming, const struct place *place, struct symbol_chain *ret)
+/* Frames of one module. */
+struct batch {
+	struct naming *naming;
+	const size_t *frames; /* indices into samples->frames */
+};
+
+static int take_chain(void *context, size_t index, const struct symbol_chain *chain,
+		      uint64_t offset)
 {
-	struct mapper_module module;
-	struct symbol_module file;
-	char root[ROOT_BYTES];
+	struct batch *batch = context;
+	struct samples *samples = batch->naming->samples;
+	size_t frame = batch->frames[index];
+	int err = 0;
 
-	if (mapper__module(naming->samples->mapper, (uint32_t)place->module, &module))
-		return 0;
-	if (module.is_vdso)
-		return symbols__in_vdso(naming->symbols, place->address, ret);
-	file = named(&module, root);
-	return symbols__in_module(naming->symbols, &file, place->address, ret);
-}
-
-static int look_up(struct naming *naming, const struct place *place, struct symbol_chain *ret)
-{
-	ret->count = 0;
-	if (place->module == MODULE_KERNEL)
-		return symbols__in_kernel(naming->symbols, place->address, ret);
-	if (place->module < 0)
-		return symbols__in_jit(naming->symbols, (int)place->pid, place->address, ret);
-	return look_up_file(naming, place, ret);
-}
-
-static int name_frame(struct naming *naming, size_t index)
-{
-	struct samples *samples = naming->samples;
-	const struct place *place = &samples->frames[index];
-	struct symbol_chain chain;
-	int err = look_up(naming, place, &chain);
-
-	for (int depth = 0; depth < chain.count && !err; depth++) {
-		const struct symbol *symbol = &chain.frames[depth];
+	for (int depth = 0; depth < chain->count && !err; depth++) {
+		const struct symbol *symbol = &chain->frames[depth];
 		struct recording_line line = {
-			.frame = (int64_t)index + 1,
+			.frame = (int64_t)frame + 1,
 			.depth = depth,
 			.line = symbol->line,
 			.column = symbol->column,
 		};
 
-		err = function_id(naming, place->module, symbol, &line.function);
+		err = function_id(batch->naming, samples->frames[frame].module, symbol,
+				  &line.function);
 		if (!err)
 			err = recording__add_line(samples->recording, &line);
 	}
 	return err;
 }
 
+/* All of them are in the module of the first. */
+static int name_batch(struct batch *batch, const uint64_t *addresses, size_t count)
+{
+	const struct place *place = &batch->naming->samples->frames[batch->frames[0]];
+	struct namer_question question = { .kind = NAMER_KERNEL,
+					   .addresses = addresses,
+					   .count = count };
+	struct mapper_module module;
+	char root[ROOT_BYTES];
+
+	if (place->module >= 0) {
+		if (mapper__module(batch->naming->samples->mapper, (uint32_t)place->module,
+				   &module))
+			return 0;
+		question.kind = module.is_vdso ? NAMER_VDSO : NAMER_MODULE;
+		question.module = named(&module, root);
+	} else if (place->module != MODULE_KERNEL) {
+		question.kind = NAMER_JIT;
+		question.pid = (int)place->pid;
+	}
+	return namer__ask(batch->naming->namer, &question, take_chain, batch);
+}
+
+/* For sorting: by module, and those that were seen first come first. */
+static int compare_frames(const void *left, const void *right, void *context)
+{
+	const struct samples *samples = context;
+	size_t a = *(const size_t *)left, b = *(const size_t *)right;
+	int64_t x = samples->frames[a].module, y = samples->frames[b].module;
+
+	if (x != y)
+		return x < y ? -1 : 1;
+	return a < b ? -1 : a > b;
+}
+
+/* Once a second, while somebody waits for it. */
+static void say_how_far(const struct samples *samples, size_t done, uint64_t *said_ns)
+{
+	uint64_t now_ns = clock__now_ns();
+
+	if (now_ns - *said_ns < SAY_EVERY_NS)
+		return;
+	*said_ns = now_ns;
+	log_info("looking up names: %zu of %zu addresses", done, samples->frame_count);
+}
+
+/*
+ * The next `count` frames that were not looked up, module by module: so each file is read once, and
+ * the memory that it takes can be given back before the next. Without `said_ns` nothing is said.
+ */
+static int name_frames(struct naming *naming, size_t count, uint64_t *said_ns)
+{
+	struct samples *samples = naming->samples;
+	cleanup(free_p) size_t *order = calloc(count, sizeof(*order));
+	cleanup(free_p) uint64_t *addresses = calloc(count, sizeof(*addresses));
+	size_t first = samples->named;
+	int err = 0;
+
+	if (!order || !addresses)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		order[i] = first + i;
+	qsort_r(order, count, sizeof(*order), compare_frames, samples);
+	for (size_t i = 0; i < count; i++)
+		addresses[i] = samples->frames[order[i]].address;
+	for (size_t from = 0, to; from < count && !err; from = to) {
+		struct batch batch = { naming, order + from };
+
+		for (to = from + 1; to < count && to < from + SOME_FRAMES; to++)
+			if (samples->frames[order[to]].module !=
+			    samples->frames[order[from]].module)
+				break;
+		err = name_batch(&batch, addresses + from, to - from);
+		if (said_ns)
+			say_how_far(samples, first + to, said_ns);
+	}
+	samples->named = first + count;
+	return err;
+}
+
+/* What is known of a variable. */
+struct found {
+	char name[400];
+	uint64_t offset;
+};
+
+static int take_variable(void *context, size_t index, const struct symbol_chain *chain,
+			 uint64_t offset)
+{
+	struct found *found = context;
+
+	snprintf(found->name, sizeof(found->name), "%s", chain->frames[0].name);
+	found->offset = offset;
+	return 0;
+}
+
 /* "log_lock in orders", "pool+0x28 in orders", or "libc.so.6+0x1d2c80" of what has no name. */
 static int name_variable(struct naming *naming, const struct variable *variable)
 {
 	const struct place *place = &variable->place;
+	struct namer_question question = { .kind = NAMER_VARIABLE,
+					   .addresses = &place->address,
+					   .count = 1 };
 	struct mapper_module module;
-	struct symbol_module file;
+	struct found found = {};
 	char root[ROOT_BYTES], text[512];
-	const char *name, *path;
-	uint64_t offset;
+	const char *path;
 	int err;
 
 	if (mapper__module(naming->samples->mapper, (uint32_t)place->module, &module))
 		return 0;
-	file = named(&module, root);
-	err = symbols__variable(naming->symbols, &file, place->address, &name, &offset);
-	if (err == -ENOMEM)
+	question.module = named(&module, root);
+	err = namer__ask(naming->namer, &question, take_variable, &found);
+	if (err)
 		return err;
 	path = strrchr(module.path, '/');
 	path = path ? path + 1 : module.path;
-	if (err)
+	if (!*found.name)
 		snprintf(text, sizeof(text), "%s+0x%" PRIx64, path, place->address);
-	else if (offset)
-		snprintf(text, sizeof(text), "%s+0x%" PRIx64 " in %s", name, offset, path);
+	else if (found.offset)
+		snprintf(text, sizeof(text), "%s+0x%" PRIx64 " in %s", found.name, found.offset,
+			 path);
 	else
-		snprintf(text, sizeof(text), "%s in %s", name, path);
+		snprintf(text, sizeof(text), "%s in %s", found.name, path);
 	return recording__put_object(
 		naming->samples->recording,
 		&(struct recording_object) { .id = variable->object,
@@ -176,24 +262,13 @@ static int name_variables(struct naming *naming, uint64_t until_ns)
 }
 
 /* A download can take minutes: somebody is waiting at a terminal. */
-static void say_progress(void *context, const char *what, long done, long total)
+static void say_download(const char *what, long done, long total)
 {
 	log_info("fetching debug information of '%s': %ld of %ld KiB", what, done / 1024,
 		 total / 1024);
 }
 
-/* Once a second, while somebody waits for it. */
-static void say_how_far(const struct samples *samples, size_t done, uint64_t *said_ns)
-{
-	uint64_t now_ns = clock__now_ns();
-
-	if (now_ns - *said_ns < SAY_EVERY_NS)
-		return;
-	*said_ns = now_ns;
-	log_info("looking up names: %zu of %zu addresses", done, samples->frame_count);
-}
-
-static int begin(struct samples *samples, const struct symbols_options *options)
+static int begin(struct samples *samples, const struct namer_options *options)
 {
 	cleanup(naming__free_p) struct naming *naming = NULL;
 	int err;
@@ -204,45 +279,59 @@ static int begin(struct samples *samples, const struct symbols_options *options)
 	if (!naming)
 		return -ENOMEM;
 	naming->samples = samples;
-	err = symbols__new(options, &naming->symbols);
+	err = namer__new(options, &naming->namer);
 	if (!err)
 		samples->naming = TAKE(naming);
 	return err;
 }
 
-int samples__name(struct samples *samples)
+/* CPU time of this process and its helpers. */
+static int64_t cpu_ns(void)
 {
-	const struct symbols_options options = { .progress = say_progress };
-	uint64_t began_ns = clock__read_ns(CLOCK_PROCESS_CPUTIME_ID), said_ns = clock__now_ns();
+	return (int64_t)(clock__read_ns(CLOCK_PROCESS_CPUTIME_ID) + helper__all_cpu_ns());
+}
+
+static void note_quality(struct samples *samples, int64_t began_ns)
+{
+	samples->quality.naming_ns += cpu_ns() - began_ns;
+	if (samples->naming)
+		samples->quality.names = namer__quality(samples->naming->namer);
+}
+
+int samples__name(struct samples *samples, bool (*is_interrupted)(void))
+{
+	const struct namer_options options = { .say_download = say_download,
+					       .is_interrupted = is_interrupted };
+	uint64_t said_ns = clock__now_ns();
+	int64_t began_ns = cpu_ns();
 	int err = begin(samples, &options);
 
-	while (!err && samples->named < samples->frame_count) {
-		err = name_frame(samples->naming, samples->named++);
-		say_how_far(samples, samples->named, &said_ns);
-	}
+	if (!err && samples->named < samples->frame_count)
+		err = name_frames(samples->naming, samples->frame_count - samples->named, &said_ns);
 	if (!err)
 		err = name_variables(samples->naming, UINT64_MAX);
-	samples->quality.naming_ns +=
-		(int64_t)(clock__read_ns(CLOCK_PROCESS_CPUTIME_ID) - began_ns);
+	note_quality(samples, began_ns);
 	return err;
 }
 
 int samples__name_some(struct samples *samples, uint64_t until_ns)
 {
-	const struct symbols_options options = { .no_debuginfod = true };
-	uint64_t began_ns;
+	const struct namer_options options = { .no_debuginfod = true };
+	int64_t began_ns;
 	int err;
 
 	if (samples->named == samples->frame_count &&
 	    samples->named_variables == samples->variable_count)
 		return 0;
-	began_ns = clock__read_ns(CLOCK_PROCESS_CPUTIME_ID);
+	began_ns = cpu_ns();
 	err = begin(samples, &options);
-	while (!err && samples->named < samples->frame_count && clock__now_ns() < until_ns)
-		err = name_frame(samples->naming, samples->named++);
+	while (!err && samples->named < samples->frame_count && clock__now_ns() < until_ns) {
+		size_t left = samples->frame_count - samples->named;
+
+		err = name_frames(samples->naming, left < SOME_FRAMES ? left : SOME_FRAMES, NULL);
+	}
 	if (!err)
 		err = name_variables(samples->naming, until_ns);
-	samples->quality.naming_ns +=
-		(int64_t)(clock__read_ns(CLOCK_PROCESS_CPUTIME_ID) - began_ns);
+	note_quality(samples, began_ns);
 	return err;
 }

@@ -50,6 +50,10 @@ int quality__write_ledger(struct recording *recording, const struct ledger *ledg
 		  "threads whose account never closed: their time is missing" },
 		{ "unnamed_waits", quality.overflowed,
 		  "their object or culprit is 'other (too many to name)'" },
+		{ "unnamed_wait_ns", quality.unnamed_wait_ns,
+		  "time of waits whose object and culprit were lost: their object is 'other'" },
+		{ "waits_without_account_ns", quality.waits_without_account_ns,
+		  "time of waits of threads whose account was lost: it is left out" },
 		{ "dropped_on_purpose", ledger__quality(ledger, QUALITY_DROPPED), "test switch" },
 		{ "recursion_misses", ledger__recursion_misses(ledger),
 		  "hooks that the kernel did not run" },
@@ -85,6 +89,19 @@ int quality__write_stacks(struct recording *recording, const struct ledger *ledg
 		  "stacks were cut until their tables were loaded again [--table-size]" },
 		{ "modules_over_budget", tables.over_budget,
 		  "walked by frame pointers [--table-size]" },
+		{ "symbols_without_debug", quality.names.without_debug,
+		  "files with too much debug information for the memory there is: no lines and no "
+		  "inlined functions" },
+		{ "symbols_too_large", quality.names.too_large,
+		  "files or perf maps with larger tables than any program: names are missing" },
+		{ "symbols_refused", quality.names.refused,
+		  "files that could not be read within memory and time: their frames have no "
+		  "names" },
+		{ "symbols_stalled", quality.names.stalled,
+		  "of them, on a file system that did not answer" },
+		{ "downloads_ended", quality.names.downloads_ended,
+		  "debug information that did not arrive in time: no lines and no inlined "
+		  "functions" },
 		{ "processes_crowded", tables.crowded_processes,
 		  "more files mapped than the table of a process holds" },
 	};

@@ -12,6 +12,9 @@
 #include "core/drain.h"
 #include "ledger/attach_internal.h"
 
+/* No hook is at work for so long. */
+#define LONG_AGO_NS UINT64_C(500000000)
+
 struct waits_taker {
 	ledger_take_wait_fn take;
 	void *context;
@@ -24,26 +27,6 @@ static int take_wait(void *context, const void *key, const void *sum)
 	return taker->take(taker->context, key, sum);
 }
 
-/* What a full map had no room for: its time and count, without names. */
-static int take_overflow(struct ledger *ledger, ledger_take_wait_fn take, void *context)
-{
-	int err = 0;
-
-	for (int slot = 0; slot < SLOT_COUNT && !err; slot++) {
-		struct ledger_key key = { .thread = (uint64_t)LEDGER_VARIOUS,
-					  .slot = (uint8_t)slot,
-					  .object_kind = OBJECT_OTHER };
-		const struct ledger_sum now = ledger->skel->bss->overflow[slot];
-		struct ledger_sum *taken = &ledger->overflow_taken[slot];
-		struct ledger_sum added = { now.ns - taken->ns, now.count - taken->count };
-
-		*taken = now;
-		if (added.count)
-			err = take(context, &key, &added);
-	}
-	return err;
-}
-
 int ledger__drain_waits(struct ledger *ledger, bool all, ledger_take_wait_fn take, void *context)
 {
 	struct ledger_bpf *skel = ledger->skel;
@@ -52,13 +35,14 @@ int ledger__drain_waits(struct ledger *ledger, bool all, ledger_take_wait_fn tak
 	int err;
 
 	/* The passive one was active until the last call, long ago: no hook is in it any more. */
+	if (clock__now_ns() - ledger->swapped_ns < LONG_AGO_NS)
+		ledger__settle(ledger);
 	err = drain__map(active ? skel->maps.waits_a : skel->maps.waits_b, take_wait, &taker);
 	if (!err && all)
 		err = drain__map(active ? skel->maps.waits_b : skel->maps.waits_a, take_wait,
 				 &taker);
-	if (!err)
-		err = take_overflow(ledger, take, context);
 	skel->bss->active = !active;
+	ledger->swapped_ns = clock__now_ns();
 	skel->bss->flush++;
 	return err;
 }

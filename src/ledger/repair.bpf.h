@@ -37,12 +37,11 @@ static __always_inline void wakes(struct thread *thread, struct task_struct *tas
 {
 	struct ledger_account *account = &thread->account;
 	__u32 slot = account->slot;
-	bool from_seed = is_as_seeded(account);
+	bool from_seed = is_as_seeded(account) || account->since_ns < base_ns;
 	__u64 ns;
 
 	write_begin(account);
 	ns = move(thread, SLOT_READY_WOKEN, now);
-	wait_ended(thread, slot, ns);
 	write_end(account);
 	if (!from_seed)
 		count_interval(slot, ns);

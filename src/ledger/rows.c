@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/helper.h"
 #include "ledger/collect_internal.h"
 
 static int write_thread(struct collect *collect, const struct tracked *thread)
@@ -22,7 +23,7 @@ static int write_thread(struct collect *collect, const struct tracked *thread)
 		flags |= RECORDING_THREAD_EXITED;
 	if (thread->flags & THREAD_KERNEL)
 		flags |= RECORDING_THREAD_KERNEL;
-	if (thread->tid == (uint32_t)getpid())
+	if (thread->pid == (uint32_t)getpid() || helper__is_own((pid_t)thread->pid))
 		flags |= RECORDING_THREAD_OWN;
 	return recording__put_thread(
 		collect->recording,
@@ -59,10 +60,25 @@ static int write_row(struct collect *collect, struct tracked *thread, int64_t to
 								    .to = to,
 								    .state = slot,
 								    .ns = (int64_t)ns,
-								    .count = count });
+								    .count = (int32_t)count });
 }
 
-/* The rows of the open slice. */
+static int write_faults(struct collect *collect, struct tracked *thread)
+{
+	const struct tracked_faults added = thread->faults_added;
+
+	thread->faults_added = (struct tracked_faults) {};
+	if (!added.minor && !added.major)
+		return 0;
+	return recording__add_faults(collect->recording,
+				     &(struct recording_faults) { .thread = thread->id,
+								  .from = thread->covered + 1,
+								  .to = collect->slice,
+								  .minor = (int64_t)added.minor,
+								  .major = (int64_t)added.major });
+}
+
+/* The rows of the open slice. A count that was given to another state since is negative. */
 int rows__write(struct collect *collect, struct tracked *thread)
 {
 	int err = 0;
@@ -71,6 +87,8 @@ int rows__write(struct collect *collect, struct tracked *thread)
 		if (thread->added_ns[slot] || thread->added[slot])
 			err = write_row(collect, thread, collect->slice, slot,
 					thread->added_ns[slot], thread->added[slot]);
+	if (!err)
+		err = write_faults(collect, thread);
 	memset(thread->added_ns, 0, sizeof(thread->added_ns));
 	memset(thread->added, 0, sizeof(thread->added));
 	thread->covered = collect->slice;
@@ -178,4 +196,17 @@ int rows__book(struct collect *collect, struct tracked *thread, const uint64_t *
 	}
 	*ret_ns = time_ns + rest;
 	return 0;
+}
+
+struct timing_work collect__work(const struct collect *collect)
+{
+	const uint64_t *begun = collect->begun;
+	uint64_t switches = begun[SLOT_READY_WOKEN] + begun[SLOT_READY_PREEMPTED];
+	uint64_t runs = begun[SLOT_RUN_USER] + begun[SLOT_RUN_KERNEL];
+
+	/* A syscall begins two intervals of running, one in the kernel and one behind it. */
+	return (struct timing_work) {
+		.calls = runs > switches ? (runs - switches) / 2 : 0,
+		.switches = switches,
+	};
 }

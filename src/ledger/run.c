@@ -3,16 +3,15 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "core/sessions.h"
-#include "core/timing.h"
 #include "ledger/asleep.h"
 #include "ledger/attach.h"
 #include "ledger/collect.h"
+#include "ledger/cost.h"
 #include "ledger/counts.h"
 #include "ledger/meta.h"
 #include "ledger/quality.h"
@@ -40,14 +39,13 @@ struct run {
 	struct mapper *mapper;   /* NULL: no stacks */
 	struct samples *samples; /* likewise */
 	struct sessions *sessions;
-	struct timing timing;
+	struct cost cost;
 	int64_t signals_written; /* the last slice that the signals' rows reach to */
-	bool all;                /* threads */
-	uint32_t watched;        /* the last process that the mapper was told of */
+	bool (*is_interrupted)(void);
+	bool all;         /* threads */
+	uint32_t watched; /* the last process that the mapper was told of */
 	uint64_t interval_ns, least_interval_ns;
 	uint64_t snapshots;
-	int64_t opened_cpu_ns; /* our own CPU time when it was opened … */
-	int64_t setup_cpu_ns;  /* … and what it cost to get going */
 	uint64_t start_ns;
 	uint64_t next_ns;    /* the next snapshot */
 	uint64_t looked_ns;  /* just before the last one */
@@ -57,10 +55,18 @@ struct run {
 
 DEFINE_CLEANUP(struct run *, run__free)
 
-/* CPU time of this process so far. */
-static int64_t own_cpu_ns(void)
+static void time_hooks(struct run *run, bool on)
 {
-	return (int64_t)clock__read_ns(CLOCK_PROCESS_CPUTIME_ID);
+	const struct timing_work work = collect__work(run->collect);
+
+	timing__set(&run->cost.timing, on, &work);
+}
+
+static int write_cost(const struct run *run)
+{
+	const struct timing_work work = collect__work(run->collect);
+
+	return cost__write(&run->cost, &work, run->recording, run->samples, run->mapper);
 }
 
 /* Stacks can come as soon as the hooks are attached, before there is somebody to take them. */
@@ -117,6 +123,7 @@ static int open_signals(struct run *run, const struct run_options *options,
 		.threads_fd = ledger__threads_fd(run->ledger),
 		.ledger = ledger__object(run->ledger),
 		.every_thread = options->target.all,
+		.no_syscall_hooks = options->no_syscall_hooks,
 		.slow_ns = options->slow_ns,
 	};
 
@@ -151,6 +158,7 @@ int run__open(const struct run_options *options, struct recording *recording,
 		.gated_pid = options->gated_pid,
 		.drop_every = options->drop_every,
 		.tick_ns = options->tick_ns,
+		.seed = options->seed,
 		.table_bytes = options->table_bytes,
 	};
 	struct ledger_takers takers = { .take = collect__take };
@@ -160,8 +168,9 @@ int run__open(const struct run_options *options, struct recording *recording,
 	if (!run)
 		return -ENOMEM;
 	run->recording = recording;
-	run->opened_cpu_ns = own_cpu_ns();
+	cost__open(&run->cost);
 	run->all = options->target.all;
+	run->is_interrupted = options->is_interrupted;
 	run->interval_ns = run->least_interval_ns = options->interval_ns;
 	err = collect__new(recording, options->full, &run->collect);
 	if (err)
@@ -178,6 +187,11 @@ int run__open(const struct run_options *options, struct recording *recording,
 		err = start_stacks(run, options);
 	if (!err)
 		err = open_signals(run, options, features);
+	if (!err) {
+		sessions__attach(run->sessions);
+		err = ledger__attach_last(run->ledger);
+		cost__attached(&run->cost, run->ledger, run->sessions);
+	}
 	if (!err)
 		*ret = TAKE(run);
 	return err;
@@ -195,12 +209,6 @@ int run__begin(struct run *run, const struct run_options *options)
 	if (!err)
 		err = collect__begin(run->collect, run->start_ns);
 	if (!err)
-		err = recording__put_thread(
-			recording,
-			&(struct recording_thread) { .id = LEDGER_VARIOUS,
-						     .comm = "(various)",
-						     .flags = RECORDING_THREAD_NO_ACCOUNT });
-	if (!err)
 		err = ledger__snapshot(run->ledger, 0, take_first, run);
 	if (err)
 		return err;
@@ -208,9 +216,7 @@ int run__begin(struct run *run, const struct run_options *options)
 	err = meta__write(recording, run->ledger, run->sessions, options, run->start_ns);
 	if (err)
 		return err;
-	timing__add(&run->timing, ledger__object(run->ledger));
-	sessions__time(run->sessions, &run->timing);
-	run->setup_cpu_ns = own_cpu_ns() - run->opened_cpu_ns;
+	cost__begin(&run->cost, run->start_ns);
 	run->looked_ns = run->counted_ns = run->whole_ns = run->start_ns;
 	run->next_ns = clock__now_ns() + run->interval_ns;
 	return 0;
@@ -233,7 +239,7 @@ void run__free(struct run *run)
 {
 	if (!run)
 		return;
-	timing__set(&run->timing, false);
+	timing__set(&run->cost.timing, false, &(struct timing_work) {});
 	sessions__free(run->sessions);
 	counts__free(run->counts);
 	mapper__stop(run->mapper);
@@ -275,32 +281,6 @@ static int write_quality(struct run *run)
 	return err;
 }
 
-static int write_cost(struct run *run)
-{
-	uint64_t hooks_ns = timing__ns(&run->timing, clock__now_ns() - run->start_ns);
-	int64_t own_ns = own_cpu_ns() - run->opened_cpu_ns - run->setup_cpu_ns;
-	struct rusage usage;
-	int err;
-
-	/* Names are looked up when everything is over. */
-	if (run->samples)
-		own_ns -= samples__quality(run->samples).naming_ns;
-	getrusage(RUSAGE_SELF, &usage);
-	err = recording__put_cost(run->recording, "own_cpu_ns", (double)own_ns, "ns");
-	if (!err)
-		err = recording__put_cost(run->recording, "setup_cpu_ns", (double)run->setup_cpu_ns,
-					  "ns");
-	/* A recording that was over before they were timed does not say that they cost nothing. */
-	if (!err && hooks_ns)
-		err = recording__put_cost(run->recording, "hooks_cpu_ns", (double)hooks_ns, "ns");
-	if (!err)
-		err = recording__put_cost(run->recording, "max_rss_bytes",
-					  (double)usage.ru_maxrss * 1024, "bytes");
-	return err || !run->samples
-		       ? err
-		       : quality__write_stack_cost(run->recording, run->samples, run->mapper);
-}
-
 /* A recording that is over within a slice has its last rows in the slice before. */
 static int write_signals(struct run *run)
 {
@@ -318,6 +298,8 @@ static int write_counters(struct run *run, uint64_t now_ns)
 
 	run->counted_ns = now_ns;
 	err = ledger__drain_waits(run->ledger, false, collect__take_wait, run->collect);
+	if (!err)
+		err = collect__waits_drained(run->collect);
 	if (!err)
 		err = counts__write(run->counts, collect__slice(run->collect) - 1);
 	if (!err)
@@ -357,7 +339,7 @@ static int take_snapshot(struct run *run)
 	run->looked_ns = began_ns;
 	now_ns = clock__now_ns();
 	ledger__hold_rate(run->ledger);
-	timing__set(&run->timing, run->snapshots++ % TIMED_EVERY == 1);
+	time_hooks(run, run->snapshots++ % TIMED_EVERY == 1);
 	run->interval_ns = next_interval(run, now_ns - began_ns);
 	run->next_ns = began_ns + run->interval_ns;
 	return collect__snapshot_done(run->collect, now_ns);
@@ -433,6 +415,7 @@ static int take_last(struct run *run, uint64_t end_ns)
 {
 	int err;
 
+	ledger__settle(run->ledger);
 	do {
 		err = ledger__poll(run->ledger, 0);
 	} while (err > 0);
@@ -455,7 +438,7 @@ static int finish_stacks(struct run *run)
 	if (!run->samples)
 		return 0;
 	mapper__stop(run->mapper);
-	return samples__name(run->samples);
+	return samples__name(run->samples, run->is_interrupted);
 }
 
 int run__stop(struct run *run)
@@ -464,12 +447,12 @@ int run__stop(struct run *run)
 	int err = 0;
 
 	sessions__stop(run->sessions);
-	timing__set(&run->timing, false);
 	/* At once: threads do not stay where they are. */
 	if (run->samples)
 		err = asleep__take(run->ledger, run->mapper, run->samples);
 	if (!err)
 		err = take_last(run, end_ns);
+	time_hooks(run, false); /* with the work up to the end */
 
 	if (!err)
 		err = ledger__drain_waits(run->ledger, true, collect__take_wait, run->collect);
@@ -485,6 +468,8 @@ int run__stop(struct run *run)
 		err = write_signals(run);
 	if (!err)
 		err = recording__set_number(run->recording, "end_ns", (int64_t)end_ns);
+	if (!err)
+		err = meta__write_calibration(run->recording, run->ledger);
 	if (!err)
 		err = write_quality(run);
 	if (!err)

@@ -17,16 +17,19 @@
 struct run_options {
 	struct target target;
 	bool full;
-	uint64_t interval_ns; /* between snapshots, at first */
-	uint32_t drop_every;  /* test switch */
+	bool no_syscall_hooks; /* nor do signals have any: it is to cost nothing at syscalls */
+	uint64_t interval_ns;  /* between snapshots, at first */
+	uint32_t drop_every;   /* test switch */
 	bool early; /* what the target's processes start before run__begin() is wanted too */
 	uint32_t gated_pid;   /* a process that is wanted from its exec on; 0: none */
-	uint64_t tick_ns;     /* between two samples of a CPU; 0: no stacks */
+	uint64_t tick_ns;     /* between two samples of a CPU, on average; 0: no stacks */
+	uint64_t seed;        /* of the random time between them; 0: one is drawn */
 	uint64_t table_bytes; /* what the unwinder's tables may take */
 	const struct signal *const *signals; /* ends with NULL; NULL: none */
 	uint64_t slow_ns;                    /* what takes as long becomes an event … */
 	bool no_slow_calls;                  /* … but no syscall: then they load faster */
 	bool no_peers;                       /* nobody looks for the other ends of pipes */
+	bool (*is_interrupted)(void);        /* somebody wants an end; may be NULL */
 };
 
 struct run;

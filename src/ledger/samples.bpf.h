@@ -2,9 +2,10 @@
  * Stacks with weights, by one rule for all time (design: pay for a stack only when the interval
  * turns out to be worth it, with unbiased weights).
  *
- * Running time: a clock tick on every CPU weighs its period (see ticks_due()). Waiting and ready
- * time: each interval is drawn when it ends, with p = min(1, length / period), and weighs
- * max(length, period), so that the expected weight is its length, whatever that is. The thread's
+ * Running time: a clock tick on every CPU weighs its period, which user space keeps changing at
+ * random (periods.c). Waiting and ready time: each interval is drawn when it ends, with
+ * p = min(1, length / period), and weighs max(length, period), so that the expected weight is its
+ * length, whatever that is. The thread's
  * kernel stack is taken at once; its user stack cannot be, for another thread is current. It is
  * taken once for all that is pending, at the thread's next return from a syscall (where it is still
  * the stack that it blocked with) or, if it was not in one, at its next tick or return (marked
@@ -12,6 +13,7 @@
  */
 #pragma once
 
+#include "ledger/holder.bpf.h"
 #include "ledger/walk.bpf.h"
 
 /* Of drawn intervals in one sample. */
@@ -37,6 +39,14 @@ struct {
 	__type(key, __u32);
 	__type(value, __u64);
 } last_tick SEC(".maps");
+
+/* By CPU; user space sets the number of entries and fills them in. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct tick_clock);
+} tick_clocks SEC(".maps");
 
 static __always_inline bool is_drawn(__u32 random, __u64 ns, __u64 period_ns)
 {
@@ -65,6 +75,7 @@ static __always_inline void fill_sample(struct sample_record *record, const stru
 	record->kernel = pending->kernel;
 	record->waker = pending->waker;
 	record->by = pending->by;
+	record->first = pending->first;
 	record->weight_ns = pending->weight_ns;
 	record->wait_ns = pending->wait_ns;
 	record->period_ns = pending->period_ns;
@@ -149,6 +160,7 @@ static __always_inline void weigh(struct pending *new, __u32 slot, __u64 ns, __u
 static __always_inline void note_wait(struct pending *new, const struct ledger_key *wait)
 {
 	new->by = wait->by;
+	new->first = wait->first;
 	new->by_kind = wait->by_kind;
 	new->evidence = wait->evidence;
 	new->object_kind = wait->object_kind;
@@ -163,7 +175,7 @@ static __always_inline void note_wait(struct pending *new, const struct ledger_k
 static __always_inline bool draw_open(const struct thread *thread, struct pending *new)
 {
 	__u32 slot = thread->account.slot;
-	__u64 ns = frozen_ns - thread->account.since_ns;
+	__u64 ns = frozen_ns - open_since(&thread->account);
 	__u32 random = unwind_hash(frozen_ns, thread->id) >> 32;
 
 	if ((!SLOT_IS_WAIT(slot) && !SLOT_IS_READY(slot)) || (__s64)ns <= 0 ||
@@ -172,6 +184,12 @@ static __always_inline bool draw_open(const struct thread *thread, struct pendin
 	weigh(new, slot, ns, draw_period_ns, frozen_ns);
 	if (SLOT_IS_WAIT(slot))
 		note_wait(new, &thread->wait);
+	if (SLOT_IS_WAIT(slot) && is_handed_on(thread)) {
+		new->first = first_holder(&thread->wait);
+		new->by = 0;
+		new->by_kind = BY_NOBODY;
+		new->evidence = EVIDENCE_HANDED;
+	}
 	new->count = 1;
 	return true;
 }
@@ -349,26 +367,32 @@ static __noinline void take_pending(struct thread *thread, struct task_struct *c
 	settle_pending(thread, user, none);
 }
 
-/*
- * How many ticks this one stands for. A machine that is late (its CPU was taken away, interrupts
- * were off) gets one tick for all that were due; those since the thread got the CPU are its own.
- */
-static __always_inline __u64 ticks_due(const struct thread *thread, __u64 now)
+/* How often a clock has ticked since its period was changed, by the time that it is. */
+static __always_inline __u64 ticks_at(const struct tick_clock *clock, __u64 now)
 {
-	__u32 zero = 0;
-	__u64 *last = bpf_map_lookup_elem(&last_tick, &zero);
-	__u64 due, own;
+	return now > clock->since_ns ? (now - clock->since_ns) / clock->period_ns : 0;
+}
 
-	if (!last)
-		return 1;
-	due = *last ? (now - *last) / tick_ns : 0;
-	if (!due || (__s64)(now - *last) < 0) {
-		*last = now;
-		return 1;
-	}
-	*last += due * tick_ns;
-	own = *last > thread->on_ns ? (*last - thread->on_ns) / tick_ns + 1 : 1;
-	return own < due ? own : due;
+/*
+ * A machine that is late (its CPU was taken away, interrupts were off) gets one tick for all that
+ * were due; those since the thread got the CPU are its own.
+ */
+static __always_inline __u64 weigh_tick(const struct thread *thread, __u64 now)
+{
+	__u32 zero = 0, cpu = bpf_get_smp_processor_id();
+	__u64 *last = bpf_map_lookup_elem(&last_tick, &zero);
+	struct tick_clock *clock = bpf_map_lookup_elem(&tick_clocks, &cpu);
+	__u64 at, due, own;
+
+	if (!last || !clock || !clock->period_ns)
+		return tick_ns;
+	at = ticks_at(clock, now);
+	due = at - ticks_at(clock, *last);
+	own = at - ticks_at(clock, thread->on_ns);
+	*last = now;
+	if (own < due)
+		due = own;
+	return (due > 1 ? due : 1) * clock->weight_ns;
 }
 
 /* The state that a tick found its thread in. */
@@ -397,9 +421,11 @@ static __always_inline void take_tick(void *context, struct thread *thread,
 	bytes = bpf_get_stack(context, walk->frames, STACK_MOST_KERNEL * sizeof(__u64), 0);
 	new.kernel = remember_kernel_stack(walk, bytes);
 	new.slot = tick_slot(thread, bytes > 0);
+	if (bytes > 0)
+		new.flags |= SAMPLE_KERNEL;
 	new.period_ns = tick_ns;
 	new.end_ns = bpf_ktime_get_ns();
-	new.weight_ns = ticks_due(thread, new.end_ns) * tick_ns;
+	new.weight_ns = weigh_tick(thread, new.end_ns);
 	if (!none)
 		user = user_stack(thread->here_pid, WALK_TICK);
 	if (!send_sample(thread, &new, user, none))

@@ -329,6 +329,7 @@ static int name_wait(struct samples *samples, const struct sample_record *record
 		.thread = record->thread,
 		.object = { record->object[0], record->object[1] },
 		.by = record->by,
+		.first = record->first,
 		.slot = record->slot,
 		.object_kind = record->object_kind,
 		.by_kind = record->by_kind,
@@ -343,7 +344,10 @@ static int name_wait(struct samples *samples, const struct sample_record *record
 	if (!err && key.object_kind == OBJECT_FUTEX &&
 	    !names__is_other(samples->names, sample->object))
 		err = look_for_futex(samples, record, sample->object);
-	return err ? err : names__culprit(samples->names, &key, &sample->by);
+	if (!err)
+		err = names__culprit(samples->names, &key, &sample->by);
+	sample->evidence = states__evidence(key.evidence);
+	return err ? err : names__first_holder(samples->names, &key, &sample->first);
 }
 
 static int take_sample(struct samples *samples, const struct sample_record *record)

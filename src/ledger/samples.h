@@ -10,6 +10,7 @@
 #include "ledger/names.h"
 #include "recording/recording.h"
 #include "stacks/mapper.h"
+#include "symbol/namer.h"
 
 struct samples;
 
@@ -21,8 +22,11 @@ void samples__free(struct samples *samples);
 /* For ledger__open: takes a stack or a sample. The context is the samples. */
 int samples__take(void *context, const struct wire_head *head);
 
-/* Once, at the end: a name for every frame. Logs progress if it takes long. */
-int samples__name(struct samples *samples);
+/*
+ * Once, at the end: a name for every frame. Logs progress if it takes long. When `is_interrupted`
+ * (may be NULL) says that somebody wants an end, downloads are not waited for any more.
+ */
+int samples__name(struct samples *samples, bool (*is_interrupted)(void));
 /*
  * Before that, as often as wanted: names for frames that have none yet, until the time is over.
  * Nothing is downloaded and nothing logged then.
@@ -33,5 +37,6 @@ struct samples_quality {
 	uint64_t lost;      /* stacks whose frames did not arrive */
 	uint64_t malformed; /* records that were not understood */
 	int64_t naming_ns;  /* CPU time for names */
+	struct namer_quality names;
 };
 struct samples_quality samples__quality(const struct samples *samples);

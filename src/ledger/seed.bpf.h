@@ -45,9 +45,9 @@ static __always_inline void seed(struct task_struct *task)
 		return; /* a hook was faster */
 	slot = seed_slot(thread, task);
 	now = bpf_ktime_get_ns();
-	account->first_ns = seed_base_ns ? seed_base_ns : now;
-	account->ns[SLOT_UNSEEN] = now - account->first_ns;
+	account->first_ns = now;
 	account->since_ns = now;
+	count_found(account, slot, 1);
 	barrier();
 	account->slot = slot;
 }
@@ -68,6 +68,9 @@ static __always_inline void check_seed(struct thread *thread, struct task_struct
 	if (slot == SLOT_NONE || slot == SLOT_SEEDING || !is_as_seeded(&thread->account))
 		return;
 	now_in = seed_slot(thread, task);
-	if (kind_of(now_in) != kind_of(slot))
-		__sync_val_compare_and_swap(&thread->account.slot, slot, now_in);
+	if (kind_of(now_in) == kind_of(slot) ||
+	    __sync_val_compare_and_swap(&thread->account.slot, slot, now_in) != slot)
+		return;
+	count_found(&thread->account, slot, -1);
+	count_found(&thread->account, now_in, 1);
 }

@@ -1,6 +1,5 @@
 #include "ledger/states.h"
 
-#include <seccomp.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -8,7 +7,8 @@
 
 static const struct state_words words[SLOT_COUNT] = {
 	[SLOT_NONE] = { "unseen", "none", NULL, "" },
-	[SLOT_RUN_USER] = { "run", "user", NULL, "its own code" },
+	[SLOT_RUN_USER] = { "run", "user", NULL,
+			    "outside syscalls: own code, page faults, signals" },
 	[SLOT_RUN_KERNEL] = { "run", "kernel", NULL, "in the kernel on its behalf" },
 	[SLOT_RUN_ANY] = { "run", "any", NULL, "on a CPU, user or kernel" },
 	[SLOT_READY_WOKEN] = { "ready", "woken", NULL, "woken, but no CPU yet" },
@@ -23,7 +23,7 @@ static const struct state_words words[SLOT_COUNT] = {
 	[SLOT_WAIT_PIPE] = { "wait", "pipe", "delaying", "a pipe's or queue's other end" },
 	[SLOT_WAIT_CHILD] = { "wait", "child", "delaying", "a child process" },
 	[SLOT_WAIT_FAULT] = { "wait", "fault", "delaying", "a page to come in" },
-	[SLOT_WAIT_KERNEL] = { "wait", "kernel", "delaying", "a lock inside the kernel" },
+	[SLOT_WAIT_KERNEL] = { "wait", "kernel", "delaying", "a lock, memory or RCU" },
 	[SLOT_WAIT_URING] = { "wait", "uring", "idle", "io_uring completions or work" },
 	[SLOT_WAIT_STOPPED] = { "wait", "stopped", "delaying", "stopped, traced or frozen" },
 	[SLOT_WAIT_OTHER] = { "wait", "other", "delaying", "another syscall" },
@@ -38,6 +38,7 @@ struct class_names {
 
 static const struct class_names class_names[] = {
 	{ CLASS_FUTEX, "futex" },
+	{ CLASS_FUTEX2, "futex_wait futex_wake futex_requeue" },
 	{ CLASS_LOCK, "futex_waitv semop semtimedop" },
 	{ CLASS_LOCK_FD, "flock fcntl" },
 	{ CLASS_SLEEP, "nanosleep clock_nanosleep pause rt_sigsuspend rt_sigtimedwait" },
@@ -45,10 +46,10 @@ static const struct class_names class_names[] = {
 	{ CLASS_CHILD, "wait4 waitid vfork clone clone3" },
 	{ CLASS_NET, "recvfrom recvmsg recvmmsg sendto sendmsg sendmmsg connect" },
 	{ CLASS_ACCEPT, "accept accept4" },
-	{ CLASS_FD,
-	  "read write pread64 pwrite64 readv writev preadv pwritev preadv2 pwritev2 sendfile "
-	  "splice tee vmsplice copy_file_range fsync fdatasync sync_file_range fallocate "
-	  "ftruncate getdents getdents64 ioctl readahead close fadvise64 fstat lseek" },
+	{ CLASS_FD, "read write pread64 pwrite64 readv writev preadv pwritev preadv2 pwritev2 "
+		    "vmsplice fsync fdatasync sync_file_range fallocate "
+		    "ftruncate getdents getdents64 ioctl readahead close fadvise64 fstat lseek" },
+	{ CLASS_COPY, "sendfile splice tee copy_file_range" },
 	{ CLASS_DISK,
 	  "open openat openat2 creat stat lstat newfstatat statx access faccessat "
 	  "faccessat2 readlink readlinkat unlink unlinkat rename renameat renameat2 mkdir "
@@ -63,10 +64,6 @@ const struct state_words *states__words(enum ledger_slot slot)
 	return &words[slot];
 }
 
-/* Calls on top of which loopback delivers: the receiver's waker is the caller. */
-static const char sending[] = "write writev sendto sendmsg sendmmsg sendfile splice connect close "
-			      "shutdown io_uring_enter exit exit_group";
-
 static void add_bits(uint8_t classes[LEDGER_SYSCALLS], const char *at, uint8_t bits)
 {
 
@@ -75,7 +72,7 @@ static void add_bits(uint8_t classes[LEDGER_SYSCALLS], const char *at, uint8_t b
 		int length = (int)strcspn(at, " "), number;
 
 		snprintf(name, sizeof(name), "%.*s", length, at);
-		number = seccomp_syscall_resolve_name(name);
+		number = calls__number(name);
 		/* Negative: not a syscall of this architecture. */
 		if (number >= 0 && number < LEDGER_SYSCALLS)
 			classes[number] |= bits;
@@ -89,12 +86,11 @@ void states__classes(uint8_t classes[LEDGER_SYSCALLS])
 	memset(classes, CLASS_OTHER, LEDGER_SYSCALLS);
 	for (size_t i = 0; i < sizeof(class_names) / sizeof(*class_names); i++)
 		add_bits(classes, class_names[i].names, (uint8_t)class_names[i].class);
-	add_bits(classes, sending, CLASS_SENDS);
 }
 
 int states__number(const char *name)
 {
-	return seccomp_syscall_resolve_name(name);
+	return calls__number(name);
 }
 
 const char *states__syscall_name(int number)
@@ -104,9 +100,9 @@ const char *states__syscall_name(int number)
 
 const char *states__evidence(enum ledger_evidence evidence)
 {
-	static const char *const names[] = { "none", "waker", "owner" };
+	static const char *const names[] = { "none", "waker", "owner", "handed", "timeout" };
 
-	return names[evidence <= EVIDENCE_OWNER ? evidence : EVIDENCE_NONE];
+	return names[evidence <= EVIDENCE_TIMEOUT ? evidence : EVIDENCE_NONE];
 }
 
 const char *states__object_kind(enum ledger_object kind)
@@ -116,7 +112,7 @@ const char *states__object_kind(enum ledger_object kind)
 		[OBJECT_FILE] = "file",          [OBJECT_SOCKET] = "socket",
 		[OBJECT_PIPE] = "pipe",          [OBJECT_CHILD] = "child",
 		[OBJECT_KERNEL] = "kernel lock", [OBJECT_SYSCALL] = "syscall",
-		[OBJECT_OTHER] = "other",
+		[OBJECT_MEMORY] = "memory",      [OBJECT_OTHER] = "other",
 	};
 
 	return names[kind < OBJECT_KINDS ? kind : OBJECT_OTHER];

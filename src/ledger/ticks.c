@@ -24,8 +24,7 @@
 #define MOST_PERIOD_NS   (100 * SECOND_NS)
 #define LEAST_ELAPSED_NS (SECOND_NS / 20)
 
-/* A fixed period, not a frequency that the kernel would steer at: then a tick has a weight.
- */
+/* A period, not a frequency that the kernel would steer at: then a tick has a weight. */
 static int open_clock(const struct ledger *ledger, int cpu)
 {
 	struct perf_event_attr attr = {
@@ -54,34 +53,52 @@ static int start_on(struct ledger *ledger, int cpu)
 		close(fd);
 		return err;
 	}
+	ledger->tick_fds[cpu] = fd;
 	return 0;
 }
 
 int ticks__start(struct ledger *ledger)
 {
+	struct periods_options options = { .count = ledger->cpus,
+					   .mean_ns = ledger->tick_ns,
+					   .seed = ledger->seed };
+	int err;
+
 	if (!ledger->tick_ns)
 		return 0;
 	ledger->ticks = calloc((size_t)ledger->cpus, sizeof(*ledger->ticks));
-	if (!ledger->ticks)
+	ledger->tick_fds = calloc((size_t)ledger->cpus, sizeof(*ledger->tick_fds));
+	if (!ledger->ticks || !ledger->tick_fds)
 		return -ENOMEM;
 	ledger->rate_ns = clock__now_ns();
 	for (int cpu = 0; cpu < ledger->cpus; cpu++) {
-		int err = start_on(ledger, cpu);
-
+		ledger->tick_fds[cpu] = -1;
+		err = start_on(ledger, cpu);
 		if (err)
 			log_warning("the clock on CPU %d does not start (%s); continuing without "
 				    "samples of running time there [see 'gapless doctor']",
 				    cpu, strerror(-err));
 	}
+	options.fds = ledger->tick_fds;
+	options.clocks_fd = bpf_map__fd(ledger->skel->maps.tick_clocks);
+	err = periods__start(&options, &ledger->periods);
+	if (err)
+		log_warning("the clock's period cannot be changed (%s); continuing with a fixed "
+			    "one, which can miss parts of a periodic program",
+			    strerror(-err));
 	return 0;
 }
 
 void ticks__stop(struct ledger *ledger)
 {
+	periods__stop(ledger->periods);
+	ledger->periods = NULL;
 	for (int cpu = 0; ledger->ticks && cpu < ledger->cpus; cpu++)
 		bpf_link__destroy(ledger->ticks[cpu]);
 	free(ledger->ticks);
+	free(ledger->tick_fds);
 	ledger->ticks = NULL;
+	ledger->tick_fds = NULL;
 }
 
 /*
@@ -126,6 +143,11 @@ int ledger__poll(struct ledger *ledger, int timeout_ms)
 	if (taken >= 0 && ledger->stack_ring)
 		more = ring__poll(ledger->stack_ring, 0);
 	return taken < 0 ? taken : more < 0 ? more : taken + more;
+}
+
+uint64_t ledger__seed(const struct ledger *ledger)
+{
+	return ledger->seed;
 }
 
 struct ledger_tables ledger__tables(const struct ledger *ledger)

@@ -22,7 +22,6 @@ struct waits_map waits_b SEC(".maps");
 
 __u32 active; /* 0: waits_a */
 __u32 flush;
-struct ledger_sum overflow[SLOT_COUNT]; /* what a full map could not take: time without a name */
 
 static __always_inline bool add_to(void *map, const struct ledger_key *key,
 				   const struct ledger_sum *sum)
@@ -47,21 +46,14 @@ VERIFIED_ONCE int flush_cell(const struct thread *thread)
 {
 	struct ledger_key key;
 	struct ledger_sum sum;
-	__u64 slot;
 
 	if (!thread || !thread->cell_sum.count)
 		return 0;
 	key = thread->cell;
 	sum = thread->cell_sum;
-	if (add_wait(&key, &sum))
-		return 0;
-	count_lost(LOST_MAP_FULL);
-	slot = key.slot;
-	barrier_var(slot); /* a bound is known of the register that was compared */
-	if (slot >= SLOT_COUNT)
-		return 0;
-	__sync_fetch_and_add(&overflow[slot].ns, sum.ns);
-	__sync_fetch_and_add(&overflow[slot].count, sum.count);
+	/* User space knows from the account how much that was; only the names are lost. */
+	if (!add_wait(&key, &sum))
+		count_lost(LOST_MAP_FULL);
 	return 0;
 }
 
@@ -69,20 +61,48 @@ static __always_inline bool same_key(const struct ledger_key *a, const struct le
 {
 	return a->object[0] == b->object[0] && a->by == b->by && a->slot == b->slot &&
 	       a->object_kind == b->object_kind && a->by_kind == b->by_kind &&
-	       a->evidence == b->evidence && a->object[1] == b->object[1];
+	       a->evidence == b->evidence && a->object[1] == b->object[1] && a->first == b->first;
+}
+
+/*
+ * What the call returns will say whether its time was up. Until then, it is taken for what the last
+ * one was.
+ */
+static __always_inline void leave_unjudged(struct thread *thread, struct ledger_key *wait, __u64 ns)
+{
+	const struct ledger_key *last = &thread->cell;
+
+	thread->unjudged_ns = ns;
+	thread->unjudged_by = wait->by;
+	thread->unjudged_by_kind = wait->by_kind;
+	if (last->by_kind != BY_TIMEOUT || last->slot != wait->slot ||
+	    last->object[0] != wait->object[0] || last->object_kind != wait->object_kind)
+		return;
+	wait->by = 0;
+	wait->by_kind = BY_TIMEOUT;
+	wait->evidence = EVIDENCE_TIMEOUT;
 }
 
 /* One wait of `ns` ended; thread->wait says for what. Inside write_begin/write_end. */
-static __always_inline void wait_ended(struct thread *thread, __u32 slot, __u64 ns)
+VERIFIED_ONCE int wait_ended(struct thread *thread, __u32 slot, __u64 ns)
 {
-	struct ledger_key *wait = &thread->wait;
+	struct ledger_key *wait;
 
+	if (!thread)
+		return 0;
+	wait = &thread->wait;
 	wait->slot = slot;
-	if (wait->evidence != EVIDENCE_OWNER) {
+	if (wait->evidence == EVIDENCE_OWNER) {
+		judge_holder(thread);
+	} else {
 		wait->by = thread->waker;
 		wait->by_kind = thread->waker_kind;
 		wait->evidence = thread->waker_kind == BY_NOBODY ? EVIDENCE_NONE : EVIDENCE_WAKER;
 	}
+	thread->unjudged_ns = 0;
+	if (full && (wait->evidence == EVIDENCE_NONE ||
+		     (thread->by_interrupt && wait->evidence == EVIDENCE_WAKER)))
+		leave_unjudged(thread, wait, ns);
 	/* Used up: should the next waking not be shown to us, nobody is better than the wrong one.
 	 */
 	thread->waker_kind = BY_NOBODY;
@@ -94,6 +114,7 @@ static __always_inline void wait_ended(struct thread *thread, __u32 slot, __u64 
 	}
 	thread->cell_sum.ns += ns;
 	thread->cell_sum.count++;
+	return 0;
 }
 
 /* How long intervals were, per slot: [CPU][slot], mapped by user space. */

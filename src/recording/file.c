@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/owner.h"
 
 /* Only a regular file is ever removed: `--force -o /dev/null` must not cost root its /dev/null. */
 static int remove_file(const char *path)
@@ -19,6 +20,8 @@ static int remove_file(const char *path)
 		return errno == ENOENT ? 0 : -errno;
 	if (!S_ISREG(stat.st_mode))
 		return -EINVAL;
+	if (owner__is_trap(path))
+		return -EACCES;
 	return unlink(path) ? -errno : 0;
 }
 
@@ -76,6 +79,7 @@ int file__make(const char *path, bool force, int *ret)
 	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
+	owner__give(fd);
 	*ret = fd;
 	return 0;
 }

@@ -18,7 +18,7 @@
 
 static const char make_ages[] =
 	"CREATE TABLE IF NOT EXISTS temp.wait_slice(slice INT, thread INT, state INT, object INT,"
-	" by INT, evidence TEXT, ns INT, count INT)";
+	" by INT, evidence TEXT, ns INT, count INT, first INT)";
 
 /* Of a row from slice `slice_from` on, the part behind the edge. Its slices are still there. */
 #define CUT(value)                                                                                 \
@@ -40,11 +40,13 @@ static const char make_ages[] =
 
 static const char *const steps[] = {
 	"DELETE FROM account WHERE slice_to < ?1",
+	"DELETE FROM fault_slice WHERE slice_to < ?1",
 	"DELETE FROM histogram WHERE slice_to < ?1",
 	"DELETE FROM syscall_slice WHERE slice_to < ?1",
 	"DELETE FROM series_slice WHERE slice_to < ?1",
 	"DELETE FROM distribution_slice WHERE slice_to < ?1",
 	CUT_ROWS("account", CUT("ns") "," CUT("count")),
+	CUT_ROWS("fault_slice", CUT("minor") "," CUT("major")),
 	CUT_ROWS("histogram", CUT("count")),
 	CUT_ROWS("syscall_slice", CUT("count") "," CUT("errors") "," CUT("total_ns") ","
 		 CUT("run_ns")),

@@ -97,6 +97,14 @@ struct recording_account {
 };
 int recording__add_account(struct recording *recording, const struct recording_account *account);
 
+/* A thread's page faults in the same slices. */
+struct recording_faults {
+	int64_t thread;
+	int64_t from, to;
+	int64_t minor, major;
+};
+int recording__add_faults(struct recording *recording, const struct recording_faults *faults);
+
 /* An object behind waits. `name` may become better later: putting it again replaces it. */
 struct recording_object {
 	int64_t id;
@@ -107,17 +115,20 @@ int recording__put_object(struct recording *recording, const struct recording_ob
 /* An id that no object has yet. */
 int64_t recording__next_object(struct recording *recording);
 
-/* Adds to the sums of (thread, state, object, by, evidence). */
+/* Adds to the sums of (thread, state, object, by, evidence, first). */
 struct recording_wait {
 	int64_t thread;
 	int state;
 	int64_t object;       /* 0: none */
 	int64_t by;           /* a thread's id; 0: nobody known */
-	const char *evidence; /* "owner", "waker", "none" */
+	const char *evidence; /* "owner", "handed", "waker", "none" */
 	int64_t ns;
 	int64_t count;
+	int64_t first; /* "handed": the thread that held the lock when the wait began; else 0 */
 };
 int recording__add_wait(struct recording *recording, const struct recording_wait *wait);
+/* Those of a thread that turned out to have no account. */
+int recording__drop_waits(struct recording *recording, int64_t thread);
 
 /* Histograms: log-linear buckets (see bpf/histogram.h), sparse; slices as in account. */
 enum recording_histogram { RECORDING_HISTOGRAM_STATE, RECORDING_HISTOGRAM_SYSCALL };
@@ -179,6 +190,8 @@ int recording__add_stack(struct recording *recording, int64_t id, int64_t parent
 enum recording_sample_flags {
 	RECORDING_SAMPLE_NEXT = 1, /* the stack is where the thread went on, not where it stopped */
 	RECORDING_SAMPLE_TICK = 2, /* a clock tick; else intervals that were drawn */
+	RECORDING_SAMPLE_KERNEL =
+		4, /* a tick that hit the kernel, whether its stack is there or not */
 };
 
 /* A stack with a weight; the weights are unbiased estimates of the account's sums. */
@@ -198,6 +211,8 @@ struct recording_sample {
 	const char *none; /* why there is no user stack, NULL: there is */
 	const char *end;  /* why it is not whole, NULL: it is */
 	const char *how;  /* the user stack was walked by "rows", "frames" (pointers) or "both" */
+	const char *evidence; /* as in recording_wait; NULL: no wait */
+	int64_t first;        /* likewise */
 };
 int recording__add_sample(struct recording *recording, const struct recording_sample *sample);
 

@@ -14,9 +14,13 @@ const char *const writer__sql[SQL_COUNT] = {
 	[SQL_ACCOUNT] = "INSERT INTO account VALUES(?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO UPDATE"
 			" SET slice_from = min(slice_from, excluded.slice_from),"
 			" ns = ns + excluded.ns, count = count + excluded.count",
+	[SQL_FAULTS] = "INSERT INTO fault_slice VALUES(?1, ?2, ?3, ?4, ?5) ON CONFLICT DO UPDATE"
+		       " SET slice_from = min(slice_from, excluded.slice_from),"
+		       " minor = minor + excluded.minor, major = major + excluded.major",
 	[SQL_OBJECT] = "INSERT OR REPLACE INTO object VALUES(?1, ?2, ?3)",
-	[SQL_WAIT] = "INSERT INTO wait VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO UPDATE"
+	[SQL_WAIT] = "INSERT INTO wait VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT DO UPDATE"
 		     " SET ns = ns + excluded.ns, count = count + excluded.count",
+	[SQL_DROP_WAITS] = "DELETE FROM wait WHERE thread = ?1",
 	[SQL_BUCKET] = "INSERT INTO histogram VALUES(?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO UPDATE"
 		       " SET slice_from = min(slice_from, excluded.slice_from),"
 		       " count = count + excluded.count",
@@ -36,7 +40,7 @@ const char *const writer__sql[SQL_COUNT] = {
 	[SQL_LINE] = "INSERT INTO frame_line VALUES(?1, ?2, ?3, ?4, ?5)",
 	[SQL_STACK] = "INSERT INTO stack VALUES(?1, ?2, ?3)",
 	[SQL_SAMPLE] = "INSERT INTO sample VALUES(NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10,"
-		       " ?11, ?12, ?13, ?14, ?15)",
+		       " ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
 	[SQL_CPU] = "INSERT OR REPLACE INTO cpu VALUES(?1, ?2)",
 	[SQL_QUALITY] = "INSERT OR REPLACE INTO quality VALUES(?1, ?2, ?3)",
 	[SQL_COST] = "INSERT OR REPLACE INTO cost VALUES(?1, ?2, ?3)",
@@ -129,6 +133,12 @@ int recording__add_account(struct recording *recording, const struct recording_a
 		       number(account->count));
 }
 
+int recording__add_faults(struct recording *recording, const struct recording_faults *faults)
+{
+	return ADD_ROW(recording, SQL_FAULTS, number(faults->to), number(faults->thread),
+		       number(faults->from), number(faults->minor), number(faults->major));
+}
+
 int recording__put_object(struct recording *recording, const struct recording_object *object)
 {
 	return ADD_ROW(recording, SQL_OBJECT, number(object->id), text(object->kind),
@@ -139,7 +149,12 @@ int recording__add_wait(struct recording *recording, const struct recording_wait
 {
 	return ADD_ROW(recording, SQL_WAIT, number(wait->thread), number(wait->state),
 		       number(wait->object), number(wait->by), text(wait->evidence),
-		       number(wait->ns), number(wait->count));
+		       number(wait->ns), number(wait->count), number(wait->first));
+}
+
+int recording__drop_waits(struct recording *recording, int64_t thread)
+{
+	return ADD_ROW(recording, SQL_DROP_WAITS, number(thread));
 }
 
 int recording__add_bucket(struct recording *recording, const struct recording_bucket *bucket)
@@ -204,7 +219,7 @@ int recording__add_sample(struct recording *recording, const struct recording_sa
 		       number(sample->by), number(sample->object), number(sample->weight_ns),
 		       number(sample->wait_ns), number(sample->period_ns), number(sample->count),
 		       number(sample->flags), text(sample->none), text(sample->end),
-		       text(sample->how));
+		       text(sample->how), text(sample->evidence), number(sample->first));
 }
 
 int recording__put_cpu(struct recording *recording, int cpu, int64_t idle_ns)

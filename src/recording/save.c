@@ -55,7 +55,8 @@ static const char fit[] =
 	"UPDATE thread SET unexplained_ns = min(unexplained_ns, last_ns - first_ns)"
 	" WHERE id > 0 AND flags & 8 = 0;"
 	"DELETE FROM thread WHERE id > 0 AND flags & 8 = 0"
-	" AND id NOT IN (SELECT thread FROM temp.sums) AND id NOT IN (SELECT by FROM wait);"
+	" AND id NOT IN (SELECT thread FROM temp.sums) AND id NOT IN (SELECT by FROM wait)"
+	" AND id NOT IN (SELECT first FROM wait);"
 	"DROP TABLE temp.sums;"
 	"CREATE TEMP TABLE errors AS SELECT number, sum(count) AS count FROM syscall_error"
 	" GROUP BY number;"
@@ -94,8 +95,8 @@ static int add_waits(struct recording *copy, sqlite3 *from)
 
 	/* Without the table nothing was aged, and the copy has all waits. */
 	if (sqlite3_prepare_v2(from,
-			       "SELECT thread, state, object, by, evidence, sum(ns), sum(count)"
-			       " FROM temp.wait_slice GROUP BY 1, 2, 3, 4, 5",
+			       "SELECT thread, state, object, by, evidence, sum(ns), sum(count),"
+			       " first FROM temp.wait_slice GROUP BY 1, 2, 3, 4, 5, 8",
 			       -1, &row, NULL))
 		return 0;
 	while (!err && sqlite3_step(row) == SQLITE_ROW)
@@ -108,6 +109,7 @@ static int add_waits(struct recording *copy, sqlite3 *from)
 				      .evidence = (const char *)sqlite3_column_text(row, 4),
 				      .ns = sqlite3_column_int64(row, 5),
 				      .count = sqlite3_column_int64(row, 6),
+				      .first = sqlite3_column_int64(row, 7),
 			      });
 	return err;
 }

@@ -57,9 +57,12 @@ const char schema__sql[] =
 	"CREATE TABLE slice(id INTEGER PRIMARY KEY, begin_ns INT, end_ns INT);"
 	"CREATE TABLE account(slice_to INT, thread INT, state INT, slice_from INT, ns INT,"
 	" count INT, PRIMARY KEY(slice_to, thread, state)) WITHOUT ROWID;"
+	"CREATE TABLE fault_slice(slice_to INT, thread INT, slice_from INT, minor INT, major INT,"
+	" PRIMARY KEY(slice_to, thread)) WITHOUT ROWID;"
 	"CREATE TABLE object(id INTEGER PRIMARY KEY, kind TEXT, name TEXT);"
 	"CREATE TABLE wait(thread INT, state INT, object INT, by INT, evidence TEXT, ns INT,"
-	" count INT, PRIMARY KEY(thread, state, object, by, evidence)) WITHOUT ROWID;"
+	" count INT, first INT, PRIMARY KEY(thread, state, object, by, evidence, first))"
+	" WITHOUT ROWID;"
 	"CREATE TABLE histogram(slice_to INT, of INT, key INT, bucket INT, slice_from INT,"
 	" count INT, PRIMARY KEY(slice_to, of, key, bucket)) WITHOUT ROWID;"
 	"CREATE TABLE syscall(number INTEGER PRIMARY KEY, name TEXT, max_ns INT);"
@@ -81,7 +84,7 @@ const char schema__sql[] =
 	"CREATE TABLE stack(id INTEGER PRIMARY KEY, parent INT, frame INT);"
 	"CREATE TABLE sample(id INTEGER PRIMARY KEY, time_ns INT, thread INT, state INT, stack INT,"
 	" waker_stack INT, by INT, object INT, weight_ns INT, wait_ns INT, period_ns INT, count INT,"
-	" flags INT, none TEXT, end TEXT, how TEXT);"
+	" flags INT, none TEXT, end TEXT, how TEXT, evidence TEXT, first INT);"
 
 	/*
 	 * Signals. A series is what is summed up together; its maxima are of the whole recording.
@@ -124,6 +127,11 @@ const char schema__sql[] =
 	" FROM account GROUP BY thread, state) a JOIN state s ON s.id = a.state"
 	" LEFT JOIN thread_named t ON t.id = a.thread LEFT JOIN process p ON p.id = t.process;"
 
+	"CREATE VIEW faults AS SELECT f.thread, p.pid, t.tid, t.comm, f.minor, f.major"
+	" FROM (SELECT thread, sum(minor) AS minor, sum(major) AS major FROM fault_slice"
+	" GROUP BY thread) f LEFT JOIN thread_named t ON t.id = f.thread"
+	" LEFT JOIN process p ON p.id = t.process;"
+
 	"CREATE VIEW time_by_process AS SELECT t.process, p.pid, p.comm, s.state, s.cause, s.kind,"
 	" sum(a.ns) AS ns, sum(a.count) AS count FROM account a JOIN state s ON s.id = a.state"
 	" LEFT JOIN thread t ON t.id = a.thread LEFT JOIN process p ON p.id = t.process"
@@ -136,10 +144,12 @@ const char schema__sql[] =
 
 	"CREATE VIEW waits AS SELECT w.thread AS waiter, p.pid AS waiter_pid, t.tid AS waiter_tid,"
 	" t.comm AS waiter_comm, s.cause, s.kind, o.kind AS object_kind, o.name AS object, w.by,"
-	" q.pid AS by_pid, b.tid AS by_tid, b.comm AS by_comm, w.evidence, w.ns, w.count"
+	" q.pid AS by_pid, b.tid AS by_tid, b.comm AS by_comm, w.evidence, w.ns, w.count,"
+	" w.first, r.pid AS first_pid, f.tid AS first_tid, f.comm AS first_comm"
 	" FROM wait w JOIN state s ON s.id = w.state LEFT JOIN object o ON o.id = w.object"
 	" LEFT JOIN thread_named t ON t.id = w.thread LEFT JOIN process p ON p.id = t.process"
 	" LEFT JOIN thread_named b ON b.id = w.by LEFT JOIN process q ON q.id = b.process"
+	" LEFT JOIN thread_named f ON f.id = w.first LEFT JOIN process r ON r.id = f.process"
 	" ORDER BY w.ns DESC;"
 
 	"CREATE VIEW histograms AS SELECT CASE h.of WHEN 0 THEN 'state' ELSE 'syscall' END AS of,"
@@ -170,7 +180,7 @@ const char schema__sql[] =
 
 	"CREATE VIEW samples AS SELECT x.id, x.time_ns, x.thread, p.pid, t.tid, t.comm, s.state,"
 	" s.cause, s.kind, x.weight_ns, x.wait_ns, x.count, x.stack, x.waker_stack, x.by,"
-	" o.name AS object, x.flags & 2 != 0 AS tick, x.flags & 1 != 0 AS next, x.none, x.end, x.how"
+	" o.name AS object, x.flags & 2 != 0 AS tick, x.flags & 1 != 0 AS next, x.none, x.end, x.how, x.evidence, x.first"
 	" FROM sample x JOIN state s ON s.id = x.state LEFT JOIN thread_named t ON t.id = x.thread"
 	" LEFT JOIN process p ON p.id = t.process LEFT JOIN object o ON o.id = x.object;"
 

@@ -19,18 +19,15 @@
 #include "report/findings_signals.h"
 #include "report/words.h"
 
-#define NAME_COLUMNS   40
-#define OBJECT_COLUMNS 100
+#define NAME_COLUMNS 40
 
 /* Shares below which something is no finding: of its group's time, and of the wall time. */
-#define LEAST_PERCENT        1
-#define LEAST_RUN_PERCENT    50
-#define LEAST_OPEN_PERCENT   10
-#define LEAST_CALL_PERCENT   10
-#define LEAST_STORM_PERCENT  25
-#define WORTH_NAMING_PERCENT 30
-#define NEARLY_ALL_PERCENT   90
-#define MOSTLY_PERCENT       80
+#define LEAST_PERCENT       1
+#define LEAST_RUN_PERCENT   50
+#define LEAST_OPEN_PERCENT  10
+#define LEAST_CALL_PERCENT  10
+#define LEAST_STORM_PERCENT 25
+#define MOSTLY_PERCENT      80
 
 /* Of the account; signals have the places behind them. */
 #define LEDGERS_MOST 3
@@ -94,71 +91,17 @@ static const char *wait_words(const struct model_state *state)
 	return NULL;
 }
 
-static void say_object(struct finding *finding, const struct model_wait *wait, bool partly)
+/* Else it waited for memory, or for RCU. */
+static bool is_for_locks(const struct model *model, const struct candidate *candidate)
 {
-	const char *kind = wait->object_kind ? wait->object_kind : "";
-	struct words name = words__clean(wait->object_name, OBJECT_COLUMNS);
-	bool is_lock = !strcmp(kind, "futex") || !strcmp(kind, "kernel lock");
-	char object[1024];
-
-	findings__object(wait, object, sizeof(object));
-	if (is_lock && !strncmp(name.text, "0x", 2))
-		say(finding, " at %s", name.text);
-	else if (is_lock)
-		say(finding, partly ? " for %s" : " (%s)", name.text);
-	else if (!strcmp(kind, "syscall"))
-		say(finding, " in %s", name.text);
-	else if (*object && strcmp(object, "a child") && strcmp(object, "other"))
-		say(finding, partly ? " for %s" : " (%s)", object);
-}
-
-static void say_culprit(struct finding *finding, const struct model_blame *blame)
-{
-	const struct model_thread *by = blame->first->by;
-	char name[512];
-
-	if (!by || !model__has_culprit(blame->first->state))
-		return;
-	findings__name(by->group, blame->by_many ? NULL : by, name, sizeof(name));
-	if (!strcmp(blame->first->evidence, "owner"))
-		say(finding, " that %s held", name);
-	else
-		say(finding, ", woken by %s", name);
-}
-
-/* What for and because of whom, as far as one object and culprit stand for much of it. */
-static void say_blame(struct finding *finding, const struct model *model,
-		      const struct candidate *candidate)
-{
-	const struct model_blame *largest = NULL;
-	int64_t whole = 0;
-	size_t count = 0;
-	bool partly;
-
 	for (size_t i = 0; i < model->blame_count; i++) {
-		const struct model_blame *blame = &model->blames[i];
+		const struct model_wait *wait = model->blames[i].first;
 
-		if (blame->first->waiter->group != candidate->group ||
-		    blame->first->state != candidate->state)
-			continue;
-		largest = largest ? largest : blame;
-		whole += blame->ns;
-		count++;
+		if (wait->waiter->group == candidate->group && wait->state == candidate->state &&
+		    (!wait->object_kind || strcmp(wait->object_kind, "kernel lock")))
+			return false;
 	}
-	if (!largest || (!largest->first->object &&
-			 !(largest->first->by && model__has_culprit(largest->first->state))))
-		return;
-	if (!model__reaches(largest->ns, whole, WORTH_NAMING_PERCENT)) {
-		say(finding, ", spread over %zu objects and wakers", count);
-		return;
-	}
-	partly = !model__reaches(largest->ns, whole, NEARLY_ALL_PERCENT);
-	if (partly)
-		say(finding, ", %s of that%s", words__about(largest->ns, whole).text,
-		    model->cut ? " (in the whole recording)" : "");
-	say_object(finding, largest->first, partly);
-	say_culprit(finding, largest);
-	hot__say_wait(model, largest, finding->text, sizeof(finding->text));
+	return true;
 }
 
 static void say_wait(struct finding *finding, const struct model *model,
@@ -170,12 +113,14 @@ static void say_wait(struct finding *finding, const struct model *model,
 	finding->of_ns = candidate->group->lifetime_ns;
 	say(finding, " spent ");
 	say_share(finding, one);
-	if (words)
+	if (!strcmp(candidate->state->cause, "kernel") && !is_for_locks(model, candidate))
+		say(finding, " waiting inside the kernel");
+	else if (words)
 		say(finding, " %s", words);
 	else
 		say(finding, " waiting (%s)",
 		    words__clean(candidate->state->cause, NAME_COLUMNS).text);
-	say_blame(finding, model, candidate);
+	findings__blame(model, candidate->group, candidate->state, finding);
 	if (!strcmp(candidate->state->cause, "disk"))
 		findings_signals__join(model, candidate->group, finding, ret_said);
 	say(finding, candidate->rank == RANK_UNDECIDED
@@ -230,7 +175,8 @@ static void say_run(struct finding *finding, const struct model *model,
 		if (!strcmp(model->states[i].cause, "user") && model->states[i].kind == MODEL_RUN)
 			user_ns += candidate->group->state_ns[i];
 	if (user_ns)
-		say(finding, ", %s of that in user code", words__about(user_ns, finding->ns).text);
+		say(finding, ", %s of that outside syscalls",
+		    words__about(user_ns, finding->ns).text);
 	hot__say_run(model, candidate->group, finding->text, sizeof(finding->text));
 	say(finding, ".");
 }
@@ -271,9 +217,8 @@ static void say_call(struct finding *finding, const struct model *model,
 	double seconds = (double)model->wall_ns / 1e9;
 
 	finding->of_ns = running_ns(model);
-	say(finding, "%s was called %s times a second; ",
-	    words__clean(call->name, NAME_COLUMNS).text,
-	    words__number((int64_t)((double)call->count / seconds + 0.5)).text);
+	say(finding, "%s was called %s a second; ", words__clean(call->name, NAME_COLUMNS).text,
+	    words__count((int64_t)((double)call->count / seconds + 0.5), "times").text);
 	say(finding, "that took %s of ", words__about(finding->ns, finding->of_ns).text);
 	if (process)
 		say(finding, "the running time of process %s",

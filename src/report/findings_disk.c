@@ -134,8 +134,8 @@ void findings_signals__join(const struct model *model, const struct model_group 
 		findings_signals__say_disk(model, block, NULL, group, finding);
 		return;
 	}
-	words__say(finding->text, size, "; %s ", words__number(row->part.sum.count).text);
-	signal_words__what(block, row, finding->text, size);
+	words__say(finding->text, size, "; ");
+	signal_words__events(block, row, row->part.sum.count, finding->text, size);
 	words__say(finding->text, size, " took p50 %s, p99 %s",
 		   words__time(row->p50[block->main]).text,
 		   words__time(row->p99[block->main]).text);

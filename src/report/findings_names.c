@@ -20,6 +20,33 @@ void findings__name(const struct model_group *group, const struct model_thread *
 		words__say(ret, size, "threads %s", words__clean(group->name, NAME_COLUMNS).text);
 }
 
+void findings__culprit(const struct model_blame *blame, char *ret, size_t size)
+{
+	const struct model_wait *wait = blame->first;
+	char by[512] = "", first[512] = "";
+
+	*ret = '\0';
+	if (!model__has_culprit(wait->state))
+		return;
+	if (!strcmp(wait->evidence, "timeout")) {
+		words__say(ret, size, "timed out");
+		return;
+	}
+	if (wait->by)
+		findings__name(wait->by->group, blame->by_many ? NULL : wait->by, by, sizeof(by));
+	if (wait->first)
+		findings__name(wait->first->group, blame->first_many ? NULL : wait->first, first,
+			       sizeof(first));
+	if (*first && !strcmp(first, by))
+		words__say(ret, size, "first and last held by %s", by);
+	else if (*first)
+		words__say(ret, size, *by ? "first held by %s, last by %s" : "first held by %s",
+			   first, by);
+	else if (*by)
+		words__say(ret, size, "%s %s",
+			   strcmp(wait->evidence, "owner") ? "woken by" : "held by", by);
+}
+
 /* A name often has its kind in it already: "pipe:[123]", "a child". */
 void findings__object(const struct model_wait *wait, char *ret, size_t size)
 {

@@ -115,10 +115,8 @@ static void say_disk(struct finding *finding, const struct model *model,
 
 	finding->ns = part->sum.sum[signal->main];
 	finding->of_ns = signal->sum.sum[signal->main];
-	say(finding, "1 %% of %s ", words__number(part->sum.count).text);
-	signal_words__what(signal, row, finding->text, sizeof(finding->text));
-	say(finding, " took %s or longer (p50 %s)", words__time(row->p99[signal->main]).text,
-	    words__time(row->p50[signal->main]).text);
+	signal_words__say_slowest(signal, row, NULL, "took", finding->text, sizeof(finding->text));
+	say(finding, " (p50 %s)", words__time(row->p50[signal->main]).text);
 	if (model__reaches(part->group_size, part->size, MOSTLY_PERCENT))
 		say_who(finding, ", most of them by ", part->group, part->thread);
 	findings_signals__say_disk(model, signal, row, part->group, finding);
@@ -128,8 +126,9 @@ static void say_disk(struct finding *finding, const struct model *model,
 		if (other == row || strcmp(other->place, row->place) ||
 		    !is_slow_disk(model, signal, other))
 			continue;
-		say(finding, "; %s ", words__number(other->part.sum.count).text);
-		signal_words__what(signal, other, finding->text, sizeof(finding->text));
+		say(finding, "; ");
+		signal_words__events(signal, other, other->part.sum.count, finding->text,
+				     sizeof(finding->text));
 		say(finding, " likewise (p99 %s)", words__time(other->p99[signal->main]).text);
 		break;
 	}
@@ -181,10 +180,9 @@ static void say_file(struct finding *finding, const struct model *model,
 	finding->ns = part->size;
 	finding->of_ns = signal->sum.sum[signal->main];
 	say_subject(finding, part);
-	say(finding, " spent %s in %s ", words__time(part->size).text,
-	    words__number(part->sum.count).text);
-	signal_words__what(signal, &signal->rows[part->first->row], finding->text,
-			   sizeof(finding->text));
+	say(finding, " spent %s in ", words__time(part->size).text);
+	signal_words__events(signal, &signal->rows[part->first->row], part->sum.count,
+			     finding->text, sizeof(finding->text));
 	say(finding, " of %s: %s on average, %s at most.",
 	    words__clean(part->first->object->name, OBJECT_COLUMNS).text,
 	    words__time(part->size / part->sum.count).text,
@@ -243,13 +241,13 @@ static void say_missing(struct finding *finding, const struct model *model,
 	finding->ns = signal->main < 0 ? 0 : part->sum.sum[signal->main];
 	finding->of_ns = signal->main < 0 ? 0 : signal->sum.sum[signal->main];
 	say_subject(finding, part);
-	say(finding, " looked for %s %s times (%s a second) and did not find it",
+	say(finding, " looked for %s %s (%s a second) and did not find it",
 	    words__clean(part->first->object->name, OBJECT_COLUMNS).text,
-	    words__number(part->sum.count).text, rate_words(model, part->sum.count).text);
+	    words__count(part->sum.count, "times").text, rate_words(model, part->sum.count).text);
 	others = others_missing(signal, part, &finding->ns);
 	if (others.count)
-		say(finding, ", nor %s other path%s (%s times)", words__number(others.count).text,
-		    others.count == 1 ? "" : "s", words__number(others.times).text);
+		say(finding, ", nor %s (%s)", words__count(others.count, "other paths").text,
+		    words__count(others.times, "times").text);
 	if (finding->ns)
 		say(finding, ", which took %s", words__time(finding->ns).text);
 	say(finding, ".");
@@ -269,14 +267,18 @@ static void offer_missing(struct offers *offers)
 
 /* --- network -------------------------------------------------------------------------------- */
 
+static struct words clean_name(const struct signals_service *service)
+{
+	return words__clean(service->name, OBJECT_COLUMNS);
+}
+
 static void say_overflow(struct finding *finding, const struct model *model,
 			 const struct candidate *candidate)
 {
 	const struct signals_service *service = candidate->about;
 
-	say(finding, "The accept queue of %s was full %s times",
-	    words__clean(service->name, OBJECT_COLUMNS).text,
-	    words__number(service->overflows).text);
+	say(finding, "The accept queue of %s was full %s", clean_name(service).text,
+	    words__count(service->overflows, "times").text);
 	say_who(finding, ": ", service->group, service->thread);
 	say(finding, "%s accepts too slowly or too late, or the backlog of listen() is too short.",
 	    service->group ? "" : ": whoever listens there");
@@ -290,9 +292,14 @@ static void say_again(struct finding *finding, const struct model *model,
 	say(finding, "%s of the %s segments sent on connections %s %s had to be sent again (%s)",
 	    words__about(service->again, service->segments).text,
 	    words__number(service->segments).text, service->accepts ? "at" : "to",
-	    words__clean(service->name, OBJECT_COLUMNS).text, words__number(service->again).text);
+	    clean_name(service).text, words__number(service->again).text);
 	say_who(finding, ", by ", service->group, service->thread);
-	say(finding, ": the network on the way loses or delays them.");
+	say(finding, service->is_local
+			     ? ": both ends are on this machine, so it is here that segments or "
+			       "their answers are dropped (a full queue or buffer, a packet "
+			       "filter) or late."
+			     : ": they or their answers are lost or late on the way, or at the "
+			       "other end.");
 }
 
 static void say_resets(struct finding *finding, const struct model *model,
@@ -302,8 +309,7 @@ static void say_resets(struct finding *finding, const struct model *model,
 
 	say(finding, "%s connections %s %s were reset, of %s in all",
 	    words__number(service->resets).text, service->accepts ? "at" : "to",
-	    words__clean(service->name, OBJECT_COLUMNS).text,
-	    words__number(service->connections).text);
+	    clean_name(service).text, words__number(service->connections).text);
 	say_who(finding, ", by ", service->group, service->thread);
 	say(finding, ".");
 }
@@ -321,7 +327,7 @@ static void say_churn(struct finding *finding, const struct model *model,
 	    "%s on average: %s.",
 	    service->group ? "" : "Somebody", service->accepts ? "accepted" : "opened",
 	    rate_words(model, service->opened).text, service->accepts ? "at" : "to",
-	    words__clean(service->name, OBJECT_COLUMNS).text, words__number(service->opened).text,
+	    clean_name(service).text, words__number(service->opened).text,
 	    words__time(service->lifetime_ns / service->ended).text,
 	    service->accepts ? "let clients keep them" : "keep them in a pool");
 }
@@ -381,10 +387,11 @@ static void say_accept(struct finding *finding, const struct model *model,
 	const struct signals_row *row = candidate->about;
 
 	finding->ns = row->part.sum.sum[signal->main];
-	say(finding, "1 %% of %s new connections waited %s or longer to be accepted (p50 %s)",
-	    words__number(row->part.sum.count).text, words__time(row->p99[signal->main]).text,
-	    words__time(row->p50[signal->main]).text);
-	say_who(finding, ", most of them by ", row->part.group, row->part.thread);
+	signal_words__say_slowest(signal, row, "new connections", "waited", finding->text,
+				  sizeof(finding->text));
+	say(finding, " to be accepted (p50 %s)", words__time(row->p50[signal->main]).text);
+	say_who(finding, row->part.sum.count > 1 ? ", most of them by " : ", by ", row->part.group,
+		row->part.thread);
 	if (row->part.first->object)
 		say(finding, ", as %s",
 		    words__clean(row->part.first->object->name, OBJECT_COLUMNS).text);
@@ -414,32 +421,11 @@ static void offer_tcp(struct offers *offers)
 
 /* --- programs ------------------------------------------------------------------------------- */
 
-static bool same_parent(const struct signals_program *a, const struct signals_program *b)
-{
-	return a->parent && b->parent && !strcmp(a->parent, b->parent);
-}
-
-/* All that were started under this one's parent's name. */
-static struct signals_program siblings(const struct signals_signal *signal,
-				       const struct signals_program *program)
-{
-	struct signals_program all = { .parent = program->parent };
-
-	for (size_t i = 0; i < signal->program_count; i++) {
-		if (!same_parent(program, &signal->programs[i]))
-			continue;
-		all.count += signal->programs[i].count;
-		all.ended += signal->programs[i].ended;
-		all.lifetime_ns += signal->programs[i].lifetime_ns;
-	}
-	return all;
-}
-
 static void say_programs(struct finding *finding, const struct model *model,
 			 const struct candidate *candidate)
 {
 	const struct signals_program *most = candidate->about;
-	struct signals_program all = siblings(candidate->signal, most);
+	struct signals_program all = signals__siblings(candidate->signal, most);
 
 	finding->ns = all.lifetime_ns;
 	say(finding, "%s started %s programs (%s a second) that lived %s on average",
@@ -457,11 +443,11 @@ static void offer_programs(struct offers *offers)
 
 	for (size_t i = 0; exec && i < exec->program_count; i++) {
 		const struct signals_program *program = &exec->programs[i];
-		struct signals_program all = siblings(exec, program);
+		struct signals_program all = signals__siblings(exec, program);
 		bool first = true;
 
 		for (size_t j = 0; j < i; j++)
-			first &= !same_parent(&exec->programs[j], program);
+			first &= !signals__same_parent(&exec->programs[j], program);
 		if (!first || all.count < LEAST_STARTED || !all.ended ||
 		    rate(offers->model, all.count) < LEAST_STARTED_RATE ||
 		    all.lifetime_ns / all.ended > MOST_SHORT_NS)

@@ -154,6 +154,11 @@ static int compare_pointers(const void *a, const void *b)
 	return ((uintptr_t)a > (uintptr_t)b) - ((uintptr_t)a < (uintptr_t)b);
 }
 
+static const struct model_group *group_of(const struct model_thread *thread)
+{
+	return thread ? thread->group : NULL;
+}
+
 static int same_blame(const struct model_wait *a, const struct model_wait *b)
 {
 	int order = compare_pointers(a->waiter->group, b->waiter->group);
@@ -164,7 +169,9 @@ static int same_blame(const struct model_wait *a, const struct model_wait *b)
 		order = compare_numbers(a->object, b->object);
 	if (order || !model__has_culprit(a->state))
 		return order;
-	order = compare_pointers(a->by ? a->by->group : NULL, b->by ? b->by->group : NULL);
+	order = compare_pointers(group_of(a->by), group_of(b->by));
+	if (!order)
+		order = compare_pointers(group_of(a->first), group_of(b->first));
 	return order ? order : strcmp(a->evidence, b->evidence);
 }
 
@@ -188,8 +195,7 @@ static int by_blamed_time(const void *a, const void *b)
 
 int group__waits(struct model *model)
 {
-	cleanup(free_p) const struct model_wait **list =
-		calloc(model->wait_count + 1, sizeof(*list));
+	cleanup(free_p) struct model_wait **list = calloc(model->wait_count + 1, sizeof(*list));
 	size_t count = 0;
 
 	if (!list)
@@ -212,7 +218,9 @@ int group__waits(struct model *model)
 				return -ENOMEM;
 			blame->first = list[i];
 		}
+		list[i]->blame = blame->first;
 		blame->by_many |= list[i]->by != blame->first->by;
+		blame->first_many |= list[i]->first != blame->first->first;
 		blame->many_wait |= list[i]->waiter != blame->first->waiter;
 		blame->ns += list[i]->ns;
 		blame->count += list[i]->count;

@@ -67,15 +67,9 @@ int64_t histogram__percentile(const struct histogram *histogram, int q)
 
 struct words histogram__value(int64_t value, const char *unit)
 {
-	struct words words = {};
-
 	if (!strcmp(unit, "ns"))
 		return words__time(value);
-	if (!strcmp(unit, "bytes"))
-		return words__bytes(value);
-	snprintf(words.text, sizeof(words.text), "%.40s %.80s", words__number(value).text,
-		 words__clean(unit, 80).text);
-	return words;
+	return strcmp(unit, "bytes") ? words__count(value, unit) : words__bytes(value);
 }
 
 /* An edge is a power of two: bytes are shown as such. */

@@ -265,10 +265,10 @@ struct words hot__share(const struct hot_sum *part, const struct hot_sum *whole)
 	double error = hot__error(part, whole);
 	struct words words = {};
 
-	words__say(words.text, sizeof(words.text), "%s%s%s of %s sample%s",
+	words__say(words.text, sizeof(words.text), "%s%s%s of %s",
 		   words__about(part->ns, whole->ns).text, error > 0 ? " " : "",
-		   error > 0 ? hot__plus_minus(error).text : "", words__number(whole->samples).text,
-		   whole->samples == 1 ? "" : "s");
+		   error > 0 ? hot__plus_minus(error).text : "",
+		   words__count(whole->samples, "samples").text);
 	return words;
 }
 
@@ -403,19 +403,57 @@ void hot__say_run(const struct model *model, const struct model_group *group, ch
 	words__say(text, size, " has %s", hot__share(&most->sum, &whole).text);
 }
 
-void hot__say_wait(const struct model *model, const struct model_blame *blame, char *text,
-		   size_t size)
+static int by_number(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* What one place has, over all owners; they are sorted, and may be named twice. */
+static struct hot_sum sum_place(const struct hot *hot, const uint32_t *owners, size_t count,
+				uint32_t place, struct hot_sum *ret_whole)
+{
+	struct hot_sum sum = {}, whole;
+
+	*ret_whole = (struct hot_sum) {};
+	for (size_t i = 0; i < count; i++) {
+		size_t cells;
+		const struct hot_cell *cell = hot__find(&hot->paths, owners[i], &cells, &whole);
+
+		if (i && owners[i] == owners[i - 1])
+			continue;
+		hot__add(ret_whole, &whole);
+		for (size_t j = 0; j < cells; j++)
+			if (cell[j].place == place)
+				hot__add(&sum, &cell[j].sum);
+	}
+	return sum;
+}
+
+void hot__say_waits(const struct model *model, uint32_t *owners, size_t count, int least_percent,
+		    char *text, size_t size)
 {
 	const struct hot *hot = &model->hot;
-	struct hot_sum whole;
-	size_t count;
-	const struct hot_cell *most = hot__find(&hot->paths, blame->owner, &count, &whole);
+	const struct hot_cell *most = NULL;
+	struct hot_sum sum, whole;
 
-	if (!most || !most->place || !enough(&most->sum, &whole))
+	for (size_t i = 0; i < count; i++) {
+		size_t cells;
+		const struct hot_cell *cell = hot__find(&hot->paths, owners[i], &cells, &whole);
+
+		if (cell && (!most || cell->sum.ns > most->sum.ns))
+			most = cell;
+	}
+	if (!most || !most->place)
+		return;
+	qsort(owners, count, sizeof(*owners), by_number);
+	sum = sum_place(hot, owners, count, most->place, &whole);
+	if (!enough(&sum, &whole) || !model__reaches(sum.ns, whole.ns, least_percent))
 		return;
 	words__say(text, size, ", entered from ");
 	hot__say_path(hot, most->place, text, size);
-	words__say(text, size, " (%s)", hot__share(&most->sum, &whole).text);
+	words__say(text, size, " (%s)", hot__share(&sum, &whole).text);
 }
 
 /* What the kernel calls the function that a syscall is; which of them has a frame is its compiler's

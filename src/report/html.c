@@ -46,17 +46,28 @@ int html__put_table(struct html *html, const char *key, struct html_table *table
 	return html->out.err;
 }
 
-static void put_head(struct html *html)
+/* How to record the same again, as far as it may be shown. */
+static int put_command(struct html *html)
+{
+	const char *line = html->model->command_line;
+	cleanup(free_p) char *shown = line ? redact__line(line, html->model->args) : NULL;
+
+	html_out__text(&html->out, "command_line", shown && *shown ? shown : NULL);
+	return line && !shown ? -ENOMEM : 0;
+}
+
+static int put_head(struct html *html)
 {
 	const struct model *model = html->model;
 	struct html_out *out = &html->out;
+	int err;
 
 	html_out__number(out, "format", 1);
 	html_out__text(out, "version", model->version);
 	html_out__text(out, "target", model->target);
 	html_out__text(out, "level", model->level);
 	html_out__text(out, "kernel", model->kernel);
-	html_out__text(out, "command_line", model->command_line);
+	err = put_command(html);
 	html_out__bool(out, "complete", model->complete);
 	html_out__number(out, "start_unix_ms", model->start_unix_ns / 1000000);
 	html_out__bool(out, "cut", model->cut);
@@ -70,6 +81,7 @@ static void put_head(struct html *html)
 	html_out__number(out, "measured_threads", (int64_t)model->measured_threads);
 	html_out__number(out, "measured_processes", (int64_t)model->measured_processes);
 	html_out__json(out, "hooks", model->hooks ? json_incref(model->hooks) : json_null());
+	return err;
 }
 
 static void put_findings(struct html *html)
@@ -89,6 +101,15 @@ static void put_findings(struct html *html)
 	}
 	html_out__close(out, ']');
 	html_out__words(out, "why_empty", empty.text);
+}
+
+/* What the time outside syscalls is, in words. */
+static void put_outside(struct html *html)
+{
+	char text[1024];
+
+	outside__say(html->model, text, sizeof(text));
+	html_out__words(&html->out, "outside", text);
 }
 
 static void put_states(struct html *html)
@@ -146,6 +167,7 @@ static void put_folded(struct html *html)
 	html_out__number(out, "axes", html->folded.axes);
 	html_out__number(out, "wait_samples", html->folded.wait_samples);
 	html_out__number(out, "loose_samples", html->folded.loose_samples);
+	html_out__number(out, "wait_threads", html->folded.wait_threads);
 	html_out__number(out, "distributions", html->folded.distributions);
 	html_out__number(out, "signals", html->folded.signals);
 	html_out__number(out, "torn", html->bins.torn);
@@ -164,9 +186,10 @@ static int put_document(struct html *html, json_t *diff)
 	if (err)
 		return err;
 	html_out__open(&html->out, NULL, '{');
-	put_head(html);
+	err = put_head(html);
 	put_findings(html);
 	put_states(html);
+	put_outside(html);
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts) && !err; i++)
 		err = parts[i](html);
 	put_figures(&html->out, "quality", html->model->qualities, html->model->quality_count);
@@ -185,8 +208,13 @@ int html__write_data(const char *path, const struct report_options *options, FIL
 	cleanup(model__release) struct model model = {};
 	cleanup(sqlite3_close_p) sqlite3 *db = NULL;
 	struct html html = { .model = &model, .out = { .file = out } };
-	int err = model__load_open(path, options, &db, &model);
+	struct report_options shared = *options;
+	int err;
 
+	/* A page is there to be sent around. */
+	if (shared.args == REDACT_UNSAID)
+		shared.args = REDACT_SECRETS;
+	err = model__load_open(path, &shared, &db, &model);
 	if (err)
 		return err;
 	if (model.state_count > MOST_STATES)

@@ -19,6 +19,7 @@ struct html {
 		int64_t events, accounts;
 		int64_t axes;                        /* threads that are in no cell by their own */
 		int64_t wait_samples, loose_samples; /* thinned out; of no wait on the page */
+		int64_t wait_threads;                /* sums of a thread without room */
 		int64_t distributions, signals;
 	} folded;
 };

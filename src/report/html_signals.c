@@ -260,9 +260,13 @@ static int put_event(struct html *html, void *context, sqlite3_stmt *row)
 	struct html_out *out = &html->out;
 	const struct model_thread *thread = load__thread(html->model, sqlite3_column_int64(row, 3));
 	int32_t signal = signal_at(html, sqlite3_column_int64(row, 0));
+	const char *text = (const char *)sqlite3_column_text(row, 8);
+	cleanup(free_p) char *fields = text ? redact__fields(text, html->model->args) : NULL;
 
 	if (signal < 0)
 		return 0;
+	if (text && !fields)
+		return -ENOMEM;
 	html_out__open(out, NULL, '{');
 	html_out__number(out, "signal", signal);
 	html_out__number(out, "us", (sqlite3_column_int64(row, 1) - html->model->start_ns) / 1000);
@@ -273,7 +277,7 @@ static int put_event(struct html *html, void *context, sqlite3_stmt *row)
 	html_out__text(out, "place", (const char *)sqlite3_column_text(row, 5));
 	html_out__text(out, "operation", (const char *)sqlite3_column_text(row, 6));
 	html_out__number(out, "errno", sqlite3_column_int64(row, 7));
-	html_out__text(out, "fields", (const char *)sqlite3_column_text(row, 8));
+	html_out__text(out, "fields", fields);
 	html_out__close(out, '}');
 	return 0;
 }

@@ -12,6 +12,7 @@
 #define MOST_BLAMES       400
 #define MOST_SAMPLES      220000
 #define MOST_WAIT_SAMPLES 50000
+#define MOST_WAIT_THREADS 100000
 
 struct stacks {
 	struct html_tree tree;
@@ -57,7 +58,12 @@ static void put_blame(struct html *html, const struct model_blame *blame)
 		findings__name(by->group, blame->by_many ? NULL : by, name, sizeof(name));
 	html_out__words(out, "by", name);
 	html_out__number(out, "by_thread", blame->by_many ? -1 : place_of(html, by));
-	html_out__text(out, "evidence", by ? wait->evidence : "none");
+	html_out__text(out, "evidence", by || wait->first ? wait->evidence : "none");
+	name[0] = '\0';
+	if (wait->first)
+		findings__name(wait->first->group, blame->first_many ? NULL : wait->first, name,
+			       sizeof(name));
+	html_out__words(out, "first", name);
 	html_out__number(out, "ns", blame->ns);
 	html_out__number(out, "count", blame->count);
 	html_out__close(out, '}');
@@ -89,9 +95,45 @@ static int put_blames(struct html *html, struct stacks *stacks)
 	return err;
 }
 
-/* A row of `sample`, with what it refers to. */
+/* The exact sums of each thread in each wait on the page. */
+static int put_wait_threads(struct html *html)
+{
+	static const struct html_column columns[] = { { "wait", HTML_COLUMN_KEY },
+						      { "thread", HTML_COLUMN_KEY },
+						      { "ns", HTML_COLUMN_VALUE },
+						      { "count", HTML_COLUMN_VALUE } };
+	const struct model *model = html->model;
+	cleanup(html_rows__release) struct html_rows rows = {};
+	cleanup(map__release) struct map places = {};
+	int err = 0;
+
+	for (size_t i = 0; i < model->blame_count && i < MOST_BLAMES && !err; i++)
+		err = map__put(&places, (uintptr_t)model->blames[i].first,
+			       (void *)(uintptr_t)(i + 1));
+	for (size_t i = 0; i < model->wait_count && !err; i++) {
+		const struct model_wait *wait = &model->waits[i];
+		uintptr_t place =
+			wait->blame ? (uintptr_t)map__get(&places, (uintptr_t)wait->blame) : 0;
+
+		if (!place)
+			continue;
+		if (rows.count >= MOST_WAIT_THREADS) {
+			html->folded.wait_threads++;
+			continue;
+		}
+		err = html_rows__add(&rows,
+				     &(struct html_row) { .key = { (int32_t)place - 1,
+								   place_of(html, wait->waiter) },
+							  .value = { wait->ns, wait->count } });
+	}
+	if (!err)
+		html_rows__write(&rows, &html->out, "wait_threads", columns, 4);
+	return err;
+}
+
+/* A row of `sample`, with what it refers to: a wait is in all bins that it lasted. */
 struct taken {
-	int32_t bin, thread, state;
+	int32_t bin, bins, thread, state;
 	uint32_t node, waker;
 	int64_t weight_ns;
 };
@@ -115,9 +157,30 @@ static int add_wait(struct html *html, struct stacks *stacks, const struct taken
 	}
 	return html_table__add(
 		&stacks->waits,
-		&(struct html_row) { .key = { (int32_t)blame - 1, taken->bin, taken->thread,
-					      (int32_t)taken->node, (int32_t)taken->waker },
+		&(struct html_row) { .key = { (int32_t)blame - 1, taken->bin, taken->bins,
+					      taken->thread, (int32_t)taken->node,
+					      (int32_t)taken->waker },
 				     .value = { taken->weight_ns, 1 } });
+}
+
+/* A tick is a moment, a wait lasts; what of it is inside the cut weighs its part. */
+static bool place_sample_in_time(const struct html *html, sqlite3_stmt *row, struct taken *taken)
+{
+	int64_t end_ns = sqlite3_column_int64(row, 0), wait_ns = sqlite3_column_int64(row, 9);
+	struct html_span span = { .end_ns = end_ns };
+
+	taken->bin = html_bins__at(&html->bins, end_ns - 1);
+	taken->bins = 1;
+	if (wait_ns <= 0 || end_ns < wait_ns)
+		return true;
+	span.begin_ns = end_ns - wait_ns;
+	if (!html_bins__place(&html->bins, &span))
+		return !html->model->cut;
+	taken->bin = span.from;
+	taken->bins = span.count;
+	if (html->model->cut)
+		taken->weight_ns = html__part(&span, taken->weight_ns);
+	return true;
 }
 
 static int take_sample(struct html *html, void *context, sqlite3_stmt *row)
@@ -127,13 +190,14 @@ static int take_sample(struct html *html, void *context, sqlite3_stmt *row)
 	const struct model_thread *thread = load__thread(model, sqlite3_column_int64(row, 1));
 	const struct model_state *state = load__state(model, sqlite3_column_int64(row, 2));
 	int64_t waker = sqlite3_column_int64(row, 4);
-	struct taken taken = { .bin = html_bins__at(&html->bins, sqlite3_column_int64(row, 0) - 1),
-			       .thread = place_of(html, thread),
+	struct taken taken = { .thread = place_of(html, thread),
 			       .weight_ns = sqlite3_column_int64(row, 7) };
 	int err;
 
 	if (!state || taken.weight_ns < 0)
 		return -EBADMSG;
+	if (!place_sample_in_time(html, row, &taken))
+		return 0;
 	if (thread && thread->flags & RECORDING_THREAD_OWN)
 		return 0;
 	taken.state = (int32_t)(state - model->states);
@@ -145,7 +209,7 @@ static int take_sample(struct html *html, void *context, sqlite3_stmt *row)
 		err = html_table__add(
 			&stacks->samples,
 			&(struct html_row) { .key = { (int32_t)taken.node, taken.thread,
-						      taken.state, taken.bin },
+						      taken.state, taken.bin, taken.bins },
 					     .value = { taken.weight_ns, 1 } });
 	return err ? err : add_wait(html, stacks, &taken, row);
 }
@@ -166,7 +230,7 @@ static int weigh(struct html_tree *tree, const struct stacks *stacks)
 		*to += *to == 0;
 	}
 	for (size_t i = 0; i < waits->count; i++)
-		tree->weights[waits->list[i].key[4]] += !tree->weights[waits->list[i].key[4]];
+		tree->weights[waits->list[i].key[5]] += !tree->weights[waits->list[i].key[5]];
 	return 0;
 }
 
@@ -181,8 +245,8 @@ static void place_wait(struct html_row *row, void *context)
 {
 	const struct html_tree *tree = context;
 
-	row->key[3] = (int32_t)tree->places[row->key[3]];
 	row->key[4] = (int32_t)tree->places[row->key[4]];
+	row->key[5] = (int32_t)tree->places[row->key[5]];
 }
 
 static int fit(struct html *html, struct stacks *stacks)
@@ -208,22 +272,23 @@ static int fit(struct html *html, struct stacks *stacks)
 static int put_samples(struct html *html, struct stacks *stacks)
 {
 	static const struct html_column sample_columns[] = {
-		{ "node", HTML_COLUMN_KEY },        { "thread", HTML_COLUMN_KEY },
-		{ "state", HTML_COLUMN_KEY },       { "bin", HTML_COLUMN_KEY },
-		{ "us", HTML_COLUMN_MICROSECONDS }, { "count", HTML_COLUMN_VALUE },
+		{ "node", HTML_COLUMN_KEY },    { "thread", HTML_COLUMN_KEY },
+		{ "state", HTML_COLUMN_KEY },   { "bin", HTML_COLUMN_KEY },
+		{ "bins", HTML_COLUMN_KEY },    { "us", HTML_COLUMN_MICROSECONDS },
+		{ "count", HTML_COLUMN_VALUE },
 	};
 	static const struct html_column wait_columns[] = {
-		{ "wait", HTML_COLUMN_KEY },    { "bin", HTML_COLUMN_KEY },
-		{ "thread", HTML_COLUMN_KEY },  { "node", HTML_COLUMN_KEY },
-		{ "waker", HTML_COLUMN_KEY },   { "us", HTML_COLUMN_MICROSECONDS },
-		{ "count", HTML_COLUMN_VALUE },
+		{ "wait", HTML_COLUMN_KEY },        { "bin", HTML_COLUMN_KEY },
+		{ "bins", HTML_COLUMN_KEY },        { "thread", HTML_COLUMN_KEY },
+		{ "node", HTML_COLUMN_KEY },        { "waker", HTML_COLUMN_KEY },
+		{ "us", HTML_COLUMN_MICROSECONDS }, { "count", HTML_COLUMN_VALUE },
 	};
 	int err = html_tree__write(&stacks->tree, html);
 
 	if (!err)
-		err = html__put_table(html, "samples", &stacks->samples, sample_columns, 6);
+		err = html__put_table(html, "samples", &stacks->samples, sample_columns, 7);
 	if (!err)
-		err = html__put_table(html, "wait_samples", &stacks->waits, wait_columns, 7);
+		err = html__put_table(html, "wait_samples", &stacks->waits, wait_columns, 8);
 	html_out__json(&html->out, "sampling", json_hot__samples(html->model));
 	return err;
 }
@@ -232,18 +297,29 @@ int html__put_stacks(struct html *html)
 {
 	int32_t bins = (int32_t)html->bins.count;
 	struct stacks stacks = {
-		.samples = { .at = 3, .most = MOST_SAMPLES, .thins = true, .bins = bins },
-		.waits = { .at = 1, .most = MOST_WAIT_SAMPLES, .thins = true, .bins = bins },
+		.samples = { .at = 3,
+			     .spans = true,
+			     .most = MOST_SAMPLES,
+			     .thins = true,
+			     .bins = bins },
+		.waits = { .at = 1,
+			   .spans = true,
+			   .most = MOST_WAIT_SAMPLES,
+			   .thins = true,
+			   .bins = bins },
 	};
 	int err = put_blames(html, &stacks);
+
+	if (!err)
+		err = put_wait_threads(html);
 
 	if (!err && html->model->hot.known)
 		err = html_tree__load(&stacks.tree, html);
 	if (!err && html->model->hot.known)
 		err = html__each(html,
 				 "SELECT time_ns, thread, state, stack, waker_stack, by, object,"
-				 " weight_ns, none FROM sample"
-				 " WHERE time_ns > ?1 AND time_ns <= ?2",
+				 " weight_ns, none, wait_ns FROM sample WHERE time_ns > ?1"
+				 " AND (time_ns <= ?2 OR time_ns - wait_ns < ?2)",
 				 take_sample, &stacks);
 	if (!err && html->model->hot.known)
 		err = fit(html, &stacks);

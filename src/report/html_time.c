@@ -92,7 +92,7 @@ int32_t html_bins__at(const struct html_bins *bins, int64_t time_ns)
 	return (int32_t)low;
 }
 
-static bool place(const struct html_bins *bins, struct html_span *span)
+bool html_bins__place(const struct html_bins *bins, struct html_span *span)
 {
 	int64_t begin = clamp(span->begin_ns, bins->edges[0], bins->edges[bins->count]);
 	int64_t end = clamp(span->end_ns, begin, bins->edges[bins->count]);
@@ -118,7 +118,7 @@ bool html_bins__find(struct html_bins *bins, int64_t slice_from, int64_t slice_t
 	}
 	ret->begin_ns = bins->begins[from];
 	ret->end_ns = bins->ends[to];
-	return place(bins, ret);
+	return html_bins__place(bins, ret);
 }
 
 bool html_bins__narrow(const struct html_bins *bins, int64_t first_ns, int64_t last_ns,
@@ -128,7 +128,7 @@ bool html_bins__narrow(const struct html_bins *bins, int64_t first_ns, int64_t l
 		span->begin_ns = first_ns;
 	if (last_ns > span->begin_ns && last_ns < span->end_ns)
 		span->end_ns = last_ns;
-	return place(bins, span);
+	return html_bins__place(bins, span);
 }
 
 static void widen(struct html_row *row, void *context)

@@ -33,6 +33,8 @@ bool html_bins__find(struct html_bins *bins, int64_t slice_from, int64_t slice_t
 /* Narrows it to a life; false if nothing is left. */
 bool html_bins__narrow(const struct html_bins *bins, int64_t first_ns, int64_t last_ns,
 		       struct html_span *span);
+/* Finds the bins of begin_ns … end_ns; false if that is outside the cut. */
+bool html_bins__place(const struct html_bins *bins, struct html_span *span);
 /* The bin of a moment. */
 int32_t html_bins__at(const struct html_bins *bins, int64_t time_ns);
 

@@ -59,11 +59,12 @@ static json_t *wait_item(const struct model *model, size_t i)
 					     "name", text_or_null(wait->object_name))
 				 : json_null();
 
-	return json_pack("{s:o, s:o, s:s?, s:o, s:o, s:o, s:I, s:I}", "waiter",
+	return json_pack("{s:o, s:o, s:s?, s:o, s:o, s:o, s:o, s:I, s:I}", "waiter",
 			 who_json(wait->waiter), "cause", json__text(wait->state->cause), "kind",
 			 model__kind_name(wait->state->kind), "object", object, "by",
-			 who_json(wait->by), "evidence", json__text(wait->evidence), "ns",
-			 (json_int_t)wait->ns, "count", (json_int_t)wait->count);
+			 who_json(wait->by), "evidence", json__text(wait->evidence), "first",
+			 who_json(wait->first), "ns", (json_int_t)wait->ns, "count",
+			 (json_int_t)wait->count);
 }
 
 static json_t *syscall_item(const struct model *model, size_t i)
@@ -184,6 +185,26 @@ static json_t *cpu_json(const struct model *model)
 			 (json_int_t)model->kind_ns[MODEL_RUN]);
 }
 
+static json_t *outside_json(const struct model *model)
+{
+	const struct outside *outside = &model->outside;
+	json_t *parts = json_array();
+
+	for (int i = 0; i < OUTSIDE_PARTS && outside->sampled.ns > 0; i++) {
+		struct outside_share share = outside__share(outside, i);
+
+		json_array_append_new(parts,
+				      json_pack("{s:s, s:I, s:I, s:I}", "part", outside__name(i),
+						"ns", (json_int_t)share.ns, "error_ns",
+						(json_int_t)share.error_ns, "samples",
+						(json_int_t)outside->parts[i].samples));
+	}
+	return json_pack("{s:I, s:I, s:o, s:o, s:o}", "ns", (json_int_t)outside->ns, "samples",
+			 (json_int_t)outside->sampled.samples, "parts", parts, "minor_faults",
+			 outside->has_faults ? number(outside->minor) : json_null(), "major_faults",
+			 outside->has_faults ? number(outside->major) : json_null());
+}
+
 struct sheet {
 	const struct model *model;
 	FILE *out;
@@ -239,6 +260,7 @@ static void put_head(struct sheet *sheet)
 	put(sheet, "unexplained_ns", number(model->unexplained_ns));
 	put(sheet, "remainder_ns", number(model->remainder_ns));
 	put(sheet, "cpu", cpu_json(model));
+	put(sheet, "outside_syscalls", outside_json(model));
 	put(sheet, "quality", figures_json(model->qualities, model->quality_count));
 	put(sheet, "cost", figures_json(model->costs, model->cost_count));
 	put(sheet, "hooks", model->hooks ? json_incref(model->hooks) : json_null());

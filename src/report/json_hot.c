@@ -141,13 +141,15 @@ json_t *json_hot__wait(const struct model *model, size_t i)
 	object = wait->object_kind ? json_pack("{s:o, s:o}", "kind", json__text(wait->object_kind),
 					       "name", text_or_null(wait->object_name))
 				   : json_null();
-	return json_pack(
-		"{s:o, s:o, s:s?, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:o, s:o}", "waiters",
-		json__text(wait->waiter->group->name), "cause", json__text(wait->state->cause),
-		"kind", model__kind_name(wait->state->kind), "object", object, "by_name",
-		text_or_null(by ? by->group->name : NULL), "evidence",
-		json__text(by ? wait->evidence : "none"), "ns", (json_int_t)blame->ns, "samples",
-		(json_int_t)whole.samples, "weight_ns", (json_int_t)whole.ns, "error_ns",
-		(json_int_t)hot__error_ns(&whole), "stacks", stacks, "waker_stacks",
-		paths_json(&model->hot, &model->hot.wakers, blame->owner, &waker));
+	return json_pack("{s:o, s:o, s:s?, s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:o, s:o}",
+			 "waiters", json__text(wait->waiter->group->name), "cause",
+			 json__text(wait->state->cause), "kind",
+			 model__kind_name(wait->state->kind), "object", object, "by_name",
+			 text_or_null(by ? by->group->name : NULL), "evidence",
+			 json__text(by || wait->first ? wait->evidence : "none"), "first_name",
+			 text_or_null(wait->first ? wait->first->group->name : NULL), "ns",
+			 (json_int_t)blame->ns, "samples", (json_int_t)whole.samples, "weight_ns",
+			 (json_int_t)whole.ns, "error_ns", (json_int_t)hot__error_ns(&whole),
+			 "stacks", stacks, "waker_stacks",
+			 paths_json(&model->hot, &model->hot.wakers, blame->owner, &waker));
 }

@@ -141,6 +141,7 @@ static int take_meta(struct model *model, sqlite3_stmt *row)
 		{ .key = "start_ns", .number = &model->start_ns },
 		{ .key = "end_ns", .number = &model->end_ns },
 		{ .key = "sample_period_ns", .number = &model->hot.period_ns },
+		{ .key = "crossing_ns", .number = &model->outside.crossing_ns },
 	};
 	const char *key = (const char *)sqlite3_column_text(row, 0);
 
@@ -294,6 +295,7 @@ static int take_wait(struct model *model, sqlite3_stmt *row)
 		load__amount(sqlite3_column_int64(row, 6), LOAD_MOST, &model->loaded.wait_count);
 	wait->object_kind = load__text(model, row, 7);
 	wait->object_name = load__text(model, row, 8);
+	wait->first = load__thread(model, sqlite3_column_int64(row, 9));
 	return wait->waiter && wait->state ? 0 : -EBADMSG;
 }
 
@@ -427,15 +429,23 @@ int load__head(struct model *model, sqlite3 *db)
 	return err;
 }
 
+static bool is_answered(sqlite3 *db, const char *sql)
+{
+	cleanup(sqlite3_finalize_p) sqlite3_stmt *row = NULL;
+
+	return !sqlite3_prepare_v2(db, sql, -1, &row, NULL);
+}
+
 int load__tables(struct model *model, sqlite3 *db)
 {
+	bool has_holders = is_answered(db, sql__has_holders);
 	const struct {
 		const char *sql;
 		load_row *take;
 	} tables[] = {
 		{ model->cut ? sql__cut_accounts : sql__accounts, take_cell },
-		{ sql__threads, take_thread },
-		{ sql__waits, take_wait },
+		{ has_holders ? sql__threads : sql__old_threads, take_thread },
+		{ has_holders ? sql__waits : sql__old_waits, take_wait },
 		{ sql__histograms, take_bucket },
 		{ sql__syscalls, take_syscall },
 		{ "SELECT count(*), sum(idle_ns) FROM cpu", take_idle },

@@ -218,6 +218,7 @@ static int load(struct model *model, sqlite3 *db, const struct report_options *o
 {
 	int err = load__head(model, db);
 
+	model->args = options->args;
 	if (!err)
 		err = move_causes(model, options->busy, MODEL_DELAYING);
 	if (!err)
@@ -237,6 +238,8 @@ static int load(struct model *model, sqlite3 *db, const struct report_options *o
 		err = group__waits(model);
 	if (!err)
 		err = group__rows(model, options->by);
+	if (!err)
+		err = load__outside(model, db);
 	if (!err)
 		err = load__samples(model, db);
 	if (!err && model->signals.known)

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "report/hot.h"
+#include "report/outside.h"
 #include "report/report.h"
 #include "report/signals.h"
 
@@ -86,8 +87,10 @@ struct model_wait {
 	const char *object_name;
 	const struct model_thread *by; /* NULL: nobody known */
 	const char *evidence;
+	const struct model_thread *first; /* held the lock first; NULL: none but `by` did */
 	int64_t ns;
 	int64_t count;
+	const struct model_wait *blame; /* first of the blame that it is in; NULL: in none */
 };
 
 /* Waits of one group for one object and culprit group. */
@@ -95,6 +98,7 @@ struct model_blame {
 	const struct model_wait *first; /* the longest one */
 	bool many_wait;                 /* not only first->waiter */
 	bool by_many;                   /* not only first->by */
+	bool first_many;                /* not only first->first */
 	uint32_t owner;                 /* in hot.paths and hot.wakers */
 	int64_t ns;
 	int64_t count;
@@ -150,7 +154,8 @@ struct model {
 	const char *ended; /* by what: "command", "duration", …; NULL: unknown */
 	int64_t start_unix_ns, cpus, warmup_ns;
 	bool complete, has_idle;
-	json_t *hooks; /* NULL if unknown */
+	json_t *hooks;         /* NULL if unknown */
+	enum redact_args args; /* in fields of events; command_line has all */
 
 	int64_t start_ns, end_ns; /* of the recording */
 	int64_t from_ns, to_ns;   /* of the cut: the same, if there is none */
@@ -192,6 +197,7 @@ struct model {
 	size_t row_count;
 
 	struct hot hot;
+	struct outside outside;
 	struct signals signals;
 
 	struct model_text *texts; /* owns every string above */

@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/redact.h"
+
 enum report_by {
 	REPORT_BY_NONE,
 	REPORT_BY_THREAD,
@@ -25,6 +27,7 @@ struct report_options {
 	const char *const *idle; /* causes to call idle */
 	size_t top;              /* rows per table; 0: what fits a screen */
 	int width;               /* columns; 0: those of `out` */
+	enum redact_args args;   /* of programs and system calls */
 	json_t *diff;            /* only on a page: what a comparison says; NULL: none */
 };
 

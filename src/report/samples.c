@@ -35,6 +35,7 @@ struct taken {
 	const struct code_stack *stack, *waker; /* NULL: none */
 	int64_t object;
 	const struct model_thread *by;
+	int64_t flags; /* RECORDING_SAMPLE_… */
 	struct hot_sum sum;
 };
 
@@ -226,6 +227,9 @@ static int add_sample(struct sampling *sampling, const struct taken *taken)
 	hot__add(&hot->sampled[taken->state->kind], &taken->sum);
 	switch (taken->state->kind) {
 	case MODEL_RUN:
+		if (taken->flags & RECORDING_SAMPLE_TICK && !strcmp(taken->state->cause, "user"))
+			outside__add(sampling->model, stack ? stack->node : 0,
+				     taken->flags & RECORDING_SAMPLE_KERNEL, &taken->sum);
 		return add_run(sampling, taken, stack ? stack->node : 0);
 	case MODEL_DELAYING:
 	case MODEL_UNDECIDED:
@@ -233,6 +237,18 @@ static int add_sample(struct sampling *sampling, const struct taken *taken)
 	default:
 		return 0;
 	}
+}
+
+/* How much of a wait that ended then lies inside the cut. A tick is a moment. */
+static double part_inside(const struct model *model, int64_t end_ns, int64_t wait_ns)
+{
+	double end = (double)end_ns, begin = end - (double)wait_ns;
+	double from = begin < (double)model->from_ns ? (double)model->from_ns : begin;
+	double to = end > (double)model->to_ns ? (double)model->to_ns : end;
+
+	if (!model->cut || wait_ns <= 0 || (from <= begin && to >= end))
+		return 1;
+	return to > from ? (to - from) / (end - begin) : 0;
 }
 
 static int take_sample(struct sampling *sampling, sqlite3_stmt *row)
@@ -247,12 +263,17 @@ static int take_sample(struct sampling *sampling, sqlite3_stmt *row)
 		.state = load__state(sampling->model, sqlite3_column_int64(row, 1)),
 		.object = sqlite3_column_int64(row, 5),
 		.by = load__thread(sampling->model, sqlite3_column_int64(row, 4)),
-		.sum = { .ns = weight, .samples = 1 },
+		.flags = flags,
+		.sum = { .samples = 1 },
 	};
+	double part;
 	int err;
 
 	if (!taken.state || weight < 0 || true_ns < 0 || period < 0)
 		return -EBADMSG;
+	part = part_inside(sampling->model, sqlite3_column_int64(row, 12), true_ns);
+	/* A whole one keeps its weight to the nanosecond. */
+	taken.sum.ns = part < 1 ? (int64_t)((double)weight * part) : weight;
 	if (taken.thread && taken.thread->flags & RECORDING_THREAD_OWN)
 		return 0;
 	taken.stack = stack_at(sampling, sqlite3_column_int64(row, 2));
@@ -260,7 +281,7 @@ static int take_sample(struct sampling *sampling, sqlite3_stmt *row)
 	if (flags & RECORDING_SAMPLE_TICK)
 		taken.sum.variance = (double)weight * (double)weight;
 	else if (weight > true_ns)
-		taken.sum.variance = (double)period * (double)(weight - true_ns);
+		taken.sum.variance = (double)period * (double)(weight - true_ns) * part * part;
 	if (flags & RECORDING_SAMPLE_TICK && !hot->tick_ns)
 		hot->tick_ns = period;
 	hot->next += flags & RECORDING_SAMPLE_NEXT ? 1 : 0;
@@ -277,8 +298,9 @@ static int take_samples(struct sampling *sampling, sqlite3 *db)
 	cleanup(sqlite3_finalize_p) sqlite3_stmt *row = NULL;
 	int err = load__prepare(sampling->model, db,
 				"SELECT thread, state, stack, waker_stack, by, object, weight_ns,"
-				" wait_ns, period_ns, flags, none, end FROM sample"
-				" WHERE time_ns > ?1 AND time_ns <= ?2",
+				" wait_ns, period_ns, flags, none, end, time_ns FROM sample"
+				" WHERE time_ns > ?1"
+				" AND (time_ns <= ?2 OR time_ns - wait_ns < ?2)",
 				&row);
 	int rc;
 

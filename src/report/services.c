@@ -88,11 +88,45 @@ static long port_of(const char *name, size_t length)
 	return colon ? strtol(colon + 1, NULL, 10) : 0;
 }
 
+/* The length of an address without its port. */
+static size_t host_length(const char *name, size_t length)
+{
+	const char *colon = memrchr(name, ':', length);
+
+	return colon ? (size_t)(colon - name) : length;
+}
+
+static bool is_loopback(const char *name)
+{
+	static const char *const known[] = { "127.", "[::1]", "[::ffff:127." };
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (!strncmp(name, known[i], strlen(known[i])))
+			return true;
+	return false;
+}
+
+/* No network is between two equal addresses, nor on the way to a loopback one. */
+static bool is_local(const char *name)
+{
+	const char *arrow = strstr(name, ARROW), *peer = arrow ? arrow + strlen(ARROW) : NULL;
+	size_t host;
+
+	if (!strncmp(name, "to ", 3) || !strncmp(name, "at ", 3))
+		name += 3;
+	if (!peer)
+		return is_loopback(name);
+	host = host_length(name, (size_t)(arrow - name));
+	return is_loopback(name) || is_loopback(peer) ||
+	       (host == host_length(peer, strlen(peer)) && !strncmp(name, peer, host));
+}
+
 static void find_service(struct connection *connection, const char *name)
 {
 	const char *arrow = strstr(name, ARROW), *peer = arrow ? arrow + strlen(ARROW) : NULL;
 	bool ours = connection->accepted;
 
+	connection->sums.is_local = is_local(name);
 	/* Short ones come summed up already: "to 10.0.0.1:5432". */
 	if (!arrow && (!strncmp(name, "to ", 3) || !strncmp(name, "at ", 3))) {
 		connection->sums.accepts = *name == 'a';
@@ -153,6 +187,7 @@ static void add_connection(struct signals_service *to, const struct signals_serv
 		to->connections += what->opened;
 	else
 		to->connections += what->opened || what->ended || what->bytes || what->segments;
+	to->is_local = to->is_local && what->is_local;
 	to->opened += what->opened;
 	to->ended += what->ended;
 	to->lifetime_ns += what->lifetime_ns;
@@ -172,7 +207,7 @@ static int fill(struct model *model, struct signals_service *ret, const struct c
 	size_t begin = 0, most = 0;
 	char name[512];
 
-	*ret = (struct signals_service) { .accepts = list->sums.accepts };
+	*ret = (struct signals_service) { .accepts = list->sums.accepts, .is_local = true };
 	for (size_t i = 0; i < count; i++) {
 		add_connection(ret, &list[i].sums);
 		if (!i || group_of(&list[i]) != group_of(&list[begin])) {

@@ -7,6 +7,16 @@
 /* "reads on vda", "connects"; what the signal counts, if it has no operations. */
 void signal_words__what(const struct signals_signal *signal, const struct signals_row *row,
 			char *text, size_t size);
+/* The same with their number: "12 reads on vda", "1 connect". */
+void signal_words__events(const struct signals_signal *signal, const struct signals_row *row,
+			  int64_t count, char *text, size_t size);
+/*
+ * "131 of 12,700 reads on vda took 12.6 ms or longer": how many are in the bucket of the 99th
+ * percentile or above it. Of a few values that is the longest, not 1 %. `events` NULL: by their own
+ * name.
+ */
+void signal_words__say_slowest(const struct signals_signal *signal, const struct signals_row *row,
+			       const char *events, const char *took, char *text, size_t size);
 /* "thread logger (tid 1004)", "threads worker-*"; nothing if nobody is known. False then. */
 bool signal_words__who(const struct model_group *group, const struct model_thread *thread,
 		       char *text, size_t size);

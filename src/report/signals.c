@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "bpf/histogram.h"
 #include "report/load.h"
 #include "report/sql.h"
@@ -274,6 +275,14 @@ static int take_distributed(struct model *model, sqlite3_stmt *row)
 	return 0;
 }
 
+static int take_fields(struct model *model, const char *text, const char **ret)
+{
+	cleanup(free_p) char *fields = text ? redact__fields(text, model->args) : NULL;
+
+	*ret = load__keep(model, fields);
+	return text && !*ret ? -ENOMEM : 0;
+}
+
 static int take_event(struct model *model, sqlite3_stmt *row)
 {
 	struct signals_signal *signal = signal_of(&model->signals, sqlite3_column_int64(row, 0));
@@ -291,8 +300,7 @@ static int take_event(struct model *model, sqlite3_stmt *row)
 	event->place = load__name(model, row, 5);
 	event->operation = load__name(model, row, 6);
 	event->error = sqlite3_column_int64(row, 7);
-	event->fields = load__text(model, row, 8);
-	return 0;
+	return take_fields(model, (const char *)sqlite3_column_text(row, 8), &event->fields);
 }
 
 static int take_event_count(struct model *model, sqlite3_stmt *row)
@@ -360,4 +368,24 @@ int load__signals(struct model *model, sqlite3 *db)
 			err = signals__serve(model, signal);
 	}
 	return err;
+}
+
+bool signals__same_parent(const struct signals_program *a, const struct signals_program *b)
+{
+	return a->parent && b->parent && !strcmp(a->parent, b->parent);
+}
+
+struct signals_program signals__siblings(const struct signals_signal *signal,
+					 const struct signals_program *program)
+{
+	struct signals_program all = { .parent = program->parent };
+
+	for (size_t i = 0; i < signal->program_count; i++) {
+		if (!signals__same_parent(program, &signal->programs[i]))
+			continue;
+		all.count += signal->programs[i].count;
+		all.ended += signal->programs[i].ended;
+		all.lifetime_ns += signal->programs[i].lifetime_ns;
+	}
+	return all;
 }

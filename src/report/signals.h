@@ -92,6 +92,7 @@ struct signals_program {
 struct signals_service {
 	const char *name; /* "10.0.0.1:5432" */
 	bool accepts;     /* it is at our end */
+	bool is_local;    /* both ends of all its connections are on this machine */
 	int64_t connections, opened;
 	int64_t ended, lifetime_ns; /* whose lifetime is known, and their sum */
 	int64_t bytes, segments, again, resets, overflows, zero_windows;
@@ -175,3 +176,9 @@ int signals__by_object(const struct signals_signal *signal, const struct signals
 int signals__sum(struct model *model, struct signals_signal *signal);
 /* And services.c: those of the signal tcp; -ENOMEM. */
 int signals__serve(struct model *model, struct signals_signal *signal);
+
+/* Whether both were started by a program of one name. */
+bool signals__same_parent(const struct signals_program *a, const struct signals_program *b);
+/* All that were started under this one's parent's name, as one. */
+struct signals_program signals__siblings(const struct signals_signal *signal,
+					 const struct signals_program *program);

@@ -36,19 +36,32 @@ const char sql__cut_accounts[] =
 	INSIDE("(CASE WHEN ns < e - b THEN ns ELSE 0 END)", "0") " FROM s GROUP BY thread, state ORDER BY thread, state";
 
 /* A thread goes by its last name. Those that only waits know are there too. */
-const char sql__threads[] =
-	"SELECT i.id, t.process, t.tid, coalesce((SELECT n.comm FROM thread_name n"
-	" WHERE n.thread = i.id AND n.time_ns < ?2 ORDER BY n.time_ns DESC LIMIT 1), t.comm),"
-	" t.first_ns, t.last_ns, t.unexplained_ns, t.flags, p.pid, p.comm, p.cgroup"
-	" FROM (SELECT id FROM thread UNION SELECT thread FROM wait"
-	" UNION SELECT by FROM wait WHERE by != 0) i"
-	" LEFT JOIN thread t ON t.id = i.id LEFT JOIN process p ON p.id = t.process"
-	" ORDER BY i.id";
+#define THREADS(holders)                                                                           \
+	"SELECT i.id, t.process, t.tid, coalesce((SELECT n.comm FROM thread_name n"                \
+	" WHERE n.thread = i.id AND n.time_ns < ?2 ORDER BY n.time_ns DESC LIMIT 1), t.comm),"     \
+	" t.first_ns, t.last_ns, t.unexplained_ns, t.flags, p.pid, p.comm, p.cgroup"               \
+	" FROM (SELECT id FROM thread UNION SELECT thread FROM wait"                               \
+	" UNION SELECT by FROM wait WHERE by != 0" holders ") i"                                   \
+	" LEFT JOIN thread t ON t.id = i.id LEFT JOIN process p ON p.id = t.process"               \
+	" ORDER BY i.id"
 
-const char sql__waits[] =
-	"SELECT w.thread, w.state, w.object, w.by, w.evidence, w.ns, w.count, o.kind, o.name"
-	" FROM wait w LEFT JOIN object o ON o.id = w.object"
-	" ORDER BY w.ns DESC, w.thread, w.state, w.object, w.by, w.evidence";
+const char sql__faults[] =
+	"WITH s AS (SELECT r.thread, r.minor, r.major, coalesce(f.begin_ns, 0) AS b,"
+	" coalesce(l.end_ns, 0) AS e" SLICES("fault_slice") TOUCHES_CUT ")"
+	" SELECT thread," INSIDE("minor", "minor") "," INSIDE("major", "major")
+	" FROM s GROUP BY thread";
+
+#define WAITS(first)                                                                               \
+	"SELECT w.thread, w.state, w.object, w.by, w.evidence, w.ns, w.count, o.kind, o.name, "    \
+	first " FROM wait w LEFT JOIN object o ON o.id = w.object"                                 \
+	" ORDER BY w.ns DESC, w.thread, w.state, w.object, w.by, w.evidence, 10"
+
+const char sql__threads[] = THREADS(" UNION SELECT first FROM wait WHERE first != 0");
+const char sql__waits[] = WAITS("w.first");
+/* 0.1.0 did not write who held a lock first. */
+const char sql__has_holders[] = "SELECT first FROM wait";
+const char sql__old_threads[] = THREADS("");
+const char sql__old_waits[] = WAITS("0");
 
 const char sql__histograms[] =
 	"WITH s AS (SELECT r.of, r.key, r.bucket, r.count, coalesce(f.begin_ns, 0) AS b,"

@@ -4,7 +4,11 @@
 extern const char sql__accounts[];     /* thread, state, ns, count, prorated ns */
 extern const char sql__cut_accounts[]; /* the same */
 extern const char sql__threads[];
+extern const char sql__faults[]; /* thread, minor, major */
 extern const char sql__waits[];
+extern const char sql__has_holders[];
+extern const char sql__old_threads[];
+extern const char sql__old_waits[];
 extern const char sql__histograms[]; /* of, key, bucket, count, name */
 extern const char sql__syscalls[];
 extern const char

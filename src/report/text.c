@@ -34,9 +34,11 @@ void page__heading(const struct page *page, const char *words)
 
 void page__rest(const struct page *page, size_t left, const char *what)
 {
+	char more[PAGE_LINE] = "more ";
+
+	words__say(more, sizeof(more), "%s", what);
 	if (left)
-		fprintf(page->out, "  … %s more %s [--top]\n", words__number((int64_t)left).text,
-			what);
+		fprintf(page->out, "  … %s [--top]\n", words__count((int64_t)left, more).text);
 }
 
 void page__wrap(const struct page *page, const char *text, int indent)
@@ -49,13 +51,11 @@ static void print_head(const struct page *page)
 	const struct model *model = page->model;
 	char line[PAGE_LINE] = "";
 
-	words__say(line, sizeof(line), "%s, %s, %s thread%s in %s process%s, level %s, Linux %s",
+	words__say(line, sizeof(line), "%s, %s, %s in %s, level %s, Linux %s",
 		   words__clean(model->target ? model->target : "unknown target", 100).text,
 		   words__time(model->wall_ns).text,
-		   words__number((int64_t)model->measured_threads).text,
-		   model->measured_threads == 1 ? "" : "s",
-		   words__number((int64_t)model->measured_processes).text,
-		   model->measured_processes == 1 ? "" : "es",
+		   words__count((int64_t)model->measured_threads, "threads").text,
+		   words__count((int64_t)model->measured_processes, "processes").text,
 		   words__clean(model->level ? model->level : "unknown", 20).text,
 		   words__clean(model->kernel ? model->kernel : "unknown", 60).text);
 
@@ -146,6 +146,8 @@ static void print_sums(const struct page *page)
 
 static void print_states(const struct page *page)
 {
+	char text[PAGE_LINE];
+
 	page__heading(page, "where the time went");
 	words__field(page->out, "time",
 		     -KIND_COLUMNS - NAME_COLUMNS + PAGE_TIME +
@@ -163,6 +165,9 @@ static void print_states(const struct page *page)
 		}
 	}
 	print_sums(page);
+	outside__say(page->model, text, sizeof(text));
+	if (*text)
+		page__wrap(page, text, 0);
 }
 
 static void print_rows(const struct page *page)
@@ -217,11 +222,8 @@ static void describe(const struct model_blame *blame, char *ret, size_t size)
 	words__say(ret, size, "%s: %s", name, words__clean(wait->state->cause, 20).text);
 	findings__object(wait, name, sizeof(name));
 	words__say(ret, size, "%s%s", *name ? ", " : "", name);
-	if (!wait->by || !model__has_culprit(wait->state))
-		return;
-	findings__name(wait->by->group, blame->by_many ? NULL : wait->by, name, sizeof(name));
-	words__say(ret, size, ", %s %s", strcmp(wait->evidence, "owner") ? "woken by" : "held by",
-		   name);
+	findings__culprit(blame, name, sizeof(name));
+	words__say(ret, size, "%s%s", *name ? ", " : "", name);
 }
 
 static void print_blames(const struct page *page)

@@ -209,13 +209,11 @@ void page__hot(const struct page *page)
 	}
 	run = whole(hot, HOT_RUN);
 	wait = whole(hot, HOT_WAIT);
-	words__say(
-		line, sizeof(line),
-		"(%s running in %s sample%s, %s waiting in %s; all else left out; right within ± "
-		"in 95 of 100)",
-		words__time(run.ns).text, words__number(run.samples).text,
-		run.samples == 1 ? "" : "s", words__time(wait.ns).text,
-		words__number(wait.samples).text);
+	words__say(line, sizeof(line),
+		   "(%s running in %s, %s waiting in %s; all else left out; right within ± "
+		   "in 95 of 100)",
+		   words__time(run.ns).text, words__count(run.samples, "samples").text,
+		   words__time(wait.ns).text, words__number(wait.samples).text);
 	fputc(' ', page->out);
 	page__wrap(page, line, 9);
 	print_functions(page, HOT_RUN);
@@ -232,9 +230,9 @@ void page__paths(const struct page *page, const struct model_blame *blame)
 	const struct hot_cell *cell = hot__find(&hot->paths, blame->owner, &count, &sum);
 
 	if (cell && !reaches(cell, &sum, LEAST_PERCENT))
-		fprintf(page->out, "%*sfrom %s paths, none with %d %% (%s samples)\n",
-			PAGE_BLAME_INDENT, "", words__number((int64_t)count).text, LEAST_PERCENT,
-			words__number(sum.samples).text);
+		fprintf(page->out, "%*sfrom %s, none with %d %% (%s)\n", PAGE_BLAME_INDENT, "",
+			words__count((int64_t)count, "paths").text, LEAST_PERCENT,
+			words__count(sum.samples, "samples").text);
 	for (size_t i = 0; cell && i < count && i < PATHS_SHOWN; i++)
 		if (reaches(&cell[i], &sum, LEAST_PERCENT))
 			print_path(page, "from", &cell[i], &sum, PAGE_BLAME_INDENT);
@@ -309,9 +307,8 @@ static void print_totals(const struct page *page)
 		say_ratio(text, sizeof(text), hot, &hot->sampled[i], hot->ledger_ns[i]);
 		off |= is_off(hot, &hot->sampled[i], hot->ledger_ns[i]);
 	}
-	if (page->model->cut)
-		words__say(text, sizeof(text), "; a wait counts where it ended");
-	else if (off)
+	/* At the edges of a cut, accounts are spread evenly over their slices. */
+	if (off && !page->model->cut)
 		words__say(text, sizeof(text), "; that is further off than chance explains");
 	page__field(page, "samples");
 	page__wrap(page, text, PAGE_FIELD);
@@ -338,8 +335,9 @@ static void say_unnamed(const struct hot *hot, char *text, size_t size)
 	const struct hot_function *worst = NULL;
 	int64_t most_ns = 0;
 
-	words__say(text, size, "; %s of %s frames without a name",
-		   words__about(hot->unnamed, hot->frames).text, words__number(hot->frames).text);
+	words__say(text, size, "; %s of %s without a name",
+		   words__about(hot->unnamed, hot->frames).text,
+		   words__count(hot->frames, "frames").text);
 	if ((double)hot->unnamed * 100 < (double)hot->frames * LEAST_UNNAMED)
 		return;
 	for (size_t i = 0; i < hot->function_count; i++) {
@@ -378,8 +376,8 @@ void page__samples(const struct page *page)
 			   words__about(hot->next, hot->samples).text);
 	say_unnamed(hot, text, sizeof(text));
 	if (hot->torn)
-		words__say(text, sizeof(text), "; %s rows refer to others that are missing",
-			   words__number(hot->torn).text);
+		words__say(text, sizeof(text), "; %s to rows that are missing",
+			   words__count(hot->torn, "references").text);
 	page__field(page, "stacks");
 	page__wrap(page, text, PAGE_FIELD);
 }

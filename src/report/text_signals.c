@@ -78,10 +78,11 @@ static void print_service(const struct page *page, const struct signals_service 
 	if (signal_words__who(service->group, service->thread, who, sizeof(who)))
 		words__say(text, sizeof(text), ", by %s", who);
 	if (service->again)
-		words__say(text, sizeof(text), ", %s segments sent again",
-			   words__number(service->again).text);
+		words__say(text, sizeof(text), ", %s sent again",
+			   words__count(service->again, "segments").text);
 	if (service->resets)
-		words__say(text, sizeof(text), ", %s resets", words__number(service->resets).text);
+		words__say(text, sizeof(text), ", %s",
+			   words__count(service->resets, "resets").text);
 	print_item(page, text);
 }
 
@@ -150,7 +151,7 @@ static void say_failure(const struct signals_signal *signal, const struct signal
 			   words__clean(signal->rows[first->row].operation, NAME_COLUMNS).text);
 		signal_words__error(first->error, text, size);
 	}
-	words__say(text, size, " %s times", words__number(part->sum.count).text);
+	words__say(text, size, " %s", words__count(part->sum.count, "times").text);
 }
 
 static bool same_who(const struct signals_part *a, const struct signals_part *b)
@@ -341,8 +342,7 @@ static void print_head(const struct page *page, const struct signals_signal *sig
 	char text[PAGE_LINE] = "";
 
 	page__heading(page, words__clean(signal->name, NAME_COLUMNS).text);
-	words__say(text, sizeof(text), "(%s %s", words__number(count).text,
-		   words__clean(signal->events, NAME_COLUMNS).text);
+	words__say(text, sizeof(text), "(%s", words__count(count, signal->events).text);
 	if (adds_up(signal))
 		words__say(text, sizeof(text), ", %s in all",
 			   words__time(signal->sum.sum[signal->main]).text);

@@ -101,8 +101,9 @@ static int show_histograms(struct watch *watch, const struct watch_page *page)
 	int err = watch__each_histogram(watch, page->span, show_histogram, &histograms);
 
 	if (histograms.count > WATCH_TEXT_HISTOGRAMS)
-		fprintf(watch->options.out, "\nand %s more histograms [--json has all]\n",
-			words__number(histograms.count - WATCH_TEXT_HISTOGRAMS).text);
+		fprintf(watch->options.out, "\nand %s [--json has all]\n",
+			words__count(histograms.count - WATCH_TEXT_HISTOGRAMS, "more histograms")
+				.text);
 	return err;
 }
 
@@ -240,7 +241,7 @@ static int show_table(struct watch *watch, const struct watch_page *page)
 	put_row_heading(watch, table.by);
 	err = watch__each_row(watch, page->span, WATCH_TEXT_ROWS, show_row, &table);
 	if (page->rows > WATCH_TEXT_ROWS)
-		fprintf(watch->options.out, "and %s more [--json has all]\n",
+		fprintf(watch->options.out, "and %s [--json has all]\n",
 			words__number(page->rows - WATCH_TEXT_ROWS).text);
 	return err;
 }

@@ -104,6 +104,32 @@ struct words words__number(int64_t value)
 	return words;
 }
 
+static bool ends_with(const char *text, const char *end)
+{
+	size_t length = strlen(text), tail = strlen(end);
+
+	return length > tail && !strcmp(text + length - tail, end);
+}
+
+struct words words__count(int64_t value, const char *many)
+{
+	static const struct {
+		const char *many, *one;
+	} ends[] = { { "ies", "y" }, { "sses", "ss" }, { "shes", "sh" }, { "ches", "ch" },
+		     { "xes", "x" }, { "ss", "ss" },   { "s", "" } };
+	struct words words = words__number(value), noun = words__clean(many, 80);
+
+	for (size_t i = 0; value == 1 && i < sizeof(ends) / sizeof(*ends); i++) {
+		if (!ends_with(noun.text, ends[i].many))
+			continue;
+		noun.text[strlen(noun.text) - strlen(ends[i].many)] = '\0';
+		words__say(noun.text, sizeof(noun.text), "%s", ends[i].one);
+		break;
+	}
+	words__say(words.text, sizeof(words.text), " %s", noun.text);
+	return words;
+}
+
 /* `value` with three digits that count, and the first unit that keeps it below 1000. */
 static struct words scale(double value, const char *const *units, const double *factors)
 {

@@ -23,6 +23,8 @@ struct words words__clean(const char *name, int columns);
 struct words words__time(int64_t ns);
 /* "12,700" */
 struct words words__number(int64_t value);
+/* "12,700 calls", "1 call". `many` is the plural; -es, -ies and -s are known. */
+struct words words__count(int64_t value, const char *many);
 /* "24.1 MB": powers of 1000. */
 struct words words__bytes(int64_t bytes);
 /* For columns: "38.1 %", "<0.1 %". */

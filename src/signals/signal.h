@@ -75,6 +75,7 @@ struct signal {
 	const char *events;       /* what is counted, in the plural: "requests" */
 	bool is_default;          /* cheap enough for every recording */
 	bool in_ledger;           /* its kernel half is the ledger's, at level full: no open() */
+	bool at_syscalls;         /* nothing is left of it without hooks at syscalls */
 	const struct hook *hooks; /* ends with a NULL event; at most SIGNAL_HOOKS */
 	/* Up to SERIES_VALUES, then a NULL name; the first is what a person wants to see first. */
 	const struct measure *measures;

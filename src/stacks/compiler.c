@@ -12,6 +12,8 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/helper.h"
+#include "base/memory.h"
 #include "stacks/rows.h"
 #include "stacks/tables.h"
 #include "stacks/thread.h"
@@ -19,11 +21,20 @@
 /* Of a file without rows: it covers half a MiB of code each. */
 #define MOST_EMPTY_PAGES 256
 #define REST_NS          1000000000ULL
-#define REST_COSTS       20 /* compiling one module again and again may take 5 % of a CPU */
+/* What a helper gets for one file: the largest programs take 1 s. */
+#define STALL_NS    2000000000ULL
+#define MOST_CPU_NS 20000000000ULL
+/* Its part of the memory there is; the largest programs need 150 MB. */
+#define MEMORY_SHARE 4
+#define LEAST_MEMORY (UINT64_C(64) << 20)
+#define MOST_MEMORY  (UINT64_C(1) << 30)
+#define REST_COSTS   20 /* compiling one module again and again may take 5 % of a CPU */
 
 struct compiler {
 	struct quality *quality;
 	struct tables *tables; /* of the thread */
+	struct helper *helper; /* likewise */
+	uint64_t budget_bytes;
 	pthread_t thread;
 	bool has_thread;
 
@@ -35,12 +46,117 @@ struct compiler {
 	bool stopping;
 };
 
-static int compile(const struct module *module, struct rows *ret)
+/* --- a file's rows, made by a helper ---------------------------------------------------------- */
+
+/* What an answer begins with; pages of blocks and of rows follow. */
+struct rows_head {
+	uint64_t block_pages, row_pages, row_count, hard_count, broken_count;
+};
+
+/* In the helper. -E2BIG: more than all of the budget. */
+static int serve(void *context, const struct helper_parcel *question, struct helper_parcel *answer)
 {
+	cleanup(rows__release) struct rows rows = {};
+	const struct compiler *compiler = context;
+	struct rows_head head;
+	size_t block_bytes, row_bytes;
+	char *bytes;
+	int err = rows__compile(question->fd, &rows);
+
+	close_p(&question->fd);
+	if (err)
+		return err;
+	head = (struct rows_head) { rows.block_page_count, rows.row_page_count, rows.row_count,
+				    rows.hard_count, rows.broken_count };
+	block_bytes = rows.block_page_count * sizeof(*rows.block_pages);
+	row_bytes = rows.row_page_count * sizeof(*rows.row_pages);
+	if (block_bytes + row_bytes > compiler->budget_bytes)
+		return -E2BIG;
+	bytes = malloc(sizeof(head) + block_bytes + row_bytes);
+	if (!bytes)
+		return -ENOMEM;
+	memcpy(bytes, &head, sizeof(head));
+	memcpy(bytes + sizeof(head), rows.block_pages, block_bytes);
+	memcpy(bytes + sizeof(head) + block_bytes, rows.row_pages, row_bytes);
+	answer->bytes = bytes;
+	answer->size = sizeof(head) + block_bytes + row_bytes;
+	return 0;
+}
+
+static struct unwind_page *copy_pages(const char *from, uint64_t count)
+{
+	struct unwind_page *pages = calloc(count ? count : 1, sizeof(*pages));
+
+	if (pages)
+		memcpy(pages, from, count * sizeof(*pages));
+	return pages;
+}
+
+static int unpack(const struct helper_parcel *answer, struct rows *ret)
+{
+	struct rows rows;
+	const char *at = answer->bytes;
+	struct rows_head head;
+	uint64_t pages = (answer->size - sizeof(head)) / sizeof(struct unwind_page);
+
+	if (answer->size < sizeof(head))
+		return -EBADMSG;
+	memcpy(&head, at, sizeof(head));
+	if (head.block_pages > pages || head.row_pages > pages ||
+	    head.block_pages + head.row_pages != pages)
+		return -EBADMSG;
+	at += sizeof(head);
+	rows = (struct rows) { .block_page_count = head.block_pages,
+			       .row_page_count = head.row_pages,
+			       .row_count = head.row_count,
+			       .hard_count = head.hard_count,
+			       .broken_count = head.broken_count };
+	rows.block_pages = copy_pages(at, head.block_pages);
+	rows.row_pages =
+		copy_pages(at + head.block_pages * sizeof(struct unwind_page), head.row_pages);
+	if (!rows.block_pages || !rows.row_pages) {
+		rows__release(&rows);
+		return -ENOMEM;
+	}
+	*ret = rows;
+	return 0;
+}
+
+static int look_for_end(void *context)
+{
+	struct compiler *compiler = context;
+	bool stopping;
+
+	pthread_mutex_lock(&compiler->lock);
+	stopping = compiler->stopping;
+	pthread_mutex_unlock(&compiler->lock);
+	return stopping ? -ECANCELED : 0;
+}
+
+static int compile(struct compiler *compiler, const struct module *module, struct rows *ret)
+{
+	const struct helper_parcel question = { .fd = module->fd };
+	const struct helper_patience patience = {
+		.stall_ns = STALL_NS,
+		.cpu_ns = MOST_CPU_NS,
+		.most_bytes = compiler->budget_bytes + sizeof(struct rows_head),
+		.look = look_for_end,
+		.context = compiler,
+	};
+	struct helper_parcel answer;
+	int err;
+
 	if (module->image)
 		return rows__compile_image(module->image, module->image_bytes, ret);
-	return rows__compile(module->fd, ret);
+	err = helper__ask(compiler->helper, &question, &patience, &answer);
+	if (err)
+		return err;
+	err = unpack(&answer, ret);
+	helper__release(&answer);
+	return err;
 }
+
+/* --- the thread ------------------------------------------------------------------------------- */
 
 static void count_rows(struct quality *quality, struct module *module, const struct rows *rows)
 {
@@ -71,14 +187,26 @@ static int no_rows(const struct module *module, struct rows *ret)
 	return ret->block_pages ? 0 : -ENOMEM;
 }
 
+/* CPU time of the thread and its helper. */
+static uint64_t cpu_ns(const struct compiler *compiler)
+{
+	return clock__read_ns(CLOCK_THREAD_CPUTIME_ID) + helper__cpu_ns(compiler->helper);
+}
+
 static void provide(struct compiler *compiler, struct module *module)
 {
 	cleanup(rows__release) struct rows rows = { 0 };
-	uint64_t begin_ns = clock__read_ns(CLOCK_THREAD_CPUTIME_ID);
-	int err = compile(module, &rows);
+	uint64_t begin_ns = cpu_ns(compiler);
+	int err = compile(compiler, module, &rows);
 
-	module->cost_ns = clock__read_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns;
-	compiler->quality->modules_failed += err != 0;
+	module->cost_ns = cpu_ns(compiler) - begin_ns;
+	/* Nobody waits for it any more. */
+	if (err == -ECANCELED)
+		return;
+	if (err == -E2BIG)
+		compiler->quality->over_budget++;
+	else
+		compiler->quality->modules_failed += err != 0;
 	if (!err) {
 		count_rows(compiler->quality, module, &rows);
 		err = tables__load(compiler->tables, module, &rows);
@@ -161,7 +289,7 @@ static void *run(void *context)
 	thread__begins("gapless-rows");
 	while ((module = next(compiler))) {
 		provide(compiler, module);
-		compiler->quality->compile_ns = clock__read_ns(CLOCK_THREAD_CPUTIME_ID);
+		compiler->quality->compile_ns = cpu_ns(compiler);
 	}
 	return NULL;
 }
@@ -210,18 +338,26 @@ int compiler__new(int pages_fd, int asked_fd, uint64_t budget_bytes, struct qual
 		  struct compiler **ret)
 {
 	struct compiler *compiler = calloc(1, sizeof(*compiler));
+	const struct helper_work work = { .name = "gapless-rows",
+					  .memory_bytes = memory__share(MEMORY_SHARE, LEAST_MEMORY,
+									MOST_MEMORY),
+					  .serve = serve,
+					  .context = compiler };
 	pthread_condattr_t attributes;
 	int err;
 
 	if (!compiler)
 		return -ENOMEM;
 	compiler->quality = quality;
+	compiler->budget_bytes = budget_bytes;
 	pthread_mutex_init(&compiler->lock, NULL);
 	pthread_condattr_init(&attributes);
 	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
 	pthread_cond_init(&compiler->changed, &attributes);
 	pthread_condattr_destroy(&attributes);
 	err = tables__new(pages_fd, asked_fd, budget_bytes, quality, &compiler->tables);
+	if (!err)
+		err = helper__new(&work, &compiler->helper);
 	if (!err)
 		err = thread__start(&compiler->thread, run, compiler);
 	if (err) {
@@ -250,6 +386,7 @@ void compiler__free(struct compiler *compiler)
 	if (!compiler)
 		return;
 	compiler__stop(compiler);
+	helper__free(compiler->helper);
 	tables__free(compiler->tables);
 	pthread_cond_destroy(&compiler->changed);
 	pthread_mutex_destroy(&compiler->lock);

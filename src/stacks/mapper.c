@@ -201,6 +201,7 @@ void mapper__stop(struct mapper *mapper)
 	pthread_mutex_lock(&mapper->lock);
 	mapper->stopping = true;
 	pthread_mutex_unlock(&mapper->lock);
+	modules__stop(mapper->modules);
 	wake(mapper);
 	pthread_join(mapper->thread, NULL);
 	mapper->has_thread = false;

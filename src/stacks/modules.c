@@ -18,6 +18,7 @@
 #include "base/map.h"
 #include "bpf/stack.h"
 #include "stacks/maps.h"
+#include "stacks/opener.h"
 
 #define VDSO_NAME    "[vdso]"
 #define DELETED_MARK " (deleted)"
@@ -35,6 +36,7 @@ struct modules {
 	struct map by_file; /* hash of device and inode as maps says them → module with that file */
 	struct map by_build; /* hash of build-id and size → module */
 	struct module *vdso; /* NULL: there is none */
+	struct opener *opener;
 };
 
 /* --- looking up ------------------------------------------------------------------------------- */
@@ -55,11 +57,12 @@ static uint64_t build_key(const struct headers *headers, off_t size)
 	return hash ^ hash >> 29;
 }
 
-static bool is_unchanged(const struct stat *then, const struct stat *now)
+static bool is_unchanged(const struct stat *then, const struct statx *now)
 {
-	return then->st_dev == now->st_dev && then->st_ino == now->st_ino &&
-	       then->st_size == now->st_size && then->st_mtim.tv_sec == now->st_mtim.tv_sec &&
-	       then->st_mtim.tv_nsec == now->st_mtim.tv_nsec;
+	return then->st_dev == makedev(now->stx_dev_major, now->stx_dev_minor) &&
+	       then->st_ino == now->stx_ino && then->st_size == (off_t)now->stx_size &&
+	       then->st_mtim.tv_sec == now->stx_mtime.tv_sec &&
+	       then->st_mtim.tv_nsec == now->stx_mtime.tv_nsec;
 }
 
 /*
@@ -69,10 +72,12 @@ static bool is_unchanged(const struct stat *then, const struct stat *now)
 static struct module *find_by_file(struct modules *modules, const struct module_place *place)
 {
 	struct module *module = map__get(&modules->by_file, file_key(place->device, place->inode));
-	struct stat now;
+	struct statx now;
 
+	/* As it is known: the file system may be one that does not answer. */
 	if (!module || module->device != place->device || module->inode != place->inode ||
-	    fstat(module->fd, &now) || !is_unchanged(&module->stat, &now))
+	    statx(module->fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_BASIC_STATS, &now) ||
+	    !is_unchanged(&module->stat, &now))
 		return NULL;
 	return module;
 }
@@ -103,46 +108,6 @@ struct module *modules__get(struct modules *modules, uint32_t id)
 		module = modules->list[id - 1];
 	pthread_mutex_unlock(&modules->lock);
 	return module;
-}
-
-/* --- opening ---------------------------------------------------------------------------------- */
-
-/* By way of a descriptor that opens nothing: to open a device can do things. */
-static int open_regular(const char *path, struct stat *ret_stat)
-{
-	cleanup(close_p) int handle = open(path, O_PATH | O_CLOEXEC);
-	char name[64];
-	int fd;
-
-	if (handle < 0 || fstat(handle, ret_stat))
-		return -errno;
-	if (!S_ISREG(ret_stat->st_mode))
-		return -ENOEXEC;
-	snprintf(name, sizeof(name), "/proc/self/fd/%d", handle);
-	fd = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	return fd < 0 ? -errno : fd;
-}
-
-/* map_files has deleted files and those of other mount namespaces too, but wants privileges. */
-static int open_place(const struct module_place *place, struct stat *ret_stat)
-{
-	char path[PATH_MAX + 64];
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%u/map_files/%lx-%lx", place->pid, place->begin,
-		 place->end);
-	fd = open_regular(path, ret_stat);
-	if (fd >= 0 || fd == -ENOEXEC || fd == -EMFILE || place->path[0] != '/')
-		return fd;
-	snprintf(path, sizeof(path), "/proc/%u/root%s", place->pid, place->path);
-	fd = open_regular(path, ret_stat);
-	if (fd >= 0 &&
-	    (MAPS_DEVICE(major(ret_stat->st_dev), minor(ret_stat->st_dev)) != place->device ||
-	     ret_stat->st_ino != place->inode)) {
-		close(fd);
-		return -ESTALE;
-	}
-	return fd;
 }
 
 /* --- making ----------------------------------------------------------------------------------- */
@@ -230,29 +195,26 @@ static int enlist(struct modules *modules, struct module *module)
 static struct module *add(struct modules *modules, const struct module_place *place)
 {
 	cleanup(module_free_p) struct module *module = NULL;
-	struct headers headers;
+	struct opened opened;
+	const struct headers *headers = &opened.headers;
 	struct module *same;
-	struct stat stat;
-	int fd = open_place(place, &stat);
+	int fd = opener__open(modules->opener, place, &opened);
 
 	if (fd < 0) {
-		modules->quality->modules_failed += fd == -EMFILE || fd == -ENFILE;
+		modules->quality->modules_failed +=
+			fd == -EMFILE || fd == -ENFILE || fd == -ETIMEDOUT || fd == -EPIPE;
 		return NULL;
 	}
-	if (headers__read(fd, &headers) || !headers.segment_count) {
-		close(fd);
-		return NULL;
-	}
-	same = find_by_build(modules, &headers, &stat);
+	same = find_by_build(modules, headers, &opened.stat);
 	if (same || modules->count >= modules->most) {
 		modules->quality->modules_failed += !same;
 		close(fd);
 		return same;
 	}
-	module = module_new(fd, place->path, place->pid, &headers);
+	module = module_new(fd, place->path, place->pid, headers);
 	if (!module)
 		return NULL;
-	module->stat = stat;
+	module->stat = opened.stat;
 	module->device = place->device;
 	module->inode = place->inode;
 	if (map__put(&modules->by_file, file_key(place->device, place->inode), module))
@@ -262,8 +224,8 @@ static struct module *add(struct modules *modules, const struct module_place *pl
 		return NULL;
 	}
 	/* Without this it is only found less often. */
-	if (headers.build_id_bytes)
-		(void)map__put(&modules->by_build, build_key(&headers, stat.st_size), module);
+	if (headers->build_id_bytes)
+		(void)map__put(&modules->by_build, build_key(headers, opened.stat.st_size), module);
 	return TAKE(module);
 }
 
@@ -363,7 +325,7 @@ int modules__new(struct quality *quality, struct modules **ret)
 	pthread_mutex_init(&modules->lock, NULL);
 	modules->quality = quality;
 	modules->most = raise_limit();
-	if (add_vdso(modules)) {
+	if (opener__new(&modules->opener) || add_vdso(modules)) {
 		modules__free(modules);
 		return -ENOMEM;
 	}
@@ -371,10 +333,16 @@ int modules__new(struct quality *quality, struct modules **ret)
 	return 0;
 }
 
+void modules__stop(struct modules *modules)
+{
+	opener__stop(modules->opener);
+}
+
 void modules__free(struct modules *modules)
 {
 	if (!modules)
 		return;
+	opener__free(modules->opener);
 	for (size_t i = 0; i < modules->count; i++)
 		module_free(modules->list[i]);
 	map__release(&modules->by_file);

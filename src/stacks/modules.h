@@ -44,6 +44,8 @@ struct module {
 struct modules;
 
 int modules__new(struct quality *quality, struct modules **ret);
+/* Files that are being opened are given up. From any thread. */
+void modules__stop(struct modules *modules);
 void modules__free(struct modules *modules);
 
 /* A mapping of code, as a line of maps or an event tells it. */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/elfcheck.h"
 #include "stacks/cfi.h"
 #include "stacks/go.h"
 
@@ -150,7 +151,10 @@ static int compile(Elf *elf, struct rows *ret)
 int rows__compile(int fd, struct rows *ret)
 {
 	cleanup(elf_end_p) Elf *elf = NULL;
+	int err = elfcheck__sections(fd);
 
+	if (err)
+		return err;
 	elf_version(EV_CURRENT);
 	elf = elf_begin(fd, ELF_C_READ, NULL);
 	return compile(elf, ret);

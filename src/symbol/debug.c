@@ -12,9 +12,15 @@
 #include <elfutils/libdwelf.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "symbol/file.h"
 
 #define DEBUG_FOLDER "/usr/lib/debug"
+/* A server can send without end. The debug information of browsers has 1 to 2 GB. */
+#define MOST_DOWNLOAD_BYTES (2L << 30)
+#define MOST_DOWNLOAD_NS    (120 * SECOND_NS)
+#define MOST_DOWNLOADS_NS   (300 * SECOND_NS) /* all of them */
+#define SECOND_NS           UINT64_C(1000000000)
 
 /* What a file must be to be the one that is looked for. */
 struct wanted {
@@ -124,12 +130,20 @@ static int by_link(const struct symbol_module *module, const struct image *image
 	return err;
 }
 
+/* libdebuginfod has a time limit only for a server that sends nothing at all. */
 static int on_progress(debuginfod_client *client, long done, long total)
 {
-	const struct symbols_options *options = debuginfod_get_user_data(client);
+	struct debug_finder *finder = debuginfod_get_user_data(client);
+	const struct symbols_options *options = finder->options;
+	uint64_t took_ns = clock__now_ns() - finder->began_ns;
 
-	options->progress(options->context, debuginfod_get_url(client), done, total);
-	return 0;
+	finder->is_over = done > MOST_DOWNLOAD_BYTES || total > MOST_DOWNLOAD_BYTES ||
+			  took_ns > MOST_DOWNLOAD_NS ||
+			  took_ns + finder->spent_ns > MOST_DOWNLOADS_NS;
+	if (!finder->is_over && options->progress)
+		finder->is_over = !options->progress(options->context, debuginfod_get_url(client),
+						     done, total);
+	return finder->is_over;
 }
 
 static int begin_client(struct debug_finder *finder)
@@ -144,11 +158,8 @@ static int begin_client(struct debug_finder *finder)
 	finder->client = debuginfod_begin();
 	if (!finder->client)
 		return -ENOMEM;
-	if (finder->options->progress) {
-		/* It comes back as it is given. */
-		debuginfod_set_user_data(finder->client, (void *)(uintptr_t)finder->options);
-		debuginfod_set_progressfn(finder->client, on_progress);
-	}
+	debuginfod_set_user_data(finder->client, finder);
+	debuginfod_set_progressfn(finder->client, on_progress);
 	return 0;
 }
 
@@ -162,8 +173,19 @@ static int from_server(struct debug_finder *finder, const struct wanted *wanted,
 	err = begin_client(finder);
 	if (err)
 		return err;
+	finder->began_ns = clock__now_ns();
+	finder->is_over = false;
+	if (finder->options->progress &&
+	    !finder->options->progress(finder->options->context, NULL, 0, 0)) {
+		finder->is_offline = true;
+		return -ENOENT;
+	}
 	fd = debuginfod_find_debuginfo(finder->client, (const unsigned char *)wanted->build_id, 0,
 				       NULL);
+	finder->spent_ns += clock__now_ns() - finder->began_ns;
+	finder->ended += finder->is_over;
+	if (finder->options->progress)
+		(void)finder->options->progress(finder->options->context, NULL, -1, -1);
 	if (fd < 0) {
 		/* Each try may take a minute and a half; files are many. */
 		finder->is_offline = fd != -ENOENT;

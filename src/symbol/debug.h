@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "symbol/image.h"
 #include "symbol/symbol.h"
@@ -9,7 +10,11 @@
 struct debug_finder {
 	const struct symbols_options *options;
 	struct debuginfod_client *client; /* made when first needed */
-	bool is_offline; /* no server, or it did not answer: it is not asked again */
+	bool is_offline;   /* no server, or it did not answer: it is not asked again */
+	uint64_t began_ns; /* the download that is under way */
+	uint64_t spent_ns; /* on all before it */
+	uint64_t ended;    /* downloads that were, before they were complete */
+	bool is_over;      /* the one under way is to end */
 };
 void debug_finder__release(struct debug_finder *finder);
 

@@ -13,7 +13,8 @@
 
 struct dwarf;
 
-/* The image stays the caller's, and open. -ENOENT if it has none that can be used. */
+/* The image stays the caller's, and open. -ENOENT if it has none that can be used,
+ * -EFBIG if it has too much, -ENOMEM. */
 int dwarf__open(struct image *image, struct debug_finder *finder,
 		const struct symbol_module *module, struct dwarf **ret);
 void dwarf__close(struct dwarf *dwarf);

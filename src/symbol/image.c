@@ -8,10 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/mman.h>
 
 #include <elfutils/libdwelf.h>
 
 #include "base/cleanup.h"
+#include "base/elfcheck.h"
 
 /* A few bytes may claim to unpack to anything. */
 #define MOST_MINI_BYTES  (128UL << 20)
@@ -43,6 +45,27 @@ static bool is_worth_reading(Elf_Scn *section)
 
 	return section && gelf_getshdr(section, &header) && header.sh_size <= MOST_TABLE_BYTES &&
 	       !(header.sh_flags & SHF_COMPRESSED);
+}
+
+bool image__has_room(uint64_t bytes)
+{
+	void *memory;
+
+	if (!bytes || bytes > SIZE_MAX / 2)
+		return !bytes;
+	memory = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (memory == MAP_FAILED)
+		return false;
+	munmap(memory, (size_t)bytes);
+	return true;
+}
+
+static uint64_t size_of(Elf_Scn *section)
+{
+	GElf_Shdr header;
+
+	return section && gelf_getshdr(section, &header) ? header.sh_size : 0;
 }
 
 static int check_kind(const struct image *image)
@@ -79,6 +102,9 @@ static int open_image(int fd, int owned_fd, char *bytes, size_t size, struct ima
 	}
 	image->fd = owned_fd;
 	image->bytes = bytes;
+	err = bytes ? elfcheck__sections_of(bytes, size) : elfcheck__sections(fd);
+	if (err)
+		return err;
 	elf_version(EV_CURRENT);
 	image->elf = bytes ? elf_memory(bytes, size) : elf_begin(fd, ELF_C_READ, NULL);
 	err = check_kind(image);
@@ -204,10 +230,17 @@ typedef bool (*read_fn)(const struct image *image, const GElf_Sym *symbol, size_
 static int add_section(const struct image *image, Elf_Scn *section, const GElf_Shdr *header,
 		       read_fn read, struct symtab *tab)
 {
-	bool is_good = is_worth_reading(section) &&
-		       is_worth_reading(elf_getscn(image->elf, header->sh_link));
-	Elf_Data *data = is_good ? elf_getdata(section, NULL) : NULL;
-	size_t count = data && header->sh_entsize ? data->d_size / header->sh_entsize : 0;
+	Elf_Scn *names = elf_getscn(image->elf, header->sh_link);
+	Elf_Data *data;
+	size_t count;
+
+	if (header->sh_size > MOST_TABLE_BYTES || size_of(names) > MOST_TABLE_BYTES)
+		return -EFBIG;
+	if (!image__has_room(header->sh_size + size_of(names)))
+		return -ENOMEM;
+	data = is_worth_reading(section) && is_worth_reading(names) ? elf_getdata(section, NULL)
+								    : NULL;
+	count = data && header->sh_entsize ? data->d_size / header->sh_entsize : 0;
 
 	/* gelf_getsym() takes an int. */
 	for (size_t i = 1; i < count && i < INT32_MAX; i++) {
@@ -221,7 +254,7 @@ static int add_section(const struct image *image, Elf_Scn *section, const GElf_S
 			continue;
 		err = symtab__add(tab, &entry);
 		if (err)
-			return err == -ENOMEM ? err : 0;
+			return err == -ENOMEM ? err : -EFBIG;
 	}
 	return 0;
 }
@@ -236,6 +269,17 @@ static int add(const struct image *image, uint32_t section_type, read_fn read, s
 			return add_section(image, section, &header, read, tab);
 	}
 	return -ENOENT;
+}
+
+bool image__has_table(const struct image *image, uint32_t section_type)
+{
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+
+	while ((section = elf_nextscn(image->elf, section)))
+		if (gelf_getshdr(section, &header) && header.sh_type == section_type)
+			return true;
+	return false;
 }
 
 int image__add_symbols(const struct image *image, uint32_t section_type, struct symtab *tab)

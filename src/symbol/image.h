@@ -38,16 +38,21 @@ void image__close(struct image *image);
 /* Whether its code has a place. It has none in relocatable files, which nobody runs. */
 bool image__has_addresses(const struct image *image);
 
+/* Whether that much memory could be had now. libelf and libdw do not tell when they had none. */
+bool image__has_room(uint64_t bytes);
+
+bool image__has_table(const struct image *image, uint32_t section_type);
+
 /* Adds the functions of `.symtab` (SHT_SYMTAB) or `.dynsym` (SHT_DYNSYM). -ENOENT if there is no
- * such table, -ENOMEM. Names live as long as the image. */
+ * such table, -EFBIG if it has more than any program, -ENOMEM. Names live as long as the image. */
 int image__add_symbols(const struct image *image, uint32_t section_type, struct symtab *tab);
 
 /* Likewise its variables. */
 int image__add_variables(const struct image *image, uint32_t section_type, struct symtab *tab);
 
 /*
- * Makes its DWARF safe to be read by libdw, which comes next. -ENOENT if there is none, or none of
- * a size that we are ready to read.
+ * Makes its DWARF safe to be read by libdw, which comes next. -ENOENT if there is none, -EFBIG if
+ * it is larger than any program's, -ENOMEM.
  */
 int image__prepare_dwarf(struct image *image);
 /* What can be checked only after libdw has unpacked the sections. */

@@ -13,7 +13,8 @@
 #include "symbol/file.h"
 #include "symbol/rangemap.h"
 
-#define MOST_BYTES (UINT32_C(1) << 30) /* also: positions in the text fit into 32 bits */
+/* Those of large Java and JavaScript programs have 10 to 50 MB. */
+#define MOST_BYTES (UINT32_C(256) << 20) /* also: positions in the text fit into 32 bits */
 
 struct perfmap {
 	char *text; /* its lines end with 0 */
@@ -133,21 +134,33 @@ static struct owner owner_of(int pid)
 	return owner;
 }
 
+/*
+ * Whether the process can have written it. A process may put any file there that it can name, by a
+ * link or by a mount of its own: what we then print as names would be that file's lines. So it has
+ * one name, and its owner, as the host sees it, is the user of the process.
+ */
+static bool is_own(const struct stat *stat, const struct owner *owner)
+{
+	return stat->st_nlink == 1 &&
+	       (stat->st_uid == owner->uid || stat->st_uid == owner->effective_uid);
+}
+
 static int open_checked(const char *root, long pid, const struct owner *owner)
 {
 	struct stat stat;
 	char path[64];
-	int fd;
+	int fd, err = -EPERM;
 
 	snprintf(path, sizeof(path), "/tmp/perf-%ld.map", pid);
 	fd = file__open_no_link(root, path);
 	if (fd < 0)
 		return fd;
-	if (!fstat(fd, &stat) &&
-	    (!stat.st_uid || stat.st_uid == owner->uid || stat.st_uid == owner->effective_uid))
+	if (!fstat(fd, &stat) && is_own(&stat, owner))
+		err = stat.st_size > MOST_BYTES ? -EFBIG : 0;
+	if (!err)
 		return fd;
 	close(fd);
-	return -EPERM;
+	return err;
 }
 
 int perfmap__open(int pid, struct perfmap **ret)

@@ -13,8 +13,8 @@ int perfmap__parse(char *text, size_t size, struct perfmap **ret);
 
 /*
  * The map of a process, as the process sees its /tmp or else in ours. -EPERM for a file that
- * belongs neither to root nor to the user of the process: anybody may write to /tmp. -ENOENT and
- * others.
+ * does not belong to the user of the process, or has more than one name: anybody may write to /tmp.
+ * -EFBIG, -ENOENT and others.
  */
 int perfmap__open(int pid, struct perfmap **ret);
 void perfmap__free(struct perfmap *map);

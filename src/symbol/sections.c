@@ -57,9 +57,9 @@ static Elf_Scn *next_section(const struct image *image, Elf_Scn *section, GElf_S
 	return NULL;
 }
 
-static bool is_worth_reading(const struct image *image)
+static int check_size(const struct image *image)
 {
-	uint64_t total = 0;
+	uint64_t total = 0, packed = 0;
 	Elf_Scn *section = NULL;
 	bool found = false;
 	GElf_Shdr header;
@@ -69,11 +69,16 @@ static bool is_worth_reading(const struct image *image)
 		uint64_t size = unpacked_size(section, &header, name);
 
 		if (size > MOST_DWARF_BYTES || total + size > MOST_DWARF_BYTES)
-			return false;
+			return -EFBIG;
 		total += size;
+		/* Packed and unpacked at the same time. */
+		if (size != header.sh_size)
+			packed += header.sh_size;
 		found = found || !strcmp(strchr(name, '_'), "_info");
 	}
-	return found;
+	if (!found)
+		return -ENOENT;
+	return image__has_room(total + packed) ? 0 : -ENOMEM;
 }
 
 static int add_end(struct image *image, Elf_Data *data)
@@ -106,9 +111,10 @@ int image__prepare_dwarf(struct image *image)
 	Elf_Scn *section = NULL;
 	GElf_Shdr header;
 	const char *name;
+	int err = check_size(image);
 
-	if (!is_worth_reading(image))
-		return -ENOENT;
+	if (err)
+		return err;
 	while ((section = next_section(image, section, &header, &name))) {
 		Elf_Data *data;
 

@@ -29,19 +29,30 @@ struct symbol_chain {
 	int count; /* 0: no name is known */
 };
 
+/* How much of a file is read: less, if it is too much for us. */
+enum symbol_depth {
+	SYMBOL_WHOLE,
+	SYMBOL_TABLES,     /* no DWARF, but tables of its debug file too */
+	SYMBOL_OWN_TABLES, /* of no other file */
+};
+
 /* A file with code. `fd` stays the caller's and open as long as the struct symbols; -1: by path. */
 struct symbol_module {
 	uint64_t key; /* the caller's name for it: the same file, the same key */
 	int fd;
-	const char *path;     /* as the process saw it, for debug files and messages */
-	const char *root;     /* "/proc/PID/root" or ""; where paths of its debug files begin */
-	const char *build_id; /* hex, NULL if none */
+	const char *path;        /* as the process saw it, for debug files and messages */
+	const char *root;        /* "/proc/PID/root" or ""; where paths of its debug files begin */
+	const char *build_id;    /* hex, NULL if none */
+	enum symbol_depth depth; /* another depth, another key */
 };
 
 struct symbols_options {
 	bool no_debuginfod; /* else: asked if DEBUGINFOD_URLS is set */
-	/* Called now and then during a long download; may be NULL. */
-	void (*progress)(void *context, const char *what, long done, long total);
+	/*
+	 * Called before a download, now and then during it, and behind it with done < 0; false ends
+	 * it, and all others. May be NULL.
+	 */
+	bool (*progress)(void *context, const char *what, long done, long total);
 	void *context;
 };
 
@@ -63,9 +74,11 @@ int symbols__in_jit(struct symbols *symbols, int pid, uint64_t address, struct s
 int symbols__in_vdso(struct symbols *symbols, uint64_t address, struct symbol_chain *ret);
 
 struct symbols_quality {
-	uint64_t modules;        /* files that were asked about */
-	uint64_t modules_failed; /* of them, not readable or broken */
-	uint64_t with_debug;     /* of them, with DWARF */
+	uint64_t modules;         /* files that were asked about */
+	uint64_t modules_failed;  /* of them, not readable or broken */
+	uint64_t with_debug;      /* of them, with DWARF */
+	uint64_t too_large;       /* of them, with tables or DWARF larger than any program's */
+	uint64_t downloads_ended; /* that took too long or became too large, or were ended */
 	uint64_t addresses, unnamed;
 };
 struct symbols_quality symbols__quality(const struct symbols *symbols);

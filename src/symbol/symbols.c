@@ -105,7 +105,7 @@ static int unless_no_memory(int err)
 	return err == -ENOMEM ? err : 0;
 }
 
-static int read_symbols(struct module *module)
+static int read_symbols(struct module *module, bool *ret_too_large)
 {
 	int err = image__add_symbols(module->image, SHT_SYMTAB, &module->tab);
 
@@ -121,6 +121,8 @@ static int read_symbols(struct module *module)
 	}
 	if (err == -ENOMEM)
 		return err;
+	if (err == -EFBIG)
+		*ret_too_large = true;
 	return unless_no_memory(symtab__seal(&module->tab));
 }
 
@@ -128,16 +130,25 @@ static int read_symbols(struct module *module)
 static int read_module(struct symbols *symbols, const struct symbol_module *name,
 		       struct module *module)
 {
-	int err = dwarf__open(module->image, &symbols->finder, name, &module->dwarf);
+	bool too_large = false;
+	int err = -ENOENT;
 
-	if (err && err != -ENOMEM)
+	if (name->depth == SYMBOL_WHOLE)
+		err = dwarf__open(module->image, &symbols->finder, name, &module->dwarf);
+
+	too_large |= err == -EFBIG;
+	if (err && err != -ENOMEM && name->depth != SYMBOL_OWN_TABLES &&
+	    !(name->depth == SYMBOL_TABLES && image__has_table(module->image, SHT_SYMTAB)))
 		err = debug_finder__find(&symbols->finder, name, module->image, &module->debug);
-	if (module->debug)
+	if (module->debug && name->depth == SYMBOL_WHOLE)
 		err = dwarf__open(module->debug, &symbols->finder, name, &module->dwarf);
+	too_large |= err == -EFBIG;
 	if (err == -ENOMEM)
 		return err;
 	symbols->quality.with_debug += module->dwarf != NULL;
-	return read_symbols(module);
+	err = read_symbols(module, &too_large);
+	symbols->quality.too_large += !err && too_large;
+	return err;
 }
 
 static int find_module(struct symbols *symbols, const struct symbol_module *name,
@@ -160,6 +171,7 @@ static int find_module(struct symbols *symbols, const struct symbol_module *name
 		err = -ENOEXEC;
 	symbols->quality.modules++;
 	symbols->quality.modules_failed += err != 0;
+	symbols->quality.too_large += err == -EFBIG;
 	if (!err)
 		err = read_module(symbols, name, module);
 	if (err == -ENOMEM)
@@ -344,6 +356,7 @@ static int find_jit(struct symbols *symbols, int pid, struct perfmap **ret)
 		return 0;
 	}
 	err = perfmap__open(pid, &map);
+	symbols->quality.too_large += err == -EFBIG;
 	if (err && err != -ENOMEM) {
 		nothing = strdup("");
 		err = nothing ? perfmap__parse(nothing, 0, &map) : -ENOMEM;
@@ -378,5 +391,8 @@ int symbols__in_jit(struct symbols *symbols, int pid, uint64_t address, struct s
 
 struct symbols_quality symbols__quality(const struct symbols *symbols)
 {
-	return symbols->quality;
+	struct symbols_quality quality = symbols->quality;
+
+	quality.downloads_ended = symbols->finder.ended;
+	return quality;
 }

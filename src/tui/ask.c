@@ -65,13 +65,18 @@ static const char *const questions[ASK_QUESTIONS] = {
 		" (SELECT sum(value) FROM quality WHERE name IN (" LOSSES "))",
 	/* What delays comes first: of idle waits there is always more. */
 	[ASK_WAITS] = "SELECT s.cause || CASE s.kind WHEN 'delaying' THEN ''"
-		" ELSE ' (' || s.kind || ')' END || CASE WHEN w.by THEN CASE w.evidence"
-		" WHEN 'owner' THEN ', held by ' ELSE ', ended by ' END || coalesce(b.comm, '?')"
+		" ELSE ' (' || s.kind || ')' END || CASE WHEN w.first THEN ', first held by '"
+		" || coalesce(f.comm, '?') || CASE WHEN f.tid THEN '/' || f.tid ELSE '' END ELSE ''"
+		" END || CASE WHEN w.evidence = 'timeout' THEN ', timed out' WHEN w.by THEN"
+		" CASE w.evidence WHEN 'owner' THEN ', held by '"
+		" WHEN 'handed' THEN ', last by ' ELSE ', ended by ' END || coalesce(b.comm, '?')"
 		" || CASE WHEN b.tid THEN '/' || b.tid ELSE '' END ELSE '' END,"
 		" coalesce(o.kind || ' ' || o.name, ''),"
 		" sum(w.ns), sum(w.count), 0 FROM temp.wait_slice w JOIN state s ON s.id = w.state"
 		" LEFT JOIN object o ON o.id = w.object LEFT JOIN thread b ON b.id = w.by"
-		" WHERE w.slice BETWEEN ?1 AND ?2 AND " WANTED("w.thread") " GROUP BY w.state, w.object, w.by, w.evidence"
+		" LEFT JOIN thread f ON f.id = w.first"
+		" WHERE w.slice BETWEEN ?1 AND ?2 AND " WANTED("w.thread") " GROUP BY w.state, w.object, w.by, w.evidence,"
+		" w.first"
 		" ORDER BY s.kind = 'delaying' DESC, s.kind = 'undecided' DESC, sum(w.ns) DESC",
 	/* By the signal, which knows of each thread's calls; the errno is the most frequent one. */
 	[ASK_CALLS] = "WITH c AS (SELECT s.operation AS name, s.errno AS errno, sum(x.sum0) AS ns,"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 static const struct band_words words[BAND_COUNT] = {
-	[BAND_USER] = { 'U', "USER", "run.user", "its own code", BAND_GROUP_RUN },
+	[BAND_USER] = { 'U', "USER", "run.user", "outside syscalls", BAND_GROUP_RUN },
 	[BAND_KERNEL] = { 'K', "KERNEL", "run.kernel", "in the kernel for it", BAND_GROUP_RUN },
 	[BAND_ANY] = { 'R', "CPU", "run.any", "on a CPU, user or kernel", BAND_GROUP_RUN },
 	[BAND_READY] = { 'r', "READY", "ready", "could run, but has no CPU", BAND_GROUP_READY },
@@ -15,7 +15,7 @@ static const struct band_words words[BAND_COUNT] = {
 	[BAND_PIPE] = { 'P', "PIPE", "wait.pipe", "a pipe's other end", BAND_GROUP_DELAYING },
 	[BAND_CHILD] = { 'C', "CHILD", "wait.child", "a child process", BAND_GROUP_DELAYING },
 	[BAND_FAULT] = { 'F', "FAULT", "wait.fault", "a page to come in", BAND_GROUP_DELAYING },
-	[BAND_KERNEL_LOCK] = { 'X', "KLOCK", "wait.kernel", "a lock inside the kernel",
+	[BAND_KERNEL_LOCK] = { 'X', "KLOCK", "wait.kernel", "a lock, memory or RCU",
 			       BAND_GROUP_DELAYING },
 	[BAND_STOPPED] = { 'S', "STOP", "wait.stopped", "stopped, traced or frozen",
 			   BAND_GROUP_DELAYING },

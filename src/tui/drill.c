@@ -40,13 +40,13 @@ static void draw_head(const struct view *view, int columns)
 {
 	const struct table_row *all = &view->drill_table.all;
 	uint8_t cells[MOST_BAR];
-	char text[256];
+	char text[320];
 	int width = columns < MOST_BAR ? columns : MOST_BAR;
 
-	snprintf(text, sizeof(text), "%s %d %.130s  %d thread%s%s%s",
+	snprintf(text, sizeof(text), "%s %d %.130s  %.80s%s%s",
 		 view->drilled_thread ? "thread" : "process", view->drilled.tid,
-		 words__clean(view->drilled.name, 30).text, all->threads,
-		 all->threads == 1 ? "" : "s",
+		 words__clean(view->drilled.name, 30).text,
+		 words__count(all->threads, "threads").text,
 		 view->drilled_thread ? "" : ", children born since included",
 		 view->drill_over ? "  ENDED"
 		 : view->paused   ? "  PAUSED"
@@ -178,8 +178,8 @@ static void draw_functions(const struct view *view, int row, int lines, int colu
 {
 	char title[100];
 
-	snprintf(title, sizeof(title), "hot functions, by %" PRId64 " samples of running time",
-		 view->functions.total_count);
+	snprintf(title, sizeof(title), "hot functions, by %.60s of running time",
+		 words__count(view->functions.total_count, "samples").text);
 	draw_title(row, columns, title, "samples   share");
 	for (int i = 0; i < lines && i < (int)view->functions.count; i++) {
 		const struct ask_line *line = &view->functions.lines[i];

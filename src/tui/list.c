@@ -34,8 +34,10 @@ static void draw_title(const struct view *view, int columns)
 	snprintf(text, sizeof(text), "gapless top  %02d:%02d:%02d", local.tm_hour, local.tm_min,
 		 local.tm_sec);
 	if (view->window.from)
-		words__say(text, sizeof(text), "  %" PRId64 " CPUs  %d threads, %d ended",
-			   view->head.cpus, view->table.all.threads, view->table.all.ended);
+		words__say(text, sizeof(text), "  %s  %s, %d ended",
+			   words__count(view->head.cpus, "CPUs").text,
+			   words__count(view->table.all.threads, "threads").text,
+			   view->table.all.ended);
 	screen__put(0, 0, columns, SCREEN_BOLD, text);
 	/* A machine with many threads is looked at less often than was asked for. */
 	if (view->window.from && view->table.window_ns > (int64_t)view->interval_ns * 3 / 2)
@@ -189,10 +191,9 @@ static void draw_reason(const struct view *view, int columns)
 	if (!view->window.from)
 		snprintf(text, sizeof(text), "attached; the first numbers come after %s", interval);
 	else if (view->table.count)
-		snprintf(
-			text, sizeof(text),
-			"no name or number fits the filter '%s'; it hides %zu rows [/ to change it]",
-			view->filter, view->table.count);
+		snprintf(text, sizeof(text),
+			 "no name or number fits the filter '%s'; it hides %.60s [/ to change it]",
+			 view->filter, words__count((int64_t)view->table.count, "rows").text);
 	else
 		snprintf(text, sizeof(text), "no thread of %.200s is there now",
 			 words__clean(view->source->target, 100).text);

@@ -43,17 +43,20 @@ static void say(struct view *view, const char *text)
 
 /* --- numbers --------------------------------------------------------------------------------- */
 
-/* The row that was chosen stays so, wherever it went. */
+/* The cursor goes with the row that was chosen, or stays where it is until one is. */
 static int arrange(struct view *view)
 {
 	int err = table__arrange(&view->table, view->order, view->filter);
 
-	if (err)
-		return err;
-	view->chosen_at = table__find(&view->table, view->chosen, view->chosen_at);
-	if (view->table.shown_count)
-		view->chosen = view->table.rows[view->table.shown[view->chosen_at]].id;
-	return 0;
+	if (!err)
+		view->chosen_at = table__find(&view->table, view->chosen, view->chosen_at);
+	return err;
+}
+
+static void choose(struct view *view, size_t at)
+{
+	view->chosen_at = at;
+	view->chosen = view->table.rows[view->table.shown[at]].id;
 }
 
 static int load_list(struct view *view)
@@ -198,6 +201,7 @@ static int enter_drill(struct view *view)
 {
 	if (!view->table.shown_count)
 		return 0;
+	choose(view, view->chosen_at);
 	view->drilled = view->table.rows[view->table.shown[view->chosen_at]];
 	view->drilled_thread = view->by_thread;
 	return start_drill(view);
@@ -249,20 +253,32 @@ static void move(struct view *view, int key)
 
 	if (!last--)
 		return;
-	if (key == SCREEN_UP || key == 'k')
+	switch (key) {
+	case SCREEN_UP:
+	case 'k':
 		at -= at > 0;
-	else if (key == SCREEN_DOWN || key == 'j')
+		break;
+	case SCREEN_DOWN:
+	case 'j':
 		at++;
-	else if (key == SCREEN_PAGE_UP)
+		break;
+	case SCREEN_PAGE_UP:
 		at = at > view->page ? at - view->page : 0;
-	else if (key == SCREEN_PAGE_DOWN)
+		break;
+	case SCREEN_PAGE_DOWN:
 		at += view->page;
-	else if (key == SCREEN_HOME)
-		at = 0;
-	else if (key == SCREEN_END)
+		break;
+	case SCREEN_END:
 		at = last;
-	view->chosen_at = at < last ? at : last;
-	view->chosen = view->table.rows[view->table.shown[view->chosen_at]].id;
+		break;
+	case SCREEN_HOME: /* the first row, whichever it is */
+		view->chosen_at = 0;
+		view->chosen = VIEW_NONE_CHOSEN;
+		return;
+	default:
+		return;
+	}
+	choose(view, at < last ? at : last);
 }
 
 static int type_filter(struct view *view, int key)
@@ -300,7 +316,7 @@ static int change_rows(struct view *view)
 		return err;
 	view->by_thread = !view->by_thread;
 	view->chosen_at = view->first = 0;
-	view->chosen = 0;
+	view->chosen = VIEW_NONE_CHOSEN;
 	if (!window.from)
 		return 0;
 	view->window = window;
@@ -442,6 +458,7 @@ int top__run(const struct top_options *options, const struct top_source *source)
 	view->interval_ns = options->interval_ns;
 	view->by_thread = options->by_thread;
 	view->own_share = -1;
+	view->chosen = VIEW_NONE_CHOSEN;
 	err = ask__new(source->list.db, source->list.open_state, source->list.context, &view->ask);
 	if (!err)
 		err = loop(view);

@@ -11,6 +11,7 @@
 
 #define VIEW_FILTER_BYTES  48
 #define VIEW_MESSAGE_BYTES 256
+#define VIEW_NONE_CHOSEN   INT64_MIN
 /* How far back a drill looks: samples are few, and a second of them says little. */
 #define VIEW_DRILL_NS INT64_C(10000000000)
 
@@ -31,8 +32,8 @@ struct view {
 	struct table table;
 	enum sort order;
 	char filter[VIEW_FILTER_BYTES];
-	int64_t chosen;   /* the id of the chosen row */
-	size_t chosen_at; /* its place among those that are shown */
+	int64_t chosen;   /* the id of the row that was moved to or entered */
+	size_t chosen_at; /* where the cursor is among those that are shown */
 	size_t first;     /* the row at the top */
 	size_t page;      /* how many rows there is room for */
 

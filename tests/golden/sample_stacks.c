@@ -227,7 +227,9 @@ static void add_sample(struct recording *recording, int64_t at_ns, int64_t threa
 
 static void add_main_samples(struct recording *recording, int64_t slice)
 {
-	const struct recording_sample waits = { .by = SAMPLE_INTERRUPT, .count = 7 };
+	const struct recording_sample waits = { .by = SAMPLE_INTERRUPT,
+						.count = 7,
+						.evidence = "waker" };
 	const struct recording_sample next = { .flags = RECORDING_SAMPLE_NEXT };
 	int64_t at = slice * 10 * SECOND;
 
@@ -247,11 +249,14 @@ static void add_main_samples(struct recording *recording, int64_t slice)
 
 static void add_worker_samples(struct recording *recording, int64_t slice, int64_t thread)
 {
-	const struct recording_sample owned = {
-		.by = SAMPLE_LOGGER, .object = 1, .waker_stack = S_LOG_UNLOCK, .count = 3
-	};
+	const struct recording_sample owned = { .by = SAMPLE_LOGGER,
+						.object = 1,
+						.waker_stack = S_LOG_UNLOCK,
+						.count = 3,
+						.evidence = "owner" };
 	const struct recording_sample signalled = {
 		.by = SAMPLE_WORKER_1 + SAMPLE_WORKER_2 - thread,
+		.evidence = "waker",
 		.object = 2,
 		.waker_stack = S_WORK,
 	};
@@ -278,9 +283,9 @@ static void add_worker_samples(struct recording *recording, int64_t slice, int64
 /* The account has 12 µs less: nobody has a stack for what was unseen. */
 static void add_logger_samples(struct recording *recording)
 {
-	const struct recording_sample disk = { .by = SAMPLE_INTERRUPT,
-					       .object = 3,
-					       .waker_stack = S_IO_DONE };
+	const struct recording_sample disk = {
+		.by = SAMPLE_INTERRUPT, .evidence = "waker", .object = 3, .waker_stack = S_IO_DONE
+	};
 	const struct recording_sample asleep = { .object = 3, .none = "asleep at the end" };
 
 	add_sample(recording, 20 * SECOND, SAMPLE_LOGGER, SAMPLE_DISK, S_VFS_FSYNC,

@@ -183,7 +183,7 @@ static void emptiness_and_failures_explain_themselves(void **state)
 	says("-f svg -o $R $R", 1, text);
 	snprintf(text, sizeof(text), "gapless: error: '%s': no stacks between --from and --to\n",
 		 path);
-	says("-f folded --from 1ms --to 2ms $R", 1, text);
+	says("-f folded --from 20001ms --to 20002ms $R", 1, text);
 }
 
 int main(void)

@@ -65,6 +65,29 @@ static void csv_quotes_what_needs_it(void **state)
 		"x,y,z\r\n\"a,b\",\"say \"\"\",1.5\r\n");
 }
 
+static void csv_has_no_formulas(void **state)
+{
+	answers("--csv", path, "SELECT '=1+1' AS '@x', -5 AS y, '-5' AS z, 'a=b' AS w", 0,
+		"\"'@x\",y,z,w\r\n\"'=1+1\",-5,\"'-5\",a=b\r\n");
+}
+
+static void a_statement_without_end_is_ended(void **state)
+{
+	answers("--timeout 200ms", path,
+		"WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) "
+		"SELECT max(x) AS x FROM c",
+		1,
+		"x\ngapless: error: it took longer than 0.2 s [a longer --timeout, or 0 for "
+		"none]\n");
+}
+
+static void control_characters_do_not_come_from_arguments(void **state)
+{
+	answers("--timeout \"$(printf '\\033[31m')\"", path, "SELECT 1", 2,
+		"gapless query: '?[31m' is not a duration [like 500ms, 10s, 2m]\n"
+		"Try `gapless query --help' or `gapless query --usage' for more information.\n");
+}
+
 static void json_keeps_types_and_columns_of_one_name(void **state)
 {
 	answers("--json", path, "SELECT 1 AS a, 'x' AS a, 0.5 AS b, NULL AS c", 0,
@@ -117,6 +140,9 @@ int main(void)
 		cmocka_unit_test(the_table_is_aligned),
 		cmocka_unit_test(no_rows_leave_the_heading),
 		cmocka_unit_test(csv_quotes_what_needs_it),
+		cmocka_unit_test(csv_has_no_formulas),
+		cmocka_unit_test(a_statement_without_end_is_ended),
+		cmocka_unit_test(control_characters_do_not_come_from_arguments),
 		cmocka_unit_test(json_keeps_types_and_columns_of_one_name),
 		cmocka_unit_test(control_characters_do_not_reach_the_table),
 		cmocka_unit_test(only_reading_is_allowed),

@@ -1,6 +1,7 @@
 /*
  * The same numbers in the text, the JSON report, the page's data and the recording's views: each
- * number of one recording is looked up in all four. The text is held to what it rounds to.
+ * number of one recording is looked up in all four. The text is held to what it rounds to. Exports
+ * with a time axis have the same sums.
  */
 #include "../harness.h"
 
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "export/exporter.h"
 #include "recording/recording.h"
 #include "report/html.h"
 #include "report/report.h"
@@ -602,6 +604,97 @@ static void quality_and_cost(void **unused)
 		  words__time(number_at(json, "unexplained_ns")).text);
 }
 
+/* --- exports with a time axis --------------------------------------------------------------- */
+
+static json_t *exported(const struct exporter *exporter)
+{
+	struct profile *profile = NULL;
+	char *document = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&document, &size);
+
+	assert_non_null(out);
+	assert_int_equal(
+		profile__load(path, &(struct profile_options) { .accounts = true }, &profile), 0);
+	assert_int_equal(exporter->write(profile, out), 0);
+	profile__free(profile);
+	fclose(out);
+	return parsed(document);
+}
+
+#define NOT_OWN "thread NOT IN (SELECT id FROM thread WHERE flags & 4)"
+
+/* What was counted in `unit`s, and is shown a second. */
+static int64_t counted(const char *unit)
+{
+	return ask("SELECT coalesce(sum(sum), 0) FROM signal_sums WHERE unit = %Q AND measure !="
+		   " 'asked' AND unit != (SELECT events FROM signal g WHERE g.name ="
+		   " signal_sums.signal)",
+		   unit);
+}
+
+static void firefox(void **unused)
+{
+	json_t *document = exported(&export_firefox), *one, *value;
+	double weight_ms = 0, bytes = 0;
+	int64_t events = 0;
+	size_t i, j;
+
+	json_array_foreach (json_object_get(document, "threads"), i, one) {
+		json_array_foreach (json_object_get(json_object_get(one, "samples"), "weight"), j,
+				    value)
+			weight_ms += json_number_value(value);
+		json_array_foreach (json_object_get(json_object_get(one, "markers"), "data"), j,
+				    value)
+			events += !strcmp(text_at(value, "type"), "event");
+	}
+	assert_int_equal((int64_t)(weight_ms * 1e6 + 0.5),
+			 ask("SELECT sum(weight_ns) FROM sample WHERE " NOT_OWN));
+	assert_int_equal(events, ask("SELECT count(*) FROM event WHERE " NOT_OWN));
+	json_array_foreach (json_object_get(document, "counters"), i, one) {
+		json_t *display = json_object_get(one, "display");
+
+		json_array_foreach (json_object_get(json_object_get(one, "samples"), "count"), j,
+				    value)
+			bytes += strcmp(text_at(display, "unit"), "bytes")
+					 ? 0
+					 : json_number_value(value);
+	}
+	assert_true(events > 0 && bytes > 0);
+	assert_int_equal((int64_t)bytes, counted("bytes"));
+	json_decref(document);
+}
+
+/* Shares of a thread's time add up to all of it, waits are there once, and all events. */
+static void chrome(void **unused)
+{
+	json_t *document = exported(&export_chrome), *one, *value;
+	int64_t events = 0, waits = 0, shares = 0;
+	const char *key;
+	size_t i;
+
+	json_array_foreach (json_object_get(document, "traceEvents"), i, one) {
+		const char *phase = text_at(one, "ph"), *name = text_at(one, "name");
+		double sum = 0;
+
+		events += !strcmp(phase, "b") || !strcmp(phase, "n");
+		waits += !strcmp(phase, "X");
+		if (strcmp(phase, "C") || strncmp(name, "% of time", 9))
+			continue;
+		json_object_foreach (json_object_get(one, "args"), key, value)
+			sum += json_number_value(value);
+		/* The last point of a counter is 0. */
+		assert_true(sum == 0 || (sum > 99.9 && sum < 100.001));
+		shares += sum > 0;
+	}
+	assert_int_equal(events, ask("SELECT count(*) FROM event WHERE " NOT_OWN));
+	assert_int_equal(waits,
+			 ask("SELECT count(*) FROM sample WHERE flags & 2 = 0 AND " NOT_OWN));
+	assert_int_equal(shares, ask("SELECT count(*) FROM (SELECT DISTINCT thread, slice_from,"
+				     " slice_to FROM account WHERE " NOT_OWN ")"));
+	json_decref(document);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -614,6 +707,8 @@ int main(void)
 		cmocka_unit_test(services_and_programs),
 		cmocka_unit_test(hot_functions),
 		cmocka_unit_test(quality_and_cost),
+		cmocka_unit_test(firefox),
+		cmocka_unit_test(chrome),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -161,6 +161,7 @@ void trial__remove(const char *path)
 {
 	char journal[128];
 
+	assert_waits_agree(path);
 	snprintf(journal, sizeof(journal), "%s-journal", path);
 	unlink(path);
 	unlink(journal);

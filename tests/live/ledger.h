@@ -59,6 +59,7 @@ void trial__record_at(const char *path, const char *const *options, const char *
 		      json_t **ret_log);
 /* Picks a path for a recording, and removes what is there. */
 void trial__path(char *ret, size_t size);
+/* Every recording that a test has made goes this way, so each is held to assert_waits_agree(). */
 void trial__remove(const char *path);
 json_t *trial__report(const char *path);
 /* One number that an SQL query gives. */
@@ -82,6 +83,11 @@ json_t *syscall_named(json_t *report, const char *name);
 
 /* Invariant: every thread's states add up to its life, and nothing was lost. */
 void assert_closes(json_t *report);
+/*
+ * Invariant: for every thread, cause and kind, the rows of its waits add up to its account, to the
+ * nanosecond, but for what is counted. Nothing is asked of a recording that is not complete.
+ */
+void assert_waits_agree(const char *path);
 /* Not more than 0.01 % of the threads' time, but for what a short recording cannot help. */
 void assert_explained(json_t *report);
 /* Not asserted in an emulated machine. See slack_ns() for how near is near. */

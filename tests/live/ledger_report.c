@@ -4,6 +4,9 @@
 #include "../harness.h"
 
 #include <inttypes.h>
+#include <unistd.h>
+
+#include "recording/recording.h"
 
 int64_t number_at(json_t *object, const char *key)
 {
@@ -161,26 +164,42 @@ void assert_closes(json_t *report)
 	assert_nothing_lost(report);
 }
 
+/* Σ account − Σ waits by (thread, cause, kind): what either lacks, and what may be lost. */
+#define WAITS_AGAINST_ACCOUNT                                                                      \
+	"WITH d AS (SELECT thread, state, sum(ns) AS ns FROM (SELECT a.thread, a.state, a.ns FROM" \
+	" account a JOIN state s ON s.id = a.state WHERE s.state = 'wait' UNION ALL"               \
+	" SELECT thread, state, -ns FROM wait) GROUP BY thread, state), q AS (SELECT"              \
+	" sum(value) FILTER (WHERE name = 'waits_without_account_ns') AS without_account,"         \
+	" sum(value) FILTER (WHERE name = 'unnamed_wait_ns') AS unnamed,"                          \
+	" sum(value) FILTER (WHERE name IN ('lost_map_full', 'vanished_threads')) AS losses"       \
+	" FROM quality) SELECT coalesce(sum(max(ns, 0)), 0), coalesce(sum(max(-ns, 0)), 0),"       \
+	" q.without_account, q.unnamed, q.losses FROM q LEFT JOIN d"                               \
+	" WHERE (SELECT value FROM meta WHERE key = 'complete') = 1"
+
+void assert_waits_agree(const char *path)
+{
+	sqlite3_stmt *statement;
+	int64_t value[5];
+	sqlite3 *db;
+
+	if (access(path, F_OK) || recording__open(path, &db))
+		return;
+	assert_int_equal(sqlite3_prepare_v2(db, WAITS_AGAINST_ACCOUNT, -1, &statement, NULL),
+			 SQLITE_OK);
+	assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+	for (int i = 0; i < 5; i++)
+		value[i] = sqlite3_column_int64(statement, i);
+	sqlite3_finalize(statement);
+	sqlite3_close(db);
+	if (value[0] || value[1] > value[2] || (value[3] && !value[4]))
+		fail_msg("waits and accounts disagree: %" PRId64 " ns without a wait, %" PRId64
+			 " without an account (%" PRId64 " counted), %" PRId64
+			 " without a name (%" PRId64 " losses) in '%s'",
+			 value[0], value[1], value[2], value[3], value[4], path);
+}
+
 /* One interval that could not be explained is within 0.01 % of 30 s, and not of these tests. */
 #define EXCUSABLE_NS (5 * MS)
-
-/*
- * A thread is unseen from the recording's begin until the iterator comes to it. That is short, and
- * lost in 30 s; in the short recordings of these tests, on a machine that may take the CPU away
- * from the iterator, it is not.
- */
-static int64_t excusable_ns(json_t *report)
-{
-	int64_t unseen_ns = sum_ns(report, NULL, "unseen", NULL), most_ns = 0;
-	json_t *thread, *entry;
-	size_t i, j;
-
-	json_array_foreach (json_object_get(report, "threads"), i, thread)
-		json_array_foreach (json_object_get(thread, "states"), j, entry)
-			if (!strcmp(text_at(entry, "state"), "unseen"))
-				most_ns += (is_emulated() ? 200 : 20) * MS;
-	return (unseen_ns < most_ns ? unseen_ns : most_ns) + EXCUSABLE_NS;
-}
 
 void assert_explained(json_t *report)
 {
@@ -188,11 +207,12 @@ void assert_explained(json_t *report)
 	int64_t threads_ns = number_at(report, "threads_ns");
 
 	assert_true(threads_ns > 0);
-	if ((unexplained_ns - excusable_ns(report)) * 10000 > threads_ns)
-		fail_msg("%" PRId64 " of %" PRId64 " ns are unexplained (unseen %" PRId64
-			 ", impossible transitions %" PRId64 ", missed wakeups %" PRId64 ")",
-			 unexplained_ns, threads_ns, sum_ns(report, NULL, "unseen", NULL),
-			 quality(report, "impossible_transitions"),
+	assert_int_equal(sum_ns(report, NULL, "unseen", NULL), 0);
+	if ((unexplained_ns - EXCUSABLE_NS) * 10000 > threads_ns)
+		fail_msg("%" PRId64 " of %" PRId64
+			 " ns are unexplained (impossible transitions %" PRId64
+			 ", missed wakeups %" PRId64 ")",
+			 unexplained_ns, threads_ns, quality(report, "impossible_transitions"),
 			 quality(report, "missed_wakeups"));
 }
 

@@ -117,6 +117,8 @@ static void a_condition_sets_the_exit_status(void **state)
 		{ "wait.lock > 1h", 2 },
 		{ "wait.lock > 100s", 0 },
 		{ "count(syscall:fsync) > +50%", 0 },
+		{ "count(syscall:nosuch) > +50%", 2 },
+		{ "count(syscall:fsync) > 5ms", 2 },
 	};
 
 	for (size_t i = 0; i < sizeof(gates) / sizeof(*gates); i++) {

@@ -122,7 +122,7 @@ static void the_lock_convoy_is_named_with_its_holders(void **state)
 
 	read_timers(log, &answered, &own);
 	assert_says(finding, "Threads worker-*");
-	assert_says(finding, "that threads worker-* held");
+	assert_says(finding, "first and last held by threads worker-*");
 	assert_says(finding, "write_audit_log → pthread_mutex_lock");
 	assert_int_equal(strncmp(culprit_of(wait), "worker-", 7), 0);
 	/* They wait longer for the lock than for what the one who has it waits for. */

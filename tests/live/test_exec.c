@@ -238,6 +238,32 @@ static void a_process_that_only_forks_has_an_end(void **state)
 	trial__remove(trial.path);
 }
 
+/* A process that lives for a while before it starts its program: that is not the program's time. */
+static void a_lifetime_begins_at_the_exec(void **state)
+{
+	struct trial trial = start_trial();
+	pid_t child = fork();
+
+	if (!child) {
+		usleep(50000);
+		execl("/bin/sh", "sh", "-c", "exec sleep 0.01", NULL);
+		_exit(1);
+	}
+	await(child);
+	end_trial(&trial);
+	assert_count(&trial, "SELECT count(*) FROM event", 3);
+	assert_count(&trial,
+		     "SELECT (SELECT duration_ns FROM event WHERE operation = 'exit') ="
+		     " (SELECT max(time_ns) FROM event) - (SELECT max(time_ns) FROM event WHERE"
+		     " operation = 'exec') AS same",
+		     1);
+	assert_count(&trial,
+		     "SELECT (SELECT duration_ns FROM event WHERE operation = 'exit') ="
+		     " (SELECT sum(sum) FROM signal_sums) AS same",
+		     1);
+	trial__remove(trial.path);
+}
+
 static pthread_barrier_t together;
 
 static void *wait_and_end(void *unused)
@@ -347,6 +373,7 @@ int main(void)
 		cmocka_unit_test(it_works_by_classic_tracepoints),
 		HERE(two_recordings_at_once_do_not_disturb_each_other),
 		cmocka_unit_test(a_process_that_only_forks_has_an_end),
+		cmocka_unit_test(a_lifetime_begins_at_the_exec),
 		cmocka_unit_test(threads_that_end_at_once_are_one_end),
 		cmocka_unit_test(a_program_started_by_another_thread_is_the_same_process),
 		cmocka_unit_test(a_process_of_another_namespace_has_our_number),

@@ -36,6 +36,28 @@ static void calls_that_signals_break_off_count_once(void **state)
 	json_decref(log);
 }
 
+/* Made again by the program, a call is another one; made again by the kernel, it is the same. */
+static void a_call_made_again_by_the_program_is_another_one(void **state)
+{
+	static const char *const names[] = { "poll",  "pselect6", "clock_nanosleep", "recvfrom",
+					     "futex", "pause",    "rt_sigsuspend" };
+	json_t *log, *report = trial__record(ARGS("--level", "full"), WORKLOAD("retried"), &log);
+	int64_t alarms = number_at(json_array_get(log, 0), "alarms");
+
+	assert_int_equal(number_at(syscall_named(report, "read"), "errors"), 60);
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		assert_int_equal(number_at(syscall_named(report, names[i]), "errors"), 60);
+	check_call(report, "pause", 60, 60);
+	check_call(report, "rt_sigsuspend", 60, 60);
+	check_call(report, "recvfrom", 60, 60);
+	assert_true(alarms >= 10);
+	check_call(report, "readv", 20 + alarms, alarms);
+	check_call(report, "recvmsg", 5, 5);
+	assert_closes(report);
+	json_decref(report);
+	json_decref(log);
+}
+
 static void enter_pid_namespace(void)
 {
 	/* The next child is the first of the namespace: gapless itself, by way of a shell. */
@@ -215,6 +237,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(calls_that_signals_break_off_count_once),
+		cmocka_unit_test(a_call_made_again_by_the_program_is_another_one),
 		cmocka_unit_test(a_command_is_recorded_from_inside_a_pid_namespace),
 		cmocka_unit_test(a_frozen_cgroup_is_stopped_not_faulting),
 		cmocka_unit_test(a_restarted_sleep_is_not_a_fault),

@@ -80,11 +80,55 @@ static void lost_wakeups_are_noticed_and_the_sums_still_hold(void **state)
 	json_decref(report);
 }
 
+/* The bound that the man page states, for each time that a thread got a CPU. */
+#define SWITCH_NS 2000
+/* After it has logged them, a thread has to end, for which it may wait for a CPU. */
+#define END_NS (30 * MS)
+
+static void check_sums(json_t *report, json_t *log, const char *comm)
+{
+	json_t *phase = log_phase(log, "sums", comm);
+	int64_t run_ns = sum_ns(report, comm, "run", NULL);
+	int64_t ready_ns = sum_ns(report, comm, "ready", NULL);
+	int64_t off_ns =
+		run_ns + ready_ns - number_at(phase, "run_ns") - number_at(phase, "delay_ns");
+	int64_t times = number_at(phase, "times");
+
+	print_message("# %s: run %" PRId64
+		      " ns a switch below the scheduler's, run and ready %" PRId64 "\n",
+		      comm, (number_at(phase, "run_ns") - run_ns) / times, -off_ns / times);
+	assert_true(times > 0);
+	if (off_ns > SWITCH_NS * times + END_NS || -off_ns > SWITCH_NS * times + END_NS ||
+	    run_ns > number_at(phase, "run_ns") + SWITCH_NS * times + END_NS)
+		fail_msg("'%s' ran %" PRId64 " and was ready %" PRId64
+			 " ns; the scheduler has %" PRId64 " and %" PRId64 ", in %" PRId64
+			 " switches",
+			 comm, run_ns, ready_ns, number_at(phase, "run_ns"),
+			 number_at(phase, "delay_ns"), times);
+}
+
+/*
+ * Where the scheduler draws the line between the two is another matter: after a wakeup it does not
+ * read its clock again, so its running time has the way to the CPU, which is ready time here.
+ */
+static void running_and_ready_time_together_are_the_scheduler_s(void **state)
+{
+	json_t *log, *report = trial__record(ARGS("--level", "full"), WORKLOAD("pingpong", "20000"),
+					     &log);
+
+	check_sums(report, log, "ping");
+	check_sums(report, log, "pong");
+	assert_closes(report);
+	json_decref(report);
+	json_decref(log);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_busy_machine_closes_at_level_full),
 		cmocka_unit_test(a_busy_machine_closes_at_level_sched),
+		HERE(running_and_ready_time_together_are_the_scheduler_s),
 		cmocka_unit_test(lost_wakeups_are_noticed_and_the_sums_still_hold),
 	};
 

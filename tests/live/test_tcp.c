@@ -24,7 +24,7 @@ static json_t *record(const char *const *talker)
 	json_t *log;
 
 	trial__path(path, sizeof(path));
-	trial__record_at(path, ARGS("--signals", "tcp", "--level", "sched", "--no-stacks"), talker,
+	trial__record_at(path, ARGS("--signals", "tcp", "--level", "full", "--no-stacks"), talker,
 			 &log);
 	return log;
 }

@@ -110,6 +110,25 @@ static pid_t pid_of_top(void)
 	return pid;
 }
 
+/* By name, another thread is the first one. Nobody has chosen a row so far. */
+static void the_cursor_stays_in_its_place_until_it_is_moved(void)
+{
+	tmux("send-keys -t top S");
+	await_pane(">BUSY", false);
+	tmux("send-keys -t top Enter");
+	await_pane("?[7mbad  1 thread", true);
+	tmux("send-keys -t top Escape");
+	await_pane("svc-waits", true);
+	/* Now one is chosen. */
+	tmux("send-keys -t top s");
+	await_pane(">BUSY", true);
+	tmux("send-keys -t top Enter");
+	await_pane("?[7mbad  1 thread", true);
+	tmux("send-keys -t top Escape");
+	await_pane("svc-waits", true);
+	tmux("send-keys -t top Home");
+}
+
 static void list_is_sorted_filtered_and_paused(void)
 {
 	await_pane("service", true);
@@ -123,6 +142,7 @@ static void list_is_sorted_filtered_and_paused(void)
 	await_pane("svc-waits", true);
 	/* The escape in its name is shown, not obeyed. */
 	await_pane("?[7mbad", true);
+	the_cursor_stays_in_its_place_until_it_is_moved();
 	tmux("send-keys -t top / svc-ru Enter");
 	await_pane("svc-waits", false);
 	assert_non_null(strstr(pane, "svc-runs"));

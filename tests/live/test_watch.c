@@ -1,6 +1,7 @@
 /* watch: a known number of programs started must be exactly what is shown, in every form. */
 #include "../harness.h"
 
+#include <fcntl.h>
 #include <regex.h>
 #include <signal.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 #include "ledger.h"
 
 #define PROGRAMS  23
+#define OPENS     500
 #define MOST_ARGS 16
 
 struct watched {
@@ -366,6 +368,41 @@ static void a_number_of_events_ends_it(void **state)
 	end_watch(&watched);
 }
 
+/* Of a file of our own, so that nobody else opens it. */
+static void every_event_is_shown_however_short(void **state)
+{
+	struct watched watched = start_watch_of("files", ARGS("-p", us(), "--json", "--every"));
+	char path[64];
+	int events = 0;
+	json_t *line;
+
+	snprintf(path, sizeof(path), "/tmp/gapless-every-%d", getpid());
+	for (int i = 0; i < OPENS; i++)
+		close(open(path, O_CREAT | O_RDWR, 0600));
+	unlink(path);
+	kill(watched.pid, SIGINT);
+	while ((line = next_line(watched.out))) {
+		const char *object = json_string_value(json_object_get(line, "object"));
+		const char *operation = json_string_value(json_object_get(line, "operation"));
+
+		events += !strcmp(text_at(line, "type"), "event") && object && operation &&
+			  !strcmp(object, path) && !strcmp(operation, "open");
+		json_decref(line);
+	}
+	assert_int_equal(events, OPENS);
+	end_watch(&watched);
+}
+
+static void silence_is_explained(void **state)
+{
+	struct output output = live__gapless("watch", "files", "-d", "4s", "--slow", "1h");
+
+	assert_int_equal(output.status, 0);
+	assert_non_null(strstr(output.err, "nothing to show so far"));
+	assert_non_null(strstr(output.err, "--every"));
+	live__release(&output);
+}
+
 static void a_duration_ends_it(void **state)
 {
 	struct output output = live__gapless("watch", "exec", "-d", "200ms", "--json");
@@ -415,6 +452,8 @@ int main(void)
 		HERE(nothing_comes_with_its_reason),
 		HERE(as_many_intervals_as_asked_for),
 		HERE(a_number_of_events_ends_it),
+		HERE(every_event_is_shown_however_short),
+		HERE(silence_is_explained),
 		HERE(a_duration_ends_it),
 		HERE(what_makes_no_sense_is_refused),
 	};

@@ -82,6 +82,73 @@ test("a brush changes everything below, and Escape takes it back", async () => {
   assert.notEqual(await text("#tables-panel tbody tr"), part);
 });
 
+const choose = async (name) => {
+  await page.selectOption("#who", await page.locator("#who optgroup[label=threads] option", { hasText: name }).getAttribute("value"));
+  await settle();
+};
+
+// It waits for the disk from 0 to 20 s, in one sample that ends there.
+test("a range inside a long wait has its part of it", async () => {
+  await open("FEATURES");
+  await drag("#timeline-chart", 0.01, 0.2);
+  assert.equal(await text("#chip"), "0.00 s – 10.0 s ✕");
+  await choose("logger");
+  assert.match(await text("#waits .status"), /^Estimated from samples.*all waits here are 10\.0 s, exactly/);
+  assert.match(await text("details.wait"), /^≈ 10\.0 s[^]*app\.log/);
+  await showFlame();
+  await page.locator("#flame canvas").hover({ position: { x: 300, y: 5 } });
+  assert.match(await text("#flame-info"), /10\.0 s/);
+});
+
+test("the waits of one thread are exact", async () => {
+  await open("FEATURES");
+  await choose("worker-1");
+  const mine = json.waits.filter((one) => one.waiter.comm === "worker-1" && one.kind !== "idle");
+  assert.match(await text("#waits .status"), new RegExp(`^${mine.length} waits, exact sums`));
+  const shown = await page.locator("details.wait .figure").allInnerTexts();
+  assert.deepEqual(shown.sort(), mine.map((one) => time(one.ns)).sort());
+});
+
+test("a page without samples says so where somebody waited", async () => {
+  const made = readFileSync(join(folder, "FEATURES.html"), "utf8"), mark = 'type="application/json">';
+  const begin = made.indexOf(mark) + mark.length, end = made.indexOf("</script>", begin);
+  const doc = JSON.parse(made.slice(begin, end));
+  delete doc.samples;
+  delete doc.wait_samples;
+  // Nor does it know when values were, of any histogram.
+  doc.heat.rows.bin = doc.heat.rows.bin.map(() => 0);
+  doc.heat.rows.bins = doc.heat.rows.bin.map((_zero, i) => (i ? 0 : doc.bins_us.length - 1));
+  writeFileSync(join(folder, "PLAIN.html"), made.slice(0, begin) + JSON.stringify(doc).replaceAll("<", "\\u003c") + made.slice(end));
+  await open("PLAIN");
+  await drag("#timeline-chart", 0.01, 0.2);
+  assert.match(await text("#waits .status"), /^Threads waited for [\d.]+ s here; no sample says for what/);
+  assert.match(await text("#latency .heat .status"), /; when they were had no room in this page/);
+  // Not one pixel of the map is of a load.
+  const drawn = await page.locator("#latency .map canvas").first().evaluate((canvas) => {
+    const { data } = canvas.getContext("2d").getImageData(80, 0, canvas.width - 80, canvas.height - 30);
+    let coloured = 0;
+    for (let i = 0; i < data.length; i += 4) if (data[i + 3] && Math.max(data[i], data[i + 1], data[i + 2]) - Math.min(data[i], data[i + 1], data[i + 2]) > 60) coloured++;
+    return coloured;
+  });
+  assert.equal(drawn, 0);
+});
+
+test("on paper nothing scrolls, and colours stay", async () => {
+  await open("FEATURES", 1280, "dark");
+  await page.getByRole("button", { name: "threads", exact: true }).first().click();
+  await showFlame();
+  await page.pdf({ path: join(shots, "paper.pdf"), format: "A4" });
+  await page.emulateMedia({ media: "print" });
+  const styles = await page.evaluate(() => [".lanes", ".flame-box"].map((name) => {
+    const element = document.querySelector(name), style = getComputedStyle(element);
+    return [style.overflowY, style.maxHeight, style.printColorAdjust, element.scrollHeight <= element.clientHeight + 1];
+  }));
+  for (const style of styles) assert.deepEqual(style, ["visible", "none", "exact", true]);
+  await page.emulateMedia({ media: "screen" });
+  // A dark page is dark again.
+  assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
+});
+
 test("the brush works from the keyboard", async () => {
   await open("FEATURES");
   await page.locator("#timeline-chart").focus();

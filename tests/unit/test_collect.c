@@ -102,6 +102,29 @@ static void a_last_record_is_written_at_once_and_the_thread_forgotten(void **sta
 	finish(&fixture);
 }
 
+/* It ended after the freeze, in the state that was open then; or in the middle of running. */
+static void what_is_open_in_a_last_record_is_closed(void **state)
+{
+	struct fixture fixture = begin(true);
+	struct ledger_record waiting = record_at(1000, SLOT_WAIT_SLEEP, 600), running;
+
+	waiting.head.kind = LEDGER_EXIT;
+	waiting.account.ns[SLOT_WAIT_PIPE] = 600;
+	waiting.cell = (struct ledger_key) { .thread = 7, .slot = SLOT_WAIT_PIPE };
+	waiting.cell_sum = (struct ledger_sum) { 600, 1 };
+	running = record_at(1000, SLOT_RUN_ANY, 0);
+	running.head.kind = LEDGER_EXIT;
+	running.id = 8;
+	give(&fixture, &waiting);
+	give(&fixture, &running);
+	assert_int_equal(collect__threads(fixture.collect), 0);
+	assert_int_equal(ask(&fixture, "select sum(ns) from account where thread = 7"), 1000);
+	assert_int_equal(ask(&fixture, "select sum(ns) from account where thread = 8"), 1000);
+	assert_int_equal(ask(&fixture, "select ns from wait where state = 12"), 400);
+	assert_int_equal(ask(&fixture, "select ns from wait where state = 13"), 600);
+	finish(&fixture);
+}
+
 /* At level full a thread seeded while it ran is in user space or not: its first event will tell. */
 static void what_is_not_resolved_is_held_back(void **state)
 {
@@ -312,6 +335,71 @@ static void a_thread_whose_last_record_was_lost_is_forgotten(void **state)
 	finish(&fixture);
 }
 
+/* What the map of waits has goes beyond its rows in one state, and has less in the other. */
+static void waits_of_a_thread_whose_last_record_was_lost_agree(void **state)
+{
+	const struct ledger_key poll = { .thread = 7, .slot = SLOT_WAIT_POLL };
+	const struct ledger_key pipe = { .thread = 7, .slot = SLOT_WAIT_PIPE };
+	struct fixture fixture = begin(false);
+	struct ledger_record record = record_at(100, SLOT_WAIT_POLL, 70);
+
+	record.account.ns[SLOT_WAIT_PIPE] = 70;
+	give(&fixture, &record);
+	collect__take_wait(fixture.collect, &poll, &(struct ledger_sum) { 55, 1 });
+	collect__take_wait(fixture.collect, &pipe, &(struct ledger_sum) { 60, 1 });
+	collect__ending(fixture.collect, START_NS + 300);
+	assert_int_equal(collect__end(fixture.collect), 0);
+	assert_int_equal(collect__quality(fixture.collect).vanished, 1);
+	assert_int_equal(collect__quality(fixture.collect).unnamed_wait_ns, 10);
+	assert_int_equal(ask(&fixture, "select sum(ns) from wait where state = 11"), 55);
+	assert_int_equal(ask(&fixture, "select sum(ns) from wait where state = 13"), 70);
+	assert_int_equal(ask(&fixture, "select ns from account where state = 11"), 55);
+	assert_int_equal(ask(&fixture, "select ns from account where state = 13"), 70);
+	assert_int_equal(ask(&fixture, "select last_ns - first_ns from thread where id = 7"), 125);
+	finish(&fixture);
+}
+
+static void take_wait(struct fixture *fixture, uint64_t thread, uint64_t ns)
+{
+	const struct ledger_key key = { .thread = thread, .slot = SLOT_WAIT_PIPE };
+
+	assert_int_equal(collect__take_wait(fixture->collect, &key, &(struct ledger_sum) { ns, 1 }),
+			 0);
+}
+
+/* The kernel half's map was full: of 70 ns, 50 arrive, after their thread has ended. */
+static void waits_without_room_keep_their_time(void **state)
+{
+	struct fixture fixture = begin(false);
+	struct ledger_record last = last_at(100, 100);
+
+	last.account.ns[SLOT_RUN_ANY] = 30;
+	last.account.ns[SLOT_WAIT_PIPE] = 70;
+	last.account.count[SLOT_WAIT_PIPE] = 3;
+	give(&fixture, &last);
+	assert_int_equal(collect__waits_drained(fixture.collect), 0);
+	take_wait(&fixture, 7, 50);
+	assert_int_equal(ask(&fixture, "select sum(ns) from wait"), 50);
+	assert_int_equal(collect__waits_drained(fixture.collect), 0);
+	assert_int_equal(ask(&fixture, "select sum(ns) from wait"), 70);
+	assert_int_equal(ask(&fixture, "select sum(count) from wait"), 3);
+	assert_int_equal(collect__quality(fixture.collect).unnamed_wait_ns, 20);
+	finish(&fixture);
+}
+
+/* Its last record was the first one, and was lost. */
+static void waits_without_an_account_are_left_out(void **state)
+{
+	struct fixture fixture = begin(false);
+
+	take_wait(&fixture, 8, 40);
+	collect__ending(fixture.collect, START_NS + 300);
+	assert_int_equal(collect__end(fixture.collect), 0);
+	assert_int_equal(ask(&fixture, "select count(*) from wait"), 0);
+	assert_int_equal(collect__quality(fixture.collect).waits_without_account_ns, 40);
+	finish(&fixture);
+}
+
 /* Seen by one whole snapshot in two, or seen and refused: it is there. */
 static void a_thread_that_is_seen_does_not_vanish(void **state)
 {
@@ -472,6 +560,7 @@ int main(void)
 		cmocka_unit_test(rows_add_up_to_the_last_record),
 		cmocka_unit_test(silence_is_the_open_state),
 		cmocka_unit_test(a_last_record_is_written_at_once_and_the_thread_forgotten),
+		cmocka_unit_test(what_is_open_in_a_last_record_is_closed),
 		cmocka_unit_test(what_is_not_resolved_is_held_back),
 		cmocka_unit_test(at_the_end_everything_open_is_written),
 		cmocka_unit_test(a_torn_account_is_counted_and_left_out),
@@ -482,6 +571,9 @@ int main(void)
 		cmocka_unit_test(what_is_taken_back_may_span_rows),
 		cmocka_unit_test(what_cannot_be_taken_back_is_made_up_for),
 		cmocka_unit_test(a_thread_whose_last_record_was_lost_is_forgotten),
+		cmocka_unit_test(waits_of_a_thread_whose_last_record_was_lost_agree),
+		cmocka_unit_test(waits_without_room_keep_their_time),
+		cmocka_unit_test(waits_without_an_account_are_left_out),
 		cmocka_unit_test(a_thread_that_is_seen_does_not_vanish),
 		cmocka_unit_test(an_account_that_never_closes_is_counted_once),
 		cmocka_unit_test(threads_that_end_do_not_lengthen_slices),

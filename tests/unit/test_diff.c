@@ -338,10 +338,14 @@ static void pids_and_names_of_commands_are_not_unlike(void **state)
 
 static void gates_are_kept_or_crossed(void **state)
 {
-	const char *const gates[] = { "mean(syscall:fsync) > +10%", "mean(syscall:fsync) > +50%",
-				      "mean(syscall:fsync) > +1ms", "mean(syscall:fsync) > 6.5 ms",
-				      "mean(syscall:fsync) > 8ms",  "run.user < -1%",
-				      "p99(syscall:nosuch) > 1ms",  NULL };
+	const char *const gates[] = { "mean(syscall:fsync) > +10%",
+				      "mean(syscall:fsync) > +50%",
+				      "mean(syscall:fsync) > +1ms",
+				      "mean(syscall:fsync) > 6.5 ms",
+				      "mean(syscall:fsync) > 8ms",
+				      "run.user < -1%",
+				      "wait.disk > 1ms",
+				      NULL };
 	const bool crossed[] = { true, false, true, true, false, false, false };
 	struct made slower = usual;
 	struct compared compared;
@@ -355,7 +359,28 @@ static void gates_are_kept_or_crossed(void **state)
 		for (size_t i = 0; gates[i]; i++)
 			assert_int_equal(compared.diff.gates[i].crossed, crossed[i]);
 		assert_int_equal(compared.diff.crossed, 3);
-		assert_true(warns(&compared.diff, "no recording has a p99 of 'syscall:nosuch'"));
+		compared__release(&compared);
+	}
+}
+
+static void a_condition_on_an_unknown_name_is_refused(void **state)
+{
+	static const struct {
+		const char *gate, *why;
+	} gates[] = {
+		{ "p99(syscall:nosuch) > 1ms", "no recording has a p99 of 'syscall:nosuch'" },
+		{ "wait.lokc > 1ms", "[did you mean 'wait.lock'?]" },
+	};
+
+	write_side(DIFF_BASE, 1, &usual);
+	write_side(DIFF_NEW, 1, &usual);
+	for (size_t i = 0; i < sizeof(gates) / sizeof(*gates); i++) {
+		/* The first one holds, which does not matter. */
+		const char *const list[] = { "run.user > 1ns", gates[i].gate, NULL };
+		struct compared compared = compare(1, NULL, list);
+
+		assert_int_equal(compared.err, -EINVAL);
+		assert_non_null(strstr(compared.why, gates[i].why));
 		compared__release(&compared);
 	}
 }
@@ -487,6 +512,7 @@ int main(void)
 		TEST(what_is_unlike_or_lost_is_told),
 		TEST(pids_and_names_of_commands_are_not_unlike),
 		TEST(gates_are_kept_or_crossed),
+		TEST(a_condition_on_an_unknown_name_is_refused),
 		TEST(a_bound_has_the_unit_of_what_it_bounds),
 		TEST(bad_conditions_are_refused),
 		TEST(json_has_every_value),

@@ -343,6 +343,80 @@ static void a_sample_at_an_edge_belongs_to_the_time_before_it(void **state)
 	profile__free(profile);
 }
 
+/* A wait from 1 to 9 s that stands for 16 s: a cut of 2 s has a quarter of it, wherever it lies. */
+static void a_cut_inside_a_long_wait_has_its_part(void **state)
+{
+	static const struct {
+		int64_t from, to, end, wait, weight;
+	} cuts[] = {
+		{ 3, 5, 5, 2, 4 }, { 8, 10, 9, 1, 2 }, { 0, 2, 2, 1, 2 }, { 0, 10, 9, 8, 16 }
+	};
+
+	for (size_t i = 0; i < sizeof(cuts) / sizeof(*cuts); i++) {
+		const struct profile_options options = { .from_ns = cuts[i].from * SECOND,
+							 .to_ns = cuts[i].to * SECOND };
+		struct profile *profile = NULL;
+		char *path;
+		struct recording *recording = begin(&path);
+
+		assert_int_equal(
+			recording__add_sample(recording,
+					      &(struct recording_sample) {
+						      .time_ns = SAMPLE_START_NS + 9 * SECOND,
+						      .thread = 1,
+						      .state = SAMPLE_POLL,
+						      .weight_ns = 16 * SECOND,
+						      .wait_ns = 8 * SECOND,
+						      .count = 1 }),
+			0);
+		assert_int_equal(load(recording, path, &options, &profile), 0);
+		assert_int_equal(profile->sample_count, 1);
+		assert_int_equal(profile->samples[0].time_ns - SAMPLE_START_NS,
+				 cuts[i].end * SECOND);
+		assert_int_equal(profile->samples[0].wait_ns, cuts[i].wait * SECOND);
+		assert_int_equal(profile->samples[0].weight_ns, cuts[i].weight * SECOND);
+		profile__free(profile);
+	}
+}
+
+/* A kernel lock's holder is one too, whatever the state is called. */
+static void the_evidence_says_who_held_a_lock(void **state)
+{
+	struct profile *profile = NULL;
+	char *path;
+	struct recording *recording = begin(&path);
+
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(recording__add_wait(recording,
+						     &(struct recording_wait) {
+							     .thread = 1,
+							     .state = SAMPLE_LOCK_OPEN,
+							     .object = i,
+							     .by = 2,
+							     .evidence = i ? "owner" : "waker",
+							     .ns = SECOND,
+							     .count = 1 }),
+				 0);
+		assert_int_equal(
+			recording__add_sample(recording,
+					      &(struct recording_sample) {
+						      .time_ns = SAMPLE_START_NS + (i + 2) * SECOND,
+						      .thread = 1,
+						      .state = SAMPLE_LOCK_OPEN,
+						      .object = i,
+						      .by = 2,
+						      .evidence = i ? "owner" : "waker",
+						      .weight_ns = SECOND,
+						      .wait_ns = SECOND,
+						      .count = 1 }),
+			0);
+	}
+	assert_int_equal(load(recording, path, NULL, &profile), 0);
+	assert_int_equal(profile->samples[0].evidence, PROFILE_WAKER);
+	assert_int_equal(profile->samples[1].evidence, PROFILE_OWNER);
+	profile__free(profile);
+}
+
 static void weights_must_be_sane(void **state)
 {
 	char *path;
@@ -508,6 +582,8 @@ int main(void)
 		cmocka_unit_test(code_without_its_module_or_function_has_a_substitute),
 		cmocka_unit_test(a_sample_of_no_stack_is_counted),
 		cmocka_unit_test(a_sample_at_an_edge_belongs_to_the_time_before_it),
+		cmocka_unit_test(a_cut_inside_a_long_wait_has_its_part),
+		cmocka_unit_test(the_evidence_says_who_held_a_lock),
 		cmocka_unit_test(weights_must_be_sane),
 		cmocka_unit_test(a_stack_may_be_deep_but_not_without_end),
 		cmocka_unit_test(extremes_and_unknown_threads_have_a_substitute),

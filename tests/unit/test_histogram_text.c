@@ -126,6 +126,22 @@ static void percentiles_are_the_middle_of_a_bucket_and_not_above_the_maximum(voi
 	assert_int_equal(histogram__percentile(&histogram, 100), 1000000);
 }
 
+static void one_is_singular(void **state)
+{
+	static const char *const known[][2] = {
+		{ "calls", "1 call" },           { "processes", "1 process" },
+		{ "fetches", "1 fetch" },        { "flushes", "1 flush" },
+		{ "entries", "1 entry" },        { "boxes", "1 box" },
+		{ "new writes", "1 new write" },
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		assert_string_equal(words__count(1, known[i][0]).text, known[i][1]);
+	assert_string_equal(words__count(0, "calls").text, "0 calls");
+	assert_string_equal(words__count(12700, "calls").text, "12,700 calls");
+	assert_string_equal(histogram__value(1, "pages").text, "1 page");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -136,6 +152,7 @@ int main(void)
 		cmocka_unit_test(nothing_is_no_text),
 		cmocka_unit_test(a_hostile_recording_stays_inside),
 		cmocka_unit_test(percentiles_are_the_middle_of_a_bucket_and_not_above_the_maximum),
+		cmocka_unit_test(one_is_singular),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -579,6 +579,17 @@ static void change(const char *sql)
 	sqlite3_close(db);
 }
 
+static void a_wait_whose_time_was_up_timed_out(void **state)
+{
+	sample__write(path);
+	change("UPDATE wait SET evidence = 'timeout' WHERE by = -1;"
+	       " UPDATE thread SET comm = '[timed out]' WHERE id = -1");
+	change("UPDATE wait SET evidence = 'timeout', by = -1 WHERE evidence = 'owner'");
+	text_has(&wide, "waiting for a lock at 0x7f0000001000, until it timed out.\n");
+	text_has(&wide, "lock, futex 0x7f0000001000, timed out\n");
+	text_lacks(&wide, "by [timed out]");
+}
+
 static void the_sample_comes_to_three_sentences(void **state)
 {
 	sample__write(path);
@@ -668,7 +679,7 @@ static void running_is_a_finding_when_it_is_most_of_the_time(void **state)
 	sample__account(recording, 1, SAMPLE_RUN_KERNEL, 1, 3, 3 * SECOND, 1);
 	sample__finish(recording);
 	text_has(&wide, "1. Thread app (tid 1001) ran for 100 % of its time (30.0 s of 30.0 s), 90 "
-			"% of that in user code.");
+			"% of that outside syscalls.");
 }
 
 /* A parent that waits for its child, and a pool on a condition variable: behind what runs. */
@@ -743,7 +754,7 @@ static void a_lock_with_a_name_is_called_by_it(void **state)
 static void many_small_ones_are_counted(void **state)
 {
 	write_locks((const int[]) { 25, 25, 25, 25 });
-	text_has(&wide, "waiting for a lock, spread over 4 objects and wakers.");
+	text_has(&wide, "waiting for a lock, spread over 4 objects.");
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -778,6 +789,7 @@ int main(void)
 		TEST(losses_are_said_with_their_bias),
 		TEST(nothing_lost_is_said_too),
 		TEST(a_disk_has_no_culprits),
+		TEST(a_wait_whose_time_was_up_timed_out),
 		TEST(the_sample_comes_to_three_sentences),
 		TEST(a_storm_of_syscalls_is_a_finding),
 		TEST(a_call_that_waits_is_none),

@@ -465,7 +465,7 @@ static void write_reads(int64_t count, int64_t total_ns, int64_t queue_ns, int f
 static void a_slow_disk_is_a_finding(void **state)
 {
 	write_reads(200, 20 * MS, 19 * MS, 0);
-	text_has("1. 1 % of 200 reads on vda took 19.9 ms or longer (p50 19.9 ms), most of them by "
+	text_has("1. 200 of 200 reads on vda took 18.9 ms or longer (p50 19.9 ms), most of them by "
 		 "thread reader (tid 1007); 95 % of that time is queueing (8.0 requests in flight "
 		 "on average), the device itself took 1.00 ms (p50).\n");
 }
@@ -650,11 +650,57 @@ static void slow_accepts_are_a_finding(void **state)
 	add_series(recording,
 		   (struct recording_series) {
 			   .id = 1, .thread = 1, .object = 1, .operation = "accept" },
-		   10, (int64_t[6]) { 50 * MS });
-	add_value(recording, 1, 0, "", "accept", 50 * MS, 10);
+		   15, (int64_t[6]) { 50 * MS });
+	add_value(recording, 1, 0, "", "accept", MS, 14);
+	assert_int_equal(
+		recording__add_distributed(recording, 1, (int)histogram_bucket(50 * MS), 1, 1, 1),
+		0);
 	sample__finish(recording);
-	text_has("1. 1 % of 10 new connections waited 48.2 ms or longer to be accepted (p50 48.2 "
+	text_has("1. 1 of 15 new connections waited 46.1 ms or longer to be accepted (p50 1.02 "
 		 "ms), most of them by thread app (tid 1001), as 127.0.0.1:80 ↔ 127.0.0.1:55555.");
+}
+
+/* 100 segments of one connection, 50 of them sent again. */
+static void write_again(const char *connection)
+{
+	struct recording *recording = begin();
+
+	add_signal(recording, "tcp", tcp_measures);
+	put_object(recording, 1, connection);
+	add_series(recording,
+		   (struct recording_series) {
+			   .id = 1, .thread = 1, .object = 1, .operation = "send" },
+		   10, (int64_t[6]) { 0, 1000, 100 });
+	add_series(recording,
+		   (struct recording_series) {
+			   .id = 2, .thread = 1, .object = 1, .operation = "retransmit" },
+		   50, (int64_t[6]) { 0, 500, 1 });
+	sample__finish(recording);
+}
+
+static void the_network_is_not_blamed_for_what_never_left_the_machine(void **state)
+{
+	static const struct {
+		const char *connection;
+		bool is_local;
+	} known[] = {
+		{ "127.0.0.1:40000 ↔ 127.0.0.1:80", true },
+		{ "[::1]:40000 ↔ [::1]:80", true },
+		{ "10.0.0.1:40000 ↔ 10.0.0.1:80", true },
+		{ "10.0.0.1:40000 ↔ 10.0.0.12:80", false },
+		{ "[fd00::1]:40000 ↔ [fd00::2]:80", false },
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		if (i) {
+			sample__remove(path);
+			path = sample__path();
+		}
+		write_again(known[i].connection);
+		text_has(known[i].is_local
+				 ? "): both ends are on this machine"
+				 : "): they or their answers are lost or late on the way");
+	}
 }
 
 static void add_program_event(struct recording *recording, const char *operation,
@@ -801,7 +847,7 @@ static void a_file_that_took_no_time_is_no_reason(void **state)
 	change("INSERT INTO signal VALUES (2, 'files', '', 'things');"
 	       "INSERT INTO measure VALUES (2, 0, 'time', 'ns');"
 	       "UPDATE series SET signal = 2 WHERE id = 3");
-	text_has("1. 1 % of 200 writes on loop0 took 21.0 ms or longer (p50 21.0 ms), most of them "
+	text_has("1. 200 of 200 writes on loop0 took 21.0 ms or longer (p50 21.0 ms), most of them "
 		 "by thread app (tid 1001); 200 reads on loop0 likewise (p99 19.9 ms).\n");
 	text_lacks("2. 1 %");
 }
@@ -847,7 +893,7 @@ static void a_program_lives_until_its_process_ends(void **state)
 	text_has("         2   6.00 ms  7.00 ms  /bin/date, started by bash\n"
 		 "         1   3.00 ms  3.00 ms  /bin/killed, started by bash, 1 failed\n"
 		 "         1         -        -  /bin/left, started by bash\n"
-		 "  … 1 more programs [--top]\n");
+		 "  … 1 more program [--top]\n");
 }
 
 /* A signal may have nothing but events. */
@@ -1051,6 +1097,7 @@ int main(void)
 		TEST(a_service_may_come_as_such),
 		TEST(resets_are_a_finding),
 		TEST(slow_accepts_are_a_finding),
+		TEST(the_network_is_not_blamed_for_what_never_left_the_machine),
 		TEST(one_name_is_one_object_for_each_operation),
 		TEST(a_file_that_takes_a_tenth_of_the_time_is_a_finding),
 		TEST(what_gapless_does_itself_is_counted_but_not_shown),

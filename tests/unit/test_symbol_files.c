@@ -169,10 +169,11 @@ static void a_link_without_build_id_counts_if_the_checksum_agrees(void **state)
 
 static int calls;
 
-static void on_progress(void *context, const char *what, long done, long total)
+static bool on_progress(void *context, const char *what, long done, long total)
 {
 	assert_ptr_equal(context, &calls);
 	calls++;
+	return true;
 }
 
 static void a_server_is_asked_unless_that_is_off(void **state)

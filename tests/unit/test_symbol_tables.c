@@ -137,7 +137,7 @@ static void generated_code_has_the_names_of_its_process_unless_others_wrote_them
 	struct symbol_chain chain;
 	struct symbols *symbols;
 	struct perfmap *map;
-	char path[64];
+	char path[64], other[80];
 
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
 	write_file(path, "1000 10 generated\n");
@@ -148,6 +148,15 @@ static void generated_code_has_the_names_of_its_process_unless_others_wrote_them
 	assert_int_equal(symbols__in_jit(symbols, getpid(), 0x1010, &chain), 0);
 	assert_int_equal(chain.count, 0);
 	symbols__free(symbols);
+	/* Not more than one name: it could be anybody's file. */
+	snprintf(other, sizeof(other), "%s.other", path);
+	assert_int_equal(link(path, other), 0);
+	assert_int_equal(perfmap__open(getpid(), &map), -EPERM);
+	unlink(other);
+	assert_int_equal(perfmap__open(getpid(), &map), 0);
+	perfmap__free(map);
+	assert_int_equal(truncate(path, 300L << 20), 0);
+	assert_int_equal(perfmap__open(getpid(), &map), -EFBIG);
 	if (!chown(path, 12345, 12345))
 		assert_int_equal(perfmap__open(getpid(), &map), -EPERM);
 	unlink(path);
@@ -155,6 +164,35 @@ static void generated_code_has_the_names_of_its_process_unless_others_wrote_them
 	assert_int_equal(perfmap__open(getpid(), &map), -ELOOP);
 	unlink(path);
 	assert_int_equal(perfmap__open(getpid(), &map), -ENOENT);
+}
+
+/* As a process can bind any file of this machine over its own map, in a mount namespace. */
+static void roots_files_are_not_the_names_of_somebody_elses_process(void **state)
+{
+	struct perfmap *map;
+	char path[64];
+	int ready[2];
+	pid_t pid;
+
+	if (geteuid()) {
+		print_message("# skip: only root can become somebody else\n");
+		skip();
+	}
+	assert_int_equal(pipe(ready), 0);
+	pid = fork();
+	if (!pid) {
+		(void)!write(ready[1], "r", setresuid(12345, 12345, 12345) == 0);
+		pause();
+	}
+	assert_int_equal(read(ready[0], path, 1), 1);
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", pid);
+	write_file(path, "1000 10 secret\n");
+	assert_int_equal(perfmap__open(pid, &map), -EPERM);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	unlink(path);
+	close(ready[0]);
+	close(ready[1]);
 }
 
 /* A process that is 1 in its pid namespace, with `root` as its root. Its number here. */
@@ -288,6 +326,7 @@ int main(void)
 		cmocka_unit_test(a_perf_map_may_be_full_of_garbage),
 		cmocka_unit_test(
 			generated_code_has_the_names_of_its_process_unless_others_wrote_them),
+		cmocka_unit_test(roots_files_are_not_the_names_of_somebody_elses_process),
 		cmocka_unit_test(a_container_has_its_own_names),
 		cmocka_unit_test(kallsyms_has_the_kernel_its_modules_and_bpf_programs),
 		cmocka_unit_test(kallsyms_that_hides_its_addresses_has_no_names),

@@ -47,7 +47,7 @@ static struct profile_frame frames[] = {
 static struct profile_stack stacks[] = {
 	{ PROFILE_NONE, 0, 0 }, { 0, 1, 1 }, { 1, 2, 2 }, { PROFILE_NONE, 2, 0 }
 };
-#define NOBODY .waker_stack = PROFILE_NONE, .by = PROFILE_NONE
+#define NOBODY .waker_stack = PROFILE_NONE, .by = PROFILE_NONE, .first = PROFILE_NONE
 static struct profile_sample samples[] = {
 	{ .time_ns = 2000, .thread = MAIN, .state = RUN, .stack = 1, NOBODY, .is_tick = true },
 	{ .time_ns = 3000, .thread = MAIN, .state = LOCK, .stack = 2, .wait_ns = 500, NOBODY },
@@ -57,7 +57,9 @@ static struct profile_sample samples[] = {
 	  .stack = 2,
 	  .wait_ns = 400,
 	  .waker_stack = 0,
-	  .by = WORKER },
+	  .by = WORKER,
+	  .first = PROFILE_NONE,
+	  .evidence = PROFILE_OWNER },
 	{ .time_ns = 3200, .thread = MAIN, .state = LOCK, .stack = 3, NOBODY, .none = "exec" },
 	{ .time_ns = 3300, .thread = MAIN, .state = RUN, .stack = PROFILE_NONE, NOBODY },
 	{ .time_ns = 3400, .thread = WORKER, .state = READY, .stack = 1, NOBODY, .end = "deep" },
@@ -160,21 +162,54 @@ static void inlined_frames_know_how_deep_they_are(void **state)
 	calls__free(calls);
 }
 
-static void spans_follow_each_other_and_keep_their_sums(void **state)
+/* The states of a slice have shares, and no order. */
+static void slices_have_shares(void **state)
 {
-	static const struct span expected[] = {
-		{ MAIN, RUN, 1000, 400 },     { MAIN, LOCK, 1400, 600 },
-		{ MAIN, LOCK, 2000, 2000 },   { WORKER, RUN, 1500, 300 },
-		{ WORKER, READY, 1800, 200 }, { WORKER, READY, 2000, 900 },
+	static const struct {
+		struct slice slice;
+		int64_t run, lock, ready;
+	} expected[] = {
+		{ { MAIN, 1000, 2000, 0, 2 }, 400000, 600000, 0 },
+		{ { MAIN, 2000, 4000, 2, 2 }, 0, 1000000, 0 },
+		{ { WORKER, 1500, 2000, 4, 2 }, 600000, 0, 400000 },
+		{ { WORKER, 2000, 3000, 6, 1 }, 0, 0, 900000 },
 	};
-	struct spans spans = { .profile = &profile };
-	struct span span;
+	struct slice slice;
+	size_t at = 0;
 
 	for (size_t i = 0; i < COUNT_OF(expected); i++) {
-		assert_true(spans__next(&spans, &span));
-		assert_memory_equal(&span, &expected[i], sizeof(span));
+		assert_true(spans__next_slice(&profile, &at, &slice));
+		assert_int_equal(slice.thread, expected[i].slice.thread);
+		assert_int_equal(slice.begin_ns, expected[i].slice.begin_ns);
+		assert_int_equal(slice.end_ns, expected[i].slice.end_ns);
+		assert_int_equal(slice.first, expected[i].slice.first);
+		assert_int_equal(slice.count, expected[i].slice.count);
+		assert_int_equal(spans__share(&profile, &slice, RUN), expected[i].run);
+		assert_int_equal(spans__share(&profile, &slice, LOCK), expected[i].lock);
+		assert_int_equal(spans__share(&profile, &slice, READY), expected[i].ready);
 	}
-	assert_false(spans__next(&spans, &span));
+	assert_false(spans__next_slice(&profile, &at, &slice));
+}
+
+/* 1 s in pieces of 300 ms at most, with a weight that cannot be divided: nothing is lost. */
+static void a_long_wait_is_many_pieces_over_its_time(void **state)
+{
+	static const int64_t ends[] = { 250, 500, 750, 1000, 1000 };
+	struct pieces pieces = {};
+	int64_t sum = 0;
+
+	assert_int_equal(pieces__add(&pieces, 7, 0, 1000, 1003, 300), 0);
+	assert_int_equal(pieces__add(&pieces, 3, 1000, 1000, 5, 300), 0);
+	pieces__sort(&pieces);
+	assert_int_equal(pieces.count, COUNT_OF(ends));
+	for (size_t i = 0; i < pieces.count; i++) {
+		assert_int_equal(pieces.list[i].time_ns, ends[i]);
+		assert_in_range(pieces.list[i].weight_ns, i == 3 ? 5 : 250, 251);
+		sum += pieces.list[i].weight_ns;
+	}
+	assert_int_equal(pieces.list[3].of, 3);
+	assert_int_equal(sum, 1008);
+	pieces__release(&pieces);
 }
 
 static void waits_of_a_thread_do_not_overlap_or_begin_too_early(void **state)
@@ -209,8 +244,11 @@ static void labels_say_who_and_how_it_is_known(void **state)
 	assert_string_equal(label__state(&states[LOCK], text), "wait.lock");
 	assert_string_equal(label__thread(&threads[WORKER], text), "worker (thread 8)");
 	assert_string_equal(label__thread(&threads[INTERRUPT], text), "[interrupt]");
-	assert_string_equal(label__evidence(&states[LOCK]), "held by");
-	assert_string_equal(label__evidence(&states[READY]), "woken by");
+	assert_string_equal(label__evidence(&samples[2]), "held by");
+	assert_string_equal(label__evidence(&(struct profile_sample) {}), "woken by");
+	assert_string_equal(
+		label__evidence(&(struct profile_sample) { .evidence = PROFILE_HANDED }),
+		"held last by");
 }
 
 static void json_decimals_are_exact(void **state)
@@ -290,8 +328,9 @@ static void a_thread_without_samples_shows_its_accounts(void **state)
 
 	cut.sample_count--; /* the worker's only one */
 	text = export(&export_firefox, &cut);
-	assert_non_null(strstr(text, "\"weight\":[0.0003,0.0002,0.0009],\n"
-				     "\"threadCPUDelta\":[300,0,0],\"length\":3}"));
+	assert_non_null(strstr(text, "\"time\":[0.001,0.001,0.002],\n"
+				     "\"weight\":[0.0003,0.0002,0.0009],\n"
+				     "\"threadCPUDelta\":[300,0,0]}"));
 	free(text);
 }
 
@@ -331,7 +370,8 @@ int main(void)
 		cmocka_unit_test(a_sample_is_its_stack_with_words_for_what_is_no_code),
 		cmocka_unit_test(equal_stacks_are_one_node_and_parents_come_first),
 		cmocka_unit_test(inlined_frames_know_how_deep_they_are),
-		cmocka_unit_test(spans_follow_each_other_and_keep_their_sums),
+		cmocka_unit_test(slices_have_shares),
+		cmocka_unit_test(a_long_wait_is_many_pieces_over_its_time),
 		cmocka_unit_test(waits_of_a_thread_do_not_overlap_or_begin_too_early),
 		cmocka_unit_test(threads_without_time_are_not_shown),
 		cmocka_unit_test(labels_say_who_and_how_it_is_known),

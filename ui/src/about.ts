@@ -1,7 +1,7 @@
 // How far all this can be believed, what it cost, how it was made and how to make it again.
 import { type Data, type Figure } from "./data";
 import { h, section } from "./dom";
-import { bytes, number, share, time } from "./words";
+import { bytes, count, number, share, time } from "./words";
 
 function figure(one: Figure): string {
   if (one.value === null) return "?";
@@ -14,6 +14,13 @@ function pairs(list: [string, string | Node][]): HTMLElement {
   return h("dl", {}, ...list.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]));
 }
 
+// "rows of samples are stood for" becomes "row of samples is stood for".
+function singular(words: string): string {
+  const verbs: Record<string, string> = { are: "is", have: "has", had: "had", belong: "belongs", refer: "refers" };
+
+  return words.replace(/^(\w+ )?(\w+?)s( .*?)? (are|have|had|belong|refer)\b/, (_all, first: string | undefined, noun: string, rest: string | undefined, verb: string) => `${first ?? ""}${noun === "serie" ? "series" : noun}${rest ?? ""} ${verbs[verb]}`);
+}
+
 function quality(data: Data): HTMLElement {
   const { doc } = data;
   const bad = doc.quality.filter((one) => one.value), good = doc.quality.length - bad.length;
@@ -21,7 +28,7 @@ function quality(data: Data): HTMLElement {
   const words: Record<string, string> = {
     threads: "threads are one", nodes: "call paths are in [folded]", samples: "rows of samples are stood for by others", histograms: "histograms have no time axis", waits: "waits are left out", operations: "operations of signals are left out", services: "services are left out", series: "series are in 'all others'", events: "events are left out",
     axes: "threads have no time axis", wait_samples: "rows of samples of waits are stood for by others", loose_samples: "samples of waits belong to no wait that is shown", distributions: "distributions of signals are left out", signals: "signals are left out",
-    accounts: "rows belong to nobody", torn: "rows refer to slices that are not there", names: "names had no room",
+    wait_threads: "sums of single threads had no room", accounts: "rows belong to nobody", torn: "rows refer to slices that are not there", names: "names had no room",
   };
 
   return h("article", {}, h("h3", {}, "Does it add up?"), pairs([
@@ -29,8 +36,8 @@ function quality(data: Data): HTMLElement {
     ["remainder", doc.remainder_ns ? `${time(doc.remainder_ns)}: some states do not add up to their thread's lifetime` : "0: every thread's states add up to its lifetime"],
     ["recording", doc.complete ? "complete" : "not finished: it ends where the recorder did"],
     ...bad.map((one): [string, string] => [one.name, `${figure(one)}${one.words ? `: ${one.words}` : ""}`]),
-    ["all else", `${number(good)} counters of losses are 0`],
-    ["in this page", folded.length ? folded.map(([name, value]) => `${number(value)} ${words[name] ?? name}`).join("; ") : "nothing was folded or left out"],
+    ["all else", `${count(good, "counter of losses is 0", "counters of losses are 0")}`],
+    ["in this page", folded.length ? folded.map(([name, value]) => `${number(value)} ${value === 1 ? singular(words[name] ?? name) : (words[name] ?? name)}`).join("; ") : "nothing was folded or left out"],
   ]));
 }
 
@@ -42,7 +49,7 @@ function sampling(data: Data): HTMLElement | null {
   return h("article", {}, h("h3", {}, "Do the samples agree with the ledger?"), h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "samples and ledger" }, h("table", {},
     h("thead", {}, h("tr", {}, ...["", "samples", "sampled", "±", "exact"].map((name) => h("th", { scope: "col", class: "number" }, name || h("span", { class: "hidden" }, "kind"))))),
     h("tbody", {}, ...list.map((one) => h("tr", {}, h("th", { scope: "row" }, one.kind), ...[number(one.samples), time(one.weight_ns), time(one.error_ns), time(one.ledger_ns)].map((text) => h("td", { class: "number" }, text))))))),
-    h("p", { class: "about" }, `${number(info.whole)} of ${number(info.count)} stacks are whole.`));
+    h("p", { class: "about" }, `${number(info.whole)} of ${count(info.count, "stack is", "stacks are")} whole.`));
 }
 
 // "tp_btf: sched_switch, sched_waking; iterator: tcp"

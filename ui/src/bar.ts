@@ -3,7 +3,7 @@ import { kindColours, ink, mix } from "./colours";
 import { type Data, kinds, kindWords } from "./data";
 import { fill, h, section } from "./dom";
 import { type Selection } from "./select";
-import { count, number, share, time } from "./words";
+import { count, share, time } from "./words";
 
 const about: Record<string, string> = {
   run: "on a CPU", ready: "could run, had no CPU", delaying: "held up by something", undecided: "a lock or a signal: nobody can tell",
@@ -47,7 +47,7 @@ export function bar(selection: Selection): HTMLElement {
     }));
     trim();
     fill(keys, ...kinds.filter((kind, k) => byKind[k]! > (kind === "unseen" ? all / 1000 : 0)).map((kind) => card(kind, states, byKind[kinds.indexOf(kind)]!, all)));
-    note.textContent = `of ${time(all)} of thread time${selection.isWhole && !selection.who ? ` (${number(data.doc.measured_threads)} threads over ${time(data.doc.wall_ns)})` : ""}${byKind[5] && byKind[5] <= all / 1000 ? `; ${time(byKind[5])} of it before the first look at a thread` : ""}${selection.who && selection.withoutAxis ? `; without ${count(selection.withoutAxis, "thread")} whose time axis this page has no room for` : ""}`;
+    note.textContent = `of ${time(all)} of thread time${selection.isWhole && !selection.who ? ` (${count(data.doc.measured_threads, "thread")} over ${time(data.doc.wall_ns)})` : ""}${byKind[5] && byKind[5] <= all / 1000 ? `; ${time(byKind[5])} of it before the first look at a thread` : ""}${selection.who && selection.withoutAxis ? `; without ${count(selection.withoutAxis, "thread")} whose time axis this page has no room for` : ""}`;
   };
 
   // Words that do not fit would be cut off.
@@ -74,7 +74,10 @@ export function bar(selection: Selection): HTMLElement {
     return h("div", { class: "card" }, h("h3", {}, swatch, kindWords[kind]), h("p", { class: "soft" }, about[kind]!), h("p", { class: "big" }, time(ns), h("small", {}, ` ${share(ns, all)}`)), list);
   };
 
+  // Samples divide it for the recording as a whole only.
+  const outside = data.doc.outside ? h("p", { class: "soft" }, `For the whole recording: ${data.doc.outside}.`) : null;
+
   selection.onChange(update);
   update();
-  return section("time", "Where the time went", "Every nanosecond of every thread is in exactly one of these.", strip, note, keys);
+  return section("time", "Where the time went", "Every nanosecond of every thread is in exactly one of these.", strip, note, keys, outside);
 }

@@ -9,7 +9,7 @@ export const kindWords: Record<Kind, string> = {
 export interface State { state: string; cause: string; kind: Kind; ns: number; count: number }
 export interface Wait {
   waiter: string; process: string; thread: number; state: number; object_kind: string | null; object: string | null;
-  by: string; by_thread: number; evidence: string; ns: number; count: number;
+  by: string; by_thread: number; evidence: string; first: string; ns: number; count: number;
 }
 export interface Syscall {
   name: string; count: number; errors: number; total_ns: number; run_ns: number; timed: number; p50_ns: number; p99_ns: number;
@@ -63,9 +63,9 @@ export interface Document_ {
   format: number; version: string | null; target: string | null; level: string | null; kernel: string | null;
   command_line: string | null; complete: boolean; start_unix_ms: number; cut: boolean; wall_ns: number; threads_ns: number;
   unexplained_ns: number; remainder_ns: number; cpus: number; idle_ns: number | null; measured_threads: number;
-  measured_processes: number; hooks: unknown; findings: { text: string; ns: number; of_ns: number }[]; why_empty: string;
+  measured_processes: number; hooks: unknown; findings: { text: string; ns: number; of_ns: number }[]; why_empty: string; outside?: string;
   states: State[]; threads: Columns & { folded: number }; thread_states: Columns; bins_us: number[]; totals_us: number[][];
-  cells: Packed; waits: Wait[]; nodes?: Columns; functions?: Columns; samples?: Packed; wait_samples?: Packed;
+  cells: Packed; waits: Wait[]; wait_threads: Columns; nodes?: Columns; functions?: Columns; samples?: Packed; wait_samples?: Packed;
   sampling?: { count: number; why_none: string | null; whole: number; torn: number; [key: string]: unknown };
   syscalls: Syscall[]; syscall_cells: Packed; histograms: Histogram[]; heat: Packed; signals?: Signal[]; series?: Series[];
   series_cells?: Packed; events?: Event_[]; quality: Figure[]; cost: Figure[]; folded: Record<string, number>; texts: (string | null)[];
@@ -119,6 +119,7 @@ export class Data {
   readonly edges: Float64Array; // µs after the start of the recording
   readonly threads: Threads;
   readonly threadStates: { thread: Int32Array; state: Int32Array; ns: number[]; count: number[] };
+  readonly waitThreads: { wait: Int32Array; thread: Int32Array; ns: number[]; count: number[] };
   readonly cells: Rows;
   readonly samples: Rows;
   readonly waitSamples: Rows;
@@ -147,7 +148,7 @@ export class Data {
       cgroup: column("cgroup").map(text), flags: column("flags"), lifetime: column("lifetime_ns"), unexplained: column("unexplained_ns"),
     };
     if (folded) {
-      const name = `${folded} other threads`;
+      const name = `${folded} other thread${folded === 1 ? "" : "s"}`;
       for (const list of [this.threads.comm, this.threads.processComm, this.threads.group]) list[count - 1] = name;
       this.threads.process[count - 1] = -1;
     }
@@ -158,6 +159,9 @@ export class Data {
     this.hasAxis = new Uint8Array(count).fill(doc.folded.axes ? 0 : 1);
     for (const thread of this.cells.key.thread!) if (thread >= 0) this.hasAxis[thread] = 1;
     this.samples = rows(doc.samples, ["node", "thread", "state"], ["us", "count"], this.bins);
+    this.waitThreads = {
+      wait: key(doc.wait_threads.wait!), thread: key(doc.wait_threads.thread!), ns: doc.wait_threads.ns!, count: doc.wait_threads.count!,
+    };
     this.waitSamples = rows(doc.wait_samples, ["wait", "thread", "node", "waker"], ["us", "count"], this.bins);
     this.syscallCells = rows(doc.syscall_cells, ["syscall"], ["count", "errors", "total_us", "run_us"], this.bins);
     this.heat = rows(doc.heat, ["histogram", "bucket"], ["count"], this.bins);

@@ -62,11 +62,18 @@ export class Surface {
   width = 0;
   height = 0;
   private asked = false;
+  private static readonly all = new Set<Surface>();
+
+  // While a page is being printed no frame is drawn: this draws at once.
+  static paintAll(): void {
+    for (const surface of Surface.all) if (surface.canvas.isConnected) surface.paintNow();
+  }
 
   constructor(label: string, height: number, private readonly draw: () => void, role = "img") {
     this.canvas = h("canvas", { role, "aria-label": label });
     this.context = this.canvas.getContext("2d", { alpha: true })!;
     this.resize(height);
+    Surface.all.add(this);
     new ResizeObserver(() => this.fit()).observe(this.canvas);
   }
 
@@ -92,13 +99,17 @@ export class Surface {
     if (this.asked) return;
     this.asked = true;
     requestAnimationFrame(() => {
-      const ratio = window.devicePixelRatio || 1;
-
       this.asked = false;
-      this.context.setTransform(ratio, 0, 0, ratio, 0, 0);
-      this.context.clearRect(0, 0, this.width, this.height);
-      if (this.width) this.draw();
+      this.paintNow();
     });
+  }
+
+  private paintNow(): void {
+    const ratio = window.devicePixelRatio || 1;
+
+    this.context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    this.context.clearRect(0, 0, this.width, this.height);
+    if (this.width) this.draw();
   }
 }
 

@@ -7,7 +7,7 @@ import { type Data, kinds, kindWords } from "./data";
 import { choice, fill, h, section } from "./dom";
 import { Graph, Grower, sumUp, type Tree } from "./graph";
 import { type Selection } from "./select";
-import { base, number, share, time } from "./words";
+import { base, count, share, time } from "./words";
 
 type Split = "process" | "thread" | "state" | "none";
 type Colour = "state" | "cause";
@@ -211,7 +211,7 @@ export class Flame extends Graph<Flames> {
       const { file, line, module } = data.functions;
       list.push(base(module[of]!) + (file[of] ? ` · ${base(file[of]!)}${line[of] ? `:${line[of]}` : ""}` : ""));
     }
-    list.push(`total ${time(total[node]! * 1000)}, ${share(total[node]!, total[0]!)} · self ${time(self[node]! * 1000)} · ${number(samples[node]!)} samples`);
+    list.push(`total ${time(total[node]! * 1000)}, ${share(total[node]!, total[0]!)} · self ${time(self[node]! * 1000)} · ${count(Math.round(samples[node]!), "sample")}`);
     const parts = classes.map((name, i) => ({ name, us: mixture[node * classes.length + i]! })).filter((part) => part.us > total[node]! / 200);
     list.push(parts.sort((a, b) => b.us - a.us).slice(0, 5).map((part) => `${part.name} ${share(part.us, total[node]!)}`).join(", "));
     return list;

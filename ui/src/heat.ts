@@ -88,7 +88,7 @@ class Panel {
     this.high = Math.min(buckets, whole.length - [...whole].reverse().findIndex((n) => n > 0) + 2);
     const all = this.counts.reduce((sum, n) => sum + n, 0);
     const q = (part: number): string => `p${part} ${amount(percentile(this.counts, part, this.info.max), this.unit)}`;
-    this.words.textContent = all ? `${number(all)} values · ${q(50)} · ${q(90)} · ${q(99)}${all >= 1000 ? ` · ${q(99.9)}` : ""} (to 6 %)${this.isFlat ? "; its time axis had no room in this page" : ""}` : "nothing in this range";
+    this.words.textContent = all ? `${count(Math.round(all), "value")} · ${q(50)} · ${q(90)} · ${q(99)}${all >= 1000 ? ` · ${q(99.9)}` : ""} (to 6 %)${this.isFlat ? "; when they were had no room in this page, so a range has its share of all" : ""}` : "nothing in this range";
     this.map.paint();
     this.side.paint();
   }
@@ -137,6 +137,7 @@ class Panel {
     let most = 1;
 
     this.ticks(c, left, width, true);
+    if (this.isFlat) return this.drawNoMap(c, left, width);
     for (const i of this.rows) most = Math.max(most, heat.value.count![i]! / (heat.to[i]! - heat.from[i]!));
     for (const i of this.rows) {
       const per = heat.value.count![i]! / (heat.to[i]! - heat.from[i]!);
@@ -156,6 +157,13 @@ class Panel {
     c.fillText(seconds(first), left, height - axis / 2);
     c.textAlign = "right";
     c.fillText(seconds(edges[data.bins]!), width, height - axis / 2);
+  }
+
+  // A bar over all the time would look like a load that never changed.
+  private drawNoMap(c: CanvasRenderingContext2D, left: number, width: number): void {
+    c.fillStyle = css("--soft");
+    c.textAlign = "center";
+    c.fillText("when: only in the recording", (left + width) / 2, (height - axis) / 2);
   }
 
   private drawSide(): void {
@@ -197,11 +205,11 @@ class Panel {
 
     if (bucket < this.low || bucket >= this.high) return hideTip();
     const range = `${amount(bucketStart(bucket), this.unit)} – ${amount(bucketStart(bucket + 1), this.unit)}`;
-    if (!timed) return showTip(event.clientX, event.clientY, h("strong", {}, range), `${number(this.counts[bucket]!)} values`);
+    if (!timed) return showTip(event.clientX, event.clientY, h("strong", {}, range), count(Math.round(this.counts[bucket]!), "value"));
     const { heat, edges } = data;
     const us = edges[0]! + ((event.offsetX - 62) / (this.map.width - 62)) * (edges[data.bins]! - edges[0]!);
     const row = this.rows.find((i) => heat.key.bucket![i] === bucket && edges[heat.from[i]!]! <= us && edges[heat.to[i]!]! > us);
-    showTip(event.clientX, event.clientY, h("strong", {}, range), row === undefined ? "none" : `${number(heat.value.count![row]!)} values, ${seconds(edges[heat.from[row]!]!)} – ${seconds(edges[heat.to[row]!]!)}`);
+    showTip(event.clientX, event.clientY, h("strong", {}, range), row === undefined ? "none" : `${count(heat.value.count![row]!, "value")}, ${seconds(edges[heat.from[row]!]!)} – ${seconds(edges[heat.to[row]!]!)}`);
   }
 }
 

@@ -3,7 +3,7 @@ import { aboutSection } from "./about";
 import { bar, findings } from "./bar";
 import { Data, type Document_ } from "./data";
 import { restOf, whatChanged } from "./diff";
-import { add, fill, h } from "./dom";
+import { add, fill, h, Surface } from "./dom";
 import { Flame } from "./flame";
 import { FlameDiff } from "./flame_diff";
 import { latencies } from "./heat";
@@ -35,6 +35,22 @@ function header(data: Data, selection: Selection, repaint: () => void): HTMLElem
     h("span", { class: "gap" }), chip, theme));
 }
 
+// Paper is white, whatever the screen is.
+function printLight(): void {
+  const root = document.documentElement;
+  let before: string | undefined;
+
+  addEventListener("beforeprint", () => {
+    before = root.dataset.theme;
+    root.dataset.theme = "light";
+    Surface.paintAll();
+  });
+  addEventListener("afterprint", () => {
+    if (before) root.dataset.theme = before;
+    Surface.paintAll();
+  });
+}
+
 function links(data: Data): HTMLElement {
   const changes: [string, string][] = data.doc.diff ? [["diff", "changes"], ["diff-code", "changed code"]] : [];
   const list: [string, string][] = [...changes, ["findings", "findings"], ["time", "time"], ["timeline", "timeline"], ["flame", "code"], ["waits", "waits"], ["latency", "latency"], ["tables", "tables"], ["about", "quality"]];
@@ -63,4 +79,5 @@ function start(): void {
     h("main", {}, ...(doc.diff && changed ? [whatChanged(doc.diff, (name) => changed.find(name)), changed.element, restOf(doc.diff)] : []), findings(data), bar(selection), timeline.element, flame.element, waits(selection), latency.element, tables(selection, find), aboutSection(data)));
 }
 
+printLight();
 start();

@@ -38,7 +38,7 @@ const isShown = (row: { count: number }): boolean => row.count >= 0.5;
 // Says how many of a signal's events the table does not have: `all` are there, `rows` are what can be told apart.
 function sayRest(place: HTMLElement, signal: Signal, all: number, rows: { count: number }[]): void {
   const unplaced = Math.round(all - countOf(rows)), hidden = Math.round(countOf(rows.filter((row) => !isShown(row))));
-  const words = [unplaced > 0 ? `${number(unplaced)} ${signal.events} for whose operation this page has no room` : "", hidden ? `${number(hidden)} ${signal.events} of rows that round to 0 in this range` : ""].filter(Boolean);
+  const words = [unplaced > 0 ? `${amount(unplaced, signal.events)} for whose operation this page has no room` : "", hidden ? `${amount(hidden, signal.events)} of rows that round to 0 in this range` : ""].filter(Boolean);
 
   place.hidden = !words.length;
   place.textContent = `In no row: ${words.join(", ")}.`;
@@ -216,7 +216,7 @@ export function signalTables(selection: Selection, signal: Signal, at: number): 
   if (signal.rows.length) views.push(["whom", "by whom", () => seriesTable(selection, signal, at)]);
   const first = views[0]![0];
   show(first);
-  return h("div", {}, h("p", { class: "about" }, `${signal.about ?? ""}${signal.about ? ": " : ""}${number(signal.count)} ${signal.events}${signal.errors ? `, ${number(signal.errors)} failed` : ""}`),
+  return h("div", {}, h("p", { class: "about" }, `${signal.about ?? ""}${signal.about ? ": " : ""}${amount(signal.count, signal.events)}${signal.errors ? `, ${number(signal.errors)} failed` : ""}`),
     views.length > 1 ? h("div", { class: "controls" }, choice("show", views.map(([key, words]) => [key, words]), first, show)) : null, place);
 }
 

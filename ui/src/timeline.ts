@@ -3,7 +3,7 @@ import { css, kindColours, mix } from "./colours";
 import { type Data, flagOwn, type Kind, kinds, kindWords } from "./data";
 import { add, choice, fill, h, hideTip, section, showTip, Surface } from "./dom";
 import { type Selection, type Who } from "./select";
-import { number, seconds, time } from "./words";
+import { count, seconds, time } from "./words";
 
 const chartHeight = 190, axisHeight = 22, top = 8, laneHeight = 20, labelWidth = 180, mostLanes = 400;
 
@@ -393,7 +393,7 @@ export class Timeline {
 
     fill(this.status);
     add(this.status, `Shown below: ${words}, ${selection.who ? selection.who.label : "all threads"}.`,
-      selection.isWhole && !selection.who ? ` ${number(data.doc.measured_threads)} threads${own ? `, ${own} of them gapless itself` : ""}.` : "");
+      selection.isWhole && !selection.who ? ` ${count(data.doc.measured_threads, "thread")}${own ? `, ${own} of them gapless itself` : ""}.` : "");
     this.repaint();
   }
 }

@@ -3,10 +3,10 @@ import { kindColours } from "./colours";
 import { type Data, kindWords, type Wait } from "./data";
 import { fill, h, section } from "./dom";
 import { type Selection } from "./select";
-import { base, number, share, time } from "./words";
+import { base, count, number, share, time } from "./words";
 
 const usual = 12, mostFrames = 60;
-const evidenceWords: Record<string, string> = { owner: "holds it", waker: "ended the wait", none: "" };
+const evidenceWords: Record<string, string> = { owner: "held it", handed: "held it last", waker: "ended the wait", none: "" };
 
 interface Sampled { us: number; count: number; stacks: Map<number, number>; wakers: Map<number, number> }
 
@@ -37,6 +37,35 @@ function sampled(selection: Selection): Sampled[] {
   return result;
 }
 
+// The exact sums of each wait over the whole recording, of the threads that are selected.
+function exactSums(selection: Selection): { ns: number; count: number }[] {
+  const { data, who } = selection;
+  const result = data.doc.waits.map((wait) => (who ? { ns: 0, count: 0 } : { ns: wait.ns, count: wait.count }));
+  const { wait, thread, ns, count } = data.waitThreads;
+
+  for (let i = 0; who && i < wait.length; i++) {
+    if (!selection.hasThread(thread[i]!)) continue;
+    result[wait[i]!]!.ns += ns[i]!;
+    result[wait[i]!]!.count += count[i]!;
+  }
+  return result;
+}
+
+// Time that threads waited, delayed or perhaps delayed: exact, whatever is selected.
+function waitedNs(selection: Selection): number {
+  const { data } = selection;
+  return selection.states().reduce((sum, ns, i) => (["delaying", "undecided"].includes(data.doc.states[i]!.kind) ? sum + ns : sum), 0);
+}
+
+function noteWords(selection: Selection, shown: number, exact: boolean): string {
+  const { folded } = selection.data.doc;
+  const waited = waitedNs(selection);
+
+  if (!shown) return waited >= 1 ? `Threads waited for ${time(waited)} here; no sample says for what, or because of whom.` : "Nobody was held up here.";
+  if (!exact) return `Estimated from samples, each over the time that its wait lasted; all waits here are ${time(waited)}, exactly.`;
+  return `${count(shown, "wait")}, exact sums${!selection.who && folded.waits ? `; ${count(folded.waits, "smaller one")} (${time(folded.wait_ns ?? 0)}) ${folded.waits === 1 ? "is" : "are"} left out` : ""}. Open one for its stacks.`;
+}
+
 function stackList(data: Data, title: string, stacks: Map<number, number>, none: string): HTMLElement {
   const box = h("div", { class: "stack" }, h("h4", {}, title));
   const all = [...stacks.values()].reduce((sum, us) => sum + us, 0);
@@ -49,9 +78,9 @@ function stackList(data: Data, title: string, stacks: Map<number, number>, none:
     box.append(h("p", { class: "soft" }, `${share(us, all)} of ${time(all * 1000)} sampled`),
       h("ol", { class: "frames" }, ...path.slice(0, mostFrames).map((at) =>
         h("li", { class: data.functions.kernel[at] ? "kernel" : "" }, data.functions.name[at]!, h("span", { class: "soft" }, ` ${data.functions.kernel[at] ? "[kernel]" : base(data.functions.module[at]!)}`))),
-      path.length > mostFrames ? h("li", { class: "soft" }, `… ${path.length - mostFrames} more callers`) : null));
+      path.length > mostFrames ? h("li", { class: "soft" }, `… ${count(path.length - mostFrames, "more caller")}`) : null));
   }
-  if (ranked.length > 3) box.append(h("p", { class: "soft" }, `… ${number(ranked.length - 3)} more stacks`));
+  if (ranked.length > 3) box.append(h("p", { class: "soft" }, `… ${count(ranked.length - 3, "more stack")}`));
   return box;
 }
 
@@ -63,12 +92,14 @@ export function waits(selection: Selection): HTMLElement {
   const open = new Set<number>();
   let shown = usual;
 
-  const row = (i: number, ns: number, count: number, all: number, estimated: boolean, samples: Sampled): HTMLElement => {
+  const row = (i: number, ns: number, waits: number, all: number, estimated: boolean, samples: Sampled): HTMLElement => {
     const wait = data.doc.waits[i]!;
     const state = data.doc.states[wait.state]!;
     const chain = h("span", { class: "chain" }, h("b", {}, wait.waiter), h("span", { class: "arrow", "aria-label": "waits for" }, "→"),
       h("span", { class: "object" }, objectWords(wait, state.cause)));
-    if (wait.by) chain.append(h("span", { class: "arrow", "aria-label": "because of" }, "→"), h("b", {}, wait.by), h("span", { class: "soft" }, ` ${evidenceWords[wait.evidence] ?? wait.evidence}`));
+    if (wait.first) chain.append(h("span", { class: "arrow", "aria-label": "because of" }, "→"), h("b", {}, wait.first), h("span", { class: "soft" }, " held it first"));
+    if (wait.evidence === "timeout") chain.append(h("span", { class: "arrow", "aria-label": "ended because it" }, "→"), h("span", { class: "soft" }, "timed out"));
+    else if (wait.by) chain.append(h("span", { class: "arrow", "aria-label": "because of" }, "→"), h("b", {}, wait.by), h("span", { class: "soft" }, ` ${evidenceWords[wait.evidence] ?? wait.evidence}`));
     const swatch = h("span", { class: "swatch" });
     swatch.style.background = kindColours[state.kind];
     const gauge = h("span", { class: "gauge", "aria-hidden": "true" }, h("span", {}));
@@ -76,7 +107,7 @@ export function waits(selection: Selection): HTMLElement {
     (gauge.firstChild as HTMLElement).style.background = kindColours[state.kind];
     const details = h("details", { class: "wait" }, h("summary", {},
       h("span", { class: "figure" }, estimated ? "≈ " : "", time(ns)), gauge, chain,
-      h("span", { class: "tags" }, swatch, `${kindWords[state.kind]} · ${state.cause} · `, estimated ? `${number(count)} sample${Math.round(count) === 1 ? "" : "s"}` : count === 1 ? "once" : `${number(count)} waits, ${time(count ? ns / count : 0)} each`)));
+      h("span", { class: "tags" }, swatch, `${kindWords[state.kind]} · ${state.cause} · `, estimated ? count(Math.round(waits), "sample") : waits === 1 ? "once" : `${number(waits)} waits, ${time(waits ? ns / waits : 0)} each`)));
     const body = h("div", { class: "pair" });
     const build = (): void => fill(body, stackList(data, "where it waited", samples.stacks, "no stack was sampled"),
       stackList(data, "where it was woken from", samples.wakers, "no stack of the waker was sampled"));
@@ -94,13 +125,13 @@ export function waits(selection: Selection): HTMLElement {
 
   const update = (): void => {
     const samples = sampled(selection);
-    const exact = selection.isWhole && !selection.who;
-    const rows = data.doc.waits.map((wait, i) => ({ i, ns: exact ? wait.ns : samples[i]!.us * 1000, count: exact ? wait.count : samples[i]!.count })).filter((one) => one.ns > 0);
+    const exact = selection.isWhole && !(selection.who && data.doc.folded.wait_threads);
+    const sums = exact ? exactSums(selection) : samples.map((one) => ({ ns: one.us * 1000, count: one.count }));
+    const rows = sums.map((one, i) => ({ i, ...one })).filter((one) => one.ns > 0);
 
     rows.sort((a, b) => b.ns - a.ns);
     const all = rows[0]?.ns ?? 0;
-    note.textContent = !rows.length ? "Nobody was held up here." : exact ? `${number(rows.length)} waits, exact sums${data.doc.folded.waits ? `; ${number(data.doc.folded.waits)} smaller ones (${time(data.doc.folded.wait_ns ?? 0)}) are left out` : ""}. Open one for its stacks.`
-      : "Estimated from samples: waits are summed up over the whole recording, samples know their time and thread.";
+    note.textContent = noteWords(selection, rows.length, exact);
     fill(list, ...rows.slice(0, shown).map((one) => row(one.i, one.ns, one.count, all, !exact, samples[one.i]!)));
     more.hidden = rows.length <= shown;
     more.textContent = `${number(rows.length - shown)} more`;

@@ -34,7 +34,7 @@ export function share(part: number, whole: number): string {
 export function amount(value: number, unit: string): string {
   if (unit === "ns") return time(value);
   if (unit === "bytes") return bytes(value);
-  return unit ? `${number(value)} ${unit}` : number(value);
+  return unit ? count(Math.round(value), unit.replace(/(?<=ss|sh|ch|x)es$|s$/, ""), unit) : number(value);
 }
 
 export function seconds(us: number): string {

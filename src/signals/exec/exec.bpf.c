@@ -10,6 +10,9 @@
  * thread; a thread that is alone has nobody to leave it for. Newer kernels (6.16) say in the
  * tracepoint which is the last; the mark works on all.
  *
+ * A lifetime is that of the program: it begins with the last execve. That of a process which was
+ * there before us, or never started a program, begins with the fork.
+ *
  * Lifetimes are summed up by the thread that started the process: a shell that starts 5,000
  * programs is one row, and it is the one to look at.
  */
@@ -37,6 +40,14 @@ struct {
 	__type(key, int);
 	__type(value, __u32);
 } ended SEC(".maps");
+
+/* On main threads: when the process began the program that it runs now. */
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, __u64);
+} began SEC(".maps");
 
 /* What the ledger knows of a thread; false: nothing. */
 static __always_inline bool identify(struct task_struct *task, struct identity *ret)
@@ -81,17 +92,24 @@ static __always_inline void take_args(struct exec_started *record, struct task_s
 static __always_inline int started(const char *file)
 {
 	struct task_struct *task = bpf_get_current_task_btf(), *parent;
+	__u64 now = bpf_ktime_get_ns(), *since;
 	struct identity who, starter;
 	struct exec_started *record;
 
 	if (!is_wanted(task, &who))
 		return 0;
+	/* Whichever thread calls execve is the main one by now. */
+	since = bpf_task_storage_get(&began, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (since)
+		*since = now;
+	else
+		count_lost(LOST_NO_STORAGE);
 	record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
 	if (!record) {
 		count_lost(LOST_RING_FULL);
 		return 0;
 	}
-	wire_head_init(&record->head, sizeof(*record), EXEC_STARTED, 2);
+	wire_head_at(&record->head, sizeof(*record), EXEC_STARTED, 2, now);
 	parent = task->real_parent;
 	identify(parent, &starter);
 	describe(&record->process, task, &who, parent, &starter);
@@ -130,7 +148,7 @@ static __always_inline int exits(void)
 	struct identity who, main, starter;
 	struct series_key key = {};
 	struct exec_ended *record;
-	__u64 now, lifetime_ns;
+	__u64 now, *since, lifetime_ns;
 
 	if (!is_wanted(task, &who) || task->signal->live.counter || task->flags & PF_KTHREAD)
 		return 0;
@@ -139,6 +157,9 @@ static __always_inline int exits(void)
 		return 0;
 	now = bpf_ktime_get_ns();
 	lifetime_ns = now - leader->start_time;
+	since = bpf_task_storage_get(&began, leader, NULL, 0);
+	if (since)
+		lifetime_ns = now - *since;
 	parent = leader->real_parent;
 	identify(parent, &starter);
 	key.thread = starter.id;

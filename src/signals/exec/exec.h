@@ -33,7 +33,7 @@ _Static_assert(sizeof(struct exec_started) == 592, "wire format");
 struct exec_ended {
 	struct wire_head head; /* head.time_ns: when the last thread began to exit */
 	struct exec_process process;
-	__u64 lifetime_ns; /* since it was forked */
+	__u64 lifetime_ns; /* since its last execve; if that was not seen, its fork */
 	__u32 code;        /* as wait(2) reports it */
 	__u32 forked;      /* 1: it never started a program of its own */
 };

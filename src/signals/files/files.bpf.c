@@ -397,7 +397,7 @@ static __always_inline int ends(struct pt_regs *regs, long ret)
 	}
 	if (!call->begin_ns || !series.enabled)
 		return 0;
-	values[0] = bpf_ktime_get_ns() - call->begin_ns;
+	values[0] = end_of_call(task) - call->begin_ns;
 	call->begin_ns = 0;
 	if (shape >= FILES_PATH && !take_path(call, task, regs, shape, result, ret))
 		return 0;
@@ -410,7 +410,7 @@ static __always_inline int ends(struct pt_regs *regs, long ret)
 	key.place = call->place;
 	key.operation = calls.of[nr].operation;
 	/* What a signal breaks off counts as that, whether it is made again or not. */
-	key.error = will_be_made_again(ret) ? EINTR : errno_in(ret);
+	key.error = is_broken_off(ret) ? EINTR : errno_in(ret);
 	series_add_own(&key, values);
 	if (series_is_slow(values[0]))
 		send_slow(call, &key, values);

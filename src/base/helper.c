@@ -1,0 +1,444 @@
+/*
+ * Rejected: a thread. Linux lets no process end while one of its threads waits for a file system
+ * that does not answer. Rejected: a budget inside the code that reads: most memory is taken by
+ * libelf and libdw, which have none.
+ */
+#include "base/helper.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+
+#define LOOK_MS 50
+/* What the kernel charges for a wait that was interrupted is no work. */
+#define LEAST_WORK_NS 50000
+/* After it stalled for as long as it may, in all, it is given up as soon as it stalls again. */
+#define LEAST_STALL_NS UINT64_C(100000000)
+#define MOST_QUESTION  (1U << 20)
+#define MOST_ANSWER    (UINT64_C(1) << 32)
+#define SOCKET_FD      3
+#define OWN_PIDS       256 /* that are remembered */
+
+struct helper {
+	struct helper_work work;
+	pid_t pid; /* 0: there is none */
+	int socket;
+	bool is_fresh, stalled;
+	uint64_t stalled_ns;
+	uint64_t process_cpu_ns; /* of the process, as last read */
+	_Atomic uint64_t cpu_ns; /* of all of them */
+};
+
+struct head {
+	uint64_t size;
+	int32_t err;
+	uint32_t has_fd;
+};
+
+static _Atomic uint64_t all_cpu_ns;
+static _Atomic pid_t own_pids[OWN_PIDS];
+static _Atomic unsigned own_count;
+
+/* --- parcels on a socket ---------------------------------------------------------------------- */
+
+static int send_bytes(int socket, const char *bytes, size_t size)
+{
+	while (size) {
+		ssize_t sent = send(socket, bytes, size, MSG_NOSIGNAL);
+
+		if (sent < 0 && errno == EINTR)
+			continue;
+		if (sent <= 0)
+			return -EPIPE;
+		bytes += sent;
+		size -= (size_t)sent;
+	}
+	return 0;
+}
+
+static int send_parcel(int socket, int err, const struct helper_parcel *parcel)
+{
+	struct head head = { .size = parcel->size, .err = err, .has_fd = parcel->fd >= 0 };
+	union {
+		struct cmsghdr align;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control = {};
+	struct iovec bytes = { &head, sizeof(head) };
+	struct msghdr message = { .msg_iov = &bytes, .msg_iovlen = 1 };
+	ssize_t sent;
+
+	if (parcel->fd >= 0) {
+		struct cmsghdr *part;
+
+		message.msg_control = control.room;
+		message.msg_controllen = sizeof(control.room);
+		part = CMSG_FIRSTHDR(&message);
+		part->cmsg_level = SOL_SOCKET;
+		part->cmsg_type = SCM_RIGHTS;
+		part->cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(part), &parcel->fd, sizeof(int));
+	}
+	do {
+		sent = sendmsg(socket, &message, MSG_NOSIGNAL);
+	} while (sent < 0 && errno == EINTR);
+	if (sent != sizeof(head))
+		return -EPIPE;
+	return send_bytes(socket, parcel->bytes, parcel->size);
+}
+
+/* Some bytes, and a descriptor if one comes along. 0: the other side is gone. */
+static ssize_t receive_some(int socket, void *to, size_t size, int *ret_fd)
+{
+	union {
+		struct cmsghdr align;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control = {};
+	struct iovec bytes = { to, size };
+	struct msghdr message = { .msg_iov = &bytes,
+				  .msg_iovlen = 1,
+				  .msg_control = control.room,
+				  .msg_controllen = sizeof(control.room) };
+	ssize_t got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+	struct cmsghdr *part = got > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+
+	if (part && part->cmsg_level == SOL_SOCKET && part->cmsg_type == SCM_RIGHTS &&
+	    part->cmsg_len == CMSG_LEN(sizeof(int))) {
+		if (*ret_fd >= 0)
+			close(*ret_fd);
+		memcpy(ret_fd, CMSG_DATA(part), sizeof(int));
+	}
+	return got;
+}
+
+void helper__release(struct helper_parcel *parcel)
+{
+	free(parcel->bytes);
+	if (parcel->fd >= 0)
+		close(parcel->fd);
+	*parcel = (struct helper_parcel) { .fd = -1 };
+}
+
+/* --- in the helper ---------------------------------------------------------------------------- */
+
+static int receive_all(int socket, void *to, size_t size, int *ret_fd)
+{
+	char *at = to;
+
+	while (size) {
+		ssize_t got = receive_some(socket, at, size, ret_fd);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return -EPIPE;
+		at += got;
+		size -= (size_t)got;
+	}
+	return 0;
+}
+
+static void limit_memory(uint64_t bytes)
+{
+	unsigned long pages = 0;
+	FILE *file = fopen("/proc/self/statm", "re");
+	struct rlimit limit;
+
+	/* "… data …", the sixth: what is private and can be written to. */
+	if (file) {
+		if (fscanf(file, "%*u %*u %*u %*u %*u %lu", &pages) != 1)
+			pages = 0;
+		fclose(file);
+	}
+	limit.rlim_cur = limit.rlim_max =
+		(rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + (rlim_t)bytes;
+	setrlimit(RLIMIT_DATA, &limit);
+	setrlimit(RLIMIT_CORE, &(struct rlimit) {});
+}
+
+/*
+ * It has nothing of ours open: whoever waits for the end of our output or of a recording must not
+ * wait for a helper that was left behind.
+ */
+static void keep_only(int socket)
+{
+	int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	for (int fd = 0; fd < SOCKET_FD && nothing >= 0; fd++)
+		dup2(nothing, fd);
+	if (socket != SOCKET_FD)
+		dup2(socket, SOCKET_FD);
+	close_range(SOCKET_FD + 1, ~0U, 0);
+	fcntl(SOCKET_FD, F_SETFD, FD_CLOEXEC);
+}
+
+static bool answer_one(const struct helper_work *work)
+{
+	struct helper_parcel question = { .fd = -1 }, answer = { .fd = -1 };
+	struct head head;
+	int err;
+
+	if (receive_all(SOCKET_FD, &head, sizeof(head), &question.fd) || head.size > MOST_QUESTION)
+		return false;
+	question.size = head.size;
+	question.bytes = malloc(head.size + 1);
+	if (!question.bytes || receive_all(SOCKET_FD, question.bytes, question.size, &question.fd))
+		return false;
+	err = work->serve(work->context, &question, &answer);
+	free(question.bytes);
+	if (send_parcel(SOCKET_FD, err, &answer))
+		return false;
+	helper__release(&answer);
+	return true;
+}
+
+static void help(const struct helper_work *work, int socket, pid_t parent)
+{
+	static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE };
+	sigset_t none;
+
+	/* Ctrl-C is for everyone at the terminal, and it is the parent that decides. */
+	for (size_t i = 0; i < sizeof(ignored) / sizeof(*ignored); i++)
+		signal(ignored[i], SIG_IGN);
+	signal(SIGCHLD, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(0);
+	pthread_setname_np(pthread_self(), work->name);
+	keep_only(socket);
+	limit_memory(work->memory_bytes);
+	while (answer_one(work))
+		;
+	_exit(0);
+}
+
+/* --- its life --------------------------------------------------------------------------------- */
+
+static void read_cpu(struct helper *helper)
+{
+	struct timespec used;
+	clockid_t clock;
+	uint64_t ns;
+
+	if (!helper->pid || clock_getcpuclockid(helper->pid, &clock) || clock_gettime(clock, &used))
+		return;
+	ns = (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
+	if (ns <= helper->process_cpu_ns)
+		return;
+	helper->cpu_ns += ns - helper->process_cpu_ns;
+	all_cpu_ns += ns - helper->process_cpu_ns;
+	helper->process_cpu_ns = ns;
+}
+
+static int start(struct helper *helper)
+{
+	int ends[2], err;
+	pid_t pid, parent = getpid();
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
+		return -errno;
+	pid = fork();
+	if (!pid)
+		help(&helper->work, ends[1], parent);
+	err = pid < 0 ? -errno : 0;
+	close(ends[1]);
+	if (err) {
+		close(ends[0]);
+		return err;
+	}
+	helper->pid = pid;
+	helper->socket = ends[0];
+	helper->is_fresh = true;
+	helper->process_cpu_ns = 0;
+	own_pids[own_count++ % OWN_PIDS] = pid;
+	return 0;
+}
+
+/* One that hangs in the kernel ends later, or never: it is left behind. */
+void helper__restart(struct helper *helper)
+{
+	if (!helper->pid)
+		return;
+	read_cpu(helper);
+	close(helper->socket);
+	kill(helper->pid, SIGKILL);
+	for (int i = 0; i < 10 && !waitpid(helper->pid, NULL, WNOHANG); i++)
+		(void)poll(NULL, 0, 1 + i);
+	helper->pid = 0;
+	helper->socket = -1;
+}
+
+int helper__new(const struct helper_work *work, struct helper **ret)
+{
+	struct helper *helper = calloc(1, sizeof(*helper));
+
+	if (!helper)
+		return -ENOMEM;
+	helper->work = *work;
+	helper->socket = -1;
+	*ret = helper;
+	return 0;
+}
+
+void helper__free(struct helper *helper)
+{
+	if (!helper)
+		return;
+	helper__restart(helper);
+	free(helper);
+}
+
+bool helper__stalled(const struct helper *helper)
+{
+	return helper->stalled;
+}
+
+bool helper__is_fresh(const struct helper *helper)
+{
+	return !helper->pid || helper->is_fresh;
+}
+
+uint64_t helper__cpu_ns(const struct helper *helper)
+{
+	return helper->cpu_ns;
+}
+
+uint64_t helper__all_cpu_ns(void)
+{
+	return all_cpu_ns;
+}
+
+bool helper__is_own(pid_t pid)
+{
+	for (unsigned i = 0; i < own_count && i < OWN_PIDS; i++)
+		if (own_pids[i] == pid)
+			return true;
+	return false;
+}
+
+/* --- asking ----------------------------------------------------------------------------------- */
+
+struct waiting {
+	const struct helper_patience *patience;
+	uint64_t began_cpu_ns; /* when it was asked */
+	uint64_t seen_cpu_ns;  /* when it last was seen at work … */
+	uint64_t seen_ns;      /* … and at what time */
+};
+
+/* Nothing has come for a while: is it at work? */
+static int judge(struct helper *helper, struct waiting *waiting)
+{
+	const struct helper_patience *patience = waiting->patience;
+	uint64_t now_ns = clock__now_ns(), quiet_ns = now_ns - waiting->seen_ns, stall_ns;
+
+	int seen = patience->look ? patience->look(patience->context) : 0;
+
+	if (seen < 0)
+		return seen;
+	read_cpu(helper);
+	helper->stalled = false;
+	if (helper->process_cpu_ns - waiting->began_cpu_ns > patience->cpu_ns)
+		return -ETIMEDOUT;
+	if (seen || helper->process_cpu_ns - waiting->seen_cpu_ns > LEAST_WORK_NS) {
+		waiting->seen_cpu_ns = helper->process_cpu_ns;
+		waiting->seen_ns = now_ns;
+		return 0;
+	}
+	stall_ns = helper->stalled_ns < patience->stall_ns ? patience->stall_ns - helper->stalled_ns
+							   : 0;
+	if (quiet_ns < (stall_ns > LEAST_STALL_NS ? stall_ns : LEAST_STALL_NS))
+		return 0;
+	helper->stalled_ns += quiet_ns;
+	helper->stalled = true;
+	return -ETIMEDOUT;
+}
+
+static int receive(struct helper *helper, struct waiting *waiting, void *to, size_t size,
+		   int *ret_fd)
+{
+	struct pollfd wish = { .fd = helper->socket, .events = POLLIN };
+	char *at = to;
+	ssize_t got;
+	int err;
+
+	while (size) {
+		if (poll(&wish, 1, LOOK_MS) <= 0) {
+			err = judge(helper, waiting);
+			if (err)
+				return err;
+			continue;
+		}
+		got = receive_some(helper->socket, at, size, ret_fd);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return -EPIPE;
+		waiting->seen_ns = clock__now_ns();
+		at += got;
+		size -= (size_t)got;
+	}
+	return 0;
+}
+
+static int receive_parcel(struct helper *helper, const struct helper_patience *patience,
+			  struct helper_parcel *ret, int *ret_result)
+{
+	struct waiting waiting = { .patience = patience,
+				   .began_cpu_ns = helper->process_cpu_ns,
+				   .seen_cpu_ns = helper->process_cpu_ns,
+				   .seen_ns = clock__now_ns() };
+	struct head head;
+	int err = receive(helper, &waiting, &head, sizeof(head), &ret->fd);
+
+	if (err)
+		return err;
+	if (head.size > patience->most_bytes || head.size > MOST_ANSWER)
+		return -EFBIG;
+	ret->size = head.size;
+	ret->bytes = malloc(head.size + 1);
+	if (!ret->bytes)
+		return -EFBIG;
+	err = receive(helper, &waiting, ret->bytes, head.size, &ret->fd);
+	*ret_result = head.err > 0 ? -EBADMSG : head.err;
+	return err;
+}
+
+int helper__ask(struct helper *helper, const struct helper_parcel *question,
+		const struct helper_patience *patience, struct helper_parcel *ret)
+{
+	struct helper_parcel answer = { .fd = -1 };
+	int result = 0, err = helper->pid ? 0 : start(helper);
+
+	if (err)
+		return err;
+	read_cpu(helper);
+	helper->is_fresh = false;
+	err = send_parcel(helper->socket, 0, question);
+	if (!err)
+		err = receive_parcel(helper, patience, &answer, &result);
+	read_cpu(helper);
+	if (err)
+		helper__restart(helper);
+	if (err || result) {
+		helper__release(&answer);
+		return err ? err : result;
+	}
+	*ret = answer;
+	return 0;
+}

@@ -1,0 +1,168 @@
+#include "core/cgroups.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fnmatch.h>
+#include <linux/magic.h>
+#include <mntent.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+
+#include "base/cleanup.h"
+#include "core/sys.h"
+
+#define CONTAINER_ID_DIGITS 64
+
+DEFINE_CLEANUP(FILE *, endmntent)
+
+int cgroups__mount(char ret[PATH_MAX])
+{
+	cleanup(endmntent_p) FILE *mounts = setmntent("/proc/self/mounts", "r");
+	char text[2 * PATH_MAX];
+	struct mntent entry;
+
+	while (mounts && getmntent_r(mounts, &entry, text, sizeof(text))) {
+		if (strcmp(entry.mnt_type, "cgroup2") || strlen(entry.mnt_dir) >= PATH_MAX)
+			continue;
+		snprintf(ret, PATH_MAX, "%s", entry.mnt_dir);
+		return 0;
+	}
+	return -ENOENT;
+}
+
+/* 0 if it is a cgroup of version 2, which id it has; else what cgroups__find() returns. */
+static int look(const char *path, uint64_t *ret_id)
+{
+	struct stat info;
+	struct statfs fs;
+
+	if (stat(path, &info) || statfs(path, &fs))
+		return -ENOENT;
+	if (fs.f_type == CGROUP_SUPER_MAGIC)
+		return -EMEDIUMTYPE;
+	if (fs.f_type != CGROUP2_SUPER_MAGIC || !S_ISDIR(info.st_mode))
+		return -ENOTDIR;
+	/* A cgroup's id is its folder's inode. */
+	*ret_id = info.st_ino;
+	return 0;
+}
+
+int cgroups__find(const char *path, uint64_t *ret_id)
+{
+	char below[PATH_MAX], root[PATH_MAX];
+	int as_given = look(path, ret_id), err;
+
+	if (!as_given)
+		return 0;
+	if (!cgroups__mount(root) &&
+	    (size_t)snprintf(below, sizeof(below), "%s/%s", root, path) < sizeof(below)) {
+		err = look(below, ret_id);
+		if (err != -ENOENT)
+			return err;
+	}
+	/* Beside version 1, what the usual mount point has is of that version. */
+	if (as_given == -ENOENT &&
+	    (size_t)snprintf(below, sizeof(below), "/sys/fs/cgroup/%s", path) < sizeof(below))
+		return look(below, ret_id);
+	return as_given;
+}
+
+struct search {
+	bool (*fits)(const void *context, const char *name);
+	const void *context;
+	int (*take)(void *to, const char *path, uint64_t id);
+	void *to;
+	size_t root_length;
+};
+
+static bool is_populated(const char *path)
+{
+	char file[PATH_MAX], line[64];
+
+	return (size_t)snprintf(file, sizeof(file), "%s/cgroup.events", path) < sizeof(file) &&
+	       !sys__read_line(file, line, sizeof(line)) && !strcmp(line, "populated 1");
+}
+
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as the hierarchy, whose paths fit PATH_MAX */
+static int search_below(const struct search *search, const char *path)
+{
+	cleanup(closedir_p) DIR *folder = opendir(path);
+	struct dirent *entry;
+	int err = 0;
+
+	while (!err && folder && (entry = readdir(folder))) {
+		char below[PATH_MAX];
+		uint64_t id;
+
+		if (entry->d_type != DT_DIR || !strcmp(entry->d_name, ".") ||
+		    !strcmp(entry->d_name, ".."))
+			continue;
+		if ((size_t)snprintf(below, sizeof(below), "%s/%s", path, entry->d_name) >=
+			    sizeof(below) ||
+		    !is_populated(below) || look(below, &id))
+			continue;
+		if (search->fits(search->context, entry->d_name))
+			err = search->take(search->to, below + search->root_length, id);
+		else
+			err = search_below(search, below);
+	}
+	return err;
+}
+
+int cgroups__each(bool (*fits)(const void *context, const char *name), const void *context,
+		  int (*take)(void *to, const char *path, uint64_t id), void *to)
+{
+	struct search search = { fits, context, take, to, 0 };
+	char root[PATH_MAX];
+	int err = cgroups__mount(root);
+
+	if (err)
+		return err;
+	search.root_length = strcmp(root, "/") ? strlen(root) : 0;
+	return search_below(&search, root);
+}
+
+bool cgroups__is_unit(const void *unit, const char *name)
+{
+	const char *pattern = unit;
+	char service[256];
+
+	/* As for systemctl, a name without a type is a service. */
+	if (!strrchr(pattern, '.')) {
+		snprintf(service, sizeof(service), "%s.service", pattern);
+		pattern = service;
+	}
+	/* systemd puts '_' before names that look like files of the kernel's. */
+	return !fnmatch(pattern, name, 0) || (*name == '_' && !fnmatch(pattern, name + 1, 0));
+}
+
+static bool is_id(const char *text)
+{
+	return strspn(text, "0123456789abcdef") == CONTAINER_ID_DIGITS;
+}
+
+static bool starts_with(const char *text, const char *prefix)
+{
+	return !strncmp(text, prefix, strlen(prefix));
+}
+
+bool cgroups__is_container(const void *context, const char *name)
+{
+	static const char *const named[] = { "lxc.payload.", "machine-" };
+	const char *prefix = context, *id = strrchr(name, '-');
+
+	/* Beside a container, conmon has a cgroup with its id too. */
+	if (!*prefix || strstr(name, "conmon"))
+		return false;
+	/* docker-ID.scope, cri-containerd-ID.scope, crio-ID.scope, libpod-ID.scope, or ID alone */
+	id = id ? id + 1 : name;
+	if (is_id(id) && starts_with(id, prefix))
+		return id[CONTAINER_ID_DIGITS] == '\0' ||
+		       !strcmp(id + CONTAINER_ID_DIGITS, ".scope");
+	for (size_t i = 0; i < sizeof(named) / sizeof(*named); i++)
+		if (starts_with(name, named[i]) && starts_with(name + strlen(named[i]), prefix))
+			return true;
+	return false;
+}

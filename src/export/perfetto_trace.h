@@ -1,0 +1,38 @@
+/* Between the files of the Perfetto format: a trace on its way. */
+#pragma once
+
+#include "export/calls.h"
+#include "export/proto.h"
+
+enum track { TRACK_OF_THREAD = 1, TRACK_OF_WAITS, TRACK_OF_PROCESS };
+
+struct perfetto {
+	const struct profile *profile;
+	FILE *file;
+	struct calls *calls;
+	bool *used;           /* threads that have something to show */
+	bool *named;          /* processes that have been named */
+	int64_t *shares;      /* the last of each state of a thread; -1: its counter is not there */
+	bool *sent;           /* nodes whose stack has been sent */
+	int64_t *free_ns;     /* of spans__wait() */
+	struct strings files; /* of functions */
+	struct proto trace, packet, body, part, leaf;
+	bool begun;
+};
+
+static inline uint64_t perfetto__uuid(enum track track, uint32_t index)
+{
+	return (uint64_t)index * 4 + track;
+}
+
+/* What is in `body` as a track; as an event, `flags` besides. */
+void perfetto__send_track(struct perfetto *perfetto);
+void perfetto__send_event(struct perfetto *perfetto, int64_t time_ns, unsigned int flags);
+/* A line of an event; a text of NULL is none. */
+void perfetto__annotate(struct perfetto *perfetto, const char *name, const char *text);
+void perfetto__annotate_ms(struct perfetto *perfetto, const char *name, int64_t ns);
+
+/* Shares of states; what was counted a second; events of signals. */
+void perfetto__write_states(struct perfetto *perfetto);
+void perfetto__write_counters(struct perfetto *perfetto);
+int perfetto__write_events(struct perfetto *perfetto);

@@ -1,0 +1,114 @@
+/*
+ * What signals saw, for viewers with a time axis: each event, and how much was counted from one
+ * slice to the next. Of measures, those that add up are taken: bytes, pages, segments; not times,
+ * nor what is counted in events ("depth" in requests), nor bytes that were only asked for. Faults
+ * are those that made a thread wait, from the accounts.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "export/profile_rows.h"
+#include "recording/recording.h"
+
+static int take_event(struct loader *loader, sqlite3_stmt *row)
+{
+	struct profile *profile = loader->profile;
+	uint32_t thread = rows__find(&loader->threads, sqlite3_column_int64(row, 2));
+	struct profile_event *event;
+	int err;
+
+	if (thread != PROFILE_NONE && profile->threads[thread].is_own && !loader->options->with_own)
+		return 0;
+	event = APPEND(&profile->events, &profile->event_count);
+	if (!event)
+		return -ENOMEM;
+	event->time_ns = rows__time(loader, row, 0);
+	event->duration_ns =
+		rows__clamp(sqlite3_column_int64(row, 1), 0, event->time_ns - profile->start_ns);
+	event->thread = thread;
+	event->error = (int)rows__number(row, 6);
+	err = rows__text(loader, row, 5, &event->object);
+	if (!err)
+		err = rows__name(loader, row, 3, &event->signal);
+	return err ? err : rows__name(loader, row, 4, &event->name);
+}
+
+/* A point of the counter that the row is of; one that begins has another name or unit. */
+static int take_point(struct loader *loader, sqlite3_stmt *row)
+{
+	struct profile *profile = loader->profile;
+	struct profile_counter *counter =
+		profile->counter_count ? &profile->counters[profile->counter_count - 1] : NULL;
+	int64_t begin_ns = rows__time(loader, row, 2), end_ns = rows__time(loader, row, 3);
+	const char *name, *unit;
+	struct profile_point *point;
+	int err = rows__name(loader, row, 0, &name);
+
+	if (!err)
+		err = rows__name(loader, row, 1, &unit);
+	if (err)
+		return err;
+	if (!counter || strcmp(counter->name, name) || strcmp(counter->unit, unit)) {
+		counter = APPEND(&profile->counters, &profile->counter_count);
+		if (!counter)
+			return -ENOMEM;
+		*counter = (struct profile_counter) { name, unit, profile->point_total, 0 };
+	}
+	if (counter->point_count && profile->points[profile->point_total - 1].end_ns > begin_ns)
+		begin_ns = profile->points[profile->point_total - 1].end_ns;
+	if (end_ns <= begin_ns)
+		return 0;
+	point = APPEND(&profile->points, &profile->point_total);
+	if (!point)
+		return -ENOMEM;
+	*point = (struct profile_point) {
+		begin_ns, end_ns, rows__clamp(sqlite3_column_int64(row, 4), 0, INT64_MAX / 2)
+	};
+	counter->point_count++;
+	return 0;
+}
+
+#define SUM_OF_MEASURE                                                                             \
+	"sum(CASE m.id WHEN 0 THEN c.sum0 WHEN 1 THEN c.sum1 WHEN 2 THEN c.sum2 WHEN 3 THEN"       \
+	" c.sum3 WHEN 4 THEN c.sum4 ELSE c.sum5 END)"
+#define OWN "(SELECT id FROM thread WHERE flags & 4)"
+
+int profile_signals__load(struct loader *loader)
+{
+	int err =
+		rows__each(loader,
+			   "SELECT 'page faults that waited', 'faults', min(f.begin_ns), l.end_ns,"
+			   " sum(a.count) FROM account a JOIN state s ON s.id = a.state"
+			   " JOIN slice f ON f.id = a.slice_from JOIN slice l ON l.id = a.slice_to"
+			   " WHERE s.state = 'wait' AND s.cause = 'fault' AND a.thread NOT IN " OWN
+			   " AND l.end_ns > ?1 AND f.begin_ns < ?2"
+			   " GROUP BY a.slice_to HAVING sum(a.count) > 0 ORDER BY a.slice_to",
+			   take_point);
+
+	/* An older gapless had no signals. */
+	if (err || sqlite3_table_column_metadata(loader->db, NULL, "event", "signal", NULL, NULL,
+						 NULL, NULL, NULL))
+		return err;
+	err = rows__each(
+		loader,
+		"SELECT g.name || ' ' || s.operation || ': ' || m.name, m.unit, min(f.begin_ns),"
+		" l.end_ns, " SUM_OF_MEASURE " AS sum FROM series_slice c"
+		" JOIN series s ON s.id = c.series JOIN signal g ON g.id = s.signal"
+		" JOIN measure m ON m.signal = g.id JOIN slice f ON f.id = c.slice_from"
+		" JOIN slice l ON l.id = c.slice_to"
+		" WHERE m.unit != 'ns' AND m.unit != g.events AND m.name != 'asked'"
+		" AND s.thread NOT IN " OWN " AND l.end_ns > ?1 AND f.begin_ns < ?2"
+		" GROUP BY g.id, s.operation, m.id, c.slice_to HAVING sum > 0"
+		" ORDER BY g.id, s.operation, m.id, c.slice_to",
+		take_point);
+	if (err)
+		return err;
+	return rows__each(loader,
+			  "SELECT e.time_ns, e.duration_ns, e.thread, g.name, g.name || ': ' ||"
+			  " trim(e.operation || ' ' || e.place), o.name, e.errno FROM event e"
+			  " JOIN signal g ON g.id = e.signal LEFT JOIN object o ON o.id = e.object"
+			  " WHERE e.time_ns >= ?1 AND (e.time_ns <= ?2"
+			  " OR e.time_ns - e.duration_ns < ?2) ORDER BY e.time_ns, e.id",
+			  take_event);
+}

@@ -1,0 +1,438 @@
+#include "symbol/namer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/helper.h"
+#include "base/map.h"
+#include "base/memory.h"
+#include "symbol/image.h"
+#include "symbol/namer_wire.h"
+
+#define SECOND_NS UINT64_C(1000000000)
+/* A file on a disk is read in less; a download is looked after by itself. */
+#define STALL_NS (2 * SECOND_NS)
+/* For one batch of addresses, the first of which may mean to read 2 GB of DWARF. */
+#define CPU_NS (60 * SECOND_NS)
+/* After somebody wanted an end. */
+#define DOWNLOAD_AFTER_NS (2 * SECOND_NS)
+/* The helper gets this part of the memory there is, within these bounds. */
+#define MEMORY_SHARE  4
+#define LEAST_MEMORY  (UINT64_C(64) << 20)
+#define MOST_MEMORY   (UINT64_C(4) << 30)
+#define ENOUGH_ANSWER (4UL << 20)
+#define MOST_ANSWER   (256UL << 20)
+/* With less left, libdw may have left something out without a word. */
+#define LEAST_LEFT           (8UL << 20)
+#define MOST_STALLED_DEVICES 16
+#define URL_BYTES            256
+
+/* What both processes see. */
+struct shared {
+	_Atomic bool is_downloading, stop_downloads;
+	_Atomic unsigned long beats; /* one each time that a download was looked after */
+	_Atomic long done, total;
+	char url[URL_BYTES];
+};
+
+struct namer {
+	struct namer_options options;
+	struct helper *helper;
+	struct shared *shared;
+	struct map lessened; /* by place: the depth of those that were too much once, or NOTHING */
+	uint64_t stalled_devices[MOST_STALLED_DEVICES];
+	size_t stalled_count;
+	uint64_t interrupted_ns; /* when that was first seen; 0: not yet */
+	uint64_t said_ns;
+	unsigned long beats; /* of `shared`, as last seen */
+	struct namer_quality quality;
+	/* In the helper: */
+	struct symbols *symbols;
+	struct map fds; /* by key of a module: descriptors, from 1 */
+};
+
+/* Less than the least that symbol.h can do. */
+#define NOTHING (SYMBOL_OWN_TABLES + 1)
+
+/* --- in the helper ---------------------------------------------------------------------------- */
+
+static bool note_download(void *context, const char *what, long done, long total)
+{
+	struct shared *shared = ((struct namer *)context)->shared;
+
+	if (what)
+		snprintf(shared->url, sizeof(shared->url), "%s", what);
+	shared->done = done;
+	shared->total = total;
+	shared->beats++;
+	shared->is_downloading = done >= 0;
+	return !shared->stop_downloads;
+}
+
+/* The first descriptor of a file stays open; later ones are not needed. */
+static int keep_fd(struct namer *namer, uint64_t key, int fd)
+{
+	uintptr_t kept = (uintptr_t)map__get(&namer->fds, key);
+
+	if (kept || fd < 0) {
+		close_p(&fd);
+		return kept ? (int)kept - 1 : -1;
+	}
+	if (map__put(&namer->fds, key, (void *)((uintptr_t)fd + 1))) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+static int look_up(struct symbols *symbols, const struct namer_question *question, uint64_t address,
+		   struct symbol_chain *ret, uint64_t *ret_offset)
+{
+	const char *name;
+	int err;
+
+	*ret_offset = 0;
+	ret->count = 0;
+	switch (question->kind) {
+	case NAMER_KERNEL:
+		return symbols__in_kernel(symbols, address, ret);
+	case NAMER_JIT:
+		return symbols__in_jit(symbols, question->pid, address, ret);
+	case NAMER_VDSO:
+		return symbols__in_vdso(symbols, address, ret);
+	case NAMER_MODULE:
+		return symbols__in_module(symbols, &question->module, address, ret);
+	case NAMER_VARIABLE:
+		err = symbols__variable(symbols, &question->module, address, &name, ret_offset);
+		if (!err) {
+			ret->frames[0] = (struct symbol) { .name = name, .system_name = name };
+			ret->count = 1;
+		}
+		return err == -ENOMEM ? err : 0;
+	}
+	return 0;
+}
+
+/* *ret_head belongs where the stream begins, and is known at its end only. */
+static int write_answer(struct namer *namer, const struct namer_question *question, FILE *out,
+			struct namer_answer *ret_head)
+{
+	struct symbols_quality before = symbols__quality(namer->symbols), after;
+	struct namer_answer head = {};
+	struct symbol_chain chain;
+	uint64_t offset;
+	int err;
+
+	fwrite(&head, sizeof(head), 1, out);
+	while (head.answered < question->count && ftell(out) < (long)ENOUGH_ANSWER) {
+		err = look_up(namer->symbols, question, question->addresses[head.answered], &chain,
+			      &offset);
+		if (err)
+			return err;
+		namer_wire__put_chain(out, &chain, offset);
+		head.answered++;
+	}
+	after = symbols__quality(namer->symbols);
+	head.too_large = (uint32_t)(after.too_large - before.too_large);
+	head.downloads_ended = (uint32_t)(after.downloads_ended - before.downloads_ended);
+	*ret_head = head;
+	return image__has_room(LEAST_LEFT) ? 0 : -ENOMEM;
+}
+
+static int serve(void *context, const struct helper_parcel *parcel, struct helper_parcel *answer)
+{
+	struct namer *namer = context;
+	const struct symbols_options options = { .no_debuginfod = namer->options.no_debuginfod ||
+								  namer->shared->stop_downloads,
+						 .progress = note_download,
+						 .context = namer };
+	struct namer_question question;
+	struct namer_answer head;
+	char *bytes = NULL;
+	FILE *out;
+	int err = namer_wire__unpack(parcel->bytes, parcel->size, &question);
+
+	if (err) {
+		close_p(&parcel->fd);
+		return err;
+	}
+	question.module.fd = keep_fd(namer, question.module.key, parcel->fd);
+	err = namer->symbols ? 0 : symbols__new(&options, &namer->symbols);
+	if (err)
+		return err;
+	out = open_memstream(&bytes, &answer->size);
+	if (!out)
+		return -ENOMEM;
+	err = write_answer(namer, &question, out, &head);
+	namer->shared->is_downloading = false;
+	if (fclose(out) && !err)
+		err = -ENOMEM;
+	answer->bytes = bytes;
+	if (err)
+		answer->size = 0;
+	else
+		memcpy(bytes, &head, sizeof(head));
+	return err;
+}
+
+/* --- the namer -------------------------------------------------------------------------------- */
+
+/* Called while an answer is waited for. */
+static int look_after_download(void *context)
+{
+	struct namer *namer = context;
+	struct shared *shared = namer->shared;
+	uint64_t now_ns = clock__now_ns();
+	bool has_beaten = shared->beats != namer->beats;
+	char url[URL_BYTES];
+
+	namer->beats = shared->beats;
+	if (!namer->interrupted_ns && namer->options.is_interrupted &&
+	    namer->options.is_interrupted())
+		namer->interrupted_ns = now_ns;
+	if (namer->interrupted_ns && now_ns - namer->interrupted_ns > DOWNLOAD_AFTER_NS)
+		shared->stop_downloads = true;
+	if (shared->is_downloading && namer->options.say_download &&
+	    now_ns - namer->said_ns > SECOND_NS) {
+		namer->said_ns = now_ns;
+		memcpy(url, shared->url, sizeof(url));
+		url[sizeof(url) - 1] = '\0';
+		namer->options.say_download(url, shared->done, shared->total);
+	}
+	return has_beaten && shared->is_downloading;
+}
+
+int namer__new(const struct namer_options *options, struct namer **ret)
+{
+	struct namer *namer = calloc(1, sizeof(*namer));
+	struct helper_work work = { .name = "gapless-names", .serve = serve, .context = namer };
+	int err;
+
+	if (!namer)
+		return -ENOMEM;
+	if (options)
+		namer->options = *options;
+	work.memory_bytes = namer->options.memory_bytes;
+	if (!work.memory_bytes)
+		work.memory_bytes = memory__share(MEMORY_SHARE, LEAST_MEMORY, MOST_MEMORY);
+	namer->shared = mmap(NULL, sizeof(*namer->shared), PROT_READ | PROT_WRITE,
+			     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	err = namer->shared == MAP_FAILED ? -ENOMEM : helper__new(&work, &namer->helper);
+	if (err) {
+		namer__free(namer);
+		return err;
+	}
+	*ret = namer;
+	return 0;
+}
+
+void namer__free(struct namer *namer)
+{
+	if (!namer)
+		return;
+	helper__free(namer->helper);
+	if (namer->shared && namer->shared != MAP_FAILED)
+		munmap(namer->shared, sizeof(*namer->shared));
+	map__release(&namer->lessened);
+	free(namer);
+}
+
+struct namer_quality namer__quality(const struct namer *namer)
+{
+	return namer->quality;
+}
+
+/* Without asking the file system, which may be the one that does not answer. 0: not known. */
+static uint64_t device_of(const struct symbol_module *module)
+{
+	struct statx info;
+
+	if (module->fd < 0 ||
+	    statx(module->fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &info))
+		return 0;
+	return makedev(info.stx_dev_major, info.stx_dev_minor);
+}
+
+static bool is_stalled(const struct namer *namer, uint64_t device)
+{
+	for (size_t i = 0; i < namer->stalled_count; i++)
+		if (device && namer->stalled_devices[i] == device)
+			return true;
+	return false;
+}
+
+/* What is asked about, as a key: never 0 for two different ones. */
+static uint64_t place_of(const struct namer_question *question)
+{
+	uint64_t kind = question->kind == NAMER_VARIABLE ? NAMER_MODULE : question->kind;
+	uint64_t key = question->kind == NAMER_JIT ? (uint64_t)question->pid : question->module.key;
+
+	return key << 3 | kind;
+}
+
+static bool is_file(const struct namer_question *question)
+{
+	return question->kind == NAMER_MODULE || question->kind == NAMER_VARIABLE;
+}
+
+static void set_depth(struct namer *namer, const struct namer_question *question, unsigned depth)
+{
+	/* If there is no room for it, it is tried again. */
+	(void)map__put(&namer->lessened, place_of(question), (void *)(uintptr_t)depth);
+}
+
+static void refuse(struct namer *namer, const struct namer_question *question, bool stalled)
+{
+	namer->quality.refused++;
+	namer->quality.stalled += stalled;
+	set_depth(namer, question, NOTHING);
+}
+
+/* It was too much: less is asked for from now on. */
+static unsigned lessen(struct namer *namer, const struct namer_question *question, unsigned from,
+		       int err)
+{
+	bool stalled = err == -ETIMEDOUT && helper__stalled(namer->helper);
+	uint64_t device = device_of(&question->module);
+	unsigned to = is_file(question) ? from + 1 : NOTHING;
+
+	/* Nothing is wrong with the file: the server does not answer. */
+	if (err == -ETIMEDOUT && namer->shared->is_downloading) {
+		namer->shared->stop_downloads = true;
+		namer->shared->is_downloading = false;
+		namer->quality.downloads_ended++;
+		return from;
+	}
+	/* It may be a debug file that cannot be read. */
+	if (stalled && is_file(question) && from < SYMBOL_OWN_TABLES)
+		to = SYMBOL_OWN_TABLES;
+	namer->quality.without_debug += from == SYMBOL_WHOLE && to != NOTHING;
+	namer->quality.without_debug -= from != SYMBOL_WHOLE && to == NOTHING;
+	if (to != NOTHING) {
+		set_depth(namer, question, to);
+		return to;
+	}
+	refuse(namer, question, stalled);
+	if (stalled && device && namer->stalled_count < MOST_STALLED_DEVICES)
+		namer->stalled_devices[namer->stalled_count++] = device;
+	return NOTHING;
+}
+
+static int ask_helper(struct namer *namer, const struct namer_question *question,
+		      struct helper_parcel *ret)
+{
+	const struct helper_patience patience = { .stall_ns = STALL_NS,
+						  .cpu_ns = CPU_NS,
+						  .most_bytes = MOST_ANSWER,
+						  .look = look_after_download,
+						  .context = namer };
+	struct helper_parcel parcel = { .fd = question->module.fd };
+	cleanup(free_p) char *bytes = NULL;
+	int err = namer_wire__pack(question, &bytes, &parcel.size);
+
+	if (err)
+		return err;
+	parcel.bytes = bytes;
+	return helper__ask(namer->helper, &parcel, &patience, ret);
+}
+
+/* The files before it may have taken the memory: so it is tried again by a helper of its own. */
+static int ask_twice(struct namer *namer, const struct namer_question *question,
+		     struct helper_parcel *ret)
+{
+	bool was_fresh = helper__is_fresh(namer->helper);
+	int err = ask_helper(namer, question, ret);
+
+	if (err)
+		helper__restart(namer->helper);
+	if ((err == -ENOMEM || err == -EPIPE) && !was_fresh)
+		err = ask_helper(namer, question, ret);
+	if (err)
+		helper__restart(namer->helper);
+	return err;
+}
+
+static int take_answer(struct namer *namer, const struct helper_parcel *parcel, size_t first,
+		       size_t most, namer_take_fn take, void *context, size_t *ret_answered)
+{
+	const char *at = parcel->bytes, *end = at + parcel->size;
+	struct namer_answer head;
+	struct symbol_chain chain;
+	uint64_t offset;
+	int err = 0;
+
+	if (parcel->size < sizeof(head))
+		return -EBADMSG;
+	memcpy(&head, at, sizeof(head));
+	at += sizeof(head);
+	if (!head.answered || head.answered > most)
+		return -EBADMSG;
+	namer->quality.too_large += head.too_large;
+	namer->quality.downloads_ended += head.downloads_ended;
+	for (uint32_t i = 0; i < head.answered && !err; i++) {
+		err = namer_wire__get_chain(&at, end, &chain, &offset);
+		if (!err && chain.count)
+			err = take(context, first + i, &chain, offset);
+	}
+	*ret_answered = head.answered;
+	return err;
+}
+
+/* Some of the addresses from `first` on. *ret: how many were answered, or left out for good. */
+static int ask_some(struct namer *namer, const struct namer_question *question, size_t first,
+		    namer_take_fn take, void *context, size_t *ret)
+{
+	unsigned depth = (unsigned)(uintptr_t)map__get(&namer->lessened, place_of(question));
+	struct helper_parcel parcel = { .fd = -1 };
+	struct namer_question part = *question;
+	int err = -ENOMEM;
+
+	part.addresses += first;
+	part.count = question->count - first < NAMER_MOST_ADDRESSES ? question->count - first
+								    : NAMER_MOST_ADDRESSES;
+	if (!is_file(question))
+		part.module = (struct symbol_module) { .fd = -1 };
+	while (err && depth != NOTHING) {
+		part.module.key = question->module.key << 2 | depth;
+		part.module.depth = depth;
+		err = ask_twice(namer, &part, &parcel);
+		if (err)
+			depth = lessen(namer, question, depth, err);
+	}
+	*ret = part.count;
+	if (err)
+		return 0;
+	err = take_answer(namer, &parcel, first, part.count, take, context, ret);
+	helper__release(&parcel);
+	if (err != -EBADMSG)
+		return err;
+	refuse(namer, question, false);
+	*ret = part.count;
+	return 0;
+}
+
+int namer__ask(struct namer *namer, const struct namer_question *question, namer_take_fn take,
+	       void *context)
+{
+	size_t done = 0, answered;
+	int err = 0;
+
+	if (is_file(question) && is_stalled(namer, device_of(&question->module)) &&
+	    (uintptr_t)map__get(&namer->lessened, place_of(question)) != NOTHING)
+		refuse(namer, question, true);
+	while (done < question->count && !err) {
+		err = ask_some(namer, question, done, take, context, &answered);
+		done += answered;
+	}
+	return err;
+}
