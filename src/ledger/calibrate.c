@@ -36,8 +36,8 @@
 /* No thread of a recording has this id. */
 #define OWN_ID UINT64_MAX
 
-/* The syscalls that calibration makes while the thread has an account. */
-static const uint32_t own_calls[] = { SYS_getppid, SYS_bpf };
+/* The syscalls that calibration makes while the thread has an account; some clocks need one. */
+static const uint32_t own_calls[] = { SYS_getppid, SYS_bpf, SYS_clock_gettime };
 
 static double least(double a, double b)
 {
@@ -113,29 +113,30 @@ static void forget_calls(struct ledger *ledger)
 	clear_array(ledger->skel->maps.histograms, 0, 1);
 }
 
-static void take_measures(struct ledger_calibration *taken, struct own_account *own)
+/* Between open_account() and the end, the thread makes own_calls and no others. */
+static bool try_once(struct ledger_calibration *taken, struct own_account *own)
 {
-	for (int i = 0; i < MOST_TRIES; i++) {
-		if (i)
-			usleep(PAUSE_US);
-		taken->hooked_call_ns = least(taken->hooked_call_ns, timing__call_ns());
-		taken->crossing_ns = least(taken->crossing_ns, crossing_ns(own));
-		if (taken->hooked_call_ns < ODD_RATIO * taken->plain_call_ns)
-			return;
-	}
+	if (open_account(own))
+		return false;
+	taken->hooked_call_ns = least(taken->hooked_call_ns, timing__call_ns());
+	taken->crossing_ns = least(taken->crossing_ns, crossing_ns(own));
+	bpf_map_delete_elem(own->map, &own->pidfd);
+	return true;
 }
 
 static void measure(struct ledger *ledger, struct own_account *own)
 {
 	/* Nothing may be drawn: there is no thread that a sample could belong to. */
 	uint64_t period_ns = ledger->skel->bss->draw_period_ns;
+	struct ledger_calibration *taken = &ledger->calibration;
 
 	ledger->skel->bss->draw_period_ns = UINT64_C(1) << 40;
-	if (!open_account(own)) {
-		take_measures(&ledger->calibration, own);
-		bpf_map_delete_elem(own->map, &own->pidfd);
-		forget_calls(ledger);
+	for (int i = 0; i < MOST_TRIES && try_once(taken, own); i++) {
+		if (taken->hooked_call_ns < ODD_RATIO * taken->plain_call_ns)
+			break;
+		usleep(PAUSE_US);
 	}
+	forget_calls(ledger);
 	ledger->skel->bss->draw_period_ns = period_ns;
 	ledger->skel->bss->crossing_ns = (uint64_t)ledger->calibration.crossing_ns;
 }
