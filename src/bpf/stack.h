@@ -58,6 +58,8 @@ enum stack_none {
 	STACK_NONE_CROWDED, /* too many different waits before the next chance to take one */
 	STACK_NONE_LOST,    /* no room to send it */
 	STACK_NONE_ASLEEP,  /* still blocked at the end, and not unwound in time */
+	STACK_NONE_BEFORE,  /* it left the CPU before we looked */
+	STACK_NONE_LATE,    /* it went on before the stack could be taken */
 	STACK_NONE_COUNT,
 };
 
@@ -75,16 +77,17 @@ struct stack_record {
 };
 _Static_assert(sizeof(struct stack_record) == 40, "wire format");
 
-enum sample_flags {
-	SAMPLE_NEXT = 1,   /* the user stack is where the thread went on, not where it stopped */
-	SAMPLE_TICK = 2,   /* a clock tick; else a drawn interval */
-	SAMPLE_KERNEL = 4, /* a tick that hit the kernel, whether its stack arrived or not */
+enum sample_flags {                  /* 1 is in old recordings, see enum recording_sample_flags */
+		    SAMPLE_TICK = 2, /* a clock tick; else a drawn interval */
+		    SAMPLE_KERNEL =
+			    4, /* a tick that hit the kernel, whether its stack arrived or not */
 };
 
 /*
  * One sample: a stack with a weight. Intervals of waiting and of ready time are drawn with
- * p = min(1, wait/period) and weigh max(wait, period); a tick weighs the period of its clock,
- * or several if it came late.
+ * p = min(1, wait/period) and weigh max(wait, period); those that began outside of calls can weigh
+ * more, and are their own period (samples.bpf.h). A tick weighs the period of its clock, or several
+ * if it came late.
  */
 struct sample_record {
 	struct wire_head head; /* time_ns: of a tick, now; of a wait, its end */
@@ -115,8 +118,9 @@ _Static_assert(sizeof(struct sample_record) == 24 + 72 + 16 + 16 + 8, "wire form
 struct asleep_record {
 	struct sample_record sample;
 	__u64 pc, sp, bp;
+	__u64 in_call; /* pc is behind the instruction */
 };
-_Static_assert(sizeof(struct asleep_record) == 160, "wire format");
+_Static_assert(sizeof(struct asleep_record) == 168, "wire format");
 
 /* The clock of one CPU, from user space to the kernel half. */
 struct tick_clock {

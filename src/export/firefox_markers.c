@@ -122,7 +122,6 @@ static void write_data(struct firefox *firefox, uint32_t index)
 	json_out__decimal(out, "length", sample->wait_ns, FIREFOX_MS_DIGITS);
 	json_out__decimal(out, "weight", sample->weight_ns, FIREFOX_MS_DIGITS);
 	json_out__number(out, "waits", sample->count);
-	add_text(firefox, "note", sample->is_next ? "where it went on" : NULL);
 	if (firefox->calls->wakers[index] != PROFILE_NONE)
 		write_waker(firefox, sample, firefox->calls->wakers[index]);
 	json_out__close(out, '}');

@@ -103,7 +103,6 @@ static int compare_samples(const struct profile_sample *a, const struct profile_
 		{ a->thread, b->thread },
 		{ a->state, b->state },
 		{ a->stack, b->stack },
-		{ a->is_next, b->is_next },
 	};
 	int by_none;
 
@@ -190,8 +189,6 @@ static void add_sample(struct writer *writer, const struct profile_sample *sampl
 		add_label(writer, "pid", NULL, profile->processes[thread->process].pid);
 	add_label(writer, "state", state->state, 0);
 	add_label(writer, "cause", state->cause, 0);
-	if (sample->is_next)
-		add_label(writer, "stack", "next", 0);
 	proto__message(&writer->out, PROFILE_SAMPLE, &writer->message);
 }
 

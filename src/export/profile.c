@@ -193,7 +193,6 @@ static int fill_sample(struct loader *loader, sqlite3_stmt *row, struct profile_
 		   sample);
 	sample->count = rows__number(row, 10);
 	sample->is_tick = (flags & RECORDING_SAMPLE_TICK) != 0;
-	sample->is_next = (flags & RECORDING_SAMPLE_NEXT) != 0;
 	if (sample->is_tick && !loader->profile->period_ns)
 		loader->profile->period_ns =
 			rows__clamp(sqlite3_column_int64(row, 9), 0, INT64_MAX);
@@ -332,8 +331,8 @@ static int load_head(struct loader *loader)
 	" LEFT JOIN thread t ON t.id = i.id ORDER BY i.id"
 
 #define SAMPLES                                                                                    \
-	"SELECT x.time_ns, x.thread, x.state, x.stack, x.waker_stack, x.by, x.object,"             \
-	" x.weight_ns, x.wait_ns, x.period_ns, x.count, x.flags, x.none, x.end, "
+	"SELECT x.time_ns, x.thread, x.state, " RECORDING_STACK ", x.waker_stack, x.by, x.object," \
+	" x.weight_ns, x.wait_ns, x.period_ns, x.count, x.flags, " RECORDING_NONE ", x.end, "
 #define SAMPLES_IN_CUT                                                                             \
 	" FROM sample x WHERE x.time_ns > ?1"                                                      \
 	" AND (x.time_ns <= ?2 OR x.time_ns - x.wait_ns < ?2) ORDER BY x.time_ns, x.id"

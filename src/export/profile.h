@@ -99,7 +99,6 @@ struct profile_sample {
 	int64_t weight_ns, wait_ns;
 	uint32_t count;
 	bool is_tick;
-	bool is_next;     /* the stack is where the thread went on */
 	const char *none; /* why there is no user stack, in words; NULL: there is one */
 	const char *end;  /* why the user stack is not whole, in words; NULL: it is */
 };

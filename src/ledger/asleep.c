@@ -70,7 +70,7 @@ static bool is_still_there(const struct asleep_record *record)
 /* In a call, the program counter is behind it. */
 static uint64_t stopped_at(const struct asleep_record *record)
 {
-	return record->pc - !(record->sample.flags & SAMPLE_NEXT);
+	return record->pc - !!record->in_call;
 }
 
 static void ask_for(struct asleep *asleep)

@@ -23,7 +23,7 @@ struct ledger {
 	int *tick_fds;           /* … and its event, which the link owns; -1: none */
 	struct periods *periods;
 	uint64_t tick_ns, seed;
-	uint64_t rate_ns, rate_drawn; /* when the rate was looked at last, and what it was */
+	uint64_t rate_ns, rate_drawn, rate_left; /* when rates were looked at, and the sums then */
 	bool with_syscalls;
 	bool by_user;       /* threads are chosen by their user */
 	uint64_t seeded_ns; /* when threads were looked for last, after the start */

@@ -55,12 +55,13 @@ static __always_inline bool has_run(const struct thread *thread, struct task_str
 
 /* What user space needs to walk a stack that we cannot: another thread's. */
 static __always_inline void write_asleep(struct bpf_iter__task *ctx, struct task_struct *task,
-					 const struct thread *thread, const struct pending *pending)
+					 const struct thread *thread, const struct pending *pending,
+					 __u64 user, __u32 none)
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	struct asleep_record record = {};
+	struct asleep_record record = { .in_call = (__s64)BPF_CORE_READ(regs, orig_ax) >= 0 };
 
-	fill_sample(&record.sample, thread, pending, 0, STACK_NONE_ASLEEP);
+	fill_sample(&record.sample, thread, pending, user, none);
 	record.sample.head.size = sizeof(record);
 	record.sample.head.kind = STACK_ASLEEP;
 	/* If it ran since, it is somewhere else now: pc 0 says so. */
@@ -69,6 +70,8 @@ static __always_inline void write_asleep(struct bpf_iter__task *ctx, struct task
 		record.sp = BPF_CORE_READ(regs, sp);
 		record.bp = BPF_CORE_READ(regs, bp);
 	}
+	if (pending->ip && (pending->ip != record.pc || pending->sp != record.sp))
+		record.sample.none = STACK_NONE_LATE;
 	if (BPF_CORE_READ(regs, cs) != USER_CS_64BIT)
 		record.sample.none = STACK_NONE_32BIT;
 	if (thread->flags & THREAD_KERNEL)
@@ -81,8 +84,10 @@ SEC("iter/task")
 int on_asleep(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
+	__u32 none = STACK_NONE_ASLEEP;
 	struct pending new = {};
 	struct thread *thread;
+	__u64 user;
 
 	if (!task)
 		return 0;
@@ -92,11 +97,12 @@ int on_asleep(struct bpf_iter__task *ctx)
 	thread->flags |= THREAD_HANDED_OVER;
 	for (__u32 i = 0; i < MOST_PENDING; i++)
 		if (thread->pending[i].count)
-			write_asleep(ctx, task, thread, &thread->pending[i]);
+			write_asleep(ctx, task, thread, &thread->pending[i], 0, none);
 	if (!draw_open(thread, &new))
 		return 0;
 	if (!has_run(thread, task))
 		new.kernel = kernel_stack_of(task, WALK_SCHEDULER);
-	write_asleep(ctx, task, thread, &new);
+	user = stack_left_with(thread, &none);
+	write_asleep(ctx, task, thread, &new, user, none);
 	return 0;
 }

@@ -114,6 +114,7 @@ static __always_inline void gets_cpu(struct thread *thread, struct task_struct *
 	} else if (SLOT_IS_WAIT(slot)) {
 		lose_weight(slot, ns); /* without a wakeup there was nothing to draw */
 	}
+	thread->left = LEFT_UNSEEN;
 }
 
 /* The current thread, in its last switch. Its account stays as it is: who reads it closes it. */
@@ -176,6 +177,7 @@ static __always_inline void leaves_cpu(struct thread *thread, struct task_struct
 	write_end(account);
 	if (!SLOT_IS_RUN(from))
 		lose_weight(from, ns);
+	note_left(thread, task, slot);
 	if (thread->on_ns > base_ns)
 		count_interval(SLOT_RUN_ANY, now - thread->on_ns);
 }

@@ -5,11 +5,15 @@
  * Running time: a clock tick on every CPU weighs its period, which user space keeps changing at
  * random (periods.c). Waiting and ready time: each interval is drawn when it ends, with
  * p = min(1, length / period), and weighs max(length, period), so that the expected weight is its
- * length, whatever that is. The thread's
- * kernel stack is taken at once; its user stack cannot be, for another thread is current. It is
- * taken once for all that is pending, at the thread's next return from a syscall (where it is still
- * the stack that it blocked with) or, if it was not in one, at its next tick or return (marked
- * SAMPLE_NEXT).
+ * length, whatever that is. The thread's kernel stack is taken at once; its user stack cannot be,
+ * for another thread is current. Where it is taken depends on how the thread left the CPU:
+ *
+ *   in a syscall     once for all that is pending, at the end of the call (or a tick in it), if the
+ *                    registers show that it is still the same stack
+ *   outside of one   when it left, since nothing brings it back to that stack (page faults,
+ *                    preemption). What the interval will be worth is not known then, so one in
+ *                    2^shift is taken, at random, and weighs 2^shift as much. User space keeps the
+ *                    shift at 0 unless there are too many.
  */
 #pragma once
 
@@ -30,7 +34,10 @@ const volatile __u64 tick_ns;
 
 __u64 draw_period_ns; /* user space raises it when too many are drawn */
 __u64 draw_fuse = FUSE;
-__u64 drawn;                    /* intervals, so far */
+__u64 drawn; /* intervals, so far */
+__u64 left_fuse = FUSE;
+__u64 left_taken; /* stacks of threads that left the CPU outside of calls, so far … */
+__u32 left_shift; /* … one of so many (as a power of two); user space changes it too */
 __u64 unsampled_ns[SLOT_COUNT]; /* weight that found no room in the ring */
 
 struct {
@@ -55,13 +62,18 @@ static __always_inline bool is_drawn(__u32 random, __u64 ns, __u64 period_ns)
 	return (__u64)(random >> (32 - DRAW_BITS)) * period_ns < ns << DRAW_BITS;
 }
 
+/* Counts one; true, once, if that burns the fuse. */
+static __always_inline bool burns(__u64 *count, __u64 *fuse)
+{
+	__u64 most = *fuse;
+
+	return __sync_fetch_and_add(count, 1) >= most &&
+	       __sync_val_compare_and_swap(fuse, most, most + FUSE) == most;
+}
+
 static __always_inline void count_drawn(void)
 {
-	__u64 fuse = draw_fuse;
-
-	if (__sync_fetch_and_add(&drawn, 1) < fuse)
-		return;
-	if (__sync_val_compare_and_swap(&draw_fuse, fuse, fuse + FUSE) == fuse)
+	if (burns(&drawn, &draw_fuse))
 		draw_period_ns *= 2;
 }
 
@@ -112,8 +124,11 @@ VERIFIED_ONCE bool send_sample(const struct thread *thread, const struct pending
 	return true;
 }
 
-/* All that waits for a user stack gets this one. What finds no room stays for the next time. */
-VERIFIED_ONCE int settle_pending(struct thread *thread, __u64 user, __u32 none)
+/*
+ * All that waits for the user stack at `ip` and `sp` gets it. For what waits for another one it is
+ * too late. What finds no room stays for the next time.
+ */
+VERIFIED_ONCE int settle_pending(struct thread *thread, __u64 user, __u32 none, __u64 ip, __u64 sp)
 {
 	__u32 kept = 0;
 
@@ -123,14 +138,16 @@ VERIFIED_ONCE int settle_pending(struct thread *thread, __u64 user, __u32 none)
 	thread->pending_count = 0;
 	barrier();
 	for (__u32 i = 0; i < MOST_PENDING; i++) {
-		if (!thread->pending[i].count)
+		struct pending *pending = &thread->pending[i];
+		bool is_late = pending->ip != ip || pending->sp != sp;
+
+		if (!pending->count)
 			continue;
-		if (send_sample(thread, &thread->pending[i], user, none)) {
-			thread->pending[i].count = 0;
-		} else {
-			thread->pending[i].flags |= SAMPLE_NEXT; /* what it gets is a later one */
+		if (send_sample(thread, pending, is_late ? 0 : user,
+				is_late && !none ? STACK_NONE_LATE : none))
+			pending->count = 0;
+		else
 			kept++;
-		}
 	}
 	barrier();
 	thread->pending_count = kept;
@@ -138,22 +155,51 @@ VERIFIED_ONCE int settle_pending(struct thread *thread, __u64 user, __u32 none)
 }
 
 /* Time of the ledger that no sample will stand for. */
-static __always_inline void lose_weight(__u32 slot, __u64 ns)
+VERIFIED_ONCE int lose_weight(__u64 slot, __u64 ns)
 {
-	__u64 index = slot;
-
-	UNWIND_FORGET(index); /* 6.1 follows the bounds of the register that it sees compared */
-	if (with_stacks && index < SLOT_COUNT)
-		__sync_fetch_and_add(&unsampled_ns[index], ns);
+	if (with_stacks && slot < SLOT_COUNT)
+		__sync_fetch_and_add(&unsampled_ns[slot], ns);
+	return 0;
 }
 
-static __always_inline void weigh(struct pending *new, __u32 slot, __u64 ns, __u64 period_ns,
-				  __u64 end_ns)
+/* How a thread left the CPU. */
+enum left {
+	LEFT_UNSEEN,
+	LEFT_IN_CALL,
+	LEFT_OUTSIDE, /* of calls */
+	LEFT_TAKEN,   /* likewise, and its stack was taken */
+};
+
+/* What an interval is worth when it is drawn: 0 if another one stands for it. */
+static __always_inline __u64 worth(const struct thread *thread, __u64 ns)
 {
+	if (thread->left == LEFT_OUTSIDE)
+		return 0;
+	return thread->left == LEFT_TAKEN ? ns << (thread->left_shift & 31) : ns;
+}
+
+/* The user stack that it left the CPU with. If it was not taken: 0, and *none stays. */
+static __always_inline __u64 stack_left_with(const struct thread *thread, __u32 *none)
+{
+	if (thread->left != LEFT_TAKEN)
+		return 0;
+	*none = thread->left_none;
+	return thread->left_stack;
+}
+
+/*
+ * The variance of such an estimate is weight × (weight − length): the weight takes the place of the
+ * period, which is the same unless the stack was one of several.
+ */
+static __always_inline void weigh(struct pending *new, const struct thread *thread, __u32 slot,
+				  __u64 ns, __u64 period_ns, __u64 end_ns)
+{
+	__u64 worth_ns = worth(thread, ns);
+
 	new->slot = slot;
 	new->wait_ns = ns;
-	new->weight_ns = ns > period_ns ? ns : period_ns;
-	new->period_ns = period_ns;
+	new->weight_ns = worth_ns > period_ns ? worth_ns : period_ns;
+	new->period_ns = thread->left == LEFT_TAKEN ? new->weight_ns : period_ns;
 	new->end_ns = end_ns;
 }
 
@@ -179,9 +225,9 @@ static __always_inline bool draw_open(const struct thread *thread, struct pendin
 	__u32 random = unwind_hash(frozen_ns, thread->id) >> 32;
 
 	if ((!SLOT_IS_WAIT(slot) && !SLOT_IS_READY(slot)) || (__s64)ns <= 0 ||
-	    !is_drawn(random, ns, draw_period_ns))
+	    !is_drawn(random, worth(thread, ns), draw_period_ns))
 		return false;
-	weigh(new, slot, ns, draw_period_ns, frozen_ns);
+	weigh(new, thread, slot, ns, draw_period_ns, frozen_ns);
 	if (SLOT_IS_WAIT(slot))
 		note_wait(new, &thread->wait);
 	if (SLOT_IS_WAIT(slot) && is_handed_on(thread)) {
@@ -197,10 +243,11 @@ static __always_inline bool draw_open(const struct thread *thread, struct pendin
 /* It ends after the end, and was not shown by the iterator before. */
 static __always_inline void give_up_open(struct thread *thread)
 {
+	__u32 none = STACK_NONE_EXIT;
+	__u64 user = stack_left_with(thread, &none);
 	struct pending new = {};
 
-	if (with_stacks && draw_open(thread, &new) &&
-	    !send_sample(thread, &new, 0, STACK_NONE_EXIT))
+	if (with_stacks && draw_open(thread, &new) && !send_sample(thread, &new, user, none))
 		lose_weight(new.slot, new.weight_ns);
 }
 
@@ -209,7 +256,7 @@ static __always_inline void give_up_pending(struct thread *thread, __u32 none)
 {
 	if (!thread->pending_count)
 		return;
-	settle_pending(thread, 0, none);
+	settle_pending(thread, 0, none, 0, 0);
 	for (__u32 i = 0; i < MOST_PENDING; i++) {
 		if (thread->pending[i].count)
 			lose_weight(thread->pending[i].slot, thread->pending[i].weight_ns);
@@ -219,7 +266,8 @@ static __always_inline void give_up_pending(struct thread *thread, __u32 none)
 }
 
 /* Its place among what is pending: one of the same kind, or a free one; NULL if neither. */
-static __always_inline struct pending *find_pending(struct thread *thread, __u32 slot, __u64 kernel)
+static __always_inline struct pending *find_pending(struct thread *thread,
+						    const struct pending *new)
 {
 	struct pending *free = NULL;
 
@@ -228,7 +276,8 @@ static __always_inline struct pending *find_pending(struct thread *thread, __u32
 
 		if (!pending->count)
 			free = pending;
-		else if (pending->slot == slot && pending->kernel == kernel &&
+		else if (pending->slot == new->slot && pending->kernel == new->kernel &&
+			 pending->ip == new->ip && pending->sp == new->sp &&
 			 pending->count < MOST_COUNT)
 			return pending;
 	}
@@ -241,7 +290,7 @@ VERIFIED_ONCE int add_pending(struct thread *thread, const struct pending *new)
 
 	if (!thread || !new)
 		return 0;
-	pending = find_pending(thread, new->slot, new->kernel);
+	pending = find_pending(thread, new);
 	if (!pending) {
 		if (!send_sample(thread, new, 0, STACK_NONE_CROWDED))
 			lose_weight(new->slot, new->weight_ns);
@@ -261,16 +310,44 @@ VERIFIED_ONCE int add_pending(struct thread *thread, const struct pending *new)
 }
 
 /*
- * Did it leave the CPU outside of a call? On the way out of one, behind our hook, the registers
- * still have its number; level sched has no mark of its own there, and says so rather too often.
+ * Is there a call whose end will show the thread's stack? On the way out of one, behind our hook,
+ * the registers still have its number; level sched has no mark of its own there, and says no rather
+ * too often.
  */
-static __always_inline bool is_outside_calls(const struct thread *thread, __s64 nr, __u32 slot)
+static __always_inline bool is_in_call(const struct thread *thread, struct task_struct *task,
+				       __u32 slot)
 {
-	if (nr < 0)
+	struct pt_regs *regs;
+
+	if (thread->flags & THREAD_KERNEL)
 		return true;
 	if (full)
-		return thread->nr == NR_NONE;
-	return slot == SLOT_READY_PREEMPTED || slot == SLOT_WAIT_STOPPED;
+		return thread->nr != NR_NONE;
+	regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	return (__s64)regs->orig_ax >= 0 && slot != SLOT_READY_PREEMPTED &&
+	       slot != SLOT_WAIT_STOPPED;
+}
+
+/* The current thread leaves the CPU. */
+static __always_inline void note_left(struct thread *thread, struct task_struct *current,
+				      __u32 slot)
+{
+	__u32 shift = left_shift & 31;
+
+	if (!with_stacks)
+		return;
+	thread->left = LEFT_IN_CALL;
+	if (is_in_call(thread, current, slot))
+		return;
+	thread->left = LEFT_OUTSIDE;
+	if (bpf_get_prandom_u32() & ((1U << shift) - 1))
+		return;
+	if (burns(&left_taken, &left_fuse))
+		left_shift++;
+	thread->left = LEFT_TAKEN;
+	thread->left_shift = shift;
+	thread->left_none = why_no_user_stack(thread, current);
+	thread->left_stack = thread->left_none ? 0 : user_stack(thread->here_pid, WALK_SCHEDULER);
 }
 
 /* An interval without a CPU ended, and was drawn. */
@@ -278,19 +355,23 @@ static __noinline void add_interval(struct thread *thread, struct task_struct *t
 				    struct pending *new)
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	__u32 none = STACK_NONE_BEFORE;
+	__u64 user = stack_left_with(thread, &none);
 
 	new->count = 1;
 	count_drawn();
 	new->kernel = kernel_stack_of(task, WALK_SCHEDULER);
-	if (is_outside_calls(thread, (__s64)regs->orig_ax, new->slot))
-		new->flags |= SAMPLE_NEXT;
 	if (thread->flags & THREAD_KERNEL) {
-		new->flags = 0;
-		if (!send_sample(thread, new, 0, STACK_NONE_KERNEL))
-			lose_weight(new->slot, new->weight_ns);
+		none = STACK_NONE_KERNEL;
+	} else if (thread->left == LEFT_IN_CALL ||
+		   (thread->left == LEFT_UNSEEN && (__s64)regs->orig_ax >= 0)) {
+		new->ip = regs->ip;
+		new->sp = regs->sp;
+		add_pending(thread, new);
 		return;
 	}
-	add_pending(thread, new);
+	if (!send_sample(thread, new, user, none))
+		lose_weight(new->slot, new->weight_ns);
 }
 
 /* The stack of the current thread, which is waking another one. */
@@ -323,7 +404,7 @@ static __always_inline void draw_early(struct thread *thread)
 	thread->random = bpf_get_prandom_u32();
 	thread->waker_stack = 0;
 	if (thread->waker_kind == BY_THREAD &&
-	    is_drawn(thread->random, bpf_ktime_get_ns() - since_ns, draw_period_ns))
+	    is_drawn(thread->random, worth(thread, bpf_ktime_get_ns() - since_ns), draw_period_ns))
 		thread->waker_stack = stack_of_waker();
 }
 
@@ -334,10 +415,10 @@ static __always_inline void draw_wait(struct thread *thread, struct task_struct 
 	__u64 period_ns = draw_period_ns;
 	struct pending new = {};
 
-	if (!with_stacks ||
-	    !is_drawn(is_early ? thread->random : bpf_get_prandom_u32(), ns, period_ns))
+	if (!with_stacks || !is_drawn(is_early ? thread->random : bpf_get_prandom_u32(),
+				      worth(thread, ns), period_ns))
 		return;
-	weigh(&new, slot, ns, period_ns, end_ns);
+	weigh(&new, thread, slot, ns, period_ns, end_ns);
 	note_wait(&new, &thread->wait);
 	if (is_early)
 		new.waker = thread->waker_stack;
@@ -350,21 +431,22 @@ static __always_inline void draw_ready(struct thread *thread, struct task_struct
 	__u64 period_ns = draw_period_ns;
 	struct pending new = {};
 
-	if (!with_stacks || !is_drawn(bpf_get_prandom_u32(), ns, period_ns))
+	if (!with_stacks || !is_drawn(bpf_get_prandom_u32(), worth(thread, ns), period_ns))
 		return;
-	weigh(&new, slot, ns, period_ns, end_ns);
+	weigh(&new, thread, slot, ns, period_ns, end_ns);
 	add_interval(thread, task, &new);
 }
 
 /* At the end of a syscall: the user stack is the one that it blocked with. */
 static __noinline void take_pending(struct thread *thread, struct task_struct *current)
 {
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(current);
 	__u8 none = why_no_user_stack(thread, current);
 	__u64 user;
 
 	thread->pending_count = 0; /* as in settle_pending() */
 	user = none ? 0 : user_stack(thread->here_pid, WALK_SYSCALL);
-	settle_pending(thread, user, none);
+	settle_pending(thread, user, none, regs->ip, regs->sp);
 }
 
 /* How often a clock has ticked since its period was changed, by the time that it is. */
@@ -410,6 +492,7 @@ static __always_inline __u32 tick_slot(const struct thread *thread, bool in_kern
 static __always_inline void take_tick(void *context, struct thread *thread,
 				      struct task_struct *current)
 {
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(current);
 	struct unwind *walk = walk_at(WALK_TICK);
 	__u8 none = why_no_user_stack(thread, current);
 	struct pending new = { .count = 1, .flags = SAMPLE_TICK };
@@ -431,5 +514,5 @@ static __always_inline void take_tick(void *context, struct thread *thread,
 	if (!send_sample(thread, &new, user, none))
 		lose_weight(new.slot, new.weight_ns);
 	if (thread->pending_count)
-		settle_pending(thread, user, none);
+		settle_pending(thread, user, none, regs->ip, regs->sp);
 }

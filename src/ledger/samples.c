@@ -31,10 +31,16 @@ static const char *const end_words[STACK_END_COUNT] = {
 };
 
 static const char *const none_words[STACK_NONE_COUNT] = {
-	[STACK_NONE_KERNEL] = "kernel thread",  [STACK_NONE_EXEC] = "in exec",
-	[STACK_NONE_START] = "thread starting", [STACK_NONE_EXIT] = "thread ended",
-	[STACK_NONE_32BIT] = "32-bit program",  [STACK_NONE_CROWDED] = "too many waits in one call",
-	[STACK_NONE_LOST] = "no room",          [STACK_NONE_ASLEEP] = "at the end of the recording",
+	[STACK_NONE_KERNEL] = "kernel thread",
+	[STACK_NONE_EXEC] = "in exec",
+	[STACK_NONE_START] = "thread starting",
+	[STACK_NONE_EXIT] = "thread ended",
+	[STACK_NONE_32BIT] = "32-bit program",
+	[STACK_NONE_CROWDED] = "too many waits in one call",
+	[STACK_NONE_LOST] = "no room",
+	[STACK_NONE_ASLEEP] = "at the end of the recording",
+	[STACK_NONE_BEFORE] = "began before the recording",
+	[STACK_NONE_LATE] = "taken too late",
 };
 
 static const char *const how_words[] = {

@@ -18,6 +18,7 @@
 /* Drawn intervals that wait for a user stack, see samples.bpf.h. count 0: none. */
 struct pending {
 	__u64 kernel, waker; /* stacks */
+	__u64 ip, sp;        /* of the user stack that it waits for */
 	__u64 weight_ns, wait_ns, period_ns, end_ns;
 	__u64 by, first;
 	__u64 object[2];
@@ -90,8 +91,9 @@ struct thread {
 	__u32 unjudged_by_kind;
 	__u16 by_interrupt; /* waking comes from an interrupt, whoever is behind it … */
 	__u16 by_rcu;       /* … or from RCU */
+	__u64 left_stack;   /* how it left the CPU, see samples.bpf.h */
+	__u8 left, left_none, left_shift, pad;
 	__u32 pending_count;
-	__u32 pad;
 	struct pending pending[MOST_PENDING];
 };
 

@@ -14,11 +14,14 @@
 #include "core/sys.h"
 #include "ledger/attach_internal.h"
 
-/* Drawn intervals a second, on the whole machine: what is aimed at, and what is too many. */
+/* Drawn intervals a second, on the whole machine: what is aimed at, and what is too many. The same
+ * goes for stacks that are taken when a thread leaves the CPU, one in 2^MOST_SHIFT at least. */
 #define RATE_AIM  1500
 #define RATE_MOST 2000
 /* Between two looks: then the kernel half doubles the period by itself. */
 #define RATE_FUSE 4000
+
+#define MOST_SHIFT 12
 
 #define SECOND_NS        UINT64_C(1000000000)
 #define MOST_PERIOD_NS   (100 * SECOND_NS)
@@ -101,6 +104,22 @@ void ticks__stop(struct ledger *ledger)
 	ledger->tick_fds = NULL;
 }
 
+/* Stacks that are taken when a thread leaves the CPU: the shift is part of every weight, too. */
+static void hold_left(struct ledger *ledger, uint64_t elapsed_ns)
+{
+	uint64_t taken = ledger->skel->bss->left_taken;
+	uint64_t rate = (taken - ledger->rate_left) * SECOND_NS / elapsed_ns;
+	uint32_t shift = ledger->skel->bss->left_shift;
+
+	for (; rate > RATE_MOST && shift < MOST_SHIFT; rate /= 2)
+		shift++;
+	if (rate < RATE_AIM / 3 && shift)
+		shift--;
+	ledger->skel->bss->left_shift = shift < MOST_SHIFT ? shift : MOST_SHIFT;
+	ledger->skel->data->left_fuse = taken + RATE_FUSE;
+	ledger->rate_left = taken;
+}
+
 /*
  * Up at once, down by halves: the period is part of every sample, so weights stay right whatever it
  * does.
@@ -127,6 +146,7 @@ void ledger__hold_rate(struct ledger *ledger)
 	ledger->skel->data->draw_fuse = drawn + RATE_FUSE;
 	ledger->rate_ns = now_ns;
 	ledger->rate_drawn = drawn;
+	hold_left(ledger, elapsed_ns);
 }
 
 int ledger__poll(struct ledger *ledger, int timeout_ms)

@@ -18,8 +18,8 @@
 
 #define STACK_RING_BYTES (8 * 1024 * 1024)
 
-/* Of a waker: it is walked with a lock of the scheduler held. */
-#define WAKER_MOST_FRAMES 128
+/* Of a waker, or of a thread that leaves the CPU: walked with a lock of the scheduler held. */
+#define SCHEDULER_MOST_FRAMES 256
 
 enum walk_place { WALK_TICK, WALK_SYSCALL, WALK_SCHEDULER, WALK_PLACES };
 
@@ -270,7 +270,7 @@ VERIFIED_ONCE __u64 user_stack(__u32 pid, __u32 place)
 	note_registers(walk, regs);
 	context.process = process_of(current, pid);
 	/* Whom the scheduler keeps waiting, it does not keep waiting long. */
-	bpf_loop(place == WALK_SCHEDULER ? WAKER_MOST_FRAMES : STACK_MOST_FRAMES, walk_frame,
+	bpf_loop(place == WALK_SCHEDULER ? SCHEDULER_MOST_FRAMES : STACK_MOST_FRAMES, walk_frame,
 		 &context, 0);
 	/* The table may have become another process's in the middle of the walk. */
 	if (context.process && !is_of(context.process, current, pid))

@@ -188,11 +188,15 @@ int recording__add_line(struct recording *recording, const struct recording_line
 int recording__add_stack(struct recording *recording, int64_t id, int64_t parent, int64_t frame);
 
 enum recording_sample_flags {
-	RECORDING_SAMPLE_NEXT = 1, /* the stack is where the thread went on, not where it stopped */
+	RECORDING_SAMPLE_NEXT = 1, /* by 0.1.0: the stack is where the thread went on */
 	RECORDING_SAMPLE_TICK = 2, /* a clock tick; else intervals that were drawn */
 	RECORDING_SAMPLE_KERNEL =
 		4, /* a tick that hit the kernel, whether its stack is there or not */
 };
+
+/* The columns stack and none of `sample`: a stack that was taken too late is none. */
+#define RECORDING_STACK "CASE WHEN flags & 1 THEN 0 ELSE stack END"
+#define RECORDING_NONE  "CASE WHEN flags & 1 THEN 'taken too late' ELSE none END"
 
 /* A stack with a weight; the weights are unbiased estimates of the account's sums. */
 struct recording_sample {

@@ -180,7 +180,7 @@ const char schema__sql[] =
 
 	"CREATE VIEW samples AS SELECT x.id, x.time_ns, x.thread, p.pid, t.tid, t.comm, s.state,"
 	" s.cause, s.kind, x.weight_ns, x.wait_ns, x.count, x.stack, x.waker_stack, x.by,"
-	" o.name AS object, x.flags & 2 != 0 AS tick, x.flags & 1 != 0 AS next, x.none, x.end, x.how, x.evidence, x.first"
+	" o.name AS object, x.flags & 2 != 0 AS tick, x.none, x.end, x.how, x.evidence, x.first"
 	" FROM sample x JOIN state s ON s.id = x.state LEFT JOIN thread_named t ON t.id = x.thread"
 	" LEFT JOIN process p ON p.id = t.process LEFT JOIN object o ON o.id = x.object;"
 

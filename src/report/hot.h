@@ -77,7 +77,7 @@ struct hot {
 	/* Without gapless's own threads, by enum model_kind. */
 	struct hot_sum sampled[8];
 	int64_t ledger_ns[8];
-	int64_t samples, whole, next; /* next: where the thread went on, not where it stopped */
+	int64_t samples, whole;
 	int64_t frames, unnamed;      /* in the samples' stacks */
 	int64_t torn;                 /* rows that refer to some that are not there */
 	struct hot_reason *reasons;

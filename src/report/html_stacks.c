@@ -317,8 +317,10 @@ int html__put_stacks(struct html *html)
 		err = html_tree__load(&stacks.tree, html);
 	if (!err && html->model->hot.known)
 		err = html__each(html,
-				 "SELECT time_ns, thread, state, stack, waker_stack, by, object,"
-				 " weight_ns, none, wait_ns FROM sample WHERE time_ns > ?1"
+				 "SELECT time_ns, thread, state, " RECORDING_STACK
+				 ", waker_stack, by,"
+				 " object, weight_ns, " RECORDING_NONE ", wait_ns FROM sample"
+				 " WHERE time_ns > ?1"
 				 " AND (time_ns <= ?2 OR time_ns - wait_ns < ?2)",
 				 take_sample, &stacks);
 	if (!err && html->model->hot.known)

@@ -52,13 +52,13 @@ json_t *json_hot__samples(const struct model *model)
 	char text[1024];
 	const char *why = hot__why_none(model, text, sizeof(text));
 
-	return json_pack("{s:I, s:o, s:o, s:I, s:o, s:o, s:I, s:I, s:I, s:I, s:o}", "count",
+	return json_pack("{s:I, s:o, s:o, s:I, s:o, s:o, s:I, s:I, s:I, s:o}", "count",
 			 (json_int_t)hot->samples, "why_none", text_or_null(why), "tick_ns",
 			 hot->tick_ns ? number(hot->tick_ns) : json_null(), "whole",
 			 (json_int_t)hot->whole, "cut", reasons_json(hot, true), "none",
-			 reasons_json(hot, false), "next", (json_int_t)hot->next, "frames",
-			 (json_int_t)hot->frames, "unnamed_frames", (json_int_t)hot->unnamed,
-			 "torn", (json_int_t)hot->torn, "kinds", sums_json(hot));
+			 reasons_json(hot, false), "frames", (json_int_t)hot->frames,
+			 "unnamed_frames", (json_int_t)hot->unnamed, "torn", (json_int_t)hot->torn,
+			 "kinds", sums_json(hot));
 }
 
 static void put_sum(json_t *object, const char *what, const char *kind, const struct hot_sum *sum)

@@ -284,7 +284,6 @@ static int take_sample(struct sampling *sampling, sqlite3_stmt *row)
 		taken.sum.variance = (double)period * (double)(weight - true_ns) * part * part;
 	if (flags & RECORDING_SAMPLE_TICK && !hot->tick_ns)
 		hot->tick_ns = period;
-	hot->next += flags & RECORDING_SAMPLE_NEXT ? 1 : 0;
 	hot->whole += !none && !end;
 	err = count_reason(sampling->model, none, false);
 	/* What is not there need not be whole. */
@@ -296,12 +295,14 @@ static int take_sample(struct sampling *sampling, sqlite3_stmt *row)
 static int take_samples(struct sampling *sampling, sqlite3 *db)
 {
 	cleanup(sqlite3_finalize_p) sqlite3_stmt *row = NULL;
-	int err = load__prepare(sampling->model, db,
-				"SELECT thread, state, stack, waker_stack, by, object, weight_ns,"
-				" wait_ns, period_ns, flags, none, end, time_ns FROM sample"
-				" WHERE time_ns > ?1"
-				" AND (time_ns <= ?2 OR time_ns - wait_ns < ?2)",
-				&row);
+	int err =
+		load__prepare(sampling->model, db,
+			      "SELECT thread, state, " RECORDING_STACK ", waker_stack, by, object,"
+			      " weight_ns, wait_ns, period_ns, flags, " RECORDING_NONE ", end,"
+			      " time_ns FROM sample"
+			      " WHERE time_ns > ?1"
+			      " AND (time_ns <= ?2 OR time_ns - wait_ns < ?2)",
+			      &row);
 	int rc;
 
 	while (!err && (rc = sqlite3_step(row)) != SQLITE_DONE)

@@ -370,10 +370,6 @@ void page__samples(const struct page *page)
 		   words__number(hot->samples).text);
 	say_reasons(hot, true, text, sizeof(text));
 	say_reasons(hot, false, text, sizeof(text));
-	if (hot->next)
-		words__say(text, sizeof(text),
-			   "; %s where the thread went on, not where it stopped",
-			   words__about(hot->next, hot->samples).text);
 	say_unnamed(hot, text, sizeof(text));
 	if (hot->torn)
 		words__say(text, sizeof(text), "; %s to rows that are missing",

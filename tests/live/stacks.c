@@ -109,17 +109,16 @@ static struct sample_row read_sample(sqlite3_stmt *stmt, struct stack_lines *lin
 		.period_ns = sqlite3_column_int64(stmt, 6),
 		.count = sqlite3_column_int64(stmt, 7),
 		.is_tick = sqlite3_column_int(stmt, 8),
-		.is_next = sqlite3_column_int(stmt, 9),
-		.line = line_of(lines, sqlite3_column_int64(stmt, 12), false),
-		.kernel = line_of(lines, sqlite3_column_int64(stmt, 12), true),
-		.waker = line_of(lines, sqlite3_column_int64(stmt, 13), false),
+		.line = line_of(lines, sqlite3_column_int64(stmt, 11), false),
+		.kernel = line_of(lines, sqlite3_column_int64(stmt, 11), true),
+		.waker = line_of(lines, sqlite3_column_int64(stmt, 12), false),
 	};
 
 	copy_text(row.comm, sizeof(row.comm), stmt, 1);
 	copy_text(row.state, sizeof(row.state), stmt, 2);
 	copy_text(row.cause, sizeof(row.cause), stmt, 3);
-	copy_text(row.none, sizeof(row.none), stmt, 10);
-	copy_text(row.end, sizeof(row.end), stmt, 11);
+	copy_text(row.none, sizeof(row.none), stmt, 9);
+	copy_text(row.end, sizeof(row.end), stmt, 10);
 	return row;
 }
 
@@ -128,7 +127,7 @@ static void load_samples(struct stacks_recording *recording)
 	size_t most = (size_t)one_number(recording->db, "SELECT count(*) FROM sample"), count = 0;
 	sqlite3_stmt *stmt = prepare(
 		recording->db, "SELECT v.thread, v.comm, v.state, v.cause, v.weight_ns, v.wait_ns,"
-			       " x.period_ns, v.count, v.tick, v.next, v.none, v.end, v.stack,"
+			       " x.period_ns, v.count, v.tick, v.none, v.end, v.stack,"
 			       " x.waker_stack"
 			       " FROM samples v JOIN sample x ON x.id = v.id ORDER BY v.id");
 

@@ -13,7 +13,7 @@ struct sample_row {
 	char comm[16];
 	char state[16], cause[16];
 	int64_t weight_ns, wait_ns, period_ns, count;
-	bool is_tick, is_next;
+	bool is_tick;
 	char none[32], end[32]; /* "": there is a user stack, and it is whole */
 	/*
 	 * ";main;middle;leaf;": user functions from the outermost in, inlined ones too. It belongs

@@ -123,11 +123,10 @@ static void a_call_that_signals_break_off_keeps_its_stack(void **state)
 	check_waits("broken-off", "poll_broken_off");
 }
 
-/* It ends in no call: the stack is that of the next one, and says so. */
 static void a_wait_for_a_page_has_a_stack(void **state)
 {
 	log_phase(waits.log, "fault", NULL);
-	check_waits("fault", "fault_in");
+	check_waits("fault", "touch");
 }
 
 /* Its process ends it, in the middle of its read. */
