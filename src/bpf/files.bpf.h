@@ -51,6 +51,21 @@ static __always_inline void look_at_inode(struct file *file, __u64 *ret_number, 
 	*ret_mode = BPF_CORE_READ(inode, i_mode);
 }
 
+#define ANON_INODE_FS_MAGIC 0x09041934
+
+/*
+ * An eventfd, timerfd, signalfd, inotify …: they share one inode, which some kernels call a regular
+ * file. What they are is the name of their dentry.
+ */
+static __always_inline bool is_anonymous(struct file *file)
+{
+	if (bpf_rdonly_cast) {
+		file = bpf_rdonly_cast(file, bpf_core_type_id_kernel(struct file));
+		return file->f_inode->i_sb->s_magic == ANON_INODE_FS_MAGIC;
+	}
+	return BPF_CORE_READ(file, f_inode, i_sb, s_magic) == ANON_INODE_FS_MAGIC;
+}
+
 /* What tells a file from all others, now and before: numbers of inodes are used again. */
 struct file_facts {
 	__u64 inode;

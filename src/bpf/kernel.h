@@ -25,6 +25,7 @@ struct pt_regs {
 
 struct super_block {
 	__u32 s_dev;
+	unsigned long s_magic;
 };
 
 struct inode {
@@ -44,6 +45,7 @@ struct path {
 
 struct file {
 	struct inode *f_inode;
+	const void *f_op;
 	struct path f_path;
 	long long f_pos;
 	void *private_data;

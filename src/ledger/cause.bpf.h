@@ -120,8 +120,41 @@ static __noinline void describe(struct thread *thread, struct file *file, __s32 
 	record->fd = fd;
 	if (key.kind == OBJECT_SOCKET)
 		describe_socket(record, file);
+	else if (key.kind == OBJECT_ANONYMOUS)
+		bpf_probe_read_kernel_str(record->name, sizeof(record->name),
+					  BPF_CORE_READ(file, f_path.dentry, d_name.name));
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 	bpf_map_update_elem(&objects_seen, &key, &one, BPF_ANY);
+}
+
+/*
+ * A file that has a name, or could have. Inodes are used again, with another generation. Anonymous
+ * files have no inode of their own: what and whose they are makes them different, and still does
+ * when they are closed and opened again.
+ */
+static __always_inline __u32 note_file(struct thread *thread, struct file *file, __s32 fd,
+				       __u32 slot)
+{
+	struct ledger_key *wait = &thread->wait;
+	struct file_facts facts;
+
+	if (is_anonymous(file)) {
+		wait->object_kind = OBJECT_ANONYMOUS;
+		wait->object[0] = (__u64)BPF_CORE_READ(file, f_op);
+		wait->object[1] = (__u64)thread->pid << 32 | (__u32)fd;
+		return slot;
+	}
+	look_at_file(file, &facts);
+	wait->object_kind = OBJECT_FILE;
+	wait->object[1] = (__u64)facts.generation << 32 | facts.device;
+	switch (facts.mode & S_IFMT) {
+	case S_IFREG:
+	case S_IFBLK:
+	case S_IFDIR:
+		return slot == SLOT_WAIT_OTHER ? SLOT_WAIT_DISK : slot;
+	default: /* terminals … */
+		return slot;
+	}
 }
 
 /* By the kind of file behind a descriptor; `fallback` where it is none that we know. */
@@ -145,20 +178,12 @@ static __noinline __u32 cause_of_file(struct thread *thread, struct task_struct 
 		wait->object_kind = OBJECT_PIPE;
 		slot = SLOT_WAIT_PIPE;
 		break;
-	case S_IFREG:
-	case S_IFBLK:
-	case S_IFDIR:
-		wait->object_kind = OBJECT_FILE;
-		wait->object[1] = BPF_CORE_READ(file, f_inode, i_sb, s_dev);
-		if (slot == SLOT_WAIT_OTHER)
-			slot = SLOT_WAIT_DISK;
-		break;
-	default: /* terminals, eventfd, timerfd, … */
-		wait->object_kind = OBJECT_FILE;
-		wait->object[1] = BPF_CORE_READ(file, f_inode, i_sb, s_dev);
+	default:
+		slot = note_file(thread, file, fd, slot);
 	}
 	/* Mostly it is the same as the last time. */
 	if (thread->cell.object[0] != wait->object[0] ||
+	    thread->cell.object[1] != wait->object[1] ||
 	    thread->cell.object_kind != wait->object_kind)
 		describe(thread, file, fd);
 	return slot;
@@ -265,7 +290,7 @@ static __always_inline bool is_on_disk(struct task_struct *task, __s32 fd)
 
 	if (file)
 		look_at_inode(file, &inode, &mode);
-	return (mode & S_IFMT) == S_IFREG || (mode & S_IFMT) == S_IFBLK;
+	return ((mode & S_IFMT) == S_IFREG && !is_anonymous(file)) || (mode & S_IFMT) == S_IFBLK;
 }
 
 /* It waits for the end that it puts into or takes from, unless it is one on a disk. */

@@ -68,15 +68,16 @@ enum ledger_class {
 
 enum ledger_object {
 	OBJECT_NONE,
-	OBJECT_FUTEX,   /* [0] address */
-	OBJECT_FILE,    /* [0] inode, [1] device */
-	OBJECT_SOCKET,  /* [0] inode */
-	OBJECT_PIPE,    /* [0] inode */
-	OBJECT_CHILD,   /* [0] the pid asked for, 0 for any */
-	OBJECT_KERNEL,  /* [0] address of a kernel lock, [1] 1: the mmap_lock of the process */
-	OBJECT_SYSCALL, /* [0] its number */
-	OBJECT_MEMORY,  /* room for more pages: a limit, or reclaim */
-	OBJECT_OTHER,   /* the map of objects was full */
+	OBJECT_FUTEX,     /* [0] address */
+	OBJECT_FILE,      /* [0] inode, [1] its generation << 32 | device */
+	OBJECT_SOCKET,    /* [0] inode */
+	OBJECT_PIPE,      /* [0] inode */
+	OBJECT_CHILD,     /* [0] the pid asked for, 0 for any */
+	OBJECT_KERNEL,    /* [0] address of a kernel lock, [1] 1: the mmap_lock of the process */
+	OBJECT_SYSCALL,   /* [0] its number */
+	OBJECT_MEMORY,    /* room for more pages: a limit, or reclaim */
+	OBJECT_ANONYMOUS, /* [0] its operations, [1] the kernel's pid << 32 | descriptor */
+	OBJECT_OTHER,     /* the map of objects was full */
 	OBJECT_KINDS,
 };
 
@@ -182,8 +183,13 @@ struct ledger_object_record {
 	__u16 pad;
 	__u32 peer_pid; /* AF_UNIX: the process at the other end, 0 if unknown */
 	__u32 pad2;
-	__u8 local[16]; /* address: the first 4 bytes for AF_INET */
-	__u8 peer[16];
+	union {
+		struct {
+			__u8 local[16]; /* address: the first 4 bytes for AF_INET */
+			__u8 peer[16];
+		};
+		char name[32]; /* of an anonymous file: "[eventfd]" */
+	};
 };
 _Static_assert(sizeof(struct ledger_object_record) == 96, "wire format");
 

@@ -287,6 +287,9 @@ static void name_plainly(const struct ledger_key *key, char *name, size_t size)
 	case OBJECT_FILE:
 		name_inode(key, name, size);
 		break;
+	case OBJECT_ANONYMOUS:
+		snprintf(name, size, "%" PRIu32 ", of an anonymous file", (uint32_t)key->object[1]);
+		break;
 	default:
 		snprintf(name, size, "%s:[%" PRIu64 "]", states__object_kind(key->object_kind),
 			 number);
@@ -364,11 +367,39 @@ static void name_file(const struct ledger_object_record *record, char *name, siz
 	add_device(record, name, size);
 }
 
+static void read_comm(uint32_t pid, char *comm, size_t size)
+{
+	char path[64];
+	cleanup(fclose_p) FILE *file = NULL;
+
+	snprintf(path, sizeof(path), "/proc/%u/comm", pid);
+	file = fopen(path, "re");
+	if (file && fgets(comm, (int)size, file))
+		comm[strcspn(comm, "\n")] = '\0';
+	else
+		snprintf(comm, size, "?");
+}
+
+/* "[eventfd]" of the kernel's. */
+static void name_anonymous(const struct ledger_object_record *record, char *name, size_t size)
+{
+	const char *what = record->name + (record->name[0] == '[');
+	size_t length = strnlen(what, sizeof(record->name) - 1);
+	char comm[32];
+
+	if (!length)
+		return;
+	if (what[length - 1] == ']')
+		length--;
+	read_comm(record->pid, comm, sizeof(comm));
+	snprintf(name, size, "%.*s %d of %s (pid %u)", (int)length, what, record->fd, comm,
+		 record->pid);
+}
+
 static void name_socket(const struct ledger_object_record *record, char *name, size_t size)
 {
 	char local[INET6_ADDRSTRLEN] = "?", peer[INET6_ADDRSTRLEN] = "?";
-	char comm[32] = "", path[64];
-	cleanup(fclose_p) FILE *file = NULL;
+	char comm[32];
 
 	if (record->family == AF_INET || record->family == AF_INET6) {
 		inet_ntop(record->family, record->local, local, sizeof(local));
@@ -383,11 +414,8 @@ static void name_socket(const struct ledger_object_record *record, char *name, s
 	}
 	if (!record->peer_pid)
 		return;
-	snprintf(path, sizeof(path), "/proc/%u/comm", record->peer_pid);
-	file = fopen(path, "re");
-	if (file && fgets(comm, sizeof(comm), file))
-		comm[strcspn(comm, "\n")] = '\0';
-	snprintf(name, size, "unix socket to %s (pid %u)", comm[0] ? comm : "?", record->peer_pid);
+	read_comm(record->peer_pid, comm, sizeof(comm));
+	snprintf(name, size, "unix socket to %s (pid %u)", comm, record->peer_pid);
 }
 
 int names__describe(struct names *names, const struct ledger_object_record *record)
@@ -404,10 +432,12 @@ int names__describe(struct names *names, const struct ledger_object_record *reco
 	name_plainly(&key, name, sizeof(name));
 	if (record->kind == OBJECT_SOCKET)
 		name_socket(record, name, sizeof(name));
+	else if (record->kind == OBJECT_ANONYMOUS)
+		name_anonymous(record, name, sizeof(name));
 	else
 		name_file(record, name, sizeof(name));
 	if (record->kind == OBJECT_PIPE && !names->no_peers)
-		pipes__add_peer(names->pipes, record, name, sizeof(name));
+		pipes__add_ends(names->pipes, record, name, sizeof(name));
 	return recording__put_object(
 		names->recording,
 		&(struct recording_object) { id, states__object_kind(record->kind), name });
@@ -415,13 +445,9 @@ int names__describe(struct names *names, const struct ledger_object_record *reco
 
 static int write_stranger(struct names *names, uint64_t tid, int64_t id)
 {
-	char path[64], comm[32] = "?";
-	cleanup(fclose_p) FILE *file = NULL;
+	char comm[32];
 
-	snprintf(path, sizeof(path), "/proc/%" PRIu64 "/comm", tid);
-	file = fopen(path, "re");
-	if (file && fgets(comm, sizeof(comm), file))
-		comm[strcspn(comm, "\n")] = '\0';
+	read_comm((uint32_t)tid, comm, sizeof(comm));
 	return recording__put_thread(
 		names->recording,
 		&(struct recording_thread) { .id = id,

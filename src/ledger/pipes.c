@@ -146,32 +146,47 @@ static void add_process(uint32_t pid, bool is_first, const char *word, char *nam
 		snprintf(name + used, size - used, ", %s %u", comm, pid);
 }
 
-/* Whether a descriptor is the other end of this pipe; one process counts once. */
-static bool is_peer(const struct pipes *pipes, size_t at, const struct end *own)
+/* The first descriptor, from `at` on, of the same process for this end; `count` if there is none.
+ */
+static size_t find_end(const struct pipes *pipes, size_t at, const struct end *wanted)
 {
-	const struct end *end = &pipes->ends[at];
+	uint32_t pid = pipes->ends[at].pid;
 
-	if (end->inode != own->inode || end->writes == own->writes)
-		return false;
-	/* A process's descriptors stand together. */
-	while (at > 0) {
-		const struct end *earlier = &pipes->ends[--at];
-
-		if (earlier->pid != end->pid)
-			break;
-		if (earlier->inode == own->inode && earlier->writes != own->writes)
-			return false;
-	}
-	return true;
+	for (; at < pipes->count && pipes->ends[at].pid == pid; at++)
+		if (pipes->ends[at].inode == wanted->inode &&
+		    pipes->ends[at].writes == wanted->writes)
+			return at;
+	return pipes->count;
 }
 
-void pipes__add_peer(struct pipes *pipes, const struct ledger_object_record *record, char *name,
+/* The number of processes that have this end; with `only`, and not the other one as well. */
+static size_t add_end(const struct pipes *pipes, const struct end *end, bool only, char *name,
+		      size_t size)
+{
+	struct end other = { .inode = end->inode, .writes = !end->writes };
+	size_t found = 0, used;
+
+	for (size_t i = 0; i < pipes->count; i++) {
+		/* A process's descriptors stand together. */
+		if (i && pipes->ends[i].pid == pipes->ends[i - 1].pid)
+			continue;
+		if (find_end(pipes, i, end) == pipes->count ||
+		    (only && find_end(pipes, i, &other) != pipes->count))
+			continue;
+		if (found++ < MOST_NAMED)
+			add_process(pipes->ends[i].pid, found == 1, end->writes ? "from" : "to",
+				    name, size);
+	}
+	used = strlen(name);
+	if (found > MOST_NAMED)
+		snprintf(name + used, size - used, " and %zu more", found - MOST_NAMED);
+	return found;
+}
+
+void pipes__add_ends(struct pipes *pipes, const struct ledger_object_record *record, char *name,
 		     size_t size)
 {
-	size_t found = 0, used;
-	bool has_both = false;
 	struct end own;
-	const char *word;
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%u/fd/%d", record->pid, record->fd);
@@ -180,20 +195,11 @@ void pipes__add_peer(struct pipes *pipes, const struct ledger_object_record *rec
 		return;
 	if (may_look(pipes))
 		look(pipes);
-	word = own.writes ? "to" : "from";
-	for (size_t i = 0; i < pipes->count; i++) {
-		uint32_t pid = pipes->ends[i].pid;
+	for (int i = 0; i < 2; i++) {
+		struct end end = { .inode = own.inode, .writes = !i };
 
-		if (!is_peer(pipes, i, &own))
-			continue;
-		if (pid == record->pid)
-			has_both = true;
-		else if (found++ < MOST_NAMED)
-			add_process(pid, found == 1, word, name, size);
+		/* Who has both ends does not use one of them, if somebody else has it too. */
+		if (!add_end(pipes, &end, true, name, size))
+			add_end(pipes, &end, false, name, size);
 	}
-	used = strlen(name);
-	if (found > MOST_NAMED)
-		snprintf(name + used, size - used, " and %zu more", found - MOST_NAMED);
-	else if (!found && has_both)
-		add_process(record->pid, true, word, name, size);
 }

@@ -1,5 +1,5 @@
 /*
- * Who is at the other end of a pipe. The kernel does not keep that: a pipe knows how many have it
+ * Who is at the ends of a pipe. The kernel does not keep that: a pipe knows how many have it
  * open, not who. So all descriptors of all processes are looked at, which costs some milliseconds,
  * and seldom enough to stay below 2 % of the time.
  */
@@ -15,9 +15,9 @@ int pipes__new(struct pipes **ret);
 void pipes__free(struct pipes *pipes);
 
 /*
- * Appends to the name of a pipe whom its process writes to or reads from, as in
- * "pipe:[123] to cat 4242": other processes, or itself if it has both ends alone. Leaves it alone
- * if nobody was found.
+ * Appends to the name of a pipe who writes to it and who reads from it, as in
+ * "pipe:[123] from tar 4241 to gzip 4242". Who has both ends is named only where nobody else is.
+ * An end that nobody was found at is left out.
  */
-void pipes__add_peer(struct pipes *pipes, const struct ledger_object_record *record, char *name,
+void pipes__add_ends(struct pipes *pipes, const struct ledger_object_record *record, char *name,
 		     size_t size);

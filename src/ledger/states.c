@@ -112,7 +112,8 @@ const char *states__object_kind(enum ledger_object kind)
 		[OBJECT_FILE] = "file",          [OBJECT_SOCKET] = "socket",
 		[OBJECT_PIPE] = "pipe",          [OBJECT_CHILD] = "child",
 		[OBJECT_KERNEL] = "kernel lock", [OBJECT_SYSCALL] = "syscall",
-		[OBJECT_MEMORY] = "memory",      [OBJECT_OTHER] = "other",
+		[OBJECT_MEMORY] = "memory",      [OBJECT_ANONYMOUS] = "descriptor",
+		[OBJECT_OTHER] = "other",
 	};
 
 	return names[kind < OBJECT_KINDS ? kind : OBJECT_OTHER];

@@ -404,7 +404,7 @@ static pid_t start_end(const int *ends, int kept)
 	return child;
 }
 
-static void a_wait_for_a_pipe_says_who_has_the_other_end(void **state)
+static void a_wait_for_a_pipe_says_who_has_its_ends(void **state)
 {
 	struct trial trial;
 	pid_t source, sink;
@@ -423,8 +423,8 @@ static void a_wait_for_a_pipe_says_who_has_the_other_end(void **state)
 	assert_int_equal(
 		ask(trial.path,
 		    "select count(*) from waits where waiter_comm = 'pipe-sink' and cause = "
-		    "'pipe' and object like 'pipe:[%%] from pipe-source %d'",
-		    source),
+		    "'pipe' and object like 'pipe:[%%] from pipe-source %d to pipe-sink %d'",
+		    source, sink),
 		1);
 	kill(source, SIGKILL);
 	kill(sink, SIGKILL);
@@ -442,7 +442,7 @@ int main(void)
 		cmocka_unit_test(only_the_process_that_was_asked_for_counts),
 		cmocka_unit_test(nonsense_is_not_believed),
 		cmocka_unit_test(what_has_no_room_is_counted_as_other),
-		cmocka_unit_test(a_wait_for_a_pipe_says_who_has_the_other_end),
+		cmocka_unit_test(a_wait_for_a_pipe_says_who_has_its_ends),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
