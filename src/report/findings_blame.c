@@ -42,7 +42,7 @@ static bool is_about(const struct model_blame *blame, const struct model_group *
 
 static bool add_blame(struct waits *waits, const struct model_blame *blame)
 {
-	uint64_t key = (uint64_t)blame->first->object + 1;
+	uint64_t key = (uint64_t)blame->first->alike + 1;
 	uintptr_t at = (uintptr_t)map__get(&waits->objects, key);
 	struct share *share;
 
@@ -126,7 +126,7 @@ static void say_path(struct finding *finding, const struct model *model, const s
 		const struct model_blame *blame = &model->blames[i];
 
 		if (is_about(blame, like->waiter->group, like->state) &&
-		    (all || blame->first->object == like->object))
+		    (all || blame->first->alike == like->alike))
 			owners[count++] = blame->owner;
 	}
 	hot__say_waits(model, owners, count, least_percent, finding->text, sizeof(finding->text));

@@ -166,7 +166,7 @@ static int same_blame(const struct model_wait *a, const struct model_wait *b)
 	if (!order)
 		order = compare_pointers(a->state, b->state);
 	if (!order)
-		order = compare_numbers(a->object, b->object);
+		order = compare_numbers(a->alike, b->alike);
 	if (order || !model__has_culprit(a->state))
 		return order;
 	order = compare_pointers(group_of(a->by), group_of(b->by));

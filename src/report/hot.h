@@ -78,8 +78,8 @@ struct hot {
 	struct hot_sum sampled[8];
 	int64_t ledger_ns[8];
 	int64_t samples, whole;
-	int64_t frames, unnamed;      /* in the samples' stacks */
-	int64_t torn;                 /* rows that refer to some that are not there */
+	int64_t frames, unnamed; /* in the samples' stacks */
+	int64_t torn;            /* rows that refer to some that are not there */
 	struct hot_reason *reasons;
 	size_t reason_count;
 

@@ -78,7 +78,7 @@ static int put_blames(struct html *html, struct stacks *stacks)
 	for (size_t i = 0; i < model->blame_count && !err; i++) {
 		const struct model_blame *blame = &model->blames[i];
 		const struct model_wait *wait = blame->first;
-		uint64_t key = blame_key(wait->waiter, wait->state, wait->object, wait->by);
+		uint64_t key = blame_key(wait->waiter, wait->state, wait->alike, wait->by);
 
 		if (i >= MOST_BLAMES) {
 			html->folded.waits++;
@@ -145,12 +145,12 @@ static int add_wait(struct html *html, struct stacks *stacks, const struct taken
 	const struct model_thread *thread = load__thread(model, sqlite3_column_int64(row, 1));
 	const struct model_thread *by = load__thread(model, sqlite3_column_int64(row, 5));
 	const struct model_state *state = &model->states[taken->state];
+	int64_t object = model__alike(model, sqlite3_column_int64(row, 6));
 	uintptr_t blame;
 
 	if (!thread || (state->kind != MODEL_DELAYING && state->kind != MODEL_UNDECIDED))
 		return 0;
-	blame = (uintptr_t)map__get(&stacks->blames,
-				    blame_key(thread, state, sqlite3_column_int64(row, 6), by));
+	blame = (uintptr_t)map__get(&stacks->blames, blame_key(thread, state, object, by));
 	if (!blame) {
 		html->folded.loose_samples++;
 		return 0;

@@ -287,7 +287,7 @@ static int take_wait(struct model *model, sqlite3_stmt *row)
 		return -ENOMEM;
 	wait->waiter = load__thread(model, sqlite3_column_int64(row, 0));
 	wait->state = load__state(model, sqlite3_column_int64(row, 1));
-	wait->object = sqlite3_column_int64(row, 2);
+	wait->object = wait->alike = sqlite3_column_int64(row, 2);
 	wait->by = load__thread(model, sqlite3_column_int64(row, 3));
 	wait->evidence = load__name(model, row, 4);
 	wait->ns = load__amount(sqlite3_column_int64(row, 5), LOAD_MOST, &model->loaded.wait_ns);

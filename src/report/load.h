@@ -44,6 +44,9 @@ void load__forget(struct model *model);
 const char *load__text(struct model *model, sqlite3_stmt *row, int column);
 const char *load__name(struct model *model, sqlite3_stmt *row, int column);
 
+/* Waits for sockets that share an end go by that one's name. */
+int load__sockets(struct model *model);
+
 /* Threads into groups, waits into blames, lines for --by; and how many processes. */
 int group__threads(struct model *model);
 int group__processes(struct model *model);

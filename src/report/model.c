@@ -31,6 +31,7 @@ void model__release(struct model *model)
 	free(model->threads);
 	free(model->groups);
 	free(model->waits);
+	map__release(&model->alike);
 	free(model->blames);
 	free(model->histograms);
 	free(model->syscalls);
@@ -234,6 +235,8 @@ static int load(struct model *model, sqlite3 *db, const struct report_options *o
 	err = group__threads(model);
 	if (!err)
 		err = group__processes(model);
+	if (!err)
+		err = load__sockets(model);
 	if (!err)
 		err = group__waits(model);
 	if (!err)

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/map.h"
 #include "report/hot.h"
 #include "report/outside.h"
 #include "report/report.h"
@@ -79,10 +80,14 @@ struct model_group {
 	bool kernel;
 };
 
+/* Between the two ends in the name of a connection, the local one first. */
+#define MODEL_ARROW " ↔ "
+
 struct model_wait {
 	const struct model_thread *waiter;
 	const struct model_state *state;
 	int64_t object; /* 0: none */
+	int64_t alike;  /* the same for objects that are named together; mostly `object` */
 	const char *object_kind;
 	const char *object_name;
 	const struct model_thread *by; /* NULL: nobody known */
@@ -160,6 +165,7 @@ struct model {
 	int64_t start_ns, end_ns; /* of the recording */
 	int64_t from_ns, to_ns;   /* of the cut: the same, if there is none */
 	bool cut;
+	struct map alike;    /* objects that are named together, see model_wait */
 	int64_t prorated_ns; /* from rows that reach over an edge of the cut */
 
 	/* What was loaded, all in all: load.c sees to it that no sum is too large. */
@@ -213,6 +219,8 @@ void model__release(struct model *model);
 
 /* Text, JSON and SQL say "delaying", "undecided", "idle"; NULL for what is no wait. */
 const char *model__kind_name(enum model_kind kind);
+/* As in model_wait. */
+int64_t model__alike(const struct model *model, int64_t object);
 /* Not of a disk: its answer comes in the context of whoever runs then. */
 bool model__has_culprit(const struct model_state *state);
 /* NULL if there is none of that name. */

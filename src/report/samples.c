@@ -107,7 +107,7 @@ static int compare_waits(const struct model_thread *waiter_a, const struct model
 	if (!order)
 		order = compare((uintptr_t)state_a, (uintptr_t)b->state);
 	if (!order)
-		order = compare((uint64_t)object_a, (uint64_t)b->object);
+		order = compare((uint64_t)object_a, (uint64_t)b->alike);
 	if (!order && model__has_culprit(state_a))
 		order = compare(by_a ? (uintptr_t)by_a->group : 0,
 				b->by ? (uintptr_t)b->by->group : 0);
@@ -118,7 +118,7 @@ static int by_wait(const void *a, const void *b)
 {
 	const struct model_wait *x = (*(struct model_blame *const *)a)->first;
 
-	return compare_waits(x->waiter, x->state, x->object, x->by,
+	return compare_waits(x->waiter, x->state, x->alike, x->by,
 			     (*(struct model_blame *const *)b)->first);
 }
 
@@ -261,7 +261,7 @@ static int take_sample(struct sampling *sampling, sqlite3_stmt *row)
 	struct taken taken = {
 		.thread = load__thread(sampling->model, sqlite3_column_int64(row, 0)),
 		.state = load__state(sampling->model, sqlite3_column_int64(row, 1)),
-		.object = sqlite3_column_int64(row, 5),
+		.object = model__alike(sampling->model, sqlite3_column_int64(row, 5)),
 		.by = load__thread(sampling->model, sqlite3_column_int64(row, 4)),
 		.flags = flags,
 		.sum = { .samples = 1 },

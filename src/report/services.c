@@ -14,8 +14,6 @@
 #include "report/model.h"
 #include "report/signals.h"
 
-#define ARROW " ↔ "
-
 /* A connection on its way into its service. */
 struct connection {
 	const char *name; /* of the service; not terminated */
@@ -109,7 +107,8 @@ static bool is_loopback(const char *name)
 /* No network is between two equal addresses, nor on the way to a loopback one. */
 static bool is_local(const char *name)
 {
-	const char *arrow = strstr(name, ARROW), *peer = arrow ? arrow + strlen(ARROW) : NULL;
+	const char *arrow = strstr(name, MODEL_ARROW),
+		   *peer = arrow ? arrow + strlen(MODEL_ARROW) : NULL;
 	size_t host;
 
 	if (!strncmp(name, "to ", 3) || !strncmp(name, "at ", 3))
@@ -123,7 +122,8 @@ static bool is_local(const char *name)
 
 static void find_service(struct connection *connection, const char *name)
 {
-	const char *arrow = strstr(name, ARROW), *peer = arrow ? arrow + strlen(ARROW) : NULL;
+	const char *arrow = strstr(name, MODEL_ARROW),
+		   *peer = arrow ? arrow + strlen(MODEL_ARROW) : NULL;
 	bool ours = connection->accepted;
 
 	connection->sums.is_local = is_local(name);

@@ -66,6 +66,8 @@ json_t *trial__report(const char *path);
 int64_t trial__query(const char *path, const char *sql);
 
 int64_t number_at(json_t *object, const char *key);
+/* "" if there is none. */
+const char *text_at(json_t *object, const char *key);
 int64_t quality(json_t *report, const char *counter);
 
 /* Sums over the threads of this name (NULL: all) in this state and cause (NULL: any). */

@@ -23,7 +23,7 @@ int64_t quality(json_t *report, const char *counter)
 }
 
 /* A string that is missing or null is empty. */
-static const char *text_at(json_t *object, const char *key)
+const char *text_at(json_t *object, const char *key)
 {
 	const char *text = json_string_value(json_object_get(object, key));
 

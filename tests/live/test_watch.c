@@ -92,13 +92,6 @@ static void start_programs(pid_t *pids)
 		pids[i] = start_program();
 }
 
-static const char *text_at(json_t *object, const char *key)
-{
-	const char *text = json_string_value(json_object_get(object, key));
-
-	return text ? text : "";
-}
-
 /* The next line, which must be JSON; NULL at the end. */
 static json_t *next_line(FILE *out)
 {
