@@ -115,7 +115,7 @@ static void say_culprit(struct finding *finding, const struct share *share)
 }
 
 /* From where, if one path has so much of it; of the waits for this object, or for all. */
-static void say_path(struct finding *finding, const struct model *model, const struct share *share,
+static bool say_path(struct finding *finding, const struct model *model, const struct share *share,
 		     bool all, int least_percent)
 {
 	cleanup(free_p) uint32_t *owners = calloc(model->blame_count + 1, sizeof(*owners));
@@ -129,7 +129,8 @@ static void say_path(struct finding *finding, const struct model *model, const s
 		    (all || blame->first->alike == like->alike))
 			owners[count++] = blame->owner;
 	}
-	hot__say_waits(model, owners, count, least_percent, finding->text, sizeof(finding->text));
+	return hot__say_waits(model, owners, count, least_percent, finding->text,
+			      sizeof(finding->text));
 }
 
 static void say_waits(struct finding *finding, const struct model *model, const struct waits *waits)
@@ -141,8 +142,8 @@ static void say_waits(struct finding *finding, const struct model *model, const 
 	if (!wait->object && !(wait->by && model__has_culprit(wait->state)))
 		return;
 	if (!model__reaches(largest->ns, waits->ns, WORTH_NAMING_PERCENT)) {
-		say_path(finding, model, largest, true, NEARLY_ALL_PERCENT);
-		say(finding, ", spread over %zu objects", waits->count);
+		if (!say_path(finding, model, largest, true, NEARLY_ALL_PERCENT))
+			say(finding, ", spread over %zu objects", waits->count);
 		return;
 	}
 	if (partly)

@@ -431,7 +431,7 @@ static struct hot_sum sum_place(const struct hot *hot, const uint32_t *owners, s
 	return sum;
 }
 
-void hot__say_waits(const struct model *model, uint32_t *owners, size_t count, int least_percent,
+bool hot__say_waits(const struct model *model, uint32_t *owners, size_t count, int least_percent,
 		    char *text, size_t size)
 {
 	const struct hot *hot = &model->hot;
@@ -446,14 +446,15 @@ void hot__say_waits(const struct model *model, uint32_t *owners, size_t count, i
 			most = cell;
 	}
 	if (!most || !most->place)
-		return;
+		return false;
 	qsort(owners, count, sizeof(*owners), by_number);
 	sum = sum_place(hot, owners, count, most->place, &whole);
 	if (!enough(&sum, &whole) || !model__reaches(sum.ns, whole.ns, least_percent))
-		return;
+		return false;
 	words__say(text, size, ", entered from ");
 	hot__say_path(hot, most->place, text, size);
 	words__say(text, size, " (%s)", hot__share(&sum, &whole).text);
+	return true;
 }
 
 /* What the kernel calls the function that a syscall is; which of them has a frame is its compiler's

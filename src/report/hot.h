@@ -132,7 +132,7 @@ struct model_blame;
 void hot__say_run(const struct model *model, const struct model_group *group, char *text,
 		  size_t size);
 /* The path that most of the waits of these blames (by their `owner`; sorted here) came from, if
- * that is so much of them. */
-void hot__say_waits(const struct model *model, uint32_t *owners, size_t count, int least_percent,
+ * that is so much of them; else nothing is said, and false returned. */
+bool hot__say_waits(const struct model *model, uint32_t *owners, size_t count, int least_percent,
 		    char *text, size_t size);
 void hot__say_call(const struct model *model, const char *call, char *text, size_t size);

@@ -453,6 +453,39 @@ static void a_long_path_is_folded_in_its_middle(void **state)
 	model__release(&model);
 }
 
+/* 15 locks that nobody is known to own, from one place. */
+static void one_path_to_many_objects_is_named_instead_of_their_number(void **state)
+{
+	static const char *const functions[] = { "main", "take_lock", "other", NULL };
+	struct recording *recording = begin(functions);
+
+	sample__account(recording, 1, SAMPLE_LOCK, 1, 3, 30 * SECOND, 150);
+	add_stack(recording, 1, 0, 1);
+	add_stack(recording, 2, 1, 2);
+	add_stack(recording, 3, 1, 3);
+	for (int i = 1; i <= 15; i++) {
+		const struct recording_object object = { i, "futex", "0x1000" };
+		const struct recording_wait wait = { 1, SAMPLE_LOCK, i, 0, "none", 2 * SECOND, 10 };
+		const struct recording_sample sample = { .time_ns = SAMPLE_START_NS + i * SECOND,
+							 .thread = 1,
+							 .state = SAMPLE_LOCK,
+							 .object = i,
+							 .stack = i == 7 ? 3 : 2,
+							 .weight_ns = 2 * SECOND,
+							 .wait_ns = 2 * SECOND,
+							 .count = 10 };
+
+		assert_int_equal(recording__put_object(recording, &object), 0);
+		assert_int_equal(recording__add_wait(recording, &wait), 0);
+		assert_int_equal(recording__add_sample(recording, &sample), 0);
+	}
+	sample__finish(recording);
+	text_has(&wide, "waiting for a lock, entered from main → take_lock (93 %");
+	text_lacks(&wide, "spread over");
+	change("UPDATE sample SET stack = 3 WHERE object > 8");
+	text_has(&wide, "waiting for a lock, spread over 15 objects.");
+}
+
 /* --- errors -------------------------------------------------------------------------------- */
 
 static void errors_are_two_standard_errors(void **state)
@@ -624,6 +657,7 @@ int main(void)
 		TEST(top_limits_functions_and_says_so),
 		TEST(a_wait_has_the_path_into_it_and_its_wakers),
 		TEST(a_long_path_is_folded_in_its_middle),
+		TEST(one_path_to_many_objects_is_named_instead_of_their_number),
 		cmocka_unit_test(errors_are_two_standard_errors),
 		TEST(a_wait_that_was_not_left_to_chance_has_no_error),
 		TEST(a_late_tick_is_one_draw_however_much_it_weighs),
