@@ -27,6 +27,7 @@
 #include "ledger/repair.bpf.h"
 #include "ledger/slow.bpf.h"
 #include "ledger/targets.bpf.h"
+#include "ledger/ticks.bpf.h"
 #include "ledger/timeouts.bpf.h"
 #include "ledger/waker.bpf.h"
 

@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "ledger/describe.h"
 
 /* One look at the machine goes no further than that; who comes after is not found. */
 #define MOST_PROCESSES   2000
@@ -132,14 +133,10 @@ static bool may_look(const struct pipes *pipes)
 
 static void add_process(uint32_t pid, bool is_first, const char *word, char *name, size_t size)
 {
-	char path[32], comm[32] = "?";
-	cleanup(fclose_p) FILE *file = NULL;
 	size_t used = strlen(name);
+	char comm[32];
 
-	snprintf(path, sizeof(path), "/proc/%u/comm", pid);
-	file = fopen(path, "re");
-	if (file && fgets(comm, sizeof(comm), file))
-		comm[strcspn(comm, "\n")] = '\0';
+	describe__comm(pid, comm, sizeof(comm));
 	if (is_first)
 		snprintf(name + used, size - used, " %s %s %u", word, comm, pid);
 	else

@@ -435,13 +435,12 @@ bool hot__say_waits(const struct model *model, uint32_t *owners, size_t count, i
 		    char *text, size_t size)
 {
 	const struct hot *hot = &model->hot;
-	const struct hot_cell *most = NULL;
+	const struct hot_cell *most = NULL, *cell;
 	struct hot_sum sum, whole;
+	size_t cells;
 
 	for (size_t i = 0; i < count; i++) {
-		size_t cells;
-		const struct hot_cell *cell = hot__find(&hot->paths, owners[i], &cells, &whole);
-
+		cell = hot__find(&hot->paths, owners[i], &cells, &whole);
 		if (cell && (!most || cell->sum.ns > most->sum.ns))
 			most = cell;
 	}
