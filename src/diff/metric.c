@@ -251,7 +251,7 @@ static void say_object(const char *kind, const char *name, char *text, size_t si
 	while (*name && used < sizeof(plain) - 2) {
 		size_t digits = strspn(name, "0123456789");
 		char before = used ? plain[used - 1] : '\0';
-		bool gone = before == '[' || before == ' ' ||
+		bool gone = before == '[' || (before == ' ' && name[digits] != '.') ||
 			    (before == ':' && strtoul(name, NULL, 10) >= FIRST_OF_CLIENTS);
 
 		if (is_file || !digits || !gone) {
@@ -287,8 +287,8 @@ static void add_wait(struct making *making, const struct model_blame *blame)
 
 	words__say(name, sizeof(name), "wait.%s: %s", wait->state->cause,
 		   wait->waiter->group->name);
-	if (wait->object_kind && wait->object_name)
-		say_object(wait->object_kind, wait->object_name, name, sizeof(name));
+	if (wait->object_kind && wait->own_name)
+		say_object(wait->object_kind, wait->own_name, name, sizeof(name));
 	if (is_lock && !strcmp(wait->evidence, "timeout"))
 		words__say(name, sizeof(name), " timed out");
 	else if (is_lock && wait->first && wait->by && wait->by->group == wait->first->group)

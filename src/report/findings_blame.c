@@ -114,12 +114,60 @@ static void say_culprit(struct finding *finding, const struct share *share)
 		say(finding, " (the time belongs to neither alone)");
 }
 
+static int by_number(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static int by_place(const void *a, const void *b)
+{
+	return by_number(&((const struct hot_cell *)a)->place,
+			 &((const struct hot_cell *)b)->place);
+}
+
+/* The place that has most, over all owners; they may be named twice. */
+static struct hot_cell find_most(const struct hot *hot, uint32_t *owners, size_t count,
+				 struct hot_sum *ret_whole)
+{
+	cleanup(free_p) struct hot_cell *all = calloc(hot->paths.count + 1, sizeof(*all));
+	struct hot_cell most = {}, place = {};
+	size_t taken = 0, cells;
+
+	*ret_whole = (struct hot_sum) {};
+	qsort(owners, count, sizeof(*owners), by_number);
+	for (size_t i = 0; all && i < count; i++) {
+		const struct hot_cell *cell;
+		struct hot_sum whole;
+
+		if (i && owners[i] == owners[i - 1])
+			continue;
+		cell = hot__find(&hot->paths, owners[i], &cells, &whole);
+		hot__add(ret_whole, &whole);
+		for (size_t j = 0; j < cells; j++)
+			all[taken++] = cell[j];
+	}
+	if (taken)
+		qsort(all, taken, sizeof(*all), by_place);
+	for (size_t i = 0; i < taken; i++) {
+		if (!i || all[i].place != place.place)
+			place = (struct hot_cell) { .place = all[i].place };
+		hot__add(&place.sum, &all[i].sum);
+		if (place.sum.ns > most.sum.ns)
+			most = place;
+	}
+	return most;
+}
+
 /* From where, if one path has so much of it; of the waits for this object, or for all. */
 static bool say_path(struct finding *finding, const struct model *model, const struct share *share,
 		     bool all, int least_percent)
 {
 	cleanup(free_p) uint32_t *owners = calloc(model->blame_count + 1, sizeof(*owners));
 	const struct model_wait *like = share->most->first;
+	struct hot_sum whole;
+	struct hot_cell most;
 	size_t count = 0;
 
 	for (size_t i = 0; owners && i < model->blame_count; i++) {
@@ -129,8 +177,14 @@ static bool say_path(struct finding *finding, const struct model *model, const s
 		    (all || blame->first->alike == like->alike))
 			owners[count++] = blame->owner;
 	}
-	return hot__say_waits(model, owners, count, least_percent, finding->text,
-			      sizeof(finding->text));
+	most = find_most(&model->hot, owners, count, &whole);
+	if (!most.place || !hot__is_enough(&most.sum, &whole) ||
+	    !model__reaches(most.sum.ns, whole.ns, least_percent))
+		return false;
+	say(finding, ", entered from ");
+	hot__say_path(&model->hot, most.place, finding->text, sizeof(finding->text));
+	say(finding, " (%s)", hot__share(&most.sum, &whole).text);
+	return true;
 }
 
 static void say_waits(struct finding *finding, const struct model *model, const struct waits *waits)

@@ -381,7 +381,7 @@ const char *hot__why_none(const struct model *model, char *text, size_t size)
 
 /* --- findings ------------------------------------------------------------------------------ */
 
-static bool enough(const struct hot_sum *part, const struct hot_sum *whole)
+bool hot__is_enough(const struct hot_sum *part, const struct hot_sum *whole)
 {
 	return part->ns > 0 && (double)part->ns * 100 >= (double)whole->ns * LEAST_PERCENT &&
 	       hot__error(part, whole) <= MOST_ERROR;
@@ -396,64 +396,11 @@ void hot__say_run(const struct model *model, const struct model_group *group, ch
 	const struct hot_cell *most =
 		hot__find(&hot->runs, (uint32_t)(group - model->groups), &count, &whole);
 
-	if (!most || !most->place || !enough(&most->sum, &whole))
+	if (!most || !most->place || !hot__is_enough(&most->sum, &whole))
 		return;
 	words__say(text, size, "; ");
 	hot__say_function(&hot->functions[most->place], text, size);
 	words__say(text, size, " has %s", hot__share(&most->sum, &whole).text);
-}
-
-static int by_number(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return (x > y) - (x < y);
-}
-
-/* What one place has, over all owners; they are sorted, and may be named twice. */
-static struct hot_sum sum_place(const struct hot *hot, const uint32_t *owners, size_t count,
-				uint32_t place, struct hot_sum *ret_whole)
-{
-	struct hot_sum sum = {}, whole;
-
-	*ret_whole = (struct hot_sum) {};
-	for (size_t i = 0; i < count; i++) {
-		size_t cells;
-		const struct hot_cell *cell = hot__find(&hot->paths, owners[i], &cells, &whole);
-
-		if (i && owners[i] == owners[i - 1])
-			continue;
-		hot__add(ret_whole, &whole);
-		for (size_t j = 0; j < cells; j++)
-			if (cell[j].place == place)
-				hot__add(&sum, &cell[j].sum);
-	}
-	return sum;
-}
-
-bool hot__say_waits(const struct model *model, uint32_t *owners, size_t count, int least_percent,
-		    char *text, size_t size)
-{
-	const struct hot *hot = &model->hot;
-	const struct hot_cell *most = NULL, *cell;
-	struct hot_sum sum, whole;
-	size_t cells;
-
-	for (size_t i = 0; i < count; i++) {
-		cell = hot__find(&hot->paths, owners[i], &cells, &whole);
-		if (cell && (!most || cell->sum.ns > most->sum.ns))
-			most = cell;
-	}
-	if (!most || !most->place)
-		return false;
-	qsort(owners, count, sizeof(*owners), by_number);
-	sum = sum_place(hot, owners, count, most->place, &whole);
-	if (!enough(&sum, &whole) || !model__reaches(sum.ns, whole.ns, least_percent))
-		return false;
-	words__say(text, size, ", entered from ");
-	hot__say_path(hot, most->place, text, size);
-	words__say(text, size, " (%s)", hot__share(&sum, &whole).text);
-	return true;
 }
 
 /* What the kernel calls the function that a syscall is; which of them has a frame is its compiler's
@@ -492,7 +439,7 @@ void hot__say_call(const struct model *model, const char *call, char *text, size
 		if (ways[node->user].ns > ways[most].ns)
 			most = node->user;
 	}
-	if (!most || !enough(&ways[most], &whole))
+	if (!most || !hot__is_enough(&ways[most], &whole))
 		return;
 	words__say(text, size, "; called from ");
 	hot__say_path(hot, most, text, size);

@@ -126,13 +126,10 @@ void hot__say_function(const struct hot_function *function, char *text, size_t s
 /* The module without its folders; "[kernel]". Empty if there is none. */
 const char *hot__module(const struct hot_function *function);
 
-/* What samples add to a finding, if they are enough: about a group that runs, a wait, a syscall. */
+/* Whether a finding may name a part of the samples. */
+bool hot__is_enough(const struct hot_sum *part, const struct hot_sum *whole);
+/* What samples add to a finding, if they are enough: about a group that runs, a syscall. */
 struct model_group;
-struct model_blame;
 void hot__say_run(const struct model *model, const struct model_group *group, char *text,
 		  size_t size);
-/* The path that most of the waits of these blames (by their `owner`; sorted here) came from, if
- * that is so much of them; else nothing is said, and false returned. */
-bool hot__say_waits(const struct model *model, uint32_t *owners, size_t count, int least_percent,
-		    char *text, size_t size);
 void hot__say_call(const struct model *model, const char *call, char *text, size_t size);

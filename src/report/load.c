@@ -294,7 +294,7 @@ static int take_wait(struct model *model, sqlite3_stmt *row)
 	wait->count =
 		load__amount(sqlite3_column_int64(row, 6), LOAD_MOST, &model->loaded.wait_count);
 	wait->object_kind = load__text(model, row, 7);
-	wait->object_name = load__text(model, row, 8);
+	wait->object_name = wait->own_name = load__text(model, row, 8);
 	wait->first = load__thread(model, sqlite3_column_int64(row, 9));
 	return wait->waiter && wait->state ? 0 : -EBADMSG;
 }

@@ -90,6 +90,7 @@ struct model_wait {
 	int64_t alike;  /* the same for objects that are named together; mostly `object` */
 	const char *object_kind;
 	const char *object_name;
+	const char *own_name;          /* of one of those that are named together */
 	const struct model_thread *by; /* NULL: nobody known */
 	const char *evidence;
 	const struct model_thread *first; /* held the lock first; NULL: none but `by` did */

@@ -174,11 +174,10 @@ static void say_faults(const struct outside *outside, char *text, size_t size)
 
 	if (!outside->has_faults)
 		return;
-	words__say(text, size, "; %s page fault%s", all ? words__number(all).text : "no",
-		   all == 1 ? "" : "s");
+	words__say(text, size, "; %s page fault%s%s", all ? words__number(all).text : "no",
+		   all == 1 ? "" : "s", all ? ", those inside syscalls included" : "");
 	if (outside->major)
-		words__say(text, size, ", %s of them from a device",
-			   words__number(outside->major).text);
+		words__say(text, size, ", %s of them major", words__number(outside->major).text);
 }
 
 void outside__say(const struct model *model, char *text, size_t size)

@@ -38,7 +38,8 @@ static bool find_sides(const struct model_wait *wait, struct sides *ret)
 {
 	const char *arrow;
 
-	if (!wait->object_kind || !wait->object_name || strcmp(wait->object_kind, "socket"))
+	if (!wait->object_kind || !wait->object_name || strcmp(wait->object_kind, "socket") ||
+	    wait->object <= 0)
 		return false;
 	arrow = strstr(wait->object_name, MODEL_ARROW);
 	if (!arrow)
@@ -123,7 +124,7 @@ static int name_socket(const struct sockets *sockets, struct model *model, struc
 		return -ENOMEM;
 	wait->object_name = shared->name;
 	/* One object can be the first of two ends. */
-	wait->alike = shared == peer ? shared->first : -shared->first - 1;
+	wait->alike = shared == peer ? shared->first : ~shared->first;
 	return map__put(&model->alike, (uint64_t)wait->object, (void *)(uintptr_t)wait->alike);
 }
 
@@ -145,16 +146,33 @@ static uint64_t hash_wait(const struct model_wait *wait)
 	return hash;
 }
 
-/* The longest first, as they come from the recording; the longest wait of several stands first. */
+static int compare(int64_t a, int64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+static int64_t id_of(const struct model_thread *thread)
+{
+	return thread ? thread->id : 0;
+}
+
+/* As they come from the recording: the longest first. */
 static int by_length(const void *a, const void *b)
 {
 	const struct model_wait *x = a, *y = b;
+	int order = compare(y->ns, x->ns);
 
-	if (x->ns != y->ns)
-		return x->ns < y->ns ? 1 : -1;
-	if (x->waiter->id != y->waiter->id)
-		return x->waiter->id < y->waiter->id ? -1 : 1;
-	return (x->object > y->object) - (x->object < y->object);
+	if (!order)
+		order = compare(id_of(x->waiter), id_of(y->waiter));
+	if (!order)
+		order = compare(x->state->id, y->state->id);
+	if (!order)
+		order = compare(x->object, y->object);
+	if (!order)
+		order = compare(id_of(x->by), id_of(y->by));
+	if (!order)
+		order = strcmp(x->evidence, y->evidence);
+	return order ? order : compare(id_of(x->first), id_of(y->first));
 }
 
 /* What is named together is one wait. */

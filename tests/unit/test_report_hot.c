@@ -364,8 +364,8 @@ static void ticks_divide_the_time_outside_syscalls(void **state)
 	sample__finish(recording);
 	text_has(&wide, "run.user is the time outside syscalls; by 3,000 samples, 50 % ±1.8 is the "
 			"program's own code (15.0 s), 40 % ±1.8 is page faults (12.0 s), 10 % ±1.1 "
-			"is other work of the kernel (3.00 s); 4,003 page faults, 3 of them from a "
-			"device");
+			"is other work of the kernel (3.00 s); 4,003 page faults, those inside "
+			"syscalls included, 3 of them major");
 	/* Of older recordings, run.user still has it. */
 	change("DELETE FROM meta WHERE key = 'crossing_ns'; DROP VIEW faults; DROP TABLE fault_slice");
 	text_has(&wide, "by 3,600 samples, 42 % ±1.6 is the program's own code (12.5 s), 33 % ±1.6 "
@@ -484,6 +484,50 @@ static void one_path_to_many_objects_is_named_instead_of_their_number(void **sta
 	text_lacks(&wide, "spread over");
 	change("UPDATE sample SET stack = 3 WHERE object > 8");
 	text_has(&wide, "waiting for a lock, spread over 15 objects.");
+}
+
+/* One lock, three culprits: what one of them has most of is not what there is most of. */
+static void the_path_of_most_waits_is_that_of_all_culprits(void **state)
+{
+	static const char *const functions[] = { "main", "rare", "often", NULL };
+	static const int seconds[3][2] = { { 40, 39 }, { 0, 39 }, { 0, 39 } };
+	struct recording *recording = begin(functions);
+	const struct recording_object object = { 1, "futex", "0x1000" };
+
+	sample__account(recording, 1, SAMPLE_LOCK, 1, 3, 157 * SECOND / 10, 150);
+	add_stack(recording, 1, 0, 1);
+	add_stack(recording, 2, 1, 2);
+	add_stack(recording, 3, 1, 3);
+	assert_int_equal(recording__put_object(recording, &object), 0);
+	for (int by = 0; by < 3; by++) {
+		const struct recording_wait wait = {
+			1,      SAMPLE_LOCK, 1,
+			by + 2, "owner",     (seconds[by][0] + seconds[by][1]) * SECOND / 10,
+			10
+		};
+		char name[] = { (char)('a' + by), '\0' };
+
+		sample__thread(recording, by + 2, 1, name, RECORDING_THREAD_NO_ACCOUNT);
+		assert_int_equal(recording__add_wait(recording, &wait), 0);
+		for (int way = 0; way < 2; way++) {
+			const struct recording_sample sample = {
+				.time_ns = SAMPLE_START_NS + 20 * SECOND,
+				.thread = 1,
+				.state = SAMPLE_LOCK,
+				.object = 1,
+				.by = by + 2,
+				.stack = way + 2,
+				.weight_ns = seconds[by][way] * SECOND / 10,
+				.wait_ns = seconds[by][way] * SECOND / 10,
+				.count = 5
+			};
+
+			if (seconds[by][way])
+				assert_int_equal(recording__add_sample(recording, &sample), 0);
+		}
+	}
+	sample__finish(recording);
+	text_has(&wide, ", entered from main → often (75 %");
 }
 
 /* --- errors -------------------------------------------------------------------------------- */
@@ -658,6 +702,7 @@ int main(void)
 		TEST(a_wait_has_the_path_into_it_and_its_wakers),
 		TEST(a_long_path_is_folded_in_its_middle),
 		TEST(one_path_to_many_objects_is_named_instead_of_their_number),
+		TEST(the_path_of_most_waits_is_that_of_all_culprits),
 		cmocka_unit_test(errors_are_two_standard_errors),
 		TEST(a_wait_that_was_not_left_to_chance_has_no_error),
 		TEST(a_late_tick_is_one_draw_however_much_it_weighs),
