@@ -38,6 +38,13 @@ static __always_inline struct delivery *delivery_here(void)
 	return bpf_map_lookup_elem(&deliveries, &zero);
 }
 
+static __always_inline bool is_timer_here(void)
+{
+	struct delivery *delivery = delivery_here();
+
+	return delivery && delivery->in_timer;
+}
+
 /* The kernel thread that does the work of interrupts when there is much of it, whoever it is for.
  */
 static __always_inline bool is_ksoftirqd(const struct task_struct *current)
@@ -54,7 +61,8 @@ static __always_inline bool is_ksoftirqd(const struct task_struct *current)
  * the thread is in no syscall. The address of a local goes through memory (*mark) to become a
  * number.
  */
-static __always_inline bool in_interrupt(__u64 *mark, struct task_struct *current)
+static __always_inline bool in_interrupt(__u64 *mark, struct task_struct *current,
+					 const struct thread *woken)
 {
 	struct pt_regs *regs;
 	__u64 here;
@@ -69,6 +77,9 @@ static __always_inline bool in_interrupt(__u64 *mark, struct task_struct *curren
 	 * interrupt finds in user space is running.
 	 */
 	if (current->flags & (PF_KTHREAD | PF_IO_WORKER | PF_EXITING) || current->__state)
+		return false;
+	/* So is one whose page fault is over: it lets go of mmap_lock, which no interrupt does. */
+	if (woken && woken->kernel_lock && !is_timer_here())
 		return false;
 	regs = (struct pt_regs *)bpf_task_pt_regs(current);
 	return (__s64)regs->orig_ax < 0;
@@ -145,7 +156,7 @@ static __always_inline void woken_by(struct thread *thread)
 	struct task_struct *current = bpf_get_current_task_btf();
 	struct thread *waker;
 
-	thread->by_interrupt = in_interrupt(&thread->stack_mark, current);
+	thread->by_interrupt = in_interrupt(&thread->stack_mark, current, thread);
 	thread->by_rcu = wakes_for_rcu(current, thread->by_interrupt);
 	if (thread->by_interrupt && !(receives(thread) && delivers_for(current))) {
 		thread->waker = 0;
@@ -153,8 +164,9 @@ static __always_inline void woken_by(struct thread *thread)
 		thread->released = 0;
 		return;
 	}
-	/* Mostly it is the same as the last time. */
-	if (thread->last_waker != (__u64)current || thread->last_waker_pid != current->pid) {
+	/* Mostly it is the same as the last time. A stranger can have got an account since. */
+	if (thread->last_waker != (__u64)current || thread->last_waker_pid != current->pid ||
+	    thread->last_waker_kind == BY_STRANGER) {
 		waker = find(current);
 		thread->last_waker = (__u64)current;
 		thread->last_waker_pid = current->pid;
@@ -173,7 +185,7 @@ int BPF_PROG(on_netif_rx, struct sk_buff *packet)
 	struct task_struct *current = bpf_get_current_task_btf();
 	struct delivery *delivery = delivery_here();
 
-	if (delivery && !in_interrupt(&delivery->stack_mark, current))
+	if (delivery && !in_interrupt(&delivery->stack_mark, current, NULL))
 		delivery->sender = (__u64)current;
 	return 0;
 }
