@@ -14,6 +14,8 @@
 #define TASK_UNINTERRUPTIBLE 0x00000002
 #define TASK_STOPPED_ANY     0x0000000c /* __TASK_STOPPED | __TASK_TRACED */
 #define TASK_DEAD            0x00000080
+#define TASK_WAKEKILL        0x00000100
+#define TASK_NEW             0x00000800
 #define TASK_FROZEN          0x00008000
 
 /* A cgroup freezes its threads in a sleep like any other (include/linux/sched/jobctl.h). */
@@ -374,7 +376,7 @@ static __always_inline __s32 syscall_in_flight(struct thread *thread, struct tas
 /*
  * The kernel says of a thread that it waits for a device (in_iowait), or for room in memory
  * (in_memstall, of CONFIG_PSI): over a limit of its cgroup, or while pages are reclaimed. Without
- * either, and in no syscall, memory.high is what makes a thread sleep uninterruptibly.
+ * either, and in no syscall, memory.high is what makes a thread sleep until it is killed.
  */
 static __always_inline bool waits_for_memory(struct task_struct *task, __u32 state, __s64 nr)
 {
@@ -382,7 +384,7 @@ static __always_inline bool waits_for_memory(struct task_struct *task, __u32 sta
 		return false;
 	if (bpf_core_field_exists(task->in_memstall) && BPF_CORE_READ_BITFIELD(task, in_memstall))
 		return true;
-	return nr < 0;
+	return nr < 0 && state & TASK_WAKEKILL;
 }
 
 /* In a syscall. Whatever that is about, a thread that waits for a device waits for a disk. */
@@ -417,7 +419,8 @@ static __noinline __u32 cause_of_wait(struct thread *thread, struct task_struct 
 		return SLOT_WAIT_KTHREAD;
 	if (thread->kernel_lock)
 		return cause_of_kernel_lock(thread, task);
-	if (waits_for_memory(task, state, (__s64)regs->orig_ax)) {
+	if (!(thread->flags & THREAD_EXITING) &&
+	    waits_for_memory(task, state, (__s64)regs->orig_ax)) {
 		thread->wait.object_kind = OBJECT_MEMORY;
 		return SLOT_WAIT_KERNEL;
 	}

@@ -19,6 +19,8 @@ static __always_inline __u32 seed_slot(struct thread *thread, struct task_struct
 		thread->nr = syscall_in_flight(thread, task, regs);
 	if (!state)
 		return SLOT_READY_PREEMPTED;
+	if (state & TASK_NEW)
+		return SLOT_READY_WOKEN; /* nobody has seen it wait */
 	slot = cause_of_wait(thread, task, state, false);
 	thread->wait.slot = slot;
 	return slot;
