@@ -225,14 +225,18 @@ static __always_inline bool draw_open(const struct thread *thread, struct pendin
 }
 
 /* It ends after the end, and was not shown by the iterator before. */
-static __always_inline void give_up_open(struct thread *thread)
+VERIFIED_ONCE int give_up_open(struct thread *thread)
 {
 	__u32 none = STACK_NONE_EXIT;
-	__u64 user = stack_left_with(thread, &none);
 	struct pending new = {};
+	__u64 user;
 
-	if (with_stacks && draw_open(thread, &new) && !send_sample(thread, &new, user, none))
+	if (!thread || !with_stacks || !draw_open(thread, &new))
+		return 0;
+	user = stack_left_with(thread, &none);
+	if (!send_sample(thread, &new, user, none))
 		lose_weight(new.slot, new.weight_ns);
+	return 0;
 }
 
 /* The thread ends, or its program does: there will be no user stack for what is pending. */
@@ -262,7 +266,9 @@ static __always_inline struct pending *find_pending(struct thread *thread,
 			free = pending;
 		else if (pending->slot == new->slot && pending->kernel == new->kernel &&
 			 pending->ip == new->ip && pending->sp == new->sp &&
-			 pending->count < MOST_COUNT)
+			 pending->by == new->by && pending->by_kind == new->by_kind &&
+			 pending->evidence == new->evidence &&
+			 pending->object[0] == new->object[0] && pending->count < MOST_COUNT)
 			return pending;
 	}
 	return free;
