@@ -126,6 +126,8 @@ int ledger__start(struct ledger *ledger, uint64_t *ret_start_ns)
 /* Not every change of a user is hooked, so those are also looked for. */
 static bool is_seeding_due(const struct ledger *ledger)
 {
+	if (ledger->skel->bss->frozen)
+		return false;
 	return ledger->skel->bss->reseed ||
 	       (ledger->by_user && clock__now_ns() - ledger->seeded_ns > USERS_NS);
 }

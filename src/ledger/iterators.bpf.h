@@ -92,9 +92,9 @@ int on_asleep(struct bpf_iter__task *ctx)
 	if (!task)
 		return 0;
 	thread = find(task);
-	if (!thread || thread->flags & THREAD_ENDED)
+	if (!thread || thread->flags & THREAD_ENDED ||
+	    __sync_fetch_and_or(&thread->flags, THREAD_HANDED_OVER) & THREAD_ENDED)
 		return 0;
-	thread->flags |= THREAD_HANDED_OVER;
 	for (__u32 i = 0; i < MOST_PENDING; i++)
 		if (thread->pending[i].count)
 			write_asleep(ctx, task, thread, &thread->pending[i], 0, none);

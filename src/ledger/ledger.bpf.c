@@ -116,24 +116,27 @@ static __always_inline void gets_cpu(struct thread *thread, struct task_struct *
 		lose_weight(slot, ns); /* without a wakeup there was nothing to draw */
 	}
 	thread->left = LEFT_UNSEEN;
+	thread->waker_kind = BY_NOBODY; /* whoever woke it while it ran ended no wait */
 }
 
 /* The current thread, in its last switch. Its account stays as it is: who reads it closes it. */
 VERIFIED_ONCE int ends(struct thread *thread, __u64 now)
 {
+	__u32 flags;
+
 	if (!thread)
 		return 0;
-	if (now < base_ns) {
-		forget_tid(thread);
-		thread->flags |= THREAD_ENDED;
-		return 0;
-	}
-	if (full)
-		last_call_ends(thread, now);
-	if (!(thread->flags & THREAD_HANDED_OVER))
-		give_up_pending(thread, STACK_NONE_EXIT);
+	flags = __sync_fetch_and_or(&thread->flags, THREAD_ENDED);
 	forget_tid(thread);
-	thread->flags |= THREAD_ENDED;
+	if (now < base_ns)
+		return 0;
+	if (full && !frozen)
+		last_call_ends(thread, now);
+	if (!(flags & THREAD_HANDED_OVER)) {
+		if (frozen)
+			give_up_open(thread);
+		give_up_pending(thread, STACK_NONE_EXIT);
+	}
 	send_last_record(thread, bpf_get_current_task_btf(), now);
 	return 0;
 }
@@ -190,8 +193,6 @@ static __always_inline void after_the_end(struct thread *thread, struct task_str
 
 	if (!thread || thread->flags & THREAD_ENDED || !(task->__state & TASK_DEAD))
 		return;
-	if (!(thread->flags & THREAD_HANDED_OVER))
-		give_up_open(thread);
 	ends(thread, thread->account.since_ns > end_ns ? thread->account.since_ns : end_ns);
 }
 

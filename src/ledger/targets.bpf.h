@@ -267,12 +267,14 @@ static __always_inline struct thread *new_thread(struct task_struct *task, __u32
 		bpf_task_storage_get(&threads, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 
 	if (!thread) {
-		count_lost(LOST_NO_STORAGE);
+		/* Or another CPU was making it at the same time. */
+		if (!find(task))
+			count_lost(LOST_NO_STORAGE);
 		return NULL;
 	}
-	if (thread->id)
+	if (thread->id ||
+	    __sync_val_compare_and_swap(&thread->id, 0, __sync_fetch_and_add(&last_id, 1) + 1))
 		return NULL;
-	thread->id = __sync_fetch_and_add(&last_id, 1) + 1;
 	note_numbers(thread, task);
 	thread->nr = NR_NONE;
 	thread->last_nr = NR_NONE;

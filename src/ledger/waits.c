@@ -211,6 +211,9 @@ int waits__end(struct collect *collect)
 
 	/* What is left has waits, but no account. */
 	while (!err && (owed = map__next(&collect->owed, &at))) {
+		/* Nothing of a thread whose account is settled: a wait of no length came late. */
+		if (is_even(owed))
+			continue;
 		err = settle(collect, owed);
 		if (!err)
 			err = recording__drop_waits(collect->recording, (int64_t)owed->id);

@@ -304,9 +304,7 @@ static void threads_that_end_at_the_end_keep_their_waits(void **state)
 	report = trial__report(trial.path);
 	assert_true(threads_named(report, "churn-thread") > 50);
 	assert_int_equal(number_at(report, "remainder_ns"), 0);
-	/* Seen on emulated CPUs only: a thread that found no room for its account is counted. */
-	if (!quality(report, "no_storage") || !is_emulated())
-		assert_closes(report);
+	assert_closes(report);
 	json_decref(report);
 	trial__remove(trial.path);
 }
