@@ -21,7 +21,8 @@
 
 #define READS       10
 #define CONNECTIONS 5
-#define TRIES       20
+#define TRIES       200 /* files, */
+#define ROUNDS      3   /* times */
 
 static const char *folder;
 
@@ -189,49 +190,73 @@ static void *lock_file(void *arg)
 }
 
 /* Somebody waits for a lock on it, long enough to be named. */
-static uint64_t lock_and_remove(const char *name)
+static void wait_for(const char *path, int fd)
 {
 	pthread_t thread;
-	struct stat about;
-	char path[256];
-	int fd;
 
-	make_file(name, path, sizeof(path), &fd);
-	if (fstat(fd, &about) || flock(fd, LOCK_EX))
+	if (flock(fd, LOCK_EX))
 		die("flock");
-	thread = start_thread(lock_file, path);
+	thread = start_thread(lock_file, (void *)path);
 	sleep_ns(400 * MS);
 	flock(fd, LOCK_UN);
 	pthread_join(thread, NULL);
-	unlink(path);
-	close(fd);
+}
+
+static uint64_t inode_of(int fd)
+{
+	struct stat about;
+
+	if (fstat(fd, &about))
+		die("fstat");
 	return about.st_ino;
 }
 
-/* Whether a new file gets the inode of the last one is up to the file system. */
-static bool is_next_inode(uint64_t inode)
+/* A file with this inode, which was free a moment ago; those that are tried before are in its way.
+ */
+static bool make_again(uint64_t inode, char *path, size_t size, int *ret)
 {
-	struct stat about;
-	char path[256];
-	int fd;
+	int others[TRIES], count = 0;
+	bool found = false;
 
-	make_file("probe", path, sizeof(path), &fd);
-	if (fstat(fd, &about))
-		die("fstat");
-	unlink(path);
-	close(fd);
-	return about.st_ino == inode;
+	while (!found && count < TRIES) {
+		make_file("second", path, size, ret);
+		found = inode_of(*ret) == inode;
+		if (!found) {
+			unlink(path);
+			others[count++] = *ret;
+		}
+	}
+	while (count)
+		close(others[--count]);
+	return found;
 }
 
+/* Whether a file gets the inode of another one is up to the file system, and to who else is at it.
+ */
 static void files(void)
 {
-	uint64_t first = lock_and_remove("first"), second;
-	int tries = 0;
+	char path[256];
+	bool found;
+	int fd;
 
-	while (!is_next_inode(first) && tries++ < TRIES)
-		sleep_ns(10 * MS);
-	second = lock_and_remove("second");
-	log_line("{\"reused\": %d}\n", first == second);
+	make_file("first", path, sizeof(path), &fd);
+	wait_for(path, fd);
+	for (int i = 0; i < ROUNDS; i++) {
+		uint64_t inode = inode_of(fd);
+
+		unlink(path);
+		close(fd);
+		found = make_again(inode, path, sizeof(path), &fd);
+		if (found)
+			break;
+		make_file("first", path, sizeof(path), &fd);
+		wait_for(path, fd);
+	}
+	if (found)
+		wait_for(path, fd);
+	unlink(path);
+	close(fd);
+	log_line("{\"reused\": %d}\n", found);
 }
 
 int main(int argc, char **argv)
