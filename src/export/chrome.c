@@ -169,6 +169,8 @@ static void write_args(struct chrome *chrome, size_t index)
 	if (sample->by != PROFILE_NONE)
 		json_out__text(out, label__evidence(sample),
 			       label__thread(&chrome->profile->threads[sample->by], name));
+	if (sample->evidence == PROFILE_TIMEOUT)
+		json_out__text(out, LABEL_ENDED, label__evidence(sample));
 	if (chrome->calls->wakers[index] != PROFILE_NONE)
 		json_out__text(out, "waker in", innermost(chrome, chrome->calls->wakers[index]));
 	json_out__close(out, '}');

@@ -321,6 +321,8 @@ static void write_wait(struct perfetto *perfetto, size_t index)
 	if (sample->by != PROFILE_NONE)
 		perfetto__annotate(perfetto, label__evidence(sample),
 				   label__thread(&perfetto->profile->threads[sample->by], name));
+	if (sample->evidence == PROFILE_TIMEOUT)
+		perfetto__annotate(perfetto, LABEL_ENDED, label__evidence(sample));
 	if (waker != PROFILE_NONE)
 		perfetto__annotate(perfetto, "waker in",
 				   calls->frames[calls->nodes[waker].frame].name);

@@ -83,9 +83,10 @@ struct profile_stack {
 
 /* What makes profile_sample.by the culprit of a wait. */
 enum profile_evidence {
-	PROFILE_WAKER,  /* it ended the wait */
-	PROFILE_OWNER,  /* it held what was waited for */
-	PROFILE_HANDED, /* `first` held that first, `by` last */
+	PROFILE_WAKER,   /* it ended the wait */
+	PROFILE_OWNER,   /* it held what was waited for */
+	PROFILE_HANDED,  /* `first` held that first, `by` last */
+	PROFILE_TIMEOUT, /* nobody: the wait's time was up, and `by` is PROFILE_NONE */
 };
 
 struct profile_sample {

@@ -417,6 +417,29 @@ static void the_evidence_says_who_held_a_lock(void **state)
 	profile__free(profile);
 }
 
+static void nobody_ended_a_wait_that_timed_out(void **state)
+{
+	struct profile *profile = NULL;
+	char *path;
+	struct recording *recording = begin(&path);
+
+	assert_int_equal(recording__add_sample(recording,
+					       &(struct recording_sample) {
+						       .time_ns = SAMPLE_START_NS + 2 * SECOND,
+						       .thread = 1,
+						       .state = SAMPLE_LOCK_OPEN,
+						       .by = 2,
+						       .evidence = "timeout",
+						       .weight_ns = SECOND,
+						       .wait_ns = SECOND,
+						       .count = 1 }),
+			 0);
+	assert_int_equal(load(recording, path, NULL, &profile), 0);
+	assert_int_equal(profile->samples[0].evidence, PROFILE_TIMEOUT);
+	assert_int_equal(profile->samples[0].by, PROFILE_NONE);
+	profile__free(profile);
+}
+
 static void weights_must_be_sane(void **state)
 {
 	char *path;
@@ -584,6 +607,7 @@ int main(void)
 		cmocka_unit_test(a_sample_at_an_edge_belongs_to_the_time_before_it),
 		cmocka_unit_test(a_cut_inside_a_long_wait_has_its_part),
 		cmocka_unit_test(the_evidence_says_who_held_a_lock),
+		cmocka_unit_test(nobody_ended_a_wait_that_timed_out),
 		cmocka_unit_test(weights_must_be_sane),
 		cmocka_unit_test(a_stack_may_be_deep_but_not_without_end),
 		cmocka_unit_test(extremes_and_unknown_threads_have_a_substitute),

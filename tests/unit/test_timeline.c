@@ -249,6 +249,9 @@ static void labels_say_who_and_how_it_is_known(void **state)
 	assert_string_equal(
 		label__evidence(&(struct profile_sample) { .evidence = PROFILE_HANDED }),
 		"held last by");
+	assert_string_equal(
+		label__evidence(&(struct profile_sample) { .evidence = PROFILE_TIMEOUT }),
+		"timed out");
 }
 
 static void json_decimals_are_exact(void **state)
@@ -321,6 +324,33 @@ static void markers_do_not_overlap(void **state)
 	free(text);
 }
 
+/* Perfetto's texts are plain in the trace, each behind its length. */
+static void a_wait_that_timed_out_has_no_culprit(void **state)
+{
+	struct profile one = profile;
+	struct profile_sample sample = samples[1];
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	sample.evidence = PROFILE_TIMEOUT;
+	one.samples = &sample;
+	one.sample_count = 1;
+	assert_int_equal(export_perfetto.write(&one, out), 0);
+	fclose(out);
+	assert_non_null(memmem(text, size, "timed out", 9));
+	assert_null(memmem(text, size, "woken by", 8));
+	free(text);
+	text = export(&export_chrome, &one);
+	assert_non_null(strstr(text, "\"ended\":\"timed out\""));
+	assert_null(strstr(text, "woken by"));
+	free(text);
+	text = export(&export_firefox, &one);
+	assert_non_null(strstr(text, "\"timed out\""));
+	assert_null(strstr(text, "woken by"));
+	free(text);
+}
+
 static void a_thread_without_samples_shows_its_accounts(void **state)
 {
 	struct profile cut = profile;
@@ -379,6 +409,7 @@ int main(void)
 		cmocka_unit_test(a_pid_that_is_used_again_is_another_process),
 		cmocka_unit_test(cpu_use_comes_from_the_accounts),
 		cmocka_unit_test(markers_do_not_overlap),
+		cmocka_unit_test(a_wait_that_timed_out_has_no_culprit),
 		cmocka_unit_test(a_thread_without_samples_shows_its_accounts),
 		cmocka_unit_test(a_profile_without_samples_or_anything_is_written),
 		cmocka_unit_test(a_full_disk_is_an_error),
