@@ -16,6 +16,7 @@ static int take_event(struct loader *loader, sqlite3_stmt *row)
 	struct profile *profile = loader->profile;
 	uint32_t thread = rows__find(&loader->threads, sqlite3_column_int64(row, 2));
 	struct profile_event *event;
+	int64_t begin_ns, end_ns;
 	int err;
 
 	if (thread != PROFILE_NONE && profile->threads[thread].is_own && !loader->options->with_own)
@@ -23,9 +24,11 @@ static int take_event(struct loader *loader, sqlite3_stmt *row)
 	event = APPEND(&profile->events, &profile->event_count);
 	if (!event)
 		return -ENOMEM;
-	event->time_ns = rows__time(loader, row, 0);
+	end_ns = rows__clamp(sqlite3_column_int64(row, 0), 0, INT64_MAX / 2);
+	begin_ns = end_ns - rows__clamp(sqlite3_column_int64(row, 1), 0, INT64_MAX / 2);
+	event->time_ns = rows__clamp(end_ns, profile->start_ns, profile->end_ns);
 	event->duration_ns =
-		rows__clamp(sqlite3_column_int64(row, 1), 0, event->time_ns - profile->start_ns);
+		event->time_ns - rows__clamp(begin_ns, profile->start_ns, event->time_ns);
 	event->thread = thread;
 	event->error = (int)rows__number(row, 6);
 	err = rows__text(loader, row, 5, &event->object);

@@ -379,6 +379,51 @@ static void a_cut_inside_a_long_wait_has_its_part(void **state)
 	}
 }
 
+/* Signal 1 with one measure in bytes. */
+static void add_signal(struct recording *recording)
+{
+	const struct recording_signal signal = { 1, "block", "about it", "requests" };
+
+	assert_int_equal(recording__add_signal(recording, &signal), 0);
+	assert_int_equal(recording__add_measure(recording, 1, 0, "size", "bytes"), 0);
+}
+
+/* From second 9 to 12, in cuts that end before it does, hold it, and begin after it did. */
+static void a_cut_has_the_part_of_an_event_that_is_inside(void **state)
+{
+	static const struct {
+		int64_t from, to, begin, end;
+	} cuts[] = { { 0, 10, 9, 10 }, { 5, 20, 9, 12 }, { 11, 20, 11, 12 }, { 10, 11, 10, 11 } };
+
+	for (size_t i = 0; i < sizeof(cuts) / sizeof(*cuts); i++) {
+		const struct profile_options options = { .accounts = true,
+							 .from_ns = cuts[i].from * SECOND,
+							 .to_ns = cuts[i].to * SECOND };
+		const struct recording_event event = { .signal = 1,
+						       .time_ns = SAMPLE_START_NS + 12 * SECOND,
+						       .duration_ns = 3 * SECOND,
+						       .thread = 1,
+						       .place = "vda",
+						       .operation = "read",
+						       .fields = "{}" };
+		struct profile *profile = NULL;
+		char *path;
+		struct recording *recording = begin(&path);
+
+		sample__account(recording, 1, SAMPLE_RUN_USER, 1, 3, 30 * SECOND, 1);
+		add_signal(recording);
+		assert_int_equal(recording__add_event(recording, &event), 0);
+		assert_int_equal(load(recording, path, &options, &profile), 0);
+		assert_int_equal(profile->event_count, 1);
+		assert_int_equal(profile->events[0].time_ns - SAMPLE_START_NS,
+				 cuts[i].end * SECOND);
+		assert_int_equal(profile->events[0].duration_ns,
+				 (cuts[i].end - cuts[i].begin) * SECOND);
+		write_all(profile);
+		profile__free(profile);
+	}
+}
+
 /* A kernel lock's holder is one too, whatever the state is called. */
 static void the_evidence_says_who_held_a_lock(void **state)
 {
@@ -606,6 +651,7 @@ int main(void)
 		cmocka_unit_test(a_sample_of_no_stack_is_counted),
 		cmocka_unit_test(a_sample_at_an_edge_belongs_to_the_time_before_it),
 		cmocka_unit_test(a_cut_inside_a_long_wait_has_its_part),
+		cmocka_unit_test(a_cut_has_the_part_of_an_event_that_is_inside),
 		cmocka_unit_test(the_evidence_says_who_held_a_lock),
 		cmocka_unit_test(nobody_ended_a_wait_that_timed_out),
 		cmocka_unit_test(weights_must_be_sane),
