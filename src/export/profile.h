@@ -170,7 +170,8 @@ struct profile_options {
 /*
  * 0 or -errno as recording__open() has it; -ERANGE: the cut leaves nothing; -ENODATA: there are no
  * samples, and no accounts either if those were asked for. A tick belongs to a cut by its time, a
- * wait by the part of it that is inside, and an account by the part of its slices.
+ * wait or an event by the part of it that is inside, and an account or a counter by the part of
+ * its slices.
  */
 int profile__load(const char *path, const struct profile_options *options, struct profile **ret);
 void profile__free(struct profile *profile);
