@@ -16,8 +16,9 @@
 #include "export/label.h"
 #include "export/spans.h"
 
-#define US_DIGITS      3 /* of nanoseconds */
-#define PERCENT_DIGITS 4 /* of millionths */
+#define US_DIGITS      3                  /* of nanoseconds */
+#define PERCENT_DIGITS 4                  /* of millionths */
+#define MOST_RATE      (INT64_C(1) << 62) /* of thousandths */
 
 struct chrome {
 	struct json_out out;
@@ -261,6 +262,7 @@ static void write_value(struct chrome *chrome, const struct profile_counter *cou
 			int64_t time_ns, double value)
 {
 	struct json_out *out = &chrome->out;
+	double scaled = value * 1000 + 0.5;
 	char name[LABEL_SIZE];
 
 	snprintf(name, sizeof(name), "%s, %s a second", counter->name, counter->unit);
@@ -270,7 +272,8 @@ static void write_value(struct chrome *chrome, const struct profile_counter *cou
 	json_out__number(out, "pid", 0);
 	write_time(chrome, "ts", time_ns);
 	json_out__open(out, "args", '{');
-	json_out__decimal(out, counter->unit, (int64_t)(value * 1000 + 0.5), 3);
+	/* A hostile sum over a short slice is more than fits. */
+	json_out__decimal(out, counter->unit, scaled < MOST_RATE ? (int64_t)scaled : MOST_RATE, 3);
 	json_out__close(out, '}');
 	json_out__close(out, '}');
 }

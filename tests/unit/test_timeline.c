@@ -364,6 +364,36 @@ static void a_thread_without_samples_shows_its_accounts(void **state)
 	free(text);
 }
 
+/* As much as a recording can say, in a nanosecond. */
+static void a_rate_that_is_too_large_is_the_largest(void **state)
+{
+	struct profile_point point = { 1000, 1001, INT64_MAX / 2 };
+	struct profile_counter counter = { "block read: size", "bytes", 0, 1 };
+	struct profile hostile = profile;
+	char *text;
+
+	hostile.counters = &counter;
+	hostile.points = &point;
+	hostile.counter_count = hostile.point_total = 1;
+	text = export(&export_chrome, &hostile);
+	assert_non_null(strstr(text, "\"ts\":0,\"args\":{\"bytes\":4611686018427387.904}"));
+	free(text);
+}
+
+static void a_step_fits_whatever_the_lengths_add_up_to(void **state)
+{
+	enum { COUNT = 500000 };
+	struct profile_account *many = calloc(COUNT, sizeof(*many));
+	struct profile hostile = profile;
+
+	for (size_t i = 0; i < COUNT; i++)
+		many[i] = (struct profile_account) { MAIN, RUN, 0, INT64_MAX / 2, 0 };
+	hostile.accounts = many;
+	hostile.account_count = COUNT;
+	assert_true(pieces__step(&hostile) == INT64_C(1) << 62);
+	free(many);
+}
+
 static void a_profile_without_samples_or_anything_is_written(void **state)
 {
 	static const struct exporter *const all[] = { &export_firefox, &export_perfetto,
@@ -411,6 +441,8 @@ int main(void)
 		cmocka_unit_test(markers_do_not_overlap),
 		cmocka_unit_test(a_wait_that_timed_out_has_no_culprit),
 		cmocka_unit_test(a_thread_without_samples_shows_its_accounts),
+		cmocka_unit_test(a_rate_that_is_too_large_is_the_largest),
+		cmocka_unit_test(a_step_fits_whatever_the_lengths_add_up_to),
 		cmocka_unit_test(a_profile_without_samples_or_anything_is_written),
 		cmocka_unit_test(a_full_disk_is_an_error),
 	};
