@@ -28,14 +28,6 @@ struct chrome {
 	int64_t *free_ns; /* of spans__wait() */
 };
 
-static int pid_of(const struct profile *profile, uint32_t thread)
-{
-	uint32_t process = profile->threads[thread].process;
-
-	return process == PROFILE_NONE ? profile->threads[thread].tid
-				       : profile->processes[process].pid;
-}
-
 static void begin_event(struct chrome *chrome, const char *phase, const char *name, uint32_t thread)
 {
 	struct json_out *out = &chrome->out;
@@ -43,7 +35,7 @@ static void begin_event(struct chrome *chrome, const char *phase, const char *na
 	json_out__open(out, NULL, '{');
 	json_out__text(out, "ph", phase);
 	json_out__text(out, "name", name);
-	json_out__number(out, "pid", pid_of(chrome->profile, thread));
+	json_out__number(out, "pid", profile__pid(chrome->profile, thread));
 	json_out__number(out, "tid", chrome->profile->threads[thread].tid);
 }
 

@@ -439,6 +439,14 @@ int profile__load(const char *path, const struct profile_options *options, struc
 	return 0;
 }
 
+int profile__pid(const struct profile *profile, uint32_t thread)
+{
+	uint32_t process = profile->threads[thread].process;
+
+	return process == PROFILE_NONE ? profile->threads[thread].tid
+				       : profile->processes[process].pid;
+}
+
 void profile__free(struct profile *profile)
 {
 	if (!profile)

@@ -175,3 +175,5 @@ struct profile_options {
  */
 int profile__load(const char *path, const struct profile_options *options, struct profile **ret);
 void profile__free(struct profile *profile);
+/* The pid of a thread's process; its tid if the process is not known. */
+int profile__pid(const struct profile *profile, uint32_t thread);
