@@ -16,8 +16,9 @@
 #include "export/label.h"
 #include "export/spans.h"
 
-#define US_DIGITS      3 /* of nanoseconds */
-#define PERCENT_DIGITS 4 /* of millionths */
+#define US_DIGITS      3                  /* of nanoseconds */
+#define PERCENT_DIGITS 4                  /* of millionths */
+#define MOST_RATE      (INT64_C(1) << 62) /* of thousandths */
 
 struct chrome {
 	struct json_out out;
@@ -27,14 +28,6 @@ struct chrome {
 	int64_t *free_ns; /* of spans__wait() */
 };
 
-static int pid_of(const struct profile *profile, uint32_t thread)
-{
-	uint32_t process = profile->threads[thread].process;
-
-	return process == PROFILE_NONE ? profile->threads[thread].tid
-				       : profile->processes[process].pid;
-}
-
 static void begin_event(struct chrome *chrome, const char *phase, const char *name, uint32_t thread)
 {
 	struct json_out *out = &chrome->out;
@@ -42,7 +35,7 @@ static void begin_event(struct chrome *chrome, const char *phase, const char *na
 	json_out__open(out, NULL, '{');
 	json_out__text(out, "ph", phase);
 	json_out__text(out, "name", name);
-	json_out__number(out, "pid", pid_of(chrome->profile, thread));
+	json_out__number(out, "pid", profile__pid(chrome->profile, thread));
 	json_out__number(out, "tid", chrome->profile->threads[thread].tid);
 }
 
@@ -169,6 +162,8 @@ static void write_args(struct chrome *chrome, size_t index)
 	if (sample->by != PROFILE_NONE)
 		json_out__text(out, label__evidence(sample),
 			       label__thread(&chrome->profile->threads[sample->by], name));
+	if (sample->evidence == PROFILE_TIMEOUT)
+		json_out__text(out, LABEL_ENDED, label__evidence(sample));
 	if (chrome->calls->wakers[index] != PROFILE_NONE)
 		json_out__text(out, "waker in", innermost(chrome, chrome->calls->wakers[index]));
 	json_out__close(out, '}');
@@ -259,6 +254,7 @@ static void write_value(struct chrome *chrome, const struct profile_counter *cou
 			int64_t time_ns, double value)
 {
 	struct json_out *out = &chrome->out;
+	double scaled = value * 1000 + 0.5;
 	char name[LABEL_SIZE];
 
 	snprintf(name, sizeof(name), "%s, %s a second", counter->name, counter->unit);
@@ -268,7 +264,8 @@ static void write_value(struct chrome *chrome, const struct profile_counter *cou
 	json_out__number(out, "pid", 0);
 	write_time(chrome, "ts", time_ns);
 	json_out__open(out, "args", '{');
-	json_out__decimal(out, counter->unit, (int64_t)(value * 1000 + 0.5), 3);
+	/* A hostile sum over a short slice is more than fits. */
+	json_out__decimal(out, counter->unit, scaled < MOST_RATE ? (int64_t)scaled : MOST_RATE, 3);
 	json_out__close(out, '}');
 	json_out__close(out, '}');
 }

@@ -1,4 +1,4 @@
-/* What the two halves of the Firefox Profiler's format share. */
+/* What the files of the Firefox Profiler's format share. */
 #pragma once
 
 #include "export/calls.h"

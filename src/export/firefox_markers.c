@@ -85,10 +85,10 @@ static void write_culprits(struct firefox *firefox, const struct profile_sample 
 	const struct profile_thread *threads = firefox->profile->threads;
 	char name[LABEL_SIZE];
 
-	if (sample->by != PROFILE_NONE) {
+	if (sample->by != PROFILE_NONE)
 		add_text(firefox, "by", label__thread(&threads[sample->by], name));
+	if (sample->by != PROFILE_NONE || sample->evidence == PROFILE_TIMEOUT)
 		add_text(firefox, "evidence", label__evidence(sample));
-	}
 	if (sample->first != PROFILE_NONE)
 		add_text(firefox, "first", label__thread(&threads[sample->first], name));
 }

@@ -27,9 +27,12 @@ const char *label__thread(const struct profile_thread *thread, char ret[LABEL_SI
 
 const char *label__evidence(const struct profile_sample *sample)
 {
-	return sample->evidence == PROFILE_OWNER    ? "held by"
-	       : sample->evidence == PROFILE_HANDED ? "held last by"
-						    : "woken by";
+	static const char *const words[] = { [PROFILE_WAKER] = "woken by",
+					     [PROFILE_OWNER] = "held by",
+					     [PROFILE_HANDED] = "held last by",
+					     [PROFILE_TIMEOUT] = "timed out" };
+
+	return words[sample->evidence];
 }
 
 const char *label__time(int64_t ns, char ret[LABEL_SHORT])

@@ -12,9 +12,10 @@ const char *label__state(const struct profile_state *state, char ret[LABEL_SIZE]
 const char *label__kind(const struct profile_state *state, char ret[LABEL_SIZE]);
 /* "logger (thread 1004)" */
 const char *label__thread(const struct profile_thread *thread, char ret[LABEL_SIZE]);
-/* What profile_sample.by is to a wait: "held by", "held last by" or "woken by". */
+/* What profile_sample.by is to a wait: "held by", "held last by" or "woken by"; or "timed out". */
 const char *label__evidence(const struct profile_sample *sample);
 #define LABEL_FIRST "held first by" /* what profile_sample.first is */
+#define LABEL_ENDED "ended"         /* how a wait ended that nobody ended: "timed out" */
 /* "1.23 s": three digits that count. */
 const char *label__time(int64_t ns, char ret[LABEL_SHORT]);
 /* "without 1.23 s of waiting by choice [--idle shows it]"; "" if nothing was left out. */

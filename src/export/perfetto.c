@@ -71,14 +71,6 @@ static void write_child(struct perfetto *perfetto, enum track track, uint32_t th
 	perfetto__send_track(perfetto);
 }
 
-static int pid_of(const struct profile *profile, uint32_t thread)
-{
-	uint32_t process = profile->threads[thread].process;
-
-	return process == PROFILE_NONE ? profile->threads[thread].tid
-				       : profile->processes[process].pid;
-}
-
 static void write_process(struct perfetto *perfetto, uint32_t index)
 {
 	const struct profile_process *process = &perfetto->profile->processes[index];
@@ -105,7 +97,7 @@ static void write_tracks(struct perfetto *perfetto)
 		if (thread->process != PROFILE_NONE)
 			write_process(perfetto, thread->process);
 		proto__number(&perfetto->body, TRACK_UUID, perfetto__uuid(TRACK_OF_THREAD, i));
-		proto__number(&perfetto->part, THREAD_PID, (uint64_t)pid_of(profile, i));
+		proto__number(&perfetto->part, THREAD_PID, (uint64_t)profile__pid(profile, i));
 		proto__number(&perfetto->part, THREAD_TID, (uint64_t)thread->tid);
 		proto__text(&perfetto->part, THREAD_NAME, thread->comm);
 		proto__message(&perfetto->body, TRACK_THREAD, &perfetto->part);
@@ -321,6 +313,8 @@ static void write_wait(struct perfetto *perfetto, size_t index)
 	if (sample->by != PROFILE_NONE)
 		perfetto__annotate(perfetto, label__evidence(sample),
 				   label__thread(&perfetto->profile->threads[sample->by], name));
+	if (sample->evidence == PROFILE_TIMEOUT)
+		perfetto__annotate(perfetto, LABEL_ENDED, label__evidence(sample));
 	if (waker != PROFILE_NONE)
 		perfetto__annotate(perfetto, "waker in",
 				   calls->frames[calls->nodes[waker].frame].name);
@@ -340,7 +334,7 @@ static void write_tick(struct perfetto *perfetto, size_t index, int64_t total_ns
 	bool kernel = !strcmp(profile->states[sample->state].cause, "kernel");
 
 	proto__number_always(&perfetto->packet, PACKET_TIMESTAMP, (uint64_t)sample->time_ns);
-	proto__number(&perfetto->body, SAMPLE_PID, (uint64_t)pid_of(profile, sample->thread));
+	proto__number(&perfetto->body, SAMPLE_PID, (uint64_t)profile__pid(profile, sample->thread));
 	proto__number(&perfetto->body, SAMPLE_TID, (uint64_t)profile->threads[sample->thread].tid);
 	proto__number(&perfetto->body, SAMPLE_STACK, (uint64_t)perfetto->calls->samples[index] + 1);
 	proto__number(&perfetto->body, SAMPLE_MODE, kernel ? MODE_KERNEL : MODE_USER);

@@ -168,7 +168,9 @@ static enum profile_evidence evidence_of(const char *text)
 {
 	if (text && !strcmp(text, "owner"))
 		return PROFILE_OWNER;
-	return text && !strcmp(text, "handed") ? PROFILE_HANDED : PROFILE_WAKER;
+	if (text && !strcmp(text, "handed"))
+		return PROFILE_HANDED;
+	return text && !strcmp(text, "timeout") ? PROFILE_TIMEOUT : PROFILE_WAKER;
 }
 
 static int fill_sample(struct loader *loader, sqlite3_stmt *row, struct profile_sample *sample)
@@ -179,9 +181,11 @@ static int fill_sample(struct loader *loader, sqlite3_stmt *row, struct profile_
 	sample->stack = find_stack(loader, sqlite3_column_int64(row, 3));
 	sample->waker_stack = find_stack(loader, sqlite3_column_int64(row, 4));
 	sample->time_ns = rows__time(loader, row, 0);
-	sample->by = rows__find(&loader->threads, sqlite3_column_int64(row, 5));
 	sample->first = rows__find(&loader->threads, sqlite3_column_int64(row, 15));
 	sample->evidence = evidence_of((const char *)sqlite3_column_text(row, 14));
+	sample->by = sample->evidence == PROFILE_TIMEOUT
+			     ? PROFILE_NONE
+			     : rows__find(&loader->threads, sqlite3_column_int64(row, 5));
 	sample->object = object == PROFILE_NONE ? NULL : loader->object_names[object];
 	sample->weight_ns = sqlite3_column_int64(row, 7);
 	sample->wait_ns = sqlite3_column_int64(row, 8);
@@ -433,6 +437,14 @@ int profile__load(const char *path, const struct profile_options *options, struc
 		return err;
 	*ret = TAKE(profile);
 	return 0;
+}
+
+int profile__pid(const struct profile *profile, uint32_t thread)
+{
+	uint32_t process = profile->threads[thread].process;
+
+	return process == PROFILE_NONE ? profile->threads[thread].tid
+				       : profile->processes[process].pid;
 }
 
 void profile__free(struct profile *profile)

@@ -83,9 +83,10 @@ struct profile_stack {
 
 /* What makes profile_sample.by the culprit of a wait. */
 enum profile_evidence {
-	PROFILE_WAKER,  /* it ended the wait */
-	PROFILE_OWNER,  /* it held what was waited for */
-	PROFILE_HANDED, /* `first` held that first, `by` last */
+	PROFILE_WAKER,   /* it ended the wait */
+	PROFILE_OWNER,   /* it held what was waited for */
+	PROFILE_HANDED,  /* `first` held that first, `by` last */
+	PROFILE_TIMEOUT, /* nobody: the wait's time was up, and `by` is PROFILE_NONE */
 };
 
 struct profile_sample {
@@ -169,7 +170,10 @@ struct profile_options {
 /*
  * 0 or -errno as recording__open() has it; -ERANGE: the cut leaves nothing; -ENODATA: there are no
  * samples, and no accounts either if those were asked for. A tick belongs to a cut by its time, a
- * wait by the part of it that is inside, and an account by the part of its slices.
+ * wait or an event by the part of it that is inside, and an account or a counter by the part of
+ * its slices.
  */
 int profile__load(const char *path, const struct profile_options *options, struct profile **ret);
 void profile__free(struct profile *profile);
+/* The pid of a thread's process; its tid if the process is not known. */
+int profile__pid(const struct profile *profile, uint32_t thread);

@@ -16,6 +16,7 @@ static int take_event(struct loader *loader, sqlite3_stmt *row)
 	struct profile *profile = loader->profile;
 	uint32_t thread = rows__find(&loader->threads, sqlite3_column_int64(row, 2));
 	struct profile_event *event;
+	int64_t begin_ns, end_ns;
 	int err;
 
 	if (thread != PROFILE_NONE && profile->threads[thread].is_own && !loader->options->with_own)
@@ -23,9 +24,11 @@ static int take_event(struct loader *loader, sqlite3_stmt *row)
 	event = APPEND(&profile->events, &profile->event_count);
 	if (!event)
 		return -ENOMEM;
-	event->time_ns = rows__time(loader, row, 0);
+	end_ns = rows__clamp(sqlite3_column_int64(row, 0), 0, INT64_MAX / 2);
+	begin_ns = end_ns - rows__clamp(sqlite3_column_int64(row, 1), 0, INT64_MAX / 2);
+	event->time_ns = rows__clamp(end_ns, profile->start_ns, profile->end_ns);
 	event->duration_ns =
-		rows__clamp(sqlite3_column_int64(row, 1), 0, event->time_ns - profile->start_ns);
+		event->time_ns - rows__clamp(begin_ns, profile->start_ns, event->time_ns);
 	event->thread = thread;
 	event->error = (int)rows__number(row, 6);
 	err = rows__text(loader, row, 5, &event->object);
@@ -34,20 +37,64 @@ static int take_event(struct loader *loader, sqlite3_stmt *row)
 	return err ? err : rows__name(loader, row, 4, &event->name);
 }
 
+/* What was counted over slices, as far as they lie within the profile; the sum may become 0. */
+static struct profile_point point_of(const struct profile *profile, sqlite3_stmt *row)
+{
+	int64_t begin_ns = rows__clamp(sqlite3_column_int64(row, 2), 0, INT64_MAX / 2);
+	int64_t end_ns = rows__clamp(sqlite3_column_int64(row, 3), 0, INT64_MAX / 2);
+	int64_t whole_ns = end_ns - begin_ns, part_ns;
+	struct profile_point point = {
+		.begin_ns = rows__clamp(begin_ns, profile->start_ns, profile->end_ns),
+		.end_ns = rows__clamp(end_ns, profile->start_ns, profile->end_ns),
+		.sum = rows__clamp(sqlite3_column_int64(row, 4), 0, INT64_MAX / 2),
+	};
+
+	part_ns = point.end_ns - point.begin_ns;
+	if (part_ns <= 0)
+		point.sum = 0;
+	else if (part_ns < whole_ns)
+		point.sum = (int64_t)(((__int128)point.sum * part_ns + whole_ns / 2) / whole_ns);
+	return point;
+}
+
+/*
+ * Adds it to the last counter. Rows come in the order of their ends, but one may be of several
+ * slices and overlap those before it: the later ones then begin where the earlier ones end.
+ */
+static int add_point(struct profile *profile, struct profile_point point)
+{
+	struct profile_counter *counter = &profile->counters[profile->counter_count - 1];
+	struct profile_point *last =
+		counter->point_count ? &profile->points[profile->point_total - 1] : NULL;
+	struct profile_point *kept;
+
+	if (last && last->end_ns >= point.end_ns) {
+		last->sum = rows__clamp(last->sum + point.sum, 0, INT64_MAX / 2);
+		return 0;
+	}
+	if (last && last->end_ns > point.begin_ns)
+		point.begin_ns = last->end_ns;
+	kept = APPEND(&profile->points, &profile->point_total);
+	if (!kept)
+		return -ENOMEM;
+	*kept = point;
+	counter->point_count++;
+	return 0;
+}
+
 /* A point of the counter that the row is of; one that begins has another name or unit. */
 static int take_point(struct loader *loader, sqlite3_stmt *row)
 {
 	struct profile *profile = loader->profile;
 	struct profile_counter *counter =
 		profile->counter_count ? &profile->counters[profile->counter_count - 1] : NULL;
-	int64_t begin_ns = rows__time(loader, row, 2), end_ns = rows__time(loader, row, 3);
+	struct profile_point point = point_of(profile, row);
 	const char *name, *unit;
-	struct profile_point *point;
 	int err = rows__name(loader, row, 0, &name);
 
 	if (!err)
 		err = rows__name(loader, row, 1, &unit);
-	if (err)
+	if (err || !point.sum)
 		return err;
 	if (!counter || strcmp(counter->name, name) || strcmp(counter->unit, unit)) {
 		counter = APPEND(&profile->counters, &profile->counter_count);
@@ -55,18 +102,7 @@ static int take_point(struct loader *loader, sqlite3_stmt *row)
 			return -ENOMEM;
 		*counter = (struct profile_counter) { name, unit, profile->point_total, 0 };
 	}
-	if (counter->point_count && profile->points[profile->point_total - 1].end_ns > begin_ns)
-		begin_ns = profile->points[profile->point_total - 1].end_ns;
-	if (end_ns <= begin_ns)
-		return 0;
-	point = APPEND(&profile->points, &profile->point_total);
-	if (!point)
-		return -ENOMEM;
-	*point = (struct profile_point) {
-		begin_ns, end_ns, rows__clamp(sqlite3_column_int64(row, 4), 0, INT64_MAX / 2)
-	};
-	counter->point_count++;
-	return 0;
+	return add_point(profile, point);
 }
 
 #define SUM_OF_MEASURE                                                                             \
@@ -78,12 +114,13 @@ int profile_signals__load(struct loader *loader)
 {
 	int err =
 		rows__each(loader,
-			   "SELECT 'page faults that waited', 'faults', min(f.begin_ns), l.end_ns,"
+			   "SELECT 'page faults that waited', 'faults', f.begin_ns, l.end_ns,"
 			   " sum(a.count) FROM account a JOIN state s ON s.id = a.state"
 			   " JOIN slice f ON f.id = a.slice_from JOIN slice l ON l.id = a.slice_to"
 			   " WHERE s.state = 'wait' AND s.cause = 'fault' AND a.thread NOT IN " OWN
 			   " AND l.end_ns > ?1 AND f.begin_ns < ?2"
-			   " GROUP BY a.slice_to HAVING sum(a.count) > 0 ORDER BY a.slice_to",
+			   " GROUP BY a.slice_to, a.slice_from HAVING sum(a.count) > 0"
+			   " ORDER BY a.slice_to, a.slice_from",
 			   take_point);
 
 	/* An older gapless had no signals. */
@@ -92,15 +129,15 @@ int profile_signals__load(struct loader *loader)
 		return err;
 	err = rows__each(
 		loader,
-		"SELECT g.name || ' ' || s.operation || ': ' || m.name, m.unit, min(f.begin_ns),"
+		"SELECT g.name || ' ' || s.operation || ': ' || m.name, m.unit, f.begin_ns,"
 		" l.end_ns, " SUM_OF_MEASURE " AS sum FROM series_slice c"
 		" JOIN series s ON s.id = c.series JOIN signal g ON g.id = s.signal"
 		" JOIN measure m ON m.signal = g.id JOIN slice f ON f.id = c.slice_from"
 		" JOIN slice l ON l.id = c.slice_to"
 		" WHERE m.unit != 'ns' AND m.unit != g.events AND m.name != 'asked'"
 		" AND s.thread NOT IN " OWN " AND l.end_ns > ?1 AND f.begin_ns < ?2"
-		" GROUP BY g.id, s.operation, m.id, c.slice_to HAVING sum > 0"
-		" ORDER BY g.id, s.operation, m.id, c.slice_to",
+		" GROUP BY g.id, s.operation, m.id, c.slice_to, c.slice_from HAVING sum > 0"
+		" ORDER BY g.id, s.operation, m.id, c.slice_to, c.slice_from",
 		take_point);
 	if (err)
 		return err;

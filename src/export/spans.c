@@ -5,6 +5,7 @@
 
 #define MOST_PIECES   200000
 #define SHORTEST_STEP 10000000 /* ns */
+#define LONGEST_STEP  (INT64_C(1) << 62)
 
 bool spans__next_slice(const struct profile *profile, size_t *at, struct slice *ret)
 {
@@ -91,7 +92,10 @@ int64_t pieces__step(const struct profile *profile)
 	for (size_t i = 0; i < profile->account_count; i++)
 		length_ns += (double)(profile->accounts[i].end_ns - profile->accounts[i].begin_ns);
 	length_ns /= MOST_PIECES;
-	return length_ns < SHORTEST_STEP ? SHORTEST_STEP : (int64_t)length_ns;
+	if (length_ns < SHORTEST_STEP)
+		return SHORTEST_STEP;
+	/* Each fits, but a hostile recording has many that are as long as can be. */
+	return length_ns < LONGEST_STEP ? (int64_t)length_ns : LONGEST_STEP;
 }
 
 int64_t *spans__free_ns(const struct profile *profile)

@@ -287,6 +287,14 @@ static void say_overflow(struct finding *finding, const struct model *model,
 static void say_again(struct finding *finding, const struct model *model,
 		      const struct candidate *candidate)
 {
+	static const char *const why[] = {
+		[SIGNALS_PEERS_UNKNOWN] = ".",
+		[SIGNALS_PEERS_LOCAL] =
+			": both ends are on this machine, so it is here that segments or their "
+			"answers are dropped (a full queue or buffer, a packet filter) or late.",
+		[SIGNALS_PEERS_AWAY] =
+			": they or their answers are lost or late on the way, or at the other end.",
+	};
 	const struct signals_service *service = candidate->about;
 
 	say(finding, "%s of the %s segments sent on connections %s %s had to be sent again (%s)",
@@ -294,12 +302,7 @@ static void say_again(struct finding *finding, const struct model *model,
 	    words__number(service->segments).text, service->accepts ? "at" : "to",
 	    clean_name(service).text, words__number(service->again).text);
 	say_who(finding, ", by ", service->group, service->thread);
-	say(finding, service->is_local
-			     ? ": both ends are on this machine, so it is here that segments or "
-			       "their answers are dropped (a full queue or buffer, a packet "
-			       "filter) or late."
-			     : ": they or their answers are lost or late on the way, or at the "
-			       "other end.");
+	say(finding, "%s", why[service->peers]);
 }
 
 static void say_resets(struct finding *finding, const struct model *model,

@@ -105,7 +105,7 @@ static bool is_loopback(const char *name)
 }
 
 /* No network is between two equal addresses, nor on the way to a loopback one. */
-static bool is_local(const char *name)
+static enum signals_peers peers_of(const char *name)
 {
 	const char *arrow = strstr(name, MODEL_ARROW),
 		   *peer = arrow ? arrow + strlen(MODEL_ARROW) : NULL;
@@ -113,11 +113,14 @@ static bool is_local(const char *name)
 
 	if (!strncmp(name, "to ", 3) || !strncmp(name, "at ", 3))
 		name += 3;
+	if (is_loopback(name) || (peer && is_loopback(peer)))
+		return SIGNALS_PEERS_LOCAL;
 	if (!peer)
-		return is_loopback(name);
+		return SIGNALS_PEERS_UNKNOWN;
 	host = host_length(name, (size_t)(arrow - name));
-	return is_loopback(name) || is_loopback(peer) ||
-	       (host == host_length(peer, strlen(peer)) && !strncmp(name, peer, host));
+	return host == host_length(peer, strlen(peer)) && !strncmp(name, peer, host)
+		       ? SIGNALS_PEERS_LOCAL
+		       : SIGNALS_PEERS_AWAY;
 }
 
 static void find_service(struct connection *connection, const char *name)
@@ -126,7 +129,7 @@ static void find_service(struct connection *connection, const char *name)
 		   *peer = arrow ? arrow + strlen(MODEL_ARROW) : NULL;
 	bool ours = connection->accepted;
 
-	connection->sums.is_local = is_local(name);
+	connection->sums.peers = peers_of(name);
 	/* Short ones come summed up already: "to 10.0.0.1:5432". */
 	if (!arrow && (!strncmp(name, "to ", 3) || !strncmp(name, "at ", 3))) {
 		connection->sums.accepts = *name == 'a';
@@ -187,7 +190,8 @@ static void add_connection(struct signals_service *to, const struct signals_serv
 		to->connections += what->opened;
 	else
 		to->connections += what->opened || what->ended || what->bytes || what->segments;
-	to->is_local = to->is_local && what->is_local;
+	if (to->peers < what->peers)
+		to->peers = what->peers;
 	to->opened += what->opened;
 	to->ended += what->ended;
 	to->lifetime_ns += what->lifetime_ns;
@@ -207,7 +211,7 @@ static int fill(struct model *model, struct signals_service *ret, const struct c
 	size_t begin = 0, most = 0;
 	char name[512];
 
-	*ret = (struct signals_service) { .accepts = list->sums.accepts, .is_local = true };
+	*ret = (struct signals_service) { .accepts = list->sums.accepts };
 	for (size_t i = 0; i < count; i++) {
 		add_connection(ret, &list[i].sums);
 		if (!i || group_of(&list[i]) != group_of(&list[begin])) {

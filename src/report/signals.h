@@ -88,11 +88,18 @@ struct signals_program {
 	int64_t failed; /* status not 0 */
 };
 
+/* Where the other ends of connections are. Of several, the highest counts. */
+enum signals_peers {
+	SIGNALS_PEERS_UNKNOWN, /* none is known: one listens, or is a sum of short ones */
+	SIGNALS_PEERS_LOCAL,   /* all that are known are on this machine */
+	SIGNALS_PEERS_AWAY,    /* one at least is not */
+};
+
 /* One end that connections have in common: who connects differs, what is connected to does not. */
 struct signals_service {
 	const char *name; /* "10.0.0.1:5432" */
 	bool accepts;     /* it is at our end */
-	bool is_local;    /* both ends of all its connections are on this machine */
+	enum signals_peers peers;
 	int64_t connections, opened;
 	int64_t ended, lifetime_ns; /* whose lifetime is known, and their sum */
 	int64_t bytes, segments, again, resets, overflows, zero_windows;

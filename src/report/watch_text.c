@@ -241,7 +241,7 @@ static int show_table(struct watch *watch, const struct watch_page *page)
 	put_row_heading(watch, table.by);
 	err = watch__each_row(watch, page->span, WATCH_TEXT_ROWS, show_row, &table);
 	if (page->rows > WATCH_TEXT_ROWS)
-		fprintf(watch->options.out, "and %s [--json has all]\n",
+		fprintf(watch->options.out, "and %s more [--json has all]\n",
 			words__number(page->rows - WATCH_TEXT_ROWS).text);
 	return err;
 }

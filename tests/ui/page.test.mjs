@@ -93,7 +93,7 @@ test("a range inside a long wait has its part of it", async () => {
   await drag("#timeline-chart", 0.01, 0.2);
   assert.equal(await text("#chip"), "0.00 s – 10.0 s ✕");
   await choose("logger");
-  assert.match(await text("#waits .status"), /^Estimated from samples.*all waits here are 10\.0 s, exactly/);
+  assert.match(await text("#waits .status"), /^Estimated from samples.*all waits here are about 10\.0 s\.$/);
   assert.match(await text("details.wait"), /^≈ 10\.0 s[^]*app\.log/);
   await showFlame();
   await page.locator("#flame canvas").hover({ position: { x: 300, y: 5 } });
@@ -109,17 +109,55 @@ test("the waits of one thread are exact", async () => {
   assert.deepEqual(shown.sort(), mine.map((one) => time(one.ns)).sort());
 });
 
-test("a page without samples says so where somebody waited", async () => {
+// The page FEATURES with another document in it.
+const openChanged = async (name, change) => {
   const made = readFileSync(join(folder, "FEATURES.html"), "utf8"), mark = 'type="application/json">';
   const begin = made.indexOf(mark) + mark.length, end = made.indexOf("</script>", begin);
   const doc = JSON.parse(made.slice(begin, end));
-  delete doc.samples;
+  change(doc);
+  writeFileSync(join(folder, `${name}.html`), made.slice(0, begin) + JSON.stringify(doc).replaceAll("<", "\\u003c") + made.slice(end));
+  await open(name);
+};
+
+test("a page of a part of the recording says what is of the whole", async () => {
+  await open("CUT");
+  assert.ok((await text("#time .status")).startsWith("of 50.0 s of thread time"), await text("#time .status"));
+  assert.match(await text("#findings"), /For the part of the recording in this page\./);
+  assert.match(await text("#waits .status"), /^\d+ waits, exact sums in the whole recording: objects are not kept per slice\. Open/);
+  assert.doesNotMatch(await text("#time"), /whole recording/);
+});
+
+// As if there were room for the first waits only: one of the logger, then two of the workers, 11.4 s and 4.5 s of each.
+const keepWaits = (most) => (doc) => {
+  const left = doc.waits.splice(most);
+  let wait = 0;
+  const rows = doc.wait_threads.wait.filter((step) => (wait += step) < most).length;
+  doc.folded.waits = left.length;
+  doc.folded.wait_ns = left.reduce((sum, one) => sum + one.ns, 0);
+  Object.values(doc.wait_threads).forEach((column) => column.splice(rows));
   delete doc.wait_samples;
-  // Nor does it know when values were, of any histogram.
-  doc.heat.rows.bin = doc.heat.rows.bin.map(() => 0);
-  doc.heat.rows.bins = doc.heat.rows.bin.map((_zero, i) => (i ? 0 : doc.bins_us.length - 1));
-  writeFileSync(join(folder, "PLAIN.html"), made.slice(0, begin) + JSON.stringify(doc).replaceAll("<", "\\u003c") + made.slice(end));
-  await open("PLAIN");
+};
+
+test("it says how much of a selection's waits is left out", async () => {
+  await openChanged("TWO", keepWaits(2));
+  assert.equal(await text("#waits .status"), "2 waits, exact sums; 1 smaller one (9.00 s) is left out. Open one for its stacks.");
+  await choose("worker-1");
+  assert.equal(await text("#waits .status"), "1 wait, exact sums; 4.50 s more in 1 smaller one, which is left out. Open one for its stacks.");
+  await choose("logger");
+  assert.equal(await text("#waits .status"), "1 wait, exact sums. Open one for its stacks.");
+  await openChanged("ONE", keepWaits(1));
+  await choose("worker-1");
+  assert.equal(await text("#waits .status"), "Threads waited for 15.9 s here, all of it in the 2 smaller waits that this page leaves out.");
+});
+
+test("a page without samples says so where somebody waited", async () => {
+  await openChanged("PLAIN", (doc) => {
+    delete doc.samples;
+    delete doc.wait_samples;
+    // Nor does it know when values were, of any histogram.
+    doc.heat.rows.bin = doc.heat.rows.bin.map(() => 0);
+    doc.heat.rows.bins = doc.heat.rows.bin.map((_zero, i) => (i ? 0 : doc.bins_us.length - 1));
+  });
   await drag("#timeline-chart", 0.01, 0.2);
   assert.match(await text("#waits .status"), /^Threads waited for [\d.]+ s here; no sample says for what/);
   assert.match(await text("#latency .heat .status"), /; when they were had no room in this page/);

@@ -379,6 +379,111 @@ static void a_cut_inside_a_long_wait_has_its_part(void **state)
 	}
 }
 
+/* Signal 1 with one measure in bytes. */
+static void add_signal(struct recording *recording)
+{
+	const struct recording_signal signal = { 1, "block", "about it", "requests" };
+
+	assert_int_equal(recording__add_signal(recording, &signal), 0);
+	assert_int_equal(recording__add_measure(recording, 1, 0, "size", "bytes"), 0);
+}
+
+/* From second 9 to 12, in cuts that end before it does, hold it, and begin after it did. */
+static void a_cut_has_the_part_of_an_event_that_is_inside(void **state)
+{
+	static const struct {
+		int64_t from, to, begin, end;
+	} cuts[] = { { 0, 10, 9, 10 }, { 5, 20, 9, 12 }, { 11, 20, 11, 12 }, { 10, 11, 10, 11 } };
+
+	for (size_t i = 0; i < sizeof(cuts) / sizeof(*cuts); i++) {
+		const struct profile_options options = { .accounts = true,
+							 .from_ns = cuts[i].from * SECOND,
+							 .to_ns = cuts[i].to * SECOND };
+		const struct recording_event event = { .signal = 1,
+						       .time_ns = SAMPLE_START_NS + 12 * SECOND,
+						       .duration_ns = 3 * SECOND,
+						       .thread = 1,
+						       .place = "vda",
+						       .operation = "read",
+						       .fields = "{}" };
+		struct profile *profile = NULL;
+		char *path;
+		struct recording *recording = begin(&path);
+
+		sample__account(recording, 1, SAMPLE_RUN_USER, 1, 3, 30 * SECOND, 1);
+		add_signal(recording);
+		assert_int_equal(recording__add_event(recording, &event), 0);
+		assert_int_equal(load(recording, path, &options, &profile), 0);
+		assert_int_equal(profile->event_count, 1);
+		assert_int_equal(profile->events[0].time_ns - SAMPLE_START_NS,
+				 cuts[i].end * SECOND);
+		assert_int_equal(profile->events[0].duration_ns,
+				 (cuts[i].end - cuts[i].begin) * SECOND);
+		write_all(profile);
+		profile__free(profile);
+	}
+}
+
+/* What a series of its own counted. */
+static void add_bytes(struct recording *recording, int64_t id, int64_t from, int64_t to,
+		      int64_t bytes)
+{
+	const struct recording_series series = {
+		.id = id, .signal = 1, .thread = 1, .object = id, .place = "", .operation = "read"
+	};
+	const struct recording_sum sum = {
+		.series = id, .from = from, .to = to, .count = 1, .sum = { bytes }
+	};
+
+	assert_int_equal(recording__add_series(recording, &series), 0);
+	assert_int_equal(recording__add_sum(recording, &sum), 0);
+}
+
+/*
+ * Of the last second before an edge of slices of 10 s and the first one behind it, a tenth of each
+ * slice; and a twentieth of what was counted over two. Without a cut nothing is lost.
+ */
+static void a_cut_has_the_part_of_what_was_counted_that_is_inside(void **state)
+{
+	static const struct {
+		int64_t from, to;
+		size_t count;
+		int64_t points[3][3]; /* begin, end, sum */
+	} cuts[] = {
+		{ 19, 21, 2, { { 19, 20, 100 + 200 }, { 20, 21, 200 } } },
+		{ 5, 15, 1, { { 5, 15, 500 + 2000 } } },
+		{ 0, 0, 2, { { 0, 20, 1000 + 4000 }, { 20, 30, 2000 } } },
+	};
+
+	for (size_t i = 0; i < sizeof(cuts) / sizeof(*cuts); i++) {
+		const struct profile_options options = { .accounts = true,
+							 .from_ns = cuts[i].from * SECOND,
+							 .to_ns = cuts[i].to * SECOND };
+		struct profile *profile = NULL;
+		char *path;
+		struct recording *recording = begin(&path);
+
+		sample__account(recording, 1, SAMPLE_RUN_USER, 1, 3, 30 * SECOND, 1);
+		add_signal(recording);
+		add_bytes(recording, 1, 2, 2, 1000);
+		add_bytes(recording, 2, 1, 2, 4000);
+		add_bytes(recording, 3, 3, 3, 2000);
+		assert_int_equal(load(recording, path, &options, &profile), 0);
+		assert_int_equal(profile->counter_count, 1);
+		assert_int_equal(profile->point_total, cuts[i].count);
+		for (size_t j = 0; j < cuts[i].count; j++) {
+			const struct profile_point *point = &profile->points[j];
+
+			assert_int_equal(point->begin_ns - SAMPLE_START_NS,
+					 cuts[i].points[j][0] * SECOND);
+			assert_int_equal(point->end_ns - SAMPLE_START_NS,
+					 cuts[i].points[j][1] * SECOND);
+			assert_int_equal(point->sum, cuts[i].points[j][2]);
+		}
+		profile__free(profile);
+	}
+}
+
 /* A kernel lock's holder is one too, whatever the state is called. */
 static void the_evidence_says_who_held_a_lock(void **state)
 {
@@ -414,6 +519,29 @@ static void the_evidence_says_who_held_a_lock(void **state)
 	assert_int_equal(load(recording, path, NULL, &profile), 0);
 	assert_int_equal(profile->samples[0].evidence, PROFILE_WAKER);
 	assert_int_equal(profile->samples[1].evidence, PROFILE_OWNER);
+	profile__free(profile);
+}
+
+static void nobody_ended_a_wait_that_timed_out(void **state)
+{
+	struct profile *profile = NULL;
+	char *path;
+	struct recording *recording = begin(&path);
+
+	assert_int_equal(recording__add_sample(recording,
+					       &(struct recording_sample) {
+						       .time_ns = SAMPLE_START_NS + 2 * SECOND,
+						       .thread = 1,
+						       .state = SAMPLE_LOCK_OPEN,
+						       .by = 2,
+						       .evidence = "timeout",
+						       .weight_ns = SECOND,
+						       .wait_ns = SECOND,
+						       .count = 1 }),
+			 0);
+	assert_int_equal(load(recording, path, NULL, &profile), 0);
+	assert_int_equal(profile->samples[0].evidence, PROFILE_TIMEOUT);
+	assert_int_equal(profile->samples[0].by, PROFILE_NONE);
 	profile__free(profile);
 }
 
@@ -583,7 +711,10 @@ int main(void)
 		cmocka_unit_test(a_sample_of_no_stack_is_counted),
 		cmocka_unit_test(a_sample_at_an_edge_belongs_to_the_time_before_it),
 		cmocka_unit_test(a_cut_inside_a_long_wait_has_its_part),
+		cmocka_unit_test(a_cut_has_the_part_of_an_event_that_is_inside),
+		cmocka_unit_test(a_cut_has_the_part_of_what_was_counted_that_is_inside),
 		cmocka_unit_test(the_evidence_says_who_held_a_lock),
+		cmocka_unit_test(nobody_ended_a_wait_that_timed_out),
 		cmocka_unit_test(weights_must_be_sane),
 		cmocka_unit_test(a_stack_may_be_deep_but_not_without_end),
 		cmocka_unit_test(extremes_and_unknown_threads_have_a_substitute),

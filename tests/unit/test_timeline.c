@@ -249,6 +249,9 @@ static void labels_say_who_and_how_it_is_known(void **state)
 	assert_string_equal(
 		label__evidence(&(struct profile_sample) { .evidence = PROFILE_HANDED }),
 		"held last by");
+	assert_string_equal(
+		label__evidence(&(struct profile_sample) { .evidence = PROFILE_TIMEOUT }),
+		"timed out");
 }
 
 static void json_decimals_are_exact(void **state)
@@ -321,6 +324,33 @@ static void markers_do_not_overlap(void **state)
 	free(text);
 }
 
+/* Perfetto's texts are plain in the trace, each behind its length. */
+static void a_wait_that_timed_out_has_no_culprit(void **state)
+{
+	struct profile one = profile;
+	struct profile_sample sample = samples[1];
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	sample.evidence = PROFILE_TIMEOUT;
+	one.samples = &sample;
+	one.sample_count = 1;
+	assert_int_equal(export_perfetto.write(&one, out), 0);
+	fclose(out);
+	assert_non_null(memmem(text, size, "timed out", 9));
+	assert_null(memmem(text, size, "woken by", 8));
+	free(text);
+	text = export(&export_chrome, &one);
+	assert_non_null(strstr(text, "\"ended\":\"timed out\""));
+	assert_null(strstr(text, "woken by"));
+	free(text);
+	text = export(&export_firefox, &one);
+	assert_non_null(strstr(text, "\"timed out\""));
+	assert_null(strstr(text, "woken by"));
+	free(text);
+}
+
 static void a_thread_without_samples_shows_its_accounts(void **state)
 {
 	struct profile cut = profile;
@@ -332,6 +362,36 @@ static void a_thread_without_samples_shows_its_accounts(void **state)
 				     "\"weight\":[0.0003,0.0002,0.0009],\n"
 				     "\"threadCPUDelta\":[300,0,0]}"));
 	free(text);
+}
+
+/* As much as a recording can say, in a nanosecond. */
+static void a_rate_that_is_too_large_is_the_largest(void **state)
+{
+	struct profile_point point = { 1000, 1001, INT64_MAX / 2 };
+	struct profile_counter counter = { "block read: size", "bytes", 0, 1 };
+	struct profile hostile = profile;
+	char *text;
+
+	hostile.counters = &counter;
+	hostile.points = &point;
+	hostile.counter_count = hostile.point_total = 1;
+	text = export(&export_chrome, &hostile);
+	assert_non_null(strstr(text, "\"ts\":0,\"args\":{\"bytes\":4611686018427387.904}"));
+	free(text);
+}
+
+static void a_step_fits_whatever_the_lengths_add_up_to(void **state)
+{
+	enum { COUNT = 500000 };
+	struct profile_account *many = calloc(COUNT, sizeof(*many));
+	struct profile hostile = profile;
+
+	for (size_t i = 0; i < COUNT; i++)
+		many[i] = (struct profile_account) { MAIN, RUN, 0, INT64_MAX / 2, 0 };
+	hostile.accounts = many;
+	hostile.account_count = COUNT;
+	assert_true(pieces__step(&hostile) == INT64_C(1) << 62);
+	free(many);
 }
 
 static void a_profile_without_samples_or_anything_is_written(void **state)
@@ -379,7 +439,10 @@ int main(void)
 		cmocka_unit_test(a_pid_that_is_used_again_is_another_process),
 		cmocka_unit_test(cpu_use_comes_from_the_accounts),
 		cmocka_unit_test(markers_do_not_overlap),
+		cmocka_unit_test(a_wait_that_timed_out_has_no_culprit),
 		cmocka_unit_test(a_thread_without_samples_shows_its_accounts),
+		cmocka_unit_test(a_rate_that_is_too_large_is_the_largest),
+		cmocka_unit_test(a_step_fits_whatever_the_lengths_add_up_to),
 		cmocka_unit_test(a_profile_without_samples_or_anything_is_written),
 		cmocka_unit_test(a_full_disk_is_an_error),
 	};

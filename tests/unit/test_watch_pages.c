@@ -450,6 +450,21 @@ static void text_has_the_largest_histograms_only(void **state)
 	end(&fixture);
 }
 
+static void text_has_the_largest_rows_and_says_how_many_more_there_are(void **state)
+{
+	struct fixture fixture;
+	char operation[2] = "a";
+
+	start(&fixture, (struct watch_options) { .by = WATCH_BY_OPERATION });
+	for (int i = 0; i < 23; i++, ++*operation)
+		add_sum(&fixture, i + 1, 11, operation, 1, 1000 + i);
+	assert_int_equal(watch__take(fixture.watch, 2 * SECOND), 0);
+	assert_int_equal(watch__summary(fixture.watch, 2 * SECOND), 0);
+	fflush(fixture.out);
+	assert_non_null(strstr(fixture.text, "\nand 3 more [--json has all]\n"));
+	end(&fixture);
+}
+
 static void nothing_says_so_and_why(void **state)
 {
 	struct fixture fixture;
@@ -474,6 +489,7 @@ int main(void)
 		cmocka_unit_test(the_object_of_an_event_has_the_rest_of_its_line),
 		cmocka_unit_test(what_gapless_does_itself_has_no_events_and_comes_last),
 		cmocka_unit_test(text_has_the_largest_histograms_only),
+		cmocka_unit_test(text_has_the_largest_rows_and_says_how_many_more_there_are),
 		cmocka_unit_test(nothing_says_so_and_why),
 	};
 

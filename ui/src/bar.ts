@@ -21,7 +21,7 @@ export function findings(data: Data): HTMLElement {
   });
   if (doc.why_empty) list.append(h("li", {}, h("p", {}, doc.why_empty)));
   if (!list.childElementCount) list.append(h("li", {}, h("p", {}, "Nothing stands out: no wait, no queue for a CPU and no thread that runs all the time.")));
-  return section("findings", "What it comes to", "For the whole recording.", list);
+  return section("findings", "What it comes to", `For ${data.extent}.`, list);
 }
 
 export function bar(selection: Selection): HTMLElement {
@@ -74,8 +74,8 @@ export function bar(selection: Selection): HTMLElement {
     return h("div", { class: "card" }, h("h3", {}, swatch, kindWords[kind]), h("p", { class: "soft" }, about[kind]!), h("p", { class: "big" }, time(ns), h("small", {}, ` ${share(ns, all)}`)), list);
   };
 
-  // Samples divide it for the recording as a whole only.
-  const outside = data.doc.outside ? h("p", { class: "soft" }, `For the whole recording: ${data.doc.outside}.`) : null;
+  // Samples divide it for all that is in the page only.
+  const outside = data.doc.outside ? h("p", { class: "soft" }, `For ${data.extent}: ${data.doc.outside}.`) : null;
 
   selection.onChange(update);
   update();

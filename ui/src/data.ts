@@ -180,6 +180,11 @@ export class Data {
     this.kindOf = Uint8Array.from(doc.states, (state) => kinds.indexOf(state.kind));
   }
 
+  // What is in the page without a selection; --from and --to leave a part.
+  get extent(): string {
+    return this.doc.cut ? "the part of the recording in this page" : "the whole recording";
+  }
+
   text(i: number): string {
     return this.doc.texts[i] ?? "";
   }

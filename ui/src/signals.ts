@@ -1,5 +1,5 @@
 // What signals counted: by operation, by whom and for what object, and what only some of them know.
-import { type Measure, type Operation, type Program, type Series, type Service, type Signal } from "./data";
+import { type Data, type Measure, type Operation, type Program, type Series, type Service, type Signal } from "./data";
 import { choice, fill, h } from "./dom";
 import { percentile } from "./heat";
 import { type Selection } from "./select";
@@ -118,7 +118,7 @@ function operationTable(selection: Selection, signal: Signal, at: number): HTMLE
   }
   for (const measure of signal.measures) if (measure.id !== main && all.some((row) => row.sum[measure.id])) columns.push(measureColumn(signal, measure));
   if (signal.errors) columns.push({ name: "failed", text: (row) => (row.errors ? share(row.errors, row.count) : "–"), value: (row) => row.errors });
-  columns.push({ name: "most by", about: "of the whole recording", text: (row) => row.who ?? "?" });
+  columns.push({ name: "most by", about: `of ${selection.data.extent}`, text: (row) => row.who ?? "?" });
   const table = new Table(`${signal.name} by operation`, columns, by);
   const update = (): void => {
     const { rows, all: counted } = operationRows(selection, signal, at);
@@ -164,9 +164,9 @@ function seriesTable(selection: Selection, signal: Signal, at: number): HTMLElem
   return h("div", {}, table.element, rest);
 }
 
-const whole = (): HTMLElement => h("p", { class: "status" }, "Of the whole recording.");
+const whole = (data: Data): HTMLElement => h("p", { class: "status" }, `Of ${data.extent}.`);
 
-function serviceTable(signal: Signal): HTMLElement {
+function serviceTable(data: Data, signal: Signal): HTMLElement {
   const plain = (name: string, about: string, value: (row: Service) => number): Column<Service> => ({ name, about, text: (row) => (value(row) ? number(value(row)) : "–"), value });
   const table = new Table<Service>("services", [
     { name: "service", text: (row) => `${row.accepts ? "at" : "to"} ${row.name}` },
@@ -184,10 +184,10 @@ function serviceTable(signal: Signal): HTMLElement {
   ], 1);
 
   table.set(signal.services ?? []);
-  return h("div", {}, table.element, whole());
+  return h("div", {}, table.element, whole(data));
 }
 
-function programTable(signal: Signal): HTMLElement {
+function programTable(data: Data, signal: Signal): HTMLElement {
   const table = new Table<Program>("programs", [
     { name: "program", text: (row) => row.file },
     { name: "started by", text: (row) => row.parent ?? "?" },
@@ -199,7 +199,7 @@ function programTable(signal: Signal): HTMLElement {
   ], 2);
 
   table.set(signal.programs ?? []);
-  return h("div", {}, table.element, whole());
+  return h("div", {}, table.element, whole(data));
 }
 
 export function signalTables(selection: Selection, signal: Signal, at: number): HTMLElement {
@@ -210,8 +210,8 @@ export function signalTables(selection: Selection, signal: Signal, at: number): 
     fill(place, made.get(key));
   };
 
-  if (signal.services?.length) views.push(["services", "services", () => serviceTable(signal)]);
-  if (signal.programs?.length) views.push(["programs", "programs", () => programTable(signal)]);
+  if (signal.services?.length) views.push(["services", "services", () => serviceTable(selection.data, signal)]);
+  if (signal.programs?.length) views.push(["programs", "programs", () => programTable(selection.data, signal)]);
   if (signal.rows.length) views.unshift(["operations", "operations", () => operationTable(selection, signal, at)]);
   if (signal.rows.length) views.push(["whom", "by whom", () => seriesTable(selection, signal, at)]);
   const first = views[0]![0];

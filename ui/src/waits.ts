@@ -51,19 +51,35 @@ function exactSums(selection: Selection): { ns: number; count: number }[] {
   return result;
 }
 
-// Time that threads waited, delayed or perhaps delayed: exact, whatever is selected.
+// Time that threads waited, delayed or perhaps delayed: exact for the whole recording, parts of slices otherwise.
 function waitedNs(selection: Selection): number {
   const { data } = selection;
   return selection.states().reduce((sum, ns, i) => (["delaying", "undecided"].includes(data.doc.states[i]!.kind) ? sum + ns : sum), 0);
 }
 
-function noteWords(selection: Selection, shown: number, exact: boolean): string {
-  const { folded } = selection.data.doc;
+// What the page has no room for. For some of the threads it is what their states have and the waits shown lack; with a
+// cut the one is of a part and the other of the whole recording.
+function leftOutWords(selection: Selection, shownNs: number): string {
+  const { cut, folded } = selection.data.doc;
+  const all = folded.wait_ns ?? 0;
+
+  if (!folded.waits) return "";
+  const smaller = count(folded.waits, "smaller one"), are = folded.waits === 1 ? "is" : "are";
+  if (!selection.who) return `; ${smaller} (${time(all)}) ${are} left out`;
+  if (cut) return `; ${smaller} (${time(all)} of all threads) ${are} left out`;
+  const rest = Math.min(all, waitedNs(selection) - shownNs);
+  return rest >= 1 ? `; ${time(rest)} more in ${smaller}, which ${are} left out` : "";
+}
+
+function noteWords(selection: Selection, shown: number, shownNs: number, exact: boolean): string {
+  const { cut, folded } = selection.data.doc;
   const waited = waitedNs(selection);
 
-  if (!shown) return waited >= 1 ? `Threads waited for ${time(waited)} here; no sample says for what, or because of whom.` : "Nobody was held up here.";
-  if (!exact) return `Estimated from samples, each over the time that its wait lasted; all waits here are ${time(waited)}, exactly.`;
-  return `${count(shown, "wait")}, exact sums${!selection.who && folded.waits ? `; ${count(folded.waits, "smaller one")} (${time(folded.wait_ns ?? 0)}) ${folded.waits === 1 ? "is" : "are"} left out` : ""}. Open one for its stacks.`;
+  if (!shown && waited < 1) return "Nobody was held up here.";
+  if (!shown && exact && folded.waits) return `Threads waited for ${time(waited)} here, all of it in the ${count(folded.waits, "smaller wait")} that this page leaves out.`;
+  if (!shown) return `Threads waited for ${time(waited)} here; no sample says for what, or because of whom.`;
+  if (!exact) return `Estimated from samples, each over the time that its wait lasted; all waits here are ${selection.isWhole && !cut ? `${time(waited)}, exactly` : `about ${time(waited)}`}.`;
+  return `${count(shown, "wait")}, exact sums${cut ? " in the whole recording: objects are not kept per slice" : ""}${leftOutWords(selection, shownNs)}. Open one for its stacks.`;
 }
 
 function stackList(data: Data, title: string, stacks: Map<number, number>, none: string): HTMLElement {
@@ -131,7 +147,7 @@ export function waits(selection: Selection): HTMLElement {
 
     rows.sort((a, b) => b.ns - a.ns);
     const all = rows[0]?.ns ?? 0;
-    note.textContent = noteWords(selection, rows.length, exact);
+    note.textContent = noteWords(selection, rows.length, rows.reduce((sum, one) => sum + one.ns, 0), exact);
     fill(list, ...rows.slice(0, shown).map((one) => row(one.i, one.ns, one.count, all, !exact, samples[one.i]!)));
     more.hidden = rows.length <= shown;
     more.textContent = `${number(rows.length - shown)} more`;
