@@ -341,12 +341,20 @@ struct waiting {
 	uint64_t seen_ns;      /* … and at what time */
 };
 
+static uint64_t most_quiet_ns(const struct helper *helper, const struct helper_patience *patience)
+{
+	uint64_t left_ns = patience->stall_ns;
+
+	if (!patience->in_full)
+		left_ns -= helper->stalled_ns < left_ns ? helper->stalled_ns : left_ns;
+	return left_ns > LEAST_STALL_NS ? left_ns : LEAST_STALL_NS;
+}
+
 /* Nothing has come for a while: is it at work? */
 static int judge(struct helper *helper, struct waiting *waiting)
 {
 	const struct helper_patience *patience = waiting->patience;
-	uint64_t now_ns = clock__now_ns(), quiet_ns = now_ns - waiting->seen_ns, stall_ns;
-
+	uint64_t now_ns = clock__now_ns(), quiet_ns = now_ns - waiting->seen_ns;
 	int seen = patience->look ? patience->look(patience->context) : 0;
 
 	if (seen < 0)
@@ -360,9 +368,7 @@ static int judge(struct helper *helper, struct waiting *waiting)
 		waiting->seen_ns = now_ns;
 		return 0;
 	}
-	stall_ns = helper->stalled_ns < patience->stall_ns ? patience->stall_ns - helper->stalled_ns
-							   : 0;
-	if (quiet_ns < (stall_ns > LEAST_STALL_NS ? stall_ns : LEAST_STALL_NS))
+	if (quiet_ns < most_quiet_ns(helper, patience))
 		return 0;
 	helper->stalled_ns += quiet_ns;
 	helper->stalled = true;

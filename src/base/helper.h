@@ -41,7 +41,12 @@ struct helper_work {
 
 /* How long to wait for an answer. */
 struct helper_patience {
-	uint64_t stall_ns; /* without any CPU time being used */
+	/*
+	 * Without any CPU time being used. For all questions together, unless `in_full`: after a
+	 * helper stalled once, a short wait is a stall too, which says little about the file.
+	 */
+	uint64_t stall_ns;
+	bool in_full;
 	uint64_t cpu_ns;   /* in all */
 	size_t most_bytes; /* of the answer */
 	/*

@@ -160,7 +160,7 @@ static void one_that_fails_is_given_up_and_the_next_answers(void **state)
 }
 
 /* 300 ms without any CPU time are fewer than it may take, but not when it stalled before. */
-static void patience_is_for_all_questions_together(void **state)
+static void patience_is_for_all_questions_together_unless_in_full(void **state)
 {
 	struct helper_parcel answer;
 	uint64_t began_ns;
@@ -171,6 +171,13 @@ static void patience_is_for_all_questions_together(void **state)
 	began_ns = clock__now_ns();
 	assert_int_equal(ask(*state, "stall", &answer), -ETIMEDOUT);
 	assert_true(clock__now_ns() - began_ns < SECOND_NS / 2);
+	assert_int_equal(ask(*state, "sleep", &answer), -ETIMEDOUT);
+	assert_true(helper__stalled(*state));
+
+	patience.in_full = true;
+	assert_int_equal(ask(*state, "sleep", &answer), 0);
+	helper__release(&answer);
+	patience.in_full = false;
 }
 
 static int over_after_3(void *context)
@@ -256,8 +263,8 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(one_that_fails_is_given_up_and_the_next_answers,
 						set_up, tear_down),
-		cmocka_unit_test_setup_teardown(patience_is_for_all_questions_together, set_up,
-						tear_down),
+		cmocka_unit_test_setup_teardown(
+			patience_is_for_all_questions_together_unless_in_full, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(whoever_asked_can_end_it, set_up, tear_down),
 		cmocka_unit_test(the_tightest_cgroup_counts),
 	};
