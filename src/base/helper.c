@@ -28,11 +28,13 @@
 /* What the kernel charges for a wait that was interrupted is no work. */
 #define LEAST_WORK_NS 50000
 /* After it stalled for as long as it may, in all, it is given up as soon as it stalls again. */
-#define LEAST_STALL_NS UINT64_C(100000000)
-#define MOST_QUESTION  (1U << 20)
-#define MOST_ANSWER    (UINT64_C(1) << 32)
-#define SOCKET_FD      3
-#define OWN_PIDS       256 /* that are remembered */
+#define LEAST_STALL_NS UINT64_C(200000000)
+/* From one look to the next. What is beyond that is time in which we did not run either. */
+#define MOST_QUIET_NS (2 * LOOK_MS * UINT64_C(1000000))
+#define MOST_QUESTION (1U << 20)
+#define MOST_ANSWER   (UINT64_C(1) << 32)
+#define SOCKET_FD     3
+#define OWN_PIDS      256 /* that are remembered */
 
 struct helper {
 	struct helper_work work;
@@ -337,8 +339,9 @@ bool helper__is_own(pid_t pid)
 struct waiting {
 	const struct helper_patience *patience;
 	uint64_t began_cpu_ns; /* when it was asked */
-	uint64_t seen_cpu_ns;  /* when it last was seen at work … */
-	uint64_t seen_ns;      /* … and at what time */
+	uint64_t seen_cpu_ns;  /* when it last was seen at work */
+	uint64_t quiet_ns;     /* since then */
+	uint64_t looked_ns;
 };
 
 static uint64_t most_quiet_ns(const struct helper *helper, const struct helper_patience *patience)
@@ -354,23 +357,25 @@ static uint64_t most_quiet_ns(const struct helper *helper, const struct helper_p
 static int judge(struct helper *helper, struct waiting *waiting)
 {
 	const struct helper_patience *patience = waiting->patience;
-	uint64_t now_ns = clock__now_ns(), quiet_ns = now_ns - waiting->seen_ns;
+	uint64_t now_ns = clock__now_ns(), since_ns = now_ns - waiting->looked_ns;
 	int seen = patience->look ? patience->look(patience->context) : 0;
 
 	if (seen < 0)
 		return seen;
+	waiting->looked_ns = now_ns;
+	waiting->quiet_ns += since_ns < MOST_QUIET_NS ? since_ns : MOST_QUIET_NS;
 	read_cpu(helper);
 	helper->stalled = false;
 	if (helper->process_cpu_ns - waiting->began_cpu_ns > patience->cpu_ns)
 		return -ETIMEDOUT;
 	if (seen || helper->process_cpu_ns - waiting->seen_cpu_ns > LEAST_WORK_NS) {
 		waiting->seen_cpu_ns = helper->process_cpu_ns;
-		waiting->seen_ns = now_ns;
+		waiting->quiet_ns = 0;
 		return 0;
 	}
-	if (quiet_ns < most_quiet_ns(helper, patience))
+	if (waiting->quiet_ns < most_quiet_ns(helper, patience))
 		return 0;
-	helper->stalled_ns += quiet_ns;
+	helper->stalled_ns += waiting->quiet_ns;
 	helper->stalled = true;
 	return -ETIMEDOUT;
 }
@@ -395,7 +400,8 @@ static int receive(struct helper *helper, struct waiting *waiting, void *to, siz
 			continue;
 		if (got <= 0)
 			return -EPIPE;
-		waiting->seen_ns = clock__now_ns();
+		waiting->looked_ns = clock__now_ns();
+		waiting->quiet_ns = 0;
 		at += got;
 		size -= (size_t)got;
 	}
@@ -408,7 +414,7 @@ static int receive_parcel(struct helper *helper, const struct helper_patience *p
 	struct waiting waiting = { .patience = patience,
 				   .began_cpu_ns = helper->process_cpu_ns,
 				   .seen_cpu_ns = helper->process_cpu_ns,
-				   .seen_ns = clock__now_ns() };
+				   .looked_ns = clock__now_ns() };
 	struct head head;
 	int err = receive(helper, &waiting, &head, sizeof(head), &ret->fd);
 
