@@ -75,8 +75,8 @@ static bool note_download(void *context, const char *what, long done, long total
 {
 	struct shared *shared = ((struct namer *)context)->shared;
 
-	if (what)
-		snprintf(shared->url, sizeof(shared->url), "%s", what);
+	/* It is known when a server answers. */
+	snprintf(shared->url, sizeof(shared->url), "%s", what ? what : "");
 	shared->done = done;
 	shared->total = total;
 	shared->beats++;
@@ -209,7 +209,7 @@ static int look_after_download(void *context)
 		namer->interrupted_ns = now_ns;
 	if (namer->interrupted_ns && now_ns - namer->interrupted_ns > DOWNLOAD_AFTER_NS)
 		shared->stop_downloads = true;
-	if (shared->is_downloading && namer->options.say_download &&
+	if (shared->is_downloading && *shared->url && namer->options.say_download &&
 	    now_ns - namer->said_ns > SECOND_NS) {
 		namer->said_ns = now_ns;
 		memcpy(url, shared->url, sizeof(url));
