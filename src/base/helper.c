@@ -40,7 +40,7 @@ struct helper {
 	struct helper_work work;
 	pid_t pid; /* 0: there is none */
 	int socket;
-	bool is_fresh, stalled;
+	bool stalled;
 	uint64_t stalled_ns;
 	uint64_t process_cpu_ns; /* of the process, as last read */
 	_Atomic uint64_t cpu_ns; /* of all of them */
@@ -266,7 +266,6 @@ static int start(struct helper *helper)
 	}
 	helper->pid = pid;
 	helper->socket = ends[0];
-	helper->is_fresh = true;
 	helper->process_cpu_ns = 0;
 	own_pids[own_count++ % OWN_PIDS] = pid;
 	return 0;
@@ -313,7 +312,7 @@ bool helper__stalled(const struct helper *helper)
 
 bool helper__is_fresh(const struct helper *helper)
 {
-	return !helper->pid || helper->is_fresh;
+	return !helper->pid;
 }
 
 uint64_t helper__cpu_ns(const struct helper *helper)
@@ -440,7 +439,6 @@ int helper__ask(struct helper *helper, const struct helper_parcel *question,
 	if (err)
 		return err;
 	read_cpu(helper);
-	helper->is_fresh = false;
 	err = send_parcel(helper->socket, 0, question);
 	if (!err)
 		err = receive_parcel(helper, patience, &answer, &result);

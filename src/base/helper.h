@@ -76,7 +76,7 @@ bool helper__stalled(const struct helper *helper);
 /* Ends the process; the next question goes to a new one. */
 void helper__restart(struct helper *helper);
 
-/* Whether it has not been asked anything since it was forked. */
+/* Whether the next question is the first one of a process. */
 bool helper__is_fresh(const struct helper *helper);
 
 /* CPU time of all processes of a helper, and of all helpers of this program. From any thread. */

@@ -278,7 +278,7 @@ static bool is_stalled(const struct namer *namer, uint64_t device)
 	return false;
 }
 
-/* What is asked about, as a key: never 0 for two different ones. */
+/* What is asked about, as a key: never the same for two different ones. */
 static uint64_t place_of(const struct namer_question *question)
 {
 	uint64_t kind = question->kind == NAMER_VARIABLE ? NAMER_MODULE : question->kind;
