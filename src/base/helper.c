@@ -35,6 +35,7 @@
 #define MOST_ANSWER   (UINT64_C(1) << 32)
 #define SOCKET_FD     3
 #define OWN_PIDS      256 /* that are remembered */
+#define MOST_LEFT     32
 
 struct helper {
 	struct helper_work work;
@@ -44,6 +45,7 @@ struct helper {
 	uint64_t stalled_ns;
 	uint64_t process_cpu_ns; /* of the process, as last read */
 	_Atomic uint64_t cpu_ns; /* of all of them */
+	pid_t left[MOST_LEFT];   /* behind, and not seen to end yet; 0: free */
 };
 
 struct head {
@@ -248,11 +250,19 @@ static void read_cpu(struct helper *helper)
 	helper->process_cpu_ns = ns;
 }
 
+static void reap(struct helper *helper)
+{
+	for (size_t i = 0; i < MOST_LEFT; i++)
+		if (helper->left[i] && waitpid(helper->left[i], NULL, WNOHANG))
+			helper->left[i] = 0;
+}
+
 static int start(struct helper *helper)
 {
 	int ends[2], err;
 	pid_t pid, parent = getpid();
 
+	reap(helper);
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
 		return -errno;
 	pid = fork();
@@ -274,13 +284,21 @@ static int start(struct helper *helper)
 /* One that hangs in the kernel ends later, or never: it is left behind. */
 void helper__restart(struct helper *helper)
 {
+	size_t place = 0;
+
 	if (!helper->pid)
 		return;
 	read_cpu(helper);
 	close(helper->socket);
 	kill(helper->pid, SIGKILL);
-	for (int i = 0; i < 10 && !waitpid(helper->pid, NULL, WNOHANG); i++)
+	while (place < MOST_LEFT - 1 && helper->left[place])
+		place++;
+	helper->left[place] = helper->pid;
+	reap(helper);
+	for (int i = 0; i < 10 && helper->left[place]; i++) {
 		(void)poll(NULL, 0, 1 + i);
+		reap(helper);
+	}
 	helper->pid = 0;
 	helper->socket = -1;
 }
