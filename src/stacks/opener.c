@@ -154,11 +154,15 @@ int opener__open(struct opener *opener, const struct module_place *place, struct
 	answer.fd = -1;
 	if (answer.size == sizeof(*ret))
 		memcpy(ret, answer.bytes, sizeof(*ret));
-	else if (fd >= 0)
-		close(fd);
-	err = answer.size == sizeof(*ret) ? 0 : -EBADMSG;
+	else
+		err = -EBADMSG;
 	helper__release(&answer);
-	return err ? err : fd;
+	if (err) {
+		close_p(&fd);
+		return err;
+	}
+	/* The kernel drops a descriptor on its way to a process that has too many. */
+	return fd < 0 ? -EMFILE : fd;
 }
 
 int opener__new(struct opener **ret)
