@@ -455,7 +455,7 @@ int helper__ask(struct helper *helper, const struct helper_parcel *question,
 	int result = 0, err = helper->pid ? 0 : start(helper);
 
 	if (err)
-		return err;
+		return -ECHILD;
 	read_cpu(helper);
 	err = send_parcel(helper->socket, 0, question);
 	if (!err)

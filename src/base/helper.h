@@ -61,7 +61,8 @@ int helper__new(const struct helper_work *work, struct helper **ret);
 void helper__free(struct helper *helper);
 
 /*
- * *ret belongs to the caller: helper__release(). -ETIMEDOUT: given up, it stalled
+ * *ret belongs to the caller: helper__release(). -ECHILD: no process could be started, and nothing
+ * was asked. -ETIMEDOUT: given up, it stalled
  * (helper__stalled() tells) or used too much CPU time; -EPIPE: it died; -EFBIG: too long an answer;
  * or what look() returned; after these the next question goes to a new process. Or what serve()
  * returned.

@@ -426,6 +426,11 @@ static int ask_some(struct namer *namer, const struct namer_question *question, 
 		part.module.key = question->module.key << 2 | depth;
 		part.module.depth = depth;
 		err = ask_twice(namer, &part, &parcel);
+		/* There is no helper: nothing is wrong with the file. It may be asked again. */
+		if (err == -ECHILD) {
+			namer->quality.refused++;
+			break;
+		}
 		if (err)
 			depth = lessen(namer, question, depth, err);
 	}

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -165,6 +166,37 @@ static void hostile_files_cost_their_own_names_and_are_counted(void **state)
 	namer__free(namer);
 }
 
+/* A file that nobody could read for lack of descriptors is whole as soon as there are some. */
+static void a_helper_that_cannot_be_started_costs_no_file_its_depth(void **state)
+{
+	struct namer *namer = new_namer();
+	uint64_t address = look_up(SUBJECTS "/c5", "main").st_value;
+	cleanup(close_p) int fd = open(SUBJECTS "/c5", O_RDONLY | O_CLOEXEC);
+	const struct namer_question question = {
+		.kind = NAMER_MODULE,
+		.module = { .key = 1, .fd = fd, .path = SUBJECTS "/c5", .root = "" },
+		.addresses = &address,
+		.count = 1,
+	};
+	struct rlimit limit, none = {};
+	struct taken taken = {};
+	int err;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	none.rlim_max = limit.rlim_max;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	err = namer__ask(namer, &question, take, &taken);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	assert_int_equal(err, 0);
+	assert_int_equal(taken.count, 0);
+	assert_int_equal(namer__quality(namer).refused, 1);
+	assert_int_equal(namer__ask(namer, &question, take, &taken), 0);
+	assert_string_equal(taken.name, "main");
+	assert_int_equal(namer__quality(namer).refused, 1);
+	assert_int_equal(namer__quality(namer).without_debug, 0);
+	namer__free(namer);
+}
+
 static void answers_that_are_cut_are_refused(void **state)
 {
 	const struct symbol_chain chain = {
@@ -211,6 +243,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_are_those_that_symbols_give),
 		cmocka_unit_test(hostile_files_cost_their_own_names_and_are_counted),
+		cmocka_unit_test(a_helper_that_cannot_be_started_costs_no_file_its_depth),
 		cmocka_unit_test(answers_that_are_cut_are_refused),
 	};
 
