@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/elfcheck.h"
 #include "symbol/namer.h"
 #include "symbol/namer_wire.h"
 
@@ -137,6 +138,16 @@ static void claim_sections(Elf64_Ehdr *head, Elf64_Shdr *sections, const char *n
 	sections[0].sh_size = 30000000;
 }
 
+static void files_for_the_other_byte_order_are_refused(void **state)
+{
+	Elf64_Ehdr head = { .e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64 } };
+
+	head.e_ident[EI_DATA] = ELFDATA2LSB;
+	assert_int_equal(elfcheck__sections_of(&head, sizeof(head)), 0);
+	head.e_ident[EI_DATA] = ELFDATA2MSB;
+	assert_int_equal(elfcheck__sections_of(&head, sizeof(head)), -ENOEXEC);
+}
+
 static void hostile_files_cost_their_own_names_and_are_counted(void **state)
 {
 	struct namer *namer = new_namer();
@@ -242,6 +253,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_are_those_that_symbols_give),
+		cmocka_unit_test(files_for_the_other_byte_order_are_refused),
 		cmocka_unit_test(hostile_files_cost_their_own_names_and_are_counted),
 		cmocka_unit_test(a_helper_that_cannot_be_started_costs_no_file_its_depth),
 		cmocka_unit_test(answers_that_are_cut_are_refused),
