@@ -62,10 +62,9 @@ void helper__free(struct helper *helper);
 
 /*
  * *ret belongs to the caller: helper__release(). -ECHILD: no process could be started, and nothing
- * was asked. -ETIMEDOUT: given up, it stalled
- * (helper__stalled() tells) or used too much CPU time; -EPIPE: it died; -EFBIG: too long an answer;
- * or what look() returned; after these the next question goes to a new process. Or what serve()
- * returned.
+ * was asked. -ETIMEDOUT: given up, it stalled (helper__stalled() tells) or used too much CPU time;
+ * -EPIPE: it died; -EFBIG: too long an answer; or what look() returned; after these the next
+ * question goes to a new process. Or what serve() returned.
  */
 int helper__ask(struct helper *helper, const struct helper_parcel *question,
 		const struct helper_patience *patience, struct helper_parcel *ret);
