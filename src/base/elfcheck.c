@@ -9,7 +9,8 @@
 #include <unistd.h>
 
 /* A few dozen are usual; object files with a section per function have some thousands. */
-#define MOST_SECTIONS 65536
+#define MOST_SECTIONS   65536
+#define BYTE_ORDER_HERE (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB)
 
 struct source {
 	int fd; /* -1: in memory */
@@ -40,6 +41,8 @@ static int check(const struct source *source)
 	if (!read_at(source, &short_head, sizeof(short_head), 0) ||
 	    memcmp(short_head.e_ident, ELFMAG, SELFMAG) != 0)
 		return 0;
+	if (short_head.e_ident[EI_DATA] != BYTE_ORDER_HERE)
+		return -ENOEXEC;
 	if (short_head.e_ident[EI_CLASS] == ELFCLASS32)
 		return !short_head.e_shnum && short_head.e_shoff &&
 				       read_at(source, &short_first, sizeof(short_first),

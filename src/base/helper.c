@@ -28,20 +28,24 @@
 /* What the kernel charges for a wait that was interrupted is no work. */
 #define LEAST_WORK_NS 50000
 /* After it stalled for as long as it may, in all, it is given up as soon as it stalls again. */
-#define LEAST_STALL_NS UINT64_C(100000000)
-#define MOST_QUESTION  (1U << 20)
-#define MOST_ANSWER    (UINT64_C(1) << 32)
-#define SOCKET_FD      3
-#define OWN_PIDS       256 /* that are remembered */
+#define LEAST_STALL_NS UINT64_C(200000000)
+/* From one look to the next. What is beyond that is time in which we did not run either. */
+#define MOST_QUIET_NS (2 * LOOK_MS * UINT64_C(1000000))
+#define MOST_QUESTION (1U << 20)
+#define MOST_ANSWER   (UINT64_C(1) << 32)
+#define SOCKET_FD     3
+#define OWN_PIDS      256 /* that are remembered */
+#define MOST_LEFT     32
 
 struct helper {
 	struct helper_work work;
 	pid_t pid; /* 0: there is none */
 	int socket;
-	bool is_fresh, stalled;
+	bool stalled;
 	uint64_t stalled_ns;
 	uint64_t process_cpu_ns; /* of the process, as last read */
 	_Atomic uint64_t cpu_ns; /* of all of them */
+	pid_t left[MOST_LEFT];   /* behind, and not seen to end yet; 0: free */
 };
 
 struct head {
@@ -246,11 +250,19 @@ static void read_cpu(struct helper *helper)
 	helper->process_cpu_ns = ns;
 }
 
+static void reap(struct helper *helper)
+{
+	for (size_t i = 0; i < MOST_LEFT; i++)
+		if (helper->left[i] && waitpid(helper->left[i], NULL, WNOHANG))
+			helper->left[i] = 0;
+}
+
 static int start(struct helper *helper)
 {
 	int ends[2], err;
 	pid_t pid, parent = getpid();
 
+	reap(helper);
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
 		return -errno;
 	pid = fork();
@@ -264,7 +276,6 @@ static int start(struct helper *helper)
 	}
 	helper->pid = pid;
 	helper->socket = ends[0];
-	helper->is_fresh = true;
 	helper->process_cpu_ns = 0;
 	own_pids[own_count++ % OWN_PIDS] = pid;
 	return 0;
@@ -273,13 +284,21 @@ static int start(struct helper *helper)
 /* One that hangs in the kernel ends later, or never: it is left behind. */
 void helper__restart(struct helper *helper)
 {
+	size_t place = 0;
+
 	if (!helper->pid)
 		return;
 	read_cpu(helper);
 	close(helper->socket);
 	kill(helper->pid, SIGKILL);
-	for (int i = 0; i < 10 && !waitpid(helper->pid, NULL, WNOHANG); i++)
+	while (place < MOST_LEFT - 1 && helper->left[place])
+		place++;
+	helper->left[place] = helper->pid;
+	reap(helper);
+	for (int i = 0; i < 10 && helper->left[place]; i++) {
 		(void)poll(NULL, 0, 1 + i);
+		reap(helper);
+	}
 	helper->pid = 0;
 	helper->socket = -1;
 }
@@ -311,7 +330,7 @@ bool helper__stalled(const struct helper *helper)
 
 bool helper__is_fresh(const struct helper *helper)
 {
-	return !helper->pid || helper->is_fresh;
+	return !helper->pid;
 }
 
 uint64_t helper__cpu_ns(const struct helper *helper)
@@ -337,34 +356,43 @@ bool helper__is_own(pid_t pid)
 struct waiting {
 	const struct helper_patience *patience;
 	uint64_t began_cpu_ns; /* when it was asked */
-	uint64_t seen_cpu_ns;  /* when it last was seen at work … */
-	uint64_t seen_ns;      /* … and at what time */
+	uint64_t seen_cpu_ns;  /* when it last was seen at work */
+	uint64_t quiet_ns;     /* since then */
+	uint64_t looked_ns;
 };
+
+static uint64_t most_quiet_ns(const struct helper *helper, const struct helper_patience *patience)
+{
+	uint64_t left_ns = patience->stall_ns;
+
+	if (!patience->in_full)
+		left_ns -= helper->stalled_ns < left_ns ? helper->stalled_ns : left_ns;
+	return left_ns > LEAST_STALL_NS ? left_ns : LEAST_STALL_NS;
+}
 
 /* Nothing has come for a while: is it at work? */
 static int judge(struct helper *helper, struct waiting *waiting)
 {
 	const struct helper_patience *patience = waiting->patience;
-	uint64_t now_ns = clock__now_ns(), quiet_ns = now_ns - waiting->seen_ns, stall_ns;
-
+	uint64_t now_ns = clock__now_ns(), since_ns = now_ns - waiting->looked_ns;
 	int seen = patience->look ? patience->look(patience->context) : 0;
 
 	if (seen < 0)
 		return seen;
+	waiting->looked_ns = now_ns;
+	waiting->quiet_ns += since_ns < MOST_QUIET_NS ? since_ns : MOST_QUIET_NS;
 	read_cpu(helper);
 	helper->stalled = false;
 	if (helper->process_cpu_ns - waiting->began_cpu_ns > patience->cpu_ns)
 		return -ETIMEDOUT;
 	if (seen || helper->process_cpu_ns - waiting->seen_cpu_ns > LEAST_WORK_NS) {
 		waiting->seen_cpu_ns = helper->process_cpu_ns;
-		waiting->seen_ns = now_ns;
+		waiting->quiet_ns = 0;
 		return 0;
 	}
-	stall_ns = helper->stalled_ns < patience->stall_ns ? patience->stall_ns - helper->stalled_ns
-							   : 0;
-	if (quiet_ns < (stall_ns > LEAST_STALL_NS ? stall_ns : LEAST_STALL_NS))
+	if (waiting->quiet_ns < most_quiet_ns(helper, patience))
 		return 0;
-	helper->stalled_ns += quiet_ns;
+	helper->stalled_ns += waiting->quiet_ns;
 	helper->stalled = true;
 	return -ETIMEDOUT;
 }
@@ -389,7 +417,8 @@ static int receive(struct helper *helper, struct waiting *waiting, void *to, siz
 			continue;
 		if (got <= 0)
 			return -EPIPE;
-		waiting->seen_ns = clock__now_ns();
+		waiting->looked_ns = clock__now_ns();
+		waiting->quiet_ns = 0;
 		at += got;
 		size -= (size_t)got;
 	}
@@ -402,7 +431,7 @@ static int receive_parcel(struct helper *helper, const struct helper_patience *p
 	struct waiting waiting = { .patience = patience,
 				   .began_cpu_ns = helper->process_cpu_ns,
 				   .seen_cpu_ns = helper->process_cpu_ns,
-				   .seen_ns = clock__now_ns() };
+				   .looked_ns = clock__now_ns() };
 	struct head head;
 	int err = receive(helper, &waiting, &head, sizeof(head), &ret->fd);
 
@@ -426,9 +455,8 @@ int helper__ask(struct helper *helper, const struct helper_parcel *question,
 	int result = 0, err = helper->pid ? 0 : start(helper);
 
 	if (err)
-		return err;
+		return -ECHILD;
 	read_cpu(helper);
-	helper->is_fresh = false;
 	err = send_parcel(helper->socket, 0, question);
 	if (!err)
 		err = receive_parcel(helper, patience, &answer, &result);

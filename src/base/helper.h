@@ -41,7 +41,12 @@ struct helper_work {
 
 /* How long to wait for an answer. */
 struct helper_patience {
-	uint64_t stall_ns; /* without any CPU time being used */
+	/*
+	 * Without any CPU time being used. For all questions together, unless `in_full`: after a
+	 * helper stalled once, a short wait is a stall too, which says little about the file.
+	 */
+	uint64_t stall_ns;
+	bool in_full;
 	uint64_t cpu_ns;   /* in all */
 	size_t most_bytes; /* of the answer */
 	/*
@@ -56,10 +61,10 @@ int helper__new(const struct helper_work *work, struct helper **ret);
 void helper__free(struct helper *helper);
 
 /*
- * *ret belongs to the caller: helper__release(). -ETIMEDOUT: given up, it stalled
- * (helper__stalled() tells) or used too much CPU time; -EPIPE: it died; -EFBIG: too long an answer;
- * or what look() returned; after these the next question goes to a new process. Or what serve()
- * returned.
+ * *ret belongs to the caller: helper__release(). -ECHILD: no process could be started, and nothing
+ * was asked. -ETIMEDOUT: given up, it stalled (helper__stalled() tells) or used too much CPU time;
+ * -EPIPE: it died; -EFBIG: too long an answer; or what look() returned; after these the next
+ * question goes to a new process. Or what serve() returned.
  */
 int helper__ask(struct helper *helper, const struct helper_parcel *question,
 		const struct helper_patience *patience, struct helper_parcel *ret);
@@ -71,7 +76,7 @@ bool helper__stalled(const struct helper *helper);
 /* Ends the process; the next question goes to a new one. */
 void helper__restart(struct helper *helper);
 
-/* Whether it has not been asked anything since it was forked. */
+/* Whether the next question is the first one of a process. */
 bool helper__is_fresh(const struct helper *helper);
 
 /* CPU time of all processes of a helper, and of all helpers of this program. From any thread. */

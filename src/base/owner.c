@@ -10,6 +10,21 @@
 #include "base/cleanup.h"
 #include "base/parse.h"
 
+/* UINT32_MAX, which is nobody: not set, or no number. */
+static uint32_t id_of(const char *name)
+{
+	const char *text = getenv(name);
+	uint64_t id;
+
+	return text && !parse__number(text, 0, UINT32_MAX - 1, &id) ? (uint32_t)id : UINT32_MAX;
+}
+
+/* Under sudo, what owner__give() gave away is ours still. */
+static bool is_ours(uint32_t uid)
+{
+	return uid == geteuid() || (!geteuid() && uid == id_of("SUDO_UID"));
+}
+
 static bool is_trap(const char *path, const struct stat *info)
 {
 	const char *slash = strrchr(path, '/');
@@ -18,7 +33,7 @@ static bool is_trap(const char *path, const struct stat *info)
 	struct stat around;
 
 	return folder && !stat(folder, &around) && around.st_mode & S_ISVTX &&
-	       around.st_mode & (S_IWGRP | S_IWOTH) && info->st_uid != geteuid() &&
+	       around.st_mode & (S_IWGRP | S_IWOTH) && !is_ours(info->st_uid) &&
 	       info->st_uid != around.st_uid;
 }
 
@@ -34,15 +49,6 @@ bool owner__is_trap_fd(const char *path, int fd)
 	struct stat info;
 
 	return !fstat(fd, &info) && is_trap(path, &info);
-}
-
-/* UINT32_MAX, which is nobody: not set, or no number. */
-static uint32_t id_of(const char *name)
-{
-	const char *text = getenv(name);
-	uint64_t id;
-
-	return text && !parse__number(text, 0, UINT32_MAX - 1, &id) ? (uint32_t)id : UINT32_MAX;
 }
 
 void owner__give(int fd)

@@ -7,8 +7,9 @@
 
 /*
  * Whether something is at `path` that somebody else may have put there for us to write to: in a
- * sticky folder that others may write to, and neither ours nor the folder owner's. The kernel's
- * fs.protected_fifos and fs.protected_regular refuse the same, where they are on.
+ * sticky folder that others may write to, and neither ours (under sudo, the caller's) nor the
+ * folder owner's. The kernel's fs.protected_fifos and fs.protected_regular refuse the same, where
+ * they are on.
  */
 bool owner__is_trap(const char *path);
 /* The same for what was opened by that path. */

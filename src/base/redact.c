@@ -134,6 +134,42 @@ static const char *skip_spaces(const char *at)
 	return at;
 }
 
+static bool ends_with(const struct line *line, const char *at, const char *text)
+{
+	size_t length = strlen(text);
+
+	return (size_t)(at - line->begin) >= length && !strncmp(at - length, text, length);
+}
+
+/* "Authorization:Bearer", "X-Api-Key:abc", "-H Api-Key:abc"; but an image may be "auth:latest". */
+static bool is_header(const struct line *line, const char *word, const char *end)
+{
+	static const char *const tails[] = { "authorization", NULL };
+	const char *before = word;
+
+	if (begins(word, "-H"))
+		return true;
+	if (before > line->begin && is_quote(before[-1]))
+		before--;
+	if (before > line->begin && !is_space(before[-1]) && before[-1] != '=')
+		return false;
+	if (!strncasecmp(word, "x-", 2) || ends_in(word, (size_t)(end - word), tails))
+		return true;
+	while (before > line->begin && (is_space(before[-1]) || before[-1] == '='))
+		before--;
+	return ends_with(line, before, "-H") || ends_with(line, before, "--header");
+}
+
+/* Whether it can be what an option has for a value: "-Ab3" can, "-v" and "--verbose" are options.
+ */
+static bool is_value(const char *at)
+{
+	if (*at != '-')
+		return *at;
+	return at[1] && at[1] != '-' && !is_space(at[1]) && !is_quote(at[1]) &&
+	       (!is_letter(at[1]) || (at[2] && !is_space(at[2]) && !is_quote(at[2])));
+}
+
 /* Where the value of the name at `word` begins, which ends at `end`. */
 static enum form find_value(const struct line *line, const char *word, const char *end,
 			    const char **ret)
@@ -144,20 +180,20 @@ static enum form find_value(const struct line *line, const char *word, const cha
 		*ret = end + 1;
 		return is_folder(word, (size_t)(end - word)) ? FORM_NONE : FORM_WORD;
 	}
-	if (*end == ':' && is_space(end[1])) {
+	if (*end == ':' && (is_space(end[1]) || is_header(line, word, end))) {
 		*ret = skip_spaces(end + 1);
 		return FORM_HEADER;
 	}
 	behind += *behind == '\\';
-	if (is_quote(*behind) && behind[1] == ':') {
-		*ret = skip_spaces(behind + 2);
+	if (is_quote(*behind) && *skip_spaces(behind + 1) == ':') {
+		*ret = skip_spaces(skip_spaces(behind + 1) + 1);
 		return FORM_JSON;
 	}
-	if (!begins(word, "--"))
+	if (*word != '-')
 		return FORM_NONE;
 	behind = end + (line->quote && *end == line->quote && word == line->opened);
 	*ret = skip_spaces(behind);
-	return is_space(*behind) && **ret && **ret != '-' ? FORM_NEXT_WORD : FORM_NONE;
+	return is_space(*behind) && is_value(*ret) ? FORM_NEXT_WORD : FORM_NONE;
 }
 
 /* Behind the quotes that open at `at`, or the end of the line. */
@@ -262,7 +298,9 @@ static const char *put_name(struct line *line, const char *word)
 		put(line, word, end);
 		return end;
 	}
-	if (form == FORM_NEXT_WORD && !is_space(*end))
+	/* The quotes that are open close behind the name. */
+	if ((form == FORM_NEXT_WORD && !is_space(*end)) ||
+	    (form == FORM_JSON && *end == line->quote))
 		line->quote = '\0';
 	behind = end_of_value(line, form, word, value);
 	put(line, word, value);

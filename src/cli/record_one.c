@@ -177,7 +177,8 @@ static int begin(const struct record_options *options, uint64_t number, struct r
 		child__look(child);
 		err = child->ended ? -ECHILD : 0;
 	}
-	if (err == -ECHILD)
+	/* One that could not be run at all is told of by record__one(). */
+	if (err == -ECHILD && !child->run_error)
 		log_error("the command ended within the warm-up, with status %d: nothing was "
 			  "recorded [a shorter --warmup]",
 			  child->status);

@@ -98,6 +98,9 @@ static void say_why_not(int key, const char *arg, int err)
 	case -ENOTUNIQ:
 		log_error("several containers start with '%s' [more of the ID]", arg);
 		break;
+	case -EISDIR:
+		log_error("'%s' is a folder, not a program [the file that processes run]", arg);
+		break;
 	case -ENOEXEC:
 		log_error("'%s' is a script: its processes run what its first line names "
 			  "[--comm NAME]",

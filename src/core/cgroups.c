@@ -124,18 +124,39 @@ int cgroups__each(bool (*fits)(const void *context, const char *name), const voi
 	return search_below(&search, root);
 }
 
+/* systemd puts '_' before names that look like files of the kernel's. */
+static bool matches(const char *pattern, const char *name)
+{
+	return !fnmatch(pattern, name, 0) || (*name == '_' && !fnmatch(pattern, name + 1, 0));
+}
+
+/* Of systemd.unit(5). Other dots are part of a name: "php8.1-fpm". */
+static bool is_unit_type(const char *word)
+{
+	static const char *const types[] = { "service", "scope",  "slice",    "socket",
+					     "mount",   "swap",   "target",   "timer",
+					     "path",    "device", "automount" };
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
+		if (!strcmp(word, types[i]))
+			return true;
+	return false;
+}
+
 bool cgroups__is_unit(const void *unit, const char *name)
 {
-	const char *pattern = unit;
-	char service[256];
+	const char *pattern = unit, *dot = strrchr(pattern, '.');
+	char service[NAME_MAX + 1];
 
+	if (dot && is_unit_type(dot + 1))
+		return matches(pattern, name);
+	/* As in "nginx.*". */
+	if (dot && strpbrk(dot, "*?[") && matches(pattern, name))
+		return true;
 	/* As for systemctl, a name without a type is a service. */
-	if (!strrchr(pattern, '.')) {
-		snprintf(service, sizeof(service), "%s.service", pattern);
-		pattern = service;
-	}
-	/* systemd puts '_' before names that look like files of the kernel's. */
-	return !fnmatch(pattern, name, 0) || (*name == '_' && !fnmatch(pattern, name + 1, 0));
+	return (size_t)snprintf(service, sizeof(service), "%s.service", pattern) <
+		       sizeof(service) &&
+	       matches(service, name);
 }
 
 static bool is_id(const char *text)

@@ -183,6 +183,8 @@ int target__add_exe(struct target *target, const char *path)
 		return -E2BIG;
 	if (stat(path, &info))
 		return -errno;
+	if (S_ISDIR(info.st_mode))
+		return -EISDIR;
 	if (!S_ISREG(info.st_mode) || !(info.st_mode & 0111))
 		return -EACCES;
 	if (is_script(path))

@@ -90,8 +90,8 @@ int quality__write_stacks(struct recording *recording, const struct ledger *ledg
 		{ "modules_over_budget", tables.over_budget,
 		  "walked by frame pointers [--table-size]" },
 		{ "symbols_without_debug", quality.names.without_debug,
-		  "files with too much debug information for the memory there is: no lines and no "
-		  "inlined functions" },
+		  "files with too much debug information for the memory and time there is, or on a "
+		  "file system that did not answer: no lines and no inlined functions" },
 		{ "symbols_too_large", quality.names.too_large,
 		  "files or perf maps with larger tables than any program: names are missing" },
 		{ "symbols_refused", quality.names.refused,

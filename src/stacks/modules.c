@@ -201,8 +201,9 @@ static struct module *add(struct modules *modules, const struct module_place *pl
 	int fd = opener__open(modules->opener, place, &opened);
 
 	if (fd < 0) {
-		modules->quality->modules_failed +=
-			fd == -EMFILE || fd == -ENFILE || fd == -ETIMEDOUT || fd == -EPIPE;
+		modules->quality->modules_failed += fd == -EMFILE || fd == -ENFILE ||
+						    fd == -ETIMEDOUT || fd == -EPIPE ||
+						    fd == -ECHILD;
 		return NULL;
 	}
 	same = find_by_build(modules, headers, &opened.stat);

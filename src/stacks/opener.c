@@ -120,7 +120,9 @@ static bool is_stalled(struct opener *opener, uint64_t device)
 
 int opener__open(struct opener *opener, const struct module_place *place, struct opened *ret)
 {
+	/* A device is not asked again after a stall: so it gets all the time for it. */
 	const struct helper_patience patience = { .stall_ns = STALL_NS,
+						  .in_full = opener->stalled_count < MOST_STALLED,
 						  .cpu_ns = STALL_NS,
 						  .most_bytes = sizeof(*ret),
 						  .look = look_for_end,
@@ -144,7 +146,7 @@ int opener__open(struct opener *opener, const struct module_place *place, struct
 	memcpy(bytes + sizeof(question), place->path, parcel.size - sizeof(question));
 	parcel.bytes = bytes;
 	err = helper__ask(opener->helper, &parcel, &patience, &answer);
-	if (err == -ETIMEDOUT && opener->stalled_count < MOST_STALLED)
+	if (err == -ETIMEDOUT && patience.in_full && helper__stalled(opener->helper))
 		opener->stalled[opener->stalled_count++] = place->device;
 	if (err)
 		return err;
@@ -152,11 +154,15 @@ int opener__open(struct opener *opener, const struct module_place *place, struct
 	answer.fd = -1;
 	if (answer.size == sizeof(*ret))
 		memcpy(ret, answer.bytes, sizeof(*ret));
-	else if (fd >= 0)
-		close(fd);
-	err = answer.size == sizeof(*ret) ? 0 : -EBADMSG;
+	else
+		err = -EBADMSG;
 	helper__release(&answer);
-	return err ? err : fd;
+	if (err) {
+		close_p(&fd);
+		return err;
+	}
+	/* The kernel drops a descriptor on its way to a process that has too many. */
+	return fd < 0 ? -EMFILE : fd;
 }
 
 int opener__new(struct opener **ret)

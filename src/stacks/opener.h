@@ -22,5 +22,6 @@ void opener__stop(struct opener *opener);
 void opener__free(struct opener *opener);
 
 /* A descriptor, which is the caller's; -ENOEXEC: no program or library; -ETIMEDOUT: the file system
- * does not answer; or another error. */
+ * does not answer, or it took too much CPU time; -EMFILE: no room for one more; or another error.
+ */
 int opener__open(struct opener *opener, const struct module_place *place, struct opened *ret);

@@ -22,6 +22,10 @@
 #define SECOND_NS UINT64_C(1000000000)
 /* A file on a disk is read in less; a download is looked after by itself. */
 #define STALL_NS (2 * SECOND_NS)
+/* For the tables of the file itself: after that, its device is not asked again. */
+#define OWN_STALL_NS SECOND_NS
+/* libdebuginfod looks after a download about once a second. */
+#define BEAT_NS (2 * SECOND_NS)
 /* For one batch of addresses, the first of which may mean to read 2 GB of DWARF. */
 #define CPU_NS (60 * SECOND_NS)
 /* After somebody wanted an end. */
@@ -54,7 +58,8 @@ struct namer {
 	size_t stalled_count;
 	uint64_t interrupted_ns; /* when that was first seen; 0: not yet */
 	uint64_t said_ns;
-	unsigned long beats; /* of `shared`, as last seen */
+	unsigned long beats; /* of `shared`, as last seen … */
+	uint64_t beat_ns;    /* … and when they changed */
 	struct namer_quality quality;
 	/* In the helper: */
 	struct symbols *symbols;
@@ -70,8 +75,8 @@ static bool note_download(void *context, const char *what, long done, long total
 {
 	struct shared *shared = ((struct namer *)context)->shared;
 
-	if (what)
-		snprintf(shared->url, sizeof(shared->url), "%s", what);
+	/* It is known when a server answers. */
+	snprintf(shared->url, sizeof(shared->url), "%s", what ? what : "");
 	shared->done = done;
 	shared->total = total;
 	shared->beats++;
@@ -193,23 +198,25 @@ static int look_after_download(void *context)
 	struct namer *namer = context;
 	struct shared *shared = namer->shared;
 	uint64_t now_ns = clock__now_ns();
-	bool has_beaten = shared->beats != namer->beats;
 	char url[URL_BYTES];
 
-	namer->beats = shared->beats;
+	if (shared->beats != namer->beats) {
+		namer->beats = shared->beats;
+		namer->beat_ns = now_ns;
+	}
 	if (!namer->interrupted_ns && namer->options.is_interrupted &&
 	    namer->options.is_interrupted())
 		namer->interrupted_ns = now_ns;
 	if (namer->interrupted_ns && now_ns - namer->interrupted_ns > DOWNLOAD_AFTER_NS)
 		shared->stop_downloads = true;
-	if (shared->is_downloading && namer->options.say_download &&
+	if (shared->is_downloading && *shared->url && namer->options.say_download &&
 	    now_ns - namer->said_ns > SECOND_NS) {
 		namer->said_ns = now_ns;
 		memcpy(url, shared->url, sizeof(url));
 		url[sizeof(url) - 1] = '\0';
 		namer->options.say_download(url, shared->done, shared->total);
 	}
-	return has_beaten && shared->is_downloading;
+	return shared->is_downloading && now_ns - namer->beat_ns < BEAT_NS;
 }
 
 int namer__new(const struct namer_options *options, struct namer **ret)
@@ -271,7 +278,7 @@ static bool is_stalled(const struct namer *namer, uint64_t device)
 	return false;
 }
 
-/* What is asked about, as a key: never 0 for two different ones. */
+/* What is asked about, as a key: never the same for two different ones. */
 static uint64_t place_of(const struct namer_question *question)
 {
 	uint64_t kind = question->kind == NAMER_VARIABLE ? NAMER_MODULE : question->kind;
@@ -298,18 +305,28 @@ static void refuse(struct namer *namer, const struct namer_question *question, b
 	set_depth(namer, question, NOTHING);
 }
 
+/* The device that does not answer if there is a stall at this depth. 0: that is not known. */
+static uint64_t device_to_blame(const struct namer *namer, const struct namer_question *question,
+				unsigned depth)
+{
+	/* Before, it can be that of a debug file. */
+	if (!is_file(question) || depth != SYMBOL_OWN_TABLES ||
+	    namer->stalled_count == MOST_STALLED_DEVICES)
+		return 0;
+	return device_of(&question->module);
+}
+
 /* It was too much: less is asked for from now on. */
 static unsigned lessen(struct namer *namer, const struct namer_question *question, unsigned from,
 		       int err)
 {
 	bool stalled = err == -ETIMEDOUT && helper__stalled(namer->helper);
-	uint64_t device = device_of(&question->module);
+	uint64_t device = device_to_blame(namer, question, from);
 	unsigned to = is_file(question) ? from + 1 : NOTHING;
 
 	/* Nothing is wrong with the file: the server does not answer. */
-	if (err == -ETIMEDOUT && namer->shared->is_downloading) {
+	if (stalled && namer->shared->is_downloading) {
 		namer->shared->stop_downloads = true;
-		namer->shared->is_downloading = false;
 		namer->quality.downloads_ended++;
 		return from;
 	}
@@ -323,7 +340,7 @@ static unsigned lessen(struct namer *namer, const struct namer_question *questio
 		return to;
 	}
 	refuse(namer, question, stalled);
-	if (stalled && device && namer->stalled_count < MOST_STALLED_DEVICES)
+	if (stalled && device)
 		namer->stalled_devices[namer->stalled_count++] = device;
 	return NOTHING;
 }
@@ -331,7 +348,9 @@ static unsigned lessen(struct namer *namer, const struct namer_question *questio
 static int ask_helper(struct namer *namer, const struct namer_question *question,
 		      struct helper_parcel *ret)
 {
-	const struct helper_patience patience = { .stall_ns = STALL_NS,
+	bool in_full = device_to_blame(namer, question, question->module.depth) != 0;
+	const struct helper_patience patience = { .stall_ns = in_full ? OWN_STALL_NS : STALL_NS,
+						  .in_full = in_full,
 						  .cpu_ns = CPU_NS,
 						  .most_bytes = MOST_ANSWER,
 						  .look = look_after_download,
@@ -343,6 +362,7 @@ static int ask_helper(struct namer *namer, const struct namer_question *question
 	if (err)
 		return err;
 	parcel.bytes = bytes;
+	namer->shared->is_downloading = false; /* as one that died may have left it */
 	return helper__ask(namer->helper, &parcel, &patience, ret);
 }
 
@@ -406,6 +426,11 @@ static int ask_some(struct namer *namer, const struct namer_question *question, 
 		part.module.key = question->module.key << 2 | depth;
 		part.module.depth = depth;
 		err = ask_twice(namer, &part, &parcel);
+		/* There is no helper: nothing is wrong with the file. It may be asked again. */
+		if (err == -ECHILD) {
+			namer->quality.refused++;
+			break;
+		}
 		if (err)
 			depth = lessen(namer, question, depth, err);
 	}

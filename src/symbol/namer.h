@@ -49,7 +49,7 @@ int namer__ask(struct namer *namer, const struct namer_question *question, namer
 	       void *context);
 
 struct namer_quality {
-	uint64_t without_debug; /* files whose DWARF was left out */
+	uint64_t without_debug; /* files whose DWARF was left out: memory, CPU time or a stall */
 	uint64_t too_large;     /* files with tables larger than any program's */
 	uint64_t refused;       /* files that were given up */
 	uint64_t stalled;       /* of them, on a file system that did not answer */

@@ -189,6 +189,13 @@ static void a_command_that_cannot_be_run_leaves_no_file(void **state)
 		assert_non_null(strstr(output.err, command));
 		live__release(&output);
 		assert_int_not_equal(access(path, F_OK), 0);
+		output = live__gapless("record", "--signals", "none", "--warmup", "5s", "-o", path,
+				       "--", command);
+		assert_int_equal(output.status, cases[i].status);
+		assert_non_null(strstr(output.err, "cannot run"));
+		assert_null(strstr(output.err, "within the warm-up"));
+		live__release(&output);
+		assert_int_not_equal(access(path, F_OK), 0);
 		unlink(script);
 	}
 }

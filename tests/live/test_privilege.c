@@ -97,7 +97,13 @@ static void files_under_sudo_are_the_callers(void **state)
 	assert_owned(path);
 	run_ok(under_sudo, ARGS("export", "-f", "folded", "-o", page, path));
 	assert_owned(page);
+	/* They are in a folder for all, and can be written again. */
+	run_ok(under_sudo, ARGS("export", "-f", "folded", "-o", page, path));
+	assert_owned(page);
 	unlink(page);
+	run_ok(under_sudo, ARGS("record", "--no-report", "--force", "-d", "300ms", "-o", path, "--",
+				"sleep", "1"));
+	assert_owned(path);
 
 	/* In a folder for all, nothing is written to what somebody else has put there. */
 	for (int i = 0; i < 2; i++) {

@@ -282,7 +282,8 @@ static void what_is_no_target_is_refused_with_the_reason(void **state)
 	assert_refused("--cgroup", "no/such", "there is no cgroup");
 	assert_refused("--uid", "no-such", "no user 'no-such'");
 	assert_refused("--exe", "/no/such", "no file '/no/such'");
-	assert_refused("--exe", "/tmp", "Permission denied");
+	assert_refused("--exe", "/tmp", "is a folder");
+	assert_refused("--exe", "/etc/passwd", "Permission denied");
 	assert_refused("--unit", "no-such", "no systemd unit 'no-such'");
 	assert_refused("--container", "ffff", "a container 'ffff'");
 	if (!access("/sys/fs/cgroup/memory/cgroup.procs", F_OK)) {

@@ -11,6 +11,12 @@ static void a_unit_without_a_type_is_a_service(void **state)
 	assert_true(cgroups__is_unit("user-1000.slice", "user-1000.slice"));
 	assert_true(cgroups__is_unit("php-fpm@*", "php-fpm@8.2.service"));
 	assert_true(cgroups__is_unit("cpu.service", "_cpu.service"));
+	assert_true(cgroups__is_unit("php8.1-fpm", "php8.1-fpm.service"));
+	assert_true(cgroups__is_unit("php8.?-fpm", "php8.1-fpm.service"));
+	assert_true(cgroups__is_unit("php8.1-fpm.service", "php8.1-fpm.service"));
+	assert_true(cgroups__is_unit("nginx.*", "nginx.socket"));
+	assert_false(cgroups__is_unit("php8.1-fpm", "php8.1-fpm.scope"));
+	assert_false(cgroups__is_unit("php8.1-fpm", "php8.1-fpm"));
 	assert_false(cgroups__is_unit("nginx", "nginx.socket"));
 	assert_false(cgroups__is_unit("ngin", "nginx.service"));
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -35,6 +36,8 @@ static int serve(void *context, const struct helper_parcel *question, struct hel
 		return -EIO;
 	if (!strcmp(what, "sleep"))
 		usleep(300000);
+	if (!strcmp(what, "sleep longer"))
+		usleep(1050000);
 	if (!strcmp(what, "memory")) {
 		memory = malloc(64U << 20);
 		free(memory);
@@ -160,7 +163,7 @@ static void one_that_fails_is_given_up_and_the_next_answers(void **state)
 }
 
 /* 300 ms without any CPU time are fewer than it may take, but not when it stalled before. */
-static void patience_is_for_all_questions_together(void **state)
+static void patience_is_for_all_questions_together_unless_in_full(void **state)
 {
 	struct helper_parcel answer;
 	uint64_t began_ns;
@@ -171,6 +174,33 @@ static void patience_is_for_all_questions_together(void **state)
 	began_ns = clock__now_ns();
 	assert_int_equal(ask(*state, "stall", &answer), -ETIMEDOUT);
 	assert_true(clock__now_ns() - began_ns < SECOND_NS / 2);
+	assert_int_equal(ask(*state, "sleep", &answer), -ETIMEDOUT);
+	assert_true(helper__stalled(*state));
+
+	patience.in_full = true;
+	assert_int_equal(ask(*state, "sleep", &answer), 0);
+	helper__release(&answer);
+	patience.in_full = false;
+}
+
+/* As Ctrl-Z and "fg" do, with the helper too. */
+static void time_in_which_nobody_runs_is_no_stall(void **state)
+{
+	struct helper_parcel answer;
+	pid_t pid = fork();
+	int status;
+
+	if (!pid) {
+		setpgid(0, 0);
+		_exit(-ask(*state, "sleep longer", &answer));
+	}
+	usleep(100000);
+	assert_int_equal(kill(-pid, SIGSTOP), 0);
+	usleep(900000);
+	assert_int_equal(kill(-pid, SIGCONT), 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
 static int over_after_3(void *context)
@@ -256,7 +286,9 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(one_that_fails_is_given_up_and_the_next_answers,
 						set_up, tear_down),
-		cmocka_unit_test_setup_teardown(patience_is_for_all_questions_together, set_up,
+		cmocka_unit_test_setup_teardown(
+			patience_is_for_all_questions_together_unless_in_full, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(time_in_which_nobody_runs_is_no_stall, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(whoever_asked_can_end_it, set_up, tear_down),
 		cmocka_unit_test(the_tightest_cgroup_counts),

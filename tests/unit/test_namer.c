@@ -4,9 +4,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/elfcheck.h"
 #include "symbol/namer.h"
 #include "symbol/namer_wire.h"
 
@@ -136,6 +138,16 @@ static void claim_sections(Elf64_Ehdr *head, Elf64_Shdr *sections, const char *n
 	sections[0].sh_size = 30000000;
 }
 
+static void files_for_the_other_byte_order_are_refused(void **state)
+{
+	Elf64_Ehdr head = { .e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64 } };
+
+	head.e_ident[EI_DATA] = ELFDATA2LSB;
+	assert_int_equal(elfcheck__sections_of(&head, sizeof(head)), 0);
+	head.e_ident[EI_DATA] = ELFDATA2MSB;
+	assert_int_equal(elfcheck__sections_of(&head, sizeof(head)), -ENOEXEC);
+}
+
 static void hostile_files_cost_their_own_names_and_are_counted(void **state)
 {
 	struct namer *namer = new_namer();
@@ -162,6 +174,37 @@ static void hostile_files_cost_their_own_names_and_are_counted(void **state)
 	assert_int_equal(namer__quality(namer).without_debug, 1);
 
 	assert_string_equal(name_at(namer, SUBJECTS "/c5", 4, symbol.st_value).name, "main");
+	namer__free(namer);
+}
+
+/* A file that nobody could read for lack of descriptors is whole as soon as there are some. */
+static void a_helper_that_cannot_be_started_costs_no_file_its_depth(void **state)
+{
+	struct namer *namer = new_namer();
+	uint64_t address = look_up(SUBJECTS "/c5", "main").st_value;
+	cleanup(close_p) int fd = open(SUBJECTS "/c5", O_RDONLY | O_CLOEXEC);
+	const struct namer_question question = {
+		.kind = NAMER_MODULE,
+		.module = { .key = 1, .fd = fd, .path = SUBJECTS "/c5", .root = "" },
+		.addresses = &address,
+		.count = 1,
+	};
+	struct rlimit limit, none = {};
+	struct taken taken = {};
+	int err;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	none.rlim_max = limit.rlim_max;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	err = namer__ask(namer, &question, take, &taken);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	assert_int_equal(err, 0);
+	assert_int_equal(taken.count, 0);
+	assert_int_equal(namer__quality(namer).refused, 1);
+	assert_int_equal(namer__ask(namer, &question, take, &taken), 0);
+	assert_string_equal(taken.name, "main");
+	assert_int_equal(namer__quality(namer).refused, 1);
+	assert_int_equal(namer__quality(namer).without_debug, 0);
 	namer__free(namer);
 }
 
@@ -210,7 +253,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_are_those_that_symbols_give),
+		cmocka_unit_test(files_for_the_other_byte_order_are_refused),
 		cmocka_unit_test(hostile_files_cost_their_own_names_and_are_counted),
+		cmocka_unit_test(a_helper_that_cannot_be_started_costs_no_file_its_depth),
 		cmocka_unit_test(answers_that_are_cut_are_refused),
 	};
 
