@@ -290,8 +290,8 @@ static void say_again(struct finding *finding, const struct model *model,
 	static const char *const why[] = {
 		[SIGNALS_PEERS_UNKNOWN] = ".",
 		[SIGNALS_PEERS_LOCAL] =
-			": both ends are on this machine, so it is here that segments or their "
-			"answers are dropped (a full queue or buffer, a packet filter) or late.",
+			(": both ends are on this machine, so it is here that segments or their "
+			 "answers are dropped (a full queue or buffer, a packet filter) or late."),
 		[SIGNALS_PEERS_AWAY] =
 			": they or their answers are lost or late on the way, or at the other end.",
 	};
