@@ -9,10 +9,8 @@
 /* Of the undisturbed ones, the shortest counts. */
 #define BATCHES 32
 
-/*
- * The kernel's figure for an empty program, and what the way to one and back costs: of hooks of the
- * scheduler, and where nothing was measured.
- */
+/* The kernel's figure for an empty program, and what the way to one and back costs, where nothing
+ * was measured. */
 #define EMPTY_NS    35
 #define DISPATCH_NS 15
 
@@ -93,11 +91,11 @@ static double kind_ns(const struct kind *kind, double work, double wall_ratio)
 uint64_t timing__ns(const struct timing *timing, uint64_t wall_ns, const struct timing_work *work)
 {
 	const struct loader_runs *runs = &timing->runs;
-	const double extra_ns = DISPATCH_NS - EMPTY_NS;
-	double call_extra_ns = timing->calibrated ? timing->call_extra_ns : extra_ns;
+	/* The way to a hook of the scheduler is as long as that to one of syscalls. */
+	const double extra_ns = timing->calibrated ? timing->extra_ns : DISPATCH_NS - EMPTY_NS;
 	const struct kind calls = {
 		.runs = (double)runs->calls,
-		.ns = (double)runs->call_ns + (double)runs->calls * call_extra_ns,
+		.ns = (double)runs->call_ns + (double)runs->calls * extra_ns,
 		.work = (double)timing->work.calls,
 		.runs_each = (double)timing->call_programs,
 	};
@@ -139,21 +137,26 @@ double timing__call_ns(void)
 	return least_ns;
 }
 
-/* What the kernel says of a run: on average, all threads being of no interest yet. */
+/* What the kernel says of a run, all threads being of no interest yet. */
 static double told_ns(const struct timing *timing)
 {
 	int fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
-	struct loader_runs then, now, runs = {};
+	double least_ns = 0;
 
 	if (fd < 0)
 		return 0;
-	then = count_runs(timing);
-	for (int i = 0; i < BATCHES; i++)
+	for (int i = 0; i < BATCHES; i++) {
+		struct loader_runs then = count_runs(timing), now, runs = {};
+		double ns;
+
 		timing__make_calls();
-	now = count_runs(timing);
+		now = count_runs(timing);
+		add_since(&runs, &now, &then);
+		ns = runs.calls ? (double)runs.call_ns / (double)runs.calls : 0;
+		least_ns = !least_ns || ns < least_ns ? ns : least_ns;
+	}
 	close(fd);
-	add_since(&runs, &now, &then);
-	return runs.calls ? (double)runs.call_ns / (double)runs.calls : 0;
+	return least_ns;
 }
 
 void timing__calibrate(struct timing *timing, double plain_ns)
@@ -167,6 +170,6 @@ void timing__calibrate(struct timing *timing, double plain_ns)
 	told = told_ns(timing);
 	if (!told || hooked_ns <= plain_ns)
 		return;
-	timing->call_extra_ns = (hooked_ns - plain_ns) / (double)runs.call_programs - told;
+	timing->extra_ns = (hooked_ns - plain_ns) / (double)runs.call_programs - told;
 	timing->calibrated = true;
 }

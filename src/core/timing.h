@@ -35,7 +35,7 @@ struct timing {
 	struct loader_runs runs;
 	struct timing_work work;
 	size_t call_programs; /* that run in every syscall */
-	double call_extra_ns; /* what a run costs beyond the kernel's figure, at syscalls */
+	double extra_ns;      /* what a run costs beyond the kernel's figure, by syscalls */
 	bool calibrated;
 };
 
