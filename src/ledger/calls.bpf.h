@@ -52,9 +52,15 @@ static __always_inline void count_error(__u32 number, __u32 error)
 	struct ledger_error_key key = { number, error };
 	__u64 *errors = bpf_map_lookup_elem(&call_errors, &key), one = 1;
 
+	if (!errors) {
+		if (!bpf_map_update_elem(&call_errors, &key, &one, BPF_NOEXIST))
+			return;
+		/* Or another CPU was first. */
+		errors = bpf_map_lookup_elem(&call_errors, &key);
+	}
 	if (errors)
 		(*errors)++;
-	else if (bpf_map_update_elem(&call_errors, &key, &one, BPF_NOEXIST))
+	else
 		count_lost(LOST_MAP_FULL);
 }
 

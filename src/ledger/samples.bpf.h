@@ -330,7 +330,7 @@ static __always_inline void note_left(struct thread *thread, struct task_struct 
 	if (is_in_call(thread, current, slot))
 		return;
 	thread->left = LEFT_OUTSIDE;
-	if (bpf_get_prandom_u32() & ((1U << shift) - 1))
+	if (shift && bpf_get_prandom_u32() & ((1U << shift) - 1))
 		return;
 	if (burns(&left_taken, &left_fuse))
 		left_shift++;

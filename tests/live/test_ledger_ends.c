@@ -22,7 +22,10 @@ static struct workload start_target(char *ret_pid, size_t size)
 	return workload;
 }
 
-/* Ends a recording with this signal after half a second; checks the file, returns the status. */
+/*
+ * Ends a recording with this signal after a while; checks the file, returns the status. If it
+ * cannot write any more, there is what it wrote by itself before.
+ */
 static int end_by(int signal, bool complete)
 {
 	char pid[16];
@@ -32,7 +35,7 @@ static int end_by(int signal, bool complete)
 	json_t *report;
 	int status;
 
-	usleep(700000);
+	usleep(complete ? 700000 : is_emulated() ? 4000000 : 1700000);
 	status = trial__stop(&trial, signal);
 	workload__kill(&workload);
 	assert_int_equal(stat(trial.path, &file), 0);

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
@@ -173,12 +174,30 @@ static bool has_colour(void)
 	return false;
 }
 
+/* Something that runs has a coloured bar. */
+static pid_t start_busy(void)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			;
+	}
+	assert_true(pid > 0);
+	return pid;
+}
+
 static void q_ends_it_and_gives_the_terminal_back(void **state)
 {
+	pid_t busy = start_busy();
+
 	terminal__start("xterm", ARGS("-i", "500ms"));
 	terminal__await_whole("of a CPU");
 	assert_int_equal(write(terminal.master, "q", 1), 1);
 	assert_int_equal(terminal__end(), 0);
+	kill(busy, SIGKILL);
+	assert_int_equal(waitpid(busy, NULL, 0), busy);
 	assert_true(has_colour());
 	terminal__assert_restored();
 }

@@ -131,6 +131,9 @@ static __always_inline bool is_first(struct task_struct *leader)
 	__u32 *mark = bpf_task_storage_get(&ended, leader, NULL,
 					   is_alone ? 0 : BPF_LOCAL_STORAGE_GET_F_CREATE);
 
+	/* Another thread was making it at the same time. */
+	if (!mark && !is_alone)
+		mark = bpf_task_storage_get(&ended, leader, NULL, 0);
 	return !mark || !__sync_lock_test_and_set(mark, 1);
 }
 
