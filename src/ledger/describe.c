@@ -56,12 +56,12 @@ static void name_file(const struct ledger_object_record *record, char *name, siz
 	add_device(record, name, size);
 }
 
-void describe__comm(uint32_t pid, char *comm, size_t size)
+void describe__comm(uint32_t tid, char *comm, size_t size)
 {
 	char path[64];
 	cleanup(fclose_p) FILE *file = NULL;
 
-	snprintf(path, sizeof(path), "/proc/%u/comm", pid);
+	snprintf(path, sizeof(path), "/proc/%u/comm", tid);
 	file = fopen(path, "re");
 	if (file && fgets(comm, (int)size, file))
 		comm[strcspn(comm, "\n")] = '\0';

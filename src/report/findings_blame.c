@@ -136,8 +136,10 @@ static struct hot_cell find_most(const struct hot *hot, uint32_t *owners, size_t
 	size_t taken = 0, cells;
 
 	*ret_whole = (struct hot_sum) {};
+	if (!all || !count)
+		return most;
 	qsort(owners, count, sizeof(*owners), by_number);
-	for (size_t i = 0; all && i < count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		const struct hot_cell *cell;
 		struct hot_sum whole;
 
