@@ -48,7 +48,7 @@ static void a_wait_that_timed_out_is_nobodys(void **state)
 }
 
 /* Over loopback the sender's data is delivered by a softirq; it is still the sender who wakes. */
-static void whoever_sends_is_named_every_time(void **state)
+static void nobody_but_the_sender_is_named(void **state)
 {
 	static const char *const levels[] = { "full", "sched" };
 	char path[64];
@@ -82,7 +82,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_wait_that_timed_out_is_nobodys),
-		cmocka_unit_test(whoever_sends_is_named_every_time),
+		cmocka_unit_test(nobody_but_the_sender_is_named),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
