@@ -5,8 +5,8 @@
  */
 #pragma once
 
-#include "bpf/histogram.h"
 #include "bpf/wire.h"
+#include "vocabulary/histogram.h"
 
 #define SERIES_VALUES 6
 

@@ -6,23 +6,12 @@
 
 #include "bpf/path.h"
 #include "bpf/wire.h"
-
-#define CALL_NUMBERS 512
-/* Stands for all calls of 32-bit programs: theirs is another table. */
-#define CALL_32BIT 511
+#include "vocabulary/call_shape.h"
 
 /* What each call adds to the series: its time, and how much of that it ran. */
 #define CALL_VALUES 2
 
-#define CALL_ARGS  5 /* of six: no sixth one says much */
-#define CALL_PATHS 2
-
-/* What is worth looking at in a syscall's arguments; they count from 1, 0 is none. */
-struct call_shape {
-	__u8 fd;
-	__u8 path[CALL_PATHS];
-	__u8 idle; /* it waits by choice, or nobody can tell: only its time on a CPU can be slow */
-};
+#define CALL_ARGS 5 /* of six: no sixth one says much */
 
 /* What is behind a descriptor. */
 enum call_target {

@@ -105,15 +105,15 @@ static int write_page(const struct diff *diff, const struct options *options,
 		      const struct output *output)
 {
 	json_t *json = diff__json(diff), *paths = NULL;
-	struct report_options report = { .diff = json, .args = options->args };
+	struct model_options model = { .args = options->args };
 	int err = json ? paths__make(diff, &paths) : -ENOMEM, status = 1;
 
 	if (!err)
 		err = json_object_set_new(json, "paths", paths) ? -ENOMEM : 0;
 	if (err)
-		log_error("no page: %s", report__why(err));
+		log_error("no page: %s", model__why(err));
 	else
-		status = page__write(options->diff.paths[DIFF_NEW][0], &report, output);
+		status = page__write(options->diff.paths[DIFF_NEW][0], &model, json, output);
 	json_decref(json);
 	return status;
 }

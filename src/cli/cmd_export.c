@@ -8,12 +8,12 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/parse.h"
+#include "base/words.h"
 #include "cli/cli.h"
 #include "cli/output.h"
 #include "export/exporter.h"
 #include "export/label.h"
 #include "report/report.h"
-#include "report/words.h"
 
 #define MOST_EXPORTERS 32
 
@@ -151,7 +151,7 @@ static int write_output(const struct profile *profile, const struct options *opt
 static const char *why(int err, const struct options *options)
 {
 	if (err != -ENODATA)
-		return report__why(err);
+		return model__why(err);
 	if (options->from_ns || options->to_ns)
 		return "no stacks between --from and --to";
 	return "it has no stacks: recorded with --no-stacks or by an older gapless, or nothing ran "

@@ -7,8 +7,8 @@
 #include "base/term.h"
 #include "cli/cli.h"
 #include "core/features.h"
-#include "ledger/states.h"
-#include "signals/signal.h"
+#include "signals/signals.h"
+#include "vocabulary/states.h"
 
 DEFINE_CLEANUP(struct features *, features__free)
 

@@ -17,10 +17,10 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/parse.h"
+#include "base/words.h"
 #include "cli/cli.h"
 #include "recording/recording.h"
 #include "report/report.h"
-#include "report/words.h"
 
 #define ALIGNED_ROWS 500
 #define MOST_COLUMNS WORDS_MOST_COLUMNS
@@ -370,7 +370,7 @@ static int run(int argc, char **argv)
 	err = recording__open(options.path, &db);
 	if (err) {
 		log_error("'%s': %s", words__clean(options.path, MOST_COLUMNS).text,
-			  report__why(err));
+			  model__why(err));
 		return 1;
 	}
 	sqlite3_set_authorizer(db, authorize, NULL);

@@ -10,6 +10,7 @@
 #include "base/parse.h"
 #include "cli/record.h"
 #include "report/report.h"
+#include "signals/signals.h"
 
 #define DEFAULT_RATE        99
 #define MOST_RATE           10000
@@ -222,7 +223,7 @@ static int record_and_report(struct record_options *options, struct features *fe
 	/* Standard output is the command's. */
 	err = report__print(options->output, &report, options->command ? stderr : stdout);
 	if (err)
-		log_error("'%s': %s", options->output, report__why(err));
+		log_error("'%s': %s", options->output, model__why(err));
 	return record__exit_status(err, &result);
 }
 

@@ -6,10 +6,10 @@
 
 #include "base/log.h"
 #include "base/parse.h"
+#include "base/words.h"
 #include "cli/cli.h"
 #include "cli/page.h"
 #include "report/report.h"
-#include "report/words.h"
 
 #define MOST_CAUSES 32
 
@@ -31,7 +31,7 @@ static void set_by(struct argp_state *state, struct options *options, const char
 	for (int i = 0; by_words[i]; i++) {
 		if (strcmp(by_words[i], arg))
 			continue;
-		options->report.by = REPORT_BY_THREAD + i;
+		options->report.model.by = MODEL_BY_THREAD + i;
 		return;
 	}
 	cli__unknown("word for --by", arg, by_words);
@@ -74,11 +74,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		set_by(state, options, arg);
 		return 0;
 	case KEY_FROM:
-		cli__offset(state, arg, &options->report.from_ns);
+		cli__offset(state, arg, &options->report.model.from_ns);
 		return 0;
 	case KEY_TO:
-		cli__offset(state, arg, &options->report.to_ns);
-		if (!options->report.to_ns)
+		cli__offset(state, arg, &options->report.model.to_ns);
+		if (!options->report.model.to_ns)
 			argp_error(state, "--to %s leaves nothing", arg);
 		return 0;
 	case KEY_BUSY:
@@ -98,7 +98,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		options->html = arg;
 		return 0;
 	case KEY_ARGS:
-		cli__args(arg, &options->report.args);
+		cli__args(arg, &options->report.model.args);
 		return 0;
 	case ARGP_KEY_ARG:
 		if (options->path)
@@ -146,10 +146,10 @@ static int run(int argc, char **argv)
 	if (!options.path)
 		return 1;
 	options.report.json = options.common.json;
-	options.report.busy = options.busy;
-	options.report.idle = options.idle;
+	options.report.model.busy = options.busy;
+	options.report.model.idle = options.idle;
 	if (options.html)
-		return page__write(options.path, &options.report,
+		return page__write(options.path, &options.report.model, NULL,
 				   &(struct output) { .path = options.html,
 						      .option = "--html",
 						      .recordings = &options.path,
@@ -159,7 +159,7 @@ static int run(int argc, char **argv)
 		return 0;
 	if (!cli__stdout_failed())
 		log_error("'%s': %s", words__clean(options.path, WORDS_MOST_COLUMNS).text,
-			  report__why(err));
+			  model__why(err));
 	return 1;
 }
 

@@ -21,8 +21,8 @@
 #include "base/log.h"
 #include "base/parse.h"
 #include "cli/cli.h"
-#include "ledger/run.h"
-#include "recording/recording.h"
+#include "live/rolling.h"
+#include "signals/signals.h"
 #include "tui/guard.h"
 #include "tui/screen.h"
 #include "tui/top.h"
@@ -41,24 +41,11 @@
 #define BEHIND_NS         (2 * SECOND_NS)
 #define DRILL_RATE        99
 #define DRILL_TABLE_BYTES (UINT64_C(64) << 20)
-#define SAVE_NAMING_NS    (2 * SECOND_NS)
 #define DRILL_NAMING_NS   (30 * MS_NS)
-#define KEPT_NS           INT64_C(60000000000)
-#define FORGET_EVERY_NS   (30 * SECOND_NS)
 #define OWN_NICENESS      (-10)
 #define MOST_FILES        1000
 
 DEFINE_CLEANUP(struct features *, features__free)
-DEFINE_CLEANUP(sqlite3_stmt *, sqlite3_finalize)
-
-/* A recorder and what it writes into. */
-struct watcher {
-	struct recording *recording;
-	struct run *run;
-	sqlite3_stmt *newest; /* asked often, so prepared once */
-	int64_t slice;        /* the newest */
-	uint64_t started_ns, forgot_ns;
-};
 
 struct options {
 	struct cli_common common;
@@ -70,7 +57,7 @@ struct options {
 struct top {
 	const struct options *options;
 	struct features *features;
-	struct watcher list, drill;
+	struct rolling *list, *drill; /* drill: NULL while nobody looks closer */
 	uint64_t interval_ns;
 	bool settled; /* the drill is no longer new */
 	int words_fd; /* where standard error goes while the screen is ours */
@@ -83,92 +70,11 @@ static void on_stop(int number)
 	stopped = number;
 }
 
-/* --- recorders ------------------------------------------------------------------------------- */
-
-static void watcher__stop(struct watcher *watcher)
-{
-	run__free(watcher->run);
-	sqlite3_finalize(watcher->newest);
-	recording__free(watcher->recording);
-	*watcher = (struct watcher) {};
-}
-
-static int watcher__start(struct watcher *watcher, const struct run_options *options,
-			  struct features *features)
-{
-	int err = recording__create_in_memory(&watcher->recording);
-
-	if (!err)
-		err = run__start(options, watcher->recording, features, &watcher->run);
-	/* It makes the table, so that it can be asked. */
-	if (!err)
-		err = recording__age_waits(watcher->recording, 0);
-	if (!err && sqlite3_prepare_v2(recording__db(watcher->recording),
-				       "SELECT max(id) FROM slice", -1, &watcher->newest, NULL))
-		err = -EIO;
-	watcher->started_ns = watcher->forgot_ns = clock__now_ns();
-	if (err)
-		watcher__stop(watcher);
-	return err;
-}
-
-static int ask_number(struct recording *recording, const char *sql, int64_t value, int64_t *ret)
-{
-	cleanup(sqlite3_finalize_p) sqlite3_stmt *row = NULL;
-
-	if (sqlite3_prepare_v2(recording__db(recording), sql, -1, &row, NULL))
-		return -EIO;
-	if (sqlite3_bind_parameter_count(row))
-		sqlite3_bind_int64(row, 1, value);
-	if (sqlite3_step(row) != SQLITE_ROW)
-		return -EIO;
-	*ret = sqlite3_column_int64(row, 0);
-	return 0;
-}
-
-static int forget(struct watcher *watcher)
-{
-	int64_t before = 0;
-	int err;
-
-	if (clock__now_ns() - watcher->forgot_ns < FORGET_EVERY_NS)
-		return 0;
-	watcher->forgot_ns = clock__now_ns();
-	err = ask_number(watcher->recording,
-			 "SELECT min(id) FROM slice WHERE begin_ns >="
-			 " (SELECT max(end_ns) FROM slice) - ?1",
-			 KEPT_NS, &before);
-	if (err || !before)
-		return err;
-	/* Both, or series fill up (then calls have no thread), or calls have no series. */
-	run__forget(watcher->run);
-	return recording__forget(watcher->recording, before);
-}
-
-static int watcher__work(struct watcher *watcher)
-{
-	int err = run__step(watcher->run, clock__now_ns());
-	int64_t newest;
-
-	if (err)
-		return err;
-	newest = sqlite3_step(watcher->newest) == SQLITE_ROW
-			 ? sqlite3_column_int64(watcher->newest, 0)
-			 : 0;
-	if (sqlite3_reset(watcher->newest))
-		return -EIO;
-	if (newest == watcher->slice)
-		return 0;
-	watcher->slice = newest;
-	err = recording__age_waits(watcher->recording, newest);
-	return err ? err : forget(watcher);
-}
-
 static int open_state(void *context, int64_t thread)
 {
-	const struct watcher *watcher = context;
+	const struct rolling *rolling = context;
 
-	return run__open_state(watcher->run, thread);
+	return run__open_state(rolling__run(rolling), thread);
 }
 
 /* --- what top asks for ----------------------------------------------------------------------- */
@@ -178,15 +84,21 @@ static uint64_t snapshot_ns(uint64_t interval_ns)
 	return interval_ns < MOST_SNAPSHOT_NS ? interval_ns : MOST_SNAPSHOT_NS;
 }
 
+static bool is_old_drill(const struct top *top)
+{
+	return top->drill && clock__now_ns() - rolling__started_ns(top->drill) >= DRILL_NEW_NS;
+}
+
 /* Once the drill is not new, and whenever something else changes. */
 static void set_pace(struct top *top)
 {
 	uint64_t ns = snapshot_ns(top->interval_ns);
 
-	top->settled = top->drill.run && clock__now_ns() - top->drill.started_ns >= DRILL_NEW_NS;
-	run__set_interval(top->list.run, top->drill.run ? BEHIND_NS : ns);
+	top->settled = is_old_drill(top);
+	run__set_interval(rolling__run(top->list), top->drill ? BEHIND_NS : ns);
 	if (top->settled)
-		run__set_interval(top->drill.run, ns < DRILL_FIRST_NS ? DRILL_FIRST_NS : ns);
+		run__set_interval(rolling__run(top->drill),
+				  ns < DRILL_FIRST_NS ? DRILL_FIRST_NS : ns);
 }
 
 static void set_interval(void *context, uint64_t interval_ns)
@@ -235,7 +147,7 @@ static int start_drill(struct top *top, int pid)
 	};
 	int err = target__add_pid(&options.target, (uint64_t)pid);
 
-	return err ? err : watcher__start(&top->drill, &options, top->features);
+	return err ? err : rolling__start(&options, top->features, &top->drill);
 }
 
 static int drill(void *context, int pid, struct top_view *ret, char *why, size_t size)
@@ -250,7 +162,8 @@ static int drill(void *context, int pid, struct top_view *ret, char *why, size_t
 	if (err)
 		return err;
 	set_pace(top);
-	*ret = (struct top_view) { recording__db(top->drill.recording), open_state, &top->drill };
+	*ret = (struct top_view) { recording__db(rolling__recording(top->drill)), open_state,
+				   top->drill };
 	return 0;
 }
 
@@ -258,7 +171,8 @@ static void leave(void *context)
 {
 	struct top *top = context;
 
-	watcher__stop(&top->drill);
+	rolling__free(top->drill);
+	top->drill = NULL;
 	set_pace(top);
 }
 
@@ -266,20 +180,20 @@ static bool is_over(void *context)
 {
 	struct top *top = context;
 
-	return !run__threads(top->drill.run);
+	return !run__threads(rolling__run(top->drill));
 }
 
 static int work(void *context)
 {
 	struct top *top = context;
-	int err = watcher__work(&top->list);
+	int err = rolling__work(top->list);
 
-	if (err || !top->drill.run)
+	if (err || !top->drill)
 		return err;
-	if (!top->settled && clock__now_ns() - top->drill.started_ns >= DRILL_NEW_NS)
+	if (!top->settled && is_old_drill(top))
 		set_pace(top);
-	err = watcher__work(&top->drill);
-	return err ? err : run__name(top->drill.run, clock__now_ns() + DRILL_NAMING_NS);
+	err = rolling__work(top->drill);
+	return err ? err : run__name(rolling__run(top->drill), clock__now_ns() + DRILL_NAMING_NS);
 }
 
 /* The first free name of top.gapless, top-2.gapless, … */
@@ -295,21 +209,12 @@ static void free_name(char *name, size_t size)
 static void save(void *context, bool is_drill, char *words, size_t size)
 {
 	struct top *top = context;
-	struct watcher *watcher = is_drill ? &top->drill : &top->list;
 	char name[64];
 	int64_t kept_ns = 0;
-	int err = run__flush_whole(watcher->run);
+	int err;
 
 	free_name(name, sizeof(name));
-	if (!err)
-		err = watcher__work(watcher);
-	if (!err)
-		err = run__name(watcher->run, clock__now_ns() + SAVE_NAMING_NS);
-	if (!err)
-		err = recording__save(watcher->recording, name);
-	if (!err)
-		err = ask_number(watcher->recording,
-				 "SELECT max(end_ns) - min(begin_ns) FROM slice", 0, &kept_ns);
+	err = rolling__save(is_drill ? top->drill : top->list, name, &kept_ns);
 	if (err)
 		snprintf(words, size, "cannot save '%s': %s", name, strerror(-err));
 	else
@@ -361,7 +266,7 @@ static int show(struct top *top)
 {
 	const struct top_source source = {
 		.context = top,
-		.list = { recording__db(top->list.recording), open_state, &top->list },
+		.list = { recording__db(rolling__recording(top->list)), open_state, top->list },
 		.target = top->options->target.words,
 		.work = work,
 		.set_interval = set_interval,
@@ -415,11 +320,11 @@ static int run_top(const struct options *options)
 			    strerror(-err));
 	/* On a starved machine the reader must still get its turn. */
 	setpriority(PRIO_PROCESS, 0, OWN_NICENESS);
-	err = features ? watcher__start(&top.list, &run_options, features) : -ENOMEM;
+	err = features ? rolling__start(&run_options, features, &top.list) : -ENOMEM;
 	if (!err)
 		err = show(&top);
-	watcher__stop(&top.drill);
-	watcher__stop(&top.list);
+	rolling__free(top.drill);
+	rolling__free(top.list);
 	guard__stop();
 	return err ? 1 : 0;
 }

@@ -8,10 +8,11 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/parse.h"
+#include "base/words.h"
 #include "cli/cli.h"
-#include "ledger/run.h"
-#include "report/watch.h"
-#include "report/words.h"
+#include "live/watch.h"
+#include "record/run.h"
+#include "signals/signals.h"
 
 /* What was counted is taken over at least so often: what is waiting takes memory. */
 #define MOST_TAKE_NS UINT64_C(1000000000)

@@ -2,10 +2,10 @@
 
 #include <string.h>
 
+#include "base/words.h"
 #include "export/exporter.h"
-#include "ledger/states.h"
-#include "report/words.h"
-#include "signals/signal.h"
+#include "signals/signals.h"
+#include "vocabulary/states.h"
 
 const struct completion_shell completion_shells[] = {
 	{ "bash", completion__bash },

@@ -11,9 +11,9 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/owner.h"
+#include "base/words.h"
 #include "recording/recording.h"
 #include "report/report.h"
-#include "report/words.h"
 
 /* What a signal that ends the program removes; NULL: nothing. */
 static const char *volatile unfinished;
@@ -215,7 +215,7 @@ int output__write(const struct output *output, output_write *write, void *contex
 		err = write_file(output->path, write, context);
 	if (err)
 		log_error("cannot write %s: %s", name_of(output).text,
-			  err == -E2BIG                                    ? report__why(err)
+			  err == -E2BIG                                    ? model__why(err)
 			  : err == -EACCES && owner__is_trap(output->path) ? OWNER_TRAP_WORDS
 									   : strerror(-err));
 	return err;

@@ -4,8 +4,8 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
-#include "report/html.h"
-#include "report/words.h"
+#include "base/words.h"
+#include "page/html.h"
 
 struct page {
 	char *bytes;
@@ -21,7 +21,8 @@ static void page__release(struct page *page)
  * In memory, since a page has its limits: whatever fails here is the recording's fault, and nothing
  * of the output is touched before it is known that there is a page.
  */
-static int make(const char *path, const struct report_options *options, struct page *ret)
+static int make(const char *path, const struct model_options *options, json_t *diff,
+		struct page *ret)
 {
 	FILE *out = open_memstream(&ret->bytes, &ret->size);
 	bool full;
@@ -29,7 +30,7 @@ static int make(const char *path, const struct report_options *options, struct p
 
 	if (!out)
 		return -errno;
-	err = html__write(path, options, out);
+	err = html__write(path, options, diff, out);
 	full = ferror(out);
 	return fclose(out) || full ? -ENOMEM : err;
 }
@@ -41,7 +42,8 @@ static int put(FILE *out, void *context)
 	return fwrite(page->bytes, 1, page->size, out) == page->size ? 0 : -EIO;
 }
 
-int page__write(const char *path, const struct report_options *options, const struct output *output)
+int page__write(const char *path, const struct model_options *options, json_t *diff,
+		const struct output *output)
 {
 	cleanup(page__release) struct page page = {};
 	int err;
@@ -53,10 +55,9 @@ int page__write(const char *path, const struct report_options *options, const st
 	}
 	if (output__is_recording(output))
 		return 1;
-	err = make(path, options, &page);
+	err = make(path, options, diff, &page);
 	if (err) {
-		log_error("'%s': %s", words__clean(path, WORDS_MOST_COLUMNS).text,
-			  report__why(err));
+		log_error("'%s': %s", words__clean(path, WORDS_MOST_COLUMNS).text, model__why(err));
 		return 1;
 	}
 	if (output__write(output, put, &page))

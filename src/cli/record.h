@@ -4,7 +4,8 @@
 #include <limits.h>
 
 #include "cli/cli.h"
-#include "ledger/run.h"
+#include "record/run.h"
+#include "signals/signals.h"
 
 #define RECORD_DEFAULT_FILE "run.gapless"
 #define RECORD_MOST         1000

@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 #include "core/series.h"
+#include "core/signal.h"
 #include "recording/recording.h"
-#include "signals/signal.h"
 
 struct publish;
 

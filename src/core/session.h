@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 #include "core/features.h"
+#include "core/signal.h"
 #include "recording/recording.h"
-#include "signals/signal.h"
 
 struct session;
 

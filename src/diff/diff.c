@@ -13,8 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/parse.h"
-#include "report/load.h"
-#include "report/report.h"
+#include "model/load.h"
 
 /* A metric of one run, on its way to those of the others. */
 struct candidate {
@@ -67,13 +66,13 @@ void diff__release(struct diff *diff)
 static int read_run(struct diff_run *run, char **ret_why)
 {
 	cleanup(model__release) struct model model = {};
-	int err = model__load(run->path, &(struct report_options) {}, &model);
+	int err = model__load(run->path, &(struct model_options) {}, &model);
 
 	if (!err && model.wall_ns <= 0)
 		err = -ERANGE;
 	if (err) {
 		if (asprintf(ret_why, "'%s': %s", words__clean(run->path, WORDS_MOST_COLUMNS).text,
-			     report__why(err)) < 0)
+			     model__why(err)) < 0)
 			*ret_why = NULL;
 		return err;
 	}

@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/words.h"
 #include "diff/diff.h"
-#include "report/words.h"
 
 #define MOST_TEXT 512
 /* What is not known of the time, in parts of it, may be so much. */

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/load.h"
-#include "report/words.h"
+#include "base/words.h"
+#include "model/load.h"
 
 #define MOST_NAME 512
 

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "report/model.h"
+#include "model/model.h"
 
 enum metric_class {
 	METRIC_WHOLE,    /* how long, how much work */

@@ -8,8 +8,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/map.h"
-#include "report/load.h"
-#include "report/report.h"
+#include "model/load.h"
 
 /* More than a screen can show; the lightest go into their callers, counted. */
 #define MOST_NODES 40000
@@ -126,7 +125,7 @@ static int add_run(struct paths *paths, const struct diff_run *run)
 {
 	cleanup(model__release) struct model model = {};
 	cleanup(free_p) uint32_t *places = NULL;
-	int err = model__load(run->path, &(struct report_options) {}, &model);
+	int err = model__load(run->path, &(struct model_options) {}, &model);
 
 	if (err)
 		return err;

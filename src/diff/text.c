@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/term.h"
+#include "base/words.h"
 #include "diff/verdict.h"
-#include "report/words.h"
 
 #define VALUE_COLUMNS   -11
 #define RATIO_COLUMNS   -10

@@ -1,8 +1,8 @@
 /* The comparison in sentences, and its numbers in words. */
 #pragma once
 
+#include "base/words.h"
 #include "diff/diff.h"
-#include "report/words.h"
 
 /* First whether anything changed, then the most telling changes. */
 struct verdict {

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "bpf/histogram.h"
+#include "vocabulary/histogram.h"
 
 #define LABEL_COLUMNS 9 /* of one edge */
 #define COUNT_COLUMNS 10

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "report/words.h"
+#include "base/words.h"
 
 struct histogram_count {
 	int bucket;

@@ -10,12 +10,12 @@
 #include <unistd.h>
 
 #include "base/json.h"
-#include "bpf/histogram.h"
+#include "findings/findings.h"
 #include "recording/recording.h"
-#include "report/findings.h"
 #include "report/json_hot.h"
 #include "report/json_signals.h"
 #include "report/print.h"
+#include "vocabulary/histogram.h"
 
 static json_t *number(int64_t value)
 {
@@ -284,7 +284,7 @@ int print__json(const struct model *model, const struct report_options *options,
 	put(&sheet, "samples", json_hot__samples(model));
 	put_list(&sheet, "hot", model->hot.rank_counts[HOT_KINDS], json_hot__function);
 	put_list(&sheet, "wait_stacks", model->blame_count, json_hot__wait);
-	if (options->by)
+	if (options->model.by)
 		put_list(&sheet, "by", model->row_count, row_item);
 	put_list(&sheet, "threads", model->thread_count, thread_item);
 	put_list(&sheet, "histograms", model->histogram_count, histogram_item);

@@ -1,7 +1,7 @@
 /* What samples add to the JSON, as json.c puts it together. NULL: out of memory, or left out. */
 #pragma once
 
-#include "report/model.h"
+#include "model/model.h"
 
 json_t *json_hot__samples(const struct model *model);
 /* A function, of as many as have time; stacks of a wait, of as many as there are blames. */

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "bpf/histogram.h"
-#include "report/signal_words.h"
+#include "findings/signal_words.h"
+#include "vocabulary/histogram.h"
 
 /* Of what can be many; the recording has them all. */
 #define LIST_MOST 100

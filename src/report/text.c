@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "base/term.h"
-#include "report/findings.h"
-#include "report/page.h"
+#include "base/words.h"
+#include "findings/findings.h"
 #include "report/print.h"
-#include "report/words.h"
+#include "report/printer.h"
 
 #define COUNT_COLUMNS -14
 #define KIND_COLUMNS  11
@@ -19,37 +19,37 @@
 #define CALLS_SHOWN   6
 #define ROWS_SHOWN    10
 
-size_t page__shown(const struct page *page, size_t count, size_t usual)
+size_t printer__shown(const struct printer *printer, size_t count, size_t usual)
 {
-	size_t most = page->options->top ? page->options->top : usual;
+	size_t most = printer->options->top ? printer->options->top : usual;
 
 	return count < most ? count : most;
 }
 
-void page__heading(const struct page *page, const char *words)
+void printer__heading(const struct printer *printer, const char *words)
 {
-	fprintf(page->out, "\n%s%s%s", term__on(page->out, TERM_BOLD), words,
-		term__off(page->out, TERM_BOLD));
+	fprintf(printer->out, "\n%s%s%s", term__on(printer->out, TERM_BOLD), words,
+		term__off(printer->out, TERM_BOLD));
 }
 
-void page__rest(const struct page *page, size_t left, const char *what)
+void printer__rest(const struct printer *printer, size_t left, const char *what)
 {
-	char more[PAGE_LINE] = "more ";
+	char more[PRINTER_LINE] = "more ";
 
 	words__say(more, sizeof(more), "%s", what);
 	if (left)
-		fprintf(page->out, "  … %s [--top]\n", words__count((int64_t)left, more).text);
+		fprintf(printer->out, "  … %s [--top]\n", words__count((int64_t)left, more).text);
 }
 
-void page__wrap(const struct page *page, const char *text, int indent)
+void printer__wrap(const struct printer *printer, const char *text, int indent)
 {
-	term__wrap(page->out, text, indent, page->width);
+	term__wrap(printer->out, text, indent, printer->width);
 }
 
-static void print_head(const struct page *page)
+static void print_head(const struct printer *printer)
 {
-	const struct model *model = page->model;
-	char line[PAGE_LINE] = "";
+	const struct model *model = printer->model;
+	char line[PRINTER_LINE] = "";
 
 	words__say(line, sizeof(line), "%s, %s, %s in %s, level %s, Linux %s",
 		   words__clean(model->target ? model->target : "unknown target", 100).text,
@@ -61,7 +61,7 @@ static void print_head(const struct page *page)
 
 	if (model->cpus)
 		words__say(line, sizeof(line), ", %lld CPUs", (long long)model->cpus);
-	page__wrap(page, line, 0);
+	printer__wrap(printer, line, 0);
 	if (!model->cut)
 		return;
 	*line = '\0';
@@ -72,15 +72,15 @@ static void print_head(const struct page *page)
 		   words__time(model->to_ns - model->start_ns).text,
 		   words__time(model->end_ns - model->start_ns).text,
 		   words__time(model->prorated_ns).text);
-	page__wrap(page, line, 0);
+	printer__wrap(printer, line, 0);
 }
 
 static const char *const kind_names[MODEL_KINDS] = { "running",   "ready", "delaying",
 						     "undecided", "idle",  "unseen" };
 
-static void print_bar(const struct page *page, int64_t part, int64_t whole)
+static void print_bar(const struct printer *printer, int64_t part, int64_t whole)
 {
-	int room = page->width - KIND_COLUMNS - NAME_COLUMNS + PAGE_TIME + PAGE_SHARE +
+	int room = printer->width - KIND_COLUMNS - NAME_COLUMNS + PRINTER_TIME + PRINTER_SHARE +
 		   COUNT_COLUMNS - 2;
 	int length;
 
@@ -89,24 +89,25 @@ static void print_bar(const struct page *page, int64_t part, int64_t whole)
 	if (length > room)
 		length = room;
 	if (length > 0)
-		fputs("  ", page->out);
+		fputs("  ", printer->out);
 	while (length-- > 0)
-		fputc('#', page->out);
-	fputc('\n', page->out);
+		fputc('#', printer->out);
+	fputc('\n', printer->out);
 }
 
-static void print_state(const struct page *page, const struct model_state *state)
+static void print_state(const struct printer *printer, const struct model_state *state)
 {
-	char name[PAGE_LINE] = "";
+	char name[PRINTER_LINE] = "";
 
 	words__say(name, sizeof(name), "%s", words__clean(state->state, 8).text);
 	if (*state->cause && strcmp(state->cause, state->state))
 		words__say(name, sizeof(name), ".%s", words__clean(state->cause, 9).text);
-	words__field(page->out, name, NAME_COLUMNS);
-	words__field(page->out, words__time(state->ns).text, PAGE_TIME);
-	words__field(page->out, words__share(state->ns, page->model->threads_ns).text, PAGE_SHARE);
-	words__field(page->out, words__number(state->count).text, COUNT_COLUMNS);
-	print_bar(page, state->ns, page->model->threads_ns);
+	words__field(printer->out, name, NAME_COLUMNS);
+	words__field(printer->out, words__time(state->ns).text, PRINTER_TIME);
+	words__field(printer->out, words__share(state->ns, printer->model->threads_ns).text,
+		     PRINTER_SHARE);
+	words__field(printer->out, words__number(state->count).text, COUNT_COLUMNS);
+	print_bar(printer, state->ns, printer->model->threads_ns);
 }
 
 /* The longest of a kind that comes behind `last`. */
@@ -126,11 +127,11 @@ static const struct model_state *next_state(const struct model *model, enum mode
 	return next;
 }
 
-static void print_sums(const struct page *page)
+static void print_sums(const struct printer *printer)
 {
-	const struct model *model = page->model;
+	const struct model *model = printer->model;
 	const char *before = "";
-	char text[PAGE_LINE] = "";
+	char text[PRINTER_LINE] = "";
 
 	words__say(text, sizeof(text),
 		   "of %s of thread time: ", words__time(model->threads_ns).text);
@@ -141,80 +142,80 @@ static void print_sums(const struct page *page)
 			   words__share(model->kind_ns[i], model->threads_ns).text);
 		before = ", ";
 	}
-	page__wrap(page, text, 0);
+	printer__wrap(printer, text, 0);
 }
 
-static void print_states(const struct page *page)
+static void print_states(const struct printer *printer)
 {
-	char text[PAGE_LINE];
+	char text[PRINTER_LINE];
 
-	page__heading(page, "where the time went");
-	words__field(page->out, "time",
-		     -KIND_COLUMNS - NAME_COLUMNS + PAGE_TIME +
+	printer__heading(printer, "where the time went");
+	words__field(printer->out, "time",
+		     -KIND_COLUMNS - NAME_COLUMNS + PRINTER_TIME +
 			     words__columns("where the time went"));
-	words__field(page->out, "share", PAGE_SHARE);
-	words__field(page->out, "count", COUNT_COLUMNS);
-	fputc('\n', page->out);
+	words__field(printer->out, "share", PRINTER_SHARE);
+	words__field(printer->out, "count", COUNT_COLUMNS);
+	fputc('\n', printer->out);
 	for (int kind = 0; kind < MODEL_KINDS; kind++) {
-		const struct model_state *state = next_state(page->model, kind, NULL);
+		const struct model_state *state = next_state(printer->model, kind, NULL);
 
 		for (const char *name = kind_names[kind]; state; name = "") {
-			words__field(page->out, name, KIND_COLUMNS);
-			print_state(page, state);
-			state = next_state(page->model, kind, state);
+			words__field(printer->out, name, KIND_COLUMNS);
+			print_state(printer, state);
+			state = next_state(printer->model, kind, state);
 		}
 	}
-	print_sums(page);
-	outside__say(page->model, text, sizeof(text));
+	print_sums(printer);
+	outside__say(printer->model, text, sizeof(text));
 	if (*text)
-		page__wrap(page, text, 0);
+		printer__wrap(printer, text, 0);
 }
 
-static void print_rows(const struct page *page)
+static void print_rows(const struct printer *printer)
 {
 	static const char *const titles[] = { "", "by thread", "by process", "by cgroup",
 					      "by name" };
 	static const char *const columns[] = { "run", "ready", "delaying", "undecided", "idle" };
-	const struct model *model = page->model;
-	size_t count = page__shown(page, model->row_count, ROWS_SHOWN);
-	int name_width = page->width - 2 - 8 - 10 - 5 * 10;
+	const struct model *model = printer->model;
+	size_t count = printer__shown(printer, model->row_count, ROWS_SHOWN);
+	int name_width = printer->width - 2 - 8 - 10 - 5 * 10;
 
-	if (!page->options->by)
+	if (!printer->options->model.by)
 		return;
 	name_width = name_width < 10 ? 10 : name_width > 50 ? 50 : name_width;
-	page__heading(page, titles[page->options->by]);
-	fprintf(page->out, " (shares of each line's own time; busiest first)\n");
-	words__field(page->out, "", name_width + 2);
-	fprintf(page->out, "%8s%10s", "threads", "time");
+	printer__heading(printer, titles[printer->options->model.by]);
+	fprintf(printer->out, " (shares of each line's own time; busiest first)\n");
+	words__field(printer->out, "", name_width + 2);
+	fprintf(printer->out, "%8s%10s", "threads", "time");
 	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
-		fprintf(page->out, "%10s", columns[i]);
-	fputc('\n', page->out);
+		fprintf(printer->out, "%10s", columns[i]);
+	fputc('\n', printer->out);
 	for (size_t i = 0; i < count; i++) {
 		const struct model_row *row = &model->rows[i];
 		char number[32] = "";
 
 		if (row->number)
 			snprintf(number, sizeof(number), " %lld", (long long)row->number);
-		fputs("  ", page->out);
-		words__field(page->out,
+		fputs("  ", printer->out);
+		words__field(printer->out,
 			     words__clean(row->name, name_width - (int)strlen(number)).text,
 			     name_width - (int)strlen(number));
-		fputs(number, page->out);
-		words__field(page->out, words__number((int64_t)row->threads).text, -8);
-		words__field(page->out, words__time(row->lifetime_ns).text, -10);
+		fputs(number, printer->out);
+		words__field(printer->out, words__number((int64_t)row->threads).text, -8);
+		words__field(printer->out, words__time(row->lifetime_ns).text, -10);
 		for (int j = MODEL_RUN; j <= MODEL_IDLE; j++)
-			words__field(page->out,
+			words__field(printer->out,
 				     words__share(row->kind_ns[j], row->lifetime_ns).text, -10);
-		fputc('\n', page->out);
+		fputc('\n', printer->out);
 	}
-	page__rest(page, model->row_count - count, "lines");
+	printer__rest(printer, model->row_count - count, "lines");
 }
 
 /* "threads worker-*: lock, futex 0x7f…, held by thread logger (tid 4242)" */
 static void describe(const struct model_blame *blame, char *ret, size_t size)
 {
 	const struct model_wait *wait = blame->first;
-	char name[PAGE_LINE];
+	char name[PRINTER_LINE];
 
 	findings__name(wait->waiter->group, blame->many_wait ? NULL : wait->waiter, name,
 		       sizeof(name));
@@ -226,87 +227,87 @@ static void describe(const struct model_blame *blame, char *ret, size_t size)
 	words__say(ret, size, "%s%s", *name ? ", " : "", name);
 }
 
-static void print_blames(const struct page *page)
+static void print_blames(const struct printer *printer)
 {
-	const struct model *model = page->model;
-	size_t count = page__shown(page, model->blame_count, WAITS_SHOWN);
+	const struct model *model = printer->model;
+	size_t count = printer__shown(printer, model->blame_count, WAITS_SHOWN);
 
 	if (!count)
 		return;
-	page__heading(page, "who held it up");
+	printer__heading(printer, "who held it up");
 	fputs(model->cut ? " (in the whole recording: objects are not kept per slice)\n"
 			 : " (share of the waiters' time)\n",
-	      page->out);
+	      printer->out);
 	for (size_t i = 0; i < count; i++) {
 		const struct model_blame *blame = &model->blames[i];
-		char text[PAGE_LINE];
+		char text[PRINTER_LINE];
 
-		words__field(page->out, words__time(blame->ns).text, PAGE_TIME);
-		words__field(page->out,
+		words__field(printer->out, words__time(blame->ns).text, PRINTER_TIME);
+		words__field(printer->out,
 			     model->cut ? ""
 					: words__share(blame->ns,
 						       blame->first->waiter->group->lifetime_ns)
 						  .text,
-			     PAGE_SHARE);
-		words__field(page->out, words__number(blame->count).text, -11);
-		fputs("  ", page->out);
+			     PRINTER_SHARE);
+		words__field(printer->out, words__number(blame->count).text, -11);
+		fputs("  ", printer->out);
 		describe(blame, text, sizeof(text));
-		page__wrap(page, text, PAGE_BLAME_INDENT);
-		page__paths(page, blame);
+		printer__wrap(printer, text, PRINTER_BLAME_INDENT);
+		printer__paths(printer, blame);
 	}
-	page__rest(page, model->blame_count - count, "waits");
+	printer__rest(printer, model->blame_count - count, "waits");
 }
 
-static void print_errors(const struct page *page, const struct model_syscall *call)
+static void print_errors(const struct printer *printer, const struct model_syscall *call)
 {
 	const char *name = call->common_errno > 0 ? strerrorname_np((int)call->common_errno) : NULL;
 
 	if (call->errors)
-		fprintf(page->out, "  %s%s%s", words__about(call->errors, call->count).text,
+		fprintf(printer->out, "  %s%s%s", words__about(call->errors, call->count).text,
 			name ? " " : "", name ? name : "");
-	fputc('\n', page->out);
+	fputc('\n', printer->out);
 }
 
-static void print_call(const struct page *page, const struct model_syscall *call, bool wide)
+static void print_call(const struct printer *printer, const struct model_syscall *call, bool wide)
 {
-	double seconds = (double)page->model->wall_ns / 1e9;
+	double seconds = (double)printer->model->wall_ns / 1e9;
 	double rate = seconds > 0 ? (double)call->count / seconds : 0;
 
-	fputs("  ", page->out);
-	words__field(page->out, words__clean(call->name, 16).text, 16);
-	words__field(page->out, words__number(call->count).text, -12);
+	fputs("  ", printer->out);
+	words__field(printer->out, words__clean(call->name, 16).text, 16);
+	words__field(printer->out, words__number(call->count).text, -12);
 	if (wide)
-		words__field(page->out, words__number((int64_t)(rate + 0.5)).text, -10);
-	words__field(page->out, words__time(call->total_ns).text, -9);
+		words__field(printer->out, words__number((int64_t)(rate + 0.5)).text, -10);
+	words__field(printer->out, words__time(call->total_ns).text, -9);
 	if (wide)
-		words__field(page->out, words__time(call->run_ns).text, -9);
-	words__field(page->out, call->timed ? words__time(call->p50_ns).text : "-", -9);
-	words__field(page->out, call->timed ? words__time(call->p99_ns).text : "-", -9);
-	words__field(page->out, words__time(call->max_ns).text, -9);
-	print_errors(page, call);
+		words__field(printer->out, words__time(call->run_ns).text, -9);
+	words__field(printer->out, call->timed ? words__time(call->p50_ns).text : "-", -9);
+	words__field(printer->out, call->timed ? words__time(call->p99_ns).text : "-", -9);
+	words__field(printer->out, words__time(call->max_ns).text, -9);
+	print_errors(printer, call);
 }
 
-static void print_calls(const struct page *page)
+static void print_calls(const struct printer *printer)
 {
-	const struct model *model = page->model;
-	size_t count = page__shown(page, model->syscall_count, CALLS_SHOWN);
-	bool wide = page->width >= 100;
+	const struct model *model = printer->model;
+	size_t count = printer__shown(printer, model->syscall_count, CALLS_SHOWN);
+	bool wide = printer->width >= 100;
 
 	if (!count)
 		return;
-	page__heading(page, "top syscalls");
-	fprintf(page->out, " (most running time first; p50 and p99 to 6 %%)\n");
-	fprintf(page->out, "  %-16s%12s%s%9s%s%9s%9s%9s  %s\n", "", "count",
+	printer__heading(printer, "top syscalls");
+	fprintf(printer->out, " (most running time first; p50 and p99 to 6 %%)\n");
+	fprintf(printer->out, "  %-16s%12s%s%9s%s%9s%9s%9s  %s\n", "", "count",
 		wide ? "     per s" : "", "total", wide ? "  running" : "", "p50", "p99", "max",
 		"failed");
 	for (size_t i = 0; i < count; i++)
-		print_call(page, &model->syscalls[i], wide);
-	page__rest(page, model->syscall_count - count, "syscalls");
+		print_call(printer, &model->syscalls[i], wide);
+	printer__rest(printer, model->syscall_count - count, "syscalls");
 }
 
-void page__field(const struct page *page, const char *name)
+void printer__field(const struct printer *printer, const char *name)
 {
-	words__field(page->out, name, 13);
+	words__field(printer->out, name, 13);
 }
 
 /* What is called *_ns is a time. */
@@ -319,48 +320,48 @@ static struct words say_figure(const struct model_figure *figure)
 	return words__number((int64_t)figure->value);
 }
 
-static void print_quality(const struct page *page)
+static void print_quality(const struct printer *printer)
 {
-	const struct model *model = page->model;
+	const struct model *model = printer->model;
 	size_t said = 0, i;
 	json_t *hook;
 
 	for (i = 0; i < model->quality_count; i++) {
 		const struct model_figure *figure = &model->qualities[i];
-		char text[PAGE_LINE] = "";
+		char text[PRINTER_LINE] = "";
 
 		if (!figure->value)
 			continue;
 		words__say(text, sizeof(text), "%s %s%s%s", words__clean(figure->name, 40).text,
 			   say_figure(figure).text, figure->words ? ": " : "",
 			   words__clean(figure->words, WORDS_MOST_COLUMNS).text);
-		page__field(page, said++ ? "" : "quality");
-		page__wrap(page, text, 13);
+		printer__field(printer, said++ ? "" : "quality");
+		printer__wrap(printer, text, 13);
 	}
 	json_array_foreach (model->hooks, i, hook) {
 		const char *event = json_string_value(json_object_get(hook, "event"));
 		const char *why = json_string_value(json_object_get(hook, "why_not"));
 		const char *signal = json_string_value(json_object_get(hook, "signal"));
-		char text[PAGE_LINE] = "";
+		char text[PRINTER_LINE] = "";
 
 		if (json_is_string(json_object_get(hook, "kind")))
 			continue;
 		words__say(text, sizeof(text), "%s%swithout %s: %s", words__clean(signal, 40).text,
 			   signal ? " " : "", words__clean(event, 60).text,
 			   words__clean(why, WORDS_MOST_COLUMNS).text);
-		page__field(page, said++ ? "" : "quality");
-		page__wrap(page, text, 13);
+		printer__field(printer, said++ ? "" : "quality");
+		printer__wrap(printer, text, 13);
 	}
 	if (said)
 		return;
-	page__field(page, "quality");
+	printer__field(printer, "quality");
 	fputs(model->quality_count ? "nothing lost\n" : "unknown: there are no counters\n",
-	      page->out);
+	      printer->out);
 }
 
-static void print_cost(const struct page *page)
+static void print_cost(const struct printer *printer)
 {
-	const struct model *model = page->model;
+	const struct model *model = printer->model;
 	const struct {
 		const char *name, *words;
 		bool of_cpu;
@@ -372,7 +373,7 @@ static void print_cost(const struct page *page)
 		{ "recording_bytes", "recording", false },
 	};
 	const char *before = "";
-	char text[PAGE_LINE] = "";
+	char text[PRINTER_LINE] = "";
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
 		const struct model_figure *figure =
@@ -392,80 +393,81 @@ static void print_cost(const struct page *page)
 	}
 	if (!text[0])
 		return;
-	page__field(page, "own cost");
-	page__wrap(page, text, 13);
+	printer__field(printer, "own cost");
+	printer__wrap(printer, text, 13);
 }
 
-static void print_close(const struct page *page)
+static void print_close(const struct printer *printer)
 {
-	const struct model *model = page->model;
-	char text[PAGE_LINE] = "";
+	const struct model *model = printer->model;
+	char text[PRINTER_LINE] = "";
 
-	page__heading(page, "does it add up?");
-	fputc('\n', page->out);
-	page__field(page, "unexplained");
-	fprintf(page->out, "%s, %s of the thread time\n", words__time(model->unexplained_ns).text,
+	printer__heading(printer, "does it add up?");
+	fputc('\n', printer->out);
+	printer__field(printer, "unexplained");
+	fprintf(printer->out, "%s, %s of the thread time\n",
+		words__time(model->unexplained_ns).text,
 		words__tiny_share(model->unexplained_ns, model->threads_ns).text);
-	page__field(page, "remainder");
+	printer__field(printer, "remainder");
 	if (model->remainder_ns)
 		words__say(text, sizeof(text), "%s: %s", words__time(model->remainder_ns).text,
 			   model->cut ? "edges of the cut, where accounts are prorated"
 				      : "the states do not add up to the threads' lifetimes");
 	else
 		words__say(text, sizeof(text), "0: every thread's states add up to its lifetime");
-	page__wrap(page, text, 13);
-	print_quality(page);
-	page__samples(page);
-	print_cost(page);
+	printer__wrap(printer, text, 13);
+	print_quality(printer);
+	printer__samples(printer);
+	print_cost(printer);
 	if (model->complete)
 		return;
-	page__field(page, "incomplete");
-	page__wrap(page,
-		   "the recorder was killed or is still at work; this is all up to its last "
-		   "slice, and of each thread up to its last change",
-		   13);
+	printer__field(printer, "incomplete");
+	printer__wrap(printer,
+		      "the recorder was killed or is still at work; this is all up to its last "
+		      "slice, and of each thread up to its last change",
+		      13);
 }
 
-static void print_findings(const struct page *page)
+static void print_findings(const struct printer *printer)
 {
 	struct finding findings[FINDINGS_MOST], empty;
-	size_t count = findings__make(page->model, findings);
+	size_t count = findings__make(printer->model, findings);
 
-	findings__why_empty(page->model, &empty);
-	page__heading(page, "in short");
-	fputc('\n', page->out);
+	findings__why_empty(printer->model, &empty);
+	printer__heading(printer, "in short");
+	fputc('\n', printer->out);
 	for (size_t i = 0; i < count; i++) {
-		fprintf(page->out, "%zu. ", i + 1);
-		page__wrap(page, findings[i].text, 3);
+		fprintf(printer->out, "%zu. ", i + 1);
+		printer__wrap(printer, findings[i].text, 3);
 	}
 	if (*empty.text)
-		page__wrap(page, empty.text, 0);
+		printer__wrap(printer, empty.text, 0);
 	else if (!count)
 		fputs("Nothing stands out: no wait, no lack of CPU and no syscall is worth a "
 		      "sentence.\n",
-		      page->out);
+		      printer->out);
 }
 
 int print__text(const struct model *model, const struct report_options *options, FILE *out)
 {
-	const struct page page = {
+	const struct printer printer = {
 		.out = out,
 		.width = options->width ? options->width : term__width(out),
 		.model = model,
 		.options = options,
 	};
 
-	print_head(&page);
+	print_head(&printer);
 	if (model->measured_threads) {
-		print_states(&page);
-		print_rows(&page);
-		print_blames(&page);
-		print_calls(&page);
+		print_states(&printer);
+		print_rows(&printer);
+		print_blames(&printer);
+		print_calls(&printer);
 	}
-	page__signals(&page);
+	printer__signals(&printer);
 	if (model->measured_threads)
-		page__hot(&page);
-	print_close(&page);
-	print_findings(&page);
+		printer__hot(&printer);
+	print_close(&printer);
+	print_findings(&printer);
 	return ferror(out) ? -EIO : 0;
 }

@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "report/page.h"
+#include "report/printer.h"
 
 #define RUNS_SHOWN    10
 #define WAITS_SHOWN   5
@@ -37,14 +37,14 @@ struct table {
 	bool totals[HOT_KINDS];
 };
 
-static struct table table_of(const struct page *page, enum hot_kind kind)
+static struct table table_of(const struct printer *printer, enum hot_kind kind)
 {
-	const struct hot *hot = &page->model->hot;
+	const struct hot *hot = &printer->model->hot;
 	struct table table = {
 		.kind = kind,
 		.sum = whole(hot, kind),
-		.count = page__shown(page, hot->rank_counts[kind],
-				     kind == HOT_RUN ? RUNS_SHOWN : WAITS_SHOWN),
+		.count = printer__shown(printer, hot->rank_counts[kind],
+					kind == HOT_RUN ? RUNS_SHOWN : WAITS_SHOWN),
 	};
 
 	/* A column of zeroes is none. */
@@ -56,9 +56,9 @@ static struct table table_of(const struct page *page, enum hot_kind kind)
 }
 
 /* Columns left for the function's name and where it is. */
-static int room(const struct page *page, const struct table *table)
+static int room(const struct printer *printer, const struct table *table)
 {
-	int left = page->width - (page->width >= WIDE ? 9 + 7 : 9) - 6 - 9 - 2;
+	int left = printer->width - (printer->width >= WIDE ? 9 + 7 : 9) - 6 - 9 - 2;
 
 	for (int kind = 0; kind < HOT_KINDS; kind++)
 		left -= table->totals[kind] ? 11 : 0;
@@ -66,13 +66,14 @@ static int room(const struct page *page, const struct table *table)
 }
 
 /* "libfoo.so", and the source line where there is room for it. */
-static struct words where(const struct page *page, const struct hot_function *function, int columns)
+static struct words where(const struct printer *printer, const struct hot_function *function,
+			  int columns)
 {
 	const char *slash = function->file ? strrchr(function->file, '/') : NULL;
 	struct words words = words__clean(hot__module(function), columns);
-	char line[PAGE_LINE] = "";
+	char line[PRINTER_LINE] = "";
 
-	if (page->width < WIDEST || !function->file)
+	if (printer->width < WIDEST || !function->file)
 		return words;
 	words__say(line, sizeof(line), "%s %s", words.text,
 		   words__clean(slash ? slash + 1 : function->file, columns).text);
@@ -81,46 +82,47 @@ static struct words where(const struct page *page, const struct hot_function *fu
 	return words__clean(line, columns);
 }
 
-static void print_function(const struct page *page, const struct hot_function *function,
+static void print_function(const struct printer *printer, const struct hot_function *function,
 			   const struct table *table)
 {
 	const struct hot_sum *self = &function->self[table->kind], *of = &table->sum;
 	bool unnamed = !function->named && function->module;
-	int columns = room(page, table), where_columns = columns / 3;
+	int columns = room(printer, table), where_columns = columns / 3;
 	struct words name;
 
-	if (page->width >= WIDE)
-		words__field(page->out, words__time(self->ns).text, -9);
-	words__field(page->out, words__about(self->ns, of->ns).text, page->width >= WIDE ? -7 : -9);
-	words__field(page->out, hot__plus_minus(hot__error(self, of)).text, -6);
-	words__field(page->out, words__number(self->samples).text, -9);
+	if (printer->width >= WIDE)
+		words__field(printer->out, words__time(self->ns).text, -9);
+	words__field(printer->out, words__about(self->ns, of->ns).text,
+		     printer->width >= WIDE ? -7 : -9);
+	words__field(printer->out, hot__plus_minus(hot__error(self, of)).text, -6);
+	words__field(printer->out, words__number(self->samples).text, -9);
 	for (int kind = 0; kind < HOT_KINDS; kind++)
 		if (table->totals[kind])
-			words__field(page->out, words__time(function->total[kind].ns).text, -11);
-	fputs("  ", page->out);
+			words__field(printer->out, words__time(function->total[kind].ns).text, -11);
+	fputs("  ", printer->out);
 	columns -= where_columns + 2;
 	name = words__clean(unnamed ? "(no symbols)" : function->name, columns);
 	if (function->module) {
-		words__field(page->out, name.text, columns + 2);
-		name = where(page, function, where_columns);
+		words__field(printer->out, name.text, columns + 2);
+		name = where(printer, function, where_columns);
 	}
-	fprintf(page->out, "%s\n", name.text);
+	fprintf(printer->out, "%s\n", name.text);
 }
 
-static void print_path(const struct page *page, const char *what, const struct hot_cell *cell,
+static void print_path(const struct printer *printer, const char *what, const struct hot_cell *cell,
 		       const struct hot_sum *whole, int indent)
 {
-	char text[PAGE_LINE] = "";
+	char text[PRINTER_LINE] = "";
 
 	words__say(text, sizeof(text), "%s ", what);
 	if (cell->place)
-		hot__say_path(&page->model->hot, cell->place, text, sizeof(text));
+		hot__say_path(&printer->model->hot, cell->place, text, sizeof(text));
 	else
 		words__say(text, sizeof(text), "code unknown: no user stack");
 	words__say(text, sizeof(text), " (%s%s)", hot__share(&cell->sum, whole).text,
-		   page->model->cut ? " in this part" : "");
-	fprintf(page->out, "%*s", indent, "");
-	page__wrap(page, text, indent + 2);
+		   printer->model->cut ? " in this part" : "");
+	fprintf(printer->out, "%*s", indent, "");
+	printer__wrap(printer, text, indent + 2);
 }
 
 static bool reaches(const struct hot_cell *cell, const struct hot_sum *sum, int percent)
@@ -129,9 +131,9 @@ static bool reaches(const struct hot_cell *cell, const struct hot_sum *sum, int 
 }
 
 /* How the function that runs most is called, if that is more than its own name. */
-static void print_way(const struct page *page)
+static void print_way(const struct printer *printer)
 {
-	const struct hot *hot = &page->model->hot;
+	const struct hot *hot = &printer->model->hot;
 	const struct hot_cell *way = &hot->way;
 	const struct hot_node *node = &hot->nodes[way->place];
 	const struct hot_sum *self = &hot->functions[way->owner].self[HOT_RUN];
@@ -140,71 +142,71 @@ static void print_way(const struct page *page)
 	/* Addresses are no help. */
 	if (way->place && !alone && hot->functions[way->owner].named &&
 	    reaches(way, self, LEAST_PERCENT))
-		print_path(page, "from", way, self, WAY_INDENT);
+		print_path(printer, "from", way, self, WAY_INDENT);
 }
 
 /* Who measures shows up among what is measured. */
-static void print_hooks(const struct page *page, const struct hot_sum *of)
+static void print_hooks(const struct printer *printer, const struct hot_sum *of)
 {
-	const struct hot_sum *hooks = &page->model->hot.hooks;
-	char text[PAGE_LINE] = "";
+	const struct hot_sum *hooks = &printer->model->hot.hooks;
+	char text[PRINTER_LINE] = "";
 
 	if (hooks->ns <= 0 || (double)hooks->ns * 100 < (double)of->ns * LEAST_HOOKS)
 		return;
 	words__say(text, sizeof(text),
 		   "%s of the running time is in BPF programs; gapless's part is in 'own cost'",
 		   words__about(hooks->ns, of->ns).text);
-	fputs("  ", page->out);
-	page__wrap(page, text, 4);
+	fputs("  ", printer->out);
+	printer__wrap(printer, text, 4);
 }
 
-static void print_functions(const struct page *page, enum hot_kind kind)
+static void print_functions(const struct printer *printer, enum hot_kind kind)
 {
 	static const char *const titles[HOT_KINDS] = { "self run", "self wait" };
 	static const char *const totals[HOT_KINDS] = { "total run", "total wait" };
 	static const char *const what[HOT_KINDS] = { "running functions", "waiting functions" };
-	const struct hot *hot = &page->model->hot;
-	struct table table = table_of(page, kind);
-	int columns = room(page, &table);
+	const struct hot *hot = &printer->model->hot;
+	struct table table = table_of(printer, kind);
+	int columns = room(printer, &table);
 
 	if (!table.count)
 		return;
-	words__field(page->out, titles[kind], -9);
-	if (page->width >= WIDE)
-		words__field(page->out, "share", -7);
-	words__field(page->out, "±", -6);
-	fprintf(page->out, "%9s", "samples");
+	words__field(printer->out, titles[kind], -9);
+	if (printer->width >= WIDE)
+		words__field(printer->out, "share", -7);
+	words__field(printer->out, "±", -6);
+	fprintf(printer->out, "%9s", "samples");
 	for (int other = 0; other < HOT_KINDS; other++)
 		if (table.totals[other])
-			fprintf(page->out, "%11s", totals[other]);
-	fputs("  ", page->out);
-	words__field(page->out, "function", columns - columns / 3);
-	fputs("where\n", page->out);
+			fprintf(printer->out, "%11s", totals[other]);
+	fputs("  ", printer->out);
+	words__field(printer->out, "function", columns - columns / 3);
+	fputs("where\n", printer->out);
 	for (size_t i = 0; i < table.count; i++) {
-		print_function(page, &hot->functions[hot->ranks[kind][i]], &table);
+		print_function(printer, &hot->functions[hot->ranks[kind][i]], &table);
 		if (kind == HOT_RUN && hot->ranks[kind][i] == hot->way.owner)
-			print_way(page);
+			print_way(printer);
 	}
-	page__rest(page, hot->rank_counts[kind] - table.count, what[kind]);
+	printer__rest(printer, hot->rank_counts[kind] - table.count, what[kind]);
 	if (kind == HOT_RUN)
-		print_hooks(page, &table.sum);
+		print_hooks(printer, &table.sum);
 }
 
-void page__hot(const struct page *page)
+void printer__hot(const struct printer *printer)
 {
-	const struct hot *hot = &page->model->hot;
-	char text[PAGE_LINE], line[PAGE_LINE] = "";
-	const char *why = hot__why_none(page->model, text, sizeof(text));
+	const struct hot *hot = &printer->model->hot;
+	char text[PRINTER_LINE], line[PRINTER_LINE] = "";
+	const char *why = hot__why_none(printer->model, text, sizeof(text));
 	struct hot_sum run, wait;
 
 	/* An old recording promised nothing. */
 	if (!hot->known)
 		return;
-	page__heading(page, "hot code");
+	printer__heading(printer, "hot code");
 	if (why) {
 		words__say(line, sizeof(line), "none, %s", why);
-		fputs(": ", page->out);
-		page__wrap(page, line, 10);
+		fputs(": ", printer->out);
+		printer__wrap(printer, line, 10);
 		return;
 	}
 	run = whole(hot, HOT_RUN);
@@ -214,31 +216,31 @@ void page__hot(const struct page *page)
 		   "in 95 of 100)",
 		   words__time(run.ns).text, words__count(run.samples, "samples").text,
 		   words__time(wait.ns).text, words__number(wait.samples).text);
-	fputc(' ', page->out);
-	page__wrap(page, line, 9);
-	print_functions(page, HOT_RUN);
-	print_functions(page, HOT_WAIT);
+	fputc(' ', printer->out);
+	printer__wrap(printer, line, 9);
+	print_functions(printer, HOT_RUN);
+	print_functions(printer, HOT_WAIT);
 }
 
 /* --- call paths of waits ------------------------------------------------------------------- */
 
-void page__paths(const struct page *page, const struct model_blame *blame)
+void printer__paths(const struct printer *printer, const struct model_blame *blame)
 {
-	const struct hot *hot = &page->model->hot;
+	const struct hot *hot = &printer->model->hot;
 	struct hot_sum sum;
 	size_t count;
 	const struct hot_cell *cell = hot__find(&hot->paths, blame->owner, &count, &sum);
 
 	if (cell && !reaches(cell, &sum, LEAST_PERCENT))
-		fprintf(page->out, "%*sfrom %s, none with %d %% (%s)\n", PAGE_BLAME_INDENT, "",
-			words__count((int64_t)count, "paths").text, LEAST_PERCENT,
+		fprintf(printer->out, "%*sfrom %s, none with %d %% (%s)\n", PRINTER_BLAME_INDENT,
+			"", words__count((int64_t)count, "paths").text, LEAST_PERCENT,
 			words__count(sum.samples, "samples").text);
 	for (size_t i = 0; cell && i < count && i < PATHS_SHOWN; i++)
 		if (reaches(&cell[i], &sum, LEAST_PERCENT))
-			print_path(page, "from", &cell[i], &sum, PAGE_BLAME_INDENT);
+			print_path(printer, "from", &cell[i], &sum, PRINTER_BLAME_INDENT);
 	cell = hot__find(&hot->wakers, blame->owner, &count, &sum);
 	if (cell && cell->place && reaches(cell, &sum, LEAST_PERCENT))
-		print_path(page, "woken from", cell, &sum, PAGE_BLAME_INDENT);
+		print_path(printer, "woken from", cell, &sum, PRINTER_BLAME_INDENT);
 }
 
 /* --- how good they are --------------------------------------------------------------------- */
@@ -278,11 +280,11 @@ static bool is_off(const struct hot *hot, const struct hot_sum *sum, int64_t led
 	return off > 1.5 * total_error_ns(hot, sum) && off > 0.01 * (double)ledger_ns;
 }
 
-static void print_totals(const struct page *page)
+static void print_totals(const struct printer *printer)
 {
 	static const char *const names[] = { "running", "ready", "delaying", "undecided", "idle" };
-	const struct hot *hot = &page->model->hot;
-	char text[PAGE_LINE] = "";
+	const struct hot *hot = &printer->model->hot;
+	char text[PRINTER_LINE] = "";
 	struct hot_sum all = {};
 	int64_t ledger_ns = 0;
 	bool off = false;
@@ -308,10 +310,10 @@ static void print_totals(const struct page *page)
 		off |= is_off(hot, &hot->sampled[i], hot->ledger_ns[i]);
 	}
 	/* At the edges of a cut, accounts are spread evenly over their slices. */
-	if (off && !page->model->cut)
+	if (off && !printer->model->cut)
 		words__say(text, sizeof(text), "; that is further off than chance explains");
-	page__field(page, "samples");
-	page__wrap(page, text, PAGE_FIELD);
+	printer__field(printer, "samples");
+	printer__wrap(printer, text, PRINTER_FIELD);
 }
 
 static void say_reasons(const struct hot *hot, bool cut, char *text, size_t size)
@@ -357,14 +359,14 @@ static void say_unnamed(const struct hot *hot, char *text, size_t size)
 						 : "");
 }
 
-void page__samples(const struct page *page)
+void printer__samples(const struct printer *printer)
 {
-	const struct hot *hot = &page->model->hot;
-	char text[PAGE_LINE] = "";
+	const struct hot *hot = &printer->model->hot;
+	char text[PRINTER_LINE] = "";
 
 	if (!hot->samples)
 		return;
-	print_totals(page);
+	print_totals(printer);
 	words__say(text, sizeof(text), "%s whole (%s of %s)",
 		   words__about(hot->whole, hot->samples).text, words__number(hot->whole).text,
 		   words__number(hot->samples).text);
@@ -374,6 +376,6 @@ void page__samples(const struct page *page)
 	if (hot->torn)
 		words__say(text, sizeof(text), "; %s to rows that are missing",
 			   words__count(hot->torn, "references").text);
-	page__field(page, "stacks");
-	page__wrap(page, text, PAGE_FIELD);
+	printer__field(printer, "stacks");
+	printer__wrap(printer, text, PRINTER_FIELD);
 }

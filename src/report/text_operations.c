@@ -1,8 +1,8 @@
 /* The table of a signal: a line for each operation at each place, a column for each measure. */
 #include <string.h>
 
-#include "report/page.h"
-#include "report/words.h"
+#include "base/words.h"
+#include "report/printer.h"
 
 #define ROWS_SHOWN   3
 #define NET_SHOWN    5 /* to connect, to be accepted, to send, to receive, to live */
@@ -101,17 +101,17 @@ static struct words cell_words(const struct signals_signal *signal, const struct
 	}
 }
 
-static void add_column(struct table *table, const struct page *page, enum column_kind kind,
+static void add_column(struct table *table, const struct printer *printer, enum column_kind kind,
 		       int measure, int width, const char *title)
 {
-	if (table->count == MOST_COLUMNS || table->width + width > page->width)
+	if (table->count == MOST_COLUMNS || table->width + width > printer->width)
 		return;
 	table->columns[table->count++] = (struct column) { kind, measure, width, title };
 	table->width += width;
 }
 
 /* How the measures are best shown that are known by name; all others are summed up. */
-static void add_measure(struct table *table, const struct page *page,
+static void add_measure(struct table *table, const struct printer *printer,
 			const struct signals_signal *signal, int measure)
 {
 	static const struct {
@@ -134,77 +134,77 @@ static void add_measure(struct table *table, const struct page *page,
 		if (strcmp(known[i].name, name))
 			continue;
 		if (known[i].title && (known[i].kind != COLUMN_SHARE_OF_TIME || signal->main >= 0))
-			add_column(table, page, known[i].kind, measure, known[i].width,
+			add_column(table, printer, known[i].kind, measure, known[i].width,
 				   known[i].title);
 		return;
 	}
-	add_column(table, page, is_unit(signal, measure, "ns") ? COLUMN_MEAN : COLUMN_SUM, measure,
-		   10, name);
+	add_column(table, printer, is_unit(signal, measure, "ns") ? COLUMN_MEAN : COLUMN_SUM,
+		   measure, 10, name);
 }
 
-static struct table table_of(const struct page *page, const struct signals_signal *signal)
+static struct table table_of(const struct printer *printer, const struct signals_signal *signal)
 {
 	struct table table = { .width = NAME_COLUMNS + 2 };
 	int size = signals__measure(signal, "size");
 
-	add_column(&table, page, COLUMN_COUNT, -1, 9, "count");
+	add_column(&table, printer, COLUMN_COUNT, -1, 9, "count");
 	if (signal->main >= 0 && signal->sum.sum[signal->main]) {
-		add_column(&table, page, COLUMN_P50, signal->main, 9, "p50");
-		add_column(&table, page, COLUMN_P99, signal->main, 9, "p99");
-		add_column(&table, page, COLUMN_MAX, signal->main, 9, "max");
+		add_column(&table, printer, COLUMN_P50, signal->main, 9, "p50");
+		add_column(&table, printer, COLUMN_P99, signal->main, 9, "p99");
+		add_column(&table, printer, COLUMN_MAX, signal->main, 9, "max");
 	}
 	if (size >= 0 && signal->sum.sum[size])
-		add_measure(&table, page, signal, size);
+		add_measure(&table, printer, signal, size);
 	for (int i = 0; i < signal->measure_count; i++)
 		if (i != signal->main && i != size && signal->measures[i].name &&
 		    signal->sum.sum[i])
-			add_measure(&table, page, signal, i);
+			add_measure(&table, printer, signal, i);
 	if (signal->errors)
-		add_column(&table, page, COLUMN_FAILED, -1, 8, "failed");
+		add_column(&table, printer, COLUMN_FAILED, -1, 8, "failed");
 	if (signal->main >= 0 && signal->sum.sum[signal->main])
-		add_column(&table, page, COLUMN_TOTAL, signal->main, 9, "total");
+		add_column(&table, printer, COLUMN_TOTAL, signal->main, 9, "total");
 	return table;
 }
 
-static void print_row(const struct page *page, const struct signals_signal *signal,
+static void print_row(const struct printer *printer, const struct signals_signal *signal,
 		      const struct signals_row *row, const struct table *table)
 {
-	char name[PAGE_LINE] = "";
+	char name[PRINTER_LINE] = "";
 
 	words__say(name, sizeof(name), "%s%s%s", row->operation,
 		   *row->operation && *row->place ? " " : "", row->place);
-	fputs("  ", page->out);
-	words__field(page->out, words__clean(name, NAME_COLUMNS).text, NAME_COLUMNS);
+	fputs("  ", printer->out);
+	words__field(printer->out, words__clean(name, NAME_COLUMNS).text, NAME_COLUMNS);
 	for (size_t i = 0; i < table->count; i++)
-		words__field(page->out, cell_words(signal, row, &table->columns[i]).text,
+		words__field(printer->out, cell_words(signal, row, &table->columns[i]).text,
 			     -table->columns[i].width);
-	fputc('\n', page->out);
+	fputc('\n', printer->out);
 }
 
-void page__operations(const struct page *page, const struct signals_signal *signal)
+void printer__operations(const struct printer *printer, const struct signals_signal *signal)
 {
-	struct table table = table_of(page, signal);
+	struct table table = table_of(printer, signal);
 	size_t count = 0, left = 0;
-	size_t most = page__shown(page, signal->row_count,
-				  signals__is(signal, "tcp") ? NET_SHOWN : ROWS_SHOWN);
+	size_t most = printer__shown(printer, signal->row_count,
+				     signals__is(signal, "tcp") ? NET_SHOWN : ROWS_SHOWN);
 
-	fprintf(page->out, "%*s", NAME_COLUMNS + 2, "");
+	fprintf(printer->out, "%*s", NAME_COLUMNS + 2, "");
 	for (size_t i = 0; i < table.count; i++)
-		words__field(page->out,
+		words__field(printer->out,
 			     words__clean(table.columns[i].title, table.columns[i].width - 1).text,
 			     -table.columns[i].width);
-	fputc('\n', page->out);
+	fputc('\n', printer->out);
 	for (size_t i = 0; i < signal->row_count; i++) {
 		const struct signals_row *row = &signal->rows[signal->ranks[i]];
 
 		if (signals__is(signal, "tcp") && is_trouble(row->operation))
 			continue;
 		if (count < most) {
-			print_row(page, signal, row, &table);
+			print_row(printer, signal, row, &table);
 			count++;
 		} else {
 			left++;
 		}
 	}
-	page__rest(page, left, "operations");
+	printer__rest(printer, left, "operations");
 }

@@ -6,9 +6,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "report/page.h"
-#include "report/signal_words.h"
-#include "report/words.h"
+#include "base/words.h"
+#include "findings/signal_words.h"
+#include "report/printer.h"
 
 #define OBJECTS_SHOWN  3
 #define FAILURES_SHOWN 3
@@ -25,52 +25,52 @@
 
 /* --- what with ------------------------------------------------------------------------------ */
 
-static void print_item(const struct page *page, const char *text)
+static void print_item(const struct printer *printer, const char *text)
 {
-	fputs("  ", page->out);
-	page__wrap(page, text, LIST_INDENT);
+	fputs("  ", printer->out);
+	printer__wrap(printer, text, LIST_INDENT);
 }
 
-static void print_object(const struct page *page, const struct signals_signal *signal,
+static void print_object(const struct printer *printer, const struct signals_signal *signal,
 			 const struct signals_part *part)
 {
 	const struct signals_row *row = &signal->rows[part->first->row];
 	struct words operation = words__clean(row->operation, NAME_COLUMNS);
-	int room = page->width - LIST_INDENT - words__columns(operation.text) - 2;
-	char text[PAGE_LINE] = "", who[PAGE_LINE] = "";
+	int room = printer->width - LIST_INDENT - words__columns(operation.text) - 2;
+	char text[PRINTER_LINE] = "", who[PRINTER_LINE] = "";
 
 	room = room < 20 ? 20 : room > OBJECT_COLUMNS ? OBJECT_COLUMNS : room;
-	words__field(page->out, words__time(part->size).text, PAGE_TIME);
-	words__field(page->out, words__number(part->sum.count).text, -10);
-	words__field(page->out, words__time(part->size / part->sum.count).text, -9);
+	words__field(printer->out, words__time(part->size).text, PRINTER_TIME);
+	words__field(printer->out, words__number(part->sum.count).text, -10);
+	words__field(printer->out, words__time(part->size / part->sum.count).text, -9);
 	words__say(text, sizeof(text), "%s%s%s", operation.text, *row->operation ? " " : "",
 		   words__clean(part->first->object->name, room).text);
 	if (signal_words__who(part->group, part->thread, who, sizeof(who)))
 		words__say(text, sizeof(text), ", %s", who);
-	print_item(page, text);
+	print_item(printer, text);
 }
 
-static void print_objects(const struct page *page, const struct signals_signal *signal)
+static void print_objects(const struct printer *printer, const struct signals_signal *signal)
 {
 	const struct signals_parts *objects = &signal->objects;
-	size_t count = page__shown(page, objects->count, OBJECTS_SHOWN);
+	size_t count = printer__shown(printer, objects->count, OBJECTS_SHOWN);
 
 	if (!count || signal->main < 0)
 		return;
-	fprintf(page->out, "%10s%10s%9s  %s\n", "total", "count", "average",
+	fprintf(printer->out, "%10s%10s%9s  %s\n", "total", "count", "average",
 		"most time: operation, object, by whom");
 	for (size_t i = 0; i < count; i++)
-		print_object(page, signal, &objects->list[i]);
-	page__rest(page, objects->count - count, "objects");
+		print_object(printer, signal, &objects->list[i]);
+	printer__rest(printer, objects->count - count, "objects");
 }
 
-static void print_service(const struct page *page, const struct signals_service *service)
+static void print_service(const struct printer *printer, const struct signals_service *service)
 {
-	char text[PAGE_LINE] = "", who[PAGE_LINE] = "";
+	char text[PRINTER_LINE] = "", who[PRINTER_LINE] = "";
 
-	words__field(page->out, words__bytes(service->bytes).text, PAGE_TIME);
-	words__field(page->out, words__number(service->connections).text, -10);
-	words__field(page->out,
+	words__field(printer->out, words__bytes(service->bytes).text, PRINTER_TIME);
+	words__field(printer->out, words__number(service->connections).text, -10);
+	words__field(printer->out,
 		     service->ended ? words__time(service->lifetime_ns / service->ended).text : "-",
 		     -9);
 	words__say(text, sizeof(text), "%s %s", service->accepts ? "at" : "to",
@@ -83,55 +83,56 @@ static void print_service(const struct page *page, const struct signals_service 
 	if (service->resets)
 		words__say(text, sizeof(text), ", %s",
 			   words__count(service->resets, "resets").text);
-	print_item(page, text);
+	print_item(printer, text);
 }
 
-static void print_services(const struct page *page, const struct signals_signal *signal)
+static void print_services(const struct printer *printer, const struct signals_signal *signal)
 {
-	size_t count = page__shown(page, signal->service_count, OBJECTS_SHOWN);
+	size_t count = printer__shown(printer, signal->service_count, OBJECTS_SHOWN);
 
 	if (!count)
 		return;
-	fprintf(page->out, "%10s%10s%9s  %s\n", "bytes", "connected", "lives", "service");
+	fprintf(printer->out, "%10s%10s%9s  %s\n", "bytes", "connected", "lives", "service");
 	for (size_t i = 0; i < count; i++)
-		print_service(page, &signal->services[i]);
-	page__rest(page, signal->service_count - count, "services");
+		print_service(printer, &signal->services[i]);
+	printer__rest(printer, signal->service_count - count, "services");
 }
 
-static void print_program(const struct page *page, const struct signals_program *program)
+static void print_program(const struct printer *printer, const struct signals_program *program)
 {
-	char text[PAGE_LINE] = "";
+	char text[PRINTER_LINE] = "";
 	int64_t ended = program->ended;
 
-	words__field(page->out, words__number(program->count).text, PAGE_TIME);
-	words__field(page->out, ended ? words__time(program->lifetime_ns / ended).text : "-", -10);
-	words__field(page->out, ended ? words__time(program->max_ns).text : "-", -9);
+	words__field(printer->out, words__number(program->count).text, PRINTER_TIME);
+	words__field(printer->out, ended ? words__time(program->lifetime_ns / ended).text : "-",
+		     -10);
+	words__field(printer->out, ended ? words__time(program->max_ns).text : "-", -9);
 	words__say(text, sizeof(text), "%s", words__clean(program->file, OBJECT_COLUMNS).text);
 	if (program->parent)
 		words__say(text, sizeof(text), ", started by %s",
 			   words__clean(program->parent, NAME_COLUMNS).text);
 	if (program->failed)
 		words__say(text, sizeof(text), ", %s failed", words__number(program->failed).text);
-	print_item(page, text);
+	print_item(printer, text);
 }
 
-static void print_programs(const struct page *page, const struct signals_signal *signal)
+static void print_programs(const struct printer *printer, const struct signals_signal *signal)
 {
-	size_t count = page__shown(page, signal->program_count, OBJECTS_SHOWN);
+	size_t count = printer__shown(printer, signal->program_count, OBJECTS_SHOWN);
 
 	if (!count)
 		return;
-	fprintf(page->out, "%10s%10s%9s  %s\n", "count", "lives", "longest", "program");
+	fprintf(printer->out, "%10s%10s%9s  %s\n", "count", "lives", "longest", "program");
 	for (size_t i = 0; i < count; i++)
-		print_program(page, &signal->programs[i]);
-	page__rest(page, signal->program_count - count, "programs");
+		print_program(printer, &signal->programs[i]);
+	printer__rest(printer, signal->program_count - count, "programs");
 }
 
 /* --- what went wrong ------------------------------------------------------------------------ */
 
 static void say_by(const struct signals_part *part, char *text, size_t size)
 {
-	char who[PAGE_LINE] = "";
+	char who[PRINTER_LINE] = "";
 
 	if (signal_words__who(part->group, part->thread, who, sizeof(who)))
 		words__say(text, size, ", by %s", who);
@@ -160,10 +161,10 @@ static bool same_who(const struct signals_part *a, const struct signals_part *b)
 }
 
 /* "Not now" is an answer; and of a path that is not there, files say more than syscalls. */
-static bool is_noise(const struct page *page, const struct signals_signal *signal,
+static bool is_noise(const struct printer *printer, const struct signals_signal *signal,
 		     const struct signals_part *part)
 {
-	const struct signals_signal *files = signals__find(&page->model->signals, "files");
+	const struct signals_signal *files = signals__find(&printer->model->signals, "files");
 	int64_t error = part->first->error;
 
 	if (!signals__is(signal, "syscalls"))
@@ -172,18 +173,18 @@ static bool is_noise(const struct page *page, const struct signals_signal *signa
 	       (error == ENOENT && files && files->missing.count);
 }
 
-static void print_failures(const struct page *page, const struct signals_signal *signal)
+static void print_failures(const struct printer *printer, const struct signals_signal *signal)
 {
 	bool by_path = signal->missing.count;
 	const struct signals_parts *parts = by_path ? &signal->missing : &signal->failures;
-	size_t most = page__shown(page, parts->count, FAILURES_SHOWN), count = 0, left = 0;
+	size_t most = printer__shown(printer, parts->count, FAILURES_SHOWN), count = 0, left = 0;
 	const struct signals_part *last = NULL;
-	char text[PAGE_LINE] = "";
+	char text[PRINTER_LINE] = "";
 
 	for (size_t i = 0; i < parts->count; i++) {
 		const struct signals_part *part = &parts->list[i];
 
-		if (is_noise(page, signal, part))
+		if (is_noise(printer, signal, part))
 			continue;
 		if (count == most) {
 			left++;
@@ -207,8 +208,8 @@ static void print_failures(const struct page *page, const struct signals_signal 
 	if (left)
 		words__say(text, sizeof(text), "; … %s more [--top]",
 			   words__number((int64_t)left).text);
-	fputs("  ", page->out);
-	page__wrap(page, text, 4);
+	fputs("  ", printer->out);
+	printer__wrap(printer, text, 4);
 }
 
 static void say_trouble(char *text, size_t size, int64_t count, const char *what)
@@ -218,10 +219,10 @@ static void say_trouble(char *text, size_t size, int64_t count, const char *what
 			   words__number(count).text, what);
 }
 
-static void print_trouble(const struct page *page, const struct signals_signal *signal)
+static void print_trouble(const struct printer *printer, const struct signals_signal *signal)
 {
 	struct signals_service all = {};
-	char text[PAGE_LINE] = "";
+	char text[PRINTER_LINE] = "";
 
 	for (size_t i = 0; i < signal->service_count; i++) {
 		all.again += signal->services[i].again;
@@ -241,8 +242,8 @@ static void print_trouble(const struct page *page, const struct signals_signal *
 	say_trouble(text, sizeof(text), all.resets, "resets");
 	say_trouble(text, sizeof(text), all.zero_windows, "zero windows");
 	say_trouble(text, sizeof(text), all.overflows, "times a full accept queue");
-	fputs("  ", page->out);
-	page__wrap(page, text, 4);
+	fputs("  ", printer->out);
+	printer__wrap(printer, text, 4);
 }
 
 /* --- the slowest ---------------------------------------------------------------------------- */
@@ -264,12 +265,13 @@ static void say_operation(const struct signals_event *event, char *text, size_t 
 	json_decref(fields);
 }
 
-static void print_event(const struct page *page, const struct signals_event *event, bool first)
+static void print_event(const struct printer *printer, const struct signals_event *event,
+			bool first)
 {
-	char text[PAGE_LINE] = "";
+	char text[PRINTER_LINE] = "";
 
 	words__say(text, sizeof(text), "%s at %s: ", words__time(event->duration_ns).text,
-		   words__time(event->time_ns - page->model->start_ns).text);
+		   words__time(event->time_ns - printer->model->start_ns).text);
 	say_operation(event, text, sizeof(text));
 	if (event->error) {
 		words__say(text, sizeof(text), ", ");
@@ -279,8 +281,8 @@ static void print_event(const struct page *page, const struct signals_event *eve
 		words__say(text, sizeof(text), ", by ");
 		signal_words__who(event->thread->group, event->thread, text, sizeof(text));
 	}
-	fputs(first ? "  slowest: " : "           ", page->out);
-	page__wrap(page, text, 13);
+	fputs(first ? "  slowest: " : "           ", printer->out);
+	printer__wrap(printer, text, 13);
 }
 
 static bool same(const struct signals_event *a, const struct signals_event *b)
@@ -295,10 +297,10 @@ static bool overlap(const struct signals_event *a, const struct signals_event *b
 }
 
 /* A slow call to read a file is a slow read of it: the other signal knows more. */
-static bool is_told(const struct page *page, const struct signals_signal *signal,
+static bool is_told(const struct printer *printer, const struct signals_signal *signal,
 		    const struct signals_event *event)
 {
-	const struct signals *signals = &page->model->signals;
+	const struct signals *signals = &printer->model->signals;
 
 	for (size_t i = 0; signals__is(signal, "syscalls") && i < signals->count; i++) {
 		const struct signals_signal *other = &signals->list[i];
@@ -312,17 +314,17 @@ static bool is_told(const struct page *page, const struct signals_signal *signal
 }
 
 /* The first of a kind: a second one like it would say nothing new. */
-static void print_slowest(const struct page *page, const struct signals_signal *signal)
+static void print_slowest(const struct printer *printer, const struct signals_signal *signal)
 {
-	size_t most = page__shown(page, signal->slowest_count, EVENTS_SHOWN), count = 0;
+	size_t most = printer__shown(printer, signal->slowest_count, EVENTS_SHOWN), count = 0;
 
 	for (size_t i = 0; i < signal->slowest_count && count < most; i++) {
-		bool known = is_told(page, signal, &signal->slowest[i]);
+		bool known = is_told(printer, signal, &signal->slowest[i]);
 
 		for (size_t j = 0; j < i; j++)
 			known |= same(&signal->slowest[i], &signal->slowest[j]);
 		if (!known)
-			print_event(page, &signal->slowest[i], !count++);
+			print_event(printer, &signal->slowest[i], !count++);
 	}
 }
 
@@ -335,13 +337,13 @@ static bool adds_up(const struct signals_signal *signal)
 	       !signals__is(signal, "tcp") && signal->sum.sum[signal->main];
 }
 
-static void print_head(const struct page *page, const struct signals_signal *signal)
+static void print_head(const struct printer *printer, const struct signals_signal *signal)
 {
 	const struct signals_part *most = signal->who.count ? signal->who.list : NULL;
 	int64_t count = signal->sum.count ? signal->sum.count : signal->event_count;
-	char text[PAGE_LINE] = "";
+	char text[PRINTER_LINE] = "";
 
-	page__heading(page, words__clean(signal->name, NAME_COLUMNS).text);
+	printer__heading(printer, words__clean(signal->name, NAME_COLUMNS).text);
 	words__say(text, sizeof(text), "(%s", words__count(count, signal->events).text);
 	if (adds_up(signal))
 		words__say(text, sizeof(text), ", %s in all",
@@ -353,21 +355,21 @@ static void print_head(const struct page *page, const struct signals_signal *sig
 		signal_words__who(most->group, most->thread, text, sizeof(text));
 	}
 	words__say(text, sizeof(text), ")");
-	fputc(' ', page->out);
-	page__wrap(page, text, 4);
+	fputc(' ', printer->out);
+	printer__wrap(printer, text, 4);
 }
 
 /* Two humps are worth a line if the slow one takes a part of the recording's time. */
-static bool is_worth(const struct page *page, const struct hump *hump)
+static bool is_worth(const struct printer *printer, const struct hump *hump)
 {
 	return (double)hump->high_count * (double)hump->high * 100 >=
-	       (double)page->model->wall_ns * LEAST_PERCENT;
+	       (double)printer->model->wall_ns * LEAST_PERCENT;
 }
 
 /* The largest row that has two humps. */
-static void print_hump(const struct page *page, const struct signals_signal *signal)
+static void print_hump(const struct printer *printer, const struct signals_signal *signal)
 {
-	char text[PAGE_LINE] = "";
+	char text[PRINTER_LINE] = "";
 	struct hump hump;
 
 	if (!adds_up(signal))
@@ -375,27 +377,27 @@ static void print_hump(const struct page *page, const struct signals_signal *sig
 	for (size_t i = 0; i < signal->row_count; i++) {
 		const struct signals_row *row = &signal->rows[signal->ranks[i]];
 
-		if (!signal_words__hump(signal, row, &hump) || !is_worth(page, &hump))
+		if (!signal_words__hump(signal, row, &hump) || !is_worth(printer, &hump))
 			continue;
 		signal_words__say_hump(signal, row, &hump, text, sizeof(text));
-		fputs("  ", page->out);
-		page__wrap(page, text, 4);
+		fputs("  ", printer->out);
+		printer__wrap(printer, text, 4);
 		return;
 	}
 }
 
-static bool is_small(const struct page *page, const struct signals_signal *signal)
+static bool is_small(const struct printer *printer, const struct signals_signal *signal)
 {
-	return adds_up(signal) && !signal->slowest_count && !page->options->top &&
+	return adds_up(signal) && !signal->slowest_count && !printer->options->top &&
 	       (double)signal->sum.sum[signal->main] * 1000 <
-		       (double)page->model->wall_ns * LEAST_PERMILLE;
+		       (double)printer->model->wall_ns * LEAST_PERMILLE;
 }
 
 /* "most of it: 152 opens (ext4 on vda), p50 2.00 µs, p99 50.0 µs, 1.20 ms in all" */
-static void print_small(const struct page *page, const struct signals_signal *signal)
+static void print_small(const struct printer *printer, const struct signals_signal *signal)
 {
 	const struct signals_row *row = &signal->rows[*signal->ranks];
-	char text[PAGE_LINE] = "";
+	char text[PRINTER_LINE] = "";
 
 	words__say(text, sizeof(text), "most of it: %s ", words__number(row->part.sum.count).text);
 	signal_words__what(signal, row, text, sizeof(text));
@@ -405,42 +407,42 @@ static void print_small(const struct page *page, const struct signals_signal *si
 			   words__time(row->p99[signal->main]).text);
 	words__say(text, sizeof(text), ", %s in all [--top]",
 		   words__time(row->part.sum.sum[signal->main]).text);
-	fputs("  ", page->out);
-	page__wrap(page, text, 4);
+	fputs("  ", printer->out);
+	printer__wrap(printer, text, 4);
 }
 
-static void print_signal(const struct page *page, const struct signals_signal *signal)
+static void print_signal(const struct printer *printer, const struct signals_signal *signal)
 {
 	/* The table of syscalls stands above, and how long programs live is theirs to know. */
 	bool is_syscalls = signals__is(signal, "syscalls");
 	bool is_exec = signal->program_count > 0;
 
-	print_head(page, signal);
-	if (is_small(page, signal)) {
-		print_small(page, signal);
-		print_failures(page, signal);
+	print_head(printer, signal);
+	if (is_small(printer, signal)) {
+		print_small(printer, signal);
+		print_failures(printer, signal);
 		return;
 	}
 	if (!is_syscalls && !is_exec && signal->row_count)
-		page__operations(page, signal);
+		printer__operations(printer, signal);
 	if (!is_syscalls)
-		print_hump(page, signal);
+		print_hump(printer, signal);
 	if (signals__is(signal, "tcp"))
-		print_services(page, signal);
+		print_services(printer, signal);
 	else if (!is_exec)
-		print_objects(page, signal);
-	print_programs(page, signal);
-	print_trouble(page, signal);
-	print_failures(page, signal);
+		print_objects(printer, signal);
+	print_programs(printer, signal);
+	print_trouble(printer, signal);
+	print_failures(printer, signal);
 	if (!is_exec)
-		print_slowest(page, signal);
+		print_slowest(printer, signal);
 }
 
-void page__signals(const struct page *page)
+void printer__signals(const struct printer *printer)
 {
-	const struct signals *signals = &page->model->signals;
+	const struct signals *signals = &printer->model->signals;
 
 	for (size_t i = 0; i < signals->count; i++)
 		if (!signals__is_empty(&signals->list[i]))
-			print_signal(page, &signals->list[i]);
+			print_signal(printer, &signals->list[i]);
 }

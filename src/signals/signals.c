@@ -1,4 +1,4 @@
-#include "signals/signal.h"
+#include "signals/signals.h"
 
 #include <errno.h>
 #include <string.h>
@@ -70,20 +70,4 @@ int signal__choose(const char *list, const struct signal *ret[SIGNALS_MOST], con
 		if (!*word)
 			return 0;
 	}
-}
-
-bool signal__any_in_ledger(const struct signal *const *list)
-{
-	while (*list && !(*list)->in_ledger)
-		list++;
-	return *list;
-}
-
-size_t signal__values(const struct signal *signal)
-{
-	size_t count = 0;
-
-	while (signal->measures && count < SERIES_VALUES && signal->measures[count].name)
-		count++;
-	return count;
 }

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/signal_words.h"
-#include "report/words.h"
+#include "base/words.h"
+#include "findings/signal_words.h"
 #include "tui/screen.h"
 #include "tui/view.h"
 

@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "report/words.h"
+#include "base/words.h"
 #include "tui/screen.h"
 #include "tui/view.h"
 

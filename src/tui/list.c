@@ -4,7 +4,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "report/words.h"
+#include "base/words.h"
 #include "tui/screen.h"
 #include "tui/view.h"
 

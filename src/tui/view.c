@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "base/clock.h"
-#include "report/words.h"
+#include "base/words.h"
 #include "tui/screen.h"
 
 void view__interval(uint64_t ns, char *ret, size_t size)

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "bpf/histogram.h"
+#include "vocabulary/histogram.h"
 
 char *sample__path(void)
 {

@@ -11,7 +11,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "bpf/histogram.h"
+#include "vocabulary/histogram.h"
 
 enum { SYSCALLS = 1, BLOCK, FILES, TCP, EXEC };
 enum { LOG = 11, DATA, THEME, LISTENER, LINE, HTTP, DATABASE /* and up */ };

@@ -12,9 +12,9 @@
 #include <string.h>
 
 #include "golden.h"
-#include "report/html.h"
-#include "report/html_out.h"
-#include "report/html_rows.h"
+#include "page/html.h"
+#include "page/html_out.h"
+#include "page/html_rows.h"
 #include "report/report.h"
 #include "sample.h"
 
@@ -39,19 +39,19 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static char *data_of(const char *recording, const struct report_options *options)
+static char *data_of(const char *recording, const struct model_options *options)
 {
 	char *text = NULL;
 	size_t size = 0;
 	FILE *out = open_memstream(&text, &size);
 
 	assert_non_null(out);
-	assert_int_equal(html__write_data(recording, options, out), 0);
+	assert_int_equal(html__write_data(recording, options, NULL, out), 0);
 	fclose(out);
 	return text;
 }
 
-static void expects(const char *recording, const char *name, const struct report_options *options)
+static void expects(const char *recording, const char *name, const struct model_options *options)
 {
 	char *text = data_of(recording, options);
 
@@ -61,28 +61,28 @@ static void expects(const char *recording, const char *name, const struct report
 
 static void data(void **state)
 {
-	expects(path, "html.json", &(struct report_options) {});
+	expects(path, "html.json", &(struct model_options) {});
 }
 
 static void data_of_a_cut(void **state)
 {
 	expects(path, "html-cut.json",
-		&(struct report_options) { .from_ns = 5 * SECOND, .to_ns = 25 * SECOND });
+		&(struct model_options) { .from_ns = 5 * SECOND, .to_ns = 25 * SECOND });
 }
 
 static void data_with_stacks(void **state)
 {
-	expects(stacks_path, "html-stacks.json", &(struct report_options) {});
+	expects(stacks_path, "html-stacks.json", &(struct model_options) {});
 }
 
 static void data_with_signals(void **state)
 {
-	expects(signals_path, "html-signals.json", &(struct report_options) {});
+	expects(signals_path, "html-signals.json", &(struct model_options) {});
 }
 
 static json_t *document(const char *recording)
 {
-	char *text = data_of(recording, &(struct report_options) {});
+	char *text = data_of(recording, &(struct model_options) {});
 	json_t *json = json_loads(text, 0, NULL);
 
 	assert_non_null(json);
@@ -255,7 +255,7 @@ static void a_hostile_recording_gives_a_page_or_is_refused(void **state)
 		assert_int_equal(sqlite3_exec(db, wrongs[i], NULL, NULL, NULL), SQLITE_OK);
 		sqlite3_close(db);
 		out = open_memstream(&text, &size);
-		err = html__write_data(hostile, &(struct report_options) {}, out);
+		err = html__write_data(hostile, &(struct model_options) {}, NULL, out);
 		fclose(out);
 		if (err && err != -EBADMSG)
 			fail_msg("%s: %d", wrongs[i], err);

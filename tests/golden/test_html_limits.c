@@ -10,11 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/html.h"
+#include "page/html.h"
 #include "report/report.h"
 #include "sample.h"
 
-static json_t *document(const char *recording, const struct report_options *options)
+static json_t *document(const char *recording, const struct model_options *options)
 {
 	char *text = NULL;
 	size_t size = 0;
@@ -22,7 +22,7 @@ static json_t *document(const char *recording, const struct report_options *opti
 	json_t *json;
 
 	assert_non_null(out);
-	assert_int_equal(html__write_data(recording, options, out), 0);
+	assert_int_equal(html__write_data(recording, options, NULL, out), 0);
 	fclose(out);
 	json = json_loads(text, 0, NULL);
 	assert_non_null(json);
@@ -41,7 +41,7 @@ static json_int_t folded(json_t *page, const char *key)
 /* One thread lives through the recording, the other ends in the first slice; -5 is nobody. */
 static void rows_outside_the_cut_do_not_belong_to_nobody(void **state)
 {
-	const struct report_options cut = { .from_ns = 15 * SECOND, .to_ns = 30 * SECOND };
+	const struct model_options cut = { .from_ns = 15 * SECOND, .to_ns = 30 * SECOND };
 	char *path = sample__path();
 	struct recording *recording = sample__begin(path);
 	json_t *page;
@@ -60,7 +60,7 @@ static void rows_outside_the_cut_do_not_belong_to_nobody(void **state)
 	}
 	sample__account(recording, 2, SAMPLE_RUN_USER, 1, 1, 8 * SECOND, 1);
 	sample__finish(recording);
-	page = document(path, &(struct report_options) {});
+	page = document(path, &(struct model_options) {});
 	assert_int_equal(folded(page, "accounts"), 3);
 	json_decref(page);
 	page = document(path, &cut);
@@ -110,7 +110,7 @@ static void series_that_stand_for_others_keep_counts_and_errors(void **state)
 	int at = 0;
 
 	sample__write_crowded(path);
-	page = document(path, &(struct report_options) {});
+	page = document(path, &(struct model_options) {});
 	block = find_signal(page, "block", &at);
 	assert_true(folded(page, "series") > 400);
 	assert_true(folded(page, "operations") > 0);
@@ -153,7 +153,7 @@ static void distributions_that_have_no_room_are_counted(void **state)
 	size_t i, shown = 0;
 
 	sample__write_crowded(path);
-	page = document(path, &(struct report_options) {});
+	page = document(path, &(struct model_options) {});
 	/* Those of signals have no name of their own. */
 	json_array_foreach (json_object_get(page, "histograms"), i, value)
 		shown += !json_object_get(value, "name");
@@ -184,7 +184,7 @@ static void threads_without_a_time_axis_are_counted(void **state)
 		      "INSERT INTO account SELECT s.id, n.i, t.id, s.id, 200000000, 1"
 		      " FROM slice s, n, state t WHERE t.id > 100;"
 		      "COMMIT");
-	page = document(path, &(struct report_options) {});
+	page = document(path, &(struct model_options) {});
 	assert_int_equal(folded(page, "threads"), 100);
 	assert_int_equal(folded(page, "axes"), 3100 - 1501);
 	assert_int_equal(folded(page, "accounts"), 0);
@@ -201,7 +201,7 @@ static void samples_of_waits_that_have_no_room_are_counted(void **state)
 	json_t *page;
 
 	sample__write_with_stacks(path);
-	page = document(path, &(struct report_options) {});
+	page = document(path, &(struct model_options) {});
 	loose = folded(page, "loose_samples");
 	assert_int_equal(folded(page, "wait_samples"), 0);
 	json_decref(page);
@@ -214,7 +214,7 @@ static void samples_of_waits_that_have_no_room_are_counted(void **state)
 		      " 1000000, 1000000, 1, 0, NULL, NULL, NULL, NULL, 0 FROM slice s, n,"
 		      " (SELECT id FROM stack ORDER BY id LIMIT 6) k;"
 		      "UPDATE sample SET object = 4711 WHERE id = (SELECT max(id) FROM sample)");
-	page = document(path, &(struct report_options) {});
+	page = document(path, &(struct model_options) {});
 	thinned = folded(page, "wait_samples");
 	assert_true(thinned > 0);
 	assert_int_equal(folded(page, "loose_samples"), loose + 1);

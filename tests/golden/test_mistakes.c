@@ -7,7 +7,7 @@
 #include <sys/prctl.h>
 
 #include "folder.h"
-#include "report/html.h"
+#include "page/html.h"
 
 static const char *const readers[] = {
 	"report",

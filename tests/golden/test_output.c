@@ -19,7 +19,7 @@
 
 #include "cli/output.h"
 #include "folder.h"
-#include "report/html.h"
+#include "page/html.h"
 
 /* With these in front of its name, each makes an output of run.gapless. */
 static const char *const makers[] = {

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "export/exporter.h"
-#include "report/html.h"
+#include "page/html.h"
 #include "sample.h"
 
 #define SECRET "hunter2"
@@ -86,7 +86,8 @@ static void data_has(enum redact_args args, bool plain, bool secret)
 	size_t size = 0;
 	FILE *out = open_memstream(&text, &size);
 
-	assert_int_equal(html__write_data(path, &(struct report_options) { .args = args }, out), 0);
+	assert_int_equal(
+		html__write_data(path, &(struct model_options) { .args = args }, NULL, out), 0);
 	fclose(out);
 	assert_int_equal(strstr(text, PLAIN) != NULL, plain);
 	assert_int_equal(strstr(text, SECRET) != NULL, secret);

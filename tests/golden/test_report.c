@@ -53,15 +53,16 @@ static void text_at_80_columns(void **state)
 
 static void text_at_120_columns_by_thread(void **state)
 {
-	prints("report-120.txt", &(struct report_options) { .width = 120, .by = REPORT_BY_THREAD });
+	prints("report-120.txt",
+	       &(struct report_options) { .width = 120, .model.by = MODEL_BY_THREAD });
 }
 
 static void text_of_a_cut(void **state)
 {
 	prints("report-cut.txt", &(struct report_options) { .width = 80,
-							    .from_ns = 5 * SECOND,
-							    .to_ns = 25 * SECOND,
-							    .by = REPORT_BY_COMM });
+							    .model.from_ns = 5 * SECOND,
+							    .model.to_ns = 25 * SECOND,
+							    .model.by = MODEL_BY_COMM });
 }
 
 static void json(void **state)
@@ -72,9 +73,9 @@ static void json(void **state)
 static void json_of_a_cut_by_process(void **state)
 {
 	prints("report-cut.json", &(struct report_options) { .json = true,
-							     .from_ns = 5 * SECOND,
-							     .to_ns = 25 * SECOND,
-							     .by = REPORT_BY_PROCESS });
+							     .model.from_ns = 5 * SECOND,
+							     .model.to_ns = 25 * SECOND,
+							     .model.by = MODEL_BY_PROCESS });
 }
 
 static void text_with_stacks_at_80_columns(void **state)
@@ -92,7 +93,7 @@ static void text_with_stacks_of_a_cut(void **state)
 {
 	prints_of(stacks_path, "report-stacks-cut.txt",
 		  &(struct report_options) {
-			  .width = 100, .from_ns = 5 * SECOND, .to_ns = 25 * SECOND });
+			  .width = 100, .model.from_ns = 5 * SECOND, .model.to_ns = 25 * SECOND });
 }
 
 static void json_with_stacks(void **state)
@@ -115,7 +116,7 @@ static void text_with_signals_of_a_cut(void **state)
 {
 	prints_of(signals_path, "report-signals-cut.txt",
 		  &(struct report_options) {
-			  .width = 80, .from_ns = 5 * SECOND, .to_ns = 25 * SECOND });
+			  .width = 80, .model.from_ns = 5 * SECOND, .model.to_ns = 25 * SECOND });
 }
 
 static void json_with_signals(void **state)

@@ -12,11 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/words.h"
 #include "export/exporter.h"
+#include "page/html.h"
 #include "recording/recording.h"
-#include "report/html.h"
 #include "report/report.h"
-#include "report/words.h"
 #include "sample.h"
 
 static char *path, *text;
@@ -24,6 +24,11 @@ static json_t *json, *page;
 static sqlite3 *db;
 
 /* --- the four ------------------------------------------------------------------------------- */
+
+static int print_page(const char *recording, const struct report_options *options, FILE *out)
+{
+	return html__write_data(recording, &options->model, NULL, out);
+}
 
 static char *printed(int (*print)(const char *path, const struct report_options *options,
 				  FILE *out),
@@ -50,14 +55,14 @@ static json_t *parsed(char *document)
 
 static int set_up(void **state)
 {
-	struct report_options options = { .width = 160, .top = 1000, .by = REPORT_BY_PROCESS };
+	struct report_options options = { .width = 160, .top = 1000, .model.by = MODEL_BY_PROCESS };
 
 	path = sample__path();
 	sample__write_with_all(path);
 	text = printed(report__print, &options);
 	options.json = true;
 	json = parsed(printed(report__print, &options));
-	page = parsed(printed(html__write_data, &options));
+	page = parsed(printed(print_page, &options));
 	assert_int_equal(recording__open(path, &db), 0);
 	return 0;
 }

@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "ledger/attach.h"
+#include "ledger/reader/attach.h"
 
 struct restless {
 	_Atomic pid_t tid;

@@ -40,7 +40,7 @@ export async function open(name, width = 1280, scheme = "light") {
 export const settle = () => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 200)))));
 export const text = (selector) => page.locator(selector).first().innerText();
 
-// As src/report/words.c has it.
+// As src/base/words.c has it.
 export function time(ns) {
   const units = [[1, "ns"], [1e3, "µs"], [1e6, "ms"], [1e9, "s"]];
   let i = 0;

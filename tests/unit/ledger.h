@@ -5,8 +5,8 @@
 
 #include <unistd.h>
 
-#include "ledger/collect.h"
-#include "ledger/names.h"
+#include "record/collect.h"
+#include "record/names.h"
 #include "recording/recording.h"
 
 struct fixture {

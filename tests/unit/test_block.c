@@ -7,7 +7,7 @@
 
 #include "core/devices.h"
 #include "signals/block/block.h"
-#include "signals/signal.h"
+#include "signals/signals.h"
 
 static const struct signal *block_of_the_list(void)
 {

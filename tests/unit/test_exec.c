@@ -4,7 +4,7 @@
 #include <signal.h>
 
 #include "signals/exec/exec.h"
-#include "signals/signal.h"
+#include "signals/signals.h"
 
 /* The columns, in their order. */
 enum { PID, COMM, STATUS, PARENT_COMM, PARENT_PID, KILLED_BY, FORKED, FILE_GIVEN, ARGS };

@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "signals/files/files.h"
-#include "signals/signal.h"
+#include "signals/signals.h"
 
 static const struct signal *files_of_the_list(void)
 {

@@ -1,6 +1,6 @@
 #include "../harness.h"
 
-#include "bpf/histogram.h"
+#include "vocabulary/histogram.h"
 
 static void a_small_value_has_a_bucket_of_its_own(void **state)
 {

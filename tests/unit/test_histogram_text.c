@@ -1,8 +1,8 @@
 /* Histograms as text, to the letter. */
 #include "../harness.h"
 
-#include "bpf/histogram.h"
 #include "report/histogram.h"
+#include "vocabulary/histogram.h"
 
 static struct histogram_count at(uint64_t value, int64_t count)
 {

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "ledger/periods.h"
+#include "ledger/reader/periods.h"
 
 #define MEAN UINT64_C(1000000)
 #define RUN  (20 * MEAN)

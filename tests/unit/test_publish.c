@@ -7,6 +7,7 @@
 
 #include "core/publish.h"
 #include "core/sessions.h"
+#include "signals/signals.h"
 
 static const char *operation(uint32_t number)
 {

@@ -2,9 +2,9 @@
 
 #include <errno.h>
 
-#include "bpf/histogram.h"
-#include "report/model.h"
-#include "report/words.h"
+#include "base/words.h"
+#include "model/model.h"
+#include "vocabulary/histogram.h"
 
 static bool is(json_t *object, const char *key, const char *value)
 {
@@ -246,7 +246,7 @@ static void a_cut_at_slices_is_exact(void **state)
 	json_t *json;
 
 	sample__write(path);
-	json = report((struct report_options) { .from_ns = 20 * SECOND });
+	json = report((struct report_options) { .model.from_ns = 20 * SECOND });
 	assert_int_equal(number_at(json, "wall_ns"), 10 * SECOND);
 	assert_int_equal(number_at(json, "threads_ns"), 50 * SECOND);
 	assert_int_equal(state_ns(json, "wait", "disk", "delaying"), 6 * SECOND);
@@ -268,7 +268,8 @@ static void a_row_over_an_edge_is_prorated(void **state)
 	sample__account(recording, 1, SAMPLE_POLL, 1, 2, 16 * SECOND, 40);
 	sample__account(recording, 1, SAMPLE_POLL, 3, 3, 10 * SECOND, 0);
 	sample__finish(recording);
-	json = report((struct report_options) { .from_ns = 15 * SECOND, .to_ns = 22 * SECOND });
+	json = report((struct report_options) { .model.from_ns = 15 * SECOND,
+						.model.to_ns = 22 * SECOND });
 	assert_int_equal(state_ns(json, "run", "user", NULL), SECOND);
 	assert_int_equal(state_ns(json, "wait", "poll", "idle"), 4 * SECOND + 2 * SECOND);
 	/* The third slice was nothing but poll: known exactly, wherever it is cut. */
@@ -289,7 +290,7 @@ static void a_row_is_prorated_over_its_threads_life_only(void **state)
 	assert_int_equal(recording__put_thread(recording, &thread), 0);
 	sample__account(recording, 1, SAMPLE_RUN_USER, 1, 2, 4 * SECOND, 4);
 	sample__finish(recording);
-	json = report((struct report_options) { .to_ns = 9 * SECOND });
+	json = report((struct report_options) { .model.to_ns = 9 * SECOND });
 	assert_int_equal(number_at(json, "threads_ns"), SECOND);
 	assert_int_equal(state_ns(json, "run", "user", NULL), SECOND);
 	json_decref(json);
@@ -297,8 +298,8 @@ static void a_row_is_prorated_over_its_threads_life_only(void **state)
 
 static void a_cut_of_nothing_is_refused(void **state)
 {
-	struct report_options outside = { .from_ns = 30 * SECOND };
-	struct report_options reversed = { .from_ns = 5 * SECOND, .to_ns = 5 * SECOND };
+	struct report_options outside = { .model.from_ns = 30 * SECOND };
+	struct report_options reversed = { .model.from_ns = 5 * SECOND, .model.to_ns = 5 * SECOND };
 
 	sample__write(path);
 	assert_int_equal(report__print(path, &outside, stdout), -ERANGE);
@@ -311,15 +312,15 @@ static void a_cause_can_be_moved_to_another_kind(void **state)
 {
 	const char *const poll[] = { "poll", NULL }, *const lock[] = { "lock", NULL };
 	const char *const unknown[] = { "luck", NULL };
-	struct report_options wrong = { .busy = unknown };
+	struct report_options wrong = { .model.busy = unknown };
 	json_t *json;
 
 	sample__write(path);
-	json = report((struct report_options) { .busy = poll, .idle = lock });
+	json = report((struct report_options) { .model.busy = poll, .model.idle = lock });
 	assert_int_equal(state_ns(json, "wait", "poll", "delaying"), 49500 * MS);
 	assert_int_equal(state_ns(json, "wait", "lock", "delaying"), 0);
 	json_decref(json);
-	text_lacks(&(struct report_options) { .idle = lock }, "waiting for a lock");
+	text_lacks(&(struct report_options) { .model.idle = lock }, "waiting for a lock");
 	assert_int_equal(report__print(path, &wrong, stdout), -ENOKEY);
 }
 
@@ -345,7 +346,7 @@ static void names_that_differ_in_a_number_are_one(void **state)
 	write_pool(names, 0);
 	text_has(&wide, "Threads worker-* of server spent 90 % of their time (108 s of 120 s) "
 			"waiting for a pipe.");
-	text_has(&(struct report_options) { .width = 80, .by = REPORT_BY_COMM },
+	text_has(&(struct report_options) { .width = 80, .model.by = MODEL_BY_COMM },
 		 "  worker-*         4     120 s    10.0 %     0.0 %    90.0 %");
 }
 
@@ -367,13 +368,13 @@ static void a_number_is_no_name(void **state)
 
 static void the_rows_of_by_add_up(void **state)
 {
-	static const enum report_by ways[] = { REPORT_BY_THREAD, REPORT_BY_PROCESS,
-					       REPORT_BY_CGROUP, REPORT_BY_COMM };
+	static const enum model_by ways[] = { MODEL_BY_THREAD, MODEL_BY_PROCESS, MODEL_BY_CGROUP,
+					      MODEL_BY_COMM };
 	static const size_t lines[] = { 5, 2, 1, 4 };
 
 	sample__write(path);
 	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
-		json_t *json = report((struct report_options) { .by = ways[i] }), *row;
+		json_t *json = report((struct report_options) { .model.by = ways[i] }), *row;
 		int64_t threads_ns = 0, kinds_ns = 0;
 		size_t j;
 
@@ -456,14 +457,14 @@ static void a_hostile_name_cannot_steer_the_terminal(void **state)
 	char *text;
 
 	write_pool(evil, 0);
-	text = print(&(struct report_options) { .width = 80, .by = REPORT_BY_THREAD });
+	text = print(&(struct report_options) { .width = 80, .model.by = MODEL_BY_THREAD });
 	for (const char *at = text; *at; at++)
 		assert_true(*at == '\n' || (unsigned char)*at >= 0x20);
 	assert_null(strstr(text, "\xc2\x9b"));
 	assert_null(strstr(text, "\xe2\x80\xae"));
 	assert_non_null(strstr(text, "?[2J1"));
 	free(text);
-	json_decref(report((struct report_options) { .by = REPORT_BY_THREAD }));
+	json_decref(report((struct report_options) { .model.by = MODEL_BY_THREAD }));
 }
 
 static void a_half_written_recording_says_so(void **state)
@@ -491,7 +492,7 @@ static void emptiness_has_a_reason(void **state)
 	sample__finish(recording);
 	text_has(&wide, "No thread of the target (process 1000 and its children) was seen in 30.0 "
 			"s: it had ended, or nothing matches the filter.");
-	text_has(&(struct report_options) { .width = 1000, .from_ns = SECOND },
+	text_has(&(struct report_options) { .width = 1000, .model.from_ns = SECOND },
 		 "No thread of the target lived in this part of the recording.");
 }
 

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <math.h>
 
-#include "report/model.h"
+#include "model/model.h"
 
 #define PERIOD (10 * MS)
 
@@ -382,13 +382,13 @@ static void a_cut_takes_the_samples_of_its_time(void **state)
 	json_t *json;
 
 	sample__write_with_stacks(path);
-	json = report((struct report_options) { .to_ns = 10 * SECOND });
+	json = report((struct report_options) { .model.to_ns = 10 * SECOND });
 	assert_int_equal(of_function(json, "next_token", "self_run_ns"), 2900 * MS);
 	/* The first half of a wait of 20 s, less what was not seen. */
 	assert_int_equal(of_function(json, "fsync", "self_wait_ns"), 10 * SECOND - 12000);
 	json_decref(json);
 	/* The last wait ends with the recording. */
-	json = report((struct report_options) { .from_ns = 20 * SECOND });
+	json = report((struct report_options) { .model.from_ns = 20 * SECOND });
 	assert_int_equal(of_function(json, "[no stack]", "self_wait_ns"), SECOND);
 	assert_int_equal(of_function(json, "fsync", "self_wait_ns"), 5 * SECOND);
 	json_decref(json);
@@ -400,7 +400,7 @@ static void a_cause_that_is_moved_takes_its_samples_along(void **state)
 	json_t *json;
 
 	sample__write_with_stacks(path);
-	json = report((struct report_options) { .busy = poll, .idle = lock });
+	json = report((struct report_options) { .model.busy = poll, .model.idle = lock });
 	assert_int_equal(of_function(json, "epoll_wait", "self_wait_ns"), 19800 * MS);
 	assert_int_equal(of_function(json, "pthread_mutex_lock", "total_wait_ns"), 0);
 	json_decref(json);
@@ -441,7 +441,7 @@ static void a_long_path_is_folded_in_its_middle(void **state)
 		add_stack(recording, i, i - 1, i);
 	add_ticks(recording, 8, 1);
 	sample__finish(recording);
-	assert_int_equal(model__load(path, &(struct report_options) {}, &model), 0);
+	assert_int_equal(model__load(path, &(struct model_options) {}, &model), 0);
 	hot__say_path(&model.hot, 8, text, sizeof(text));
 	assert_string_equal(text, "main → … → c → d → e → f");
 	*text = '\0';
@@ -586,7 +586,7 @@ static void no_samples_have_a_reason(void **state)
 	text_has(&wide, "hot code: none, the recording has no samples\n");
 	change("INSERT INTO meta VALUES('sample_period_ns', 10000000)");
 	text_has(&wide, "hot code: none, too little to sample: there is a stack for each 10.0 ms");
-	text_has(&(struct report_options) { .width = 1000, .to_ns = SECOND },
+	text_has(&(struct report_options) { .width = 1000, .model.to_ns = SECOND },
 		 "hot code: none, no sample was taken in this part");
 	change("UPDATE meta SET value = 0 WHERE key = 'sample_period_ns'");
 	text_has(&wide, "hot code: none, recorded without stacks [they need level full, and no "
@@ -659,7 +659,7 @@ static void numbers_beyond_all_bounds_do_no_harm(void **state)
 	       "UPDATE wait SET ns = 9223372036854775807, count = 9223372036854775807;"
 	       "UPDATE meta SET value = 9223372036854775807 WHERE key IN ('cpus', 'end_ns')");
 	text_has(&wide, "hot code");
-	text_has(&(struct report_options) { .width = 100, .from_ns = 1 }, "hot code");
+	text_has(&(struct report_options) { .width = 100, .model.from_ns = 1 }, "hot code");
 	change("UPDATE sample SET weight_ns = -1 WHERE id = 1");
 	assert_int_equal(report__print(path, &wide, stdout), -EBADMSG);
 }

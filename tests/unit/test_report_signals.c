@@ -3,9 +3,9 @@
 #include <errno.h>
 #include <math.h>
 
-#include "bpf/histogram.h"
-#include "report/hump.h"
-#include "report/model.h"
+#include "model/hump.h"
+#include "model/model.h"
+#include "vocabulary/histogram.h"
 
 #define US 1000LL
 
@@ -352,7 +352,8 @@ static void a_cut_counts_what_is_inside(void **state)
 	json_t *json, *row, *service;
 
 	sample__write_with_signals(path);
-	json = report((struct report_options) { .from_ns = 10 * SECOND, .to_ns = 20 * SECOND });
+	json = report((struct report_options) { .model.from_ns = 10 * SECOND,
+						.model.to_ns = 20 * SECOND });
 	row = row_of(signal_of(json, "block"), "vda", "write");
 	assert_int_equal(number_at(row, "count"), 400);
 	assert_int_equal(number_at(value_of(row, "total"), "sum"), 400 * 12 * MS);
@@ -361,7 +362,7 @@ static void a_cut_counts_what_is_inside(void **state)
 	assert_int_equal(number_at(signal_of(json, "block"), "event_count"), 5);
 	json_decref(json);
 	/* Half of a slice, with one event in most series: half of the events, as long as all. */
-	json = report((struct report_options) { .to_ns = 5 * SECOND });
+	json = report((struct report_options) { .model.to_ns = 5 * SECOND });
 	service = json_array_get(json_object_get(signal_of(json, "tcp"), "services"), 1);
 	assert_string_equal(text_at(service, "name"), "10.0.0.1:5432");
 	assert_int_equal(number_at(service, "opened"), 450);
@@ -938,9 +939,11 @@ static void a_hook_that_is_missing_is_told_with_its_signal(void **state)
 /* Both ways to print come to an end, in whichever way. */
 static int print_all(void)
 {
-	struct report_options ways[] = { { .width = 80, .top = 100000 },
-					 { .json = true },
-					 { .json = true, .from_ns = 1, .to_ns = 15 * SECOND } };
+	struct report_options ways[] = {
+		{ .width = 80, .top = 100000 },
+		{ .json = true },
+		{ .json = true, .model.from_ns = 1, .model.to_ns = 15 * SECOND }
+	};
 	int err = 0;
 
 	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "core/target.h"
-#include "ledger/states.h"
+#include "vocabulary/states.h"
 
 static void no_two_slots_have_the_same_words(void **state)
 {
@@ -35,7 +35,7 @@ static void a_slot_is_run_ready_or_wait_but_never_two(void **state)
 
 static int number_of(const char *name)
 {
-	for (int i = 0; i < LEDGER_SYSCALLS; i++)
+	for (int i = 0; i < CALL_NUMBERS; i++)
 		if (!strcmp(states__syscall_name(i), name))
 			return i;
 	fail_msg("no syscall '%s'", name);
@@ -44,7 +44,7 @@ static int number_of(const char *name)
 
 static void syscalls_are_classed_by_name(void **state)
 {
-	uint8_t classes[LEDGER_SYSCALLS];
+	uint8_t classes[CALL_NUMBERS];
 
 	states__classes(classes);
 	assert_int_equal(classes[number_of("futex")], CLASS_FUTEX);

@@ -5,9 +5,9 @@
 #include <stdio.h>
 
 #include "bpf/slow_call.h"
-#include "core/calls.h"
-#include "ledger/states.h"
-#include "signals/signal.h"
+#include "signals/signals.h"
+#include "vocabulary/calls.h"
+#include "vocabulary/states.h"
 
 #define HERE ((__u64) - 100) /* AT_FDCWD */
 

@@ -3,7 +3,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 
-#include "signals/signal.h"
+#include "signals/signals.h"
 #include "signals/tcp/tcp.h"
 
 static const struct signal *tcp_of_the_list(void)

@@ -3,9 +3,9 @@
 
 #include <jansson.h>
 
-#include "bpf/histogram.h"
+#include "live/watch.h"
 #include "recording/recording.h"
-#include "report/watch.h"
+#include "vocabulary/histogram.h"
 
 #define SECOND 1000000000ull
 

@@ -1,4 +1,4 @@
-// The document that the program put into the page (src/report/html.c), decoded into typed arrays.
+// The document that the program put into the page (src/page/html.c), decoded into typed arrays.
 
 export type Kind = "run" | "ready" | "delaying" | "undecided" | "idle" | "unseen";
 export const kinds: Kind[] = ["run", "ready", "delaying", "undecided", "idle", "unseen"];

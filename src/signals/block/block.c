@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "core/devices.h"
 #include "core/series.h"
-#include "signals/signal.h"
+#include "core/signal.h"
 
 /* After the types that it uses. */
 #include "block.skel.h"

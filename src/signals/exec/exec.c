@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "signals/signal.h"
+#include "core/signal.h"
 
 /* After the types that it uses. */
 #include "exec.skel.h"

@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "core/paths.h"
 #include "core/series.h"
-#include "signals/signal.h"
+#include "core/signal.h"
 
 /* After the types that it uses. */
 #include "files.skel.h"

@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "bpf/slow_call.h"
-#include "core/calls.h"
 #include "core/paths.h"
-#include "signals/signal.h"
+#include "core/signal.h"
+#include "vocabulary/calls.h"
 
 /* Of the event's scratch, the beginning is the target's name and the rest the arguments. */
 #define NAME_ROOM     384

@@ -12,7 +12,7 @@
 
 #include "base/cleanup.h"
 #include "core/series.h"
-#include "signals/signal.h"
+#include "core/signal.h"
 
 /* After the types that it uses. */
 #include "tcp.skel.h"

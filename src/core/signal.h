@@ -1,0 +1,120 @@
+/*
+ * What core knows of a signal: where it hooks in, what it sums up, how its records become events,
+ * and what the numbers in both mean. Recording, report, watch and JSON all come from this
+ * description, so a signal never prints. To add one, see CONTRIBUTING.md.
+ *
+ * A signal's kernel half does two things. It adds each event to sums (bpf/series.bpf.h), and it
+ * sends records through its map `ring`: events worth a row of their own, and names of objects.
+ */
+#pragma once
+
+#include <bpf/libbpf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/series.h"
+#include "core/loader.h"
+
+#define SIGNAL_COLUMNS 16
+#define SIGNAL_HOOKS   24
+#define SIGNAL_SCRATCH 1024
+
+/* A value that the signal's events have. */
+struct measure {
+	const char *name; /* "queue" */
+	const char *unit; /* "ns", "bytes", or what is counted: "requests" */
+};
+
+enum column_kind { COLUMN_NUMBER, COLUMN_TEXT, COLUMN_NS, COLUMN_BYTES };
+
+/* A field of an event, beyond those that all events have. */
+struct column {
+	const char *name; /* the JSON key; upper-cased, the heading */
+	enum column_kind kind;
+	int width; /* in a table; the last one takes what it needs; negative: not in tables */
+};
+
+struct value {
+	uint64_t number;
+	const char *text; /* of a COLUMN_TEXT; points into the record or the event's scratch */
+	bool none;        /* this event has no such value */
+};
+
+enum event_kind {
+	EVENT_HAPPENED,
+	EVENT_NAMES, /* only says what `object` is */
+};
+
+struct event {
+	enum event_kind kind;
+	uint64_t time_ns;     /* when it ended */
+	uint64_t duration_ns; /* 0: it has none */
+	uint64_t thread;      /* the ledger's id; 0: not known to it */
+	__u64 object[2];      /* as in the series; 0, 0: none */
+	uint32_t place;
+	uint16_t operation;
+	uint16_t error;
+	const char *object_kind; /* of EVENT_NAMES: "file", "socket", "device" … */
+	const char *object_name;
+	struct value values[SIGNAL_COLUMNS]; /* as many as the signal has columns */
+	char scratch[SIGNAL_SCRATCH];        /* for texts that the record does not have as such */
+};
+
+/* A skeleton with its type put aside, so that core can drive any of them. */
+struct kernel_half {
+	void *skel;
+	struct bpf_object_skeleton *skeleton;
+	struct bpf_object *object;
+	void (*destroy)(void *skel);
+};
+
+struct signal {
+	const char *name;
+	const char *about;        /* one line for `gapless list` */
+	const char *events;       /* what is counted, in the plural: "requests" */
+	bool is_default;          /* cheap enough for every recording */
+	bool in_ledger;           /* its kernel half is the ledger's, at level full: no open() */
+	bool at_syscalls;         /* nothing is left of it without hooks at syscalls */
+	const struct hook *hooks; /* ends with a NULL event; at most SIGNAL_HOOKS */
+	/* Up to SERIES_VALUES, then a NULL name; the first is what a person wants to see first. */
+	const struct measure *measures;
+	const struct column *columns; /* ends with a NULL name; at most SIGNAL_COLUMNS */
+	int (*open)(struct kernel_half *ret);
+	/* Sets knobs before the load; may be NULL. 0 or -errno. */
+	int (*prepare)(struct bpf_object *object, const struct hook_use *uses);
+	/*
+	 * Brings the sums up to date, if the kernel half does not add each event when it happens;
+	 * may be NULL. Called when it starts, before the sums are taken, and, last, before it
+	 * stops. 0 or -errno.
+	 */
+	int (*refresh)(struct bpf_object *object, bool is_last);
+	/* Pure: bytes in, event out. -EBADMSG for a record that is not this signal's. */
+	int (*decode)(const void *bytes, size_t size, struct event *ret);
+	/* Words for numbers. The name of an operation is pure; that of a place may be looked up. */
+	const char *(*operation)(uint32_t operation);
+	void (*place)(uint32_t place, char *ret, size_t size); /* NULL: there are none */
+	const char *object_kind; /* of objects that no record named; NULL: there are none */
+};
+
+/* Defines name_open() from the skeleton of name.bpf.c. */
+#define SIGNAL_KERNEL_HALF(name)                                                                   \
+	static void name##_destroy(void *skel)                                                     \
+	{                                                                                          \
+		name##_bpf__destroy(skel);                                                         \
+	}                                                                                          \
+	static int name##_open(struct kernel_half *ret)                                            \
+	{                                                                                          \
+		struct name##_bpf *skel = name##_bpf__open();                                      \
+                                                                                                   \
+		if (!skel)                                                                         \
+			return -errno;                                                             \
+		*ret = (struct kernel_half) { skel, skel->skeleton, skel->obj, name##_destroy };   \
+		return 0;                                                                          \
+	}
+
+/* Whether one of a list that ends with NULL needs the ledger to be its kernel half. */
+bool signal__any_in_ledger(const struct signal *const *list);
+
+/* How many values its events have. */
+size_t signal__values(const struct signal *signal);

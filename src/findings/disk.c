@@ -1,0 +1,153 @@
+/* Which device and which file, queued or slow: what is to be said about waiting for a disk. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/words.h"
+#include "findings/signal_words.h"
+#include "findings/signals.h"
+
+#define OBJECT_COLUMNS 100
+#define MOSTLY_PERCENT 50
+/* Of the time to explain, that a file must have taken for it to be the reason. */
+#define EXPLAINS_PERCENT 10
+
+/* Queued or slow? */
+static void say_queue(const struct signals_signal *signal, const struct signals_row *row,
+		      char *text, size_t size)
+{
+	const struct signals_sum *sum = &row->part.sum;
+	int queue = signals__measure(signal, "queue"), depth = signals__measure(signal, "depth");
+	int service = signals__measure(signal, "service");
+
+	if (queue < 0 || service < 0 || !sum->sum[signal->main])
+		return;
+	if (!model__reaches(sum->sum[queue], sum->sum[signal->main], MOSTLY_PERCENT)) {
+		words__say(text, size, "; the device itself took %s of that time",
+			   words__about(sum->sum[service], sum->sum[signal->main]).text);
+		return;
+	}
+	words__say(text, size, "; %s of that time is queueing",
+		   words__about(sum->sum[queue], sum->sum[signal->main]).text);
+	if (depth >= 0 && sum->sum[depth])
+		words__say(text, size, " (%.1f requests in flight on average)",
+			   (double)sum->sum[depth] / (double)sum->count);
+	words__say(text, size, ", the device itself took %s (p50)",
+		   words__time(row->p50[service]).text);
+}
+
+static void say_second_hump(const struct signals_signal *signal, const struct signals_row *row,
+			    char *text, size_t size)
+{
+	struct hump hump;
+
+	if (signal_words__hump(signal, row, &hump))
+		words__say(text, size, ", %s in a second hump at %s",
+			   words__about(hump.high_count, hump.low_count + hump.high_count).text,
+			   words__time(hump.high).text);
+}
+
+static bool is_groups(const struct signals_signal *signal, const struct signals_series *series,
+		      const void *context)
+{
+	return series->object && series->thread && series->thread->group == context;
+}
+
+static void release_parts(struct signals_parts *parts)
+{
+	free(parts->list);
+}
+
+/* The file that took most of a group's time with files, if that can be why it waited `ns`. */
+static void say_file(const struct model *model, const struct model_group *group, int64_t ns,
+		     char *text, size_t size)
+{
+	const struct signals_signal *files = signals__find(&model->signals, "files");
+	const struct signals_way way = { is_groups, signals__by_object, group, false };
+	cleanup(release_parts) struct signals_parts parts = {};
+	int64_t whole = 0;
+	struct words name;
+
+	if (!files || !group || files->main < 0 || signals__divide(files, &way, &parts))
+		return;
+	for (size_t i = 0; i < parts.count; i++)
+		whole += parts.list[i].size;
+	if (!parts.count || !model__reaches(parts.list->size, whole, MOSTLY_PERCENT) ||
+	    !model__reaches(parts.list->size, ns, EXPLAINS_PERCENT))
+		return;
+	name = words__clean(parts.list->first->object->name, OBJECT_COLUMNS);
+	/* Where the wait itself has named it, its share is enough. */
+	if (!strstr(text, name.text))
+		words__say(text, size, "; mostly %s (%s of the time with files)", name.text,
+			   words__about(parts.list->size, whole).text);
+}
+
+void findings_signals__say_disk(const struct model *model, const struct signals_signal *block,
+				const struct signals_row *row, const struct model_group *group,
+				struct finding *finding)
+{
+	size_t size = sizeof(finding->text);
+
+	if (row) {
+		say_second_hump(block, row, finding->text, size);
+		say_queue(block, row, finding->text, size);
+	}
+	say_file(model, group, finding->ns, finding->text, size);
+}
+
+/* What most of a group's time with disks was, and all of that time. */
+static const struct signals_row *row_of_group(const struct signals_signal *signal,
+					      const struct model_group *group, int64_t *ret_ns)
+{
+	const struct signals_row *most = NULL;
+	int64_t most_size = 0, size = 0;
+
+	*ret_ns = 0;
+	for (size_t i = 0; i < signal->series_count; i++) {
+		const struct signals_series *series = &signal->series[i];
+
+		if (i && series->row != series[-1].row)
+			size = 0;
+		if (!series->thread || series->thread->group != group)
+			continue;
+		size += series->sum.sum[signal->main];
+		*ret_ns += series->sum.sum[signal->main];
+		if (size <= most_size)
+			continue;
+		most_size = size;
+		most = &signal->rows[series->row];
+	}
+	return most;
+}
+
+void findings_signals__join(const struct model *model, const struct model_group *group,
+			    struct finding *finding, const struct signals_row **ret_row)
+{
+	const struct signals_signal *block = signals__find(&model->signals, "block");
+	size_t size = sizeof(finding->text);
+	const struct signals_row *row = NULL;
+	int64_t requests_ns = 0;
+
+	if (block && block->main >= 0)
+		row = row_of_group(block, group, &requests_ns);
+	if (!row || !row->histograms[block->main].count) {
+		findings_signals__say_disk(model, block, NULL, group, finding);
+		return;
+	}
+	words__say(finding->text, size, "; ");
+	signal_words__events(block, row, row->part.sum.count, finding->text, size);
+	words__say(finding->text, size, " took p50 %s, p99 %s",
+		   words__time(row->p50[block->main]).text,
+		   words__time(row->p99[block->main]).text);
+	*ret_row = row;
+	if (model__reaches(requests_ns, finding->ns, MOSTLY_PERCENT)) {
+		findings_signals__say_disk(model, block, row, group, finding);
+		return;
+	}
+	/* A journal, what others write back, a lock inside the file system. */
+	words__say(finding->text, size,
+		   ", and all requests made from there %s: most of the waiting is for the file "
+		   "system or for writes of others",
+		   words__time(requests_ns).text);
+	findings_signals__say_disk(model, block, NULL, group, finding);
+}

@@ -1,0 +1,45 @@
+/* Threads that become wanted in the middle of their life. */
+#pragma once
+
+#include "ledger/kernel/seed.bpf.h"
+
+const volatile __s32 nr_setuid, nr_setreuid, nr_setresuid;
+
+/* A thread that became wanted: by its new name or user, by its exec, or by moving into a cgroup. */
+static __always_inline void adopt_as(struct task_struct *task, __u32 flags)
+{
+	struct thread *thread = start_ns && !frozen ? new_thread(task, flags) : NULL;
+	__u64 now;
+
+	if (!thread)
+		return;
+	now = bpf_ktime_get_ns();
+	thread->account.first_ns = now;
+	thread->account.since_ns = now;
+	if (task == bpf_get_current_task_btf()) {
+		thread->nr = NR_KERNEL;
+		thread->account.slot = full ? SLOT_RUN_KERNEL : SLOT_RUN_ANY;
+	} else {
+		thread->account.slot = seed_slot(thread, task);
+	}
+	count_found(&thread->account, thread->account.slot, 1);
+}
+
+static __always_inline void adopt(struct task_struct *task)
+{
+	__u32 flags;
+
+	if (is_wanted(task, &flags))
+		adopt_as(task, flags);
+}
+
+/* No hook tells of a new user but the end of the call; NULL if it is not wanted after all. */
+static __noinline struct thread *adopt_for_user(struct task_struct *current, struct pt_regs *regs)
+{
+	__s64 nr = (__s64)regs->orig_ax;
+
+	if (nr != nr_setuid && nr != nr_setreuid && nr != nr_setresuid)
+		return NULL;
+	adopt(current);
+	return find(current);
+}

@@ -1,0 +1,437 @@
+/*
+ * Why a thread is about to wait, asked at switch-out: its scheduler state, the syscall in flight
+ * (the registers saved at kernel entry tell, so no syscall hook is needed) and the kind of file
+ * behind the descriptor. Fills in thread->wait.
+ */
+#pragma once
+
+#include "bpf/files.bpf.h"
+#include "ledger/kernel/calls.bpf.h"
+#include "ledger/kernel/futex.bpf.h"
+#include "ledger/kernel/holder.bpf.h"
+
+/* The scheduler's state bits (include/linux/sched.h), the same from 6.1 to 6.18. */
+#define TASK_UNINTERRUPTIBLE 0x00000002
+#define TASK_STOPPED_ANY     0x0000000c /* __TASK_STOPPED | __TASK_TRACED */
+#define TASK_DEAD            0x00000080
+#define TASK_WAKEKILL        0x00000100
+#define TASK_NEW             0x00000800
+#define TASK_FROZEN          0x00008000
+
+/* A cgroup freezes its threads in a sleep like any other (include/linux/sched/jobctl.h). */
+#define JOBCTL_TRAP_FREEZE (1UL << 23)
+
+#define AF_UNIX  1
+#define AF_INET  2
+#define AF_INET6 10
+
+/* Of contention_begin (include/trace/events/lock.h). */
+#define LCB_F_SPIN   1
+#define LCB_F_READ   2
+#define LCB_F_WRITE  4
+#define LCB_F_RT     8
+#define LCB_F_PERCPU 16
+#define LCB_F_MUTEX  32
+
+/* Beside the owner of a mutex or a semaphore. */
+#define OWNER_BITS         7UL
+#define RWSEM_READER_OWNED 1UL
+
+const volatile __u8 class_of[LEDGER_SYSCALLS];
+const volatile __s32 nr_wait4;
+const volatile __s32 nr_sendfile;
+const volatile __s32 nr_exit; /* the number under which the end of a thread is booked */
+
+struct tid_key {
+	__u32 pid;
+	__u32 ns_tid;
+};
+
+/* Which thread a tid in user memory means: the id of each accounted thread. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 262144);
+	__type(key, struct tid_key);
+	__type(value, __u64);
+} tids SEC(".maps");
+
+struct seen_key {
+	__u64 object[2];
+	__u64 kind;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 8192);
+	__type(key, struct seen_key);
+	__type(value, __u8);
+} objects_seen SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 8 * 1024 * 1024);
+} ring SEC(".maps");
+
+static __always_inline void describe_socket(struct ledger_object_record *record, struct file *file)
+{
+	struct socket *socket = BPF_CORE_READ(file, private_data);
+	struct sock *sock = BPF_CORE_READ(socket, sk);
+	struct pid *peer;
+
+	if (!sock)
+		return;
+	record->family = BPF_CORE_READ(sock, __sk_common.skc_family);
+	record->local_port = BPF_CORE_READ(sock, __sk_common.skc_num);
+	record->peer_port = bpf_ntohs(BPF_CORE_READ(sock, __sk_common.skc_dport));
+	if (record->family == AF_INET) {
+		BPF_CORE_READ_INTO((__u32 *)record->local, sock, __sk_common.skc_rcv_saddr);
+		BPF_CORE_READ_INTO((__u32 *)record->peer, sock, __sk_common.skc_daddr);
+	} else if (record->family == AF_INET6 &&
+		   bpf_core_field_exists(sock->__sk_common.skc_v6_daddr)) {
+		BPF_CORE_READ_INTO(&record->local, sock, __sk_common.skc_v6_rcv_saddr);
+		BPF_CORE_READ_INTO(&record->peer, sock, __sk_common.skc_v6_daddr);
+	} else if (record->family == AF_UNIX) {
+		peer = BPF_CORE_READ(sock, sk_peer_pid);
+		if (peer)
+			record->peer_pid = BPF_CORE_READ(peer, numbers[0].nr);
+	}
+}
+
+/* Names are made in user space, once per object, from what is sent here. */
+static __noinline void describe(struct thread *thread, struct file *file, __s32 fd)
+{
+	struct ledger_key *wait = &thread->wait;
+	struct seen_key key = { { wait->object[0], wait->object[1] }, wait->object_kind };
+	struct ledger_object_record *record;
+	__u8 one = 1;
+
+	if (bpf_map_lookup_elem(&objects_seen, &key))
+		return;
+	record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
+	if (!record) {
+		count_lost(LOST_RING_FULL);
+		return;
+	}
+	__builtin_memset(record, 0, sizeof(*record));
+	wire_head_init(&record->head, sizeof(*record), LEDGER_OBJECT, 1);
+	record->object[0] = key.object[0];
+	record->object[1] = key.object[1];
+	record->kind = key.kind;
+	record->pid = thread->here_pid;
+	record->fd = fd;
+	if (key.kind == OBJECT_SOCKET)
+		describe_socket(record, file);
+	else if (key.kind == OBJECT_ANONYMOUS)
+		bpf_probe_read_kernel_str(record->name, sizeof(record->name),
+					  BPF_CORE_READ(file, f_path.dentry, d_name.name));
+	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+	bpf_map_update_elem(&objects_seen, &key, &one, BPF_ANY);
+}
+
+/*
+ * A file that has a name, or could have. Inodes are used again, with another generation. Anonymous
+ * files have no inode of their own: what and whose they are makes them different, and still does
+ * when they are closed and opened again.
+ */
+static __always_inline __u32 note_file(struct thread *thread, struct file *file, __s32 fd,
+				       __u32 slot)
+{
+	struct ledger_key *wait = &thread->wait;
+	struct file_facts facts;
+
+	if (is_anonymous(file)) {
+		wait->object_kind = OBJECT_ANONYMOUS;
+		wait->object[0] = (__u64)BPF_CORE_READ(file, f_op);
+		wait->object[1] = (__u64)thread->pid << 32 | (__u32)fd;
+		return slot;
+	}
+	look_at_file(file, &facts);
+	wait->object_kind = OBJECT_FILE;
+	wait->object[1] = (__u64)facts.generation << 32 | facts.device;
+	switch (facts.mode & S_IFMT) {
+	case S_IFREG:
+	case S_IFBLK:
+	case S_IFDIR:
+		return slot == SLOT_WAIT_OTHER ? SLOT_WAIT_DISK : slot;
+	default: /* terminals … */
+		return slot;
+	}
+}
+
+/* By the kind of file behind a descriptor; `fallback` where it is none that we know. */
+static __noinline __u32 cause_of_file(struct thread *thread, struct task_struct *task, __s32 fd,
+				      __u32 fallback)
+{
+	struct file *file = file_of(task, fd);
+	struct ledger_key *wait = &thread->wait;
+	__u32 slot = fallback, mode;
+
+	if (!file)
+		return fallback;
+	look_at_inode(file, &wait->object[0], &mode);
+	switch (mode & S_IFMT) {
+	case S_IFSOCK:
+		wait->object_kind = OBJECT_SOCKET;
+		if (slot == SLOT_WAIT_OTHER)
+			slot = SLOT_WAIT_NET;
+		break;
+	case S_IFIFO:
+		wait->object_kind = OBJECT_PIPE;
+		slot = SLOT_WAIT_PIPE;
+		break;
+	default:
+		slot = note_file(thread, file, fd, slot);
+	}
+	/* Mostly it is the same as the last time. */
+	if (thread->cell.object[0] != wait->object[0] ||
+	    thread->cell.object[1] != wait->object[1] ||
+	    thread->cell.object_kind != wait->object_kind)
+		describe(thread, file, fd);
+	return slot;
+}
+
+/* `here`: the thread is the current one, so its memory can be read. */
+static __noinline __u32 cause_of_futex(struct thread *thread, struct pt_regs *regs, bool here)
+{
+	struct ledger_key *wait = &thread->wait;
+	struct tid_key key = { .pid = thread->pid };
+	__u32 op = (__u32)PT_REGS_PARM2_SYSCALL(regs) & FUTEX_CMD_MASK;
+	__u64 *owner;
+
+	wait->object_kind = OBJECT_FUTEX;
+	wait->object[0] = PT_REGS_PARM1_SYSCALL(regs);
+	if (!here)
+		return SLOT_WAIT_LOCK;
+	thread->releases = *releases_of_wait(wait); /* before the owner is read */
+	key.ns_tid = owner_of(wait->object[0], op, (__u32)PT_REGS_PARM3_SYSCALL(regs));
+	if (!key.ns_tid || key.ns_tid == thread->ns_tid || is_called_by_hand(regs))
+		return SLOT_WAIT_LOCK;
+	owner = bpf_map_lookup_elem(&tids, &key);
+	if (!owner)
+		return SLOT_WAIT_LOCK;
+	wait->by = *owner;
+	wait->by_kind = BY_THREAD;
+	wait->evidence = EVIDENCE_OWNER;
+	return SLOT_WAIT_LOCK_OWNED;
+}
+
+/* A thread's or process's number on one level of pid namespaces; 0 if it has none there. */
+static __always_inline __u32 number_at(struct pid *pid, __u32 level, __u64 ns)
+{
+	struct upid number = {};
+
+	if (!pid || level > BPF_CORE_READ(pid, level))
+		return 0;
+	/* An index into an array whose elements may be larger than we declare them. */
+	bpf_probe_read_kernel(&number, sizeof(number),
+			      (void *)&pid->numbers[0] + level * bpf_core_type_size(struct upid));
+	return ns && (__u64)number.ns != ns ? 0 : number.nr;
+}
+
+/* Of the lock that the thread waits for; 0: nobody says. */
+static __always_inline struct task_struct *owner_of_kernel_lock(const struct thread *thread)
+{
+	__u64 owner = 0;
+
+	if (thread->kernel_lock_flags & LCB_F_MUTEX) {
+		struct mutex *mutex = (void *)thread->kernel_lock;
+
+		if (bpf_core_field_exists(mutex->owner)) /* else it is a real-time kernel's */
+			owner = BPF_CORE_READ(mutex, owner.counter);
+	} else if (thread->kernel_lock_flags & (LCB_F_READ | LCB_F_WRITE) &&
+		   !(thread->kernel_lock_flags & (LCB_F_RT | LCB_F_PERCPU))) {
+		struct rw_semaphore *semaphore = (void *)thread->kernel_lock;
+
+		if (bpf_core_field_exists(semaphore->owner))
+			owner = BPF_CORE_READ(semaphore, owner.counter);
+		if (owner & RWSEM_READER_OWNED)
+			return NULL; /* one of many, or one that was */
+	}
+	return (void *)(owner & ~OWNER_BITS);
+}
+
+static __noinline __u32 cause_of_kernel_lock(struct thread *thread, struct task_struct *task)
+{
+	struct ledger_key *wait = &thread->wait;
+	struct tid_key key = {};
+	struct task_struct *owner;
+	struct mm_struct *mm = BPF_CORE_READ(task, mm);
+	struct pid *pid;
+	__u64 *id;
+
+	wait->object_kind = OBJECT_KERNEL;
+	wait->object[0] = thread->kernel_lock;
+	wait->object[1] = mm && wait->object[0] == (__u64)&mm->mmap_lock;
+	thread->releases = *releases_of_wait(wait); /* before the owner is read */
+	owner = owner_of_kernel_lock(thread);
+	if (!owner)
+		return SLOT_WAIT_KERNEL;
+	pid = BPF_CORE_READ(owner, thread_pid);
+	key.pid = BPF_CORE_READ(owner, tgid);
+	key.ns_tid = pid ? number_at(pid, BPF_CORE_READ(pid, level), 0) : 0;
+	id = bpf_map_lookup_elem(&tids, &key);
+	wait->by = id ? *id : (__u64)BPF_CORE_READ(owner, pid);
+	wait->by_kind = id ? BY_THREAD : BY_STRANGER;
+	wait->evidence = EVIDENCE_OWNER;
+	return SLOT_WAIT_KERNEL;
+}
+
+static __always_inline __u32 other_syscall(struct thread *thread, __s32 nr)
+{
+	thread->wait.object_kind = OBJECT_SYSCALL;
+	thread->wait.object[0] = nr;
+	return SLOT_WAIT_OTHER;
+}
+
+static __always_inline bool is_on_disk(struct task_struct *task, __s32 fd)
+{
+	struct file *file = file_of(task, fd);
+	__u32 mode = 0;
+	__u64 inode;
+
+	if (file)
+		look_at_inode(file, &inode, &mode);
+	return ((mode & S_IFMT) == S_IFREG && !is_anonymous(file)) || (mode & S_IFMT) == S_IFBLK;
+}
+
+/* It waits for the end that it puts into or takes from, unless it is one on a disk. */
+static __always_inline __u32 cause_of_copy(struct thread *thread, struct task_struct *task,
+					   struct pt_regs *regs, __s32 nr, bool in_iowait)
+{
+	__s32 fd = (__s32)PT_REGS_PARM1_SYSCALL(regs);
+
+	if (in_iowait && nr == nr_sendfile)
+		fd = (__s32)PT_REGS_PARM2_SYSCALL(regs);
+	else if (in_iowait && !is_on_disk(task, fd))
+		fd = (__s32)PT_REGS_PARM3_SYSCALL(regs);
+	other_syscall(thread, nr);
+	return cause_of_file(thread, task, fd, SLOT_WAIT_OTHER);
+}
+
+static __always_inline __u32 cause_of_class(struct thread *thread, struct task_struct *task,
+					    struct pt_regs *regs, __s32 nr, bool here,
+					    bool in_iowait)
+{
+	__s32 fd = (__s32)PT_REGS_PARM1_SYSCALL(regs);
+
+	switch (class_of[nr & (LEDGER_SYSCALLS - 1)]) {
+	case CLASS_FUTEX:
+		return cause_of_futex(thread, regs, here);
+	case CLASS_FUTEX2:
+		thread->wait.object_kind = OBJECT_FUTEX;
+		thread->wait.object[0] = PT_REGS_PARM1_SYSCALL(regs);
+		return SLOT_WAIT_LOCK;
+	case CLASS_LOCK:
+		return SLOT_WAIT_LOCK;
+	case CLASS_LOCK_FD:
+		return cause_of_file(thread, task, fd, SLOT_WAIT_LOCK);
+	case CLASS_SLEEP:
+		return SLOT_WAIT_SLEEP;
+	case CLASS_POLL:
+		return SLOT_WAIT_POLL;
+	case CLASS_CHILD:
+		thread->wait.object_kind = OBJECT_CHILD;
+		if (nr == nr_wait4 && fd > 0)
+			thread->wait.object[0] = fd; /* the pid that it asks for */
+		return SLOT_WAIT_CHILD;
+	case CLASS_NET:
+		return cause_of_file(thread, task, fd, SLOT_WAIT_NET);
+	case CLASS_ACCEPT:
+		return cause_of_file(thread, task, fd, SLOT_WAIT_ACCEPT);
+	case CLASS_FD:
+		other_syscall(thread, nr);
+		return cause_of_file(thread, task, fd, SLOT_WAIT_OTHER);
+	case CLASS_COPY:
+		return cause_of_copy(thread, task, regs, nr, in_iowait);
+	case CLASS_DISK:
+		other_syscall(thread, nr);
+		return SLOT_WAIT_DISK;
+	case CLASS_QUEUE:
+		return SLOT_WAIT_PIPE;
+	case CLASS_URING:
+		return SLOT_WAIT_URING;
+	default:
+		return other_syscall(thread, nr);
+	}
+}
+
+/* The syscall in flight, by the registers; NR_NONE outside of one. */
+static __always_inline __s32 syscall_in_flight(struct thread *thread, struct task_struct *task,
+					       struct pt_regs *regs)
+{
+	__s64 nr = (__s64)regs->orig_ax;
+
+	if (nr < 0 || nr >= LEDGER_SYSCALLS)
+		return NR_NONE;
+	if (is_32bit(task))
+		return LEDGER_32BIT_CALL;
+	/* Of a call that was broken off before we looked, only that much is known. */
+	if (nr == nr_restart)
+		return thread->last_nr == NR_NONE ? nr : thread->last_nr;
+	thread->last_nr = nr;
+	return nr;
+}
+
+/*
+ * The kernel says of a thread that it waits for a device (in_iowait), or for room in memory
+ * (in_memstall, of CONFIG_PSI): over a limit of its cgroup, or while pages are reclaimed. Without
+ * either, and in no syscall, memory.high is what makes a thread sleep until it is killed.
+ */
+static __always_inline bool waits_for_memory(struct task_struct *task, __u32 state, __s64 nr)
+{
+	if (!(state & TASK_UNINTERRUPTIBLE) || BPF_CORE_READ_BITFIELD(task, in_iowait))
+		return false;
+	if (bpf_core_field_exists(task->in_memstall) && BPF_CORE_READ_BITFIELD(task, in_memstall))
+		return true;
+	return nr < 0 && state & TASK_WAKEKILL;
+}
+
+/* In a syscall. Whatever that is about, a thread that waits for a device waits for a disk. */
+static __always_inline __u32 cause_of_call(struct thread *thread, struct task_struct *task,
+					   struct pt_regs *regs, __s32 nr, bool here)
+{
+	bool in_iowait = BPF_CORE_READ_BITFIELD(task, in_iowait);
+	__u32 slot = cause_of_class(thread, task, regs, nr, here, in_iowait);
+
+	/* io_uring marks those that wait for any completion so. */
+	if (!in_iowait || slot == SLOT_WAIT_DISK || slot == SLOT_WAIT_URING)
+		return slot;
+	thread->wait.evidence = EVIDENCE_NONE;
+	thread->wait.by_kind = BY_NOBODY;
+	if (thread->wait.object_kind != OBJECT_FILE)
+		other_syscall(thread, nr);
+	return SLOT_WAIT_DISK;
+}
+
+/* The slot to wait in, with thread->wait filled in. */
+static __noinline __u32 cause_of_wait(struct thread *thread, struct task_struct *task, __u32 state,
+				      bool here)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	__u32 flags = task->flags;
+	__s32 nr;
+
+	thread->wait = (struct ledger_key) { .thread = thread->id, .pid = thread->pid };
+	if (state & (TASK_STOPPED_ANY | TASK_FROZEN) || task->jobctl & JOBCTL_TRAP_FREEZE)
+		return SLOT_WAIT_STOPPED;
+	if (flags & PF_KTHREAD)
+		return SLOT_WAIT_KTHREAD;
+	if (thread->kernel_lock)
+		return cause_of_kernel_lock(thread, task);
+	if (!(thread->flags & THREAD_EXITING) &&
+	    waits_for_memory(task, state, (__s64)regs->orig_ax)) {
+		thread->wait.object_kind = OBJECT_MEMORY;
+		return SLOT_WAIT_KERNEL;
+	}
+	if (flags & PF_IO_WORKER)
+		return SLOT_WAIT_URING;
+	if (thread->flags & THREAD_EXITING)
+		return other_syscall(thread, nr_exit);
+	nr = syscall_in_flight(thread, task, regs);
+	if (nr == NR_NONE)
+		return SLOT_WAIT_FAULT;
+	if (nr == LEDGER_32BIT_CALL)
+		return other_syscall(thread, nr);
+	return cause_of_call(thread, task, regs, nr, here);
+}

@@ -1,0 +1,41 @@
+/* The machine's side of the account: running threads, idle and hidden ones make up every CPU's
+ * time. */
+#pragma once
+
+#include "ledger/kernel/thread.bpf.h"
+
+/* [CPU], mapped by user space: a hook writes its own CPU's part only. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1); /* CPUs, set at load */
+	__type(key, __u32);
+	__type(value, struct ledger_cpu);
+} cpus SEC(".maps");
+
+/*
+ * The CPU's time that no account has: idle, and threads that have none. The latter should not be,
+ * but a kernel may hide some, and then it hides the switch away from them too: the thread that
+ * leaves now came after one of those.
+ */
+static __always_inline void account_cpu(struct task_struct *prev, struct thread *out,
+					struct thread *in, __u64 now)
+{
+	__u32 index = bpf_get_smp_processor_id();
+	struct ledger_cpu *cpu = bpf_map_lookup_elem(&cpus, &index);
+	__u64 since, until = now;
+
+	if (!cpu || !start_ns || now < base_ns)
+		return;
+	since = cpu->switches ? cpu->since_ns : out ? 0 : base_ns;
+	if (out && out->on_ns > since)
+		until = out->on_ns;
+	if (since && until > since) {
+		if (prev->pid)
+			cpu->hidden_ns += until - since;
+		else
+			cpu->idle_ns += until - since;
+	}
+	cpu->since_ns = in ? 0 : now;
+	cpu->switches++;
+}

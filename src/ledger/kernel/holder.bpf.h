@@ -1,0 +1,67 @@
+/*
+ * Did the thread that held a lock when a wait for it began hold it until the end?
+ *
+ * A lock that somebody waits for is released by waking one of its waiters: unlocking a contended
+ * futex is a FUTEX_WAKE, and the kernel's mutexes and semaphores wake the first in their queue. So
+ * wakings count releases. If a lock was not released from the begin of a wait to the waking that
+ * ends it, and that comes from the thread that held it at the begin, nobody else can have had it.
+ * Else it went from hand to hand, and the first and the last holder are all that is known.
+ *
+ * Counters are shared by locks with the same hash. Then a wait counts as handed on that was not:
+ * less is claimed than could be. Releases that wake threads without an account are not seen.
+ */
+#pragma once
+
+#include "ledger/kernel/thread.bpf.h"
+
+#define RELEASE_BITS 12
+#define HASH_FACTOR  0x9e3779b97f4a7c15ULL
+
+__u32 releases[1 << RELEASE_BITS];
+
+/* `pid`: of the process whose address it is; 0 for a lock of the kernel. */
+static __always_inline __u32 *releases_of(__u64 lock, __u32 pid)
+{
+	return &releases[(lock ^ (__u64)pid << 32) * HASH_FACTOR >> (64 - RELEASE_BITS)];
+}
+
+static __always_inline __u32 *releases_of_wait(const struct ledger_key *wait)
+{
+	return releases_of(wait->object[0], wait->object_kind == OBJECT_FUTEX ? wait->pid : 0);
+}
+
+/* Somebody wakes this thread by letting go of a lock. */
+static __always_inline void note_release(struct thread *thread, __u64 lock, __u32 pid)
+{
+	thread->released = lock;
+	thread->released_before = __sync_fetch_and_add(releases_of(lock, pid), 1);
+}
+
+static __always_inline __u64 first_holder(const struct ledger_key *wait)
+{
+	return wait->by_kind == BY_STRANGER ? wait->by | FIRST_STRANGER : wait->by;
+}
+
+/* Of a wait with the evidence of an owner that is still open. */
+static __always_inline bool is_handed_on(const struct thread *thread)
+{
+	return thread->wait.evidence == EVIDENCE_OWNER &&
+	       *releases_of_wait(&thread->wait) != thread->releases;
+}
+
+/* thread->wait ends, and had an owner when it began. */
+static __always_inline void judge_holder(struct thread *thread)
+{
+	struct ledger_key *wait = &thread->wait;
+	bool is_release = thread->waker_kind != BY_NOBODY && thread->released == wait->object[0];
+	__u32 count = is_release ? thread->released_before : *releases_of_wait(wait);
+	bool is_same = thread->waker == wait->by && thread->waker_kind == wait->by_kind;
+
+	/* A waking that came before the wait began may be behind. */
+	if ((__s32)(count - thread->releases) <= 0 && (!is_release || is_same))
+		return;
+	wait->first = first_holder(wait);
+	wait->by = is_release ? thread->waker : 0;
+	wait->by_kind = is_release ? thread->waker_kind : BY_NOBODY;
+	wait->evidence = EVIDENCE_HANDED;
+}

@@ -1,0 +1,108 @@
+/* Programs that go through all threads: to open accounts, to read them, and at the end. */
+#pragma once
+
+#include "ledger/kernel/record.bpf.h"
+#include "ledger/kernel/samples.bpf.h"
+#include "ledger/kernel/seed.bpf.h"
+
+__u64 changed_after_ns; /* the snapshot skips threads that have not changed since */
+
+SEC("iter/task")
+int on_snapshot(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct ledger_record *record;
+	struct thread *thread;
+	__u32 zero = 0;
+
+	if (!task)
+		return 0;
+	thread = find(task);
+	if (!thread || thread->flags & THREAD_ENDED || thread->account.slot == SLOT_NONE ||
+	    thread->account.slot == SLOT_SEEDING || thread->account.since_ns < changed_after_ns)
+		return 0;
+	record = bpf_map_lookup_elem(&scratch, &zero);
+	if (record && fill_record(record, thread, task, LEDGER_THREAD))
+		bpf_seq_write(ctx->meta->seq, record, sizeof(*record));
+	return 0;
+}
+
+/* Run twice: the first pass opens accounts, the second checks them. */
+SEC("iter/task")
+int on_seed(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct thread *thread;
+
+	if (!own_ns)
+		note_own();
+	if (!task || BPF_CORE_READ(task, exit_state))
+		return 0;
+	thread = find(task);
+	if (thread)
+		check_seed(thread, task);
+	else if (!is_gated(task))
+		seed(task);
+	return 0;
+}
+
+/* Since it left the CPU for the last time that we saw. */
+static __always_inline bool has_run(const struct thread *thread, struct task_struct *task)
+{
+	return BPF_CORE_READ(task, on_cpu) ||
+	       BPF_CORE_READ(task, se.sum_exec_runtime) != thread->exec_ns;
+}
+
+/* What user space needs to walk a stack that we cannot: another thread's. */
+static __always_inline void write_asleep(struct bpf_iter__task *ctx, struct task_struct *task,
+					 const struct thread *thread, const struct pending *pending,
+					 __u64 user, __u32 none)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	struct asleep_record record = { .in_call = (__s64)BPF_CORE_READ(regs, orig_ax) >= 0 };
+
+	fill_sample(&record.sample, thread, pending, user, none);
+	record.sample.head.size = sizeof(record);
+	record.sample.head.kind = STACK_ASLEEP;
+	/* If it ran since, it is somewhere else now: pc 0 says so. */
+	if (!has_run(thread, task)) {
+		record.pc = BPF_CORE_READ(regs, ip);
+		record.sp = BPF_CORE_READ(regs, sp);
+		record.bp = BPF_CORE_READ(regs, bp);
+	}
+	if (pending->ip && (pending->ip != record.pc || pending->sp != record.sp))
+		record.sample.none = STACK_NONE_LATE;
+	if (BPF_CORE_READ(regs, cs) != USER_CS_64BIT)
+		record.sample.none = STACK_NONE_32BIT;
+	if (thread->flags & THREAD_KERNEL)
+		record.sample.none = STACK_NONE_KERNEL;
+	bpf_seq_write(ctx->meta->seq, &record, sizeof(record));
+}
+
+/* Once, when nothing changes any more: what is still open is drawn as if it ended now. */
+SEC("iter/task")
+int on_asleep(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	__u32 none = STACK_NONE_ASLEEP;
+	struct pending new = {};
+	struct thread *thread;
+	__u64 user;
+
+	if (!task)
+		return 0;
+	thread = find(task);
+	if (!thread || thread->flags & THREAD_ENDED ||
+	    __sync_fetch_and_or(&thread->flags, THREAD_HANDED_OVER) & THREAD_ENDED)
+		return 0;
+	for (__u32 i = 0; i < MOST_PENDING; i++)
+		if (thread->pending[i].count)
+			write_asleep(ctx, task, thread, &thread->pending[i], 0, none);
+	if (!draw_open(thread, &new))
+		return 0;
+	if (!has_run(thread, task))
+		new.kernel = kernel_stack_of(task, WALK_SCHEDULER);
+	user = stack_left_with(thread, &none);
+	write_asleep(ctx, task, thread, &new, user, none);
+	return 0;
+}

@@ -1,0 +1,418 @@
+/*
+ * The ledger: every nanosecond of every accounted thread, by state and cause.
+ *
+ * Each transition closes one state and opens the next with the same timestamp, in the thread's
+ * task storage, so the account closes by construction (law 1). Nothing is sent per event: an
+ * iterator reads the accounts, and a thread's last one goes through the ring when it ends.
+ *
+ *   sched_waking   who wakes it (in the waker's context; may come before the wait begins)
+ *   netif_rx       who sends to a socket on this machine (waker.bpf.h)
+ *   sched_wakeup   wait → ready
+ *   sched_switch   ready → run, run → wait or ready; the last one of a thread ends its account
+ *   sys_enter/exit run.user ↔ run.kernel, at level full
+ *   signal_deliver whether a call that a signal broke off has ended, at level full
+ *
+ * Rejected: a map keyed by tid (reuse, eviction, false sharing), one event per switch (36 MB/s).
+ */
+#include "bpf/common.h"
+
+#include <bpf/bpf_endian.h>
+
+#include "ledger/kernel/adopt.bpf.h"
+#include "ledger/kernel/calls.bpf.h"
+#include "ledger/kernel/cause.bpf.h"
+#include "ledger/kernel/cpus.bpf.h"
+#include "ledger/kernel/crossings.bpf.h"
+#include "ledger/kernel/iterators.bpf.h"
+#include "ledger/kernel/repair.bpf.h"
+#include "ledger/kernel/slow.bpf.h"
+#include "ledger/kernel/targets.bpf.h"
+#include "ledger/kernel/ticks.bpf.h"
+#include "ledger/kernel/timeouts.bpf.h"
+#include "ledger/kernel/waker.bpf.h"
+
+#define CLONE_VM 0x00000100
+
+const volatile bool track_cpus;  /* all threads are accounted: the CPUs can close too */
+const volatile __u32 drop_every; /* test switch: ignore one wakeup in so many */
+
+__u64 wakeups;
+__u32 reseed; /* raised when threads became wanted that the seeding must find */
+
+/* --- wakeups ------------------------------------------------------------------------------ */
+
+SEC("tp_btf/sched_waking")
+int BPF_PROG(on_waking, struct task_struct *task)
+{
+	struct thread *thread = find(task);
+
+	if (!thread || frozen)
+		return 0;
+	woken_by(thread);
+	draw_early(thread);
+	return 0;
+}
+
+static __always_inline bool is_dropped(void)
+{
+	if (!drop_every || __sync_fetch_and_add(&wakeups, 1) % drop_every)
+		return false;
+	count_quality(QUALITY_DROPPED);
+	return true;
+}
+
+SEC("tp_btf/sched_wakeup")
+int BPF_PROG(on_wakeup, struct task_struct *task)
+{
+	struct thread *thread = find(task);
+
+	if (!thread || frozen)
+		return 0;
+	if (thread->account.slot == SLOT_NONE && !task->on_cpu)
+		open_account(thread, SLOT_READY_WOKEN, bpf_ktime_get_ns());
+	/* Still on its CPU, or already runnable: nothing began. */
+	if (!SLOT_IS_WAIT(thread->account.slot) || is_dropped())
+		return 0;
+	if (thread->by_rcu)
+		waited_for_rcu(thread);
+	wakes(thread, task, bpf_ktime_get_ns());
+	return 0;
+}
+
+/* --- switches ----------------------------------------------------------------------------- */
+
+static __always_inline void gets_cpu(struct thread *thread, struct task_struct *task, __u64 now)
+{
+	struct ledger_account *account = &thread->account;
+	bool is_whole = account->since_ns >= base_ns;
+	__u32 slot = account->slot;
+	__u64 ns;
+
+	thread->on_ns = now;
+	if (full)
+		thread->off_ns += now - thread->left_ns;
+	thread->cpu = bpf_get_smp_processor_id();
+	if (slot == SLOT_SEEDING)
+		return;
+	if (slot == SLOT_NONE) {
+		open_account(thread, run_slot(thread), now);
+		return;
+	}
+	if (SLOT_IS_WAIT(slot) && !repair_wakeup(thread, task, now)) {
+		count_quality(QUALITY_MISSED_WAKEUPS);
+		unexplained(thread, now);
+	} else if (SLOT_IS_RUN(slot)) {
+		unexplained(thread, now);
+	}
+	slot = account->slot;
+	write_begin(account);
+	ns = move(thread, run_slot(thread), now);
+	write_end(account);
+	if (SLOT_IS_READY(slot)) {
+		if (is_whole)
+			count_interval(slot, ns);
+		draw_ready(thread, task, slot, ns, now);
+	} else if (SLOT_IS_WAIT(slot)) {
+		lose_weight(slot, ns); /* without a wakeup there was nothing to draw */
+	}
+	thread->left = LEFT_UNSEEN;
+	thread->waker_kind = BY_NOBODY; /* whoever woke it while it ran ended no wait */
+}
+
+/* The current thread, in its last switch. Its account stays as it is: who reads it closes it. */
+VERIFIED_ONCE int ends(struct thread *thread, __u64 now)
+{
+	__u32 flags;
+
+	if (!thread)
+		return 0;
+	flags = __sync_fetch_and_or(&thread->flags, THREAD_ENDED);
+	forget_tid(thread);
+	if (now < base_ns)
+		return 0;
+	if (full && !frozen)
+		last_call_ends(thread, now);
+	if (!(flags & THREAD_HANDED_OVER)) {
+		if (frozen)
+			give_up_open(thread);
+		give_up_pending(thread, STACK_NONE_EXIT);
+	}
+	send_last_record(thread, bpf_get_current_task_btf(), now);
+	return 0;
+}
+
+static __always_inline void leaves_cpu(struct thread *thread, struct task_struct *task,
+				       bool preempt, __u64 now)
+{
+	struct ledger_account *account = &thread->account;
+	__u32 state = task->__state;
+	__u32 slot = SLOT_READY_PREEMPTED, from;
+	__u64 ns;
+
+	if (account->slot == SLOT_SEEDING) {
+		/* It ended before its account was open; before the recording, that is no loss. */
+		if (state & TASK_DEAD && now >= base_ns)
+			count_lost(LOST_NO_STORAGE);
+		return;
+	}
+	if (account->slot == SLOT_NONE)
+		open_account(thread, run_slot(thread), now);
+	else if (!SLOT_IS_RUN(account->slot) && !repair_switch(thread, task, now))
+		unexplained(thread, now);
+	note_sums(thread, task);
+	thread->left_ns = now;
+	if (full && account->slot == SLOT_RUN_ANY) {
+		struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+
+		if (thread->nr == NR_NONE)
+			thread->nr = syscall_in_flight(thread, task, regs);
+		resolve(thread, run_slot(thread));
+	}
+	if (!preempt && state) {
+		if (state & TASK_DEAD) {
+			ends(thread, now);
+			return;
+		}
+		slot = cause_of_wait(thread, task, state, true);
+	}
+	from = account->slot;
+	write_begin(account);
+	ns = move(thread, slot, now);
+	write_end(account);
+	if (!SLOT_IS_RUN(from))
+		lose_weight(from, ns);
+	note_left(thread, task, slot);
+	if (thread->on_ns > base_ns)
+		count_interval(SLOT_RUN_ANY, now - thread->on_ns);
+}
+
+/* A thread that ends before its account is read for the last time still hands it over. */
+static __always_inline void after_the_end(struct thread *thread, struct task_struct *task)
+{
+	__u64 end_ns = frozen_ns ? frozen_ns : bpf_ktime_get_ns();
+
+	if (!thread || thread->flags & THREAD_ENDED || !(task->__state & TASK_DEAD))
+		return;
+	ends(thread, thread->account.since_ns > end_ns ? thread->account.since_ns : end_ns);
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
+{
+	struct thread *out = find(prev), *in = find(next);
+	__u64 now;
+
+	if (frozen) {
+		after_the_end(out, prev);
+		return 0;
+	}
+	if (!out && !track_cpus) {
+		barrier(); /* else clang ors the two pointers, which the verifier refuses */
+		if (!in)
+			return 0;
+	}
+	now = bpf_ktime_get_ns();
+	if (out && !(out->flags & THREAD_ENDED))
+		leaves_cpu(out, prev, preempt, now);
+	if (in)
+		gets_cpu(in, next, now);
+	if (track_cpus)
+		account_cpu(prev, out, in, now);
+	return 0;
+}
+
+/* --- syscalls, at level full -------------------------------------------------------------- */
+
+SEC("tp_btf/sys_enter")
+int BPF_PROG(on_sys_enter, struct pt_regs *regs, long id)
+{
+	struct task_struct *current = bpf_get_current_task_btf();
+	struct thread *thread = find(current);
+	__u64 now;
+
+	if (!thread || frozen)
+		return 0;
+	now = bpf_ktime_get_ns();
+	crosses(thread, SLOT_RUN_USER, SLOT_RUN_KERNEL, left_user_space(thread, now));
+	call_begins(thread, is_32bit(current) ? LEDGER_32BIT_CALL : id, PT_REGS_SP(regs), now);
+	return 0;
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
+{
+	struct task_struct *current = bpf_get_current_task_btf();
+	struct thread *thread = find(current);
+	bool same_image = true;
+	__u64 now;
+
+	if (!thread && user_count)
+		thread = adopt_for_user(current, regs);
+	if (!thread || frozen)
+		return 0;
+	if (thread->unjudged_ns)
+		judge_wait(thread, ret);
+	if (thread->pending_count)
+		take_pending(thread, current);
+	if (thread->flags & (THREAD_NEW_IMAGE | THREAD_STARTING)) {
+		same_image = false;
+		thread->flags &= ~(THREAD_NEW_IMAGE | THREAD_STARTING);
+	}
+	if (!full)
+		return 0;
+	now = bpf_ktime_get_ns();
+	crosses(thread, SLOT_RUN_KERNEL, SLOT_RUN_USER, now);
+	call_ends(thread, call_ended_at(thread, now), ret, PT_REGS_SP(regs), same_image);
+	thread->nr = NR_NONE;
+	return 0;
+}
+
+/* --- clock ticks, with stacks --------------------------------------------------------------- */
+
+SEC("perf_event")
+int on_tick(void *context)
+{
+	struct task_struct *current = bpf_get_current_task_btf();
+	struct thread *thread = find(current);
+
+	if (thread && start_ns && !frozen && !(thread->flags & THREAD_ENDED) &&
+	    bpf_ktime_get_ns() >= base_ns)
+		take_tick(context, thread, current);
+	return 0;
+}
+
+/* --- kernel locks ------------------------------------------------------------------------- */
+
+SEC("tp_btf/contention_begin")
+int BPF_PROG(on_contention_begin, void *lock, unsigned int flags)
+{
+	struct thread *thread;
+
+	if (flags & LCB_F_SPIN)
+		return 0;
+	thread = find(bpf_get_current_task_btf());
+	if (!thread)
+		return 0;
+	thread->kernel_lock = (__u64)lock;
+	thread->kernel_lock_flags = flags;
+	return 0;
+}
+
+SEC("tp_btf/contention_end")
+int BPF_PROG(on_contention_end, void *lock)
+{
+	struct thread *thread = find(bpf_get_current_task_btf());
+
+	/* A spin lock taken on the way to sleep has an end too; only our own one counts. */
+	if (thread && thread->kernel_lock == (__u64)lock)
+		thread->kernel_lock = 0;
+	return 0;
+}
+
+/* --- birth and death ---------------------------------------------------------------------- */
+
+/* A new thread is ready from the moment that it exists. */
+SEC("tp_btf/task_newtask")
+int BPF_PROG(on_newtask, struct task_struct *task, unsigned long clone_flags)
+{
+	struct task_struct *current = bpf_get_current_task_btf();
+	struct thread *parent = find(current), *thread;
+	__u32 flags = THREAD_FOLLOW;
+	__u64 now;
+
+	if (frozen || is_born_early(task, current))
+		return 0; /* it came too late, or the seeding will find it */
+	/* A parent without account may be a target that the seeding is just about to reach. */
+	if (!all_threads && !(parent && parent->flags & THREAD_FOLLOW) &&
+	    !is_wanted(task, &flags) &&
+	    (parent || !is_wanted(current, &flags) || !(flags & THREAD_FOLLOW)))
+		return 0;
+	now = bpf_ktime_get_ns();
+	thread = new_thread(task, flags);
+	if (!thread)
+		return 0;
+	thread->nr = NR_KERNEL;
+	/* One that shares its maker's memory has a stack of its own. */
+	if (clone_flags & CLONE_VM)
+		thread->flags |= THREAD_STARTING;
+	note_sums(thread, task);
+	thread->left_ns = now;
+	thread->account.first_ns = now;
+	thread->account.since_ns = now;
+	thread->account.count[SLOT_READY_WOKEN] = 1;
+	thread->account.slot = SLOT_READY_WOKEN;
+	return 0;
+}
+
+/* From here on the thread only cleans up: booked under the syscall exit, until its last switch. */
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(on_exit, struct task_struct *task)
+{
+	struct thread *thread = find(task);
+	__u64 now;
+
+	if (!thread || frozen)
+		return 0;
+	thread->flags |= THREAD_EXITING;
+	if (!full || thread->nr == nr_exit || thread->flags & THREAD_KERNEL)
+		return 0;
+	now = bpf_ktime_get_ns();
+	resolve(thread, run_slot(thread));
+	if (thread->account.slot == SLOT_RUN_USER) {
+		write_begin(&thread->account);
+		move(thread, SLOT_RUN_KERNEL, now);
+		write_end(&thread->account);
+	}
+	thread->nr = nr_exit;
+	thread->call_ns = now;
+	thread->call_off_ns = thread->off_ns;
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(on_exec, struct task_struct *task)
+{
+	struct thread *thread = find(task);
+
+	/* A thread that is not the first of its process takes over the first one's numbers. */
+	if (thread) {
+		give_up_pending(thread, STACK_NONE_EXEC);
+		if (with_stacks)
+			forget_process(thread->here_pid);
+		thread->flags |= THREAD_NEW_IMAGE;
+		forget_tid(thread);
+		note_numbers(thread, task);
+		remember_tid(thread);
+	} else if (is_gated(task)) {
+		adopt_as(task, THREAD_FOLLOW);
+		gated_pid = 0;
+	} else if (name_count || exe_count || user_count) {
+		adopt(task);
+	}
+	return 0;
+}
+
+/* The tracepoint comes before the name changes, so the new one is what is asked about. */
+SEC("tp_btf/task_rename")
+int BPF_PROG(on_rename, struct task_struct *task, const char *comm)
+{
+	char name[WIRE_COMM_BYTES] = {};
+
+	bpf_probe_read_kernel_str(name, sizeof(name), comm);
+	if (!is_wanted_name(name))
+		return 0;
+	if (task == bpf_get_current_task_btf())
+		adopt_as(task, THREAD_FOLLOW);
+	if (task->pid == task->tgid)
+		__sync_fetch_and_add(&reseed, 1); /* the whole process has that name now */
+	return 0;
+}
+
+/* One event stands for all threads of a process, so user space is asked to look for them. */
+SEC("tp_btf/cgroup_attach_task")
+int BPF_PROG(on_cgroup_attach, struct cgroup *to)
+{
+	if (is_wanted_cgroup(to))
+		__sync_fetch_and_add(&reseed, 1);
+	return 0;
+}

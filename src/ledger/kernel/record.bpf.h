@@ -1,0 +1,104 @@
+/* A thread's account on its way to user space: whole, or not at all. */
+#pragma once
+
+#include "ledger/kernel/holder.bpf.h"
+#include "ledger/kernel/targets.bpf.h"
+#include "ledger/kernel/waits.bpf.h"
+
+#define SNAPSHOT_TRIES 64
+
+/* Records are larger than a BPF stack. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct ledger_record);
+} scratch SEC(".maps");
+
+static __always_inline bool copy_account(struct ledger_record *record, struct thread *thread)
+{
+	volatile __u32 *sequence = &thread->account.sequence;
+
+	for (int i = 0; i < SNAPSHOT_TRIES; i++) {
+		__u32 before = *sequence;
+
+		if (before & 1)
+			continue;
+		barrier();
+		/* In one instruction for the verifier: it looks at each try. */
+		if (bpf_probe_read_kernel(&record->account, sizeof(record->account),
+					  &thread->account))
+			return false;
+		record->wait = thread->wait;
+		record->cell = thread->cell;
+		record->cell_sum = thread->cell_sum;
+		barrier();
+		if (*sequence == before)
+			return true;
+	}
+	return false;
+}
+
+static __always_inline bool fill_record(struct ledger_record *record, struct thread *thread,
+					struct task_struct *task, __u16 kind)
+{
+	struct task_struct *leader = BPF_CORE_READ(task, group_leader);
+
+	if (!copy_account(record, thread)) {
+		count_quality(QUALITY_TORN);
+		return false;
+	}
+	/* Nothing happened to it since the recording began. */
+	if (record->account.since_ns < base_ns)
+		record->account.first_ns = record->account.since_ns = base_ns;
+	if (is_handed_on(thread)) {
+		record->wait.first = first_holder(&record->wait);
+		record->wait.by = 0;
+		record->wait.by_kind = BY_NOBODY;
+		record->wait.evidence = EVIDENCE_HANDED;
+	}
+	/* The clock after the copy: no state of it can begin later than this. */
+	wire_head_init(&record->head, sizeof(*record), kind, 1);
+	record->id = thread->id;
+	record->process_start_ns = BPF_CORE_READ(leader, start_boottime);
+	record->pid = thread->here_pid;
+	record->tid = thread->here_tid;
+	record->parent_pid =
+		number_here(BPF_CORE_READ(leader, real_parent, group_leader, thread_pid));
+	record->flags = thread->flags;
+	record->cpu = thread->cpu;
+	record->pad = 0;
+	record->minor_faults = BPF_CORE_READ(task, min_flt) - thread->minor_faults;
+	record->major_faults = BPF_CORE_READ(task, maj_flt) - thread->major_faults;
+	BPF_CORE_READ_STR_INTO(&record->comm, task, comm);
+	return true;
+}
+
+/* It ends at `now`, in the state that is open: running, or any if that is after the freeze. */
+static __noinline int send_last_record(struct thread *thread, struct task_struct *task, __u64 now)
+{
+	struct ledger_record *record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
+	bool half_full;
+
+	if (!record) {
+		count_lost(LOST_RING_FULL);
+		/* Its waits at least. After the freeze, the last snapshot may have them already. */
+		if (!frozen)
+			flush_cell(thread);
+		return 0;
+	}
+	if (!fill_record(record, thread, task, LEDGER_EXIT)) {
+		bpf_ringbuf_discard(record, BPF_RB_NO_WAKEUP);
+		return 0;
+	}
+	if (now < record->account.since_ns) {
+		count_quality(QUALITY_NEGATIVE);
+		now = record->account.since_ns;
+	}
+	record->head.time_ns = now;
+	/* The reader comes by itself several times a second; it is woken only if that is too late.
+	 */
+	half_full = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > 1024 * 1024;
+	bpf_ringbuf_submit(record, half_full ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
+	return 0;
+}

@@ -1,0 +1,440 @@
+/*
+ * Stacks with weights, by one rule for all time (design: pay for a stack only when the interval
+ * turns out to be worth it, with unbiased weights).
+ *
+ * Running time: a clock tick on every CPU weighs its period, which user space keeps changing at
+ * random (periods.c). Waiting and ready time: each interval is drawn when it ends, with
+ * p = min(1, length / period), and weighs max(length, period), so that the expected weight is its
+ * length, whatever that is. The thread's kernel stack is taken at once; its user stack cannot be,
+ * for another thread is current. Where it is taken depends on how the thread left the CPU:
+ *
+ *   in a syscall     once for all that is pending, at the end of the call (or a tick in it), if the
+ *                    registers show that it is still the same stack
+ *   outside of one   when it left, since nothing brings it back to that stack (page faults,
+ *                    preemption). What the interval will be worth is not known then, so one in
+ *                    2^shift is taken, at random, and weighs 2^shift as much. User space keeps the
+ *                    shift at 0 unless there are too many.
+ */
+#pragma once
+
+#include "ledger/kernel/holder.bpf.h"
+#include "ledger/kernel/walk.bpf.h"
+
+/* Of drawn intervals in one sample. */
+#define MOST_COUNT 0xffff
+
+/* So many more may be drawn before user space looks at the rate again; then the period doubles. */
+#define FUSE 4000
+
+/* Of the random number: with periods below 2^40 ns, products stay below 2^64. */
+#define DRAW_BITS 24
+
+const volatile bool with_stacks;
+
+__u64 draw_period_ns; /* user space raises it when too many are drawn */
+__u64 draw_fuse = FUSE;
+__u64 drawn; /* intervals, so far */
+__u64 left_fuse = FUSE;
+__u64 left_taken; /* stacks of threads that left the CPU outside of calls, so far … */
+__u32 left_shift; /* … one of so many (as a power of two); user space changes it too */
+__u64 unsampled_ns[SLOT_COUNT]; /* weight that found no room in the ring */
+
+static __always_inline bool is_drawn(__u32 random, __u64 ns, __u64 period_ns)
+{
+	if (ns >= period_ns)
+		return true;
+	return (__u64)(random >> (32 - DRAW_BITS)) * period_ns < ns << DRAW_BITS;
+}
+
+/* Counts one; true, once, if that burns the fuse. */
+static __always_inline bool burns(__u64 *count, __u64 *fuse)
+{
+	__u64 most = *fuse;
+
+	return __sync_fetch_and_add(count, 1) >= most &&
+	       __sync_val_compare_and_swap(fuse, most, most + FUSE) == most;
+}
+
+static __always_inline void count_drawn(void)
+{
+	if (burns(&drawn, &draw_fuse))
+		draw_period_ns *= 2;
+}
+
+static __always_inline void fill_sample(struct sample_record *record, const struct thread *thread,
+					const struct pending *pending, __u64 user, __u32 none)
+{
+	wire_head_init(&record->head, sizeof(*record), STACK_SAMPLE, 1);
+	record->head.time_ns = pending->end_ns;
+	record->thread = thread->id;
+	record->user = user;
+	record->kernel = pending->kernel;
+	record->waker = pending->waker;
+	record->by = pending->by;
+	record->first = pending->first;
+	record->weight_ns = pending->weight_ns;
+	record->wait_ns = pending->wait_ns;
+	record->period_ns = pending->period_ns;
+	record->pid = thread->here_pid;
+	record->count = pending->count;
+	record->slot = pending->slot;
+	record->flags = pending->flags;
+	record->none = user ? STACK_TAKEN : none ? none : STACK_NONE_LOST;
+	record->by_kind = pending->by_kind;
+	record->object_kind = pending->object_kind;
+	record->evidence = pending->evidence;
+	record->tid = thread->here_tid;
+	record->key_pid = thread->pid;
+	record->pad = 0;
+	record->object[0] = pending->object[0];
+	record->object[1] = pending->object[1];
+}
+
+/* false: there was no room. */
+VERIFIED_ONCE bool send_sample(const struct thread *thread, const struct pending *pending,
+			       __u64 user, __u32 none)
+{
+	struct sample_record *record;
+
+	if (!thread || !pending)
+		return false;
+	record = bpf_ringbuf_reserve(&stack_ring, sizeof(*record), 0);
+	if (!record) {
+		count_lost(LOST_RING_FULL);
+		return false;
+	}
+	fill_sample(record, thread, pending, user, none);
+	bpf_ringbuf_submit(record, ring_flags());
+	return true;
+}
+
+/*
+ * All that waits for the user stack at `ip` and `sp` gets it. For what waits for another one it is
+ * too late. What finds no room stays for the next time.
+ */
+VERIFIED_ONCE int settle_pending(struct thread *thread, __u64 user, __u32 none, __u64 ip, __u64 sp)
+{
+	__u32 kept = 0;
+
+	if (!thread)
+		return 0;
+	/* First: a tick in the middle of this would settle the same once more. */
+	thread->pending_count = 0;
+	barrier();
+	for (__u32 i = 0; i < MOST_PENDING; i++) {
+		struct pending *pending = &thread->pending[i];
+		bool is_late = pending->ip != ip || pending->sp != sp;
+
+		if (!pending->count)
+			continue;
+		if (send_sample(thread, pending, is_late ? 0 : user,
+				is_late && !none ? STACK_NONE_LATE : none))
+			pending->count = 0;
+		else
+			kept++;
+	}
+	barrier();
+	thread->pending_count = kept;
+	return 0;
+}
+
+/* Time of the ledger that no sample will stand for. */
+VERIFIED_ONCE int lose_weight(__u64 slot, __u64 ns)
+{
+	if (with_stacks && slot < SLOT_COUNT)
+		__sync_fetch_and_add(&unsampled_ns[slot], ns);
+	return 0;
+}
+
+/* How a thread left the CPU. */
+enum left {
+	LEFT_UNSEEN,
+	LEFT_IN_CALL,
+	LEFT_OUTSIDE, /* of calls */
+	LEFT_TAKEN,   /* likewise, and its stack was taken */
+};
+
+/* What an interval is worth when it is drawn: 0 if another one stands for it. */
+static __always_inline __u64 worth(const struct thread *thread, __u64 ns)
+{
+	if (thread->left == LEFT_OUTSIDE)
+		return 0;
+	return thread->left == LEFT_TAKEN ? ns << (thread->left_shift & 31) : ns;
+}
+
+/* The user stack that it left the CPU with. If it was not taken: 0, and *none stays. */
+static __always_inline __u64 stack_left_with(const struct thread *thread, __u32 *none)
+{
+	if (thread->left != LEFT_TAKEN)
+		return 0;
+	*none = thread->left_none;
+	return thread->left_stack;
+}
+
+/*
+ * The variance of such an estimate is weight × (weight − length): the weight takes the place of the
+ * period, which is the same unless the stack was one of several.
+ */
+static __always_inline void weigh(struct pending *new, const struct thread *thread, __u32 slot,
+				  __u64 ns, __u64 period_ns, __u64 end_ns)
+{
+	__u64 worth_ns = worth(thread, ns);
+
+	new->slot = slot;
+	new->wait_ns = ns;
+	new->weight_ns = worth_ns > period_ns ? worth_ns : period_ns;
+	new->period_ns = thread->left == LEFT_TAKEN ? new->weight_ns : period_ns;
+	new->end_ns = end_ns;
+}
+
+static __always_inline void note_wait(struct pending *new, const struct ledger_key *wait)
+{
+	new->by = wait->by;
+	new->first = wait->first;
+	new->by_kind = wait->by_kind;
+	new->evidence = wait->evidence;
+	new->object_kind = wait->object_kind;
+	new->object[0] = wait->object[0];
+	new->object[1] = wait->object[1];
+}
+
+/*
+ * What a thread has open when nothing changes any more, as if it ended now. The draw is the same
+ * however often it is asked for: an iterator may show a thread twice.
+ */
+static __always_inline bool draw_open(const struct thread *thread, struct pending *new)
+{
+	__u32 slot = thread->account.slot;
+	__u64 ns = frozen_ns - open_since(&thread->account);
+	__u32 random = unwind_hash(frozen_ns, thread->id) >> 32;
+
+	if ((!SLOT_IS_WAIT(slot) && !SLOT_IS_READY(slot)) || (__s64)ns <= 0 ||
+	    !is_drawn(random, worth(thread, ns), draw_period_ns))
+		return false;
+	weigh(new, thread, slot, ns, draw_period_ns, frozen_ns);
+	if (SLOT_IS_WAIT(slot))
+		note_wait(new, &thread->wait);
+	if (SLOT_IS_WAIT(slot) && is_handed_on(thread)) {
+		new->first = first_holder(&thread->wait);
+		new->by = 0;
+		new->by_kind = BY_NOBODY;
+		new->evidence = EVIDENCE_HANDED;
+	}
+	new->count = 1;
+	return true;
+}
+
+/* It ends after the end, and was not shown by the iterator before. */
+VERIFIED_ONCE int give_up_open(struct thread *thread)
+{
+	__u32 none = STACK_NONE_EXIT;
+	struct pending new = {};
+	__u64 user;
+
+	if (!thread || !with_stacks || !draw_open(thread, &new))
+		return 0;
+	user = stack_left_with(thread, &none);
+	if (!send_sample(thread, &new, user, none))
+		lose_weight(new.slot, new.weight_ns);
+	return 0;
+}
+
+/* The thread ends, or its program does: there will be no user stack for what is pending. */
+static __always_inline void give_up_pending(struct thread *thread, __u32 none)
+{
+	if (!thread->pending_count)
+		return;
+	settle_pending(thread, 0, none, 0, 0);
+	for (__u32 i = 0; i < MOST_PENDING; i++) {
+		if (thread->pending[i].count)
+			lose_weight(thread->pending[i].slot, thread->pending[i].weight_ns);
+		thread->pending[i].count = 0;
+	}
+	thread->pending_count = 0;
+}
+
+/* Its place among what is pending: one of the same kind, or a free one; NULL if neither. */
+static __always_inline struct pending *find_pending(struct thread *thread,
+						    const struct pending *new)
+{
+	struct pending *free = NULL;
+
+	for (__u32 i = 0; i < MOST_PENDING; i++) {
+		struct pending *pending = &thread->pending[i];
+
+		if (!pending->count)
+			free = pending;
+		else if (pending->slot == new->slot && pending->kernel == new->kernel &&
+			 pending->ip == new->ip && pending->sp == new->sp &&
+			 pending->by == new->by && pending->by_kind == new->by_kind &&
+			 pending->evidence == new->evidence &&
+			 pending->object[0] == new->object[0] && pending->count < MOST_COUNT)
+			return pending;
+	}
+	return free;
+}
+
+VERIFIED_ONCE int add_pending(struct thread *thread, const struct pending *new)
+{
+	struct pending *pending;
+
+	if (!thread || !new)
+		return 0;
+	pending = find_pending(thread, new);
+	if (!pending) {
+		if (!send_sample(thread, new, 0, STACK_NONE_CROWDED))
+			lose_weight(new->slot, new->weight_ns);
+		return 0;
+	}
+	if (!pending->count) {
+		*pending = *new;
+		thread->pending_count++;
+		return 0;
+	}
+	pending->weight_ns += new->weight_ns;
+	pending->wait_ns += new->wait_ns;
+	pending->end_ns = new->end_ns;
+	pending->flags |= new->flags;
+	pending->count++;
+	return 0;
+}
+
+/*
+ * Is there a call whose end will show the thread's stack? On the way out of one, behind our hook,
+ * the registers still have its number; level sched has no mark of its own there, and says no rather
+ * too often.
+ */
+static __always_inline bool is_in_call(const struct thread *thread, struct task_struct *task,
+				       __u32 slot)
+{
+	struct pt_regs *regs;
+
+	if (thread->flags & THREAD_KERNEL)
+		return true;
+	if (full)
+		return thread->nr != NR_NONE;
+	regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	return (__s64)regs->orig_ax >= 0 && slot != SLOT_READY_PREEMPTED &&
+	       slot != SLOT_WAIT_STOPPED;
+}
+
+/* The current thread leaves the CPU. */
+static __always_inline void note_left(struct thread *thread, struct task_struct *current,
+				      __u32 slot)
+{
+	__u32 shift = left_shift & 31;
+
+	if (!with_stacks)
+		return;
+	thread->left = LEFT_IN_CALL;
+	if (is_in_call(thread, current, slot))
+		return;
+	thread->left = LEFT_OUTSIDE;
+	if (shift && bpf_get_prandom_u32() & ((1U << shift) - 1))
+		return;
+	if (burns(&left_taken, &left_fuse))
+		left_shift++;
+	thread->left = LEFT_TAKEN;
+	thread->left_shift = shift;
+	thread->left_none = why_no_user_stack(thread, current);
+	thread->left_stack = thread->left_none ? 0 : user_stack(thread->here_pid, WALK_SCHEDULER);
+}
+
+/* An interval without a CPU ended, and was drawn. */
+static __noinline void add_interval(struct thread *thread, struct task_struct *task,
+				    struct pending *new)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	__u32 none = STACK_NONE_BEFORE;
+	__u64 user = stack_left_with(thread, &none);
+
+	new->count = 1;
+	count_drawn();
+	new->kernel = kernel_stack_of(task, WALK_SCHEDULER);
+	if (thread->flags & THREAD_KERNEL) {
+		none = STACK_NONE_KERNEL;
+	} else if (thread->left == LEFT_IN_CALL ||
+		   (thread->left == LEFT_UNSEEN && (__s64)regs->orig_ax >= 0)) {
+		new->ip = regs->ip;
+		new->sp = regs->sp;
+		add_pending(thread, new);
+		return;
+	}
+	if (!send_sample(thread, new, user, none))
+		lose_weight(new->slot, new->weight_ns);
+}
+
+/* The stack of the current thread, which is waking another one. */
+static __always_inline __u64 stack_of_waker(void)
+{
+	struct task_struct *current = bpf_get_current_task_btf();
+	struct thread *waker = find(current);
+	__u8 none;
+
+	if (!waker)
+		return 0;
+	none = why_no_user_stack(waker, current);
+	if (none == STACK_NONE_KERNEL)
+		return kernel_stack_of(current, WALK_SCHEDULER);
+	return none == STACK_TAKEN ? user_stack(waker->here_pid, WALK_SCHEDULER) : 0;
+}
+
+/*
+ * A wait is about to end. Whoever ends it is the current thread now, and maybe not when it has
+ * ended: that may be on another CPU. So it is drawn already, for what it is worth now; should it be
+ * drawn in the end for what it became worth meanwhile, it has no such stack.
+ */
+static __always_inline void draw_early(struct thread *thread)
+{
+	__u64 since_ns = thread->account.since_ns;
+
+	if (!with_stacks || !SLOT_IS_WAIT(thread->account.slot))
+		return;
+	thread->waking_since_ns = since_ns;
+	thread->random = bpf_get_prandom_u32();
+	thread->waker_stack = 0;
+	if (thread->waker_kind == BY_THREAD &&
+	    is_drawn(thread->random, worth(thread, bpf_ktime_get_ns() - since_ns), draw_period_ns))
+		thread->waker_stack = stack_of_waker();
+}
+
+static __always_inline void draw_wait(struct thread *thread, struct task_struct *task, __u32 slot,
+				      __u64 ns, __u64 end_ns)
+{
+	bool is_early = thread->waking_since_ns == end_ns - ns;
+	__u64 period_ns = draw_period_ns;
+	struct pending new = {};
+
+	if (!with_stacks || !is_drawn(is_early ? thread->random : bpf_get_prandom_u32(),
+				      worth(thread, ns), period_ns))
+		return;
+	weigh(&new, thread, slot, ns, period_ns, end_ns);
+	note_wait(&new, &thread->wait);
+	if (is_early)
+		new.waker = thread->waker_stack;
+	add_interval(thread, task, &new);
+}
+
+static __always_inline void draw_ready(struct thread *thread, struct task_struct *task, __u32 slot,
+				       __u64 ns, __u64 end_ns)
+{
+	__u64 period_ns = draw_period_ns;
+	struct pending new = {};
+
+	if (!with_stacks || !is_drawn(bpf_get_prandom_u32(), worth(thread, ns), period_ns))
+		return;
+	weigh(&new, thread, slot, ns, period_ns, end_ns);
+	add_interval(thread, task, &new);
+}
+
+/* At the end of a syscall: the user stack is the one that it blocked with. */
+static __noinline void take_pending(struct thread *thread, struct task_struct *current)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(current);
+	__u8 none = why_no_user_stack(thread, current);
+	__u64 user;
+
+	thread->pending_count = 0; /* as in settle_pending() */
+	user = none ? 0 : user_stack(thread->here_pid, WALK_SYSCALL);
+	settle_pending(thread, user, none, regs->ip, regs->sp);
+}

@@ -1,0 +1,78 @@
+/* The threads that were there before us: their accounts are opened by an iterator. */
+#pragma once
+
+#include "ledger/kernel/repair.bpf.h"
+#include "ledger/kernel/targets.bpf.h"
+
+/* Where a thread is that was there before us. A hook that moves it meanwhile wins. */
+static __always_inline __u32 seed_slot(struct thread *thread, struct task_struct *task)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	__u32 state = BPF_CORE_READ(task, __state);
+	__u32 slot;
+
+	if (BPF_CORE_READ(task, on_cpu))
+		return full && thread->flags & THREAD_KERNEL ? SLOT_RUN_KERNEL : SLOT_RUN_ANY;
+	note_sums(thread, task);
+	thread->left_ns = bpf_ktime_get_ns();
+	if (thread->nr == NR_NONE)
+		thread->nr = syscall_in_flight(thread, task, regs);
+	if (!state)
+		return SLOT_READY_PREEMPTED;
+	if (state & TASK_NEW)
+		return SLOT_READY_WOKEN; /* nobody has seen it wait */
+	slot = cause_of_wait(thread, task, state, false);
+	thread->wait.slot = slot;
+	return slot;
+}
+
+/*
+ * The claim keeps hooks off while the account is being opened: this runs on another CPU than the
+ * thread. What they miss meanwhile, the second pass finds.
+ */
+static __always_inline void seed(struct task_struct *task)
+{
+	struct ledger_account *account;
+	struct thread *thread;
+	__u32 flags, slot;
+	__u64 now;
+
+	if (!is_wanted(task, &flags))
+		return;
+	thread = new_thread(task, flags);
+	if (!thread)
+		return;
+	account = &thread->account;
+	if (__sync_val_compare_and_swap(&account->slot, SLOT_NONE, SLOT_SEEDING) != SLOT_NONE)
+		return; /* a hook was faster */
+	slot = seed_slot(thread, task);
+	now = bpf_ktime_get_ns();
+	account->first_ns = now;
+	account->since_ns = now;
+	count_found(account, slot, 1);
+	barrier();
+	account->slot = slot;
+}
+
+static __always_inline __u32 kind_of(__u32 slot)
+{
+	return SLOT_IS_RUN(slot) ? 1 : SLOT_IS_READY(slot) ? 2 : 3;
+}
+
+/*
+ * A thread seeded in the middle of a switch or a wakeup looked as it was just before. If it still
+ * is where the seeding put it, but the kernel says otherwise, the transition was that one.
+ */
+static __always_inline void check_seed(struct thread *thread, struct task_struct *task)
+{
+	__u32 slot = thread->account.slot, now_in;
+
+	if (slot == SLOT_NONE || slot == SLOT_SEEDING || !is_as_seeded(&thread->account))
+		return;
+	now_in = seed_slot(thread, task);
+	if (kind_of(now_in) == kind_of(slot) ||
+	    __sync_val_compare_and_swap(&thread->account.slot, slot, now_in) != slot)
+		return;
+	count_found(&thread->account, slot, -1);
+	count_found(&thread->account, now_in, 1);
+}

@@ -1,0 +1,146 @@
+/*
+ * Sums per (waiter, cause, object, culprit). A thread mostly waits for the same thing again and
+ * again, so its last sum is kept in task storage (the cell) and goes into the map only when the
+ * thread waits for something else, or when user space asks by raising `flush`.
+ *
+ * Two maps take turns: user space switches `active`, lets the stragglers finish, and then empties
+ * the other one. Emptying a map in use would lose what a hook adds between lookup and delete.
+ */
+#pragma once
+
+#include "ledger/kernel/samples.bpf.h"
+
+struct waits_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__type(key, struct ledger_key);
+	__type(value, struct ledger_sum);
+};
+
+struct waits_map waits_a SEC(".maps");
+struct waits_map waits_b SEC(".maps");
+
+__u32 active; /* 0: waits_a */
+__u32 flush;
+
+static __always_inline bool add_to(void *map, const struct ledger_key *key,
+				   const struct ledger_sum *sum)
+{
+	struct ledger_sum *there = bpf_map_lookup_elem(map, key);
+
+	if (!there)
+		return !bpf_map_update_elem(map, key, sum, BPF_NOEXIST);
+	/* The key holds the waiter, and one thread's waits end one after the other. */
+	there->ns += sum->ns;
+	there->count += sum->count;
+	return true;
+}
+
+/*
+ * A map of 6.1 refuses an interrupt that comes while it is being changed, one time in eight. Then,
+ * and if it is full, the other one takes the sum; it is read later.
+ */
+static __always_inline bool add_wait(const struct ledger_key *key, const struct ledger_sum *sum)
+{
+	if (active)
+		return add_to(&waits_b, key, sum) || add_to(&waits_a, key, sum);
+	return add_to(&waits_a, key, sum) || add_to(&waits_b, key, sum);
+}
+
+/* Copies: what a function gets to see is no key of a map for 6.1. */
+VERIFIED_ONCE int flush_cell(const struct thread *thread)
+{
+	struct ledger_key key;
+	struct ledger_sum sum;
+
+	if (!thread || !thread->cell_sum.count)
+		return 0;
+	key = thread->cell;
+	sum = thread->cell_sum;
+	/* User space knows from the account how much that was; only the names are lost. */
+	if (!add_wait(&key, &sum))
+		count_lost(LOST_MAP_FULL);
+	return 0;
+}
+
+static __always_inline bool same_key(const struct ledger_key *a, const struct ledger_key *b)
+{
+	return a->object[0] == b->object[0] && a->by == b->by && a->slot == b->slot &&
+	       a->object_kind == b->object_kind && a->by_kind == b->by_kind &&
+	       a->evidence == b->evidence && a->object[1] == b->object[1] && a->first == b->first;
+}
+
+/*
+ * What the call returns will say whether its time was up. Until then, it is taken for what the last
+ * one was.
+ */
+static __always_inline void leave_unjudged(struct thread *thread, struct ledger_key *wait, __u64 ns)
+{
+	const struct ledger_key *last = &thread->cell;
+
+	thread->unjudged_ns = ns;
+	thread->unjudged_by = wait->by;
+	thread->unjudged_by_kind = wait->by_kind;
+	if (last->by_kind != BY_TIMEOUT || last->slot != wait->slot ||
+	    last->object[0] != wait->object[0] || last->object_kind != wait->object_kind)
+		return;
+	wait->by = 0;
+	wait->by_kind = BY_TIMEOUT;
+	wait->evidence = EVIDENCE_TIMEOUT;
+}
+
+/* One wait of `ns` ended; thread->wait says for what. Inside write_begin/write_end. */
+VERIFIED_ONCE int wait_ended(struct thread *thread, __u32 slot, __u64 ns)
+{
+	struct ledger_key *wait;
+
+	if (!thread)
+		return 0;
+	wait = &thread->wait;
+	wait->slot = slot;
+	if (wait->evidence == EVIDENCE_OWNER) {
+		judge_holder(thread);
+	} else {
+		wait->by = thread->waker;
+		wait->by_kind = thread->waker_kind;
+		wait->evidence = thread->waker_kind == BY_NOBODY ? EVIDENCE_NONE : EVIDENCE_WAKER;
+	}
+	thread->unjudged_ns = 0;
+	if (full && (wait->evidence == EVIDENCE_NONE ||
+		     (thread->by_interrupt && wait->evidence == EVIDENCE_WAKER)))
+		leave_unjudged(thread, wait, ns);
+	/* Used up: should the next waking not be shown to us, nobody is better than the wrong one.
+	 */
+	thread->waker_kind = BY_NOBODY;
+	if (!same_key(wait, &thread->cell) || thread->flush != flush) {
+		flush_cell(thread);
+		thread->cell = *wait;
+		thread->cell_sum = (struct ledger_sum) {};
+		thread->flush = flush;
+	}
+	thread->cell_sum.ns += ns;
+	thread->cell_sum.count++;
+	return 0;
+}
+
+/* How long intervals were, per slot: [CPU][slot], mapped by user space. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, SLOT_COUNT); /* × CPUs, set at load */
+	__type(key, __u32);
+	__type(value, struct ledger_histogram);
+} histograms SEC(".maps");
+
+VERIFIED_ONCE int count_interval(__u32 slot, __u64 ns)
+{
+	__u32 index = bpf_get_smp_processor_id() * SLOT_COUNT + slot;
+	struct ledger_histogram *histogram = bpf_map_lookup_elem(&histograms, &index);
+	__u32 bucket = histogram_bucket(ns);
+
+	if (histogram && bucket < HISTOGRAM_BUCKETS)
+		histogram->buckets[bucket]++;
+	else
+		count_lost(LOST_MAP_FULL); /* a CPU that was not there at the start */
+	return 0;
+}

@@ -1,0 +1,234 @@
+/*
+ * Who wakes a thread: another thread, or an interrupt. Asked at sched_waking, in the waker's
+ * context.
+ *
+ * An interrupt borrows whatever thread is current, which has nothing to do with it. One exception:
+ * what a thread sends to a socket on the same machine goes through netif_rx, and is delivered by
+ * the next softirq for packets (NET_RX), on top of the sender's own call. So netif_rx notes the
+ * sender for its CPU. Whoever is woken inside of that softirq is woken by the sender, unless a
+ * timer does it, whose interrupt can come on top of the softirq.
+ */
+#pragma once
+
+#include "ledger/kernel/cause.bpf.h"
+
+#define THREAD_STACK_BYTES 16384
+#define PF_EXITING         0x00000004
+#define NET_RX_SOFTIRQ     3
+#define RCU_SOFTIRQ        9
+
+struct delivery {
+	__u64 sender; /* its task; 0: nothing was sent */
+	__u64 stack_mark;
+	__u32 softirq; /* the one under way, 0: none */
+	__u32 in_timer;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct delivery);
+} deliveries SEC(".maps");
+
+static __always_inline struct delivery *delivery_here(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&deliveries, &zero);
+}
+
+static __always_inline bool is_timer_here(void)
+{
+	struct delivery *delivery = delivery_here();
+
+	return delivery && delivery->in_timer;
+}
+
+/* The kernel thread that does the work of interrupts when there is much of it, whoever it is for.
+ */
+static __always_inline bool is_ksoftirqd(const struct task_struct *current)
+{
+	const __u64 *name = (const __u64 *)current->comm;
+
+	return current->flags & PF_KTHREAD && *name == *(const __u64 *)"ksoftirq";
+}
+
+/*
+ * Is this an interrupt that only borrows the current thread? preempt_count would tell, but BPF can
+ * read it only where the kernel keeps names of its variables (CONFIG_KALLSYMS_ALL). Instead: x86
+ * runs interrupts and softirqs on a stack of their own, unless they came from user space, and then
+ * the thread is in no syscall. The address of a local goes through memory (*mark) to become a
+ * number.
+ */
+static __always_inline bool in_interrupt(__u64 *mark, struct task_struct *current,
+					 const struct thread *woken)
+{
+	struct pt_regs *regs;
+	__u64 here;
+
+	*(volatile __u64 *)mark = (__u64)&here;
+	if (*(volatile __u64 *)mark - (__u64)current->stack >= THREAD_STACK_BYTES ||
+	    is_ksoftirqd(current))
+		return true;
+	/*
+	 * In no syscall either: a thread that was killed in user space and lets go of what it had,
+	 * and one in a page fault that tells a userfaultfd server and is about to sleep. What an
+	 * interrupt finds in user space is running.
+	 */
+	if (current->flags & (PF_KTHREAD | PF_IO_WORKER | PF_EXITING) || current->__state)
+		return false;
+	/* So is one whose page fault is over: it lets go of mmap_lock, which no interrupt does. */
+	if (woken && woken->kernel_lock && !is_timer_here())
+		return false;
+	regs = (struct pt_regs *)bpf_task_pt_regs(current);
+	return (__s64)regs->orig_ax < 0;
+}
+
+/* For data, or for a connection: the waits that a packet can end. */
+static __always_inline bool receives(const struct thread *thread)
+{
+	return thread->wait.object_kind == OBJECT_SOCKET || thread->account.slot == SLOT_WAIT_POLL;
+}
+
+static __always_inline bool delivers_for(const struct task_struct *current)
+{
+	struct delivery *delivery = delivery_here();
+
+	return delivery && delivery->sender == (__u64)current &&
+	       delivery->softirq == NET_RX_SOFTIRQ && !delivery->in_timer;
+}
+
+/* The end of a grace period: in its softirq, or by one of the kernel threads named rcu… */
+static __always_inline bool wakes_for_rcu(const struct task_struct *current, bool in_interrupt)
+{
+	struct delivery *delivery;
+
+	if (!in_interrupt)
+		return current->flags & PF_KTHREAD &&
+		       (*(const __u32 *)current->comm & 0xffffff) == (*(const __u32 *)"rcu");
+	delivery = delivery_here();
+	return delivery && delivery->softirq == RCU_SOFTIRQ && !delivery->in_timer;
+}
+
+/*
+ * Only its end shows that a wait was for a grace period of RCU, which is no disk's doing. The time
+ * so far, and the count, go to the kernel with it.
+ */
+static __always_inline void waited_for_rcu(struct thread *thread)
+{
+	struct ledger_account *account = &thread->account;
+
+	thread->by_rcu = 0;
+	if (account->slot != SLOT_WAIT_DISK && account->slot != SLOT_WAIT_OTHER)
+		return;
+	write_begin(account);
+	if (account->slot == SLOT_WAIT_DISK)
+		account->count[SLOT_WAIT_DISK]--;
+	else
+		account->count[SLOT_WAIT_OTHER]--;
+	account->count[SLOT_WAIT_KERNEL]++;
+	account->slot = SLOT_WAIT_KERNEL;
+	write_end(account);
+}
+
+/* By letting go of a lock? Then which one. */
+static __always_inline void look_for_release(struct thread *thread, struct task_struct *current)
+{
+	struct pt_regs *regs;
+	__s64 nr;
+
+	thread->released = 0;
+	if (thread->kernel_lock) {
+		note_release(thread, thread->kernel_lock, 0);
+		return;
+	}
+	if (current->flags & (PF_KTHREAD | PF_IO_WORKER))
+		return;
+	regs = (struct pt_regs *)bpf_task_pt_regs(current);
+	nr = (__s64)regs->orig_ax;
+	if (nr >= 0 && class_of[nr & (LEDGER_SYSCALLS - 1)] == CLASS_FUTEX)
+		note_release(thread, PT_REGS_PARM1_SYSCALL(regs), current->tgid);
+}
+
+static __always_inline void woken_by(struct thread *thread)
+{
+	struct task_struct *current = bpf_get_current_task_btf();
+	struct thread *waker;
+
+	thread->by_interrupt = in_interrupt(&thread->stack_mark, current, thread);
+	thread->by_rcu = wakes_for_rcu(current, thread->by_interrupt);
+	if (thread->by_interrupt && !(receives(thread) && delivers_for(current))) {
+		thread->waker = 0;
+		thread->waker_kind = BY_INTERRUPT;
+		thread->released = 0;
+		return;
+	}
+	/* Mostly it is the same as the last time. A stranger can have got an account since. */
+	if (thread->last_waker != (__u64)current || thread->last_waker_pid != current->pid ||
+	    thread->last_waker_kind == BY_STRANGER) {
+		waker = find(current);
+		thread->last_waker = (__u64)current;
+		thread->last_waker_pid = current->pid;
+		thread->last_waker_kind = waker ? BY_THREAD : BY_STRANGER;
+		thread->last_waker_id = waker ? waker->id : (__u64)current->pid;
+	}
+	thread->waker = thread->last_waker_id;
+	thread->waker_kind = thread->last_waker_kind;
+	look_for_release(thread, current);
+}
+
+/* A packet to a socket on this machine; in the sender's context, or in that of an answer to it. */
+SEC("tp_btf/netif_rx")
+int BPF_PROG(on_netif_rx, struct sk_buff *packet)
+{
+	struct task_struct *current = bpf_get_current_task_btf();
+	struct delivery *delivery = delivery_here();
+
+	if (delivery && !in_interrupt(&delivery->stack_mark, current, NULL))
+		delivery->sender = (__u64)current;
+	return 0;
+}
+
+SEC("tp_btf/softirq_entry")
+int BPF_PROG(on_softirq_entry, unsigned int vector)
+{
+	struct delivery *delivery = delivery_here();
+
+	if (delivery)
+		delivery->softirq = vector;
+	return 0;
+}
+
+SEC("tp_btf/softirq_exit")
+int BPF_PROG(on_softirq_exit, unsigned int vector)
+{
+	struct delivery *delivery = delivery_here();
+
+	if (!delivery)
+		return 0;
+	delivery->softirq = 0; /* the vector 0 (HI) wakes nobody that we ask about */
+	if (vector == NET_RX_SOFTIRQ)
+		delivery->sender = 0;
+	return 0;
+}
+
+SEC("tp_btf/hrtimer_expire_entry")
+int BPF_PROG(on_timer_entry)
+{
+	struct delivery *delivery = delivery_here();
+
+	if (delivery)
+		delivery->in_timer = 1;
+	return 0;
+}
+
+SEC("tp_btf/hrtimer_expire_exit")
+int BPF_PROG(on_timer_exit)
+{
+	struct delivery *delivery = delivery_here();
+
+	if (delivery)
+		delivery->in_timer = 0;
+	return 0;
+}

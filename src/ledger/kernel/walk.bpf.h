@@ -1,0 +1,299 @@
+/*
+ * Stacks in the kernel half: taken into per-CPU memory, named by their hash, and sent once.
+ *
+ * A stack is taken from three places that can interrupt each other, but never themselves: a clock
+ * tick, the end of a syscall (preemption is off, interrupts are not), and the scheduler (interrupts
+ * are off). Each has memory of its own.
+ */
+#pragma once
+
+#include "bpf/unwind.h"
+#include "ledger/kernel/thread.bpf.h"
+
+#define PF_IO_WORKER 0x00000010
+#define PF_KTHREAD   0x00200000
+
+#define USER_CS_64BIT       0x33
+#define SYSCALL_INSTRUCTION 0x050f
+
+#define STACK_RING_BYTES (8 * 1024 * 1024)
+
+/* Of a waker, or of a thread that leaves the CPU: walked with a lock of the scheduler held. */
+#define SCHEDULER_MOST_FRAMES 256
+
+enum walk_place { WALK_TICK, WALK_SYSCALL, WALK_SCHEDULER, WALK_PLACES };
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, STACK_RING_BYTES);
+} stack_ring SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 32768);
+	__type(key, __u64);
+	__type(value, __u8);
+} stacks_seen SEC(".maps");
+
+/* The tables of bpf/unwind.h; user space fills them in, and sizes `pages` by its budget. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 16384);
+	__type(key, __u64);
+	__type(value, struct unwind_page);
+} pages SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 16384);
+	__type(key, __u32);
+	__type(value, struct unwind_process);
+} processes SEC(".maps");
+
+/* What user space was asked for, and the ring for asking. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, __u64);
+	__type(value, __u8);
+} asked SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 64 * 1024);
+} requests SEC(".maps");
+
+static __always_inline int unwind_read(void *world, void *to, __u32 bytes, __u64 address)
+{
+	return bpf_probe_read_user(to, bytes, (const void *)address);
+}
+
+static __always_inline const struct unwind_page *unwind_page(void *world, __u64 key)
+{
+	return bpf_map_lookup_elem(&pages, &key);
+}
+
+#define UNWIND_FN static __always_inline
+#include "bpf/unwind_walk.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, WALK_PLACES);
+	__type(key, __u32);
+	__type(value, struct unwind);
+} walks SEC(".maps");
+
+static __always_inline struct unwind *walk_at(enum walk_place place)
+{
+	__u32 key = place;
+
+	return bpf_map_lookup_elem(&walks, &key);
+}
+
+/* The reader comes by itself several times a second; it is woken only if that is too late. */
+static __always_inline __u64 ring_flags(void)
+{
+	return bpf_ringbuf_query(&stack_ring, BPF_RB_AVAIL_DATA) > STACK_RING_BYTES / 2
+		       ? BPF_RB_FORCE_WAKEUP
+		       : BPF_RB_NO_WAKEUP;
+}
+
+/* The frames in `walk` under its hash: sent if they were not before. 0: there was no room. */
+VERIFIED_ONCE __u64 remember_stack(struct unwind *walk)
+{
+	__u32 count;
+	__u8 one = 1;
+	__u64 hash;
+	long err;
+
+	if (!walk)
+		return 0;
+	count = walk->count;
+	hash = walk->hash;
+	if (bpf_map_lookup_elem(&stacks_seen, &hash))
+		return hash;
+	if (count > STACK_MOST_FRAMES)
+		return 0;
+	wire_head_init(&walk->record.head, sizeof(walk->record) + count * sizeof(__u64),
+		       STACK_FRAMES, 1);
+	walk->record.hash = hash;
+	walk->record.pid = walk->pid;
+	walk->record.count = count;
+	walk->record.how = walk->how;
+	walk->record.end = walk->end;
+	err = bpf_ringbuf_output(&stack_ring, &walk->record,
+				 sizeof(walk->record) + count * sizeof(__u64), ring_flags());
+	if (err) {
+		count_lost(LOST_RING_FULL);
+		return 0;
+	}
+	bpf_map_update_elem(&stacks_seen, &hash, &one, BPF_ANY);
+	return hash;
+}
+
+/* --- kernel stacks -------------------------------------------------------------------------- */
+
+VERIFIED_ONCE __u64 remember_kernel_stack(struct unwind *walk, long bytes)
+{
+	__u32 count;
+
+	if (!walk || bytes <= 0)
+		return 0;
+	count = (__u32)bytes / sizeof(__u64);
+	walk->hash = 0;
+	for (__u32 i = 0; i < STACK_MOST_KERNEL && i < count; i++)
+		walk->hash = unwind_hash(walk->hash, walk->frames[i]);
+	walk->hash |= 1;
+	walk->count = count > STACK_MOST_KERNEL ? STACK_MOST_KERNEL : count;
+	walk->pid = 0;
+	walk->how = 0;
+	walk->end = STACK_END_ROOT;
+	return remember_stack(walk);
+}
+
+/* Of a thread that does not run, or of the current one. */
+static __noinline __u64 kernel_stack_of(struct task_struct *task, __u32 place)
+{
+	struct unwind *walk = bpf_map_lookup_elem(&walks, &place);
+
+	if (!walk)
+		return 0;
+	return remember_kernel_stack(
+		walk, bpf_get_task_stack(task, walk->frames, STACK_MOST_KERNEL * sizeof(__u64), 0));
+}
+
+/* --- user stacks ---------------------------------------------------------------------------- */
+
+struct walk_context {
+	struct unwind *walk;
+	struct unwind_process *process;
+};
+
+static long walk_frame(__u32 i, struct walk_context *context)
+{
+	return unwind_frame(NULL, context->walk, context->process);
+}
+
+/* Once for each need; user space removes what it wants to be asked for again. */
+static __noinline int ask(__u32 need, __u32 id)
+{
+	__u64 key = UNWIND_ASKED(need, id);
+	struct unwind_request *request;
+	__u8 one = 1;
+
+	if (bpf_map_lookup_elem(&asked, &key))
+		return 0;
+	request = bpf_ringbuf_reserve(&requests, sizeof(*request), 0);
+	if (!request)
+		return 0; /* the next walk asks again */
+	wire_head_init(&request->head, sizeof(*request), need, 1);
+	request->id = id;
+	request->pad = 0;
+	bpf_ringbuf_submit(request, BPF_RB_FORCE_WAKEUP);
+	bpf_map_update_elem(&asked, &key, &one, BPF_ANY);
+	return 0;
+}
+
+/* A new program: what was mapped is not any more. Should user space have been faster, it is asked.
+ */
+static __always_inline void forget_process(__u32 pid)
+{
+	__u64 key = UNWIND_ASKED(UNWIND_NEED_PROCESS, pid);
+
+	bpf_map_delete_elem(&processes, &pid);
+	bpf_map_delete_elem(&asked, &key);
+}
+
+/* Its number can have been used before. */
+static __always_inline bool is_of(const struct unwind_process *process, struct task_struct *task,
+				  __u32 pid)
+{
+	__u64 start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
+
+	return process->pid == pid && process->start_ticks == start_ns / UNWIND_TICK_NS;
+}
+
+static __always_inline struct unwind_process *process_of(struct task_struct *task, __u32 pid)
+{
+	struct unwind_process *process = bpf_map_lookup_elem(&processes, &pid);
+
+	return process && is_of(process, task, pid) ? process : NULL;
+}
+
+static __always_inline void note_registers(struct unwind *walk, struct pt_regs *regs)
+{
+	walk->registers[0] = regs->ax;
+	walk->registers[1] = regs->dx;
+	walk->registers[2] = regs->cx;
+	walk->registers[3] = regs->bx;
+	walk->registers[4] = regs->si;
+	walk->registers[5] = regs->di;
+	walk->registers[UNWIND_REG_BP] = regs->bp;
+	walk->registers[UNWIND_REG_SP] = regs->sp;
+	walk->registers[8] = regs->r8;
+	walk->registers[9] = regs->r9;
+	walk->registers[10] = regs->r10;
+	walk->registers[11] = regs->r11;
+	walk->registers[12] = regs->r12;
+	walk->registers[13] = regs->r13;
+	walk->registers[14] = regs->r14;
+	walk->registers[15] = regs->r15;
+}
+
+/*
+ * In a call, ip is behind its instruction, which can be the last that a row covers: rt_sigreturn.
+ * (While a signal is delivered there is a call too, but ip is where the handler begins.)
+ */
+static __always_inline __u64 stopped_at(const struct pt_regs *regs)
+{
+	__u16 code = 0;
+
+	if ((__s64)regs->orig_ax < 0 ||
+	    bpf_probe_read_user(&code, sizeof(code), (void *)(regs->ip - 2)))
+		return regs->ip;
+	return regs->ip - (code == SYSCALL_INSTRUCTION);
+}
+
+/* The user stack of the current thread, from the registers that it entered the kernel with. */
+VERIFIED_ONCE __u64 user_stack(__u32 pid, __u32 place)
+{
+	struct task_struct *current = bpf_get_current_task_btf();
+	struct walk_context context = { bpf_map_lookup_elem(&walks, &place) };
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(current);
+	struct unwind *walk = context.walk;
+
+	if (!walk)
+		return 0;
+	unwind_begin(walk, pid, stopped_at(regs), regs->sp, regs->bp);
+	note_registers(walk, regs);
+	context.process = process_of(current, pid);
+	/* Whom the scheduler keeps waiting, it does not keep waiting long. */
+	bpf_loop(place == WALK_SCHEDULER ? SCHEDULER_MOST_FRAMES : STACK_MOST_FRAMES, walk_frame,
+		 &context, 0);
+	/* The table may have become another process's in the middle of the walk. */
+	if (context.process && !is_of(context.process, current, pid))
+		walk->need = UNWIND_NEED_PROCESS;
+	unwind_finish(walk);
+	if (walk->need)
+		ask(walk->need, walk->need_id);
+	return remember_stack(walk);
+}
+
+/* Why a thread's user stack cannot be taken, or STACK_TAKEN. */
+static __always_inline __u8 why_no_user_stack(const struct thread *thread, struct task_struct *task)
+{
+	struct pt_regs *regs;
+
+	if (thread->flags & THREAD_KERNEL)
+		return STACK_NONE_KERNEL;
+	if (thread->flags & THREAD_EXITING)
+		return STACK_NONE_EXIT;
+	if (thread->flags & THREAD_NEW_IMAGE)
+		return STACK_NONE_EXEC;
+	if (thread->flags & THREAD_STARTING)
+		return STACK_NONE_START;
+	regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	return regs->cs == USER_CS_64BIT ? STACK_TAKEN : STACK_NONE_32BIT;
+}

@@ -1,0 +1,407 @@
+#include "ledger/reader/attach.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "core/sys.h"
+#include "ledger/reader/attach_internal.h"
+#include "vocabulary/calls.h"
+#include "vocabulary/states.h"
+
+DEFINE_CLEANUP(struct ledger *, ledger__free)
+
+/* Sums of waits of a second or two, for a machine that starts 10,000 threads a second. */
+#define WAITS_OF_ALL 65536
+
+/* Birth first, so that no thread can slip in between the seeding and its hook. */
+static const struct hook hooks[] = {
+	{ "task_newtask", { "on_newtask" } },
+	{ "sched_process_exit", { "on_exit" } },
+	{ "sched_switch", { "on_switch" } },
+	{ "sched_waking", { "on_waking" } },
+	{ "sched_wakeup", { "on_wakeup" } },
+	{ "netif_rx", { "on_netif_rx" } },
+	{ "softirq_entry", { "on_softirq_entry" } },
+	{ "softirq_exit", { "on_softirq_exit" } },
+	{ "hrtimer_expire_exit", { "on_timer_exit" } }, /* first, so that no begin has no end */
+	{ "hrtimer_expire_entry", { "on_timer_entry" } },
+	{ "contention_begin", { "on_contention_begin" } },
+	{ "contention_end", { "on_contention_end" } },
+	{ "sys_enter", { "on_sys_enter" } },
+	{ "sys_exit", { "on_sys_exit" } },
+	{ "signal_deliver", { "on_signal_deliver" } },
+	{ "sched_process_exec", { "on_exec" } },
+	{ "task_rename", { "on_rename" } },
+	{ "cgroup_attach_task", { "on_cgroup_attach" } },
+	{},
+};
+
+static bool is_needed(const char *event, const struct ledger_options *options)
+{
+	if (!strcmp(event, "sys_exit"))
+		return options->full || options->tick_ns;
+	if (!strcmp(event, "sys_enter") || !strcmp(event, "signal_deliver"))
+		return options->full;
+	if (!strcmp(event, "task_rename"))
+		return options->target->name_count > 0;
+	if (!strcmp(event, "cgroup_attach_task"))
+		return options->target->cgroups.count > 0;
+	return true;
+}
+
+/* Without these the account cannot begin or close; the rest only loses detail. */
+static bool is_vital(const char *event)
+{
+	return !strcmp(event, "task_newtask") || !strcmp(event, "sched_process_exec") ||
+	       !strcmp(event, "sched_switch") || !strcmp(event, "sched_wakeup");
+}
+
+static int set_knobs(struct ledger *ledger, const struct ledger_options *options)
+{
+	struct ledger_bpf *skel = ledger->skel;
+	const struct target *target = options->target;
+	uint8_t classes[LEDGER_SYSCALLS];
+	int err = 0;
+
+	skel->rodata->full = options->full;
+	skel->rodata->all_threads = target->all;
+	skel->rodata->track_cpus = target->all;
+	if (target->all) {
+		err |= bpf_map__set_max_entries(skel->maps.waits_a, WAITS_OF_ALL);
+		err |= bpf_map__set_max_entries(skel->maps.waits_b, WAITS_OF_ALL);
+	}
+	skel->rodata->by_cgroup = target->cgroups.count > 0;
+	skel->rodata->by_descent = target__has_descendants(target);
+	skel->rodata->early = options->early;
+	skel->bss->gated_pid = options->gated_pid;
+	skel->rodata->name_count = (uint32_t)target->name_count;
+	memcpy((void *)skel->rodata->names, target->names, sizeof(target->names));
+	skel->rodata->exe_count = (uint32_t)target->exe_count;
+	memcpy((void *)skel->rodata->exe_fds, target->exe_fds, sizeof(target->exe_fds));
+	skel->rodata->user_count = (uint32_t)target->user_count;
+	memcpy((void *)skel->rodata->users, target->users, sizeof(target->users));
+	ledger->by_user = target->user_count > 0;
+	skel->rodata->drop_every = options->drop_every;
+	skel->rodata->no_repair = options->drop_every > 0;
+	skel->rodata->nr_setuid = states__number("setuid");
+	skel->rodata->nr_setreuid = states__number("setreuid");
+	skel->rodata->nr_setresuid = states__number("setresuid");
+	skel->rodata->nr_wait4 = states__number("wait4");
+	skel->rodata->nr_sendfile = states__number("sendfile");
+	skel->rodata->nr_exit = states__number("exit");
+	skel->rodata->nr_sigreturn = states__number("rt_sigreturn");
+	skel->rodata->nr_restart = states__number("restart_syscall");
+	states__classes(classes);
+	memcpy((void *)skel->rodata->class_of, classes, sizeof(classes));
+	ledger->cpus = sys__cpus();
+	err |= bpf_map__set_max_entries(
+		skel->maps.calls, (uint32_t)(options->full ? ledger->cpus : 1) * LEDGER_SYSCALLS);
+	err |= bpf_map__set_max_entries(skel->maps.histograms, (uint32_t)ledger->cpus * SLOT_COUNT);
+	err |= bpf_map__set_max_entries(skel->maps.cpus, (uint32_t)ledger->cpus);
+	return err;
+}
+
+/* The signal syscalls. Without it, its maps take no memory worth mentioning. */
+static int set_syscalls(struct ledger *ledger, const struct ledger_options *options)
+{
+	struct ledger_bpf *skel = ledger->skel;
+	struct call_shape shapes[CALL_NUMBERS];
+	int err = 0;
+
+	ledger->with_syscalls = options->full && options->with_syscalls;
+	skel->rodata->with_syscalls = ledger->with_syscalls;
+	skel->rodata->with_slow_calls = ledger->with_syscalls && !options->no_events;
+	if (ledger->with_syscalls) {
+		calls__shapes(shapes);
+		memcpy((void *)skel->rodata->shape_of, shapes, sizeof(shapes));
+		return 0;
+	}
+	err |= bpf_map__set_max_entries(skel->maps.series_a, 1);
+	err |= bpf_map__set_max_entries(skel->maps.series_b, 1);
+	err |= bpf_map__set_max_entries(skel->maps.series_buckets, 1);
+	err |= bpf_map__set_max_entries(skel->maps.signal_ring, (uint32_t)getpagesize());
+	return err;
+}
+
+/* Not 0, and small enough for an SQLite integer. */
+static uint64_t draw_seed(void)
+{
+	uint64_t seed;
+
+	if (getentropy(&seed, sizeof(seed)))
+		seed = clock__now_ns();
+	return (seed >> 1) | 1;
+}
+
+/* Without stacks, their maps take no memory worth mentioning. */
+static int set_sampling(struct ledger *ledger, const struct ledger_options *options)
+{
+	struct ledger_bpf *skel = ledger->skel;
+	uint64_t pages = options->table_bytes / UNWIND_PAGE_BYTES;
+	int err = 0;
+
+	ledger->tick_ns = options->tick_ns;
+	ledger->seed = options->seed ? options->seed : draw_seed();
+	skel->rodata->with_stacks = options->tick_ns > 0;
+	skel->rodata->tick_ns = options->tick_ns;
+	skel->bss->draw_period_ns = options->tick_ns;
+	bpf_program__set_autoload(skel->progs.on_tick, options->tick_ns > 0);
+	bpf_program__set_autoload(skel->progs.on_asleep, options->tick_ns > 0);
+	if (options->tick_ns) {
+		err |= bpf_map__set_max_entries(skel->maps.pages, (uint32_t)pages + 1);
+		err |= bpf_map__set_max_entries(skel->maps.tick_clocks, (uint32_t)ledger->cpus);
+		return err;
+	}
+	err |= bpf_map__set_max_entries(skel->maps.stack_ring, (uint32_t)getpagesize());
+	err |= bpf_map__set_max_entries(skel->maps.stacks_seen, 1);
+	err |= bpf_map__set_max_entries(skel->maps.asked, 1);
+	return err;
+}
+
+static int choose_hooks(struct ledger *ledger, const struct ledger_options *options,
+			struct features *features)
+{
+	struct hook needed[LEDGER_HOOKS + 1] = {};
+
+	for (size_t i = 0; hooks[i].event; i++) {
+		if (is_needed(hooks[i].event, options))
+			needed[ledger->hook_count++] = hooks[i];
+		else
+			bpf_program__set_autoload(bpf_object__find_program_by_name(
+							  ledger->skel->obj, hooks[i].programs[0]),
+						  false);
+	}
+	loader__choose(ledger->skel->obj, needed, features, ledger->uses);
+	for (size_t i = 0; i < ledger->hook_count; i++) {
+		if (ledger->uses[i].program || !is_vital(ledger->uses[i].event))
+			continue;
+		log_error("'%s' cannot be hooked: %s [see 'gapless doctor']", ledger->uses[i].event,
+			  ledger->uses[i].why_not);
+		return -ENOTSUP;
+	}
+	return 0;
+}
+
+static int fill_ids(const struct bpf_map *map, const struct target_ids *ids)
+{
+	uint8_t one = 1;
+
+	for (size_t i = 0; i < ids->count; i++) {
+		int err = bpf_map_update_elem(bpf_map__fd(map), &ids->ids[i], &one, BPF_ANY);
+
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* The map is keyed by threads; user space names them by a descriptor. */
+static int follow(const struct bpf_map *map, const struct target_ids *pids)
+{
+	uint32_t one = 1;
+
+	for (size_t i = 0; i < pids->count; i++) {
+		cleanup(close_p) int fd = (int)syscall(SYS_pidfd_open, (pid_t)pids->ids[i], 0);
+		int err = fd < 0 ? -errno
+				 : bpf_map_update_elem(bpf_map__fd(map), &fd, &one, BPF_NOEXIST);
+
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int fill_targets(struct ledger *ledger, const struct ledger_options *options)
+{
+	const struct target *target = options->target;
+	int err = fill_ids(ledger->skel->maps.wanted_pids, &target->pids);
+
+	if (!err && options->early)
+		err = follow(ledger->skel->maps.followed, &target->pids);
+	if (!err)
+		err = fill_ids(ledger->skel->maps.wanted_tids, &target->tids);
+	if (!err)
+		err = fill_ids(ledger->skel->maps.wanted_cgroups, &target->cgroups);
+	return err;
+}
+
+static size_t mapped_bytes(const struct bpf_map *map)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	size_t value = (bpf_map__value_size(map) + 7) & ~(size_t)7;
+	size_t bytes = value * bpf_map__max_entries(map);
+
+	return (bytes + page - 1) & ~(page - 1);
+}
+
+static int map_array(const struct bpf_map *map, void **ret)
+{
+	void *at = mmap(NULL, mapped_bytes(map), PROT_READ, MAP_SHARED, bpf_map__fd(map), 0);
+
+	if (at == MAP_FAILED)
+		return -errno;
+	*ret = at;
+	return 0;
+}
+
+static int map_arrays(struct ledger *ledger)
+{
+	int err = map_array(ledger->skel->maps.calls, &ledger->calls);
+
+	if (!err)
+		err = map_array(ledger->skel->maps.histograms, &ledger->histograms);
+	if (!err)
+		err = map_array(ledger->skel->maps.cpus, &ledger->cpu_accounts);
+	return err;
+}
+
+/* With `last`, the hook that is to come after those of signals; else all others. */
+static int attach(struct ledger *ledger, bool last)
+{
+	for (size_t i = 0; i < ledger->hook_count; i++) {
+		struct hook_use *use = &ledger->uses[i];
+
+		if (!use->program || last != !strcmp(use->event, "sys_exit"))
+			continue;
+		ledger->links[i] = bpf_program__attach(
+			bpf_object__find_program_by_name(ledger->skel->obj, use->program));
+		if (ledger->links[i])
+			continue;
+		if (is_vital(use->event)) {
+			int err = -errno;
+
+			log_error("'%s' does not attach: %s [see 'gapless doctor']", use->event,
+				  strerror(-err));
+			return err;
+		}
+		log_warning("'%s' does not attach (%s); continuing without it", use->event,
+			    strerror(errno));
+		use->program = NULL;
+	}
+	return 0;
+}
+
+static int load(struct ledger *ledger, const struct ledger_options *options,
+		struct features *features)
+{
+	int err;
+
+	ledger->skel = ledger_bpf__open();
+	if (!ledger->skel)
+		return -errno;
+	err = set_knobs(ledger, options);
+	if (!err)
+		err = set_syscalls(ledger, options);
+	if (!err)
+		err = set_sampling(ledger, options);
+	if (!err)
+		err = choose_hooks(ledger, options, features);
+	if (err)
+		return err;
+	loader__forget();
+	err = ledger_bpf__load(ledger->skel);
+	if (err) {
+		loader__replay();
+		log_error("the ledger does not load: %s [see 'gapless doctor']", strerror(-err));
+	}
+	return err;
+}
+
+int ledger__open(const struct ledger_options *options, struct features *features,
+		 const struct ledger_takers *takers, struct ledger **ret)
+{
+	cleanup(ledger__free_p) struct ledger *ledger = calloc(1, sizeof(*ledger));
+	int err;
+
+	if (!ledger)
+		return -ENOMEM;
+	ledger->buffer = malloc(READ_BYTES);
+	if (!ledger->buffer)
+		return -ENOMEM;
+	err = load(ledger, options, features);
+	if (err)
+		return err;
+	err = fill_targets(ledger, options);
+	if (!err)
+		err = map_arrays(ledger);
+	if (!err)
+		err = ring__new(bpf_map__fd(ledger->skel->maps.ring), takers->take, takers->context,
+				&ledger->ring);
+	if (!err && options->tick_ns)
+		err = ring__new(bpf_map__fd(ledger->skel->maps.stack_ring), takers->take_stack,
+				takers->stack_context, &ledger->stack_ring);
+	if (err) {
+		log_error("the ledger cannot be set up: %s", strerror(-err));
+		return err;
+	}
+	ledger->barrier = series__barrier();
+	calibrate__before(ledger);
+	err = attach(ledger, false);
+	if (!err)
+		*ret = TAKE(ledger);
+	return err;
+}
+
+int ledger__attach_last(struct ledger *ledger)
+{
+	int err = attach(ledger, true);
+
+	if (!err)
+		calibrate__after(ledger);
+	return err;
+}
+
+uint64_t ledger__freeze(struct ledger *ledger)
+{
+	/* The clock after the flag: no hook can be later than that, but for one already at work. */
+	*(volatile bool *)&ledger->skel->bss->frozen = true;
+	ledger->skel->bss->frozen_ns = clock__now_ns();
+	return ledger->skel->bss->frozen_ns;
+}
+
+void ledger__settle(struct ledger *ledger)
+{
+	series__settle(&ledger->barrier);
+}
+
+void ledger__stop(struct ledger *ledger)
+{
+	ticks__stop(ledger);
+	for (size_t i = 0; i < LEDGER_HOOKS; i++) {
+		bpf_link__destroy(ledger->links[i]);
+		ledger->links[i] = NULL;
+	}
+}
+
+static void unmap_array(const struct bpf_map *map, void *at)
+{
+	if (at)
+		munmap(at, mapped_bytes(map));
+}
+
+void ledger__free(struct ledger *ledger)
+{
+	if (!ledger)
+		return;
+	ledger__stop(ledger);
+	ring__free(ledger->ring);
+	ring__free(ledger->stack_ring);
+	series__barrier_close(&ledger->barrier);
+	if (ledger->skel) {
+		unmap_array(ledger->skel->maps.calls, ledger->calls);
+		unmap_array(ledger->skel->maps.histograms, ledger->histograms);
+		unmap_array(ledger->skel->maps.cpus, ledger->cpu_accounts);
+		ledger_bpf__destroy(ledger->skel);
+	}
+	free(ledger->buffer);
+	free(ledger);
+}

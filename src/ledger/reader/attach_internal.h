@@ -1,0 +1,44 @@
+/* What attach.c and read.c share, and nobody else. */
+#pragma once
+
+#include "bpf/series.h"
+#include "bpf/unwind.h"
+#include "core/ring.h"
+#include "core/series.h"
+#include "ledger/reader/attach.h"
+#include "ledger/reader/periods.h"
+
+/* After the types that it uses. */
+#include "ledger.skel.h"
+
+#define READ_BYTES (256 * 1024)
+
+struct ledger {
+	struct ledger_bpf *skel;
+	struct hook_use uses[LEDGER_HOOKS];
+	size_t hook_count;
+	struct bpf_link *links[LEDGER_HOOKS];
+	struct ring *ring, *stack_ring;
+	struct bpf_link **ticks; /* one per CPU … */
+	int *tick_fds;           /* … and its event, which the link owns; -1: none */
+	struct periods *periods;
+	uint64_t tick_ns, seed;
+	uint64_t rate_ns, rate_drawn, rate_left; /* when rates were looked at, and the sums then */
+	bool with_syscalls;
+	bool by_user;       /* threads are chosen by their user */
+	uint64_t seeded_ns; /* when threads were looked for last, after the start */
+	int cpus;
+	void *calls, *histograms, *cpu_accounts;
+	char *buffer; /* of READ_BYTES, for snapshots */
+	struct series_barrier barrier;
+	uint64_t swapped_ns; /* when the maps of waits took turns */
+	struct ledger_calibration calibration;
+};
+
+/* Before and after the hooks are attached, while no thread has an account. */
+void calibrate__before(struct ledger *ledger);
+void calibrate__after(struct ledger *ledger);
+
+/* The clock on every CPU; it warns of those that do not start. */
+int ticks__start(struct ledger *ledger);
+void ticks__stop(struct ledger *ledger);

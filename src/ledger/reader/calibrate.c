@@ -1,0 +1,172 @@
+/*
+ * What hooks cost on this machine, found by making small syscalls while no thread has an account.
+ * Two figures come out. What a call costs with and without hooks is part of the report's own cost.
+ * And the time from the end of one call to the begin of the next, for a thread that does nothing in
+ * between, is what the kernel half takes off the time outside syscalls (`crossing_ns`).
+ *
+ * The calling thread gets an account for that, made here rather than in the kernel half: a hook
+ * that knew about it would cost something in every call of every thread. What it leaves behind in
+ * counters is removed again.
+ *
+ * The shortest batch counts: others are disturbed, and taking off too little is the smaller fault,
+ * since the ticks find what stays. Should the whole measurement be disturbed (another tracer was at
+ * work), it is repeated a few times, and the kernel half lowers a figure that calls contradict.
+ */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "core/timing.h"
+#include "ledger/reader/attach_internal.h"
+
+#define BATCHES 32
+
+/* Hooks that make a small call take this many times as long are measured again, a little later. */
+#define ODD_RATIO  4
+#define MOST_TRIES 4
+#define PAUSE_US   2000
+
+/* No thread of a recording has this id. */
+#define OWN_ID UINT64_MAX
+
+/* The syscalls that calibration makes while the thread has an account; some clocks need one. */
+static const uint32_t own_calls[] = { SYS_getppid, SYS_bpf, SYS_clock_gettime };
+
+static double least(double a, double b)
+{
+	return !a || b < a ? b : a;
+}
+
+void calibrate__before(struct ledger *ledger)
+{
+	if (ledger->skel->rodata->full)
+		ledger->calibration.plain_call_ns = timing__call_ns();
+}
+
+/* --- with an account ------------------------------------------------------------------------- */
+
+struct own_account {
+	int map, pidfd;
+	struct ledger_thread *value;
+};
+
+static int open_account(struct own_account *own)
+{
+	uint64_t now_ns = clock__now_ns();
+
+	own->value->identity.id = OWN_ID;
+	own->value->account.first_ns = own->value->account.since_ns = now_ns;
+	own->value->account.slot = SLOT_RUN_KERNEL;
+	return bpf_map_update_elem(own->map, &own->pidfd, own->value, BPF_NOEXIST);
+}
+
+/* Every interval outside of a call: how long they are on average. 0: it cannot be read. */
+static double crossing_ns(struct own_account *own)
+{
+	double ns = 0;
+
+	for (int i = 0; i < BATCHES; i++) {
+		struct ledger_account then;
+		uint32_t count;
+
+		if (bpf_map_lookup_elem(own->map, &own->pidfd, own->value))
+			return 0;
+		then = own->value->account;
+		timing__make_calls();
+		if (bpf_map_lookup_elem(own->map, &own->pidfd, own->value))
+			return 0;
+		count = own->value->account.count[SLOT_RUN_USER] - then.count[SLOT_RUN_USER];
+		if (!count)
+			return 0;
+		ns = least(ns, (double)(own->value->account.ns[SLOT_RUN_USER] -
+					then.ns[SLOT_RUN_USER]) /
+				       count);
+	}
+	return ns;
+}
+
+static void clear_array(const struct bpf_map *map, uint32_t first, uint32_t step)
+{
+	cleanup(free_p) void *zero = calloc(1, bpf_map__value_size(map));
+
+	for (uint32_t i = first; zero && i < bpf_map__max_entries(map); i += step)
+		bpf_map_update_elem(bpf_map__fd(map), &i, zero, BPF_ANY);
+}
+
+/* Nobody else has been counted yet. */
+static void forget_calls(struct ledger *ledger)
+{
+	for (size_t i = 0; i < sizeof(own_calls) / sizeof(*own_calls); i++) {
+		const struct series_key key = { .thread = OWN_ID,
+						.operation = (uint16_t)own_calls[i] };
+
+		clear_array(ledger->skel->maps.calls, own_calls[i], LEDGER_SYSCALLS);
+		bpf_map_delete_elem(bpf_map__fd(ledger->skel->maps.series_a), &key);
+	}
+	clear_array(ledger->skel->maps.histograms, 0, 1);
+}
+
+/* Between open_account() and the end, the thread makes own_calls and no others. */
+static bool try_once(struct ledger_calibration *taken, struct own_account *own)
+{
+	if (open_account(own))
+		return false;
+	taken->hooked_call_ns = least(taken->hooked_call_ns, timing__call_ns());
+	taken->crossing_ns = least(taken->crossing_ns, crossing_ns(own));
+	bpf_map_delete_elem(own->map, &own->pidfd);
+	return true;
+}
+
+static void measure(struct ledger *ledger, struct own_account *own)
+{
+	/* Nothing may be drawn: there is no thread that a sample could belong to. */
+	uint64_t period_ns = ledger->skel->bss->draw_period_ns;
+	struct ledger_calibration *taken = &ledger->calibration;
+
+	ledger->skel->bss->draw_period_ns = UINT64_C(1) << 40;
+	for (int i = 0; i < MOST_TRIES && try_once(taken, own); i++) {
+		if (taken->hooked_call_ns < ODD_RATIO * taken->plain_call_ns)
+			break;
+		usleep(PAUSE_US);
+	}
+	forget_calls(ledger);
+	ledger->skel->bss->draw_period_ns = period_ns;
+	ledger->skel->bss->crossing_ns = (uint64_t)ledger->calibration.crossing_ns;
+}
+
+void calibrate__after(struct ledger *ledger)
+{
+	const struct bpf_map *map = ledger->skel->maps.threads;
+	/* Task storage is reached by a process's descriptor, which stands for its first thread. */
+	cleanup(close_p) int pidfd =
+		gettid() == getpid() ? (int)syscall(SYS_pidfd_open, getpid(), 0) : -1;
+	cleanup(free_p) void *value = calloc(1, bpf_map__value_size(map));
+	struct own_account own = { bpf_map__fd(map), pidfd, value };
+
+	if (!ledger->skel->rodata->full || !value)
+		return;
+	if (pidfd >= 0)
+		measure(ledger, &own);
+	if (!ledger->calibration.crossing_ns)
+		log_warning("what a syscall costs with hooks could not be measured; continuing "
+			    "with that time outside syscalls");
+	log_debug("a small syscall takes %.0f ns without hooks, %.0f ns with them; %.0f ns of that "
+		  "are between two calls",
+		  ledger->calibration.plain_call_ns, ledger->calibration.hooked_call_ns,
+		  ledger->calibration.crossing_ns);
+}
+
+struct ledger_calibration ledger__calibration(const struct ledger *ledger)
+{
+	struct ledger_calibration calibration = ledger->calibration;
+
+	calibration.crossing_ns = (double)ledger->skel->bss->crossing_ns;
+	return calibration;
+}

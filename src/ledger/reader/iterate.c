@@ -1,0 +1,165 @@
+/* Going through all threads: to open their accounts, to read them, and what is open at the end. */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "ledger/reader/attach_internal.h"
+
+/* How often threads are looked for that have become a wanted user's. */
+#define USERS_NS UINT64_C(1000000000)
+
+DEFINE_CLEANUP(struct bpf_link *, bpf_link__destroy)
+
+#define BEGIN_IN_NS UINT64_C(100000)
+
+/* Reads an iterator to its end; its records are all of one size. */
+static int read_records(struct ledger *ledger, int fd, size_t record, ledger_take_record_fn take,
+			void *context)
+{
+	size_t have = 0;
+
+	for (;;) {
+		ssize_t bytes = read(fd, ledger->buffer + have, READ_BYTES - have);
+		size_t at = 0;
+
+		if (bytes < 0 && errno == EINTR)
+			continue;
+		if (bytes < 0)
+			return -errno;
+		if (!bytes)
+			return have ? -EBADMSG : 0;
+		have += (size_t)bytes;
+		for (; have - at >= record; at += record) {
+			int err = take(context, (const void *)(ledger->buffer + at));
+
+			if (err)
+				return err;
+		}
+		have -= at;
+		memmove(ledger->buffer, ledger->buffer + at, have);
+	}
+}
+
+static int open_iterator(struct bpf_program *program, struct bpf_link **ret_link, int *ret_fd)
+{
+	cleanup(bpf_link__destroy_p) struct bpf_link *link =
+		bpf_program__attach_iter(program, NULL);
+	int fd;
+
+	if (!link)
+		return -errno;
+	fd = bpf_iter_create(bpf_link__fd(link));
+	if (fd < 0)
+		return fd;
+	*ret_fd = fd;
+	*ret_link = TAKE(link);
+	return 0;
+}
+
+/* Runs the seeding once; accounts are open to hooks before the first thread is looked at. */
+static int seed(struct ledger *ledger)
+{
+	cleanup(bpf_link__destroy_p) struct bpf_link *link = NULL;
+	cleanup(close_p) int fd = -1;
+	char byte;
+	int err = open_iterator(ledger->skel->progs.on_seed, &link, &fd);
+
+	if (err)
+		return err;
+	if (!ledger->skel->bss->start_ns) {
+		ledger->skel->bss->base_ns = UINT64_MAX; /* until every thread has been seen */
+		ledger->skel->bss->start_ns = clock__now_ns();
+		__sync_synchronize(); /* see is_born_early() */
+	}
+	return read(fd, &byte, 1) < 0 ? -errno : 0;
+}
+
+static void empty(const struct bpf_map *map)
+{
+	uint64_t id;
+
+	while (!bpf_map_get_next_key(bpf_map__fd(map), NULL, &id))
+		if (bpf_map_delete_elem(bpf_map__fd(map), &id))
+			return;
+}
+
+/*
+ * The recording begins a moment from now: by then every CPU knows, so that all accounts begin at
+ * the same nanosecond.
+ */
+static uint64_t begin(struct ledger *ledger)
+{
+	uint64_t base_ns = clock__now_ns() + BEGIN_IN_NS;
+
+	*(volatile __u64 *)&ledger->skel->bss->base_ns = base_ns;
+	while (clock__now_ns() <= base_ns)
+		usleep(BEGIN_IN_NS / 1000);
+	return base_ns;
+}
+
+int ledger__start(struct ledger *ledger, uint64_t *ret_start_ns)
+{
+	int err = seed(ledger);
+
+	/* The second pass checks what the first one saw in the middle of a switch. */
+	if (!err)
+		err = seed(ledger);
+	if (err) {
+		log_error("the threads that are there cannot be listed: %s", strerror(-err));
+		return err;
+	}
+	/* Threads that are found later were not wanted before, and numbers may mean others by then.
+	 */
+	empty(ledger->skel->maps.wanted_pids);
+	empty(ledger->skel->maps.wanted_tids);
+	err = ticks__start(ledger);
+	if (!err)
+		*ret_start_ns = begin(ledger);
+	return err;
+}
+
+/* Not every change of a user is hooked, so those are also looked for. */
+static bool is_seeding_due(const struct ledger *ledger)
+{
+	if (ledger->skel->bss->frozen)
+		return false;
+	return ledger->skel->bss->reseed ||
+	       (ledger->by_user && clock__now_ns() - ledger->seeded_ns > USERS_NS);
+}
+
+int ledger__snapshot(struct ledger *ledger, uint64_t changed_after_ns, ledger_take_record_fn take,
+		     void *context)
+{
+	cleanup(bpf_link__destroy_p) struct bpf_link *link = NULL;
+	cleanup(close_p) int fd = -1;
+	int err = 0;
+
+	if (is_seeding_due(ledger)) {
+		ledger->skel->bss->reseed = 0;
+		ledger->seeded_ns = clock__now_ns();
+		err = seed(ledger);
+	}
+	if (!err)
+		err = open_iterator(ledger->skel->progs.on_snapshot, &link, &fd);
+	if (err)
+		return err;
+	ledger->skel->bss->changed_after_ns = changed_after_ns;
+	return read_records(ledger, fd, sizeof(struct ledger_record), take, context);
+}
+
+int ledger__asleep(struct ledger *ledger, ledger_take_record_fn take, void *context)
+{
+	cleanup(bpf_link__destroy_p) struct bpf_link *link = NULL;
+	cleanup(close_p) int fd = -1;
+	int err;
+
+	if (!ledger->tick_ns)
+		return 0;
+	err = open_iterator(ledger->skel->progs.on_asleep, &link, &fd);
+	return err ? err : read_records(ledger, fd, sizeof(struct asleep_record), take, context);
+}

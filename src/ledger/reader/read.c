@@ -1,0 +1,144 @@
+/* The kernel half's sums and counters, read while it works. */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "core/drain.h"
+#include "ledger/reader/attach_internal.h"
+
+/* No hook is at work for so long. */
+#define LONG_AGO_NS UINT64_C(500000000)
+
+struct waits_taker {
+	ledger_take_wait_fn take;
+	void *context;
+};
+
+static int take_wait(void *context, const void *key, const void *sum)
+{
+	const struct waits_taker *taker = context;
+
+	return taker->take(taker->context, key, sum);
+}
+
+int ledger__drain_waits(struct ledger *ledger, bool all, ledger_take_wait_fn take, void *context)
+{
+	struct ledger_bpf *skel = ledger->skel;
+	uint32_t active = skel->bss->active;
+	struct waits_taker taker = { take, context };
+	int err;
+
+	/* The passive one was active until the last call, long ago: no hook is in it any more. */
+	if (clock__now_ns() - ledger->swapped_ns < LONG_AGO_NS)
+		ledger__settle(ledger);
+	err = drain__map(active ? skel->maps.waits_a : skel->maps.waits_b, take_wait, &taker);
+	if (!err && all)
+		err = drain__map(active ? skel->maps.waits_b : skel->maps.waits_a, take_wait,
+				 &taker);
+	skel->bss->active = !active;
+	ledger->swapped_ns = clock__now_ns();
+	skel->bss->flush++;
+	return err;
+}
+
+int ledger__cpus(const struct ledger *ledger)
+{
+	return ledger->cpus;
+}
+
+const struct ledger_call *ledger__calls(const struct ledger *ledger, int cpu)
+{
+	return (const struct ledger_call *)ledger->calls + (size_t)cpu * LEDGER_SYSCALLS;
+}
+
+const struct ledger_histogram *ledger__histograms(const struct ledger *ledger, int cpu)
+{
+	return (const struct ledger_histogram *)ledger->histograms + (size_t)cpu * SLOT_COUNT;
+}
+
+const struct ledger_cpu *ledger__cpu(const struct ledger *ledger, int cpu)
+{
+	return (const struct ledger_cpu *)ledger->cpu_accounts + cpu;
+}
+
+int ledger__errors(struct ledger *ledger, ledger_take_error_fn take, void *context)
+{
+	int possible = libbpf_num_possible_cpus();
+	cleanup(free_p) uint64_t *counts =
+		calloc((size_t)(possible > 0 ? possible : 1), sizeof(*counts));
+	int fd = bpf_map__fd(ledger->skel->maps.call_errors), err = 0;
+	struct ledger_error_key key;
+	void *last = NULL;
+
+	if (!counts)
+		return -ENOMEM;
+	while (!err && !bpf_map_get_next_key(fd, last, &key)) {
+		uint64_t sum = 0;
+
+		if (!bpf_map_lookup_elem(fd, &key, counts))
+			for (int i = 0; i < possible; i++)
+				sum += counts[i];
+		err = take(context, (int)key.number, (int)key.err, sum);
+		last = &key;
+	}
+	return err;
+}
+
+bool ledger__shares_calls(const struct ledger *ledger)
+{
+	return ledger->with_syscalls;
+}
+
+void ledger__share_buckets(struct ledger *ledger, int number, const struct ledger_call *call)
+{
+	const struct bpf_map *map = ledger->skel->maps.series_buckets;
+	const struct series_place place = { .operation = (uint32_t)number | SERIES_SHARED };
+	uint32_t buckets[CALL_VALUES][HISTOGRAM_BUCKETS] = {};
+
+	memcpy(buckets[0], call->buckets, sizeof(buckets[0]));
+	/* Full: this kernel has more syscalls in use than the map has room for. */
+	if (bpf_map_update_elem(bpf_map__fd(map), &place, buckets, BPF_ANY))
+		ledger->skel->data_series->series.no_histogram++;
+}
+
+uint64_t ledger__quality(const struct ledger *ledger, enum ledger_quality which)
+{
+	return ledger->skel->bss->quality[which];
+}
+
+uint64_t ledger__lost(const struct ledger *ledger, enum lost which)
+{
+	return ledger->skel->data_lost->lost[which];
+}
+
+uint64_t ledger__recursion_misses(const struct ledger *ledger)
+{
+	return loader__recursion_misses(ledger->skel->obj);
+}
+
+struct bpf_object *ledger__object(const struct ledger *ledger)
+{
+	return ledger->skel->obj;
+}
+
+int ledger__threads_fd(const struct ledger *ledger)
+{
+	return bpf_map__fd(ledger->skel->maps.threads);
+}
+
+uint64_t ledger__malformed(const struct ledger *ledger)
+{
+	return ring__malformed(ledger->ring);
+}
+
+const struct hook_use *ledger__hooks(const struct ledger *ledger, size_t *ret_count)
+{
+	*ret_count = ledger->hook_count;
+	return ledger->uses;
+}

@@ -1,0 +1,195 @@
+/*
+ * Stacks, on the user's side of the kernel half: the clock that ticks on every CPU, the ring, and
+ * the rate of drawn intervals.
+ */
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "core/sys.h"
+#include "ledger/reader/attach_internal.h"
+
+/* Drawn intervals a second, on the whole machine: what is aimed at, and what is too many. The same
+ * goes for stacks that are taken when a thread leaves the CPU, one in 2^MOST_SHIFT at least. */
+#define RATE_AIM  1500
+#define RATE_MOST 2000
+/* Between two looks: then the kernel half doubles the period by itself. */
+#define RATE_FUSE 4000
+
+#define MOST_SHIFT 12
+
+#define SECOND_NS        UINT64_C(1000000000)
+#define MOST_PERIOD_NS   (100 * SECOND_NS)
+#define LEAST_ELAPSED_NS (SECOND_NS / 20)
+
+/* A period, not a frequency that the kernel would steer at: then a tick has a weight. */
+static int open_clock(const struct ledger *ledger, int cpu)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.sample_period = ledger->tick_ns,
+		.exclude_idle = 1,
+	};
+
+	return sys__perf_event_open(&attr, -1, cpu);
+}
+
+static int start_on(struct ledger *ledger, int cpu)
+{
+	int fd = open_clock(ledger, cpu);
+
+	if (fd == -ENODEV || fd == -ENXIO)
+		return 0; /* a hole in the numbers of CPUs */
+	if (fd < 0)
+		return fd;
+	ledger->ticks[cpu] = bpf_program__attach_perf_event(ledger->skel->progs.on_tick, fd);
+	if (!ledger->ticks[cpu]) {
+		int err = -errno;
+
+		close(fd);
+		return err;
+	}
+	ledger->tick_fds[cpu] = fd;
+	return 0;
+}
+
+int ticks__start(struct ledger *ledger)
+{
+	struct periods_options options = { .count = ledger->cpus,
+					   .mean_ns = ledger->tick_ns,
+					   .seed = ledger->seed };
+	int err;
+
+	if (!ledger->tick_ns)
+		return 0;
+	ledger->ticks = calloc((size_t)ledger->cpus, sizeof(*ledger->ticks));
+	ledger->tick_fds = calloc((size_t)ledger->cpus, sizeof(*ledger->tick_fds));
+	if (!ledger->ticks || !ledger->tick_fds)
+		return -ENOMEM;
+	ledger->rate_ns = clock__now_ns();
+	for (int cpu = 0; cpu < ledger->cpus; cpu++) {
+		ledger->tick_fds[cpu] = -1;
+		err = start_on(ledger, cpu);
+		if (err)
+			log_warning("the clock on CPU %d does not start (%s); continuing without "
+				    "samples of running time there [see 'gapless doctor']",
+				    cpu, strerror(-err));
+	}
+	options.fds = ledger->tick_fds;
+	options.clocks_fd = bpf_map__fd(ledger->skel->maps.tick_clocks);
+	err = periods__start(&options, &ledger->periods);
+	if (err)
+		log_warning("the clock's period cannot be changed (%s); continuing with a fixed "
+			    "one, which can miss parts of a periodic program",
+			    strerror(-err));
+	return 0;
+}
+
+void ticks__stop(struct ledger *ledger)
+{
+	periods__stop(ledger->periods);
+	ledger->periods = NULL;
+	for (int cpu = 0; ledger->ticks && cpu < ledger->cpus; cpu++)
+		bpf_link__destroy(ledger->ticks[cpu]);
+	free(ledger->ticks);
+	free(ledger->tick_fds);
+	ledger->ticks = NULL;
+	ledger->tick_fds = NULL;
+}
+
+/* Stacks that are taken when a thread leaves the CPU: the shift is part of every weight, too. */
+static void hold_left(struct ledger *ledger, uint64_t elapsed_ns)
+{
+	uint64_t taken = ledger->skel->bss->left_taken;
+	uint64_t rate = (taken - ledger->rate_left) * SECOND_NS / elapsed_ns;
+	uint32_t shift = ledger->skel->bss->left_shift;
+
+	for (; rate > RATE_MOST && shift < MOST_SHIFT; rate /= 2)
+		shift++;
+	if (rate < RATE_AIM / 3 && shift)
+		shift--;
+	ledger->skel->bss->left_shift = shift < MOST_SHIFT ? shift : MOST_SHIFT;
+	ledger->skel->data->left_fuse = taken + RATE_FUSE;
+	ledger->rate_left = taken;
+}
+
+/*
+ * Up at once, down by halves: the period is part of every sample, so weights stay right whatever it
+ * does.
+ */
+void ledger__hold_rate(struct ledger *ledger)
+{
+	uint64_t now_ns = clock__now_ns(), elapsed_ns = now_ns - ledger->rate_ns;
+	uint64_t drawn, rate, period_ns;
+
+	if (!ledger->tick_ns || elapsed_ns < LEAST_ELAPSED_NS)
+		return;
+	drawn = ledger->skel->bss->drawn;
+	rate = (drawn - ledger->rate_drawn) * SECOND_NS / elapsed_ns;
+	period_ns = ledger->skel->bss->draw_period_ns;
+	if (rate > RATE_MOST)
+		period_ns = period_ns * rate / RATE_AIM;
+	else if (rate < RATE_AIM / 3)
+		period_ns /= 2;
+	if (period_ns < ledger->tick_ns)
+		period_ns = ledger->tick_ns;
+	if (period_ns > MOST_PERIOD_NS)
+		period_ns = MOST_PERIOD_NS;
+	ledger->skel->bss->draw_period_ns = period_ns;
+	ledger->skel->data->draw_fuse = drawn + RATE_FUSE;
+	ledger->rate_ns = now_ns;
+	ledger->rate_drawn = drawn;
+	hold_left(ledger, elapsed_ns);
+}
+
+int ledger__poll(struct ledger *ledger, int timeout_ms)
+{
+	struct pollfd fds[2] = { { .fd = ring__fd(ledger->ring), .events = POLLIN },
+				 { .fd = -1, .events = POLLIN } };
+	int taken, more = 0;
+
+	if (ledger->stack_ring)
+		fds[1].fd = ring__fd(ledger->stack_ring);
+	if (timeout_ms && poll(fds, 2, timeout_ms) < 0)
+		return -errno;
+	taken = ring__poll(ledger->ring, 0);
+	if (taken >= 0 && ledger->stack_ring)
+		more = ring__poll(ledger->stack_ring, 0);
+	return taken < 0 ? taken : more < 0 ? more : taken + more;
+}
+
+uint64_t ledger__seed(const struct ledger *ledger)
+{
+	return ledger->seed;
+}
+
+struct ledger_tables ledger__tables(const struct ledger *ledger)
+{
+	return (struct ledger_tables) {
+		.processes_fd = bpf_map__fd(ledger->skel->maps.processes),
+		.pages_fd = bpf_map__fd(ledger->skel->maps.pages),
+		.asked_fd = bpf_map__fd(ledger->skel->maps.asked),
+		.requests_fd = bpf_map__fd(ledger->skel->maps.requests),
+	};
+}
+
+uint64_t ledger__malformed_stacks(const struct ledger *ledger)
+{
+	return ledger->stack_ring ? ring__malformed(ledger->stack_ring) : 0;
+}
+
+uint64_t ledger__unsampled_ns(const struct ledger *ledger)
+{
+	uint64_t sum_ns = 0;
+
+	for (int slot = 0; slot < SLOT_COUNT; slot++)
+		sum_ns += ledger->skel->bss->unsampled_ns[slot];
+	return sum_ns;
+}

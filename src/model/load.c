@@ -1,0 +1,465 @@
+/* Rows into arrays. Sums over slices are left to SQLite: see sql.c. */
+#include "model/load.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "model/sql.h"
+#include "vocabulary/histogram.h"
+
+DEFINE_CLEANUP(sqlite3_stmt *, sqlite3_finalize)
+
+struct model_text {
+	struct model_text *next;
+	char text[];
+};
+
+void *load__append(void *array, size_t *count, size_t size)
+{
+	void **at = array;
+
+	if (!(*count & (*count - 1))) {
+		void *grown = reallocarray(*at, *count ? *count * 2 : 1, size);
+
+		if (!grown)
+			return NULL;
+		*at = grown;
+	}
+	return memset((char *)*at + (*count)++ * size, 0, size);
+}
+
+const char *load__keep(struct model *model, const char *text)
+{
+	size_t size = text ? strlen(text) + 1 : 0;
+	struct model_text *kept = text ? malloc(sizeof(*kept) + size) : NULL;
+
+	if (!kept)
+		return NULL;
+	memcpy(kept->text, text, size);
+	kept->next = model->texts;
+	model->texts = kept;
+	return kept->text;
+}
+
+void load__forget(struct model *model)
+{
+	while (model->texts) {
+		struct model_text *next = model->texts->next;
+
+		free(model->texts);
+		model->texts = next;
+	}
+}
+
+const char *load__text(struct model *model, sqlite3_stmt *row, int column)
+{
+	return load__keep(model, (const char *)sqlite3_column_text(row, column));
+}
+
+const char *load__name(struct model *model, sqlite3_stmt *row, int column)
+{
+	const char *text = load__text(model, row, column);
+
+	return text ? text : "?";
+}
+
+int load__error(int rc)
+{
+	switch (rc & 0xff) {
+	case SQLITE_DONE:
+		return 0;
+	case SQLITE_NOMEM:
+		return -ENOMEM;
+	case SQLITE_BUSY:
+		return -EBUSY;
+	case SQLITE_IOERR:
+		return -EIO;
+	default:
+		return -EBADMSG;
+	}
+}
+
+int load__prepare(const struct model *model, sqlite3 *db, const char *sql, sqlite3_stmt **ret)
+{
+	int rc = sqlite3_prepare_v2(db, sql, -1, ret, NULL);
+
+	if (rc)
+		return load__error(rc);
+	if (sqlite3_bind_parameter_count(*ret)) {
+		sqlite3_bind_int64(*ret, 1, model->cut ? model->from_ns : INT64_MIN);
+		sqlite3_bind_int64(*ret, 2, model->cut ? model->to_ns : INT64_MAX);
+	}
+	return 0;
+}
+
+int load__each(struct model *model, sqlite3 *db, const char *sql, load_row *take)
+{
+	cleanup(sqlite3_finalize_p) sqlite3_stmt *row = NULL;
+	int rc, err = load__prepare(model, db, sql, &row);
+
+	if (err)
+		return err;
+	while ((rc = sqlite3_step(row)) == SQLITE_ROW) {
+		err = take(model, row);
+		if (err)
+			return err;
+	}
+	return load__error(rc);
+}
+
+static int64_t clamp(int64_t value, int64_t most)
+{
+	return value < 0 ? 0 : value > most ? most : value;
+}
+
+int64_t load__amount(int64_t value, int64_t most, int64_t *sum)
+{
+	value = clamp(value, most - *sum);
+	*sum += value;
+	return value;
+}
+
+static int take_meta(struct model *model, sqlite3_stmt *row)
+{
+	const struct {
+		const char *key;
+		const char **text;
+		int64_t *number;
+	} known[] = {
+		{ .key = "target", .text = &model->target },
+		{ .key = "level", .text = &model->level },
+		{ .key = "kernel", .text = &model->kernel },
+		{ .key = "gapless_version", .text = &model->version },
+		{ .key = "command_line", .text = &model->command_line },
+		{ .key = "ended", .text = &model->ended },
+		{ .key = "warmup_ns", .number = &model->warmup_ns },
+		{ .key = "start_unix_ns", .number = &model->start_unix_ns },
+		{ .key = "cpus", .number = &model->cpus },
+		{ .key = "start_ns", .number = &model->start_ns },
+		{ .key = "end_ns", .number = &model->end_ns },
+		{ .key = "sample_period_ns", .number = &model->hot.period_ns },
+		{ .key = "crossing_ns", .number = &model->outside.crossing_ns },
+	};
+	const char *key = (const char *)sqlite3_column_text(row, 0);
+
+	if (!key)
+		return 0;
+	if (!strcmp(key, "complete"))
+		model->complete = sqlite3_column_int64(row, 1) == 1;
+	/* Samples came with version 2, signals with 3. */
+	if (!strcmp(key, "schema_version"))
+		model->hot.known = sqlite3_column_int64(row, 1) >= 2;
+	if (!strcmp(key, "schema_version"))
+		model->signals.known = sqlite3_column_int64(row, 1) >= 3;
+	if (!strcmp(key, "sample_period_ns"))
+		model->hot.has_period = true;
+	if (!strcmp(key, "hooks") && sqlite3_column_type(row, 1) == SQLITE_TEXT && !model->hooks)
+		model->hooks = json_loads((const char *)sqlite3_column_text(row, 1), 0, NULL);
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		if (strcmp(key, known[i].key))
+			continue;
+		if (known[i].text)
+			*known[i].text = load__text(model, row, 1);
+		else if (known[i].number)
+			*known[i].number = clamp(sqlite3_column_int64(row, 1), LOAD_MOST);
+	}
+	return 0;
+}
+
+/* What meta does not say (yet), the slices do. */
+static int take_span(struct model *model, sqlite3_stmt *row)
+{
+	if (!model->start_ns)
+		model->start_ns = clamp(sqlite3_column_int64(row, 0), LOAD_MOST);
+	if (model->end_ns < model->start_ns || !model->complete)
+		model->end_ns = clamp(sqlite3_column_int64(row, 1), LOAD_MOST);
+	if (model->end_ns < model->start_ns)
+		model->end_ns = model->start_ns;
+	return 0;
+}
+
+static enum model_kind kind_of(const char *state, const char *kind)
+{
+	if (!strcmp(state, "run"))
+		return MODEL_RUN;
+	if (!strcmp(state, "ready"))
+		return MODEL_READY;
+	if (!strcmp(state, "unseen"))
+		return MODEL_UNSEEN;
+	if (!strcmp(kind, "idle"))
+		return MODEL_IDLE;
+	return strcmp(kind, "undecided") ? MODEL_DELAYING : MODEL_UNDECIDED;
+}
+
+static int take_state(struct model *model, sqlite3_stmt *row)
+{
+	struct model_state *state = APPEND(&model->states, &model->state_count);
+
+	if (!state)
+		return -ENOMEM;
+	state->id = sqlite3_column_int64(row, 0);
+	state->state = load__name(model, row, 1);
+	state->cause = load__name(model, row, 2);
+	state->kind = kind_of(state->state, load__name(model, row, 3));
+	return 0;
+}
+
+const struct model_state *load__state(const struct model *model, int64_t id)
+{
+	for (size_t i = 0; i < model->state_count; i++)
+		if (model->states[i].id == id)
+			return &model->states[i];
+	return NULL;
+}
+
+static int take_cell(struct model *model, sqlite3_stmt *row)
+{
+	const struct model_state *state = load__state(model, sqlite3_column_int64(row, 1));
+	size_t threads = model->cell_count;
+	struct model_cell *cell;
+	int64_t *thread;
+
+	if (!state)
+		return -EBADMSG;
+	cell = APPEND(&model->cells, &model->cell_count);
+	thread = APPEND(&model->cell_threads, &threads);
+	if (!cell || !thread)
+		return -ENOMEM;
+	*thread = sqlite3_column_int64(row, 0);
+	cell->state = state;
+	cell->ns = load__amount(sqlite3_column_int64(row, 2), LOAD_MOST, &model->loaded.cell_ns);
+	cell->count =
+		load__amount(sqlite3_column_int64(row, 3), LOAD_MOST, &model->loaded.cell_count);
+	load__amount(sqlite3_column_int64(row, 4), LOAD_MOST, &model->prorated_ns);
+	return 0;
+}
+
+static int take_thread(struct model *model, sqlite3_stmt *row)
+{
+	struct model_thread *thread = APPEND(&model->threads, &model->thread_count);
+
+	if (!thread)
+		return -ENOMEM;
+	thread->id = sqlite3_column_int64(row, 0);
+	thread->process = sqlite3_column_int64(row, 1);
+	thread->tid = sqlite3_column_int64(row, 2);
+	thread->comm = load__name(model, row, 3);
+	thread->first_ns = clamp(sqlite3_column_int64(row, 4), LOAD_MOST);
+	thread->last_ns = clamp(sqlite3_column_int64(row, 5), LOAD_MOST);
+	if (thread->last_ns > thread->first_ns)
+		thread->last_ns =
+			thread->first_ns + load__amount(thread->last_ns - thread->first_ns,
+							LOAD_MOST, &model->loaded.life_ns);
+	thread->unexplained_ns = load__amount(sqlite3_column_int64(row, 6), LOAD_MOST,
+					      &model->loaded.unexplained_ns);
+	thread->flags = sqlite3_column_int64(row, 7);
+	thread->pid = sqlite3_column_int64(row, 8);
+	thread->process_comm = load__text(model, row, 9);
+	thread->cgroup = load__text(model, row, 10);
+	if (!thread->process_comm)
+		thread->process_comm = thread->comm;
+	return 0;
+}
+
+static int by_id(const void *key, const void *element)
+{
+	int64_t id = *(const int64_t *)key;
+	const struct model_thread *thread = element;
+
+	return (id > thread->id) - (id < thread->id);
+}
+
+const struct model_thread *load__thread(const struct model *model, int64_t id)
+{
+	if (!model->thread_count)
+		return NULL;
+	return bsearch(&id, model->threads, model->thread_count, sizeof(*model->threads), by_id);
+}
+
+static int take_wait(struct model *model, sqlite3_stmt *row)
+{
+	struct model_wait *wait = APPEND(&model->waits, &model->wait_count);
+
+	if (!wait)
+		return -ENOMEM;
+	wait->waiter = load__thread(model, sqlite3_column_int64(row, 0));
+	wait->state = load__state(model, sqlite3_column_int64(row, 1));
+	wait->object = wait->alike = sqlite3_column_int64(row, 2);
+	wait->by = load__thread(model, sqlite3_column_int64(row, 3));
+	wait->evidence = load__name(model, row, 4);
+	wait->ns = load__amount(sqlite3_column_int64(row, 5), LOAD_MOST, &model->loaded.wait_ns);
+	wait->count =
+		load__amount(sqlite3_column_int64(row, 6), LOAD_MOST, &model->loaded.wait_count);
+	wait->object_kind = load__text(model, row, 7);
+	wait->object_name = wait->own_name = load__text(model, row, 8);
+	wait->first = load__thread(model, sqlite3_column_int64(row, 9));
+	return wait->waiter && wait->state ? 0 : -EBADMSG;
+}
+
+static int take_bucket(struct model *model, sqlite3_stmt *row)
+{
+	bool is_syscall = sqlite3_column_int64(row, 0) != 0;
+	int64_t key = sqlite3_column_int64(row, 1), number = sqlite3_column_int64(row, 2);
+	int64_t count = load__amount(sqlite3_column_int64(row, 3), LOAD_MOST_BUCKETS,
+				     &model->loaded.buckets);
+	struct model_histogram *last =
+		model->histogram_count ? &model->histograms[model->histogram_count - 1] : NULL;
+	const struct model_state *state;
+	struct model_bucket *bucket;
+
+	if (count <= 0)
+		return 0;
+	if (number < 0 || number >= HISTOGRAM_BUCKETS)
+		return -EBADMSG;
+	if (!last || last->is_syscall != is_syscall || last->key != key) {
+		last = APPEND(&model->histograms, &model->histogram_count);
+		if (!last)
+			return -ENOMEM;
+		last->is_syscall = is_syscall;
+		last->key = key;
+		last->name = load__name(model, row, 4);
+		state = is_syscall ? NULL : load__state(model, key);
+		last->kind_name = state ? model__kind_name(state->kind) : NULL;
+	}
+	bucket = APPEND(&last->buckets, &last->bucket_count);
+	if (!bucket)
+		return -ENOMEM;
+	bucket->bucket = (int)number;
+	bucket->count = count;
+	last->count += count;
+	return 0;
+}
+
+static int take_syscall(struct model *model, sqlite3_stmt *row)
+{
+	struct model_syscall *call;
+
+	if (!sqlite3_column_int64(row, 2))
+		return 0;
+	call = APPEND(&model->syscalls, &model->syscall_count);
+	if (!call)
+		return -ENOMEM;
+	call->number = sqlite3_column_int64(row, 0);
+	call->name = load__name(model, row, 1);
+	call->count = sqlite3_column_int64(row, 2);
+	call->errors = sqlite3_column_int64(row, 3);
+	call->total_ns = sqlite3_column_int64(row, 4);
+	call->max_ns = sqlite3_column_int64(row, 5);
+	call->common_errno = sqlite3_column_int64(row, 6);
+	call->common_count = sqlite3_column_int64(row, 7);
+	call->run_ns = sqlite3_column_int64(row, 8);
+	return 0;
+}
+
+static int take_idle(struct model *model, sqlite3_stmt *row)
+{
+	model->has_idle = sqlite3_column_int64(row, 0) > 0;
+	model->idle_ns = clamp(sqlite3_column_int64(row, 1), LOAD_MOST);
+	if (!model->cpus)
+		model->cpus = sqlite3_column_int64(row, 0);
+	return 0;
+}
+
+static int take_figure(struct model *model, sqlite3_stmt *row, struct model_figure **figures,
+		       size_t *count)
+{
+	struct model_figure *figure = APPEND(figures, count);
+
+	if (!figure)
+		return -ENOMEM;
+	figure->name = load__name(model, row, 0);
+	figure->value = sqlite3_column_double(row, 1);
+	if (!(fabs(figure->value) < (double)LOAD_MOST)) /* a hostile one, or none at all */
+		figure->value = figure->value < 0 ? -(double)LOAD_MOST : (double)LOAD_MOST;
+	figure->words = load__text(model, row, 2);
+	return 0;
+}
+
+static int take_quality(struct model *model, sqlite3_stmt *row)
+{
+	return take_figure(model, row, &model->qualities, &model->quality_count);
+}
+
+static int take_cost(struct model *model, sqlite3_stmt *row)
+{
+	return take_figure(model, row, &model->costs, &model->cost_count);
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+	return by_id(&((const struct model_thread *)a)->id, b);
+}
+
+/* A recorder that was killed may have left accounts of threads that it had no time to describe. */
+static int add_unknown(struct model *model)
+{
+	size_t known = model->thread_count;
+
+	for (size_t i = 0; i < model->cell_count; i++) {
+		int64_t id = model->cell_threads[i];
+		struct model_thread *thread;
+
+		if ((i && id == model->cell_threads[i - 1]) ||
+		    (known && bsearch(&id, model->threads, known, sizeof(*model->threads), by_id)))
+			continue;
+		thread = APPEND(&model->threads, &model->thread_count);
+		if (!thread)
+			return -ENOMEM;
+		thread->id = id;
+		thread->comm = thread->process_comm = "?";
+	}
+	if (model->thread_count > known)
+		qsort(model->threads, model->thread_count, sizeof(*model->threads), compare_ids);
+	return 0;
+}
+
+int load__head(struct model *model, sqlite3 *db)
+{
+	int err = load__each(model, db, "SELECT key, value FROM meta", take_meta);
+
+	if (!err)
+		err = load__each(model, db, "SELECT min(begin_ns), max(end_ns) FROM slice",
+				 take_span);
+	if (!err)
+		err = load__each(model, db, "SELECT id, state, cause, kind FROM state ORDER BY id",
+				 take_state);
+	return err;
+}
+
+static bool is_answered(sqlite3 *db, const char *sql)
+{
+	cleanup(sqlite3_finalize_p) sqlite3_stmt *row = NULL;
+
+	return !sqlite3_prepare_v2(db, sql, -1, &row, NULL);
+}
+
+int load__tables(struct model *model, sqlite3 *db)
+{
+	bool has_holders = is_answered(db, sql__has_holders);
+	const struct {
+		const char *sql;
+		load_row *take;
+	} tables[] = {
+		{ model->cut ? sql__cut_accounts : sql__accounts, take_cell },
+		{ has_holders ? sql__threads : sql__old_threads, take_thread },
+		{ has_holders ? sql__waits : sql__old_waits, take_wait },
+		{ sql__histograms, take_bucket },
+		{ sql__syscalls, take_syscall },
+		{ "SELECT count(*), sum(idle_ns) FROM cpu", take_idle },
+		{ "SELECT name, value, bias FROM quality ORDER BY name", take_quality },
+		{ "SELECT name, value, unit FROM cost ORDER BY name", take_cost },
+	};
+
+	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++) {
+		int err = load__each(model, db, tables[i].sql, tables[i].take);
+
+		if (!err && tables[i].take == take_thread)
+			err = add_unknown(model);
+		if (err)
+			return err;
+	}
+	return 0;
+}

@@ -1,0 +1,311 @@
+/*
+ * The sums. All numbers of a report are made here and in SQLite's sums behind load.c; nothing else
+ * computes.
+ *
+ * A thread's lifetime is last_ns - first_ns, which its states must add up to: what is missing is
+ * the remainder, and it is printed. Only where a recorder was killed before it wrote the ends of
+ * lives, a lifetime is at least what the states say.
+ */
+#include "model/model.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "model/load.h"
+#include "recording/recording.h"
+#include "vocabulary/histogram.h"
+
+DEFINE_CLEANUP(sqlite3 *, sqlite3_close)
+
+void model__release(struct model *model)
+{
+	for (size_t i = 0; i < model->group_count; i++)
+		free(model->groups[i].state_ns);
+	for (size_t i = 0; i < model->histogram_count; i++)
+		free(model->histograms[i].buckets);
+	free(model->states);
+	free(model->cells);
+	free(model->cell_threads);
+	free(model->threads);
+	free(model->groups);
+	free(model->waits);
+	map__release(&model->alike);
+	free(model->blames);
+	free(model->histograms);
+	free(model->syscalls);
+	free(model->qualities);
+	free(model->costs);
+	free(model->rows);
+	hot__release(&model->hot);
+	signals__release(&model->signals);
+	json_decref(model->hooks);
+	load__forget(model);
+	*model = (struct model) {};
+}
+
+const char *model__kind_name(enum model_kind kind)
+{
+	static const char *const names[MODEL_KINDS] = {
+		[MODEL_DELAYING] = "delaying",
+		[MODEL_UNDECIDED] = "undecided",
+		[MODEL_IDLE] = "idle",
+	};
+
+	return names[kind];
+}
+
+bool model__has_culprit(const struct model_state *state)
+{
+	return strcmp(state->state, "wait") ||
+	       (strcmp(state->cause, "disk") && strcmp(state->cause, "fault"));
+}
+
+const struct model_figure *model__find(const struct model_figure *figures, size_t count,
+				       const char *name)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!strcmp(figures[i].name, name))
+			return &figures[i];
+	return NULL;
+}
+
+int64_t model__bucket_middle(int bucket)
+{
+	__u64 start = histogram_bucket_start((__u32)bucket);
+
+	return (int64_t)(start + (histogram_bucket_start((__u32)bucket + 1) - start) / 2);
+}
+
+int64_t model__percentile(const struct model_histogram *histogram, int q, int64_t most_ns)
+{
+	int64_t seen = 0, middle = 0;
+
+	for (size_t i = 0; i < histogram->bucket_count; i++) {
+		seen += histogram->buckets[i].count;
+		middle = model__bucket_middle(histogram->buckets[i].bucket);
+		if (seen * 100 >= histogram->count * q)
+			break;
+	}
+	return most_ns && middle > most_ns ? most_ns : middle;
+}
+
+static int move_causes(struct model *model, const char *const *causes, enum model_kind kind)
+{
+	for (; causes && *causes; causes++) {
+		bool found = false;
+
+		for (size_t i = 0; i < model->state_count; i++) {
+			struct model_state *state = &model->states[i];
+
+			if (strcmp(state->state, "wait") || strcmp(state->cause, *causes))
+				continue;
+			state->kind = kind;
+			found = true;
+		}
+		if (!found)
+			return -ENOKEY;
+	}
+	return 0;
+}
+
+static int make_cut(struct model *model, const struct model_options *options)
+{
+	uint64_t length = (uint64_t)(model->end_ns - model->start_ns);
+	uint64_t to = options->to_ns && options->to_ns < length ? options->to_ns : length;
+
+	model->cut = options->from_ns || options->to_ns;
+	if (model->cut && options->from_ns >= to)
+		return -ERANGE;
+	model->from_ns = model->start_ns + (int64_t)options->from_ns;
+	model->to_ns = model->start_ns + (int64_t)to;
+	model->wall_ns = model->to_ns - model->from_ns;
+	return 0;
+}
+
+static int64_t part_inside(const struct model *model, const struct model_thread *thread)
+{
+	int64_t from = thread->first_ns, to = thread->last_ns;
+
+	if (model->cut && from < model->from_ns)
+		from = model->from_ns;
+	if (model->cut && to > model->to_ns)
+		to = model->to_ns;
+	return to > from ? to - from : 0;
+}
+
+static void sum_thread(struct model *model, struct model_thread *thread)
+{
+	int64_t accounted = 0, life = thread->last_ns - thread->first_ns;
+
+	for (size_t i = 0; i < thread->cell_count; i++) {
+		const struct model_cell *cell = &thread->cells[i];
+		struct model_state *state = &model->states[cell->state - model->states];
+
+		accounted += cell->ns;
+		state->ns += cell->ns;
+		state->count += cell->count;
+		thread->kind_ns[state->kind] += cell->ns;
+		model->kind_ns[state->kind] += cell->ns;
+	}
+	thread->lifetime_ns = part_inside(model, thread);
+	if (!model->complete && thread->lifetime_ns < accounted)
+		thread->lifetime_ns = accounted;
+	if (model->cut && life > 0)
+		thread->unexplained_ns = (int64_t)((double)thread->unexplained_ns *
+						   (double)thread->lifetime_ns / (double)life);
+	thread->measured = thread->id > 0 && !(thread->flags & RECORDING_THREAD_NO_ACCOUNT) &&
+			   (thread->lifetime_ns || thread->cell_count);
+	if (!thread->measured)
+		thread->lifetime_ns = thread->unexplained_ns = 0;
+	model->measured_threads += thread->measured;
+	model->threads_ns += thread->lifetime_ns;
+	model->unexplained_ns += thread->unexplained_ns;
+	model->remainder_ns += thread->lifetime_ns - accounted;
+}
+
+static void sum_threads(struct model *model)
+{
+	size_t cell = 0;
+
+	for (size_t i = 0; i < model->thread_count; i++) {
+		struct model_thread *thread = &model->threads[i];
+
+		if (cell < model->cell_count)
+			thread->cells = &model->cells[cell];
+		while (cell < model->cell_count && model->cell_threads[cell] == thread->id) {
+			thread->cell_count++;
+			cell++;
+		}
+		sum_thread(model, thread);
+	}
+	model->unexplained_ns += model->kind_ns[MODEL_UNSEEN];
+}
+
+static int by_syscall_time(const void *a, const void *b)
+{
+	const struct model_syscall *x = a, *y = b;
+
+	if (x->run_ns != y->run_ns)
+		return x->run_ns < y->run_ns ? 1 : -1;
+	if (x->total_ns != y->total_ns)
+		return x->total_ns < y->total_ns ? 1 : -1;
+	return strcmp(x->name, y->name);
+}
+
+static void sum_syscalls(struct model *model)
+{
+	for (size_t i = 0; i < model->syscall_count; i++) {
+		struct model_syscall *call = &model->syscalls[i];
+		const struct model_histogram *histogram = NULL;
+
+		for (size_t j = 0; j < model->histogram_count && !histogram; j++)
+			if (model->histograms[j].is_syscall &&
+			    model->histograms[j].key == call->number)
+				histogram = &model->histograms[j];
+		if (!histogram)
+			continue;
+		call->timed = histogram->count;
+		call->p50_ns = model__percentile(histogram, 50, call->max_ns);
+		call->p99_ns = model__percentile(histogram, 99, call->max_ns);
+	}
+	if (model->syscall_count)
+		qsort(model->syscalls, model->syscall_count, sizeof(*model->syscalls),
+		      by_syscall_time);
+}
+
+static int load(struct model *model, sqlite3 *db, const struct model_options *options)
+{
+	int err = load__head(model, db);
+
+	model->args = options->args;
+	if (!err)
+		err = move_causes(model, options->busy, MODEL_DELAYING);
+	if (!err)
+		err = move_causes(model, options->idle, MODEL_IDLE);
+	if (!err)
+		err = make_cut(model, options);
+	if (!err)
+		err = load__tables(model, db);
+	if (err)
+		return err;
+	sum_threads(model);
+	sum_syscalls(model);
+	err = group__threads(model);
+	if (!err)
+		err = group__processes(model);
+	if (!err)
+		err = load__sockets(model);
+	if (!err)
+		err = group__waits(model);
+	if (!err)
+		err = group__rows(model, options->by);
+	if (!err)
+		err = load__outside(model, db);
+	if (!err)
+		err = load__samples(model, db);
+	if (!err && model->signals.known)
+		err = load__signals(model, db);
+	return err;
+}
+
+int model__load_open(const char *path, const struct model_options *options, sqlite3 **ret_db,
+		     struct model *ret)
+{
+	cleanup(sqlite3_close_p) sqlite3 *db = NULL;
+	cleanup(model__release) struct model model = {};
+	int err = recording__open(path, &db);
+
+	if (err)
+		return err;
+	/* One moment of a recording that may still grow. */
+	sqlite3_exec(db, "BEGIN", NULL, NULL, NULL);
+	err = load(&model, db, options);
+	if (err)
+		return err;
+	*ret = model;
+	model = (struct model) {};
+	*ret_db = TAKE(db);
+	return 0;
+}
+
+int model__load(const char *path, const struct model_options *options, struct model *ret)
+{
+	cleanup(sqlite3_close_p) sqlite3 *db = NULL;
+
+	return model__load_open(path, options, &db, ret);
+}
+
+bool model__reaches(int64_t part, int64_t whole, int percent)
+{
+	return part > 0 && (double)part * 100 >= (double)whole * percent;
+}
+
+const char *model__why(int err)
+{
+	switch (-err) {
+	case ENOENT:
+		return "there is no such recording [make one with 'sudo gapless record']";
+	case EACCES:
+	case EPERM:
+		return "not readable for you [a recording belongs to whoever made it: sudo]";
+	case EISDIR:
+		return "a folder, not a recording";
+	case EBADMSG:
+		return "not a recording, or a damaged one";
+	case E2BIG:
+		return "it has more call paths than can be held in memory";
+	case EPROTONOSUPPORT:
+		return "made by a newer gapless than this one [update]";
+	case EBUSY:
+		return "being written just now [try again]";
+	case ENOKEY:
+		return "--busy or --idle names a cause that this recording does not have [see "
+		       "'gapless query RECORDING \"SELECT cause FROM state\"']";
+	case ERANGE:
+		return "--from and --to leave nothing of this recording";
+	default:
+		return strerror(-err);
+	}
+}

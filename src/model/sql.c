@@ -1,0 +1,150 @@
+/*
+ * Sums over slices are left to SQLite, which reads each table once. A cut is part of the same
+ * statement: a row that lies inside counts whole, one that reaches over an edge by the part of its
+ * time that is inside. A row's time is that of its slices, as far as its thread lived.
+ *
+ * The accounts, by far the most rows, have a statement of their own for the usual case of no cut.
+ */
+#include "model/sql.h"
+
+/* clang-format off */
+
+/* The part of `value` inside the cut; `whole` is what a row that lies inside gives. */
+#define PART(value, whole)                                                                         \
+	" sum(CASE WHEN b >= ?1 AND e <= ?2 THEN " whole                                           \
+	" WHEN min(e, ?2) <= max(b, ?1) THEN 0"                                                    \
+	" ELSE " value " * 1.0 * (min(e, ?2) - max(b, ?1)) / (e - b) END)"
+#define INSIDE(value, whole) " CAST(round(" PART(value, whole) ") AS INT)"
+
+#define SLICES(table)                                                                              \
+	" FROM " table " r LEFT JOIN slice f ON f.id = r.slice_from"                               \
+	" LEFT JOIN slice l ON l.id = r.slice_to"
+
+#define TOUCHES_CUT " WHERE coalesce(l.end_ns, 0) >= ?1 AND coalesce(f.begin_ns, 0) < ?2"
+
+const char sql__accounts[] =
+	"SELECT thread, state, sum(ns), sum(count), 0 FROM account"
+	" GROUP BY thread, state ORDER BY thread, state";
+
+const char sql__cut_accounts[] =
+	"WITH s AS (SELECT r.thread, r.state, r.ns, r.count,"
+	" max(f.begin_ns, coalesce(t.first_ns, f.begin_ns)) AS b,"
+	" CASE WHEN t.last_ns > f.begin_ns THEN min(l.end_ns, t.last_ns) ELSE l.end_ns END AS e"
+	SLICES("account") " LEFT JOIN thread t ON t.id = r.thread" TOUCHES_CUT ")"
+	" SELECT thread, state," INSIDE("ns", "ns") "," INSIDE("count", "count") ","
+	/* A state that fills its row is known to the nanosecond wherever the cut is. */
+	INSIDE("(CASE WHEN ns < e - b THEN ns ELSE 0 END)", "0") " FROM s GROUP BY thread, state ORDER BY thread, state";
+
+/* A thread goes by its last name. Those that only waits know are there too. */
+#define THREADS(holders)                                                                           \
+	"SELECT i.id, t.process, t.tid, coalesce((SELECT n.comm FROM thread_name n"                \
+	" WHERE n.thread = i.id AND n.time_ns < ?2 ORDER BY n.time_ns DESC LIMIT 1), t.comm),"     \
+	" t.first_ns, t.last_ns, t.unexplained_ns, t.flags, p.pid, p.comm, p.cgroup"               \
+	" FROM (SELECT id FROM thread UNION SELECT thread FROM wait"                               \
+	" UNION SELECT by FROM wait WHERE by != 0" holders ") i"                                   \
+	" LEFT JOIN thread t ON t.id = i.id LEFT JOIN process p ON p.id = t.process"               \
+	" ORDER BY i.id"
+
+const char sql__faults[] =
+	"WITH s AS (SELECT r.thread, r.minor, r.major, coalesce(f.begin_ns, 0) AS b,"
+	" coalesce(l.end_ns, 0) AS e" SLICES("fault_slice") TOUCHES_CUT ")"
+	" SELECT thread," INSIDE("minor", "minor") "," INSIDE("major", "major")
+	" FROM s GROUP BY thread";
+
+#define WAITS(first)                                                                               \
+	"SELECT w.thread, w.state, w.object, w.by, w.evidence, w.ns, w.count, o.kind, o.name, "    \
+	first " FROM wait w LEFT JOIN object o ON o.id = w.object"                                 \
+	" ORDER BY w.ns DESC, w.thread, w.state, w.object, w.by, w.evidence, 10"
+
+const char sql__threads[] = THREADS(" UNION SELECT first FROM wait WHERE first != 0");
+const char sql__waits[] = WAITS("w.first");
+/* 0.1.0 did not write who held a lock first. */
+const char sql__has_holders[] = "SELECT first FROM wait";
+const char sql__old_threads[] = THREADS("");
+const char sql__old_waits[] = WAITS("0");
+
+const char sql__histograms[] =
+	"WITH s AS (SELECT r.of, r.key, r.bucket, r.count, coalesce(f.begin_ns, 0) AS b,"
+	" coalesce(l.end_ns, 0) AS e" SLICES("histogram") TOUCHES_CUT ")"
+	" SELECT s.of, s.key, s.bucket," INSIDE("count", "count") ","
+	" CASE s.of WHEN 0 THEN t.state || '.' || t.cause ELSE y.name END"
+	" FROM s LEFT JOIN state t ON t.id = s.key LEFT JOIN syscall y ON y.number = s.key"
+	" GROUP BY s.of, s.key, s.bucket ORDER BY s.of, s.key, s.bucket";
+
+const char sql__syscalls[] =
+	"WITH s AS (SELECT r.number, r.count, r.errors, r.total_ns, r.run_ns, coalesce(f.begin_ns, 0) AS b,"
+	" coalesce(l.end_ns, 0) AS e" SLICES("syscall_slice") TOUCHES_CUT "),"
+	" w AS (SELECT number, errno, max(count) AS most FROM syscall_error GROUP BY number)"
+	" SELECT s.number, y.name," INSIDE("count", "count") "," INSIDE("errors", "errors") ","
+	INSIDE("total_ns", "total_ns") ", y.max_ns, w.errno, w.most," INSIDE("run_ns", "run_ns")
+	" FROM s LEFT JOIN syscall y ON y.number = s.number LEFT JOIN w ON w.number = s.number"
+	" GROUP BY s.number ORDER BY s.number";
+
+/* As text, so that the order is that of strcmp() whatever a recording has there. */
+#define WORD(column) "CAST(coalesce(" column ", '') AS TEXT)"
+#define SERIES_WORDS "s.signal, " WORD("s.place") " AS p, " WORD("s.operation") " AS o"
+#define SERIES_OF(sums)                                                                            \
+	"SELECT " SERIES_WORDS ", s.errno, s.thread, s.object, c.count, c.s0, c.s1, c.s2, c.s3,"   \
+	" c.s4, c.s5, s.max0, s.max1, s.max2, s.max3, s.max4, s.max5 FROM (" sums                  \
+	" GROUP BY series) c JOIN series s ON s.id = c.series ORDER BY s.signal, p, o"
+
+const char sql__series[] =
+	SERIES_OF("SELECT series, sum(count) AS count, sum(sum0) AS s0, sum(sum1) AS s1,"
+	" sum(sum2) AS s2, sum(sum3) AS s3, sum(sum4) AS s4, sum(sum5) AS s5 FROM series_slice");
+
+/* Not rounded: of a thousand series with one event each, a half is five hundred. */
+const char sql__cut_series[] =
+	SERIES_OF("SELECT series," PART("count", "count") " AS count," PART("sum0", "sum0")
+	" AS s0," PART("sum1", "sum1") " AS s1," PART("sum2", "sum2") " AS s2,"
+	PART("sum3", "sum3") " AS s3," PART("sum4", "sum4") " AS s4," PART("sum5", "sum5")
+	" AS s5 FROM (SELECT r.*, coalesce(f.begin_ns, 0) AS b, coalesce(l.end_ns, 0) AS e"
+	SLICES("series_slice") TOUCHES_CUT ")");
+
+/* Two places can have one name. */
+const char sql__distributions[] =
+	"WITH c AS (SELECT r.distribution, r.bucket, r.count, coalesce(f.begin_ns, 0) AS b,"
+	" coalesce(l.end_ns, 0) AS e" SLICES("distribution_slice") TOUCHES_CUT ")"
+	" SELECT " SERIES_WORDS ", s.measure, c.bucket," INSIDE("count", "count")
+	" FROM c JOIN distribution s ON s.id = c.distribution"
+	" GROUP BY s.signal, p, o, s.measure, c.bucket ORDER BY s.signal, p, o, s.measure, c.bucket";
+
+const char sql__objects[] =
+	"SELECT id, kind, name FROM object WHERE id IN (SELECT object FROM series"
+	" UNION SELECT object FROM event) ORDER BY id";
+
+#define IN_CUT "time_ns >= ?1 AND time_ns <= ?2"
+
+/* How long a thing lives is no delay, and what gapless does is not what was asked for (flag 4). */
+const char sql__slowest[] =
+	"WITH r AS (SELECT id, row_number() OVER (PARTITION BY signal ORDER BY duration_ns DESC, id)"
+	" AS n FROM event e WHERE duration_ns > 0 AND operation IS NOT 'lifetime' AND NOT EXISTS"
+	" (SELECT 1 FROM thread t WHERE t.id = e.thread AND t.flags & 4) AND " IN_CUT ")"
+	" SELECT e.signal, e.time_ns, e.duration_ns, e.thread, e.object, e.place, e.operation,"
+	" e.errno, e.fields FROM r JOIN event e ON e.id = r.id WHERE r.n <= 10"
+	" ORDER BY e.signal, r.n";
+
+const char sql__event_counts[] =
+	"SELECT signal, count(*) FROM event WHERE " IN_CUT " GROUP BY signal";
+
+#define FIELD(of, name) "json_extract(" of ", '$." name "')"
+#define IF_ENDED(value) "CASE WHEN next IS 'exit' THEN " value " END"
+
+/*
+ * A process has an event for each program that it starts, and one for its end: the program before
+ * that one lived until then. Numbers of processes come again, but never before such an end.
+ */
+const char sql__programs[] =
+	"WITH v AS (SELECT v.*, CASE WHEN json_valid(v.fields) THEN v.fields END AS f FROM event v"
+	" JOIN signal g ON g.id = v.signal WHERE g.name = 'exec' AND " IN_CUT "),"
+	" e AS (SELECT v.*, coalesce(t.process, " FIELD("f", "pid") ") AS process FROM v"
+	" LEFT JOIN thread t ON t.id = v.thread),"
+	" n AS (SELECT signal, operation, f, lead(operation) OVER w AS next,"
+	" lead(duration_ns) OVER w AS ns, lead(f) OVER w AS end FROM e"
+	" WINDOW w AS (PARTITION BY signal, process ORDER BY time_ns, id)),"
+	" p AS (SELECT signal, " FIELD("f", "file") " AS file, " FIELD("f", "parent_comm")
+	" AS parent, count(*) AS n, sum(next IS 'exit') AS ended, total(" IF_ENDED("ns") ") AS ns,"
+	" max(" IF_ENDED("ns") ") AS most, sum(next IS 'exit' AND (coalesce("
+	FIELD("end", "status") ", 0) != 0 OR " FIELD("end", "killed_by") " IS NOT NULL)) AS failed"
+	" FROM n WHERE operation IS 'exec' GROUP BY 1, 2, 3)"
+	" SELECT signal, file, parent, n, ended, CAST(ns AS INT), most, failed FROM p"
+	" WHERE file IS NOT NULL ORDER BY signal, n DESC, file, parent";

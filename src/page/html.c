@@ -1,0 +1,266 @@
+#include "page/html.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "findings/findings.h"
+#include "page/html_data.h"
+#include "recording/recording.h"
+
+DEFINE_CLEANUP(sqlite3 *, sqlite3_close)
+DEFINE_CLEANUP(sqlite3_stmt *, sqlite3_finalize)
+
+/* Real recordings have some forty; a table of states by bins is held in memory. */
+#define MOST_STATES 1000
+/* Where in the page the data goes. */
+#define DATA_MARK "@DATA@"
+
+int html__each(struct html *html, const char *sql, html_take *take, void *context)
+{
+	cleanup(sqlite3_finalize_p) sqlite3_stmt *row = NULL;
+	int err = load__prepare(html->model, html->db, sql, &row), rc;
+
+	while (!err && (rc = sqlite3_step(row)) != SQLITE_DONE)
+		err = rc == SQLITE_ROW ? take(html, context, row) : load__error(rc);
+	return err;
+}
+
+int64_t html__part(const struct html_span *span, int64_t value)
+{
+	if (value <= 0)
+		return 0;
+	return span->part < 1 ? llround((double)value * span->part) : value;
+}
+
+int html__put_table(struct html *html, const char *key, struct html_table *table,
+		    const struct html_column *columns, size_t count)
+{
+	html_out__open(&html->out, key, '{');
+	html_out__number(&html->out, "width", table->width ? table->width : 1);
+	html_rows__write(&table->rows, &html->out, "rows", columns, count);
+	html_out__close(&html->out, '}');
+	html_rows__release(&table->rows);
+	return html->out.err;
+}
+
+/* How to record the same again, as far as it may be shown. */
+static int put_command(struct html *html)
+{
+	const char *line = html->model->command_line;
+	cleanup(free_p) char *shown = line ? redact__line(line, html->model->args) : NULL;
+
+	html_out__text(&html->out, "command_line", shown && *shown ? shown : NULL);
+	return line && !shown ? -ENOMEM : 0;
+}
+
+static int put_head(struct html *html)
+{
+	const struct model *model = html->model;
+	struct html_out *out = &html->out;
+	int err;
+
+	html_out__number(out, "format", 1);
+	html_out__text(out, "version", model->version);
+	html_out__text(out, "target", model->target);
+	html_out__text(out, "level", model->level);
+	html_out__text(out, "kernel", model->kernel);
+	err = put_command(html);
+	html_out__bool(out, "complete", model->complete);
+	html_out__number(out, "start_unix_ms", model->start_unix_ns / 1000000);
+	html_out__bool(out, "cut", model->cut);
+	html_out__number(out, "wall_ns", model->wall_ns);
+	html_out__number(out, "threads_ns", model->threads_ns);
+	html_out__number(out, "unexplained_ns", model->unexplained_ns);
+	html_out__number(out, "remainder_ns", model->remainder_ns);
+	html_out__number(out, "cpus", model->cpus);
+	html_out__json(out, "idle_ns",
+		       model->has_idle ? json_integer(model->idle_ns) : json_null());
+	html_out__number(out, "measured_threads", (int64_t)model->measured_threads);
+	html_out__number(out, "measured_processes", (int64_t)model->measured_processes);
+	html_out__json(out, "hooks", model->hooks ? json_incref(model->hooks) : json_null());
+	return err;
+}
+
+static void put_findings(struct html *html)
+{
+	struct finding findings[FINDINGS_MOST], empty = {};
+	size_t count = findings__make(html->model, findings);
+	struct html_out *out = &html->out;
+
+	findings__why_empty(html->model, &empty);
+	html_out__open(out, "findings", '[');
+	for (size_t i = 0; i < count; i++) {
+		html_out__open(out, NULL, '{');
+		html_out__words(out, "text", findings[i].text);
+		html_out__number(out, "ns", findings[i].ns);
+		html_out__number(out, "of_ns", findings[i].of_ns);
+		html_out__close(out, '}');
+	}
+	html_out__close(out, ']');
+	html_out__words(out, "why_empty", empty.text);
+}
+
+/* What the time outside syscalls is, in words. */
+static void put_outside(struct html *html)
+{
+	char text[1024];
+
+	outside__say(html->model, text, sizeof(text));
+	html_out__words(&html->out, "outside", text);
+}
+
+static void put_states(struct html *html)
+{
+	static const char *const kinds[MODEL_KINDS] = { "run",       "ready", "delaying",
+							"undecided", "idle",  "unseen" };
+	struct html_out *out = &html->out;
+
+	html_out__open(out, "states", '[');
+	for (size_t i = 0; i < html->model->state_count; i++) {
+		const struct model_state *state = &html->model->states[i];
+
+		html_out__open(out, NULL, '{');
+		html_out__text(out, "state", state->state);
+		html_out__text(out, "cause", state->cause);
+		html_out__text(out, "kind", kinds[state->kind]);
+		html_out__number(out, "ns", state->ns);
+		html_out__number(out, "count", state->count);
+		html_out__close(out, '}');
+	}
+	html_out__close(out, ']');
+}
+
+static void put_figures(struct html_out *out, const char *key, const struct model_figure *figures,
+			size_t count)
+{
+	html_out__open(out, key, '[');
+	for (size_t i = 0; i < count; i++) {
+		html_out__open(out, NULL, '{');
+		html_out__text(out, "name", figures[i].name);
+		html_out__real(out, "value", figures[i].value);
+		html_out__text(out, "words", figures[i].words);
+		html_out__close(out, '}');
+	}
+	html_out__close(out, ']');
+}
+
+/* What was left out to keep the page small, counted. */
+static void put_folded(struct html *html)
+{
+	struct html_out *out = &html->out;
+
+	html_out__open(out, "folded", '{');
+	html_out__number(out, "threads", (int64_t)html->other_threads);
+	html_out__number(out, "nodes", html->folded.nodes);
+	html_out__number(out, "samples", html->folded.samples);
+	html_out__number(out, "histograms", html->folded.histograms);
+	html_out__number(out, "waits", html->folded.waits);
+	html_out__number(out, "wait_ns", html->folded.wait_ns);
+	html_out__number(out, "operations", html->folded.operations);
+	html_out__number(out, "services", html->folded.services);
+	html_out__number(out, "series", html->folded.series);
+	html_out__number(out, "events", html->folded.events);
+	html_out__number(out, "accounts", html->folded.accounts);
+	html_out__number(out, "axes", html->folded.axes);
+	html_out__number(out, "wait_samples", html->folded.wait_samples);
+	html_out__number(out, "loose_samples", html->folded.loose_samples);
+	html_out__number(out, "wait_threads", html->folded.wait_threads);
+	html_out__number(out, "distributions", html->folded.distributions);
+	html_out__number(out, "signals", html->folded.signals);
+	html_out__number(out, "torn", html->bins.torn);
+	html_out__number(out, "names", html->out.texts.left_out);
+	html_out__close(out, '}');
+}
+
+static int put_document(struct html *html, json_t *diff)
+{
+	static int (*const parts[])(struct html *html) = {
+		html__put_threads, html__put_time,      html__put_stacks,
+		html__put_calls,   html__put_latencies, html__put_signals,
+	};
+	int err = html_bins__load(&html->bins, html->model, html->db);
+
+	if (err)
+		return err;
+	html_out__open(&html->out, NULL, '{');
+	err = put_head(html);
+	put_findings(html);
+	put_states(html);
+	put_outside(html);
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts) && !err; i++)
+		err = parts[i](html);
+	put_figures(&html->out, "quality", html->model->qualities, html->model->quality_count);
+	put_figures(&html->out, "cost", html->model->costs, html->model->cost_count);
+	put_folded(html);
+	if (diff)
+		html_out__json(&html->out, "diff", json_incref(diff));
+	html_out__texts(&html->out, "texts");
+	html_out__close(&html->out, '}');
+	fputc('\n', html->out.file);
+	return err ? err : html->out.err;
+}
+
+int html__write_data(const char *path, const struct model_options *options, json_t *diff, FILE *out)
+{
+	cleanup(model__release) struct model model = {};
+	cleanup(sqlite3_close_p) sqlite3 *db = NULL;
+	struct html html = { .model = &model, .out = { .file = out } };
+	struct model_options shared = *options;
+	int err;
+
+	/* A page is there to be sent around. */
+	if (shared.args == REDACT_UNSAID)
+		shared.args = REDACT_SECRETS;
+	err = model__load_open(path, &shared, &db, &model);
+	if (err)
+		return err;
+	if (model.state_count > MOST_STATES)
+		return -EBADMSG;
+	html.db = db;
+	err = put_document(&html, diff);
+	html_out__release(&html.out);
+	html_bins__release(&html.bins);
+	free(html.threads);
+	if (err)
+		return err;
+	return fflush(out) || ferror(out) ? -EIO : 0;
+}
+
+#ifdef HAVE_PAGE
+static const char page[] =
+#include "page/page.html.h"
+	;
+
+bool html__is_built(void)
+{
+	return true;
+}
+
+int html__write(const char *path, const struct model_options *options, json_t *diff, FILE *out)
+{
+	const char *mark = strstr(page, DATA_MARK);
+	int err;
+
+	if (!mark)
+		return -ENOTSUP;
+	fwrite(page, 1, (size_t)(mark - page), out);
+	err = html__write_data(path, options, diff, out);
+	if (err)
+		return err;
+	fputs(mark + strlen(DATA_MARK), out);
+	return fflush(out) || ferror(out) ? -EIO : 0;
+}
+#else
+bool html__is_built(void)
+{
+	return false;
+}
+
+int html__write(const char *path, const struct model_options *options, json_t *diff, FILE *out)
+{
+	return -ENOTSUP;
+}
+#endif

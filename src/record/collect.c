@@ -1,0 +1,490 @@
+/*
+ * Accounts only grow, so the difference of two records of a thread is exact, however late the
+ * second one comes. A thread that did not change sends no record: when it does again, the time in
+ * between belongs to the state that was open, and is written as a row of its own that spans the
+ * silent slices.
+ *
+ * Slices begin at the length of a snapshot. When they make more rows than ROWS_PER_SECOND, the next
+ * ones are twice as long: merged here, before they are written. Threads that ended are left out of
+ * this: their rows are written once, however long the slice.
+ */
+#include "record/collect.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "record/collect_internal.h"
+#include "vocabulary/states.h"
+
+#define ROWS_PER_SECOND 4000
+#define MOST_MERGED     64
+#define MOST_SLICE_NS   UINT64_C(8000000000)
+
+/* An account that does not close so often in a row will not close any more. */
+#define MOST_REFUSALS 10
+
+DEFINE_CLEANUP(struct collect *, collect__free)
+
+/* What ends waits, and is no thread. */
+static int write_no_thread(struct recording *recording, int64_t id, const char *name)
+{
+	return recording__put_thread(
+		recording, &(struct recording_thread) {
+				   .id = id, .comm = name, .flags = RECORDING_THREAD_NO_ACCOUNT });
+}
+
+static int write_words(struct recording *recording)
+{
+	int err = 0;
+
+	for (int slot = SLOT_RUN_USER; slot < SLOT_COUNT && !err; slot++) {
+		const struct state_words *words = states__words(slot);
+
+		err = recording__add_state(recording,
+					   &(struct recording_state) { slot, words->state,
+								       words->cause, words->kind });
+	}
+	if (!err)
+		err = write_no_thread(recording, NAMES_INTERRUPT, "[interrupt]");
+	if (!err)
+		err = write_no_thread(recording, NAMES_TIMEOUT, "[timed out]");
+	return err;
+}
+
+int collect__new(struct recording *recording, bool full, struct collect **ret)
+{
+	cleanup(collect__free_p) struct collect *collect = calloc(1, sizeof(*collect));
+	int err;
+
+	if (!collect)
+		return -ENOMEM;
+	collect->recording = recording;
+	collect->full = full;
+	collect->merge = 1;
+	err = names__new(recording, &collect->names);
+	if (!err)
+		err = write_words(recording);
+	if (!err)
+		*ret = TAKE(collect);
+	return err;
+}
+
+void collect__free(struct collect *collect)
+{
+	size_t at = 0;
+	void *thread;
+
+	if (!collect)
+		return;
+	while ((thread = map__next(&collect->threads, &at)))
+		free(thread);
+	map__release(&collect->threads);
+	map__release(&collect->refused);
+	waits__release(collect);
+	names__free(collect->names);
+	free(collect->changed);
+	free(collect);
+}
+
+int collect__begin(struct collect *collect, uint64_t start_ns)
+{
+	collect->start_ns = start_ns;
+	collect->slice = 1;
+	collect->slice_ns = start_ns;
+	return 0;
+}
+
+static int note_change(struct collect *collect, struct tracked *thread)
+{
+	struct tracked **grown;
+	size_t size;
+
+	if (thread->changed_at)
+		return 0;
+	if (collect->changed_count == collect->changed_size) {
+		size = collect->changed_size ? collect->changed_size * 2 : 256;
+		grown = reallocarray(collect->changed, size, sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		collect->changed = grown;
+		collect->changed_size = size;
+	}
+	collect->changed[collect->changed_count++] = thread;
+	thread->changed_at = collect->changed_count;
+	return 0;
+}
+
+static int find_thread(struct collect *collect, const struct ledger_record *record,
+		       struct tracked **ret)
+{
+	struct tracked *thread = map__get(&collect->threads, record->id);
+	int err;
+
+	if (thread) {
+		*ret = thread;
+		return 0;
+	}
+	thread = calloc(1, sizeof(*thread));
+	if (!thread || map__put(&collect->threads, record->id, thread)) {
+		free(thread);
+		return -ENOMEM;
+	}
+	thread->id = (int64_t)record->id;
+	thread->pid = record->pid;
+	thread->tid = record->tid;
+	thread->first_ns = thread->last_ns = record->account.first_ns;
+	thread->covered = collect->slice - 1;
+	err = names__process(collect->names, record, &thread->process);
+	if (!err)
+		*ret = thread;
+	return err;
+}
+
+static int note_name(struct collect *collect, struct tracked *thread,
+		     const struct ledger_record *record)
+{
+	bool first = !thread->comm[0];
+	/* A thread that calls exec takes over the tid of the first one, and may keep its name. */
+	bool same_tid = thread->tid == record->tid;
+	bool same_name = !strncmp(thread->comm, record->comm, WIRE_COMM_BYTES);
+	int err = 0;
+
+	thread->tid = record->tid;
+	if (same_name && same_tid)
+		return 0;
+	if (!first && !same_name && !thread->renamed)
+		err = recording__add_name(collect->recording, thread->id, (int64_t)thread->first_ns,
+					  thread->comm);
+	memcpy(thread->comm, record->comm, WIRE_COMM_BYTES);
+	if (err || first)
+		return err;
+	if (!same_name) {
+		thread->renamed = true;
+		err = recording__add_name(collect->recording, thread->id,
+					  (int64_t)record->head.time_ns, thread->comm);
+	}
+	return err ? err : names__renamed(collect->names, record, thread->process);
+}
+
+/* Invariant 1, for every record that arrives. */
+static bool sum_closes(const struct ledger_record *record, uint64_t time_ns)
+{
+	const struct ledger_account *account = &record->account;
+	uint64_t sum = account->slot ? time_ns - account->since_ns : 0;
+
+	if (account->slot >= SLOT_COUNT)
+		return false;
+	for (int slot = 0; slot < SLOT_COUNT; slot++)
+		sum += account->ns[slot];
+	return sum == time_ns - account->first_ns;
+}
+
+/* No other record of this thread counts after this one. */
+static bool is_final(const struct collect *collect, const struct ledger_record *record)
+{
+	return record->head.kind == LEDGER_EXIT || collect->end_ns;
+}
+
+/* Totals up to time_ns, what is open included. */
+static void totals_at(const struct collect *collect, const struct ledger_record *record,
+		      uint64_t time_ns, uint64_t *totals)
+{
+	const struct ledger_account *account = &record->account;
+
+	for (int slot = 0; slot < SLOT_COUNT; slot++)
+		totals[slot] = account->ns[slot];
+	/* At level full, RUN_ANY is not resolved yet: its time will show up elsewhere. */
+	if (collect->full && account->slot == SLOT_RUN_ANY && !is_final(collect, record))
+		return;
+	if (account->slot)
+		totals[account->slot] += time_ns - account->since_ns;
+}
+
+static int add_record(struct collect *collect, const struct ledger_record *record,
+		      struct tracked *thread, uint64_t time_ns)
+{
+	uint64_t totals[SLOT_COUNT], booked_ns;
+	int err;
+
+	totals_at(collect, record, time_ns, totals);
+	err = rows__book(collect, thread, totals, time_ns, &booked_ns);
+	if (err)
+		return err;
+	for (int slot = 0; slot < SLOT_COUNT; slot++) {
+		uint32_t added = record->account.count[slot] - thread->count[slot];
+
+		thread->added[slot] += added;
+		collect->begun[slot] += added;
+	}
+	memcpy(thread->count, record->account.count, sizeof(thread->count));
+	thread->faults_added.minor += record->minor_faults - thread->faults.minor;
+	thread->faults_added.major += record->major_faults - thread->faults.major;
+	thread->faults = (struct tracked_faults) { record->minor_faults, record->major_faults };
+	/* Rows end where a thread does. Before, what they lack or have too much comes right. */
+	thread->last_ns = record->head.kind == LEDGER_EXIT ? booked_ns : time_ns;
+	if (thread->slot != record->account.slot)
+		thread->recent_count = 0;
+	thread->slot = record->account.slot;
+	thread->flags = record->flags;
+	thread->unexplained_ns = record->account.unexplained_ns;
+	err = note_name(collect, thread, record);
+	return err ? err : note_change(collect, thread);
+}
+
+static void forget_change(struct collect *collect, struct tracked *thread)
+{
+	struct tracked *last;
+
+	if (!thread->changed_at)
+		return;
+	last = collect->changed[--collect->changed_count];
+	collect->changed[thread->changed_at - 1] = last;
+	last->changed_at = thread->changed_at;
+	thread->changed_at = 0;
+}
+
+/* Writes what is known of it, for the last time. */
+static int forget_thread(struct collect *collect, struct tracked *thread)
+{
+	uint64_t rows = collect->rows;
+	int err = rows__write(collect, thread);
+
+	collect->rows = rows;
+	forget_change(collect, thread);
+	names__thread_ended(collect->names, thread->pid, thread->process);
+	map__take(&collect->refused, (uint64_t)thread->id);
+	free(map__take(&collect->threads, (uint64_t)thread->id));
+	return err;
+}
+
+/* Its account is complete: its last waits, and what they are held against. */
+static int take_final(struct collect *collect, const struct ledger_record *record,
+		      const struct tracked *thread, uint64_t time_ns)
+{
+	int err = waits__add_last(collect, record, time_ns);
+
+	return err ? err : waits__final(collect, thread);
+}
+
+/* A thread's last record: written at once, then it is forgotten. */
+static int end_thread(struct collect *collect, const struct ledger_record *record,
+		      struct tracked *thread, uint64_t time_ns)
+{
+	int err = thread->final ? 0 : take_final(collect, record, thread, time_ns);
+
+	return err ? err : forget_thread(collect, thread);
+}
+
+/* An account that does not close: the next record may. */
+static int refuse(struct collect *collect, const struct ledger_record *record)
+{
+	struct tracked *thread = map__get(&collect->threads, record->id);
+	uintptr_t times = (uintptr_t)map__get(&collect->refused, record->id);
+
+	collect->quality.torn++;
+	if (record->head.kind == LEDGER_EXIT) {
+		/* There is no next one. A thread that is known, the sweep will find. */
+		map__take(&collect->refused, record->id);
+		collect->quality.never_closed += !thread && times < MOST_REFUSALS;
+		return 0;
+	}
+	if (thread)
+		thread->seen = collect->wholes;
+	if (times == MOST_REFUSALS)
+		return 0;
+	collect->quality.never_closed += ++times == MOST_REFUSALS;
+	return map__put(&collect->refused, record->id, (void *)times);
+}
+
+/* It closed again. One that was counted stays known, so that it is counted once. */
+static void accept(struct collect *collect, uint64_t id)
+{
+	if (collect->refused.count && (uintptr_t)map__get(&collect->refused, id) < MOST_REFUSALS)
+		map__take(&collect->refused, id);
+}
+
+static int take_thread(struct collect *collect, const struct ledger_record *record)
+{
+	bool is_last = record->head.kind == LEDGER_EXIT;
+	uint64_t time_ns = record->head.time_ns;
+	struct tracked *thread;
+	int err;
+
+	/* Nothing changes after the end; only what had begun later lasts longer. */
+	if (collect->end_ns && !is_last)
+		time_ns = record->account.since_ns > collect->end_ns ? record->account.since_ns
+								     : collect->end_ns;
+	if (!sum_closes(record, time_ns))
+		return refuse(collect, record);
+	accept(collect, record->id);
+	err = find_thread(collect, record, &thread);
+	if (err)
+		return err;
+	thread->seen = collect->wholes;
+	/* The iterator showed it twice. A last record counts even so: a snapshot outran it. */
+	if (time_ns < thread->last_ns && !is_last)
+		return 0;
+	err = add_record(collect, record, thread, time_ns);
+	if (!err && is_last)
+		return end_thread(collect, record, thread, time_ns);
+	if (!err && collect->end_ns && !thread->final)
+		err = take_final(collect, record, thread, time_ns);
+	thread->final = collect->end_ns > 0;
+	return err;
+}
+
+int collect__take(void *context, const struct wire_head *head)
+{
+	struct collect *collect = context;
+
+	if (head->version == 1 && head->kind == LEDGER_OBJECT &&
+	    head->size == sizeof(struct ledger_object_record))
+		return names__describe(collect->names, (const void *)head);
+	if (head->version == 1 && (head->kind == LEDGER_THREAD || head->kind == LEDGER_EXIT) &&
+	    head->size == sizeof(struct ledger_record))
+		return take_thread(collect, (const void *)head);
+	collect->quality.malformed++;
+	return 0;
+}
+
+/* Too many rows for the time that they cover: longer slices from here on; few: shorter ones. */
+static int next_merge(const struct collect *collect, uint64_t slice_ns)
+{
+	uint64_t rows = collect->rows * 1000000000;
+
+	if (rows > ROWS_PER_SECOND * slice_ns && collect->merged >= collect->merge &&
+	    collect->merge < MOST_MERGED)
+		return collect->merge * 2;
+	if (rows * 4 < ROWS_PER_SECOND * slice_ns && collect->merge > 1)
+		return collect->merge / 2;
+	return collect->merge;
+}
+
+static int close_slice(struct collect *collect, uint64_t now_ns)
+{
+	int err = recording__add_slice(collect->recording, collect->slice,
+				       (int64_t)collect->slice_ns, (int64_t)now_ns);
+
+	for (size_t i = 0; i < collect->changed_count && !err; i++) {
+		collect->changed[i]->changed_at = 0;
+		err = rows__write(collect, collect->changed[i]);
+	}
+	collect->changed_count = 0;
+	collect->merge = next_merge(collect, now_ns - collect->slice_ns);
+	collect->rows = 0;
+	collect->merged = 0;
+	collect->slice++;
+	collect->slice_ns = now_ns;
+	return err ? err : recording__commit(collect->recording);
+}
+
+int collect__snapshot_done(struct collect *collect, uint64_t now_ns)
+{
+	if (++collect->merged < collect->merge && now_ns - collect->slice_ns < MOST_SLICE_NS)
+		return 0;
+	return close_slice(collect, now_ns);
+}
+
+void collect__whole_begins(struct collect *collect)
+{
+	collect->wholes++;
+}
+
+/*
+ * Not in this one nor in the one before: its last record was lost. Once is not enough: it may have
+ * been torn, or its last record may still be in the ring; and if it were forgotten and came back,
+ * its whole account would be booked again.
+ */
+static bool has_vanished(const struct collect *collect, const struct tracked *thread)
+{
+	return collect->wholes - thread->seen >= 2;
+}
+
+static int give_up(struct collect *collect, struct tracked *thread)
+{
+	collect->quality.vanished++;
+	waits__prolong(collect, thread);
+	return waits__final(collect, thread);
+}
+
+int collect__whole_done(struct collect *collect)
+{
+	cleanup(free_p) struct tracked **vanished = NULL;
+	struct tracked *thread;
+	size_t count = 0, at = 0;
+	int err = 0;
+
+	names__sweep(collect->names);
+	while ((thread = map__next(&collect->threads, &at)))
+		count += has_vanished(collect, thread);
+	if (!count)
+		return 0;
+	vanished = calloc(count, sizeof(struct tracked *));
+	if (!vanished)
+		return -ENOMEM;
+	at = count = 0;
+	while ((thread = map__next(&collect->threads, &at)))
+		if (has_vanished(collect, thread))
+			vanished[count++] = thread;
+	for (size_t i = 0; i < count && !err; i++) {
+		err = give_up(collect, vanished[i]);
+		if (!err)
+			err = forget_thread(collect, vanished[i]);
+	}
+	return err;
+}
+
+void collect__ending(struct collect *collect, uint64_t end_ns)
+{
+	collect->end_ns = end_ns;
+}
+
+int collect__end(struct collect *collect)
+{
+	struct tracked *thread;
+	size_t at = 0;
+	int err = 0;
+
+	while (!err && (thread = map__next(&collect->threads, &at))) {
+		if (thread->final)
+			continue;
+		err = give_up(collect, thread);
+		if (!err)
+			err = note_change(collect, thread);
+	}
+	if (!err)
+		err = waits__end(collect);
+	return err ? err : close_slice(collect, collect->end_ns);
+}
+
+int64_t collect__slice(const struct collect *collect)
+{
+	return collect->slice;
+}
+
+enum ledger_slot collect__open_slot(const struct collect *collect, int64_t thread)
+{
+	const struct tracked *tracked = map__get(&collect->threads, (uint64_t)thread);
+
+	return tracked ? (enum ledger_slot)tracked->slot : SLOT_NONE;
+}
+
+struct names *collect__names(struct collect *collect)
+{
+	return collect->names;
+}
+
+size_t collect__threads(const struct collect *collect)
+{
+	return collect->threads.count;
+}
+
+struct collect_quality collect__quality(const struct collect *collect)
+{
+	struct collect_quality quality = collect->quality;
+
+	quality.overflowed = names__overflowed(collect->names);
+	return quality;
+}

@@ -1,0 +1,24 @@
+/* What a recording costs: our own CPU time and memory, and what hooks take from everybody. */
+#pragma once
+
+#include "core/sessions.h"
+#include "core/timing.h"
+#include "ledger/reader/attach.h"
+#include "record/samples.h"
+#include "stacks/mapper.h"
+
+struct cost {
+	struct timing timing;
+	int64_t opened_cpu_ns; /* our own CPU time when it was opened … */
+	int64_t setup_cpu_ns;  /* … and what it cost to get going */
+	uint64_t start_ns;
+};
+
+void cost__open(struct cost *cost);
+/* All hooks are attached, and no thread has an account yet. */
+void cost__attached(struct cost *cost, const struct ledger *ledger,
+		    const struct sessions *sessions);
+void cost__begin(struct cost *cost, uint64_t start_ns);
+/* All of it so far, as rows; without stacks, `samples` and `mapper` are NULL. */
+int cost__write(const struct cost *cost, const struct timing_work *work,
+		struct recording *recording, const struct samples *samples, struct mapper *mapper);

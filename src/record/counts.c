@@ -1,0 +1,184 @@
+#include "record/counts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "vocabulary/states.h"
+
+struct counts {
+	struct ledger *ledger;
+	struct recording *recording;
+	int calls_seen;  /* how many syscalls there are to look at: none at level sched */
+	int64_t written; /* the last slice that rows reach to */
+	struct ledger_call calls[LEDGER_SYSCALLS];
+	uint64_t shared_ns[LEDGER_SYSCALLS]; /* of each, what the signal syscalls was told */
+	struct ledger_histogram histograms[SLOT_COUNT];
+};
+
+int counts__new(struct ledger *ledger, struct recording *recording, bool full, struct counts **ret)
+{
+	struct counts *counts = calloc(1, sizeof(*counts));
+
+	if (!counts)
+		return -ENOMEM;
+	counts->ledger = ledger;
+	counts->recording = recording;
+	counts->calls_seen = full ? LEDGER_SYSCALLS : 0;
+	*ret = counts;
+	return 0;
+}
+
+void counts__free(struct counts *counts)
+{
+	free(counts);
+}
+
+/* Buckets are 32 bits and may wrap between two looks; the difference does not mind. */
+static int write_buckets(struct counts *counts, struct recording_bucket row, const uint32_t *now,
+			 uint32_t *last, int64_t *ret_count)
+{
+	int64_t count = 0;
+	int err = 0;
+
+	for (int i = 0; i < HISTOGRAM_BUCKETS && !err; i++) {
+		uint32_t added = now[i] - last[i];
+
+		if (!added)
+			continue;
+		row.bucket = i;
+		row.count = added;
+		count += added;
+		err = recording__add_bucket(counts->recording, &row);
+		last[i] = now[i];
+	}
+	*ret_count = count;
+	return err;
+}
+
+/* The syscall's counters of all CPUs; false if nothing happened since it had taken `then_ns`. */
+static bool sum_calls(const struct counts *counts, int number, uint64_t then_ns,
+		      struct ledger_call *ret)
+{
+	*ret = (struct ledger_call) {};
+	for (int cpu = 0; cpu < ledger__cpus(counts->ledger); cpu++) {
+		const struct ledger_call *call = &ledger__calls(counts->ledger, cpu)[number];
+
+		if (!call->total_ns)
+			continue;
+		ret->total_ns += call->total_ns;
+		ret->run_ns += call->run_ns;
+		ret->errors += call->errors;
+		if (call->max_ns > ret->max_ns)
+			ret->max_ns = call->max_ns;
+		for (int i = 0; i < HISTOGRAM_BUCKETS; i++)
+			ret->buckets[i] += call->buckets[i];
+	}
+	return ret->total_ns != then_ns;
+}
+
+static int write_call(struct counts *counts, int number, int64_t slice)
+{
+	struct ledger_call *last = &counts->calls[number], now;
+	struct recording_syscall row = {
+		.number = number,
+		.name = states__syscall_name(number),
+		.from = counts->written + 1,
+		.to = slice,
+	};
+	int err;
+
+	if (!sum_calls(counts, number, last->total_ns, &now))
+		return 0;
+	err = write_buckets(counts,
+			    (struct recording_bucket) { .of = RECORDING_HISTOGRAM_SYSCALL,
+							.key = number,
+							.from = row.from,
+							.to = slice },
+			    now.buckets, last->buckets, &row.count);
+	row.errors = (int64_t)(now.errors - last->errors);
+	row.total_ns = (int64_t)(now.total_ns - last->total_ns);
+	row.max_ns = (int64_t)now.max_ns;
+	row.run_ns = (int64_t)(now.run_ns - last->run_ns);
+	last->run_ns = now.run_ns;
+	last->errors = now.errors;
+	last->total_ns = now.total_ns;
+	return err ? err : recording__add_syscall(counts->recording, &row);
+}
+
+static int write_histogram(struct counts *counts, int slot, int64_t slice)
+{
+	struct ledger_histogram now = {};
+	int64_t count;
+
+	for (int cpu = 0; cpu < ledger__cpus(counts->ledger); cpu++)
+		for (int i = 0; i < HISTOGRAM_BUCKETS; i++)
+			now.buckets[i] += ledger__histograms(counts->ledger, cpu)[slot].buckets[i];
+	return write_buckets(counts,
+			     (struct recording_bucket) { .of = RECORDING_HISTOGRAM_STATE,
+							 .key = slot,
+							 .from = counts->written + 1,
+							 .to = slice },
+			     now.buckets, counts->histograms[slot].buckets, &count);
+}
+
+void counts__share(struct counts *counts)
+{
+	struct ledger_call now;
+
+	if (!ledger__shares_calls(counts->ledger))
+		return;
+	for (int i = 0; i < counts->calls_seen; i++)
+		if (sum_calls(counts, i, counts->shared_ns[i], &now)) {
+			ledger__share_buckets(counts->ledger, i, &now);
+			counts->shared_ns[i] = now.total_ns;
+		}
+}
+
+int counts__write(struct counts *counts, int64_t slice)
+{
+	int err = 0;
+
+	if (slice <= counts->written)
+		return 0;
+	for (int i = 0; i < counts->calls_seen && !err; i++)
+		err = write_call(counts, i, slice);
+	for (int i = 0; i < SLOT_COUNT && !err; i++)
+		err = write_histogram(counts, i, slice);
+	counts->written = slice;
+	return err;
+}
+
+static int take_error(void *context, int number, int err, uint64_t count)
+{
+	struct counts *counts = context;
+
+	return recording__add_syscall_error(counts->recording, number, err, (int64_t)count);
+}
+
+int counts__write_errors(struct counts *counts)
+{
+	return ledger__errors(counts->ledger, take_error, counts);
+}
+
+/* A CPU that never switched ran one thread all the time, or was idle all the time. */
+int counts__write_cpus(struct counts *counts, uint64_t end_ns)
+{
+	uint64_t hidden_ns = 0;
+	int err = 0;
+
+	for (int i = 0; i < ledger__cpus(counts->ledger) && !err; i++) {
+		const struct ledger_cpu *cpu = ledger__cpu(counts->ledger, i);
+		uint64_t idle_ns = cpu->idle_ns;
+
+		hidden_ns += cpu->hidden_ns;
+		if (!cpu->switches)
+			continue;
+		if (cpu->since_ns && cpu->since_ns < end_ns)
+			idle_ns += end_ns - cpu->since_ns;
+		err = recording__put_cpu(counts->recording, i, (int64_t)idle_ns);
+	}
+	return err ? err
+		   : recording__put_quality(counts->recording, "hidden_cpu_ns", (int64_t)hidden_ns,
+					    "CPUs ran threads that the kernel does not show");
+}

@@ -1,0 +1,118 @@
+#include "record/describe.h"
+
+#include <arpa/inet.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "core/devices.h"
+
+/*
+ * From fdinfo, as it is in memory: stat() would ask the file's server, and hang where the target
+ * does. Kernels before 5.14 do not say; then the file keeps its number.
+ */
+static bool is_inode(const struct ledger_object_record *record)
+{
+	cleanup(fclose_p) FILE *file = NULL;
+	char path[64], line[256];
+	uint64_t inode;
+
+	snprintf(path, sizeof(path), "/proc/%u/fdinfo/%d", record->pid, record->fd);
+	file = fopen(path, "re");
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "ino: %" SCNu64, &inode) == 1)
+			return inode == record->object[0];
+	return false;
+}
+
+/* What is no path (a pipe, an eventfd) is on no device. */
+static void add_device(const struct ledger_object_record *record, char *name, size_t size)
+{
+	size_t length = strlen(name);
+	char device[64];
+
+	if (record->kind == OBJECT_FILE && name[0] == '/' &&
+	    !devices__under_file((uint32_t)record->object[1], record->pid, device, sizeof(device)))
+		snprintf(name + length, size - length, " on %s", device);
+}
+
+static void name_file(const struct ledger_object_record *record, char *name, size_t size)
+{
+	char path[64];
+	ssize_t length;
+
+	/* The descriptor may be another file's by now: only a matching inode counts. */
+	if (!is_inode(record))
+		return;
+	snprintf(path, sizeof(path), "/proc/%u/fd/%d", record->pid, record->fd);
+	length = readlink(path, name, size - 1);
+	if (length <= 0)
+		return;
+	name[length] = '\0';
+	add_device(record, name, size);
+}
+
+void describe__comm(uint32_t tid, char *comm, size_t size)
+{
+	char path[64];
+	cleanup(fclose_p) FILE *file = NULL;
+
+	snprintf(path, sizeof(path), "/proc/%u/comm", tid);
+	file = fopen(path, "re");
+	if (file && fgets(comm, (int)size, file))
+		comm[strcspn(comm, "\n")] = '\0';
+	else
+		snprintf(comm, size, "?");
+}
+
+/* "[eventfd]" of the kernel's. */
+static void name_anonymous(const struct ledger_object_record *record, char *name, size_t size)
+{
+	const char *what = record->name + (record->name[0] == '[');
+	size_t length = strnlen(what, sizeof(record->name) - 1);
+	char comm[32];
+
+	if (!length)
+		return;
+	if (what[length - 1] == ']')
+		length--;
+	describe__comm(record->pid, comm, sizeof(comm));
+	snprintf(name, size, "%.*s %d of %s (pid %u)", (int)length, what, record->fd, comm,
+		 record->pid);
+}
+
+static void name_socket(const struct ledger_object_record *record, char *name, size_t size)
+{
+	char local[INET6_ADDRSTRLEN] = "?", peer[INET6_ADDRSTRLEN] = "?";
+	char comm[32];
+
+	if (record->family == AF_INET || record->family == AF_INET6) {
+		inet_ntop(record->family, record->local, local, sizeof(local));
+		inet_ntop(record->family, record->peer, peer, sizeof(peer));
+		if (record->family == AF_INET6)
+			snprintf(name, size, "[%s]:%u ↔ [%s]:%u", local, record->local_port, peer,
+				 record->peer_port);
+		else
+			snprintf(name, size, "%s:%u ↔ %s:%u", local, record->local_port, peer,
+				 record->peer_port);
+		return;
+	}
+	if (!record->peer_pid)
+		return;
+	describe__comm(record->peer_pid, comm, sizeof(comm));
+	snprintf(name, size, "unix socket to %s (pid %u)", comm, record->peer_pid);
+}
+
+void describe__object(const struct ledger_object_record *record, char *name, size_t size)
+{
+	if (record->kind == OBJECT_SOCKET)
+		name_socket(record, name, size);
+	else if (record->kind == OBJECT_ANONYMOUS)
+		name_anonymous(record, name, size);
+	else
+		name_file(record, name, size);
+}

@@ -1,0 +1,416 @@
+/*
+ * A name is looked up once, when its number first appears, because later the process may be gone.
+ * What cannot be named keeps its number: nothing vanishes.
+ */
+#include "record/names.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/map.h"
+#include "core/devices.h"
+#include "record/describe.h"
+#include "record/pipes.h"
+#include "vocabulary/states.h"
+
+/* Threads that have no account get ids out of the way of those that have. */
+#define STRANGER_BASE  (INT64_C(1) << 40)
+#define STRANGER_OTHER (STRANGER_BASE - 1)
+
+/* A run may last for weeks: what comes after so many goes by one name for all. */
+#define MOST_OBJECTS   65536
+#define MOST_STRANGERS 16384
+#define OTHER_NAME     "other (too many to name)"
+
+struct process {
+	int64_t id;
+	uint64_t start_ns;
+	uint32_t pid;
+	size_t threads;
+	uint64_t emptied; /* the number of sweeps before its last thread ended */
+};
+
+struct names {
+	struct recording *recording;
+	struct pipes *pipes;
+	bool no_peers;
+	struct map processes; /* by pid: the one that has it now */
+	struct map objects;   /* by a hash of kind, number and process: the id */
+	struct map strangers; /* by tid */
+	int64_t last_process;
+	int64_t other; /* the object that stands for those beyond MOST_OBJECTS; 0: not needed yet */
+	uint64_t sweeps;
+	uint64_t overflowed;
+};
+
+int names__new(struct recording *recording, struct names **ret)
+{
+	struct names *names = calloc(1, sizeof(*names));
+	int err = names ? pipes__new(&names->pipes) : -ENOMEM;
+
+	if (err) {
+		free(names);
+		return err;
+	}
+	names->recording = recording;
+	*ret = names;
+	return 0;
+}
+
+void names__leave_peers(struct names *names)
+{
+	names->no_peers = true;
+}
+
+void names__free(struct names *names)
+{
+	size_t at = 0;
+	void *process;
+
+	if (!names)
+		return;
+	while ((process = map__next(&names->processes, &at)))
+		free(process);
+	map__release(&names->processes);
+	map__release(&names->objects);
+	map__release(&names->strangers);
+	pipes__free(names->pipes);
+	free(names);
+}
+
+/* The path in the unified hierarchy: the line "0::/path". */
+static void read_cgroup(uint32_t pid, char *path, size_t size)
+{
+	cleanup(fclose_p) FILE *file = NULL;
+	char name[64], line[512];
+
+	path[0] = '\0';
+	snprintf(name, sizeof(name), "/proc/%u/cgroup", pid);
+	file = fopen(name, "re");
+	while (file && fgets(line, sizeof(line), file)) {
+		line[strcspn(line, "\n")] = '\0';
+		if (!strncmp(line, "0::", 3))
+			snprintf(path, size, "%s", line + 3);
+	}
+}
+
+/* Container runtimes put the container's id, 64 hex digits, into the cgroup's name. */
+static const char *container_in(const char *cgroup, char id[65])
+{
+	for (const char *at = cgroup; *at; at++) {
+		size_t digits = strspn(at, "0123456789abcdef");
+
+		if (digits == 64) {
+			memcpy(id, at, 64);
+			id[64] = '\0';
+			return id;
+		}
+		if (digits)
+			at += digits - 1;
+	}
+	return NULL;
+}
+
+static int write_process(struct names *names, const struct ledger_record *record, int64_t id)
+{
+	char cgroup[512], container[65];
+	char comm[WIRE_COMM_BYTES + 1] = "";
+
+	memcpy(comm, record->comm, WIRE_COMM_BYTES);
+	read_cgroup(record->pid, cgroup, sizeof(cgroup));
+	return recording__put_process(names->recording,
+				      &(struct recording_process) {
+					      .id = id,
+					      .pid = (int)record->pid,
+					      .parent_pid = (int)record->parent_pid,
+					      .start_ns = (int64_t)record->process_start_ns,
+					      .comm = comm,
+					      .cgroup = cgroup[0] ? cgroup : NULL,
+					      .container = container_in(cgroup, container),
+				      });
+}
+
+int names__process(struct names *names, const struct ledger_record *record, int64_t *ret_id)
+{
+	struct process *process = map__get(&names->processes, record->pid);
+	int err;
+
+	if (process && process->start_ns == record->process_start_ns) {
+		process->threads++;
+		*ret_id = process->id;
+		return names__renamed(names, record, process->id);
+	}
+	if (!process) {
+		process = calloc(1, sizeof(*process));
+		if (!process || map__put(&names->processes, record->pid, process)) {
+			free(process);
+			return -ENOMEM;
+		}
+	}
+	*process = (struct process) { .id = ++names->last_process,
+				      .start_ns = record->process_start_ns,
+				      .pid = record->pid,
+				      .threads = 1 };
+	err = write_process(names, record, process->id);
+	if (!err)
+		*ret_id = process->id;
+	return err;
+}
+
+int names__renamed(struct names *names, const struct ledger_record *record, int64_t process)
+{
+	return record->tid == record->pid ? write_process(names, record, process) : 0;
+}
+
+void names__thread_ended(struct names *names, uint32_t pid, int64_t id)
+{
+	struct process *process = map__get(&names->processes, pid);
+
+	if (process && process->id == id && !--process->threads)
+		process->emptied = names->sweeps;
+}
+
+static bool is_over(const struct names *names, const struct process *process)
+{
+	return !process->threads && names->sweeps - process->emptied >= 2;
+}
+
+void names__sweep(struct names *names)
+{
+	struct map kept = {};
+	struct process *process;
+	size_t at = 0;
+
+	names->sweeps++;
+	while ((process = map__next(&names->processes, &at)))
+		if (!is_over(names, process) && map__put(&kept, process->pid, process)) {
+			map__release(&kept); /* no memory: it can wait for the next time */
+			return;
+		}
+	at = 0;
+	while ((process = map__next(&names->processes, &at)))
+		if (is_over(names, process))
+			free(process);
+	map__release(&names->processes);
+	names->processes = kept;
+}
+
+/* Files, pipes and sockets are the same for everybody; a futex belongs to the waiter's process. */
+static uint64_t object_key(const struct ledger_key *key)
+{
+	uint64_t hash =
+		map__mix(map__mix(map__mix(0, key->object_kind), key->object[0]), key->object[1]);
+
+	return key->object_kind == OBJECT_FUTEX ? map__mix(hash, key->pid) : hash;
+}
+
+/* The one object for all beyond the limit. */
+static int find_other(struct names *names, int64_t *ret_id)
+{
+	int err = 0;
+
+	if (!names->other) {
+		names->other = recording__next_object(names->recording);
+		err = recording__put_object(
+			names->recording,
+			&(struct recording_object) {
+				names->other, states__object_kind(OBJECT_OTHER), OTHER_NAME });
+	}
+	if (!err)
+		*ret_id = names->other;
+	return err;
+}
+
+/* The object of this key, made if it is new. *ret_new: its name is still to be written. */
+static int find_object(struct names *names, const struct ledger_key *key, bool *ret_new,
+		       int64_t *ret_id)
+{
+	uint64_t hash = object_key(key);
+	int64_t id = (int64_t)(uintptr_t)map__get(&names->objects, hash);
+
+	*ret_new = false;
+	if (!id && (key->object_kind == OBJECT_OTHER || names->objects.count >= MOST_OBJECTS))
+		return find_other(names, ret_id);
+	if (!id) {
+		id = recording__next_object(names->recording);
+		if (map__put(&names->objects, hash, (void *)(uintptr_t)id))
+			return -ENOMEM;
+		*ret_new = true;
+	}
+	*ret_id = id;
+	return 0;
+}
+
+static void name_inode(const struct ledger_key *key, char *name, size_t size)
+{
+	uint32_t dev = (uint32_t)key->object[1];
+	char device[64];
+
+	if (devices__under_file(dev, (uint32_t)getpid(), device, sizeof(device)))
+		snprintf(device, sizeof(device), "device %u:%u", DEVICES_MAJOR(dev),
+			 DEVICES_MINOR(dev));
+	snprintf(name, size, "inode %" PRIu64 " on %s", (uint64_t)key->object[0], device);
+}
+
+static void name_plainly(const struct ledger_key *key, char *name, size_t size)
+{
+	uint64_t number = key->object[0];
+
+	switch (key->object_kind) {
+	case OBJECT_FUTEX:
+		snprintf(name, size, "0x%" PRIx64, number);
+		break;
+	case OBJECT_KERNEL:
+		if (key->object[1])
+			snprintf(name, size, "mmap_lock");
+		else
+			snprintf(name, size, "0x%" PRIx64, number);
+		break;
+	case OBJECT_MEMORY:
+		snprintf(name, size, "memory limit or reclaim");
+		break;
+	case OBJECT_SYSCALL:
+		snprintf(name, size, "%s", states__syscall_name((int)number));
+		break;
+	case OBJECT_CHILD:
+		if (number)
+			snprintf(name, size, "child %" PRIu64, number);
+		else
+			snprintf(name, size, "any child");
+		break;
+	case OBJECT_FILE:
+		name_inode(key, name, size);
+		break;
+	case OBJECT_ANONYMOUS:
+		snprintf(name, size, "%" PRIu32 ", of an anonymous file", (uint32_t)key->object[1]);
+		break;
+	default:
+		snprintf(name, size, "%s:[%" PRIu64 "]", states__object_kind(key->object_kind),
+			 number);
+	}
+}
+
+int names__object(struct names *names, const struct ledger_key *key, int64_t *ret_id)
+{
+	char name[128];
+	bool is_new;
+	int err;
+
+	if (key->object_kind == OBJECT_NONE) {
+		*ret_id = 0;
+		return 0;
+	}
+	err = find_object(names, key, &is_new, ret_id);
+	if (!err && *ret_id == names->other && key->object_kind != OBJECT_OTHER)
+		names->overflowed++;
+	if (err || !is_new)
+		return err;
+	name_plainly(key, name, sizeof(name));
+	return recording__put_object(
+		names->recording, &(struct recording_object) {
+					  *ret_id, states__object_kind(key->object_kind), name });
+}
+
+bool names__is_other(const struct names *names, int64_t object)
+{
+	return object == names->other;
+}
+
+int names__describe(struct names *names, const struct ledger_object_record *record)
+{
+	struct ledger_key key = { .object = { record->object[0], record->object[1] },
+				  .object_kind = record->kind };
+	char name[512];
+	bool is_new;
+	int64_t id;
+	int err = find_object(names, &key, &is_new, &id);
+
+	if (err || id == names->other)
+		return err;
+	name_plainly(&key, name, sizeof(name));
+	describe__object(record, name, sizeof(name));
+	if (record->kind == OBJECT_PIPE && !names->no_peers)
+		pipes__add_ends(names->pipes, record, name, sizeof(name));
+	return recording__put_object(
+		names->recording,
+		&(struct recording_object) { id, states__object_kind(record->kind), name });
+}
+
+static int write_stranger(struct names *names, uint64_t tid, int64_t id)
+{
+	char comm[32];
+
+	describe__comm((uint32_t)tid, comm, sizeof(comm));
+	return recording__put_thread(
+		names->recording,
+		&(struct recording_thread) { .id = id,
+					     .tid = (int)tid,
+					     .comm = tid ? comm : "[idle]",
+					     .flags = RECORDING_THREAD_NO_ACCOUNT });
+}
+
+static int find_stranger(struct names *names, uint64_t tid, int64_t *ret_id)
+{
+	int64_t id = STRANGER_BASE + (int64_t)tid;
+	int err = 0;
+
+	if (!map__get(&names->strangers, (uint64_t)id)) {
+		if (names->strangers.count >= MOST_STRANGERS) {
+			names->overflowed++;
+			*ret_id = STRANGER_OTHER;
+			return 0;
+		}
+		err = write_stranger(names, tid, id);
+		if (!err)
+			err = map__put(&names->strangers, (uint64_t)id, names);
+		/* The next one may be one too many. */
+		if (!err && names->strangers.count == MOST_STRANGERS)
+			err = recording__put_thread(names->recording,
+						    &(struct recording_thread) {
+							    .id = STRANGER_OTHER,
+							    .comm = OTHER_NAME,
+							    .flags = RECORDING_THREAD_NO_ACCOUNT });
+	}
+	if (!err)
+		*ret_id = id;
+	return err;
+}
+
+int names__culprit(struct names *names, const struct ledger_key *key, int64_t *ret_id)
+{
+	switch (key->by_kind) {
+	case BY_THREAD:
+		*ret_id = (int64_t)key->by;
+		return 0;
+	case BY_INTERRUPT:
+		*ret_id = NAMES_INTERRUPT;
+		return 0;
+	case BY_TIMEOUT:
+		*ret_id = NAMES_TIMEOUT;
+		return 0;
+	case BY_STRANGER:
+		return find_stranger(names, key->by, ret_id);
+	default:
+		*ret_id = 0;
+		return 0;
+	}
+}
+
+int names__first_holder(struct names *names, const struct ledger_key *key, int64_t *ret_id)
+{
+	if (key->first & FIRST_STRANGER)
+		return find_stranger(names, key->first & ~FIRST_STRANGER, ret_id);
+	*ret_id = (int64_t)key->first;
+	return 0;
+}
+
+uint64_t names__overflowed(const struct names *names)
+{
+	return names->overflowed;
+}

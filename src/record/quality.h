@@ -1,0 +1,16 @@
+/* What was lost, repaired, cut or not known, into the recording. Written again and again. */
+#pragma once
+
+#include "ledger/reader/attach.h"
+#include "record/collect.h"
+#include "record/samples.h"
+#include "recording/recording.h"
+#include "stacks/mapper.h"
+
+int quality__write_ledger(struct recording *recording, const struct ledger *ledger,
+			  const struct collect *collect);
+int quality__write_stacks(struct recording *recording, const struct ledger *ledger,
+			  const struct samples *samples, struct mapper *mapper);
+/* What of our own CPU time goes to stacks, and what the kernel keeps for them. */
+int quality__write_stack_cost(struct recording *recording, const struct samples *samples,
+			      struct mapper *mapper);

@@ -1,0 +1,212 @@
+/*
+ * What goes into the rows of the table of accounts.
+ *
+ * A record is stamped after the account was read, so it may count time for the open state that a
+ * transition, under way at that moment, gives to the next one; and a repaired transition lies in
+ * the past anyway. Then a later record has less in that state than was booked. The excess is taken
+ * back where it went: from what is not written yet, then from the newest rows of that state, which
+ * are remembered for this. No row gets below 0. If even that is not enough, the rest stays where it
+ * is and the other states get as much less: the sum is exact at all times, and the next records
+ * put the states right.
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include "base/helper.h"
+#include "record/collect_internal.h"
+
+static int write_thread(struct collect *collect, const struct tracked *thread)
+{
+	int flags = 0;
+
+	if (thread->flags & THREAD_ENDED)
+		flags |= RECORDING_THREAD_EXITED;
+	if (thread->flags & THREAD_KERNEL)
+		flags |= RECORDING_THREAD_KERNEL;
+	if (thread->pid == (uint32_t)getpid() || helper__is_own((pid_t)thread->pid))
+		flags |= RECORDING_THREAD_OWN;
+	return recording__put_thread(
+		collect->recording,
+		&(struct recording_thread) { .id = thread->id,
+					     .process = thread->process,
+					     .tid = (int)thread->tid,
+					     .comm = thread->comm,
+					     .first_ns = (int64_t)thread->first_ns,
+					     .last_ns = (int64_t)thread->last_ns,
+					     .unexplained_ns = (int64_t)thread->unexplained_ns,
+					     .flags = flags });
+}
+
+static void remember_row(struct tracked *thread, int64_t to, uint64_t ns)
+{
+	if (thread->recent_count == RECENT_ROWS) {
+		memmove(thread->recent, thread->recent + 1,
+			(RECENT_ROWS - 1) * sizeof(*thread->recent));
+		thread->recent_count--;
+	}
+	thread->recent[thread->recent_count].to = to;
+	thread->recent[thread->recent_count++].ns = ns;
+}
+
+static int write_row(struct collect *collect, struct tracked *thread, int64_t to, int slot,
+		     uint64_t ns, uint32_t count)
+{
+	collect->rows++;
+	if ((uint32_t)slot == thread->slot && ns)
+		remember_row(thread, to, ns);
+	return recording__add_account(collect->recording,
+				      &(struct recording_account) { .thread = thread->id,
+								    .from = thread->covered + 1,
+								    .to = to,
+								    .state = slot,
+								    .ns = (int64_t)ns,
+								    .count = (int32_t)count });
+}
+
+static int write_faults(struct collect *collect, struct tracked *thread)
+{
+	const struct tracked_faults added = thread->faults_added;
+
+	thread->faults_added = (struct tracked_faults) {};
+	if (!added.minor && !added.major)
+		return 0;
+	return recording__add_faults(collect->recording,
+				     &(struct recording_faults) { .thread = thread->id,
+								  .from = thread->covered + 1,
+								  .to = collect->slice,
+								  .minor = (int64_t)added.minor,
+								  .major = (int64_t)added.major });
+}
+
+/* The rows of the open slice. A count that was given to another state since is negative. */
+int rows__write(struct collect *collect, struct tracked *thread)
+{
+	int err = 0;
+
+	for (int slot = SLOT_RUN_USER; slot < SLOT_COUNT && !err; slot++)
+		if (thread->added_ns[slot] || thread->added[slot])
+			err = write_row(collect, thread, collect->slice, slot,
+					thread->added_ns[slot], thread->added[slot]);
+	if (!err)
+		err = write_faults(collect, thread);
+	memset(thread->added_ns, 0, sizeof(thread->added_ns));
+	memset(thread->added, 0, sizeof(thread->added));
+	thread->covered = collect->slice;
+	return err ? err : write_thread(collect, thread);
+}
+
+/* The slices in which the thread sent nothing: all of it in the state that was open. */
+static int write_silence(struct collect *collect, struct tracked *thread, int64_t *delta)
+{
+	int64_t silent = (int64_t)(collect->slice_ns - thread->last_ns);
+	int err;
+
+	if (thread->covered + 1 >= collect->slice || thread->last_ns >= collect->slice_ns ||
+	    !thread->slot)
+		return 0;
+	if (silent > delta[thread->slot])
+		silent = delta[thread->slot];
+	delta[thread->slot] -= silent;
+	if (!silent)
+		return 0;
+	err = write_row(collect, thread, collect->slice - 1, (int)thread->slot, (uint64_t)silent,
+			0);
+	thread->covered = collect->slice - 1;
+	return err;
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Takes *excess out of the slot's newest rows, as far as they are known. */
+static int take_back(struct collect *collect, struct tracked *thread, int slot, uint64_t *excess)
+{
+	uint64_t ns = least(*excess, thread->added_ns[slot]);
+	int err = 0;
+
+	thread->added_ns[slot] -= ns;
+	thread->ns[slot] -= ns;
+	*excess -= ns;
+	while (!err && *excess && (uint32_t)slot == thread->slot && thread->recent_count) {
+		size_t last = thread->recent_count - 1;
+
+		ns = least(*excess, thread->recent[last].ns);
+		err = recording__add_account(
+			collect->recording,
+			&(struct recording_account) { .thread = thread->id,
+						      .from = thread->recent[last].to,
+						      .to = thread->recent[last].to,
+						      .state = slot,
+						      .ns = -(int64_t)ns });
+		thread->ns[slot] -= ns;
+		*excess -= ns;
+		thread->recent[last].ns -= ns;
+		if (!thread->recent[last].ns)
+			thread->recent_count--;
+	}
+	return err;
+}
+
+/* Leaves no negative delta. *ret_rest: what could not be balanced by the other slots. */
+static int settle(struct collect *collect, struct tracked *thread, int64_t *delta,
+		  uint64_t *ret_rest)
+{
+	uint64_t rest = 0;
+
+	for (int slot = 0; slot < SLOT_COUNT; slot++) {
+		uint64_t excess = delta[slot] < 0 ? (uint64_t)-delta[slot] : 0;
+		int err = excess ? take_back(collect, thread, slot, &excess) : 0;
+
+		if (err)
+			return err;
+		rest += excess;
+		if (delta[slot] < 0)
+			delta[slot] = 0;
+	}
+	for (int slot = 0; slot < SLOT_COUNT && rest; slot++) {
+		uint64_t held = least(rest, (uint64_t)delta[slot]);
+
+		delta[slot] -= (int64_t)held;
+		rest -= held;
+	}
+	*ret_rest = rest;
+	return 0;
+}
+
+int rows__book(struct collect *collect, struct tracked *thread, const uint64_t *totals,
+	       uint64_t time_ns, uint64_t *ret_ns)
+{
+	int64_t delta[SLOT_COUNT], booked[SLOT_COUNT];
+	uint64_t rest;
+	int err;
+
+	for (int slot = 0; slot < SLOT_COUNT; slot++)
+		delta[slot] = (int64_t)(totals[slot] - thread->ns[slot]);
+	err = settle(collect, thread, delta, &rest);
+	memcpy(booked, delta, sizeof(booked));
+	if (!err)
+		err = write_silence(collect, thread, delta);
+	if (err)
+		return err;
+	for (int slot = 0; slot < SLOT_COUNT; slot++) {
+		thread->ns[slot] += (uint64_t)booked[slot];
+		thread->added_ns[slot] += (uint64_t)delta[slot];
+	}
+	*ret_ns = time_ns + rest;
+	return 0;
+}
+
+struct timing_work collect__work(const struct collect *collect)
+{
+	const uint64_t *begun = collect->begun;
+	uint64_t switches = begun[SLOT_READY_WOKEN] + begun[SLOT_READY_PREEMPTED];
+	uint64_t runs = begun[SLOT_RUN_USER] + begun[SLOT_RUN_KERNEL];
+
+	/* A syscall begins two intervals of running, one in the kernel and one behind it. */
+	return (struct timing_work) {
+		.calls = runs > switches ? (runs - switches) / 2 : 0,
+		.switches = switches,
+	};
+}

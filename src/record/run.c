@@ -1,0 +1,478 @@
+#include "record/run.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "core/sessions.h"
+#include "ledger/reader/attach.h"
+#include "record/asleep.h"
+#include "record/collect.h"
+#include "record/cost.h"
+#include "record/counts.h"
+#include "record/meta.h"
+#include "record/quality.h"
+#include "record/samples.h"
+#include "stacks/mapper.h"
+
+#define SECOND_NS        UINT64_C(1000000000)
+#define MOST_INTERVAL_NS (2 * SECOND_NS)
+/* A snapshot may cost this share of the time between two. */
+#define SNAPSHOT_SHARE 100
+/* The hooks are timed for one interval in so many. */
+#define TIMED_EVERY 50
+/* The start waits so long for the tables of processes that are named. */
+#define TABLES_WAIT_NS (SECOND_NS / 2)
+/* Threads that never change are written this often all the same: a kill loses no more. */
+#define FULL_EVERY_NS (5 * SECOND_NS)
+/* The rings of signals are emptied at least this often, however rare snapshots have become. */
+#define POLL_EVERY_NS (SECOND_NS / 10)
+
+struct run {
+	struct recording *recording;
+	struct ledger *ledger;
+	struct collect *collect;
+	struct counts *counts;
+	struct mapper *mapper;   /* NULL: no stacks */
+	struct samples *samples; /* likewise */
+	struct sessions *sessions;
+	struct cost cost;
+	int64_t signals_written; /* the last slice that the signals' rows reach to */
+	bool (*is_interrupted)(void);
+	bool all;         /* threads */
+	uint32_t watched; /* the last process that the mapper was told of */
+	uint64_t interval_ns, least_interval_ns;
+	uint64_t snapshots;
+	uint64_t start_ns;
+	uint64_t next_ns;    /* the next snapshot */
+	uint64_t looked_ns;  /* just before the last one */
+	uint64_t counted_ns; /* the last time that counters and waits were written */
+	uint64_t whole_ns;   /* the last snapshot of all threads */
+};
+
+DEFINE_CLEANUP(struct run *, run__free)
+
+static void time_hooks(struct run *run, bool on)
+{
+	const struct timing_work work = collect__work(run->collect);
+
+	timing__set(&run->cost.timing, on, &work);
+}
+
+static int write_cost(const struct run *run)
+{
+	const struct timing_work work = collect__work(run->collect);
+
+	return cost__write(&run->cost, &work, run->recording, run->samples, run->mapper);
+}
+
+/* Stacks can come as soon as the hooks are attached, before there is somebody to take them. */
+static int take_stack(void *context, const struct wire_head *head)
+{
+	struct run *run = context;
+
+	return run->samples ? samples__take(run->samples, head) : 0;
+}
+
+static void watch(void *context, pid_t pid)
+{
+	mapper__watch(context, pid);
+}
+
+/* Tables of the processes that are named. */
+static void learn(struct run *run, const struct run_options *options)
+{
+	target__processes(&options->target, watch, run->mapper);
+	mapper__wait(run->mapper, TABLES_WAIT_NS);
+}
+
+static int start_stacks(struct run *run, const struct run_options *options)
+{
+	struct ledger_tables tables = ledger__tables(run->ledger);
+	const struct mapper_options mapper_options = {
+		.processes_fd = tables.processes_fd,
+		.pages_fd = tables.pages_fd,
+		.asked_fd = tables.asked_fd,
+		.requests_fd = tables.requests_fd,
+		.budget_bytes = options->table_bytes,
+		.eager = !options->target.all,
+	};
+	int err;
+
+	if (!options->tick_ns)
+		return 0;
+	err = mapper__new(&mapper_options, &run->mapper);
+	if (err) {
+		log_error("stacks cannot be walked: %s [--no-stacks]", strerror(-err));
+		return err;
+	}
+	learn(run, options);
+	return samples__new(run->recording, collect__names(run->collect), run->mapper,
+			    &run->samples);
+}
+
+static int open_signals(struct run *run, const struct run_options *options,
+			struct features *features)
+{
+	static const struct signal *const none[] = { NULL };
+	const struct session_options session_options = {
+		.recording = run->recording,
+		.threads_fd = ledger__threads_fd(run->ledger),
+		.ledger = ledger__object(run->ledger),
+		.every_thread = options->target.all,
+		.no_syscall_hooks = options->no_syscall_hooks,
+		.slow_ns = options->slow_ns,
+	};
+
+	return sessions__open(options->signals ? options->signals : none, session_options, features,
+			      &run->sessions);
+}
+
+/* Processes that were chosen by cgroup, or that came just now, have their tables made. */
+static int take_first(void *context, const struct wire_head *head)
+{
+	const struct ledger_record *record = (const void *)head;
+	struct run *run = context;
+
+	/* The threads of a process come one after the other. */
+	if (run->samples && !run->all && head->kind == LEDGER_THREAD &&
+	    record->pid != run->watched) {
+		run->watched = record->pid;
+		mapper__watch(run->mapper, (pid_t)record->pid);
+	}
+	return collect__take(run->collect, head);
+}
+
+int run__open(const struct run_options *options, struct recording *recording,
+	      struct features *features, struct run **ret)
+{
+	const struct ledger_options ledger_options = {
+		.target = &options->target,
+		.full = options->full,
+		.with_syscalls = options->signals && signal__any_in_ledger(options->signals),
+		.no_events = options->no_slow_calls,
+		.early = options->early,
+		.gated_pid = options->gated_pid,
+		.drop_every = options->drop_every,
+		.tick_ns = options->tick_ns,
+		.seed = options->seed,
+		.table_bytes = options->table_bytes,
+	};
+	struct ledger_takers takers = { .take = collect__take };
+	cleanup(run__free_p) struct run *run = calloc(1, sizeof(*run));
+	int err;
+
+	if (!run)
+		return -ENOMEM;
+	run->recording = recording;
+	cost__open(&run->cost);
+	run->all = options->target.all;
+	run->is_interrupted = options->is_interrupted;
+	run->interval_ns = run->least_interval_ns = options->interval_ns;
+	err = collect__new(recording, options->full, &run->collect);
+	if (err)
+		return err;
+	if (options->no_peers)
+		names__leave_peers(collect__names(run->collect));
+	takers.context = run->collect;
+	takers.take_stack = take_stack;
+	takers.stack_context = run;
+	err = ledger__open(&ledger_options, features, &takers, &run->ledger);
+	if (!err)
+		err = counts__new(run->ledger, recording, options->full, &run->counts);
+	if (!err)
+		err = start_stacks(run, options);
+	if (!err)
+		err = open_signals(run, options, features);
+	if (!err) {
+		sessions__attach(run->sessions);
+		err = ledger__attach_last(run->ledger);
+		cost__attached(&run->cost, run->ledger, run->sessions);
+	}
+	if (!err)
+		*ret = TAKE(run);
+	return err;
+}
+
+int run__begin(struct run *run, const struct run_options *options)
+{
+	struct recording *recording = run->recording;
+	int err;
+
+	/* Since it was opened, they may have become other programs. */
+	if (run->mapper && options->early)
+		learn(run, options);
+	err = ledger__start(run->ledger, &run->start_ns);
+	if (!err)
+		err = collect__begin(run->collect, run->start_ns);
+	if (!err)
+		err = ledger__snapshot(run->ledger, 0, take_first, run);
+	if (err)
+		return err;
+	sessions__start(run->sessions);
+	err = meta__write(recording, run->ledger, run->sessions, options, run->start_ns);
+	if (err)
+		return err;
+	cost__begin(&run->cost, run->start_ns);
+	run->looked_ns = run->counted_ns = run->whole_ns = run->start_ns;
+	run->next_ns = clock__now_ns() + run->interval_ns;
+	return 0;
+}
+
+int run__start(const struct run_options *options, struct recording *recording,
+	       struct features *features, struct run **ret)
+{
+	cleanup(run__free_p) struct run *run = NULL;
+	int err = run__open(options, recording, features, &run);
+
+	if (!err)
+		err = run__begin(run, options);
+	if (!err)
+		*ret = TAKE(run);
+	return err;
+}
+
+void run__free(struct run *run)
+{
+	if (!run)
+		return;
+	timing__set(&run->cost.timing, false, &(struct timing_work) {});
+	sessions__free(run->sessions);
+	counts__free(run->counts);
+	mapper__stop(run->mapper);
+	samples__free(run->samples);
+	mapper__free(run->mapper);
+	collect__free(run->collect);
+	ledger__free(run->ledger);
+	free(run);
+}
+
+size_t run__threads(const struct run *run)
+{
+	return collect__threads(run->collect);
+}
+
+int run__open_state(const struct run *run, int64_t thread)
+{
+	return (int)collect__open_slot(run->collect, thread);
+}
+
+void run__set_interval(struct run *run, uint64_t interval_ns)
+{
+	run->interval_ns = run->least_interval_ns = interval_ns;
+	if (run->next_ns > clock__now_ns() + interval_ns)
+		run->next_ns = clock__now_ns() + interval_ns;
+}
+
+int run__name(struct run *run, uint64_t until_ns)
+{
+	return run->samples ? samples__name_some(run->samples, until_ns) : 0;
+}
+
+static int write_quality(struct run *run)
+{
+	int err = quality__write_ledger(run->recording, run->ledger, run->collect);
+
+	if (!err && run->samples)
+		err = quality__write_stacks(run->recording, run->ledger, run->samples, run->mapper);
+	return err;
+}
+
+/* A recording that is over within a slice has its last rows in the slice before. */
+static int write_signals(struct run *run)
+{
+	int64_t to = collect__slice(run->collect) - 1, from = run->signals_written + 1;
+
+	run->signals_written = to;
+	counts__share(run->counts);
+	return sessions__write(run->sessions, from < to ? from : to, to);
+}
+
+/* What costs more to read than it changes. */
+static int write_counters(struct run *run, uint64_t now_ns)
+{
+	int err;
+
+	run->counted_ns = now_ns;
+	err = ledger__drain_waits(run->ledger, false, collect__take_wait, run->collect);
+	if (!err)
+		err = collect__waits_drained(run->collect);
+	if (!err)
+		err = counts__write(run->counts, collect__slice(run->collect) - 1);
+	if (!err)
+		err = recording__set_number(run->recording, "end_ns", (int64_t)now_ns);
+	if (!err)
+		err = write_quality(run);
+	return err ? err : write_cost(run);
+}
+
+/* Twice as long while a snapshot costs too much; back again when it is cheap. */
+static uint64_t next_interval(const struct run *run, uint64_t cost_ns)
+{
+	if (cost_ns * SNAPSHOT_SHARE > run->interval_ns && run->interval_ns * 2 <= MOST_INTERVAL_NS)
+		return run->interval_ns * 2;
+	if (cost_ns * SNAPSHOT_SHARE * 4 < run->interval_ns &&
+	    run->interval_ns / 2 >= run->least_interval_ns)
+		return run->interval_ns / 2;
+	return run->interval_ns;
+}
+
+static int take_snapshot(struct run *run)
+{
+	uint64_t began_ns = clock__now_ns(), now_ns;
+	bool whole = began_ns - run->whole_ns >= FULL_EVERY_NS;
+	int err;
+
+	if (whole) {
+		run->whole_ns = began_ns;
+		collect__whole_begins(run->collect);
+	}
+	err = ledger__snapshot(run->ledger, whole ? 0 : run->looked_ns, collect__take,
+			       run->collect);
+	if (!err && whole)
+		err = collect__whole_done(run->collect);
+	if (err)
+		return err;
+	run->looked_ns = began_ns;
+	now_ns = clock__now_ns();
+	ledger__hold_rate(run->ledger);
+	time_hooks(run, run->snapshots++ % TIMED_EVERY == 1);
+	run->interval_ns = next_interval(run, now_ns - began_ns);
+	run->next_ns = began_ns + run->interval_ns;
+	return collect__snapshot_done(run->collect, now_ns);
+}
+
+/* And once a second what else there is. */
+static int take_all(struct run *run)
+{
+	int err = take_snapshot(run);
+	uint64_t now_ns = clock__now_ns();
+
+	/* Snapshots that are a second apart are so by a hair more or less. */
+	if (err || now_ns - run->counted_ns < SECOND_NS - SECOND_NS / 20)
+		return err;
+	err = write_signals(run);
+	return err ? err : write_counters(run, now_ns);
+}
+
+int run__step(struct run *run, uint64_t until_ns)
+{
+	uint64_t now_ns = clock__now_ns();
+	uint64_t next_ns = until_ns && until_ns < run->next_ns ? until_ns : run->next_ns;
+	int err;
+
+	if (sessions__count(run->sessions) && next_ns > now_ns + POLL_EVERY_NS)
+		next_ns = now_ns + POLL_EVERY_NS;
+	if (now_ns < next_ns) {
+		err = ledger__poll(run->ledger, (int)((next_ns - now_ns) / 1000000) + 1);
+		if (err < 0 && err != -EINTR)
+			return err;
+	}
+	/* What ended before the snapshot is taken first: a thread's last word comes last. */
+	err = ledger__poll(run->ledger, 0);
+	if (err < 0)
+		return err;
+	err = sessions__poll(run->sessions);
+	if (err)
+		return err;
+	return clock__now_ns() >= run->next_ns ? take_all(run) : 0;
+}
+
+/* The sums of signals first: then the snapshot has every thread that is in them. */
+int run__flush(struct run *run)
+{
+	int err = write_signals(run);
+
+	if (!err)
+		err = ledger__poll(run->ledger, 0);
+	if (err < 0)
+		return err;
+	err = take_snapshot(run);
+	return err ? err : write_counters(run, clock__now_ns());
+}
+
+int run__flush_whole(struct run *run)
+{
+	run->whole_ns = 0;
+	return run__flush(run);
+}
+
+void run__forget(struct run *run)
+{
+	sessions__forget(run->sessions);
+}
+
+size_t run__signals(const struct run *run)
+{
+	return sessions__count(run->sessions);
+}
+
+/* The last account of every thread: from the iterator, or through the ring if it ends meanwhile. */
+static int take_last(struct run *run, uint64_t end_ns)
+{
+	int err;
+
+	ledger__settle(run->ledger);
+	do {
+		err = ledger__poll(run->ledger, 0);
+	} while (err > 0);
+	if (err)
+		return err;
+	collect__ending(run->collect, end_ns);
+	err = ledger__snapshot(run->ledger, 0, collect__take, run->collect);
+	if (err)
+		return err;
+	do {
+		err = ledger__poll(run->ledger, 0);
+	} while (err > 0);
+	ledger__stop(run->ledger);
+	return err;
+}
+
+/* Names for everything. */
+static int finish_stacks(struct run *run)
+{
+	if (!run->samples)
+		return 0;
+	mapper__stop(run->mapper);
+	return samples__name(run->samples, run->is_interrupted);
+}
+
+int run__stop(struct run *run)
+{
+	uint64_t end_ns = ledger__freeze(run->ledger);
+	int err = 0;
+
+	sessions__stop(run->sessions);
+	/* At once: threads do not stay where they are. */
+	if (run->samples)
+		err = asleep__take(run->ledger, run->mapper, run->samples);
+	if (!err)
+		err = take_last(run, end_ns);
+	time_hooks(run, false); /* with the work up to the end */
+
+	if (!err)
+		err = ledger__drain_waits(run->ledger, true, collect__take_wait, run->collect);
+	if (!err)
+		err = collect__end(run->collect);
+	if (!err)
+		err = finish_stacks(run);
+	if (!err)
+		err = counts__write(run->counts, collect__slice(run->collect) - 1);
+	if (!err)
+		err = counts__write_errors(run->counts);
+	if (!err)
+		err = write_signals(run);
+	if (!err)
+		err = recording__set_number(run->recording, "end_ns", (int64_t)end_ns);
+	if (!err)
+		err = meta__write_calibration(run->recording, run->ledger);
+	if (!err)
+		err = write_quality(run);
+	if (!err)
+		err = write_cost(run);
+	return err ? err : counts__write_cpus(run->counts, end_ns);
+}

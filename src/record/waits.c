@@ -1,0 +1,233 @@
+/*
+ * Rows of waits, and that they agree with accounts: for each thread and state, Σ waits = Σ account
+ * (invariant 5).
+ *
+ * The kernel half books both in one step, but they come on different ways, and each can lose
+ * something: a full map loses sums of waits, a full ring the last account of a thread. So both are
+ * held against each other here. What a thread's account has and its waits lack becomes a wait for
+ * "other"; waits that go beyond an account whose end was lost prolong it; waits of a thread without
+ * account are left out. All of it is counted.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "record/collect_internal.h"
+#include "vocabulary/states.h"
+
+#define WAIT_SLOTS (SLOT_WAIT_KTHREAD - SLOT_WAIT_LOCK + 1)
+
+/* Of one thread: what its account has (once that is final), less what came as waits. */
+struct owed {
+	uint64_t id;
+	bool final;
+	int64_t ns[WAIT_SLOTS];
+	int32_t count[WAIT_SLOTS];
+};
+
+static int find_owed(struct collect *collect, uint64_t id, struct owed **ret)
+{
+	*ret = map__get(&collect->owed, id);
+	if (*ret)
+		return 0;
+	*ret = calloc(1, sizeof(**ret));
+	if (*ret && !map__put(&collect->owed, id, *ret)) {
+		(*ret)->id = id;
+		return 0;
+	}
+	free(*ret);
+	return -ENOMEM;
+}
+
+static int write_wait(struct collect *collect, const struct ledger_key *key,
+		      const struct ledger_sum *sum)
+{
+	int64_t object, by, first;
+	int err = names__object(collect->names, key, &object);
+
+	if (!err)
+		err = names__culprit(collect->names, key, &by);
+	if (!err)
+		err = names__first_holder(collect->names, key, &first);
+	if (err)
+		return err;
+	return recording__add_wait(
+		collect->recording,
+		&(struct recording_wait) { .thread = (int64_t)key->thread,
+					   .state = key->slot,
+					   .object = object,
+					   .by = by,
+					   .evidence = states__evidence(key->evidence),
+					   .ns = (int64_t)sum->ns,
+					   .count = (int64_t)sum->count,
+					   .first = first });
+}
+
+int collect__take_wait(void *context, const struct ledger_key *key, const struct ledger_sum *sum)
+{
+	struct collect *collect = context;
+	struct owed *owed;
+	int err;
+
+	if (!SLOT_IS_WAIT(key->slot))
+		return 0;
+	err = find_owed(collect, key->thread, &owed);
+	if (err)
+		return err;
+	owed->ns[key->slot - SLOT_WAIT_LOCK] -= (int64_t)sum->ns;
+	owed->count[key->slot - SLOT_WAIT_LOCK] -= (int32_t)sum->count;
+	return write_wait(collect, key, sum);
+}
+
+int waits__add_last(struct collect *collect, const struct ledger_record *record, uint64_t time_ns)
+{
+	struct ledger_key key = record->wait;
+	struct ledger_sum sum = { time_ns - record->account.since_ns, 1 };
+	int err = 0;
+
+	if (record->cell_sum.count)
+		err = collect__take_wait(collect, &record->cell, &record->cell_sum);
+	if (err || !SLOT_IS_WAIT(record->account.slot))
+		return err;
+	key.thread = record->id;
+	key.slot = (uint8_t)record->account.slot;
+	return collect__take_wait(collect, &key, &sum);
+}
+
+static bool is_even(const struct owed *owed)
+{
+	for (int i = 0; i < WAIT_SLOTS; i++)
+		if (owed->ns[i])
+			return false;
+	return true;
+}
+
+/* Whose waits may still be in the maps; see collect__waits_drained(). */
+static int note_due(struct collect *collect, uint64_t id)
+{
+	uint64_t *grown;
+	size_t size;
+
+	if (collect->due_count == collect->due_size) {
+		size = collect->due_size ? collect->due_size * 2 : 256;
+		grown = reallocarray(collect->due, size, sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		collect->due = grown;
+		collect->due_size = size;
+	}
+	collect->due[collect->due_count++] = id;
+	return 0;
+}
+
+int waits__final(struct collect *collect, const struct tracked *thread)
+{
+	struct owed *owed;
+	int err = find_owed(collect, (uint64_t)thread->id, &owed);
+
+	if (err || owed->final)
+		return err;
+	owed->final = true;
+	for (int i = 0; i < WAIT_SLOTS; i++) {
+		owed->ns[i] += (int64_t)thread->ns[SLOT_WAIT_LOCK + i];
+		owed->count[i] += (int32_t)thread->count[SLOT_WAIT_LOCK + i];
+	}
+	if (!is_even(owed))
+		return note_due(collect, owed->id);
+	free(map__take(&collect->owed, owed->id));
+	return 0;
+}
+
+void waits__prolong(struct collect *collect, struct tracked *thread)
+{
+	const struct owed *owed = map__get(&collect->owed, (uint64_t)thread->id);
+
+	for (int i = 0; owed && i < WAIT_SLOTS; i++) {
+		int slot = SLOT_WAIT_LOCK + i;
+		int64_t more = -owed->ns[i] - (int64_t)thread->ns[slot];
+
+		if (owed->final || more <= 0)
+			continue;
+		thread->ns[slot] += (uint64_t)more;
+		thread->added_ns[slot] += (uint64_t)more;
+		thread->last_ns += (uint64_t)more;
+	}
+}
+
+static int settle(struct collect *collect, const struct owed *owed)
+{
+	int err = 0;
+
+	for (int i = 0; i < WAIT_SLOTS && !err; i++) {
+		const struct ledger_key key = { .thread = owed->id,
+						.slot = (uint8_t)(SLOT_WAIT_LOCK + i),
+						.object_kind = OBJECT_OTHER };
+		const struct ledger_sum sum = { (uint64_t)owed->ns[i],
+						owed->count[i] > 0 ? (uint64_t)owed->count[i] : 1 };
+
+		if (owed->ns[i] > 0) {
+			collect->quality.unnamed_wait_ns += sum.ns;
+			err = write_wait(collect, &key, &sum);
+		} else {
+			collect->quality.waits_without_account_ns += (uint64_t)-owed->ns[i];
+		}
+	}
+	return err;
+}
+
+/* The first `count` of those that are due. */
+static int settle_due(struct collect *collect, size_t count)
+{
+	int err = 0;
+
+	if (!count)
+		return 0;
+	for (size_t i = 0; i < count && !err; i++) {
+		cleanup(free_p) struct owed *owed = map__take(&collect->owed, collect->due[i]);
+
+		if (owed)
+			err = settle(collect, owed);
+	}
+	memmove(collect->due, collect->due + count,
+		(collect->due_count - count) * sizeof(*collect->due));
+	collect->due_count -= count;
+	return err;
+}
+
+int collect__waits_drained(struct collect *collect)
+{
+	int err = settle_due(collect, collect->due_before);
+
+	collect->due_before = collect->due_count;
+	return err;
+}
+
+int waits__end(struct collect *collect)
+{
+	int err = settle_due(collect, collect->due_count);
+	struct owed *owed;
+	size_t at = 0;
+
+	/* What is left has waits, but no account. */
+	while (!err && (owed = map__next(&collect->owed, &at))) {
+		/* Nothing of a thread whose account is settled: a wait of no length came late. */
+		if (is_even(owed))
+			continue;
+		err = settle(collect, owed);
+		if (!err)
+			err = recording__drop_waits(collect->recording, (int64_t)owed->id);
+	}
+	return err;
+}
+
+void waits__release(struct collect *collect)
+{
+	struct owed *owed;
+	size_t at = 0;
+
+	while ((owed = map__next(&collect->owed, &at)))
+		free(owed);
+	map__release(&collect->owed);
+	free(collect->due);
+}

@@ -1,0 +1,35 @@
+/* Between the files that print the report for a person. */
+#pragma once
+
+#include "report/report.h"
+
+#define PRINTER_LINE         2048
+#define PRINTER_TIME         -10
+#define PRINTER_SHARE        -8
+#define PRINTER_BLAME_INDENT (-PRINTER_TIME - PRINTER_SHARE + 11 + 2)
+#define PRINTER_FIELD        13
+
+struct printer {
+	FILE *out;
+	int width;
+	const struct model *model;
+	const struct report_options *options;
+};
+
+/* How many of `count` rows are printed, `usual` unless --top says otherwise. */
+size_t printer__shown(const struct printer *printer, size_t count, size_t usual);
+void printer__heading(const struct printer *printer, const char *words);
+/* "… 12 more waits [--top]" */
+void printer__rest(const struct printer *printer, size_t left, const char *what);
+void printer__wrap(const struct printer *printer, const char *text, int indent);
+/* The name of a line in the last part. */
+void printer__field(const struct printer *printer, const char *name);
+
+/* What samples add: hot functions, the call paths of a wait, how good they are. */
+void printer__hot(const struct printer *printer);
+void printer__paths(const struct printer *printer, const struct model_blame *blame);
+void printer__samples(const struct printer *printer);
+/* What signals counted. */
+void printer__signals(const struct printer *printer);
+/* Its table of operations. */
+void printer__operations(const struct printer *printer, const struct signals_signal *signal);

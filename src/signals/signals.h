@@ -1,0 +1,17 @@
+/* The registry: every signal that there is, and how a user names some of them. */
+#pragma once
+
+#include "core/signal.h"
+
+/* Every signal of src/signals/list, in its order; ends with NULL. */
+extern const struct signal *const signals[];
+
+/* NULL if there is none of that name. */
+const struct signal *signal__find(const char *name, size_t length);
+
+/*
+ * The signals that a list names: "block,tcp", "all", "default", "none"; ret[] ends with NULL.
+ * -ENOENT: *ret_bad begins with a name that there is not.
+ */
+#define SIGNALS_MOST 64
+int signal__choose(const char *list, const struct signal *ret[SIGNALS_MOST], const char **ret_bad);
