@@ -176,11 +176,11 @@ static int export(const struct options *options)
 			  why(err, options));
 		return 1;
 	}
-	if (profile->torn)
+	if (profile->code.torn)
 		log_warning("'%s' is damaged: %s to rows that are missing, going on with '?' "
 			    "for those",
 			    words__clean(options->path, WORDS_MOST_COLUMNS).text,
-			    words__count(profile->torn, "references").text);
+			    words__count(profile->code.torn, "references").text);
 	err = write_output(profile, options);
 	if (!err && profile->left_out_ns)
 		log_info("%s", label__left_out(profile, left_out));

@@ -80,7 +80,7 @@ static int add_node(struct calls *calls, uint32_t parent, uint32_t frame, uint32
 static int rows_of(struct calls *calls, uint32_t frame, uint32_t *ret)
 {
 	const struct profile *profile = calls->internal->profile;
-	const struct profile_frame *from = &profile->frames[frame];
+	const struct code_frame *from = &profile->code.frames[frame];
 	uint32_t *row = &calls->internal->rows[frame];
 
 	if (*row == PROFILE_NONE) {
@@ -88,9 +88,9 @@ static int rows_of(struct calls *calls, uint32_t frame, uint32_t *ret)
 
 		for (uint32_t i = 0; i < from->line_count; i++) {
 			uint32_t line = from->first_line + from->line_count - 1 - i;
-			const struct profile_line *at = &profile->lines[line];
+			const struct code_line *at = &profile->code.lines[line];
 			struct calls_frame made = {
-				.name = profile->functions[at->function].name,
+				.name = profile->code.functions[at->function].name,
 				.function = at->function,
 				.frame = frame,
 				.line = line,
@@ -122,14 +122,15 @@ static int words_row(struct calls *calls, const char *words, uint32_t state, uin
 	err = map__put(&internal->words, pair(state, text), boxed(*ret));
 	if (err)
 		return err;
-	return add_frame(calls,
-			 &(struct calls_frame) {
-				 .name = calls->words.names.texts[text],
-				 .function = (uint32_t)(internal->profile->function_count + text),
-				 .frame = PROFILE_NONE,
-				 .line = PROFILE_NONE,
-				 .state = state,
-			 });
+	return add_frame(
+		calls,
+		&(struct calls_frame) {
+			.name = calls->words.names.texts[text],
+			.function = (uint32_t)(internal->profile->code.function_count + text),
+			.frame = PROFILE_NONE,
+			.line = PROFILE_NONE,
+			.state = state,
+		});
 }
 
 /* A frame of words as a child of `parent`. */
@@ -152,10 +153,10 @@ static int words_node(struct calls *calls, uint32_t parent, const char *words, u
 static int add_stack(struct calls *calls, uint32_t root, uint32_t stack, uint32_t *node)
 {
 	const struct profile *profile = calls->internal->profile;
-	uint32_t frame = profile->stacks[stack].frame, row;
+	uint32_t frame = profile->code.stacks[stack].frame, row;
 	int err = rows_of(calls, frame, &row);
 
-	for (uint32_t i = 0; !err && i < profile->frames[frame].line_count; i++)
+	for (uint32_t i = 0; !err && i < profile->code.frames[frame].line_count; i++)
 		err = add_node(calls, *node, row + i, node);
 	return err ? err : map__put(&calls->internal->stacks, pair(root, stack), boxed(*node));
 }
@@ -173,13 +174,13 @@ static int stack_node(struct calls *calls, uint32_t root, uint32_t stack, uint32
 		*ret = node;
 		return 0;
 	}
-	missing = malloc((profile->stacks[stack].depth + 1) * sizeof(*missing));
+	missing = malloc((profile->code.stacks[stack].depth + 1) * sizeof(*missing));
 	if (!missing)
 		return -ENOMEM;
 	while (stack != PROFILE_NONE &&
 	       !unbox(map__get(&calls->internal->stacks, pair(root, stack)), &node)) {
 		missing[count++] = stack;
-		stack = profile->stacks[stack].parent;
+		stack = profile->code.stacks[stack].parent;
 	}
 	while (!err && count)
 		err = add_stack(calls, root, missing[--count], &node);
@@ -232,7 +233,7 @@ static int fill(struct calls *calls, const struct profile *profile)
 {
 	int err = 0;
 
-	for (size_t i = 0; i < profile->frame_count; i++)
+	for (size_t i = 0; i < profile->code.frame_count; i++)
 		calls->internal->rows[i] = PROFILE_NONE;
 	for (size_t i = 0; !err && i < profile->sample_count; i++) {
 		const struct profile_sample *sample = &profile->samples[i];
@@ -260,7 +261,8 @@ int calls__new(const struct profile *profile, struct calls **ret)
 	if (!calls->internal || !calls->samples || !calls->wakers)
 		return -ENOMEM;
 	calls->internal->profile = profile;
-	calls->internal->rows = calloc(profile->frame_count + 1, sizeof(*calls->internal->rows));
+	calls->internal->rows =
+		calloc(profile->code.frame_count + 1, sizeof(*calls->internal->rows));
 	if (!calls->internal->rows)
 		return -ENOMEM;
 	err = fill(calls, profile);

@@ -8,8 +8,8 @@
  */
 #pragma once
 
-#include "export/profile.h"
 #include "export/strings.h"
+#include "model/profile.h"
 
 struct calls_frame {
 	const char *name;

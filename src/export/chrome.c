@@ -292,7 +292,7 @@ static const char *module_of(const struct profile *profile, const struct calls_f
 {
 	if (frame->frame == PROFILE_NONE)
 		return "gapless";
-	return profile->modules[profile->frames[frame->frame].module].path;
+	return profile->code.modules[profile->code.frames[frame->frame].module].path;
 }
 
 static void write_stacks(struct chrome *chrome)

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "export/profile.h"
+#include "model/profile.h"
 
 struct exporter {
 	const char *name;   /* as after -f */

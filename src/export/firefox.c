@@ -210,7 +210,7 @@ static void write_categories(struct firefox *firefox)
 	write_category(out, "Generated code", "blue", NULL);
 	write_category(out, "Ready", "green", ready);
 	for (size_t i = 0; i < firefox->causes.names.count; i++) {
-		char name[PROFILE_MOST_TEXT + 16];
+		char name[TEXTS_MOST + 16];
 		const char *cause = firefox->causes.names.texts[i];
 
 		snprintf(name, sizeof(name), "Wait: %s", cause);

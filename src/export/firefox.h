@@ -3,8 +3,8 @@
 
 #include "export/calls.h"
 #include "export/json_out.h"
-#include "export/profile.h"
 #include "export/strings.h"
+#include "model/profile.h"
 
 /* Categories that are always there; those of waits follow, one for each cause. */
 enum {

@@ -8,7 +8,7 @@
 #include "export/firefox.h"
 
 /* Addresses outside of files are too large for a number of JavaScript, and mean nothing there. */
-static bool is_file(const struct profile_module *module)
+static bool is_file(const struct code_module *module)
 {
 	return !strcmp(module->kind, "file") || !strcmp(module->kind, "vdso");
 }
@@ -44,8 +44,8 @@ int firefox__write_libs(struct firefox *firefox)
 	struct json_out *out = &firefox->out;
 
 	json_out__open(out, "libs", '[');
-	for (size_t i = 0; i < firefox->profile->module_count; i++) {
-		const struct profile_module *module = &firefox->profile->modules[i];
+	for (size_t i = 0; i < firefox->profile->code.module_count; i++) {
+		const struct code_module *module = &firefox->profile->code.modules[i];
 		char id[34];
 
 		if (!is_file(module))
@@ -87,18 +87,18 @@ static void release(struct tables *tables)
 }
 
 /* The function that exists at a frame; others are inlined into it. */
-static uint32_t outer_function(const struct profile *profile, const struct profile_frame *frame)
+static uint32_t outer_function(const struct profile *profile, const struct code_frame *frame)
 {
-	return profile->lines[frame->first_line + frame->line_count - 1].function;
+	return profile->code.lines[frame->first_line + frame->line_count - 1].function;
 }
 
 /* The viewer tells by symbols what is inlined. We have no starts; the lowest address seen does. */
 static void find_symbols(struct tables *tables, const struct profile *profile)
 {
-	for (size_t i = 0; i < profile->function_count; i++)
+	for (size_t i = 0; i < profile->code.function_count; i++)
 		tables->natives[i] = FIREFOX_NULL;
-	for (size_t i = 0; i < profile->frame_count; i++) {
-		const struct profile_frame *frame = &profile->frames[i];
+	for (size_t i = 0; i < profile->code.frame_count; i++) {
+		const struct code_frame *frame = &profile->code.frames[i];
 		uint32_t function = outer_function(profile, frame);
 		int64_t *native = &tables->natives[function];
 
@@ -116,9 +116,9 @@ static void find_symbols(struct tables *tables, const struct profile *profile)
 
 static int find_sources(struct tables *tables, const struct profile *profile)
 {
-	for (size_t i = 0; i < profile->function_count; i++) {
+	for (size_t i = 0; i < profile->code.function_count; i++) {
 		uint32_t source = 0;
-		const char *file = profile->functions[i].file;
+		const char *file = profile->code.functions[i].file;
 		int err = file ? strings__add(&tables->files, file, &source) : 0;
 
 		if (err)
@@ -133,16 +133,16 @@ static int prepare(struct tables *tables, const struct firefox *firefox)
 	const struct profile *profile = firefox->profile;
 	int64_t libs = 0;
 
-	tables->libs = calloc(profile->module_count + 1, sizeof(*tables->libs));
-	tables->natives = calloc(profile->function_count + 1, sizeof(*tables->natives));
-	tables->symbols = calloc(profile->function_count + 1, sizeof(*tables->symbols));
-	tables->lowest = calloc(profile->function_count + 1, sizeof(*tables->lowest));
-	tables->sources = calloc(profile->function_count + 1, sizeof(*tables->sources));
+	tables->libs = calloc(profile->code.module_count + 1, sizeof(*tables->libs));
+	tables->natives = calloc(profile->code.function_count + 1, sizeof(*tables->natives));
+	tables->symbols = calloc(profile->code.function_count + 1, sizeof(*tables->symbols));
+	tables->lowest = calloc(profile->code.function_count + 1, sizeof(*tables->lowest));
+	tables->sources = calloc(profile->code.function_count + 1, sizeof(*tables->sources));
 	if (!tables->libs || !tables->natives || !tables->symbols || !tables->lowest ||
 	    !tables->sources)
 		return -ENOMEM;
-	for (size_t i = 0; i < profile->module_count; i++)
-		tables->libs[i] = is_file(&profile->modules[i]) ? libs++ : FIREFOX_NULL;
+	for (size_t i = 0; i < profile->code.module_count; i++)
+		tables->libs[i] = is_file(&profile->code.modules[i]) ? libs++ : FIREFOX_NULL;
 	find_symbols(tables, profile);
 	return find_sources(tables, profile);
 }
@@ -168,9 +168,9 @@ static uint32_t category_of(const struct firefox *firefox, const struct calls_fr
 		return firefox->categories[row->state];
 	if (row->frame == PROFILE_NONE)
 		return FIREFOX_OTHER;
-	if (profile->frames[row->frame].is_kernel)
+	if (profile->code.frames[row->frame].is_kernel)
 		return FIREFOX_KERNEL;
-	if (!strcmp(profile->modules[profile->frames[row->frame].module].kind, "jit"))
+	if (!strcmp(profile->code.modules[profile->code.frames[row->frame].module].kind, "jit"))
 		return FIREFOX_JIT;
 	return FIREFOX_USER;
 }
@@ -178,11 +178,11 @@ static uint32_t category_of(const struct firefox *firefox, const struct calls_fr
 static int64_t address_of(const struct tables *tables, const struct profile *profile,
 			  const struct calls_frame *row)
 {
-	const struct profile_frame *frame;
+	const struct code_frame *frame;
 
 	if (row->frame == PROFILE_NONE)
 		return -1;
-	frame = &profile->frames[row->frame];
+	frame = &profile->code.frames[row->frame];
 	if (tables->libs[frame->module] == FIREFOX_NULL || frame->address > UINT32_MAX)
 		return -1;
 	return (int64_t)frame->address;
@@ -193,7 +193,7 @@ static int64_t native_of(const struct tables *tables, const struct profile *prof
 {
 	if (row->frame == PROFILE_NONE)
 		return FIREFOX_NULL;
-	return tables->natives[outer_function(profile, &profile->frames[row->frame])];
+	return tables->natives[outer_function(profile, &profile->code.frames[row->frame])];
 }
 
 static int64_t known(uint32_t number)
@@ -204,7 +204,7 @@ static int64_t known(uint32_t number)
 static void write_frames(struct firefox *firefox, const struct tables *tables)
 {
 	const struct profile *profile = firefox->profile;
-	const struct profile_line *lines = profile->lines;
+	const struct code_line *lines = profile->code.lines;
 	const struct calls_frame *rows = firefox->calls->frames;
 	size_t count = firefox->calls->frame_count;
 
@@ -239,8 +239,8 @@ static void write_false(struct firefox *firefox, const char *key, size_t count)
 /* Functions have their own numbers; frames of words follow, each a function of its own. */
 static void write_functions(struct firefox *firefox, const struct tables *tables)
 {
-	const struct profile_function *functions = firefox->profile->functions;
-	size_t real = firefox->profile->function_count,
+	const struct code_function *functions = firefox->profile->code.functions;
+	size_t real = firefox->profile->code.function_count,
 	       count = real + firefox->calls->words.names.count;
 
 	json_out__open(&firefox->out, "funcTable", '{');
@@ -264,13 +264,13 @@ static void write_functions(struct firefox *firefox, const struct tables *tables
 static void write_resources(struct firefox *firefox, const struct tables *tables)
 {
 	const struct profile *profile = firefox->profile;
-	size_t count = profile->module_count;
+	size_t count = profile->code.module_count;
 
 	json_out__open(&firefox->out, "resourceTable", '{');
 	json_out__number(&firefox->out, "length", (int64_t)count);
 	FIREFOX_COLUMN(firefox, "lib", i, count, tables->libs[i]);
 	FIREFOX_COLUMN(firefox, "name", i, count,
-		       firefox__text(firefox, base_name(profile->modules[i].path)));
+		       firefox__text(firefox, base_name(profile->code.modules[i].path)));
 	FIREFOX_COLUMN(firefox, "host", i, count, FIREFOX_NULL);
 	FIREFOX_COLUMN(firefox, "type", i, count, 1); /* a library */
 	json_out__close(&firefox->out, '}');
@@ -278,7 +278,7 @@ static void write_resources(struct firefox *firefox, const struct tables *tables
 
 static void write_symbols(struct firefox *firefox, const struct tables *tables)
 {
-	const struct profile_function *functions = firefox->profile->functions;
+	const struct code_function *functions = firefox->profile->code.functions;
 	const uint32_t *symbols = tables->symbols;
 	size_t count = tables->symbol_count;
 

@@ -40,7 +40,7 @@ static void print_name(const struct tree_node *node, FILE *out)
 static void print_line(const struct tree *tree, uint32_t node, FILE *out)
 {
 	/* A thread, a note, the functions, a cause. */
-	uint32_t way[PROFILE_MOST_DEPTH + 3];
+	uint32_t way[CODE_MOST_DEPTH + 3];
 	size_t length = 0;
 
 	for (uint32_t at = node; at; at = tree->nodes[at].parent)

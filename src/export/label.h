@@ -1,9 +1,9 @@
 /* What states and threads are called in all formats that have names for them. */
 #pragma once
 
-#include "export/profile.h"
+#include "model/profile.h"
 
-#define LABEL_SIZE  (3 * PROFILE_MOST_TEXT)
+#define LABEL_SIZE  (3 * TEXTS_MOST)
 #define LABEL_SHORT 40
 
 /* "wait.lock" */

@@ -174,13 +174,13 @@ static void intern_modules(struct perfetto *perfetto)
 {
 	const struct profile *profile = perfetto->profile;
 
-	for (size_t i = 0; i <= profile->module_count; i++) {
-		bool ours = i == profile->module_count;
-		const char *build_id = ours ? NULL : profile->modules[i].build_id;
+	for (size_t i = 0; i <= profile->code.module_count; i++) {
+		bool ours = i == profile->code.module_count;
+		const char *build_id = ours ? NULL : profile->code.modules[i].build_id;
 		bool has_id;
 
 		intern_text(perfetto, INTERNED_PATHS, i + 1,
-			    ours ? "[gapless]" : profile->modules[i].path);
+			    ours ? "[gapless]" : profile->code.modules[i].path);
 		has_id = intern_build_id(perfetto, i + 1, build_id);
 		proto__number(&perfetto->part, MAPPING_ID, i + 1);
 		if (has_id)
@@ -193,29 +193,30 @@ static void intern_modules(struct perfetto *perfetto)
 
 static void intern_functions(struct perfetto *perfetto)
 {
-	size_t real = perfetto->profile->function_count, words = perfetto->calls->words.names.count;
+	size_t real = perfetto->profile->code.function_count,
+	       words = perfetto->calls->words.names.count;
 
 	for (size_t i = 0; i < real + words; i++) {
 		intern_text(perfetto, INTERNED_FUNCTION_NAMES, i + 1,
-			    i < real ? perfetto->profile->functions[i].name
+			    i < real ? perfetto->profile->code.functions[i].name
 				     : perfetto->calls->words.names.texts[i - real]);
 		send_interned(perfetto, PACKET_MOST_INTERNED);
 	}
 }
 
-static unsigned int kind_of(const struct profile *profile, const struct profile_frame *frame)
+static unsigned int kind_of(const struct profile *profile, const struct code_frame *frame)
 {
 	if (frame->is_kernel)
 		return KIND_KERNEL;
-	return strcmp(profile->modules[frame->module].kind, "jit") ? KIND_NATIVE : KIND_JIT;
+	return strcmp(profile->code.modules[frame->module].kind, "jit") ? KIND_NATIVE : KIND_JIT;
 }
 
 /* Where a frame of code is. */
 static int write_place(struct perfetto *perfetto, const struct calls_frame *row)
 {
 	const struct profile *profile = perfetto->profile;
-	const struct profile_frame *frame = &profile->frames[row->frame];
-	const char *file = profile->functions[row->function].file;
+	const struct code_frame *frame = &profile->code.frames[row->frame];
+	const char *file = profile->code.functions[row->function].file;
 	size_t before = perfetto->files.names.count;
 	uint32_t source;
 	int err;
@@ -229,7 +230,7 @@ static int write_place(struct perfetto *perfetto, const struct calls_frame *row)
 	if (err)
 		return err;
 	proto__number(&perfetto->part, FRAME_SOURCE, (uint64_t)source + 1);
-	proto__number(&perfetto->part, FRAME_LINE, profile->lines[row->line].line);
+	proto__number(&perfetto->part, FRAME_LINE, profile->code.lines[row->line].line);
 	if (source < before)
 		return 0;
 	proto__number(&perfetto->leaf, STRING_ID, (uint64_t)source + 1);
@@ -251,7 +252,7 @@ static int intern_frames(struct perfetto *perfetto)
 			err = write_place(perfetto, row);
 		} else {
 			proto__number(&perfetto->part, FRAME_MAPPING,
-				      perfetto->profile->module_count + 1);
+				      perfetto->profile->code.module_count + 1);
 			proto__number_always(&perfetto->part, FRAME_PC, i);
 		}
 		proto__message(&perfetto->body, INTERNED_FRAMES, &perfetto->part);
@@ -265,8 +266,8 @@ static void intern_stack(struct perfetto *perfetto, uint32_t node)
 {
 	const struct calls_node *nodes = perfetto->calls->nodes;
 	/* Words outside and inside. */
-	uint32_t frames[PROFILE_MOST_DEPTH + 2];
-	size_t at = PROFILE_MOST_DEPTH + 2;
+	uint32_t frames[CODE_MOST_DEPTH + 2];
+	size_t at = CODE_MOST_DEPTH + 2;
 
 	if (perfetto->sent[node])
 		return;
@@ -274,7 +275,7 @@ static void intern_stack(struct perfetto *perfetto, uint32_t node)
 	proto__number(&perfetto->part, STACK_ID, (uint64_t)node + 1);
 	for (; node != PROFILE_NONE && at; node = nodes[node].parent)
 		frames[--at] = nodes[node].frame;
-	for (; at < PROFILE_MOST_DEPTH + 2; at++)
+	for (; at < CODE_MOST_DEPTH + 2; at++)
 		proto__number(&perfetto->part, STACK_FRAMES, (uint64_t)frames[at] + 1);
 	proto__message(&perfetto->body, INTERNED_STACKS, &perfetto->part);
 	send_interned(perfetto, PACKET_MOST_INTERNED);

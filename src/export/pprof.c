@@ -14,7 +14,7 @@
 #include "export/gzip.h"
 #include "export/names.h"
 #include "export/proto.h"
-#include "export/texts.h"
+#include "model/texts.h"
 
 #define PAGE 4096
 
@@ -142,7 +142,7 @@ static void add_label(struct writer *writer, const char *key, const char *text, 
 /* The location that says why a stack is not whole; 0: it is. */
 static uint64_t note_of(struct writer *writer, const struct profile_sample *sample)
 {
-	char note[PROFILE_MOST_TEXT];
+	char note[TEXTS_MOST];
 	const char *kept;
 	uint32_t number = 0;
 
@@ -153,19 +153,20 @@ static uint64_t note_of(struct writer *writer, const struct profile_sample *samp
 	kept = texts__repeat(&writer->texts, note);
 	if (!kept || names__find(&writer->notes, kept, &number))
 		writer->failed = true;
-	return writer->profile->frame_count + number + 1;
+	return writer->profile->code.frame_count + number + 1;
 }
 
 /* Innermost first. */
 static void add_locations(struct writer *writer, const struct profile_sample *sample)
 {
 	const struct profile *profile = writer->profile;
-	uint64_t way[PROFILE_MOST_DEPTH + 1], note = note_of(writer, sample);
+	uint64_t way[CODE_MOST_DEPTH + 1], note = note_of(writer, sample);
 	size_t length = 0;
 
-	for (uint32_t at = sample->stack; at != PROFILE_NONE; at = profile->stacks[at].parent) {
-		writer->frames[profile->stacks[at].frame] = true;
-		way[length++] = profile->stacks[at].frame + 1;
+	for (uint32_t at = sample->stack; at != PROFILE_NONE;
+	     at = profile->code.stacks[at].parent) {
+		writer->frames[profile->code.stacks[at].frame] = true;
+		way[length++] = profile->code.stacks[at].frame + 1;
 	}
 	if (note)
 		way[length++] = note;
@@ -217,7 +218,7 @@ static void add_samples(struct writer *writer)
 	}
 }
 
-static void use_frame(struct writer *writer, const struct profile_frame *frame)
+static void use_frame(struct writer *writer, const struct code_frame *frame)
 {
 	const struct profile *profile = writer->profile;
 	struct module_use *use = &writer->modules[frame->module];
@@ -228,21 +229,21 @@ static void use_frame(struct writer *writer, const struct profile_frame *frame)
 		use->high = frame->address;
 	use->is_used = true;
 	for (uint32_t i = 0; i < frame->line_count; i++) {
-		const struct profile_line *line = &profile->lines[frame->first_line + i];
+		const struct code_line *line = &profile->code.lines[frame->first_line + i];
 
 		writer->functions[line->function] = true;
-		use->has_files |= profile->functions[line->function].file != NULL;
+		use->has_files |= profile->code.functions[line->function].file != NULL;
 		use->has_lines |= line->line != 0;
 	}
 }
 
-static void add_location(struct writer *writer, uint64_t id, const struct profile_frame *frame)
+static void add_location(struct writer *writer, uint64_t id, const struct code_frame *frame)
 {
 	proto__number(&writer->message, LOCATION_ID, id);
 	proto__number(&writer->message, LOCATION_MAPPING, frame->module + 1);
 	proto__number(&writer->message, LOCATION_ADDRESS, frame->address);
 	for (uint32_t i = 0; i < frame->line_count; i++) {
-		const struct profile_line *line = &writer->profile->lines[frame->first_line + i];
+		const struct code_line *line = &writer->profile->code.lines[frame->first_line + i];
 
 		proto__number(&writer->inner, LINE_FUNCTION, line->function + 1);
 		proto__number(&writer->inner, LINE_LINE, line->line);
@@ -252,8 +253,7 @@ static void add_location(struct writer *writer, uint64_t id, const struct profil
 	proto__message(&writer->out, PROFILE_LOCATION, &writer->message);
 }
 
-static void add_function(struct writer *writer, uint64_t id,
-			 const struct profile_function *function)
+static void add_function(struct writer *writer, uint64_t id, const struct code_function *function)
 {
 	proto__number(&writer->message, FUNCTION_ID, id);
 	proto__number(&writer->message, FUNCTION_NAME, string(writer, function->name));
@@ -269,14 +269,14 @@ static void add_notes(struct writer *writer)
 	const struct profile *profile = writer->profile;
 
 	for (size_t i = 0; i < writer->notes.count; i++) {
-		const struct profile_function function = {
+		const struct code_function function = {
 			.name = writer->notes.texts[i],
 			.system_name = writer->notes.texts[i],
 		};
-		uint64_t id = profile->function_count + i + 1;
+		uint64_t id = profile->code.function_count + i + 1;
 
 		proto__number(&writer->inner, LINE_FUNCTION, id);
-		proto__number(&writer->message, LOCATION_ID, profile->frame_count + i + 1);
+		proto__number(&writer->message, LOCATION_ID, profile->code.frame_count + i + 1);
 		proto__message(&writer->message, LOCATION_LINE, &writer->inner);
 		proto__message(&writer->out, PROFILE_LOCATION, &writer->message);
 		add_function(writer, id, &function);
@@ -287,21 +287,21 @@ static void add_code(struct writer *writer)
 {
 	const struct profile *profile = writer->profile;
 
-	for (size_t i = 0; i < profile->frame_count; i++) {
+	for (size_t i = 0; i < profile->code.frame_count; i++) {
 		if (!writer->frames[i])
 			continue;
-		use_frame(writer, &profile->frames[i]);
-		add_location(writer, i + 1, &profile->frames[i]);
+		use_frame(writer, &profile->code.frames[i]);
+		add_location(writer, i + 1, &profile->code.frames[i]);
 	}
-	for (size_t i = 0; i < profile->function_count; i++)
+	for (size_t i = 0; i < profile->code.function_count; i++)
 		if (writer->functions[i])
-			add_function(writer, i + 1, &profile->functions[i]);
+			add_function(writer, i + 1, &profile->code.functions[i]);
 	add_notes(writer);
 }
 
 static void add_mapping(struct writer *writer, size_t at)
 {
-	const struct profile_module *module = &writer->profile->modules[at];
+	const struct code_module *module = &writer->profile->code.modules[at];
 	const struct module_use *use = &writer->modules[at];
 	bool is_file = !strcmp(module->kind, "file") || !strcmp(module->kind, "vdso");
 	uint64_t limit = (use->high | (PAGE - 1)) + 1;
@@ -322,7 +322,7 @@ static void add_mapping(struct writer *writer, size_t at)
 /* Whether a module is more likely the program: libraries come second, then the time decides. */
 static bool is_better(const struct writer *writer, size_t at, size_t best)
 {
-	const struct profile_module *modules = writer->profile->modules;
+	const struct code_module *modules = writer->profile->code.modules;
 	bool is_program = !strcmp(modules[at].kind, "file") && !strstr(modules[at].path, ".so");
 	bool was_program =
 		!strcmp(modules[best].kind, "file") && !strstr(modules[best].path, ".so");
@@ -336,7 +336,7 @@ static bool is_better(const struct writer *writer, size_t at, size_t best)
 static int add_mappings(struct writer *writer)
 {
 	const struct profile *profile = writer->profile;
-	cleanup(free_p) int64_t *weights = calloc(profile->stack_count + 1, sizeof(*weights));
+	cleanup(free_p) int64_t *weights = calloc(profile->code.stack_count + 1, sizeof(*weights));
 	size_t best = PROFILE_NONE;
 
 	if (!weights)
@@ -344,27 +344,28 @@ static int add_mappings(struct writer *writer)
 	for (size_t i = 0; i < profile->sample_count; i++)
 		if (profile->samples[i].stack != PROFILE_NONE)
 			weights[profile->samples[i].stack] += profile->samples[i].weight_ns;
-	for (size_t i = profile->stack_count; i-- > 0;) {
-		const struct profile_stack *stack = &profile->stacks[i];
-		bool is_inner = stack->parent != PROFILE_NONE &&
-				profile->frames[profile->stacks[stack->parent].frame].module ==
-					profile->frames[stack->frame].module;
+	for (size_t i = profile->code.stack_count; i-- > 0;) {
+		const struct code_stack *stack = &profile->code.stacks[i];
+		bool is_inner =
+			stack->parent != PROFILE_NONE &&
+			profile->code.frames[profile->code.stacks[stack->parent].frame].module ==
+				profile->code.frames[stack->frame].module;
 
 		/* A call within a module does not count twice; the share of a whole stack, which
 		 * may leave and enter it often, must not overflow. */
 		if (!is_inner)
-			writer->modules[profile->frames[stack->frame].module].weight_ns +=
-				weights[i] / PROFILE_MOST_DEPTH;
+			writer->modules[profile->code.frames[stack->frame].module].weight_ns +=
+				weights[i] / CODE_MOST_DEPTH;
 		if (stack->parent != PROFILE_NONE)
 			weights[stack->parent] += weights[i];
 	}
-	for (size_t i = 0; i < profile->module_count; i++)
+	for (size_t i = 0; i < profile->code.module_count; i++)
 		if (writer->modules[i].is_used &&
 		    (best == PROFILE_NONE || is_better(writer, i, best)))
 			best = i;
 	if (best != PROFILE_NONE)
 		add_mapping(writer, best);
-	for (size_t i = 0; i < profile->module_count; i++)
+	for (size_t i = 0; i < profile->code.module_count; i++)
 		if (writer->modules[i].is_used && i != best)
 			add_mapping(writer, i);
 	return 0;
@@ -373,7 +374,7 @@ static int add_mappings(struct writer *writer)
 static int add_head(struct writer *writer)
 {
 	const struct profile *profile = writer->profile;
-	char comment[PROFILE_MOST_TEXT];
+	char comment[TEXTS_MOST];
 	const char *kept;
 	uint64_t number;
 
@@ -396,10 +397,11 @@ static int add_head(struct writer *writer)
 static int write_pprof(const struct profile *profile, FILE *out)
 {
 	cleanup(writer__release) struct writer writer = {
+		.texts.clean = true,
 		.profile = profile,
-		.modules = calloc(profile->module_count + 1, sizeof(*writer.modules)),
-		.frames = calloc(profile->frame_count + 1, sizeof(*writer.frames)),
-		.functions = calloc(profile->function_count + 1, sizeof(*writer.functions)),
+		.modules = calloc(profile->code.module_count + 1, sizeof(*writer.modules)),
+		.frames = calloc(profile->code.frame_count + 1, sizeof(*writer.frames)),
+		.functions = calloc(profile->code.function_count + 1, sizeof(*writer.functions)),
 		.order = calloc(profile->sample_count + 1, sizeof(*writer.order)),
 	};
 	int err;

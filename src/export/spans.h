@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "export/profile.h"
+#include "model/profile.h"
 
 /* The accounts of a thread over the same slices: accounts[first … first + count). */
 struct slice {

@@ -59,7 +59,7 @@ static void list__add(struct list *list, uint32_t node, int64_t weight_ns)
 /* As numbers of frames, outermost first. */
 static void print_stack(const struct tree *tree, uint32_t node, bool with_thread, FILE *out)
 {
-	uint32_t way[PROFILE_MOST_DEPTH + 3];
+	uint32_t way[CODE_MOST_DEPTH + 3];
 	size_t length = 0;
 
 	if (node == UNKNOWN)
@@ -142,7 +142,7 @@ static int print_thread(const struct profile *profile, const struct tree *tree,
 			const uint32_t *nodes, const uint32_t *order, size_t count, FILE *out)
 {
 	const struct profile_thread *thread;
-	char name[PROFILE_MOST_TEXT + 32];
+	char name[TEXTS_MOST + 32];
 	cleanup(list__release) struct list list = {};
 	int err = count ? list__init(&list, 2 * count + 3) : 0;
 
@@ -195,15 +195,17 @@ static int print_frames(const struct profile *profile, const struct tree *tree, 
 		nodes[tree->nodes[i].label] = (uint32_t)i;
 	for (size_t i = 0; i < tree->label_count; i++) {
 		const struct tree_node *node = &tree->nodes[nodes[i]];
-		const struct profile_function *function =
-			node->function == PROFILE_NONE ? NULL : &profile->functions[node->function];
+		const struct code_function *function =
+			node->function == PROFILE_NONE ? NULL
+						       : &profile->code.functions[node->function];
 
 		fputs(i ? ",\n{\"name\":" : "\n{\"name\":", out);
 		escape__json(out, node->name);
 		if (function) {
 			fputs(",\"file\":", out);
-			escape__json(out, function->file ? function->file
-							 : profile->modules[function->module].path);
+			escape__json(out, function->file
+						  ? function->file
+						  : profile->code.modules[function->module].path);
 		}
 		if (function && function->file && function->start_line)
 			fprintf(out, ",\"line\":%" PRIu32, function->start_line);
@@ -217,7 +219,7 @@ static int print_frames(const struct profile *profile, const struct tree *tree, 
 static int print_file(const struct profile *profile, const struct tree *tree, const uint32_t *nodes,
 		      FILE *out)
 {
-	char left_out[LABEL_SIZE], name[PROFILE_MOST_TEXT + LABEL_SIZE];
+	char left_out[LABEL_SIZE], name[TEXTS_MOST + LABEL_SIZE];
 	int err;
 
 	snprintf(name, sizeof(name), profile->left_out_ns ? "%s, %s" : "%s", profile->target,

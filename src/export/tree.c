@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "base/map.h"
 #include "export/names.h"
-#include "export/texts.h"
+#include "model/texts.h"
 
 /* In a map, an index is a pointer; NULL is none. */
 #define TO_VALUE(index)   ((void *)((uintptr_t)(index) + 1))
@@ -114,18 +114,19 @@ static int descend(struct tree *tree, const char *name, enum tree_kind kind, uin
 	return err ? err : map__put(&internal->child_of, PAIR(parent, label), TO_VALUE(*node));
 }
 
-static int descend_frame(struct tree *tree, const struct profile_frame *frame, uint32_t *node)
+static int descend_frame(struct tree *tree, const struct code_frame *frame, uint32_t *node)
 {
 	const struct profile *profile = ((struct internal *)tree->internal)->profile;
-	bool is_jit = !strcmp(profile->modules[frame->module].kind, "jit");
+	bool is_jit = !strcmp(profile->code.modules[frame->module].kind, "jit");
 
 	for (uint32_t i = frame->line_count; i-- > 0;) {
-		uint32_t function = profile->lines[frame->first_line + i].function;
+		uint32_t function = profile->code.lines[frame->first_line + i].function;
 		enum tree_kind kind = frame->is_kernel            ? TREE_KERNEL
 				      : i + 1 < frame->line_count ? TREE_INLINED
 				      : is_jit                    ? TREE_JIT
 								  : TREE_USER;
-		int err = descend(tree, profile->functions[function].name, kind, function, node);
+		int err =
+			descend(tree, profile->code.functions[function].name, kind, function, node);
 
 		if (err)
 			return err;
@@ -137,8 +138,8 @@ static int descend_frame(struct tree *tree, const struct profile_frame *frame, u
 static int descend_stack(struct tree *tree, uint32_t stack, uint32_t *node)
 {
 	struct internal *internal = tree->internal;
-	const struct profile_stack *stacks = internal->profile->stacks;
-	uint32_t way[PROFILE_MOST_DEPTH], top = *node;
+	const struct code_stack *stacks = internal->profile->code.stacks;
+	uint32_t way[CODE_MOST_DEPTH], top = *node;
 	size_t length = 0;
 
 	for (; stack != PROFILE_NONE; stack = stacks[stack].parent) {
@@ -155,7 +156,8 @@ static int descend_stack(struct tree *tree, uint32_t stack, uint32_t *node)
 		return -E2BIG;
 	while (length) {
 		uint32_t at = way[--length];
-		int err = descend_frame(tree, &internal->profile->frames[stacks[at].frame], node);
+		int err = descend_frame(tree, &internal->profile->code.frames[stacks[at].frame],
+					node);
 
 		if (!err)
 			err = map__put(&internal->stack_of, PAIR(top, at), TO_VALUE(*node));
@@ -168,7 +170,7 @@ static int descend_stack(struct tree *tree, uint32_t stack, uint32_t *node)
 static int descend_note(struct tree *tree, const char *what, const char *reason, uint32_t *node)
 {
 	struct internal *internal = tree->internal;
-	char note[PROFILE_MOST_TEXT];
+	char note[TEXTS_MOST];
 	const char *kept;
 
 	snprintf(note, sizeof(note), "[%s: %s]", what, reason);
@@ -208,7 +210,7 @@ static int name_leaves(struct internal *internal)
 		return -ENOMEM;
 	for (size_t i = 0; i < profile->state_count; i++) {
 		const struct profile_state *state = &profile->states[i];
-		char name[PROFILE_MOST_TEXT];
+		char name[TEXTS_MOST];
 
 		if (state->is_run)
 			continue;
@@ -233,6 +235,7 @@ int tree__new(const struct profile *profile, struct tree **ret)
 	}
 	tree->internal = internal;
 	internal->profile = profile;
+	internal->texts.clean = true;
 	err = name_leaves(internal);
 	if (!err)
 		err = find_label(tree, "all", TREE_ROOT, &label);

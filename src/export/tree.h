@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "export/profile.h"
+#include "model/profile.h"
 
 enum tree_kind {
 	TREE_ROOT,

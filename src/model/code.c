@@ -1,282 +1,259 @@
-/*
- * Functions and call paths. The recording has a tree of frames, which are addresses; a person wants
- * functions. So the tree is folded: two call sites in one function are one node, a frame with
- * inlined functions is as many nodes. Everything later works on that smaller tree.
- *
- * What refers to a row that is not there (a recorder was killed, a file was made by hand) costs a
- * counter: the frame has no name, the stack no caller. A stack's parent must come before it, which
- * also rules out circles.
- */
 #include "model/code.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/vec.h"
+#include "model/load.h"
 
 DEFINE_CLEANUP(sqlite3_stmt *, sqlite3_finalize)
 
-/* Inlined functions at one address; real ones have a dozen. */
-#define MOST_LINES 64
-/* Functions in a stack, and in all: a small file may ask for more than any memory holds. */
-#define MOST_DEPTH 8192
-#define MOST_NODES (1 << 24)
+#define MOST_NAME 4096
 
-typedef int take_row(struct code *code, sqlite3_stmt *row);
+/* While it is read. */
+struct reading {
+	struct code *code;
+	struct model *model;
+};
 
-uint32_t code__find(const struct code_ids *ids, int64_t id)
+typedef int take_row(struct reading *reading, sqlite3_stmt *row);
+
+static int take_module(struct reading *reading, sqlite3_stmt *row)
 {
-	size_t low = 0, high = ids->count;
-
-	/* Mostly they are numbered through. */
-	if (high && id >= ids->list[0] && (uint64_t)id - (uint64_t)ids->list[0] < high &&
-	    ids->list[id - ids->list[0]] == id)
-		return (uint32_t)(id - ids->list[0]);
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (ids->list[middle] == id)
-			return (uint32_t)middle;
-		if (ids->list[middle] < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return CODE_NONE;
-}
-
-/* The next element of an array whose ids are `ids`; NULL when out of memory. */
-static void *add_row(void *array, struct code_ids *ids, int64_t id, size_t size)
-{
-	size_t count = ids->count;
-	void *element = load__append(array, &count, size);
-	int64_t *at;
-
-	if (!element)
-		return NULL;
-	at = APPEND(&ids->list, &ids->count);
-	if (!at)
-		return NULL;
-	*at = id;
-	return element;
-}
-#define ADD_ROW(array, ids, id) ((__typeof__(*(array)))add_row(array, ids, id, sizeof(**(array))))
-
-static struct hot_function *add_function(struct hot *hot, const char *name, uint32_t *ret)
-{
-	struct hot_function *function = APPEND(&hot->functions, &hot->function_count);
-
-	if (!function)
-		return NULL;
-	*ret = function->row = (uint32_t)(hot->function_count - 1);
-	function->name = name;
-	return function;
-}
-
-static int take_module(struct code *code, sqlite3_stmt *row)
-{
+	struct code *code = reading->code;
 	struct code_module *module =
-		ADD_ROW(&code->modules, &code->module_ids, sqlite3_column_int64(row, 0));
-	const char *kind = (const char *)sqlite3_column_text(row, 1);
+		APPEND_ROW(&code->module_ids, row, &code->modules, &code->module_count);
 
 	if (!module)
 		return -ENOMEM;
-	module->kernel = kind && !strcmp(kind, "kernel");
-	module->path = load__keep(code->model, (const char *)sqlite3_column_text(row, 2));
-	module->row = CODE_NONE;
+	module->id = sqlite3_column_int64(row, 0);
+	module->kind = load__name(reading->model, row, 1);
+	module->path = load__name(reading->model, row, 2);
+	module->build_id = load__text(reading->model, row, 3);
 	return 0;
 }
 
-static const struct code_module *module_at(const struct code *code, int64_t id)
+/* Where code is whose module is not there: one for all. */
+static int find_module(struct reading *reading, int64_t id, uint32_t *ret)
 {
-	uint32_t at = code__find(&code->module_ids, id);
+	struct code *code = reading->code;
+	struct code_module *module;
 
-	return at == CODE_NONE ? NULL : &code->modules[at];
+	*ret = ids__find(&code->module_ids, id);
+	if (*ret != CODE_NONE)
+		return 0;
+	if (!code->has_unknown_module) {
+		module = APPEND(&code->modules, &code->module_count);
+		if (!module)
+			return -ENOMEM;
+		module->kind = module->path = "?";
+		code->has_unknown_module = true;
+	}
+	*ret = (uint32_t)(code->module_count - 1);
+	return 0;
 }
 
-static int take_function(struct code *code, sqlite3_stmt *row)
+static int take_function(struct reading *reading, sqlite3_stmt *row)
 {
-	uint32_t *at = ADD_ROW(&code->functions, &code->function_ids, sqlite3_column_int64(row, 0));
-	const struct code_module *module = module_at(code, sqlite3_column_int64(row, 1));
-	const char *name = load__keep(code->model, (const char *)sqlite3_column_text(row, 2));
-	struct hot_function *function =
-		at ? add_function(&code->model->hot, name ? name : "?", at) : NULL;
+	struct code *code = reading->code;
+	struct code_function *function =
+		APPEND_ROW(&code->function_ids, row, &code->functions, &code->function_count);
 
 	if (!function)
 		return -ENOMEM;
 	function->named = true;
-	function->module = module ? module->path : NULL;
-	function->kernel = module && module->kernel;
-	function->file = load__keep(code->model, (const char *)sqlite3_column_text(row, 3));
-	function->line = sqlite3_column_int64(row, 4);
-	return 0;
+	function->name = load__name(reading->model, row, 2);
+	function->system_name = load__text(reading->model, row, 3);
+	if (!function->system_name)
+		function->system_name = function->name;
+	function->file = load__text(reading->model, row, 4);
+	function->start_line = load__index(row, 5);
+	return find_module(reading, sqlite3_column_int64(row, 1), &function->module);
 }
 
-static const char *base_name(const char *path)
+static int take_frame(struct reading *reading, sqlite3_stmt *row)
 {
-	const char *slash = path ? strrchr(path, '/') : NULL;
+	struct code *code = reading->code;
+	struct code_frame *frame =
+		APPEND_ROW(&code->frame_ids, row, &code->frames, &code->frame_count);
+	int err;
 
-	return slash ? slash + 1 : path;
-}
-
-/* "libfoo.so+0x1234", as in the view `frames`. */
-static int add_unnamed(struct code *code, sqlite3_stmt *row, uint32_t *ret)
-{
-	uint32_t at = code__find(&code->module_ids, sqlite3_column_int64(row, 1));
-	struct code_module *module = at == CODE_NONE ? NULL : &code->modules[at];
-	struct hot_function *function;
-	char name[512];
-
-	snprintf(name, sizeof(name), "%.480s+0x%llx",
-		 module && module->path ? base_name(module->path) : "?",
-		 (unsigned long long)sqlite3_column_int64(row, 2));
-	function = add_function(&code->model->hot, load__keep(code->model, name), ret);
-	if (!function || !function->name)
-		return -ENOMEM;
-	if (!module)
-		return 0;
-	if (module->row == CODE_NONE)
-		module->row = *ret;
-	function->row = module->row;
-	function->module = module->path;
-	function->kernel = module->kernel;
-	return 0;
-}
-
-/* One function of a frame; a frame's rows follow each other. */
-static int take_line(struct code *code, sqlite3_stmt *row)
-{
-	int64_t id = sqlite3_column_int64(row, 0);
-	size_t count = code->frame_ids.count;
-	bool more = count && code->frame_ids.list[count - 1] == id;
-	uint32_t at = sqlite3_column_type(row, 3) == SQLITE_NULL
-			      ? CODE_NONE
-			      : code__find(&code->function_ids, sqlite3_column_int64(row, 3));
-	struct code_frame *frame;
-	uint32_t *line;
-	int err = 0;
-
-	if (more)
-		frame = &code->frames[count - 1];
-	else
-		frame = ADD_ROW(&code->frames, &code->frame_ids, id);
 	if (!frame)
 		return -ENOMEM;
-	if (frame->count == MOST_LINES)
+	err = find_module(reading, sqlite3_column_int64(row, 1), &frame->module);
+	if (err)
+		return err;
+	frame->address = (uint64_t)sqlite3_column_int64(row, 2);
+	frame->is_kernel = !strcmp(code->modules[frame->module].kind, "kernel");
+	return 0;
+}
+
+/* Rows come by frame, then depth. */
+static int take_line(struct reading *reading, sqlite3_stmt *row)
+{
+	struct code *code = reading->code;
+	uint32_t at = ids__find(&code->frame_ids, sqlite3_column_int64(row, 0));
+	uint32_t function = ids__find(&code->function_ids, sqlite3_column_int64(row, 1));
+	struct code_frame *frame;
+	struct code_line *line;
+
+	/* A frame without lines gets a name below. */
+	if (at == CODE_NONE || function == CODE_NONE)
 		return 0;
+	frame = &code->frames[at];
+	if (!frame->line_count)
+		frame->first_line = (uint32_t)code->line_count;
+	if (++frame->line_count > CODE_MOST_DEPTH)
+		return -EBADMSG;
 	line = APPEND(&code->lines, &code->line_count);
 	if (!line)
 		return -ENOMEM;
-	if (!frame->count++)
-		frame->first = (uint32_t)(code->line_count - 1);
-	frame->named |= at != CODE_NONE;
-	if (at != CODE_NONE)
-		*line = code->functions[at];
-	else
-		err = add_unnamed(code, row, line);
-	return err;
-}
-
-/* The node of `function` called from `parent`. */
-static int descend(struct code *code, uint32_t parent, uint32_t function, uint32_t *ret)
-{
-	struct hot *hot = &code->model->hot;
-	uint64_t key = (uint64_t)parent << 32 | function;
-	uintptr_t known = (uintptr_t)map__get(&code->edges, key);
-	uint32_t at = (uint32_t)hot->node_count;
-	struct hot_node *node;
-
-	if (known) {
-		*ret = (uint32_t)(known - 1);
-		return 0;
-	}
-	if (hot->node_count >= MOST_NODES)
-		return -E2BIG;
-	node = APPEND(&hot->nodes, &hot->node_count);
-	if (!node || map__put(&code->edges, key, (void *)(uintptr_t)(at + 1ULL)))
-		return -ENOMEM;
-	node->parent = parent;
-	node->function = function;
-	node->user = hot->functions[function].kernel ? hot->nodes[parent].user : at;
-	node->next = hot->nodes[parent].first;
-	hot->nodes[parent].first = at;
-	*ret = at;
+	*line = (struct code_line) { function, load__index(row, 2), load__index(row, 3) };
 	return 0;
 }
 
-static int take_stack(struct code *code, sqlite3_stmt *row)
+/*
+ * A frame without a name gets a function of its own, so that it never vanishes: as in the view
+ * `frames` and in reports.
+ */
+static int name_frame(struct reading *reading, struct code_frame *frame)
 {
-	int64_t id = sqlite3_column_int64(row, 0), caller = sqlite3_column_int64(row, 1);
-	uint32_t parent = code__find(&code->stack_ids, caller);
-	uint32_t at = code__find(&code->frame_ids, sqlite3_column_int64(row, 2));
-	const struct code_frame *frame = at == CODE_NONE ? NULL : &code->frames[at];
-	struct code_stack *stack = ADD_ROW(&code->stacks, &code->stack_ids, id);
+	struct code *code = reading->code;
+	const struct code_module *module = &code->modules[frame->module];
+	const char *slash = strrchr(module->path, '/');
+	const char *base = slash ? slash + 1 : module->path;
+	struct code_function *function = APPEND(&code->functions, &code->function_count);
+	struct code_line *line = APPEND(&code->lines, &code->line_count);
+	char name[MOST_NAME];
+
+	if (!function || !line)
+		return -ENOMEM;
+	snprintf(name, sizeof(name), "%.*s+0x%" PRIx64, MOST_NAME - 32, base, frame->address);
+	function->module = frame->module;
+	function->name = function->system_name = load__keep(reading->model, name);
+	line->function = (uint32_t)(code->function_count - 1);
+	frame->first_line = (uint32_t)(code->line_count - 1);
+	frame->line_count = 1;
+	return function->name ? 0 : -ENOMEM;
+}
+
+static int name_frames(struct reading *reading)
+{
+	struct code *code = reading->code;
+
+	for (size_t i = 0; i < code->frame_count; i++) {
+		int err = code->frames[i].line_count ? 0 : name_frame(reading, &code->frames[i]);
+
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* The frame of stacks whose own is not there: one for all. */
+static int find_unknown_frame(struct reading *reading, uint32_t *ret)
+{
+	struct code *code = reading->code;
+	struct code_frame *frame;
 	int err = 0;
 
+	if (!code->unknown_frame) {
+		frame = APPEND(&code->frames, &code->frame_count);
+		if (!frame)
+			return -ENOMEM;
+		err = find_module(reading, 0, &frame->module);
+		if (!err)
+			err = name_frame(reading, frame);
+		code->unknown_frame = code->frame_count;
+	}
+	*ret = (uint32_t)(code->unknown_frame - 1);
+	return err;
+}
+
+static int take_stack(struct reading *reading, sqlite3_stmt *row)
+{
+	struct code *code = reading->code;
+	int64_t parent = sqlite3_column_int64(row, 1);
+	uint32_t above = parent ? ids__find(&code->stack_ids, parent) : CODE_NONE;
+	uint32_t frame = ids__find(&code->frame_ids, sqlite3_column_int64(row, 2));
+	struct code_stack *stack;
+	int err = 0;
+
+	code->torn += (parent && above == CODE_NONE) || frame == CODE_NONE;
+	if (frame == CODE_NONE)
+		err = find_unknown_frame(reading, &frame);
+	if (err)
+		return err;
+	stack = APPEND_ROW(&code->stack_ids, row, &code->stacks, &code->stack_count);
 	if (!stack)
 		return -ENOMEM;
-	if (parent != CODE_NONE)
-		*stack = code->stacks[parent];
-	code->model->hot.torn += (caller && parent == CODE_NONE) || !frame;
-	stack->depth += frame ? frame->count : 0;
-	if (stack->depth > MOST_DEPTH)
-		return -EBADMSG;
-	stack->frames++;
-	stack->unnamed += !frame || !frame->named;
-	for (uint32_t i = frame ? frame->count : 0; i && !err; i--)
-		err = descend(code, stack->node, code->lines[frame->first + i - 1], &stack->node);
-	return err;
+	stack->parent = above;
+	stack->frame = frame;
+	stack->depth = above == CODE_NONE ? 0 : code->stacks[above].depth + 1;
+	stack->height = code->frames[frame].line_count +
+			(above == CODE_NONE ? 0 : code->stacks[above].height);
+	return stack->height > CODE_MOST_DEPTH ? -EBADMSG : 0;
 }
 
-static int each_row(struct code *code, sqlite3 *db, const char *sql, take_row *take)
+static int each_row(struct reading *reading, sqlite3 *db, const char *sql, take_row *take)
 {
 	cleanup(sqlite3_finalize_p) sqlite3_stmt *row = NULL;
-	int err = load__prepare(code->model, db, sql, &row), rc;
+	int err = load__prepare(reading->model, db, sql, &row), rc;
 
 	while (!err && (rc = sqlite3_step(row)) != SQLITE_DONE)
-		err = rc == SQLITE_ROW ? take(code, row) : load__error(rc);
+		err = rc == SQLITE_ROW ? take(reading, row) : load__error(rc);
 	return err;
 }
 
-int code__load(struct code *code, sqlite3 *db)
+int code__load(struct code *code, struct model *model, sqlite3 *db)
 {
-	struct hot *hot = &code->model->hot;
-	const struct hot_node *root = APPEND(&hot->nodes, &hot->node_count);
-	uint32_t none;
-	int err;
+	struct reading reading = { code, model };
+	int err = each_row(&reading, db, "SELECT id, kind, path, build_id FROM module ORDER BY id",
+			   take_module);
 
-	if (!root || !add_function(hot, "[no stack]", &none))
-		return -ENOMEM;
-	err = each_row(code, db, "SELECT id, kind, path FROM module ORDER BY id", take_module);
 	if (!err)
-		err = each_row(code, db,
-			       "SELECT id, module, name, file, start_line FROM function"
-			       " ORDER BY id",
+		err = each_row(&reading, db,
+			       "SELECT id, module, name, system_name, file, start_line"
+			       " FROM function ORDER BY id",
 			       take_function);
 	if (!err)
-		err = each_row(code, db,
-			       "SELECT f.id, f.module, f.address, l.function FROM frame f"
-			       " LEFT JOIN frame_line l ON l.frame = f.id"
-			       " ORDER BY f.id, l.depth",
+		err = each_row(&reading, db, "SELECT id, module, address FROM frame ORDER BY id",
+			       take_frame);
+	if (!err)
+		err = each_row(&reading, db,
+			       "SELECT frame, function, line, column FROM frame_line"
+			       " ORDER BY frame, depth",
 			       take_line);
 	if (!err)
-		err = each_row(code, db, "SELECT id, parent, frame FROM stack ORDER BY id",
+		err = name_frames(&reading);
+	if (!err)
+		err = each_row(&reading, db, "SELECT id, parent, frame FROM stack ORDER BY id",
 			       take_stack);
 	return err;
 }
 
+uint32_t code__stack(struct code *code, int64_t id)
+{
+	uint32_t stack = id ? ids__find(&code->stack_ids, id) : CODE_NONE;
+
+	code->torn += id && stack == CODE_NONE;
+	return stack;
+}
+
 void code__release(struct code *code)
 {
-	free(code->module_ids.list);
-	free(code->function_ids.list);
-	free(code->frame_ids.list);
-	free(code->stack_ids.list);
 	free(code->modules);
 	free(code->functions);
-	free(code->frames);
 	free(code->lines);
+	free(code->frames);
 	free(code->stacks);
-	map__release(&code->edges);
+	ids__release(&code->module_ids);
+	ids__release(&code->function_ids);
+	ids__release(&code->frame_ids);
+	ids__release(&code->stack_ids);
+	*code = (struct code) {};
 }

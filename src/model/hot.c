@@ -7,7 +7,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "model/code.h"
+#include "base/vec.h"
+#include "model/model.h"
 
 #define NAME_COLUMNS 40
 /* Of a path that is folded: so many innermost functions, and the outermost. */

@@ -102,6 +102,9 @@ struct hot {
 
 void hot__release(struct hot *hot);
 
+/* Sums on nodes into self times, totals and ranks. */
+int hot__rank(struct hot *hot);
+
 void hot__add(struct hot_sum *to, const struct hot_sum *what);
 
 /* Law 4: why there are no samples; NULL if there are. */

@@ -12,51 +12,21 @@
 
 DEFINE_CLEANUP(sqlite3_stmt *, sqlite3_finalize)
 
-struct model_text {
-	struct model_text *next;
-	char text[];
-};
-
-void *load__append(void *array, size_t *count, size_t size)
-{
-	void **at = array;
-
-	if (!(*count & (*count - 1))) {
-		void *grown = reallocarray(*at, *count ? *count * 2 : 1, size);
-
-		if (!grown)
-			return NULL;
-		*at = grown;
-	}
-	return memset((char *)*at + (*count)++ * size, 0, size);
-}
-
 const char *load__keep(struct model *model, const char *text)
 {
-	size_t size = text ? strlen(text) + 1 : 0;
-	struct model_text *kept = text ? malloc(sizeof(*kept) + size) : NULL;
-
-	if (!kept)
-		return NULL;
-	memcpy(kept->text, text, size);
-	kept->next = model->texts;
-	model->texts = kept;
-	return kept->text;
-}
-
-void load__forget(struct model *model)
-{
-	while (model->texts) {
-		struct model_text *next = model->texts->next;
-
-		free(model->texts);
-		model->texts = next;
-	}
+	return text ? texts__keep(&model->texts, text) : NULL;
 }
 
 const char *load__text(struct model *model, sqlite3_stmt *row, int column)
 {
 	return load__keep(model, (const char *)sqlite3_column_text(row, column));
+}
+
+uint32_t load__index(sqlite3_stmt *row, int column)
+{
+	int64_t value = sqlite3_column_int64(row, column);
+
+	return (uint32_t)(value < 0 ? 0 : value > INT32_MAX ? INT32_MAX : value);
 }
 
 const char *load__name(struct model *model, sqlite3_stmt *row, int column)
@@ -429,6 +399,20 @@ int load__head(struct model *model, sqlite3 *db)
 	return err;
 }
 
+int load__cut(struct model *model, const struct model_options *options)
+{
+	uint64_t length = (uint64_t)(model->end_ns - model->start_ns);
+	uint64_t to = options->to_ns && options->to_ns < length ? options->to_ns : length;
+
+	model->cut = options->from_ns || options->to_ns;
+	if (model->cut && options->from_ns >= to)
+		return -ERANGE;
+	model->from_ns = model->start_ns + (int64_t)options->from_ns;
+	model->to_ns = model->start_ns + (int64_t)to;
+	model->wall_ns = model->to_ns - model->from_ns;
+	return 0;
+}
+
 static bool is_answered(sqlite3 *db, const char *sql)
 {
 	cleanup(sqlite3_finalize_p) sqlite3_stmt *row = NULL;
@@ -436,16 +420,20 @@ static bool is_answered(sqlite3 *db, const char *sql)
 	return !sqlite3_prepare_v2(db, sql, -1, &row, NULL);
 }
 
+int load__threads(struct model *model, sqlite3 *db)
+{
+	return load__each(model, db,
+			  is_answered(db, sql__has_holders) ? sql__threads : sql__old_threads,
+			  take_thread);
+}
+
 int load__tables(struct model *model, sqlite3 *db)
 {
-	bool has_holders = is_answered(db, sql__has_holders);
 	const struct {
 		const char *sql;
 		load_row *take;
 	} tables[] = {
-		{ model->cut ? sql__cut_accounts : sql__accounts, take_cell },
-		{ has_holders ? sql__threads : sql__old_threads, take_thread },
-		{ has_holders ? sql__waits : sql__old_waits, take_wait },
+		{ is_answered(db, sql__has_holders) ? sql__waits : sql__old_waits, take_wait },
 		{ sql__histograms, take_bucket },
 		{ sql__syscalls, take_syscall },
 		{ "SELECT count(*), sum(idle_ns) FROM cpu", take_idle },
@@ -453,13 +441,13 @@ int load__tables(struct model *model, sqlite3 *db)
 		{ "SELECT name, value, unit FROM cost ORDER BY name", take_cost },
 	};
 
-	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++) {
-		int err = load__each(model, db, tables[i].sql, tables[i].take);
+	int err = load__each(model, db, model->cut ? sql__cut_accounts : sql__accounts, take_cell);
 
-		if (!err && tables[i].take == take_thread)
-			err = add_unknown(model);
-		if (err)
-			return err;
-	}
-	return 0;
+	if (!err)
+		err = load__threads(model, db);
+	if (!err)
+		err = add_unknown(model);
+	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables) && !err; i++)
+		err = load__each(model, db, tables[i].sql, tables[i].take);
+	return err;
 }

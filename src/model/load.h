@@ -3,10 +3,15 @@
 
 #include <sqlite3.h>
 
+#include "base/vec.h"
 #include "model/model.h"
 
 /* Reads meta and the states, which the cut and the kinds are settled with. */
 int load__head(struct model *model, sqlite3 *db);
+/* Settles the cut, once the head is read. -ERANGE: nothing is left. */
+int load__cut(struct model *model, const struct model_options *options);
+/* Reads threads, those too that only waits know; load__tables() does it itself. */
+int load__threads(struct model *model, sqlite3 *db);
 /* Reads the rest, inside the cut; no sums over threads yet. */
 int load__tables(struct model *model, sqlite3 *db);
 /* Reads code and samples; threads are in groups already, and waits in blames. */
@@ -36,13 +41,15 @@ int load__error(int rc);
 const struct model_state *load__state(const struct model *model, int64_t id);
 const struct model_thread *load__thread(const struct model *model, int64_t id);
 
-/* A copy that lives as long as the model; NULL for NULL or when out of memory. */
+/* A copy that lives as long as the model; NULL for NULL or when out of memory, which fails
+ * the load in the end. */
 const char *load__keep(struct model *model, const char *text);
-void load__forget(struct model *model);
 /* A column, kept likewise. load__name() is for what must not be NULL: a recording made by somebody
  * else may have holes. */
 const char *load__text(struct model *model, sqlite3_stmt *row, int column);
 const char *load__name(struct model *model, sqlite3_stmt *row, int column);
+/* A column as a number from 0 to INT32_MAX. */
+uint32_t load__index(sqlite3_stmt *row, int column);
 
 /* Waits for sockets that share an end go by that one's name. */
 int load__sockets(struct model *model);
@@ -52,7 +59,3 @@ int group__threads(struct model *model);
 int group__processes(struct model *model);
 int group__waits(struct model *model);
 int group__rows(struct model *model, enum model_by by);
-
-/* One more zeroed element at the end of *array, which has *count; NULL when out of memory. */
-void *load__append(void *array, size_t *count, size_t size);
-#define APPEND(array, count) ((__typeof__(*(array)))load__append(array, count, sizeof(**(array))))

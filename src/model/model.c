@@ -41,7 +41,7 @@ void model__release(struct model *model)
 	hot__release(&model->hot);
 	signals__release(&model->signals);
 	json_decref(model->hooks);
-	load__forget(model);
+	texts__release(&model->texts);
 	*model = (struct model) {};
 }
 
@@ -107,20 +107,6 @@ static int move_causes(struct model *model, const char *const *causes, enum mode
 		if (!found)
 			return -ENOKEY;
 	}
-	return 0;
-}
-
-static int make_cut(struct model *model, const struct model_options *options)
-{
-	uint64_t length = (uint64_t)(model->end_ns - model->start_ns);
-	uint64_t to = options->to_ns && options->to_ns < length ? options->to_ns : length;
-
-	model->cut = options->from_ns || options->to_ns;
-	if (model->cut && options->from_ns >= to)
-		return -ERANGE;
-	model->from_ns = model->start_ns + (int64_t)options->from_ns;
-	model->to_ns = model->start_ns + (int64_t)to;
-	model->wall_ns = model->to_ns - model->from_ns;
 	return 0;
 }
 
@@ -225,7 +211,7 @@ static int load(struct model *model, sqlite3 *db, const struct model_options *op
 	if (!err)
 		err = move_causes(model, options->idle, MODEL_IDLE);
 	if (!err)
-		err = make_cut(model, options);
+		err = load__cut(model, options);
 	if (!err)
 		err = load__tables(model, db);
 	if (err)
@@ -247,7 +233,7 @@ static int load(struct model *model, sqlite3 *db, const struct model_options *op
 		err = load__samples(model, db);
 	if (!err && model->signals.known)
 		err = load__signals(model, db);
-	return err;
+	return !err && model->texts.failed ? -ENOMEM : err;
 }
 
 int model__load_open(const char *path, const struct model_options *options, sqlite3 **ret_db,

@@ -15,6 +15,7 @@
 #include "model/hot.h"
 #include "model/outside.h"
 #include "model/signals.h"
+#include "model/texts.h"
 
 enum model_by {
 	MODEL_BY_NONE,
@@ -225,7 +226,7 @@ struct model {
 	struct outside outside;
 	struct signals signals;
 
-	struct model_text *texts; /* owns every string above */
+	struct texts texts; /* owns every string above */
 };
 
 /*

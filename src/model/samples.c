@@ -7,11 +7,10 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "model/code.h"
-#include "model/hot.h"
+#include "model/fold.h"
+#include "model/load.h"
+#include "model/sample.h"
 #include "recording/recording.h"
-
-DEFINE_CLEANUP(sqlite3_stmt *, sqlite3_finalize)
 
 #define MOST_REASONS 32
 
@@ -22,7 +21,7 @@ struct tally {
 };
 
 struct sampling {
-	struct code *code;
+	struct fold *fold;
 	struct model *model;
 	struct model_blame **blames; /* by whom, why, for what and because of whom */
 	struct tally runs, paths, wakers;
@@ -32,7 +31,7 @@ struct sampling {
 struct taken {
 	const struct model_thread *thread;
 	const struct model_state *state;
-	const struct code_stack *stack, *waker; /* NULL: none */
+	const struct fold_stack *stack, *waker; /* NULL: none */
 	int64_t object;
 	const struct model_thread *by;
 	int64_t flags; /* RECORDING_SAMPLE_… */
@@ -208,17 +207,9 @@ static int add_wait(struct sampling *sampling, const struct taken *taken, uint32
 			  hot->nodes[node].user ? hot->nodes[node].user : node, &taken->sum);
 }
 
-static const struct code_stack *stack_at(struct sampling *sampling, int64_t id)
-{
-	uint32_t at = id ? code__find(&sampling->code->stack_ids, id) : CODE_NONE;
-
-	sampling->model->hot.torn += id && at == CODE_NONE;
-	return at == CODE_NONE ? NULL : &sampling->code->stacks[at];
-}
-
 static int add_sample(struct sampling *sampling, const struct taken *taken)
 {
-	const struct code_stack *stack = taken->stack;
+	const struct fold_stack *stack = taken->stack;
 	struct hot *hot = &sampling->model->hot;
 
 	hot->samples++;
@@ -239,75 +230,42 @@ static int add_sample(struct sampling *sampling, const struct taken *taken)
 	}
 }
 
-/* How much of a wait that ended then lies inside the cut. A tick is a moment. */
-static double part_inside(const struct model *model, int64_t end_ns, int64_t wait_ns)
+static int take_sample(void *context, const struct sample *sample)
 {
-	double end = (double)end_ns, begin = end - (double)wait_ns;
-	double from = begin < (double)model->from_ns ? (double)model->from_ns : begin;
-	double to = end > (double)model->to_ns ? (double)model->to_ns : end;
-
-	if (!model->cut || wait_ns <= 0 || (from <= begin && to >= end))
-		return 1;
-	return to > from ? (to - from) / (end - begin) : 0;
-}
-
-static int take_sample(struct sampling *sampling, sqlite3_stmt *row)
-{
+	struct sampling *sampling = context;
 	struct hot *hot = &sampling->model->hot;
-	int64_t weight = sqlite3_column_int64(row, 6), true_ns = sqlite3_column_int64(row, 7);
-	int64_t period = sqlite3_column_int64(row, 8), flags = sqlite3_column_int64(row, 9);
-	const char *none = (const char *)sqlite3_column_text(row, 10);
-	const char *end = (const char *)sqlite3_column_text(row, 11);
 	struct taken taken = {
-		.thread = load__thread(sampling->model, sqlite3_column_int64(row, 0)),
-		.state = load__state(sampling->model, sqlite3_column_int64(row, 1)),
-		.object = model__alike(sampling->model, sqlite3_column_int64(row, 5)),
-		.by = load__thread(sampling->model, sqlite3_column_int64(row, 4)),
-		.flags = flags,
-		.sum = { .samples = 1 },
+		.thread = load__thread(sampling->model, sample->thread),
+		.state = load__state(sampling->model, sample->state),
+		.object = model__alike(sampling->model, sample->object),
+		.by = load__thread(sampling->model, sample->by),
+		.flags = sample->flags,
+		.sum = { .ns = sample->weight_ns, .samples = 1 },
 	};
-	double part;
+	double weight = (double)sample->whole_weight_ns, part = 1;
 	int err;
 
-	if (!taken.state || weight < 0 || true_ns < 0 || period < 0)
+	if (!taken.state)
 		return -EBADMSG;
-	part = part_inside(sampling->model, sqlite3_column_int64(row, 12), true_ns);
-	/* A whole one keeps its weight to the nanosecond. */
-	taken.sum.ns = part < 1 ? (int64_t)((double)weight * part) : weight;
 	if (taken.thread && taken.thread->flags & RECORDING_THREAD_OWN)
 		return 0;
-	taken.stack = stack_at(sampling, sqlite3_column_int64(row, 2));
-	taken.waker = stack_at(sampling, sqlite3_column_int64(row, 3));
-	if (flags & RECORDING_SAMPLE_TICK)
-		taken.sum.variance = (double)weight * (double)weight;
-	else if (weight > true_ns)
-		taken.sum.variance = (double)period * (double)(weight - true_ns) * part * part;
-	if (flags & RECORDING_SAMPLE_TICK && !hot->tick_ns)
-		hot->tick_ns = period;
-	hot->whole += !none && !end;
-	err = count_reason(sampling->model, none, false);
+	taken.stack = fold__stack(sampling->fold, sample->stack);
+	taken.waker = fold__stack(sampling->fold, sample->waker_stack);
+	if (sample->whole_wait_ns)
+		part = (double)sample->wait_ns / (double)sample->whole_wait_ns;
+	if (sample->flags & RECORDING_SAMPLE_TICK)
+		taken.sum.variance = weight * weight;
+	else if (sample->whole_weight_ns > sample->whole_wait_ns)
+		taken.sum.variance = (double)sample->period_ns *
+				     (weight - (double)sample->whole_wait_ns) * part * part;
+	if (sample->flags & RECORDING_SAMPLE_TICK && !hot->tick_ns)
+		hot->tick_ns = sample->period_ns;
+	hot->whole += !sample->none && !sample->end;
+	err = count_reason(sampling->model, sample->none, false);
 	/* What is not there need not be whole. */
-	if (!err && !none)
-		err = count_reason(sampling->model, end, true);
+	if (!err && !sample->none)
+		err = count_reason(sampling->model, sample->end, true);
 	return err ? err : add_sample(sampling, &taken);
-}
-
-static int take_samples(struct sampling *sampling, sqlite3 *db)
-{
-	cleanup(sqlite3_finalize_p) sqlite3_stmt *row = NULL;
-	int err =
-		load__prepare(sampling->model, db,
-			      "SELECT thread, state, " RECORDING_STACK ", waker_stack, by, object,"
-			      " weight_ns, wait_ns, period_ns, flags, " RECORDING_NONE ", end,"
-			      " time_ns FROM sample"
-			      " WHERE time_ns > ?1"
-			      " AND (time_ns <= ?2 OR time_ns - wait_ns < ?2)",
-			      &row);
-	int rc;
-
-	while (!err && (rc = sqlite3_step(row)) != SQLITE_DONE)
-		err = rc == SQLITE_ROW ? take_sample(sampling, row) : load__error(rc);
-	return err;
 }
 
 static void sum_ledger(struct model *model)
@@ -318,12 +276,12 @@ static void sum_ledger(struct model *model)
 				model->hot.ledger_ns[kind] += model->threads[i].kind_ns[kind];
 }
 
-int samples__load(struct code *code, sqlite3 *db)
+static int add_samples(struct fold *fold, struct model *model, sqlite3 *db)
 {
-	struct hot *hot = &code->model->hot;
+	struct hot *hot = &model->hot;
 	struct sampling sampling = {
-		.code = code,
-		.model = code->model,
+		.fold = fold,
+		.model = model,
 		.runs = { .cells = &hot->runs },
 		.paths = { .cells = &hot->paths },
 		.wakers = { .cells = &hot->wakers },
@@ -332,29 +290,25 @@ int samples__load(struct code *code, sqlite3 *db)
 
 	_Static_assert(sizeof(hot->sampled) / sizeof(*hot->sampled) >= MODEL_KINDS, "room");
 	if (!err)
-		err = take_samples(&sampling, db);
+		err = sample__each(model, db, false, take_sample, &sampling);
 	tally__finish(&sampling.runs);
 	tally__finish(&sampling.paths);
 	tally__finish(&sampling.wakers);
 	free(sampling.blames);
-	sum_ledger(code->model);
+	sum_ledger(model);
 	return err;
-}
-
-static int load(struct code *code, sqlite3 *db)
-{
-	int err = code__load(code, db);
-
-	if (!err)
-		err = samples__load(code, db);
-	return err ? err : hot__rank(&code->model->hot);
 }
 
 int load__samples(struct model *model, sqlite3 *db)
 {
-	struct code code = { .model = model };
-	int err = model->hot.known ? load(&code, db) : 0;
+	cleanup(fold__release) struct fold fold = {};
+	int err;
 
-	code__release(&code);
-	return err;
+	if (!model->hot.known)
+		return 0;
+	err = fold__load(&fold, &model->hot, model, db);
+	if (!err)
+		err = add_samples(&fold, model, db);
+	model->hot.torn = fold.code.torn;
+	return err ? err : hot__rank(&model->hot);
 }

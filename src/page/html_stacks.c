@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "findings/findings.h"
+#include "model/sample.h"
 #include "recording/recording.h"
 #include "report/json_hot.h"
 
@@ -15,6 +16,7 @@
 #define MOST_WAIT_THREADS 100000
 
 struct stacks {
+	struct html *html;
 	struct html_tree tree;
 	struct html_table samples, waits;
 	struct map blames; /* hash of whom, why, for what and because of whom → blame + 1 */
@@ -139,13 +141,13 @@ struct taken {
 };
 
 static int add_wait(struct html *html, struct stacks *stacks, const struct taken *taken,
-		    sqlite3_stmt *row)
+		    const struct sample *sample)
 {
 	const struct model *model = html->model;
-	const struct model_thread *thread = load__thread(model, sqlite3_column_int64(row, 1));
-	const struct model_thread *by = load__thread(model, sqlite3_column_int64(row, 5));
+	const struct model_thread *thread = load__thread(model, sample->thread);
+	const struct model_thread *by = load__thread(model, sample->by);
 	const struct model_state *state = &model->states[taken->state];
-	int64_t object = model__alike(model, sqlite3_column_int64(row, 6));
+	int64_t object = model__alike(model, sample->object);
 	uintptr_t blame;
 
 	if (!thread || (state->kind != MODEL_DELAYING && state->kind != MODEL_UNDECIDED))
@@ -164,9 +166,10 @@ static int add_wait(struct html *html, struct stacks *stacks, const struct taken
 }
 
 /* A tick is a moment, a wait lasts; what of it is inside the cut weighs its part. */
-static bool place_sample_in_time(const struct html *html, sqlite3_stmt *row, struct taken *taken)
+static bool place_sample_in_time(const struct html *html, const struct sample *sample,
+				 struct taken *taken)
 {
-	int64_t end_ns = sqlite3_column_int64(row, 0), wait_ns = sqlite3_column_int64(row, 9);
+	int64_t end_ns = sample->time_ns, wait_ns = sample->whole_wait_ns;
 	struct html_span span = { .end_ns = end_ns };
 
 	taken->bin = html_bins__at(&html->bins, end_ns - 1);
@@ -183,35 +186,34 @@ static bool place_sample_in_time(const struct html *html, sqlite3_stmt *row, str
 	return true;
 }
 
-static int take_sample(struct html *html, void *context, sqlite3_stmt *row)
+static int take_sample(void *context, const struct sample *sample)
 {
 	struct stacks *stacks = context;
+	struct html *html = stacks->html;
 	const struct model *model = html->model;
-	const struct model_thread *thread = load__thread(model, sqlite3_column_int64(row, 1));
-	const struct model_state *state = load__state(model, sqlite3_column_int64(row, 2));
-	int64_t waker = sqlite3_column_int64(row, 4);
+	const struct model_thread *thread = load__thread(model, sample->thread);
+	const struct model_state *state = load__state(model, sample->state);
 	struct taken taken = { .thread = place_of(html, thread),
-			       .weight_ns = sqlite3_column_int64(row, 7) };
+			       .weight_ns = sample->whole_weight_ns };
 	int err;
 
-	if (!state || taken.weight_ns < 0)
+	if (!state)
 		return -EBADMSG;
-	if (!place_sample_in_time(html, row, &taken))
+	if (!place_sample_in_time(html, sample, &taken))
 		return 0;
 	if (thread && thread->flags & RECORDING_THREAD_OWN)
 		return 0;
 	taken.state = (int32_t)(state - model->states);
-	err = html_tree__find(&stacks->tree, sqlite3_column_int64(row, 3),
-			      (const char *)sqlite3_column_text(row, 8), &taken.node);
-	if (!err && waker)
-		err = html_tree__find(&stacks->tree, waker, NULL, &taken.waker);
+	err = html_tree__find(&stacks->tree, sample->stack, sample->none, &taken.node);
+	if (!err && sample->waker_stack)
+		err = html_tree__find(&stacks->tree, sample->waker_stack, NULL, &taken.waker);
 	if (!err)
 		err = html_table__add(
 			&stacks->samples,
 			&(struct html_row) { .key = { (int32_t)taken.node, taken.thread,
 						      taken.state, taken.bin, taken.bins },
 					     .value = { taken.weight_ns, 1 } });
-	return err ? err : add_wait(html, stacks, &taken, row);
+	return err ? err : add_wait(html, stacks, &taken, sample);
 }
 
 /* What a node weighs by itself; wakers weigh a little, so that they are there. */
@@ -297,6 +299,7 @@ int html__put_stacks(struct html *html)
 {
 	int32_t bins = (int32_t)html->bins.count;
 	struct stacks stacks = {
+		.html = html,
 		.samples = { .at = 3,
 			     .spans = true,
 			     .most = MOST_SAMPLES,
@@ -316,13 +319,7 @@ int html__put_stacks(struct html *html)
 	if (!err && html->model->hot.known)
 		err = html_tree__load(&stacks.tree, html);
 	if (!err && html->model->hot.known)
-		err = html__each(html,
-				 "SELECT time_ns, thread, state, " RECORDING_STACK
-				 ", waker_stack, by,"
-				 " object, weight_ns, " RECORDING_NONE ", wait_ns FROM sample"
-				 " WHERE time_ns > ?1"
-				 " AND (time_ns <= ?2 OR time_ns - wait_ns < ?2)",
-				 take_sample, &stacks);
+		err = sample__each(html->model, html->db, false, take_sample, &stacks);
 	if (!err && html->model->hot.known)
 		err = fit(html, &stacks);
 	if (!err && html->model->hot.known)

@@ -1,12 +1,13 @@
 /* Between the two files of the page's stacks: the tree, and the samples on it. */
 #pragma once
 
+#include "model/fold.h"
 #include "page/html_data.h"
 
 /* The tree of call paths, of which only what samples need goes to the page. */
 struct html_tree {
-	struct model scratch; /* only `hot`, filled by code__load() */
-	struct code code;
+	struct model scratch; /* only `hot`, filled by fold__load(), and texts */
+	struct fold fold;
 	struct map reasons; /* hash of why there is no stack → node + 1 */
 	int64_t *weights;   /* ns by node, callers have their callees' too */
 	uint32_t *places;   /* by node: the page's number */

@@ -14,7 +14,7 @@ void html_bins__release(struct html_bins *bins)
 	free(bins->edges);
 	free(bins->begins);
 	free(bins->ends);
-	free(bins->slices.list);
+	ids__release(&bins->slices);
 }
 
 static int64_t clamp(int64_t value, int64_t least, int64_t most)
@@ -109,10 +109,10 @@ bool html_bins__place(const struct html_bins *bins, struct html_span *span)
 bool html_bins__find(struct html_bins *bins, int64_t slice_from, int64_t slice_to,
 		     struct html_span *ret)
 {
-	uint32_t from = code__find(&bins->slices, slice_from);
-	uint32_t to = code__find(&bins->slices, slice_to);
+	uint32_t from = ids__find(&bins->slices, slice_from);
+	uint32_t to = ids__find(&bins->slices, slice_to);
 
-	if (from == CODE_NONE || to == CODE_NONE || bins->ends[to] <= bins->begins[from]) {
+	if (from == IDS_NONE || to == IDS_NONE || bins->ends[to] <= bins->begins[from]) {
 		bins->torn++;
 		return false;
 	}

@@ -5,7 +5,8 @@
  */
 #pragma once
 
-#include "model/code.h"
+#include "model/ids.h"
+#include "model/load.h"
 #include "page/html_rows.h"
 
 #define HTML_MOST_BINS 600
@@ -13,7 +14,7 @@
 struct html_bins {
 	int64_t *edges; /* count + 1 of them, within the cut */
 	size_t count;
-	struct code_ids slices;
+	struct ids slices;
 	int64_t *begins, *ends; /* by the slice's place */
 	int64_t torn;           /* rows of slices that are not there */
 };

@@ -14,15 +14,13 @@
 
 static int add_function(struct html_tree *tree, const char *name, uint32_t *ret)
 {
-	struct hot *hot = &tree->scratch.hot;
-	struct hot_function *function = APPEND(&hot->functions, &hot->function_count);
+	struct hot_function *function =
+		fold__add_function(&tree->scratch.hot, load__keep(&tree->scratch, name), ret);
 
-	if (!function)
+	if (!function || !function->name)
 		return -ENOMEM;
-	*ret = function->row = (uint32_t)(hot->function_count - 1);
 	function->named = true;
-	function->name = load__keep(&tree->scratch, name);
-	return function->name ? 0 : -ENOMEM;
+	return 0;
 }
 
 int html_tree__load(struct html_tree *tree, struct html *html)
@@ -31,14 +29,13 @@ int html_tree__load(struct html_tree *tree, struct html *html)
 
 	tree->scratch.from_ns = html->model->from_ns;
 	tree->scratch.to_ns = html->model->to_ns;
-	tree->code.model = &tree->scratch;
-	err = code__load(&tree->code, html->db);
+	err = fold__load(&tree->fold, &tree->scratch.hot, &tree->scratch, html->db);
 	return err ? err : add_function(tree, "[folded]", &tree->folded);
 }
 
 void html_tree__release(struct html_tree *tree)
 {
-	code__release(&tree->code);
+	fold__release(&tree->fold);
 	model__release(&tree->scratch);
 	map__release(&tree->reasons);
 	free(tree->weights);
@@ -76,11 +73,11 @@ static int find_reason(struct html_tree *tree, const char *none, uint32_t *ret)
 
 int html_tree__find(struct html_tree *tree, int64_t stack, const char *none, uint32_t *ret)
 {
-	uint32_t at = stack ? code__find(&tree->code.stack_ids, stack) : CODE_NONE;
+	const struct fold_stack *known = fold__stack(&tree->fold, stack);
 
-	if (at == CODE_NONE)
+	if (!known)
 		return find_reason(tree, none ? none : stack ? "torn" : "none taken", ret);
-	*ret = tree->code.stacks[at].node;
+	*ret = known->node;
 	return 0;
 }
 

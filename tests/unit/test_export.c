@@ -8,8 +8,8 @@
 #include "export/exporter.h"
 #include "export/names.h"
 #include "export/proto.h"
-#include "export/texts.h"
 #include "export/tree.h"
+#include "model/texts.h"
 #include "sample.h"
 
 static void expect_bytes(struct proto *proto, const char *bytes, size_t size)
@@ -85,7 +85,7 @@ static void kept_texts_are_clean(void **state)
 		{ "\xc0\xaf", "??" },                  /* too long for what it says */
 		{ "cut \xf0\x9f\x98", "cut ???" },
 	};
-	struct texts texts = {};
+	struct texts texts = { .clean = true };
 
 	for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++)
 		assert_string_equal(texts__keep(&texts, pairs[i][0]), pairs[i][1]);
@@ -95,19 +95,19 @@ static void kept_texts_are_clean(void **state)
 
 static void a_long_text_ends_in_an_ellipsis(void **state)
 {
-	struct texts texts = {};
-	char *text = malloc(3 * PROFILE_MOST_TEXT + 1);
+	struct texts texts = { .clean = true };
+	char *text = malloc(3 * TEXTS_MOST + 1);
 	const char *kept;
 
-	for (size_t i = 0; i < PROFILE_MOST_TEXT; i++)
+	for (size_t i = 0; i < TEXTS_MOST; i++)
 		memcpy(text + 3 * i, "€", 3);
-	text[3 * PROFILE_MOST_TEXT] = '\0';
+	text[3 * TEXTS_MOST] = '\0';
 	kept = texts__keep(&texts, text);
-	assert_true(strlen(kept) <= PROFILE_MOST_TEXT);
-	assert_true(strlen(kept) > PROFILE_MOST_TEXT - 6);
+	assert_true(strlen(kept) <= TEXTS_MOST);
+	assert_true(strlen(kept) > TEXTS_MOST - 6);
 	assert_string_equal(kept + strlen(kept) - strlen("€…"), "€…");
-	memset(text, 'x', PROFILE_MOST_TEXT - 1);
-	text[PROFILE_MOST_TEXT - 1] = '\0';
+	memset(text, 'x', TEXTS_MOST - 1);
+	text[TEXTS_MOST - 1] = '\0';
 	assert_string_equal(texts__keep(&texts, text), text);
 	texts__release(&texts);
 	free(text);
@@ -275,9 +275,9 @@ static void stacks_that_lead_nowhere_are_counted(void **state)
 		recording__add_stack(recording, 2, 1, 1);
 		add_sample(recording, 2, 1);
 		assert_int_equal(load(recording, path, NULL, &profile), 0);
-		assert_int_equal(profile->torn, 1);
-		assert_int_equal(profile->stacks[0].parent, PROFILE_NONE);
-		assert_int_equal(profile->stacks[1].depth, 1);
+		assert_int_equal(profile->code.torn, 1);
+		assert_int_equal(profile->code.stacks[0].parent, PROFILE_NONE);
+		assert_int_equal(profile->code.stacks[1].depth, 1);
 		write_all(profile);
 		profile__free(profile);
 	}
@@ -304,12 +304,12 @@ static void code_without_its_module_or_function_has_a_substitute(void **state)
 	assert_int_equal(err, 0);
 	add_sample(recording, 3, 1);
 	assert_int_equal(load(recording, path, NULL, &profile), 0);
-	assert_int_equal(profile->torn, 0);
+	assert_int_equal(profile->code.torn, 0);
 	for (size_t i = 0; names[i]; i++) {
-		uint32_t line = profile->frames[i].first_line;
+		uint32_t line = profile->code.frames[i].first_line;
 
-		assert_string_equal(profile->functions[profile->lines[line].function].name,
-				    names[i]);
+		assert_string_equal(
+			profile->code.functions[profile->code.lines[line].function].name, names[i]);
 	}
 	write_all(profile);
 	profile__free(profile);
@@ -323,7 +323,7 @@ static void a_sample_of_no_stack_is_counted(void **state)
 
 	add_sample(recording, 1, 1);
 	assert_int_equal(load(recording, path, NULL, &profile), 0);
-	assert_int_equal(profile->torn, 1);
+	assert_int_equal(profile->code.torn, 1);
 	assert_int_equal(profile->samples[0].stack, PROFILE_NONE);
 	profile__free(profile);
 }
@@ -560,7 +560,7 @@ static void weights_must_be_sane(void **state)
 
 static void a_stack_may_be_deep_but_not_without_end(void **state)
 {
-	for (int64_t depth = PROFILE_MOST_DEPTH; depth <= PROFILE_MOST_DEPTH + 1; depth++) {
+	for (int64_t depth = CODE_MOST_DEPTH; depth <= CODE_MOST_DEPTH + 1; depth++) {
 		char *path, *text = NULL;
 		struct recording *recording = begin(&path);
 		struct profile *profile = NULL;
@@ -570,7 +570,7 @@ static void a_stack_may_be_deep_but_not_without_end(void **state)
 			recording__add_stack(recording, i, i - 1, 1);
 		add_sample(recording, depth, 1);
 		assert_int_equal(load(recording, path, NULL, &profile),
-				 depth > PROFILE_MOST_DEPTH ? -EBADMSG : 0);
+				 depth > CODE_MOST_DEPTH ? -EBADMSG : 0);
 		for (size_t i = 0; profile && exporters[i]; i++) {
 			FILE *out = open_memstream(&text, &size);
 

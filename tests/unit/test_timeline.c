@@ -28,23 +28,23 @@ static struct profile_state states[] = {
 	[LOCK] = { 2, "wait", "lock", "delaying", false },
 	[READY] = { 3, "ready", "woken", NULL, false },
 };
-static struct profile_module modules[] = {
+static struct code_module modules[] = {
 	{ 1, "file", "/bin/app", "0123456789abcdef0123456789abcdef01234567" },
 	{ 2, "kernel", "[kernel]", NULL },
 };
-static struct profile_function functions[] = {
+static struct code_function functions[] = {
 	{ 0, "main", "main", "/main.c", 3 },
 	{ 0, "outer", "outer", "/main.c", 7 },
 	{ 0, "inner", "inner", "/main.h", 1 },
 	{ 1, "futex_wait", "futex_wait", NULL, 0 },
 };
-static struct profile_line lines[] = { { 0, 4, 0 }, { 2, 2, 0 }, { 1, 8, 0 }, { 3, 0, 0 } };
-static struct profile_frame frames[] = {
+static struct code_line lines[] = { { 0, 4, 0 }, { 2, 2, 0 }, { 1, 8, 0 }, { 3, 0, 0 } };
+static struct code_frame frames[] = {
 	{ 0, 0x10, 0, 1, false },
 	{ 0, 0x20, 1, 2, false },
 	{ 1, 0xffffffff81000000, 3, 1, true },
 };
-static struct profile_stack stacks[] = {
+static struct code_stack stacks[] = {
 	{ PROFILE_NONE, 0, 0 }, { 0, 1, 1 }, { 1, 2, 2 }, { PROFILE_NONE, 2, 0 }
 };
 #define NOBODY .waker_stack = PROFILE_NONE, .by = PROFILE_NONE, .first = PROFILE_NONE
@@ -75,21 +75,21 @@ static const struct profile profile = {
 	.processes = processes,
 	.threads = threads,
 	.states = states,
-	.modules = modules,
-	.functions = functions,
-	.lines = lines,
-	.frames = frames,
-	.stacks = stacks,
+	.code.modules = modules,
+	.code.functions = functions,
+	.code.lines = lines,
+	.code.frames = frames,
+	.code.stacks = stacks,
 	.samples = samples,
 	.accounts = accounts,
 	.process_count = COUNT_OF(processes),
 	.thread_count = COUNT_OF(threads),
 	.state_count = COUNT_OF(states),
-	.module_count = COUNT_OF(modules),
-	.function_count = COUNT_OF(functions),
-	.line_count = COUNT_OF(lines),
-	.frame_count = COUNT_OF(frames),
-	.stack_count = COUNT_OF(stacks),
+	.code.module_count = COUNT_OF(modules),
+	.code.function_count = COUNT_OF(functions),
+	.code.line_count = COUNT_OF(lines),
+	.code.frame_count = COUNT_OF(frames),
+	.code.stack_count = COUNT_OF(stacks),
 	.sample_count = COUNT_OF(samples),
 	.account_count = COUNT_OF(accounts),
 	.start_ns = 1000,
@@ -401,8 +401,8 @@ static void a_profile_without_samples_or_anything_is_written(void **state)
 	struct profile empty = { .target = "?", .version = "?", .kernel = "?", .command = "" };
 	struct profile only_accounts = profile;
 
-	only_accounts.sample_count = only_accounts.stack_count = only_accounts.frame_count = 0;
-	only_accounts.line_count = only_accounts.function_count = only_accounts.module_count = 0;
+	only_accounts.sample_count = 0;
+	only_accounts.code = (struct code) {};
 	for (size_t i = 0; i < COUNT_OF(all); i++) {
 		free(export(all[i], &empty));
 		free(export(all[i], &only_accounts));

@@ -3,9 +3,9 @@
  * reference an index. Loaded once, read only. Strings and arrays belong to the profile.
  *
  * A recording may come from anywhere, so what would break a format is settled here. Strings are
- * UTF-8 without control characters and of at most PROFILE_MOST_TEXT bytes. Every index is valid.
+ * UTF-8 without control characters and of at most TEXTS_MOST bytes. Every index is valid.
  * Times are within the recording, weights are not negative, and their sum fits into 64 bits. A
- * stack has at most PROFILE_MOST_DEPTH functions.
+ * stack has at most CODE_MOST_DEPTH functions.
  */
 #pragma once
 
@@ -14,13 +14,12 @@
 #include <stdint.h>
 
 #include "base/redact.h"
+#include "model/code.h"
+#include "model/texts.h"
 
-#define PROFILE_NONE       UINT32_MAX /* an index that stands for "none" */
-#define PROFILE_MOST_TEXT  4096
-#define PROFILE_MOST_DEPTH 8192
-/* Nodes of a tree made from a profile. Small files can ask for more than any memory holds: deep
- * stacks again for every thread. */
-#define PROFILE_MOST_NODES (1 << 24)
+#define PROFILE_NONE CODE_NONE /* an index that stands for "none" */
+/* Nodes of a tree made from a profile: a small file can ask for more than any memory holds. */
+#define PROFILE_MOST_NODES CODE_MOST_NODES
 
 struct profile_process {
 	int64_t id; /* in the recording */
@@ -44,41 +43,6 @@ struct profile_state {
 	const char *cause;
 	const char *kind; /* NULL, or "delaying", "undecided", "idle" */
 	bool is_run;
-};
-
-struct profile_module {
-	int64_t id;
-	const char *kind; /* "file", "vdso", "kernel", "jit" */
-	const char *path;
-	const char *build_id; /* NULL: none */
-};
-
-struct profile_function {
-	uint32_t module;
-	const char *name, *system_name;
-	const char *file; /* NULL: unknown */
-	uint32_t start_line;
-};
-
-/* One function at a frame's address; a frame has 1 + the number of inlined calls. */
-struct profile_line {
-	uint32_t function;
-	uint32_t line, column; /* 0: unknown */
-};
-
-struct profile_frame {
-	uint32_t module;
-	uint64_t address;    /* as the ELF file has it; plain in the kernel and in generated code */
-	uint32_t first_line; /* lines[first_line … + line_count): innermost inlined first */
-	uint32_t line_count; /* at least 1 */
-	bool is_kernel;
-};
-
-/* A node of the tree of stacks: its frame, called by its parent's. Parents come before children. */
-struct profile_stack {
-	uint32_t parent; /* PROFILE_NONE: outermost */
-	uint32_t frame;
-	uint32_t depth; /* 0 for an outermost one */
 };
 
 /* What makes profile_sample.by the culprit of a wait. */
@@ -137,11 +101,7 @@ struct profile {
 	struct profile_process *processes;
 	struct profile_thread *threads;
 	struct profile_state *states;
-	struct profile_module *modules;
-	struct profile_function *functions;
-	struct profile_line *lines;
-	struct profile_frame *frames;
-	struct profile_stack *stacks;
+	struct code code;
 	struct profile_sample *samples; /* in order of time */
 	struct profile_account
 		*accounts;            /* by thread, then time; only with profile_options.accounts */
@@ -149,14 +109,12 @@ struct profile {
 	struct profile_counter *counters; /* likewise */
 	struct profile_point *points;     /* of counters */
 	size_t event_count, counter_count, point_total;
-	size_t process_count, thread_count, state_count, module_count, function_count, line_count,
-		frame_count, stack_count, sample_count, account_count;
+	size_t process_count, thread_count, state_count, sample_count, account_count;
 	int64_t start_ns, end_ns, start_unix_ns;
-	int64_t period_ns; /* of ticks; 0: no stacks were taken */
-	int64_t torn;      /* rows that refer to some that are not there; what is missing is "?" */
+	int64_t period_ns;   /* of ticks; 0: no stacks were taken */
 	int64_t left_out_ns; /* waits of kind "idle" that profile_options.no_idle left out */
 	const char *target, *version, *kernel, *command; /* "?" or "": unknown */
-	void *internal;
+	struct texts texts;
 };
 
 struct profile_options {

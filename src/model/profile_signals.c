@@ -8,45 +8,45 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "export/profile_rows.h"
+#include "base/vec.h"
+#include "model/profile_rows.h"
 #include "recording/recording.h"
 
 static int take_event(struct loader *loader, sqlite3_stmt *row)
 {
 	struct profile *profile = loader->profile;
-	uint32_t thread = rows__find(&loader->threads, sqlite3_column_int64(row, 2));
+	uint32_t thread = ids__find(&loader->threads, sqlite3_column_int64(row, 2));
 	struct profile_event *event;
 	int64_t begin_ns, end_ns;
-	int err;
 
 	if (thread != PROFILE_NONE && profile->threads[thread].is_own && !loader->options->with_own)
 		return 0;
 	event = APPEND(&profile->events, &profile->event_count);
 	if (!event)
 		return -ENOMEM;
-	end_ns = rows__clamp(sqlite3_column_int64(row, 0), 0, INT64_MAX / 2);
-	begin_ns = end_ns - rows__clamp(sqlite3_column_int64(row, 1), 0, INT64_MAX / 2);
-	event->time_ns = rows__clamp(end_ns, profile->start_ns, profile->end_ns);
+	end_ns = profile_rows__clamp(sqlite3_column_int64(row, 0), 0, INT64_MAX / 2);
+	begin_ns = end_ns - profile_rows__clamp(sqlite3_column_int64(row, 1), 0, INT64_MAX / 2);
+	event->time_ns = profile_rows__clamp(end_ns, profile->start_ns, profile->end_ns);
 	event->duration_ns =
-		event->time_ns - rows__clamp(begin_ns, profile->start_ns, event->time_ns);
+		event->time_ns - profile_rows__clamp(begin_ns, profile->start_ns, event->time_ns);
 	event->thread = thread;
-	event->error = (int)rows__number(row, 6);
-	err = rows__text(loader, row, 5, &event->object);
-	if (!err)
-		err = rows__name(loader, row, 3, &event->signal);
-	return err ? err : rows__name(loader, row, 4, &event->name);
+	event->error = (int)load__index(row, 6);
+	event->object = load__text(loader->model, row, 5);
+	event->signal = load__name(loader->model, row, 3);
+	event->name = load__name(loader->model, row, 4);
+	return 0;
 }
 
 /* What was counted over slices, as far as they lie within the profile; the sum may become 0. */
 static struct profile_point point_of(const struct profile *profile, sqlite3_stmt *row)
 {
-	int64_t begin_ns = rows__clamp(sqlite3_column_int64(row, 2), 0, INT64_MAX / 2);
-	int64_t end_ns = rows__clamp(sqlite3_column_int64(row, 3), 0, INT64_MAX / 2);
+	int64_t begin_ns = profile_rows__clamp(sqlite3_column_int64(row, 2), 0, INT64_MAX / 2);
+	int64_t end_ns = profile_rows__clamp(sqlite3_column_int64(row, 3), 0, INT64_MAX / 2);
 	int64_t whole_ns = end_ns - begin_ns, part_ns;
 	struct profile_point point = {
-		.begin_ns = rows__clamp(begin_ns, profile->start_ns, profile->end_ns),
-		.end_ns = rows__clamp(end_ns, profile->start_ns, profile->end_ns),
-		.sum = rows__clamp(sqlite3_column_int64(row, 4), 0, INT64_MAX / 2),
+		.begin_ns = profile_rows__clamp(begin_ns, profile->start_ns, profile->end_ns),
+		.end_ns = profile_rows__clamp(end_ns, profile->start_ns, profile->end_ns),
+		.sum = profile_rows__clamp(sqlite3_column_int64(row, 4), 0, INT64_MAX / 2),
 	};
 
 	part_ns = point.end_ns - point.begin_ns;
@@ -69,7 +69,7 @@ static int add_point(struct profile *profile, struct profile_point point)
 	struct profile_point *kept;
 
 	if (last && last->end_ns >= point.end_ns) {
-		last->sum = rows__clamp(last->sum + point.sum, 0, INT64_MAX / 2);
+		last->sum = profile_rows__clamp(last->sum + point.sum, 0, INT64_MAX / 2);
 		return 0;
 	}
 	if (last && last->end_ns > point.begin_ns)
@@ -89,13 +89,11 @@ static int take_point(struct loader *loader, sqlite3_stmt *row)
 	struct profile_counter *counter =
 		profile->counter_count ? &profile->counters[profile->counter_count - 1] : NULL;
 	struct profile_point point = point_of(profile, row);
-	const char *name, *unit;
-	int err = rows__name(loader, row, 0, &name);
+	const char *name = load__name(loader->model, row, 0);
+	const char *unit = load__name(loader->model, row, 1);
 
-	if (!err)
-		err = rows__name(loader, row, 1, &unit);
-	if (err || !point.sum)
-		return err;
+	if (!point.sum)
+		return 0;
 	if (!counter || strcmp(counter->name, name) || strcmp(counter->unit, unit)) {
 		counter = APPEND(&profile->counters, &profile->counter_count);
 		if (!counter)
@@ -112,22 +110,22 @@ static int take_point(struct loader *loader, sqlite3_stmt *row)
 
 int profile_signals__load(struct loader *loader)
 {
-	int err =
-		rows__each(loader,
-			   "SELECT 'page faults that waited', 'faults', f.begin_ns, l.end_ns,"
-			   " sum(a.count) FROM account a JOIN state s ON s.id = a.state"
-			   " JOIN slice f ON f.id = a.slice_from JOIN slice l ON l.id = a.slice_to"
-			   " WHERE s.state = 'wait' AND s.cause = 'fault' AND a.thread NOT IN " OWN
-			   " AND l.end_ns > ?1 AND f.begin_ns < ?2"
-			   " GROUP BY a.slice_to, a.slice_from HAVING sum(a.count) > 0"
-			   " ORDER BY a.slice_to, a.slice_from",
-			   take_point);
+	int err = profile_rows__each(
+		loader,
+		"SELECT 'page faults that waited', 'faults', f.begin_ns, l.end_ns,"
+		" sum(a.count) FROM account a JOIN state s ON s.id = a.state"
+		" JOIN slice f ON f.id = a.slice_from JOIN slice l ON l.id = a.slice_to"
+		" WHERE s.state = 'wait' AND s.cause = 'fault' AND a.thread NOT IN " OWN
+		" AND l.end_ns > ?1 AND f.begin_ns < ?2"
+		" GROUP BY a.slice_to, a.slice_from HAVING sum(a.count) > 0"
+		" ORDER BY a.slice_to, a.slice_from",
+		take_point);
 
 	/* An older gapless had no signals. */
 	if (err || sqlite3_table_column_metadata(loader->db, NULL, "event", "signal", NULL, NULL,
 						 NULL, NULL, NULL))
 		return err;
-	err = rows__each(
+	err = profile_rows__each(
 		loader,
 		"SELECT g.name || ' ' || s.operation || ': ' || m.name, m.unit, f.begin_ns,"
 		" l.end_ns, " SUM_OF_MEASURE " AS sum FROM series_slice c"
@@ -141,11 +139,12 @@ int profile_signals__load(struct loader *loader)
 		take_point);
 	if (err)
 		return err;
-	return rows__each(loader,
-			  "SELECT e.time_ns, e.duration_ns, e.thread, g.name, g.name || ': ' ||"
-			  " trim(e.operation || ' ' || e.place), o.name, e.errno FROM event e"
-			  " JOIN signal g ON g.id = e.signal LEFT JOIN object o ON o.id = e.object"
-			  " WHERE e.time_ns >= ?1 AND (e.time_ns <= ?2"
-			  " OR e.time_ns - e.duration_ns < ?2) ORDER BY e.time_ns, e.id",
-			  take_event);
+	return profile_rows__each(
+		loader,
+		"SELECT e.time_ns, e.duration_ns, e.thread, g.name, g.name || ': ' ||"
+		" trim(e.operation || ' ' || e.place), o.name, e.errno FROM event e"
+		" JOIN signal g ON g.id = e.signal LEFT JOIN object o ON o.id = e.object"
+		" WHERE e.time_ns >= ?1 AND (e.time_ns <= ?2"
+		" OR e.time_ns - e.duration_ns < ?2) ORDER BY e.time_ns, e.id",
+		take_event);
 }

@@ -1,11 +1,9 @@
-#include "export/texts.h"
+#include "model/texts.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/utf8.h"
-#include "export/profile.h"
 
 #define ELLIPSIS "…"
 
@@ -48,18 +46,41 @@ static void clean(const char *text, char *to, size_t most)
 	*to = '\0';
 }
 
-const char *texts__keep(struct texts *texts, const char *text)
+/* Room for `size` bytes that live as long as `texts`. */
+static char *add(struct texts *texts, size_t size)
 {
-	size_t most = strnlen(text, PROFILE_MOST_TEXT);
-	struct texts_entry *entry = malloc(sizeof(*entry) + most + sizeof(ELLIPSIS));
+	struct texts_entry *entry = malloc(sizeof(*entry) + size);
 
-	if (!entry)
+	if (!entry) {
+		texts->failed = true;
 		return NULL;
-	/* A text that fits whole needs no room for an ellipsis. */
-	clean(text, entry->text, most < PROFILE_MOST_TEXT ? most + strlen(ELLIPSIS) : most);
+	}
 	entry->next = texts->entries;
 	texts->entries = entry;
 	return entry->text;
+}
+
+static const char *copy_of(struct texts *texts, const char *text)
+{
+	size_t size = strlen(text) + 1;
+	char *copy = add(texts, size);
+
+	return copy ? memcpy(copy, text, size) : NULL;
+}
+
+const char *texts__keep(struct texts *texts, const char *text)
+{
+	size_t most = strnlen(text, TEXTS_MOST);
+	char *kept;
+
+	if (!texts->clean)
+		return copy_of(texts, text);
+	kept = add(texts, most + sizeof(ELLIPSIS));
+	if (!kept)
+		return NULL;
+	/* A text that fits whole needs no room for an ellipsis. */
+	clean(text, kept, most < TEXTS_MOST ? most + strlen(ELLIPSIS) : most);
+	return kept;
 }
 
 const char *texts__repeat(struct texts *texts, const char *text)

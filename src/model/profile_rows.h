@@ -1,0 +1,30 @@
+/* Between the files of the profile. */
+#pragma once
+
+#include <sqlite3.h>
+
+#include "base/map.h"
+#include "model/ids.h"
+#include "model/load.h"
+#include "model/profile.h"
+
+struct loader {
+	struct profile *profile;
+	const struct profile_options *options;
+	struct model *model; /* head and threads; its texts become the profile's */
+	sqlite3 *db;
+	struct ids processes, threads, states, objects;
+	struct map strangers; /* threads without a row, by id: index + 1 */
+	const char **object_names;
+	size_t object_count;
+	int64_t total_ns, total_wait_ns, total_account_ns;
+};
+
+/* Calls `take` for each row of `sql`, in which ?1 and ?2 are the cut. */
+typedef int profile_take(struct loader *loader, sqlite3_stmt *row);
+int profile_rows__each(struct loader *loader, const char *sql, profile_take *take);
+
+int64_t profile_rows__clamp(int64_t value, int64_t least, int64_t most);
+
+/* Events and counters, behind threads and accounts. */
+int profile_signals__load(struct loader *loader);
