@@ -129,7 +129,7 @@ static const struct signal *const *call_signals(void)
 {
 	static const struct signal *calls[2];
 
-	calls[0] = signal__find("syscalls", 8);
+	calls[0] = signal__of(ROLE_CALLS);
 	return calls;
 }
 

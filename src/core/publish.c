@@ -36,11 +36,13 @@ DEFINE_CLEANUP(struct publish *, publish__free)
 static int describe(struct publish *publish)
 {
 	const struct signal *signal = publish->signal;
-	int err = recording__add_signal(publish->recording,
-					&(struct recording_signal) { .id = publish->number,
-								     .name = signal->name,
-								     .about = signal->about,
-								     .events = signal->events });
+	int err = recording__add_signal(
+		publish->recording,
+		&(struct recording_signal) { .id = publish->number,
+					     .name = signal->name,
+					     .about = signal->about,
+					     .events = signal->events,
+					     .role = roles__name(signal->role) });
 
 	for (size_t i = 0; i < signal__values(signal) && !err; i++)
 		err = recording__add_measure(publish->recording, publish->number, (int)i,

@@ -15,6 +15,7 @@
 
 #include "bpf/series.h"
 #include "core/loader.h"
+#include "vocabulary/roles.h"
 
 #define SIGNAL_COLUMNS 16
 #define SIGNAL_HOOKS   24
@@ -73,6 +74,7 @@ struct signal {
 	const char *name;
 	const char *about;        /* one line for `gapless list` */
 	const char *events;       /* what is counted, in the plural: "requests" */
+	enum role role;           /* how reports present it */
 	bool is_default;          /* cheap enough for every recording */
 	bool in_ledger;           /* its kernel half is the ledger's, at level full: no open() */
 	bool at_syscalls;         /* nothing is left of it without hooks at syscalls */

@@ -358,7 +358,7 @@ static void add_signals(struct making *making)
 
 	for (size_t i = 0; i < signals->count; i++)
 		for (size_t j = 0; j < signals->list[i].row_count; j++)
-			if (!signals__is(&signals->list[i], "syscalls"))
+			if (signals->list[i].role != ROLE_CALLS)
 				add_row(making, &signals->list[i], &signals->list[i].rows[j]);
 }
 

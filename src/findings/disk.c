@@ -62,7 +62,7 @@ static void release_parts(struct signals_parts *parts)
 static void say_file(const struct model *model, const struct model_group *group, int64_t ns,
 		     char *text, size_t size)
 {
-	const struct signals_signal *files = signals__find(&model->signals, "files");
+	const struct signals_signal *files = signals__of(&model->signals, ROLE_FILES);
 	const struct signals_way way = { is_groups, signals__by_object, group, false };
 	cleanup(release_parts) struct signals_parts parts = {};
 	int64_t whole = 0;
@@ -123,7 +123,7 @@ static const struct signals_row *row_of_group(const struct signals_signal *signa
 void findings_signals__join(const struct model *model, const struct model_group *group,
 			    struct finding *finding, const struct signals_row **ret_row)
 {
-	const struct signals_signal *block = signals__find(&model->signals, "block");
+	const struct signals_signal *block = signals__of(&model->signals, ROLE_DISKS);
 	size_t size = sizeof(finding->text);
 	const struct signals_row *row = NULL;
 	int64_t requests_ns = 0;

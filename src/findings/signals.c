@@ -138,7 +138,7 @@ static void say_disk(struct finding *finding, const struct model *model,
 /* One sentence for a device, about what took most of its time. */
 static void offer_disks(struct offers *offers, const struct signals_row *said)
 {
-	const struct signals_signal *block = signals__find(&offers->model->signals, "block");
+	const struct signals_signal *block = signals__of(&offers->model->signals, ROLE_DISKS);
 
 	for (size_t i = 0; block && block->main >= 0 && i < block->row_count; i++) {
 		const struct signals_row *row = &block->rows[block->ranks[i]];
@@ -192,7 +192,7 @@ static void say_file(struct finding *finding, const struct model *model,
 /* The file that takes most, unless a sentence about waiting has named it. */
 static void offer_file(struct offers *offers)
 {
-	const struct signals_signal *files = signals__find(&offers->model->signals, "files");
+	const struct signals_signal *files = signals__of(&offers->model->signals, ROLE_FILES);
 	const struct signals_part *part = files ? files->objects.list : NULL;
 	struct words name;
 
@@ -255,7 +255,7 @@ static void say_missing(struct finding *finding, const struct model *model,
 
 static void offer_missing(struct offers *offers)
 {
-	const struct signals_signal *files = signals__find(&offers->model->signals, "files");
+	const struct signals_signal *files = signals__of(&offers->model->signals, ROLE_FILES);
 	const struct signals_part *part = files ? files->missing.list : NULL;
 
 	if (files && files->missing.count && part->sum.count >= LEAST_MISSING &&
@@ -403,7 +403,7 @@ static void say_accept(struct finding *finding, const struct model *model,
 
 static void offer_tcp(struct offers *offers)
 {
-	const struct signals_signal *tcp = signals__find(&offers->model->signals, "tcp");
+	const struct signals_signal *tcp = signals__of(&offers->model->signals, ROLE_CONNECTIONS);
 
 	if (!tcp)
 		return;
@@ -442,7 +442,7 @@ static void say_programs(struct finding *finding, const struct model *model,
 
 static void offer_programs(struct offers *offers)
 {
-	const struct signals_signal *exec = signals__find(&offers->model->signals, "exec");
+	const struct signals_signal *exec = signals__of(&offers->model->signals, ROLE_PROGRAMS);
 
 	for (size_t i = 0; exec && i < exec->program_count; i++) {
 		const struct signals_program *program = &exec->programs[i];

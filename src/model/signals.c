@@ -13,6 +13,8 @@
 #include "model/sql.h"
 #include "vocabulary/histogram.h"
 
+DEFINE_CLEANUP(sqlite3_stmt *, sqlite3_finalize)
+
 static void release(struct signals_signal *signal)
 {
 	for (size_t i = 0; i < signal->row_count; i++) {
@@ -54,9 +56,12 @@ const struct signals_signal *signals__find(const struct signals *signals, const 
 	return NULL;
 }
 
-bool signals__is(const struct signals_signal *signal, const char *name)
+const struct signals_signal *signals__of(const struct signals *signals, enum role role)
 {
-	return !strcmp(signal->name, name);
+	for (size_t i = 0; i < signals->count; i++)
+		if (!signals__is_empty(&signals->list[i]) && signals->list[i].role == role)
+			return &signals->list[i];
+	return NULL;
 }
 
 int signals__measure(const struct signals_signal *signal, const char *name)
@@ -108,6 +113,7 @@ static int take_signal(struct model *model, sqlite3_stmt *row)
 		return -ENOMEM;
 	signal->id = sqlite3_column_int64(row, 0);
 	signal->name = load__name(model, row, 1);
+	signal->role = roles__find((const char *)sqlite3_column_text(row, 4), signal->name);
 	signal->about = load__text(model, row, 2);
 	signal->events = load__text(model, row, 3);
 	if (!signal->events)
@@ -312,44 +318,58 @@ static int take_event_count(struct model *model, sqlite3_stmt *row)
 	return 0;
 }
 
-static int take_program(struct model *model, sqlite3_stmt *row)
+static int take_program(struct model *model, struct signals_signal *signal, sqlite3_stmt *row)
 {
 	struct signals *signals = &model->signals;
-	struct signals_signal *signal = signal_of(signals, sqlite3_column_int64(row, 0));
 	struct signals_program *program;
-	int64_t max_ns = sqlite3_column_int64(row, 6);
+	int64_t max_ns = sqlite3_column_int64(row, 5);
 
-	if (!signal || signal->program_count == SIGNALS_PROGRAMS)
+	if (signal->program_count == SIGNALS_PROGRAMS)
 		return 0;
 	program = APPEND(&signal->programs, &signal->program_count);
 	if (!program)
 		return -ENOMEM;
-	program->file = load__name(model, row, 1);
-	program->parent = load__text(model, row, 2);
+	program->file = load__name(model, row, 0);
+	program->parent = load__text(model, row, 1);
 	program->count =
-		load__amount(sqlite3_column_int64(row, 3), LOAD_MOST, &signals->loaded.programs);
-	program->ended = sqlite3_column_int64(row, 4);
+		load__amount(sqlite3_column_int64(row, 2), LOAD_MOST, &signals->loaded.programs);
+	program->ended = sqlite3_column_int64(row, 3);
 	program->lifetime_ns =
-		load__amount(sqlite3_column_int64(row, 5), LOAD_MOST, &signals->loaded.lifetimes);
+		load__amount(sqlite3_column_int64(row, 4), LOAD_MOST, &signals->loaded.lifetimes);
 	program->max_ns = max_ns < 0 ? 0 : max_ns > LOAD_MOST ? LOAD_MOST : max_ns;
-	program->failed = sqlite3_column_int64(row, 7);
+	program->failed = sqlite3_column_int64(row, 6);
 	return 0;
+}
+
+static int load_programs(struct model *model, sqlite3 *db, struct signals_signal *signal)
+{
+	cleanup(sqlite3_finalize_p) sqlite3_stmt *row = NULL;
+	int err = load__prepare(model, db, sql__programs, &row), rc;
+
+	if (!err)
+		sqlite3_bind_int64(row, 3, signal->id);
+	while (!err && (rc = sqlite3_step(row)) != SQLITE_DONE)
+		err = rc == SQLITE_ROW ? take_program(model, signal, row) : load__error(rc);
+	return err;
 }
 
 int load__signals(struct model *model, sqlite3 *db)
 {
+	bool has_roles = !sqlite3_table_column_metadata(db, NULL, "signal", "role", NULL, NULL,
+							NULL, NULL, NULL);
 	const struct {
 		const char *sql;
 		load_row *take;
 	} tables[] = {
-		{ "SELECT id, name, about, events FROM signal ORDER BY id", take_signal },
+		{ has_roles ? "SELECT id, name, about, events, role FROM signal ORDER BY id"
+			    : "SELECT id, name, about, events, NULL FROM signal ORDER BY id",
+		  take_signal },
 		{ "SELECT signal, id, name, unit FROM measure ORDER BY signal, id", take_measure },
 		{ sql__objects, take_object },
 		{ model->cut ? sql__cut_series : sql__series, take_series },
 		{ sql__distributions, take_distributed },
 		{ sql__slowest, take_event },
 		{ sql__event_counts, take_event_count },
-		{ sql__programs, take_program },
 	};
 	int err = 0;
 
@@ -364,8 +384,10 @@ int load__signals(struct model *model, sqlite3 *db)
 		struct signals_signal *signal = &model->signals.list[i];
 
 		err = signals__sum(model, signal);
-		if (!err && signals__is(signal, "tcp"))
+		if (!err && signal->role == ROLE_CONNECTIONS)
 			err = signals__serve(model, signal);
+		if (!err && signal->role == ROLE_PROGRAMS)
+			err = load_programs(model, db, signal);
 	}
 	return err;
 }

@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "vocabulary/roles.h"
+
 struct model;
 struct model_group;
 struct model_histogram;
@@ -110,6 +112,7 @@ struct signals_service {
 struct signals_signal {
 	int64_t id;
 	const char *name, *about;
+	enum role role;
 	const char *events; /* what is counted, in the plural */
 	struct signals_measure measures[SIGNALS_MEASURES];
 	int measure_count; /* those behind a hole have a name still, or NULL */
@@ -153,8 +156,8 @@ void signals__release(struct signals *signals);
 bool signals__is_empty(const struct signals_signal *signal);
 /* NULL if the recording has none of that name, or it is empty. */
 const struct signals_signal *signals__find(const struct signals *signals, const char *name);
-/* Is that its name? */
-bool signals__is(const struct signals_signal *signal, const char *name);
+/* The first signal of a role that saw something; NULL: none did. */
+const struct signals_signal *signals__of(const struct signals *signals, enum role role);
 /* Which measure that is; -1 if there is none. */
 int signals__measure(const struct signals_signal *signal, const char *name);
 /* An object that the series refer to; NULL if there is none. */

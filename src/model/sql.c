@@ -135,16 +135,16 @@ const char sql__event_counts[] =
  */
 const char sql__programs[] =
 	"WITH v AS (SELECT v.*, CASE WHEN json_valid(v.fields) THEN v.fields END AS f FROM event v"
-	" JOIN signal g ON g.id = v.signal WHERE g.name = 'exec' AND " IN_CUT "),"
+	" WHERE v.signal = ?3 AND " IN_CUT "),"
 	" e AS (SELECT v.*, coalesce(t.process, " FIELD("f", "pid") ") AS process FROM v"
 	" LEFT JOIN thread t ON t.id = v.thread),"
-	" n AS (SELECT signal, operation, f, lead(operation) OVER w AS next,"
+	" n AS (SELECT operation, f, lead(operation) OVER w AS next,"
 	" lead(duration_ns) OVER w AS ns, lead(f) OVER w AS end FROM e"
-	" WINDOW w AS (PARTITION BY signal, process ORDER BY time_ns, id)),"
-	" p AS (SELECT signal, " FIELD("f", "file") " AS file, " FIELD("f", "parent_comm")
+	" WINDOW w AS (PARTITION BY process ORDER BY time_ns, id)),"
+	" p AS (SELECT " FIELD("f", "file") " AS file, " FIELD("f", "parent_comm")
 	" AS parent, count(*) AS n, sum(next IS 'exit') AS ended, total(" IF_ENDED("ns") ") AS ns,"
 	" max(" IF_ENDED("ns") ") AS most, sum(next IS 'exit' AND (coalesce("
 	FIELD("end", "status") ", 0) != 0 OR " FIELD("end", "killed_by") " IS NOT NULL)) AS failed"
-	" FROM n WHERE operation IS 'exec' GROUP BY 1, 2, 3)"
-	" SELECT signal, file, parent, n, ended, CAST(ns AS INT), most, failed FROM p"
-	" WHERE file IS NOT NULL ORDER BY signal, n DESC, file, parent";
+	" FROM n WHERE operation IS 'exec' GROUP BY 1, 2)"
+	" SELECT file, parent, n, ended, CAST(ns AS INT), most, failed FROM p"
+	" WHERE file IS NOT NULL ORDER BY n DESC, file, parent";

@@ -18,4 +18,5 @@ extern const char sql__distributions[]; /* signal, place, operation, measure, bu
 extern const char sql__objects[];       /* those of series and events */
 extern const char sql__slowest[];       /* the slowest events of each signal */
 extern const char sql__event_counts[];  /* signal, count */
-extern const char sql__programs[];      /* signal, file, parent, count, ended, ns, max_ns, failed */
+extern const char
+	sql__programs[]; /* of signal ?3: file, parent, count, ended, ns, max_ns, failed */

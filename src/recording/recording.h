@@ -226,6 +226,7 @@ struct recording_signal {
 	const char *name;
 	const char *about;
 	const char *events; /* what is counted: "requests" */
+	const char *role;   /* of vocabulary/roles.h; "": none */
 };
 int recording__add_signal(struct recording *recording, const struct recording_signal *signal);
 /* Measures are numbered from 0; `unit` is "ns", "bytes" or what is counted. */

@@ -44,7 +44,7 @@ const char *const writer__sql[SQL_COUNT] = {
 	[SQL_CPU] = "INSERT OR REPLACE INTO cpu VALUES(?1, ?2)",
 	[SQL_QUALITY] = "INSERT OR REPLACE INTO quality VALUES(?1, ?2, ?3)",
 	[SQL_COST] = "INSERT OR REPLACE INTO cost VALUES(?1, ?2, ?3)",
-	[SQL_SIGNAL] = "INSERT INTO signal VALUES(?1, ?2, ?3, ?4)",
+	[SQL_SIGNAL] = "INSERT INTO signal VALUES(?1, ?2, ?3, ?4, ?5)",
 	[SQL_MEASURE] = "INSERT INTO measure VALUES(?1, ?2, ?3, ?4)",
 	[SQL_SERIES] = "INSERT INTO series VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, 0, 0, 0, 0, 0)",
 	[SQL_SERIES_MAX] = "UPDATE series SET max0 = max(max0, ?2), max1 = max(max1, ?3),"
@@ -242,7 +242,7 @@ int recording__put_cost(struct recording *recording, const char *name, double va
 int recording__add_signal(struct recording *recording, const struct recording_signal *signal)
 {
 	return ADD_ROW(recording, SQL_SIGNAL, number(signal->id), text(signal->name),
-		       text(signal->about), text(signal->events));
+		       text(signal->about), text(signal->events), text(signal->role));
 }
 
 int recording__add_measure(struct recording *recording, int signal, int id, const char *name,

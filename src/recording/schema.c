@@ -90,7 +90,8 @@ const char schema__sql[] =
 	 * Signals. A series is what is summed up together; its maxima are of the whole recording.
 	 * The sums are those of the signal's measures 0 to 5.
 	 */
-	"CREATE TABLE signal(id INTEGER PRIMARY KEY, name TEXT, about TEXT, events TEXT);"
+	"CREATE TABLE signal(id INTEGER PRIMARY KEY, name TEXT, about TEXT, events TEXT,"
+	" role TEXT);"
 	"CREATE TABLE measure(signal INT, id INT, name TEXT, unit TEXT,"
 	" PRIMARY KEY(signal, id)) WITHOUT ROWID;"
 	"CREATE TABLE series(id INTEGER PRIMARY KEY, signal INT, thread INT, object INT,"

@@ -242,9 +242,9 @@ json_t *json_signals__signal(const struct model *model, size_t i)
 			(json_int_t)signal->objects.count, "failures",
 			parts_json(signal, &signal->failures, failure_part), "not_found",
 			parts_json(signal, &signal->missing, object_part));
-	if (signals__is(signal, "tcp"))
+	if (signal->role == ROLE_CONNECTIONS)
 		json_object_set_new(one, "services", services_json(signal));
-	if (signals__is(signal, "exec"))
+	if (signal->role == ROLE_PROGRAMS)
 		json_object_set_new(one, "programs", programs_json(signal));
 	json_object_set_new(one, "event_count", number(signal->event_count));
 	json_object_set_new(one, "slowest", slowest_json(model, signal));

@@ -186,7 +186,7 @@ void printer__operations(const struct printer *printer, const struct signals_sig
 	struct table table = table_of(printer, signal);
 	size_t count = 0, left = 0;
 	size_t most = printer__shown(printer, signal->row_count,
-				     signals__is(signal, "tcp") ? NET_SHOWN : ROWS_SHOWN);
+				     signal->role == ROLE_CONNECTIONS ? NET_SHOWN : ROWS_SHOWN);
 
 	fprintf(printer->out, "%*s", NAME_COLUMNS + 2, "");
 	for (size_t i = 0; i < table.count; i++)
@@ -197,7 +197,7 @@ void printer__operations(const struct printer *printer, const struct signals_sig
 	for (size_t i = 0; i < signal->row_count; i++) {
 		const struct signals_row *row = &signal->rows[signal->ranks[i]];
 
-		if (signals__is(signal, "tcp") && is_trouble(row->operation))
+		if (signal->role == ROLE_CONNECTIONS && is_trouble(row->operation))
 			continue;
 		if (count < most) {
 			print_row(printer, signal, row, &table);

@@ -164,10 +164,10 @@ static bool same_who(const struct signals_part *a, const struct signals_part *b)
 static bool is_noise(const struct printer *printer, const struct signals_signal *signal,
 		     const struct signals_part *part)
 {
-	const struct signals_signal *files = signals__find(&printer->model->signals, "files");
+	const struct signals_signal *files = signals__of(&printer->model->signals, ROLE_FILES);
 	int64_t error = part->first->error;
 
-	if (!signals__is(signal, "syscalls"))
+	if (signal->role != ROLE_CALLS)
 		return false;
 	return error == EAGAIN || error == EINPROGRESS ||
 	       (error == ENOENT && files && files->missing.count);
@@ -302,7 +302,7 @@ static bool is_told(const struct printer *printer, const struct signals_signal *
 {
 	const struct signals *signals = &printer->model->signals;
 
-	for (size_t i = 0; signals__is(signal, "syscalls") && i < signals->count; i++) {
+	for (size_t i = 0; signal->role == ROLE_CALLS && i < signals->count; i++) {
 		const struct signals_signal *other = &signals->list[i];
 
 		for (size_t j = 0; other != signal && j < other->slowest_count; j++)
@@ -334,7 +334,7 @@ static void print_slowest(const struct printer *printer, const struct signals_si
 static bool adds_up(const struct signals_signal *signal)
 {
 	return signal->main >= 0 && strcmp(signal->measures[signal->main].name, "lifetime") &&
-	       !signals__is(signal, "tcp") && signal->sum.sum[signal->main];
+	       signal->role != ROLE_CONNECTIONS && signal->sum.sum[signal->main];
 }
 
 static void print_head(const struct printer *printer, const struct signals_signal *signal)
@@ -414,7 +414,7 @@ static void print_small(const struct printer *printer, const struct signals_sign
 static void print_signal(const struct printer *printer, const struct signals_signal *signal)
 {
 	/* The table of syscalls stands above, and how long programs live is theirs to know. */
-	bool is_syscalls = signals__is(signal, "syscalls");
+	bool is_syscalls = signal->role == ROLE_CALLS;
 	bool is_exec = signal->program_count > 0;
 
 	print_head(printer, signal);
@@ -427,7 +427,7 @@ static void print_signal(const struct printer *printer, const struct signals_sig
 		printer__operations(printer, signal);
 	if (!is_syscalls)
 		print_hump(printer, signal);
-	if (signals__is(signal, "tcp"))
+	if (signal->role == ROLE_CONNECTIONS)
 		print_services(printer, signal);
 	else if (!is_exec)
 		print_objects(printer, signal);

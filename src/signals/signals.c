@@ -11,6 +11,14 @@ SIGNALS(DECLARE)
 #define ADDRESS(name) &name##_signal,
 const struct signal *const signals[] = { SIGNALS(ADDRESS) NULL };
 
+const struct signal *signal__of(enum role role)
+{
+	for (size_t i = 0; signals[i]; i++)
+		if (signals[i]->role == role)
+			return signals[i];
+	return NULL;
+}
+
 const struct signal *signal__find(const char *name, size_t length)
 {
 	for (size_t i = 0; signals[i]; i++)

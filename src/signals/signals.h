@@ -6,6 +6,9 @@
 /* Every signal of src/signals/list, in its order; ends with NULL. */
 extern const struct signal *const signals[];
 
+/* The first of a role; NULL if there is none. */
+const struct signal *signal__of(enum role role);
+
 /* NULL if there is none of that name. */
 const struct signal *signal__find(const char *name, size_t length);
 

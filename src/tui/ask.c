@@ -55,7 +55,7 @@ static const char *const questions[ASK_QUESTIONS] = {
 		" LEFT JOIN slice l ON l.id = a.slice_to WHERE a.slice_to BETWEEN ?1 AND ?2",
 	[ASK_CALLS_BY_THREAD] = "SELECT s.thread, sum(c.count) FROM series_slice c JOIN series s"
 		" ON s.id = c.series JOIN signal g ON g.id = s.signal"
-		" WHERE c.slice_to BETWEEN ?1 AND ?2 AND g.name = 'syscalls' GROUP BY s.thread",
+		" WHERE c.slice_to BETWEEN ?1 AND ?2 AND g.role = 'calls' GROUP BY s.thread",
 	[ASK_HEAD] = "SELECT (SELECT value FROM meta WHERE key = 'cpus'),"
 		" (SELECT value FROM meta WHERE key = 'level') = 'full',"
 		" (SELECT value FROM cost WHERE name = 'own_cpu_ns'),"
@@ -82,7 +82,7 @@ static const char *const questions[ASK_QUESTIONS] = {
 	[ASK_CALLS] = "WITH c AS (SELECT s.operation AS name, s.errno AS errno, sum(x.sum0) AS ns,"
 		" sum(x.count) AS count FROM series_slice x JOIN series s ON s.id = x.series"
 		" JOIN signal g ON g.id = s.signal WHERE x.slice_to BETWEEN ?1 AND ?2"
-		" AND g.name = 'syscalls' AND " WANTED("s.thread") " GROUP BY 1, 2)"
+		" AND g.role = 'calls' AND " WANTED("s.thread") " GROUP BY 1, 2)"
 		" SELECT name, (SELECT e.errno FROM c e WHERE e.name = c.name AND e.errno"
 		" ORDER BY e.count DESC LIMIT 1), sum(ns), sum(count),"
 		" sum(CASE WHEN errno THEN count ELSE 0 END) FROM c GROUP BY name ORDER BY 3 DESC",
@@ -176,8 +176,7 @@ int ask__new(sqlite3 *db, ask_open_state *open_state, void *context, struct ask 
 	err = read_states(ask);
 	if (err)
 		return err;
-	if (sqlite3_prepare_v2(db, "SELECT 1 FROM signal WHERE name = 'syscalls'", -1, &signal,
-			       NULL))
+	if (sqlite3_prepare_v2(db, "SELECT 1 FROM signal WHERE role = 'calls'", -1, &signal, NULL))
 		return -EIO;
 	ask->has_calls = sqlite3_step(signal) == SQLITE_ROW;
 	*ret = TAKE(ask);

@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "vocabulary/histogram.h"
+#include "vocabulary/roles.h"
 
 enum { SYSCALLS = 1, BLOCK, FILES, TCP, EXEC };
 enum { LOG = 11, DATA, THEME, LISTENER, LINE, HTTP, DATABASE /* and up */ };
@@ -64,7 +65,8 @@ static void add_histogram(struct recording *recording, int signal, int measure, 
 static void add_signal(struct recording *recording, int id, const char *name, const char *events,
 		       const char *const *measures)
 {
-	const struct recording_signal signal = { id, name, "about it", events };
+	const struct recording_signal signal = { id, name, "about it", events,
+						 roles__name(roles__find(NULL, name)) };
 
 	assert_int_equal(recording__add_signal(recording, &signal), 0);
 	for (int i = 0; measures[2 * i]; i++)

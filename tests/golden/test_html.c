@@ -228,8 +228,8 @@ static const char *const wrongs[] = {
 	"UPDATE thread SET comm = NULL; UPDATE process SET comm = x'ff00ff', cgroup = NULL",
 	"DELETE FROM thread; DELETE FROM process",
 	"UPDATE wait SET object = 9223372036854775807",
-	"INSERT INTO signal VALUES(9223372036854775807, NULL, NULL, NULL)",
-	"INSERT INTO signal VALUES(1, 's', '', 'e'); INSERT INTO measure VALUES(1, 7, 'm', NULL),"
+	"INSERT INTO signal(id, name, about, events) VALUES(9223372036854775807, NULL, NULL, NULL)",
+	"INSERT INTO signal(id, name, about, events) VALUES(1, 's', '', 'e'); INSERT INTO measure VALUES(1, 7, 'm', NULL),"
 	" (1, -1, 'n', 'ns'); INSERT INTO series(id, signal, thread, object, errno, max0)"
 	" VALUES(1, 1, 1, 9223372036854775807, -9223372036854775808, 9223372036854775807);"
 	"INSERT INTO series_slice VALUES(1, 1, 1, 9223372036854775807, 9223372036854775807, -1,"

@@ -860,7 +860,7 @@ static void a_file_that_took_no_time_is_no_reason(void **state)
 			   .id = 3, .thread = 1, .object = 1, .operation = "stat" },
 		   100, (int64_t[6]) { 1 * MS });
 	sample__finish(recording);
-	change("INSERT INTO signal VALUES (2, 'files', '', 'things');"
+	change("INSERT INTO signal(id, name, about, events) VALUES (2, 'files', '', 'things');"
 	       "INSERT INTO measure VALUES (2, 0, 'time', 'ns');"
 	       "UPDATE series SET signal = 2 WHERE id = 3");
 	text_has("1. 200 of 200 writes on loop0 took 21.0 ms or longer (p50 21.0 ms), most of them "

@@ -120,7 +120,8 @@ static void calls_by_thread_are_there_if_the_signal_is(void **state)
 	assert_int_equal(ask__new(recording__db(recording), open_state, NULL, &ask), 0);
 	assert_false(ask__has_calls(ask));
 	ask__free(ask);
-	recording__add_signal(recording, &(struct recording_signal) { 1, "syscalls", "", "calls" });
+	recording__add_signal(recording,
+			      &(struct recording_signal) { 1, "syscalls", "", "calls", "calls" });
 	for (int i = 1; i <= 2; i++)
 		recording__add_series(recording,
 				      &(struct recording_series) { .id = i,
@@ -167,7 +168,8 @@ static void calls_say_how_they_fail_and_are_those_of_a_thread(void **state)
 	static struct ask_lines lines;
 	struct ask *ask;
 
-	recording__add_signal(recording, &(struct recording_signal) { 1, "syscalls", "", "calls" });
+	recording__add_signal(recording,
+			      &(struct recording_signal) { 1, "syscalls", "", "calls", "calls" });
 	add_calls(recording, 1, 1, "open", 0, 5);
 	add_calls(recording, 2, 1, "open", 13, 2);
 	add_calls(recording, 3, 1, "open", 2, 3);

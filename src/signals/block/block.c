@@ -122,6 +122,7 @@ const struct signal block_signal = {
 	.name = "block",
 	.about = "requests to disks: which device, queued or slow, by whom",
 	.events = "requests",
+	.role = ROLE_DISKS,
 	.is_default = true,
 	.hooks = hooks,
 	.measures = measures,

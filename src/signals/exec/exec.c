@@ -187,6 +187,7 @@ const struct signal exec_signal = {
 	.name = "exec",
 	.about = "processes: programs started, by whom, how long they lived, how they ended",
 	.events = "processes",
+	.role = ROLE_PROGRAMS,
 	.is_default = true,
 	.hooks = hooks,
 	.measures = measures,

@@ -233,6 +233,7 @@ const struct signal files_signal = {
 	.name = "files",
 	.about = "operations on files: how long, how much, from the page cache or not",
 	.events = "operations",
+	.role = ROLE_FILES,
 	.at_syscalls = true,
 	.hooks = hooks,
 	.measures = measures,

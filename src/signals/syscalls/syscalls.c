@@ -222,6 +222,7 @@ const struct signal syscalls_signal = {
 	.name = "syscalls",
 	.about = "system calls by thread and error; slow ones with their arguments",
 	.events = "calls",
+	.role = ROLE_CALLS,
 	.is_default = true,
 	.in_ledger = true,
 	.hooks = hooks,

@@ -232,6 +232,7 @@ const struct signal tcp_signal = {
 	.name = "tcp",
 	.about = "TCP connections: who, how long, how much, what went wrong",
 	.events = "events",
+	.role = ROLE_CONNECTIONS,
 	.is_default = true,
 	.hooks = hooks,
 	.measures = measures,
