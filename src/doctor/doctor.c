@@ -5,21 +5,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/vec.h"
+
 void doctor__add(struct doctor *doctor, const struct finding *finding, const char *format, ...)
 {
-	struct finding *grown;
+	struct finding *added = APPEND(&doctor->findings, &doctor->count);
 	va_list args;
 
-	grown = reallocarray(doctor->findings, doctor->count + 1, sizeof(*grown));
-	if (!grown) {
+	if (!added) {
 		doctor->out_of_memory = true;
 		return;
 	}
-	doctor->findings = grown;
-	grown += doctor->count++;
-	*grown = *finding;
+	*added = *finding;
 	va_start(args, format);
-	vsnprintf(grown->detail, sizeof(grown->detail), format, args);
+	vsnprintf(added->detail, sizeof(added->detail), format, args);
 	va_end(args);
 }
 

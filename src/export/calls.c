@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/map.h"
+#include "base/vec.h"
 #include "export/label.h"
 
 struct calls_internal {
@@ -14,7 +15,6 @@ struct calls_internal {
 	struct map words;  /* state, text → row */
 	struct map stacks; /* node of the outermost words, stack → node */
 	struct map leaves; /* node, row → node */
-	size_t frame_capacity, node_capacity;
 };
 
 static uint64_t pair(uint32_t first, uint32_t second)
@@ -35,44 +35,30 @@ static bool unbox(void *value, uint32_t *ret)
 	return value;
 }
 
-/* Makes room for one more in *array. */
-static int make_room(void *array, size_t count, size_t *capacity, size_t size)
-{
-	size_t wanted = *capacity ? *capacity * 2 : 256;
-	void **at = array, *grown;
-
-	if (count < *capacity)
-		return 0;
-	if (wanted > PROFILE_MOST_NODES)
-		return -E2BIG;
-	grown = reallocarray(*at, wanted, size);
-	if (!grown)
-		return -ENOMEM;
-	*at = grown;
-	*capacity = wanted;
-	return 0;
-}
-
 static int add_frame(struct calls *calls, const struct calls_frame *frame)
 {
-	int err = make_room(&calls->frames, calls->frame_count, &calls->internal->frame_capacity,
-			    sizeof(*calls->frames));
+	struct calls_frame *added;
 
-	if (err)
-		return err;
-	calls->frames[calls->frame_count++] = *frame;
+	if (calls->frame_count >= PROFILE_MOST_NODES)
+		return -E2BIG;
+	added = APPEND(&calls->frames, &calls->frame_count);
+	if (!added)
+		return -ENOMEM;
+	*added = *frame;
 	return 0;
 }
 
 static int add_node(struct calls *calls, uint32_t parent, uint32_t frame, uint32_t *ret)
 {
-	int err = make_room(&calls->nodes, calls->node_count, &calls->internal->node_capacity,
-			    sizeof(*calls->nodes));
+	struct calls_node *node;
 
-	if (err)
-		return err;
-	calls->nodes[calls->node_count] = (struct calls_node) { parent, frame };
-	*ret = (uint32_t)calls->node_count++;
+	if (calls->node_count >= PROFILE_MOST_NODES)
+		return -E2BIG;
+	node = APPEND(&calls->nodes, &calls->node_count);
+	if (!node)
+		return -ENOMEM;
+	*node = (struct calls_node) { parent, frame };
+	*ret = (uint32_t)(calls->node_count - 1);
 	return 0;
 }
 

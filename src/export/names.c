@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
+
 void names__release(struct names *names)
 {
 	map__release(&names->by_hash);
@@ -22,16 +24,11 @@ static uint64_t hash_of(const char *text)
 
 static int add(struct names *names, const char *text, uint64_t hash)
 {
-	if (names->count == names->room) {
-		size_t room = names->room ? names->room * 2 : 64;
-		const char **grown = reallocarray(names->texts, room, sizeof(*grown));
+	const char **at = APPEND(&names->texts, &names->count);
 
-		if (!grown || room > UINT32_MAX)
-			return -ENOMEM;
-		names->texts = grown;
-		names->room = room;
-	}
-	names->texts[names->count++] = text;
+	if (!at)
+		return -ENOMEM;
+	*at = text;
 	/* In the map a number is a pointer, and NULL is none. */
 	return map__put(&names->by_hash, hash, (void *)names->count);
 }

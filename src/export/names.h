@@ -9,7 +9,7 @@
 /* All zeroes is empty. */
 struct names {
 	const char **texts;
-	size_t count, room;
+	size_t count;
 	struct map by_hash;
 };
 

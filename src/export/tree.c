@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/map.h"
+#include "base/vec.h"
 #include "export/names.h"
 #include "model/texts.h"
 
@@ -29,30 +30,14 @@ struct internal {
 	struct map child_of; /* parent, label → node */
 	struct map stack_of; /* node below which it hangs, stack → node */
 	const char **leaves; /* of each state; NULL: none */
-	size_t node_room, label_room;
 };
 
 DEFINE_CLEANUP(struct tree *, tree__free)
 
-static int grow(void *array, size_t count, size_t *room, size_t size)
-{
-	void **at = array, *grown;
-
-	if (count < *room)
-		return 0;
-	if (count >= PROFILE_MOST_NODES)
-		return -E2BIG;
-	grown = reallocarray(*at, *room ? *room * 2 : 64, size);
-	if (!grown)
-		return -ENOMEM;
-	*at = grown;
-	*room = *room ? *room * 2 : 64;
-	return 0;
-}
-
 static int find_label(struct tree *tree, const char *name, enum tree_kind kind, uint32_t *ret)
 {
 	struct internal *internal = tree->internal;
+	struct label *label;
 	uint32_t number = 0;
 	int err = names__find(&internal->names, name, &number);
 	void *value = err ? NULL : map__get(&internal->label_of, PAIR(kind, number));
@@ -61,28 +46,27 @@ static int find_label(struct tree *tree, const char *name, enum tree_kind kind, 
 		*ret = FROM_VALUE(value);
 	if (err || value)
 		return err;
-	err = grow(&internal->labels, tree->label_count, &internal->label_room,
-		   sizeof(*internal->labels));
-	if (!err)
-		err = map__put(&internal->label_of, PAIR(kind, number),
-			       TO_VALUE(tree->label_count));
-	if (err)
-		return err;
-	*ret = (uint32_t)tree->label_count;
-	internal->labels[tree->label_count++] = (struct label) { name, kind };
-	return 0;
+	label = APPEND(&internal->labels, &tree->label_count);
+	if (!label)
+		return -ENOMEM;
+	*label = (struct label) { name, kind };
+	*ret = (uint32_t)(tree->label_count - 1);
+	return map__put(&internal->label_of, PAIR(kind, number), TO_VALUE(*ret));
 }
 
 static int add_node(struct tree *tree, uint32_t parent, uint32_t label, uint32_t function,
 		    uint32_t *ret)
 {
 	struct internal *internal = tree->internal;
-	int err = grow(&tree->nodes, tree->count, &internal->node_room, sizeof(*tree->nodes));
+	struct tree_node *node;
 
-	if (err || !tree->nodes)
-		return err ? err : -ENOMEM;
-	*ret = (uint32_t)tree->count;
-	tree->nodes[tree->count++] = (struct tree_node) {
+	if (tree->count >= PROFILE_MOST_NODES)
+		return -E2BIG;
+	node = APPEND(&tree->nodes, &tree->count);
+	if (!node)
+		return -ENOMEM;
+	*ret = (uint32_t)(tree->count - 1);
+	*node = (struct tree_node) {
 		.name = internal->labels[label].name,
 		.kind = internal->labels[label].kind,
 		.label = label,

@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/map.h"
+#include "base/vec.h"
 #include "symbol/unit.h"
 
 /* A few bytes may describe ranges without end: units share lists of them. */
@@ -29,7 +30,7 @@ struct dwarf {
 	Dwarf *shared_dw;
 	struct span info, shared_info, lines;
 	struct unit *units;
-	size_t count, capacity;
+	size_t count;
 	struct rangemap ranges; /* values are indices into `units` */
 	uint32_t budget;        /* of ranges and functions that may still be read */
 	uint64_t line_budget;   /* of bytes of line programs */
@@ -61,23 +62,18 @@ DEFINE_CLEANUP(struct dwarf *, dwarf__close)
 
 static int add_unit(struct dwarf *dwarf, Dwarf_Die *die, const unsigned char *end)
 {
+	struct unit *unit;
 	uint8_t type;
 
 	/* Others have no code, or only say where it is. */
 	if (dwarf_cu_info(die->cu, NULL, &type, NULL, NULL, NULL, NULL, NULL) ||
 	    (type != DW_UT_compile && type != DW_UT_skeleton))
 		return 0;
-	if (dwarf->count == dwarf->capacity) {
-		size_t capacity = dwarf->capacity ? dwarf->capacity * 2 : 64;
-		struct unit *units = reallocarray(dwarf->units, capacity, sizeof(*units));
-
-		if (!units)
-			return -ENOMEM;
-		dwarf->units = units;
-		dwarf->capacity = capacity;
-	}
-	dwarf->units[dwarf->count] = (struct unit) { .die = *die, .end = end };
-	return unit__add_ranges(die, &dwarf->ranges, (uint32_t)dwarf->count++, &dwarf->budget);
+	unit = APPEND(&dwarf->units, &dwarf->count);
+	if (!unit)
+		return -ENOMEM;
+	*unit = (struct unit) { .die = *die, .end = end };
+	return unit__add_ranges(die, &dwarf->ranges, (uint32_t)(dwarf->count - 1), &dwarf->budget);
 }
 
 /* libdw has unpacked it by now, if it was packed. */

@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/vec.h"
+
 /* Enough for the largest programs; a hostile file may describe any number in few bytes. */
 #define MOST_RANGES (1U << 22)
 
@@ -30,21 +32,16 @@ void rangemap__release(struct rangemap *map)
 
 int rangemap__add(struct rangemap *map, uint64_t start, uint64_t end, uint32_t value)
 {
+	struct range *range;
+
 	if (start >= end)
 		return 0;
 	if (map->count == MOST_RANGES)
 		return -E2BIG;
-	if (map->count == map->capacity) {
-		size_t capacity = map->capacity ? map->capacity * 2 : 64;
-		struct range *ranges = reallocarray(map->ranges, capacity, sizeof(*ranges));
-
-		if (!ranges)
-			return -ENOMEM;
-		map->ranges = ranges;
-		map->capacity = capacity;
-	}
-	map->ranges[map->count] = (struct range) { start, end, value, (uint32_t)map->count };
-	map->count++;
+	range = APPEND(&map->ranges, &map->count);
+	if (!range)
+		return -ENOMEM;
+	*range = (struct range) { start, end, value, (uint32_t)(map->count - 1) };
 	return 0;
 }
 
@@ -139,7 +136,6 @@ int rangemap__seal(struct rangemap *map)
 	map->ranges = reallocarray(pieces, map->count, sizeof(*pieces));
 	if (!map->ranges)
 		map->ranges = pieces;
-	map->capacity = map->count;
 	return 0;
 }
 

@@ -11,7 +11,7 @@
 
 struct rangemap {
 	struct range *ranges; /* sorted and apart from each other once sealed */
-	size_t count, capacity;
+	size_t count;
 };
 
 void rangemap__release(struct rangemap *map);

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
+
 #define MOST_SYMBOLS (1U << 22)
 
 void symtab__release(struct symtab *tab)
@@ -15,21 +17,15 @@ void symtab__release(struct symtab *tab)
 
 int symtab__add(struct symtab *tab, const struct symtab_entry *entry)
 {
+	struct symtab_entry *added;
+
 	if (tab->count == MOST_SYMBOLS)
 		return -E2BIG;
-	if (tab->count == tab->capacity) {
-		size_t capacity = tab->capacity ? tab->capacity * 2 : 256;
-		struct symtab_entry *entries =
-			reallocarray(tab->entries, capacity, sizeof(*entries));
-
-		if (!entries)
-			return -ENOMEM;
-		tab->entries = entries;
-		tab->capacity = capacity;
-	}
-	tab->entries[tab->count] = *entry;
-	tab->entries[tab->count].order = (uint32_t)tab->count;
-	tab->count++;
+	added = APPEND(&tab->entries, &tab->count);
+	if (!added)
+		return -ENOMEM;
+	*added = *entry;
+	added->order = (uint32_t)(tab->count - 1);
 	return 0;
 }
 

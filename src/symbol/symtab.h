@@ -22,7 +22,7 @@ struct symtab_entry {
 
 struct symtab {
 	struct symtab_entry *entries;
-	size_t count, capacity;
+	size_t count;
 	struct rangemap ranges;
 };
 

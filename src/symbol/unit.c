@@ -10,6 +10,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/vec.h"
+
 /* Functions that are deeper are not noted. */
 #define MOST_DEPTH 256
 /*
@@ -61,22 +63,17 @@ int unit__add_ranges(Dwarf_Die *die, struct rangemap *map, uint32_t value, uint3
 
 static int add_function(struct unit *unit, Dwarf_Die *die, uint32_t outer, uint32_t *budget)
 {
+	struct function *function;
+
 	/* It may have no ranges that would count. */
 	if (!*budget)
 		return -E2BIG;
 	--*budget;
-	if (unit->count == unit->capacity) {
-		size_t capacity = unit->capacity ? unit->capacity * 2 : 64;
-		struct function *functions =
-			reallocarray(unit->functions, capacity, sizeof(*functions));
-
-		if (!functions)
-			return -ENOMEM;
-		unit->functions = functions;
-		unit->capacity = capacity;
-	}
-	unit->functions[unit->count] = (struct function) { .die = *die, .outer = outer };
-	return unit__add_ranges(die, &unit->ranges, (uint32_t)unit->count++, budget);
+	function = APPEND(&unit->functions, &unit->count);
+	if (!function)
+		return -ENOMEM;
+	*function = (struct function) { .die = *die, .outer = outer };
+	return unit__add_ranges(die, &unit->ranges, (uint32_t)(unit->count - 1), budget);
 }
 
 static int spend_attributes(struct walk *walk)

@@ -23,7 +23,7 @@ struct unit {
 	bool is_read;
 	bool has_lines; /* of a size that we are ready to read */
 	struct function *functions;
-	size_t count, capacity;
+	size_t count;
 	struct rangemap ranges; /* values are indices into `functions` */
 };
 
