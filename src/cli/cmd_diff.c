@@ -11,7 +11,7 @@
 #include "cli/cli.h"
 #include "cli/page.h"
 #include "diff/diff.h"
-#include "diff/paths.h"
+#include "diff/flame.h"
 
 #define MOST_GATES 64
 
@@ -106,7 +106,7 @@ static int write_page(const struct diff *diff, const struct options *options,
 {
 	json_t *json = diff__json(diff), *paths = NULL;
 	struct model_options model = { .args = options->args };
-	int err = json ? paths__make(diff, &paths) : -ENOMEM, status = 1;
+	int err = json ? flame__make(diff, &paths) : -ENOMEM, status = 1;
 
 	if (!err)
 		err = json_object_set_new(json, "paths", paths) ? -ENOMEM : 0;

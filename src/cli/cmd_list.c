@@ -7,7 +7,7 @@
 #include "base/term.h"
 #include "cli/cli.h"
 #include "core/features.h"
-#include "signals/signals.h"
+#include "signals/registry.h"
 #include "vocabulary/states.h"
 
 DEFINE_CLEANUP(struct features *, features__free)

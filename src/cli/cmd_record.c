@@ -10,7 +10,7 @@
 #include "base/parse.h"
 #include "cli/record.h"
 #include "report/report.h"
-#include "signals/signals.h"
+#include "signals/registry.h"
 
 #define DEFAULT_RATE        99
 #define MOST_RATE           10000
@@ -82,7 +82,7 @@ static void choose_signals(struct record_options *options, struct argp_state *st
 	const char *list = options->signal_list ? options->signal_list : "default", *bad;
 	size_t kept = 0;
 
-	if (signal__choose(list, chosen, &bad))
+	if (registry__choose(list, chosen, &bad))
 		argp_error(state, "'%.*s' is not a signal [see 'gapless list']",
 			   (int)strcspn(bad, ","), bad);
 	for (size_t i = 0; chosen[i]; i++) {

@@ -22,7 +22,7 @@
 #include "base/parse.h"
 #include "cli/cli.h"
 #include "live/rolling.h"
-#include "signals/signals.h"
+#include "signals/registry.h"
 #include "tui/guard.h"
 #include "tui/screen.h"
 #include "tui/top.h"
@@ -129,7 +129,7 @@ static const struct signal *const *call_signals(void)
 {
 	static const struct signal *calls[2];
 
-	calls[0] = signal__of(ROLE_CALLS);
+	calls[0] = registry__of(ROLE_CALLS);
 	return calls;
 }
 

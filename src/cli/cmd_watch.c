@@ -12,7 +12,7 @@
 #include "cli/cli.h"
 #include "live/watch.h"
 #include "record/run.h"
-#include "signals/signals.h"
+#include "signals/registry.h"
 
 /* What was counted is taken over at least so often: what is waiting takes memory. */
 #define MOST_TAKE_NS UINT64_C(1000000000)
@@ -48,7 +48,7 @@ static int set_signal(struct options *options, const char *arg)
 {
 	const char *names[SIGNALS_MOST] = {};
 
-	options->watch.signal = options->wanted[0] = signal__find(arg, strlen(arg));
+	options->watch.signal = options->wanted[0] = registry__find(arg, strlen(arg));
 	if (options->watch.signal)
 		return 0;
 	for (size_t i = 0; signals[i] && i < SIGNALS_MOST - 1; i++)

@@ -4,7 +4,7 @@
 
 #include "base/words.h"
 #include "export/exporter.h"
-#include "signals/signals.h"
+#include "signals/registry.h"
 #include "vocabulary/states.h"
 
 const struct completion_shell completion_shells[] = {

@@ -5,7 +5,7 @@
 
 #include "cli/cli.h"
 #include "record/run.h"
-#include "signals/signals.h"
+#include "signals/registry.h"
 
 #define RECORD_DEFAULT_FILE "run.gapless"
 #define RECORD_MOST         1000

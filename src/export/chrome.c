@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "export/calls.h"
+#include "export/calltree.h"
 #include "export/exporter.h"
 #include "export/json_out.h"
 #include "export/label.h"
@@ -23,7 +23,7 @@
 struct chrome {
 	struct json_out out;
 	const struct profile *profile;
-	struct calls *calls;
+	struct calltree *calls;
 	bool *used;       /* threads that have something to show */
 	int64_t *free_ns; /* of spans__wait() */
 };
@@ -288,7 +288,7 @@ static void write_counters(struct chrome *chrome)
 	}
 }
 
-static const char *module_of(const struct profile *profile, const struct calls_frame *frame)
+static const char *module_of(const struct profile *profile, const struct calltree_frame *frame)
 {
 	if (frame->frame == PROFILE_NONE)
 		return "gapless";
@@ -297,12 +297,12 @@ static const char *module_of(const struct profile *profile, const struct calls_f
 
 static void write_stacks(struct chrome *chrome)
 {
-	const struct calls *calls = chrome->calls;
+	const struct calltree *calls = chrome->calls;
 	struct json_out *out = &chrome->out;
 
 	json_out__open(out, "stackFrames", '{');
 	for (size_t i = 0; i < calls->node_count; i++) {
-		const struct calls_frame *frame = &calls->frames[calls->nodes[i].frame];
+		const struct calltree_frame *frame = &calls->frames[calls->nodes[i].frame];
 		char key[24];
 
 		snprintf(key, sizeof(key), "%zu", i);
@@ -318,7 +318,7 @@ static void write_stacks(struct chrome *chrome)
 
 static void release(struct chrome *chrome)
 {
-	calls__free(chrome->calls);
+	calltree__free(chrome->calls);
 	free(chrome->used);
 	free(chrome->free_ns);
 }
@@ -327,7 +327,7 @@ static int write_chrome(const struct profile *profile, FILE *file)
 {
 	cleanup(release) struct chrome chrome = { .out.file = file, .profile = profile };
 	struct json_out *out = &chrome.out;
-	int err = calls__new(profile, &chrome.calls);
+	int err = calltree__new(profile, &chrome.calls);
 
 	if (!err)
 		err = spans__used(profile, &chrome.used);

@@ -5,7 +5,7 @@
  *
  * A sample weighs milliseconds, not 1, so that running, ready and waiting are one tree whose sums
  * are times. The category of a sample comes from its innermost frame: that is why the tree ends in
- * a frame of words for whatever does not run (export/calls.h). Each drawn wait is a marker too,
+ * a frame of words for whatever does not run (export/calltree.h). Each drawn wait is a marker too,
  * with what is known of it. The viewer knows samples by their moment, and a range has those inside
  * it: so a wait is many of them over its time (export/spans.h). The graph of CPU use comes from the
  * accounts, which are exact; so does all of a thread that has no samples.
@@ -322,7 +322,7 @@ static void write_meta(struct firefox *firefox)
 
 static void release(struct firefox *firefox)
 {
-	calls__free(firefox->calls);
+	calltree__free(firefox->calls);
 	strings__release(&firefox->strings);
 	strings__release(&firefox->causes);
 	free(firefox->categories);
@@ -337,7 +337,7 @@ static void release(struct firefox *firefox)
 
 static int prepare(struct firefox *firefox, const struct profile *profile)
 {
-	int err = calls__new(profile, &firefox->calls);
+	int err = calltree__new(profile, &firefox->calls);
 
 	firefox->categories = calloc(profile->state_count + 1, sizeof(*firefox->categories));
 	firefox->subcategories = calloc(profile->state_count + 1, sizeof(*firefox->subcategories));

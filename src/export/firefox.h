@@ -1,7 +1,7 @@
 /* What the files of the Firefox Profiler's format share. */
 #pragma once
 
-#include "export/calls.h"
+#include "export/calltree.h"
 #include "export/json_out.h"
 #include "export/strings.h"
 #include "model/profile.h"
@@ -24,7 +24,7 @@ struct firefox_process {
 struct firefox {
 	struct json_out out;
 	const struct profile *profile;
-	struct calls *calls;
+	struct calltree *calls;
 	struct strings strings;
 	struct strings causes;                /* of waits: category FIREFOX_WAITS + index */
 	uint32_t *categories, *subcategories; /* of each state */

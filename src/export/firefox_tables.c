@@ -149,8 +149,8 @@ static int prepare(struct tables *tables, const struct firefox *firefox)
 
 static void write_stacks(struct firefox *firefox)
 {
-	const struct calls *calls = firefox->calls;
-	const struct calls_node *nodes = calls->nodes;
+	const struct calltree *calls = firefox->calls;
+	const struct calltree_node *nodes = calls->nodes;
 
 	json_out__open(&firefox->out, "stackTable", '{');
 	json_out__number(&firefox->out, "length", (int64_t)calls->node_count);
@@ -160,7 +160,7 @@ static void write_stacks(struct firefox *firefox)
 	json_out__close(&firefox->out, '}');
 }
 
-static uint32_t category_of(const struct firefox *firefox, const struct calls_frame *row)
+static uint32_t category_of(const struct firefox *firefox, const struct calltree_frame *row)
 {
 	const struct profile *profile = firefox->profile;
 
@@ -176,7 +176,7 @@ static uint32_t category_of(const struct firefox *firefox, const struct calls_fr
 }
 
 static int64_t address_of(const struct tables *tables, const struct profile *profile,
-			  const struct calls_frame *row)
+			  const struct calltree_frame *row)
 {
 	const struct code_frame *frame;
 
@@ -189,7 +189,7 @@ static int64_t address_of(const struct tables *tables, const struct profile *pro
 }
 
 static int64_t native_of(const struct tables *tables, const struct profile *profile,
-			 const struct calls_frame *row)
+			 const struct calltree_frame *row)
 {
 	if (row->frame == PROFILE_NONE)
 		return FIREFOX_NULL;
@@ -205,7 +205,7 @@ static void write_frames(struct firefox *firefox, const struct tables *tables)
 {
 	const struct profile *profile = firefox->profile;
 	const struct code_line *lines = profile->code.lines;
-	const struct calls_frame *rows = firefox->calls->frames;
+	const struct calltree_frame *rows = firefox->calls->frames;
 	size_t count = firefox->calls->frame_count;
 
 	json_out__open(&firefox->out, "frameTable", '{');

@@ -61,7 +61,7 @@ static void write_cpu(struct firefox *firefox, const struct pieces *pieces, stru
 static int64_t state_node(struct firefox *firefox, uint32_t state)
 {
 	uint32_t node = 0;
-	int err = calls__state(firefox->calls, state, &node);
+	int err = calltree__state(firefox->calls, state, &node);
 
 	if (err && !firefox->out.err)
 		firefox->out.err = err;

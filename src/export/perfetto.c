@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "export/calls.h"
+#include "export/calltree.h"
 #include "export/exporter.h"
 #include "export/label.h"
 #include "export/perfetto.h"
@@ -212,7 +212,7 @@ static unsigned int kind_of(const struct profile *profile, const struct code_fra
 }
 
 /* Where a frame of code is. */
-static int write_place(struct perfetto *perfetto, const struct calls_frame *row)
+static int write_place(struct perfetto *perfetto, const struct calltree_frame *row)
 {
 	const struct profile *profile = perfetto->profile;
 	const struct code_frame *frame = &profile->code.frames[row->frame];
@@ -244,7 +244,7 @@ static int intern_frames(struct perfetto *perfetto)
 	int err = 0;
 
 	for (size_t i = 0; !err && i < perfetto->calls->frame_count; i++) {
-		const struct calls_frame *row = &perfetto->calls->frames[i];
+		const struct calltree_frame *row = &perfetto->calls->frames[i];
 
 		proto__number(&perfetto->part, FRAME_ID, i + 1);
 		proto__number(&perfetto->part, FRAME_NAME, (uint64_t)row->function + 1);
@@ -264,7 +264,7 @@ static int intern_frames(struct perfetto *perfetto)
 /* Stacks are sent as lists, the outermost frame first. */
 static void intern_stack(struct perfetto *perfetto, uint32_t node)
 {
-	const struct calls_node *nodes = perfetto->calls->nodes;
+	const struct calltree_node *nodes = perfetto->calls->nodes;
 	/* Words outside and inside. */
 	uint32_t frames[CODE_MOST_DEPTH + 2];
 	size_t at = CODE_MOST_DEPTH + 2;
@@ -298,7 +298,7 @@ static void write_wait(struct perfetto *perfetto, size_t index)
 {
 	const struct profile_sample *sample = &perfetto->profile->samples[index];
 	const struct profile_state *state = &perfetto->profile->states[sample->state];
-	const struct calls *calls = perfetto->calls;
+	const struct calltree *calls = perfetto->calls;
 	struct span span = spans__wait(sample, perfetto->free_ns);
 	uint32_t waker = calls->wakers[index];
 	char name[LABEL_SIZE];
@@ -362,7 +362,7 @@ static void write_samples(struct perfetto *perfetto)
 
 static void release(struct perfetto *perfetto)
 {
-	calls__free(perfetto->calls);
+	calltree__free(perfetto->calls);
 	free(perfetto->used);
 	free(perfetto->named);
 	free(perfetto->sent);
@@ -379,7 +379,7 @@ static void release(struct perfetto *perfetto)
 static int prepare(struct perfetto *perfetto)
 {
 	const struct profile *profile = perfetto->profile;
-	int err = calls__new(profile, &perfetto->calls);
+	int err = calltree__new(profile, &perfetto->calls);
 
 	if (!err)
 		err = spans__used(profile, &perfetto->used);

@@ -1,7 +1,7 @@
 /* Between the files of the Perfetto format: a trace on its way. */
 #pragma once
 
-#include "export/calls.h"
+#include "export/calltree.h"
 #include "export/proto.h"
 
 enum track { TRACK_OF_THREAD = 1, TRACK_OF_WAITS, TRACK_OF_PROCESS };
@@ -9,7 +9,7 @@ enum track { TRACK_OF_THREAD = 1, TRACK_OF_WAITS, TRACK_OF_PROCESS };
 struct perfetto {
 	const struct profile *profile;
 	FILE *file;
-	struct calls *calls;
+	struct calltree *calls;
 	bool *used;           /* threads that have something to show */
 	bool *named;          /* processes that have been named */
 	int64_t *shares;      /* the last of each state of a thread; -1: its counter is not there */

@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "export/exporter.h"
 #include "export/gzip.h"
-#include "export/names.h"
+#include "export/intern.h"
 #include "export/proto.h"
 #include "model/texts.h"
 
@@ -59,9 +59,9 @@ struct module_use {
 struct writer {
 	const struct profile *profile;
 	struct proto out, message, inner;
-	struct names strings;
+	struct intern strings;
 	struct texts texts;
-	struct names notes; /* their locations and functions follow those of the profile */
+	struct intern notes; /* their locations and functions follow those of the profile */
 	struct module_use *modules;
 	bool *frames, *functions; /* used */
 	uint32_t *order;          /* of samples */
@@ -73,8 +73,8 @@ static void writer__release(struct writer *writer)
 	proto__release(&writer->out);
 	proto__release(&writer->message);
 	proto__release(&writer->inner);
-	names__release(&writer->strings);
-	names__release(&writer->notes);
+	intern__release(&writer->strings);
+	intern__release(&writer->notes);
 	texts__release(&writer->texts);
 	free(writer->modules);
 	free(writer->frames);
@@ -86,7 +86,7 @@ static uint64_t string(struct writer *writer, const char *text)
 {
 	uint32_t number = 0;
 
-	if (names__find(&writer->strings, text ? text : "", &number))
+	if (intern__find(&writer->strings, text ? text : "", &number))
 		writer->failed = true;
 	return number;
 }
@@ -151,7 +151,7 @@ static uint64_t note_of(struct writer *writer, const struct profile_sample *samp
 	snprintf(note, sizeof(note), "[%s: %s]", sample->none ? "no stack" : "cut",
 		 sample->none ? sample->none : sample->end);
 	kept = texts__repeat(&writer->texts, note);
-	if (!kept || names__find(&writer->notes, kept, &number))
+	if (!kept || intern__find(&writer->notes, kept, &number))
 		writer->failed = true;
 	return writer->profile->code.frame_count + number + 1;
 }

@@ -9,7 +9,7 @@ int strings__add(struct strings *strings, const char *text, uint32_t *ret)
 {
 	cleanup(free_p) char *copy = strdup(text);
 	size_t before = strings->names.count;
-	int err = copy ? names__find(&strings->names, copy, ret) : -ENOMEM;
+	int err = copy ? intern__find(&strings->names, copy, ret) : -ENOMEM;
 
 	if (strings->names.count > before)
 		copy = NULL; /* the table has it */
@@ -20,5 +20,5 @@ void strings__release(struct strings *strings)
 {
 	for (size_t i = 0; i < strings->names.count; i++)
 		free((char *)strings->names.texts[i]);
-	names__release(&strings->names);
+	intern__release(&strings->names);
 }

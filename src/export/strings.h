@@ -1,11 +1,11 @@
-/* Names (export/names.h) that are made on the way: the table has copies. */
+/* Names (export/intern.h) that are made on the way: the table has copies. */
 #pragma once
 
-#include "export/names.h"
+#include "export/intern.h"
 
 /* All zeroes is an empty one. */
 struct strings {
-	struct names names;
+	struct intern names;
 };
 
 /* -ENOMEM. */

@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "base/map.h"
 #include "base/vec.h"
-#include "export/names.h"
+#include "export/intern.h"
 #include "model/texts.h"
 
 /* In a map, an index is a pointer; NULL is none. */
@@ -25,7 +25,7 @@ struct internal {
 	const struct profile *profile;
 	struct texts texts;
 	struct label *labels;
-	struct names names;
+	struct intern names;
 	struct map label_of; /* kind, name → label */
 	struct map child_of; /* parent, label → node */
 	struct map stack_of; /* node below which it hangs, stack → node */
@@ -39,7 +39,7 @@ static int find_label(struct tree *tree, const char *name, enum tree_kind kind, 
 	struct internal *internal = tree->internal;
 	struct label *label;
 	uint32_t number = 0;
-	int err = names__find(&internal->names, name, &number);
+	int err = intern__find(&internal->names, name, &number);
 	void *value = err ? NULL : map__get(&internal->label_of, PAIR(kind, number));
 
 	if (value)
@@ -237,7 +237,7 @@ void tree__free(struct tree *tree)
 
 	if (internal) {
 		texts__release(&internal->texts);
-		names__release(&internal->names);
+		intern__release(&internal->names);
 		map__release(&internal->label_of);
 		map__release(&internal->child_of);
 		map__release(&internal->stack_of);

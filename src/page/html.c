@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 #include "findings/findings.h"
-#include "page/html_data.h"
+#include "page/html_internal.h"
 #include "recording/recording.h"
 
 DEFINE_CLEANUP(sqlite3 *, sqlite3_close)

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "page/html_data.h"
+#include "page/html_internal.h"
 #include "vocabulary/histogram.h"
 
 #define MOST_CALL_CELLS 40000

@@ -1,6 +1,6 @@
 /* What signals counted in the whole recording, as the other reports have it. */
 #include "findings/signal_words.h"
-#include "page/html_data.h"
+#include "page/html_internal.h"
 
 /* Real recordings have some three hundred; the rest is counted. */
 #define MOST_OPERATIONS 500

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "page/html_data.h"
+#include "page/html_internal.h"
 
 #define MEASURES          SIGNALS_MEASURES
 #define MOST_SERIES       400 /* of each signal, and of what stands for the rest */

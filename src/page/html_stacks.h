@@ -2,7 +2,7 @@
 #pragma once
 
 #include "model/fold.h"
-#include "page/html_data.h"
+#include "page/html_internal.h"
 
 /* The tree of call paths, of which only what samples need goes to the page. */
 struct html_tree {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "page/html_data.h"
+#include "page/html_internal.h"
 #include "recording/recording.h"
 
 /* What has not been idle longest is kept; the others are one. */

@@ -7,11 +7,11 @@
 
 #include "core/devices.h"
 #include "signals/block/block.h"
-#include "signals/signals.h"
+#include "signals/registry.h"
 
 static const struct signal *block_of_the_list(void)
 {
-	return signal__find("block", 5);
+	return registry__find("block", 5);
 }
 
 static struct block_record good_record(void)

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "diff/paths.h"
+#include "diff/flame.h"
 #include "sample.h"
 
 #define RUNS 5
@@ -480,7 +480,7 @@ static void call_paths_add_up_and_signals_have_units(void **state)
 	assert_int_equal(compared.err, 0);
 	assert_string_equal(find(&compared.diff, "count", "block:write vda")->metric->unit,
 			    "requests");
-	assert_int_equal(paths__make(&compared.diff, &paths), 0);
+	assert_int_equal(flame__make(&compared.diff, &paths), 0);
 	json_array_foreach (json_object_get(paths, "new_run"), i, value)
 		sum += (double)json_integer_value(value);
 	/* What each path has by itself adds up to what all samples stand for. */

@@ -4,14 +4,14 @@
 #include <signal.h>
 
 #include "signals/exec/exec.h"
-#include "signals/signals.h"
+#include "signals/registry.h"
 
 /* The columns, in their order. */
 enum { PID, COMM, STATUS, PARENT_COMM, PARENT_PID, KILLED_BY, FORKED, FILE_GIVEN, ARGS };
 
 static const struct signal *exec_of_the_list(void)
 {
-	return signal__find("exec", 4);
+	return registry__find("exec", 4);
 }
 
 static struct exec_started a_start(void)
@@ -218,10 +218,10 @@ static void every_signal_describes_itself_within_the_limits(void **state)
 			columns++;
 		assert_in_range(hooks, 1, SIGNAL_HOOKS);
 		assert_in_range(columns, 1, SIGNAL_COLUMNS);
-		assert_ptr_equal(signal__find(signals[i]->name, strlen(signals[i]->name)),
+		assert_ptr_equal(registry__find(signals[i]->name, strlen(signals[i]->name)),
 				 signals[i]);
 	}
-	assert_null(signal__find("exe", 3));
+	assert_null(registry__find("exe", 3));
 }
 
 int main(void)

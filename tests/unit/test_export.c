@@ -6,7 +6,7 @@
 
 #include "base/utf8.h"
 #include "export/exporter.h"
-#include "export/names.h"
+#include "export/intern.h"
 #include "export/proto.h"
 #include "export/tree.h"
 #include "model/texts.h"
@@ -115,19 +115,19 @@ static void a_long_text_ends_in_an_ellipsis(void **state)
 
 static void names_are_numbered_once(void **state)
 {
-	struct names names = {};
+	struct intern names = {};
 	char texts[1000][8];
 	uint32_t number = 0;
 
 	for (int round = 0; round < 2; round++) {
 		for (uint32_t i = 0; i < 1000; i++) {
 			snprintf(texts[i], sizeof(texts[i]), "n%u", i);
-			assert_int_equal(names__find(&names, texts[i], &number), 0);
+			assert_int_equal(intern__find(&names, texts[i], &number), 0);
 			assert_int_equal(number, i);
 		}
 	}
 	assert_int_equal(names.count, 1000);
-	names__release(&names);
+	intern__release(&names);
 }
 
 /* A recording of one thread that runs; the test adds what is wrong with it. */

@@ -3,11 +3,11 @@
 #include <errno.h>
 
 #include "signals/files/files.h"
-#include "signals/signals.h"
+#include "signals/registry.h"
 
 static const struct signal *files_of_the_list(void)
 {
-	return signal__find("files", 5);
+	return registry__find("files", 5);
 }
 
 static struct files_slow_record slow_record(void)

@@ -7,7 +7,7 @@
 
 #include "core/publish.h"
 #include "core/sessions.h"
-#include "signals/signals.h"
+#include "signals/registry.h"
 
 static const char *operation(uint32_t number)
 {
@@ -202,17 +202,17 @@ static void a_list_chooses_signals(void **state)
 	const struct signal *chosen[SIGNALS_MOST];
 	const char *bad = NULL;
 
-	assert_int_equal(signal__choose("exec,exec", chosen, &bad), 0);
+	assert_int_equal(registry__choose("exec,exec", chosen, &bad), 0);
 	assert_string_equal(chosen[0]->name, "exec");
 	assert_null(chosen[1]);
-	assert_int_equal(signal__choose("none", chosen, &bad), 0);
+	assert_int_equal(registry__choose("none", chosen, &bad), 0);
 	assert_null(chosen[0]);
-	assert_int_equal(signal__choose("all", chosen, &bad), 0);
+	assert_int_equal(registry__choose("all", chosen, &bad), 0);
 	for (size_t i = 0; signals[i] || chosen[i]; i++)
 		assert_ptr_equal(chosen[i], signals[i]);
-	assert_int_equal(signal__choose("exec,exe", chosen, &bad), -ENOENT);
+	assert_int_equal(registry__choose("exec,exe", chosen, &bad), -ENOENT);
 	assert_string_equal(bad, "exe");
-	assert_int_equal(signal__choose("", chosen, &bad), -ENOENT);
+	assert_int_equal(registry__choose("", chosen, &bad), -ENOENT);
 }
 
 int main(void)

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "bpf/slow_call.h"
-#include "signals/signals.h"
+#include "signals/registry.h"
 #include "vocabulary/calls.h"
 #include "vocabulary/states.h"
 
@@ -13,7 +13,7 @@
 
 static const struct signal *syscalls(void)
 {
-	return signal__find("syscalls", 8);
+	return registry__find("syscalls", 8);
 }
 
 static struct slow_call_record record_of(const char *name)

@@ -3,12 +3,12 @@
 #include <arpa/inet.h>
 #include <errno.h>
 
-#include "signals/signals.h"
+#include "signals/registry.h"
 #include "signals/tcp/tcp.h"
 
 static const struct signal *tcp_of_the_list(void)
 {
-	return signal__find("tcp", 3);
+	return registry__find("tcp", 3);
 }
 
 static struct tcp_record good_record(uint16_t kind)

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "export/calls.h"
+#include "export/calltree.h"
 #include "export/exporter.h"
 #include "export/json_out.h"
 #include "export/label.h"
@@ -102,7 +102,7 @@ static const struct profile profile = {
 };
 
 /* A node's frames, from the outermost on. */
-static const char *path_of(const struct calls *calls, uint32_t node)
+static const char *path_of(const struct calltree *calls, uint32_t node)
 {
 	static char text[256];
 	char rest[256];
@@ -117,9 +117,9 @@ static const char *path_of(const struct calls *calls, uint32_t node)
 
 static void a_sample_is_its_stack_with_words_for_what_is_no_code(void **state)
 {
-	struct calls *calls = NULL;
+	struct calltree *calls = NULL;
 
-	assert_int_equal(calls__new(&profile, &calls), 0);
+	assert_int_equal(calltree__new(&profile, &calls), 0);
 	assert_string_equal(path_of(calls, calls->samples[0]), "main outer inner ");
 	assert_string_equal(path_of(calls, calls->samples[1]),
 			    "main outer inner futex_wait [wait.lock] ");
@@ -128,14 +128,14 @@ static void a_sample_is_its_stack_with_words_for_what_is_no_code(void **state)
 	assert_string_equal(path_of(calls, calls->samples[4]), "[run.user] ");
 	assert_string_equal(path_of(calls, calls->samples[5]),
 			    "[cut: deep] main outer inner [ready.woken] ");
-	calls__free(calls);
+	calltree__free(calls);
 }
 
 static void equal_stacks_are_one_node_and_parents_come_first(void **state)
 {
-	struct calls *calls = NULL;
+	struct calltree *calls = NULL;
 
-	assert_int_equal(calls__new(&profile, &calls), 0);
+	assert_int_equal(calltree__new(&profile, &calls), 0);
 	assert_int_equal(calls->samples[1], calls->samples[2]);
 	assert_int_equal(calls->wakers[1], PROFILE_NONE);
 	assert_string_equal(path_of(calls, calls->wakers[2]), "main ");
@@ -143,15 +143,15 @@ static void equal_stacks_are_one_node_and_parents_come_first(void **state)
 	assert_int_equal(calls->node_count, 14);
 	for (size_t i = 0; i < calls->node_count; i++)
 		assert_true(calls->nodes[i].parent == PROFILE_NONE || calls->nodes[i].parent < i);
-	calls__free(calls);
+	calltree__free(calls);
 }
 
 static void inlined_frames_know_how_deep_they_are(void **state)
 {
-	struct calls *calls = NULL;
-	const struct calls_frame *inner, *outer;
+	struct calltree *calls = NULL;
+	const struct calltree_frame *inner, *outer;
 
-	assert_int_equal(calls__new(&profile, &calls), 0);
+	assert_int_equal(calltree__new(&profile, &calls), 0);
 	inner = &calls->frames[calls->nodes[calls->samples[0]].frame];
 	outer = &calls->frames[calls->nodes[calls->nodes[calls->samples[0]].parent].frame];
 	assert_int_equal(inner->inlined, 1);
@@ -159,7 +159,7 @@ static void inlined_frames_know_how_deep_they_are(void **state)
 	assert_int_equal(inner->frame, outer->frame);
 	assert_int_equal(lines[inner->line].line, 2);
 	assert_int_equal(lines[outer->line].line, 8);
-	calls__free(calls);
+	calltree__free(calls);
 }
 
 /* The states of a slice have shares, and no order. */

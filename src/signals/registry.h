@@ -7,14 +7,15 @@
 extern const struct signal *const signals[];
 
 /* The first of a role; NULL if there is none. */
-const struct signal *signal__of(enum role role);
+const struct signal *registry__of(enum role role);
 
 /* NULL if there is none of that name. */
-const struct signal *signal__find(const char *name, size_t length);
+const struct signal *registry__find(const char *name, size_t length);
 
 /*
  * The signals that a list names: "block,tcp", "all", "default", "none"; ret[] ends with NULL.
  * -ENOENT: *ret_bad begins with a name that there is not.
  */
 #define SIGNALS_MOST 64
-int signal__choose(const char *list, const struct signal *ret[SIGNALS_MOST], const char **ret_bad);
+int registry__choose(const char *list, const struct signal *ret[SIGNALS_MOST],
+		     const char **ret_bad);

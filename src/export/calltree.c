@@ -1,4 +1,4 @@
-#include "export/calls.h"
+#include "export/calltree.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "base/vec.h"
 #include "export/label.h"
 
-struct calls_internal {
+struct calltree_internal {
 	const struct profile *profile;
 	uint32_t *rows;    /* for each frame of the profile its first row, once it has one */
 	struct map words;  /* state, text → row */
@@ -35,9 +35,9 @@ static bool unbox(void *value, uint32_t *ret)
 	return value;
 }
 
-static int add_frame(struct calls *calls, const struct calls_frame *frame)
+static int add_frame(struct calltree *calls, const struct calltree_frame *frame)
 {
-	struct calls_frame *added;
+	struct calltree_frame *added;
 
 	if (calls->frame_count >= PROFILE_MOST_NODES)
 		return -E2BIG;
@@ -48,22 +48,22 @@ static int add_frame(struct calls *calls, const struct calls_frame *frame)
 	return 0;
 }
 
-static int add_node(struct calls *calls, uint32_t parent, uint32_t frame, uint32_t *ret)
+static int add_node(struct calltree *calls, uint32_t parent, uint32_t frame, uint32_t *ret)
 {
-	struct calls_node *node;
+	struct calltree_node *node;
 
 	if (calls->node_count >= PROFILE_MOST_NODES)
 		return -E2BIG;
 	node = APPEND(&calls->nodes, &calls->node_count);
 	if (!node)
 		return -ENOMEM;
-	*node = (struct calls_node) { parent, frame };
+	*node = (struct calltree_node) { parent, frame };
 	*ret = (uint32_t)(calls->node_count - 1);
 	return 0;
 }
 
 /* The rows of a frame: the function that exists first, then what is inlined, inwards. */
-static int rows_of(struct calls *calls, uint32_t frame, uint32_t *ret)
+static int rows_of(struct calltree *calls, uint32_t frame, uint32_t *ret)
 {
 	const struct profile *profile = calls->internal->profile;
 	const struct code_frame *from = &profile->code.frames[frame];
@@ -75,7 +75,7 @@ static int rows_of(struct calls *calls, uint32_t frame, uint32_t *ret)
 		for (uint32_t i = 0; i < from->line_count; i++) {
 			uint32_t line = from->first_line + from->line_count - 1 - i;
 			const struct code_line *at = &profile->code.lines[line];
-			struct calls_frame made = {
+			struct calltree_frame made = {
 				.name = profile->code.functions[at->function].name,
 				.function = at->function,
 				.frame = frame,
@@ -94,9 +94,9 @@ static int rows_of(struct calls *calls, uint32_t frame, uint32_t *ret)
 	return 0;
 }
 
-static int words_row(struct calls *calls, const char *words, uint32_t state, uint32_t *ret)
+static int words_row(struct calltree *calls, const char *words, uint32_t state, uint32_t *ret)
 {
-	struct calls_internal *internal = calls->internal;
+	struct calltree_internal *internal = calls->internal;
 	uint32_t text;
 	int err = strings__add(&calls->words, words, &text);
 
@@ -110,7 +110,7 @@ static int words_row(struct calls *calls, const char *words, uint32_t state, uin
 		return err;
 	return add_frame(
 		calls,
-		&(struct calls_frame) {
+		&(struct calltree_frame) {
 			.name = calls->words.names.texts[text],
 			.function = (uint32_t)(internal->profile->code.function_count + text),
 			.frame = PROFILE_NONE,
@@ -120,10 +120,10 @@ static int words_row(struct calls *calls, const char *words, uint32_t state, uin
 }
 
 /* A frame of words as a child of `parent`. */
-static int words_node(struct calls *calls, uint32_t parent, const char *words, uint32_t state,
+static int words_node(struct calltree *calls, uint32_t parent, const char *words, uint32_t state,
 		      uint32_t *ret)
 {
-	struct calls_internal *internal = calls->internal;
+	struct calltree_internal *internal = calls->internal;
 	uint32_t row;
 	int err = words_row(calls, words, state, &row);
 
@@ -136,7 +136,7 @@ static int words_node(struct calls *calls, uint32_t parent, const char *words, u
 }
 
 /* The nodes of one stack, its parent's being there. */
-static int add_stack(struct calls *calls, uint32_t root, uint32_t stack, uint32_t *node)
+static int add_stack(struct calltree *calls, uint32_t root, uint32_t stack, uint32_t *node)
 {
 	const struct profile *profile = calls->internal->profile;
 	uint32_t frame = profile->code.stacks[stack].frame, row;
@@ -148,7 +148,7 @@ static int add_stack(struct calls *calls, uint32_t root, uint32_t stack, uint32_
 }
 
 /* The node of a stack below `root`, made with all that is missing of its parents. */
-static int stack_node(struct calls *calls, uint32_t root, uint32_t stack, uint32_t *ret)
+static int stack_node(struct calltree *calls, uint32_t root, uint32_t stack, uint32_t *ret)
 {
 	const struct profile *profile = calls->internal->profile;
 	cleanup(free_p) uint32_t *missing = NULL;
@@ -175,7 +175,7 @@ static int stack_node(struct calls *calls, uint32_t root, uint32_t stack, uint32
 }
 
 /* Below `node`, which becomes that. */
-static int descend_to_state(struct calls *calls, uint32_t state, uint32_t *node)
+static int descend_to_state(struct calltree *calls, uint32_t state, uint32_t *node)
 {
 	char words[LABEL_SIZE + 2], name[LABEL_SIZE];
 
@@ -184,7 +184,7 @@ static int descend_to_state(struct calls *calls, uint32_t state, uint32_t *node)
 	return words_node(calls, *node, words, state, node);
 }
 
-int calls__state(struct calls *calls, uint32_t state, uint32_t *ret)
+int calltree__state(struct calltree *calls, uint32_t state, uint32_t *ret)
 {
 	uint32_t node = PROFILE_NONE;
 	int err = descend_to_state(calls, state, &node);
@@ -194,7 +194,7 @@ int calls__state(struct calls *calls, uint32_t state, uint32_t *ret)
 	return err;
 }
 
-static int add_sample(struct calls *calls, const struct profile_sample *sample, uint32_t *ret)
+static int add_sample(struct calltree *calls, const struct profile_sample *sample, uint32_t *ret)
 {
 	char words[LABEL_SIZE];
 	uint32_t node = PROFILE_NONE;
@@ -215,7 +215,7 @@ static int add_sample(struct calls *calls, const struct profile_sample *sample, 
 	return err;
 }
 
-static int fill(struct calls *calls, const struct profile *profile)
+static int fill(struct calltree *calls, const struct profile *profile)
 {
 	int err = 0;
 
@@ -232,11 +232,11 @@ static int fill(struct calls *calls, const struct profile *profile)
 	return err;
 }
 
-DEFINE_CLEANUP(struct calls *, calls__free)
+DEFINE_CLEANUP(struct calltree *, calltree__free)
 
-int calls__new(const struct profile *profile, struct calls **ret)
+int calltree__new(const struct profile *profile, struct calltree **ret)
 {
-	cleanup(calls__free_p) struct calls *calls = calloc(1, sizeof(*calls));
+	cleanup(calltree__free_p) struct calltree *calls = calloc(1, sizeof(*calls));
 	int err;
 
 	if (!calls)
@@ -258,9 +258,9 @@ int calls__new(const struct profile *profile, struct calls **ret)
 	return 0;
 }
 
-void calls__free(struct calls *calls)
+void calltree__free(struct calltree *calls)
 {
-	struct calls_internal *internal = calls ? calls->internal : NULL;
+	struct calltree_internal *internal = calls ? calls->internal : NULL;
 
 	if (!calls)
 		return;

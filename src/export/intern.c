@@ -1,4 +1,4 @@
-#include "export/names.h"
+#include "export/intern.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -6,11 +6,11 @@
 
 #include "base/vec.h"
 
-void names__release(struct names *names)
+void intern__release(struct intern *names)
 {
 	map__release(&names->by_hash);
 	free(names->texts);
-	*names = (struct names) {};
+	*names = (struct intern) {};
 }
 
 static uint64_t hash_of(const char *text)
@@ -22,7 +22,7 @@ static uint64_t hash_of(const char *text)
 	return hash;
 }
 
-static int add(struct names *names, const char *text, uint64_t hash)
+static int add(struct intern *names, const char *text, uint64_t hash)
 {
 	const char **at = APPEND(&names->texts, &names->count);
 
@@ -33,7 +33,7 @@ static int add(struct names *names, const char *text, uint64_t hash)
 	return map__put(&names->by_hash, hash, (void *)names->count);
 }
 
-int names__find(struct names *names, const char *text, uint32_t *ret)
+int intern__find(struct intern *names, const char *text, uint32_t *ret)
 {
 	uint64_t hash = hash_of(text);
 	void *value;

@@ -11,7 +11,7 @@
 #include "export/strings.h"
 #include "model/profile.h"
 
-struct calls_frame {
+struct calltree_frame {
 	const char *name;
 	uint32_t function; /* of the profile; from its function_count on, calls.words */
 	uint32_t frame;    /* of the profile; PROFILE_NONE: words */
@@ -20,24 +20,24 @@ struct calls_frame {
 	uint32_t state;    /* that the words are of; PROFILE_NONE: they are of none */
 };
 
-struct calls_node {
+struct calltree_node {
 	uint32_t parent; /* PROFILE_NONE: outermost; parents come before children */
 	uint32_t frame;
 };
 
-struct calls {
-	struct calls_frame *frames;
-	struct calls_node *nodes;
+struct calltree {
+	struct calltree_frame *frames;
+	struct calltree_node *nodes;
 	size_t frame_count, node_count;
 	uint32_t *samples;    /* for each sample its node */
 	uint32_t *wakers;     /* for each sample its waker's node, or PROFILE_NONE */
 	struct strings words; /* texts of the frames of words */
-	struct calls_internal *internal;
+	struct calltree_internal *internal;
 };
 
-/* -ENOMEM; -E2BIG: more than PROFILE_MOST_NODES. *ret is the caller's: calls__free(). */
-int calls__new(const struct profile *profile, struct calls **ret);
-void calls__free(struct calls *calls);
+/* -ENOMEM; -E2BIG: more than PROFILE_MOST_NODES. *ret is the caller's: calltree__free(). */
+int calltree__new(const struct profile *profile, struct calltree **ret);
+void calltree__free(struct calltree *calls);
 
 /* The node of a state's words alone, for time that no sample stands for. The same errors. */
-int calls__state(struct calls *calls, uint32_t state, uint32_t *ret);
+int calltree__state(struct calltree *calls, uint32_t state, uint32_t *ret);

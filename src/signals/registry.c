@@ -1,4 +1,4 @@
-#include "signals/signals.h"
+#include "signals/registry.h"
 
 #include <errno.h>
 #include <string.h>
@@ -11,7 +11,7 @@ SIGNALS(DECLARE)
 #define ADDRESS(name) &name##_signal,
 const struct signal *const signals[] = { SIGNALS(ADDRESS) NULL };
 
-const struct signal *signal__of(enum role role)
+const struct signal *registry__of(enum role role)
 {
 	for (size_t i = 0; signals[i]; i++)
 		if (signals[i]->role == role)
@@ -19,7 +19,7 @@ const struct signal *signal__of(enum role role)
 	return NULL;
 }
 
-const struct signal *signal__find(const char *name, size_t length)
+const struct signal *registry__find(const char *name, size_t length)
 {
 	for (size_t i = 0; signals[i]; i++)
 		if (strlen(signals[i]->name) == length && !strncmp(signals[i]->name, name, length))
@@ -52,7 +52,7 @@ static int add_word(const struct signal *ret[SIGNALS_MOST], const char *word, si
 	if (is_word(word, length, "none"))
 		return 0;
 	if (!all && !usual) {
-		const struct signal *signal = signal__find(word, length);
+		const struct signal *signal = registry__find(word, length);
 
 		if (signal)
 			add(ret, signal);
@@ -64,7 +64,7 @@ static int add_word(const struct signal *ret[SIGNALS_MOST], const char *word, si
 	return 0;
 }
 
-int signal__choose(const char *list, const struct signal *ret[SIGNALS_MOST], const char **ret_bad)
+int registry__choose(const char *list, const struct signal *ret[SIGNALS_MOST], const char **ret_bad)
 {
 	ret[0] = NULL;
 	for (const char *word = list;; word++) {

@@ -1,4 +1,4 @@
-#include "diff/paths.h"
+#include "diff/flame.h"
 
 #include <errno.h>
 #include <math.h>
@@ -222,7 +222,7 @@ static json_t *paths_json(const struct paths *paths, size_t left_out)
 			 self_json(paths, DIFF_NEW, HOT_WAIT), "left_out", (json_int_t)left_out);
 }
 
-int paths__make(const struct diff *diff, json_t **ret)
+int flame__make(const struct diff *diff, json_t **ret)
 {
 	cleanup(paths__release) struct paths paths = { .diff = diff };
 	struct node *root = APPEND(&paths.nodes, &paths.node_count);

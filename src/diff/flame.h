@@ -7,4 +7,4 @@
 #include "diff/diff.h"
 
 /* -ENOMEM, or as model__load() has it. The caller owns *ret. */
-int paths__make(const struct diff *diff, json_t **ret);
+int flame__make(const struct diff *diff, json_t **ret);

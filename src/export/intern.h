@@ -7,13 +7,13 @@
 #include "base/map.h"
 
 /* All zeroes is empty. */
-struct names {
+struct intern {
 	const char **texts;
 	size_t count;
 	struct map by_hash;
 };
 
-void names__release(struct names *names);
+void intern__release(struct intern *names);
 
 /* The number of `text`, which is added if it is new. -ENOMEM. */
-int names__find(struct names *names, const char *text, uint32_t *ret);
+int intern__find(struct intern *names, const char *text, uint32_t *ret);
