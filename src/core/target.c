@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/parse.h"
+#include "base/strbuf.h"
 #include "core/cgroups.h"
 #include "core/sys.h"
 #include "stacks/maps.h"
@@ -19,63 +20,45 @@
 /* Numbers beyond these are only counted in the words. */
 #define MOST_SAID 8
 
-struct words {
-	char *text;
-	size_t size, used;
-};
-
-__attribute__((format(printf, 2, 3))) static void add(struct words *words, const char *format, ...)
-{
-	va_list args;
-	int length;
-
-	if (words->used >= words->size)
-		return;
-	va_start(args, format);
-	length = vsnprintf(words->text + words->used, words->size - words->used, format, args);
-	va_end(args);
-	words->used += length > 0 ? (size_t)length : 0;
-}
-
-static void add_numbers(struct words *words, const char *one, const char *many,
+static void add_numbers(struct strbuf *words, const char *one, const char *many,
 			const struct target_ids *ids)
 {
 	size_t said = ids->count > MOST_SAID ? MOST_SAID : ids->count;
 
 	if (!ids->count)
 		return;
-	add(words, "%s%s", words->used ? ", " : "", ids->count == 1 ? one : many);
+	strbuf__add(words, "%s%s", words->length ? ", " : "", ids->count == 1 ? one : many);
 	for (size_t i = 0; i < said; i++)
-		add(words, "%s %" PRIu64, i ? "," : "", ids->ids[i]);
+		strbuf__add(words, "%s %" PRIu64, i ? "," : "", ids->ids[i]);
 	if (ids->count > said)
-		add(words, " and %zu more", ids->count - said);
+		strbuf__add(words, " and %zu more", ids->count - said);
 }
 
 /* Says everything again: several processes make one phrase. */
 static void describe(struct target *target)
 {
-	struct words words = { target->words, sizeof(target->words), 0 };
+	struct strbuf words = { target->words, sizeof(target->words), 0 };
 
 	target->words[0] = '\0';
 	add_numbers(&words, "process", "processes", &target->pids);
 	if (target->pids.count)
-		add(&words, " and %s children", target->pids.count == 1 ? "its" : "their");
+		strbuf__add(&words, " and %s children", target->pids.count == 1 ? "its" : "their");
 	add_numbers(&words, "thread", "threads", &target->tids);
 	if (target->others[0])
-		add(&words, "%s%s", words.used ? ", " : "", target->others);
+		strbuf__add(&words, "%s%s", words.length ? ", " : "", target->others);
 }
 
 __attribute__((format(printf, 2, 3))) static void say(struct target *target, const char *format,
 						      ...)
 {
-	struct words words = { target->others, sizeof(target->others), strlen(target->others) };
+	struct strbuf words = { target->others, sizeof(target->others), strlen(target->others) };
 	char phrase[sizeof(target->others)];
 	va_list args;
 
 	va_start(args, format);
 	vsnprintf(phrase, sizeof(phrase), format, args);
 	va_end(args);
-	add(&words, "%s%s", words.used ? ", " : "", phrase);
+	strbuf__add(&words, "%s%s", words.length ? ", " : "", phrase);
 	describe(target);
 }
 

@@ -1,6 +1,5 @@
 #include "record/describe.h"
 
-#include <arpa/inet.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -8,6 +7,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "base/address.h"
 #include "base/cleanup.h"
 #include "core/devices.h"
 
@@ -87,18 +87,12 @@ static void name_anonymous(const struct ledger_object_record *record, char *name
 
 static void name_socket(const struct ledger_object_record *record, char *name, size_t size)
 {
-	char local[INET6_ADDRSTRLEN] = "?", peer[INET6_ADDRSTRLEN] = "?";
+	const struct address_ends ends = { record->family, record->local, record->peer,
+					   record->local_port, record->peer_port };
 	char comm[32];
 
-	if (record->family == AF_INET || record->family == AF_INET6) {
-		inet_ntop(record->family, record->local, local, sizeof(local));
-		inet_ntop(record->family, record->peer, peer, sizeof(peer));
-		if (record->family == AF_INET6)
-			snprintf(name, size, "[%s]:%u ↔ [%s]:%u", local, record->local_port, peer,
-				 record->peer_port);
-		else
-			snprintf(name, size, "%s:%u ↔ %s:%u", local, record->local_port, peer,
-				 record->peer_port);
+	if (ADDRESS_IS_KNOWN(record->family)) {
+		address__connection(&ends, name, size);
 		return;
 	}
 	if (!record->peer_pid)

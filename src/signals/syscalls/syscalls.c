@@ -2,13 +2,13 @@
  * Syscalls by thread and errno, and the slow ones with their arguments. The kernel half is the
  * ledger's, which times every call at level full: hooks of our own would cost that twice.
  */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/address.h"
+#include "base/strbuf.h"
 #include "bpf/slow_call.h"
 #include "core/paths.h"
 #include "core/signal.h"
@@ -34,54 +34,26 @@ static const struct column columns[] = {
 	{},
 };
 
-/* Text that is cut where there is no more room. */
-struct text {
-	char *at;
-	size_t left;
-};
-
-__attribute__((format(printf, 2, 3))) static void add(struct text *text, const char *format, ...)
+static void add_socket(struct strbuf *text, const struct slow_call_record *rec)
 {
-	va_list args;
-	int length;
+	const struct address_ends ends = { rec->family, rec->local, rec->peer, rec->local_port,
+					   rec->peer_port };
+	char name[2 * ADDRESS_BYTES + 8];
 
-	va_start(args, format);
-	length = vsnprintf(text->at, text->left, format, args);
-	va_end(args);
-	if (length < 0)
-		return;
-	if ((size_t)length >= text->left)
-		length = text->left ? (int)text->left - 1 : 0;
-	text->at += length;
-	text->left -= (size_t)length;
-}
-
-static void add_ends(struct text *text, const struct slow_call_record *rec)
-{
-	char local[INET6_ADDRSTRLEN] = "?", peer[INET6_ADDRSTRLEN] = "?";
-
-	inet_ntop(rec->family, rec->local, local, sizeof(local));
-	inet_ntop(rec->family, rec->peer, peer, sizeof(peer));
-	if (rec->family == AF_INET)
-		add(text, "%s:%u ↔ %s:%u", local, rec->local_port, peer, rec->peer_port);
-	else
-		add(text, "[%s]:%u ↔ [%s]:%u", local, rec->local_port, peer, rec->peer_port);
-}
-
-static void add_socket(struct text *text, const struct slow_call_record *rec)
-{
-	if (rec->family == AF_INET || rec->family == AF_INET6)
-		add_ends(text, rec);
-	else if (rec->family == AF_UNIX && rec->peer_pid)
-		add(text, "unix socket to pid %u", rec->peer_pid);
-	else
-		add(text, "socket:[%llu]", rec->object[0]);
+	if (ADDRESS_IS_KNOWN(rec->family)) {
+		address__connection(&ends, name, sizeof(name));
+		strbuf__add(text, "%s", name);
+	} else if (rec->family == AF_UNIX && rec->peer_pid) {
+		strbuf__add(text, "unix socket to pid %u", rec->peer_pid);
+	} else {
+		strbuf__add(text, "socket:[%llu]", rec->object[0]);
+	}
 }
 
 /* What is behind the descriptor, as the ledger and /proc call it. */
 static const char *name_target(const struct slow_call_record *rec, char *ret, size_t size)
 {
-	struct text text = { ret, size };
+	struct strbuf text = { ret, size };
 	const char *kind = NULL;
 
 	*ret = '\0';
@@ -95,7 +67,7 @@ static const char *name_target(const struct slow_call_record *rec, char *ret, si
 		if (rec->name.bytes > 1)
 			paths__join(&rec->name, ret, size);
 		else
-			add(&text, "pipe:[%llu]", rec->object[0]);
+			strbuf__add(&text, "pipe:[%llu]", rec->object[0]);
 		break;
 	case CALL_TARGET_SOCKET:
 		kind = "socket";
@@ -103,7 +75,7 @@ static const char *name_target(const struct slow_call_record *rec, char *ret, si
 		break;
 	case CALL_TARGET_OTHER:
 		kind = "file";
-		add(&text, "anon_inode:%s", rec->name.bytes ? rec->name.names : "");
+		strbuf__add(&text, "anon_inode:%s", rec->name.bytes ? rec->name.names : "");
 		break;
 	default:
 		break;
@@ -111,45 +83,46 @@ static const char *name_target(const struct slow_call_record *rec, char *ret, si
 	return kind;
 }
 
-static void add_descriptor(struct text *text, const struct slow_call_record *rec, int which,
+static void add_descriptor(struct strbuf *text, const struct slow_call_record *rec, int which,
 			   bool first, const char *target)
 {
-	add(text, "%d", (int)rec->args[which]);
+	strbuf__add(text, "%d", (int)rec->args[which]);
 	if (first && *target)
-		add(text, " → %s", target);
+		strbuf__add(text, " → %s", target);
 }
 
-static void add_program_path(struct text *text, const struct slow_call_record *rec, int which)
+static void add_program_path(struct strbuf *text, const struct slow_call_record *rec, int which)
 {
 	if (which >= CALL_PATHS || !(rec->paths_read & 1 << which))
-		add(text, "?");
+		strbuf__add(text, "?");
 	else
-		add(text, "\"%s%s\"", rec->path[which],
-		    strlen(rec->path[which]) == CALL_PATH_BYTES - 1 ? "…" : "");
+		strbuf__add(text, "\"%s%s\"", rec->path[which],
+			    strlen(rec->path[which]) == CALL_PATH_BYTES - 1 ? "…" : "");
 }
 
-static void add_number(struct text *text, char letter, uint64_t value)
+static void add_number(struct strbuf *text, char letter, uint64_t value)
 {
 	if (letter == 'n')
-		add(text, "%" PRIu64, value);
+		strbuf__add(text, "%" PRIu64, value);
 	else if (letter == 's')
-		add(text, "%d", (int)value);
+		strbuf__add(text, "%d", (int)value);
 	else if (letter == 'x')
-		add(text, "%#" PRIx64, value);
+		strbuf__add(text, "%#" PRIx64, value);
 	else if (letter == 'o')
-		add(text, "%#o", (unsigned)value);
+		strbuf__add(text, "%#o", (unsigned)value);
 	else
-		add(text, "…");
+		strbuf__add(text, "…");
 }
 
 /* openat("/etc/passwd", 0x80000, 0), read(3 → pipe:[77], …, 4096). */
-static void add_arguments(struct text *text, const struct slow_call_record *rec, const char *target)
+static void add_arguments(struct strbuf *text, const struct slow_call_record *rec,
+			  const char *target)
 {
 	const char *letters = calls__arguments(rec->number), *between = "";
 	int descriptors = 0, paths = 0;
 
 	if (!rec->has_args || !*letters) {
-		add(text, "…");
+		strbuf__add(text, "…");
 		return;
 	}
 	for (int i = 0; letters[i] && i < CALL_ARGS; i++) {
@@ -159,7 +132,7 @@ static void add_arguments(struct text *text, const struct slow_call_record *rec,
 			descriptors++; /* the path says it all */
 			continue;
 		}
-		add(text, "%s", between);
+		strbuf__add(text, "%s", between);
 		between = ", ";
 		if (is_folder || letters[i] == 'f')
 			add_descriptor(text, rec, i, !descriptors++, target);
@@ -170,13 +143,13 @@ static void add_arguments(struct text *text, const struct slow_call_record *rec,
 	}
 }
 
-static void add_result(struct text *text, int64_t result)
+static void add_result(struct strbuf *text, int64_t result)
 {
 	/* An address, as of mmap(): no call moves so many bytes. */
 	if (result >= INT64_C(1) << 40)
-		add(text, " = %#" PRIx64, (uint64_t)result);
+		strbuf__add(text, " = %#" PRIx64, (uint64_t)result);
 	else
-		add(text, " = %" PRId64, result);
+		strbuf__add(text, " = %" PRId64, result);
 }
 
 static bool is_terminated(const struct slow_call_record *rec)
@@ -191,7 +164,7 @@ static int syscalls_decode(const void *bytes, size_t size, struct event *ret)
 {
 	const struct slow_call_record *rec = bytes;
 	char *target = ret->scratch, *args = ret->scratch + NAME_ROOM;
-	struct text text = { args, sizeof(ret->scratch) - NAME_ROOM };
+	struct strbuf text = { args, sizeof(ret->scratch) - NAME_ROOM };
 	const char *kind;
 
 	if (size < sizeof(*rec) || rec->head.size != sizeof(*rec) || rec->head.version != 1)
@@ -208,9 +181,9 @@ static int syscalls_decode(const void *bytes, size_t size, struct event *ret)
 		ret->object_kind = kind;
 		ret->object_name = target;
 	}
-	add(&text, "%s(", calls__name(rec->number));
+	strbuf__add(&text, "%s(", calls__name(rec->number));
 	add_arguments(&text, rec, target);
-	add(&text, ")");
+	strbuf__add(&text, ")");
 	if (!rec->error)
 		add_result(&text, rec->result);
 	ret->values[COLUMN_RUNNING].number = rec->running_ns;

@@ -1,6 +1,6 @@
 #include "signals/tcp/tcp.h"
+#include "base/address.h"
 
-#include <arpa/inet.h>
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <errno.h>
@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/address.h"
 #include "base/cleanup.h"
 #include "core/series.h"
 #include "core/signal.h"
@@ -98,31 +99,30 @@ static const char *side_name(uint32_t side)
 	return side < TCP_SIDES ? names[side] : "";
 }
 
-static void name_end(const struct tcp_ends *ends, const uint8_t *address, uint16_t port, char *ret,
-		     size_t size)
+static struct address_ends ends_of(const struct tcp_ends *ends)
 {
-	char text[INET6_ADDRSTRLEN] = "?";
-	bool is_ipv6 = ends->family == AF_INET6;
-
-	inet_ntop(is_ipv6 ? AF_INET6 : AF_INET, address, text, sizeof(text));
-	snprintf(ret, size, is_ipv6 ? "[%s]:%u" : "%s:%u", text, port);
+	return (struct address_ends) { .family = ends->family == AF_INET6 ? AF_INET6 : AF_INET,
+				       .local = ends->local,
+				       .peer = ends->peer,
+				       .local_port = ends->local_port,
+				       .peer_port = ends->peer_port };
 }
-
-#define END_BYTES (INET6_ADDRSTRLEN + 16)
 
 /* A connection goes by the name that the ledger gives its socket. */
 static void name_object(const struct tcp_record *rec, char *ret, size_t size)
 {
-	char local[END_BYTES], peer[END_BYTES];
+	const struct address_ends ends = ends_of(&rec->ends);
+	char name[ADDRESS_BYTES];
 
-	name_end(&rec->ends, rec->ends.local, rec->ends.local_port, local, sizeof(local));
-	name_end(&rec->ends, rec->ends.peer, rec->ends.peer_port, peer, sizeof(peer));
-	if (rec->object[1] == TCP_OBJECT_CONNECTION)
-		snprintf(ret, size, "%s ↔ %s", local, peer);
-	else if (rec->ends.side == TCP_OUTBOUND)
-		snprintf(ret, size, "to %s", peer);
-	else
-		snprintf(ret, size, "at %s", local);
+	if (rec->object[1] == TCP_OBJECT_CONNECTION) {
+		address__connection(&ends, ret, size);
+	} else if (rec->ends.side == TCP_OUTBOUND) {
+		address__name(ends.family, ends.peer, ends.peer_port, name, sizeof(name));
+		snprintf(ret, size, "to %s", name);
+	} else {
+		address__name(ends.family, ends.local, ends.local_port, name, sizeof(name));
+		snprintf(ret, size, "at %s", name);
+	}
 }
 
 static int tcp_decode(const void *bytes, size_t size, struct event *ret)
