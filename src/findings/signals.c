@@ -8,7 +8,7 @@
  *   2  what is done too often: looking for what is not there, connections and programs that live
  *      for no time
  *
- * The thresholds are in gapless(1).
+ * The thresholds are in gapless-report(1).
  */
 #include "findings/signals.h"
 

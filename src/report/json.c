@@ -1,5 +1,5 @@
 /*
- * The model as JSON. The keys are documented in gapless-recording(5) and stay.
+ * The model as JSON. The keys are documented in gapless-json(5) and stay.
  *
  * Lists are written item by item, one per line: as one tree of jansson's, the waits of 10,000
  * threads take 200 MB.
