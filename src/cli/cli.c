@@ -138,6 +138,20 @@ void cli__parse(const struct argp *argp, int argc, char **argv, void *input)
 		exit(CLI_EXIT_USAGE);
 }
 
+void cli__refuse(struct argp_state *state, const char *format, ...)
+{
+	char text[1024];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	if (!log__place())
+		argp_error(state, "%s", text);
+	log_error("%s", text);
+	exit(CLI_EXIT_USAGE);
+}
+
 void cli__offset(struct argp_state *state, const char *arg, uint64_t *ret_ns)
 {
 	if (parse__offset(arg, ret_ns))
@@ -159,7 +173,7 @@ void cli__args(const char *arg, enum redact_args *ret)
 bool cli__is_full(struct argp_state *state, const char *level)
 {
 	if (strcmp(level, "full") && strcmp(level, "sched"))
-		argp_error(state, "'%s' is not a level [full, sched]", level);
+		cli__refuse(state, "'%s' is not a level [full, sched]", level);
 	return !strcmp(level, "full");
 }
 

@@ -38,6 +38,7 @@ void model__release(struct model *model)
 	free(model->qualities);
 	free(model->costs);
 	free(model->rows);
+	free(model->notes);
 	hot__release(&model->hot);
 	signals__release(&model->signals);
 	json_decref(model->hooks);
@@ -220,6 +221,8 @@ static int load(struct model *model, sqlite3 *db, const struct model_options *op
 	int err = load__head(model, db);
 
 	model->args = options->args;
+	if (!err)
+		err = load__notes(model, db);
 	if (!err)
 		err = move_causes(model, options->busy, MODEL_DELAYING);
 	if (!err)

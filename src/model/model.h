@@ -164,6 +164,12 @@ struct model_figure {
 	const char *words; /* the bias of a quality, the unit of a cost */
 };
 
+/* What `record --note` kept, without what model_options.args hides. */
+struct model_note {
+	const char *name;
+	const char *value;
+};
+
 /* One line of the table that --by asks for. */
 struct model_row {
 	const char *name;
@@ -218,6 +224,8 @@ struct model {
 	size_t quality_count;
 	struct model_figure *costs;
 	size_t cost_count;
+	struct model_note *notes; /* by name */
+	size_t note_count;
 	struct model_row *rows;
 	size_t row_count;
 
