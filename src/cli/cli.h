@@ -55,8 +55,8 @@ void cli__parse(const struct argp *argp, int argc, char **argv, void *input);
  * argp_error(), but for an option that comes from a file: then the message names the place, which
  * log__set_place() was told of. Does not return.
  */
-__attribute__((format(printf, 2, 3))) void cli__refuse(struct argp_state *state, const char *format,
-						       ...);
+__attribute__((format(printf, 2, 3), noreturn)) void cli__refuse(struct argp_state *state,
+								 const char *format, ...);
 
 /* "unknown WHAT 'typed'; did you mean 'x'?" on stderr. `known` ends with NULL. */
 void cli__unknown(const char *what, const char *typed, const char *const *known);

@@ -43,7 +43,7 @@ static const struct argp_option *find_option(const struct argp *argp, const char
 	return NULL;
 }
 
-static void refuse_name(const struct source *source, const char *name)
+__attribute__((noreturn)) static void refuse_name(const struct source *source, const char *name)
 {
 	const char *known[64] = {};
 	size_t count = 0;

@@ -54,9 +54,10 @@ static json_t *change_json(const struct diff *diff, const struct diff_change *ch
 
 static json_t *runs_json(const struct diff *diff)
 {
-	static const char *const names[DIFF_FACTS] = { "target", "level",  "kernel",
-						       "cpus",   "rate",   "signals",
-						       "hooks",  "warmup", "version" };
+	static const char *const names[DIFF_FACTS] = {
+		"target", "level",   "kernel", "cpus",      "rate",     "signals", "hooks",
+		"warmup", "version", "commit", "cpu_model", "governor", "notes"
+	};
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < diff->run_count; i++) {

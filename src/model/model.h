@@ -181,6 +181,8 @@ struct model_row {
 
 struct model {
 	const char *target, *level, *kernel, *version, *command_line;
+	/* NULL where the recording does not say; "": there is none */
+	const char *commit, *cpu_model, *governor;
 	const char *ended; /* by what: "command", "duration", …; NULL: unknown */
 	int64_t start_unix_ns, cpus, warmup_ns;
 	bool complete, has_idle;

@@ -319,6 +319,12 @@ static void options_come_from_a_file_and_from_a_recording(void **state)
 	assert_int_equal(output.status, 0);
 	assert_true(has_options(first, "level = sched\nsignals = none\nno-stacks\n"
 				       "slow = 1500us\nduration = 10s\n"));
+	assert_int_equal(trial__query(first, "SELECT COUNT(*) FROM meta WHERE key IN"
+					     " ('gapless_commit', 'cpu_model', 'governor')"),
+			 3);
+	assert_true(trial__query(first, "SELECT COUNT(*) FROM meta WHERE json_valid(value) AND key"
+					" IN ('settings', 'limits', 'maps')") == 3);
+	assert_true(meta(first, "memory_bytes") > 0);
 	assert_true(has_note(first, "load", "mine"));
 	assert_true(has_note(first, "where", "file"));
 	live__release(&output);
