@@ -243,6 +243,14 @@ void cli__unknown(const char *what, const char *typed, const char *const *known)
 		log_error("unknown %s '%s' [there are: %s]", what, typed, list);
 }
 
+uint32_t cli__test_switch(const char *name)
+{
+	const char *value = getenv(name);
+	uint64_t number;
+
+	return value && !parse__number(value, 1, UINT32_MAX, &number) ? (uint32_t)number : 0;
+}
+
 bool cli__print_json(json_t *json)
 {
 	bool ok = json && !json_dumpf(json, stdout, JSON_INDENT(2)) && putchar('\n') != EOF;

@@ -253,14 +253,6 @@ static const struct argp_option option_list[] = {
 	{},
 };
 
-static uint32_t test_switch(const char *name)
-{
-	const char *value = getenv(name);
-	uint64_t number;
-
-	return value && !parse__number(value, 1, UINT32_MAX, &number) ? (uint32_t)number : 0;
-}
-
 static int record_and_report(struct record_options *options, struct features *features)
 {
 	struct report_options report = { .json = options->common.json };
@@ -307,7 +299,7 @@ static int run(int argc, char **argv)
 
 	signal__choose("default", options.signals, &(const char *) { NULL });
 	cli__parse(&argp, argc, argv, &options);
-	options.run.drop_every = test_switch("GAPLESS_TEST_DROP_WAKEUPS");
+	options.run.drop_every = cli__test_switch("GAPLESS_TEST_DROP_WAKEUPS");
 	options.command_line = argv;
 	if (!cli__may_measure() || !features)
 		return 1;

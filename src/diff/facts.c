@@ -33,31 +33,6 @@ static const struct {
 	[DIFF_NOTES] = { "notes", "whoever recorded them says that they differ" },
 };
 
-/* Counters that mean that something is missing in the sums. */
-static const char *const losses[] = {
-	"lost_ring_full", "lost_map_full",    "no_storage",
-	"missed_wakeups", "never_closed",     "vanished_threads",
-	"stacks_lost",    "recursion_misses", "dropped_on_purpose",
-};
-static const char *const signal_losses[] = { "_unpaired", "_untracked", "_stale", "_missing",
-					     "_recursion_misses" };
-
-static bool is_loss(const char *name)
-{
-	size_t length = strlen(name);
-
-	for (size_t i = 0; i < sizeof(losses) / sizeof(*losses); i++)
-		if (!strcmp(name, losses[i]))
-			return true;
-	for (size_t i = 0; i < sizeof(signal_losses) / sizeof(*signal_losses); i++) {
-		size_t end = strlen(signal_losses[i]);
-
-		if (length > end && !strcmp(name + length - end, signal_losses[i]))
-			return true;
-	}
-	return false;
-}
-
 static void say_losses(const struct model *model, char *text, size_t size)
 {
 	const struct model_figure *unsampled =
@@ -66,7 +41,7 @@ static void say_losses(const struct model *model, char *text, size_t size)
 	for (size_t i = 0; i < model->quality_count; i++) {
 		const struct model_figure *figure = &model->qualities[i];
 
-		if (figure->value > 0 && is_loss(figure->name))
+		if (figure->value > 0 && model__is_loss(figure->name))
 			words__say(text, size, "%s%s %s", *text ? ", " : "",
 				   words__clean(figure->name, 40).text,
 				   words__number((int64_t)figure->value).text);

@@ -262,6 +262,8 @@ bool model__has_culprit(const struct model_state *state);
 /* NULL if there is none of that name. */
 const struct model_figure *model__find(const struct model_figure *figures, size_t count,
 				       const char *name);
+/* Whether a counter of quality means that something is missing in the sums. */
+bool model__is_loss(const char *name);
 /* The value that stands for a bucket. */
 int64_t model__bucket_middle(int bucket);
 /* The middle of the bucket that holds the q-th percent of the values, not above `most_ns`. */
