@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/parse.h"
@@ -253,7 +254,10 @@ uint32_t cli__test_switch(const char *name)
 
 bool cli__print_json(json_t *json)
 {
-	bool ok = json && !json_dumpf(json, stdout, JSON_INDENT(2)) && putchar('\n') != EOF;
+	bool ok;
+
+	json = json__versioned(json);
+	ok = json && !json_dumpf(json, stdout, JSON_INDENT(2)) && putchar('\n') != EOF;
 
 	json_decref(json);
 	return ok;

@@ -92,5 +92,5 @@ bool cli__stdout_failed(void);
 /* The number in a variable of the environment that only tests set; 0: it is not set. */
 uint32_t cli__test_switch(const char *name);
 
-/* Prints and frees. Returns false if stdout could not take it. */
+/* Prints an object, with its format, and frees it. Returns false if stdout could not take it. */
 bool cli__print_json(json_t *json);

@@ -263,6 +263,7 @@ static void put_head(struct sheet *sheet)
 {
 	const struct model *model = sheet->model;
 
+	put(sheet, "format", number(JSON_FORMAT));
 	put(sheet, "target", text_or_null(model->target));
 	put(sheet, "level", text_or_null(model->level));
 	put(sheet, "kernel", text_or_null(model->kernel));
