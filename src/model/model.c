@@ -42,6 +42,7 @@ void model__release(struct model *model)
 	hot__release(&model->hot);
 	signals__release(&model->signals);
 	json_decref(model->hooks);
+	json_decref(model->kernel_counts);
 	load__forget(model);
 	*model = (struct model) {};
 }
@@ -286,8 +287,8 @@ static const char *const losses[] = {
 	"missed_wakeups", "never_closed",     "vanished_threads",
 	"stacks_lost",    "recursion_misses", "dropped_on_purpose",
 };
-static const char *const signal_losses[] = { "_unpaired", "_untracked", "_stale", "_missing",
-					     "_recursion_misses" };
+static const char *const signal_losses[] = { "_unpaired", "_untracked", "_stale",
+					     "_missing",  "_uncounted", "_recursion_misses" };
 
 bool model__is_loss(const char *name)
 {

@@ -187,6 +187,7 @@ struct model {
 	int64_t start_unix_ns, cpus, warmup_ns;
 	bool complete, has_idle;
 	json_t *hooks;         /* NULL if unknown */
+	json_t *kernel_counts; /* what /proc says of the same; NULL if unknown */
 	enum redact_args args; /* in fields of events; command_line has all */
 
 	int64_t start_ns, end_ns; /* of the recording */

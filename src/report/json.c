@@ -278,6 +278,8 @@ static void put_head(struct sheet *sheet)
 	put(sheet, "outside_syscalls", outside_json(model));
 	put(sheet, "quality", figures_json(model->qualities, model->quality_count));
 	put(sheet, "cost", figures_json(model->costs, model->cost_count));
+	put(sheet, "kernel_counts",
+	    model->kernel_counts ? json_incref(model->kernel_counts) : json_null());
 	put(sheet, "notes", notes_json(model));
 	put(sheet, "hooks", model->hooks ? json_incref(model->hooks) : json_null());
 	put(sheet, "findings", findings_json(model));

@@ -397,21 +397,6 @@ static void print_cost(const struct printer *printer)
 	printer__wrap(printer, text, 13);
 }
 
-static void print_notes(const struct printer *printer)
-{
-	const struct model *model = printer->model;
-
-	for (size_t i = 0; i < model->note_count; i++) {
-		char text[PRINTER_LINE] = "";
-
-		words__say(text, sizeof(text), "%s = %s",
-			   words__clean(model->notes[i].name, 70).text,
-			   words__clean(model->notes[i].value, WORDS_MOST_COLUMNS).text);
-		printer__field(printer, i ? "" : "notes");
-		printer__wrap(printer, text, 13);
-	}
-}
-
 static void print_close(const struct printer *printer)
 {
 	const struct model *model = printer->model;
@@ -433,8 +418,9 @@ static void print_close(const struct printer *printer)
 	printer__wrap(printer, text, 13);
 	print_quality(printer);
 	printer__samples(printer);
+	printer__kernel_counts(printer);
 	print_cost(printer);
-	print_notes(printer);
+	printer__notes(printer);
 	if (model->complete)
 		return;
 	printer__field(printer, "incomplete");
