@@ -45,3 +45,15 @@ json_t *json__text(const char *bytes)
 	*to = '\0';
 	return json_string(escaped);
 }
+
+json_t *json__versioned(json_t *object)
+{
+	json_t *ret = json_pack("{s:i}", "format", JSON_FORMAT);
+
+	if (!object || !ret || json_object_update(ret, object)) {
+		json_decref(ret);
+		ret = NULL;
+	}
+	json_decref(object);
+	return ret;
+}

@@ -13,6 +13,13 @@ enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_D
 void log__set_level(enum log_level level);
 bool log__shows(enum log_level level);
 
+/*
+ * Where the text that is being read comes from, "file:3"; every line begins with it until NULL is
+ * set. The caller keeps the text. For one thread only.
+ */
+void log__set_place(const char *text);
+const char *log__place(void);
+
 __attribute__((format(printf, 2, 3))) void log__write(enum log_level level, const char *format,
 						      ...);
 

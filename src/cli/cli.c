@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/parse.h"
@@ -138,6 +139,20 @@ void cli__parse(const struct argp *argp, int argc, char **argv, void *input)
 		exit(CLI_EXIT_USAGE);
 }
 
+void cli__refuse(struct argp_state *state, const char *format, ...)
+{
+	char text[1024];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	if (!log__place())
+		argp_error(state, "%s", text);
+	log_error("%s", text);
+	exit(CLI_EXIT_USAGE);
+}
+
 void cli__offset(struct argp_state *state, const char *arg, uint64_t *ret_ns)
 {
 	if (parse__offset(arg, ret_ns))
@@ -159,7 +174,7 @@ void cli__args(const char *arg, enum redact_args *ret)
 bool cli__is_full(struct argp_state *state, const char *level)
 {
 	if (strcmp(level, "full") && strcmp(level, "sched"))
-		argp_error(state, "'%s' is not a level [full, sched]", level);
+		cli__refuse(state, "'%s' is not a level [full, sched]", level);
 	return !strcmp(level, "full");
 }
 
@@ -229,9 +244,20 @@ void cli__unknown(const char *what, const char *typed, const char *const *known)
 		log_error("unknown %s '%s' [there are: %s]", what, typed, list);
 }
 
+uint32_t cli__test_switch(const char *name)
+{
+	const char *value = getenv(name);
+	uint64_t number;
+
+	return value && !parse__number(value, 1, UINT32_MAX, &number) ? (uint32_t)number : 0;
+}
+
 bool cli__print_json(json_t *json)
 {
-	bool ok = json && !json_dumpf(json, stdout, JSON_INDENT(2)) && putchar('\n') != EOF;
+	bool ok;
+
+	json = json__versioned(json);
+	ok = json && !json_dumpf(json, stdout, JSON_INDENT(2)) && putchar('\n') != EOF;
 
 	json_decref(json);
 	return ok;

@@ -51,6 +51,13 @@ extern const struct argp cli_target_argp;
  */
 void cli__parse(const struct argp *argp, int argc, char **argv, void *input);
 
+/*
+ * argp_error(), but for an option that comes from a file: then the message names the place, which
+ * log__set_place() was told of. Does not return.
+ */
+__attribute__((format(printf, 2, 3), noreturn)) void cli__refuse(struct argp_state *state,
+								 const char *format, ...);
+
 /* "unknown WHAT 'typed'; did you mean 'x'?" on stderr. `known` ends with NULL. */
 void cli__unknown(const char *what, const char *typed, const char *const *known);
 
@@ -82,5 +89,8 @@ const char *cli__newest_recording(void);
  */
 bool cli__stdout_failed(void);
 
-/* Prints and frees. Returns false if stdout could not take it. */
+/* The number in a variable of the environment that only tests set; 0: it is not set. */
+uint32_t cli__test_switch(const char *name);
+
+/* Prints an object, with its format, and frees it. Returns false if stdout could not take it. */
 bool cli__print_json(json_t *json);

@@ -9,15 +9,19 @@
 #include "base/log.h"
 #include "base/term.h"
 #include "cli/cli.h"
+#include "cli/self_test.h"
 #include "doctor/doctor.h"
 
 #define NAME_COLUMN   11
 #define DETAIL_COLUMN 38
 #define MOST_CAPS     16
 
+enum { OPTION_SELF_TEST = 256 };
+
 struct options {
 	struct cli_common common;
 	bool caps;
+	bool self_test;
 };
 
 DEFINE_CLEANUP(struct doctor *, doctor__release)
@@ -190,6 +194,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'c':
 		options->caps = true;
 		return 0;
+	case OPTION_SELF_TEST:
+		options->self_test = true;
+		return 0;
+	case ARGP_KEY_END:
+		if (options->caps && options->self_test)
+			argp_error(state, "--caps or --self-test, not both");
+		return 0;
 	case ARGP_KEY_ARG:
 		argp_error(state, "unexpected word '%s'", arg);
 		return EINVAL;
@@ -201,6 +212,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct argp_option option_list[] = {
 	{ "caps", 'c', NULL, 0,
 	  "Find by trying which capabilities gapless needs here, and print them", 0 },
+	{ "self-test", OPTION_SELF_TEST, NULL, 0,
+	  "Record work with known answers, and check what is measured", 0 },
 	{},
 };
 
@@ -211,7 +224,8 @@ static const struct argp argp = {
 	.parser = parse,
 	.children = children,
 	.doc = "Can this machine be profiled? Layer by layer, with remedies.\v"
-	       "Exit status: 0 usable, 3 usable with gaps, 1 not usable.",
+	       "Exit status: 0 usable, 3 usable with gaps, 1 not usable; with --self-test: 0 "
+	       "passed, 1 failed.",
 };
 
 static int run(int argc, char **argv)
@@ -219,6 +233,8 @@ static int run(int argc, char **argv)
 	struct options options = {};
 
 	cli__parse(&argp, argc, argv, &options);
+	if (options.self_test)
+		return cli__may_measure() ? self_test__run(options.common.json) : 1;
 	return options.caps ? run_caps(&options) : run_checks(&options);
 }
 

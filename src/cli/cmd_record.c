@@ -28,6 +28,9 @@ enum {
 	OPTION_REPEAT,
 	OPTION_WARMUP,
 	OPTION_SEED,
+	OPTION_NOTE,
+	OPTION_LIKE,
+	OPTION_CONFIG,
 };
 
 DEFINE_CLEANUP(struct features *, features__free)
@@ -54,13 +57,13 @@ static int parse_stacks(int key, const char *arg, struct record_options *options
 		options->stacks = STACKS_NO;
 	} else if (key == 'F') {
 		if (parse__number(arg, 1, MOST_RATE, &options->rate))
-			argp_error(state, "'%s' is not a rate [1 to %d samples a second]", arg,
-				   MOST_RATE);
+			cli__refuse(state, "'%s' is not a rate [1 to %d samples a second]", arg,
+				    MOST_RATE);
 	} else if (key == OPTION_SEED) {
 		if (parse__number(arg, 1, INT64_MAX, &options->run.seed))
-			argp_error(state, "'%s' is not a seed [a number from 1 on]", arg);
+			cli__refuse(state, "'%s' is not a seed [a number from 1 on]", arg);
 	} else if (parse__number(arg, 1, 65536, &megabytes)) {
-		argp_error(state, "'%s' is not a number of megabytes", arg);
+		cli__refuse(state, "'%s' is not a number of megabytes", arg);
 	} else {
 		options->run.table_bytes = megabytes << 20;
 	}
@@ -75,16 +78,23 @@ static uint64_t tick_ns(const struct record_options *options)
 	return UINT64_C(1000000000) / options->rate;
 }
 
+static void parse_signals(const char *list, struct record_options *options,
+			  struct argp_state *state)
+{
+	const char *bad;
+
+	if (registry__choose(list, options->signals, &bad))
+		cli__refuse(state, "'%.*s' is not a signal [see 'gapless list']",
+			    (int)strcspn(bad, ","), bad);
+	options->signal_list = list;
+}
+
 /* Signals that are views of the ledger's level full: asked for by name they must be possible. */
-static void choose_signals(struct record_options *options, struct argp_state *state)
+static void choose_signals(struct record_options *options)
 {
 	const struct signal **chosen = options->signals;
-	const char *list = options->signal_list ? options->signal_list : "default", *bad;
 	size_t kept = 0;
 
-	if (registry__choose(list, chosen, &bad))
-		argp_error(state, "'%.*s' is not a signal [see 'gapless list']",
-			   (int)strcspn(bad, ","), bad);
 	for (size_t i = 0; chosen[i]; i++) {
 		bool needs_full = chosen[i]->in_ledger ||
 				  (chosen[i]->at_syscalls && options->run.no_syscall_hooks);
@@ -103,9 +113,10 @@ static int parse_series(int key, const char *arg, struct record_options *options
 			struct argp_state *state)
 {
 	if (key == OPTION_REPEAT && parse__number(arg, 2, RECORD_MOST, &options->repeats))
-		argp_error(state, "'%s' is not a number of recordings [2 to %d]", arg, RECORD_MOST);
+		cli__refuse(state, "'%s' is not a number of recordings [2 to %d]", arg,
+			    RECORD_MOST);
 	if (key == OPTION_WARMUP && parse__duration(arg, &options->warmup_ns))
-		argp_error(state, "'%s' is not a duration [like 500ms, 10s, 2m]", arg);
+		cli__refuse(state, "'%s' is not a duration [like 500ms, 10s, 2m]", arg);
 	return 0;
 }
 
@@ -120,10 +131,47 @@ static void check(struct record_options *options, struct argp_state *state)
 		argp_error(state, "--repeat needs to know how long each recording is [-d TIME]");
 }
 
+/* Which option came from where. Both words on stacks are one option. */
+static void remember_source(struct record_options *options, int key)
+{
+	if (key > 0 && key < RECORD_KEYS)
+		options->sources[key] = options->source;
+	if (key == OPTION_STACKS || key == OPTION_NO_STACKS)
+		options->sources[OPTION_STACKS] = options->sources[OPTION_NO_STACKS] =
+			options->source;
+}
+
+static int parse_repetition(int key, char *arg, struct record_options *options,
+			    struct argp_state *state)
+{
+	const char **file = key == OPTION_CONFIG ? &options->config : &options->like;
+
+	if (key == OPTION_NOTE)
+		record__add_note(options, arg, state);
+	else if (*file)
+		cli__refuse(state, "one file for --%s, not also '%s'",
+			    key == OPTION_CONFIG ? "config" : "like", arg);
+	else
+		*file = arg;
+	return 0;
+}
+
+/* All options are known. */
+static void finish(struct record_options *options, struct argp_state *state)
+{
+	record__take_config(options, state);
+	record__take_like(options, state);
+	check(options, state);
+	options->run.tick_ns = tick_ns(options);
+	options->run.no_syscall_hooks = !options->run.full && !options->run.tick_ns;
+	choose_signals(options);
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct record_options *options = state->input;
 
+	remember_source(options, key);
 	switch (key) {
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &options->common;
@@ -131,7 +179,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'd':
 		if (parse__duration(arg, &options->duration_ns))
-			argp_error(state, "'%s' is not a duration [like 500ms, 10s, 2m]", arg);
+			cli__refuse(state, "'%s' is not a duration [like 500ms, 10s, 2m]", arg);
 		return 0;
 	case 'o':
 		options->output = arg;
@@ -146,15 +194,19 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPTION_SEED:
 		return parse_stacks(key, arg, options, state);
 	case OPTION_SIGNALS:
-		options->signal_list = arg;
+		parse_signals(arg, options, state);
 		return 0;
 	case OPTION_SLOW:
 		if (parse__duration(arg, &options->run.slow_ns))
-			argp_error(state, "'%s' is not a duration [like 500us, 10ms]", arg);
+			cli__refuse(state, "'%s' is not a duration [like 500us, 10ms]", arg);
 		return 0;
 	case OPTION_REPEAT:
 	case OPTION_WARMUP:
 		return parse_series(key, arg, options, state);
+	case OPTION_NOTE:
+	case OPTION_LIKE:
+	case OPTION_CONFIG:
+		return parse_repetition(key, arg, options, state);
 	case OPTION_FORCE:
 		options->force = true;
 		return 0;
@@ -165,10 +217,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		options->command = state->argv + state->next;
 		return 0;
 	case ARGP_KEY_END:
-		check(options, state);
-		options->run.tick_ns = tick_ns(options);
-		options->run.no_syscall_hooks = !options->run.full && !options->run.tick_ns;
-		choose_signals(options, state);
+		finish(options, state);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -194,19 +243,15 @@ static const struct argp_option option_list[] = {
 	  "Signals besides the ledger: names, all, default, none [see 'gapless list']", 2 },
 	{ "slow", OPTION_SLOW, "TIME", 0,
 	  "Keep single events that take TIME or longer (default: 10ms)", 2 },
+	{ "note", OPTION_NOTE, "NAME=VALUE", 0, "Keep a note in the recording; may be repeated",
+	  2 },
+	{ "like", OPTION_LIKE, "RECORDING", 0, "Take the options that RECORDING was made with", 2 },
+	{ "config", OPTION_CONFIG, "FILE", 0, "Take options from FILE: lines like 'rate = 99'", 2 },
 	{ "output", 'o', "FILE", 0, "The recording (default: run.gapless, run-2.gapless, …)", 2 },
 	{ "force", OPTION_FORCE, NULL, 0, "Overwrite FILE", 2 },
 	{ "no-report", OPTION_NO_REPORT, NULL, 0, "Do not print the report at the end", 2 },
 	{},
 };
-
-static uint32_t test_switch(const char *name)
-{
-	const char *value = getenv(name);
-	uint64_t number;
-
-	return value && !parse__number(value, 1, UINT32_MAX, &number) ? (uint32_t)number : 0;
-}
 
 static int record_and_report(struct record_options *options, struct features *features)
 {
@@ -247,17 +292,22 @@ static int run(int argc, char **argv)
 						   .interval_ns = RUN_INTERVAL_NS,
 						   .table_bytes = DEFAULT_TABLE_BYTES,
 						   .slow_ns = RUN_SLOW_NS },
-					  .rate = DEFAULT_RATE };
+					  .rate = DEFAULT_RATE,
+					  .source = RECORD_COMMAND_LINE };
 	cleanup(features__free_p) struct features *features = features__new();
+	int status;
 
+	registry__choose("default", options.signals, &(const char *) { NULL });
 	cli__parse(&argp, argc, argv, &options);
-	options.run.drop_every = test_switch("GAPLESS_TEST_DROP_WAKEUPS");
+	options.run.drop_every = cli__test_switch("GAPLESS_TEST_DROP_WAKEUPS");
 	options.command_line = argv;
 	if (!cli__may_measure() || !features)
 		return 1;
 	record__catch_signals();
-	return options.repeats ? record__repeat(&options, features)
-			       : record_and_report(&options, features);
+	status = options.repeats ? record__repeat(&options, features)
+				 : record_and_report(&options, features);
+	record__release(&options);
+	return status;
 }
 
 const struct command record_command = {

@@ -10,6 +10,23 @@
 #define RECORD_DEFAULT_FILE "run.gapless"
 #define RECORD_MOST         1000
 
+/* Where an option comes from. An earlier one wins. */
+enum record_source { RECORD_NOWHERE, RECORD_COMMAND_LINE, RECORD_CONFIG, RECORD_LIKE };
+
+#define RECORD_NOTES_MOST       32
+#define RECORD_NOTE_NAME_BYTES  64
+#define RECORD_NOTE_VALUE_BYTES 1000
+
+/* --note NAME=VALUE. Both point into `text`, which is the note's own. */
+struct record_note {
+	char *text;
+	const char *name, *value;
+	enum record_source source;
+};
+
+/* Larger than every key of an option. */
+#define RECORD_KEYS 512
+
 struct record_options {
 	struct cli_common common;
 	struct run_options run;
@@ -25,7 +42,28 @@ struct record_options {
 	const struct signal *signals[SIGNALS_MOST];
 	char **command;      /* NULL: none */
 	char **command_line; /* of gapless itself */
+	const char *config;  /* NULL: none */
+	const char *like;    /* NULL: none */
+	struct record_note notes[RECORD_NOTES_MOST];
+	size_t note_count;
+	enum record_source source;          /* of what is parsed now */
+	unsigned char sources[RECORD_KEYS]; /* of each option, by its key */
+	char *texts[2];                     /* of options that did not come from the command line */
 };
+
+/*
+ * Options from elsewhere than the command line, which wins over both: from --config, then from
+ * --like. What is wrong ends the program.
+ */
+void record__take_config(struct record_options *options, struct argp_state *state);
+void record__take_like(struct record_options *options, struct argp_state *state);
+/* The options in force, as a file of --config, but for what is only of this one run. */
+void record__say_options(const struct record_options *options, char *text, size_t size);
+
+/* Adds a note, "NAME=VALUE". What is wrong ends the program. */
+void record__add_note(struct record_options *options, const char *arg, struct argp_state *state);
+/* Of what record__take_*() and record__add_note() allocated. */
+void record__release(struct record_options *options);
 
 /* How a recording ended. `meta.ended` has it in words. */
 enum record_end { RECORD_COMMAND, RECORD_DURATION, RECORD_INTERRUPT, RECORD_TARGET };

@@ -103,12 +103,18 @@ static int start_command(struct record_options *options, struct child *child)
 static void write_options(struct recording *recording, const struct record_options *options,
 			  uint64_t number)
 {
-	char line[1024] = "", **argv = options->command_line;
+	char line[1024] = "", text[2048], **argv = options->command_line;
 
 	for (size_t used = 0; *argv && used < sizeof(line); argv++)
 		used += (size_t)snprintf(line + used, sizeof(line) - used, "%s%s", used ? " " : "",
 					 *argv);
 	recording__set_text(recording, "command_line", line);
+	record__say_options(options, text, sizeof(text));
+	recording__set_text(recording, "options", text);
+	for (size_t i = 0; i < options->note_count; i++) {
+		snprintf(text, sizeof(text), "note.%s", options->notes[i].name);
+		recording__set_text(recording, text, options->notes[i].value);
+	}
 	recording__set_number(recording, "repeat", (int64_t)number);
 	recording__set_number(recording, "repeats",
 			      options->repeats ? (int64_t)options->repeats : 1);

@@ -20,7 +20,7 @@ static void add_number(struct target *target, int key, const char *text, struct 
 	int err;
 
 	if (parse__number(text, 1, INT32_MAX, &id))
-		argp_error(state, "'%s' is not a number of a process or thread", text);
+		cli__refuse(state, "'%s' is not a number of a process or thread", text);
 	err = key == 'p' ? target__add_pid(target, id) : target__add_tid(target, id);
 	if (!err)
 		return;

@@ -220,3 +220,14 @@ void loader__tag(const struct bpf_object *object, const char *program, char ret[
 	for (int i = 0; i < BPF_TAG_SIZE; i++)
 		sprintf(ret + 2 * i, "%02x", info.tag[i]);
 }
+
+json_t *loader__map_sizes(const struct bpf_object *object)
+{
+	json_t *sizes = json_object();
+	struct bpf_map *map;
+
+	bpf_object__for_each_map (map, object)
+		json_object_set_new(sizes, bpf_map__name(map),
+				    json_integer((json_int_t)bpf_map__max_entries(map)));
+	return sizes;
+}

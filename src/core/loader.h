@@ -5,6 +5,7 @@
 #pragma once
 
 #include <bpf/libbpf.h>
+#include <jansson.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -45,6 +46,9 @@ const char *loader__last_warning(void);
  */
 int loader__choose(struct bpf_object *object, const struct hook *hooks, struct features *features,
 		   struct hook_use *ret);
+
+/* {name: max_entries} of all maps of a loaded object. The caller owns it. */
+json_t *loader__map_sizes(const struct bpf_object *object);
 
 /* How often and how long programs ran while the kernel timed them, as it says. */
 struct loader_runs {

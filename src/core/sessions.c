@@ -153,6 +153,14 @@ void sessions__add_hooks(const struct sessions *sessions, json_t *list)
 		session__add_hooks(sessions->all[i], list);
 }
 
+void sessions__add_maps(const struct sessions *sessions, json_t *object)
+{
+	for (size_t i = 0; i < sessions->count; i++)
+		if (session__object(sessions->all[i]))
+			json_object_set_new(object, session__signal(sessions->all[i])->name,
+					    loader__map_sizes(session__object(sessions->all[i])));
+}
+
 void sessions__time(const struct sessions *sessions, struct timing *timing)
 {
 	for (size_t i = 0; i < sessions->count; i++)

@@ -25,4 +25,6 @@ int sessions__write(struct sessions *sessions, int64_t from, int64_t to);
 void sessions__forget(struct sessions *sessions);
 
 void sessions__add_hooks(const struct sessions *sessions, json_t *list);
+/* Adds {signal: {map: entries}} of those with a kernel half of their own. */
+void sessions__add_maps(const struct sessions *sessions, json_t *object);
 void sessions__time(const struct sessions *sessions, struct timing *timing);

@@ -66,7 +66,8 @@ void diff__release(struct diff *diff)
 static int read_run(struct diff_run *run, char **ret_why)
 {
 	cleanup(model__release) struct model model = {};
-	int err = model__load(run->path, &(struct model_options) {}, &model);
+	int err =
+		model__load(run->path, &(struct model_options) { .args = REDACT_SECRETS }, &model);
 
 	if (!err && model.wall_ns <= 0)
 		err = -ERANGE;

@@ -31,8 +31,15 @@ enum diff_fact {
 	DIFF_HOOKS,
 	DIFF_WARMUP,
 	DIFF_VERSION,
+	/* What older recordings do not say; then it is DIFF_UNKNOWN and like anything. */
+	DIFF_COMMIT,
+	DIFF_CPU_MODEL,
+	DIFF_GOVERNOR,
+	DIFF_NOTES,
 	DIFF_FACTS
 };
+
+#define DIFF_UNKNOWN "unknown"
 
 struct diff_run {
 	const char *path;

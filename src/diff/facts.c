@@ -27,32 +27,11 @@ static const struct {
 	[DIFF_HOOKS] = { "hooks", "they do not cost the same, and may not see the same" },
 	[DIFF_WARMUP] = { "warm-ups", "one side may hold the work of starting" },
 	[DIFF_VERSION] = { "versions of gapless", "what is counted may differ" },
+	[DIFF_COMMIT] = { "builds of gapless", "what is counted may differ" },
+	[DIFF_CPU_MODEL] = { "models of CPU", "the change may be the machine's" },
+	[DIFF_GOVERNOR] = { "frequency governors", "the change may be the speed of the CPUs" },
+	[DIFF_NOTES] = { "notes", "whoever recorded them says that they differ" },
 };
-
-/* Counters that mean that something is missing in the sums. */
-static const char *const losses[] = {
-	"lost_ring_full", "lost_map_full",    "no_storage",
-	"missed_wakeups", "never_closed",     "vanished_threads",
-	"stacks_lost",    "recursion_misses", "dropped_on_purpose",
-};
-static const char *const signal_losses[] = { "_unpaired", "_untracked", "_stale", "_missing",
-					     "_recursion_misses" };
-
-static bool is_loss(const char *name)
-{
-	size_t length = strlen(name);
-
-	for (size_t i = 0; i < sizeof(losses) / sizeof(*losses); i++)
-		if (!strcmp(name, losses[i]))
-			return true;
-	for (size_t i = 0; i < sizeof(signal_losses) / sizeof(*signal_losses); i++) {
-		size_t end = strlen(signal_losses[i]);
-
-		if (length > end && !strcmp(name + length - end, signal_losses[i]))
-			return true;
-	}
-	return false;
-}
 
 static void say_losses(const struct model *model, char *text, size_t size)
 {
@@ -62,7 +41,7 @@ static void say_losses(const struct model *model, char *text, size_t size)
 	for (size_t i = 0; i < model->quality_count; i++) {
 		const struct model_figure *figure = &model->qualities[i];
 
-		if (figure->value > 0 && is_loss(figure->name))
+		if (figure->value > 0 && model__is_loss(figure->name))
 			words__say(text, size, "%s%s %s", *text ? ", " : "",
 				   words__clean(figure->name, 40).text,
 				   words__number((int64_t)figure->value).text);
@@ -93,6 +72,24 @@ static void say_hooks(const struct model *model, char *text, size_t size)
 		words__say(text, size, "%s%s by %s", i ? ", " : "", words__clean(event, 60).text,
 			   words__clean(kind ? kind : "nothing", 20).text);
 	}
+}
+
+/* Of what older recordings do not say. */
+static char *later_fact(const struct model *model, enum diff_fact fact)
+{
+	const char *words = fact == DIFF_COMMIT      ? model->commit
+			    : fact == DIFF_CPU_MODEL ? model->cpu_model
+						     : model->governor;
+	char text[MOST_TEXT * 8] = "";
+
+	for (size_t i = 0; i < model->note_count && fact == DIFF_NOTES; i++)
+		words__say(text, sizeof(text), "%s%s = %s", i ? ", " : "",
+			   words__clean(model->notes[i].name, 40).text,
+			   words__clean(model->notes[i].value, 100).text);
+	if (fact != DIFF_NOTES && words)
+		words__say(text, sizeof(text), "%s",
+			   *words ? words__clean(words, 200).text : "none");
+	return strdup(*text ? text : DIFF_UNKNOWN);
 }
 
 static char *fact(const struct model *model, enum diff_fact fact)
@@ -143,7 +140,7 @@ int facts__read(struct diff_run *run, const struct model *model)
 	char text[MOST_TEXT] = "";
 
 	for (int i = 0; i < DIFF_FACTS; i++) {
-		run->facts[i] = fact(model, i);
+		run->facts[i] = i >= DIFF_COMMIT ? later_fact(model, i) : fact(model, i);
 		if (!run->facts[i])
 			return -ENOMEM;
 	}
@@ -159,6 +156,8 @@ static bool is_like(enum diff_fact fact, const char *a, const char *b)
 {
 	static const char command[] = "command: ", digits[] = "0123456789";
 
+	if (fact >= DIFF_COMMIT && (!strcmp(a, DIFF_UNKNOWN) || !strcmp(b, DIFF_UNKNOWN)))
+		return true;
 	if (fact != DIFF_TARGET)
 		return !strcmp(a, b);
 	if (!strncmp(a, command, strlen(command)))
@@ -178,6 +177,10 @@ static int warn_unlike(struct diff *diff, enum diff_fact fact)
 {
 	const struct diff_run *first = &diff->runs[0];
 
+	/* The first that says it is what the others are held against. */
+	while (first < &diff->runs[diff->run_count - 1] &&
+	       !strcmp(first->facts[fact], DIFF_UNKNOWN))
+		first++;
 	for (size_t i = 1; i < diff->run_count; i++) {
 		const struct diff_run *run = &diff->runs[i];
 

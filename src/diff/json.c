@@ -54,9 +54,10 @@ static json_t *change_json(const struct diff *diff, const struct diff_change *ch
 
 static json_t *runs_json(const struct diff *diff)
 {
-	static const char *const names[DIFF_FACTS] = { "target", "level",  "kernel",
-						       "cpus",   "rate",   "signals",
-						       "hooks",  "warmup", "version" };
+	static const char *const names[DIFF_FACTS] = {
+		"target", "level",   "kernel", "cpus",      "rate",     "signals", "hooks",
+		"warmup", "version", "commit", "cpu_model", "governor", "notes"
+	};
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < diff->run_count; i++) {
@@ -116,11 +117,12 @@ json_t *diff__json(const struct diff *diff)
 			json_array_append_new(changes, change_json(diff, &diff->changes[i]));
 	for (size_t i = 0; i < diff->warning_count; i++)
 		json_array_append_new(warnings, json__text(diff->warnings[i]));
-	return json_pack("{s:o, s:o, s:o, s:b, s:i, s:i, s:f, s:o, s:o, s:o}", "verdict",
-			 sentences_json(diff), "recordings", runs_json(diff), "per",
-			 json__text(diff->per), "enough", diff->enough, "compared",
-			 (int)diff->compared, "certain", (int)diff->certain, "alpha", DIFF_ALPHA,
-			 "changes", changes, "gates", gates_json(diff), "warnings", warnings);
+	return json_pack("{s:i, s:o, s:o, s:o, s:b, s:i, s:i, s:f, s:o, s:o, s:o}", "format",
+			 JSON_FORMAT, "verdict", sentences_json(diff), "recordings",
+			 runs_json(diff), "per", json__text(diff->per), "enough", diff->enough,
+			 "compared", (int)diff->compared, "certain", (int)diff->certain, "alpha",
+			 DIFF_ALPHA, "changes", changes, "gates", gates_json(diff), "warnings",
+			 warnings);
 }
 
 int diff__print_json(const struct diff *diff, FILE *out)

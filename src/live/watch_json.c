@@ -8,7 +8,10 @@
 static int print_line(const struct watch *watch, json_t *line)
 {
 	FILE *out = watch->options.out;
-	bool ok = line && !json_dumpf(line, out, JSON_COMPACT) && fputc('\n', out) != EOF;
+	bool ok;
+
+	line = json__versioned(line);
+	ok = line && !json_dumpf(line, out, JSON_COMPACT) && fputc('\n', out) != EOF;
 
 	json_decref(line);
 	return ok ? 0 : -EIO;

@@ -103,6 +103,9 @@ static int take_meta(struct model *model, sqlite3_stmt *row)
 		{ .key = "level", .text = &model->level },
 		{ .key = "kernel", .text = &model->kernel },
 		{ .key = "gapless_version", .text = &model->version },
+		{ .key = "gapless_commit", .text = &model->commit },
+		{ .key = "cpu_model", .text = &model->cpu_model },
+		{ .key = "governor", .text = &model->governor },
 		{ .key = "command_line", .text = &model->command_line },
 		{ .key = "ended", .text = &model->ended },
 		{ .key = "warmup_ns", .number = &model->warmup_ns },
@@ -128,6 +131,10 @@ static int take_meta(struct model *model, sqlite3_stmt *row)
 		model->hot.has_period = true;
 	if (!strcmp(key, "hooks") && sqlite3_column_type(row, 1) == SQLITE_TEXT && !model->hooks)
 		model->hooks = json_loads((const char *)sqlite3_column_text(row, 1), 0, NULL);
+	if (!strcmp(key, "kernel_counts") && sqlite3_column_type(row, 1) == SQLITE_TEXT &&
+	    !model->kernel_counts)
+		model->kernel_counts =
+			json_loads((const char *)sqlite3_column_text(row, 1), 0, NULL);
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
 		if (strcmp(key, known[i].key))
 			continue;

@@ -20,6 +20,9 @@ int load__samples(struct model *model, sqlite3 *db);
 /* Reads what the time outside syscalls is made of, but for samples; before load__samples(). */
 int load__outside(struct model *model, sqlite3 *db);
 
+/* Reads what --note kept. */
+int load__notes(struct model *model, sqlite3 *db);
+
 /* Reads what signals counted; threads are in groups already. */
 int load__signals(struct model *model, sqlite3 *db);
 

@@ -38,9 +38,11 @@ void model__release(struct model *model)
 	free(model->qualities);
 	free(model->costs);
 	free(model->rows);
+	free(model->notes);
 	hot__release(&model->hot);
 	signals__release(&model->signals);
 	json_decref(model->hooks);
+	json_decref(model->kernel_counts);
 	texts__release(&model->texts);
 	*model = (struct model) {};
 }
@@ -207,6 +209,8 @@ static int load(struct model *model, sqlite3 *db, const struct model_options *op
 
 	model->args = options->args;
 	if (!err)
+		err = load__notes(model, db);
+	if (!err)
 		err = move_causes(model, options->busy, MODEL_DELAYING);
 	if (!err)
 		err = move_causes(model, options->idle, MODEL_IDLE);
@@ -261,6 +265,31 @@ int model__load(const char *path, const struct model_options *options, struct mo
 	cleanup(sqlite3_close_p) sqlite3 *db = NULL;
 
 	return model__load_open(path, options, &db, ret);
+}
+
+/* Counters that mean that something is missing in the sums. */
+static const char *const losses[] = {
+	"lost_ring_full", "lost_map_full",    "no_storage",
+	"missed_wakeups", "never_closed",     "vanished_threads",
+	"stacks_lost",    "recursion_misses", "dropped_on_purpose",
+};
+static const char *const signal_losses[] = { "_unpaired", "_untracked", "_stale",
+					     "_missing",  "_uncounted", "_recursion_misses" };
+
+bool model__is_loss(const char *name)
+{
+	size_t length = strlen(name);
+
+	for (size_t i = 0; i < sizeof(losses) / sizeof(*losses); i++)
+		if (!strcmp(name, losses[i]))
+			return true;
+	for (size_t i = 0; i < sizeof(signal_losses) / sizeof(*signal_losses); i++) {
+		size_t end = strlen(signal_losses[i]);
+
+		if (length > end && !strcmp(name + length - end, signal_losses[i]))
+			return true;
+	}
+	return false;
 }
 
 bool model__reaches(int64_t part, int64_t whole, int percent)

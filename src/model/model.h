@@ -165,6 +165,12 @@ struct model_figure {
 	const char *words; /* the bias of a quality, the unit of a cost */
 };
 
+/* What `record --note` kept, without what model_options.args hides. */
+struct model_note {
+	const char *name;
+	const char *value;
+};
+
 /* One line of the table that --by asks for. */
 struct model_row {
 	const char *name;
@@ -176,10 +182,13 @@ struct model_row {
 
 struct model {
 	const char *target, *level, *kernel, *version, *command_line;
+	/* NULL where the recording does not say; "": there is none */
+	const char *commit, *cpu_model, *governor;
 	const char *ended; /* by what: "command", "duration", …; NULL: unknown */
 	int64_t start_unix_ns, cpus, warmup_ns;
 	bool complete, has_idle;
 	json_t *hooks;         /* NULL if unknown */
+	json_t *kernel_counts; /* what /proc says of the same; NULL if unknown */
 	enum redact_args args; /* in fields of events; command_line has all */
 
 	int64_t start_ns, end_ns; /* of the recording */
@@ -219,6 +228,8 @@ struct model {
 	size_t quality_count;
 	struct model_figure *costs;
 	size_t cost_count;
+	struct model_note *notes; /* by name */
+	size_t note_count;
 	struct model_row *rows;
 	size_t row_count;
 
@@ -253,6 +264,8 @@ bool model__has_culprit(const struct model_state *state);
 /* NULL if there is none of that name. */
 const struct model_figure *model__find(const struct model_figure *figures, size_t count,
 				       const char *name);
+/* Whether a counter of quality means that something is missing in the sums. */
+bool model__is_loss(const char *name);
 /* The value that stands for a bucket. */
 int64_t model__bucket_middle(int bucket);
 /* The middle of the bucket that holds the q-th percent of the values, not above `most_ns`. */

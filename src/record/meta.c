@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "record/machine.h"
 
 static int write_hooks(struct recording *recording, struct ledger *ledger,
 		       const struct sessions *sessions, bool ticks)
@@ -78,5 +79,7 @@ int meta__write(struct recording *recording, struct ledger *ledger, const struct
 				     (int64_t)(start_ns + clock__wall_offset_ns()));
 	err |= meta__write_calibration(recording, ledger);
 	err |= write_hooks(recording, ledger, sessions, options->tick_ns);
+	err |= machine__write(recording);
+	err |= machine__write_maps(recording, ledger, sessions);
 	return err ? -EIO : recording__commit(recording);
 }

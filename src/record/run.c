@@ -13,6 +13,7 @@
 #include "record/collect.h"
 #include "record/cost.h"
 #include "record/counts.h"
+#include "record/kernel_counts.h"
 #include "record/meta.h"
 #include "record/quality.h"
 #include "record/samples.h"
@@ -40,6 +41,8 @@ struct run {
 	struct samples *samples; /* likewise */
 	struct sessions *sessions;
 	struct cost cost;
+	struct kernel_counts kernel_counts; /* at the start */
+	bool has_kernel_counts;  /* all threads are recorded, and nothing was forgotten */
 	int64_t signals_written; /* the last slice that the signals' rows reach to */
 	bool (*is_interrupted)(void);
 	bool all;         /* threads */
@@ -213,6 +216,10 @@ int run__begin(struct run *run, const struct run_options *options)
 	if (err)
 		return err;
 	sessions__start(run->sessions);
+	/* Within the time that signals count, at both ends: so they have at least as much. */
+	run->has_kernel_counts = run->all;
+	if (run->has_kernel_counts)
+		kernel_counts__read(&run->kernel_counts);
 	err = meta__write(recording, run->ledger, run->sessions, options, run->start_ns);
 	if (err)
 		return err;
@@ -402,6 +409,7 @@ int run__flush_whole(struct run *run)
 
 void run__forget(struct run *run)
 {
+	run->has_kernel_counts = false;
 	sessions__forget(run->sessions);
 }
 
@@ -443,9 +451,13 @@ static int finish_stacks(struct run *run)
 
 int run__stop(struct run *run)
 {
-	uint64_t end_ns = ledger__freeze(run->ledger);
+	struct kernel_counts kernel_counts = {};
+	uint64_t end_ns;
 	int err = 0;
 
+	if (run->has_kernel_counts)
+		kernel_counts__read(&kernel_counts);
+	end_ns = ledger__freeze(run->ledger);
 	sessions__stop(run->sessions);
 	/* At once: threads do not stay where they are. */
 	if (run->samples)
@@ -466,6 +478,8 @@ int run__stop(struct run *run)
 		err = counts__write_errors(run->counts);
 	if (!err)
 		err = write_signals(run);
+	if (!err && run->has_kernel_counts)
+		err = kernel_counts__write(run->recording, &run->kernel_counts, &kernel_counts);
 	if (!err)
 		err = recording__set_number(run->recording, "end_ns", (int64_t)end_ns);
 	if (!err)

@@ -136,6 +136,20 @@ static json_t *figures_json(const struct model_figure *figures, size_t count)
 	return object;
 }
 
+static json_t *notes_json(const struct model *model)
+{
+	json_t *object = json_object();
+
+	for (size_t i = 0; i < model->note_count; i++) {
+		json_t *name = json__text(model->notes[i].name);
+
+		json_object_set_new(object, json_string_value(name),
+				    json__text(model->notes[i].value));
+		json_decref(name);
+	}
+	return object;
+}
+
 static json_t *row_item(const struct model *model, size_t i)
 {
 	static const char *const names[MODEL_KINDS] = { "run_ns",       "ready_ns", "delaying_ns",
@@ -249,6 +263,7 @@ static void put_head(struct sheet *sheet)
 {
 	const struct model *model = sheet->model;
 
+	put(sheet, "format", number(JSON_FORMAT));
 	put(sheet, "target", text_or_null(model->target));
 	put(sheet, "level", text_or_null(model->level));
 	put(sheet, "kernel", text_or_null(model->kernel));
@@ -263,6 +278,9 @@ static void put_head(struct sheet *sheet)
 	put(sheet, "outside_syscalls", outside_json(model));
 	put(sheet, "quality", figures_json(model->qualities, model->quality_count));
 	put(sheet, "cost", figures_json(model->costs, model->cost_count));
+	put(sheet, "kernel_counts",
+	    model->kernel_counts ? json_incref(model->kernel_counts) : json_null());
+	put(sheet, "notes", notes_json(model));
 	put(sheet, "hooks", model->hooks ? json_incref(model->hooks) : json_null());
 	put(sheet, "findings", findings_json(model));
 }

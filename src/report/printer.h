@@ -33,3 +33,7 @@ void printer__samples(const struct printer *printer);
 void printer__signals(const struct printer *printer);
 /* Its table of operations. */
 void printer__operations(const struct printer *printer, const struct signals_signal *signal);
+
+/* What /proc counted of the same, if the recording has it. */
+void printer__kernel_counts(const struct printer *printer);
+void printer__notes(const struct printer *printer);

@@ -418,7 +418,9 @@ static void print_close(const struct printer *printer)
 	printer__wrap(printer, text, 13);
 	print_quality(printer);
 	printer__samples(printer);
+	printer__kernel_counts(printer);
 	print_cost(printer);
+	printer__notes(printer);
 	if (model->complete)
 		return;
 	printer__field(printer, "incomplete");

@@ -110,6 +110,15 @@ static void the_command_line_is_checked(void **state)
 		{ "export -f svg --to 0s run.gapless", "--to 0s leaves nothing" },
 		{ "export -f svg --from x run.gapless",
 		  "'x' is not a time from the start [like 500ms, 10s, 2m]" },
+		{ "record -a --note x",
+		  "'x' is not a note [NAME=VALUE; names have letters, digits, '_', '.', '-']" },
+		{ "record -a --note =x",
+		  "'=x' is not a note [NAME=VALUE; names have letters, digits, '_', '.', '-']" },
+		{ "record -a --note a=$(printf %01001d 0)",
+		  "the note 'a' is longer than 1000 bytes" },
+		{ "record -a --note $(seq -s ' --note ' -f 'n%g=x' 33)", "more than 32 notes" },
+		{ "record --like a --like b", "one file for --like, not also 'b'" },
+		{ "record --config a --config b", "one file for --config, not also 'b'" },
 		{ "diff run.gapless", "which recordings? [BASE NEW, or BASE... -- NEW...]" },
 		{ "diff run.gapless -- run.gapless --json",
 		  "options come before '--', unlike '--json'" },
@@ -133,6 +142,82 @@ static void the_command_line_is_checked(void **state)
 			 length, line, mistakes[i].expected, length, line, length, line);
 		folder__says(command, 2, expected);
 	}
+}
+
+/* The file "words" with this in it. */
+static void config_says(const char *words, int status, const char *expected)
+{
+	char line[512], text[512];
+
+	snprintf(line, sizeof(line), "printf '%s' >words; \"$G\" record --config words", words);
+	snprintf(text, sizeof(text), "gapless: error: %s\n", expected);
+	folder__says(line, status, text);
+}
+
+static void a_file_of_options_is_checked_line_by_line(void **state)
+{
+	config_says("# rate\\n\\nrate = x\\n", 2,
+		    "words:3: 'x' is not a rate [1 to 10000 samples a second]");
+	config_says("rat = 99", 2, "words:1: unknown option 'rat'; did you mean 'rate'?");
+	config_says("nonsense", 2,
+		    "words:1: unknown option 'nonsense' [see 'gapless record --help']");
+	config_says(" = 3", 2, "words:1: unknown option '' [see 'gapless record --help']");
+	config_says("force\\nrate\\n", 2, "words:2: 'rate' needs a value ['rate = RATE']");
+	config_says("rate =\\n", 2, "words:1: 'rate' needs a value ['rate = RATE']");
+	config_says("force = yes", 2, "words:1: 'force' takes no value");
+	config_says("level = high", 2, "words:1: 'high' is not a level [full, sched]");
+	config_says("signals = block,nonsense", 2,
+		    "words:1: 'nonsense' is not a signal [see 'gapless list']");
+	config_says("slow = -1s", 2, "words:1: '-1s' is not a duration [like 500us, 10ms]");
+	config_says("pid = me", 2, "words:1: 'me' is not a number of a process or thread");
+	config_says("pid = 2000000000", 1,
+		    "words:1: there is no process 2000000000 [see 'ps -eL']");
+	config_says("config = words", 2, "words:1: a file cannot name another one ['config']");
+	config_says("note = a b=c", 2,
+		    "words:1: 'a b=c' is not a note [NAME=VALUE; names have letters, digits, '_', "
+		    "'.', '-']");
+	config_says("rate = 9\\000", 1, "'words' is no file of options: it is not text");
+	folder__says("head -c 70000 /dev/zero | tr '\\0' '#' >words; \"$G\" record --config words",
+		     1,
+		     "gapless: error: 'words' is no file of options: it is longer than 64 KiB\n");
+	folder__says("\"$G\" record --config missing", 1,
+		     "gapless: error: cannot read 'missing': No such file or directory\n");
+	folder__says("\"$G\" record --config .; rm words", 0,
+		     "gapless: error: cannot read '.': Is a directory\n");
+}
+
+static void a_recording_gives_no_names_of_files(void **state)
+{
+	folder__says("\"$G\" record --like missing", 1,
+		     "gapless: error: 'missing': there is no such recording [make one with 'sudo "
+		     "gapless record']\n");
+	folder__says("\"$G\" record --like run.gapless", 1,
+		     "gapless: error: 'run.gapless': it does not say with which options it was "
+		     "made\n");
+	folder__says("cp run.gapless bad", 0, "");
+	edit("bad", "INSERT INTO meta VALUES('options', 'output = /etc/motd')");
+	folder__says("\"$G\" record --like bad", 2,
+		     "gapless: error: bad:1: a recording cannot give the option 'output'\n");
+	edit("bad", "UPDATE meta SET value = 'level = ?' WHERE key = 'options'");
+	folder__says("\"$G\" record --like bad", 2,
+		     "gapless: error: bad:1: '?' is not a level [full, sched]\n");
+	edit("bad", "UPDATE meta SET value = 3 WHERE key = 'options'");
+	folder__says("\"$G\" record --like bad; rm bad", 0,
+		     "gapless: error: 'bad': it does not say with which options it was made\n");
+}
+
+static void notes_are_shown_without_secrets(void **state)
+{
+	folder__says("cp run.gapless noted", 0, "");
+	edit("noted", "INSERT INTO meta VALUES('note.build', '1.2 \x1b[31m'),"
+		      "('note.token', 'abc'), ('note.', 'x'), ('note.null', NULL)");
+	folder__says("\"$G\" report noted | grep -A1 ^notes", 0,
+		     "notes        build = 1.2 ?[31m\n             token = abc\n");
+	folder__says("\"$G\" report --args redacted noted | grep 'token ='", 0,
+		     "             token = [redacted]\n");
+	folder__says(
+		"\"$G\" report --json --args none noted | grep -o '\"token\": \"[^\"]*\"'; rm noted",
+		0, "\"token\": \"[redacted]\"\n");
 }
 
 static void unknown_words_name_the_known_ones_once(void **state)
@@ -161,6 +246,9 @@ int main(void)
 		IN_A_FOLDER(an_empty_recording_is_not_merely_less),
 		IN_A_FOLDER(a_recording_is_not_held_against_itself_unnoticed),
 		IN_A_FOLDER(the_command_line_is_checked),
+		IN_A_FOLDER(a_file_of_options_is_checked_line_by_line),
+		IN_A_FOLDER(a_recording_gives_no_names_of_files),
+		IN_A_FOLDER(notes_are_shown_without_secrets),
 		IN_A_FOLDER(unknown_words_name_the_known_ones_once),
 		IN_A_FOLDER(the_start_is_a_time_from_the_start),
 	};

@@ -291,6 +291,22 @@ static void a_signal_that_was_ignored_stays_so(void **state)
 	folder__says("cat x; rm x", 0, "after\n");
 }
 
+static void json_says_its_format_first(void **state)
+{
+	static const char *const commands[] = { "report run.gapless",
+						"diff run.gapless run.gapless", "list", "doctor" };
+
+	for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++) {
+		char line[128];
+
+		snprintf(
+			line, sizeof(line),
+			"\"$G\" %s --json 2>err | tr -d ' \\n' | grep -o '^{\"format\":1,'; rm err",
+			commands[i]);
+		folder__says(line, 0, "{\"format\":1,\n");
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -307,6 +323,7 @@ int main(void)
 		IN_A_FOLDER(standard_output_by_another_name_stays_what_it_is),
 		IN_A_FOLDER(a_signal_leaves_nothing_behind),
 		IN_A_FOLDER(a_signal_that_was_ignored_stays_so),
+		IN_A_FOLDER(json_says_its_format_first),
 	};
 
 	/* Of those that it starts, root too may not do what permissions forbid. */

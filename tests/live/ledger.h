@@ -96,7 +96,7 @@ void assert_explained(json_t *report);
 void assert_near(const char *what, int64_t is_ns, int64_t should_ns);
 /*
  * A time that was taken from outside holds what the thread waited, and not more than it waited, was
- * ready and ran altogether. Not asserted in an emulated machine.
+ * ready and ran altogether. That holds in an emulated machine too, by its own clock.
  */
 void assert_waited(json_t *report, const char *comm, const char *cause, int64_t blocked_ns);
 /* For a wait that a thread timed itself: how far it may be off. */

@@ -244,8 +244,6 @@ void assert_waited(json_t *report, const char *comm, const char *cause, int64_t 
 	int64_t wait_ns = sum_ns(report, comm, "wait", cause);
 	int64_t behind_ns = sum_ns(report, comm, "ready", NULL) + sum_ns(report, comm, "run", NULL);
 
-	if (is_emulated())
-		return;
 	if (wait_ns > blocked_ns + slack || wait_ns + behind_ns < blocked_ns - slack)
 		fail_msg("'%s' was %" PRId64 " ns in its calls; the ledger has %" PRId64
 			 " waiting for %s, and %" PRId64 " running and ready",

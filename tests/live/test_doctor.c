@@ -233,6 +233,30 @@ static void a_full_disk_is_a_failure(void **state)
 	assert_int_not_equal(system(command), 0);
 }
 
+static void the_self_test_passes_here_and_fails_where_wakeups_are_lost(void **state)
+{
+	struct output output = live__gapless("doctor", "--self-test", "--json");
+	json_t *report = live__json(&output), *check;
+	size_t i;
+
+	json_array_foreach (json_object_get(report, "checks"), i, check)
+		if (!json_is_true(json_object_get(check, "ok")))
+			fail_msg("%s: %s", json_string_value(json_object_get(check, "name")),
+				 json_string_value(json_object_get(check, "detail")));
+	assert_true(json_array_size(json_object_get(report, "checks")) >= 15);
+	assert_string_equal(json_string_value(json_object_get(report, "verdict")), "passed");
+	assert_int_equal(output.status, 0);
+	json_decref(report);
+	live__release(&output);
+	setenv("GAPLESS_TEST_DROP_WAKEUPS", "10", 1);
+	output = live__gapless("doctor", "--self-test");
+	unsetenv("GAPLESS_TEST_DROP_WAKEUPS");
+	assert_int_equal(output.status, 1);
+	assert_non_null(strstr(output.out, "dropped_on_purpose"));
+	assert_non_null(strstr(output.out, "verdict: failed"));
+	live__release(&output);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -245,6 +269,7 @@ int main(void)
 		HERE(words_that_are_nearly_right_are_suggested),
 		cmocka_unit_test(smallest_capabilities_are_found_by_trying),
 		HERE(a_full_disk_is_a_failure),
+		cmocka_unit_test(the_self_test_passes_here_and_fails_where_wakeups_are_lost),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -281,6 +281,67 @@ static void a_command_that_ends_within_the_warm_up_is_an_error(void **state)
 	assert_false(exists(path));
 }
 
+static bool has_options(const char *path, const char *expected)
+{
+	char sql[256];
+
+	snprintf(sql, sizeof(sql),
+		 "SELECT COUNT(*) FROM meta WHERE key = 'options' AND value = '%s'", expected);
+	return trial__query(path, sql);
+}
+
+static bool has_note(const char *path, const char *name, const char *value)
+{
+	char sql[256];
+
+	snprintf(sql, sizeof(sql),
+		 "SELECT COUNT(*) FROM meta WHERE key = 'note.%s' AND value = '%s'", name, value);
+	return trial__query(path, sql);
+}
+
+static void options_come_from_a_file_and_from_a_recording(void **state)
+{
+	char first[64], second[64], config[96];
+	struct output output;
+	FILE *file;
+
+	trial__path(first, sizeof(first));
+	trial__path(second, sizeof(second));
+	snprintf(config, sizeof(config), "%s.conf", first);
+	file = fopen(config, "w");
+	assert_non_null(file);
+	fputs("level = sched\nno-report\nslow = 1500us\nsignals = none\nduration = 20s\n"
+	      "no-stacks\npid = 2000000000\nnote = load=file\nnote = where=file\n",
+	      file);
+	fclose(file);
+	output = live__gapless("record", "--config", config, "-d", "10s", "--note", "load=mine",
+			       "-o", first, "--", "/bin/true");
+	assert_int_equal(output.status, 0);
+	assert_true(has_options(first, "level = sched\nsignals = none\nno-stacks\n"
+				       "slow = 1500us\nduration = 10s\n"));
+	assert_int_equal(trial__query(first, "SELECT COUNT(*) FROM meta WHERE key IN"
+					     " ('gapless_commit', 'cpu_model', 'governor')"),
+			 3);
+	assert_true(trial__query(first, "SELECT COUNT(*) FROM meta WHERE json_valid(value) AND key"
+					" IN ('settings', 'limits', 'maps')") == 3);
+	assert_true(meta(first, "memory_bytes") > 0);
+	assert_true(has_note(first, "load", "mine"));
+	assert_true(has_note(first, "where", "file"));
+	live__release(&output);
+	output = live__gapless("record", "--like", first, "--slow", "2s", "--no-report", "-o",
+			       second, "--", "/bin/true");
+	assert_int_equal(output.status, 0);
+	assert_non_null(strstr(output.err, "--level sched --signals none --no-stacks --duration "
+					   "10s\n"));
+	assert_true(has_options(second, "level = sched\nsignals = none\nno-stacks\n"
+					"slow = 2s\nduration = 10s\n"));
+	assert_false(has_note(second, "load", "mine"));
+	live__release(&output);
+	unlink(config);
+	trial__remove(first);
+	trial__remove(second);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -291,6 +352,7 @@ int main(void)
 		HERE(it_stops_when_the_target_is_gone),
 		cmocka_unit_test(the_warm_up_is_not_recorded_but_whom_it_started_is),
 		cmocka_unit_test(a_chain_of_processes_does_not_break_where_the_warm_up_ends),
+		HERE(options_come_from_a_file_and_from_a_recording),
 		HERE(a_command_that_ends_within_the_warm_up_is_an_error),
 	};
 

@@ -19,6 +19,7 @@ struct made {
 	int64_t user_ns, lock_ns, fsync_ns;
 	int64_t lost;
 	const char *level, *ended, *object, *target;
+	const char *key, *value; /* of meta */
 };
 
 static char *folder;
@@ -77,6 +78,8 @@ static void write_recording(const char *path, const struct made *made)
 		recording__set_text(recording, "ended", made->ended);
 	if (made->target)
 		recording__set_text(recording, "target", made->target);
+	if (made->key && made->value)
+		recording__set_text(recording, made->key, made->value);
 	recording__put_quality(recording, "lost_ring_full", made->lost, "missing");
 	sample__finish(recording);
 }
@@ -336,6 +339,46 @@ static void pids_and_names_of_commands_are_not_unlike(void **state)
 	}
 }
 
+static void machines_are_unlike_only_where_both_recordings_say_so(void **state)
+{
+	static const struct {
+		const char *key, *base, *new, *expected;
+	} facts[] = {
+		{ "cpu_model", "Fast", "Slow", "unlike models of CPU" },
+		{ "governor", "performance", "", "(none): the change may be the speed" },
+		{ "gapless_commit", "abc", "abd", "unlike builds of gapless" },
+		{ "gapless_version", "0.1", "0.2", "unlike versions of gapless" },
+		{ "note.build", "1", "2", "(build = 2): whoever" },
+		{ "note.token", "1", "2", NULL }, /* secrets are not shown, so not compared */
+		{ "cpu_model", "Fast", NULL, NULL },
+		{ "governor", NULL, "performance", NULL },
+		{ "note.build", "1", NULL, NULL },
+		{ "cpu_model", "Fast", "Fast", NULL },
+	};
+
+	for (size_t i = 0; i < sizeof(facts) / sizeof(*facts); i++) {
+		struct made base = usual, new = usual;
+		struct compared compared;
+		char path[256];
+
+		base.key = new.key = facts[i].key;
+		base.value = facts[i].base;
+		new.value = facts[i].new;
+		write_side(DIFF_BASE, 1, &base);
+		write_side(DIFF_NEW, 1, &new);
+		compared = compare(1, NULL, NULL);
+		if (facts[i].expected)
+			assert_true(warns(&compared.diff, facts[i].expected));
+		else
+			assert_false(warns(&compared.diff, "unlike"));
+		compared__release(&compared);
+		for (int side = 0; side < DIFF_SIDES; side++) {
+			path_of(side, 0, path, sizeof(path));
+			assert_int_equal(unlink(path), 0);
+		}
+	}
+}
+
 static void gates_are_kept_or_crossed(void **state)
 {
 	const char *const gates[] = { "mean(syscall:fsync) > +10%",
@@ -511,6 +554,7 @@ int main(void)
 		TEST(sums_are_divided_by_the_work),
 		TEST(what_is_unlike_or_lost_is_told),
 		TEST(pids_and_names_of_commands_are_not_unlike),
+		TEST(machines_are_unlike_only_where_both_recordings_say_so),
 		TEST(gates_are_kept_or_crossed),
 		TEST(a_condition_on_an_unknown_name_is_refused),
 		TEST(a_bound_has_the_unit_of_what_it_bounds),

@@ -1,0 +1,218 @@
+#include "record/kernel_counts.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "core/sys.h"
+
+#define STATE_SYN_SENT 2
+
+DEFINE_CLEANUP(sqlite3_stmt *, sqlite3_finalize)
+
+/*
+ * A whole disk that has requests, like a loop device, and whose requests are counted. Device mapper
+ * and md have bios, which are counted by other rules.
+ */
+static bool is_disk(const char *name)
+{
+	char path[128], value[8];
+
+	snprintf(path, sizeof(path), "/sys/block/%.60s/mq", name);
+	if (!sys__exists(path))
+		return false;
+	snprintf(path, sizeof(path), "/sys/block/%.60s/queue/iostats", name);
+	return !sys__read_line(path, value, sizeof(value)) && !strcmp(value, "1");
+}
+
+static void read_disks(struct kernel_counts *counts)
+{
+	cleanup(fclose_p) FILE *file = fopen("/proc/diskstats", "re");
+	char line[512];
+
+	while (file && fgets(line, sizeof(line), file)) {
+		int64_t reads = 0, writes = 0, under_way = 0, discards = 0;
+		char name[64];
+
+		if (sscanf(line,
+			   "%*d %*d %63s %" SCNd64 " %*d %*d %*d %" SCNd64 " %*d %*d %*d %" SCNd64
+			   " %*d %*d %" SCNd64,
+			   name, &reads, &writes, &under_way, &discards) < 4 ||
+		    !is_disk(name))
+			continue;
+		counts->requests += reads + writes + discards;
+		counts->in_flight += under_way;
+	}
+}
+
+/* The first line that begins with "Tcp:" has the names, the second the values. */
+static void read_snmp(struct kernel_counts *counts)
+{
+	cleanup(fclose_p) FILE *file = fopen("/proc/self/net/snmp", "re");
+	char names[1024] = "", values[1024] = "", *name, *value, *next_name, *next_value;
+
+	while (file && fgets(names, sizeof(names), file))
+		if (!strncmp(names, "Tcp:", 4) && fgets(values, sizeof(values), file))
+			break;
+	name = strtok_r(names, " \n", &next_name);
+	value = strtok_r(values, " \n", &next_value);
+	while (name && value) {
+		if (!strcmp(name, "ActiveOpens"))
+			counts->connects = strtoll(value, NULL, 10);
+		else if (!strcmp(name, "RetransSegs"))
+			counts->retransmits = strtoll(value, NULL, 10);
+		name = strtok_r(NULL, " \n", &next_name);
+		value = strtok_r(NULL, " \n", &next_value);
+	}
+}
+
+/* Those whose connect() is not over. */
+static int64_t count_connecting(const char *path)
+{
+	cleanup(fclose_p) FILE *file = fopen(path, "re");
+	int64_t count = 0;
+	char line[512];
+
+	while (file && fgets(line, sizeof(line), file)) {
+		unsigned int state;
+
+		if (sscanf(line, "%*s %*s %*s %x", &state) == 1 && state == STATE_SYN_SENT)
+			count++;
+	}
+	return count;
+}
+
+void kernel_counts__read(struct kernel_counts *ret)
+{
+	*ret = (struct kernel_counts) {};
+	read_disks(ret);
+	read_snmp(ret);
+	ret->connecting =
+		count_connecting("/proc/self/net/tcp") + count_connecting("/proc/self/net/tcp6");
+}
+
+/* A partition is a folder below its disk. */
+static bool is_on_disk(const char *place)
+{
+	char path[160], whole[64];
+	size_t length;
+
+	if (is_disk(place))
+		return true;
+	snprintf(whole, sizeof(whole), "%s", place);
+	for (length = strlen(whole); length > 1; length--) {
+		whole[length - 1] = '\0';
+		snprintf(path, sizeof(path), "/sys/block/%s/%.60s", whole, place);
+		if (sys__exists(path))
+			return is_disk(whole);
+	}
+	return false;
+}
+
+/* What a signal counted of these operations; -1: it is not in the recording. */
+static int64_t counted(struct recording *recording, const char *name, const char *operations)
+{
+	sqlite3 *db = recording__db(recording);
+	cleanup(sqlite3_finalize_p) sqlite3_stmt *row = NULL;
+	bool is_block = !strcmp(name, "block");
+	int64_t sum = 0;
+	char sql[512];
+
+	snprintf(sql, sizeof(sql),
+		 "SELECT coalesce(s.place, ''), coalesce(sum(c.count), 0) FROM signal g LEFT JOIN "
+		 "series s ON s.signal = g.id AND s.operation IN (%s) LEFT JOIN series_slice c ON "
+		 "c.series = s.id WHERE g.name = '%s' GROUP BY 1",
+		 operations, name);
+	if (sqlite3_prepare_v2(db, sql, -1, &row, NULL) || sqlite3_step(row) != SQLITE_ROW)
+		return -1;
+	do {
+		const char *place = (const char *)sqlite3_column_text(row, 0);
+
+		if (!is_block || (place && is_on_disk(place)))
+			sum += sqlite3_column_int64(row, 1);
+	} while (sqlite3_step(row) == SQLITE_ROW);
+	return sum;
+}
+
+/* What a signal knows that it lost. */
+static int64_t lost(struct recording *recording, const char *name)
+{
+	cleanup(sqlite3_finalize_p) sqlite3_stmt *row = NULL;
+
+	if (sqlite3_prepare_v2(recording__db(recording),
+			       "SELECT sum(value) FROM quality WHERE name IN (?1 || '_unpaired', "
+			       "?1 || '_untracked')",
+			       -1, &row, NULL))
+		return 0;
+	sqlite3_bind_text(row, 1, name, -1, SQLITE_STATIC);
+	return sqlite3_step(row) == SQLITE_ROW ? sqlite3_column_int64(row, 0) : 0;
+}
+
+/* What is missing and cannot be explained. */
+static int64_t hold(json_t *object, const char *name, int64_t kernel, int64_t counted_here,
+		    int64_t explained)
+{
+	int64_t missing = kernel - counted_here - explained;
+
+	json_object_set_new(object, name,
+			    json_pack("{s:I, s:I, s:I}", "kernel", (json_int_t)kernel, "counted",
+				      (json_int_t)counted_here, "explained",
+				      (json_int_t)explained));
+	return missing > 0 ? missing : 0;
+}
+
+static int write_block(struct recording *recording, json_t *object,
+		       const struct kernel_counts *begin, const struct kernel_counts *end)
+{
+	/* Writes without data are flushes to the signal and writes to the kernel. */
+	int64_t requests =
+		counted(recording, "block", "'read', 'write', 'discard', 'flush', 'other'");
+	int64_t missing;
+
+	if (requests < 0)
+		return 0;
+	/* Of what was under way at the start, only the end was seen. */
+	missing = hold(object, "block_requests", end->requests - begin->requests, requests,
+		       begin->in_flight + lost(recording, "block"));
+	return recording__put_quality(
+		recording, "block_uncounted", missing,
+		"requests that /proc/diskstats counts and the signal does not");
+}
+
+static int write_tcp(struct recording *recording, json_t *object, const struct kernel_counts *begin,
+		     const struct kernel_counts *end)
+{
+	int64_t connects = counted(recording, "tcp", "'connect'");
+	int64_t missing;
+
+	if (connects < 0)
+		return 0;
+	/* The kernel counts when one is begun, the signal when it is over. */
+	missing = hold(object, "tcp_connects", end->connects - begin->connects, connects,
+		       end->connecting + lost(recording, "tcp"));
+	missing += hold(object, "tcp_retransmits", end->retransmits - begin->retransmits,
+			counted(recording, "tcp", "'retransmit'"), lost(recording, "tcp"));
+	return recording__put_quality(recording, "tcp_uncounted", missing,
+				      "connects and retransmits that /proc/net/snmp counts and the "
+				      "signal does not");
+}
+
+int kernel_counts__write(struct recording *recording, const struct kernel_counts *begin,
+			 const struct kernel_counts *end)
+{
+	cleanup(free_p) char *text = NULL;
+	json_t *object = json_object();
+	int err = write_block(recording, object, begin, end);
+
+	if (!err)
+		err = write_tcp(recording, object, begin, end);
+	text = json_dumps(object, JSON_COMPACT);
+	json_decref(object);
+	if (err)
+		return err;
+	return text ? recording__set_text(recording, "kernel_counts", text) : -ENOMEM;
+}

@@ -1,0 +1,55 @@
+/* The end of the last section: what the kernel counts itself, and what was noted. */
+#include "base/words.h"
+#include "report/printer.h"
+
+#define FIELD_COLUMNS 13
+
+void printer__kernel_counts(const struct printer *printer)
+{
+	static const struct {
+		const char *key, *words;
+	} known[] = {
+		{ "block_requests", "requests to disks that /proc/diskstats counts" },
+		{ "tcp_connects", "connects that /proc/net/snmp counts" },
+		{ "tcp_retransmits", "retransmits that /proc/net/snmp counts" },
+	};
+	int said = 0;
+
+	/* They are of the whole recording. */
+	if (printer->model->cut)
+		return;
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		json_t *one = json_object_get(printer->model->kernel_counts, known[i].key);
+		int64_t kernel = json_integer_value(json_object_get(one, "kernel"));
+		int64_t counted = json_integer_value(json_object_get(one, "counted"));
+		int64_t explained = json_integer_value(json_object_get(one, "explained"));
+		char text[PRINTER_LINE] = "";
+
+		if (!kernel && !counted)
+			continue;
+		words__say(text, sizeof(text), "%s counted, %s %s", words__number(counted).text,
+			   words__number(kernel).text, known[i].words);
+		if (counted < kernel && explained)
+			words__say(text, sizeof(text),
+				   "; %s under way at an edge, or known to be "
+				   "lost",
+				   words__number(explained).text);
+		printer__field(printer, said++ ? "" : "kernel");
+		printer__wrap(printer, text, FIELD_COLUMNS);
+	}
+}
+
+void printer__notes(const struct printer *printer)
+{
+	const struct model *model = printer->model;
+
+	for (size_t i = 0; i < model->note_count; i++) {
+		char text[PRINTER_LINE] = "";
+
+		words__say(text, sizeof(text), "%s = %s",
+			   words__clean(model->notes[i].name, 70).text,
+			   words__clean(model->notes[i].value, WORDS_MOST_COLUMNS).text);
+		printer__field(printer, i ? "" : "notes");
+		printer__wrap(printer, text, FIELD_COLUMNS);
+	}
+}
