@@ -230,7 +230,7 @@ static inline bool is_sane_block(const struct rows *rows, const struct unwind_bl
 		return false;
 	row = &rows->row_pages[block->page].rows[block->first];
 	for (unsigned i = 0; i < block->count; i++, row++) {
-		if (!is_sane_row(row) || row->pc >= UNWIND_BLOCK_BYTES || (!i && row->pc))
+		if (!is_sane_row(row) || (!i && row->pc))
 			return false;
 		if (i &&
 		    (row->pc <= row[-1].pc || (row->kind == row[-1].kind && row->bp == row[-1].bp &&
