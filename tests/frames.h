@@ -160,7 +160,7 @@ static inline void make_go_image(struct bytes *image, uint64_t begin, uint64_t e
 	struct image_head head = {
 		.ehdr = { .e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
 			  .e_type = ET_DYN,
-			  .e_machine = EM_X86_64,
+			  .e_machine = ARCH_ELF_MACHINE,
 			  .e_version = EV_CURRENT,
 			  .e_entry = entry,
 			  .e_phoff = offsetof(struct image_head, phdr),
