@@ -160,7 +160,7 @@ static inline void make_go_image(struct bytes *image, uint64_t begin, uint64_t e
 	struct image_head head = {
 		.ehdr = { .e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
 			  .e_type = ET_DYN,
-			  .e_machine = EM_X86_64,
+			  .e_machine = ARCH_ELF_MACHINE,
 			  .e_version = EV_CURRENT,
 			  .e_entry = entry,
 			  .e_phoff = offsetof(struct image_head, phdr),
@@ -230,7 +230,7 @@ static inline bool is_sane_block(const struct rows *rows, const struct unwind_bl
 		return false;
 	row = &rows->row_pages[block->page].rows[block->first];
 	for (unsigned i = 0; i < block->count; i++, row++) {
-		if (!is_sane_row(row) || row->pc >= UNWIND_BLOCK_BYTES || (!i && row->pc))
+		if (!is_sane_row(row) || (!i && row->pc))
 			return false;
 		if (i &&
 		    (row->pc <= row[-1].pc || (row->kind == row[-1].kind && row->bp == row[-1].bp &&

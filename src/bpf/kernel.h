@@ -9,17 +9,14 @@
 #include <linux/bpf.h>
 #include <stdbool.h>
 
-/* Makes bpf_tracing.h use the kernel's names for registers, as struct pt_regs below has them. */
+/* Makes bpf_tracing.h use the kernel's names for registers, as struct pt_regs has them. */
 #define __VMLINUX_H__ 1
+
+#include "bpf/arch/arch.h"
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
 typedef int pid_t;
-
-struct pt_regs {
-	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di;
-	unsigned long orig_ax, ip, cs, flags, sp, ss;
-};
 
 /* --- files and sockets --- */
 
@@ -250,10 +247,6 @@ struct css_set {
 };
 
 /* --- tasks --- */
-
-struct thread_info {
-	__u32 status; /* x86: TS_COMPAT */
-};
 
 struct rq {
 	__u64 clock;

@@ -118,9 +118,10 @@ _Static_assert(sizeof(struct sample_record) == 24 + 72 + 16 + 16 + 8, "wire form
 struct asleep_record {
 	struct sample_record sample;
 	__u64 pc, sp, bp;
+	__u64 link;    /* the link register, if the machine has one */
 	__u64 in_call; /* pc is behind the instruction */
 };
-_Static_assert(sizeof(struct asleep_record) == 168, "wire format");
+_Static_assert(sizeof(struct asleep_record) == 176, "wire format");
 
 /* The clock of one CPU, from user space to the kernel half. */
 struct tick_clock {

@@ -16,16 +16,16 @@
 #define ERESTARTNOHAND        514
 #define ERESTART_RESTARTBLOCK 516
 
-#define TS_COMPAT 2
-
 /* Whether the syscall in flight is one of the 32-bit table, which has other numbers. */
 static __always_inline bool is_32bit(struct task_struct *task)
 {
-#ifdef __TARGET_ARCH_x86
-	return task->thread_info.status & TS_COMPAT;
-#else
-	return false;
-#endif
+	return ARCH_IS_32BIT_CALL(task);
+}
+
+/* Its number, or a negative one outside of syscalls. */
+static __always_inline __s64 syscall_of(const struct pt_regs *regs)
+{
+	return (__s64)regs->ARCH_CALL;
 }
 
 static __always_inline bool is_broken_off(long ret)

@@ -10,19 +10,21 @@
  * searches. A search tree over all rows would need three or four; rows by bisection over the whole
  * file, one per halving.
  *
- * x86-64 only, for now: the registers' numbers and the signal frame are its own.
+ * What depends on the machine is in bpf/arch: the registers' numbers, the signal frame, and whether
+ * a call pushes the return address.
  */
 #pragma once
 
 #include <linux/types.h>
 
+#include "bpf/arch/arch.h"
 #include "bpf/stack.h"
 
 /* --- tables --------------------------------------------------------------------------------- */
 
 /*
- * How to find the caller's frame: first its CFA (the stack pointer before the call pushed the
- * return address, which is at CFA − 8), then its frame pointer.
+ * How to find the caller's frame: first its CFA (the stack pointer at the call, before a return
+ * address was pushed), then the return address and its frame pointer.
  */
 enum unwind_kind {
 	UNWIND_NONE,     /* no rule: try the frame pointer */
@@ -38,22 +40,31 @@ enum unwind_kind {
 	UNWIND_HARD,     /* a rule that we do not follow */
 	UNWIND_REGISTER =
 		16, /* + n: CFA = register n (as DWARF counts them) + offset; only innermost */
-	UNWIND_KINDS = UNWIND_REGISTER + 16,
+	UNWIND_KINDS = UNWIND_REGISTER + ARCH_REGISTERS,
 };
 
 /* row.bp: 0: unchanged; n: saved at CFA − 8n; or: saved where bp points to. */
 #define UNWIND_BP_AT_BP 255
-
-struct unwind_row {
-	__u16 pc; /* where it begins, from the begin of its block */
-	__u8 kind;
-	__u8 bp;
-	__s32 offset;
-};
-_Static_assert(sizeof(struct unwind_row) == 8, "table format");
+/*
+ * With a link register, also at the base, which is CFA − offset: gcc saves bp and the link register
+ * at the lowest end of a frame, however large that is.
+ */
+#define UNWIND_AT_BASE    254
+#define UNWIND_ABOVE_BASE 253 /* 8 bytes above it */
+#define UNWIND_MOST_SAVED (ARCH_LINK_REGISTER ? 252 : 254)
 
 #define UNWIND_BLOCK_BITS  10
 #define UNWIND_BLOCK_BYTES (1U << UNWIND_BLOCK_BITS)
+
+struct unwind_row {
+	__u16 pc : UNWIND_BLOCK_BITS; /* where it begins, from the begin of its block */
+	__u16 kind : 16 - UNWIND_BLOCK_BITS;
+	__u8 bp;
+	__u8 link; /* with a link register, 0: the return address is there; n: as bp. Else 0 */
+	__s32 offset;
+};
+_Static_assert(sizeof(struct unwind_row) == 8, "table format");
+_Static_assert(UNWIND_KINDS <= 1 << (16 - UNWIND_BLOCK_BITS), "table format");
 
 /* Where the rows of one block are: within one page of rows. count 0: no code there. */
 struct unwind_block {
@@ -119,25 +130,22 @@ _Static_assert(sizeof(struct unwind_request) == 32, "wire format");
 
 /* --- the walk ------------------------------------------------------------------------------- */
 
-/* As DWARF counts them. */
-#define UNWIND_REGISTERS 16
-#define UNWIND_REG_BP    6
-#define UNWIND_REG_SP    7
-
 /* The state of a walk, and what it found. */
 struct unwind {
 	__u64 pc, sp, bp;
 	__u64 hash;
 	__u32 count;
 	__u32 pid;
-	__u8 how;                          /* enum stack_how, or'ed */
-	__u8 end;                          /* enum stack_end */
-	__u8 exact;                        /* pc is where it stopped, not a return address */
-	__u8 need;                         /* enum unwind_need: what would have helped … */
-	__u32 need_id;                     /* … and which */
-	__u32 plain;                       /* some frames are plain addresses */
-	__u32 at;                          /* of a search */
-	__u64 registers[UNWIND_REGISTERS]; /* of the innermost frame */
-	struct stack_record record;        /* with the frames, what is sent */
+	__u8 how;      /* enum stack_how, or'ed */
+	__u8 end;      /* enum stack_end */
+	__u8 exact;    /* pc is where it stopped, not a return address */
+	__u8 need;     /* enum unwind_need: what would have helped … */
+	__u32 need_id; /* … and which */
+	__u32 plain;   /* some frames are plain addresses */
+	__u32 at;      /* of a search */
+	__u32 sp_lost; /* by a step with the frame pointer, on a machine with a link register */
+	__u32 pad;
+	__u64 registers[ARCH_REGISTERS]; /* of the innermost frame, as DWARF counts them */
+	struct stack_record record;      /* with the frames, what is sent */
 	__u64 frames[STACK_MOST_FRAMES];
 };

@@ -9,17 +9,9 @@
 
 #include "bpf/unwind.h"
 
-/* mov $15, %rax; syscall: how a signal handler returns, in a C library without rows for it. */
-#define UNWIND_SIGRETURN 0x0f0000000fc0c748ULL
-
-/* Where the kernel keeps registers in the frame of a signal (struct ucontext). */
-#define UNWIND_UCONTEXT_BP 120
-#define UNWIND_UCONTEXT_SP 160
-
 /* Frames larger than this are taken for nonsense. */
 #define UNWIND_MOST_FRAME_BYTES (64ULL << 20)
 #define UNWIND_LEAST_ADDRESS    4096
-#define UNWIND_MOST_ADDRESS     (1ULL << 47)
 
 /* Compilers drop checks that cannot fail; the verifier wants to see them. */
 #define UNWIND_FORGET(var) __asm__ volatile("" : "+r"(var))
@@ -92,7 +84,10 @@ UNWIND_FN const struct unwind_row *unwind_find_row(void *world, struct unwind *w
 	}
 	at = first + UNWIND_AT(walk);
 	UNWIND_FORGET(at);
-	return at < UNWIND_PAGE_ROWS ? &page->rows[at] : 0;
+	if (at >= UNWIND_PAGE_ROWS)
+		return 0;
+	UNWIND_FORGET(page); /* else clang adds first and checks afterwards */
+	return &page->rows[at];
 }
 
 /* Each of these moves `walk` to the caller and returns 0, or says why it cannot and returns 1. */
@@ -105,9 +100,10 @@ UNWIND_FN int unwind_ends(struct unwind *walk, enum stack_end why)
 
 UNWIND_FN int unwind_arrive(struct unwind *walk, __u64 pc, __u64 sp, __u64 bp)
 {
+	pc = ARCH_CODE_ADDRESS(pc);
 	if (!pc)
 		return unwind_ends(walk, STACK_END_ROOT);
-	if (pc < UNWIND_LEAST_ADDRESS || pc >= UNWIND_MOST_ADDRESS)
+	if (pc < UNWIND_LEAST_ADDRESS || pc >= ARCH_MOST_ADDRESS)
 		return unwind_ends(walk, STACK_END_NOWHERE);
 	walk->pc = pc;
 	walk->sp = sp;
@@ -126,6 +122,8 @@ UNWIND_FN int unwind_by_bp(void *world, struct unwind *walk, enum stack_how how)
 	if (unwind_read(world, saved, sizeof(saved), bp))
 		return unwind_ends(walk, STACK_END_NO_MEMORY);
 	walk->how |= how;
+	/* With a link register, the two can be anywhere in a frame. */
+	walk->sp_lost = ARCH_LINK_REGISTER;
 	return unwind_arrive(walk, saved[1], bp + 16, saved[0]);
 }
 
@@ -150,12 +148,18 @@ UNWIND_FN int unwind_by_signal(void *world, struct unwind *walk)
 {
 	__u64 bp, saved[2]; /* sp, pc */
 
-	if (unwind_read(world, &bp, sizeof(bp), walk->sp + UNWIND_UCONTEXT_BP) ||
-	    unwind_read(world, saved, sizeof(saved), walk->sp + UNWIND_UCONTEXT_SP))
+	if (unwind_read(world, &bp, sizeof(bp), walk->sp + ARCH_SIGNAL_FP) ||
+	    unwind_read(world, saved, sizeof(saved), walk->sp + ARCH_SIGNAL_SP))
 		return unwind_ends(walk, STACK_END_NO_MEMORY);
+#if ARCH_LINK_REGISTER
+	if (unwind_read(world, &walk->registers[ARCH_DWARF_LINK], sizeof(__u64),
+			walk->sp + ARCH_SIGNAL_LINK))
+		return unwind_ends(walk, STACK_END_NO_MEMORY);
+#endif
 	if (unwind_arrive(walk, saved[1], saved[0], bp))
 		return 1;
 	walk->exact = 1;
+	walk->sp_lost = 0;
 	return 0;
 }
 
@@ -177,13 +181,50 @@ UNWIND_FN int unwind_cfa(void *world, struct unwind *walk, const struct unwind_r
 			return unwind_ends(walk, STACK_END_NO_MEMORY);
 		*ret += kind == UNWIND_SP_DEREF ? 8 : 0;
 	} else if (kind >= UNWIND_REGISTER && walk->count == 1) {
-		*ret = walk->registers[kind & (UNWIND_REGISTERS - 1)] + row->offset;
+		*ret = walk->registers[(kind - UNWIND_REGISTER) & (ARCH_REGISTERS - 1)] +
+		       row->offset;
 	} else {
 		return unwind_ends(walk, STACK_END_NO_RULE);
 	}
 	return 0;
 }
 
+#if ARCH_LINK_REGISTER
+/* Where a register is saved by this rule, see struct unwind_row. */
+UNWIND_FN __u64 unwind_saved_at(const struct unwind_row *row, __u32 rule, __u64 cfa)
+{
+	if (rule == UNWIND_AT_BASE || rule == UNWIND_ABOVE_BASE)
+		return cfa - row->offset + (rule == UNWIND_ABOVE_BASE ? 8 : 0);
+	return cfa - 8ULL * rule;
+}
+
+UNWIND_FN int unwind_by_row(void *world, struct unwind *walk, const struct unwind_row *row)
+{
+	__u64 cfa = 0, link = walk->registers[ARCH_DWARF_LINK], bp = walk->bp;
+	__u32 rule = row->bp;
+
+	if (walk->sp_lost && row->kind != UNWIND_BP)
+		return unwind_by_frame(world, walk);
+	if (unwind_cfa(world, walk, row, &cfa))
+		return 1;
+	/* Nobody who has called a function has its return address in the register still. */
+	if (!row->link && !walk->exact)
+		return unwind_ends(walk, STACK_END_NO_RULE);
+	if (cfa < walk->sp || (cfa == walk->sp && row->link) ||
+	    cfa - walk->sp > UNWIND_MOST_FRAME_BYTES)
+		return unwind_ends(walk, STACK_END_NO_PROGRESS);
+	if (row->link &&
+	    unwind_read(world, &link, sizeof(link), unwind_saved_at(row, row->link, cfa)))
+		return unwind_ends(walk, STACK_END_NO_MEMORY);
+	if (rule &&
+	    unwind_read(world, &bp, sizeof(bp),
+			rule == UNWIND_BP_AT_BP ? walk->bp : unwind_saved_at(row, rule, cfa)))
+		return unwind_ends(walk, STACK_END_NO_MEMORY);
+	walk->how |= STACK_BY_ROWS;
+	walk->sp_lost = 0;
+	return unwind_arrive(walk, link, cfa, bp);
+}
+#else
 UNWIND_FN int unwind_by_row(void *world, struct unwind *walk, const struct unwind_row *row)
 {
 	__u64 cfa = 0, saved[2], bp = walk->bp; /* saved: usually bp, return address */
@@ -203,6 +244,7 @@ UNWIND_FN int unwind_by_row(void *world, struct unwind *walk, const struct unwin
 	walk->how |= STACK_BY_ROWS;
 	return unwind_arrive(walk, saved[1], cfa, bp);
 }
+#endif
 
 /* A place in code that no row covers. */
 UNWIND_FN int unwind_without_row(void *world, struct unwind *walk)
@@ -210,7 +252,7 @@ UNWIND_FN int unwind_without_row(void *world, struct unwind *walk)
 	__u64 code;
 
 	if (!walk->exact && !unwind_read(world, &code, sizeof(code), walk->pc) &&
-	    code == UNWIND_SIGRETURN)
+	    code == ARCH_SIGRETURN_CODE)
 		return unwind_by_signal(world, walk);
 	return unwind_by_frame(world, walk);
 }
@@ -280,12 +322,13 @@ UNWIND_FN void unwind_finish(struct unwind *walk)
 	walk->hash = unwind_hash(walk->hash, walk->end << 8 | walk->how) | 1; /* 0 is no stack */
 }
 
-/* A walk that begins at these registers. */
+/* A walk that begins at these registers; walk->registers has all of them. */
 UNWIND_FN void unwind_begin(struct unwind *walk, __u32 pid, __u64 pc, __u64 sp, __u64 bp)
 {
 	walk->pc = pc;
 	walk->sp = sp;
 	walk->bp = bp;
+	walk->sp_lost = 0;
 	walk->pid = pid;
 	walk->hash = 0;
 	walk->count = 0;

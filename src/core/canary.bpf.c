@@ -23,7 +23,7 @@ static __always_inline int on_event(struct pt_regs *regs, long id)
 	struct canary_record *record;
 	__u64 *count;
 
-	if (id != stimulus || PT_REGS_PARM1_CORE_SYSCALL(regs) != nonce)
+	if (id != stimulus || BPF_CORE_READ(regs, ARCH_ARG1) != nonce)
 		return 0;
 	count = bpf_task_storage_get(&counts, bpf_get_current_task_btf(), NULL,
 				     BPF_LOCAL_STORAGE_GET_F_CREATE);

@@ -38,7 +38,7 @@ SEC("tp_btf/sys_enter")
 int BPF_PROG(probe_tp_btf, struct pt_regs *regs, long id)
 {
 	if (id == stimulus)
-		saw(PT_REGS_PARM1_CORE_SYSCALL(regs));
+		saw(BPF_CORE_READ(regs, ARCH_ARG1));
 	return 0;
 }
 
@@ -46,7 +46,7 @@ SEC("raw_tp/sys_enter")
 int BPF_PROG(probe_raw_tp, struct pt_regs *regs, long id)
 {
 	if (id == stimulus)
-		saw(PT_REGS_PARM1_CORE_SYSCALL(regs));
+		saw(BPF_CORE_READ(regs, ARCH_ARG1));
 	return 0;
 }
 
@@ -171,7 +171,7 @@ int probe_pt_regs(void *ctx)
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
 
-	result = BPF_CORE_READ(regs, orig_ax);
+	result = (__s64)BPF_CORE_READ(regs, ARCH_CALL);
 	__sync_fetch_and_add(&seen, 1);
 	return 0;
 }

@@ -67,10 +67,16 @@ static bool is_still_there(const struct asleep_record *record)
 	       strtoull(last, NULL, 0) == record->pc;
 }
 
-/* In a call, the program counter is behind it. */
-static uint64_t stopped_at(const struct asleep_record *record)
+static void walk_one(struct asleep *asleep, const struct asleep_record *record)
 {
-	return record->pc - !!record->in_call;
+	const struct walker_registers registers = {
+		.pc = record->pc - !!record->in_call, /* in a call, it is behind it */
+		.sp = record->sp,
+		.bp = record->bp,
+		.link = record->link,
+	};
+
+	walker__walk(asleep->walker, record->sample.pid, &registers, &asleep->walk);
 }
 
 static void ask_for(struct asleep *asleep)
@@ -120,8 +126,7 @@ static int walk_all(struct asleep *asleep, uint64_t until_ns, bool last)
 		asleep->walk.need = 0;
 		if (record->sample.none == STACK_NONE_ASLEEP && record->pc &&
 		    clock__now_ns() < until_ns)
-			walker__walk(asleep->walker, record->sample.pid, stopped_at(record),
-				     record->sp, record->bp, &asleep->walk);
+			walk_one(asleep, record);
 		if (asleep->walk.need && !last) {
 			ask_for(asleep);
 			asleep->records[left++] = *record;

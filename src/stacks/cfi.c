@@ -19,8 +19,6 @@
 #define MOST_PLACES (8U << 20)
 #define MOST_COMMON (1U << 20)
 
-#define REG_RETURN 16
-
 /* The parts of a pointer's encoding; dwarf.h has the values. */
 #define ENCODING_FORMAT(e) ((e) & 0x0f)
 #define ENCODING_BASE(e)   ((e) & 0x70)
@@ -172,7 +170,7 @@ static int read_augmentation(const Dwarf_CIE *cie, struct common *ret)
 			cursor__byte(&cursor);
 		else if (*letter == 'S')
 			ret->is_signal = true;
-		else
+		else if (*letter != 'B' || !ARCH_SIGNS_RETURN) /* signed with another key */
 			return -EBADMSG;
 	}
 	/* Without a size before them, what else descriptions hold cannot be told. */
@@ -192,7 +190,7 @@ static int read_common(struct reader *reader, uint64_t offset, const Dwarf_CIE *
 			       .end = cie->initial_instructions_end };
 	int err;
 
-	if (cie->return_address_register != REG_RETURN)
+	if (cie->return_address_register != ARCH_DWARF_RETURN)
 		return -EBADMSG;
 	err = read_augmentation(cie, &common);
 	if (!err && !common.is_signal)

@@ -67,13 +67,14 @@ uint64_t cfi__pointer(const struct section *section, struct cursor *cursor, uint
 /* What is known at one place of a program; what does not concern us is left out. */
 struct rules {
 	uint8_t expression; /* enum unwind_kind of the CFA's expression, 0: register and offset */
-	uint8_t bp;         /* as in struct unwind_row */
-	bool is_bp_hard;
-	uint8_t caller; /* enum caller_rule */
+	uint8_t bp;         /* enum bp_rule */
+	uint8_t caller;     /* enum caller_rule: the return address */
+	int64_t bp_at, caller_at; /* from the CFA, where saved */
 	uint64_t cfa_register;
 	int64_t cfa_offset;
 };
-enum caller_rule { CALLER_UNKNOWN, CALLER_USUAL /* at CFA − 8 */, CALLER_NONE };
+enum bp_rule { BP_KEPT, BP_SAVED, BP_AT_BP /* where it points to */, BP_HARD };
+enum caller_rule { CALLER_KEPT /* in its register */, CALLER_SAVED, CALLER_NONE, CALLER_UNKNOWN };
 
 /* What descriptions have in common ("CIE"). */
 struct common {

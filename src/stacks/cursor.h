@@ -1,6 +1,6 @@
 /*
  * Reading numbers from foreign bytes. Past the end there are only zeroes, and `bad` says so: one
- * look at the end of a description is enough. Little-endian only, as x86-64 is.
+ * look at the end of a description is enough. Little-endian only, as all machines of bpf/arch are.
  */
 #pragma once
 

@@ -6,11 +6,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bpf/unwind.h"
+#include "bpf/arch/arch.h"
 
 #define MOST_SEGMENTS   256  /* of all kinds; 15 are usual */
 #define MOST_NOTE_BYTES 4096 /* of one segment that we look through */
-#define PAGE_BYTES      (1ULL << UNWIND_PAGE_SHIFT)
+
+/* The kernel maps whole pages: from the begin of the one that a segment begins in. */
+static uint64_t page_bytes(void)
+{
+	return (uint64_t)sysconf(_SC_PAGESIZE);
+}
 
 /* 0 only if all bytes were there. */
 static int read_at(int fd, void *to, size_t size, uint64_t offset)
@@ -28,7 +33,7 @@ static int read_at(int fd, void *to, size_t size, uint64_t offset)
 static bool is_ours(const Elf64_Ehdr *head)
 {
 	return !memcmp(head->e_ident, ELFMAG, SELFMAG) && head->e_ident[EI_CLASS] == ELFCLASS64 &&
-	       head->e_ident[EI_DATA] == ELFDATA2LSB && head->e_machine == EM_X86_64 &&
+	       head->e_ident[EI_DATA] == ELFDATA2LSB && head->e_machine == ARCH_ELF_MACHINE &&
 	       (head->e_type == ET_EXEC || head->e_type == ET_DYN) &&
 	       head->e_phentsize == sizeof(Elf64_Phdr) && head->e_phnum &&
 	       head->e_phnum <= MOST_SEGMENTS;
@@ -39,7 +44,7 @@ static void add_segment(struct headers *headers, const Elf64_Phdr *phdr)
 	uint64_t end;
 
 	/* Code that a page of memory could not show is no code. */
-	if ((phdr->p_offset ^ phdr->p_vaddr) & (PAGE_BYTES - 1) ||
+	if ((phdr->p_offset ^ phdr->p_vaddr) & (page_bytes() - 1) ||
 	    __builtin_add_overflow(phdr->p_offset, phdr->p_filesz, &end) || end > INT64_MAX ||
 	    phdr->p_vaddr > INT64_MAX || headers->segment_count == HEADERS_MOST_SEGMENTS)
 		return;
@@ -134,11 +139,11 @@ int headers__address(const struct headers *headers, uint64_t offset, uint64_t *r
 {
 	for (size_t i = 0; i < headers->segment_count; i++) {
 		const struct segment *segment = &headers->segments[i];
-		uint64_t first = segment->offset & ~(PAGE_BYTES - 1);
+		uint64_t first = segment->offset & -page_bytes();
 
 		if (offset < first || offset >= segment->offset + segment->size)
 			continue;
-		*ret = (segment->address & ~(PAGE_BYTES - 1)) + (offset - first);
+		*ret = (segment->address & -page_bytes()) + (offset - first);
 		return 0;
 	}
 	return -ENOENT;

@@ -25,7 +25,7 @@ struct headers {
 	size_t build_id_bytes; /* 0: it has none */
 };
 
-/* -ENOEXEC: not an x86-64 program or library, or nonsense; or what pread() said. */
+/* -ENOEXEC: not a program or library of this machine, or nonsense; or what pread() said. */
 int headers__read(int fd, struct headers *ret);
 
 /* The ELF address of the page at `offset` of the file. -ENOENT: no code there. */

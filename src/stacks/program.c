@@ -9,7 +9,6 @@
 
 #include "stacks/cfi.h"
 
-#define REG_RETURN      16
 #define MOST_REMEMBERED 16
 #define OPERAND_MASK    0x3f
 
@@ -28,25 +27,52 @@ struct program {
 
 /* --- rules → row ---------------------------------------------------------------------------- */
 
+/* A register is saved at CFA + `at`: as a row says it, see UNWIND_BP_AT_BP. 0: a row cannot. */
+static uint8_t saved_at(const struct rules *rules, int64_t at)
+{
+	int64_t base = -rules->cfa_offset;
+
+	if (at < 0 && at % 8 == 0 && at >= -8 * UNWIND_MOST_SAVED)
+		return (uint8_t)(-at / 8);
+	if (!ARCH_LINK_REGISTER || rules->expression)
+		return 0;
+	return at == base ? UNWIND_AT_BASE : at == base + 8 ? UNWIND_ABOVE_BASE : 0;
+}
+
+/* The frame pointer and the return address; false: a rule that we do not follow. */
+static bool set_saved(const struct rules *rules, struct unwind_row *row)
+{
+	if (rules->bp == BP_AT_BP)
+		row->bp = UNWIND_BP_AT_BP;
+	else if (rules->bp == BP_SAVED)
+		row->bp = saved_at(rules, rules->bp_at);
+	if (rules->bp == BP_HARD || (rules->bp != BP_KEPT && !row->bp))
+		return false;
+	if (!ARCH_LINK_REGISTER)
+		return rules->caller == CALLER_SAVED && rules->caller_at == -8;
+	if (rules->caller == CALLER_SAVED)
+		row->link = saved_at(rules, rules->caller_at);
+	return rules->caller == CALLER_KEPT || row->link;
+}
+
 static struct unwind_row row_of(const struct rules *rules)
 {
-	struct unwind_row row = { .kind = rules->expression, .bp = rules->bp };
+	struct unwind_row row = { .kind = rules->expression };
 	const struct unwind_row hard = { .kind = UNWIND_HARD };
 
 	if (rules->caller == CALLER_NONE)
 		return (struct unwind_row) { .kind = UNWIND_END };
-	if (rules->caller != CALLER_USUAL || rules->is_bp_hard || row.kind == UNWIND_HARD)
-		return hard;
-	if (rules->cfa_offset != (int32_t)rules->cfa_offset)
+	if (row.kind == UNWIND_HARD || rules->cfa_offset != (int32_t)rules->cfa_offset ||
+	    !set_saved(rules, &row))
 		return hard;
 	row.offset = (int32_t)rules->cfa_offset;
 	if (row.kind)
 		return row;
-	if (rules->cfa_register == UNWIND_REG_SP)
+	if (rules->cfa_register == ARCH_DWARF_SP)
 		row.kind = UNWIND_SP;
-	else if (rules->cfa_register == UNWIND_REG_BP)
+	else if (rules->cfa_register == ARCH_DWARF_FP)
 		row.kind = UNWIND_BP;
-	else if (rules->cfa_register < UNWIND_REGISTERS)
+	else if (rules->cfa_register < ARCH_REGISTERS)
 		row.kind = UNWIND_REGISTER + (uint8_t)rules->cfa_register;
 	else
 		return hard;
@@ -84,15 +110,16 @@ static void set_cfa_expression(struct rules *rules, struct cursor code)
 	rules->cfa_offset = offset;
 	if (code.bad)
 		return;
-	if (base == DW_OP_breg7 && offset == 8 && is_plt(code, &rules->cfa_offset)) {
+	if (!ARCH_LINK_REGISTER && base == DW_OP_breg0 + ARCH_DWARF_SP && offset == 8 &&
+	    is_plt(code, &rules->cfa_offset)) {
 		rules->expression = UNWIND_PLT;
 		return;
 	}
 	if (cursor__byte(&code) != DW_OP_deref)
 		return;
-	if (base == DW_OP_breg6 && code.at == code.end)
+	if (base == DW_OP_breg0 + ARCH_DWARF_FP && code.at == code.end)
 		rules->expression = UNWIND_BP_DEREF;
-	else if (base == DW_OP_breg7 && cursor__byte(&code) == DW_OP_plus_uconst &&
+	else if (base == DW_OP_breg0 + ARCH_DWARF_SP && cursor__byte(&code) == DW_OP_plus_uconst &&
 		 cursor__unsigned(&code) == 8 && !code.bad && code.at == code.end)
 		rules->expression = UNWIND_SP_DEREF;
 }
@@ -100,12 +127,13 @@ static void set_cfa_expression(struct rules *rules, struct cursor code)
 /* Where a register is saved, as an expression. */
 static void set_expression(struct rules *rules, uint64_t reg, struct cursor code)
 {
-	if (reg == REG_RETURN) {
+	if (reg == ARCH_DWARF_RETURN) {
 		rules->caller = CALLER_UNKNOWN;
-	} else if (reg == UNWIND_REG_BP) {
-		rules->is_bp_hard = cursor__byte(&code) != DW_OP_breg6 ||
-				    cursor__signed(&code) != 0 || code.bad || code.at != code.end;
-		rules->bp = UNWIND_BP_AT_BP;
+	} else if (reg == ARCH_DWARF_FP) {
+		bool is_at_bp = cursor__byte(&code) == DW_OP_breg0 + ARCH_DWARF_FP &&
+				cursor__signed(&code) == 0 && !code.bad && code.at == code.end;
+
+		rules->bp = is_at_bp ? BP_AT_BP : BP_HARD;
 	}
 }
 
@@ -114,43 +142,44 @@ static void set_expression(struct rules *rules, uint64_t reg, struct cursor code
 /* Saved at CFA + offset. */
 static void set_offset(struct rules *rules, uint64_t reg, int64_t offset)
 {
-	if (reg == REG_RETURN) {
-		rules->caller = offset == -8 ? CALLER_USUAL : CALLER_UNKNOWN;
-	} else if (reg == UNWIND_REG_BP) {
-		rules->is_bp_hard = offset >= 0 || offset % 8 || offset <= -8 * UNWIND_BP_AT_BP;
-		rules->bp = rules->is_bp_hard ? 0 : (uint8_t)(-offset / 8);
+	if (reg == ARCH_DWARF_RETURN) {
+		rules->caller = CALLER_SAVED;
+		rules->caller_at = offset;
+	} else if (reg == ARCH_DWARF_FP) {
+		rules->bp = BP_SAVED;
+		rules->bp_at = offset;
 	}
 }
 
 /* Not saved; `is_lost`: nowhere to be found. */
 static void set_unsaved(struct rules *rules, uint64_t reg, bool is_lost)
 {
-	if (reg == REG_RETURN) {
-		rules->caller = is_lost ? CALLER_NONE : CALLER_UNKNOWN;
-	} else if (reg == UNWIND_REG_BP) {
-		rules->bp = 0;
-		rules->is_bp_hard = false;
+	if (reg == ARCH_DWARF_RETURN) {
+		rules->caller = is_lost ? CALLER_NONE : CALLER_KEPT;
+	} else if (reg == ARCH_DWARF_FP) {
+		rules->bp = BP_KEPT;
 	}
 }
 
 /* In another register, or a value that is computed: a rule that we do not follow. */
 static void set_hard(struct rules *rules, uint64_t reg)
 {
-	if (reg == REG_RETURN)
+	if (reg == ARCH_DWARF_RETURN)
 		rules->caller = CALLER_UNKNOWN;
-	else if (reg == UNWIND_REG_BP)
-		rules->is_bp_hard = true;
+	else if (reg == ARCH_DWARF_FP)
+		rules->bp = BP_HARD;
 }
 
 static void restore(struct program *program, uint64_t reg)
 {
 	struct rules *rules = &program->rules;
 
-	if (reg == REG_RETURN) {
+	if (reg == ARCH_DWARF_RETURN) {
 		rules->caller = program->begins.caller;
-	} else if (reg == UNWIND_REG_BP) {
+		rules->caller_at = program->begins.caller_at;
+	} else if (reg == ARCH_DWARF_FP) {
 		rules->bp = program->begins.bp;
-		rules->is_bp_hard = program->begins.is_bp_hard;
+		rules->bp_at = program->begins.bp_at;
 	}
 }
 
@@ -308,6 +337,8 @@ static int run_other(struct program *program, uint8_t opcode)
 	case DW_CFA_GNU_args_size:
 		cursor__unsigned(code);
 		return 0;
+	case DW_CFA_GNU_window_save: /* on arm64: from here on the return address is signed */
+		return ARCH_SIGNS_RETURN ? 0 : -EBADMSG;
 	case DW_CFA_def_cfa:
 	case DW_CFA_def_cfa_sf:
 	case DW_CFA_def_cfa_register:
@@ -354,6 +385,7 @@ int program__begin(const struct section *section, const struct common *common, s
 
 	/* No register has this number: a CFA that is never defined is hard. */
 	program.rules.cfa_register = UINT64_MAX;
+	program.rules.caller = CALLER_KEPT;
 	program.begins = program.rules;
 	err = run(&program);
 	if (!err)

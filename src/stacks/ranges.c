@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bpf/arch/arch.h"
 #include "bpf/stack.h"
 
 /* What a program that maps and maps may cost us. */
-#define MOST_RANGES  16384
-#define MOST_ADDRESS (1ULL << 47)
-#define IN_PAGE      ((1ULL << UNWIND_PAGE_SHIFT) - 1)
+#define MOST_RANGES 16384
+#define IN_PAGE     ((1ULL << UNWIND_PAGE_SHIFT) - 1)
 
 void ranges__release(struct ranges *ranges)
 {
@@ -105,7 +105,7 @@ static struct range part_of(struct range range, uint64_t begin, uint64_t end)
 
 static bool fits_tables(const struct range *range)
 {
-	return range->begin < range->end && range->end <= MOST_ADDRESS &&
+	return range->begin < range->end && range->end <= ARCH_MOST_ADDRESS &&
 	       !((range->begin | range->end | range->address) & IN_PAGE) &&
 	       range->address <= FRAME_ADDRESS_MASK &&
 	       range->end - range->begin <= FRAME_ADDRESS_MASK - range->address;

@@ -135,7 +135,7 @@ static int compile(Elf *elf, struct rows *ret)
 
 	if (!elf || elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &header) ||
 	    header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB ||
-	    header.e_machine != EM_X86_64)
+	    header.e_machine != ARCH_ELF_MACHINE)
 		return -ENOEXEC;
 	err = find_code(elf, &frames);
 	if (!err)

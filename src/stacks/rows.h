@@ -21,8 +21,8 @@ struct rows {
 };
 
 /*
- * -ENOEXEC: not an x86-64 ELF file; -ENODATA: it has no descriptions; -EFBIG: too large for the
- * limits stated in rows.c; -ENOMEM. *ret belongs to the caller: rows__release().
+ * -ENOEXEC: not an ELF file of this machine; -ENODATA: it has no descriptions; -EFBIG: too large
+ * for the limits stated in rows.c; -ENOMEM. *ret belongs to the caller: rows__release().
  */
 int rows__compile(int fd, struct rows *ret);
 /* The same for an ELF image in memory (the vDSO). */

@@ -103,7 +103,8 @@ static void add_row(struct table *table, uint64_t address, struct unwind_row row
 	if (table->count) {
 		const struct unwind_row *last = &table->block[table->count - 1];
 
-		if (last->kind == row.kind && last->bp == row.bp && last->offset == row.offset)
+		if (last->kind == row.kind && last->bp == row.bp && last->link == row.link &&
+		    last->offset == row.offset)
 			return;
 	}
 	table->block[table->count++] = row;

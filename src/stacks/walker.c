@@ -107,7 +107,7 @@ void walker__refresh(struct walker *walker)
 	walker->pid = 0;
 }
 
-void walker__walk(struct walker *walker, uint32_t pid, uint64_t pc, uint64_t sp, uint64_t bp,
+void walker__walk(struct walker *walker, uint32_t pid, const struct walker_registers *registers,
 		  struct unwind *ret)
 {
 	if (walker->pid != pid) {
@@ -115,10 +115,13 @@ void walker__walk(struct walker *walker, uint32_t pid, uint64_t pc, uint64_t sp,
 		walker->known = !bpf_map_lookup_elem(walker->processes_fd, &pid, &walker->process);
 	}
 	walker->window_at = 0;
-	unwind_begin(ret, pid, pc, sp, bp);
+	unwind_begin(ret, pid, registers->pc, registers->sp, registers->bp);
 	memset(ret->registers, 0, sizeof(ret->registers));
-	ret->registers[UNWIND_REG_BP] = bp;
-	ret->registers[UNWIND_REG_SP] = sp;
+	ret->registers[ARCH_DWARF_FP] = registers->bp;
+	ret->registers[ARCH_DWARF_SP] = registers->sp;
+#if ARCH_LINK_REGISTER
+	ret->registers[ARCH_DWARF_LINK] = registers->link;
+#endif
 	for (int i = 0; i < STACK_MOST_FRAMES; i++)
 		if (unwind_frame(walker, ret, walker->known ? &walker->process : NULL))
 			break;

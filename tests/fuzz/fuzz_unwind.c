@@ -29,7 +29,7 @@ static int read_input(void *from, void *to, uint32_t bytes, uint64_t address)
 {
 	const struct input *memory = from;
 
-	if (!memory->size || address > UNWIND_MOST_ADDRESS)
+	if (!memory->size || address > ARCH_MOST_ADDRESS)
 		return -1;
 	for (uint32_t i = 0; i < bytes; i++)
 		((uint8_t *)to)[i] = memory->at[(address + i) % memory->size];

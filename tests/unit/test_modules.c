@@ -28,7 +28,7 @@ static struct image honest(void)
 		.head = {
 			.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB },
 			.e_type = ET_DYN,
-			.e_machine = EM_X86_64,
+			.e_machine = ARCH_ELF_MACHINE,
 			.e_phoff = offsetof(struct image, segments),
 			.e_phentsize = sizeof(Elf64_Phdr),
 			.e_phnum = 3,

@@ -20,9 +20,9 @@
 
 DEFINE_CLEANUP(FILE *, pclose)
 
-static const char *const registers[UNWIND_REGISTERS] = { "RAX", "RDX", "RCX", "RBX", "RSI", "RDI",
-							 "RBP", "RSP", "R8",  "R9",  "R10", "R11",
-							 "R12", "R13", "R14", "R15" };
+static const char *const registers[ARCH_REGISTERS] = { "RAX", "RDX", "RCX", "RBX", "RSI", "RDI",
+						       "RBP", "RSP", "R8",  "R9",  "R10", "R11",
+						       "R12", "R13", "R14", "R15" };
 
 struct compared {
 	const char *path;
@@ -41,7 +41,7 @@ static bool read_register(const char *text, unsigned *ret_register, int *ret_off
 {
 	size_t length = strcspn(text, "+-:,");
 
-	for (unsigned i = 0; i < UNWIND_REGISTERS; i++) {
+	for (unsigned i = 0; i < ARCH_REGISTERS; i++) {
 		if (strlen(registers[i]) != length || strncmp(registers[i], text, length) != 0)
 			continue;
 		*ret_register = i;
@@ -71,8 +71,8 @@ static bool read_cfa(const char *text, struct unwind_row *ret)
 	else if (!read_register(text, &reg, &offset))
 		return false;
 	else
-		ret->kind = (uint8_t)(reg == UNWIND_REG_SP   ? UNWIND_SP
-				      : reg == UNWIND_REG_BP ? UNWIND_BP
+		ret->kind = (uint8_t)(reg == ARCH_DWARF_SP   ? UNWIND_SP
+				      : reg == ARCH_DWARF_FP ? UNWIND_BP
 							     : UNWIND_REGISTER + reg);
 	if (ret->kind != UNWIND_PLT)
 		ret->offset = offset;

@@ -269,9 +269,9 @@ static void a_bottom_has_a_caller_only_while_it_is_innermost(void **state)
 
 static void set_signal_frame(struct fixture *f, uint64_t at, uint64_t pc, uint64_t sp, uint64_t bp)
 {
-	set_stack(f, at + UNWIND_UCONTEXT_BP, bp);
-	set_stack(f, at + UNWIND_UCONTEXT_SP, sp);
-	set_stack(f, at + UNWIND_UCONTEXT_SP + 8, pc);
+	set_stack(f, at + ARCH_SIGNAL_FP, bp);
+	set_stack(f, at + ARCH_SIGNAL_SP, sp);
+	set_stack(f, at + ARCH_SIGNAL_SP + 8, pc);
 }
 
 static void a_signal_frame_restores_all_registers(void **state)
@@ -300,7 +300,7 @@ static void sigreturn_is_recognised_by_its_instructions(void **state)
 	set_function(f, 0, UNWIND_SP, 16, 0);
 	set_function(f, 1, UNWIND_NONE, 0, 0);
 	set_function(f, 2, UNWIND_END, 0, 0);
-	f->code = UNWIND_SIGRETURN;
+	f->code = ARCH_SIGRETURN_CODE;
 	set_stack(f, 8, FN(1, 0)); /* the byte before it is function 0's */
 	set_signal_frame(f, 16, FN(2, 0), STACK, 0);
 	walk(f, FN(0, 3), STACK, 0);

@@ -249,14 +249,21 @@ static void end(struct traced *traced, pid_t pid)
 static void walk_now(struct traced *traced)
 {
 	struct user_regs_struct r;
+	struct iovec all = { &r, sizeof(r) };
 	struct unwind *walk = &traced->walk;
 
-	assert_int_equal(ptrace(PTRACE_GETREGS, traced->pid, 0, &r), 0);
+	assert_int_equal(ptrace(PTRACE_GETREGSET, traced->pid, NT_PRSTATUS, &all), 0);
+#ifdef __aarch64__
+	unwind_begin(walk, (uint32_t)traced->pid, r.pc, r.sp, r.regs[ARCH_DWARF_FP]);
+	memcpy(walk->registers, r.regs, sizeof(r.regs));
+	walk->registers[ARCH_DWARF_SP] = r.sp;
+#else
 	unwind_begin(walk, (uint32_t)traced->pid, r.rip, r.rsp, r.rbp);
 	memcpy(walk->registers,
 	       (const uint64_t[]) { r.rax, r.rdx, r.rcx, r.rbx, r.rsi, r.rdi, r.rbp, r.rsp, r.r8,
 				    r.r9, r.r10, r.r11, r.r12, r.r13, r.r14, r.r15 },
 	       sizeof(walk->registers));
+#endif
 	walk_all(&traced->world, walk, &traced->process);
 }
 

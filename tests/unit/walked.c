@@ -15,7 +15,7 @@
 #define KEEP(value) __asm__ volatile("" : "+r"(value)::"memory")
 
 int recurse(int depth);
-void fault(void);
+void fault(int *nowhere);
 void handle(int signal);
 void *thread_body(void *unused);
 int realign(int count);
@@ -29,7 +29,11 @@ __asm__(".text\n"
 	".type fault, @function\n"
 	"fault:\n"
 	"	.cfi_startproc\n"
-	"	movl $0, 0\n"
+#ifdef __aarch64__
+	"	str wzr, [x0]\n"
+#else
+	"	movl $0, (%rdi)\n"
+#endif
 	"	ret\n"
 	"	.cfi_endproc\n"
 	".size fault, . - fault\n");
@@ -57,7 +61,7 @@ static void fault_in_a_handler(int flags)
 
 	sigaltstack(&own, NULL);
 	sigaction(SIGSEGV, &action, NULL);
-	fault();
+	fault(NULL);
 }
 
 noinline void *thread_body(void *unused)

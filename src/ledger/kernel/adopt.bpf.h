@@ -36,7 +36,7 @@ static __always_inline void adopt(struct task_struct *task)
 /* No hook tells of a new user but the end of the call; NULL if it is not wanted after all. */
 static __noinline struct thread *adopt_for_user(struct task_struct *current, struct pt_regs *regs)
 {
-	__s64 nr = (__s64)regs->orig_ax;
+	__s64 nr = syscall_of(regs);
 
 	if (nr != nr_setuid && nr != nr_setreuid && nr != nr_setresuid)
 		return NULL;

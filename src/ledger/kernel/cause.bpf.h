@@ -196,15 +196,15 @@ static __noinline __u32 cause_of_futex(struct thread *thread, struct pt_regs *re
 {
 	struct ledger_key *wait = &thread->wait;
 	struct tid_key key = { .pid = thread->pid };
-	__u32 op = (__u32)PT_REGS_PARM2_SYSCALL(regs) & FUTEX_CMD_MASK;
+	__u32 op = (__u32)regs->ARCH_ARG2 & FUTEX_CMD_MASK;
 	__u64 *owner;
 
 	wait->object_kind = OBJECT_FUTEX;
-	wait->object[0] = PT_REGS_PARM1_SYSCALL(regs);
+	wait->object[0] = regs->ARCH_ARG1;
 	if (!here)
 		return SLOT_WAIT_LOCK;
 	thread->releases = *releases_of_wait(wait); /* before the owner is read */
-	key.ns_tid = owner_of(wait->object[0], op, (__u32)PT_REGS_PARM3_SYSCALL(regs));
+	key.ns_tid = owner_of(wait->object[0], op, (__u32)regs->ARCH_ARG3);
 	if (!key.ns_tid || key.ns_tid == thread->ns_tid || is_called_by_hand(regs))
 		return SLOT_WAIT_LOCK;
 	owner = bpf_map_lookup_elem(&tids, &key);
@@ -299,12 +299,12 @@ static __always_inline bool is_on_disk(struct task_struct *task, __s32 fd)
 static __always_inline __u32 cause_of_copy(struct thread *thread, struct task_struct *task,
 					   struct pt_regs *regs, __s32 nr, bool in_iowait)
 {
-	__s32 fd = (__s32)PT_REGS_PARM1_SYSCALL(regs);
+	__s32 fd = (__s32)regs->ARCH_ARG1;
 
 	if (in_iowait && nr == nr_sendfile)
-		fd = (__s32)PT_REGS_PARM2_SYSCALL(regs);
+		fd = (__s32)regs->ARCH_ARG2;
 	else if (in_iowait && !is_on_disk(task, fd))
-		fd = (__s32)PT_REGS_PARM3_SYSCALL(regs);
+		fd = (__s32)regs->ARCH_ARG3;
 	other_syscall(thread, nr);
 	return cause_of_file(thread, task, fd, SLOT_WAIT_OTHER);
 }
@@ -313,14 +313,14 @@ static __always_inline __u32 cause_of_class(struct thread *thread, struct task_s
 					    struct pt_regs *regs, __s32 nr, bool here,
 					    bool in_iowait)
 {
-	__s32 fd = (__s32)PT_REGS_PARM1_SYSCALL(regs);
+	__s32 fd = (__s32)regs->ARCH_ARG1;
 
 	switch (class_of[nr & (LEDGER_SYSCALLS - 1)]) {
 	case CLASS_FUTEX:
 		return cause_of_futex(thread, regs, here);
 	case CLASS_FUTEX2:
 		thread->wait.object_kind = OBJECT_FUTEX;
-		thread->wait.object[0] = PT_REGS_PARM1_SYSCALL(regs);
+		thread->wait.object[0] = regs->ARCH_ARG1;
 		return SLOT_WAIT_LOCK;
 	case CLASS_LOCK:
 		return SLOT_WAIT_LOCK;
@@ -360,7 +360,7 @@ static __always_inline __u32 cause_of_class(struct thread *thread, struct task_s
 static __always_inline __s32 syscall_in_flight(struct thread *thread, struct task_struct *task,
 					       struct pt_regs *regs)
 {
-	__s64 nr = (__s64)regs->orig_ax;
+	__s64 nr = syscall_of(regs);
 
 	if (nr < 0 || nr >= LEDGER_SYSCALLS)
 		return NR_NONE;
@@ -419,8 +419,7 @@ static __noinline __u32 cause_of_wait(struct thread *thread, struct task_struct 
 		return SLOT_WAIT_KTHREAD;
 	if (thread->kernel_lock)
 		return cause_of_kernel_lock(thread, task);
-	if (!(thread->flags & THREAD_EXITING) &&
-	    waits_for_memory(task, state, (__s64)regs->orig_ax)) {
+	if (!(thread->flags & THREAD_EXITING) && waits_for_memory(task, state, syscall_of(regs))) {
 		thread->wait.object_kind = OBJECT_MEMORY;
 		return SLOT_WAIT_KERNEL;
 	}

@@ -32,11 +32,6 @@ struct glibc_mutex {
 #define GLIBC_KNOWN_KIND 0x3f3
 #define MOST_TIDS        (1 << 22)
 
-#ifdef __TARGET_ARCH_x86
-/* The end of glibc's syscall(2), with which programs make futexes of their own. */
-#define CALLED_BY_HAND 0x050f08244c8b4cc8ULL
-#endif
-
 /* The word of a robust mutex has its owner, and the owner is kept behind it as well. */
 static __always_inline __u32 owner_of_robust(__u64 address, __u32 word)
 {
@@ -70,14 +65,10 @@ static __always_inline bool is_glibc_mutex(const struct glibc_mutex *mutex)
 /* By syscall(SYS_futex, …): then the lock is not the C library's. */
 static __always_inline bool is_called_by_hand(struct pt_regs *regs)
 {
-#ifdef CALLED_BY_HAND
 	__u64 code = 0;
 
-	bpf_probe_read_user(&code, sizeof(code), (void *)(regs->ip - sizeof(code)));
-	return code == CALLED_BY_HAND;
-#else
-	return false;
-#endif
+	bpf_probe_read_user(&code, sizeof(code), (void *)(regs->ARCH_PC - sizeof(code)));
+	return code == ARCH_SYSCALL_BY_HAND_CODE;
 }
 
 /*

@@ -59,20 +59,23 @@ static __always_inline void write_asleep(struct bpf_iter__task *ctx, struct task
 					 __u64 user, __u32 none)
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	struct asleep_record record = { .in_call = (__s64)BPF_CORE_READ(regs, orig_ax) >= 0 };
+	struct asleep_record record = { .in_call = (__s64)BPF_CORE_READ(regs, ARCH_CALL) >= 0 };
 
 	fill_sample(&record.sample, thread, pending, user, none);
 	record.sample.head.size = sizeof(record);
 	record.sample.head.kind = STACK_ASLEEP;
 	/* If it ran since, it is somewhere else now: pc 0 says so. */
 	if (!has_run(thread, task)) {
-		record.pc = BPF_CORE_READ(regs, ip);
-		record.sp = BPF_CORE_READ(regs, sp);
-		record.bp = BPF_CORE_READ(regs, bp);
+		record.pc = BPF_CORE_READ(regs, ARCH_PC);
+		record.sp = BPF_CORE_READ(regs, ARCH_SP);
+		record.bp = BPF_CORE_READ(regs, ARCH_FP);
+#if ARCH_LINK_REGISTER
+		record.link = BPF_CORE_READ(regs, ARCH_LINK);
+#endif
 	}
 	if (pending->ip && (pending->ip != record.pc || pending->sp != record.sp))
 		record.sample.none = STACK_NONE_LATE;
-	if (BPF_CORE_READ(regs, cs) != USER_CS_64BIT)
+	if (!ARCH_IS_64BIT(regs))
 		record.sample.none = STACK_NONE_32BIT;
 	if (thread->flags & THREAD_KERNEL)
 		record.sample.none = STACK_NONE_KERNEL;

@@ -234,7 +234,7 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long id)
 		return 0;
 	now = bpf_ktime_get_ns();
 	crosses(thread, SLOT_RUN_USER, SLOT_RUN_KERNEL, left_user_space(thread, now));
-	call_begins(thread, is_32bit(current) ? LEDGER_32BIT_CALL : id, PT_REGS_SP(regs), now);
+	call_begins(thread, is_32bit(current) ? LEDGER_32BIT_CALL : id, regs->ARCH_SP, now);
 	return 0;
 }
 
@@ -262,7 +262,7 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 		return 0;
 	now = bpf_ktime_get_ns();
 	crosses(thread, SLOT_RUN_KERNEL, SLOT_RUN_USER, now);
-	call_ends(thread, call_ended_at(thread, now), ret, PT_REGS_SP(regs), same_image);
+	call_ends(thread, call_ended_at(thread, now), ret, regs->ARCH_SP, same_image);
 	thread->nr = NR_NONE;
 	return 0;
 }

@@ -24,7 +24,7 @@ static __always_inline bool copy_account(struct ledger_record *record, struct th
 
 		if (before & 1)
 			continue;
-		barrier();
+		arch_order_loads();
 		/* In one instruction for the verifier: it looks at each try. */
 		if (bpf_probe_read_kernel(&record->account, sizeof(record->account),
 					  &thread->account))
@@ -32,7 +32,7 @@ static __always_inline bool copy_account(struct ledger_record *record, struct th
 		record->wait = thread->wait;
 		record->cell = thread->cell;
 		record->cell_sum = thread->cell_sum;
-		barrier();
+		arch_order_loads();
 		if (*sequence == before)
 			return true;
 	}

@@ -314,8 +314,7 @@ static __always_inline bool is_in_call(const struct thread *thread, struct task_
 	if (full)
 		return thread->nr != NR_NONE;
 	regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	return (__s64)regs->orig_ax >= 0 && slot != SLOT_READY_PREEMPTED &&
-	       slot != SLOT_WAIT_STOPPED;
+	return syscall_of(regs) >= 0 && slot != SLOT_READY_PREEMPTED && slot != SLOT_WAIT_STOPPED;
 }
 
 /* The current thread leaves the CPU. */
@@ -354,9 +353,9 @@ static __noinline void add_interval(struct thread *thread, struct task_struct *t
 	if (thread->flags & THREAD_KERNEL) {
 		none = STACK_NONE_KERNEL;
 	} else if (thread->left == LEFT_IN_CALL ||
-		   (thread->left == LEFT_UNSEEN && (__s64)regs->orig_ax >= 0)) {
-		new->ip = regs->ip;
-		new->sp = regs->sp;
+		   (thread->left == LEFT_UNSEEN && syscall_of(regs) >= 0)) {
+		new->ip = regs->ARCH_PC;
+		new->sp = regs->ARCH_SP;
 		add_pending(thread, new);
 		return;
 	}
@@ -436,5 +435,5 @@ static __noinline void take_pending(struct thread *thread, struct task_struct *c
 
 	thread->pending_count = 0; /* as in settle_pending() */
 	user = none ? 0 : user_stack(thread->here_pid, WALK_SYSCALL);
-	settle_pending(thread, user, none, regs->ip, regs->sp);
+	settle_pending(thread, user, none, regs->ARCH_PC, regs->ARCH_SP);
 }

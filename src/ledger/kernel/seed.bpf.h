@@ -50,7 +50,7 @@ static __always_inline void seed(struct task_struct *task)
 	account->first_ns = now;
 	account->since_ns = now;
 	count_found(account, slot, 1);
-	barrier();
+	arch_order_stores();
 	account->slot = slot;
 }
 

@@ -34,7 +34,7 @@ static __always_inline __u64 time_that_counts(const struct ended_call *call)
 static __always_inline bool waited_for_owner(const struct thread *thread, struct pt_regs *regs)
 {
 	return thread->wait.slot == SLOT_WAIT_LOCK_OWNED &&
-	       thread->wait.object[0] == PT_REGS_PARM1_SYSCALL(regs);
+	       thread->wait.object[0] == regs->ARCH_ARG1;
 }
 
 /* NULL, and counted, if the ring is full. */
@@ -124,11 +124,11 @@ static __always_inline void add_args(struct slow_call_record *record, struct tas
 	__u32 fd = shape_of[nr].fd;
 
 	record->has_args = 1;
-	record->args[0] = PT_REGS_PARM1_SYSCALL(regs);
-	record->args[1] = PT_REGS_PARM2_SYSCALL(regs);
-	record->args[2] = PT_REGS_PARM3_SYSCALL(regs);
-	record->args[3] = PT_REGS_PARM4_SYSCALL(regs);
-	record->args[4] = PT_REGS_PARM5_SYSCALL(regs);
+	record->args[0] = regs->ARCH_ARG1;
+	record->args[1] = regs->ARCH_ARG2;
+	record->args[2] = regs->ARCH_ARG3;
+	record->args[3] = regs->ARCH_ARG4;
+	record->args[4] = regs->ARCH_ARG5;
 	if (fd)
 		add_target(record, task, (__s32)arg_of(record, fd));
 	for (__u32 i = 0; i < CALL_PATHS; i++)

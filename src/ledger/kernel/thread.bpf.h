@@ -137,27 +137,19 @@ static __always_inline struct thread *find(struct task_struct *task)
 }
 
 /*
- * x86 keeps stores in order, so the compiler is all that must be stopped. Elsewhere an atomic with
- * a result is a full barrier.
+ * One writer at a time, so the count itself needs no atomic. The barriers keep what is written
+ * between the two changes of the count; copy_account() has the reader's.
  */
 static __always_inline void write_begin(struct ledger_account *account)
 {
-#ifdef __TARGET_ARCH_x86
 	*(volatile __u32 *)&account->sequence = account->sequence + 1;
-	barrier();
-#else
-	__sync_fetch_and_add(&account->sequence, 1);
-#endif
+	arch_order_stores();
 }
 
 static __always_inline void write_end(struct ledger_account *account)
 {
-#ifdef __TARGET_ARCH_x86
-	barrier();
+	arch_order_stores();
 	*(volatile __u32 *)&account->sequence = account->sequence + 1;
-#else
-	__sync_fetch_and_add(&account->sequence, 1);
-#endif
 }
 
 /*

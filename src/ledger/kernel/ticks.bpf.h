@@ -85,5 +85,5 @@ static __always_inline void take_tick(void *context, struct thread *thread,
 	if (!send_sample(thread, &new, user, none))
 		lose_weight(new.slot, new.weight_ns);
 	if (thread->pending_count)
-		settle_pending(thread, user, none, regs->ip, regs->sp);
+		settle_pending(thread, user, none, regs->ARCH_PC, regs->ARCH_SP);
 }

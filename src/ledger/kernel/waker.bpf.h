@@ -12,10 +12,11 @@
 
 #include "ledger/kernel/cause.bpf.h"
 
-#define THREAD_STACK_BYTES 16384
-#define PF_EXITING         0x00000004
-#define NET_RX_SOFTIRQ     3
-#define RCU_SOFTIRQ        9
+#define PF_EXITING     0x00000004
+#define NET_RX_SOFTIRQ 3
+#define RCU_SOFTIRQ    9
+
+const volatile __u64 thread_stack_bytes;
 
 struct delivery {
 	__u64 sender; /* its task; 0: nothing was sent */
@@ -56,10 +57,9 @@ static __always_inline bool is_ksoftirqd(const struct task_struct *current)
 
 /*
  * Is this an interrupt that only borrows the current thread? preempt_count would tell, but BPF can
- * read it only where the kernel keeps names of its variables (CONFIG_KALLSYMS_ALL). Instead: x86
- * runs interrupts and softirqs on a stack of their own, unless they came from user space, and then
- * the thread is in no syscall. The address of a local goes through memory (*mark) to become a
- * number.
+ * read it only where the kernel keeps names of its variables (CONFIG_KALLSYMS_ALL). Instead: they
+ * run on a stack of their own, or, on some machines, came from user space, and then the thread is
+ * in no syscall. The address of a local goes through memory (*mark) to become a number.
  */
 static __always_inline bool in_interrupt(__u64 *mark, struct task_struct *current,
 					 const struct thread *woken)
@@ -68,9 +68,11 @@ static __always_inline bool in_interrupt(__u64 *mark, struct task_struct *curren
 	__u64 here;
 
 	*(volatile __u64 *)mark = (__u64)&here;
-	if (*(volatile __u64 *)mark - (__u64)current->stack >= THREAD_STACK_BYTES ||
+	if (*(volatile __u64 *)mark - (__u64)current->stack >= thread_stack_bytes ||
 	    is_ksoftirqd(current))
 		return true;
+	if (!ARCH_INTERRUPTS_BORROW_STACK)
+		return false;
 	/*
 	 * In no syscall either: a thread that was killed in user space and lets go of what it had,
 	 * and one in a page fault that tells a userfaultfd server and is about to sleep. What an
@@ -82,7 +84,7 @@ static __always_inline bool in_interrupt(__u64 *mark, struct task_struct *curren
 	if (woken && woken->kernel_lock && !is_timer_here())
 		return false;
 	regs = (struct pt_regs *)bpf_task_pt_regs(current);
-	return (__s64)regs->orig_ax < 0;
+	return syscall_of(regs) < 0;
 }
 
 /* For data, or for a connection: the waits that a packet can end. */
@@ -146,9 +148,9 @@ static __always_inline void look_for_release(struct thread *thread, struct task_
 	if (current->flags & (PF_KTHREAD | PF_IO_WORKER))
 		return;
 	regs = (struct pt_regs *)bpf_task_pt_regs(current);
-	nr = (__s64)regs->orig_ax;
+	nr = syscall_of(regs);
 	if (nr >= 0 && class_of[nr & (LEDGER_SYSCALLS - 1)] == CLASS_FUTEX)
-		note_release(thread, PT_REGS_PARM1_SYSCALL(regs), current->tgid);
+		note_release(thread, regs->ARCH_ARG1, current->tgid);
 }
 
 static __always_inline void woken_by(struct thread *thread)

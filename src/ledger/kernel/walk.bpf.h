@@ -7,14 +7,12 @@
  */
 #pragma once
 
+#include "bpf/syscall.bpf.h"
 #include "bpf/unwind.h"
 #include "ledger/kernel/thread.bpf.h"
 
 #define PF_IO_WORKER 0x00000010
 #define PF_KTHREAD   0x00200000
-
-#define USER_CS_64BIT       0x33
-#define SYSCALL_INSTRUCTION 0x050f
 
 #define STACK_RING_BYTES (8 * 1024 * 1024)
 
@@ -222,38 +220,18 @@ static __always_inline struct unwind_process *process_of(struct task_struct *tas
 	return process && is_of(process, task, pid) ? process : NULL;
 }
 
-static __always_inline void note_registers(struct unwind *walk, struct pt_regs *regs)
-{
-	walk->registers[0] = regs->ax;
-	walk->registers[1] = regs->dx;
-	walk->registers[2] = regs->cx;
-	walk->registers[3] = regs->bx;
-	walk->registers[4] = regs->si;
-	walk->registers[5] = regs->di;
-	walk->registers[UNWIND_REG_BP] = regs->bp;
-	walk->registers[UNWIND_REG_SP] = regs->sp;
-	walk->registers[8] = regs->r8;
-	walk->registers[9] = regs->r9;
-	walk->registers[10] = regs->r10;
-	walk->registers[11] = regs->r11;
-	walk->registers[12] = regs->r12;
-	walk->registers[13] = regs->r13;
-	walk->registers[14] = regs->r14;
-	walk->registers[15] = regs->r15;
-}
-
 /*
- * In a call, ip is behind its instruction, which can be the last that a row covers: rt_sigreturn.
- * (While a signal is delivered there is a call too, but ip is where the handler begins.)
+ * In a call, pc is behind its instruction, which can be the last that a row covers: rt_sigreturn.
+ * (While a signal is delivered there is a call too, but pc is where the handler begins.)
  */
 static __always_inline __u64 stopped_at(const struct pt_regs *regs)
 {
-	__u16 code = 0;
+	arch_syscall_code code = 0;
 
-	if ((__s64)regs->orig_ax < 0 ||
-	    bpf_probe_read_user(&code, sizeof(code), (void *)(regs->ip - 2)))
-		return regs->ip;
-	return regs->ip - (code == SYSCALL_INSTRUCTION);
+	if (syscall_of(regs) < 0 ||
+	    bpf_probe_read_user(&code, sizeof(code), (void *)(regs->ARCH_PC - sizeof(code))))
+		return regs->ARCH_PC;
+	return regs->ARCH_PC - (code == ARCH_SYSCALL_CODE);
 }
 
 /* The user stack of the current thread, from the registers that it entered the kernel with. */
@@ -266,8 +244,8 @@ VERIFIED_ONCE __u64 user_stack(__u32 pid, __u32 place)
 
 	if (!walk)
 		return 0;
-	unwind_begin(walk, pid, stopped_at(regs), regs->sp, regs->bp);
-	note_registers(walk, regs);
+	unwind_begin(walk, pid, stopped_at(regs), regs->ARCH_SP, regs->ARCH_FP);
+	arch_note_registers(walk->registers, regs);
 	context.process = process_of(current, pid);
 	/* Whom the scheduler keeps waiting, it does not keep waiting long. */
 	bpf_loop(place == WALK_SCHEDULER ? SCHEDULER_MOST_FRAMES : STACK_MOST_FRAMES, walk_frame,
@@ -295,5 +273,5 @@ static __always_inline __u8 why_no_user_stack(const struct thread *thread, struc
 	if (thread->flags & THREAD_STARTING)
 		return STACK_NONE_START;
 	regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	return regs->cs == USER_CS_64BIT ? STACK_TAKEN : STACK_NONE_32BIT;
+	return ARCH_IS_64BIT(regs) ? STACK_TAKEN : STACK_NONE_32BIT;
 }

@@ -20,7 +20,8 @@
 DEFINE_CLEANUP(struct ledger *, ledger__free)
 
 /* Sums of waits of a second or two, for a machine that starts 10,000 threads a second. */
-#define WAITS_OF_ALL 65536
+#define WAITS_OF_ALL      65536
+#define LEAST_STACK_BYTES 16384
 
 /* Birth first, so that no thread can slip in between the seeding and its hook. */
 static const struct hook hooks[] = {
@@ -65,6 +66,14 @@ static bool is_vital(const char *event)
 	       !strcmp(event, "sched_switch") || !strcmp(event, "sched_wakeup");
 }
 
+/* Of the kernel's stack for a thread: 16 KiB, or a page where pages are larger. */
+static uint64_t thread_stack_bytes(void)
+{
+	uint64_t page = (uint64_t)getpagesize();
+
+	return page > LEAST_STACK_BYTES ? page : LEAST_STACK_BYTES;
+}
+
 static int set_knobs(struct ledger *ledger, const struct ledger_options *options)
 {
 	struct ledger_bpf *skel = ledger->skel;
@@ -73,6 +82,7 @@ static int set_knobs(struct ledger *ledger, const struct ledger_options *options
 	int err = 0;
 
 	skel->rodata->full = options->full;
+	skel->rodata->thread_stack_bytes = thread_stack_bytes();
 	skel->rodata->all_threads = target->all;
 	skel->rodata->track_cpus = target->all;
 	if (target->all) {

@@ -160,31 +160,29 @@ static __always_inline bool take_file(struct call *call, struct task_struct *tas
 static __always_inline bool take_descriptor(struct call *call, struct task_struct *task,
 					    struct pt_regs *regs, __u32 shape)
 {
-	__s32 fd = shape == FILES_SECOND_FD ? PT_REGS_PARM2_SYSCALL(regs)
-					    : PT_REGS_PARM1_SYSCALL(regs);
+	__s32 fd = shape == FILES_SECOND_FD ? regs->ARCH_ARG2 : regs->ARCH_ARG1;
 
 	if (!take_file(call, task, fd, false))
 		return false;
 	call->asked_bytes = 0;
 	switch (shape) {
 	case FILES_SIZED_AT:
-		call->offset_bytes = PT_REGS_PARM4_SYSCALL(regs);
+		call->offset_bytes = regs->ARCH_ARG4;
 		/* fall through */
 	case FILES_SIZED:
-		call->asked_bytes = PT_REGS_PARM3_SYSCALL(regs);
+		call->asked_bytes = regs->ARCH_ARG3;
 		break;
 	case FILES_VECTOR_AT:
-		call->offset_bytes = PT_REGS_PARM4_SYSCALL(regs);
+		call->offset_bytes = regs->ARCH_ARG4;
 		/* fall through */
 	case FILES_VECTOR:
-		call->asked_bytes =
-			bytes_in_vector(PT_REGS_PARM2_SYSCALL(regs), PT_REGS_PARM3_SYSCALL(regs));
+		call->asked_bytes = bytes_in_vector(regs->ARCH_ARG2, regs->ARCH_ARG3);
 		break;
 	case FILES_SECOND_FD:
-		call->asked_bytes = PT_REGS_PARM4_SYSCALL(regs);
+		call->asked_bytes = regs->ARCH_ARG4;
 		break;
 	case FILES_FIFTH_SIZE:
-		call->asked_bytes = PT_REGS_PARM5_SYSCALL(regs);
+		call->asked_bytes = regs->ARCH_ARG5;
 		break;
 	default:
 		call->offset_bytes = FILES_NO_OFFSET;
@@ -251,14 +249,13 @@ static __always_inline __u32 place_in_result(struct pt_regs *regs, __u32 result)
 
 	if (result == FILES_STATX_5) {
 		/* stx_dev_major and _minor */
-		bpf_probe_read_user(&numbers, sizeof(numbers),
-				    (void *)PT_REGS_PARM5_SYSCALL(regs) + 0x88);
+		bpf_probe_read_user(&numbers, sizeof(numbers), (void *)regs->ARCH_ARG5 + 0x88);
 		return numbers.major << KERNEL_MINOR_BITS | numbers.minor;
 	}
 	if (result == FILES_STAT_2) /* st_dev comes first */
-		bpf_probe_read_user(&number, sizeof(number), (void *)PT_REGS_PARM2_SYSCALL(regs));
+		bpf_probe_read_user(&number, sizeof(number), (void *)regs->ARCH_ARG2);
 	else if (result == FILES_STAT_3)
-		bpf_probe_read_user(&number, sizeof(number), (void *)PT_REGS_PARM3_SYSCALL(regs));
+		bpf_probe_read_user(&number, sizeof(number), (void *)regs->ARCH_ARG3);
 	return device_of(number);
 }
 
@@ -266,9 +263,8 @@ static __always_inline __u32 place_in_result(struct pt_regs *regs, __u32 result)
 static __always_inline bool take_path(struct call *call, struct task_struct *task,
 				      struct pt_regs *regs, __u32 shape, __u32 result, long ret)
 {
-	__u64 address =
-		shape == FILES_PATH ? PT_REGS_PARM1_SYSCALL(regs) : PT_REGS_PARM2_SYSCALL(regs);
-	__s32 fd = shape == FILES_PATH ? AT_FDCWD : (__s32)PT_REGS_PARM1_SYSCALL(regs);
+	__u64 address = shape == FILES_PATH ? regs->ARCH_ARG1 : regs->ARCH_ARG2;
+	__s32 fd = shape == FILES_PATH ? AT_FDCWD : (__s32)regs->ARCH_ARG1;
 	long length;
 
 	call->asked_bytes = 0;
@@ -367,8 +363,7 @@ static __always_inline void count_unpaired(struct pt_regs *regs, struct task_str
 	if (!is_wanted(task, &who))
 		return;
 	if (shape < FILES_PATH) {
-		file = file_of(task, shape == FILES_SECOND_FD ? PT_REGS_PARM2_SYSCALL(regs)
-							      : PT_REGS_PARM1_SYSCALL(regs));
+		file = file_of(task, shape == FILES_SECOND_FD ? regs->ARCH_ARG2 : regs->ARCH_ARG1);
 		if (!file)
 			return;
 		look_at_inode(file, &inode, &mode);
@@ -381,7 +376,7 @@ static __always_inline void count_unpaired(struct pt_regs *regs, struct task_str
 static __always_inline int ends(struct pt_regs *regs, long ret)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	__u64 values[SERIES_USED], nr = regs->orig_ax;
+	__u64 values[SERIES_USED], nr = syscall_of(regs);
 	struct series_key key = {};
 	__u32 shape, result;
 	struct call *call;

@@ -13,6 +13,7 @@
 
 #define SERIES_USED 4
 
+#include "bpf/syscall.bpf.h"
 #include "signals/tcp/tcp_totals.bpf.h"
 
 enum {
@@ -30,7 +31,6 @@ enum {
 #define MSG_PEEK  2
 #define S_IFMT    0170000
 #define S_IFSOCK  0140000
-#define TS_COMPAT 2
 
 static __always_inline void own(struct connection *connection, const struct identity *who,
 				__u64 now)
@@ -315,16 +315,14 @@ static __noinline int accepted(struct task_struct *task, __u32 fd)
 SEC("tp_btf/sys_exit")
 int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 {
-	__s32 nr = (__s32)regs->orig_ax;
+	__s32 nr = (__s32)syscall_of(regs);
 	struct task_struct *task;
 
 	if ((nr != knobs.nr_accept4 && nr != knobs.nr_accept) || ret < 0)
 		return 0;
 	task = bpf_get_current_task_btf();
-#ifdef __TARGET_ARCH_x86
-	if (task->thread_info.status & TS_COMPAT)
+	if (is_32bit(task))
 		return 0; /* the number means another call */
-#endif
 	return accepted(task, ret);
 }
 

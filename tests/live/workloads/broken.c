@@ -224,10 +224,17 @@ static void *run_broken(void *arg)
 static void *run_bare_code(void *arg)
 {
 	static const unsigned char code[] = {
+#ifdef __aarch64__
+		0xfe, 0x0f, 0x1f, 0xf8, /* str x30, [sp, #-16]! */
+		0x20, 0x00, 0x3f, 0xd6, /* blr x1 */
+		0xfe, 0x07, 0x41, 0xf8, /* ldr x30, [sp], #16 */
+		0xc0, 0x03, 0x5f, 0xd6, /* ret */
+#else
 		0x48, 0x83, 0xec, 0x08, /* sub $8,%rsp */
 		0xff, 0xd6,             /* call *%rsi */
 		0x48, 0x83, 0xc4, 0x08, /* add $8,%rsp */
 		0xc3,                   /* ret */
+#endif
 	};
 	void (*function)(uint64_t ns, void (*then)(uint64_t ns));
 	char path[64];

@@ -17,6 +17,15 @@
 /* Makes the frame as large as its locals say. */
 #define OCCUPY(room) __asm__ volatile("" ::"r"(room) : "memory")
 
+/* Registers that a function gives back as it found them. */
+#ifdef __aarch64__
+#define THREE_SAVED "x19", "x20", "x21"
+#define SIX_SAVED   THREE_SAVED, "x22", "x23", "x24"
+#else
+#define THREE_SAVED "rbx", "r12", "r13"
+#define SIX_SAVED   "rbx", "rbp", "r12", "r13", "r14", "r15"
+#endif
+
 extern uint64_t deep_ns; /* how long a variant burns, and then how long it sleeps */
 
 void bottom_burn(uint64_t ns);

@@ -61,13 +61,13 @@ NOINLINE void through_leaf(void)
 /* Nothing but a prologue and an epilogue. */
 static NOINLINE void push_all(void)
 {
-	__asm__ volatile("" ::: "rbx", "rbp", "r12", "r13", "r14", "r15", "memory");
+	__asm__ volatile("" ::: SIX_SAVED, "memory");
 }
 
 static NOINLINE void push_twice(void)
 {
 	push_all();
-	__asm__ volatile("" ::: "rbx", "rbp", "r12", "r13", "r14", "r15", "memory");
+	__asm__ volatile("" ::: SIX_SAVED, "memory");
 }
 
 static NOINLINE void bottom_hot(uint64_t ns)
@@ -178,10 +178,17 @@ __asm__(".text\n"
 	".globl through_bare\n"
 	".type through_bare, @function\n"
 	"through_bare:\n"
+#ifdef __aarch64__
+	"	stp x29, x30, [sp, #-16]!\n"
+	"	mov x29, xzr\n"
+	"	bl through_plain\n"
+	"	ldp x29, x30, [sp], #16\n"
+#else
 	"	push %rbp\n"
 	"	xor %ebp, %ebp\n"
 	"	call through_plain@PLT\n"
 	"	pop %rbp\n"
+#endif
 	"	ret\n"
 	".size through_bare, . - through_bare\n");
 

@@ -96,7 +96,7 @@ static timer_t start_ticks(void)
 
 static NOINLINE unsigned int three_registers(unsigned int a)
 {
-	__asm__ volatile("" ::: "rbx", "r12", "r13", "memory");
+	__asm__ volatile("" ::: THREE_SAVED, "memory");
 	return a * 3;
 }
 

@@ -1,0 +1,111 @@
+/* x86-64. Included by bpf/arch/arch.h only; other architectures define the same names. */
+#pragma once
+
+#include <linux/types.h>
+
+#define ARCH_NAME        "x86_64"
+#define ARCH_ELF_MACHINE EM_X86_64
+
+/* Addresses of user space are below this. */
+#define ARCH_MOST_ADDRESS (1ULL << 47)
+/* A return address as the address of code. */
+#define ARCH_CODE_ADDRESS(pc) (pc)
+
+/* --- stacks: the registers as DWARF counts them ---------------------------------------------- */
+
+#define ARCH_REGISTERS    16 /* in which a CFA can be; a power of two */
+#define ARCH_DWARF_FP     6
+#define ARCH_DWARF_SP     7
+#define ARCH_DWARF_RETURN 16
+
+/*
+ * 1: a call puts the return address into a register (ARCH_DWARF_LINK, ARCH_LINK), and the function
+ * saves it where it likes. 0: a call pushes it, so that it is always at CFA − 8.
+ */
+#define ARCH_LINK_REGISTER 0
+/* 1: functions may sign return addresses, and their description says where. */
+#define ARCH_SIGNS_RETURN 0
+
+/* mov $15, %rax; syscall: how a signal handler returns, in a C library without rows for it. */
+#define ARCH_SIGRETURN_CODE 0x0f0000000fc0c748ULL
+
+/* Where registers are in the frame of a signal, from sp where its handler returns to. */
+#define ARCH_SIGNAL_FP 120
+#define ARCH_SIGNAL_SP 160 /* the program counter follows it */
+
+/* The instruction that makes a syscall. */
+typedef __u16 arch_syscall_code;
+#define ARCH_SYSCALL_CODE 0x050f
+/* The end of glibc's syscall(2), with which programs make futexes of their own. */
+#define ARCH_SYSCALL_BY_HAND_CODE 0x050f08244c8b4cc8ULL
+
+/* --- the kernel half ---------------------------------------------------------------------- */
+
+#ifdef __bpf__
+
+#include <bpf/bpf_helpers.h>
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct pt_regs {
+	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di;
+	unsigned long orig_ax, ip, cs, flags, sp, ss;
+};
+
+struct thread_info {
+	__u32 status;
+};
+
+#pragma clang attribute pop
+
+/* Fields of struct pt_regs. */
+#define ARCH_PC   ip
+#define ARCH_SP   sp
+#define ARCH_FP   bp
+#define ARCH_CALL orig_ax /* the number of the syscall, as __s64; negative: in none */
+/* The syscall's arguments, as long as it runs and at its end. */
+#define ARCH_ARG1 di
+#define ARCH_ARG2 si
+#define ARCH_ARG3 dx
+#define ARCH_ARG4 r10
+#define ARCH_ARG5 r8
+
+/* Whether the registers are those of a 64-bit program. */
+#define ARCH_IS_64BIT(regs) ((regs)->cs == 0x33)
+/* Whether the syscall in flight is one of the 32-bit table, which has other numbers (TS_COMPAT). */
+#define ARCH_IS_32BIT_CALL(task) ((task)->thread_info.status & 2)
+
+/*
+ * Interrupts and softirqs run on a stack of their own. 1: unless they came from user space; these
+ * use the stack of the thread.
+ */
+#define ARCH_INTERRUPTS_BORROW_STACK 1
+
+static __always_inline void arch_note_registers(__u64 to[ARCH_REGISTERS], struct pt_regs *regs)
+{
+	to[0] = regs->ax;
+	to[1] = regs->dx;
+	to[2] = regs->cx;
+	to[3] = regs->bx;
+	to[4] = regs->si;
+	to[5] = regs->di;
+	to[6] = regs->bp;
+	to[7] = regs->sp;
+	to[8] = regs->r8;
+	to[9] = regs->r9;
+	to[10] = regs->r10;
+	to[11] = regs->r11;
+	to[12] = regs->r12;
+	to[13] = regs->r13;
+	to[14] = regs->r14;
+	to[15] = regs->r15;
+}
+
+/*
+ * What was stored (loaded) before is seen by other CPUs before what is stored (loaded) after. x86
+ * keeps stores in order among themselves, and loads too: only the compiler must be stopped.
+ */
+#define arch_order_stores() barrier()
+#define arch_order_loads()  barrier()
+
+#endif
