@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "bpf/arch/arch.h"
 #include "stacks/headers.h"
 #include "stacks/maps.h"
 #include "stacks/modules.h"
