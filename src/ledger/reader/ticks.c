@@ -177,6 +177,8 @@ struct ledger_tables ledger__tables(const struct ledger *ledger)
 		.pages_fd = bpf_map__fd(ledger->skel->maps.pages),
 		.asked_fd = bpf_map__fd(ledger->skel->maps.asked),
 		.requests_fd = bpf_map__fd(ledger->skel->maps.requests),
+		.stacks_fd = bpf_map__fd(ledger->skel->maps.stacks_seen),
+		.objects_fd = bpf_map__fd(ledger->skel->maps.objects_seen),
 	};
 }
 
