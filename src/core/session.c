@@ -297,9 +297,9 @@ int session__write_quality(const struct session *session)
 	return err ? -EIO : 0;
 }
 
-void session__forget(struct session *session)
+int session__forget(struct session *session, uint64_t before_ns)
 {
-	publish__forget(session->publish);
+	return publish__forget(session->publish, before_ns, session->half.object);
 }
 
 void session__hold_rate(struct session *session)

@@ -409,9 +409,15 @@ int run__flush_whole(struct run *run)
 
 int run__forget(struct run *run, uint64_t before_ns)
 {
+	int err = sessions__forget(run->sessions, before_ns);
+
 	run->has_kernel_counts = false;
-	sessions__forget(run->sessions);
-	return run->samples ? samples__forget(run->samples, before_ns) : 0;
+	if (!err)
+		err = names__forget(collect__names(run->collect), before_ns,
+				    ledger__tables(run->ledger).objects_fd);
+	if (!err && run->samples)
+		err = samples__forget(run->samples, before_ns);
+	return err;
 }
 
 size_t run__signals(const struct run *run)
