@@ -20,8 +20,8 @@ SIGNAL_KERNEL_HALF(files)
 #define PLACES_KEPT 64
 
 static const struct hook hooks[] = {
-	{ "sys_enter", { "on_enter_btf", "on_enter_raw", "on_enter_tp" } },
-	{ "sys_exit", { "on_exit_btf", "on_exit_raw", "on_exit_tp" } },
+	{ "sys_enter", { "on_enter_btf", "on_enter_raw", "on_enter_tp" }, HOOK_AT_CALLS },
+	{ "sys_exit", { "on_exit_btf", "on_exit_raw", "on_exit_tp" }, HOOK_AT_CALLS },
 	{ "mm_filemap_add_to_page_cache", { "on_page_btf", "on_page_raw", "on_page_tp" } },
 	{},
 };

@@ -29,7 +29,7 @@ static const struct hook hooks[] = {
 	{ "tcp_retransmit_synack", { "on_retransmit_synack" } },
 	{ "tcp_send_reset", { "on_send_reset" } },
 	{ "tcp_receive_reset", { "on_receive_reset" } },
-	{ "sys_exit", { "on_sys_exit" } },
+	{ "sys_exit", { "on_sys_exit" }, HOOK_AT_CALLS },
 	{ "task_file", { "on_descriptor" } },
 	{ "tcp", { "on_socket" } },
 	{ "sock_send_length", { "on_send", "on_unix_sendmsg" } },
