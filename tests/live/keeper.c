@@ -14,7 +14,7 @@
 #include "core/features.h"
 #include "core/loader.h"
 #include "live/rolling.h"
-#include "signals/signals.h"
+#include "signals/registry.h"
 
 #define SECOND_NS    UINT64_C(1000000000)
 #define RATE         99
@@ -83,7 +83,7 @@ int main(int argc, char **argv)
 	struct rolling *rolling = NULL;
 	int err;
 
-	if (argc != 4 || signal__choose(argv[2], chosen, &bad)) {
+	if (argc != 4 || registry__choose(argv[2], chosen, &bad)) {
 		fprintf(stderr, "usage: keeper SECONDS SIGNALS KEPT\n");
 		return 2;
 	}
