@@ -69,27 +69,19 @@ int map__put(struct map *map, uint64_t key, void *value)
 	return 0;
 }
 
-void *map__take(struct map *map, uint64_t key)
+/* Frees the entry, and closes the gap. */
+static void take_out(struct map *map, struct map_entry *hole)
 {
-	struct map_entry *hole;
-	size_t mask = map->capacity - 1, at;
-	void *value;
+	size_t mask = map->capacity - 1, at = (size_t)(hole - map->entries);
 
-	if (!map->capacity)
-		return NULL;
-	hole = find(map, key);
-	value = hole->value;
-	if (!value)
-		return NULL;
 	map->count--;
 	hole->value = NULL;
-	at = (size_t)(hole - map->entries);
 	for (;;) {
 		size_t home, distance;
 
 		at = (at + 1) & mask;
 		if (!map->entries[at].value)
-			return value;
+			return;
 		/* An entry may move into the hole unless its home lies behind the hole. */
 		home = home_of(map, map->entries[at].key);
 		distance = (at - home) & mask;
@@ -98,6 +90,33 @@ void *map__take(struct map *map, uint64_t key)
 		*hole = map->entries[at];
 		hole = &map->entries[at];
 		hole->value = NULL;
+	}
+}
+
+void *map__take(struct map *map, uint64_t key)
+{
+	struct map_entry *entry;
+	void *value;
+
+	if (!map->capacity)
+		return NULL;
+	entry = find(map, key);
+	value = entry->value;
+	if (value)
+		take_out(map, entry);
+	return value;
+}
+
+/* What closes a gap comes from behind it, or wraps around and was asked about already. */
+void map__sweep(struct map *map, map_is_over_fn is_over, void *context)
+{
+	for (size_t at = 0; at < map->capacity;) {
+		struct map_entry *entry = &map->entries[at];
+
+		if (entry->value && is_over(context, entry->key, entry->value))
+			take_out(map, entry);
+		else
+			at++;
 	}
 }
 

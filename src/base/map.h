@@ -1,6 +1,7 @@
 /* A hash map from 64-bit keys to pointers. The map owns neither. Not for two threads at once. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,6 +25,13 @@ void *map__take(struct map *map, uint64_t key);
 
 /* For a walk: the next value from *at on (begin with 0), NULL at the end. No changes meanwhile. */
 void *map__next(const struct map *map, size_t *at);
+
+/*
+ * Takes out every entry that `is_over` says is; it owns the value from then on. One that stays may
+ * be asked about twice.
+ */
+typedef bool (*map_is_over_fn)(void *context, uint64_t key, void *value);
+void map__sweep(struct map *map, map_is_over_fn is_over, void *context);
 
 /* Mixes another number into a hash, for keys that are made of several. Begin with 0. */
 static inline uint64_t map__mix(uint64_t hash, uint64_t value)

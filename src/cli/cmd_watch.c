@@ -213,9 +213,7 @@ static int take(struct run *run, struct watch *watch, uint64_t now_ns)
 {
 	int err = watch__take(watch, now_ns);
 
-	if (!err)
-		run__forget(run);
-	return err;
+	return err ? err : run__forget(run, 0);
 }
 
 static uint64_t earlier(uint64_t a, uint64_t b)

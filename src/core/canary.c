@@ -89,9 +89,9 @@ int canary__run(struct features *features, struct canary_result *ret)
 	err = canary_bpf__load(skel);
 	if (err)
 		return err;
-	link = bpf_program__attach(bpf_object__find_program_by_name(skel->obj, use->program));
-	if (!link)
-		return -errno;
+	err = hooks__attach(skel->obj, use->program, NULL, &link);
+	if (err)
+		return err;
 	result.hook_kind = use->kind;
 	err = count_events(skel, nonce, &result);
 	if (!err)

@@ -67,40 +67,12 @@ const char *loader__last_warning(void)
 	return last_warning;
 }
 
-struct kind {
-	const char *section; /* how the program's section begins */
-	const char *name;
-	enum feature feature;
-};
-
-static const struct kind *kind_of(const struct bpf_program *program)
-{
-	static const struct kind kinds[] = {
-		{ "tp_btf/", "tp_btf", FEATURE_TP_BTF },
-		{ "raw_tp/", "raw_tp", FEATURE_RAW_TP },
-		{ "tp/", "tracepoint", FEATURE_TRACEPOINT },
-		{ "fentry/", "fentry", FEATURE_FENTRY },
-		{ "fexit/", "fexit", FEATURE_FEXIT },
-		{ "kprobe/", "kprobe", FEATURE_KPROBE },
-		{ "iter/", "iterator", FEATURE_TASK_ITERATOR },
-		{ "iter.s/", "sleepable iterator", FEATURE_SLEEPABLE_ITERATOR },
-		{ "perf_event", "perf_event", FEATURE_PERF_SAMPLING },
-	};
-	const char *section = bpf_program__section_name(program);
-
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
-		if (!strncmp(section, kinds[i].section, strlen(kinds[i].section)))
-			return &kinds[i];
-	return NULL;
-}
-
 /* Why a program of this kind cannot serve the event; NULL if it can. */
-static const char *obstacle(const struct kind *kind, const char *event, struct features *features)
+static const char *obstacle(enum hook_kind kind, const char *event, struct features *features)
 {
-	if (!features__has(features, kind->feature))
-		return features__get(features, kind->feature)->why;
-	if ((kind->feature == FEATURE_TP_BTF || kind->feature == FEATURE_RAW_TP) &&
-	    !features__has_event(features, event))
+	if (!features__has(features, hooks__feature(kind)))
+		return features__get(features, hooks__feature(kind))->why;
+	if ((kind == HOOK_TP_BTF || kind == HOOK_RAW_TP) && !features__has_event(features, event))
 		return "this kernel has no such event";
 	return NULL;
 }
@@ -123,29 +95,29 @@ static void choose_one(struct bpf_object *object, const struct hook *hook,
 	bool is_last_resort = false;
 	size_t written = 0;
 
-	*use = (struct hook_use) { .event = hook->event };
+	*use = (struct hook_use) { .event = hook->event, .flags = hook->flags };
 	for (size_t i = 0; i < HOOK_ALTERNATIVES && hook->programs[i]; i++) {
 		struct bpf_program *program =
 			bpf_object__find_program_by_name(object, hook->programs[i]);
-		const struct kind *kind = program ? kind_of(program) : NULL;
+		enum hook_kind kind = program ? hooks__kind(program) : HOOK_UNKNOWN;
 		const char *why;
 
-		if (!kind)
+		if (kind == HOOK_UNKNOWN)
 			continue;
 		bpf_program__set_autoload(program, false);
 		if (chosen && !is_last_resort)
 			continue;
 		why = obstacle(kind, hook->event, features);
 		if (why) {
-			written = add_why_not(use, written, kind->name, why);
+			written = add_why_not(use, written, hooks__kind_name(kind), why);
 			continue;
 		}
-		if (chosen && features__is_withheld(kind->feature))
+		if (chosen && features__is_withheld(hooks__feature(kind)))
 			continue;
-		is_last_resort = features__is_withheld(kind->feature);
+		is_last_resort = features__is_withheld(hooks__feature(kind));
 		chosen = program;
 		use->program = hook->programs[i];
-		use->kind = kind->name;
+		use->kind = hooks__kind_name(kind);
 	}
 	if (chosen)
 		bpf_program__set_autoload(chosen, true);

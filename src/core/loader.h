@@ -10,19 +10,12 @@
 #include <stdint.h>
 
 #include "core/features.h"
-
-#define HOOK_ALTERNATIVES 4
-
-/* One place in the kernel that an object wants to be called from. */
-struct hook {
-	const char *event; /* as users read it: "sched_process_exec" */
-	/* Programs that serve it, best first; the kind is taken from the program's section. */
-	const char *programs[HOOK_ALTERNATIVES];
-};
+#include "core/hooks.h"
 
 /* What became of a hook on this machine. */
 struct hook_use {
 	const char *event;
+	unsigned flags;      /* of the hook */
 	const char *program; /* NULL: none of the alternatives works here */
 	const char *kind;    /* "tp_btf", "raw_tp", … of the one chosen */
 	char why_not[256];   /* why better alternatives were passed over, "" if none was */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/map.h"
 
@@ -16,6 +17,12 @@
 #define MOST_EVENTS  100000
 
 #define OTHER_NAME "other (too many to name)"
+
+struct object {
+	int64_t id;
+	uint64_t used_ns;
+	__u64 numbers[2];
+};
 
 struct publish {
 	const struct signal *signal;
@@ -71,18 +78,51 @@ int publish__new(const struct signal *signal, int number, struct recording *reco
 
 void publish__free(struct publish *publish)
 {
+	struct object *object;
+	size_t at = 0;
+
 	if (!publish)
 		return;
+	while ((object = map__next(&publish->objects, &at)))
+		free(object);
 	map__release(&publish->series);
 	map__release(&publish->distributions);
 	map__release(&publish->objects);
 	free(publish);
 }
 
-void publish__forget(struct publish *publish)
+struct sweep {
+	struct publish *publish;
+	uint64_t before_ns;
+	struct bpf_object *half;
+	int err; /* the first one */
+};
+
+static bool forget_object(void *context, uint64_t key, void *value)
 {
+	struct sweep *sweep = context;
+	const struct signal *signal = sweep->publish->signal;
+	struct object *object = value;
+	int err;
+
+	if (object->used_ns >= sweep->before_ns ||
+	    (signal->forget_object && !signal->forget_object(sweep->half, object->numbers)))
+		return false;
+	err = recording__drop(sweep->publish->recording, RECORDING_DROP_OBJECT, object->id);
+	if (!sweep->err)
+		sweep->err = err;
+	free(object);
+	return true;
+}
+
+int publish__forget(struct publish *publish, uint64_t before_ns, struct bpf_object *half)
+{
+	struct sweep sweep = { publish, before_ns, half, 0 };
+
 	map__release(&publish->series);
 	publish->events = 0;
+	map__sweep(&publish->objects, forget_object, &sweep);
+	return sweep.err;
 }
 
 void publish__slices(struct publish *publish, int64_t from, int64_t to)
@@ -121,32 +161,50 @@ static int other_object(struct publish *publish, int64_t *ret)
 	return err;
 }
 
+/* NULL: it is new, and there is no room or no memory for it. */
+static struct object *find_object(struct publish *publish, const __u64 numbers[2])
+{
+	uint64_t hash = map__mix(map__mix(0, numbers[0]), numbers[1]);
+	struct object *object = map__get(&publish->objects, hash);
+
+	if (!object && publish->objects.count < MOST_OBJECTS) {
+		object = calloc(1, sizeof(*object));
+		if (!object || map__put(&publish->objects, hash, object)) {
+			free(object);
+			return NULL;
+		}
+		object->numbers[0] = numbers[0];
+		object->numbers[1] = numbers[1];
+	}
+	if (object)
+		object->used_ns = clock__now_ns();
+	return object;
+}
+
 /* `name`: NULL if all that is known are its numbers. */
-static int object_id(struct publish *publish, const __u64 object[2], const char *kind,
+static int object_id(struct publish *publish, const __u64 numbers[2], const char *kind,
 		     const char *name, int64_t *ret)
 {
-	uint64_t hash = map__mix(map__mix(0, object[0]), object[1]);
-	int64_t id = known(&publish->objects, hash);
-	char numbers[64];
-	int err = 0;
+	struct object *object;
+	char text[64];
 
-	*ret = id;
-	if ((!object[0] && !object[1]) || (id && !name))
+	*ret = 0;
+	if (!numbers[0] && !numbers[1])
 		return 0;
-	if (!id && publish->objects.count >= MOST_OBJECTS)
+	object = find_object(publish, numbers);
+	if (!object)
 		return other_object(publish, ret);
-	if (!id) {
-		id = recording__next_object(publish->recording);
-		err = remember(&publish->objects, hash, id);
-	}
+	*ret = object->id;
+	if (object->id && !name)
+		return 0;
+	if (!object->id)
+		*ret = object->id = recording__next_object(publish->recording);
 	if (!name)
-		snprintf(numbers, sizeof(numbers), "%#llx:%#llx", object[0], object[1]);
-	*ret = id;
-	return err ? err
-		   : recording__put_object(publish->recording,
-					   &(struct recording_object) {
-						   id, kind ? kind : publish->signal->object_kind,
-						   name ? name : numbers });
+		snprintf(text, sizeof(text), "%#llx:%#llx", numbers[0], numbers[1]);
+	return recording__put_object(
+		publish->recording,
+		&(struct recording_object) { *ret, kind ? kind : publish->signal->object_kind,
+					     name ? name : text });
 }
 
 static const char *operation_name(const struct publish *publish, uint32_t operation)
@@ -205,6 +263,8 @@ static int series_id(struct publish *publish, const struct series_key *key, int6
 	uint64_t hash = hash_of(&less);
 
 	*ret = known(&publish->series, hash);
+	if (*ret && (key->object[0] || key->object[1]))
+		find_object(publish, key->object); /* it is still of use */
 	if (*ret)
 		return 0;
 	if (publish->series.count >= MOST_SERIES) {

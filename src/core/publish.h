@@ -17,8 +17,12 @@ int publish__new(const struct signal *signal, int number, struct recording *reco
 		 struct publish **ret);
 void publish__free(struct publish *publish);
 
-/* Series are as if never seen, and events count from 0: for a reader that deletes their rows. */
-void publish__forget(struct publish *publish);
+/*
+ * Series are as if never seen, and events count from 0: for a reader that deletes their rows.
+ * Objects go that no row written since `before_ns` has (0: none go). `half`: the signal's kernel
+ * half.
+ */
+int publish__forget(struct publish *publish, uint64_t before_ns, struct bpf_object *half);
 
 /* Rows that follow are about the slices `from` … `to`. */
 void publish__slices(struct publish *publish, int64_t from, int64_t to);

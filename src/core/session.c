@@ -59,8 +59,7 @@ static void leave_out_syscalls(struct session *session)
 	for (size_t i = 0; session->signal->hooks[i].event; i++) {
 		struct hook_use *use = &session->hooks[i];
 
-		if (!use->program ||
-		    (strcmp(use->event, "sys_enter") && strcmp(use->event, "sys_exit")))
+		if (!use->program || !(use->flags & HOOK_AT_CALLS))
 			continue;
 		bpf_program__set_autoload(
 			bpf_object__find_program_by_name(session->half.object, use->program),
@@ -160,21 +159,20 @@ int session__open(const struct signal *signal, const struct session_options *opt
 /* A hook that does not attach costs its part of the signal, not the rest (law 5). */
 static int attach(struct session *session)
 {
-	int attached = 0;
+	int attached = 0, err;
 
 	for (size_t i = 0; session->signal->hooks[i].event; i++) {
 		struct hook_use *use = &session->hooks[i];
 
 		if (!use->program)
 			continue;
-		session->links[i] = bpf_program__attach(
-			bpf_object__find_program_by_name(session->half.object, use->program));
-		if (session->links[i]) {
+		err = hooks__attach(session->half.object, use->program, NULL, &session->links[i]);
+		if (!err) {
 			attached++;
 			continue;
 		}
 		log_warning("'%s' of signal '%s' does not attach (%s); continuing without it",
-			    use->event, session->signal->name, strerror(errno));
+			    use->event, session->signal->name, strerror(-err));
 		use->program = NULL;
 	}
 	return attached ? 0 : -ENOTSUP;
@@ -212,7 +210,7 @@ void session__refresh(struct session *session, bool is_last)
 void session__stop(struct session *session)
 {
 	for (size_t i = 0; i < SIGNAL_HOOKS; i++) {
-		bpf_link__destroy(session->links[i]);
+		hooks__detach(session->links[i]);
 		session->links[i] = NULL;
 	}
 }
@@ -297,9 +295,9 @@ int session__write_quality(const struct session *session)
 	return err ? -EIO : 0;
 }
 
-void session__forget(struct session *session)
+int session__forget(struct session *session, uint64_t before_ns)
 {
-	publish__forget(session->publish);
+	return publish__forget(session->publish, before_ns, session->half.object);
 }
 
 void session__hold_rate(struct session *session)

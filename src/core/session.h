@@ -49,7 +49,7 @@ int session__write(struct session *session, int64_t from, int64_t to);
 int session__write_quality(const struct session *session);
 
 /* See core/publish.h. */
-void session__forget(struct session *session);
+int session__forget(struct session *session, uint64_t before_ns);
 
 /* Once a second: what is slow enough for an event, so that there are not too many of them. */
 void session__hold_rate(struct session *session);

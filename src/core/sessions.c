@@ -141,10 +141,13 @@ int sessions__write(struct sessions *sessions, int64_t from, int64_t to)
 	return err;
 }
 
-void sessions__forget(struct sessions *sessions)
+int sessions__forget(struct sessions *sessions, uint64_t before_ns)
 {
-	for (size_t i = 0; i < sessions->count; i++)
-		session__forget(sessions->all[i]);
+	int err = 0;
+
+	for (size_t i = 0; i < sessions->count && !err; i++)
+		err = session__forget(sessions->all[i], before_ns);
+	return err;
 }
 
 void sessions__add_hooks(const struct sessions *sessions, json_t *list)

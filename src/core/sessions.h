@@ -22,7 +22,7 @@ int sessions__poll(struct sessions *sessions);
 /* All that was added since the last time, and what was lost so far. Some milliseconds long. */
 int sessions__write(struct sessions *sessions, int64_t from, int64_t to);
 /* See core/publish.h. */
-void sessions__forget(struct sessions *sessions);
+int sessions__forget(struct sessions *sessions, uint64_t before_ns);
 
 void sessions__add_hooks(const struct sessions *sessions, json_t *list);
 /* Adds {signal: {map: entries}} of those with a kernel half of their own. */

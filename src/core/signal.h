@@ -97,6 +97,11 @@ struct signal {
 	const char *(*operation)(uint32_t operation);
 	void (*place)(uint32_t place, char *ret, size_t size); /* NULL: there are none */
 	const char *object_kind; /* of objects that no record named; NULL: there are none */
+	/*
+	 * The object was not seen for long. Whether it may be forgotten: its name will be sent
+	 * again if it comes back. NULL: each record has the name.
+	 */
+	bool (*forget_object)(struct bpf_object *object, const __u64 numbers[2]);
 };
 
 /* Defines name_open() from the skeleton of name.bpf.c. */

@@ -94,6 +94,12 @@ struct ledger_record {
 };
 _Static_assert(sizeof(struct ledger_record) == 24 + 16 + 56 + 296 + 112, "wire format");
 
+/* What the kernel half has described, so that it does not again. */
+struct ledger_seen {
+	__u64 object[2];
+	__u64 kind; /* enum ledger_object */
+};
+
 /* The first sighting of a file, pipe or socket behind a wait. */
 struct ledger_object_record {
 	struct wire_head head;

@@ -6,10 +6,9 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 
-#define SECOND_NS       UINT64_C(1000000000)
-#define KEPT_NS         INT64_C(60000000000)
-#define FORGET_EVERY_NS (30 * SECOND_NS)
-#define SAVE_NAMING_NS  (2 * SECOND_NS)
+#define SECOND_NS      UINT64_C(1000000000)
+#define KEPT_NS        (60 * SECOND_NS)
+#define SAVE_NAMING_NS (2 * SECOND_NS)
 
 DEFINE_CLEANUP(sqlite3_stmt *, sqlite3_finalize)
 DEFINE_CLEANUP(struct rolling *, rolling__free)
@@ -20,6 +19,7 @@ struct rolling {
 	sqlite3_stmt *newest; /* asked often, so prepared once */
 	int64_t slice;        /* the newest */
 	uint64_t started_ns, forgot_ns;
+	uint64_t kept_ns;
 };
 
 void rolling__free(struct rolling *rolling)
@@ -46,6 +46,7 @@ static int start(struct rolling *rolling, const struct run_options *options,
 				       "SELECT max(id) FROM slice", -1, &rolling->newest, NULL))
 		err = -EIO;
 	rolling->started_ns = rolling->forgot_ns = clock__now_ns();
+	rolling->kept_ns = KEPT_NS;
 	return err;
 }
 
@@ -76,21 +77,24 @@ static int ask_number(struct recording *recording, const char *sql, int64_t valu
 
 static int forget(struct rolling *rolling)
 {
-	int64_t before = 0;
+	int64_t before = 0, before_ns = 0;
 	int err;
 
-	if (clock__now_ns() - rolling->forgot_ns < FORGET_EVERY_NS)
+	if (clock__now_ns() - rolling->forgot_ns < rolling->kept_ns / 2)
 		return 0;
 	rolling->forgot_ns = clock__now_ns();
 	err = ask_number(rolling->recording,
 			 "SELECT min(id) FROM slice WHERE begin_ns >="
 			 " (SELECT max(end_ns) FROM slice) - ?1",
-			 KEPT_NS, &before);
+			 (int64_t)rolling->kept_ns, &before);
 	if (err || !before)
 		return err;
+	err = ask_number(rolling->recording, "SELECT begin_ns FROM slice WHERE id = ?1", before,
+			 &before_ns);
 	/* Both, or series fill up (then calls have no thread), or calls have no series. */
-	run__forget(rolling->run);
-	return recording__forget(rolling->recording, before);
+	if (!err)
+		err = recording__forget(rolling->recording, before);
+	return err ? err : run__forget(rolling->run, (uint64_t)before_ns);
 }
 
 int rolling__work(struct rolling *rolling)
@@ -110,6 +114,11 @@ int rolling__work(struct rolling *rolling)
 	rolling->slice = newest;
 	err = recording__age_waits(rolling->recording, newest);
 	return err ? err : forget(rolling);
+}
+
+void rolling__keep(struct rolling *rolling, uint64_t kept_ns)
+{
+	rolling->kept_ns = kept_ns;
 }
 
 int rolling__save(struct rolling *rolling, const char *path, int64_t *ret_kept_ns)

@@ -1,6 +1,6 @@
 /*
- * A rolling recording: a recorder that writes into memory and forgets what is older than a minute.
- * For commands that stay on. One thread only.
+ * A rolling recording: a recorder that writes into memory and forgets what is old. For commands
+ * that stay on. One thread only.
  */
 #pragma once
 
@@ -16,6 +16,9 @@ struct rolling;
 int rolling__start(const struct run_options *options, struct features *features,
 		   struct rolling **ret);
 void rolling__free(struct rolling *rolling);
+
+/* How long a time is kept at least, from now on; it is a minute if nobody says otherwise. */
+void rolling__keep(struct rolling *rolling, uint64_t kept_ns);
 
 /* Does what is due: reads, writes a slice, forgets. -errno: recording cannot go on. */
 int rolling__work(struct rolling *rolling);

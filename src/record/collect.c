@@ -414,13 +414,13 @@ int collect__whole_done(struct collect *collect)
 	cleanup(free_p) struct tracked **vanished = NULL;
 	struct tracked *thread;
 	size_t count = 0, at = 0;
-	int err = 0;
+	int err = waits__sweep(collect);
 
 	names__sweep(collect->names);
 	while ((thread = map__next(&collect->threads, &at)))
 		count += has_vanished(collect, thread);
-	if (!count)
-		return 0;
+	if (!count || err)
+		return err;
 	vanished = calloc(count, sizeof(struct tracked *));
 	if (!vanished)
 		return -ENOMEM;

@@ -76,6 +76,8 @@ int waits__add_last(struct collect *collect, const struct ledger_record *record,
 int waits__final(struct collect *collect, const struct tracked *thread);
 /* A thread whose last record was lost lived at least as long as its waits say. */
 void waits__prolong(struct collect *collect, struct tracked *thread);
+/* After a whole snapshot: waits whose thread two of them did not show have lost their account. */
+int waits__sweep(struct collect *collect);
 /* After the last drain and every account. */
 int waits__end(struct collect *collect);
 void waits__release(struct collect *collect);

@@ -4,6 +4,7 @@
  */
 #include "record/names.h"
 
+#include <bpf/bpf.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/map.h"
 #include "core/devices.h"
 #include "record/describe.h"
@@ -36,12 +38,24 @@ struct process {
 	uint64_t emptied; /* the number of sweeps before its last thread ended */
 };
 
+struct object {
+	int64_t id;
+	uint64_t used_ns;
+	struct ledger_seen seen;
+};
+
+/* A thread without an account. */
+struct stranger {
+	int64_t id;
+	uint64_t used_ns;
+};
+
 struct names {
 	struct recording *recording;
 	struct pipes *pipes;
 	bool no_peers;
 	struct map processes; /* by pid: the one that has it now */
-	struct map objects;   /* by a hash of kind, number and process: the id */
+	struct map objects;   /* by a hash of kind, number and process */
 	struct map strangers; /* by tid */
 	int64_t last_process;
 	int64_t other; /* the object that stands for those beyond MOST_OBJECTS; 0: not needed yet */
@@ -68,18 +82,23 @@ void names__leave_peers(struct names *names)
 	names->no_peers = true;
 }
 
-void names__free(struct names *names)
+static void release_all(struct map *map)
 {
 	size_t at = 0;
-	void *process;
+	void *value;
 
+	while ((value = map__next(map, &at)))
+		free(value);
+	map__release(map);
+}
+
+void names__free(struct names *names)
+{
 	if (!names)
 		return;
-	while ((process = map__next(&names->processes, &at)))
-		free(process);
-	map__release(&names->processes);
-	map__release(&names->objects);
-	map__release(&names->strangers);
+	release_all(&names->processes);
+	release_all(&names->objects);
+	release_all(&names->strangers);
 	pipes__free(names->pipes);
 	free(names);
 }
@@ -176,29 +195,21 @@ void names__thread_ended(struct names *names, uint32_t pid, int64_t id)
 		process->emptied = names->sweeps;
 }
 
-static bool is_over(const struct names *names, const struct process *process)
+static bool is_over(void *context, uint64_t pid, void *value)
 {
-	return !process->threads && names->sweeps - process->emptied >= 2;
+	const struct names *names = context;
+	struct process *process = value;
+
+	if (process->threads || names->sweeps - process->emptied < 2)
+		return false;
+	free(process);
+	return true;
 }
 
 void names__sweep(struct names *names)
 {
-	struct map kept = {};
-	struct process *process;
-	size_t at = 0;
-
 	names->sweeps++;
-	while ((process = map__next(&names->processes, &at)))
-		if (!is_over(names, process) && map__put(&kept, process->pid, process)) {
-			map__release(&kept); /* no memory: it can wait for the next time */
-			return;
-		}
-	at = 0;
-	while ((process = map__next(&names->processes, &at)))
-		if (is_over(names, process))
-			free(process);
-	map__release(&names->processes);
-	names->processes = kept;
+	map__sweep(&names->processes, is_over, names);
 }
 
 /* Files, pipes and sockets are the same for everybody; a futex belongs to the waiter's process. */
@@ -232,18 +243,25 @@ static int find_object(struct names *names, const struct ledger_key *key, bool *
 		       int64_t *ret_id)
 {
 	uint64_t hash = object_key(key);
-	int64_t id = (int64_t)(uintptr_t)map__get(&names->objects, hash);
+	struct object *object = map__get(&names->objects, hash);
 
-	*ret_new = false;
-	if (!id && (key->object_kind == OBJECT_OTHER || names->objects.count >= MOST_OBJECTS))
+	*ret_new = !object;
+	if (!object && (key->object_kind == OBJECT_OTHER || names->objects.count >= MOST_OBJECTS)) {
+		*ret_new = false;
 		return find_other(names, ret_id);
-	if (!id) {
-		id = recording__next_object(names->recording);
-		if (map__put(&names->objects, hash, (void *)(uintptr_t)id))
-			return -ENOMEM;
-		*ret_new = true;
 	}
-	*ret_id = id;
+	if (!object) {
+		object = calloc(1, sizeof(*object));
+		if (!object || map__put(&names->objects, hash, object)) {
+			free(object);
+			return -ENOMEM;
+		}
+		object->id = recording__next_object(names->recording);
+		object->seen = (struct ledger_seen) { { key->object[0], key->object[1] },
+						      key->object_kind };
+	}
+	object->used_ns = clock__now_ns();
+	*ret_id = object->id;
 	return 0;
 }
 
@@ -355,31 +373,46 @@ static int write_stranger(struct names *names, uint64_t tid, int64_t id)
 					     .flags = RECORDING_THREAD_NO_ACCOUNT });
 }
 
-static int find_stranger(struct names *names, uint64_t tid, int64_t *ret_id)
+static int add_stranger(struct names *names, uint64_t tid, struct stranger **ret)
 {
 	int64_t id = STRANGER_BASE + (int64_t)tid;
+	struct stranger *stranger = calloc(1, sizeof(*stranger));
+	int err;
+
+	if (!stranger || map__put(&names->strangers, tid + 1, stranger)) {
+		free(stranger);
+		return -ENOMEM;
+	}
+	stranger->id = id;
+	err = write_stranger(names, tid, id);
+	/* The next one may be one too many. */
+	if (!err && names->strangers.count == MOST_STRANGERS)
+		err = recording__put_thread(
+			names->recording,
+			&(struct recording_thread) { .id = STRANGER_OTHER,
+						     .comm = OTHER_NAME,
+						     .flags = RECORDING_THREAD_NO_ACCOUNT });
+	*ret = stranger;
+	return err;
+}
+
+static int find_stranger(struct names *names, uint64_t tid, int64_t *ret_id)
+{
+	struct stranger *stranger = map__get(&names->strangers, tid + 1);
 	int err = 0;
 
-	if (!map__get(&names->strangers, (uint64_t)id)) {
-		if (names->strangers.count >= MOST_STRANGERS) {
-			names->overflowed++;
-			*ret_id = STRANGER_OTHER;
-			return 0;
-		}
-		err = write_stranger(names, tid, id);
-		if (!err)
-			err = map__put(&names->strangers, (uint64_t)id, names);
-		/* The next one may be one too many. */
-		if (!err && names->strangers.count == MOST_STRANGERS)
-			err = recording__put_thread(names->recording,
-						    &(struct recording_thread) {
-							    .id = STRANGER_OTHER,
-							    .comm = OTHER_NAME,
-							    .flags = RECORDING_THREAD_NO_ACCOUNT });
+	if (!stranger && names->strangers.count >= MOST_STRANGERS) {
+		names->overflowed++;
+		*ret_id = STRANGER_OTHER;
+		return 0;
 	}
-	if (!err)
-		*ret_id = id;
-	return err;
+	if (!stranger)
+		err = add_stranger(names, tid, &stranger);
+	if (err)
+		return err;
+	stranger->used_ns = clock__now_ns();
+	*ret_id = stranger->id;
+	return 0;
 }
 
 int names__culprit(struct names *names, const struct ledger_key *key, int64_t *ret_id)
@@ -413,4 +446,54 @@ int names__first_holder(struct names *names, const struct ledger_key *key, int64
 uint64_t names__overflowed(const struct names *names)
 {
 	return names->overflowed;
+}
+
+struct sweep {
+	struct names *names;
+	uint64_t before_ns;
+	int objects_fd;
+	int err; /* the first one */
+};
+
+static void drop(struct sweep *sweep, enum recording_dropped what, int64_t id)
+{
+	int err = recording__drop(sweep->names->recording, what, id);
+
+	if (!sweep->err)
+		sweep->err = err;
+}
+
+/* If it comes back, the kernel half describes it again. */
+static bool forget_object(void *context, uint64_t key, void *value)
+{
+	struct sweep *sweep = context;
+	struct object *object = value;
+
+	if (object->used_ns >= sweep->before_ns)
+		return false;
+	(void)bpf_map_delete_elem(sweep->objects_fd, &object->seen);
+	drop(sweep, RECORDING_DROP_OBJECT, object->id);
+	free(object);
+	return true;
+}
+
+static bool forget_stranger(void *context, uint64_t key, void *value)
+{
+	struct sweep *sweep = context;
+	struct stranger *stranger = value;
+
+	if (stranger->used_ns >= sweep->before_ns)
+		return false;
+	drop(sweep, RECORDING_DROP_THREAD, stranger->id);
+	free(stranger);
+	return true;
+}
+
+int names__forget(struct names *names, uint64_t before_ns, int objects_fd)
+{
+	struct sweep sweep = { names, before_ns, objects_fd, 0 };
+
+	map__sweep(&names->objects, forget_object, &sweep);
+	map__sweep(&names->strangers, forget_stranger, &sweep);
+	return sweep.err;
 }

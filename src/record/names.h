@@ -33,6 +33,13 @@ void names__thread_ended(struct names *names, uint32_t pid, int64_t id);
 /* Now and then: forgets processes that were without threads the last time already. */
 void names__sweep(struct names *names);
 
+/*
+ * Drops objects and threads without an account that nobody asked for since `before_ns`: the
+ * recording has no row any more that names them. `objects_fd`: the kernel half's map of those that
+ * it has described.
+ */
+int names__forget(struct names *names, uint64_t before_ns, int objects_fd);
+
 /* A description from the kernel half. */
 int names__describe(struct names *names, const struct ledger_object_record *record);
 

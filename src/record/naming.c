@@ -25,16 +25,22 @@
 struct naming {
 	struct samples *samples;
 	struct namer *namer;
-	struct map functions; /* by hash of module, name and file: ids from 1 */
+	struct map functions; /* by hash of module, name and file */
+	int64_t last_function;
 };
 
 DEFINE_CLEANUP(struct naming *, naming__free)
 
 void naming__free(struct naming *naming)
 {
+	struct function *function;
+	size_t at = 0;
+
 	if (!naming)
 		return;
 	namer__free(naming->namer);
+	while ((function = map__next(&naming->functions, &at)))
+		free(function);
 	map__release(&naming->functions);
 	free(naming);
 }
@@ -46,41 +52,69 @@ static uint64_t hash_text(uint64_t hash, const char *text)
 	return (hash ^ 0xff) * UINT64_C(0x100000001b3);
 }
 
-static int function_id(struct naming *naming, int64_t module, const struct symbol *symbol,
-		       int64_t *ret)
+static int find_function(struct naming *naming, int64_t module, const struct symbol *symbol,
+			 struct function **ret)
 {
 	uint64_t key = hash_text(UINT64_C(0xcbf29ce484222325) ^ (uint64_t)module << 20,
 				 symbol->system_name);
-	uintptr_t id;
-	int err = 0;
+	struct function *function;
 
 	key = hash_text(key, symbol->file);
-	id = (uintptr_t)map__get(&naming->functions, key);
-	if (!id) {
-		id = naming->functions.count + 1;
-		if (map__put(&naming->functions, key, (void *)id))
-			return -ENOMEM;
-		err = recording__add_function(naming->samples->recording,
-					      &(struct recording_function) {
-						      .id = (int64_t)id,
-						      .module = module,
-						      .name = symbol->name,
-						      .system_name = symbol->system_name,
-						      .file = symbol->file,
-						      .start_line = symbol->start_line,
-					      });
+	function = *ret = map__get(&naming->functions, key);
+	if (function)
+		return 0;
+	function = calloc(1, sizeof(*function));
+	if (!function || map__put(&naming->functions, key, function)) {
+		free(function);
+		return -ENOMEM;
 	}
-	*ret = (int64_t)id;
+	*function = (struct function) { .id = ++naming->last_function, .key = key };
+	*ret = function;
+	return recording__add_function(naming->samples->recording,
+				       &(struct recording_function) {
+					       .id = function->id,
+					       .module = module,
+					       .name = symbol->name,
+					       .system_name = symbol->system_name,
+					       .file = symbol->file,
+					       .start_line = symbol->start_line,
+				       });
+}
+
+int naming__leave(struct naming *naming, const struct frame *frame)
+{
+	int err = 0;
+
+	for (int i = 0; i < frame->function_count && !err; i++) {
+		struct function *function = frame->functions[i];
+
+		if (--function->uses)
+			continue;
+		err = recording__drop(naming->samples->recording, RECORDING_DROP_FUNCTION,
+				      function->id);
+		free(map__take(&naming->functions, function->key));
+	}
 	return err;
+}
+
+void naming__leave_module(struct naming *naming, const struct code *code)
+{
+	if (!naming || code->kind == CODE_KERNEL)
+		return;
+	if (code->kind == CODE_JIT)
+		namer__leave(naming->namer, NAMER_JIT, code->number);
+	else
+		namer__leave(naming->namer, NAMER_MODULE, (uint64_t)code->id);
 }
 
 #define ROOT_BYTES 32
 
-static struct symbol_module named(const struct mapper_module *module, char root[ROOT_BYTES])
+static struct symbol_module named(const struct code *code, const struct mapper_module *module,
+				  char root[ROOT_BYTES])
 {
 	snprintf(root, ROOT_BYTES, "/proc/%d/root", module->pid);
 	return (struct symbol_module) {
-		.key = module->id,
+		.key = (uint64_t)code->id,
 		.fd = module->fd,
 		.path = module->path,
 		.root = root,
@@ -91,7 +125,7 @@ static struct symbol_module named(const struct mapper_module *module, char root[
 /* Frames of one module. */
 struct batch {
 	struct naming *naming;
-	const size_t *frames; /* indices into samples->frames */
+	struct frame *const *frames;
 };
 
 static int take_chain(void *context, size_t index, const struct symbol_chain *chain,
@@ -99,22 +133,31 @@ static int take_chain(void *context, size_t index, const struct symbol_chain *ch
 {
 	struct batch *batch = context;
 	struct samples *samples = batch->naming->samples;
-	size_t frame = batch->frames[index];
+	struct frame *frame = batch->frames[index];
 	int err = 0;
 
+	if (frame->functions)
+		return 0;
+	frame->functions = calloc((size_t)chain->count, sizeof(struct function *));
+	if (!frame->functions)
+		return -ENOMEM;
 	for (int depth = 0; depth < chain->count && !err; depth++) {
 		const struct symbol *symbol = &chain->frames[depth];
 		struct recording_line line = {
-			.frame = (int64_t)frame + 1,
+			.frame = frame->id,
 			.depth = depth,
 			.line = symbol->line,
 			.column = symbol->column,
 		};
+		struct function *function;
 
-		err = function_id(batch->naming, samples->frames[frame].module, symbol,
-				  &line.function);
-		if (!err)
-			err = recording__add_line(samples->recording, &line);
+		err = find_function(batch->naming, frame->code->id, symbol, &function);
+		if (err)
+			return err;
+		function->uses++;
+		frame->functions[frame->function_count++] = function;
+		line.function = function->id;
+		err = recording__add_line(samples->recording, &line);
 	}
 	return err;
 }
@@ -122,47 +165,44 @@ static int take_chain(void *context, size_t index, const struct symbol_chain *ch
 /* All of them are in the module of the first. */
 static int name_batch(struct batch *batch, const uint64_t *addresses, size_t count)
 {
-	const struct place *place = &batch->naming->samples->frames[batch->frames[0]];
+	const struct code *code = batch->frames[0]->code;
 	struct namer_question question = { .kind = NAMER_KERNEL,
 					   .addresses = addresses,
 					   .count = count };
 	struct mapper_module module;
 	char root[ROOT_BYTES];
 
-	if (place->module >= 0) {
-		if (mapper__module(batch->naming->samples->mapper, (uint32_t)place->module,
-				   &module))
+	if (code->kind == CODE_FILE) {
+		if (mapper__module(batch->naming->samples->mapper, code->number, &module))
 			return 0;
 		question.kind = module.is_vdso ? NAMER_VDSO : NAMER_MODULE;
-		question.module = named(&module, root);
-	} else if (place->module != MODULE_KERNEL) {
+		question.module = named(code, &module, root);
+	} else if (code->kind == CODE_JIT) {
 		question.kind = NAMER_JIT;
-		question.pid = (int)place->pid;
+		question.pid = (int)code->number;
 	}
 	return namer__ask(batch->naming->namer, &question, take_chain, batch);
 }
 
 /* For sorting: by module, and those that were seen first come first. */
-static int compare_frames(const void *left, const void *right, void *context)
+static int compare_frames(const void *left, const void *right)
 {
-	const struct samples *samples = context;
-	size_t a = *(const size_t *)left, b = *(const size_t *)right;
-	int64_t x = samples->frames[a].module, y = samples->frames[b].module;
+	const struct frame *a = *(struct frame *const *)left, *b = *(struct frame *const *)right;
 
-	if (x != y)
-		return x < y ? -1 : 1;
-	return a < b ? -1 : a > b;
+	if (a->code != b->code)
+		return a->code->id < b->code->id ? -1 : 1;
+	return a->id < b->id ? -1 : a->id > b->id;
 }
 
 /* Once a second, while somebody waits for it. */
-static void say_how_far(const struct samples *samples, size_t done, uint64_t *said_ns)
+static void say_how_far(size_t done, size_t count, uint64_t *said_ns)
 {
 	uint64_t now_ns = clock__now_ns();
 
 	if (now_ns - *said_ns < SAY_EVERY_NS)
 		return;
 	*said_ns = now_ns;
-	log_info("looking up names: %zu of %zu addresses", done, samples->frame_count);
+	log_info("looking up names: %zu of %zu addresses", done, count);
 }
 
 /*
@@ -172,30 +212,27 @@ static void say_how_far(const struct samples *samples, size_t done, uint64_t *sa
 static int name_frames(struct naming *naming, size_t count, uint64_t *said_ns)
 {
 	struct samples *samples = naming->samples;
-	cleanup(free_p) size_t *order = calloc(count, sizeof(*order));
 	cleanup(free_p) uint64_t *addresses = calloc(count, sizeof(*addresses));
-	size_t first = samples->named;
+	struct frame **frames = samples->unnamed;
 	int err = 0;
 
-	if (!order || !addresses)
+	if (!addresses)
 		return -ENOMEM;
+	qsort(frames, count, sizeof(*frames), compare_frames);
 	for (size_t i = 0; i < count; i++)
-		order[i] = first + i;
-	qsort_r(order, count, sizeof(*order), compare_frames, samples);
-	for (size_t i = 0; i < count; i++)
-		addresses[i] = samples->frames[order[i]].address;
+		addresses[i] = frames[i]->address;
 	for (size_t from = 0, to; from < count && !err; from = to) {
-		struct batch batch = { naming, order + from };
+		struct batch batch = { naming, frames + from };
 
 		for (to = from + 1; to < count && to < from + SOME_FRAMES; to++)
-			if (samples->frames[order[to]].module !=
-			    samples->frames[order[from]].module)
+			if (frames[to]->code != frames[from]->code)
 				break;
 		err = name_batch(&batch, addresses + from, to - from);
 		if (said_ns)
-			say_how_far(samples, first + to, said_ns);
+			say_how_far(to, count, said_ns);
 	}
-	samples->named = first + count;
+	samples->unnamed_count -= count;
+	memmove(frames, frames + count, samples->unnamed_count * sizeof(struct frame *));
 	return err;
 }
 
@@ -218,9 +255,9 @@ static int take_variable(void *context, size_t index, const struct symbol_chain 
 /* "log_lock in orders", "pool+0x28 in orders", or "libc.so.6+0x1d2c80" of what has no name. */
 static int name_variable(struct naming *naming, const struct variable *variable)
 {
-	const struct place *place = &variable->place;
+	const struct code *code = variable->code;
 	struct namer_question question = { .kind = NAMER_VARIABLE,
-					   .addresses = &place->address,
+					   .addresses = &variable->address,
 					   .count = 1 };
 	struct mapper_module module;
 	struct found found = {};
@@ -228,16 +265,16 @@ static int name_variable(struct naming *naming, const struct variable *variable)
 	const char *path;
 	int err;
 
-	if (mapper__module(naming->samples->mapper, (uint32_t)place->module, &module))
+	if (mapper__module(naming->samples->mapper, code->number, &module))
 		return 0;
-	question.module = named(&module, root);
+	question.module = named(code, &module, root);
 	err = namer__ask(naming->namer, &question, take_variable, &found);
 	if (err)
 		return err;
 	path = strrchr(module.path, '/');
 	path = path ? path + 1 : module.path;
 	if (!*found.name)
-		snprintf(text, sizeof(text), "%s+0x%" PRIx64, path, place->address);
+		snprintf(text, sizeof(text), "%s+0x%" PRIx64, path, variable->address);
 	else if (found.offset)
 		snprintf(text, sizeof(text), "%s+0x%" PRIx64 " in %s", found.name, found.offset,
 			 path);
@@ -255,9 +292,13 @@ static int name_variables(struct naming *naming, uint64_t until_ns)
 	struct samples *samples = naming->samples;
 	int err = 0;
 
-	while (!err && samples->named_variables < samples->variable_count &&
-	       clock__now_ns() < until_ns)
-		err = name_variable(naming, &samples->variables[samples->named_variables++]);
+	while (!err && samples->variable_count && clock__now_ns() < until_ns) {
+		struct variable variable = samples->variables[--samples->variable_count];
+
+		err = name_variable(naming, &variable);
+		if (!err)
+			err = places__leave(samples, variable.code);
+	}
 	return err;
 }
 
@@ -306,8 +347,8 @@ int samples__name(struct samples *samples, bool (*is_interrupted)(void))
 	int64_t began_ns = cpu_ns();
 	int err = begin(samples, &options);
 
-	if (!err && samples->named < samples->frame_count)
-		err = name_frames(samples->naming, samples->frame_count - samples->named, &said_ns);
+	if (!err && samples->unnamed_count)
+		err = name_frames(samples->naming, samples->unnamed_count, &said_ns);
 	if (!err)
 		err = name_variables(samples->naming, UINT64_MAX);
 	note_quality(samples, began_ns);
@@ -320,13 +361,12 @@ int samples__name_some(struct samples *samples, uint64_t until_ns)
 	int64_t began_ns;
 	int err;
 
-	if (samples->named == samples->frame_count &&
-	    samples->named_variables == samples->variable_count)
+	if (!samples->unnamed_count && !samples->variable_count)
 		return 0;
 	began_ns = cpu_ns();
 	err = begin(samples, &options);
-	while (!err && samples->named < samples->frame_count && clock__now_ns() < until_ns) {
-		size_t left = samples->frame_count - samples->named;
+	while (!err && samples->unnamed_count && clock__now_ns() < until_ns) {
+		size_t left = samples->unnamed_count;
 
 		err = name_frames(samples->naming, left < SOME_FRAMES ? left : SOME_FRAMES, NULL);
 	}

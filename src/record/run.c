@@ -114,7 +114,7 @@ static int start_stacks(struct run *run, const struct run_options *options)
 	}
 	learn(run, options);
 	return samples__new(run->recording, collect__names(run->collect), run->mapper,
-			    &run->samples);
+			    tables.stacks_fd, &run->samples);
 }
 
 static int open_signals(struct run *run, const struct run_options *options,
@@ -407,10 +407,17 @@ int run__flush_whole(struct run *run)
 	return run__flush(run);
 }
 
-void run__forget(struct run *run)
+int run__forget(struct run *run, uint64_t before_ns)
 {
+	int err = sessions__forget(run->sessions, before_ns);
+
 	run->has_kernel_counts = false;
-	sessions__forget(run->sessions);
+	if (!err)
+		err = names__forget(collect__names(run->collect), before_ns,
+				    ledger__tables(run->ledger).objects_fd);
+	if (!err && run->samples)
+		err = samples__forget(run->samples, before_ns);
+	return err;
 }
 
 size_t run__signals(const struct run *run)

@@ -58,9 +58,10 @@ int run__step(struct run *run, uint64_t until_ns);
 int run__flush(struct run *run);
 /*
  * For a recording whose reader takes rows out: series get new ids, so their rows may be deleted,
- * and as many events may follow as a recording may have.
+ * and as many events may follow as a recording may have. What only rows from before `before_ns`
+ * name (objects, code, threads without an account) is dropped: they must be gone. 0: nothing is.
  */
-void run__forget(struct run *run);
+int run__forget(struct run *run, uint64_t before_ns);
 
 /* How many of the wanted signals are at work. */
 size_t run__signals(const struct run *run);

@@ -4,15 +4,20 @@
  * common, on disk and in memory, and a flame graph is a walk over the table.
  *
  * A sample's stack is its user stack with its kernel stack on top.
+ *
+ * What is forgotten goes by the time of the last sample that used it. A stack goes in two steps,
+ * because samples of it may be on their way: first, at half of that age, the kernel half is made to
+ * forget that it sent it; then, another time, it is dropped if nothing used it since.
  */
 #include "record/samples.h"
 
+#include <bpf/bpf.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/map.h"
 #include "bpf/stack.h"
 #include "record/samples_internal.h"
@@ -54,15 +59,29 @@ static const char *const how_words[] = {
 
 /* A stack whose frames arrived. */
 struct seen {
+	uint64_t used_ns; /* by a sample, or when it arrived */
 	uint32_t count;
 	uint8_t end, how;
+	uint64_t unsent_ns; /* the kernel half was made to forget it, when this was forgotten */
 	uint8_t used_count;
 	uint32_t used[MOST_USED];
-	uint32_t frames[]; /* ids, innermost first */
+	struct frame *frames[]; /* innermost first */
+};
+
+/* A frame called by another node. */
+struct node {
+	int64_t id;
+	uint64_t used_ns;
+};
+
+/* A lock that may be a variable. */
+struct futex {
+	unsigned tries;
+	uint64_t used_ns;
 };
 
 int samples__new(struct recording *recording, struct names *names, struct mapper *mapper,
-		 struct samples **ret)
+		 int stacks_fd, struct samples **ret)
 {
 	cleanup(samples__free_p) struct samples *samples = calloc(1, sizeof(*samples));
 
@@ -71,151 +90,32 @@ int samples__new(struct recording *recording, struct names *names, struct mapper
 	samples->recording = recording;
 	samples->names = names;
 	samples->mapper = mapper;
+	samples->stacks_fd = stacks_fd;
 	*ret = TAKE(samples);
 	return 0;
 }
 
-void samples__free(struct samples *samples)
+static void release_all(struct map *map)
 {
 	size_t at = 0;
-	void *seen;
+	void *value;
 
+	while ((value = map__next(map, &at)))
+		free(value);
+	map__release(map);
+}
+
+void samples__free(struct samples *samples)
+{
 	if (!samples)
 		return;
-	while ((seen = map__next(&samples->stacks, &at)))
-		free(seen);
-	map__release(&samples->stacks);
-	map__release(&samples->modules);
-	map__release(&samples->frame_ids);
-	map__release(&samples->nodes);
-	map__release(&samples->jits);
-	map__release(&samples->futexes);
+	release_all(&samples->stacks);
+	release_all(&samples->nodes);
+	release_all(&samples->futexes);
+	places__release(samples);
 	naming__free(samples->naming);
-	free(samples->frames);
 	free(samples->variables);
 	free(samples);
-}
-
-/* --- modules and frames --------------------------------------------------------------------- */
-
-/* Written when the first frame in it is seen. */
-static int need_module(struct samples *samples, const struct recording_module *module)
-{
-	if (map__get(&samples->modules, (uint64_t)module->id))
-		return 0;
-	if (map__put(&samples->modules, (uint64_t)module->id, samples))
-		return -ENOMEM;
-	return recording__add_module(samples->recording, module);
-}
-
-static int need_file(struct samples *samples, uint32_t id)
-{
-	struct mapper_module module;
-
-	if (map__get(&samples->modules, id))
-		return 0;
-	if (mapper__module(samples->mapper, id, &module))
-		module = (struct mapper_module) { .path = "[unknown]" };
-	return need_module(samples, &(struct recording_module) {
-					    .id = id,
-					    .kind = module.is_vdso ? "vdso" : "file",
-					    .path = module.path,
-					    .build_id = module.build_id,
-				    });
-}
-
-/* Code of one process that is in no file: what its compiler made at run time. */
-static int need_jit(struct samples *samples, uint32_t pid, int64_t *ret)
-{
-	uintptr_t number = (uintptr_t)map__get(&samples->jits, pid);
-	char path[32];
-
-	if (!number) {
-		number = samples->jits.count + 1;
-		if (map__put(&samples->jits, pid, (void *)number))
-			return -ENOMEM;
-	}
-	*ret = MODULE_KERNEL - (int64_t)number;
-	snprintf(path, sizeof(path), "[jit %" PRIu32 "]", pid);
-	return need_module(samples,
-			   &(struct recording_module) { .id = *ret, .kind = "jit", .path = path });
-}
-
-static int need_place(struct samples *samples, const struct place *place)
-{
-	if (place->module == MODULE_KERNEL)
-		return need_module(samples, &(struct recording_module) { .id = MODULE_KERNEL,
-									 .kind = "kernel",
-									 .path = "[kernel]" });
-	return place->module > 0 ? need_file(samples, (uint32_t)place->module) : 0;
-}
-
-static int find_place(struct samples *samples, uint64_t frame, uint32_t pid, struct place *ret)
-{
-	uint32_t module;
-	uint64_t address;
-
-	*ret = (struct place) { .address = frame, .pid = pid };
-	if (FRAME_IS_KERNEL(frame)) {
-		ret->module = MODULE_KERNEL;
-	} else if (FRAME_IS_MODULE(frame)) {
-		ret->module = FRAME_MODULE(frame);
-		ret->address = FRAME_ADDRESS(frame);
-	} else if (mapper__locate(samples->mapper, pid, frame, &module, &address)) {
-		ret->module = module;
-		ret->address = address;
-	} else {
-		return need_jit(samples, pid, &ret->module);
-	}
-	return need_place(samples, ret);
-}
-
-static int add_place(struct samples *samples, const struct place *place)
-{
-	struct place *grown;
-
-	if (samples->frame_count == samples->frame_size) {
-		size_t size = samples->frame_size ? samples->frame_size * 2 : 1024;
-
-		grown = reallocarray(samples->frames, size, sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		samples->frames = grown;
-		samples->frame_size = size;
-	}
-	samples->frames[samples->frame_count++] = *place;
-	return recording__add_frame(samples->recording, (int64_t)samples->frame_count,
-				    place->module, (int64_t)place->address);
-}
-
-/* Two 64-bit halves into one key: with so few of them, a clash is out of the question. */
-static uint64_t mix(uint64_t a, uint64_t b)
-{
-	a = (a ^ b) * UINT64_C(0x9e3779b97f4a7c15);
-	a = (a ^ a >> 32 ^ b << 1) * UINT64_C(0xd6e8feb86659fd93);
-	return a ^ a >> 29;
-}
-
-static int frame_id(struct samples *samples, uint64_t frame, uint32_t pid, uint32_t *ret)
-{
-	bool is_plain = !FRAME_IS_KERNEL(frame) && !FRAME_IS_MODULE(frame);
-	uint64_t key = is_plain ? mix(frame, pid) : frame;
-	uintptr_t id = (uintptr_t)map__get(&samples->frame_ids, key);
-	struct place place;
-	int err;
-
-	if (!id) {
-		err = find_place(samples, frame, pid, &place);
-		if (!err)
-			err = add_place(samples, &place);
-		if (err)
-			return err;
-		id = samples->frame_count;
-		if (map__put(&samples->frame_ids, key, (void *)id))
-			return -ENOMEM;
-	}
-	*ret = (uint32_t)id;
-	return 0;
 }
 
 /* --- stacks --------------------------------------------------------------------------------- */
@@ -243,8 +143,13 @@ static int take_stack(struct samples *samples, const struct stack_record *record
 		samples->quality.malformed++;
 		return 0;
 	}
-	if (map__get(&samples->stacks, record->hash))
-		return 0; /* the kernel half forgot that it had sent it */
+	seen = map__get(&samples->stacks, record->hash);
+	if (seen) {
+		/* The kernel half forgot that it had sent it. */
+		seen->used_ns = record->head.time_ns;
+		seen->unsent_ns = 0;
+		return 0;
+	}
 	seen = malloc(sizeof(*seen) + record->count * sizeof(*seen->frames));
 	if (!seen)
 		return -ENOMEM;
@@ -252,12 +157,14 @@ static int take_stack(struct samples *samples, const struct stack_record *record
 	seen->end = record->end;
 	seen->how = record->how & (STACK_BY_ROWS | STACK_BY_FRAMES);
 	seen->used_count = 0;
+	seen->used_ns = record->head.time_ns;
+	seen->unsent_ns = 0;
 	for (uint32_t i = 0; i < seen->count && !err; i++) {
 		/* The kernel reports return addresses as they are; the call is before them. */
 		bool is_return = i && FRAME_IS_KERNEL(frames[i]);
 
 		note_use(seen, frames[i]);
-		err = frame_id(samples, frames[i] - is_return, record->pid, &seen->frames[i]);
+		err = places__find(samples, frames[i] - is_return, record->pid, &seen->frames[i]);
 	}
 	if (!err)
 		err = map__put(&samples->stacks, record->hash, seen);
@@ -266,29 +173,37 @@ static int take_stack(struct samples *samples, const struct stack_record *record
 	return err;
 }
 
-/* The node of `frame` called by `parent`, made if it is new. */
-static int child(struct samples *samples, uint32_t parent, uint32_t frame, uint32_t *ret)
+/* The node of `frame` called by *node, made if it is new. */
+static int descend_to(struct samples *samples, const struct frame *frame, uint64_t now_ns,
+		      int64_t *id)
 {
-	uint64_t key = (uint64_t)parent << 32 | frame;
-	uintptr_t id = (uintptr_t)map__get(&samples->nodes, key);
+	uint64_t key = map__mix(map__mix(0, (uint64_t)*id), (uint64_t)frame->id);
+	struct node *node = map__get(&samples->nodes, key);
 	int err = 0;
 
-	if (!id) {
-		id = samples->nodes.count + 1;
-		if (map__put(&samples->nodes, key, (void *)id))
+	if (!node) {
+		node = calloc(1, sizeof(*node));
+		if (!node || map__put(&samples->nodes, key, node)) {
+			free(node);
 			return -ENOMEM;
-		err = recording__add_stack(samples->recording, (int64_t)id, parent, frame);
+		}
+		node->id = ++samples->last_node;
+		err = recording__add_stack(samples->recording, node->id, *id, frame->id);
 	}
-	*ret = (uint32_t)id;
+	node->used_ns = now_ns;
+	*id = node->id;
 	return err;
 }
 
-static int descend(struct samples *samples, const struct seen *seen, uint32_t *node)
+/* From the root of a stack to its innermost frame. */
+static int descend(struct samples *samples, struct seen *seen, uint64_t now_ns, int64_t *id)
 {
 	int err = 0;
 
+	if (seen)
+		seen->used_ns = now_ns;
 	for (uint32_t i = seen ? seen->count : 0; i-- && !err;)
-		err = child(samples, *node, seen->frames[i], node);
+		err = descend_to(samples, seen->frames[i], now_ns, id);
 	return err;
 }
 
@@ -310,22 +225,35 @@ static const char *why_none(struct samples *samples, const struct sample_record 
 static int look_for_futex(struct samples *samples, const struct sample_record *record,
 			  int64_t object)
 {
-	uintptr_t tries = (uintptr_t)map__get(&samples->futexes, (uint64_t)object);
-	struct variable *variables, found = { .object = object, .place.pid = record->pid };
+	struct variable *variables, found = { .object = object, .found_ns = record->head.time_ns };
+	struct futex *futex = map__get(&samples->futexes, (uint64_t)object);
 	uint32_t module;
+	int err;
 
-	if (tries == MOST_TRIES)
+	if (!futex) {
+		futex = calloc(1, sizeof(*futex));
+		if (!futex || map__put(&samples->futexes, (uint64_t)object, futex)) {
+			free(futex);
+			return -ENOMEM;
+		}
+	}
+	futex->used_ns = record->head.time_ns;
+	if (futex->tries == MOST_TRIES)
 		return 0;
+	futex->tries++;
 	if (!mapper__locate_variable(samples->mapper, record->pid, record->object[0], &module,
-				     &found.place.address))
-		return map__put(&samples->futexes, (uint64_t)object, (void *)(tries + 1));
+				     &found.address))
+		return 0;
 	variables = reallocarray(samples->variables, samples->variable_count + 1, sizeof(found));
 	if (!variables)
 		return -ENOMEM;
-	found.place.module = module;
-	variables[samples->variable_count++] = found;
 	samples->variables = variables;
-	return map__put(&samples->futexes, (uint64_t)object, (void *)(uintptr_t)MOST_TRIES);
+	err = places__hold_file(samples, module, &found.code);
+	if (err)
+		return err;
+	futex->tries = MOST_TRIES;
+	variables[samples->variable_count++] = found;
+	return 0;
 }
 
 static int name_wait(struct samples *samples, const struct sample_record *record,
@@ -358,8 +286,9 @@ static int name_wait(struct samples *samples, const struct sample_record *record
 
 static int take_sample(struct samples *samples, const struct sample_record *record)
 {
-	const struct seen *user = map__get(&samples->stacks, record->user);
-	const struct seen *kernel = map__get(&samples->stacks, record->kernel);
+	struct seen *user = map__get(&samples->stacks, record->user);
+	struct seen *kernel = map__get(&samples->stacks, record->kernel);
+	uint64_t now_ns = record->head.time_ns;
 	struct recording_sample sample = {
 		.time_ns = (int64_t)record->head.time_ns,
 		.thread = (int64_t)record->thread,
@@ -370,7 +299,6 @@ static int take_sample(struct samples *samples, const struct sample_record *reco
 		.count = record->count,
 		.flags = record->flags,
 	};
-	uint32_t node = 0, waker = 0;
 	int err;
 
 	if (record->slot >= SLOT_COUNT || record->none >= STACK_NONE_COUNT) {
@@ -382,15 +310,14 @@ static int take_sample(struct samples *samples, const struct sample_record *reco
 	sample.none = why_none(samples, record, user);
 	sample.end = user ? end_words[user->end] : NULL;
 	sample.how = user ? how_words[user->how] : NULL;
-	err = descend(samples, user, &node);
+	err = descend(samples, user, now_ns, &sample.stack);
 	if (!err)
-		err = descend(samples, kernel, &node);
+		err = descend(samples, kernel, now_ns, &sample.stack);
 	if (!err)
-		err = descend(samples, map__get(&samples->stacks, record->waker), &waker);
+		err = descend(samples, map__get(&samples->stacks, record->waker), now_ns,
+			      &sample.waker_stack);
 	if (!err)
 		err = name_wait(samples, record, &sample);
-	sample.stack = node;
-	sample.waker_stack = waker;
 	return err ? err : recording__add_sample(samples->recording, &sample);
 }
 
@@ -412,4 +339,96 @@ int samples__take(void *context, const struct wire_head *head)
 struct samples_quality samples__quality(const struct samples *samples)
 {
 	return samples->quality;
+}
+
+/* --- what is forgotten ------------------------------------------------------------------------ */
+
+struct sweep {
+	struct samples *samples;
+	uint64_t before_ns;
+	uint64_t unsend_ns; /* halfway between that and now */
+	int err;            /* the first one */
+};
+
+static bool forget_stack(void *context, uint64_t hash, void *value)
+{
+	const struct sweep *sweep = context;
+	struct seen *seen = value;
+	bool is_idle = seen->used_ns < sweep->unsend_ns;
+
+	if (seen->used_ns < sweep->before_ns && seen->unsent_ns &&
+	    seen->unsent_ns != sweep->before_ns) {
+		free(seen);
+		return true;
+	}
+	if (is_idle && !seen->unsent_ns) {
+		(void)bpf_map_delete_elem(sweep->samples->stacks_fd, &hash);
+		seen->unsent_ns = sweep->before_ns;
+	}
+	if (!is_idle)
+		seen->unsent_ns = 0;
+	for (uint32_t i = 0; i < seen->count; i++)
+		seen->frames[i]->kept_ns = sweep->before_ns;
+	return false;
+}
+
+static bool forget_node(void *context, uint64_t key, void *value)
+{
+	struct sweep *sweep = context;
+	struct samples *samples = sweep->samples;
+	struct node *node = value;
+	int err;
+
+	if (node->used_ns >= sweep->before_ns)
+		return false;
+	err = recording__drop(samples->recording, RECORDING_DROP_STACK, node->id);
+	if (!sweep->err)
+		sweep->err = err;
+	free(node);
+	return true;
+}
+
+static bool forget_futex(void *context, uint64_t object, void *value)
+{
+	const struct sweep *sweep = context;
+	struct futex *futex = value;
+
+	if (futex->used_ns >= sweep->before_ns)
+		return false;
+	free(futex);
+	return true;
+}
+
+/* Those that were not named in all the time; what still waits for them is looked at again. */
+static int forget_variables(struct samples *samples, uint64_t before_ns)
+{
+	size_t count = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < samples->variable_count; i++) {
+		struct variable *variable = &samples->variables[i];
+
+		if (variable->found_ns >= before_ns) {
+			samples->variables[count++] = *variable;
+			continue;
+		}
+		free(map__take(&samples->futexes, (uint64_t)variable->object));
+		err = err ? err : places__leave(samples, variable->code);
+	}
+	samples->variable_count = count;
+	return err;
+}
+
+int samples__forget(struct samples *samples, uint64_t before_ns)
+{
+	struct sweep sweep = { .samples = samples, .before_ns = before_ns };
+	int err = forget_variables(samples, before_ns);
+
+	sweep.unsend_ns = before_ns + (clock__now_ns() - before_ns) / 2;
+	map__sweep(&samples->futexes, forget_futex, &sweep);
+	map__sweep(&samples->stacks, forget_stack, &sweep);
+	map__sweep(&samples->nodes, forget_node, &sweep);
+	if (!err)
+		err = sweep.err;
+	return err ? err : places__sweep(samples, before_ns);
 }

@@ -14,9 +14,12 @@
 
 struct samples;
 
-/* `recording`, `names` and `mapper` stay the caller's. */
+/*
+ * `recording`, `names` and `mapper` stay the caller's. `stacks_fd` is the kernel half's map of
+ * stacks that it has sent.
+ */
 int samples__new(struct recording *recording, struct names *names, struct mapper *mapper,
-		 struct samples **ret);
+		 int stacks_fd, struct samples **ret);
 void samples__free(struct samples *samples);
 
 /* For ledger__open: takes a stack or a sample. The context is the samples. */
@@ -32,6 +35,12 @@ int samples__name(struct samples *samples, bool (*is_interrupted)(void));
  * Nothing is downloaded and nothing logged then.
  */
 int samples__name_some(struct samples *samples, uint64_t until_ns);
+
+/*
+ * Drops what no sample since `before_ns` has used: stacks, frames, functions, modules. The
+ * recording has no older sample any more.
+ */
+int samples__forget(struct samples *samples, uint64_t before_ns);
 
 struct samples_quality {
 	uint64_t lost;      /* stacks whose frames did not arrive */

@@ -22,6 +22,8 @@
 struct owed {
 	uint64_t id;
 	bool final;
+	uint64_t
+		orphaned; /* the number of whole snapshots when it first had no thread; 0: it has */
 	int64_t ns[WAIT_SLOTS];
 	int32_t count[WAIT_SLOTS];
 };
@@ -203,21 +205,62 @@ int collect__waits_drained(struct collect *collect)
 	return err;
 }
 
+/* Waits without an account. */
+static int leave_out(struct collect *collect, const struct owed *owed)
+{
+	int err;
+
+	/* Of a thread whose account is settled: a wait of no length came late. */
+	if (is_even(owed))
+		return 0;
+	err = settle(collect, owed);
+	return err ? err : recording__drop_waits(collect->recording, (int64_t)owed->id);
+}
+
+struct sweep {
+	struct collect *collect;
+	int err; /* the first one */
+};
+
+static bool is_orphan(void *context, uint64_t id, void *value)
+{
+	struct sweep *sweep = context;
+	struct collect *collect = sweep->collect;
+	struct owed *owed = value;
+	int err;
+
+	if (owed->final || map__get(&collect->threads, id)) {
+		owed->orphaned = 0;
+		return false;
+	}
+	if (!owed->orphaned)
+		owed->orphaned = collect->wholes;
+	if (collect->wholes - owed->orphaned < 2)
+		return false;
+	err = leave_out(collect, owed);
+	if (!sweep->err)
+		sweep->err = err;
+	free(owed);
+	return true;
+}
+
+int waits__sweep(struct collect *collect)
+{
+	struct sweep sweep = { .collect = collect };
+
+	map__sweep(&collect->owed, is_orphan, &sweep);
+	return sweep.err;
+}
+
 int waits__end(struct collect *collect)
 {
 	int err = settle_due(collect, collect->due_count);
-	struct owed *owed;
+	const struct owed *owed;
 	size_t at = 0;
 
 	/* What is left has waits, but no account. */
-	while (!err && (owed = map__next(&collect->owed, &at))) {
-		/* Nothing of a thread whose account is settled: a wait of no length came late. */
-		if (is_even(owed))
-			continue;
-		err = settle(collect, owed);
-		if (!err)
-			err = recording__drop_waits(collect->recording, (int64_t)owed->id);
-	}
+	while (!err && (owed = map__next(&collect->owed, &at)))
+		err = leave_out(collect, owed);
 	return err;
 }
 

@@ -6,8 +6,9 @@
  * Waits have no slices; here they get some: recording__age_waits() moves what is in their table
  * into one of this connection's own, and recording__save() adds up what is left of it.
  *
- * A series goes with its last row. What others know by number stays: objects, code, distributions.
- * They are bounded where they are made.
+ * A series goes with its last row. What others know by number (objects, code, threads without an
+ * account) is dropped by whoever made it, see recording__drop(). Distributions are bounded where
+ * they are made.
  */
 #include <errno.h>
 #include <stddef.h>

@@ -303,6 +303,21 @@ int recording__put_cost(struct recording *recording, const char *name, double va
  */
 int recording__age_waits(struct recording *recording, int64_t slice);
 int recording__forget(struct recording *recording, int64_t before);
+/*
+ * Drops one row, of what others know by number. Whoever made it knows best that nothing refers to
+ * it any more: no row that is left, and none that follows.
+ */
+enum recording_dropped {
+	RECORDING_DROP_STACK,
+	RECORDING_DROP_FRAME,
+	RECORDING_DROP_LINES, /* of a frame */
+	RECORDING_DROP_FUNCTION,
+	RECORDING_DROP_MODULE,
+	RECORDING_DROP_OBJECT,
+	RECORDING_DROP_THREAD,
+	RECORDING_DROP_COUNT
+};
+int recording__drop(struct recording *recording, enum recording_dropped what, int64_t id);
 /* What it holds now as a new file of mode 0600, complete. -EEXIST, -EINVAL as in create(). */
 int recording__save(struct recording *recording, const char *path);
 

@@ -63,6 +63,13 @@ const char *const writer__sql[SQL_COUNT] = {
 			    " SET slice_from = min(slice_from, excluded.slice_from),"
 			    " count = count + excluded.count",
 	[SQL_EVENT] = "INSERT INTO event VALUES(NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+	[SQL_DROP + RECORDING_DROP_STACK] = "DELETE FROM stack WHERE id = ?1",
+	[SQL_DROP + RECORDING_DROP_FRAME] = "DELETE FROM frame WHERE id = ?1",
+	[SQL_DROP + RECORDING_DROP_LINES] = "DELETE FROM frame_line WHERE frame = ?1",
+	[SQL_DROP + RECORDING_DROP_FUNCTION] = "DELETE FROM function WHERE id = ?1",
+	[SQL_DROP + RECORDING_DROP_MODULE] = "DELETE FROM module WHERE id = ?1",
+	[SQL_DROP + RECORDING_DROP_OBJECT] = "DELETE FROM object WHERE id = ?1",
+	[SQL_DROP + RECORDING_DROP_THREAD] = "DELETE FROM thread WHERE id = ?1",
 };
 
 static struct value number(int64_t value)
@@ -293,4 +300,9 @@ int recording__add_event(struct recording *recording, const struct recording_eve
 		       number(event->duration_ns), number(event->thread), number(event->object),
 		       text(event->place), text(event->operation), number(event->error),
 		       text(event->fields));
+}
+
+int recording__drop(struct recording *recording, enum recording_dropped what, int64_t id)
+{
+	return ADD_ROW(recording, SQL_DROP + what, number(id));
 }

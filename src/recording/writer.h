@@ -38,6 +38,8 @@ enum statement {
 	SQL_DISTRIBUTION,
 	SQL_DISTRIBUTED,
 	SQL_EVENT,
+	SQL_DROP, /* one for each enum recording_dropped */
+	SQL_DROP_LAST = SQL_DROP + RECORDING_DROP_COUNT - 1,
 	SQL_COUNT
 };
 

@@ -252,7 +252,7 @@ static struct module *take_ripe(struct compiler *compiler, uint64_t *ret_until_n
 	*ret_until_ns = UINT64_MAX;
 	for (size_t i = 0; i < compiler->count; i++) {
 		struct module *module = compiler->queue[i];
-		uint64_t at_ns = ripe_ns(module);
+		uint64_t at_ns = module->is_leaving ? 0 : ripe_ns(module);
 
 		if (at_ns <= now_ns) {
 			compiler->count--;
@@ -288,6 +288,11 @@ static void *run(void *context)
 
 	thread__begins("gapless-rows");
 	while ((module = next(compiler))) {
+		if (module->is_leaving) {
+			tables__drop(compiler->tables, module);
+			module->is_leaving = false; /* the last that is done with it */
+			continue;
+		}
 		provide(compiler, module);
 		compiler->quality->compile_ns = cpu_ns(compiler);
 	}
@@ -331,6 +336,16 @@ void compiler__ask(struct compiler *compiler, struct module *module)
 		pthread_cond_signal(&compiler->changed);
 	else
 		module->state = MODULE_KNOWN;
+	pthread_mutex_unlock(&compiler->lock);
+}
+
+void compiler__leave(struct compiler *compiler, struct module *module)
+{
+	pthread_mutex_lock(&compiler->lock);
+	if (append(compiler, module)) {
+		module->is_leaving = true;
+		pthread_cond_signal(&compiler->changed);
+	}
 	pthread_mutex_unlock(&compiler->lock);
 }
 

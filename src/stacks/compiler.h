@@ -18,3 +18,5 @@ void compiler__free(struct compiler *compiler);
 /* Nothing is asked for that is not there. */
 bool compiler__is_done(struct compiler *compiler);
 void compiler__ask(struct compiler *compiler, struct module *module);
+/* Takes the rows of a module out, some time later. It stays until its is_leaving is false. */
+void compiler__leave(struct compiler *compiler, struct module *module);

@@ -1,5 +1,6 @@
 #include "stacks/mapper.h"
 
+#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <poll.h>
@@ -18,6 +19,10 @@
 
 #define SWEEP_MS 100
 #define WAIT_US  500
+/* Modules that nothing needs are looked for this often. They stay a while: stacks may be on their
+ * way, and the next process may be of the same program. */
+#define SWEEP_MODULES_NS 2000000000ULL
+#define IDLE_NS          10000000000ULL
 
 struct mapper {
 	struct quality quality;
@@ -25,11 +30,13 @@ struct mapper {
 	struct compiler *compiler;
 	struct tracker *tracker;
 	uint64_t budget_bytes;
+	int asked_fd;
 	bool eager;
 	struct events *events; /* NULL: not to be had */
 	struct ring_buffer *requests;
 	pthread_t thread;
 	bool has_thread;
+	uint64_t swept_ns; /* modules, the last time */
 
 	int wake_fd;
 	pthread_mutex_t lock; /* of all below */
@@ -105,6 +112,28 @@ static bool is_stopping(struct mapper *mapper)
 	return stopping;
 }
 
+static void leave_module(void *context, struct module *module)
+{
+	uint64_t key = UNWIND_ASKED(UNWIND_NEED_MODULE, module->id);
+	struct mapper *mapper = context;
+
+	if (module->state == MODULE_LOADED)
+		compiler__leave(mapper->compiler, module);
+	/* The next one with this id is another. */
+	if (module->state == MODULE_GONE)
+		bpf_map_delete_elem(mapper->asked_fd, &key);
+}
+
+static void sweep(struct mapper *mapper, uint64_t now_ns)
+{
+	tracker__sweep(mapper->tracker);
+	if (now_ns - mapper->swept_ns < SWEEP_MODULES_NS)
+		return;
+	mapper->swept_ns = now_ns;
+	tracker__mark(mapper->tracker, now_ns);
+	modules__sweep(mapper->modules, now_ns - IDLE_NS, now_ns, leave_module, mapper);
+}
+
 static void *run(void *context)
 {
 	struct mapper *mapper = context;
@@ -128,7 +157,7 @@ static void *run(void *context)
 		(void)ring_buffer__consume(mapper->requests);
 		if (clock__now_ns() - sweep_ns < SWEEP_MS * 1000000ULL)
 			continue;
-		tracker__sweep(mapper->tracker);
+		sweep(mapper, clock__now_ns());
 		sweep_ns = clock__now_ns();
 	}
 	return NULL;
@@ -180,6 +209,8 @@ int mapper__new(const struct mapper_options *options, struct mapper **ret)
 		return -ENOMEM;
 	mapper->wake_fd = -1;
 	mapper->budget_bytes = options->budget_bytes;
+	mapper->asked_fd = options->asked_fd;
+	mapper->swept_ns = clock__now_ns();
 	mapper->eager = options->eager;
 	pthread_mutex_init(&mapper->lock, NULL);
 	err = open_all(mapper, options);
@@ -280,10 +311,12 @@ void mapper__wait(struct mapper *mapper, uint64_t most_ns)
 
 void mapper__want(struct mapper *mapper, uint32_t id)
 {
-	struct module *module = modules__get(mapper->modules, id);
+	struct module *module = modules__hold(mapper->modules, id);
 
-	if (module)
-		compiler__ask(mapper->compiler, module);
+	if (!module)
+		return;
+	compiler__ask(mapper->compiler, module);
+	modules__leave(mapper->modules, id);
 }
 
 bool mapper__locate(struct mapper *mapper, uint32_t pid, uint64_t address, uint32_t *ret_module,
@@ -315,12 +348,19 @@ int mapper__module(struct mapper *mapper, uint32_t id, struct mapper_module *ret
 	return 0;
 }
 
+int mapper__hold(struct mapper *mapper, uint32_t id, struct mapper_module *ret)
+{
+	return modules__hold(mapper->modules, id) ? mapper__module(mapper, id, ret) : -ENOENT;
+}
+
+void mapper__leave(struct mapper *mapper, uint32_t id)
+{
+	modules__leave(mapper->modules, id);
+}
+
 void mapper__used(struct mapper *mapper, uint32_t module)
 {
-	struct module *used = modules__get(mapper->modules, module);
-
-	if (used)
-		used->used_ns = clock__now_ns();
+	modules__use(mapper->modules, module);
 }
 
 struct mapper_quality mapper__quality(struct mapper *mapper)

@@ -53,7 +53,7 @@ bool mapper__locate(struct mapper *mapper, uint32_t pid, uint64_t address, uint3
 bool mapper__locate_variable(struct mapper *mapper, uint32_t pid, uint64_t address,
 			     uint32_t *ret_module, uint64_t *ret_address);
 
-/* A file with code. Strings and fd are valid until mapper__free(). */
+/* A file with code. Strings and fd are valid as long as it is held. */
 struct mapper_module {
 	uint32_t id; /* from 1 on */
 	int fd;      /* -1: could not be opened, or the vDSO */
@@ -63,6 +63,12 @@ struct mapper_module {
 	bool is_vdso;
 };
 int mapper__module(struct mapper *mapper, uint32_t id, struct mapper_module *ret);
+/*
+ * Likewise; and it stays, with its id, until it is left as often. One that nobody holds goes some
+ * time after the last process that had it mapped; its id may then become another file's.
+ */
+int mapper__hold(struct mapper *mapper, uint32_t id, struct mapper_module *ret);
+void mapper__leave(struct mapper *mapper, uint32_t id);
 
 /* That its rows are still of use: eviction takes those first that were not for longest. */
 void mapper__used(struct mapper *mapper, uint32_t module);

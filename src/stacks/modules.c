@@ -29,8 +29,9 @@
 struct modules {
 	struct quality *quality;
 	pthread_mutex_t lock; /* of list, count: one thread writes, others read */
-	struct module **list; /* by id − 1 */
+	struct module **list; /* by id − 1; NULL: the id is free */
 	size_t count, capacity;
+	size_t live; /* of them, not NULL */
 	size_t most; /* so many may have a file open */
 	/* Of the writing thread: */
 	struct map by_file; /* hash of device and inode as maps says them → module with that file */
@@ -110,6 +111,38 @@ struct module *modules__get(struct modules *modules, uint32_t id)
 	return module;
 }
 
+struct module *modules__hold(struct modules *modules, uint32_t id)
+{
+	struct module *module = NULL;
+
+	pthread_mutex_lock(&modules->lock);
+	if (id && id <= modules->count)
+		module = modules->list[id - 1];
+	if (module)
+		module->holds++;
+	pthread_mutex_unlock(&modules->lock);
+	return module;
+}
+
+void modules__leave(struct modules *modules, uint32_t id)
+{
+	struct module *module;
+
+	pthread_mutex_lock(&modules->lock);
+	module = id && id <= modules->count ? modules->list[id - 1] : NULL;
+	if (module && module->holds)
+		module->holds--;
+	pthread_mutex_unlock(&modules->lock);
+}
+
+void modules__use(struct modules *modules, uint32_t id)
+{
+	pthread_mutex_lock(&modules->lock);
+	if (id && id <= modules->count && modules->list[id - 1])
+		modules->list[id - 1]->used_ns = clock__now_ns();
+	pthread_mutex_unlock(&modules->lock);
+}
+
 /* --- making ----------------------------------------------------------------------------------- */
 
 static void module_free(struct module *module)
@@ -168,10 +201,13 @@ static struct module *module_new(int fd, const char *path, uint32_t pid,
 /* Gives it an id and keeps it. */
 static int enlist(struct modules *modules, struct module *module)
 {
+	size_t at = modules->live < modules->count ? 0 : modules->count;
 	int err = 0;
 
+	while (at < modules->count && modules->list[at])
+		at++;
 	pthread_mutex_lock(&modules->lock);
-	if (modules->count == modules->capacity) {
+	if (at == modules->capacity) {
 		size_t capacity = modules->capacity ? 2 * modules->capacity : 64;
 		struct module **list = realloc(modules->list, capacity * sizeof(*list));
 
@@ -183,8 +219,10 @@ static int enlist(struct modules *modules, struct module *module)
 		}
 	}
 	if (!err) {
-		modules->list[modules->count++] = module;
-		module->id = (uint32_t)modules->count;
+		modules->list[at] = module;
+		modules->count += at == modules->count;
+		modules->live++;
+		module->id = (uint32_t)at + 1;
 	}
 	pthread_mutex_unlock(&modules->lock);
 	modules->quality->modules += !err;
@@ -207,7 +245,7 @@ static struct module *add(struct modules *modules, const struct module_place *pl
 		return NULL;
 	}
 	same = find_by_build(modules, headers, &opened.stat);
-	if (same || modules->count >= modules->most) {
+	if (same || modules->live >= modules->most) {
 		modules->quality->modules_failed += !same;
 		close(fd);
 		return same;
@@ -243,6 +281,53 @@ struct module *modules__at(struct modules *modules, const struct module_place *p
 		return NULL;
 	module = find_by_file(modules, place);
 	return module ? module : add(modules, place);
+}
+
+/* --- their end -------------------------------------------------------------------------------- */
+
+static bool may_go(const struct module *module, uint64_t before_ns, uint64_t mapped_ns)
+{
+	return module->fd >= 0 && !module->holds && module->mapped_ns != mapped_ns &&
+	       module->used_ns < before_ns && !module->is_leaving;
+}
+
+/* Out of the list, so that nobody finds it. false: its rows are in the tables, or soon will be. */
+static bool take_out(struct modules *modules, struct module *module)
+{
+	int known = MODULE_KNOWN, failed = MODULE_FAILED;
+	uint64_t key;
+
+	if (!atomic_compare_exchange_strong(&module->state, &known, MODULE_GONE) &&
+	    !atomic_compare_exchange_strong(&module->state, &failed, MODULE_GONE))
+		return false;
+	key = file_key(module->device, module->inode);
+	if (map__get(&modules->by_file, key) == module)
+		map__take(&modules->by_file, key);
+	key = build_key(&module->headers, module->stat.st_size);
+	if (map__get(&modules->by_build, key) == module)
+		map__take(&modules->by_build, key);
+	modules->list[module->id - 1] = NULL;
+	modules->live--;
+	return true;
+}
+
+void modules__sweep(struct modules *modules, uint64_t before_ns, uint64_t mapped_ns,
+		    modules_leave_fn leave, void *context)
+{
+	for (size_t i = 0; i < modules->count; i++) {
+		struct module *module = modules->list[i];
+		bool goes, is_out = false;
+
+		pthread_mutex_lock(&modules->lock);
+		goes = module && may_go(module, before_ns, mapped_ns);
+		if (goes)
+			is_out = take_out(modules, module);
+		pthread_mutex_unlock(&modules->lock);
+		if (goes)
+			leave(context, module);
+		if (is_out)
+			module_free(module);
+	}
 }
 
 /* --- the vDSO: one for all, and we have it too --------------------------------------------------

@@ -1,7 +1,8 @@
 /*
  * The registry of files with code. A file is known by device, inode, mtime and size; two files with
- * the same build-id and size are one module. Modules stay until the end, each with its file open:
- * so its inode cannot become another file's, and its symbols can be read when it is long deleted.
+ * the same build-id and size are one module. A module has its file open: so its inode cannot become
+ * another file's, and its symbols can be read when it is long deleted. It stays while a process has
+ * it mapped or somebody holds it, and some time after; then its id can become another module's.
  */
 #pragma once
 
@@ -19,6 +20,7 @@ enum module_state {
 	MODULE_QUEUED, /* the compiler will see to it */
 	MODULE_LOADED,
 	MODULE_FAILED, /* nothing to be had */
+	MODULE_GONE,   /* about to be freed: nobody may ask for it */
 };
 
 /* All but the atomic and the last fields stays as it was made. */
@@ -35,6 +37,9 @@ struct module {
 	struct headers headers;
 	_Atomic int state;        /* enum module_state */
 	_Atomic uint64_t used_ns; /* when it was last of use */
+	_Atomic bool is_leaving;  /* the compiler is to take its rows out */
+	uint32_t holds;           /* under the lock of the modules */
+	uint64_t mapped_ns;       /* when a process was last known to have it; of one thread */
 	/* Of the compiler's thread: */
 	bool is_counted;     /* its rows are */
 	uint64_t cost_ns;    /* CPU time that its rows took to make */
@@ -59,5 +64,20 @@ struct module_place {
 /* NULL: no file that we can use. For one thread alone. */
 struct module *modules__at(struct modules *modules, const struct module_place *place);
 
-/* NULL: no such id. From any thread. */
+/* NULL: no such id. From any thread; but others than that one must know that it stays. */
 struct module *modules__get(struct modules *modules, uint32_t id);
+
+/* From any thread: it stays until it is left as often. NULL: no such id. */
+struct module *modules__hold(struct modules *modules, uint32_t id);
+void modules__leave(struct modules *modules, uint32_t id);
+/* From any thread: it was of use. */
+void modules__use(struct modules *modules, uint32_t id);
+
+/*
+ * For that one thread: frees modules that nobody holds, that were of no use since `before_ns` and
+ * are not mapped (mapped_ns is not `mapped_ns`). `leave` is called for each; those with rows it has
+ * to have taken out, and they go the next time.
+ */
+typedef void (*modules_leave_fn)(void *context, struct module *module);
+void modules__sweep(struct modules *modules, uint64_t before_ns, uint64_t mapped_ns,
+		    modules_leave_fn leave, void *context);

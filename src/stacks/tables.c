@@ -103,12 +103,24 @@ static int put_in(struct tables *tables, const struct table *table, const struct
 	return err;
 }
 
+/* The kernel half may ask for it again. */
+static void unload(struct tables *tables, struct table *table)
+{
+	struct module *module = table->module;
+	uint64_t key = UNWIND_ASKED(UNWIND_NEED_MODULE, module->id);
+
+	take_out(tables, table);
+	tables->bytes -= bytes_of(table);
+	*table = tables->list[--tables->count];
+	/* In this order: as soon as the kernel half may ask again, its question must count. */
+	module->state = MODULE_KNOWN;
+	bpf_map_delete_elem(tables->asked_fd, &key);
+}
+
 /* false: there is none left. */
 static bool evict(struct tables *tables)
 {
 	struct table *oldest = NULL;
-	struct module *module;
-	uint64_t key;
 
 	for (size_t i = 0; i < tables->count; i++) {
 		struct table *table = &tables->list[i];
@@ -118,16 +130,9 @@ static bool evict(struct tables *tables)
 	}
 	if (!oldest)
 		return false;
-	module = oldest->module;
-	take_out(tables, oldest);
-	tables->bytes -= bytes_of(oldest);
-	*oldest = tables->list[--tables->count];
 	tables->quality->evicted++;
-	module->evicted_ns = clock__now_ns();
-	/* In this order: as soon as the kernel half may ask again, its question must count. */
-	module->state = MODULE_KNOWN;
-	key = UNWIND_ASKED(UNWIND_NEED_MODULE, module->id);
-	bpf_map_delete_elem(tables->asked_fd, &key);
+	oldest->module->evicted_ns = clock__now_ns();
+	unload(tables, oldest);
 	return true;
 }
 
@@ -178,4 +183,14 @@ int tables__load(struct tables *tables, struct module *module, const struct rows
 	}
 	note_bytes(tables);
 	return err == -E2BIG ? -EFBIG : err;
+}
+
+void tables__drop(struct tables *tables, const struct module *module)
+{
+	for (size_t i = 0; i < tables->count; i++)
+		if (tables->list[i].module == module) {
+			unload(tables, &tables->list[i]);
+			break;
+		}
+	note_bytes(tables);
 }

@@ -22,6 +22,8 @@ void tables__free(struct tables *tables);
  * larger than the budget, or than the map.
  */
 int tables__load(struct tables *tables, struct module *module, const struct rows *rows);
+/* Takes the rows of a module out, if they are there: it is then MODULE_KNOWN. */
+void tables__drop(struct tables *tables, const struct module *module);
 
 /*
  * An update of a map that does not give up at once: a map without preallocation takes memory from a

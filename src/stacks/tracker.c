@@ -148,8 +148,7 @@ static int read_stat(uint32_t pid, struct maps_stat *ret)
 	return (ret->state == 'Z' || ret->state == 'X') && ret->threads <= 1 ? -ESRCH : 0;
 }
 
-/* Puts a mapping into `ranges`. One that is in no file, or in none of use, still takes its place.
- */
+/* A mapping that is in no file, or in none of use, still takes its place. */
 static void add_range(struct tracker *tracker, struct ranges *ranges, const struct module_place *at,
 		      uint64_t offset)
 {
@@ -348,7 +347,7 @@ void tracker__take(void *context, const struct event *event)
 
 /* --- every now and then ----------------------------------------------------------------------- */
 
-/* Leaves the map of processes as it is, for it is called in a walk over it. */
+/* Leaves the map of processes as it is: it is called in a walk over it. */
 static void refresh(struct tracker *tracker, struct process *process)
 {
 	struct process *now;
@@ -405,6 +404,21 @@ void tracker__sweep(struct tracker *tracker)
 		forget(tracker, forgotten[i]);
 	if (tracker->must_reread || !tracker->options.has_events)
 		reread(tracker);
+}
+
+void tracker__mark(struct tracker *tracker, uint64_t now_ns)
+{
+	const struct process *process;
+	size_t at = 0;
+
+	while ((process = map__next(&tracker->processes, &at)))
+		for (size_t i = 0; i < process->ranges.count; i++) {
+			struct module *module = modules__get(tracker->options.modules,
+							     process->ranges.list[i].module);
+
+			if (module)
+				module->mapped_ns = now_ns;
+		}
 }
 
 /* --- from any thread -------------------------------------------------------------------------- */

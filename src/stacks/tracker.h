@@ -33,6 +33,8 @@ void tracker__take(void *context, const struct event *event);
 
 /* What is to be done every now and then: forgets processes that have ended, for one. */
 void tracker__sweep(struct tracker *tracker);
+/* Sets mapped_ns of every module that a process has mapped. */
+void tracker__mark(struct tracker *tracker, uint64_t now_ns);
 
 bool tracker__locate(struct tracker *tracker, uint32_t pid, uint64_t address, uint32_t *ret_module,
 		     uint64_t *ret_address);

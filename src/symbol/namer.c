@@ -40,6 +40,7 @@
 #define LEAST_LEFT           (8UL << 20)
 #define MOST_STALLED_DEVICES 16
 #define URL_BYTES            256
+#define MOST_LEFT            64 /* files that the helper keeps and nobody needs */
 
 /* What both processes see. */
 struct shared {
@@ -56,6 +57,7 @@ struct namer {
 	struct map lessened; /* by place: the depth of those that were too much once, or NOTHING */
 	uint64_t stalled_devices[MOST_STALLED_DEVICES];
 	size_t stalled_count;
+	size_t left;             /* files since the helper began that nobody needs any more */
 	uint64_t interrupted_ns; /* when that was first seen; 0: not yet */
 	uint64_t said_ns;
 	unsigned long beats; /* of `shared`, as last seen … */
@@ -285,6 +287,15 @@ static uint64_t place_of(const struct namer_question *question)
 	uint64_t key = question->kind == NAMER_JIT ? (uint64_t)question->pid : question->module.key;
 
 	return key << 3 | kind;
+}
+
+void namer__leave(struct namer *namer, enum namer_kind kind, uint64_t key)
+{
+	map__take(&namer->lessened, key << 3 | kind);
+	if (++namer->left < MOST_LEFT)
+		return;
+	namer->left = 0;
+	helper__restart(namer->helper);
 }
 
 static bool is_file(const struct namer_question *question)

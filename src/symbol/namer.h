@@ -48,6 +48,13 @@ void namer__free(struct namer *namer);
 int namer__ask(struct namer *namer, const struct namer_question *question, namer_take_fn take,
 	       void *context);
 
+/*
+ * Nothing more will be asked about the module with this key, or about generated code of this
+ * process. The helper keeps every file open that it was asked about; when there are many that
+ * nobody needs, it ends, and the next question starts another.
+ */
+void namer__leave(struct namer *namer, enum namer_kind kind, uint64_t key);
+
 struct namer_quality {
 	uint64_t without_debug; /* files whose DWARF was left out: memory, CPU time or a stall */
 	uint64_t too_large;     /* files with tables larger than any program's */

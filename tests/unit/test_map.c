@@ -54,11 +54,33 @@ static void random_changes_agree_with_an_array(void **state)
 	map__release(&map);
 }
 
+static bool is_odd(void *context, uint64_t key, void *value)
+{
+	assert_ptr_equal(value, context);
+	return key >> 32 & 1;
+}
+
+static void a_sweep_takes_out_what_is_over_and_leaves_the_rest(void **state)
+{
+	struct map map = {};
+	int value;
+
+	map__sweep(&map, is_odd, &value);
+	for (uint64_t key = 0; key < KEYS; key++)
+		assert_int_equal(map__put(&map, key << 32, &value), 0);
+	map__sweep(&map, is_odd, &value);
+	assert_int_equal(map.count, (KEYS + 1) / 2);
+	for (uint64_t key = 0; key < KEYS; key++)
+		assert_ptr_equal(map__get(&map, key << 32), key & 1 ? NULL : &value);
+	map__release(&map);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_put_is_found_and_what_is_taken_is_gone),
 		cmocka_unit_test(random_changes_agree_with_an_array),
+		cmocka_unit_test(a_sweep_takes_out_what_is_over_and_leaves_the_rest),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

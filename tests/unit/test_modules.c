@@ -223,6 +223,49 @@ static void our_own_program_is_a_module_once_and_by_its_inode_even_when_we_are_g
 	modules__free(modules);
 }
 
+static void count_left(void *context, struct module *module)
+{
+	++*(int *)context;
+}
+
+static void a_module_goes_when_nobody_holds_or_maps_it_and_its_id_is_used_again(void **state)
+{
+	struct quality quality = { 0 };
+	struct modules *modules;
+	struct module_place place;
+	struct module *module;
+	uint64_t late_ns = UINT64_MAX;
+	char line[1024];
+	uint32_t id;
+	int left = 0;
+
+	own_place((uintptr_t)own_place, line, &place);
+	assert_int_equal(modules__new(&quality, &modules), 0);
+	module = modules__at(modules, &place);
+	id = module->id;
+	assert_ptr_equal(modules__hold(modules, id), module);
+	modules__sweep(modules, late_ns, 1, count_left, &left);
+	modules__leave(modules, id);
+	module->mapped_ns = 2;
+	modules__sweep(modules, late_ns, 2, count_left, &left);
+	modules__sweep(modules, 0, 3, count_left, &left);
+	assert_int_equal(left, 0);
+	/* Its rows have to be taken out before. */
+	module->state = MODULE_LOADED;
+	modules__sweep(modules, late_ns, 3, count_left, &left);
+	assert_int_equal(left, 1);
+	assert_ptr_equal(modules__get(modules, id), module);
+	module->state = MODULE_KNOWN;
+	modules__sweep(modules, late_ns, 3, count_left, &left);
+	assert_int_equal(left, 2);
+	assert_null(modules__get(modules, id));
+	assert_null(modules__hold(modules, id));
+	modules__use(modules, id);
+	module = modules__at(modules, &place);
+	assert_int_equal(module->id, id);
+	modules__free(modules);
+}
+
 static void memory_that_is_no_elf_file_is_no_module(void **state)
 {
 	struct quality quality = { 0 };
@@ -255,6 +298,8 @@ int main(void)
 		cmocka_unit_test(notes_that_make_no_sense_are_no_build_id),
 		cmocka_unit_test(
 			our_own_program_is_a_module_once_and_by_its_inode_even_when_we_are_gone),
+		cmocka_unit_test(
+			a_module_goes_when_nobody_holds_or_maps_it_and_its_id_is_used_again),
 		cmocka_unit_test(memory_that_is_no_elf_file_is_no_module),
 	};
 

@@ -10,6 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+
 #define MOST_OBJECTS   65536
 #define MOST_STRANGERS 16384
 
@@ -333,6 +335,26 @@ static void too_many_strangers_share_one_name(void **state)
 	finish(&fixture);
 }
 
+static void what_nobody_asked_for_is_forgotten_and_is_named_again(void **state)
+{
+	struct fixture fixture = begin();
+	int64_t object = object_of(&fixture, 1), stranger = stranger_of(&fixture, 999999);
+	uint64_t then_ns;
+
+	usleep(1000);
+	then_ns = clock__now_ns();
+	usleep(1000);
+	object_of(&fixture, 2);
+	assert_int_equal(names__forget(fixture.names, then_ns, -1), 0);
+	assert_int_equal(ask(&fixture, "select count(*) from object"), 1);
+	assert_int_equal(ask(&fixture, "select count(*) from thread"), 0);
+	assert_int_not_equal(object_of(&fixture, 1), object);
+	assert_int_equal(stranger_of(&fixture, 999999), stranger);
+	assert_int_equal(ask(&fixture, "select count(*) from object"), 2);
+	assert_int_equal(ask(&fixture, "select count(*) from thread"), 1);
+	finish(&fixture);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -345,6 +367,7 @@ int main(void)
 		cmocka_unit_test(of_many_at_an_end_two_are_named),
 		cmocka_unit_test(too_many_objects_share_one_name),
 		cmocka_unit_test(too_many_strangers_share_one_name),
+		cmocka_unit_test(what_nobody_asked_for_is_forgotten_and_is_named_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

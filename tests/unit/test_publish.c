@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/clock.h"
 #include "core/publish.h"
 #include "core/sessions.h"
 #include "signals/registry.h"
@@ -19,6 +21,8 @@ static void place(uint32_t number, char *ret, size_t size)
 	snprintf(ret, size, "disk%u", number);
 }
 
+static bool forget_object(struct bpf_object *half, const __u64 numbers[2]);
+
 static const struct signal sample = {
 	.name = "sample",
 	.about = "for this test",
@@ -30,6 +34,7 @@ static const struct signal sample = {
 	.operation = operation,
 	.place = place,
 	.object_kind = "thing",
+	.forget_object = forget_object,
 };
 
 static struct recording *recording;
@@ -177,6 +182,35 @@ static void objects_beyond_the_most_share_one_name_and_are_counted(void **state)
 			    "10");
 }
 
+static __u64 unforgettable;
+
+static bool forget_object(struct bpf_object *half, const __u64 numbers[2])
+{
+	return numbers[0] != unforgettable;
+}
+
+static void an_object_that_is_of_no_use_goes_unless_its_name_would_not_come_again(void **state)
+{
+	struct series_key key = { .operation = 1 };
+	uint64_t then_ns;
+
+	for (uint64_t i = 1; i <= 4; i++) {
+		key.object[0] = i;
+		add(&key, 1, 1, 1);
+	}
+	usleep(1000);
+	then_ns = clock__now_ns();
+	add(&key, 1, 1, 1); /* the fourth one */
+	unforgettable = 2;
+	assert_int_equal(publish__forget(publish, then_ns, NULL), 0);
+	assert_string_equal(ask("SELECT group_concat(name) FROM (SELECT name FROM object"
+				" ORDER BY name)"),
+			    "0x2:0,0x4:0");
+	key.object[0] = 1;
+	add(&key, 1, 1, 1);
+	assert_string_equal(ask("SELECT count(*) FROM object"), "3");
+}
+
 static int refuse(struct kernel_half *ret)
 {
 	return -ENOSYS;
@@ -226,6 +260,7 @@ int main(void)
 		TEST(an_object_has_its_numbers_until_it_has_a_name),
 		TEST(an_event_keeps_its_fields_whatever_bytes_they_have),
 		TEST(objects_beyond_the_most_share_one_name_and_are_counted),
+		TEST(an_object_that_is_of_no_use_goes_unless_its_name_would_not_come_again),
 		TEST(a_signal_that_does_not_start_is_missing_by_name),
 		cmocka_unit_test(a_list_chooses_signals),
 	};

@@ -56,15 +56,10 @@ struct {
 	__type(value, __u64);
 } tids SEC(".maps");
 
-struct seen_key {
-	__u64 object[2];
-	__u64 kind;
-};
-
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 8192);
-	__type(key, struct seen_key);
+	__type(key, struct ledger_seen);
 	__type(value, __u8);
 } objects_seen SEC(".maps");
 
@@ -102,7 +97,7 @@ static __always_inline void describe_socket(struct ledger_object_record *record,
 static __noinline void describe(struct thread *thread, struct file *file, __s32 fd)
 {
 	struct ledger_key *wait = &thread->wait;
-	struct seen_key key = { { wait->object[0], wait->object[1] }, wait->object_kind };
+	struct ledger_seen key = { { wait->object[0], wait->object[1] }, wait->object_kind };
 	struct ledger_object_record *record;
 	__u8 one = 1;
 

@@ -23,13 +23,24 @@ DEFINE_CLEANUP(struct ledger *, ledger__free)
 #define WAITS_OF_ALL      65536
 #define LEAST_STACK_BYTES 16384
 
-/* Birth first, so that no thread can slip in between the seeding and its hook. */
+/* What a hook can be needed for. */
+enum ledger_need {
+	NEED_FULL = 1,
+	NEED_STACKS = 2,
+	NEED_NAMES = 4,   /* threads are chosen by name … */
+	NEED_CGROUPS = 8, /* … or by cgroup */
+};
+
+/*
+ * Birth first, so that no thread can slip in between the seeding and its hook. Without the vital
+ * ones the account cannot begin or close; the rest only loses detail.
+ */
 static const struct hook hooks[] = {
-	{ "task_newtask", { "on_newtask" } },
+	{ "task_newtask", { "on_newtask" }, HOOK_VITAL },
 	{ "sched_process_exit", { "on_exit" } },
-	{ "sched_switch", { "on_switch" } },
+	{ "sched_switch", { "on_switch" }, HOOK_VITAL },
 	{ "sched_waking", { "on_waking" } },
-	{ "sched_wakeup", { "on_wakeup" } },
+	{ "sched_wakeup", { "on_wakeup" }, HOOK_VITAL },
 	{ "netif_rx", { "on_netif_rx" } },
 	{ "softirq_entry", { "on_softirq_entry" } },
 	{ "softirq_exit", { "on_softirq_exit" } },
@@ -37,33 +48,20 @@ static const struct hook hooks[] = {
 	{ "hrtimer_expire_entry", { "on_timer_entry" } },
 	{ "contention_begin", { "on_contention_begin" } },
 	{ "contention_end", { "on_contention_end" } },
-	{ "sys_enter", { "on_sys_enter" } },
-	{ "sys_exit", { "on_sys_exit" } },
-	{ "signal_deliver", { "on_signal_deliver" } },
-	{ "sched_process_exec", { "on_exec" } },
-	{ "task_rename", { "on_rename" } },
-	{ "cgroup_attach_task", { "on_cgroup_attach" } },
+	{ "sys_enter", { "on_sys_enter" }, HOOK_AT_CALLS, NEED_FULL },
+	{ "sys_exit", { "on_sys_exit" }, HOOK_AT_CALLS | HOOK_LAST, NEED_FULL | NEED_STACKS },
+	{ "signal_deliver", { "on_signal_deliver" }, 0, NEED_FULL },
+	{ "sched_process_exec", { "on_exec" }, HOOK_VITAL },
+	{ "task_rename", { "on_rename" }, 0, NEED_NAMES },
+	{ "cgroup_attach_task", { "on_cgroup_attach" }, 0, NEED_CGROUPS },
 	{},
 };
 
-static bool is_needed(const char *event, const struct ledger_options *options)
+static unsigned needs_of(const struct ledger_options *options)
 {
-	if (!strcmp(event, "sys_exit"))
-		return options->full || options->tick_ns;
-	if (!strcmp(event, "sys_enter") || !strcmp(event, "signal_deliver"))
-		return options->full;
-	if (!strcmp(event, "task_rename"))
-		return options->target->name_count > 0;
-	if (!strcmp(event, "cgroup_attach_task"))
-		return options->target->cgroups.count > 0;
-	return true;
-}
-
-/* Without these the account cannot begin or close; the rest only loses detail. */
-static bool is_vital(const char *event)
-{
-	return !strcmp(event, "task_newtask") || !strcmp(event, "sched_process_exec") ||
-	       !strcmp(event, "sched_switch") || !strcmp(event, "sched_wakeup");
+	return (options->full ? NEED_FULL : 0) | (options->tick_ns ? NEED_STACKS : 0) |
+	       (options->target->name_count ? NEED_NAMES : 0) |
+	       (options->target->cgroups.count ? NEED_CGROUPS : 0);
 }
 
 /* Of the kernel's stack for a thread: 16 KiB, or a page where pages are larger. */
@@ -181,9 +179,10 @@ static int choose_hooks(struct ledger *ledger, const struct ledger_options *opti
 			struct features *features)
 {
 	struct hook needed[LEDGER_HOOKS + 1] = {};
+	unsigned needs = needs_of(options);
 
 	for (size_t i = 0; hooks[i].event; i++) {
-		if (is_needed(hooks[i].event, options))
+		if (!hooks[i].needed_for || hooks[i].needed_for & needs)
 			needed[ledger->hook_count++] = hooks[i];
 		else
 			bpf_program__set_autoload(bpf_object__find_program_by_name(
@@ -192,7 +191,7 @@ static int choose_hooks(struct ledger *ledger, const struct ledger_options *opti
 	}
 	loader__choose(ledger->skel->obj, needed, features, ledger->uses);
 	for (size_t i = 0; i < ledger->hook_count; i++) {
-		if (ledger->uses[i].program || !is_vital(ledger->uses[i].event))
+		if (ledger->uses[i].program || !(ledger->uses[i].flags & HOOK_VITAL))
 			continue;
 		log_error("'%s' cannot be hooked: %s [see 'gapless doctor']", ledger->uses[i].event,
 			  ledger->uses[i].why_not);
@@ -279,22 +278,20 @@ static int attach(struct ledger *ledger, bool last)
 {
 	for (size_t i = 0; i < ledger->hook_count; i++) {
 		struct hook_use *use = &ledger->uses[i];
+		int err;
 
-		if (!use->program || last != !strcmp(use->event, "sys_exit"))
+		if (!use->program || last != !!(use->flags & HOOK_LAST))
 			continue;
-		ledger->links[i] = bpf_program__attach(
-			bpf_object__find_program_by_name(ledger->skel->obj, use->program));
-		if (ledger->links[i])
+		err = hooks__attach(ledger->skel->obj, use->program, NULL, &ledger->links[i]);
+		if (!err)
 			continue;
-		if (is_vital(use->event)) {
-			int err = -errno;
-
+		if (use->flags & HOOK_VITAL) {
 			log_error("'%s' does not attach: %s [see 'gapless doctor']", use->event,
 				  strerror(-err));
 			return err;
 		}
 		log_warning("'%s' does not attach (%s); continuing without it", use->event,
-			    strerror(errno));
+			    strerror(-err));
 		use->program = NULL;
 	}
 	return 0;
@@ -387,7 +384,7 @@ void ledger__stop(struct ledger *ledger)
 {
 	ticks__stop(ledger);
 	for (size_t i = 0; i < LEDGER_HOOKS; i++) {
-		bpf_link__destroy(ledger->links[i]);
+		hooks__detach(ledger->links[i]);
 		ledger->links[i] = NULL;
 	}
 }

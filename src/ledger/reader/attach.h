@@ -80,9 +80,11 @@ int ledger__poll(struct ledger *ledger, int timeout_ms);
 void ledger__hold_rate(struct ledger *ledger);
 /* After ledger__freeze: what is open still, as struct asleep_record; first what is in the ring. */
 int ledger__asleep(struct ledger *ledger, ledger_take_record_fn take, void *context);
-/* The maps that keep the unwinder going. */
+/* The maps that keep the unwinder going, and those of what was sent once. */
 struct ledger_tables {
 	int processes_fd, pages_fd, asked_fd, requests_fd;
+	int stacks_fd;  /* by hash */
+	int objects_fd; /* by struct ledger_seen */
 };
 /* What the clock's periods are drawn from. */
 uint64_t ledger__seed(const struct ledger *ledger);

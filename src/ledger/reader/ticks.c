@@ -43,21 +43,19 @@ static int open_clock(const struct ledger *ledger, int cpu)
 
 static int start_on(struct ledger *ledger, int cpu)
 {
-	int fd = open_clock(ledger, cpu);
+	int fd = open_clock(ledger, cpu), err;
 
 	if (fd == -ENODEV || fd == -ENXIO)
 		return 0; /* a hole in the numbers of CPUs */
 	if (fd < 0)
 		return fd;
-	ledger->ticks[cpu] = bpf_program__attach_perf_event(ledger->skel->progs.on_tick, fd);
-	if (!ledger->ticks[cpu]) {
-		int err = -errno;
-
+	err = hooks__attach(ledger->skel->obj, "on_tick", &(struct hook_target) { .event_fd = fd },
+			    &ledger->ticks[cpu]);
+	if (err)
 		close(fd);
-		return err;
-	}
-	ledger->tick_fds[cpu] = fd;
-	return 0;
+	else
+		ledger->tick_fds[cpu] = fd;
+	return err;
 }
 
 int ticks__start(struct ledger *ledger)
@@ -97,7 +95,7 @@ void ticks__stop(struct ledger *ledger)
 	periods__stop(ledger->periods);
 	ledger->periods = NULL;
 	for (int cpu = 0; ledger->ticks && cpu < ledger->cpus; cpu++)
-		bpf_link__destroy(ledger->ticks[cpu]);
+		hooks__detach(ledger->ticks[cpu]);
 	free(ledger->ticks);
 	free(ledger->tick_fds);
 	ledger->ticks = NULL;
@@ -177,6 +175,8 @@ struct ledger_tables ledger__tables(const struct ledger *ledger)
 		.pages_fd = bpf_map__fd(ledger->skel->maps.pages),
 		.asked_fd = bpf_map__fd(ledger->skel->maps.asked),
 		.requests_fd = bpf_map__fd(ledger->skel->maps.requests),
+		.stacks_fd = bpf_map__fd(ledger->skel->maps.stacks_seen),
+		.objects_fd = bpf_map__fd(ledger->skel->maps.objects_seen),
 	};
 }
 

@@ -31,6 +31,7 @@
 #define NAMED 16384
 
 const volatile struct files_calls calls SEC(".rodata.files");
+volatile __u32 forgotten SEC(".data.files"); /* times that user space forgot a name */
 
 /* A call in flight, and the one before. */
 struct call {
@@ -43,7 +44,7 @@ struct call {
 	__u32 place;
 	__u32 missed_pages;
 	__u32 may_miss; /* pages that come meanwhile were missing */
-	__u32 pad;
+	__u32 named_at; /* `forgotten` as it was when `named` was */
 	__u64 text[FILES_TEXT_BYTES / sizeof(__u64)];
 };
 
@@ -54,14 +55,10 @@ struct {
 	__type(value, struct call);
 } in_flight SEC(".maps");
 
-struct object {
-	__u64 id[2];
-};
-
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, NAMED);
-	__type(key, struct object);
+	__type(key, __u64[2]);
 	__type(value, __u8);
 } named SEC(".maps");
 
@@ -76,13 +73,13 @@ struct {
 VERIFIED_ONCE bool send_name(const struct call *call, const struct path *path, bool has_text)
 {
 	struct files_name_record *record;
-	struct object object;
+	__u64 object[2]; /* a key has to be on the stack or in a map (6.1) */
 	__u8 one = 1;
 
 	if (!call || !path)
 		return false;
-	object = (struct object) { { call->object[0], call->object[1] } };
-	if (bpf_map_lookup_elem(&named, &object))
+	__builtin_memcpy(object, call->object, sizeof(object));
+	if (bpf_map_lookup_elem(&named, object))
 		return true;
 	record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
 	if (!record) {
@@ -90,8 +87,7 @@ VERIFIED_ONCE bool send_name(const struct call *call, const struct path *path, b
 		return false;
 	}
 	wire_head_init(&record->head, sizeof(*record), FILES_NAME, 1);
-	record->object[0] = object.id[0];
-	record->object[1] = object.id[1];
+	__builtin_memcpy(record->object, object, sizeof(object));
 	record->path.bytes = 0;
 	record->path.flags = PATH_CUT; /* relative to what is no directory */
 	if (path->dentry)
@@ -101,20 +97,24 @@ VERIFIED_ONCE bool send_name(const struct call *call, const struct path *path, b
 	else
 		record->text[0] = '\0';
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
-	bpf_map_update_elem(&named, &object, &one, BPF_ANY);
+	bpf_map_update_elem(&named, object, &one, BPF_ANY);
 	return true;
 }
 
 /* Mostly it is the same as the last time. */
 static __always_inline bool is_named(const struct call *call)
 {
-	return call->named[0] == call->object[0] && call->named[1] == call->object[1];
+	return call->named[0] == call->object[0] && call->named[1] == call->object[1] &&
+	       call->named_at == forgotten;
 }
 
 static __always_inline void name(struct call *call, const struct path *path, bool has_text)
 {
+	__u32 now = forgotten; /* before the look: it may change meanwhile */
+
 	if (!send_name(call, path, has_text))
 		return;
+	call->named_at = now;
 	call->named[0] = call->object[0];
 	call->named[1] = call->object[1];
 }

@@ -1,5 +1,6 @@
 #include "signals/files/files.h"
 
+#include <bpf/bpf.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <seccomp.h>
@@ -19,8 +20,8 @@ SIGNAL_KERNEL_HALF(files)
 #define PLACES_KEPT 64
 
 static const struct hook hooks[] = {
-	{ "sys_enter", { "on_enter_btf", "on_enter_raw", "on_enter_tp" } },
-	{ "sys_exit", { "on_exit_btf", "on_exit_raw", "on_exit_tp" } },
+	{ "sys_enter", { "on_enter_btf", "on_enter_raw", "on_enter_tp" }, HOOK_AT_CALLS },
+	{ "sys_exit", { "on_exit_btf", "on_exit_raw", "on_exit_tp" }, HOOK_AT_CALLS },
 	{ "mm_filemap_add_to_page_cache", { "on_page_btf", "on_page_raw", "on_page_tp" } },
 	{},
 };
@@ -229,6 +230,20 @@ static void files_place(uint32_t place, char *ret, size_t size)
 	snprintf(ret, size, "%s", entry->name);
 }
 
+/* Its name first, then what threads remember of names: they then look again. */
+static bool files_forget_object(struct bpf_object *object, const __u64 numbers[2])
+{
+	const struct bpf_map *named = bpf_object__find_map_by_name(object, "named");
+	size_t size = 0;
+	volatile uint32_t *forgotten = series__section(object, ".data.files", &size);
+
+	if (!forgotten || size != sizeof(*forgotten))
+		return false;
+	(void)bpf_map_delete_elem(bpf_map__fd(named), numbers);
+	*forgotten = *forgotten + 1;
+	return true;
+}
+
 const struct signal files_signal = {
 	.name = "files",
 	.about = "operations on files: how long, how much, from the page cache or not",
@@ -244,4 +259,5 @@ const struct signal files_signal = {
 	.operation = files_operation,
 	.place = files_place,
 	.object_kind = "file",
+	.forget_object = files_forget_object,
 };

@@ -19,8 +19,8 @@
 #define AT_FDCWD_HERE (-100)
 
 static const struct hook hooks[] = {
-	{ "sys_enter", { "on_sys_enter" } },
-	{ "sys_exit", { "on_sys_exit" } },
+	{ "sys_enter", { "on_sys_enter" }, HOOK_AT_CALLS },
+	{ "sys_exit", { "on_sys_exit" }, HOOK_AT_CALLS },
 	{},
 };
 

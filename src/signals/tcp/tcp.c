@@ -29,7 +29,7 @@ static const struct hook hooks[] = {
 	{ "tcp_retransmit_synack", { "on_retransmit_synack" } },
 	{ "tcp_send_reset", { "on_send_reset" } },
 	{ "tcp_receive_reset", { "on_receive_reset" } },
-	{ "sys_exit", { "on_sys_exit" } },
+	{ "sys_exit", { "on_sys_exit" }, HOOK_AT_CALLS },
 	{ "task_file", { "on_descriptor" } },
 	{ "tcp", { "on_socket" } },
 	{ "sock_send_length", { "on_send", "on_unix_sendmsg" } },
@@ -228,6 +228,20 @@ static int tcp_refresh(struct bpf_object *object, bool is_last)
 	return err ? err : run_iterator(object, "on_socket");
 }
 
+/* A connection that is open has told its name once, and does not again. */
+static bool tcp_forget_object(struct bpf_object *object, const __u64 numbers[2])
+{
+	const struct bpf_map *services = bpf_object__find_map_by_name(object, "services_named");
+	const struct bpf_map *open = bpf_object__find_map_by_name(object, "connections");
+	char value[1024];
+
+	if (numbers[1] == TCP_OBJECT_CONNECTION)
+		return bpf_map__value_size(open) <= sizeof(value) &&
+		       bpf_map_lookup_elem(bpf_map__fd(open), &numbers[0], value);
+	(void)bpf_map_delete_elem(bpf_map__fd(services), numbers);
+	return true;
+}
+
 const struct signal tcp_signal = {
 	.name = "tcp",
 	.about = "TCP connections: who, how long, how much, what went wrong",
@@ -244,4 +258,5 @@ const struct signal tcp_signal = {
 	.place = tcp_place,
 	.refresh = tcp_refresh,
 	.object_kind = "connection",
+	.forget_object = tcp_forget_object,
 };

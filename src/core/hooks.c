@@ -1,0 +1,154 @@
+#include "core/hooks.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+struct kind {
+	const char *section; /* how the program's section begins */
+	const char *name;
+	enum feature feature;
+};
+
+static const struct kind kinds[] = {
+	[HOOK_TP_BTF] = { "tp_btf/", "tp_btf", FEATURE_TP_BTF },
+	[HOOK_RAW_TP] = { "raw_tp/", "raw_tp", FEATURE_RAW_TP },
+	[HOOK_TRACEPOINT] = { "tp/", "tracepoint", FEATURE_TRACEPOINT },
+	[HOOK_FENTRY] = { "fentry/", "fentry", FEATURE_FENTRY },
+	[HOOK_FEXIT] = { "fexit/", "fexit", FEATURE_FEXIT },
+	[HOOK_KPROBE] = { "kprobe", "kprobe", FEATURE_KPROBE },
+	[HOOK_ITERATOR] = { "iter/", "iterator", FEATURE_TASK_ITERATOR },
+	[HOOK_SLEEPABLE_ITERATOR] = { "iter.s/", "sleepable iterator", FEATURE_SLEEPABLE_ITERATOR },
+	[HOOK_PERF_EVENT] = { "perf_event", "perf_event", FEATURE_PERF_SAMPLING },
+	[HOOK_UPROBE] = { "uprobe", "uprobe", FEATURE_UPROBE },
+	[HOOK_URETPROBE] = { "uretprobe", "uretprobe", FEATURE_URETPROBE },
+	[HOOK_USDT] = { "usdt", "usdt", FEATURE_USDT },
+};
+
+enum hook_kind hooks__kind(const struct bpf_program *program)
+{
+	const char *section = bpf_program__section_name(program);
+
+	for (int i = 0; i < HOOK_UNKNOWN; i++)
+		if (!strncmp(section, kinds[i].section, strlen(kinds[i].section)))
+			return (enum hook_kind)i;
+	return HOOK_UNKNOWN;
+}
+
+const char *hooks__kind_name(enum hook_kind kind)
+{
+	return kinds[kind].name;
+}
+
+enum feature hooks__feature(enum hook_kind kind)
+{
+	return kinds[kind].feature;
+}
+
+/* libbpf says 0 for itself. */
+static pid_t pid_of(const struct hook_target *target)
+{
+	return target->pid ? target->pid : -1;
+}
+
+static struct bpf_link *attach_uprobe(const struct bpf_program *program, bool at_return,
+				      const struct hook_target *target)
+{
+	LIBBPF_OPTS(bpf_uprobe_opts, options, .retprobe = at_return, .func_name = target->symbol,
+		    .bpf_cookie = target->cookie);
+
+	return bpf_program__attach_uprobe_opts(program, pid_of(target), target->file,
+					       target->offset, &options);
+}
+
+static struct bpf_link *attach_usdt(const struct bpf_program *program,
+				    const struct hook_target *target)
+{
+	LIBBPF_OPTS(bpf_usdt_opts, options, .usdt_cookie = target->cookie);
+
+	return bpf_program__attach_usdt(program, pid_of(target), target->file, target->provider,
+					target->name, &options);
+}
+
+static struct bpf_link *attach_kprobe(const struct bpf_program *program,
+				      const struct hook_target *target)
+{
+	LIBBPF_OPTS(bpf_kprobe_opts, options, .offset = target->offset,
+		    .bpf_cookie = target->cookie);
+
+	return bpf_program__attach_kprobe_opts(program, target->symbol, &options);
+}
+
+static struct bpf_link *refuse(void)
+{
+	errno = EINVAL;
+	return NULL;
+}
+
+static struct bpf_link *attach(const struct bpf_program *program, const struct hook_target *target)
+{
+	static const struct hook_target none = {};
+	enum hook_kind kind = hooks__kind(program);
+
+	if (!target)
+		target = &none;
+	switch (kind) {
+	case HOOK_UPROBE:
+	case HOOK_URETPROBE:
+		return target->file ? attach_uprobe(program, kind == HOOK_URETPROBE, target)
+				    : refuse();
+	case HOOK_USDT:
+		return target->file && target->provider && target->name
+			       ? attach_usdt(program, target)
+			       : refuse();
+	case HOOK_KPROBE:
+		return target->symbol ? attach_kprobe(program, target)
+				      : bpf_program__attach(program);
+	case HOOK_PERF_EVENT:
+		return target->event_fd > 0
+			       ? bpf_program__attach_perf_event(program, target->event_fd)
+			       : refuse();
+	default:
+		return bpf_program__attach(program);
+	}
+}
+
+int hooks__attach(const struct bpf_object *object, const char *program,
+		  const struct hook_target *target, struct bpf_link **ret)
+{
+	const struct bpf_program *found = bpf_object__find_program_by_name(object, program);
+	struct bpf_link *link;
+
+	if (!found)
+		return -ENOENT;
+	link = attach(found, target);
+	if (!link)
+		return -errno;
+	*ret = link;
+	return 0;
+}
+
+void hooks__detach(struct bpf_link *link)
+{
+	(void)bpf_link__destroy(link);
+}
+
+void hooks__describe(const struct hook_target *target, char *ret, size_t size)
+{
+	char place[128] = "", process[32] = "";
+
+	if (target->provider)
+		snprintf(place, sizeof(place), "'%s:%s'", target->provider, target->name);
+	else if (target->symbol && target->offset)
+		snprintf(place, sizeof(place), "'%s'+%#lx", target->symbol, target->offset);
+	else if (target->symbol)
+		snprintf(place, sizeof(place), "'%s'", target->symbol);
+	else
+		snprintf(place, sizeof(place), "%#lx", target->offset);
+	if (target->pid)
+		snprintf(process, sizeof(process), ", process %d", target->pid);
+	if (target->file)
+		snprintf(ret, size, "%s in '%s'%s", place, target->file, process);
+	else
+		snprintf(ret, size, "%s", place);
+}
