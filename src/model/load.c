@@ -158,19 +158,6 @@ static int take_span(struct model *model, sqlite3_stmt *row)
 	return 0;
 }
 
-static enum model_kind kind_of(const char *state, const char *kind)
-{
-	if (!strcmp(state, "run"))
-		return MODEL_RUN;
-	if (!strcmp(state, "ready"))
-		return MODEL_READY;
-	if (!strcmp(state, "unseen"))
-		return MODEL_UNSEEN;
-	if (!strcmp(kind, "idle"))
-		return MODEL_IDLE;
-	return strcmp(kind, "undecided") ? MODEL_DELAYING : MODEL_UNDECIDED;
-}
-
 static int take_state(struct model *model, sqlite3_stmt *row)
 {
 	struct model_state *state = APPEND(&model->states, &model->state_count);
@@ -180,7 +167,8 @@ static int take_state(struct model *model, sqlite3_stmt *row)
 	state->id = sqlite3_column_int64(row, 0);
 	state->state = load__name(model, row, 1);
 	state->cause = load__name(model, row, 2);
-	state->kind = kind_of(state->state, load__name(model, row, 3));
+	state->kind = kinds__of(state->state, load__name(model, row, 3));
+	state->slot = states__find(state->state, state->cause, state->kind);
 	return 0;
 }
 

@@ -1,35 +1,23 @@
 #include "vocabulary/states.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "vocabulary/calls.h"
 
+#define STATE_WORDS(slot, state, cause, kind, letter, title, light, dark, chrome, firefox, phrase, \
+		    about, flags)                                                                  \
+	[SLOT_##slot] = { state, cause,  KIND_##kind, letter, title, light,                        \
+			  dark,  chrome, firefox,     phrase, about, flags },
+#define KIND_WORDS(kind, ...) [KIND_##kind] = { __VA_ARGS__ },
+
 static const struct state_words words[SLOT_COUNT] = {
-	[SLOT_NONE] = { "unseen", "none", NULL, "" },
-	[SLOT_RUN_USER] = { "run", "user", NULL,
-			    "outside syscalls: own code, page faults, signals" },
-	[SLOT_RUN_KERNEL] = { "run", "kernel", NULL, "in the kernel on its behalf" },
-	[SLOT_RUN_ANY] = { "run", "any", NULL, "on a CPU, user or kernel" },
-	[SLOT_READY_WOKEN] = { "ready", "woken", NULL, "woken, but no CPU yet" },
-	[SLOT_READY_PREEMPTED] = { "ready", "preempted", NULL, "put aside for another thread" },
-	[SLOT_WAIT_LOCK] = { "wait", "lock", "undecided", "a futex: condition or lock" },
-	[SLOT_WAIT_LOCK_OWNED] = { "wait", "lock", "delaying", "a lock that a thread holds" },
-	[SLOT_WAIT_DISK] = { "wait", "disk", "delaying", "files and block devices" },
-	[SLOT_WAIT_NET] = { "wait", "net", "delaying", "data from or to a socket" },
-	[SLOT_WAIT_ACCEPT] = { "wait", "net", "idle", "accept: the next connection" },
-	[SLOT_WAIT_POLL] = { "wait", "poll", "idle", "epoll, poll, select" },
-	[SLOT_WAIT_SLEEP] = { "wait", "sleep", "idle", "a time or a signal" },
-	[SLOT_WAIT_PIPE] = { "wait", "pipe", "delaying", "a pipe's or queue's other end" },
-	[SLOT_WAIT_CHILD] = { "wait", "child", "delaying", "a child process" },
-	[SLOT_WAIT_FAULT] = { "wait", "fault", "delaying", "a page to come in" },
-	[SLOT_WAIT_KERNEL] = { "wait", "kernel", "delaying", "a lock, memory or RCU" },
-	[SLOT_WAIT_URING] = { "wait", "uring", "idle", "io_uring completions or work" },
-	[SLOT_WAIT_STOPPED] = { "wait", "stopped", "delaying", "stopped, traced or frozen" },
-	[SLOT_WAIT_OTHER] = { "wait", "other", "delaying", "another syscall" },
-	[SLOT_WAIT_KTHREAD] = { "wait", "other", "idle", "a kernel thread without work" },
-	[SLOT_UNSEEN] = { "unseen", "start", NULL, "before it was first observed" },
+	[SLOT_NONE] = { "unseen", "none", KIND_UNSEEN, .title = "", .phrase = "", .about = "" },
+	STATES(STATE_WORDS)
 };
+
+static const struct kind_words kinds[KIND_COUNT] = { KINDS(KIND_WORDS) };
 
 struct class_names {
 	enum ledger_class class;
@@ -59,9 +47,63 @@ static const struct class_names class_names[] = {
 	{ CLASS_URING, "io_uring_enter" },
 };
 
+const struct kind_words *kinds__words(enum kind kind)
+{
+	return &kinds[kind];
+}
+
+/* What is no wait has its kind's key as its state. */
+enum kind kinds__of(const char *state, const char *key)
+{
+	const char *wanted = strcmp(state, "wait") ? state : key;
+
+	for (int i = 0; wanted && i < KIND_COUNT; i++)
+		if (!strcmp(kinds[i].key, wanted))
+			return (enum kind)i;
+	return strcmp(state, "wait") ? KIND_UNSEEN : KIND_DELAYING;
+}
+
 const struct state_words *states__words(enum ledger_slot slot)
 {
 	return &words[slot];
+}
+
+const char *states__key(enum ledger_slot slot)
+{
+	return SLOT_IS_WAIT(slot) ? kinds[words[slot].kind].key : NULL;
+}
+
+static bool is_called(enum ledger_slot slot, const char *state, const char *cause)
+{
+	return !strcmp(words[slot].state, state) && !strcmp(words[slot].cause, cause);
+}
+
+enum ledger_slot states__find(const char *state, const char *cause, enum kind kind)
+{
+	enum ledger_slot found = SLOT_NONE;
+
+	for (enum ledger_slot slot = SLOT_FIRST; slot < SLOT_COUNT; slot++) {
+		if (!is_called(slot, state, cause))
+			continue;
+		if (words[slot].kind == kind)
+			return slot;
+		found = found ? found : slot;
+	}
+	return found;
+}
+
+enum ledger_slot states__look(const char *state, const char *cause, enum kind kind)
+{
+	enum ledger_slot last = SLOT_NONE;
+
+	for (enum ledger_slot slot = SLOT_FIRST; slot < SLOT_COUNT; slot++) {
+		if (words[slot].kind != kind)
+			continue;
+		if (is_called(slot, state, cause))
+			return slot;
+		last = slot;
+	}
+	return last;
 }
 
 static void add_bits(uint8_t classes[CALL_NUMBERS], const char *at, uint8_t bits)
