@@ -7,6 +7,7 @@
 
 #include "base/words.h"
 #include "model/load.h"
+#include "vocabulary/calls.h"
 
 #define MOST_NAME 512
 
@@ -135,22 +136,6 @@ static void add_states(struct making *making)
 	}
 }
 
-/* How long these take is the program's choice, or is told with what is waited for. */
-static bool waits_by_choice(const char *call)
-{
-	static const char *const calls[] = { "poll",          "ppoll",           "select",
-					     "pselect6",      "epoll_wait",      "epoll_pwait",
-					     "epoll_pwait2",  "nanosleep",       "clock_nanosleep",
-					     "accept",        "accept4",         "futex",
-					     "wait4",         "waitid",          "pause",
-					     "rt_sigsuspend", "rt_sigtimedwait", "io_uring_enter" };
-
-	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
-		if (!strcmp(call, calls[i]))
-			return true;
-	return false;
-}
-
 static void add_syscalls(struct making *making)
 {
 	const struct model *model = making->model;
@@ -165,7 +150,7 @@ static void add_syscalls(struct making *making)
 		snprintf(name, sizeof(name), "syscall:%s", call->name);
 		time = add_time(making, METRIC_SYSCALL, name, call->total_ns);
 		if (time)
-			time->is_aside = waits_by_choice(call->name);
+			time->is_aside = calls__is_by_choice(call->name);
 		add_count(making, METRIC_SYSCALL, name, "calls", call->count, size);
 		typical.count = call->count;
 		typical.measure = "mean";

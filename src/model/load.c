@@ -340,6 +340,7 @@ static int take_figure(struct model *model, sqlite3_stmt *row, struct model_figu
 	if (!(fabs(figure->value) < (double)LOAD_MOST)) /* a hostile one, or none at all */
 		figure->value = figure->value < 0 ? -(double)LOAD_MOST : (double)LOAD_MOST;
 	figure->words = load__text(model, row, 2);
+	figure->remedy = load__text(model, row, 3);
 	return 0;
 }
 
@@ -424,6 +425,7 @@ int load__threads(struct model *model, sqlite3 *db)
 
 int load__tables(struct model *model, sqlite3 *db)
 {
+	bool has_remedy = is_answered(db, "SELECT remedy FROM quality");
 	const struct {
 		const char *sql;
 		load_row *take;
@@ -432,8 +434,10 @@ int load__tables(struct model *model, sqlite3 *db)
 		{ sql__histograms, take_bucket },
 		{ sql__syscalls, take_syscall },
 		{ "SELECT count(*), sum(idle_ns) FROM cpu", take_idle },
-		{ "SELECT name, value, bias FROM quality ORDER BY name", take_quality },
-		{ "SELECT name, value, unit FROM cost ORDER BY name", take_cost },
+		{ has_remedy ? "SELECT name, value, bias, remedy FROM quality ORDER BY name"
+			     : "SELECT name, value, bias, '' FROM quality ORDER BY name",
+		  take_quality },
+		{ "SELECT name, value, unit, NULL FROM cost ORDER BY name", take_cost },
 	};
 
 	int err = load__each(model, db, model->cut ? sql__cut_accounts : sql__accounts, take_cell);

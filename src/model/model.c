@@ -262,31 +262,6 @@ int model__load(const char *path, const struct model_options *options, struct mo
 	return model__load_open(path, options, &db, ret);
 }
 
-/* Counters that mean that something is missing in the sums. */
-static const char *const losses[] = {
-	"lost_ring_full", "lost_map_full",    "no_storage",
-	"missed_wakeups", "never_closed",     "vanished_threads",
-	"stacks_lost",    "recursion_misses", "dropped_on_purpose",
-};
-static const char *const signal_losses[] = { "_unpaired", "_untracked", "_stale",
-					     "_missing",  "_uncounted", "_recursion_misses" };
-
-bool model__is_loss(const char *name)
-{
-	size_t length = strlen(name);
-
-	for (size_t i = 0; i < sizeof(losses) / sizeof(*losses); i++)
-		if (!strcmp(name, losses[i]))
-			return true;
-	for (size_t i = 0; i < sizeof(signal_losses) / sizeof(*signal_losses); i++) {
-		size_t end = strlen(signal_losses[i]);
-
-		if (length > end && !strcmp(name + length - end, signal_losses[i]))
-			return true;
-	}
-	return false;
-}
-
 bool model__reaches(int64_t part, int64_t whole, int percent)
 {
 	return part > 0 && (double)part * 100 >= (double)whole * percent;

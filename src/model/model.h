@@ -153,7 +153,8 @@ struct model_syscall {
 struct model_figure {
 	const char *name;
 	double value;
-	const char *words; /* the bias of a quality, the unit of a cost */
+	const char *words;  /* the bias of a quality, the unit of a cost */
+	const char *remedy; /* of a quality; "" or NULL: none */
 };
 
 /* What `record --note` kept, without what model_options.args hides. */
@@ -255,8 +256,6 @@ bool model__has_culprit(const struct model_state *state);
 /* NULL if there is none of that name. */
 const struct model_figure *model__find(const struct model_figure *figures, size_t count,
 				       const char *name);
-/* Whether a counter of quality means that something is missing in the sums. */
-bool model__is_loss(const char *name);
 /* The value that stands for a bucket. */
 int64_t model__bucket_middle(int bucket);
 /* The middle of the bucket that holds the q-th percent of the values, not above `most_ns`. */

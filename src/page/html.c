@@ -174,6 +174,8 @@ static void put_figures(struct html_out *out, const char *key, const struct mode
 		html_out__text(out, "name", figures[i].name);
 		html_out__real(out, "value", figures[i].value);
 		html_out__text(out, "words", figures[i].words);
+		if (figures[i].remedy && *figures[i].remedy)
+			html_out__text(out, "remedy", figures[i].remedy);
 		html_out__close(out, '}');
 	}
 	html_out__close(out, ']');

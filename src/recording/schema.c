@@ -106,7 +106,7 @@ const char schema__sql[] =
 	"CREATE TABLE event(id INTEGER PRIMARY KEY, signal INT, time_ns INT, duration_ns INT,"
 	" thread INT, object INT, place TEXT, operation TEXT, errno INT, fields TEXT);"
 
-	"CREATE TABLE quality(name TEXT PRIMARY KEY, value INT, bias TEXT) WITHOUT ROWID;"
+	"CREATE TABLE quality(name TEXT PRIMARY KEY, value INT, bias TEXT, remedy TEXT) WITHOUT ROWID;"
 	"CREATE TABLE cost(name TEXT PRIMARY KEY, value REAL, unit TEXT) WITHOUT ROWID;"
 
 	/* A thread goes by its last name. */

@@ -331,6 +331,9 @@ static void print_quality(const struct printer *printer)
 		words__say(text, sizeof(text), "%s %s%s%s", words__clean(figure->name, 40).text,
 			   say_figure(figure).text, figure->words ? ": " : "",
 			   words__clean(figure->words, WORDS_MOST_COLUMNS).text);
+		if (figure->remedy && *figure->remedy)
+			words__say(text, sizeof(text), " [%s]",
+				   words__clean(figure->remedy, WORDS_MOST_COLUMNS).text);
 		printer__field(printer, said++ ? "" : "quality");
 		printer__wrap(printer, text, 13);
 	}

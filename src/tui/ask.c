@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/map.h"
+#include "vocabulary/counters.h"
 
 #define MOST_STATES 64
 #define MARKS       64
@@ -37,10 +38,9 @@ enum question {
 
 #define WANTED(thread) "(?5 = 0 OR " thread " IN (SELECT id FROM thread WHERE tid = ?5))"
 
-#define LOSSES                                                                                     \
-	"'lost_ring_full', 'lost_map_full', 'no_storage', 'vanished_threads', 'never_closed',"     \
-	" 'malformed_records', 'recursion_misses', 'unnamed_waits', 'stacks_lost',"                \
-	" 'malformed_samples', 'mapping_events_lost', 'syscalls_missing', 'syscalls_sums_unnamed'"
+/* The words for the keys of kinds.def. */
+#define WHEN_KIND(kind, key, words, brief, ...) " WHEN '" key "' THEN ' (" brief ")'"
+#define BRIEF_IF_NOT_HELD_UP " WHEN 'delaying' THEN ''" KINDS(WHEN_KIND)
 
 static const char *const questions[ASK_QUESTIONS] = {
 	[ASK_AFTER] = "SELECT min(id), max(id), min(begin_ns), max(end_ns) FROM slice WHERE id > ?1",
@@ -62,10 +62,10 @@ static const char *const questions[ASK_QUESTIONS] = {
 		" (SELECT value FROM cost WHERE name = 'hooks_cpu_ns'),"
 		" (SELECT value FROM meta WHERE key = 'end_ns')"
 		" - (SELECT value FROM meta WHERE key = 'start_ns'),"
-		" (SELECT sum(value) FROM quality WHERE name IN (" LOSSES "))",
+		" (SELECT sum(value) FROM quality WHERE " COUNTERS_IS_LOSS ")",
 	/* What delays comes first: of idle waits there is always more. */
-	[ASK_WAITS] = "SELECT s.cause || CASE s.kind WHEN 'delaying' THEN ''"
-		" ELSE ' (' || s.kind || ')' END || CASE WHEN w.first THEN ', first held by '"
+	[ASK_WAITS] = "SELECT s.cause || CASE s.kind" BRIEF_IF_NOT_HELD_UP
+		" END || CASE WHEN w.first THEN ', first held by '"
 		" || coalesce(f.comm, '?') || CASE WHEN f.tid THEN '/' || f.tid ELSE '' END ELSE ''"
 		" END || CASE WHEN w.evidence = 'timeout' THEN ', timed out' WHEN w.by THEN"
 		" CASE w.evidence WHEN 'owner' THEN ', held by '"
@@ -103,8 +103,8 @@ static const char *const questions[ASK_QUESTIONS] = {
 		" LEFT JOIN frame_line l ON l.frame = f.id AND l.depth = 0"
 		" LEFT JOIN function u ON u.id = l.function GROUP BY 1, 2 ORDER BY sum(s.ns) DESC",
 	[ASK_SAMPLE] = "SELECT id, time_ns FROM sample ORDER BY id DESC LIMIT 1",
-	[ASK_QUALITY] = "SELECT name, bias, 0, value, 0 FROM quality WHERE value > 0"
-		" ORDER BY name IN (" LOSSES ") DESC, name",
+	[ASK_QUALITY] = "SELECT name, bias || CASE remedy WHEN '' THEN '' ELSE ' [' || remedy || ']' END,"
+		" 0, value, 0 FROM quality WHERE value > 0 ORDER BY " COUNTERS_IS_LOSS " DESC, name",
 };
 
 /* clang-format on */

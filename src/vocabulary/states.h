@@ -1,9 +1,8 @@
-/* The words for states, causes and kinds, and which syscalls wait for what. */
+/* The words for states, causes and kinds. */
 #pragma once
 
 #include <stdint.h>
 
-#include "vocabulary/call_shape.h"
 #include "vocabulary/slots.h"
 
 /* A row of kinds.def. Colours are 0xRRGGBB. */
@@ -49,16 +48,6 @@ enum ledger_slot states__find(const char *state, const char *cause, enum kind ki
 /* The slot whose letter and colours a state has; never SLOT_NONE. Those that states.def does not
  * know with this kind look like the last row of the kind. */
 enum ledger_slot states__look(const char *state, const char *cause, enum kind kind);
-
-/* Fills in what each syscall of this architecture waits for; by name, so the numbers are its own.
- */
-void states__classes(uint8_t classes[CALL_NUMBERS]);
-
-/* The number of a syscall on this architecture; negative: it has none of that name. */
-int states__number(const char *name);
-
-/* "newfstatat", or "syscall_455" for one without a name here. Valid until the next call. */
-const char *states__syscall_name(int number);
 
 const char *states__evidence(enum ledger_evidence evidence);
 const char *states__object_kind(enum ledger_object kind);

@@ -323,10 +323,10 @@ static void what_is_lost_is_counted_and_comes_first(void **state)
 	assert_int_equal(ask__head(ask, &head), 0);
 	assert_int_equal(head.lost, 0);
 	/* What is made up for is not lost, and nanoseconds are not counted. */
-	recording__put_quality(recording, "repaired_wakeups", 5, "");
-	recording__put_quality(recording, "samples_lost_ns", 1000, "");
+	recording__put_quality(recording, "repaired_wakeups", 5, "", "");
+	recording__put_quality(recording, "samples_lost_ns", 1000, "", "");
 	for (size_t i = 0; i < count; i++)
-		recording__put_quality(recording, losses[i], 1 << i, "");
+		recording__put_quality(recording, losses[i], 1 << i, "", "");
 	assert_int_equal(ask__head(ask, &head), 0);
 	assert_int_equal(head.lost, (1 << count) - 1);
 	assert_int_equal(ask__quality(ask, &lines), 0);

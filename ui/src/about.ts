@@ -35,7 +35,7 @@ function quality(data: Data): HTMLElement {
     ["unexplained", `${time(doc.unexplained_ns)}, ${share(doc.unexplained_ns, doc.threads_ns)} of the thread time`],
     ["remainder", doc.remainder_ns ? `${time(doc.remainder_ns)}: some states do not add up to their thread's lifetime` : "0: every thread's states add up to its lifetime"],
     ["recording", doc.complete ? "complete" : "not finished: it ends where the recorder did"],
-    ...bad.map((one): [string, string] => [one.name, `${figure(one)}${one.words ? `: ${one.words}` : ""}`]),
+    ...bad.map((one): [string, string] => [one.name, `${figure(one)}${one.words ? `: ${one.words}` : ""}${one.remedy ? ` [${one.remedy}]` : ""}`]),
     ["all else", `${count(good, "counter of losses is 0", "counters of losses are 0")}`],
     ["in this page", folded.length ? folded.map(([name, value]) => `${number(value)} ${value === 1 ? singular(words[name] ?? name) : (words[name] ?? name)}`).join("; ") : "nothing was folded or left out"],
   ]));

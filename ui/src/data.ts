@@ -14,7 +14,7 @@ export interface Syscall {
   max_ns: number; errno: number;
 }
 export interface Histogram {
-  of: string; name?: string; kind?: string | null; place?: string | null; operation?: string | null; measure?: string | null;
+  of: string; name?: string; kind?: Kind | null; by_choice?: boolean; place?: string | null; operation?: string | null; measure?: string | null;
   unit: string | null; count?: number; max: number;
 }
 export interface Measure { id: number; name: string; unit: string }
@@ -53,7 +53,7 @@ export interface Comparison {
   // Call paths, parents first; node 0 is the root. Times are each node's own, in ns per unit of work.
   paths: { names: string[]; parent: number[]; name: number[]; base_run: number[]; base_wait: number[]; new_run: number[]; new_wait: number[]; left_out: number };
 }
-export interface Figure { name: string; value: number | null; words: string | null }
+export interface Figure { name: string; value: number | null; words: string | null; remedy?: string }
 export type Columns = Record<string, number[]>;
 interface Packed { width: number; rows: Columns }
 
