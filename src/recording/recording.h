@@ -217,6 +217,7 @@ struct recording_sample {
 	const char *how;  /* the user stack was walked by "rows", "frames" (pointers) or "both" */
 	const char *evidence; /* as in recording_wait; NULL: no wait */
 	int64_t first;        /* likewise */
+	int cpu;              /* that it was taken on; negative: not known */
 };
 int recording__add_sample(struct recording *recording, const struct recording_sample *sample);
 
