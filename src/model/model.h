@@ -247,7 +247,7 @@ void model__release(struct model *model);
 /* What an error of model__load() or recording__open() means, for "'PATH': …". */
 const char *model__why(int err);
 
-/* Text, JSON and SQL say "delaying", "undecided", "idle"; NULL for what is no wait. */
+/* The key that JSON and SQL have for the kind of a wait; NULL for what is no wait. */
 const char *model__kind_name(enum kind kind);
 /* As in model_wait. */
 int64_t model__alike(const struct model *model, int64_t object);
