@@ -83,6 +83,8 @@ enum sample_flags {                  /* 1 is in old recordings, see enum recordi
 			    4, /* a tick that hit the kernel, whether its stack arrived or not */
 };
 
+#define SAMPLE_NO_CPU (-1)
+
 /*
  * One sample: a stack with a weight. Intervals of waiting and of ready time are drawn with
  * p = min(1, wait/period) and weigh max(wait, period); those that began outside of calls can weigh
@@ -110,7 +112,7 @@ struct sample_record {
 	__u32 tid;
 	__u64 object[2];
 	__u32 key_pid; /* as in ledger_key */
-	__u32 pad;
+	__s32 cpu;     /* that the thread was on when its stack was taken; SAMPLE_NO_CPU: on none */
 };
 _Static_assert(sizeof(struct sample_record) == 24 + 72 + 16 + 16 + 8, "wire format");
 

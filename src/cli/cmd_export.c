@@ -192,7 +192,7 @@ static const struct argp_option option_list[] = {
 	{ "output", 'o', "FILE", 0, "Where to; - is standard output", 0 },
 	{ "from", KEY_FROM, "TIME", 0, "Only from TIME after the start on (10s)", 0 },
 	{ "to", KEY_TO, "TIME", 0, "Only to TIME after the start", 0 },
-	{ "idle", KEY_IDLE, NULL, 0, "In flame graphs, show waiting by choice too", 0 },
+	{ "idle", KEY_IDLE, NULL, 0, "In flame graphs, show what is idle by choice too", 0 },
 	{ "args", KEY_ARGS, "HOW", 0, CLI_ARGS_ABOUT, 0 },
 	{},
 };

@@ -89,12 +89,12 @@ static json_t *states_json(void)
 {
 	json_t *list = json_array();
 
-	for (int slot = SLOT_RUN_USER; slot < SLOT_COUNT; slot++) {
+	for (int slot = SLOT_FIRST; slot < SLOT_COUNT; slot++) {
 		const struct state_words *words = states__words(slot);
 
 		json_array_append_new(list, json_pack("{s:s, s:s, s:s?, s:s}", "state",
 						      words->state, "cause", words->cause, "kind",
-						      words->kind, "about", words->about));
+						      states__key(slot), "about", words->about));
 	}
 	return list;
 }
@@ -102,12 +102,13 @@ static json_t *states_json(void)
 static void print_states(void)
 {
 	printf("\nstates of a thread ('gapless record')\n");
-	for (int slot = SLOT_RUN_USER; slot < SLOT_COUNT; slot++) {
+	for (int slot = SLOT_FIRST; slot < SLOT_COUNT; slot++) {
 		const struct state_words *words = states__words(slot);
 		char name[64];
 
 		snprintf(name, sizeof(name), "%s.%s", words->state, words->cause);
-		printf("  %-20s %-10s %s\n", name, words->kind ? words->kind : "", words->about);
+		printf("  %-20s %-10s %s\n", name,
+		       SLOT_IS_WAIT(slot) ? kinds__words(words->kind)->brief : "", words->about);
 	}
 }
 

@@ -50,16 +50,17 @@ static void add_signals_to_record(struct completion_value *value)
 	add_signals(value);
 }
 
-/* Two slots may share a cause; they follow one another. */
+/* States of two kinds may share a cause. */
 static void add_causes(struct completion_value *value)
 {
-	const char *last = "";
+	for (int i = SLOT_WAIT_FIRST; i < SLOT_WAIT_END; i++) {
+		const char *cause = states__words(i)->cause;
+		int first = SLOT_WAIT_FIRST;
 
-	for (int i = 0; i < SLOT_COUNT; i++) {
-		if (!SLOT_IS_WAIT(i) || !strcmp(states__words(i)->cause, last))
-			continue;
-		last = states__words(i)->cause;
-		add_word(value, last);
+		while (strcmp(states__words(first)->cause, cause))
+			first++;
+		if (first == i)
+			add_word(value, cause);
 	}
 }
 

@@ -25,6 +25,7 @@
 #include "model/model.h"
 #include "record/run.h"
 #include "signals/registry.h"
+#include "vocabulary/counters.h"
 
 #define RATE         997
 #define TABLE_BYTES  (UINT64_C(64) << 20)
@@ -184,7 +185,7 @@ static void judge_losses(struct self_test *test)
 	while (sqlite3_step(row) == SQLITE_ROW) {
 		const char *name = (const char *)sqlite3_column_text(row, 0);
 
-		if (model__is_loss(name))
+		if (counters__is_loss(name))
 			words__say(text, sizeof(text), "%s%s %" PRId64, *text ? ", " : "", name,
 				   (int64_t)sqlite3_column_int64(row, 1));
 	}

@@ -11,6 +11,7 @@
 #include "core/publish.h"
 #include "core/ring.h"
 #include "core/series.h"
+#include "vocabulary/counters.h"
 
 /* Slow events a second: above the first the threshold doubles, below the second it halves. */
 #define MOST_SLOW   200
@@ -248,13 +249,14 @@ int session__write(struct session *session, int64_t from, int64_t to)
 	return series__take(session->series, &takers);
 }
 
-static int put_quality(const struct session *session, const char *what, uint64_t value,
-		       const char *bias)
+static int put_quality(const struct session *session, enum counter counter, uint64_t value)
 {
+	const struct counter_words *words = counters__words(counter);
 	char name[96];
 
-	snprintf(name, sizeof(name), "%s_%s", session->signal->name, what);
-	return recording__put_quality(session->options.recording, name, (int64_t)value, bias);
+	snprintf(name, sizeof(name), "%s_%s", session->signal->name, words->name);
+	return recording__put_quality(session->options.recording, name, (int64_t)value, words->bias,
+				      words->remedy);
 }
 
 int session__write_quality(const struct session *session)
@@ -266,32 +268,23 @@ int session__write_quality(const struct session *session)
 
 	if (session->ring)
 		malformed += ring__malformed(session->ring);
-	err |= put_quality(session, "events_lost", session->lost[LOST_RING_FULL],
-			   "events or names that did not arrive; sums have them");
+	err |= put_quality(session, COUNTER_EVENTS_LOST, session->lost[LOST_RING_FULL]);
 	if (!session->signal->in_ledger)
-		err |= put_quality(session, "no_room", session->lost[LOST_MAP_FULL],
-				   "what is kept between two hooks had no room; details missing");
-	err |= put_quality(session, "sums_unnamed", control->overflow.count + quality.unnamed,
-			   "counted under 'other': too many different ones at once");
-	err |= put_quality(session, "not_in_histograms", control->no_histogram,
-			   "too many places and operations; sums have them");
-	err |= put_quality(session, "unpaired", control->unpaired,
-			   "begins without an end, or ends without a begin; not counted");
-	err |= put_quality(session, "events_unsent", control->unsent,
-			   "more at once than are sent one by one; sums have them");
+		err |= put_quality(session, COUNTER_NO_ROOM, session->lost[LOST_MAP_FULL]);
+	err |= put_quality(session, COUNTER_SUMS_UNNAMED,
+			   control->overflow.count + quality.unnamed);
+	err |= put_quality(session, COUNTER_NOT_IN_HISTOGRAMS, control->no_histogram);
+	err |= put_quality(session, COUNTER_UNPAIRED, control->unpaired);
+	err |= put_quality(session, COUNTER_EVENTS_UNSENT, control->unsent);
 	if (session->signal->refresh)
-		err |= put_quality(session, "stale", session->stale,
-				   "times that the sums could not be brought up to date");
-	err |= put_quality(session, "events_over", quality.events_over,
-			   "beyond what a recording keeps; sums have them");
-	err |= put_quality(session, "malformed", malformed, "records that were not understood");
+		err |= put_quality(session, COUNTER_STALE, session->stale);
+	err |= put_quality(session, COUNTER_EVENTS_OVER, quality.events_over);
+	err |= put_quality(session, COUNTER_SIGNAL_MALFORMED, malformed);
 	if (!session->signal->in_ledger)
-		err |= put_quality(session, "untracked", session->lost[LOST_NO_STORAGE],
-				   "too many at once to keep track of; not counted");
+		err |= put_quality(session, COUNTER_UNTRACKED, session->lost[LOST_NO_STORAGE]);
 	if (!session->signal->in_ledger)
-		err |= put_quality(session, "recursion_misses",
-				   loader__recursion_misses(session->half.object),
-				   "hooks that the kernel did not run");
+		err |= put_quality(session, COUNTER_SIGNAL_RECURSION,
+				   loader__recursion_misses(session->half.object));
 	return err ? -EIO : 0;
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "core/series.h"
+#include "vocabulary/counters.h"
 
 struct sessions {
 	struct session **all;
@@ -19,10 +20,11 @@ DEFINE_CLEANUP(struct sessions *, sessions__free)
 /* Law 4: a report that has nothing of a signal says why. A failure shows up with the next row. */
 static void write_missing(struct recording *recording, const struct signal *signal)
 {
+	const struct counter_words *words = counters__words(COUNTER_MISSING);
 	char name[96];
 
-	snprintf(name, sizeof(name), "%s_missing", signal->name);
-	recording__put_quality(recording, name, 1, "could not be started: nothing of it is here");
+	snprintf(name, sizeof(name), "%s_%s", signal->name, words->name);
+	recording__put_quality(recording, name, 1, words->bias, words->remedy);
 }
 
 int sessions__open(const struct signal *const *wanted, struct session_options options,

@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/parse.h"
+#include "diff/verdict.h"
 #include "model/load.h"
 
 /* A metric of one run, on its way to those of the others. */
@@ -311,10 +312,17 @@ static int refuse_gate(const struct diff *diff, const struct gate *gate, char **
 	return -EINVAL;
 }
 
+/* A state goes by its key, and by the words that the text has for it. */
+static bool is_called(const struct metric *metric, const char *name)
+{
+	return !strcmp(metric->name, name) ||
+	       (metric->class == METRIC_STATE && !strcmp(verdict__name(metric), name));
+}
+
 static int judge_gate(struct diff *diff, struct gate *gate, char **ret_why)
 {
 	for (size_t i = 0; i < diff->change_count; i++)
-		if (!strcmp(diff->changes[i].metric->name, gate->name) &&
+		if (is_called(diff->changes[i].metric, gate->name) &&
 		    !strcmp(diff->changes[i].metric->measure, gate->measure))
 			gate->change = &diff->changes[i];
 	if (!gate->change)

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/words.h"
 #include "diff/diff.h"
+#include "vocabulary/counters.h"
 
 #define MOST_TEXT 512
 /* What is not known of the time, in parts of it, may be so much. */
@@ -41,7 +42,7 @@ static void say_losses(const struct model *model, char *text, size_t size)
 	for (size_t i = 0; i < model->quality_count; i++) {
 		const struct model_figure *figure = &model->qualities[i];
 
-		if (figure->value > 0 && model__is_loss(figure->name))
+		if (figure->value > 0 && counters__is_loss(figure->name))
 			words__say(text, size, "%s%s %s", *text ? ", " : "",
 				   words__clean(figure->name, 40).text,
 				   words__number((int64_t)figure->value).text);

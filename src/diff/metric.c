@@ -7,6 +7,7 @@
 
 #include "base/words.h"
 #include "model/load.h"
+#include "vocabulary/calls.h"
 
 #define MOST_NAME 512
 
@@ -113,49 +114,26 @@ static void add_typical(struct making *making, struct metric metric, const char 
 /* All that there are: a condition may name one that took no time in any recording. */
 static void add_states(struct making *making)
 {
-	static const char *const names[MODEL_KINDS] = {
-		[MODEL_RUN] = "run",           [MODEL_READY] = "ready",
-		[MODEL_DELAYING] = "delaying", [MODEL_UNDECIDED] = "undecided",
-		[MODEL_IDLE] = "idle",
-	};
 	const struct model *model = making->model;
 
-	for (int kind = 0; kind < MODEL_KINDS; kind++)
-		if (names[kind])
-			add_time(making, METRIC_STATE, names[kind], model->hot.ledger_ns[kind]);
+	for (int kind = KIND_RUN; kind <= KIND_IDLE; kind++)
+		add_time(making, METRIC_STATE, kinds__words(kind)->key, model->hot.ledger_ns[kind]);
 	for (size_t i = 0; i < model->state_count; i++) {
 		const struct model_state *state = &model->states[i];
-		char name[MOST_NAME];
+		char name[MOST_NAME], kind[32] = "";
 		int64_t ns = 0;
 
 		for (size_t j = 0; j < model->group_count; j++)
 			if (!model->groups[j].own)
 				ns += model->groups[j].state_ns[i];
-		if (state->kind == MODEL_UNSEEN)
+		if (state->kind == KIND_UNSEEN)
 			continue;
 		/* One cause can be of several kinds. */
-		snprintf(name, sizeof(name), "%s.%s%s", state->state, state->cause,
-			 state->kind == MODEL_IDLE        ? " (idle)"
-			 : state->kind == MODEL_UNDECIDED ? " (undecided)"
-							  : "");
+		if (state->kind == KIND_IDLE || state->kind == KIND_UNDECIDED)
+			snprintf(kind, sizeof(kind), " (%s)", kinds__words(state->kind)->key);
+		snprintf(name, sizeof(name), "%s.%s%s", state->state, state->cause, kind);
 		add_time(making, METRIC_CAUSE, name, ns);
 	}
-}
-
-/* How long these take is the program's choice, or is told with what is waited for. */
-static bool waits_by_choice(const char *call)
-{
-	static const char *const calls[] = { "poll",          "ppoll",           "select",
-					     "pselect6",      "epoll_wait",      "epoll_pwait",
-					     "epoll_pwait2",  "nanosleep",       "clock_nanosleep",
-					     "accept",        "accept4",         "futex",
-					     "wait4",         "waitid",          "pause",
-					     "rt_sigsuspend", "rt_sigtimedwait", "io_uring_enter" };
-
-	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
-		if (!strcmp(call, calls[i]))
-			return true;
-	return false;
 }
 
 static void add_syscalls(struct making *making)
@@ -172,7 +150,7 @@ static void add_syscalls(struct making *making)
 		snprintf(name, sizeof(name), "syscall:%s", call->name);
 		time = add_time(making, METRIC_SYSCALL, name, call->total_ns);
 		if (time)
-			time->is_aside = waits_by_choice(call->name);
+			time->is_aside = calls__is_by_choice(call->name);
 		add_count(making, METRIC_SYSCALL, name, "calls", call->count, size);
 		typical.count = call->count;
 		typical.measure = "mean";
@@ -208,9 +186,9 @@ static void add_function(struct making *making, const struct hot_function *funct
 {
 	const struct hot *hot = &making->model->hot;
 	const struct hot_sum *self = &function->self[kind];
-	int64_t whole = kind == HOT_RUN ? hot->sampled[MODEL_RUN].ns
-					: hot->sampled[MODEL_DELAYING].ns +
-						  hot->sampled[MODEL_UNDECIDED].ns;
+	int64_t whole = kind == HOT_RUN
+				? hot->sampled[KIND_RUN].ns
+				: hot->sampled[KIND_DELAYING].ns + hot->sampled[KIND_UNDECIDED].ns;
 	char name[MOST_NAME] = "function:";
 
 	if (!self->ns)

@@ -57,13 +57,16 @@ struct words verdict__ratio(const struct diff_change *change)
 	return words;
 }
 
-/* "function:burn (prog)" is enough said below "functions". */
+/* "burn (prog)" is enough said below "functions"; keys of kinds have words. */
 const char *verdict__name(const struct metric *metric)
 {
 	const char *colon = strchr(metric->name, ':');
 
 	if (colon && (metric->class == METRIC_FUNCTION || metric->class == METRIC_SYSCALL))
 		return colon + 1;
+	for (int kind = 0; metric->class == METRIC_STATE && kind < KIND_COUNT; kind++)
+		if (!strcmp(metric->name, kinds__words(kind)->key))
+			return kinds__words(kind)->words;
 	return metric->name;
 }
 

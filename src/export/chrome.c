@@ -74,13 +74,7 @@ static void write_names(struct chrome *chrome)
 /* Names of colours that Chrome's own viewer knows. */
 static const char *colour_of(const struct profile_state *state)
 {
-	if (state->is_run)
-		return "thread_state_running";
-	if (!strcmp(state->state, "ready"))
-		return "thread_state_runnable";
-	if (!strcmp(state->cause, "disk") || !strcmp(state->cause, "fault"))
-		return "thread_state_iowait";
-	return "thread_state_sleeping";
+	return states__words(state->look)->chrome;
 }
 
 /* A point of a thread's counter; `slice` NULL: its end. */

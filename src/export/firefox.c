@@ -44,25 +44,23 @@ void firefox__number(struct firefox *firefox, const char *key, int64_t number)
 static int sort_states(struct firefox *firefox)
 {
 	const struct profile *profile = firefox->profile;
-	static const char *const kinds[] = { "delaying", "undecided", "idle" };
 
 	for (size_t i = 0; i < profile->state_count; i++) {
 		const struct profile_state *state = &profile->states[i];
 		uint32_t *category = &firefox->categories[i], *sub = &firefox->subcategories[i];
 
-		if (!strcmp(state->state, "wait")) {
+		if (SLOT_IS_WAIT(state->look)) {
 			int err = strings__add(&firefox->causes, state->cause, category);
 
 			if (err)
 				return err;
 			*category += FIREFOX_WAITS;
-			for (uint32_t k = 0; state->kind && k < 3; k++)
-				*sub = !strcmp(state->kind, kinds[k]) ? k + 1 : *sub;
-		} else if (!strcmp(state->state, "ready")) {
+			*sub = states__words(state->look)->kind - KIND_DELAYING + 1;
+		} else if (SLOT_IS_READY(state->look)) {
 			*category = FIREFOX_READY;
-			*sub = !strcmp(state->cause, "woken") ? 1 : 2;
+			*sub = state->look - SLOT_RUN_END + 1;
 		} else if (state->is_run) {
-			*category = !strcmp(state->cause, "kernel") ? FIREFOX_KERNEL : FIREFOX_USER;
+			*category = state->look == SLOT_RUN_KERNEL ? FIREFOX_KERNEL : FIREFOX_USER;
 		}
 	}
 	return 0;
@@ -167,54 +165,59 @@ static void sort_threads(struct firefox *firefox)
 	}
 }
 
-static void write_category(struct json_out *out, const char *name, const char *colour,
-			   const char *const subs[3])
+static void begin_category(struct json_out *out, const char *name, const char *colour)
 {
 	json_out__open(out, NULL, '{');
 	json_out__text(out, "name", name);
 	json_out__text(out, "color", colour);
 	json_out__open(out, "subcategories", '[');
 	json_out__text(out, NULL, "Other");
-	for (int i = 0; subs && i < 3 && subs[i]; i++)
-		json_out__text(out, NULL, subs[i]);
+}
+
+static void end_category(struct json_out *out)
+{
 	json_out__close(out, ']');
 	json_out__close(out, '}');
 }
 
-/* Warm colours delay, cool ones rest. */
-static const char *colour_of(const char *cause)
+static void write_category(struct json_out *out, const char *name, const char *colour)
 {
-	static const char *const colours[][2] = {
-		{ "lock", "red" },        { "disk", "brown" },     { "net", "lightblue" },
-		{ "poll", "grey" },       { "sleep", "grey" },     { "pipe", "purple" },
-		{ "child", "magenta" },   { "fault", "lightred" }, { "kernel", "darkgrey" },
-		{ "uring", "lightblue" },
-	};
+	begin_category(out, name, colour);
+	end_category(out);
+}
 
-	for (size_t i = 0; i < sizeof(colours) / sizeof(*colours); i++)
-		if (!strcmp(cause, colours[i][0]))
-			return colours[i][1];
-	return "darkgrey";
+/* A cause of two kinds has the colour of the first. */
+static const char *colour_of(const struct profile *profile, const char *cause)
+{
+	for (size_t i = 0; i < profile->state_count; i++)
+		if (SLOT_IS_WAIT(profile->states[i].look) &&
+		    !strcmp(profile->states[i].cause, cause))
+			return states__words(profile->states[i].look)->firefox;
+	return "grey";
 }
 
 static void write_categories(struct firefox *firefox)
 {
-	static const char *const ready[] = { "Woken", "Preempted", NULL };
-	static const char *const kinds[] = { "Delaying", "Undecided", "Idle" };
 	struct json_out *out = &firefox->out;
 
 	json_out__open(out, "categories", '[');
-	write_category(out, "Other", "grey", NULL);
-	write_category(out, "User", "yellow", NULL);
-	write_category(out, "Kernel", "orange", NULL);
-	write_category(out, "Generated code", "blue", NULL);
-	write_category(out, "Ready", "green", ready);
+	write_category(out, "Other", "grey");
+	write_category(out, "User", states__words(SLOT_RUN_USER)->firefox);
+	write_category(out, "Kernel", states__words(SLOT_RUN_KERNEL)->firefox);
+	write_category(out, "Generated code", "orange");
+	begin_category(out, "Ready", states__words(SLOT_READY_WOKEN)->firefox);
+	for (int slot = SLOT_RUN_END; slot < SLOT_READY_END; slot++)
+		json_out__text(out, NULL, states__words(slot)->cause);
+	end_category(out);
 	for (size_t i = 0; i < firefox->causes.names.count; i++) {
 		char name[TEXTS_MOST + 16];
 		const char *cause = firefox->causes.names.texts[i];
 
 		snprintf(name, sizeof(name), "Wait: %s", cause);
-		write_category(out, name, colour_of(cause), kinds);
+		begin_category(out, name, colour_of(firefox->profile, cause));
+		for (int kind = KIND_DELAYING; kind <= KIND_IDLE; kind++)
+			json_out__text(out, NULL, kinds__words(kind)->words);
+		end_category(out);
 	}
 	json_out__close(out, ']');
 }

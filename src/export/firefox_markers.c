@@ -114,7 +114,7 @@ static void write_data(struct firefox *firefox, uint32_t index)
 	struct json_out *out = &firefox->out;
 
 	json_out__open(out, NULL, '{');
-	json_out__text(out, "type", !strcmp(state->state, "ready") ? "ready" : "wait");
+	json_out__text(out, "type", SLOT_IS_READY(state->look) ? "ready" : "wait");
 	add_text(firefox, "why", state->cause);
 	add_text(firefox, "kind", state->kind);
 	add_text(firefox, "object", sample->object);

@@ -13,7 +13,8 @@ const char *label__kind(const struct profile_state *state, char ret[LABEL_SIZE])
 {
 	if (!state->kind)
 		return label__state(state, ret);
-	snprintf(ret, LABEL_SIZE, "%s.%s (%s)", state->state, state->cause, state->kind);
+	snprintf(ret, LABEL_SIZE, "%s.%s (%s)", state->state, state->cause,
+		 kinds__words(kinds__of(state->state, state->kind))->brief);
 	return ret;
 }
 
@@ -57,7 +58,7 @@ const char *label__left_out(const struct profile *profile, char ret[LABEL_SIZE])
 
 	*ret = '\0';
 	if (profile->left_out_ns)
-		snprintf(ret, LABEL_SIZE, "without %s of waiting by choice [--idle shows it]",
-			 label__time(profile->left_out_ns, time));
+		snprintf(ret, LABEL_SIZE, "without %s %s [--idle shows it]",
+			 label__time(profile->left_out_ns, time), kinds__words(KIND_IDLE)->words);
 	return ret;
 }

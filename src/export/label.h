@@ -8,7 +8,7 @@
 
 /* "wait.lock" */
 const char *label__state(const struct profile_state *state, char ret[LABEL_SIZE]);
-/* "wait.lock (undecided)": one cause can be of several kinds. */
+/* "wait.lock (unclear)": one cause can be of several kinds. */
 const char *label__kind(const struct profile_state *state, char ret[LABEL_SIZE]);
 /* "logger (thread 1004)" */
 const char *label__thread(const struct profile_thread *thread, char ret[LABEL_SIZE]);
@@ -18,5 +18,5 @@ const char *label__evidence(const struct profile_sample *sample);
 #define LABEL_ENDED "ended"         /* how a wait ended that nobody ended: "timed out" */
 /* "1.23 s": three digits that count. */
 const char *label__time(int64_t ns, char ret[LABEL_SHORT]);
-/* "without 1.23 s of waiting by choice [--idle shows it]"; "" if nothing was left out. */
+/* "without 1.23 s idle by choice [--idle shows it]"; "" if nothing was left out. */
 const char *label__left_out(const struct profile *profile, char ret[LABEL_SIZE]);

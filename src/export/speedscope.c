@@ -212,7 +212,7 @@ static int print_frames(const struct profile *profile, const struct tree *tree, 
 		fputc('}', out);
 	}
 	fprintf(out, ",\n{\"name\":\"[no sample%s]\"}",
-		profile->left_out_ns ? ", or waiting by choice" : "");
+		profile->left_out_ns ? ", or idle by choice" : "");
 	return 0;
 }
 

@@ -40,42 +40,27 @@ static const char script[] =
 #include "export/svg.js.h"
 	;
 
-struct colour {
-	unsigned char red, green, blue;
-};
-
-/* Of code that runs; what never does is half way to PALE. */
+/* Of code that runs, by its state; what never does is pale. */
 static const struct {
 	enum tree_kind kind;
 	const char *class, *words;
-	struct colour colour;
+	enum ledger_slot slot;
+	double white; /* part of it in the colour, so that names can be read */
 } codes[] = {
-	{ TREE_USER, "u", "running in the program", { 240, 118, 76 } },
-	{ TREE_INLINED, "i", "in an inlined function", { 247, 158, 126 } },
-	{ TREE_KERNEL, "k", "in the kernel", { 243, 166, 51 } },
-	{ TREE_JIT, "j", "in generated code", { 112, 190, 104 } },
+	{ TREE_USER, "u", "running in the program", SLOT_RUN_USER, 0.45 },
+	{ TREE_INLINED, "i", "in an inlined function", SLOT_RUN_USER, 0.62 },
+	{ TREE_KERNEL, "k", "in the kernel", SLOT_RUN_KERNEL, 0.1 },
+	{ TREE_JIT, "j", "in generated code", SLOT_RUN_ANY, 0.25 },
 };
-#define CODE_COUNT (sizeof(codes) / sizeof(*codes))
-static const struct colour PALE = { 214, 219, 226 };
-
-/* Ready is yellow, waiting is blue; a cause has the same colour in every picture. */
-static const struct {
-	const char *name, *colour;
-} cause_colours[] = {
-	{ "[ready.woken]", "#f2d24b" },     { "[ready.preempted]", "#d9a514" },
-	{ "[ready.throttled]", "#c9b458" }, { "[wait.lock]", "#6f9ceb" },
-	{ "[wait.disk]", "#8fc1e8" },       { "[wait.net]", "#5aa7c7" },
-	{ "[wait.poll]", "#b4c3dc" },       { "[wait.sleep]", "#c6cfe6" },
-	{ "[wait.pipe]", "#7fb3d1" },       { "[wait.child]", "#8d93e0" },
-	{ "[wait.fault]", "#a58fe6" },      { "[wait.kernel]", "#5f86c9" },
-};
-#define OTHER_COLOUR    "#9fb4d8"
-#define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
+#define CODE_COUNT  (sizeof(codes) / sizeof(*codes))
+#define PALE        0xd6dbe2
+#define WHITE       0xffffff
+#define CAUSE_WHITE 0.35
 
 /* A cause of not running: a label of the tree, with its colour and its time. */
 struct cause {
 	const char *name;
-	const char *colour;
+	uint32_t colour;
 	int64_t ns;
 };
 
@@ -136,6 +121,19 @@ static size_t columns_of(const char *text)
 	return columns;
 }
 
+/* `share` of the way from one colour to another. */
+static uint32_t blend(uint32_t from, uint32_t to, double share)
+{
+	uint32_t colour = 0;
+
+	for (int shift = 16; shift >= 0; shift -= 8) {
+		int a = from >> shift & 0xff, b = to >> shift & 0xff;
+
+		colour |= (uint32_t)lround(a + (b - a) * share) << shift;
+	}
+	return colour;
+}
+
 /* Index of the kind of code, or CODE_COUNT. */
 static size_t code_of(enum tree_kind kind)
 {
@@ -146,23 +144,33 @@ static size_t code_of(enum tree_kind kind)
 	return i;
 }
 
+/* Of a leaf of the tree, "[wait.lock]". A cause of two kinds has the colour of the first. */
+static uint32_t colour_of(const struct profile *profile, const char *name)
+{
+	char label[LABEL_SIZE];
+
+	for (size_t i = 0; i < profile->state_count; i++) {
+		size_t length = strlen(label__state(&profile->states[i], label));
+
+		if (!strncmp(name + 1, label, length) && !strcmp(name + 1 + length, "]"))
+			return blend(states__words(profile->states[i].look)->light, WHITE,
+				     CAUSE_WHITE);
+	}
+	return PALE;
+}
+
 /* Those that have no place of their own share the last. */
 static struct cause *cause_of(struct picture *picture, const struct tree_node *node)
 {
-	size_t i = 0, known = 0;
+	size_t i = 0;
 
 	for (; i < picture->cause_count; i++)
 		if (!strcmp(picture->causes[i].name, node->name))
 			return &picture->causes[i];
 	if (i == MOST_CAUSES)
 		return &picture->causes[i - 1];
-	while (known < COUNT_OF(cause_colours) && strcmp(cause_colours[known].name, node->name))
-		known++;
-	picture->causes[i] = (struct cause) {
-		.name = node->name,
-		.colour = known < COUNT_OF(cause_colours) ? cause_colours[known].colour
-							  : OTHER_COLOUR,
-	};
+	picture->causes[i] = (struct cause) { .name = node->name,
+					      .colour = colour_of(picture->profile, node->name) };
 	picture->cause_count++;
 	return &picture->causes[i];
 }
@@ -219,25 +227,20 @@ static void find_depth(struct picture *picture)
 	}
 }
 
-static unsigned int blend(unsigned char from, unsigned char to, double share)
-{
-	return (unsigned int)lround(from + (to - from) * share);
-}
-
 static void print_colours(const struct picture *picture)
 {
 	for (size_t i = 0; i < CODE_COUNT; i++) {
+		uint32_t colour = blend(states__words(codes[i].slot)->light, WHITE, codes[i].white);
+
 		for (int shade = 0; shade < SHADES; shade++) {
 			double ran = 0.25 + 0.75 * shade / (SHADES - 1);
 
-			fprintf(picture->out, ".%s%d { fill: #%02x%02x%02x; }\n", codes[i].class,
-				shade, blend(PALE.red, codes[i].colour.red, ran),
-				blend(PALE.green, codes[i].colour.green, ran),
-				blend(PALE.blue, codes[i].colour.blue, ran));
+			fprintf(picture->out, ".%s%d { fill: #%06x; }\n", codes[i].class, shade,
+				blend(PALE, colour, ran));
 		}
 	}
 	for (size_t i = 0; i < picture->cause_count; i++)
-		fprintf(picture->out, ".c%zu { fill: %s; }\n", i, picture->causes[i].colour);
+		fprintf(picture->out, ".c%zu { fill: #%06x; }\n", i, picture->causes[i].colour);
 	fputs(".t { fill: #c3c9d1; }\n.n { fill: #b9aeb9; }\n", picture->out);
 }
 

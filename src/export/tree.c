@@ -167,7 +167,7 @@ int tree__place(struct tree *tree, const struct profile_sample *sample, uint32_t
 	struct internal *internal = tree->internal;
 	const struct profile *profile = internal->profile;
 	const char *leaf = internal->leaves[sample->state];
-	bool is_ready = !strcmp(profile->states[sample->state].state, "ready");
+	bool is_ready = SLOT_IS_READY(profile->states[sample->state].look);
 	uint32_t node = 0;
 	int err = descend(tree, profile->threads[sample->thread].comm, TREE_THREAD, PROFILE_NONE,
 			  &node);

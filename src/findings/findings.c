@@ -1,12 +1,12 @@
 /*
  * Candidates are (group, cause) sums, ready time per group, and syscalls; each in its own rank:
  *
- *   0  what delays: delaying waits, missing CPUs, syscalls that eat running time
+ *   0  what delays: waits that hold up, missing CPUs, syscalls that eat running time
  *   1  running itself, where it is most of a group's time
  *   2  waits that explain nothing by themselves: for a child, whose own time says why; and those of
  *      threads that did nothing but wait, such as a shell at its terminal. (A lock is never that:
  *      it may be the deadlock that everybody looks for.)
- *   3  undecided waits: a pool that waits for work looks the same as one that waits for a lock
+ *   3  unclear waits: a pool that waits for work looks the same as one that waits for a lock
  *
  * Within a rank the longest is first. Time and share come from the accounts, which can be cut; the
  * object and the culprit from the waits, which are kept for the whole recording.
@@ -64,33 +64,6 @@ static void say_share(struct finding *finding, bool one)
 	    one ? "its" : "their", words__time(finding->ns).text, words__time(finding->of_ns).text);
 }
 
-static const char *wait_words(const struct model_state *state)
-{
-	static const struct {
-		const char *cause, *words;
-	} known[] = {
-		{ "lock", "waiting for a lock" },
-		{ "disk", "waiting for the disk" },
-		{ "net", "waiting for the network" },
-		{ "poll", "waiting for events (poll)" },
-		{ "sleep", "sleeping" },
-		{ "pipe", "waiting for a pipe" },
-		{ "child", "waiting for a child process" },
-		{ "fault", "waiting for page faults" },
-		{ "kernel", "waiting for a lock inside the kernel" },
-		{ "uring", "waiting for io_uring" },
-		{ "stopped", "stopped" },
-		{ "other", "waiting" },
-	};
-
-	if (state->kind == MODEL_UNDECIDED && !strcmp(state->cause, "lock"))
-		return "waiting for a lock or a condition variable";
-	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
-		if (!strcmp(known[i].cause, state->cause))
-			return known[i].words;
-	return NULL;
-}
-
 /* Else it waited for memory, or for RCU. */
 static bool is_for_locks(const struct model *model, const struct candidate *candidate)
 {
@@ -107,21 +80,21 @@ static bool is_for_locks(const struct model *model, const struct candidate *cand
 static void say_wait(struct finding *finding, const struct model *model,
 		     const struct candidate *candidate, const struct signals_row **ret_said)
 {
-	const char *words = wait_words(candidate->state);
+	enum ledger_slot slot = candidate->state->slot;
 	bool one = say_subject(finding, model, candidate->group);
 
 	finding->of_ns = candidate->group->lifetime_ns;
 	say(finding, " spent ");
 	say_share(finding, one);
-	if (!strcmp(candidate->state->cause, "kernel") && !is_for_locks(model, candidate))
+	if (slot == SLOT_WAIT_KERNEL && !is_for_locks(model, candidate))
 		say(finding, " waiting inside the kernel");
-	else if (words)
-		say(finding, " %s", words);
+	else if (slot)
+		say(finding, " %s", states__words(slot)->phrase);
 	else
 		say(finding, " waiting (%s)",
 		    words__clean(candidate->state->cause, NAME_COLUMNS).text);
 	findings__blame(model, candidate->group, candidate->state, finding);
-	if (!strcmp(candidate->state->cause, "disk"))
+	if (slot == SLOT_WAIT_DISK)
 		findings_signals__join(model, candidate->group, finding, ret_said);
 	say(finding, candidate->rank == RANK_UNDECIDED
 			     ? "; whether that is idleness cannot be told from outside."
@@ -142,12 +115,12 @@ static void say_cpus(struct finding *finding, const struct model *model)
 	say(finding, ": the machine's %lld CPUs were %s busy", (long long)model->cpus,
 	    words__about(capacity - model->idle_ns, capacity).text);
 	for (size_t i = 0; i < model->group_count; i++)
-		if (!most || model->groups[i].kind_ns[MODEL_RUN] > most->kind_ns[MODEL_RUN])
+		if (!most || model->groups[i].kind_ns[KIND_RUN] > most->kind_ns[KIND_RUN])
 			most = &model->groups[i];
-	if (!most || !model__reaches(most->kind_ns[MODEL_RUN], capacity, 20))
+	if (!most || !model__reaches(most->kind_ns[KIND_RUN], capacity, 20))
 		return;
 	findings__name(most, most->members == 1 ? most->first : NULL, name, sizeof(name));
-	say(finding, ", %s with %s", words__about(most->kind_ns[MODEL_RUN], capacity).text, name);
+	say(finding, ", %s with %s", words__about(most->kind_ns[KIND_RUN], capacity).text, name);
 }
 
 static void say_ready(struct finding *finding, const struct model *model,
@@ -172,7 +145,7 @@ static void say_run(struct finding *finding, const struct model *model,
 	say(finding, " ran for ");
 	say_share(finding, one);
 	for (size_t i = 0; i < model->state_count; i++)
-		if (!strcmp(model->states[i].cause, "user") && model->states[i].kind == MODEL_RUN)
+		if (model->states[i].slot == SLOT_RUN_USER)
 			user_ns += candidate->group->state_ns[i];
 	if (user_ns)
 		say(finding, ", %s of that outside syscalls",
@@ -187,7 +160,7 @@ static int64_t running_ns(const struct model *model)
 
 	for (size_t i = 0; i < model->group_count; i++)
 		if (!model->groups[i].own)
-			ns += model->groups[i].kind_ns[MODEL_RUN];
+			ns += model->groups[i].kind_ns[KIND_RUN];
 	return ns;
 }
 
@@ -254,15 +227,14 @@ static void offer(struct candidate *best, const struct candidate *candidate)
 
 static enum rank wait_rank(const struct model_group *group, const struct model_state *state)
 {
-	static const char *const telling[] = { "lock", "kernel", "disk", "fault" };
-	int64_t active = group->kind_ns[MODEL_RUN] + group->kind_ns[MODEL_READY];
+	unsigned int flags = states__words(state->slot)->flags;
+	int64_t active = group->kind_ns[KIND_RUN] + group->kind_ns[KIND_READY];
 
-	if (state->kind == MODEL_UNDECIDED)
+	if (state->kind == KIND_UNDECIDED)
 		return RANK_UNDECIDED;
-	for (size_t i = 0; i < sizeof(telling) / sizeof(*telling); i++)
-		if (!strcmp(telling[i], state->cause))
-			return RANK_DELAY;
-	return strcmp(state->cause, "child") && (double)active * 1000 >= (double)group->lifetime_ns
+	if (flags & STATE_TELLING)
+		return RANK_DELAY;
+	return !(flags & STATE_ELSEWHERE) && (double)active * 1000 >= (double)group->lifetime_ns
 		       ? RANK_DELAY
 		       : RANK_PARKED;
 }
@@ -276,7 +248,7 @@ static void offer_waits(const struct model *model, const struct model_group *gro
 		int least = rank == RANK_DELAY ? LEAST_PERCENT : LEAST_OPEN_PERCENT;
 		int64_t ns = group->state_ns[i];
 
-		if ((state->kind == MODEL_UNDECIDED || state->kind == MODEL_DELAYING) &&
+		if ((state->kind == KIND_UNDECIDED || state->kind == KIND_DELAYING) &&
 		    model__reaches(ns, group->lifetime_ns, least) &&
 		    model__reaches(ns, model->wall_ns, least))
 			offer(best, &(struct candidate) { rank, ns, group, state, NULL });
@@ -286,7 +258,7 @@ static void offer_waits(const struct model *model, const struct model_group *gro
 static void offer_cpu(const struct model *model, const struct model_group *group,
 		      struct candidate *best)
 {
-	int64_t ready = group->kind_ns[MODEL_READY], run = group->kind_ns[MODEL_RUN];
+	int64_t ready = group->kind_ns[KIND_READY], run = group->kind_ns[KIND_RUN];
 
 	if (model__reaches(ready, group->lifetime_ns, LEAST_PERCENT) &&
 	    model__reaches(ready, model->wall_ns, LEAST_PERCENT))
@@ -334,7 +306,7 @@ static bool say_idle(struct finding *finding, const struct model *model)
 		if (model->groups[i].own || model->groups[i].kernel)
 			continue;
 		finding->of_ns += model->groups[i].lifetime_ns;
-		finding->ns += model->groups[i].kind_ns[MODEL_IDLE];
+		finding->ns += model->groups[i].kind_ns[KIND_IDLE];
 	}
 	for (size_t i = 0; i < model->state_count; i++) {
 		int64_t ns = 0;
@@ -342,7 +314,7 @@ static bool say_idle(struct finding *finding, const struct model *model)
 		for (size_t j = 0; j < model->group_count; j++)
 			if (!model->groups[j].own && !model->groups[j].kernel)
 				ns += model->groups[j].state_ns[i];
-		if (model->states[i].kind != MODEL_IDLE || ns <= most_ns)
+		if (model->states[i].kind != KIND_IDLE || ns <= most_ns)
 			continue;
 		most = &model->states[i];
 		most_ns = ns;

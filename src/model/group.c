@@ -81,7 +81,7 @@ static const char *common_name(struct model *model, struct model_thread *const *
 
 static void add_kinds(int64_t *to, const int64_t *from)
 {
-	for (int i = 0; i < MODEL_KINDS; i++)
+	for (int i = 0; i < KIND_COUNT; i++)
 		to[i] += from[i];
 }
 
@@ -201,9 +201,9 @@ int group__waits(struct model *model)
 	if (!list)
 		return -ENOMEM;
 	for (size_t i = 0; i < model->wait_count; i++) {
-		enum model_kind kind = model->waits[i].state->kind;
+		enum kind kind = model->waits[i].state->kind;
 
-		if ((kind == MODEL_DELAYING || kind == MODEL_UNDECIDED) &&
+		if ((kind == KIND_DELAYING || kind == KIND_UNDECIDED) &&
 		    !model->waits[i].waiter->group->own)
 			list[count++] = &model->waits[i];
 	}
@@ -257,8 +257,8 @@ DEFINE_ORDER(by_comm, MODEL_BY_COMM)
 
 static int64_t busy_ns(const struct model_row *row)
 {
-	return row->kind_ns[MODEL_RUN] + row->kind_ns[MODEL_READY] + row->kind_ns[MODEL_DELAYING] +
-	       row->kind_ns[MODEL_UNDECIDED];
+	return row->kind_ns[KIND_RUN] + row->kind_ns[KIND_READY] + row->kind_ns[KIND_DELAYING] +
+	       row->kind_ns[KIND_UNDECIDED];
 }
 
 static int by_busy_time(const void *a, const void *b)

@@ -74,7 +74,7 @@ struct hot {
 	int64_t period_ns; /* 0: never */
 	int64_t tick_ns;   /* between the ticks of a CPU, by the samples; 0: there is none */
 
-	/* Without gapless's own threads, by enum model_kind. */
+	/* Without gapless's own threads, by enum kind. */
 	struct hot_sum sampled[8];
 	int64_t ledger_ns[8];
 	int64_t samples, whole;

@@ -158,19 +158,6 @@ static int take_span(struct model *model, sqlite3_stmt *row)
 	return 0;
 }
 
-static enum model_kind kind_of(const char *state, const char *kind)
-{
-	if (!strcmp(state, "run"))
-		return MODEL_RUN;
-	if (!strcmp(state, "ready"))
-		return MODEL_READY;
-	if (!strcmp(state, "unseen"))
-		return MODEL_UNSEEN;
-	if (!strcmp(kind, "idle"))
-		return MODEL_IDLE;
-	return strcmp(kind, "undecided") ? MODEL_DELAYING : MODEL_UNDECIDED;
-}
-
 static int take_state(struct model *model, sqlite3_stmt *row)
 {
 	struct model_state *state = APPEND(&model->states, &model->state_count);
@@ -180,7 +167,8 @@ static int take_state(struct model *model, sqlite3_stmt *row)
 	state->id = sqlite3_column_int64(row, 0);
 	state->state = load__name(model, row, 1);
 	state->cause = load__name(model, row, 2);
-	state->kind = kind_of(state->state, load__name(model, row, 3));
+	state->kind = kinds__of(state->state, load__name(model, row, 3));
+	state->slot = states__find(state->state, state->cause, state->kind);
 	return 0;
 }
 
@@ -352,6 +340,7 @@ static int take_figure(struct model *model, sqlite3_stmt *row, struct model_figu
 	if (!(fabs(figure->value) < (double)LOAD_MOST)) /* a hostile one, or none at all */
 		figure->value = figure->value < 0 ? -(double)LOAD_MOST : (double)LOAD_MOST;
 	figure->words = load__text(model, row, 2);
+	figure->remedy = load__text(model, row, 3);
 	return 0;
 }
 
@@ -436,6 +425,7 @@ int load__threads(struct model *model, sqlite3 *db)
 
 int load__tables(struct model *model, sqlite3 *db)
 {
+	bool has_remedy = is_answered(db, "SELECT remedy FROM quality");
 	const struct {
 		const char *sql;
 		load_row *take;
@@ -444,8 +434,10 @@ int load__tables(struct model *model, sqlite3 *db)
 		{ sql__histograms, take_bucket },
 		{ sql__syscalls, take_syscall },
 		{ "SELECT count(*), sum(idle_ns) FROM cpu", take_idle },
-		{ "SELECT name, value, bias FROM quality ORDER BY name", take_quality },
-		{ "SELECT name, value, unit FROM cost ORDER BY name", take_cost },
+		{ has_remedy ? "SELECT name, value, bias, remedy FROM quality ORDER BY name"
+			     : "SELECT name, value, bias, '' FROM quality ORDER BY name",
+		  take_quality },
+		{ "SELECT name, value, unit, NULL FROM cost ORDER BY name", take_cost },
 	};
 
 	int err = load__each(model, db, model->cut ? sql__cut_accounts : sql__accounts, take_cell);

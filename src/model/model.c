@@ -47,21 +47,16 @@ void model__release(struct model *model)
 	*model = (struct model) {};
 }
 
-const char *model__kind_name(enum model_kind kind)
+const char *model__kind_name(enum kind kind)
 {
-	static const char *const names[MODEL_KINDS] = {
-		[MODEL_DELAYING] = "delaying",
-		[MODEL_UNDECIDED] = "undecided",
-		[MODEL_IDLE] = "idle",
-	};
+	bool is_wait = kind == KIND_DELAYING || kind == KIND_UNDECIDED || kind == KIND_IDLE;
 
-	return names[kind];
+	return is_wait ? kinds__words(kind)->key : NULL;
 }
 
 bool model__has_culprit(const struct model_state *state)
 {
-	return strcmp(state->state, "wait") ||
-	       (strcmp(state->cause, "disk") && strcmp(state->cause, "fault"));
+	return !(states__words(state->slot)->flags & STATE_NO_CULPRIT);
 }
 
 const struct model_figure *model__find(const struct model_figure *figures, size_t count,
@@ -93,7 +88,7 @@ int64_t model__percentile(const struct model_histogram *histogram, int q, int64_
 	return most_ns && middle > most_ns ? most_ns : middle;
 }
 
-static int move_causes(struct model *model, const char *const *causes, enum model_kind kind)
+static int move_causes(struct model *model, const char *const *causes, enum kind kind)
 {
 	for (; causes && *causes; causes++) {
 		bool found = false;
@@ -168,7 +163,7 @@ static void sum_threads(struct model *model)
 		}
 		sum_thread(model, thread);
 	}
-	model->unexplained_ns += model->kind_ns[MODEL_UNSEEN];
+	model->unexplained_ns += model->kind_ns[KIND_UNSEEN];
 }
 
 static int by_syscall_time(const void *a, const void *b)
@@ -211,9 +206,9 @@ static int load(struct model *model, sqlite3 *db, const struct model_options *op
 	if (!err)
 		err = load__notes(model, db);
 	if (!err)
-		err = move_causes(model, options->busy, MODEL_DELAYING);
+		err = move_causes(model, options->busy, KIND_DELAYING);
 	if (!err)
-		err = move_causes(model, options->idle, MODEL_IDLE);
+		err = move_causes(model, options->idle, KIND_IDLE);
 	if (!err)
 		err = load__cut(model, options);
 	if (!err)
@@ -265,31 +260,6 @@ int model__load(const char *path, const struct model_options *options, struct mo
 	cleanup(sqlite3_close_p) sqlite3 *db = NULL;
 
 	return model__load_open(path, options, &db, ret);
-}
-
-/* Counters that mean that something is missing in the sums. */
-static const char *const losses[] = {
-	"lost_ring_full", "lost_map_full",    "no_storage",
-	"missed_wakeups", "never_closed",     "vanished_threads",
-	"stacks_lost",    "recursion_misses", "dropped_on_purpose",
-};
-static const char *const signal_losses[] = { "_unpaired", "_untracked", "_stale",
-					     "_missing",  "_uncounted", "_recursion_misses" };
-
-bool model__is_loss(const char *name)
-{
-	size_t length = strlen(name);
-
-	for (size_t i = 0; i < sizeof(losses) / sizeof(*losses); i++)
-		if (!strcmp(name, losses[i]))
-			return true;
-	for (size_t i = 0; i < sizeof(signal_losses) / sizeof(*signal_losses); i++) {
-		size_t end = strlen(signal_losses[i]);
-
-		if (length > end && !strcmp(name + length - end, signal_losses[i]))
-			return true;
-	}
-	return false;
 }
 
 bool model__reaches(int64_t part, int64_t whole, int percent)

@@ -16,6 +16,7 @@
 #include "model/outside.h"
 #include "model/signals.h"
 #include "model/texts.h"
+#include "vocabulary/states.h"
 
 enum model_by {
 	MODEL_BY_NONE,
@@ -30,27 +31,17 @@ struct model_options {
 	enum model_by by;
 	uint64_t from_ns;        /* the cut, as offsets from the start */
 	uint64_t to_ns;          /* 0: the end */
-	const char *const *busy; /* causes to call delaying, up to a NULL; or NULL */
+	const char *const *busy; /* causes to call held up, up to a NULL; or NULL */
 	const char *const *idle; /* causes to call idle */
 	enum redact_args args;   /* of programs and system calls */
-};
-
-/* What a state is to its thread. */
-enum model_kind {
-	MODEL_RUN,
-	MODEL_READY,
-	MODEL_DELAYING,
-	MODEL_UNDECIDED,
-	MODEL_IDLE,
-	MODEL_UNSEEN,
-	MODEL_KINDS
 };
 
 struct model_state {
 	int64_t id;
 	const char *state;
 	const char *cause;
-	enum model_kind kind;
+	enum kind kind;
+	enum ledger_slot slot; /* SLOT_NONE: states.def does not have it */
 	int64_t ns;
 	int64_t count;
 };
@@ -76,7 +67,7 @@ struct model_thread {
 	int64_t unexplained_ns;
 	const struct model_cell *cells;
 	size_t cell_count;
-	int64_t kind_ns[MODEL_KINDS];
+	int64_t kind_ns[KIND_COUNT];
 	bool measured; /* has an account, unlike interrupts and mere culprits */
 	struct model_group *group;
 };
@@ -93,7 +84,7 @@ struct model_group {
 	size_t threads; /* those of them that were measured */
 	size_t processes;
 	int64_t lifetime_ns;
-	int64_t kind_ns[MODEL_KINDS];
+	int64_t kind_ns[KIND_COUNT];
 	int64_t *state_ns; /* by the state's place in model.states */
 	bool own;
 	bool kernel;
@@ -162,7 +153,8 @@ struct model_syscall {
 struct model_figure {
 	const char *name;
 	double value;
-	const char *words; /* the bias of a quality, the unit of a cost */
+	const char *words;  /* the bias of a quality, the unit of a cost */
+	const char *remedy; /* of a quality; "" or NULL: none */
 };
 
 /* What `record --note` kept, without what model_options.args hides. */
@@ -177,7 +169,7 @@ struct model_row {
 	int64_t number; /* tid or pid behind the name; 0: none */
 	size_t threads;
 	int64_t lifetime_ns;
-	int64_t kind_ns[MODEL_KINDS];
+	int64_t kind_ns[KIND_COUNT];
 };
 
 struct model {
@@ -203,7 +195,7 @@ struct model {
 	} loaded;
 
 	int64_t wall_ns, threads_ns, unexplained_ns, remainder_ns;
-	int64_t kind_ns[MODEL_KINDS];
+	int64_t kind_ns[KIND_COUNT];
 	int64_t idle_ns; /* of all CPUs, over the whole recording */
 	size_t measured_threads, measured_processes;
 
@@ -255,8 +247,8 @@ void model__release(struct model *model);
 /* What an error of model__load() or recording__open() means, for "'PATH': …". */
 const char *model__why(int err);
 
-/* Text, JSON and SQL say "delaying", "undecided", "idle"; NULL for what is no wait. */
-const char *model__kind_name(enum model_kind kind);
+/* The key that JSON and SQL have for the kind of a wait; NULL for what is no wait. */
+const char *model__kind_name(enum kind kind);
 /* As in model_wait. */
 int64_t model__alike(const struct model *model, int64_t object);
 /* Not of a disk: its answer comes in the context of whoever runs then. */
@@ -264,8 +256,6 @@ bool model__has_culprit(const struct model_state *state);
 /* NULL if there is none of that name. */
 const struct model_figure *model__find(const struct model_figure *figures, size_t count,
 				       const char *name);
-/* Whether a counter of quality means that something is missing in the sums. */
-bool model__is_loss(const char *name);
 /* The value that stands for a bucket. */
 int64_t model__bucket_middle(int bucket);
 /* The middle of the bucket that holds the q-th percent of the values, not above `most_ns`. */

@@ -112,7 +112,7 @@ int load__outside(struct model *model, sqlite3 *db)
 		for (size_t j = 0; j < thread->cell_count; j++) {
 			const struct model_state *state = thread->cells[j].state;
 
-			if (!(thread->flags & RECORDING_THREAD_OWN) && state->kind == MODEL_RUN &&
+			if (!(thread->flags & RECORDING_THREAD_OWN) && state->kind == KIND_RUN &&
 			    !strcmp(state->cause, "user"))
 				model->outside.ns += thread->cells[j].ns;
 		}

@@ -92,7 +92,8 @@ static int add_states(struct loader *loader)
 		state->state = from->state;
 		state->cause = from->cause;
 		state->kind = model__kind_name(from->kind);
-		state->is_run = from->kind == MODEL_RUN;
+		state->is_run = from->kind == KIND_RUN;
+		state->look = states__look(from->state, from->cause, from->kind);
 	}
 	return 0;
 }
@@ -220,7 +221,7 @@ static int take_sample(void *context, const struct sample *from)
 	if (err)
 		return err;
 	kind = profile->states[sample.state].kind;
-	if (loader->options->no_idle && kind && !strcmp(kind, "idle")) {
+	if (loader->options->no_idle && kind && !strcmp(kind, kinds__words(KIND_IDLE)->key)) {
 		profile->left_out_ns += sample.weight_ns;
 		return 0;
 	}

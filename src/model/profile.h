@@ -16,6 +16,7 @@
 #include "base/redact.h"
 #include "model/code.h"
 #include "model/texts.h"
+#include "vocabulary/states.h"
 
 #define PROFILE_NONE CODE_NONE /* an index that stands for "none" */
 /* Nodes of a tree made from a profile: a small file can ask for more than any memory holds. */
@@ -43,6 +44,7 @@ struct profile_state {
 	const char *cause;
 	const char *kind; /* NULL, or "delaying", "undecided", "idle" */
 	bool is_run;
+	enum ledger_slot look; /* whose colours it has, see states__look() */
 };
 
 /* What makes profile_sample.by the culprit of a wait. */

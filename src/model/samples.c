@@ -217,13 +217,13 @@ static int add_sample(struct sampling *sampling, const struct taken *taken)
 	hot->unnamed += stack ? stack->unnamed : 0;
 	hot__add(&hot->sampled[taken->state->kind], &taken->sum);
 	switch (taken->state->kind) {
-	case MODEL_RUN:
+	case KIND_RUN:
 		if (taken->flags & RECORDING_SAMPLE_TICK && !strcmp(taken->state->cause, "user"))
 			outside__add(sampling->model, stack ? stack->node : 0,
 				     taken->flags & RECORDING_SAMPLE_KERNEL, &taken->sum);
 		return add_run(sampling, taken, stack ? stack->node : 0);
-	case MODEL_DELAYING:
-	case MODEL_UNDECIDED:
+	case KIND_DELAYING:
+	case KIND_UNDECIDED:
 		return add_wait(sampling, taken, stack ? stack->node : 0);
 	default:
 		return 0;
@@ -271,7 +271,7 @@ static int take_sample(void *context, const struct sample *sample)
 static void sum_ledger(struct model *model)
 {
 	for (size_t i = 0; i < model->thread_count; i++)
-		for (int kind = 0; kind < MODEL_KINDS; kind++)
+		for (int kind = 0; kind < KIND_COUNT; kind++)
 			if (!(model->threads[i].flags & RECORDING_THREAD_OWN))
 				model->hot.ledger_ns[kind] += model->threads[i].kind_ns[kind];
 }
@@ -288,7 +288,7 @@ static int add_samples(struct fold *fold, struct model *model, sqlite3 *db)
 	};
 	int err = index_blames(&sampling);
 
-	_Static_assert(sizeof(hot->sampled) / sizeof(*hot->sampled) >= MODEL_KINDS, "room");
+	_Static_assert(sizeof(hot->sampled) / sizeof(*hot->sampled) >= KIND_COUNT, "room");
 	if (!err)
 		err = sample__each(model, db, false, take_sample, &sampling);
 	tally__finish(&sampling.runs);

@@ -112,20 +112,52 @@ static void put_outside(struct html *html)
 	html_out__words(&html->out, "outside", text);
 }
 
+static void put_colours(struct html_out *out, uint32_t light, uint32_t dark)
+{
+	char text[8];
+
+	snprintf(text, sizeof(text), "#%06x", light);
+	html_out__text(out, "light", text);
+	snprintf(text, sizeof(text), "#%06x", dark);
+	html_out__text(out, "dark", text);
+}
+
+static void put_kinds(struct html *html)
+{
+	struct html_out *out = &html->out;
+
+	html_out__open(out, "kinds", '[');
+	for (int i = 0; i < KIND_COUNT; i++) {
+		const struct kind_words *kind = kinds__words(i);
+
+		html_out__open(out, NULL, '{');
+		html_out__text(out, "key", kind->key);
+		html_out__text(out, "words", kind->words);
+		html_out__text(out, "brief", kind->brief);
+		html_out__text(out, "about", kind->about);
+		put_colours(out, kind->light, kind->dark);
+		html_out__close(out, '}');
+	}
+	html_out__close(out, ']');
+}
+
 static void put_states(struct html *html)
 {
-	static const char *const kinds[MODEL_KINDS] = { "run",       "ready", "delaying",
-							"undecided", "idle",  "unseen" };
 	struct html_out *out = &html->out;
 
 	html_out__open(out, "states", '[');
 	for (size_t i = 0; i < html->model->state_count; i++) {
 		const struct model_state *state = &html->model->states[i];
+		const struct state_words *look =
+			states__words(states__look(state->state, state->cause, state->kind));
 
 		html_out__open(out, NULL, '{');
 		html_out__text(out, "state", state->state);
 		html_out__text(out, "cause", state->cause);
-		html_out__text(out, "kind", kinds[state->kind]);
+		html_out__text(out, "kind", kinds__words(state->kind)->key);
+		html_out__words(out, "about",
+				state->slot ? states__words(state->slot)->about : state->cause);
+		put_colours(out, look->light, look->dark);
 		html_out__number(out, "ns", state->ns);
 		html_out__number(out, "count", state->count);
 		html_out__close(out, '}');
@@ -142,6 +174,8 @@ static void put_figures(struct html_out *out, const char *key, const struct mode
 		html_out__text(out, "name", figures[i].name);
 		html_out__real(out, "value", figures[i].value);
 		html_out__text(out, "words", figures[i].words);
+		if (figures[i].remedy && *figures[i].remedy)
+			html_out__text(out, "remedy", figures[i].remedy);
 		html_out__close(out, '}');
 	}
 	html_out__close(out, ']');
@@ -188,6 +222,7 @@ static int put_document(struct html *html, json_t *diff)
 	html_out__open(&html->out, NULL, '{');
 	err = put_head(html);
 	put_findings(html);
+	put_kinds(html);
 	put_states(html);
 	put_outside(html);
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts) && !err; i++)

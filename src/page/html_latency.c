@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "page/html_internal.h"
+#include "vocabulary/calls.h"
 #include "vocabulary/histogram.h"
 
 #define MOST_CALL_CELLS 40000
@@ -162,6 +163,8 @@ static int put_own(struct html *html, struct heat *heat)
 		html_out__text(out, "unit", "ns");
 		html_out__number(out, "count", histogram->count);
 		html_out__number(out, "max", max_of_call(html->model, histogram));
+		if (histogram->is_syscall && calls__is_by_choice(histogram->name))
+			html_out__bool(out, "by_choice", true);
 		html_out__close(out, '}');
 		err = number(heat, histogram_key(histogram->is_syscall ? OF_SYSCALL : OF_STATE,
 						 histogram->key));
@@ -215,6 +218,8 @@ static int put_distribution(struct html *html, void *context, sqlite3_stmt *row)
 	html_out__text(out, "measure", (const char *)sqlite3_column_text(row, 4));
 	html_out__text(out, "unit", (const char *)sqlite3_column_text(row, 5));
 	html_out__number(out, "max", max_of(html->model, row));
+	if (!strcmp(word_at(row, 1), "syscalls") && calls__is_by_choice(word_at(row, 3)))
+		html_out__bool(out, "by_choice", true);
 	html_out__close(out, '}');
 	return number(context, histogram_key(OF_SIGNAL, sqlite3_column_int64(row, 0)));
 }

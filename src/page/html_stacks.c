@@ -150,7 +150,7 @@ static int add_wait(struct html *html, struct stacks *stacks, const struct taken
 	int64_t object = model__alike(model, sample->object);
 	uintptr_t blame;
 
-	if (!thread || (state->kind != MODEL_DELAYING && state->kind != MODEL_UNDECIDED))
+	if (!thread || (state->kind != KIND_DELAYING && state->kind != KIND_UNDECIDED))
 		return 0;
 	blame = (uintptr_t)map__get(&stacks->blames, blame_key(thread, state, object, by));
 	if (!blame) {

@@ -13,7 +13,7 @@
 
 static int64_t busy_ns(const struct model_thread *thread)
 {
-	return thread->lifetime_ns - thread->kind_ns[MODEL_IDLE];
+	return thread->lifetime_ns - thread->kind_ns[KIND_IDLE];
 }
 
 static int by_busy_time(const void *a, const void *b)

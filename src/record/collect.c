@@ -39,12 +39,12 @@ static int write_words(struct recording *recording)
 {
 	int err = 0;
 
-	for (int slot = SLOT_RUN_USER; slot < SLOT_COUNT && !err; slot++) {
+	for (int slot = SLOT_FIRST; slot < SLOT_COUNT && !err; slot++) {
 		const struct state_words *words = states__words(slot);
 
-		err = recording__add_state(recording,
-					   &(struct recording_state) { slot, words->state,
-								       words->cause, words->kind });
+		err = recording__add_state(
+			recording, &(struct recording_state) { slot, words->state, words->cause,
+							       states__key(slot) });
 	}
 	if (!err)
 		err = write_no_thread(recording, NAMES_INTERRUPT, "[interrupt]");

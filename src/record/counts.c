@@ -4,6 +4,8 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "record/quality.h"
+#include "vocabulary/calls.h"
 #include "vocabulary/states.h"
 
 struct counts {
@@ -82,7 +84,7 @@ static int write_call(struct counts *counts, int number, int64_t slice)
 	struct ledger_call *last = &counts->calls[number], now;
 	struct recording_syscall row = {
 		.number = number,
-		.name = states__syscall_name(number),
+		.name = calls__name((uint32_t)number),
 		.from = counts->written + 1,
 		.to = slice,
 	};
@@ -179,6 +181,5 @@ int counts__write_cpus(struct counts *counts, uint64_t end_ns)
 		err = recording__put_cpu(counts->recording, i, (int64_t)idle_ns);
 	}
 	return err ? err
-		   : recording__put_quality(counts->recording, "hidden_cpu_ns", (int64_t)hidden_ns,
-					    "CPUs ran threads that the kernel does not show");
+		   : quality__write(counts->recording, COUNTER_HIDDEN_CPU_NS, (int64_t)hidden_ns);
 }

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "core/sys.h"
+#include "record/quality.h"
 
 #define STATE_SYN_SENT 2
 
@@ -178,9 +179,7 @@ static int write_block(struct recording *recording, json_t *object,
 	/* Of what was under way at the start, only the end was seen. */
 	missing = hold(object, "block_requests", end->requests - begin->requests, requests,
 		       begin->in_flight + lost(recording, "block"));
-	return recording__put_quality(
-		recording, "block_uncounted", missing,
-		"requests that /proc/diskstats counts and the signal does not");
+	return quality__write(recording, COUNTER_BLOCK_UNCOUNTED, missing);
 }
 
 static int write_tcp(struct recording *recording, json_t *object, const struct kernel_counts *begin,
@@ -196,9 +195,7 @@ static int write_tcp(struct recording *recording, json_t *object, const struct k
 		       end->connecting + lost(recording, "tcp"));
 	missing += hold(object, "tcp_retransmits", end->retransmits - begin->retransmits,
 			counted(recording, "tcp", "'retransmit'"), lost(recording, "tcp"));
-	return recording__put_quality(recording, "tcp_uncounted", missing,
-				      "connects and retransmits that /proc/net/snmp counts and the "
-				      "signal does not");
+	return quality__write(recording, COUNTER_TCP_UNCOUNTED, missing);
 }
 
 int kernel_counts__write(struct recording *recording, const struct kernel_counts *begin,

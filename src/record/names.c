@@ -19,6 +19,7 @@
 #include "core/devices.h"
 #include "record/describe.h"
 #include "record/pipes.h"
+#include "vocabulary/calls.h"
 #include "vocabulary/states.h"
 
 /* Threads that have no account get ids out of the way of those that have. */
@@ -294,7 +295,7 @@ static void name_plainly(const struct ledger_key *key, char *name, size_t size)
 		snprintf(name, size, "memory limit or reclaim");
 		break;
 	case OBJECT_SYSCALL:
-		snprintf(name, size, "%s", states__syscall_name((int)number));
+		snprintf(name, size, "%s", calls__name((uint32_t)number));
 		break;
 	case OBJECT_CHILD:
 		if (number)

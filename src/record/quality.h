@@ -6,6 +6,9 @@
 #include "record/samples.h"
 #include "recording/recording.h"
 #include "stacks/mapper.h"
+#include "vocabulary/counters.h"
+
+int quality__write(struct recording *recording, enum counter counter, int64_t value);
 
 int quality__write_ledger(struct recording *recording, const struct ledger *ledger,
 			  const struct collect *collect);

@@ -83,7 +83,7 @@ int rows__write(struct collect *collect, struct tracked *thread)
 {
 	int err = 0;
 
-	for (int slot = SLOT_RUN_USER; slot < SLOT_COUNT && !err; slot++)
+	for (int slot = SLOT_FIRST; slot < SLOT_COUNT && !err; slot++)
 		if (thread->added_ns[slot] || thread->added[slot])
 			err = write_row(collect, thread, collect->slice, slot,
 					thread->added_ns[slot], thread->added[slot]);

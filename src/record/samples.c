@@ -298,6 +298,7 @@ static int take_sample(struct samples *samples, const struct sample_record *reco
 		.period_ns = (int64_t)record->period_ns,
 		.count = record->count,
 		.flags = record->flags,
+		.cpu = record->cpu,
 	};
 	int err;
 

@@ -16,7 +16,7 @@
 #include "record/collect_internal.h"
 #include "vocabulary/states.h"
 
-#define WAIT_SLOTS (SLOT_WAIT_KTHREAD - SLOT_WAIT_LOCK + 1)
+#define WAIT_SLOTS (SLOT_WAIT_END - SLOT_WAIT_FIRST)
 
 /* Of one thread: what its account has (once that is final), less what came as waits. */
 struct owed {
@@ -77,8 +77,8 @@ int collect__take_wait(void *context, const struct ledger_key *key, const struct
 	err = find_owed(collect, key->thread, &owed);
 	if (err)
 		return err;
-	owed->ns[key->slot - SLOT_WAIT_LOCK] -= (int64_t)sum->ns;
-	owed->count[key->slot - SLOT_WAIT_LOCK] -= (int32_t)sum->count;
+	owed->ns[key->slot - SLOT_WAIT_FIRST] -= (int64_t)sum->ns;
+	owed->count[key->slot - SLOT_WAIT_FIRST] -= (int32_t)sum->count;
 	return write_wait(collect, key, sum);
 }
 
@@ -132,8 +132,8 @@ int waits__final(struct collect *collect, const struct tracked *thread)
 		return err;
 	owed->final = true;
 	for (int i = 0; i < WAIT_SLOTS; i++) {
-		owed->ns[i] += (int64_t)thread->ns[SLOT_WAIT_LOCK + i];
-		owed->count[i] += (int32_t)thread->count[SLOT_WAIT_LOCK + i];
+		owed->ns[i] += (int64_t)thread->ns[SLOT_WAIT_FIRST + i];
+		owed->count[i] += (int32_t)thread->count[SLOT_WAIT_FIRST + i];
 	}
 	if (!is_even(owed))
 		return note_due(collect, owed->id);
@@ -146,7 +146,7 @@ void waits__prolong(struct collect *collect, struct tracked *thread)
 	const struct owed *owed = map__get(&collect->owed, (uint64_t)thread->id);
 
 	for (int i = 0; owed && i < WAIT_SLOTS; i++) {
-		int slot = SLOT_WAIT_LOCK + i;
+		int slot = SLOT_WAIT_FIRST + i;
 		int64_t more = -owed->ns[i] - (int64_t)thread->ns[slot];
 
 		if (owed->final || more <= 0)
@@ -163,7 +163,7 @@ static int settle(struct collect *collect, const struct owed *owed)
 
 	for (int i = 0; i < WAIT_SLOTS && !err; i++) {
 		const struct ledger_key key = { .thread = owed->id,
-						.slot = (uint8_t)(SLOT_WAIT_LOCK + i),
+						.slot = (uint8_t)(SLOT_WAIT_FIRST + i),
 						.object_kind = OBJECT_OTHER };
 		const struct ledger_sum sum = { (uint64_t)owed->ns[i],
 						owed->count[i] > 0 ? (uint64_t)owed->count[i] : 1 };

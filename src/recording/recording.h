@@ -217,6 +217,7 @@ struct recording_sample {
 	const char *how;  /* the user stack was walked by "rows", "frames" (pointers) or "both" */
 	const char *evidence; /* as in recording_wait; NULL: no wait */
 	int64_t first;        /* likewise */
+	int cpu;              /* that it was taken on; negative: not known */
 };
 int recording__add_sample(struct recording *recording, const struct recording_sample *sample);
 
@@ -287,9 +288,10 @@ int recording__add_event(struct recording *recording, const struct recording_eve
 /* CPU time that no thread used, per CPU, over the whole recording. */
 int recording__put_cpu(struct recording *recording, int cpu, int64_t idle_ns);
 
-/* Quality: what was lost, repaired, …; `bias` says what a value above 0 means for the numbers. */
+/* Quality: what was lost, repaired, …; `bias` says what a value above 0 means for the numbers,
+ * `remedy` what to do about it, "" if nothing. */
 int recording__put_quality(struct recording *recording, const char *name, int64_t value,
-			   const char *bias);
+			   const char *bias, const char *remedy);
 int recording__put_cost(struct recording *recording, const char *name, double value,
 			const char *unit);
 

@@ -1,4 +1,6 @@
 /* A function per kind of row. */
+#include <stddef.h>
+
 #include "recording/recording.h"
 #include "recording/writer.h"
 
@@ -40,9 +42,9 @@ const char *const writer__sql[SQL_COUNT] = {
 	[SQL_LINE] = "INSERT INTO frame_line VALUES(?1, ?2, ?3, ?4, ?5)",
 	[SQL_STACK] = "INSERT INTO stack VALUES(?1, ?2, ?3)",
 	[SQL_SAMPLE] = "INSERT INTO sample VALUES(NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10,"
-		       " ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
+		       " ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
 	[SQL_CPU] = "INSERT OR REPLACE INTO cpu VALUES(?1, ?2)",
-	[SQL_QUALITY] = "INSERT OR REPLACE INTO quality VALUES(?1, ?2, ?3)",
+	[SQL_QUALITY] = "INSERT OR REPLACE INTO quality VALUES(?1, ?2, ?3, ?4)",
 	[SQL_COST] = "INSERT OR REPLACE INTO cost VALUES(?1, ?2, ?3)",
 	[SQL_SIGNAL] = "INSERT INTO signal VALUES(?1, ?2, ?3, ?4, ?5)",
 	[SQL_MEASURE] = "INSERT INTO measure VALUES(?1, ?2, ?3, ?4)",
@@ -226,7 +228,8 @@ int recording__add_sample(struct recording *recording, const struct recording_sa
 		       number(sample->by), number(sample->object), number(sample->weight_ns),
 		       number(sample->wait_ns), number(sample->period_ns), number(sample->count),
 		       number(sample->flags), text(sample->none), text(sample->end),
-		       text(sample->how), text(sample->evidence), number(sample->first));
+		       text(sample->how), text(sample->evidence), number(sample->first),
+		       sample->cpu < 0 ? text(NULL) : number(sample->cpu));
 }
 
 int recording__put_cpu(struct recording *recording, int cpu, int64_t idle_ns)
@@ -235,9 +238,9 @@ int recording__put_cpu(struct recording *recording, int cpu, int64_t idle_ns)
 }
 
 int recording__put_quality(struct recording *recording, const char *name, int64_t value,
-			   const char *bias)
+			   const char *bias, const char *remedy)
 {
-	return ADD_ROW(recording, SQL_QUALITY, text(name), number(value), text(bias));
+	return ADD_ROW(recording, SQL_QUALITY, text(name), number(value), text(bias), text(remedy));
 }
 
 int recording__put_cost(struct recording *recording, const char *name, double value,

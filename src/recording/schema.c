@@ -84,7 +84,8 @@ const char schema__sql[] =
 	"CREATE TABLE stack(id INTEGER PRIMARY KEY, parent INT, frame INT);"
 	"CREATE TABLE sample(id INTEGER PRIMARY KEY, time_ns INT, thread INT, state INT, stack INT,"
 	" waker_stack INT, by INT, object INT, weight_ns INT, wait_ns INT, period_ns INT, count INT,"
-	" flags INT, none TEXT, end TEXT, how TEXT, evidence TEXT, first INT);"
+	" flags INT, none TEXT, end TEXT, how TEXT, evidence TEXT, first INT,"
+	" cpu INT);"
 
 	/*
 	 * Signals. A series is what is summed up together; its maxima are of the whole recording.
@@ -106,7 +107,7 @@ const char schema__sql[] =
 	"CREATE TABLE event(id INTEGER PRIMARY KEY, signal INT, time_ns INT, duration_ns INT,"
 	" thread INT, object INT, place TEXT, operation TEXT, errno INT, fields TEXT);"
 
-	"CREATE TABLE quality(name TEXT PRIMARY KEY, value INT, bias TEXT) WITHOUT ROWID;"
+	"CREATE TABLE quality(name TEXT PRIMARY KEY, value INT, bias TEXT, remedy TEXT) WITHOUT ROWID;"
 	"CREATE TABLE cost(name TEXT PRIMARY KEY, value REAL, unit TEXT) WITHOUT ROWID;"
 
 	/* A thread goes by its last name. */
@@ -181,8 +182,8 @@ const char schema__sql[] =
 
 	"CREATE VIEW samples AS SELECT x.id, x.time_ns, x.thread, p.pid, t.tid, t.comm, s.state,"
 	" s.cause, s.kind, x.weight_ns, x.wait_ns, x.count, x.stack, x.waker_stack, x.by,"
-	" o.name AS object, x.flags & 2 != 0 AS tick, x.none, x.end, x.how, x.evidence, x.first"
-	" FROM sample x JOIN state s ON s.id = x.state LEFT JOIN thread_named t ON t.id = x.thread"
+	" o.name AS object, x.flags & 2 != 0 AS tick, x.none, x.end, x.how, x.evidence, x.first,"
+	" x.cpu FROM sample x JOIN state s ON s.id = x.state LEFT JOIN thread_named t ON t.id = x.thread"
 	" LEFT JOIN process p ON p.id = t.process LEFT JOIN object o ON o.id = x.object;"
 
 	/* Slices are added up first: a series has many, and each of its measures is a row. */

@@ -152,15 +152,17 @@ static json_t *notes_json(const struct model *model)
 
 static json_t *row_item(const struct model *model, size_t i)
 {
-	static const char *const names[MODEL_KINDS] = { "run_ns",       "ready_ns", "delaying_ns",
-							"undecided_ns", "idle_ns",  "unseen_ns" };
 	const struct model_row *row = &model->rows[i];
 	json_t *one = json_pack("{s:o, s:I, s:I, s:I}", "name", json__text(row->name), "number",
 				(json_int_t)row->number, "threads", (json_int_t)row->threads,
 				"threads_ns", (json_int_t)row->lifetime_ns);
 
-	for (int j = 0; j < MODEL_KINDS; j++)
-		json_object_set_new(one, names[j], number(row->kind_ns[j]));
+	for (int j = 0; j < KIND_COUNT; j++) {
+		char name[32];
+
+		snprintf(name, sizeof(name), "%s_ns", kinds__words(j)->key);
+		json_object_set_new(one, name, number(row->kind_ns[j]));
+	}
 	return one;
 }
 
@@ -196,7 +198,7 @@ static json_t *cpu_json(const struct model *model)
 {
 	return json_pack("{s:I, s:o, s:I}", "cpus", (json_int_t)model->cpus, "idle_ns",
 			 model->has_idle ? number(model->idle_ns) : json_null(), "run_ns",
-			 (json_int_t)model->kind_ns[MODEL_RUN]);
+			 (json_int_t)model->kind_ns[KIND_RUN]);
 }
 
 static json_t *outside_json(const struct model *model)

@@ -31,15 +31,15 @@ static json_t *reasons_json(const struct hot *hot, bool cut)
 
 static json_t *sums_json(const struct hot *hot)
 {
-	static const char *const names[] = { "run", "ready", "delaying", "undecided", "idle" };
 	json_t *list = json_array();
 
-	for (int i = MODEL_RUN; i <= MODEL_IDLE; i++) {
+	for (int i = KIND_RUN; i <= KIND_IDLE; i++) {
 		const struct hot_sum *sum = &hot->sampled[i];
 
-		json_array_append_new(list, json_pack("{s:s, s:I, s:I, s:I, s:I}", "kind", names[i],
-						      "samples", (json_int_t)sum->samples,
-						      "weight_ns", (json_int_t)sum->ns, "error_ns",
+		json_array_append_new(list, json_pack("{s:s, s:I, s:I, s:I, s:I}", "kind",
+						      kinds__words(i)->key, "samples",
+						      (json_int_t)sum->samples, "weight_ns",
+						      (json_int_t)sum->ns, "error_ns",
 						      (json_int_t)hot__error_ns(sum), "ledger_ns",
 						      (json_int_t)hot->ledger_ns[i]));
 	}

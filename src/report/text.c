@@ -75,9 +75,6 @@ static void print_head(const struct printer *printer)
 	printer__wrap(printer, line, 0);
 }
 
-static const char *const kind_names[MODEL_KINDS] = { "running",   "ready", "delaying",
-						     "undecided", "idle",  "unseen" };
-
 static void print_bar(const struct printer *printer, int64_t part, int64_t whole)
 {
 	int room = printer->width - KIND_COLUMNS - NAME_COLUMNS + PRINTER_TIME + PRINTER_SHARE +
@@ -111,7 +108,7 @@ static void print_state(const struct printer *printer, const struct model_state 
 }
 
 /* The longest of a kind that comes behind `last`. */
-static const struct model_state *next_state(const struct model *model, enum model_kind kind,
+static const struct model_state *next_state(const struct model *model, enum kind kind,
 					    const struct model_state *last)
 {
 	const struct model_state *next = NULL;
@@ -135,10 +132,10 @@ static void print_sums(const struct printer *printer)
 
 	words__say(text, sizeof(text),
 		   "of %s of thread time: ", words__time(model->threads_ns).text);
-	for (int i = 0; i < MODEL_KINDS; i++) {
+	for (int i = 0; i < KIND_COUNT; i++) {
 		if (!model->kind_ns[i])
 			continue;
-		words__say(text, sizeof(text), "%s%s %s", before, kind_names[i],
+		words__say(text, sizeof(text), "%s%s %s", before, kinds__words(i)->words,
 			   words__share(model->kind_ns[i], model->threads_ns).text);
 		before = ", ";
 	}
@@ -156,10 +153,10 @@ static void print_states(const struct printer *printer)
 	words__field(printer->out, "share", PRINTER_SHARE);
 	words__field(printer->out, "count", COUNT_COLUMNS);
 	fputc('\n', printer->out);
-	for (int kind = 0; kind < MODEL_KINDS; kind++) {
+	for (int kind = 0; kind < KIND_COUNT; kind++) {
 		const struct model_state *state = next_state(printer->model, kind, NULL);
 
-		for (const char *name = kind_names[kind]; state; name = "") {
+		for (const char *name = kinds__words(kind)->brief; state; name = "") {
 			words__field(printer->out, name, KIND_COLUMNS);
 			print_state(printer, state);
 			state = next_state(printer->model, kind, state);
@@ -175,7 +172,6 @@ static void print_rows(const struct printer *printer)
 {
 	static const char *const titles[] = { "", "by thread", "by process", "by cgroup",
 					      "by name" };
-	static const char *const columns[] = { "run", "ready", "delaying", "undecided", "idle" };
 	const struct model *model = printer->model;
 	size_t count = printer__shown(printer, model->row_count, ROWS_SHOWN);
 	int name_width = printer->width - 2 - 8 - 10 - 5 * 10;
@@ -187,8 +183,8 @@ static void print_rows(const struct printer *printer)
 	fprintf(printer->out, " (shares of each line's own time; busiest first)\n");
 	words__field(printer->out, "", name_width + 2);
 	fprintf(printer->out, "%8s%10s", "threads", "time");
-	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
-		fprintf(printer->out, "%10s", columns[i]);
+	for (int i = KIND_RUN; i <= KIND_IDLE; i++)
+		fprintf(printer->out, "%10s", kinds__words(i)->brief);
 	fputc('\n', printer->out);
 	for (size_t i = 0; i < count; i++) {
 		const struct model_row *row = &model->rows[i];
@@ -203,7 +199,7 @@ static void print_rows(const struct printer *printer)
 		fputs(number, printer->out);
 		words__field(printer->out, words__number((int64_t)row->threads).text, -8);
 		words__field(printer->out, words__time(row->lifetime_ns).text, -10);
-		for (int j = MODEL_RUN; j <= MODEL_IDLE; j++)
+		for (int j = KIND_RUN; j <= KIND_IDLE; j++)
 			words__field(printer->out,
 				     words__share(row->kind_ns[j], row->lifetime_ns).text, -10);
 		fputc('\n', printer->out);
@@ -335,6 +331,9 @@ static void print_quality(const struct printer *printer)
 		words__say(text, sizeof(text), "%s %s%s%s", words__clean(figure->name, 40).text,
 			   say_figure(figure).text, figure->words ? ": " : "",
 			   words__clean(figure->words, WORDS_MOST_COLUMNS).text);
+		if (figure->remedy && *figure->remedy)
+			words__say(text, sizeof(text), " [%s]",
+				   words__clean(figure->remedy, WORDS_MOST_COLUMNS).text);
 		printer__field(printer, said++ ? "" : "quality");
 		printer__wrap(printer, text, 13);
 	}

@@ -22,10 +22,10 @@
 /* All of a kind that was sampled, also where it has no stack. */
 static struct hot_sum whole(const struct hot *hot, enum hot_kind kind)
 {
-	struct hot_sum sum = hot->sampled[kind == HOT_RUN ? MODEL_RUN : MODEL_DELAYING];
+	struct hot_sum sum = hot->sampled[kind == HOT_RUN ? KIND_RUN : KIND_DELAYING];
 
 	if (kind == HOT_WAIT)
-		hot__add(&sum, &hot->sampled[MODEL_UNDECIDED]);
+		hot__add(&sum, &hot->sampled[KIND_UNDECIDED]);
 	return sum;
 }
 
@@ -282,14 +282,13 @@ static bool is_off(const struct hot *hot, const struct hot_sum *sum, int64_t led
 
 static void print_totals(const struct printer *printer)
 {
-	static const char *const names[] = { "running", "ready", "delaying", "undecided", "idle" };
 	const struct hot *hot = &printer->model->hot;
 	char text[PRINTER_LINE] = "";
 	struct hot_sum all = {};
 	int64_t ledger_ns = 0;
 	bool off = false;
 
-	for (int i = MODEL_RUN; i <= MODEL_IDLE; i++) {
+	for (int i = KIND_RUN; i <= KIND_IDLE; i++) {
 		hot__add(&all, &hot->sampled[i]);
 		ledger_ns += hot->ledger_ns[i];
 	}
@@ -302,10 +301,10 @@ static void print_totals(const struct printer *printer)
 		say_ratio(text, sizeof(text), hot, &all, ledger_ns);
 		words__say(text, sizeof(text), " of the ledger's time");
 	}
-	for (int i = MODEL_RUN; i <= MODEL_IDLE; i++) {
+	for (int i = KIND_RUN; i <= KIND_IDLE; i++) {
 		if (!hot->ledger_ns[i] && !hot->sampled[i].ns)
 			continue;
-		words__say(text, sizeof(text), "%s %s ", i ? "," : ":", names[i]);
+		words__say(text, sizeof(text), "%s %s ", i ? "," : ":", kinds__words(i)->words);
 		say_ratio(text, sizeof(text), hot, &hot->sampled[i], hot->ledger_ns[i]);
 		off |= is_off(hot, &hot->sampled[i], hot->ledger_ns[i]);
 	}

@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/map.h"
+#include "vocabulary/counters.h"
 
 #define MOST_STATES 64
 #define MARKS       64
@@ -37,10 +38,9 @@ enum question {
 
 #define WANTED(thread) "(?5 = 0 OR " thread " IN (SELECT id FROM thread WHERE tid = ?5))"
 
-#define LOSSES                                                                                     \
-	"'lost_ring_full', 'lost_map_full', 'no_storage', 'vanished_threads', 'never_closed',"     \
-	" 'malformed_records', 'recursion_misses', 'unnamed_waits', 'stacks_lost',"                \
-	" 'malformed_samples', 'mapping_events_lost', 'syscalls_missing', 'syscalls_sums_unnamed'"
+/* The words for the keys of kinds.def. */
+#define WHEN_KIND(kind, key, words, brief, ...) " WHEN '" key "' THEN ' (" brief ")'"
+#define BRIEF_IF_NOT_HELD_UP " WHEN 'delaying' THEN ''" KINDS(WHEN_KIND)
 
 static const char *const questions[ASK_QUESTIONS] = {
 	[ASK_AFTER] = "SELECT min(id), max(id), min(begin_ns), max(end_ns) FROM slice WHERE id > ?1",
@@ -62,10 +62,10 @@ static const char *const questions[ASK_QUESTIONS] = {
 		" (SELECT value FROM cost WHERE name = 'hooks_cpu_ns'),"
 		" (SELECT value FROM meta WHERE key = 'end_ns')"
 		" - (SELECT value FROM meta WHERE key = 'start_ns'),"
-		" (SELECT sum(value) FROM quality WHERE name IN (" LOSSES "))",
+		" (SELECT sum(value) FROM quality WHERE " COUNTERS_IS_LOSS ")",
 	/* What delays comes first: of idle waits there is always more. */
-	[ASK_WAITS] = "SELECT s.cause || CASE s.kind WHEN 'delaying' THEN ''"
-		" ELSE ' (' || s.kind || ')' END || CASE WHEN w.first THEN ', first held by '"
+	[ASK_WAITS] = "SELECT s.cause || CASE s.kind" BRIEF_IF_NOT_HELD_UP
+		" END || CASE WHEN w.first THEN ', first held by '"
 		" || coalesce(f.comm, '?') || CASE WHEN f.tid THEN '/' || f.tid ELSE '' END ELSE ''"
 		" END || CASE WHEN w.evidence = 'timeout' THEN ', timed out' WHEN w.by THEN"
 		" CASE w.evidence WHEN 'owner' THEN ', held by '"
@@ -103,15 +103,15 @@ static const char *const questions[ASK_QUESTIONS] = {
 		" LEFT JOIN frame_line l ON l.frame = f.id AND l.depth = 0"
 		" LEFT JOIN function u ON u.id = l.function GROUP BY 1, 2 ORDER BY sum(s.ns) DESC",
 	[ASK_SAMPLE] = "SELECT id, time_ns FROM sample ORDER BY id DESC LIMIT 1",
-	[ASK_QUALITY] = "SELECT name, bias, 0, value, 0 FROM quality WHERE value > 0"
-		" ORDER BY name IN (" LOSSES ") DESC, name",
+	[ASK_QUALITY] = "SELECT name, bias || CASE remedy WHEN '' THEN '' ELSE ' [' || remedy || ']' END,"
+		" 0, value, 0 FROM quality WHERE value > 0 ORDER BY " COUNTERS_IS_LOSS " DESC, name",
 };
 
 /* clang-format on */
 
 struct state {
-	enum band band;
-	bool leaves; /* it begins when the thread leaves a CPU */
+	enum ledger_slot slot; /* whose look it has */
+	bool leaves;           /* it begins when the thread leaves a CPU */
 };
 
 struct ask {
@@ -151,12 +151,14 @@ static int read_states(struct ask *ask)
 	while (sqlite3_step(row) == SQLITE_ROW) {
 		int64_t id = sqlite3_column_int64(row, 0);
 		const char *state = text_at(row, 1), *cause = text_at(row, 2);
+		enum kind kind = kinds__of(state, (const char *)sqlite3_column_text(row, 3));
+		enum ledger_slot slot = states__look(state, cause, kind);
 
 		if (id < 0 || id >= MOST_STATES)
 			continue;
 		ask->states[id] = (struct state) {
-			.band = bands__of(state, cause, (const char *)sqlite3_column_text(row, 3)),
-			.leaves = !strcmp(state, "wait") || !strcmp(cause, "preempted"),
+			.slot = slot,
+			.leaves = SLOT_IS_WAIT(slot) || slot == SLOT_READY_PREEMPTED,
 		};
 	}
 	return 0;
@@ -172,7 +174,7 @@ int ask__new(sqlite3 *db, ask_open_state *open_state, void *context, struct ask 
 		return -ENOMEM;
 	*ask = (struct ask) { .db = db, .open_state = open_state, .context = context };
 	for (int i = 0; i < MOST_STATES; i++)
-		ask->states[i].band = BAND_UNSEEN;
+		ask->states[i].slot = SLOT_UNSEEN;
 	err = read_states(ask);
 	if (err)
 		return err;
@@ -254,7 +256,7 @@ int ask__last(struct ask *ask, int64_t ns, struct ask_window *ret)
 struct gathered {
 	struct map threads; /* by id: struct sums */
 	struct sums {
-		int64_t ns[BAND_COUNT];
+		int64_t ns[SLOT_COUNT];
 		int64_t sum_ns, switches, calls;
 	} *sums;
 	size_t count, size;
@@ -315,7 +317,7 @@ static int gather_accounts(struct ask *ask, const struct ask_window *window,
 		}
 		if (state < 0 || state >= MOST_STATES)
 			continue;
-		sums->ns[ask->states[state].band] += ns;
+		sums->ns[ask->states[state].slot] += ns;
 		sums->sum_ns += ns;
 		if (ask->states[state].leaves)
 			sums->switches +=
@@ -349,7 +351,7 @@ static void add_silence(struct ask *ask, const struct ask_window *window, int64_
 	int state = ask->open_state(ask->context, thread->id);
 
 	if (silent_ns > 0 && state > 0 && state < MOST_STATES)
-		thread->ns[ask->states[state].band] += silent_ns;
+		thread->ns[ask->states[state].slot] += silent_ns;
 }
 
 static int take_thread(struct ask *ask, const struct ask_window *window, sqlite3_stmt *row,
@@ -377,8 +379,8 @@ static int take_thread(struct ask *ask, const struct ask_window *window, sqlite3
 	if (!(flags & 1))
 		add_silence(ask, window, sqlite3_column_int64(row, 6), sums->sum_ns, &thread);
 	/* Over before the window began, or its end was never seen. */
-	if (!place && !bands__busy(thread.ns) && !bands__sum(thread.ns, BAND_GROUP_IDLE) &&
-	    !bands__sum(thread.ns, BAND_GROUP_UNDECIDED))
+	if (!place && !bands__busy(thread.ns) && !bands__sum(thread.ns, KIND_IDLE) &&
+	    !bands__sum(thread.ns, KIND_UNDECIDED))
 		return 0;
 	return table__add(table, &thread);
 }

@@ -87,7 +87,7 @@ static int by_time(const int64_t *ns, int limit_band, int64_t below)
 {
 	int best = -1;
 
-	for (int i = 0; i < BAND_COUNT; i++)
+	for (int i = SLOT_FIRST; i < SLOT_COUNT; i++)
 		if ((ns[i] < below || (ns[i] == below && i > limit_band)) && ns[i] > 0 &&
 		    (best < 0 || ns[i] > ns[best]))
 			best = i;
@@ -103,11 +103,11 @@ static void draw_causes(const struct view *view, int row, int lines, int columns
 
 	draw_title(row, columns, "where its time went", "time   % of a thread");
 	for (int i = 0; i < lines && (band = by_time(ns, band, below)) >= 0; i++) {
-		const struct band_words *words = bands__words((enum band)band);
-		char name[128], numbers[80];
+		const struct state_words *words = states__words((enum ledger_slot)band);
+		char name[128], state[32], numbers[80];
 
-		snprintf(name, sizeof(name), "%c %-12s %s", words->letter, words->name,
-			 words->about);
+		snprintf(state, sizeof(state), "%s.%s", words->state, words->cause);
+		snprintf(name, sizeof(name), "%c %-15s %s", words->letter, state, words->about);
 		snprintf(numbers, sizeof(numbers), "%9.20s %9.1f %%", words__time(ns[band]).text,
 			 (double)ns[band] * 100 / (double)view->drill_table.window_ns);
 		draw_line(row + 1 + i, columns, name, numbers);
@@ -206,7 +206,7 @@ static void share_rows(const struct view *view, int room, int ret[SECTIONS])
 				 (int)view->functions.count };
 	int left = room;
 
-	for (int i = 0; i < BAND_COUNT; i++)
+	for (int i = SLOT_FIRST; i < SLOT_COUNT; i++)
 		wanted[0] += view->drill_table.all.ns[i] > 0;
 	for (int i = 0; i < SECTIONS; i++) {
 		int share = room / SECTIONS;

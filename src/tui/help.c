@@ -17,12 +17,12 @@ static const char *const keys[] = {
 
 static void draw_letters(int *row, int columns)
 {
-	for (int i = 0; i < BAND_COUNT; i += 2) {
+	for (int i = SLOT_FIRST; i < SLOT_COUNT; i += 2) {
 		char text[200];
 		int used = 0;
 
-		for (int j = i; j < i + 2 && j < BAND_COUNT; j++) {
-			const struct band_words *words = bands__words((enum band)j);
+		for (int j = i; j < i + 2 && j < SLOT_COUNT; j++) {
+			const struct state_words *words = states__words((enum ledger_slot)j);
 
 			snprintf(text, sizeof(text), "%c %-6s %s", words->letter, words->title,
 				 words->about);

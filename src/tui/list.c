@@ -51,16 +51,12 @@ static void draw_title(const struct view *view, int columns)
 
 static void draw_machine(const struct view *view, int columns)
 {
-	const int64_t *ns = view->table.all.ns;
-	char text[256];
+	char text[256] = "threads:";
 
-	snprintf(text, sizeof(text),
-		 "threads: run %.2f  ready %.2f  delaying %.2f  undecided %.1f  idle %.1f",
-		 threads(view, bands__sum(ns, BAND_GROUP_RUN)),
-		 threads(view, bands__sum(ns, BAND_GROUP_READY)),
-		 threads(view, bands__sum(ns, BAND_GROUP_DELAYING)),
-		 threads(view, bands__sum(ns, BAND_GROUP_UNDECIDED)),
-		 threads(view, bands__sum(ns, BAND_GROUP_IDLE)));
+	for (int kind = KIND_RUN; kind <= KIND_IDLE; kind++)
+		words__say(text, sizeof(text), "%s%s %.*f", kind ? "  " : " ",
+			   kinds__words(kind)->brief, kind < KIND_UNDECIDED ? 2 : 1,
+			   threads(view, bands__sum(view->table.all.ns, kind)));
 	screen__put(1, 0, columns, SCREEN_PLAIN, text);
 }
 
@@ -89,7 +85,7 @@ static void draw_cost(const struct view *view, int columns)
 /* The columns of numbers, left to right; what is sorted by is always among them. */
 static int choose_columns(const struct view *view, enum sort ret[8])
 {
-	static const enum sort usual[] = { SORT_BUSY, SORT_RUN, SORT_READY, SORT_DELAY };
+	static const enum sort usual[] = { SORT_BUSY, SORT_RUN, SORT_READY, SORT_HELD };
 	bool there = view->order == SORT_NAME || view->order == SORT_PID ||
 		     view->order == SORT_SWITCHES || view->order == SORT_CALLS;
 	int count = 0;

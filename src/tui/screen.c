@@ -24,14 +24,9 @@
 static SCREEN *screen;
 static bool has_colour, has_utf8;
 
-/* Four colours that are told apart by those who see fewer; the letters say the rest. */
+/* A colour for each kind; the letters tell the states apart. */
 static void prepare_colours(void)
 {
-	static const short colours[BAND_GROUPS] = {
-		[BAND_GROUP_RUN] = COLOR_GREEN,      [BAND_GROUP_READY] = COLOR_YELLOW,
-		[BAND_GROUP_DELAYING] = COLOR_RED,   [BAND_GROUP_UNSEEN] = COLOR_MAGENTA,
-		[BAND_GROUP_UNDECIDED] = COLOR_CYAN, [BAND_GROUP_IDLE] = COLOR_BLUE,
-	};
 	const char *no_colour = getenv("NO_COLOR");
 
 	has_colour = has_colors() && !(no_colour && *no_colour);
@@ -39,8 +34,8 @@ static void prepare_colours(void)
 		return;
 	start_color();
 	use_default_colors();
-	for (int i = 0; i < BAND_GROUPS; i++)
-		init_pair((short)(i + 1), colours[i], -1);
+	for (int i = 0; i < KIND_COUNT; i++)
+		init_pair((short)(i + 1), (short)kinds__words(i)->terminal, -1);
 }
 
 int screen__start(void)
@@ -115,7 +110,7 @@ static attr_t attribute(enum screen_style style)
 	case SCREEN_REVERSE:
 		return A_REVERSE;
 	case SCREEN_WARN:
-		return A_BOLD | (has_colour ? (attr_t)COLOR_PAIR(BAND_GROUP_DELAYING + 1) : 0);
+		return A_BOLD | (has_colour ? (attr_t)COLOR_PAIR(KIND_DELAYING + 1) : 0);
 	default:
 		return A_NORMAL;
 	}
@@ -181,14 +176,14 @@ void screen__fill(int row, int column, enum screen_style style)
 void screen__bar(int row, int column, const uint8_t *cells, int width, bool chosen)
 {
 	for (int i = 0; i < width; i++) {
-		bool blank = cells[i] >= BAND_COUNT;
-		const struct band_words *words = blank ? NULL : bands__words((enum band)cells[i]);
+		const struct state_words *words =
+			cells[i] ? states__words((enum ledger_slot)cells[i]) : NULL;
 		attr_t look = chosen ? A_BOLD : A_NORMAL;
 
-		if (words && words->group == BAND_GROUP_IDLE)
+		if (words && words->kind == KIND_IDLE)
 			look = A_DIM;
 		else if (words && has_colour)
-			look = A_REVERSE | (attr_t)COLOR_PAIR(words->group + 1);
+			look = A_REVERSE | (attr_t)COLOR_PAIR(words->kind + 1);
 		attrset(look);
 		mvaddch(row, column + i, (chtype)(unsigned char)(words ? words->letter : ' '));
 	}

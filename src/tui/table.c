@@ -53,9 +53,9 @@ static void add_to(struct table_row *row, const struct table_thread *thread)
 	row->switches += thread->switches;
 	row->calls += thread->calls;
 	row->own |= thread->own;
-	for (int i = 0; i < BAND_COUNT; i++)
+	for (int i = 0; i < SLOT_COUNT; i++)
 		row->ns[i] += thread->ns[i];
-	if (bands__sum(thread->ns, BAND_GROUP_RUN) || bands__sum(thread->ns, BAND_GROUP_READY))
+	if (bands__sum(thread->ns, KIND_RUN) || bands__sum(thread->ns, KIND_READY))
 		row->busy_ns += bands__busy(thread->ns);
 }
 
@@ -88,8 +88,8 @@ const char *sort__title(enum sort column)
 		return "BUSY";
 	case SORT_RUN:
 		return "RUN";
-	case SORT_DELAY:
-		return "DELAY";
+	case SORT_HELD:
+		return "HELD";
 	case SORT_SWITCHES:
 		return "SW/s";
 	case SORT_CALLS:
@@ -99,8 +99,9 @@ const char *sort__title(enum sort column)
 	case SORT_NAME:
 		return "NAME";
 	default:
-		return column == SORT_READY ? "READY"
-					    : bands__words((enum band)(column - SORT_BANDS))->title;
+		return column == SORT_READY
+			       ? "READY"
+			       : states__words((enum ledger_slot)(column - SORT_STATES))->title;
 	}
 }
 
@@ -115,11 +116,11 @@ int64_t sort__value(const struct table_row *row, enum sort column)
 	case SORT_BUSY:
 		return row->busy_ns;
 	case SORT_RUN:
-		return bands__sum(row->ns, BAND_GROUP_RUN);
+		return bands__sum(row->ns, KIND_RUN);
 	case SORT_READY:
-		return bands__sum(row->ns, BAND_GROUP_READY);
-	case SORT_DELAY:
-		return bands__sum(row->ns, BAND_GROUP_DELAYING);
+		return bands__sum(row->ns, KIND_READY);
+	case SORT_HELD:
+		return bands__sum(row->ns, KIND_DELAYING);
 	case SORT_SWITCHES:
 		return row->switches;
 	case SORT_CALLS:
@@ -127,7 +128,7 @@ int64_t sort__value(const struct table_row *row, enum sort column)
 	case SORT_PID:
 		return row->tid;
 	default:
-		return column < SORT_SWITCHES ? row->ns[column - SORT_BANDS] : 0;
+		return column < SORT_SWITCHES ? row->ns[column - SORT_STATES] : 0;
 	}
 }
 

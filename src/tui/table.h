@@ -20,7 +20,7 @@ struct table_thread {
 	const char *comm, *process_comm;
 	bool own;   /* it is gapless */
 	bool ended; /* within the window */
-	int64_t ns[BAND_COUNT];
+	int64_t ns[SLOT_COUNT];
 	int64_t switches; /* how often it left a CPU */
 	int64_t calls;    /* syscalls, where they are known */
 };
@@ -31,7 +31,7 @@ struct table_row {
 	int threads, ended; /* those that are over are not among the first */
 	bool own;
 	char name[TABLE_NAME_BYTES]; /* as it came: foreign */
-	int64_t ns[BAND_COUNT];
+	int64_t ns[SLOT_COUNT];
 	int64_t busy_ns; /* of threads that were at work: see table__add() */
 	int64_t switches, calls;
 };
@@ -57,14 +57,14 @@ void table__begin(struct table *table, bool by_thread, int64_t window_ns);
  */
 int table__add(struct table *table, const struct table_thread *thread);
 
-/* What can be shown and sorted by: the groups first, then every band. */
+/* What can be shown and sorted by: kinds first, then every state, from SLOT_FIRST on. */
 enum sort {
 	SORT_BUSY,
 	SORT_RUN,
 	SORT_READY,
-	SORT_DELAY,
-	SORT_BANDS,
-	SORT_SWITCHES = SORT_BANDS + BAND_COUNT,
+	SORT_HELD,
+	SORT_STATES = SORT_HELD, /* plus a slot */
+	SORT_SWITCHES = SORT_STATES + SLOT_COUNT,
 	SORT_CALLS,
 	SORT_PID,
 	SORT_NAME,

@@ -223,9 +223,7 @@ static void change_order(struct view *view, int by)
 
 	do {
 		order = (order + by + SORT_COUNT) % SORT_COUNT;
-		/* The band of ready threads is the column READY. */
-	} while ((order == SORT_CALLS && !ask__has_calls(view->ask)) ||
-		 order == SORT_BANDS + BAND_READY);
+	} while (order == SORT_CALLS && !ask__has_calls(view->ask));
 	view->order = (enum sort)order;
 }
 

@@ -15,19 +15,19 @@ void view__interval(uint64_t ns, char *ret, size_t size)
 		snprintf(ret, size, "%.1f s", (double)ns / 1e9);
 }
 
-void view__draw_legend(const struct view *view, int row, const int64_t ns[BAND_COUNT])
+void view__draw_legend(const struct view *view, int row, const int64_t ns[SLOT_COUNT])
 {
 	char last = 0, text[32];
 	int at = 0;
 
-	for (int i = 0; i < BAND_COUNT; i++) {
-		const struct band_words *words = bands__words((enum band)i);
+	for (int i = SLOT_FIRST; i < SLOT_COUNT; i++) {
+		const struct state_words *words = states__words((enum ledger_slot)i);
 
 		if (!ns[i] || words->letter == last)
 			continue;
 		last = words->letter;
 		snprintf(text, sizeof(text), "%c %s  ", words->letter,
-			 words->group == BAND_GROUP_IDLE ? "idle" : words->title);
+			 words->kind == KIND_IDLE ? kinds__words(KIND_IDLE)->brief : words->title);
 		at += screen__put(row, at, 32, SCREEN_DIM, text);
 	}
 }

@@ -65,4 +65,4 @@ int view__draw_lost(const struct ask_head *head, int row, int column, int most);
 /* "1.0 s", "250 ms" */
 void view__interval(uint64_t ns, char *ret, size_t size);
 /* A legend of the bands that have time in `ns`. */
-void view__draw_legend(const struct view *view, int row, const int64_t ns[BAND_COUNT]);
+void view__draw_legend(const struct view *view, int row, const int64_t ns[SLOT_COUNT]);

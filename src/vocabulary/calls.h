@@ -1,6 +1,7 @@
 /* Syscalls of this architecture: their names, and what their arguments mean. One thread only. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "vocabulary/call_shape.h"
@@ -11,13 +12,14 @@ int calls__number(const char *name);
 /* "newfstatat", or "syscall_455" for one without a name here. */
 const char *calls__name(uint32_t number);
 
-/*
- * A letter per argument, "" where nothing is known:
- *   f  descriptor            p  path           n  number       x  bits, in hex
- *   d  descriptor of a       s  signed number  o  bits, octal  .  an address: says nothing to
- *      folder, or AT_FDCWD                                        a reader
- */
+/* A letter per argument, see calls.def; "" where nothing is known. */
 const char *calls__arguments(uint32_t number);
 
-/* The same for the kernel half, which reads paths and looks behind the first descriptor. */
+/* Whether it waits by choice, or nobody can tell; false for a call that calls.def does not have. */
+bool calls__is_by_choice(const char *name);
+
+/* What each call waits for: CLASS_* of slots.h. */
+void calls__classes(uint8_t classes[CALL_NUMBERS]);
+
+/* The arguments for the kernel half, which reads paths and looks behind the first descriptor. */
 void calls__shapes(struct call_shape ret[CALL_NUMBERS]);

@@ -1,41 +1,38 @@
-/* The numbers of states, of classes of syscalls, of objects and of evidence. Both halves know them.
- */
+/* The numbers of states, kinds, classes of syscalls, objects and evidence, for both halves. */
 #pragma once
 
+#include "vocabulary/kinds.def"
+#include "vocabulary/states.def"
+
+#define SLOT_OF(slot, ...) SLOT_##slot,
+
 /*
- * The states of a thread, one line per (state, cause, kind); words for them are in states.c. A
- * thread is in exactly one. The order matters to the range checks below.
+ * The states of a thread, one per row of states.def. A thread is in exactly one. A list's END is
+ * the number after its last state; the same number is the first of the next list.
  */
 enum ledger_slot {
 	SLOT_NONE, /* an account that is not open: new, or closed for good */
-	SLOT_RUN_USER,
-	SLOT_RUN_KERNEL,
-	SLOT_RUN_ANY, /* at level sched; at level full: seeded while running, not resolved yet */
-	SLOT_READY_WOKEN,
-	SLOT_READY_PREEMPTED,
-	SLOT_WAIT_LOCK,       /* no owner known */
-	SLOT_WAIT_LOCK_OWNED, /* the owner is known */
-	SLOT_WAIT_DISK,
-	SLOT_WAIT_NET,
-	SLOT_WAIT_ACCEPT, /* cause net, idle by choice */
-	SLOT_WAIT_POLL,
-	SLOT_WAIT_SLEEP,
-	SLOT_WAIT_PIPE,
-	SLOT_WAIT_CHILD,
-	SLOT_WAIT_FAULT,
-	SLOT_WAIT_KERNEL,
-	SLOT_WAIT_URING,
-	SLOT_WAIT_STOPPED,
-	SLOT_WAIT_OTHER,
-	SLOT_WAIT_KTHREAD, /* cause other: a kernel thread without work */
-	SLOT_UNSEEN,
-	SLOT_COUNT,
+	STATES_RUN(SLOT_OF) SLOT_RUN_END,
+	SLOT_RUN_LAST = SLOT_RUN_END - 1,
+	STATES_READY(SLOT_OF) SLOT_READY_END,
+	SLOT_READY_LAST = SLOT_READY_END - 1,
+	STATES_WAIT(SLOT_OF) SLOT_WAIT_END,
+	SLOT_WAIT_LAST = SLOT_WAIT_END - 1,
+	STATES_UNSEEN(SLOT_OF) SLOT_COUNT,
 	SLOT_SEEDING, /* being opened; only ever seen inside the kernel half */
 };
 
-#define SLOT_IS_RUN(slot)   ((slot) >= SLOT_RUN_USER && (slot) <= SLOT_RUN_ANY)
-#define SLOT_IS_READY(slot) ((slot) == SLOT_READY_WOKEN || (slot) == SLOT_READY_PREEMPTED)
-#define SLOT_IS_WAIT(slot)  ((slot) >= SLOT_WAIT_LOCK && (slot) <= SLOT_WAIT_KTHREAD)
+#define SLOT_FIRST      (SLOT_NONE + 1)
+#define SLOT_WAIT_FIRST SLOT_READY_END
+
+#define SLOT_IS_RUN(slot)   ((slot) >= SLOT_FIRST && (slot) < SLOT_RUN_END)
+#define SLOT_IS_READY(slot) ((slot) >= SLOT_RUN_END && (slot) < SLOT_READY_END)
+#define SLOT_IS_WAIT(slot)  ((slot) >= SLOT_WAIT_FIRST && (slot) < SLOT_WAIT_END)
+
+#define KIND_OF(kind, ...) KIND_##kind,
+
+/* What a state is to its thread, one per row of kinds.def. */
+enum kind { KINDS(KIND_OF) KIND_COUNT };
 
 /* What a syscall that blocks waits for: filled in by states.c, by name, for this architecture. */
 enum ledger_class {

@@ -1,101 +1,78 @@
 #include "vocabulary/states.h"
 
-#include <stdio.h>
+#include <stdbool.h>
 #include <string.h>
 
-#include "vocabulary/calls.h"
+#define STATE_WORDS(slot, state, cause, kind, letter, title, light, dark, chrome, firefox, phrase, \
+		    about, flags)                                                                  \
+	[SLOT_##slot] = { state, cause,  KIND_##kind, letter, title, light,                        \
+			  dark,  chrome, firefox,     phrase, about, flags },
+#define KIND_WORDS(kind, ...) [KIND_##kind] = { __VA_ARGS__ },
 
 static const struct state_words words[SLOT_COUNT] = {
-	[SLOT_NONE] = { "unseen", "none", NULL, "" },
-	[SLOT_RUN_USER] = { "run", "user", NULL,
-			    "outside syscalls: own code, page faults, signals" },
-	[SLOT_RUN_KERNEL] = { "run", "kernel", NULL, "in the kernel on its behalf" },
-	[SLOT_RUN_ANY] = { "run", "any", NULL, "on a CPU, user or kernel" },
-	[SLOT_READY_WOKEN] = { "ready", "woken", NULL, "woken, but no CPU yet" },
-	[SLOT_READY_PREEMPTED] = { "ready", "preempted", NULL, "put aside for another thread" },
-	[SLOT_WAIT_LOCK] = { "wait", "lock", "undecided", "a futex: condition or lock" },
-	[SLOT_WAIT_LOCK_OWNED] = { "wait", "lock", "delaying", "a lock that a thread holds" },
-	[SLOT_WAIT_DISK] = { "wait", "disk", "delaying", "files and block devices" },
-	[SLOT_WAIT_NET] = { "wait", "net", "delaying", "data from or to a socket" },
-	[SLOT_WAIT_ACCEPT] = { "wait", "net", "idle", "accept: the next connection" },
-	[SLOT_WAIT_POLL] = { "wait", "poll", "idle", "epoll, poll, select" },
-	[SLOT_WAIT_SLEEP] = { "wait", "sleep", "idle", "a time or a signal" },
-	[SLOT_WAIT_PIPE] = { "wait", "pipe", "delaying", "a pipe's or queue's other end" },
-	[SLOT_WAIT_CHILD] = { "wait", "child", "delaying", "a child process" },
-	[SLOT_WAIT_FAULT] = { "wait", "fault", "delaying", "a page to come in" },
-	[SLOT_WAIT_KERNEL] = { "wait", "kernel", "delaying", "a lock, memory or RCU" },
-	[SLOT_WAIT_URING] = { "wait", "uring", "idle", "io_uring completions or work" },
-	[SLOT_WAIT_STOPPED] = { "wait", "stopped", "delaying", "stopped, traced or frozen" },
-	[SLOT_WAIT_OTHER] = { "wait", "other", "delaying", "another syscall" },
-	[SLOT_WAIT_KTHREAD] = { "wait", "other", "idle", "a kernel thread without work" },
-	[SLOT_UNSEEN] = { "unseen", "start", NULL, "before it was first observed" },
+	[SLOT_NONE] = { "unseen", "none", KIND_UNSEEN, .title = "", .phrase = "", .about = "" },
+	STATES(STATE_WORDS)
 };
 
-struct class_names {
-	enum ledger_class class;
-	const char *names; /* separated by spaces */
-};
+static const struct kind_words kinds[KIND_COUNT] = { KINDS(KIND_WORDS) };
 
-static const struct class_names class_names[] = {
-	{ CLASS_FUTEX, "futex" },
-	{ CLASS_FUTEX2, "futex_wait futex_wake futex_requeue" },
-	{ CLASS_LOCK, "futex_waitv semop semtimedop" },
-	{ CLASS_LOCK_FD, "flock fcntl" },
-	{ CLASS_SLEEP, "nanosleep clock_nanosleep pause rt_sigsuspend rt_sigtimedwait" },
-	{ CLASS_POLL, "epoll_wait epoll_pwait epoll_pwait2 poll ppoll select pselect6" },
-	{ CLASS_CHILD, "wait4 waitid vfork clone clone3" },
-	{ CLASS_NET, "recvfrom recvmsg recvmmsg sendto sendmsg sendmmsg connect" },
-	{ CLASS_ACCEPT, "accept accept4" },
-	{ CLASS_FD, "read write pread64 pwrite64 readv writev preadv pwritev preadv2 pwritev2 "
-		    "vmsplice fsync fdatasync sync_file_range fallocate "
-		    "ftruncate getdents getdents64 ioctl readahead close fadvise64 fstat lseek" },
-	{ CLASS_COPY, "sendfile splice tee copy_file_range" },
-	{ CLASS_DISK,
-	  "open openat openat2 creat stat lstat newfstatat statx access faccessat "
-	  "faccessat2 readlink readlinkat unlink unlinkat rename renameat renameat2 mkdir "
-	  "mkdirat rmdir link linkat symlink symlinkat truncate chmod fchmodat chown sync "
-	  "syncfs msync mount umount2 io_getevents io_pgetevents io_submit execve execveat" },
-	{ CLASS_QUEUE, "msgrcv msgsnd mq_timedreceive mq_timedsend" },
-	{ CLASS_URING, "io_uring_enter" },
-};
+const struct kind_words *kinds__words(enum kind kind)
+{
+	return &kinds[kind];
+}
+
+/* What is no wait has its kind's key as its state. */
+enum kind kinds__of(const char *state, const char *key)
+{
+	const char *wanted = strcmp(state, "wait") ? state : key;
+
+	for (int i = 0; wanted && i < KIND_COUNT; i++)
+		if (!strcmp(kinds[i].key, wanted))
+			return (enum kind)i;
+	return strcmp(state, "wait") ? KIND_UNSEEN : KIND_DELAYING;
+}
 
 const struct state_words *states__words(enum ledger_slot slot)
 {
 	return &words[slot];
 }
 
-static void add_bits(uint8_t classes[CALL_NUMBERS], const char *at, uint8_t bits)
+const char *states__key(enum ledger_slot slot)
 {
+	return SLOT_IS_WAIT(slot) ? kinds[words[slot].kind].key : NULL;
+}
 
-	while (*at) {
-		char name[32];
-		int length = (int)strcspn(at, " "), number;
+static bool is_called(enum ledger_slot slot, const char *state, const char *cause)
+{
+	return !strcmp(words[slot].state, state) && !strcmp(words[slot].cause, cause);
+}
 
-		snprintf(name, sizeof(name), "%.*s", length, at);
-		number = calls__number(name);
-		/* Negative: not a syscall of this architecture. */
-		if (number >= 0 && number < CALL_NUMBERS)
-			classes[number] |= bits;
-		at += length;
-		at += strspn(at, " ");
+enum ledger_slot states__find(const char *state, const char *cause, enum kind kind)
+{
+	enum ledger_slot found = SLOT_NONE;
+
+	for (enum ledger_slot slot = SLOT_FIRST; slot < SLOT_COUNT; slot++) {
+		if (!is_called(slot, state, cause))
+			continue;
+		if (words[slot].kind == kind)
+			return slot;
+		found = found ? found : slot;
 	}
+	return found;
 }
 
-void states__classes(uint8_t classes[CALL_NUMBERS])
+enum ledger_slot states__look(const char *state, const char *cause, enum kind kind)
 {
-	memset(classes, CLASS_OTHER, CALL_NUMBERS);
-	for (size_t i = 0; i < sizeof(class_names) / sizeof(*class_names); i++)
-		add_bits(classes, class_names[i].names, (uint8_t)class_names[i].class);
-}
+	enum ledger_slot last = SLOT_NONE;
 
-int states__number(const char *name)
-{
-	return calls__number(name);
-}
-
-const char *states__syscall_name(int number)
-{
-	return calls__name((uint32_t)number);
+	for (enum ledger_slot slot = SLOT_FIRST; slot < SLOT_COUNT; slot++) {
+		if (words[slot].kind != kind)
+			continue;
+		if (is_called(slot, state, cause))
+			return slot;
+		last = slot;
+	}
+	return last;
 }
 
 const char *states__evidence(enum ledger_evidence evidence)

@@ -1,30 +1,53 @@
-/* The words for states and causes, and which syscalls wait for what. */
+/* The words for states, causes and kinds. */
 #pragma once
 
 #include <stdint.h>
 
-#include "vocabulary/call_shape.h"
 #include "vocabulary/slots.h"
 
-struct state_words {
-	const char *state;
-	const char *cause;
-	const char *kind;  /* of a wait: "delaying", "undecided", "idle"; else NULL */
-	const char *about; /* one line for people */
+/* A row of kinds.def. Colours are 0xRRGGBB. */
+struct kind_words {
+	const char *key, *words, *brief, *about;
+	uint32_t light, dark;
+	int terminal;
 };
+
+enum state_flag {
+	STATE_TELLING = 1,    /* a delay even of a thread that does little else */
+	STATE_ELSEWHERE = 2,  /* the time of another thread tells why */
+	STATE_NO_CULPRIT = 4, /* a device ends it: the thread that wakes is not to blame */
+};
+
+/* A row of states.def. */
+struct state_words {
+	const char *state, *cause;
+	enum kind kind;
+	char letter;
+	const char *title;
+	uint32_t light, dark;
+	const char *chrome, *firefox;
+	const char *phrase, *about;
+	unsigned int flags;
+};
+
+const struct kind_words *kinds__words(enum kind kind);
+/* By the words of a recording; `key` may be NULL. An unknown key is taken as delaying. */
+enum kind kinds__of(const char *state, const char *key);
 
 /* Of every slot but SLOT_NONE. */
 const struct state_words *states__words(enum ledger_slot slot);
+/* The column `kind` of a recording's states: the key of a wait's kind, NULL for other states. */
+const char *states__key(enum ledger_slot slot);
 
-/* Fills in what each syscall of this architecture waits for; by name, so the numbers are its own.
+/*
+ * The slot of a state that a recording names. If it is of another kind here, because the reader
+ * was told to call it busy or idle, that one. SLOT_NONE: a newer or older recording has it, and
+ * states.def does not.
  */
-void states__classes(uint8_t classes[CALL_NUMBERS]);
-
-/* The number of a syscall on this architecture; negative: it has none of that name. */
-int states__number(const char *name);
-
-/* "newfstatat", or "syscall_455" for one without a name here. Valid until the next call. */
-const char *states__syscall_name(int number);
+enum ledger_slot states__find(const char *state, const char *cause, enum kind kind);
+/* The slot whose letter and colours a state has; never SLOT_NONE. Those that states.def does not
+ * know with this kind look like the last row of the kind. */
+enum ledger_slot states__look(const char *state, const char *cause, enum kind kind);
 
 const char *states__evidence(enum ledger_evidence evidence);
 const char *states__object_kind(enum ledger_object kind);

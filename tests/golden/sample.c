@@ -196,9 +196,9 @@ static void add_figures(struct recording *recording)
 
 	err |= recording__put_cpu(recording, 0, 150 * MS);
 	err |= recording__put_cpu(recording, 1, 450 * MS);
-	err |= recording__put_quality(recording, "lost_ring_full", 0, "exits are missing");
+	err |= recording__put_quality(recording, "lost_ring_full", 0, "exits are missing", "");
 	err |= recording__put_quality(recording, "repaired_wakeups", 7,
-				      "their waker is known, their order is a guess");
+				      "their waker is known, their order is a guess", "");
 	err |= recording__put_cost(recording, "own_cpu_ns", 300e6, "ns");
 	err |= recording__put_cost(recording, "max_rss_bytes", 24.1e6, "bytes");
 	err |= recording__put_cost(recording, "recording_bytes", 131072, "bytes");

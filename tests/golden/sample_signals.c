@@ -347,6 +347,6 @@ void sample__add_signals(struct recording *recording)
 	add_files(recording);
 	add_network(recording);
 	add_programs(recording);
-	assert_int_equal(recording__put_quality(recording, "tcp_unpaired", 4, "they are in no sum"),
-			 0);
+	assert_int_equal(
+		recording__put_quality(recording, "tcp_unpaired", 4, "they are in no sum", ""), 0);
 }

@@ -148,7 +148,7 @@ static void folded_goes_to_standard_output_and_tells_what_it_leaves_out(void **s
 {
 	says("-f folded -o /dev/null $R", 0,
 	     "gapless: folded in '/dev/null'\n"
-	     "gapless: without 19.8 s of waiting by choice [--idle shows it]\n");
+	     "gapless: without 19.8 s idle by choice [--idle shows it]\n");
 	says("-f folded --idle --from 20.39s --to 20.41s $R", 0,
 	     "app;main;[vdso]+0xc40 100000000\n");
 }

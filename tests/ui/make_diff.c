@@ -148,7 +148,7 @@ static void write_recording(const char *path, bool changed, int i)
 	add_requests(recording, 500 + i % 3);
 	assert_int_equal(recording__set_text(recording, "ended", "command"), 0);
 	recording__put_quality(recording, "lost_ring_full", changed && i % RUNS == LOST_IN ? 12 : 0,
-			       "missing");
+			       "missing", "");
 	sample__finish(recording);
 }
 

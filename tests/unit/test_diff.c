@@ -80,7 +80,7 @@ static void write_recording(const char *path, const struct made *made)
 		recording__set_text(recording, "target", made->target);
 	if (made->key && made->value)
 		recording__set_text(recording, made->key, made->value);
-	recording__put_quality(recording, "lost_ring_full", made->lost, "missing");
+	recording__put_quality(recording, "lost_ring_full", made->lost, "missing", "");
 	sample__finish(recording);
 }
 

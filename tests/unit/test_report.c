@@ -523,8 +523,8 @@ static void losses_are_said_with_their_bias(void **state)
 {
 	struct recording *recording = sample__begin(path);
 
-	assert_int_equal(recording__put_quality(recording, "lost_map_full", 1234, "names are lost"),
-			 0);
+	assert_int_equal(
+		recording__put_quality(recording, "lost_map_full", 1234, "names are lost", ""), 0);
 	sample__finish(recording);
 	text_has(&wide, "quality      lost_map_full 1,234: names are lost");
 	text_lacks(&wide, "nothing lost");
@@ -534,8 +534,8 @@ static void nothing_lost_is_said_too(void **state)
 {
 	struct recording *recording = sample__begin(path);
 
-	assert_int_equal(recording__put_quality(recording, "lost_map_full", 0, "names are lost"),
-			 0);
+	assert_int_equal(
+		recording__put_quality(recording, "lost_map_full", 0, "names are lost", ""), 0);
 	sample__finish(recording);
 	text_has(&wide, "quality      nothing lost");
 }

@@ -152,7 +152,7 @@ static void self_times_add_up_to_all_samples_and_those_to_the_ledger(void **stat
 	json = report((struct report_options) {});
 	assert_int_equal(sum_of(json, "self_run_ns"), 28900 * MS);
 	assert_int_equal(sum_of(json, "self_wait_ns"), 57800 * MS - 12000);
-	for (int i = MODEL_RUN; i <= MODEL_IDLE; i++)
+	for (int i = KIND_RUN; i <= KIND_IDLE; i++)
 		assert_int_equal(of_kind(json, i, "weight_ns"), of_kind(json, i, "ledger_ns"));
 	json_decref(json);
 	text_has(&wide, "80, 99 a second of running, stand for 100.0 % ±8.9 of the ledger's time");

@@ -6,22 +6,24 @@
 #include <unistd.h>
 
 #include "core/target.h"
+#include "vocabulary/calls.h"
+#include "vocabulary/counters.h"
 #include "vocabulary/states.h"
 
 static void no_two_slots_have_the_same_words(void **state)
 {
-	for (int a = SLOT_RUN_USER; a < SLOT_COUNT; a++) {
+	for (int a = SLOT_FIRST; a < SLOT_COUNT; a++) {
 		const struct state_words *words = states__words(a);
 
 		assert_non_null(words->state);
 		assert_non_null(words->cause);
-		assert_int_equal(SLOT_IS_WAIT(a), words->kind != NULL);
+		assert_int_equal(SLOT_IS_WAIT(a), states__key(a) != NULL);
 		for (int b = a + 1; b < SLOT_COUNT; b++) {
 			const struct state_words *other = states__words(b);
 
 			assert_false(!strcmp(words->state, other->state) &&
 				     !strcmp(words->cause, other->cause) &&
-				     (!words->kind || !strcmp(words->kind, other->kind)));
+				     words->kind == other->kind);
 		}
 	}
 }
@@ -36,7 +38,7 @@ static void a_slot_is_run_ready_or_wait_but_never_two(void **state)
 static int number_of(const char *name)
 {
 	for (int i = 0; i < CALL_NUMBERS; i++)
-		if (!strcmp(states__syscall_name(i), name))
+		if (!strcmp(calls__name((uint32_t)i), name))
 			return i;
 	fail_msg("no syscall '%s'", name);
 	return -1;
@@ -46,15 +48,52 @@ static void syscalls_are_classed_by_name(void **state)
 {
 	uint8_t classes[CALL_NUMBERS];
 
-	states__classes(classes);
+	calls__classes(classes);
 	assert_int_equal(classes[number_of("futex")], CLASS_FUTEX);
 	assert_int_equal(classes[number_of("write")], CLASS_FD);
 	assert_int_equal(classes[number_of("epoll_pwait")], CLASS_POLL);
 	assert_int_equal(classes[number_of("read")], CLASS_FD);
 	assert_int_equal(classes[number_of("accept4")], CLASS_ACCEPT);
 	assert_int_equal(classes[number_of("getppid")], CLASS_OTHER);
-	assert_string_equal(states__syscall_name(states__number("exit")), "exit");
-	assert_string_equal(states__syscall_name(511), "(32-bit call)");
+	assert_string_equal(calls__name((uint32_t)calls__number("exit")), "exit");
+	assert_string_equal(calls__name((uint32_t)511), "(32-bit call)");
+}
+
+static void a_call_by_choice_is_one_whatever_asks(void **state)
+{
+	struct call_shape shapes[CALL_NUMBERS];
+
+	calls__shapes(shapes);
+	assert_true(calls__is_by_choice("epoll_wait"));
+	assert_true(calls__is_by_choice("futex"));
+	assert_false(calls__is_by_choice("fsync"));
+	assert_false(calls__is_by_choice("no_such_call"));
+	for (int i = 0; i < CALL_32BIT; i++)
+		assert_int_equal(shapes[i].idle, calls__is_by_choice(calls__name((uint32_t)i)));
+}
+
+static void losses_go_by_their_names_and_those_of_signals_by_their_ends(void **state)
+{
+	assert_true(counters__is_loss("lost_ring_full"));
+	assert_true(counters__is_loss("recursion_misses"));
+	assert_true(counters__is_loss("tcp_recursion_misses"));
+	assert_true(counters__is_loss("syscalls_missing"));
+	assert_false(counters__is_loss("missing"));
+	assert_false(counters__is_loss("repaired_wakeups"));
+	assert_false(counters__is_loss("samples_lost_ns"));
+	assert_false(counters__is_loss("of_a_newer_gapless"));
+}
+
+static void a_state_of_a_newer_recording_looks_like_its_kind(void **state)
+{
+	assert_int_equal(states__find("wait", "gpu", KIND_DELAYING), SLOT_NONE);
+	assert_int_equal(states__look("wait", "gpu", KIND_DELAYING), SLOT_WAIT_OTHER);
+	assert_int_equal(states__look("wait", "gpu", KIND_IDLE), SLOT_WAIT_KTHREAD);
+	assert_int_equal(kinds__of("wait", "of a newer gapless"), KIND_DELAYING);
+	assert_int_equal(kinds__of("asleep", NULL), KIND_UNSEEN);
+	/* Told to be held up, poll keeps its phrase but not its colour. */
+	assert_int_equal(states__find("wait", "poll", KIND_DELAYING), SLOT_WAIT_POLL);
+	assert_int_equal(states__look("wait", "poll", KIND_DELAYING), SLOT_WAIT_OTHER);
 }
 
 static void targets_that_are_not_there_are_refused(void **state)
@@ -94,6 +133,9 @@ int main(void)
 		cmocka_unit_test(no_two_slots_have_the_same_words),
 		cmocka_unit_test(a_slot_is_run_ready_or_wait_but_never_two),
 		cmocka_unit_test(syscalls_are_classed_by_name),
+		cmocka_unit_test(a_call_by_choice_is_one_whatever_asks),
+		cmocka_unit_test(losses_go_by_their_names_and_those_of_signals_by_their_ends),
+		cmocka_unit_test(a_state_of_a_newer_recording_looks_like_its_kind),
 		cmocka_unit_test(targets_that_are_not_there_are_refused),
 		cmocka_unit_test(targets_add_up_in_words),
 	};

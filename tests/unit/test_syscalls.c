@@ -23,7 +23,7 @@ static struct slow_call_record record_of(const char *name)
 		.thread = 3,
 		.duration_ns = 20000000,
 		.running_ns = 1000,
-		.number = (__u32)states__number(name),
+		.number = (__u32)calls__number(name),
 		.has_args = 1,
 	};
 }
@@ -226,16 +226,16 @@ static void shapes_say_where_paths_and_descriptors_are(void **state)
 	const struct call_shape *shape;
 
 	calls__shapes(shapes);
-	shape = &shapes[states__number("renameat2")];
+	shape = &shapes[calls__number("renameat2")];
 	assert_int_equal(shape->fd, 1);
 	assert_int_equal(shape->path[0], 2);
 	assert_int_equal(shape->path[1], 4);
 	assert_int_equal(shape->idle, 0);
-	shape = &shapes[states__number("mmap")];
+	shape = &shapes[calls__number("mmap")];
 	assert_int_equal(shape->fd, 5);
 	assert_int_equal(shape->path[0], 0);
-	assert_int_equal(shapes[states__number("clock_nanosleep")].idle, 1);
-	assert_int_equal(shapes[states__number("getppid")].fd, 0);
+	assert_int_equal(shapes[calls__number("clock_nanosleep")].idle, 1);
+	assert_int_equal(shapes[calls__number("getppid")].fd, 0);
 }
 
 static void no_call_has_more_arguments_than_a_record(void **state)

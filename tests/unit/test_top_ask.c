@@ -91,14 +91,14 @@ static void a_window_has_all_time_of_everybody(void **state)
 	assert_int_equal(window.to, 4);
 	assert_int_equal(ask__table(ask, &window, true, &table), 0);
 	assert_int_equal(table.count, 4);
-	assert_int_equal(row_of(&table, "both")->ns[BAND_ANY], 800 * MS);
-	assert_int_equal(row_of(&table, "both")->ns[BAND_LOCK], 1200 * MS);
+	assert_int_equal(row_of(&table, "both")->ns[SLOT_RUN_ANY], 800 * MS);
+	assert_int_equal(row_of(&table, "both")->ns[SLOT_WAIT_LOCK_OWNED], 1200 * MS);
 	assert_int_equal(row_of(&table, "both")->switches, 6);
 	/* No row since slice 1: it is where it was. */
-	assert_int_equal(row_of(&table, "silent")->ns[BAND_POLL], 2 * SECOND);
+	assert_int_equal(row_of(&table, "silent")->ns[SLOT_WAIT_POLL], 2 * SECOND);
 	/* A third of its row lies inside, the rest it did not tell yet. */
-	assert_int_equal(row_of(&table, "spins")->ns[BAND_ANY], 2 * SECOND);
-	assert_int_equal(row_of(&table, "gone")->ns[BAND_ANY], 500 * MS);
+	assert_int_equal(row_of(&table, "spins")->ns[SLOT_RUN_ANY], 2 * SECOND);
+	assert_int_equal(row_of(&table, "gone")->ns[SLOT_RUN_ANY], 500 * MS);
 	assert_int_equal(table.all.threads, 3);
 	assert_int_equal(table.all.ended, 1);
 	assert_int_equal(ask__after(ask, 4, &window), 0);
@@ -323,10 +323,10 @@ static void what_is_lost_is_counted_and_comes_first(void **state)
 	assert_int_equal(ask__head(ask, &head), 0);
 	assert_int_equal(head.lost, 0);
 	/* What is made up for is not lost, and nanoseconds are not counted. */
-	recording__put_quality(recording, "repaired_wakeups", 5, "");
-	recording__put_quality(recording, "samples_lost_ns", 1000, "");
+	recording__put_quality(recording, "repaired_wakeups", 5, "", "");
+	recording__put_quality(recording, "samples_lost_ns", 1000, "", "");
 	for (size_t i = 0; i < count; i++)
-		recording__put_quality(recording, losses[i], 1 << i, "");
+		recording__put_quality(recording, losses[i], 1 << i, "", "");
 	assert_int_equal(ask__head(ask, &head), 0);
 	assert_int_equal(head.lost, (1 << count) - 1);
 	assert_int_equal(ask__quality(ask, &lines), 0);

@@ -340,9 +340,9 @@ static void text_is_this_and_foreign_names_do_not_steer_the_terminal(void **stat
 	assert_int_equal(watch__events(fixture.watch, SECOND), 0);
 	add_sum(&fixture, 1, 21, "read", 2, 1000);
 	add_bucket(&fixture, 1, "read", 1000, 2);
-	recording__put_quality(fixture.recording, "sample_events_lost", 3, "they are missing");
-	recording__put_quality(fixture.recording, "other_events_lost", 4, "not ours");
-	recording__put_quality(fixture.recording, "sample_unpaired", 0, "");
+	recording__put_quality(fixture.recording, "sample_events_lost", 3, "they are missing", "");
+	recording__put_quality(fixture.recording, "other_events_lost", 4, "not ours", "");
+	recording__put_quality(fixture.recording, "sample_unpaired", 0, "", "");
 	assert_int_equal(watch__take(fixture.watch, 2 * SECOND), 0);
 	assert_int_equal(watch__summary(fixture.watch, 2 * SECOND), 0);
 	fflush(fixture.out);

@@ -1,5 +1,5 @@
 // How far all this can be believed, what it cost, how it was made and how to make it again.
-import { type Data, type Figure } from "./data";
+import { type Data, type Kind, type Figure } from "./data";
 import { h, section } from "./dom";
 import { bytes, count, number, share, time } from "./words";
 
@@ -35,7 +35,7 @@ function quality(data: Data): HTMLElement {
     ["unexplained", `${time(doc.unexplained_ns)}, ${share(doc.unexplained_ns, doc.threads_ns)} of the thread time`],
     ["remainder", doc.remainder_ns ? `${time(doc.remainder_ns)}: some states do not add up to their thread's lifetime` : "0: every thread's states add up to its lifetime"],
     ["recording", doc.complete ? "complete" : "not finished: it ends where the recorder did"],
-    ...bad.map((one): [string, string] => [one.name, `${figure(one)}${one.words ? `: ${one.words}` : ""}`]),
+    ...bad.map((one): [string, string] => [one.name, `${figure(one)}${one.words ? `: ${one.words}` : ""}${one.remedy ? ` [${one.remedy}]` : ""}`]),
     ["all else", `${count(good, "counter of losses is 0", "counters of losses are 0")}`],
     ["in this page", folded.length ? folded.map(([name, value]) => `${number(value)} ${value === 1 ? singular(words[name] ?? name) : (words[name] ?? name)}`).join("; ") : "nothing was folded or left out"],
   ]));
@@ -45,10 +45,10 @@ function sampling(data: Data): HTMLElement | null {
   const info = data.doc.sampling;
 
   if (!info?.count) return null;
-  const list = (info.kinds as { kind: string; samples: number; weight_ns: number; error_ns: number; ledger_ns: number }[]) ?? [];
+  const list = (info.kinds as { kind: Kind; samples: number; weight_ns: number; error_ns: number; ledger_ns: number }[]) ?? [];
   return h("article", {}, h("h3", {}, "Do the samples agree with the ledger?"), h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "samples and ledger" }, h("table", {},
     h("thead", {}, h("tr", {}, ...["", "samples", "sampled", "±", "exact"].map((name) => h("th", { scope: "col", class: "number" }, name || h("span", { class: "hidden" }, "kind"))))),
-    h("tbody", {}, ...list.map((one) => h("tr", {}, h("th", { scope: "row" }, one.kind), ...[number(one.samples), time(one.weight_ns), time(one.error_ns), time(one.ledger_ns)].map((text) => h("td", { class: "number" }, text))))))),
+    h("tbody", {}, ...list.map((one) => h("tr", {}, h("th", { scope: "row" }, data.kind(one.kind).words), ...[number(one.samples), time(one.weight_ns), time(one.error_ns), time(one.ledger_ns)].map((text) => h("td", { class: "number" }, text))))))),
     h("p", { class: "about" }, `${number(info.whole)} of ${count(info.count, "stack is", "stacks are")} whole.`));
 }
 

@@ -1,14 +1,9 @@
 // What it comes to: the findings, and one bar for where the time went.
-import { kindColours, ink, mix } from "./colours";
-import { type Data, kinds, kindWords } from "./data";
+import { mix, paint, write } from "./colours";
+import { type Data, type KindWords } from "./data";
 import { fill, h, section } from "./dom";
 import { type Selection } from "./select";
 import { count, share, time } from "./words";
-
-const about: Record<string, string> = {
-  run: "on a CPU", ready: "could run, had no CPU", delaying: "held up by something", undecided: "a lock or a signal: nobody can tell",
-  idle: "waiting by choice", unseen: "before the first look",
-};
 
 export function findings(data: Data): HTMLElement {
   const { doc } = data;
@@ -26,6 +21,7 @@ export function findings(data: Data): HTMLElement {
 
 export function bar(selection: Selection): HTMLElement {
   const { data } = selection;
+  const { kinds } = data.doc;
   const strip = h("div", { class: "strip", role: "img" });
   const keys = h("div", { class: "keys" });
   const note = h("p", { class: "status" });
@@ -36,17 +32,17 @@ export function bar(selection: Selection): HTMLElement {
 
     states.forEach((ns, i) => (byKind[data.kindOf[i]!]! += ns));
     const all = byKind.reduce((sum, ns) => sum + ns, 0);
-    strip.setAttribute("aria-label", kinds.map((kind, k) => `${kindWords[kind]} ${share(byKind[k]!, all)}`).join(", "));
+    strip.setAttribute("aria-label", kinds.map((kind, k) => `${kind.words} ${share(byKind[k]!, all)}`).join(", "));
     fill(strip, ...kinds.map((kind, k) => {
-      const part = h("div", { class: "part", title: `${kindWords[kind]}: ${time(byKind[k]!)}, ${share(byKind[k]!, all)}` },
-        h("span", {}, `${kindWords[kind]} ${share(byKind[k]!, all)}`));
+      const part = h("div", { class: "part", title: `${kind.words}: ${time(byKind[k]!)}, ${share(byKind[k]!, all)}` },
+        h("span", {}, `${kind.words} ${share(byKind[k]!, all)}`));
       part.style.flexGrow = String(all ? byKind[k]! / all : 0);
-      part.style.background = kindColours[kind];
-      part.style.color = ink(kindColours[kind]);
+      paint(part, kind);
+      write(part, kind);
       return part;
     }));
     trim();
-    fill(keys, ...kinds.filter((kind, k) => byKind[k]! > (kind === "unseen" ? all / 1000 : 0)).map((kind) => card(kind, states, byKind[kinds.indexOf(kind)]!, all)));
+    fill(keys, ...kinds.filter((kind, k) => byKind[k]! > (kind.key === "unseen" ? all / 1000 : 0)).map((kind) => card(kind, states, byKind[kinds.indexOf(kind)]!, all)));
     note.textContent = `of ${time(all)} of thread time${selection.isWhole && !selection.who ? ` (${count(data.doc.measured_threads, "thread")} over ${time(data.doc.wall_ns)})` : ""}${byKind[5] && byKind[5] <= all / 1000 ? `; ${time(byKind[5])} of it before the first look at a thread` : ""}${selection.who && selection.withoutAxis ? `; without ${count(selection.withoutAxis, "thread")} whose time axis this page has no room for` : ""}`;
   };
 
@@ -60,18 +56,18 @@ export function bar(selection: Selection): HTMLElement {
   };
   new ResizeObserver(trim).observe(strip);
 
-  const card = (kind: (typeof kinds)[number], states: Float64Array, ns: number, all: number): HTMLElement => {
-    const rows = data.doc.states.map((state, i) => ({ state, ns: states[i]! })).filter((row) => row.state.kind === kind && row.ns > 0).sort((a, b) => b.ns - a.ns);
+  const card = (kind: KindWords, states: Float64Array, ns: number, all: number): HTMLElement => {
+    const rows = data.doc.states.map((state, i) => ({ state, ns: states[i]! })).filter((row) => row.state.kind === kind.key && row.ns > 0).sort((a, b) => b.ns - a.ns);
     const swatch = h("span", { class: "swatch" });
 
-    swatch.style.background = kindColours[kind];
+    paint(swatch, kind);
     const list = h("ul", {}, ...rows.map((row) => {
       const fillBar = h("span", { class: "mini", "aria-hidden": "true" });
       fillBar.style.width = `${ns ? (100 * row.ns) / ns : 0}%`;
-      fillBar.style.background = mix(kindColours[kind], "#808080", 0.15);
-      return h("li", {}, h("span", { class: "name" }, `${row.state.state}.${row.state.cause}`), h("span", { class: "figure" }, `${time(row.ns)} · ${share(row.ns, all)}`), fillBar);
+      paint(fillBar, { light: mix(kind.light, "#808080", 0.15), dark: mix(kind.dark, "#808080", 0.15) });
+      return h("li", {}, h("span", { class: "name", title: row.state.about }, `${row.state.state}.${row.state.cause}`), h("span", { class: "figure" }, `${time(row.ns)} · ${share(row.ns, all)}`), fillBar);
     }));
-    return h("div", { class: "card" }, h("h3", {}, swatch, kindWords[kind]), h("p", { class: "soft" }, about[kind]!), h("p", { class: "big" }, time(ns), h("small", {}, ` ${share(ns, all)}`)), list);
+    return h("div", { class: "card" }, h("h3", {}, swatch, kind.words), h("p", { class: "soft" }, kind.about), h("p", { class: "big" }, time(ns), h("small", {}, ` ${share(ns, all)}`)), list);
   };
 
   // Samples divide it for all that is in the page only.

@@ -1,30 +1,36 @@
-// Colours that stay apart for everybody: Okabe and Ito's, with greys for what does not hurt.
-import { type Data, type Kind } from "./data";
+// Colours come with the document, from the tables of the program: one for light and one for dark of each kind and state.
+import { type Data, type Kind, type Look, type State } from "./data";
 
-export const kindColours: Record<Kind, string> = {
-  run: "#0072b2", ready: "#e69f00", delaying: "#d55e00", undecided: "#cc79a7", idle: "#a9b1bd", unseen: "#5c6370",
-};
+// For a canvas, which is painted anew when the theme changes.
+export function colour(look: Look): string {
+  return isDark() ? look.dark : look.light;
+}
 
-export const classes = ["run.user", "run.kernel", "ready", "undecided", "lock", "disk", "net", "pipe", "child", "kernel", "idle", "other", "unseen"] as const;
-export type Class = (typeof classes)[number];
+// For an element, which follows the theme by itself. Browsers that do not know light-dark() keep the light one.
+export function paint(element: HTMLElement, look: Look): void {
+  element.style.background = look.light;
+  element.style.background = `light-dark(${look.light}, ${look.dark})`;
+}
 
-export const classColours: Record<Class, string> = {
-  "run.user": "#0072b2", "run.kernel": "#56b4e9", ready: "#e69f00", undecided: "#cc79a7", lock: "#882255", disk: "#d55e00", net: "#009e73", pipe: "#b8a800",
-  child: "#7b5ea7", kernel: "#117733", idle: "#a9b1bd", other: "#8c6d31", unseen: "#5c6370",
-};
+export function write(element: HTMLElement, look: Look): void {
+  element.style.color = ink(look.light);
+  element.style.color = `light-dark(${ink(look.light)}, ${ink(look.dark)})`;
+}
 
-export function classOf(data: Data, state: number): number {
-  const { state: word, cause, kind } = data.doc.states[state]!;
-  let name: Class = "other";
+// What the flame graph tells apart: states, but all that is idle as one, and all that is unseen.
+export interface Class { name: string; kind: Kind; look: Look }
 
-  if (word === "run") name = cause === "kernel" ? "run.kernel" : "run.user";
-  else if (word === "ready") name = "ready";
-  else if (kind === "idle") name = "idle";
-  else if (kind === "unseen") name = "unseen";
-  else if (kind === "undecided") name = "undecided";
-  else if ((classes as readonly string[]).includes(cause)) name = cause as Class;
-  else if (cause === "fault") name = "disk";
-  return classes.indexOf(name);
+export function classesOf(data: Data): { list: Class[]; ofState: number[] } {
+  const list: Class[] = [];
+  const nameOf = (state: State, i: number): string => (state.kind === "idle" || state.kind === "unseen" ? data.kind(state.kind).words : data.longName(i));
+  const ofState = data.doc.states.map((state, i) => {
+    const name = nameOf(state, i), known = list.findIndex((one) => one.name === name);
+
+    if (known >= 0) return known;
+    return list.push({ name, kind: state.kind, look: state.kind === "idle" ? data.kind("idle") : state }) - 1;
+  });
+
+  return { list, ofState };
 }
 
 export function isDark(): boolean {

@@ -1,12 +1,10 @@
 // The document that the program put into the page (src/page/html.c), decoded into typed arrays.
 
 export type Kind = "run" | "ready" | "delaying" | "undecided" | "idle" | "unseen";
-export const kinds: Kind[] = ["run", "ready", "delaying", "undecided", "idle", "unseen"];
-export const kindWords: Record<Kind, string> = {
-  run: "running", ready: "ready", delaying: "delaying", undecided: "undecided", idle: "idle", unseen: "unseen",
-};
-
-export interface State { state: string; cause: string; kind: Kind; ns: number; count: number }
+export interface Look { light: string; dark: string }
+// What a state is to its thread: the key, and what people read.
+export interface KindWords extends Look { key: Kind; words: string; brief: string; about: string }
+export interface State extends Look { state: string; cause: string; kind: Kind; about: string; ns: number; count: number }
 export interface Wait {
   waiter: string; process: string; thread: number; state: number; object_kind: string | null; object: string | null;
   by: string; by_thread: number; evidence: string; first: string; ns: number; count: number;
@@ -16,7 +14,7 @@ export interface Syscall {
   max_ns: number; errno: number;
 }
 export interface Histogram {
-  of: string; name?: string; kind?: string | null; place?: string | null; operation?: string | null; measure?: string | null;
+  of: string; name?: string; kind?: Kind | null; by_choice?: boolean; place?: string | null; operation?: string | null; measure?: string | null;
   unit: string | null; count?: number; max: number;
 }
 export interface Measure { id: number; name: string; unit: string }
@@ -55,7 +53,7 @@ export interface Comparison {
   // Call paths, parents first; node 0 is the root. Times are each node's own, in ns per unit of work.
   paths: { names: string[]; parent: number[]; name: number[]; base_run: number[]; base_wait: number[]; new_run: number[]; new_wait: number[]; left_out: number };
 }
-export interface Figure { name: string; value: number | null; words: string | null }
+export interface Figure { name: string; value: number | null; words: string | null; remedy?: string }
 export type Columns = Record<string, number[]>;
 interface Packed { width: number; rows: Columns }
 
@@ -64,7 +62,7 @@ export interface Document_ {
   command_line: string | null; complete: boolean; start_unix_ms: number; cut: boolean; wall_ns: number; threads_ns: number;
   unexplained_ns: number; remainder_ns: number; cpus: number; idle_ns: number | null; measured_threads: number;
   measured_processes: number; hooks: unknown; findings: { text: string; ns: number; of_ns: number }[]; why_empty: string; outside?: string;
-  states: State[]; threads: Columns & { folded: number }; thread_states: Columns; bins_us: number[]; totals_us: number[][];
+  kinds: KindWords[]; states: State[]; threads: Columns & { folded: number }; thread_states: Columns; bins_us: number[]; totals_us: number[][];
   cells: Packed; waits: Wait[]; wait_threads: Columns; nodes?: Columns; functions?: Columns; samples?: Packed; wait_samples?: Packed;
   sampling?: { count: number; why_none: string | null; whole: number; torn: number; [key: string]: unknown };
   syscalls: Syscall[]; syscall_cells: Packed; histograms: Histogram[]; heat: Packed; signals?: Signal[]; series?: Series[];
@@ -177,7 +175,7 @@ export class Data {
       line: functions.line!, kernel: Uint8Array.from(functions.flags!, (flags) => flags & 1),
       named: Uint8Array.from(functions.flags!, (flags) => (flags & 2) >> 1), row: functions.row!,
     };
-    this.kindOf = Uint8Array.from(doc.states, (state) => kinds.indexOf(state.kind));
+    this.kindOf = Uint8Array.from(doc.states, (state) => doc.kinds.indexOf(this.kind(state.kind)));
   }
 
   // What is in the page without a selection; --from and --to leave a part.
@@ -192,6 +190,16 @@ export class Data {
   stateName(i: number): string {
     const state = this.doc.states[i]!;
     return `${state.state}.${state.cause}`;
+  }
+
+  // One cause can be of several kinds.
+  longName(i: number): string {
+    const { kind } = this.doc.states[i]!;
+    return this.stateName(i) + (kind === "undecided" || kind === "idle" ? ` (${this.kind(kind).brief})` : "");
+  }
+
+  kind(key: Kind): KindWords {
+    return this.doc.kinds.find((one) => one.key === key)!;
   }
 
   // The functions of a node, outermost first.

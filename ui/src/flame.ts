@@ -1,9 +1,9 @@
 // The flame graph of all wall time: one unit for running, ready and waiting, so one picture has everything.
 //
-// A box is a function called by the one below it; its width is the time of all samples through it. It has the colour of
+// A box is a function called by the one above it; its width is the time of all samples through it. It has the colour of
 // what most of that time was, and a stripe at its foot with the whole mixture.
-import { classColours, classes, classOf, kindColours, mix } from "./colours";
-import { type Data, kinds, kindWords } from "./data";
+import { type Class, classesOf, colour, mix, paint } from "./colours";
+import { type Data, type Look } from "./data";
 import { choice, fill, h, section } from "./dom";
 import { Graph, Grower, sumUp, type Tree } from "./graph";
 import { type Selection } from "./select";
@@ -17,6 +17,8 @@ interface Flames extends Tree { self: Float64Array; samples: Float64Array; mixtu
 export class Flame extends Graph<Flames> {
   readonly element: HTMLElement;
   private readonly data: Data;
+  private readonly classes: Class[];
+  private readonly classOfState: number[];
   private split: Split;
   private colouring: Colour = "state";
   private idle = false;
@@ -26,7 +28,10 @@ export class Flame extends Graph<Flames> {
   constructor(private readonly selection: Selection) {
     super("flame", "Flame graph");
     const data = (this.data = selection.data);
+    const { list, ofState } = classesOf(data);
 
+    this.classes = list;
+    this.classOfState = ofState;
     this.split = data.doc.measured_processes > 1 ? "process" : "none";
     const why = data.doc.sampling?.why_none ?? (data.samples.count ? null : "This recording has no samples.");
     this.element = section("flame", "Where in the code", "All wall time in one unit: running, ready and waiting. Width is time, from samples.",
@@ -58,7 +63,7 @@ export class Flame extends Graph<Flames> {
   private splitName(thread: number, state: number): string {
     const { threads } = this.data;
 
-    if (this.split === "state") return this.data.stateName(state) + (this.data.doc.states[state]!.kind === "undecided" ? " (undecided)" : "");
+    if (this.split === "state") return this.data.longName(state);
     if (thread < 0) return "other threads";
     return this.split === "process" ? threads.processComm[thread]! : `${threads.comm[thread]} (tid ${threads.tid[thread]})`;
   }
@@ -94,7 +99,7 @@ export class Flame extends Graph<Flames> {
     return this.weigh(grower, leaves, rows);
   }
 
-  // The box of a node whose callers are below it.
+  // The box of a node whose callers are above it.
   private climb(grower: Grower, memory: Map<number, number>, root: number, node: number): number {
     const { nodeParent, nodeFunction, nodes } = this.data;
     const way: number[] = [];
@@ -124,9 +129,8 @@ export class Flame extends Graph<Flames> {
   private weigh(grower: Grower, leaves: number[], rows: number[]): Flames {
     const { data, selection } = this;
     const { samples } = data;
-    const count = grower.parent.length, wide = classes.length;
+    const count = grower.parent.length, wide = this.classes.length;
     const self = new Float64Array(count), counts = new Float64Array(count), mixture = new Float32Array(count * wide);
-    const classOfState = data.doc.states.map((_state, i) => classOf(data, i));
 
     rows.forEach((row, i) => {
       const part = selection.part(samples, row), us = samples.value.us![row]! * part, leaf = leaves[i]!;
@@ -134,7 +138,7 @@ export class Flame extends Graph<Flames> {
 
       self[leaf]! += us;
       counts[leaf]! += samples.value.count![row]! * part;
-      mixture[leaf * wide + classOfState[state]!]! += us;
+      mixture[leaf * wide + this.classOfState[state]!]! += us;
     });
     const tree = grower.tree(self);
     sumUp(tree, counts);
@@ -158,46 +162,44 @@ export class Flame extends Graph<Flames> {
   }
 
   // What a node is painted with: kinds come from their classes, so one mixture serves both.
-  private paint(at: number): string {
-    const name = classes[at]!;
+  private colourOf(at: number): string {
+    const { kind, look } = this.classes[at]!;
 
-    if (this.colouring === "cause") return classColours[name];
-    return name.startsWith("run") ? kindColours.run : name === "ready" ? kindColours.ready : name === "idle" ? kindColours.idle
-      : name === "unseen" ? kindColours.unseen : name === "undecided" ? kindColours.undecided : kindColours.delaying;
+    return colour(this.colouring === "cause" ? look : this.data.kind(kind));
   }
 
   protected colour(node: number): string {
     const { mixture, label } = this.tree!;
-    const wide = classes.length;
+    const wide = this.classes.length;
     let best = 0;
 
     for (let i = 1; i < wide; i++) if (mixture[node * wide + i]! > mixture[node * wide + best]!) best = i;
     // Neighbours of one colour are told apart by a little lightness.
-    return mix(this.paint(best), this.panel, (node ? 0.3 : 0.6) + (label[node]! & 3) * 0.07);
+    return mix(this.colourOf(best), this.panel, (node ? 0.3 : 0.6) + (label[node]! & 3) * 0.07);
   }
 
   protected parts(node: number): [number, string][] {
     const { mixture, total } = this.tree!;
-    const parts: [number, string][] = [];
+    const parts: [number, string][] = [], wide = this.classes.length;
 
-    if (total[node]) for (let i = 0; i < classes.length; i++) if (mixture[node * classes.length + i]! > 0) parts.push([mixture[node * classes.length + i]! / total[node]!, this.paint(i)]);
+    if (total[node]) for (let i = 0; i < wide; i++) if (mixture[node * wide + i]! > 0) parts.push([mixture[node * wide + i]! / total[node]!, this.colourOf(i)]);
     return parts;
   }
 
   protected override paintLegend(): void {
-    const states = new Set<string>();
+    const seen = new Set<number>();
     const items: Node[] = [];
-    const item = (colour: string, words: string): void => {
+    const item = (look: Look, words: string): void => {
       const swatch = h("span", { class: "swatch" });
-      swatch.style.background = colour;
+      paint(swatch, look);
       items.push(h("span", { class: "key" }, swatch, words));
     };
 
     this.data.doc.states.forEach((state, i) => {
-      if (state.ns > this.data.doc.threads_ns / 10000 && this.takes(i)) states.add(this.colouring === "cause" ? classes[classOf(this.data, i)]! : state.kind);
+      if (state.ns > this.data.doc.threads_ns / 10000 && this.takes(i)) seen.add(this.colouring === "cause" ? this.classOfState[i]! : this.data.kindOf[i]!);
     });
-    if (this.colouring === "cause") for (const name of classes) states.has(name) && item(classColours[name], name);
-    else for (const kind of kinds) states.has(kind) && item(kindColours[kind], kindWords[kind]);
+    if (this.colouring === "cause") this.classes.forEach((one, i) => seen.has(i) && item(one.look, one.name));
+    else this.data.doc.kinds.forEach((kind, i) => seen.has(i) && item(kind, kind.words));
     fill(this.legend, ...items);
   }
 
@@ -212,7 +214,7 @@ export class Flame extends Graph<Flames> {
       list.push(base(module[of]!) + (file[of] ? ` · ${base(file[of]!)}${line[of] ? `:${line[of]}` : ""}` : ""));
     }
     list.push(`total ${time(total[node]! * 1000)}, ${share(total[node]!, total[0]!)} · self ${time(self[node]! * 1000)} · ${count(Math.round(samples[node]!), "sample")}`);
-    const parts = classes.map((name, i) => ({ name, us: mixture[node * classes.length + i]! })).filter((part) => part.us > total[node]! / 200);
+    const parts = this.classes.map(({ name }, i) => ({ name, us: mixture[node * this.classes.length + i]! })).filter((part) => part.us > total[node]! / 200);
     list.push(parts.sort((a, b) => b.us - a.us).slice(0, 5).map((part) => `${part.name} ${share(part.us, total[node]!)}`).join(", "));
     return list;
   }

@@ -113,7 +113,7 @@ export class FlameDiff extends Graph<Changes> {
     return node > 0 && !this.tree!.all[now][node] && this.tree!.all[base][node]! > 0;
   }
 
-  // Once is enough: all above it is new as well.
+  // Once is enough: all below it is new as well.
   protected override boxText(node: number): string {
     const parent = this.tree!.parent[node]!;
     const word = this.isNew(node) && !this.isNew(parent) ? "new: " : this.isGone(node) && !this.isGone(parent) ? "gone: " : "";

@@ -141,8 +141,8 @@ export abstract class Graph<T extends Tree> {
   // It is made when it comes into sight.
   protected body(...controls: Node[]): HTMLElement {
     const body = h("div", {}, h("div", { class: "controls" }, h("label", { class: "control" }, h("span", { class: "label" }, "search"), this.searchBox, this.found), ...controls,
-      choice("callers", [["below", "below"], ["above", "inverted"]], "below", (value) => {
-        this.inverted = value === "above";
+      choice("callers", [["above", "above"], ["below", "inverted"]], "above", (value) => {
+        this.inverted = value === "below";
         this.again();
       })), this.legend, this.trail, h("div", { class: "flame-box" }, this.surface.canvas), this.info);
 
@@ -288,8 +288,7 @@ export abstract class Graph<T extends Tree> {
   }
 
   private row(node: number): number {
-    const depth = this.tree!.depth[node]!;
-    return this.inverted ? depth * rowHeight : this.surface.height - (depth + 1) * rowHeight;
+    return this.tree!.depth[node]! * rowHeight;
   }
 
   private drawBox(c: CanvasRenderingContext2D, node: number, x: number, w: number, faded: boolean): void {
@@ -365,14 +364,13 @@ export abstract class Graph<T extends Tree> {
 
   private key(event: KeyboardEvent): void {
     const { tree } = this;
-    const out = this.inverted ? "ArrowUp" : "ArrowDown", into = this.inverted ? "ArrowDown" : "ArrowUp";
     let node = this.focus;
 
     if (!tree) return;
     if (event.key === "Escape") return this.zoomTo(this.zoom ? tree.parent[this.zoom]! : 0);
     if (event.key === "Enter" || event.key === " ") this.zoomTo(node);
-    else if (event.key === into && tree.first[node]! >= 0) node = tree.first[node]!;
-    else if (event.key === out && node > 0) node = tree.parent[node]!;
+    else if (event.key === "ArrowDown" && tree.first[node]! >= 0) node = tree.first[node]!;
+    else if (event.key === "ArrowUp" && node > 0) node = tree.parent[node]!;
     else if (event.key === "ArrowRight" && tree.next[node]! >= 0) node = tree.next[node]!;
     else if (event.key === "ArrowLeft" && node > 0) {
       for (let at = tree.first[tree.parent[node]!]!; at >= 0 && at !== this.focus; at = tree.next[at]!) node = at;

@@ -12,8 +12,8 @@ export function bucketStart(bucket: number): number {
   return (8 + (bucket % 8)) * 2 ** (Math.floor(bucket / 8) - 1);
 }
 
-function title(data: Histogram): string {
-  if (data.name) return data.of === "syscall" ? `syscall ${data.name}` : `${data.name}${data.kind ? ` (${data.kind})` : ""}`;
+function title(doc: Data, data: Histogram): string {
+  if (data.name) return data.of === "syscall" ? `syscall ${data.name}` : `${data.name}${data.kind ? ` (${doc.kind(data.kind).brief})` : ""}`;
   const what = [data.operation, data.place].filter(Boolean).join(" ");
   const measure = data.measure && data.unit && data.unit !== "ns" && data.unit !== data.measure ? `${data.measure} (${data.unit})` : data.measure;
   return [data.of, what, measure].filter(Boolean).join(" · ");
@@ -45,7 +45,7 @@ class Panel {
   private high = 1;
 
   constructor(private readonly selection: Selection, private readonly at: number, private readonly rows: number[]) {
-    const name = title(this.info);
+    const name = title(selection.data, this.info);
 
     this.map = new Surface(`${name}: how long, over time`, height, () => this.drawMap());
     this.side = new Surface(`${name}: histogram`, height, () => this.drawSide());
@@ -213,8 +213,6 @@ class Panel {
   }
 }
 
-const byChoice = /^(epoll_|poll|ppoll|select|pselect6|nanosleep|clock_nanosleep|wait4|waitid|futex|rt_sig|pause|accept)/;
-
 // What somebody would look at first: where time is, not what is merely frequent, and of each source in turn.
 function rank(data: Data, rowsOf: number[][]): number[] {
   const { histograms } = data.doc;
@@ -223,7 +221,7 @@ function rank(data: Data, rowsOf: number[][]): number[] {
     let sum = 0;
     for (const i of rowsOf[at]!) sum += data.heat.value.count![i]! * bucketStart(data.heat.key.bucket![i]!);
     // How long a thing lives is no delay.
-    const idle = info.kind === "idle" || info.name === "run.any" || info.measure === "lifetime" || info.operation === "lifetime" || (info.of.startsWith("syscall") && byChoice.test(info.name ?? info.operation ?? ""));
+    const idle = info.kind === "idle" || info.name === "run.any" || info.measure === "lifetime" || info.operation === "lifetime" || info.by_choice;
     return info.unit === "ns" && !idle ? sum : sum / 1e9;
   });
   // The signal has what the ledger knows of a syscall, and more.
@@ -253,7 +251,7 @@ export function latencies(selection: Selection): { element: HTMLElement; repaint
   const from = h("select", { "aria-label": "of what" }, h("option", { value: "" }, "everything"), ...sources.map((name) => h("option", { value: name }, name === "state" ? "waits and queues" : name === "syscall" ? "other syscalls" : name)));
   const build = (): void => {
     const words = search.value.trim().toLowerCase();
-    const chosen = ranked.filter((i) => (!from.value || data.doc.histograms[i]!.of === from.value) && title(data.doc.histograms[i]!).toLowerCase().includes(words));
+    const chosen = ranked.filter((i) => (!from.value || data.doc.histograms[i]!.of === from.value) && title(data, data.doc.histograms[i]!).toLowerCase().includes(words));
 
     panels = chosen.slice(0, shown).map((i) => new Panel(selection, i, rowsOf[i]!));
     fill(grid, ...panels.map((panel) => panel.element), chosen.length ? null : h("p", { class: "status" }, ranked.length ? "Nothing of that name." : "No latencies were recorded [--level full, --signals]."));

@@ -1,5 +1,5 @@
 // The tables: threads, functions, syscalls, and whatever signals counted. All follow the range; those that can, the threads.
-import { flagExited, flagKernel, flagOwn, kinds, kindWords, type Syscall } from "./data";
+import { flagExited, flagKernel, flagOwn, type Syscall } from "./data";
 import { h, section } from "./dom";
 import { percentile } from "./heat";
 import { type Selection } from "./select";
@@ -21,9 +21,9 @@ function threadTable(selection: Selection): HTMLElement {
     { name: "process", text: (row) => threads.processComm[row.at]! },
     { name: "pid", text: (row) => String(threads.pid[row.at]), value: (row) => threads.pid[row.at]! },
     { name: "tid", text: (row) => String(threads.tid[row.at]), value: (row) => threads.tid[row.at]! },
-    ...kinds.filter((kind) => kind !== "unseen").map((kind): Column<Row> => {
-      const k = kinds.indexOf(kind);
-      return { name: kindWords[kind], text: (row) => (row.ns[k] ? `${time(row.ns[k]!)}  ${share(row.ns[k]!, row.all)}` : "–"), value: (row) => row.ns[k]!, bar: (row) => (row.all ? row.ns[k]! / row.all : 0) };
+    ...data.doc.kinds.filter((kind) => kind.key !== "unseen").map((kind): Column<Row> => {
+      const k = data.doc.kinds.indexOf(kind);
+      return { name: kind.brief, text: (row) => (row.ns[k] ? `${time(row.ns[k]!)}  ${share(row.ns[k]!, row.all)}` : "–"), value: (row) => row.ns[k]!, bar: (row) => (row.all ? row.ns[k]! / row.all : 0) };
     }),
     { name: "notes", text: (row) => notes(threads.flags[row.at]!) },
     { name: "cgroup", text: (row) => threads.cgroup[row.at]! },

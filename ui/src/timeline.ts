@@ -1,6 +1,6 @@
 // States stacked over time, with lanes below on demand. Dragging over it chooses what everything below shows.
-import { css, kindColours, mix } from "./colours";
-import { type Data, flagOwn, type Kind, kinds, kindWords } from "./data";
+import { colour, css, mix, paint } from "./colours";
+import { type Data, flagOwn, type KindWords } from "./data";
 import { add, choice, fill, h, hideTip, section, showTip, Surface } from "./dom";
 import { type Selection, type Who } from "./select";
 import { count, seconds, time } from "./words";
@@ -42,7 +42,7 @@ function makeLanes(data: Data, by: By): Lane[] {
       members++;
     });
     const without = who.threads.reduce((sum, inside, thread) => sum + (inside && !data.hasAxis[thread] ? 1 : 0), 0);
-    return { who, about: `${members > 1 ? `${members} threads` : "one thread"}${without ? `, ${members > 1 ? without : "it is"} without a time axis in this page` : ""}`, kinds: new Float64Array(kinds.length), busy: 0, us: [] };
+    return { who, about: `${members > 1 ? `${members} threads` : "one thread"}${without ? `, ${members > 1 ? without : "it is"} without a time axis in this page` : ""}`, kinds: new Float64Array(data.doc.kinds.length), busy: 0, us: [] };
   });
   const { thread, state, ns } = data.threadStates;
 
@@ -52,7 +52,7 @@ function makeLanes(data: Data, by: By): Lane[] {
   const shown = new Set(order);
   const { cells, edges } = data;
 
-  for (const i of order) lanes[i]!.us = kinds.map(() => new Float32Array(data.bins));
+  for (const i of order) lanes[i]!.us = data.doc.kinds.map(() => new Float32Array(data.bins));
   for (let i = 0; i < cells.count; i++) {
     const at = cells.key.thread![i]! >= 0 ? laneOf[cells.key.thread![i]!]! : -1;
 
@@ -87,7 +87,7 @@ export class Timeline {
   constructor(private readonly selection: Selection) {
     const data = (this.data = selection.data);
 
-    this.stacked = kinds.map((_kind, k) => {
+    this.stacked = data.doc.kinds.map((_kind, k) => {
       const sums = new Float64Array(data.bins);
       data.doc.totals_us.forEach((list, state) => {
         if (data.kindOf[state] === k) list.forEach((us, bin) => (sums[bin]! += us));
@@ -108,7 +108,7 @@ export class Timeline {
           this.chart.paint();
         }),
         this.whoControl()),
-      h("div", { class: "legend" }, ...kinds.filter((kind) => data.doc.states.some((state) => state.kind === kind && state.ns > (kind === "unseen" ? data.doc.threads_ns / 1000 : 0))).map((kind) => swatchLine(kind, kindWords[kind]))),
+      h("div", { class: "legend" }, ...data.doc.kinds.filter((kind) => data.doc.states.some((state) => state.kind === kind.key && state.ns > (kind.key === "unseen" ? data.doc.threads_ns / 1000 : 0))).map((kind) => swatchLine(kind, kind.words))),
       this.chart.canvas, this.laneBox, this.status);
     this.listen(this.chart.canvas, () => this.left(), (x, y, bin) => this.tipChart(x, y, bin));
     this.listen(this.laneSurface.canvas, () => this.laneLabel(), (x, y, bin) => this.tipLane(x, y, bin));
@@ -248,11 +248,13 @@ export class Timeline {
   }
 
   private shownKinds(): number[] {
-    return kinds.map((_kind, i) => i).filter((i) => this.idle || kinds[i] !== "idle");
+    const { kinds } = this.data.doc;
+    return kinds.map((_kind, i) => i).filter((i) => this.idle || kinds[i]!.key !== "idle");
   }
 
   private draw(): void {
     const { context: c, width } = this.chart;
+    const { kinds } = this.data.doc;
     const left = this.left(), bottom = chartHeight - axisHeight, shown = this.shownKinds();
     let most = 0;
 
@@ -266,7 +268,7 @@ export class Timeline {
 
       for (const k of shown) {
         const value = this.stacked[k]![bin]!;
-        c.fillStyle = kindColours[kinds[k]!];
+        c.fillStyle = colour(kinds[k]!);
         c.fillRect(x, y(base + value), w, y(base) - y(base + value));
         base += value;
       }
@@ -338,6 +340,7 @@ export class Timeline {
     c.fillStyle = chosen ? css("--accent") : css("--ink");
     c.fillText(`${chosen ? "● " : ""}${lane.who.label}`, 4, y + laneHeight / 2);
     c.restore();
+    const { kinds } = this.data.doc;
     for (let bin = 0; bin < this.data.bins; bin++) {
       const x = this.x(bin, left, width), w = this.x(bin + 1, left, width) - x + 0.3;
       const whole = members * (this.data.edges[bin + 1]! - this.data.edges[bin]!) || 1;
@@ -347,7 +350,7 @@ export class Timeline {
         const us = lane.us[k]![bin]!;
         if (!us) continue;
         const size = Math.min(1, us / whole) * (laneHeight - 4);
-        c.fillStyle = kinds[k] === "idle" ? mix(kindColours.idle, background, 0.65) : kindColours[kinds[k]!];
+        c.fillStyle = kinds[k]!.key === "idle" ? mix(colour(kinds[k]!), background, 0.65) : colour(kinds[k]!);
         c.fillRect(x, at - size, w, size);
         at -= size;
       }
@@ -360,7 +363,7 @@ export class Timeline {
 
     for (const k of [...this.shownKinds()].reverse()) {
       const value = this.stacked[k]![bin]!;
-      if (value >= 0.005) lines.push(swatchLine(kinds[k]!, `${kindWords[kinds[k]!]}: ${value.toFixed(2)} threads`));
+      if (value >= 0.005) lines.push(swatchLine(this.data.doc.kinds[k]!, `${this.data.doc.kinds[k]!.words}: ${value.toFixed(2)} threads`));
     }
     showTip(x, y, ...lines);
   }
@@ -373,13 +376,13 @@ export class Timeline {
     const lines: Node[] = [h("strong", {}, lane.who.label), h("div", {}, lane.about)];
     if (x - box.left >= this.laneLabel()) {
       lines.push(h("div", {}, `${seconds(this.data.edges[bin]!)} – ${seconds(this.data.edges[bin + 1]!)}`));
-      kinds.forEach((kind, k) => {
+      this.data.doc.kinds.forEach((kind, k) => {
         const us = lane.us[k]![bin]!;
-        if (us) lines.push(swatchLine(kind, `${kindWords[kind]}: ${time(us * 1000)}`));
+        if (us) lines.push(swatchLine(kind, `${kind.words}: ${time(us * 1000)}`));
       });
     } else {
-      kinds.forEach((kind, k) => {
-        if (lane.kinds[k]) lines.push(swatchLine(kind, `${kindWords[kind]}: ${time(lane.kinds[k]!)}`));
+      this.data.doc.kinds.forEach((kind, k) => {
+        if (lane.kinds[k]) lines.push(swatchLine(kind, `${kind.words}: ${time(lane.kinds[k]!)}`));
       });
       lines.push(h("div", { class: "soft" }, "click: only this one"));
     }
@@ -398,9 +401,9 @@ export class Timeline {
   }
 }
 
-export function swatchLine(kind: Kind, text: string): HTMLElement {
+export function swatchLine(kind: KindWords, text: string): HTMLElement {
   const swatch = h("span", { class: "swatch" });
 
-  swatch.style.background = kindColours[kind];
+  paint(swatch, kind);
   return h("div", { class: "key" }, swatch, text);
 }

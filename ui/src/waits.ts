@@ -1,6 +1,6 @@
 // Who held whom up: waiter, what it waited for, and who ended the wait or held the lock; with both stacks.
-import { kindColours } from "./colours";
-import { type Data, kindWords, type Wait } from "./data";
+import { paint } from "./colours";
+import { type Data, type Wait } from "./data";
 import { fill, h, section } from "./dom";
 import { type Selection } from "./select";
 import { base, count, number, share, time } from "./words";
@@ -51,7 +51,7 @@ function exactSums(selection: Selection): { ns: number; count: number }[] {
   return result;
 }
 
-// Time that threads waited, delayed or perhaps delayed: exact for the whole recording, parts of slices otherwise.
+// Time that threads waited, held up or perhaps held up: exact for the whole recording, parts of slices otherwise.
 function waitedNs(selection: Selection): number {
   const { data } = selection;
   return selection.states().reduce((sum, ns, i) => (["delaying", "undecided"].includes(data.doc.states[i]!.kind) ? sum + ns : sum), 0);
@@ -117,13 +117,13 @@ export function waits(selection: Selection): HTMLElement {
     if (wait.evidence === "timeout") chain.append(h("span", { class: "arrow", "aria-label": "ended because it" }, "→"), h("span", { class: "soft" }, "timed out"));
     else if (wait.by) chain.append(h("span", { class: "arrow", "aria-label": "because of" }, "→"), h("b", {}, wait.by), h("span", { class: "soft" }, ` ${evidenceWords[wait.evidence] ?? wait.evidence}`));
     const swatch = h("span", { class: "swatch" });
-    swatch.style.background = kindColours[state.kind];
+    paint(swatch, data.kind(state.kind));
     const gauge = h("span", { class: "gauge", "aria-hidden": "true" }, h("span", {}));
     (gauge.firstChild as HTMLElement).style.width = `${all ? (100 * ns) / all : 0}%`;
-    (gauge.firstChild as HTMLElement).style.background = kindColours[state.kind];
+    paint(gauge.firstChild as HTMLElement, data.kind(state.kind));
     const details = h("details", { class: "wait" }, h("summary", {},
       h("span", { class: "figure" }, estimated ? "≈ " : "", time(ns)), gauge, chain,
-      h("span", { class: "tags" }, swatch, `${kindWords[state.kind]} · ${state.cause} · `, estimated ? count(Math.round(waits), "sample") : waits === 1 ? "once" : `${number(waits)} waits, ${time(waits ? ns / waits : 0)} each`)));
+      h("span", { class: "tags" }, swatch, `${data.kind(state.kind).words} · ${state.cause} · `, estimated ? count(Math.round(waits), "sample") : waits === 1 ? "once" : `${number(waits)} waits, ${time(waits ? ns / waits : 0)} each`)));
     const body = h("div", { class: "pair" });
     const build = (): void => fill(body, stackList(data, "where it waited", samples.stacks, "no stack was sampled"),
       stackList(data, "where it was woken from", samples.wakers, "no stack of the waker was sampled"));

@@ -85,7 +85,7 @@ static __always_inline void fill_sample(struct sample_record *record, const stru
 	record->evidence = pending->evidence;
 	record->tid = thread->here_tid;
 	record->key_pid = thread->pid;
-	record->pad = 0;
+	record->cpu = SAMPLE_NO_CPU;
 	record->object[0] = pending->object[0];
 	record->object[1] = pending->object[1];
 }
@@ -104,6 +104,7 @@ VERIFIED_ONCE bool send_sample(const struct thread *thread, const struct pending
 		return false;
 	}
 	fill_sample(record, thread, pending, user, none);
+	record->cpu = (__s32)bpf_get_smp_processor_id();
 	bpf_ringbuf_submit(record, ring_flags());
 	return true;
 }

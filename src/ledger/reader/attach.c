@@ -100,15 +100,15 @@ static int set_knobs(struct ledger *ledger, const struct ledger_options *options
 	ledger->by_user = target->user_count > 0;
 	skel->rodata->drop_every = options->drop_every;
 	skel->rodata->no_repair = options->drop_every > 0;
-	skel->rodata->nr_setuid = states__number("setuid");
-	skel->rodata->nr_setreuid = states__number("setreuid");
-	skel->rodata->nr_setresuid = states__number("setresuid");
-	skel->rodata->nr_wait4 = states__number("wait4");
-	skel->rodata->nr_sendfile = states__number("sendfile");
-	skel->rodata->nr_exit = states__number("exit");
-	skel->rodata->nr_sigreturn = states__number("rt_sigreturn");
-	skel->rodata->nr_restart = states__number("restart_syscall");
-	states__classes(classes);
+	skel->rodata->nr_setuid = calls__number("setuid");
+	skel->rodata->nr_setreuid = calls__number("setreuid");
+	skel->rodata->nr_setresuid = calls__number("setresuid");
+	skel->rodata->nr_wait4 = calls__number("wait4");
+	skel->rodata->nr_sendfile = calls__number("sendfile");
+	skel->rodata->nr_exit = calls__number("exit");
+	skel->rodata->nr_sigreturn = calls__number("rt_sigreturn");
+	skel->rodata->nr_restart = calls__number("restart_syscall");
+	calls__classes(classes);
 	memcpy((void *)skel->rodata->class_of, classes, sizeof(classes));
 	ledger->cpus = sys__cpus();
 	err |= bpf_map__set_max_entries(

@@ -1,0 +1,35 @@
+#include "vocabulary/counters.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#define LOSS true
+#define KEPT false
+
+#define COUNTER_WORDS(counter, ...) [COUNTER_##counter] = { __VA_ARGS__ },
+
+static const struct counter_words words[COUNTER_COUNT] = { COUNTERS_LEDGER(
+	COUNTER_WORDS) COUNTERS_STACKS(COUNTER_WORDS) COUNTERS_SIGNAL(COUNTER_WORDS) };
+
+const struct counter_words *counters__words(enum counter counter)
+{
+	return &words[counter];
+}
+
+/* "tcp_unpaired" ends with the name of a signal's counter. */
+static bool is_of_signal(const char *name, const char *counter)
+{
+	size_t length = strlen(name), end = strlen(counter);
+
+	return length > end + 1 && name[length - end - 1] == '_' &&
+	       !strcmp(name + length - end, counter);
+}
+
+bool counters__is_loss(const char *name)
+{
+	for (int i = 0; i < COUNTER_COUNT; i++)
+		if (i < COUNTER_SIGNALS ? !strcmp(name, words[i].name)
+					: is_of_signal(name, words[i].name))
+			return words[i].is_loss;
+	return false;
+}

@@ -1,0 +1,40 @@
+/* What the counters of quality are called and what they mean; counters.def has them all. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "vocabulary/counters.def"
+
+#define COUNTER_OF(counter, ...) COUNTER_##counter,
+
+enum counter {
+	COUNTERS_LEDGER(COUNTER_OF) COUNTERS_STACKS(COUNTER_OF) COUNTER_SIGNALS,
+	COUNTER_BEFORE_SIGNALS = COUNTER_SIGNALS - 1,
+	COUNTERS_SIGNAL(COUNTER_OF) COUNTER_COUNT,
+};
+
+struct counter_words {
+	const char *name;
+	bool is_loss;
+	const char *bias, *remedy;
+};
+
+const struct counter_words *counters__words(enum counter counter);
+
+/* Whether a counter of a recording, by its name there, is a loss. */
+bool counters__is_loss(const char *name);
+
+/* clang-format off */
+
+/* The same as a condition of SQL on the column `name`. */
+#define COUNTERS_NAME_LOSS(name) "'" name "', "
+#define COUNTERS_NAME_KEPT(name) ""
+#define COUNTERS_END_LOSS(name) " OR name LIKE '%_" name "'"
+#define COUNTERS_END_KEPT(name) ""
+#define COUNTERS_NAME(counter, name, loss, ...) COUNTERS_NAME_##loss(name)
+#define COUNTERS_END(counter, name, loss, ...) COUNTERS_END_##loss(name)
+#define COUNTERS_IS_LOSS                                                                           \
+	"(name IN (" COUNTERS_LEDGER(COUNTERS_NAME) COUNTERS_STACKS(COUNTERS_NAME) "'')"           \
+	COUNTERS_SIGNAL(COUNTERS_END) ")"
+
+/* clang-format on */
