@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json_out.h"
 #include "export/calltree.h"
 #include "export/exporter.h"
-#include "export/json_out.h"
 #include "export/label.h"
 #include "export/spans.h"
 

@@ -1,8 +1,8 @@
 /* What the files of the Firefox Profiler's format share. */
 #pragma once
 
+#include "base/json_out.h"
 #include "export/calltree.h"
-#include "export/json_out.h"
 #include "export/strings.h"
 #include "model/profile.h"
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "export/escape.h"
+#include "base/escape.h"
 #include "export/exporter.h"
 #include "export/label.h"
 #include "export/tree.h"

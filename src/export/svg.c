@@ -14,8 +14,8 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "base/escape.h"
 #include "base/utf8.h"
-#include "export/escape.h"
 #include "export/exporter.h"
 #include "export/label.h"
 #include "export/tree.h"

@@ -1,6 +1,7 @@
 #include "live/rolling.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
@@ -94,7 +95,11 @@ static int forget(struct rolling *rolling)
 	/* Both, or series fill up (then calls have no thread), or calls have no series. */
 	if (!err)
 		err = recording__forget(rolling->recording, before);
-	return err ? err : run__forget(rolling->run, (uint64_t)before_ns);
+	if (!err)
+		err = run__forget(rolling->run, (uint64_t)before_ns);
+	/* Freed memory lies between what is kept. Without this call the heap only grows. */
+	malloc_trim(0);
+	return err;
 }
 
 int rolling__work(struct rolling *rolling)

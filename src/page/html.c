@@ -38,12 +38,12 @@ int64_t html__part(const struct html_span *span, int64_t value)
 int html__put_table(struct html *html, const char *key, struct html_table *table,
 		    const struct html_column *columns, size_t count)
 {
-	html_out__open(&html->out, key, '{');
-	html_out__number(&html->out, "width", table->width ? table->width : 1);
+	json_out__open(&html->out.json, key, '{');
+	json_out__number(&html->out.json, "width", table->width ? table->width : 1);
 	html_rows__write(&table->rows, &html->out, "rows", columns, count);
-	html_out__close(&html->out, '}');
+	json_out__close(&html->out.json, '}');
 	html_rows__release(&table->rows);
-	return html->out.err;
+	return html->out.json.err;
 }
 
 /* How to record the same again, as far as it may be shown. */
@@ -62,25 +62,25 @@ static int put_head(struct html *html)
 	struct html_out *out = &html->out;
 	int err;
 
-	html_out__number(out, "format", 1);
+	json_out__number(&out->json, "format", 1);
 	html_out__text(out, "version", model->version);
 	html_out__text(out, "target", model->target);
 	html_out__text(out, "level", model->level);
 	html_out__text(out, "kernel", model->kernel);
 	err = put_command(html);
-	html_out__bool(out, "complete", model->complete);
-	html_out__number(out, "start_unix_ms", model->start_unix_ns / 1000000);
-	html_out__bool(out, "cut", model->cut);
-	html_out__number(out, "wall_ns", model->wall_ns);
-	html_out__number(out, "threads_ns", model->threads_ns);
-	html_out__number(out, "unexplained_ns", model->unexplained_ns);
-	html_out__number(out, "remainder_ns", model->remainder_ns);
-	html_out__number(out, "cpus", model->cpus);
-	html_out__json(out, "idle_ns",
+	json_out__bool(&out->json, "complete", model->complete);
+	json_out__number(&out->json, "start_unix_ms", model->start_unix_ns / 1000000);
+	json_out__bool(&out->json, "cut", model->cut);
+	json_out__number(&out->json, "wall_ns", model->wall_ns);
+	json_out__number(&out->json, "threads_ns", model->threads_ns);
+	json_out__number(&out->json, "unexplained_ns", model->unexplained_ns);
+	json_out__number(&out->json, "remainder_ns", model->remainder_ns);
+	json_out__number(&out->json, "cpus", model->cpus);
+	json_out__json(&out->json, "idle_ns",
 		       model->has_idle ? json_integer(model->idle_ns) : json_null());
-	html_out__number(out, "measured_threads", (int64_t)model->measured_threads);
-	html_out__number(out, "measured_processes", (int64_t)model->measured_processes);
-	html_out__json(out, "hooks", model->hooks ? json_incref(model->hooks) : json_null());
+	json_out__number(&out->json, "measured_threads", (int64_t)model->measured_threads);
+	json_out__number(&out->json, "measured_processes", (int64_t)model->measured_processes);
+	json_out__json(&out->json, "hooks", model->hooks ? json_incref(model->hooks) : json_null());
 	return err;
 }
 
@@ -91,15 +91,15 @@ static void put_findings(struct html *html)
 	struct html_out *out = &html->out;
 
 	findings__why_empty(html->model, &empty);
-	html_out__open(out, "findings", '[');
+	json_out__open(&out->json, "findings", '[');
 	for (size_t i = 0; i < count; i++) {
-		html_out__open(out, NULL, '{');
+		json_out__open(&out->json, NULL, '{');
 		html_out__words(out, "text", findings[i].text);
-		html_out__number(out, "ns", findings[i].ns);
-		html_out__number(out, "of_ns", findings[i].of_ns);
-		html_out__close(out, '}');
+		json_out__number(&out->json, "ns", findings[i].ns);
+		json_out__number(&out->json, "of_ns", findings[i].of_ns);
+		json_out__close(&out->json, '}');
 	}
-	html_out__close(out, ']');
+	json_out__close(&out->json, ']');
 	html_out__words(out, "why_empty", empty.text);
 }
 
@@ -126,59 +126,59 @@ static void put_kinds(struct html *html)
 {
 	struct html_out *out = &html->out;
 
-	html_out__open(out, "kinds", '[');
+	json_out__open(&out->json, "kinds", '[');
 	for (int i = 0; i < KIND_COUNT; i++) {
 		const struct kind_words *kind = kinds__words(i);
 
-		html_out__open(out, NULL, '{');
+		json_out__open(&out->json, NULL, '{');
 		html_out__text(out, "key", kind->key);
 		html_out__text(out, "words", kind->words);
 		html_out__text(out, "brief", kind->brief);
 		html_out__text(out, "about", kind->about);
 		put_colours(out, kind->light, kind->dark);
-		html_out__close(out, '}');
+		json_out__close(&out->json, '}');
 	}
-	html_out__close(out, ']');
+	json_out__close(&out->json, ']');
 }
 
 static void put_states(struct html *html)
 {
 	struct html_out *out = &html->out;
 
-	html_out__open(out, "states", '[');
+	json_out__open(&out->json, "states", '[');
 	for (size_t i = 0; i < html->model->state_count; i++) {
 		const struct model_state *state = &html->model->states[i];
 		const struct state_words *look =
 			states__words(states__look(state->state, state->cause, state->kind));
 
-		html_out__open(out, NULL, '{');
+		json_out__open(&out->json, NULL, '{');
 		html_out__text(out, "state", state->state);
 		html_out__text(out, "cause", state->cause);
 		html_out__text(out, "kind", kinds__words(state->kind)->key);
 		html_out__words(out, "about",
 				state->slot ? states__words(state->slot)->about : state->cause);
 		put_colours(out, look->light, look->dark);
-		html_out__number(out, "ns", state->ns);
-		html_out__number(out, "count", state->count);
-		html_out__close(out, '}');
+		json_out__number(&out->json, "ns", state->ns);
+		json_out__number(&out->json, "count", state->count);
+		json_out__close(&out->json, '}');
 	}
-	html_out__close(out, ']');
+	json_out__close(&out->json, ']');
 }
 
 static void put_figures(struct html_out *out, const char *key, const struct model_figure *figures,
 			size_t count)
 {
-	html_out__open(out, key, '[');
+	json_out__open(&out->json, key, '[');
 	for (size_t i = 0; i < count; i++) {
-		html_out__open(out, NULL, '{');
+		json_out__open(&out->json, NULL, '{');
 		html_out__text(out, "name", figures[i].name);
-		html_out__real(out, "value", figures[i].value);
+		json_out__real(&out->json, "value", figures[i].value);
 		html_out__text(out, "words", figures[i].words);
 		if (figures[i].remedy && *figures[i].remedy)
 			html_out__text(out, "remedy", figures[i].remedy);
-		html_out__close(out, '}');
+		json_out__close(&out->json, '}');
 	}
-	html_out__close(out, ']');
+	json_out__close(&out->json, ']');
 }
 
 /* What was left out to keep the page small, counted. */
@@ -186,27 +186,27 @@ static void put_folded(struct html *html)
 {
 	struct html_out *out = &html->out;
 
-	html_out__open(out, "folded", '{');
-	html_out__number(out, "threads", (int64_t)html->other_threads);
-	html_out__number(out, "nodes", html->folded.nodes);
-	html_out__number(out, "samples", html->folded.samples);
-	html_out__number(out, "histograms", html->folded.histograms);
-	html_out__number(out, "waits", html->folded.waits);
-	html_out__number(out, "wait_ns", html->folded.wait_ns);
-	html_out__number(out, "operations", html->folded.operations);
-	html_out__number(out, "services", html->folded.services);
-	html_out__number(out, "series", html->folded.series);
-	html_out__number(out, "events", html->folded.events);
-	html_out__number(out, "accounts", html->folded.accounts);
-	html_out__number(out, "axes", html->folded.axes);
-	html_out__number(out, "wait_samples", html->folded.wait_samples);
-	html_out__number(out, "loose_samples", html->folded.loose_samples);
-	html_out__number(out, "wait_threads", html->folded.wait_threads);
-	html_out__number(out, "distributions", html->folded.distributions);
-	html_out__number(out, "signals", html->folded.signals);
-	html_out__number(out, "torn", html->bins.torn);
-	html_out__number(out, "names", html->out.texts.left_out);
-	html_out__close(out, '}');
+	json_out__open(&out->json, "folded", '{');
+	json_out__number(&out->json, "threads", (int64_t)html->other_threads);
+	json_out__number(&out->json, "nodes", html->folded.nodes);
+	json_out__number(&out->json, "samples", html->folded.samples);
+	json_out__number(&out->json, "histograms", html->folded.histograms);
+	json_out__number(&out->json, "waits", html->folded.waits);
+	json_out__number(&out->json, "wait_ns", html->folded.wait_ns);
+	json_out__number(&out->json, "operations", html->folded.operations);
+	json_out__number(&out->json, "services", html->folded.services);
+	json_out__number(&out->json, "series", html->folded.series);
+	json_out__number(&out->json, "events", html->folded.events);
+	json_out__number(&out->json, "accounts", html->folded.accounts);
+	json_out__number(&out->json, "axes", html->folded.axes);
+	json_out__number(&out->json, "wait_samples", html->folded.wait_samples);
+	json_out__number(&out->json, "loose_samples", html->folded.loose_samples);
+	json_out__number(&out->json, "wait_threads", html->folded.wait_threads);
+	json_out__number(&out->json, "distributions", html->folded.distributions);
+	json_out__number(&out->json, "signals", html->folded.signals);
+	json_out__number(&out->json, "torn", html->bins.torn);
+	json_out__number(&out->json, "names", html->out.texts.left_out);
+	json_out__close(&out->json, '}');
 }
 
 static int put_document(struct html *html, json_t *diff)
@@ -219,7 +219,7 @@ static int put_document(struct html *html, json_t *diff)
 
 	if (err)
 		return err;
-	html_out__open(&html->out, NULL, '{');
+	json_out__open(&html->out.json, NULL, '{');
 	err = put_head(html);
 	put_findings(html);
 	put_kinds(html);
@@ -231,18 +231,18 @@ static int put_document(struct html *html, json_t *diff)
 	put_figures(&html->out, "cost", html->model->costs, html->model->cost_count);
 	put_folded(html);
 	if (diff)
-		html_out__json(&html->out, "diff", json_incref(diff));
+		json_out__json(&html->out.json, "diff", json_incref(diff));
 	html_out__texts(&html->out, "texts");
-	html_out__close(&html->out, '}');
-	fputc('\n', html->out.file);
-	return err ? err : html->out.err;
+	json_out__close(&html->out.json, '}');
+	fputc('\n', html->out.json.file);
+	return err ? err : html->out.json.err;
 }
 
 int html__write_data(const char *path, const struct model_options *options, json_t *diff, FILE *out)
 {
 	cleanup(model__release) struct model model = {};
 	cleanup(sqlite3_close_p) sqlite3 *db = NULL;
-	struct html html = { .model = &model, .out = { .file = out } };
+	struct html html = { .model = &model, .out.json = { .file = out, .in_page = true } };
 	struct model_options shared = *options;
 	int err;
 

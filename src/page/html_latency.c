@@ -17,24 +17,24 @@ static void put_syscalls(struct html *html)
 {
 	struct html_out *out = &html->out;
 
-	html_out__open(out, "syscalls", '[');
+	json_out__open(&out->json, "syscalls", '[');
 	for (size_t i = 0; i < html->model->syscall_count; i++) {
 		const struct model_syscall *call = &html->model->syscalls[i];
 
-		html_out__open(out, NULL, '{');
+		json_out__open(&out->json, NULL, '{');
 		html_out__text(out, "name", call->name);
-		html_out__number(out, "count", call->count);
-		html_out__number(out, "errors", call->errors);
-		html_out__number(out, "total_ns", call->total_ns);
-		html_out__number(out, "run_ns", call->run_ns);
-		html_out__number(out, "timed", call->timed);
-		html_out__number(out, "p50_ns", call->p50_ns);
-		html_out__number(out, "p99_ns", call->p99_ns);
-		html_out__number(out, "max_ns", call->max_ns);
-		html_out__number(out, "errno", call->common_errno);
-		html_out__close(out, '}');
+		json_out__number(&out->json, "count", call->count);
+		json_out__number(&out->json, "errors", call->errors);
+		json_out__number(&out->json, "total_ns", call->total_ns);
+		json_out__number(&out->json, "run_ns", call->run_ns);
+		json_out__number(&out->json, "timed", call->timed);
+		json_out__number(&out->json, "p50_ns", call->p50_ns);
+		json_out__number(&out->json, "p99_ns", call->p99_ns);
+		json_out__number(&out->json, "max_ns", call->max_ns);
+		json_out__number(&out->json, "errno", call->common_errno);
+		json_out__close(&out->json, '}');
 	}
-	html_out__close(out, ']');
+	json_out__close(&out->json, ']');
 }
 
 static int64_t call_at(const struct model *model, int64_t number)
@@ -156,16 +156,16 @@ static int put_own(struct html *html, struct heat *heat)
 	for (size_t i = 0; i < html->model->histogram_count && !err; i++) {
 		const struct model_histogram *histogram = &html->model->histograms[i];
 
-		html_out__open(out, NULL, '{');
+		json_out__open(&out->json, NULL, '{');
 		html_out__text(out, "of", histogram->is_syscall ? "syscall" : "state");
 		html_out__text(out, "name", histogram->name);
 		html_out__text(out, "kind", histogram->kind_name);
 		html_out__text(out, "unit", "ns");
-		html_out__number(out, "count", histogram->count);
-		html_out__number(out, "max", max_of_call(html->model, histogram));
+		json_out__number(&out->json, "count", histogram->count);
+		json_out__number(&out->json, "max", max_of_call(html->model, histogram));
 		if (histogram->is_syscall && calls__is_by_choice(histogram->name))
-			html_out__bool(out, "by_choice", true);
-		html_out__close(out, '}');
+			json_out__bool(&out->json, "by_choice", true);
+		json_out__close(&out->json, '}');
 		err = number(heat, histogram_key(histogram->is_syscall ? OF_SYSCALL : OF_STATE,
 						 histogram->key));
 	}
@@ -211,16 +211,16 @@ static int put_distribution(struct html *html, void *context, sqlite3_stmt *row)
 {
 	struct html_out *out = &html->out;
 
-	html_out__open(out, NULL, '{');
+	json_out__open(&out->json, NULL, '{');
 	html_out__text(out, "of", (const char *)sqlite3_column_text(row, 1));
 	html_out__text(out, "place", (const char *)sqlite3_column_text(row, 2));
 	html_out__text(out, "operation", (const char *)sqlite3_column_text(row, 3));
 	html_out__text(out, "measure", (const char *)sqlite3_column_text(row, 4));
 	html_out__text(out, "unit", (const char *)sqlite3_column_text(row, 5));
-	html_out__number(out, "max", max_of(html->model, row));
+	json_out__number(&out->json, "max", max_of(html->model, row));
 	if (!strcmp(word_at(row, 1), "syscalls") && calls__is_by_choice(word_at(row, 3)))
-		html_out__bool(out, "by_choice", true);
-	html_out__close(out, '}');
+		json_out__bool(&out->json, "by_choice", true);
+	json_out__close(&out->json, '}');
 	return number(context, histogram_key(OF_SIGNAL, sqlite3_column_int64(row, 0)));
 }
 
@@ -340,11 +340,11 @@ int html__put_latencies(struct html *html)
 					.bins = (int32_t)html->bins.count } };
 	int err;
 
-	html_out__open(&html->out, "histograms", '[');
+	json_out__open(&html->out.json, "histograms", '[');
 	err = put_own(html, &heat);
 	if (!err && html->model->signals.known)
 		err = put_distributions(html, &heat);
-	html_out__close(&html->out, ']');
+	json_out__close(&html->out.json, ']');
 	if (!err)
 		err = read_heat(html, &heat);
 	map__release(&heat.places);

@@ -15,10 +15,10 @@ size_t html__signal_count(const struct html *html)
 
 void html__put_numbers(struct html_out *out, const char *key, const int64_t *numbers, int count)
 {
-	html_out__open(out, key, '[');
+	json_out__open(&out->json, key, '[');
 	for (int i = 0; i < count; i++)
-		html_out__number(out, NULL, numbers[i]);
-	html_out__close(out, ']');
+		json_out__number(&out->json, NULL, numbers[i]);
+	json_out__close(&out->json, ']');
 }
 
 static void put_who(struct html_out *out, const struct model_group *group,
@@ -32,17 +32,17 @@ static void put_who(struct html_out *out, const struct model_group *group,
 
 static void put_measures(struct html_out *out, const struct signals_signal *signal)
 {
-	html_out__open(out, "measures", '[');
+	json_out__open(&out->json, "measures", '[');
 	for (int i = 0; i < signal->measure_count; i++) {
 		if (!signal->measures[i].name)
 			continue;
-		html_out__open(out, NULL, '{');
-		html_out__number(out, "id", i);
+		json_out__open(&out->json, NULL, '{');
+		json_out__number(&out->json, "id", i);
 		html_out__text(out, "name", signal->measures[i].name);
 		html_out__text(out, "unit", signal->measures[i].unit);
-		html_out__close(out, '}');
+		json_out__close(&out->json, '}');
 	}
-	html_out__close(out, ']');
+	json_out__close(&out->json, ']');
 }
 
 static void put_row(struct html_out *out, const struct signals_signal *signal,
@@ -56,11 +56,11 @@ static void put_row(struct html_out *out, const struct signals_signal *signal,
 		timed[i] = row->histograms[i].count;
 	if (signal_words__hump(signal, row, &hump))
 		signal_words__say_hump(signal, row, &hump, words, sizeof(words));
-	html_out__open(out, NULL, '{');
+	json_out__open(&out->json, NULL, '{');
 	html_out__text(out, "place", row->place);
 	html_out__text(out, "operation", row->operation);
-	html_out__number(out, "count", row->part.sum.count);
-	html_out__number(out, "errors", row->errors);
+	json_out__number(&out->json, "count", row->part.sum.count);
+	json_out__number(&out->json, "errors", row->errors);
 	put_who(out, row->part.group, row->part.thread);
 	html_out__words(out, "hump", *words ? words : NULL);
 	html__put_numbers(out, "sum", row->part.sum.sum, signal->measure_count);
@@ -68,19 +68,19 @@ static void put_row(struct html_out *out, const struct signals_signal *signal,
 	html__put_numbers(out, "p50", row->p50, signal->measure_count);
 	html__put_numbers(out, "p99", row->p99, signal->measure_count);
 	html__put_numbers(out, "timed", timed, signal->measure_count);
-	html_out__close(out, '}');
+	json_out__close(&out->json, '}');
 }
 
 static void put_rows(struct html *html, const struct signals_signal *signal)
 {
-	html_out__open(&html->out, "rows", '[');
+	json_out__open(&html->out.json, "rows", '[');
 	for (size_t i = 0; i < signal->row_count; i++) {
 		if (i < MOST_OPERATIONS)
 			put_row(&html->out, signal, &signal->rows[signal->ranks[i]]);
 		else
 			html->folded.operations++;
 	}
-	html_out__close(&html->out, ']');
+	json_out__close(&html->out.json, ']');
 }
 
 static void put_service(struct html_out *out, const struct signals_service *service)
@@ -101,44 +101,44 @@ static void put_service(struct html_out *out, const struct signals_service *serv
 		{ "zero_windows", service->zero_windows },
 	};
 
-	html_out__open(out, NULL, '{');
+	json_out__open(&out->json, NULL, '{');
 	html_out__text(out, "name", service->name);
-	html_out__bool(out, "accepts", service->accepts);
+	json_out__bool(&out->json, "accepts", service->accepts);
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
-		html_out__number(out, numbers[i].key, numbers[i].value);
+		json_out__number(&out->json, numbers[i].key, numbers[i].value);
 	put_who(out, service->group, service->thread);
-	html_out__close(out, '}');
+	json_out__close(&out->json, '}');
 }
 
 static void put_services(struct html *html, const struct signals_signal *signal)
 {
-	html_out__open(&html->out, "services", '[');
+	json_out__open(&html->out.json, "services", '[');
 	for (size_t i = 0; i < signal->service_count; i++) {
 		if (i < MOST_SERVICES)
 			put_service(&html->out, &signal->services[i]);
 		else
 			html->folded.services++;
 	}
-	html_out__close(&html->out, ']');
+	json_out__close(&html->out.json, ']');
 }
 
 static void put_programs(struct html_out *out, const struct signals_signal *signal)
 {
-	html_out__open(out, "programs", '[');
+	json_out__open(&out->json, "programs", '[');
 	for (size_t i = 0; i < signal->program_count; i++) {
 		const struct signals_program *program = &signal->programs[i];
 
-		html_out__open(out, NULL, '{');
+		json_out__open(&out->json, NULL, '{');
 		html_out__text(out, "file", program->file);
 		html_out__text(out, "parent", program->parent);
-		html_out__number(out, "count", program->count);
-		html_out__number(out, "ended", program->ended);
-		html_out__number(out, "lifetime_ns", program->lifetime_ns);
-		html_out__number(out, "max_ns", program->max_ns);
-		html_out__number(out, "failed", program->failed);
-		html_out__close(out, '}');
+		json_out__number(&out->json, "count", program->count);
+		json_out__number(&out->json, "ended", program->ended);
+		json_out__number(&out->json, "lifetime_ns", program->lifetime_ns);
+		json_out__number(&out->json, "max_ns", program->max_ns);
+		json_out__number(&out->json, "failed", program->failed);
+		json_out__close(&out->json, '}');
 	}
-	html_out__close(out, ']');
+	json_out__close(&out->json, ']');
 }
 
 void html__put_operations(struct html *html)
@@ -146,25 +146,25 @@ void html__put_operations(struct html *html)
 	struct html_out *out = &html->out;
 
 	html->folded.signals = (int64_t)(html->model->signals.count - html__signal_count(html));
-	html_out__open(out, "signals", '[');
+	json_out__open(&out->json, "signals", '[');
 	for (size_t i = 0; i < html__signal_count(html); i++) {
 		const struct signals_signal *signal = &html->model->signals.list[i];
 
-		html_out__open(out, NULL, '{');
+		json_out__open(&out->json, NULL, '{');
 		html_out__text(out, "name", signal->name);
 		html_out__text(out, "about", signal->about);
 		html_out__text(out, "events", signal->events);
-		html_out__number(out, "main", signal->main);
-		html_out__number(out, "count", signal->sum.count);
-		html_out__number(out, "errors", signal->errors);
-		html_out__number(out, "event_count", signal->event_count);
+		json_out__number(&out->json, "main", signal->main);
+		json_out__number(&out->json, "count", signal->sum.count);
+		json_out__number(&out->json, "errors", signal->errors);
+		json_out__number(&out->json, "event_count", signal->event_count);
 		put_measures(out, signal);
 		put_rows(html, signal);
 		if (signal->service_count)
 			put_services(html, signal);
 		if (signal->program_count)
 			put_programs(out, signal);
-		html_out__close(out, '}');
+		json_out__close(&out->json, '}');
 	}
-	html_out__close(out, ']');
+	json_out__close(&out->json, ']');
 }

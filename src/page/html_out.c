@@ -1,8 +1,6 @@
 #include "page/html_out.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,88 +21,9 @@ void html_out__release(struct html_out *out)
 	map__release(&out->texts.places);
 }
 
-static void begin(struct html_out *out, const char *key)
-{
-	if (out->comma)
-		fputc(',', out->file);
-	out->comma = true;
-	if (key)
-		fprintf(out->file, "\"%s\":", key);
-}
-
-/* Members start a line, so that a difference can be read. */
-void html_out__open(struct html_out *out, const char *key, char bracket)
-{
-	if (out->comma)
-		fputs(",\n", out->file);
-	out->comma = false;
-	begin(out, key);
-	fputc(bracket, out->file);
-	out->comma = false;
-}
-
-void html_out__close(struct html_out *out, char bracket)
-{
-	fputc(bracket, out->file);
-	out->comma = true;
-}
-
-/* By hand: with printf, half of the time of a large page would go into numbers. */
-void html_out__number(struct html_out *out, const char *key, int64_t number)
-{
-	uint64_t rest = number < 0 ? -(uint64_t)number : (uint64_t)number;
-	char text[32], *end = text + sizeof(text), *at = end;
-
-	begin(out, key);
-	do
-		*--at = (char)('0' + rest % 10);
-	while (rest /= 10);
-	if (number < 0)
-		*--at = '-';
-	fwrite(at, 1, (size_t)(end - at), out->file);
-}
-
-void html_out__real(struct html_out *out, const char *key, double number)
-{
-	begin(out, key);
-	if (isfinite(number))
-		fprintf(out->file, "%.9g", number);
-	else
-		fputs("null", out->file);
-}
-
-void html_out__bool(struct html_out *out, const char *key, bool value)
-{
-	begin(out, key);
-	fputs(value ? "true" : "false", out->file);
-}
-
-/* In JSON a '<' can only be inside a string. */
-static int put_safely(const char *bytes, size_t size, void *data)
-{
-	FILE *file = data;
-
-	for (const char *less; (less = memchr(bytes, '<', size)); bytes = less + 1) {
-		fwrite(bytes, 1, (size_t)(less - bytes), file);
-		fputs("\\u003c", file);
-		size -= (size_t)(less + 1 - bytes);
-	}
-	fwrite(bytes, 1, size, file);
-	return 0;
-}
-
-void html_out__json(struct html_out *out, const char *key, json_t *value)
-{
-	begin(out, key);
-	if (!value || json_dump_callback(value, put_safely, out->file,
-					 JSON_ENCODE_ANY | JSON_ENSURE_ASCII | JSON_COMPACT))
-		out->err = -ENOMEM;
-	json_decref(value);
-}
-
 void html_out__words(struct html_out *out, const char *key, const char *words)
 {
-	html_out__json(out, key, words ? json__text(words) : json_null());
+	json_out__json(&out->json, key, words ? json__text(words) : json_null());
 }
 
 void html_out__text(struct html_out *out, const char *key, const char *text)
@@ -120,7 +39,7 @@ static uint32_t add_text(struct html_out *out, uint64_t hash, const char *text)
 	if (at)
 		*at = strdup(text);
 	if (!at || !*at || map__put(&texts->places, hash, (void *)(uintptr_t)texts->count)) {
-		out->err = -ENOMEM;
+		out->json.err = -ENOMEM;
 		return 0;
 	}
 	texts->bytes += strlen(*at) + 4;
@@ -153,9 +72,9 @@ uint32_t html_out__keep(struct html_out *out, const char *text)
 
 void html_out__texts(struct html_out *out, const char *key)
 {
-	html_out__open(out, key, '[');
-	html_out__json(out, NULL, json_null());
+	json_out__open(&out->json, key, '[');
+	json_out__json(&out->json, NULL, json_null());
 	for (size_t i = 0; i < out->texts.count; i++)
 		html_out__words(out, NULL, out->texts.list[i] ? out->texts.list[i] : "");
-	html_out__close(out, ']');
+	json_out__close(&out->json, ']');
 }

@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/json_out.h"
 #include "base/map.h"
 
 /* Texts that the document has once and refers to by number; 0 is none. */
@@ -25,26 +26,16 @@ struct html_texts {
 };
 
 struct html_out {
-	FILE *file;
-	bool comma;
-	int err; /* -ENOMEM */
+	struct json_out json;
 	struct html_texts texts;
 };
 
 void html_out__release(struct html_out *out);
 
-/* `bracket` is '{' or '['; close with '}' or ']'. */
-void html_out__open(struct html_out *out, const char *key, char bracket);
-void html_out__close(struct html_out *out, char bracket);
-void html_out__number(struct html_out *out, const char *key, int64_t number);
-void html_out__real(struct html_out *out, const char *key, double number);
-void html_out__bool(struct html_out *out, const char *key, bool value);
 /* A name of somebody else's, made clean and short; NULL: null. */
 void html_out__text(struct html_out *out, const char *key, const char *text);
 /* A sentence of our own, as long as it is; NULL: null. */
 void html_out__words(struct html_out *out, const char *key, const char *words);
-/* Takes the reference. NULL is out of memory. */
-void html_out__json(struct html_out *out, const char *key, json_t *value);
 
 /* The number of a text, made clean and short; 0 for NULL. Texts beyond the budget are all one. */
 uint32_t html_out__keep(struct html_out *out, const char *text);

@@ -172,7 +172,7 @@ static void write_key(const struct html_rows *rows, struct html_out *out, size_t
 	int32_t last = 0;
 
 	for (size_t i = 0; i < rows->count; i++) {
-		html_out__number(out, NULL, (int64_t)rows->list[i].key[column] - last);
+		json_out__number(&out->json, NULL, (int64_t)rows->list[i].key[column] - last);
 		last = rows->list[i].key[column];
 	}
 }
@@ -191,7 +191,7 @@ static void write_value(const struct html_rows *rows, struct html_out *out, size
 			left = value % 1000;
 			value /= 1000;
 		}
-		html_out__number(out, NULL, value);
+		json_out__number(&out->json, NULL, value);
 	}
 }
 
@@ -201,15 +201,15 @@ void html_rows__write(struct html_rows *rows, struct html_out *out, const char *
 	size_t keys = 0;
 
 	sort(rows);
-	html_out__open(out, key, '{');
+	json_out__open(&out->json, key, '{');
 	for (size_t i = 0; i < count; i++) {
-		html_out__open(out, columns[i].name, '[');
+		json_out__open(&out->json, columns[i].name, '[');
 		if (columns[i].kind == HTML_COLUMN_KEY)
 			write_key(rows, out, keys++);
 		else
 			write_value(rows, out, i - keys,
 				    columns[i].kind == HTML_COLUMN_MICROSECONDS);
-		html_out__close(out, ']');
+		json_out__close(&out->json, ']');
 	}
-	html_out__close(out, '}');
+	json_out__close(&out->json, '}');
 }

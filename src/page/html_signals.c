@@ -219,18 +219,18 @@ static void put_series(struct html *html, const struct signals_data *data, int32
 	struct html_out *out = &html->out;
 	int32_t group = row->key[OF_GROUP], object = row->key[OF_OBJECT];
 
-	html_out__open(out, NULL, '{');
-	html_out__number(out, "signal", row->key[OF_SIGNAL]);
-	html_out__bool(out, "other", group == OTHER);
+	json_out__open(&out->json, NULL, '{');
+	json_out__number(&out->json, "signal", row->key[OF_SIGNAL]);
+	json_out__bool(&out->json, "other", group == OTHER);
 	html_out__text(out, "who", group >= 0 ? model->groups[group].name : NULL);
 	html_out__text(out, "object", object ? model->signals.objects[object - 1].name : NULL);
-	html_out__number(out, "place", row->key[OF_PLACE]);
-	html_out__number(out, "operation", row->key[OF_OPERATION]);
-	html_out__number(out, "errno", row->key[OF_ERRNO]);
-	html_out__number(out, "count", row->value[0]);
+	json_out__number(&out->json, "place", row->key[OF_PLACE]);
+	json_out__number(&out->json, "operation", row->key[OF_OPERATION]);
+	json_out__number(&out->json, "errno", row->key[OF_ERRNO]);
+	json_out__number(&out->json, "count", row->value[0]);
 	html__put_numbers(out, "sum", &row->value[1], MEASURES);
 	html__put_numbers(out, "max", &data->max[(size_t)at * MEASURES], MEASURES);
-	html_out__close(out, '}');
+	json_out__close(&out->json, '}');
 }
 
 static int put_all_series(struct html *html, struct signals_data *data)
@@ -241,11 +241,11 @@ static int put_all_series(struct html *html, struct signals_data *data)
 
 	if (err)
 		return err;
-	html_out__open(&html->out, "series", '[');
+	json_out__open(&html->out.json, "series", '[');
 	for (size_t i = 0; i < count; i++)
 		put_series(html, data, list[i]);
-	html_out__close(&html->out, ']');
-	return html->out.err;
+	json_out__close(&html->out.json, ']');
+	return html->out.json.err;
 }
 
 static void place_series(struct html_row *row, void *context)
@@ -267,18 +267,19 @@ static int put_event(struct html *html, void *context, sqlite3_stmt *row)
 		return 0;
 	if (text && !fields)
 		return -ENOMEM;
-	html_out__open(out, NULL, '{');
-	html_out__number(out, "signal", signal);
-	html_out__number(out, "us", (sqlite3_column_int64(row, 1) - html->model->start_ns) / 1000);
-	html_out__number(out, "duration_ns", sqlite3_column_int64(row, 2));
+	json_out__open(&out->json, NULL, '{');
+	json_out__number(&out->json, "signal", signal);
+	json_out__number(&out->json, "us",
+			 (sqlite3_column_int64(row, 1) - html->model->start_ns) / 1000);
+	json_out__number(&out->json, "duration_ns", sqlite3_column_int64(row, 2));
 	html_out__text(out, "who", thread ? thread->comm : NULL);
-	html_out__number(out, "tid", thread ? thread->tid : 0);
+	json_out__number(&out->json, "tid", thread ? thread->tid : 0);
 	html_out__text(out, "object", (const char *)sqlite3_column_text(row, 4));
 	html_out__text(out, "place", (const char *)sqlite3_column_text(row, 5));
 	html_out__text(out, "operation", (const char *)sqlite3_column_text(row, 6));
-	html_out__number(out, "errno", sqlite3_column_int64(row, 7));
+	json_out__number(&out->json, "errno", sqlite3_column_int64(row, 7));
 	html_out__text(out, "fields", fields);
-	html_out__close(out, '}');
+	json_out__close(&out->json, '}');
 	return 0;
 }
 
@@ -298,14 +299,14 @@ static int put_events(struct html *html)
 {
 	int err;
 
-	html_out__open(&html->out, "events", '[');
+	json_out__open(&html->out.json, "events", '[');
 	err = html__each(html,
 			 "WITH r AS (" EVENTS ") SELECT r.signal, r.time_ns, r.duration_ns,"
 			 " r.thread, o.name, r.place, r.operation, r.errno, r.fields FROM r"
 			 " LEFT JOIN object o ON o.id = r.object WHERE r.rank <= " MOST_EVENTS
 			 " ORDER BY r.signal, r.rank",
 			 put_event, NULL);
-	html_out__close(&html->out, ']');
+	json_out__close(&html->out.json, ']');
 	return err ? err
 		   : html__each(html, "SELECT count(*) FROM (" EVENTS ") WHERE rank > " MOST_EVENTS,
 				count_events, NULL);

@@ -46,29 +46,30 @@ static void put_blame(struct html *html, const struct model_blame *blame)
 	struct html_out *out = &html->out;
 	char name[2048] = "";
 
-	html_out__open(out, NULL, '{');
+	json_out__open(&out->json, NULL, '{');
 	findings__name(wait->waiter->group, blame->many_wait ? NULL : wait->waiter, name,
 		       sizeof(name));
 	html_out__words(out, "waiter", name);
 	html_out__text(out, "process", wait->waiter->process_comm);
-	html_out__number(out, "thread", blame->many_wait ? -1 : place_of(html, wait->waiter));
-	html_out__number(out, "state", wait->state - html->model->states);
+	json_out__number(&out->json, "thread",
+			 blame->many_wait ? -1 : place_of(html, wait->waiter));
+	json_out__number(&out->json, "state", wait->state - html->model->states);
 	html_out__text(out, "object_kind", wait->object_kind);
 	html_out__text(out, "object", wait->object_name);
 	name[0] = '\0';
 	if (by)
 		findings__name(by->group, blame->by_many ? NULL : by, name, sizeof(name));
 	html_out__words(out, "by", name);
-	html_out__number(out, "by_thread", blame->by_many ? -1 : place_of(html, by));
+	json_out__number(&out->json, "by_thread", blame->by_many ? -1 : place_of(html, by));
 	html_out__text(out, "evidence", by || wait->first ? wait->evidence : "none");
 	name[0] = '\0';
 	if (wait->first)
 		findings__name(wait->first->group, blame->first_many ? NULL : wait->first, name,
 			       sizeof(name));
 	html_out__words(out, "first", name);
-	html_out__number(out, "ns", blame->ns);
-	html_out__number(out, "count", blame->count);
-	html_out__close(out, '}');
+	json_out__number(&out->json, "ns", blame->ns);
+	json_out__number(&out->json, "count", blame->count);
+	json_out__close(&out->json, '}');
 }
 
 static int put_blames(struct html *html, struct stacks *stacks)
@@ -76,7 +77,7 @@ static int put_blames(struct html *html, struct stacks *stacks)
 	const struct model *model = html->model;
 	int err = 0;
 
-	html_out__open(&html->out, "waits", '[');
+	json_out__open(&html->out.json, "waits", '[');
 	for (size_t i = 0; i < model->blame_count && !err; i++) {
 		const struct model_blame *blame = &model->blames[i];
 		const struct model_wait *wait = blame->first;
@@ -93,7 +94,7 @@ static int put_blames(struct html *html, struct stacks *stacks)
 		if (!map__get(&stacks->blames, key))
 			err = map__put(&stacks->blames, key, (void *)(uintptr_t)(i + 1));
 	}
-	html_out__close(&html->out, ']');
+	json_out__close(&html->out.json, ']');
 	return err;
 }
 
@@ -291,7 +292,7 @@ static int put_samples(struct html *html, struct stacks *stacks)
 		err = html__put_table(html, "samples", &stacks->samples, sample_columns, 7);
 	if (!err)
 		err = html__put_table(html, "wait_samples", &stacks->waits, wait_columns, 8);
-	html_out__json(&html->out, "sampling", json_hot__samples(html->model));
+	json_out__json(&html->out.json, "sampling", json_hot__samples(html->model));
 	return err;
 }
 

@@ -54,10 +54,10 @@ static int choose_threads(struct html *html)
 static void put_column(struct html *html, const char *key, const struct model_thread **list,
 		       int64_t (*value)(struct html *html, const struct model_thread *thread))
 {
-	html_out__open(&html->out, key, '[');
+	json_out__open(&html->out.json, key, '[');
 	for (size_t i = 0; i < html->thread_count; i++)
-		html_out__number(&html->out, NULL, list[i] ? value(html, list[i]) : 0);
-	html_out__close(&html->out, ']');
+		json_out__number(&html->out.json, NULL, list[i] ? value(html, list[i]) : 0);
+	json_out__close(&html->out.json, ']');
 }
 
 static int64_t pid_of(struct html *html, const struct model_thread *thread)
@@ -152,7 +152,7 @@ int html__put_threads(struct html *html)
 	for (size_t i = 0; i < model->thread_count; i++)
 		if (html->threads[i] < MOST_THREADS)
 			list[html->threads[i]] = &model->threads[i];
-	html_out__open(&html->out, "threads", '{');
+	json_out__open(&html->out.json, "threads", '{');
 	put_column(html, "pid", list, pid_of);
 	put_column(html, "tid", list, tid_of);
 	put_column(html, "process", list, process_of);
@@ -163,8 +163,8 @@ int html__put_threads(struct html *html)
 	put_column(html, "flags", list, flags_of);
 	put_column(html, "lifetime_ns", list, life_of);
 	put_column(html, "unexplained_ns", list, unexplained_of);
-	html_out__number(&html->out, "folded", (int64_t)html->other_threads);
-	html_out__close(&html->out, '}');
+	json_out__number(&html->out.json, "folded", (int64_t)html->other_threads);
+	json_out__close(&html->out.json, '}');
 	return put_states(html);
 }
 
@@ -220,24 +220,25 @@ static void put_totals(struct html *html, const double *totals)
 {
 	struct html_out *out = &html->out;
 
-	html_out__open(out, "bins_us", '[');
+	json_out__open(&out->json, "bins_us", '[');
 	for (size_t i = 0; i <= html->bins.count; i++)
-		html_out__number(out, NULL, (html->bins.edges[i] - html->model->start_ns) / 1000);
-	html_out__close(out, ']');
-	html_out__open(out, "totals_us", '[');
+		json_out__number(&out->json, NULL,
+				 (html->bins.edges[i] - html->model->start_ns) / 1000);
+	json_out__close(&out->json, ']');
+	json_out__open(&out->json, "totals_us", '[');
 	for (size_t i = 0; i < html->model->state_count; i++) {
 		double left = 0;
 
-		html_out__open(out, NULL, '[');
+		json_out__open(&out->json, NULL, '[');
 		for (size_t bin = 0; bin < html->bins.count; bin++) {
 			double us = totals[i * html->bins.count + bin] / 1000 + left;
 
-			html_out__number(out, NULL, llround(us));
+			json_out__number(&out->json, NULL, llround(us));
 			left = us - round(us);
 		}
-		html_out__close(out, ']');
+		json_out__close(&out->json, ']');
 	}
-	html_out__close(out, ']');
+	json_out__close(&out->json, ']');
 }
 
 static void join_others(struct html_row *row, void *context)

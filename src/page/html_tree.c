@@ -178,51 +178,54 @@ static void put_parents(struct html_tree *tree, struct html_out *out)
 	const struct hot *hot = &tree->scratch.hot;
 
 	/* How far before the node. */
-	html_out__open(out, "up", '[');
+	json_out__open(&out->json, "up", '[');
 	for (size_t i = 0; i < hot->node_count; i++)
 		if (is_kept(tree, i))
-			html_out__number(out, NULL,
+			json_out__number(&out->json, NULL,
 					 (int64_t)tree->places[i] -
 						 tree->places[hot->nodes[i].parent]);
 	for (size_t i = 0; i < tree->fold_count; i++)
-		html_out__number(out, NULL,
+		json_out__number(&out->json, NULL,
 				 (int64_t)(tree->count + i) - tree->places[tree->folds[i]]);
-	html_out__close(out, ']');
+	json_out__close(&out->json, ']');
 }
 
 static void put_functions(const struct hot *hot, struct html_out *out, const uint32_t *list,
 			  size_t count, uint32_t *rows)
 {
-	html_out__open(out, "functions", '{');
-	html_out__open(out, "name", '[');
+	json_out__open(&out->json, "functions", '{');
+	json_out__open(&out->json, "name", '[');
 	for (size_t i = 0; i < count; i++)
-		html_out__number(out, NULL, html_out__keep(out, hot->functions[list[i]].name));
-	html_out__close(out, ']');
-	html_out__open(out, "module", '[');
+		json_out__number(&out->json, NULL,
+				 html_out__keep(out, hot->functions[list[i]].name));
+	json_out__close(&out->json, ']');
+	json_out__open(&out->json, "module", '[');
 	for (size_t i = 0; i < count; i++)
-		html_out__number(out, NULL, html_out__keep(out, hot->functions[list[i]].module));
-	html_out__close(out, ']');
-	html_out__open(out, "file", '[');
+		json_out__number(&out->json, NULL,
+				 html_out__keep(out, hot->functions[list[i]].module));
+	json_out__close(&out->json, ']');
+	json_out__open(&out->json, "file", '[');
 	for (size_t i = 0; i < count; i++)
-		html_out__number(out, NULL, html_out__keep(out, hot->functions[list[i]].file));
-	html_out__close(out, ']');
-	html_out__open(out, "line", '[');
+		json_out__number(&out->json, NULL,
+				 html_out__keep(out, hot->functions[list[i]].file));
+	json_out__close(&out->json, ']');
+	json_out__open(&out->json, "line", '[');
 	for (size_t i = 0; i < count; i++)
-		html_out__number(out, NULL, hot->functions[list[i]].line);
-	html_out__close(out, ']');
+		json_out__number(&out->json, NULL, hot->functions[list[i]].line);
+	json_out__close(&out->json, ']');
 	/* 1: of the kernel, 2: has a name. */
-	html_out__open(out, "flags", '[');
+	json_out__open(&out->json, "flags", '[');
 	for (size_t i = 0; i < count; i++)
-		html_out__number(out, NULL,
+		json_out__number(&out->json, NULL,
 				 hot->functions[list[i]].kernel +
 					 2 * hot->functions[list[i]].named);
-	html_out__close(out, ']');
+	json_out__close(&out->json, ']');
 	/* Those without a name are summed up in one of their module. */
-	html_out__open(out, "row", '[');
+	json_out__open(&out->json, "row", '[');
 	for (size_t i = 0; i < count; i++)
-		html_out__number(out, NULL, rows[hot->functions[list[i]].row] - 1);
-	html_out__close(out, ']');
-	html_out__close(out, '}');
+		json_out__number(&out->json, NULL, rows[hot->functions[list[i]].row] - 1);
+	json_out__close(&out->json, ']');
+	json_out__close(&out->json, '}');
 }
 
 int html_tree__write(struct html_tree *tree, struct html *html)
@@ -236,17 +239,17 @@ int html_tree__write(struct html_tree *tree, struct html *html)
 	if (!numbers || !list)
 		return -ENOMEM;
 	folded = number_of(numbers, list, &count, tree->folded);
-	html_out__open(&html->out, "nodes", '{');
+	json_out__open(&html->out.json, "nodes", '{');
 	put_parents(tree, &html->out);
-	html_out__open(&html->out, "function", '[');
+	json_out__open(&html->out.json, "function", '[');
 	for (size_t i = 0; i < hot->node_count; i++)
 		if (is_kept(tree, i))
-			html_out__number(&html->out, NULL,
+			json_out__number(&html->out.json, NULL,
 					 number_of(numbers, list, &count, hot->nodes[i].function));
 	for (size_t i = 0; i < tree->fold_count; i++)
-		html_out__number(&html->out, NULL, folded);
-	html_out__close(&html->out, ']');
-	html_out__close(&html->out, '}');
+		json_out__number(&html->out.json, NULL, folded);
+	json_out__close(&html->out.json, ']');
+	json_out__close(&html->out.json, '}');
 	for (size_t i = 0; i < count; i++)
 		number_of(numbers, list, &count, hot->functions[list[i]].row);
 	put_functions(hot, &html->out, list, count, numbers);

@@ -272,34 +272,34 @@ static void a_hostile_recording_gives_a_page_or_is_refused(void **state)
 
 static char *written(void (*write)(struct html_out *out))
 {
-	struct html_out out = {};
+	struct html_out out = { .json.in_page = true };
 	char *text = NULL;
 	size_t size = 0;
 
-	out.file = open_memstream(&text, &size);
-	assert_non_null(out.file);
+	out.json.file = open_memstream(&text, &size);
+	assert_non_null(out.json.file);
 	write(&out);
-	assert_int_equal(out.err, 0);
+	assert_int_equal(out.json.err, 0);
 	html_out__release(&out);
-	fclose(out.file);
+	fclose(out.json.file);
 	return text;
 }
 
 static void write_hostile_names(struct html_out *out)
 {
-	html_out__open(out, NULL, '[');
+	json_out__open(&out->json, NULL, '[');
 	html_out__text(out, NULL, "</script><script>alert(1)</script>");
 	html_out__text(out, NULL, "<!--<script>");
 	html_out__text(out, NULL, "a\xe2\x80\xa8z");
 	html_out__text(out, NULL, "\"\\\n\x01");
 	html_out__text(out, NULL, "\xff\xc3");
 	html_out__text(out, NULL, "a\xe2\x80\xaez");
-	html_out__number(out, NULL, html_out__keep(out, "<b>"));
-	html_out__number(out, NULL, html_out__keep(out, "<i>"));
-	html_out__number(out, NULL, html_out__keep(out, "<b>"));
-	html_out__number(out, NULL, html_out__keep(out, NULL));
+	json_out__number(&out->json, NULL, html_out__keep(out, "<b>"));
+	json_out__number(&out->json, NULL, html_out__keep(out, "<i>"));
+	json_out__number(&out->json, NULL, html_out__keep(out, "<b>"));
+	json_out__number(&out->json, NULL, html_out__keep(out, NULL));
 	html_out__texts(out, NULL);
-	html_out__close(out, ']');
+	json_out__close(&out->json, ']');
 }
 
 static void no_name_can_leave_the_script_that_it_is_in(void **state)
@@ -336,7 +336,7 @@ static void write_too_many_names(struct html_out *out)
 	assert_true(out->texts.bytes < 5 << 20);
 	assert_true(out->texts.left_out > 0);
 	assert_int_equal(out->texts.count - 1 + (size_t)out->texts.left_out, 40000);
-	fputs("x", out->file);
+	fputs("x", out->json.file);
 }
 
 static void names_stop_at_their_budget_and_are_counted(void **state)
@@ -363,7 +363,7 @@ static void rows_are_sorted_and_their_microseconds_add_up(void **state)
 {
 	char *text = written(write_rows);
 
-	assert_string_equal(text, "{\"thread\":[5,1,1],\n\"us\":[9223372036854775,2,1]}");
+	assert_string_equal(text, "{\n\"thread\":[5,1,1],\n\"us\":[9223372036854775,2,1]}");
 	free(text);
 }
 
@@ -389,7 +389,7 @@ static void write_thinned_rows(struct html_out *out)
 	/* To one step of 20,000. */
 	assert_in_range(heavy, 980000, 1020000);
 	html_rows__release(&rows);
-	fputs("x", out->file);
+	fputs("x", out->json.file);
 }
 
 static void thinned_rows_stand_for_all(void **state)
@@ -418,7 +418,7 @@ static void write_weightless_rows(struct html_out *out)
 		assert_int_equal(all[1], 10000);
 		html_rows__release(&rows);
 	}
-	fputs("x", out->file);
+	fputs("x", out->json.file);
 }
 
 static void thinned_rows_without_weight_are_counted(void **state)

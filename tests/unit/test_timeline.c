@@ -3,9 +3,9 @@
 
 #include <stdio.h>
 
+#include "base/json_out.h"
 #include "export/calltree.h"
 #include "export/exporter.h"
-#include "export/json_out.h"
 #include "export/label.h"
 #include "export/spans.h"
 
