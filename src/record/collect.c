@@ -209,7 +209,7 @@ static int add_record(struct collect *collect, const struct ledger_record *recor
 	int err;
 
 	totals_at(collect, record, time_ns, totals);
-	err = rows__book(collect, thread, totals, time_ns, &booked_ns);
+	err = accounts__book(collect, thread, totals, time_ns, &booked_ns);
 	if (err)
 		return err;
 	for (int slot = 0; slot < SLOT_COUNT; slot++) {
@@ -249,7 +249,7 @@ static void forget_change(struct collect *collect, struct tracked *thread)
 static int forget_thread(struct collect *collect, struct tracked *thread)
 {
 	uint64_t rows = collect->rows;
-	int err = rows__write(collect, thread);
+	int err = accounts__write(collect, thread);
 
 	collect->rows = rows;
 	forget_change(collect, thread);
@@ -369,7 +369,7 @@ static int close_slice(struct collect *collect, uint64_t now_ns)
 
 	for (size_t i = 0; i < collect->changed_count && !err; i++) {
 		collect->changed[i]->changed_at = 0;
-		err = rows__write(collect, collect->changed[i]);
+		err = accounts__write(collect, collect->changed[i]);
 	}
 	collect->changed_count = 0;
 	collect->merge = next_merge(collect, now_ns - collect->slice_ns);

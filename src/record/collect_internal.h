@@ -1,4 +1,4 @@
-/* What collect.c, rows.c and waits.c share, and nobody else. */
+/* What collect.c, accounts.c and waits.c share, and nobody else. */
 #pragma once
 
 #include "base/map.h"
@@ -64,11 +64,11 @@ struct collect {
  * Books the account up to time_ns, at which totals[] holds what is in each slot. Returns in *ret_ns
  * the time up to which the rows go: time_ns, or later where too much is written to be taken back.
  */
-int rows__book(struct collect *collect, struct tracked *thread, const uint64_t *totals,
-	       uint64_t time_ns, uint64_t *ret_ns);
+int accounts__book(struct collect *collect, struct tracked *thread, const uint64_t *totals,
+		   uint64_t time_ns, uint64_t *ret_ns);
 
 /* Writes what was added in the open slice, and the thread itself. */
-int rows__write(struct collect *collect, struct tracked *thread);
+int accounts__write(struct collect *collect, struct tracked *thread);
 
 /* What a last record has that the kernel half has not handed over: a sum, and the open wait. */
 int waits__add_last(struct collect *collect, const struct ledger_record *record, uint64_t time_ns);

@@ -95,4 +95,4 @@ int program__run(const struct section *section, const struct common *common, str
 		 struct span *span, struct frames *frames);
 
 /* Spans into tables. `frames` is sorted and shortened on the way. -ENOMEM. */
-int table__build(struct frames *frames, struct rows *ret);
+int cfi_table__build(struct frames *frames, struct rows *ret);

@@ -145,7 +145,7 @@ static int compile(Elf *elf, struct rows *ret)
 		if (err == -ENODATA)
 			err = read_frames(elf, ".debug_frame", true, &frames);
 	}
-	return err ? err : table__build(&frames, ret);
+	return err ? err : cfi_table__build(&frames, ret);
 }
 
 int rows__compile(int fd, struct rows *ret)

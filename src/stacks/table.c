@@ -221,7 +221,7 @@ static void release_table(struct table *table)
 	rows__release(&table->rows);
 }
 
-int table__build(struct frames *frames, struct rows *ret)
+int cfi_table__build(struct frames *frames, struct rows *ret)
 {
 	cleanup(release_table) struct table table = {};
 	uint64_t end = 0;

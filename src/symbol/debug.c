@@ -13,7 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "symbol/file.h"
+#include "symbol/foreign.h"
 
 #define DEBUG_FOLDER "/usr/lib/debug"
 /* A server can send without end. The debug information of browsers has 1 to 2 GB. */
@@ -67,7 +67,7 @@ static int try_path(const char *root, const char *path, const struct wanted *wan
 		    struct image **ret)
 {
 	struct image *image;
-	int fd = file__open(root, path);
+	int fd = foreign__open(root, path);
 	int err = fd < 0 ? fd : image__open(fd, &image);
 
 	if (err)

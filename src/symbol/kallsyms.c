@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "symbol/file.h"
+#include "symbol/foreign.h"
 
 #define MOST_BYTES (UINT32_C(1) << 30)
 
@@ -91,7 +91,7 @@ int kallsyms__read(const char *path, struct kallsyms *ret)
 
 	if (fd < 0)
 		return -errno;
-	err = file__read(fd, MOST_BYTES, &text, &size);
+	err = foreign__read(fd, MOST_BYTES, &text, &size);
 	if (!err)
 		err = kallsyms__parse(text, size, ret);
 	if (!err)

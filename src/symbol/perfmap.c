@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "symbol/file.h"
+#include "symbol/foreign.h"
 #include "symbol/rangemap.h"
 
 /* Those of large Java and JavaScript programs have 10 to 50 MB. */
@@ -152,7 +152,7 @@ static int open_checked(const char *root, long pid, const struct owner *owner)
 	int fd, err = -EPERM;
 
 	snprintf(path, sizeof(path), "/tmp/perf-%ld.map", pid);
-	fd = file__open_no_link(root, path);
+	fd = foreign__open_no_link(root, path);
 	if (fd < 0)
 		return fd;
 	if (!fstat(fd, &stat) && is_own(&stat, owner))
@@ -178,7 +178,7 @@ int perfmap__open(int pid, struct perfmap **ret)
 		fd = open_checked("", pid, &owner);
 	if (fd < 0)
 		return fd;
-	err = file__read(fd, MOST_BYTES, &text, &size);
+	err = foreign__read(fd, MOST_BYTES, &text, &size);
 	if (!err)
 		err = perfmap__parse(text, size, ret);
 	if (!err)

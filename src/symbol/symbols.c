@@ -13,7 +13,7 @@
 #include "symbol/debug.h"
 #include "symbol/demangle.h"
 #include "symbol/dwarf.h"
-#include "symbol/file.h"
+#include "symbol/foreign.h"
 #include "symbol/image.h"
 #include "symbol/kallsyms.h"
 #include "symbol/perfmap.h"
@@ -95,7 +95,7 @@ static int open_image(const struct symbol_module *name, struct image **ret)
 		return image__borrow(name->fd, ret);
 	if (!name->path)
 		return -ENOENT;
-	fd = file__open(name->root ? name->root : "", name->path);
+	fd = foreign__open(name->root ? name->root : "", name->path);
 	return fd < 0 ? fd : image__open(fd, ret);
 }
 

@@ -79,7 +79,7 @@ static int write_faults(struct collect *collect, struct tracked *thread)
 }
 
 /* The rows of the open slice. A count that was given to another state since is negative. */
-int rows__write(struct collect *collect, struct tracked *thread)
+int accounts__write(struct collect *collect, struct tracked *thread)
 {
 	int err = 0;
 
@@ -175,8 +175,8 @@ static int settle(struct collect *collect, struct tracked *thread, int64_t *delt
 	return 0;
 }
 
-int rows__book(struct collect *collect, struct tracked *thread, const uint64_t *totals,
-	       uint64_t time_ns, uint64_t *ret_ns)
+int accounts__book(struct collect *collect, struct tracked *thread, const uint64_t *totals,
+		   uint64_t time_ns, uint64_t *ret_ns)
 {
 	int64_t delta[SLOT_COUNT], booked[SLOT_COUNT];
 	uint64_t rest;

@@ -1,4 +1,4 @@
-#include "symbol/file.h"
+#include "symbol/foreign.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -44,17 +44,17 @@ static int open_below(const char *root, const char *path, int flags)
 	return found < 0 ? -errno : open_regular(found);
 }
 
-int file__open(const char *root, const char *path)
+int foreign__open(const char *root, const char *path)
 {
 	return open_below(root, path, 0);
 }
 
-int file__open_no_link(const char *root, const char *path)
+int foreign__open_no_link(const char *root, const char *path)
 {
 	return open_below(root, path, O_NOFOLLOW);
 }
 
-int file__read(int fd, size_t most, char **ret, size_t *ret_size)
+int foreign__read(int fd, size_t most, char **ret, size_t *ret_size)
 {
 	cleanup(free_p) char *bytes = NULL;
 	size_t size = 0, capacity = 0;
