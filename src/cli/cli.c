@@ -21,19 +21,8 @@
 
 #define MOST_WORDS 64
 
-const struct command *const cli_commands[] = {
-	&record_command,
-	&report_command,
-	&export_command,
-	&query_command,
-	&diff_command,
-	&doctor_command,
-	&list_command,
-	&watch_command,
-	&top_command,
-	&completion_command,
-	NULL,
-};
+#define ADDRESS(name) &name##_command,
+const struct command *const cli_commands[] = { EACH_COMMAND(ADDRESS) NULL };
 #define COMMAND_COUNT (sizeof(cli_commands) / sizeof(*cli_commands) - 1)
 
 const char *const cli_levels[] = { "full", "sched", NULL };

@@ -8,6 +8,8 @@
 
 #include "base/redact.h"
 
+#include "cli_list.h"
+
 /* Exit codes: 0 done, 1 failed, and these. */
 enum { CLI_EXIT_USAGE = 2, CLI_EXIT_GAPS = 3, CLI_EXIT_CROSSED = 4 };
 
@@ -25,11 +27,10 @@ struct command {
 	int (*run)(int argc, char **argv); /* argv[0] is "gapless VERB"; returns the exit code */
 };
 
-extern const struct command record_command, doctor_command, list_command, watch_command,
-	report_command, export_command, query_command, diff_command, top_command,
-	completion_command;
+#define CLI_DECLARE(name) extern const struct command name##_command;
+EACH_COMMAND(CLI_DECLARE)
 
-/* All of them, up to a NULL. */
+/* Those of src/cli/list, up to a NULL. */
 extern const struct command *const cli_commands[];
 
 int cli__main(int argc, char **argv);

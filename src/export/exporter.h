@@ -5,6 +5,8 @@
 
 #include "model/profile.h"
 
+#include "export_list.h"
+
 struct exporter {
 	const char *name;   /* as after -f */
 	const char *about;  /* one line for --help */
@@ -15,8 +17,8 @@ struct exporter {
 	int (*write)(const struct profile *profile, FILE *out); /* 0 or -errno */
 };
 
-extern const struct exporter export_folded, export_pprof, export_speedscope, export_svg;
-extern const struct exporter export_firefox, export_perfetto, export_chrome;
+#define EXPORTER_DECLARE(name) extern const struct exporter export_##name;
+EACH_EXPORTER(EXPORTER_DECLARE)
 
-/* All of them, up to a NULL. */
+/* Those of src/export/list, up to a NULL. */
 extern const struct exporter *const exporters[];

@@ -1,6 +1,4 @@
 #include "export/exporter.h"
 
-const struct exporter *const exporters[] = {
-	&export_folded,  &export_pprof,    &export_speedscope, &export_svg,
-	&export_firefox, &export_perfetto, &export_chrome,     NULL,
-};
+#define ADDRESS(name) &export_##name,
+const struct exporter *const exporters[] = { EACH_EXPORTER(ADDRESS) NULL };

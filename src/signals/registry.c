@@ -3,13 +3,13 @@
 #include <errno.h>
 #include <string.h>
 
-#include "signals/list.h"
+#include "signals_list.h"
 
 #define DECLARE(name) extern const struct signal name##_signal;
-SIGNALS(DECLARE)
+EACH_SIGNAL(DECLARE)
 
 #define ADDRESS(name) &name##_signal,
-const struct signal *const signals[] = { SIGNALS(ADDRESS) NULL };
+const struct signal *const signals[] = { EACH_SIGNAL(ADDRESS) NULL };
 
 const struct signal *registry__of(enum role role)
 {
