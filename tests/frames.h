@@ -87,7 +87,7 @@ static inline void put_cie(struct frame_section *section, const char *augmentati
 	put(bytes, augmentation, strlen(augmentation) + 1);
 	put_unsigned(bytes, 1);    /* code alignment */
 	put_fixed(bytes, 0x78, 1); /* data alignment: -8 */
-	put_unsigned(bytes, 16);
+	put_unsigned(bytes, ARCH_DWARF_RETURN);
 	if (*augmentation == 'z') {
 		put_unsigned(bytes, 1);
 		put_fixed(bytes, encoding, 1);
@@ -133,8 +133,12 @@ static inline void put_fde(struct frame_section *section, uint64_t begin, uint64
 	put_fde_based(section, begin, size, 0, program);
 }
 
-/* What compilers begin with: CFA = rsp + 8, the return address at CFA - 8. */
-#define USUAL_CIE PROGRAM(DW_CFA_def_cfa, 7, 8, DW_CFA_offset | 16, 1)
+/* What compilers begin with: CFA = sp + 8, the return address at CFA - 8; or CFA = sp. */
+#if ARCH_LINK_REGISTER
+#define USUAL_CIE PROGRAM(DW_CFA_def_cfa, ARCH_DWARF_SP, 0)
+#else
+#define USUAL_CIE PROGRAM(DW_CFA_def_cfa, ARCH_DWARF_SP, 8, DW_CFA_offset | ARCH_DWARF_RETURN, 1)
+#endif
 
 static inline void put_usual_cie(struct frame_section *section)
 {

@@ -12,6 +12,7 @@
 #include "base/elfcheck.h"
 #include "stacks/cfi.h"
 #include "stacks/go.h"
+#include "stacks/vdso.h"
 
 /* Limits: hostile files cost memory only up to here. Far above what there is. */
 #define MOST_SECTION_BYTES (128ULL << 20)
@@ -127,7 +128,7 @@ static int read_go(Elf *elf, uint64_t entry, struct frames *frames)
 	return go__read(table, text.sh_addr, entry, frames);
 }
 
-static int compile(Elf *elf, struct rows *ret)
+static int compile(Elf *elf, bool is_vdso, struct rows *ret)
 {
 	cleanup(frames__release) struct frames frames = {};
 	GElf_Ehdr header;
@@ -145,6 +146,8 @@ static int compile(Elf *elf, struct rows *ret)
 		if (err == -ENODATA)
 			err = read_frames(elf, ".debug_frame", true, &frames);
 	}
+	if (!err && is_vdso && ARCH_LINK_REGISTER && !frames.span_count)
+		err = vdso__read(elf, &frames);
 	return err ? err : cfi_table__build(&frames, ret);
 }
 
@@ -157,7 +160,7 @@ int rows__compile(int fd, struct rows *ret)
 		return err;
 	elf_version(EV_CURRENT);
 	elf = elf_begin(fd, ELF_C_READ, NULL);
-	return compile(elf, ret);
+	return compile(elf, false, ret);
 }
 
 int rows__compile_image(const void *image, size_t size, struct rows *ret)
@@ -171,7 +174,7 @@ int rows__compile_image(const void *image, size_t size, struct rows *ret)
 	memcpy(copy, image, size);
 	elf_version(EV_CURRENT);
 	elf = elf_memory(copy, size);
-	return compile(elf, ret);
+	return compile(elf, true, ret);
 }
 
 void rows__release(struct rows *rows)

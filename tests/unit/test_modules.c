@@ -120,7 +120,7 @@ static void what_is_no_program_for_this_machine_is_refused(void **state)
 	assert_int_equal(read_headers("#!/bin/sh\n", 10, &headers), -ENOEXEC);
 	image = honest();
 	assert_int_equal(read_headers(&image, sizeof(image.head), &headers), -ENOEXEC);
-	image.head.e_machine = EM_AARCH64;
+	image.head.e_machine = EM_S390;
 	assert_int_equal(read_headers(&image, sizeof(image), &headers), -ENOEXEC);
 	image = honest();
 	image.head.e_ident[EI_CLASS] = ELFCLASS32;
