@@ -56,13 +56,19 @@ export interface Comparison {
 export interface Figure { name: string; value: number | null; words: string | null; remedy?: string }
 export type Columns = Record<string, number[]>;
 interface Packed { width: number; rows: Columns }
+// A row for each thread: text columns are numbers of `texts`. `folded` threads have no row of their own.
+export interface ThreadRows {
+  pid: number[]; tid: number[]; process: number[]; comm: number[]; process_comm: number[]; group: number[]; cgroup: number[]; flags: number[];
+  lifetime_ns: number[]; unexplained_ns: number[]; folded: number;
+}
 
+// `format` is 1. Under one number keys may be added, but none goes or changes its type or meaning.
 export interface Document_ {
   format: number; version: string | null; target: string | null; level: string | null; kernel: string | null;
   command_line: string | null; complete: boolean; start_unix_ms: number; cut: boolean; wall_ns: number; threads_ns: number;
   unexplained_ns: number; remainder_ns: number; cpus: number; idle_ns: number | null; measured_threads: number;
   measured_processes: number; hooks: unknown; findings: { text: string; ns: number; of_ns: number }[]; why_empty: string; outside?: string;
-  kinds: KindWords[]; states: State[]; threads: Columns & { folded: number }; thread_states: Columns; bins_us: number[]; totals_us: number[][];
+  kinds: KindWords[]; states: State[]; threads: ThreadRows; thread_states: Columns; bins_us: number[]; totals_us: number[][];
   cells: Packed; waits: Wait[]; wait_threads: Columns; nodes?: Columns; functions?: Columns; samples?: Packed; wait_samples?: Packed;
   sampling?: { count: number; why_none: string | null; whole: number; torn: number; [key: string]: unknown };
   syscalls: Syscall[]; syscall_cells: Packed; histograms: Histogram[]; heat: Packed; signals?: Signal[]; series?: Series[];
@@ -133,7 +139,7 @@ export class Data {
 
   constructor(doc: Document_) {
     const text = (i: number): string => doc.texts[i] ?? "";
-    const column = (name: string): number[] => doc.threads[name] as number[];
+    const column = (name: Exclude<keyof ThreadRows, "folded">): number[] => doc.threads[name];
     const folded = doc.threads.folded;
 
     this.doc = doc;
