@@ -1,4 +1,6 @@
-/* An ELF file with whatever is in it: tables, packed tables, DWARF. The seeds have code at 0x1000.
+/*
+ * An ELF file with any content: symbol tables, compressed tables, DWARF. The seeds have code at
+ * 0x1000.
  */
 #include <stdint.h>
 #include <stdlib.h>
