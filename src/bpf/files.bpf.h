@@ -66,10 +66,7 @@ static __always_inline bool is_anonymous(struct file *file)
 	return BPF_CORE_READ(file, f_inode, i_sb, s_magic) == ANON_INODE_FS_MAGIC;
 }
 
-/*
- * Identifies a file among all present and past files. The generation is needed because inode
- * numbers are reused.
- */
+/* Identifies a file among all present and past ones: inode numbers are reused. */
 struct file_facts {
 	__u64 inode;
 	__u64 position; /* where the next read() or write() begins */
@@ -120,10 +117,7 @@ static long add_chunk(__u32 i, struct vector *vector)
 	return 0;
 }
 
-/*
- * The sum of the lengths of an iovec. If an element cannot be read, the syscall fails with EFAULT
- * too.
- */
+/* The sum of the lengths in an iovec. If it cannot be read, the syscall fails with EFAULT too. */
 VERIFIED_ONCE __u64 bytes_in_vector(__u64 address, __u64 count)
 {
 	struct vector vector = { .address = address, .count = count };

@@ -38,9 +38,7 @@ struct series_place {
 /* User space added this histogram itself; such histograms do not take turns. */
 #define SERIES_SHARED (1u << 30)
 
-/*
- * The only variable of the section .data.series: user space sets the knobs and reads the counters.
- */
+/* The only variable in section .data.series: user space sets knobs and reads counters. */
 struct series_control {
 	__u32 active;               /* which of the two maps takes the sums: 0 is series_a */
 	__u16 enabled;              /* 0: nothing is counted */

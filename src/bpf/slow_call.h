@@ -1,6 +1,6 @@
 /*
  * One slow syscall, with decoded arguments. The ledger's kernel half sends it, because it times all
- * syscalls anyway (ledger/slow.bpf.h). The signal syscalls decodes it.
+ * syscalls anyway (ledger/kernel/slow.bpf.h). The signal syscalls decodes it.
  */
 #pragma once
 

@@ -52,7 +52,7 @@ enum stack_end {
 enum stack_none {
 	STACK_TAKEN,        /* the sample has a user stack */
 	STACK_NONE_KERNEL,  /* a kernel thread */
-	STACK_NONE_EXEC,    /* the thread called exec meanwhile */
+	STACK_NONE_EXEC,    /* exec replaced the program meanwhile */
 	STACK_NONE_START,   /* a new thread that has not run in user space yet */
 	STACK_NONE_EXIT,    /* the thread ended */
 	STACK_NONE_32BIT,   /* a 32-bit program */

@@ -91,9 +91,7 @@ UNWIND_FN const struct unwind_row *unwind_find_row(void *world, struct unwind *w
 	return &page->rows[at];
 }
 
-/*
- * Each of these moves `walk` to the caller's frame and returns 0, or sets walk->end and returns 1.
- */
+/* Each of these moves `walk` to the caller and returns 0, or sets walk->end and returns 1. */
 
 UNWIND_FN int unwind_ends(struct unwind *walk, enum stack_end why)
 {
@@ -290,9 +288,7 @@ UNWIND_FN int unwind_frame(void *world, struct unwind *walk, const struct unwind
 		walk->need_id = walk->pid;
 	}
 	if (!mapping) {
-		/*
-		 * The tables of the previous frame's file are missing, so this pc is not reliable.
-		 */
+		/* The previous frame's file has no tables yet, so this pc is not reliable. */
 		if (walk->need == UNWIND_NEED_MODULE)
 			return unwind_ends(walk, STACK_END_NOT_READY);
 		unwind_add_frame(walk, at);
@@ -324,10 +320,7 @@ UNWIND_FN int unwind_frame(void *world, struct unwind *walk, const struct unwind
  */
 UNWIND_FN void unwind_finish(struct unwind *walk)
 {
-	/*
-	 * Without the tables, the walk used frame pointers that may not exist, so its end means
-	 * nothing.
-	 */
+	/* Without tables, it used frame pointers that may not exist: the end means nothing. */
 	if (walk->need)
 		walk->end = STACK_END_NOT_READY;
 	walk->hash = unwind_hash(walk->hash, walk->plain ? walk->pid : 0);

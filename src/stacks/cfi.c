@@ -151,9 +151,7 @@ uint64_t cfi__pointer(const struct section *section, struct cursor *cursor, uint
 
 /* --- CIEs ------------------------------------------------------------------------------------- */
 
-/*
- * Reads the letters of the augmentation string, each with its data. -EBADMSG for an unknown letter.
- */
+/* Reads the augmentation string, and the data of each letter. -EBADMSG for an unknown letter. */
 static int read_augmentation(const Dwarf_CIE *cie, struct common *ret)
 {
 	const uint8_t *data = cie->augmentation_data;

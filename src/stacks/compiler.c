@@ -245,9 +245,7 @@ static void wait_for_more(struct compiler *compiler, uint64_t until_ns)
 		pthread_cond_timedwait(&compiler->changed, &compiler->lock, &until);
 }
 
-/*
- * Removes the first module that need not wait any longer. NULL: there is none before *ret_until_ns.
- */
+/* Removes the first module that need not wait. NULL: there is none before *ret_until_ns. */
 static struct module *take_ripe(struct compiler *compiler, uint64_t *ret_until_ns)
 {
 	uint64_t now_ns = clock__now_ns();

@@ -18,8 +18,5 @@ void compiler__free(struct compiler *compiler);
 bool compiler__is_done(struct compiler *compiler);
 /* Requests the rows of a module. Does not wait. May be called from any thread. */
 void compiler__ask(struct compiler *compiler, struct module *module);
-/*
- * Removes the rows of a module, asynchronously. The caller keeps the module until is_leaving is
- * false.
- */
+/* Removes a module's rows asynchronously. Keep the module until its is_leaving is false. */
 void compiler__leave(struct compiler *compiler, struct module *module);

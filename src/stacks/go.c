@@ -147,9 +147,7 @@ static int read_function(const struct go *go, uint64_t i, struct function *ret)
 	ret->has_steps = steps != 0;
 	ret->steps = cursor_at(go, go->steps, steps);
 	ret->name = (const char *)name.at;
-	/*
-	 * Only as far as a name that we know: in a hostile file, the whole table may be one name.
-	 */
+	/* Only as far as known names go: in a hostile file, the whole table may be one name. */
 	ret->name_size = strnlen(ret->name, (size_t)(name.end - name.at) < MOST_NAME
 						    ? (size_t)(name.end - name.at)
 						    : MOST_NAME);
@@ -300,10 +298,7 @@ static int add_function(struct go *go, struct frames *frames, struct function *f
 	if (span.end <= span.begin || !frames__clip(frames, &span))
 		return -EBADMSG;
 	function->end = span.end;
-	/*
-	 * The return address of a handler follows no call: the byte before it is in another
-	 * function.
-	 */
+	/* A handler's return address follows no call: the byte before is in another function. */
 	if (kind == UNWIND_SIGNAL)
 		span.begin--;
 	if (kind == UNWIND_SIGNAL || kind == UNWIND_END)

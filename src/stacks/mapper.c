@@ -65,10 +65,7 @@ static int take_request(void *context, void *record, size_t size)
 	if (size < sizeof(*request) || request->head.size != sizeof(*request))
 		return 0;
 	if (request->head.kind == UNWIND_NEED_PROCESS) {
-		/*
-		 * Also between requests: during a thousand requests in a row, the rings of events
-		 * would fill up.
-		 */
+		/* Also between requests: a thousand in a row would let the event rings fill up. */
 		take_events(mapper);
 		tracker__learn(mapper->tracker, request->id);
 	} else if (request->head.kind == UNWIND_NEED_MODULE) {
@@ -79,10 +76,7 @@ static int take_request(void *context, void *record, size_t size)
 	return 0;
 }
 
-/*
- * In eager mode, loads the module at once, up to half of the budget. The rest is for modules that
- * are requested.
- */
+/* If eager, loads the module at once, up to half of the budget; the rest is for requests. */
 static void take_module(void *context, struct module *module)
 {
 	struct mapper *mapper = context;

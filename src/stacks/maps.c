@@ -56,10 +56,7 @@ int maps__parse(const char *line, struct maps_line *ret)
 
 int maps__parse_stat(const char *text, struct maps_stat *ret)
 {
-	/*
-	 * The name may contain anything, also blanks and brackets, so the fields are counted from
-	 * its end.
-	 */
+	/* The name may contain blanks and brackets, so fields are counted from its end. */
 	const char *at = strrchr(text, ')');
 	struct maps_stat found = { 0 };
 

@@ -291,9 +291,7 @@ static bool may_go(const struct module *module, uint64_t before_ns, uint64_t map
 	       module->used_ns < before_ns && !module->is_leaving;
 }
 
-/*
- * Removes a module from the list, so that it cannot be found. false: its rows are loaded or queued.
- */
+/* Removes a module, so that it cannot be found. false: its rows are loaded or queued. */
 static bool take_out(struct modules *modules, struct module *module)
 {
 	int known = MODULE_KNOWN, failed = MODULE_FAILED;

@@ -112,10 +112,7 @@ static void unload(struct tables *tables, struct table *table)
 	take_out(tables, table);
 	tables->bytes -= bytes_of(table);
 	*table = tables->list[--tables->count];
-	/*
-	 * In this order: as soon as the kernel half can request the module again, it must be
-	 * MODULE_KNOWN.
-	 */
+	/* In this order: when the kernel half can ask again, it must be MODULE_KNOWN. */
 	module->state = MODULE_KNOWN;
 	bpf_map_delete_elem(tables->asked_fd, &key);
 }

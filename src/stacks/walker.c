@@ -22,9 +22,7 @@ struct walker {
 	uint8_t window[WINDOW_BYTES];
 };
 
-/*
- * The reads of a walk are close to each other, so each system call reads a whole page of the stack.
- */
+/* Reads of a walk are close to each other, so each system call reads a whole page of the stack. */
 static int fill_window(struct walker *walker, uint64_t address)
 {
 	uint64_t at = address & ~(uint64_t)(WINDOW_BYTES - 1);

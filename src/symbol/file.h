@@ -13,7 +13,5 @@ int file__open(const char *root, const char *path);
 /* Like file__open(), but the last component of the path must not be a link. */
 int file__open_no_link(const char *root, const char *path);
 
-/*
- * Reads the whole file and appends a 0. -EFBIG if it is larger than `most`. The caller frees *ret.
- */
+/* Reads the whole file and appends a 0. -EFBIG: larger than `most`. The caller frees *ret. */
 int file__read(int fd, size_t most, char **ret, size_t *ret_size);

@@ -38,10 +38,7 @@ void image__close(struct image *image)
 }
 DEFINE_CLEANUP(struct image *, image__close)
 
-/*
- * libelf reads whole tables. It would decompress string tables too, but real files have none that
- * are compressed.
- */
+/* libelf reads whole tables, and decompresses string tables; real files compress none. */
 static bool is_worth_reading(Elf_Scn *section)
 {
 	GElf_Shdr header;
@@ -187,10 +184,7 @@ static bool read_symbol(const struct image *image, const GElf_Sym *symbol, size_
 	if (symbol->st_shndx < SHN_LORESERVE)
 		section = elf_getscn(image->elf, symbol->st_shndx);
 	if (section && gelf_getshdr(section, &header)) {
-		/*
-		 * Symbols from assembler code may have no type; then only the section tells that it
-		 * is code.
-		 */
+		/* Assembler symbols may lack a type; then the section tells that it is code. */
 		if (!is_function && !(header.sh_flags & SHF_EXECINSTR))
 			return false;
 		if (header.sh_size <= UINT64_MAX - header.sh_addr &&
@@ -200,10 +194,7 @@ static bool read_symbol(const struct image *image, const GElf_Sym *symbol, size_
 		return false;
 	}
 	ret->name = elf_strptr(image->elf, names, symbol->st_name);
-	/*
-	 * $x and the like are mapping symbols between code and data; .L are labels inside
-	 * functions.
-	 */
+	/* $x and the like are mapping symbols; .L are labels inside functions. */
 	if (!ret->name || !*ret->name || *ret->name == '$' ||
 	    (!is_function && !strncmp(ret->name, ".L", 2)))
 		return false;

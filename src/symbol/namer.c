@@ -130,9 +130,7 @@ static int look_up(struct symbols *symbols, const struct namer_question *questio
 	return 0;
 }
 
-/*
- * *ret_head replaces the header at the start of the stream: its values are known only at the end.
- */
+/* *ret_head replaces the header at the start of the stream: it is known only at the end. */
 static int write_answer(struct namer *namer, const struct namer_question *question, FILE *out,
 			struct namer_answer *ret_head)
 {

@@ -36,10 +36,7 @@ struct namer_question {
 	size_t count;
 };
 
-/*
- * For a variable, the chain has one frame, and `offset` is the offset of the address in the
- * variable.
- */
+/* For a variable, the chain has one frame, and `offset` is the address's offset in it. */
 typedef int (*namer_take_fn)(void *context, size_t index, const struct symbol_chain *chain,
 			     uint64_t offset);
 

@@ -40,10 +40,7 @@ static int digit_of(char c)
 	return -1;
 }
 
-/*
- * Reads a number and skips the blanks after it. NULL if there is no number, or if it exceeds 64
- * bits.
- */
+/* Reads a number and skips the blanks after it. NULL if there is none or it exceeds 64 bits. */
 static char *read_hex(char *at, uint64_t *ret)
 {
 	const char *first;

@@ -90,10 +90,7 @@ static int spend_attributes(struct walk *walk)
 	return 0;
 }
 
-/*
- * Records the DIE if it is a function with code. *ret_inside: the function that contains its
- * children.
- */
+/* Records the DIE if it is a function with code. *ret_inside: the function around its children. */
 static int visit(struct unit *unit, struct walk *walk, uint32_t *budget, uint32_t *ret_inside)
 {
 	uint32_t outer = walk->depth < MOST_DEPTH ? walk->inside[walk->depth] : NO_FUNCTION;

@@ -82,10 +82,7 @@ static struct cost cost_of(const char *name)
 	return cost;
 }
 
-/*
- * The number of ticks for which gapless took a stack. Its program also runs at all other ticks,
- * without effect.
- */
+/* Ticks at which gapless took a stack. Its program also runs at other ticks, without effect. */
 static double ticks_recorded(const char *gapless)
 {
 	char command[512];

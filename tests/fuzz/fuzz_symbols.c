@@ -1,7 +1,4 @@
-/*
- * An ELF file with any content: symbol tables, compressed tables, DWARF. The seeds have code at
- * 0x1000.
- */
+/* ELF files with any symbol tables, compressed tables and DWARF. The seeds have code at 0x1000. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

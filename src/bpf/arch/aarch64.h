@@ -83,9 +83,7 @@ struct thread_info {
 #define ARCH_IS_64BIT(regs)      (!((regs)->pstate & 0x10))                /* PSR_MODE32_BIT */
 #define ARCH_IS_32BIT_CALL(task) ((task)->thread_info.flags & (1UL << 22)) /* TIF_32BIT */
 
-/*
- * Hard interrupts never run on the thread's stack; softirqs do not since Linux 6.0 (8eb858c44b98).
- */
+/* Interrupts never run on the thread's stack; softirqs do not since Linux 6.0 (8eb858c44b98). */
 #define ARCH_INTERRUPTS_BORROW_STACK 0
 
 static __always_inline void arch_note_registers(__u64 to[ARCH_REGISTERS], struct pt_regs *regs)
