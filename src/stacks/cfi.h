@@ -94,5 +94,5 @@ int program__begin(const struct section *section, const struct common *common, s
 int program__run(const struct section *section, const struct common *common, struct cursor code,
 		 struct span *span, struct frames *frames);
 
-/* Turns spans into tables. Sorts and shortens `frames` while doing so. -ENOMEM. */
+/* Turns spans into tables. Sorts and shortens `frames` while doing so. -ENODATA, -ENOMEM. */
 int table__build(struct frames *frames, struct rows *ret);

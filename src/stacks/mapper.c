@@ -121,7 +121,7 @@ static void leave_module(void *context, struct module *module)
 
 	if (module->state == MODULE_LOADED)
 		compiler__leave(mapper->compiler, module);
-	/* The id can be given to another module, which must be requestable. */
+	/* Another module may get this id, so the kernel half must be able to request it. */
 	if (module->state == MODULE_GONE)
 		bpf_map_delete_elem(mapper->asked_fd, &key);
 }

@@ -78,7 +78,7 @@ struct mapper_quality {
 	uint64_t lost_events;       /* mmap, exec, fork and exit records that the kernel dropped */
 	bool without_events;        /* no perf events: mappings are up to a second old */
 	uint64_t crowded_processes; /* processes with more mappings than fit */
-	uint64_t processes_failed;  /* how often the kernel half's map was full */
+	uint64_t processes_failed;  /* failures to read a process, or to add it to the map */
 	uint64_t modules, modules_failed;
 	uint64_t rows, broken_rows;
 	uint64_t evicted;     /* evictions of a module's rows */

@@ -91,7 +91,7 @@ static struct module *find_by_build(struct modules *modules, const struct header
 	if (!headers->build_id_bytes)
 		return NULL;
 	module = map__get(&modules->by_build, build_key(headers, stat->st_size));
-	/* The owner must be the same, so that no user can make his file pass for another user's. */
+	/* The owner must be the same: no user can pass off a file as another user's. */
 	if (!module || module->stat.st_size != stat->st_size ||
 	    module->stat.st_uid != stat->st_uid ||
 	    module->headers.build_id_bytes != headers->build_id_bytes ||

@@ -73,10 +73,7 @@ const struct range *ranges__find(const struct ranges *ranges, uint64_t address)
 	return at < ranges->count && ranges->list[at].begin <= address ? &ranges->list[at] : NULL;
 }
 
-/*
- * At most: a neighbour, the rest of a cut range, the new range, the rest of a cut range, a
- * neighbour.
- */
+/* At most: neighbour, rest of a cut range, new range, rest of a cut range, neighbour. */
 struct pieces {
 	struct range list[5];
 	size_t count;

@@ -17,7 +17,7 @@ struct rows {
 	size_t row_page_count;
 	uint64_t row_count;
 	uint64_t hard_count;   /* rows with an unsupported rule (UNWIND_HARD) */
-	uint64_t broken_count; /* invalid FDEs, which were skipped */
+	uint64_t broken_count; /* invalid FDEs or Go functions, blocks with too many rows */
 };
 
 /*
