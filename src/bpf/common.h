@@ -1,9 +1,9 @@
-/* Included first by every kernel half: types, helpers, and the counters of what was lost. */
+/* Every kernel half includes this first: types, helpers, and the counters of lost data. */
 #pragma once
 
 #include "bpf/kernel.h"
 
-/* After the types that they use. */
+/* These need the types above. */
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
@@ -13,15 +13,16 @@
 char LICENSE[] SEC("license") = "GPL";
 
 /*
- * A function that the verifier looks at once for each program, not on every path that leads to it:
- * one that is not static. It knows nothing of the arguments then: numbers may be any, pointers
- * NULL.
+ * A global (not static) function: the verifier checks it once per program, and not again on every
+ * path that calls it. The verifier therefore assumes nothing about the arguments: numbers may have
+ * any value, and pointers may be NULL.
  */
 #define VERIFIED_ONCE __noinline
 
 /*
- * Law 3: every drop path bumps one of these, and they reach the report. A section of its own, so
- * that the user half finds the counters of any object without knowing its other variables.
+ * Law 3: every path that drops data increments one of these counters, and the report shows them.
+ * They have a section of their own, so that the user half finds them in any object without knowing
+ * the object's other variables.
  */
 __u64 lost[LOST_COUNT] SEC(".data.lost");
 

@@ -1,6 +1,6 @@
 /*
- * The file behind a descriptor. Nothing here takes a reference: the pointers are good for reading
- * facts at once, and what they point to may be another file's a moment later.
+ * The file behind a descriptor. Nothing here takes a reference: read from the pointers at once,
+ * because a moment later the memory may belong to another file.
  */
 #pragma once
 
@@ -13,7 +13,7 @@
 #define S_IFDIR  0040000
 #define S_IFIFO  0010000
 
-/* `task` must be one that the verifier trusts. NULL if the descriptor is not open. */
+/* `task` must be a pointer that the verifier trusts. NULL if the descriptor is not open. */
 static __always_inline struct file *file_of(struct task_struct *task, __u32 fd)
 {
 	struct files_struct *files = task->files;
@@ -30,8 +30,8 @@ static __always_inline struct file *file_of(struct task_struct *task, __u32 fd)
 }
 
 /*
- * Makes a number a pointer that can be followed with plain loads (10 times cheaper than a helper
- * for each). Since 6.2; without it, the helper it is.
+ * Turns a number into a pointer that plain loads can follow; that is 10 times cheaper than a helper
+ * call per field. Since Linux 6.2; older kernels use the helper.
  */
 extern void *bpf_rdonly_cast(void *object, __u32 type_id) __ksym __weak;
 
@@ -54,8 +54,8 @@ static __always_inline void look_at_inode(struct file *file, __u64 *ret_number, 
 #define ANON_INODE_FS_MAGIC 0x09041934
 
 /*
- * An eventfd, timerfd, signalfd, inotify …: they share one inode, which some kernels call a regular
- * file. What they are is the name of their dentry.
+ * An eventfd, timerfd, signalfd, inotify …: they all share one inode, which has the mode of a
+ * regular file in some kernels. The name of the dentry tells what the file is.
  */
 static __always_inline bool is_anonymous(struct file *file)
 {
@@ -66,7 +66,7 @@ static __always_inline bool is_anonymous(struct file *file)
 	return BPF_CORE_READ(file, f_inode, i_sb, s_magic) == ANON_INODE_FS_MAGIC;
 }
 
-/* What tells a file from all others, now and before: numbers of inodes are used again. */
+/* Identifies a file among all present and past ones: inode numbers are reused. */
 struct file_facts {
 	__u64 inode;
 	__u64 position; /* where the next read() or write() begins */
@@ -94,7 +94,7 @@ static __always_inline void look_at_file(struct file *file, struct file_facts *r
 }
 
 #define VECTOR_CHUNK 8
-#define VECTOR_MOST  1024 /* UIO_MAXIOV: the kernel takes no more */
+#define VECTOR_MOST  1024 /* UIO_MAXIOV: the kernel refuses more */
 
 struct vector {
 	__u64 address, count;
@@ -117,7 +117,7 @@ static long add_chunk(__u32 i, struct vector *vector)
 	return 0;
 }
 
-/* Sums up an iovec. What cannot be read would be EFAULT to the call as well. */
+/* The sum of the lengths in an iovec. If it cannot be read, the syscall fails with EFAULT too. */
 VERIFIED_ONCE __u64 bytes_in_vector(__u64 address, __u64 count)
 {
 	struct vector vector = { .address = address, .count = count };
@@ -128,7 +128,7 @@ VERIFIED_ONCE __u64 bytes_in_vector(__u64 address, __u64 count)
 
 #define KERNEL_MINOR_BITS 20
 
-/* User space has another way to write device numbers. */
+/* The kernel's form of a device number that has the encoding of user space. */
 static __always_inline __u32 device_of(__u64 number)
 {
 	__u32 major = number >> 8 & 0xfff, minor = (number & 0xff) | (number >> 12 & 0xfff00);

@@ -1,21 +1,21 @@
 /*
- * A pattern for names of threads, made by user space and applied by both halves.
+ * A pattern for thread names. User space compiles it, and both halves match with it.
  *
- * The pattern is a row of elements, each of which takes one byte. Bit k of a state says that k
- * elements have taken the bytes so far; a state stays where a star stands. So a step is a look at a
- * table, two ands and a shift, whatever the pattern is, and nothing is ever tried again: the
- * verifier sees no branch.
+ * The pattern is a sequence of elements, each of which matches one byte. It runs as a
+ * nondeterministic automaton: bit k of `state` says that the first k elements match the bytes so
+ * far, and a bit before a star remains set. So a step is a table look-up, two ands and a shift for
+ * any pattern. There is no backtracking, and no branch for the verifier to follow.
  */
 #pragma once
 
 #include <linux/types.h>
 
-#define GLOB_MOST_ELEMENTS 15 /* as many as a name has bytes */
+#define GLOB_MOST_ELEMENTS 15 /* the length of a thread name */
 
 struct glob {
-	__u16 takes[256]; /* by byte: the elements that take it */
-	__u16 stars;      /* states that any byte leaves as they are */
-	__u16 end;        /* the state after the last element */
+	__u16 takes[256]; /* for each byte: the elements that match it */
+	__u16 stars;      /* state bits that any byte leaves set */
+	__u16 end;        /* the state bit after the last element */
 };
 
 #define GLOB_START 1

@@ -1,7 +1,7 @@
 /*
- * Whether a thread is wanted, and its id: both from the ledger, whose map `threads` user space puts
- * in the place of this one before the load. The filter of the command line is the ledger's, so that
- * all signals mean the same threads.
+ * Whether a thread is to be recorded, and its id. Both come from the ledger: before the load, user
+ * space replaces this map `threads` by the ledger's map. The ledger applies the filter of the
+ * command line, so that all signals record the same threads.
  */
 #pragma once
 
@@ -16,8 +16,8 @@ struct {
 } threads SEC(".maps");
 
 /*
- * False: not one of the target's, or not now. `task` must be one that the verifier trusts. Ask this
- * first: the clock costs more.
+ * False: the thread does not belong to the target, or recording is off. `task` must be a pointer
+ * that the verifier trusts. Call this before reading the clock, which costs more.
  */
 static __always_inline bool is_wanted(struct task_struct *task, struct identity *ret)
 {
@@ -33,8 +33,9 @@ static __always_inline bool is_wanted(struct task_struct *task, struct identity 
 }
 
 /*
- * The clock at the end of a syscall. The ledger's hook comes last, so that the work of the others
- * is not taken for the program's; a long one tells it when the call was over.
+ * The time at the end of a syscall. The ledger's hook on the end of a syscall runs after the hooks
+ * of the signals. Their work must not count as the program's, so a hook that takes long stores here
+ * when the call ended.
  */
 static __always_inline __u64 end_of_call(struct task_struct *task)
 {

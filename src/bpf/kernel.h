@@ -2,7 +2,7 @@
  * The kernel types that we read, each with only the fields that we read: the list of what gapless
  * depends on. CO-RE relocates every access to the running kernel's layout (preserve_access_index),
  * so order and size here mean nothing. A field that a kernel renamed gets a flavour (___old) beside
- * it, with the version that made it necessary.
+ * it, with the kernel version that made it necessary.
  */
 #pragma once
 
@@ -238,7 +238,7 @@ struct cgroup_subsys_state {
 };
 
 struct cgroup {
-	struct cgroup_subsys_state self; /* the first member, so a css of it is the cgroup */
+	struct cgroup_subsys_state self; /* first: a pointer to it is a pointer to the cgroup */
 	struct kernfs_node *kn;
 };
 
@@ -270,7 +270,7 @@ struct signal_struct {
 	struct {
 		int counter;
 	} live;         /* threads that have not begun to exit */
-	int nr_threads; /* that are not gone altogether */
+	int nr_threads; /* threads that have not been released yet */
 	int group_exit_code;
 	unsigned int flags;
 };
@@ -287,11 +287,11 @@ struct k_sigaction {
 };
 
 struct mutex {
-	atomic64_t owner; /* a task, and bits */
+	atomic64_t owner; /* a pointer to the owner task, with flags in the low bits */
 };
 
 struct rw_semaphore {
-	atomic64_t owner; /* likewise */
+	atomic64_t owner; /* as in struct mutex */
 };
 
 struct mm_struct {

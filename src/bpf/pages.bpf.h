@@ -1,9 +1,9 @@
-/* What the page cache is made of. */
+/* The size of folios in the page cache. */
 #pragma once
 
 #include "bpf/common.h"
 
-/* `folio` may be any pointer: it is read with care. */
+/* `folio` may be any pointer: it is read with BPF_CORE_READ, which cannot fault. */
 static __always_inline __u32 pages_in(struct folio *folio)
 {
 	struct folio___memdesc *memdesc = (void *)folio;

@@ -22,7 +22,7 @@ static __always_inline bool find_directory(struct task_struct *task, __s32 fd, s
 	return file;
 }
 
-/* How many names and mounts a path may have. */
+/* The maximum number of names and mounts in a path. */
 #define PATH_STEPS 48
 
 static __always_inline struct mount *mount_of(struct vfsmount *at)
@@ -30,7 +30,7 @@ static __always_inline struct mount *mount_of(struct vfsmount *at)
 	return (void *)at - bpf_core_field_offset(struct mount, mnt);
 }
 
-/* No struct path: that is the kernel's, and this is not. */
+/* No members of type struct path: CO-RE would relocate the accesses to them. */
 struct path_walk {
 	struct dentry *dentry, *root_dentry;
 	struct vfsmount *mnt, *root_mnt;
@@ -39,7 +39,7 @@ struct path_walk {
 	__u32 flags;
 };
 
-/* From a mount's root to where it is mounted; false at the end of all mounts. */
+/* Moves from a mount's root to its mount point; false at the root of the mount tree. */
 static __always_inline bool leave_mount(struct path_walk *walk)
 {
 	struct mount *mount = mount_of(walk->mnt);
@@ -57,7 +57,7 @@ static __always_inline bool is_deleted(struct dentry *dentry)
 	return !BPF_CORE_READ(dentry, d_hash.pprev) && BPF_CORE_READ(dentry, d_parent) != dentry;
 }
 
-/* One name or mount up; 1: that was all. */
+/* Moves up by one name or mount; 1: the path is complete, or cannot go on. */
 static long step_up(__u32 i, struct path_walk *walk)
 {
 	struct vfsmount *mnt = walk->mnt;
@@ -65,7 +65,7 @@ static long step_up(__u32 i, struct path_walk *walk)
 	__u64 used = walk->used;
 	long length;
 
-	barrier_var(used); /* 6.1 knows a bound only of the register that was compared */
+	barrier_var(used); /* 6.1 tracks a bound only in the compared register */
 	if (used >= PATH_BYTES)
 		return 1;
 	if (dentry == walk->root_dentry && mnt == walk->root_mnt) {
@@ -83,7 +83,7 @@ static long step_up(__u32 i, struct path_walk *walk)
 	if (length <= 0)
 		return 1;
 	walk->used = used + length;
-	if (dentry == parent) { /* in no folder: a memfd */
+	if (dentry == parent) { /* in no directory: a memfd */
 		walk->flags &= ~PATH_CUT;
 		return 1;
 	}
@@ -92,8 +92,9 @@ static long step_up(__u32 i, struct path_walk *walk)
 }
 
 /*
- * The names from `from` up to the root of the current process (a container's, say). By hand, since
- * bpf_d_path() is not for tracepoints. A rename meanwhile may mix old and new names.
+ * Collects the names from `from` up to the root directory of the current process (which may be a
+ * container's). Not with bpf_d_path(), which tracepoints may not call. If a rename happens
+ * meanwhile, the result may mix old and new names.
  */
 VERIFIED_ONCE int walk_path(const struct path *from, struct path_names *ret)
 {

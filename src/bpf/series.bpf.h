@@ -1,12 +1,12 @@
 /*
- * The kernel half of series.h. A .bpf.c defines SERIES_USED, how many values its events have (1 to
- * 6), and includes this. SERIES_KEYS, how many sums there is room for, and SERIES_PLAIN, a bit for
- * each value that needs no histograms, can be defined likewise.
+ * The kernel half of series.h. A .bpf.c file defines SERIES_USED, the number of values in its
+ * events (1 to 6), and includes this. It may also define SERIES_KEYS, the maximum number of sums,
+ * and SERIES_PLAIN, with a bit set for each value that needs no histogram.
  *
- * Two maps take turns: user space switches `active`, waits until no program is in the old one any
- * more, and empties it. Emptying a map in use would lose what a hook adds between look-up and
- * delete. Histograms only grow, one for each turn: user space takes differences of those that rest,
- * so that they have the same events as the sums.
+ * Two maps take turns: user space switches `active`, waits until no program uses the old map any
+ * more, and empties it. To empty a map in use would lose what a hook adds between look-up and
+ * delete. Histograms only grow, and each turn has its own. User space takes the difference of the
+ * histograms that are not in use, so that they cover the same events as the sums.
  */
 #pragma once
 
@@ -19,7 +19,7 @@
 #ifndef SERIES_PLAIN
 #define SERIES_PLAIN 0
 #endif
-#define SERIES_PLACES (2 * 256) /* for both turns */
+#define SERIES_PLACES (2 * 256) /* half for each turn */
 
 struct series_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -42,11 +42,11 @@ struct {
 	__type(value, struct series_histograms);
 } series_buckets SEC(".maps");
 
-static const struct series_histograms no_histograms = {}; /* too large for a stack */
+static const struct series_histograms no_histograms = {}; /* too large for the BPF stack */
 
 struct series_control series SEC(".data.series");
 
-/* Which of the two maps takes the sums; to be asked once for an event. */
+/* Which of the two maps takes the sums. Call it once per event. */
 static __always_inline __u32 series_turn(void)
 {
 	return *(volatile __u32 *)&series.active;
@@ -67,7 +67,7 @@ static __always_inline struct series_sum *series_find(__u32 turn, const struct s
 	return turn ? bpf_map_lookup_elem(&series_b, key) : bpf_map_lookup_elem(&series_a, key);
 }
 
-/* A function, for its stack. */
+/* Not inlined, so that `new` does not use stack space of the caller. */
 static __noinline int series_make(__u32 turn, const struct series_key *key)
 {
 	const struct series_sum new = {};
@@ -76,18 +76,18 @@ static __noinline int series_make(__u32 turn, const struct series_key *key)
 		    : bpf_map_update_elem(&series_a, key, &new, BPF_NOEXIST);
 }
 
-/* NULL: there is no room. */
+/* NULL: the map is full. */
 static __always_inline struct series_sum *series_sum_of(__u32 turn, const struct series_key *key)
 {
 	struct series_sum *sum = series_find(turn, key);
 
 	if (sum)
 		return sum;
-	series_make(turn, key); /* or another CPU did */
+	series_make(turn, key); /* fails if another CPU was faster */
 	return series_find(turn, key);
 }
 
-/* One event, to the sums alone. */
+/* Adds one event to the sums, not to the histograms. */
 static __always_inline void series_sum_up(__u32 turn, const struct series_key *key,
 					  const __u64 values[SERIES_USED])
 {
@@ -97,8 +97,8 @@ static __always_inline void series_sum_up(__u32 turn, const struct series_key *k
 }
 
 /*
- * The same for an event that happens in the key's own thread, if it has one: nobody else adds to
- * that sum, so there is no need to be atomic.
+ * The same, for an event that happens in the thread of its key. Only that thread adds to the sum,
+ * so plain additions are enough. A key without a thread is shared, and needs atomic ones.
  */
 static __always_inline void series_sum_up_own(__u32 turn, const struct series_key *key,
 					      const __u64 values[SERIES_USED])
@@ -122,7 +122,7 @@ VERIFIED_ONCE __u32 series_bucket(__u64 value)
 	return histogram_bucket(value);
 }
 
-/* One event, to the histograms alone. */
+/* Adds one event to the histograms, not to the sums. */
 static __always_inline void series_distribute(__u32 turn, const struct series_key *key,
 					      const __u64 values[SERIES_USED])
 {
@@ -143,14 +143,14 @@ static __always_inline void series_distribute(__u32 turn, const struct series_ke
 		if (SERIES_PLAIN & 1 << i)
 			continue;
 		bucket = series_bucket(values[i]);
-		/* 6.1 knows a bound only of the register that was compared: no copies. */
+		/* 6.1 tracks a bound only in the compared register: prevent a copy. */
 		barrier_var(bucket);
 		if (bucket < HISTOGRAM_BUCKETS)
 			__sync_fetch_and_add(&histograms->buckets[i][bucket], 1);
 	}
 }
 
-/* One event: to the sums and to the histograms. */
+/* Adds one event to the sums and to the histograms. */
 static __always_inline void series_add(const struct series_key *key,
 				       const __u64 values[SERIES_USED])
 {
@@ -160,7 +160,7 @@ static __always_inline void series_add(const struct series_key *key,
 	series_distribute(turn, key, values);
 }
 
-/* Likewise, for an event that happens in the key's own thread. */
+/* The same, for an event that happens in the thread of its key. */
 static __always_inline void series_add_own(const struct series_key *key,
 					   const __u64 values[SERIES_USED])
 {
@@ -170,7 +170,7 @@ static __always_inline void series_add_own(const struct series_key *key,
 	series_distribute(turn, key, values);
 }
 
-/* Whether something that took so long is to be sent as an event. */
+/* Whether something that took `ns` is sent as an event of its own. */
 static __always_inline bool series_is_slow(__u64 ns)
 {
 	if (ns < series.slow_ns)

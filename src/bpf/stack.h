@@ -1,18 +1,19 @@
 /*
- * Stacks on their way from the kernel half to the user half.
+ * The wire format of stacks.
  *
- * A stack goes by a 64-bit hash of our own. Its frames are sent once, at the first sighting;
- * samples then carry the hash. (The kernel's STACK_TRACE maps would keep the frames for us, but
- * lose or swap stacks without a word when they fill up.)
+ * A stack is identified by a 64-bit hash of our own. The frames are sent once, when the stack is
+ * first seen; samples then carry only the hash. Rejected: the kernel's STACK_TRACE maps, which
+ * would store the frames for us, but silently drop or replace stacks when they fill up.
  */
 #pragma once
 
 #include "bpf/wire.h"
 
 /*
- * A user frame in a file that we know: bit 63, the module's id (23 bits), the address as the ELF
- * file has it (40 bits). Others are plain addresses: below 2^56 in user space, with the upper half
- * set in the kernel. A return address is sent as the byte before it, which belongs to the call.
+ * A user frame in a known file: bit 63 set, bit 62 clear, the module's id (22 bits), the address in
+ * the ELF file (40 bits). Other frames are plain addresses: below 2^56 in user space, with the
+ * upper bits set in the kernel. Instead of a return address, the byte before it is sent, which
+ * belongs to the call instruction.
  */
 #define FRAME_IN_MODULE    (1ULL << 63)
 #define FRAME_ADDRESS_BITS 40
@@ -25,109 +26,108 @@
 #define FRAME_MAKE(module, address)                                                                \
 	(FRAME_IN_MODULE | (__u64)(module) << FRAME_ADDRESS_BITS | ((address) & FRAME_ADDRESS_MASK))
 
-#define STACK_MOST_FRAMES 1024 /* of user space */
+#define STACK_MOST_FRAMES 1024 /* in user space */
 #define STACK_MOST_KERNEL 127
 
-/* How a user stack was walked: bits, for its frames can differ. */
+/* How a user stack was walked: bits, because the frames of one stack can differ. */
 enum stack_how {
 	STACK_BY_ROWS = 1,   /* by the rows made of .eh_frame */
 	STACK_BY_FRAMES = 2, /* by frame pointers */
 };
 
-/* Why a user stack ends where it ends. The first is the only good one. */
+/* Why a user stack ends. Only STACK_END_ROOT is a complete stack. */
 enum stack_end {
-	STACK_END_ROOT,        /* the thread's start, recognised */
+	STACK_END_ROOT,        /* the start of the thread was recognised */
 	STACK_END_TOO_DEEP,    /* more than STACK_MOST_FRAMES */
-	STACK_END_NO_MEMORY,   /* the stack's memory could not be read */
-	STACK_END_NO_RULE,     /* a rule that is too hard for us (a row says so) */
-	STACK_END_NO_FRAME,    /* no row, and no frame pointer that makes sense */
+	STACK_END_NO_MEMORY,   /* the memory of the stack could not be read */
+	STACK_END_NO_RULE,     /* the row says that the CFI rule is not supported */
+	STACK_END_NO_FRAME,    /* no row, and no plausible frame pointer */
 	STACK_END_NO_PROGRESS, /* the next frame is not above this one */
-	STACK_END_NOWHERE,     /* a return address that is in no known code */
-	STACK_END_NOT_READY,   /* its process's or a file's tables were not there yet */
+	STACK_END_NOWHERE,     /* the return address is not in known code */
+	STACK_END_NOT_READY,   /* the tables of the process or of a file were not there yet */
 	STACK_END_COUNT,
 };
 
 /* Why a sample has no user stack. */
 enum stack_none {
-	STACK_TAKEN,        /* it has one */
-	STACK_NONE_KERNEL,  /* a kernel thread: there is none */
-	STACK_NONE_EXEC,    /* the program was replaced meanwhile */
-	STACK_NONE_START,   /* a new thread: it did nothing yet */
+	STACK_TAKEN,        /* the sample has a user stack */
+	STACK_NONE_KERNEL,  /* a kernel thread */
+	STACK_NONE_EXEC,    /* exec replaced the program meanwhile */
+	STACK_NONE_START,   /* a new thread that has not run in user space yet */
 	STACK_NONE_EXIT,    /* the thread ended */
 	STACK_NONE_32BIT,   /* a 32-bit program */
-	STACK_NONE_CROWDED, /* too many different waits before the next chance to take one */
+	STACK_NONE_CROWDED, /* too many different waits before the next chance to take a stack */
 	STACK_NONE_LOST,    /* no room to send it */
-	STACK_NONE_ASLEEP,  /* still blocked at the end, and not unwound in time */
-	STACK_NONE_BEFORE,  /* it left the CPU before we looked */
-	STACK_NONE_LATE,    /* it went on before the stack could be taken */
+	STACK_NONE_ASLEEP,  /* still blocked at the end, and could not be unwound in time */
+	STACK_NONE_BEFORE,  /* the thread left the CPU before the recording began */
+	STACK_NONE_LATE,    /* the thread continued before the stack could be taken */
 	STACK_NONE_COUNT,
 };
 
 enum stack_record_kind { STACK_FRAMES, STACK_SAMPLE, STACK_ASLEEP };
 
-/* The first sighting of a stack; `count` frames of 8 bytes follow, innermost first. */
+/* Sent when a stack is first seen. `count` frames of 8 bytes follow, innermost first. */
 struct stack_record {
 	struct wire_head head;
 	__u64 hash;
-	__u32 pid; /* of the process, in gapless's namespace: plain addresses mean something only
-		      there */
+	__u32 pid; /* in gapless's namespace; plain addresses are valid only in this process */
 	__u16 count;
 	__u8 how; /* enum stack_how; 0 for a kernel stack */
 	__u8 end; /* enum stack_end */
 };
 _Static_assert(sizeof(struct stack_record) == 40, "wire format");
 
-enum sample_flags {                  /* 1 is in old recordings, see enum recording_sample_flags */
-		    SAMPLE_TICK = 2, /* a clock tick; else a drawn interval */
-		    SAMPLE_KERNEL =
-			    4, /* a tick that hit the kernel, whether its stack arrived or not */
+/* The value 1 was used in old recordings, see enum recording_sample_flags. */
+enum sample_flags {
+	SAMPLE_TICK = 2,   /* a clock tick; not set: a drawn interval */
+	SAMPLE_KERNEL = 4, /* a tick in kernel mode, with or without a kernel stack */
 };
 
 #define SAMPLE_NO_CPU (-1)
 
 /*
- * One sample: a stack with a weight. Intervals of waiting and of ready time are drawn with
- * p = min(1, wait/period) and weigh max(wait, period); those that began outside of calls can weigh
- * more, and are their own period (samples.bpf.h). A tick weighs the period of its clock, or several
- * if it came late.
+ * One sample: a stack with a weight. An interval of waiting or ready time is drawn with p = min(1,
+ * wait/period) and weighs max(wait, period). An interval that began outside of a syscall can weigh
+ * more, and its period is its weight (samples.bpf.h). A tick weighs the period of its clock, or
+ * several periods if it came late.
  */
 struct sample_record {
 	struct wire_head head; /* time_ns: of a tick, now; of a wait, its end */
 	__u64 thread;          /* id */
-	__u64 user, kernel;    /* hashes, 0: none */
+	__u64 user, kernel;    /* hashes; 0: none */
 	__u64 waker;           /* the waker's stack, 0: none */
-	__u64 by;              /* who ended the wait, as in ledger_key … */
-	__u64 first;           /* … and who held the lock first */
+	__u64 by;              /* the thread that ended the wait, as in ledger_key; see by_kind */
+	__u64 first;           /* the thread that held the lock when the wait began */
 	__u64 weight_ns;
-	__u64 wait_ns;    /* the true length of what was drawn; 0 for a tick */
-	__u64 period_ns;  /* in force when it was drawn; of a tick, the mean */
+	__u64 wait_ns;    /* the real length of the drawn interval; 0 for a tick */
+	__u64 period_ns;  /* in force at the draw; for a tick, the mean period */
 	__u32 pid;        /* in gapless's namespace */
-	__u16 count;      /* drawn intervals in this one */
+	__u16 count;      /* drawn intervals in this sample */
 	__u8 slot;        /* enum ledger_slot */
 	__u8 flags;       /* enum sample_flags */
 	__u8 none;        /* enum stack_none */
-	__u8 by_kind;     /* … and enum ledger_by */
-	__u8 object_kind; /* what the wait was for, as in ledger_key */
+	__u8 by_kind;     /* enum ledger_by: the kind of `by` */
+	__u8 object_kind; /* the object of the wait, as in ledger_key */
 	__u8 evidence;
 	__u32 tid;
 	__u64 object[2];
 	__u32 key_pid; /* as in ledger_key */
-	__s32 cpu;     /* that the thread was on when its stack was taken; SAMPLE_NO_CPU: on none */
+	__s32 cpu;     /* where the thread was when its stack was taken; SAMPLE_NO_CPU: on none */
 };
 _Static_assert(sizeof(struct sample_record) == 24 + 72 + 16 + 16 + 8, "wire format");
 
-/* A thread that is still waiting at the end: user space walks its stack from here. */
+/* A thread that is still waiting at the end. User space walks its stack from these registers. */
 struct asleep_record {
 	struct sample_record sample;
 	__u64 pc, sp, bp;
 	__u64 link;    /* the link register, if the machine has one */
-	__u64 in_call; /* pc is behind the instruction */
+	__u64 in_call; /* in a syscall: pc is after the syscall instruction */
 };
 _Static_assert(sizeof(struct asleep_record) == 176, "wire format");
 
 /* The clock of one CPU, from user space to the kernel half. */
 struct tick_clock {
-	__u64 since_ns; /* it began to tick with this period, the first time a period later */
+	__u64 since_ns; /* start of this period; the first tick is one period later */
 	__u64 period_ns;
 	__u64 weight_ns; /* of a tick */
 };

@@ -1,4 +1,4 @@
-/* What a syscall's number and its return mean. */
+/* The meaning of a syscall's number and of its return value. */
 #pragma once
 
 #include "bpf/common.h"
@@ -7,22 +7,22 @@
 #define MAX_ERRNO 4095
 
 /*
- * Returns of a call that a signal broke off (include/linux/errno.h). Without a handler the kernel
- * makes the call again. With one, the program gets EINTR, except from ERESTARTNOINTR, and from
- * ERESTARTSYS if the handler was installed with SA_RESTART.
+ * Return values of a syscall that a signal interrupted (include/linux/errno.h). If the signal has
+ * no handler, the kernel restarts the syscall. If it has one, the program gets EINTR, except from
+ * ERESTARTNOINTR, and from ERESTARTSYS if the handler was installed with SA_RESTART.
  */
 #define ERESTARTSYS           512
 #define ERESTARTNOINTR        513
 #define ERESTARTNOHAND        514
 #define ERESTART_RESTARTBLOCK 516
 
-/* Whether the syscall in flight is one of the 32-bit table, which has other numbers. */
+/* Whether the current syscall is from the 32-bit table, which has other numbers. */
 static __always_inline bool is_32bit(struct task_struct *task)
 {
 	return ARCH_IS_32BIT_CALL(task);
 }
 
-/* Its number, or a negative one outside of syscalls. */
+/* The number of the current syscall; negative outside of syscalls. */
 static __always_inline __s64 syscall_of(const struct pt_regs *regs)
 {
 	return (__s64)regs->ARCH_CALL;
@@ -33,7 +33,7 @@ static __always_inline bool is_broken_off(long ret)
 	return ret <= -ERESTARTSYS && ret >= -ERESTART_RESTARTBLOCK;
 }
 
-/* 0 if it went well. */
+/* 0 on success. */
 static __always_inline __u16 errno_in(long ret)
 {
 	return ret >= 0 || ret < -MAX_ERRNO ? 0 : -ret;

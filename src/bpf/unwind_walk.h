@@ -1,19 +1,19 @@
 /*
- * The walk over the tables of bpf/unwind.h. Whoever includes this defines before (`world` is passed
- * on from unwind_frame()):
- *   int unwind_read(void *world, void *to, __u32 bytes, __u64 address)     0: all were read
- *   const struct unwind_page *unwind_page(void *world, __u64 key)          NULL: not there
- *   #define UNWIND_FN                                                      static inline, or so
+ * The walk over the tables of bpf/unwind.h. The includer must define these first (`world` is the
+ * first argument of unwind_frame()):
+ *   int unwind_read(void *world, void *to, __u32 bytes, __u64 address)     0: all bytes were read
+ *   const struct unwind_page *unwind_page(void *world, __u64 key)          NULL: no such page
+ *   #define UNWIND_FN                                                      e.g. static inline
  */
 #pragma once
 
 #include "bpf/unwind.h"
 
-/* Frames larger than this are taken for nonsense. */
+/* A larger frame is treated as an error. */
 #define UNWIND_MOST_FRAME_BYTES (64ULL << 20)
 #define UNWIND_LEAST_ADDRESS    4096
 
-/* Compilers drop checks that cannot fail; the verifier wants to see them. */
+/* Compilers drop checks that cannot fail, but the verifier needs them. */
 #define UNWIND_FORGET(var) __asm__ volatile("" : "+r"(var))
 
 UNWIND_FN __u64 unwind_hash(__u64 hash, __u64 value)
@@ -23,12 +23,13 @@ UNWIND_FN __u64 unwind_hash(__u64 hash, __u64 value)
 }
 
 /*
- * Where a search is, is kept in memory, so that the verifier forgets what it knows of it: else it
- * would follow both ways out of each of the nine steps (up to 6.1, beyond its patience).
+ * The position of a binary search is kept in memory, so that the verifier forgets its value.
+ * Otherwise the verifier would follow both branches of each of the nine steps, which exceeds its
+ * limit up to Linux 6.1.
  */
 #define UNWIND_AT(walk) (*(volatile __u32 *)&(walk)->at)
 
-/* The mapping that `address` is in, or NULL. */
+/* The mapping that contains `address`, or NULL. */
 UNWIND_FN const struct unwind_mapping *unwind_find_mapping(struct unwind *walk,
 							   const struct unwind_process *process,
 							   __u64 address)
@@ -53,7 +54,7 @@ UNWIND_FN const struct unwind_mapping *unwind_find_mapping(struct unwind *walk,
 	return page >= begin && page - begin < mapping->pages ? mapping : 0;
 }
 
-/* The row in force at `address` of a module, or NULL; *ret_known: the module's tables are there. */
+/* The row in force at `address` of a module, or NULL. *ret_known: the module has tables. */
 UNWIND_FN const struct unwind_row *unwind_find_row(void *world, struct unwind *walk, __u32 module,
 						   __u64 address, int *ret_known)
 {
@@ -86,11 +87,11 @@ UNWIND_FN const struct unwind_row *unwind_find_row(void *world, struct unwind *w
 	UNWIND_FORGET(at);
 	if (at >= UNWIND_PAGE_ROWS)
 		return 0;
-	UNWIND_FORGET(page); /* else clang adds first and checks afterwards */
+	UNWIND_FORGET(page); /* otherwise clang adds before it checks */
 	return &page->rows[at];
 }
 
-/* Each of these moves `walk` to the caller and returns 0, or says why it cannot and returns 1. */
+/* Each of these moves `walk` to the caller and returns 0, or sets walk->end and returns 1. */
 
 UNWIND_FN int unwind_ends(struct unwind *walk, enum stack_end why)
 {
@@ -112,7 +113,7 @@ UNWIND_FN int unwind_arrive(struct unwind *walk, __u64 pc, __u64 sp, __u64 bp)
 	return 0;
 }
 
-/* To where bp points: bp and the return address are saved there. */
+/* Follows bp, which points to the saved bp and the return address. */
 UNWIND_FN int unwind_by_bp(void *world, struct unwind *walk, enum stack_how how)
 {
 	__u64 saved[2], bp = walk->bp;
@@ -122,7 +123,7 @@ UNWIND_FN int unwind_by_bp(void *world, struct unwind *walk, enum stack_how how)
 	if (unwind_read(world, saved, sizeof(saved), bp))
 		return unwind_ends(walk, STACK_END_NO_MEMORY);
 	walk->how |= how;
-	/* With a link register, the two can be anywhere in a frame. */
+	/* With a link register, the saved pair can be anywhere in a frame, so sp is unknown. */
 	walk->sp_lost = ARCH_LINK_REGISTER;
 	return unwind_arrive(walk, saved[1], bp + 16, saved[0]);
 }
@@ -132,8 +133,9 @@ UNWIND_FN int unwind_by_frame(void *world, struct unwind *walk)
 	__u64 bp = walk->bp;
 
 	/*
-	 * The ABI asks code with frame pointers to begin a thread with bp = 0. In code without them
-	 * it means nothing, so only a walk that came here by frame pointers ends well.
+	 * The ABI requires code with frame pointers to start a thread with bp = 0. In code without
+	 * frame pointers, bp = 0 means nothing. So it is the root only if the walk came here by
+	 * frame pointers.
 	 */
 	if (!bp)
 		return unwind_ends(walk, !walk->exact && walk->how & STACK_BY_FRAMES
@@ -163,7 +165,7 @@ UNWIND_FN int unwind_by_signal(void *world, struct unwind *walk)
 	return 0;
 }
 
-/* A row that gives a CFA: 0, and *ret is it. */
+/* Computes the CFA by a row. Returns 0 and sets *ret, or ends the walk. */
 UNWIND_FN int unwind_cfa(void *world, struct unwind *walk, const struct unwind_row *row, __u64 *ret)
 {
 	__u32 kind = row->kind;
@@ -190,7 +192,7 @@ UNWIND_FN int unwind_cfa(void *world, struct unwind *walk, const struct unwind_r
 }
 
 #if ARCH_LINK_REGISTER
-/* Where a register is saved by this rule, see struct unwind_row. */
+/* Where a register is saved according to `rule`, see struct unwind_row. */
 UNWIND_FN __u64 unwind_saved_at(const struct unwind_row *row, __u32 rule, __u64 cfa)
 {
 	if (rule == UNWIND_AT_BASE || rule == UNWIND_ABOVE_BASE)
@@ -207,7 +209,7 @@ UNWIND_FN int unwind_by_row(void *world, struct unwind *walk, const struct unwin
 		return unwind_by_frame(world, walk);
 	if (unwind_cfa(world, walk, row, &cfa))
 		return 1;
-	/* Nobody who has called a function has its return address in the register still. */
+	/* A function that made a call has its own return address no longer in the register. */
 	if (!row->link && !walk->exact)
 		return unwind_ends(walk, STACK_END_NO_RULE);
 	if (cfa < walk->sp || (cfa == walk->sp && row->link) ||
@@ -227,7 +229,7 @@ UNWIND_FN int unwind_by_row(void *world, struct unwind *walk, const struct unwin
 #else
 UNWIND_FN int unwind_by_row(void *world, struct unwind *walk, const struct unwind_row *row)
 {
-	__u64 cfa = 0, saved[2], bp = walk->bp; /* saved: usually bp, return address */
+	__u64 cfa = 0, saved[2], bp = walk->bp; /* saved: usually bp and return address */
 	__u32 rule = row->bp;
 
 	if (unwind_cfa(world, walk, row, &cfa))
@@ -246,7 +248,7 @@ UNWIND_FN int unwind_by_row(void *world, struct unwind *walk, const struct unwin
 }
 #endif
 
-/* A place in code that no row covers. */
+/* The pc is in code without a row. */
 UNWIND_FN int unwind_without_row(void *world, struct unwind *walk)
 {
 	__u64 code;
@@ -270,8 +272,8 @@ UNWIND_FN void unwind_add_frame(struct unwind *walk, __u64 frame)
 }
 
 /*
- * Notes the frame that `walk` is at and moves on to its caller. 0: go on; 1: the walk is over, and
- * walk->end says why. `process` may be NULL: nothing is known of it yet.
+ * Records the current frame of `walk` and moves on to its caller. 0: go on; 1: the walk is over,
+ * and walk->end says why. `process` may be NULL: its tables are not there yet.
  */
 UNWIND_FN int unwind_frame(void *world, struct unwind *walk, const struct unwind_process *process)
 {
@@ -286,7 +288,7 @@ UNWIND_FN int unwind_frame(void *world, struct unwind *walk, const struct unwind
 		walk->need_id = walk->pid;
 	}
 	if (!mapping) {
-		/* Without the rows of the last frame's file, this one is not to be trusted. */
+		/* The previous frame's file has no tables yet, so this pc is not reliable. */
 		if (walk->need == UNWIND_NEED_MODULE)
 			return unwind_ends(walk, STACK_END_NOT_READY);
 		unwind_add_frame(walk, at);
@@ -312,17 +314,20 @@ UNWIND_FN int unwind_frame(void *world, struct unwind *walk, const struct unwind
 	return unwind_by_row(world, walk, row);
 }
 
-/* After the last frame: plain addresses mean something only in their process. */
+/*
+ * Call it after the last frame. Plain addresses are valid only in their process, so the hash of a
+ * stack with plain addresses includes the pid.
+ */
 UNWIND_FN void unwind_finish(struct unwind *walk)
 {
-	/* Frame pointers that nobody promised may end anywhere. */
+	/* Without tables, it used frame pointers that may not exist: the end means nothing. */
 	if (walk->need)
 		walk->end = STACK_END_NOT_READY;
 	walk->hash = unwind_hash(walk->hash, walk->plain ? walk->pid : 0);
-	walk->hash = unwind_hash(walk->hash, walk->end << 8 | walk->how) | 1; /* 0 is no stack */
+	walk->hash = unwind_hash(walk->hash, walk->end << 8 | walk->how) | 1; /* 0 means no stack */
 }
 
-/* A walk that begins at these registers; walk->registers has all of them. */
+/* Starts a walk at these registers. The caller has filled in walk->registers. */
 UNWIND_FN void unwind_begin(struct unwind *walk, __u32 pid, __u64 pc, __u64 sp, __u64 bp)
 {
 	walk->pc = pc;

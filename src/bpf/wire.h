@@ -1,7 +1,7 @@
 /*
- * What travels from the kernel half to the user half: fixed-size records that all begin with a
- * struct wire_head. The kernel says pid for a thread and tgid for a process; in every record, pid
- * is the process and tid the thread, as users say it.
+ * What the kernel half sends to the user half: fixed-size records that all begin with a struct
+ * wire_head. In the kernel, pid is a thread and tgid is a process. In every record, as for users,
+ * pid is the process and tid is the thread.
  */
 #pragma once
 
@@ -10,8 +10,8 @@
 #define WIRE_COMM_BYTES 16
 
 struct wire_head {
-	__u32 size;    /* of the whole record; the reader checks it against its own */
-	__u16 kind;    /* which record of this signal */
+	__u32 size;    /* of the whole record; the reader compares it with its own */
+	__u16 kind;    /* the type of the record within this signal */
 	__u16 version; /* of this record's layout */
 	__u64 time_ns; /* CLOCK_MONOTONIC */
 	__u32 cpu;
@@ -19,10 +19,10 @@ struct wire_head {
 };
 _Static_assert(sizeof(struct wire_head) == 24, "wire format");
 
-/* Why something was lost: indexes of the per-object counters in `lost`. */
+/* Why data was lost: indexes into the per-object counters `lost`. */
 enum lost {
 	LOST_RING_FULL,
-	LOST_NO_STORAGE, /* no room for a thread's account, or for what a signal follows */
-	LOST_MAP_FULL,   /* a name went into "other"; its time is kept */
+	LOST_NO_STORAGE, /* no memory for a thread's account, or for what a signal tracks */
+	LOST_MAP_FULL,   /* a name was counted under "other"; its time is kept */
 	LOST_COUNT,
 };

@@ -1,7 +1,7 @@
 /*
- * Descriptions of frames in .eh_frame and .debug_frame. A section is read once, from its begin:
- * what descriptions have in common comes before them, so a search for it never leaves what was read
- * already, and time is linear in the section's size whatever is in it.
+ * Reads the FDEs ("descriptions") and CIEs ("common") of .eh_frame and .debug_frame. A section is
+ * read once, from its start. A CIE precedes its FDEs, so a search for a CIE looks only at what was
+ * already read. The time is linear in the size of the section, whatever the section contains.
  */
 #include "stacks/cfi.h"
 
@@ -12,26 +12,26 @@
 #include "base/cleanup.h"
 
 /*
- * Limits, so that a hostile file costs half a GB for a moment at most. libLLVM 19, among the
- * largest there are, has 1.1 million places and 0.1 million spans.
+ * Limits, so that a hostile file needs at most half a GB for a moment. libLLVM 19, one of the
+ * largest libraries, has 1.1 million places and 0.1 million spans.
  */
 #define MOST_SPANS  (2U << 20)
 #define MOST_PLACES (8U << 20)
 #define MOST_COMMON (1U << 20)
 
-/* The parts of a pointer's encoding; dwarf.h has the values. */
+/* The parts of a pointer encoding; dwarf.h has the values. */
 #define ENCODING_FORMAT(e) ((e) & 0x0f)
 #define ENCODING_BASE(e)   ((e) & 0x70)
 
 struct reader {
 	const struct section *section;
 	struct frames *frames;
-	struct common *commons; /* by offset */
+	struct common *commons; /* sorted by offset */
 	size_t common_count, common_room;
-	const struct common *last; /* that was looked up */
+	const struct common *last; /* the last one looked up, or NULL */
 };
 
-/* --- what it gives -------------------------------------------------------------------------- */
+/* --- the result ------------------------------------------------------------------------------- */
 
 static int grow(void *array, size_t *room, size_t count, size_t most, size_t size)
 {
@@ -149,9 +149,9 @@ uint64_t cfi__pointer(const struct section *section, struct cursor *cursor, uint
 	}
 }
 
-/* --- what descriptions have in common --------------------------------------------------------- */
+/* --- CIEs ------------------------------------------------------------------------------------- */
 
-/* The letters of the augmentation, each with its data. -EBADMSG for one that we do not know. */
+/* Reads the augmentation string, and the data of each letter. -EBADMSG for an unknown letter. */
 static int read_augmentation(const Dwarf_CIE *cie, struct common *ret)
 {
 	const uint8_t *data = cie->augmentation_data;
@@ -170,10 +170,10 @@ static int read_augmentation(const Dwarf_CIE *cie, struct common *ret)
 			cursor__byte(&cursor);
 		else if (*letter == 'S')
 			ret->is_signal = true;
-		else if (*letter != 'B' || !ARCH_SIGNS_RETURN) /* signed with another key */
+		else if (*letter != 'B' || !ARCH_SIGNS_RETURN) /* signed with key B */
 			return -EBADMSG;
 	}
-	/* Without a size before them, what else descriptions hold cannot be told. */
+	/* Without 'z' there is no size, so the extra data of the FDEs cannot be skipped. */
 	if (*cie->augmentation && *cie->augmentation != 'z')
 		return -EBADMSG;
 	return cursor.bad ? -EBADMSG : 0;
@@ -201,7 +201,7 @@ static int read_common(struct reader *reader, uint64_t offset, const Dwarf_CIE *
 	if (err)
 		return err;
 	reader->commons[reader->common_count++] = common;
-	reader->last = NULL; /* it may have moved */
+	reader->last = NULL; /* the array may have moved */
 	return 0;
 }
 
@@ -224,7 +224,7 @@ static const struct common *find_common(struct reader *reader, uint64_t offset)
 	return reader->last;
 }
 
-/* --- descriptions --------------------------------------------------------------------------- */
+/* --- FDEs ------------------------------------------------------------------------------------- */
 
 static int run_description(struct reader *reader, const struct common *common, struct cursor code,
 			   struct span *span)
@@ -255,7 +255,7 @@ static int read_description(struct reader *reader, const Dwarf_FDE *fde)
 		cursor__block(&cursor, cursor__unsigned(&cursor));
 	if (cursor.bad || __builtin_add_overflow(span.begin, size, &span.end))
 		return -EBADMSG;
-	/* Linkers leave descriptions of functions that they dropped: at address 0, or empty. */
+	/* Linkers leave FDEs of functions that they dropped: at address 0, or with size 0. */
 	if (!size || (span.is_debug && !span.begin))
 		return 0;
 	if (!frames__clip(frames, &span))
@@ -296,7 +296,7 @@ int cfi__read(const struct section *section, struct frames *frames)
 		if (err && err != -EBADMSG)
 			return err;
 		frames->broken_count += err != 0;
-		/* An entry that hides where the next one is hides all that follow. */
+		/* If the size of an entry is invalid, the following entries cannot be found. */
 		if (next <= offset)
 			break;
 	}

@@ -1,6 +1,7 @@
 /*
- * A budget that is too small for what is in use would keep this thread busy for ever: modules give
- * way to each other. So a module that gave way rests, the longer the more it costs to compile.
+ * If the budget is too small for the modules in use, modules evict each other, and compiling them
+ * again would keep this thread busy forever. So an evicted module must wait before it is compiled
+ * again, longer if it costs more to compile.
  */
 #include "stacks/compiler.h"
 
@@ -18,27 +19,27 @@
 #include "stacks/tables.h"
 #include "stacks/thread.h"
 
-/* Of a file without rows: it covers half a MiB of code each. */
+/* Of a file without rows. One page covers half a MiB of code. */
 #define MOST_EMPTY_PAGES 256
 #define REST_NS          1000000000ULL
-/* What a helper gets for one file: the largest programs take 1 s. */
+/* Limits of the helper process for one file. The largest programs take 1 s. */
 #define STALL_NS    2000000000ULL
 #define MOST_CPU_NS 20000000000ULL
-/* Its part of the memory there is; the largest programs need 150 MB. */
+/* The helper gets this share of the memory. The largest programs need 150 MB. */
 #define MEMORY_SHARE 4
 #define LEAST_MEMORY (UINT64_C(64) << 20)
 #define MOST_MEMORY  (UINT64_C(1) << 30)
-#define REST_COSTS   20 /* compiling one module again and again may take 5 % of a CPU */
+#define REST_COSTS   20 /* compiling one module repeatedly takes at most 5 % of a CPU */
 
 struct compiler {
 	struct quality *quality;
-	struct tables *tables; /* of the thread */
-	struct helper *helper; /* likewise */
+	struct tables *tables; /* used only by the thread */
+	struct helper *helper; /* used only by the thread */
 	uint64_t budget_bytes;
 	pthread_t thread;
 	bool has_thread;
 
-	pthread_mutex_t lock; /* of all below */
+	pthread_mutex_t lock; /* protects all fields below */
 	pthread_cond_t changed;
 	struct module **queue;
 	size_t count, capacity;
@@ -46,14 +47,14 @@ struct compiler {
 	bool stopping;
 };
 
-/* --- a file's rows, made by a helper ---------------------------------------------------------- */
+/* --- rows of a file, compiled in the helper process ------------------------------------------- */
 
-/* What an answer begins with; pages of blocks and of rows follow. */
+/* The header of an answer. The pages of blocks and then the pages of rows follow. */
 struct rows_head {
 	uint64_t block_pages, row_pages, row_count, hard_count, broken_count;
 };
 
-/* In the helper. -E2BIG: more than all of the budget. */
+/* Runs in the helper process. -E2BIG: more than the whole budget. */
 static int serve(void *context, const struct helper_parcel *question, struct helper_parcel *answer)
 {
 	cleanup(rows__release) struct rows rows = {};
@@ -160,7 +161,7 @@ static int compile(struct compiler *compiler, const struct module *module, struc
 
 static void count_rows(struct quality *quality, struct module *module, const struct rows *rows)
 {
-	/* A module that comes back after it gave way has the same rows. */
+	/* A module that is loaded again after an eviction has the same rows. */
 	if (module->is_counted)
 		return;
 	module->is_counted = true;
@@ -168,7 +169,7 @@ static void count_rows(struct quality *quality, struct module *module, const str
 	quality->broken_rows += rows->broken_count;
 }
 
-/* Tables that say: there are no rows. Else the kernel half would take them for not loaded yet. */
+/* Empty tables. With no tables, the kernel half would assume that they are not loaded yet. */
 static int no_rows(const struct module *module, struct rows *ret)
 {
 	uint64_t end = 0;
@@ -187,7 +188,7 @@ static int no_rows(const struct module *module, struct rows *ret)
 	return ret->block_pages ? 0 : -ENOMEM;
 }
 
-/* CPU time of the thread and its helper. */
+/* CPU time of the thread and of its helper process. */
 static uint64_t cpu_ns(const struct compiler *compiler)
 {
 	return clock__read_ns(CLOCK_THREAD_CPUTIME_ID) + helper__cpu_ns(compiler->helper);
@@ -200,7 +201,7 @@ static void provide(struct compiler *compiler, struct module *module)
 	int err = compile(compiler, module, &rows);
 
 	module->cost_ns = cpu_ns(compiler) - begin_ns;
-	/* Nobody waits for it any more. */
+	/* The compiler is stopping: no one needs the result. */
 	if (err == -ECANCELED)
 		return;
 	if (err == -E2BIG)
@@ -230,7 +231,7 @@ static uint64_t ripe_ns(const struct module *module)
 	return module->evicted_ns ? module->evicted_ns + rest_ns : 0;
 }
 
-/* Waits for another one in the queue, or until `until_ns`. */
+/* Waits until the queue changes, or until `until_ns`. */
 static void wait_for_more(struct compiler *compiler, uint64_t until_ns)
 {
 	struct timespec until = {
@@ -244,7 +245,7 @@ static void wait_for_more(struct compiler *compiler, uint64_t until_ns)
 		pthread_cond_timedwait(&compiler->changed, &compiler->lock, &until);
 }
 
-/* The first one that need not rest is taken out. NULL: there is none before *ret_until_ns. */
+/* Removes the first module that need not wait. NULL: there is none before *ret_until_ns. */
 static struct module *take_ripe(struct compiler *compiler, uint64_t *ret_until_ns)
 {
 	uint64_t now_ns = clock__now_ns();
@@ -266,7 +267,7 @@ static struct module *take_ripe(struct compiler *compiler, uint64_t *ret_until_n
 	return NULL;
 }
 
-/* NULL: it is over. */
+/* NULL: the compiler is stopping. */
 static struct module *next(struct compiler *compiler)
 {
 	struct module *module = NULL;
@@ -290,7 +291,7 @@ static void *run(void *context)
 	while ((module = next(compiler))) {
 		if (module->is_leaving) {
 			tables__drop(compiler->tables, module);
-			module->is_leaving = false; /* the last that is done with it */
+			module->is_leaving = false; /* from now on the module may be freed */
 			continue;
 		}
 		provide(compiler, module);

@@ -1,4 +1,4 @@
-/* The thread that compiles modules and puts their rows into the tables, one after the other. */
+/* A thread that compiles one module after the other and puts the rows into the tables. */
 #pragma once
 
 #include <stdint.h>
@@ -10,13 +10,13 @@ struct compiler;
 
 int compiler__new(int pages_fd, int asked_fd, uint64_t budget_bytes, struct quality *quality,
 		  struct compiler **ret);
-/* Ends the thread, after the module that it is at. */
+/* Ends the thread, after its current module. */
 void compiler__stop(struct compiler *compiler);
 void compiler__free(struct compiler *compiler);
 
-/* The module's rows are wanted. Does not wait. From any thread. */
-/* Nothing is asked for that is not there. */
+/* The queue is empty, and no module is being compiled. */
 bool compiler__is_done(struct compiler *compiler);
+/* Requests the rows of a module. Does not wait. May be called from any thread. */
 void compiler__ask(struct compiler *compiler, struct module *module);
-/* Takes the rows of a module out, some time later. It stays until its is_leaving is false. */
+/* Removes a module's rows asynchronously. Keep the module until its is_leaving is false. */
 void compiler__leave(struct compiler *compiler, struct module *module);

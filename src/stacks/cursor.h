@@ -1,6 +1,6 @@
 /*
- * Reading numbers from foreign bytes. Past the end there are only zeroes, and `bad` says so: one
- * look at the end of a description is enough. Little-endian only, as all machines of bpf/arch are.
+ * Reads numbers from untrusted bytes. A read past the end returns 0 and sets `bad`, so it is enough
+ * to check `bad` once, after a whole entry. Little-endian only, as are all machines in bpf/arch.
  */
 #pragma once
 
@@ -36,7 +36,7 @@ static inline uint8_t cursor__byte(struct cursor *cursor)
 	return *cursor->at++;
 }
 
-/* LEB128; bits beyond 64 are dropped. *ret_shift: how many bits were written. */
+/* LEB128; bits above 64 are dropped. *ret_shift: the number of bits in the encoding. */
 static inline uint64_t cursor__bits(struct cursor *cursor, unsigned *ret_shift, uint8_t *ret_last)
 {
 	uint64_t value = 0;
@@ -73,7 +73,7 @@ static inline int64_t cursor__signed(struct cursor *cursor)
 	return (int64_t)value;
 }
 
-/* The next `bytes` as a cursor of their own; this one moves behind them. */
+/* The next `bytes` bytes as a cursor of their own; this cursor skips them. */
 static inline struct cursor cursor__block(struct cursor *cursor, uint64_t bytes)
 {
 	struct cursor block = { .at = cursor->at, .end = cursor->at };

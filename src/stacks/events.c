@@ -1,8 +1,8 @@
 /*
- * Reading the rings in the order of time: all records that are older than the moment at which the
- * reading begins are there to be seen, since a record that another one follows from was finished
- * before that one began. So each round takes the records up to that moment, always the oldest next,
- * and leaves the younger ones for the next round.
+ * Reads the rings of all CPUs in order of time. A record is complete in its ring before an event
+ * that depends on it begins. So all records older than the start of a round are visible in that
+ * round. Each round takes the records up to its start, the oldest first, and leaves younger ones to
+ * the next round.
  */
 #include "stacks/events.h"
 
@@ -18,10 +18,10 @@
 #include "base/clock.h"
 #include "stacks/maps.h"
 
-/* For each CPU: about 1,000 records, more than a busy machine makes in 100 ms. */
+/* Per CPU: about 1,000 records, more than a busy machine writes in 100 ms. */
 #define RING_BYTES (128UL * 1024)
 
-/* What the kernel puts behind every record (sample_id_all with TID and TIME). */
+/* The kernel appends this to every record (sample_id_all with TID and TIME). */
 struct trailer {
 	uint32_t pid, tid;
 	uint64_t time_ns;
@@ -140,7 +140,7 @@ int events__decode(const void *record, size_t size, struct event *ret)
 
 struct cpu_ring {
 	int fd;
-	struct perf_event_mmap_page *page; /* the ring is behind it */
+	struct perf_event_mmap_page *page; /* the ring follows this page */
 	uint64_t head, tail;               /* in this round */
 	uint64_t next_ns;                  /* time of the record at `tail` */
 };
@@ -149,7 +149,7 @@ struct events {
 	struct cpu_ring *rings;
 	size_t count;
 	int epoll_fd;
-	uint64_t record[UINT16_MAX / 8 + 1]; /* one, in a piece */
+	uint64_t record[UINT16_MAX / 8 + 1]; /* a copy of the current record, in one piece */
 };
 
 static const char *ring_bytes(const struct cpu_ring *ring)
@@ -187,7 +187,7 @@ static void find_next(struct cpu_ring *ring)
 
 	ring->next_ns = UINT64_MAX;
 	if (!size) {
-		/* Nothing, or nothing that can be made sense of. */
+		/* There is no record, or an invalid one. */
 		ring->tail = ring->head;
 		return;
 	}
@@ -239,7 +239,7 @@ static bool drain_once(struct events *events, events_take_fn take, void *context
 	return more;
 }
 
-/* --- all of them ------------------------------------------------------------------------------ */
+/* --- all rings -------------------------------------------------------------------------------- */
 
 static int open_event(int cpu)
 {
@@ -255,7 +255,7 @@ static int open_event(int cpu)
 		.task = 1,
 		.comm = 1,
 		.comm_exec = 1,
-		/* Wakes the reader at every record: wakeup_events counts samples only. */
+		/* Wakes the reader at every record; wakeup_events would count samples only. */
 		.watermark = 1,
 		.wakeup_watermark = 1,
 		.use_clockid = 1,
@@ -343,7 +343,7 @@ int events__fd(const struct events *events)
 	return events->epoll_fd;
 }
 
-/* The ring of a CPU that went offline stays "readable" for ever. */
+/* epoll reports the ring of an offline CPU as ready forever, so it is removed. */
 static void drop_hung_up(struct events *events)
 {
 	struct epoll_event ready[16];
@@ -358,7 +358,7 @@ static void drop_hung_up(struct events *events)
 
 void events__drain(struct events *events, events_take_fn take, void *context)
 {
-	/* Before the reading: asking a ring whether it is ready makes it unready. */
+	/* Call this before reading: polling a ring resets its readiness. */
 	drop_hung_up(events);
 	while (drain_once(events, take, context))
 		;

@@ -1,18 +1,17 @@
 /*
- * Rows for Go programs. Go describes its frames twice: in .debug_frame, which many programs are
- * shipped without and which says nothing of the frame pointer; and in a table of its own, for its
- * garbage collector, which is always there and has the functions' names. The latter is what we
- * read: for each function, how far sp is below the return address, from instruction to
- * instruction. Where it is, the caller's bp is saved just below the return address: the assembler
- * sees to it wherever a function has a frame.
+ * Rows for Go programs. Go describes its frames twice. .debug_frame is missing in many shipped
+ * programs, and says nothing about the frame pointer. The other table (.gopclntab) is for Go's
+ * garbage collector; it is always there and has the names of the functions. We read the latter: for
+ * each function, it gives the distance from sp to the return address at every instruction. If a
+ * function has a frame, the assembler saves the caller's bp just below the return address.
  *
- * Neither says that some functions of the runtime leave the stack that they were called on. Those
- * are known by name. Looked at: asm_amd64.s and sys_linux_amd64.s of Go 1.16, 1.19 and what becomes
- * 1.28; time_linux_amd64.s, race_amd64.s and runtime/cgo of 1.19.
+ * Neither table says that some functions of the runtime switch to another stack. These functions
+ * are recognised by name. Checked against asm_amd64.s and sys_linux_amd64.s of Go 1.16, 1.19 and
+ * the development tree of 1.28; time_linux_amd64.s, race_amd64.s and runtime/cgo of 1.19.
  *
- * Before Go 1.21 some of them (systemstack, asmcgocall) have no frame, so that bp there is their
- * caller's own, and the walk goes on at the caller's caller: one function of the runtime is left
- * out.
+ * Before Go 1.21 some of these functions (systemstack, asmcgocall) have no frame. There, bp is the
+ * frame pointer of their caller, so the walk continues at the caller's caller: one function of the
+ * runtime is missing in the stack.
  */
 #include "stacks/go.h"
 
@@ -24,26 +23,26 @@
 #define MAGIC_1_18 0xfffffff0U
 #define MAGIC_1_20 0xfffffff1U
 
-#define MOST_STEPS (64U << 20) /* of all functions: a hostile table can lead to one place often */
+#define MOST_STEPS (64U << 20) /* of all functions: in a hostile table many can share steps */
 #define MOST_FRAME (1 << 30)
 
 /*
- * Up to Go 1.20 a function begins with sub, mov bp to the stack, lea to bp; later with push bp,
- * mov sp to bp, sub. In both cases sp and bp are set within PROLOGUE bytes. From sub to mov it is
- * less than SAVE_BYTES; to lea, more.
+ * Up to Go 1.20 a function begins with sub, mov bp to the stack, lea to bp; later with push bp, mov
+ * sp to bp, sub. In both cases sp and bp are set within PROLOGUE_BYTES. From sub, the mov is less
+ * than SAVE_BYTES away, and the lea more.
  */
 #define PROLOGUE_BYTES 24
-#define CHECK_BYTES    32 /* longest code before sub: is there stack enough? */
+#define CHECK_BYTES    32 /* longest code before sub: the stack overflow check */
 #define SAVE_BYTES     8
-#define EPILOGUE_BYTES 9 /* mov and add, at most: bp is the caller's already */
+#define EPILOGUE_BYTES 9 /* mov and add, at most: bp is already the caller's */
 
 struct go {
 	const uint8_t *bytes;
 	size_t size;
-	bool has_addresses; /* 8 bytes each; else 4, relative to `text` */
+	bool has_addresses; /* 8 bytes each; otherwise 4 bytes, relative to `text` */
 	uint64_t text;
 	uint64_t count;
-	uint64_t names, steps, functions; /* where they begin */
+	uint64_t names, steps, functions; /* offsets of these tables */
 	uint64_t steps_left;
 };
 
@@ -51,7 +50,7 @@ struct function {
 	uint64_t begin, end;
 	const char *name;
 	size_t name_size;
-	bool has_steps; /* C functions that Go linked have none */
+	bool has_steps; /* C functions that Go linked have no steps */
 	struct cursor steps;
 };
 
@@ -59,20 +58,20 @@ static const struct {
 	const char *name;
 	enum unwind_kind kind;
 } special[] = {
-	/* where threads and goroutines begin */
+	/* first functions of threads and goroutines */
 	{ "_rt0_amd64", UNWIND_END },
 	{ "_rt0_amd64_linux", UNWIND_END },
 	{ "runtime.rt0_go", UNWIND_END },
 	{ "runtime.mstart", UNWIND_END },
 	{ "runtime.goexit", UNWIND_END },
-	/* jump to a goroutine: from their middle on they are on its stack, but not called there */
+	/* jump to a goroutine: halfway through, sp is on its stack, but nobody there called them */
 	{ "gogo", UNWIND_END },
 	{ "runtime.gogo", UNWIND_END },
-	/* go on on the scheduler's stack, and do not come back: another goroutine may be next */
+	/* switch to the scheduler's stack and do not return: another goroutine may run next */
 	{ "runtime.mcall", UNWIND_BOTTOM },
 	{ "runtime.morestack", UNWIND_BOTTOM },
 	{ "runtime.clone", UNWIND_BOTTOM },
-	/* call something on another stack, or on this one aligned anew; bp stays */
+	/* call a function on another stack, or on this one after realigning it; bp stays valid */
 	{ "runtime.systemstack", UNWIND_SWITCH },
 	{ "runtime.asmcgocall", UNWIND_SWITCH },
 	{ "runtime.asmcgocall_no_g", UNWIND_SWITCH },
@@ -86,7 +85,7 @@ static const struct {
 	{ "runtime.callCgoSigaction", UNWIND_SWITCH },
 	{ "runtime.sigfwd", UNWIND_SWITCH },
 	{ "racecall", UNWIND_SWITCH },
-	/* where a signal's handler returns to */
+	/* return from a signal handler */
 	{ "runtime.sigreturn", UNWIND_SIGNAL },
 	{ "runtime.sigreturn__sigaction", UNWIND_SIGNAL },
 };
@@ -110,7 +109,7 @@ static int read_header(struct go *go)
 	struct cursor cursor = cursor_at(go, 0, 0);
 	uint32_t magic = (uint32_t)cursor__fixed(&cursor, 4);
 
-	/* two bytes of padding, an instruction's least size, an address's size */
+	/* two bytes of padding, the minimum size of an instruction, the size of an address */
 	if (cursor__fixed(&cursor, 4) != 0x08010000 ||
 	    (magic != MAGIC_1_16 && magic != MAGIC_1_18 && magic != MAGIC_1_20))
 		return -ENODATA;
@@ -123,7 +122,7 @@ static int read_header(struct go *go)
 	cursor__block(&cursor, 16); /* units, names of files */
 	go->steps = cursor__fixed(&cursor, 8);
 	go->functions = cursor__fixed(&cursor, 8);
-	/* An entry has two numbers, and there is one number more behind the last. */
+	/* An entry has two numbers, and one number follows the last entry. */
 	if (cursor.bad || go->functions > go->size ||
 	    go->count > (go->size - go->functions) / (go->has_addresses ? 16 : 8))
 		return -ENODATA;
@@ -148,7 +147,7 @@ static int read_function(const struct go *go, uint64_t i, struct function *ret)
 	ret->has_steps = steps != 0;
 	ret->steps = cursor_at(go, go->steps, steps);
 	ret->name = (const char *)name.at;
-	/* As far as a name that means something to us can go: the whole table may be one name. */
+	/* Only as far as known names go: in a hostile file, the whole table may be one name. */
 	ret->name_size = strnlen(ret->name, (size_t)(name.end - name.at) < MOST_NAME
 						    ? (size_t)(name.end - name.at)
 						    : MOST_NAME);
@@ -170,8 +169,9 @@ static enum unwind_kind kind_of(const struct function *function)
 }
 
 /*
- * Where a table does not say where the code begins, it is .text, unless the linker put something
- * before it. The program's begin tells: it is Go's own, if Go linked it.
+ * If a table does not say where the code begins, we assume .text. That is wrong if the linker put
+ * something before it. To check, the entry point of the program must be Go's own, as it is if Go
+ * linked the program.
  */
 static int find_text(struct go *go, uint64_t text, uint64_t entry)
 {
@@ -188,13 +188,13 @@ static int find_text(struct go *go, uint64_t text, uint64_t entry)
 
 /* --- rows ----------------------------------------------------------------------------------- */
 
-/* A part of a function in which sp does not move. */
+/* A part of a function in which sp is constant. */
 struct part {
 	uint64_t begin, end;
 	int64_t size, size_before; /* from sp to the return address */
 };
 
-/* false: there is none. */
+/* false: there is no further part. */
 static bool next_part(struct go *go, struct function *function, struct part *part)
 {
 	bool is_first = part->end == function->begin;
@@ -211,7 +211,7 @@ static bool next_part(struct go *go, struct function *function, struct part *par
 	if (change >> 1 > MOST_FRAME)
 		return false;
 	part->size_before = part->size;
-	/* Signed numbers alternate: 0, -1, 1, -2 … */
+	/* Zigzag encoding: 0, -1, 1, -2 … */
 	part->size += change & 1 ? -(int64_t)(change >> 1) - 1 : (int64_t)(change >> 1);
 	if (is_first)
 		part->size_before = part->size;
@@ -242,7 +242,7 @@ static int add_plain(struct frames *frames, const struct function *function, str
 	return frames__add_place(frames, span, begin, row);
 }
 
-/* Before it sets bp up, and after it gave it back, such a function is like others. */
+/* Such a function is like others before it sets bp and after it restored bp. */
 static int add_switch(struct frames *frames, const struct function *function, struct span *span,
 		      const struct part *part)
 {
@@ -255,7 +255,7 @@ static int add_switch(struct frames *frames, const struct function *function, st
 		begin = later(begin, function->begin + PROLOGUE_BYTES);
 		end -= EPILOGUE_BYTES < end - part->begin ? EPILOGUE_BYTES : end - part->begin;
 	}
-	/* One without a frame has a single part. */
+	/* A function without a frame has a single part. */
 	if (begin >= end || (!part->size && end - begin < PROLOGUE_BYTES))
 		return add_plain(frames, function, span, part, UNWIND_SP);
 	rest.end = begin;
@@ -298,7 +298,7 @@ static int add_function(struct go *go, struct frames *frames, struct function *f
 	if (span.end <= span.begin || !frames__clip(frames, &span))
 		return -EBADMSG;
 	function->end = span.end;
-	/* A handler's return address is no call's: the byte before it is another function's. */
+	/* A handler's return address follows no call: the byte before is in another function. */
 	if (kind == UNWIND_SIGNAL)
 		span.begin--;
 	if (kind == UNWIND_SIGNAL || kind == UNWIND_END)

@@ -1,6 +1,6 @@
 /*
- * Go's own table of functions (.gopclntab), which every Go program has, stripped or not. Never
- * logs; what it reads is foreign and may be hostile.
+ * Go's own function table (.gopclntab), which every Go program has, even a stripped one. Never
+ * logs. The input is untrusted and may be hostile.
  */
 #pragma once
 
@@ -10,8 +10,9 @@
 #include "stacks/cfi.h"
 
 /*
- * Adds a span for every function of the table. -ENODATA, with nothing added: not a table of
- * Go 1.16 or later, or where the code begins cannot be told. -EFBIG, -ENOMEM.
- * `text` and `entry`: where .text and the program begin. Go from 1.26 on leaves out the former.
+ * Adds a span for every function of the table. -ENODATA, with nothing added: not a table of Go 1.16
+ * or later, or the start of the code is unknown. -EFBIG, -ENOMEM.
+ * `text`: the address of .text, which the tables since Go 1.26 do not contain. `entry`: the entry
+ * point.
  */
 int go__read(const Elf_Data *table, uint64_t text, uint64_t entry, struct frames *frames);

@@ -8,16 +8,16 @@
 
 #include "bpf/arch/arch.h"
 
-#define MOST_SEGMENTS   256  /* of all kinds; 15 are usual */
-#define MOST_NOTE_BYTES 4096 /* of one segment that we look through */
+#define MOST_SEGMENTS   256  /* of all kinds; 15 is usual */
+#define MOST_NOTE_BYTES 4096 /* the part of a note segment that is read */
 
-/* The kernel maps whole pages: from the begin of the one that a segment begins in. */
+/* The kernel maps whole pages, so a mapping begins at the page that contains a segment's start. */
 static uint64_t page_bytes(void)
 {
 	return (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* 0 only if all bytes were there. */
+/* 0 only if all bytes could be read. */
 static int read_at(int fd, void *to, size_t size, uint64_t offset)
 {
 	ssize_t got;
@@ -43,7 +43,7 @@ static void add_segment(struct headers *headers, const Elf64_Phdr *phdr)
 {
 	uint64_t end;
 
-	/* Code that a page of memory could not show is no code. */
+	/* A segment whose offset and address differ within a page cannot be mapped. */
 	if ((phdr->p_offset ^ phdr->p_vaddr) & (page_bytes() - 1) ||
 	    __builtin_add_overflow(phdr->p_offset, phdr->p_filesz, &end) || end > INT64_MAX ||
 	    phdr->p_vaddr > INT64_MAX || headers->segment_count == HEADERS_MOST_SEGMENTS)
@@ -55,7 +55,7 @@ static void add_segment(struct headers *headers, const Elf64_Phdr *phdr)
 	};
 }
 
-/* All of it lies in one piece, with what has no bytes in the file. */
+/* Extends [begin, end) by a segment, including the part without bytes in the file (.bss). */
 static void span(struct headers *headers, const Elf64_Phdr *phdr)
 {
 	uint64_t end;
@@ -82,7 +82,7 @@ static void find_build_id(struct headers *headers, const uint8_t *notes, size_t 
 		name = at + sizeof(note);
 		words = name + (note.n_namesz + 3U) / 4 * 4;
 		next = words + (note.n_descsz + 3U) / 4 * 4;
-		/* The last one may do without its padding. */
+		/* The last note may lack its padding. */
 		if (words + note.n_descsz > size)
 			return;
 		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == sizeof(ELF_NOTE_GNU) &&
@@ -103,7 +103,7 @@ static void read_notes(int fd, const Elf64_Phdr *phdr, struct headers *headers)
 	uint8_t notes[MOST_NOTE_BYTES];
 	size_t size = phdr->p_filesz < sizeof(notes) ? phdr->p_filesz : sizeof(notes);
 
-	/* Notes that cannot be read are a build-id that we do without. */
+	/* If the notes cannot be read, we go on without a build-id. */
 	if (!read_at(fd, notes, size, phdr->p_offset))
 		find_build_id(headers, notes, size);
 }

@@ -1,7 +1,7 @@
 /*
- * What the mapper wants to know of an ELF file before its rows are needed: where its code is, and
- * its build-id. By pread() alone: a file that is mapped can be cut short under one's feet. What it
- * reads is foreign and may be hostile.
+ * What the mapper needs from an ELF file before it needs the rows: the code segments and the
+ * build-id. Uses pread() only, because another process can truncate a file while it is mapped. The
+ * input is untrusted and may be hostile.
  */
 #pragma once
 
@@ -9,9 +9,9 @@
 #include <stdint.h>
 
 #define HEADERS_MOST_SEGMENTS 16
-#define HEADERS_BUILD_ID      64 /* bytes at most; 20 are usual */
+#define HEADERS_BUILD_ID      64 /* maximum in bytes; 20 is usual */
 
-/* A part of the file with code. */
+/* A code segment of the file. */
 struct segment {
 	uint64_t offset, size;
 	uint64_t address;
@@ -20,12 +20,12 @@ struct segment {
 struct headers {
 	struct segment segments[HEADERS_MOST_SEGMENTS];
 	size_t segment_count;
-	uint64_t begin, end; /* addresses of all that it has in memory; without `end` */
+	uint64_t begin, end; /* address range of all segments in memory; `end` is exclusive */
 	uint8_t build_id[HEADERS_BUILD_ID];
-	size_t build_id_bytes; /* 0: it has none */
+	size_t build_id_bytes; /* 0: none */
 };
 
-/* -ENOEXEC: not a program or library of this machine, or nonsense; or what pread() said. */
+/* -ENOEXEC: invalid, or not a program or library for this machine. Or the errno of pread(). */
 int headers__read(int fd, struct headers *ret);
 
 /* The ELF address of the page at `offset` of the file. -ENOENT: no code there. */

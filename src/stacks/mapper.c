@@ -19,8 +19,10 @@
 
 #define SWEEP_MS 100
 #define WAIT_US  500
-/* Modules that nothing needs are looked for this often. They stay a while: stacks may be on their
- * way, and the next process may be of the same program. */
+/*
+ * How often unneeded modules are searched for. They stay for IDLE_NS, because stacks that use them
+ * may be on their way, and the next process may run the same program.
+ */
 #define SWEEP_MODULES_NS 2000000000ULL
 #define IDLE_NS          10000000000ULL
 
@@ -32,18 +34,18 @@ struct mapper {
 	uint64_t budget_bytes;
 	int asked_fd;
 	bool eager;
-	struct events *events; /* NULL: not to be had */
+	struct events *events; /* NULL: not available */
 	struct ring_buffer *requests;
 	pthread_t thread;
 	bool has_thread;
-	uint64_t swept_ns; /* modules, the last time */
+	uint64_t swept_ns; /* last sweep of modules */
 
 	int wake_fd;
-	pthread_mutex_t lock; /* of all below */
+	pthread_mutex_t lock; /* protects all fields below */
 	bool stopping;
 	uint32_t *watched; /* processes to learn about */
 	size_t watched_count, watched_capacity;
-	bool is_learning; /* some were watched, and are not known yet */
+	bool is_learning; /* some watched processes are not known yet */
 };
 
 /* --- the thread ------------------------------------------------------------------------------- */
@@ -63,7 +65,7 @@ static int take_request(void *context, void *record, size_t size)
 	if (size < sizeof(*request) || request->head.size != sizeof(*request))
 		return 0;
 	if (request->head.kind == UNWIND_NEED_PROCESS) {
-		/* Between requests too: a thousand in a row would fill the rings of events. */
+		/* Also between requests: a thousand in a row would let the event rings fill up. */
 		take_events(mapper);
 		tracker__learn(mapper->tracker, request->id);
 	} else if (request->head.kind == UNWIND_NEED_MODULE) {
@@ -74,7 +76,7 @@ static int take_request(void *context, void *record, size_t size)
 	return 0;
 }
 
-/* Eagerness ends when half of the room is taken: the rest is for what is needed. */
+/* If eager, loads the module at once, up to half of the budget; the rest is for requests. */
 static void take_module(void *context, struct module *module)
 {
 	struct mapper *mapper = context;
@@ -83,7 +85,7 @@ static void take_module(void *context, struct module *module)
 		compiler__ask(mapper->compiler, module);
 }
 
-/* The next one to learn about; 0: none. */
+/* The next process to learn about; 0: none. */
 static uint32_t next_watched(struct mapper *mapper)
 {
 	uint32_t pid = 0;
@@ -119,7 +121,7 @@ static void leave_module(void *context, struct module *module)
 
 	if (module->state == MODULE_LOADED)
 		compiler__leave(mapper->compiler, module);
-	/* The next one with this id is another. */
+	/* Another module may get this id, so the kernel half must be able to request it. */
 	if (module->state == MODULE_GONE)
 		bpf_map_delete_elem(mapper->asked_fd, &key);
 }
@@ -165,11 +167,11 @@ static void *run(void *context)
 
 static void wake(struct mapper *mapper)
 {
-	/* It cannot fail, but for a counter that is full: then it is awake. */
+	/* Fails only if the counter is full; then the thread is awake anyway. */
 	(void)!write(mapper->wake_fd, &(uint64_t) { 1 }, sizeof(uint64_t));
 }
 
-/* --- life ------------------------------------------------------------------------------------- */
+/* --- create and free -------------------------------------------------------------------------- */
 
 static int open_all(struct mapper *mapper, const struct mapper_options *options)
 {
@@ -282,7 +284,7 @@ void mapper__watch(struct mapper *mapper, pid_t pid)
 			mapper->watched_capacity = capacity;
 		}
 	}
-	/* Without memory for it, it is learnt about when it is asked for. */
+	/* Without memory, the process becomes known when the kernel half requests it. */
 	if (mapper->watched_count < mapper->watched_capacity)
 		mapper->watched[mapper->watched_count++] = (uint32_t)pid;
 	mapper->is_learning = mapper->watched_count > 0;
@@ -366,7 +368,7 @@ void mapper__used(struct mapper *mapper, uint32_t module)
 struct mapper_quality mapper__quality(struct mapper *mapper)
 {
 	const struct quality *quality = &mapper->quality;
-	uint64_t table_bytes = quality->table_bytes; /* before the peak: see note_bytes() */
+	uint64_t table_bytes = quality->table_bytes; /* read before the peak: see note_bytes() */
 
 	return (struct mapper_quality) {
 		.lost_events = quality->lost_events,

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* strtoull() would take blanks, signs and "0x" too. */
+/* Not strtoull(), which accepts blanks, signs and "0x". */
 static int digit_of(char c)
 {
 	if (c >= '0' && c <= '9')
@@ -13,7 +13,7 @@ static int digit_of(char c)
 	return 16;
 }
 
-/* A number and the character behind it, which are skipped. */
+/* Parses a number and skips it and the character `behind`. */
 static bool take(const char **at, unsigned int base, char behind, uint64_t *ret)
 {
 	const char *digit = *at;
@@ -56,7 +56,7 @@ int maps__parse(const char *line, struct maps_line *ret)
 
 int maps__parse_stat(const char *text, struct maps_stat *ret)
 {
-	/* The name may hold anything, blanks and brackets too: fields count from its end. */
+	/* The name may contain blanks and brackets, so fields are counted from its end. */
 	const char *at = strrchr(text, ')');
 	struct maps_stat found = { 0 };
 

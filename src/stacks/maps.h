@@ -1,4 +1,4 @@
-/* What /proc says of a process: pure parsers of its lines. They allocate nothing. */
+/* Parsers for lines of /proc/PID. They allocate nothing. */
 #pragma once
 
 #include <stdbool.h>
@@ -15,14 +15,14 @@ struct maps_line {
 };
 #define MAPS_DEVICE(major, minor) ((uint64_t)(major) << 32 | (uint32_t)(minor))
 
-/* `line` without its newline. -EBADMSG, and *ret is left alone, if it is no such line. */
+/* `line` has no newline. -EBADMSG if it is invalid; then *ret is unchanged. */
 int maps__parse(const char *line, struct maps_line *ret);
 
-/* Of /proc/PID/stat. */
+/* From /proc/PID/stat. */
 #define MAPS_KERNEL_THREAD 0x00200000 /* PF_KTHREAD */
 struct maps_stat {
-	char state;     /* 'Z': it ended and its parent has not asked yet */
-	uint64_t flags; /* PF_… of the kernel */
+	char state;     /* 'Z': ended, but not reaped yet */
+	uint64_t flags; /* PF_… flags of the kernel */
 	uint64_t threads;
 	uint64_t start_ticks; /* 1/100 s since boot */
 };

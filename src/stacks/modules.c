@@ -22,25 +22,25 @@
 
 #define VDSO_NAME    "[vdso]"
 #define DELETED_MARK " (deleted)"
-/* Descriptors that the rest of the program may need: modules leave them alone. */
+/* File descriptors that modules leave to the rest of the program. */
 #define SPARE_FDS  256
 #define HASH_PRIME 0x9e3779b97f4a7c15ULL
 
 struct modules {
 	struct quality *quality;
-	pthread_mutex_t lock; /* of list, count: one thread writes, others read */
+	pthread_mutex_t lock; /* protects list and count: one thread writes, others read */
 	struct module **list; /* by id − 1; NULL: the id is free */
 	size_t count, capacity;
-	size_t live; /* of them, not NULL */
-	size_t most; /* so many may have a file open */
-	/* Of the writing thread: */
-	struct map by_file; /* hash of device and inode as maps says them → module with that file */
+	size_t live; /* number of entries that are not NULL */
+	size_t most; /* maximum number of modules with an open file */
+	/* Used only by the writing thread: */
+	struct map by_file;  /* hash of device and inode as in /proc/PID/maps → module */
 	struct map by_build; /* hash of build-id and size → module */
-	struct module *vdso; /* NULL: there is none */
+	struct module *vdso; /* NULL: none */
 	struct opener *opener;
 };
 
-/* --- looking up ------------------------------------------------------------------------------- */
+/* --- look-up ---------------------------------------------------------------------------------- */
 
 static uint64_t file_key(uint64_t device, uint64_t inode)
 {
@@ -67,15 +67,15 @@ static bool is_unchanged(const struct stat *then, const struct statx *now)
 }
 
 /*
- * The module by its inode alone, for a process that may be gone by now. The inode's number cannot
- * have passed on to another file while we hold it open; but it may have been written anew.
+ * Finds the module by its inode alone, because the process may already have ended. The inode number
+ * cannot be reused while we hold the file open, but the file may have been overwritten.
  */
 static struct module *find_by_file(struct modules *modules, const struct module_place *place)
 {
 	struct module *module = map__get(&modules->by_file, file_key(place->device, place->inode));
 	struct statx now;
 
-	/* As it is known: the file system may be one that does not answer. */
+	/* DONT_SYNC: use cached attributes, because the file system may not respond. */
 	if (!module || module->device != place->device || module->inode != place->inode ||
 	    statx(module->fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_BASIC_STATS, &now) ||
 	    !is_unchanged(&module->stat, &now))
@@ -91,7 +91,7 @@ static struct module *find_by_build(struct modules *modules, const struct header
 	if (!headers->build_id_bytes)
 		return NULL;
 	module = map__get(&modules->by_build, build_key(headers, stat->st_size));
-	/* One owner: nobody can pass a file of his own off as somebody else's. */
+	/* The owner must be the same: no user can pass off a file as another user's. */
 	if (!module || module->stat.st_size != stat->st_size ||
 	    module->stat.st_uid != stat->st_uid ||
 	    module->headers.build_id_bytes != headers->build_id_bytes ||
@@ -143,7 +143,7 @@ void modules__use(struct modules *modules, uint32_t id)
 	pthread_mutex_unlock(&modules->lock);
 }
 
-/* --- making ----------------------------------------------------------------------------------- */
+/* --- creation --------------------------------------------------------------------------------- */
 
 static void module_free(struct module *module)
 {
@@ -175,7 +175,7 @@ static char *hex_of(const uint8_t *bytes, size_t count)
 	return text;
 }
 
-/* Takes the descriptor over, whatever comes of it. */
+/* Takes over `fd`, even if it fails. */
 static struct module *module_new(int fd, const char *path, uint32_t pid,
 				 const struct headers *headers)
 {
@@ -198,7 +198,7 @@ static struct module *module_new(int fd, const char *path, uint32_t pid,
 	return TAKE(module);
 }
 
-/* Gives it an id and keeps it. */
+/* Assigns an id and adds the module to the list. */
 static int enlist(struct modules *modules, struct module *module)
 {
 	size_t at = modules->live < modules->count ? 0 : modules->count;
@@ -229,7 +229,7 @@ static int enlist(struct modules *modules, struct module *module)
 	return err;
 }
 
-/* A file that was not seen before, or that another name stands for. */
+/* Adds a file that is new, or finds the module of another file with the same build-id. */
 static struct module *add(struct modules *modules, const struct module_place *place)
 {
 	cleanup(module_free_p) struct module *module = NULL;
@@ -262,7 +262,7 @@ static struct module *add(struct modules *modules, const struct module_place *pl
 		map__take(&modules->by_file, file_key(place->device, place->inode));
 		return NULL;
 	}
-	/* Without this it is only found less often. */
+	/* If this fails, a copy of the file becomes a module of its own. */
 	if (headers->build_id_bytes)
 		(void)map__put(&modules->by_build, build_key(headers, opened.stat.st_size), module);
 	return TAKE(module);
@@ -273,7 +273,7 @@ struct module *modules__at(struct modules *modules, const struct module_place *p
 	struct module *module;
 
 	if (!strcmp(place->path, VDSO_NAME)) {
-		/* A 32-bit program has another one. */
+		/* A 32-bit program has another vDSO. */
 		module = modules->vdso;
 		return module && place->end - place->begin == module->image_bytes ? module : NULL;
 	}
@@ -283,7 +283,7 @@ struct module *modules__at(struct modules *modules, const struct module_place *p
 	return module ? module : add(modules, place);
 }
 
-/* --- their end -------------------------------------------------------------------------------- */
+/* --- removal ---------------------------------------------------------------------------------- */
 
 static bool may_go(const struct module *module, uint64_t before_ns, uint64_t mapped_ns)
 {
@@ -291,7 +291,7 @@ static bool may_go(const struct module *module, uint64_t before_ns, uint64_t map
 	       module->used_ns < before_ns && !module->is_leaving;
 }
 
-/* Out of the list, so that nobody finds it. false: its rows are in the tables, or soon will be. */
+/* Removes a module, so that it cannot be found. false: its rows are loaded or queued. */
 static bool take_out(struct modules *modules, struct module *module)
 {
 	int known = MODULE_KNOWN, failed = MODULE_FAILED;
@@ -330,10 +330,9 @@ void modules__sweep(struct modules *modules, uint64_t before_ns, uint64_t mapped
 	}
 }
 
-/* --- the vDSO: one for all, and we have it too --------------------------------------------------
- */
+/* --- the vDSO: the same in all processes, so we use our own ----------------------------------- */
 
-/* The size of the mapping that begins at `begin` in our own memory, 0 if there is none. */
+/* The size of the mapping that begins at `begin` in our own memory; 0: none. */
 static size_t size_of_mapping(uint64_t begin)
 {
 	cleanup(fclose_p) FILE *file = fopen("/proc/self/maps", "re");
@@ -382,9 +381,12 @@ static int add_vdso(struct modules *modules)
 	return err;
 }
 
-/* --- all of them ------------------------------------------------------------------------------ */
+/* --- the registry ----------------------------------------------------------------------------- */
 
-/* As many files as we may have open; the soft limit of 1,024 is for programs that use select(). */
+/*
+ * Raises the soft limit of open files to the hard limit. The default soft limit of 1,024 exists for
+ * programs that use select().
+ */
 static size_t raise_limit(void)
 {
 	struct rlimit limit = { 0 };

@@ -1,8 +1,9 @@
 /*
- * The registry of files with code. A file is known by device, inode, mtime and size; two files with
- * the same build-id and size are one module. A module has its file open: so its inode cannot become
- * another file's, and its symbols can be read when it is long deleted. It stays while a process has
- * it mapped or somebody holds it, and some time after; then its id can become another module's.
+ * The registry of files with code. A file is identified by device, inode, mtime and size. Files
+ * with the same build-id, size and owner are one module. A module keeps its file open, so that its
+ * inode number cannot be reused and its symbols can be read long after the file was deleted. A
+ * module stays while a process has it mapped or someone holds it, and for some time after that.
+ * Then its id can be given to another module.
  */
 #pragma once
 
@@ -17,13 +18,13 @@
 
 enum module_state {
 	MODULE_KNOWN,  /* no rows in the tables */
-	MODULE_QUEUED, /* the compiler will see to it */
+	MODULE_QUEUED, /* waits for the compiler */
 	MODULE_LOADED,
-	MODULE_FAILED, /* nothing to be had */
-	MODULE_GONE,   /* about to be freed: nobody may ask for it */
+	MODULE_FAILED, /* no rows can be made */
+	MODULE_GONE,   /* about to be freed: no one may request it */
 };
 
-/* All but the atomic and the last fields stays as it was made. */
+/* Only the atomic fields and those after them change. */
 struct module {
 	uint32_t id;
 	int fd; /* -1: the vDSO */
@@ -33,27 +34,27 @@ struct module {
 	const void *image; /* of the vDSO, in our own memory */
 	size_t image_bytes;
 	struct stat stat;
-	uint64_t device, inode; /* as maps tells them; layered file systems stat() to others */
+	uint64_t device, inode; /* as in maps; stat() differs on layered file systems */
 	struct headers headers;
 	_Atomic int state;        /* enum module_state */
-	_Atomic uint64_t used_ns; /* when it was last of use */
-	_Atomic bool is_leaving;  /* the compiler is to take its rows out */
-	uint32_t holds;           /* under the lock of the modules */
-	uint64_t mapped_ns;       /* when a process was last known to have it; of one thread */
-	/* Of the compiler's thread: */
-	bool is_counted;     /* its rows are */
-	uint64_t cost_ns;    /* CPU time that its rows took to make */
-	uint64_t evicted_ns; /* when they last gave way; 0: never */
+	_Atomic uint64_t used_ns; /* last use */
+	_Atomic bool is_leaving;  /* the compiler is to remove its rows */
+	uint32_t holds;           /* references, protected by the lock of the modules */
+	uint64_t mapped_ns;       /* last time a process had it mapped; for one thread */
+	/* Used only by the compiler's thread: */
+	bool is_counted;     /* its rows are in the statistics */
+	uint64_t cost_ns;    /* CPU time to compile its rows */
+	uint64_t evicted_ns; /* last eviction; 0: never */
 };
 
 struct modules;
 
 int modules__new(struct quality *quality, struct modules **ret);
-/* Files that are being opened are given up. From any thread. */
+/* Aborts the opening of files. May be called from any thread. */
 void modules__stop(struct modules *modules);
 void modules__free(struct modules *modules);
 
-/* A mapping of code, as a line of maps or an event tells it. */
+/* A mapping of code, from a line of maps or from an event. */
 struct module_place {
 	uint32_t pid;
 	uint64_t begin, end;
@@ -61,22 +62,26 @@ struct module_place {
 	const char *path;
 };
 
-/* NULL: no file that we can use. For one thread alone. */
+/* NULL: not a usable file. Only one thread may call this: the writing thread. */
 struct module *modules__at(struct modules *modules, const struct module_place *place);
 
-/* NULL: no such id. From any thread; but others than that one must know that it stays. */
+/*
+ * NULL: no such id. May be called from any thread. But threads other than the writing thread must
+ * make sure that the module is not freed.
+ */
 struct module *modules__get(struct modules *modules, uint32_t id);
 
-/* From any thread: it stays until it is left as often. NULL: no such id. */
+/* Takes a reference, until modules__leave(). NULL: no such id. May be called from any thread. */
 struct module *modules__hold(struct modules *modules, uint32_t id);
 void modules__leave(struct modules *modules, uint32_t id);
-/* From any thread: it was of use. */
+/* Updates used_ns. May be called from any thread. */
 void modules__use(struct modules *modules, uint32_t id);
 
 /*
- * For that one thread: frees modules that nobody holds, that were of no use since `before_ns` and
- * are not mapped (mapped_ns is not `mapped_ns`). `leave` is called for each; those with rows it has
- * to have taken out, and they go the next time.
+ * Only for the writing thread. Frees the modules that nobody holds, that were not used since
+ * `before_ns`, and that are not mapped (whose mapped_ns is not `mapped_ns`). Calls `leave` for
+ * each. If a module still has rows, `leave` must have them removed, and a later sweep frees the
+ * module.
  */
 typedef void (*modules_leave_fn)(void *context, struct module *module);
 void modules__sweep(struct modules *modules, uint64_t before_ns, uint64_t mapped_ns,

@@ -15,20 +15,19 @@
 #include "stacks/maps.h"
 #include "stacks/modules.h"
 
-/* Meanwhile, mappings of others are learnt late. */
+/* During a stall, the mappings of other processes are delayed. */
 #define STALL_NS     1000000000ULL
 #define MOST_STALLED 16
 #define MEMORY_BYTES (16UL << 20)
 
 struct opener {
 	struct helper *helper;
-	uint64_t
-		stalled[MOST_STALLED]; /* devices that did not answer: files on them are left out */
+	uint64_t stalled[MOST_STALLED]; /* devices that did not respond: their files are skipped */
 	size_t stalled_count;
 	_Atomic bool stopping;
 };
 
-/* By way of a descriptor that opens nothing: to open a device can do things. */
+/* First with O_PATH, which does not open the file: opening a device can have side effects. */
 static int open_regular(const char *path, struct stat *ret_stat)
 {
 	cleanup(close_p) int handle = open(path, O_PATH | O_CLOEXEC);
@@ -44,7 +43,7 @@ static int open_regular(const char *path, struct stat *ret_stat)
 	return fd < 0 ? -errno : fd;
 }
 
-/* map_files has deleted files and those of other mount namespaces too, but wants privileges. */
+/* map_files also has deleted files and those of other mount namespaces, but needs privileges. */
 static int open_place(const struct module_place *place, struct stat *ret_stat)
 {
 	char path[PATH_MAX + 64];
@@ -66,13 +65,13 @@ static int open_place(const struct module_place *place, struct stat *ret_stat)
 	return fd;
 }
 
-/* A question to the helper; the path follows. */
+/* A request to the helper process; the path follows it. */
 struct open_question {
 	uint64_t begin, end, device, inode;
 	uint32_t pid, padding;
 };
 
-/* In the helper: even to open a file can take for ever. */
+/* Runs in the helper process, because even open() can block forever. */
 static int serve(void *context, const struct helper_parcel *parcel, struct helper_parcel *answer)
 {
 	cleanup(free_p) struct opened *opened = calloc(1, sizeof(*opened));
@@ -120,7 +119,7 @@ static bool is_stalled(struct opener *opener, uint64_t device)
 
 int opener__open(struct opener *opener, const struct module_place *place, struct opened *ret)
 {
-	/* A device is not asked again after a stall: so it gets all the time for it. */
+	/* A device is not tried again after a stall, so in_full gives it the full time. */
 	const struct helper_patience patience = { .stall_ns = STALL_NS,
 						  .in_full = opener->stalled_count < MOST_STALLED,
 						  .cpu_ns = STALL_NS,
@@ -161,7 +160,7 @@ int opener__open(struct opener *opener, const struct module_place *place, struct
 		close_p(&fd);
 		return err;
 	}
-	/* The kernel drops a descriptor on its way to a process that has too many. */
+	/* The kernel drops a passed descriptor if the receiver has too many open files. */
 	return fd < 0 ? -EMFILE : fd;
 }
 

@@ -1,6 +1,6 @@
 /*
- * Opens files that processes have mapped, in a helper: even to open a file takes for ever if its
- * file system does not answer.
+ * Opens files that processes have mapped, in a helper process: open() blocks forever if the file
+ * system does not respond.
  */
 #pragma once
 
@@ -17,11 +17,13 @@ struct opened {
 };
 
 int opener__new(struct opener **ret);
-/* What is being opened is given up. From any thread. */
+/* Aborts the opening of a file. May be called from any thread. */
 void opener__stop(struct opener *opener);
 void opener__free(struct opener *opener);
 
-/* A descriptor, which is the caller's; -ENOEXEC: no program or library; -ETIMEDOUT: the file system
- * does not answer, or it took too much CPU time; -EMFILE: no room for one more; or another error.
+/*
+ * Returns a descriptor, which belongs to the caller. -ENOEXEC: not a program or library;
+ * -ETIMEDOUT: the file system does not respond, or it took too much CPU time; -EMFILE: too many
+ * open files; or another error.
  */
 int opener__open(struct opener *opener, const struct module_place *place, struct opened *ret);

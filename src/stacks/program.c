@@ -1,8 +1,8 @@
 /*
- * The programs in descriptions of frames: instructions that move on in the code and change the
- * rules. Only three rules matter here, those of the CFA, of the frame pointer and of the return
- * address, so all others are skipped, and a rule becomes part of a row as soon as it is read.
- * libdw has an interpreter too (dwarf_cfi_addrframe), but it starts anew for every address.
+ * Interprets CFA programs: instructions that advance the code address and change the rules. Only
+ * three rules matter here: those of the CFA, of the frame pointer and of the return address. All
+ * others are skipped. libdw has an interpreter too (dwarf_cfi_addrframe), but it starts again for
+ * every address.
  */
 #include <dwarf.h>
 #include <errno.h>
@@ -27,7 +27,7 @@ struct program {
 
 /* --- rules → row ---------------------------------------------------------------------------- */
 
-/* A register is saved at CFA + `at`: as a row says it, see UNWIND_BP_AT_BP. 0: a row cannot. */
+/* The encoding in a row of a register saved at CFA + `at`, see UNWIND_BP_AT_BP. 0: not possible. */
 static uint8_t saved_at(const struct rules *rules, int64_t at)
 {
 	int64_t base = -rules->cfa_offset;
@@ -39,7 +39,7 @@ static uint8_t saved_at(const struct rules *rules, int64_t at)
 	return at == base ? UNWIND_AT_BASE : at == base + 8 ? UNWIND_ABOVE_BASE : 0;
 }
 
-/* The frame pointer and the return address; false: a rule that we do not follow. */
+/* Sets the rules of the frame pointer and of the return address; false: one is not supported. */
 static bool set_saved(const struct rules *rules, struct unwind_row *row)
 {
 	if (rules->bp == BP_AT_BP)
@@ -82,8 +82,8 @@ static struct unwind_row row_of(const struct rules *rules)
 /* --- expressions ---------------------------------------------------------------------------- */
 
 /*
- * The rest of what linkers write for the PLT after "rsp + 8": 8 more if the last four bits of rip
- * are at least N, which is 11 or, with branch tracking, less.
+ * Linkers describe the PLT by "rsp + 8", plus 8 more if the low four bits of rip are at least N. N
+ * is 11, or less with branch tracking. This checks the part after "rsp + 8".
  */
 static bool is_plt(struct cursor code, int64_t *ret_least)
 {
@@ -124,7 +124,7 @@ static void set_cfa_expression(struct rules *rules, struct cursor code)
 		rules->expression = UNWIND_SP_DEREF;
 }
 
-/* Where a register is saved, as an expression. */
+/* The place where a register is saved is given by an expression. */
 static void set_expression(struct rules *rules, uint64_t reg, struct cursor code)
 {
 	if (reg == ARCH_DWARF_RETURN) {
@@ -137,9 +137,9 @@ static void set_expression(struct rules *rules, uint64_t reg, struct cursor code
 	}
 }
 
-/* --- rules of registers --------------------------------------------------------------------- */
+/* --- register rules --------------------------------------------------------------------------- */
 
-/* Saved at CFA + offset. */
+/* The register is saved at CFA + offset. */
 static void set_offset(struct rules *rules, uint64_t reg, int64_t offset)
 {
 	if (reg == ARCH_DWARF_RETURN) {
@@ -151,7 +151,7 @@ static void set_offset(struct rules *rules, uint64_t reg, int64_t offset)
 	}
 }
 
-/* Not saved; `is_lost`: nowhere to be found. */
+/* The register is not saved. `is_lost`: its value is undefined. */
 static void set_unsaved(struct rules *rules, uint64_t reg, bool is_lost)
 {
 	if (reg == ARCH_DWARF_RETURN) {
@@ -161,7 +161,7 @@ static void set_unsaved(struct rules *rules, uint64_t reg, bool is_lost)
 	}
 }
 
-/* In another register, or a value that is computed: a rule that we do not follow. */
+/* The value is in another register, or computed: not supported. */
 static void set_hard(struct rules *rules, uint64_t reg)
 {
 	if (reg == ARCH_DWARF_RETURN)
@@ -198,7 +198,7 @@ static int64_t scale(uint64_t factor, int64_t align)
 	return (int64_t)(factor * (uint64_t)align);
 }
 
-/* The rules so far hold up to `address`; past the end of the span there is nothing to say. */
+/* The current rules are in force up to `address`. Beyond the end of the span, they are ignored. */
 static int move_to(struct program *program, uint64_t address)
 {
 	int err = 0;
@@ -246,7 +246,10 @@ static int recall(struct program *program)
 	return 0;
 }
 
-/* The CFA. Instructions that change half of its rule make sense only where it has halves. */
+/*
+ * The rule of the CFA. An instruction that changes only the register or only the offset is invalid
+ * if the rule is an expression.
+ */
 static int run_cfa(struct program *program, uint8_t opcode)
 {
 	struct cursor *code = &program->code;
@@ -270,7 +273,7 @@ static int run_cfa(struct program *program, uint8_t opcode)
 		       scale((uint64_t)cursor__signed(code), program->common->data_align));
 }
 
-/* What is said of a register, whose number comes first. */
+/* Instructions whose first operand is a register number. */
 static int run_register(struct program *program, uint8_t opcode)
 {
 	struct cursor *code = &program->code;
@@ -304,7 +307,7 @@ static int run_register(struct program *program, uint8_t opcode)
 		return 0;
 	case DW_CFA_register:
 	case DW_CFA_val_offset:
-	case DW_CFA_val_offset_sf: /* the sign does not matter where the number does not */
+	case DW_CFA_val_offset_sf: /* the value is skipped, so its sign does not matter */
 		cursor__unsigned(code);
 		set_hard(rules, reg);
 		return 0;
@@ -337,7 +340,7 @@ static int run_other(struct program *program, uint8_t opcode)
 	case DW_CFA_GNU_args_size:
 		cursor__unsigned(code);
 		return 0;
-	case DW_CFA_GNU_window_save: /* on arm64: from here on the return address is signed */
+	case DW_CFA_GNU_window_save: /* on arm64: the return address is signed from here on */
 		return ARCH_SIGNS_RETURN ? 0 : -EBADMSG;
 	case DW_CFA_def_cfa:
 	case DW_CFA_def_cfa_sf:
@@ -383,7 +386,7 @@ int program__begin(const struct section *section, const struct common *common, s
 	struct program program = { .section = section, .common = common, .code = code };
 	int err;
 
-	/* No register has this number: a CFA that is never defined is hard. */
+	/* No register has this number, so a CFA that is never defined gives UNWIND_HARD. */
 	program.rules.cfa_register = UINT64_MAX;
 	program.rules.caller = CALLER_KEPT;
 	program.begins = program.rules;
@@ -399,7 +402,7 @@ int program__run(const struct section *section, const struct common *common, str
 	struct program program;
 	int err;
 
-	/* Not all of it: what is remembered is large, and rarely used. */
+	/* No initialiser: remembered[] is large and rarely used. */
 	program.section = section;
 	program.common = common;
 	program.code = code;

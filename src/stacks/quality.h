@@ -1,5 +1,4 @@
-/* What went wrong and what it cost, counted by several threads: struct mapper_quality grows here.
- */
+/* Counters behind struct mapper_quality, incremented by several threads. */
 #pragma once
 
 #include <stdatomic.h>

@@ -7,7 +7,7 @@
 #include "bpf/arch/arch.h"
 #include "bpf/stack.h"
 
-/* What a program that maps and maps may cost us. */
+/* Limits the memory for a process with very many mappings. */
 #define MOST_RANGES 16384
 #define IN_PAGE     ((1ULL << UNWIND_PAGE_SHIFT) - 1)
 
@@ -50,7 +50,7 @@ static int make_room(struct ranges *ranges, size_t count)
 	return 0;
 }
 
-/* The first range that ends behind `address`. */
+/* The first range that ends after `address`. */
 static size_t first_behind(const struct ranges *ranges, uint64_t address)
 {
 	size_t low = 0, high = ranges->count;
@@ -73,7 +73,7 @@ const struct range *ranges__find(const struct ranges *ranges, uint64_t address)
 	return at < ranges->count && ranges->list[at].begin <= address ? &ranges->list[at] : NULL;
 }
 
-/* At most: a neighbour, what is left of the cut, the new one, what is left, a neighbour. */
+/* At most: neighbour, rest of a cut range, new range, rest of a cut range, neighbour. */
 struct pieces {
 	struct range list[5];
 	size_t count;
@@ -114,7 +114,7 @@ static bool fits_tables(const struct range *range)
 int ranges__put(struct ranges *ranges, const struct range *range)
 {
 	struct pieces pieces = { 0 };
-	size_t first, last; /* what gives way: [first, last) */
+	size_t first, last; /* the ranges to be replaced: [first, last) */
 	int err;
 
 	if (!fits_tables(range))
@@ -147,7 +147,7 @@ bool ranges__fill(const struct ranges *ranges, struct unwind_process *ret)
 	size_t left_out = ranges->count - count;
 
 	for (size_t i = 0; i < count; i++) {
-		/* The C library, in most stacks, is among the last. */
+		/* Keep the last ranges: the C library, which is in most stacks, is among them. */
 		const struct range *range = &ranges->list[i ? i + left_out : 0];
 		uint64_t page = range->begin >> UNWIND_PAGE_SHIFT;
 

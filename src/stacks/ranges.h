@@ -1,4 +1,4 @@
-/* Where the files of one process are mapped: ranges that ascend and do not overlap. */
+/* Where the files of one process are mapped: ranges that are sorted and do not overlap. */
 #pragma once
 
 #include <stdbool.h>
@@ -9,11 +9,11 @@
 
 struct range {
 	uint64_t begin, end;
-	uint64_t address; /* the address that the ELF file has for `begin` */
+	uint64_t address; /* the address of `begin` in the ELF file */
 	uint32_t module;
 };
 
-/* All zeroes is empty. */
+/* All zeroes: empty. */
 struct ranges {
 	struct range *list;
 	size_t count, capacity;
@@ -23,14 +23,16 @@ void ranges__release(struct ranges *ranges);
 int ranges__copy(const struct ranges *from, struct ranges *ret);
 
 /*
- * Puts a range where others may have been; those are cut. Module 0 only cuts. Neighbours that go
- * on where the other one ends become one. -EINVAL: the tables have no room for such addresses;
- * -ENOSPC: more than anyone needs; -ENOMEM.
+ * Adds a range. Existing ranges in its place are cut. With module 0, it only cuts. Adjacent ranges
+ * of a module with contiguous addresses are merged. -EINVAL: the addresses do not fit into the
+ * tables; -ENOSPC: too many ranges; -ENOMEM.
  */
 int ranges__put(struct ranges *ranges, const struct range *range);
 
 const struct range *ranges__find(const struct ranges *ranges, uint64_t address);
 
-/* As the kernel half knows them. false: there are more than fit: those between the first, the
- * program, and the last are left out. */
+/*
+ * Converts the ranges for the kernel half. false: there are too many. Then it keeps the first one,
+ * which is the program, and the last ones.
+ */
 bool ranges__fill(const struct ranges *ranges, struct unwind_process *ret);

@@ -1,6 +1,6 @@
 /*
- * A file's sections into its rows. The file is read, never mapped: it may be cut off meanwhile, and
- * a read then fails where an access would kill us.
+ * Makes the rows of a file from its sections. The file is read, never mapped: if it is truncated
+ * meanwhile, read() fails, whereas a memory access would raise SIGBUS.
  */
 #include "stacks/rows.h"
 
@@ -14,7 +14,7 @@
 #include "stacks/go.h"
 #include "stacks/vdso.h"
 
-/* Limits: hostile files cost memory only up to here. Far above what there is. */
+/* Limits the memory that hostile files can cost. Real files stay far below. */
 #define MOST_SECTION_BYTES (128ULL << 20)
 /* Code that is not position-independent is linked below 2 GiB; other code begins near 0. */
 #define MOST_ADDRESS (2ULL << 30)
@@ -44,7 +44,7 @@ static int find_code(Elf *elf, struct frames *frames)
 	return frames->code_count ? 0 : -ENODATA;
 }
 
-/* Its section of this name; *ret_header is its header. NULL: it has none. */
+/* The section with this name, and its header in *ret_header. NULL: there is none. */
 static Elf_Scn *find_section(Elf *elf, const char *name, GElf_Shdr *ret_header)
 {
 	Elf_Scn *section = NULL;
@@ -64,7 +64,7 @@ static Elf_Scn *find_section(Elf *elf, const char *name, GElf_Shdr *ret_header)
 	return NULL;
 }
 
-/* Bytes of a section, unpacked if need be; *ret is NULL if it has none. */
+/* Reads a section, and decompresses it if necessary; *ret is NULL if it has no bytes. */
 static int read_section(Elf_Scn *section, GElf_Shdr *header, Elf_Data **ret)
 {
 	GElf_Chdr packed;
@@ -88,7 +88,7 @@ static int read_section(Elf_Scn *section, GElf_Shdr *header, Elf_Data **ret)
 	return 0;
 }
 
-/* Adds what the section `name` describes, if there is one. */
+/* Adds the FDEs of section `name`, if it exists. */
 static int read_frames(Elf *elf, const char *name, bool is_debug, struct frames *frames)
 {
 	struct section section = { .ident = (const unsigned char *)elf_getident(elf, NULL),
@@ -109,7 +109,7 @@ static int read_frames(Elf *elf, const char *name, bool is_debug, struct frames 
 	return cfi__read(&section, frames);
 }
 
-/* Adds what a Go program's own table describes. -ENODATA: it has none, or not one that we know. */
+/* Adds the functions of Go's own table. -ENODATA: there is none, or of an unknown version. */
 static int read_go(Elf *elf, uint64_t entry, struct frames *frames)
 {
 	GElf_Shdr header, text;
@@ -118,7 +118,7 @@ static int read_go(Elf *elf, uint64_t entry, struct frames *frames)
 	int err;
 
 	found = find_section(elf, ".gopclntab", &header);
-	if (!found) /* position-independent */
+	if (!found) /* position-independent executable */
 		found = find_section(elf, ".data.rel.ro.gopclntab", &header);
 	if (!found || !find_section(elf, ".text", &text))
 		return -ENODATA;
@@ -165,7 +165,7 @@ int rows__compile(int fd, struct rows *ret)
 
 int rows__compile_image(const void *image, size_t size, struct rows *ret)
 {
-	/* libelf wants to write to what it reads. It goes after the Elf that points into it. */
+	/* libelf may write to the image. The copy is freed after the Elf that points into it. */
 	cleanup(free_p) char *copy = malloc(size + 1);
 	cleanup(elf_end_p) Elf *elf = NULL;
 

@@ -1,10 +1,10 @@
 /*
- * Spans of places into the tables of bpf/unwind.h: sorted, freed of overlaps, cut into blocks, and
- * the blocks' rows packed into pages.
+ * Turns spans of places into the tables of bpf/unwind.h: sorts the spans, resolves overlaps, cuts
+ * them into blocks, and packs the rows of the blocks into pages.
  *
- * Where descriptions overlap, code belongs to the one that begins last before it, which is also
- * what the search of the C++ runtime (.eh_frame_hdr) gives; of two that begin at the same address,
- * to the first. .debug_frame has only what .eh_frame leaves.
+ * If FDEs overlap, code belongs to the FDE with the last begin before it, as in the search of the
+ * C++ runtime (.eh_frame_hdr). If two FDEs begin at the same address, the first one wins.
+ * .debug_frame covers only what .eh_frame does not.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,11 +15,11 @@
 struct table {
 	struct rows rows;
 	size_t row_page_room;
-	unsigned last_used; /* rows of the last page */
-	/* the block being filled; is_open: it has rows */
+	unsigned last_used; /* rows in the last page */
+	/* The block being filled. is_open: it has rows. */
 	bool is_open;
 	uint64_t number;
-	uint64_t end; /* of what it has rows for */
+	uint64_t end; /* of the code that has rows in this block */
 	unsigned count;
 	struct unwind_row block[UNWIND_BLOCK_BYTES];
 };
@@ -52,7 +52,7 @@ static uint64_t least(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* Afterwards spans ascend; those that lost all of their code have begin ≥ end. */
+/* Afterwards the spans are sorted; a span that lost all of its code has begin ≥ end. */
 static void resolve_overlaps(struct frames *frames)
 {
 	uint64_t next = UINT64_MAX, next_eh = UINT64_MAX, end_eh = 0;
@@ -110,14 +110,14 @@ static void add_row(struct table *table, uint64_t address, struct unwind_row row
 	table->block[table->count++] = row;
 }
 
-/* What lies between the end of the rows and `address`, in the same block, is not described. */
+/* Code between the last row and `address`, in the same block, has no FDE. */
 static void add_gap(struct table *table, uint64_t address)
 {
 	if (table->end < address)
 		add_row(table, table->end, (struct unwind_row) { .kind = UNWIND_NONE });
 }
 
-/* A page has no room for all rows of the block: no real code has so many. */
+/* The block has more rows than fit into a page; real code never has so many. Cuts them. */
 static void shorten(struct table *table)
 {
 	struct unwind_row *last = &table->block[UNWIND_PAGE_ROWS - 1];
@@ -127,7 +127,7 @@ static void shorten(struct table *table)
 	table->rows.broken_count++;
 }
 
-/* The block is complete: its rows go to a page that has room for all of them. */
+/* Completes the block: puts its rows into a page that has room for all. */
 static int close_block(struct table *table)
 {
 	struct rows *rows = &table->rows;
@@ -157,7 +157,7 @@ static int close_block(struct table *table)
 	return 0;
 }
 
-/* [begin, end), behind all before it, has this row. */
+/* [begin, end) has this row. It follows all ranges added before. */
 static int add_range(struct table *table, uint64_t begin, uint64_t end, struct unwind_row row)
 {
 	while (begin < end) {
@@ -206,7 +206,7 @@ static int add_block_pages(struct rows *rows, uint64_t end)
 	return 0;
 }
 
-/* Memory that growing left over. */
+/* Frees the memory that the growing array does not use. */
 static void trim(struct rows *rows)
 {
 	void *smaller =
@@ -229,7 +229,7 @@ int cfi_table__build(struct frames *frames, struct rows *ret)
 	if (!frames->span_count)
 		return -ENODATA;
 	resolve_overlaps(frames);
-	/* All of the code: what nobody describes is known to have no rows. */
+	/* Blocks for all of the code, so that code without an FDE is known to have no rows. */
 	for (size_t i = 0; i < frames->code_count; i++)
 		if (frames->code[i].end > end)
 			end = frames->code[i].end;

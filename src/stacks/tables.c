@@ -8,11 +8,11 @@
 #include "base/clock.h"
 #include "bpf/unwind.h"
 
-#define ELEMENT_BYTES 4096 /* what a page costs in the map */
+#define ELEMENT_BYTES 4096 /* the size of a map element that holds a page */
 #define MOST_TRIES    100
 #define TRY_AGAIN_US  200
 
-/* A module that is there. */
+/* A loaded module. */
 struct table {
 	struct module *module;
 	size_t block_pages, row_pages;
@@ -69,7 +69,7 @@ static uint64_t bytes_of(const struct table *table)
 	return (table->block_pages + table->row_pages) * (uint64_t)ELEMENT_BYTES;
 }
 
-/* Blocks first: who finds a block finds its rows. */
+/* Deletes blocks first: a block in the map must never point to missing rows. */
 static void take_out(struct tables *tables, const struct table *table)
 {
 	uint64_t key;
@@ -84,7 +84,7 @@ static void take_out(struct tables *tables, const struct table *table)
 	}
 }
 
-/* Blocks last, for the same reason. */
+/* Adds blocks last: a block in the map must never point to missing rows. */
 static int put_in(struct tables *tables, const struct table *table, const struct rows *rows)
 {
 	uint64_t key;
@@ -103,7 +103,7 @@ static int put_in(struct tables *tables, const struct table *table, const struct
 	return err;
 }
 
-/* The kernel half may ask for it again. */
+/* Removes a module. The kernel half may request it again. */
 static void unload(struct tables *tables, struct table *table)
 {
 	struct module *module = table->module;
@@ -112,12 +112,12 @@ static void unload(struct tables *tables, struct table *table)
 	take_out(tables, table);
 	tables->bytes -= bytes_of(table);
 	*table = tables->list[--tables->count];
-	/* In this order: as soon as the kernel half may ask again, its question must count. */
+	/* In this order: when the kernel half can ask again, it must be MODULE_KNOWN. */
 	module->state = MODULE_KNOWN;
 	bpf_map_delete_elem(tables->asked_fd, &key);
 }
 
-/* false: there is none left. */
+/* Evicts the least recently used module. false: there is none left. */
 static bool evict(struct tables *tables)
 {
 	struct table *oldest = NULL;
@@ -151,7 +151,7 @@ static int make_room(struct tables *tables)
 	return 0;
 }
 
-/* The most first: whoever reads both at any moment finds them in order. */
+/* The peak first, so that a concurrent reader never sees table_bytes above the peak. */
 static void note_bytes(struct tables *tables)
 {
 	if (tables->bytes > tables->quality->table_bytes_peak)

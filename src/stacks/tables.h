@@ -1,6 +1,6 @@
 /*
- * The rows of modules in the map that the kernel half reads, within a budget. For one thread alone,
- * but for tables__update().
+ * The rows of modules, in the map that the kernel half reads, within a budget. Only one thread may
+ * call these, except for tables__update().
  */
 #pragma once
 
@@ -17,16 +17,17 @@ int tables__new(int pages_fd, int asked_fd, uint64_t budget_bytes, struct qualit
 void tables__free(struct tables *tables);
 
 /*
- * Puts a module's rows there and makes it MODULE_LOADED. Modules that were of no use for longest
- * give way first; they become MODULE_KNOWN, and the kernel half may ask for them again. -EFBIG:
+ * Adds the rows of a module and makes it MODULE_LOADED. If necessary, evicts the least recently
+ * used modules; they become MODULE_KNOWN, and the kernel half may request them again. -EFBIG:
  * larger than the budget, or than the map.
  */
 int tables__load(struct tables *tables, struct module *module, const struct rows *rows);
-/* Takes the rows of a module out, if they are there: it is then MODULE_KNOWN. */
+/* Removes the rows of a module, if it is loaded: then it is MODULE_KNOWN. */
 void tables__drop(struct tables *tables, const struct module *module);
 
 /*
- * An update of a map that does not give up at once: a map without preallocation takes memory from a
- * small cache of its CPU, which is refilled a moment later, and says ENOMEM until then.
+ * Updates a map and retries on ENOMEM and EBUSY. A map without preallocation takes memory from a
+ * small per-CPU cache. If the cache is empty, updates fail with ENOMEM until it is refilled a
+ * moment later.
  */
 int tables__update(int map_fd, const void *key, const void *value);

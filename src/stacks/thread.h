@@ -1,4 +1,4 @@
-/* How the mapper's threads begin. */
+/* The start of the mapper's threads. */
 #pragma once
 
 #include <pthread.h>
@@ -8,7 +8,7 @@
 
 #define THREAD_NICE (-15)
 
-/* With all signals blocked: they are for the main thread. 0 or -errno. */
+/* Starts a thread with all signals blocked: the main thread handles them. 0 or -errno. */
 static inline int thread__start(pthread_t *thread, void *(*run)(void *), void *context)
 {
 	sigset_t all, before;
@@ -21,7 +21,7 @@ static inline int thread__start(pthread_t *thread, void *(*run)(void *), void *c
 	return -err;
 }
 
-/* Ahead of others, where we may: a sample is whole only if mappings and rows are in time. */
+/* Raises the priority if permitted: a stack is complete only if mappings and rows are in time. */
 static inline void thread__begins(const char *name)
 {
 	pthread_setname_np(pthread_self(), name);

@@ -1,9 +1,9 @@
 /*
- * A record of the kernel counts only if it is younger than what was read from /proc: an older one
- * is part of that already, and may be outdated by it.
+ * A record of the kernel counts only if it is younger than the last read of /proc. The content of
+ * /proc already includes older records, and may supersede them.
  *
- * There is no record of munmap. A range that is gone stays until another one takes its place, which
- * does no harm: no code runs there.
+ * There is no record of munmap. An unmapped range stays until another one replaces it. That is
+ * harmless, because no code runs there.
  */
 #include "stacks/tracker.h"
 
@@ -25,34 +25,34 @@
 #include "stacks/tables.h"
 
 #define SECOND_NS 1000000000ULL
-/* Stacks of a process that ended may still be on their way. */
+/* Stacks of a process that ended may still arrive. */
 #define GRACE_NS (2 * SECOND_NS)
-/* Reading everything again may take one part in so many of the time. */
+/* Reading all of /proc again may take 1/REREAD_SHARE of the time. */
 #define REREAD_SHARE   20
 #define MOST_FORGOTTEN 256 /* in one sweep */
 
 struct process {
 	uint32_t pid;
 	uint64_t start_ticks;
-	uint64_t known_ns; /* when what is below was true */
+	uint64_t known_ns; /* when the fields below were valid */
 	struct ranges ranges;
-	uint64_t gone_ns; /* 0: it lives */
-	bool is_single;   /* has one thread, for certain */
-	bool is_ending;   /* its first thread has ended */
+	uint64_t gone_ns; /* 0: alive */
+	bool is_single;   /* known to have one thread only */
+	bool is_ending;   /* its main thread has ended */
 	bool is_crowded;
-	bool is_placed; /* the kernel half has it */
+	bool is_placed; /* it is in the kernel half's map */
 };
 
 struct tracker {
 	struct tracker_options options;
-	pthread_mutex_t lock; /* of processes and their ranges: one thread writes, others read */
+	pthread_mutex_t lock; /* protects processes and ranges: one thread writes, others read */
 	struct map processes; /* by pid */
 	struct unwind_process scratch;
-	bool must_reread; /* records were lost */
+	bool must_reread; /* kernel records were lost */
 	uint64_t next_reread_ns;
 };
 
-/* --- the kernel half's copy ------------------------------------------------------------------- */
+/* --- the kernel half's map -------------------------------------------------------------------- */
 
 static void place(struct tracker *tracker, struct process *process)
 {
@@ -106,7 +106,7 @@ static void forget(struct tracker *tracker, struct process *process)
 	process_free(process);
 }
 
-/* Takes it over, in the place of whoever had its number. */
+/* Takes over `process`, and replaces the previous process with this pid. */
 static void enlist(struct tracker *tracker, struct process *process)
 {
 	struct process *before = map__get(&tracker->processes, process->pid);
@@ -125,9 +125,9 @@ static void enlist(struct tracker *tracker, struct process *process)
 		place(tracker, process);
 }
 
-/* --- what /proc says -------------------------------------------------------------------------- */
+/* --- /proc ------------------------------------------------------------------------------------ */
 
-/* -ESRCH: it is not there any more, or ended and only waits for its parent. */
+/* -ESRCH: it does not exist any more, or is a zombie. */
 static int read_stat(uint32_t pid, struct maps_stat *ret)
 {
 	cleanup(close_p) int fd = -1;
@@ -144,11 +144,11 @@ static int read_stat(uint32_t pid, struct maps_stat *ret)
 	text[got] = '\0';
 	if (maps__parse_stat(text, ret))
 		return -EBADMSG;
-	/* A first thread that ended before others is a 'Z' too. */
+	/* A main thread that ended before other threads is a 'Z' too. */
 	return (ret->state == 'Z' || ret->state == 'X') && ret->threads <= 1 ? -ESRCH : 0;
 }
 
-/* A mapping that is in no file, or in none of use, still takes its place. */
+/* A mapping without a file, or of an unusable file, still replaces the previous ranges. */
 static void add_range(struct tracker *tracker, struct ranges *ranges, const struct module_place *at,
 		      uint64_t offset)
 {
@@ -163,7 +163,7 @@ static void add_range(struct tracker *tracker, struct ranges *ranges, const stru
 	(void)ranges__put(ranges, &range);
 }
 
-/* A process without memory has none to tell: at an exec, at its end. */
+/* A process has no mappings during an exec and at its end. */
 static int read_maps(struct tracker *tracker, uint32_t pid, struct ranges *ranges)
 {
 	cleanup(fclose_p) FILE *file = NULL;
@@ -194,7 +194,7 @@ static int read_maps(struct tracker *tracker, uint32_t pid, struct ranges *range
 	return 0;
 }
 
-/* -ESRCH: it has ended; -ENODATA: a thread of the kernel. */
+/* -ESRCH: it has ended; -ENODATA: a kernel thread. */
 static int process_read(struct tracker *tracker, uint32_t pid, struct process **ret)
 {
 	cleanup(process_free_p) struct process *process = calloc(1, sizeof(*process));
@@ -208,7 +208,7 @@ static int process_read(struct tracker *tracker, uint32_t pid, struct process **
 	err = read_maps(tracker, pid, &process->ranges);
 	if (err)
 		return err;
-	/* Afterwards: if it lives now, it did when its memory was read. */
+	/* Read after the maps: if the process exists now, it existed when its maps were read. */
 	err = read_stat(pid, &stat);
 	if (err)
 		return err;
@@ -230,7 +230,7 @@ void tracker__learn(struct tracker *tracker, uint32_t pid)
 		return;
 	}
 	if (err != -ESRCH) {
-		/* A thread of the kernel has nothing to tell. */
+		/* A kernel thread has no mappings. */
 		tracker->options.quality->processes_failed += err != -ENODATA;
 		return;
 	}
@@ -239,7 +239,7 @@ void tracker__learn(struct tracker *tracker, uint32_t pid)
 	let_ask_again(tracker, pid);
 }
 
-/* --- what the kernel tells -------------------------------------------------------------------- */
+/* --- records of the kernel -------------------------------------------------------------------- */
 
 static void take_mmap(struct tracker *tracker, struct process *process, const struct event *event)
 {
@@ -253,7 +253,7 @@ static void take_mmap(struct tracker *tracker, struct process *process, const st
 	};
 	struct ranges ranges, before = process->ranges;
 
-	/* The file is opened without the lock; readers see the old ranges or the new ones. */
+	/* Files are opened without the lock; readers see either the old ranges or the new ones. */
 	if (ranges__copy(&before, &ranges))
 		return;
 	add_range(tracker, &ranges, &at, event->offset);
@@ -264,7 +264,7 @@ static void take_mmap(struct tracker *tracker, struct process *process, const st
 	place(tracker, process);
 }
 
-/* The new program's mappings follow in records of their own. */
+/* The mappings of the new program follow in records of their own. */
 static void take_exec(struct tracker *tracker, struct process *process)
 {
 	struct ranges before = process->ranges;
@@ -301,14 +301,14 @@ static void take_fork(struct tracker *tracker, const struct event *event)
 	err = read_stat(child->pid, &stat);
 	if (err && err != -ESRCH)
 		return;
-	/* Stacks of a process that is gone already may still come, and want its ranges. */
+	/* The process has already ended, but its stacks may still arrive and need its ranges. */
 	if (err)
 		child->gone_ns = clock__now_ns();
 	child->start_ticks = stat.start_ticks;
 	enlist(tracker, TAKE(child));
 }
 
-/* A record for every thread; the others may live longer than the first one. */
+/* Each thread has an exit record. Other threads may outlive the main thread. */
 static void take_exit(struct tracker *tracker, struct process *process, const struct event *event)
 {
 	if (event->tid != event->pid)
@@ -342,12 +342,12 @@ void tracker__take(void *context, const struct event *event)
 	else if (event->kind == EVENT_EXIT)
 		take_exit(tracker, process, event);
 	else
-		process->is_single = false; /* a thread more */
+		process->is_single = false; /* a new thread */
 }
 
-/* --- every now and then ----------------------------------------------------------------------- */
+/* --- periodic work ---------------------------------------------------------------------------- */
 
-/* Leaves the map of processes as it is: it is called in a walk over it. */
+/* Does not change the map of processes, because the caller iterates over it. */
 static void refresh(struct tracker *tracker, struct process *process)
 {
 	struct process *now;
@@ -441,7 +441,7 @@ bool tracker__locate(struct tracker *tracker, uint32_t pid, uint64_t address, ui
 	return range != NULL;
 }
 
-/* Where a file's code is says where the rest of it is: it is mapped in one piece. */
+/* The code of a file gives the address of its data, because a file is mapped in one piece. */
 static bool is_in_file(const struct tracker *tracker, const struct range *range, uint64_t address,
 		       uint64_t *ret)
 {

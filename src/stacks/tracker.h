@@ -1,6 +1,6 @@
 /*
- * The processes that are known, and where their files are. One thread calls all of these, but for
- * tracker__locate() and tracker__locate_variable(), which any thread may.
+ * The known processes and their mappings. One thread calls all of these functions, except for
+ * tracker__locate() and tracker__locate_variable(), which any thread may call.
  */
 #pragma once
 
@@ -17,27 +17,27 @@ struct tracker_options {
 	int processes_fd, asked_fd;
 	struct modules *modules;
 	struct quality *quality;
-	bool has_events; /* else what is known is read again and again */
-	/* A process has this one mapped. */
+	bool has_events; /* false: /proc is read again periodically */
+	/* Called for each module that a process has mapped. */
 	void (*take_module)(void *context, struct module *module);
 	void *context;
 };
 int tracker__new(const struct tracker_options *options, struct tracker **ret);
 void tracker__free(struct tracker *tracker);
 
-/* Reads what a process has mapped now, and follows it from now on. */
+/* Reads the current mappings of a process, and follows it from now on. */
 void tracker__learn(struct tracker *tracker, uint32_t pid);
 
-/* What the kernel tells; `context` is the tracker. */
+/* Takes a record of the kernel; `context` is the tracker. */
 void tracker__take(void *context, const struct event *event);
 
-/* What is to be done every now and then: forgets processes that have ended, for one. */
+/* Periodic work: forgets processes that have ended, and reads /proc again after lost records. */
 void tracker__sweep(struct tracker *tracker);
 /* Sets mapped_ns of every module that a process has mapped. */
 void tracker__mark(struct tracker *tracker, uint64_t now_ns);
 
 bool tracker__locate(struct tracker *tracker, uint32_t pid, uint64_t address, uint32_t *ret_module,
 		     uint64_t *ret_address);
-/* Likewise for what lies in the memory of a file, but is not code. */
+/* The same for a data address in a mapped file. */
 bool tracker__locate_variable(struct tracker *tracker, uint32_t pid, uint64_t address,
 			      uint32_t *ret_module, uint64_t *ret_address);

@@ -14,15 +14,15 @@
 
 struct walker {
 	int processes_fd, pages_fd;
-	struct map pages; /* by key: copies */
+	struct map pages; /* copies, by key */
 	struct unwind_process process;
-	uint32_t pid; /* whose `process` is, and the window; 0: nobody's */
+	uint32_t pid; /* of `process` and of the window; 0: none */
 	bool known;
 	uint64_t window_at; /* 0: empty */
 	uint8_t window[WINDOW_BYTES];
 };
 
-/* Steps of a walk read close to each other: one call for a whole page of the thread's stack. */
+/* Reads of a walk are close to each other, so each system call reads a whole page of the stack. */
 static int fill_window(struct walker *walker, uint64_t address)
 {
 	uint64_t at = address & ~(uint64_t)(WINDOW_BYTES - 1);

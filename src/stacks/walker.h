@@ -1,6 +1,6 @@
 /*
- * Walks the stack of a thread that sleeps, from outside, with the kernel half's own tables and the
- * kernel half's own code (bpf/unwind.h).
+ * Walks the stack of a sleeping thread from outside, with the tables and the code of the kernel
+ * half (bpf/unwind.h).
  */
 #pragma once
 
@@ -15,15 +15,15 @@ struct walker_registers {
 	uint64_t link; /* the link register, if the machine has one */
 };
 
-/* The maps stay the caller's: those of struct mapper_options. */
+/* The maps are those of struct mapper_options; they still belong to the caller. */
 int walker__new(int processes_fd, int pages_fd, struct walker **ret);
 void walker__free(struct walker *walker);
 
 /*
- * From these registers of a thread of the process. What was found is in *ret, with walk->need if
- * tables were missing; it is right only if the thread did not move meanwhile.
+ * Walks from these registers of a thread in process `pid`. *ret has the result, and ret->need if
+ * tables were missing. It is valid only if the thread did not run meanwhile.
  */
 void walker__walk(struct walker *walker, uint32_t pid, const struct walker_registers *registers,
 		  struct unwind *ret);
-/* Forgets what it keeps of tables that were missing. */
+/* Makes the next walk read the table of its process again, in case it was missing before. */
 void walker__refresh(struct walker *walker);

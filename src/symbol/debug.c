@@ -19,13 +19,13 @@
 /* A server can send without end. The debug information of browsers has 1 to 2 GB. */
 #define MOST_DOWNLOAD_BYTES (2L << 30)
 #define MOST_DOWNLOAD_NS    (120 * SECOND_NS)
-#define MOST_DOWNLOADS_NS   (300 * SECOND_NS) /* all of them */
+#define MOST_DOWNLOADS_NS   (300 * SECOND_NS) /* of all downloads together */
 #define SECOND_NS           UINT64_C(1000000000)
 
-/* What a file must be to be the one that is looked for. */
+/* The properties that a debug file must have. */
 struct wanted {
 	const char *build_id; /* hex, or NULL */
-	uint32_t crc;         /* counts where one of them has no build-id */
+	uint32_t crc;         /* compared if one of the two files has no build-id */
 	bool has_crc;
 };
 
@@ -80,7 +80,7 @@ static int try_path(const char *root, const char *path, const struct wanted *wan
 	return 0;
 }
 
-/* Below the root of the process, then below ours. */
+/* Tries the root directory of the process, then ours. */
 static int try_roots(const struct symbol_module *module, const char *path,
 		     const struct wanted *wanted, struct image **ret)
 {
@@ -130,7 +130,7 @@ static int by_link(const struct symbol_module *module, const struct image *image
 	return err;
 }
 
-/* libdebuginfod has a time limit only for a server that sends nothing at all. */
+/* libdebuginfod's own timeout applies only to a server that sends nothing at all. */
 static int on_progress(debuginfod_client *client, long done, long total)
 {
 	struct debug_finder *finder = debuginfod_get_user_data(client);
@@ -187,7 +187,7 @@ static int from_server(struct debug_finder *finder, const struct wanted *wanted,
 	if (finder->options->progress)
 		(void)finder->options->progress(finder->options->context, NULL, -1, -1);
 	if (fd < 0) {
-		/* Each try may take a minute and a half; files are many. */
+		/* A try may take a minute and a half, and there are many files. */
 		finder->is_offline = fd != -ENOENT;
 		return -ENOENT;
 	}
@@ -202,7 +202,7 @@ static int from_server(struct debug_finder *finder, const struct wanted *wanted,
 	return 0;
 }
 
-/* It becomes part of a path. */
+/* The text becomes part of a path, so it must be hex. */
 static bool is_build_id(const char *text)
 {
 	size_t length = text ? strlen(text) : 0;

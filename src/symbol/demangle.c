@@ -1,8 +1,8 @@
 /*
- * A short mangled name can stand for gigabytes, by substitutions that double each time. The
- * demanglers write through a function of ours, which leaves them by longjmp() when it is enough:
- * they cannot be told to stop, and they hold nothing but their stack. What does not fit keeps its
- * mangled name.
+ * A short mangled name can expand to gigabytes, because each substitution can double its length.
+ * The demanglers cannot be told to stop. So they write through a callback of ours, which leaves
+ * them by longjmp() when the text is too long. That is safe because they hold no resources except
+ * their stack. A name that does not fit stays mangled.
  */
 #include "symbol/demangle.h"
 
@@ -42,7 +42,7 @@ static bool demangle(const char *name, struct output *output)
 	output->length = 0;
 	if (setjmp(output->enough))
 		return false;
-	/* Rust first: its older names are also valid C++ names. */
+	/* Rust first, because its older names are also valid C++ names. */
 	if (!rust_demangle_callback(name, options, append, output)) {
 		output->length = 0;
 		if (!cplus_demangle_v3_callback(name, options, append, output))
@@ -59,7 +59,7 @@ static bool is_mangled(const char *name)
 	       strnlen(name, MOST_MANGLED + 1) <= MOST_MANGLED;
 }
 
-/* A new text, NULL without memory. */
+/* Returns a new string, NULL without memory. */
 static char *show(const char *name, size_t length)
 {
 	cleanup(free_p) char *plain = strndup(name, length);
@@ -72,7 +72,7 @@ static char *show(const char *name, size_t length)
 
 const char *demangle__show(struct map *cache, const char *name)
 {
-	/* Behind an @ is the version of a symbol. */
+	/* The version of a symbol follows the @. */
 	size_t length = strcspn(name, "@");
 	char *shown;
 

@@ -1,4 +1,4 @@
-/* Names as a person wrote them, from names as linkers have them. */
+/* Turns the names of symbols into names as in the source code. */
 #pragma once
 
 #include <stddef.h>
@@ -6,9 +6,10 @@
 #include "base/map.h"
 
 /*
- * What to show for a name of a symbol table or of DWARF: demangled (C++, Rust), without a version
- * ("@@GLIBC_2.14"); most often the same pointer. `cache` has what was made, by the pointer that it
- * was made from: names must stay. NULL when out of memory.
+ * The name to display for a name from a symbol table or from DWARF: demangled (C++, Rust), and
+ * without a version ("@@GLIBC_2.14"). Most names need no change; then it returns the same pointer.
+ * `cache` holds the new strings, by the pointer of the original name, so names must stay valid.
+ * NULL when out of memory.
  */
 const char *demangle__show(struct map *cache, const char *name);
 

@@ -14,9 +14,9 @@
 #include "base/vec.h"
 #include "symbol/unit.h"
 
-/* A few bytes may describe ranges without end: units share lists of them. */
+/* A few bytes can describe very many ranges, because units can share range lists. */
 #define MOST_RANGES (1U << 24)
-/* Each of a line program can be a line, which takes libdw 100 bytes. */
+/* Each byte of a line program can be a line, for which libdw needs 100 bytes. */
 #define MOST_LINE_BYTES (32UL << 20)
 
 /* The bytes of a section. */
@@ -32,9 +32,9 @@ struct dwarf {
 	struct unit *units;
 	size_t count;
 	struct rangemap ranges; /* values are indices into `units` */
-	uint32_t budget;        /* of ranges and functions that may still be read */
-	uint64_t line_budget;   /* of bytes of line programs */
-	struct map paths;       /* file name as libdw has it → with the folder before it */
+	uint32_t budget;        /* the number of ranges and functions that may still be read */
+	uint64_t line_budget;   /* the number of bytes of line programs that may still be read */
+	struct map paths;       /* file name from libdw → path with the compilation directory */
 };
 
 void dwarf__close(struct dwarf *dwarf)
@@ -65,7 +65,7 @@ static int add_unit(struct dwarf *dwarf, Dwarf_Die *die, const unsigned char *en
 	struct unit *unit;
 	uint8_t type;
 
-	/* Others have no code, or only say where it is. */
+	/* Other units have no code, or only refer to it. */
 	if (dwarf_cu_info(die->cu, NULL, &type, NULL, NULL, NULL, NULL, NULL) ||
 	    (type != DW_UT_compile && type != DW_UT_skeleton))
 		return 0;
@@ -76,7 +76,7 @@ static int add_unit(struct dwarf *dwarf, Dwarf_Die *die, const unsigned char *en
 	return unit__add_ranges(die, &dwarf->ranges, (uint32_t)(dwarf->count - 1), &dwarf->budget);
 }
 
-/* libdw has unpacked it by now, if it was packed. */
+/* By now libdw has decompressed the section if necessary. */
 static struct span span_of(const struct image *image, const char *name, const char *packed_name)
 {
 	size_t size = 0;
@@ -109,7 +109,7 @@ static int read_units(struct dwarf *dwarf)
 		start = die.addr;
 		if (start < info->start || start >= info->end)
 			break;
-		/* A unit may claim to be longer than the section. */
+		/* The header of a unit may claim more bytes than the section has. */
 		err = add_unit(dwarf, &die,
 			       next < (Dwarf_Off)(info->end - info->start) ? info->start + next
 									   : info->end);
@@ -133,8 +133,8 @@ static int begin(struct image *image, Dwarf **ret)
 }
 
 /*
- * If we did not give libdw the file that it misses, it would open whatever path the file names,
- * be it one where reading never ends.
+ * We must find the shared file ourselves. Otherwise libdw would open any path that the file names,
+ * even one where reading never ends.
  */
 static int open_shared(struct dwarf *dwarf, struct debug_finder *finder,
 		       const struct symbol_module *module)
@@ -155,7 +155,7 @@ static int open_shared(struct dwarf *dwarf, struct debug_finder *finder,
 	err = begin(dwarf->shared, &dwarf->shared_dw);
 	if (err)
 		return err;
-	/* dwz's file has no such link itself. */
+	/* A dwz file must not have such a link itself. */
 	if (dwelf_dwarf_gnu_debugaltlink(dwarf->shared_dw, &path, &id))
 		return -ENOENT;
 	dwarf_setalt(dwarf->dw, dwarf->shared_dw);
@@ -197,7 +197,7 @@ static bool ends_inside(const struct span *span, const char *text)
 	return at >= span->start && at < span->end && memchr(at, 0, (size_t)(span->end - at));
 }
 
-/* libdw does not check that a string that stands between the DIEs has an end. */
+/* libdw does not check that a string inside .debug_info is terminated. */
 static const char *string_of(const struct dwarf *dwarf, Dwarf_Die *die, unsigned int name)
 {
 	Dwarf_Attribute memory, *attribute = dwarf_attr_integrate(die, name, &memory);
@@ -231,8 +231,8 @@ static uint32_t number_of(Dwarf_Die *die, unsigned int name)
 }
 
 /*
- * Whether there is budget for the unit's lines, which libdw reads all at once. Their size comes
- * first: 4 bytes, or 8 more behind 4 that say so.
+ * Whether the budget allows to read the unit's line table, which libdw reads as a whole. The table
+ * begins with its size: 4 bytes; or 0xffffffff, followed by 8 bytes.
  */
 static bool spend_lines(struct dwarf *dwarf, Dwarf_Die *unit)
 {
@@ -279,7 +279,7 @@ static Dwarf_Line *find_line(Dwarf_Die *unit, uint64_t address)
 	return line && !dwarf_lineendsequence(line, &is_end) && !is_end ? line : NULL;
 }
 
-/* The folder that the compiler ran in, before a path that begins there. NULL as it is. */
+/* Prepends the compilation directory to a relative path. NULL stays NULL. */
 static const char *path_of(struct dwarf *dwarf, Dwarf_Die *unit, const char *file)
 {
 	const char *folder;
@@ -356,7 +356,7 @@ int dwarf__find(struct dwarf *dwarf, uint64_t address, struct symbol_chain *ret)
 		Dwarf_Die *die = &unit->functions[index].die;
 		struct symbol *frame;
 
-		/* If there are too many, those before the outermost are left out. */
+		/* If there are too many, those just inside the outermost are left out. */
 		ret->count -= ret->count == SYMBOL_MOST_INLINED;
 		frame = &ret->frames[ret->count++];
 		*frame = position;

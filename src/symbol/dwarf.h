@@ -1,7 +1,8 @@
 /*
  * Functions, inlined functions and lines from the DWARF of one image.
  *
- * Units are indexed by address when it is opened, and read when first asked about.
+ * dwarf__open() indexes the units by address. A unit is read when an address in it is first looked
+ * up.
  */
 #pragma once
 
@@ -13,14 +14,16 @@
 
 struct dwarf;
 
-/* The image stays the caller's, and open. -ENOENT if it has none that can be used,
- * -EFBIG if it has too much, -ENOMEM. */
+/*
+ * The image still belongs to the caller and must stay open. -ENOENT if it has no usable DWARF,
+ * -EFBIG if it has too much, -ENOMEM.
+ */
 int dwarf__open(struct image *image, struct debug_finder *finder,
 		const struct symbol_module *module, struct dwarf **ret);
 void dwarf__close(struct dwarf *dwarf);
 
 /*
- * Fills `ret`, with names as DWARF has them in both fields. If no function is known (count 0),
- * frames[0] has the position nevertheless. -ENOMEM.
+ * Fills in `ret`, with DWARF's name in both name fields. If no function is known (count 0),
+ * frames[0] still has the position. -ENOMEM.
  */
 int dwarf__find(struct dwarf *dwarf, uint64_t address, struct symbol_chain *ret);

@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 
-/* Even to open a device can do something, and a FIFO could keep us waiting: so look first. */
+/* Checks the type first: opening a device can have side effects, and opening a FIFO can block. */
 static int open_regular(int found)
 {
 	char path[64];

@@ -15,10 +15,10 @@
 #include "base/cleanup.h"
 #include "base/elfcheck.h"
 
-/* A few bytes may claim to unpack to anything. */
+/* A few bytes can claim to decompress to any size. */
 #define MOST_MINI_BYTES  (128UL << 20)
 #define MOST_LZMA_MEMORY (128UL << 20)
-/* So may a hole in a file claim to be a table. */
+/* A hole in a sparse file can claim to be a table of any size. */
 #define MOST_TABLE_BYTES (512UL << 20)
 
 #define BYTE_ORDER_HERE (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB)
@@ -38,7 +38,7 @@ void image__close(struct image *image)
 }
 DEFINE_CLEANUP(struct image *, image__close)
 
-/* libelf reads tables whole, and unpacks those of strings, which nobody packs. */
+/* libelf reads whole tables, and decompresses string tables; real files compress none. */
 static bool is_worth_reading(Elf_Scn *section)
 {
 	GElf_Shdr header;
@@ -74,7 +74,7 @@ static int check_kind(const struct image *image)
 	Elf_Scn *section;
 	size_t names;
 
-	/* With bytes the other way round nobody runs it here. */
+	/* A file of the other byte order cannot run here. */
 	if (!image->elf || elf_kind(image->elf) != ELF_K_ELF ||
 	    !gelf_getehdr(image->elf, &header) || header.e_ident[EI_DATA] != BYTE_ORDER_HERE)
 		return -ENOEXEC;
@@ -135,7 +135,7 @@ int image__of_vdso(struct image **ret)
 	cleanup(fclose_p) FILE *maps = vdso ? fopen("/proc/self/maps", "re") : NULL;
 	char line[512], *bytes;
 
-	/* Only its mapping tells how long it is. */
+	/* Only its mapping tells its size. */
 	while (maps && fgets(line, sizeof(line), maps)) {
 		if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR, &start, &end) != 2 || start != vdso)
 			continue;
@@ -167,7 +167,7 @@ static Elf_Scn *find_section(const struct image *image, const char *name, GElf_S
 	return NULL;
 }
 
-/* false: not the name of code. */
+/* false: not a symbol of code. */
 static bool read_symbol(const struct image *image, const GElf_Sym *symbol, size_t names,
 			struct symtab_entry *ret)
 {
@@ -184,7 +184,7 @@ static bool read_symbol(const struct image *image, const GElf_Sym *symbol, size_
 	if (symbol->st_shndx < SHN_LORESERVE)
 		section = elf_getscn(image->elf, symbol->st_shndx);
 	if (section && gelf_getshdr(section, &header)) {
-		/* Assemblers leave the type away; then only its section tells that it is code. */
+		/* Assembler symbols may lack a type; then the section tells that it is code. */
 		if (!is_function && !(header.sh_flags & SHF_EXECINSTR))
 			return false;
 		if (header.sh_size <= UINT64_MAX - header.sh_addr &&
@@ -194,7 +194,7 @@ static bool read_symbol(const struct image *image, const GElf_Sym *symbol, size_
 		return false;
 	}
 	ret->name = elf_strptr(image->elf, names, symbol->st_name);
-	/* $x and the like mark where code ends and data begins; .L are labels inside functions. */
+	/* $x and the like are mapping symbols; .L are labels inside functions. */
 	if (!ret->name || !*ret->name || *ret->name == '$' ||
 	    (!is_function && !strncmp(ret->name, ".L", 2)))
 		return false;
@@ -206,7 +206,7 @@ static bool read_symbol(const struct image *image, const GElf_Sym *symbol, size_
 	return true;
 }
 
-/* false: not the name of a variable, or of one that is each thread's own. */
+/* false: not a variable, or thread-local. */
 static bool read_variable(const struct image *image, const GElf_Sym *symbol, size_t names,
 			  struct symtab_entry *ret)
 {

@@ -11,10 +11,10 @@
 
 #define MOST_BYTES (UINT32_C(1) << 30)
 
-/* The table has no sizes. What is further behind the last symbol of an area belongs to nothing. */
+/* The table has no sizes. An address further behind a symbol than this does not belong to it. */
 #define MOST_FUNCTION_BYTES (1 << 20)
 
-/* Lower addresses are of user space, offsets of per-CPU variables, or hidden. */
+/* Lower addresses are in user space, offsets of per-CPU variables, or hidden. */
 #define KERNEL_STARTS (UINT64_C(1) << 63)
 
 void kallsyms__release(struct kallsyms *kallsyms)
@@ -24,7 +24,7 @@ void kallsyms__release(struct kallsyms *kallsyms)
 	*kallsyms = (struct kallsyms) {};
 }
 
-/* One line, ended by 0. -ENOMEM. */
+/* Adds one line, which ends with 0. -ENOMEM. */
 static int add_line(struct symtab *tab, char *line)
 {
 	char *end, *name, *owner;

@@ -1,4 +1,4 @@
-/* /proc/kallsyms: the kernel's own names, its modules' and those of BPF programs. */
+/* /proc/kallsyms: the names in the kernel, in its modules and in BPF programs. */
 #pragma once
 
 #include <stddef.h>
@@ -7,14 +7,13 @@
 
 struct kallsyms {
 	char *text;
-	struct symtab
-		tab; /* entries have an owner, "[ext4]", unless they are of the kernel itself */
+	struct symtab tab; /* owner of an entry: "[ext4]"; NULL: the kernel itself */
 };
 
 /*
- * Reads lines "ADDRESS TYPE name", with "\t[module]" behind some; what is no such line is skipped.
- * A table whose addresses are hidden gives none. `text` has a 0 at text[size] and changes; if 0, it
- * belongs to `ret`. -ENOMEM.
+ * Reads lines "ADDRESS TYPE name", some followed by "\t[module]". Other lines are skipped. If the
+ * addresses are hidden, the result is empty. text[size] must be 0. `text` is modified; on success
+ * it belongs to `ret`. -ENOMEM.
  */
 int kallsyms__parse(char *text, size_t size, struct kallsyms *ret);
 int kallsyms__read(const char *path, struct kallsyms *ret);

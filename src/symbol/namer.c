@@ -20,32 +20,32 @@
 #include "symbol/namer_wire.h"
 
 #define SECOND_NS UINT64_C(1000000000)
-/* A file on a disk is read in less; a download is looked after by itself. */
+/* Reading a file from a disk takes less. Downloads have their own time limits. */
 #define STALL_NS (2 * SECOND_NS)
-/* For the tables of the file itself: after that, its device is not asked again. */
+/* For the tables of the file itself: after that, its device is not tried again. */
 #define OWN_STALL_NS SECOND_NS
-/* libdebuginfod looks after a download about once a second. */
+/* libdebuginfod calls back about once a second during a download. */
 #define BEAT_NS (2 * SECOND_NS)
-/* For one batch of addresses, the first of which may mean to read 2 GB of DWARF. */
+/* For one batch of addresses. The first address may require reading 2 GB of DWARF. */
 #define CPU_NS (60 * SECOND_NS)
-/* After somebody wanted an end. */
+/* How long a download may continue after the user wanted to stop. */
 #define DOWNLOAD_AFTER_NS (2 * SECOND_NS)
-/* The helper gets this part of the memory there is, within these bounds. */
+/* The helper gets this share of the available memory, within these bounds. */
 #define MEMORY_SHARE  4
 #define LEAST_MEMORY  (UINT64_C(64) << 20)
 #define MOST_MEMORY   (UINT64_C(4) << 30)
 #define ENOUGH_ANSWER (4UL << 20)
 #define MOST_ANSWER   (256UL << 20)
-/* With less left, libdw may have left something out without a word. */
+/* If less is left, libdw may have skipped something silently. */
 #define LEAST_LEFT           (8UL << 20)
 #define MOST_STALLED_DEVICES 16
 #define URL_BYTES            256
-#define MOST_LEFT            64 /* files that the helper keeps and nobody needs */
+#define MOST_LEFT            64 /* files that the helper has open and nobody needs */
 
-/* What both processes see. */
+/* Shared memory of both processes. */
 struct shared {
 	_Atomic bool is_downloading, stop_downloads;
-	_Atomic unsigned long beats; /* one each time that a download was looked after */
+	_Atomic unsigned long beats; /* incremented at each callback of a download */
 	_Atomic long done, total;
 	char url[URL_BYTES];
 };
@@ -54,30 +54,30 @@ struct namer {
 	struct namer_options options;
 	struct helper *helper;
 	struct shared *shared;
-	struct map lessened; /* by place: the depth of those that were too much once, or NOTHING */
+	struct map lessened; /* by place: the reduced depth, or NOTHING */
 	uint64_t stalled_devices[MOST_STALLED_DEVICES];
 	size_t stalled_count;
-	size_t left;             /* files since the helper began that nobody needs any more */
-	uint64_t interrupted_ns; /* when that was first seen; 0: not yet */
+	size_t left;             /* files since the helper started that are no longer needed */
+	uint64_t interrupted_ns; /* when the interrupt was first seen; 0: not yet */
 	uint64_t said_ns;
-	unsigned long beats; /* of `shared`, as last seen … */
-	uint64_t beat_ns;    /* … and when they changed */
+	unsigned long beats; /* last seen value of shared->beats */
+	uint64_t beat_ns;    /* when shared->beats last changed */
 	struct namer_quality quality;
-	/* In the helper: */
+	/* Used only in the helper: */
 	struct symbols *symbols;
-	struct map fds; /* by key of a module: descriptors, from 1 */
+	struct map fds; /* by the key of a module: descriptor + 1 */
 };
 
-/* Less than the least that symbol.h can do. */
+/* A file of this depth is skipped: one below the least depth of symbol.h. */
 #define NOTHING (SYMBOL_OWN_TABLES + 1)
 
-/* --- in the helper ---------------------------------------------------------------------------- */
+/* --- in the helper process -------------------------------------------------------------------- */
 
 static bool note_download(void *context, const char *what, long done, long total)
 {
 	struct shared *shared = ((struct namer *)context)->shared;
 
-	/* It is known when a server answers. */
+	/* The URL is known only after a server responded. */
 	snprintf(shared->url, sizeof(shared->url), "%s", what ? what : "");
 	shared->done = done;
 	shared->total = total;
@@ -86,7 +86,7 @@ static bool note_download(void *context, const char *what, long done, long total
 	return !shared->stop_downloads;
 }
 
-/* The first descriptor of a file stays open; later ones are not needed. */
+/* The first descriptor of a file stays open; later ones are closed. */
 static int keep_fd(struct namer *namer, uint64_t key, int fd)
 {
 	uintptr_t kept = (uintptr_t)map__get(&namer->fds, key);
@@ -130,7 +130,7 @@ static int look_up(struct symbols *symbols, const struct namer_question *questio
 	return 0;
 }
 
-/* *ret_head belongs where the stream begins, and is known at its end only. */
+/* *ret_head replaces the header at the start of the stream: it is known only at the end. */
 static int write_answer(struct namer *namer, const struct namer_question *question, FILE *out,
 			struct namer_answer *ret_head)
 {
@@ -194,7 +194,7 @@ static int serve(void *context, const struct helper_parcel *parcel, struct helpe
 
 /* --- the namer -------------------------------------------------------------------------------- */
 
-/* Called while an answer is waited for. */
+/* Called while waiting for an answer. */
 static int look_after_download(void *context)
 {
 	struct namer *namer = context;
@@ -261,7 +261,7 @@ struct namer_quality namer__quality(const struct namer *namer)
 	return namer->quality;
 }
 
-/* Without asking the file system, which may be the one that does not answer. 0: not known. */
+/* Does not query the file system, which may not respond. 0: unknown. */
 static uint64_t device_of(const struct symbol_module *module)
 {
 	struct statx info;
@@ -280,7 +280,7 @@ static bool is_stalled(const struct namer *namer, uint64_t device)
 	return false;
 }
 
-/* What is asked about, as a key: never the same for two different ones. */
+/* A unique key for the subject of a question. */
 static uint64_t place_of(const struct namer_question *question)
 {
 	uint64_t kind = question->kind == NAMER_VARIABLE ? NAMER_MODULE : question->kind;
@@ -305,7 +305,7 @@ static bool is_file(const struct namer_question *question)
 
 static void set_depth(struct namer *namer, const struct namer_question *question, unsigned depth)
 {
-	/* If there is no room for it, it is tried again. */
+	/* If this fails, the next question tries the same depth again. */
 	(void)map__put(&namer->lessened, place_of(question), (void *)(uintptr_t)depth);
 }
 
@@ -316,18 +316,18 @@ static void refuse(struct namer *namer, const struct namer_question *question, b
 	set_depth(namer, question, NOTHING);
 }
 
-/* The device that does not answer if there is a stall at this depth. 0: that is not known. */
+/* The device to blame for a stall at this depth. 0: unknown. */
 static uint64_t device_to_blame(const struct namer *namer, const struct namer_question *question,
 				unsigned depth)
 {
-	/* Before, it can be that of a debug file. */
+	/* At other depths, the stall can be due to a debug file. */
 	if (!is_file(question) || depth != SYMBOL_OWN_TABLES ||
 	    namer->stalled_count == MOST_STALLED_DEVICES)
 		return 0;
 	return device_of(&question->module);
 }
 
-/* It was too much: less is asked for from now on. */
+/* The question failed: reduces the depth, for this and later questions. */
 static unsigned lessen(struct namer *namer, const struct namer_question *question, unsigned from,
 		       int err)
 {
@@ -335,13 +335,13 @@ static unsigned lessen(struct namer *namer, const struct namer_question *questio
 	uint64_t device = device_to_blame(namer, question, from);
 	unsigned to = is_file(question) ? from + 1 : NOTHING;
 
-	/* Nothing is wrong with the file: the server does not answer. */
+	/* The file is fine: the server does not respond. */
 	if (stalled && namer->shared->is_downloading) {
 		namer->shared->stop_downloads = true;
 		namer->quality.downloads_ended++;
 		return from;
 	}
-	/* It may be a debug file that cannot be read. */
+	/* The debug file may be the one that cannot be read. */
 	if (stalled && is_file(question) && from < SYMBOL_OWN_TABLES)
 		to = SYMBOL_OWN_TABLES;
 	namer->quality.without_debug += from == SYMBOL_WHOLE && to != NOTHING;
@@ -373,11 +373,11 @@ static int ask_helper(struct namer *namer, const struct namer_question *question
 	if (err)
 		return err;
 	parcel.bytes = bytes;
-	namer->shared->is_downloading = false; /* as one that died may have left it */
+	namer->shared->is_downloading = false; /* a helper that died may have left it true */
 	return helper__ask(namer->helper, &parcel, &patience, ret);
 }
 
-/* The files before it may have taken the memory: so it is tried again by a helper of its own. */
+/* Earlier files may have used up the memory, so it tries again with a new helper process. */
 static int ask_twice(struct namer *namer, const struct namer_question *question,
 		     struct helper_parcel *ret)
 {
@@ -419,7 +419,7 @@ static int take_answer(struct namer *namer, const struct helper_parcel *parcel, 
 	return err;
 }
 
-/* Some of the addresses from `first` on. *ret: how many were answered, or left out for good. */
+/* Asks about some of the addresses from `first` on. *ret: how many were answered or skipped. */
 static int ask_some(struct namer *namer, const struct namer_question *question, size_t first,
 		    namer_take_fn take, void *context, size_t *ret)
 {
@@ -437,7 +437,7 @@ static int ask_some(struct namer *namer, const struct namer_question *question, 
 		part.module.key = question->module.key << 2 | depth;
 		part.module.depth = depth;
 		err = ask_twice(namer, &part, &parcel);
-		/* There is no helper: nothing is wrong with the file. It may be asked again. */
+		/* There is no helper process. The file is fine, and may be asked about again. */
 		if (err == -ECHILD) {
 			namer->quality.refused++;
 			break;

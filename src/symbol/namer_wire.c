@@ -14,7 +14,7 @@ struct question_head {
 	uint32_t depth;
 };
 
-/* Texts have their length with the 0 before them; 0 is NULL. */
+/* A string is preceded by its size, including the final 0; size 0 is NULL. */
 static void put_text(FILE *out, const char *text)
 {
 	uint32_t size = text ? (uint32_t)strlen(text) + 1 : 0;
@@ -59,7 +59,7 @@ int namer_wire__pack(const struct namer_question *question, char **ret, size_t *
 	if (!out)
 		return -ENOMEM;
 	fwrite(&head, sizeof(head), 1, out);
-	/* First, so that they are aligned. */
+	/* The addresses come first, so that they are aligned. */
 	fwrite(question->addresses, sizeof(*question->addresses), question->count, out);
 	put_text(out, module->path);
 	put_text(out, module->root);
@@ -99,7 +99,7 @@ struct chain_head {
 };
 
 struct frame_head {
-	uint32_t line, column, start_line, is_same; /* is_same: both names are */
+	uint32_t line, column, start_line, is_same; /* is_same: both names are equal */
 };
 
 void namer_wire__put_chain(void *stream, const struct symbol_chain *chain, uint64_t offset)

@@ -13,11 +13,11 @@
 #include "symbol/foreign.h"
 #include "symbol/rangemap.h"
 
-/* Those of large Java and JavaScript programs have 10 to 50 MB. */
-#define MOST_BYTES (UINT32_C(256) << 20) /* also: positions in the text fit into 32 bits */
+/* The maps of large Java and JavaScript programs have 10 to 50 MB. */
+#define MOST_BYTES (UINT32_C(256) << 20) /* also: offsets in the text fit into 32 bits */
 
 struct perfmap {
-	char *text; /* its lines end with 0 */
+	char *text; /* lines end with 0 */
 	struct rangemap ranges;
 };
 
@@ -40,7 +40,7 @@ static int digit_of(char c)
 	return -1;
 }
 
-/* A number and the blanks behind it. NULL if there is none or it passes 64 bits. */
+/* Reads a number and skips the blanks after it. NULL if there is none or it exceeds 64 bits. */
 static char *read_hex(char *at, uint64_t *ret)
 {
 	const char *first;
@@ -60,7 +60,7 @@ static char *read_hex(char *at, uint64_t *ret)
 	return at + strspn(at, " \t");
 }
 
-/* One line, ended by 0. -ENOMEM. */
+/* Adds one line, which ends with 0. -ENOMEM. */
 static int add_line(struct perfmap *map, char *line)
 {
 	uint64_t start, size;
@@ -107,7 +107,7 @@ int perfmap__parse(char *text, size_t size, struct perfmap **ret)
 }
 
 struct owner {
-	int64_t uid, effective_uid; /* -1: not known */
+	int64_t uid, effective_uid; /* -1: unknown */
 	long pid_inside;            /* in its own pid namespace */
 };
 
@@ -128,16 +128,17 @@ static struct owner owner_of(int pid)
 							&owner.uid, &owner.effective_uid) != 2)
 			owner.uid = owner.effective_uid = -1;
 	}
-	/* A process that is gone: its file counts if we could have written it ourselves. */
+	/* The process has ended: accept a file that we could have written ourselves. */
 	if (!file)
 		owner.uid = owner.effective_uid = (int64_t)geteuid();
 	return owner;
 }
 
 /*
- * Whether the process can have written it. A process may put any file there that it can name, by a
- * link or by a mount of its own: what we then print as names would be that file's lines. So it has
- * one name, and its owner, as the host sees it, is the user of the process.
+ * Whether the process can have written the file. A process can put any file there that it can name,
+ * by a link or by a mount of its own, and we would then print the lines of that file as names. So
+ * the file must have only one link, and its owner, as the host sees it, must be the user of the
+ * process.
  */
 static bool is_own(const struct stat *stat, const struct owner *owner)
 {

@@ -1,7 +1,8 @@
 /*
- * Sealing cuts the ranges into pieces that do not overlap, so that a question is one binary search:
- * a sweep over the addresses with a heap of the ranges that hold the current one, the latest on
- * top. A tree that is cut at each addition would do too; this is an array and a loop.
+ * rangemap__seal() cuts the ranges into pieces that do not overlap, so that a look-up is one binary
+ * search. It sweeps over the addresses with a heap of the ranges that contain the current address;
+ * the latest range is on top. Rejected: a tree that is cut at each addition; an array and a loop
+ * are simpler.
  */
 #include "symbol/rangemap.h"
 
@@ -10,7 +11,7 @@
 
 #include "base/vec.h"
 
-/* Enough for the largest programs; a hostile file may describe any number in few bytes. */
+/* Enough for the largest programs. A hostile file can describe any number in a few bytes. */
 #define MOST_RANGES (1U << 22)
 
 struct range {
@@ -84,7 +85,7 @@ static void heap_pop(struct heap *heap)
 	heap->items[at] = last;
 }
 
-/* Writes the pieces to `pieces`, which has room for two per range. Their number. */
+/* Writes the pieces to `pieces`, which has room for two per range. Returns their number. */
 static size_t sweep(const struct rangemap *map, struct heap *heap, struct range *pieces)
 {
 	size_t next = 0, count = 0;

@@ -1,7 +1,7 @@
 /*
- * Which of many overlapping ranges of addresses holds an address: the one that was added last.
+ * Finds the range that contains an address. If ranges overlap, the last one added wins.
  *
- * Fill it, seal it once, then ask. All zeroes is an empty one.
+ * Fill it, seal it once, then look up. All zeroes: empty.
  */
 #pragma once
 
@@ -10,16 +10,16 @@
 #include <stdint.h>
 
 struct rangemap {
-	struct range *ranges; /* sorted and apart from each other once sealed */
+	struct range *ranges; /* after sealing: sorted, without overlaps */
 	size_t count;
 };
 
 void rangemap__release(struct rangemap *map);
 
-/* From `start` up to and without `end`; an empty range is ignored. -ENOMEM, -E2BIG. */
+/* [start, end); an empty range is ignored. -ENOMEM, -E2BIG. */
 int rangemap__add(struct rangemap *map, uint64_t start, uint64_t end, uint32_t value);
 
-/* -ENOMEM; then the map is as it was. */
+/* -ENOMEM; then the map is unchanged. */
 int rangemap__seal(struct rangemap *map);
 
 bool rangemap__find(const struct rangemap *map, uint64_t address, uint32_t *ret);

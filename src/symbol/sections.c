@@ -1,9 +1,10 @@
 /*
- * What libdw does not check before it trusts the sections of a file.
+ * Makes up for checks that libdw lacks before it trusts the sections of a file.
  *
- * It takes strings from .debug_line_str and from between the DIEs without looking for their end. So
- * sections get a 0 behind them, unless they end with one. Most do, so copies are few; reading whole
- * files into memory of our own would do for all but packed sections.
+ * libdw takes strings from .debug_line_str and from .debug_info without looking for their end. So
+ * each section that does not end with a 0 gets one appended. Most sections end with one, so there
+ * are few copies. Rejected: reading whole files into our own memory, which does not help with
+ * compressed sections.
  */
 #include <errno.h>
 #include <gelf.h>
@@ -12,11 +13,11 @@
 
 #include "symbol/image.h"
 
-/* Few bytes may claim to unpack to anything. */
+/* A few bytes can claim to decompress to any size. */
 #define MOST_DWARF_BYTES (4UL << 30)
 #define PADDING          16
 
-/* How many bytes a section will be in memory. */
+/* The size of a section in memory. */
 static uint64_t unpacked_size(Elf_Scn *section, const GElf_Shdr *header, const char *name)
 {
 	GElf_Chdr packed;
@@ -25,7 +26,7 @@ static uint64_t unpacked_size(Elf_Scn *section, const GElf_Shdr *header, const c
 
 	if (header->sh_flags & SHF_COMPRESSED)
 		return gelf_getchdr(section, &packed) ? packed.ch_size : UINT64_MAX;
-	/* The older way: "ZLIB" and the size, the highest byte first. */
+	/* The older format: "ZLIB" and the size in big-endian order. */
 	if (strncmp(name, ".zdebug_", 8))
 		return header->sh_size;
 	data = elf_rawdata(section, NULL);
@@ -36,7 +37,7 @@ static uint64_t unpacked_size(Elf_Scn *section, const GElf_Shdr *header, const c
 	return size;
 }
 
-/* The next section with DWARF, NULL at the end. */
+/* The next section with DWARF; NULL at the end. */
 static Elf_Scn *next_section(const struct image *image, Elf_Scn *section, GElf_Shdr *ret_header,
 			     const char **ret_name)
 {
@@ -71,7 +72,7 @@ static int check_size(const struct image *image)
 		if (size > MOST_DWARF_BYTES || total + size > MOST_DWARF_BYTES)
 			return -EFBIG;
 		total += size;
-		/* Packed and unpacked at the same time. */
+		/* The compressed and the decompressed bytes are in memory at the same time. */
 		if (size != header.sh_size)
 			packed += header.sh_size;
 		found = found || !strcmp(strchr(name, '_'), "_info");
@@ -94,7 +95,7 @@ static int add_end(struct image *image, Elf_Data *data)
 		return -ENOMEM;
 	memcpy(copy, data->d_buf, data->d_size);
 	memset(copy + data->d_size, 0, PADDING);
-	/* libelf frees what it has read by pointers of its own. */
+	/* libelf has its own pointer to the old buffer, by which it frees it. */
 	data->d_buf = copy;
 	image->copies[image->count++] = copy;
 	return 0;
@@ -118,7 +119,7 @@ int image__prepare_dwarf(struct image *image)
 	while ((section = next_section(image, section, &header, &name))) {
 		Elf_Data *data;
 
-		/* These only libdw itself can unpack; image__dwarf_is_sound() looks at them. */
+		/* Only libdw can decompress these; image__dwarf_is_sound() checks them. */
 		if (name[1] == 'z')
 			continue;
 		if (header.sh_flags & SHF_COMPRESSED && elf_compress(section, 0, 0) < 0)

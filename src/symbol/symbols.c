@@ -1,6 +1,6 @@
 /*
- * A module is opened whole when first asked about: its symbol tables are sorted once, its DWARF is
- * indexed by unit. What could not be opened is remembered as well, so that it is tried once.
+ * A module is opened when it is first needed: its symbol tables are sorted once, and its DWARF is
+ * indexed by unit. A failure is remembered too, so that it is tried only once.
  */
 #include "symbol/symbol.h"
 
@@ -20,11 +20,11 @@
 #include "symbol/symtab.h"
 
 struct module {
-	struct image *image, *mini, *debug; /* NULL: there is none */
+	struct image *image, *mini, *debug; /* NULL: none */
 	struct symtab tab;
-	struct symtab variables; /* read when first asked for */
+	struct symtab variables; /* read when first needed */
 	bool has_variables;
-	struct dwarf *dwarf; /* of `image` or `debug`; NULL: there is none */
+	struct dwarf *dwarf; /* of `image` or `debug`; NULL: none */
 };
 
 struct symbols {
@@ -32,7 +32,7 @@ struct symbols {
 	struct debug_finder finder;
 	struct map modules; /* key → struct module */
 	struct map jits;    /* pid → struct perfmap */
-	struct map shown;   /* name as it was read → as it is shown */
+	struct map shown;   /* original name → displayed name */
 	struct module *vdso;
 	struct kallsyms kallsyms;
 	bool kallsyms_read;
@@ -99,7 +99,7 @@ static int open_image(const struct symbol_module *name, struct image **ret)
 	return fd < 0 ? fd : image__open(fd, ret);
 }
 
-/* Of a missing table, or one that is broken, we just do not know the names. */
+/* If a table is missing or broken, its names are unknown; that is no error. */
 static int unless_no_memory(int err)
 {
 	return err == -ENOMEM ? err : 0;
@@ -115,7 +115,7 @@ static int read_symbols(struct module *module, bool *ret_too_large)
 		err = image__open_mini(module->image, &module->mini);
 		if (!err)
 			err = image__add_symbols(module->mini, SHT_SYMTAB, &module->tab);
-		/* The packed table leaves out what this one has. */
+		/* The compressed table omits what .dynsym has. */
 		if (err != -ENOMEM)
 			err = image__add_symbols(module->image, SHT_DYNSYM, &module->tab);
 	}
@@ -126,7 +126,7 @@ static int read_symbols(struct module *module, bool *ret_too_large)
 	return unless_no_memory(symtab__seal(&module->tab));
 }
 
-/* `module` has its image. */
+/* module->image is already open. */
 static int read_module(struct symbols *symbols, const struct symbol_module *name,
 		       struct module *module)
 {
@@ -219,8 +219,11 @@ static int ask_module(struct symbols *symbols, struct module *module, uint64_t a
 			return err;
 	}
 	if (entry) {
-		/* The symbol table knows parts of functions apart, "f.cold", and DWARF may not know
-		 * the function at all, as it is with assembly. */
+		/*
+		 * The symbol table distinguishes parts of functions ("f.cold"), which DWARF does
+		 * not. And DWARF may not know the function at all, for example if it is assembler
+		 * code.
+		 */
 		ret->count += !ret->count;
 		outermost = &ret->frames[ret->count - 1];
 		outermost->system_name = entry->name;

@@ -37,7 +37,7 @@ static int by_start_and_rank(const void *a, const void *b)
 		return x->start < y->start ? -1 : 1;
 	if (x->rank != y->rank)
 		return x->rank < y->rank ? -1 : 1;
-	/* Names that are as good as each other: the last one, as llvm-symbolizer has it. */
+	/* Equal ranks: the last one wins, as in llvm-symbolizer. */
 	return x->order < y->order ? -1 : x->order > y->order;
 }
 
@@ -62,7 +62,7 @@ int symtab__seal(struct symtab *tab)
 	if (tab->count)
 		qsort(tab->entries, tab->count, sizeof(*tab->entries), by_start_and_rank);
 	close_open_ends(tab);
-	/* Added later is asked first: inner ones before outer ones, and the highest rank. */
+	/* Later ranges win: inner symbols over outer ones, and the highest rank. */
 	for (size_t i = 0; i < tab->count; i++) {
 		int err = rangemap__add(&tab->ranges, tab->entries[i].start, tab->entries[i].end,
 					(uint32_t)i);
@@ -86,7 +86,7 @@ uint32_t symtab__rank(const char *name, bool is_sized, bool is_function, bool is
 {
 	size_t underscores = strspn(name, "_");
 
-	/* write, not __write or __GI___write, though it is the weak one of them. */
+	/* Prefer write to __write and __GI___write, although write is the weak symbol. */
 	if (underscores > 15)
 		underscores = 15;
 	return (uint32_t)is_sized << 6 | (uint32_t)is_function << 5 |

@@ -1,8 +1,8 @@
 /*
- * A unit is read once, from its first byte to its last, and gives a map from addresses to the
- * innermost function: a question afterwards costs a search and as many steps as functions are
- * inlined into each other. dwarf_getscopes() would read the whole unit for each question, and
- * recurses as deep as a hostile file likes.
+ * A unit is read once, from its first byte to its last. The result is a map from addresses to
+ * innermost functions. After that, a look-up costs one search, and one step per inlined function.
+ * Rejected: dwarf_getscopes(), which reads the whole unit for each look-up, and recurses as deep as
+ * a hostile file demands.
  */
 #include "symbol/unit.h"
 
@@ -12,11 +12,12 @@
 
 #include "base/vec.h"
 
-/* Functions that are deeper are not noted. */
+/* Functions deeper than this are ignored. */
 #define MOST_DEPTH 256
 /*
- * libdw goes through all attributes of a DIE for each question about it, and they may take no space
- * in it: few bytes could take hours. Compilers write a dozen at most, and less than one per byte.
+ * libdw goes through all attributes of a DIE for each query about it, and attributes may take no
+ * space in the DIE. So a few bytes could take hours. Compilers write at most a dozen attributes,
+ * and less than one per byte.
  */
 #define MOST_ATTRIBUTES          256
 #define MOST_ATTRIBUTES_PER_BYTE 4
@@ -24,8 +25,8 @@
 struct walk {
 	Dwarf_Die die;
 	size_t depth;
-	uint32_t inside[MOST_DEPTH]; /* the function around the DIEs of each depth */
-	size_t attributes;           /* that may still be read */
+	uint32_t inside[MOST_DEPTH]; /* for each depth: the function that contains its DIEs */
+	size_t attributes;           /* the number of attributes that may still be read */
 };
 
 void unit__release(struct unit *unit)
@@ -34,10 +35,10 @@ void unit__release(struct unit *unit)
 	rangemap__release(&unit->ranges);
 }
 
-/* -E2BIG if they are too many, -EBADMSG. */
+/* -E2BIG if there are too many; -EBADMSG. */
 static int count_attributes(Dwarf_Die *die, size_t *ret)
 {
-	/* It is dwarf_tag() that finds the abbreviation. */
+	/* dwarf_tag() has the side effect of finding the abbreviation. */
 	if (!dwarf_tag(die) || dwarf_getattrcnt(die->abbrev, ret))
 		return -EBADMSG;
 	return *ret > MOST_ATTRIBUTES ? -E2BIG : 0;
@@ -65,7 +66,7 @@ static int add_function(struct unit *unit, Dwarf_Die *die, uint32_t outer, uint3
 {
 	struct function *function;
 
-	/* It may have no ranges that would count. */
+	/* A function without ranges must use up budget too. */
 	if (!*budget)
 		return -E2BIG;
 	--*budget;
@@ -89,7 +90,7 @@ static int spend_attributes(struct walk *walk)
 	return 0;
 }
 
-/* Notes the DIE if it is a function with code. `ret_inside`: what its children are inside of. */
+/* Records the DIE if it is a function with code. *ret_inside: the function around its children. */
 static int visit(struct unit *unit, struct walk *walk, uint32_t *budget, uint32_t *ret_inside)
 {
 	uint32_t outer = walk->depth < MOST_DEPTH ? walk->inside[walk->depth] : NO_FUNCTION;
@@ -102,7 +103,7 @@ static int visit(struct unit *unit, struct walk *walk, uint32_t *budget, uint32_
 		return 0;
 	if (!dwarf_hasattr(&walk->die, DW_AT_low_pc) && !dwarf_hasattr(&walk->die, DW_AT_ranges))
 		return 0;
-	/* A function inside a function has a frame of its own. */
+	/* A function nested in a function has a frame of its own. */
 	if (tag == DW_TAG_subprogram)
 		outer = NO_FUNCTION;
 	*ret_inside = (uint32_t)unit->count;
@@ -110,9 +111,9 @@ static int visit(struct unit *unit, struct walk *walk, uint32_t *budget, uint32_
 }
 
 /*
- * Goes up to what follows the innermost of the ended lists of children. dwarf_siblingof() says
- * where that is, so no byte is read twice; asking it for the parent's sibling would read all
- * children again. `at` is the 0 that ends a list.
+ * Moves up, out of all child lists that end at `at`, to the next DIE. `at` is the 0 that ends a
+ * list. dwarf_siblingof() returns this position, so no byte is read twice. To ask for the parent's
+ * sibling would read all children again.
  */
 static bool go_up(const struct unit *unit, struct walk *walk, unsigned char *at)
 {
@@ -145,7 +146,7 @@ static bool go_on(const struct unit *unit, struct walk *walk, uint32_t inside)
 		if (!status)
 			walk->die = next;
 	}
-	/* A hostile file sends us back to where we were, or elsewhere. */
+	/* A hostile file can point backwards or outside of the unit. */
 	return (unsigned char *)walk->die.addr > from &&
 	       (unsigned char *)walk->die.addr < unit->end;
 }

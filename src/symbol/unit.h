@@ -1,4 +1,4 @@
-/* One compilation unit of DWARF: which functions, inlined ones too, hold which addresses. */
+/* One DWARF compilation unit: which functions, including inlined ones, contain which addresses. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,29 +13,29 @@
 
 struct function {
 	Dwarf_Die die;
-	uint32_t outer; /* what it is inlined into; NO_FUNCTION if it stands for itself */
+	uint32_t outer; /* the function that it is inlined into; NO_FUNCTION if it is not inlined */
 };
 
-/* Zeroes, but for `die` and `end`, is a unit that was not read yet. */
+/* All zeroes except `die` and `end`: a unit that was not read yet. */
 struct unit {
 	Dwarf_Die die;
 	const unsigned char *end; /* of its bytes */
 	bool is_read;
-	bool has_lines; /* of a size that we are ready to read */
+	bool has_lines; /* the line table is small enough to read */
 	struct function *functions;
 	size_t count;
 	struct rangemap ranges; /* values are indices into `functions` */
 };
 
 /*
- * Adds a DIE's ranges to `map`, at most `*budget`, which goes down. -ENOMEM; -E2BIG if there are
- * more, or the DIE has so many attributes that it cannot be meant well.
+ * Adds the ranges of a DIE to `map`, at most `*budget`, which is reduced. -ENOMEM; -E2BIG if there
+ * are more, or if the DIE has more attributes than any compiler writes.
  */
 int unit__add_ranges(Dwarf_Die *die, struct rangemap *map, uint32_t value, uint32_t *budget);
 
 /*
- * Reads it, if that was not done yet; functions and their ranges take from the budget. Broken DWARF
- * ends it early, as does too much of it. -ENOMEM.
+ * Reads the unit, unless it was already read. Functions and their ranges reduce the budget. Stops
+ * early if the DWARF is broken or too large. -ENOMEM.
  */
 int unit__read(struct unit *unit, uint32_t *budget);
 void unit__release(struct unit *unit);

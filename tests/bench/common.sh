@@ -1,14 +1,14 @@
 # shellcheck shell=bash
-# shellcheck disable=SC2154 # gapless, rounds, seconds and work are the caller's
-# What the benchmarks share. Base and measured rounds take turns; see tests/bench/ledger.
+# shellcheck disable=SC2154 # the caller sets gapless, rounds, seconds and work
+# Functions that the benchmarks share. Base and measured rounds alternate; see tests/bench/ledger.
 
-# median: of the numbers on stdin, one a line, as "median (smallest–largest)".
+# median: reads numbers from stdin, one per line, and prints "median (smallest–largest)".
 median()
 {
 	sort -g | awk '{ v[NR] = $1 } END { if (NR) printf "%.2f (%.2f–%.2f)", v[int((NR + 1) / 2)], v[1], v[NR]; else printf "-" }'
 }
 
-# report_loop NAME UNIT VARIANT…: the table of one loop, from $work/NAME.VARIANT.
+# report_loop NAME UNIT VARIANT…: prints the table of one loop, from $work/NAME.VARIANT.
 report_loop()
 {
 	local name=$1 unit=$2 variant
@@ -25,8 +25,8 @@ report_loop()
 	done
 }
 
-# start_recording ARGUMENT…: in the background, returns when it records. $recorder is its pid. Without signals, unless
-# $signals names some.
+# start_recording ARGUMENT…: starts a recording in the background and returns when it records. $recorder is its pid. It
+# has no signals, unless $signals names some.
 start_recording()
 {
 	: >"$work/err"
@@ -38,14 +38,14 @@ start_recording()
 	done
 }
 
-# SIGTERM: what bash runs in the background ignores SIGINT.
+# SIGTERM, because background processes of bash ignore SIGINT.
 stop_recording()
 {
 	kill -TERM "$recorder"
 	wait "$recorder"
 }
 
-# cpu_ns PID: what a thread has run, by the scheduler's clock.
+# cpu_ns PID: the CPU time of a thread, by the scheduler's clock.
 cpu_ns()
 {
 	local ns _
@@ -68,8 +68,8 @@ start_nginx()
 	done
 }
 
-# cpu_of_a_request [ARGUMENT…]: the microseconds of CPU time that nginx takes for one, recorded with these arguments if
-# there are any.
+# cpu_of_a_request [ARGUMENT…]: nginx's CPU time per request in microseconds. If there are arguments, nginx is recorded
+# with them.
 cpu_of_a_request()
 {
 	local before after requests

@@ -1,7 +1,4 @@
-/*
- * The least that exact durations of system calls can cost: both hooks, the clock read on each, and
- * nothing done with it.
- */
+/* The minimum cost of exact syscall durations: both hooks read the clock and do nothing else. */
 #include <linux/bpf.h>
 
 #include <bpf/bpf_helpers.h>

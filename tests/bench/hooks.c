@@ -1,7 +1,7 @@
 /*
- * hooks PID SECONDS: what each tracepoint program of a process (gapless at work) costs an event,
- * beside an empty program at the same tracepoint at the same time. By the kernel's own timing,
- * whose two looks at the clock are in both figures; `over` is the difference.
+ * hooks PID SECONDS: the cost per event of each tracepoint program of a process (a running
+ * gapless), next to that of an empty program at the same tracepoint and time. The kernel's own
+ * timing reads the clock twice, which is included in both figures; `over` is the difference.
  */
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
@@ -19,8 +19,8 @@
 struct hook {
 	char event[64];
 	__u32 id;
-	int fd;       /* of the program that is looked at */
-	int empty_fd; /* of the empty one beside it */
+	int fd;       /* of the measured program */
+	int empty_fd; /* of the empty program */
 	struct bpf_prog_info before, empty_before;
 };
 
@@ -37,7 +37,7 @@ static struct bpf_prog_info info_of(int fd)
 	return info;
 }
 
-/* The tracepoint that a program is for, "" if it is for something else. */
+/* The tracepoint that a program is attached to; "" if it is not a tracepoint program. */
 static void event_of(const struct bpf_prog_info *info, char *ret, size_t size)
 {
 	const struct btf_type *type = btf__type_by_id(kernel, info->attach_btf_id);
@@ -79,7 +79,7 @@ static void add_program(__u32 id)
 		hook_count++;
 }
 
-/* Each program that the process has a descriptor of. */
+/* Adds each program that the process has a descriptor for. */
 static void find_programs(const char *pid)
 {
 	char path[512], line[256];

@@ -1,6 +1,6 @@
 /*
- * loops getppid|pingpong COUNT: prints the nanoseconds of CPU time that one turn takes. On one CPU
- * that never idles this is the wall time, without what other programs took away.
+ * loops getppid|pingpong COUNT: prints the CPU time of one turn in nanoseconds. On one CPU that is
+ * never idle, that is the wall time without the time of other programs.
  */
 #include <sched.h>
 #include <stdint.h>
@@ -18,7 +18,7 @@ static double seconds(const struct timeval *time)
 	return (double)time->tv_sec + (double)time->tv_usec / 1e6;
 }
 
-/* Of this process and its children that have ended. */
+/* CPU time of this process and of its children that have ended. */
 static double used_ns(void)
 {
 	struct rusage children;
@@ -47,7 +47,7 @@ static void pass(int from, int to, unsigned long count)
 	}
 }
 
-/* Two processes on one CPU: every turn is two switches and two wakeups. */
+/* Two processes on one CPU: every turn has two context switches and two wakeups. */
 static void pingpong_loop(unsigned long count)
 {
 	int ping[2], pong[2];

@@ -1,4 +1,4 @@
-/* What the kernel's own frame-pointer walk costs, to hold ours against: user stacks into a map. */
+/* The cost of the kernel's own frame-pointer walk, to compare with ours: user stacks into a map. */
 #include <linux/bpf.h>
 
 #include <bpf/bpf_helpers.h>

@@ -1,7 +1,8 @@
 /*
- * walks GAPLESS DEPTH SECONDS: the cost of one sample of a stack so deep, by gapless's walk and by
- * the kernel's bpf_get_stackid(), at the same moments of the same program, in ns. The kernel times
- * the programs; an empty one says what the timing itself adds.
+ * walks GAPLESS DEPTH SECONDS: the cost in ns of one sample of a stack with DEPTH frames, by
+ * gapless's walk and by the kernel's bpf_get_stackid(), for the same program at the same time. The
+ * kernel measures the run time of the BPF programs. An empty BPF program shows the overhead of this
+ * measurement.
  */
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -36,7 +37,7 @@ __attribute__((noinline)) static long descend(int depth)
 	return sum;
 }
 
-/* To the target alone. */
+/* To the target only. */
 static void attach(struct bpf_program *program, pid_t target)
 {
 	struct perf_event_attr attr = {
@@ -59,7 +60,10 @@ struct cost {
 	double ns, runs;
 };
 
-/* Of the program of this name that ran for longest: another gapless may be about. */
+/*
+ * The cost of the program with this name. If there are several, because another gapless runs, the
+ * one with the longest run time.
+ */
 static struct cost cost_of(const char *name)
 {
 	struct cost cost = {};
@@ -78,7 +82,7 @@ static struct cost cost_of(const char *name)
 	return cost;
 }
 
-/* Ticks that gapless took a stack at; its program also runs, for nothing, at all others. */
+/* Ticks at which gapless took a stack. Its program also runs at other ticks, without effect. */
 static double ticks_recorded(const char *gapless)
 {
 	char command[512];

@@ -1,4 +1,4 @@
-/* Lines of /proc, records of the kernel and headers of ELF files: nothing may crash. */
+/* Lines of /proc, perf records of the kernel, and ELF headers: nothing may crash. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,7 +56,7 @@ static void read_headers(const uint8_t *data, size_t size)
 		(void)headers__address(&headers, headers.segments[i].offset, &address);
 }
 
-/* Four bytes a range: begin, length, address, module. */
+/* Four bytes per range: begin, length, address, module. */
 static void put_ranges(const uint8_t *data, size_t size)
 {
 	struct ranges ranges = { 0 };

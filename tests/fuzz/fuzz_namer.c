@@ -1,4 +1,4 @@
-/* What a helper that was taken over could answer, and the question the other way round. */
+/* Answers of a compromised helper process, and questions to it: nothing may crash. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@ static size_t length(const char *text)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	/* Of its own, so that a sanitizer sees the end; aligned as what malloc() gives. */
+	/* A copy of exactly this size, so that a sanitizer sees its end; malloc() aligns it. */
 	char *bytes = malloc(size ? size : 1);
 	const char *at = bytes, *end = bytes + size;
 	struct namer_question question;

@@ -1,4 +1,4 @@
-/* What people type: nothing may crash, and an output may change only on success. */
+/* User input: nothing may crash, and an output may change only on success. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

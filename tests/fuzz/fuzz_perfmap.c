@@ -1,4 +1,4 @@
-/* Two tables of lines that others write: perf-PID.map and kallsyms. */
+/* Two text tables that others write: perf-PID.map and kallsyms. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@ static char *copy_of(const uint8_t *data, size_t size)
 	return text;
 }
 
-/* A name must be inside the text, with an end. */
+/* A name must be inside the text and be terminated. */
 static void ask(const struct perfmap *map, const struct kallsyms *kallsyms, uint64_t address,
 		size_t size)
 {

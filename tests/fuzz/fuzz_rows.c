@@ -1,7 +1,7 @@
 /*
- * The row compiler: the input as a whole file, and as a section of a file that is otherwise sound:
- * .eh_frame, .debug_frame or Go's table of functions.
- * Whatever comes out must be tables that a walk can trust.
+ * The row compiler. The input is tried as a whole file, and as one section of an otherwise valid
+ * file: .eh_frame, .debug_frame or Go's function table. If the compiler succeeds, the tables must
+ * be valid for a walk.
  */
 #include "../frames.h"
 

@@ -1,5 +1,4 @@
-/* An ELF file with whatever is in it: tables, packed tables, DWARF. The seeds have code at 0x1000.
- */
+/* ELF files with any symbol tables, compressed tables and DWARF. The seeds have code at 0x1000. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /*
- * The walk over hostile tables and hostile memory: it ends, in bounds, and says how. The input is
- * a page of mappings, a page of blocks, a page of rows and the memory, each cut from it in turn.
+ * The walk over hostile tables and hostile memory: it must end, stay in bounds, and set walk.end.
+ * The input consists of counts, mappings, blocks, rows, and registers; the rest is the memory.
  */
 #include "../walk.h"
 
@@ -14,7 +14,7 @@ struct input {
 	size_t size;
 };
 
-/* What the input lacks stays as it is. */
+/* If the input is too short, the rest of `to` is unchanged. */
 static void take(struct input *input, void *to, size_t size)
 {
 	if (size > input->size)
@@ -24,7 +24,7 @@ static void take(struct input *input, void *to, size_t size)
 	input->size -= size;
 }
 
-/* The rest of the input, again and again, up to where addresses end. */
+/* The memory repeats the rest of the input, up to the highest address. */
 static int read_input(void *from, void *to, uint32_t bytes, uint64_t address)
 {
 	const struct input *memory = from;
@@ -36,7 +36,7 @@ static int read_input(void *from, void *to, uint32_t bytes, uint64_t address)
 	return 0;
 }
 
-/* A few mappings and blocks that make sense, so that the walk gets somewhere. */
+/* Only a few mappings and blocks, so that the walk can succeed. */
 static void take_tables(struct input *input, struct unwind_process *process,
 			struct unwind_page *blocks, struct unwind_page *rows)
 {

@@ -1,6 +1,6 @@
 /*
- * host SECONDS LIBRARY…: runs code of every library by turns, and some that is in no file, as a
- * just-in-time compiler's, with a map of it that is 10 GB long.
+ * host SECONDS LIBRARY…: runs code of all libraries in turn. Also runs code that is in no file,
+ * like that of a JIT compiler, with a perf map of 10 GB.
  */
 #include <dlfcn.h>
 #include <err.h>
@@ -15,7 +15,7 @@
 #define MOST_LIBRARIES 128
 #define MAP_BYTES      (10L << 30)
 
-/* 200,000 turns of: dec %eax; jnz */
+/* 200,000 iterations of: dec %eax; jnz */
 static const unsigned char code[] = { 0xb8, 0x40, 0x0d, 0x03, 0x00, 0xff, 0xc8, 0x75, 0xfc, 0xc3 };
 
 static void (*make_code(void))(void)

@@ -23,14 +23,14 @@
 #define MANY_SECTIONS 30000000UL
 #define HOLE_BYTES    (500UL << 20)
 #define PACKED_BYTES  (3UL << 30)
-#define FIRST_HOLE    (1UL << 20) /* behind what the library needs */
+#define FIRST_HOLE    (1UL << 20) /* after all that the library needs */
 
 struct library {
 	char *bytes;
 	size_t size;
 	Elf64_Ehdr *head;
 	Elf64_Shdr *sections;
-	uint64_t end; /* of the file, with what was added */
+	uint64_t end; /* of the file, including what was added */
 };
 
 static struct library read_library(const char *path)
@@ -72,7 +72,7 @@ static void make_hole(struct library *library, const char *name)
 	library->end += HOLE_BYTES;
 }
 
-/* The number of sections does not fit into the header, so it is in the first section. */
+/* The number of sections does not fit into the ELF header, so it is in the first section header. */
 static void claim_sections(struct library *library, int fd)
 {
 	const Elf64_Shdr first = { .sh_size = MANY_SECTIONS, .sh_link = 1 };

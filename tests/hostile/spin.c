@@ -1,4 +1,4 @@
-/* The library that hostile files are made of. */
+/* The library from which the hostile files are made. */
 void spin(void);
 
 void spin(void)

@@ -6,9 +6,12 @@
 #define ARCH_NAME        "aarch64"
 #define ARCH_ELF_MACHINE EM_AARCH64
 
-/* The kernel gives out addresses of 52 bits only to those that ask for them: not to code. */
+/*
+ * User addresses have 48 bits. The kernel hands out 52-bit addresses only to an mmap() that passes
+ * a high address hint, which is not done for code.
+ */
 #define ARCH_MOST_ADDRESS (1ULL << 48)
-/* The signature of a return address is in the bits above the address. */
+/* A signed return address (pointer authentication) has its signature above the address bits. */
 #define ARCH_CODE_ADDRESS(pc) ((pc) & (ARCH_MOST_ADDRESS - 1))
 
 /* --- stacks ----------------------------------------------------------------------------------- */
@@ -22,10 +25,10 @@
 #define ARCH_LINK_REGISTER 1
 #define ARCH_SIGNS_RETURN  1
 
-/* mov x8, #139; svc #0: in the vDSO, which has no rows for it since Linux 5.8. */
+/* mov x8, #139; svc #0. This code is in the vDSO, which has no CFI for it since Linux 5.8. */
 #define ARCH_SIGRETURN_CODE 0xd4000001d2801168ULL
 
-/* struct rt_sigframe: a siginfo_t of 128 bytes, then the ucontext, with x0 at its byte 184. */
+/* struct rt_sigframe: a siginfo_t of 128 bytes, then the ucontext, with x0 at its offset 184. */
 #define ARCH_SIGNAL_FP   (128 + 184 + 29 * 8)
 #define ARCH_SIGNAL_LINK (ARCH_SIGNAL_FP + 8)
 #define ARCH_SIGNAL_SP   (ARCH_SIGNAL_FP + 16)
@@ -52,7 +55,7 @@ struct pt_regs {
 	__s32 syscallno;
 };
 
-/* The first part of struct pt_regs: what bpf_tracing.h takes the context of probes for. */
+/* The first part of struct pt_regs: bpf_tracing.h casts the context of probes to this type. */
 struct user_pt_regs {
 	__u64 regs[31];
 	__u64 sp;
@@ -71,7 +74,7 @@ struct thread_info {
 #define ARCH_FP   regs[29]
 #define ARCH_LINK regs[30]
 #define ARCH_CALL syscallno
-#define ARCH_ARG1 orig_x0 /* x0 has the result when the call ends */
+#define ARCH_ARG1 orig_x0 /* when the syscall ends, x0 is its result */
 #define ARCH_ARG2 regs[1]
 #define ARCH_ARG3 regs[2]
 #define ARCH_ARG4 regs[3]
@@ -80,7 +83,7 @@ struct thread_info {
 #define ARCH_IS_64BIT(regs)      (!((regs)->pstate & 0x10))                /* PSR_MODE32_BIT */
 #define ARCH_IS_32BIT_CALL(task) ((task)->thread_info.flags & (1UL << 22)) /* TIF_32BIT */
 
-/* Interrupts never do; softirqs since Linux 6.0 (8eb858c44b98). */
+/* Interrupts never run on the thread's stack; softirqs do not since Linux 6.0 (8eb858c44b98). */
 #define ARCH_INTERRUPTS_BORROW_STACK 0
 
 static __always_inline void arch_note_registers(__u64 to[ARCH_REGISTERS], struct pt_regs *regs)
@@ -90,12 +93,14 @@ static __always_inline void arch_note_registers(__u64 to[ARCH_REGISTERS], struct
 }
 
 /*
- * BPF has no barriers for memory, but its atomics that return what was there are full ones, as in
- * the kernel: swpal, or a loop that ends with dmb ish. Those without a result are relaxed (stadd),
- * and clang makes one out of the other where the result is not used; an exchange has no such form.
- * The exchange is with memory of our own: the barrier orders what is before and after it, but not
- * its own load and store. The address goes through asm, else clang could see that nobody else has
- * it.
+ * BPF has no memory barrier instruction. But its atomics that return the old value are full
+ * barriers, as in the kernel: swpal, or a loop that ends with dmb ish. Atomics without a result are
+ * relaxed (stadd), and clang replaces one by the other if the result is not used. An exchange has
+ * no form without a result, so an exchange is used here.
+ *
+ * The exchange is on a local variable: the barrier orders the accesses before and after the
+ * exchange, but not the exchange's own load and store. The address goes through asm because clang
+ * could otherwise see that the variable is not shared.
  */
 static __always_inline void arch_full_barrier(void)
 {

@@ -6,37 +6,38 @@
 #define ARCH_NAME        "x86_64"
 #define ARCH_ELF_MACHINE EM_X86_64
 
-/* Addresses of user space are below this. */
+/* Addresses of user space are below this limit. */
 #define ARCH_MOST_ADDRESS (1ULL << 47)
-/* A return address as the address of code. */
+/* The code address in a return address: without a signature, where the machine has one. */
 #define ARCH_CODE_ADDRESS(pc) (pc)
 
 /* --- stacks: the registers as DWARF counts them ---------------------------------------------- */
 
-#define ARCH_REGISTERS    16 /* in which a CFA can be; a power of two */
+#define ARCH_REGISTERS    16 /* that can hold a CFA; a power of two */
 #define ARCH_DWARF_FP     6
 #define ARCH_DWARF_SP     7
 #define ARCH_DWARF_RETURN 16
 
 /*
  * 1: a call puts the return address into a register (ARCH_DWARF_LINK, ARCH_LINK), and the function
- * saves it where it likes. 0: a call pushes it, so that it is always at CFA − 8.
+ * saves the register at a place of its choice. 0: a call pushes the return address, so that it is
+ * always at CFA − 8.
  */
 #define ARCH_LINK_REGISTER 0
-/* 1: functions may sign return addresses, and their description says where. */
+/* 1: functions may sign return addresses; their CFI says where. */
 #define ARCH_SIGNS_RETURN 0
 
-/* mov $15, %rax; syscall: how a signal handler returns, in a C library without rows for it. */
+/* mov $15, %rax; syscall: the return from a signal handler, in a C library without CFI for it. */
 #define ARCH_SIGRETURN_CODE 0x0f0000000fc0c748ULL
 
-/* Where registers are in the frame of a signal, from sp where its handler returns to. */
+/* Offsets of saved registers in a signal frame, from sp as it is after the handler returned. */
 #define ARCH_SIGNAL_FP 120
-#define ARCH_SIGNAL_SP 160 /* the program counter follows it */
+#define ARCH_SIGNAL_SP 160 /* the saved program counter follows it */
 
-/* The instruction that makes a syscall. */
+/* The syscall instruction. */
 typedef __u16 arch_syscall_code;
 #define ARCH_SYSCALL_CODE 0x050f
-/* The end of glibc's syscall(2), with which programs make futexes of their own. */
+/* The last bytes of glibc's syscall(2), which programs call to implement their own futex locks. */
 #define ARCH_SYSCALL_BY_HAND_CODE 0x050f08244c8b4cc8ULL
 
 /* --- the kernel half ---------------------------------------------------------------------- */
@@ -62,22 +63,22 @@ struct thread_info {
 #define ARCH_PC   ip
 #define ARCH_SP   sp
 #define ARCH_FP   bp
-#define ARCH_CALL orig_ax /* the number of the syscall, as __s64; negative: in none */
-/* The syscall's arguments, as long as it runs and at its end. */
+#define ARCH_CALL orig_ax /* the syscall number, as __s64; negative: not in a syscall */
+/* The syscall's arguments: valid while the syscall runs and at its exit. */
 #define ARCH_ARG1 di
 #define ARCH_ARG2 si
 #define ARCH_ARG3 dx
 #define ARCH_ARG4 r10
 #define ARCH_ARG5 r8
 
-/* Whether the registers are those of a 64-bit program. */
+/* Whether the registers belong to a 64-bit program. */
 #define ARCH_IS_64BIT(regs) ((regs)->cs == 0x33)
-/* Whether the syscall in flight is one of the 32-bit table, which has other numbers (TS_COMPAT). */
+/* Whether the current syscall is from the 32-bit table, which has other numbers (TS_COMPAT). */
 #define ARCH_IS_32BIT_CALL(task) ((task)->thread_info.status & 2)
 
 /*
- * Interrupts and softirqs run on a stack of their own. 1: unless they came from user space; these
- * use the stack of the thread.
+ * Interrupts and softirqs usually run on a stack of their own. 1: but those that interrupted user
+ * space run on the thread's kernel stack. 0: none does.
  */
 #define ARCH_INTERRUPTS_BORROW_STACK 1
 
@@ -102,8 +103,8 @@ static __always_inline void arch_note_registers(__u64 to[ARCH_REGISTERS], struct
 }
 
 /*
- * What was stored (loaded) before is seen by other CPUs before what is stored (loaded) after. x86
- * keeps stores in order among themselves, and loads too: only the compiler must be stopped.
+ * Other CPUs see the stores (loads) before this point before those after it. x86 keeps the order of
+ * stores and the order of loads, so only the compiler must not reorder them.
  */
 #define arch_order_stores() barrier()
 #define arch_order_loads()  barrier()

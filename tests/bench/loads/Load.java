@@ -1,4 +1,4 @@
-/* Generated code, interpreted code, the collector's threads, and waiting. */
+/* JIT code, interpreted code, garbage collector threads, and waiting. */
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;

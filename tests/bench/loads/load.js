@@ -1,4 +1,4 @@
-// Generated code, the runtime's own, and waiting.
+// JIT code, native code of the runtime, and waiting.
 const zlib = require("zlib");
 const words = Array.from({ length: 2000 }, (_, i) => `word${(i * 7919) % 1000}`);
 

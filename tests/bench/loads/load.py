@@ -1,4 +1,4 @@
-# Native code below the interpreter: the parser of JSON, a regular expression, a sort that calls back, a hash.
+# Native code below the interpreter: a JSON parser, a regular expression, a sort that calls back, a hash.
 import hashlib
 import json
 import re
