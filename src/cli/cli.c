@@ -116,8 +116,8 @@ static ssize_t write_tamed(void *context, const char *bytes, size_t size)
 }
 
 /*
- * argp and getopt repeat arguments in their messages. They write to a stream that removes terminal
- * control sequences. If they end the program, exit() flushes it.
+ * argp and getopt repeat arguments in their messages, so they write to a stream that replaces
+ * control characters. If they end the program, exit() flushes it.
  */
 void cli__parse(const struct argp *argp, int argc, char **argv, void *input)
 {
