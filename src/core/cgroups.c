@@ -176,10 +176,7 @@ bool cgroups__is_container(const void *context, const char *name)
 	static const char *const named[] = { "lxc.payload.", "machine-" };
 	const char *prefix = context, *id = strrchr(name, '-');
 
-	/*
-	 * podman's conmon process has a cgroup of its own, whose name also contains the container's
-	 * id.
-	 */
+	/* The container's monitor, conmon, has a cgroup whose name contains the same id. */
 	if (!*prefix || strstr(name, "conmon"))
 		return false;
 	/* docker-ID.scope, cri-containerd-ID.scope, crio-ID.scope, libpod-ID.scope, or ID alone */

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* libbpf reads until the ring is empty, which may never happen. The limit returns to the caller. */
+/* libbpf reads until the ring is empty, which may be never. After this many records, stop. */
 #define MOST_AT_ONCE 10000
 
 struct ring {

@@ -135,9 +135,7 @@ static int take_overflow(struct series *series, const struct series_takers *take
 	const struct series_sum now = series->control->overflow;
 	struct series_sum added = { .count = now.count - series->overflow.count };
 
-	/*
-	 * Programs update it concurrently. Sums that changed before the count did wait for the next
-	 * call.
+	/* Programs update it concurrently. If only the sums have grown so far, wait for the count.
 	 */
 	if (!added.count)
 		return 0;

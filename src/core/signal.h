@@ -89,8 +89,8 @@ struct signal {
 	int (*prepare)(struct bpf_object *object, const struct hook_use *uses);
 	/*
 	 * Updates the sums, if the kernel half does not add each event when it happens; may be
-	 * NULL. Called at the start, before the sums are read, and a last time before the stop. 0
-	 * or -errno.
+	 * NULL. Called at the start, each time before the sums are read, and a last time before the
+	 * stop. 0 or -errno.
 	 */
 	int (*refresh)(struct bpf_object *object, bool is_last);
 	/* Pure: bytes in, event out. -EBADMSG for a record that is not of this signal. */

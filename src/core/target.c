@@ -210,7 +210,7 @@ static int take_cgroup(void *to, const char *path, uint64_t id)
 	return add_id(to, id, 0);
 }
 
-/* Adds all cgroups for which `fits` holds, at most `most`. */
+/* Adds all cgroups for which `fits` holds. -ENOENT: none; -ENOTUNIQ: more than `most`. */
 static int add_fitting(struct target *target, bool (*fits)(const void *, const char *),
 		       const char *name, size_t most)
 {

@@ -127,8 +127,7 @@ struct recording_wait {
 	const char *evidence; /* "owner", "handed", "waker", "none" */
 	int64_t ns;
 	int64_t count;
-	int64_t first; /* "handed": the thread that held the lock when the wait began; otherwise 0
-			*/
+	int64_t first; /* for "handed": the lock's holder when the wait began; otherwise 0 */
 };
 int recording__add_wait(struct recording *recording, const struct recording_wait *wait);
 /* Deletes the waits of a thread that turned out to have no account. */
@@ -158,7 +157,7 @@ struct recording_syscall {
 int recording__add_syscall(struct recording *recording, const struct recording_syscall *syscall);
 int recording__add_syscall_error(struct recording *recording, int number, int err, int64_t count);
 
-/* A file with code, or a substitute for one. */
+/* A file with code, or another source of code: the kernel, the vDSO, a JIT compiler. */
 struct recording_module {
 	int64_t id;
 	const char *kind;     /* "file", "vdso", "kernel", "jit" (of one process) */
