@@ -1,5 +1,4 @@
-/* gapless diff: what changed between two sets of recordings, and whether that is more than noise.
- */
+/* gapless diff: what changed between two sets of recordings, and whether it is more than noise. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

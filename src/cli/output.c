@@ -157,10 +157,7 @@ static int write_file(const char *path, output_write *write, void *context)
 /* A device or a pipe cannot be replaced by renaming. */
 static int write_stream(const char *path, output_write *write, void *context)
 {
-	/*
-	 * If it was replaced since the check, the new file must not be created, truncated or
-	 * replaced.
-	 */
+	/* No O_CREAT or O_TRUNC: since the check, the path may refer to another file. */
 	int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
 	struct stat info;
 	int err;

@@ -29,7 +29,7 @@ struct publish {
 	int number;
 	struct recording *recording;
 	struct map series;        /* key: a hash of the series_key; value: the id */
-	struct map distributions; /* as above */
+	struct map distributions; /* key: a hash of place, operation and value; value: the id */
 	struct map objects;
 	int64_t last_series, last_distribution;
 	int64_t other; /* the id of the object beyond MOST_OBJECTS; 0: not created yet */

@@ -135,8 +135,7 @@ static int take_overflow(struct series *series, const struct series_takers *take
 	const struct series_sum now = series->control->overflow;
 	struct series_sum added = { .count = now.count - series->overflow.count };
 
-	/* Programs update it concurrently. If only the sums have grown so far, wait for the count.
-	 */
+	/* Programs update it concurrently. If only the sums have grown, wait for the count. */
 	if (!added.count)
 		return 0;
 	for (int i = 0; i < SERIES_VALUES; i++) {

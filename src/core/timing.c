@@ -16,7 +16,7 @@
 #define EMPTY_NS    35
 #define DISPATCH_NS 15
 
-/* Runs of scheduler hooks for each thread that is woken and gets a CPU. */
+/* Runs of scheduler hooks each time a thread is woken and gets a CPU. */
 #define RUNS_OF_SWITCH 3
 
 void timing__add(struct timing *timing, const struct bpf_object *object)

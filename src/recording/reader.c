@@ -3,9 +3,9 @@
  * to harm whoever reads it, possibly as root, in a folder whose owner changes it meanwhile.
  *
  * - The database. SQLite is told not to trust the schema (no views with side effects), to check
- * what it reads, and to write nothing. A recording has neither triggers nor virtual tables. A file
- * that has them is refused, because a virtual table is code that runs on untrusted bytes. A view in
- *   place of a table is refused too, because its query may never end.
+ *   what it reads, and to write nothing. A recording has neither triggers nor virtual tables. A
+ *   file that has them is refused, because a virtual table is code that runs on untrusted bytes. A
+ *   view in place of a table is refused too, because its query may never end.
  * - Its journal. To read a journal, SQLite opens it, and as root changes its owner to that of the
  *   database, even if it is a hard link to another file. To roll back, SQLite writes into whatever
  *   file now has the database's name, and then removes the "super-journal" that the journal names,

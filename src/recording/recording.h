@@ -166,9 +166,7 @@ struct recording_module {
 };
 int recording__add_module(struct recording *recording, const struct recording_module *module);
 
-/*
- * A position in code. `address` as in the ELF file; a virtual address in the kernel and in JIT
- * code.
+/* A position in code. `address` as in the ELF file; as at run time in the kernel and in JIT code.
  */
 int recording__add_frame(struct recording *recording, int64_t id, int64_t module, int64_t address);
 
@@ -197,10 +195,9 @@ int recording__add_line(struct recording *recording, const struct recording_line
 int recording__add_stack(struct recording *recording, int64_t id, int64_t parent, int64_t frame);
 
 enum recording_sample_flags {
-	RECORDING_SAMPLE_NEXT = 1, /* written by 0.1.0: the stack is where the thread continued */
-	RECORDING_SAMPLE_TICK = 2, /* a clock tick; otherwise sampled intervals */
-	RECORDING_SAMPLE_KERNEL =
-		4, /* a tick that hit the kernel, whether its stack is there or not */
+	RECORDING_SAMPLE_NEXT = 1,   /* written by 0.1.0: the stack is where the thread continued */
+	RECORDING_SAMPLE_TICK = 2,   /* a clock tick; otherwise sampled intervals */
+	RECORDING_SAMPLE_KERNEL = 4, /* a tick in the kernel, with or without its stack */
 };
 
 /* The columns stack and none of `sample`. A stack that was taken too late counts as none. */

@@ -3,11 +3,11 @@
  * changes are made in the copy, so that the original can be written to meanwhile:
  *
  * - A thread's account begins with its first row, not with the thread. Its last row ends at
- * last_ns, so the begin is last_ns minus the sum: invariant 1 holds to the nanosecond.
+ *   last_ns, so the begin is last_ns minus the sum: invariant 1 holds to the nanosecond.
  * - Waits get their sums back (see forget.c).
  * - A series that was added again (see recording.h) is merged with its predecessor.
  * - Totals since the start (cost, unexplained time, errors of syscalls) are reduced to the part
- * that is kept. The longest duration of a syscall remains that since the start.
+ *   that is kept. The longest duration of a syscall remains that since the start.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -5,12 +5,12 @@
  * measured machine next to nothing. So:
  *
  * - A rollback journal (journal_mode = DELETE), not a write-ahead log. Rows arrive in a burst once
- *   per slice. The journal exists from the first row of the burst to its commit, some milliseconds;
- *   between bursts, one file has everything. A kill within a burst leaves a journal; the next
- * opener rolls back to the last commit and removes it. Rejected: a write-ahead log. It would always
- * lie beside the file and hold the newest slices, and whoever copies "the recording" would lose
- * them. Its advantage, readers that never block the writer, is not needed: if a reader blocks a
- * commit, the rows stay in the open transaction for the next commit.
+ *   per slice. The journal exists from the first row of the burst to its commit, some
+ *   milliseconds; between bursts, one file has everything. A kill within a burst leaves a journal;
+ *   the next opener rolls back to the last commit and removes it. Rejected: a write-ahead log. It
+ *   would always lie beside the file and hold the newest slices, and whoever copies "the
+ *   recording" would lose them. Its advantage, readers that never block the writer, is not needed:
+ *   if a reader blocks a commit, the rows stay in the open transaction for the next commit.
  * - synchronous = OFF while running: a process that dies loses nothing that was written, and the
  *   target's disk sees no fsync from us. Only a power cut can damage a running recording; the last
  *   commit syncs.

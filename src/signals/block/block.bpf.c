@@ -3,23 +3,22 @@
  *
  * A request may be issued and completed in any context. Only block_bio_queue is sure to run in the
  * context of the submitter, and there only the bio exists, not yet a request. So thread and time
- * are stored by bio, and the request takes them over when it is issued: from its first bio or, if
- * other bios were merged in front, from the first bio that was not merged. Map keys are pointers,
- * which are unique while the request lives; (device, sector) is not unique. Stale entries (a
- * discard that was merged, a completion that was not seen) are overwritten when the address is
- * reused.
+ * are stored by bio, and the request takes them over when it is issued. It takes them from its
+ * first bio, skipping bios that were merged in front. Map keys are pointers, which are unique while
+ * the request lives; (device, sector) is not unique. Stale entries (a discard that was merged, a
+ * completion that was not seen) are overwritten when the address is reused.
  *
  * - The begin is that of the bio, so that the queue time includes the wait for a free request. A
  *   request that is requeued waits again: its service begins with the last issue.
  * - A flush without data never reaches the driver. The kernel sends one flush request of its own
- * for all that are pending, and completes them when its own is done. So their issue time is that of
- * the kernel's request.
+ *   for all that are pending, and completes them when its own is done. So their issue time is that
+ *   of the kernel's request.
  * - A write with a flush before or after it completes several times; the last completion counts.
  * - Devices without requests (device mapper, md, zram) are observed by their bios: there is no
- * queue time, and the service lasts until the bio ends. They send new bios to the devices below
- * them, which are counted there.
- * - Queue depth and the end of the last request belong to the device. Therefore requests of threads
- *   that are not recorded are tracked too, but without reading the clock.
+ *   queue time, and the service lasts until the bio ends. They send new bios to the devices below
+ *   them, which are counted there.
+ * - Queue depth and the end of the last request belong to the device. Therefore requests of
+ *   threads that are not recorded are tracked too, but without reading the clock.
  *
  * Rejected: the request's own times (start_time_ns, io_start_time_ns), which would save reading the
  * clock. The first is taken after the wait for a free request, and a whole batch may share it. It

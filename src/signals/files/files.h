@@ -31,9 +31,9 @@ enum files_operation {
 enum files_shape {
 	FILES_FD,         /* descriptor 1 */
 	FILES_SIZED,      /* descriptor 1, bytes 3 */
-	FILES_SIZED_AT,   /* and offset 4 */
+	FILES_SIZED_AT,   /* descriptor 1, bytes 3, offset 4 */
 	FILES_VECTOR,     /* descriptor 1, iovec 2, its length 3 */
-	FILES_VECTOR_AT,  /* and offset 4 */
+	FILES_VECTOR_AT,  /* descriptor 1, iovec 2, its length 3, offset 4 */
 	FILES_SECOND_FD,  /* descriptor 2, bytes 4: sendfile */
 	FILES_FIFTH_SIZE, /* descriptor 1, bytes 5: copy_file_range */
 	FILES_PATH,       /* path 1 */
@@ -45,9 +45,9 @@ enum files_result {
 	FILES_STATUS,  /* success or an error only */
 	FILES_BYTES,   /* a number of bytes */
 	FILES_OPENED,  /* a descriptor */
-	FILES_STAT_2,  /* a struct stat, at argument 2 */
-	FILES_STAT_3,  /* at argument 3 */
-	FILES_STATX_5, /* a struct statx, at argument 5 */
+	FILES_STAT_2,  /* struct stat at argument 2 */
+	FILES_STAT_3,  /* struct stat at argument 3 */
+	FILES_STATX_5, /* struct statx at argument 5 */
 };
 
 struct files_call {

@@ -14,11 +14,11 @@
 #define MOST_SERVICES    4096
 
 #define SECOND_NS   1000000000ULL
-#define LONG_LIFE   SECOND_NS /* connections that live longer have sums and events of their own */
-#define NOTED_MOST  1000      /* as do short ones: this many at once, */
-#define NOTED_RATE  20        /* and this many per second */
-#define EVENTS_MOST 1000      /* the same limits for events other than begin and end */
-#define EVENTS_RATE 200
+#define LONG_LIFE   SECOND_NS /* connections that live longer are objects of their own */
+#define NOTED_MOST  1000      /* short connections that are objects of their own: at once */
+#define NOTED_RATE  20        /* short connections that are objects of their own: per second */
+#define EVENTS_MOST 1000      /* events other than begin and end: at once */
+#define EVENTS_RATE 200       /* events other than begin and end: per second */
 
 #define IPPROTO_TCP 6
 #define AF_UNIX     1
