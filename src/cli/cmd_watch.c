@@ -166,7 +166,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			argp_error(state, "'%s' is not a duration [like 500us, 10ms]", arg);
 		return 0;
 	case OPTION_EVERY:
-		options->run.slow_ns = 0; /* 0: never adjusted, however many events */
+		options->run.slow_ns = 0; /* 0 remains 0, however many events there are */
 		return 0;
 	case ARGP_KEY_ARG:
 		return parse_arg(options, arg, state);

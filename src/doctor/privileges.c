@@ -83,9 +83,9 @@ static void check_caps(struct doctor *doctor)
 }
 
 /*
- * A seccomp filter may kill the caller of bpf(), so a child tries first. Every kernel refuses the
- * arguments of both calls with EINVAL or EFAULT, whatever the privileges, or with EPERM, whose
- * meaning then depends on the capabilities that we have.
+ * A seccomp filter may kill the caller of bpf(), so a child tries first. Without a filter, the
+ * arguments of both calls are refused with EINVAL, EFAULT or E2BIG, whatever the privileges. Any
+ * other error counts as forbidden.
  */
 static int try_calls(void)
 {

@@ -22,8 +22,9 @@
 struct recording;
 
 /*
- * Creates the file with mode 0600. -EEXIST if it exists and `force` is not set; -EINVAL if `force`
- * is set but the existing one is not a regular file.
+ * Creates the file with mode 0600. -EEXIST if it exists and `force` is not set; -EINVAL if the
+ * existing file or a leftover journal is not a regular file; -EACCES if one of them may be another
+ * user's trap (base/owner.h).
  */
 int recording__create(const char *path, bool force, struct recording **ret);
 /* A temporary recording, for live views. Read it through recording__db(). */
