@@ -1,4 +1,4 @@
-/* Names of network addresses. A connection has one name, whoever reports it. */
+/* Names of network addresses. A connection has the same name wherever it is reported. */
 #pragma once
 
 #include <netinet/in.h>
@@ -10,7 +10,7 @@
 /* Whether the functions below know this family: AF_INET or AF_INET6. */
 #define ADDRESS_IS_KNOWN(family) ((family) == AF_INET || (family) == AF_INET6)
 
-/* "10.0.0.1:5432", "[::1]:80". `bytes` has 4 or 16 of them. */
+/* "10.0.0.1:5432", "[::1]:80". `bytes` has 4 or 16 bytes, depending on the family. */
 void address__name(int family, const uint8_t *bytes, uint16_t port, char *ret, size_t size);
 
 struct address_ends {

@@ -1,4 +1,6 @@
-/* Ownership of locals. An owned local carries cleanup(f) and an initial value; TAKE() moves it out.
+/*
+ * Ownership of locals. An owned local is declared with cleanup(f) and an initial value; TAKE()
+ * moves the value out.
  */
 #pragma once
 
@@ -9,7 +11,7 @@
 
 #define cleanup(f) __attribute__((cleanup(f)))
 
-/* The value of `var`, which is left empty: ownership moves to whoever gets the result. */
+/* The value of `var`, which is set to NULL: ownership moves to the user of the result. */
 #define TAKE(var)                                                                                  \
 	({                                                                                         \
 		__typeof__(var) taken_ = (var);                                                    \
@@ -17,7 +19,7 @@
 		taken_;                                                                            \
 	})
 
-/* Defines f_p(), which frees through a pointer to the variable, as cleanup() wants it. */
+/* Defines f_p(), which takes a pointer to the variable, as cleanup() needs it. */
 #define DEFINE_CLEANUP(type, f)                                                                    \
 	static inline void f##_p(type *p)                                                          \
 	{                                                                                          \

@@ -1,4 +1,4 @@
-/* Time as the kernel half stamps it: CLOCK_MONOTONIC, in nanoseconds. */
+/* Time as in the kernel half: CLOCK_MONOTONIC, in nanoseconds. */
 #pragma once
 
 #include <stdint.h>
@@ -17,7 +17,7 @@ static inline uint64_t clock__now_ns(void)
 	return clock__read_ns(CLOCK_MONOTONIC);
 }
 
-/* What to add to a monotonic time to get the time of day. */
+/* Add this to a monotonic time to get the time of day. */
 static inline uint64_t clock__wall_offset_ns(void)
 {
 	return clock__read_ns(CLOCK_REALTIME) - clock__now_ns();

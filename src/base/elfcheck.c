@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A few dozen are usual; object files with a section per function have some thousands. */
+/* Usually a few dozen; object files with a section per function have some thousands. */
 #define MOST_SECTIONS   65536
 #define BYTE_ORDER_HERE (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB)
 
@@ -18,7 +18,7 @@ struct source {
 	size_t size;
 };
 
-/* false: it is not all there. */
+/* False: not all bytes exist. */
 static bool read_at(const struct source *source, void *to, size_t size, uint64_t offset)
 {
 	if (source->fd >= 0)
@@ -30,7 +30,7 @@ static bool read_at(const struct source *source, void *to, size_t size, uint64_t
 	return true;
 }
 
-/* If the header has no number, the size of the first section is it. */
+/* If the header's number of sections is 0, the number is the size of the first section. */
 static int check(const struct source *source)
 {
 	Elf64_Ehdr head;

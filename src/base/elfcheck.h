@@ -1,10 +1,10 @@
-/* What an ELF file claims that libelf believes without a limit. */
+/* Checks the numbers of an ELF file that libelf trusts without a limit. */
 #pragma once
 
 /*
- * libelf makes room for every section that the file claims when it opens it, 200 bytes each. -EFBIG
- * if there are more than any program has; -ENOEXEC: the byte order is that of other machines, and
- * no number in it was looked at; 0 also for what is no ELF file or cannot be read.
+ * When libelf opens a file, it allocates 200 bytes for every section that the file claims. -EFBIG:
+ * more sections than any program has. -ENOEXEC: foreign byte order, nothing was checked. 0 also if
+ * it is not an ELF file or cannot be read.
  */
 int elfcheck__sections(int fd);
 /* The same for a file in memory. */

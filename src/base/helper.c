@@ -25,27 +25,27 @@
 #include "base/clock.h"
 
 #define LOOK_MS 50
-/* What the kernel charges for a wait that was interrupted is no work. */
+/* CPU time that the kernel charges for an interrupted wait; not work. */
 #define LEAST_WORK_NS 50000
-/* After it stalled for as long as it may, in all, it is given up as soon as it stalls again. */
+/* Once the total stall time is used up, a helper that stalls again for this long is given up. */
 #define LEAST_STALL_NS UINT64_C(200000000)
-/* From one look to the next. What is beyond that is time in which we did not run either. */
+/* The most that counts as quiet time between two looks. Beyond that, gapless itself did not run. */
 #define MOST_QUIET_NS (2 * LOOK_MS * UINT64_C(1000000))
 #define MOST_QUESTION (1U << 20)
 #define MOST_ANSWER   (UINT64_C(1) << 32)
 #define SOCKET_FD     3
-#define OWN_PIDS      256 /* that are remembered */
+#define OWN_PIDS      256 /* number of pids that are remembered */
 #define MOST_LEFT     32
 
 struct helper {
 	struct helper_work work;
-	pid_t pid; /* 0: there is none */
+	pid_t pid; /* 0: none */
 	int socket;
 	bool stalled;
 	uint64_t stalled_ns;
-	uint64_t process_cpu_ns; /* of the process, as last read */
-	_Atomic uint64_t cpu_ns; /* of all of them */
-	pid_t left[MOST_LEFT];   /* behind, and not seen to end yet; 0: free */
+	uint64_t process_cpu_ns; /* of the current process, as last read */
+	_Atomic uint64_t cpu_ns; /* of all processes of this helper */
+	pid_t left[MOST_LEFT];   /* processes left behind that have not ended yet; 0: free */
 };
 
 struct head {
@@ -105,7 +105,7 @@ static int send_parcel(int socket, int err, const struct helper_parcel *parcel)
 	return send_bytes(socket, parcel->bytes, parcel->size);
 }
 
-/* Some bytes, and a descriptor if one comes along. 0: the other side is gone. */
+/* Receives some bytes, and a descriptor if one is attached. 0: the peer has closed the socket. */
 static ssize_t receive_some(int socket, void *to, size_t size, int *ret_fd)
 {
 	union {
@@ -162,7 +162,7 @@ static void limit_memory(uint64_t bytes)
 	FILE *file = fopen("/proc/self/statm", "re");
 	struct rlimit limit;
 
-	/* "… data …", the sixth: what is private and can be written to. */
+	/* Field 6, "data": private writable memory, in pages. */
 	if (file) {
 		if (fscanf(file, "%*u %*u %*u %*u %*u %lu", &pages) != 1)
 			pages = 0;
@@ -175,8 +175,8 @@ static void limit_memory(uint64_t bytes)
 }
 
 /*
- * It has nothing of ours open: whoever waits for the end of our output or of a recording must not
- * wait for a helper that was left behind.
+ * Keeps none of our descriptors open: whoever waits for the end of our output or of a recording
+ * must not wait for a helper that was left behind.
  */
 static void keep_only(int socket)
 {
@@ -215,7 +215,7 @@ static void help(const struct helper_work *work, int socket, pid_t parent)
 	static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE };
 	sigset_t none;
 
-	/* Ctrl-C is for everyone at the terminal, and it is the parent that decides. */
+	/* Ctrl-C reaches every process of the terminal, but the parent decides what to do. */
 	for (size_t i = 0; i < sizeof(ignored) / sizeof(*ignored); i++)
 		signal(ignored[i], SIG_IGN);
 	signal(SIGCHLD, SIG_DFL);
@@ -281,7 +281,7 @@ static int start(struct helper *helper)
 	return 0;
 }
 
-/* One that hangs in the kernel ends later, or never: it is left behind. */
+/* A process that hangs in the kernel ends later, or never. It is left behind. */
 void helper__restart(struct helper *helper)
 {
 	size_t place = 0;
@@ -355,9 +355,9 @@ bool helper__is_own(pid_t pid)
 
 struct waiting {
 	const struct helper_patience *patience;
-	uint64_t began_cpu_ns; /* when it was asked */
-	uint64_t seen_cpu_ns;  /* when it last was seen at work */
-	uint64_t quiet_ns;     /* since then */
+	uint64_t began_cpu_ns; /* CPU time when the question was asked */
+	uint64_t seen_cpu_ns;  /* CPU time when work was last seen */
+	uint64_t quiet_ns;     /* time since then */
 	uint64_t looked_ns;
 };
 
@@ -370,7 +370,7 @@ static uint64_t most_quiet_ns(const struct helper *helper, const struct helper_p
 	return left_ns > LEAST_STALL_NS ? left_ns : LEAST_STALL_NS;
 }
 
-/* Nothing has come for a while: is it at work? */
+/* Nothing has arrived for a while: checks whether the helper is working. */
 static int judge(struct helper *helper, struct waiting *waiting)
 {
 	const struct helper_patience *patience = waiting->patience;

@@ -1,13 +1,13 @@
 /*
- * A process of our own for work on what somebody else wrote: it can be limited, waited for with a
- * deadline, and given up.
+ * A separate process for work on untrusted input. Its resources can be limited, waiting for it can
+ * have a deadline, and it can be abandoned.
  *
- * A hostile file can make the libraries that read it take any amount of memory, and a read from a
- * stalled file system cannot be ended, not even by SIGKILL. So such work is done by a helper, which
- * has a limit on its memory and can be left behind. It is forked when first asked, and again after
- * it was given up; it answers one question after the other.
+ * A hostile file can make the libraries that read it allocate any amount of memory, and a read from
+ * a stalled file system cannot be ended, not even by SIGKILL. So a helper does such work. It has a
+ * memory limit and can be left behind. It is forked when first asked, and again after it was given
+ * up. It answers one question after the other.
  *
- * Nothing here logs. A helper is for one thread at a time.
+ * Nothing here logs. A helper may be used by one thread at a time.
  */
 #pragma once
 
@@ -26,32 +26,34 @@ struct helper_parcel {
 };
 
 struct helper_work {
-	const char *name; /* of the process, at most 15 bytes */
-	/* That it may take beyond what it is born with. */
+	const char *name; /* name of the process, at most 15 bytes */
+	/* Memory that it may use in addition to what it has after the fork. */
 	uint64_t memory_bytes;
 	/*
-	 * Runs in the helper, where no other thread of ours exists. `question->fd` is its own to
-	 * close. What it puts into `answer` is sent and then freed or closed. 0 or -errno, which
+	 * Runs in the helper, which has no other threads of gapless. It must close `question->fd`.
+	 * The content of `answer` is sent and then freed or closed. 0 or -errno, which
 	 * helper__ask() returns.
 	 */
 	int (*serve)(void *context, const struct helper_parcel *question,
 		     struct helper_parcel *answer);
-	void *context; /* as it is when the helper is forked */
+	void *context; /* as it is at the time of the fork */
 };
 
 /* How long to wait for an answer. */
 struct helper_patience {
 	/*
-	 * Without any CPU time being used. For all questions together, unless `in_full`: after a
-	 * helper stalled once, a short wait is a stall too, which says little about the file.
+	 * Longest time without CPU time being used. This is the total of all questions, unless
+	 * `in_full`: once a helper has stalled, even a short wait counts as a stall, which says
+	 * little about the file.
 	 */
 	uint64_t stall_ns;
 	bool in_full;
-	uint64_t cpu_ns;   /* in all */
-	size_t most_bytes; /* of the answer */
+	uint64_t cpu_ns;   /* most CPU time for the question */
+	size_t most_bytes; /* most bytes of the answer */
 	/*
-	 * Called many times a second while nothing comes. 0; 1 if it is known to be at work
-	 * although it uses no CPU time; or an error to give it up with. May be NULL.
+	 * Called many times a second while nothing arrives; may be NULL. Returns 0; 1 if the helper
+	 * is known to be working although it uses no CPU time; or an error, with which the helper
+	 * is given up.
 	 */
 	int (*look)(void *context);
 	void *context;
@@ -61,27 +63,29 @@ int helper__new(const struct helper_work *work, struct helper **ret);
 void helper__free(struct helper *helper);
 
 /*
- * *ret belongs to the caller: helper__release(). -ECHILD: no process could be started, and nothing
- * was asked. -ETIMEDOUT: given up, it stalled (helper__stalled() tells) or used too much CPU time;
- * -EPIPE: it died; -EFBIG: too long an answer; or what look() returned; after these the next
- * question goes to a new process. Or what serve() returned.
+ * The caller frees *ret with helper__release(). Returns -ECHILD: no process could be started, and
+ * nothing was asked; or what serve() returned. After the following errors, the next question goes
+ * to a new process: -ETIMEDOUT: given up, because it stalled (see helper__stalled()) or used too
+ * much CPU time; -EPIPE: it died; -EFBIG: the answer is too long; or what look() returned.
  */
 int helper__ask(struct helper *helper, const struct helper_parcel *question,
 		const struct helper_patience *patience, struct helper_parcel *ret);
 void helper__release(struct helper_parcel *parcel);
 
-/* Whether it was given up because it stalled, the last time that it was. */
+/* Whether the last time that a process was given up, it had stalled. */
 bool helper__stalled(const struct helper *helper);
 
-/* Ends the process; the next question goes to a new one. */
+/* Ends the process. The next question goes to a new one. */
 void helper__restart(struct helper *helper);
 
-/* Whether the next question is the first one of a process. */
+/* Whether the next question will be the first one of a new process. */
 bool helper__is_fresh(const struct helper *helper);
 
-/* CPU time of all processes of a helper, and of all helpers of this program. From any thread. */
+/*
+ * CPU time of all processes of a helper, and of all helpers of this program. Call from any thread.
+ */
 uint64_t helper__cpu_ns(const struct helper *helper);
 uint64_t helper__all_cpu_ns(void);
 
-/* Whether a process is or was a helper of this program. From any thread. */
+/* Whether a process is or was a helper of this program. Call from any thread. */
 bool helper__is_own(pid_t pid);

@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 
-/* Length of the UTF-8 character at `at`, 0 if there is none. jansson judges; this only cuts. */
+/* Length of the UTF-8 character at `at`, 0 if it is invalid. jansson checks the validity. */
 static size_t character_length(const char *at)
 {
 	unsigned char first = (unsigned char)*at;

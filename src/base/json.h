@@ -1,20 +1,22 @@
-/* What jansson leaves to its users. */
+/* Additions to jansson. */
 #pragma once
 
 #include <jansson.h>
 
 /*
- * The format of everything that `--json` prints, as its key "format". Under one number, keys are
- * added, but none goes or changes its meaning.
+ * The format of all `--json` output, printed as the key "format". As long as the number stays the
+ * same, keys may be added, but none is removed or changes its meaning.
  */
 #define JSON_FORMAT 1
 
-/* The same object with "format" as its first key. Takes `object`, which may be NULL; NULL: no
- * memory. */
+/*
+ * The same object with "format" as its first key. Takes ownership of `object`, which may be NULL.
+ * NULL: out of memory.
+ */
 json_t *json__versioned(json_t *object);
 
 /*
- * A JSON string of any bytes: names and paths need not be UTF-8, and jansson refuses those that
- * are not. An offending byte becomes the four characters \xNN. NULL when out of memory.
+ * A JSON string from any bytes. Names and paths need not be UTF-8, and jansson refuses what is not.
+ * Each invalid byte becomes the four characters \xNN. NULL: out of memory.
  */
 json_t *json__text(const char *bytes);

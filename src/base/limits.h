@@ -1,10 +1,10 @@
-/* What the limits of this process mean for files that it writes. */
+/* The file size limit of this process. */
 #pragma once
 
 /*
- * From now on a file that reaches `ulimit -f` is a write that fails with EFBIG, as on a full disk,
- * and not the end of the program.
+ * From now on, writing beyond `ulimit -f` fails with EFBIG, like a full disk, and does not end the
+ * program.
  */
 void limits__outlive(void);
-/* As it was before: for a program that is executed next. */
+/* Restores the previous behaviour, for a program that is executed next. */
 void limits__restore(void);

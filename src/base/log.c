@@ -1,4 +1,4 @@
-/* One line per call, written with one write so that threads do not mix their words. */
+/* One line per call, written with one write so that lines of threads are not mixed. */
 #include "base/log.h"
 
 #include <errno.h>
@@ -48,7 +48,7 @@ void log__write(enum log_level level, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(line + length, sizeof(line) - length, format, args);
 	va_end(args);
-	/* Names of files and of programs are in it. */
+	/* The line may contain untrusted names of files and programs. */
 	utf8__tame(line);
 	fprintf(stderr, "gapless: %s%s%s%s\n", term__on(stderr, style[level]), prefix[level],
 		term__off(stderr, style[level]), line);

@@ -1,6 +1,6 @@
 /*
- * Words for a person, on stderr. Libraries (base, symbol, stacks, recording, export) never log
- * above debug; whoever knows the context logs once. Safe to call from any thread.
+ * Messages for users, on stderr. Libraries (base, symbol, stacks, recording, export) never log
+ * above debug; the caller that knows the context logs once. Safe to call from any thread.
  */
 #pragma once
 
@@ -14,8 +14,8 @@ void log__set_level(enum log_level level);
 bool log__shows(enum log_level level);
 
 /*
- * Where the text that is being read comes from, "file:3"; every line begins with it until NULL is
- * set. The caller keeps the text. For one thread only.
+ * The origin of the text that is being parsed, "file:3". Every line begins with it until it is set
+ * to NULL. The caller keeps the text. For use by one thread only.
  */
 void log__set_place(const char *text);
 const char *log__place(void);

@@ -1,4 +1,4 @@
-/* Open addressing with linear probing; a removal closes the gap, so there are no tombstones. */
+/* Open addressing with linear probing. A removal closes the gap, so there are no tombstones. */
 #include "base/map.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@ struct map_entry {
 
 static size_t home_of(const struct map *map, uint64_t key)
 {
-	/* Fibonacci hashing: ids that follow each other spread. */
+	/* Fibonacci hashing: spreads consecutive ids. */
 	return (size_t)((key * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & (map->capacity - 1);
 }
 
@@ -69,7 +69,7 @@ int map__put(struct map *map, uint64_t key, void *value)
 	return 0;
 }
 
-/* Frees the entry, and closes the gap. */
+/* Removes the entry and closes the gap. */
 static void take_out(struct map *map, struct map_entry *hole)
 {
 	size_t mask = map->capacity - 1, at = (size_t)(hole - map->entries);
@@ -82,7 +82,7 @@ static void take_out(struct map *map, struct map_entry *hole)
 		at = (at + 1) & mask;
 		if (!map->entries[at].value)
 			return;
-		/* An entry may move into the hole unless its home lies behind the hole. */
+		/* An entry may move into the hole unless its home position is after the hole. */
 		home = home_of(map, map->entries[at].key);
 		distance = (at - home) & mask;
 		if (distance < ((at - (size_t)(hole - map->entries)) & mask))
@@ -107,7 +107,10 @@ void *map__take(struct map *map, uint64_t key)
 	return value;
 }
 
-/* What closes a gap comes from behind it, or wraps around and was asked about already. */
+/*
+ * An entry that moves into the gap comes from after it, or has wrapped around and was already
+ * checked.
+ */
 void map__sweep(struct map *map, map_is_over_fn is_over, void *context)
 {
 	for (size_t at = 0; at < map->capacity;) {

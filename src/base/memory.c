@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 
-/* UINT64_MAX: the file is not there, or says "max". */
+/* UINT64_MAX: the file does not exist, or says "max". */
 static uint64_t read_number(const char *path)
 {
 	cleanup(fclose_p) FILE *file = fopen(path, "re");
@@ -19,7 +19,7 @@ static uint64_t read_number(const char *path)
 	return file && fscanf(file, "%" SCNu64, &number) == 1 ? number : UINT64_MAX;
 }
 
-/* The least of a file of this name in the folder of a cgroup and in all above it. */
+/* The minimum of the file `name` in the folder of a cgroup and of all its ancestors. */
 static uint64_t least_above(const char *mount, char *group, const char *name)
 {
 	uint64_t least = UINT64_MAX, number;

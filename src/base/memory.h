@@ -1,14 +1,16 @@
-/* How much memory there is for this process. */
+/* How much memory is available to this process. */
 #pragma once
 
 #include <stdint.h>
 
-/* What the machine has, or what the tightest cgroup around us leaves of it. In bytes. */
+/* The machine's memory, or the limit of the tightest cgroup that contains us. In bytes. */
 uint64_t memory__limit(void);
 
-/* One part in `share` of it, within bounds. */
+/* That limit divided by `share`, within bounds. */
 uint64_t memory__share(uint64_t share, uint64_t least, uint64_t most);
 
-/* What cgroups leave, UINT64_MAX: no limit; with the files where they are looked for: for tests.
- * `self` is as /proc/self/cgroup. */
+/*
+ * The limit of our cgroups; UINT64_MAX: none. For tests, the paths are arguments: `self` is like
+ * /proc/self/cgroup.
+ */
 uint64_t memory__cgroup_limit(const char *self, const char *mounts);

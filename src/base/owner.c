@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "base/parse.h"
 
-/* UINT32_MAX, which is nobody: not set, or no number. */
+/* UINT32_MAX, which is not a valid id: not set, or not a number. */
 static uint32_t id_of(const char *name)
 {
 	const char *text = getenv(name);
@@ -19,7 +19,7 @@ static uint32_t id_of(const char *name)
 	return text && !parse__number(text, 0, UINT32_MAX - 1, &id) ? (uint32_t)id : UINT32_MAX;
 }
 
-/* Under sudo, what owner__give() gave away is ours still. */
+/* Under sudo, files that owner__give() gave away still count as ours. */
 static bool is_ours(uint32_t uid)
 {
 	return uid == geteuid() || (!geteuid() && uid == id_of("SUDO_UID"));
@@ -55,7 +55,7 @@ void owner__give(int fd)
 {
 	uint32_t uid = id_of("SUDO_UID"), gid = id_of("SUDO_GID");
 
-	/* A file system that has no owners is no reason to fail. */
+	/* Not an error on a file system without owners. */
 	if (!geteuid() && uid != UINT32_MAX && gid != UINT32_MAX)
 		(void)!fchown(fd, uid, gid);
 }

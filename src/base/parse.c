@@ -11,8 +11,8 @@ struct unit {
 #define NEAREST_MAX_WORD 32
 
 /*
- * Decimal digits with an optional fraction, times the unit's factor, without floating point: a
- * duration must not come back a nanosecond short. The fraction keeps at most nine digits.
+ * Decimal digits with an optional fraction, times the unit's factor. No floating point, because a
+ * duration must not be a nanosecond short. The fraction keeps at most nine digits.
  */
 static int parse_scaled(const char *text, const struct unit *units, uint64_t *ret)
 {
@@ -165,7 +165,7 @@ const char *parse__nearest(const char *typed, const char *const *known)
 	for (; *known; known++) {
 		size_t d = distance(typed, *known);
 
-		/* An unfinished word is meant more surely than a misspelt one. */
+		/* A prefix is a better guess than a misspelt word. */
 		if (length && !strncmp(*known, typed, length))
 			d = 0;
 		if (d < best) {

@@ -1,6 +1,6 @@
 /*
- * Words are found whatever quotes they are in ("sh -c 'x --token y'"), and a value ends where the
- * shell would end it. Where that is not clear, rather too much is taken out than too little.
+ * Words are found inside any quotes ("sh -c 'x --token y'"), and a value ends where the shell would
+ * end it. In case of doubt, too much is redacted rather than too little.
  */
 #include "base/redact.h"
 
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* How a quote is written between quotes. */
+/* How a quote is written within quotes. */
 #define QUOTED_QUOTE "'\\''"
 
 const char *const redact_words[] = { "full", "redacted", "none", NULL };
@@ -19,8 +19,8 @@ const char *const redact_words[] = { "full", "redacted", "none", NULL };
 struct line {
 	FILE *out;
 	const char *begin;
-	char quote;         /* that is open here; 0: none */
-	const char *opened; /* behind it */
+	char quote;         /* the quote that is open here; 0: none */
+	const char *opened; /* position after the open quote */
 };
 
 enum form { FORM_NONE, FORM_WORD, FORM_NEXT_WORD, FORM_HEADER, FORM_JSON };
@@ -71,7 +71,7 @@ static bool ends_in(const char *part, size_t length, const char *const *words)
 	return false;
 }
 
-/* The length of the first part of a name: of "api-key", "API_KEY" and "apiKey", 3. */
+/* The length of the first part of a name: 3 for "api-key", "API_KEY" and "apiKey". */
 static size_t part_length(const char *name, size_t length)
 {
 	size_t i = 0;
@@ -95,7 +95,7 @@ static bool is_secret(const char *name, size_t length)
 	static const char *const tails[] = { "password", "passwd", "passphrase", "token",
 					     "secret",   "apikey", NULL };
 	static const char *const last[] = { "pass", NULL };
-	/* About a secret, without being one. */
+	/* Words that say something about a secret but are not one. */
 	static const char *const about[] = { "file", "path", "dir",   "type",   "size", "length",
 					     "name", "sock", "stdin", "prompt", NULL };
 	static const char *const denied[] = { "no", NULL };
@@ -119,7 +119,7 @@ static bool is_secret(const char *name, size_t length)
 	return found;
 }
 
-/* The shell's own, which are folders. */
+/* Variables of the shell, which are folders. */
 static bool is_folder(const char *word, size_t length)
 {
 	return (length == 3 && begins(word, "PWD")) || (length == 6 && begins(word, "OLDPWD"));
@@ -141,7 +141,7 @@ static bool ends_with(const struct line *line, const char *at, const char *text)
 	return (size_t)(at - line->begin) >= length && !strncmp(at - length, text, length);
 }
 
-/* "Authorization:Bearer", "X-Api-Key:abc", "-H Api-Key:abc"; but an image may be "auth:latest". */
+/* "Authorization:Bearer", "X-Api-Key:abc", "-H Api-Key:abc". But "auth:latest" may be an image. */
 static bool is_header(const struct line *line, const char *word, const char *end)
 {
 	static const char *const tails[] = { "authorization", NULL };
@@ -160,8 +160,7 @@ static bool is_header(const struct line *line, const char *word, const char *end
 	return ends_with(line, before, "-H") || ends_with(line, before, "--header");
 }
 
-/* Whether it can be what an option has for a value: "-Ab3" can, "-v" and "--verbose" are options.
- */
+/* Whether this can be the value of an option: "-Ab3" can; "-v" and "--verbose" are options. */
 static bool is_value(const char *at)
 {
 	if (*at != '-')
@@ -170,7 +169,7 @@ static bool is_value(const char *at)
 	       (!is_letter(at[1]) || (at[2] && !is_space(at[2]) && !is_quote(at[2])));
 }
 
-/* Where the value of the name at `word` begins, which ends at `end`. */
+/* Finds the value of the name from `word` to `end`. */
 static enum form find_value(const struct line *line, const char *word, const char *end,
 			    const char **ret)
 {
@@ -196,7 +195,7 @@ static enum form find_value(const struct line *line, const char *word, const cha
 	return is_space(*behind) && is_value(*ret) ? FORM_NEXT_WORD : FORM_NONE;
 }
 
-/* Behind the quotes that open at `at`, or the end of the line. */
+/* The position after the quotes that open at `at`, or the end of the line. */
 static const char *skip_quoted(const char *at)
 {
 	char quote = *at++;
@@ -207,7 +206,7 @@ static const char *skip_quoted(const char *at)
 	return at + (*at == quote);
 }
 
-/* Where the quotes close that are open. */
+/* The position where the open quotes close. */
 static const char *find_close(const struct line *line, const char *at)
 {
 	while (*at) {
@@ -241,7 +240,7 @@ static const char *skip_word(const struct line *line, const char *at, const char
 	return at;
 }
 
-/* "Bearer abc", as far as its quotes; without them, the word behind such a scheme. */
+/* "Bearer abc": ends with its quotes or, without quotes, after the word that follows the scheme. */
 static const char *skip_header(const struct line *line, const char *at)
 {
 	static const char *const schemes[] = { "bearer", "basic", "digest", "token", NULL };
@@ -260,7 +259,7 @@ static const char *end_of_value(const struct line *line, enum form form, const c
 {
 	bool in_query = word > line->begin && (word[-1] == '?' || word[-1] == '&');
 
-	/* '--password=with a space': the quotes are around the whole word. */
+	/* '--password=with a space': the quotes enclose the whole word. */
 	if (line->quote && word == line->opened && (form == FORM_WORD || form == FORM_HEADER))
 		return find_close(line, value);
 	if (form == FORM_HEADER)
@@ -282,7 +281,7 @@ static void put(struct line *line, const char *from, const char *to)
 	fwrite(from, 1, (size_t)(to - from), line->out);
 }
 
-/* Writes a name and the value that it has, and returns what is behind them. */
+/* Writes a name and its value, redacted, and returns the rest of the line. */
 static const char *put_name(struct line *line, const char *word)
 {
 	const char *end = word, *name = word, *value = NULL, *behind;
@@ -298,7 +297,7 @@ static const char *put_name(struct line *line, const char *word)
 		put(line, word, end);
 		return end;
 	}
-	/* The quotes that are open close behind the name. */
+	/* The open quotes close after the name. */
 	if ((form == FORM_NEXT_WORD && !is_space(*end)) ||
 	    (form == FORM_JSON && *end == line->quote))
 		line->quote = '\0';
@@ -311,7 +310,7 @@ static const char *put_name(struct line *line, const char *word)
 	return behind;
 }
 
-/* The same for an address at its "://": "user:password@". */
+/* The same for a URL at its "://": "user:password@". */
 static const char *put_address(struct line *line, const char *at)
 {
 	const char *from = at + 3, *end = from + strcspn(from, " \t\n'\"/");
@@ -336,7 +335,7 @@ static const char *put_other(struct line *line, const char *at)
 	} else if (line->quote && *at == line->quote) {
 		line->quote = '\0';
 	} else if (!line->quote && is_quote(*at) &&
-		   /* Not as in "don't". */
+		   /* Not an apostrophe as in "don't". */
 		   (at == line->begin || is_space(at[-1]) || at[-1] == '=')) {
 		line->quote = *at;
 		line->opened = end;
@@ -377,7 +376,7 @@ char *redact__line(const char *text, enum redact_args how)
 
 /* --- fields --------------------------------------------------------------------------------- */
 
-/* Whether it changed; -1: no memory. */
+/* Returns whether the field changed; -1: out of memory. */
 static int change_field(json_t *object, const char *key, const char *text, enum redact_args how)
 {
 	char *line;

@@ -1,10 +1,10 @@
-/* Text that is put together in a buffer of the caller's. What does not fit is cut off. */
+/* Builds text in a buffer that the caller owns. What does not fit is cut off. */
 #pragma once
 
 #include <stddef.h>
 
 struct strbuf {
-	char *text;    /* always terminated, once something was added */
+	char *text;    /* terminated as soon as something was added */
 	size_t size;   /* of the buffer, in bytes */
 	size_t length; /* so far, without the terminator */
 };

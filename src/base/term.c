@@ -37,7 +37,7 @@ int term__width(FILE *out)
 	return size.ws_col < 40 ? 40 : size.ws_col;
 }
 
-/* A character of UTF-8 is one column, however many bytes it has. */
+/* A UTF-8 character takes one column, however many bytes it has. */
 static int columns_of(const char *word, int length)
 {
 	int columns = 0;

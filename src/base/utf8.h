@@ -1,19 +1,21 @@
-/* Characters in bytes from anywhere. */
+/* Characters in untrusted bytes. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* Length of the UTF-8 character at `text` and its code point; 0 if the bytes are none. */
+/* Length of the UTF-8 character at `text` and its code point; 0 if it is invalid. */
 size_t utf8__decode(const char *text, uint32_t *ret_point);
 
 /*
- * Whether a character steers what shows it (control characters, line separators, marks that turn
- * the direction of what follows) or is none (U+FFFE and U+FFFF, which XML refuses).
+ * Whether a character controls the display (control characters, line separators, marks that change
+ * the text direction) or is a noncharacter (U+FFFE and U+FFFF, which XML refuses).
  */
 bool utf8__steers(uint32_t point);
 
-/* Puts '?' in the place of all that steers a terminal, but for ends of lines and tabs, and of bytes
- * that are no characters. */
+/*
+ * Replaces by '?' all characters that control a terminal, except newlines and tabs, and all bytes
+ * that are not valid UTF-8.
+ */
 void utf8__tame(char *text);

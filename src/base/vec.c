@@ -10,7 +10,7 @@ void *vec__append(void *array, size_t *count, size_t size)
 
 	if (*count >= UINT32_MAX)
 		return NULL;
-	/* The room is the next power of two, so it need not be stored. */
+	/* The capacity is the next power of two, so it need not be stored. */
 	if (!(*count & (*count - 1))) {
 		void *grown = reallocarray(*at, *count ? *count * 2 : 1, size);
 

@@ -8,7 +8,7 @@
 
 #include "base/utf8.h"
 
-/* The next character of a name in clean form; how many bytes of the name it took. */
+/* Writes the next character of a name in clean form; returns the number of bytes read. */
 static size_t clean_one(const char *name, char ret[5])
 {
 	uint32_t point = 0;
@@ -130,7 +130,7 @@ struct words words__count(int64_t value, const char *many)
 	return words;
 }
 
-/* `value` with three digits that count, and the first unit that keeps it below 1000. */
+/* `value` with three significant digits, and the first unit that keeps it below 1000. */
 static struct words scale(double value, const char *const *units, const double *factors)
 {
 	struct words words = {};

@@ -19,13 +19,13 @@
 #include "base/limits.h"
 #include "base/log.h"
 
-/* From a request to end to a kill. */
+/* Time between the request to end and the kill. */
 #define PATIENCE_NS UINT64_C(5000000000)
 #define LOOK_MS     20
 
 /*
- * What gapless was given by way of sets that pass from program to program is not the command's: a
- * service manager or a container may have put its capabilities there.
+ * Drops ambient and inheritable capabilities. A service manager or container may have given them to
+ * gapless that way, and they are not meant for the command.
  */
 static void keep_no_capabilities(void)
 {
@@ -45,14 +45,14 @@ static void become_command(char **command, int gate)
 	char byte;
 	int error;
 
-	/* A byte is the word to go; the end of file means that the parent gave up or died. */
+	/* A byte is the permission to start; end of file means that the parent gave up or died. */
 	if (read(gate, &byte, 1) != 1)
 		_exit(CHILD_NOT_FOUND);
 	keep_no_capabilities();
 	limits__restore();
 	execvp(command[0], command);
 	error = errno;
-	/* If nobody reads it, the status says it too. */
+	/* If nobody reads it, the exit status tells as well. */
 	(void)!write(gate, &error, sizeof(error));
 	_exit(child__status_of(error));
 }
@@ -133,8 +133,8 @@ int child__start(char **command, struct child *ret)
 }
 
 /*
- * A command that died meanwhile is no reason to die too: hence a socket, which can be written to
- * without a signal.
+ * The gate is a socket, which can be written to without SIGPIPE: if the command died meanwhile,
+ * gapless must not die too.
  */
 void child__open_gate(struct child *child, bool go)
 {

@@ -1,40 +1,42 @@
-/* The command to be measured, held back until everything is attached. */
+/* The measured command. It does not start until everything is attached. */
 #pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* It could not be run, or was not found; shells say so too. */
+/* The exit statuses of a shell for a command that cannot be executed or was not found. */
 #define CHILD_CANNOT_RUN 126
 #define CHILD_NOT_FOUND  127
 
 struct child {
 	pid_t pid;    /* 0: none */
-	int gate;     /* one byte into it lets the command start; closed: it gives up */
-	bool is_open; /* the gate is; what comes back through it is why it could not be run */
+	int gate;     /* writing a byte starts the command; closing it makes the command give up */
+	bool is_open; /* the gate is open; an errno may come back through it */
 	bool ended;
-	int status;    /* then: its exit status, or 128 + signal */
-	int signal;    /* then: what ended it, or 0 */
-	int run_error; /* then: the errno by which it could not be run at all, or 0 */
+	int status;    /* if ended: the exit status, or 128 + signal */
+	int signal;    /* if ended: the signal that ended it, or 0 */
+	int run_error; /* if ended: the errno if it could not be executed at all, or 0 */
 };
 
 /*
- * Whether there is a program of this name to execute, as execvp() looks for it: 0, -ENOENT or
- * -EACCES. What it does not see, like a format that the kernel does not know, is in run_error.
+ * Whether execvp() would find an executable program of this name: 0, -ENOENT or -EACCES. Other
+ * failures, such as a format unknown to the kernel, show up later in run_error.
  */
 int child__check(const char *program);
 
-/* The exit status of a shell for a command that cannot be run for this reason. */
+/* The exit status of a shell for a command that cannot be executed because of this errno. */
 int child__status_of(int error);
 
-/* "SIGSEGV"; one of a few static buffers. */
+/* "SIGSEGV"; the result is in one of a few static buffers. */
 const char *child__signal_name(int number);
 
-/* Makes the process, which waits at the gate. 0 or -errno. */
+/* Creates the process, which waits at the gate. 0 or -errno. */
 int child__start(char **command, struct child *ret);
-/* Lets it start; or has it give up, if it has not started. Without a child it does nothing. */
+/*
+ * Lets the command start, or makes it give up if it has not started. Does nothing without a child.
+ */
 void child__open_gate(struct child *child, bool go);
-/* Notes that it ended, if it did. */
+/* Checks whether it has ended, and stores how. */
 void child__look(struct child *child);
-/* Asks it to end and waits for that; after some seconds it is killed, with a warning. */
+/* Asks it to end and waits. Kills it after some seconds, with a warning. */
 void child__end(struct child *child);

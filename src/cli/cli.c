@@ -27,7 +27,7 @@ const struct command *const cli_commands[] = { EACH_COMMAND(ADDRESS) NULL };
 
 const char *const cli_levels[] = { "full", "sched", NULL };
 
-/* As what it was called: "gapless VERB" where the verb is known. */
+/* The name for messages: "gapless VERB" once the verb is known. */
 static const char *called = "gapless";
 
 const char *argp_program_version = "gapless " GAPLESS_VERSION;
@@ -70,7 +70,7 @@ static size_t collect_options(const struct argp *argp, const char **words, size_
 	return count;
 }
 
-/* getopt reports an unknown option before argp could, so the look happens before both. */
+/* getopt reports an unknown option before argp could, so check before calling either. */
 static void check_long_options(const struct argp *argp, int argc, char **argv)
 {
 	const char *words[MOST_WORDS] = { "help", "usage", "version" };
@@ -92,7 +92,7 @@ static void check_long_options(const struct argp *argp, int argc, char **argv)
 	}
 }
 
-/* For fopencookie(). */
+/* A write function for fopencookie(): replaces control characters. */
 static ssize_t write_tamed(void *context, const char *bytes, size_t size)
 {
 	cleanup(free_p) char *text = strndup(bytes, size);
@@ -105,9 +105,8 @@ static ssize_t write_tamed(void *context, const char *bytes, size_t size)
 }
 
 /*
- * argp and getopt repeat arguments in their messages, whatever they are: they write to a stream
- * that lets nothing through that would steer the terminal. If they end the program, exit() empties
- * it.
+ * argp and getopt repeat arguments in their messages, so they write to a stream that replaces
+ * control characters. If they end the program, exit() flushes it.
  */
 void cli__parse(const struct argp *argp, int argc, char **argv, void *input)
 {
@@ -167,7 +166,7 @@ bool cli__is_full(struct argp_state *state, const char *level)
 	return !strcmp(level, "full");
 }
 
-/* CAP_SYS_ADMIN or CAP_BPF; what lacks besides is said where it is needed. */
+/* CAP_SYS_ADMIN or CAP_BPF. Other missing capabilities are reported where they are needed. */
 #define CAPS_THAT_LOAD (UINT64_C(1) << 21 | UINT64_C(1) << 39)
 
 bool cli__may_measure(void)
@@ -289,13 +288,16 @@ bool cli__stdout_failed(void)
 	return true;
 }
 
-/* Output that could not be written is a failure, whatever the command thought of itself. */
+/* Failure to write the output is a failure, whatever the command returned. */
 static int finish(int status)
 {
 	return cli__stdout_failed() && !status ? EXIT_FAILURE : status;
 }
 
-/* What is opened later must not become a standard stream; writing to this one fails. */
+/*
+ * Occupies closed standard descriptors, so that no file opened later gets their number. Writing to
+ * them fails.
+ */
 static void keep_standard_numbers(void)
 {
 	for (int i = STDIN_FILENO; i <= STDERR_FILENO; i++)

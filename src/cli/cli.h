@@ -13,17 +13,17 @@
 /* Exit codes: 0 done, 1 failed, and these. */
 enum { CLI_EXIT_USAGE = 2, CLI_EXIT_GAPS = 3, CLI_EXIT_CROSSED = 4 };
 
-/* The words that an option takes; of a table of these, the last is empty. */
+/* The words that an option accepts. The last entry of a table is empty. */
 struct cli_words {
 	const char *option;       /* the long name */
-	const char *const *words; /* up to a NULL */
+	const char *const *words; /* ends with NULL */
 };
 
 struct command {
 	const char *name;
 	const char *about;                 /* one line for --help */
-	const struct argp *argp;           /* its options, for run() and the completion of shells */
-	const struct cli_words *words;     /* of options that take certain words; NULL: none */
+	const struct argp *argp;           /* its options, for run() and for shell completion */
+	const struct cli_words *words;     /* for options that accept certain words; or NULL */
 	int (*run)(int argc, char **argv); /* argv[0] is "gapless VERB"; returns the exit code */
 };
 
@@ -43,7 +43,9 @@ struct cli_common {
 /* Put this into the argp's children and point the parser's child_inputs[0] at a cli_common. */
 extern const struct argp cli_common_argp;
 
-/* Whom to look at; the input is a struct target. What cannot be ends the program. */
+/*
+ * The options that select targets; the input is a struct target. An invalid one ends the program.
+ */
 extern const struct argp cli_target_argp;
 
 /*
@@ -53,8 +55,8 @@ extern const struct argp cli_target_argp;
 void cli__parse(const struct argp *argp, int argc, char **argv, void *input);
 
 /*
- * argp_error(), but for an option that comes from a file: then the message names the place, which
- * log__set_place() was told of. Does not return.
+ * Like argp_error(). If the option comes from a file, the message names the place that was set with
+ * log__set_place(). Does not return.
  */
 __attribute__((format(printf, 2, 3), noreturn)) void cli__refuse(struct argp_state *state,
 								 const char *format, ...);
@@ -62,36 +64,36 @@ __attribute__((format(printf, 2, 3), noreturn)) void cli__refuse(struct argp_sta
 /* "unknown WHAT 'typed'; did you mean 'x'?" on stderr. `known` ends with NULL. */
 void cli__unknown(const char *what, const char *typed, const char *const *known);
 
-/* A time from the start of a recording, "10s"; a usage error if it is none. */
+/* Parses a time from the start of a recording, "10s"; a usage error if it is invalid. */
 void cli__offset(struct argp_state *state, const char *arg, uint64_t *ret_ns);
 
-/* How much of arguments is shown, "redacted"; a usage error if it is none. */
+/* Parses how much of arguments is shown, "redacted"; a usage error if it is invalid. */
 void cli__args(const char *arg, enum redact_args *ret);
 #define CLI_ARGS_ABOUT "Show arguments: full, redacted or none"
 
-/* What there is, up to a NULL. */
+/* The known levels; ends with NULL. */
 extern const char *const cli_levels[];
 
-/* Whether a level is "full", not "sched"; a usage error if it is neither. */
+/* Whether the level is "full"; false for "sched", a usage error for anything else. */
 bool cli__is_full(struct argp_state *state, const char *level);
 
-/* Whether the process may load BPF programs; if not, says what it lacks. */
+/* Whether the process may load BPF programs; if not, prints what it lacks. */
 bool cli__may_measure(void);
 
 /*
- * The recording of the current folder that was changed last, "*.gapless"; says which on standard
- * error. NULL: there is none, which is said too.
+ * The most recently changed "*.gapless" file of the current folder. Prints its name to standard
+ * error. If there is none, prints that and returns NULL.
  */
 const char *cli__newest_recording(void);
 
 /*
- * Whether standard output did not take all that was printed; says why, once. Best asked when the
- * printing is over, while errno knows.
+ * Whether writing to standard output failed; prints why, once. Call this right after printing,
+ * while errno is still valid.
  */
 bool cli__stdout_failed(void);
 
-/* The number in a variable of the environment that only tests set; 0: it is not set. */
+/* The number in an environment variable that only tests set; 0: not set. */
 uint32_t cli__test_switch(const char *name);
 
-/* Prints an object, with its format, and frees it. Returns false if stdout could not take it. */
+/* Prints an object with its format, and frees it. Returns false if writing to stdout failed. */
 bool cli__print_json(json_t *json);

@@ -1,5 +1,4 @@
-/* gapless diff: what changed between two sets of recordings, and whether that is more than noise.
- */
+/* gapless diff: what changed between two sets of recordings, and whether it is more than noise. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,11 +20,11 @@ struct options {
 	struct cli_common common;
 	struct diff_options diff;
 	const char **paths;
-	size_t path_count, behind; /* behind: a "--" */
+	size_t path_count, behind; /* behind: number of paths after "--" */
 	const char *gates[MOST_GATES + 1];
 	size_t gate_count;
 	size_t top;
-	enum redact_args args; /* on the page */
+	enum redact_args args; /* in the page */
 	const char *html;      /* the page's file; NULL: none */
 };
 
@@ -100,7 +99,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-/* The page of the first new recording, with the comparison in it. */
+/* Writes the page of the first new recording, with the comparison in it. */
 static int write_page(const struct diff *diff, const struct options *options,
 		      const struct output *output)
 {
@@ -128,16 +127,16 @@ static int print(const struct options *options)
 				     .recording_count = options->path_count };
 	int err;
 
-	/* Before the work, and before anything is printed. */
+	/* Check this before the work and before anything is printed. */
 	if (options->html && output__is_recording(&page))
 		return 1;
 	err = diff__make(&options->diff, &diff, &why);
 	if (err) {
 		log_error("%s", why ? why : strerror(-err));
-		/* A condition that cannot be judged by these recordings. */
+		/* A condition that cannot be evaluated with these recordings. */
 		return err == -EINVAL ? CLI_EXIT_USAGE : 1;
 	}
-	/* A page on standard output is alone there. */
+	/* If the page goes to standard output, print nothing else there. */
 	if (!options->html || !output__is_stdout(&page)) {
 		err = options->common.json ? diff__print_json(&diff, stdout)
 					   : diff__print_text(&diff, options->top, stdout);
@@ -182,7 +181,7 @@ static int run(int argc, char **argv)
 
 	if (!paths)
 		return 1;
-	/* Behind it, argp knows no options; where it was, argp does not tell. */
+	/* argp treats everything after "--" as arguments but does not tell where "--" was. */
 	for (int i = 1; i < argc && !options.behind; i++)
 		if (!strcmp(argv[i], "--"))
 			options.behind = (size_t)(argc - 1 - i);

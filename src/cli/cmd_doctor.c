@@ -57,7 +57,7 @@ static void print_continuation(const char *label, const char *words, int width)
 	term__wrap(stdout, words, DETAIL_COLUMN + (int)strlen(label) + 1, width);
 }
 
-/* `last_remedy`: of the finding before, so that one cause with many effects is told once. */
+/* `last_remedy`: that of the previous finding, so that a common remedy is printed once. */
 static void print_finding(const struct finding *finding, const char *last_remedy, int width)
 {
 	static const enum term_style styles[] = { TERM_GOOD, TERM_WARN, TERM_BAD };

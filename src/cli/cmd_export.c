@@ -43,7 +43,7 @@ static const struct exporter *find_exporter(const char *name)
 	}
 	if (name[0])
 		cli__unknown("format", words__clean(name, 40).text, names);
-	/* Unless one was near, that has them all. */
+	/* If cli__unknown() found no similar name, it has listed all of them. */
 	if (!name[0] || parse__nearest(name, names))
 		log_error("-f takes one of: %s", list);
 	exit(CLI_EXIT_USAGE);

@@ -1,4 +1,4 @@
-/* gapless list: what there is, and whether it works here. */
+/* gapless list: the signals, and whether they work here. */
 #include <stdio.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@
 
 DEFINE_CLEANUP(struct features *, features__free)
 
-/* The ledger's hooks are all of one kind. */
+/* All hooks of the ledger are of one kind. */
 static bool look_at_view(const struct signal *signal, struct features *features,
 			 struct hook_use *uses)
 {
@@ -28,7 +28,7 @@ static bool look_at_view(const struct signal *signal, struct features *features,
 	return works;
 }
 
-/* How a signal's hooks fare here, without loading it. */
+/* Whether a signal's hooks work here, without loading the signal. */
 static bool look_at(const struct signal *signal, struct features *features, struct hook_use *uses)
 {
 	struct kernel_half half;

@@ -1,9 +1,9 @@
 /*
  * gapless query: SQL over a recording, read-only.
  *
- * The file is opened read-only, which keeps it whole; the authorizer keeps SQL from reaching other
- * files (ATTACH) or settings. The text table is aligned to its first rows and then streams, so
- * that a million rows need no memory.
+ * The file is opened read-only, so it cannot be damaged. The authorizer prevents SQL from accessing
+ * other files (ATTACH) or settings. The text table is aligned to its first rows and then streamed,
+ * so that a million rows need no memory.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -25,7 +25,7 @@
 #define ALIGNED_ROWS 500
 #define MOST_COLUMNS WORDS_MOST_COLUMNS
 #define TIMEOUT_NS   UINT64_C(30000000000)
-#define STEPS        10000 /* of SQLite's machine: well below a millisecond */
+#define STEPS        10000 /* of SQLite's virtual machine: well below a millisecond */
 
 DEFINE_CLEANUP(sqlite3 *, sqlite3_close)
 DEFINE_CLEANUP(sqlite3_stmt *, sqlite3_finalize)
@@ -91,7 +91,7 @@ static json_t *cell_json(sqlite3_stmt *statement, int column)
 	}
 }
 
-/* Two columns of one name must not become one key: the later one gets its position behind it. */
+/* JSON keys must be unique: if a column's name occurred before, append its position. */
 static void key_of(sqlite3_stmt *statement, int column, char *ret, size_t size)
 {
 	const char *name = sqlite3_column_name(statement, column);
@@ -127,8 +127,8 @@ static int print_json(sqlite3_stmt *statement)
 }
 
 /*
- * A spreadsheet computes what begins like a formula, and formulas can run programs: such a text
- * gets a ' in front, which says that it is text.
+ * A spreadsheet evaluates text that looks like a formula, and formulas can run programs. A ' in
+ * front marks it as text.
  */
 static bool is_formula(const char *text)
 {
@@ -152,7 +152,7 @@ static void print_csv_cell(const char *text, bool is_text, const char *end)
 	printf("\"%s", end);
 }
 
-/* For programs, so names stay as they are; unless a terminal would have to bear them. */
+/* CSV is for programs, so names stay unchanged, except on a terminal, which they could control. */
 static int print_csv(sqlite3_stmt *statement)
 {
 	int count = sqlite3_column_count(statement), rc;
@@ -174,11 +174,11 @@ static int print_csv(sqlite3_stmt *statement)
 	return rc;
 }
 
-/* The rows that a table is aligned to. */
+/* The first rows of a table, which determine the column widths. */
 struct table {
 	int columns;
 	size_t rows;
-	int *widths; /* negative: numbers, to the right */
+	int *widths; /* negative: numbers, right-aligned */
 	char **cells;
 };
 
@@ -230,7 +230,7 @@ static void print_cell(const struct table *table, int column, const char *text)
 {
 	bool last = column + 1 == table->columns;
 
-	/* No spaces at the end of a line. */
+	/* No trailing spaces. */
 	if (column && !(last && !*text))
 		fputs("  ", stdout);
 	if (last && (table->widths[column] > 0 || !*text))
@@ -268,7 +268,7 @@ static int print_text(sqlite3_stmt *statement)
 	return rc;
 }
 
-/* Called by SQLite every STEPS steps; ends the query if it is not 0. */
+/* Progress handler, called every STEPS steps; a result other than 0 ends the query. */
 static int is_late(void *context)
 {
 	return clock__now_ns() > *(const uint64_t *)context;
@@ -296,7 +296,7 @@ static int query(sqlite3 *db, const struct options *options)
 	if (rc == SQLITE_DONE)
 		return 0;
 	fflush(stdout);
-	/* ATTACH and VACUUM INTO are only told when they run. */
+	/* ATTACH and VACUUM INTO are refused only when they run. */
 	if (rc == SQLITE_AUTH)
 		log_error("a recording is only read: SELECT is all there is [for more, "
 			  "'sqlite3' opens a copy]");

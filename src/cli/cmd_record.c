@@ -1,4 +1,4 @@
-/* gapless record: account for a target's time until it ends, -d is over, or Ctrl-C. */
+/* gapless record: account for a target's time until it ends, -d has passed, or Ctrl-C. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ enum {
 
 DEFINE_CLEANUP(struct features *, features__free)
 
-/* The first free name of run.gapless, run-2.gapless, …: two recordings in a row just work. */
+/* The first unused name of run.gapless, run-2.gapless, …, so that repeated recordings just work. */
 static const char *free_name(char *name, size_t size)
 {
 	struct stat info;
@@ -70,7 +70,7 @@ static int parse_stacks(int key, const char *arg, struct record_options *options
 	return 0;
 }
 
-/* Level sched has no syscall hooks, so stacks are extra there. */
+/* Level sched has no syscall hooks, so stacks are off by default there. */
 static uint64_t tick_ns(const struct record_options *options)
 {
 	if (options->stacks == STACKS_NO || (!options->run.full && options->stacks != STACKS_YES))
@@ -89,7 +89,10 @@ static void parse_signals(const char *list, struct record_options *options,
 	options->signal_list = list;
 }
 
-/* Signals that are views of the ledger's level full: asked for by name they must be possible. */
+/*
+ * Some signals need the ledger at level full. If they were asked for by name, that must be the
+ * level.
+ */
 static void choose_signals(struct record_options *options)
 {
 	const struct signal **chosen = options->signals;
@@ -120,7 +123,7 @@ static int parse_series(int key, const char *arg, struct record_options *options
 	return 0;
 }
 
-/* What goes together is known at the end. */
+/* Combinations of options can be checked only after all of them are parsed. */
 static void check(struct record_options *options, struct argp_state *state)
 {
 	if (!options->command && target__is_empty(&options->run.target))
@@ -131,7 +134,7 @@ static void check(struct record_options *options, struct argp_state *state)
 		argp_error(state, "--repeat needs to know how long each recording is [-d TIME]");
 }
 
-/* Which option came from where. Both words on stacks are one option. */
+/* Stores the source of each option. --stacks and --no-stacks count as one option. */
 static void remember_source(struct record_options *options, int key)
 {
 	if (key > 0 && key < RECORD_KEYS)
@@ -156,7 +159,7 @@ static int parse_repetition(int key, char *arg, struct record_options *options,
 	return 0;
 }
 
-/* All options are known. */
+/* Called when all options of the command line are parsed. */
 static void finish(struct record_options *options, struct argp_state *state)
 {
 	record__take_config(options, state);
@@ -265,7 +268,7 @@ static int record_and_report(struct record_options *options, struct features *fe
 	err = record__one(options, options->output, 1, features, &result);
 	if (err || options->no_report)
 		return record__exit_status(err, &result);
-	/* Standard output is the command's. */
+	/* Standard output belongs to the command. */
 	err = report__print(options->output, &report, options->command ? stderr : stdout);
 	if (err)
 		log_error("'%s': %s", options->output, model__why(err));

@@ -1,9 +1,10 @@
 /*
  * gapless top: where the time of processes and threads goes, now.
  *
- * The recorder writes into memory, and top asks it there. The list is of everything and cheap (a
- * snapshot an interval, level sched if not told otherwise); a second recorder, of one process only,
- * is there while somebody drills into it: stacks and names cost that process, and only then.
+ * The recorder writes into memory, and top queries it there. The list covers everything and is
+ * cheap (one snapshot per interval, level sched by default). A second recorder, of one process
+ * only, runs while the user drills into that process: stacks and names cost that process something,
+ * and only then.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -32,12 +33,14 @@
 #define DEFAULT_INTERVAL_NS SECOND_NS
 #define LEAST_INTERVAL_NS   (100 * MS_NS)
 #define MOST_INTERVAL_NS    (60 * SECOND_NS)
-/* Longer intervals are put together from shorter ones, so that a key for less is not waited for. */
+/*
+ * Longer intervals are composed of shorter ones, so that choosing a shorter one takes effect soon.
+ */
 #define MOST_SNAPSHOT_NS SECOND_NS
-/* The first numbers of a drill come soon; then it goes by the interval. */
+/* The first numbers of a drill come soon; later ones follow the interval. */
 #define DRILL_FIRST_NS (SECOND_NS / 2)
 #define DRILL_NEW_NS   (5 * SECOND_NS)
-/* Nobody sees the list behind a drill. */
+/* The list is hidden during a drill, so it is updated less often. */
 #define BEHIND_NS         (2 * SECOND_NS)
 #define DRILL_RATE        99
 #define DRILL_TABLE_BYTES (UINT64_C(64) << 20)
@@ -57,10 +60,10 @@ struct options {
 struct top {
 	const struct options *options;
 	struct features *features;
-	struct rolling *list, *drill; /* drill: NULL while nobody looks closer */
+	struct rolling *list, *drill; /* drill: NULL unless the user drills into a process */
 	uint64_t interval_ns;
 	bool settled; /* the drill is no longer new */
-	int words_fd; /* where standard error goes while the screen is ours */
+	int words_fd; /* receives standard error while top controls the screen */
 };
 
 static volatile sig_atomic_t stopped;
@@ -89,7 +92,7 @@ static bool is_old_drill(const struct top *top)
 	return top->drill && clock__now_ns() - rolling__started_ns(top->drill) >= DRILL_NEW_NS;
 }
 
-/* Once the drill is not new, and whenever something else changes. */
+/* Call this when the drill is no longer new, and whenever something else changes. */
 static void set_pace(struct top *top)
 {
 	uint64_t ns = snapshot_ns(top->interval_ns);
@@ -109,7 +112,7 @@ static void set_interval(void *context, uint64_t interval_ns)
 	set_pace(top);
 }
 
-/* The last line that went to standard error: why something did not work. */
+/* The last line that was written to standard error: the reason of a failure. */
 static void last_words(struct top *top, char *why, size_t size)
 {
 	char text[1024] = "";
@@ -124,7 +127,7 @@ static void last_words(struct top *top, char *why, size_t size)
 	snprintf(why, size, "%s", line ? line + 1 : text);
 }
 
-/* It knows which thread makes which calls, and how they fail. */
+/* The signal that knows which thread makes which syscalls, and how they fail. */
 static const struct signal *const *call_signals(void)
 {
 	static const struct signal *calls[2];
@@ -141,7 +144,7 @@ static int start_drill(struct top *top, int pid)
 		.tick_ns = top->options->level == LEVEL_SCHED ? 0 : SECOND_NS / DRILL_RATE,
 		.table_bytes = DRILL_TABLE_BYTES,
 		.signals = top->options->level == LEVEL_SCHED ? NULL : call_signals(),
-		.slow_ns = UINT64_MAX, /* no single events */
+		.slow_ns = UINT64_MAX, /* no events */
 		.no_slow_calls = true,
 		.target.no_descendants = true,
 	};
@@ -196,7 +199,7 @@ static int work(void *context)
 	return err ? err : run__name(rolling__run(top->drill), clock__now_ns() + DRILL_NAMING_NS);
 }
 
-/* The first free name of top.gapless, top-2.gapless, … */
+/* The first unused name of top.gapless, top-2.gapless, … */
 static void free_name(char *name, size_t size)
 {
 	struct stat info;
@@ -234,7 +237,7 @@ static void catch_signals(void)
 	signal(SIGPIPE, SIG_IGN);
 }
 
-/* Words would end up in the picture: they are kept, and said when it is over. */
+/* Messages would garble the screen, so they are kept and printed afterwards. */
 static int hush(struct top *top)
 {
 	int before = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
@@ -304,7 +307,7 @@ static int run_top(const struct options *options)
 		.signals = options->level == LEVEL_FULL ? call_signals() : NULL,
 		.slow_ns = UINT64_MAX,
 		.no_slow_calls = true,
-		.no_peers = true, /* of all pipes of a machine, too dear; a drill has them */
+		.no_peers = true, /* too expensive for all pipes of a machine; a drill has them */
 	};
 	int err;
 
@@ -318,7 +321,7 @@ static int run_top(const struct options *options)
 	if (err)
 		log_warning("nobody restores the terminal after a kill: %s [reset]",
 			    strerror(-err));
-	/* On a starved machine the reader must still get its turn. */
+	/* On an overloaded machine the reader must still get CPU time. */
 	setpriority(PRIO_PROCESS, 0, OWN_NICENESS);
 	err = features ? rolling__start(&run_options, features, &top.list) : -ENOMEM;
 	if (!err)

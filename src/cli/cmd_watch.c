@@ -1,4 +1,4 @@
-/* gapless watch: one signal, as it happens, until Ctrl-C, the end of -d or the last interval. */
+/* gapless watch: shows one signal live, until Ctrl-C, the end of -d or the last interval. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,9 +14,9 @@
 #include "record/run.h"
 #include "signals/registry.h"
 
-/* What was counted is taken over at least so often: what is waiting takes memory. */
+/* The counts are taken at least this often, because they need memory until then. */
 #define MOST_TAKE_NS UINT64_C(1000000000)
-/* Until a user is told why nothing is shown. */
+/* After this time without output, tell the user why. */
 #define SILENCE_NS UINT64_C(3000000000)
 
 enum { OPTION_BY = 2048, OPTION_MEASURE, OPTION_SLOW, OPTION_EVERY };
@@ -126,7 +126,7 @@ static error_t parse_arg(struct options *options, char *arg, struct argp_state *
 	}
 }
 
-/* What goes together is known at the end. */
+/* Combinations of options can be checked only after all of them are parsed. */
 static error_t parse_end(struct options *options, struct argp_state *state)
 {
 	if (options->watch.most_events && options->interval_ns && !options->common.json)
@@ -166,7 +166,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			argp_error(state, "'%s' is not a duration [like 500us, 10ms]", arg);
 		return 0;
 	case OPTION_EVERY:
-		options->run.slow_ns = 0; /* which stays what it is, however many there are */
+		options->run.slow_ns = 0; /* 0 remains 0, however many events there are */
 		return 0;
 	case ARGP_KEY_ARG:
 		return parse_arg(options, arg, state);
@@ -208,7 +208,7 @@ static const struct argp argp = {
 	       "histograms and sums.",
 };
 
-/* What was summed up until now is kept, and no longer in the recording. */
+/* Takes over the sums until now and deletes them from the recording. */
 static int take(struct run *run, struct watch *watch, uint64_t now_ns)
 {
 	int err = watch__take(watch, now_ns);
@@ -228,7 +228,7 @@ static bool is_enough(const struct options *options, const struct watch *watch)
 	return interrupted || (most && watch__event_count(watch) >= most);
 }
 
-/* Only slow events are shown, which need not come at all: said once, after a while. */
+/* Only slow events are shown, and there may be none. Say so once, after a while. */
 static void say_silence(const struct options *options, const struct watch *watch, uint64_t start_ns,
 			bool *said)
 {
@@ -241,7 +241,7 @@ static void say_silence(const struct options *options, const struct watch *watch
 		 words__time((int64_t)options->run.slow_ns).text);
 }
 
-/* *ret_shown is how many intervals were. */
+/* *ret_shown: number of intervals shown. */
 static int go_on(struct run *run, struct watch *watch, const struct options *options,
 		 uint64_t start_ns, uint64_t *ret_shown)
 {
@@ -282,14 +282,14 @@ static int watch_all(struct run *run, struct recording *recording, const struct 
 
 	if (!err)
 		err = go_on(run, watch, options, start_ns, &shown);
-	/* What happened before the interrupt still counts. */
+	/* Events before the interrupt still count. */
 	if (!err)
 		err = run__stop(run);
 	if (!err)
 		err = watch__events(watch, INT64_MAX);
 	if (!err)
 		err = take(run, watch, clock__now_ns());
-	/* One interval that was asked for is its own summary. */
+	/* If a single interval was asked for, it is its own summary. */
 	if (err || (shown == 1 && options->intervals == 1 && !options->common.json))
 		return err;
 	return watch__summary(watch, clock__now_ns());

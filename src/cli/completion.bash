@@ -1,5 +1,5 @@
 
-# _gapless_offer KIND [WORD...]: what fits to $cur.
+# _gapless_offer KIND [WORD...]: offers the completions that match $cur.
 _gapless_offer()
 {
 	local kind=$1 before=
@@ -31,7 +31,7 @@ _gapless_offer()
 	esac
 }
 
-# _gapless_command INDEX: a command of its own starts there.
+# _gapless_command INDEX: completes the command line that starts at this word.
 _gapless_command()
 {
 	if declare -F _comp_command_offset >/dev/null; then
@@ -60,7 +60,7 @@ _gapless()
 	for ((i = 2; i < COMP_CWORD; i++)); do
 		word=${COMP_WORDS[i]}
 		if [[ $option ]]; then
-			# bash takes "--option=value" for three words.
+			# bash splits "--option=value" into three words.
 			[[ $word == = ]] || option=
 		elif [[ $word == -- ]]; then
 			behind=$((i + 1))

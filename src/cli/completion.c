@@ -50,7 +50,7 @@ static void add_signals_to_record(struct completion_value *value)
 	add_signals(value);
 }
 
-/* States of two kinds may share a cause. */
+/* Wait states of different kinds may have the same cause. */
 static void add_causes(struct completion_value *value)
 {
 	for (int i = SLOT_WAIT_FIRST; i < SLOT_WAIT_END; i++) {
@@ -70,7 +70,7 @@ static void add_shells(struct completion_value *value)
 		add_word(value, completion_shells[i].name);
 }
 
-/* What an argument is, by its name in --help and, where that is not enough, by its option. */
+/* The kind of an argument, by its name in --help and, where that is ambiguous, by its option. */
 static const struct {
 	const char *arg, *option;
 	enum completion_kind kind;

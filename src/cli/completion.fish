@@ -8,7 +8,7 @@ function __gapless_before
     end
 end
 
-# Whether the command is VERB, and "--" did not come yet.
+# Whether the command is VERB, and there is no "--" yet.
 function __gapless_is -a verb
     set -l words (commandline -opc)
     test (count $words) -ge 2; and test "$words[2]" = "$verb"; and not contains -- -- $words
@@ -18,7 +18,7 @@ function __gapless_no_verb
     test (count (commandline -opc)) -eq 1
 end
 
-# Whether none of the words was given yet; they may have *.
+# Whether none of the words was given yet; the first may be a pattern.
 function __gapless_without
     for word in (__gapless_before)
         string match -q -- $argv[1] $word; and return 1
@@ -31,13 +31,13 @@ function __gapless_words
     printf '%s\n' $argv
 end
 
-# Whether the command is VERB, and "--" came.
+# Whether the command is VERB, and there is a "--".
 function __gapless_behind -a verb
     set -l words (commandline -opc)
     test (count $words) -ge 3; and test "$words[2]" = "$verb"; and contains -- -- $words
 end
 
-# As if what is behind "--" was the command line.
+# Completes the words after "--" as a command line of their own.
 function __gapless_command
     set -l words (commandline -opc)
     set -l at (contains -i -- -- $words); or return

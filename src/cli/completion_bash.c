@@ -29,7 +29,7 @@ static void put_command(FILE *out, const struct command *command)
 		if (options[i].letter)
 			fprintf(out, "-%c ", options[i].letter);
 	}
-	/* One argument needs nothing before it. */
+	/* A single argument needs no "--" before it. */
 	fputs(args.many ? "--'\n" : "'\n", out);
 	for (size_t i = 0; i < count; i++) {
 		if (!options[i].arg)

@@ -1,6 +1,6 @@
 #include "cli/completion.h"
 
-/* What a quoted spec of _arguments must not have as it is. */
+/* Characters that must be escaped in a quoted spec of _arguments. */
 #define SPECIAL "\\[]:"
 
 static void put_text(FILE *out, const char *text)
@@ -36,7 +36,7 @@ static void put_value(FILE *out, const char *name, const struct completion_value
 	}
 }
 
-/* Any of them may be given twice; nothing says which are pointless then. */
+/* '*': any option may be repeated. The tables do not say which should not. */
 static void put_option(FILE *out, const struct completion_option *option)
 {
 	const char *equals = option->arg ? "=" : "", *plus = option->arg ? "+" : "";

@@ -21,7 +21,7 @@ void countdown__show(uint64_t begun_ns, uint64_t until_ns)
 	if (seconds == shown || (until_ns && !seconds) || !isatty(STDERR_FILENO))
 		return;
 	shown = seconds;
-	/* Back to the first column, and what was longer is erased. */
+	/* Return to the first column and erase the rest of a longer line. */
 	fprintf(stderr, "\r%" PRIu64 " s%s\033[K", seconds, until_ns ? " left" : "");
 	fflush(stderr);
 }

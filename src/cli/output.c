@@ -15,7 +15,7 @@
 #include "recording/recording.h"
 #include "report/report.h"
 
-/* What a signal that ends the program removes; NULL: nothing. */
+/* The file that is removed if a signal ends the program; NULL: none. */
 static const char *volatile unfinished;
 
 bool output__is_stdout(const struct output *output)
@@ -23,7 +23,7 @@ bool output__is_stdout(const struct output *output)
 	return !strcmp(output->path, "-");
 }
 
-/* The output as a sentence has it. */
+/* The name of the output for messages. */
 static struct words name_of(const struct output *output)
 {
 	struct words name = {};
@@ -61,11 +61,14 @@ static void remove_unfinished(int number)
 {
 	if (unfinished)
 		unlink(unfinished);
-	/* Comes when this returns, and ends the program as if it had never been caught. */
+	/*
+	 * Pending until this handler returns; then it ends the program as if it had not been
+	 * caught.
+	 */
 	raise(number);
 }
 
-/* A signal that was ignored stays so: under nohup, the end of the terminal is no end. */
+/* A signal that was ignored stays ignored: under nohup, SIGHUP must not end the program. */
 static void catch_signals(sigset_t *ret_caught)
 {
 	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
@@ -81,8 +84,8 @@ static void catch_signals(sigset_t *ret_caught)
 }
 
 /*
- * Writes, and closes `fd`. That the stream failed is all that `write` can tell; why, the last
- * attempt to write left in errno. What a file system puts off may come out when it is closed.
+ * Writes, and closes `fd`. `write` can only tell that the stream failed; the reason is in errno,
+ * from the last attempt to write. Errors that a file system defers may show up on close.
  */
 static int write_and_close(int fd, output_write *write, void *context)
 {
@@ -104,7 +107,10 @@ static int write_and_close(int fd, output_write *write, void *context)
 	return err;
 }
 
-/* mkostemp(), with a signal that comes meanwhile seeing the file or none. */
+/*
+ * mkostemp() with signals blocked, so that a handler sees the file created and known, or not at
+ * all.
+ */
 static int make_temporary(char *path)
 {
 	sigset_t caught, before;
@@ -122,9 +128,9 @@ static int make_temporary(char *path)
 }
 
 /*
- * Into a file beside it, which then takes its name. Like the recording, it is for its owner alone
- * (0600, as mkostemp() makes it): names of files and of code are in it. A symbolic link is
- * replaced, not followed: in a folder for all it may be somebody else's.
+ * Writes a temporary file in the same folder and renames it. Like the recording, only its owner can
+ * read it (mode 0600, from mkostemp()), because it has names of files and of code. A symbolic link
+ * is replaced, not followed: in a shared folder it may be another user's.
  */
 static int write_file(const char *path, output_write *write, void *context)
 {
@@ -148,10 +154,10 @@ static int write_file(const char *path, output_write *write, void *context)
 	return err;
 }
 
-/* A device or a pipe has no name to take over. */
+/* A device or a pipe cannot be replaced by renaming. */
 static int write_stream(const char *path, output_write *write, void *context)
 {
-	/* Whatever has taken its place since it was looked at is not made, emptied or replaced. */
+	/* No O_CREAT or O_TRUNC: since the check, the path may refer to another file. */
 	int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
 	struct stat info;
 	int err;
@@ -167,14 +173,14 @@ static int write_stream(const char *path, output_write *write, void *context)
 	return err;
 }
 
-/* Behind what was printed before. */
+/* Appends to what was printed before. */
 static int write_standard(int number, output_write *write, void *context)
 {
 	int fd;
 
 	if (fflush(stdout))
 		return -errno;
-	/* One that is closed: cli.c has put something there that cannot be written. */
+	/* A closed stream: cli.c has opened something read-only in its place. */
 	if ((fcntl(number, F_GETFL) & O_ACCMODE) == O_RDONLY)
 		return -EBADF;
 	fd = fcntl(number, F_DUPFD_CLOEXEC, 3);
@@ -182,8 +188,9 @@ static int write_standard(int number, output_write *write, void *context)
 }
 
 /*
- * The number of the standard stream that the output is; -1: none. One that goes into a file has
- * more than one name: whoever took that of /dev/stdout over would take it from everybody.
+ * The number of the standard stream that the output refers to; -1: none. If a standard stream is a
+ * file, that file has more than one name: replacing /dev/stdout by renaming would break it for
+ * everybody.
  */
 static int standard_number(const struct output *output, const struct stat *info)
 {

@@ -1,6 +1,6 @@
 /*
- * Where a command's result goes: a file, a device or pipe, or standard output. A file is there
- * whole or not at all, and never in the place of a recording.
+ * The destination of a command's result: a file, a device or pipe, or standard output. A file is
+ * written completely or not at all, and never replaces a recording.
  */
 #pragma once
 
@@ -10,20 +10,20 @@
 
 struct output {
 	const char *path;              /* "-": standard output */
-	const char *option;            /* what named it, for the remedy: "-o" */
-	const char *const *recordings; /* those that are read, which may be broken ones */
+	const char *option;            /* the option that named it, for the remedy: "-o" */
+	const char *const *recordings; /* the recordings that are read; they may be damaged */
 	size_t recording_count;
 };
 
-/* 0 or -errno. That `out` failed need not be said. */
+/* Returns 0 or -errno. Errors of `out` need not be reported. */
 typedef int output_write(FILE *out, void *context);
 
 bool output__is_stdout(const struct output *output);
-/* Whether writing would be the end of a recording, one of `recordings` or any other; logs it. */
+/* Whether writing would destroy a recording, one of `recordings` or any other; logs that. */
 bool output__is_recording(const struct output *output);
 /*
- * Calls `write` for all that the output shall have, unless output__is_recording(). Logs what is
- * wrong, and names the output for it: what can fail for another reason is better done before.
- * Ctrl-C leaves no part of a file behind.
+ * Calls `write` to produce the whole output, unless output__is_recording(). Logs errors and
+ * attributes them to the output, so do work that can fail for other reasons before. Ctrl-C leaves
+ * no partial file.
  */
 int output__write(const struct output *output, output_write *write, void *context);

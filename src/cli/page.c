@@ -18,8 +18,8 @@ static void page__release(struct page *page)
 }
 
 /*
- * In memory, since a page has its limits: whatever fails here is the recording's fault, and nothing
- * of the output is touched before it is known that there is a page.
+ * Builds the page in memory, because its size is limited. Any failure here is due to the recording,
+ * and the output is not touched until the page exists.
  */
 static int make(const char *path, const struct model_options *options, json_t *diff,
 		struct page *ret)

@@ -4,6 +4,6 @@
 #include "cli/output.h"
 #include "report/report.h"
 
-/* Of the recording `path`. Logs what is wrong and what was done. Returns the exit status. */
+/* Writes the page of the recording `path`. Logs errors and the result. Returns the exit status. */
 int page__write(const char *path, const struct model_options *options, json_t *diff,
 		const struct output *output);

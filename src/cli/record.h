@@ -1,4 +1,4 @@
-/* What the parts of `gapless record` share: options, one recording, several in a row. */
+/* Shared by the parts of `gapless record`: options, one recording, several in a row. */
 #pragma once
 
 #include <limits.h>
@@ -10,33 +10,33 @@
 #define RECORD_DEFAULT_FILE "run.gapless"
 #define RECORD_MOST         1000
 
-/* Where an option comes from. An earlier one wins. */
+/* The source of an option. Earlier ones take precedence. */
 enum record_source { RECORD_NOWHERE, RECORD_COMMAND_LINE, RECORD_CONFIG, RECORD_LIKE };
 
 #define RECORD_NOTES_MOST       32
 #define RECORD_NOTE_NAME_BYTES  64
 #define RECORD_NOTE_VALUE_BYTES 1000
 
-/* --note NAME=VALUE. Both point into `text`, which is the note's own. */
+/* --note NAME=VALUE. Both point into `text`, which the note owns. */
 struct record_note {
 	char *text;
 	const char *name, *value;
 	enum record_source source;
 };
 
-/* Larger than every key of an option. */
+/* Larger than the key of any option. */
 #define RECORD_KEYS 512
 
 struct record_options {
 	struct cli_common common;
 	struct run_options run;
-	uint64_t duration_ns; /* 0: until it ends or Ctrl-C */
+	uint64_t duration_ns; /* 0: until the target ends or Ctrl-C */
 	uint64_t warmup_ns;   /* 0: none */
-	uint64_t repeats;     /* how many recordings; 0: one, with a report */
+	uint64_t repeats;     /* number of recordings; 0: one, with a report */
 	const char *output;   /* NULL: the default */
 	bool force;
 	bool no_report;
-	uint64_t rate; /* of samples, a second */
+	uint64_t rate; /* samples per second */
 	enum { STACKS_BY_LEVEL, STACKS_YES, STACKS_NO } stacks;
 	const char *signal_list;
 	const struct signal *signals[SIGNALS_MOST];
@@ -46,50 +46,50 @@ struct record_options {
 	const char *like;    /* NULL: none */
 	struct record_note notes[RECORD_NOTES_MOST];
 	size_t note_count;
-	enum record_source source;          /* of what is parsed now */
+	enum record_source source;          /* of the option that is being parsed */
 	unsigned char sources[RECORD_KEYS]; /* of each option, by its key */
-	char *texts[2];                     /* of options that did not come from the command line */
+	char *texts[2];                     /* owns the text of options from --config and --like */
 };
 
 /*
- * Options from elsewhere than the command line, which wins over both: from --config, then from
- * --like. What is wrong ends the program.
+ * Takes options from --config, then from --like. The command line takes precedence over both. An
+ * invalid option ends the program.
  */
 void record__take_config(struct record_options *options, struct argp_state *state);
 void record__take_like(struct record_options *options, struct argp_state *state);
-/* The options in force, as a file of --config, but for what is only of this one run. */
+/* The options in force, in the format of --config, without those that apply only to this run. */
 void record__say_options(const struct record_options *options, char *text, size_t size);
 
-/* Adds a note, "NAME=VALUE". What is wrong ends the program. */
+/* Adds a note, "NAME=VALUE". An invalid one ends the program. */
 void record__add_note(struct record_options *options, const char *arg, struct argp_state *state);
-/* Of what record__take_*() and record__add_note() allocated. */
+/* Frees what record__take_*() and record__add_note() allocated. */
 void record__release(struct record_options *options);
 
-/* How a recording ended. `meta.ended` has it in words. */
+/* How a recording ended; in words, `meta.ended`. */
 enum record_end { RECORD_COMMAND, RECORD_DURATION, RECORD_INTERRUPT, RECORD_TARGET };
 const char *record__end_word(enum record_end end);
 
 struct record_result {
 	enum record_end end;
-	int status; /* the command's; 0 if it goes on, or there is none */
+	int status; /* the command's; 0 if it is still running, or there is none */
 };
 
-/* Ctrl-C and its like end a recording, and let no other begin. */
+/* Ctrl-C and similar signals end a recording, and prevent further ones. */
 void record__catch_signals(void);
 bool record__is_interrupted(void);
 
 /*
- * Makes the recording number `number` at `path`. Logs. 0: it is complete. -ECANCELED: an interrupt
- * came within the warm-up; -ECHILD: the command ended within it; else another -errno. What could
- * not be begun leaves no file.
+ * Makes recording number `number` at `path`. Logs. 0: it is complete. -ECANCELED: interrupted
+ * during the warm-up; -ECHILD: the command ended during the warm-up; otherwise another -errno. If
+ * the recording did not begin, no file is left.
  */
 int record__one(struct record_options *options, const char *path, uint64_t number,
 		struct features *features, struct record_result *ret);
 
-/* What its result means to whoever started gapless. */
+/* The exit status of gapless for this result. */
 int record__exit_status(int err, const struct record_result *result);
 
-/* All of --repeat: makes them, says what was made. Returns the exit status. */
+/* Makes all recordings of --repeat and lists them. Returns the exit status. */
 int record__repeat(struct record_options *options, struct features *features);
 
 /* `base` with the number before its suffix: "a/run.gapless" → "a/run-3.gapless". -ENAMETOOLONG. */

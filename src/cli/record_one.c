@@ -1,4 +1,4 @@
-/* One recording, from its file to its last row. */
+/* One recording, from creating its file to its last row. */
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -18,7 +18,7 @@
 #include "cli/record.h"
 
 #define OWN_NICENESS (-10)
-/* A warm-up looks at its command this often, however signals are timed. */
+/* How often the warm-up checks its command, whatever the timing of signals. */
 #define LOOK_NS UINT64_C(50000000)
 
 DEFINE_CLEANUP(struct recording *, recording__free)
@@ -31,12 +31,12 @@ static void on_interrupt(int number)
 	interrupted = number;
 }
 
-/* Only there to end a wait early. */
+/* Does nothing; the signal interrupts a wait. */
 static void on_child(int number)
 {
 }
 
-/* A signal that was ignored stays so: under nohup, the end of the terminal is no end. */
+/* A signal that was ignored stays ignored: under nohup, SIGHUP must not end the program. */
 static void catch_signal(int number, void (*handler)(int))
 {
 	struct sigaction action = { .sa_handler = handler }, before;
@@ -92,14 +92,14 @@ static int start_command(struct record_options *options, struct child *child)
 		log_error("cannot start '%s': %s", options->command[0], strerror(-err));
 		return err;
 	}
-	/* It was the last one's before. */
+	/* With --repeat, the target is still that of the previous recording. */
 	*target = (struct target) {};
 	target__add_pid(target, (uint64_t)child->pid);
 	snprintf(target->words, sizeof(target->words), "command: %s", options->command[0]);
 	return 0;
 }
 
-/* How to run it again; a detail, so a failure shows up with the next row. */
+/* How to repeat the run. A minor detail: a write error shows up with the next row. */
 static void write_options(struct recording *recording, const struct record_options *options,
 			  uint64_t number)
 {
@@ -144,7 +144,7 @@ static void say_begin(const struct record_options *options, const char *path, ui
 		 options->duration_ns || options->command ? "" : "; Ctrl-C to stop");
 }
 
-/* -ECHILD: the command ended meanwhile. */
+/* -ECHILD: the command ended during the warm-up. */
 static int warm_up(const struct record_options *options, struct child *child)
 {
 	uint64_t now_ns = clock__now_ns(), until_ns = now_ns + options->warmup_ns;
@@ -161,13 +161,13 @@ static int warm_up(const struct record_options *options, struct child *child)
 	return interrupted ? -ECANCELED : 0;
 }
 
-/* A command is warmed up each time that it is started, other targets once. */
+/* A command is warmed up each time it is started, other targets once. */
 static bool has_warmup(const struct record_options *options, uint64_t number)
 {
 	return options->warmup_ns && (options->command || number == 1);
 }
 
-/* When it returns, everything is accounted; a command without a warm-up waits at its gate still. */
+/* On return, everything is accounted; a command without warm-up still waits at its gate. */
 static int begin(const struct record_options *options, uint64_t number, struct run *run,
 		 struct child *child)
 {
@@ -183,7 +183,7 @@ static int begin(const struct record_options *options, uint64_t number, struct r
 		child__look(child);
 		err = child->ended ? -ECHILD : 0;
 	}
-	/* One that could not be run at all is told of by record__one(). */
+	/* A command that could not be executed at all is reported by record__one(). */
 	if (err == -ECHILD && !child->run_error)
 		log_error("the command ended within the warm-up, with status %d: nothing was "
 			  "recorded [a shorter --warmup]",
@@ -209,12 +209,12 @@ static int go_on(struct run *run, const struct record_options *options, struct c
 		if (!child->pid)
 			countdown__show(begun_ns, until_ns);
 		child__look(child);
-		/* A command has none until it is one. */
+		/* A command has no threads until it has started. */
 		had_threads |= run__threads(run) > 0;
 		is_dry = may_run_dry && had_threads && !run__threads(run);
 		is_over = until_ns && clock__now_ns() >= until_ns;
 	}
-	/* What Ctrl-C ended along with us has not come to its end. */
+	/* If Ctrl-C also ended the command, the end is an interrupt, not the command's own. */
 	if (interrupted)
 		*ret = RECORD_INTERRUPT;
 	else if (child->ended || (is_dry && child->pid))
@@ -224,7 +224,7 @@ static int go_on(struct run *run, const struct record_options *options, struct c
 	return 0;
 }
 
-/* How the command ended. One that crashed is called so wherever the target is named. */
+/* Writes how the command ended. If it crashed, the target's description says so. */
 static int write_end(struct recording *recording, const struct target *target,
 		     const struct child *child)
 {
@@ -259,7 +259,7 @@ static int finish(struct run *run, struct recording *recording, const char *path
 	return err ? err : recording__finish(recording);
 }
 
-/* *ret_begun: there is something in it. */
+/* *ret_begun: the recording has content. */
 static int fill(struct record_options *options, const char *path, uint64_t number,
 		struct recording *recording, struct features *features, struct child *child,
 		struct record_result *ret, bool *ret_begun)
@@ -269,7 +269,7 @@ static int fill(struct record_options *options, const char *path, uint64_t numbe
 
 	options->run.is_interrupted = record__is_interrupted;
 	options->run.early = options->command && options->warmup_ns;
-	/* That it waits for us is not the command's time. */
+	/* The wait at the gate is not the command's time. */
 	options->run.gated_pid = options->warmup_ns ? 0 : (uint32_t)child->pid;
 	err = run__open(&options->run, recording, features, &run);
 	if (!err)
@@ -290,7 +290,7 @@ static int fill(struct record_options *options, const char *path, uint64_t numbe
 	return err;
 }
 
-/* Nothing was recorded; the exit status is a shell's. */
+/* Nothing was recorded; the exit status is that of a shell. */
 static int say_cannot_run(const struct record_options *options, int error,
 			  struct record_result *ret)
 {
@@ -316,8 +316,8 @@ int record__one(struct record_options *options, const char *path, uint64_t numbe
 	err = options->command ? start_command(options, &child) : 0;
 	if (!err) {
 		/*
-		 * On a starved machine the reader must still get its turn; without the right to
-		 * that: no matter. The next command has the niceness that the first one had.
+		 * On an overloaded machine the reader must still get CPU time. Without the
+		 * permission to do so, continue. The niceness is restored for the next command.
 		 */
 		niceness = getpriority(PRIO_PROCESS, 0);
 		setpriority(PRIO_PROCESS, 0, OWN_NICENESS);
@@ -332,7 +332,7 @@ int record__one(struct record_options *options, const char *path, uint64_t numbe
 	}
 	if (child.run_error)
 		return say_cannot_run(options, child.run_error, ret);
-	/* With others to follow, it must not be in their way. */
+	/* If more recordings follow, the command must not disturb them. */
 	child__look(&child);
 	if (options->repeats && !interrupted && !child.ended)
 		child__end(&child);

@@ -1,4 +1,7 @@
-/* Several recordings in a row, of the same: what `gapless diff` tells changes from noise by. */
+/*
+ * Several recordings of the same target in a row, so that `gapless diff` can tell changes from
+ * noise.
+ */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,7 +19,7 @@ int record__name(const char *base, uint64_t number, char ret[PATH_MAX])
 
 	file = file ? file + 1 : base;
 	suffix = strrchr(file, '.');
-	/* A name that begins with a dot is hidden, not all suffix. */
+	/* A leading dot marks a hidden file, not a suffix. */
 	if (!suffix || suffix == file)
 		suffix = file + strlen(file);
 	size = snprintf(ret, PATH_MAX, "%.*s-%" PRIu64 "%s", (int)(suffix - base), base, number,
@@ -24,7 +27,7 @@ int record__name(const char *base, uint64_t number, char ret[PATH_MAX])
 	return size >= PATH_MAX ? -ENAMETOOLONG : 0;
 }
 
-/* Before anything is started: the names that it will need. */
+/* Checks all file names before anything is started. */
 static int check_names(const struct record_options *options)
 {
 	char path[PATH_MAX];
@@ -45,7 +48,7 @@ static int check_names(const struct record_options *options)
 	return 0;
 }
 
-/* A command that failed is no reason to stop; one that cannot be run is. */
+/* Continue after a command that failed, but not after one that cannot be executed. */
 static bool may_go_on(const struct record_options *options, uint64_t number,
 		      const struct record_result *result)
 {
@@ -83,7 +86,7 @@ static void say_made(const struct record_options *options, size_t made)
 		 made > 1 ? "'" : "");
 }
 
-/* Makes them; `made` gets a line for each. The exit status. */
+/* Makes all recordings; adds a line for each to `made`. Returns the exit status. */
 static int make_all(struct record_options *options, struct features *features, json_t *made)
 {
 	int status = 0;
@@ -97,7 +100,7 @@ static int make_all(struct record_options *options, struct features *features, j
 			return status ? status : 1;
 		record__name(options->output, i, path);
 		err = record__one(options, path, i, features, &result);
-		/* Those that were made before an interrupt are what was wanted. */
+		/* Recordings that were made before an interrupt are still a success. */
 		if (!status && (err != -ECANCELED || !json_array_size(made)))
 			status = record__exit_status(err, &result);
 		if (err)

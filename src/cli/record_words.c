@@ -1,7 +1,7 @@
 /*
- * Options of `gapless record` that do not come from its command line: from a file of words
- * (--config) or from the recording of an earlier run (--like), whose meta.options is such a file.
- * Each goes through the same parser as an option of the command line.
+ * Options of `gapless record` that do not come from its command line: from a text file (--config)
+ * or from an earlier recording (--like), whose meta.options has the same format. Each goes through
+ * the same parser as an option of the command line.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -23,7 +23,7 @@
 DEFINE_CLEANUP(sqlite3 *, sqlite3_close)
 DEFINE_CLEANUP(sqlite3_stmt *, sqlite3_finalize)
 
-/* A recording may come from anywhere: none of these names a file. */
+/* A recording is not trusted, so none of these options names a file. */
 static const char *const like_names[] = { "level",  "rate",       "stacks",  "no-stacks",
 					  "seed",   "table-size", "signals", "slow",
 					  "warmup", "duration",   NULL };
@@ -31,8 +31,8 @@ static const char *const like_names[] = { "level",  "rate",       "stacks",  "no
 struct source {
 	struct record_options *options;
 	struct argp_state *state;
-	bool has_target; /* the command line names one: then those of the file are not wanted */
-	char taken[512]; /* as they would stand on a command line */
+	bool has_target; /* the command line names targets, so those of the file are ignored */
+	char taken[512]; /* in the syntax of a command line */
 };
 
 static const struct argp_option *find_option(const struct argp *argp, const char *name)
@@ -69,7 +69,7 @@ static bool is_like_name(const char *name)
 	return like_names[i];
 }
 
-/* Whether the file may say so, and an earlier source does not say otherwise. */
+/* Whether this option may come from the file, and no earlier source has set it. */
 static bool is_wanted(const struct source *source, const struct argp *argp,
 		      const struct argp_option *option)
 {
@@ -78,7 +78,7 @@ static bool is_wanted(const struct source *source, const struct argp *argp,
 
 	if (argp == &cli_target_argp)
 		return !source->has_target;
-	/* Notes of different names do not contradict each other. */
+	/* Notes with different names do not conflict. */
 	if (argp != record_command.argp || !strcmp(option->name, "note"))
 		return true;
 	before = options->sources[option->key];
@@ -132,7 +132,7 @@ static char *trim(char *text)
 	return text;
 }
 
-/* Lines `name = value` or `name`; the text is cut into pieces. */
+/* Takes lines `name = value` or `name`. Modifies the text. */
 static void take_lines(struct source *source, char *text, const char *path)
 {
 	char place[PATH_MAX + 32], *line;
@@ -151,7 +151,7 @@ static void take_lines(struct source *source, char *text, const char *path)
 	log__set_place(NULL);
 }
 
-/* NULL: it was said why. */
+/* NULL: failed, and the reason was logged. */
 static char *read_config(const char *path)
 {
 	cleanup(fclose_p) FILE *file = fopen(path, "re");
@@ -192,7 +192,7 @@ void record__take_config(struct record_options *options, struct argp_state *stat
 	take_lines(&source, options->texts[0], options->config);
 }
 
-/* -ENODATA: the recording does not say. */
+/* -ENODATA: the recording does not have it. */
 static int read_like(const char *path, char **ret)
 {
 	static const char sql[] = "SELECT value FROM meta WHERE key = 'options'";
@@ -229,7 +229,7 @@ void record__take_like(struct record_options *options, struct argp_state *state)
 	log_info("taken from '%s':%s", options->like, *source.taken ? source.taken : " nothing");
 }
 
-/* "10ms": as parse__duration() reads it, to the nanosecond. */
+/* "10ms": in the syntax of parse__duration(), exact to the nanosecond. */
 static void say_duration(char *text, size_t size, const char *name, uint64_t ns)
 {
 	static const struct {

@@ -1,11 +1,10 @@
 /*
- * Does gapless measure rightly here? It records work whose counts are known and whose times the
- * work itself measured, with the code of `gapless record`, and holds one against the other.
+ * Does gapless measure correctly here? The self-test records work whose counts are known and whose
+ * times the work itself measured, with the code of `gapless record`, and compares both.
  *
- * No bound is a guess at how busy the machine is. A thread that calls and waits is, by its own
- * clock, in the call as long as it waits, is ready and runs there; so the waits must not be longer
- * than what it measured, nor shorter than that without all the time that the thread was ready or
- * ran.
+ * No bound depends on how busy the machine is. By its own clock, a thread in a blocking call spends
+ * the call waiting, ready, or running. So the recorded waits must not be longer than the time that
+ * the thread measured, nor shorter than that time minus all its ready and running time.
  */
 #include "cli/self_test.h"
 
@@ -31,9 +30,9 @@
 #define TABLE_BYTES  (UINT64_C(64) << 20)
 #define MOST_WAIT_NS UINT64_C(60000000000)
 #define MOST_CHECKS  24
-/* The clock of the scheduler is not the one that the ledger reads. */
+/* The scheduler and the ledger read different clocks. */
 #define CPU_SLACK 100
-/* Parts of the time that may be unexplained: one in this many. */
+/* At most one part in this many may be unexplained. */
 #define UNEXPLAINED 1000
 
 DEFINE_CLEANUP(struct recording *, recording__free)
@@ -71,7 +70,7 @@ __attribute__((format(printf, 4, 5))) static void judge(struct self_test *test, 
 	va_end(args);
 }
 
-/* The one number that a question gives, ?1 being `text`; -1 if there is none. */
+/* The single number that a query returns, with ?1 = `text`; -1 if there is none. */
 static int64_t ask(const struct self_test *test, const char *sql, const char *text)
 {
 	cleanup(sqlite3_finalize_p) sqlite3_stmt *row = NULL;
@@ -105,7 +104,7 @@ static void judge_call(struct self_test *test, const char *call, int64_t expecte
 	judge(test, call, count == expected, "%" PRId64 " of %" PRId64 " calls", count, expected);
 }
 
-/* The waits of a thread for one cause, held against what it measured itself. */
+/* Compares the waits of a thread for one cause with what it measured itself. */
 static void judge_wait(struct self_test *test, const char *name, const char *cause,
 		       const char *thread, int64_t measured_ns)
 {
@@ -143,7 +142,7 @@ static void judge_times(struct self_test *test)
 	      words__time(facts->cpu_ns).text, words__time(facts->spin_ns).text);
 }
 
-/* On a busy machine a lock may be free by the time that the waiter comes. */
+/* On a busy machine the lock may be free before the waiter gets there. */
 static void judge_culprit(struct self_test *test)
 {
 	int64_t waits =
@@ -206,7 +205,7 @@ static void judge_all(struct self_test *test)
 	judge_losses(test);
 }
 
-/* Until the work is over. */
+/* Reads until the work has ended. */
 static int follow(struct run *run, pid_t pid)
 {
 	uint64_t until_ns = clock__now_ns() + MOST_WAIT_NS;

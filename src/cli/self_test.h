@@ -20,22 +20,25 @@
 #define SELF_TEST_TALKER   "self-talker"
 #define SELF_TEST_LISTENER "self-listener"
 
-/* What the work says of itself, by its own look at CLOCK_MONOTONIC around its calls. */
+/* What the work measured itself, with CLOCK_MONOTONIC around its calls. */
 struct self_test_facts {
-	int64_t sleep_ns;  /* of all sleeps */
-	int64_t lock_ns;   /* until the lock was got, each time */
+	int64_t sleep_ns;  /* sum of all sleeps */
+	int64_t lock_ns;   /* sum of the waits for the lock */
 	int64_t listen_ns; /* in read() of the pipe */
-	int64_t spin_ns;   /* on the clock */
-	int64_t cpu_ns;    /* on a CPU meanwhile, as the kernel counts */
+	int64_t spin_ns;   /* elapsed time of the spinning */
+	int64_t cpu_ns;    /* CPU time of the spinning, as the kernel counts it */
 	bool done;
 };
 
 /*
- * Starts a process that does the work once a byte comes through *ret_gate. *ret_facts is shared
- * with it and complete when it has ended; self_test_work__release() frees it. 0 or -errno.
+ * Starts a process that does the work after a byte is written to *ret_gate. *ret_facts is shared
+ * memory, complete when the process has ended; self_test_work__release() frees it. 0 or -errno.
  */
 int self_test_work__start(pid_t *ret_pid, int *ret_gate, struct self_test_facts **ret_facts);
 void self_test_work__release(struct self_test_facts *facts);
 
-/* Records the work, judges, prints. Returns the exit status: 0, or 1 if a check failed. */
+/*
+ * Records the work, checks the results, prints them. Returns the exit status: 0, or 1 if a check
+ * failed.
+ */
 int self_test__run(bool json);

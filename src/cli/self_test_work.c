@@ -1,4 +1,4 @@
-/* The work that `gapless doctor --self-test` records: each thing in a thread of its own. */
+/* The work that `gapless doctor --self-test` records: each task in a thread of its own. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -83,7 +83,7 @@ static int64_t cpu_ns(void)
 	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/* From its first instruction on: what it ran before the loop counts on both sides. */
+/* Starts at the thread's first instruction, so that time before the loop counts on both sides. */
 static void *spinner(void *context)
 {
 	volatile uint64_t work = 0;
@@ -120,7 +120,7 @@ static void *listener(void *context)
 	return NULL;
 }
 
-/* The exit status of the process. */
+/* Returns the exit status of the process. */
 static int work(void)
 {
 	static void *(*const workers[])(void *) = { sleeper, holder, waiter,

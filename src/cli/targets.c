@@ -1,4 +1,4 @@
-/* The options that say whom to look at, for every command that looks. */
+/* The options that select targets, for every command that records. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 
 enum { OPTION_COMM = 1024, OPTION_EXE, OPTION_UID, OPTION_CGROUP, OPTION_UNIT, OPTION_CONTAINER };
 
-/* One number of -p or -t. What cannot be ends the program. */
+/* Adds one number of -p or -t. An invalid one ends the program. */
 static void add_number(struct target *target, int key, const char *text, struct argp_state *state)
 {
 	uint64_t id = 0;

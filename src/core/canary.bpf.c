@@ -4,7 +4,7 @@
 #include "core/canary.h"
 
 const volatile __u64 nonce;
-const volatile long stimulus; /* the syscall that carries it */
+const volatile long stimulus; /* the syscall that carries the nonce */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);

@@ -1,6 +1,6 @@
 /*
- * The last question of doctor: do events arrive, all of them, through the transports that the
- * profiler uses? A stimulus makes exactly CANARY_EVENTS events; each transport must show as many.
+ * doctor's last check: do all events arrive through the transports that the profiler uses? A
+ * stimulus makes exactly CANARY_EVENTS events, and each transport must deliver that number.
  */
 #pragma once
 
@@ -10,7 +10,7 @@
 
 struct canary_record {
 	struct wire_head head;
-	__u64 sequence; /* 0, 1, 2, … in the order of the events */
+	__u64 sequence; /* 0, 1, 2, … in event order */
 };
 _Static_assert(sizeof(struct canary_record) == 32, "wire format");
 
@@ -25,6 +25,8 @@ struct canary_result {
 	const char *hook_kind; /* which kind of hook was used */
 };
 
-/* 0 with *ret filled if it could run at all, however many events arrived; else -errno. */
+/*
+ * Returns 0 and fills *ret if the check could run, however many events arrived; otherwise -errno.
+ */
 int canary__run(struct features *features, struct canary_result *ret);
 #endif

@@ -32,7 +32,9 @@ int cgroups__mount(char ret[PATH_MAX])
 	return -ENOENT;
 }
 
-/* 0 if it is a cgroup of version 2, which id it has; else what cgroups__find() returns. */
+/*
+ * Returns 0 and the id if `path` is a cgroup of version 2, otherwise the errors of cgroups__find().
+ */
 static int look(const char *path, uint64_t *ret_id)
 {
 	struct stat info;
@@ -62,7 +64,7 @@ int cgroups__find(const char *path, uint64_t *ret_id)
 		if (err != -ENOENT)
 			return err;
 	}
-	/* Beside version 1, what the usual mount point has is of that version. */
+	/* If version 1 is mounted too, cgroups under the usual mount point are of version 1. */
 	if (as_given == -ENOENT &&
 	    (size_t)snprintf(below, sizeof(below), "/sys/fs/cgroup/%s", path) < sizeof(below))
 		return look(below, ret_id);
@@ -124,13 +126,13 @@ int cgroups__each(bool (*fits)(const void *context, const char *name), const voi
 	return search_below(&search, root);
 }
 
-/* systemd puts '_' before names that look like files of the kernel's. */
+/* systemd prefixes '_' to names that could be mistaken for control files of the kernel. */
 static bool matches(const char *pattern, const char *name)
 {
 	return !fnmatch(pattern, name, 0) || (*name == '_' && !fnmatch(pattern, name + 1, 0));
 }
 
-/* Of systemd.unit(5). Other dots are part of a name: "php8.1-fpm". */
+/* The unit types of systemd.unit(5). Any other dot is part of the name, as in "php8.1-fpm". */
 static bool is_unit_type(const char *word)
 {
 	static const char *const types[] = { "service", "scope",  "slice",    "socket",
@@ -150,7 +152,7 @@ bool cgroups__is_unit(const void *unit, const char *name)
 
 	if (dot && is_unit_type(dot + 1))
 		return matches(pattern, name);
-	/* As in "nginx.*". */
+	/* A pattern may replace the type: "nginx.*". */
 	if (dot && strpbrk(dot, "*?[") && matches(pattern, name))
 		return true;
 	/* As for systemctl, a name without a type is a service. */
@@ -174,7 +176,7 @@ bool cgroups__is_container(const void *context, const char *name)
 	static const char *const named[] = { "lxc.payload.", "machine-" };
 	const char *prefix = context, *id = strrchr(name, '-');
 
-	/* Beside a container, conmon has a cgroup with its id too. */
+	/* The container's monitor, conmon, has a cgroup whose name contains the same id. */
 	if (!*prefix || strstr(name, "conmon"))
 		return false;
 	/* docker-ID.scope, cri-containerd-ID.scope, crio-ID.scope, libpod-ID.scope, or ID alone */

@@ -33,7 +33,7 @@ int devices__disk(uint32_t dev, char *ret, size_t size)
 
 bool devices__parse_mount(const char *line, struct devices_mount *ret)
 {
-	/* Optional fields come before the dash, so their number is not known. */
+	/* The number of optional fields before the dash varies, so search for the dash. */
 	const char *rest = strstr(line, " - ");
 	struct devices_mount mount;
 	unsigned int major, minor;
@@ -74,7 +74,7 @@ int devices__under_file(uint32_t dev, uint32_t pid, char *ret, size_t size)
 	     !devices__find_mount("/proc/self/mountinfo", dev, &mount)) ||
 	    !strcmp(mount.kind, "devtmpfs"))
 		return -ENOENT;
-	/* btrfs and others have a number of their own, but a disk as their source. */
+	/* btrfs and some others have an anonymous device number, but a disk as the mount source. */
 	snprintf(ret, size, "%s",
 		 strncmp(mount.source, DEV_PREFIX, strlen(DEV_PREFIX)) ? mount.kind
 								       : last_part(mount.source));

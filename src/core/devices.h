@@ -1,4 +1,4 @@
-/* Names of devices that the kernel half knows by the kernel's dev_t: 12 bits major, 20 minor. */
+/* Names of devices. The kernel half sends the kernel's dev_t: 12 bits major, 20 bits minor. */
 #pragma once
 
 #include <stdbool.h>
@@ -9,13 +9,13 @@
 #define DEVICES_MAJOR(dev) ((unsigned int)((dev) >> DEVICES_MINOR_BITS))
 #define DEVICES_MINOR(dev) ((unsigned int)((dev) & ((1U << DEVICES_MINOR_BITS) - 1)))
 
-/* "vda1"; its numbers, "254:1", and -errno if it is gone. */
+/* The disk's name, "vda1". If the device is gone: its numbers, "254:1", and -errno. */
 int devices__disk(uint32_t dev, char *ret, size_t size);
 
 /*
- * On what a file is whose file system has this device: "vda1", or the kind of a file system that is
- * on no disk ("overlay", "tmpfs", "nfs4"), as the process has it mounted. "" with -ENOENT if that
- * cannot be told, or is where devices themselves are (/dev).
+ * What holds a file whose file system has this device: a disk ("vda1"), or the type of a file
+ * system without a disk ("overlay", "tmpfs", "nfs4"), according to the mounts of process `pid`. ""
+ * with -ENOENT if that is unknown or is the file system of /dev.
  */
 int devices__under_file(uint32_t dev, uint32_t pid, char *ret, size_t size);
 
@@ -26,7 +26,7 @@ struct devices_mount {
 	char source[256];
 };
 
-/* False, with *ret untouched, if it is no such line. */
+/* False, with *ret untouched, if the line cannot be parsed. */
 bool devices__parse_mount(const char *line, struct devices_mount *ret);
-/* What is mounted from `dev`, by this file; false if nothing is. */
+/* Finds the mount of `dev` in the mountinfo file `path`; false if there is none. */
 bool devices__find_mount(const char *path, uint32_t dev, struct devices_mount *ret);

@@ -23,7 +23,7 @@ int drain__map(const struct bpf_map *map, drain_take_fn take, void *context)
 		count = BATCH;
 		end = bpf_map_lookup_and_delete_batch(bpf_map__fd(map), from, &position, keys,
 						      values, &count, NULL);
-		/* -ENOENT: that was all; -ENOSPC: a bucket is larger than the batch. */
+		/* -ENOENT: the map is empty now; -ENOSPC: a bucket is larger than the batch. */
 		if (end && end != -ENOENT)
 			return end;
 		for (uint32_t i = 0; i < count && !err; i++)

@@ -3,8 +3,8 @@
 
 #include <bpf/libbpf.h>
 
-/* A negative result ends the reading and becomes its result. */
+/* A negative result stops drain__map(), which then returns it. */
 typedef int (*drain_take_fn)(void *context, const void *key, const void *value);
 
-/* Takes and deletes all entries, many at a time. No hook may be in the map any more. */
+/* Takes and deletes all entries, in batches. No hook may use the map any more. */
 int drain__map(const struct bpf_map *map, drain_take_fn take, void *context);

@@ -8,7 +8,7 @@
 #include "core/probes.h"
 
 struct features {
-	struct btf *btf; /* of the kernel; loaded on first use */
+	struct btf *btf; /* the kernel's BTF; loaded on first use */
 	bool probed[FEATURE_COUNT];
 	struct feature_state states[FEATURE_COUNT];
 };

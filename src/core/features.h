@@ -1,6 +1,7 @@
 /*
- * What this kernel lets us do, found by doing it: load, attach, receive. Never by version, since
- * distributions backport and policies refuse. Later parts ask here which hook to use.
+ * What this kernel supports. Each feature is tested by using it (load, attach, receive), never by
+ * the kernel's version, because distributions backport features and security policies forbid them.
+ * The loader asks here which kind of hook to use.
  */
 #pragma once
 
@@ -29,7 +30,7 @@ enum feature {
 	FEATURE_COUNT,
 };
 
-/* How far a probe came: everything before this stage worked. */
+/* How far a probe came: all stages before this one worked. */
 enum feature_stage { STAGE_LOAD, STAGE_ATTACH, STAGE_DELIVER, STAGE_DONE };
 
 struct feature_state {
@@ -49,15 +50,15 @@ const struct feature_state *features__get(struct features *features, enum featur
 bool features__has(struct features *features, enum feature which);
 
 /*
- * For tests: whether GAPLESS_TEST_WITHOUT, a list of names with commas in between, has this one. A
- * hook then passes over programs of that kind if another of its programs works.
+ * For tests: whether the environment variable GAPLESS_TEST_WITHOUT, a comma-separated list of
+ * feature names, contains this one. The loader then skips programs that need the feature if the
+ * hook has another program that works.
  */
 bool features__is_withheld(enum feature which);
 
-/* Whether this kernel has a tracepoint of that name at all, as tp_btf and raw_tp find it: in BTF.
- */
+/* Whether this kernel has a tracepoint of that name. Looks in BTF, as tp_btf and raw_tp do. */
 bool features__has_event(struct features *features, const char *event);
 
-/* As users read it: "tp_btf", "task storage". */
+/* The name that users read: "tp_btf", "task storage". */
 const char *feature__name(enum feature which);
 const char *feature__stage_name(enum feature_stage stage);

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Whether there is a set at `at`, and where it ends. As in a shell, "[]a]" has a bracket in it. */
+/* The end of the set at `at`; NULL if it is not a set. As in a shell, "[]a]" contains a bracket. */
 static const char *end_of_set(const char *at)
 {
 	const char *from = at + 1;
@@ -37,7 +37,7 @@ static void take_set(struct glob *glob, unsigned int element, const char *from, 
 		glob->takes[byte] ^= (__u16)(1 << element);
 }
 
-/* One element; returns what is behind it. */
+/* Compiles one element and returns the rest of the pattern. */
 static const char *take_element(struct glob *glob, unsigned int element, const char *at)
 {
 	const char *end = *at == '[' ? end_of_set(at) : NULL;

@@ -1,4 +1,6 @@
-/* Patterns as in a shell: * any bytes, ? one, [a-z] and [!a-z] one of a set, \ the next as it is.
+/*
+ * Shell patterns: * matches any bytes, ? one byte, [a-z] and [!a-z] one byte of a set; \ quotes the
+ * next byte.
  */
 #pragma once
 
@@ -6,7 +8,7 @@
 
 #include "bpf/glob.h"
 
-/* -EINVAL: empty; -ENAMETOOLONG: it takes more bytes than a name has. */
+/* -EINVAL: the pattern is empty; -ENAMETOOLONG: it matches only names longer than a name can be. */
 int glob__compile(const char *pattern, struct glob *ret);
 
 bool glob__matches(const struct glob *glob, const char *name);

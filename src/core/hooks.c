@@ -45,7 +45,7 @@ enum feature hooks__feature(enum hook_kind kind)
 	return kinds[kind].feature;
 }
 
-/* libbpf says 0 for itself. */
+/* 0 means every process here. libbpf's value for that is -1, and its 0 is the calling process. */
 static pid_t pid_of(const struct hook_target *target)
 {
 	return target->pid ? target->pid : -1;

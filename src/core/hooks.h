@@ -1,9 +1,9 @@
 /*
- * Hooks: places that programs of a kernel half are called from. What an object wants is a list of
- * struct hook; loader.h chooses a program for each. Hooks are attached and detached one by one,
- * also while the object is at work.
+ * Hooks: the places from which the programs of a kernel half are called. An object lists its hooks
+ * in an array of struct hook; loader.h chooses a program for each. Hooks are attached and detached
+ * one by one, also while the object is in use.
  *
- * Nothing here logs: whoever attaches says what it goes on without (law 5).
+ * Nothing here logs. The caller logs what it has to do without (law 5).
  */
 #pragma once
 
@@ -34,50 +34,50 @@ enum hook_kind {
 };
 
 enum hook_flags {
-	HOOK_VITAL = 1,    /* without it, the object is of no use */
-	HOOK_AT_CALLS = 2, /* runs at the begin or end of every syscall */
-	HOOK_LAST = 4,     /* is attached after all others, those of other objects too */
+	HOOK_VITAL = 1,    /* the object is useless without it */
+	HOOK_AT_CALLS = 2, /* runs at the entry or exit of every syscall */
+	HOOK_LAST = 4,     /* attached after all other hooks, including those of other objects */
 };
 
-/* One place in the kernel or in a program that an object wants to be called from. */
+/* One place in the kernel or in a program from which the object is to be called. */
 struct hook {
-	const char *event; /* as users read it: "sched_process_exec" */
-	/* Programs that serve it, best first; the kind is taken from the program's section. */
+	const char *event; /* the name that users read: "sched_process_exec" */
+	/* Alternative programs, best first; the kind follows from the program's section. */
 	const char *programs[HOOK_ALTERNATIVES];
 	unsigned flags;      /* enum hook_flags */
-	unsigned needed_for; /* bits that the object's owner gives a meaning; 0: it always is */
+	unsigned needed_for; /* bits defined by the owner of the object; 0: always needed */
 };
 
 /*
- * Where, for kinds that the program's section does not say it of. Others take no target. All
- * strings stay the caller's.
+ * Where to attach, for kinds whose section does not say it. Other kinds take no target. The caller
+ * keeps the strings.
  */
 struct hook_target {
-	pid_t pid;            /* of uprobes and USDT: this process alone; 0: all */
-	const char *file;     /* likewise: a program or library, as gapless finds it */
-	const char *symbol;   /* in `file`, or a function of the kernel; NULL: `offset` says all */
-	uint64_t offset;      /* behind `symbol`; without one, of the instruction in `file` */
-	const char *provider; /* of USDT … */
-	const char *name;     /* … "python", "function__entry" */
-	uint64_t cookie;      /* bpf_get_attach_cookie() has it */
-	int event_fd;         /* of perf events; if it attaches, the link takes it over */
+	pid_t pid;            /* for uprobes and USDT: only this process; 0: all */
+	const char *file;     /* for uprobes and USDT: the path of a program or library */
+	const char *symbol;   /* in `file`, or a kernel function; NULL: `offset` alone is used */
+	uint64_t offset;      /* from `symbol`; without a symbol, from the start of `file` */
+	const char *provider; /* for USDT: "python" */
+	const char *name;     /* for USDT: "function__entry" */
+	uint64_t cookie;      /* returned by bpf_get_attach_cookie() */
+	int event_fd;         /* for perf events; owned by the link once attached */
 };
 
-/* Of a program that is open, loaded or not. */
+/* The program must be open; it need not be loaded. */
 enum hook_kind hooks__kind(const struct bpf_program *program);
-/* "tp_btf", "uprobe"; the feature that it needs. */
+/* "tp_btf", "uprobe". */
 const char *hooks__kind_name(enum hook_kind kind);
 enum feature hooks__feature(enum hook_kind kind);
 
 /*
- * Attaches a program of a loaded object; `target` may be NULL if its section says where. -ENOENT:
- * no such program, or `file` has no such symbol or probe; -EINVAL: the target does not fit the
- * kind; or what the kernel says. One program may be attached to many targets.
+ * Attaches a program of a loaded object; `target` may be NULL if the section says where. One
+ * program may be attached to many targets. -ENOENT: no such program, or `file` has no such symbol
+ * or probe; -EINVAL: the target does not suit the kind; otherwise the kernel's error.
  */
 int hooks__attach(const struct bpf_object *object, const char *program,
 		  const struct hook_target *target, struct bpf_link **ret);
-/* When it returns, the program is not called from there any more. NULL is fine. */
+/* After the return, the program is not called from this hook any more. NULL is allowed. */
 void hooks__detach(struct bpf_link *link);
 
-/* A target in words, for messages: "'work' in '/usr/bin/orders', process 7". */
+/* The target in words, for messages: "'work' in '/usr/bin/orders', process 7". */
 void hooks__describe(const struct hook_target *target, char *ret, size_t size);

@@ -1,7 +1,7 @@
 /*
- * libbpf loads an object whole or not at all, so a hook that this kernel refuses would take the
- * rest with it. The choice is therefore made before the load, by asking features about the hook's
- * kind.
+ * libbpf loads all programs of an object or none, so one program that this kernel refuses would
+ * prevent all others. Therefore the programs are chosen before the load, by asking features.h
+ * whether the kind of each works.
  */
 #include "core/loader.h"
 
@@ -39,7 +39,10 @@ __attribute__((format(printf, 2, 0))) static int keep(enum libbpf_print_level le
 		remember_warning(line);
 	if (level != LIBBPF_DEBUG)
 		log_debug("%.*s", (int)strcspn(line, "\n"), line);
-	/* Only warnings (which carry the verifier's log) are worth the room; the oldest stay. */
+	/*
+	 * Keep only warnings, which include the verifier's log. If there is no room, keep the
+	 * oldest.
+	 */
 	if (level == LIBBPF_WARN)
 		kept_length += (size_t)length < room ? (size_t)length : room - 1;
 	return length;
@@ -77,7 +80,7 @@ static const char *obstacle(enum hook_kind kind, const char *event, struct featu
 	return NULL;
 }
 
-/* `written`: how much of why_not is used. */
+/* `written`: the length of why_not so far. */
 static size_t add_why_not(struct hook_use *use, size_t written, const char *kind, const char *why)
 {
 	size_t room = sizeof(use->why_not) - written;
@@ -87,7 +90,7 @@ static size_t add_why_not(struct hook_use *use, size_t written, const char *kind
 	return length > 0 && (size_t)length < room ? written + (size_t)length : written;
 }
 
-/* A kind that is withheld serves only where nothing else does. */
+/* A kind that is withheld (features.h) is used only if no other program works. */
 static void choose_one(struct bpf_object *object, const struct hook *hook,
 		       struct features *features, struct hook_use *use)
 {

@@ -9,7 +9,7 @@ bool paths__is_well_formed(const struct path_names *path)
 	       (!path->bytes || !path->names[path->bytes - 1]);
 }
 
-/* The names come last one first; a path begins with the first. */
+/* The names are stored in reverse order: the last component of the path comes first. */
 void paths__join(const struct path_names *path, char *ret, size_t size)
 {
 	size_t end = path->bytes, used;

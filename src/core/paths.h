@@ -1,4 +1,4 @@
-/* Paths that a kernel half has gathered (bpf/path.h), as text. Pure. */
+/* Turns paths that a kernel half has gathered (bpf/path.h) into text. Pure. */
 #pragma once
 
 #include <stdbool.h>
@@ -6,8 +6,8 @@
 
 #include "bpf/path.h"
 
-/* Whether the names end where they say. Ask this before anything else. */
+/* Whether the names end where they should. Call this before paths__join(). */
 bool paths__is_well_formed(const struct path_names *path);
 
-/* "/var/lib/x"; "…/lib/x" if the beginning is missing. Cut where there is no more room. */
+/* "/var/lib/x"; "…/lib/x" if the beginning is missing. Truncates to `size`. */
 void paths__join(const struct path_names *path, char *ret, size_t size);

@@ -1,9 +1,10 @@
 /*
- * One tiny program per capability of the kernel. features.c loads one at a time, attaches it,
- * makes something happen and looks whether `seen` went up: the only proof that a hook delivers.
+ * One tiny program per capability of the kernel. probes.c loads one at a time, attaches it,
+ * triggers the stimulus and checks that `seen` was incremented. That is the only proof that a hook
+ * delivers.
  *
- * The stimulus is recognised by a nonce that it carries as an argument, not by our pid: in a pid
- * namespace the kernel's number for us is not the one that we know.
+ * The programs recognise the stimulus by a nonce in its arguments, not by gapless's pid: inside a
+ * pid namespace, the kernel's pid for gapless differs from the one that gapless knows.
  */
 #include "bpf/common.h"
 
@@ -12,7 +13,7 @@
 #include "core/probe.h"
 
 const volatile __u64 nonce;
-const volatile long stimulus; /* the syscall that carries it */
+const volatile long stimulus; /* the syscall that carries the nonce */
 __u64 seen;
 __u64 result;
 
@@ -58,8 +59,10 @@ int probe_tracepoint(struct trace_event_raw_sys_enter *ctx)
 	return 0;
 }
 
-/* hrtimer_nanosleep(rqtp, mode, clock): reached by every clock_nanosleep, under this name
- * since 4.12. */
+/*
+ * hrtimer_nanosleep(rqtp, mode, clock): every clock_nanosleep calls it. It has this name since
+ * 4.12.
+ */
 SEC("fentry/hrtimer_nanosleep")
 int BPF_PROG(probe_fentry, __s64 rqtp)
 {
@@ -109,7 +112,9 @@ int BPF_USDT(probe_usdt, __u64 argument)
 	return 0;
 }
 
-/* The iterators send the nonce of the thread whose storage or memory has it, so: ours, once. */
+/*
+ * An iterator emits the nonce only for the thread whose storage or memory holds it: once, for us.
+ */
 SEC("iter/task")
 int probe_iterator(struct bpf_iter__task *ctx)
 {
@@ -136,7 +141,7 @@ int probe_sleepable_iterator(struct bpf_iter__task *ctx)
 	return 0;
 }
 
-/* The rest need no hook: BPF_PROG_TEST_RUN executes them once, in our own context. */
+/* The other programs need no hook: BPF_PROG_TEST_RUN runs them once, in our own context. */
 SEC("raw_tp/sys_enter")
 int probe_ring_buffer(void *ctx)
 {
@@ -165,7 +170,7 @@ int probe_task_storage(void *ctx)
 	return 0;
 }
 
-/* The registers saved at kernel entry hold the syscall in flight: our own bpf(). */
+/* The registers saved at kernel entry hold the current syscall: our own bpf(). */
 SEC("raw_tp/sys_enter")
 int probe_pt_regs(void *ctx)
 {

@@ -1,7 +1,7 @@
 /*
- * Each experiment opens the probe object afresh with a single program enabled: libbpf loads all or
- * nothing, and one refused program must not hide that another one works. The maps that the program
- * does not use are not created either, for the same reason.
+ * Each experiment opens the probe object anew with a single program enabled. libbpf loads all
+ * programs or none, and one refused program must not hide that another works. For the same reason,
+ * maps that the program does not use are not created.
  */
 #include "core/probes.h"
 
@@ -49,7 +49,7 @@ struct probe {
 DEFINE_CLEANUP(struct probe_bpf *, probe_bpf__destroy)
 DEFINE_CLEANUP(struct btf *, btf__free)
 
-/* The uprobe experiments attach here; external and opaque so that no compiler removes a call. */
+/* Target of the uprobe experiments; external and opaque, so that no compiler removes a call. */
 __attribute__((noinline)) uint64_t gapless_probe_target(uint64_t argument);
 uint64_t gapless_probe_target(uint64_t argument)
 {
@@ -76,7 +76,7 @@ static int attach_sampling(struct run *run)
 
 	if (fd < 0)
 		return fd;
-	/* The link owns the descriptor from here on, but only if it came to be. */
+	/* The link owns the descriptor from here on, unless attaching failed. */
 	run->link = bpf_program__attach_perf_event(run->program, fd);
 	if (!run->link) {
 		int err = -errno;
@@ -329,7 +329,7 @@ static int run_btf(enum feature_stage *stage)
 	return id < 0 ? id : 0;
 }
 
-/* Looks for a mmap2 record in a perf ring that nobody else writes to any more. */
+/* Looks for an mmap2 record in a perf ring that is not written to any more. */
 static bool has_mmap2(const struct perf_event_mmap_page *page)
 {
 	const char *data = (const char *)page + page->data_offset;
@@ -364,7 +364,7 @@ static int provoke_mmap2(const struct perf_event_mmap_page *page)
 	return has_mmap2(page) ? 0 : -ENODATA;
 }
 
-/* As the profiler uses it: a dummy event on a CPU, for every process that runs there. */
+/* As in the profiler: a dummy event on one CPU that covers every process running there. */
 static int run_mmap2(enum feature_stage *stage)
 {
 	struct perf_event_attr attr = {
@@ -397,7 +397,7 @@ static int run_mmap2(enum feature_stage *stage)
 	return err;
 }
 
-/* The reason in a user's words, where the errno alone would send them looking. */
+/* Explains the failure in words that users understand, where errno alone would be unclear. */
 static void explain(enum feature which, struct feature_state *state)
 {
 	const char *stage[] = { "the kernel refused to load it", "it loads but does not attach",

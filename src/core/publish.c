@@ -11,7 +11,7 @@
 #include "base/json.h"
 #include "base/map.h"
 
-/* Of one signal in one recording; beyond, names are lost and that is counted. */
+/* Limits per signal and recording. Beyond them, names are lost, and the losses are counted. */
 #define MOST_SERIES  100000
 #define MOST_OBJECTS 50000
 #define MOST_EVENTS  100000
@@ -28,11 +28,11 @@ struct publish {
 	const struct signal *signal;
 	int number;
 	struct recording *recording;
-	struct map series;        /* by a hash of the key: the id */
-	struct map distributions; /* likewise */
+	struct map series;        /* key: a hash of the series_key; value: the id */
+	struct map distributions; /* key: a hash of place, operation and value; value: the id */
 	struct map objects;
 	int64_t last_series, last_distribution;
-	int64_t other; /* the object of those beyond MOST_OBJECTS; 0: not needed yet */
+	int64_t other; /* the id of the object beyond MOST_OBJECTS; 0: not created yet */
 	int64_t from, to;
 	uint64_t events;
 	struct publish_quality quality;
@@ -68,7 +68,7 @@ int publish__new(const struct signal *signal, int number, struct recording *reco
 	publish->signal = signal;
 	publish->number = number;
 	publish->recording = recording;
-	/* Ids of one table, in ranges of their own for each signal. */
+	/* All signals share one table of ids; each signal has a range of its own. */
 	publish->last_series = publish->last_distribution = (int64_t)number << 32;
 	err = describe(publish);
 	if (!err)
@@ -95,7 +95,7 @@ struct sweep {
 	struct publish *publish;
 	uint64_t before_ns;
 	struct bpf_object *half;
-	int err; /* the first one */
+	int err; /* the first error */
 };
 
 static bool forget_object(void *context, uint64_t key, void *value)
@@ -146,7 +146,7 @@ static int remember(struct map *map, uint64_t hash, int64_t id)
 	return map__put(map, hash, (void *)(uintptr_t)id);
 }
 
-/* The id of what has no room any more. */
+/* The id of the object that stands for all objects beyond MOST_OBJECTS. */
 static int other_object(struct publish *publish, int64_t *ret)
 {
 	int err = 0;
@@ -161,7 +161,7 @@ static int other_object(struct publish *publish, int64_t *ret)
 	return err;
 }
 
-/* NULL: it is new, and there is no room or no memory for it. */
+/* NULL: the object is new, and the limit is reached or memory is exhausted. */
 static struct object *find_object(struct publish *publish, const __u64 numbers[2])
 {
 	uint64_t hash = map__mix(map__mix(0, numbers[0]), numbers[1]);
@@ -181,7 +181,7 @@ static struct object *find_object(struct publish *publish, const __u64 numbers[2
 	return object;
 }
 
-/* `name`: NULL if all that is known are its numbers. */
+/* `name`: NULL if only the object's numbers are known. */
 static int object_id(struct publish *publish, const __u64 numbers[2], const char *kind,
 		     const char *name, int64_t *ret)
 {
@@ -256,7 +256,7 @@ static int new_series(struct publish *publish, const struct series_key *key, uin
 	return err ? err : recording__add_series(publish->recording, &row);
 }
 
-/* Beyond the most, neither the object nor the thread is kept. */
+/* Beyond MOST_SERIES, the sum is kept without its object and thread. */
 static int series_id(struct publish *publish, const struct series_key *key, int64_t *ret)
 {
 	struct series_key less = *key;
@@ -264,7 +264,7 @@ static int series_id(struct publish *publish, const struct series_key *key, int6
 
 	*ret = known(&publish->series, hash);
 	if (*ret && (key->object[0] || key->object[1]))
-		find_object(publish, key->object); /* it is still of use */
+		find_object(publish, key->object); /* marks it as still in use */
 	if (*ret)
 		return 0;
 	if (publish->series.count >= MOST_SERIES) {

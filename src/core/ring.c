@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* libbpf goes on until the ring is empty, which may be never: the caller wants its turn too. */
+/* libbpf reads until the ring is empty, which may be never. After this many records, stop. */
 #define MOST_AT_ONCE 10000
 
 struct ring {

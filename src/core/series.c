@@ -10,10 +10,10 @@
 #include "base/cleanup.h"
 #include "core/drain.h"
 
-#define SETTLE_US 100000 /* longer than any program takes */
-#define MOST_SEEN 512    /* as many as the kernel half has room for */
+#define SETTLE_US 100000 /* longer than any program runs */
+#define MOST_SEEN 512    /* the capacity of the kernel half */
 
-/* What a (place, operation) had when it was last looked at. */
+/* The histograms of one (place, operation) when they were last read. */
 struct seen {
 	struct series_place place;
 	uint32_t *buckets; /* [values][HISTOGRAM_BUCKETS] */
@@ -26,8 +26,8 @@ struct series {
 	size_t values;
 	struct seen seen[MOST_SEEN];
 	size_t seen_count;
-	struct series_sum overflow; /* what of it was handed on */
-	uint32_t *now;              /* one entry of the histograms */
+	struct series_sum overflow; /* the part that was already handed on */
+	uint32_t *now;              /* one entry of the map of histograms */
 };
 
 DEFINE_CLEANUP(struct series *, series__free)
@@ -40,8 +40,7 @@ void *series__section(const struct bpf_object *object, const char *section, size
 		const char *at = strstr(bpf_map__name(map), section);
 
 		if (at && !at[strlen(section)])
-			return (void *)bpf_map__initial_value(map,
-							      ret_size); /* mapped for writing */
+			return (void *)bpf_map__initial_value(map, ret_size); /* mapped writable */
 	}
 	return NULL;
 }
@@ -111,9 +110,9 @@ void series__barrier_close(struct series_barrier *barrier)
 }
 
 /*
- * When an entry of a map of maps is replaced, the kernel waits for the programs that may still use
- * the old one (since 5.0, 1ae80cf31938): all that are at work. membarrier() would wait too, but
- * not on a machine with one CPU, and it refuses where CPUs have no tick (nohz_full).
+ * Replacing an entry of a map of maps makes the kernel wait for all running programs, because they
+ * may still use the old entry (since 5.0, 1ae80cf31938). membarrier() would wait too, but not on a
+ * machine with one CPU, and it fails on CPUs without a tick (nohz_full).
  */
 void series__settle(const struct series_barrier *barrier)
 {
@@ -136,7 +135,7 @@ static int take_overflow(struct series *series, const struct series_takers *take
 	const struct series_sum now = series->control->overflow;
 	struct series_sum added = { .count = now.count - series->overflow.count };
 
-	/* It may change meanwhile: what is read before its count is left for the next time. */
+	/* Programs update it concurrently. If only the sums have grown, wait for the count. */
 	if (!added.count)
 		return 0;
 	for (int i = 0; i < SERIES_VALUES; i++) {
@@ -165,7 +164,7 @@ static struct seen *find_seen(struct series *series, const struct series_place *
 	return seen;
 }
 
-/* Buckets may wrap between two looks; the difference does not mind. */
+/* Buckets may wrap around between two reads; unsigned subtraction is still right. */
 static int take_histograms(struct series *series, const struct series_place *place,
 			   const struct series_takers *takers)
 {

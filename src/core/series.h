@@ -1,4 +1,4 @@
-/* The user half of bpf/series.h: takes sums and histograms out of a kernel half's maps. */
+/* The user half of bpf/series.h: reads sums and histograms from a kernel half's maps. */
 #pragma once
 
 #include <bpf/libbpf.h>
@@ -10,28 +10,29 @@
 struct series;
 
 struct series_takers {
-	/* A negative result ends the reading and becomes its result. */
+	/* A negative result stops series__take(), which then returns it. */
 	int (*take_sum)(void *context, const struct series_key *key, const struct series_sum *sum);
-	/* What was added to one bucket of the distribution of the value number `value`. */
+	/* `added`: the increase of one bucket in the distribution of value number `value`. */
 	int (*take_bucket)(void *context, const struct series_place *place, uint32_t value,
 			   uint32_t bucket, uint32_t added);
 	void *context;
 };
 
-/* `object` is loaded, stays the caller's and outlives it; its events have `values` values. */
+/* `object` is loaded, stays the caller's and outlives *ret; its events have `values` values. */
 int series__new(const struct bpf_object *object, size_t values, struct series **ret);
 void series__free(struct series *series);
 
-/* The kernel half's switches and counters, mapped. */
+/* The kernel half's switches and counters, memory-mapped. */
 struct series_control *series__control(const struct series *series);
 
 /*
- * In three steps, so that several series share the second one: from series__switch() on, sums go
- * into the other map; when series__settle() returns, some milliseconds later, no program is at work
- * that began before; series__take() hands on all that was added until then.
+ * Reading takes three steps, so that several series can share the second one. From series__switch()
+ * on, programs add to the other map. When series__settle() returns, some milliseconds later, all
+ * programs that started before the switch have ended. series__take() hands on all that was added
+ * until then.
  */
 struct series_barrier {
-	int inner, outer; /* maps; without them, series__settle() sleeps for long enough */
+	int inner, outer; /* map descriptors; without them, series__settle() sleeps instead */
 };
 
 struct series_barrier series__barrier(void);
@@ -41,5 +42,7 @@ void series__switch(struct series *series);
 void series__settle(const struct series_barrier *barrier);
 int series__take(struct series *series, const struct series_takers *takers);
 
-/* The mapped variables of a section, NULL if the object has none; *ret_size is their size. */
+/*
+ * The memory-mapped variables of a section, NULL if the object has none; *ret_size is their size.
+ */
 void *series__section(const struct bpf_object *object, const char *section, size_t *ret_size);

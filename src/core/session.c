@@ -13,23 +13,23 @@
 #include "core/series.h"
 #include "vocabulary/counters.h"
 
-/* Slow events a second: above the first the threshold doubles, below the second it halves. */
+/* Slow events per second: above the first, the threshold doubles; below the second, it halves. */
 #define MOST_SLOW   200
 #define FEWEST_SLOW 20
 
 struct session {
 	const struct signal *signal;
 	struct session_options options;
-	struct kernel_half half; /* skel is NULL if it is the ledger's */
+	struct kernel_half half; /* skel is NULL if the ledger is the kernel half */
 	struct hook_use hooks[SIGNAL_HOOKS];
 	struct bpf_link *links[SIGNAL_HOOKS];
 	struct ring *ring;
 	struct series *series;
 	struct publish *publish;
-	struct event event;   /* large; one at a time */
-	const uint64_t *lost; /* the kernel half's counters, mapped */
+	struct event event;   /* large; reused for every record */
+	const uint64_t *lost; /* the kernel half's counters, memory-mapped */
 	uint64_t malformed;
-	uint64_t stale; /* times that a refresh failed */
+	uint64_t stale; /* number of failed refreshes */
 	uint64_t slow_then;
 };
 
@@ -47,7 +47,7 @@ static int take_record(void *context, const struct wire_head *head)
 	return publish__event(session->publish, &session->event);
 }
 
-/* The map of threads is the ledger's, so that both halves mean the same ones. */
+/* Uses the ledger's map of threads, so that both kernel halves select the same threads. */
 static int share_threads(const struct session *session)
 {
 	struct bpf_map *map = bpf_object__find_map_by_name(session->half.object, "threads");
@@ -157,7 +157,7 @@ int session__open(const struct signal *signal, const struct session_options *opt
 	return 0;
 }
 
-/* A hook that does not attach costs its part of the signal, not the rest (law 5). */
+/* A hook that does not attach disables only its part of the signal (law 5). */
 static int attach(struct session *session)
 {
 	int attached = 0, err;

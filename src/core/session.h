@@ -1,4 +1,4 @@
-/* One signal at work: its kernel half loaded and attached, its sums and events on their way. */
+/* One active signal: its kernel half is loaded and attached, its sums and events are read. */
 #pragma once
 
 #include <jansson.h>
@@ -13,49 +13,50 @@ struct session;
 
 struct session_options {
 	struct recording *recording;
-	int number;                /* the signal's in the recording */
-	int threads_fd;            /* the ledger's map `threads`: whom to look at */
-	struct bpf_object *ledger; /* loaded: the kernel half of signals that are in it */
-	bool every_thread;         /* also what belongs to no thread that the ledger knows */
-	bool no_syscall_hooks;     /* those of its hooks are left out */
-	uint64_t slow_ns;          /* what takes as long becomes an event */
+	int number;                /* the signal's id in the recording */
+	int threads_fd;            /* the ledger's map `threads`: the threads to observe */
+	struct bpf_object *ledger; /* loaded; the kernel half of signals that are in the ledger */
+	bool every_thread; /* also count events of no thread, or of threads unknown to the ledger */
+	bool no_syscall_hooks; /* leave out hooks at syscalls */
+	uint64_t slow_ns;      /* what takes at least this long becomes an event */
 };
 
 /*
- * Loads. *ret belongs to the caller. Logs why it failed, since only here the context is known, and
- * returns -errno (-ENOTSUP: no hook of this signal works on this kernel).
+ * Loads the kernel half. The caller owns *ret. Logs the reason of a failure, because only this
+ * function knows the context, and returns -errno (-ENOTSUP: no hook of this signal works on this
+ * kernel).
  */
 int session__open(const struct signal *signal, const struct session_options *options,
 		  struct features *features, struct session **ret);
 void session__free(struct session *session);
 
-/* Attaches. Logs. */
+/* Attaches the hooks. Logs failures. */
 int session__start(struct session *session);
-/* From here on it counts, or does not. */
+/* Starts or stops counting; the hooks stay attached. */
 void session__enable(struct session *session, bool on);
-/* Detaches; what was counted is still to be written. */
+/* Detaches the hooks. The counts must still be written. */
 void session__stop(struct session *session);
 
-/* Has the sums brought up to date, where that is not done by events. Logs the first failure. */
+/* Updates sums that are not updated by events. Logs the first failure. */
 void session__refresh(struct session *session, bool is_last);
 
-/* Hands on what has arrived: how many records, or -errno. */
+/* Handles the records that have arrived. Returns their number or -errno. */
 int session__poll(struct session *session);
 
-/* See core/series.h. What was added until the switch is written as of the slices from … to. */
+/* See core/series.h. session__write() writes the sums up to the switch for the slices from … to. */
 void session__switch(struct session *session);
 int session__write(struct session *session, int64_t from, int64_t to);
-/* What was lost, as rows of the recording. */
+/* Writes the losses as rows of the recording. */
 int session__write_quality(const struct session *session);
 
 /* See core/publish.h. */
 int session__forget(struct session *session, uint64_t before_ns);
 
-/* Once a second: what is slow enough for an event, so that there are not too many of them. */
+/* Call this once a second: adjusts the threshold for slow events to limit their rate. */
 void session__hold_rate(struct session *session);
 
 const struct signal *session__signal(const struct session *session);
-/* NULL if it is the ledger's. */
+/* NULL if the ledger is the kernel half. */
 const struct bpf_object *session__object(const struct session *session);
-/* Appends what became of each hook. */
+/* Appends the program that was chosen for each hook. */
 void session__add_hooks(const struct session *session, json_t *list);

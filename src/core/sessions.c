@@ -17,7 +17,7 @@ struct sessions {
 
 DEFINE_CLEANUP(struct sessions *, sessions__free)
 
-/* Law 4: a report that has nothing of a signal says why. A failure shows up with the next row. */
+/* Law 4: a report without data of a signal says why. A write error shows up with the next row. */
 static void write_missing(struct recording *recording, const struct signal *signal)
 {
 	const struct counter_words *words = counters__words(COUNTER_MISSING);
@@ -69,7 +69,10 @@ size_t sessions__count(const struct sessions *sessions)
 	return sessions->count;
 }
 
-/* Attaching and detaching take milliseconds each: signals begin and end together all the same. */
+/*
+ * Attaching and detaching take milliseconds each. This switch makes all signals start and end
+ * together.
+ */
 static void enable_all(struct sessions *sessions, bool on)
 {
 	for (size_t i = 0; i < sessions->count; i++)
@@ -132,7 +135,7 @@ int sessions__write(struct sessions *sessions, int64_t from, int64_t to)
 	for (size_t i = 0; i < sessions->count; i++)
 		session__switch(sessions->all[i]);
 	series__settle(&sessions->barrier);
-	/* Names of objects first. */
+	/* First handle the records, because they have the names of objects. */
 	err = sessions__poll(sessions);
 	for (size_t i = 0; i < sessions->count && !err; i++) {
 		err = session__write(sessions->all[i], from, to);

@@ -1,10 +1,10 @@
 /*
- * What core knows of a signal: where it hooks in, what it sums up, how its records become events,
- * and what the numbers in both mean. Recording, report, watch and JSON all come from this
- * description, so a signal never prints. To add one, see CONTRIBUTING.md.
+ * The description of a signal: its hooks, what it sums up, how its records become events, and what
+ * the numbers in both mean. Recording, report, watch and JSON are all driven by this description,
+ * so a signal never prints. To add one, see CONTRIBUTING.md.
  *
  * A signal's kernel half does two things. It adds each event to sums (bpf/series.bpf.h), and it
- * sends records through its map `ring`: events worth a row of their own, and names of objects.
+ * sends records through its map `ring`: events that get a row of their own, and names of objects.
  */
 #pragma once
 
@@ -21,7 +21,7 @@
 #define SIGNAL_HOOKS   24
 #define SIGNAL_SCRATCH 1024
 
-/* A value that the signal's events have. */
+/* A value of the signal's events. */
 struct measure {
 	const char *name; /* "queue" */
 	const char *unit; /* "ns", "bytes", or what is counted: "requests" */
@@ -29,16 +29,16 @@ struct measure {
 
 enum column_kind { COLUMN_NUMBER, COLUMN_TEXT, COLUMN_NS, COLUMN_BYTES };
 
-/* A field of an event, beyond those that all events have. */
+/* A field of an event, in addition to those that all events have. */
 struct column {
 	const char *name; /* the JSON key; upper-cased, the heading */
 	enum column_kind kind;
-	int width; /* in a table; the last one takes what it needs; negative: not in tables */
+	int width; /* in a table; the last column takes what it needs; negative: not in tables */
 };
 
 struct value {
 	uint64_t number;
-	const char *text; /* of a COLUMN_TEXT; points into the record or the event's scratch */
+	const char *text; /* for COLUMN_TEXT; points into the record or the event's scratch */
 	bool none;        /* this event has no such value */
 };
 
@@ -50,19 +50,19 @@ enum event_kind {
 struct event {
 	enum event_kind kind;
 	uint64_t time_ns;     /* when it ended */
-	uint64_t duration_ns; /* 0: it has none */
-	uint64_t thread;      /* the ledger's id; 0: not known to it */
+	uint64_t duration_ns; /* 0: none */
+	uint64_t thread;      /* the ledger's id; 0: unknown to the ledger */
 	__u64 object[2];      /* as in the series; 0, 0: none */
 	uint32_t place;
 	uint16_t operation;
 	uint16_t error;
-	const char *object_kind; /* of EVENT_NAMES: "file", "socket", "device" … */
+	const char *object_kind; /* for EVENT_NAMES: "file", "socket", "device" … */
 	const char *object_name;
-	struct value values[SIGNAL_COLUMNS]; /* as many as the signal has columns */
-	char scratch[SIGNAL_SCRATCH];        /* for texts that the record does not have as such */
+	struct value values[SIGNAL_COLUMNS]; /* one for each column of the signal */
+	char scratch[SIGNAL_SCRATCH];        /* for texts that are not in the record */
 };
 
-/* A skeleton with its type put aside, so that core can drive any of them. */
+/* A skeleton without its type, so that core can handle all of them alike. */
 struct kernel_half {
 	void *skel;
 	struct bpf_object_skeleton *skeleton;
@@ -76,30 +76,32 @@ struct signal {
 	const char *events;       /* what is counted, in the plural: "requests" */
 	enum role role;           /* how reports present it */
 	bool is_default;          /* cheap enough for every recording */
-	bool in_ledger;           /* its kernel half is the ledger's, at level full: no open() */
-	bool at_syscalls;         /* nothing is left of it without hooks at syscalls */
+	bool in_ledger;           /* the ledger is its kernel half, at level full; open() is NULL */
+	bool at_syscalls;         /* useless without hooks at syscalls */
 	const struct hook *hooks; /* ends with a NULL event; at most SIGNAL_HOOKS */
-	/* Up to SERIES_VALUES, then a NULL name; the first is what a person wants to see first. */
+	/*
+	 * Up to SERIES_VALUES, then a NULL name. The first is the most interesting one for users.
+	 */
 	const struct measure *measures;
 	const struct column *columns; /* ends with a NULL name; at most SIGNAL_COLUMNS */
 	int (*open)(struct kernel_half *ret);
 	/* Sets knobs before the load; may be NULL. 0 or -errno. */
 	int (*prepare)(struct bpf_object *object, const struct hook_use *uses);
 	/*
-	 * Brings the sums up to date, if the kernel half does not add each event when it happens;
-	 * may be NULL. Called when it starts, before the sums are taken, and, last, before it
-	 * stops. 0 or -errno.
+	 * Updates the sums, if the kernel half does not add each event when it happens; may be
+	 * NULL. Called at the start, each time before the sums are read, and a last time before the
+	 * stop. 0 or -errno.
 	 */
 	int (*refresh)(struct bpf_object *object, bool is_last);
-	/* Pure: bytes in, event out. -EBADMSG for a record that is not this signal's. */
+	/* Pure: bytes in, event out. -EBADMSG for a record that is not of this signal. */
 	int (*decode)(const void *bytes, size_t size, struct event *ret);
-	/* Words for numbers. The name of an operation is pure; that of a place may be looked up. */
+	/* Words for numbers. operation() is pure; place() may look up the name. */
 	const char *(*operation)(uint32_t operation);
-	void (*place)(uint32_t place, char *ret, size_t size); /* NULL: there are none */
-	const char *object_kind; /* of objects that no record named; NULL: there are none */
+	void (*place)(uint32_t place, char *ret, size_t size); /* NULL: the signal has no places */
+	const char *object_kind; /* of objects without a name; NULL: the signal has no objects */
 	/*
-	 * The object was not seen for long. Whether it may be forgotten: its name will be sent
-	 * again if it comes back. NULL: each record has the name.
+	 * Asks whether an object that was not seen for long may be forgotten. True: the kernel half
+	 * sends its name again if the object comes back. NULL: every record has the name.
 	 */
 	bool (*forget_object)(struct bpf_object *object, const __u64 numbers[2]);
 };
@@ -120,8 +122,8 @@ struct signal {
 		return 0;                                                                          \
 	}
 
-/* Whether one of a list that ends with NULL needs the ledger to be its kernel half. */
+/* Whether the ledger is the kernel half of any signal of a NULL-terminated list. */
 bool signal__any_in_ledger(const struct signal *const *list);
 
-/* How many values its events have. */
+/* The number of values of its events. */
 size_t signal__values(const struct signal *signal);

@@ -53,7 +53,7 @@ int sys__cpus(void)
 	char line[256];
 	const char *last;
 
-	/* "0-3,5": the numbers rise, so the last one is the highest. */
+	/* "0-3,5": the numbers are in ascending order, so the last one is the highest. */
 	if (sys__read_line("/sys/devices/system/cpu/online", line, sizeof(line)))
 		return (int)sysconf(_SC_NPROCESSORS_CONF);
 	last = line + strlen(line);
@@ -84,7 +84,10 @@ const char *sys__tracefs(void)
 {
 	static const char *const places[] = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" };
 
-	/* With the effective rights: file capabilities count, which access() would leave out. */
+	/*
+	 * AT_EACCESS checks with the effective rights, including file capabilities. access() would
+	 * not.
+	 */
 	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
 		char events[64];
 

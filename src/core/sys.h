@@ -1,4 +1,4 @@
-/* Small questions to the system, asked from more than one place. */
+/* Small queries to the system that several modules need. */
 #pragma once
 
 #include <linux/perf_event.h>
@@ -8,19 +8,19 @@
 #include <sys/syscall.h>
 #include <sys/types.h>
 
-/* getpgid(nonce): harmless, unprivileged, and nobody else asks for that process group. */
+/* getpgid(nonce): harmless, unprivileged, and no other process asks for that process group. */
 #define SYS_STIMULUS SYS_getpgid
 
 /* A descriptor (close-on-exec) or -errno. */
 int sys__perf_event_open(struct perf_event_attr *attr, pid_t pid, int cpu);
 
-/* Keeps the calling thread on one CPU; failure does no harm and is not told. */
+/* Pins the calling thread to one CPU. Failure does no harm and is not reported. */
 void sys__stay_on_cpu(int cpu);
 
-/* Where in its own file the code at `address` of this process comes from. -ENOENT: from none. */
+/* The offset, in its file, of the code at `address` of this process. -ENOENT: not from a file. */
 int sys__file_offset(uintptr_t address, uint64_t *ret_offset);
 
-/* One more than the highest number of a CPU that is online: as many as an array by CPU needs. */
+/* The highest number of an online CPU plus 1: the size of an array indexed by CPU. */
 int sys__cpus(void);
 
 bool sys__exists(const char *path);
@@ -31,5 +31,5 @@ int sys__read_line(const char *path, char *ret, size_t size);
 /* Where tracefs is mounted and readable, or NULL. */
 const char *sys__tracefs(void);
 
-/* The value behind "Name:" in /proc/self/status, "" with -ENOENT if there is none. */
+/* The value after "Name:" in /proc/self/status, "" with -ENOENT if there is none. */
 int sys__status(const char *name, char *ret, size_t size);

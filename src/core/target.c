@@ -17,7 +17,7 @@
 #include "core/sys.h"
 #include "stacks/maps.h"
 
-/* Numbers beyond these are only counted in the words. */
+/* The description lists at most this many numbers; further ones are only counted. */
 #define MOST_SAID 8
 
 static void add_numbers(struct strbuf *words, const char *one, const char *many,
@@ -34,7 +34,7 @@ static void add_numbers(struct strbuf *words, const char *one, const char *many,
 		strbuf__add(words, " and %zu more", ids->count - said);
 }
 
-/* Says everything again: several processes make one phrase. */
+/* Rebuilds the whole description, because several processes are listed in one phrase. */
 static void describe(struct target *target)
 {
 	struct strbuf words = { target->words, sizeof(target->words), 0 };
@@ -62,7 +62,7 @@ __attribute__((format(printf, 2, 3))) static void say(struct target *target, con
 	describe(target);
 }
 
-/* When a process or thread started, in the kernel's ticks; 0: it is not there, or it has ended. */
+/* When a process or thread started, in clock ticks; 0: it does not exist or has ended. */
 static uint64_t start_of(uint64_t id)
 {
 	char path[64], text[1024];
@@ -71,7 +71,7 @@ static uint64_t start_of(uint64_t id)
 	snprintf(path, sizeof(path), "/proc/%" PRIu64 "/stat", id);
 	if (sys__read_line(path, text, sizeof(text)) || maps__parse_stat(text, &stat))
 		return 0;
-	/* A first thread that ended before others is a 'Z' too. */
+	/* The main thread is also a 'Z' if it ended before the other threads. */
 	if ((stat.state == 'Z' || stat.state == 'X') && stat.threads <= 1)
 		return 0;
 	return stat.start_ticks;
@@ -86,7 +86,7 @@ static int add_id(struct target_ids *ids, uint64_t id, uint64_t start)
 	return 0;
 }
 
-/* A process or thread; one that is given twice is there once. */
+/* Adds a process or thread. Ignores duplicates. */
 static int add_number(struct target *target, struct target_ids *ids, uint64_t id)
 {
 	int err;
@@ -148,7 +148,7 @@ int target__add_name(struct target *target, const char *name)
 	return 0;
 }
 
-/* What begins so is run by what it names. */
+/* A script starts with "#!": the process runs the interpreter, not this file. */
 static bool is_script(const char *path)
 {
 	cleanup(close_p) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -210,7 +210,7 @@ static int take_cgroup(void *to, const char *path, uint64_t id)
 	return add_id(to, id, 0);
 }
 
-/* All cgroups for which `fits` holds, `most` of them. */
+/* Adds all cgroups for which `fits` holds. -ENOENT: none; -ENOTUNIQ: more than `most`. */
 static int add_fitting(struct target *target, bool (*fits)(const void *, const char *),
 		       const char *name, size_t most)
 {

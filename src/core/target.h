@@ -1,4 +1,4 @@
-/* Whom to look at. Several at once; a thread that fits any of them is in. */
+/* What to observe. There may be several targets; a thread that matches any of them is observed. */
 #pragma once
 
 #include <stdbool.h>
@@ -15,7 +15,7 @@
 
 struct target_ids {
 	uint64_t ids[TARGET_MOST_IDS];
-	uint64_t starts[TARGET_MOST_IDS]; /* of processes and threads: a number is used again */
+	uint64_t starts[TARGET_MOST_IDS]; /* start times, because pids and tids are reused */
 	size_t count;
 };
 
@@ -26,44 +26,45 @@ struct target {
 	struct target_ids cgroups; /* cgroup ids, with everything below */
 	struct glob names[TARGET_MOST_NAMES];
 	size_t name_count;
-	int exe_fds[TARGET_MOST_EXES]; /* what hold the files open; theirs is the whole program's
-					  life */
+	int exe_fds[TARGET_MOST_EXES]; /* keep the files open, until gapless exits */
 	size_t exe_count;
 	uint32_t users[TARGET_MOST_USERS];
 	size_t user_count;
-	bool no_descendants; /* leaves out the children that are there at the start */
-	char others[512];    /* the words for what is neither a process nor a thread */
-	char words[768];     /* what a person reads: "process 4242 and its children" */
+	bool no_descendants; /* do not follow the children that exist at the start */
+	char others[512];    /* the description of targets other than processes and threads */
+	char words[768];     /* the description for users: "process 4242 and its children" */
 };
 
 /*
- * Each adds one and its words. -ESRCH: no such process or thread; -ENOENT: no such cgroup;
- * -ENAMETOOLONG, -EINVAL: a pattern that no name of a thread can match; -E2BIG: too many.
+ * Each function adds one target and its description. -ESRCH: no such process or thread; -ENOENT: no
+ * such cgroup; -ENAMETOOLONG, -EINVAL: a pattern that no thread's name can match; -E2BIG: too many.
  */
 int target__add_pid(struct target *target, uint64_t pid);
 int target__add_tid(struct target *target, uint64_t tid);
 int target__add_name(struct target *target, const char *name);
-/* Processes that run this file. -EACCES, -EISDIR and the like; -ENOEXEC: a script, which none does.
+/*
+ * Processes that execute this file. -EACCES, -EISDIR and the like; -ENOEXEC: a script, which no
+ * process executes directly.
  */
 int target__add_exe(struct target *target, const char *path);
 /* By name or number. -ENOENT: no such user. */
 int target__add_user(struct target *target, const char *user);
 int target__add_cgroup(struct target *target, const char *path);      /* see cgroups__find() */
-int target__add_unit(struct target *target, const char *name);        /* -ENOENT: none runs */
-int target__add_container(struct target *target, const char *prefix); /* and -ENOTUNIQ */
+int target__add_unit(struct target *target, const char *name);        /* -ENOENT: not active */
+int target__add_container(struct target *target, const char *prefix); /* -ENOENT, -ENOTUNIQ */
 void target__add_all(struct target *target);
 
 bool target__is_empty(const struct target *target);
 
-/* Whether there are processes among it whose children at the start are wanted too. */
+/* Whether the target has processes whose existing children are to be followed too. */
 bool target__has_descendants(const struct target *target);
 
-/* Nothing but numbers of processes and threads: when they have ended, there is no more to come. */
+/* Whether the target is only pids and tids: once all have ended, nothing more can come. */
 bool target__is_by_number(const struct target *target);
 
-/* Takes out processes and threads that have ended since they were added. False: none is left. */
+/* Removes processes and threads that have ended since they were added. False: none is left. */
 bool target__forget_ended(struct target *target);
 
-/* The processes that are chosen by number or by name and are there now. */
+/* Calls `take` for each existing process that was chosen by number or by name. */
 void target__processes(const struct target *target, void (*take)(void *context, pid_t pid),
 		       void *context);

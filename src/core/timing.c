@@ -6,15 +6,17 @@
 
 #include "base/clock.h"
 
-/* Of the undisturbed ones, the shortest counts. */
+/* The fastest batch counts: it was not disturbed. */
 #define BATCHES 32
 
-/* The kernel's figure for an empty program, and what the way to one and back costs, where nothing
- * was measured. */
+/*
+ * Used if nothing was measured: the kernel's figure for an empty program, and the cost of calling a
+ * program and returning.
+ */
 #define EMPTY_NS    35
 #define DISPATCH_NS 15
 
-/* A thread that is woken and gets a CPU brings as many hooks of the scheduler to run. */
+/* Runs of scheduler hooks each time a thread is woken and gets a CPU. */
 #define RUNS_OF_SWITCH 3
 
 void timing__add(struct timing *timing, const struct bpf_object *object)
@@ -66,11 +68,13 @@ void timing__set(struct timing *timing, bool on, const struct timing_work *work)
 	timing->fd = 0;
 }
 
-/* Hooks of one kind, in the whiles: their runs, what these cost, and the work that had most of
- * them. */
+/*
+ * Hooks of one kind during the timed intervals: their number of runs, their cost, and how much work
+ * caused most of these runs.
+ */
 struct kind {
 	double runs, ns, work;
-	double runs_each; /* for a piece of work */
+	double runs_each; /* per unit of work */
 };
 
 static double kind_ns(const struct kind *kind, double work, double wall_ratio)
@@ -80,7 +84,7 @@ static double kind_ns(const struct kind *kind, double work, double wall_ratio)
 
 	if (kind->runs <= 0 || kind->ns <= 0)
 		return 0;
-	/* A wait may end without a wakeup, and a hook may not be there. */
+	/* A wait may end without a wakeup, and a hook may be missing. */
 	if (own > kind->runs) {
 		each = kind->runs / kind->work;
 		own = kind->runs;
@@ -91,7 +95,7 @@ static double kind_ns(const struct kind *kind, double work, double wall_ratio)
 uint64_t timing__ns(const struct timing *timing, uint64_t wall_ns, const struct timing_work *work)
 {
 	const struct loader_runs *runs = &timing->runs;
-	/* The way to a hook of the scheduler is as long as that to one of syscalls. */
+	/* Assumption: calling a scheduler hook costs as much as calling a syscall hook. */
 	const double extra_ns = timing->calibrated ? timing->extra_ns : DISPATCH_NS - EMPTY_NS;
 	const struct kind calls = {
 		.runs = (double)runs->calls,
@@ -137,7 +141,7 @@ double timing__call_ns(void)
 	return least_ns;
 }
 
-/* What the kernel says of a run, all threads being of no interest yet. */
+/* The kernel's figure for one run, while no thread is recorded yet. */
 static double told_ns(const struct timing *timing)
 {
 	int fd = bpf_enable_stats(BPF_STATS_RUN_TIME);

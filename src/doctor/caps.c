@@ -1,8 +1,8 @@
 /*
- * The smallest capability set, by experiment. Documentation of what needs which capability is
- * spread over the kernel and changes; a child that gave up root and kept only the set in question
- * cannot be wrong about this machine. Everything that works with full privileges must still work;
- * capabilities are dropped one by one, broad ones first.
+ * Finds the smallest set of capabilities by experiment. The documentation of which operation needs
+ * which capability is spread over the kernel and changes. A child that has dropped root and kept
+ * only the set in question gives the right answer for this machine. Everything that works with full
+ * privileges must still work; capabilities are dropped one by one, broad ones first.
  */
 #include <cap-ng.h>
 #include <errno.h>
@@ -25,8 +25,8 @@ enum { WORKS_KALLSYMS = FEATURE_COUNT, WORKS_FOREIGN_PROCESS, WORKS_CANARY };
 DEFINE_CLEANUP(struct features *, features__free)
 
 /*
- * Mappings, files and memory of a process that belongs to root: the parent, which has not given
- * anything up and has everything at the same addresses as its child.
+ * Whether mappings, files and memory of a process of root are readable. That process is the parent,
+ * which has not dropped anything and has everything at the same addresses as its child.
  */
 static bool foreign_process_readable(pid_t other)
 {
@@ -43,7 +43,7 @@ static bool foreign_process_readable(pid_t other)
 	       process_vm_readv(other, &to, 1, &from, 1, 0) == 1;
 }
 
-/* A bit for everything that works in this process. */
+/* A bit for each feature that works in this process. */
 static uint64_t what_works(pid_t other)
 {
 	cleanup(features__free_p) struct features *features = features__new();
@@ -70,12 +70,14 @@ static bool become_nobody_with(const struct doctor_cap *caps)
 				     (unsigned)caps->number);
 	if (capng_change_id(NOBODY, NOBODY, CAPNG_DROP_SUPP_GRP))
 		return false;
-	/* Changing the user hides /proc/self from us; a program started with file capabilities
-	 * would see its own. */
+	/*
+	 * Changing the user makes /proc/self unreadable. A program started with file capabilities
+	 * can read its own.
+	 */
 	return !prctl(PR_SET_DUMPABLE, 1);
 }
 
-/* What works in a child that has only `caps`; 0 if the child could not be made. */
+/* What works in a child that has only `caps`; 0 if the child could not be created. */
 static uint64_t try_with(const struct doctor_cap *caps)
 {
 	uint64_t works = 0;
@@ -100,7 +102,9 @@ static uint64_t try_with(const struct doctor_cap *caps)
 	return works;
 }
 
-/* Drops from `caps` whatever is not needed for all of `wanted`. False: even all is too little. */
+/*
+ * Drops from `caps` what is not needed for all of `wanted`. False: even all of them are not enough.
+ */
 static bool shrink(struct doctor_cap *caps, uint64_t wanted)
 {
 	if ((try_with(caps) & wanted) != wanted)

@@ -1,6 +1,6 @@
 /*
- * Can this machine be profiled? Layer by layer, each finding with what it costs the user and what
- * to do about it. Gathers only; the command prints.
+ * Can this machine be profiled? Checks layer by layer; each finding says what the user loses and
+ * what to do about it. Only collects; the command prints.
  */
 #pragma once
 
@@ -11,9 +11,9 @@
 
 enum doctor_status { DOCTOR_OK, DOCTOR_DEGRADED, DOCTOR_MISSING };
 
-/* What a finding that is not ok does to the verdict. */
+/* How a finding that is not ok affects the verdict. */
 enum doctor_weight {
-	DOCTOR_ADVICE,    /* nothing */
+	DOCTOR_ADVICE,    /* not at all */
 	DOCTOR_GAP,       /* usable with gaps */
 	DOCTOR_ESSENTIAL, /* missing: not usable; degraded: a gap */
 };
@@ -25,8 +25,8 @@ struct finding {
 	const char *name;
 	enum doctor_status status;
 	enum doctor_weight weight;
-	const char *cost;   /* what the user goes without; NULL when ok */
-	const char *remedy; /* what to do; NULL when there is nothing to do */
+	const char *cost;   /* what the user loses; NULL when ok */
+	const char *remedy; /* what to do; NULL if nothing can be done */
 	char detail[320];
 };
 
@@ -47,7 +47,7 @@ struct doctor {
 	bool seccomp;      /* a filter forbids bpf() or perf_event_open() */
 };
 
-/* Runs everything, in well under two seconds. */
+/* Runs all checks, in well under two seconds. */
 int doctor__run(struct doctor *ret);
 void doctor__release(struct doctor *doctor);
 enum doctor_verdict doctor__verdict(const struct doctor *doctor);
@@ -56,13 +56,14 @@ const char *doctor__status_name(enum doctor_status status);
 const char *doctor__verdict_name(enum doctor_verdict verdict);
 
 /*
- * The capabilities that gapless needs, found by trying: as an ordinary user, everything that works
- * now must still work, or all but the hooks on user functions. caps[] gets the known ones, `held`
- * those that are needed, and ends with name NULL. -EPERM: this process holds too little to try.
+ * The capabilities that gapless needs, found by experiment: as an unprivileged user, everything
+ * that works now must still work, or everything except hooks on user functions. caps[] gets the
+ * known capabilities, with `held` set for the needed ones, and ends with name NULL. -EPERM: this
+ * process has too few capabilities for the experiment.
  */
 int doctor__smallest_caps(bool with_uprobes, struct doctor_cap *caps, size_t size);
 
-/* For the layers: adds a copy of *finding, whose detail is made from the format. */
+/* For the layers: adds a copy of *finding, with the detail made from the format. */
 __attribute__((format(printf, 3, 4))) void doctor__add(struct doctor *doctor,
 						       const struct finding *finding,
 						       const char *format, ...);
@@ -76,8 +77,10 @@ void doctor__check_deliver(struct doctor *doctor);
 void doctor__check_symbols(struct doctor *doctor);
 void doctor__check_settings(struct doctor *doctor);
 
-/* The capabilities that some part of gapless asks for, in the order tried; ends with name NULL. */
+/*
+ * The capabilities that parts of gapless need, in the order of the experiment; ends with name NULL.
+ */
 const struct doctor_cap *doctor__known_caps(void);
 
-/* True if /proc/kallsyms shows real addresses to this process. */
+/* Whether /proc/kallsyms shows real addresses to this process. */
 bool doctor__kallsyms_readable(void);

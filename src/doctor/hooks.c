@@ -1,4 +1,4 @@
-/* Layers load and attach: every feature, tried; with what its absence costs a user. */
+/* Layers load and attach: tests every feature, and says what users lose without it. */
 #include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -54,7 +54,7 @@ static const struct line attach_lines[] = {
 	  "boot a kernel with CONFIG_KPROBE_EVENTS=y" },
 };
 
-/* A refusal has another remedy than an absence. */
+/* A permission error has a different remedy than a missing feature. */
 static const char *remedy_of(const struct doctor *doctor, const struct line *line, int err)
 {
 	if (err != -EPERM && err != -EACCES)

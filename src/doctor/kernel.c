@@ -1,4 +1,4 @@
-/* Layers kernel and mounts: what is there before any program is loaded. */
+/* Layers kernel and mounts: what exists before any program is loaded. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,7 +15,7 @@
 
 struct option {
 	const char *name;
-	const char *cost; /* of its absence */
+	const char *cost; /* what its absence costs */
 	bool found;
 };
 
@@ -55,7 +55,7 @@ static void read_config(gzFile file, struct option *options, size_t count)
 		}
 }
 
-/* Only told, never decided by: the layers below find out by doing. */
+/* For information only: the other layers test what works. */
 static void check_config(struct doctor *doctor, const char *release)
 {
 	struct option options[] = {

@@ -1,4 +1,4 @@
-/* Layer privileges: who we are, what we may do, and which policies stand in between. */
+/* Layer privileges: the user, the capabilities, and the policies that restrict them. */
 #include <cap-ng.h>
 #include <errno.h>
 #include <linux/bpf.h>
@@ -19,10 +19,10 @@
 
 #define LAYER "privileges"
 
-/* The inode of the first pid namespace, fixed in the kernel (PROC_PID_INIT_INO). */
+/* The inode of the initial pid namespace, fixed in the kernel (PROC_PID_INIT_INO). */
 #define INIT_PID_NAMESPACE 0xEFFFFFFCU
 
-/* Broad ones first: whoever searches for the smallest set drops them first. */
+/* Broad ones first, because the search for the smallest set drops them in this order. */
 static const struct doctor_cap known_caps[] = {
 	{ CAP_SYS_ADMIN, "cap_sys_admin", "stands for cap_bpf and cap_perfmon", false },
 	{ CAP_SYS_RESOURCE, "cap_sys_resource", "raises the locked-memory limit", false },
@@ -83,9 +83,9 @@ static void check_caps(struct doctor *doctor)
 }
 
 /*
- * A seccomp filter may kill whoever calls bpf(), so a child goes first. Both calls are made with
- * arguments that every kernel refuses with EINVAL or EFAULT, whatever the privileges... or with
- * EPERM, which then is told apart by the capabilities that we hold.
+ * A seccomp filter may kill the caller of bpf(), so a child tries first. Without a filter, the
+ * arguments of both calls are refused with EINVAL, EFAULT or E2BIG, whatever the privileges. Any
+ * other error counts as forbidden.
  */
 static int try_calls(void)
 {
@@ -96,7 +96,7 @@ static int try_calls(void)
 	setrlimit(RLIMIT_CORE, &no_core);
 	forbidden = syscall(SYS_bpf, -1, NULL, 0) && errno != EINVAL && errno != EFAULT &&
 		    errno != E2BIG;
-	/* pid -1 with cpu -1 is EINVAL, checked before anything is allowed or refused. */
+	/* pid -1 with cpu -1 is EINVAL, which the kernel checks before permissions. */
 	forbidden |= syscall(SYS_perf_event_open, &attr, -1, -1, -1, ~0UL) < 0 && errno != EINVAL;
 	return forbidden;
 }

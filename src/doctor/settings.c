@@ -1,4 +1,4 @@
-/* Layer settings: how the machine is tuned, as advice. Never part of the verdict. */
+/* Layer settings: how the machine is tuned. Only advice, never part of the verdict. */
 #include <dirent.h>
 #include <stdio.h>
 #include <string.h>
@@ -27,7 +27,7 @@ static bool process_runs(const char *comm)
 	return false;
 }
 
-/* A setting with one file, one bad value in it, and what that value does. */
+/* A setting with one file, one bad value, and the effect of that value. */
 static void check_file(struct doctor *doctor, const char *path, const struct finding *bad,
 		       const char *bad_value)
 {
@@ -60,7 +60,7 @@ static void check_timer(struct doctor *doctor)
 {
 	struct timespec coarse;
 
-	/* The coarse clock advances once a tick, so its resolution is the tick. */
+	/* The coarse clock advances once per tick, so its resolution is the tick. */
 	clock_getres(CLOCK_MONOTONIC_COARSE, &coarse);
 	doctor__add(doctor, &(struct finding) { .layer = LAYER, .name = "timer frequency" },
 		    "%ld Hz: user and system times from the kernel are this coarse",

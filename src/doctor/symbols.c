@@ -1,4 +1,4 @@
-/* Layer symbols: where names will come from. */
+/* Layer symbols: the sources of names. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@ bool doctor__kallsyms_readable(void)
 	cleanup(fclose_p) FILE *file = fopen("/proc/kallsyms", "re");
 	uint64_t address;
 
-	/* The first symbols may be per-CPU offsets at 0; a hidden table has nothing else. */
+	/* The first symbols may be per-CPU offsets at 0; in a hidden table, all addresses are 0. */
 	for (int i = 0; file && i < 100000; i++) {
 		if (fscanf(file, "%" SCNx64 " %*[^\n]", &address) != 1)
 			break;

@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "base/owner.h"
 
-/* Only a regular file is ever removed: `--force -o /dev/null` must not cost root its /dev/null. */
+/* Removes only regular files: `--force -o /dev/null` as root must not delete /dev/null. */
 static int remove_file(const char *path)
 {
 	struct stat stat;
@@ -25,7 +25,9 @@ static int remove_file(const char *path)
 	return unlink(path) ? -errno : 0;
 }
 
-/* What an earlier recording of this name left: SQLite would play an old journal into the new file.
+/*
+ * Removes what an earlier recording of this name left. SQLite would replay an old journal into the
+ * new file.
  */
 static int remove_leftovers(const char *path)
 {

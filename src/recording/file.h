@@ -1,11 +1,14 @@
-/* The making of a recording's file, on a path that somebody else may control. */
+/* Creates a recording's file, on a path that another user may control. */
 #pragma once
 
 #include <stdbool.h>
 
-/* `path` with a folder that has no links in it, and so with no meaning of its own for SQLite. */
+/*
+ * Resolves all links in the folder of `path`, so that SQLite gives no special meaning to the
+ * result.
+ */
 int file__resolve(const char *path, char **ret);
-/* A new, empty file of mode 0600. -EEXIST, -EINVAL as recording__create() has them. */
+/* Creates an empty file of mode 0600. -EEXIST and -EINVAL as for recording__create(). */
 int file__make(const char *path, bool force, int *ret);
-/* Whether the file that we made is still what has its name. */
+/* Whether `path` still refers to the file that was created. */
 bool file__is_at(const char *path, int fd);

@@ -1,14 +1,15 @@
 /*
- * A recording that goes on for ever, of which only the last part is kept.
+ * A recording without an end, of which only the last part is kept.
  *
- * Rows of slices go with their slice. A row that reaches over the edge is cut there, by its share
- * of time, as a report cuts it: mostly it is one silence in one state, and then that is exact.
- * Waits have no slices; here they get some: recording__age_waits() moves what is in their table
- * into one of this connection's own, and recording__save() adds up what is left of it.
+ * Rows of slices are deleted with their slice. A row that spans the edge is cut there in proportion
+ * to time, as a report cuts it. In most cases it is a thread that stayed in one state, and then the
+ * cut is exact. Waits have no slices, so they get some here: recording__age_waits() moves them from
+ * their table into a temporary one of this connection, and recording__save() sums up the rest of
+ * that.
  *
- * A series goes with its last row. What others know by number (objects, code, threads without an
- * account) is dropped by whoever made it, see recording__drop(). Distributions are bounded where
- * they are made.
+ * A series is deleted with its last row. What others refer to by number (objects, code, threads
+ * without an account) is deleted by the module that made it, see recording__drop(). The number of
+ * distributions is limited where they are made.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -21,7 +22,7 @@ static const char make_ages[] =
 	"CREATE TABLE IF NOT EXISTS temp.wait_slice(slice INT, thread INT, state INT, object INT,"
 	" by INT, evidence TEXT, ns INT, count INT, first INT)";
 
-/* Of a row from slice `slice_from` on, the part behind the edge. Its slices are still there. */
+/* The part after the edge of a row that starts in slice `slice_from`. Its slices still exist. */
 #define CUT(value)                                                                                 \
 	value " = CAST(" value " * max(0.0, (SELECT l.end_ns - e.begin_ns FROM slice l, slice e"   \
 	" WHERE l.id = slice_to AND e.id = ?1)) / max(1, (SELECT l.end_ns - f.begin_ns"            \
@@ -32,8 +33,8 @@ static const char make_ages[] =
 	" AND EXISTS(SELECT 1 FROM slice WHERE id = slice_from)"
 
 /*
- * Threads that are over. All others are written every few seconds, so this holds for those too whose
- * end we never saw.
+ * Threads that have ended. All others are written every few seconds, so this also finds threads
+ * whose end was not seen.
  */
 #define OLD_THREADS                                                                                \
 	"SELECT id FROM thread WHERE id > 0 AND flags & 8 = 0"                                     \
@@ -59,7 +60,7 @@ static const char *const steps[] = {
 	"DELETE FROM sample WHERE time_ns < (SELECT begin_ns FROM slice WHERE id = ?1)",
 	"DELETE FROM temp.wait_slice WHERE slice < ?1",
 	"DELETE FROM thread_name WHERE thread IN (" OLD_THREADS ")",
-	/* Not those without any thread: theirs may not be written yet. */
+	/* Keep processes without any thread: their threads may not be written yet. */
 	"DELETE FROM process WHERE id IN (SELECT process FROM thread WHERE id IN (" OLD_THREADS "))"
 	" AND id NOT IN (SELECT process FROM thread WHERE id NOT IN (" OLD_THREADS "))",
 	"DELETE FROM thread WHERE id IN (" OLD_THREADS ")",

@@ -1,19 +1,20 @@
 /*
- * Opening a recording, which may come from anywhere: half-written, from a newer gapless, or made to
- * do harm to whoever reads it, perhaps as root, in a folder whose owner changes it meanwhile.
+ * Opens a recording. The file is not trusted: it may be half-written, from a newer gapless, or made
+ * to harm whoever reads it, possibly as root, in a folder whose owner changes it meanwhile.
  *
  * - The database. SQLite is told not to trust the schema (no views with side effects), to check
- * what it reads, and to write nothing. A recording has neither triggers nor virtual tables; what
- * has is refused, since a virtual table is code that runs over foreign bytes. So is a view in a
- * table's place: it can be one that never ends.
- * - Its journal. To look at one SQLite opens it, and as root gives it to the database's owner, even
- *   if it is a hard link to something else; to play one back it writes into whatever file now has
- * the database's name, and then removes the "super-journal" that the journal names, which can be
- * any file. So the journal is looked at first; but that alone would be a race, hence the VFS below.
- * - A write-ahead log: a recording never has one, and SQLite would make, change and chown files.
+ *   what it reads, and to write nothing. A recording has neither triggers nor virtual tables. A
+ *   file that has them is refused, because a virtual table is code that runs on untrusted bytes. A
+ *   view in place of a table is refused too, because its query may never end.
+ * - Its journal. To read a journal, SQLite opens it, and as root changes its owner to that of the
+ *   database, even if it is a hard link to another file. To roll back, SQLite writes into whatever
+ *   file now has the database's name, and then removes the "super-journal" that the journal names,
+ *   which can be any file. So the journal is checked first. That alone would be a race, hence the
+ *   VFS below.
+ * - A write-ahead log. A recording never has one, and SQLite would create, change and chown files.
  *
- * Rolling back in a private copy would need none of this, but space for a second recording, and
- * each reader would do it again.
+ * Rejected: rolling back in a private copy. It would need none of this, but space for a second
+ * recording, and each reader would do it again.
  */
 #include <endian.h>
 #include <errno.h>
@@ -29,9 +30,9 @@
 #include "recording/schema.h"
 
 #define BUSY_MS 5000
-/* No text or blob in a recording comes near; a hostile view could ask for gigabytes. */
+/* No text or blob in a recording is nearly this long. A hostile view could ask for gigabytes. */
 #define LENGTH_BYTES (64 << 20)
-/* Where SQLite keeps its shared locks, as its file format has it. */
+/* The bytes of SQLite's shared lock, as in its file format. */
 #define SHARED_LOCK_START 0x40000002
 #define SHARED_LOCK_BYTES 510
 
@@ -40,7 +41,7 @@ DEFINE_CLEANUP(sqlite3_stmt *, sqlite3_finalize)
 
 static const sqlite3_vfs *base_vfs;
 
-/* A journal is always made anew: what lies there already is not ours to write into. */
+/* A journal is always created anew. An existing file is not ours to write to. */
 static int guarded_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags, int *ret)
 {
 	const int made = SQLITE_OPEN_MAIN_JOURNAL | SQLITE_OPEN_CREATE;
@@ -58,7 +59,7 @@ static int keep_owner(int fd, uid_t uid, gid_t gid)
 	return 0;
 }
 
-/* Two threads may not open their first recording at once: recording.h rules it out. */
+/* Not thread-safe: recording.h forbids two threads to open their first recording at once. */
 const char *schema__vfs(void)
 {
 	static sqlite3_vfs guarded;
@@ -90,9 +91,9 @@ static sqlite3_file *file_of(sqlite3 *db)
 }
 
 /*
- * SQLite does not tell its descriptor, and a path can be changed and changed back. But a lock that
- * SQLite takes is one that our own descriptor sees, if it is the same file: locks of an open file
- * description (Linux 3.15) conflict with those of a process, even of this one.
+ * SQLite does not expose its descriptor, and a path can be changed and changed back. But if both
+ * descriptors refer to the same file, ours sees the lock that SQLite takes: locks of an open file
+ * description (Linux 3.15) conflict with those of a process, even of the same process.
  */
 bool schema__is_file(sqlite3 *db, int fd)
 {
@@ -119,7 +120,7 @@ static int error_of(int rc)
 		return -ENOMEM;
 	case SQLITE_BUSY:
 		return -EBUSY;
-	case SQLITE_READONLY: /* it has a journal to roll back and we may not write */
+	case SQLITE_READONLY: /* there is a journal to roll back, but no write permission */
 	case SQLITE_PERM:
 	case SQLITE_AUTH:
 	case SQLITE_CANTOPEN:
@@ -131,7 +132,7 @@ static int error_of(int rc)
 	}
 }
 
-/* The one number that `sql` asks for; SQLITE_MISMATCH if there is none. */
+/* Runs a query for a single number; SQLITE_MISMATCH if it returns none. */
 static int ask(sqlite3 *db, const char *sql, int64_t *ret)
 {
 	cleanup(sqlite3_finalize_p) sqlite3_stmt *statement = NULL;
@@ -161,8 +162,9 @@ static bool is_table(const char *name)
 
 /*
  * SQLITE_CORRUPT if a view has the name of a table. SQLite refuses a schema in which type and name
- * are not what the SQL says; they are compared as it does it, up to a 0 and whatever the case.
- * PRAGMA table_list would tell too, but compiles every view, for which few can take hours.
+ * differ from the SQL. Names are compared as SQLite does it: up to a NUL, ignoring case. PRAGMA
+ * table_list would tell too, but it compiles every view, which can take hours for a few hostile
+ * ones.
  */
 static int refuse_false_tables(sqlite3 *db)
 {
@@ -187,7 +189,7 @@ static int check(sqlite3 *db)
 
 	if (!rc && application != SCHEMA_APPLICATION_ID)
 		return -EBADMSG;
-	/* By their words, since nothing else in a hostile schema needs to be true. */
+	/* Search the SQL text, because the other columns of a hostile schema may be false. */
 	if (!rc)
 		rc = ask(db,
 			 "SELECT count(*) FROM sqlite_schema WHERE CAST(sql AS TEXT) LIKE"
@@ -205,7 +207,7 @@ static int check(sqlite3 *db)
 	return version > RECORDING_SCHEMA_VERSION ? -EPROTONOSUPPORT : 0;
 }
 
-/* Opens without reading: nothing is locked or rolled back yet. */
+/* Opens the file without reading it: nothing is locked or rolled back yet. */
 static int connect_to(const char *path, int flags, sqlite3 **ret)
 {
 	cleanup(sqlite3_close_p) sqlite3 *db = NULL;
@@ -246,11 +248,11 @@ static int open_to_read(const char *path, sqlite3 **ret)
 }
 
 /*
- * The recorder was killed within a commit: whoever may write undoes what it had begun. The file
- * that is written must be the one that was looked at, and have no other name: a hard link to
- * somebody's file is not a recording. Closing our descriptor drops this process's locks, of which
- * there are none: a journal is only hot if nobody has the writer's lock, and played back if nobody
- * has any.
+ * The recorder was killed during a commit. Whoever has write permission rolls it back. The file
+ * that is written must be the one that was checked, and must have no other name: a hard link to
+ * another user's file is not a recording. Closing our descriptor drops all locks of this process on
+ * the file, but there are none: a journal is hot only if nobody holds the writer's lock, and is
+ * rolled back only if nobody holds any lock.
  */
 static int roll_back(const char *path)
 {
@@ -280,9 +282,10 @@ static bool is_own_journal(const struct stat *journal, uid_t owner)
 }
 
 /*
- * Whether what lies at `path` can be the journal of a recording of `owner`'s, or nothing does. A
- * journal that names a super-journal ends with the magic number; the recorder, which never has two
- * databases open in one transaction, writes none. No device is opened: even that can do something.
+ * Whether the file at `path` can be the journal of a recording that `owner` owns; 0 also if there
+ * is none. A journal that names a super-journal ends with the magic number. The recorder never
+ * writes one, because its transactions never span two databases. Devices are not opened, because
+ * opening one can have side effects.
  */
 static int check_journal(const char *path, uid_t owner)
 {
@@ -302,7 +305,7 @@ static int check_journal(const char *path, uid_t owner)
 		return -errno;
 	if (!is_own_journal(&info, owner))
 		return -EBADMSG;
-	/* Shorter than SQLite's own minimum, it can only be a header that was cut off. */
+	/* Shorter than any valid journal: it can only be a truncated header. */
 	if (info.st_size < 2 * (off_t)sizeof(magic))
 		return 0;
 	if (pread(fd, end, sizeof(end), info.st_size - (off_t)sizeof(end)) != sizeof(end))
@@ -311,10 +314,10 @@ static int check_journal(const char *path, uid_t owner)
 }
 
 /*
- * A kill between making the journal and its first byte leaves an empty one, which is harmless but
- * which SQLite leaves lying there. Who holds the writer's lock and finds it empty knows that it is
- * nobody's. The lock is taken below SQLite's pager, which would play back a journal that is not
- * empty any more.
+ * If the recorder is killed after creating the journal and before its first byte, the empty journal
+ * remains. It is harmless, but SQLite does not remove it. If it is still empty while we hold the
+ * writer's lock, nobody uses it. The lock is taken below SQLite's pager, which would roll back a
+ * journal that is no longer empty.
  */
 static void tidy(const char *path, const char *journal)
 {
@@ -336,7 +339,7 @@ static void tidy(const char *path, const char *journal)
 
 bool recording__is_one(const char *path)
 {
-	/* As SQLite's file format has it. */
+	/* From SQLite's file format. */
 	static const char magic[16] = "SQLite format 3";
 	const uint32_t application = htobe32(SCHEMA_APPLICATION_ID);
 	const size_t place = 68;
@@ -344,7 +347,7 @@ bool recording__is_one(const char *path)
 	struct stat info;
 	char head[72];
 
-	/* No device is opened, nor a pipe: even that can do something. */
+	/* Devices and pipes are not opened, because opening one can have side effects. */
 	if (stat(path, &info) || !S_ISREG(info.st_mode))
 		return false;
 	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -361,8 +364,9 @@ int recording__open(const char *path, sqlite3 **ret)
 	int err;
 
 	/*
-	 * SQLite has one word for all that can be wrong with a path; the kernel has better ones.
-	 * Not by open(): closing would drop the locks of a writer in this process.
+	 * SQLite has one error for everything that can be wrong with a path; the kernel's errors
+	 * are more precise. Not by open(): closing would drop the locks of a writer in this
+	 * process.
 	 */
 	if (!plain || euidaccess(plain, R_OK) || stat(plain, &info))
 		return -errno;

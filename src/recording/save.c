@@ -1,13 +1,13 @@
 /*
- * The last part of a recording in memory, as one in a file. SQLite copies the pages; what the copy
- * then needs is done there, so that whoever goes on writing the original notices nothing:
+ * Saves the last part of a recording in memory as a file. SQLite copies the pages. All further
+ * changes are made in the copy, so that the original can be written to meanwhile:
  *
- * - A thread's account begins where its first row does, not where the thread did. Its last row ends
- *   at last_ns, so that is last_ns less the sum: invariant 1 holds to the nanosecond.
+ * - A thread's account begins with its first row, not with the thread. Its last row ends at
+ *   last_ns, so the begin is last_ns minus the sum: invariant 1 holds to the nanosecond.
  * - Waits get their sums back (see forget.c).
- * - A series that was made anew since (see recording.h) and the one before it become one again.
- * - What is counted since the start (cost, what is unexplained, which errors calls returned) is cut
- *   to the part that is kept. The longest of a syscall stays that of all time.
+ * - A series that was added again (see recording.h) is merged with its predecessor.
+ * - Totals since the start (cost, unexplained time, errors of syscalls) are reduced to the part
+ *   that is kept. The longest duration of a syscall remains that since the start.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -44,7 +44,7 @@ DEFINE_CLEANUP(sqlite3_stmt *, sqlite3_finalize)
 static const char fit[] =
 	"BEGIN;"
 	SAME_SERIES
-	/* A negative row is a correction of one that is gone. */
+	/* A negative row corrects a row that was deleted. */
 	"DELETE FROM account WHERE ns < 0;"
 	"DELETE FROM account WHERE slice_to < (SELECT min(id) FROM slice);"
 	"UPDATE account SET slice_from = max(slice_from, (SELECT min(id) FROM slice));"
@@ -93,7 +93,7 @@ static int add_waits(struct recording *copy, sqlite3 *from)
 	cleanup(sqlite3_finalize_p) sqlite3_stmt *row = NULL;
 	int err = 0;
 
-	/* Without the table nothing was aged, and the copy has all waits. */
+	/* Without the table, no waits were aged, and the copy has all of them. */
 	if (sqlite3_prepare_v2(from,
 			       "SELECT thread, state, object, by, evidence, sum(ns), sum(count),"
 			       " first FROM temp.wait_slice GROUP BY 1, 2, 3, 4, 5, 8",

@@ -1,27 +1,27 @@
 /*
- * How a recording is kept.
+ * The format of a recording.
  *
  * It has to survive SIGKILL at any instant, be one file that a plain sqlite3 opens, and cost the
  * measured machine next to nothing. So:
  *
  * - A rollback journal (journal_mode = DELETE), not a write-ahead log. Rows arrive in a burst once
- *   a slice; the journal exists from the first row of the burst to its commit, some milliseconds,
- *   and between bursts there is one file with everything in it. A kill inside a burst leaves a
- *   journal behind; the next opener rolls back to the last commit and removes it. A write-ahead
- *   log would always lie beside the file with the newest slices in it, and whoever copies "the
+ *   per slice. The journal exists from the first row of the burst to its commit, some
+ *   milliseconds; between bursts, one file has everything. A kill within a burst leaves a journal;
+ *   the next opener rolls back to the last commit and removes it. Rejected: a write-ahead log. It
+ *   would always lie beside the file and hold the newest slices, and whoever copies "the
  *   recording" would lose them. Its advantage, readers that never block the writer, is not needed:
- *   a commit that finds a reader at work leaves its rows in the open transaction for the next one.
+ *   if a reader blocks a commit, the rows stay in the open transaction for the next commit.
  * - synchronous = OFF while running: a process that dies loses nothing that was written, and the
- *   target's disk sees no fsync from us. Only a power cut can tear a running recording; the last
+ *   target's disk sees no fsync from us. Only a power cut can damage a running recording; the last
  *   commit syncs.
- * - What is added every slice (account, histogram, syscall_slice) has no rowid and a key that
- *   begins with the slice: rows are appended, pages fill up and are written once. Threads first
- *   would read better but touch one page per thread and slice.
- * - Where a word would repeat per row there is a number; a view has the word. 0 and 1 take no space
- *   in SQLite: histogram.of is 0 for a state and 1 for a syscall.
+ * - Tables that grow with every slice (account, histogram, syscall_slice) have no rowid and a key
+ *   that begins with the slice: rows are appended, pages fill up and are written once. A key that
+ *   begins with the thread would be faster to read but touch one page per thread and slice.
+ * - Where a word would repeat in every row there is a number; a view has the word. 0 and 1 take no
+ *   space in SQLite: histogram.of is 0 for a state and 1 for a syscall.
  *
- * Views use the report's words and give the report's numbers: a unit test holds them together.
- * A bucket's middle stands for its values, cut off at the longest value seen.
+ * Views use the report's words and give the report's numbers; a unit test checks that. The values
+ * of a bucket are represented by its middle, limited to the longest value seen.
  */
 #include "recording/schema.h"
 
@@ -29,15 +29,15 @@ _Static_assert(SCHEMA_APPLICATION_ID == 1734439020, "as in the pragma below");
 
 /* clang-format off */
 
-/* As histogram_bucket_start() has it. */
+/* Same as histogram_bucket_start(). */
 #define BUCKET_WIDTH(b) "(CASE WHEN " b " < 16 THEN 1 ELSE 1 << (" b " / 8 - 1) END)"
 #define BUCKET_START(b)                                                                            \
 	"(CASE WHEN " b " < 16 THEN " b " ELSE (8 + " b " % 8) << (" b " / 8 - 1) END)"
 #define BUCKET_MIDDLE(b) "(" BUCKET_START(b) " + " BUCKET_WIDTH(b) " / 2)"
-/* The longest value seen is a bound, where it is known. */
+/* Limits the middle of a bucket to the longest value seen, if known. */
 #define PERCENTILE(b) "min(" BUCKET_MIDDLE(b) ", coalesce(nullif(y.max_ns, 0), 1 << 62))"
 
-/* The longest of the measure `m.id`. */
+/* The maximum of the measure `m.id`. */
 #define MAX_OF(column)                                                                             \
 	"CASE m.id WHEN 0 THEN " column "0 WHEN 1 THEN " column "1 WHEN 2 THEN " column "2 WHEN 3" \
 	" THEN " column "3 WHEN 4 THEN " column "4 ELSE " column "5 END"
@@ -72,8 +72,9 @@ const char schema__sql[] =
 	" PRIMARY KEY(number, errno)) WITHOUT ROWID;"
 	"CREATE TABLE cpu(cpu INTEGER PRIMARY KEY, idle_ns INT);"
 	/*
-	 * Code. A stack is a node of a tree: its frame, called by its parent's; 0 is no parent. A
-	 * frame's lines are the functions at its address, the innermost inlined one at depth 0.
+	 * Code. A stack is a node of a tree: its frame, and the caller's stack as parent; 0: no
+	 * parent. A frame's lines are the functions at its address, the innermost inlined one at
+	 * depth 0.
 	 */
 	"CREATE TABLE module(id INTEGER PRIMARY KEY, kind TEXT, path TEXT, build_id TEXT);"
 	"CREATE TABLE frame(id INTEGER PRIMARY KEY, module INT, address INT);"
@@ -88,8 +89,8 @@ const char schema__sql[] =
 	" cpu INT);"
 
 	/*
-	 * Signals. A series is what is summed up together; its maxima are of the whole recording.
-	 * The sums are those of the signal's measures 0 to 5.
+	 * Signals. A series has the events that are summed up together; its maxima are of the whole
+	 * recording. The sums are those of the signal's measures 0 to 5.
 	 */
 	"CREATE TABLE signal(id INTEGER PRIMARY KEY, name TEXT, about TEXT, events TEXT,"
 	" role TEXT);"
@@ -110,7 +111,7 @@ const char schema__sql[] =
 	"CREATE TABLE quality(name TEXT PRIMARY KEY, value INT, bias TEXT, remedy TEXT) WITHOUT ROWID;"
 	"CREATE TABLE cost(name TEXT PRIMARY KEY, value REAL, unit TEXT) WITHOUT ROWID;"
 
-	/* A thread goes by its last name. */
+	/* A thread is shown with its last name. */
 	"CREATE VIEW thread_named AS SELECT t.id, t.process, t.tid, coalesce((SELECT n.comm"
 	" FROM thread_name n WHERE n.thread = t.id ORDER BY n.time_ns DESC LIMIT 1), t.comm)"
 	" AS comm, t.first_ns, t.last_ns, t.unexplained_ns, t.flags FROM thread t;"
@@ -186,7 +187,10 @@ const char schema__sql[] =
 	" x.cpu FROM sample x JOIN state s ON s.id = x.state LEFT JOIN thread_named t ON t.id = x.thread"
 	" LEFT JOIN process p ON p.id = t.process LEFT JOIN object o ON o.id = x.object;"
 
-	/* Slices are added up first: a series has many, and each of its measures is a row. */
+	/*
+	 * Sum up the slices first: a series has many slices, and each of its measures becomes a
+	 * row.
+	 */
 	"CREATE VIEW signal_sums AS WITH c AS (SELECT series, sum(count) AS count,"
 	" sum(sum0) AS s0, sum(sum1) AS s1, sum(sum2) AS s2, sum(sum3) AS s3, sum(sum4) AS s4,"
 	" sum(sum5) AS s5 FROM series_slice GROUP BY series)"

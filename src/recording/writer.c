@@ -1,10 +1,10 @@
 /*
- * The writer: one prepared statement per kind of row, kept for the whole run; a transaction opens
- * by itself with the first row after a commit (schema.c says why it should stay short).
+ * The writer: one prepared statement per kind of row, kept for the whole run. The first row after a
+ * commit opens a transaction (schema.c says why it should stay short).
  *
- * The first failure is final. Going on after a lost transaction would leave a hole in the accounts
- * that nobody sees; so every later call returns the same error, and the file keeps what was
- * committed, with complete = 0.
+ * The first failure is final. Continuing after a lost transaction would leave an invisible hole in
+ * the accounts. So every later call returns the same error, and the file keeps what was committed,
+ * with complete = 0.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 #include "recording/schema.h"
 #include "recording/writer.h"
 
-/* A reader may hold up a slice's commit for this long, and the last two for longer. */
+/* How long a reader may delay the commit of a slice, and the last two commits. */
 #define BUSY_MS        20
 #define BUSY_FINISH_MS 5000
 
@@ -28,13 +28,13 @@ struct recording {
 	sqlite3 *db;
 	sqlite3_stmt *statements[SQL_COUNT];
 	int64_t last_object;
-	int failed; /* the first error, which is every later one's */
+	int failed; /* the first error, which every later call returns */
 	char words[256];
 };
 
 DEFINE_CLEANUP(struct recording *, recording__free)
 
-/* A quota and a file size limit are a full disk to whoever has to react to it. */
+/* Report a quota and a file size limit as a full disk, because the remedy is the same. */
 static int error_of(sqlite3 *db, int rc)
 {
 	int err = 0;
@@ -99,8 +99,8 @@ int writer__add_row(struct recording *recording, enum statement which, const str
 }
 
 /*
- * SQLite opens by name, and the folder's owner may have put something else there since: -EINVAL,
- * before a byte is written.
+ * SQLite opens by name, and the owner of the folder may have replaced the file since. Then return
+ * -EINVAL before anything is written.
  */
 static int connect_to(struct recording *recording, const char *path, int fd)
 {
@@ -136,7 +136,7 @@ static int fill(struct recording *recording)
 int recording__create(const char *path, bool force, struct recording **ret)
 {
 	cleanup(free_p) char *plain = NULL;
-	cleanup(close_p) int fd = -1; /* closed while SQLite has no lock, which that would drop */
+	cleanup(close_p) int fd = -1; /* closing drops SQLite's locks, so close while it has none */
 	cleanup(recording__free_p) struct recording *recording = calloc(1, sizeof(*recording));
 	int err;
 
@@ -205,7 +205,7 @@ int recording__commit(struct recording *recording)
 int recording__finish(struct recording *recording)
 {
 	sqlite3_busy_timeout(recording->db, BUSY_FINISH_MS);
-	/* The pragma not within a transaction, where SQLite would not let it change. */
+	/* SQLite refuses this pragma within a transaction. */
 	if (commit(recording, true) || execute(recording, "PRAGMA synchronous = NORMAL"))
 		return recording->failed;
 	if (recording__set_number(recording, "complete", 1))

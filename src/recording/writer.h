@@ -1,4 +1,4 @@
-/* Between writer.c, which runs statements, and rows.c, which has a function per kind of row. */
+/* Between writer.c, which runs the statements, and rows.c, which has a function per kind of row. */
 #pragma once
 
 #include <stdint.h>
@@ -43,7 +43,7 @@ enum statement {
 	SQL_COUNT
 };
 
-/* rows.c has them. */
+/* Defined in rows.c. */
 extern const char *const writer__sql[SQL_COUNT];
 
 struct value {

@@ -32,7 +32,7 @@ static bool is_word(const char *word, size_t length, const char *name)
 	return strlen(name) == length && !strncmp(word, name, length);
 }
 
-/* Each once, in the list's order. */
+/* Adds a signal unless it is there already. */
 static void add(const struct signal *ret[SIGNALS_MOST], const struct signal *signal)
 {
 	size_t i = 0;

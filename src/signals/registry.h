@@ -1,4 +1,4 @@
-/* The registry: every signal that there is, and how a user names some of them. */
+/* The registry: all signals, and how users select some. */
 #pragma once
 
 #include "core/signal.h"
@@ -6,15 +6,15 @@
 /* Every signal of src/signals/list, in its order; ends with NULL. */
 extern const struct signal *const signals[];
 
-/* The first of a role; NULL if there is none. */
+/* The first signal with this role; NULL if there is none. */
 const struct signal *registry__of(enum role role);
 
-/* NULL if there is none of that name. */
+/* NULL if there is no signal of that name. */
 const struct signal *registry__find(const char *name, size_t length);
 
 /*
  * The signals that a list names: "block,tcp", "all", "default", "none"; ret[] ends with NULL.
- * -ENOENT: *ret_bad begins with a name that there is not.
+ * -ENOENT: *ret_bad points to the unknown name.
  */
 #define SIGNALS_MOST 64
 int registry__choose(const char *list, const struct signal *ret[SIGNALS_MOST],

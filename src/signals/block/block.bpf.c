@@ -1,42 +1,45 @@
 /*
- * Requests to block devices, from submission to completion, under the thread that submitted.
+ * Requests to block devices, from submission to completion, attributed to the submitting thread.
  *
- * A request is issued and completed in anybody's context; only block_bio_queue surely runs in that
- * of the submitter, and it knows a bio, not yet a request. So who and when are kept by the bio, and
- * the request takes them over when it is issued: from its first bio, or, where others were merged
- * in front of it, from the first one that was not. Keys are pointers, which are the request's own
- * while it lives; (device, sector) are not. What is left of one that is gone (a discard that was
- * merged, an end that was not seen) gives way when its address is used again.
+ * A request may be issued and completed in any context. Only block_bio_queue is sure to run in the
+ * context of the submitter, and there only the bio exists, not yet a request. So thread and time
+ * are stored by bio, and the request takes them over when it is issued. It takes them from its
+ * first bio, skipping bios that were merged in front. Map keys are pointers, which are unique while
+ * the request lives; (device, sector) is not unique. Stale entries (a discard that was merged, a
+ * completion that was not seen) are overwritten when the address is reused.
  *
- * - The begin is that of the bio, so that the wait for a free request is part of the queue. A
+ * - The begin is that of the bio, so that the queue time includes the wait for a free request. A
  *   request that is requeued waits again: its service begins with the last issue.
- * - A flush without data never reaches the driver. The kernel sends a request of its own, one for
- *   all who wait, and ends theirs when it is done; so theirs were issued when that one was.
- * - A write with a flush before or behind it is complete several times; the last one counts.
- * - Devices without requests (device mapper, md, zram) are seen by their bios: there is no queue,
- *   and the service is everything until the bio's end. What they send to the devices below them are
- *   bios of those.
- * - How deep a device is and where its last request ended are about the device, so requests of
- *   threads that are not wanted are followed too, without a clock.
+ * - A flush without data never reaches the driver. The kernel sends one flush request of its own
+ *   for all that are pending, and completes them when its own is done. So their issue time is that
+ *   of the kernel's request.
+ * - A write with a flush before or after it completes several times; the last completion counts.
+ * - Devices without requests (device mapper, md, zram) are observed by their bios: there is no
+ *   queue time, and the service lasts until the bio ends. They send new bios to the devices below
+ *   them, which are counted there.
+ * - Queue depth and the end of the last request belong to the device. Therefore requests of
+ *   threads that are not recorded are tracked too, but without reading the clock.
  *
- * The request's own times (start_time_ns, io_start_time_ns) would do without a clock of ours, but
- * the first comes after the wait for a free request and can be that of a whole batch. It serves
- * where the bio was not seen.
+ * Rejected: the request's own times (start_time_ns, io_start_time_ns), which would save reading the
+ * clock. The first is taken after the wait for a free request, and a whole batch may share it. It
+ * is used only if the bio was not seen.
  */
 #include "bpf/common.h"
 
 #define SERIES_USED  6
-#define SERIES_PLAIN 0x20 /* sequential or not: the sum says it all */
+#define SERIES_PLAIN 0x20 /* sequential is 0 or 1: the sum is enough, no histogram */
 
 #include "signals/block/flights.bpf.h"
 
 #define MOST_FRONT    32 /* bios merged in front of one request */
 #define BLK_STS_AGAIN 12
 
-/* The bit of rq_flags that says: part of a flush. It moved in 6.12, so user space looks. */
+/*
+ * The RQF bit for a request that is part of a flush. It moved in 6.12, so user space looks it up.
+ */
 const volatile __u32 flush_sequence SEC(".rodata.block");
 
-/* A bio of a device that has no requests is all that there is. */
+/* For a device without requests, the bio is the unit that is counted. */
 static __always_inline void bio_enters(struct bio *bio, struct flight *flight)
 {
 	struct flight *old;
@@ -44,7 +47,7 @@ static __always_inline void bio_enters(struct bio *bio, struct flight *flight)
 	struct device *device = find_device(flight->device);
 
 	old = bpf_map_lookup_elem(&bios, &pointer);
-	if (old && old->flags & FLIGHT_IS_BIO) /* its end was not seen */
+	if (old && old->flags & FLIGHT_IS_BIO) /* the end of the old bio was not seen */
 		leaves(find_device(old->device));
 	flight->flags |= FLIGHT_IS_BIO;
 	flight->issue_ns = flight->begin_ns;
@@ -52,7 +55,7 @@ static __always_inline void bio_enters(struct bio *bio, struct flight *flight)
 	moves(flight, device);
 	pairs(flight, 1);
 	if (bpf_map_update_elem(&bios, &pointer, flight, BPF_ANY))
-		leaves(device); /* its end will not be seen */
+		leaves(device); /* no map entry: its end will not be seen */
 }
 
 SEC("tp_btf/block_bio_queue")
@@ -68,7 +71,7 @@ int BPF_PROG(on_bio_queue, struct bio *bio)
 	if (!series.enabled)
 		return 0;
 	if (!wanted && has_requests) {
-		bpf_map_delete_elem(&bios, &pointer); /* not this one's, but one's of before */
+		bpf_map_delete_elem(&bios, &pointer); /* an earlier bio's stale entry */
 		return 0;
 	}
 	flight.thread = who.id;
@@ -88,8 +91,9 @@ int BPF_PROG(on_bio_queue, struct bio *bio)
 }
 
 /*
- * A bio that is too large is cut, and the new one, which comes first, is not queued again. It has
- * the rest as its parent. Device mapper calls this with its own bio, which has no such parent.
+ * A bio that is too large is split. The new bio is the front part; it is not queued again, and its
+ * parent is the rest. Device mapper also triggers this event with its own bio, which has no such
+ * parent.
  */
 SEC("tp_btf/block_split")
 int BPF_PROG(on_split, struct bio *bio)
@@ -131,11 +135,11 @@ int BPF_PROG(on_frontmerge, struct bio *bio)
 	if (origin)
 		origin->flags |= FLIGHT_FRONT;
 	else if (bpf_map_update_elem(&bios, &pointer, &front, BPF_ANY))
-		count_lost(LOST_MAP_FULL); /* the request will be nobody's */
+		count_lost(LOST_MAP_FULL); /* the request cannot be attributed */
 	return 0;
 }
 
-/* Who made a request, and when. False: nobody that is wanted. */
+/* Finds the submitter and the begin of a request. False: no recorded thread submitted it. */
 static __always_inline bool take_origin(struct request *rq, struct flight *ret)
 {
 	struct bio *bio = rq->bio;
@@ -148,7 +152,7 @@ static __always_inline bool take_origin(struct request *rq, struct flight *ret)
 		if (!origin)
 			return false;
 		*ret = *origin;
-		if (ret->flags & FLIGHT_IS_BIO) { /* handed down as it is, and ends later */
+		if (ret->flags & FLIGHT_IS_BIO) { /* passed down as is; ends later */
 			ret->flags &= FLIGHT_WANTED;
 			start_ns = rq->start_time_ns;
 			if (start_ns)
@@ -166,8 +170,8 @@ static __always_inline bool take_origin(struct request *rq, struct flight *ret)
 }
 
 /*
- * Requests whose bio was not queued: commands that the driver is given as they are (by the current
- * thread), copies that device mapper makes of requests, and what was queued before the start.
+ * For requests whose bio was not queued: driver commands (attributed to the current thread), copies
+ * of requests that device mapper makes, and requests queued before the recording started.
  */
 static __always_inline void guess_origin(struct request *rq, struct flight *ret)
 {
@@ -175,7 +179,7 @@ static __always_inline void guess_origin(struct request *rq, struct flight *ret)
 	struct identity who = {};
 
 	*ret = (struct flight) {};
-	if (operation == REQ_OP_FLUSH) /* for all who wait, whose own requests count */
+	if (operation == REQ_OP_FLUSH) /* its waiters are counted instead */
 		return;
 	if (operation >= REQ_OP_DRV_IN ? !is_wanted_now(&who) : !series.every_thread)
 		return;
@@ -184,12 +188,12 @@ static __always_inline void guess_origin(struct request *rq, struct flight *ret)
 	ret->begin_ns = rq->start_time_ns;
 }
 
-/* A request that was issued already. False: it is a new one, at the same address. */
+/* Handles a request that was issued before. False: it is a new request at the same address. */
 static __always_inline bool issued_again(struct flight *flight)
 {
 	struct device *device = find_device(flight->device);
 
-	if (flight->issue_ns) { /* its end was not seen */
+	if (flight->issue_ns) { /* the end of the old request was not seen */
 		leaves(device);
 		return false;
 	}
@@ -227,7 +231,7 @@ int BPF_PROG(on_issue, struct request *rq)
 	moves(&flight, device);
 	pairs(&flight, 1);
 	if (bpf_map_update_elem(&requests, &pointer, &flight, BPF_ANY))
-		leaves(device); /* its end will not be seen */
+		leaves(device); /* no map entry: its end will not be seen */
 	return 0;
 }
 
@@ -245,14 +249,17 @@ int BPF_PROG(on_requeue, struct request *rq)
 	return 0;
 }
 
-/* The request becomes part of the one before it, whose submitter has it from now on. */
+/*
+ * The request is merged into the preceding one and is attributed to that one's submitter from now
+ * on.
+ */
 SEC("tp_btf/block_rq_merge")
 int BPF_PROG(on_merge, struct request *rq)
 {
 	__u64 pointer = (__u64)rq;
 	struct flight *requeued = bpf_map_lookup_elem(&requests, &pointer), merged;
 
-	if (!requeued || requeued->issue_ns) { /* not issued yet; or another one was, here */
+	if (!requeued || requeued->issue_ns) { /* not issued yet, or a stale entry */
 		take_origin(rq, &merged);
 		return 0;
 	}
@@ -261,7 +268,7 @@ int BPF_PROG(on_merge, struct request *rq)
 	return 0;
 }
 
-/* Ends without an issue: a flush without data, or a request that failed on its way. */
+/* A request that ends without being issued: a flush without data, or one that failed early. */
 static __always_inline void ends_unissued(struct request *rq, __u8 status, __u32 bytes)
 {
 	struct flight flight = {};
@@ -269,7 +276,7 @@ static __always_inline void ends_unissued(struct request *rq, __u8 status, __u32
 	__u64 now;
 
 	if (!take_origin(rq, &flight)) {
-		/* Under way since before the start; or somebody's who is not wanted. */
+		/* Started before the recording, or by a thread that is not recorded. */
 		if (series.enabled && series.every_thread && bytes)
 			__sync_fetch_and_add(&series.unpaired, 1);
 		return;
@@ -303,7 +310,7 @@ int BPF_PROG(on_complete, struct request *rq, __u8 status, unsigned int bytes)
 	if (status && !found->status)
 		found->status = status;
 	if (bytes < rq->__data_len || (!is_flush && rq->rq_flags & flush_sequence))
-		return 0; /* not all of it, or a flush is still to come */
+		return 0; /* only a part is complete, or a flush is still to come */
 	flight = *found;
 	bpf_map_delete_elem(&requests, &pointer);
 	device = find_device(flight.device);
@@ -335,14 +342,14 @@ int BPF_PROG(on_bio_complete, struct request_queue *queue, struct bio *bio)
 	if (flight.flags & FLIGHT_IS_BIO)
 		leaves(find_device(flight.device));
 	else if (!status || status == BLK_STS_AGAIN)
-		return 0; /* came to nothing, and is tried again */
+		return 0; /* the bio had no effect and will be retried */
 	if (!(flight.flags & FLIGHT_WANTED) || !series.enabled)
 		return 0;
 	now = bpf_ktime_get_ns();
 	if (flight.flags & FLIGHT_IS_BIO)
 		pairs(&flight, -1);
 	else
-		flight.issue_ns = now; /* never */
+		flight.issue_ns = now; /* it was never issued: all the time was queue time */
 	account(&flight, now, status);
 	return 0;
 }

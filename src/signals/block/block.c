@@ -9,10 +9,10 @@
 #include "core/series.h"
 #include "core/signal.h"
 
-/* After the types that it uses. */
+/* Needs the types included above. */
 #include "block.skel.h"
 
-/* Until 6.11 the bits of rq_flags were macros, which BTF does not know, and this was its place. */
+/* Until 6.11 the bits of rq_flags were macros, which BTF does not have. This was the bit then. */
 #define OLD_FLUSH_SEQUENCE (1U << 4)
 
 SIGNAL_KERNEL_HALF(block)
@@ -42,7 +42,7 @@ static const struct measure measures[] = {
 	{},
 };
 
-/* Queued or slow is what matters most: a narrow terminal has no room for all. */
+/* Queue and service time come first, because a narrow terminal has no room for all columns. */
 static const struct column columns[] = {
 	{ "queue_ns", COLUMN_NS, 8 },     { "service_ns", COLUMN_NS, 8 },
 	{ "bytes", COLUMN_BYTES, 8 },     { "depth", COLUMN_NUMBER, 5 },
@@ -50,7 +50,7 @@ static const struct column columns[] = {
 	{ "requeues", COLUMN_NUMBER, 8 }, {},
 };
 
-/* The enum has no name on 6.12, so all are looked at. */
+/* The enum is anonymous on 6.12, so search all enums. */
 static uint32_t find_flush_sequence(const struct btf *btf)
 {
 	for (uint32_t id = 1; id < btf__type_cnt(btf); id++) {
@@ -112,7 +112,7 @@ static const char *block_operation(uint32_t operation)
 	return operation < BLOCK_OPERATIONS ? names[operation] : NULL;
 }
 
-/* A device that is gone keeps its numbers. */
+/* A device that is gone is shown by its numbers. */
 static void block_place(uint32_t place, char *ret, size_t size)
 {
 	devices__disk(place, ret, size);

@@ -8,16 +8,16 @@ enum block_operation {
 	BLOCK_WRITE,
 	BLOCK_FLUSH,
 	BLOCK_DISCARD,
-	BLOCK_OTHER, /* zeroes without data, zones, commands of the driver's own */
+	BLOCK_OTHER, /* write zeroes, zone operations, driver commands */
 	BLOCK_OPERATIONS,
 };
 
 struct block_record {
 	struct wire_head head; /* head.time_ns: when it was complete */
-	__u64 thread;          /* that submitted it */
+	__u64 thread;          /* the submitter */
 	__u64 queue_ns;
 	__u64 service_ns;
-	__u64 sector; /* of 512 bytes */
+	__u64 sector; /* in units of 512 bytes */
 	__u32 device; /* the kernel's dev_t */
 	__u32 bytes;
 	__u32 depth;

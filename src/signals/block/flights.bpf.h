@@ -1,13 +1,13 @@
 /*
- * What is known of a request on its way, of the device that it is on its way to, and how both end
- * up in the sums. The hooks are in block.bpf.c.
+ * State of requests in flight and of their devices, and how both are added to the sums. The hooks
+ * are in block.bpf.c.
  */
 #pragma once
 
 #include "bpf/identity.bpf.h"
 #include "signals/block/block.h"
 
-/* include/linux/blk_types.h; the same from 6.1 to 6.18. */
+/* include/linux/blk_types.h; unchanged from 6.1 to 6.18. */
 #define REQ_OP_MASK    0xff
 #define REQ_OP_READ    0
 #define REQ_OP_WRITE   1
@@ -24,15 +24,18 @@
 
 enum flight_flags {
 	FLIGHT_WANTED = 1,
-	FLIGHT_FRONT = 2,  /* a bio that was merged in front of a request: not who made it */
-	FLIGHT_IS_BIO = 4, /* of a device without requests */
+	FLIGHT_FRONT = 2,  /* a bio merged in front of a request; not its origin */
+	FLIGHT_IS_BIO = 4, /* the bio of a device without requests */
 	FLIGHT_SEQUENTIAL = 8,
 };
 
-/* A bio on its way to a request, or a request (or the bio of a device without) to its end. */
+/*
+ * A bio until its request is issued; or a request, or a bio of a device without requests, until it
+ * ends.
+ */
 struct flight {
 	__u64 begin_ns;
-	__u64 issue_ns; /* 0: not issued, or not any more */
+	__u64 issue_ns; /* 0: not issued, or requeued */
 	__u64 thread;
 	__u64 sector;
 	__u32 bytes;
@@ -41,14 +44,14 @@ struct flight {
 	__u16 requeues;
 	__u8 operation;
 	__u8 flags;
-	__u8 status; /* the first that was not good: the kernel's blk_status_t */
+	__u8 status; /* the first blk_status_t that is not OK */
 	__u8 pad[7];
 };
 
 struct flights {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, MOST_FLIGHTS);
-	__type(key, __u64); /* the pointer */
+	__type(key, __u64); /* address of the bio or request */
 	__type(value, struct flight);
 };
 
@@ -58,7 +61,7 @@ struct flights requests SEC(".maps");
 struct device {
 	__u64 in_flight;
 	__u64 next_sector;    /* where the last request ended */
-	__u64 flush_issue_ns; /* of the last flush that was complete */
+	__u64 flush_issue_ns; /* of the last completed flush */
 	__u64 flush_depth;
 };
 
@@ -97,7 +100,9 @@ static __always_inline enum block_operation operation_of(__u32 flags, __u32 byte
 	}
 }
 
-/* The errno that the kernel has for a status (block/blk-core.c). Numbers above 13 moved. */
+/*
+ * The kernel's errno for each blk_status_t (block/blk-core.c). Statuses above 13 were renumbered.
+ */
 static const __u8 errnos[] = {
 	0,   95, /* BLK_STS_NOTSUPP: EOPNOTSUPP */
 	110,     /* TIMEOUT: ETIMEDOUT */
@@ -129,7 +134,7 @@ static __always_inline struct device *find_device(__u32 number)
 
 	if (device)
 		return device;
-	bpf_map_update_elem(&devices, &number, &new, BPF_NOEXIST); /* or another CPU did */
+	bpf_map_update_elem(&devices, &number, &new, BPF_NOEXIST); /* another CPU may be first */
 	device = bpf_map_lookup_elem(&devices, &number);
 	if (!device)
 		count_lost(LOST_MAP_FULL);
@@ -148,7 +153,7 @@ static __always_inline void leaves(struct device *device)
 		__sync_fetch_and_add(&device->in_flight, -1);
 }
 
-/* A flush has no place on the device. */
+/* A flush has no position on the device. */
 static __always_inline void moves(struct flight *flight, struct device *device)
 {
 	__u64 end = flight->sector + (flight->bytes >> SECTOR_BITS);
@@ -159,8 +164,8 @@ static __always_inline void moves(struct flight *flight, struct device *device)
 }
 
 /*
- * A wanted request is unpaired from its issue to its end, so what has no end at the end, or one
- * that was not seen, remains counted: issued = complete + unpaired.
+ * A recorded request counts as unpaired from its issue to its end. So a request without an end, or
+ * whose end was not seen, remains counted: issued = complete + unpaired.
  */
 static __always_inline void pairs(const struct flight *flight, __s64 by)
 {
@@ -193,7 +198,7 @@ static __always_inline void send(const struct flight *flight, __u64 now, __u16 e
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 }
 
-/* Queue and service are cut by one time, so they add up to the total. */
+/* Queue ends where service begins, so they add up to the total. */
 VERIFIED_ONCE int account(const struct flight *flight, __u64 now, __u8 status)
 {
 	struct series_key key = {};

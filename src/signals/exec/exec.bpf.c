@@ -1,20 +1,20 @@
 /*
  * Processes: the programs that they start, and their ends.
  *
- * A start is sched_process_exec: it fires once per successful execve, in the context of the new
- * image, where a syscall hook would see failed tries and the old name. The arguments lie in memory
- * that execve has just written, so reading them does not fault.
+ * A start is sched_process_exec. It fires once per successful execve, in the context of the new
+ * image. A syscall hook would also see failed attempts, and the old name. The arguments are in
+ * memory that execve has just written, so reading them does not fault.
  *
- * An end is the sched_process_exit that finds no thread of the process alive any more. Two threads
- * that exit at once can both find that, so the first one leaves a mark in the storage of the main
- * thread; a thread that is alone has nobody to leave it for. Newer kernels (6.16) say in the
- * tracepoint which is the last; the mark works on all.
+ * An end is the sched_process_exit that finds no other thread of the process alive. Two threads
+ * that exit at the same time can both find that, so the first one sets a mark in the storage of the
+ * main thread. The only thread of a process needs no mark. Since 6.16 the tracepoint says which
+ * thread is the last; the mark works on all kernels.
  *
- * A lifetime is that of the program: it begins with the last execve. That of a process which was
- * there before us, or never started a program, begins with the fork.
+ * A lifetime is that of the program: it begins with the last execve. If the process existed before
+ * the recording, or never executed a program, its lifetime begins with the fork.
  *
  * Lifetimes are summed up by the thread that started the process: a shell that starts 5,000
- * programs is one row, and it is the one to look at.
+ * programs is one row, which points to the cause.
  */
 #include "bpf/common.h"
 
@@ -27,13 +27,13 @@
 #define PF_KTHREAD        0x00200000
 #define SIGNAL_GROUP_EXIT 0x00000004
 
-/* Some 3,000 processes: user space comes every 100 ms. */
+/* Room for some 3,000 processes; user space reads every 100 ms. */
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 2 * 1024 * 1024);
 } ring SEC(".maps");
 
-/* On main threads of processes whose end was told. */
+/* On main threads: the end of the process was reported. */
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -41,7 +41,7 @@ struct {
 	__type(value, __u32);
 } ended SEC(".maps");
 
-/* On main threads: when the process began the program that it runs now. */
+/* On main threads: when the process executed its current program. */
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -49,7 +49,7 @@ struct {
 	__type(value, __u64);
 } began SEC(".maps");
 
-/* What the ledger knows of a thread; false: nothing. */
+/* The ledger's entry of a thread; false if there is none. */
 static __always_inline bool identify(struct task_struct *task, struct identity *ret)
 {
 	struct identity *identity = bpf_task_storage_get(&threads, task, NULL, 0);
@@ -60,7 +60,10 @@ static __always_inline bool identify(struct task_struct *task, struct identity *
 	return identity;
 }
 
-/* Of a parent that the ledger does not know: the kernel's number, if those are ours as well. */
+/*
+ * If the ledger does not know the parent, use the kernel's pid, provided that it is valid in our
+ * pid namespace.
+ */
 static __always_inline void describe(struct exec_process *process, struct task_struct *leader,
 				     const struct identity *who, struct task_struct *parent,
 				     const struct identity *starter)
@@ -83,7 +86,7 @@ static __always_inline void take_args(struct exec_started *record, struct task_s
 	__u32 size = all < EXEC_ARGS_BYTES ? all : EXEC_ARGS_BYTES;
 
 	record->args_bytes = all;
-	/* 6.1 forgets the bound above. */
+	/* The verifier of 6.1 loses the bound checked above. */
 	if (size > EXEC_ARGS_BYTES)
 		size = EXEC_ARGS_BYTES;
 	record->args_kept = bpf_probe_read_user(record->args, size, (void *)start) ? 0 : size;
@@ -98,7 +101,7 @@ static __always_inline int started(const char *file)
 
 	if (!is_wanted(task, &who))
 		return 0;
-	/* Whichever thread calls execve is the main one by now. */
+	/* After execve, the calling thread is the main thread. */
 	since = bpf_task_storage_get(&began, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (since)
 		*since = now;
@@ -121,9 +124,9 @@ static __always_inline int started(const char *file)
 }
 
 /*
- * The mark costs more than all the rest. Who is the only thread left needs none, and finds that of
- * another one, which was there before that one was gone. Without memory for it, an end is rather
- * told twice than not at all.
+ * Creating the mark costs more than the rest of this program. The only thread left does not create
+ * one; it looks for the mark of another thread, which was created before that thread was gone. If
+ * there is no memory for the mark, the end may be reported twice, but never lost.
  */
 static __always_inline bool is_first(struct task_struct *leader)
 {
@@ -131,13 +134,13 @@ static __always_inline bool is_first(struct task_struct *leader)
 	__u32 *mark = bpf_task_storage_get(&ended, leader, NULL,
 					   is_alone ? 0 : BPF_LOCAL_STORAGE_GET_F_CREATE);
 
-	/* Another thread was making it at the same time. */
+	/* Creating it fails if another thread creates it at the same time. */
 	if (!mark && !is_alone)
 		mark = bpf_task_storage_get(&ended, leader, NULL, 0);
 	return !mark || !__sync_lock_test_and_set(mark, 1);
 }
 
-/* As wait_task_zombie() has it. */
+/* The same rule as in wait_task_zombie(). */
 static __always_inline __u32 exit_code(struct task_struct *leader)
 {
 	struct signal_struct *signal = leader->signal;

@@ -7,12 +7,12 @@
 
 #include "core/signal.h"
 
-/* After the types that it uses. */
+/* Needs the types included above. */
 #include "exec.skel.h"
 
 SIGNAL_KERNEL_HALF(exec)
 
-/* Of events. Sums have none: they are of lifetimes, whatever began them. */
+/* Operations of events. Sums have none: they are of lifetimes, however these began. */
 enum operation { OPERATION_NONE, OPERATION_EXEC, OPERATION_EXIT };
 
 enum {
@@ -53,9 +53,9 @@ static bool has_end(const char *text, size_t size)
 	return memchr(text, '\0', size);
 }
 
-/* Where a text is put together; what does not fit is left out and marked. */
+/* A text under construction. What does not fit is left out and marked. */
 struct text {
-	char *at, *end; /* the end leaves room for the mark and NUL */
+	char *at, *end; /* `end` leaves room for the mark and the NUL */
 	bool full;
 };
 
@@ -70,7 +70,7 @@ static void put(struct text *text, const char *what)
 	text->at = stpcpy(text->at, what);
 }
 
-/* As a shell would take it. */
+/* Quotes an argument for a shell. */
 static void put_argument(struct text *text, const char *argument, size_t length)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"

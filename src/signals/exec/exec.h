@@ -1,6 +1,6 @@
 /*
- * Programs started and processes ended. Sent by exec.bpf.c, decoded by exec.c. Numbers of processes
- * are those of gapless's own pid namespace, where the ledger knows them; 0: not to be seen there.
+ * Programs started and processes ended. Sent by exec.bpf.c, decoded by exec.c. Pids are those of
+ * gapless's own pid namespace, as in the ledger; 0: not visible there.
  */
 #pragma once
 
@@ -23,18 +23,18 @@ _Static_assert(sizeof(struct exec_process) == 48, "wire format");
 struct exec_started {
 	struct wire_head head; /* head.time_ns: when the new image took over */
 	struct exec_process process;
-	__u32 args_bytes;           /* how many there are; more than args[] has: cut */
-	__u32 args_kept;            /* 0 although there are some: they could not be read */
-	char file[EXEC_FILE_BYTES]; /* as given to execve, cut at the end; always ends with NUL */
-	char args[EXEC_ARGS_BYTES]; /* each ends with NUL, but for the last one if cut */
+	__u32 args_bytes;           /* total size; if larger than args[], args is truncated */
+	__u32 args_kept;            /* 0 with args_bytes > 0: they could not be read */
+	char file[EXEC_FILE_BYTES]; /* as passed to execve, truncated; always ends with NUL */
+	char args[EXEC_ARGS_BYTES]; /* each ends with NUL, except the last one if truncated */
 };
 _Static_assert(sizeof(struct exec_started) == 592, "wire format");
 
 struct exec_ended {
 	struct wire_head head; /* head.time_ns: when the last thread began to exit */
 	struct exec_process process;
-	__u64 lifetime_ns; /* since its last execve; if that was not seen, its fork */
+	__u64 lifetime_ns; /* since the last execve, or since the fork if no execve was seen */
 	__u32 code;        /* as wait(2) reports it */
-	__u32 forked;      /* 1: it never started a program of its own */
+	__u32 forked;      /* 1: it never executed a program */
 };
 _Static_assert(sizeof(struct exec_ended) == 88, "wire format");

@@ -1,22 +1,22 @@
 /*
- * Operations on files, from syscall to return. The hooks are those of all syscalls, since every
- * kernel has them and functions like vfs_read() are seen only where fentry or kprobes work, go by
- * other names now and then, and would miss what a syscall does before and after. A call that is
- * none of ours leaves after one look at a table.
+ * Operations on files, from syscall entry to return. The hooks are those of all syscalls, because
+ * every kernel has them. Functions like vfs_read() can be observed only where fentry or kprobes
+ * work, are renamed now and then, and would miss what a syscall does before and after them. A
+ * syscall that is not an operation on files returns after one table lookup.
  *
- * Which file it is: behind a descriptor the inode, looked up when the call begins. Calls that take
- * a path go by the path as it was written, because a file that is not there has no inode; only
- * open() has one once it is done. Paths are read when the call ends: before, their page may not be
- * in memory.
+ * How a file is identified: for calls with a descriptor, by the inode, looked up at syscall entry.
+ * For calls with a path, by the path as passed, because a file that does not exist has no inode;
+ * only open() has an inode on return. Paths are read on return: at entry, their page may not be in
+ * memory.
  *
- * Pages that come into the page cache while a thread is in a call that reads are that call's
- * misses.
+ * Pages added to the page cache while a thread is in a call that reads are counted as misses of
+ * that call.
  */
 #include "bpf/common.h"
 
 #define SERIES_USED  4
-#define SERIES_KEYS  16384 /* many processes, each with many files */
-#define SERIES_PLAIN 0x2   /* what was asked: what came back says more */
+#define SERIES_KEYS  16384 /* room for many processes, each with many files */
+#define SERIES_PLAIN 0x2   /* no histogram of bytes asked for; bytes returned say more */
 
 #include "bpf/files.bpf.h"
 #include "bpf/identity.bpf.h"
@@ -25,26 +25,26 @@
 #include "bpf/syscall.bpf.h"
 #include "signals/files/files.h"
 
-/* MAX_RW_COUNT: no call moves more, whatever it asks for. */
+/* MAX_RW_COUNT: no call transfers more, whatever it asks for. */
 #define MOST_ASKED 0x7ffff000
 
 #define NAMED 16384
 
 const volatile struct files_calls calls SEC(".rodata.files");
-volatile __u32 forgotten SEC(".data.files"); /* times that user space forgot a name */
+volatile __u32 forgotten SEC(".data.files"); /* number of times that user space forgot a name */
 
-/* A call in flight, and the one before. */
+/* The current call of a thread, and what is remembered from earlier ones. */
 struct call {
-	__u64 begin_ns; /* 0: none of ours */
+	__u64 begin_ns; /* 0: not in a call that is recorded */
 	__u64 thread;
 	__u64 object[2];
-	__u64 named[2]; /* the last object that was found to be named */
+	__u64 named[2]; /* the last object whose name is known to have been sent */
 	__u64 asked_bytes;
 	__u64 offset_bytes;
 	__u32 place;
 	__u32 missed_pages;
-	__u32 may_miss; /* pages that come meanwhile were missing */
-	__u32 named_at; /* `forgotten` as it was when `named` was */
+	__u32 may_miss; /* count pages added to the cache as misses */
+	__u32 named_at; /* `forgotten` when `named` was set */
 	__u64 text[FILES_TEXT_BYTES / sizeof(__u64)];
 };
 
@@ -69,11 +69,11 @@ struct {
 
 /* --- names ---------------------------------------------------------------------------------- */
 
-/* Text, if there is any, is relative to `path`, whose dentry is NULL if it is not. */
+/* `text`, if any, is relative to `path`. No path->dentry: absolute, or unknown. */
 VERIFIED_ONCE bool send_name(const struct call *call, const struct path *path, bool has_text)
 {
 	struct files_name_record *record;
-	__u64 object[2]; /* a key has to be on the stack or in a map (6.1) */
+	__u64 object[2]; /* the verifier of 6.1 wants a map key on the stack or in a map */
 	__u8 one = 1;
 
 	if (!call || !path)
@@ -89,7 +89,7 @@ VERIFIED_ONCE bool send_name(const struct call *call, const struct path *path, b
 	wire_head_init(&record->head, sizeof(*record), FILES_NAME, 1);
 	__builtin_memcpy(record->object, object, sizeof(object));
 	record->path.bytes = 0;
-	record->path.flags = PATH_CUT; /* relative to what is no directory */
+	record->path.flags = PATH_CUT; /* relative to an unknown directory */
 	if (path->dentry)
 		walk_path(path, &record->path);
 	if (has_text)
@@ -101,7 +101,7 @@ VERIFIED_ONCE bool send_name(const struct call *call, const struct path *path, b
 	return true;
 }
 
-/* Mostly it is the same as the last time. */
+/* Usually the object is the same as in the previous call. */
 static __always_inline bool is_named(const struct call *call)
 {
 	return call->named[0] == call->object[0] && call->named[1] == call->object[1] &&
@@ -110,7 +110,7 @@ static __always_inline bool is_named(const struct call *call)
 
 static __always_inline void name(struct call *call, const struct path *path, bool has_text)
 {
-	__u32 now = forgotten; /* before the look: it may change meanwhile */
+	__u32 now = forgotten; /* read it before the lookup, because it may change meanwhile */
 
 	if (!send_name(call, path, has_text))
 		return;
@@ -128,12 +128,12 @@ static __always_inline bool is_kept_in_files(__u32 mode)
 	case S_IFDIR:
 	case S_IFBLK:
 		return true;
-	default: /* sockets, pipes, terminals: what they do is wait for others */
+	default: /* sockets, pipes, terminals: their operations wait for a peer */
 		return false;
 	}
 }
 
-/* False if there is no file, or one of a kind that does not count. */
+/* False if there is no file, or one of a kind that is not counted. */
 static __always_inline bool take_file(struct call *call, struct task_struct *task, __s32 fd,
 				      bool any_kind)
 {
@@ -210,14 +210,14 @@ VERIFIED_ONCE __u64 hash_text(const struct call *call, __u32 length, __u64 hash)
 
 		if (i * sizeof(word) >= length)
 			break;
-		if (left < sizeof(word)) /* the rest is of an earlier text */
+		if (left < sizeof(word)) /* the remaining bytes are from an earlier text */
 			word &= (1ULL << left * 8) - 1;
 		hash = mix(hash, word);
 	}
 	return hash;
 }
 
-/* A path by its text, and by the directory that it begins at. */
+/* Identifies a path by its text and by the directory where it starts. */
 VERIFIED_ONCE int take_text(struct call *call, __s32 fd, __u32 length)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -239,7 +239,7 @@ VERIFIED_ONCE int take_text(struct call *call, __s32 fd, __u32 length)
 	return 0;
 }
 
-/* The file system, where the call says it. */
+/* The file system's device, if the call returns it. */
 static __always_inline __u32 place_in_result(struct pt_regs *regs, __u32 result)
 {
 	struct {
@@ -252,14 +252,16 @@ static __always_inline __u32 place_in_result(struct pt_regs *regs, __u32 result)
 		bpf_probe_read_user(&numbers, sizeof(numbers), (void *)regs->ARCH_ARG5 + 0x88);
 		return numbers.major << KERNEL_MINOR_BITS | numbers.minor;
 	}
-	if (result == FILES_STAT_2) /* st_dev comes first */
+	if (result == FILES_STAT_2) /* st_dev is the first field */
 		bpf_probe_read_user(&number, sizeof(number), (void *)regs->ARCH_ARG2);
 	else if (result == FILES_STAT_3)
 		bpf_probe_read_user(&number, sizeof(number), (void *)regs->ARCH_ARG3);
 	return device_of(number);
 }
 
-/* Fills in a call that has a path, at its end. False if it is not about a file that counts. */
+/*
+ * Fills in a call with a path, on its return. False if the file is of a kind that is not counted.
+ */
 static __always_inline bool take_path(struct call *call, struct task_struct *task,
 				      struct pt_regs *regs, __u32 shape, __u32 result, long ret)
 {
@@ -278,8 +280,8 @@ static __always_inline bool take_path(struct call *call, struct task_struct *tas
 	call->offset_bytes = FILES_NO_OFFSET;
 	length = bpf_probe_read_user_str(call->text, sizeof(call->text), (void *)address);
 	/*
-	 * fstat() is often made as fstatat() with an empty path, or none. 6.1 says 0 for the length
-	 * of an empty text, 6.12 counts its NUL.
+	 * fstat() is often implemented as fstatat() with an empty path or NULL. For an empty text,
+	 * 6.1 returns a length of 0, and 6.12 counts the NUL.
 	 */
 	if (!address || length == 0 || length == 1) {
 		bool counts = take_file(call, task, fd, false);
@@ -312,7 +314,7 @@ static __always_inline int begins(struct pt_regs *regs, __u64 nr)
 		__sync_fetch_and_add(&series.unpaired, 1);
 		return 0;
 	}
-	if (call->begin_ns) { /* its number was changed on the way */
+	if (call->begin_ns) { /* the syscall number changed before the return */
 		__sync_fetch_and_add(&series.unpaired, 1);
 		call->begin_ns = 0;
 	}
@@ -351,7 +353,7 @@ static __always_inline void send_slow(const struct call *call, const struct seri
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 }
 
-/* A thread that we never saw begin a call: it was in one when we came. */
+/* Counts a call of a thread without an entry: it was already in the call when recording started. */
 static __always_inline void count_unpaired(struct pt_regs *regs, struct task_struct *task,
 					   __u32 shape)
 {
@@ -404,7 +406,7 @@ static __always_inline int ends(struct pt_regs *regs, long ret)
 	key.object[1] = call->object[1];
 	key.place = call->place;
 	key.operation = calls.of[nr].operation;
-	/* What a signal breaks off counts as that, whether it is made again or not. */
+	/* An interrupted call counts as EINTR, whether it is restarted or not. */
 	key.error = is_broken_off(ret) ? EINTR : errno_in(ret);
 	series_add_own(&key, values);
 	if (series_is_slow(values[0]))
@@ -413,8 +415,8 @@ static __always_inline int ends(struct pt_regs *regs, long ret)
 }
 
 /*
- * The context differs by the kind of hook. bpf_task_pt_regs() has the same registers for all, and
- * the verifier trusts it.
+ * The context depends on the kind of hook. bpf_task_pt_regs() gives the same registers for all
+ * kinds, as a pointer that the verifier trusts.
  */
 #define CURRENT_REGS() ((struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf()))
 
@@ -456,7 +458,7 @@ int on_exit_tp(struct trace_event_raw_sys_exit *ctx)
 
 /* --- the page cache ------------------------------------------------------------------------- */
 
-/* The call in flight that a page is brought in for; a write makes pages, it does not miss them. */
+/* The current call of the thread, if it reads. A write creates pages, so these are not misses. */
 static __always_inline struct call *reading(void)
 {
 	struct call *call = bpf_task_storage_get(&in_flight, bpf_get_current_task_btf(), NULL, 0);

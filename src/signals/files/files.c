@@ -12,7 +12,7 @@
 #include "core/series.h"
 #include "core/signal.h"
 
-/* After the types that it uses. */
+/* Needs the types included above. */
 #include "files.skel.h"
 
 SIGNAL_KERNEL_HALF(files)
@@ -56,7 +56,7 @@ static const char *const operations[FILES_OPERATIONS] = {
 };
 
 static const struct {
-	const char *names; /* those that an architecture does not have are passed over */
+	const char *names; /* syscalls that an architecture lacks are skipped */
 	struct files_call call;
 } kinds[] = {
 	{ "read", { FILES_READ, FILES_SIZED, FILES_BYTES, 1 } },
@@ -207,7 +207,7 @@ struct place_name {
 	char name[96];
 };
 
-/* Looked up once: series and events come by the thousand, file systems do not. */
+/* Cached, because there are thousands of series and events but few file systems. */
 static void look_up(uint32_t place, struct place_name *ret)
 {
 	struct devices_mount mount;
@@ -230,7 +230,7 @@ static void files_place(uint32_t place, char *ret, size_t size)
 	snprintf(ret, size, "%s", entry->name);
 }
 
-/* Its name first, then what threads remember of names: they then look again. */
+/* First delete the name, then invalidate what threads remember, so that they look it up again. */
 static bool files_forget_object(struct bpf_object *object, const __u64 numbers[2])
 {
 	const struct bpf_map *named = bpf_object__find_map_by_name(object, "named");

@@ -1,10 +1,12 @@
-/* Operations on files: which syscalls they are, and what files.bpf.c sends. Decoded by files.c. */
+/*
+ * Operations on files: their syscalls, and the records that files.bpf.c sends and files.c decodes.
+ */
 #pragma once
 
 #include "bpf/path.h"
 #include "bpf/wire.h"
 
-#define FILES_SYSCALLS   512 /* numbers from there on are no syscalls of ours */
+#define FILES_SYSCALLS   512 /* syscalls with higher numbers are not recorded */
 #define FILES_TEXT_BYTES 256
 
 enum files_operation {
@@ -25,34 +27,34 @@ enum files_operation {
 	FILES_OPERATIONS,
 };
 
-/* Where a call's arguments are, counted from 1. */
+/* Positions of a call's arguments, counted from 1. */
 enum files_shape {
 	FILES_FD,         /* descriptor 1 */
 	FILES_SIZED,      /* descriptor 1, bytes 3 */
-	FILES_SIZED_AT,   /* and offset 4 */
+	FILES_SIZED_AT,   /* descriptor 1, bytes 3, offset 4 */
 	FILES_VECTOR,     /* descriptor 1, iovec 2, its length 3 */
-	FILES_VECTOR_AT,  /* and offset 4 */
+	FILES_VECTOR_AT,  /* descriptor 1, iovec 2, its length 3, offset 4 */
 	FILES_SECOND_FD,  /* descriptor 2, bytes 4: sendfile */
 	FILES_FIFTH_SIZE, /* descriptor 1, bytes 5: copy_file_range */
 	FILES_PATH,       /* path 1 */
 	FILES_PATH_AT,    /* directory 1, path 2 */
 };
 
-/* What comes back. */
+/* What the call returns. */
 enum files_result {
-	FILES_STATUS,  /* nothing else */
-	FILES_BYTES,   /* how many */
+	FILES_STATUS,  /* success or an error only */
+	FILES_BYTES,   /* a number of bytes */
 	FILES_OPENED,  /* a descriptor */
-	FILES_STAT_2,  /* a struct stat, at argument 2 */
-	FILES_STAT_3,  /* at argument 3 */
-	FILES_STATX_5, /* a struct statx, at argument 5 */
+	FILES_STAT_2,  /* struct stat at argument 2 */
+	FILES_STAT_3,  /* struct stat at argument 3 */
+	FILES_STATX_5, /* struct statx at argument 5 */
 };
 
 struct files_call {
-	__u8 operation; /* FILES_NONE: not ours */
+	__u8 operation; /* FILES_NONE: not an operation on files */
 	__u8 shape;
 	__u8 result;
-	__u8 may_miss; /* it reads: pages that come into the cache meanwhile were missing there */
+	__u8 may_miss; /* it reads: pages added to the cache meanwhile are misses */
 };
 
 /* The only variable of the section .rodata.files. */
@@ -63,23 +65,22 @@ struct files_calls {
 enum files_record { FILES_NAME = 1, FILES_SLOW };
 
 /*
- * The name of an object, when it is first seen. An object is an inode: { number, device |
- * generation
- * << 32 }; or, where there is none, a path: { hash, FILES_BY_PATH }.
+ * The name of an object, sent when the object is first seen. An object is an inode: { number,
+ * device | generation << 32 }; or, if there is no inode, a path: { hash, FILES_BY_PATH }.
  */
 #define FILES_BY_PATH 0xffffffff00000000ULL
 
 struct files_name_record {
 	struct wire_head head;
 	__u64 object[2];
-	struct path_names path;      /* of the file, or of the directory that `text` begins at */
-	char text[FILES_TEXT_BYTES]; /* as given to the syscall, "" if `path` has it all */
+	struct path_names path;      /* of the file, or of the directory where `text` starts */
+	char text[FILES_TEXT_BYTES]; /* as passed to the syscall, "" if `path` is complete */
 };
 _Static_assert(sizeof(struct files_name_record) == 944, "wire format");
 
 #define FILES_NO_OFFSET 0xffffffffffffffffULL
 
-/* An operation that took long. */
+/* A slow operation. */
 struct files_slow_record {
 	struct wire_head head; /* head.time_ns: when it ended, or a moment later */
 	__u64 thread;
@@ -101,6 +102,6 @@ _Static_assert(sizeof(struct files_slow_record) == 96, "wire format");
 
 #include "core/devices.h"
 
-/* "ext4 on vda1"; where the source says nothing, only the kind. */
+/* "ext4 on vda1"; only the type if the source is no disk, path or host. */
 void files__name_mount(const struct devices_mount *mount, char *ret, size_t size);
 #endif

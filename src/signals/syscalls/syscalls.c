@@ -1,6 +1,6 @@
 /*
  * Syscalls by thread and errno, and the slow ones with their arguments. The kernel half is the
- * ledger's, which times every call at level full: hooks of our own would cost that twice.
+ * ledger, which times every call at level full; hooks of our own would do that work twice.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -14,7 +14,7 @@
 #include "core/signal.h"
 #include "vocabulary/calls.h"
 
-/* Of the event's scratch, the beginning is the target's name and the rest the arguments. */
+/* The event's scratch holds the target's name first, then the arguments. */
 #define NAME_ROOM     384
 #define AT_FDCWD_HERE (-100)
 
@@ -50,7 +50,7 @@ static void add_socket(struct strbuf *text, const struct slow_call_record *rec)
 	}
 }
 
-/* What is behind the descriptor, as the ledger and /proc call it. */
+/* The object behind the descriptor, named as in the ledger and in /proc. */
 static const char *name_target(const struct slow_call_record *rec, char *ret, size_t size)
 {
 	struct strbuf text = { ret, size };
@@ -129,7 +129,7 @@ static void add_arguments(struct strbuf *text, const struct slow_call_record *re
 		bool is_folder = letters[i] == 'd', is_here = (int)rec->args[i] == AT_FDCWD_HERE;
 
 		if (is_folder && is_here) {
-			descriptors++; /* the path says it all */
+			descriptors++; /* AT_FDCWD: the path is enough */
 			continue;
 		}
 		strbuf__add(text, "%s", between);
@@ -145,7 +145,7 @@ static void add_arguments(struct strbuf *text, const struct slow_call_record *re
 
 static void add_result(struct strbuf *text, int64_t result)
 {
-	/* An address, as of mmap(): no call moves so many bytes. */
+	/* An address, as mmap() returns it: no call transfers that many bytes. */
 	if (result >= INT64_C(1) << 40)
 		strbuf__add(text, " = %#" PRIx64, (uint64_t)result);
 	else

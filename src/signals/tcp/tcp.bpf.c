@@ -1,11 +1,12 @@
 /*
- * TCP connections, by the events of their life: asked for, established, accepted, repeated, reset,
- * over. No hook runs for a packet, a send or a receive: bytes and segments are the kernel's own
- * totals (tcp_totals.bpf.h), which the refresh reads once a second of all open connections.
+ * TCP connections, by the events of their life: requested, established, accepted, retransmitted,
+ * reset, closed. No hook runs per packet, send or receive: bytes and segments are the kernel's own
+ * totals (tcp_totals.bpf.h), which the refresh reads once a second for all open connections.
  *
- * Who owns a connection is known where a thread asks for it, and where accept() returns it; the
- * handshake of one that comes in is over before that, in nobody's context. What neither shows
- * (open before we came, accepted by io_uring) the look at all descriptors finds.
+ * The owner of a connection is known when a thread calls connect() and when accept() returns. The
+ * handshake of an inbound connection is complete before that, in no particular context. Connections
+ * that neither hook shows (open before the recording, accepted by io_uring) are found by the
+ * iterator over all descriptors.
  *
  * Bytes of unix sockets are summed up by thread alone.
  */
@@ -66,7 +67,10 @@ static __noinline int asks(struct sock *sk, __u16 side)
 	return 0;
 }
 
-/* The handshake is over: of one that we asked for, or of one that waits to be accepted now. */
+/*
+ * The handshake is complete: of our own connect(), or of an inbound connection that now waits for
+ * accept().
+ */
 static __noinline int established(struct sock *sk, __u32 old)
 {
 	__u64 cookie = bpf_get_socket_cookie(sk);
@@ -76,7 +80,7 @@ static __noinline int established(struct sock *sk, __u32 old)
 
 	if (!connection) {
 		if (old != STATE_SYN_RECV)
-			return 0; /* one that is not wanted */
+			return 0; /* a connection that is not recorded */
 		new.begin_ns = bpf_ktime_get_ns();
 		read_ends(sk, &new.ends);
 		keep(cookie, &new);
@@ -105,7 +109,7 @@ static __noinline int ended(struct sock *sk, __u32 old)
 	moment.duration_ns = moment.now - connection->begin_ns;
 	learn_port(connection, sk);
 	if (connection->ends.side == TCP_OUTBOUND && !has(connection, ESTABLISHED)) {
-		/* Nobody says why if the caller itself gave up. */
+		/* If the caller itself gave up, the kernel sets no error. */
 		moment.error = connection->error = sk->sk_err ? sk->sk_err : ECANCELED;
 		moment.operation = TCP_CONNECT;
 		connection->connect_ns = moment.duration_ns;
@@ -125,8 +129,8 @@ static __noinline int ended(struct sock *sk, __u32 old)
 }
 
 /*
- * Whoever closes it is its owner, if we know of no other. What it did until now is added at once:
- * from here on no descriptor may lead to it, and the recording may end before it does.
+ * Whoever closes a connection is its owner, if no other is known. Its totals are added now: after
+ * this, no descriptor may refer to it, and the recording may end before the connection does.
  */
 static __noinline int closes(struct sock *sk)
 {
@@ -145,7 +149,7 @@ static __noinline int closes(struct sock *sk)
 	return 0;
 }
 
-/* The work is in functions of its own, for together they would need too much stack. */
+/* The work is in separate functions, because all of it together would need too much stack. */
 SEC("tp_btf/inet_sock_set_state")
 int BPF_PROG(on_state, struct sock *sk, int old, int new)
 {
@@ -167,7 +171,7 @@ int BPF_PROG(on_state, struct sock *sk, int old, int new)
 	return 0;
 }
 
-/* After the last state: a reset can still go out in between. */
+/* Runs after the last change of state, because a reset can still be sent in between. */
 SEC("tp_btf/tcp_destroy_sock")
 int BPF_PROG(on_destroy, struct sock *sk)
 {
@@ -199,7 +203,7 @@ int BPF_PROG(on_retransmit, struct sock *sk, struct sk_buff *skb)
 	return 0;
 }
 
-/* The listener's, since there is no socket of the connection yet. */
+/* Counted for the listener, because the connection has no socket yet. */
 SEC("tp_btf/tcp_retransmit_synack")
 int BPF_PROG(on_retransmit_synack, struct sock *sk, struct request_sock *request)
 {
@@ -219,7 +223,7 @@ int BPF_PROG(on_retransmit_synack, struct sock *sk, struct request_sock *request
 	return 0;
 }
 
-/* Also of sockets that we do not know, and of none: an answer to what nobody asked for. */
+/* Also for unknown sockets, and for none: a reset in reply to an unexpected segment. */
 static __always_inline void reset(struct sock *sk, struct tcp_sock *tcp, __u16 place)
 {
 	__u64 cookie = sk->__sk_common.skc_cookie.counter;
@@ -242,7 +246,9 @@ static __always_inline void reset(struct sock *sk, struct tcp_sock *tcp, __u16 p
 	send_incident(connection, tcp, cookie, &moment);
 }
 
-/* The socket may be none at all, which 6.13 and later say; before, reading it gives zeros. */
+/*
+ * There may be no socket at all. 6.13 and later pass NULL; before, reading the socket yields zeros.
+ */
 SEC("tp_btf/tcp_send_reset")
 int BPF_PROG(on_send_reset, struct sock *sk)
 {
@@ -263,7 +269,7 @@ int BPF_PROG(on_receive_reset, struct sock *sk)
 	return 0;
 }
 
-/* The cookie of the TCP socket behind a descriptor of the current thread; 0: it is none. */
+/* The cookie of the TCP socket behind a descriptor of the current thread; 0: no TCP socket. */
 static __always_inline __u64 cookie_at(struct task_struct *task, __u32 fd)
 {
 	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
@@ -301,11 +307,11 @@ static __noinline int accepted(struct task_struct *task, __u32 fd)
 		return 0;
 	}
 	moment.now = bpf_ktime_get_ns();
-	/* The look at all descriptors may have met it before the call returned. */
+	/* The iterator over all descriptors may have found it before the call returned. */
 	if (!has(connection, OWNED))
 		own(connection, &who, moment.now);
 	if (has(connection, BEFORE))
-		return 0; /* since when it waited is not known */
+		return 0; /* unknown since when it waited */
 	connection->accept_ns = moment.duration_ns = moment.now - connection->begin_ns;
 	set(connection, NEW_ACCEPT);
 	send_life(connection, NULL, cookie, &moment, true);
@@ -322,11 +328,11 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 		return 0;
 	task = bpf_get_current_task_btf();
 	if (is_32bit(task))
-		return 0; /* the number means another call */
+		return 0; /* the number means a different syscall */
 	return accepted(task, ret);
 }
 
-/* One that was open before we came, or whose begin was missed. */
+/* Adds a connection that was open before the recording, or whose begin was missed. */
 static __noinline int meet(struct tcp_sock *tcp, __u64 cookie, const struct identity *who)
 {
 	struct connection new = { .ends.side = TCP_UNKNOWN, .flags = BEFORE | NOTED | ESTABLISHED };
@@ -334,7 +340,7 @@ static __noinline int meet(struct tcp_sock *tcp, __u64 cookie, const struct iden
 	long err;
 
 	switch (sk->__sk_common.skc_state) {
-	case STATE_CLOSE: /* not connected yet, or no more */
+	case STATE_CLOSE: /* not connected yet, or not any more */
 	case STATE_SYN_SENT:
 	case STATE_SYN_RECV:
 		return 0;
@@ -347,14 +353,17 @@ static __noinline int meet(struct tcp_sock *tcp, __u64 cookie, const struct iden
 	}
 	read_ends(sk, &new.ends);
 	skip_totals(&new, tcp);
-	/* It may have begun since we looked for it: then it is known, and from its begin on. */
+	/*
+	 * If the connection began meanwhile, it already has an entry, which is complete. Keep that
+	 * one.
+	 */
 	err = bpf_map_update_elem(&connections, &cookie, &new, BPF_NOEXIST);
 	if (err && err != -EEXIST)
 		count_lost(LOST_NO_STORAGE);
 	return 0;
 }
 
-/* All descriptors of all processes, once a second: in every network namespace. */
+/* All descriptors of all processes in all network namespaces, once a second. */
 SEC("iter/task_file")
 int on_descriptor(struct bpf_iter__task_file *ctx)
 {
@@ -386,7 +395,7 @@ int on_descriptor(struct bpf_iter__task_file *ctx)
 	return 0;
 }
 
-/* All sockets of our own network namespace: also those that no descriptor refers to any more. */
+/* All sockets of our own network namespace, including those without a descriptor. */
 SEC("iter/tcp")
 int on_socket(struct bpf_iter__tcp *ctx)
 {
@@ -432,7 +441,7 @@ int BPF_PROG(on_receive, struct sock *sk, int ret, int flags)
 	return flags & MSG_PEEK ? 0 : carried(sk, ret, TCP_UNIX_RECEIVE);
 }
 
-/* Before 6.3 there are no such events; of stream sockets, the functions serve. */
+/* Before 6.3 there are no tracepoints for this. For stream sockets, use the functions. */
 SEC("fexit/unix_stream_sendmsg")
 int BPF_PROG(on_unix_sendmsg, struct socket *socket, struct msghdr *message, __u64 size, int ret)
 {

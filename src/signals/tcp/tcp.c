@@ -15,7 +15,7 @@
 #include "core/series.h"
 #include "core/signal.h"
 
-/* After the types that it uses. */
+/* Needs the types included above. */
 #include "tcp.skel.h"
 
 SIGNAL_KERNEL_HALF(tcp)
@@ -108,7 +108,7 @@ static struct address_ends ends_of(const struct tcp_ends *ends)
 				       .peer_port = ends->peer_port };
 }
 
-/* A connection goes by the name that the ledger gives its socket. */
+/* A connection has the same name as its socket in the ledger. */
 static void name_object(const struct tcp_record *rec, char *ret, size_t size)
 {
 	const struct address_ends ends = ends_of(&rec->ends);
@@ -158,7 +158,7 @@ static int tcp_decode(const void *bytes, size_t size, struct event *ret)
 	return 0;
 }
 
-/* A function that this kernel does not have must not take the rest along. */
+/* A function that this kernel lacks must not prevent the load of the other programs. */
 static void leave_out_missing(struct bpf_object *object, const char *program, const char *function)
 {
 	struct bpf_program *chosen = bpf_object__find_program_by_name(object, program);
@@ -176,7 +176,7 @@ static int tcp_prepare(struct bpf_object *object, const struct hook_use *uses)
 
 	if (!knobs || size != sizeof(*knobs))
 		return -EPROTO;
-	/* The coarse clock advances once a jiffy, and says so. */
+	/* The resolution of the coarse clock is one jiffy. */
 	if (clock_getres(CLOCK_MONOTONIC_COARSE, &tick))
 		return -errno;
 	*knobs = (struct tcp_knobs) {
@@ -191,7 +191,7 @@ static int tcp_prepare(struct bpf_object *object, const struct hook_use *uses)
 	return 0;
 }
 
-/* Runs an iterator to its end; what it finds stays in the kernel half. */
+/* Runs an iterator to its end; the results stay in the kernel half. */
 static int run_iterator(const struct bpf_object *object, const char *name)
 {
 	cleanup(bpf_link__destroy_p) struct bpf_link *link = NULL;
@@ -201,14 +201,14 @@ static int run_iterator(const struct bpf_object *object, const char *name)
 	char byte;
 
 	if (bpf_program__fd(program) < 0)
-		return 0; /* not on this kernel, as the list of hooks says */
+		return 0; /* not supported by this kernel, as the list of hooks says */
 	link = bpf_program__attach_iter(program, NULL);
 	if (!link)
 		return -errno;
 	fd = bpf_iter_create(bpf_link__fd(link));
 	if (fd < 0)
 		return fd;
-	/* After a million objects without a word the kernel wants to be asked again. */
+	/* After a million objects without output, the kernel returns EAGAIN; read again. */
 	do {
 		bytes = read(fd, &byte, 1);
 	} while (bytes > 0 || (bytes < 0 && (errno == EAGAIN || errno == EINTR)));
@@ -228,7 +228,7 @@ static int tcp_refresh(struct bpf_object *object, bool is_last)
 	return err ? err : run_iterator(object, "on_socket");
 }
 
-/* A connection that is open has told its name once, and does not again. */
+/* An open connection does not send its name again, so it must not be forgotten. */
 static bool tcp_forget_object(struct bpf_object *object, const __u64 numbers[2])
 {
 	const struct bpf_map *services = bpf_object__find_map_by_name(object, "services_named");

@@ -1,4 +1,4 @@
-/* What the halves of the signal tcp know together: its words for numbers, knobs, one record. */
+/* Shared by both halves of the signal tcp: enumerations, knobs, and the record. */
 #pragma once
 
 #include "bpf/wire.h"
@@ -20,18 +20,20 @@ enum tcp_operation {
 
 enum tcp_measure { TCP_TIME, TCP_BYTES, TCP_SEGMENTS, TCP_RTT, TCP_MEASURES };
 
-/* The place of a reset or of a closed window: whose it was. */
+/* The place of a reset or of a closed window: which side caused it. */
 enum tcp_place { TCP_NOWHERE, TCP_OURS, TCP_THEIRS, TCP_PLACES };
 
 enum tcp_side {
-	TCP_UNKNOWN,   /* it was open when we came */
-	TCP_OUTBOUND,  /* our side connected */
-	TCP_INBOUND,   /* our side was connected to */
-	TCP_LISTENING, /* no connection, but what accepts them */
+	TCP_UNKNOWN,   /* it was open before the recording */
+	TCP_OUTBOUND,  /* the local side connected */
+	TCP_INBOUND,   /* the peer connected */
+	TCP_LISTENING, /* a listening socket, not a connection */
 	TCP_SIDES,
 };
 
-/* object[1] of a series: object[0] is a socket's cookie, or a hash of an address and port. */
+/*
+ * object[1] of a series says what object[0] is: a socket's cookie, or a hash of address and port.
+ */
 #define TCP_OBJECT_CONNECTION 0
 #define TCP_OBJECT_SERVICE    1 /* plus the side */
 
@@ -42,7 +44,7 @@ struct tcp_knobs {
 	__s32 nr_accept4;
 };
 
-/* So many at once, and so many a second. */
+/* A token bucket for rate limits. */
 struct tcp_bucket {
 	__u64 filled_ns;
 	__u64 left;
@@ -50,14 +52,14 @@ struct tcp_bucket {
 
 /* The only variable of the section .data.tcp. */
 struct tcp_control {
-	struct tcp_bucket notes;  /* connections that are objects of their own */
-	struct tcp_bucket events; /* what happens to them between begin and end */
-	__u32 is_last;            /* the look at all connections is the last one */
+	struct tcp_bucket notes;  /* limits connections that are objects of their own */
+	struct tcp_bucket events; /* limits events between begin and end of a connection */
+	__u32 is_last;            /* this refresh of all connections is the last one */
 	__u32 pad;
 };
 
 struct tcp_ends {
-	__u8 local[16]; /* of an IPv4 address, the first four bytes */
+	__u8 local[16]; /* an IPv4 address has the first four bytes */
 	__u8 peer[16];
 	__u16 local_port;
 	__u16 peer_port;
@@ -65,7 +67,7 @@ struct tcp_ends {
 	__u16 side;
 };
 
-/* As the kernel counts them (ss -ti), but bytes without repetitions, SYN and FIN. */
+/* As the kernel counts them (ss -ti), but bytes exclude retransmissions, SYN and FIN. */
 struct tcp_totals {
 	__u64 sent_bytes;
 	__u64 received_bytes;
@@ -77,17 +79,17 @@ struct tcp_totals {
 
 enum tcp_kind { TCP_EVENT, TCP_NAME };
 
-/* Sent by tcp.bpf.c, decoded by tcp.c. Of a TCP_NAME, only object and ends count. */
+/* Sent by tcp.bpf.c, decoded by tcp.c. A TCP_NAME uses only object and ends. */
 struct tcp_record {
 	struct wire_head head;
-	__u64 thread; /* the connection's owner; 0: not known */
+	__u64 thread; /* the connection's owner; 0: unknown */
 	__u64 object[2];
 	__u64 duration_ns;
 	struct tcp_ends ends;
-	struct tcp_totals totals; /* of the whole connection, so far */
+	struct tcp_totals totals; /* of the whole connection so far */
 	__u16 operation;
 	__u16 error;
 	__u16 place;
-	__u16 state; /* the kernel's number of the connection's state */
+	__u16 state; /* the kernel's TCP state */
 };
 _Static_assert(sizeof(struct tcp_record) == 136, "wire format");

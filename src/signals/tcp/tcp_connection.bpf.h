@@ -1,7 +1,7 @@
 /*
- * What is known of a connection while it lives, by its socket's cookie: no other socket ever has
- * the same, and any hook can read it, where socket storage would need a pointer that the verifier
- * trusts and accept() has none. An entry goes when its socket does.
+ * State of a live connection. The key is the socket's cookie: it is unique, and any hook can read
+ * it. Socket storage would need a pointer that the verifier trusts, which accept() does not have.
+ * An entry is deleted with its socket.
  */
 #pragma once
 
@@ -14,11 +14,11 @@
 #define MOST_SERVICES    4096
 
 #define SECOND_NS   1000000000ULL
-#define LONG_LIFE   SECOND_NS /* such connections always have sums and events of their own … */
-#define NOTED_MOST  1000      /* … of others so many at once, */
-#define NOTED_RATE  20        /* and so many a second from then on */
-#define EVENTS_MOST 1000      /* likewise, events besides begin and end */
-#define EVENTS_RATE 200
+#define LONG_LIFE   SECOND_NS /* connections that live longer are objects of their own */
+#define NOTED_MOST  1000      /* short connections that are objects of their own: at once */
+#define NOTED_RATE  20        /* short connections that are objects of their own: per second */
+#define EVENTS_MOST 1000      /* events other than begin and end: at once */
+#define EVENTS_RATE 200       /* events other than begin and end: per second */
 
 #define IPPROTO_TCP 6
 #define AF_UNIX     1
@@ -26,26 +26,26 @@
 #define AF_INET6    10
 
 enum {
-	OWNED = 1,          /* the owner is known and wanted */
-	NOTED = 2,          /* it is an object of its own */
+	OWNED = 1,          /* the owner is known and recorded */
+	NOTED = 2,          /* the connection is an object of its own */
 	NAMED = 4,          /* its name was sent */
 	BEFORE = 8,         /* its begin was not seen */
-	ESTABLISHED = 16,   /* the handshake is over */
-	NEW_CONNECT = 32,   /* to be added to the sums */
-	NEW_ACCEPT = 64,    /* likewise */
-	NEW_LIFETIME = 128, /* likewise */
+	ESTABLISHED = 16,   /* the handshake is complete */
+	NEW_CONNECT = 32,   /* connect_ns is not in the sums yet */
+	NEW_ACCEPT = 64,    /* accept_ns is not in the sums yet */
+	NEW_LIFETIME = 128, /* lifetime_ns is not in the sums yet */
 };
 
 struct connection {
-	__u64 thread;   /* of the owner */
-	__u64 begin_ns; /* when we asked for it; if we were asked, when the handshake was over */
+	__u64 thread;   /* the owner */
+	__u64 begin_ns; /* outbound: of the connect(); inbound: end of the handshake */
 	__u64 connect_ns;
-	__u64 accept_ns; /* how long it waited to be accepted */
+	__u64 accept_ns; /* how long it waited for accept() */
 	__u64 lifetime_ns;
 	struct tcp_ends ends;
-	struct tcp_totals told; /* what of the kernel's totals is in the sums */
-	__u64 repeated_told;    /* bytes */
-	__u32 limited_told;     /* jiffies */
+	struct tcp_totals told; /* the part of the kernel's totals that is already in the sums */
+	__u64 repeated_told;    /* bytes; like `told`, as are the next two */
+	__u32 limited_told;     /* jiffies limited by the peer's window */
 	__u32 drops_told;
 	__u32 resets[2]; /* ours, theirs; not in the sums yet */
 	__u32 flags;
@@ -76,7 +76,7 @@ const volatile struct tcp_knobs knobs SEC(".rodata.tcp");
 struct tcp_control control SEC(".data.tcp") = { .notes.left = NOTED_MOST,
 						.events.left = EVENTS_MOST };
 
-/* Two CPUs may take the same one, which does no harm. */
+/* Not atomic: two CPUs may take the same token, which is harmless. */
 static __always_inline bool take_from(struct tcp_bucket *bucket, __u64 now, __u64 rate, __u64 most)
 {
 	__u64 added = (now - bucket->filled_ns) / (SECOND_NS / rate);
@@ -97,7 +97,7 @@ static __always_inline bool has(const struct connection *connection, __u32 flag)
 	return connection->flags & flag;
 }
 
-/* Whether it was set before. */
+/* Returns whether the flag was set before. */
 static __always_inline bool set(struct connection *connection, __u32 flag)
 {
 	return __sync_fetch_and_or(&connection->flags, flag) & flag;
@@ -122,7 +122,7 @@ static __always_inline void read_ends(struct sock *sk, struct tcp_ends *ret)
 	}
 }
 
-/* Of a connection that we ask for, it is chosen after the first change of its state. */
+/* The local port of an outbound connection is chosen after its first change of state. */
 static __always_inline void learn_port(struct connection *connection, struct sock *sk)
 {
 	if (!connection->ends.local_port)
@@ -160,7 +160,7 @@ static __always_inline __u64 mix(__u64 hash, __u64 value)
 	return hash ^ hash >> 29;
 }
 
-/* What many short connections have in common: the peer's address and port, or our own. */
+/* The object that many short connections share: the peer's address and port, or the local ones. */
 static __always_inline void service_of(const struct connection *connection, __u64 ret[2])
 {
 	const struct tcp_ends *ends = &connection->ends;
@@ -182,7 +182,7 @@ static __always_inline bool is_noted(struct connection *connection, __u64 now)
 	return true;
 }
 
-/* What the sums of this connection go by, named if that is new. */
+/* The object for the sums of this connection. Sends its name if it is new. */
 static __always_inline void object_of(struct connection *connection, __u64 cookie, __u64 now,
 				      __u64 ret[2])
 {
@@ -191,7 +191,7 @@ static __always_inline void object_of(struct connection *connection, __u64 cooki
 	if (connection->ends.side != TCP_LISTENING && is_noted(connection, now)) {
 		ret[0] = cookie;
 		ret[1] = TCP_OBJECT_CONNECTION;
-		/* A look can come before its port is chosen: then the name comes later. */
+		/* The iterator may run before the port is chosen. The name is sent later then. */
 		if (connection->ends.local_port && !set(connection, NAMED))
 			send_name(connection, ret);
 		return;

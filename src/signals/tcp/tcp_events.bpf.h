@@ -1,14 +1,17 @@
 /*
- * A connection's timeline: begin and end of each connection that is noted, what took long, and
- * what went wrong in between, as far as it is not too much at once.
+ * A connection's timeline: begin and end of each connection that is an object of its own, slow
+ * operations, and rate-limited incidents in between.
  */
 #pragma once
 
 #include "signals/tcp/tcp_connection.bpf.h"
 
-#define SOCK_DONE 1 /* the bit of sk_flags that says that the peer's FIN has come */
+#define SOCK_DONE 1 /* bit of sk_flags: the peer's FIN has arrived */
 
-/* Repetitions are counted before they are sent, so reading in this order never gives too much. */
+/*
+ * The kernel counts retransmissions before it sends them, so reading in this order never gives too
+ * much.
+ */
 static __always_inline void read_totals(struct tcp_sock *tcp, struct tcp_totals *ret,
 					__u64 *ret_repeated)
 {
@@ -31,7 +34,7 @@ static __always_inline bool is_ours(const struct connection *connection)
 	return has(connection, OWNED) || series.every_thread;
 }
 
-/* One moment of a connection. */
+/* Something that happens to a connection. */
 struct moment {
 	__u64 now;
 	__u64 duration_ns;
@@ -67,7 +70,7 @@ static __noinline int send_event(struct connection *connection, struct tcp_sock 
 	return 0;
 }
 
-/* Begin and end: of each connection that is noted, and of what took long. */
+/* Begin or end: sent for each connection that is an object of its own, and if it is slow. */
 static __always_inline void send_life(struct connection *connection, struct tcp_sock *tcp,
 				      __u64 cookie, const struct moment *moment, bool can_be_slow)
 {
@@ -83,7 +86,7 @@ static __always_inline void send_life(struct connection *connection, struct tcp_
 	send_event(connection, tcp, cookie, moment);
 }
 
-/* What happens to it in between. */
+/* An incident between begin and end. */
 static __always_inline void send_incident(struct connection *connection, struct tcp_sock *tcp,
 					  __u64 cookie, const struct moment *moment)
 {

@@ -1,8 +1,8 @@
 /*
- * From the kernel's own totals of a socket to the sums. Nothing runs for a packet: the totals are
- * read when a connection ends, and once a second of those that are open, and what is new is added.
- * Two CPUs may do so at once, since the look at open ones does not hold the socket's lock; so each
- * total only moves forward, and by whoever moves it.
+ * Adds the kernel's own totals of a socket to the sums. Nothing runs per packet: the totals are
+ * read when a connection ends, and once a second while it is open, and the increase is added. Two
+ * CPUs may do so at the same time, because the iterator does not hold the socket's lock. So a total
+ * only moves forward, and only the CPU that moved it adds the increase.
  */
 #pragma once
 
@@ -11,14 +11,17 @@
 #define CHRONO_RWND 2 /* TCP_CHRONO_RWND_LIMITED */
 #define MOST_TRIES  3
 
-/* What to add, beyond zeros. `weight` is the count; values are of all of them together. */
+/*
+ * What to add to the sums; unset fields are 0. `weight` is the number of events, and values are
+ * their totals.
+ */
 struct addition {
 	__u64 weight;
 	__u64 values[TCP_MEASURES];
 	__u64 most_rtt_ns;
 };
 
-/* How much further it is now than it was. */
+/* Moves *told forward to `now` and returns the increase. */
 static __always_inline __u64 advance(__u64 *told, __u64 now)
 {
 	for (int i = 0; i < MOST_TRIES; i++) {
@@ -47,7 +50,7 @@ static __always_inline __u32 advance32(__u32 *told, __u32 now)
 	return 0;
 }
 
-/* How long the peer's window kept us from sending, in jiffies. */
+/* How long the peer's window prevented sending, in jiffies. */
 static __always_inline __u32 read_limited(struct tcp_sock *tcp)
 {
 	__u32 limited = tcp->chrono_stat[CHRONO_RWND - 1];
@@ -79,10 +82,10 @@ VERIFIED_ONCE int distribute(const struct series_key *key, __u32 measure, __u64 
 	return 0;
 }
 
-/* series_sum_up() for more than one event at once. */
+/* Like series_sum_up(), but for several events at once. */
 VERIFIED_ONCE int add_many(const struct series_key *key, const struct addition *add)
 {
-	struct series_key copy; /* 6.1 takes no argument of such a function as a map's key */
+	struct series_key copy; /* 6.1: an argument of a global function cannot be a map key */
 	struct series_sum *sum;
 
 	if (!key || !add)
@@ -114,7 +117,7 @@ static __always_inline void add_one(struct series_key *key, __u16 operation, __u
 	key->error = 0;
 }
 
-/* The connection's life, once each. */
+/* Adds the connection's connect, accept and lifetime, once each. */
 static __always_inline void tell_life(struct connection *connection, struct series_key *key)
 {
 	if (clear(connection, NEW_CONNECT))
@@ -136,7 +139,7 @@ static __always_inline void tell_traffic(struct connection *connection, struct s
 	if (bytes || segments) {
 		key->operation = TCP_SEND;
 		add_many(key, &add);
-		/* Also if it is the same again: a sample of each connection in each second. */
+		/* Even if the value is unchanged: one sample per connection and second. */
 		if (rtt_ns)
 			distribute(key, TCP_RTT, rtt_ns);
 	}
@@ -177,7 +180,7 @@ static __always_inline void tell_resets(struct connection *connection, struct se
 	key->place = 0;
 }
 
-/* Ours is closed if nothing fits in between what we promised and what has come. */
+/* Our window is closed if the advertised window is full. */
 static __always_inline bool is_window_closed(struct tcp_sock *tcp)
 {
 	return (__s32)(tcp->rcv_wup + tcp->rcv_wnd - tcp->rcv_nxt) <= 0;
@@ -209,7 +212,7 @@ static __always_inline void tell_windows(struct connection *connection, struct s
 	key->place = 0;
 }
 
-/* Of a listener: it has no more to tell. */
+/* For a listener: drops are all that it has. */
 static __always_inline void tell_drops(struct connection *connection, struct series_key *key,
 				       struct tcp_sock *tcp, __u64 cookie, __u64 now)
 {
@@ -224,7 +227,9 @@ static __always_inline void tell_drops(struct connection *connection, struct ser
 	add_many(key, &add);
 }
 
-/* Adds to the sums what is not in them yet. `is_look`: it is not over. */
+/*
+ * Adds to the sums what is not in them yet. `is_look`: called for a connection that is still open.
+ */
 static __noinline int tell(struct connection *connection, struct tcp_sock *tcp, __u64 cookie,
 			   __u64 now, bool is_look)
 {
@@ -234,7 +239,7 @@ static __noinline int tell(struct connection *connection, struct tcp_sock *tcp, 
 
 	if (!is_ours(connection))
 		return 0;
-	/* It may be over soon, and then one of many. */
+	/* A short connection may end soon, and is then added to the sums of its service. */
 	if (is_look && !control.is_last && connection->ends.side != TCP_LISTENING &&
 	    !is_noted(connection, now))
 		return 0;
@@ -254,7 +259,7 @@ static __noinline int tell(struct connection *connection, struct tcp_sock *tcp, 
 	return 0;
 }
 
-/* What it did before does not count. */
+/* Ignores what the connection did before. */
 static __always_inline void skip_totals(struct connection *connection, struct tcp_sock *tcp)
 {
 	struct sock *sk = (struct sock *)tcp;
