@@ -1,6 +1,6 @@
 /*
- * Code on the page. The heaviest nodes are kept, and a node's caller is never lighter than itself,
- * so what is kept is a tree. The rest hangs below its nearest kept caller as "[folded]".
+ * Code on the page. The heaviest nodes are kept. A caller is never lighter than its callees, so the
+ * kept nodes form a tree. The rest is shown below the nearest kept caller as "[folded]".
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -91,7 +91,7 @@ static int by_weight(const void *a, const void *b, void *context)
 	return x < y ? -1 : x > y;
 }
 
-/* Callers have lower numbers. */
+/* Adds each node's weight to its caller. Callers have lower indexes. */
 static void add_to_callers(struct html_tree *tree)
 {
 	const struct hot *hot = &tree->scratch.hot;
@@ -104,7 +104,7 @@ static void add_to_callers(struct html_tree *tree)
 	}
 }
 
-/* Says of each node which one stands for it: itself, or its nearest kept caller. */
+/* Finds for each node the one that represents it: itself or its nearest kept caller. */
 static int choose_nodes(struct html_tree *tree, uint32_t *keepers)
 {
 	const struct hot *hot = &tree->scratch.hot;
@@ -158,7 +158,7 @@ int html_tree__choose(struct html_tree *tree, struct html *html)
 	return 0;
 }
 
-/* The page's number of a function, which it gets when it is first asked for. */
+/* Returns the page's number of a function. The first call for a function assigns it. */
 static uint32_t number_of(uint32_t *numbers, uint32_t *list, size_t *count, uint32_t function)
 {
 	if (!numbers[function]) {
@@ -177,7 +177,7 @@ static void put_parents(struct html_tree *tree, struct html_out *out)
 {
 	const struct hot *hot = &tree->scratch.hot;
 
-	/* How far before the node. */
+	/* Distance to the caller: the node's number minus the caller's. */
 	html_out__open(out, "up", '[');
 	for (size_t i = 0; i < hot->node_count; i++)
 		if (is_kept(tree, i))
@@ -210,14 +210,14 @@ static void put_functions(const struct hot *hot, struct html_out *out, const uin
 	for (size_t i = 0; i < count; i++)
 		html_out__number(out, NULL, hot->functions[list[i]].line);
 	html_out__close(out, ']');
-	/* 1: of the kernel, 2: has a name. */
+	/* 1: kernel function, 2: has a name. */
 	html_out__open(out, "flags", '[');
 	for (size_t i = 0; i < count; i++)
 		html_out__number(out, NULL,
 				 hot->functions[list[i]].kernel +
 					 2 * hot->functions[list[i]].named);
 	html_out__close(out, ']');
-	/* Those without a name are summed up in one of their module. */
+	/* Functions without a name are summed up in one row for each module. */
 	html_out__open(out, "row", '[');
 	for (size_t i = 0; i < count; i++)
 		html_out__number(out, NULL, rows[hot->functions[list[i]].row] - 1);
