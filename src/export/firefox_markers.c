@@ -203,8 +203,8 @@ int firefox__write_markers(struct firefox *firefox, uint32_t thread)
 /* --- counters ------------------------------------------------------------------------------- */
 
 /*
- * Writes a column of a counter's samples: the times, or what was counted up to each time. A gap
- * before a point gets a sample of 0.
+ * Writes a column of a counter's samples: the times, or what was counted in the interval that ends
+ * there. If an interval does not directly follow the one before, its beginning gets a sample of 0.
  */
 static int64_t write_points(struct firefox *firefox, const struct profile_counter *counter,
 			    const char *key, bool times)

@@ -81,7 +81,7 @@ function operationRows(selection: Selection, signal: Signal, at: number): { rows
   return { rows: [...rows.values()], all };
 }
 
-// How to show measures with a known name, as the text report does.
+// How to show measures with a known name. Of other measures, times show their mean and the rest their sum.
 const known: Record<string, { title?: string; as: "share of time" | "share of count" | "mean" | "sum" | "no" }> = {
   queue: { title: "queued", as: "share of time" }, service: { as: "mean" }, running: { as: "share of time" }, size: { title: "bytes", as: "sum" },
   depth: { title: "depth", as: "mean" }, sequential: { title: "in a row", as: "share of count" }, asked: { as: "sum" }, rtt: { as: "mean" },
