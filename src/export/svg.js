@@ -1,4 +1,4 @@
-/* Makes the picture interactive. It loads nothing: all data is in the picture. */
+/* What makes the picture answer. Everything it needs is in the picture: nothing is loaded. */
 (function () {
 	'use strict';
 	const svg = document.currentScript.closest('svg');
@@ -24,7 +24,7 @@
 		return parent.appendChild(made);
 	}
 
-	/* Shows as much of the name as fits. */
+	/* As much of the name as has room. */
 	function fit(frame, x, w, width) {
 		const room = Math.floor((w / 100 * width - 6) / CHARACTER);
 
@@ -61,7 +61,7 @@
 		place();
 	}
 
-	/* Keeps the line of details visible, at the bottom of the window. */
+	/* The line of details stays in sight, at the bottom of the window. */
 	function place() {
 		const top = svg.getBoundingClientRect().top;
 		const seen = Math.min(height, Math.max(60, window.innerHeight - top));
@@ -73,7 +73,7 @@
 		line.querySelector('text').textContent = words;
 	}
 
-	/* The share of the whole in matching frames. Nested matches count once. */
+	/* The share of the whole that lies in frames that match; nested ones count once. */
 	function share(matches) {
 		let end = 0, sum = 0;
 

@@ -4,9 +4,9 @@
  *   0  delays: waits that hold up work, missing CPUs, syscalls that use much running time
  *   1  running itself, if it is most of a group's time
  *   2  waits that explain nothing by themselves: waits for a child, whose own time explains them,
- * and waits of threads that only waited, such as a shell at its terminal. A wait for a lock never
- * has this rank, because it may be the deadlock that the user is looking for. 3  unclear waits: a
- * pool that waits for work looks the same as one that waits for a lock
+ *      and waits of threads that only waited, such as a shell at its terminal. A wait for a lock
+ *      never has this rank, because it may be the deadlock that the user is looking for.
+ *   3  unclear waits: a pool that waits for work looks the same as one that waits for a lock
  *
  * Within a rank, the longest comes first. Time and share come from the accounts, which can be cut.
  * The object and the culprit come from the waits, which exist only for the whole recording.

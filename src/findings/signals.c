@@ -6,7 +6,7 @@
  *   0  what is lost and must be repeated: full accept queues, retransmitted segments, resets
  *   1  what is slow: a disk, a file, accepting a connection
  *   2  what happens too often: lookups of files that do not exist, connections and programs that
- * live only briefly
+ *      live only briefly
  *
  * The thresholds are documented in gapless-report(1).
  */

@@ -1,6 +1,6 @@
 /*
- * The terminal, through ncurses; only this file and the guard include curses.h. There is one screen
- * at a time. Texts may be hostile: control characters become '?' and never reach the terminal.
+ * The terminal, through ncurses; only screen.c and guard.c include curses.h. There is one screen at
+ * a time. Texts may be hostile: control characters become '?' and never reach the terminal.
  */
 #pragma once
 
