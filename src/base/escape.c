@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* Up to the first of `stops`, which is returned and stepped over; 0 at the end. */
+/* Prints up to the first of `stops`. Skips and returns it; returns 0 at the end. */
 static char print_until(FILE *out, const char **text, const char *stops)
 {
 	size_t length = strcspn(*text, stops);

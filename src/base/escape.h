@@ -1,9 +1,12 @@
-/* Texts of a profile in other languages. They are UTF-8 without control characters already. */
+/*
+ * Escapes texts of a profile for output formats. The texts are already UTF-8 without control
+ * characters.
+ */
 #pragma once
 
 #include <stdio.h>
 
-/* With quotation marks. */
+/* Adds quotation marks. */
 void escape__json(FILE *out, const char *text);
-/* For text and attributes. */
+/* For text nodes and attributes. */
 void escape__xml(FILE *out, const char *text);

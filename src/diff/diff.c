@@ -1,7 +1,7 @@
 /*
- * From recordings to changes. Sums are divided by the work that a recording holds, metrics of one
- * name are brought together, and each that is worth it is asked whether its difference can be
- * chance.
+ * Turns recordings into changes. Sums are divided by the work that a recording contains. Metrics of
+ * one name are brought together. Each metric that is large enough is tested: can its difference be
+ * chance?
  */
 #include "diff/diff.h"
 
@@ -16,7 +16,7 @@
 #include "diff/verdict.h"
 #include "model/load.h"
 
-/* A metric of one run, on its way to those of the others. */
+/* A metric of one run, before it is matched with those of the other runs. */
 struct candidate {
 	const struct metric *metric;
 	size_t run;
@@ -108,7 +108,7 @@ static int read_runs(struct diff *diff, const struct diff_options *options, char
 	return 0;
 }
 
-/* How much work each recording holds: sums are told per so much. */
+/* Sets how much work each recording contains. Sums are reported per unit of this work. */
 static int set_work(struct diff *diff, const char *per, char **ret_why)
 {
 	bool whole = true;
@@ -153,7 +153,7 @@ static void sum_up(struct diff *diff, struct diff_change *change, const double *
 	change->probability = NAN;
 }
 
-/* Candidates of one name become a change. */
+/* Makes a change from candidates of the same name. */
 static int bring_together(struct diff *diff, const struct candidate *first, size_t count)
 {
 	struct diff_change *change = APPEND(&diff->changes, &diff->change_count);
@@ -179,7 +179,7 @@ static int bring_together(struct diff *diff, const struct candidate *first, size
 			change->metric = metric;
 	}
 	sum_up(diff, change, sampling);
-	/* How long a second is says nothing. */
+	/* Per second, the wall time is always one second, so comparing it says nothing. */
 	change->compared = worth >= (double)diff->run_count &&
 			   !(change->metric->class == METRIC_WHOLE && !strcmp(diff->per, "second"));
 	for (int side = 0; side < DIFF_SIDES; side++)
@@ -291,7 +291,9 @@ static int by_size(const void *a, const void *b)
 	return metric__compare(x->metric, y->metric);
 }
 
-/* A name that nothing goes by would be a condition that never holds: a slip must not pass a build.
+/*
+ * Refuses a gate that names no metric. Such a gate could never be crossed, so a typo would let
+ * every build pass.
  */
 static int refuse_gate(const struct diff *diff, const struct gate *gate, char **ret_why)
 {
@@ -312,7 +314,7 @@ static int refuse_gate(const struct diff *diff, const struct gate *gate, char **
 	return -EINVAL;
 }
 
-/* A state goes by its key, and by the words that the text has for it. */
+/* A state can be named by its key or by its words in the text output. */
 static bool is_called(const struct metric *metric, const char *name)
 {
 	return !strcmp(metric->name, name) ||

@@ -1,7 +1,7 @@
 /*
- * Two sets of recordings held against each other: what grew, what shrank, and whether that is more
- * than noise. Only repeated recordings know their noise, so with fewer than DIFF_ENOUGH on a side
- * nothing is claimed.
+ * Compares two sets of recordings: what grew, what shrank, and whether that is more than noise. The
+ * noise is known only from repeated recordings, so with fewer than DIFF_ENOUGH on a side nothing is
+ * claimed.
  */
 #pragma once
 
@@ -12,15 +12,18 @@
 #include "diff/stats.h"
 
 #define DIFF_ENOUGH 5
-#define DIFF_MOST   1000 /* recordings of a side */
-/* Wrong in one comparison of a hundred times that nothing changed, however many things it has. */
+#define DIFF_MOST   1000 /* recordings on one side */
+/*
+ * The probability that a comparison claims any change when nothing changed: one in a hundred,
+ * however many metrics it has.
+ */
 #define DIFF_ALPHA 0.01
-/* Smaller changes are not worth words, even if they are certain. */
+/* Smaller changes are not reported, even if they are certain. */
 #define DIFF_LEAST 0.01
 
 enum diff_side { DIFF_BASE, DIFF_NEW, DIFF_SIDES };
 
-/* What has to be alike for a comparison to mean something. */
+/* What must be equal for a comparison to mean something. */
 enum diff_fact {
 	DIFF_TARGET,
 	DIFF_LEVEL,
@@ -31,7 +34,9 @@ enum diff_fact {
 	DIFF_HOOKS,
 	DIFF_WARMUP,
 	DIFF_VERSION,
-	/* What older recordings do not say; then it is DIFF_UNKNOWN and like anything. */
+	/*
+	 * Older recordings do not have these. Then the value is DIFF_UNKNOWN and equals anything.
+	 */
 	DIFF_COMMIT,
 	DIFF_CPU_MODEL,
 	DIFF_GOVERNOR,
@@ -45,33 +50,33 @@ struct diff_run {
 	const char *path;
 	enum diff_side side;
 	struct metrics metrics;
-	double work; /* what its sums are divided by */
+	double work; /* its sums are divided by this */
 	int64_t start_unix_ns;
-	bool whole; /* of a command, from its start to its end */
+	bool whole; /* a command was recorded from start to end */
 	char *facts[DIFF_FACTS];
 	char *losses; /* "lost_ring_full 12, never_closed 1"; NULL: none */
 };
 
 struct diff_change {
-	const struct metric *metric; /* of the recording that has most of it */
+	const struct metric *metric; /* from the recording that has the largest value */
 	struct stats sides[DIFF_SIDES];
-	double sampling[DIFF_SIDES]; /* variance that samples alone bring in; 0: it is exact */
-	double *values;              /* of each run, normalised; NaN: it has none */
+	double sampling[DIFF_SIDES]; /* variance caused by sampling alone; 0: exact */
+	double *values;              /* of each run, normalised; NaN: none */
 	bool compared;
-	double probability; /* corrected; NaN: not known */
+	double probability; /* after Holm's correction; NaN: unknown */
 };
 
 struct diff {
-	struct diff_run *runs; /* the base's, then the new ones */
+	struct diff_run *runs; /* those of the base, then the new ones */
 	size_t run_count;
 	size_t counts[DIFF_SIDES];
 	char *per; /* "run", "second", "syscall:fsync" */
 	bool enough;
 
-	struct diff_change *changes; /* by class, then the largest difference first */
+	struct diff_change *changes; /* by class, then by size, the largest difference first */
 	size_t change_count;
-	size_t compared, certain; /* certain: also large enough to be told */
-	size_t too_small;         /* certain, but below DIFF_LEAST */
+	size_t compared, certain; /* certain: more than noise and large enough to report */
+	size_t too_small;         /* more than noise, but below DIFF_LEAST */
 
 	char **warnings;
 	size_t warning_count;
@@ -80,35 +85,40 @@ struct diff {
 };
 
 struct diff_options {
-	const char *const *paths[DIFF_SIDES]; /* they, and the gates, outlive the diff */
+	const char *const *paths[DIFF_SIDES]; /* paths and gates must outlive the diff */
 	size_t counts[DIFF_SIDES];
-	const char *per;          /* NULL: run if all are whole runs of a command, else second */
-	const char *const *gates; /* up to a NULL; or NULL */
+	const char *per; /* NULL: "run" if all are whole runs of a command, else "second" */
+	const char *const *gates; /* NULL-terminated; or NULL */
 };
 
-/* What was wrong is in *ret_why, for "'PATH': WHY" or by itself; the caller frees it. */
+/* On failure, *ret_why says what was wrong, for "'PATH': WHY" or by itself. The caller frees it. */
 int diff__make(const struct diff_options *options, struct diff *ret, char **ret_why);
 void diff__release(struct diff *diff);
 
-/* Is it more than noise, and enough to be told? */
+/* Whether a change is more than noise and large enough to report. */
 bool diff__is_certain(const struct diff *diff, const struct diff_change *change);
-/* The difference as a part of the base's; infinite where that has nothing. */
+/* The difference as a share of the base's mean; infinite if that is 0. */
 double diff__ratio(const struct diff_change *change);
-/* Without sign: what rows are ordered by. */
+/* The absolute value by which rows are sorted. */
 double diff__size(const struct diff_change *change);
-/* Of few recordings, all that can be said: is it more than the luck of sampling? */
+/*
+ * Whether a change is larger than sampling error explains. With few recordings, nothing more can be
+ * said.
+ */
 bool diff__is_beyond_sampling(const struct diff_change *change);
 
 /*
- * Between the files of this folder. A side's values × factor + offset, as logarithms, with no less
- * noise than the measure has.
+ * Shared by the files of this folder. Statistics of log(value × factor + offset) over the values of
+ * a side. The variance is at least the noise of the measure.
  */
 struct stats noise__logarithms(const struct diff *diff, const struct diff_change *change,
 			       enum diff_side side, double factor, double offset);
-/* That both sides are alike; the noise of the same measure of other things is a guide to its own.
+/*
+ * The probability that both sides are equal. The noise of the same measure of other things serves
+ * as a prior.
  */
 double noise__chance(const struct diff *diff, const struct diff_change *change);
-/* What does not fit together, as warnings; -ENOMEM. */
+/* Read what must be equal, and warn about differences; -ENOMEM. */
 int facts__read(struct diff_run *run, const struct model *model);
 int facts__warn(struct diff *diff);
 __attribute__((format(printf, 2, 3))) int diff__warn(struct diff *diff, const char *format, ...);
@@ -116,5 +126,5 @@ __attribute__((format(printf, 2, 3))) int diff__warn(struct diff *diff, const ch
 /* Both return 0 or -EIO. */
 int diff__print_text(const struct diff *diff, size_t top, FILE *out);
 int diff__print_json(const struct diff *diff, FILE *out);
-/* What the latter prints; the caller owns it. NULL when out of memory. */
+/* The JSON that diff__print_json() prints. The caller owns it. NULL when out of memory. */
 json_t *diff__json(const struct diff *diff);

@@ -1,4 +1,6 @@
-/* What keeps two recordings from being comparable: made differently, or not whole. */
+/*
+ * Warns about what makes two recordings incomparable: they were made differently or are incomplete.
+ */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -11,7 +13,7 @@
 #include "vocabulary/counters.h"
 
 #define MOST_TEXT 512
-/* What is not known of the time, in parts of it, may be so much. */
+/* The largest tolerated share of time that is unexplained, or not covered by samples. */
 #define MOST_UNEXPLAINED 0.001
 #define MOST_UNSAMPLED   0.01
 
@@ -60,7 +62,7 @@ static void say_losses(const struct model *model, char *text, size_t size)
 		words__say(text, size, "%sit ended early", *text ? ", " : "");
 }
 
-/* "tp_btf, tp_btf, none" in the order of the recording, which is that of the program. */
+/* "tp_btf, tp_btf, none": in the order of the recording, which is that of the program. */
 static void say_hooks(const struct model *model, char *text, size_t size)
 {
 	json_t *hook;
@@ -75,7 +77,7 @@ static void say_hooks(const struct model *model, char *text, size_t size)
 	}
 }
 
-/* Of what older recordings do not say. */
+/* The facts that older recordings do not have. */
 static char *later_fact(const struct model *model, enum diff_fact fact)
 {
 	const char *words = fact == DIFF_COMMIT      ? model->commit
@@ -152,7 +154,7 @@ int facts__read(struct diff_run *run, const struct model *model)
 	return run->losses ? 0 : -ENOMEM;
 }
 
-/* A changed program may well have another name, and another process another pid. */
+/* A changed program may well have another command line, and a process another pid. */
 static bool is_like(enum diff_fact fact, const char *a, const char *b)
 {
 	static const char command[] = "command: ", digits[] = "0123456789";
@@ -178,7 +180,7 @@ static int warn_unlike(struct diff *diff, enum diff_fact fact)
 {
 	const struct diff_run *first = &diff->runs[0];
 
-	/* The first that says it is what the others are held against. */
+	/* Compare with the first recording that has the fact. */
 	while (first < &diff->runs[diff->run_count - 1] &&
 	       !strcmp(first->facts[fact], DIFF_UNKNOWN))
 		first++;
@@ -199,7 +201,7 @@ static int warn_unlike(struct diff *diff, enum diff_fact fact)
 	return 0;
 }
 
-/* A machine that changed between the two sides looks like a program that did. */
+/* If the machine changed between the two sides, that looks like a change of the program. */
 static int warn_order(struct diff *diff)
 {
 	int64_t first[DIFF_SIDES] = { INT64_MAX, INT64_MAX }, last[DIFF_SIDES] = {};
@@ -221,7 +223,7 @@ static int warn_order(struct diff *diff)
 		      "that changed in between looks like a program that did [record by turns]");
 }
 
-/* Whoever is compared with itself has no noise. */
+/* A recording that is compared with itself shows no noise. */
 static int warn_same(struct diff *diff)
 {
 	cleanup(free_p) struct stat *infos = calloc(diff->run_count, sizeof(*infos));

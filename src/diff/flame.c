@@ -10,14 +10,14 @@
 #include "base/map.h"
 #include "model/load.h"
 
-/* More than a screen can show; the lightest go into their callers, counted. */
+/* More than a screen can show. The lightest nodes are merged into their callers and counted. */
 #define MOST_NODES 40000
 
 struct node {
 	uint32_t parent, name;
 	double self[DIFF_SIDES][HOT_KINDS];
-	double total;  /* of both sides, what is called included */
-	uint32_t kept; /* its number in the page + 1; 0: in its caller */
+	double total;  /* of both sides, including callees */
+	uint32_t kept; /* number on the page + 1; 0: merged into its caller */
 };
 
 /* Node 0 is the root. Parents come before their children. */
@@ -25,10 +25,10 @@ struct paths {
 	const struct diff *diff;
 	struct node *nodes;
 	size_t node_count;
-	struct map children; /* parent and name → node */
+	struct map children; /* (parent, name) → node */
 	char **names;
 	size_t name_count;
-	struct map places; /* hash of a name → its number + 1 */
+	struct map places; /* hash of a name → its index + 1 */
 };
 
 static void paths__release(struct paths *paths)
@@ -90,8 +90,8 @@ static int child_of(struct paths *paths, uint32_t parent, uint32_t name, uint32_
 }
 
 /*
- * A recording's tree into ours; `places` is where its nodes are there. Its sums have what is called
- * from a node in them, except for the root's.
+ * Adds a recording's tree to ours. `places` maps its nodes to ours. The sums of its nodes include
+ * callees, except for the root.
  */
 static int add_tree(struct paths *paths, const struct hot *hot, const struct diff_run *run,
 		    uint32_t *places)
@@ -140,7 +140,7 @@ static int heavier(const void *a, const void *b)
 	return (x < y) - (x > y);
 }
 
-/* Only the heaviest are kept: what a caller has is never less than what is called there. */
+/* Keeps only the heaviest nodes. A caller's total is never less than that of its callees. */
 static int choose(struct paths *paths, size_t *ret_left_out)
 {
 	cleanup(free_p) double *totals = calloc(paths->node_count, sizeof(*totals));
@@ -175,7 +175,7 @@ static int choose(struct paths *paths, size_t *ret_left_out)
 	return 0;
 }
 
-/* From the leaves on, so that what is left out arrives at somebody who is not. */
+/* Goes from the leaves up, so that everything left out ends in a node that is kept. */
 static void fold(struct paths *paths)
 {
 	for (size_t i = paths->node_count; i-- > 1;) {

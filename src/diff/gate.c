@@ -34,7 +34,7 @@ static char *trimmed(const char *from, const char *to)
 	return to > from ? strndup(from, (size_t)(to - from)) : NULL;
 }
 
-/* "p99(syscall:fsync)", or "wait.lock", which is its time. Names can have '(' themselves. */
+/* Parses "p99(syscall:fsync)", or "wait.lock", which means its time. Names may contain '('. */
 static int parse_metric(const char *from, const char *to, struct gate *gate)
 {
 	size_t word;
@@ -53,7 +53,7 @@ static int parse_metric(const char *from, const char *to, struct gate *gate)
 	}
 	if (!gate->measure || !gate->name)
 		return -EINVAL;
-	/* A slip there would be a gate that is never crossed. */
+	/* A misspelled measure would make a gate that is never crossed. */
 	for (size_t i = 0; i < sizeof(measures) / sizeof(*measures); i++)
 		if (!strcmp(gate->measure, measures[i]))
 			return 0;
@@ -78,7 +78,7 @@ static int parse_bound(const char *text, struct gate *gate)
 		free(unit);
 		gate->unit = units[i].unit;
 		gate->bound = gate->percent ? number / 100 : number * units[i].factor;
-		/* A percentage is one of the base. */
+		/* A percentage is relative to the base, so it needs a sign. */
 		return !isfinite(gate->bound) || (gate->percent && !gate->relative) ? -EINVAL : 0;
 	}
 	free(unit);
@@ -87,7 +87,7 @@ static int parse_bound(const char *text, struct gate *gate)
 
 int gate__parse(const char *text, struct gate *ret)
 {
-	/* Names of C++ have '<' and '>': what compares is the last one. */
+	/* C++ names contain '<' and '>', so the last one is the operator. */
 	const char *sign = strrchr(text, '>'), *less = strrchr(text, '<');
 	int err;
 
@@ -119,7 +119,9 @@ bool gate__fits(const struct gate *gate, const char *unit)
 	return gate->percent || gate->bound == 0 || !strcmp(gate->unit, is_number ? "" : unit);
 }
 
-/* The bound takes the base's place, so that being above or below it is the question. */
+/*
+ * The bound takes the place of the base, so the test is whether the new mean is above or below it.
+ */
 void gate__judge(struct gate *gate, const struct diff *diff)
 {
 	const struct diff_change *change = gate->change;

@@ -1,4 +1,4 @@
-/* The comparison for programs: everything that was compared or asked for, with every value. */
+/* The comparison as JSON: everything that was compared or asked for, with every value. */
 #include <errno.h>
 #include <math.h>
 

@@ -12,14 +12,15 @@
 #define MOST_NAME 512
 
 /*
- * What takes less than this is not compared unless asked for: every comparison makes the others
- * harder to prove. What decides is the mean over all recordings, which knows nothing of a change.
+ * What takes less than this is compared only if asked for, because every comparison makes the
+ * others harder to prove. The mean over all recordings decides, because it does not depend on the
+ * change.
  */
 #define LEAST_OF_WALL 0.001
 #define LEAST_OF_RUN  0.005
 #define LEAST_FOR_P99 100.0
 
-/* Ports from here on are given to clients by the kernel. */
+/* The kernel gives ports from here on to clients. */
 #define FIRST_OF_CLIENTS 32768
 
 struct making {
@@ -103,7 +104,9 @@ static void add_count(struct making *making, enum metric_class class, const char
 	    name);
 }
 
-/* A mean or a percentile: of `count` values, and the same however long the recording is. */
+/*
+ * Adds a mean or a percentile of `count` values. It does not depend on the length of a recording.
+ */
 static void add_typical(struct making *making, struct metric metric, const char *name)
 {
 	metric.unit = "ns";
@@ -111,7 +114,7 @@ static void add_typical(struct making *making, struct metric metric, const char 
 		add(making, metric, name);
 }
 
-/* All that there are: a condition may name one that took no time in any recording. */
+/* Adds all states, because a gate may name one that took no time in any recording. */
 static void add_states(struct making *making)
 {
 	const struct model *model = making->model;
@@ -128,7 +131,7 @@ static void add_states(struct making *making)
 				ns += model->groups[j].state_ns[i];
 		if (state->kind == KIND_UNSEEN)
 			continue;
-		/* One cause can be of several kinds. */
+		/* One cause can belong to several kinds. */
 		if (state->kind == KIND_IDLE || state->kind == KIND_UNDECIDED)
 			snprintf(kind, sizeof(kind), " (%s)", kinds__words(state->kind)->key);
 		snprintf(name, sizeof(name), "%s.%s%s", state->state, state->cause, kind);
@@ -169,7 +172,7 @@ static void add_syscalls(struct making *making)
 	}
 }
 
-/* Generated code has its process's pid in the name of its module: "[jit 4242]". */
+/* Leaves out the pid in the module name of generated code: "[jit 4242]". */
 void metric__say_function(const struct hot_function *function, char *text, size_t size)
 {
 	char *jit, *end;
@@ -215,7 +218,7 @@ static void add_functions(struct making *making)
 			add_function(making, &hot->functions[hot->ranks[kind][i]], kind);
 }
 
-/* Without what differs from run to run: addresses, inode numbers, ports of clients, pids. */
+/* Leaves out what differs from run to run: addresses, inode numbers, client ports, pids. */
 static void say_object(const char *kind, const char *name, char *text, size_t size)
 {
 	bool is_file = !strcmp(kind, "file");
@@ -243,7 +246,7 @@ static void say_object(const char *kind, const char *name, char *text, size_t si
 	words__say(text, size, " for %s", plain);
 }
 
-/* Where the most of it begins. */
+/* The call path that has most of the wait. */
 static void say_way(const struct model *model, const struct model_blame *blame, char *text,
 		    size_t size)
 {
@@ -255,7 +258,10 @@ static void say_way(const struct model *model, const struct model_blame *blame, 
 		hot__say_path(&model->hot, most->place, text, size);
 }
 
-/* Many locks have no name of their own, so it is told who held them; else by what it is. */
+/*
+ * Many locks have no name of their own, so a wait for a lock is named after its holders. Other
+ * waits are named after the object.
+ */
 static void add_wait(struct making *making, const struct model_blame *blame)
 {
 	const struct model_wait *wait = blame->first;
@@ -329,7 +335,7 @@ static void add_row(struct making *making, const struct signals_signal *signal,
 		  sum->count, size);
 }
 
-/* The signal syscalls counts what the ledger has already. */
+/* Leaves out the signal syscalls, which counts what the ledger already has. */
 static void add_signals(struct making *making)
 {
 	const struct signals *signals = &making->model->signals;
@@ -347,7 +353,10 @@ static void metric__release(struct metric *metric)
 	free(metric->own_unit);
 }
 
-/* What goes by one name is one: parts of a sum, since only those lose their names. */
+/*
+ * Adds up metrics of the same name. They are parts of one sum, because only names of parts lose
+ * details.
+ */
 static void merge_equals(struct metrics *metrics)
 {
 	size_t kept = 0;

@@ -1,21 +1,22 @@
-/* How values are held against each other, and how noisy they are at the least. */
+/* How values are compared, and the least noise that they have. */
 #include <math.h>
 #include <string.h>
 
 #include "diff/diff.h"
 
 /*
- * Noise is a part of what it disturbs, so logarithms are compared: a slow minute makes everything
- * slower by a third, not by a second. What is smaller than the grain is as good as nothing.
+ * Noise is proportional to the value, so logarithms are compared: a slow minute makes everything
+ * slower by a third, not by a second. A value below the grain counts as 0.
  */
 #define GRAIN_OF_COUNT 0.5
-#define GRAIN_OF_TIME  0.0001 /* of the recording */
+#define GRAIN_OF_TIME  0.0001 /* share of the recording */
 
 /*
- * Five values can be alike by luck. No side is taken to be less noisy than its measure can be: a
- * count is whole, a percentile is known to a bucket, a time to a thousandth, a sample is a draw.
+ * Five values can be equal by luck. So no side is assumed to be less noisy than its measure: a
+ * count is a whole number, a percentile is known to one bucket, a time to one thousandth, and a
+ * sample is random.
  */
-#define NOISE_OF_PERCENTILE 0.036 /* 1/8 of a value at most, evenly spread: 1/8/√12 */
+#define NOISE_OF_PERCENTILE 0.036 /* a bucket is at most 1/8 of a value wide; uniform: 1/8/√12 */
 #define NOISE_OF_TIME       0.001
 
 #define MOST_SIMILAR 200
@@ -67,7 +68,9 @@ static struct stats_prior prior_of(const struct diff *diff, const struct diff_ch
 			continue;
 		base = noise__logarithms(diff, other, DIFF_BASE, 1, 0);
 		new = noise__logarithms(diff, other, DIFF_NEW, 1, 0);
-		/* Only what every recording has: the others have fewer degrees of freedom. */
+		/*
+		 * Use only metrics that every recording has. Others have fewer degrees of freedom.
+		 */
 		if (base.count + new.count == diff->run_count)
 			variances[count++] = stats__pooled(&base, &new);
 	}

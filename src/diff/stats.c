@@ -19,7 +19,7 @@ struct stats stats__of(const double *values, size_t count)
 	struct stats stats = {};
 	double squares = 0;
 
-	/* Welford: no difference of two large sums. */
+	/* Welford's method, which avoids the difference of two large sums. */
 	for (size_t i = 0; i < count; i++) {
 		double off = values[i] - stats.mean;
 
@@ -82,7 +82,7 @@ double stats__student(double t, double freedom)
 	return incomplete_beta(freedom / 2, 0.5, freedom / (freedom + t * t));
 }
 
-/* How often the error of the difference fits into it. */
+/* The t statistic: the difference divided by its error. */
 static double t_of(double difference, double error_squared)
 {
 	if (error_squared > 0)
@@ -98,8 +98,8 @@ double stats__pooled(const struct stats *a, const struct stats *b)
 }
 
 /*
- * Student's test: if nothing changed, the noise did not either, so both sides tell of it. What is
- * known before counts as if it were that many more values.
+ * Student's test. If nothing changed, the noise did not change either, so both sides estimate it
+ * together. The prior counts as that many additional degrees of freedom.
  */
 double stats__differ(const struct stats *a, const struct stats *b, const struct stats_prior *prior)
 {
@@ -112,7 +112,9 @@ double stats__differ(const struct stats *a, const struct stats *b, const struct 
 	return stats__student(t_of(b->mean - a->mean, variance * (1 / of_a + 1 / of_b)), all);
 }
 
-/* The first and second derivative of log Γ: by recurrence to where the series is good. */
+/*
+ * The first and second derivative of log Γ. A recurrence moves x to where the series is accurate.
+ */
 static double digamma(double x)
 {
 	double sum = 0;
@@ -137,7 +139,7 @@ static double trigamma(double x)
 	       1 / (42 * pow(x, 7));
 }
 
-/* Where trigamma(x), which falls, has this value. */
+/* Finds x where trigamma(x), a falling function, has this value. */
 static double inverse_trigamma(double value)
 {
 	double low = 1e-3, high = MOST_PRIOR;
@@ -159,7 +161,9 @@ struct stats_prior stats__prior(const double *variances, size_t count, double fr
 	struct stats_prior prior = {};
 	size_t used = 0;
 
-	/* Welford again, over logarithms without the bias that few values give them. */
+	/*
+	 * Welford's method again, over logarithms corrected for the bias of few degrees of freedom.
+	 */
 	for (size_t i = 0; i < count; i++) {
 		double value = log(variances[i]) - off, distance = value - mean;
 
@@ -171,11 +175,11 @@ struct stats_prior stats__prior(const double *variances, size_t count, double fr
 	}
 	if (used < LEAST_SIMILAR)
 		return prior;
-	/* What they differ by beyond what few values make of equal ones. */
+	/* The variation beyond that of equal variances estimated from few values. */
 	spread = spread / (double)(used - 1) - trigamma(freedom / 2);
 	prior.freedom = 2 * (spread > 0 ? inverse_trigamma(spread) : MOST_PRIOR);
 	prior.variance = exp(mean + digamma(prior.freedom / 2) - log(prior.freedom / 2));
-	/* Not more than all of them together know. */
+	/* The prior cannot have more degrees of freedom than all variances together. */
 	prior.freedom = fmin(prior.freedom, freedom * (double)used);
 	return prior;
 }
@@ -190,7 +194,7 @@ double stats__above(const struct stats *a, const struct stats *b)
 	of_b = b->variance / (double)b->count;
 	both = of_a + of_b;
 	freedom = (double)(a->count + b->count - 2);
-	/* By Satterthwaite. */
+	/* Welch–Satterthwaite degrees of freedom. */
 	if (both > 0)
 		freedom = both * both /
 			  (of_a * of_a / (double)(a->count - 1) +

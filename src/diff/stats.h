@@ -1,46 +1,50 @@
-/* Is a difference of two means more than noise? And Holm's correction for having asked often. */
+/*
+ * Tests whether the difference of two means is more than noise, with Holm's correction for multiple
+ * tests.
+ */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Some values of one thing. */
+/* Statistics of the values of one metric. */
 struct stats {
 	size_t count;
 	double mean;
-	double variance; /* of the values, unbiased; 0 if there are fewer than two */
+	double variance; /* of the values, unbiased; 0 with fewer than two */
 };
 
-/* NaN stands for a value that is not there; it is left out. */
+/* NaN marks a missing value, which is left out. */
 struct stats stats__of(const double *values, size_t count);
 
 /*
- * What is known of a variance before it is measured: what those of similar things are. Five values
- * tell little of their own variance, and luck with it makes most wrong claims; but fifty functions
- * together tell well how noisy a function is.
+ * A prior for a variance: the variances of similar things. Five values say little about their own
+ * variance, and luck with it causes most wrong claims. But fifty functions together show well how
+ * noisy a function is.
  */
 struct stats_prior {
 	double variance;
-	double freedom; /* how many degrees of freedom that is worth; 0: nothing is known */
+	double freedom; /* degrees of freedom that it counts for; 0: no prior */
 };
 
 /*
- * From the variances of similar things, each known with so many degrees of freedom: an inverse chi²
- * distribution with their mean and spread (Smyth 2004). Where they differ much it is worth little.
+ * Estimates a prior from the variances of similar things, each with `freedom` degrees of freedom:
+ * an inverse chi² distribution with their mean and spread (Smyth 2004). If they differ much, the
+ * prior counts for little.
  */
 struct stats_prior stats__prior(const double *variances, size_t count, double freedom);
 
-/* That of both sides, if they are equally noisy. */
+/* The pooled variance of both sides, assuming equal noise. */
 double stats__pooled(const struct stats *a, const struct stats *b);
 
 /*
- * If both sides are draws of the same thing, how probable is a difference of their means as large
- * as this one, to either side? 1 if that cannot be said because there are fewer than three values.
+ * The two-sided probability of a difference of means at least this large if both sides have the
+ * same distribution. Returns 1 if there are fewer than three values, which is too few to say.
  */
 double stats__differ(const struct stats *a, const struct stats *b, const struct stats_prior *prior);
 /*
- * How probable is it that b's mean is as far above a's, if it is not above it in truth? The sides
- * need not be equally noisy (Welch's test); a may be a bound, without any noise.
+ * The probability that b's mean is this far above a's if it is not above it in truth. The sides
+ * need not be equally noisy (Welch's test). `a` may be a bound without noise.
  */
 double stats__above(const struct stats *a, const struct stats *b);
 
@@ -48,7 +52,7 @@ double stats__above(const struct stats *a, const struct stats *b);
 double stats__student(double t, double freedom);
 
 /*
- * Probabilities as they are when `count` such questions were asked at once: whoever claims those
- * below alpha is wrong in any of them with a probability of at most alpha. In place.
+ * Corrects probabilities, in place, for `count` tests at once. Whoever claims those below alpha
+ * makes any wrong claim with a probability of at most alpha.
  */
 int stats__holm(double *probabilities, size_t count);

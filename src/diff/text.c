@@ -1,4 +1,4 @@
-/* The comparison for a person: the verdict first, then what it stands on. */
+/* The comparison as text: the verdict first, then the numbers behind it. */
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -47,7 +47,7 @@ static void print_change(const struct paper *paper, const struct diff_change *ch
 
 	fputs("  ", paper->out);
 	words__field(paper->out, metric->measure, MEASURE_COLUMNS);
-	/* A name is worth a line of its own. */
+	/* A name that is too long gets a line of its own. */
 	if (fits)
 		words__field(paper->out, name.text, columns);
 	else
@@ -81,7 +81,7 @@ static void print_columns(const struct paper *paper)
 	fputc('\n', paper->out);
 }
 
-/* Without repetition all that is more than the luck of sampling is shown, and nothing claimed. */
+/* Without repeated recordings, everything beyond sampling error is shown and nothing is claimed. */
 static bool is_shown(const struct diff *diff, const struct diff_change *change)
 {
 	if (diff->enough)
@@ -118,7 +118,7 @@ static void print_class(const struct paper *paper, enum metric_class class)
 		fprintf(paper->out, "  … %s more [--top]\n", words__number((int64_t)left).text);
 }
 
-/* By how much it would have to be more than noise: the nearest first. */
+/* Prints changes that are not more than noise, the least probable first. */
 static void print_rest(const struct paper *paper)
 {
 	const struct diff *diff = paper->diff;

@@ -57,7 +57,7 @@ struct words verdict__ratio(const struct diff_change *change)
 	return words;
 }
 
-/* "burn (prog)" is enough said below "functions"; keys of kinds have words. */
+/* Below the heading "functions", "burn (prog)" is enough. The keys of kinds become words. */
 const char *verdict__name(const struct metric *metric)
 {
 	const char *colon = strchr(metric->name, ':');
@@ -81,7 +81,7 @@ static struct words per_words(const struct diff *diff)
 	return words;
 }
 
-/* The change of a class that has most to say. */
+/* The change of a class that matters most. */
 static const struct diff_change *largest(const struct diff *diff, enum metric_class class,
 					 const char *measure)
 {
@@ -95,7 +95,7 @@ static const struct diff_change *largest(const struct diff *diff, enum metric_cl
 	return NULL;
 }
 
-/* ": 130 calls instead of 254,130", of a syscall whose number changed too. */
+/* ": 130 calls instead of 254,130", for a syscall whose count changed too. */
 static void say_calls(const struct diff *diff, const struct metric *metric, char *line, size_t size)
 {
 	for (size_t i = 0; i < diff->change_count; i++) {
@@ -143,7 +143,7 @@ static int by_size(const void *a, const void *b)
 	return (x < y) - (x > y);
 }
 
-/* Of code, of waiting and of calls, what changed most. */
+/* Adds the largest changes of code, waits and syscalls. */
 static void add_changes(const struct diff *diff, struct verdict *verdict)
 {
 	static const char *const verbs[METRIC_CLASSES] = {

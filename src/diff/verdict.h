@@ -4,7 +4,7 @@
 #include "base/words.h"
 #include "diff/diff.h"
 
-/* First whether anything changed, then the most telling changes. */
+/* First whether anything changed, then the most important changes. */
 struct verdict {
 	char lines[4][2048];
 	size_t count;
@@ -14,11 +14,11 @@ void verdict__make(const struct diff *diff, struct verdict *ret);
 
 /* "12.4 ms", "1,200", "0.31"; "-" for NaN. */
 struct words verdict__value(double value, const char *unit);
-/* NaN if no recording of that side has it. */
+/* NaN if no recording of that side has a value. */
 double verdict__mean(const struct diff_change *change, enum diff_side side);
 /* "+2.03 ms" */
 struct words verdict__difference(const struct diff_change *change);
 /* "+199 %", "× 13", "new", "gone" */
 struct words verdict__ratio(const struct diff_change *change);
-/* As it stands below the heading of its class. */
+/* The name as shown below the heading of its class. */
 const char *verdict__name(const struct metric *metric);

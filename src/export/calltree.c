@@ -11,15 +11,15 @@
 
 struct calltree_internal {
 	const struct profile *profile;
-	uint32_t *rows;    /* for each frame of the profile its first row, once it has one */
-	struct map words;  /* state, text → row */
-	struct map stacks; /* node of the outermost words, stack → node */
-	struct map leaves; /* node, row → node */
+	uint32_t *rows;    /* by frame of the profile: its first row, or PROFILE_NONE */
+	struct map words;  /* (state, text) → row */
+	struct map stacks; /* (root node, stack) → node */
+	struct map leaves; /* (node, row) → node */
 };
 
 static uint64_t pair(uint32_t first, uint32_t second)
 {
-	/* first + 1: PROFILE_NONE becomes 0. */
+	/* first + 1 turns PROFILE_NONE into 0. */
 	return (uint64_t)(first + 1) << 32 | second;
 }
 
@@ -62,7 +62,9 @@ static int add_node(struct calltree *calls, uint32_t parent, uint32_t frame, uin
 	return 0;
 }
 
-/* The rows of a frame: the function that exists first, then what is inlined, inwards. */
+/*
+ * Returns the first row of a frame: the physical function, followed by the inlined ones, inwards.
+ */
 static int rows_of(struct calltree *calls, uint32_t frame, uint32_t *ret)
 {
 	const struct profile *profile = calls->internal->profile;
@@ -119,7 +121,7 @@ static int words_row(struct calltree *calls, const char *words, uint32_t state, 
 		});
 }
 
-/* A frame of words as a child of `parent`. */
+/* Finds or adds a frame of words as a child of `parent`. */
 static int words_node(struct calltree *calls, uint32_t parent, const char *words, uint32_t state,
 		      uint32_t *ret)
 {
@@ -135,7 +137,7 @@ static int words_node(struct calltree *calls, uint32_t parent, const char *words
 	return err ? err : map__put(&internal->leaves, pair(parent, row), boxed(*ret));
 }
 
-/* The nodes of one stack, its parent's being there. */
+/* Adds the nodes of one stack. Its parent must already have one. */
 static int add_stack(struct calltree *calls, uint32_t root, uint32_t stack, uint32_t *node)
 {
 	const struct profile *profile = calls->internal->profile;
@@ -147,7 +149,7 @@ static int add_stack(struct calltree *calls, uint32_t root, uint32_t stack, uint
 	return err ? err : map__put(&calls->internal->stacks, pair(root, stack), boxed(*node));
 }
 
-/* The node of a stack below `root`, made with all that is missing of its parents. */
+/* Finds the node of a stack below `root`, and adds the missing nodes of its parents. */
 static int stack_node(struct calltree *calls, uint32_t root, uint32_t stack, uint32_t *ret)
 {
 	const struct profile *profile = calls->internal->profile;
@@ -174,7 +176,7 @@ static int stack_node(struct calltree *calls, uint32_t root, uint32_t stack, uin
 	return err;
 }
 
-/* Below `node`, which becomes that. */
+/* Adds the frame of a state below *node and moves *node to it. */
 static int descend_to_state(struct calltree *calls, uint32_t state, uint32_t *node)
 {
 	char words[LABEL_SIZE + 2], name[LABEL_SIZE];
@@ -207,7 +209,9 @@ static int add_sample(struct calltree *calls, const struct profile_sample *sampl
 	}
 	if (!err)
 		err = stack_node(calls, node, sample->stack, &node);
-	/* A sample needs a frame: one that runs and has no stack is named by its state too. */
+	/*
+	 * A sample needs a frame, so a running sample without a stack is also named by its state.
+	 */
 	if (!err &&
 	    (!calls->internal->profile->states[sample->state].is_run || node == PROFILE_NONE))
 		err = descend_to_state(calls, sample->state, &node);

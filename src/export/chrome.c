@@ -1,9 +1,9 @@
 /*
  * Chrome's trace events: JSON that many viewers read, with less in it than they can show. Each
- * thread has a row with the waits that were drawn, with what is known of them, and ticks as
- * instants. How its time is divided is a counter of its own, from the accounts: the share of each
- * state in each slice (export/spans.h). So nothing has an order that is not known, and a wait is
- * there once. Stacks are in "stackFrames", where "sf" points to.
+ * thread has a row with its sampled waits and their details, and with ticks as instants. How its
+ * time is divided is a separate counter from the accounts: the share of each state in each slice
+ * (export/spans.h). So no order is shown that is not known, and each wait appears once. Stacks are
+ * in "stackFrames"; "sf" refers to them.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,16 +16,16 @@
 #include "export/label.h"
 #include "export/spans.h"
 
-#define US_DIGITS      3                  /* of nanoseconds */
-#define PERCENT_DIGITS 4                  /* of millionths */
-#define MOST_RATE      (INT64_C(1) << 62) /* of thousandths */
+#define US_DIGITS      3                  /* from nanoseconds */
+#define PERCENT_DIGITS 4                  /* from millionths */
+#define MOST_RATE      (INT64_C(1) << 62) /* in thousandths */
 
 struct chrome {
 	struct json_out out;
 	const struct profile *profile;
 	struct calltree *calls;
 	bool *used;       /* threads that have something to show */
-	int64_t *free_ns; /* of spans__wait() */
+	int64_t *free_ns; /* for spans__wait() */
 };
 
 static void begin_event(struct chrome *chrome, const char *phase, const char *name, uint32_t thread)
@@ -62,7 +62,10 @@ static void write_names(struct chrome *chrome)
 
 		if (!chrome->used[i])
 			continue;
-		/* Once for each process would do, and once for each thread does no harm. */
+		/*
+		 * Writing this for each process would be enough; repeating it for each thread does
+		 * no harm.
+		 */
 		write_name(chrome, "process_name", i,
 			   thread->process == PROFILE_NONE
 				   ? thread->comm
@@ -71,13 +74,13 @@ static void write_names(struct chrome *chrome)
 	}
 }
 
-/* Names of colours that Chrome's own viewer knows. */
+/* Colour names that Chrome's own viewer knows. */
 static const char *colour_of(const struct profile_state *state)
 {
 	return states__words(state->look)->chrome;
 }
 
-/* A point of a thread's counter; `slice` NULL: its end. */
+/* Writes a point of a thread's counter. `slice` NULL: the end of the counter. */
 static void write_shares(struct chrome *chrome, uint32_t thread, int64_t time_ns, const bool *has,
 			 const struct slice *slice)
 {
@@ -98,7 +101,10 @@ static void write_shares(struct chrome *chrome, uint32_t thread, int64_t time_ns
 	json_out__close(&chrome->out, '}');
 }
 
-/* Every point of a counter has all states that the thread is ever in. */
+/*
+ * Finds all states that the thread is ever in, because every point of a counter must have all of
+ * them.
+ */
 static size_t find_states(const struct profile *profile, size_t at, bool *has)
 {
 	uint32_t thread = profile->accounts[at].thread;
@@ -219,7 +225,9 @@ static void begin_async(struct chrome *chrome, const char *phase, size_t index, 
 	write_time(chrome, "ts", time_ns);
 }
 
-/* Events of signals may overlap, so they are in no row: asynchronous, in the viewer's words. */
+/*
+ * Events of signals may overlap, so they cannot be in a thread's row. They are asynchronous events.
+ */
 static void write_events(struct chrome *chrome)
 {
 	struct json_out *out = &chrome->out;
@@ -258,7 +266,7 @@ static void write_value(struct chrome *chrome, const struct profile_counter *cou
 	json_out__number(out, "pid", 0);
 	write_time(chrome, "ts", time_ns);
 	json_out__open(out, "args", '{');
-	/* A hostile sum over a short slice is more than fits. */
+	/* In a hostile recording, a sum over a short slice can overflow. */
 	json_out__decimal(out, counter->unit, scaled < MOST_RATE ? (int64_t)scaled : MOST_RATE, 3);
 	json_out__close(out, '}');
 	json_out__close(out, '}');

@@ -1,4 +1,4 @@
-/* What a format is to the export command: a name, and a function that writes it. */
+/* An output format of the export command: a name, and a function that writes it. */
 #pragma once
 
 #include <stdio.h>
@@ -8,12 +8,12 @@
 #include "export_list.h"
 
 struct exporter {
-	const char *name;   /* as after -f */
+	const char *name;   /* argument of -f */
 	const char *about;  /* one line for --help */
-	const char *suffix; /* of the file made if none is named: ".pb.gz"; NULL: to stdout */
-	bool binary;        /* bytes that a terminal cannot show */
+	const char *suffix; /* of the default output file: ".pb.gz"; NULL: stdout */
+	bool binary;        /* cannot be shown on a terminal */
 	bool accounts;      /* needs profile.accounts */
-	bool no_idle;       /* waits by choice would drown the rest: left out unless wanted */
+	bool no_idle;       /* idle waits would hide the rest: leave out by default */
 	int (*write)(const struct profile *profile, FILE *out); /* 0 or -errno */
 };
 

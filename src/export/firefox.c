@@ -1,14 +1,15 @@
 /*
- * The Firefox Profiler's processed format, version 66: the first in which all threads share their
- * tables and a stack's parent is an offset. Every later viewer reads it by its own upgrades, so one
- * fixed version is enough.
+ * The Firefox Profiler's processed format, version 66: the first version in which all threads share
+ * their tables and a stack's parent is an offset. Every later viewer upgrades it, so one fixed
+ * version is enough.
  *
- * A sample weighs milliseconds, not 1, so that running, ready and waiting are one tree whose sums
- * are times. The category of a sample comes from its innermost frame: that is why the tree ends in
- * a frame of words for whatever does not run (export/calltree.h). Each drawn wait is a marker too,
- * with what is known of it. The viewer knows samples by their moment, and a range has those inside
- * it: so a wait is many of them over its time (export/spans.h). The graph of CPU use comes from the
- * accounts, which are exact; so does all of a thread that has no samples.
+ * The weight of a sample is milliseconds, not 1, so that running, ready and waiting form one tree
+ * whose sums are times. The category of a sample comes from its innermost frame. So the stack of a
+ * sample that does not run ends in a frame of words (export/calltree.h). Each sampled wait is also
+ * a marker, with its details. The viewer treats a sample as a moment, and a range contains the
+ * moments inside it. So a wait becomes many samples spread over its time (export/spans.h). The
+ * graph of CPU use comes from the accounts, which are exact; so does everything about a thread
+ * without samples.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -20,7 +21,7 @@
 #include "export/spans.h"
 
 #define FORMAT_VERSION 66
-#define GECKO_VERSION  24 /* what other writers of version 66 say; nobody looks */
+#define GECKO_VERSION  24 /* as other writers of version 66; readers ignore it */
 
 int64_t firefox__text(struct firefox *firefox, const char *text)
 {
@@ -40,7 +41,7 @@ void firefox__number(struct firefox *firefox, const char *key, int64_t number)
 		json_out__number(&firefox->out, key, number);
 }
 
-/* What each state is to the viewer. Subcategory 0 is "Other"; kinds are 1 to 3. */
+/* Assigns a category and subcategory to each state. Subcategory 0 is "Other"; kinds are 1 to 3. */
 static int sort_states(struct firefox *firefox)
 {
 	const struct profile *profile = firefox->profile;
@@ -66,7 +67,7 @@ static int sort_states(struct firefox *firefox)
 	return 0;
 }
 
-/* Samples come by time; a viewer wants those of a thread together. */
+/* Samples are sorted by time. The viewer needs those of a thread together. */
 static void sort_samples(struct firefox *firefox)
 {
 	const struct profile *profile = firefox->profile;
@@ -82,12 +83,12 @@ static void sort_samples(struct firefox *firefox)
 	}
 	for (size_t i = 0; i < profile->sample_count; i++)
 		firefox->order[begins[profile->samples[i].thread]++] = (uint32_t)i;
-	/* Each begin is now where the next one belongs. */
+	/* Each entry now holds the beginning of the next thread, so shift by one. */
 	memmove(begins + 1, begins, profile->thread_count * sizeof(*begins));
 	begins[0] = 0;
 }
 
-/* Events of no thread go to the first that is written. */
+/* Events without a thread go to the first thread that is written. */
 static void sort_events(struct firefox *firefox)
 {
 	const struct profile *profile = firefox->profile;
@@ -107,12 +108,12 @@ static void sort_events(struct firefox *firefox)
 
 		firefox->event_order[(*begin)++] = (uint32_t)i;
 	}
-	/* Each begin is now where the next one belongs. */
+	/* Each entry now holds the beginning of the next thread, so shift by one. */
 	memmove(begins + 1, begins, profile->thread_count * sizeof(*begins));
 	begins[0] = 0;
 }
 
-/* The first thread that has something to show, whatever it is. */
+/* The first thread that has anything to show. */
 static uint32_t first_thread(const struct profile *profile)
 {
 	uint32_t first = PROFILE_NONE;
@@ -126,7 +127,7 @@ static uint32_t first_thread(const struct profile *profile)
 	return first;
 }
 
-/* A pid can be used again. */
+/* A pid can be reused, so count earlier processes with the same pid. */
 static int count_pids(struct firefox *firefox)
 {
 	cleanup(map__release) struct map pids = {};
@@ -186,7 +187,7 @@ static void write_category(struct json_out *out, const char *name, const char *c
 	end_category(out);
 }
 
-/* A cause of two kinds has the colour of the first. */
+/* A cause of two kinds has the colour of the first kind. */
 static const char *colour_of(const struct profile *profile, const char *cause)
 {
 	for (size_t i = 0; i < profile->state_count; i++)

@@ -1,4 +1,6 @@
-/* Markers of the Firefox Profiler's format: drawn waits and events of signals; and its counters. */
+/*
+ * Markers of the Firefox Profiler's format (sampled waits and events of signals), and its counters.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +26,7 @@ bool firefox__has_thread(const struct firefox *firefox, uint32_t thread)
 	       firefox->event_begins[thread] < firefox->event_begins[thread + 1];
 }
 
-/* A marker to be: of a wait, or of an event. */
+/* A marker to write: a wait or an event. */
 struct marker {
 	int64_t begin_ns, end_ns;
 	uint32_t index;
@@ -42,7 +44,7 @@ static int by_begin(const void *a, const void *b)
 	return (x->index > y->index) - (x->index < y->index);
 }
 
-/* In order of their starts. */
+/* Collects the markers of a thread, sorted by start. */
 static int find_markers(struct firefox *firefox, uint32_t thread, struct marker **ret,
 			size_t *ret_count)
 {
@@ -93,7 +95,7 @@ static void write_culprits(struct firefox *firefox, const struct profile_sample 
 		add_text(firefox, "first", label__thread(&threads[sample->first], name));
 }
 
-/* The waker's stack is the cause of the marker, in the viewer's sense. */
+/* Writes the waker's stack as the marker's "cause", as the viewer calls it. */
 static void write_waker(struct firefox *firefox, const struct profile_sample *sample, uint32_t node)
 {
 	struct json_out *out = &firefox->out;
@@ -127,7 +129,7 @@ static void write_data(struct firefox *firefox, uint32_t index)
 	json_out__close(out, '}');
 }
 
-/* An event of a thread that is not known is shown with the first thread, and says so. */
+/* An event of an unknown thread is shown with the first thread, and says so. */
 static void write_event(struct firefox *firefox, uint32_t index)
 {
 	const struct profile_event *event = &firefox->profile->events[index];
@@ -200,7 +202,10 @@ int firefox__write_markers(struct firefox *firefox, uint32_t thread)
 
 /* --- counters ------------------------------------------------------------------------------- */
 
-/* A column of a counter's samples: what was counted up to a time; 0 up to where that began. */
+/*
+ * Writes a column of a counter's samples: the times, or what was counted in the interval that ends
+ * there. If an interval does not directly follow the one before, its beginning gets a sample of 0.
+ */
 static int64_t write_points(struct firefox *firefox, const struct profile_counter *counter,
 			    const char *key, bool times)
 {

@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "export/firefox.h"
 
-/* Addresses outside of files are too large for a number of JavaScript, and mean nothing there. */
+/* Addresses outside files are too large for a JavaScript number, and mean nothing to the viewer. */
 static bool is_file(const struct code_module *module)
 {
 	return !strcmp(module->kind, "file") || !strcmp(module->kind, "vdso");
@@ -21,8 +21,8 @@ static const char *base_name(const char *path)
 }
 
 /*
- * A build-id as the viewer's symbol servers spell it: its first 16 bytes as a GUID, of which the
- * first three fields are turned to little endian, and an age of 0.
+ * Formats a build ID as Breakpad symbol servers spell it: its first 16 bytes as a GUID, with the
+ * first three fields byte-swapped, and an age of 0.
  */
 static void breakpad_id(const char *build_id, char ret[34])
 {
@@ -65,15 +65,15 @@ int firefox__write_libs(struct firefox *firefox)
 	return 0;
 }
 
-/* What the columns need, worked out once. */
+/* Data for the columns, computed once. */
 struct tables {
-	int64_t *libs;     /* of each module, or FIREFOX_NULL */
-	int64_t *natives;  /* of each function that exists in a file, or FIREFOX_NULL */
-	uint32_t *symbols; /* the functions that have one, in order */
-	uint64_t *lowest;  /* for each of those */
+	int64_t *libs;     /* by module; or FIREFOX_NULL */
+	int64_t *natives;  /* by physical function in a file; or FIREFOX_NULL */
+	uint32_t *symbols; /* functions that have a native symbol, in order */
+	uint64_t *lowest;  /* by symbol: the lowest address seen */
 	size_t symbol_count;
 	struct strings files;
-	int64_t *sources; /* of each function, or FIREFOX_NULL */
+	int64_t *sources; /* by function; or FIREFOX_NULL */
 };
 
 static void release(struct tables *tables)
@@ -86,13 +86,16 @@ static void release(struct tables *tables)
 	free(tables->sources);
 }
 
-/* The function that exists at a frame; others are inlined into it. */
+/* The physical function at a frame. The others are inlined into it. */
 static uint32_t outer_function(const struct profile *profile, const struct code_frame *frame)
 {
 	return profile->code.lines[frame->first_line + frame->line_count - 1].function;
 }
 
-/* The viewer tells by symbols what is inlined. We have no starts; the lowest address seen does. */
+/*
+ * The viewer uses symbols to recognize inlined functions. The start of a function is not known, so
+ * its lowest address seen is used.
+ */
 static void find_symbols(struct tables *tables, const struct profile *profile)
 {
 	for (size_t i = 0; i < profile->code.function_count; i++)
@@ -236,7 +239,7 @@ static void write_false(struct firefox *firefox, const char *key, size_t count)
 	json_out__close(&firefox->out, ']');
 }
 
-/* Functions have their own numbers; frames of words follow, each a function of its own. */
+/* Functions keep their indexes. Frames of words follow, each with a function of its own. */
 static void write_functions(struct firefox *firefox, const struct tables *tables)
 {
 	const struct code_function *functions = firefox->profile->code.functions;
@@ -260,7 +263,7 @@ static void write_functions(struct firefox *firefox, const struct tables *tables
 	json_out__close(&firefox->out, '}');
 }
 
-/* Resources have the numbers of modules. */
+/* Resources have the indexes of modules. */
 static void write_resources(struct firefox *firefox, const struct tables *tables)
 {
 	const struct profile *profile = firefox->profile;
@@ -309,7 +312,7 @@ static void write_sources(struct firefox *firefox, const struct tables *tables)
 	json_out__close(&firefox->out, '}');
 }
 
-/* For code made by compilers to JavaScript; must be there. */
+/* For code compiled to JavaScript. The format requires the table. */
 static void write_locations(struct firefox *firefox)
 {
 	static const char *const columns[] = { "source", "line", "column" };

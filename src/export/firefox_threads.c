@@ -8,11 +8,14 @@
 #include "export/label.h"
 #include "export/spans.h"
 
-/* A walk through one thread's accounts: how long it has run, up to a time that only grows. */
+/*
+ * A walk through one thread's accounts, to find how long it ran up to a time. The times must not
+ * decrease.
+ */
 struct run_time {
 	const struct profile *profile;
-	size_t at, end;  /* of the accounts: those before `at` are over … */
-	int64_t over_ns; /* … and were this long */
+	size_t at, end;  /* indexes of accounts; those before `at` have ended */
+	int64_t over_ns; /* running time in the accounts before `at` */
 };
 
 static int64_t run_until(struct run_time *run, int64_t time_ns)
@@ -26,7 +29,7 @@ static int64_t run_until(struct run_time *run, int64_t time_ns)
 		run->at++;
 	}
 	ns = run->over_ns;
-	/* Inside a slice nobody knows when it ran: evenly is the best guess. */
+	/* When a thread ran within a slice is not known, so assume an even distribution. */
 	for (size_t i = run->at; i < run->end && accounts[i].begin_ns < time_ns; i++) {
 		const struct profile_account *account = &accounts[i];
 		int64_t begin = account->begin_ns, end = account->end_ns;
@@ -40,8 +43,8 @@ static int64_t run_until(struct run_time *run, int64_t time_ns)
 }
 
 /*
- * The CPU time up to each piece, from the accounts. Of a thread without samples the pieces are the
- * accounts themselves.
+ * Writes the CPU time up to each piece, from the accounts. For a thread without samples, the pieces
+ * are the accounts themselves.
  */
 static void write_cpu(struct firefox *firefox, const struct pieces *pieces, struct run_time run)
 {
@@ -51,7 +54,7 @@ static void write_cpu(struct firefox *firefox, const struct pieces *pieces, stru
 	for (size_t i = 0; i < pieces->count; i++) {
 		int64_t now = run_until(&run, pieces->list[i].time_ns);
 
-		/* Rounding must not make it negative. */
+		/* Rounding must not make the difference negative. */
 		json_out__number(&firefox->out, NULL, now > before ? now - before : 0);
 		before = now > before ? now : before;
 	}
@@ -74,7 +77,7 @@ static int64_t node_of(struct firefox *firefox, const struct piece *piece, bool 
 		       : state_node(firefox, firefox->profile->accounts[piece->of].state);
 }
 
-/* A wait is many samples over its time. */
+/* A wait becomes many samples spread over its time. */
 static int cut_samples(struct firefox *firefox, size_t first, size_t end, struct pieces *pieces)
 {
 	int err = 0;
@@ -91,7 +94,7 @@ static int cut_samples(struct firefox *firefox, size_t first, size_t end, struct
 	return err;
 }
 
-/* In which order the states of a slice came is not known: each is spread over all of it. */
+/* The order of states within a slice is not known, so each state is spread over the whole slice. */
 static int cut_accounts(struct firefox *firefox, const struct run_time *run, struct pieces *pieces)
 {
 	int err = 0;

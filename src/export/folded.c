@@ -1,6 +1,6 @@
 /*
- * Folded stacks, one line each: "thread;outermost;…;innermost NANOSECONDS". What flamegraph.pl and
- * many others read. Kinds of code are told apart as they expect it, by a suffix: _[k] kernel, _[i]
+ * Folded stacks, one line each: "thread;outermost;…;innermost NANOSECONDS". flamegraph.pl and many
+ * others read this format. Kinds of code have the suffixes that they expect: _[k] kernel, _[i]
  * inlined, _[j] generated.
  */
 #include <errno.h>
@@ -13,7 +13,7 @@
 
 DEFINE_CLEANUP(struct tree *, tree__free)
 
-/* A name may not have the separator in it. */
+/* A name must not contain the separator. */
 static void print_name(const struct tree_node *node, FILE *out)
 {
 	static const char *const suffixes[] = {
@@ -39,7 +39,7 @@ static void print_name(const struct tree_node *node, FILE *out)
 
 static void print_line(const struct tree *tree, uint32_t node, FILE *out)
 {
-	/* A thread, a note, the functions, a cause. */
+	/* Room for a thread, a note, the functions and a cause. */
 	uint32_t way[CODE_MOST_DEPTH + 3];
 	size_t length = 0;
 

@@ -16,7 +16,7 @@ int gzip__write(const void *bytes, size_t size, FILE *out)
 	if (deflateInit2(&stream, LEVEL, Z_DEFLATED, WITH_HEADER, 8, Z_DEFAULT_STRATEGY))
 		return -ENOMEM;
 	do {
-		/* zlib counts in 32 bits. */
+		/* zlib's counters have 32 bits. */
 		if (!stream.avail_in) {
 			stream.next_in = (unsigned char *)at;
 			stream.avail_in = size > (1u << 30) ? 1u << 30 : (unsigned int)size;

@@ -4,5 +4,5 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* Writes `bytes` as a gzip file without a name and a time: equal bytes in, equal bytes out. */
+/* Writes `bytes` as a gzip file without name and time, so equal input gives equal output. */
 int gzip__write(const void *bytes, size_t size, FILE *out);

@@ -29,7 +29,7 @@ static int add(struct intern *names, const char *text, uint64_t hash)
 	if (!at)
 		return -ENOMEM;
 	*at = text;
-	/* In the map a number is a pointer, and NULL is none. */
+	/* The map stores an index + 1 as a pointer, because NULL means "none". */
 	return map__put(&names->by_hash, hash, (void *)names->count);
 }
 
@@ -39,7 +39,7 @@ int intern__find(struct intern *names, const char *text, uint32_t *ret)
 	void *value;
 	int err;
 
-	/* Another text of the same hash moves on by one. */
+	/* A different text with the same hash uses the next hash. */
 	for (; (value = map__get(&names->by_hash, hash)); hash++) {
 		size_t at = (size_t)value - 1;
 

@@ -1,4 +1,4 @@
-/* Texts numbered from 0 on, each once: a table of strings. The texts stay the caller's. */
+/* A string table: texts numbered from 0, each stored once. The caller keeps the texts alive. */
 #pragma once
 
 #include <stddef.h>
@@ -6,7 +6,7 @@
 
 #include "base/map.h"
 
-/* All zeroes is empty. */
+/* Initialize with zeroes. */
 struct intern {
 	const char **texts;
 	size_t count;
@@ -15,5 +15,5 @@ struct intern {
 
 void intern__release(struct intern *names);
 
-/* The number of `text`, which is added if it is new. -ENOMEM. */
+/* Returns the number of `text` and adds it if it is new. -ENOMEM. */
 int intern__find(struct intern *names, const char *text, uint32_t *ret);

@@ -20,7 +20,7 @@ const char *label__kind(const struct profile_state *state, char ret[LABEL_SIZE])
 
 const char *label__thread(const struct profile_thread *thread, char ret[LABEL_SIZE])
 {
-	/* What is no thread, like an interrupt, has a name only. */
+	/* An interrupt is not a thread and has only a name. */
 	snprintf(ret, LABEL_SIZE, thread->tid > 0 ? "%s (thread %d)" : "%s", thread->comm,
 		 thread->tid);
 	return ret;

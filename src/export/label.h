@@ -1,4 +1,4 @@
-/* What states and threads are called in all formats that have names for them. */
+/* Names of states and threads, the same in all formats. */
 #pragma once
 
 #include "model/profile.h"
@@ -8,15 +8,17 @@
 
 /* "wait.lock" */
 const char *label__state(const struct profile_state *state, char ret[LABEL_SIZE]);
-/* "wait.lock (unclear)": one cause can be of several kinds. */
+/* "wait.lock (unclear)": one cause can belong to several kinds. */
 const char *label__kind(const struct profile_state *state, char ret[LABEL_SIZE]);
 /* "logger (thread 1004)" */
 const char *label__thread(const struct profile_thread *thread, char ret[LABEL_SIZE]);
-/* What profile_sample.by is to a wait: "held by", "held last by" or "woken by"; or "timed out". */
+/*
+ * The role of profile_sample.by in a wait: "held by", "held last by" or "woken by"; or "timed out".
+ */
 const char *label__evidence(const struct profile_sample *sample);
-#define LABEL_FIRST "held first by" /* what profile_sample.first is */
-#define LABEL_ENDED "ended"         /* how a wait ended that nobody ended: "timed out" */
-/* "1.23 s": three digits that count. */
+#define LABEL_FIRST "held first by" /* the role of profile_sample.first */
+#define LABEL_ENDED "ended"         /* key for how a wait without a waker ended: "timed out" */
+/* "1.23 s": three significant digits. */
 const char *label__time(int64_t ns, char ret[LABEL_SHORT]);
 /* "without 1.23 s idle by choice [--idle shows it]"; "" if nothing was left out. */
 const char *label__left_out(const struct profile *profile, char ret[LABEL_SIZE]);

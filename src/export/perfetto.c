@@ -1,11 +1,11 @@
 /*
- * A trace for Perfetto: packets of protocol buffers, one after the other. Each thread has a counter
- * for each of its states, from the accounts: the share of each slice (export/spans.h), so that
- * nothing has an order that is not known. The waits that were drawn are a track of slices, with
- * what is known of them and the stack that waited. Ticks are samples of the CPU. They alone are:
- * Perfetto counts samples and knows no weights, and a wait weighs what it lasted.
+ * A trace for Perfetto: a sequence of protocol buffer packets. Each thread has a counter for each
+ * of its states, from the accounts: the share of each slice (export/spans.h), so no order is shown
+ * that is not known. Sampled waits are slices on a track, with their details and the waiting stack.
+ * Only ticks become CPU samples: Perfetto counts samples and has no weights, but a wait weighs its
+ * duration.
  *
- * Names, frames and stacks are sent once ("interned") and go by their number, which begins with 1.
+ * Names, frames and stacks are sent once ("interned") and referred to by number, starting with 1.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -20,9 +20,9 @@
 #include "export/perfetto_trace.h"
 #include "export/spans.h"
 
-#define PACKET_MOST_INTERNED (64 << 10) /* bytes, about */
+#define PACKET_MOST_INTERNED (64 << 10) /* approximate limit in bytes */
 
-/* Ends the packet; `flags` besides. */
+/* Ends the packet and adds `flags`. */
 static void send_packet(struct perfetto *perfetto, unsigned int flags)
 {
 	proto__number(&perfetto->packet, PACKET_SEQUENCE, 1);
@@ -41,7 +41,7 @@ static void write_clock(struct perfetto *perfetto, unsigned int clock, int64_t t
 	proto__message(&perfetto->body, SNAPSHOT_CLOCK, &perfetto->part);
 }
 
-/* Which clock the times are of, and what time it was. */
+/* Writes which clock the times use, and its offset to real time. */
 static void write_head(struct perfetto *perfetto)
 {
 	write_clock(perfetto, MONOTONIC, perfetto->profile->start_ns);
@@ -148,7 +148,10 @@ static void send_interned(struct perfetto *perfetto, size_t more_than)
 	send_packet(perfetto, FLAGS_NEEDS_STATE);
 }
 
-/* Build-ids are text with us and bytes with Perfetto. False if that is none. */
+/*
+ * Build IDs are hexadecimal text in a profile and bytes in Perfetto. Returns false if it is not
+ * one.
+ */
 static bool intern_build_id(struct perfetto *perfetto, uint64_t id, const char *text)
 {
 	unsigned char bytes[64];
@@ -169,7 +172,7 @@ static bool intern_build_id(struct perfetto *perfetto, uint64_t id, const char *
 	return true;
 }
 
-/* One more than there are modules: frames of words must be somewhere too. */
+/* Adds one more module than there are, because frames of words need one too. */
 static void intern_modules(struct perfetto *perfetto)
 {
 	const struct profile *profile = perfetto->profile;
@@ -211,7 +214,7 @@ static unsigned int kind_of(const struct profile *profile, const struct code_fra
 	return strcmp(profile->code.modules[frame->module].kind, "jit") ? KIND_NATIVE : KIND_JIT;
 }
 
-/* Where a frame of code is. */
+/* Writes the module and address of a code frame. */
 static int write_place(struct perfetto *perfetto, const struct calltree_frame *row)
 {
 	const struct profile *profile = perfetto->profile;
@@ -261,11 +264,11 @@ static int intern_frames(struct perfetto *perfetto)
 	return err;
 }
 
-/* Stacks are sent as lists, the outermost frame first. */
+/* Perfetto's stacks are lists, the outermost frame first. */
 static void intern_stack(struct perfetto *perfetto, uint32_t node)
 {
 	const struct calltree_node *nodes = perfetto->calls->nodes;
-	/* Words outside and inside. */
+	/* Room for frames of words at both ends. */
 	uint32_t frames[CODE_MOST_DEPTH + 2];
 	size_t at = CODE_MOST_DEPTH + 2;
 

@@ -1,5 +1,4 @@
-/* The numbers of Perfetto's fields that are written, as its trace_packet.proto and others have it.
- */
+/* The field numbers of Perfetto that are used, from its trace_packet.proto and others. */
 #pragma once
 
 enum { TRACE_PACKET = 1 };

@@ -1,4 +1,7 @@
-/* Perfetto: what comes from accounts and signals. Counters, and events beside the waits. */
+/*
+ * The part of Perfetto's format that comes from accounts and signals: counters, and events beside
+ * the waits.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,11 +12,11 @@
 #include "export/perfetto_trace.h"
 #include "export/spans.h"
 
-/* Counters have numbers behind those of the others. */
+/* Track ids of counters and event lanes, above those of all other tracks. */
 #define FIRST_COUNTER (1ULL << 40)
 #define FIRST_LANE    (2ULL << 40)
 #define FIRST_RATE    (3ULL << 40)
-#define LANES         8 /* of a thread's events */
+#define LANES         8 /* tracks for a thread's events */
 
 void perfetto__annotate(struct perfetto *perfetto, const char *name, const char *text)
 {
@@ -50,7 +53,10 @@ static void write_counter(struct perfetto *perfetto, uint64_t counter, uint64_t 
 	perfetto__send_track(perfetto);
 }
 
-/* The shares of all states of a thread from `time_ns` on, in millionths; those that changed. */
+/*
+ * Writes the shares of a thread's states from `time_ns` on, in percent, for the states that
+ * changed.
+ */
 static void write_shares(struct perfetto *perfetto, uint32_t thread, int64_t time_ns,
 			 const struct slice *slice)
 {
@@ -102,7 +108,7 @@ static int by_begin(const void *a, const void *b, void *context)
 	return (x > y) - (x < y);
 }
 
-/* The last one is for what finds no room: there, an event is shown as the moment of its end. */
+/* The last lane takes events that fit nowhere else. It shows an event as the moment of its end. */
 static uint32_t choose_lane(int64_t *busy_ns, const struct profile_event *event)
 {
 	uint32_t lane = 0;
@@ -147,7 +153,10 @@ static void write_event(struct perfetto *perfetto, const struct profile_event *e
 	perfetto__send_event(perfetto, event->time_ns, 0);
 }
 
-/* Slices of a track must not overlap, and events of a thread may: each has some tracks for them. */
+/*
+ * Slices of a track must not overlap, but events of a thread may, so each thread has several
+ * tracks.
+ */
 int perfetto__write_events(struct perfetto *perfetto)
 {
 	const struct profile *profile = perfetto->profile;

@@ -1,4 +1,4 @@
-/* Between the files of the Perfetto format: a trace on its way. */
+/* Shared by the files of the Perfetto format: a trace that is being written. */
 #pragma once
 
 #include "export/calltree.h"
@@ -12,10 +12,10 @@ struct perfetto {
 	struct calltree *calls;
 	bool *used;           /* threads that have something to show */
 	bool *named;          /* processes that have been named */
-	int64_t *shares;      /* the last of each state of a thread; -1: its counter is not there */
+	int64_t *shares;      /* by state of the current thread: last value; -1: no counter yet */
 	bool *sent;           /* nodes whose stack has been sent */
-	int64_t *free_ns;     /* of spans__wait() */
-	struct strings files; /* of functions */
+	int64_t *free_ns;     /* for spans__wait() */
+	struct strings files; /* source files of functions */
 	struct proto trace, packet, body, part, leaf;
 	bool begun;
 };
@@ -25,14 +25,14 @@ static inline uint64_t perfetto__uuid(enum track track, uint32_t index)
 	return (uint64_t)index * 4 + track;
 }
 
-/* What is in `body` as a track; as an event, `flags` besides. */
+/* Send `body` as a track or as an event with `flags`. */
 void perfetto__send_track(struct perfetto *perfetto);
 void perfetto__send_event(struct perfetto *perfetto, int64_t time_ns, unsigned int flags);
-/* A line of an event; a text of NULL is none. */
+/* Adds a line to an event. Does nothing if the text is NULL. */
 void perfetto__annotate(struct perfetto *perfetto, const char *name, const char *text);
 void perfetto__annotate_ms(struct perfetto *perfetto, const char *name, int64_t ns);
 
-/* Shares of states; what was counted a second; events of signals. */
+/* Write the shares of states, the counters per second, and the events of signals. */
 void perfetto__write_states(struct perfetto *perfetto);
 void perfetto__write_counters(struct perfetto *perfetto);
 int perfetto__write_events(struct perfetto *perfetto);

@@ -1,9 +1,9 @@
 /*
- * pprof's profile.proto: https://github.com/google/pprof. Field numbers are that file's.
+ * pprof's profile.proto: https://github.com/google/pprof. Field numbers are from that file.
  *
- * Samples with the same stack and labels are one, so a long recording stays small. Time off the CPU
- * is told by the labels state and cause and by the sample types, not by frames: pprof can split by
- * labels. Addresses are the ELF files' own, so each mapping begins at 0.
+ * Samples with the same stack and labels are merged, so a long recording stays small. Time off the
+ * CPU is shown by the labels state and cause and by the sample types, not by frames, because pprof
+ * can split by labels. Addresses are ELF virtual addresses, so each mapping begins at 0.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -51,7 +51,7 @@ enum { LINE_FUNCTION = 1, LINE_LINE, LINE_COLUMN };
 enum { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_SYSTEM_NAME, FUNCTION_FILE, FUNCTION_START };
 
 struct module_use {
-	uint64_t low, high; /* addresses */
+	uint64_t low, high; /* range of addresses */
 	int64_t weight_ns;
 	bool is_used, has_files, has_lines;
 };
@@ -61,10 +61,10 @@ struct writer {
 	struct proto out, message, inner;
 	struct intern strings;
 	struct texts texts;
-	struct intern notes; /* their locations and functions follow those of the profile */
+	struct intern notes; /* locations and functions after those of the profile */
 	struct module_use *modules;
-	bool *frames, *functions; /* used */
-	uint32_t *order;          /* of samples */
+	bool *frames, *functions; /* those in use */
+	uint32_t *order;          /* sorted indexes of samples */
 	bool failed;
 };
 
@@ -96,7 +96,7 @@ static int compare_texts(const char *a, const char *b)
 	return a && b ? strcmp(a, b) : (a != NULL) - (b != NULL);
 }
 
-/* Samples that are one: equal but for their times and weights. */
+/* Samples compare equal if they differ only in times and weights. Equal samples are merged. */
 static int compare_samples(const struct profile_sample *a, const struct profile_sample *b)
 {
 	const uint64_t pairs[][2] = {
@@ -139,7 +139,7 @@ static void add_label(struct writer *writer, const char *key, const char *text, 
 	proto__message(&writer->message, SAMPLE_LABEL, &writer->inner);
 }
 
-/* The location that says why a stack is not whole; 0: it is. */
+/* The location that says why a stack is incomplete; 0: it is complete. */
 static uint64_t note_of(struct writer *writer, const struct profile_sample *sample)
 {
 	char note[TEXTS_MOST];
@@ -311,7 +311,7 @@ static void add_mapping(struct writer *writer, size_t at)
 	proto__number(&writer->message, MAPPING_LIMIT, limit ? limit : UINT64_MAX);
 	proto__number(&writer->message, MAPPING_FILE, string(writer, module->path));
 	proto__number(&writer->message, MAPPING_BUILD_ID, string(writer, module->build_id));
-	/* All names that there are, are in the profile: nobody needs to look for them again. */
+	/* The profile has all names that exist, so readers need not symbolize it again. */
 	proto__number(&writer->message, MAPPING_HAS_FUNCTIONS, 1);
 	proto__number(&writer->message, MAPPING_HAS_FILES, use->has_files);
 	proto__number(&writer->message, MAPPING_HAS_LINES, use->has_lines);
@@ -319,7 +319,7 @@ static void add_mapping(struct writer *writer, size_t at)
 	proto__message(&writer->out, PROFILE_MAPPING, &writer->message);
 }
 
-/* Whether a module is more likely the program: libraries come second, then the time decides. */
+/* Whether a module is more likely the program: files that are not libraries first, then by time. */
 static bool is_better(const struct writer *writer, size_t at, size_t best)
 {
 	const struct code_module *modules = writer->profile->code.modules;
@@ -332,7 +332,7 @@ static bool is_better(const struct writer *writer, size_t at, size_t best)
 	return writer->modules[at].weight_ns > writer->modules[best].weight_ns;
 }
 
-/* The program comes first: readers take the profile's name and build id from there. */
+/* The program comes first, because readers take the profile's name and build ID from there. */
 static int add_mappings(struct writer *writer)
 {
 	const struct profile *profile = writer->profile;
@@ -351,8 +351,10 @@ static int add_mappings(struct writer *writer)
 			profile->code.frames[profile->code.stacks[stack->parent].frame].module ==
 				profile->code.frames[stack->frame].module;
 
-		/* A call within a module does not count twice; the share of a whole stack, which
-		 * may leave and enter it often, must not overflow. */
+		/*
+		 * Calls within a module do not count again. A stack may leave and enter a module
+		 * many times, so divide by the depth limit to prevent overflow.
+		 */
 		if (!is_inner)
 			writer->modules[profile->code.frames[stack->frame].module].weight_ns +=
 				weights[i] / CODE_MOST_DEPTH;
@@ -408,7 +410,7 @@ static int write_pprof(const struct profile *profile, FILE *out)
 
 	if (!writer.modules || !writer.frames || !writer.functions || !writer.order)
 		return -ENOMEM;
-	string(&writer, ""); /* the first, as the format wants it */
+	string(&writer, ""); /* the format requires "" as string 0 */
 	add_type(&writer, PROFILE_SAMPLE_TYPE, "samples", "count");
 	add_type(&writer, PROFILE_SAMPLE_TYPE, "cpu", "nanoseconds");
 	add_type(&writer, PROFILE_SAMPLE_TYPE, "wall", "nanoseconds");

@@ -23,7 +23,7 @@ bool proto__failed(const struct proto *proto)
 	return proto->failed;
 }
 
-/* Room for `size` more bytes; NULL if there is none. */
+/* Makes room for `size` more bytes. Returns NULL when out of memory. */
 static unsigned char *reserve(struct proto *proto, size_t size)
 {
 	size_t room = proto->room ? proto->room : 256;

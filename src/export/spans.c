@@ -57,7 +57,7 @@ int pieces__add(struct pieces *pieces, uint32_t of, int64_t begin_ns, int64_t en
 		pieces->list = grown;
 		pieces->room = room;
 	}
-	/* What a piece has is the difference of two rounded sums, so nothing is lost. */
+	/* A piece's weight is the difference of two rounded running sums, so no time is lost. */
 	for (__int128 i = 0; i < count; i++)
 		pieces->list[pieces->count++] = (struct piece) {
 			.time_ns = begin_ns + (int64_t)(length_ns * (i + 1) / count),
@@ -94,7 +94,7 @@ int64_t pieces__step(const struct profile *profile)
 	length_ns /= MOST_PIECES;
 	if (length_ns < SHORTEST_STEP)
 		return SHORTEST_STEP;
-	/* Each fits, but a hostile recording has many that are as long as can be. */
+	/* Each length fits, but in a hostile recording their sum may not. */
 	return length_ns < LONGEST_STEP ? (int64_t)length_ns : LONGEST_STEP;
 }
 

@@ -1,22 +1,25 @@
 /*
- * Time on an axis. What an account knows is how long a thread was in each state of a slice, not in
- * which order: so a viewer gets shares of the slice, never states one after the other. A drawn wait
- * has a begin and an end, and is a span.
+ * Time on an axis. An account says how long a thread was in each state during a slice, but not in
+ * which order. So a viewer gets shares of the slice, never a sequence of states. A sampled wait has
+ * a beginning and an end, so it is a span.
  */
 #pragma once
 
 #include "model/profile.h"
 
-/* The accounts of a thread over the same slices: accounts[first … first + count). */
+/* The accounts of a thread over the same slices: `count` accounts from index `first` on. */
 struct slice {
 	uint32_t thread;
 	int64_t begin_ns, end_ns;
 	size_t first, count;
 };
 
-/* Goes on behind *at, 0 at first: by thread, then time. False: that was the last. */
+/*
+ * Returns the next slice from *at on, which is 0 at first: by thread, then by time. Returns false
+ * at the end.
+ */
 bool spans__next_slice(const struct profile *profile, size_t *at, struct slice *ret);
-/* How much of the slice the thread was in `state`, in millionths. */
+/* The share of the slice that the thread spent in `state`, in millionths. */
 int64_t spans__share(const struct profile *profile, const struct slice *slice, uint32_t state);
 
 struct span {
@@ -25,36 +28,39 @@ struct span {
 };
 
 /*
- * A drawn wait as a span: it ends at the sample. Several waits may be in one sample, and then its
- * length reaches back over what was drawn before, or before the begin of a cut; a viewer wants
- * neither, so that is cut off. `free_ns` is where the last one of each thread ended.
+ * A sampled wait as a span that ends at the sample. One sample may stand for several waits. Its
+ * length then reaches back over earlier waits or before the start of a cut, which viewers cannot
+ * show, so that part is cut off. `free_ns` is where the last span of each thread ended.
  */
-int64_t *spans__free_ns(const struct profile *profile); /* at first; NULL: no memory */
+int64_t *spans__free_ns(const struct profile *profile); /* initial values; NULL: out of memory */
 struct span spans__wait(const struct profile_sample *sample, int64_t *free_ns);
 
 /*
- * For viewers that know moments only: what lasts becomes many samples over its time, so that any
- * range of the axis has its part.
+ * For viewers that only know moments: an interval becomes many samples spread over its time, so
+ * that any range of the axis contains its part.
  */
 struct piece {
 	int64_t time_ns, weight_ns;
-	uint32_t of; /* sample, or account */
+	uint32_t of; /* index of the sample or account */
 };
 struct pieces {
 	struct piece *list;
 	size_t count, room;
 };
 void pieces__release(struct pieces *pieces);
-/* Pieces of step_ns at most, the weight spread evenly over them. -ENOMEM. */
+/* Adds pieces of at most step_ns, with the weight spread evenly over them. -ENOMEM. */
 int pieces__add(struct pieces *pieces, uint32_t of, int64_t begin_ns, int64_t end_ns,
 		int64_t weight_ns, int64_t step_ns);
 void pieces__sort(struct pieces *pieces); /* by time */
-/* A step that keeps all pieces of a profile to a number that viewers can show. */
+/* A step that limits the pieces of a profile to a number that viewers can show. */
 int64_t pieces__step(const struct profile *profile);
 
-/* How much a second, from begin_ns on; where nothing follows at once, 0 from end_ns on. */
+/*
+ * The rate per second from begin_ns on; and whether it falls to 0 at end_ns, because no point
+ * follows immediately.
+ */
 double spans__rate(const struct profile_point *point);
 bool spans__ends(const struct profile *profile, const struct profile_counter *counter, size_t i);
 
-/* For each thread, whether it has samples, accounts or events. -ENOMEM. */
+/* By thread: whether it has samples, accounts or events. -ENOMEM. */
 int spans__used(const struct profile *profile, bool **ret);

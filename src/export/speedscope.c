@@ -1,9 +1,9 @@
 /*
- * speedscope's own format: https://www.speedscope.app/file-format-schema.json. All threads together
- * first, with all time and with running time only, heaviest stacks first: sums, which have no order
- * of time. Then each thread by itself in real time, from the begin of the recording to its end: a
- * wait lasts as long as it did, a tick stands for the time since the last one, and what no sample
- * was taken of is a frame of words.
+ * speedscope's own format: https://www.speedscope.app/file-format-schema.json. The first profiles
+ * add up all threads, once with all time and once with running time only, heaviest stacks first.
+ * They are sums and have no order in time. Then each thread follows in real time, from the start of
+ * the recording to its end: a wait lasts as long as it did, a tick covers the time since the last
+ * one, and time without a sample is a frame of words.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -17,11 +17,11 @@
 
 DEFINE_CLEANUP(struct tree *, tree__free)
 
-/* Instead of a node: outside the thread's life; inside it, but without a sample. */
+/* Used instead of a node: outside the thread's life; inside it, but without a sample. */
 #define NOT_THERE PROFILE_NONE
 #define UNKNOWN   (PROFILE_NONE - 1)
 
-/* One profile of the file: where each of its stacks ends, and how much it weighs. */
+/* One profile of the file: the last node of each stack, and its weight. */
 struct list {
 	uint32_t *nodes;
 	int64_t *weights;
@@ -42,7 +42,7 @@ static int list__init(struct list *list, size_t room)
 	return list->nodes && list->weights ? 0 : -ENOMEM;
 }
 
-/* A stack that repeats is one that lasts. */
+/* Merges a stack with an equal one before it. */
 static void list__add(struct list *list, uint32_t node, int64_t weight_ns)
 {
 	if (!weight_ns)
@@ -56,14 +56,14 @@ static void list__add(struct list *list, uint32_t node, int64_t weight_ns)
 	list->weights[list->count++] = weight_ns;
 }
 
-/* As numbers of frames, outermost first. */
+/* Prints a stack as numbers of frames, outermost first. */
 static void print_stack(const struct tree *tree, uint32_t node, bool with_thread, FILE *out)
 {
 	uint32_t way[CODE_MOST_DEPTH + 3];
 	size_t length = 0;
 
 	if (node == UNKNOWN)
-		way[length++] = (uint32_t)tree->label_count; /* behind those of the tree */
+		way[length++] = (uint32_t)tree->label_count; /* follows those of the tree */
 	for (uint32_t at = node; node < UNKNOWN && at; at = tree->nodes[at].parent)
 		if (with_thread || tree->nodes[at].kind != TREE_THREAD)
 			way[length++] = tree->nodes[at].label;
@@ -112,7 +112,7 @@ static int print_all(const struct tree *tree, bool only_running, FILE *out)
 	return 0;
 }
 
-/* The samples of a thread in real time. */
+/* Adds the samples of a thread in real time. */
 static void add_timeline(struct list *list, const struct profile *profile, const uint32_t *nodes,
 			 const uint32_t *order, size_t count)
 {
@@ -157,7 +157,10 @@ static int print_thread(const struct profile *profile, const struct tree *tree,
 	return 0;
 }
 
-/* Samples by thread, each thread's still in order of time: starts[t] … starts[t + 1]. */
+/*
+ * Sorts samples by thread. Each thread's samples, starts[t] to starts[t + 1], stay in order of
+ * time.
+ */
 static void order_by_thread(const struct profile *profile, size_t *starts, uint32_t *order)
 {
 	for (size_t i = 0; i < profile->sample_count; i++)
@@ -184,7 +187,7 @@ static int print_threads(const struct profile *profile, const struct tree *tree,
 	return err;
 }
 
-/* A label of the tree is a frame of the file. */
+/* Each label of the tree is a frame of the file. */
 static int print_frames(const struct profile *profile, const struct tree *tree, FILE *out)
 {
 	cleanup(free_p) uint32_t *nodes = calloc(tree->label_count, sizeof(*nodes));
@@ -247,7 +250,7 @@ static int write_speedscope(const struct profile *profile, FILE *out)
 	cleanup(free_p) uint32_t *nodes = calloc(profile->sample_count + 1, sizeof(*nodes));
 	int err = nodes ? tree__build(profile, true, &tree) : -ENOMEM;
 
-	/* The tree knows all places by now: this only finds them again. */
+	/* The tree has all nodes already, so this only finds them. */
 	for (size_t i = 0; !err && i < profile->sample_count; i++)
 		err = tree__place(tree, &profile->samples[i], &nodes[i]);
 	return err ? err : print_file(profile, tree, nodes, out);

@@ -12,7 +12,7 @@ int strings__add(struct strings *strings, const char *text, uint32_t *ret)
 	int err = copy ? intern__find(&strings->names, copy, ret) : -ENOMEM;
 
 	if (strings->names.count > before)
-		copy = NULL; /* the table has it */
+		copy = NULL; /* now owned by the table */
 	return err;
 }
 

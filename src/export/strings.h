@@ -1,9 +1,9 @@
-/* Names (export/intern.h) that are made on the way: the table has copies. */
+/* A string table (export/intern.h) that owns copies of its texts. */
 #pragma once
 
 #include "export/intern.h"
 
-/* All zeroes is an empty one. */
+/* Initialize with zeroes. */
 struct strings {
 	struct intern names;
 };

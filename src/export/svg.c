@@ -1,10 +1,10 @@
 /*
- * A flame graph in one file: an SVG picture with its style and its script. Frames are placed in
- * percent of the width, so the picture is whole without the script and fits any window with it.
+ * A flame graph in one file: an SVG image with its style and script. Frames are placed in percent
+ * of the width, so the image is complete without the script and fits any window with it.
  *
- * The outermost functions are on top, so that the picture begins where a reader does. A frame has
- * the colour of its kind of code, and the paler it is, the less of its time it ran; what kept it
- * from running is the last frame of its stack, in the colour of the cause.
+ * The outermost functions are at the top, where a reader starts. A frame has the colour of its kind
+ * of code. The smaller the share of its time that it ran, the paler it is. What kept it from
+ * running is the last frame of its stack, in the colour of the cause.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -26,8 +26,8 @@ DEFINE_CLEANUP(struct tree *, tree__free)
 #define MARGIN      12
 #define PANE        (WIDTH - 2 * MARGIN)
 #define ROW         18
-#define CHARACTER   6.65 /* of the frames' font, in pixels */
-#define WORD        6.8  /* a character of the legend's, on average */
+#define CHARACTER   6.65 /* width of the frames' font in pixels */
+#define WORD        6.8  /* average width in the legend */
 #define LEAST_PX    0.1
 #define DETAILS_PX  34
 #define MOST_CAUSES 16 /* in the legend */
@@ -40,12 +40,12 @@ static const char script[] =
 #include "export/svg.js.h"
 	;
 
-/* Of code that runs, by its state; what never does is pale. */
+/* Colours of running code, by its state. Code that never runs is pale. */
 static const struct {
 	enum tree_kind kind;
 	const char *class, *words;
 	enum ledger_slot slot;
-	double white; /* part of it in the colour, so that names can be read */
+	double white; /* share of white in the colour, so that names are readable */
 } codes[] = {
 	{ TREE_USER, "u", "running in the program", SLOT_RUN_USER, 0.45 },
 	{ TREE_INLINED, "i", "in an inlined function", SLOT_RUN_USER, 0.62 },
@@ -57,7 +57,7 @@ static const struct {
 #define WHITE       0xffffff
 #define CAUSE_WHITE 0.35
 
-/* A cause of not running: a label of the tree, with its colour and its time. */
+/* A cause of not running: a label of the tree with its colour and its time. */
 struct cause {
 	const char *name;
 	uint32_t colour;
@@ -71,7 +71,7 @@ struct picture {
 	size_t cause_count;
 	int64_t run_ns[CODE_COUNT];
 	uint32_t *depths;
-	double *lefts; /* of the nodes, as a share of the whole */
+	double *lefts; /* by node, as a share of the width */
 	uint32_t deepest;
 	size_t narrow_count;
 	int64_t total_ns;
@@ -121,7 +121,7 @@ static size_t columns_of(const char *text)
 	return columns;
 }
 
-/* `share` of the way from one colour to another. */
+/* Mixes two colours. `share` 0 is `from`, 1 is `to`. */
 static uint32_t blend(uint32_t from, uint32_t to, double share)
 {
 	uint32_t colour = 0;
@@ -134,7 +134,7 @@ static uint32_t blend(uint32_t from, uint32_t to, double share)
 	return colour;
 }
 
-/* Index of the kind of code, or CODE_COUNT. */
+/* The index of a kind of code, or CODE_COUNT. */
 static size_t code_of(enum tree_kind kind)
 {
 	size_t i = 0;
@@ -144,7 +144,7 @@ static size_t code_of(enum tree_kind kind)
 	return i;
 }
 
-/* Of a leaf of the tree, "[wait.lock]". A cause of two kinds has the colour of the first. */
+/* The colour of a leaf such as "[wait.lock]". A cause of two kinds has the colour of the first. */
 static uint32_t colour_of(const struct profile *profile, const char *name)
 {
 	char label[LABEL_SIZE];
@@ -159,7 +159,7 @@ static uint32_t colour_of(const struct profile *profile, const char *name)
 	return PALE;
 }
 
-/* Those that have no place of their own share the last. */
+/* Causes that do not fit share the last entry. */
 static struct cause *cause_of(struct picture *picture, const struct tree_node *node)
 {
 	size_t i = 0;
@@ -257,7 +257,7 @@ static void print_class(struct picture *picture, const struct tree_node *node)
 		fputc(node->kind == TREE_NOTE ? 'n' : 't', picture->out);
 }
 
-/* As much of a name as has room in `columns`; names are UTF-8. */
+/* Prints as much of a name as fits into `columns`. Names are UTF-8. */
 static void print_fitting(const char *name, size_t columns, FILE *out)
 {
 	char text[PANE + 8], *to = text;
@@ -305,7 +305,10 @@ static void print_frame(struct picture *picture, uint32_t at)
 	fputs("</g>\n", out);
 }
 
-/* One item, in the next row if this one is full; counts only if there is no output. */
+/*
+ * Prints one item, in the next row if this one is full. With `is_draft`, only computes the
+ * position.
+ */
 static void print_item(struct picture *picture, double *x, int *y, const char *class,
 		       const char *words, int64_t ns, bool is_draft)
 {
@@ -328,7 +331,7 @@ static void print_item(struct picture *picture, double *x, int *y, const char *c
 	*x += width + 12;
 }
 
-/* "[wait.lock]" is "waiting: lock". */
+/* Turns "[wait.lock]" into "waiting: lock". */
 static void cause_words(const char *name, char *words, size_t size)
 {
 	const char *dot = strchr(name, '.');
@@ -343,7 +346,7 @@ static void cause_words(const char *name, char *words, size_t size)
 		*strrchr(words, ']') = '\0';
 }
 
-/* Where the next row begins. */
+/* Returns where the next row begins. */
 static int print_legend(struct picture *picture, int y, bool is_draft)
 {
 	double x = MARGIN;
@@ -366,7 +369,7 @@ static int print_legend(struct picture *picture, int y, bool is_draft)
 	return y + ROW;
 }
 
-/* What is shown, how much of it there is, and what is not. */
+/* Says what is shown, how much there is, and what is left out. */
 static void print_words(const struct picture *picture)
 {
 	const struct profile *profile = picture->profile;

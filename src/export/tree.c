@@ -11,7 +11,7 @@
 #include "export/intern.h"
 #include "model/texts.h"
 
-/* In a map, an index is a pointer; NULL is none. */
+/* A map stores an index + 1 as a pointer, because NULL means "none". */
 #define TO_VALUE(index)   ((void *)((uintptr_t)(index) + 1))
 #define FROM_VALUE(value) ((uint32_t)((uintptr_t)(value) - 1))
 #define PAIR(high, low)   ((uint64_t)(high) << 32 | (low))
@@ -26,10 +26,10 @@ struct internal {
 	struct texts texts;
 	struct label *labels;
 	struct intern names;
-	struct map label_of; /* kind, name → label */
-	struct map child_of; /* parent, label → node */
-	struct map stack_of; /* node below which it hangs, stack → node */
-	const char **leaves; /* of each state; NULL: none */
+	struct map label_of; /* (kind, name) → label */
+	struct map child_of; /* (parent, label) → node */
+	struct map stack_of; /* (node above the stack, stack) → node */
+	const char **leaves; /* by state; NULL: none */
 };
 
 DEFINE_CLEANUP(struct tree *, tree__free)
@@ -78,7 +78,7 @@ static int add_node(struct tree *tree, uint32_t parent, uint32_t label, uint32_t
 	return 0;
 }
 
-/* Moves *node to its child of this name, which is made if it is new. */
+/* Moves *node to its child of this name. Adds the child if it is new. */
 static int descend(struct tree *tree, const char *name, enum tree_kind kind, uint32_t function,
 		   uint32_t *node)
 {
@@ -118,7 +118,7 @@ static int descend_frame(struct tree *tree, const struct code_frame *frame, uint
 	return 0;
 }
 
-/* Moves *node to where `stack` ends that hangs below it. The way up stops at what is known. */
+/* Moves *node to the end of `stack` below it. Walks up the stack only to the first known node. */
 static int descend_stack(struct tree *tree, uint32_t stack, uint32_t *node)
 {
 	struct internal *internal = tree->internal;
@@ -135,7 +135,7 @@ static int descend_stack(struct tree *tree, uint32_t stack, uint32_t *node)
 		}
 		way[length++] = stack;
 	}
-	/* Ways that end in the same nodes are many, too. */
+	/* Many stacks can end in the same nodes, so their number needs the limit too. */
 	if (internal->stack_of.count + length > PROFILE_MOST_NODES)
 		return -E2BIG;
 	while (length) {
@@ -255,7 +255,7 @@ struct order {
 	bool by_weight;
 };
 
-/* Siblings stand together, in the order wanted. */
+/* Sorts siblings together, in the wanted order. */
 static int compare(const void *a, const void *b, void *context)
 {
 	const struct order *order = context;
@@ -290,7 +290,10 @@ int tree__sort(struct tree *tree, bool by_weight)
 		parent->total_ns += tree->nodes[i].total_ns;
 		parent->run_ns += tree->nodes[i].run_ns;
 	}
-	/* The root has no siblings and, with the greatest parent of all, comes last. */
+	/*
+	 * The root has no siblings. Its parent, PROFILE_NONE, is the largest index, so it comes
+	 * last.
+	 */
 	qsort_r(sorted, tree->count, sizeof(*sorted), compare, &order);
 	for (size_t i = tree->count - 1; i-- > 0;) {
 		struct tree_node *node = &tree->nodes[sorted[i]];

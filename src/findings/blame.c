@@ -1,7 +1,7 @@
 /*
- * What a group waited for, because of whom and from where, as far as one answer stands for much of
- * the time. The three are asked apart: the same lock can have many holders, and one line of code
- * can wait for many locks.
+ * Says what a group waited for, which thread was the culprit, and from which code, if one answer
+ * covers much of the time. The three questions are answered separately: one lock can have many
+ * holders, and one line of code can wait for many locks.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,15 +19,15 @@
 
 #define say(finding, ...) words__say((finding)->text, sizeof((finding)->text), __VA_ARGS__)
 
-/* One object, with what was waited for it. */
+/* One object and the waits for it. */
 struct share {
-	const struct model_blame *most; /* its longest one */
+	const struct model_blame *most; /* the longest wait for it */
 	int64_t ns;
 };
 
 /* All of a group's waits for one cause. */
 struct waits {
-	struct map objects; /* the object's id + 1 → the place of its share + 1 */
+	struct map objects; /* object id + 1 → index of its share + 1 */
 	struct share *shares;
 	size_t count;
 	const struct share *largest;
@@ -59,7 +59,7 @@ static bool add_blame(struct waits *waits, const struct model_blame *blame)
 	return true;
 }
 
-/* False if there is no memory. */
+/* Returns false when out of memory. */
 static bool sum_waits(const struct model *model, const struct model_group *group,
 		      const struct model_state *state, struct waits *ret)
 {
@@ -90,7 +90,7 @@ static void say_object(struct finding *finding, const struct model_wait *wait, b
 		say(finding, partly ? " for %s" : " (%s)", object);
 }
 
-/* Of what was waited for one object, if one culprit stands for much of it. */
+/* Names the culprit of the waits for one object, if one culprit covers much of them. */
 static void say_culprit(struct finding *finding, const struct share *share)
 {
 	static const char held_by[] = "held by ";
@@ -109,7 +109,7 @@ static void say_culprit(struct finding *finding, const struct share *share)
 		say(finding, ", until it timed out");
 	else
 		say(finding, ", %s", culprit);
-	/* It went from hand to hand, maybe through others' too. */
+	/* The lock passed from holder to holder, perhaps through other threads too. */
 	if (wait->first && wait->by && wait->by->group != wait->first->group)
 		say(finding, " (the time belongs to neither alone)");
 }
@@ -127,7 +127,7 @@ static int by_place(const void *a, const void *b)
 			 &((const struct hot_cell *)b)->place);
 }
 
-/* The place that has most, over all owners; they may be named twice. */
+/* Returns the place with the most time, summed over all owners. `owners` may have duplicates. */
 static struct hot_cell find_most(const struct hot *hot, uint32_t *owners, size_t count,
 				 struct hot_sum *ret_whole)
 {
@@ -162,7 +162,10 @@ static struct hot_cell find_most(const struct hot *hot, uint32_t *owners, size_t
 	return most;
 }
 
-/* From where, if one path has so much of it; of the waits for this object, or for all. */
+/*
+ * Names the call path if it covers at least `least_percent` of the waits for this object, or, with
+ * `all`, of all waits.
+ */
 static bool say_path(struct finding *finding, const struct model *model, const struct share *share,
 		     bool all, int least_percent)
 {

@@ -1,4 +1,7 @@
-/* Which device and which file, queued or slow: what is to be said about waiting for a disk. */
+/*
+ * What findings say about waiting for a disk: which device, which file, and whether requests were
+ * queued or slow.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,10 +12,10 @@
 
 #define OBJECT_COLUMNS 100
 #define MOSTLY_PERCENT 50
-/* Of the time to explain, that a file must have taken for it to be the reason. */
+/* A file is named as the reason if it took at least this share of the time to explain. */
 #define EXPLAINS_PERCENT 10
 
-/* Queued or slow? */
+/* Says whether requests were queued or slow. */
 static void say_queue(const struct signals_signal *signal, const struct signals_row *row,
 		      char *text, size_t size)
 {
@@ -58,7 +61,7 @@ static void release_parts(struct signals_parts *parts)
 	free(parts->list);
 }
 
-/* The file that took most of a group's time with files, if that can be why it waited `ns`. */
+/* Names the file that took most of a group's file time, if that can explain waiting for `ns`. */
 static void say_file(const struct model *model, const struct model_group *group, int64_t ns,
 		     char *text, size_t size)
 {
@@ -76,7 +79,7 @@ static void say_file(const struct model *model, const struct model_group *group,
 	    !model__reaches(parts.list->size, ns, EXPLAINS_PERCENT))
 		return;
 	name = words__clean(parts.list->first->object->name, OBJECT_COLUMNS);
-	/* Where the wait itself has named it, its share is enough. */
+	/* Do not name the file again if the text about the wait already does. */
 	if (!strstr(text, name.text))
 		words__say(text, size, "; mostly %s (%s of the time with files)", name.text,
 			   words__about(parts.list->size, whole).text);
@@ -95,7 +98,7 @@ void findings_signals__say_disk(const struct model *model, const struct signals_
 	say_file(model, group, finding->ns, finding->text, size);
 }
 
-/* What most of a group's time with disks was, and all of that time. */
+/* Returns the row that has most of a group's disk time, and all of that time. */
 static const struct signals_row *row_of_group(const struct signals_signal *signal,
 					      const struct model_group *group, int64_t *ret_ns)
 {
@@ -144,7 +147,10 @@ void findings_signals__join(const struct model *model, const struct model_group 
 		findings_signals__say_disk(model, block, row, group, finding);
 		return;
 	}
-	/* A journal, what others write back, a lock inside the file system. */
+	/*
+	 * The rest may be the journal, writeback of other processes' data, or a lock in the file
+	 * system.
+	 */
 	words__say(finding->text, size,
 		   ", and all requests made from there %s: most of the waiting is for the file "
 		   "system or for writes of others",

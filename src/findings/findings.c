@@ -1,15 +1,15 @@
 /*
- * Candidates are (group, cause) sums, ready time per group, and syscalls; each in its own rank:
+ * Candidates are (group, cause) sums, ready time per group, and syscalls. Each has a rank:
  *
- *   0  what delays: waits that hold up, missing CPUs, syscalls that eat running time
- *   1  running itself, where it is most of a group's time
- *   2  waits that explain nothing by themselves: for a child, whose own time says why; and those of
- *      threads that did nothing but wait, such as a shell at its terminal. (A lock is never that:
- *      it may be the deadlock that everybody looks for.)
+ *   0  delays: waits that hold up work, missing CPUs, syscalls that use much running time
+ *   1  running itself, if it is most of a group's time
+ *   2  waits that explain nothing by themselves: waits for a child, whose own time explains them,
+ *      and waits of threads that only waited, such as a shell at its terminal. A wait for a lock
+ *      never has this rank, because it may be the deadlock that the user is looking for.
  *   3  unclear waits: a pool that waits for work looks the same as one that waits for a lock
  *
- * Within a rank the longest is first. Time and share come from the accounts, which can be cut; the
- * object and the culprit from the waits, which are kept for the whole recording.
+ * Within a rank, the longest comes first. Time and share come from the accounts, which can be cut.
+ * The object and the culprit come from the waits, which exist only for the whole recording.
  */
 #include "findings/findings.h"
 
@@ -21,7 +21,7 @@
 
 #define NAME_COLUMNS 40
 
-/* Shares below which something is no finding: of its group's time, and of the wall time. */
+/* Anything with a smaller share is not a finding: of its group's time, and of the wall time. */
 #define LEAST_PERCENT       1
 #define LEAST_RUN_PERCENT   50
 #define LEAST_OPEN_PERCENT  10
@@ -29,7 +29,7 @@
 #define LEAST_STORM_PERCENT 25
 #define MOSTLY_PERCENT      80
 
-/* Of the account; signals have the places behind them. */
+/* Limit on findings from the accounts. The remaining ones are for signals. */
 #define LEDGERS_MOST 3
 
 enum rank { RANK_DELAY, RANK_RUN, RANK_PARKED, RANK_UNDECIDED, RANK_NONE };
@@ -38,13 +38,13 @@ struct candidate {
 	enum rank rank;
 	int64_t ns;
 	const struct model_group *group;
-	const struct model_state *state;  /* a wait for this */
-	const struct model_syscall *call; /* or a syscall; or, if neither, ready or running */
+	const struct model_state *state;  /* set: a wait in this state */
+	const struct model_syscall *call; /* set: a syscall; both NULL: ready or running */
 };
 
 #define say(finding, ...) words__say((finding)->text, sizeof((finding)->text), __VA_ARGS__)
 
-/* "Threads worker-* of process app", to begin a sentence with. */
+/* "Threads worker-* of process app", as the beginning of a sentence. */
 static bool say_subject(struct finding *finding, const struct model *model,
 			const struct model_group *group)
 {
@@ -64,7 +64,7 @@ static void say_share(struct finding *finding, bool one)
 	    one ? "its" : "their", words__time(finding->ns).text, words__time(finding->of_ns).text);
 }
 
-/* Else it waited for memory, or for RCU. */
+/* Whether all waits were for kernel locks. If not, some were for memory or for RCU. */
 static bool is_for_locks(const struct model *model, const struct candidate *candidate)
 {
 	for (size_t i = 0; i < model->blame_count; i++) {
@@ -101,7 +101,7 @@ static void say_wait(struct finding *finding, const struct model *model,
 			     : ".");
 }
 
-/* Whose the CPUs were, if that is known. */
+/* Names the group that used the CPUs most, if that is known. */
 static void say_cpus(struct finding *finding, const struct model *model)
 {
 	const struct model_group *most = NULL;
@@ -164,7 +164,7 @@ static int64_t running_ns(const struct model *model)
 	return ns;
 }
 
-/* The process that a recording of one process is about; NULL if there are more. */
+/* The process, if the recording has only one; otherwise NULL. */
 static const char *only_process(const struct model *model)
 {
 	const char *name = NULL;
@@ -210,7 +210,7 @@ static void say_call(struct finding *finding, const struct model *model,
 	say(finding, ".");
 }
 
-/* Keeps the best ones, in order. */
+/* Inserts a candidate into the sorted list of the best ones. */
 static void offer(struct candidate *best, const struct candidate *candidate)
 {
 	struct candidate next = *candidate;
@@ -269,8 +269,9 @@ static void offer_cpu(const struct model *model, const struct model_group *group
 }
 
 /*
- * Waits are summed over many threads, running time is not: a call that takes much of the latter
- * keeps a place whatever the sums are. It is what a programmer can change at once.
+ * Waits are summed over many threads, running time is not. So a syscall that takes much of the
+ * running time gets a place regardless of how large the waits are. It is what a programmer can
+ * change at once.
  */
 static void offer_calls(const struct model *model, struct candidate *best)
 {
@@ -280,7 +281,10 @@ static void offer_calls(const struct model *model, struct candidate *best)
 	for (size_t i = 0; i < model->syscall_count; i++) {
 		const struct model_syscall *call = &model->syscalls[i];
 
-		/* More than all running time: it did wait, and the waits tell that better. */
+		/*
+		 * If it exceeds all running time, the call must have waited; findings about waits
+		 * cover that.
+		 */
 		if (call->run_ns > running || !model->wall_ns ||
 		    !model__reaches(call->run_ns, running, LEAST_CALL_PERCENT) ||
 		    !model__reaches(call->run_ns, model->wall_ns, LEAST_PERCENT))
@@ -295,7 +299,9 @@ static void offer_calls(const struct model *model, struct candidate *best)
 	offer(best, &most);
 }
 
-/* "Mostly idle by choice", where that is so. Kernel threads idle anyway. */
+/*
+ * Says "mostly idle by choice" if that is true. Kernel threads are left out: they are always idle.
+ */
 static bool say_idle(struct finding *finding, const struct model *model)
 {
 	const struct model_state *most = NULL;
@@ -343,7 +349,7 @@ size_t findings__make(const struct model *model, struct finding ret[FINDINGS_MOS
 
 		if (group->own)
 			continue;
-		/* Nobody waits for a kernel thread to be done with waiting. */
+		/* Waits of kernel threads delay nobody by themselves. */
 		if (!group->kernel)
 			offer_waits(model, group, best);
 		offer_cpu(model, group, best);

@@ -1,4 +1,4 @@
-/* What findings and tables call threads and objects, and why there may be neither. */
+/* Names of threads and objects in findings and tables, and the reason if there are no findings. */
 #include <string.h>
 
 #include "base/words.h"
@@ -47,7 +47,7 @@ void findings__culprit(const struct model_blame *blame, char *ret, size_t size)
 			   strcmp(wait->evidence, "owner") ? "woken by" : "held by", by);
 }
 
-/* A name often has its kind in it already: "pipe:[123]", "a child". */
+/* Often the name already contains the kind: "pipe:[123]", "a child". */
 void findings__object(const struct model_wait *wait, char *ret, size_t size)
 {
 	struct words name = words__clean(wait->object_name, OBJECT_COLUMNS);

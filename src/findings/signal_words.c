@@ -8,7 +8,7 @@
 
 #define NAME_COLUMNS 40
 
-/* Below this, an average does describe a hump. */
+/* If the average is within this factor of a hump's median, it describes that hump. */
 #define DESCRIBES 1.5
 
 /* "reads", "connects", "requests" */
@@ -53,7 +53,7 @@ void signal_words__say_slowest(const struct signals_signal *signal, const struct
 	size_t i = histogram->bucket_count;
 	int64_t slow = 0, ns = 0;
 
-	/* Buckets from the slowest on, until one has the 99th percentile in it. */
+	/* Count from the slowest bucket down to the bucket that contains the 99th percentile. */
 	while (i && (double)(histogram->count - slow) * 100 >= (double)histogram->count * 99)
 		slow += histogram->buckets[--i].count;
 	if (slow)

@@ -1,10 +1,13 @@
-/* How sentences and tables call what signals counted. All append to `text`, with clean names. */
+/*
+ * Names of what signals counted, for sentences and tables. All functions append to `text`, with
+ * cleaned names.
+ */
 #pragma once
 
 #include "model/hump.h"
 #include "model/model.h"
 
-/* "reads on vda", "connects"; what the signal counts, if it has no operations. */
+/* "reads on vda", "connects"; the signal's word for events if it has no operations. */
 void signal_words__what(const struct signals_signal *signal, const struct signals_row *row,
 			char *text, size_t size);
 /* The same with their number: "12 reads on vda", "1 connect". */
@@ -12,19 +15,19 @@ void signal_words__events(const struct signals_signal *signal, const struct sign
 			  int64_t count, char *text, size_t size);
 /*
  * "131 of 12,700 reads on vda took 12.6 ms or longer": how many are in the bucket of the 99th
- * percentile or above it. Of a few values that is the longest, not 1 %. `events` NULL: by their own
- * name.
+ * percentile or above it. With few values this is only the longest one, not 1 %. `events` NULL: use
+ * their own name.
  */
 void signal_words__say_slowest(const struct signals_signal *signal, const struct signals_row *row,
 			       const char *events, const char *took, char *text, size_t size);
-/* "thread logger (tid 1004)", "threads worker-*"; nothing if nobody is known. False then. */
+/* "thread logger (tid 1004)", "threads worker-*". Appends nothing and returns false if unknown. */
 bool signal_words__who(const struct model_group *group, const struct model_thread *thread,
 		       char *text, size_t size);
-/* The two humps of a row's time; false if it has but one. */
+/* Finds the two humps of a row's time. Returns false if it has only one. */
 bool signal_words__hump(const struct signals_signal *signal, const struct signals_row *row,
 			struct hump *ret);
 /* "95 % of … took about 218 µs, but 5.0 % about 31 ms: the average of 1.7 ms describes neither" */
 void signal_words__say_hump(const struct signals_signal *signal, const struct signals_row *row,
 			    const struct hump *hump, char *text, size_t size);
-/* "ENOENT"; "errno 4711" for what has no name. */
+/* "ENOENT"; "errno 4711" for a number without a name. */
 void signal_words__error(int64_t error, char *text, size_t size);

@@ -1,14 +1,14 @@
 /*
- * Sentences from signals. Each names the object and who is at it, so that the next step is clear;
- * none is about gapless itself. In this order, and within it the one that is furthest above its
- * threshold:
+ * Sentences from signals. Each names the object and the threads that use it, so that the next step
+ * is clear. None is about gapless itself. They come in this order, and within one class the one
+ * that exceeds its threshold most comes first:
  *
- *   0  what is lost and has to be done again: full accept queues, segments sent again, resets
- *   1  what takes long: a disk, a file, being accepted
- *   2  what is done too often: looking for what is not there, connections and programs that live
- *      for no time
+ *   0  what is lost and must be repeated: full accept queues, retransmitted segments, resets
+ *   1  what is slow: a disk, a file, accepting a connection
+ *   2  what happens too often: lookups of files that do not exist, connections and programs that
+ *      live only briefly
  *
- * The thresholds are in gapless-report(1).
+ * The thresholds are documented in gapless-report(1).
  */
 #include "findings/signals.h"
 
@@ -43,7 +43,7 @@ typedef void say_it(struct finding *finding, const struct model *model,
 
 struct candidate {
 	enum rank rank;
-	double over; /* how many times its threshold */
+	double over; /* value divided by its threshold */
 	say_it *put;
 	const struct signals_signal *signal;
 	const void *about; /* a row, service, part, or program */
@@ -51,7 +51,7 @@ struct candidate {
 
 struct offers {
 	const struct model *model;
-	const struct finding *said; /* sentences that there are already */
+	const struct finding *said; /* sentences that exist already */
 	size_t said_count;
 	struct candidate best[MOST_SENTENCES];
 };
@@ -135,7 +135,7 @@ static void say_disk(struct finding *finding, const struct model *model,
 	say(finding, ".");
 }
 
-/* One sentence for a device, about what took most of its time. */
+/* Offers one sentence for each device, about the operation that took most of its time. */
 static void offer_disks(struct offers *offers, const struct signals_row *said)
 {
 	const struct signals_signal *block = signals__of(&offers->model->signals, ROLE_DISKS);
@@ -159,7 +159,7 @@ static void offer_disks(struct offers *offers, const struct signals_row *said)
 
 /* --- files ---------------------------------------------------------------------------------- */
 
-/* Who has most of it, as the begin of a sentence. */
+/* The group with the largest share, as the beginning of a sentence. */
 static void say_subject(struct finding *finding, const struct signals_part *part)
 {
 	char who[512] = "";
@@ -189,7 +189,7 @@ static void say_file(struct finding *finding, const struct model *model,
 	    words__time(part->sum.max[signal->main]).text);
 }
 
-/* The file that takes most, unless a sentence about waiting has named it. */
+/* Offers the file that took most time, unless a sentence about waiting already names it. */
 static void offer_file(struct offers *offers)
 {
 	const struct signals_signal *files = signals__of(&offers->model->signals, ROLE_FILES);
@@ -213,7 +213,7 @@ struct others {
 	int64_t count, times;
 };
 
-/* What else the same threads look for as often, in vain; adds its time to *ns. */
+/* Finds other missing files that the same threads look up equally often. Adds their time to *ns. */
 static struct others others_missing(const struct signals_signal *signal,
 				    const struct signals_part *most, int64_t *ns)
 {
@@ -364,7 +364,7 @@ static void offer_service(struct offers *offers, const struct signals_signal *tc
 					    say_resets, tcp, service });
 }
 
-/* Where both ends are recorded, who connects is who can change it. */
+/* If both ends are recorded, the connecting end is named, because only that end can change it. */
 static void offer_churn(struct offers *offers, const struct signals_signal *tcp)
 {
 	const struct signals_service *most = NULL;

@@ -14,7 +14,7 @@ DEFINE_CLEANUP(sqlite3_stmt *, sqlite3_finalize)
 
 #define MOST_NAME 4096
 
-/* While it is read. */
+/* The state of code__load(). */
 struct reading {
 	struct code *code;
 	struct model *model;
@@ -37,7 +37,7 @@ static int take_module(struct reading *reading, sqlite3_stmt *row)
 	return 0;
 }
 
-/* Where code is whose module is not there: one for all. */
+/* Finds a module by id. All ids without a row share one substitute module, named "?". */
 static int find_module(struct reading *reading, int64_t id, uint32_t *ret)
 {
 	struct code *code = reading->code;
@@ -92,7 +92,7 @@ static int take_frame(struct reading *reading, sqlite3_stmt *row)
 	return 0;
 }
 
-/* Rows come by frame, then depth. */
+/* Rows are sorted by frame, then by depth. */
 static int take_line(struct reading *reading, sqlite3_stmt *row)
 {
 	struct code *code = reading->code;
@@ -101,7 +101,7 @@ static int take_line(struct reading *reading, sqlite3_stmt *row)
 	struct code_frame *frame;
 	struct code_line *line;
 
-	/* A frame without lines gets a name below. */
+	/* A frame without lines gets a substitute name in name_frames(). */
 	if (at == CODE_NONE || function == CODE_NONE)
 		return 0;
 	frame = &code->frames[at];
@@ -117,8 +117,8 @@ static int take_line(struct reading *reading, sqlite3_stmt *row)
 }
 
 /*
- * A frame without a name gets a function of its own, so that it never vanishes: as in the view
- * `frames` and in reports.
+ * A frame without a name gets a function of its own, named "module+0xaddress", so that it never
+ * vanishes. The view `frames` and the reports use the same name.
  */
 static int name_frame(struct reading *reading, struct code_frame *frame)
 {
@@ -154,7 +154,7 @@ static int name_frames(struct reading *reading)
 	return 0;
 }
 
-/* The frame of stacks whose own is not there: one for all. */
+/* The substitute frame for stacks whose own frame has no row. One is shared by all such stacks. */
 static int find_unknown_frame(struct reading *reading, uint32_t *ret)
 {
 	struct code *code = reading->code;

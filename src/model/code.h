@@ -1,7 +1,7 @@
 /*
  * The code of a recording: modules, functions, frames and the tree of stacks, as arrays in which
- * every reference is a valid index. What refers to a row that is not there (the recorder was
- * killed, somebody made the file by hand) gets a substitute and is counted.
+ * every reference is a valid index. A reference to a missing row (because the recorder was killed
+ * or the file was made by hand) is replaced by a substitute and counted.
  */
 #pragma once
 
@@ -11,7 +11,10 @@
 #include "model/ids.h"
 
 #define CODE_NONE IDS_NONE
-/* Functions in a stack, and in all: a small file may ask for more than any memory holds. */
+/*
+ * Limits on the functions in one stack and on all nodes together. Without them, a small file could
+ * ask for more memory than any machine has.
+ */
 #define CODE_MOST_DEPTH 8192
 #define CODE_MOST_NODES (1 << 24)
 
@@ -29,7 +32,7 @@ struct code_function {
 	const char *name, *system_name;
 	const char *file; /* NULL: unknown */
 	uint32_t start_line;
-	bool named; /* false: it stands for an address without a function */
+	bool named; /* false: a substitute for an address without a function */
 };
 
 /* One function at a frame's address; a frame has 1 + the number of inlined calls. */
@@ -40,18 +43,21 @@ struct code_line {
 
 struct code_frame {
 	uint32_t module;
-	uint64_t address;    /* as the ELF file has it; plain in the kernel and in generated code */
-	uint32_t first_line; /* lines[first_line … + line_count): innermost inlined first */
+	uint64_t address; /* ELF virtual address; run-time address in the kernel and in JIT code */
+	uint32_t first_line; /* the first of line_count lines, innermost inlined function first */
 	uint32_t line_count; /* at least 1 */
 	bool is_kernel;
 };
 
-/* A node of the tree of stacks: its frame, called by its parent's. Parents come before children. */
+/*
+ * A node of the tree of stacks. The frame of its parent calls this frame. Parents come before their
+ * children.
+ */
 struct code_stack {
-	uint32_t parent; /* CODE_NONE: outermost */
+	uint32_t parent; /* CODE_NONE: outermost frame */
 	uint32_t frame;
-	uint32_t depth;  /* 0 for an outermost one */
-	uint32_t height; /* functions from here to the root */
+	uint32_t depth;  /* 0 for the outermost frame */
+	uint32_t height; /* number of functions from here to the root, inlined ones included */
 };
 
 struct code {
@@ -61,15 +67,21 @@ struct code {
 	struct code_frame *frames;
 	struct code_stack *stacks;
 	size_t module_count, function_count, line_count, frame_count, stack_count;
-	struct ids module_ids, function_ids, frame_ids, stack_ids; /* rows of the recording */
-	int64_t torn;            /* rows that refer to some that are not there */
-	bool has_unknown_module; /* the last one */
-	size_t unknown_frame;    /* its index + 1; 0: not made */
+	struct ids module_ids, function_ids, frame_ids, stack_ids; /* row ids in the recording */
+	int64_t torn;            /* number of references to rows that do not exist */
+	bool has_unknown_module; /* the substitute; always the last module */
+	size_t unknown_frame;    /* index of the substitute frame + 1; 0: not made yet */
 };
 
-/* Strings become the model's, whose recording `db` is. -EBADMSG: a stack deeper than any. */
+/*
+ * Loads the code from `db`, the recording of `model`. The model owns the strings. -EBADMSG: a stack
+ * is deeper than CODE_MOST_DEPTH.
+ */
 int code__load(struct code *code, struct model *model, sqlite3 *db);
 void code__release(struct code *code);
 
-/* The index of a stack by its id, CODE_NONE for 0; one that is not there is counted. */
+/*
+ * Returns the index of the stack with this id; CODE_NONE for id 0. An id without a row also gives
+ * CODE_NONE and is counted in `torn`.
+ */
 uint32_t code__stack(struct code *code, int64_t id);

@@ -19,7 +19,7 @@ struct hot_function *fold__add_function(struct hot *hot, const char *name, uint3
 	return function;
 }
 
-/* The function of `code` at `at` is at + 1 here: 0 stands for having no stack. */
+/* Function i of `code` becomes function i + 1 here, because 0 stands for "no stack". */
 static int add_functions(struct hot *hot, const struct code *code)
 {
 	cleanup(free_p) uint32_t *rows = calloc(code->module_count + 1, sizeof(*rows));
@@ -48,7 +48,7 @@ static int add_functions(struct hot *hot, const struct code *code)
 	return 0;
 }
 
-/* The node of `function` called from `parent`. */
+/* Finds or adds the node of `function` under `parent`. */
 static int descend(struct fold *fold, struct hot *hot, uint32_t parent, uint32_t function,
 		   uint32_t *ret)
 {

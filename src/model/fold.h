@@ -1,7 +1,7 @@
 /*
- * Call paths by function. The recording has a tree of frames, which are addresses; a person wants
- * functions. So the tree is folded: two call sites in one function are one node, a frame with
- * inlined functions is several nodes. Everything later works on that smaller tree.
+ * Call paths by function. The recording has a tree of frames, which are addresses, but users think
+ * in functions. So the tree is folded: two call sites in one function become one node, and a frame
+ * with inlined functions becomes several nodes. All later code works on the smaller tree.
  */
 #pragma once
 
@@ -9,24 +9,26 @@
 #include "model/code.h"
 #include "model/hot.h"
 
-/* What a stack of the recording is in the folded tree. */
+/* The place of a recorded stack in the folded tree. */
 struct fold_stack {
-	uint32_t node;            /* in hot.nodes */
-	uint32_t frames, unnamed; /* from here outwards */
+	uint32_t node;            /* index in hot.nodes */
+	uint32_t frames, unnamed; /* counted from here to the root */
 };
 
 struct fold {
 	struct code code;
-	struct fold_stack *stacks; /* as many as the code has */
-	struct map edges;          /* parent node and function → node + 1 */
+	struct fold_stack *stacks; /* one for each stack of `code` */
+	struct map edges;          /* (parent node, function) → node + 1 */
 };
 
-/* Reads the code and makes hot.functions and hot.nodes of it. -E2BIG: more nodes than any memory.
- */
+/* Reads the code and fills hot.functions and hot.nodes. -E2BIG: more than CODE_MOST_NODES nodes. */
 int fold__load(struct fold *fold, struct hot *hot, struct model *model, sqlite3 *db);
 void fold__release(struct fold *fold);
 
-/* One more function that the recording does not have; NULL when out of memory. */
+/* Adds a function that is not in the recording. Returns NULL when out of memory. */
 struct hot_function *fold__add_function(struct hot *hot, const char *name, uint32_t *ret);
-/* The folded stack of an id, NULL for 0; one that is not there is counted. */
+/*
+ * Returns the folded stack with this id; NULL for id 0. An id without a row also gives NULL and is
+ * counted.
+ */
 const struct fold_stack *fold__stack(struct fold *fold, int64_t id);

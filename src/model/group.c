@@ -1,6 +1,7 @@
 /*
- * What a person sees as one thing: a pool of workers, a server's processes. Names that differ only
- * in a number at their end are one; the rest is sorting and adding up neighbours.
+ * Groups of threads that users think of as one thing, such as a pool of workers or the processes of
+ * a server. Names that differ only in a trailing number belong to one group. The code sorts the
+ * threads and adds up neighbours that compare equal.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -12,7 +13,7 @@
 #include "model/load.h"
 #include "recording/recording.h"
 
-/* Length of a name without the number at its end; all of it, if it is nothing but a number. */
+/* The length of a name without its trailing digits; the full length if the name is all digits. */
 static size_t stem_length(const char *comm)
 {
 	size_t length = strlen(comm), stem = length;
@@ -62,7 +63,7 @@ static int by_group(const void *a, const void *b)
 	return order ? order : compare_numbers(x->id, y->id);
 }
 
-/* "worker-*" for worker-1 and worker-2; the name itself where all have the same. */
+/* "worker-*" for worker-1 and worker-2; the name itself if all members have the same name. */
 static const char *common_name(struct model *model, struct model_thread *const *members,
 			       size_t count)
 {
@@ -175,7 +176,7 @@ static int same_blame(const struct model_wait *a, const struct model_wait *b)
 	return order ? order : strcmp(a->evidence, b->evidence);
 }
 
-/* Within a blame as before: the longest first. */
+/* Within one blame, keeps the order of model.waits: the longest first. */
 static int by_blame(const void *a, const void *b)
 {
 	const struct model_wait *x = *(const struct model_wait *const *)a;

@@ -1,4 +1,4 @@
-/* Totals, ranks, errors; and code in words. */
+/* Computes totals, ranks and errors, and formats functions and call paths as text. */
 #include "model/hot.h"
 
 #include <errno.h>
@@ -11,10 +11,10 @@
 #include "model/model.h"
 
 #define NAME_COLUMNS 40
-/* Of a path that is folded: so many innermost functions, and the outermost. */
+/* How many innermost functions of a folded path are shown, besides the outermost one. */
 #define PATH_INNER 4
 
-/* What a finding may rest on. */
+/* The smallest share and the largest error, in percent, at which a finding may name a part. */
 #define LEAST_PERCENT 20
 #define MOST_ERROR    10
 
@@ -49,7 +49,10 @@ static void sum_selves(struct hot *hot)
 	}
 }
 
-/* From where the function with the most self time is called; before sum_trees(). */
+/*
+ * Finds the function with the most self time while running, and the heaviest user-space path into
+ * it. Must run before sum_trees().
+ */
 static int find_way(struct hot *hot)
 {
 	cleanup(free_p) struct hot_sum *ways = calloc(hot->node_count, sizeof(*ways));
@@ -80,7 +83,7 @@ static bool is_hook(const struct hot_function *function)
 				    !strncmp(function->name, "bpf_trace_run", 13));
 }
 
-/* The outermost hook of each path, with all below it; after sum_trees(). */
+/* Adds up the outermost hook of each path with everything below it. Must run after sum_trees(). */
 static int sum_hooks(struct hot *hot)
 {
 	cleanup(free_p) bool *inside = calloc(hot->node_count, sizeof(*inside));
@@ -97,7 +100,10 @@ static int sum_hooks(struct hot *hot)
 	return 0;
 }
 
-/* Callers come before the called, so one walk backwards makes each node's sum that of its tree. */
+/*
+ * Parents come before their children, so one backward pass turns each node's sum into the sum of
+ * its subtree.
+ */
 static void sum_trees(struct hot *hot)
 {
 	for (size_t i = hot->node_count; i-- > 1;)
@@ -106,7 +112,7 @@ static void sum_trees(struct hot *hot)
 				 &hot->nodes[i].sums[kind]);
 }
 
-/* On from a node whose called ones are done: the next one in the tree, 0 at its end. */
+/* Goes on from a node whose children are done. Returns the next node in the tree, 0 at the end. */
 static uint32_t leave(const struct hot *hot, uint32_t at, uint32_t *open)
 {
 	while (at) {
@@ -118,7 +124,7 @@ static uint32_t leave(const struct hot *hot, uint32_t at, uint32_t *open)
 	return 0;
 }
 
-/* A tree counts for a function at the outermost place that it has there: recursion counts once. */
+/* A subtree counts towards a function only at its outermost call, so recursion counts once. */
 static int sum_totals(struct hot *hot)
 {
 	cleanup(free_p) uint32_t *open = calloc(hot->function_count, sizeof(*open));
@@ -159,7 +165,7 @@ static struct ranked rank_one(const struct hot *hot, uint32_t i, int kind)
 {
 	const struct hot_sum *self = hot->functions[i].self, *total = hot->functions[i].total;
 
-	/* Half of each, so that no sum is too large. */
+	/* Halved, so that the sum of both kinds cannot overflow. */
 	return (struct ranked) {
 		.self_ns = kind < HOT_KINDS ? self[kind].ns
 					    : self[HOT_RUN].ns / 2 + self[HOT_WAIT].ns / 2,
@@ -244,7 +250,10 @@ double hot__error(const struct hot_sum *part, const struct hot_sum *whole)
 	if (total <= 0)
 		return 0;
 	error = 2 * sqrt((1 - share) * (1 - share) * part->variance + share * share * other);
-	/* All or nothing of n samples does not make it certain: the rule of three. */
+	/*
+	 * If all of n samples, or none of them, are in the part, the formula above gives an error
+	 * of 0. The rule of three gives the actual bound.
+	 */
 	least = 3 * whole->variance / total;
 	return fmin(fmax(error, least) / total, 1) * 100;
 }
@@ -292,7 +301,7 @@ void hot__say_function(const struct hot_function *function, char *text, size_t s
 			   *module ? ")" : "");
 }
 
-/* What is outside of these is the same in every program. */
+/* The functions that start a program or a thread. Their callers are the same in every program. */
 static bool starts(const char *name)
 {
 	static const char *const known[] = { "_start",
@@ -317,7 +326,9 @@ static bool is_in_libc(const struct hot *hot, uint32_t node)
 	       (!strncmp(module, "libc.so", 7) || !strncmp(module, "libpthread", 10));
 }
 
-/* Who called the C library says more than what that calls in itself: pthread_mutex_lock is enough.
+/*
+ * Skips calls inside the C library. The function that called into it matters more than its
+ * internals: pthread_mutex_lock is enough.
  */
 static uint32_t way_into_libc(const struct hot *hot, uint32_t node)
 {
@@ -404,8 +415,10 @@ void hot__say_run(const struct model *model, const struct model_group *group, ch
 	words__say(text, size, " has %s", hot__share(&most->sum, &whole).text);
 }
 
-/* What the kernel calls the function that a syscall is; which of them has a frame is its compiler's
- * choice. */
+/*
+ * Whether a kernel function implements this syscall. Which of these wrappers has a frame depends on
+ * how the kernel's compiler inlined them.
+ */
 static bool serves(const struct hot_function *function, const char *call)
 {
 	static const char *const prefixes[] = { "__x64_sys_", "__se_sys_", "__do_sys_", "__sys_",
@@ -431,7 +444,7 @@ void hot__say_call(const struct model *model, const char *call, char *text, size
 	for (uint32_t i = 1; i < hot->node_count && ways; i++) {
 		const struct hot_node *node = &hot->nodes[i];
 
-		/* The outermost has the sum of those inside. */
+		/* The sum of the outermost wrapper includes the wrappers inside it. */
 		if (!serves(&hot->functions[node->function], call) ||
 		    serves(&hot->functions[hot->nodes[node->parent].function], call))
 			continue;

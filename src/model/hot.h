@@ -1,11 +1,12 @@
 /*
  * Where in the code the time went: sums over samples, by function and by call path.
  *
- * A sample's weight is an unbiased estimate, and its variance is known: an interval shorter than
- * the period P is drawn with p = w/P and weighs P, a longer one is always drawn and weighs itself,
- * so Σ P × (weight − true length) estimates the variance of Σ weight. A tick is one draw, however
- * many ticks it stands for because it came late: its variance is weight², which is Poisson's. All
- * errors in a report are two standard errors: 95 of 100 such numbers are that close.
+ * A sample's weight is an unbiased estimate with a known variance. An interval of length w that is
+ * shorter than the period P is drawn with probability w/P and weighs P. A longer one is always
+ * drawn and weighs its own length. So Σ P × (weight − true length) estimates the variance of Σ
+ * weight. A tick is one draw, even if it came late and stands for several ticks: its variance is
+ * weight², as in a Poisson process. All errors in a report are two standard errors, so 95 of 100
+ * such numbers are that close to the truth.
  */
 #pragma once
 
@@ -17,7 +18,7 @@
 
 struct model;
 
-/* What is looked for in the code; ready and idle time are neither. */
+/* The kinds of time that samples locate in the code. Ready and idle time belong to neither kind. */
 enum hot_kind { HOT_RUN, HOT_WAIT /* delaying and undecided */, HOT_KINDS };
 
 struct hot_sum {
@@ -27,26 +28,29 @@ struct hot_sum {
 };
 
 /*
- * Self: of running, where it is the innermost function; of waiting, where it is the innermost of
- * user space, since below that all waits look alike. Total: where it is anywhere in the stack, once
- * for each. Functions without a name are summed up in the first of their module, their `row`.
+ * Self time while running counts for the innermost function. Self time while waiting counts for the
+ * innermost user-space function, because the kernel part of all waits looks alike. Total time
+ * counts for every function of a stack, once each. Functions without a name are summed up in the
+ * first such function of their module; `row` is its index.
  */
 struct hot_function {
 	const char *name;
 	const char *module; /* path, NULL: none */
 	const char *file;   /* NULL: unknown */
-	int64_t line;       /* where it starts; 0: unknown */
+	int64_t line;       /* first line of the function; 0: unknown */
 	bool kernel;
 	bool named;
 	uint32_t row;
 	struct hot_sum self[HOT_KINDS], total[HOT_KINDS];
 };
 
-/* Call paths as a tree, callers before the called; node 0 is no stack, and everybody's root. */
+/*
+ * Call paths as a tree. Callers come before callees. Node 0 stands for "no stack" and is the root.
+ */
 struct hot_node {
 	uint32_t parent, function;
-	uint32_t user;        /* the nearest of user space from here outwards, 0: none */
-	uint32_t first, next; /* called from here; the next that is called from the parent */
+	uint32_t user;        /* the nearest user-space node from here to the root; 0: none */
+	uint32_t first, next; /* the first callee; the next callee of the parent */
 	struct hot_sum sums[HOT_KINDS];
 };
 
@@ -57,81 +61,88 @@ struct hot_cell {
 };
 
 struct hot_cells {
-	struct hot_cell *list; /* by owner, then the heaviest first */
+	struct hot_cell *list; /* by owner, then by weight, the heaviest first */
 	size_t count;
 };
 
-/* Why a stack is not whole. */
+/* Why a stack is missing or incomplete. */
 struct hot_reason {
 	const char *words;
-	bool cut; /* not whole; else there is none */
+	bool cut; /* true: the stack is incomplete; false: there is no stack */
 	int64_t samples;
 };
 
 struct hot {
 	bool known;        /* the recording has tables for samples */
-	bool has_period;   /* it says how often one was taken: */
-	int64_t period_ns; /* 0: never */
-	int64_t tick_ns;   /* between the ticks of a CPU, by the samples; 0: there is none */
+	bool has_period;   /* period_ns is known */
+	int64_t period_ns; /* how often a stack was taken; 0: never */
+	int64_t tick_ns;   /* tick interval of a CPU, taken from the samples; 0: no ticks */
 
-	/* Without gapless's own threads, by enum kind. */
+	/* Indexed by enum kind. Without gapless's own threads. */
 	struct hot_sum sampled[8];
 	int64_t ledger_ns[8];
 	int64_t samples, whole;
 	int64_t frames, unnamed; /* in the samples' stacks */
-	int64_t torn;            /* rows that refer to some that are not there */
+	int64_t torn;            /* number of references to rows that do not exist */
 	struct hot_reason *reasons;
 	size_t reason_count;
 
-	struct hot_function *functions; /* the first stands for having no stack */
+	struct hot_function *functions; /* functions[0] stands for "no stack" */
 	size_t function_count;
 	struct hot_node *nodes;
 	size_t node_count;
-	/* Functions with such time, most self time first; the last is by both together. */
+	/*
+	 * Functions that have time of this kind, most self time first. The last list ranks by the
+	 * sum of both kinds.
+	 */
 	uint32_t *ranks[HOT_KINDS + 1];
 	size_t rank_counts[HOT_KINDS + 1];
 
-	struct hot_sum hooks; /* running in BPF programs and what calls them */
-	struct hot_cell way;  /* the function that runs most, and the heaviest path into it:
-			       * a node of user space, 0: none */
+	struct hot_sum hooks; /* running in BPF programs and their callers in the kernel */
+	struct hot_cell way;  /* function that runs most; user node of its main path, 0: none */
 
-	struct hot_cells runs;   /* group in model.groups, function: self */
-	struct hot_cells paths;  /* blame.owner, node of user space */
-	struct hot_cells wakers; /* blame.owner, node */
+	struct hot_cells runs;   /* owner: index in model.groups; place: function; sum: self time */
+	struct hot_cells paths;  /* owner: blame.owner; place: user-space node */
+	struct hot_cells wakers; /* owner: blame.owner; place: node */
 };
 
 void hot__release(struct hot *hot);
 
-/* Sums on nodes into self times, totals and ranks. */
+/* Computes self times, totals and ranks from the sums of the nodes. */
 int hot__rank(struct hot *hot);
 
 void hot__add(struct hot_sum *to, const struct hot_sum *what);
 
-/* Law 4: why there are no samples; NULL if there are. */
+/* Returns why there are no samples (law 4); NULL if there are some. */
 const char *hot__why_none(const struct model *model, char *text, size_t size);
 
-/* An owner's cells, and what they add up to; NULL if there are none. */
+/* Returns the first cell of an owner, their number and their sum; NULL if there are none. */
 const struct hot_cell *hot__find(const struct hot_cells *cells, uint32_t owner, size_t *ret_count,
 				 struct hot_sum *ret_whole);
 
-/* In time, and in hundredths of `whole` for a part of it. */
+/* The error in nanoseconds, and the error of a part in percent of `whole`. */
 int64_t hot__error_ns(const struct hot_sum *sum);
 double hot__error(const struct hot_sum *part, const struct hot_sum *whole);
-/* "42 % ±2.1 of 1,812 samples"; without ± where nothing was left to chance. */
+/* "42 % ±2.1 of 1,812 samples"; without ± if the error is 0. */
 struct words hot__share(const struct hot_sum *part, const struct hot_sum *whole);
 /* "±2.1" */
 struct words hot__plus_minus(double percent);
 
-/* "main → … → handle → pread64": outermost first, folded in the middle, names made clean. */
+/* "main → … → handle → pread64": outermost first, shortened in the middle, names cleaned. */
 void hot__say_path(const struct hot *hot, uint32_t node, char *text, size_t size);
 /* "parse_line (libfoo.so)" */
 void hot__say_function(const struct hot_function *function, char *text, size_t size);
-/* The module without its folders; "[kernel]". Empty if there is none. */
+/*
+ * The module's file name without its directory; "[kernel]" for the kernel; empty if there is none.
+ */
 const char *hot__module(const struct hot_function *function);
 
-/* Whether a finding may name a part of the samples. */
+/* Whether a part of the samples is large and certain enough to be named in a finding. */
 bool hot__is_enough(const struct hot_sum *part, const struct hot_sum *whole);
-/* What samples add to a finding, if they are enough: about a group that runs, a syscall. */
+/*
+ * What samples add to a finding about a group that runs, or about a syscall. Adds nothing if there
+ * are too few samples.
+ */
 struct model_group;
 void hot__say_run(const struct model *model, const struct model_group *group, char *text,
 		  size_t size);

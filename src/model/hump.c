@@ -1,11 +1,11 @@
 /*
- * The height at a bucket is the number of values in the 8 buckets around it, which are one power of
- * two wherever they are: so a spread that is even on a logarithmic scale is flat, though its
- * buckets are not. For each bucket as the bottom of a valley, the highest points to its left and
- * right, a power of two away at least, are the humps; the valley that lies deepest below the
- * smaller of them wins. A tail has no valley, however long it is, but for chance: a hump must rise
- * four standard deviations above it, which takes
- * 17 values at least.
+ * The height at a bucket is the number of values in the 8 buckets around it. Eight buckets cover
+ * one power of two everywhere, so values that are spread evenly on a logarithmic scale give a flat
+ * curve, although the buckets have different widths. Each bucket is tried as the bottom of a
+ * valley. The highest points to its left and right, at least a power of two away, are the humps.
+ * The valley that is deepest below the smaller hump wins. A long tail has no valley except by
+ * chance. To rule out chance, a hump must rise four standard deviations above the valley, which
+ * takes at least 17 values.
  */
 #include "model/hump.h"
 
@@ -23,7 +23,8 @@
 struct heights {
 	int64_t counts[HISTOGRAM_BUCKETS];
 	int64_t at[HISTOGRAM_BUCKETS];
-	int64_t left[HISTOGRAM_BUCKETS], right[HISTOGRAM_BUCKETS]; /* the highest up to there */
+	int64_t left[HISTOGRAM_BUCKETS],
+		right[HISTOGRAM_BUCKETS]; /* the highest point from that side up to this bucket */
 };
 
 static void measure(struct heights *heights)

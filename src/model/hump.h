@@ -1,4 +1,4 @@
-/* Two humps in a histogram, of which the average describes neither. */
+/* Finds two humps in a histogram. The average of such values describes neither hump. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,8 +13,8 @@ struct hump {
 };
 
 /*
- * Whether the values, which come by bucket, have two humps: each with 1 % of them and 17 values at
- * least, their medians 4 times apart, and between them a valley half as high as the smaller one,
- * deeper than chance would make it.
+ * Whether the values, sorted by bucket, have two humps. Each hump has at least 1 % of the values
+ * and at least 17 values. The medians differ by a factor of at least 4. The valley between them is
+ * at most half as high as the smaller hump, and deeper than chance explains.
  */
 bool hump__find(const struct model_bucket *buckets, size_t count, struct hump *ret);

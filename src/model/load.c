@@ -1,4 +1,4 @@
-/* Rows into arrays. Sums over slices are left to SQLite: see sql.c. */
+/* Reads rows into arrays. SQLite computes the sums over slices: see sql.c. */
 #include "model/load.h"
 
 #include <errno.h>
@@ -122,7 +122,7 @@ static int take_meta(struct model *model, sqlite3_stmt *row)
 		return 0;
 	if (!strcmp(key, "complete"))
 		model->complete = sqlite3_column_int64(row, 1) == 1;
-	/* Samples came with version 2, signals with 3. */
+	/* Schema version 2 added samples, version 3 added signals. */
 	if (!strcmp(key, "schema_version"))
 		model->hot.known = sqlite3_column_int64(row, 1) >= 2;
 	if (!strcmp(key, "schema_version"))
@@ -146,7 +146,7 @@ static int take_meta(struct model *model, sqlite3_stmt *row)
 	return 0;
 }
 
-/* What meta does not say (yet), the slices do. */
+/* Takes start and end from the slices if meta does not have them (yet). */
 static int take_span(struct model *model, sqlite3_stmt *row)
 {
 	if (!model->start_ns)
@@ -337,7 +337,7 @@ static int take_figure(struct model *model, sqlite3_stmt *row, struct model_figu
 		return -ENOMEM;
 	figure->name = load__name(model, row, 0);
 	figure->value = sqlite3_column_double(row, 1);
-	if (!(fabs(figure->value) < (double)LOAD_MOST)) /* a hostile one, or none at all */
+	if (!(fabs(figure->value) < (double)LOAD_MOST)) /* huge (a hostile file) or NaN */
 		figure->value = figure->value < 0 ? -(double)LOAD_MOST : (double)LOAD_MOST;
 	figure->words = load__text(model, row, 2);
 	figure->remedy = load__text(model, row, 3);
@@ -359,7 +359,7 @@ static int compare_ids(const void *a, const void *b)
 	return by_id(&((const struct model_thread *)a)->id, b);
 }
 
-/* A recorder that was killed may have left accounts of threads that it had no time to describe. */
+/* A killed recorder may leave accounts of threads that it had no time to describe. */
 static int add_unknown(struct model *model)
 {
 	size_t known = model->thread_count;

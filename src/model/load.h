@@ -1,4 +1,4 @@
-/* Between the files of the model: rows into arrays, arrays into groups. */
+/* Shared by the files of the model: rows into arrays, arrays into groups. */
 #pragma once
 
 #include <sqlite3.h>
@@ -6,58 +6,70 @@
 #include "base/vec.h"
 #include "model/model.h"
 
-/* Reads meta and the states, which the cut and the kinds are settled with. */
+/* Reads meta and the states, which are needed to settle the cut and the kinds. */
 int load__head(struct model *model, sqlite3 *db);
-/* Settles the cut, once the head is read. -ERANGE: nothing is left. */
+/* Settles the cut. Must run after load__head(). -ERANGE: the cut is empty. */
 int load__cut(struct model *model, const struct model_options *options);
-/* Reads threads, those too that only waits know; load__tables() does it itself. */
+/* Reads threads, including those that appear only in waits. load__tables() calls it. */
 int load__threads(struct model *model, sqlite3 *db);
-/* Reads the rest, inside the cut; no sums over threads yet. */
+/* Reads the rest inside the cut. Does not add up threads yet. */
 int load__tables(struct model *model, sqlite3 *db);
-/* Reads code and samples; threads are in groups already, and waits in blames. */
+/* Reads code and samples. Threads must be in groups and waits in blames. */
 int load__samples(struct model *model, sqlite3 *db);
 
-/* Reads what the time outside syscalls is made of, but for samples; before load__samples(). */
+/*
+ * Reads what makes up the time outside syscalls, except samples. Must run before load__samples().
+ */
 int load__outside(struct model *model, sqlite3 *db);
 
-/* Reads what --note kept. */
+/* Reads the notes that were recorded with --note. */
 int load__notes(struct model *model, sqlite3 *db);
 
-/* Reads what signals counted; threads are in groups already. */
+/* Reads what signals counted. Threads must be in groups. */
 int load__signals(struct model *model, sqlite3 *db);
 
-/* Of hostile numbers: two of them, or two sums of amounts, can be added up. */
+/*
+ * Limit on numbers from a hostile file, so that two numbers or two sums can be added without
+ * overflow.
+ */
 #define LOAD_MOST (INT64_MAX / 2)
-/* Percentiles multiply by 100. */
+/* Percentiles multiply by 100, so the limit on counts in buckets is lower. */
 #define LOAD_MOST_BUCKETS (INT64_MAX / 128)
-/* What is left of an amount when it is not negative, and all that *sum has fits into `most`. */
+/*
+ * Clamps `value` so that it is not negative and *sum stays within `most`. Adds it to *sum and
+ * returns it.
+ */
 int64_t load__amount(int64_t value, int64_t most, int64_t *sum);
 
 typedef int load_row(struct model *model, sqlite3_stmt *row);
-/* Calls `take` for each row; its first error ends it. */
+/* Calls `take` for each row. Stops at its first error and returns it. */
 int load__each(struct model *model, sqlite3 *db, const char *sql, load_row *take);
-/* Ready to step through, with the cut bound to ?1 and ?2, if it has them. */
+/* Prepares a statement. Binds the cut to ?1 and ?2 if the statement has them. */
 int load__prepare(const struct model *model, sqlite3 *db, const char *sql, sqlite3_stmt **ret);
-/* What SQLite's result means for the caller of model__load(); 0 at the end of the rows. */
+/* Converts an SQLite result code to an error of model__load(); 0 at the end of the rows. */
 int load__error(int rc);
-/* NULL if there is none. */
+/* Return NULL if there is no row with this id. */
 const struct model_state *load__state(const struct model *model, int64_t id);
 const struct model_thread *load__thread(const struct model *model, int64_t id);
 
-/* A copy that lives as long as the model; NULL for NULL or when out of memory, which fails
- * the load in the end. */
+/*
+ * Copies a string. The copy lives as long as the model. Returns NULL for NULL and when out of
+ * memory; running out of memory makes the load fail in the end.
+ */
 const char *load__keep(struct model *model, const char *text);
-/* A column, kept likewise. load__name() is for what must not be NULL: a recording made by somebody
- * else may have holes. */
+/*
+ * A column, copied in the same way. load__name() returns "?" for NULL. Use it where NULL is not
+ * allowed, because a recording made by another tool may have NULLs anywhere.
+ */
 const char *load__text(struct model *model, sqlite3_stmt *row, int column);
 const char *load__name(struct model *model, sqlite3_stmt *row, int column);
 /* A column as a number from 0 to INT32_MAX. */
 uint32_t load__index(sqlite3_stmt *row, int column);
 
-/* Waits for sockets that share an end go by that one's name. */
+/* Merges waits for sockets that share an end, and names them after that end. */
 int load__sockets(struct model *model);
 
-/* Threads into groups, waits into blames, lines for --by; and how many processes. */
+/* Put threads into groups, count processes, put waits into blames, and make the rows for --by. */
 int group__threads(struct model *model);
 int group__processes(struct model *model);
 int group__waits(struct model *model);

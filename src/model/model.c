@@ -1,10 +1,9 @@
 /*
- * The sums. All numbers of a report are made here and in SQLite's sums behind load.c; nothing else
- * computes.
+ * The sums. All numbers of a report are computed here or by the SQL behind load.c, nowhere else.
  *
- * A thread's lifetime is last_ns - first_ns, which its states must add up to: what is missing is
- * the remainder, and it is printed. Only where a recorder was killed before it wrote the ends of
- * lives, a lifetime is at least what the states say.
+ * A thread's lifetime is last_ns - first_ns, and its states must add up to it. The difference is
+ * the remainder, and it is printed. If the recorder was killed before it wrote the end of a
+ * thread's life, the lifetime is at least the sum of the states.
  */
 #include "model/model.h"
 
@@ -244,7 +243,7 @@ int model__load_open(const char *path, const struct model_options *options, sqli
 
 	if (err)
 		return err;
-	/* One moment of a recording that may still grow. */
+	/* Read one consistent snapshot of a recording that may still grow. */
 	sqlite3_exec(db, "BEGIN", NULL, NULL, NULL);
 	err = load(&model, db, options);
 	if (err)

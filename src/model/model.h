@@ -1,6 +1,6 @@
 /*
  * Everything that a report says, as numbers in one plain struct. Text, JSON and findings only print
- * what is here, so they cannot disagree.
+ * these numbers, so they cannot disagree.
  */
 #pragma once
 
@@ -31,9 +31,9 @@ struct model_options {
 	enum model_by by;
 	uint64_t from_ns;        /* the cut, as offsets from the start */
 	uint64_t to_ns;          /* 0: the end */
-	const char *const *busy; /* causes to call held up, up to a NULL; or NULL */
-	const char *const *idle; /* causes to call idle */
-	enum redact_args args;   /* of programs and system calls */
+	const char *const *busy; /* causes to count as held up, NULL-terminated; or NULL */
+	const char *const *idle; /* causes to count as idle, likewise */
+	enum redact_args args;   /* how to redact arguments of programs and syscalls */
 };
 
 struct model_state {
@@ -41,7 +41,7 @@ struct model_state {
 	const char *state;
 	const char *cause;
 	enum kind kind;
-	enum ledger_slot slot; /* SLOT_NONE: states.def does not have it */
+	enum ledger_slot slot; /* SLOT_NONE: not in states.def */
 	int64_t ns;
 	int64_t count;
 };
@@ -68,54 +68,54 @@ struct model_thread {
 	const struct model_cell *cells;
 	size_t cell_count;
 	int64_t kind_ns[KIND_COUNT];
-	bool measured; /* has an account, unlike interrupts and mere culprits */
+	bool measured; /* has an account; interrupts and mere culprits have none */
 	struct model_group *group;
 };
 
 /*
- * Threads that a person sees as one: same process name, same own name but for a number at its end.
- * gapless's own threads and kernel threads keep to themselves.
+ * Threads that users think of as one: the same process name, and the same thread name except for a
+ * trailing number. gapless's own threads and kernel threads are never grouped with others.
  */
 struct model_group {
-	const char *name; /* "worker-*", or the one name that all have */
+	const char *name; /* "worker-*", or the name that all members share */
 	const char *process_comm;
 	const struct model_thread *first;
 	size_t members;
-	size_t threads; /* those of them that were measured */
+	size_t threads; /* how many members were measured */
 	size_t processes;
 	int64_t lifetime_ns;
 	int64_t kind_ns[KIND_COUNT];
-	int64_t *state_ns; /* by the state's place in model.states */
+	int64_t *state_ns; /* indexed like model.states */
 	bool own;
 	bool kernel;
 };
 
-/* Between the two ends in the name of a connection, the local one first. */
+/* Separates the two ends in the name of a connection. The local end comes first. */
 #define MODEL_ARROW " ↔ "
 
 struct model_wait {
 	const struct model_thread *waiter;
 	const struct model_state *state;
 	int64_t object; /* 0: none */
-	int64_t alike;  /* the same for objects that are named together; mostly `object` */
+	int64_t alike;  /* equal for objects that share a name; usually `object` */
 	const char *object_kind;
 	const char *object_name;
-	const char *own_name;          /* of one of those that are named together */
-	const struct model_thread *by; /* NULL: nobody known */
+	const char *own_name;          /* of one object among those that share a name */
+	const struct model_thread *by; /* NULL: unknown */
 	const char *evidence;
-	const struct model_thread *first; /* held the lock first; NULL: none but `by` did */
+	const struct model_thread *first; /* the lock's first holder; NULL: only `by` held it */
 	int64_t ns;
 	int64_t count;
-	const struct model_wait *blame; /* first of the blame that it is in; NULL: in none */
+	const struct model_wait *blame; /* the first wait of its blame; NULL: not in a blame */
 };
 
-/* Waits of one group for one object and culprit group. */
+/* The waits of one group for one object and one group of culprits. */
 struct model_blame {
-	const struct model_wait *first; /* the longest one */
-	bool many_wait;                 /* not only first->waiter */
-	bool by_many;                   /* not only first->by */
-	bool first_many;                /* not only first->first */
-	uint32_t owner;                 /* in hot.paths and hot.wakers */
+	const struct model_wait *first; /* the longest wait */
+	bool many_wait;                 /* waiters other than first->waiter */
+	bool by_many;                   /* culprits other than first->by */
+	bool first_many;                /* first holders other than first->first */
+	uint32_t owner;                 /* the owner of its cells in hot.paths and hot.wakers */
 	int64_t ns;
 	int64_t count;
 };
@@ -129,7 +129,7 @@ struct model_histogram {
 	bool is_syscall;
 	int64_t key;
 	const char *name;
-	const char *kind_name; /* of a wait; states of two kinds can have one name */
+	const char *kind_name; /* of a wait; states of two kinds can share a name */
 	int64_t count;
 	struct model_bucket *buckets;
 	size_t bucket_count;
@@ -142,10 +142,10 @@ struct model_syscall {
 	int64_t errors;
 	int64_t total_ns;
 	int64_t max_ns;
-	int64_t timed; /* how many calls p50 and p99 stand on */
+	int64_t timed; /* how many calls p50 and p99 are based on */
 	int64_t p50_ns;
 	int64_t p99_ns;
-	int64_t run_ns;       /* of total_ns, on a CPU */
+	int64_t run_ns;       /* the part of total_ns spent on a CPU */
 	int64_t common_errno; /* the most frequent; 0: none */
 	int64_t common_count;
 };
@@ -153,20 +153,20 @@ struct model_syscall {
 struct model_figure {
 	const char *name;
 	double value;
-	const char *words;  /* the bias of a quality, the unit of a cost */
+	const char *words;  /* the bias of a quality, or the unit of a cost */
 	const char *remedy; /* of a quality; "" or NULL: none */
 };
 
-/* What `record --note` kept, without what model_options.args hides. */
+/* A note from `record --note`, redacted as model_options.args says. */
 struct model_note {
 	const char *name;
 	const char *value;
 };
 
-/* One line of the table that --by asks for. */
+/* One row of the table for --by. */
 struct model_row {
 	const char *name;
-	int64_t number; /* tid or pid behind the name; 0: none */
+	int64_t number; /* tid or pid; 0: none */
 	size_t threads;
 	int64_t lifetime_ns;
 	int64_t kind_ns[KIND_COUNT];
@@ -174,22 +174,22 @@ struct model_row {
 
 struct model {
 	const char *target, *level, *kernel, *version, *command_line;
-	/* NULL where the recording does not say; "": there is none */
+	/* NULL: the recording does not say; "": there is none */
 	const char *commit, *cpu_model, *governor;
-	const char *ended; /* by what: "command", "duration", …; NULL: unknown */
+	const char *ended; /* what ended it: "command", "duration", …; NULL: unknown */
 	int64_t start_unix_ns, cpus, warmup_ns;
 	bool complete, has_idle;
 	json_t *hooks;         /* NULL if unknown */
-	json_t *kernel_counts; /* what /proc says of the same; NULL if unknown */
-	enum redact_args args; /* in fields of events; command_line has all */
+	json_t *kernel_counts; /* the same numbers according to /proc; NULL if unknown */
+	enum redact_args args; /* applies to event fields; command_line is complete */
 
 	int64_t start_ns, end_ns; /* of the recording */
-	int64_t from_ns, to_ns;   /* of the cut: the same, if there is none */
+	int64_t from_ns, to_ns;   /* of the cut; equal to start_ns and end_ns without one */
 	bool cut;
-	struct map alike;    /* objects that are named together, see model_wait */
-	int64_t prorated_ns; /* from rows that reach over an edge of the cut */
+	struct map alike;    /* objects that share a name, see model_wait.alike */
+	int64_t prorated_ns; /* estimated: from rows that cross an edge of the cut */
 
-	/* What was loaded, all in all: load.c sees to it that no sum is too large. */
+	/* Running totals of what was loaded. load.c uses them to prevent overflow. */
 	struct {
 		int64_t cell_ns, cell_count, life_ns, unexplained_ns, wait_ns, wait_count, buckets;
 	} loaded;
@@ -233,33 +233,38 @@ struct model {
 };
 
 /*
- * Loads and computes. Errors of recording__open(); -ENOKEY: a cause in busy or idle that the
- * recording does not have; -ERANGE: the cut holds nothing of it; -E2BIG: more call paths than can
- * be held; -EIO: the file failed.
+ * Loads a recording and computes the sums. Returns an error of recording__open(), or: -ENOKEY:
+ * `busy` or `idle` names a cause that the recording does not have; -ERANGE: the cut contains
+ * nothing of the recording; -E2BIG: too many call paths; -EIO: reading the file failed.
  */
 int model__load(const char *path, const struct model_options *options, struct model *ret);
-/* The same, and leaves the recording open in that moment's transaction: more can be asked of it
- * that agrees with the model. sqlite3_close() is the caller's. */
+/*
+ * Does the same and leaves the recording open in the same transaction, so that further queries see
+ * the state that the model was loaded from. The caller must call sqlite3_close().
+ */
 int model__load_open(const char *path, const struct model_options *options, sqlite3 **ret_db,
 		     struct model *ret);
 void model__release(struct model *model);
 
-/* What an error of model__load() or recording__open() means, for "'PATH': …". */
+/* The meaning of an error of model__load() or recording__open(), for "'PATH': …". */
 const char *model__why(int err);
 
-/* The key that JSON and SQL have for the kind of a wait; NULL for what is no wait. */
+/* The key of a kind of wait in JSON and SQL; NULL if the kind is not a wait. */
 const char *model__kind_name(enum kind kind);
-/* As in model_wait. */
+/* Returns model_wait.alike for an object. */
 int64_t model__alike(const struct model *model, int64_t object);
-/* Not of a disk: its answer comes in the context of whoever runs then. */
+/*
+ * Whether the waker of such a wait is its culprit. False for disk waits: the completion interrupt
+ * runs in the context of whichever thread is running.
+ */
 bool model__has_culprit(const struct model_state *state);
-/* NULL if there is none of that name. */
+/* Returns NULL if no figure has that name. */
 const struct model_figure *model__find(const struct model_figure *figures, size_t count,
 				       const char *name);
-/* The value that stands for a bucket. */
+/* The value that represents a bucket. */
 int64_t model__bucket_middle(int bucket);
-/* The middle of the bucket that holds the q-th percent of the values, not above `most_ns`. */
+/* The middle of the bucket that contains the q-th percentile, at most `most_ns`. */
 int64_t model__percentile(const struct model_histogram *histogram, int q, int64_t most_ns);
 
-/* Whether a part is so many percent of the whole, and anything at all. */
+/* Whether `part` is at least `percent` percent of `whole`, and not 0. */
 bool model__reaches(int64_t part, int64_t whole, int percent);

@@ -1,4 +1,4 @@
-/* What whoever made the recording wrote into it with --note. */
+/* The notes that the user recorded with --note. */
 #include <errno.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 
 #define MOST_NOTES 1000
 
-/* A note that is called "token" is a secret by its name, so it is redacted with it. */
+/* A note named "token" is a secret because of its name, so name and value are redacted together. */
 static int take_note(struct model *model, sqlite3_stmt *row)
 {
 	const char *name = (const char *)sqlite3_column_text(row, 0);

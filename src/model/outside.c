@@ -6,7 +6,7 @@
 #include "model/sql.h"
 #include "recording/recording.h"
 
-/* Functions of the kernel by which a tick is known; a name may be longer (".part.0"). */
+/* Whether a kernel function's name is in `known`. It may have a suffix, such as ".part.0". */
 static bool is_any(const char *name, const char *const *known)
 {
 	for (; *known; known++)
@@ -32,7 +32,7 @@ static bool is_syscall(const char *name)
 	return is_any(name, known);
 }
 
-/* What the kernel does on its way back to user space, and what interrupts it. */
+/* Kernel functions that run on the way back to user space, and interrupts. */
 static bool is_work(const char *name)
 {
 	static const char *const known[] = { "task_work_run",
@@ -74,10 +74,12 @@ void outside__add(struct model *model, uint32_t node, bool in_kernel, const stru
 			part = OUTSIDE_FAULTS;
 	}
 	if (in_kernel && !seen)
-		return; /* its stack was lost */
+		return; /* the stack was lost */
 	if (!seen)
 		part = OUTSIDE_OWN;
-	/* On the way into or out of a syscall: that time is in run.kernel already. */
+	/*
+	 * The tick hit the entry or exit path of a syscall. run.kernel already includes that time.
+	 */
 	if (part == OUTSIDE_KERNEL && syscall && !work && outside->crossing_ns)
 		return;
 	hot__add(&outside->parts[part], tick);
@@ -117,7 +119,7 @@ int load__outside(struct model *model, sqlite3 *db)
 				model->outside.ns += thread->cells[j].ns;
 		}
 	}
-	/* 0.1.0 did not count them. */
+	/* Version 0.1.0 did not count page faults. */
 	err = load__each(model, db, "SELECT count(*) FROM sqlite_master WHERE name = 'fault_slice'",
 			 take_known);
 	if (err || !model->outside.has_faults)

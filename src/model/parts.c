@@ -1,4 +1,7 @@
-/* Series into parts: sorted by what tells them apart, neighbours added up, the largest first. */
+/*
+ * Divides series into parts: sorts them by what tells parts apart, adds up neighbours, and ranks
+ * the parts by size, the largest first.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +32,7 @@ static int compare_pointers(const void *a, const void *b)
 	return ((uintptr_t)a > (uintptr_t)b) - ((uintptr_t)a < (uintptr_t)b);
 }
 
-/* What belongs together, in it the groups; series stay as they were. */
+/* Sorts by part, then by group. Series that compare equal keep their order. */
 static int by_part(const void *a, const void *b, void *context)
 {
 	const struct signals_series *x = *(const struct signals_series *const *)a;
@@ -132,7 +135,7 @@ int signals__divide(const struct signals_signal *signal, const struct signals_wa
 	return 0;
 }
 
-/* By name: what is known by its path and by its number is one file. */
+/* Compares by name: a file that is known by its path and by its number is one file. */
 int signals__by_object(const struct signals_signal *signal, const struct signals_series *a,
 		       const struct signals_series *b)
 {
@@ -141,7 +144,7 @@ int signals__by_object(const struct signals_signal *signal, const struct signals
 	return order ? order : strcmp(a->object->kind, b->object->kind);
 }
 
-/* An average over reads and syncs describes neither. */
+/* Keeps operations apart, because an average over reads and syncs describes neither. */
 static int by_object_and_operation(const struct signals_signal *signal,
 				   const struct signals_series *a, const struct signals_series *b)
 {
@@ -151,7 +154,7 @@ static int by_object_and_operation(const struct signals_signal *signal,
 		     : strcmp(signal->rows[a->row].operation, signal->rows[b->row].operation);
 }
 
-/* What gapless does itself is in the sums, but nothing to point at. */
+/* gapless's own activity counts in the sums, but the lists of parts leave it out. */
 static bool is_others(const struct signals_signal *signal, const struct signals_series *series,
 		      const void *context)
 {
@@ -184,7 +187,7 @@ static bool is_missing(const struct signals_signal *signal, const struct signals
 	return series->error == ENOENT && has_object(signal, series, context);
 }
 
-/* The rows' own sums: series come in their order. */
+/* Computes the sum of each row. Series are sorted by row. */
 static int sum_rows(struct signals_signal *signal)
 {
 	struct signals_way way = {};

@@ -1,8 +1,8 @@
 /*
- * The loader of exports, on top of the model's head, threads, code and samples. What a killed
- * recorder leaves out (a thread's description, names of functions) has a substitute, and so has
- * what refers to a row that is not there, or comes later; stacks and samples that do are counted,
- * as the report counts them.
+ * The loader for exports. It uses the model's loaders for head, threads, code and samples. What a
+ * killed recorder did not write (descriptions of threads, names of functions) gets a substitute. So
+ * does a reference to a row that is missing or comes later. Stacks and samples with such references
+ * are counted, as in the report.
  */
 #include "model/profile.h"
 
@@ -125,7 +125,7 @@ static int add_threads(struct loader *loader)
 	return 0;
 }
 
-/* The index of a thread. One that the recorder had no time to describe is added. */
+/* Returns the index of a thread. Adds a thread that the recorder had no time to describe. */
 static int find_thread(struct loader *loader, int64_t id, uint32_t *ret)
 {
 	struct profile *profile = loader->profile;
@@ -153,7 +153,7 @@ static int find_thread(struct loader *loader, int64_t id, uint32_t *ret)
 	return 0;
 }
 
-/* The index of whoever a sample blames; 0 is nobody. */
+/* Returns the index of the thread that a sample blames. Id 0 gives PROFILE_NONE. */
 static int find_culprit(struct loader *loader, int64_t id, uint32_t *ret)
 {
 	*ret = PROFILE_NONE;
@@ -234,7 +234,7 @@ static int take_sample(void *context, const struct sample *from)
 	return 0;
 }
 
-/* `ns` of begin_ns … end_ns, as far as it lies within the profile. */
+/* Cuts an account to the part of begin_ns … end_ns that lies within the profile. */
 static bool cut_account(const struct profile *profile, struct profile_account *account)
 {
 	int64_t begin_ns = clamp_time(profile, account->begin_ns);
@@ -267,7 +267,10 @@ static int take_account(struct loader *loader, sqlite3_stmt *row)
 	if (account.state == PROFILE_NONE || account.ns < 0 ||
 	    __builtin_add_overflow(loader->total_account_ns, account.ns, &loader->total_account_ns))
 		return -EBADMSG;
-	/* Spans follow each other from a time on, which is in the lower half. */
+	/*
+	 * Exporters place spans one after another from a start in the lower half of the range, so
+	 * this sum must fit into the upper half.
+	 */
 	if (loader->total_account_ns > INT64_MAX / 2)
 		return -EBADMSG;
 	if (profile->threads[account.thread].is_own && !loader->options->with_own)
@@ -286,7 +289,9 @@ static int load_head(struct loader *loader)
 	const struct profile_options *options = loader->options;
 	struct profile *profile = loader->profile;
 	struct model *model = loader->model;
-	/* An export is there to be sent around. */
+	/*
+	 * Exports are meant to be shared, so secrets are redacted unless the user says otherwise.
+	 */
 	enum redact_args args = options->args == REDACT_UNSAID ? REDACT_SECRETS : options->args;
 	cleanup(free_p) char *command = NULL;
 	int err = load__head(model, loader->db);
@@ -328,7 +333,7 @@ static int load_samples(struct loader *loader)
 	return err ? err : sample__each(loader->model, loader->db, true, take_sample, loader);
 }
 
-/* A row's time is that of its slices, as far as its thread lived. */
+/* The time of a row is the time of its slices during which its thread lived. */
 static int load_accounts(struct loader *loader)
 {
 	return profile_rows__each(
@@ -348,13 +353,13 @@ static int load_tables(struct loader *loader)
 	bool has_samples;
 	int err;
 
-	/* One moment for all tables, even if the recording is being made. */
+	/* Read all tables in one snapshot, even while the recording is being made. */
 	if (sqlite3_exec(loader->db, "BEGIN", NULL, NULL, NULL))
 		return -EBADMSG;
 	err = load_head(loader);
 	if (err)
 		return err;
-	/* An older gapless had no stacks. */
+	/* Recordings of older versions have no stacks. */
 	has_samples = !sqlite3_table_column_metadata(loader->db, NULL, "sample", "stack", NULL,
 						     NULL, NULL, NULL, NULL);
 	if (!has_samples && !loader->options->accounts)

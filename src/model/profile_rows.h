@@ -1,4 +1,4 @@
-/* Between the files of the profile. */
+/* Shared by the files of the profile loader. */
 #pragma once
 
 #include <sqlite3.h>
@@ -11,20 +11,20 @@
 struct loader {
 	struct profile *profile;
 	const struct profile_options *options;
-	struct model *model; /* head and threads; its texts become the profile's */
+	struct model *model; /* head and threads; its texts move to the profile */
 	sqlite3 *db;
 	struct ids processes, threads, states, objects;
-	struct map strangers; /* threads without a row, by id: index + 1 */
+	struct map strangers; /* threads without a row: id → index + 1 */
 	const char **object_names;
 	size_t object_count;
 	int64_t total_ns, total_wait_ns, total_account_ns;
 };
 
-/* Calls `take` for each row of `sql`, in which ?1 and ?2 are the cut. */
+/* Calls `take` for each row of `sql`. The cut is bound to ?1 and ?2. */
 typedef int profile_take(struct loader *loader, sqlite3_stmt *row);
 int profile_rows__each(struct loader *loader, const char *sql, profile_take *take);
 
 int64_t profile_rows__clamp(int64_t value, int64_t least, int64_t most);
 
-/* Events and counters, behind threads and accounts. */
+/* Loads events and counters. Threads and accounts must be loaded. */
 int profile_signals__load(struct loader *loader);

@@ -1,8 +1,8 @@
 /*
- * What signals saw, for viewers with a time axis: each event, and how much was counted from one
- * slice to the next. Of measures, those that add up are taken: bytes, pages, segments; not times,
- * nor what is counted in events ("depth" in requests), nor bytes that were only asked for. Faults
- * are those that made a thread wait, from the accounts.
+ * Events and counts of signals, for viewers with a time axis: each event, and how much was counted
+ * in each slice. Only measures that can be added up become counters: bytes, pages, segments. Times
+ * do not, nor measures whose unit is events ("depth" in requests), nor bytes that were requested
+ * but not transferred. Page faults are those that made a thread wait; they come from the accounts.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -37,7 +37,7 @@ static int take_event(struct loader *loader, sqlite3_stmt *row)
 	return 0;
 }
 
-/* What was counted over slices, as far as they lie within the profile; the sum may become 0. */
+/* What was counted during slices, cut to the profile. The sum may become 0. */
 static struct profile_point point_of(const struct profile *profile, sqlite3_stmt *row)
 {
 	int64_t begin_ns = profile_rows__clamp(sqlite3_column_int64(row, 2), 0, INT64_MAX / 2);
@@ -58,8 +58,8 @@ static struct profile_point point_of(const struct profile *profile, sqlite3_stmt
 }
 
 /*
- * Adds it to the last counter. Rows come in the order of their ends, but one may be of several
- * slices and overlap those before it: the later ones then begin where the earlier ones end.
+ * Adds a point to the last counter. Rows are sorted by their ends, but a row may cover several
+ * slices and overlap earlier rows. A later point then begins where the earlier one ends.
  */
 static int add_point(struct profile *profile, struct profile_point point)
 {
@@ -82,7 +82,7 @@ static int add_point(struct profile *profile, struct profile_point point)
 	return 0;
 }
 
-/* A point of the counter that the row is of; one that begins has another name or unit. */
+/* Adds a point to the counter of its row. A different name or unit begins the next counter. */
 static int take_point(struct loader *loader, sqlite3_stmt *row)
 {
 	struct profile *profile = loader->profile;
@@ -121,7 +121,7 @@ int profile_signals__load(struct loader *loader)
 		" ORDER BY a.slice_to, a.slice_from",
 		take_point);
 
-	/* An older gapless had no signals. */
+	/* Recordings of older versions have no signals. */
 	if (err || sqlite3_table_column_metadata(loader->db, NULL, "event", "signal", NULL, NULL,
 						 NULL, NULL, NULL))
 		return err;

@@ -9,7 +9,7 @@
 
 DEFINE_CLEANUP(sqlite3_stmt *, sqlite3_finalize)
 
-/* A tick is a moment; a wait counts by the part of it that is inside. */
+/* A tick has no length. A wait counts by the part inside the cut. */
 static void cut(const struct model *model, struct sample *sample)
 {
 	int64_t begin_ns = sample->time_ns - sample->whole_wait_ns, end_ns = sample->time_ns;
@@ -23,7 +23,7 @@ static void cut(const struct model *model, struct sample *sample)
 	if (end_ns > model->to_ns)
 		end_ns = model->to_ns;
 	sample->wait_ns = end_ns > begin_ns ? end_ns - begin_ns : 0;
-	/* A whole one keeps its weight to the nanosecond. */
+	/* A wait that is completely inside keeps its exact weight. */
 	if (sample->wait_ns < sample->whole_wait_ns)
 		sample->weight_ns = (int64_t)((__int128)sample->whole_weight_ns * sample->wait_ns /
 					      sample->whole_wait_ns);
@@ -54,7 +54,7 @@ static int decode(const struct model *model, sqlite3_stmt *row, struct sample *r
 		return -EBADMSG;
 	if (sample.period_ns < 0)
 		sample.period_ns = 0;
-	/* Of hostile times: a length can be subtracted from them. */
+	/* Clamp hostile times so that a length can be subtracted without overflow. */
 	if (sample.time_ns < 0)
 		sample.time_ns = 0;
 	if (sample.time_ns > LOAD_MOST)
@@ -64,7 +64,7 @@ static int decode(const struct model *model, sqlite3_stmt *row, struct sample *r
 	return 0;
 }
 
-/* An older gapless has the evidence with the sums of waits only. */
+/* Recordings of older versions have the evidence only in the table of sums of waits. */
 #define EVIDENCE_OF_SUM                                                                            \
 	"(SELECT w.evidence FROM wait w WHERE w.thread = x.thread AND w.state = x.state"           \
 	" AND w.object = x.object AND w.by = x.by ORDER BY w.ns DESC LIMIT 1), 0"

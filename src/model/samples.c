@@ -1,6 +1,6 @@
 /*
- * Samples into sums. They are read once, as they lie in the file: a GROUP BY would sort half a
- * million rows to save what a few additions cost here.
+ * Adds up samples. They are read once, in file order: a GROUP BY would sort half a million rows
+ * only to save a few additions.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,20 +14,20 @@
 
 #define MOST_REASONS 32
 
-/* Cells while they are added to. */
+/* Cells under construction. */
 struct tally {
-	struct map places; /* owner and place → cell + 1 */
+	struct map places; /* (owner, place) → cell + 1 */
 	struct hot_cells *cells;
 };
 
 struct sampling {
 	struct fold *fold;
 	struct model *model;
-	struct model_blame **blames; /* by whom, why, for what and because of whom */
+	struct model_blame **blames; /* sorted by waiter, state, object and culprit */
 	struct tally runs, paths, wakers;
 };
 
-/* A row of `sample`, with what it refers to. */
+/* A row of `sample` with its references resolved. */
 struct taken {
 	const struct model_thread *thread;
 	const struct model_state *state;
@@ -96,7 +96,7 @@ static int compare(uint64_t a, uint64_t b)
 	return (a > b) - (a < b);
 }
 
-/* Samples know no evidence: blames that differ in that alone have the same samples. */
+/* Samples have no evidence, so blames that differ only in evidence share their samples. */
 static int compare_waits(const struct model_thread *waiter_a, const struct model_state *state_a,
 			 int64_t object_a, const struct model_thread *by_a,
 			 const struct model_wait *b)
@@ -262,7 +262,7 @@ static int take_sample(void *context, const struct sample *sample)
 		hot->tick_ns = sample->period_ns;
 	hot->whole += !sample->none && !sample->end;
 	err = count_reason(sampling->model, sample->none, false);
-	/* What is not there need not be whole. */
+	/* A missing stack does not also count as incomplete. */
 	if (!err && !sample->none)
 		err = count_reason(sampling->model, sample->end, true);
 	return err ? err : add_sample(sampling, &taken);

@@ -1,9 +1,9 @@
 /*
- * Connections into services. A pool that is missing shows as thousands of connections that live for
- * milliseconds; each for itself says nothing, but the end that they share does. That is the end
- * that was connected to: ours, where a connection was accepted; the peer's, where we connected; of
- * connections older than the recording the one with the smaller port, since who connects gets a
- * large one.
+ * Groups connections into services. A missing connection pool shows as thousands of connections
+ * that live for milliseconds. One connection alone says nothing, but the end that they share does.
+ * The shared end is the one that was connected to: the local end of an accepted connection, the
+ * peer of a connection that was opened here. For connections older than the recording it is the end
+ * with the smaller port, because clients get large ephemeral ports.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,9 +14,9 @@
 #include "model/model.h"
 #include "model/signals.h"
 
-/* A connection on its way into its service. */
+/* A connection that is being assigned to a service. */
 struct connection {
-	const char *name; /* of the service; not terminated */
+	const char *name; /* name of the service; not NUL-terminated */
 	size_t length;
 	struct signals_service sums;
 	bool accepted, connected;
@@ -39,7 +39,7 @@ static int64_t value(const struct signals_sum *sum, int measure)
 	return measure < 0 ? 0 : sum->sum[measure];
 }
 
-/* Some count events, some the segments in them. */
+/* Some measures count events, others the segments in them. */
 static int64_t segments(const struct signals_sum *sum, const struct measures *measures)
 {
 	int64_t count = value(sum, measures->segments);
@@ -104,7 +104,7 @@ static bool is_loopback(const char *name)
 	return false;
 }
 
-/* No network is between two equal addresses, nor on the way to a loopback one. */
+/* There is no network between two equal addresses, nor on the way to a loopback address. */
 static enum signals_peers peers_of(const char *name)
 {
 	const char *arrow = strstr(name, MODEL_ARROW),
@@ -130,7 +130,7 @@ static void find_service(struct connection *connection, const char *name)
 	bool ours = connection->accepted;
 
 	connection->sums.peers = peers_of(name);
-	/* Short ones come summed up already: "to 10.0.0.1:5432". */
+	/* Short connections are already summed up in the recording: "to 10.0.0.1:5432". */
 	if (!arrow && (!strncmp(name, "to ", 3) || !strncmp(name, "at ", 3))) {
 		connection->sums.accepts = *name == 'a';
 		connection->name = name + 3;
@@ -185,7 +185,10 @@ static int by_traffic(const void *a, const void *b)
 
 static void add_connection(struct signals_service *to, const struct signals_service *what)
 {
-	/* One that only listens is none; what stands for a service has many. */
+	/*
+	 * A socket that only listens is not a connection. A sum of short connections counts as
+	 * many.
+	 */
 	if (what->opened > 1)
 		to->connections += what->opened;
 	else
@@ -203,7 +206,9 @@ static void add_connection(struct signals_service *to, const struct signals_serv
 	to->zero_windows += what->zero_windows;
 }
 
-/* One service of its connections, which come group by group: whose are most of them? */
+/*
+ * Fills a service from its connections, sorted by group, and finds the group that has most of them.
+ */
 static int fill(struct model *model, struct signals_service *ret, const struct connection *list,
 		size_t count)
 {

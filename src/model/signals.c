@@ -1,6 +1,6 @@
 /*
- * Rows of signals into arrays. All lists come from SQLite in the order of signal, place and
- * operation, so that each is walked once beside the rows that it belongs to.
+ * Reads rows of signals into arrays. SQLite sorts all lists by signal, place and operation, so that
+ * each list and the rows that it belongs to are walked once, in parallel.
  */
 #include "model/signals.h"
 
@@ -88,7 +88,7 @@ const struct signals_object *signals__object(const struct signals *signals, int6
 		       by_object_id);
 }
 
-/* The signal of this id, at or behind the last one that was asked for; NULL if there is none. */
+/* Returns the signal with this id, searching from the last one returned; NULL if there is none. */
 static struct signals_signal *signal_of(struct signals *signals, int64_t id)
 {
 	size_t *at = &signals->loaded.signal;
@@ -167,7 +167,7 @@ static int compare_row(const struct signals_row *row, const char *place, const c
 	return order ? order : strcmp(row->operation, operation);
 }
 
-/* The row of a series, which come in the order of rows. */
+/* Returns the row of a series. Series are sorted by row. */
 static struct signals_row *row_of(struct model *model, struct signals_signal *signal,
 				  sqlite3_stmt *row)
 {
@@ -184,7 +184,7 @@ static struct signals_row *row_of(struct model *model, struct signals_signal *si
 	return last->histograms ? last : NULL;
 }
 
-/* A number of a hostile recording, as one that can be cast. */
+/* Converts a number from a possibly hostile recording without overflow. */
 static int64_t whole(double value)
 {
 	return value > 0 && value < (double)LOAD_MOST ? (int64_t)(value + 0.5)
@@ -193,9 +193,9 @@ static int64_t whole(double value)
 }
 
 /*
- * How many events of a series are inside. An edge of a cut leaves fractions, and of a connection's
- * one event there is no half: what is left over goes to the next series. `ret_part` is what that
- * makes of the sums.
+ * Returns how many events of a series are inside the cut. An edge of the cut leaves fractions, but
+ * a single event of a connection cannot be halved, so the fraction carries over to the next series.
+ * `ret_part` is the factor by which this rounding changes the sums.
  */
 static int64_t count_inside(struct signals *signals, sqlite3_stmt *row, double *ret_part)
 {
@@ -268,7 +268,7 @@ static int take_distributed(struct model *model, sqlite3_stmt *row)
 	while (signal && *at < signal->row_count &&
 	       compare_row(&signal->rows[*at], place, operation) < 0)
 		++*at;
-	/* What has no sums is outside the cut, but for a rest that was rounded. */
+	/* A row without sums is outside the cut, or was rounded to 0. */
 	if (!count || !signal || *at == signal->row_count ||
 	    compare_row(&signal->rows[*at], place, operation))
 		return 0;
@@ -376,7 +376,7 @@ int load__signals(struct model *model, sqlite3 *db)
 	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables) && !err; i++) {
 		rewind_signals(&model->signals);
 		err = load__each(model, db, tables[i].sql, tables[i].take);
-		/* Nobody pays for what was not recorded. */
+		/* If there are no signals, skip the other queries. */
 		if (!model->signals.count)
 			return err;
 	}

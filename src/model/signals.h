@@ -1,7 +1,7 @@
 /*
- * What signals counted. The same for every signal: series are added up by where and what (rows), by
- * whom, by object and by error; what those mean is in the signal's own words, which the recording
- * has. Only TCP's services and the programs started have structs of their own.
+ * What signals counted. Every signal has the same form: its series are added up by place and
+ * operation (rows), by thread group, by object and by error. The recording has each signal's own
+ * words for them. Only TCP's services and started programs have structs of their own.
  */
 #pragma once
 
@@ -17,12 +17,12 @@ struct model_histogram;
 struct model_thread;
 
 #define SIGNALS_MEASURES 6
-#define SIGNALS_EVENTS   10 /* the slowest that are kept of each signal */
+#define SIGNALS_EVENTS   10 /* how many of the slowest events of a signal are kept */
 #define SIGNALS_PROGRAMS 100
 
 struct signals_measure {
 	const char *name;
-	const char *unit; /* "ns", "bytes", or what is counted */
+	const char *unit; /* "ns", "bytes", or the name of what is counted */
 };
 
 struct signals_sum {
@@ -37,22 +37,22 @@ struct signals_object {
 	const char *name;
 };
 
-/* What the recording sums up together. */
+/* One sum of the recording. */
 struct signals_series {
-	size_t row;                          /* in the signal's rows */
-	const struct model_thread *thread;   /* NULL: not known */
+	size_t row;                          /* index in the signal's rows */
+	const struct model_thread *thread;   /* NULL: unknown */
 	const struct signals_object *object; /* NULL: none */
-	int64_t error;                       /* an errno; 0: it went well */
+	int64_t error;                       /* an errno; 0: success */
 	struct signals_sum sum;
 };
 
-/* Series that have something in common. */
+/* Series added up because they have something in common. */
 struct signals_part {
-	const struct signals_series *first; /* the one with most of it */
+	const struct signals_series *first; /* the series with the largest share */
 	struct signals_sum sum;
-	int64_t size;                      /* what it is ranked by: time, else events */
-	const struct model_group *group;   /* who has most of it; NULL: not known */
-	const struct model_thread *thread; /* the only one of that group in it; NULL: several */
+	int64_t size;                      /* the rank: time, or events if there is no time */
+	const struct model_group *group;   /* the group with the largest share; NULL: unknown */
+	const struct model_thread *thread; /* the only thread of that group; NULL: several */
 	int64_t group_size;
 };
 
@@ -63,47 +63,47 @@ struct signals_parts {
 
 /* All events of one operation at one place. */
 struct signals_row {
-	const char *place;     /* "": nowhere in particular */
-	const char *operation; /* "": there is only one */
+	const char *place;     /* "": no particular place */
+	const char *operation; /* "": there is only one operation */
 	int64_t errors;
 	struct signals_part part;
-	struct model_histogram *histograms; /* one for each measure; count 0: there is none */
+	struct model_histogram *histograms; /* one for each measure; count 0: no values */
 	int64_t p50[SIGNALS_MEASURES], p99[SIGNALS_MEASURES];
 };
 
 struct signals_event {
-	int64_t time_ns; /* when it ended */
+	int64_t time_ns; /* of the end */
 	int64_t duration_ns;
 	const struct model_thread *thread;
 	const struct signals_object *object;
 	const char *place, *operation;
 	int64_t error;
-	const char *fields; /* a JSON object, or what a hostile recording has there */
+	const char *fields; /* a JSON object; anything in a hostile recording */
 };
 
-/* Programs of one file that were started under one name. */
+/* Programs with one file name that were started by parents of one name. */
 struct signals_program {
 	const char *file, *parent;
 	int64_t count;
-	int64_t ended; /* of them, whose lifetime is known */
+	int64_t ended; /* how many have a known lifetime */
 	int64_t lifetime_ns, max_ns;
-	int64_t failed; /* status not 0 */
+	int64_t failed; /* how many had an exit status other than 0 */
 };
 
-/* Where the other ends of connections are. Of several, the highest counts. */
+/* Where the peers of connections are. With several peers, the highest value applies. */
 enum signals_peers {
-	SIGNALS_PEERS_UNKNOWN, /* none is known: one listens, or is a sum of short ones */
-	SIGNALS_PEERS_LOCAL,   /* all that are known are on this machine */
-	SIGNALS_PEERS_AWAY,    /* one at least is not */
+	SIGNALS_PEERS_UNKNOWN, /* listening sockets and sums of short connections */
+	SIGNALS_PEERS_LOCAL,   /* all known peers are on this machine */
+	SIGNALS_PEERS_AWAY,    /* at least one is on another machine */
 };
 
-/* One end that connections have in common: who connects differs, what is connected to does not. */
+/* The end that connections share: clients differ, the address that they connect to does not. */
 struct signals_service {
 	const char *name; /* "10.0.0.1:5432" */
-	bool accepts;     /* it is at our end */
+	bool accepts;     /* it is the local end */
 	enum signals_peers peers;
 	int64_t connections, opened;
-	int64_t ended, lifetime_ns; /* whose lifetime is known, and their sum */
+	int64_t ended, lifetime_ns; /* those with a known lifetime, and its sum */
 	int64_t bytes, segments, again, resets, overflows, zero_windows;
 	const struct model_group *group;
 	const struct model_thread *thread;
@@ -113,27 +113,29 @@ struct signals_signal {
 	int64_t id;
 	const char *name, *about;
 	enum role role;
-	const char *events; /* what is counted, in the plural */
+	const char *events; /* plural name of what is counted */
 	struct signals_measure measures[SIGNALS_MEASURES];
-	int measure_count; /* those behind a hole have a name still, or NULL */
-	int main;          /* the first that is a time; -1: none */
+	int measure_count; /* the largest id + 1; a gap has name NULL */
+	int main;          /* the first measure that is a time; -1: none */
 
 	struct signals_sum sum;
 	int64_t errors;
-	struct signals_series *series; /* by row */
+	struct signals_series *series; /* sorted by row */
 	size_t series_count;
-	struct signals_row *rows; /* by place, then operation */
+	struct signals_row *rows; /* sorted by place, then operation */
 	size_t row_count;
-	size_t *ranks; /* rows, the largest first */
-	/* Without gapless's own; objects by operation too, and missing ones by name alone. */
+	size_t *ranks; /* indexes of rows, the largest first */
+	/*
+	 * Without gapless's own. `objects` is also divided by operation, `missing` by name alone.
+	 */
 	struct signals_parts who, objects, failures, missing;
-	struct signals_service *services; /* of tcp; most bytes first */
+	struct signals_service *services; /* of tcp only; most bytes first */
 	size_t service_count;
-	struct signals_program *programs; /* of exec; most often first */
+	struct signals_program *programs; /* of exec only; most frequent first */
 	size_t program_count;
 	struct signals_event slowest[SIGNALS_EVENTS];
 	size_t slowest_count;
-	int64_t event_count; /* that the recording has rows of */
+	int64_t event_count; /* rows in the recording */
 };
 
 struct signals {
@@ -142,32 +144,32 @@ struct signals {
 	size_t count;
 	struct signals_object *objects; /* by id */
 	size_t object_count;
-	/* What was loaded, so that no sum is too large. */
+	/* Running totals of what was loaded, to prevent overflow. */
 	struct {
 		int64_t count, error, sum[SIGNALS_MEASURES], buckets, programs, lifetimes, events;
 		size_t signal, row;
-		double rest; /* of events that an edge of the cut goes through */
+		double rest; /* fraction of an event, carried over at an edge of the cut */
 	} loaded;
 };
 
 void signals__release(struct signals *signals);
 
-/* It counted nothing. */
+/* Whether the signal counted nothing. */
 bool signals__is_empty(const struct signals_signal *signal);
-/* NULL if the recording has none of that name, or it is empty. */
+/* Returns NULL if the recording has no signal of that name, or if it is empty. */
 const struct signals_signal *signals__find(const struct signals *signals, const char *name);
-/* The first signal of a role that saw something; NULL: none did. */
+/* Returns the first signal of a role that is not empty; NULL: none. */
 const struct signals_signal *signals__of(const struct signals *signals, enum role role);
-/* Which measure that is; -1 if there is none. */
+/* Returns the index of a measure; -1 if there is none of that name. */
 int signals__measure(const struct signals_signal *signal, const char *name);
-/* An object that the series refer to; NULL if there is none. */
+/* Returns the object with this id; NULL if there is none. */
 const struct signals_object *signals__object(const struct signals *signals, int64_t id);
-/* What a sum is ranked by. */
+/* The number that a sum is ranked by. */
 int64_t signals__size(const struct signals_signal *signal, const struct signals_sum *sum);
 
 /*
- * Adds up the series that `takes` says yes to, one part for each that `compare` tells apart.
- * ret->list is the caller's to free. -ENOMEM.
+ * Adds up the series that `takes` accepts, in one part for each class that `compare` distinguishes.
+ * The caller must free ret->list. -ENOMEM.
  */
 struct signals_way {
 	bool (*takes)(const struct signals_signal *signal, const struct signals_series *series,
@@ -175,20 +177,20 @@ struct signals_way {
 	int (*compare)(const struct signals_signal *signal, const struct signals_series *a,
 		       const struct signals_series *b);
 	const void *context;
-	bool by_count; /* rank by events, whatever they took */
+	bool by_count; /* rank by number of events, even if there is a time */
 };
 int signals__divide(const struct signals_signal *signal, const struct signals_way *way,
 		    struct signals_parts *ret);
 int signals__by_object(const struct signals_signal *signal, const struct signals_series *a,
 		       const struct signals_series *b);
 
-/* Between signals.c and parts.c: all sums of a loaded signal; -ENOMEM. */
+/* Computes all sums of a loaded signal (signals.c calls parts.c). -ENOMEM. */
 int signals__sum(struct model *model, struct signals_signal *signal);
-/* And services.c: those of the signal tcp; -ENOMEM. */
+/* Computes the services of the signal tcp (services.c). -ENOMEM. */
 int signals__serve(struct model *model, struct signals_signal *signal);
 
-/* Whether both were started by a program of one name. */
+/* Whether the parents of both programs have the same name. */
 bool signals__same_parent(const struct signals_program *a, const struct signals_program *b);
-/* All that were started under this one's parent's name, as one. */
+/* Adds up all programs whose parents have the same name as the parent of this one. */
 struct signals_program signals__siblings(const struct signals_signal *signal,
 					 const struct signals_program *program);

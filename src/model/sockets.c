@@ -1,8 +1,8 @@
 /*
- * Sockets in waits. Each connection is an object of its own, with a port of the client's that means
- * nothing to anybody; what a thread waits for is the service. Connections that share an end are
- * named together by it: "sockets to 10.0.0.1:5432", where we have many ports and the peer one, and
- * "sockets at 0.0.0.0:80" the other way round. A single connection keeps its name.
+ * Names sockets in waits. Each connection is an object of its own, with a client port that means
+ * nothing to the user. What a thread waits for is the service. Connections that share an end are
+ * named after it: "sockets to 10.0.0.1:5432" if many local ports have one peer, "sockets at
+ * 0.0.0.0:80" if many peers have one local end. A single connection keeps its name.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -13,22 +13,22 @@
 #include "model/load.h"
 #include "model/model.h"
 
-/* Connections that share an end of this name, by its hash. */
+/* An end that one or more connections have. Found by a hash of its name. */
 struct end {
 	size_t count;
-	int64_t first; /* object */
+	int64_t first; /* object id of its first connection */
 	const char *name;
 };
 
 struct sockets {
-	struct map seen;  /* objects, by id */
-	struct map ends;  /* the place in `list` + 1, by a hash of the end */
-	struct map waits; /* those that are named together, by a hash of what makes them one */
+	struct map seen;  /* connections that are counted, by object id */
+	struct map ends;  /* hash of the end → index in `list` + 1 */
+	struct map waits; /* merged waits, by a hash of everything that must be equal */
 	struct end *list;
 	size_t count;
 };
 
-/* Either end of "a ↔ b". */
+/* The two ends of "a ↔ b". */
 struct sides {
 	const char *text[2];
 	size_t length[2];
@@ -105,7 +105,10 @@ static const char *name_end(struct model *model, const struct sides *sides, int 
 	return load__keep(model, name);
 }
 
-/* The end that more of them share; if neither is shared, or both alike, it stays what it is. */
+/*
+ * Names a wait after the end that more connections share. If both ends have equally many, the wait
+ * keeps its name.
+ */
 static int name_socket(const struct sockets *sockets, struct model *model, struct model_wait *wait)
 {
 	struct end *local, *peer, *shared;
@@ -123,7 +126,7 @@ static int name_socket(const struct sockets *sockets, struct model *model, struc
 	if (!shared->name)
 		return -ENOMEM;
 	wait->object_name = shared->name;
-	/* One object can be the first of two ends. */
+	/* One object can be the first of both ends, so complement the id for a local end. */
 	wait->alike = shared == peer ? shared->first : ~shared->first;
 	return map__put(&model->alike, (uint64_t)wait->object, (void *)(uintptr_t)wait->alike);
 }
@@ -156,7 +159,7 @@ static int64_t id_of(const struct model_thread *thread)
 	return thread ? thread->id : 0;
 }
 
-/* As they come from the recording: the longest first. */
+/* The order in which the recording lists them: the longest first. */
 static int by_length(const void *a, const void *b)
 {
 	const struct model_wait *x = a, *y = b;
@@ -175,7 +178,7 @@ static int by_length(const void *a, const void *b)
 	return order ? order : compare(id_of(x->first), id_of(y->first));
 }
 
-/* What is named together is one wait. */
+/* Merges waits for connections that now share a name. */
 static int join_waits(struct sockets *sockets, struct model *model)
 {
 	size_t kept = 0;

@@ -1,15 +1,19 @@
 /*
- * Sums over slices are left to SQLite, which reads each table once. A cut is part of the same
- * statement: a row that lies inside counts whole, one that reaches over an edge by the part of its
- * time that is inside. A row's time is that of its slices, as far as its thread lived.
+ * SQLite computes the sums over slices and reads each table once. The cut is part of the same
+ * statement: a row inside the cut counts in full, a row that crosses an edge counts by the part of
+ * its time that is inside. The time of a row is the time of its slices during which its thread
+ * lived.
  *
- * The accounts, by far the most rows, have a statement of their own for the usual case of no cut.
+ * The accounts have by far the most rows, so they have a separate statement for the usual case of
+ * no cut.
  */
 #include "model/sql.h"
 
 /* clang-format off */
 
-/* The part of `value` inside the cut; `whole` is what a row that lies inside gives. */
+/*
+ * The part of `value` inside the cut. `whole` is the value for a row that lies completely inside.
+ */
 #define PART(value, whole)                                                                         \
 	" sum(CASE WHEN b >= ?1 AND e <= ?2 THEN " whole                                           \
 	" WHEN min(e, ?2) <= max(b, ?1) THEN 0"                                                    \
@@ -32,10 +36,13 @@ const char sql__cut_accounts[] =
 	" CASE WHEN t.last_ns > f.begin_ns THEN min(l.end_ns, t.last_ns) ELSE l.end_ns END AS e"
 	SLICES("account") " LEFT JOIN thread t ON t.id = r.thread" TOUCHES_CUT ")"
 	" SELECT thread, state," INSIDE("ns", "ns") "," INSIDE("count", "count") ","
-	/* A state that fills its row is known to the nanosecond wherever the cut is. */
+	/*
+	 * A state that fills its row is exact wherever the cut is, so it does not count as
+	 * prorated.
+	 */
 	INSIDE("(CASE WHEN ns < e - b THEN ns ELSE 0 END)", "0") " FROM s GROUP BY thread, state ORDER BY thread, state";
 
-/* A thread goes by its last name. Those that only waits know are there too. */
+/* A thread's name is its last one. Threads that appear only in waits are included. */
 #define THREADS(holders)                                                                           \
 	"SELECT i.id, t.process, t.tid, coalesce((SELECT n.comm FROM thread_name n"                \
 	" WHERE n.thread = i.id AND n.time_ns < ?2 ORDER BY n.time_ns DESC LIMIT 1), t.comm),"     \
@@ -58,7 +65,7 @@ const char sql__faults[] =
 
 const char sql__threads[] = THREADS(" UNION SELECT first FROM wait WHERE first != 0");
 const char sql__waits[] = WAITS("w.first");
-/* 0.1.0 did not write who held a lock first. */
+/* Version 0.1.0 did not record the first holder of a lock. */
 const char sql__has_holders[] = "SELECT first FROM wait";
 const char sql__old_threads[] = THREADS("");
 const char sql__old_waits[] = WAITS("0");
@@ -80,7 +87,7 @@ const char sql__syscalls[] =
 	" FROM s LEFT JOIN syscall y ON y.number = s.number LEFT JOIN w ON w.number = s.number"
 	" GROUP BY s.number ORDER BY s.number";
 
-/* As text, so that the order is that of strcmp() whatever a recording has there. */
+/* As text, so that the order is that of strcmp(), whatever type a recording has there. */
 #define WORD(column) "CAST(coalesce(" column ", '') AS TEXT)"
 #define SERIES_WORDS "s.signal, " WORD("s.place") " AS p, " WORD("s.operation") " AS o"
 #define SERIES_OF(sums)                                                                            \
@@ -92,7 +99,7 @@ const char sql__series[] =
 	SERIES_OF("SELECT series, sum(count) AS count, sum(sum0) AS s0, sum(sum1) AS s1,"
 	" sum(sum2) AS s2, sum(sum3) AS s3, sum(sum4) AS s4, sum(sum5) AS s5 FROM series_slice");
 
-/* Not rounded: of a thousand series with one event each, a half is five hundred. */
+/* Not rounded: half of a thousand series with one event each is five hundred events. */
 const char sql__cut_series[] =
 	SERIES_OF("SELECT series," PART("count", "count") " AS count," PART("sum0", "sum0")
 	" AS s0," PART("sum1", "sum1") " AS s1," PART("sum2", "sum2") " AS s2,"
@@ -100,7 +107,7 @@ const char sql__cut_series[] =
 	" AS s5 FROM (SELECT r.*, coalesce(f.begin_ns, 0) AS b, coalesce(l.end_ns, 0) AS e"
 	SLICES("series_slice") TOUCHES_CUT ")");
 
-/* Two places can have one name. */
+/* Two places can have the same name. */
 const char sql__distributions[] =
 	"WITH c AS (SELECT r.distribution, r.bucket, r.count, coalesce(f.begin_ns, 0) AS b,"
 	" coalesce(l.end_ns, 0) AS e" SLICES("distribution_slice") TOUCHES_CUT ")"
@@ -114,7 +121,7 @@ const char sql__objects[] =
 
 #define IN_CUT "time_ns >= ?1 AND time_ns <= ?2"
 
-/* How long a thing lives is no delay, and what gapless does is not what was asked for (flag 4). */
+/* Leaves out lifetimes, which are not delays, and gapless's own events (flag 4). */
 const char sql__slowest[] =
 	"WITH r AS (SELECT id, row_number() OVER (PARTITION BY signal ORDER BY duration_ns DESC, id)"
 	" AS n FROM event e WHERE duration_ns > 0 AND operation IS NOT 'lifetime' AND NOT EXISTS"
@@ -130,8 +137,8 @@ const char sql__event_counts[] =
 #define IF_ENDED(value) "CASE WHEN next IS 'exit' THEN " value " END"
 
 /*
- * A process has an event for each program that it starts, and one for its end: the program before
- * that one lived until then. Numbers of processes come again, but never before such an end.
+ * A process has an event for each program that it starts and one for its exit. A program lives
+ * until the next of these events. A pid can be reused, but only after the exit event.
  */
 const char sql__programs[] =
 	"WITH v AS (SELECT v.*, CASE WHEN json_valid(v.fields) THEN v.fields END AS f FROM event v"

@@ -1,8 +1,8 @@
-/* What the model asks the recording. ?1 and ?2 are the cut's begin and end. */
+/* The model's queries. ?1 and ?2 are the begin and the end of the cut. */
 #pragma once
 
 extern const char sql__accounts[];     /* thread, state, ns, count, prorated ns */
-extern const char sql__cut_accounts[]; /* the same */
+extern const char sql__cut_accounts[]; /* the same columns */
 extern const char sql__threads[];
 extern const char sql__faults[]; /* thread, minor, major */
 extern const char sql__waits[];
@@ -13,9 +13,9 @@ extern const char sql__histograms[]; /* of, key, bucket, count, name */
 extern const char sql__syscalls[];
 extern const char
 	sql__series[]; /* signal, place, operation, errno, thread, object, count, sums, max */
-extern const char sql__cut_series[];    /* the same, with fractions */
+extern const char sql__cut_series[];    /* the same columns, with fractions */
 extern const char sql__distributions[]; /* signal, place, operation, measure, bucket, count */
-extern const char sql__objects[];       /* those of series and events */
+extern const char sql__objects[];       /* the objects of series and events */
 extern const char sql__slowest[];       /* the slowest events of each signal */
 extern const char sql__event_counts[];  /* signal, count */
 extern const char

@@ -23,7 +23,7 @@ void texts__release(struct texts *texts)
 	*texts = (struct texts) {};
 }
 
-/* Writes as much of `text` as has room in `most` bytes, terminated. */
+/* Copies as much of `text` as fits into `most` bytes, with a terminating NUL. */
 static void clean(const char *text, char *to, size_t most)
 {
 	const char *end = to + most;
@@ -46,7 +46,7 @@ static void clean(const char *text, char *to, size_t most)
 	*to = '\0';
 }
 
-/* Room for `size` bytes that live as long as `texts`. */
+/* Allocates `size` bytes that live as long as `texts`. */
 static char *add(struct texts *texts, size_t size)
 {
 	struct texts_entry *entry = malloc(sizeof(*entry) + size);
@@ -78,7 +78,7 @@ const char *texts__keep(struct texts *texts, const char *text)
 	kept = add(texts, most + sizeof(ELLIPSIS));
 	if (!kept)
 		return NULL;
-	/* A text that fits whole needs no room for an ellipsis. */
+	/* A text that fits completely needs no room for an ellipsis. */
 	clean(text, kept, most < TEXTS_MOST ? most + strlen(ELLIPSIS) : most);
 	return kept;
 }

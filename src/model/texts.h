@@ -1,4 +1,4 @@
-/* Foreign names, kept as they are or in a form that no format can stumble over. */
+/* Stores strings from a recording, unchanged or in a form that is safe for every output format. */
 #pragma once
 
 #include <stdbool.h>
@@ -6,22 +6,23 @@
 
 #define TEXTS_MOST 4096 /* bytes */
 
-/* All zeroes is none. */
+/* Initialize with zeroes. */
 struct texts {
 	struct texts_entry *entries;
 	const char *recent[16];
 	unsigned int next;
-	bool clean;  /* keep texts in a form that no format can stumble over */
-	bool failed; /* a text is missing: out of memory */
+	bool clean;  /* convert texts to a form that is safe for every output format */
+	bool failed; /* out of memory: at least one text is missing */
 };
 
 void texts__release(struct texts *texts);
 
 /*
- * A copy that lives as long as `texts`. If those are clean: what steers or is not UTF-8 becomes
- * '?', and what is too long ends in "…". NULL when out of memory.
+ * Copies a string. The copy lives as long as `texts`. If `clean` is set, control characters and
+ * bytes that are not UTF-8 become '?', and a text that is too long ends in "…". Returns NULL when
+ * out of memory.
  */
 const char *texts__keep(struct texts *texts, const char *text);
 
-/* The same for words that repeat: one of those kept last, if it is equal. */
+/* The same for strings that repeat: returns one of the last copies if it is equal. */
 const char *texts__repeat(struct texts *texts, const char *text);

@@ -13,9 +13,11 @@
 DEFINE_CLEANUP(sqlite3 *, sqlite3_close)
 DEFINE_CLEANUP(sqlite3_stmt *, sqlite3_finalize)
 
-/* Real recordings have some forty; a table of states by bins is held in memory. */
+/*
+ * Limit on states: the table of states by bins is held in memory. Real recordings have about forty.
+ */
 #define MOST_STATES 1000
-/* Where in the page the data goes. */
+/* The place in the page where the data goes. */
 #define DATA_MARK "@DATA@"
 
 int html__each(struct html *html, const char *sql, html_take *take, void *context)
@@ -46,7 +48,7 @@ int html__put_table(struct html *html, const char *key, struct html_table *table
 	return html->out.json.err;
 }
 
-/* How to record the same again, as far as it may be shown. */
+/* The command that repeats the recording, redacted. */
 static int put_command(struct html *html)
 {
 	const char *line = html->model->command_line;
@@ -103,7 +105,7 @@ static void put_findings(struct html *html)
 	html_out__words(out, "why_empty", empty.text);
 }
 
-/* What the time outside syscalls is, in words. */
+/* What the time outside syscalls consists of, in words. */
 static void put_outside(struct html *html)
 {
 	char text[1024];
@@ -181,7 +183,7 @@ static void put_figures(struct html_out *out, const char *key, const struct mode
 	json_out__close(&out->json, ']');
 }
 
-/* What was left out to keep the page small, counted. */
+/* Counts of what was left out to keep the page small. */
 static void put_folded(struct html *html)
 {
 	struct html_out *out = &html->out;
@@ -246,7 +248,7 @@ int html__write_data(const char *path, const struct model_options *options, json
 	struct model_options shared = *options;
 	int err;
 
-	/* A page is there to be sent around. */
+	/* A page is meant to be shared, so secrets are redacted unless the user says otherwise. */
 	if (shared.args == REDACT_UNSAID)
 		shared.args = REDACT_SECRETS;
 	err = model__load_open(path, &shared, &db, &model);

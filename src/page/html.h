@@ -1,5 +1,4 @@
-/* The report as a page: one file with everything in it, that any browser opens without a network.
- */
+/* The report as one self-contained HTML file, which any browser opens without a network. */
 #pragma once
 
 #include <stdio.h>
@@ -8,9 +7,12 @@
 
 /* Whether this program was built with the page (-Dui). */
 bool html__is_built(void);
-/* Writes it, with what a comparison says (`diff`, may be NULL; stays the caller's). Errors of
- * model__load(); -EIO: `out` failed; -ENOTSUP: built without. */
+/*
+ * Writes the page. `diff` is the result of a comparison; it may be NULL and stays the caller's.
+ * Returns an error of model__load(); -EIO: writing to `out` failed; -ENOTSUP: built without the
+ * page.
+ */
 int html__write(const char *path, const struct model_options *options, json_t *diff, FILE *out);
-/* Only its data, a JSON document; for tests. */
+/* Writes only the page's data, a JSON document. For tests. */
 int html__write_data(const char *path, const struct model_options *options, json_t *diff,
 		     FILE *out);

@@ -10,7 +10,7 @@
 
 #define MOST_CALL_CELLS 40000
 #define MOST_HEAT_CELLS 100000
-/* Real recordings have some three hundred. Part of a statement. */
+/* Limit on distributions; inserted into a statement. Real recordings have about three hundred. */
 #define MOST_DISTRIBUTIONS "2000"
 
 static void put_syscalls(struct html *html)
@@ -93,7 +93,7 @@ int html__put_calls(struct html *html)
 
 struct heat {
 	struct html_table cells;
-	struct map places; /* what the recording calls a histogram → its number on the page + 1 */
+	struct map places; /* key of a histogram in the recording → number on the page + 1 */
 	size_t count;
 };
 
@@ -114,7 +114,7 @@ static int take_heat(struct html *html, struct heat *heat, uint64_t key, sqlite3
 			.value = { html__part(&span, sqlite3_column_int64(row, 5)) } });
 }
 
-/* Whose a histogram is; their numbers are not apart. */
+/* What a histogram belongs to. The ids of the sources overlap. */
 enum source { OF_STATE, OF_SYSCALL, OF_SIGNAL, SOURCES };
 
 static uint64_t histogram_key(enum source of, int64_t number)
@@ -140,7 +140,7 @@ static int number(struct heat *heat, uint64_t key)
 	return map__put(&heat->places, key, (void *)(uintptr_t)++heat->count);
 }
 
-/* 0: not known. */
+/* Returns 0 if it is unknown. */
 static int64_t max_of_call(const struct model *model, const struct model_histogram *histogram)
 {
 	int64_t at = histogram->is_syscall ? call_at(model, histogram->key) : -1;
@@ -172,7 +172,7 @@ static int put_own(struct html *html, struct heat *heat)
 	return err;
 }
 
-/* What the recording calls a row of a signal. */
+/* The key of a signal's row in the recording. */
 struct row_name {
 	const char *place, *operation;
 };
@@ -193,7 +193,7 @@ static const char *word_at(sqlite3_stmt *row, int column)
 	return word ? word : "?";
 }
 
-/* The largest value of a distribution, which its series know; 0: not known. */
+/* The largest value of a distribution, taken from its series; 0: unknown. */
 static int64_t max_of(const struct model *model, sqlite3_stmt *row)
 {
 	const struct signals_signal *signal = signals__find(&model->signals, word_at(row, 1));
@@ -224,9 +224,9 @@ static int put_distribution(struct html *html, void *context, sqlite3_stmt *row)
 	return number(context, histogram_key(OF_SIGNAL, sqlite3_column_int64(row, 0)));
 }
 
-/* Histograms of fewer values lose their time axis first: their sums are what they were. */
+/* To save room, histograms with few values lose their time axis first. Their sums stay the same. */
 struct flat {
-	const int32_t *ranks; /* by histogram: how many have more values */
+	const int32_t *ranks; /* by histogram: how many others have more values */
 	int32_t shown, bins;
 };
 

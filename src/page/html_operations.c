@@ -1,8 +1,8 @@
-/* What signals counted in the whole recording, as the other reports have it. */
+/* What signals counted in the whole recording, the same numbers as in the other reports. */
 #include "findings/signal_words.h"
 #include "page/html_internal.h"
 
-/* Real recordings have some three hundred; the rest is counted. */
+/* Limits; the rest is counted. Real recordings have about three hundred operations. */
 #define MOST_OPERATIONS 500
 #define MOST_SERVICES   200
 

@@ -89,7 +89,7 @@ static void sort(struct html_rows *rows)
 		qsort(rows->list, rows->count, sizeof(*rows->list), by_key);
 }
 
-/* Moves `amount` of what waits in value 0, and the same part of the other values. */
+/* Moves `amount` of the pending value 0, and the same share of the other values, to a row. */
 static struct html_row give(struct html_row *waiting, int64_t amount, const struct html_row *to)
 {
 	double part = (double)amount / (double)waiting->value[0];
@@ -110,7 +110,7 @@ static bool is_nothing(const struct html_row *waiting)
 	return true;
 }
 
-/* Samples without a weight count too. */
+/* Keeps what is still pending in the last row, including samples without a weight. */
 static int add_rest(const struct html_rows *rows, const struct html_row *waiting,
 		    struct html_rows *ret)
 {
@@ -120,10 +120,10 @@ static int add_rest(const struct html_rows *rows, const struct html_row *waiting
 	return html_rows__add(ret, &rest);
 }
 
-/* Down to one row for every `step` of value 0; the last one gets what is left. */
+/* Keeps one row for every `step` of value 0. The last one gets what is left. */
 static int keep_steps(const struct html_rows *rows, int64_t step, struct html_rows *ret)
 {
-	/* From the middle of the first step on. */
+	/* Start in the middle of the first step. */
 	struct html_row waiting = {};
 	int64_t before = step / 2;
 	int err = 0;
@@ -186,7 +186,7 @@ static void write_value(const struct html_rows *rows, struct html_out *out, size
 		int64_t value = rows->list[i].value[column];
 
 		if (in_microseconds) {
-			/* What one row is cut short by, the next one gets. */
+			/* Carry the remainder over to the next row. */
 			value = sum(value, left);
 			left = value % 1000;
 			value /= 1000;

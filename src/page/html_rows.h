@@ -1,6 +1,6 @@
 /*
- * Sums by a few small numbers, which are the columns of a table of the page: "thread 3, state 2,
- * from bin 7 on, 2 bins: 1,200 µs". If a table grows too large, its keys are made coarser.
+ * Sums by a few small numbers, which are the columns of a table on the page: "thread 3, state 2,
+ * from bin 7, 2 bins: 1,200 µs". If a table grows too large, its keys are made coarser.
  */
 #pragma once
 
@@ -15,7 +15,7 @@ struct html_row {
 	int64_t value[HTML_ROWS_VALUES];
 };
 
-/* All zeroes is an empty table. */
+/* Initialize with zeroes. */
 struct html_rows {
 	struct html_row *list;
 	size_t count;
@@ -23,29 +23,30 @@ struct html_rows {
 };
 
 void html_rows__release(struct html_rows *rows);
-/* Adds the values to the row with that key. Sums stop at INT64_MAX. -ENOMEM. */
+/* Adds the values to the row with that key. Sums saturate at INT64_MAX. -ENOMEM. */
 int html_rows__add(struct html_rows *rows, const struct html_row *row);
-/* The place of the row with that key in the list; a new one is all zeroes. -ENOMEM. */
+/* Returns the index of the row with that key. A new row has zeroes. -ENOMEM. */
 int html_rows__find(struct html_rows *rows, const int32_t *key, size_t *ret);
-/* Makes each key what `change` makes of it, and adds up those that became equal. -ENOMEM. */
+/* Applies `change` to each key and adds up rows whose keys become equal. -ENOMEM. */
 int html_rows__change(struct html_rows *rows, void (*change)(struct html_row *row, void *context),
 		      void *context);
 
 /*
- * Leaves about `most` rows that stand for all: every so much of value 0, in order of the keys, one
- * row is kept and gets that much, so sums over many rows stay what they were, without a bias, and
- * the sums over all rows stay exactly. Only for values that are samples. -ENOMEM.
+ * Reduces the table to about `most` rows by systematic sampling. In key order, one row is kept for
+ * each fixed step of value 0 and gets that amount. So sums over many rows are unbiased, and the
+ * sums over all rows stay exact. Only for values that are samples. -ENOMEM.
  */
 int html_rows__thin(struct html_rows *rows, size_t most);
 
-/* What a column is called, and how it is written. */
+/* The name of a column and how it is written. */
 struct html_column {
 	const char *name;
 	enum { HTML_COLUMN_KEY, HTML_COLUMN_VALUE, HTML_COLUMN_MICROSECONDS } kind;
 };
 /*
- * {"name": [numbers], …}, the keys first, in order of the keys. Keys are differences from the row
- * before; nanoseconds become microseconds so that no sum is off by more than one.
+ * Writes {"name": [numbers], …}, keys first, sorted by key. A key is written as the difference from
+ * the row before. Nanoseconds become microseconds, with the remainder carried over, so no sum is
+ * off by more than one.
  */
 void html_rows__write(struct html_rows *rows, struct html_out *out, const char *key,
 		      const struct html_column *columns, size_t count);

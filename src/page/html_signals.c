@@ -1,8 +1,8 @@
 /*
- * What signals counted, over time. Series go by whom (a group of threads), where, what, for which
- * object and with which error; the largest of each signal are kept, the rest is one for each place,
- * operation and error, so that those can be added up. Where there are too many of these as well,
- * what is left is in one that succeeded and one that failed.
+ * What signals counted over time. A series is identified by thread group, place, operation, object
+ * and error. The largest series of each signal are kept. The rest are merged into one for each
+ * place, operation and error, so that those can still be added up. If these are too many as well,
+ * the remainder is merged into two series: one for successes and one for failures.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,21 +12,21 @@
 #include "page/html_internal.h"
 
 #define MEASURES          SIGNALS_MEASURES
-#define MOST_SERIES       400 /* of each signal, and of what stands for the rest */
+#define MOST_SERIES       400 /* for each signal; also the limit on merged series */
 #define MOST_SERIES_CELLS 25000
-#define MOST_EVENTS       "500" /* of each signal; part of a statement */
+#define MOST_EVENTS       "500" /* for each signal; inserted into a statement */
 
 /* Keys of a series on the page. */
 enum { OF_SIGNAL, OF_GROUP, OF_OBJECT, OF_PLACE, OF_OPERATION, OF_ERRNO };
-#define OTHER (-2) /* a group that stands for all the rest */
-#define ANY   (-1) /* a place, an operation or an error that stands for more than one */
+#define OTHER (-2) /* a group that stands for all remaining ones */
+#define ANY   (-1) /* a merged place, operation or error */
 
 struct signals_data {
 	struct html_rows series; /* count, sums */
-	int64_t *max;            /* MEASURES for each series */
+	int64_t *max;            /* MEASURES values for each series */
 	size_t max_count;
 	struct html_table cells;
-	int32_t *places; /* of series on the page */
+	int32_t *places; /* number on the page of each series */
 };
 
 static int32_t signal_at(const struct html *html, int64_t id)
@@ -37,7 +37,7 @@ static int32_t signal_at(const struct html *html, int64_t id)
 	return -1;
 }
 
-/* The place of a series with that key; there is a maximum of each measure for all of them. */
+/* Returns the index of the series with that key. Extends `max` to cover it. */
 static int find_key(struct signals_data *data, const int32_t *key, size_t *ret)
 {
 	int err = html_rows__find(&data->series, key, ret);
@@ -113,7 +113,10 @@ static int by_size(const void *a, const void *b, void *context)
 	return memcmp(x->key, y->key, sizeof(x->key));
 }
 
-/* Adds a series to what stands for it: all of its place, operation and error not shown. */
+/*
+ * Adds a series to the merged one of its place, operation and error; with `full`, to the merged one
+ * of its success or failure.
+ */
 static int fold_series(struct html *html, struct signals_data *data, size_t at, bool full,
 		       size_t *ret)
 {
@@ -145,11 +148,11 @@ static int fold_series(struct html *html, struct signals_data *data, size_t at, 
 	return 0;
 }
 
-/* How many of each signal are on the page already. */
+/* How many series of the current signal are on the page so far. */
 struct numbering {
 	int32_t signal;
 	size_t shown, others;
-	int32_t *list; /* of all signals */
+	int32_t *list; /* series of all signals */
 	size_t count;
 };
 
@@ -186,13 +189,13 @@ static int number_one(struct html *html, struct signals_data *data, struct numbe
 	return 0;
 }
 
-/* Numbers them, the largest of each signal first, and returns them in that order. */
+/* Numbers the series, the largest of each signal first, and returns them in that order. */
 static int number_series(struct html *html, struct signals_data *data, int32_t **ret,
 			 size_t *ret_count)
 {
 	size_t count = data->series.count;
 	cleanup(free_p) int32_t *sorted = calloc(count + 1, sizeof(*sorted));
-	/* What stands for others is never more than those. */
+	/* There are never more merged series than series, so twice the count is enough. */
 	cleanup(free_p) int32_t *list = calloc(2 * count + 1, sizeof(*list));
 	struct numbering numbering = { .signal = -1, .list = list };
 	int err = 0;

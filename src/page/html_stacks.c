@@ -1,4 +1,4 @@
-/* Samples on the page: in which bin, of whom, in which state, where in the code. */
+/* Samples on the page: bin, thread, state, and place in the code. */
 #include "page/html_stacks.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@ struct stacks {
 	struct html *html;
 	struct html_tree tree;
 	struct html_table samples, waits;
-	struct map blames; /* hash of whom, why, for what and because of whom → blame + 1 */
+	struct map blames; /* hash of (waiter, state, object, culprit) → blame + 1 */
 };
 
 static uint64_t blame_key(const struct model_thread *waiter, const struct model_state *state,
@@ -89,8 +89,10 @@ static int put_blames(struct html *html, struct stacks *stacks)
 			continue;
 		}
 		put_blame(html, blame);
-		/* Samples know no evidence: those of two blames that differ in that alone are shown
-		 * with the longer one. */
+		/*
+		 * Samples have no evidence. If two blames differ only in evidence, the longer one
+		 * shows the samples.
+		 */
 		if (!map__get(&stacks->blames, key))
 			err = map__put(&stacks->blames, key, (void *)(uintptr_t)(i + 1));
 	}
@@ -98,7 +100,7 @@ static int put_blames(struct html *html, struct stacks *stacks)
 	return err;
 }
 
-/* The exact sums of each thread in each wait on the page. */
+/* Writes the exact sums of each thread in each wait on the page. */
 static int put_wait_threads(struct html *html)
 {
 	static const struct html_column columns[] = { { "wait", HTML_COLUMN_KEY },
@@ -134,7 +136,7 @@ static int put_wait_threads(struct html *html)
 	return err;
 }
 
-/* A row of `sample`, with what it refers to: a wait is in all bins that it lasted. */
+/* A row of `sample` with its references resolved. A wait covers all bins during which it lasted. */
 struct taken {
 	int32_t bin, bins, thread, state;
 	uint32_t node, waker;
@@ -166,7 +168,7 @@ static int add_wait(struct html *html, struct stacks *stacks, const struct taken
 				     .value = { taken->weight_ns, 1 } });
 }
 
-/* A tick is a moment, a wait lasts; what of it is inside the cut weighs its part. */
+/* A tick has no length. A wait has one and weighs by the part inside the cut. */
 static bool place_sample_in_time(const struct html *html, const struct sample *sample,
 				 struct taken *taken)
 {
@@ -217,7 +219,7 @@ static int take_sample(void *context, const struct sample *sample)
 	return err ? err : add_wait(html, stacks, &taken, sample);
 }
 
-/* What a node weighs by itself; wakers weigh a little, so that they are there. */
+/* Computes each node's own weight. Wakers get a small weight, so that they are kept. */
 static int weigh(struct html_tree *tree, const struct stacks *stacks)
 {
 	const struct html_rows *samples = &stacks->samples.rows, *waits = &stacks->waits.rows;

@@ -7,7 +7,7 @@
 #include "page/html_internal.h"
 #include "recording/recording.h"
 
-/* What has not been idle longest is kept; the others are one. */
+/* Limit on threads. Those with the most time that is not idle are kept; the others are merged. */
 #define MOST_THREADS 3000
 #define MOST_CELLS   400000
 
@@ -111,7 +111,7 @@ static int64_t unexplained_of(struct html *html, const struct model_thread *thre
 	return thread->unexplained_ns;
 }
 
-/* The exact sums, of which the cells over time are parts. */
+/* The exact sums. The cells over time are parts of them. */
 static int put_states(struct html *html)
 {
 	static const struct html_column columns[] = { { "thread", HTML_COLUMN_KEY },
@@ -170,10 +170,10 @@ int html__put_threads(struct html *html)
 
 struct timeline {
 	struct html_table cells;
-	double *totals; /* ns by state, then bin */
+	double *totals; /* ns, indexed by state and then bin */
 };
 
-/* A row over several bins is spread evenly. */
+/* Spreads a row evenly over its bins. */
 static void add_total(struct html *html, double *totals, const struct html_span *span, int64_t ns)
 {
 	const int64_t *edges = html->bins.edges + span->from;
@@ -198,7 +198,7 @@ static int take_account(struct html *html, void *context, sqlite3_stmt *row)
 	int64_t ns;
 	size_t at;
 
-	/* The model need not know whose a row outside the cut is. */
+	/* A row outside the cut may refer to a thread that the model does not have. */
 	if (!html_bins__find(&html->bins, sqlite3_column_int64(row, 2),
 			     sqlite3_column_int64(row, 3), &span) ||
 	    (thread && !html_bins__narrow(&html->bins, thread->first_ns, thread->last_ns, &span)))
@@ -249,7 +249,7 @@ static void join_others(struct html_row *row, void *context)
 		row->key[0] = -1;
 }
 
-/* How many threads are behind those places of the page that come after `most`. */
+/* Counts the threads behind the page's entries from `most` on. */
 static int64_t count_after(const struct html *html, int32_t most)
 {
 	int64_t places = (int64_t)html->thread_count - 1 - most;
@@ -259,7 +259,7 @@ static int64_t count_after(const struct html *html, int32_t most)
 	return places + (html->other_threads ? (int64_t)html->other_threads - 1 : 0);
 }
 
-/* Threads that were busy least lose their time axis, if nothing else helps. */
+/* As a last resort, the least busy threads lose their time axis. */
 static int fit_cells(struct html *html, struct html_table *cells)
 {
 	int32_t most = MOST_THREADS;

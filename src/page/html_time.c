@@ -41,7 +41,7 @@ static bool is_inside(const struct html_bins *bins, const struct model *model, s
 	return bins->ends[i] > model->from_ns && bins->begins[i] < model->to_ns;
 }
 
-/* An edge where every so many slices inside the cut end. */
+/* Sets an edge at the end of every Nth slice inside the cut. */
 static int make_edges(struct html_bins *bins, const struct model *model)
 {
 	size_t inside = 0, seen = 0, each;
@@ -56,7 +56,7 @@ static int make_edges(struct html_bins *bins, const struct model *model)
 	for (size_t i = 0; i < bins->slices.count; i++) {
 		if (!is_inside(bins, model, i) || ++seen % each)
 			continue;
-		/* Slices that somebody else wrote need not be in order. */
+		/* The slices of a foreign file may be out of order. */
 		if (bins->ends[i] > bins->edges[bins->count] && bins->ends[i] < model->to_ns)
 			bins->edges[++bins->count] = bins->ends[i];
 	}
@@ -142,7 +142,7 @@ static void widen(struct html_row *row, void *context)
 	*bin = from;
 }
 
-/* Wider bins, as long as there are enough left for a picture. */
+/* Makes bins wider, as long as enough are left for a picture. */
 static int shrink(struct html_table *table, size_t most)
 {
 	size_t before = table->rows.count;

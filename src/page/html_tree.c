@@ -1,6 +1,6 @@
 /*
- * Code on the page. The heaviest nodes are kept, and a node's caller is never lighter than itself,
- * so what is kept is a tree. The rest hangs below its nearest kept caller as "[folded]".
+ * Code on the page. The heaviest nodes are kept. A caller is never lighter than its callees, so the
+ * kept nodes form a tree. The rest is shown below the nearest kept caller as "[folded]".
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -91,7 +91,7 @@ static int by_weight(const void *a, const void *b, void *context)
 	return x < y ? -1 : x > y;
 }
 
-/* Callers have lower numbers. */
+/* Adds each node's weight to its caller. Callers have lower indexes. */
 static void add_to_callers(struct html_tree *tree)
 {
 	const struct hot *hot = &tree->scratch.hot;
@@ -104,7 +104,7 @@ static void add_to_callers(struct html_tree *tree)
 	}
 }
 
-/* Says of each node which one stands for it: itself, or its nearest kept caller. */
+/* Finds for each node the one that represents it: itself or its nearest kept caller. */
 static int choose_nodes(struct html_tree *tree, uint32_t *keepers)
 {
 	const struct hot *hot = &tree->scratch.hot;
@@ -158,7 +158,7 @@ int html_tree__choose(struct html_tree *tree, struct html *html)
 	return 0;
 }
 
-/* The page's number of a function, which it gets when it is first asked for. */
+/* Returns the page's number of a function. The first call for a function assigns it. */
 static uint32_t number_of(uint32_t *numbers, uint32_t *list, size_t *count, uint32_t function)
 {
 	if (!numbers[function]) {
@@ -177,7 +177,7 @@ static void put_parents(struct html_tree *tree, struct html_out *out)
 {
 	const struct hot *hot = &tree->scratch.hot;
 
-	/* How far before the node. */
+	/* Distance to the caller: the number of the node minus that of the caller. */
 	json_out__open(&out->json, "up", '[');
 	for (size_t i = 0; i < hot->node_count; i++)
 		if (is_kept(tree, i))

@@ -6,12 +6,12 @@
 
 #include "vocabulary/histogram.h"
 
-#define LABEL_COLUMNS 9 /* of one edge */
+#define LABEL_COLUMNS 9 /* width of one edge */
 #define COUNT_COLUMNS 10
 #define MOST_BAR      40
 #define FEWEST_BAR    10
 
-/* Row 0 is the value 0; row r > 0 is 2^(r-1) up to below 2^r. */
+/* Row 0 holds the value 0. Row r > 0 holds values from 2^(r-1) to below 2^r. */
 #define ROWS (HISTOGRAM_TOP_BIT + 2)
 
 static int row_of(int bucket)
@@ -72,7 +72,7 @@ struct words histogram__value(int64_t value, const char *unit)
 	return strcmp(unit, "bytes") ? words__count(value, unit) : words__bytes(value);
 }
 
-/* An edge is a power of two: bytes are shown as such. */
+/* Edges are powers of two, so bytes are shown in binary units. */
 static struct words edge(int64_t value, const char *unit)
 {
 	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB" };
@@ -89,7 +89,7 @@ static struct words edge(int64_t value, const char *unit)
 	return words;
 }
 
-/* What is counted has whole values: a row ends with the last that it has. */
+/* Counts are whole numbers, so a row ends with its last value. */
 static void print_edges(FILE *out, int row, const char *unit)
 {
 	bool counts = strcmp(unit, "ns") && strcmp(unit, "bytes");

@@ -1,6 +1,6 @@
 /*
- * A histogram as text: a row for each power of two, as tools on this ground have always drawn them.
- * Buckets are those of bpf/histogram.h; eight of them make a row.
+ * Prints a histogram as text, one row for each power of two, as tracing tools traditionally do. The
+ * buckets are those of vocabulary/histogram.h; eight buckets make a row.
  */
 #pragma once
 
@@ -17,21 +17,23 @@ struct histogram_count {
 
 struct histogram {
 	const char *label;                    /* what is measured: "service" */
-	const char *unit;                     /* "ns", "bytes", or what is counted */
-	const struct histogram_count *counts; /* by rising bucket; a bucket may come twice */
-	size_t size;                          /* of counts[] */
-	int64_t max;                          /* the largest value seen; 0: not known */
+	const char *unit;                     /* "ns", "bytes", or the name of what is counted */
+	const struct histogram_count *counts; /* sorted by bucket; duplicates are allowed */
+	size_t size;                          /* number of counts[] */
+	int64_t max;                          /* the largest value seen; 0: unknown */
 };
 
-/* How many values there are. */
+/* The number of values. */
 int64_t histogram__total(const struct histogram *histogram);
 /*
- * The value that q percent of all reach at most: the middle of its bucket, so known to 6.3 %, and
- * not above the largest value seen. 0 if there are none.
+ * The q-th percentile: the middle of its bucket, so accurate to 6.3 %, and at most the largest
+ * value seen. 0 if there are no values.
  */
 int64_t histogram__percentile(const struct histogram *histogram, int q);
 
-/* Rows with bars in `width` columns, then the percentiles with their count. Nothing if it is empty.
+/*
+ * Prints rows with bars in `width` columns, then the percentiles and the number of values. Prints
+ * nothing if there are no values.
  */
 void histogram__print(FILE *out, const struct histogram *histogram, int width);
 

@@ -1,8 +1,8 @@
 /*
- * The model as JSON. The keys are documented in gapless-json(5) and stay.
+ * Prints the model as JSON. The keys are documented in gapless-json(5) and do not change.
  *
- * Lists are written item by item, one per line: as one tree of jansson's, the waits of 10,000
- * threads take 200 MB.
+ * Lists are written item by item, one per line. As one jansson tree, the waits of 10,000 threads
+ * would take 200 MB.
  */
 #include <errno.h>
 #include <math.h>
@@ -41,7 +41,7 @@ static json_t *state_item(const struct model *model, size_t i)
 	return state->ns || state->count ? state_json(state, state->ns, state->count) : NULL;
 }
 
-/* `waiter` and `by`. */
+/* For the keys `waiter` and `by`. */
 static json_t *who_json(const struct model_thread *thread)
 {
 	if (!thread)
@@ -226,7 +226,7 @@ struct sheet {
 	FILE *out;
 	size_t flags;
 	bool failed;
-	const char *before; /* what goes between this member and the last */
+	const char *before; /* separator before the next member */
 };
 
 static void put_value(struct sheet *sheet, json_t *value)

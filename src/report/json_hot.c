@@ -2,7 +2,7 @@
 
 #include "base/json.h"
 
-/* Paths of one wait: the heaviest, and no more frames of each than anybody has. */
+/* Limits on the call paths of one wait, heaviest first, and on the frames of a path. */
 #define PATHS_MOST  5
 #define FRAMES_MOST 2048
 
@@ -96,7 +96,7 @@ json_t *json_hot__function(const struct model *model, size_t i)
 	return one;
 }
 
-/* Functions from the outermost in. */
+/* Functions from the outermost to the innermost. */
 static json_t *path_json(const struct hot *hot, const struct hot_cell *cell)
 {
 	uint32_t path[FRAMES_MOST];

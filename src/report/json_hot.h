@@ -1,9 +1,9 @@
-/* What samples add to the JSON, as json.c puts it together. NULL: out of memory, or left out. */
+/* The JSON of samples, for json.c. NULL: out of memory, or nothing to print. */
 #pragma once
 
 #include "model/model.h"
 
 json_t *json_hot__samples(const struct model *model);
-/* A function, of as many as have time; stacks of a wait, of as many as there are blames. */
+/* The i-th function of those that have time; the stacks of the i-th blame. */
 json_t *json_hot__function(const struct model *model, size_t i);
 json_t *json_hot__wait(const struct model *model, size_t i);

@@ -6,7 +6,7 @@
 #include "findings/signal_words.h"
 #include "vocabulary/histogram.h"
 
-/* Of what can be many; the recording has them all. */
+/* Limit on lists that can be long. The recording has all entries. */
 #define LIST_MOST 100
 
 static json_t *number(int64_t value)
@@ -52,7 +52,7 @@ static json_t *buckets_json(const struct model_histogram *histogram)
 	return buckets;
 }
 
-/* Under the measures' names; with percentiles, where they are known. */
+/* Values by the names of their measures; with percentiles if they are known. */
 static json_t *values_json(const struct signals_signal *signal, const struct signals_sum *sum,
 			   const struct signals_row *row)
 {

@@ -1,9 +1,9 @@
-/* What signals counted, for print__json(). */
+/* The JSON of signals, for print__json(). */
 #pragma once
 
 #include <jansson.h>
 
 #include "model/model.h"
 
-/* A member of the list "signals"; NULL for one that counted nothing. */
+/* An item of the list "signals"; NULL if the signal counted nothing. */
 json_t *json_signals__signal(const struct model *model, size_t i);

@@ -1,4 +1,4 @@
-/* Between the files that print the report for a person. */
+/* Shared by the files that print the text report. */
 #pragma once
 
 #include "report/report.h"
@@ -16,24 +16,24 @@ struct printer {
 	const struct report_options *options;
 };
 
-/* How many of `count` rows are printed, `usual` unless --top says otherwise. */
+/* How many of `count` rows to print: `usual`, unless --top says otherwise. */
 size_t printer__shown(const struct printer *printer, size_t count, size_t usual);
 void printer__heading(const struct printer *printer, const char *words);
 /* "… 12 more waits [--top]" */
 void printer__rest(const struct printer *printer, size_t left, const char *what);
 void printer__wrap(const struct printer *printer, const char *text, int indent);
-/* The name of a line in the last part. */
+/* Prints the name of a line in the last section. */
 void printer__field(const struct printer *printer, const char *name);
 
-/* What samples add: hot functions, the call paths of a wait, how good they are. */
+/* What samples show: hot functions, the call paths of a wait, how accurate they are. */
 void printer__hot(const struct printer *printer);
 void printer__paths(const struct printer *printer, const struct model_blame *blame);
 void printer__samples(const struct printer *printer);
 /* What signals counted. */
 void printer__signals(const struct printer *printer);
-/* Its table of operations. */
+/* The signal's table of operations. */
 void printer__operations(const struct printer *printer, const struct signals_signal *signal);
 
-/* What /proc counted of the same, if the recording has it. */
+/* The same numbers according to /proc, if the recording has them. */
 void printer__kernel_counts(const struct printer *printer);
 void printer__notes(const struct printer *printer);

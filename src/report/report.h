@@ -1,4 +1,4 @@
-/* The report on a recording: where the time went, who held it up, what that means in words. */
+/* The report on a recording: where the time went, who held it up, and the conclusions in words. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,9 +11,9 @@
 struct report_options {
 	struct model_options model;
 	bool json;
-	size_t top; /* rows per table; 0: what fits a screen */
-	int width;  /* columns; 0: those of `out` */
+	size_t top; /* rows per table; 0: as many as fit a screen */
+	int width;  /* columns; 0: the width of `out` */
 };
 
-/* Prints the report. Errors of model__load(); -EIO: `out` failed. */
+/* Prints the report. Returns an error of model__load(); -EIO: writing to `out` failed. */
 int report__print(const char *path, const struct report_options *options, FILE *out);

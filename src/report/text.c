@@ -1,6 +1,6 @@
 /*
- * The report for a person: about one screen, from the whole to the detail to what it means. Every
- * share names what it is a share of; every line of a table fits the terminal, down to 80 columns.
+ * The report as text: about one screen, from the whole to the details to the conclusions. Every
+ * share says what it is a share of. Every line of a table fits the terminal, down to 80 columns.
  */
 #include <errno.h>
 #include <string.h>
@@ -107,7 +107,7 @@ static void print_state(const struct printer *printer, const struct model_state 
 	print_bar(printer, state->ns, printer->model->threads_ns);
 }
 
-/* The longest of a kind that comes behind `last`. */
+/* Returns the longest state of a kind that comes after `last`. */
 static const struct model_state *next_state(const struct model *model, enum kind kind,
 					    const struct model_state *last)
 {
@@ -306,7 +306,7 @@ void printer__field(const struct printer *printer, const char *name)
 	words__field(printer->out, name, 13);
 }
 
-/* What is called *_ns is a time. */
+/* A figure whose name ends in _ns is a time. */
 static struct words say_figure(const struct model_figure *figure)
 {
 	size_t length = strlen(figure->name);

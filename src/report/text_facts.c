@@ -1,4 +1,4 @@
-/* The end of the last section: what the kernel counts itself, and what was noted. */
+/* The end of the last section: the kernel's own counts, and the notes. */
 #include "base/words.h"
 #include "report/printer.h"
 
@@ -15,7 +15,7 @@ void printer__kernel_counts(const struct printer *printer)
 	};
 	int said = 0;
 
-	/* They are of the whole recording. */
+	/* The counts cover the whole recording, so they say nothing about a cut. */
 	if (printer->model->cut)
 		return;
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {

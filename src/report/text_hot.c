@@ -1,6 +1,6 @@
 /*
- * What samples say, for a person. Every number from samples comes with its error and how many
- * there are; the exact sums are in the tables of states and waits.
+ * Prints what samples show. Every number from samples comes with its error and the number of
+ * samples. The exact sums are in the tables of states and waits.
  */
 #include <string.h>
 
@@ -12,14 +12,14 @@
 #define WIDE          100
 #define WIDEST        120
 #define LEAST_ROOM    20
-#define LEAST_PERCENT 20 /* of a path to be worth a line */
-#define LEAST_UNNAMED 5  /* percent of frames to be worth a remedy */
-#define LEAST_HOOKS   1  /* percent of running to be worth a line */
+#define LEAST_PERCENT 20 /* least share of a path that is printed */
+#define LEAST_UNNAMED 5  /* least percent of frames without a name that gets a remedy */
+#define LEAST_HOOKS   1  /* least percent of running time that is printed */
 #define WAY_INDENT    11
 
 /* --- functions ----------------------------------------------------------------------------- */
 
-/* All of a kind that was sampled, also where it has no stack. */
+/* The sum of all samples of a kind, including those without a stack. */
 static struct hot_sum whole(const struct hot *hot, enum hot_kind kind)
 {
 	struct hot_sum sum = hot->sampled[kind == HOT_RUN ? KIND_RUN : KIND_DELAYING];
@@ -32,8 +32,8 @@ static struct hot_sum whole(const struct hot *hot, enum hot_kind kind)
 /* A table of functions. */
 struct table {
 	enum hot_kind kind;
-	struct hot_sum sum; /* what the shares are of */
-	size_t count;       /* of rows */
+	struct hot_sum sum; /* the shares are shares of this */
+	size_t count;       /* number of rows */
 	bool totals[HOT_KINDS];
 };
 
@@ -47,7 +47,7 @@ static struct table table_of(const struct printer *printer, enum hot_kind kind)
 					kind == HOT_RUN ? RUNS_SHOWN : WAITS_SHOWN),
 	};
 
-	/* A column of zeroes is none. */
+	/* Leave out a column that has only zeroes. */
 	for (size_t i = 0; i < table.count; i++)
 		for (int other = 0; other < HOT_KINDS; other++)
 			if (hot->functions[hot->ranks[kind][i]].total[other].ns)
@@ -55,7 +55,7 @@ static struct table table_of(const struct printer *printer, enum hot_kind kind)
 	return table;
 }
 
-/* Columns left for the function's name and where it is. */
+/* Columns left for the function's name and location. */
 static int room(const struct printer *printer, const struct table *table)
 {
 	int left = printer->width - (printer->width >= WIDE ? 9 + 7 : 9) - 6 - 9 - 2;
@@ -65,7 +65,7 @@ static int room(const struct printer *printer, const struct table *table)
 	return left < LEAST_ROOM ? LEAST_ROOM : left;
 }
 
-/* "libfoo.so", and the source line where there is room for it. */
+/* "libfoo.so", and the source line if there is room for it. */
 static struct words where(const struct printer *printer, const struct hot_function *function,
 			  int columns)
 {
@@ -130,7 +130,7 @@ static bool reaches(const struct hot_cell *cell, const struct hot_sum *sum, int 
 	return (double)cell->sum.ns * 100 >= (double)sum->ns * percent;
 }
 
-/* How the function that runs most is called, if that is more than its own name. */
+/* Prints the call path of the function that runs most, if it has more than the function itself. */
 static void print_way(const struct printer *printer)
 {
 	const struct hot *hot = &printer->model->hot;
@@ -139,13 +139,13 @@ static void print_way(const struct printer *printer)
 	const struct hot_sum *self = &hot->functions[way->owner].self[HOT_RUN];
 	bool alone = !node->parent && hot->functions[node->function].row == way->owner;
 
-	/* Addresses are no help. */
+	/* A function without a name would show only addresses. */
 	if (way->place && !alone && hot->functions[way->owner].named &&
 	    reaches(way, self, LEAST_PERCENT))
 		print_path(printer, "from", way, self, WAY_INDENT);
 }
 
-/* Who measures shows up among what is measured. */
+/* The measurement itself uses running time; say how much. */
 static void print_hooks(const struct printer *printer, const struct hot_sum *of)
 {
 	const struct hot_sum *hooks = &printer->model->hot.hooks;
@@ -199,7 +199,7 @@ void printer__hot(const struct printer *printer)
 	const char *why = hot__why_none(printer->model, text, sizeof(text));
 	struct hot_sum run, wait;
 
-	/* An old recording promised nothing. */
+	/* An old recording has no samples, so there is nothing to explain. */
 	if (!hot->known)
 		return;
 	printer__heading(printer, "hot code");
@@ -245,7 +245,7 @@ void printer__paths(const struct printer *printer, const struct model_blame *bla
 
 /* --- how good they are --------------------------------------------------------------------- */
 
-/* Of short intervals none may have been drawn: of their time, three periods say nothing. */
+/* Below three periods of time, perhaps no sample was drawn, so samples say nothing. */
 static double least_ns(const struct hot *hot)
 {
 	return 3 * (double)(hot->tick_ns ? hot->tick_ns : hot->period_ns);
@@ -258,7 +258,7 @@ static double total_error_ns(const struct hot *hot, const struct hot_sum *sum)
 	return error > least ? error : least;
 }
 
-/* "99.2 % ±1.3": what the samples stand for, of what the ledger has. */
+/* "99.2 % ±1.3": the sum of the samples' weights as a share of the ledger's time. */
 static void say_ratio(char *text, size_t size, const struct hot *hot, const struct hot_sum *sum,
 		      int64_t ledger_ns)
 {
@@ -271,7 +271,7 @@ static void say_ratio(char *text, size_t size, const struct hot *hot, const stru
 			   hot__plus_minus(error).text);
 }
 
-/* More than chance explains, and enough to matter. */
+/* Whether the difference is larger than chance explains and large enough to matter. */
 static bool is_off(const struct hot *hot, const struct hot_sum *sum, int64_t ledger_ns)
 {
 	double off = (double)sum->ns - (double)ledger_ns;
@@ -308,7 +308,10 @@ static void print_totals(const struct printer *printer)
 		say_ratio(text, sizeof(text), hot, &hot->sampled[i], hot->ledger_ns[i]);
 		off |= is_off(hot, &hot->sampled[i], hot->ledger_ns[i]);
 	}
-	/* At the edges of a cut, accounts are spread evenly over their slices. */
+	/*
+	 * At the edges of a cut, accounts are prorated over their slices, so the sums cannot agree
+	 * exactly.
+	 */
 	if (off && !printer->model->cut)
 		words__say(text, sizeof(text), "; that is further off than chance explains");
 	printer__field(printer, "samples");
@@ -330,7 +333,7 @@ static void say_reasons(const struct hot *hot, bool cut, char *text, size_t size
 	}
 }
 
-/* Which file lacks the most names, by the time in them, and what helps. */
+/* Says which file has most time in functions without a name, and what helps. */
 static void say_unnamed(const struct hot *hot, char *text, size_t size)
 {
 	const struct hot_function *worst = NULL;

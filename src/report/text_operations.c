@@ -1,11 +1,11 @@
-/* The table of a signal: a line for each operation at each place, a column for each measure. */
+/* The table of a signal: one line for each operation at each place, one column for each measure. */
 #include <string.h>
 
 #include "base/words.h"
 #include "report/printer.h"
 
 #define ROWS_SHOWN   3
-#define NET_SHOWN    5 /* to connect, to be accepted, to send, to receive, to live */
+#define NET_SHOWN    5 /* connect, accept, send, receive, lifetime */
 #define NAME_COLUMNS 18
 #define MOST_COLUMNS 16
 
@@ -40,7 +40,7 @@ static bool is_unit(const struct signals_signal *signal, int measure, const char
 	return !strcmp(signal->measures[measure].unit, unit);
 }
 
-/* What trouble tells better than a table. */
+/* Operations that the section on trouble covers better than this table. */
 static bool is_trouble(const char *operation)
 {
 	static const char *const known[] = { "retransmit", "reset", "zero_window", "overflow" };
@@ -110,7 +110,10 @@ static void add_column(struct table *table, const struct printer *printer, enum 
 	table->width += width;
 }
 
-/* How the measures are best shown that are known by name; all others are summed up. */
+/*
+ * Chooses the columns for measures with a known name. Of other measures, times show their mean and
+ * the rest their sum.
+ */
 static void add_measure(struct table *table, const struct printer *printer,
 			const struct signals_signal *signal, int measure)
 {
@@ -120,12 +123,12 @@ static void add_measure(struct table *table, const struct printer *printer,
 		int width;
 	} known[] = {
 		{ "queue", "queued", COLUMN_SHARE_OF_TIME, 7 },
-		{ "service", NULL, 0, 0 }, /* the rest of it */
+		{ "service", NULL, 0, 0 }, /* the time that is not queued */
 		{ "running", "running", COLUMN_SHARE_OF_TIME, 9 },
 		{ "size", "bytes", COLUMN_SUM, 9 },
 		{ "depth", "depth", COLUMN_MEAN, 6 },
 		{ "sequential", "in a row", COLUMN_SHARE_OF_COUNT, 10 },
-		{ "asked", NULL, 0, 0 }, /* what came of it matters */
+		{ "asked", NULL, 0, 0 }, /* not shown: the result matters, not the request */
 		{ "rtt", "rtt", COLUMN_MEAN, 9 },
 	};
 	const char *name = signal->measures[measure].name;

@@ -1,7 +1,7 @@
 /*
- * What signals counted, for a person: a few lines for each, since all of them together must not be
- * longer than the rest of the page. First what was done where, then to what, then what went wrong,
- * and the slowest. A column that would have nothing but zeroes is left out.
+ * Prints what signals counted, a few lines for each, because all signals together must not be
+ * longer than the rest of the report. First what was done where, then on which objects, then what
+ * failed, and the slowest events. A column with only zeroes is left out.
  */
 #include <errno.h>
 #include <string.h>
@@ -16,11 +16,14 @@
 #define NAME_COLUMNS   18
 #define OBJECT_COLUMNS 60
 #define LIST_INDENT    31
-/* Of the time or events of a signal, for one to be named as who did it. */
+/* Least share of a signal's time or events for a group to be named as its main user. */
 #define MOSTLY_PERCENT 50
-/* Of the recording's time, for a second hump to be told. */
+/* Least share of the recording's time for a second hump to be mentioned. */
 #define LEAST_PERCENT 1
-/* A signal whose events took less of the recording's time, and none of them long, gets a line. */
+/*
+ * A signal gets only one line if its events took less of the recording's time than this and none
+ * was slow.
+ */
 #define LEAST_PERMILLE 1
 
 /* --- what with ------------------------------------------------------------------------------ */
@@ -138,7 +141,7 @@ static void say_by(const struct signals_part *part, char *text, size_t size)
 		words__say(text, size, ", by %s", who);
 }
 
-/* "stat ENOENT", or the path: it says more. */
+/* "stat ENOENT"; or the path, which says more. */
 static void say_failure(const struct signals_signal *signal, const struct signals_part *part,
 			bool by_path, char *text, size_t size)
 {
@@ -160,7 +163,10 @@ static bool same_who(const struct signals_part *a, const struct signals_part *b)
 	return a->group == b->group && a->thread == b->thread;
 }
 
-/* "Not now" is an answer; and of a path that is not there, files say more than syscalls. */
+/*
+ * EAGAIN and EINPROGRESS are normal answers. ENOENT is covered better by the files signal, which
+ * knows the path.
+ */
 static bool is_noise(const struct printer *printer, const struct signals_signal *signal,
 		     const struct signals_part *part)
 {
@@ -248,7 +254,7 @@ static void print_trouble(const struct printer *printer, const struct signals_si
 
 /* --- the slowest ---------------------------------------------------------------------------- */
 
-/* "openat(AT_FDCWD, …) = -ENOENT", where the signal has that; else the operation and where. */
+/* "openat(AT_FDCWD, …) = -ENOENT" if the signal has that; otherwise the operation and its place. */
 static void say_operation(const struct signals_event *event, char *text, size_t size)
 {
 	json_t *fields = event->fields ? json_loads(event->fields, 0, NULL) : NULL;
@@ -296,7 +302,10 @@ static bool overlap(const struct signals_event *a, const struct signals_event *b
 	return a->time_ns > b->time_ns - b->duration_ns && b->time_ns > a->time_ns - a->duration_ns;
 }
 
-/* A slow call to read a file is a slow read of it: the other signal knows more. */
+/*
+ * Whether another signal has the same event. A slow syscall that reads a file is also a slow read
+ * of that file, and the other signal knows more about it.
+ */
 static bool is_told(const struct printer *printer, const struct signals_signal *signal,
 		    const struct signals_event *event)
 {
@@ -313,7 +322,7 @@ static bool is_told(const struct printer *printer, const struct signals_signal *
 	return false;
 }
 
-/* The first of a kind: a second one like it would say nothing new. */
+/* Prints the first event of each kind. A second one like it says nothing new. */
 static void print_slowest(const struct printer *printer, const struct signals_signal *signal)
 {
 	size_t most = printer__shown(printer, signal->slowest_count, EVENTS_SHOWN), count = 0;
@@ -330,7 +339,7 @@ static void print_slowest(const struct printer *printer, const struct signals_si
 
 /* --- a signal ------------------------------------------------------------------------------- */
 
-/* Times of one kind, so that their sum means something. */
+/* Whether all times are of one kind, so that their sum means something. */
 static bool adds_up(const struct signals_signal *signal)
 {
 	return signal->main >= 0 && strcmp(signal->measures[signal->main].name, "lifetime") &&
@@ -359,14 +368,14 @@ static void print_head(const struct printer *printer, const struct signals_signa
 	printer__wrap(printer, text, 4);
 }
 
-/* Two humps are worth a line if the slow one takes a part of the recording's time. */
+/* Two humps get a line if the slow one takes enough of the recording's time. */
 static bool is_worth(const struct printer *printer, const struct hump *hump)
 {
 	return (double)hump->high_count * (double)hump->high * 100 >=
 	       (double)printer->model->wall_ns * LEAST_PERCENT;
 }
 
-/* The largest row that has two humps. */
+/* Describes the largest row that has two humps. */
 static void print_hump(const struct printer *printer, const struct signals_signal *signal)
 {
 	char text[PRINTER_LINE] = "";
@@ -413,7 +422,7 @@ static void print_small(const struct printer *printer, const struct signals_sign
 
 static void print_signal(const struct printer *printer, const struct signals_signal *signal)
 {
-	/* The table of syscalls stands above, and how long programs live is theirs to know. */
+	/* The table of syscalls is printed above, and the lifetime of programs is not a delay. */
 	bool is_syscalls = signal->role == ROLE_CALLS;
 	bool is_exec = signal->program_count > 0;
 

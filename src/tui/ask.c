@@ -1,7 +1,8 @@
 /*
- * A thread that does not change sends no record, and has no rows for the time since its last one:
- * it is still in the state that it was in then. So what a thread's rows lack of the window goes to
- * its open state. That is what the ledger books too, once it hears of the thread.
+ * A thread whose state does not change sends no record, so it has no rows for the time since its
+ * last one. It is still in the state of its last record. So the part of the window that a thread's
+ * rows do not cover goes to its open state. The ledger will book it in the same way once the thread
+ * sends a record.
  */
 #include "tui/ask.h"
 
@@ -38,7 +39,7 @@ enum question {
 
 #define WANTED(thread) "(?5 = 0 OR " thread " IN (SELECT id FROM thread WHERE tid = ?5))"
 
-/* The words for the keys of kinds.def. */
+/* The brief words for the keys of kinds.def. */
 #define WHEN_KIND(kind, key, words, brief, ...) " WHEN '" key "' THEN ' (" brief ")'"
 #define BRIEF_IF_NOT_HELD_UP " WHEN 'delaying' THEN ''" KINDS(WHEN_KIND)
 
@@ -63,7 +64,7 @@ static const char *const questions[ASK_QUESTIONS] = {
 		" (SELECT value FROM meta WHERE key = 'end_ns')"
 		" - (SELECT value FROM meta WHERE key = 'start_ns'),"
 		" (SELECT sum(value) FROM quality WHERE " COUNTERS_IS_LOSS ")",
-	/* What delays comes first: of idle waits there is always more. */
+	/* Delaying waits come first, because idle waits always take more time. */
 	[ASK_WAITS] = "SELECT s.cause || CASE s.kind" BRIEF_IF_NOT_HELD_UP
 		" END || CASE WHEN w.first THEN ', first held by '"
 		" || coalesce(f.comm, '?') || CASE WHEN f.tid THEN '/' || f.tid ELSE '' END ELSE ''"
@@ -78,7 +79,9 @@ static const char *const questions[ASK_QUESTIONS] = {
 		" WHERE w.slice BETWEEN ?1 AND ?2 AND " WANTED("w.thread") " GROUP BY w.state, w.object, w.by, w.evidence,"
 		" w.first"
 		" ORDER BY s.kind = 'delaying' DESC, s.kind = 'undecided' DESC, sum(w.ns) DESC",
-	/* By the signal, which knows of each thread's calls; the errno is the most frequent one. */
+	/*
+	 * From the signal, which has the calls of each thread. The errno is the most frequent one.
+	 */
 	[ASK_CALLS] = "WITH c AS (SELECT s.operation AS name, s.errno AS errno, sum(x.sum0) AS ns,"
 		" sum(x.count) AS count FROM series_slice x JOIN series s ON s.id = x.series"
 		" JOIN signal g ON g.id = s.signal WHERE x.slice_to BETWEEN ?1 AND ?2"
@@ -89,7 +92,7 @@ static const char *const questions[ASK_QUESTIONS] = {
 	[ASK_CALLS_OF_ALL] = "SELECT y.name, '', sum(c.total_ns), sum(c.count), sum(c.errors)"
 		" FROM syscall_slice c JOIN syscall y USING(number)"
 		" WHERE c.slice_to BETWEEN ?1 AND ?2 GROUP BY c.number ORDER BY sum(c.total_ns) DESC",
-	/* Here ?1 and ?2 are a mark: a sample's id and time. */
+	/* Here ?1 and ?2 are the id and the time of a sample (struct mark). */
 	[ASK_FUNCTIONS] = "WITH s AS (SELECT x.stack, x.none, sum(x.weight_ns) AS ns, count(*) AS n"
 		" FROM sample x JOIN state t ON t.id = x.state WHERE t.state = 'run' AND x.id >"
 		" coalesce((SELECT id FROM sample WHERE id = ?1 AND time_ns = ?2), 0)"
@@ -110,8 +113,8 @@ static const char *const questions[ASK_QUESTIONS] = {
 /* clang-format on */
 
 struct state {
-	enum ledger_slot slot; /* whose look it has */
-	bool leaves;           /* it begins when the thread leaves a CPU */
+	enum ledger_slot slot; /* decides how it is shown */
+	bool leaves;           /* begins when the thread leaves a CPU */
 };
 
 struct ask {
@@ -123,8 +126,9 @@ struct ask {
 	bool has_calls;
 	int only_tid;
 	/*
-	 * The newest sample at earlier questions, so that not all are looked at each time. It is
-	 * one as long as that very sample is there: when all are forgotten, ids begin at 1 again.
+	 * The newest sample at each earlier query, so that not all samples are read each time. A
+	 * mark is valid only as long as that sample exists: when all samples are deleted, ids begin
+	 * at 1 again.
 	 */
 	struct mark {
 		int64_t asked_ns, id, time_ns;
@@ -204,7 +208,7 @@ void ask__only(struct ask *ask, int tid)
 	ask->only_tid = tid;
 }
 
-/* The statement, ready to be stepped; NULL if SQLite refuses it. */
+/* Returns the statement with its parameters bound; NULL if SQLite fails. */
 static sqlite3_stmt *put(struct ask *ask, enum question question, const struct ask_window *window)
 {
 	sqlite3_stmt **row = &ask->statements[question];
@@ -254,7 +258,7 @@ int ask__last(struct ask *ask, int64_t ns, struct ask_window *ret)
 /* --- the table ------------------------------------------------------------------------------- */
 
 struct gathered {
-	struct map threads; /* by id: struct sums */
+	struct map threads; /* id → index in `sums` + 1 */
 	struct sums {
 		int64_t ns[SLOT_COUNT];
 		int64_t sum_ns, switches, calls;
@@ -290,7 +294,7 @@ static struct sums *sums_of(struct gathered *gathered, int64_t thread)
 	return &gathered->sums[place - 1];
 }
 
-/* A silence that began before the window counts for its part inside. */
+/* A row that began before the window counts by its part inside. */
 static double share_inside(sqlite3_stmt *row, const struct ask_window *window)
 {
 	int64_t begin_ns = sqlite3_column_int64(row, 5), end_ns = sqlite3_column_int64(row, 6);
@@ -342,7 +346,7 @@ static int gather_calls(struct ask *ask, const struct ask_window *window, struct
 	return row ? end(row) : ask->has_calls ? -EIO : 0;
 }
 
-/* Up to the end of the window, it stayed where it was. */
+/* Up to the end of the window, the thread stayed in its open state. */
 static void add_silence(struct ask *ask, const struct ask_window *window, int64_t first_ns,
 			int64_t sum_ns, struct table_thread *thread)
 {
@@ -378,7 +382,7 @@ static int take_thread(struct ask *ask, const struct ask_window *window, sqlite3
 	memcpy(thread.ns, sums->ns, sizeof(thread.ns));
 	if (!(flags & 1))
 		add_silence(ask, window, sqlite3_column_int64(row, 6), sums->sum_ns, &thread);
-	/* Over before the window began, or its end was never seen. */
+	/* The thread ended before the window began, or its end was never seen. */
 	if (!place && !bands__busy(thread.ns) && !bands__sum(thread.ns, KIND_IDLE) &&
 	    !bands__sum(thread.ns, KIND_UNDECIDED))
 		return 0;
@@ -460,8 +464,9 @@ int ask__calls(struct ask *ask, const struct ask_window *window, struct ask_line
 }
 
 /*
- * What is there at a question is older than the question, in whatever order samples arrive. So the
- * samples of a window come behind the mark of any question before its begin; this is the last one.
+ * Samples may arrive in any order, but a sample that exists at a query is older than the query. So
+ * all samples of a window come after the mark of any query made before the window began. Returns
+ * the last such mark.
  */
 static struct mark mark_before(const struct ask *ask, int64_t time_ns)
 {

@@ -31,8 +31,8 @@ int64_t bands__busy(const int64_t ns[SLOT_COUNT])
 }
 
 /*
- * Edges are rounded, not lengths: then cells neither lack nor overlap, and what is shorter than
- * half a cell is the first to go.
+ * Rounds edges, not lengths. So cells leave no gaps and do not overlap, and a state shorter than
+ * half a cell disappears first.
  */
 void bands__compose(const int64_t ns[SLOT_COUNT], int64_t one_ns, int width, uint8_t *ret)
 {
@@ -43,7 +43,10 @@ void bands__compose(const int64_t ns[SLOT_COUNT], int64_t one_ns, int width, uin
 		quiet += is_busy(i) ? 0 : (double)ns[i];
 	if (busy > whole)
 		whole = busy;
-	/* A thread that came or went within the time leaves room; one too many does not get it. */
+	/*
+	 * If a thread began or ended within the window, the bar stays partly empty. If there is
+	 * more quiet time than room, it shrinks.
+	 */
 	shrink = quiet > whole - busy ? (whole - busy) / (quiet > 0 ? quiet : 1) : 1;
 	for (int i = SLOT_FIRST; i < SLOT_COUNT && whole > 0; i++) {
 		edge += (double)ns[i] * (is_busy(i) ? 1 : shrink);

@@ -1,6 +1,6 @@
 /*
- * What a thread's time is split into on the screen: the states of states.def, each with a letter,
- * so that a bar can be read without colour. Pure: no terminal, no recording.
+ * How a thread's time is divided on the screen: the states of states.def, each with a letter, so
+ * that a bar is readable without colour. Pure: no terminal, no recording.
  */
 #pragma once
 
@@ -9,12 +9,12 @@
 #include "vocabulary/states.h"
 
 int64_t bands__sum(const int64_t ns[SLOT_COUNT], enum kind kind);
-/* All but idle and undecided. */
+/* The time of all states except idle and undecided ones. */
 int64_t bands__busy(const int64_t ns[SLOT_COUNT]);
 
 /*
- * A bar of `width` cells: which slot each one shows, SLOT_NONE for none. The whole bar is one
- * thread's time, `one_ns`, or all that is busy if that is more. What is undecided and idle shares
- * the room that is left, so that a hundred threads that sleep do not hide the one that works.
+ * Fills a bar of `width` cells with slots, SLOT_NONE for empty. The whole bar is one thread's time,
+ * `one_ns`, or all busy time if that is more. Undecided and idle time share the room that is left,
+ * so that a hundred sleeping threads do not hide one that works.
  */
 void bands__compose(const int64_t ns[SLOT_COUNT], int64_t one_ns, int width, uint8_t *ret);

@@ -1,4 +1,4 @@
-/* One process or thread, looked at closely: causes, waits, syscalls, functions. */
+/* One process or thread in detail: causes, waits, syscalls, functions. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,13 +15,16 @@
 #define MOST_BAR    400
 #define MOST_COLUMN 160
 
-/* A share of the window is a share of one thread's time: there may be more than one. */
+/*
+ * The length of the window. Shares are shares of one thread's time, so several threads can exceed
+ * 100 %.
+ */
 static double seconds_of(const struct view *view)
 {
 	return (double)(view->drill_window.end_ns - view->drill_window.begin_ns) / 1e9;
 }
 
-/* The cost comes last: where there is no room for all of it, what is lost is still told. */
+/* The cost comes last, so that losses are shown even if there is no room for the cost. */
 static void draw_numbers(const struct view *view, int columns)
 {
 	char text[128];
@@ -94,7 +97,7 @@ static int by_time(const int64_t *ns, int limit_band, int64_t below)
 	return best;
 }
 
-/* Where its time went, the longest first. */
+/* Where the time of the process or thread went, the longest first. */
 static void draw_causes(const struct view *view, int row, int lines, int columns)
 {
 	const int64_t *ns = view->drill_table.all.ns;
@@ -199,7 +202,7 @@ static void draw_functions(const struct view *view, int row, int lines, int colu
 		draw_line(row + 1, columns, "none: it was not on a CPU when the clock ticked", "");
 }
 
-/* Each gets its share of the rows, and what others do not need. */
+/* Each section gets its share of the rows, and the rows that others do not need. */
 static void share_rows(const struct view *view, int room, int ret[SECTIONS])
 {
 	int wanted[SECTIONS] = { 0, (int)view->waits.count, (int)view->calls.count,
@@ -211,7 +214,7 @@ static void share_rows(const struct view *view, int room, int ret[SECTIONS])
 	for (int i = 0; i < SECTIONS; i++) {
 		int share = room / SECTIONS;
 
-		/* A heading, and a line that says that there is nothing. */
+		/* Room for a heading; an empty section also has a line that says so. */
 		wanted[i] = wanted[i] ? wanted[i] + 1 : 2;
 		ret[i] = wanted[i] < share ? wanted[i] : share;
 		left -= ret[i];

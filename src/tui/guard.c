@@ -1,11 +1,12 @@
 /*
- * SIGKILL cannot be caught, and in a handler after a crash next to nothing may be called. But when
- * a process ends, however it does, its end of a pipe is closed before its parent hears of it. So
- * whoever holds the other end can clear up before the shell writes its next prompt.
+ * Restores the terminal after a crash or SIGKILL. SIGKILL cannot be caught, and a signal handler
+ * after a crash may call almost nothing. But when a process ends for any reason, its end of a pipe
+ * is closed before its parent is notified. So the process at the other end can clean up before the
+ * shell writes its next prompt.
  *
- * The guard has its own process group: what the terminal sends to all of ours does not end it. If
- * the terminal belongs to somebody else by the time of our end (a shell, while we are stopped), it
- * was given back already, and is left alone.
+ * The guard has its own process group, so signals that the terminal sends to our group do not end
+ * it. If another process group owns the terminal when we end (a shell, while we are stopped), the
+ * terminal was already given back, so the guard leaves it alone.
  */
 #include "tui/guard.h"
 
@@ -24,13 +25,13 @@
 static int told_fd = -1;
 static pid_t guard;
 
-/* What leaves the second screen and brings the cursor back. */
+/* The control sequences that leave the alternate screen and show the cursor. */
 struct goodbye {
 	char words[256];
 	size_t length;
 };
 
-/* Without padding, as in "$<5/>": that is for terminals that nobody has any more. */
+/* Leaves out padding such as "$<5/>", which only old hardware terminals need. */
 static void append(struct goodbye *goodbye, const char *capability)
 {
 	const char *words = tigetstr(capability);
@@ -62,7 +63,7 @@ static struct goodbye prepare(void)
 	return goodbye;
 }
 
-/* Returns when the other process is over, or told that it will be; whether the terminal is its. */
+/* Returns when the other process ends or closes the pipe. True if that process had the terminal. */
 static bool await_end(int fd)
 {
 	struct pollfd told = { .fd = fd, .events = POLLIN };
@@ -72,7 +73,10 @@ static bool await_end(int fd)
 	do {
 		char word;
 
-		/* So that it counts as idle: a thread that reads from a pipe waits for somebody. */
+		/*
+		 * Wait in poll(), which counts as idle. A read() from a pipe counts as waiting for
+		 * another thread.
+		 */
 		poll(&told, 1, -1);
 		got = read(fd, &word, 1);
 		if (got > 0)
@@ -88,7 +92,7 @@ static void stand_guard(int fd, const struct termios *before)
 	struct goodbye goodbye;
 	ssize_t written;
 
-	/* Its end is that of the other process, and nothing else. */
+	/* The guard must end only when the other process does. */
 	for (size_t i = 0; i < sizeof(ignored) / sizeof(*ignored); i++)
 		signal(ignored[i], SIG_IGN);
 	setpgid(0, 0);
@@ -96,7 +100,10 @@ static void stand_guard(int fd, const struct termios *before)
 	goodbye = prepare();
 	if (!await_end(fd))
 		return;
-	/* Nobody's, 0 or an error: the other process was the session's leader. */
+	/*
+	 * 0 or an error: nobody owns the terminal, because the other process was the session
+	 * leader.
+	 */
 	owner = tcgetpgrp(STDOUT_FILENO);
 	if (owner > 0 && owner != job)
 		return;

@@ -1,15 +1,17 @@
 /*
- * Gives the terminal back if this process cannot: after a crash, after SIGKILL. A small process of
- * its own waits for the end.
+ * Gives the terminal back if this process cannot, after a crash or SIGKILL. A small child process
+ * waits for its end.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Early, while there is little to be copied. 0 or -errno: then nobody is on guard. */
+/*
+ * Call it early, while there is little memory to copy. 0 or -errno; on failure there is no guard.
+ */
 int guard__start(void);
-/* From now on the terminal is ours (or no longer). Can be called without a guard. */
+/* Tells the guard whether we have taken the terminal. Allowed without a guard. */
 void guard__tell(bool ours);
-/* It is not needed any more. */
+/* Ends the guard without touching the terminal. */
 void guard__stop(void);

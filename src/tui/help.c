@@ -1,4 +1,4 @@
-/* The keys, the letters, and what was lost. */
+/* The help: keys, letters of states, and what was lost. */
 #include <inttypes.h>
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-/* The list: who did what in the last interval. */
+/* The list: what each process or thread did in the last interval. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 #define WIDE       90
 #define KEYS       "q quit  h help  enter drill  s sort  t threads  / filter  p pause  w save"
 
-/* In threads: 1.00 is one thread all the time. */
+/* In units of threads: 1.00 is one thread during the whole window. */
 static double threads(const struct view *view, int64_t ns)
 {
 	return view->table.window_ns ? (double)ns / (double)view->table.window_ns : 0;
@@ -39,7 +39,7 @@ static void draw_title(const struct view *view, int columns)
 			   words__count(view->table.all.threads, "threads").text,
 			   view->table.all.ended);
 	screen__put(0, 0, columns, SCREEN_BOLD, text);
-	/* A machine with many threads is looked at less often than was asked for. */
+	/* On a machine with many threads, updates are less frequent than requested. */
 	if (view->window.from && view->table.window_ns > (int64_t)view->interval_ns * 3 / 2)
 		snprintf(text, sizeof(text), "every %s (now %s)%s", interval, measured,
 			 view->paused ? "  PAUSED" : "");
@@ -82,7 +82,7 @@ static void draw_cost(const struct view *view, int columns)
 	}
 }
 
-/* The columns of numbers, left to right; what is sorted by is always among them. */
+/* The number columns, left to right. The column that is sorted by is always included. */
 static int choose_columns(const struct view *view, enum sort ret[8])
 {
 	static const enum sort usual[] = { SORT_BUSY, SORT_RUN, SORT_READY, SORT_HELD };
@@ -102,7 +102,7 @@ static int choose_columns(const struct view *view, enum sort ret[8])
 	return count;
 }
 
-/* Five columns and a space. Nothing at all is left blank, so that little is not lost in zeroes. */
+/* Five digits and a space. Zero is left blank, so that small numbers stand out. */
 static void say_value(const struct view *view, const struct table_row *row, enum sort column,
 		      char *ret, size_t size)
 {
@@ -178,7 +178,7 @@ static void draw_row(const struct view *view, const struct table_row *row, int a
 	screen__bar(at, used + 1, cells, bar, chosen);
 }
 
-/* Why there is nothing to see. */
+/* Says why the list is empty. */
 static void draw_reason(const struct view *view, int columns)
 {
 	char text[VIEW_FILTER_BYTES + 256], interval[32];

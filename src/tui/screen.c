@@ -1,6 +1,7 @@
 /*
- * A terminal that is left in a mess is worse than no picture. ncurses restores it in endwin(),
- * which runs on every orderly way out; for the others there is the guard, who is told.
+ * A terminal in a broken state is worse than no picture. ncurses restores it in endwin(), which
+ * runs on every orderly exit. For all other exits there is the guard, which is told who has the
+ * terminal.
  */
 #include "tui/screen.h"
 
@@ -18,13 +19,13 @@
 #include "tui/bands.h"
 #include "tui/guard.h"
 
-/* Between ESC alone and a key that begins with it; over a slow line the rest comes late. */
+/* How long to wait after ESC for the rest of a key sequence, which comes late over a slow line. */
 #define ESCAPE_MS 100
 
 static SCREEN *screen;
 static bool has_colour, has_utf8;
 
-/* A colour for each kind; the letters tell the states apart. */
+/* One colour for each kind. Letters distinguish the states. */
 static void prepare_colours(void)
 {
 	const char *no_colour = getenv("NO_COLOR");
@@ -70,8 +71,10 @@ void screen__stop(void)
 {
 	if (!screen)
 		return;
-	/* tmux keeps rows of a second screen that grew meanwhile (seen with 3.3a): let them be
-	 * empty. */
+	/*
+	 * tmux keeps rows of an alternate screen that grew in the meantime (seen with 3.3a), so
+	 * clear them.
+	 */
 	erase();
 	refresh();
 	endwin();
@@ -116,7 +119,10 @@ static attr_t attribute(enum screen_style style)
 	}
 }
 
-/* One character, and how many columns it takes: 0 is for marks that sit on the one before. */
+/*
+ * Prints one character and returns its width in columns; 0 for combining marks, which are not
+ * drawn.
+ */
 static int put_one(int row, int column, int room, const char *text, size_t *ret_length)
 {
 	uint32_t point = '?';

@@ -1,6 +1,6 @@
 /*
- * The terminal, through ncurses, which only this and the guard include. One at a time. What it is
- * given may be foreign: it shows characters, and never obeys them.
+ * The terminal, through ncurses; only screen.c and guard.c include curses.h. There is one screen at
+ * a time. Texts may be hostile: control characters become '?' and never reach the terminal.
  */
 #pragma once
 
@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 /*
- * Takes the terminal over. From then on every way out gives it back: screen__stop(), exit() and,
- * with a guard, a crash or a kill. -ENOTTY: there is none; -EOPNOTSUPP: $TERM cannot do it.
+ * Takes the terminal. From then on, every exit gives it back: screen__stop(), exit() and, with a
+ * guard, a crash or a kill. -ENOTTY: there is no terminal; -EOPNOTSUPP: $TERM is not sufficient.
  */
 int screen__start(void);
 void screen__stop(void);
@@ -23,20 +23,20 @@ enum screen_style {
 };
 
 void screen__size(int *ret_rows, int *ret_columns);
-/* Nothing is seen before screen__show(). */
+/* Nothing becomes visible before screen__show(). */
 void screen__erase(void);
 void screen__show(void);
-/* The next one is written whole, over whatever others wrote there. */
+/* The next screen__show() redraws everything, over what other programs wrote there. */
 void screen__renew(void);
 
 /*
- * Puts UTF-8 at a place, at most `columns` of it and not over the edge; what the terminal or its
- * locale cannot show becomes '?'. Returns how many columns it took.
+ * Prints UTF-8 at a position, at most `columns` wide and not beyond the edge. What the terminal or
+ * its locale cannot show becomes '?'. Returns the number of columns used.
  */
 int screen__put(int row, int column, int columns, enum screen_style style, const char *text);
 /* Fills the rest of a row from `column` on. */
 void screen__fill(int row, int column, enum screen_style style);
-/* A bar: cells as bands__compose() gives them. */
+/* Draws a bar with cells from bands__compose(). */
 void screen__bar(int row, int column, const uint8_t *cells, int width, bool chosen);
 
 enum screen_key {
@@ -54,7 +54,10 @@ enum screen_key {
 	SCREEN_HOME,
 	SCREEN_END,
 	SCREEN_RESIZED,
-	SCREEN_GONE, /* the terminal is no more */
+	SCREEN_GONE, /* the terminal is gone */
 };
-/* The next key, waiting at most so long; other keys as the character that they are. */
+/*
+ * Returns the next key, waiting at most `timeout_ms`. Keys not listed above are returned as
+ * characters.
+ */
 int screen__key(int timeout_ms);

@@ -61,7 +61,7 @@ static void add_to(struct table_row *row, const struct table_thread *thread)
 
 int table__add(struct table *table, const struct table_thread *thread)
 {
-	/* A thread whose process is not known stands alone. */
+	/* A thread whose process is unknown gets its own row. */
 	bool alone = table->by_thread || !thread->process;
 	const char *name = alone || !thread->process_comm ? thread->comm : thread->process_comm;
 	struct table_row *row;
@@ -162,7 +162,7 @@ static int compare(const void *one, const void *other, void *context)
 		return by_name;
 	if (order->column != SORT_PID && x != y)
 		return x < y ? 1 : -1;
-	/* Rows that are alike keep their places from one second to the next. */
+	/* Equal rows keep their order from one update to the next. */
 	if (a->tid != b->tid)
 		return a->tid < b->tid ? -1 : 1;
 	return (a->id > b->id) - (a->id < b->id);

@@ -1,6 +1,6 @@
 /*
- * The rows of the list: processes or threads with where their time went, in an order, those that a
- * filter leaves. Pure: no terminal, no recording.
+ * The rows of the list: processes or threads and where their time went, sorted and filtered. Pure:
+ * no terminal, no recording.
  */
 #pragma once
 
@@ -18,21 +18,21 @@ struct table_thread {
 	int64_t id, process;
 	int pid, tid;
 	const char *comm, *process_comm;
-	bool own;   /* it is gapless */
-	bool ended; /* within the window */
+	bool own;   /* belongs to gapless */
+	bool ended; /* ended within the window */
 	int64_t ns[SLOT_COUNT];
 	int64_t switches; /* how often it left a CPU */
-	int64_t calls;    /* syscalls, where they are known */
+	int64_t calls;    /* number of syscalls, if known */
 };
 
 struct table_row {
 	int64_t id; /* of the process or thread in the recording */
 	int pid, tid;
-	int threads, ended; /* those that are over are not among the first */
+	int threads, ended; /* `threads` does not include those that ended */
 	bool own;
-	char name[TABLE_NAME_BYTES]; /* as it came: foreign */
+	char name[TABLE_NAME_BYTES]; /* from the recording, not cleaned */
 	int64_t ns[SLOT_COUNT];
-	int64_t busy_ns; /* of threads that were at work: see table__add() */
+	int64_t busy_ns; /* of threads that were at work, see table__add() */
 	int64_t switches, calls;
 };
 
@@ -41,29 +41,29 @@ struct table {
 	int64_t window_ns;
 	struct table_row *rows;
 	size_t count, size;
-	struct map places; /* by id: 1 + the place in rows */
-	size_t *shown;     /* places in rows, in order, those that the filter leaves */
+	struct map places; /* id → index in rows + 1 */
+	size_t *shown;     /* sorted indexes of the rows that pass the filter */
 	size_t shown_count;
-	struct table_row all; /* their sum, whatever the filter says */
+	struct table_row all; /* the sum of all rows, without the filter */
 };
 
-/* All zeroes is an empty table. */
+/* Initialize struct table with zeroes. */
 void table__release(struct table *table);
-/* Empties it, for a window of this length. */
+/* Empties the table for a window of this length. */
 void table__begin(struct table *table, bool by_thread, int64_t window_ns);
 /*
- * A thread is at work if it was on a CPU within the window, or wanted one. Of others, nothing is
- * busy: a shell that waits for its child all day is not what somebody is looking for.
+ * Adds a thread. A thread is at work if it was on a CPU within the window, or ready for one. Other
+ * threads have no busy time: a shell that waits for its child all day is not what users look for.
  */
 int table__add(struct table *table, const struct table_thread *thread);
 
-/* What can be shown and sorted by: kinds first, then every state, from SLOT_FIRST on. */
+/* Columns to show and to sort by: kinds first, then every state from SLOT_FIRST on. */
 enum sort {
 	SORT_BUSY,
 	SORT_RUN,
 	SORT_READY,
 	SORT_HELD,
-	SORT_STATES = SORT_HELD, /* plus a slot */
+	SORT_STATES = SORT_HELD, /* add a slot */
 	SORT_SWITCHES = SORT_STATES + SLOT_COUNT,
 	SORT_CALLS,
 	SORT_PID,
@@ -71,13 +71,16 @@ enum sort {
 	SORT_COUNT
 };
 const char *sort__title(enum sort column);
-/* Nanoseconds, or a number. Names have none. */
+/* Nanoseconds or a count. Names have no value. */
 int64_t sort__value(const struct table_row *row, enum sort column);
 bool sort__is_time(enum sort column);
 
-/* Sorts, largest first (names and numbers of processes: smallest first), and filters. */
+/* Sorts and filters. The largest comes first; for names and pids, the smallest. */
 int table__arrange(struct table *table, enum sort order, const char *filter);
-/* A filter is a part of the name, whatever its case, or the begin of a pid or tid. "": all. */
+/* A filter matches a part of the name, ignoring case, or the beginning of a pid or tid. "": all. */
 bool table__fits(const struct table_row *row, const char *filter);
-/* Where this id is among the rows that are shown; `otherwise` if it is not, but within bounds. */
+/*
+ * Returns the position of this id among the shown rows; `otherwise`, within bounds, if it is not
+ * shown.
+ */
 size_t table__find(const struct table *table, int64_t id, size_t otherwise);

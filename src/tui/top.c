@@ -11,12 +11,12 @@
 #include "tui/screen.h"
 #include "tui/view.h"
 
-/* Between two looks at the keys, and for the recorder at what came in. */
+/* The longest time between two checks for keys and for the recorder's input. */
 #define PATIENCE_MS 100
 #define MESSAGE_NS  UINT64_C(5000000000)
-/* Stacks and names pile up: a long closer look begins anew now and then. */
+/* Stacks and names accumulate, so a long drill starts over after this time. */
 #define MOST_DRILL_NS UINT64_C(600000000000)
-/* A look at a drill's numbers may cost this share of the time between two. */
+/* Reading a drill's numbers may take one DRILL_SHAREth of the time between two readings. */
 #define DRILL_SHARE       200
 #define DRILL_PATIENCE_NS INT64_C(4000000000)
 
@@ -43,7 +43,7 @@ static void say(struct view *view, const char *text)
 
 /* --- numbers --------------------------------------------------------------------------------- */
 
-/* The cursor goes with the row that was chosen, or stays where it is until one is. */
+/* The cursor follows the chosen row. If no row is chosen, it stays at its position. */
 static int arrange(struct view *view)
 {
 	int err = table__arrange(&view->table, view->order, view->filter);
@@ -69,14 +69,14 @@ static int load_list(struct view *view)
 		err = ask__head(view->ask, &view->head);
 	if (err)
 		return err;
-	/* Written once a second, whatever the interval. */
+	/* The recording has these numbers once a second, whatever the interval. */
 	if (view->head.elapsed_ns > elapsed_before_ns && elapsed_before_ns)
 		view->own_share = (double)(view->head.own_cpu_ns - own_before_ns) /
 				  (double)(view->head.elapsed_ns - elapsed_before_ns);
 	return arrange(view);
 }
 
-/* Whether it is time for a new picture, or nearly: snapshots do not come to the tick. */
+/* Whether a new picture is due, or nearly so, because snapshots do not come exactly on time. */
 static bool is_due(const struct view *view, int64_t ns)
 {
 	return ns >= (int64_t)(view->interval_ns - view->interval_ns / 20);
@@ -97,7 +97,7 @@ static int refresh_list(struct view *view, bool *ret_new)
 	return load_list(view);
 }
 
-/* So many threads that it costs much are looked at less often, as the ledger does it. */
+/* With many threads, reading is expensive, so it happens less often, as in the ledger. */
 static bool is_drill_due(const struct view *view, int64_t ns)
 {
 	int64_t wanted_ns = (int64_t)view->drill_cost_ns * DRILL_SHARE;
@@ -135,7 +135,7 @@ static int refresh_drill(struct view *view, bool *ret_new)
 	return load_drill(view, &window);
 }
 
-/* A thread can be over while its process is not. */
+/* A thread can end before its process does. */
 static bool is_drill_over(const struct view *view)
 {
 	return view->source->is_over(view->source->context) ||
@@ -149,7 +149,7 @@ static int refresh(struct view *view, bool *ret_new)
 	*ret_new = false;
 	if (view->paused)
 		return 0;
-	/* The list goes on behind a drill, so that its next window is not a long one. */
+	/* Keep the list up to date behind a drill, so that its next window is not too long. */
 	err = refresh_list(view, ret_new);
 	if (!err && view->drill)
 		err = refresh_drill(view, ret_new);
@@ -177,7 +177,10 @@ static int start_drill(struct view *view)
 
 	say(view, "attaching to it ...");
 	draw(view);
-	/* A thread too with all of its process: who holds a lock is known among those only. */
+	/*
+	 * For a thread, record its whole process too. The holder of a lock is known only among
+	 * recorded threads.
+	 */
 	err = source->drill(source->context, view->drilled.pid, &close_up, why, sizeof(why));
 	if (err) {
 		say(view, why);
@@ -216,7 +219,7 @@ static int renew_drill(struct view *view)
 	return start_drill(view);
 }
 
-/* SORT_CALLS only where it has numbers. */
+/* Skips SORT_CALLS if there are no numbers for it. */
 static void change_order(struct view *view, int by)
 {
 	int order = (int)view->order;
@@ -269,7 +272,7 @@ static void move(struct view *view, int key)
 	case SCREEN_END:
 		at = last;
 		break;
-	case SCREEN_HOME: /* the first row, whichever it is */
+	case SCREEN_HOME: /* whichever row is first */
 		view->chosen_at = 0;
 		view->chosen = VIEW_NONE_CHOSEN;
 		return;
@@ -297,8 +300,9 @@ static int type_filter(struct view *view, int key)
 }
 
 /*
- * Silent threads are in the state that they are in now. So the other rows are not of the window
- * that is shown, which may be long over, but of one that ends now; and in a pause there are none.
+ * A silent thread is assigned its state of now. So the other rows cannot be computed for the window
+ * on the screen, which may be long over, but only for one that ends now. While paused, there is
+ * none.
  */
 static int change_rows(struct view *view)
 {
@@ -387,7 +391,7 @@ static int press(struct view *view, int key)
 	return 0;
 }
 
-/* Whether to go on. */
+/* Handles a key. *ret_quit is set to end the loop. */
 static int take_key(struct view *view, int key, bool *ret_quit)
 {
 	if (key == SCREEN_GONE)
@@ -418,7 +422,7 @@ static int loop(struct view *view)
 	while (!err && !quit && !*view->options->stop) {
 		int key;
 
-		/* A message goes by itself, and the clock goes on. */
+		/* Draw at least once a second, so that messages expire and the clock advances. */
 		if (is_new || clock__now_ns() - drawn_ns >= UINT64_C(1000000000)) {
 			draw(view);
 			drawn_ns = clock__now_ns();

@@ -1,6 +1,6 @@
 /*
- * gapless top: the list, the drill, the keys. It shows what is in recordings that somebody else
- * writes meanwhile; what that somebody has to do is in struct top_source.
+ * gapless top: the list, the drill, the keys. It shows recordings that other code writes at the
+ * same time, through struct top_source.
  */
 #pragma once
 
@@ -12,7 +12,7 @@
 
 #include "tui/ask.h"
 
-/* A recording under way. */
+/* A recording in progress. */
 struct top_view {
 	sqlite3 *db;
 	ask_open_state *open_state;
@@ -22,29 +22,32 @@ struct top_view {
 struct top_source {
 	void *context;
 	struct top_view list;
-	const char *target; /* whom the list is about, for a person */
-	/* Does what is due now and returns. -errno ends top. */
+	const char *target; /* what the list covers, in words */
+	/* Does the work that is due and returns. -errno ends top. */
 	int (*work)(void *context);
 	void (*set_interval)(void *context, uint64_t interval_ns);
 	/*
-	 * Looks closely at one process, until leave(). On failure `why` says why. If all goes well,
-	 * there is a recording from then on.
+	 * Starts recording one process in detail, until leave(). On failure, `why` says why. On
+	 * success, the recording exists from then on.
 	 */
 	int (*drill)(void *context, int pid, struct top_view *ret, char *why, size_t size);
 	void (*leave)(void *context);
-	/* Whether all threads of the drill are over. */
+	/* Whether all threads of the drill have ended. */
 	bool (*is_over)(void *context);
-	/* Saves the drill or, if there is none, the list. `words` are for a person either way. */
+	/*
+	 * Saves the drill or, if `drill` is false, the list. `words` tells the user the result,
+	 * good or bad.
+	 */
 	void (*save)(void *context, bool drill, char *words, size_t size);
 };
 
 struct top_options {
 	uint64_t interval_ns;
 	bool by_thread;
-	bool drill_full; /* a drill has syscalls and stacks */
-	/* Not 0: it is time to go. */
+	bool drill_full; /* a drill includes syscalls and stacks */
+	/* Not 0: top must end. */
 	const volatile sig_atomic_t *stop;
 };
 
-/* Until 'q', a signal or an error. The screen is the caller's to start and stop. */
+/* Runs until 'q', a signal or an error. The caller starts and stops the screen. */
 int top__run(const struct top_options *options, const struct top_source *source);

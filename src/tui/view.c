@@ -1,4 +1,4 @@
-/* What the list, the drill and the help share. */
+/* Shared by the list, the drill and the help. */
 #include "tui/view.h"
 
 #include <stdio.h>

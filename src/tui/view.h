@@ -1,4 +1,4 @@
-/* Between top.c, which knows what is going on, and those who draw it. */
+/* The state of top.c, as the drawing code sees it. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,7 +12,7 @@
 #define VIEW_FILTER_BYTES  48
 #define VIEW_MESSAGE_BYTES 256
 #define VIEW_NONE_CHOSEN   INT64_MIN
-/* How far back a drill looks: samples are few, and a second of them says little. */
+/* The length of a drill's window. Samples are few, so those of one second say little. */
 #define VIEW_DRILL_NS INT64_C(10000000000)
 
 enum view_mode { VIEW_LIST, VIEW_DRILL, VIEW_HELP };
@@ -32,24 +32,24 @@ struct view {
 	struct table table;
 	enum sort order;
 	char filter[VIEW_FILTER_BYTES];
-	int64_t chosen;   /* the id of the row that was moved to or entered */
-	size_t chosen_at; /* where the cursor is among those that are shown */
-	size_t first;     /* the row at the top */
-	size_t page;      /* how many rows there is room for */
+	int64_t chosen;   /* id of the row that was moved to or entered */
+	size_t chosen_at; /* position of the cursor among the shown rows */
+	size_t first;     /* the topmost row on the screen */
+	size_t page;      /* rows that fit on the screen */
 
 	/* The drill. */
 	struct ask *drill;
-	struct table_row drilled; /* who */
+	struct table_row drilled; /* the process or thread */
 	bool drilled_thread;
 	struct ask_window drill_window;
 	struct ask_head drill_head;
 	struct table drill_table;
 	struct ask_lines waits, calls, functions;
 	bool drill_over;
-	uint64_t drill_cost_ns; /* of the last look at its numbers */
+	uint64_t drill_cost_ns; /* CPU time of the last reading of its numbers */
 	uint64_t drill_since_ns;
 
-	struct ask_lines quality; /* for help */
+	struct ask_lines quality; /* shown in the help */
 	char message[VIEW_MESSAGE_BYTES];
 	uint64_t message_until_ns;
 };
@@ -58,11 +58,11 @@ void list__draw(struct view *view);
 void drill__draw(struct view *view);
 void help__draw(struct view *view);
 
-/* What the drawings share: the last row, with keys, a question or a message. */
+/* Draws the last row: keys, a prompt or a message. */
 void view__draw_foot(const struct view *view, const char *keys);
-/* "nothing lost", "5 lost [h]"; the columns used. */
+/* "nothing lost", "5 lost [h]"; returns the columns used. */
 int view__draw_lost(const struct ask_head *head, int row, int column, int most);
 /* "1.0 s", "250 ms" */
 void view__interval(uint64_t ns, char *ret, size_t size);
-/* A legend of the bands that have time in `ns`. */
+/* Draws a legend of the states that have time in `ns`. */
 void view__draw_legend(const struct view *view, int row, const int64_t ns[SLOT_COUNT]);

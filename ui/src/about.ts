@@ -1,4 +1,4 @@
-// How far all this can be believed, what it cost, how it was made and how to make it again.
+// How reliable the recording is, what it cost, how it was made and how to repeat it.
 import { type Data, type Kind, type Figure } from "./data";
 import { h, section } from "./dom";
 import { bytes, count, number, share, time } from "./words";

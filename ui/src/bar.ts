@@ -1,4 +1,4 @@
-// What it comes to: the findings, and one bar for where the time went.
+// The conclusions: the findings, and one bar for where the time went.
 import { mix, paint, write } from "./colours";
 import { type Data, type KindWords } from "./data";
 import { fill, h, section } from "./dom";
@@ -46,7 +46,7 @@ export function bar(selection: Selection): HTMLElement {
     note.textContent = `of ${time(all)} of thread time${selection.isWhole && !selection.who ? ` (${count(data.doc.measured_threads, "thread")} over ${time(data.doc.wall_ns)})` : ""}${byKind[5] && byKind[5] <= all / 1000 ? `; ${time(byKind[5])} of it before the first look at a thread` : ""}${selection.who && selection.withoutAxis ? `; without ${count(selection.withoutAxis, "thread")} whose time axis this page has no room for` : ""}`;
   };
 
-  // Words that do not fit would be cut off.
+  // Hides words that do not fit, because they would be cut off.
   const trim = (): void => {
     for (const part of strip.children) {
       const words = part.firstElementChild as HTMLElement;
@@ -70,7 +70,7 @@ export function bar(selection: Selection): HTMLElement {
     return h("div", { class: "card" }, h("h3", {}, swatch, kind.words), h("p", { class: "soft" }, kind.about), h("p", { class: "big" }, time(ns), h("small", {}, ` ${share(ns, all)}`)), list);
   };
 
-  // Samples divide it for all that is in the page only.
+  // Samples divide the time outside syscalls only for the whole page, not for a selection.
   const outside = data.doc.outside ? h("p", { class: "soft" }, `For ${data.extent}: ${data.doc.outside}.`) : null;
 
   selection.onChange(update);

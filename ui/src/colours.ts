@@ -1,12 +1,12 @@
-// Colours come with the document, from the tables of the program: one for light and one for dark of each kind and state.
+// Colours come with the document, from the tables of the program: a light and a dark one for each kind and state.
 import { type Data, type Kind, type Look, type State } from "./data";
 
-// For a canvas, which is painted anew when the theme changes.
+// For a canvas, which is repainted when the theme changes.
 export function colour(look: Look): string {
   return isDark() ? look.dark : look.light;
 }
 
-// For an element, which follows the theme by itself. Browsers that do not know light-dark() keep the light one.
+// For an element, which follows the theme by itself. Browsers without light-dark() keep the light colour.
 export function paint(element: HTMLElement, look: Look): void {
   element.style.background = look.light;
   element.style.background = `light-dark(${look.light}, ${look.dark})`;
@@ -17,7 +17,7 @@ export function write(element: HTMLElement, look: Look): void {
   element.style.color = `light-dark(${ink(look.light)}, ${ink(look.dark)})`;
 }
 
-// What the flame graph tells apart: states, but all that is idle as one, and all that is unseen.
+// The classes of the flame graph: one for each state, but one for all idle states and one for all unseen ones.
 export interface Class { name: string; kind: Kind; look: Look }
 
 export function classesOf(data: Data): { list: Class[]; ofState: number[] } {
@@ -46,14 +46,14 @@ function channels(colour: string): [number, number, number] {
   return [value >> 16, (value >> 8) & 255, value & 255];
 }
 
-// `share` of the way from one colour to another.
+// Mixes two colours. `share` 0 is `a`, 1 is `b`.
 export function mix(a: string, b: string, share: number): string {
   const x = channels(a), y = channels(b);
   const part = (i: 0 | 1 | 2): number => Math.round(x[i] + (y[i] - x[i]) * share);
   return `#${((part(0) << 16) | (part(1) << 8) | part(2)).toString(16).padStart(6, "0")}`;
 }
 
-// Black or white, whichever is easier to read on it.
+// Black or white, whichever is easier to read on the colour.
 export function ink(colour: string): string {
   const [r, g, b] = channels(colour).map((c) => (c / 255 <= 0.03928 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4)) as [number, number, number];
   return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.19 ? "#101418" : "#ffffff";

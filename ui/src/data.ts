@@ -2,7 +2,7 @@
 
 export type Kind = "run" | "ready" | "delaying" | "undecided" | "idle" | "unseen";
 export interface Look { light: string; dark: string }
-// What a state is to its thread: the key, and what people read.
+// A kind of state: its key, and the words that users see.
 export interface KindWords extends Look { key: Kind; words: string; brief: string; about: string }
 export interface State extends Look { state: string; cause: string; kind: Kind; about: string; ns: number; count: number }
 export interface Wait {
@@ -18,7 +18,7 @@ export interface Histogram {
   unit: string | null; count?: number; max: number;
 }
 export interface Measure { id: number; name: string; unit: string }
-// All events of one operation at one place. Numbers of measures go by their id.
+// All events of one operation at one place. Arrays of numbers are indexed by measure.
 export interface Operation {
   place: string; operation: string; count: number; errors: number; who: string | null; hump: string | null;
   sum: number[]; max: number[]; p50: number[]; p99: number[]; timed: number[];
@@ -40,7 +40,7 @@ export interface Event_ {
   signal: number; us: number; duration_ns: number; who: string | null; tid: number; object: string | null; place: string | null;
   operation: string | null; errno: number; fields: string | null;
 }
-// `gapless diff`: one side's value of something in each of its recordings, and what it comes to.
+// `gapless diff`: one side's values of a metric, one for each recording, and their statistics.
 export interface Side { mean: number | null; deviation: number | null; values: (number | null)[] }
 export interface Change {
   class: string; name: string; measure: string; unit: string; normalised: boolean; base: Side; new: Side; ratio: number | null;
@@ -50,7 +50,7 @@ export interface Comparison {
   verdict: string[]; recordings: { path: string; side: "base" | "new"; target: string; losses: string | null }[]; per: string;
   enough: boolean; compared: number; certain: number; alpha: number; changes: Change[]; warnings: string[];
   gates: { condition: string; crossed: boolean; chance: number | null }[];
-  // Call paths, parents first; node 0 is the root. Times are each node's own, in ns per unit of work.
+  // Call paths, parents first. Node 0 is the root. Times are each node's own, in ns per unit of work.
   paths: { names: string[]; parent: number[]; name: number[]; base_run: number[]; base_wait: number[]; new_run: number[]; new_wait: number[]; left_out: number };
 }
 export interface Figure { name: string; value: number | null; words: string | null; remedy?: string }
@@ -76,7 +76,7 @@ export interface Document_ {
   diff?: Comparison;
 }
 
-// Keys come as differences from the row before.
+// Keys are stored as differences from the row before.
 function key(column: number[]): Int32Array {
   const result = new Int32Array(column.length);
   let sum = 0;
@@ -85,7 +85,7 @@ function key(column: number[]): Int32Array {
   return result;
 }
 
-// Rows of the page's bins: which ones a row covers.
+// Rows that cover a range of the page's bins.
 export interface Rows {
   count: number;
   from: Int32Array;
@@ -135,7 +135,7 @@ export class Data {
   readonly nodes: number;
   readonly functions: { count: number; name: string[]; module: string[]; file: string[]; line: number[]; kernel: Uint8Array; named: Uint8Array; row: number[] };
   readonly kindOf: Uint8Array; // by state
-  readonly hasAxis: Uint8Array; // by thread: it is in cells of its own
+  readonly hasAxis: Uint8Array; // by thread: it has cells of its own
 
   constructor(doc: Document_) {
     const text = (i: number): string => doc.texts[i] ?? "";
@@ -184,7 +184,7 @@ export class Data {
     this.kindOf = Uint8Array.from(doc.states, (state) => doc.kinds.indexOf(this.kind(state.kind)));
   }
 
-  // What is in the page without a selection; --from and --to leave a part.
+  // What the page contains without a selection. --from and --to leave only a part of the recording.
   get extent(): string {
     return this.doc.cut ? "the part of the recording in this page" : "the whole recording";
   }
@@ -198,7 +198,7 @@ export class Data {
     return `${state.state}.${state.cause}`;
   }
 
-  // One cause can be of several kinds.
+  // One cause can belong to several kinds.
   longName(i: number): string {
     const { kind } = this.doc.states[i]!;
     return this.stateName(i) + (kind === "undecided" || kind === "idle" ? ` (${this.kind(kind).brief})` : "");

@@ -1,4 +1,4 @@
-// What changed: the verdict, what it stands on, and every comparison in a table.
+// What changed: the verdict, the numbers behind it, and every comparison in a table.
 import { type Change, type Comparison } from "./data";
 import { choice, h, section, svg } from "./dom";
 import { type Column, Table } from "./table";
@@ -10,7 +10,7 @@ const classWords: Record<string, string> = {
 };
 const plotWidth = 150, plotHeight = 26;
 
-// "function:burn (prog)" is enough said beside "function".
+// Beside the class "function", the name "burn (prog)" is enough.
 function plain(change: Change): string {
   return change.class === "function" || change.class === "syscall" ? change.name.slice(change.name.indexOf(":") + 1) : change.name;
 }
@@ -21,7 +21,8 @@ function named(change: Change, find: (name: string) => void): Node {
   return h("span", { class: "what" }, h("span", { class: "measure soft" }, change.measure), " ", name, change.about && h("span", { class: "way soft" }, `from ${change.about}`));
 }
 
-// The single values on one axis: base above it, new below it. More than noise is what does not overlap.
+// The single values on one axis: base above it, new below it. If the two sides do not overlap, the change is more than
+// noise.
 function plot(change: Change): SVGElement {
   const values = [...change.base.values, ...change.new.values].filter((one) => one !== null);
   const least = Math.min(...values), most = Math.max(...values);
@@ -58,7 +59,8 @@ function gates(diff: Comparison): HTMLElement | null {
 function changes(diff: Comparison, find: (name: string) => void): HTMLElement {
   const places = new Map(diff.changes.map((change, i) => [change, i]));
   const before = (change: Change): number => change.base.mean ?? 0, after = (change: Change): number => change.new.mean ?? 0;
-  // Certain ones in the order of the report, then the least probable; without repetition, the order of the report.
+  // Certain changes in the order of the report, then the others, the least probable first. Without repeated recordings,
+  // the order of the report.
   const rank = (change: Change): number => (change.certain || change.chance === null ? 2 - places.get(change)! / diff.changes.length : 1 - change.chance);
   const columns: Column<Change>[] = [
     { name: "sure", about: diff.enough ? `more than noise: chance below ${diff.alpha}, corrected for ${diff.compared} comparisons` : "takes repeated recordings", text: (row) => (!diff.enough ? "? unknown" : row.certain ? "● yes" : "○ no"), value: rank, words: true },
@@ -71,7 +73,7 @@ function changes(diff: Comparison, find: (name: string) => void): HTMLElement {
     { name: "of", text: (row) => classWords[row.class] ?? row.class },
     { name: "each recording", about: "from the least to the largest value; circles above: base, diamonds below: new", text: () => "", draw: plot, unsorted: true },
   ];
-  // Two values alone always look far apart.
+  // With one value on each side, a plot always looks like a large change.
   const repeated = diff.recordings.length > 2;
   const table = new Table<Change>("changes", columns.filter((column) => (diff.enough || column.name !== "chance") && (repeated || column.name !== "each recording")), 0);
   const classes = [...new Set(diff.changes.map((change) => change.class))];
@@ -92,7 +94,7 @@ export function whatChanged(diff: Comparison, find: (name: string) => void): HTM
     gates(diff), sides(diff), changes(diff, find));
 }
 
-// Below the comparison is one recording alone.
+// The sections below the comparison are about one recording only.
 export function restOf(diff: Comparison): HTMLElement {
   const first = diff.recordings.find((run) => run.side === "new");
 

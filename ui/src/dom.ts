@@ -1,4 +1,4 @@
-// Elements, from text alone: names in a recording are somebody else's, so nothing here parses HTML.
+// Creates elements from text only. Names in a recording are untrusted, so nothing here parses HTML.
 
 type Child = Node | string | number | null | undefined | false;
 type Props = Record<string, string | number | boolean | ((event: never) => void) | undefined>;
@@ -41,7 +41,7 @@ export function section(id: string, title: string, about: string, ...children: C
     h("div", { class: "heading" }, h("h2", { id: `${id}-title` }, title), h("p", { class: "about" }, about)), ...children);
 }
 
-// One of a few words.
+// A group of buttons to choose one of a few words.
 export function choice(label: string, words: [string, string][], value: string, pick: (value: string) => void): HTMLElement {
   const group = h("div", { class: "choice", role: "group", "aria-label": label });
 
@@ -55,7 +55,7 @@ export function choice(label: string, words: [string, string][], value: string, 
   return h("div", { class: "control" }, h("span", { class: "label" }, label), group);
 }
 
-// A canvas as large as its place, sharp on any screen. `draw` gets CSS pixels.
+// A canvas as large as its container, sharp on any screen. `draw` uses CSS pixels.
 export class Surface {
   readonly canvas: HTMLCanvasElement;
   readonly context: CanvasRenderingContext2D;
@@ -64,7 +64,7 @@ export class Surface {
   private asked = false;
   private static readonly all = new Set<Surface>();
 
-  // While a page is being printed no frame is drawn: this draws at once.
+  // Draws at once, because no animation frame runs while a page is being printed.
   static paintAll(): void {
     for (const surface of Surface.all) if (surface.canvas.isConnected) surface.paintNow();
   }
@@ -94,7 +94,7 @@ export class Surface {
     this.paint();
   }
 
-  // At most once a frame.
+  // Repaints at most once per frame.
   paint(): void {
     if (this.asked) return;
     this.asked = true;
@@ -115,7 +115,7 @@ export class Surface {
 
 let tip: HTMLElement | undefined;
 
-// Words beside the pointer. They repeat what can be read elsewhere, so they are not announced.
+// A tooltip beside the pointer. It repeats what can be read elsewhere, so screen readers do not announce it.
 export function showTip(x: number, y: number, ...lines: Child[]): void {
   if (!tip) {
     tip = h("div", { class: "tip", "aria-hidden": "true" });

@@ -1,7 +1,7 @@
-// The flame graph of all wall time: one unit for running, ready and waiting, so one picture has everything.
+// The flame graph of all wall time. Running, ready and waiting have the same unit, so one picture shows everything.
 //
-// A box is a function called by the one above it; its width is the time of all samples through it. It has the colour of
-// what most of that time was, and a stripe at its foot with the whole mixture.
+// A box is a function called by the one above it. Its width is the time of all samples through it. Its colour shows
+// what most of that time was, and a stripe at its foot shows the whole mixture.
 import { type Class, classesOf, colour, mix, paint } from "./colours";
 import { type Data, type Look } from "./data";
 import { choice, fill, h, section } from "./dom";
@@ -12,7 +12,7 @@ import { base, count, share, time } from "./words";
 type Split = "process" | "thread" | "state" | "none";
 type Colour = "state" | "cause";
 
-interface Flames extends Tree { self: Float64Array; samples: Float64Array; mixture: Float32Array } // mixture: classes of each node
+interface Flames extends Tree { self: Float64Array; samples: Float64Array; mixture: Float32Array } // mixture: time by node and class
 
 export class Flame extends Graph<Flames> {
   readonly element: HTMLElement;
@@ -22,7 +22,7 @@ export class Flame extends Graph<Flames> {
   private split: Split;
   private colouring: Colour = "state";
   private idle = false;
-  // Labels below 0 are splits: ~label is their place here.
+  // Negative labels are splits: ~label is their index here.
   private splits: string[] = [];
 
   constructor(private readonly selection: Selection) {
@@ -99,7 +99,7 @@ export class Flame extends Graph<Flames> {
     return this.weigh(grower, leaves, rows);
   }
 
-  // The box of a node whose callers are above it.
+  // Returns the box of a node, with its callers above it.
   private climb(grower: Grower, memory: Map<number, number>, root: number, node: number): number {
     const { nodeParent, nodeFunction, nodes } = this.data;
     const way: number[] = [];
@@ -161,7 +161,7 @@ export class Flame extends Graph<Flames> {
     return `${time(us * 1000)}, ${share(us, total[0]!)} of what is shown`;
   }
 
-  // What a node is painted with: kinds come from their classes, so one mixture serves both.
+  // The colour of a class. Kinds are derived from classes, so one mixture serves both.
   private colourOf(at: number): string {
     const { kind, look } = this.classes[at]!;
 
@@ -174,7 +174,7 @@ export class Flame extends Graph<Flames> {
     let best = 0;
 
     for (let i = 1; i < wide; i++) if (mixture[node * wide + i]! > mixture[node * wide + best]!) best = i;
-    // Neighbours of one colour are told apart by a little lightness.
+    // Vary the lightness a little, so that neighbours of one colour can be told apart.
     return mix(this.colourOf(best), this.panel, (node ? 0.3 : 0.6) + (label[node]! & 3) * 0.07);
   }
 

@@ -1,8 +1,9 @@
 // The differential flame graph: the call paths of both sides in one tree.
 //
-// A box is as wide as the larger of its two sides (of each path on its own, so that a path that is gone keeps its place
-// beside the one that came). Its colour is what it changed by: the way of the strongest colour leads to the function to
-// look at. The stripe at its foot is dark as far as both sides go, and coloured where only one does.
+// A box is as wide as the larger of its two sides. This applies to each path separately, so that a path that is gone
+// keeps its place beside a new one. The colour of a box shows how much it changed: follow the strongest colour to the
+// function to look at. The stripe at its foot is dark for the part that both sides have, and coloured for the part that
+// only one side has.
 import { css, mix } from "./colours";
 import { type Change, type Comparison } from "./data";
 import { choice, fill, h, section } from "./dom";
@@ -91,7 +92,7 @@ export class FlameDiff extends Graph<Changes> {
     return box;
   }
 
-  // Colours are as strong as a box's part of the largest change in sight.
+  // The strength of a colour is relative to the largest change in sight.
   protected override shown(tree: Changes): Uint8Array {
     const shown = super.shown(tree);
 
@@ -113,7 +114,7 @@ export class FlameDiff extends Graph<Changes> {
     return node > 0 && !this.tree!.all[now][node] && this.tree!.all[base][node]! > 0;
   }
 
-  // Once is enough: all below it is new as well.
+  // Only the topmost box says "new" or "gone": everything below it is new or gone as well.
   protected override boxText(node: number): string {
     const parent = this.tree!.parent[node]!;
     const word = this.isNew(node) && !this.isNew(parent) ? "new: " : this.isGone(node) && !this.isGone(parent) ? "gone: " : "";
@@ -138,7 +139,7 @@ export class FlameDiff extends Graph<Changes> {
     return larger ? [[Math.min(before, after) / larger, mix(css("--ink"), this.panel, 0.45)], [Math.abs(after - before) / larger, after > before ? more : less]] : [];
   }
 
-  // Seen without colour: lines across what is new, a broken frame around what is gone.
+  // Readable without colour: hatching on what is new, a dashed frame around what is gone.
   protected override decorate(c: CanvasRenderingContext2D, node: number, box: Box): void {
     if (box.w < 4 || (!this.isNew(node) && !this.isGone(node))) return;
     c.save();

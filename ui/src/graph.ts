@@ -1,12 +1,12 @@
-// What every flame graph does: boxes on boxes, search, zoom, keys, words about one. What they stand for and which colour
-// they have is for those that extend it.
+// What all flame graphs share: layout, search, zoom, keys, details of a box. Subclasses define what the boxes mean and
+// their colours.
 import { css, ink, mix } from "./colours";
 import { choice, fill, h, hideTip, showTip, Surface } from "./dom";
 
 const rowHeight = 19, stripe = 3;
 const found = "#e030c0";
 
-// Nodes in an order in which parents come first; node 0 is the root, which has no label.
+// Nodes in an order in which parents come first. Node 0 is the root and has no label.
 export interface Tree {
   count: number; parent: Int32Array; label: Int32Array; total: Float64Array; // total: the width
   first: Int32Array; next: Int32Array; depth: Int32Array;
@@ -44,7 +44,7 @@ export class Grower {
   }
 }
 
-// Adds what each node has to its callers'.
+// Adds each node's values to its callers.
 export function sumUp(tree: { count: number; parent: Int32Array }, values: Float64Array | Float32Array, wide = 1): void {
   for (let node = tree.count - 1; node > 0; node--) {
     const parent = tree.parent[node]!;
@@ -52,7 +52,7 @@ export function sumUp(tree: { count: number; parent: Int32Array }, values: Float
   }
 }
 
-// The widest first.
+// Sorts children, the widest first.
 function order(tree: Tree): void {
   const children: number[][] = [];
 
@@ -106,10 +106,10 @@ export abstract class Graph<T extends Tree> {
   protected abstract build(): T;
   protected abstract name(label: number): string;
   protected abstract colour(node: number): string;
-  // Parts of the box, in its colours: a stripe at its foot.
+  // Parts of a box with their colours, for the stripe at its foot.
   protected abstract parts(node: number): [number, string][];
   protected abstract lines(node: number): string[];
-  // What the boxes have together that a search found.
+  // Describes the sum of the boxes that a search found.
   protected abstract sum(nodes: number[]): string;
   protected paintLegend(): void {}
   protected decorate(_c: CanvasRenderingContext2D, _node: number, _box: Box): void {}
@@ -131,14 +131,14 @@ export abstract class Graph<T extends Tree> {
     this.surface.paint();
   }
 
-  // From a table: marks a function here.
+  // Called from a table: marks a function in the graph.
   find(name: string): void {
     this.searchBox.value = name;
     this.surface.canvas.closest("section")?.scrollIntoView();
     this.search();
   }
 
-  // It is made when it comes into sight.
+  // The graph is built when it scrolls into view.
   protected body(...controls: Node[]): HTMLElement {
     const body = h("div", {}, h("div", { class: "controls" }, h("label", { class: "control" }, h("span", { class: "label" }, "search"), this.searchBox, this.found), ...controls,
       choice("callers", [["above", "above"], ["below", "inverted"]], "above", (value) => {
@@ -193,7 +193,7 @@ export abstract class Graph<T extends Tree> {
     return node;
   }
 
-  // Which nodes are in what is shown.
+  // Returns which nodes are part of the current view.
   protected shown(tree: T): Uint8Array {
     const shown = new Uint8Array(tree.count);
 
@@ -243,7 +243,7 @@ export abstract class Graph<T extends Tree> {
     this.surface.paint();
   }
 
-  // Each sample once: below a match another does not count.
+  // Counts each sample once: a match below another match does not count.
   private sumMatches(tree: T): string {
     const inside = new Uint8Array(tree.count);
     const outermost: number[] = [];

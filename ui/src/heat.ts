@@ -1,4 +1,4 @@
-// Latencies: how long things took, over time (heat map) and all in all (histogram), on a logarithmic axis.
+// Latencies: how long things took, over time (heat map) and in total (histogram), on a logarithmic axis.
 import { css, mix } from "./colours";
 import { type Data, type Histogram } from "./data";
 import { fill, h, hideTip, section, showTip, Surface } from "./dom";
@@ -19,14 +19,14 @@ function title(doc: Data, data: Histogram): string {
   return [data.of, what, measure].filter(Boolean).join(" · ");
 }
 
-// The middle of the bucket that holds the q-th percent of the values, not above the largest of them, if that is known.
+// The middle of the bucket that contains the q-th percentile, at most the largest value, if that is known.
 export function percentile(counts: Float64Array, q: number, max: number): number {
   let all = 0, seen = 0;
 
   for (const n of counts) all += n;
   for (let i = 0; all > 0 && i < counts.length; i++) {
     seen += counts[i]!;
-    // Parts of slices are fractions, whose sum is off by a hair.
+    // Parts of slices are fractions, so sums have small rounding errors.
     if (seen > 0 && seen * 100 >= all * q - 1e-6) {
       const middle = bucketStart(i) + Math.floor((bucketStart(i + 1) - bucketStart(i)) / 2);
       return max > 0 && middle > max ? max : middle;
@@ -60,7 +60,7 @@ class Panel {
     return this.selection.data.doc.histograms[this.at]!;
   }
 
-  // One column over all: the program left its time axis out.
+  // All rows are one column: the program left out the time axis.
   private get isFlat(): boolean {
     const { heat, bins } = this.selection.data;
     return bins > 1 && this.rows.every((i) => heat.to[i]! - heat.from[i]! === bins);
@@ -70,7 +70,7 @@ class Panel {
     return this.info.unit ?? "";
   }
 
-  // Requests, pages: the title says of what.
+  // Requests, pages and so on; the title says which.
   private get isCount(): boolean {
     return this.unit !== "ns" && this.unit !== "bytes";
   }
@@ -102,7 +102,7 @@ class Panel {
     return height - axis - ((bucket - this.low) / Math.max(1, this.high - this.low)) * (height - axis - 6);
   }
 
-  // A line for each power of ten.
+  // Draws a line for each power of ten.
   private ticks(c: CanvasRenderingContext2D, left: number, width: number, words: boolean): void {
     c.font = css("--canvas-font");
     c.textBaseline = "middle";
@@ -159,7 +159,7 @@ class Panel {
     c.fillText(seconds(edges[data.bins]!), width, height - axis / 2);
   }
 
-  // A bar over all the time would look like a load that never changed.
+  // Without a time axis, a bar over all the time would look like a constant load.
   private drawNoMap(c: CanvasRenderingContext2D, left: number, width: number): void {
     c.fillStyle = css("--soft");
     c.textAlign = "center";
@@ -213,18 +213,18 @@ class Panel {
   }
 }
 
-// What somebody would look at first: where time is, not what is merely frequent, and of each source in turn.
+// Ranks histograms by how interesting they are: by time rather than by frequency, alternating between sources.
 function rank(data: Data, rowsOf: number[][]): number[] {
   const { histograms } = data.doc;
   const turns = new Map<string, number>();
   const weight = histograms.map((info, at) => {
     let sum = 0;
     for (const i of rowsOf[at]!) sum += data.heat.value.count![i]! * bucketStart(data.heat.key.bucket![i]!);
-    // How long a thing lives is no delay.
+    // Lifetimes are not delays.
     const idle = info.kind === "idle" || info.name === "run.any" || info.measure === "lifetime" || info.operation === "lifetime" || info.by_choice;
     return info.unit === "ns" && !idle ? sum : sum / 1e9;
   });
-  // The signal has what the ledger knows of a syscall, and more.
+  // The signal has everything that the ledger knows about a syscall, and more.
   const told = new Set(histograms.filter((info) => info.of === "syscalls").map((info) => info.operation));
   const order = weight.map((_sum, i) => i).filter((i) => rowsOf[i]!.length && !(histograms[i]!.of === "syscall" && told.has(histograms[i]!.name))).sort((a, b) => weight[b]! - weight[a]!);
   const turn = new Map(order.map((i) => {

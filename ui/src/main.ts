@@ -35,7 +35,7 @@ function header(data: Data, selection: Selection, repaint: () => void): HTMLElem
     h("span", { class: "gap" }), chip, theme));
 }
 
-// Paper is white, whatever the screen is.
+// Paper is white, whatever the theme of the screen is.
 function printLight(): void {
   const root = document.documentElement;
   let before: string | undefined;

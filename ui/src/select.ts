@@ -1,4 +1,4 @@
-// What part of the recording everything below the timeline shows: a range of bins, and some threads.
+// The part of the recording that everything below the timeline shows: a range of bins, and some threads.
 import { type Data, type Rows } from "./data";
 
 export interface Who { label: string; key: string; threads: Uint8Array }
@@ -32,7 +32,7 @@ export class Selection {
     this.listeners.push(listener);
   }
 
-  // For what takes longer than a frame: when the brush rests.
+  // For listeners that take longer than a frame: called when the brush stops moving.
   onRest(listener: () => void): void {
     this.later.push(listener);
   }
@@ -59,7 +59,7 @@ export class Selection {
     this.changed();
   }
 
-  // While the brush moves there are more changes than can be drawn.
+  // While the brush moves, there are more changes than can be drawn.
   private changed(): void {
     clearTimeout(this.timer);
     this.timer = window.setTimeout(() => this.later.forEach((listener) => listener()), 70);
@@ -70,7 +70,7 @@ export class Selection {
     });
   }
 
-  // How much of a row is inside the range.
+  // The share of a row that is inside the range.
   part(rows: Rows, i: number): number {
     const from = rows.from[i]!, to = rows.to[i]!;
 
@@ -110,7 +110,7 @@ export class Selection {
     return result;
   }
 
-  // Threads whose time nobody knows for a range, because the page had no room for it: they are in no sum of theirs.
+  // How many threads have no times for a range, because the page had no room for them. They are in no sum by thread.
   get withoutAxis(): number {
     const { data, who } = this;
 
@@ -118,7 +118,7 @@ export class Selection {
     return who ? who.threads.reduce((sum, inside, i) => sum + (inside && !data.hasAxis[i] ? 1 : 0), 0) : data.doc.folded.axes;
   }
 
-  // ns that those have together; whose it is nobody knows.
+  // The time of all those threads together, in ns. How it divides among them is not known.
   sumWithoutAxis(): number {
     const { cells } = this.data;
     let ns = 0;
@@ -127,7 +127,7 @@ export class Selection {
     return ns;
   }
 
-  // ns by thread and kind, for the same.
+  // ns by thread and kind, for the current range.
   byThread(): Float64Array[] {
     const { data } = this;
     const result = Array.from({ length: data.threads.count }, () => new Float64Array(6));

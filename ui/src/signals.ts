@@ -1,4 +1,4 @@
-// What signals counted: by operation, by whom and for what object, and what only some of them know.
+// What signals counted: by operation, by thread group and object, and the parts that only some signals have.
 import { type Data, type Measure, type Operation, type Program, type Series, type Service, type Signal } from "./data";
 import { choice, fill, h } from "./dom";
 import { percentile } from "./heat";
@@ -6,10 +6,10 @@ import { type Selection } from "./select";
 import { type Column, Table } from "./table";
 import { amount, bytes, count, errno, number, seconds, share, time } from "./words";
 
-// A place, an operation or an error of a series that stands for more than one.
+// The place, operation or error of a series that was merged from several.
 const any = -1;
 
-// For columns: what a count is of stands in the column's name.
+// For columns: the column's name says what is counted.
 function cell(value: number, unit: string): string {
   if (!value) return "–";
   return unit === "ns" || unit === "bytes" ? amount(value, unit) : number(value);
@@ -32,10 +32,11 @@ function seriesRows(selection: Selection, at: number): Series[] {
 }
 
 const countOf = (rows: { count: number }[]): number => rows.reduce((sum, row) => sum + row.count, 0);
-// A slice that is half in a range gives it half of its events.
+// A slice that is half inside a range contributes half of its events.
 const isShown = (row: { count: number }): boolean => row.count >= 0.5;
 
-// Says how many of a signal's events the table does not have: `all` are there, `rows` are what can be told apart.
+// Says how many of a signal's events are not in the table. `all` is their total; `rows` are those that are known by
+// operation.
 function sayRest(place: HTMLElement, signal: Signal, all: number, rows: { count: number }[]): void {
   const unplaced = Math.round(all - countOf(rows)), hidden = Math.round(countOf(rows.filter((row) => !isShown(row))));
   const words = [unplaced > 0 ? `${amount(unplaced, signal.events)} for whose operation this page has no room` : "", hidden ? `${amount(hidden, signal.events)} of rows that round to 0 in this range` : ""].filter(Boolean);
@@ -44,7 +45,8 @@ function sayRest(place: HTMLElement, signal: Signal, all: number, rows: { count:
   place.textContent = `In no row: ${words.join(", ")}.`;
 }
 
-// Sums of a range come from its series, percentiles from the buckets in it. `all`: of the signal, whether in a row or not.
+// In a range, sums come from the series and percentiles from the buckets in it. `all` counts every event of the signal,
+// in a row or not.
 function operationRows(selection: Selection, signal: Signal, at: number): { rows: Operation[]; all: number } {
   const { data } = selection;
   let all = 0;
@@ -79,7 +81,7 @@ function operationRows(selection: Selection, signal: Signal, at: number): { rows
   return { rows: [...rows.values()], all };
 }
 
-// How measures are best shown that are known by name, as the text report does; all others are summed up.
+// How to show measures with a known name. Of other measures, times show their mean and the rest their sum.
 const known: Record<string, { title?: string; as: "share of time" | "share of count" | "mean" | "sum" | "no" }> = {
   queue: { title: "queued", as: "share of time" }, service: { as: "mean" }, running: { as: "share of time" }, size: { title: "bytes", as: "sum" },
   depth: { title: "depth", as: "mean" }, sequential: { title: "in a row", as: "share of count" }, asked: { as: "sum" }, rtt: { as: "mean" },
@@ -220,7 +222,7 @@ export function signalTables(selection: Selection, signal: Signal, at: number): 
     views.length > 1 ? h("div", { class: "controls" }, choice("show", views.map(([key, words]) => [key, words]), first, show)) : null, place);
 }
 
-// A number with its unit: by its name, or by that of the signal's measure.
+// A number with its unit, known from its name or from the signal's measure of that name.
 function field(signal: Signal | undefined, name: string, value: unknown): string {
   const unit = name.endsWith("_ns") ? "ns" : name === "bytes" || name === "sent" || name === "received" ? "bytes" : signal?.measures.find((one) => one.name === name)?.unit;
 
@@ -228,7 +230,7 @@ function field(signal: Signal | undefined, name: string, value: unknown): string
   return `${name.replace(/_/g, " ")} ${typeof value === "object" ? JSON.stringify(value) : String(value)}`;
 }
 
-// "openat(AT_FDCWD, …)" where the signal has that, then whatever else it has: "status 1, forked 0".
+// "openat(AT_FDCWD, …)" if the signal has that, then all other fields: "status 1, forked 0".
 function details(signal: Signal | undefined, fields: string | null): { args: string; rest: string } {
   let known: Record<string, unknown> = {};
 

@@ -1,4 +1,4 @@
-// A table that sorts by any column and filters by any word in it.
+// A table that can be sorted by any column and filtered by any word in it.
 import { fill, h } from "./dom";
 import { number } from "./words";
 
@@ -6,14 +6,14 @@ export interface Column<Row> {
   name: string;
   about?: string;
   text: (row: Row) => string;
-  // What it is sorted by; the text if there is none.
+  // The sort key; without it, the text is the key.
   value?: (row: Row) => number;
   // 0…1, for a bar behind the number.
   bar?: (row: Row) => number;
   pick?: (row: Row) => void;
-  // Something to see instead of the text.
+  // Draws something instead of the text.
   draw?: (row: Row) => Node;
-  // Sorted by a number, but words to read.
+  // Sorted by a number, but shows words.
   words?: boolean;
   unsorted?: boolean;
 }
@@ -92,7 +92,7 @@ export class Table<Row> {
   }
 }
 
-// Several of them, one at a time.
+// Several tables, one visible at a time.
 export function tabs(label: string, list: { name: string; make: () => HTMLElement }[]): HTMLElement {
   const bar = h("div", { class: "tabs", role: "tablist", "aria-label": label });
   const panel = h("div", { role: "tabpanel", id: `${label}-panel`, tabindex: "-1" });

@@ -1,4 +1,5 @@
-// The tables: threads, functions, syscalls, and whatever signals counted. All follow the range; those that can, the threads.
+// The tables: threads, functions, syscalls, and what signals counted. All follow the selected range. Those that can
+// also follow the selected threads.
 import { flagExited, flagKernel, flagOwn, type Syscall } from "./data";
 import { h, section } from "./dom";
 import { percentile } from "./heat";
@@ -42,7 +43,8 @@ function threadTable(selection: Selection): HTMLElement {
 
 interface Code { at: number; selfRun: number; totalRun: number; selfWait: number; totalWait: number; samples: number }
 
-// As the text report: of waiting, self is the innermost function of user space, since below that all waits look alike.
+// As in the text report, self time while waiting counts for the innermost user-space function, because the kernel part
+// of all waits looks alike.
 function functionRows(selection: Selection): Code[] {
   const { data } = selection;
   const { samples, functions, nodeParent, nodeFunction } = data;
@@ -113,7 +115,7 @@ function pickColumn<Row>(column: Column<Row>): Pick<Column<Row>, "text" | "value
   return { text: column.text, value: column.value, bar: column.bar };
 }
 
-// Percentiles of a range come from the buckets in it.
+// In a range, percentiles come from the buckets in it.
 function syscallRows(selection: Selection): Syscall[] {
   const { data } = selection;
 

@@ -1,4 +1,4 @@
-// States stacked over time, with lanes below on demand. Dragging over it chooses what everything below shows.
+// States stacked over time, with optional lanes below. Dragging selects the range that everything below shows.
 import { colour, css, mix, paint } from "./colours";
 import { type Data, flagOwn, type KindWords } from "./data";
 import { add, choice, fill, h, hideTip, section, showTip, Surface } from "./dom";
@@ -10,7 +10,7 @@ const chartHeight = 190, axisHeight = 22, top = 8, laneHeight = 20, labelWidth =
 interface Lane { who: Who; about: string; kinds: Float64Array; busy: number; us: Float32Array[] }
 type By = "none" | "process" | "group" | "thread";
 
-// Who can be chosen: processes, threads that are one to a person, threads.
+// What can be selected: processes, groups of threads, or threads.
 export function everybody(data: Data, by: By): Who[] {
   const { threads } = data;
   const found = new Map<string, Who>();
@@ -79,7 +79,7 @@ export class Timeline {
   private readonly laneSurface: Surface;
   private readonly laneBox: HTMLElement;
   private readonly status = h("p", { class: "status", "aria-live": "polite" });
-  private readonly stacked: Float64Array[]; // by kind: threads on average
+  private readonly stacked: Float64Array[]; // by kind: average number of threads
   private idle = false;
   private lanes: Lane[] = [];
   private cursor = -1;
@@ -134,7 +134,7 @@ export class Timeline {
 
     for (const [by, words] of names) {
       const group = h("optgroup", { label: words });
-      // The whole list of 1,000 threads would be of no use here: lanes and the table have them.
+      // A list of 1,000 threads would be useless here. The lanes and the table have all of them.
       const ranked = everybody(this.data, by).map((who) => ({ who, weight: weight(who) })).sort((a, b) => b.weight - a.weight).slice(0, 200);
       for (const { who } of ranked) {
         known.set(who.key, who);
@@ -165,7 +165,7 @@ export class Timeline {
     if (lane) this.selection.setWho(this.selection.who?.key === lane.who.key ? null : lane.who);
   }
 
-  // Where time begins: lanes and chart share their axis.
+  // Where the time axis begins. Lanes and chart share it.
   private left(): number {
     return this.lanes.length ? this.laneLabel() : 44;
   }
@@ -214,7 +214,7 @@ export class Timeline {
       this.chart.paint();
     });
     canvas.addEventListener("pointerup", () => {
-      // A click is the way back.
+      // A click without dragging resets the range.
       if (start >= 0 && !dragged) this.selection.setRange(0, this.data.bins);
       start = -1;
     });

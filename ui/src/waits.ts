@@ -1,4 +1,5 @@
-// Who held whom up: waiter, what it waited for, and who ended the wait or held the lock; with both stacks.
+// Which threads held up which: the waiter, what it waited for, and the thread that ended the wait or held the lock,
+// with both stacks.
 import { paint } from "./colours";
 import { type Data, type Wait } from "./data";
 import { fill, h, section } from "./dom";
@@ -10,7 +11,7 @@ const evidenceWords: Record<string, string> = { owner: "held it", handed: "held 
 
 interface Sampled { us: number; count: number; stacks: Map<number, number>; wakers: Map<number, number> }
 
-// "pipe:[123]" and "any child" say what they are.
+// "pipe:[123]" and "any child" already say what they are.
 function objectWords(wait: Wait, cause: string): string {
   const { object_kind: kind, object } = wait;
 
@@ -37,7 +38,7 @@ function sampled(selection: Selection): Sampled[] {
   return result;
 }
 
-// The exact sums of each wait over the whole recording, of the threads that are selected.
+// The exact sums of each wait over the whole recording, for the selected threads.
 function exactSums(selection: Selection): { ns: number; count: number }[] {
   const { data, who } = selection;
   const result = data.doc.waits.map((wait) => (who ? { ns: 0, count: 0 } : { ns: wait.ns, count: wait.count }));
@@ -51,14 +52,15 @@ function exactSums(selection: Selection): { ns: number; count: number }[] {
   return result;
 }
 
-// Time that threads waited, held up or perhaps held up: exact for the whole recording, parts of slices otherwise.
+// The time that threads were held up or perhaps held up: exact for the whole recording, parts of slices for a range.
 function waitedNs(selection: Selection): number {
   const { data } = selection;
   return selection.states().reduce((sum, ns, i) => (["delaying", "undecided"].includes(data.doc.states[i]!.kind) ? sum + ns : sum), 0);
 }
 
-// What the page has no room for. For some of the threads it is what their states have and the waits shown lack; with a
-// cut the one is of a part and the other of the whole recording.
+// Describes the waits for which the page has no room. For selected threads, it is the difference between their states
+// and the waits shown. With a cut, that difference is unknown: the states cover only the cut, the waits the whole
+// recording.
 function leftOutWords(selection: Selection, shownNs: number): string {
   const { cut, folded } = selection.data.doc;
   const all = folded.wait_ns ?? 0;

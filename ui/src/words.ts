@@ -1,4 +1,4 @@
-// Numbers as the text report has them: three digits that count, and a unit.
+// Numbers as in the text report: three significant digits and a unit.
 
 function scale(value: number, units: [number, string][]): string {
   const size = Math.abs(value);
@@ -30,7 +30,7 @@ export function share(part: number, whole: number): string {
   return `${value.toFixed(1)} %`;
 }
 
-// Any measure of a signal.
+// A value of any measure of a signal.
 export function amount(value: number, unit: string): string {
   if (unit === "ns") return time(value);
   if (unit === "bytes") return bytes(value);
@@ -56,7 +56,7 @@ export function errno(value: number): string {
   return value ? (errnos[value] ?? `errno ${value}`) : "";
 }
 
-// "libfoo.so" of a path.
+// The file name of a path: "libfoo.so".
 export function base(path: string | null): string {
   return path ? path.slice(path.lastIndexOf("/") + 1) || path : "";
 }

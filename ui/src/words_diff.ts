@@ -1,4 +1,4 @@
-// Words of a comparison, as src/diff/verdict.c has them.
+// Words for a comparison, as in src/diff/verdict.c.
 import { type Comparison } from "./data";
 import { bytes, number, time } from "./words";
 
