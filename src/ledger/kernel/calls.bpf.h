@@ -93,7 +93,7 @@ static __always_inline void count_call(struct thread *thread, const struct ended
 	if (call->end_ns - call->ns < base_ns)
 		return; /* the call began before the recording */
 	if (!there || bucket >= HISTOGRAM_BUCKETS) {
-		count_lost(LOST_MAP_FULL); /* a CPU that was not there at the start */
+		count_lost(LOST_MAP_FULL); /* this CPU came online after the start */
 		return;
 	}
 	there->total_ns += call->ns;
@@ -156,7 +156,7 @@ static __always_inline void break_off(struct thread *thread, __u64 now, long ret
 	};
 }
 
-/* It is not made again. */
+/* The kernel does not restart the interrupted call: count it. */
 static __always_inline void settle_broken(struct thread *thread, long ret, bool here)
 {
 	struct ended_call call = {

@@ -181,7 +181,7 @@ static __noinline __u32 cause_of_file(struct thread *thread, struct task_struct 
 	default:
 		slot = note_file(thread, file, fd, slot);
 	}
-	/* Mostly it is the same as the last time. */
+	/* A thread usually waits for the same object as the last time: skip the map lookup. */
 	if (thread->cell.object[0] != wait->object[0] ||
 	    thread->cell.object[1] != wait->object[1] ||
 	    thread->cell.object_kind != wait->object_kind)

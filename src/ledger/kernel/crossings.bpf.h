@@ -1,4 +1,4 @@
-/* Between user space and the kernel, at level full. */
+/* Transitions between user space and the kernel, at level full. */
 #pragma once
 
 #include "ledger/kernel/thread.bpf.h"
@@ -30,8 +30,8 @@ static __noinline void crosses_oddly(struct thread *thread, __u32 from, __u32 to
 		open_account(thread, from, now);
 	resolve(thread, from);
 	/*
-	 * We missed the switch to this thread. repair_switch() will correct the account when the
-	 * thread leaves the CPU.
+	 * We missed the switch to this thread. It cannot have had the CPU for long, so the time
+	 * until now counts as time without a CPU. repair_switch() will correct the account.
 	 */
 	if (!SLOT_IS_RUN(thread->account.slot)) {
 		thread->off_ns += now - thread->left_ns;
