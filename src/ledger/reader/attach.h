@@ -82,8 +82,8 @@ int ledger__poll(struct ledger *ledger, int timeout_ms);
  */
 void ledger__hold_rate(struct ledger *ledger);
 /*
- * After ledger__freeze(): passes each open interval to `take`, as struct asleep_record. Drain the
- * ring first.
+ * After ledger__freeze(): passes each open interval to `take`, as struct asleep_record. The kernel
+ * stacks of these records come through the ring.
  */
 int ledger__asleep(struct ledger *ledger, ledger_take_record_fn take, void *context);
 /* The maps of the unwinder, and those that remember what the kernel half has already sent. */
