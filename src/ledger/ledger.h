@@ -102,7 +102,7 @@ struct ledger_seen {
 	__u64 kind; /* enum ledger_object */
 };
 
-/* The first sighting of a file, pipe or socket behind a wait. */
+/* Describes a file, pipe or socket behind a wait. Sent when it is first seen. */
 struct ledger_object_record {
 	struct wire_head head;
 	__u64 object[2];

@@ -38,7 +38,7 @@ struct field {
 struct line {
 	struct field fields[MOST_FIELDS];
 	size_t count;
-	int columns; /* of the terminal */
+	int columns; /* width of the terminal */
 	int room;    /* width of the last field if it is a text; 0: it has its own width */
 };
 

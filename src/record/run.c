@@ -378,7 +378,7 @@ int run__step(struct run *run, uint64_t until_ns)
 		if (err < 0 && err != -EINTR)
 			return err;
 	}
-	/* Take last records before the snapshot, in the order in which threads ended. */
+	/* Take the last records of ended threads before the snapshot, which lacks them. */
 	err = ledger__poll(run->ledger, 0);
 	if (err < 0)
 		return err;

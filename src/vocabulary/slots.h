@@ -64,7 +64,7 @@ enum ledger_object {
 	OBJECT_SYSCALL,   /* [0] its number */
 	OBJECT_MEMORY,    /* free memory: a cgroup limit, or reclaim */
 	OBJECT_ANONYMOUS, /* [0] address of f_op, [1] the kernel's tgid << 32 | descriptor */
-	OBJECT_OTHER,     /* the map of objects was full */
+	OBJECT_OTHER,     /* too many objects, or the sum of the wait was lost */
 	OBJECT_KINDS,
 };
 

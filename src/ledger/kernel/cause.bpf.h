@@ -201,7 +201,7 @@ static __noinline __u32 cause_of_futex(struct thread *thread, struct pt_regs *re
 	wait->object[0] = regs->ARCH_ARG1;
 	if (!here)
 		return SLOT_WAIT_LOCK;
-	thread->releases = *releases_of_wait(wait); /* before the owner is read */
+	thread->releases = *releases_of_wait(wait); /* read this before the owner */
 	key.ns_tid = owner_of(wait->object[0], op, (__u32)regs->ARCH_ARG3);
 	if (!key.ns_tid || key.ns_tid == thread->ns_tid || is_called_by_hand(regs))
 		return SLOT_WAIT_LOCK;
@@ -261,7 +261,7 @@ static __noinline __u32 cause_of_kernel_lock(struct thread *thread, struct task_
 	wait->object_kind = OBJECT_KERNEL;
 	wait->object[0] = thread->kernel_lock;
 	wait->object[1] = mm && wait->object[0] == (__u64)&mm->mmap_lock;
-	thread->releases = *releases_of_wait(wait); /* before the owner is read */
+	thread->releases = *releases_of_wait(wait); /* read this before the owner */
 	owner = owner_of_kernel_lock(thread);
 	if (!owner)
 		return SLOT_WAIT_KERNEL;

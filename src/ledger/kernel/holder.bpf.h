@@ -8,8 +8,8 @@
  * in between. Otherwise the lock was handed on, and only its first and last holder are known.
  *
  * Locks with the same hash share a counter. A collision can make a wait count as handed on although
- * it was not, so the error is always to claim less. Releases that wake threads without an account
- * are not seen.
+ * it was not; then we claim less than we could. Releases that wake threads without an account are
+ * not seen.
  */
 #pragma once
 

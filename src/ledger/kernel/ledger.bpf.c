@@ -117,7 +117,7 @@ static __always_inline void gets_cpu(struct thread *thread, struct task_struct *
 		lose_weight(slot, ns); /* no wakeup was seen, so the wait was never sampled */
 	}
 	thread->left = LEFT_UNSEEN;
-	thread->waker_kind = BY_NOBODY; /* whoever woke it while it ran ended no wait */
+	thread->waker_kind = BY_NOBODY; /* a waking while it ran ended no wait */
 }
 
 /* The last switch of the current thread. The reader closes the state that is still open. */
@@ -208,7 +208,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 		return 0;
 	}
 	if (!out && !track_cpus) {
-		barrier(); /* keeps clang from combining the two pointers with OR: unverifiable */
+		barrier(); /* else clang ORs the two pointers, which the verifier rejects */
 		if (!in)
 			return 0;
 	}

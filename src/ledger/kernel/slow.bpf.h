@@ -10,7 +10,7 @@
 
 const volatile struct call_shape shape_of[LEDGER_SYSCALLS];
 
-/* A separate ring, so that a burst of slow calls cannot push out the last record of a thread. */
+/* A separate ring: a burst of slow calls must not fill the ring of the last records of threads. */
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 512 * 1024);

@@ -1,6 +1,6 @@
 /*
- * Which threads have an account. Decided when a thread is created, seeded, or changes its name,
- * user or cgroup; all other hooks only look up the account.
+ * Which threads have an account. Decided when a thread is created or seeded, when it executes a
+ * program, and when it changes its name, user or cgroup. All other hooks only look up the account.
  */
 #pragma once
 

@@ -8,7 +8,7 @@
 #include "ledger/reader/attach.h"
 #include "ledger/reader/periods.h"
 
-/* After the types that it uses. */
+/* Included last, because it needs the types above. */
 #include "ledger.skel.h"
 
 #define READ_BYTES (256 * 1024)

@@ -9,7 +9,7 @@
  * many runs there are to average over. tests/bench/lockstep measures how often they hold.
  *
  * The moments of the changes are random as well. A change restarts the clock, so changes at a fixed
- * distance could fall into step themselves.
+ * distance could run in lockstep with a program too.
  *
  * Rejected: a faster clock of which the kernel half ignores a random part. It still ticks at
  * multiples of one period, and each ignored tick costs an interrupt. Also rejected: the time since

@@ -34,7 +34,7 @@ int ledger__drain_waits(struct ledger *ledger, bool all, ledger_take_wait_fn tak
 	struct waits_taker taker = { take, context };
 	int err;
 
-	/* The inactive map was active until the last call. Hooks may still use it after a swap. */
+	/* The inactive map was active until the last call. Hooks may use it shortly after that. */
 	if (clock__now_ns() - ledger->swapped_ns < LONG_AGO_NS)
 		ledger__settle(ledger);
 	err = drain__map(active ? skel->maps.waits_a : skel->maps.waits_b, take_wait, &taker);
