@@ -17,8 +17,8 @@ DEFINE_CLEANUP(struct rolling *, rolling__free)
 struct rolling {
 	struct recording *recording;
 	struct run *run;
-	sqlite3_stmt *newest; /* asked often, so prepared once */
-	int64_t slice;        /* the newest */
+	sqlite3_stmt *newest; /* selects the newest slice; runs often, so prepared once */
+	int64_t slice;        /* the newest slice seen */
 	uint64_t started_ns, forgot_ns;
 	uint64_t kept_ns;
 };
@@ -40,7 +40,7 @@ static int start(struct rolling *rolling, const struct run_options *options,
 
 	if (!err)
 		err = run__start(options, rolling->recording, features, &rolling->run);
-	/* This creates the table of aged waits, which readers ask from the first slice on. */
+	/* This creates the table of aged waits, which readers query from the first slice on. */
 	if (!err)
 		err = recording__age_waits(rolling->recording, 0);
 	if (!err && sqlite3_prepare_v2(recording__db(rolling->recording),
@@ -92,7 +92,10 @@ static int forget(struct rolling *rolling)
 		return err;
 	err = ask_number(rolling->recording, "SELECT begin_ns FROM slice WHERE id = ?1", before,
 			 &before_ns);
-	/* Both, or series fill up (then calls have no thread), or calls have no series. */
+	/*
+	 * Recording and recorder must both forget. If only one did, series would fill up (then
+	 * calls have no thread), or calls would have no series.
+	 */
 	if (!err)
 		err = recording__forget(rolling->recording, before);
 	if (!err)

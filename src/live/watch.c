@@ -1,11 +1,11 @@
 /*
- * The tables of a recording are the source, and two tables of our own are where sums and buckets
- * gather: of the running interval (span 0), and of everything (span 1). A row that was taken over
- * is deleted in the recording, and so are the ledger's own rows, which nobody asks for here.
+ * Reads the tables of a recording and adds them up in two tables of our own, one for sums and one
+ * for buckets. Each has the current interval (span 0) and the total (span 1). Rows that were added
+ * are deleted from the recording. So are the ledger's own rows, which are not used here.
  *
- * Rows are split by what a thread or process is, not by its number, and names are looked up when a
- * row is taken: later its process may be gone. Objects are split by name: a file is one, whether it
- * was known by its path or by its number.
+ * Rows are split by the identity of a thread or process, not by its pid. Names are looked up when a
+ * row is read, because the process may be gone later. Objects are split by name, so that a file is
+ * one object whether it was known by its path or by its number.
  */
 #include "live/watch.h"
 
@@ -16,11 +16,11 @@
 #include "base/cleanup.h"
 #include "live/watch_internal.h"
 
-/* What is behind the first so many rows of a span becomes one row. */
+/* Most rows of a span. The rest is merged into one row. */
 #define MOST_ROWS "5000"
-/* Threads that are gone are named for so long: their last events may still be on the way. */
+/* Keep ended threads this long: their last events may still arrive. */
 #define GONE_NS UINT64_C(10000000000)
-/* So long an event waits for its thread's name, and those behind it too. */
+/* Hold back an event, and all later ones, this long until the name of its thread is known. */
 #define HOLD_NS INT64_C(2000000000)
 
 DEFINE_CLEANUP(struct watch *, watch__free)
@@ -51,7 +51,10 @@ static const char sql_tables[] =
 	"CREATE TEMP TABLE watch_bucket(span INT, place TEXT, operation TEXT, bucket INT,"
 	" count INT, PRIMARY KEY(span, place, operation, bucket)) WITHOUT ROWID;";
 
-/* ?1: split 0 is --by (?2), split 1 the histograms'. WHERE keeps the parser from reading a JOIN. */
+/*
+ * ?1 is the split: 0 for --by, 1 for histograms. ?2 are the bits of enum watch_by. "WHERE true"
+ * keeps the parser from taking ON CONFLICT for a join condition.
+ */
 static const char sql_take_sums[] =
 	"INSERT INTO watch_sum SELECT 0, ?1, iif(?2 & 1, s.thread, 0),"
 	" iif(?2 & 3, coalesce(p.id, 0), 0), iif(?2 & 4, coalesce(o.name, s.object), 0), iif(?2 & 8, s.errno, 0),"
@@ -84,7 +87,7 @@ static const char sql_forget_names[] =
 	"DELETE FROM thread_name WHERE thread NOT IN (SELECT id FROM thread);"
 	"DELETE FROM process WHERE id NOT IN (SELECT process FROM thread WHERE process NOTNULL);";
 
-/* The interval becomes part of the whole. */
+/* Adds the interval to the total. */
 static const char sql_fold[] =
 	"INSERT INTO watch_sum SELECT 1, split, thread, process, object, errno, place, operation, "
 	NAMES ", count, " VALUES(COLUMN_SUM) ", " VALUES(COLUMN_MAX)
@@ -104,7 +107,7 @@ static const char sql_join_smallest[] =
 
 static const char sql_drop_smallest[] = "DELETE FROM watch_sum WHERE rowid IN " SMALLEST;
 
-/* ?3 is the measure. What gapless does itself comes last. */
+/* ?3 is the measure. Rows of gapless itself come last. */
 static const char sql_rows[] =
 	"SELECT thread, pid, tid, comm, name, place, operation, errno, count, " VALUES(COLUMN_SUM) ", "
 	VALUES(COLUMN_MAX) ", process FROM watch_sum WHERE span = ?1 AND split = 0"
@@ -145,7 +148,7 @@ static int execute(struct watch *watch, const char *sql)
 	return sqlite3_exec(watch->db, sql, NULL, NULL, NULL) ? -EIO : 0;
 }
 
-/* Prepared, with numbers bound to ?1 and ?2. */
+/* Prepares `sql` and binds ?1 and ?2. */
 static int prepare(struct watch *watch, const char *sql, int64_t first, int64_t second,
 		   sqlite3_stmt **ret)
 {
@@ -236,7 +239,7 @@ static int show_event(struct watch *watch, sqlite3_stmt *statement)
 	return err;
 }
 
-/* Its thread has no name yet: the ledger's row comes with the next snapshot. */
+/* The thread has no name yet: its row arrives with the ledger's next snapshot. */
 static bool is_early(sqlite3_stmt *statement, uint64_t now_ns)
 {
 	return sqlite3_column_int64(statement, 11) &&
@@ -256,7 +259,7 @@ int watch__events(struct watch *watch, uint64_t now_ns)
 			break;
 		time_ns = sqlite3_column_int64(statement, 0);
 		id = sqlite3_column_int64(statement, 12);
-		/* Of gapless itself there are sums, but no events: nobody waits for those. */
+		/* Do not show events of gapless itself; its sums are shown. */
 		if (sqlite3_column_int(statement, 13))
 			continue;
 		watch->events++;
@@ -268,7 +271,7 @@ int watch__events(struct watch *watch, uint64_t now_ns)
 	return fflush(watch->options.out) && !err ? -EIO : err;
 }
 
-/* Threads that are gone and had their time to be named. */
+/* Deletes threads that ended more than GONE_NS ago. */
 static int tidy(struct watch *watch, uint64_t now_ns)
 {
 	int err;
@@ -379,7 +382,7 @@ int watch__each_row(struct watch *watch, enum watch_span span, int most, watch_r
 	return err;
 }
 
-/* Fills counts[], which has room for all buckets. */
+/* Fills counts[], which must have room for HISTOGRAM_BUCKETS. */
 static int read_buckets(struct watch *watch, enum watch_span span, const char *place,
 			const char *operation, struct histogram_count *counts, size_t *ret_size)
 {
@@ -415,7 +418,7 @@ int watch__each_histogram(struct watch *watch, enum watch_span span, watch_histo
 		const char *place = text_at(statement, 0), *operation = text_at(statement, 1);
 
 		err = read_buckets(watch, span, place, operation, counts, &histogram.size);
-		/* Sums that have no histogram are counted as such. */
+		/* A sum without a histogram is counted as a loss elsewhere (not_in_histograms). */
 		if (!err && histogram.size)
 			err = show(context, place, operation, &histogram);
 	}

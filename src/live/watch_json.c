@@ -36,7 +36,7 @@ static json_t *unix_ns(uint64_t time_ns)
 	return json_integer((json_int_t)wall_ns);
 }
 
-/* What all events have, then what only this signal's have. */
+/* The fields of all events, then those of this signal only. */
 int watch_json__event(struct watch *watch, const struct watch_event *event)
 {
 	json_t *line = json_pack("{s:s, s:s, s:I, s:I, s:o}", "type", "event", "signal",
@@ -108,7 +108,7 @@ static json_t *measures_of(const struct signal *signal, const struct watch_row *
 	return measures;
 }
 
-/* Only what rows are split by. */
+/* Contains only the keys that rows are split by. */
 static int add_row(void *context, const struct watch_row *row)
 {
 	struct page *page = context;

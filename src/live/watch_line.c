@@ -1,8 +1,8 @@
 /*
- * An event as a line: what all events have, what only this signal's have, and last what may be
- * long: the object, or else the signal's last column. On a terminal, a column that would leave no
- * room for that one is left out: first the place of an object, then the signal's own from the
- * right.
+ * Prints an event as a line: the fields of all events, the fields of this signal, and last the
+ * field that may be long (the object, or else the signal's last column). On a terminal, columns are
+ * dropped if the last field would not fit: first the place, if there is an object, then the
+ * signal's columns from the right.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -17,11 +17,11 @@
 #define TIME_COLUMNS      12
 #define TOOK_COLUMNS      8
 #define OPERATION_COLUMNS 14 /* "openat ENOENT" */
-#define PLAIN_COLUMNS     9  /* where no operation fails */
+#define PLAIN_COLUMNS     9  /* the operation without an error */
 #define TID_COLUMNS       8
 #define COMM_COLUMNS      15
 #define PLACE_COLUMNS     12
-#define TEXT_COLUMNS      10 /* of a signal's column that is not the last one after all */
+#define TEXT_COLUMNS      10 /* a signal's text column without a width that is not the last */
 #define LEAST_LAST        23
 #define MOST_FIELDS       (SIGNAL_COLUMNS + 8)
 
@@ -29,20 +29,20 @@ enum what { TIME, TOOK, OPERATION, TID, COMM, PLACE, OBJECT, OWN };
 
 struct field {
 	enum what what;
-	int width;    /* negative: to the right */
-	bool dropped; /* there is no room */
+	int width;    /* negative: aligned right */
+	bool dropped; /* no room for it */
 	const char *heading;
-	const struct column *column; /* of OWN */
+	const struct column *column; /* only for OWN */
 };
 
 struct line {
 	struct field fields[MOST_FIELDS];
 	size_t count;
-	int columns; /* of the terminal */
-	int room;    /* for the last one, if it is a text; 0: it has its own width */
+	int columns; /* width of the terminal */
+	int room;    /* width of the last field if it is a text; 0: it has its own width */
 };
 
-/* Some signals say themselves which process it was. */
+/* Some signals have a column with the pid. */
 static bool names_process(const struct signal *signal)
 {
 	for (size_t i = 0; signal->columns[i].name; i++)
@@ -56,7 +56,7 @@ static void add(struct line *line, enum what what, int width, const char *headin
 	line->fields[line->count++] = (struct field) { what, width, false, heading, NULL };
 }
 
-/* Columns with a negative width are for JSON alone. */
+/* Columns with a negative width are for JSON only. */
 static void add_own(struct line *line, const struct signal *signal)
 {
 	for (size_t i = 0; i < SIGNAL_COLUMNS && signal->columns[i].name; i++) {
@@ -70,7 +70,7 @@ static void add_own(struct line *line, const struct signal *signal)
 	}
 }
 
-/* What the line takes, with the least of a last field that is a text. */
+/* Width of the line, with the minimum width for a last field that is a text. */
 static int columns_of(const struct line *line)
 {
 	int columns = line->room ? LEAST_LAST : 0;
@@ -81,7 +81,7 @@ static int columns_of(const struct line *line)
 	return columns;
 }
 
-/* Those that may be, from the right, until the line fits. */
+/* Drops fields of kind `what` from the right until the line fits. */
 static void drop(struct line *line, enum what what)
 {
 	for (size_t i = line->count - (line->room ? 1 : 0); i-- > 0;) {
@@ -134,7 +134,7 @@ static void put(FILE *out, const struct line *line, size_t i, const char *text)
 		fputc(' ', out);
 }
 
-/* Values of times have their unit: "queue_ns" is QUEUE. */
+/* Omits "_ns", because times are printed with their unit: "queue_ns" is QUEUE. */
 int watch_line__heading(const struct watch *watch)
 {
 	struct line line = line_of(watch);

@@ -12,7 +12,7 @@
 #define MEASURE_COLUMNS 10
 #define LEAST_LAST      20 /* columns for the last field, even if the line then wraps */
 
-/* Of a table by process and operation that fits into 80 columns, and of one that need not. */
+/* Column widths. With `narrow`, a table by process and operation fits into 80 columns. */
 struct widths {
 	int id, comm, place, value;
 };
@@ -37,14 +37,14 @@ void watch_text__time(FILE *out, uint64_t time_ns)
 		(int)(wall_ns / 1000000 % 1000));
 }
 
-/* A foreign text in a field, cut to it. */
+/* Prints text from outside, cleaned and cut to the field. */
 static void put_text(FILE *out, const char *text, int columns)
 {
 	words__field(out, words__clean(text, columns).text, columns);
 	fputc(' ', out);
 }
 
-/* To the right of its field. */
+/* Aligned right. */
 static void put_value(FILE *out, const char *text, int columns)
 {
 	words__field(out, text, -columns);
@@ -64,7 +64,7 @@ struct words watch_text__operation(const char *operation, int error)
 	return words;
 }
 
-/* The last one has the rest of the line; without a terminal it has all it needs. */
+/* The last field gets the rest of the line; without a terminal it is not cut. */
 static void put_last(const struct watch *watch, const char *text, int used)
 {
 	int rest = term__width(watch->options.out) - used;
@@ -129,7 +129,7 @@ static void put_row_heading(const struct watch *watch, unsigned by)
 	fputs(by & WATCH_BY_OBJECT ? " OBJECT\n" : "\n", out);
 }
 
-/* How many columns stand before the measures. */
+/* Number of columns before the measures. */
 static int key_columns(const struct widths *widths, unsigned by)
 {
 	int columns = COUNT_COLUMNS + 1;
@@ -165,7 +165,7 @@ static void put_key(const struct watch *watch, unsigned by, const struct watch_r
 	put_value(out, words__number(row->count).text, COUNT_COLUMNS);
 }
 
-/* The number alone where the measure's name says what is counted. */
+/* Omits the unit of plain counts, because the measure's name says what is counted. */
 static struct words measured(int64_t value, const char *unit)
 {
 	bool counts = strcmp(unit, "ns") && strcmp(unit, "bytes");
@@ -173,7 +173,7 @@ static struct words measured(int64_t value, const char *unit)
 	return counts ? words__number(value) : histogram__value(value, unit);
 }
 
-/* Of what is counted, a whole number would hide that half of them have none. */
+/* The average of a count has one decimal: an integer would show 0 for an average of 0.5. */
 static struct words average(const struct watch_row *row, int i, const char *unit)
 {
 	struct words words = {};
@@ -197,13 +197,13 @@ static void put_measure(const struct watch *watch, const struct watch_row *row, 
 	words__field(out, measured(row->max[i], measure->unit).text, -widths->value);
 }
 
-/* What the rows of a page are split by, without what none of them has. */
+/* `by`: what the rows are split by, without the keys that no row has. */
 struct table {
 	struct watch *watch;
 	unsigned by;
 };
 
-/* A line for each measure that has something to say, the chosen one first. */
+/* One line for each measure with a sum above 0. The chosen measure comes first. */
 static int show_row(void *context, const struct watch_row *row)
 {
 	const struct table *table = context;
@@ -255,7 +255,7 @@ static int show_loss(void *context, const char *name, int64_t value, const char 
 	return 0;
 }
 
-/* Law 4: nothing comes with its reason. */
+/* Law 4: an empty result states its reason. */
 static void put_nothing(const struct watch *watch)
 {
 	FILE *out = watch->options.out;

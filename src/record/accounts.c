@@ -1,13 +1,13 @@
 /*
- * What goes into the rows of the table of accounts.
+ * Writes the rows of the table of accounts.
  *
- * A record is stamped after the account was read, so it may count time for the open state that a
- * transition, under way at that moment, gives to the next one; and a repaired transition lies in
- * the past anyway. Then a later record has less in that state than was booked. The excess is taken
- * back where it went: from what is not written yet, then from the newest rows of that state, which
- * are remembered for this. No row gets below 0. If even that is not enough, the rest stays where it
- * is and the other states get as much less: the sum is exact at all times, and the next records
- * put the states right.
+ * A record can claim too much time for the open state, for two reasons. Its timestamp is taken
+ * after the account was read, so a concurrent transition may give part of that time to the next
+ * state. And a repaired transition lies in the past. Then a later record has less time in that
+ * state than was booked. The excess is taken back: first from what is not written yet, then from
+ * the newest rows of that state, which are remembered for this purpose. No row becomes negative. If
+ * that is not enough, the rest stays where it is, and the other states get as much less. So the sum
+ * is exact at all times, and the next records correct the states.
  */
 #include <string.h>
 #include <unistd.h>
@@ -78,7 +78,7 @@ static int write_faults(struct collect *collect, struct tracked *thread)
 								  .major = (int64_t)added.major });
 }
 
-/* The rows of the open slice. A count that was given to another state since is negative. */
+/* The rows of the open slice. A count is negative if it has moved to another state since. */
 int accounts__write(struct collect *collect, struct tracked *thread)
 {
 	int err = 0;
@@ -95,7 +95,7 @@ int accounts__write(struct collect *collect, struct tracked *thread)
 	return err ? err : write_thread(collect, thread);
 }
 
-/* The slices in which the thread sent nothing: all of it in the state that was open. */
+/* Books the slices without a record of the thread on the state that was open. */
 static int write_silence(struct collect *collect, struct tracked *thread, int64_t *delta)
 {
 	int64_t silent = (int64_t)(collect->slice_ns - thread->last_ns);
@@ -120,7 +120,7 @@ static uint64_t least(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* Takes *excess out of the slot's newest rows, as far as they are known. */
+/* Takes *excess back from the slot's newest rows, as far as they are remembered. */
 static int take_back(struct collect *collect, struct tracked *thread, int slot, uint64_t *excess)
 {
 	uint64_t ns = least(*excess, thread->added_ns[slot]);
@@ -149,7 +149,7 @@ static int take_back(struct collect *collect, struct tracked *thread, int slot, 
 	return err;
 }
 
-/* Leaves no negative delta. *ret_rest: what could not be balanced by the other slots. */
+/* Removes negative deltas. *ret_rest: excess that the other slots could not balance. */
 static int settle(struct collect *collect, struct tracked *thread, int64_t *delta,
 		  uint64_t *ret_rest)
 {
@@ -204,7 +204,7 @@ struct timing_work collect__work(const struct collect *collect)
 	uint64_t switches = begun[SLOT_READY_WOKEN] + begun[SLOT_READY_PREEMPTED];
 	uint64_t runs = begun[SLOT_RUN_USER] + begun[SLOT_RUN_KERNEL];
 
-	/* A syscall begins two intervals of running, one in the kernel and one behind it. */
+	/* A syscall begins two running intervals: one in the kernel, and one after its return. */
 	return (struct timing_work) {
 		.calls = runs > switches ? (runs - switches) / 2 : 0,
 		.switches = switches,

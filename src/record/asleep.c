@@ -25,7 +25,7 @@ struct asleep {
 
 DEFINE_CLEANUP(struct walker *, walker__free)
 
-/* Their kernel stacks are still in the ring, so none is taken yet. */
+/* Only stores the record: its kernel stack may still be in the ring. */
 static int keep(void *context, const struct wire_head *head)
 {
 	struct asleep *asleep = context;
@@ -47,7 +47,7 @@ static int keep(void *context, const struct wire_head *head)
 	return 0;
 }
 
-/* Whether the thread is where the registers say: "NUMBER ARGUMENTS… SP PC", or "running". */
+/* Whether SP and PC are unchanged. The file has "NUMBER ARGUMENTS… SP PC", or "running". */
 static bool is_still_there(const struct asleep_record *record)
 {
 	cleanup(fclose_p) FILE *file = NULL;
@@ -70,7 +70,7 @@ static bool is_still_there(const struct asleep_record *record)
 static void walk_one(struct asleep *asleep, const struct asleep_record *record)
 {
 	const struct walker_registers registers = {
-		.pc = record->pc - !!record->in_call, /* in a call, it is behind it */
+		.pc = record->pc - !!record->in_call, /* pc is behind the syscall instruction */
 		.sp = record->sp,
 		.bp = record->bp,
 		.link = record->link,
@@ -87,7 +87,7 @@ static void ask_for(struct asleep *asleep)
 		mapper__want(asleep->mapper, asleep->walk.need_id);
 }
 
-/* As the kernel half would have sent it. */
+/* Passes stack and sample on in the format of the kernel half. */
 static int send(struct asleep *asleep, struct asleep_record *record)
 {
 	struct unwind *walk = &asleep->walk;
@@ -112,7 +112,7 @@ static int send(struct asleep *asleep, struct asleep_record *record)
 	return err ? err : samples__take(asleep->samples, &record->sample.head);
 }
 
-/* One pass over those that are left; with `last`, they are sent however they are. */
+/* Tries each remaining record once. With `last`, sends all of them, with or without a stack. */
 static int walk_all(struct asleep *asleep, uint64_t until_ns, bool last)
 {
 	size_t left = 0;

@@ -1,6 +1,7 @@
 /*
- * Threads that still wait when a recording ends. The kernel half cannot read another thread's
- * memory, so it delivers their registers, and their stacks are walked from here, within a second.
+ * User stacks of threads that still wait when a recording ends. The kernel half cannot read the
+ * memory of another thread. So it sends the registers, and the stacks are walked here, within about
+ * a second.
  */
 #pragma once
 
@@ -8,5 +9,5 @@
 #include "record/samples.h"
 #include "stacks/mapper.h"
 
-/* After ledger__freeze(), when the rings are empty. */
+/* Call this after ledger__freeze(). Also empties the rings of the ledger. */
 int asleep__take(struct ledger *ledger, struct mapper *mapper, struct samples *samples);

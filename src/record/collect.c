@@ -1,12 +1,12 @@
 /*
- * Accounts only grow, so the difference of two records of a thread is exact, however late the
- * second one comes. A thread that did not change sends no record: when it does again, the time in
- * between belongs to the state that was open, and is written as a row of its own that spans the
- * silent slices.
+ * Accounts only grow, so the difference between two records of a thread is exact, however late the
+ * second one arrives. A thread that did not change has no record in a snapshot. When it has one
+ * again, the time in between belongs to the state that was open. That time becomes one row that
+ * spans the slices without a record.
  *
- * Slices begin at the length of a snapshot. When they make more rows than ROWS_PER_SECOND, the next
- * ones are twice as long: merged here, before they are written. Threads that ended are left out of
- * this: their rows are written once, however long the slice.
+ * At first a slice is one snapshot long. If slices produce more rows than ROWS_PER_SECOND, the next
+ * ones are twice as long: snapshots are merged here, before they are written. Rows of ended threads
+ * do not count for this: they are written once, however long the slice is.
  */
 #include "record/collect.h"
 
@@ -22,12 +22,12 @@
 #define MOST_MERGED     64
 #define MOST_SLICE_NS   UINT64_C(8000000000)
 
-/* An account that does not close so often in a row will not close any more. */
+/* After this many refusals in a row, an account counts as never closed. */
 #define MOST_REFUSALS 10
 
 DEFINE_CLEANUP(struct collect *, collect__free)
 
-/* What ends waits, and is no thread. */
+/* A pseudo thread for something else that ends waits. */
 static int write_no_thread(struct recording *recording, int64_t id, const char *name)
 {
 	return recording__put_thread(
@@ -146,7 +146,7 @@ static int note_name(struct collect *collect, struct tracked *thread,
 		     const struct ledger_record *record)
 {
 	bool first = !thread->comm[0];
-	/* A thread that calls exec takes over the tid of the first one, and may keep its name. */
+	/* exec() gives a thread the tid of the group leader. The name may stay the same. */
 	bool same_tid = thread->tid == record->tid;
 	bool same_name = !strncmp(thread->comm, record->comm, WIRE_COMM_BYTES);
 	int err = 0;
@@ -168,7 +168,7 @@ static int note_name(struct collect *collect, struct tracked *thread,
 	return err ? err : names__renamed(collect->names, record, thread->process);
 }
 
-/* Invariant 1, for every record that arrives. */
+/* Checks invariant 1. */
 static bool sum_closes(const struct ledger_record *record, uint64_t time_ns)
 {
 	const struct ledger_account *account = &record->account;
@@ -181,13 +181,13 @@ static bool sum_closes(const struct ledger_record *record, uint64_t time_ns)
 	return sum == time_ns - account->first_ns;
 }
 
-/* No other record of this thread counts after this one. */
+/* True if this is the last record of the thread that counts. */
 static bool is_final(const struct collect *collect, const struct ledger_record *record)
 {
 	return record->head.kind == LEDGER_EXIT || collect->end_ns;
 }
 
-/* Totals up to time_ns, what is open included. */
+/* Totals up to time_ns, including the open interval. */
 static void totals_at(const struct collect *collect, const struct ledger_record *record,
 		      uint64_t time_ns, uint64_t *totals)
 {
@@ -195,7 +195,7 @@ static void totals_at(const struct collect *collect, const struct ledger_record 
 
 	for (int slot = 0; slot < SLOT_COUNT; slot++)
 		totals[slot] = account->ns[slot];
-	/* At level full, RUN_ANY is not resolved yet: its time will show up elsewhere. */
+	/* At level full, RUN_ANY is unresolved: its time will go to user or kernel later. */
 	if (collect->full && account->slot == SLOT_RUN_ANY && !is_final(collect, record))
 		return;
 	if (account->slot)
@@ -222,7 +222,7 @@ static int add_record(struct collect *collect, const struct ledger_record *recor
 	thread->faults_added.minor += record->minor_faults - thread->faults.minor;
 	thread->faults_added.major += record->major_faults - thread->faults.major;
 	thread->faults = (struct tracked_faults) { record->minor_faults, record->major_faults };
-	/* Rows end where a thread does. Before, what they lack or have too much comes right. */
+	/* At the end of a thread, last_ns must match its rows. Before, later records correct it. */
 	thread->last_ns = record->head.kind == LEDGER_EXIT ? booked_ns : time_ns;
 	if (thread->slot != record->account.slot)
 		thread->recent_count = 0;
@@ -245,7 +245,7 @@ static void forget_change(struct collect *collect, struct tracked *thread)
 	thread->changed_at = 0;
 }
 
-/* Writes what is known of it, for the last time. */
+/* Writes the last rows of the thread and frees it. Its rows do not count for next_merge(). */
 static int forget_thread(struct collect *collect, struct tracked *thread)
 {
 	uint64_t rows = collect->rows;
@@ -259,7 +259,7 @@ static int forget_thread(struct collect *collect, struct tracked *thread)
 	return err;
 }
 
-/* Its account is complete: its last waits, and what they are held against. */
+/* The account is complete: adds its last waits and compares the waits with the account. */
 static int take_final(struct collect *collect, const struct ledger_record *record,
 		      const struct tracked *thread, uint64_t time_ns)
 {
@@ -268,7 +268,7 @@ static int take_final(struct collect *collect, const struct ledger_record *recor
 	return err ? err : waits__final(collect, thread);
 }
 
-/* A thread's last record: written at once, then it is forgotten. */
+/* A thread's last record: write it at once and forget the thread. */
 static int end_thread(struct collect *collect, const struct ledger_record *record,
 		      struct tracked *thread, uint64_t time_ns)
 {
@@ -277,7 +277,7 @@ static int end_thread(struct collect *collect, const struct ledger_record *recor
 	return err ? err : forget_thread(collect, thread);
 }
 
-/* An account that does not close: the next record may. */
+/* The account does not close. The next record of the thread may close. */
 static int refuse(struct collect *collect, const struct ledger_record *record)
 {
 	struct tracked *thread = map__get(&collect->threads, record->id);
@@ -285,7 +285,7 @@ static int refuse(struct collect *collect, const struct ledger_record *record)
 
 	collect->quality.torn++;
 	if (record->head.kind == LEDGER_EXIT) {
-		/* There is no next one. A thread that is known, the sweep will find. */
+		/* No record follows. If the thread is tracked, collect__whole_done() finds it. */
 		map__take(&collect->refused, record->id);
 		collect->quality.never_closed += !thread && times < MOST_REFUSALS;
 		return 0;
@@ -298,7 +298,7 @@ static int refuse(struct collect *collect, const struct ledger_record *record)
 	return map__put(&collect->refused, record->id, (void *)times);
 }
 
-/* It closed again. One that was counted stays known, so that it is counted once. */
+/* The account closed again. Keeps an entry that was counted, so that it is counted once. */
 static void accept(struct collect *collect, uint64_t id)
 {
 	if (collect->refused.count && (uintptr_t)map__get(&collect->refused, id) < MOST_REFUSALS)
@@ -312,7 +312,7 @@ static int take_thread(struct collect *collect, const struct ledger_record *reco
 	struct tracked *thread;
 	int err;
 
-	/* Nothing changes after the end; only what had begun later lasts longer. */
+	/* Accounts end at end_ns, or at the start of their open state if that is later. */
 	if (collect->end_ns && !is_last)
 		time_ns = record->account.since_ns > collect->end_ns ? record->account.since_ns
 								     : collect->end_ns;
@@ -323,7 +323,7 @@ static int take_thread(struct collect *collect, const struct ledger_record *reco
 	if (err)
 		return err;
 	thread->seen = collect->wholes;
-	/* The iterator showed it twice. A last record counts even so: a snapshot outran it. */
+	/* The iterator may visit a thread twice. A last record may be older than a snapshot. */
 	if (time_ns < thread->last_ns && !is_last)
 		return 0;
 	err = add_record(collect, record, thread, time_ns);
@@ -349,7 +349,7 @@ int collect__take(void *context, const struct wire_head *head)
 	return 0;
 }
 
-/* Too many rows for the time that they cover: longer slices from here on; few: shorter ones. */
+/* Snapshots per slice: more if there were too many rows for the time, fewer if there were few. */
 static int next_merge(const struct collect *collect, uint64_t slice_ns)
 {
 	uint64_t rows = collect->rows * 1000000000;
@@ -393,9 +393,9 @@ void collect__whole_begins(struct collect *collect)
 }
 
 /*
- * Not in this one nor in the one before: its last record was lost. Once is not enough: it may have
- * been torn, or its last record may still be in the ring; and if it were forgotten and came back,
- * its whole account would be booked again.
+ * A thread that is missing in two whole snapshots has lost its last record. One is not enough: the
+ * record may have been torn, or the last record may still be in the ring. If we forgot the thread
+ * and it came back, its whole account would be booked again.
  */
 static bool has_vanished(const struct collect *collect, const struct tracked *thread)
 {

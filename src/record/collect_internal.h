@@ -1,4 +1,4 @@
-/* What collect.c, accounts.c and waits.c share, and nobody else. */
+/* Private to collect.c, accounts.c and waits.c. */
 #pragma once
 
 #include "base/map.h"
@@ -8,7 +8,7 @@
 /* Rows of the open state that can still be corrected: two per whole snapshot. */
 #define RECENT_ROWS 8
 
-/* A thread as of its last record, and what it added since the begin of the open slice. */
+/* A thread at its last record, and what was added since the start of the open slice. */
 struct tracked {
 	int64_t id;
 	int64_t process;
@@ -16,16 +16,16 @@ struct tracked {
 	uint32_t flags;
 	char comm[WIRE_COMM_BYTES + 1];
 	bool renamed;
-	bool final;        /* its account at the end was taken */
-	size_t changed_at; /* its place in the list of changed threads, from 1; 0: not in it */
-	uint64_t seen;     /* the number of whole snapshots begun before its last record */
-	int64_t covered;   /* the last slice that its rows reach to */
+	bool final;        /* its account at the end of the recording was taken */
+	size_t changed_at; /* its position in collect.changed, from 1; 0: not in it */
+	uint64_t seen;     /* collect.wholes at its last record */
+	int64_t covered;   /* the last slice that its rows cover */
 	uint64_t first_ns, last_ns;
 	uint64_t unexplained_ns;
-	uint32_t slot;           /* open at last_ns */
-	uint64_t ns[SLOT_COUNT]; /* all that is in rows, or will be */
+	uint32_t slot;           /* the open slot at last_ns */
+	uint64_t ns[SLOT_COUNT]; /* all time in rows, written or not */
 	uint32_t count[SLOT_COUNT];
-	uint64_t added_ns[SLOT_COUNT]; /* of that, not written yet */
+	uint64_t added_ns[SLOT_COUNT]; /* part of ns[] that is not written yet */
 	uint32_t added[SLOT_COUNT];
 	struct tracked_faults {
 		uint64_t minor, major;
@@ -39,30 +39,30 @@ struct tracked {
 };
 
 struct collect {
-	uint64_t begun[SLOT_COUNT]; /* intervals, of all threads */
+	uint64_t begun[SLOT_COUNT]; /* intervals of all threads */
 	struct recording *recording;
 	struct names *names;
 	bool full;
 	struct map threads; /* by id */
-	struct map refused; /* by id: how often in a row */
+	struct map refused; /* by id: number of refusals in a row */
 	struct map owed;    /* by id: see waits.c */
-	uint64_t *due;      /* ids of accounts that are final, but the waits are not … */
+	uint64_t *due;      /* ids of threads with a final account, but maybe more waits to come */
 	size_t due_count, due_size;
-	size_t due_before; /* … of these, from before the last drain */
+	size_t due_before; /* the first due_before of these are from before the last drain */
 	struct tracked **changed;
 	size_t changed_count, changed_size;
 	int64_t slice;
-	uint64_t slice_ns; /* its begin */
+	uint64_t slice_ns; /* start of the slice */
 	uint64_t start_ns, end_ns;
 	uint64_t wholes;   /* whole snapshots begun so far */
 	int merged, merge; /* snapshots in this slice, and how many make one */
-	uint64_t rows;     /* in this slice; those of threads that ended left out */
+	uint64_t rows;     /* rows in this slice, without those of ended threads */
 	struct collect_quality quality;
 };
 
 /*
- * Books the account up to time_ns, at which totals[] holds what is in each slot. Returns in *ret_ns
- * the time up to which the rows go: time_ns, or later where too much is written to be taken back.
+ * Books the account up to time_ns. totals[] is the time in each slot at time_ns. *ret_ns is the
+ * time that the rows reach to: time_ns, or later if too much was written and cannot be taken back.
  */
 int accounts__book(struct collect *collect, struct tracked *thread, const uint64_t *totals,
 		   uint64_t time_ns, uint64_t *ret_ns);
@@ -70,14 +70,14 @@ int accounts__book(struct collect *collect, struct tracked *thread, const uint64
 /* Writes what was added in the open slice, and the thread itself. */
 int accounts__write(struct collect *collect, struct tracked *thread);
 
-/* What a last record has that the kernel half has not handed over: a sum, and the open wait. */
+/* Adds the waits that are only in the last record: the cell, and the open wait. */
 int waits__add_last(struct collect *collect, const struct ledger_record *record, uint64_t time_ns);
-/* No more will be added to the thread's account: its waits have to agree with it. */
+/* The thread's account is final: its waits have to agree with it. */
 int waits__final(struct collect *collect, const struct tracked *thread);
-/* A thread whose last record was lost lived at least as long as its waits say. */
+/* The last record of the thread was lost. Extends its account to cover all of its waits. */
 void waits__prolong(struct collect *collect, struct tracked *thread);
-/* After a whole snapshot: waits whose thread two of them did not show have lost their account. */
+/* After a whole snapshot: drops waits of threads that two whole snapshots did not show. */
 int waits__sweep(struct collect *collect);
-/* After the last drain and every account. */
+/* Call after the last drain and the last account. */
 int waits__end(struct collect *collect);
 void waits__release(struct collect *collect);

@@ -38,7 +38,7 @@ int cost__write(const struct cost *cost, const struct timing_work *work,
 	struct rusage usage;
 	int err;
 
-	/* Names are looked up when everything is over. */
+	/* The cost of names is written separately (naming_cpu_ns). */
 	if (samples)
 		own_ns -= samples__quality(samples).naming_ns;
 	getrusage(RUSAGE_SELF, &usage);
@@ -46,7 +46,7 @@ int cost__write(const struct cost *cost, const struct timing_work *work,
 	if (!err)
 		err = recording__put_cost(recording, "setup_cpu_ns", (double)cost->setup_cpu_ns,
 					  "ns");
-	/* A recording that was over before they were timed does not say that they cost nothing. */
+	/* 0: the recording ended before the hooks were timed, so their cost is unknown. */
 	if (!err && hooks_ns)
 		err = recording__put_cost(recording, "hooks_cpu_ns", (double)hooks_ns, "ns");
 	if (!err)

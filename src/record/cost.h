@@ -1,4 +1,4 @@
-/* What a recording costs: our own CPU time and memory, and what hooks take from everybody. */
+/* The cost of a recording: our own CPU time and memory, and the CPU time of hooks. */
 #pragma once
 
 #include "core/sessions.h"
@@ -9,16 +9,16 @@
 
 struct cost {
 	struct timing timing;
-	int64_t opened_cpu_ns; /* our own CPU time when it was opened … */
-	int64_t setup_cpu_ns;  /* … and what it cost to get going */
+	int64_t opened_cpu_ns; /* our own CPU time at cost__open() */
+	int64_t setup_cpu_ns;  /* CPU time from cost__open() to cost__begin() */
 	uint64_t start_ns;
 };
 
 void cost__open(struct cost *cost);
-/* All hooks are attached, and no thread has an account yet. */
+/* Call this when all hooks are attached and no thread has an account yet. */
 void cost__attached(struct cost *cost, const struct ledger *ledger,
 		    const struct sessions *sessions);
 void cost__begin(struct cost *cost, uint64_t start_ns);
-/* All of it so far, as rows; without stacks, `samples` and `mapper` are NULL. */
+/* Writes the cost so far. Without stacks, `samples` and `mapper` are NULL. */
 int cost__write(const struct cost *cost, const struct timing_work *work,
 		struct recording *recording, const struct samples *samples, struct mapper *mapper);

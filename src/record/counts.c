@@ -11,10 +11,10 @@
 struct counts {
 	struct ledger *ledger;
 	struct recording *recording;
-	int calls_seen;  /* how many syscalls there are to look at: none at level sched */
-	int64_t written; /* the last slice that rows reach to */
+	int calls_seen;  /* number of syscalls to read: 0 at level sched */
+	int64_t written; /* the last slice that rows cover */
 	struct ledger_call calls[LEDGER_SYSCALLS];
-	uint64_t shared_ns[LEDGER_SYSCALLS]; /* of each, what the signal syscalls was told */
+	uint64_t shared_ns[LEDGER_SYSCALLS]; /* total_ns at the last counts__share() */
 	struct ledger_histogram histograms[SLOT_COUNT];
 };
 
@@ -36,7 +36,7 @@ void counts__free(struct counts *counts)
 	free(counts);
 }
 
-/* Buckets are 32 bits and may wrap between two looks; the difference does not mind. */
+/* Buckets have 32 bits and may wrap between two reads; the difference is still right. */
 static int write_buckets(struct counts *counts, struct recording_bucket row, const uint32_t *now,
 			 uint32_t *last, int64_t *ret_count)
 {
@@ -58,7 +58,7 @@ static int write_buckets(struct counts *counts, struct recording_bucket row, con
 	return err;
 }
 
-/* The syscall's counters of all CPUs; false if nothing happened since it had taken `then_ns`. */
+/* Sums a syscall over all CPUs. Returns false if its total time is still `then_ns`. */
 static bool sum_calls(const struct counts *counts, int number, uint64_t then_ns,
 		      struct ledger_call *ret)
 {
@@ -163,7 +163,7 @@ int counts__write_errors(struct counts *counts)
 	return ledger__errors(counts->ledger, take_error, counts);
 }
 
-/* A CPU that never switched ran one thread all the time, or was idle all the time. */
+/* Skips a CPU that never switched: it ran one thread or was idle all the time, unknown which. */
 int counts__write_cpus(struct counts *counts, uint64_t end_ns)
 {
 	uint64_t hidden_ns = 0;

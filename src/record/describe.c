@@ -12,8 +12,8 @@
 #include "core/devices.h"
 
 /*
- * From fdinfo, as it is in memory: stat() would ask the file's server, and hang where the target
- * does. Kernels before 5.14 do not say; then the file keeps its number.
+ * Reads the inode from fdinfo, which comes from memory. stat() could ask a file server and hang as
+ * the target does. Kernels before 5.14 have no "ino:" there; then the file keeps its number.
  */
 static bool is_inode(const struct ledger_object_record *record)
 {
@@ -29,7 +29,7 @@ static bool is_inode(const struct ledger_object_record *record)
 	return false;
 }
 
-/* What is no path (a pipe, an eventfd) is on no device. */
+/* Only for names that are paths: a pipe or an eventfd is on no device. */
 static void add_device(const struct ledger_object_record *record, char *name, size_t size)
 {
 	size_t length = strlen(name);
@@ -45,7 +45,7 @@ static void name_file(const struct ledger_object_record *record, char *name, siz
 	char path[64];
 	ssize_t length;
 
-	/* The descriptor may be another file's by now: only a matching inode counts. */
+	/* The descriptor may refer to another file by now, so compare the inode. */
 	if (!is_inode(record))
 		return;
 	snprintf(path, sizeof(path), "/proc/%u/fd/%d", record->pid, record->fd);
@@ -69,7 +69,7 @@ void describe__comm(uint32_t tid, char *comm, size_t size)
 		snprintf(comm, size, "?");
 }
 
-/* "[eventfd]" of the kernel's. */
+/* The kernel's name is for example "[eventfd]". */
 static void name_anonymous(const struct ledger_object_record *record, char *name, size_t size)
 {
 	const char *what = record->name + (record->name[0] == '[');

@@ -1,4 +1,4 @@
-/* What objects and processes are called, by what the kernel half and /proc say of them now. */
+/* Names of objects and processes, from the kernel half and from /proc as it is now. */
 #pragma once
 
 #include <stddef.h>
@@ -6,7 +6,7 @@
 
 #include "ledger/ledger.h"
 
-/* Leaves `name` as it is if there is nothing better. */
+/* Leaves `name` unchanged if no better name is found. */
 void describe__object(const struct ledger_object_record *record, char *name, size_t size);
 
 /* "?" if there is no such thread. */

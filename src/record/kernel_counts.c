@@ -16,8 +16,8 @@
 DEFINE_CLEANUP(sqlite3_stmt *, sqlite3_finalize)
 
 /*
- * A whole disk that has requests, like a loop device, and whose requests are counted. Device mapper
- * and md have bios, which are counted by other rules.
+ * True for a whole disk with a request queue (loop devices too) whose statistics are on. Device
+ * mapper and md use bios, which the kernel counts differently.
  */
 static bool is_disk(const char *name)
 {
@@ -71,7 +71,7 @@ static void read_snmp(struct kernel_counts *counts)
 	}
 }
 
-/* Those whose connect() is not over. */
+/* Sockets whose connect() has not finished. */
 static int64_t count_connecting(const char *path)
 {
 	cleanup(fclose_p) FILE *file = fopen(path, "re");
@@ -96,7 +96,7 @@ void kernel_counts__read(struct kernel_counts *ret)
 		count_connecting("/proc/self/net/tcp") + count_connecting("/proc/self/net/tcp6");
 }
 
-/* A partition is a folder below its disk. */
+/* In sysfs, a partition is a directory below its disk. */
 static bool is_on_disk(const char *place)
 {
 	char path[160], whole[64];
@@ -114,7 +114,7 @@ static bool is_on_disk(const char *place)
 	return false;
 }
 
-/* What a signal counted of these operations; -1: it is not in the recording. */
+/* The number of these operations that a signal counted; -1: the signal is not recorded. */
 static int64_t counted(struct recording *recording, const char *name, const char *operations)
 {
 	sqlite3 *db = recording__db(recording);
@@ -139,7 +139,7 @@ static int64_t counted(struct recording *recording, const char *name, const char
 	return sum;
 }
 
-/* What a signal knows that it lost. */
+/* The losses that a signal counted itself. */
 static int64_t lost(struct recording *recording, const char *name)
 {
 	cleanup(sqlite3_finalize_p) sqlite3_stmt *row = NULL;
@@ -153,7 +153,7 @@ static int64_t lost(struct recording *recording, const char *name)
 	return sqlite3_step(row) == SQLITE_ROW ? sqlite3_column_int64(row, 0) : 0;
 }
 
-/* What is missing and cannot be explained. */
+/* Writes one comparison. Returns the number of events that are missing without explanation. */
 static int64_t hold(json_t *object, const char *name, int64_t kernel, int64_t counted_here,
 		    int64_t explained)
 {
@@ -169,14 +169,14 @@ static int64_t hold(json_t *object, const char *name, int64_t kernel, int64_t co
 static int write_block(struct recording *recording, json_t *object,
 		       const struct kernel_counts *begin, const struct kernel_counts *end)
 {
-	/* Writes without data are flushes to the signal and writes to the kernel. */
+	/* A write without data is a flush to the signal, but a write to the kernel. */
 	int64_t requests =
 		counted(recording, "block", "'read', 'write', 'discard', 'flush', 'other'");
 	int64_t missing;
 
 	if (requests < 0)
 		return 0;
-	/* Of what was under way at the start, only the end was seen. */
+	/* The signal saw only the end of requests that were in flight at the start. */
 	missing = hold(object, "block_requests", end->requests - begin->requests, requests,
 		       begin->in_flight + lost(recording, "block"));
 	return quality__write(recording, COUNTER_BLOCK_UNCOUNTED, missing);
@@ -190,7 +190,7 @@ static int write_tcp(struct recording *recording, json_t *object, const struct k
 
 	if (connects < 0)
 		return 0;
-	/* The kernel counts when one is begun, the signal when it is over. */
+	/* The kernel counts a connect when it begins, the signal when it ends. */
 	missing = hold(object, "tcp_connects", end->connects - begin->connects, connects,
 		       end->connecting + lost(recording, "tcp"));
 	missing += hold(object, "tcp_retransmits", end->retransmits - begin->retransmits,

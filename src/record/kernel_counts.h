@@ -1,6 +1,6 @@
 /*
- * What the kernel counts itself of what signals count: requests to disks in /proc/diskstats, TCP in
- * /proc/net/snmp. Only a recording of all threads can be held against them.
+ * The kernel's own counts of events that signals count too: disk requests in /proc/diskstats, TCP
+ * in /proc/net/snmp. Only a recording of all threads can be compared with them.
  */
 #pragma once
 
@@ -8,21 +8,21 @@
 
 #include "recording/recording.h"
 
-/* Of disks that have requests, and of the network namespace of this process alone. */
+/* Covers disks with a request queue, and only the network namespace of this process. */
 struct kernel_counts {
-	int64_t requests;    /* reads, writes and discards that are complete */
-	int64_t in_flight;   /* requests that are under way */
-	int64_t connects;    /* begun */
-	int64_t connecting;  /* under way */
-	int64_t retransmits; /* segments */
+	int64_t requests;    /* completed reads, writes and discards */
+	int64_t in_flight;   /* requests in flight */
+	int64_t connects;    /* connects that began */
+	int64_t connecting;  /* connects in progress */
+	int64_t retransmits; /* retransmitted segments */
 };
 
-/* What cannot be read is 0. */
+/* Values that cannot be read are 0. */
 void kernel_counts__read(struct kernel_counts *ret);
 
 /*
- * Holds what the signals wrote until now against what the kernel counted from `begin` to `end`:
- * meta.kernel_counts, and a row of quality for what is missing.
+ * Compares what the signals wrote until now with what the kernel counted from `begin` to `end`.
+ * Writes meta.kernel_counts and a row of quality with the number of missing events.
  */
 int kernel_counts__write(struct recording *recording, const struct kernel_counts *begin,
 			 const struct kernel_counts *end);

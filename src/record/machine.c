@@ -14,7 +14,7 @@
 #include "core/sys.h"
 #include "record/commit.h"
 
-/* Files of one line: their values can make a recording better, worse or dearer. */
+/* One-line files whose values can affect the quality or the cost of a recording. */
 static const struct {
 	const char *name, *path;
 } settings[] = {
@@ -50,7 +50,7 @@ static int write_settings(struct recording *recording)
 	return write_json(recording, "settings", object);
 }
 
-/* "model name" on x86; other machines say it with other words, or not at all. */
+/* "model name" on x86, "cpu model" on some others; not all architectures have it. */
 static void read_cpu_model(char *ret, size_t size)
 {
 	cleanup(fclose_p) FILE *file = fopen("/proc/cpuinfo", "re");
@@ -77,7 +77,7 @@ static int64_t limit_of(int resource)
 	return (int64_t)limit.rlim_cur;
 }
 
-/* What this process may use of the machine. */
+/* The resource limits of this process. */
 static int write_limits(struct recording *recording)
 {
 	uint64_t memory = memory__limit();

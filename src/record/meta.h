@@ -1,4 +1,4 @@
-/* What a recording says of itself: the machine, the options, the hooks that are in use. */
+/* Metadata of a recording: the machine, the options, the hooks in use. */
 #pragma once
 
 #include <stdint.h>
@@ -9,6 +9,5 @@
 
 int meta__write(struct recording *recording, struct ledger *ledger, const struct sessions *sessions,
 		const struct run_options *options, uint64_t start_ns);
-/* What hooks cost, as measured at the start; once more at the end, when it may have been corrected.
- */
+/* The measured cost of hooks. Written at the start and, maybe corrected, again at the end. */
 int meta__write_calibration(struct recording *recording, const struct ledger *ledger);

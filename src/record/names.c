@@ -1,6 +1,6 @@
 /*
- * A name is looked up once, when its number first appears, because later the process may be gone.
- * What cannot be named keeps its number: nothing vanishes.
+ * A name is looked up once, when its number first appears, because the process may be gone later.
+ * An object without a name keeps its number, so nothing is left out.
  */
 #include "record/names.h"
 
@@ -22,11 +22,11 @@
 #include "vocabulary/calls.h"
 #include "vocabulary/states.h"
 
-/* Threads that have no account get ids out of the way of those that have. */
+/* Ids of threads without an account start above all ids of accounts. */
 #define STRANGER_BASE  (INT64_C(1) << 40)
 #define STRANGER_OTHER (STRANGER_BASE - 1)
 
-/* A run may last for weeks: what comes after so many goes by one name for all. */
+/* Limits, because a run may last for weeks. Everything beyond them shares OTHER_NAME. */
 #define MOST_OBJECTS   65536
 #define MOST_STRANGERS 16384
 #define OTHER_NAME     "other (too many to name)"
@@ -36,7 +36,7 @@ struct process {
 	uint64_t start_ns;
 	uint32_t pid;
 	size_t threads;
-	uint64_t emptied; /* the number of sweeps before its last thread ended */
+	uint64_t emptied; /* value of names.sweeps when its last thread ended */
 };
 
 struct object {
@@ -55,11 +55,11 @@ struct names {
 	struct recording *recording;
 	struct pipes *pipes;
 	bool no_peers;
-	struct map processes; /* by pid: the one that has it now */
+	struct map processes; /* by pid: the process that has the pid now */
 	struct map objects;   /* by a hash of kind, number and process */
 	struct map strangers; /* by tid */
 	int64_t last_process;
-	int64_t other; /* the object that stands for those beyond MOST_OBJECTS; 0: not needed yet */
+	int64_t other; /* the shared object beyond MOST_OBJECTS; 0: not needed yet */
 	uint64_t sweeps;
 	uint64_t overflowed;
 };
@@ -104,7 +104,7 @@ void names__free(struct names *names)
 	free(names);
 }
 
-/* The path in the unified hierarchy: the line "0::/path". */
+/* The path in the unified hierarchy (cgroup v2): the line "0::/path". */
 static void read_cgroup(uint32_t pid, char *path, size_t size)
 {
 	cleanup(fclose_p) FILE *file = NULL;
@@ -213,7 +213,7 @@ void names__sweep(struct names *names)
 	map__sweep(&names->processes, is_over, names);
 }
 
-/* Files, pipes and sockets are the same for everybody; a futex belongs to the waiter's process. */
+/* Files, pipes and sockets are global; a futex address is valid only in the waiter's process. */
 static uint64_t object_key(const struct ledger_key *key)
 {
 	uint64_t hash =
@@ -222,7 +222,7 @@ static uint64_t object_key(const struct ledger_key *key)
 	return key->object_kind == OBJECT_FUTEX ? map__mix(hash, key->pid) : hash;
 }
 
-/* The one object for all beyond the limit. */
+/* The shared object for all beyond the limit. */
 static int find_other(struct names *names, int64_t *ret_id)
 {
 	int err = 0;
@@ -239,7 +239,7 @@ static int find_other(struct names *names, int64_t *ret_id)
 	return err;
 }
 
-/* The object of this key, made if it is new. *ret_new: its name is still to be written. */
+/* The object of this key, created if it is new. *ret_new: the caller must write its name. */
 static int find_object(struct names *names, const struct ledger_key *key, bool *ret_new,
 		       int64_t *ret_id)
 {
@@ -386,7 +386,7 @@ static int add_stranger(struct names *names, uint64_t tid, struct stranger **ret
 	}
 	stranger->id = id;
 	err = write_stranger(names, tid, id);
-	/* The next one may be one too many. */
+	/* The limit is reached: write the shared thread for all others. */
 	if (!err && names->strangers.count == MOST_STRANGERS)
 		err = recording__put_thread(
 			names->recording,
@@ -453,7 +453,7 @@ struct sweep {
 	struct names *names;
 	uint64_t before_ns;
 	int objects_fd;
-	int err; /* the first one */
+	int err; /* the first error */
 };
 
 static void drop(struct sweep *sweep, enum recording_dropped what, int64_t id)
@@ -464,7 +464,7 @@ static void drop(struct sweep *sweep, enum recording_dropped what, int64_t id)
 		sweep->err = err;
 }
 
-/* If it comes back, the kernel half describes it again. */
+/* Also clears it in the kernel half's map, so that it is described again if it comes back. */
 static bool forget_object(void *context, uint64_t key, void *value)
 {
 	struct sweep *sweep = context;

@@ -1,4 +1,4 @@
-/* Identities and names of what the kernel half only numbers: processes, culprits, objects. */
+/* Ids and names for processes, culprits and objects, which are numbers in the kernel half. */
 #pragma once
 
 #include <stdbool.h>
@@ -15,45 +15,45 @@ struct names;
 int names__new(struct recording *recording, struct names **ret);
 void names__free(struct names *names);
 
-/* Pipes go without the name of who is at the other end (see pipes.h for what that costs). */
+/* Do not look up the processes at the ends of pipes (pipes.h explains the cost). */
 void names__leave_peers(struct names *names);
 
 /*
- * The id of the process with this pid and start, for the first record of each of its threads.
- * Written to the recording when it is new, and again when the thread is the one whose name it has.
+ * The id of the process with this pid and start time. Call this for the first record of each of its
+ * threads. Writes the process to the recording when it is new, and again for its group leader.
  */
 int names__process(struct names *names, const struct ledger_record *record, int64_t *ret_id);
 /*
- * A process has the name of the thread whose tid is its pid (until that is seen, of the first one
- * that is): written again when that changes.
+ * A thread changed its name or tid. A process has the name of its group leader (until that is seen,
+ * of the first thread seen). Writes the process again if the thread is the leader.
  */
 int names__renamed(struct names *names, const struct ledger_record *record, int64_t process);
-/* One thread of the process `id` ended. It is still known: more of its threads may appear. */
+/* A thread of the process `id` ended. The process is kept: more of its threads may appear. */
 void names__thread_ended(struct names *names, uint32_t pid, int64_t id);
-/* Now and then: forgets processes that were without threads the last time already. */
+/* Call regularly: forgets processes that have had no threads for two sweeps. */
 void names__sweep(struct names *names);
 
 /*
- * Drops objects and threads without an account that nobody asked for since `before_ns`: the
- * recording has no row any more that names them. `objects_fd`: the kernel half's map of those that
- * it has described.
+ * Drops objects, and threads without an account, that were not used since `before_ns`. The
+ * recording must have no rows left that refer to them. `objects_fd`: the kernel half's map of
+ * objects that it has described.
  */
 int names__forget(struct names *names, uint64_t before_ns, int objects_fd);
 
-/* A description from the kernel half. */
+/* Takes a description from the kernel half. */
 int names__describe(struct names *names, const struct ledger_object_record *record);
 
-/* The recording's id of the object of a wait, 0 for none. */
+/* The id of a wait's object in the recording; 0 for none. */
 int names__object(struct names *names, const struct ledger_key *key, int64_t *ret_id);
 
-/* Whether that is the one that stands for those beyond the limit. */
+/* Whether `object` is the shared one for all objects beyond the limit. */
 bool names__is_other(const struct names *names, int64_t object);
 
-/* The recording's id of who ended a wait, 0 for nobody. */
+/* The id in the recording of the thread that ended a wait, or NAMES_…; 0 if unknown. */
 int names__culprit(struct names *names, const struct ledger_key *key, int64_t *ret_id);
 
-/* Likewise of the thread that held a lock first, where that is not the one that ended the wait. */
+/* The id of the thread that held a lock first, if the lock was handed on; 0 otherwise. */
 int names__first_holder(struct names *names, const struct ledger_key *key, int64_t *ret_id);
 
-/* How many waits got an object or a culprit that stands for those beyond the limits. */
+/* The number of waits with the shared object or culprit, because a limit was reached. */
 uint64_t names__overflowed(const struct names *names);

@@ -1,7 +1,7 @@
 /*
- * Names for all frames of a recording, at its end: by then each address is known to matter, and is
- * looked up once however often it was seen. Who shows what happens now has no end to wait for, and
- * has frames named as they come.
+ * Names for all frames of a recording. Usually they are looked up at its end: then only addresses
+ * that matter are looked up, and each only once. Live views cannot wait for the end, and have
+ * frames named as they come.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -19,7 +19,7 @@
 #include "vocabulary/states.h"
 
 #define SAY_EVERY_NS UINT64_C(1000000000)
-/* Frames that are named at a time while somebody looks at what happens now. */
+/* Frames that are named at a time in live views, and the largest batch for one module. */
 #define SOME_FRAMES 256
 
 struct naming {
@@ -162,7 +162,7 @@ static int take_chain(void *context, size_t index, const struct symbol_chain *ch
 	return err;
 }
 
-/* All of them are in the module of the first. */
+/* All frames of the batch are in the same module. */
 static int name_batch(struct batch *batch, const uint64_t *addresses, size_t count)
 {
 	const struct code *code = batch->frames[0]->code;
@@ -184,7 +184,7 @@ static int name_batch(struct batch *batch, const uint64_t *addresses, size_t cou
 	return namer__ask(batch->naming->namer, &question, take_chain, batch);
 }
 
-/* For sorting: by module, and those that were seen first come first. */
+/* Sorts by module, then in the order in which frames were first seen. */
 static int compare_frames(const void *left, const void *right)
 {
 	const struct frame *a = *(struct frame *const *)left, *b = *(struct frame *const *)right;
@@ -194,7 +194,7 @@ static int compare_frames(const void *left, const void *right)
 	return a->id < b->id ? -1 : a->id > b->id;
 }
 
-/* Once a second, while somebody waits for it. */
+/* Logs progress at most once a second. */
 static void say_how_far(size_t done, size_t count, uint64_t *said_ns)
 {
 	uint64_t now_ns = clock__now_ns();
@@ -206,8 +206,8 @@ static void say_how_far(size_t done, size_t count, uint64_t *said_ns)
 }
 
 /*
- * The next `count` frames that were not looked up, module by module: so each file is read once, and
- * the memory that it takes can be given back before the next. Without `said_ns` nothing is said.
+ * Names the next `count` frames, module by module, so that each file is read once and its memory
+ * can be freed before the next one. Without `said_ns`, no progress is logged.
  */
 static int name_frames(struct naming *naming, size_t count, uint64_t *said_ns)
 {
@@ -236,7 +236,7 @@ static int name_frames(struct naming *naming, size_t count, uint64_t *said_ns)
 	return err;
 }
 
-/* What is known of a variable. */
+/* The variable at an address. */
 struct found {
 	char name[400];
 	uint64_t offset;
@@ -252,7 +252,7 @@ static int take_variable(void *context, size_t index, const struct symbol_chain 
 	return 0;
 }
 
-/* "log_lock in orders", "pool+0x28 in orders", or "libc.so.6+0x1d2c80" of what has no name. */
+/* "log_lock in orders", "pool+0x28 in orders", or "libc.so.6+0x1d2c80" without a symbol. */
 static int name_variable(struct naming *naming, const struct variable *variable)
 {
 	const struct code *code = variable->code;
@@ -302,7 +302,7 @@ static int name_variables(struct naming *naming, uint64_t until_ns)
 	return err;
 }
 
-/* A download can take minutes: somebody is waiting at a terminal. */
+/* Logs progress, because a download can take minutes and the user is waiting. */
 static void say_download(const char *what, long done, long total)
 {
 	log_info("fetching debug information of '%s': %ld of %ld KiB", what, done / 1024,

@@ -14,16 +14,16 @@
 #include "base/clock.h"
 #include "record/describe.h"
 
-/* One look at the machine goes no further than that; who comes after is not found. */
+/* Limits of one scan of /proc. Ends beyond them are not found. */
 #define MOST_PROCESSES   2000
 #define MOST_DESCRIPTORS 50000
 #define MOST_ENDS        16384
 
 #define MOST_NAMED 2
 
-#define FRESH_NS    UINT64_C(100000000) /* so long a look serves others too */
-#define FIRST_NS    UINT64_C(200000000) /* what may be spent at once … */
-#define SHARE_SPENT 50                  /* … and later, one part in so many of the time */
+#define FRESH_NS    UINT64_C(100000000) /* a scan is reused for this long */
+#define FIRST_NS    UINT64_C(200000000) /* initial time budget for scans */
+#define SHARE_SPENT 50                  /* the budget grows by 1/50 of the elapsed time */
 
 /* A descriptor of a pipe. */
 struct end {
@@ -35,7 +35,7 @@ struct end {
 struct pipes {
 	struct end *ends;
 	size_t count;
-	size_t descriptors; /* seen in this look */
+	size_t descriptors; /* seen in this scan */
 	uint64_t begin_ns;
 	uint64_t looked_ns; /* 0: never */
 	uint64_t spent_ns;
@@ -66,8 +66,8 @@ void pipes__free(struct pipes *pipes)
 }
 
 /*
- * False if it is no pipe without a name. The link of a descriptor has the descriptor's mode: it is
- * writable if that is open for writing.
+ * Returns false if the descriptor is not an anonymous pipe. The mode of the symbolic link shows how
+ * the descriptor was opened: the link is writable if the descriptor is.
  */
 static bool read_end(const char *path, struct end *ret)
 {
@@ -143,8 +143,7 @@ static void add_process(uint32_t pid, bool is_first, const char *word, char *nam
 		snprintf(name + used, size - used, ", %s %u", comm, pid);
 }
 
-/* The first descriptor, from `at` on, of the same process for this end; `count` if there is none.
- */
+/* The first matching descriptor of the process at `at`, from `at` on; pipes->count if none. */
 static size_t find_end(const struct pipes *pipes, size_t at, const struct end *wanted)
 {
 	uint32_t pid = pipes->ends[at].pid;
@@ -156,7 +155,10 @@ static size_t find_end(const struct pipes *pipes, size_t at, const struct end *w
 	return pipes->count;
 }
 
-/* The number of processes that have this end; with `only`, and not the other one as well. */
+/*
+ * Appends the processes that have this end open and returns their number. With `only`, skips
+ * processes that have the other end too.
+ */
 static size_t add_end(const struct pipes *pipes, const struct end *end, bool only, char *name,
 		      size_t size)
 {
@@ -164,7 +166,7 @@ static size_t add_end(const struct pipes *pipes, const struct end *end, bool onl
 	size_t found = 0, used;
 
 	for (size_t i = 0; i < pipes->count; i++) {
-		/* A process's descriptors stand together. */
+		/* The descriptors of a process are adjacent: visit each process once. */
 		if (i && pipes->ends[i].pid == pipes->ends[i - 1].pid)
 			continue;
 		if (find_end(pipes, i, end) == pipes->count ||
@@ -187,7 +189,7 @@ void pipes__add_ends(struct pipes *pipes, const struct ledger_object_record *rec
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%u/fd/%d", record->pid, record->fd);
-	/* The descriptor may be another file's by now. */
+	/* The descriptor may refer to another file by now. */
 	if (!read_end(path, &own) || own.inode != record->object[0])
 		return;
 	if (may_look(pipes))
@@ -195,7 +197,10 @@ void pipes__add_ends(struct pipes *pipes, const struct ledger_object_record *rec
 	for (int i = 0; i < 2; i++) {
 		struct end end = { .inode = own.inode, .writes = !i };
 
-		/* Who has both ends does not use one of them, if somebody else has it too. */
+		/*
+		 * A process that has both ends open probably does not use an end that another
+		 * process has too. So prefer processes with only this end.
+		 */
 		if (!add_end(pipes, &end, true, name, size))
 			add_end(pipes, &end, false, name, size);
 	}

@@ -1,7 +1,7 @@
 /*
- * Modules and frames get small numbers in the order in which they are first seen, and rows of the
- * recording. Frames that no stack has any more are dropped, with the modules of which they were the
- * last. Numbers are not used again: a reader that remembers one cannot meet another thing under it.
+ * Modules and frames get small ids in the order in which they are first seen, and rows in the
+ * recording. Frames that no stack uses any more are dropped. A module is dropped with its last
+ * frame. Ids are never reused, so a reader may keep them.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -54,7 +54,7 @@ static int write_code(struct samples *samples, struct code *code)
 		&(struct recording_module) { .id = code->id, .kind = "jit", .path = path });
 }
 
-/* Counts as a use. */
+/* Finds or creates the module and counts one use of it. */
 static int hold(struct samples *samples, enum code_kind kind, uint32_t number, struct code **ret)
 {
 	uint64_t key = code_key(kind, number);
@@ -108,11 +108,11 @@ static int locate(struct samples *samples, uint64_t raw, uint32_t pid, struct fr
 	}
 	if (mapper__locate(samples->mapper, pid, raw, &module, &frame->address))
 		return hold(samples, CODE_FILE, module, &frame->code);
-	/* Code of one process that is in no file: what its compiler made at run time. */
+	/* Code of one process that is in no file: generated at run time (JIT). */
 	return hold(samples, CODE_JIT, pid, &frame->code);
 }
 
-/* Two 64-bit halves into one key: with so few of them, a clash is out of the question. */
+/* Hashes two 64-bit numbers into one key. There are too few frames for a collision to matter. */
 static uint64_t mix(uint64_t a, uint64_t b)
 {
 	a = (a ^ b) * UINT64_C(0x9e3779b97f4a7c15);
@@ -163,12 +163,12 @@ int places__find(struct samples *samples, uint64_t raw, uint32_t pid, struct fra
 	return err;
 }
 
-/* --- their end -------------------------------------------------------------------------------- */
+/* --- dropping frames -------------------------------------------------------------------------- */
 
 struct sweep {
 	struct samples *samples;
 	uint64_t kept_ns;
-	int err; /* the first one */
+	int err; /* the first error */
 };
 
 static void note_error(struct sweep *sweep, int err)

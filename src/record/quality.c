@@ -1,4 +1,4 @@
-/* What was lost, repaired, cut or not known, as rows of the recording (law 3). */
+/* Writes what was lost, repaired, cut or unknown as rows of the recording (law 3). */
 #include "record/quality.h"
 
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* What was lost, repaired, cut or not known, into the recording. Written again and again. */
+/* Writes what was lost, repaired, cut or unknown into the recording. Each call updates the rows. */
 #pragma once
 
 #include "ledger/reader/attach.h"
@@ -14,6 +14,6 @@ int quality__write_ledger(struct recording *recording, const struct ledger *ledg
 			  const struct collect *collect);
 int quality__write_stacks(struct recording *recording, const struct ledger *ledger,
 			  const struct samples *samples, struct mapper *mapper);
-/* What of our own CPU time goes to stacks, and what the kernel keeps for them. */
+/* Our own CPU time for unwind tables and names, and the memory of the tables. */
 int quality__write_stack_cost(struct recording *recording, const struct samples *samples,
 			      struct mapper *mapper);

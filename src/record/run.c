@@ -21,15 +21,15 @@
 
 #define SECOND_NS        UINT64_C(1000000000)
 #define MOST_INTERVAL_NS (2 * SECOND_NS)
-/* A snapshot may cost this share of the time between two. */
+/* A snapshot may take 1/100 of the time between two snapshots. */
 #define SNAPSHOT_SHARE 100
-/* The hooks are timed for one interval in so many. */
+/* Hooks are timed in one of this many intervals. */
 #define TIMED_EVERY 50
-/* The start waits so long for the tables of processes that are named. */
+/* At the start, wait at most this long for the unwind tables of the target's processes. */
 #define TABLES_WAIT_NS (SECOND_NS / 2)
-/* Threads that never change are written this often all the same: a kill loses no more. */
+/* Write threads that never change this often too: if we are killed, no more is lost. */
 #define FULL_EVERY_NS (5 * SECOND_NS)
-/* The rings of signals are emptied at least this often, however rare snapshots have become. */
+/* Empty the rings of signals at least this often, even if snapshots are rarer. */
 #define POLL_EVERY_NS (SECOND_NS / 10)
 
 struct run {
@@ -38,20 +38,20 @@ struct run {
 	struct collect *collect;
 	struct counts *counts;
 	struct mapper *mapper;   /* NULL: no stacks */
-	struct samples *samples; /* likewise */
+	struct samples *samples; /* NULL: no stacks */
 	struct sessions *sessions;
 	struct cost cost;
 	struct kernel_counts kernel_counts; /* at the start */
 	bool has_kernel_counts;  /* all threads are recorded, and nothing was forgotten */
-	int64_t signals_written; /* the last slice that the signals' rows reach to */
+	int64_t signals_written; /* the last slice that the signals' rows cover */
 	bool (*is_interrupted)(void);
-	bool all;         /* threads */
-	uint32_t watched; /* the last process that the mapper was told of */
+	bool all;         /* the target is all threads */
+	uint32_t watched; /* the last process passed to mapper__watch() */
 	uint64_t interval_ns, least_interval_ns;
 	uint64_t snapshots;
 	uint64_t start_ns;
-	uint64_t next_ns;    /* the next snapshot */
-	uint64_t looked_ns;  /* just before the last one */
+	uint64_t next_ns;    /* when the next snapshot is due */
+	uint64_t looked_ns;  /* just before the last snapshot */
 	uint64_t counted_ns; /* the last time that counters and waits were written */
 	uint64_t whole_ns;   /* the last snapshot of all threads */
 };
@@ -72,7 +72,7 @@ static int write_cost(const struct run *run)
 	return cost__write(&run->cost, &work, run->recording, run->samples, run->mapper);
 }
 
-/* Stacks can come as soon as the hooks are attached, before there is somebody to take them. */
+/* Stacks can arrive as soon as the hooks are attached, before run->samples exists. */
 static int take_stack(void *context, const struct wire_head *head)
 {
 	struct run *run = context;
@@ -85,7 +85,7 @@ static void watch(void *context, pid_t pid)
 	mapper__watch(context, pid);
 }
 
-/* Tables of the processes that are named. */
+/* Prepares the unwind tables of the target's processes. */
 static void learn(struct run *run, const struct run_options *options)
 {
 	target__processes(&options->target, watch, run->mapper);
@@ -134,13 +134,13 @@ static int open_signals(struct run *run, const struct run_options *options,
 			      &run->sessions);
 }
 
-/* Processes that were chosen by cgroup, or that came just now, have their tables made. */
+/* Also prepares unwind tables of processes that were chosen by cgroup or are new. */
 static int take_first(void *context, const struct wire_head *head)
 {
 	const struct ledger_record *record = (const void *)head;
 	struct run *run = context;
 
-	/* The threads of a process come one after the other. */
+	/* The threads of a process arrive one after the other. */
 	if (run->samples && !run->all && head->kind == LEDGER_THREAD &&
 	    record->pid != run->watched) {
 		run->watched = record->pid;
@@ -205,7 +205,7 @@ int run__begin(struct run *run, const struct run_options *options)
 	struct recording *recording = run->recording;
 	int err;
 
-	/* Since it was opened, they may have become other programs. */
+	/* The processes may have executed other programs since run__open(). */
 	if (run->mapper && options->early)
 		learn(run, options);
 	err = ledger__start(run->ledger, &run->start_ns);
@@ -216,7 +216,7 @@ int run__begin(struct run *run, const struct run_options *options)
 	if (err)
 		return err;
 	sessions__start(run->sessions);
-	/* Within the time that signals count, at both ends: so they have at least as much. */
+	/* Read after signals start and before they stop, so that they count at least as much. */
 	run->has_kernel_counts = run->all;
 	if (run->has_kernel_counts)
 		kernel_counts__read(&run->kernel_counts);
@@ -288,7 +288,7 @@ static int write_quality(struct run *run)
 	return err;
 }
 
-/* A recording that is over within a slice has its last rows in the slice before. */
+/* If no slice was completed since the last call, the rows go to the last written slice. */
 static int write_signals(struct run *run)
 {
 	int64_t to = collect__slice(run->collect) - 1, from = run->signals_written + 1;
@@ -298,7 +298,7 @@ static int write_signals(struct run *run)
 	return sessions__write(run->sessions, from < to ? from : to, to);
 }
 
-/* What costs more to read than it changes. */
+/* Writes what is too expensive to read at every snapshot. */
 static int write_counters(struct run *run, uint64_t now_ns)
 {
 	int err;
@@ -316,7 +316,7 @@ static int write_counters(struct run *run, uint64_t now_ns)
 	return err ? err : write_cost(run);
 }
 
-/* Twice as long while a snapshot costs too much; back again when it is cheap. */
+/* Doubles the interval if a snapshot costs too much; halves it again if it is cheap. */
 static uint64_t next_interval(const struct run *run, uint64_t cost_ns)
 {
 	if (cost_ns * SNAPSHOT_SHARE > run->interval_ns && run->interval_ns * 2 <= MOST_INTERVAL_NS)
@@ -352,13 +352,13 @@ static int take_snapshot(struct run *run)
 	return collect__snapshot_done(run->collect, now_ns);
 }
 
-/* And once a second what else there is. */
+/* Takes a snapshot and, once a second, everything else. */
 static int take_all(struct run *run)
 {
 	int err = take_snapshot(run);
 	uint64_t now_ns = clock__now_ns();
 
-	/* Snapshots that are a second apart are so by a hair more or less. */
+	/* 5 % tolerance: snapshots at intervals of a second may come a little early. */
 	if (err || now_ns - run->counted_ns < SECOND_NS - SECOND_NS / 20)
 		return err;
 	err = write_signals(run);
@@ -378,7 +378,7 @@ int run__step(struct run *run, uint64_t until_ns)
 		if (err < 0 && err != -EINTR)
 			return err;
 	}
-	/* What ended before the snapshot is taken first: a thread's last word comes last. */
+	/* Take the last records of ended threads before the snapshot, which lacks them. */
 	err = ledger__poll(run->ledger, 0);
 	if (err < 0)
 		return err;
@@ -388,7 +388,7 @@ int run__step(struct run *run, uint64_t until_ns)
 	return clock__now_ns() >= run->next_ns ? take_all(run) : 0;
 }
 
-/* The sums of signals first: then the snapshot has every thread that is in them. */
+/* Writes the sums of signals first, so that the snapshot has every thread in them. */
 int run__flush(struct run *run)
 {
 	int err = write_signals(run);
@@ -425,7 +425,7 @@ size_t run__signals(const struct run *run)
 	return sessions__count(run->sessions);
 }
 
-/* The last account of every thread: from the iterator, or through the ring if it ends meanwhile. */
+/* The last account of every thread: from the iterator, or from the ring if it ends meanwhile. */
 static int take_last(struct run *run, uint64_t end_ns)
 {
 	int err;
@@ -447,7 +447,7 @@ static int take_last(struct run *run, uint64_t end_ns)
 	return err;
 }
 
-/* Names for everything. */
+/* Looks up the names of all frames. */
 static int finish_stacks(struct run *run)
 {
 	if (!run->samples)
@@ -466,12 +466,12 @@ int run__stop(struct run *run)
 		kernel_counts__read(&kernel_counts);
 	end_ns = ledger__freeze(run->ledger);
 	sessions__stop(run->sessions);
-	/* At once: threads do not stay where they are. */
+	/* Do this at once, because the threads may move on. */
 	if (run->samples)
 		err = asleep__take(run->ledger, run->mapper, run->samples);
 	if (!err)
 		err = take_last(run, end_ns);
-	time_hooks(run, false); /* with the work up to the end */
+	time_hooks(run, false); /* after take_last(), so that the work up to the end counts */
 
 	if (!err)
 		err = ledger__drain_waits(run->ledger, true, collect__take_wait, run->collect);

@@ -10,34 +10,34 @@
 #include "core/target.h"
 #include "recording/recording.h"
 
-/* What commands take if nobody says otherwise. */
+/* Defaults of commands. */
 #define RUN_INTERVAL_NS UINT64_C(100000000)
 #define RUN_SLOW_NS     UINT64_C(10000000)
 
 struct run_options {
 	struct target target;
 	bool full;
-	bool no_syscall_hooks; /* nor do signals have any: it is to cost nothing at syscalls */
-	uint64_t interval_ns;  /* between snapshots, at first */
-	uint32_t drop_every;   /* test switch */
-	bool early; /* what the target's processes start before run__begin() is wanted too */
-	uint32_t gated_pid;   /* a process that is wanted from its exec on; 0: none */
-	uint64_t tick_ns;     /* between two samples of a CPU, on average; 0: no stacks */
-	uint64_t seed;        /* of the random time between them; 0: one is drawn */
-	uint64_t table_bytes; /* what the unwinder's tables may take */
+	bool no_syscall_hooks; /* no hooks at syscalls, not even of signals: no cost per syscall */
+	uint64_t interval_ns;  /* initial interval between snapshots */
+	uint32_t drop_every;   /* test switch: ignore every Nth wakeup; 0: none */
+	bool early;         /* children that the target starts before run__begin() are wanted too */
+	uint32_t gated_pid; /* a process that is wanted from its exec on; 0: none */
+	uint64_t tick_ns;   /* mean time between two samples of a CPU; 0: no stacks */
+	uint64_t seed;      /* seed of the random sampling periods; 0: choose one at random */
+	uint64_t table_bytes;                /* memory limit for the unwinder's tables */
 	const struct signal *const *signals; /* ends with NULL; NULL: none */
-	uint64_t slow_ns;                    /* what takes as long becomes an event … */
-	bool no_slow_calls;                  /* … but no syscall: then they load faster */
-	bool no_peers;                       /* nobody looks for the other ends of pipes */
-	bool (*is_interrupted)(void);        /* somebody wants an end; may be NULL */
+	uint64_t slow_ns;                    /* operations that take this long become events */
+	bool no_slow_calls;                  /* no events for syscalls: programs load faster */
+	bool no_peers;                       /* do not look up the other ends of pipes */
+	bool (*is_interrupted)(void);        /* true if the user wants to stop; may be NULL */
 };
 
 struct run;
 
 /*
- * In two steps: run__open() loads and attaches, run__begin(), with the same options, seeds: when it
- * returns, every wanted thread is accounted. With `early`, the target's processes have one thread
- * each when run__open() is called. Both log and return -errno.
+ * Starts in two steps. run__open() loads and attaches. run__begin(), with the same options, seeds;
+ * when it returns, every wanted thread has an account. With `early`, each of the target's processes
+ * must have one thread when run__open() is called. Both log and return -errno.
  */
 int run__open(const struct run_options *options, struct recording *recording,
 	      struct features *features, struct run **ret);
@@ -47,38 +47,38 @@ int run__start(const struct run_options *options, struct recording *recording,
 	       struct features *features, struct run **ret);
 void run__free(struct run *run);
 
-/* Works for about one interval, not past `until_ns` (0: no limit). 0, or -errno: it cannot go on.
- */
+/* Works for about one interval, until `until_ns` at most (0: no limit). -errno: cannot continue. */
 int run__step(struct run *run, uint64_t until_ns);
 
 /*
- * Brings what happened until now into the recording, which otherwise has it within a second, with
- * the names of all threads that took part. Some milliseconds long.
+ * Writes everything until now to the recording, with the names of all threads involved. Otherwise
+ * that takes up to a second. Takes some milliseconds.
  */
 int run__flush(struct run *run);
 /*
- * For a recording whose reader takes rows out: series get new ids, so their rows may be deleted,
- * and as many events may follow as a recording may have. What only rows from before `before_ns`
- * name (objects, code, threads without an account) is dropped: they must be gone. 0: nothing is.
+ * For a recording whose reader deletes rows. Series get new ids, so their rows may be deleted. The
+ * limit on the number of events starts again. Objects, code and threads without an account that
+ * were not used since `before_ns` are dropped: older rows must already be deleted. before_ns 0
+ * drops nothing.
  */
 int run__forget(struct run *run, uint64_t before_ns);
 
-/* How many of the wanted signals are at work. */
+/* The number of requested signals that run. */
 size_t run__signals(const struct run *run);
-/* How many accounted threads are alive. */
+/* The number of accounted threads that are alive. */
 size_t run__threads(const struct run *run);
 
 /*
- * For views of what happens now. The state (its id in the recording) that a thread was in at its
- * last record and, since it sent none, still is; 0: there is no such thread.
+ * For live views. The state of a thread at its last record, by its id in the recording. A thread
+ * without a newer record is still in it. 0: there is no such thread.
  */
 int run__open_state(const struct run *run, int64_t thread);
-/* Between snapshots, from now on. */
+/* Sets the interval between snapshots. */
 void run__set_interval(struct run *run, uint64_t interval_ns);
-/* As run__flush(), with the accounts of all threads, changed or not. */
+/* Like run__flush(), with the accounts of all threads, changed or not. */
 int run__flush_whole(struct run *run);
-/* Names for frames that have none yet, as many as can be looked up until `until_ns`. */
+/* Names as many unnamed frames as possible until `until_ns`. */
 int run__name(struct run *run, uint64_t until_ns);
 
-/* The last account of everything, quality and cost; the recording is then ready to be finished. */
+/* Writes all last accounts, quality and cost. The recording is then ready to be finished. */
 int run__stop(struct run *run);

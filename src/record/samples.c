@@ -1,13 +1,14 @@
 /*
- * Frames, stacks and functions get small numbers in the order in which they are first seen. A stack
- * is a node of a tree (its frame, called by its parent's), so stacks share what they have in
- * common, on disk and in memory, and a flame graph is a walk over the table.
+ * Frames, stacks and functions get small ids in the order in which they are first seen. A stack is
+ * a node of a tree: its frame, called by the frame of its parent. So stacks share their common part
+ * on disk and in memory, and a flame graph is a walk over the table.
  *
  * A sample's stack is its user stack with its kernel stack on top.
  *
- * What is forgotten goes by the time of the last sample that used it. A stack goes in two steps,
- * because samples of it may be on their way: first, at half of that age, the kernel half is made to
- * forget that it sent it; then, another time, it is dropped if nothing used it since.
+ * What to forget depends on the time of the last sample that used it. A stack is dropped in two
+ * steps, because samples of it may still be in the ring. First, at half of that age, it is deleted
+ * from the kernel half's map, so that the kernel half sends it again. In a later call it is
+ * dropped, if no sample has used it since.
  */
 #include "record/samples.h"
 
@@ -54,27 +55,27 @@ static const char *const how_words[] = {
 	[STACK_BY_ROWS | STACK_BY_FRAMES] = "both",
 };
 
-/* Files that a stack goes through, so many of them: their rows are still of use. */
+/* Most files to remember per stack. Samples mark these as used, to keep their unwind rows. */
 #define MOST_USED 16
 
 /* A stack whose frames arrived. */
 struct seen {
-	uint64_t used_ns; /* by a sample, or when it arrived */
+	uint64_t used_ns; /* last use by a sample, or arrival */
 	uint32_t count;
 	uint8_t end, how;
-	uint64_t unsent_ns; /* the kernel half was made to forget it, when this was forgotten */
+	uint64_t unsent_ns; /* before_ns when it was deleted from the kernel half's map; 0: not */
 	uint8_t used_count;
 	uint32_t used[MOST_USED];
 	struct frame *frames[]; /* innermost first */
 };
 
-/* A frame called by another node. */
+/* A node of the tree: a frame, called by the frame of its parent. */
 struct node {
 	int64_t id;
 	uint64_t used_ns;
 };
 
-/* A lock that may be a variable. */
+/* A futex that may be a variable of a program or library. */
 struct futex {
 	unsigned tries;
 	uint64_t used_ns;
@@ -145,7 +146,7 @@ static int take_stack(struct samples *samples, const struct stack_record *record
 	}
 	seen = map__get(&samples->stacks, record->hash);
 	if (seen) {
-		/* The kernel half forgot that it had sent it. */
+		/* The kernel half no longer knew that it had sent the stack. */
 		seen->used_ns = record->head.time_ns;
 		seen->unsent_ns = 0;
 		return 0;
@@ -160,7 +161,7 @@ static int take_stack(struct samples *samples, const struct stack_record *record
 	seen->used_ns = record->head.time_ns;
 	seen->unsent_ns = 0;
 	for (uint32_t i = 0; i < seen->count && !err; i++) {
-		/* The kernel reports return addresses as they are; the call is before them. */
+		/* Kernel frames are return addresses: subtract 1 to get into the call. */
 		bool is_return = i && FRAME_IS_KERNEL(frames[i]);
 
 		note_use(seen, frames[i]);
@@ -173,7 +174,7 @@ static int take_stack(struct samples *samples, const struct stack_record *record
 	return err;
 }
 
-/* The node of `frame` called by *node, made if it is new. */
+/* Replaces *id, a node, by the node of `frame` called by it. Creates that if it is new. */
 static int descend_to(struct samples *samples, const struct frame *frame, uint64_t now_ns,
 		      int64_t *id)
 {
@@ -195,7 +196,7 @@ static int descend_to(struct samples *samples, const struct frame *frame, uint64
 	return err;
 }
 
-/* From the root of a stack to its innermost frame. */
+/* Moves *id along a stack, from its outermost to its innermost frame. */
 static int descend(struct samples *samples, struct seen *seen, uint64_t now_ns, int64_t *id)
 {
 	int err = 0;
@@ -219,8 +220,8 @@ static const char *why_none(struct samples *samples, const struct sample_record 
 }
 
 /*
- * A lock that is a variable has a name. It is looked for while the process is there: not the first
- * time only, since its mappings may not be known yet then.
+ * A futex that is a variable has a name. It must be located while the process exists. Tries up to
+ * MOST_TRIES times, because the mappings may not be known yet.
  */
 static int look_for_futex(struct samples *samples, const struct sample_record *record,
 			  int64_t object)
@@ -342,13 +343,13 @@ struct samples_quality samples__quality(const struct samples *samples)
 	return samples->quality;
 }
 
-/* --- what is forgotten ------------------------------------------------------------------------ */
+/* --- forgetting old stacks -------------------------------------------------------------------- */
 
 struct sweep {
 	struct samples *samples;
 	uint64_t before_ns;
-	uint64_t unsend_ns; /* halfway between that and now */
-	int err;            /* the first one */
+	uint64_t unsend_ns; /* halfway between before_ns and now */
+	int err;            /* the first error */
 };
 
 static bool forget_stack(void *context, uint64_t hash, void *value)
@@ -400,7 +401,7 @@ static bool forget_futex(void *context, uint64_t object, void *value)
 	return true;
 }
 
-/* Those that were not named in all the time; what still waits for them is looked at again. */
+/* Drops variables that were not named since `before_ns`. Futexes still in use are tried again. */
 static int forget_variables(struct samples *samples, uint64_t before_ns)
 {
 	size_t count = 0;

@@ -1,6 +1,6 @@
 /*
- * From the kernel half's stacks and samples (bpf/stack.h) to rows of a recording: modules, frames,
- * a tree of stacks, samples; and, at the end, names for all of it.
+ * Turns the kernel half's stacks and samples (bpf/stack.h) into rows of a recording: modules,
+ * frames, a tree of stacks, samples; and, at the end, names for all frames.
  */
 #pragma once
 
@@ -15,30 +15,30 @@
 struct samples;
 
 /*
- * `recording`, `names` and `mapper` stay the caller's. `stacks_fd` is the kernel half's map of
+ * `recording`, `names` and `mapper` belong to the caller. `stacks_fd` is the kernel half's map of
  * stacks that it has sent.
  */
 int samples__new(struct recording *recording, struct names *names, struct mapper *mapper,
 		 int stacks_fd, struct samples **ret);
 void samples__free(struct samples *samples);
 
-/* For ledger__open: takes a stack or a sample. The context is the samples. */
+/* Callback for ledger__open(): takes a stack or a sample. `context`: the samples. */
 int samples__take(void *context, const struct wire_head *head);
 
 /*
- * Once, at the end: a name for every frame. Logs progress if it takes long. When `is_interrupted`
- * (may be NULL) says that somebody wants an end, downloads are not waited for any more.
+ * Call once, at the end: names every frame. Logs progress if it takes long. When `is_interrupted`
+ * (may be NULL) returns true, downloads are no longer waited for.
  */
 int samples__name(struct samples *samples, bool (*is_interrupted)(void));
 /*
- * Before that, as often as wanted: names for frames that have none yet, until the time is over.
- * Nothing is downloaded and nothing logged then.
+ * May be called any number of times before: names unnamed frames until `until_ns`. Downloads and
+ * logs nothing.
  */
 int samples__name_some(struct samples *samples, uint64_t until_ns);
 
 /*
- * Drops what no sample since `before_ns` has used: stacks, frames, functions, modules. The
- * recording has no older sample any more.
+ * Drops stacks, frames, functions and modules that no sample has used since `before_ns`. The
+ * recording must not contain older samples.
  */
 int samples__forget(struct samples *samples, uint64_t before_ns);
 

@@ -1,12 +1,16 @@
 /*
- * Rows of waits, and that they agree with accounts: for each thread and state, Σ waits = Σ account
- * (invariant 5).
+ * Writes the rows of waits and makes them agree with accounts: for each thread and state, Σ waits =
+ * Σ account (invariant 5).
  *
- * The kernel half books both in one step, but they come on different ways, and each can lose
- * something: a full map loses sums of waits, a full ring the last account of a thread. So both are
- * held against each other here. What a thread's account has and its waits lack becomes a wait for
- * "other"; waits that go beyond an account whose end was lost prolong it; waits of a thread without
- * account are left out. All of it is counted.
+ * The kernel half books both in one step, but they arrive by different paths, and each path can
+ * lose data: a full map loses sums of waits, a full ring loses the last account of a thread. So the
+ * two are compared here:
+ *
+ *   an account has more than its waits       the difference becomes a wait for "other"
+ *   the last account was lost                the account is extended to cover its waits
+ *   the thread has no account at all         its waits are left out
+ *
+ * Each case is counted.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,12 +22,11 @@
 
 #define WAIT_SLOTS (SLOT_WAIT_END - SLOT_WAIT_FIRST)
 
-/* Of one thread: what its account has (once that is final), less what came as waits. */
+/* Per thread: the time in its account (added once that is final) minus the waits so far. */
 struct owed {
 	uint64_t id;
 	bool final;
-	uint64_t
-		orphaned; /* the number of whole snapshots when it first had no thread; 0: it has */
+	uint64_t orphaned; /* collect.wholes when it first had no thread; 0: it has one */
 	int64_t ns[WAIT_SLOTS];
 	int32_t count[WAIT_SLOTS];
 };
@@ -105,7 +108,7 @@ static bool is_even(const struct owed *owed)
 	return true;
 }
 
-/* Whose waits may still be in the maps; see collect__waits_drained(). */
+/* The thread's waits may still be in the maps; see collect__waits_drained(). */
 static int note_due(struct collect *collect, uint64_t id)
 {
 	uint64_t *grown;
@@ -178,7 +181,7 @@ static int settle(struct collect *collect, const struct owed *owed)
 	return err;
 }
 
-/* The first `count` of those that are due. */
+/* Settles the first `count` threads in collect->due. */
 static int settle_due(struct collect *collect, size_t count)
 {
 	int err = 0;
@@ -205,12 +208,12 @@ int collect__waits_drained(struct collect *collect)
 	return err;
 }
 
-/* Waits without an account. */
+/* Leaves out the waits of a thread without an account. */
 static int leave_out(struct collect *collect, const struct owed *owed)
 {
 	int err;
 
-	/* Of a thread whose account is settled: a wait of no length came late. */
+	/* A wait of length 0 arrived after the thread was settled. */
 	if (is_even(owed))
 		return 0;
 	err = settle(collect, owed);
@@ -219,7 +222,7 @@ static int leave_out(struct collect *collect, const struct owed *owed)
 
 struct sweep {
 	struct collect *collect;
-	int err; /* the first one */
+	int err; /* the first error */
 };
 
 static bool is_orphan(void *context, uint64_t id, void *value)
@@ -258,7 +261,7 @@ int waits__end(struct collect *collect)
 	const struct owed *owed;
 	size_t at = 0;
 
-	/* What is left has waits, but no account. */
+	/* The remaining threads have waits, but no account. */
 	while (!err && (owed = map__next(&collect->owed, &at)))
 		err = leave_out(collect, owed);
 	return err;

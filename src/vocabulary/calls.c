@@ -24,7 +24,10 @@ static const struct call_words {
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
-/* Younger than some versions of libseccomp. Calls since Linux 5.1 have one number everywhere. */
+/*
+ * Calls that older versions of libseccomp do not know. Calls added since Linux 5.1 have the same
+ * number on all architectures.
+ */
 static const struct {
 	const char *name;
 	int number;
@@ -40,7 +43,7 @@ int calls__number(const char *name)
 	return number;
 }
 
-/* Negative, and so larger than all: not a syscall of this architecture. */
+/* Above CALL_NUMBERS (a cast negative number) if this architecture has no such syscall. */
 static uint32_t number_of(const char *name)
 {
 	return (uint32_t)calls__number(name);
@@ -49,7 +52,7 @@ static uint32_t number_of(const char *name)
 const char *calls__name(uint32_t number)
 {
 	static char unknown[NAME_BYTES];
-	static const char *names[CALL_NUMBERS]; /* for as long as the program runs */
+	static const char *names[CALL_NUMBERS]; /* cache, never freed */
 
 	if (number == CALL_32BIT)
 		return "(32-bit call)";
@@ -72,7 +75,7 @@ bool calls__is_by_choice(const char *name)
 	return false;
 }
 
-/* NULL: not in the table. */
+/* NULL if the call is not in calls.def. */
 static const struct call_words *find(uint32_t number)
 {
 	static const struct call_words *found[CALL_NUMBERS];

@@ -9,17 +9,17 @@
 /* Negative if this architecture has no such call. */
 int calls__number(const char *name);
 
-/* "newfstatat", or "syscall_455" for one without a name here. */
+/* "newfstatat", or "syscall_455" if the number has no known name. */
 const char *calls__name(uint32_t number);
 
-/* A letter per argument, see calls.def; "" where nothing is known. */
+/* A letter per argument, see calls.def; "" if unknown. */
 const char *calls__arguments(uint32_t number);
 
-/* Whether it waits by choice, or nobody can tell; false for a call that calls.def does not have. */
+/* True for CHOICE in calls.def; false for NEED and for a call that is not in calls.def. */
 bool calls__is_by_choice(const char *name);
 
 /* What each call waits for: CLASS_* of slots.h. */
 void calls__classes(uint8_t classes[CALL_NUMBERS]);
 
-/* The arguments for the kernel half, which reads paths and looks behind the first descriptor. */
+/* The arguments that the kernel half decodes: paths and the first descriptor. */
 void calls__shapes(struct call_shape ret[CALL_NUMBERS]);

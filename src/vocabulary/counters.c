@@ -16,7 +16,7 @@ const struct counter_words *counters__words(enum counter counter)
 	return &words[counter];
 }
 
-/* "tcp_unpaired" ends with the name of a signal's counter. */
+/* A signal's counter has the signal's name in front: "tcp_unpaired". */
 static bool is_of_signal(const char *name, const char *counter)
 {
 	size_t length = strlen(name), end = strlen(counter);

@@ -1,4 +1,4 @@
-/* What the counters of quality are called and what they mean; counters.def has them all. */
+/* Names and meanings of the quality counters, from counters.def. */
 #pragma once
 
 #include <stdbool.h>
@@ -21,12 +21,12 @@ struct counter_words {
 
 const struct counter_words *counters__words(enum counter counter);
 
-/* Whether a counter of a recording, by its name there, is a loss. */
+/* Whether a counter is a loss, by its name in a recording. */
 bool counters__is_loss(const char *name);
 
 /* clang-format off */
 
-/* The same as a condition of SQL on the column `name`. */
+/* counters__is_loss() as an SQL condition on the column `name`. */
 #define COUNTERS_NAME_LOSS(name) "'" name "', "
 #define COUNTERS_NAME_KEPT(name) ""
 #define COUNTERS_END_LOSS(name) " OR name LIKE '%_" name "'"

@@ -1,10 +1,10 @@
 /*
- * Log-linear buckets: 8 per power of two, so a value is known to 12.5 % and its bucket's middle to
- * 6.3 %. The same buckets everywhere, in the kernel half, in the recording and in reports, so that
- * histograms merge by adding.
+ * Log-linear buckets: 8 per power of two, so a bucket is at most 12.5 % wide, and its middle is
+ * within 6.3 % of a value in it. The kernel half, recordings and reports use the same buckets, so
+ * that histograms can be added.
  *
- * Values below 8 have a bucket of their own. From 2^38 ns (4.6 minutes) on, the last bucket takes
- * everything.
+ * Each value below 8 has its own bucket. The last bucket holds everything from 2^38 ns (4.6
+ * minutes) on.
  */
 #pragma once
 
@@ -15,7 +15,7 @@
 #define HISTOGRAM_TOP_BIT  38
 #define HISTOGRAM_BUCKETS  ((HISTOGRAM_TOP_BIT - HISTOGRAM_SUB_BITS + 1) * HISTOGRAM_SUB + 1)
 
-/* BPF has no instruction for this; six compares do. `value` is not 0. */
+/* BPF has no instruction for this, so use six comparisons. `value` must not be 0. */
 static inline __attribute__((always_inline)) __u32 histogram_log2(__u64 value)
 {
 	__u32 bit = 0;
@@ -56,7 +56,7 @@ static inline __attribute__((always_inline)) __u32 histogram_bucket(__u64 value)
 	       (__u32)(value >> (bit - HISTOGRAM_SUB_BITS));
 }
 
-/* The least value of a bucket; that of the next one is this one's end. */
+/* The lowest value of a bucket. A bucket ends where the next one starts. */
 static inline __attribute__((always_inline)) __u64 histogram_bucket_start(__u32 bucket)
 {
 	__u32 power = bucket / HISTOGRAM_SUB;

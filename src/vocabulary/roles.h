@@ -1,11 +1,11 @@
 /*
- * What a signal's events are about. A signal says it, the recording keeps it, and report, page,
- * findings and top go by it: none of them knows a signal by its name.
+ * What a signal's events are about. Each signal declares its role, and the recording stores it.
+ * Report, page, findings and top use the role; none of them depends on a signal's name.
  */
 #pragma once
 
 enum role {
-	ROLE_NONE,        /* nothing that is presented in a special way */
+	ROLE_NONE,        /* no special presentation */
 	ROLE_CALLS,       /* all syscalls: a summary of other signals' events */
 	ROLE_FILES,       /* operations on files, by path */
 	ROLE_DISKS,       /* requests to block devices */
@@ -17,6 +17,8 @@ enum role {
 /* "disks"; "" for ROLE_NONE. */
 const char *roles__name(enum role role);
 
-/* The role of a signal in a recording. `word` is NULL in recordings of 0.1.0, which had no roles:
- * there the signal's name tells. */
+/*
+ * The role of a signal in a recording. `word` is NULL in recordings of 0.1.0, which had no roles;
+ * then the signal's name determines it.
+ */
 enum role roles__find(const char *word, const char *signal);

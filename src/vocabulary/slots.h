@@ -1,4 +1,4 @@
-/* The numbers of states, kinds, classes of syscalls, objects and evidence, for both halves. */
+/* Numbers of states, kinds, syscall classes, objects and evidence, for kernel and user half. */
 #pragma once
 
 #include "vocabulary/kinds.def"
@@ -11,7 +11,7 @@
  * the number after its last state; the same number is the first of the next list.
  */
 enum ledger_slot {
-	SLOT_NONE, /* an account that is not open: new, or closed for good */
+	SLOT_NONE, /* the account is not open yet */
 	STATES_RUN(SLOT_OF) SLOT_RUN_END,
 	SLOT_RUN_LAST = SLOT_RUN_END - 1,
 	STATES_READY(SLOT_OF) SLOT_READY_END,
@@ -19,7 +19,7 @@ enum ledger_slot {
 	STATES_WAIT(SLOT_OF) SLOT_WAIT_END,
 	SLOT_WAIT_LAST = SLOT_WAIT_END - 1,
 	STATES_UNSEEN(SLOT_OF) SLOT_COUNT,
-	SLOT_SEEDING, /* being opened; only ever seen inside the kernel half */
+	SLOT_SEEDING, /* the account is being opened; used only inside the kernel half */
 };
 
 #define SLOT_FIRST      (SLOT_NONE + 1)
@@ -31,24 +31,24 @@ enum ledger_slot {
 
 #define KIND_OF(kind, ...) KIND_##kind,
 
-/* What a state is to its thread, one per row of kinds.def. */
+/* Kinds of states, one per row of kinds.def. */
 enum kind { KINDS(KIND_OF) KIND_COUNT };
 
-/* What a syscall that blocks waits for: filled in by states.c, by name, for this architecture. */
+/* What a blocking syscall waits for. calls__classes() maps the numbers of this architecture. */
 enum ledger_class {
 	CLASS_OTHER,
 	CLASS_FUTEX,
-	CLASS_FUTEX2,  /* futex_wait and its like, which have no operation */
-	CLASS_LOCK,    /* System V semaphores, a vector of futexes */
+	CLASS_FUTEX2,  /* futex_wait and similar calls, which have no operation argument */
+	CLASS_LOCK,    /* System V semaphores, futex_waitv */
 	CLASS_LOCK_FD, /* file locks */
 	CLASS_SLEEP,
 	CLASS_POLL,
 	CLASS_CHILD,
 	CLASS_NET,
 	CLASS_ACCEPT,
-	CLASS_FD,   /* by the kind of file behind the first argument */
+	CLASS_FD,   /* depends on the kind of file behind the first argument */
 	CLASS_COPY, /* from one descriptor to another */
-	CLASS_DISK, /* by path, or everything */
+	CLASS_DISK, /* calls with a path, and calls like sync */
 	CLASS_QUEUE,
 	CLASS_URING,
 };
@@ -62,16 +62,16 @@ enum ledger_object {
 	OBJECT_CHILD,     /* [0] the pid asked for, 0 for any */
 	OBJECT_KERNEL,    /* [0] address of a kernel lock, [1] 1: the mmap_lock of the process */
 	OBJECT_SYSCALL,   /* [0] its number */
-	OBJECT_MEMORY,    /* room for more pages: a limit, or reclaim */
-	OBJECT_ANONYMOUS, /* [0] its operations, [1] the kernel's pid << 32 | descriptor */
-	OBJECT_OTHER,     /* the map of objects was full */
+	OBJECT_MEMORY,    /* free memory: a cgroup limit, or reclaim */
+	OBJECT_ANONYMOUS, /* [0] address of f_op, [1] the kernel's tgid << 32 | descriptor */
+	OBJECT_OTHER,     /* too many objects, or the sum of the wait was lost */
 	OBJECT_KINDS,
 };
 
 enum ledger_evidence {
 	EVIDENCE_NONE,
 	EVIDENCE_WAKER,
-	EVIDENCE_OWNER,  /* `by` held the lock all the time */
-	EVIDENCE_HANDED, /* `first` held it first, `by` last, if it is known who */
+	EVIDENCE_OWNER,  /* `by` held the lock during the whole wait */
+	EVIDENCE_HANDED, /* `first` held the lock first, `by` last (if known) */
 	EVIDENCE_TIMEOUT,
 };

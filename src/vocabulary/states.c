@@ -21,7 +21,7 @@ const struct kind_words *kinds__words(enum kind kind)
 	return &kinds[kind];
 }
 
-/* What is no wait has its kind's key as its state. */
+/* In states other than "wait", the state equals the key of the kind. */
 enum kind kinds__of(const char *state, const char *key)
 {
 	const char *wanted = strcmp(state, "wait") ? state : key;

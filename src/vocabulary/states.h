@@ -13,9 +13,9 @@ struct kind_words {
 };
 
 enum state_flag {
-	STATE_TELLING = 1,    /* a delay even of a thread that does little else */
-	STATE_ELSEWHERE = 2,  /* the time of another thread tells why */
-	STATE_NO_CULPRIT = 4, /* a device ends it: the thread that wakes is not to blame */
+	STATE_TELLING = 1,    /* counts as a delay even if the thread does little else */
+	STATE_ELSEWHERE = 2,  /* the time of another thread shows the reason */
+	STATE_NO_CULPRIT = 4, /* a device ends the wait: do not blame the waker */
 };
 
 /* A row of states.def. */
@@ -31,22 +31,27 @@ struct state_words {
 };
 
 const struct kind_words *kinds__words(enum kind kind);
-/* By the words of a recording; `key` may be NULL. An unknown key is taken as delaying. */
+/*
+ * The kind of a state, by `state` and `kind` (here `key`) of a recording; `key` may be NULL. A wait
+ * with an unknown key is KIND_DELAYING.
+ */
 enum kind kinds__of(const char *state, const char *key);
 
-/* Of every slot but SLOT_NONE. */
+/* Not for SLOT_NONE. */
 const struct state_words *states__words(enum ledger_slot slot);
 /* The column `kind` of a recording's states: the key of a wait's kind, NULL for other states. */
 const char *states__key(enum ledger_slot slot);
 
 /*
- * The slot of a state that a recording names. If it is of another kind here, because the reader
- * was told to call it busy or idle, that one. SLOT_NONE: a newer or older recording has it, and
- * states.def does not.
+ * The slot of a state in a recording. If `kind` differs from states.def, because the user declared
+ * the state busy or idle, returns the slot of that state and cause with another kind. SLOT_NONE: a
+ * newer or older version wrote the recording, and states.def does not have the state.
  */
 enum ledger_slot states__find(const char *state, const char *cause, enum kind kind);
-/* The slot whose letter and colours a state has; never SLOT_NONE. Those that states.def does not
- * know with this kind look like the last row of the kind. */
+/*
+ * The slot whose letter and colours to use for a state; never SLOT_NONE. A state that states.def
+ * does not have with this kind looks like the last row of the kind.
+ */
 enum ledger_slot states__look(const char *state, const char *cause, enum kind kind);
 
 const char *states__evidence(enum ledger_evidence evidence);

@@ -1,11 +1,11 @@
-/* Threads that become wanted in the middle of their life. */
+/* Opens accounts for threads that start to match the target while they run. */
 #pragma once
 
 #include "ledger/kernel/seed.bpf.h"
 
 const volatile __s32 nr_setuid, nr_setreuid, nr_setresuid;
 
-/* A thread that became wanted: by its new name or user, by its exec, or by moving into a cgroup. */
+/* The thread now matches the target, by its new name or user, or by its exec. */
 static __always_inline void adopt_as(struct task_struct *task, __u32 flags)
 {
 	struct thread *thread = start_ns && !frozen ? new_thread(task, flags) : NULL;
@@ -33,7 +33,7 @@ static __always_inline void adopt(struct task_struct *task)
 		adopt_as(task, flags);
 }
 
-/* No hook tells of a new user but the end of the call; NULL if it is not wanted after all. */
+/* No other hook sees a change of user. Returns NULL if the thread is still not wanted. */
 static __noinline struct thread *adopt_for_user(struct task_struct *current, struct pt_regs *regs)
 {
 	__s64 nr = syscall_of(regs);

@@ -1,7 +1,7 @@
 /*
- * Syscalls at level full: count, time, distribution, errors. The signal syscalls is a view of the
- * same: with it, calls are also summed up by thread and errno, and those that took long are sent
- * (slow.bpf.h). It has no hooks of its own, which would time each call twice.
+ * Syscalls at level full: count, time, distribution, errors. The signal "syscalls" uses the same
+ * measurements: when it is on, calls are also summed by thread and errno, and slow calls are sent
+ * (slow.bpf.h). It has no hooks of its own, because they would time each call twice.
  */
 #pragma once
 
@@ -12,12 +12,12 @@
 #include "bpf/syscall.bpf.h"
 #include "ledger/kernel/walk.bpf.h"
 
-const volatile bool with_syscalls;   /* the signal */
-const volatile bool with_slow_calls; /* its events; long to verify */
+const volatile bool with_syscalls;   /* the signal "syscalls" is on */
+const volatile bool with_slow_calls; /* so are its events, which take the verifier long */
 const volatile __s32 nr_sigreturn;
-const volatile __s64 nr_restart; /* stands for the thread's previous call */
+const volatile __s64 nr_restart; /* restart_syscall: continues the thread's previous call */
 
-/* [CPU][syscall], mapped by user space: a hook writes its own CPU's part only. */
+/* [CPU][syscall], mapped by user space. A hook writes only the part of its own CPU. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -33,17 +33,19 @@ struct {
 	__type(value, __u64);
 } call_errors SEC(".maps");
 
-/* As it is counted. */
 struct ended_call {
 	__u64 ns;
-	__u64 off_ns; /* of that, without a CPU */
+	__u64 off_ns; /* part of ns that was spent without a CPU */
 	__u64 end_ns;
 	__s64 ret;
 	__u32 nr;
 	__u16 error;
 };
 
-/* In slow.bpf.h, which needs to know files. The latter is for calls without arguments. */
+/*
+ * Defined in slow.bpf.h, which needs the file helpers. took_long_somehow() is for calls whose
+ * arguments are no longer available.
+ */
 VERIFIED_ONCE int took_long(struct thread *thread, const struct ended_call *call);
 VERIFIED_ONCE int took_long_somehow(struct thread *thread, const struct ended_call *call);
 
@@ -55,7 +57,7 @@ static __always_inline void count_error(__u32 number, __u32 error)
 	if (!errors) {
 		if (!bpf_map_update_elem(&call_errors, &key, &one, BPF_NOEXIST))
 			return;
-		/* Or another CPU was first. */
+		/* The update also fails if another CPU has just inserted the key. */
 		errors = bpf_map_lookup_elem(&call_errors, &key);
 	}
 	if (errors)
@@ -65,8 +67,9 @@ static __always_inline void count_error(__u32 number, __u32 error)
 }
 
 /*
- * The signal counts what the ledger counts, from its first to its last call, so that both agree;
- * `enabled` is only about events. A thread's calls end one after the other.
+ * The signal counts exactly the calls that the ledger counts, so that both agree. series.enabled
+ * switches only the events. The sum needs no atomics: the calls of one thread end one after the
+ * other.
  */
 static __always_inline void sum_up_call(const struct thread *thread, const struct ended_call *call)
 {
@@ -78,7 +81,7 @@ static __always_inline void sum_up_call(const struct thread *thread, const struc
 	series_sum_up_own(series_turn(), &key, values);
 }
 
-/* `here`: it ended in the normal way, so its arguments are still to be seen. */
+/* `here`: the call ended in the normal way, so the registers still hold its arguments. */
 static __always_inline void count_call(struct thread *thread, const struct ended_call *call,
 				       bool here)
 {
@@ -88,9 +91,9 @@ static __always_inline void count_call(struct thread *thread, const struct ended
 	__u32 bucket = histogram_bucket(call->ns);
 
 	if (call->end_ns - call->ns < base_ns)
-		return; /* it began before the recording */
+		return; /* the call began before the recording */
 	if (!there || bucket >= HISTOGRAM_BUCKETS) {
-		count_lost(LOST_MAP_FULL); /* a CPU that was not there at the start */
+		count_lost(LOST_MAP_FULL); /* this CPU came online after the start */
 		return;
 	}
 	there->total_ns += call->ns;
@@ -120,19 +123,20 @@ static __always_inline __u32 error_of(__s32 nr, long ret)
 }
 
 /*
- * A call that a signal broke off: one of ERESTART… is what it returns to our hook. What comes next
- * decides whether the program sees it end (EINTR) or the kernel makes it again, which is still the
- * same call:
+ * A call that a signal interrupted returns one of ERESTART… to our hook. What happens next decides
+ * whether the program sees the call fail with EINTR, or the kernel restarts it. A restarted call
+ * counts as the same call:
  *
- *   a handler that ends it      signal_deliver tells: counted there, with EINTR
- *   a handler, then a restart   rt_sigreturn brings the stack pointer of the call back, and the
- *                               next call with it is the restart; those of the handler have another
- *   no handler                  the next call is the restart
+ *   handler, no restart    signal_deliver shows it; the call is counted there, with EINTR
+ *   handler, then restart  rt_sigreturn restores the stack pointer of the call, and the next call
+ *                          with that stack pointer is the restart; calls of the handler have
+ *                          another one
+ *   no handler             the next call is the restart
  */
 enum broken_state {
-	BROKEN_OFF, /* the next call is the restart, unless a handler comes first */
+	BROKEN_OFF, /* the next call is the restart, unless a handler runs first */
 	BROKEN_IN_HANDLER,
-	BROKEN_RETURNED, /* from the handler: the next call is the restart */
+	BROKEN_RETURNED, /* the handler has returned: the next call is the restart */
 };
 
 #define SA_RESTART 0x10000000
@@ -152,12 +156,12 @@ static __always_inline void break_off(struct thread *thread, __u64 now, long ret
 	};
 }
 
-/* It is not made again. */
+/* The kernel does not restart the interrupted call: count it. */
 static __always_inline void settle_broken(struct thread *thread, long ret, bool here)
 {
 	struct ended_call call = {
 		.ns = thread->broken.end_ns - thread->broken.begin_ns,
-		.off_ns = thread->broken.waited_ns, /* not what the handler waited */
+		.off_ns = thread->broken.waited_ns, /* excludes waits of the handler */
 		.end_ns = thread->broken.end_ns,
 		.ret = ret,
 		.nr = thread->broken.nr & (LEDGER_SYSCALLS - 1),
@@ -180,7 +184,7 @@ static __always_inline void call_ends(struct thread *thread, __u64 now, long ret
 		if (thread->broken.begin_ns && thread->broken.sp == sp)
 			thread->broken.state = BROKEN_RETURNED;
 	} else if (is_broken_off(ret)) {
-		/* Inside the handler of another one: we follow one call at a time. */
+		/* Interrupted inside a handler: we track only one interrupted call at a time. */
 		if (thread->broken.begin_ns)
 			settle_broken(thread, -EINTR, false);
 		break_off(thread, now, ret, sp);
@@ -197,12 +201,12 @@ static __always_inline void call_ends(struct thread *thread, __u64 now, long ret
 	count_call(thread, &call, here);
 }
 
-/* So does the thread. A function, to leave the hooks of the scheduler small. */
+/* The thread exits in a call. Not inlined, to keep the scheduler hooks small. */
 VERIFIED_ONCE int last_call_ends(struct thread *thread, __u64 now)
 {
 	if (!thread)
 		return 0;
-	/* Killed by the signal itself, the thread saw no error. */
+	/* If the signal itself killed the thread, the call returned no error to it. */
 	if (thread->broken.begin_ns)
 		settle_broken(thread, thread->broken.state == BROKEN_IN_HANDLER ? -EINTR : 0,
 			      false);
@@ -210,7 +214,7 @@ VERIFIED_ONCE int last_call_ends(struct thread *thread, __u64 now)
 	return 0;
 }
 
-/* A handler is about to run; the first one decides about a call that was broken off. */
+/* A handler is about to run. The first handler decides whether the interrupted call restarts. */
 static __always_inline void handler_begins(struct thread *thread, unsigned long sa_flags)
 {
 	struct broken_call *broken = &thread->broken;
@@ -222,7 +226,7 @@ static __always_inline void handler_begins(struct thread *thread, unsigned long 
 		broken->state = BROKEN_IN_HANDLER;
 }
 
-/* While a call is broken off, another one begins: true if that is the restart. */
+/* A call begins while an interrupted one is open. True if it is the restart of that one. */
 static __noinline bool is_made_again(struct thread *thread, __s64 nr, __u64 sp)
 {
 	struct broken_call *broken = &thread->broken;
@@ -231,11 +235,11 @@ static __noinline bool is_made_again(struct thread *thread, __s64 nr, __u64 sp)
 		return false; /* the handler's own call */
 	if (broken->state != BROKEN_IN_HANDLER && nr == broken->nr && sp == broken->sp)
 		return true;
-	settle_broken(thread, -EINTR, false); /* the handler did not return, but jumped */
+	settle_broken(thread, -EINTR, false); /* the handler left by longjmp() */
 	return false;
 }
 
-/* A call begins; the second part of one that was broken off goes on where it was. */
+/* A call begins. A restart continues the times of the interrupted call. */
 static __always_inline void call_begins(struct thread *thread, __s64 nr, __u64 sp, __u64 now)
 {
 	thread->call_ns = now;
@@ -251,14 +255,14 @@ static __always_inline void call_begins(struct thread *thread, __s64 nr, __u64 s
 	}
 }
 
-/* In the thread's own context, on its way back to user space. */
+/* Runs in the thread's own context, on its way back to user space. */
 SEC("tp_btf/signal_deliver")
 int BPF_PROG(on_signal_deliver, int number, struct kernel_siginfo *info, struct k_sigaction *action)
 {
 	struct thread *thread;
 
 	if ((unsigned long)action->sa.sa_handler <= SIG_IGN)
-		return 0; /* the default, or nothing */
+		return 0; /* SIG_DFL or SIG_IGN: no handler runs */
 	thread = find(bpf_get_current_task_btf());
 	if (thread && thread->broken.begin_ns && !frozen)
 		handler_begins(thread, action->sa.sa_flags);

@@ -1,7 +1,7 @@
 /*
- * Why a thread is about to wait, asked at switch-out: its scheduler state, the syscall in flight
- * (the registers saved at kernel entry tell, so no syscall hook is needed) and the kind of file
- * behind the descriptor. Fills in thread->wait.
+ * Why a thread is about to wait. Determined at switch-out from its scheduler state, the syscall in
+ * flight (from the registers saved at kernel entry, so no syscall hook is needed) and the kind of
+ * file behind the descriptor. Fills in thread->wait.
  */
 #pragma once
 
@@ -18,14 +18,17 @@
 #define TASK_NEW             0x00000800
 #define TASK_FROZEN          0x00008000
 
-/* A cgroup freezes its threads in a sleep like any other (include/linux/sched/jobctl.h). */
+/*
+ * The cgroup freezer uses an ordinary sleep; only this bit shows it
+ * (include/linux/sched/jobctl.h).
+ */
 #define JOBCTL_TRAP_FREEZE (1UL << 23)
 
 #define AF_UNIX  1
 #define AF_INET  2
 #define AF_INET6 10
 
-/* Of contention_begin (include/trace/events/lock.h). */
+/* Flags of the tracepoint contention_begin (include/trace/events/lock.h). */
 #define LCB_F_SPIN   1
 #define LCB_F_READ   2
 #define LCB_F_WRITE  4
@@ -33,21 +36,21 @@
 #define LCB_F_PERCPU 16
 #define LCB_F_MUTEX  32
 
-/* Beside the owner of a mutex or a semaphore. */
+/* Flag bits in the owner field of a mutex or an rw_semaphore. */
 #define OWNER_BITS         7UL
 #define RWSEM_READER_OWNED 1UL
 
 const volatile __u8 class_of[LEDGER_SYSCALLS];
 const volatile __s32 nr_wait4;
 const volatile __s32 nr_sendfile;
-const volatile __s32 nr_exit; /* the number under which the end of a thread is booked */
+const volatile __s32 nr_exit; /* waits of an exiting thread are booked under this number */
 
 struct tid_key {
 	__u32 pid;
 	__u32 ns_tid;
 };
 
-/* Which thread a tid in user memory means: the id of each accounted thread. */
+/* Resolves a tid found in user memory to the id of an accounted thread. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -93,7 +96,7 @@ static __always_inline void describe_socket(struct ledger_object_record *record,
 	}
 }
 
-/* Names are made in user space, once per object, from what is sent here. */
+/* Sends what user space needs to name the object, once per object. */
 static __noinline void describe(struct thread *thread, struct file *file, __s32 fd)
 {
 	struct ledger_key *wait = &thread->wait;
@@ -125,9 +128,9 @@ static __noinline void describe(struct thread *thread, struct file *file, __s32 
 }
 
 /*
- * A file that has a name, or could have. Inodes are used again, with another generation. Anonymous
- * files have no inode of their own: what and whose they are makes them different, and still does
- * when they are closed and opened again.
+ * Any file but a socket or a pipe. Inode numbers are reused with another generation. Anonymous
+ * files share one inode, so their type (f_op), process and descriptor identify them; an anonymous
+ * file that is closed and opened again at the same descriptor counts as the same one.
  */
 static __always_inline __u32 note_file(struct thread *thread, struct file *file, __s32 fd,
 				       __u32 slot)
@@ -149,12 +152,12 @@ static __always_inline __u32 note_file(struct thread *thread, struct file *file,
 	case S_IFBLK:
 	case S_IFDIR:
 		return slot == SLOT_WAIT_OTHER ? SLOT_WAIT_DISK : slot;
-	default: /* terminals … */
+	default: /* for example terminals */
 		return slot;
 	}
 }
 
-/* By the kind of file behind a descriptor; `fallback` where it is none that we know. */
+/* The slot by the kind of file behind a descriptor; `fallback` if we do not know that kind. */
 static __noinline __u32 cause_of_file(struct thread *thread, struct task_struct *task, __s32 fd,
 				      __u32 fallback)
 {
@@ -178,7 +181,7 @@ static __noinline __u32 cause_of_file(struct thread *thread, struct task_struct 
 	default:
 		slot = note_file(thread, file, fd, slot);
 	}
-	/* Mostly it is the same as the last time. */
+	/* A thread usually waits for the same object as the last time: skip the map lookup. */
 	if (thread->cell.object[0] != wait->object[0] ||
 	    thread->cell.object[1] != wait->object[1] ||
 	    thread->cell.object_kind != wait->object_kind)
@@ -186,7 +189,7 @@ static __noinline __u32 cause_of_file(struct thread *thread, struct task_struct 
 	return slot;
 }
 
-/* `here`: the thread is the current one, so its memory can be read. */
+/* `here`: the thread is the current one, so its user memory can be read. */
 static __noinline __u32 cause_of_futex(struct thread *thread, struct pt_regs *regs, bool here)
 {
 	struct ledger_key *wait = &thread->wait;
@@ -198,7 +201,7 @@ static __noinline __u32 cause_of_futex(struct thread *thread, struct pt_regs *re
 	wait->object[0] = regs->ARCH_ARG1;
 	if (!here)
 		return SLOT_WAIT_LOCK;
-	thread->releases = *releases_of_wait(wait); /* before the owner is read */
+	thread->releases = *releases_of_wait(wait); /* read this before the owner */
 	key.ns_tid = owner_of(wait->object[0], op, (__u32)regs->ARCH_ARG3);
 	if (!key.ns_tid || key.ns_tid == thread->ns_tid || is_called_by_hand(regs))
 		return SLOT_WAIT_LOCK;
@@ -211,20 +214,20 @@ static __noinline __u32 cause_of_futex(struct thread *thread, struct pt_regs *re
 	return SLOT_WAIT_LOCK_OWNED;
 }
 
-/* A thread's or process's number on one level of pid namespaces; 0 if it has none there. */
+/* The number of a thread or process at one pid namespace level; 0 if it has none there. */
 static __always_inline __u32 number_at(struct pid *pid, __u32 level, __u64 ns)
 {
 	struct upid number = {};
 
 	if (!pid || level > BPF_CORE_READ(pid, level))
 		return 0;
-	/* An index into an array whose elements may be larger than we declare them. */
+	/* The running kernel's struct upid may be larger than the one that we compile with. */
 	bpf_probe_read_kernel(&number, sizeof(number),
 			      (void *)&pid->numbers[0] + level * bpf_core_type_size(struct upid));
 	return ns && (__u64)number.ns != ns ? 0 : number.nr;
 }
 
-/* Of the lock that the thread waits for; 0: nobody says. */
+/* The owner of the kernel lock that the thread waits for; NULL if the lock does not tell. */
 static __always_inline struct task_struct *owner_of_kernel_lock(const struct thread *thread)
 {
 	__u64 owner = 0;
@@ -232,7 +235,7 @@ static __always_inline struct task_struct *owner_of_kernel_lock(const struct thr
 	if (thread->kernel_lock_flags & LCB_F_MUTEX) {
 		struct mutex *mutex = (void *)thread->kernel_lock;
 
-		if (bpf_core_field_exists(mutex->owner)) /* else it is a real-time kernel's */
+		if (bpf_core_field_exists(mutex->owner)) /* absent with PREEMPT_RT */
 			owner = BPF_CORE_READ(mutex, owner.counter);
 	} else if (thread->kernel_lock_flags & (LCB_F_READ | LCB_F_WRITE) &&
 		   !(thread->kernel_lock_flags & (LCB_F_RT | LCB_F_PERCPU))) {
@@ -241,7 +244,7 @@ static __always_inline struct task_struct *owner_of_kernel_lock(const struct thr
 		if (bpf_core_field_exists(semaphore->owner))
 			owner = BPF_CORE_READ(semaphore, owner.counter);
 		if (owner & RWSEM_READER_OWNED)
-			return NULL; /* one of many, or one that was */
+			return NULL; /* one of several readers, or a former reader */
 	}
 	return (void *)(owner & ~OWNER_BITS);
 }
@@ -258,7 +261,7 @@ static __noinline __u32 cause_of_kernel_lock(struct thread *thread, struct task_
 	wait->object_kind = OBJECT_KERNEL;
 	wait->object[0] = thread->kernel_lock;
 	wait->object[1] = mm && wait->object[0] == (__u64)&mm->mmap_lock;
-	thread->releases = *releases_of_wait(wait); /* before the owner is read */
+	thread->releases = *releases_of_wait(wait); /* read this before the owner */
 	owner = owner_of_kernel_lock(thread);
 	if (!owner)
 		return SLOT_WAIT_KERNEL;
@@ -290,7 +293,7 @@ static __always_inline bool is_on_disk(struct task_struct *task, __s32 fd)
 	return ((mode & S_IFMT) == S_IFREG && !is_anonymous(file)) || (mode & S_IFMT) == S_IFBLK;
 }
 
-/* It waits for the end that it puts into or takes from, unless it is one on a disk. */
+/* A copy between two descriptors. In iowait, prefer the one that is on a disk. */
 static __always_inline __u32 cause_of_copy(struct thread *thread, struct task_struct *task,
 					   struct pt_regs *regs, __s32 nr, bool in_iowait)
 {
@@ -328,7 +331,7 @@ static __always_inline __u32 cause_of_class(struct thread *thread, struct task_s
 	case CLASS_CHILD:
 		thread->wait.object_kind = OBJECT_CHILD;
 		if (nr == nr_wait4 && fd > 0)
-			thread->wait.object[0] = fd; /* the pid that it asks for */
+			thread->wait.object[0] = fd; /* the first argument is the child's pid */
 		return SLOT_WAIT_CHILD;
 	case CLASS_NET:
 		return cause_of_file(thread, task, fd, SLOT_WAIT_NET);
@@ -351,7 +354,7 @@ static __always_inline __u32 cause_of_class(struct thread *thread, struct task_s
 	}
 }
 
-/* The syscall in flight, by the registers; NR_NONE outside of one. */
+/* The syscall in flight according to the registers; NR_NONE outside of a syscall. */
 static __always_inline __s32 syscall_in_flight(struct thread *thread, struct task_struct *task,
 					       struct pt_regs *regs)
 {
@@ -361,7 +364,7 @@ static __always_inline __s32 syscall_in_flight(struct thread *thread, struct tas
 		return NR_NONE;
 	if (is_32bit(task))
 		return LEDGER_32BIT_CALL;
-	/* Of a call that was broken off before we looked, only that much is known. */
+	/* If the call was interrupted before we attached, its own number is unknown. */
 	if (nr == nr_restart)
 		return thread->last_nr == NR_NONE ? nr : thread->last_nr;
 	thread->last_nr = nr;
@@ -369,9 +372,9 @@ static __always_inline __s32 syscall_in_flight(struct thread *thread, struct tas
 }
 
 /*
- * The kernel says of a thread that it waits for a device (in_iowait), or for room in memory
- * (in_memstall, of CONFIG_PSI): over a limit of its cgroup, or while pages are reclaimed. Without
- * either, and in no syscall, memory.high is what makes a thread sleep until it is killed.
+ * The kernel marks a thread that waits for a device (in_iowait), and one that waits for memory
+ * (in_memstall, with CONFIG_PSI) because its cgroup is over a limit or pages are being reclaimed.
+ * A killable sleep with neither mark and outside of a syscall is throttling by memory.high.
  */
 static __always_inline bool waits_for_memory(struct task_struct *task, __u32 state, __s64 nr)
 {
@@ -382,14 +385,14 @@ static __always_inline bool waits_for_memory(struct task_struct *task, __u32 sta
 	return nr < 0 && state & TASK_WAKEKILL;
 }
 
-/* In a syscall. Whatever that is about, a thread that waits for a device waits for a disk. */
+/* The cause of a wait in a syscall. A thread in iowait waits for a disk, whatever the call is. */
 static __always_inline __u32 cause_of_call(struct thread *thread, struct task_struct *task,
 					   struct pt_regs *regs, __s32 nr, bool here)
 {
 	bool in_iowait = BPF_CORE_READ_BITFIELD(task, in_iowait);
 	__u32 slot = cause_of_class(thread, task, regs, nr, here, in_iowait);
 
-	/* io_uring marks those that wait for any completion so. */
+	/* io_uring sets in_iowait for waits for any completion, so the mark says nothing there. */
 	if (!in_iowait || slot == SLOT_WAIT_DISK || slot == SLOT_WAIT_URING)
 		return slot;
 	thread->wait.evidence = EVIDENCE_NONE;
@@ -399,7 +402,7 @@ static __always_inline __u32 cause_of_call(struct thread *thread, struct task_st
 	return SLOT_WAIT_DISK;
 }
 
-/* The slot to wait in, with thread->wait filled in. */
+/* Returns the slot of the wait and fills in thread->wait. */
 static __noinline __u32 cause_of_wait(struct thread *thread, struct task_struct *task, __u32 state,
 				      bool here)
 {

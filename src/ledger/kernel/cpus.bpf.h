@@ -1,10 +1,9 @@
-/* The machine's side of the account: running threads, idle and hidden ones make up every CPU's
- * time. */
+/* Accounts of CPUs: each CPU's time is the sum of running threads, idle time and hidden time. */
 #pragma once
 
 #include "ledger/kernel/thread.bpf.h"
 
-/* [CPU], mapped by user space: a hook writes its own CPU's part only. */
+/* [CPU], mapped by user space. A hook writes only the part of its own CPU. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -14,9 +13,10 @@ struct {
 } cpus SEC(".maps");
 
 /*
- * The CPU's time that no account has: idle, and threads that have none. The latter should not be,
- * but a kernel may hide some, and then it hides the switch away from them too: the thread that
- * leaves now came after one of those.
+ * Accounts for CPU time that is in no thread's account: idle time, and threads without an account.
+ * When all threads are accounted, the latter are threads that the kernel hides from BPF programs.
+ * The kernel hides the switch away from such a thread too, so hidden time may have ended earlier,
+ * when the thread that leaves now got the CPU.
  */
 static __always_inline void account_cpu(struct task_struct *prev, struct thread *out,
 					struct thread *in, __u64 now)

@@ -1,16 +1,19 @@
-/* Between user space and the kernel, at level full. */
+/* Transitions between user space and the kernel, at level full. */
 #pragma once
 
 #include "ledger/kernel/thread.bpf.h"
 
 /*
- * From the clock that on_sys_exit reads to the one that on_sys_enter reads, if the thread does
- * nothing in between: the tail of one hook, the kernel's way out and in, and the head of the other.
- * Measured by user space at the start, 0 until then.
+ * Time from the clock read in on_sys_exit to the one in on_sys_enter if the thread does nothing in
+ * between: the rest of the exit hook, the kernel's exit and entry code, and the start of the entry
+ * hook. Measured by user space at the start; 0 until then.
  */
 __u64 crossing_ns;
 
-/* At level full, a thread seeded while it ran: its first event tells where it was. */
+/*
+ * At level full, it is unknown whether a thread that was seeded on a CPU was in user space. Its
+ * first event shows it.
+ */
 static __always_inline void resolve(struct thread *thread, __u32 slot)
 {
 	if (!full || thread->account.slot != SLOT_RUN_ANY)
@@ -20,15 +23,15 @@ static __always_inline void resolve(struct thread *thread, __u32 slot)
 	count_found(&thread->account, slot, 1);
 }
 
-/* A crossing from another state than it should be in. */
+/* The slow path of crosses(): the account is not in the expected state. */
 static __noinline void crosses_oddly(struct thread *thread, __u32 from, __u32 to, __u64 now)
 {
 	if (thread->account.slot == SLOT_NONE)
 		open_account(thread, from, now);
 	resolve(thread, from);
 	/*
-	 * If we missed that it got the CPU, the account is left to repair_switch(); it cannot have
-	 * had the CPU for long.
+	 * We missed the switch to this thread. It cannot have had the CPU for long, so the time
+	 * until now counts as time without a CPU. repair_switch() will correct the account.
 	 */
 	if (!SLOT_IS_RUN(thread->account.slot)) {
 		thread->off_ns += now - thread->left_ns;
@@ -40,7 +43,7 @@ static __noinline void crosses_oddly(struct thread *thread, __u32 from, __u32 to
 	write_end(&thread->account);
 }
 
-/* Between user space and the kernel: move(), but for what is known beforehand. */
+/* Between user space and the kernel: move() without the cases that cannot occur here. */
 static __always_inline void crosses(struct thread *thread, __u32 from, __u32 to, __u64 now)
 {
 	struct ledger_account *account = &thread->account;
@@ -58,9 +61,9 @@ static __always_inline void crosses(struct thread *thread, __u32 from, __u32 to,
 }
 
 /*
- * When the thread left user space, for a call that the hook sees at `now`. What the crossings cost
- * is the kernel's time, not the program's: it is taken off here, so that no state begins in the
- * future. An interval that is shorter than that has no time of its own.
+ * When the thread left user space, for a call that the hook sees at `now`. The cost of the
+ * crossings is kernel time, not the program's. It is subtracted here, at the end of the interval,
+ * so that no state begins in the future. A shorter interval gets no user time.
  */
 static __always_inline __u64 left_user_space(const struct thread *thread, __u64 now)
 {
@@ -72,11 +75,11 @@ static __always_inline __u64 left_user_space(const struct thread *thread, __u64 
 	if (ns > crossing_ns)
 		return now - crossing_ns;
 	if (ns < crossing_ns / 4 * 3 && account->since_ns != thread->on_ns)
-		crossing_ns -= (crossing_ns - ns) / 8; /* it was measured in a bad moment */
+		crossing_ns -= (crossing_ns - ns) / 8; /* the measured cost was too high */
 	return account->since_ns;
 }
 
-/* When the call was over, if another hook of ours had a long look at it before. */
+/* When the call ended: before the long-running hook of a signal, if one ran before ours. */
 static __always_inline __u64 call_ended_at(struct thread *thread, __u64 now)
 {
 	__u64 ended_ns = thread->ended_ns;
@@ -84,6 +87,6 @@ static __always_inline __u64 call_ended_at(struct thread *thread, __u64 now)
 	if (!ended_ns)
 		return now;
 	thread->ended_ns = 0;
-	/* Unless it lost the CPU meanwhile: then the time without a CPU is not that call's. */
+	/* If the thread lost the CPU since, use `now`: off_ns already includes that time. */
 	return ended_ns > thread->call_ns && ended_ns > thread->on_ns ? ended_ns : now;
 }

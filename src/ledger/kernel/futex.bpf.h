@@ -1,4 +1,4 @@
-/* Who holds a lock of user space, as far as its memory says so. Asked in the waiter's context. */
+/* Which thread owns a user space lock, read from the lock's memory in the waiter's context. */
 #pragma once
 
 #include "bpf/common.h"
@@ -23,7 +23,7 @@ struct glibc_mutex {
 	__u64 list[2];
 };
 #define GLIBC_CONTENDED 2
-/* Its kinds (nptl/pthreadP.h): the type in the lowest bits, flags above. */
+/* Values of glibc_mutex.kind (nptl/pthreadP.h): the type in the lowest bits, flags above. */
 #define GLIBC_TYPE       0x003
 #define GLIBC_RECURSIVE  0x001
 #define GLIBC_ADAPTIVE   0x003
@@ -32,7 +32,7 @@ struct glibc_mutex {
 #define GLIBC_KNOWN_KIND 0x3f3
 #define MOST_TIDS        (1 << 22)
 
-/* The word of a robust mutex has its owner, and the owner is kept behind it as well. */
+/* A robust mutex holds its owner twice: in the futex word and in the owner field. */
 static __always_inline __u32 owner_of_robust(__u64 address, __u32 word)
 {
 	struct glibc_mutex mutex;
@@ -44,8 +44,8 @@ static __always_inline __u32 owner_of_robust(__u64 address, __u32 word)
 }
 
 /*
- * Many locks are a futex with the value 2 while others wait, Rust's and Go's too; what is behind
- * their word is other data, and may be a tid by chance. glibc's mutex is known by all its fields.
+ * Many locks set the futex to 2 while others wait, Rust's and Go's too. Other data follows their
+ * word, and may look like a tid by chance. So all fields must fit a glibc mutex.
  */
 static __always_inline bool is_glibc_mutex(const struct glibc_mutex *mutex)
 {
@@ -62,7 +62,7 @@ static __always_inline bool is_glibc_mutex(const struct glibc_mutex *mutex)
 	return mutex->kind & GLIBC_ROBUST || !(mutex->list[0] | mutex->list[1]);
 }
 
-/* By syscall(SYS_futex, …): then the lock is not the C library's. */
+/* Called through syscall(SYS_futex, …), so the lock is not one of the C library. */
 static __always_inline bool is_called_by_hand(struct pt_regs *regs)
 {
 	__u64 code = 0;
@@ -72,9 +72,10 @@ static __always_inline bool is_called_by_hand(struct pt_regs *regs)
 }
 
 /*
- * A waker is not a holder. The holder is known only where the lock says so itself: the word of a
- * PI futex, or the owner that glibc keeps 8 bytes behind the word of a contended mutex. The tid
- * found there must be that of a thread of the same process, else it was some other data.
+ * The tid of the thread that holds the lock; 0 if unknown. The waker need not have been the holder,
+ * so only the lock's own memory counts: the word of a PI futex, or the owner that glibc keeps 8
+ * bytes behind the word of a contended mutex. The caller must check that the tid is a thread of the
+ * same process; otherwise the bytes were other data.
  */
 static __always_inline __u32 owner_of(__u64 address, __u32 op, __u32 expected)
 {

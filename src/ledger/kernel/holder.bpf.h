@@ -1,14 +1,15 @@
 /*
  * Did the thread that held a lock when a wait for it began hold it until the end?
  *
- * A lock that somebody waits for is released by waking one of its waiters: unlocking a contended
- * futex is a FUTEX_WAKE, and the kernel's mutexes and semaphores wake the first in their queue. So
- * wakings count releases. If a lock was not released from the begin of a wait to the waking that
- * ends it, and that comes from the thread that held it at the begin, nobody else can have had it.
- * Else it went from hand to hand, and the first and the last holder are all that is known.
+ * Releasing a contended lock wakes one of its waiters: unlocking a contended futex is a FUTEX_WAKE,
+ * and the kernel's mutexes and semaphores wake the first waiter in their queue. So we count wakings
+ * as releases. If the lock was not released between the start of a wait and the waking that ends
+ * it, and the waker is the thread that held the lock at the start, then no other thread held it
+ * in between. Otherwise the lock was handed on, and only its first and last holder are known.
  *
- * Counters are shared by locks with the same hash. Then a wait counts as handed on that was not:
- * less is claimed than could be. Releases that wake threads without an account are not seen.
+ * Locks with the same hash share a counter. A collision can make a wait count as handed on although
+ * it was not; then we claim less than we could. Releases that wake threads without an account are
+ * not seen.
  */
 #pragma once
 
@@ -19,7 +20,7 @@
 
 __u32 releases[1 << RELEASE_BITS];
 
-/* `pid`: of the process whose address it is; 0 for a lock of the kernel. */
+/* `pid`: the process whose address space `lock` is in; 0 for a kernel lock. */
 static __always_inline __u32 *releases_of(__u64 lock, __u32 pid)
 {
 	return &releases[(lock ^ (__u64)pid << 32) * HASH_FACTOR >> (64 - RELEASE_BITS)];
@@ -30,7 +31,7 @@ static __always_inline __u32 *releases_of_wait(const struct ledger_key *wait)
 	return releases_of(wait->object[0], wait->object_kind == OBJECT_FUTEX ? wait->pid : 0);
 }
 
-/* Somebody wakes this thread by letting go of a lock. */
+/* The waker of this thread releases `lock`. */
 static __always_inline void note_release(struct thread *thread, __u64 lock, __u32 pid)
 {
 	thread->released = lock;
@@ -42,14 +43,14 @@ static __always_inline __u64 first_holder(const struct ledger_key *wait)
 	return wait->by_kind == BY_STRANGER ? wait->by | FIRST_STRANGER : wait->by;
 }
 
-/* Of a wait with the evidence of an owner that is still open. */
+/* True if the lock of the open wait was released since the wait began. */
 static __always_inline bool is_handed_on(const struct thread *thread)
 {
 	return thread->wait.evidence == EVIDENCE_OWNER &&
 	       *releases_of_wait(&thread->wait) != thread->releases;
 }
 
-/* thread->wait ends, and had an owner when it began. */
+/* thread->wait ends. The owner of its lock was known when it began. */
 static __always_inline void judge_holder(struct thread *thread)
 {
 	struct ledger_key *wait = &thread->wait;
@@ -57,7 +58,7 @@ static __always_inline void judge_holder(struct thread *thread)
 	__u32 count = is_release ? thread->released_before : *releases_of_wait(wait);
 	bool is_same = thread->waker == wait->by && thread->waker_kind == wait->by_kind;
 
-	/* A waking that came before the wait began may be behind. */
+	/* Signed: a waking from before the start of the wait has a lower count. */
 	if ((__s32)(count - thread->releases) <= 0 && (!is_release || is_same))
 		return;
 	wait->first = first_holder(wait);

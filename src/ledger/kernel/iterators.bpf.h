@@ -1,11 +1,11 @@
-/* Programs that go through all threads: to open accounts, to read them, and at the end. */
+/* Task iterators: one opens accounts, one reads them, one reads open intervals at the end. */
 #pragma once
 
 #include "ledger/kernel/record.bpf.h"
 #include "ledger/kernel/samples.bpf.h"
 #include "ledger/kernel/seed.bpf.h"
 
-__u64 changed_after_ns; /* the snapshot skips threads that have not changed since */
+__u64 changed_after_ns; /* the snapshot skips threads that have not changed since then */
 
 SEC("iter/task")
 int on_snapshot(struct bpf_iter__task *ctx)
@@ -46,14 +46,14 @@ int on_seed(struct bpf_iter__task *ctx)
 	return 0;
 }
 
-/* Since it left the CPU for the last time that we saw. */
+/* True if the thread has run since the last switch-out that we saw. */
 static __always_inline bool has_run(const struct thread *thread, struct task_struct *task)
 {
 	return BPF_CORE_READ(task, on_cpu) ||
 	       BPF_CORE_READ(task, se.sum_exec_runtime) != thread->exec_ns;
 }
 
-/* What user space needs to walk a stack that we cannot: another thread's. */
+/* BPF cannot walk the user stack of another thread. Sends what user space needs to do it. */
 static __always_inline void write_asleep(struct bpf_iter__task *ctx, struct task_struct *task,
 					 const struct thread *thread, const struct pending *pending,
 					 __u64 user, __u32 none)
@@ -64,7 +64,7 @@ static __always_inline void write_asleep(struct bpf_iter__task *ctx, struct task
 	fill_sample(&record.sample, thread, pending, user, none);
 	record.sample.head.size = sizeof(record);
 	record.sample.head.kind = STACK_ASLEEP;
-	/* If it ran since, it is somewhere else now: pc 0 says so. */
+	/* If the thread has run since, its stack has changed, and pc stays 0. */
 	if (!has_run(thread, task)) {
 		record.pc = BPF_CORE_READ(regs, ARCH_PC);
 		record.sp = BPF_CORE_READ(regs, ARCH_SP);
@@ -82,7 +82,7 @@ static __always_inline void write_asleep(struct bpf_iter__task *ctx, struct task
 	bpf_seq_write(ctx->meta->seq, &record, sizeof(record));
 }
 
-/* Once, when nothing changes any more: what is still open is drawn as if it ended now. */
+/* Runs once, after the freeze. Open intervals are sampled as if they ended now. */
 SEC("iter/task")
 int on_asleep(struct bpf_iter__task *ctx)
 {

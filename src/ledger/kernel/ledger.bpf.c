@@ -1,16 +1,17 @@
 /*
- * The ledger: every nanosecond of every accounted thread, by state and cause.
+ * The ledger accounts for every nanosecond of every accounted thread, by state and cause.
  *
  * Each transition closes one state and opens the next with the same timestamp, in the thread's
  * task storage, so the account closes by construction (law 1). Nothing is sent per event: an
- * iterator reads the accounts, and a thread's last one goes through the ring when it ends.
+ * iterator reads the accounts, and the final account of a thread goes through the ring when the
+ * thread ends.
  *
- *   sched_waking   who wakes it (in the waker's context; may come before the wait begins)
+ *   sched_waking   who wakes the thread (in the waker's context; may precede the wait)
  *   netif_rx       who sends to a socket on this machine (waker.bpf.h)
  *   sched_wakeup   wait → ready
- *   sched_switch   ready → run, run → wait or ready; the last one of a thread ends its account
+ *   sched_switch   ready → run, run → wait or ready; a thread's last switch ends its account
  *   sys_enter/exit run.user ↔ run.kernel, at level full
- *   signal_deliver whether a call that a signal broke off has ended, at level full
+ *   signal_deliver whether a call that a signal interrupted is restarted, at level full
  *
  * Rejected: a map keyed by tid (reuse, eviction, false sharing), one event per switch (36 MB/s).
  */
@@ -33,11 +34,11 @@
 
 #define CLONE_VM 0x00000100
 
-const volatile bool track_cpus;  /* all threads are accounted: the CPUs can close too */
-const volatile __u32 drop_every; /* test switch: ignore one wakeup in so many */
+const volatile bool track_cpus;  /* all threads are accounted, so CPU time adds up too */
+const volatile __u32 drop_every; /* test switch: ignore every Nth wakeup; 0: none */
 
 __u64 wakeups;
-__u32 reseed; /* raised when threads became wanted that the seeding must find */
+__u32 reseed; /* incremented to ask user space to run the seeding iterator again */
 
 /* --- wakeups ------------------------------------------------------------------------------ */
 
@@ -70,7 +71,7 @@ int BPF_PROG(on_wakeup, struct task_struct *task)
 		return 0;
 	if (thread->account.slot == SLOT_NONE && !task->on_cpu)
 		open_account(thread, SLOT_READY_WOKEN, bpf_ktime_get_ns());
-	/* Still on its CPU, or already runnable: nothing began. */
+	/* The thread is still on its CPU or already runnable, so its state does not change. */
 	if (!SLOT_IS_WAIT(thread->account.slot) || is_dropped())
 		return 0;
 	if (thread->by_rcu)
@@ -113,13 +114,13 @@ static __always_inline void gets_cpu(struct thread *thread, struct task_struct *
 			count_interval(slot, ns);
 		draw_ready(thread, task, slot, ns, now);
 	} else if (SLOT_IS_WAIT(slot)) {
-		lose_weight(slot, ns); /* without a wakeup there was nothing to draw */
+		lose_weight(slot, ns); /* no wakeup was seen, so the wait was never sampled */
 	}
 	thread->left = LEFT_UNSEEN;
-	thread->waker_kind = BY_NOBODY; /* whoever woke it while it ran ended no wait */
+	thread->waker_kind = BY_NOBODY; /* a waking while it ran ended no wait */
 }
 
-/* The current thread, in its last switch. Its account stays as it is: who reads it closes it. */
+/* The last switch of the current thread. The reader closes the state that is still open. */
 VERIFIED_ONCE int ends(struct thread *thread, __u64 now)
 {
 	__u32 flags;
@@ -150,7 +151,7 @@ static __always_inline void leaves_cpu(struct thread *thread, struct task_struct
 	__u64 ns;
 
 	if (account->slot == SLOT_SEEDING) {
-		/* It ended before its account was open; before the recording, that is no loss. */
+		/* It ended before its account was open. Before the recording that is no loss. */
 		if (state & TASK_DEAD && now >= base_ns)
 			count_lost(LOST_NO_STORAGE);
 		return;
@@ -186,7 +187,7 @@ static __always_inline void leaves_cpu(struct thread *thread, struct task_struct
 		count_interval(SLOT_RUN_ANY, now - thread->on_ns);
 }
 
-/* A thread that ends before its account is read for the last time still hands it over. */
+/* A thread that ends after the freeze, but before the last snapshot, still sends its account. */
 static __always_inline void after_the_end(struct thread *thread, struct task_struct *task)
 {
 	__u64 end_ns = frozen_ns ? frozen_ns : bpf_ktime_get_ns();
@@ -207,7 +208,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 		return 0;
 	}
 	if (!out && !track_cpus) {
-		barrier(); /* else clang ors the two pointers, which the verifier refuses */
+		barrier(); /* else clang ORs the two pointers, which the verifier rejects */
 		if (!in)
 			return 0;
 	}
@@ -303,7 +304,7 @@ int BPF_PROG(on_contention_end, void *lock)
 {
 	struct thread *thread = find(bpf_get_current_task_btf());
 
-	/* A spin lock taken on the way to sleep has an end too; only our own one counts. */
+	/* contention_end also fires for spin locks taken on the way to sleep: ignore these. */
 	if (thread && thread->kernel_lock == (__u64)lock)
 		thread->kernel_lock = 0;
 	return 0;
@@ -311,7 +312,7 @@ int BPF_PROG(on_contention_end, void *lock)
 
 /* --- birth and death ---------------------------------------------------------------------- */
 
-/* A new thread is ready from the moment that it exists. */
+/* A new thread is ready from its creation on. */
 SEC("tp_btf/task_newtask")
 int BPF_PROG(on_newtask, struct task_struct *task, unsigned long clone_flags)
 {
@@ -321,8 +322,8 @@ int BPF_PROG(on_newtask, struct task_struct *task, unsigned long clone_flags)
 	__u64 now;
 
 	if (frozen || is_born_early(task, current))
-		return 0; /* it came too late, or the seeding will find it */
-	/* A parent without account may be a target that the seeding is just about to reach. */
+		return 0; /* after the freeze, or early enough for the seeding to find it */
+	/* A parent without an account may be a target that the seeding has not reached yet. */
 	if (!all_threads && !(parent && parent->flags & THREAD_FOLLOW) &&
 	    !is_wanted(task, &flags) &&
 	    (parent || !is_wanted(current, &flags) || !(flags & THREAD_FOLLOW)))
@@ -332,7 +333,7 @@ int BPF_PROG(on_newtask, struct task_struct *task, unsigned long clone_flags)
 	if (!thread)
 		return 0;
 	thread->nr = NR_KERNEL;
-	/* One that shares its maker's memory has a stack of its own. */
+	/* With shared memory, the new thread starts on a stack of its own, which is empty. */
 	if (clone_flags & CLONE_VM)
 		thread->flags |= THREAD_STARTING;
 	note_sums(thread, task);
@@ -344,7 +345,10 @@ int BPF_PROG(on_newtask, struct task_struct *task, unsigned long clone_flags)
 	return 0;
 }
 
-/* From here on the thread only cleans up: booked under the syscall exit, until its last switch. */
+/*
+ * From here on the thread only cleans up. The time until its last switch is booked under the
+ * syscall exit.
+ */
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_exit, struct task_struct *task)
 {
@@ -374,7 +378,7 @@ int BPF_PROG(on_exec, struct task_struct *task)
 {
 	struct thread *thread = find(task);
 
-	/* A thread that is not the first of its process takes over the first one's numbers. */
+	/* exec() in a thread that is not the group leader gives it the leader's tid. */
 	if (thread) {
 		give_up_pending(thread, STACK_NONE_EXEC);
 		if (with_stacks)
@@ -392,7 +396,7 @@ int BPF_PROG(on_exec, struct task_struct *task)
 	return 0;
 }
 
-/* The tracepoint comes before the name changes, so the new one is what is asked about. */
+/* The tracepoint fires before the name changes, so check the new name, not task->comm. */
 SEC("tp_btf/task_rename")
 int BPF_PROG(on_rename, struct task_struct *task, const char *comm)
 {
@@ -404,11 +408,11 @@ int BPF_PROG(on_rename, struct task_struct *task, const char *comm)
 	if (task == bpf_get_current_task_btf())
 		adopt_as(task, THREAD_FOLLOW);
 	if (task->pid == task->tgid)
-		__sync_fetch_and_add(&reseed, 1); /* the whole process has that name now */
+		__sync_fetch_and_add(&reseed, 1); /* its other threads match by the leader's name */
 	return 0;
 }
 
-/* One event stands for all threads of a process, so user space is asked to look for them. */
+/* The kernel may send one event for all threads of a process, so seed again to find them. */
 SEC("tp_btf/cgroup_attach_task")
 int BPF_PROG(on_cgroup_attach, struct cgroup *to)
 {

@@ -1,4 +1,4 @@
-/* A thread's account on its way to user space: whole, or not at all. */
+/* Copies a thread's account to user space. A copy is consistent or it is not sent. */
 #pragma once
 
 #include "ledger/kernel/holder.bpf.h"
@@ -7,7 +7,7 @@
 
 #define SNAPSHOT_TRIES 64
 
-/* Records are larger than a BPF stack. */
+/* A record does not fit on the BPF stack. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -25,7 +25,7 @@ static __always_inline bool copy_account(struct ledger_record *record, struct th
 		if (before & 1)
 			continue;
 		arch_order_loads();
-		/* In one instruction for the verifier: it looks at each try. */
+		/* A helper call, not a copy by the compiler: the verifier unrolls this loop. */
 		if (bpf_probe_read_kernel(&record->account, sizeof(record->account),
 					  &thread->account))
 			return false;
@@ -48,7 +48,7 @@ static __always_inline bool fill_record(struct ledger_record *record, struct thr
 		count_quality(QUALITY_TORN);
 		return false;
 	}
-	/* Nothing happened to it since the recording began. */
+	/* The thread has had no event since the recording began. */
 	if (record->account.since_ns < base_ns)
 		record->account.first_ns = record->account.since_ns = base_ns;
 	if (is_handed_on(thread)) {
@@ -57,7 +57,7 @@ static __always_inline bool fill_record(struct ledger_record *record, struct thr
 		record->wait.by_kind = BY_NOBODY;
 		record->wait.evidence = EVIDENCE_HANDED;
 	}
-	/* The clock after the copy: no state of it can begin later than this. */
+	/* Read the clock after the copy, so that no state in the copy begins after it. */
 	wire_head_init(&record->head, sizeof(*record), kind, 1);
 	record->id = thread->id;
 	record->process_start_ns = BPF_CORE_READ(leader, start_boottime);
@@ -74,7 +74,7 @@ static __always_inline bool fill_record(struct ledger_record *record, struct thr
 	return true;
 }
 
-/* It ends at `now`, in the state that is open: running, or any if that is after the freeze. */
+/* The thread ends at `now`. Its open state is running; after the freeze, it can be any. */
 static __noinline int send_last_record(struct thread *thread, struct task_struct *task, __u64 now)
 {
 	struct ledger_record *record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
@@ -82,7 +82,7 @@ static __noinline int send_last_record(struct thread *thread, struct task_struct
 
 	if (!record) {
 		count_lost(LOST_RING_FULL);
-		/* Its waits at least. After the freeze, the last snapshot may have them already. */
+		/* Save its waits at least. After the freeze, the last snapshot may have them. */
 		if (!frozen)
 			flush_cell(thread);
 		return 0;
@@ -96,8 +96,7 @@ static __noinline int send_last_record(struct thread *thread, struct task_struct
 		now = record->account.since_ns;
 	}
 	record->head.time_ns = now;
-	/* The reader comes by itself several times a second; it is woken only if that is too late.
-	 */
+	/* The reader polls several times a second. Wake it only if the ring fills up faster. */
 	half_full = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > 1024 * 1024;
 	bpf_ringbuf_submit(record, half_full ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
 	return 0;

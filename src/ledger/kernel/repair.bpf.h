@@ -1,23 +1,23 @@
 /*
- * A hook that did not run. It happens: up to 6.1, task storage is out of reach when an interrupt
- * lands inside another look-up (0.7–2.4 % of wakeups under load; mended in 6.2), and a kernel may
- * hide some of its threads from programs like ours. Then a thread gets the CPU without having been
- * woken, or leaves one that it never got.
+ * Reconstructs transitions whose hook did not run. There are two reasons for that. Up to 6.1, a
+ * lookup in task storage fails if its interrupt came inside another lookup (0.7–2.4 % of wakeups
+ * under load; fixed in 6.2). And a kernel may hide some of its threads from BPF programs. Then a
+ * thread gets the CPU without a wakeup, or leaves a CPU that it never got.
  *
- * The scheduler keeps sums of its own per thread: how long it ran, and how long it was queued
- * (CONFIG_SCHED_INFO). Their growth since the thread left the CPU says how the interval divides.
- * Where that evidence is missing or does not fit, the interval is unexplained.
+ * The scheduler keeps its own sums per thread: how long it ran, and how long it was queued
+ * (CONFIG_SCHED_INFO). Their growth since the thread left the CPU shows how to divide the interval.
+ * If the sums are missing or do not fit, the interval is unexplained.
  */
 #pragma once
 
 #include "ledger/kernel/waits.bpf.h"
 
-/* The scheduler stamps its clock elsewhere than we do: about a microsecond per switch. */
+/* The scheduler reads its clock at another point than we do: about 1 µs apart per switch. */
 #define CLOCKS_DIFFER_NS 100000
 
 const volatile bool no_repair; /* test switch */
 
-/* At switch-out: what the sums were. */
+/* Called at switch-out: saves the scheduler's sums. */
 static __always_inline void note_sums(struct thread *thread, struct task_struct *task)
 {
 	thread->flags |= THREAD_SUMS;
@@ -48,7 +48,7 @@ static __always_inline void wakes(struct thread *thread, struct task_struct *tas
 	draw_wait(thread, task, slot, ns, now);
 }
 
-/* The scheduler's clock, as of this switch; 0 where it is out of reach. */
+/* The scheduler's clock at this switch; 0 if it cannot be read. */
 static __always_inline __u64 queue_clock(struct task_struct *task)
 {
 	struct cfs_rq *queue;
@@ -59,7 +59,7 @@ static __always_inline __u64 queue_clock(struct task_struct *task)
 	return BPF_CORE_READ(queue, rq, clock);
 }
 
-/* A part of an interval, by another clock: it may be a little too long. */
+/* Checks and clips a part of an interval. It may exceed `whole` a little: the clocks differ. */
 static __always_inline bool fits(__u64 *part, __u64 whole)
 {
 	if ((__s64)whole < 0 || *part > whole + CLOCKS_DIFFER_NS)
@@ -69,7 +69,7 @@ static __always_inline bool fits(__u64 *part, __u64 whole)
 	return true;
 }
 
-/* It gets the CPU in the state of waiting. The time since it was queued was ready time. */
+/* A thread gets the CPU while its account is in a wait. The time since it was queued is ready. */
 static __noinline bool repair_wakeup(struct thread *thread, struct task_struct *task, __u64 now)
 {
 	__u64 open = now - thread->account.since_ns, ready, queued, clock;
@@ -89,7 +89,7 @@ static __noinline bool repair_wakeup(struct thread *thread, struct task_struct *
 	return true;
 }
 
-/* It leaves a CPU that we did not see it get. */
+/* A thread leaves a CPU that we did not see it get. */
 static __noinline bool repair_switch(struct thread *thread, struct task_struct *task, __u64 now)
 {
 	struct ledger_account *account = &thread->account;
@@ -112,7 +112,7 @@ static __noinline bool repair_switch(struct thread *thread, struct task_struct *
 	write_begin(account);
 	ready = move(thread, run_slot(thread), now - ran);
 	write_end(account);
-	lose_weight(slot, ready); /* its stack is gone */
+	lose_weight(slot, ready); /* too late to take the stack */
 	thread->on_ns = now - ran;
 	if (thread->on_ns > thread->left_ns)
 		thread->off_ns += thread->on_ns - thread->left_ns;

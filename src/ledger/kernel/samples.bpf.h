@@ -1,43 +1,49 @@
 /*
- * Stacks with weights, by one rule for all time (design: pay for a stack only when the interval
- * turns out to be worth it, with unbiased weights).
+ * Weighted stack samples. One rule covers all time: pay for a stack only if the interval turns out
+ * to be long enough, and keep the weights unbiased.
  *
- * Running time: a clock tick on every CPU weighs its period, which user space keeps changing at
- * random (periods.c). Waiting and ready time: each interval is drawn when it ends, with
- * p = min(1, length / period), and weighs max(length, period), so that the expected weight is its
- * length, whatever that is. The thread's kernel stack is taken at once; its user stack cannot be,
- * for another thread is current. Where it is taken depends on how the thread left the CPU:
+ * Running time: each CPU has a clock. A tick weighs one period, and user space keeps changing the
+ * period at random (periods.c).
  *
- *   in a syscall     once for all that is pending, at the end of the call (or a tick in it), if the
- *                    registers show that it is still the same stack
- *   outside of one   when it left, since nothing brings it back to that stack (page faults,
- *                    preemption). What the interval will be worth is not known then, so one in
- *                    2^shift is taken, at random, and weighs 2^shift as much. User space keeps the
- *                    shift at 0 unless there are too many.
+ * Waiting and ready time: each interval is drawn (sampled) when it ends, with probability
+ * min(1, length / period). A drawn interval weighs max(length, period), so that its expected weight
+ * equals its length. The kernel stack is taken at once. The user stack cannot be, because another
+ * thread is current. When it is taken depends on how the thread left the CPU:
+ *
+ *   in a syscall          at the end of the call or at a tick in the call, once for all pending
+ *                         intervals, if the registers show that it is still the same stack
+ *   outside of a syscall  when the thread leaves the CPU (page fault, preemption), because it does
+ *                         not pass our hooks with that stack again. The length of the interval is
+ *                         not known yet, so one stack in 2^shift is taken at random and weighs
+ *                         2^shift as much. User space keeps the shift at 0 unless the rate is too
+ *                         high.
  */
 #pragma once
 
 #include "ledger/kernel/holder.bpf.h"
 #include "ledger/kernel/walk.bpf.h"
 
-/* Of drawn intervals in one sample. */
+/* Most drawn intervals in one sample. */
 #define MOST_COUNT 0xffff
 
-/* So many more may be drawn before user space looks at the rate again; then the period doubles. */
+/*
+ * Limits the rate until user space adjusts it: after FUSE more draws the period doubles; after FUSE
+ * more stacks taken at switch-out the shift grows by one.
+ */
 #define FUSE 4000
 
-/* Of the random number: with periods below 2^40 ns, products stay below 2^64. */
+/* Random bits used per draw. Periods are below 2^40 ns, so products stay below 2^64. */
 #define DRAW_BITS 24
 
 const volatile bool with_stacks;
 
-__u64 draw_period_ns; /* user space raises it when too many are drawn */
+__u64 draw_period_ns; /* user space raises it when too many intervals are drawn */
 __u64 draw_fuse = FUSE;
-__u64 drawn; /* intervals, so far */
+__u64 drawn; /* intervals drawn so far */
 __u64 left_fuse = FUSE;
-__u64 left_taken; /* stacks of threads that left the CPU outside of calls, so far … */
-__u32 left_shift; /* … one of so many (as a power of two); user space changes it too */
-__u64 unsampled_ns[SLOT_COUNT]; /* weight that found no room in the ring */
+__u64 left_taken; /* stacks taken at switch-out outside of syscalls so far */
+__u32 left_shift; /* one such stack in 2^left_shift is taken; user space changes it too */
+__u64 unsampled_ns[SLOT_COUNT]; /* time that no sample represents */
 
 static __always_inline bool is_drawn(__u32 random, __u64 ns, __u64 period_ns)
 {
@@ -46,7 +52,7 @@ static __always_inline bool is_drawn(__u32 random, __u64 ns, __u64 period_ns)
 	return (__u64)(random >> (32 - DRAW_BITS)) * period_ns < ns << DRAW_BITS;
 }
 
-/* Counts one; true, once, if that burns the fuse. */
+/* Counts one event. Returns true in one caller only when the count reaches the fuse. */
 static __always_inline bool burns(__u64 *count, __u64 *fuse)
 {
 	__u64 most = *fuse;
@@ -90,7 +96,7 @@ static __always_inline void fill_sample(struct sample_record *record, const stru
 	record->object[1] = pending->object[1];
 }
 
-/* false: there was no room. */
+/* Returns false if the ring is full. */
 VERIFIED_ONCE bool send_sample(const struct thread *thread, const struct pending *pending,
 			       __u64 user, __u32 none)
 {
@@ -110,8 +116,8 @@ VERIFIED_ONCE bool send_sample(const struct thread *thread, const struct pending
 }
 
 /*
- * All that waits for the user stack at `ip` and `sp` gets it. For what waits for another one it is
- * too late. What finds no room stays for the next time.
+ * Sends all pending samples. Those that wait for the user stack at `ip` and `sp` get it; for the
+ * others it is too late, and they go without. Samples that do not fit in the ring stay pending.
  */
 VERIFIED_ONCE int settle_pending(struct thread *thread, __u64 user, __u32 none, __u64 ip, __u64 sp)
 {
@@ -119,7 +125,7 @@ VERIFIED_ONCE int settle_pending(struct thread *thread, __u64 user, __u32 none, 
 
 	if (!thread)
 		return 0;
-	/* First: a tick in the middle of this would settle the same once more. */
+	/* Clear the count first: a tick that interrupts this must not send the same samples. */
 	thread->pending_count = 0;
 	barrier();
 	for (__u32 i = 0; i < MOST_PENDING; i++) {
@@ -139,7 +145,7 @@ VERIFIED_ONCE int settle_pending(struct thread *thread, __u64 user, __u32 none, 
 	return 0;
 }
 
-/* Time of the ledger that no sample will stand for. */
+/* Counts time in the ledger that no sample will represent. */
 VERIFIED_ONCE int lose_weight(__u64 slot, __u64 ns)
 {
 	if (with_stacks && slot < SLOT_COUNT)
@@ -151,11 +157,11 @@ VERIFIED_ONCE int lose_weight(__u64 slot, __u64 ns)
 enum left {
 	LEFT_UNSEEN,
 	LEFT_IN_CALL,
-	LEFT_OUTSIDE, /* of calls */
-	LEFT_TAKEN,   /* likewise, and its stack was taken */
+	LEFT_OUTSIDE, /* outside of a syscall; its stack was not taken */
+	LEFT_TAKEN,   /* outside of a syscall; its stack was taken */
 };
 
-/* What an interval is worth when it is drawn: 0 if another one stands for it. */
+/* The length to draw an interval with. 0 if it was not among the 1 in 2^shift selected. */
 static __always_inline __u64 worth(const struct thread *thread, __u64 ns)
 {
 	if (thread->left == LEFT_OUTSIDE)
@@ -163,7 +169,7 @@ static __always_inline __u64 worth(const struct thread *thread, __u64 ns)
 	return thread->left == LEFT_TAKEN ? ns << (thread->left_shift & 31) : ns;
 }
 
-/* The user stack that it left the CPU with. If it was not taken: 0, and *none stays. */
+/* The user stack taken when the thread left the CPU. If none was: 0, and *none is unchanged. */
 static __always_inline __u64 stack_left_with(const struct thread *thread, __u32 *none)
 {
 	if (thread->left != LEFT_TAKEN)
@@ -173,8 +179,8 @@ static __always_inline __u64 stack_left_with(const struct thread *thread, __u32 
 }
 
 /*
- * The variance of such an estimate is weight × (weight − length): the weight takes the place of the
- * period, which is the same unless the stack was one of several.
+ * The variance of the estimate is weight × (weight − length). So period_ns is set to the weight if
+ * the stack was one in 2^shift.
  */
 static __always_inline void weigh(struct pending *new, const struct thread *thread, __u32 slot,
 				  __u64 ns, __u64 period_ns, __u64 end_ns)
@@ -200,8 +206,8 @@ static __always_inline void note_wait(struct pending *new, const struct ledger_k
 }
 
 /*
- * What a thread has open when nothing changes any more, as if it ended now. The draw is the same
- * however often it is asked for: an iterator may show a thread twice.
+ * Draws the interval that is open at the freeze, as if it ended then. An iterator may visit a
+ * thread twice, so the random number is a hash: repeated calls give the same result.
  */
 static __always_inline bool draw_open(const struct thread *thread, struct pending *new)
 {
@@ -225,7 +231,7 @@ static __always_inline bool draw_open(const struct thread *thread, struct pendin
 	return true;
 }
 
-/* It ends after the end, and was not shown by the iterator before. */
+/* The thread ends after the freeze, and the last iterator has not visited it. */
 VERIFIED_ONCE int give_up_open(struct thread *thread)
 {
 	__u32 none = STACK_NONE_EXIT;
@@ -240,7 +246,7 @@ VERIFIED_ONCE int give_up_open(struct thread *thread)
 	return 0;
 }
 
-/* The thread ends, or its program does: there will be no user stack for what is pending. */
+/* The thread exits or executes a new program: pending samples will never get a user stack. */
 static __always_inline void give_up_pending(struct thread *thread, __u32 none)
 {
 	if (!thread->pending_count)
@@ -254,7 +260,7 @@ static __always_inline void give_up_pending(struct thread *thread, __u32 none)
 	thread->pending_count = 0;
 }
 
-/* Its place among what is pending: one of the same kind, or a free one; NULL if neither. */
+/* A pending sample with the same key, or a free entry; NULL if there is neither. */
 static __always_inline struct pending *find_pending(struct thread *thread,
 						    const struct pending *new)
 {
@@ -301,9 +307,9 @@ VERIFIED_ONCE int add_pending(struct thread *thread, const struct pending *new)
 }
 
 /*
- * Is there a call whose end will show the thread's stack? On the way out of one, behind our hook,
- * the registers still have its number; level sched has no mark of its own there, and says no rather
- * too often.
+ * Is the thread in a syscall whose exit hook is still to come? After that hook, on the way out, the
+ * registers still hold the syscall number. Level full tracks the call itself. Level sched cannot
+ * tell, so it answers no in doubtful cases.
  */
 static __always_inline bool is_in_call(const struct thread *thread, struct task_struct *task,
 				       __u32 slot)
@@ -340,7 +346,7 @@ static __always_inline void note_left(struct thread *thread, struct task_struct 
 	thread->left_stack = thread->left_none ? 0 : user_stack(thread->here_pid, WALK_SCHEDULER);
 }
 
-/* An interval without a CPU ended, and was drawn. */
+/* A wait or ready interval ended and was drawn. */
 static __noinline void add_interval(struct thread *thread, struct task_struct *task,
 				    struct pending *new)
 {
@@ -364,7 +370,7 @@ static __noinline void add_interval(struct thread *thread, struct task_struct *t
 		lose_weight(new->slot, new->weight_ns);
 }
 
-/* The stack of the current thread, which is waking another one. */
+/* The stack of the current thread, which is the waker. */
 static __always_inline __u64 stack_of_waker(void)
 {
 	struct task_struct *current = bpf_get_current_task_btf();
@@ -380,9 +386,10 @@ static __always_inline __u64 stack_of_waker(void)
 }
 
 /*
- * A wait is about to end. Whoever ends it is the current thread now, and maybe not when it has
- * ended: that may be on another CPU. So it is drawn already, for what it is worth now; should it be
- * drawn in the end for what it became worth meanwhile, it has no such stack.
+ * A wait is about to end. The waker is current now, but maybe not at sched_wakeup, which can run on
+ * another CPU. So draw the wait already, with its length so far, and take the waker's stack. The
+ * final draw uses the same random number. If it succeeds only because the wait has become longer,
+ * the sample has no waker stack.
  */
 static __always_inline void draw_early(struct thread *thread)
 {
@@ -427,7 +434,7 @@ static __always_inline void draw_ready(struct thread *thread, struct task_struct
 	add_interval(thread, task, &new);
 }
 
-/* At the end of a syscall: the user stack is the one that it blocked with. */
+/* At the end of a syscall, the user stack is still the one that the thread blocked with. */
 static __noinline void take_pending(struct thread *thread, struct task_struct *current)
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(current);

@@ -1,10 +1,10 @@
-/* The threads that were there before us: their accounts are opened by an iterator. */
+/* Seeding: an iterator opens the accounts of threads that already exist. */
 #pragma once
 
 #include "ledger/kernel/repair.bpf.h"
 #include "ledger/kernel/targets.bpf.h"
 
-/* Where a thread is that was there before us. A hook that moves it meanwhile wins. */
+/* The current state of an existing thread. If a hook moves the thread meanwhile, the hook wins. */
 static __always_inline __u32 seed_slot(struct thread *thread, struct task_struct *task)
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
@@ -20,15 +20,15 @@ static __always_inline __u32 seed_slot(struct thread *thread, struct task_struct
 	if (!state)
 		return SLOT_READY_PREEMPTED;
 	if (state & TASK_NEW)
-		return SLOT_READY_WOKEN; /* nobody has seen it wait */
+		return SLOT_READY_WOKEN; /* created, but not yet woken for the first time */
 	slot = cause_of_wait(thread, task, state, false);
 	thread->wait.slot = slot;
 	return slot;
 }
 
 /*
- * The claim keeps hooks off while the account is being opened: this runs on another CPU than the
- * thread. What they miss meanwhile, the second pass finds.
+ * SLOT_SEEDING keeps hooks off while the account is being opened, because this can run on another
+ * CPU than the thread. The second pass finds what the hooks miss meanwhile.
  */
 static __always_inline void seed(struct task_struct *task)
 {
@@ -60,8 +60,8 @@ static __always_inline __u32 kind_of(__u32 slot)
 }
 
 /*
- * A thread seeded in the middle of a switch or a wakeup looked as it was just before. If it still
- * is where the seeding put it, but the kernel says otherwise, the transition was that one.
+ * A thread that was seeded in the middle of a switch or a wakeup got the state from before that
+ * transition. If no hook has moved it since and the kernel now shows another state, correct it.
  */
 static __always_inline void check_seed(struct thread *thread, struct task_struct *task)
 {

@@ -1,7 +1,7 @@
 /*
- * Syscalls that took long, each as a record with what its arguments mean: the paths, what is behind
- * the descriptor. The registers have the arguments still when a call ends, so nothing has to be
- * noted when it begins. All of this is the exception: it costs about 0.7 µs.
+ * Slow syscalls. Each is sent as a record with its decoded arguments: the paths, and the file
+ * behind the descriptor. The registers still hold the arguments when a call ends, so nothing needs
+ * to be saved when it begins. A record costs about 0.7 µs, but slow calls are rare.
  */
 #pragma once
 
@@ -10,16 +10,16 @@
 
 const volatile struct call_shape shape_of[LEDGER_SYSCALLS];
 
-/* A ring of its own: a burst of slow calls must not cost a thread its last account. */
+/* A separate ring: a burst of slow calls must not fill the ring of the last records of threads. */
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 512 * 1024);
 } signal_ring SEC(".maps");
 
-/* Not in `lost`, which is about accounts. */
+/* Separate from `lost`, which counts losses in accounts. */
 __u64 signal_lost[LOST_COUNT] SEC(".data.signal_lost");
 
-/* What can be slow in a call that waits by choice is its time on a CPU. */
+/* In a call that waits by design (shape_of[].idle), only time on a CPU can be slow. */
 static __always_inline __u64 time_that_counts(const struct ended_call *call)
 {
 	bool idle = shape_of[call->nr & (LEDGER_SYSCALLS - 1)].idle;
@@ -28,7 +28,7 @@ static __always_inline __u64 time_that_counts(const struct ended_call *call)
 }
 
 /*
- * A futex may be waiting by choice or not: it is a lock, and not a condition, if its owner was
+ * A futex call can wait for a lock, or by design for a condition. It is a lock if its owner was
  * known when the thread last waited for it.
  */
 static __always_inline bool waited_for_owner(const struct thread *thread, struct pt_regs *regs)
@@ -37,7 +37,7 @@ static __always_inline bool waited_for_owner(const struct thread *thread, struct
 	       thread->wait.object[0] == regs->ARCH_ARG1;
 }
 
-/* NULL, and counted, if the ring is full. */
+/* Returns NULL if the ring is full, and counts that as a loss. */
 static __always_inline struct slow_call_record *new_record(const struct thread *thread,
 							   const struct ended_call *call)
 {
@@ -106,7 +106,7 @@ static __noinline int add_target(struct slow_call_record *record, struct task_st
 static __always_inline void add_path(struct slow_call_record *record, __u32 which, __u64 address)
 {
 	if (bpf_probe_read_user_str(record->path[which], CALL_PATH_BYTES, (void *)address) > 0)
-		record->paths_read |= 1 << which; /* else it is paged out, or nonsense */
+		record->paths_read |= 1 << which; /* fails if paged out or a bad pointer */
 }
 
 static __always_inline __u64 arg_of(const struct slow_call_record *record, __u32 which)

@@ -1,4 +1,7 @@
-/* Which threads have an account. Decided when a thread appears; the other hooks only look it up. */
+/*
+ * Which threads have an account. Decided when a thread is created or seeded, when it executes a
+ * program, and when it changes its name, user or cgroup. All other hooks only look up the account.
+ */
 #pragma once
 
 #include "bpf/files.bpf.h"
@@ -15,14 +18,14 @@ const volatile bool all_threads;
 const volatile __u32 name_count;
 const volatile struct glob names[MOST_NAMES];
 const volatile __u32 exe_count;
-const volatile __u32 exe_fds[MOST_EXES]; /* descriptors of gapless that hold the files open */
+const volatile __u32 exe_fds[MOST_EXES]; /* gapless holds the files open at these descriptors */
 const volatile __u32 user_count;
 const volatile __u32 users[MOST_USERS];
 const volatile bool by_cgroup;
-const volatile bool by_descent; /* children that are there at the start are wanted too */
+const volatile bool by_descent; /* children that exist at the start are wanted too */
 const volatile bool early;      /* children are followed before accounts are open */
 
-/* A process that waits to be told to become the command: wanted from its exec on. 0: none. */
+/* The child process that will execute the command: wanted from its exec on. 0: none. */
 __u32 gated_pid;
 
 struct id_set {
@@ -37,8 +40,8 @@ struct id_set wanted_tids SEC(".maps");
 struct id_set wanted_cgroups SEC(".maps");
 
 /*
- * Threads that are wanted by descent, before they have an account: user space puts the first one
- * in. Parents cannot be asked later: by then they may have ended.
+ * Threads that are wanted by descent, before accounts are open. User space inserts the first one.
+ * Parents cannot be looked up later, because they may have ended by then.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
@@ -69,9 +72,9 @@ static __always_inline bool has_wanted_name(struct task_struct *task)
 }
 
 /*
- * The files behind exe_fds, noted by the seeding. Their addresses are theirs alone for as long as
- * gapless holds them open; numbers of devices and inodes differ between stat() and the kernel on
- * some file systems (overlayfs, btrfs).
+ * Addresses of the inodes behind exe_fds, saved by the seeding. An address is unique while gapless
+ * holds the file open. Device and inode numbers would not do: on some file systems (overlayfs,
+ * btrfs) stat() and the kernel disagree about them.
  */
 __u64 exe_inodes[MOST_EXES];
 
@@ -94,7 +97,7 @@ static __noinline bool has_wanted_exe(struct task_struct *task)
 	return false;
 }
 
-/* By its effective user, as ps(1) shows. */
+/* Compares the effective user, which ps(1) shows too. */
 static __noinline bool has_wanted_user(struct task_struct *task)
 {
 	__u32 user = BPF_CORE_READ(task, real_cred, euid.val);
@@ -105,7 +108,7 @@ static __noinline bool has_wanted_user(struct task_struct *task)
 	return false;
 }
 
-/* In one of the wanted cgroups or below it. */
+/* True for a wanted cgroup and for its descendants. */
 static __noinline bool is_wanted_cgroup(struct cgroup *cgroup)
 {
 	struct cgroup_subsys_state *css = (struct cgroup_subsys_state *)cgroup;
@@ -120,7 +123,7 @@ static __noinline bool is_wanted_cgroup(struct cgroup *cgroup)
 	return false;
 }
 
-/* Of gapless itself, noted by the seeding, which runs in its context. */
+/* Pid namespace and tgid of gapless, saved by the seeding, which runs in its context. */
 __u32 own_level;
 __u64 own_ns;
 __s32 own_tgid;
@@ -154,10 +157,10 @@ static __always_inline bool is_followed(struct task_struct *task)
 }
 
 /*
- * A birth before accounts are open: a child of one that is followed is followed. False if they are
- * open by now. The child is noted before the clock is looked at again, with a full barrier between,
- * and the seeding starts the clock before it looks at threads: so, however close they come, one of
- * the two opens the account.
+ * A thread is created before accounts are open (start_ns is 0): the child of a followed thread is
+ * followed too. Returns false if accounts are open by now. We insert the child before we read
+ * start_ns again, with a full barrier in between. The seeding sets start_ns before it visits
+ * threads. So in any race, at least one of the two opens the account.
  */
 static __always_inline bool is_born_early(struct task_struct *task, struct task_struct *parent)
 {
@@ -169,7 +172,7 @@ static __always_inline bool is_born_early(struct task_struct *task, struct task_
 	return !early || !__sync_val_compare_and_swap(&start_ns, 0, 0);
 }
 
-/* Whether the process is one that was asked for, by number, by file or by name. */
+/* Whether the process matches the target by pid, by executable or by name. */
 static __always_inline bool is_wanted_process(struct task_struct *task, struct task_struct *leader)
 {
 	__u64 id = number_here(BPF_CORE_READ(leader, thread_pid));
@@ -191,7 +194,7 @@ static long climb(__u32 i, struct ascent *ascent)
 	struct task_struct *task = ascent->task;
 	struct task_struct *parent = BPF_CORE_READ(task, group_leader, real_parent);
 
-	/* What the target's shell started is its child, but not if that is gapless. */
+	/* gapless itself and its children do not count as children of the target. */
 	if (!parent || parent == task || BPF_CORE_READ(task, tgid) == own_tgid)
 		return 1;
 	ascent->task = parent;
@@ -200,8 +203,8 @@ static long climb(__u32 i, struct ascent *ascent)
 }
 
 /*
- * Whether one of its ancestors is a wanted process. Asked by the seeding only: from then on every
- * birth is seen, and a process whose parent has ended may get one that it does not descend from.
+ * Whether an ancestor is a wanted process. Only the seeding uses this. Afterwards a hook sees every
+ * new thread; and an orphan may get a new parent that it does not descend from.
  */
 static __noinline bool is_descendant(struct task_struct *task)
 {
@@ -212,7 +215,7 @@ static __noinline bool is_descendant(struct task_struct *task)
 	return ascent.found;
 }
 
-/* *ret_flags says whether its children are wanted too. */
+/* *ret_flags has THREAD_FOLLOW if its children are wanted too. */
 static __always_inline bool is_wanted(struct task_struct *task, __u32 *ret_flags)
 {
 	__u64 id;
@@ -225,14 +228,14 @@ static __always_inline bool is_wanted(struct task_struct *task, __u32 *ret_flags
 	if (by_cgroup && is_wanted_cgroup(BPF_CORE_READ(task, cgroups, dfl_cgrp)))
 		return true;
 	*ret_flags = 0;
-	/* Children have the user of their parent; one that takes another is wanted no more. */
+	/* Do not follow children: they inherit the user, and match until they change it. */
 	if (user_count && has_wanted_user(task))
 		return true;
 	id = number_here(BPF_CORE_READ(task, thread_pid));
 	return bpf_map_lookup_elem(&wanted_tids, &id);
 }
 
-/* Its numbers: the kernel's, those in gapless's namespace, and the one in its own. */
+/* Saves pid and tid: the kernel's, those in gapless's pid namespace, and the tid in its own. */
 static __always_inline void note_numbers(struct thread *thread, struct task_struct *task)
 {
 	struct pid *pid = BPF_CORE_READ(task, thread_pid);
@@ -260,14 +263,17 @@ static __always_inline void forget_tid(const struct thread *thread)
 		bpf_map_delete_elem(&tids, &key);
 }
 
-/* Makes the account, not open yet. NULL if there was no memory (counted) or it is there already. */
+/*
+ * Creates the account without opening it. Returns NULL if there is no memory, which is counted, or
+ * if the account already exists.
+ */
 static __always_inline struct thread *new_thread(struct task_struct *task, __u32 flags)
 {
 	struct thread *thread =
 		bpf_task_storage_get(&threads, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 
 	if (!thread) {
-		/* Or another CPU was making it at the same time. */
+		/* The call also fails if another CPU creates the account at the same time. */
 		if (!find(task))
 			count_lost(LOST_NO_STORAGE);
 		return NULL;

@@ -1,9 +1,10 @@
 /*
- * A thread's account in task storage, and the one way to change it.
+ * A thread's account in task storage, and the functions that change it.
  *
- * Who writes: hooks of the thread itself while it runs, sched_switch on its CPU, and sched_wakeup
- * on any CPU while it does not run. The scheduler's locks order these, so there is one writer at a
- * time. The snapshot reads from another CPU at any moment: hence the sequence count.
+ * Writers are the hooks of the thread itself while it runs, sched_switch on its CPU, and
+ * sched_wakeup on any CPU while it does not run. The scheduler's locks order these, so there is one
+ * writer at a time. The snapshot reads from another CPU at any moment, so there is a sequence
+ * count.
  */
 #pragma once
 
@@ -11,14 +12,17 @@
 #include "bpf/identity.h"
 #include "ledger/ledger.h"
 
-/* In the kernel, but not in a syscall: a new thread before its first return, a kernel thread. */
+/*
+ * Values of thread.nr. NR_NONE: not in a syscall. NR_KERNEL: in the kernel, but not in a syscall (a
+ * new thread before its first return to user space, or a kernel thread).
+ */
 #define NR_NONE   (-1)
 #define NR_KERNEL (-2)
 
-/* Drawn intervals that wait for a user stack, see samples.bpf.h. count 0: none. */
+/* Drawn intervals that wait for a user stack, see samples.bpf.h. count 0: a free entry. */
 struct pending {
 	__u64 kernel, waker; /* stacks */
-	__u64 ip, sp;        /* of the user stack that it waits for */
+	__u64 ip, sp;        /* top of the user stack that they wait for */
 	__u64 weight_ns, wait_ns, period_ns, end_ns;
 	__u64 by, first;
 	__u64 object[2];
@@ -29,59 +33,58 @@ struct pending {
 #define MOST_PENDING 4
 
 /*
- * A call that a signal broke off, until it is known whether the kernel makes it again; see
+ * A call that a signal interrupted, until it is known whether the kernel restarts it; see
  * calls.bpf.h.
  */
 struct broken_call {
-	__u64 begin_ns;  /* 0: none */
-	__u64 off_ns;    /* the thread's off_ns then */
-	__u64 end_ns;    /* when it was broken off … */
-	__u64 waited_ns; /* … and how long it had been without a CPU by then */
-	__u64 sp;        /* the user stack pointer: the call is made again with the same one */
+	__u64 begin_ns;  /* 0: no such call */
+	__u64 off_ns;    /* the thread's off_ns at begin_ns */
+	__u64 end_ns;    /* when the signal interrupted it */
+	__u64 waited_ns; /* time without a CPU from begin_ns to end_ns */
+	__u64 sp;        /* the user stack pointer: a restart has the same one */
 	__s32 nr;
-	__u16 restart; /* its return: one of ERESTART… */
+	__u16 restart; /* its return value, one of ERESTART… */
 	__u16 state;
 };
 
 struct thread {
-	/* First, and as struct identity has it: signals see that much of a thread. */
+	/* The fields of struct identity come first: signals read these from the same storage. */
 	__u64 id;
-	__u32 here_pid; /* in gapless's own pid namespace, as /proc has it; 0: not to be seen there
-			 */
+	__u32 here_pid; /* in gapless's pid namespace, as in its /proc; 0: not visible there */
 	__u32 here_tid;
 	__u64 ended_ns; /* see end_of_call() */
 	struct ledger_account account;
-	__u32 pid;    /* the kernel's number; the key of tids together with … */
-	__u32 ns_tid; /* … the tid in its own pid namespace, as user memory has it */
+	__u32 pid;    /* the kernel's tgid; (pid, ns_tid) is the key of the map tids */
+	__u32 ns_tid; /* the tid in its own pid namespace, as found in user memory */
 	__u32 flags;
-	__u32 flush; /* the last flush that the cell took part in */
+	__u32 flush; /* the value of the global `flush` when the cell was last flushed */
 	__s32 nr;    /* the syscall in flight, or NR_NONE, NR_KERNEL */
 	__s32 last_nr;
-	__u64 call_ns;     /* when it began */
-	__u64 call_off_ns; /* off_ns then */
+	__u64 call_ns;     /* when the syscall began */
+	__u64 call_off_ns; /* off_ns at call_ns */
 	struct broken_call broken;
 	__u64 off_ns;       /* all time without a CPU so far */
 	__u64 left_ns;      /* when it left the CPU */
-	__u64 on_ns;        /* when it got the CPU; 0: before we looked */
-	__u64 exec_ns;      /* the scheduler's sums when it left the CPU: of running … */
-	__u64 delay_ns;     /* … and of waiting for a CPU; see repair.bpf.h */
+	__u64 on_ns;        /* when it got the CPU; 0: before we attached */
+	__u64 exec_ns;      /* sum_exec_runtime when it left the CPU, see repair.bpf.h */
+	__u64 delay_ns;     /* sched_info.run_delay when it left the CPU */
 	__u64 minor_faults; /* when its account began */
 	__u64 major_faults;
 	__u64 kernel_lock;
 	__u64 waker; /* set by sched_waking, which may come before the wait begins */
 	__u32 waker_kind;
 	__u32 cpu;
-	__u64 released; /* set by sched_waking: the lock that the waker let go of; 0: none … */
-	__u32 released_before; /* … and how often it was released before */
-	__u32 releases;        /* of the lock, when the wait for it began; see holder.bpf.h */
-	__u64 stack_mark;      /* see in_interrupt() */
-	__u64 last_waker; /* the last thread that woke it: task, number, and what it is to us */
+	__u64 released;        /* set by sched_waking: the lock that the waker released; 0: none */
+	__u32 released_before; /* releases of that lock before this one */
+	__u32 releases;   /* releases of the lock when the wait for it began; see holder.bpf.h */
+	__u64 stack_mark; /* see in_interrupt() */
+	__u64 last_waker; /* cache in woken_by(): the task that woke it last */
 	__s32 last_waker_pid;
 	__u32 last_waker_kind;
 	__u64 last_waker_id;
-	__u64 waking_since_ns;   /* the begin of the wait that sched_waking has seen the end of … */
-	__u64 waker_stack;       /* … who ended it, if it will be drawn … */
-	__u32 random;            /* … by this number */
+	__u64 waking_since_ns;   /* start of the wait that draw_early() has drawn */
+	__u64 waker_stack;       /* stack of the thread that ended it, if it was drawn */
+	__u32 random;            /* the random number of that draw */
 	__u32 kernel_lock_flags; /* LCB_F_… */
 	struct ledger_key wait;
 	struct ledger_key cell;
@@ -89,8 +92,8 @@ struct thread {
 	__u64 unjudged_ns; /* a wait that may have timed out: see timeouts.bpf.h */
 	__u64 unjudged_by;
 	__u32 unjudged_by_kind;
-	__u16 by_interrupt; /* waking comes from an interrupt, whoever is behind it … */
-	__u16 by_rcu;       /* … or from RCU */
+	__u16 by_interrupt; /* the waking came from an interrupt, even if a sender is known */
+	__u16 by_rcu;       /* the waking came from RCU */
 	__u64 left_stack;   /* how it left the CPU, see samples.bpf.h */
 	__u8 left, left_none, left_shift, pad;
 	__u32 pending_count;
@@ -113,16 +116,16 @@ struct {
 
 const volatile bool full; /* level full: syscalls are hooked */
 
-__u64 start_ns; /* accounts are opened since then; 0: not yet */
+__u64 start_ns; /* hooks open accounts from then on; 0: not yet */
 /*
- * When the recording begins: later than start_ns, when every thread has been seen. An account that
- * was opened before has no sums until then, whatever its thread does, and begins there. NOT_YET
- * while the seeding is at work; 0 before.
+ * The start of the recording. Later than start_ns, because the seeding must visit every thread
+ * first. Accounts that were opened earlier stay at zero until base_ns and begin there. NOT_YET
+ * during the seeding; 0 before it.
  */
 #define NOT_YET (~0ULL)
 __u64 base_ns;
-bool frozen;     /* nothing changes any more … */
-__u64 frozen_ns; /* … since then */
+bool frozen;     /* accounts no longer change */
+__u64 frozen_ns; /* when `frozen` was set */
 __u64 quality[QUALITY_COUNT];
 __u64 last_id;
 
@@ -137,8 +140,8 @@ static __always_inline struct thread *find(struct task_struct *task)
 }
 
 /*
- * One writer at a time, so the count itself needs no atomic. The barriers keep what is written
- * between the two changes of the count; copy_account() has the reader's.
+ * There is one writer at a time, so the count needs no atomics. The barriers keep the writes
+ * between the two increments. copy_account() has the reader's barriers.
  */
 static __always_inline void write_begin(struct ledger_account *account)
 {
@@ -153,9 +156,9 @@ static __always_inline void write_end(struct ledger_account *account)
 }
 
 /*
- * The interval in which a thread was found counts like one that begins, so that every interval with
- * time in the account is one of its count, as it is one of the wait's. Another name for the slot
- * takes the count along.
+ * The interval in which a thread was found counts as one that began, so that every interval with
+ * time in the account is counted, as in the sums of waits. If that interval moves to another slot,
+ * the count moves too (-1 there, +1 here).
  */
 static __always_inline void count_found(struct ledger_account *account, __u32 slot, __u32 change)
 {
@@ -167,9 +170,9 @@ static __always_inline void count_found(struct ledger_account *account, __u32 sl
 int wait_ended(struct thread *thread, __u32 slot, __u64 ns);
 
 /*
- * Law 1: closes the open slot and opens the next with the same timestamp. Returns how long the
- * closed one was open. The caller is between write_begin() and write_end(). No wait ends in
- * another way, so what an account has of waits, the sums of waits have too (invariant 5).
+ * Law 1: closes the open slot and opens the next one with the same timestamp. Returns how long the
+ * closed slot was open. The caller is between write_begin() and write_end(). Waits end nowhere
+ * else, so the wait time in an account equals the sums of its waits (invariant 5).
  */
 static __always_inline __u64 move(struct thread *thread, __u32 to, __u64 now)
 {
@@ -204,13 +207,16 @@ static __always_inline __u64 move(struct thread *thread, __u32 to, __u64 now)
 	return ns;
 }
 
-/* When the open slot began, of what is recorded. */
+/* The start of the open interval, or of the recording if that is later. */
 static __always_inline __u64 open_since(const struct ledger_account *account)
 {
 	return account->since_ns < base_ns ? base_ns : account->since_ns;
 }
 
-/* An interval that we saw but cannot stand for. It keeps its state, so that sums still close. */
+/*
+ * Time that was seen but cannot be attributed. It stays in the slot that was open, so that the sums
+ * still add up.
+ */
 static __always_inline void unexplained(struct thread *thread, __u64 now)
 {
 	__u64 ns = now - open_since(&thread->account);
@@ -222,7 +228,7 @@ static __always_inline void unexplained(struct thread *thread, __u64 now)
 		thread->account.unexplained_ns += ns;
 }
 
-/* Where a thread is that has the CPU. */
+/* The slot of a thread that has the CPU. */
 static __always_inline __u32 run_slot(const struct thread *thread)
 {
 	if (!full)
@@ -230,13 +236,13 @@ static __always_inline __u32 run_slot(const struct thread *thread)
 	return thread->nr == NR_NONE ? SLOT_RUN_USER : SLOT_RUN_KERNEL;
 }
 
-/* No hook has moved it since the seeding. */
+/* True if no hook has moved the thread since the seeding. */
 static __always_inline bool is_as_seeded(const struct ledger_account *account)
 {
 	return account->since_ns == account->first_ns;
 }
 
-/* A hook found an account that the seeding has made but not opened yet: the hook wins. */
+/* A hook found an account that the seeding has created but not opened yet: the hook wins. */
 static __always_inline void open_account(struct thread *thread, __u32 slot, __u64 now)
 {
 	struct ledger_account *account = &thread->account;

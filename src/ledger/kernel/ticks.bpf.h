@@ -1,4 +1,4 @@
-/* Samples of running time: a clock ticks on every CPU, see samples.bpf.h. */
+/* Samples of running time, taken by a clock tick on every CPU; see samples.bpf.h. */
 #pragma once
 
 #include "ledger/kernel/samples.bpf.h"
@@ -12,7 +12,7 @@ struct {
 	__type(value, __u64);
 } last_tick SEC(".maps");
 
-/* By CPU; user space sets the number of entries and fills them in. */
+/* Indexed by CPU. User space sets the number of entries and fills them in. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -20,15 +20,15 @@ struct {
 	__type(value, struct tick_clock);
 } tick_clocks SEC(".maps");
 
-/* How often a clock has ticked since its period was changed, by the time that it is. */
+/* Ticks due at `now` since the period of the clock was last changed. */
 static __always_inline __u64 ticks_at(const struct tick_clock *clock, __u64 now)
 {
 	return now > clock->since_ns ? (now - clock->since_ns) / clock->period_ns : 0;
 }
 
 /*
- * A machine that is late (its CPU was taken away, interrupts were off) gets one tick for all that
- * were due; those since the thread got the CPU are its own.
+ * If ticks were delayed (a hypervisor took the CPU, or interrupts were off), one tick arrives for
+ * all that were due. The thread is charged for those since it got the CPU.
  */
 static __always_inline __u64 weigh_tick(const struct thread *thread, __u64 now)
 {
@@ -48,7 +48,7 @@ static __always_inline __u64 weigh_tick(const struct thread *thread, __u64 now)
 	return (due > 1 ? due : 1) * clock->weight_ns;
 }
 
-/* The state that a tick found its thread in. */
+/* The slot that a tick is charged to. */
 static __always_inline __u32 tick_slot(const struct thread *thread, bool in_kernel)
 {
 	__u32 slot = thread->account.slot;

@@ -1,9 +1,9 @@
 /*
- * Waits that ended because their time was up. At the wakeup that is an interrupt like any other;
- * what the call returns tells, at level full. So a wait that an interrupt ended, or whose wakeup
- * was not shown to us, is booked at once, as what the last one of its kind was, and moved should
- * its call say otherwise. A wait whose call has not returned when the recording ends stays where it
- * was booked.
+ * Waits that timed out. At the wakeup, a timeout looks like any other interrupt. Only the return
+ * value of the call shows it, at level full. So a wait that ended by an interrupt, or whose wakeup
+ * we missed, is booked at once under the same cause as the previous wait of its kind. If the return
+ * value contradicts that, the wait is moved. If the call has not returned by the end of the
+ * recording, the wait stays where it was booked.
  */
 #pragma once
 
@@ -15,13 +15,13 @@
 #define ETIMEDOUT   110
 #define EINPROGRESS 115
 
-/* For a wait that ended in an interrupt. */
+/* Whether the return value of the call means that its wait timed out. */
 static __always_inline bool says_timed_out(__u32 slot, long ret)
 {
 	switch (slot) {
 	case SLOT_WAIT_POLL:
 	case SLOT_WAIT_SLEEP:
-		return ret == 0 || ret == -EAGAIN; /* EAGAIN: of sigtimedwait */
+		return ret == 0 || ret == -EAGAIN; /* EAGAIN: from sigtimedwait() */
 	case SLOT_WAIT_LOCK:
 	case SLOT_WAIT_NET:
 	case SLOT_WAIT_ACCEPT:
@@ -34,7 +34,7 @@ static __always_inline bool says_timed_out(__u32 slot, long ret)
 	}
 }
 
-/* The sample of the wait, if it was drawn and waits for its stack. */
+/* Corrects the sample of the wait too, if it was drawn and is still pending. */
 static __always_inline void correct_pending(struct thread *thread, const struct ledger_key *was)
 {
 	for (__u32 i = 0; i < MOST_PENDING; i++) {
@@ -46,7 +46,7 @@ static __always_inline void correct_pending(struct thread *thread, const struct 
 	}
 }
 
-/* The call returns whose last wait was left unjudged. */
+/* A call returns whose last wait may have timed out. */
 VERIFIED_ONCE int judge_wait(struct thread *thread, long ret)
 {
 	struct ledger_key *wait, was;

@@ -1,10 +1,10 @@
 /*
- * Sums per (waiter, cause, object, culprit). A thread mostly waits for the same thing again and
- * again, so its last sum is kept in task storage (the cell) and goes into the map only when the
- * thread waits for something else, or when user space asks by raising `flush`.
+ * Sums of waits per (waiter, cause, object, culprit). A thread usually waits for the same object
+ * again and again, so its latest sum stays in task storage (the cell). The cell goes into the map
+ * when the thread waits for something else, or after user space has incremented `flush`.
  *
- * Two maps take turns: user space switches `active`, lets the stragglers finish, and then empties
- * the other one. Emptying a map in use would lose what a hook adds between lookup and delete.
+ * There are two maps. User space switches `active`, waits until no hook uses the old map, and then
+ * empties it. Emptying a map in use would lose what a hook adds between lookup and delete.
  */
 #pragma once
 
@@ -30,15 +30,15 @@ static __always_inline bool add_to(void *map, const struct ledger_key *key,
 
 	if (!there)
 		return !bpf_map_update_elem(map, key, sum, BPF_NOEXIST);
-	/* The key holds the waiter, and one thread's waits end one after the other. */
+	/* No atomics: the key contains the waiter, and the waits of one thread never overlap. */
 	there->ns += sum->ns;
 	there->count += sum->count;
 	return true;
 }
 
 /*
- * A map of 6.1 refuses an interrupt that comes while it is being changed, one time in eight. Then,
- * and if it is full, the other one takes the sum; it is read later.
+ * In 6.1, a map update fails in an interrupt that comes during another update of the map, one time
+ * in eight. Then, or if the map is full, the sum goes into the other map, which is read later.
  */
 static __always_inline bool add_wait(const struct ledger_key *key, const struct ledger_sum *sum)
 {
@@ -47,7 +47,7 @@ static __always_inline bool add_wait(const struct ledger_key *key, const struct 
 	return add_to(&waits_a, key, sum) || add_to(&waits_b, key, sum);
 }
 
-/* Copies: what a function gets to see is no key of a map for 6.1. */
+/* The copies are for the verifier of 6.1: a pointer argument cannot be a map key. */
 VERIFIED_ONCE int flush_cell(const struct thread *thread)
 {
 	struct ledger_key key;
@@ -57,7 +57,7 @@ VERIFIED_ONCE int flush_cell(const struct thread *thread)
 		return 0;
 	key = thread->cell;
 	sum = thread->cell_sum;
-	/* User space knows from the account how much that was; only the names are lost. */
+	/* The account still has the time; only its object and culprit are lost. */
 	if (!add_wait(&key, &sum))
 		count_lost(LOST_MAP_FULL);
 	return 0;
@@ -71,8 +71,8 @@ static __always_inline bool same_key(const struct ledger_key *a, const struct le
 }
 
 /*
- * What the call returns will say whether its time was up. Until then, it is taken for what the last
- * one was.
+ * The return value of the call will show whether the wait timed out. Until then, assume the same as
+ * for the previous wait of its kind.
  */
 static __always_inline void leave_unjudged(struct thread *thread, struct ledger_key *wait, __u64 ns)
 {
@@ -89,7 +89,7 @@ static __always_inline void leave_unjudged(struct thread *thread, struct ledger_
 	wait->evidence = EVIDENCE_TIMEOUT;
 }
 
-/* One wait of `ns` ended; thread->wait says for what. Inside write_begin/write_end. */
+/* A wait of `ns` ended; thread->wait is its cause. Called between write_begin() and write_end(). */
 VERIFIED_ONCE int wait_ended(struct thread *thread, __u32 slot, __u64 ns)
 {
 	struct ledger_key *wait;
@@ -109,8 +109,7 @@ VERIFIED_ONCE int wait_ended(struct thread *thread, __u32 slot, __u64 ns)
 	if (full && (wait->evidence == EVIDENCE_NONE ||
 		     (thread->by_interrupt && wait->evidence == EVIDENCE_WAKER)))
 		leave_unjudged(thread, wait, ns);
-	/* Used up: should the next waking not be shown to us, nobody is better than the wrong one.
-	 */
+	/* If we miss the next waking, report no culprit rather than a wrong one. */
 	thread->waker_kind = BY_NOBODY;
 	if (!same_key(wait, &thread->cell) || thread->flush != flush) {
 		flush_cell(thread);
@@ -123,7 +122,7 @@ VERIFIED_ONCE int wait_ended(struct thread *thread, __u32 slot, __u64 ns)
 	return 0;
 }
 
-/* How long intervals were, per slot: [CPU][slot], mapped by user space. */
+/* Distribution of interval lengths: [CPU][slot], mapped by user space. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -141,6 +140,6 @@ VERIFIED_ONCE int count_interval(__u32 slot, __u64 ns)
 	if (histogram && bucket < HISTOGRAM_BUCKETS)
 		histogram->buckets[bucket]++;
 	else
-		count_lost(LOST_MAP_FULL); /* a CPU that was not there at the start */
+		count_lost(LOST_MAP_FULL); /* this CPU came online after the start */
 	return 0;
 }

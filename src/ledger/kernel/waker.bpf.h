@@ -1,12 +1,12 @@
 /*
- * Who wakes a thread: another thread, or an interrupt. Asked at sched_waking, in the waker's
+ * Who wakes a thread: another thread, or an interrupt. Determined at sched_waking, in the waker's
  * context.
  *
- * An interrupt borrows whatever thread is current, which has nothing to do with it. One exception:
- * what a thread sends to a socket on the same machine goes through netif_rx, and is delivered by
- * the next softirq for packets (NET_RX), on top of the sender's own call. So netif_rx notes the
- * sender for its CPU. Whoever is woken inside of that softirq is woken by the sender, unless a
- * timer does it, whose interrupt can come on top of the softirq.
+ * An interrupt runs in the context of an unrelated thread, which is not the waker. There is one
+ * exception. A packet to a socket on the same machine goes through netif_rx, and the next NET_RX
+ * softirq delivers it, within the sender's own call. So netif_rx saves the sender for its CPU. A
+ * thread that is woken inside that softirq is woken by the sender, unless a timer interrupt, which
+ * can interrupt the softirq, wakes it.
  */
 #pragma once
 
@@ -21,7 +21,7 @@ const volatile __u64 thread_stack_bytes;
 struct delivery {
 	__u64 sender; /* its task; 0: nothing was sent */
 	__u64 stack_mark;
-	__u32 softirq; /* the one under way, 0: none */
+	__u32 softirq; /* the vector being run; 0: none */
 	__u32 in_timer;
 };
 
@@ -46,8 +46,7 @@ static __always_inline bool is_timer_here(void)
 	return delivery && delivery->in_timer;
 }
 
-/* The kernel thread that does the work of interrupts when there is much of it, whoever it is for.
- */
+/* ksoftirqd runs softirqs under load. Treat its wakings as wakings by an interrupt. */
 static __always_inline bool is_ksoftirqd(const struct task_struct *current)
 {
 	const __u64 *name = (const __u64 *)current->comm;
@@ -56,10 +55,11 @@ static __always_inline bool is_ksoftirqd(const struct task_struct *current)
 }
 
 /*
- * Is this an interrupt that only borrows the current thread? preempt_count would tell, but BPF can
- * read it only where the kernel keeps names of its variables (CONFIG_KALLSYMS_ALL). Instead: they
- * run on a stack of their own, or, on some machines, came from user space, and then the thread is
- * in no syscall. The address of a local goes through memory (*mark) to become a number.
+ * Is this an interrupt? preempt_count would tell, but BPF can read it only with
+ * CONFIG_KALLSYMS_ALL. Instead: an interrupt runs on a stack of its own. On some architectures, an
+ * interrupt from user space runs on the thread's stack, and then the thread is in no syscall. The
+ * address of a local variable goes through memory (*mark), so that the verifier takes it for a
+ * number.
  */
 static __always_inline bool in_interrupt(__u64 *mark, struct task_struct *current,
 					 const struct thread *woken)
@@ -74,20 +74,21 @@ static __always_inline bool in_interrupt(__u64 *mark, struct task_struct *curren
 	if (!ARCH_INTERRUPTS_BORROW_STACK)
 		return false;
 	/*
-	 * In no syscall either: a thread that was killed in user space and lets go of what it had,
-	 * and one in a page fault that tells a userfaultfd server and is about to sleep. What an
-	 * interrupt finds in user space is running.
+	 * Two other kinds of threads are in no syscall and wake others: one that was killed in user
+	 * space and releases its resources, and one in a page fault that notifies a userfaultfd
+	 * server and is about to sleep. A thread that an interrupt finds in user space is neither:
+	 * its state is running.
 	 */
 	if (current->flags & (PF_KTHREAD | PF_IO_WORKER | PF_EXITING) || current->__state)
 		return false;
-	/* So is one whose page fault is over: it lets go of mmap_lock, which no interrupt does. */
+	/* A third kind finishes a page fault and releases mmap_lock; no interrupt does that. */
 	if (woken && woken->kernel_lock && !is_timer_here())
 		return false;
 	regs = (struct pt_regs *)bpf_task_pt_regs(current);
 	return syscall_of(regs) < 0;
 }
 
-/* For data, or for a connection: the waits that a packet can end. */
+/* Whether a packet can end the wait: it is for data or for a connection. */
 static __always_inline bool receives(const struct thread *thread)
 {
 	return thread->wait.object_kind == OBJECT_SOCKET || thread->account.slot == SLOT_WAIT_POLL;
@@ -101,7 +102,7 @@ static __always_inline bool delivers_for(const struct task_struct *current)
 	       delivery->softirq == NET_RX_SOFTIRQ && !delivery->in_timer;
 }
 
-/* The end of a grace period: in its softirq, or by one of the kernel threads named rcu… */
+/* The end of an RCU grace period wakes from the RCU softirq or from a kernel thread "rcu…". */
 static __always_inline bool wakes_for_rcu(const struct task_struct *current, bool in_interrupt)
 {
 	struct delivery *delivery;
@@ -114,8 +115,8 @@ static __always_inline bool wakes_for_rcu(const struct task_struct *current, boo
 }
 
 /*
- * Only its end shows that a wait was for a grace period of RCU, which is no disk's doing. The time
- * so far, and the count, go to the kernel with it.
+ * Only the waking shows that a wait was for an RCU grace period, not for a disk or anything else.
+ * Moves the open wait with its count to SLOT_WAIT_KERNEL.
  */
 static __always_inline void waited_for_rcu(struct thread *thread)
 {
@@ -134,7 +135,7 @@ static __always_inline void waited_for_rcu(struct thread *thread)
 	write_end(account);
 }
 
-/* By letting go of a lock? Then which one. */
+/* If the waker wakes the thread by releasing a lock, saves which one. */
 static __always_inline void look_for_release(struct thread *thread, struct task_struct *current)
 {
 	struct pt_regs *regs;
@@ -166,7 +167,7 @@ static __always_inline void woken_by(struct thread *thread)
 		thread->released = 0;
 		return;
 	}
-	/* Mostly it is the same as the last time. A stranger can have got an account since. */
+	/* The waker is usually the same as the last time. A stranger may have an account by now. */
 	if (thread->last_waker != (__u64)current || thread->last_waker_pid != current->pid ||
 	    thread->last_waker_kind == BY_STRANGER) {
 		waker = find(current);
@@ -180,7 +181,7 @@ static __always_inline void woken_by(struct thread *thread)
 	look_for_release(thread, current);
 }
 
-/* A packet to a socket on this machine; in the sender's context, or in that of an answer to it. */
+/* A packet to a socket on this machine, in the context of the sender or of a reply to it. */
 SEC("tp_btf/netif_rx")
 int BPF_PROG(on_netif_rx, struct sk_buff *packet)
 {
@@ -209,7 +210,7 @@ int BPF_PROG(on_softirq_exit, unsigned int vector)
 
 	if (!delivery)
 		return 0;
-	delivery->softirq = 0; /* the vector 0 (HI) wakes nobody that we ask about */
+	delivery->softirq = 0; /* also vector 0 (HI), which we never compare with */
 	if (vector == NET_RX_SOFTIRQ)
 		delivery->sender = 0;
 	return 0;

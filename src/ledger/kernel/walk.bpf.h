@@ -1,9 +1,9 @@
 /*
- * Stacks in the kernel half: taken into per-CPU memory, named by their hash, and sent once.
+ * Stacks in the kernel half: walked into per-CPU buffers, identified by their hash, and sent once.
  *
- * A stack is taken from three places that can interrupt each other, but never themselves: a clock
- * tick, the end of a syscall (preemption is off, interrupts are not), and the scheduler (interrupts
- * are off). Each has memory of its own.
+ * Stacks are taken in three places that can interrupt each other, but never themselves: a clock
+ * tick, the end of a syscall (preemption is off, interrupts are on), and the scheduler (interrupts
+ * are off). Each place has its own buffer.
  */
 #pragma once
 
@@ -16,7 +16,7 @@
 
 #define STACK_RING_BYTES (8 * 1024 * 1024)
 
-/* Of a waker, or of a thread that leaves the CPU: walked with a lock of the scheduler held. */
+/* Limit for the stack of a waker or of a thread that leaves the CPU: scheduler locks are held. */
 #define SCHEDULER_MOST_FRAMES 256
 
 enum walk_place { WALK_TICK, WALK_SYSCALL, WALK_SCHEDULER, WALK_PLACES };
@@ -33,7 +33,7 @@ struct {
 	__type(value, __u8);
 } stacks_seen SEC(".maps");
 
-/* The tables of bpf/unwind.h; user space fills them in, and sizes `pages` by its budget. */
+/* The tables of bpf/unwind.h. User space fills them in and sizes `pages` by its memory budget. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -50,7 +50,7 @@ struct {
 	__type(value, struct unwind_process);
 } processes SEC(".maps");
 
-/* What user space was asked for, and the ring for asking. */
+/* Requests already sent to user space, and the ring that carries them. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 4096);
@@ -90,7 +90,7 @@ static __always_inline struct unwind *walk_at(enum walk_place place)
 	return bpf_map_lookup_elem(&walks, &key);
 }
 
-/* The reader comes by itself several times a second; it is woken only if that is too late. */
+/* The reader polls several times a second. Wake it only if the ring fills up faster. */
 static __always_inline __u64 ring_flags(void)
 {
 	return bpf_ringbuf_query(&stack_ring, BPF_RB_AVAIL_DATA) > STACK_RING_BYTES / 2
@@ -98,7 +98,7 @@ static __always_inline __u64 ring_flags(void)
 		       : BPF_RB_NO_WAKEUP;
 }
 
-/* The frames in `walk` under its hash: sent if they were not before. 0: there was no room. */
+/* Returns the hash of the stack in `walk`. Sends the frames the first time. 0: the ring is full. */
 VERIFIED_ONCE __u64 remember_stack(struct unwind *walk)
 {
 	__u32 count;
@@ -151,7 +151,7 @@ VERIFIED_ONCE __u64 remember_kernel_stack(struct unwind *walk, long bytes)
 	return remember_stack(walk);
 }
 
-/* Of a thread that does not run, or of the current one. */
+/* `task`: a thread that does not run, or the current one. */
 static __noinline __u64 kernel_stack_of(struct task_struct *task, __u32 place)
 {
 	struct unwind *walk = bpf_map_lookup_elem(&walks, &place);
@@ -174,7 +174,7 @@ static long walk_frame(__u32 i, struct walk_context *context)
 	return unwind_frame(NULL, context->walk, context->process);
 }
 
-/* Once for each need; user space removes what it wants to be asked for again. */
+/* Asks user space once for each need. User space deletes the entry to be asked again. */
 static __noinline int ask(__u32 need, __u32 id)
 {
 	__u64 key = UNWIND_ASKED(need, id);
@@ -194,8 +194,7 @@ static __noinline int ask(__u32 need, __u32 id)
 	return 0;
 }
 
-/* A new program: what was mapped is not any more. Should user space have been faster, it is asked.
- */
+/* After exec, the old mappings are invalid. Deletes the request too, so that it is sent again. */
 static __always_inline void forget_process(__u32 pid)
 {
 	__u64 key = UNWIND_ASKED(UNWIND_NEED_PROCESS, pid);
@@ -204,7 +203,7 @@ static __always_inline void forget_process(__u32 pid)
 	bpf_map_delete_elem(&asked, &key);
 }
 
-/* Its number can have been used before. */
+/* Compares the start time too, because pids are reused. */
 static __always_inline bool is_of(const struct unwind_process *process, struct task_struct *task,
 				  __u32 pid)
 {
@@ -221,8 +220,9 @@ static __always_inline struct unwind_process *process_of(struct task_struct *tas
 }
 
 /*
- * In a call, pc is behind its instruction, which can be the last that a row covers: rt_sigreturn.
- * (While a signal is delivered there is a call too, but pc is where the handler begins.)
+ * In a syscall, pc points behind the syscall instruction. That instruction can be the last one that
+ * an unwind row covers, as in rt_sigreturn, so return an address inside it. While a signal is
+ * delivered, the thread is in a syscall too, but pc is the start of the handler.
  */
 static __always_inline __u64 stopped_at(const struct pt_regs *regs)
 {
@@ -247,10 +247,10 @@ VERIFIED_ONCE __u64 user_stack(__u32 pid, __u32 place)
 	unwind_begin(walk, pid, stopped_at(regs), regs->ARCH_SP, regs->ARCH_FP);
 	arch_note_registers(walk->registers, regs);
 	context.process = process_of(current, pid);
-	/* Whom the scheduler keeps waiting, it does not keep waiting long. */
+	/* Scheduler locks are held in WALK_SCHEDULER: keep the walk short. */
 	bpf_loop(place == WALK_SCHEDULER ? SCHEDULER_MOST_FRAMES : STACK_MOST_FRAMES, walk_frame,
 		 &context, 0);
-	/* The table may have become another process's in the middle of the walk. */
+	/* The map entry may have been reused for another process during the walk. */
 	if (context.process && !is_of(context.process, current, pid))
 		walk->need = UNWIND_NEED_PROCESS;
 	unwind_finish(walk);

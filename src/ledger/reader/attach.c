@@ -19,7 +19,7 @@
 
 DEFINE_CLEANUP(struct ledger *, ledger__free)
 
-/* Sums of waits of a second or two, for a machine that starts 10,000 threads a second. */
+/* Enough for the sums of one or two seconds on a machine that starts 10,000 threads a second. */
 #define WAITS_OF_ALL      65536
 #define LEAST_STACK_BYTES 16384
 
@@ -27,13 +27,13 @@ DEFINE_CLEANUP(struct ledger *, ledger__free)
 enum ledger_need {
 	NEED_FULL = 1,
 	NEED_STACKS = 2,
-	NEED_NAMES = 4,   /* threads are chosen by name … */
-	NEED_CGROUPS = 8, /* … or by cgroup */
+	NEED_NAMES = 4,   /* threads are chosen by name */
+	NEED_CGROUPS = 8, /* threads are chosen by cgroup */
 };
 
 /*
- * Birth first, so that no thread can slip in between the seeding and its hook. Without the vital
- * ones the account cannot begin or close; the rest only loses detail.
+ * task_newtask is attached first, so that no new thread is missed by both the seeding and the hook.
+ * Without the vital hooks accounts cannot begin or close. Without the others only detail is lost.
  */
 static const struct hook hooks[] = {
 	{ "task_newtask", { "on_newtask" }, HOOK_VITAL },
@@ -44,7 +44,7 @@ static const struct hook hooks[] = {
 	{ "netif_rx", { "on_netif_rx" } },
 	{ "softirq_entry", { "on_softirq_entry" } },
 	{ "softirq_exit", { "on_softirq_exit" } },
-	{ "hrtimer_expire_exit", { "on_timer_exit" } }, /* first, so that no begin has no end */
+	{ "hrtimer_expire_exit", { "on_timer_exit" } }, /* before entry: every entry has an exit */
 	{ "hrtimer_expire_entry", { "on_timer_entry" } },
 	{ "contention_begin", { "on_contention_begin" } },
 	{ "contention_end", { "on_contention_end" } },
@@ -64,7 +64,7 @@ static unsigned needs_of(const struct ledger_options *options)
 	       (options->target->cgroups.count ? NEED_CGROUPS : 0);
 }
 
-/* Of the kernel's stack for a thread: 16 KiB, or a page where pages are larger. */
+/* Size of a thread's kernel stack: 16 KiB, or one page if pages are larger. */
 static uint64_t thread_stack_bytes(void)
 {
 	uint64_t page = (uint64_t)getpagesize();
@@ -118,7 +118,7 @@ static int set_knobs(struct ledger *ledger, const struct ledger_options *options
 	return err;
 }
 
-/* The signal syscalls. Without it, its maps take no memory worth mentioning. */
+/* Sets up the signal "syscalls". If it is off, its maps are shrunk to almost no memory. */
 static int set_syscalls(struct ledger *ledger, const struct ledger_options *options)
 {
 	struct ledger_bpf *skel = ledger->skel;
@@ -140,7 +140,7 @@ static int set_syscalls(struct ledger *ledger, const struct ledger_options *opti
 	return err;
 }
 
-/* Not 0, and small enough for an SQLite integer. */
+/* A random seed that is not 0 and fits into a signed SQLite integer. */
 static uint64_t draw_seed(void)
 {
 	uint64_t seed;
@@ -150,7 +150,7 @@ static uint64_t draw_seed(void)
 	return (seed >> 1) | 1;
 }
 
-/* Without stacks, their maps take no memory worth mentioning. */
+/* Sets up stacks. If they are off, their maps are shrunk to almost no memory. */
 static int set_sampling(struct ledger *ledger, const struct ledger_options *options)
 {
 	struct ledger_bpf *skel = ledger->skel;
@@ -213,7 +213,7 @@ static int fill_ids(const struct bpf_map *map, const struct target_ids *ids)
 	return 0;
 }
 
-/* The map is keyed by threads; user space names them by a descriptor. */
+/* `map` is task storage: user space passes a pidfd as the key. */
 static int follow(const struct bpf_map *map, const struct target_ids *pids)
 {
 	uint32_t one = 1;
@@ -273,7 +273,7 @@ static int map_arrays(struct ledger *ledger)
 	return err;
 }
 
-/* With `last`, the hook that is to come after those of signals; else all others. */
+/* With `last`, attaches the hook that must run after those of signals; otherwise all others. */
 static int attach(struct ledger *ledger, bool last)
 {
 	for (size_t i = 0; i < ledger->hook_count; i++) {
@@ -369,7 +369,7 @@ int ledger__attach_last(struct ledger *ledger)
 
 uint64_t ledger__freeze(struct ledger *ledger)
 {
-	/* The clock after the flag: no hook can be later than that, but for one already at work. */
+	/* Read the clock after setting the flag: only hooks that already run can be later. */
 	*(volatile bool *)&ledger->skel->bss->frozen = true;
 	ledger->skel->bss->frozen_ns = clock__now_ns();
 	return ledger->skel->bss->frozen_ns;

@@ -1,4 +1,4 @@
-/* The kernel half at work: loaded, attached, seeded; its accounts, sums and counters to be read. */
+/* Loads, attaches and seeds the kernel half; reads its accounts, sums and counters. */
 #pragma once
 
 #include <stdbool.h>
@@ -16,22 +16,22 @@ struct ledger;
 struct ledger_options {
 	const struct target *target;
 	bool full;
-	bool with_syscalls; /* the signal that is a view of level full */
-	bool no_events;     /* of that signal, the sums only */
+	bool with_syscalls; /* the signal "syscalls", which needs level full */
+	bool no_events;     /* record only the sums of that signal */
 	/*
-	 * What the target's processes start between ledger__open() and ledger__start() is wanted
-	 * too. They must have one thread each when ledger__open() is called.
+	 * Children that the target's processes start between ledger__open() and ledger__start() are
+	 * wanted too. Each of these processes must have one thread when ledger__open() is called.
 	 */
 	bool early;
 	uint32_t gated_pid;  /* a process that is wanted from its exec on; 0: none */
-	uint32_t drop_every; /* test switch: ignore one wakeup in so many; 0: none */
+	uint32_t drop_every; /* test switch: ignore every Nth wakeup; 0: none */
 	/* Stacks: */
 	uint64_t tick_ns;     /* mean period of the samples of running time; 0: no stacks */
-	uint64_t seed;        /* of its random periods; 0: one is drawn */
-	uint64_t table_bytes; /* at most so much for the unwinder's rows */
+	uint64_t seed;        /* seed of the random periods; 0: choose one at random */
+	uint64_t table_bytes; /* memory limit for the unwinder's rows */
 };
 
-/* A negative result ends the reading and becomes its result. */
+/* A negative return value ends the reading, which then returns that value. */
 typedef int (*ledger_take_record_fn)(void *context, const struct wire_head *record);
 
 struct ledger_takers {
@@ -44,25 +44,28 @@ typedef int (*ledger_take_wait_fn)(void *context, const struct ledger_key *key,
 				   const struct ledger_sum *sum);
 
 /*
- * Loads and attaches; records that come through the ring go to `take`, stacks and samples
- * (bpf/stack.h) to `take_stack`, which may be NULL if none are taken. Logs why it failed and
- * returns -errno. *ret belongs to the caller.
+ * Loads and attaches. Records from the ring go to `take`; stacks and samples (bpf/stack.h) go to
+ * `take_stack`, which may be NULL without stacks. On failure, logs the reason and returns -errno.
+ * *ret belongs to the caller.
  */
 int ledger__open(const struct ledger_options *options, struct features *features,
 		 const struct ledger_takers *takers, struct ledger **ret);
 void ledger__free(struct ledger *ledger);
 /*
- * To be called when the hooks of signals are attached: programs at one tracepoint run in the order
- * in which they were attached, and the ledger's is to be the last one at the end of a syscall. What
- * runs behind it is taken for the program's own time. Measures what hooks cost on this machine.
+ * Call this after the hooks of signals are attached. Programs at one tracepoint run in the order in
+ * which they were attached, and the ledger's must be the last one at the end of a syscall: hooks
+ * that run after it are charged to the program. Also measures what hooks cost on this machine.
  */
 int ledger__attach_last(struct ledger *ledger);
 
-/* Opens the account of every wanted thread that is there. Time counts from *ret_start_ns on. */
+/* Opens the account of every existing wanted thread. Time counts from *ret_start_ns on. */
 int ledger__start(struct ledger *ledger, uint64_t *ret_start_ns);
-/* From here on nothing changes any more. The hooks stay, so that no last record is missed. */
+/*
+ * Accounts do not change from here on. The hooks stay attached, so that no last record is missed.
+ * Returns the time of the freeze.
+ */
 uint64_t ledger__freeze(struct ledger *ledger);
-/* After it: waits for hooks that were at work just then. Now every account is at rest. */
+/* Waits for hooks that are still running. After a freeze, no account changes after this. */
 void ledger__settle(struct ledger *ledger);
 /* Detaches. */
 void ledger__stop(struct ledger *ledger);
@@ -70,35 +73,41 @@ void ledger__stop(struct ledger *ledger);
 /* Reads the accounts that changed after `changed_after_ns` (0: all of them). */
 int ledger__snapshot(struct ledger *ledger, uint64_t changed_after_ns, ledger_take_record_fn take,
 		     void *context);
-/* Takes what came through the ring, waiting at most timeout_ms. */
+/* Takes the records in the rings. Waits at most timeout_ms for the first. */
 int ledger__poll(struct ledger *ledger, int timeout_ms);
 
 /*
- * Stacks. The clock ticks begin with ledger__start(). ledger__hold_rate(), called now and then,
- * keeps the machine at a bounded number of drawn intervals a second by raising their period.
+ * Stacks. The clock ticks begin with ledger__start(). Call ledger__hold_rate() regularly: it limits
+ * the number of drawn intervals per second on the machine by adjusting their period.
  */
 void ledger__hold_rate(struct ledger *ledger);
-/* After ledger__freeze: what is open still, as struct asleep_record; first what is in the ring. */
+/*
+ * After ledger__freeze(): passes each open interval to `take`, as struct asleep_record. The kernel
+ * stacks of these records come through the ring.
+ */
 int ledger__asleep(struct ledger *ledger, ledger_take_record_fn take, void *context);
-/* The maps that keep the unwinder going, and those of what was sent once. */
+/* The maps of the unwinder, and those that remember what the kernel half has already sent. */
 struct ledger_tables {
 	int processes_fd, pages_fd, asked_fd, requests_fd;
 	int stacks_fd;  /* by hash */
 	int objects_fd; /* by struct ledger_seen */
 };
-/* What the clock's periods are drawn from. */
+/* The seed of the clock's random periods. */
 uint64_t ledger__seed(const struct ledger *ledger);
 struct ledger_tables ledger__tables(const struct ledger *ledger);
-/* Time of the ledger that no sample stands for. */
+/* Time in the ledger that no sample represents. */
 uint64_t ledger__unsampled_ns(const struct ledger *ledger);
 
 /*
- * Takes and empties the sums of waits gathered before the last call; with `all`, everything (only
- * after ledger__freeze).
+ * Takes and deletes the sums of waits from before the previous call; with `all`, every sum. `all`
+ * is allowed only after ledger__freeze().
  */
 int ledger__drain_waits(struct ledger *ledger, bool all, ledger_take_wait_fn take, void *context);
 
-/* Per CPU: LEDGER_SYSCALLS calls, SLOT_COUNT histograms, one ledger_cpu. Mapped, always current. */
+/*
+ * Per CPU: LEDGER_SYSCALLS calls, SLOT_COUNT histograms, one ledger_cpu. They are mapped from the
+ * kernel and change while the recording runs.
+ */
 int ledger__cpus(const struct ledger *ledger);
 const struct ledger_call *ledger__calls(const struct ledger *ledger, int cpu);
 const struct ledger_histogram *ledger__histograms(const struct ledger *ledger, int cpu);
@@ -109,16 +118,16 @@ typedef int (*ledger_take_error_fn)(void *context, int number, int err, uint64_t
 int ledger__errors(struct ledger *ledger, ledger_take_error_fn take, void *context);
 
 /*
- * The signal syscalls has the ledger's distributions: the kernel half does not count them twice. If
- * it is recorded, ledger__share_buckets() is to be called with what all CPUs have of a syscall,
- * before the signal's rows are written.
+ * The signal "syscalls" uses the ledger's histograms, so that the kernel half does not count twice.
+ * If the signal is recorded, call ledger__share_buckets() for each syscall, with the sum over all
+ * CPUs, before the signal's rows are written.
  */
 bool ledger__shares_calls(const struct ledger *ledger);
 void ledger__share_buckets(struct ledger *ledger, int number, const struct ledger_call *call);
 
 uint64_t ledger__quality(const struct ledger *ledger, enum ledger_quality which);
 uint64_t ledger__lost(const struct ledger *ledger, enum lost which);
-/* Of all programs together; law 3. */
+/* Sum over all programs; law 3. */
 uint64_t ledger__recursion_misses(const struct ledger *ledger);
 uint64_t ledger__malformed(const struct ledger *ledger);
 uint64_t ledger__malformed_stacks(const struct ledger *ledger);
@@ -126,16 +135,15 @@ uint64_t ledger__malformed_stacks(const struct ledger *ledger);
 /* What a small syscall costs the calling thread on this machine, in ns; 0: not measured. */
 struct ledger_calibration {
 	double plain_call_ns;  /* before hooks were attached */
-	double hooked_call_ns; /* with them */
-	/* Of the latter, from the end of one call to the begin of the next: no program's time. */
+	double hooked_call_ns; /* with hooks */
+	/* Part of hooked_call_ns between two calls; not charged to the program. */
 	double crossing_ns;
 };
 struct ledger_calibration ledger__calibration(const struct ledger *ledger);
 
-/* What signals share with the ledger: its map `threads`, and the object that some of them are in.
- */
+/* For signals: the ledger's map `threads`, and the BPF object that contains some of them. */
 int ledger__threads_fd(const struct ledger *ledger);
 struct bpf_object *ledger__object(const struct ledger *ledger);
 
-/* What became of each hook; *ret_count of them. */
+/* The state of each hook, as an array of *ret_count. Belongs to the ledger. */
 const struct hook_use *ledger__hooks(const struct ledger *ledger, size_t *ret_count);

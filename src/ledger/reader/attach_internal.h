@@ -1,4 +1,4 @@
-/* What attach.c and read.c share, and nobody else. */
+/* Private to the files of this folder. */
 #pragma once
 
 #include "bpf/series.h"
@@ -8,7 +8,7 @@
 #include "ledger/reader/attach.h"
 #include "ledger/reader/periods.h"
 
-/* After the types that it uses. */
+/* Included last, because it needs the types above. */
 #include "ledger.skel.h"
 
 #define READ_BYTES (256 * 1024)
@@ -19,26 +19,26 @@ struct ledger {
 	size_t hook_count;
 	struct bpf_link *links[LEDGER_HOOKS];
 	struct ring *ring, *stack_ring;
-	struct bpf_link **ticks; /* one per CPU … */
-	int *tick_fds;           /* … and its event, which the link owns; -1: none */
+	struct bpf_link **ticks; /* one per CPU */
+	int *tick_fds;           /* perf event per CPU, owned by its link; -1: none */
 	struct periods *periods;
 	uint64_t tick_ns, seed;
-	uint64_t rate_ns, rate_drawn, rate_left; /* when rates were looked at, and the sums then */
+	uint64_t rate_ns, rate_drawn, rate_left; /* time and counts at the last rate check */
 	bool with_syscalls;
 	bool by_user;       /* threads are chosen by their user */
-	uint64_t seeded_ns; /* when threads were looked for last, after the start */
+	uint64_t seeded_ns; /* last seeding after the start */
 	int cpus;
 	void *calls, *histograms, *cpu_accounts;
-	char *buffer; /* of READ_BYTES, for snapshots */
+	char *buffer; /* READ_BYTES long, for snapshots */
 	struct series_barrier barrier;
-	uint64_t swapped_ns; /* when the maps of waits took turns */
+	uint64_t swapped_ns; /* when the two maps of waits were last swapped */
 	struct ledger_calibration calibration;
 };
 
-/* Before and after the hooks are attached, while no thread has an account. */
+/* Call these before and after the hooks are attached, while no thread has an account. */
 void calibrate__before(struct ledger *ledger);
 void calibrate__after(struct ledger *ledger);
 
-/* The clock on every CPU; it warns of those that do not start. */
+/* Starts the clock on every CPU. Warns about each that does not start. */
 int ticks__start(struct ledger *ledger);
 void ticks__stop(struct ledger *ledger);

@@ -1,16 +1,18 @@
 /*
- * What hooks cost on this machine, found by making small syscalls while no thread has an account.
- * Two figures come out. What a call costs with and without hooks is part of the report's own cost.
- * And the time from the end of one call to the begin of the next, for a thread that does nothing in
- * between, is what the kernel half takes off the time outside syscalls (`crossing_ns`).
+ * Measures what hooks cost on this machine, by making small syscalls while no other thread has an
+ * account. There are two results. The cost of a call with and without hooks goes into the report
+ * as part of gapless's own cost. The time from the end of one call to the start of the next, for a
+ * thread that does nothing in between, is subtracted by the kernel half from the time outside
+ * syscalls (`crossing_ns`).
  *
- * The calling thread gets an account for that, made here rather than in the kernel half: a hook
- * that knew about it would cost something in every call of every thread. What it leaves behind in
- * counters is removed again.
+ * The calling thread needs an account for this. It is created here, not in the kernel half: a
+ * special case in a hook would cost time in every call of every thread. Its traces in the counters
+ * are removed afterwards.
  *
- * The shortest batch counts: others are disturbed, and taking off too little is the smaller fault,
- * since the ticks find what stays. Should the whole measurement be disturbed (another tracer was at
- * work), it is repeated a few times, and the kernel half lowers a figure that calls contradict.
+ * The shortest batch counts, because the others were disturbed. Subtracting too little is the
+ * smaller error: the ticks still find the remaining time. If the whole measurement was disturbed
+ * (for example by another tracer), it is repeated a few times. And the kernel half lowers
+ * crossing_ns when it sees shorter intervals.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -28,7 +30,7 @@
 
 #define BATCHES 32
 
-/* Hooks that make a small call take this many times as long are measured again, a little later. */
+/* If hooks make a small call take this many times as long, measure again a little later. */
 #define ODD_RATIO  4
 #define MOST_TRIES 4
 #define PAUSE_US   2000
@@ -36,7 +38,7 @@
 /* No thread of a recording has this id. */
 #define OWN_ID UINT64_MAX
 
-/* The syscalls that calibration makes while the thread has an account; some clocks need one. */
+/* Syscalls that calibration makes. Reading some clock sources needs clock_gettime(). */
 static const uint32_t own_calls[] = { SYS_getppid, SYS_bpf, SYS_clock_gettime };
 
 static double least(double a, double b)
@@ -67,7 +69,7 @@ static int open_account(struct own_account *own)
 	return bpf_map_update_elem(own->map, &own->pidfd, own->value, BPF_NOEXIST);
 }
 
-/* Every interval outside of a call: how long they are on average. 0: it cannot be read. */
+/* The mean length of intervals outside of calls, in the shortest batch. 0: cannot be read. */
 static double crossing_ns(struct own_account *own)
 {
 	double ns = 0;
@@ -100,7 +102,7 @@ static void clear_array(const struct bpf_map *map, uint32_t first, uint32_t step
 		bpf_map_update_elem(bpf_map__fd(map), &i, zero, BPF_ANY);
 }
 
-/* Nobody else has been counted yet. */
+/* Clearing whole entries is safe: no other thread has been counted yet. */
 static void forget_calls(struct ledger *ledger)
 {
 	for (size_t i = 0; i < sizeof(own_calls) / sizeof(*own_calls); i++) {
@@ -113,7 +115,7 @@ static void forget_calls(struct ledger *ledger)
 	clear_array(ledger->skel->maps.histograms, 0, 1);
 }
 
-/* Between open_account() and the end, the thread makes own_calls and no others. */
+/* While it has an account, the thread makes only the syscalls in own_calls. */
 static bool try_once(struct ledger_calibration *taken, struct own_account *own)
 {
 	if (open_account(own))
@@ -126,7 +128,7 @@ static bool try_once(struct ledger_calibration *taken, struct own_account *own)
 
 static void measure(struct ledger *ledger, struct own_account *own)
 {
-	/* Nothing may be drawn: there is no thread that a sample could belong to. */
+	/* No interval may be drawn: the recording has no thread for the sample. */
 	uint64_t period_ns = ledger->skel->bss->draw_period_ns;
 	struct ledger_calibration *taken = &ledger->calibration;
 
@@ -144,7 +146,7 @@ static void measure(struct ledger *ledger, struct own_account *own)
 void calibrate__after(struct ledger *ledger)
 {
 	const struct bpf_map *map = ledger->skel->maps.threads;
-	/* Task storage is reached by a process's descriptor, which stands for its first thread. */
+	/* User space reaches task storage by a pidfd, which refers to the thread group leader. */
 	cleanup(close_p) int pidfd =
 		gettid() == getpid() ? (int)syscall(SYS_pidfd_open, getpid(), 0) : -1;
 	cleanup(free_p) void *value = calloc(1, bpf_map__value_size(map));

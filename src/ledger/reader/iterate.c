@@ -1,4 +1,4 @@
-/* Going through all threads: to open their accounts, to read them, and what is open at the end. */
+/* Runs the task iterators that open accounts, read them, and read open intervals at the end. */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -10,14 +10,14 @@
 #include "base/log.h"
 #include "ledger/reader/attach_internal.h"
 
-/* How often threads are looked for that have become a wanted user's. */
+/* How often to search for threads that now belong to a wanted user. */
 #define USERS_NS UINT64_C(1000000000)
 
 DEFINE_CLEANUP(struct bpf_link *, bpf_link__destroy)
 
 #define BEGIN_IN_NS UINT64_C(100000)
 
-/* Reads an iterator to its end; its records are all of one size. */
+/* Reads an iterator to its end. `record`: the size of each record. */
 static int read_records(struct ledger *ledger, int fd, size_t record, ledger_take_record_fn take,
 			void *context)
 {
@@ -61,7 +61,7 @@ static int open_iterator(struct bpf_program *program, struct bpf_link **ret_link
 	return 0;
 }
 
-/* Runs the seeding once; accounts are open to hooks before the first thread is looked at. */
+/* Runs the seeding once. Hooks may open accounts before the first thread is visited. */
 static int seed(struct ledger *ledger)
 {
 	cleanup(bpf_link__destroy_p) struct bpf_link *link = NULL;
@@ -72,7 +72,7 @@ static int seed(struct ledger *ledger)
 	if (err)
 		return err;
 	if (!ledger->skel->bss->start_ns) {
-		ledger->skel->bss->base_ns = UINT64_MAX; /* until every thread has been seen */
+		ledger->skel->bss->base_ns = UINT64_MAX; /* NOT_YET in thread.bpf.h */
 		ledger->skel->bss->start_ns = clock__now_ns();
 		__sync_synchronize(); /* see is_born_early() */
 	}
@@ -89,8 +89,8 @@ static void empty(const struct bpf_map *map)
 }
 
 /*
- * The recording begins a moment from now: by then every CPU knows, so that all accounts begin at
- * the same nanosecond.
+ * The recording begins BEGIN_IN_NS from now. By then every CPU sees base_ns, so all accounts begin
+ * at the same nanosecond.
  */
 static uint64_t begin(struct ledger *ledger)
 {
@@ -106,15 +106,14 @@ int ledger__start(struct ledger *ledger, uint64_t *ret_start_ns)
 {
 	int err = seed(ledger);
 
-	/* The second pass checks what the first one saw in the middle of a switch. */
+	/* The second pass corrects threads that the first one visited during a switch. */
 	if (!err)
 		err = seed(ledger);
 	if (err) {
 		log_error("the threads that are there cannot be listed: %s", strerror(-err));
 		return err;
 	}
-	/* Threads that are found later were not wanted before, and numbers may mean others by then.
-	 */
+	/* Later seedings must not match by pid or tid: the numbers may have been reused. */
 	empty(ledger->skel->maps.wanted_pids);
 	empty(ledger->skel->maps.wanted_tids);
 	err = ticks__start(ledger);
@@ -123,7 +122,7 @@ int ledger__start(struct ledger *ledger, uint64_t *ret_start_ns)
 	return err;
 }
 
-/* Not every change of a user is hooked, so those are also looked for. */
+/* Hooks do not see every change of user, so search for them regularly too. */
 static bool is_seeding_due(const struct ledger *ledger)
 {
 	if (ledger->skel->bss->frozen)

@@ -9,7 +9,7 @@
  * many runs there are to average over. tests/bench/lockstep measures how often they hold.
  *
  * The moments of the changes are random as well. A change restarts the clock, so changes at a fixed
- * distance could fall into step themselves.
+ * distance could run in lockstep with a program too.
  *
  * Rejected: a faster clock of which the kernel half ignores a random part. It still ticks at
  * multiples of one period, and each ignored tick costs an interrupt. Also rejected: the time since
@@ -84,7 +84,8 @@ struct tick_clock periods__next(const struct tick_clock *last, uint64_t now_ns, 
 	}
 	if (ticks > 0)
 		weight_ns += *carry_ns / ticks;
-	/* After a long pause of this thread it takes several runs. */
+	/* Limit the correction. After a long pause of this thread, it is spread over several runs.
+	 */
 	if (weight_ns < (int64_t)period_ns / 2)
 		weight_ns = (int64_t)period_ns / 2;
 	if (weight_ns > (int64_t)period_ns * 2)
@@ -92,7 +93,7 @@ struct tick_clock periods__next(const struct tick_clock *last, uint64_t now_ns, 
 	return (struct tick_clock) { now_ns, period_ns, (uint64_t)weight_ns };
 }
 
-/* A CPU that is gone has no clock to change. */
+/* Does nothing for a CPU that is offline: it has no clock. */
 static void change(struct periods *periods, uint32_t cpu, uint64_t run_ns)
 {
 	uint64_t period_ns = periods__draw(&periods->state, periods->options.mean_ns);
@@ -106,7 +107,7 @@ static void change(struct periods *periods, uint32_t cpu, uint64_t run_ns)
 	(void)bpf_map_update_elem(periods->options.clocks_fd, &cpu, &periods->clocks[cpu], BPF_ANY);
 }
 
-/* false: it is over. */
+/* Returns false when the thread has to stop. */
 static bool wait_run(const struct periods *periods, uint64_t run_ns)
 {
 	struct timespec timeout = { (time_t)(run_ns / 1000000000), (long)(run_ns % 1000000000) };

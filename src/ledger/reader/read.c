@@ -1,4 +1,4 @@
-/* The kernel half's sums and counters, read while it works. */
+/* Reads the sums and counters of the kernel half while it runs. */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include "core/drain.h"
 #include "ledger/reader/attach_internal.h"
 
-/* No hook is at work for so long. */
+/* No hook runs this long. */
 #define LONG_AGO_NS UINT64_C(500000000)
 
 struct waits_taker {
@@ -34,7 +34,7 @@ int ledger__drain_waits(struct ledger *ledger, bool all, ledger_take_wait_fn tak
 	struct waits_taker taker = { take, context };
 	int err;
 
-	/* The passive one was active until the last call, long ago: no hook is in it any more. */
+	/* The inactive map was active until the last call. Hooks may use it shortly after that. */
 	if (clock__now_ns() - ledger->swapped_ns < LONG_AGO_NS)
 		ledger__settle(ledger);
 	err = drain__map(active ? skel->maps.waits_a : skel->maps.waits_b, take_wait, &taker);
@@ -102,7 +102,7 @@ void ledger__share_buckets(struct ledger *ledger, int number, const struct ledge
 	uint32_t buckets[CALL_VALUES][HISTOGRAM_BUCKETS] = {};
 
 	memcpy(buckets[0], call->buckets, sizeof(buckets[0]));
-	/* Full: this kernel has more syscalls in use than the map has room for. */
+	/* Fails if more syscalls are in use than fit in the map. */
 	if (bpf_map_update_elem(bpf_map__fd(map), &place, buckets, BPF_ANY))
 		ledger->skel->data_series->series.no_histogram++;
 }

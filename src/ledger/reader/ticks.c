@@ -1,6 +1,6 @@
 /*
- * Stacks, on the user's side of the kernel half: the clock that ticks on every CPU, the ring, and
- * the rate of drawn intervals.
+ * The user half of stack sampling: the clock on every CPU, the ring, and the rate of drawn
+ * intervals.
  */
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -14,11 +14,13 @@
 #include "core/sys.h"
 #include "ledger/reader/attach_internal.h"
 
-/* Drawn intervals a second, on the whole machine: what is aimed at, and what is too many. The same
- * goes for stacks that are taken when a thread leaves the CPU, one in 2^MOST_SHIFT at least. */
+/*
+ * Target and limit of drawn intervals per second on the whole machine. They also apply to stacks
+ * taken when a thread leaves the CPU, of which at least one in 2^MOST_SHIFT is taken.
+ */
 #define RATE_AIM  1500
 #define RATE_MOST 2000
-/* Between two looks: then the kernel half doubles the period by itself. */
+/* After this many between two rate checks, the kernel half doubles the period by itself. */
 #define RATE_FUSE 4000
 
 #define MOST_SHIFT 12
@@ -27,7 +29,10 @@
 #define MOST_PERIOD_NS   (100 * SECOND_NS)
 #define LEAST_ELAPSED_NS (SECOND_NS / 20)
 
-/* A period, not a frequency that the kernel would steer at: then a tick has a weight. */
+/*
+ * Uses a fixed period, not a frequency: the kernel would keep adjusting the period, and the weight
+ * of a tick would be unknown.
+ */
 static int open_clock(const struct ledger *ledger, int cpu)
 {
 	struct perf_event_attr attr = {
@@ -46,7 +51,7 @@ static int start_on(struct ledger *ledger, int cpu)
 	int fd = open_clock(ledger, cpu), err;
 
 	if (fd == -ENODEV || fd == -ENXIO)
-		return 0; /* a hole in the numbers of CPUs */
+		return 0; /* no such CPU, or it is offline */
 	if (fd < 0)
 		return fd;
 	err = hooks__attach(ledger->skel->obj, "on_tick", &(struct hook_target) { .event_fd = fd },
@@ -102,7 +107,7 @@ void ticks__stop(struct ledger *ledger)
 	ledger->tick_fds = NULL;
 }
 
-/* Stacks that are taken when a thread leaves the CPU: the shift is part of every weight, too. */
+/* The same for stacks taken at switch-out. Weights stay right: each includes its shift. */
 static void hold_left(struct ledger *ledger, uint64_t elapsed_ns)
 {
 	uint64_t taken = ledger->skel->bss->left_taken;
@@ -119,8 +124,8 @@ static void hold_left(struct ledger *ledger, uint64_t elapsed_ns)
 }
 
 /*
- * Up at once, down by halves: the period is part of every sample, so weights stay right whatever it
- * does.
+ * Raises the period at once, but lowers it by half at a time. Weights stay right, because each
+ * sample contains its period.
  */
 void ledger__hold_rate(struct ledger *ledger)
 {
