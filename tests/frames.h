@@ -221,7 +221,7 @@ static inline void make_image(struct bytes *image, uint64_t begin, uint64_t end,
 
 static inline bool is_sane_row(const struct unwind_row *row)
 {
-	return row->kind <= UNWIND_HARD ||
+	return row->kind <= UNWIND_UNSUPPORTED ||
 	       (row->kind >= UNWIND_REGISTER && row->kind < UNWIND_KINDS);
 }
 
@@ -256,5 +256,5 @@ static inline bool is_sane_table(const struct rows *rows)
 			return false;
 		count += block->count;
 	}
-	return count == rows->row_count && rows->hard_count <= rows->row_count;
+	return count == rows->row_count && rows->unsupported_count <= rows->row_count;
 }

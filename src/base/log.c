@@ -49,7 +49,7 @@ void log__write(enum log_level level, const char *format, ...)
 	vsnprintf(line + length, sizeof(line) - length, format, args);
 	va_end(args);
 	/* The line may contain untrusted names of files and programs. */
-	utf8__tame(line);
+	utf8__sanitize(line);
 	fprintf(stderr, "gapless: %s%s%s%s\n", term__on(stderr, style[level]), prefix[level],
 		term__off(stderr, style[level]), line);
 	errno = saved_errno;

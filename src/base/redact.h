@@ -6,7 +6,7 @@
 #pragma once
 
 enum redact_args {
-	REDACT_UNSAID,  /* default: REDACT_SECRETS in pages and exports, otherwise REDACT_NOTHING */
+	REDACT_DEFAULT, /* default: REDACT_SECRETS in pages and exports, otherwise REDACT_NOTHING */
 	REDACT_NOTHING, /* "full" */
 	REDACT_SECRETS, /* "redacted" */
 	REDACT_ALL_ARGS, /* "none" */

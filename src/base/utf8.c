@@ -22,20 +22,21 @@ size_t utf8__decode(const char *text, uint32_t *ret_point)
 	return length;
 }
 
-bool utf8__steers(uint32_t point)
+bool utf8__is_control(uint32_t point)
 {
 	return point < 0x20 || (point >= 0x7f && point < 0xa0) || point == 0x200e ||
 	       point == 0x200f || (point >= 0x2028 && point <= 0x202e) ||
 	       (point >= 0x2066 && point <= 0x2069) || point == 0xfffe || point == 0xffff;
 }
 
-void utf8__tame(char *text)
+void utf8__sanitize(char *text)
 {
 	uint32_t point = 0;
 
 	while (*text) {
 		size_t length = utf8__decode(text, &point);
-		bool is_good = length && (*text == '\n' || *text == '\t' || !utf8__steers(point));
+		bool is_good =
+			length && (*text == '\n' || *text == '\t' || !utf8__is_control(point));
 
 		if (is_good) {
 			text += length;

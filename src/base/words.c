@@ -13,7 +13,7 @@ static size_t clean_one(const char *name, char ret[5])
 {
 	uint32_t point = 0;
 	size_t length = utf8__decode(name, &point);
-	bool bad = !length || utf8__steers(point);
+	bool bad = !length || utf8__is_control(point);
 
 	memset(ret, 0, 5);
 	memcpy(ret, bad ? "?" : name, bad ? 1 : length);

@@ -37,7 +37,7 @@ enum unwind_kind {
 	UNWIND_BP_DEREF, /* CFA = *(bp + offset): gcc, in functions that realign the stack */
 	UNWIND_SWITCH,   /* stack switch, or unknown sp: bp points to saved bp and return address */
 	UNWIND_BOTTOM,   /* as UNWIND_SP if innermost; else the root: its callee never returns */
-	UNWIND_HARD,     /* a rule that is not supported */
+	UNWIND_UNSUPPORTED,   /* a rule that is not supported */
 	UNWIND_REGISTER = 16, /* + n: CFA = DWARF register n + offset; innermost frame only */
 	UNWIND_KINDS = UNWIND_REGISTER + ARCH_REGISTERS,
 };

@@ -93,13 +93,13 @@ static void check_long_options(const struct argp *argp, int argc, char **argv)
 }
 
 /* A write function for fopencookie(): replaces control characters. */
-static ssize_t write_tamed(void *context, const char *bytes, size_t size)
+static ssize_t write_sanitized(void *context, const char *bytes, size_t size)
 {
 	cleanup(free_p) char *text = strndup(bytes, size);
 
 	if (!text)
 		return 0;
-	utf8__tame(text);
+	utf8__sanitize(text);
 	fputs(text, context);
 	return (ssize_t)size;
 }
@@ -111,7 +111,7 @@ static ssize_t write_tamed(void *context, const char *bytes, size_t size)
 void cli__parse(const struct argp *argp, int argc, char **argv, void *input)
 {
 	FILE *plain = stderr;
-	FILE *tamed = fopencookie(plain, "w", (cookie_io_functions_t) { .write = write_tamed });
+	FILE *tamed = fopencookie(plain, "w", (cookie_io_functions_t) { .write = write_sanitized });
 	int err;
 
 	argp_err_exit_status = CLI_EXIT_USAGE;

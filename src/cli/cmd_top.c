@@ -113,7 +113,7 @@ static void set_interval(void *context, uint64_t interval_ns)
 }
 
 /* The last line that was written to standard error: the reason of a failure. */
-static void last_words(struct top *top, char *why, size_t size)
+static void last_captured_line(struct top *top, char *why, size_t size)
 {
 	char text[1024] = "";
 	off_t end = lseek(top->words_fd, 0, SEEK_END);
@@ -161,7 +161,7 @@ static int drill(void *context, int pid, struct top_view *ret, char *why, size_t
 	if (err == -ESRCH)
 		snprintf(why, size, "process %d is over", pid);
 	else if (err)
-		last_words(top, why, size);
+		last_captured_line(top, why, size);
 	if (err)
 		return err;
 	set_pace(top);
@@ -238,7 +238,7 @@ static void catch_signals(void)
 }
 
 /* Messages would garble the screen, so they are kept and printed afterwards. */
-static int hush(struct top *top)
+static int capture_stderr(struct top *top)
 {
 	int before = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
 
@@ -285,7 +285,7 @@ static int show(struct top *top)
 			  getenv("TERM") ? getenv("TERM") : "");
 		return err;
 	}
-	before = hush(top);
+	before = capture_stderr(top);
 	err = top__run(&top->options->top, &source);
 	screen__stop();
 	speak(top, before);

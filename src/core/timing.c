@@ -142,7 +142,7 @@ double timing__call_ns(void)
 }
 
 /* The kernel's figure for one run, while no thread is recorded yet. */
-static double told_ns(const struct timing *timing)
+static double kernel_run_ns(const struct timing *timing)
 {
 	int fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
 	double least_ns = 0;
@@ -171,7 +171,7 @@ void timing__calibrate(struct timing *timing, double plain_ns)
 	if (!plain_ns || !runs.call_programs)
 		return;
 	hooked_ns = timing__call_ns();
-	told = told_ns(timing);
+	told = kernel_run_ns(timing);
 	if (!told || hooked_ns <= plain_ns)
 		return;
 	timing->extra_ns = (hooked_ns - plain_ns) / (double)runs.call_programs - told;

@@ -14,13 +14,13 @@
 #define LEDGER_32BIT_CALL CALL_32BIT
 
 /* Bit of ledger_key.first: the thread has no account, and the other bits are its tid. */
-#define FIRST_STRANGER (1ULL << 63)
+#define FIRST_UNACCOUNTED (1ULL << 63)
 
 /* What ended a wait. */
 enum ledger_by {
 	BY_NOBODY,
-	BY_THREAD,   /* `by` is its id */
-	BY_STRANGER, /* a thread without an account: `by` is its tid */
+	BY_THREAD,      /* `by` is its id */
+	BY_UNACCOUNTED, /* a thread without an account: `by` is its tid */
 	BY_INTERRUPT,
 	BY_TIMEOUT, /* the wait timed out */
 };

@@ -53,7 +53,7 @@ static void sum_selves(struct hot *hot)
  * Finds the function with the most self time while running, and the heaviest user-space path into
  * it. Must run before sum_trees().
  */
-static int find_way(struct hot *hot)
+static int find_hottest_path(struct hot *hot)
 {
 	cleanup(free_p) struct hot_sum *ways = calloc(hot->node_count, sizeof(*ways));
 	struct hot_cell way = {};
@@ -202,7 +202,7 @@ int hot__rank(struct hot *hot)
 	int err;
 
 	sum_selves(hot);
-	err = find_way(hot);
+	err = find_hottest_path(hot);
 	sum_trees(hot);
 	if (!err)
 		err = sum_hooks(hot);

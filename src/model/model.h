@@ -252,7 +252,7 @@ const char *model__why(int err);
 /* The key of a kind of wait in JSON and SQL; NULL if the kind is not a wait. */
 const char *model__kind_name(enum kind kind);
 /* Returns model_wait.alike for an object. */
-int64_t model__alike(const struct model *model, int64_t object);
+int64_t model__merged_object(const struct model *model, int64_t object);
 /*
  * Whether the waker of such a wait is its culprit. False for disk waits: the completion interrupt
  * runs in the context of whichever thread is running.

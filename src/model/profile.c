@@ -292,7 +292,7 @@ static int load_head(struct loader *loader)
 	/*
 	 * Exports are meant to be shared, so secrets are redacted unless the user says otherwise.
 	 */
-	enum redact_args args = options->args == REDACT_UNSAID ? REDACT_SECRETS : options->args;
+	enum redact_args args = options->args == REDACT_DEFAULT ? REDACT_SECRETS : options->args;
 	cleanup(free_p) char *command = NULL;
 	int err = load__head(model, loader->db);
 

@@ -237,7 +237,7 @@ static int take_sample(void *context, const struct sample *sample)
 	struct taken taken = {
 		.thread = load__thread(sampling->model, sample->thread),
 		.state = load__state(sampling->model, sample->state),
-		.object = model__alike(sampling->model, sample->object),
+		.object = model__merged_object(sampling->model, sample->object),
 		.by = load__thread(sampling->model, sample->by),
 		.flags = sample->flags,
 		.sum = { .ns = sample->weight_ns, .samples = 1 },

@@ -257,7 +257,7 @@ static size_t make_connections(const struct signals_signal *signal,
 	return made;
 }
 
-int signals__serve(struct model *model, struct signals_signal *signal)
+int signals__make_services(struct model *model, struct signals_signal *signal)
 {
 	cleanup(free_p) const struct signals_series **list =
 		calloc(signal->series_count + 1, sizeof(*list));

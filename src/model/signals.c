@@ -385,7 +385,7 @@ int load__signals(struct model *model, sqlite3 *db)
 
 		err = signals__sum(model, signal);
 		if (!err && signal->role == ROLE_CONNECTIONS)
-			err = signals__serve(model, signal);
+			err = signals__make_services(model, signal);
 		if (!err && signal->role == ROLE_PROGRAMS)
 			err = load_programs(model, db, signal);
 	}

@@ -187,7 +187,7 @@ int signals__by_object(const struct signals_signal *signal, const struct signals
 /* Computes all sums of a loaded signal (signals.c calls parts.c). -ENOMEM. */
 int signals__sum(struct model *model, struct signals_signal *signal);
 /* Computes the services of the signal tcp (services.c). -ENOMEM. */
-int signals__serve(struct model *model, struct signals_signal *signal);
+int signals__make_services(struct model *model, struct signals_signal *signal);
 
 /* Whether the parents of both programs have the same name. */
 bool signals__same_parent(const struct signals_program *a, const struct signals_program *b);

@@ -131,7 +131,7 @@ static int name_socket(const struct sockets *sockets, struct model *model, struc
 	return map__put(&model->alike, (uint64_t)wait->object, (void *)(uintptr_t)wait->alike);
 }
 
-int64_t model__alike(const struct model *model, int64_t object)
+int64_t model__merged_object(const struct model *model, int64_t object)
 {
 	int64_t alike = (int64_t)(uintptr_t)map__get(&model->alike, (uint64_t)object);
 

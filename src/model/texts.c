@@ -31,7 +31,7 @@ static void clean(const char *text, char *to, size_t most)
 	while (*text) {
 		uint32_t point = 0;
 		size_t length = utf8__decode(text, &point);
-		bool bad = !length || utf8__steers(point);
+		bool bad = !length || utf8__is_control(point);
 		size_t size = bad ? 1 : length;
 		const char *rest = text + (length ? length : 1);
 

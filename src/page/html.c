@@ -249,7 +249,7 @@ int html__write_data(const char *path, const struct model_options *options, json
 	int err;
 
 	/* A page is meant to be shared, so secrets are redacted unless the user says otherwise. */
-	if (shared.args == REDACT_UNSAID)
+	if (shared.args == REDACT_DEFAULT)
 		shared.args = REDACT_SECRETS;
 	err = model__load_open(path, &shared, &db, &model);
 	if (err)

@@ -150,7 +150,7 @@ static int add_wait(struct html *html, struct stacks *stacks, const struct taken
 	const struct model_thread *thread = load__thread(model, sample->thread);
 	const struct model_thread *by = load__thread(model, sample->by);
 	const struct model_state *state = &model->states[taken->state];
-	int64_t object = model__alike(model, sample->object);
+	int64_t object = model__merged_object(model, sample->object);
 	uintptr_t blame;
 
 	if (!thread || (state->kind != KIND_DELAYING && state->kind != KIND_UNDECIDED))

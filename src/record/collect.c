@@ -387,7 +387,7 @@ int collect__snapshot_done(struct collect *collect, uint64_t now_ns)
 	return close_slice(collect, now_ns);
 }
 
-void collect__whole_begins(struct collect *collect)
+void collect__full_snapshot_begins(struct collect *collect)
 {
 	collect->wholes++;
 }
@@ -405,7 +405,7 @@ static bool has_vanished(const struct collect *collect, const struct tracked *th
 static int give_up(struct collect *collect, struct tracked *thread)
 {
 	collect->quality.vanished++;
-	waits__prolong(collect, thread);
+	waits__extend_account(collect, thread);
 	return waits__final(collect, thread);
 }
 

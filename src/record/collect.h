@@ -37,7 +37,7 @@ int collect__snapshot_done(struct collect *collect, uint64_t now_ns);
  * of the recording. A thread that is missing in two of them in a row has lost its last record and
  * is forgotten.
  */
-void collect__whole_begins(struct collect *collect);
+void collect__full_snapshot_begins(struct collect *collect);
 int collect__whole_done(struct collect *collect);
 
 /*

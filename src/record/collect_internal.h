@@ -75,7 +75,7 @@ int waits__add_last(struct collect *collect, const struct ledger_record *record,
 /* The thread's account is final: its waits have to agree with it. */
 int waits__final(struct collect *collect, const struct tracked *thread);
 /* The last record of the thread was lost. Extends its account to cover all of its waits. */
-void waits__prolong(struct collect *collect, struct tracked *thread);
+void waits__extend_account(struct collect *collect, struct tracked *thread);
 /* After a whole snapshot: drops waits of threads that two whole snapshots did not show. */
 int waits__sweep(struct collect *collect);
 /* Call after the last drain and the last account. */

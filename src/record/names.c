@@ -78,7 +78,7 @@ int names__new(struct recording *recording, struct names **ret)
 	return 0;
 }
 
-void names__leave_peers(struct names *names)
+void names__skip_peers(struct names *names)
 {
 	names->no_peers = true;
 }
@@ -428,7 +428,7 @@ int names__culprit(struct names *names, const struct ledger_key *key, int64_t *r
 	case BY_TIMEOUT:
 		*ret_id = NAMES_TIMEOUT;
 		return 0;
-	case BY_STRANGER:
+	case BY_UNACCOUNTED:
 		return find_stranger(names, key->by, ret_id);
 	default:
 		*ret_id = 0;
@@ -438,8 +438,8 @@ int names__culprit(struct names *names, const struct ledger_key *key, int64_t *r
 
 int names__first_holder(struct names *names, const struct ledger_key *key, int64_t *ret_id)
 {
-	if (key->first & FIRST_STRANGER)
-		return find_stranger(names, key->first & ~FIRST_STRANGER, ret_id);
+	if (key->first & FIRST_UNACCOUNTED)
+		return find_stranger(names, key->first & ~FIRST_UNACCOUNTED, ret_id);
 	*ret_id = (int64_t)key->first;
 	return 0;
 }

@@ -16,7 +16,7 @@ int names__new(struct recording *recording, struct names **ret);
 void names__free(struct names *names);
 
 /* Do not look up the processes at the ends of pipes (pipes.h explains the cost). */
-void names__leave_peers(struct names *names);
+void names__skip_peers(struct names *names);
 
 /*
  * The id of the process with this pid and start time. Call this for the first record of each of its

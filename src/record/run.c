@@ -179,7 +179,7 @@ int run__open(const struct run_options *options, struct recording *recording,
 	if (err)
 		return err;
 	if (options->no_peers)
-		names__leave_peers(collect__names(run->collect));
+		names__skip_peers(collect__names(run->collect));
 	takers.context = run->collect;
 	takers.take_stack = take_stack;
 	takers.stack_context = run;
@@ -335,7 +335,7 @@ static int take_snapshot(struct run *run)
 
 	if (whole) {
 		run->whole_ns = began_ns;
-		collect__whole_begins(run->collect);
+		collect__full_snapshot_begins(run->collect);
 	}
 	err = ledger__snapshot(run->ledger, whole ? 0 : run->looked_ns, collect__take,
 			       run->collect);

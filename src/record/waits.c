@@ -144,7 +144,7 @@ int waits__final(struct collect *collect, const struct tracked *thread)
 	return 0;
 }
 
-void waits__prolong(struct collect *collect, struct tracked *thread)
+void waits__extend_account(struct collect *collect, struct tracked *thread)
 {
 	const struct owed *owed = map__get(&collect->owed, (uint64_t)thread->id);
 

@@ -306,8 +306,9 @@ static bool overlap(const struct signals_event *a, const struct signals_event *b
  * Whether another signal has the same event. A slow syscall that reads a file is also a slow read
  * of that file, and the other signal knows more about it.
  */
-static bool is_told(const struct printer *printer, const struct signals_signal *signal,
-		    const struct signals_event *event)
+static bool is_covered_by_other_signal(const struct printer *printer,
+				       const struct signals_signal *signal,
+				       const struct signals_event *event)
 {
 	const struct signals *signals = &printer->model->signals;
 
@@ -328,7 +329,7 @@ static void print_slowest(const struct printer *printer, const struct signals_si
 	size_t most = printer__shown(printer, signal->slowest_count, EVENTS_SHOWN), count = 0;
 
 	for (size_t i = 0; i < signal->slowest_count && count < most; i++) {
-		bool known = is_told(printer, signal, &signal->slowest[i]);
+		bool known = is_covered_by_other_signal(printer, signal, &signal->slowest[i]);
 
 		for (size_t j = 0; j < i; j++)
 			known |= same(&signal->slowest[i], &signal->slowest[j]);

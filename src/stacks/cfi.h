@@ -73,7 +73,7 @@ struct rules {
 	uint64_t cfa_register;
 	int64_t cfa_offset;
 };
-enum bp_rule { BP_KEPT, BP_SAVED, BP_AT_BP /* at *bp */, BP_HARD };
+enum bp_rule { BP_KEPT, BP_SAVED, BP_AT_BP /* at *bp */, BP_UNSUPPORTED };
 enum caller_rule { CALLER_KEPT /* link register */, CALLER_SAVED, CALLER_NONE, CALLER_UNKNOWN };
 
 /* A CIE: what several FDEs have in common. */

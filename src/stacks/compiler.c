@@ -51,7 +51,7 @@ struct compiler {
 
 /* The header of an answer. The pages of blocks and then the pages of rows follow. */
 struct rows_head {
-	uint64_t block_pages, row_pages, row_count, hard_count, broken_count;
+	uint64_t block_pages, row_pages, row_count, unsupported_count, broken_count;
 };
 
 /* Runs in the helper process. -E2BIG: more than the whole budget. */
@@ -68,7 +68,7 @@ static int serve(void *context, const struct helper_parcel *question, struct hel
 	if (err)
 		return err;
 	head = (struct rows_head) { rows.block_page_count, rows.row_page_count, rows.row_count,
-				    rows.hard_count, rows.broken_count };
+				    rows.unsupported_count, rows.broken_count };
 	block_bytes = rows.block_page_count * sizeof(*rows.block_pages);
 	row_bytes = rows.row_page_count * sizeof(*rows.row_pages);
 	if (block_bytes + row_bytes > compiler->budget_bytes)
@@ -110,7 +110,7 @@ static int unpack(const struct helper_parcel *answer, struct rows *ret)
 	rows = (struct rows) { .block_page_count = head.block_pages,
 			       .row_page_count = head.row_pages,
 			       .row_count = head.row_count,
-			       .hard_count = head.hard_count,
+			       .unsupported_count = head.unsupported_count,
 			       .broken_count = head.broken_count };
 	rows.block_pages = copy_pages(at, head.block_pages);
 	rows.row_pages =
@@ -224,7 +224,7 @@ static void provide(struct compiler *compiler, struct module *module)
 	}
 }
 
-static uint64_t ripe_ns(const struct module *module)
+static uint64_t retry_at_ns(const struct module *module)
 {
 	uint64_t rest_ns = REST_NS + REST_COSTS * module->cost_ns;
 
@@ -246,14 +246,14 @@ static void wait_for_more(struct compiler *compiler, uint64_t until_ns)
 }
 
 /* Removes the first module that need not wait. NULL: there is none before *ret_until_ns. */
-static struct module *take_ripe(struct compiler *compiler, uint64_t *ret_until_ns)
+static struct module *take_ready(struct compiler *compiler, uint64_t *ret_until_ns)
 {
 	uint64_t now_ns = clock__now_ns();
 
 	*ret_until_ns = UINT64_MAX;
 	for (size_t i = 0; i < compiler->count; i++) {
 		struct module *module = compiler->queue[i];
-		uint64_t at_ns = module->is_leaving ? 0 : ripe_ns(module);
+		uint64_t at_ns = module->is_leaving ? 0 : retry_at_ns(module);
 
 		if (at_ns <= now_ns) {
 			compiler->count--;
@@ -275,7 +275,7 @@ static struct module *next(struct compiler *compiler)
 
 	pthread_mutex_lock(&compiler->lock);
 	compiler->is_busy = false;
-	while (!compiler->stopping && !(module = take_ripe(compiler, &until_ns)))
+	while (!compiler->stopping && !(module = take_ready(compiler, &until_ns)))
 		wait_for_more(compiler, until_ns);
 	compiler->is_busy = module != NULL;
 	pthread_mutex_unlock(&compiler->lock);

@@ -46,7 +46,7 @@ static bool set_saved(const struct rules *rules, struct unwind_row *row)
 		row->bp = UNWIND_BP_AT_BP;
 	else if (rules->bp == BP_SAVED)
 		row->bp = saved_at(rules, rules->bp_at);
-	if (rules->bp == BP_HARD || (rules->bp != BP_KEPT && !row->bp))
+	if (rules->bp == BP_UNSUPPORTED || (rules->bp != BP_KEPT && !row->bp))
 		return false;
 	if (!ARCH_LINK_REGISTER)
 		return rules->caller == CALLER_SAVED && rules->caller_at == -8;
@@ -58,11 +58,11 @@ static bool set_saved(const struct rules *rules, struct unwind_row *row)
 static struct unwind_row row_of(const struct rules *rules)
 {
 	struct unwind_row row = { .kind = rules->expression };
-	const struct unwind_row hard = { .kind = UNWIND_HARD };
+	const struct unwind_row hard = { .kind = UNWIND_UNSUPPORTED };
 
 	if (rules->caller == CALLER_NONE)
 		return (struct unwind_row) { .kind = UNWIND_END };
-	if (row.kind == UNWIND_HARD || rules->cfa_offset != (int32_t)rules->cfa_offset ||
+	if (row.kind == UNWIND_UNSUPPORTED || rules->cfa_offset != (int32_t)rules->cfa_offset ||
 	    !set_saved(rules, &row))
 		return hard;
 	row.offset = (int32_t)rules->cfa_offset;
@@ -106,7 +106,7 @@ static void set_cfa_expression(struct rules *rules, struct cursor code)
 	uint8_t base = cursor__byte(&code);
 	int64_t offset = cursor__signed(&code);
 
-	rules->expression = UNWIND_HARD;
+	rules->expression = UNWIND_UNSUPPORTED;
 	rules->cfa_offset = offset;
 	if (code.bad)
 		return;
@@ -133,7 +133,7 @@ static void set_expression(struct rules *rules, uint64_t reg, struct cursor code
 		bool is_at_bp = cursor__byte(&code) == DW_OP_breg0 + ARCH_DWARF_FP &&
 				cursor__signed(&code) == 0 && !code.bad && code.at == code.end;
 
-		rules->bp = is_at_bp ? BP_AT_BP : BP_HARD;
+		rules->bp = is_at_bp ? BP_AT_BP : BP_UNSUPPORTED;
 	}
 }
 
@@ -162,12 +162,12 @@ static void set_unsaved(struct rules *rules, uint64_t reg, bool is_lost)
 }
 
 /* The value is in another register, or computed: not supported. */
-static void set_hard(struct rules *rules, uint64_t reg)
+static void set_unsupported(struct rules *rules, uint64_t reg)
 {
 	if (reg == ARCH_DWARF_RETURN)
 		rules->caller = CALLER_UNKNOWN;
 	else if (reg == ARCH_DWARF_FP)
-		rules->bp = BP_HARD;
+		rules->bp = BP_UNSUPPORTED;
 }
 
 static void restore(struct program *program, uint64_t reg)
@@ -303,13 +303,13 @@ static int run_register(struct program *program, uint8_t opcode)
 		return 0;
 	case DW_CFA_val_expression:
 		cursor__block(code, cursor__unsigned(code));
-		set_hard(rules, reg);
+		set_unsupported(rules, reg);
 		return 0;
 	case DW_CFA_register:
 	case DW_CFA_val_offset:
 	case DW_CFA_val_offset_sf: /* the value is skipped, so its sign does not matter */
 		cursor__unsigned(code);
-		set_hard(rules, reg);
+		set_unsupported(rules, reg);
 		return 0;
 	default:
 		return -EBADMSG;
@@ -386,7 +386,7 @@ int program__begin(const struct section *section, const struct common *common, s
 	struct program program = { .section = section, .common = common, .code = code };
 	int err;
 
-	/* No register has this number, so a CFA that is never defined gives UNWIND_HARD. */
+	/* No register has this number, so a CFA that is never defined gives UNWIND_UNSUPPORTED. */
 	program.rules.cfa_register = UINT64_MAX;
 	program.rules.caller = CALLER_KEPT;
 	program.begins = program.rules;

@@ -16,8 +16,8 @@ struct rows {
 	struct unwind_page *row_pages; /* key: UNWIND_KEY(module, UNWIND_ROWS | i) */
 	size_t row_page_count;
 	uint64_t row_count;
-	uint64_t hard_count;   /* rows with an unsupported rule (UNWIND_HARD) */
-	uint64_t broken_count; /* invalid FDEs or Go functions, blocks with too many rows */
+	uint64_t unsupported_count; /* rows with an unsupported rule (UNWIND_UNSUPPORTED) */
+	uint64_t broken_count;      /* invalid FDEs or Go functions, blocks with too many rows */
 };
 
 /*

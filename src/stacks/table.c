@@ -122,8 +122,8 @@ static void shorten(struct table *table)
 {
 	struct unwind_row *last = &table->block[UNWIND_PAGE_ROWS - 1];
 
-	*last = (struct unwind_row) { .pc = last->pc, .kind = UNWIND_HARD };
-	table->count = UNWIND_PAGE_ROWS - (last[-1].kind == UNWIND_HARD);
+	*last = (struct unwind_row) { .pc = last->pc, .kind = UNWIND_UNSUPPORTED };
+	table->count = UNWIND_PAGE_ROWS - (last[-1].kind == UNWIND_UNSUPPORTED);
 	table->rows.broken_count++;
 }
 
@@ -152,7 +152,7 @@ static int close_block(struct table *table)
 	table->last_used += table->count;
 	rows->row_count += table->count;
 	for (unsigned i = 0; i < table->count; i++)
-		rows->hard_count += table->block[i].kind == UNWIND_HARD;
+		rows->unsupported_count += table->block[i].kind == UNWIND_UNSUPPORTED;
 	table->is_open = false;
 	return 0;
 }

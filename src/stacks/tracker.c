@@ -70,7 +70,7 @@ static void place(struct tracker *tracker, struct process *process)
 		quality->processes_failed++;
 }
 
-static void let_ask_again(struct tracker *tracker, uint32_t pid)
+static void clear_request(struct tracker *tracker, uint32_t pid)
 {
 	uint64_t key = UNWIND_ASKED(UNWIND_NEED_PROCESS, pid);
 
@@ -94,7 +94,7 @@ static void process_gone(struct tracker *tracker, struct process *process)
 	if (process->is_placed)
 		bpf_map_delete_elem(tracker->options.processes_fd, &process->pid);
 	process->is_placed = false;
-	let_ask_again(tracker, process->pid);
+	clear_request(tracker, process->pid);
 }
 
 static void forget(struct tracker *tracker, struct process *process)
@@ -236,7 +236,7 @@ void tracker__learn(struct tracker *tracker, uint32_t pid)
 	}
 	if (before)
 		process_gone(tracker, before);
-	let_ask_again(tracker, pid);
+	clear_request(tracker, pid);
 }
 
 /* --- records of the kernel -------------------------------------------------------------------- */

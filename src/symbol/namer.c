@@ -54,7 +54,7 @@ struct namer {
 	struct namer_options options;
 	struct helper *helper;
 	struct shared *shared;
-	struct map lessened; /* by place: the reduced depth, or NOTHING */
+	struct map reduced_depths; /* by place: the reduced depth, or NOTHING */
 	uint64_t stalled_devices[MOST_STALLED_DEVICES];
 	size_t stalled_count;
 	size_t left;             /* files since the helper started that are no longer needed */
@@ -252,7 +252,7 @@ void namer__free(struct namer *namer)
 	helper__free(namer->helper);
 	if (namer->shared && namer->shared != MAP_FAILED)
 		munmap(namer->shared, sizeof(*namer->shared));
-	map__release(&namer->lessened);
+	map__release(&namer->reduced_depths);
 	free(namer);
 }
 
@@ -291,7 +291,7 @@ static uint64_t place_of(const struct namer_question *question)
 
 void namer__leave(struct namer *namer, enum namer_kind kind, uint64_t key)
 {
-	map__take(&namer->lessened, key << 3 | kind);
+	map__take(&namer->reduced_depths, key << 3 | kind);
 	if (++namer->left < MOST_LEFT)
 		return;
 	namer->left = 0;
@@ -306,7 +306,7 @@ static bool is_file(const struct namer_question *question)
 static void set_depth(struct namer *namer, const struct namer_question *question, unsigned depth)
 {
 	/* If this fails, the next question tries the same depth again. */
-	(void)map__put(&namer->lessened, place_of(question), (void *)(uintptr_t)depth);
+	(void)map__put(&namer->reduced_depths, place_of(question), (void *)(uintptr_t)depth);
 }
 
 static void refuse(struct namer *namer, const struct namer_question *question, bool stalled)
@@ -328,8 +328,8 @@ static uint64_t device_to_blame(const struct namer *namer, const struct namer_qu
 }
 
 /* The question failed: reduces the depth, for this and later questions. */
-static unsigned lessen(struct namer *namer, const struct namer_question *question, unsigned from,
-		       int err)
+static unsigned reduce_depth(struct namer *namer, const struct namer_question *question,
+			     unsigned from, int err)
 {
 	bool stalled = err == -ETIMEDOUT && helper__stalled(namer->helper);
 	uint64_t device = device_to_blame(namer, question, from);
@@ -423,7 +423,7 @@ static int take_answer(struct namer *namer, const struct helper_parcel *parcel, 
 static int ask_some(struct namer *namer, const struct namer_question *question, size_t first,
 		    namer_take_fn take, void *context, size_t *ret)
 {
-	unsigned depth = (unsigned)(uintptr_t)map__get(&namer->lessened, place_of(question));
+	unsigned depth = (unsigned)(uintptr_t)map__get(&namer->reduced_depths, place_of(question));
 	struct helper_parcel parcel = { .fd = -1 };
 	struct namer_question part = *question;
 	int err = -ENOMEM;
@@ -443,7 +443,7 @@ static int ask_some(struct namer *namer, const struct namer_question *question, 
 			break;
 		}
 		if (err)
-			depth = lessen(namer, question, depth, err);
+			depth = reduce_depth(namer, question, depth, err);
 	}
 	*ret = part.count;
 	if (err)
@@ -464,7 +464,7 @@ int namer__ask(struct namer *namer, const struct namer_question *question, namer
 	int err = 0;
 
 	if (is_file(question) && is_stalled(namer, device_of(&question->module)) &&
-	    (uintptr_t)map__get(&namer->lessened, place_of(question)) != NOTHING)
+	    (uintptr_t)map__get(&namer->reduced_depths, place_of(question)) != NOTHING)
 		refuse(namer, question, true);
 	while (done < question->count && !err) {
 		err = ask_some(namer, question, done, take, context, &answered);

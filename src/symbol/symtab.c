@@ -41,7 +41,7 @@ static int by_start_and_rank(const void *a, const void *b)
 	return x->order < y->order ? -1 : x->order > y->order;
 }
 
-static void close_open_ends(struct symtab *tab)
+static void end_unsized_at_next(struct symtab *tab)
 {
 	uint64_t next = UINT64_MAX, start = UINT64_MAX;
 
@@ -61,7 +61,7 @@ int symtab__seal(struct symtab *tab)
 {
 	if (tab->count)
 		qsort(tab->entries, tab->count, sizeof(*tab->entries), by_start_and_rank);
-	close_open_ends(tab);
+	end_unsized_at_next(tab);
 	/* Later ranges win: inner symbols over outer ones, and the highest rank. */
 	for (size_t i = 0; i < tab->count; i++) {
 		int err = rangemap__add(&tab->ranges, tab->entries[i].start, tab->entries[i].end,

@@ -131,7 +131,7 @@ static int put_one(int row, int column, int room, const char *text, size_t *ret_
 	int width;
 
 	*ret_length = length ? length : 1;
-	if (!length || utf8__steers(point))
+	if (!length || utf8__is_control(point))
 		point = '?';
 	if (point >= 0x80 && !has_utf8)
 		point = point == 0x2026 ? '~' : point == 0xb5 ? 'u' : '?';

@@ -101,7 +101,7 @@ static void pages_have_no_secrets(void **state)
 		"\"$G\" diff --html - $ARGS \"$R\" \"$R\" 2>/dev/null",
 	};
 
-	data_has(REDACT_UNSAID, true, false);
+	data_has(REDACT_DEFAULT, true, false);
 	data_has(REDACT_SECRETS, true, false);
 	data_has(REDACT_NOTHING, true, true);
 	data_has(REDACT_ALL_ARGS, false, false);

@@ -207,7 +207,7 @@ static struct ledger_record last_at(uint64_t time_ns, uint64_t ns)
 
 static void whole_snapshot(struct fixture *fixture, const struct ledger_record *record)
 {
-	collect__whole_begins(fixture->collect);
+	collect__full_snapshot_begins(fixture->collect);
 	if (record)
 		give(fixture, record);
 	assert_int_equal(collect__whole_done(fixture->collect), 0);

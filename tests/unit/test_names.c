@@ -309,7 +309,7 @@ static void too_many_objects_share_one_name(void **state)
 
 static int64_t stranger_of(struct fixture *fixture, uint64_t tid)
 {
-	const struct ledger_key key = { .by = tid, .by_kind = BY_STRANGER };
+	const struct ledger_key key = { .by = tid, .by_kind = BY_UNACCOUNTED };
 	int64_t id = 0;
 
 	assert_int_equal(names__culprit(fixture->names, &key, &id), 0);

@@ -85,7 +85,7 @@ static void pushes_and_pops_move_the_cfa(void **state)
 	row_is(&rows, CODE + 0xfff, UNWIND_SP, 8, 0);
 	row_is(&rows, CODE + 0x1000, UNWIND_NONE, 0, 0);
 	assert_int_equal(rows.row_count, 4 + 3);
-	assert_int_equal(rows.hard_count, 0);
+	assert_int_equal(rows.unsupported_count, 0);
 	assert_int_equal(rows.broken_count, 0);
 }
 
@@ -159,7 +159,7 @@ static void a_saved_stack_pointer_is_followed(void **state)
 			&rows);
 	row_is(&rows, CODE, UNWIND_REGISTER + 0, 8, 3);
 	row_is(&rows, CODE + 7, UNWIND_SP_DEREF, 64, 3);
-	assert_int_equal(rows.hard_count, 0);
+	assert_int_equal(rows.unsupported_count, 0);
 }
 
 static void the_linkers_expression_for_a_plt_is_recognised(void **state)
@@ -233,9 +233,9 @@ static void rules_that_are_not_followed_are_hard_and_counted(void **state)
 		cleanup(rows__release) struct rows rows = {};
 
 		compile_program(programs[i], &rows);
-		if (row_at(&rows, CODE).kind != UNWIND_HARD)
+		if (row_at(&rows, CODE).kind != UNWIND_UNSUPPORTED)
 			fail_msg("program %zu is not hard", i);
-		assert_int_equal(rows.hard_count, 4); /* one in each block */
+		assert_int_equal(rows.unsupported_count, 4); /* one in each block */
 		assert_int_equal(rows.broken_count, 0);
 	}
 }
@@ -469,11 +469,11 @@ static void a_block_with_too_many_rows_is_hard_at_its_end(void **state)
 	put_fde(&section, CODE, 0x400, long_program(1024));
 	assert_compiles(&section, NULL, &rows);
 	assert_int_equal(rows.row_count, 504);
-	assert_int_equal(rows.hard_count, 1);
+	assert_int_equal(rows.unsupported_count, 1);
 	assert_int_equal(rows.broken_count, 1);
 	row_is(&rows, CODE + 502, UNWIND_SP, 8, 0);
-	row_is(&rows, CODE + 503, UNWIND_HARD, 0, 0);
-	row_is(&rows, CODE + 1023, UNWIND_HARD, 0, 0);
+	row_is(&rows, CODE + 503, UNWIND_UNSUPPORTED, 0, 0);
+	row_is(&rows, CODE + 1023, UNWIND_UNSUPPORTED, 0, 0);
 }
 
 /* --- files ---------------------------------------------------------------------------------- */

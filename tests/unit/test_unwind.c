@@ -190,11 +190,11 @@ static void hard_rows_end_the_walk(void **state)
 {
 	struct fixture *f = make();
 
-	set_function(f, 0, UNWIND_HARD, 0, 0);
+	set_function(f, 0, UNWIND_UNSUPPORTED, 0, 0);
 	walk(f, FN(0, 0), STACK, STACK + 64);
 	assert_walk(f, 1, STACK_END_NO_RULE, 0);
 	/* a kind that this program does not know, from the hands of another */
-	set_function(f, 0, UNWIND_HARD + 1, 8, 0);
+	set_function(f, 0, UNWIND_UNSUPPORTED + 1, 8, 0);
 	walk(f, FN(0, 0), STACK, STACK + 64);
 	assert_walk(f, 1, STACK_END_NO_RULE, 0);
 }

@@ -43,11 +43,11 @@ struct ended_call {
 };
 
 /*
- * Defined in slow.bpf.h, which needs the file helpers. took_long_somehow() is for calls whose
- * arguments are no longer available.
+ * Defined in slow.bpf.h, which needs the file helpers. send_slow_call_without_args() is for calls
+ * whose arguments are no longer available.
  */
-VERIFIED_ONCE int took_long(struct thread *thread, const struct ended_call *call);
-VERIFIED_ONCE int took_long_somehow(struct thread *thread, const struct ended_call *call);
+VERIFIED_ONCE int send_slow_call(struct thread *thread, const struct ended_call *call);
+VERIFIED_ONCE int send_slow_call_without_args(struct thread *thread, const struct ended_call *call);
 
 static __always_inline void count_error(__u32 number, __u32 error)
 {
@@ -111,9 +111,9 @@ static __always_inline void count_call(struct thread *thread, const struct ended
 	if (!with_slow_calls || call->ns < series.slow_ns || !series.enabled)
 		return;
 	if (here)
-		took_long(thread, call);
+		send_slow_call(thread, call);
 	else
-		took_long_somehow(thread, call);
+		send_slow_call_without_args(thread, call);
 }
 
 /* rt_sigreturn "returns" the register that it restores. */
@@ -142,9 +142,9 @@ enum broken_state {
 #define SA_RESTART 0x10000000
 #define SIG_IGN    1
 
-static __always_inline void break_off(struct thread *thread, __u64 now, long ret, __u64 sp)
+static __always_inline void note_interrupted(struct thread *thread, __u64 now, long ret, __u64 sp)
 {
-	thread->broken = (struct broken_call) {
+	thread->broken = (struct interrupted_call) {
 		.begin_ns = thread->call_ns,
 		.off_ns = thread->call_off_ns,
 		.end_ns = now,
@@ -157,7 +157,7 @@ static __always_inline void break_off(struct thread *thread, __u64 now, long ret
 }
 
 /* The kernel does not restart the interrupted call: count it. */
-static __always_inline void settle_broken(struct thread *thread, long ret, bool here)
+static __always_inline void count_interrupted(struct thread *thread, long ret, bool here)
 {
 	struct ended_call call = {
 		.ns = thread->broken.end_ns - thread->broken.begin_ns,
@@ -186,8 +186,8 @@ static __always_inline void call_ends(struct thread *thread, __u64 now, long ret
 	} else if (is_broken_off(ret)) {
 		/* Interrupted inside a handler: we track only one interrupted call at a time. */
 		if (thread->broken.begin_ns)
-			settle_broken(thread, -EINTR, false);
-		break_off(thread, now, ret, sp);
+			count_interrupted(thread, -EINTR, false);
+		note_interrupted(thread, now, ret, sp);
 		return;
 	}
 	call = (struct ended_call) {
@@ -208,8 +208,8 @@ VERIFIED_ONCE int last_call_ends(struct thread *thread, __u64 now)
 		return 0;
 	/* If the signal itself killed the thread, the call returned no error to it. */
 	if (thread->broken.begin_ns)
-		settle_broken(thread, thread->broken.state == BROKEN_IN_HANDLER ? -EINTR : 0,
-			      false);
+		count_interrupted(thread, thread->broken.state == BROKEN_IN_HANDLER ? -EINTR : 0,
+				  false);
 	call_ends(thread, now, 0, 0, false);
 	return 0;
 }
@@ -217,25 +217,25 @@ VERIFIED_ONCE int last_call_ends(struct thread *thread, __u64 now)
 /* A handler is about to run. The first handler decides whether the interrupted call restarts. */
 static __always_inline void handler_begins(struct thread *thread, unsigned long sa_flags)
 {
-	struct broken_call *broken = &thread->broken;
+	struct interrupted_call *broken = &thread->broken;
 
 	if (broken->state == BROKEN_OFF && broken->restart != ERESTARTNOINTR &&
 	    (broken->restart != ERESTARTSYS || !(sa_flags & SA_RESTART)))
-		settle_broken(thread, -EINTR, true);
+		count_interrupted(thread, -EINTR, true);
 	else
 		broken->state = BROKEN_IN_HANDLER;
 }
 
 /* A call begins while an interrupted one is open. True if it is the restart of that one. */
-static __noinline bool is_made_again(struct thread *thread, __s64 nr, __u64 sp)
+static __noinline bool is_restart(struct thread *thread, __s64 nr, __u64 sp)
 {
-	struct broken_call *broken = &thread->broken;
+	struct interrupted_call *broken = &thread->broken;
 
 	if (broken->state == BROKEN_IN_HANDLER && sp != broken->sp)
 		return false; /* the handler's own call */
 	if (broken->state != BROKEN_IN_HANDLER && nr == broken->nr && sp == broken->sp)
 		return true;
-	settle_broken(thread, -EINTR, false); /* the handler left by longjmp() */
+	count_interrupted(thread, -EINTR, false); /* the handler left by longjmp() */
 	return false;
 }
 
@@ -248,7 +248,7 @@ static __always_inline void call_begins(struct thread *thread, __s64 nr, __u64 s
 		nr = thread->last_nr;
 	thread->nr = nr;
 	thread->last_nr = nr;
-	if (thread->broken.begin_ns && is_made_again(thread, nr, sp)) {
+	if (thread->broken.begin_ns && is_restart(thread, nr, sp)) {
 		thread->call_ns = thread->broken.begin_ns;
 		thread->call_off_ns = thread->broken.off_ns;
 		thread->broken.begin_ns = 0;

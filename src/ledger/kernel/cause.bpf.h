@@ -203,7 +203,7 @@ static __noinline __u32 cause_of_futex(struct thread *thread, struct pt_regs *re
 		return SLOT_WAIT_LOCK;
 	thread->releases = *releases_of_wait(wait); /* read this before the owner */
 	key.ns_tid = owner_of(wait->object[0], op, (__u32)regs->ARCH_ARG3);
-	if (!key.ns_tid || key.ns_tid == thread->ns_tid || is_called_by_hand(regs))
+	if (!key.ns_tid || key.ns_tid == thread->ns_tid || is_raw_syscall(regs))
 		return SLOT_WAIT_LOCK;
 	owner = bpf_map_lookup_elem(&tids, &key);
 	if (!owner)
@@ -270,7 +270,7 @@ static __noinline __u32 cause_of_kernel_lock(struct thread *thread, struct task_
 	key.ns_tid = pid ? number_at(pid, BPF_CORE_READ(pid, level), 0) : 0;
 	id = bpf_map_lookup_elem(&tids, &key);
 	wait->by = id ? *id : (__u64)BPF_CORE_READ(owner, pid);
-	wait->by_kind = id ? BY_THREAD : BY_STRANGER;
+	wait->by_kind = id ? BY_THREAD : BY_UNACCOUNTED;
 	wait->evidence = EVIDENCE_OWNER;
 	return SLOT_WAIT_KERNEL;
 }

@@ -24,7 +24,7 @@ static __always_inline void resolve(struct thread *thread, __u32 slot)
 }
 
 /* The slow path of crosses(): the account is not in the expected state. */
-static __noinline void crosses_oddly(struct thread *thread, __u32 from, __u32 to, __u64 now)
+static __noinline void cross_slow_path(struct thread *thread, __u32 from, __u32 to, __u64 now)
 {
 	if (thread->account.slot == SLOT_NONE)
 		open_account(thread, from, now);
@@ -49,7 +49,7 @@ static __always_inline void crosses(struct thread *thread, __u32 from, __u32 to,
 	struct ledger_account *account = &thread->account;
 
 	if (account->slot != from || now < account->since_ns || account->since_ns < base_ns) {
-		crosses_oddly(thread, from, to, now);
+		cross_slow_path(thread, from, to, now);
 		return;
 	}
 	write_begin(account);

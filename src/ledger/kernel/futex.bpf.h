@@ -63,7 +63,7 @@ static __always_inline bool is_glibc_mutex(const struct glibc_mutex *mutex)
 }
 
 /* Called through syscall(SYS_futex, …), so the lock is not one of the C library. */
-static __always_inline bool is_called_by_hand(struct pt_regs *regs)
+static __always_inline bool is_raw_syscall(struct pt_regs *regs)
 {
 	__u64 code = 0;
 

@@ -40,7 +40,7 @@ static __always_inline void note_release(struct thread *thread, __u64 lock, __u3
 
 static __always_inline __u64 first_holder(const struct ledger_key *wait)
 {
-	return wait->by_kind == BY_STRANGER ? wait->by | FIRST_STRANGER : wait->by;
+	return wait->by_kind == BY_UNACCOUNTED ? wait->by | FIRST_UNACCOUNTED : wait->by;
 }
 
 /* True if the lock of the open wait was released since the wait began. */

@@ -114,7 +114,8 @@ static __always_inline void gets_cpu(struct thread *thread, struct task_struct *
 			count_interval(slot, ns);
 		draw_ready(thread, task, slot, ns, now);
 	} else if (SLOT_IS_WAIT(slot)) {
-		lose_weight(slot, ns); /* no wakeup was seen, so the wait was never sampled */
+		count_lost_sample_time(slot,
+				       ns); /* no wakeup was seen, so the wait was never sampled */
 	}
 	thread->left = LEFT_UNSEEN;
 	thread->waker_kind = BY_NOBODY; /* a waking while it ran ended no wait */
@@ -181,7 +182,7 @@ static __always_inline void leaves_cpu(struct thread *thread, struct task_struct
 	ns = move(thread, slot, now);
 	write_end(account);
 	if (!SLOT_IS_RUN(from))
-		lose_weight(from, ns);
+		count_lost_sample_time(from, ns);
 	note_left(thread, task, slot);
 	if (thread->on_ns > base_ns)
 		count_interval(SLOT_RUN_ANY, now - thread->on_ns);
@@ -251,8 +252,8 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 		thread = adopt_for_user(current, regs);
 	if (!thread || frozen)
 		return 0;
-	if (thread->unjudged_ns)
-		judge_wait(thread, ret);
+	if (thread->maybe_timeout_ns)
+		resolve_timeout(thread, ret);
 	if (thread->pending_count)
 		take_pending(thread, current);
 	if (thread->flags & (THREAD_NEW_IMAGE | THREAD_STARTING)) {

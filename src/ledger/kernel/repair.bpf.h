@@ -112,7 +112,7 @@ static __noinline bool repair_switch(struct thread *thread, struct task_struct *
 	write_begin(account);
 	ready = move(thread, run_slot(thread), now - ran);
 	write_end(account);
-	lose_weight(slot, ready); /* too late to take the stack */
+	count_lost_sample_time(slot, ready); /* too late to take the stack */
 	thread->on_ns = now - ran;
 	if (thread->on_ns > thread->left_ns)
 		thread->off_ns += thread->on_ns - thread->left_ns;

@@ -38,11 +38,12 @@
 const volatile bool with_stacks;
 
 __u64 draw_period_ns; /* user space raises it when too many intervals are drawn */
-__u64 draw_fuse = FUSE;
+__u64 draw_limit = FUSE;
 __u64 drawn; /* intervals drawn so far */
-__u64 left_fuse = FUSE;
-__u64 left_taken; /* stacks taken at switch-out outside of syscalls so far */
-__u32 left_shift; /* one such stack in 2^left_shift is taken; user space changes it too */
+__u64 left_limit = FUSE;
+__u64 left_taken;       /* stacks taken at switch-out outside of syscalls so far */
+__u32 switch_out_shift; /* one such stack in 2^switch_out_shift is taken; user space changes it too
+			 */
 __u64 unsampled_ns[SLOT_COUNT]; /* time that no sample represents */
 
 static __always_inline bool is_drawn(__u32 random, __u64 ns, __u64 period_ns)
@@ -53,7 +54,7 @@ static __always_inline bool is_drawn(__u32 random, __u64 ns, __u64 period_ns)
 }
 
 /* Counts one event. Returns true in one caller only when the count reaches the fuse. */
-static __always_inline bool burns(__u64 *count, __u64 *fuse)
+static __always_inline bool exceeds_rate_limit(__u64 *count, __u64 *fuse)
 {
 	__u64 most = *fuse;
 
@@ -63,7 +64,7 @@ static __always_inline bool burns(__u64 *count, __u64 *fuse)
 
 static __always_inline void count_drawn(void)
 {
-	if (burns(&drawn, &draw_fuse))
+	if (exceeds_rate_limit(&drawn, &draw_limit))
 		draw_period_ns *= 2;
 }
 
@@ -146,7 +147,7 @@ VERIFIED_ONCE int settle_pending(struct thread *thread, __u64 user, __u32 none, 
 }
 
 /* Counts time in the ledger that no sample will represent. */
-VERIFIED_ONCE int lose_weight(__u64 slot, __u64 ns)
+VERIFIED_ONCE int count_lost_sample_time(__u64 slot, __u64 ns)
 {
 	if (with_stacks && slot < SLOT_COUNT)
 		__sync_fetch_and_add(&unsampled_ns[slot], ns);
@@ -157,22 +158,22 @@ VERIFIED_ONCE int lose_weight(__u64 slot, __u64 ns)
 enum left {
 	LEFT_UNSEEN,
 	LEFT_IN_CALL,
-	LEFT_OUTSIDE, /* outside of a syscall; its stack was not taken */
-	LEFT_TAKEN,   /* outside of a syscall; its stack was taken */
+	OUT_NO_STACK,    /* outside of a syscall; its stack was not taken */
+	OUT_STACK_TAKEN, /* outside of a syscall; its stack was taken */
 };
 
 /* The length to draw an interval with. 0 if it was not among the 1 in 2^shift selected. */
 static __always_inline __u64 worth(const struct thread *thread, __u64 ns)
 {
-	if (thread->left == LEFT_OUTSIDE)
+	if (thread->left == OUT_NO_STACK)
 		return 0;
-	return thread->left == LEFT_TAKEN ? ns << (thread->left_shift & 31) : ns;
+	return thread->left == OUT_STACK_TAKEN ? ns << (thread->switch_out_shift & 31) : ns;
 }
 
 /* The user stack taken when the thread left the CPU. If none was: 0, and *none is unchanged. */
 static __always_inline __u64 stack_left_with(const struct thread *thread, __u32 *none)
 {
-	if (thread->left != LEFT_TAKEN)
+	if (thread->left != OUT_STACK_TAKEN)
 		return 0;
 	*none = thread->left_none;
 	return thread->left_stack;
@@ -190,7 +191,7 @@ static __always_inline void weigh(struct pending *new, const struct thread *thre
 	new->slot = slot;
 	new->wait_ns = ns;
 	new->weight_ns = worth_ns > period_ns ? worth_ns : period_ns;
-	new->period_ns = thread->left == LEFT_TAKEN ? new->weight_ns : period_ns;
+	new->period_ns = thread->left == OUT_STACK_TAKEN ? new->weight_ns : period_ns;
 	new->end_ns = end_ns;
 }
 
@@ -242,7 +243,7 @@ VERIFIED_ONCE int give_up_open(struct thread *thread)
 		return 0;
 	user = stack_left_with(thread, &none);
 	if (!send_sample(thread, &new, user, none))
-		lose_weight(new.slot, new.weight_ns);
+		count_lost_sample_time(new.slot, new.weight_ns);
 	return 0;
 }
 
@@ -254,7 +255,8 @@ static __always_inline void give_up_pending(struct thread *thread, __u32 none)
 	settle_pending(thread, 0, none, 0, 0);
 	for (__u32 i = 0; i < MOST_PENDING; i++) {
 		if (thread->pending[i].count)
-			lose_weight(thread->pending[i].slot, thread->pending[i].weight_ns);
+			count_lost_sample_time(thread->pending[i].slot,
+					       thread->pending[i].weight_ns);
 		thread->pending[i].count = 0;
 	}
 	thread->pending_count = 0;
@@ -290,7 +292,7 @@ VERIFIED_ONCE int add_pending(struct thread *thread, const struct pending *new)
 	pending = find_pending(thread, new);
 	if (!pending) {
 		if (!send_sample(thread, new, 0, STACK_NONE_CROWDED))
-			lose_weight(new->slot, new->weight_ns);
+			count_lost_sample_time(new->slot, new->weight_ns);
 		return 0;
 	}
 	if (!pending->count) {
@@ -328,20 +330,20 @@ static __always_inline bool is_in_call(const struct thread *thread, struct task_
 static __always_inline void note_left(struct thread *thread, struct task_struct *current,
 				      __u32 slot)
 {
-	__u32 shift = left_shift & 31;
+	__u32 shift = switch_out_shift & 31;
 
 	if (!with_stacks)
 		return;
 	thread->left = LEFT_IN_CALL;
 	if (is_in_call(thread, current, slot))
 		return;
-	thread->left = LEFT_OUTSIDE;
+	thread->left = OUT_NO_STACK;
 	if (shift && bpf_get_prandom_u32() & ((1U << shift) - 1))
 		return;
-	if (burns(&left_taken, &left_fuse))
-		left_shift++;
-	thread->left = LEFT_TAKEN;
-	thread->left_shift = shift;
+	if (exceeds_rate_limit(&left_taken, &left_limit))
+		switch_out_shift++;
+	thread->left = OUT_STACK_TAKEN;
+	thread->switch_out_shift = shift;
 	thread->left_none = why_no_user_stack(thread, current);
 	thread->left_stack = thread->left_none ? 0 : user_stack(thread->here_pid, WALK_SCHEDULER);
 }
@@ -367,7 +369,7 @@ static __noinline void add_interval(struct thread *thread, struct task_struct *t
 		return;
 	}
 	if (!send_sample(thread, new, user, none))
-		lose_weight(new->slot, new->weight_ns);
+		count_lost_sample_time(new->slot, new->weight_ns);
 }
 
 /* The stack of the current thread, which is the waker. */

@@ -20,7 +20,7 @@ struct {
 __u64 signal_lost[LOST_COUNT] SEC(".data.signal_lost");
 
 /* In a call that waits by design (shape_of[].idle), only time on a CPU can be slow. */
-static __always_inline __u64 time_that_counts(const struct ended_call *call)
+static __always_inline __u64 time_compared_with_limit(const struct ended_call *call)
 {
 	bool idle = shape_of[call->nr & (LEDGER_SYSCALLS - 1)].idle;
 
@@ -136,7 +136,7 @@ static __always_inline void add_args(struct slow_call_record *record, struct tas
 			add_path(record, i, arg_of(record, shape_of[nr].path[i]));
 }
 
-VERIFIED_ONCE int took_long(struct thread *thread, const struct ended_call *call)
+VERIFIED_ONCE int send_slow_call(struct thread *thread, const struct ended_call *call)
 {
 	struct task_struct *current = bpf_get_current_task_btf();
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(current);
@@ -144,7 +144,8 @@ VERIFIED_ONCE int took_long(struct thread *thread, const struct ended_call *call
 
 	if (!thread || !call)
 		return 0;
-	if (!series_is_slow(waited_for_owner(thread, regs) ? call->ns : time_that_counts(call)))
+	if (!series_is_slow(waited_for_owner(thread, regs) ? call->ns
+							   : time_compared_with_limit(call)))
 		return 0;
 	record = new_record(thread, call);
 	if (!record)
@@ -155,11 +156,11 @@ VERIFIED_ONCE int took_long(struct thread *thread, const struct ended_call *call
 	return 0;
 }
 
-VERIFIED_ONCE int took_long_somehow(struct thread *thread, const struct ended_call *call)
+VERIFIED_ONCE int send_slow_call_without_args(struct thread *thread, const struct ended_call *call)
 {
 	struct slow_call_record *record;
 
-	if (!thread || !call || !series_is_slow(time_that_counts(call)))
+	if (!thread || !call || !series_is_slow(time_compared_with_limit(call)))
 		return 0;
 	record = new_record(thread, call);
 	if (record)

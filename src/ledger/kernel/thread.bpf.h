@@ -36,7 +36,7 @@ struct pending {
  * A call that a signal interrupted, until it is known whether the kernel restarts it; see
  * calls.bpf.h.
  */
-struct broken_call {
+struct interrupted_call {
 	__u64 begin_ns;  /* 0: no such call */
 	__u64 off_ns;    /* the thread's off_ns at begin_ns */
 	__u64 end_ns;    /* when the signal interrupted it */
@@ -62,7 +62,7 @@ struct thread {
 	__s32 last_nr;
 	__u64 call_ns;     /* when the syscall began */
 	__u64 call_off_ns; /* off_ns at call_ns */
-	struct broken_call broken;
+	struct interrupted_call broken;
 	__u64 off_ns;       /* all time without a CPU so far */
 	__u64 left_ns;      /* when it left the CPU */
 	__u64 on_ns;        /* when it got the CPU; 0: before we attached */
@@ -89,13 +89,13 @@ struct thread {
 	struct ledger_key wait;
 	struct ledger_key cell;
 	struct ledger_sum cell_sum;
-	__u64 unjudged_ns; /* a wait that may have timed out: see timeouts.bpf.h */
+	__u64 maybe_timeout_ns; /* a wait that may have timed out: see timeouts.bpf.h */
 	__u64 unjudged_by;
 	__u32 unjudged_by_kind;
 	__u16 by_interrupt; /* the waking came from an interrupt, even if a sender is known */
 	__u16 by_rcu;       /* the waking came from RCU */
 	__u64 left_stack;   /* how it left the CPU, see samples.bpf.h */
-	__u8 left, left_none, left_shift, pad;
+	__u8 left, left_none, switch_out_shift, pad;
 	__u32 pending_count;
 	struct pending pending[MOST_PENDING];
 };

@@ -83,7 +83,7 @@ static __always_inline void take_tick(void *context, struct thread *thread,
 	if (!none)
 		user = user_stack(thread->here_pid, WALK_TICK);
 	if (!send_sample(thread, &new, user, none))
-		lose_weight(new.slot, new.weight_ns);
+		count_lost_sample_time(new.slot, new.weight_ns);
 	if (thread->pending_count)
 		settle_pending(thread, user, none, regs->ARCH_PC, regs->ARCH_SP);
 }

@@ -47,7 +47,7 @@ static __always_inline void correct_pending(struct thread *thread, const struct 
 }
 
 /* A call returns whose last wait may have timed out. */
-VERIFIED_ONCE int judge_wait(struct thread *thread, long ret)
+VERIFIED_ONCE int resolve_timeout(struct thread *thread, long ret)
 {
 	struct ledger_key *wait, was;
 	bool timed_out;
@@ -56,8 +56,8 @@ VERIFIED_ONCE int judge_wait(struct thread *thread, long ret)
 	if (!thread)
 		return 0;
 	wait = &thread->wait;
-	ns = thread->unjudged_ns;
-	thread->unjudged_ns = 0;
+	ns = thread->maybe_timeout_ns;
+	thread->maybe_timeout_ns = 0;
 	timed_out = says_timed_out(wait->slot, ret);
 	if (timed_out == (wait->by_kind == BY_TIMEOUT) || !same_key(wait, &thread->cell))
 		return 0;

@@ -74,11 +74,12 @@ static __always_inline bool same_key(const struct ledger_key *a, const struct le
  * The return value of the call will show whether the wait timed out. Until then, assume the same as
  * for the previous wait of its kind.
  */
-static __always_inline void leave_unjudged(struct thread *thread, struct ledger_key *wait, __u64 ns)
+static __always_inline void assume_last_outcome(struct thread *thread, struct ledger_key *wait,
+						__u64 ns)
 {
 	const struct ledger_key *last = &thread->cell;
 
-	thread->unjudged_ns = ns;
+	thread->maybe_timeout_ns = ns;
 	thread->unjudged_by = wait->by;
 	thread->unjudged_by_kind = wait->by_kind;
 	if (last->by_kind != BY_TIMEOUT || last->slot != wait->slot ||
@@ -105,10 +106,10 @@ VERIFIED_ONCE int wait_ended(struct thread *thread, __u32 slot, __u64 ns)
 		wait->by_kind = thread->waker_kind;
 		wait->evidence = thread->waker_kind == BY_NOBODY ? EVIDENCE_NONE : EVIDENCE_WAKER;
 	}
-	thread->unjudged_ns = 0;
+	thread->maybe_timeout_ns = 0;
 	if (full && (wait->evidence == EVIDENCE_NONE ||
 		     (thread->by_interrupt && wait->evidence == EVIDENCE_WAKER)))
-		leave_unjudged(thread, wait, ns);
+		assume_last_outcome(thread, wait, ns);
 	/* If we miss the next waking, report no culprit rather than a wrong one. */
 	thread->waker_kind = BY_NOBODY;
 	if (!same_key(wait, &thread->cell) || thread->flush != flush) {

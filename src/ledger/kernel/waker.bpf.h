@@ -169,11 +169,11 @@ static __always_inline void woken_by(struct thread *thread)
 	}
 	/* The waker is usually the same as the last time. A stranger may have an account by now. */
 	if (thread->last_waker != (__u64)current || thread->last_waker_pid != current->pid ||
-	    thread->last_waker_kind == BY_STRANGER) {
+	    thread->last_waker_kind == BY_UNACCOUNTED) {
 		waker = find(current);
 		thread->last_waker = (__u64)current;
 		thread->last_waker_pid = current->pid;
-		thread->last_waker_kind = waker ? BY_THREAD : BY_STRANGER;
+		thread->last_waker_kind = waker ? BY_THREAD : BY_UNACCOUNTED;
 		thread->last_waker_id = waker ? waker->id : (__u64)current->pid;
 	}
 	thread->waker = thread->last_waker_id;

@@ -112,14 +112,14 @@ static void hold_left(struct ledger *ledger, uint64_t elapsed_ns)
 {
 	uint64_t taken = ledger->skel->bss->left_taken;
 	uint64_t rate = (taken - ledger->rate_left) * SECOND_NS / elapsed_ns;
-	uint32_t shift = ledger->skel->bss->left_shift;
+	uint32_t shift = ledger->skel->bss->switch_out_shift;
 
 	for (; rate > RATE_MOST && shift < MOST_SHIFT; rate /= 2)
 		shift++;
 	if (rate < RATE_AIM / 3 && shift)
 		shift--;
-	ledger->skel->bss->left_shift = shift < MOST_SHIFT ? shift : MOST_SHIFT;
-	ledger->skel->data->left_fuse = taken + RATE_FUSE;
+	ledger->skel->bss->switch_out_shift = shift < MOST_SHIFT ? shift : MOST_SHIFT;
+	ledger->skel->data->left_limit = taken + RATE_FUSE;
 	ledger->rate_left = taken;
 }
 
@@ -146,7 +146,7 @@ void ledger__hold_rate(struct ledger *ledger)
 	if (period_ns > MOST_PERIOD_NS)
 		period_ns = MOST_PERIOD_NS;
 	ledger->skel->bss->draw_period_ns = period_ns;
-	ledger->skel->data->draw_fuse = drawn + RATE_FUSE;
+	ledger->skel->data->draw_limit = drawn + RATE_FUSE;
 	ledger->rate_ns = now_ns;
 	ledger->rate_drawn = drawn;
 	hold_left(ledger, elapsed_ns);

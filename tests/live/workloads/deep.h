@@ -26,7 +26,7 @@
 #define SIX_SAVED   "rbx", "rbp", "r12", "r13", "r14", "r15"
 #endif
 
-extern uint64_t deep_ns; /* how long a variant burns, and then how long it sleeps */
+extern uint64_t deep_ns; /* how long a variant burns CPU, and then how long it sleeps */
 
 void bottom_burn(uint64_t ns);
 void bottom_nap(uint64_t ns);
