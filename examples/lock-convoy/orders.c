@@ -1,14 +1,14 @@
 /*
  * orders [--cured] [SECONDS]: a shop's order service and its clients in one. Every 40 ms, eight
- * orders come in at once, one for each worker: it works out the price, writes a line to the audit
- * log, and may answer only when the log's collector has said that the line is safe.
+ * orders come in at once, one for each worker. A worker computes the price and writes a line to
+ * the audit log. It answers only when the log's collector has confirmed the line.
  *
- * The workers share one connection to the collector, so there is a mutex, and whoever has it keeps
- * it until the collector has answered: eight orders take eight round trips, one after the other.
- * With --cured, each worker has a connection of its own, and there is nothing to lock.
+ * The workers share one connection to the collector, protected by a mutex. A worker holds the mutex
+ * until the collector has answered, so eight orders take eight round trips, one after the other.
+ * With --cured, each worker has its own connection, and there is nothing to lock.
  *
- * The collector is a thread here. It answers all lines that are there after 2 ms, which stand for
- * the network and for the disk at its other end.
+ * The collector is a thread of this process. It answers all pending lines after 2 ms, which
+ * simulate the network and the disk of a remote collector.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -101,7 +101,7 @@ static void *serve(void *arg)
 	uint64_t came_ns = start_ns;
 
 	for (unsigned order = worker->number;; order += WORKERS) {
-		/* Who is late takes the next one at once: it has been waiting. */
+		/* A late worker takes its next order at once, because that order is waiting. */
 		sleep_until(came_ns);
 		write_audit_log(worker, order, work_out_price(order));
 		answered_ns += now_ns() - came_ns;

@@ -1,8 +1,8 @@
 /*
  * kv FOLDER SEGMENTS [SECONDS]: a key-value store and its clients in one. Four workers answer 25
- * requests a second each: a record of 4 KiB from one of the segments FOLDER/00.seg, 01.seg, …,
- * past the page cache, as databases read theirs. Every five seconds it prints what many services
- * know of themselves: how many requests, and how long they took on average.
+ * requests a second each: they read a record of 4 KiB from one of the segments FOLDER/00.seg,
+ * 01.seg, …, with direct I/O, as databases do. Every five seconds it prints the number of requests
+ * and how long they took on average.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

@@ -1,8 +1,8 @@
 /*
  * pages [--cured] [SECONDS]: a web server's page renderer and its clients in one: 500 pages a
- * second. A page has eight parts, which are built in; but who runs it may put others into any of
- * 16 folders. So it looks there, for each page anew: 127 calls of stat(), of which the last
- * alone finds something. With --cured, it looks once and remembers.
+ * second. A page has eight parts, which are built in. The operator may replace a part by a file in
+ * any of 16 folders, so for each page the server calls stat() 127 times; only the last call finds
+ * a file. With --cured, it looks for the files once, at the start.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
