@@ -262,7 +262,7 @@ test("functions have the self and total times of the JSON report", async () => {
   await tab("functions");
   const rows = await page.locator("#tables-panel tbody tr").evaluateAll((list) => list.map((row) => [...row.cells].map((cell) => cell.innerText)));
   const names = json.hot.filter((one) => one.function && json.hot.filter((other) => other.function === one.function).length === 1 && !one.function.startsWith("["));
-  let compared = 0, missing = 0;
+  let compared = 0;
   for (const one of names) {
     const row = rows.find((cells) => cells[0] === one.function);
     // Names are made clean for people, so not all are found.
