@@ -321,6 +321,27 @@ static bool is_called(const struct metric *metric, const char *name)
 	       (metric->class == METRIC_STATE && !strcmp(verdict__name(metric), name));
 }
 
+/* Whether a side counted it, but not often enough for the percentile. */
+static bool has_too_few(const struct diff *diff, const struct diff_change *change,
+			enum diff_side side)
+{
+	if (change->sides[side].count)
+		return false;
+	for (size_t i = 0; i < diff->change_count; i++)
+		if (!strcmp(diff->changes[i].metric->measure, "count") &&
+		    !strcmp(diff->changes[i].metric->name, change->metric->name))
+			return diff->changes[i].sides[side].mean > 0;
+	return false;
+}
+
+static int refuse_few(const struct gate *gate, enum diff_side side, char **ret_why)
+{
+	if (asprintf(ret_why, "'%s': the %s has too few values for a %s", gate->text,
+		     side == DIFF_BASE ? "base" : "new side", gate->measure) < 0)
+		*ret_why = NULL;
+	return -EINVAL;
+}
+
 static int judge_gate(struct diff *diff, struct gate *gate, char **ret_why)
 {
 	for (size_t i = 0; i < diff->change_count; i++)
@@ -335,6 +356,9 @@ static int judge_gate(struct diff *diff, struct gate *gate, char **ret_why)
 			*ret_why = NULL;
 		return -EINVAL;
 	}
+	for (int side = gate->relative ? DIFF_BASE : DIFF_NEW; side < DIFF_SIDES; side++)
+		if (has_too_few(diff, gate->change, side))
+			return refuse_few(gate, side, ret_why);
 	gate__judge(gate, diff);
 	diff->crossed += gate->crossed;
 	return 0;

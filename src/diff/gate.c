@@ -17,7 +17,7 @@ static const struct {
 	{ "ms", 1e6, "ns" },    { "s", 1e9, "ns" },     { "kB", 1e3, "bytes" },
 	{ "MB", 1e6, "bytes" }, { "GB", 1e9, "bytes" }, { "", 1, "" },
 };
-static const char *const measures[] = { "time", "count", "mean", "p50", "p99", "self", "waits" };
+static const char *const measures[] = { "time", "count", "mean", "self", "waits" };
 
 static const char *skip_spaces(const char *text)
 {
@@ -56,6 +56,9 @@ static int parse_metric(const char *from, const char *to, struct gate *gate)
 	/* A misspelled measure would make a gate that is never crossed. */
 	for (size_t i = 0; i < sizeof(measures) / sizeof(*measures); i++)
 		if (!strcmp(gate->measure, measures[i]))
+			return 0;
+	for (int i = 0; i < PERCENTILES; i++)
+		if (!strcmp(gate->measure, percentiles__words(i)->key))
 			return 0;
 	return -EINVAL;
 }

@@ -18,7 +18,6 @@
  */
 #define LEAST_OF_WALL 0.001
 #define LEAST_OF_RUN  0.005
-#define LEAST_FOR_P99 100.0
 
 /* The kernel gives ports from here on to clients. */
 #define FIRST_OF_CLIENTS 32768
@@ -114,6 +113,21 @@ static void add_typical(struct making *making, struct metric metric, const char 
 		add(making, metric, name);
 }
 
+/* Only p99 is compared unless asked for. A percentile of too few values is left out. */
+static void add_percentiles(struct making *making, struct metric metric, const char *name,
+			    const int64_t values[PERCENTILES])
+{
+	double size = metric.worth;
+
+	for (int i = 0; i < PERCENTILES; i++) {
+		metric.measure = percentiles__words(i)->key;
+		metric.value = (double)values[i];
+		metric.worth = i == P99 ? size : 0;
+		if (values[i] >= 0)
+			add_typical(making, metric, name);
+	}
+}
+
 /* Adds all states, because a gate may name one that took no time in any recording. */
 static void add_states(struct making *making)
 {
@@ -160,15 +174,7 @@ static void add_syscalls(struct making *making)
 		typical.value = (double)call->total_ns / (double)call->count;
 		add_typical(making, typical, name);
 		typical.count = call->timed;
-		typical.measure = "p99";
-		typical.value = (double)call->p99_ns;
-		if ((double)call->timed < LEAST_FOR_P99)
-			typical.worth = 0;
-		add_typical(making, typical, name);
-		typical.measure = "p50";
-		typical.value = (double)call->p50_ns;
-		typical.worth = 0;
-		add_typical(making, typical, name);
+		add_percentiles(making, typical, name, call->percentiles_ns);
 	}
 }
 
@@ -324,12 +330,8 @@ static void add_row(struct making *making, const struct signals_signal *signal,
 		typical.measure = "mean";
 		typical.value = sum->count ? (double)sum->sum[main] / (double)sum->count : 0;
 		add_typical(making, typical, name);
-		typical.count = row->histograms ? row->histograms[main].count : 0;
-		typical.measure = "p99";
-		typical.value = (double)row->p99[main];
-		if ((double)typical.count < LEAST_FOR_P99)
-			typical.worth = 0;
-		add_typical(making, typical, name);
+		typical.count = row->histograms[main].count;
+		add_percentiles(making, typical, name, row->percentiles[main]);
 	}
 	add_count(making, METRIC_SIGNAL, name, signal->events ? signal->events : "events",
 		  sum->count, size);

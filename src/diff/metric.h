@@ -24,7 +24,7 @@ enum metric_class {
 
 struct metric {
 	enum metric_class class;
-	const char *measure; /* "time", "count", "mean", "p50", "p99", "self", "waits", … */
+	const char *measure; /* "time", "count", "mean", "p50", "p999", "self", "waits", … */
 	char *name;          /* "syscall:fsync"; --fail-if uses the same name */
 	const char *unit;    /* "ns", "bytes", or the name of what is counted */
 	bool is_sum;         /* grows with the length of a recording */

@@ -35,8 +35,9 @@ static void say_queue(const struct signals_signal *signal, const struct signals_
 	if (depth >= 0 && sum->sum[depth])
 		words__say(text, size, " (%.1f requests in flight on average)",
 			   (double)sum->sum[depth] / (double)sum->count);
-	words__say(text, size, ", the device itself took %s (p50)",
-		   words__time(row->p50[service]).text);
+	if (row->percentiles[service][P50] >= 0)
+		words__say(text, size, ", the device itself took %s (p50)",
+			   words__time(row->percentiles[service][P50]).text);
 }
 
 static void say_second_hump(const struct signals_signal *signal, const struct signals_row *row,
@@ -139,9 +140,12 @@ void findings_signals__join(const struct model *model, const struct model_group 
 	}
 	words__say(finding->text, size, "; ");
 	signal_words__events(block, row, row->part.sum.count, finding->text, size);
-	words__say(finding->text, size, " took p50 %s, p99 %s",
-		   words__time(row->p50[block->main]).text,
-		   words__time(row->p99[block->main]).text);
+	words__say(finding->text, size, " took ");
+	if (row->percentiles[block->main][P50] < 0 && row->part.sum.count)
+		words__say(finding->text, size, "%s%s",
+			   words__time(row->part.sum.sum[block->main] / row->part.sum.count).text,
+			   row->part.sum.count > 1 ? " on average" : "");
+	signal_words__say_percentiles(row, block->main, finding->text, size);
 	*ret_row = row;
 	if (model__reaches(requests_ns, finding->ns, MOSTLY_PERCENT)) {
 		findings_signals__say_disk(model, block, row, group, finding);

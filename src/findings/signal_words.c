@@ -50,20 +50,37 @@ void signal_words__say_slowest(const struct signals_signal *signal, const struct
 			       const char *events, const char *took, char *text, size_t size)
 {
 	const struct model_histogram *histogram = &row->histograms[signal->main];
+	enum percentile highest = percentiles__highest(row->percentiles[signal->main]);
+	int per_mille = percentiles__words(highest)->per_mille;
 	size_t i = histogram->bucket_count;
 	int64_t slow = 0, ns = 0;
 
-	/* Count from the slowest bucket down to the bucket that contains the 99th percentile. */
-	while (i && (double)(histogram->count - slow) * 100 >= (double)histogram->count * 99)
+	/* Count from the slowest bucket down to the bucket that contains the percentile. */
+	while (i &&
+	       (double)(histogram->count - slow) * 1000 >= (double)histogram->count * per_mille)
 		slow += histogram->buckets[--i].count;
 	if (slow)
-		ns = (int64_t)histogram_bucket_start((uint32_t)histogram->buckets[i].bucket);
+		ns = (int64_t)histogram_bucket_start((uint32_t)histogram->buckets[i].number);
 	words__say(text, size, "%s of ", words__number(slow).text);
 	if (events)
 		words__say(text, size, "%s", words__count(histogram->count, events).text);
 	else
 		signal_words__events(signal, row, histogram->count, text, size);
 	words__say(text, size, " %s %s or longer", took, words__time(ns).text);
+}
+
+void signal_words__say_percentiles(const struct signals_row *row, int measure, char *text,
+				   size_t size)
+{
+	const int64_t *values = row->percentiles[measure];
+	enum percentile highest = percentiles__highest(values);
+
+	if (values[P50] < 0)
+		return;
+	words__say(text, size, "p50 %s", words__time(values[P50]).text);
+	if (highest > P50)
+		words__say(text, size, ", %s %s", percentiles__words(highest)->name,
+			   words__time(values[highest]).text);
 }
 
 bool signal_words__who(const struct model_group *group, const struct model_thread *thread,

@@ -14,12 +14,17 @@ void signal_words__what(const struct signals_signal *signal, const struct signal
 void signal_words__events(const struct signals_signal *signal, const struct signals_row *row,
 			  int64_t count, char *text, size_t size);
 /*
- * "131 of 12,700 reads on vda took 12.6 ms or longer": how many are in the bucket of the 99th
- * percentile or above it. With few values this is only the longest one, not 1 %. `events` NULL: use
- * their own name.
+ * "131 of 12,700 reads on vda took 12.6 ms or longer": how many are in the bucket of the highest
+ * percentile up to p99 that has enough values, or above it. `events` NULL: use their own name.
  */
 void signal_words__say_slowest(const struct signals_signal *signal, const struct signals_row *row,
 			       const char *events, const char *took, char *text, size_t size);
+/*
+ * "p50 2.00 ms, p99 12.0 ms": the median and the highest percentile up to p99 that has enough
+ * values. Appends nothing if there is no median.
+ */
+void signal_words__say_percentiles(const struct signals_row *row, int measure, char *text,
+				   size_t size);
 /* "thread logger (tid 1004)", "threads worker-*". Appends nothing and returns false if unknown. */
 bool signal_words__who(const struct model_group *group, const struct model_thread *thread,
 		       char *text, size_t size);

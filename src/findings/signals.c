@@ -23,7 +23,7 @@
 #define LEAST_PERCENT      1 /* of the wall time, of segments, of connections */
 #define LEAST_FILE_PERCENT 10
 #define LEAST_EVENTS       10
-#define LEAST_REQUESTS     100
+#define LEAST_REQUESTS     20
 #define LEAST_SLOW_NS      10000000
 #define LEAST_MISSING      1000
 #define LEAST_MISSING_RATE 10
@@ -98,10 +98,18 @@ static void say_who(struct finding *finding, const char *before, const struct mo
 
 /* --- disks ---------------------------------------------------------------------------------- */
 
+/* The highest percentile up to p99, because a slow device may have had few requests. */
+static int64_t highest_ns(const struct signals_signal *signal, const struct signals_row *row)
+{
+	const int64_t *values = row->percentiles[signal->main];
+
+	return values[percentiles__highest(values)];
+}
+
 static bool is_slow_disk(const struct model *model, const struct signals_signal *block,
 			 const struct signals_row *row)
 {
-	return row->part.sum.count >= LEAST_REQUESTS && row->p99[block->main] >= LEAST_SLOW_NS &&
+	return row->part.sum.count >= LEAST_REQUESTS && highest_ns(block, row) >= LEAST_SLOW_NS &&
 	       !is_own(row->part.group) &&
 	       model__reaches(row->part.sum.sum[block->main], model->wall_ns, LEAST_PERCENT);
 }
@@ -116,7 +124,7 @@ static void say_disk(struct finding *finding, const struct model *model,
 	finding->ns = part->sum.sum[signal->main];
 	finding->of_ns = signal->sum.sum[signal->main];
 	signal_words__say_slowest(signal, row, NULL, "took", finding->text, sizeof(finding->text));
-	say(finding, " (p50 %s)", words__time(row->p50[signal->main]).text);
+	say(finding, " (p50 %s)", words__time(row->percentiles[signal->main][P50]).text);
 	if (model__reaches(part->group_size, part->size, MOSTLY_PERCENT))
 		say_who(finding, ", most of them by ", part->group, part->thread);
 	findings_signals__say_disk(model, signal, row, part->group, finding);
@@ -129,7 +137,10 @@ static void say_disk(struct finding *finding, const struct model *model,
 		say(finding, "; ");
 		signal_words__events(signal, other, other->part.sum.count, finding->text,
 				     sizeof(finding->text));
-		say(finding, " likewise (p99 %s)", words__time(other->p99[signal->main]).text);
+		say(finding, " likewise (%s %s)",
+		    percentiles__words(percentiles__highest(other->percentiles[signal->main]))
+			    ->name,
+		    words__time(highest_ns(signal, other)).text);
 		break;
 	}
 	say(finding, ".");
@@ -142,7 +153,6 @@ static void offer_disks(struct offers *offers, const struct signals_row *said)
 
 	for (size_t i = 0; block && block->main >= 0 && i < block->row_count; i++) {
 		const struct signals_row *row = &block->rows[block->ranks[i]];
-		int64_t p99 = row->p99[block->main];
 		bool known = row == said;
 
 		for (size_t j = 0; j < i && !known; j++) {
@@ -152,8 +162,10 @@ static void offer_disks(struct offers *offers, const struct signals_row *said)
 				is_slow_disk(offers->model, block, other);
 		}
 		if (!known && is_slow_disk(offers->model, block, row))
-			offer(offers, &(struct candidate) { RANK_SLOW, (double)p99 / LEAST_SLOW_NS,
-							    say_disk, block, row });
+			offer(offers,
+			      &(struct candidate) { RANK_SLOW,
+						    (double)highest_ns(block, row) / LEAST_SLOW_NS,
+						    say_disk, block, row });
 	}
 }
 
@@ -392,7 +404,8 @@ static void say_accept(struct finding *finding, const struct model *model,
 	finding->ns = row->part.sum.sum[signal->main];
 	signal_words__say_slowest(signal, row, "new connections", "waited", finding->text,
 				  sizeof(finding->text));
-	say(finding, " to be accepted (p50 %s)", words__time(row->p50[signal->main]).text);
+	say(finding, " to be accepted (p50 %s)",
+	    words__time(row->percentiles[signal->main][P50]).text);
 	say_who(finding, row->part.sum.count > 1 ? ", most of them by " : ", by ", row->part.group,
 		row->part.thread);
 	if (row->part.first->object)
@@ -414,10 +427,10 @@ static void offer_tcp(struct offers *offers)
 		const struct signals_row *row = &tcp->rows[i];
 
 		if (!strcmp(row->operation, "accept") && row->part.sum.count >= LEAST_EVENTS &&
-		    row->p99[tcp->main] >= LEAST_SLOW_NS)
+		    highest_ns(tcp, row) >= LEAST_SLOW_NS)
 			offer(offers,
 			      &(struct candidate) { RANK_SLOW,
-						    (double)row->p99[tcp->main] / LEAST_SLOW_NS,
+						    (double)highest_ns(tcp, row) / LEAST_SLOW_NS,
 						    say_accept, tcp, row });
 	}
 }

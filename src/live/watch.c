@@ -382,9 +382,9 @@ int watch__each_row(struct watch *watch, enum watch_span span, int most, watch_r
 	return err;
 }
 
-/* Fills counts[], which must have room for HISTOGRAM_BUCKETS. */
+/* Fills buckets[], which must have room for HISTOGRAM_BUCKETS. */
 static int read_buckets(struct watch *watch, enum watch_span span, const char *place,
-			const char *operation, struct histogram_count *counts, size_t *ret_size)
+			const char *operation, struct bucket *buckets, size_t *ret_size)
 {
 	cleanup(sqlite3_finalize_p) sqlite3_stmt *statement = NULL;
 	int err = prepare(watch, sql_buckets, span, 0, &statement);
@@ -395,8 +395,8 @@ static int read_buckets(struct watch *watch, enum watch_span span, const char *p
 	sqlite3_bind_text(statement, 2, place, -1, SQLITE_STATIC);
 	sqlite3_bind_text(statement, 3, operation, -1, SQLITE_STATIC);
 	while (sqlite3_step(statement) == SQLITE_ROW && size < HISTOGRAM_BUCKETS) {
-		counts[size].bucket = sqlite3_column_int(statement, 0);
-		counts[size++].count = sqlite3_column_int64(statement, 1);
+		buckets[size].number = sqlite3_column_int(statement, 0);
+		buckets[size++].count = sqlite3_column_int64(statement, 1);
 	}
 	*ret_size = size;
 	return 0;
@@ -406,18 +406,18 @@ int watch__each_histogram(struct watch *watch, enum watch_span span, watch_histo
 			  void *context)
 {
 	const struct measure *measure = &watch->options.signal->measures[watch->options.measure];
-	struct histogram_count counts[HISTOGRAM_BUCKETS];
+	struct bucket buckets[HISTOGRAM_BUCKETS];
 	cleanup(sqlite3_finalize_p) sqlite3_stmt *statement = NULL;
 	int err = prepare(watch, sql_places, span, watch->options.measure, &statement);
 
 	while (!err && sqlite3_step(statement) == SQLITE_ROW) {
 		struct histogram histogram = { .label = measure->name,
 					       .unit = measure->unit,
-					       .counts = counts,
+					       .buckets = buckets,
 					       .max = sqlite3_column_int64(statement, 2) };
 		const char *place = text_at(statement, 0), *operation = text_at(statement, 1);
 
-		err = read_buckets(watch, span, place, operation, counts, &histogram.size);
+		err = read_buckets(watch, span, place, operation, buckets, &histogram.size);
 		/* A sum without a histogram is counted as a loss elsewhere (not_in_histograms). */
 		if (!err && histogram.size)
 			err = show(context, place, operation, &histogram);

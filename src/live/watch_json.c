@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "live/watch_internal.h"
+#include "report/json_percentiles.h"
 #include "vocabulary/histogram.h"
 
 static int print_line(const struct watch *watch, json_t *line)
@@ -63,7 +64,7 @@ static json_t *buckets_of(const struct histogram *histogram)
 	json_t *buckets = json_array();
 
 	for (size_t i = 0; i < histogram->size; i++) {
-		__u32 bucket = (__u32)histogram->counts[i].bucket;
+		__u32 bucket = (__u32)histogram->buckets[i].number;
 		bool last = bucket >= HISTOGRAM_BUCKETS - 1;
 
 		json_array_append_new(
@@ -72,7 +73,7 @@ static json_t *buckets_of(const struct histogram *histogram)
 					   last ? json_null()
 						: json_integer((json_int_t)histogram_bucket_start(
 							  bucket + 1)),
-					   "count", (json_int_t)histogram->counts[i].count));
+					   "count", (json_int_t)histogram->buckets[i].count));
 	}
 	return buckets;
 }
@@ -81,16 +82,16 @@ static int add_histogram(void *context, const char *place, const char *operation
 			 const struct histogram *histogram)
 {
 	struct page *page = context;
+	int64_t total = histogram__total(histogram), percentiles[PERCENTILES];
+	json_t *one = json_pack("{s:o, s:o, s:s, s:s, s:I}", "place", text_or_null(place),
+				"operation", text_or_null(operation), "measure", histogram->label,
+				"unit", histogram->unit, "count", (json_int_t)total);
 
-	json_array_append_new(page->list,
-			      json_pack("{s:o, s:o, s:s, s:s, s:I, s:I, s:I, s:I, s:o}", "place",
-					text_or_null(place), "operation", text_or_null(operation),
-					"measure", histogram->label, "unit", histogram->unit,
-					"count", (json_int_t)histogram__total(histogram), "p50",
-					(json_int_t)histogram__percentile(histogram, 50), "p99",
-					(json_int_t)histogram__percentile(histogram, 99), "max",
-					(json_int_t)histogram->max, "buckets",
-					buckets_of(histogram)));
+	percentiles__find(histogram->buckets, histogram->size, total, histogram->max, percentiles);
+	json_percentiles__put(one, "", percentiles);
+	json_object_set_new(one, "max", json_integer((json_int_t)histogram->max));
+	json_object_set_new(one, "buckets", buckets_of(histogram));
+	json_array_append_new(page->list, one);
 	return 0;
 }
 

@@ -12,8 +12,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "model/model.h"
 #include "vocabulary/histogram.h"
+#include "vocabulary/percentiles.h"
 
 #define LEAST_PERCENT 1
 #define LEAST_APART   4
@@ -64,10 +64,10 @@ static int64_t median(const struct heights *heights, int from, int to, int64_t c
 		if (seen >= count - seen)
 			break;
 	}
-	return model__bucket_middle(bucket);
+	return percentiles__middle(bucket);
 }
 
-bool hump__find(const struct model_bucket *buckets, size_t count, struct hump *ret)
+bool hump__find(const struct bucket *buckets, size_t count, struct hump *ret)
 {
 	struct heights heights = {};
 	struct hump hump = {};
@@ -75,7 +75,7 @@ bool hump__find(const struct model_bucket *buckets, size_t count, struct hump *r
 	int at = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		heights.counts[buckets[i].bucket] += buckets[i].count;
+		heights.counts[buckets[i].number] += buckets[i].count;
 		whole += buckets[i].count;
 	}
 	measure(&heights);

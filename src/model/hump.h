@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct model_bucket;
+struct bucket;
 
 struct hump {
 	int64_t low_count, high_count; /* values in the lower hump and in the higher one */
@@ -17,4 +17,4 @@ struct hump {
  * and at least 17 values. The medians differ by a factor of at least 4. The valley between them is
  * at most half as high as the smaller hump, and deeper than chance explains.
  */
-bool hump__find(const struct model_bucket *buckets, size_t count, struct hump *ret);
+bool hump__find(const struct bucket *buckets, size_t count, struct hump *ret);

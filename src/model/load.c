@@ -268,12 +268,12 @@ static int take_bucket(struct model *model, sqlite3_stmt *row)
 {
 	bool is_syscall = sqlite3_column_int64(row, 0) != 0;
 	int64_t key = sqlite3_column_int64(row, 1), number = sqlite3_column_int64(row, 2);
-	int64_t count = load__amount(sqlite3_column_int64(row, 3), LOAD_MOST_BUCKETS,
-				     &model->loaded.buckets);
+	int64_t count =
+		load__amount(sqlite3_column_int64(row, 3), LOAD_MOST, &model->loaded.buckets);
 	struct model_histogram *last =
 		model->histogram_count ? &model->histograms[model->histogram_count - 1] : NULL;
 	const struct model_state *state;
-	struct model_bucket *bucket;
+	struct bucket *bucket;
 
 	if (count <= 0)
 		return 0;
@@ -292,7 +292,7 @@ static int take_bucket(struct model *model, sqlite3_stmt *row)
 	bucket = APPEND(&last->buckets, &last->bucket_count);
 	if (!bucket)
 		return -ENOMEM;
-	bucket->bucket = (int)number;
+	bucket->number = (int)number;
 	bucket->count = count;
 	last->count += count;
 	return 0;

@@ -33,8 +33,6 @@ int load__signals(struct model *model, sqlite3 *db);
  * overflow.
  */
 #define LOAD_MOST (INT64_MAX / 2)
-/* Percentiles multiply by 100, so the limit on counts in buckets is lower. */
-#define LOAD_MOST_BUCKETS (INT64_MAX / 128)
 /*
  * Clamps `value` so that it is not negative and *sum stays within `most`. Adds it to *sum and
  * returns it.

@@ -67,26 +67,6 @@ const struct model_figure *model__find(const struct model_figure *figures, size_
 	return NULL;
 }
 
-int64_t model__bucket_middle(int bucket)
-{
-	__u64 start = histogram_bucket_start((__u32)bucket);
-
-	return (int64_t)(start + (histogram_bucket_start((__u32)bucket + 1) - start) / 2);
-}
-
-int64_t model__percentile(const struct model_histogram *histogram, int q, int64_t most_ns)
-{
-	int64_t seen = 0, middle = 0;
-
-	for (size_t i = 0; i < histogram->bucket_count; i++) {
-		seen += histogram->buckets[i].count;
-		middle = model__bucket_middle(histogram->buckets[i].bucket);
-		if (seen * 100 >= histogram->count * q)
-			break;
-	}
-	return most_ns && middle > most_ns ? most_ns : middle;
-}
-
 static int move_causes(struct model *model, const char *const *causes, enum kind kind)
 {
 	for (; causes && *causes; causes++) {
@@ -180,17 +160,17 @@ static void sum_syscalls(struct model *model)
 {
 	for (size_t i = 0; i < model->syscall_count; i++) {
 		struct model_syscall *call = &model->syscalls[i];
-		const struct model_histogram *histogram = NULL;
+		const struct model_histogram none = {}, *histogram = NULL;
 
 		for (size_t j = 0; j < model->histogram_count && !histogram; j++)
 			if (model->histograms[j].is_syscall &&
 			    model->histograms[j].key == call->number)
 				histogram = &model->histograms[j];
 		if (!histogram)
-			continue;
+			histogram = &none;
 		call->timed = histogram->count;
-		call->p50_ns = model__percentile(histogram, 50, call->max_ns);
-		call->p99_ns = model__percentile(histogram, 99, call->max_ns);
+		percentiles__find(histogram->buckets, histogram->bucket_count, histogram->count,
+				  call->max_ns, call->percentiles_ns);
 	}
 	if (model->syscall_count)
 		qsort(model->syscalls, model->syscall_count, sizeof(*model->syscalls),

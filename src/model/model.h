@@ -16,6 +16,7 @@
 #include "model/outside.h"
 #include "model/signals.h"
 #include "model/texts.h"
+#include "vocabulary/percentiles.h"
 #include "vocabulary/states.h"
 
 enum model_by {
@@ -120,18 +121,13 @@ struct model_blame {
 	int64_t count;
 };
 
-struct model_bucket {
-	int bucket;
-	int64_t count;
-};
-
 struct model_histogram {
 	bool is_syscall;
 	int64_t key;
 	const char *name;
 	const char *kind_name; /* of a wait; states of two kinds can share a name */
 	int64_t count;
-	struct model_bucket *buckets;
+	struct bucket *buckets;
 	size_t bucket_count;
 };
 
@@ -142,11 +138,10 @@ struct model_syscall {
 	int64_t errors;
 	int64_t total_ns;
 	int64_t max_ns;
-	int64_t timed; /* how many calls p50 and p99 are based on */
-	int64_t p50_ns;
-	int64_t p99_ns;
-	int64_t run_ns;       /* the part of total_ns spent on a CPU */
-	int64_t common_errno; /* the most frequent; 0: none */
+	int64_t timed;                       /* how many calls the percentiles are based on */
+	int64_t percentiles_ns[PERCENTILES]; /* -1: too few calls */
+	int64_t run_ns;                      /* the part of total_ns spent on a CPU */
+	int64_t common_errno;                /* the most frequent; 0: none */
 	int64_t common_count;
 };
 
@@ -261,10 +256,6 @@ bool model__has_culprit(const struct model_state *state);
 /* Returns NULL if no figure has that name. */
 const struct model_figure *model__find(const struct model_figure *figures, size_t count,
 				       const char *name);
-/* The value that represents a bucket. */
-int64_t model__bucket_middle(int bucket);
-/* The middle of the bucket that contains the q-th percentile, at most `most_ns`. */
-int64_t model__percentile(const struct model_histogram *histogram, int q, int64_t most_ns);
 
 /* Whether `part` is at least `percent` percent of `whole`, and not 0. */
 bool model__reaches(int64_t part, int64_t whole, int percent);

@@ -218,12 +218,10 @@ static int sum_rows(struct signals_signal *signal)
 
 static void find_percentiles(struct signals_row *row)
 {
-	for (int i = 0; i < SIGNALS_MEASURES; i++) {
-		if (!row->histograms[i].count)
-			continue;
-		row->p50[i] = model__percentile(&row->histograms[i], 50, row->part.sum.max[i]);
-		row->p99[i] = model__percentile(&row->histograms[i], 99, row->part.sum.max[i]);
-	}
+	for (int i = 0; i < SIGNALS_MEASURES; i++)
+		percentiles__find(row->histograms[i].buckets, row->histograms[i].bucket_count,
+				  row->histograms[i].count, row->part.sum.max[i],
+				  row->percentiles[i]);
 }
 
 static int by_row_size(const void *a, const void *b, void *context)

@@ -259,9 +259,9 @@ static int take_distributed(struct model *model, sqlite3_stmt *row)
 	const char *place = word_at(row, 1), *operation = word_at(row, 2);
 	size_t *at = &signals->loaded.row;
 	struct model_histogram *histogram;
-	struct model_bucket *bucket;
-	int64_t count = load__amount(sqlite3_column_int64(row, 5), LOAD_MOST_BUCKETS,
-				     &signals->loaded.buckets);
+	struct bucket *bucket;
+	int64_t count =
+		load__amount(sqlite3_column_int64(row, 5), LOAD_MOST, &signals->loaded.buckets);
 
 	if (measure < 0 || measure >= SIGNALS_MEASURES || number < 0 || number >= HISTOGRAM_BUCKETS)
 		return -EBADMSG;
@@ -276,7 +276,7 @@ static int take_distributed(struct model *model, sqlite3_stmt *row)
 	bucket = APPEND(&histogram->buckets, &histogram->bucket_count);
 	if (!bucket)
 		return -ENOMEM;
-	*bucket = (struct model_bucket) { (int)number, count };
+	*bucket = (struct bucket) { (int)number, count };
 	histogram->count += count;
 	return 0;
 }

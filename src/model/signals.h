@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "vocabulary/percentiles.h"
 #include "vocabulary/roles.h"
 
 struct model;
@@ -68,7 +69,7 @@ struct signals_row {
 	int64_t errors;
 	struct signals_part part;
 	struct model_histogram *histograms; /* one for each measure; count 0: no values */
-	int64_t p50[SIGNALS_MEASURES], p99[SIGNALS_MEASURES];
+	int64_t percentiles[SIGNALS_MEASURES][PERCENTILES]; /* -1: too few values */
 };
 
 struct signals_event {

@@ -42,6 +42,8 @@ void html__put_operations(struct html *html);
 size_t html__signal_count(const struct html *html);
 
 void html__put_numbers(struct html_out *out, const char *key, const int64_t *numbers, int count);
+/* Writes null for -1. */
+void html__put_percentile(struct html_out *out, const char *key, int64_t value);
 /* Writes a table and its bin width, and frees its rows. */
 int html__put_table(struct html *html, const char *key, struct html_table *table,
 		    const struct html_column *columns, size_t count);

@@ -28,8 +28,12 @@ static void put_syscalls(struct html *html)
 		json_out__number(&out->json, "total_ns", call->total_ns);
 		json_out__number(&out->json, "run_ns", call->run_ns);
 		json_out__number(&out->json, "timed", call->timed);
-		json_out__number(&out->json, "p50_ns", call->p50_ns);
-		json_out__number(&out->json, "p99_ns", call->p99_ns);
+		for (int j = 0; j < PERCENTILES; j++) {
+			char key[16];
+
+			snprintf(key, sizeof(key), "%s_ns", percentiles__words(j)->key);
+			html__put_percentile(out, key, call->percentiles_ns[j]);
+		}
 		json_out__number(&out->json, "max_ns", call->max_ns);
 		json_out__number(&out->json, "errno", call->common_errno);
 		json_out__close(&out->json, '}');

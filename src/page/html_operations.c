@@ -21,6 +21,25 @@ void html__put_numbers(struct html_out *out, const char *key, const int64_t *num
 	json_out__close(&out->json, ']');
 }
 
+void html__put_percentile(struct html_out *out, const char *key, int64_t value)
+{
+	if (value < 0)
+		json_out__null(&out->json, key);
+	else
+		json_out__number(&out->json, key, value);
+}
+
+static void put_percentiles(struct html_out *out, const struct signals_signal *signal,
+			    const struct signals_row *row)
+{
+	for (int i = 0; i < PERCENTILES; i++) {
+		json_out__open(&out->json, percentiles__words(i)->key, '[');
+		for (int j = 0; j < signal->measure_count; j++)
+			html__put_percentile(out, NULL, row->percentiles[j][i]);
+		json_out__close(&out->json, ']');
+	}
+}
+
 static void put_who(struct html_out *out, const struct model_group *group,
 		    const struct model_thread *thread)
 {
@@ -65,8 +84,7 @@ static void put_row(struct html_out *out, const struct signals_signal *signal,
 	html_out__words(out, "hump", *words ? words : NULL);
 	html__put_numbers(out, "sum", row->part.sum.sum, signal->measure_count);
 	html__put_numbers(out, "max", row->part.sum.max, signal->measure_count);
-	html__put_numbers(out, "p50", row->p50, signal->measure_count);
-	html__put_numbers(out, "p99", row->p99, signal->measure_count);
+	put_percentiles(out, signal, row);
 	html__put_numbers(out, "timed", timed, signal->measure_count);
 	json_out__close(&out->json, '}');
 }

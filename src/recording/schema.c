@@ -25,6 +25,8 @@
  */
 #include "recording/schema.h"
 
+#include "vocabulary/percentiles.h"
+
 _Static_assert(SCHEMA_APPLICATION_ID == 1734439020, "as in the pragma below");
 
 /* clang-format off */
@@ -34,8 +36,17 @@ _Static_assert(SCHEMA_APPLICATION_ID == 1734439020, "as in the pragma below");
 #define BUCKET_START(b)                                                                            \
 	"(CASE WHEN " b " < 16 THEN " b " ELSE (8 + " b " % 8) << (" b " / 8 - 1) END)"
 #define BUCKET_MIDDLE(b) "(" BUCKET_START(b) " + " BUCKET_WIDTH(b) " / 2)"
-/* Limits the middle of a bucket to the longest value seen, if known. */
-#define PERCENTILE(b) "min(" BUCKET_MIDDLE(b) ", coalesce(nullif(y.max_ns, 0), 1 << 62))"
+/*
+ * The same as percentiles__find(): BUCKETS gives the bucket of each percentile, NULL if `total` is
+ * too small. The percentile is the middle of it, at most the longest value seen, if known.
+ */
+#define BUCKET_OF(id, name, key, per_mille, least)                                                 \
+	", min(CASE WHEN total >= " #least " AND upto * 1000 >= total * " #per_mille               \
+	" THEN bucket END) AS b" key
+#define BUCKETS PERCENTILES_ALL(BUCKET_OF)
+#define BOUNDED(b) ", min(" BUCKET_MIDDLE(b) ", coalesce(nullif(y.max_ns, 0), 1 << 62)) AS "
+#define PERCENTILE_NS(id, name, key, ...) BOUNDED("b" key) key "_ns"
+#define PERCENTILE(id, name, key, ...) BOUNDED("b" key) key
 
 /* The maximum of the measure `m.id`. */
 #define MAX_OF(column)                                                                             \
@@ -167,12 +178,11 @@ const char schema__sql[] =
 	" GROUP BY key, bucket),"
 	" c AS (SELECT key, bucket, sum(count) OVER (PARTITION BY key ORDER BY bucket) AS upto,"
 	" sum(count) OVER (PARTITION BY key) AS total FROM b),"
-	" q AS (SELECT key, min(CASE WHEN upto * 100 >= total * 50 THEN bucket END) AS b50,"
-	" min(CASE WHEN upto * 100 >= total * 99 THEN bucket END) AS b99 FROM c GROUP BY key),"
+	" q AS (SELECT key" BUCKETS " FROM c GROUP BY key),"
 	" n AS (SELECT number, sum(count) AS count, sum(errors) AS errors,"
 	" sum(total_ns) AS total_ns, sum(run_ns) AS run_ns FROM syscall_slice GROUP BY number)"
-	" SELECT y.name, n.count, n.errors, n.total_ns, n.run_ns, " PERCENTILE("q.b50") " AS p50_ns, "
-	PERCENTILE("q.b99") " AS p99_ns, y.max_ns FROM n JOIN syscall y USING(number)"
+	" SELECT y.name, n.count, n.errors, n.total_ns, n.run_ns"
+	PERCENTILES_ALL(PERCENTILE_NS) ", y.max_ns FROM n JOIN syscall y USING(number)"
 	" LEFT JOIN q ON q.key = n.number ORDER BY n.total_ns DESC;"
 
 	"CREATE VIEW frames AS SELECT f.id, m.kind AS module_kind, m.path AS module, m.build_id,"
@@ -217,9 +227,7 @@ const char schema__sql[] =
 	" u AS (SELECT *, sum(count) OVER (PARTITION BY signal, place, operation, measure"
 	" ORDER BY bucket) AS upto, sum(count) OVER (PARTITION BY signal, place, operation,"
 	" measure) AS total FROM b),"
-	" q AS (SELECT signal, place, operation, measure, total,"
-	" min(CASE WHEN upto * 100 >= total * 50 THEN bucket END) AS b50,"
-	" min(CASE WHEN upto * 100 >= total * 99 THEN bucket END) AS b99 FROM u"
+	" q AS (SELECT signal, place, operation, measure, total" BUCKETS " FROM u"
 	" GROUP BY 1, 2, 3, 4),"
 	" h AS (SELECT signal, place, operation, max(max0) AS h0, max(max1) AS h1,"
 	" max(max2) AS h2, max(max3) AS h3, max(max4) AS h4, max(max5) AS h5 FROM series"
@@ -228,8 +236,7 @@ const char schema__sql[] =
 	" AS max_ns FROM q JOIN signal g ON g.id = q.signal JOIN measure m"
 	" ON m.signal = q.signal AND m.id = q.measure LEFT JOIN h USING(signal, place, operation))"
 	" SELECT y.name AS signal, y.place, y.operation, y.measure_name AS measure, y.unit,"
-	" y.total AS count, " PERCENTILE("y.b50") " AS p50, " PERCENTILE("y.b99") " AS p99,"
-	" y.max_ns AS max FROM y;"
+	" y.total AS count" PERCENTILES_ALL(PERCENTILE) ", y.max_ns AS max FROM y;"
 
 	"CREATE VIEW events AS SELECT e.id, g.name AS signal, e.time_ns, e.duration_ns, p.pid,"
 	" t.tid, t.comm, o.kind AS object_kind, o.name AS object, e.place, e.operation, e.errno,"

@@ -36,33 +36,8 @@ int64_t histogram__total(const struct histogram *histogram)
 	int64_t total = 0;
 
 	for (size_t i = 0; i < histogram->size; i++)
-		total += histogram->counts[i].count;
+		total += histogram->buckets[i].count;
 	return total;
-}
-
-static int64_t middle_of(int bucket)
-{
-	__u64 start;
-
-	if (bucket < 0)
-		return 0;
-	if (bucket >= HISTOGRAM_BUCKETS)
-		bucket = HISTOGRAM_BUCKETS - 1;
-	start = histogram_bucket_start((__u32)bucket);
-	return (int64_t)(start + (histogram_bucket_start((__u32)bucket + 1) - start) / 2);
-}
-
-int64_t histogram__percentile(const struct histogram *histogram, int q)
-{
-	int64_t total = histogram__total(histogram), seen = 0, middle = 0;
-
-	for (size_t i = 0; i < histogram->size && total; i++) {
-		seen += histogram->counts[i].count;
-		middle = middle_of(histogram->counts[i].bucket);
-		if ((double)seen * 100 >= (double)total * q)
-			break;
-	}
-	return histogram->max && middle > histogram->max ? histogram->max : middle;
 }
 
 struct words histogram__value(int64_t value, const char *unit)
@@ -133,6 +108,20 @@ static void print_rows(FILE *out, const struct histogram *histogram, const int64
 	}
 }
 
+/* Prints all percentiles that have enough values, or the median and the highest one up to p99. */
+static void print_percentiles(FILE *out, const struct histogram *histogram, int64_t total, bool all)
+{
+	int64_t values[PERCENTILES];
+	enum percentile highest;
+
+	percentiles__find(histogram->buckets, histogram->size, total, histogram->max, values);
+	highest = percentiles__highest(values);
+	for (int i = 0; i < PERCENTILES; i++)
+		if (values[i] >= 0 && (all || i == P50 || i == (int)highest))
+			fprintf(out, "%s %s, ", percentiles__words(i)->name,
+				histogram__value(values[i], histogram->unit).text);
+}
+
 void histogram__print(FILE *out, const struct histogram *histogram, int width)
 {
 	int edges = 2 * LABEL_COLUMNS + 4, columns = width - edges - 2 - COUNT_COLUMNS - 3;
@@ -144,7 +133,7 @@ void histogram__print(FILE *out, const struct histogram *histogram, int width)
 		return;
 	columns = columns > MOST_BAR ? MOST_BAR : columns < FEWEST_BAR ? FEWEST_BAR : columns;
 	for (size_t i = 0; i < histogram->size; i++)
-		rows[row_of(histogram->counts[i].bucket)] += histogram->counts[i].count;
+		rows[row_of(histogram->buckets[i].number)] += histogram->buckets[i].count;
 	words__say(label, sizeof(label), "%s", words__clean(histogram->label, 20).text);
 	if (counts)
 		words__say(label, sizeof(label), ", %s", words__clean(histogram->unit, 20).text);
@@ -153,10 +142,7 @@ void histogram__print(FILE *out, const struct histogram *histogram, int width)
 	words__field(out, "count", -COUNT_COLUMNS);
 	fputs("  distribution\n", out);
 	print_rows(out, histogram, rows, columns);
-	fprintf(out, "p50 %s, ",
-		histogram__value(histogram__percentile(histogram, 50), histogram->unit).text);
-	fprintf(out, "p99 %s, ",
-		histogram__value(histogram__percentile(histogram, 99), histogram->unit).text);
+	print_percentiles(out, histogram, total, width >= PERCENTILES_COLUMNS);
 	if (histogram->max)
 		fprintf(out, "max %s, ", histogram__value(histogram->max, histogram->unit).text);
 	fprintf(out, "of %s\n", words__number(total).text);

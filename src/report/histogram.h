@@ -9,27 +9,18 @@
 #include <stdio.h>
 
 #include "base/words.h"
-
-struct histogram_count {
-	int bucket;
-	int64_t count;
-};
+#include "vocabulary/percentiles.h"
 
 struct histogram {
-	const char *label;                    /* what is measured: "service" */
-	const char *unit;                     /* "ns", "bytes", or the name of what is counted */
-	const struct histogram_count *counts; /* sorted by bucket; duplicates are allowed */
-	size_t size;                          /* number of counts[] */
-	int64_t max;                          /* the largest value seen; 0: unknown */
+	const char *label;            /* what is measured: "service" */
+	const char *unit;             /* "ns", "bytes", or the name of what is counted */
+	const struct bucket *buckets; /* sorted by number; duplicates are allowed */
+	size_t size;                  /* number of buckets[] */
+	int64_t max;                  /* the largest value seen; 0: unknown */
 };
 
 /* The number of values. */
 int64_t histogram__total(const struct histogram *histogram);
-/*
- * The q-th percentile: the middle of its bucket, so accurate to 6.3 %, and at most the largest
- * value seen. 0 if there are no values.
- */
-int64_t histogram__percentile(const struct histogram *histogram, int q);
 
 /*
  * Prints rows with bars in `width` columns, then the percentiles and the number of values. Prints

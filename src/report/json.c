@@ -13,6 +13,7 @@
 #include "findings/findings.h"
 #include "recording/recording.h"
 #include "report/json_hot.h"
+#include "report/json_percentiles.h"
 #include "report/json_signals.h"
 #include "report/print.h"
 #include "vocabulary/histogram.h"
@@ -70,13 +71,14 @@ static json_t *wait_item(const struct model *model, size_t i)
 static json_t *syscall_item(const struct model *model, size_t i)
 {
 	const struct model_syscall *call = &model->syscalls[i];
+	json_t *one =
+		json_pack("{s:o, s:I, s:I, s:I, s:I}", "name", json__text(call->name), "count",
+			  (json_int_t)call->count, "errors", (json_int_t)call->errors, "total_ns",
+			  (json_int_t)call->total_ns, "run_ns", (json_int_t)call->run_ns);
 
-	return json_pack("{s:o, s:I, s:I, s:I, s:I, s:o, s:o, s:I}", "name", json__text(call->name),
-			 "count", (json_int_t)call->count, "errors", (json_int_t)call->errors,
-			 "total_ns", (json_int_t)call->total_ns, "run_ns", (json_int_t)call->run_ns,
-			 "p50_ns", call->timed ? number(call->p50_ns) : json_null(), "p99_ns",
-			 call->timed ? number(call->p99_ns) : json_null(), "max_ns",
-			 (json_int_t)call->max_ns);
+	json_percentiles__put(one, "_ns", call->percentiles_ns);
+	json_object_set_new(one, "max_ns", number(call->max_ns));
+	return one;
 }
 
 static json_t *thread_item(const struct model *model, size_t i)
@@ -108,8 +110,8 @@ static json_t *histogram_item(const struct model *model, size_t i)
 	json_t *buckets = json_array();
 
 	for (size_t j = 0; j < histogram->bucket_count; j++) {
-		const struct model_bucket *bucket = &histogram->buckets[j];
-		__u64 start = histogram_bucket_start((__u32)bucket->bucket);
+		const struct bucket *bucket = &histogram->buckets[j];
+		__u64 start = histogram_bucket_start((__u32)bucket->number);
 
 		json_array_append_new(
 			buckets, json_pack("[I, I]", (json_int_t)start, (json_int_t)bucket->count));

@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "findings/signal_words.h"
+#include "report/json_percentiles.h"
 #include "vocabulary/histogram.h"
 
 /* Limit on lists that can be long. The recording has all entries. */
@@ -44,7 +45,7 @@ static json_t *buckets_json(const struct model_histogram *histogram)
 	json_t *buckets = json_array();
 
 	for (size_t i = 0; i < histogram->bucket_count; i++) {
-		__u64 start = histogram_bucket_start((__u32)histogram->buckets[i].bucket);
+		__u64 start = histogram_bucket_start((__u32)histogram->buckets[i].number);
 
 		json_array_append_new(buckets, json_pack("[I, I]", (json_int_t)start,
 							 (json_int_t)histogram->buckets[i].count));
@@ -52,7 +53,7 @@ static json_t *buckets_json(const struct model_histogram *histogram)
 	return buckets;
 }
 
-/* Values by the names of their measures; with percentiles if they are known. */
+/* Values by the names of their measures; with percentiles if there is a histogram. */
 static json_t *values_json(const struct signals_signal *signal, const struct signals_sum *sum,
 			   const struct signals_row *row)
 {
@@ -67,8 +68,7 @@ static json_t *values_json(const struct signals_signal *signal, const struct sig
 		value = json_pack("{s:o, s:I, s:I}", "unit", json__text(signal->measures[i].unit),
 				  "sum", (json_int_t)sum->sum[i], "max", (json_int_t)sum->max[i]);
 		if (histogram && histogram->count) {
-			json_object_set_new(value, "p50", number(row->p50[i]));
-			json_object_set_new(value, "p99", number(row->p99[i]));
+			json_percentiles__put(value, "", row->percentiles[i]);
 			json_object_set_new(value, "count", number(histogram->count));
 			json_object_set_new(value, "buckets", buckets_json(histogram));
 		}

@@ -264,6 +264,18 @@ static void print_errors(const struct printer *printer, const struct model_sysca
 	fputc('\n', printer->out);
 }
 
+static bool shows(const struct printer *printer, enum percentile percentile)
+{
+	return printer->width >= PERCENTILES_COLUMNS || percentile == P50 || percentile == P99;
+}
+
+/* The width of percentiles and of the maximum. Five columns are narrower, to leave room for errors.
+ */
+static int percentile_columns(const struct printer *printer)
+{
+	return printer->width >= PERCENTILES_COLUMNS ? -8 : -9;
+}
+
 static void print_call(const struct printer *printer, const struct model_syscall *call, bool wide)
 {
 	double seconds = (double)printer->model->wall_ns / 1e9;
@@ -277,9 +289,14 @@ static void print_call(const struct printer *printer, const struct model_syscall
 	words__field(printer->out, words__time(call->total_ns).text, -9);
 	if (wide)
 		words__field(printer->out, words__time(call->run_ns).text, -9);
-	words__field(printer->out, call->timed ? words__time(call->p50_ns).text : "-", -9);
-	words__field(printer->out, call->timed ? words__time(call->p99_ns).text : "-", -9);
-	words__field(printer->out, words__time(call->max_ns).text, -9);
+	for (int i = 0; i < PERCENTILES; i++) {
+		int64_t ns = call->percentiles_ns[i];
+
+		if (shows(printer, i))
+			words__field(printer->out, ns < 0 ? "-" : words__time(ns).text,
+				     percentile_columns(printer));
+	}
+	words__field(printer->out, words__time(call->max_ns).text, percentile_columns(printer));
 	print_errors(printer, call);
 }
 
@@ -292,10 +309,15 @@ static void print_calls(const struct printer *printer)
 	if (!count)
 		return;
 	printer__heading(printer, "top syscalls");
-	fprintf(printer->out, " (most running time first; p50 and p99 to 6 %%)\n");
-	fprintf(printer->out, "  %-16s%12s%s%9s%s%9s%9s%9s  %s\n", "", "count",
-		wide ? "     per s" : "", "total", wide ? "  running" : "", "p50", "p99", "max",
-		"failed");
+	fprintf(printer->out, " (most running time first; percentiles to 6 %%)\n");
+	fprintf(printer->out, "  %-16s%12s%s%9s%s", "", "count", wide ? "     per s" : "", "total",
+		wide ? "  running" : "");
+	for (int i = 0; i < PERCENTILES; i++)
+		if (shows(printer, i))
+			words__field(printer->out, percentiles__words(i)->name,
+				     percentile_columns(printer));
+	words__field(printer->out, "max", percentile_columns(printer));
+	fputs("  failed\n", printer->out);
 	for (size_t i = 0; i < count; i++)
 		print_call(printer, &model->syscalls[i], wide);
 	printer__rest(printer, model->syscall_count - count, "syscalls");

@@ -11,8 +11,7 @@
 
 enum column_kind {
 	COLUMN_COUNT,
-	COLUMN_P50,
-	COLUMN_P99,
+	COLUMN_PERCENTILE,
 	COLUMN_MAX,
 	COLUMN_TOTAL,
 	COLUMN_SHARE_OF_TIME,
@@ -27,6 +26,7 @@ struct column {
 	int measure;
 	int width;
 	const char *title;
+	enum percentile percentile;
 };
 
 struct table {
@@ -77,15 +77,14 @@ static struct words cell_words(const struct signals_signal *signal, const struct
 {
 	const struct signals_sum *sum = &row->part.sum;
 	int64_t value = column->measure < 0 ? 0 : sum->sum[column->measure];
-	bool timed = value && row->histograms[column->measure].count;
+	int64_t percentile;
 
 	switch (column->kind) {
 	case COLUMN_COUNT:
 		return words__number(sum->count);
-	case COLUMN_P50:
-		return timed ? words__time(row->p50[column->measure]) : (struct words) { "-" };
-	case COLUMN_P99:
-		return timed ? words__time(row->p99[column->measure]) : (struct words) { "-" };
+	case COLUMN_PERCENTILE:
+		percentile = row->percentiles[column->measure][column->percentile];
+		return value && percentile >= 0 ? words__time(percentile) : (struct words) { "-" };
 	case COLUMN_MAX:
 		return value ? words__time(sum->max[column->measure]) : (struct words) { "-" };
 	case COLUMN_SHARE_OF_TIME:
@@ -101,13 +100,12 @@ static struct words cell_words(const struct signals_signal *signal, const struct
 	}
 }
 
-static void add_column(struct table *table, const struct printer *printer, enum column_kind kind,
-		       int measure, int width, const char *title)
+static void add_column(struct table *table, const struct printer *printer, struct column column)
 {
-	if (table->count == MOST_COLUMNS || table->width + width > printer->width)
+	if (table->count == MOST_COLUMNS || table->width + column.width > printer->width)
 		return;
-	table->columns[table->count++] = (struct column) { kind, measure, width, title };
-	table->width += width;
+	table->columns[table->count++] = column;
+	table->width += column.width;
 }
 
 /*
@@ -137,35 +135,59 @@ static void add_measure(struct table *table, const struct printer *printer,
 		if (strcmp(known[i].name, name))
 			continue;
 		if (known[i].title && (known[i].kind != COLUMN_SHARE_OF_TIME || signal->main >= 0))
-			add_column(table, printer, known[i].kind, measure, known[i].width,
-				   known[i].title);
+			add_column(table, printer,
+				   (struct column) { known[i].kind, measure, known[i].width,
+						     known[i].title, 0 });
 		return;
 	}
-	add_column(table, printer, is_unit(signal, measure, "ns") ? COLUMN_MEAN : COLUMN_SUM,
-		   measure, 10, name);
+	add_column(table, printer,
+		   (struct column) { is_unit(signal, measure, "ns") ? COLUMN_MEAN : COLUMN_SUM,
+				     measure, 10, name, 0 });
+}
+
+static void add_percentiles(struct table *table, const struct printer *printer,
+			    const struct signals_signal *signal)
+{
+	bool all = printer->width >= PERCENTILES_COLUMNS;
+
+	for (int i = 0; i < PERCENTILES; i++)
+		if (all || i == P50 || i == P99)
+			add_column(table, printer,
+				   (struct column) { COLUMN_PERCENTILE, signal->main, all ? 8 : 9,
+						     percentiles__words(i)->name, i });
 }
 
 static struct table table_of(const struct printer *printer, const struct signals_signal *signal)
 {
+	static const struct column count = { COLUMN_COUNT, -1, 9, "count", 0 };
+	static const struct column failed = { COLUMN_FAILED, -1, 8, "failed", 0 };
+	const struct column max = { COLUMN_MAX, signal->main, 9, "max", 0 };
+	const struct column total = { COLUMN_TOTAL, signal->main, 9, "total", 0 };
 	struct table table = { .width = NAME_COLUMNS + 2 };
+	bool is_timed = signal->main >= 0 && signal->sum.sum[signal->main];
 	int size = signals__measure(signal, "size");
+	int last = (signal->errors ? failed.width : 0) + (is_timed ? total.width : 0);
 
-	add_column(&table, printer, COLUMN_COUNT, -1, 9, "count");
-	if (signal->main >= 0 && signal->sum.sum[signal->main]) {
-		add_column(&table, printer, COLUMN_P50, signal->main, 9, "p50");
-		add_column(&table, printer, COLUMN_P99, signal->main, 9, "p99");
-		add_column(&table, printer, COLUMN_MAX, signal->main, 9, "max");
+	add_column(&table, printer, count);
+	if (is_timed) {
+		add_percentiles(&table, printer, signal);
+		add_column(&table, printer, max);
 	}
+	/* Reserve room for the last columns, which matter more than the measures. */
+	if (printer->width >= PERCENTILES_COLUMNS)
+		table.width += last;
 	if (size >= 0 && signal->sum.sum[size])
 		add_measure(&table, printer, signal, size);
 	for (int i = 0; i < signal->measure_count; i++)
 		if (i != signal->main && i != size && signal->measures[i].name &&
 		    signal->sum.sum[i])
 			add_measure(&table, printer, signal, i);
+	if (printer->width >= PERCENTILES_COLUMNS)
+		table.width -= last;
 	if (signal->errors)
-		add_column(&table, printer, COLUMN_FAILED, -1, 8, "failed");
-	if (signal->main >= 0 && signal->sum.sum[signal->main])
-		add_column(&table, printer, COLUMN_TOTAL, signal->main, 9, "total");
+		add_column(&table, printer, failed);
+	if (is_timed)
+		add_column(&table, printer, total);
 	return table;
 }
 

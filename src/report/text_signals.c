@@ -411,10 +411,10 @@ static void print_small(const struct printer *printer, const struct signals_sign
 
 	words__say(text, sizeof(text), "most of it: %s ", words__number(row->part.sum.count).text);
 	signal_words__what(signal, row, text, sizeof(text));
-	if (row->histograms[signal->main].count)
-		words__say(text, sizeof(text), ", p50 %s, p99 %s",
-			   words__time(row->p50[signal->main]).text,
-			   words__time(row->p99[signal->main]).text);
+	if (row->percentiles[signal->main][P50] >= 0) {
+		words__say(text, sizeof(text), ", ");
+		signal_words__say_percentiles(row, signal->main, text, sizeof(text));
+	}
 	words__say(text, sizeof(text), ", %s in all [--top]",
 		   words__time(row->part.sum.sum[signal->main]).text);
 	fputs("  ", printer->out);

@@ -155,7 +155,7 @@ static void numbers_are_those_of_the_json_report(void **state)
 	static const char *const heads[] = { "wall_ns", "threads_ns", "unexplained_ns",
 					     "remainder_ns" };
 	static const char *const calls[] = { "count",  "errors", "total_ns", "run_ns",
-					     "p50_ns", "p99_ns", "max_ns" };
+					     "p50_ns", "p99_ns", "p999_ns",  "max_ns" };
 	json_t *page = document(stacks_path), *json = report(stacks_path);
 	json_t *used = used_states(json_object_get(page, "states"));
 

@@ -49,8 +49,11 @@ static inline json_t *report(struct report_options options)
 	return json;
 }
 
+/* -1: null */
 static inline int64_t number_at(json_t *object, const char *key)
 {
+	if (json_is_null(json_object_get(object, key)))
+		return -1;
 	assert_true(json_is_integer(json_object_get(object, key)));
 	return json_integer_value(json_object_get(object, key));
 }

@@ -11,6 +11,7 @@
 
 #include "diff/flame.h"
 #include "sample.h"
+#include "vocabulary/histogram.h"
 
 #define RUNS 5
 
@@ -18,6 +19,7 @@
 struct made {
 	int64_t user_ns, lock_ns, fsync_ns;
 	int64_t lost;
+	int64_t timed; /* fsyncs in the histogram, of 5 ms each */
 	const char *level, *ended, *object, *target;
 	const char *key, *value; /* of meta */
 };
@@ -72,6 +74,14 @@ static void write_recording(const char *path, const struct made *made)
 									.count = 100,
 									.total_ns = made->fsync_ns,
 									.max_ns = made->fsync_ns });
+	if (made->timed)
+		recording__add_bucket(recording, &(struct recording_bucket) {
+							 .of = RECORDING_HISTOGRAM_SYSCALL,
+							 .key = 74,
+							 .from = 1,
+							 .to = 3,
+							 .bucket = (int)histogram_bucket(5 * MS),
+							 .count = made->timed });
 	if (made->level)
 		recording__set_text(recording, "level", made->level);
 	if (made->ended)
@@ -428,6 +438,63 @@ static void a_condition_on_an_unknown_name_is_refused(void **state)
 	}
 }
 
+static void a_percentile_is_a_metric_where_the_count_carries_it(void **state)
+{
+	static const char *const measures[] = { "p50", "p90", "p95", "p99", "p999" };
+	struct made made = usual;
+	struct compared compared;
+
+	made.timed = 99;
+	write_side(DIFF_BASE, 1, &made);
+	write_side(DIFF_NEW, 1, &made);
+	compared = compare(1, NULL, NULL);
+	for (size_t i = 0; i < 5; i++)
+		assert_int_equal(metrics__find(&compared.diff.runs[0].metrics, measures[i],
+					       "syscall:fsync") != NULL,
+				 i < 3);
+	assert_int_equal(find(&compared.diff, "p95", "syscall:fsync")->sides[DIFF_NEW].mean,
+			 4980736);
+	compared__release(&compared);
+}
+
+/* A build must not pass because there was too little to judge by. */
+static void a_condition_on_a_percentile_of_too_few_values_is_refused(void **state)
+{
+	static const struct {
+		const char *gate;
+		int64_t base, new;
+		const char *why;
+	} cases[] = {
+		{ "p99(syscall:fsync) > +10%", 100, 100, NULL },
+		{ "p99(syscall:fsync) > +10%", 99, 100, "the base has too few values for a p99" },
+		{ "p99(syscall:fsync) > 1s", 99, 100, NULL },
+		{ "p99(syscall:fsync) > 1s", 100, 99, "the new side has too few values for a p99" },
+		{ "p999(syscall:fsync) > 1s", 100, 100, "no recording has a p999 of" },
+		{ "p95(syscall:fsync) > 1s", 20, 20, NULL },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		const char *const gates[] = { cases[i].gate, NULL };
+		struct made made = usual;
+		struct compared compared;
+
+		made.timed = cases[i].base;
+		write_side(DIFF_BASE, 1, &made);
+		made.timed = cases[i].new;
+		write_side(DIFF_NEW, 1, &made);
+		compared = compare(1, NULL, gates);
+		assert_int_equal(compared.err, cases[i].why ? -EINVAL : 0);
+		assert_true(!cases[i].why || strstr(compared.why, cases[i].why));
+		compared__release(&compared);
+		for (int side = 0; side < DIFF_SIDES; side++) {
+			char path[256];
+
+			path_of(side, 0, path, sizeof(path));
+			assert_int_equal(unlink(path), 0);
+		}
+	}
+}
+
 static void a_bound_has_the_unit_of_what_it_bounds(void **state)
 {
 	static const struct {
@@ -557,6 +624,8 @@ int main(void)
 		TEST(machines_are_unlike_only_where_both_recordings_say_so),
 		TEST(gates_are_kept_or_crossed),
 		TEST(a_condition_on_an_unknown_name_is_refused),
+		TEST(a_percentile_is_a_metric_where_the_count_carries_it),
+		TEST(a_condition_on_a_percentile_of_too_few_values_is_refused),
 		TEST(a_bound_has_the_unit_of_what_it_bounds),
 		TEST(bad_conditions_are_refused),
 		TEST(json_has_every_value),

@@ -4,9 +4,9 @@
 #include "report/histogram.h"
 #include "vocabulary/histogram.h"
 
-static struct histogram_count at(uint64_t value, int64_t count)
+static struct bucket at(uint64_t value, int64_t count)
 {
-	return (struct histogram_count) { (int)histogram_bucket(value), count };
+	return (struct bucket) { (int)histogram_bucket(value), count };
 }
 
 static void check_text(const struct histogram *histogram, int width, const char *expected)
@@ -24,8 +24,8 @@ static void check_text(const struct histogram *histogram, int width, const char 
 /* A hump at 100 µs and a second one at 30 ms: what an average hides. */
 static void times_have_a_row_for_each_power_of_two(void **state)
 {
-	const struct histogram_count counts[] = { at(70000, 5), at(100000, 30), at(140000, 20),
-						  at(30000000, 3) };
+	const struct bucket counts[] = { at(70000, 5), at(100000, 30), at(140000, 20),
+					 at(30000000, 3) };
 	const struct histogram histogram = { "service", "ns", counts, 4, 31000000 };
 
 	check_text(&histogram, 80,
@@ -39,12 +39,12 @@ static void times_have_a_row_for_each_power_of_two(void **state)
 		   "  4.19 ms ->   8.39 ms :         0 |                                        |\n"
 		   "  8.39 ms ->   16.8 ms :         0 |                                        |\n"
 		   "  16.8 ms ->   33.6 ms :         3 |***                                     |\n"
-		   "p50 102 µs, p99 30.4 ms, max 31.0 ms, of 58\n");
+		   "p50 102 µs, p95 30.4 ms, max 31.0 ms, of 58\n");
 }
 
 static void bytes_have_binary_units(void **state)
 {
-	const struct histogram_count counts[] = { at(0, 1), at(512, 2), at(4096, 1234567) };
+	const struct bucket counts[] = { at(0, 1), at(512, 2), at(4096, 1234567) };
 	const struct histogram histogram = { "size", "bytes", counts, 3, 4096 };
 
 	check_text(&histogram, 55,
@@ -68,7 +68,7 @@ static void bytes_have_binary_units(void **state)
 
 static void what_is_counted_is_named_and_ends_with_the_last_value(void **state)
 {
-	const struct histogram_count counts[] = { at(0, 4), at(1, 2), at(3, 1), at(6, 8) };
+	const struct bucket counts[] = { at(0, 4), at(1, 2), at(3, 1), at(6, 8) };
 	const struct histogram histogram = { "depth", "requests", counts, 4, 6 };
 
 	check_text(&histogram, 47,
@@ -77,18 +77,36 @@ static void what_is_counted_is_named_and_ends_with_the_last_value(void **state)
 		   "        1 ->         1 :         2 |**        |\n"
 		   "        2 ->         3 :         1 |*         |\n"
 		   "        4 ->         7 :         8 |**********|\n"
-		   "p50 6 requests, p99 6 requests, max 6 requests, of 15\n");
+		   "p50 6 requests, p90 6 requests, max 6 requests, of 15\n");
 }
 
 static void what_is_longer_than_all_buckets_has_no_end(void **state)
 {
-	const struct histogram_count counts[] = { at(1ull << 62, 1) };
+	const struct bucket counts[] = { at(1ull << 62, 1) };
 	const struct histogram histogram = { "time", "ns", counts, 1, 0 };
 
 	check_text(&histogram, 40,
 		   "                  time :     count  distribution\n"
 		   "    275 s ->      more :         1 |**********|\n"
-		   "p50 292 s, p99 292 s, of 1\n");
+		   "of 1\n");
+}
+
+static void a_wide_terminal_has_all_percentiles_that_the_count_carries(void **state)
+{
+	struct bucket bucket = at(5, 1000);
+	const struct histogram histogram = { "depth", "requests", &bucket, 1, 0 };
+
+	check_text(
+		&histogram, 120,
+		"       depth, requests :     count  distribution\n"
+		"        4 ->         7 :     1,000 |****************************************|\n"
+		"p50 5 requests, p90 5 requests, p95 5 requests, p99 5 requests, p99.9 5 requests, "
+		"of 1,000\n");
+	bucket.count = 99;
+	check_text(&histogram, 120,
+		   "       depth, requests :     count  distribution\n"
+		   "        4 ->         7 :        99 |****************************************|\n"
+		   "p50 5 requests, p90 5 requests, p95 5 requests, of 99\n");
 }
 
 static void nothing_is_no_text(void **state)
@@ -96,12 +114,11 @@ static void nothing_is_no_text(void **state)
 	const struct histogram histogram = { "time", "ns", NULL, 0, 0 };
 
 	check_text(&histogram, 80, "");
-	assert_int_equal(histogram__percentile(&histogram, 99), 0);
 }
 
 static void a_hostile_recording_stays_inside(void **state)
 {
-	const struct histogram_count counts[] = { { -5, 1 }, { 1 << 30, 2 } };
+	const struct bucket counts[] = { { -5, 1 }, { 1 << 30, 2 } };
 	const struct histogram histogram = { "a\033[2Jb", "\033x", counts, 2, 0 };
 	char *text = NULL;
 	size_t size = 0;
@@ -112,18 +129,6 @@ static void a_hostile_recording_stays_inside(void **state)
 	assert_null(strchr(text, '\033'));
 	assert_int_equal(histogram__total(&histogram), 3);
 	free(text);
-}
-
-static void percentiles_are_the_middle_of_a_bucket_and_not_above_the_maximum(void **state)
-{
-	struct histogram_count counts[] = { at(1000, 98), at(64000, 1), at(1000000, 1) };
-	struct histogram histogram = { "time", "ns", counts, 3, 0 };
-
-	assert_int_equal(histogram__percentile(&histogram, 50), 992);
-	assert_int_equal(histogram__percentile(&histogram, 99), 63488);
-	assert_int_equal(histogram__percentile(&histogram, 100), 1015808);
-	histogram.max = 1000000;
-	assert_int_equal(histogram__percentile(&histogram, 100), 1000000);
 }
 
 static void one_is_singular(void **state)
@@ -149,9 +154,9 @@ int main(void)
 		cmocka_unit_test(bytes_have_binary_units),
 		cmocka_unit_test(what_is_counted_is_named_and_ends_with_the_last_value),
 		cmocka_unit_test(what_is_longer_than_all_buckets_has_no_end),
+		cmocka_unit_test(a_wide_terminal_has_all_percentiles_that_the_count_carries),
 		cmocka_unit_test(nothing_is_no_text),
 		cmocka_unit_test(a_hostile_recording_stays_inside),
-		cmocka_unit_test(percentiles_are_the_middle_of_a_bucket_and_not_above_the_maximum),
 		cmocka_unit_test(one_is_singular),
 	};
 

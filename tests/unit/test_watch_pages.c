@@ -356,7 +356,7 @@ static void text_is_this_and_foreign_names_do_not_steer_the_terminal(void **stat
 		"read\n"
 		"                  time :     count  distribution\n"
 		"   512 ns ->   1.02 µs :         2 |****************************************|\n"
-		"p50 992 ns, p99 992 ns, max 1.00 µs, of 2\n"
+		"p50 992 ns, max 1.00 µs, of 2\n"
 		"\n"
 		"      TID THREAD          OPERATION            COUNT MEASURE           SUM    AVERAGE"
 		"        MAX\n"

@@ -9,9 +9,10 @@ export interface Wait {
   waiter: string; process: string; thread: number; state: number; object_kind: string | null; object: string | null;
   by: string; by_thread: number; evidence: string; first: string; ns: number; count: number;
 }
-export interface Syscall {
-  name: string; count: number; errors: number; total_ns: number; run_ns: number; timed: number; p50_ns: number; p99_ns: number;
-  max_ns: number; errno: number;
+export type PercentileKey = "p50" | "p90" | "p95" | "p99" | "p999";
+// A percentile is null if there are too few values for it.
+export interface Syscall extends Record<`${PercentileKey}_ns`, number | null> {
+  name: string; count: number; errors: number; total_ns: number; run_ns: number; timed: number; max_ns: number; errno: number;
 }
 export interface Histogram {
   of: string; name?: string; kind?: Kind | null; by_choice?: boolean; place?: string | null; operation?: string | null; measure?: string | null;
@@ -19,9 +20,9 @@ export interface Histogram {
 }
 export interface Measure { id: number; name: string; unit: string }
 // All events of one operation at one place. Arrays of numbers are indexed by measure.
-export interface Operation {
+export interface Operation extends Record<PercentileKey, (number | null)[]> {
   place: string; operation: string; count: number; errors: number; who: string | null; hump: string | null;
-  sum: number[]; max: number[]; p50: number[]; p99: number[]; timed: number[];
+  sum: number[]; max: number[]; timed: number[];
 }
 export interface Service {
   name: string; accepts: boolean; connections: number; opened: number; ended: number; lifetime_ns: number; bytes: number;

@@ -1,9 +1,10 @@
 // Latencies: how long things took, over time (heat map) and in total (histogram), on a logarithmic axis.
 import { css, mix } from "./colours";
-import { type Data, type Histogram } from "./data";
+import { type Data, type Histogram, type PercentileKey } from "./data";
 import { fill, h, hideTip, section, showTip, Surface } from "./dom";
 import { type Selection } from "./select";
-import { amount, count, number, seconds } from "./words";
+import { type Column } from "./table";
+import { amount, count, number, seconds, time } from "./words";
 
 const buckets = 289, height = 170, axis = 20;
 
@@ -19,20 +20,38 @@ function title(doc: Data, data: Histogram): string {
   return [data.of, what, measure].filter(Boolean).join(" · ");
 }
 
-// The middle of the bucket that contains the q-th percentile, at most the largest value, if that is known.
-export function percentile(counts: Float64Array, q: number, max: number): number {
+// The same as in src/vocabulary/percentiles.h. `least` is the number of values that a percentile needs.
+export interface Percentile { name: string; key: PercentileKey; perMille: number; least: number }
+export const percentiles: Percentile[] = [
+  { name: "p50", key: "p50", perMille: 500, least: 2 }, { name: "p90", key: "p90", perMille: 900, least: 10 },
+  { name: "p95", key: "p95", perMille: 950, least: 20 }, { name: "p99", key: "p99", perMille: 990, least: 100 },
+  { name: "p99.9", key: "p999", perMille: 999, least: 1000 },
+];
+
+// The bucket that contains a percentile; -1: too few values. Parts of slices are fractions, so sums have small rounding
+// errors.
+function bucketOf(counts: Float64Array, which: Percentile): number {
   let all = 0, seen = 0;
 
   for (const n of counts) all += n;
-  for (let i = 0; all > 0 && i < counts.length; i++) {
-    seen += counts[i]!;
-    // Parts of slices are fractions, so sums have small rounding errors.
-    if (seen > 0 && seen * 100 >= all * q - 1e-6) {
-      const middle = bucketStart(i) + Math.floor((bucketStart(i + 1) - bucketStart(i)) / 2);
-      return max > 0 && middle > max ? max : middle;
-    }
-  }
-  return 0;
+  if (all < which.least - 1e-6) return -1;
+  return counts.findIndex((n) => (seen += n) > 0 && seen * 1000 >= all * which.perMille - 1e-5);
+}
+
+// The middle of that bucket, at most the largest value, if that is known; null: too few values.
+export function percentile(counts: Float64Array, which: Percentile, max: number): number | null {
+  const bucket = bucketOf(counts, which);
+  if (bucket < 0) return null;
+  const middle = bucketStart(bucket) + Math.floor((bucketStart(bucket + 1) - bucketStart(bucket)) / 2);
+  return max > 0 && middle > max ? max : middle;
+}
+
+export function percentileColumn<Row>(which: Percentile, of: (row: Row) => number | null): Column<Row> {
+  const text = (row: Row): string => {
+    const ns = of(row);
+    return ns === null ? "–" : time(ns);
+  };
+  return { name: which.name, about: `to 6 %; of ${which.least} or more`, text, value: (row) => of(row) ?? -1 };
 }
 
 class Panel {
@@ -87,8 +106,11 @@ class Panel {
     this.low = Math.max(0, whole.findIndex((n) => n > 0) - 2);
     this.high = Math.min(buckets, whole.length - [...whole].reverse().findIndex((n) => n > 0) + 2);
     const all = this.counts.reduce((sum, n) => sum + n, 0);
-    const q = (part: number): string => `p${part} ${amount(percentile(this.counts, part, this.info.max), this.unit)}`;
-    this.words.textContent = all ? `${count(Math.round(all), "value")} · ${q(50)} · ${q(90)} · ${q(99)}${all >= 1000 ? ` · ${q(99.9)}` : ""} (to 6 %)${this.isFlat ? "; when they were had no room in this page, so a range has its share of all" : ""}` : "nothing in this range";
+    const carried = percentiles.flatMap((which) => {
+      const value = percentile(this.counts, which, this.info.max);
+      return value === null ? [] : [` · ${which.name} ${amount(value, this.unit)}`];
+    });
+    this.words.textContent = all ? `${count(Math.round(all), "value")}${carried.join("")}${carried.length ? " (to 6 %)" : ""}${this.isFlat ? "; when they were had no room in this page, so a range has its share of all" : ""}` : "nothing in this range";
     this.map.paint();
     this.side.paint();
   }
@@ -179,9 +201,9 @@ class Panel {
     if (!all) return;
     c.textAlign = "right";
     let above = Infinity;
-    for (const [words, q] of [["p50", 0.5], ["p99", 0.99]] as [string, number][]) {
-      let seen = 0, bucket = 0;
-      for (; bucket < buckets; bucket++) if ((seen += this.counts[bucket]!) >= all * q) break;
+    for (const which of percentiles.filter(({ key }) => key === "p50" || key === "p99")) {
+      const bucket = bucketOf(this.counts, which);
+      if (bucket < 0) continue;
       const y = this.y(bucket + 0.5);
       c.strokeStyle = css("--ink");
       c.setLineDash([3, 3]);
@@ -191,7 +213,7 @@ class Panel {
       c.stroke();
       c.setLineDash([]);
       c.fillStyle = css("--ink");
-      c.fillText(words, width - 2, Math.min(y, above - 11));
+      c.fillText(which.name, width - 2, Math.min(y, above - 11));
       above = Math.min(y, above - 11);
     }
     c.fillStyle = css("--soft");

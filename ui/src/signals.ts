@@ -1,7 +1,7 @@
 // What signals counted: by operation, by thread group and object, and the parts that only some signals have.
-import { type Data, type Measure, type Operation, type Program, type Series, type Service, type Signal } from "./data";
+import { type Data, type Measure, type Operation, type PercentileKey, type Program, type Series, type Service, type Signal } from "./data";
 import { choice, fill, h } from "./dom";
-import { percentile } from "./heat";
+import { percentile, percentileColumn, percentiles } from "./heat";
 import { type Selection } from "./select";
 import { type Column, Table } from "./table";
 import { amount, bytes, count, errno, number, seconds, share, time } from "./words";
@@ -45,6 +45,11 @@ function sayRest(place: HTMLElement, signal: Signal, all: number, rows: { count:
   place.textContent = `In no row: ${words.join(", ")}.`;
 }
 
+function noPercentiles(row: Operation): Pick<Operation, PercentileKey> {
+  const none = (): null[] => row.sum.map(() => null);
+  return { p50: none(), p90: none(), p95: none(), p99: none(), p999: none() };
+}
+
 // In a range, sums come from the series and percentiles from the buckets in it. `all` counts every event of the signal,
 // in a row or not.
 function operationRows(selection: Selection, signal: Signal, at: number): { rows: Operation[]; all: number } {
@@ -53,7 +58,7 @@ function operationRows(selection: Selection, signal: Signal, at: number): { rows
 
   if (selection.isWhole) return { rows: signal.rows, all: signal.count };
   const name = (place: string | null | undefined, operation: string | null | undefined): string => `${operation ?? "?"}\n${place ?? "?"}`;
-  const rows = new Map(signal.rows.map((row) => [name(row.place, row.operation), { ...row, count: 0, errors: 0, sum: row.sum.map(() => 0), timed: row.sum.map(() => 0), p50: row.sum.map(() => 0), p99: row.sum.map(() => 0) }]));
+  const rows = new Map(signal.rows.map((row) => [name(row.place, row.operation), { ...row, count: 0, errors: 0, sum: row.sum.map(() => 0), timed: row.sum.map(() => 0), ...noPercentiles(row) }]));
   for (const series of seriesRows(selection, at)) {
     const row = series.place === any ? undefined : rows.get(name(data.text(series.place), data.text(series.operation)));
     all += series.count;
@@ -75,8 +80,7 @@ function operationRows(selection: Selection, signal: Signal, at: number): { rows
     const row = rows.get(name(info.place, info.operation)), m = signal.measures.find((one) => one.name === info.measure)?.id;
     if (!row || m === undefined) return;
     row.timed[m] = list.reduce((sum, n) => sum + n, 0);
-    row.p50[m] = percentile(list, 50, row.max[m]!);
-    row.p99[m] = percentile(list, 99, row.max[m]!);
+    for (const which of percentiles) row[which.key][m] = percentile(list, which, row.max[m]!);
   });
   return { rows: [...rows.values()], all };
 }
@@ -113,9 +117,8 @@ function operationTable(selection: Selection, signal: Signal, at: number): HTMLE
     by = columns.length;
     columns.push({ name: "total", text: (row) => cell(row.sum[main]!, "ns"), value: (row) => row.sum[main]! });
     if (all.some((row) => row.timed[main])) columns.push(
-      { name: "p50", about: "to 6 %", text: (row) => (row.timed[main] ? time(row.p50[main]!) : "–"), value: (row) => row.p50[main]! },
-      { name: "p99", about: "to 6 %", text: (row) => (row.timed[main] ? time(row.p99[main]!) : "–"), value: (row) => row.p99[main]! },
-      { name: "of", about: "how many p50 and p99 stand on", text: (row) => (row.timed[main] ? number(row.timed[main]!) : "–"), value: (row) => row.timed[main]! });
+      ...percentiles.map((which) => percentileColumn<Operation>(which, (row) => row[which.key][main]!)),
+      { name: "of", about: "how many the percentiles are of", text: (row) => (row.timed[main] ? number(row.timed[main]!) : "–"), value: (row) => row.timed[main]! });
     columns.push({ name: "max", about: "of the whole recording", text: (row) => cell(row.max[main]!, "ns"), value: (row) => row.max[main]! });
   }
   for (const measure of signal.measures) if (measure.id !== main && all.some((row) => row.sum[measure.id])) columns.push(measureColumn(signal, measure));

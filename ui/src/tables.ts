@@ -2,7 +2,7 @@
 // also follow the selected threads.
 import { flagExited, flagKernel, flagOwn, type Syscall } from "./data";
 import { h, section } from "./dom";
-import { percentile } from "./heat";
+import { percentile, percentileColumn, percentiles } from "./heat";
 import { type Selection } from "./select";
 import { eventTable, signalTables } from "./signals";
 import { type Column, Table, tabs } from "./table";
@@ -120,7 +120,7 @@ function syscallRows(selection: Selection): Syscall[] {
   const { data } = selection;
 
   if (selection.isWhole) return data.doc.syscalls;
-  const rows = data.doc.syscalls.map((call) => ({ ...call, count: 0, errors: 0, total_ns: 0, run_ns: 0, timed: 0, p50_ns: 0, p99_ns: 0 }));
+  const rows = data.doc.syscalls.map((call) => ({ ...call, count: 0, errors: 0, total_ns: 0, run_ns: 0, timed: 0 }));
   const cells = data.syscallCells;
   const names = new Map(rows.map((row, i) => [row.name, i]));
   const ofHistogram = data.doc.histograms.map((info) => (info.of === "syscall" && info.name !== undefined ? (names.get(info.name) ?? -1) : -1));
@@ -140,8 +140,7 @@ function syscallRows(selection: Selection): Syscall[] {
   }
   rows.forEach((row, i) => {
     row.timed = counts[i]!.reduce((sum, n) => sum + n, 0);
-    row.p50_ns = percentile(counts[i]!, 50, row.max_ns);
-    row.p99_ns = percentile(counts[i]!, 99, row.max_ns);
+    for (const which of percentiles) row[`${which.key}_ns`] = percentile(counts[i]!, which, row.max_ns);
   });
   return rows.filter((row) => row.count >= 0.5);
 }
@@ -153,9 +152,8 @@ function syscallTable(selection: Selection): HTMLElement {
     { name: "per s", text: (row) => number(row.count / Math.max(1e-9, (selection.toUs - selection.fromUs) / 1e6)), value: (row) => row.count },
     { name: "total", text: (row) => time(row.total_ns), value: (row) => row.total_ns },
     { name: "running", text: (row) => time(row.run_ns), value: (row) => row.run_ns },
-    { name: "p50", text: (row) => (row.timed ? time(row.p50_ns) : "–"), value: (row) => row.p50_ns },
-    { name: "p99", text: (row) => (row.timed ? time(row.p99_ns) : "–"), value: (row) => row.p99_ns },
-    { name: "of", about: "how many calls p50 and p99 stand on", text: (row) => number(row.timed), value: (row) => row.timed },
+    ...percentiles.map((which) => percentileColumn<Syscall>(which, (row) => row[`${which.key}_ns`])),
+    { name: "of", about: "how many calls the percentiles are of", text: (row) => number(row.timed), value: (row) => row.timed },
     { name: "max", about: "of the whole recording", text: (row) => time(row.max_ns), value: (row) => row.max_ns },
     { name: "failed", text: (row) => (row.errors ? `${share(row.errors, row.count)} ${errno(row.errno)}` : ""), value: (row) => row.errors },
   ], 4);
