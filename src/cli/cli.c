@@ -54,7 +54,7 @@ static error_t parse_common(int key, char *arg, struct argp_state *state)
 static const struct argp_option common_options[] = {
 	{ "json", 'j', NULL, 0, "Print JSON instead of text", 10 },
 	{ NULL, 'h', NULL, OPTION_HIDDEN, NULL, 10 },
-	{ "verbose", 'v', NULL, 0, "Also say what is tried and what libbpf says", 10 },
+	{ "verbose", 'v', NULL, 0, "Also print what is tried, and messages of libbpf", 10 },
 	{},
 };
 

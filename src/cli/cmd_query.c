@@ -298,7 +298,7 @@ static int query(sqlite3 *db, const struct options *options)
 	fflush(stdout);
 	/* ATTACH and VACUUM INTO are refused only when they run. */
 	if (rc == SQLITE_AUTH)
-		log_error("a recording is only read: SELECT is all there is [for more, "
+		log_error("a recording is read-only: use SELECT [for more, "
 			  "'sqlite3' opens a copy]");
 	else if (rc == SQLITE_INTERRUPT)
 		log_error("it took longer than %g s [a longer --timeout, or 0 for none]",

@@ -276,7 +276,7 @@ static int record_and_report(struct record_options *options, struct features *fe
 }
 
 static const struct argp_child children[] = { { &cli_common_argp, 0, NULL, 0 },
-					      { &cli_target_argp, 0, "Whom to look at:", 1 },
+					      { &cli_target_argp, 0, "Targets:", 1 },
 					      {} };
 
 static const struct argp argp = {

@@ -370,14 +370,14 @@ static const struct argp_option option_list[] = {
 	{ "interval", 'i', "TIME", 0, "A new picture every TIME (default: 1s)", 2 },
 	{ "threads", OPTION_THREADS, NULL, 0, "Begin with threads, not processes", 2 },
 	{ "level", OPTION_LEVEL, "LEVEL", 0,
-	  "full: user and kernel time apart, dearer; sched: no syscalls and functions in a "
+	  "full: separate user and kernel time, at a higher cost; sched: no syscalls and functions in a "
 	  "closer look either",
 	  2 },
 	{},
 };
 
 static const struct argp_child children[] = { { &cli_common_argp, 0, NULL, 0 },
-					      { &cli_target_argp, 0, "Whom to look at:", 1 },
+					      { &cli_target_argp, 0, "Targets:", 1 },
 					      {} };
 
 static const struct argp argp = {

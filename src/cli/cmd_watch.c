@@ -190,13 +190,14 @@ static const struct argp_option option_list[] = {
 	  3 },
 	{ "measure", OPTION_MEASURE, "NAME", 0,
 	  "What histograms show and rows are ordered by (default: the signal's first)", 3 },
-	{ "slow", OPTION_SLOW, "TIME", 0, "What takes so long becomes an event (10 ms)", 3 },
-	{ "every", OPTION_EVERY, NULL, 0, "All become events, however short and many", 3 },
+	{ "slow", OPTION_SLOW, "TIME", 0, "Show single events that take TIME or longer (10 ms)",
+	  3 },
+	{ "every", OPTION_EVERY, NULL, 0, "Show all events, not only slow ones", 3 },
 	{},
 };
 
 static const struct argp_child children[] = { { &cli_common_argp, 0, NULL, 0 },
-					      { &cli_target_argp, 0, "Whom to look at:", 1 },
+					      { &cli_target_argp, 0, "Targets:", 1 },
 					      {} };
 
 static const struct argp argp = {

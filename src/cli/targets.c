@@ -149,7 +149,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static const struct argp_option option_list[] = {
 	{ "pid", 'p', "PID,...", 0, "Processes, and their children", 1 },
-	{ "tid", 't', "TID,...", 0, "Threads alone", 1 },
+	{ "tid", 't', "TID,...", 0, "Only these threads", 1 },
 	{ "comm", OPTION_COMM, "NAME", 0,
 	  "Threads and processes of this name (*, ? and [a-z] as in a shell), and their "
 	  "children",

@@ -8,7 +8,7 @@
 
 static const char *const keys[] = {
 	"q        quit                          enter    look closer at the row",
-	"s > S <  sort by the next, last state  esc      back",
+	"s > S <  sort by next, previous state esc      back",
 	"t        threads or processes          p space  pause the picture",
 	"/        filter by name or number      + -      longer, shorter interval",
 	"up down page home end  ctrl-l renew     w        save the last minute in a file",

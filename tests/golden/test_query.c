@@ -114,7 +114,7 @@ static void only_reading_is_allowed(void **state)
 
 	for (size_t i = 0; i < sizeof(statements) / sizeof(*statements); i++)
 		answers("", path, statements[i], 1,
-			"gapless: error: a recording is only read: SELECT is all there is [for "
+			"gapless: error: a recording is read-only: use SELECT [for "
 			"more, 'sqlite3' opens a copy]\n");
 }
 

@@ -313,7 +313,7 @@ static void help_knows_each_command(void **state)
 
 	assert_int_equal(output.status, 0);
 	assert_non_null(strstr(output.out, "Usage: gapless record"));
-	assert_non_null(strstr(output.out, "Whom to look at:"));
+	assert_non_null(strstr(output.out, "Targets:"));
 	live__release(&output);
 	output = live__gapless("help", "recrod");
 	assert_int_equal(output.status, 2);
