@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * For tests of the row compiler and of the walk: ELF images with descriptions of frames, byte by
  * byte as the formats want them, and what must be true of every table.

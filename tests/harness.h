@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cmocka wants these four headers before its own. */
 #pragma once
 

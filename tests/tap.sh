@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash
 # TAP for tests/run, tests/vm/run, tests/check/run and .ci/run. Each level judges the one below by the same rule, so a
 # harness that dies is caught the way a test that dies is.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The walk of bpf/unwind_walk.h for tests: tables are `struct rows`, memory is what the test says.
  */
 #pragma once

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
 # build.sh FOLDER OUTPUT: the page, built in FOLDER from the sources beside this script. Needs Node 18 and, the first time,
 # the packages of package-lock.json.
 set -eu

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * orders [--cured] [SECONDS]: a shop's order service and its clients in one. Every 40 ms, eight
  * orders come in at once, one for each worker. A worker computes the price and writes a line to

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * kv FOLDER SEGMENTS [SECONDS]: a key-value store and its clients in one. Four workers answer 25
  * requests a second each: they read a record of 4 KiB from one of the segments FOLDER/00.seg,

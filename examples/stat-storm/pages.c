@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * pages [--cured] [SECONDS]: a web server's page renderer and its clients in one: 500 pages a
  * second. A page has eight parts, which are built in. The operator may replace a part by a file in

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Names of network addresses. A connection has the same name wherever it is reported. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Ownership of locals. An owned local is declared with cleanup(f) and an initial value; TAKE()
  * moves the value out.

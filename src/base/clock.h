@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Time as in the kernel half: CLOCK_MONOTONIC, in nanoseconds. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Checks the numbers of an ELF file that libelf trusts without a limit. */
 #pragma once
 

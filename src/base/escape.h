@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Escapes texts of a profile for output formats. The texts are already UTF-8 without control
  * characters.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Rejected: a thread. Linux lets no process end while one of its threads waits for a file system
  * that does not answer. Rejected: a budget inside the code that reads: most memory is taken by

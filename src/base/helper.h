@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A separate process for work on untrusted input. Its resources can be limited, waiting for it can
  * have a deadline, and it can be abandoned.

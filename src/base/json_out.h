@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * JSON written while it is made, for documents that are too large to be built in memory first.
  * Texts must be UTF-8 without control characters; json_out__json() takes any.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* One line per call, written with one write so that lines of threads are not mixed. */
 #include "base/log.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Messages for users, on stderr. Libraries (base, symbol, stacks, recording, export) never log
  * above debug; the caller that knows the context logs once. Safe to call from any thread.

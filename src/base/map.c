@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Open addressing with linear probing. A removal closes the gap, so there are no tombstones. */
 #include "base/map.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A hash map from 64-bit keys to pointers. The map does not own the values. Not for use from two
  * threads at once.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Parses user input: durations, sizes, lists, and words that are nearly right. No allocation. */
 #pragma once
 

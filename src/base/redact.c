@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Words are found inside any quotes ("sh -c 'x --token y'"), and a value ends where the shell would
  * end it. In case of doubt, too much is redacted rather than too little.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Removes secrets from the arguments of programs, for output that people share: the values of
  * options, NAME=value words, headers and query parameters whose name is password, token, key or the

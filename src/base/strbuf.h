@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Builds text in a buffer that the caller owns. What does not fit is cut off. */
 #pragma once
 

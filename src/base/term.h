@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Terminal capabilities. Colour only on a terminal, never if NO_COLOR is set. */
 #pragma once
 

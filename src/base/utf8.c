@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/utf8.h"
 
 size_t utf8__decode(const char *text, uint32_t *ret_point)

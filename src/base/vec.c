@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/vec.h"
 
 #include <stdint.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Formats numbers and untrusted names for users. All functions return by value, so that they can be
  * used as arguments of printf: words__time(ns).text.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Every kernel half includes this first: types, helpers, and the counters of lost data. */
 #pragma once
 

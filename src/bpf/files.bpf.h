@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The file behind a descriptor. Nothing here takes a reference: read from the pointers at once,
  * because a moment later the memory may belong to another file.

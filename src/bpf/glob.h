@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A pattern for thread names. User space compiles it, and both halves match with it.
  *

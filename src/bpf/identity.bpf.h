@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Whether a thread is to be recorded, and its id. Both come from the ledger: before the load, user
  * space replaces this map `threads` by the ledger's map. The ledger applies the filter of the

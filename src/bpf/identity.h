@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The identity of a thread, for kernel halves other than the ledger's. */
 #pragma once
 

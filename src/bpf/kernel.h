@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The kernel types that we read, each with only the fields that we read: the list of what gapless
  * depends on. CO-RE relocates every access to the running kernel's layout (preserve_access_index),

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The path of a file, as its process sees it. */
 #pragma once
 

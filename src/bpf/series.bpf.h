@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The kernel half of series.h. A .bpf.c file defines SERIES_USED, the number of values in its
  * events (1 to 6), and includes this. It may also define SERIES_KEYS, the maximum number of sums,

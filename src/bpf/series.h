@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The sums that signals keep. For each (thread, object, place, operation, error): the number of
  * events and the sums of up to six values. For each (place, operation): the distribution of the

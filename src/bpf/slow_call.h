@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * One slow syscall, with decoded arguments. The ledger's kernel half sends it, because it times all
  * syscalls anyway (ledger/kernel/slow.bpf.h). The signal syscalls decodes it.

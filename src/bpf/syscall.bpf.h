@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The meaning of a syscall's number and of its return value. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Walking a user stack without frame pointers: the tables and the walk. Both halves share this
  * code: the kernel half walks at a sample, user space walks the threads that are still blocked at

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The walk over the tables of bpf/unwind.h. The includer must define these first (`world` is the
  * first argument of unwind_frame()):

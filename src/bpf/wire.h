@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the kernel half sends to the user half: fixed-size records that all begin with a struct
  * wire_head. In the kernel, pid is a thread and tgid is a process. In every record, as for users,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The measured command. It does not start until everything is attached. */
 #pragma once
 

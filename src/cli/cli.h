@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The command line: one struct command per verb, each in its own cmd_VERB.c. */
 #pragma once
 

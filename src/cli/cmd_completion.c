@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* gapless completion: a script that lets a shell complete command lines of gapless. */
 #include <errno.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* gapless diff: what changed between two sets of recordings, and whether it is more than noise. */
 #include <errno.h>
 #include <stdio.h>

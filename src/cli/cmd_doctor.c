@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* gapless doctor: can this machine be profiled? */
 #include <ctype.h>
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* gapless export: a recording in another program's format. */
 #include <errno.h>
 #include <stdio.h>

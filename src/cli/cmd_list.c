@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* gapless list: the signals, and whether they work here. */
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* gapless record: account for a target's time until it ends, -d has passed, or Ctrl-C. */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* gapless report: where the time went, from a recording. */
 #include <errno.h>
 #include <stdio.h>

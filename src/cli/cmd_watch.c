@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* gapless watch: shows one signal live, until Ctrl-C, the end of -d or the last interval. */
 #include <errno.h>
 #include <signal.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 
 # _gapless_offer KIND [WORD...]: offers the completions that match $cur.
 _gapless_offer()

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Completion for fish, made by 'gapless completion fish'.
 
 # The words between the command and "--".

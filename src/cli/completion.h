@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a shell can offer as the next word of a command line, derived from the tables of options. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/completion.h"
 
 static void put_value(FILE *out, const struct completion_value *value)

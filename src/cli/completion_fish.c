@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/completion.h"
 
 static void put_text(FILE *out, const char *text)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/completion.h"
 
 /* Characters that must be escaped in a quoted spec of _arguments. */

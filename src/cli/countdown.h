@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The progress of a recording: one line on the terminal, rewritten every second. */
 #pragma once
 

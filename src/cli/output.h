@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The destination of a command's result: a file, a device or pipe, or standard output. A file is
  * written completely or not at all, and never replaces a recording.

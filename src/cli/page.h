@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The page of `gapless report --html` and `gapless diff --html`. */
 #pragma once
 

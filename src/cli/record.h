@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Shared by the parts of `gapless record`: options, one recording, several in a row. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* One recording, from creating its file to its last row. */
 #include <errno.h>
 #include <inttypes.h>

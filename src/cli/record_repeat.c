@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Several recordings of the same target in a row, so that `gapless diff` can tell changes from
  * noise.

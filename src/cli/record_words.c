@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Options of `gapless record` that do not come from its command line: from a text file (--config)
  * or from an earlier recording (--like), whose meta.options has the same format. Each goes through

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Does gapless measure correctly here? The self-test records work whose counts are known and whose
  * times the work itself measured, with the code of `gapless record`, and compares both.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* gapless doctor --self-test: a recording of work with known answers. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The work that `gapless doctor --self-test` records: each task in a thread of its own. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The options that select targets, for every command that records. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Counts the stimulus in task storage and sends each event through the ring buffer. */
 #include "bpf/common.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * doctor's last check: do all events arrive through the transports that the profiler uses? A
  * stimulus makes exactly CANARY_EVENTS events, and each transport must deliver that number.

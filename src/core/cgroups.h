@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Cgroups of the unified hierarchy (v2). The kernel half compares only ids of v2. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Names of devices. The kernel half sends the kernel's dev_t: 12 bits major, 20 bits minor. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Empties a hash map of the kernel half. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What this kernel supports. Each feature is tested by using it (load, attach, receive), never by
  * the kernel's version, because distributions backport features and security policies forbid them.

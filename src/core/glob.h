@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Shell patterns: * matches any bytes, ? one byte, [a-z] and [!a-z] one byte of a set; \ quotes the
  * next byte.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Hooks: the places from which the programs of a kernel half are called. An object lists its hooks
  * in an array of struct hook; loader.h chooses a program for each. Hooks are attached and detached

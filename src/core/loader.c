@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * libbpf loads all programs of an object or none, so one program that this kernel refuses would
  * prevent all others. Therefore the programs are chosen before the load, by asking features.h

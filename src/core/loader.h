@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The layer above libbpf: chooses for each hook the first alternative that works on this kernel,
  * keeps libbpf's messages, and says in one sentence why something did not load.

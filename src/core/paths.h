@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Turns paths that a kernel half has gathered (bpf/path.h) into text. Pure. */
 #pragma once
 

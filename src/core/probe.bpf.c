@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * One tiny program per capability of the kernel. probes.c loads one at a time, attaches it,
  * triggers the stimulus and checks that `seen` was incremented. That is the only proof that a hook

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Shared by probe.bpf.c and probes.c. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Each experiment opens the probe object anew with a single program enabled. libbpf loads all
  * programs or none, and one refused program must not hide that another works. For the same reason,

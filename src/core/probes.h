@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The experiments behind features.h. Private to core. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Writes a signal's sums and events as rows of a recording: assigns small ids to series and
  * distributions, and words to operations, places and objects.

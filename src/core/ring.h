@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The consumer of a ring buffer: checks the size of every record and passes it to a callback. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The user half of bpf/series.h: reads sums and histograms from a kernel half's maps. */
 #pragma once
 

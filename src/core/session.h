@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* One active signal: its kernel half is loaded and attached, its sums and events are read. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* All signals of one recording. A signal that fails does not affect the others (law 5). */
 #pragma once
 

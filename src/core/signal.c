@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/signal.h"
 
 bool signal__any_in_ledger(const struct signal *const *list)

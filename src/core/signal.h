@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The description of a signal: its hooks, what it sums up, how its records become events, and what
  * the numbers in both mean. Recording, report, watch and JSON are all driven by this description,

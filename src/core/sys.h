@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Small queries to the system that several modules need. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What to observe. There may be several targets; a thread that matches any of them is observed. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The cost of hooks. The kernel can time programs, but timing costs as much as a small hook. So it
  * is enabled only for short intervals, and the total is an estimate from these intervals: the cost

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Turns recordings into changes. Sums are divided by the work that a recording contains. Metrics of
  * one name are brought together. Each metric that is large enough is tested: can its difference be

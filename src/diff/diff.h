@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Compares two sets of recordings: what grew, what shrank, and whether that is more than noise. The
  * noise is known only from repeated recordings, so with fewer than DIFF_ENOUGH on a side nothing is

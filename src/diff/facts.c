@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Warns about what makes two recordings incomparable: they were made differently or are incomplete.
  */

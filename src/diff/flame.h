@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Call paths of both sides in one tree, for a differential flame graph. Each node has the mean over
  * a side's recordings, per unit of work.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Conditions that fail a build: "p99(syscall:fsync) > +10%". With a sign, the bound applies to the
  * change; without one, to the new value itself.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The comparison as JSON: everything that was compared or asked for, with every value. */
 #include <errno.h>
 #include <math.h>

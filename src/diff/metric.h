@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The numbers of one recording in a form that can be compared with another. A metric has the same
  * name wherever the same thing was measured. Pids, addresses and client ports differ from run to

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* How values are compared, and the least noise that they have. */
 #include <math.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Tests whether the difference of two means is more than noise, with Holm's correction for multiple
  * tests.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The comparison as text: the verdict first, then the numbers behind it. */
 #include <errno.h>
 #include <math.h>

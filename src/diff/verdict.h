@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The comparison in sentences, and its numbers in words. */
 #pragma once
 

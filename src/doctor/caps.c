@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Finds the smallest set of capabilities by experiment. The documentation of which operation needs
  * which capability is spread over the kernel and changes. A child that has dropped root and kept

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Layer deliver: exactly 1,000 events in, exactly 1,000 out. */
 #include <inttypes.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Can this machine be profiled? Checks layer by layer; each finding says what the user loses and
  * what to do about it. Only collects; the command prints.

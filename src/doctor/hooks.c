@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Layers load and attach: tests every feature, and says what users lose without it. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Layers kernel and mounts: what exists before any program is loaded. */
 #include <stdio.h>
 #include <string.h>

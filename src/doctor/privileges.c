@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Layer privileges: the user, the capabilities, and the policies that restrict them. */
 #include <cap-ng.h>
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Layer settings: how the machine is tuned. Only advice, never part of the verdict. */
 #include <dirent.h>
 #include <stdio.h>

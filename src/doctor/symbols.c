@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Layer symbols: the sources of names. */
 #include <inttypes.h>
 #include <stdio.h>

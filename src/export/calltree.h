@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The stacks of a profile in the form that viewers with a time axis need: one tree in which every
  * inlined call has its own node, and every sample is a node.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Chrome's trace events: JSON that many viewers read, with less in it than they can show. Each
  * thread has a row with its sampled waits and their details, and with ticks as instants. How its

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* An output format of the export command: a name, and a function that writes it. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The Firefox Profiler's processed format, version 66: the first version in which all threads share
  * their tables and a stack's parent is an offset. Every later viewer upgrades it, so one fixed

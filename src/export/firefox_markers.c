@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Markers of the Firefox Profiler's format (sampled waits and events of signals), and its counters.
  */

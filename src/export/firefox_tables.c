@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The tables that all threads share: libraries, functions, frames, stacks, strings. */
 #include <ctype.h>
 #include <errno.h>

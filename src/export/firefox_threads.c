@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The threads of the Firefox Profiler's format: samples, CPU use. */
 #include <errno.h>
 #include <stdlib.h>

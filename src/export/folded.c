@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Folded stacks, one line each: "thread;outermost;…;innermost NANOSECONDS". flamegraph.pl and many
  * others read this format. Kinds of code have the suffixes that they expect: _[k] kernel, _[i]

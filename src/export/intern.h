@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A string table: texts numbered from 0, each stored once. The caller keeps the texts alive. */
 #pragma once
 

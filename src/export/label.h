@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Names of states and threads, the same in all formats. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "export/exporter.h"
 
 #define ADDRESS(name) &export_##name,

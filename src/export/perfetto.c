@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A trace for Perfetto: a sequence of protocol buffer packets. Each thread has a counter for each
  * of its states, from the accounts: the share of each slice (export/spans.h), so no order is shown

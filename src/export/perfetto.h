@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The field numbers of Perfetto that are used, from its trace_packet.proto and others. */
 #pragma once
 

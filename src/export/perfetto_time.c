@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The part of Perfetto's format that comes from accounts and signals: counters, and events beside
  * the waits.

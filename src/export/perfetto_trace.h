@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Shared by the files of the Perfetto format: a trace that is being written. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * pprof's profile.proto: https://github.com/google/pprof. Field numbers are from that file.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Writes protocol buffers: numbers and lengths as varints, messages as bytes. The first failure
  * (out of memory) is kept; proto__failed() returns it at the end.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Time on an axis. An account says how long a thread was in each state during a slice, but not in
  * which order. So a viewer gets shares of the slice, never a sequence of states. A sampled wait has

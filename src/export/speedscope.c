@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * speedscope's own format: https://www.speedscope.app/file-format-schema.json. The first profiles
  * add up all threads, once with all time and once with running time only, heaviest stacks first.

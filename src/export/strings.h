@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A string table (export/intern.h) that owns copies of its texts. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A flame graph in one file: an SVG image with its style and script. Frames are placed in percent
  * of the width, so the image is complete without the script and fits any window with it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What makes the picture answer. Everything it needs is in the picture: nothing is loaded. */
 (function () {
 	'use strict';

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The samples as one tree of names, for flame graphs: thread, then functions from the outermost to
  * the innermost (an inlined function is a node of its own), and for time off the CPU a last node

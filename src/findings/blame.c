@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Says what a group waited for, which thread was the culprit, and from which code, if one answer
  * covers much of the time. The three questions are answered separately: one lock can have many

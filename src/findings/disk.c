@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What findings say about waiting for a disk: which device, which file, and whether requests were
  * queued or slow.

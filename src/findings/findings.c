@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Candidates are (group, cause) sums, ready time per group, and syscalls. Each has a rank:
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The conclusions of a report in a few sentences: up to three from the accounts, then those from
  * signals.

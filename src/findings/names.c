@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Names of threads and objects in findings and tables, and the reason if there are no findings. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Names of what signals counted, for sentences and tables. All functions append to `text`, with
  * cleaned names.

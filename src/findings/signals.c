@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Sentences from signals. Each names the object and the threads that use it, so that the next step
  * is clear. None is about gapless itself. They come in this order, and within one class the one

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What signals add to the findings: details in a sentence about a wait, and sentences of their own.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The account of a thread, as the kernel half writes it and the user half reads it. Shared by
  * ledger.bpf.c and the rest of this folder.

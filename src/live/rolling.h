@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A rolling recording: a recorder that writes into memory and deletes old data. For commands that
  * run indefinitely. One thread only.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Reads the tables of a recording and adds them up in two tables of our own, one for sums and one
  * for buckets. Each has the current interval (span 0) and the total (span 1). Rows that were added

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Shows one signal live: events as lines; intervals and the total as histograms and sums. Reads a
  * running recording and deletes what it has read, so that memory suffices for hours.

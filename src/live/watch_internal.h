@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Private to the files of watch: the sums and the functions that print them. */
 #pragma once
 

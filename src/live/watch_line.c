@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Prints an event as a line: the fields of all events, the fields of this signal, and last the
  * field that may be long (the object, or else the signal's last column). On a terminal, columns are

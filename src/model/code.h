@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The code of a recording: modules, functions, frames and the tree of stacks, as arrays in which
  * every reference is a valid index. A reference to a missing row (because the recorder was killed

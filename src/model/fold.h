@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Call paths by function. The recording has a tree of frames, which are addresses, but users think
  * in functions. So the tree is folded: two call sites in one function become one node, and a frame

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Groups of threads that users think of as one thing, such as a pool of workers or the processes of
  * a server. Names that differ only in a trailing number belong to one group. The code sorts the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Computes totals, ranks and errors, and formats functions and call paths as text. */
 #include "model/hot.h"
 

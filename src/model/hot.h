@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Where in the code the time went: sums over samples, by function and by call path.
  *

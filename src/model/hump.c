@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The height at a bucket is the number of values in the 8 buckets around it. Eight buckets cover
  * one power of two everywhere, so values that are spread evenly on a logarithmic scale give a flat

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Finds two humps in a histogram. The average of such values describes neither hump. */
 #pragma once
 

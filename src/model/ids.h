@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The ids of a table's rows in ascending order. The position of an id is the index of its row. This
  * is a sorted array and not a hash, because a hostile file could fill a hash with collisions.

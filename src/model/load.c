@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reads rows into arrays. SQLite computes the sums over slices: see sql.c. */
 #include "model/load.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The sums. All numbers of a report are computed here or by the SQL behind load.c, nowhere else.
  *

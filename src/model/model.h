@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Everything that a report says, as numbers in one plain struct. Text, JSON and findings only print
  * these numbers, so they cannot disagree.

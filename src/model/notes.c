@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The notes that the user recorded with --note. */
 #include <errno.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The time outside syscalls (run.user) and what it consists of. No hook marks the return to user
  * space, so only the sum is exact. Clock ticks divide it into the program's own code, page faults

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Divides series into parts: sorts them by what tells parts apart, adds up neighbours, and ranks
  * the parts by size, the largest first.

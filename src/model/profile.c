@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The loader for exports. It uses the model's loaders for head, threads, code and samples. What a
  * killed recorder did not write (descriptions of threads, names of functions) gets a substitute. So

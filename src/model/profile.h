@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A recording's samples in memory, in the form that exporters need: every table is an array, every
  * reference is an index. Loaded once, then read-only. The profile owns strings and arrays.

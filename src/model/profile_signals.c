@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Events and counts of signals, for viewers with a time axis: each event, and how much was counted
  * in each slice. Only measures that can be added up become counters: bytes, pages, segments. Times

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Rows of the table `sample`, decoded in one place for report, page and exports. */
 #pragma once
 

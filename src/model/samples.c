@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Adds up samples. They are read once, in file order: a GROUP BY would sort half a million rows
  * only to save a few additions.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Groups connections into services. A missing connection pool shows as thousands of connections
  * that live for milliseconds. One connection alone says nothing, but the end that they share does.

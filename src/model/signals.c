@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Reads rows of signals into arrays. SQLite sorts all lists by signal, place and operation, so that
  * each list and the rows that it belongs to are walked once, in parallel.

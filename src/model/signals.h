@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What signals counted. Every signal has the same form: its series are added up by place and
  * operation (rows), by thread group, by object and by error. The recording has each signal's own

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Names sockets in waits. Each connection is an object of its own, with a client port that means
  * nothing to the user. What a thread waits for is the service. Connections that share an end are

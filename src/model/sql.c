@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * SQLite computes the sums over slices and reads each table once. The cut is part of the same
  * statement: a row inside the cut counts in full, a row that crosses an edge counts by the part of

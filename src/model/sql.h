@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The model's queries. ?1 and ?2 are the begin and the end of the cut. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Stores strings from a recording, unchanged or in a form that is safe for every output format. */
 #pragma once
 

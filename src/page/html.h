@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The report as one self-contained HTML file, which any browser opens without a network. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Syscalls and histograms over time. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What signals counted in the whole recording, the same numbers as in the other reports. */
 #include "findings/signal_words.h"
 #include "page/html_internal.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The page's data as JSON, written as it comes. It stands inside a <script> element, so no '<' may
  * be in it; everything that is not ASCII is escaped, line separators with it.

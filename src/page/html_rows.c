@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "page/html_rows.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Sums by a few small numbers, which are the columns of a table on the page: "thread 3, state 2,
  * from bin 7, 2 bins: 1,200 µs". If a table grows too large, its keys are made coarser.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What signals counted over time. A series is identified by thread group, place, operation, object
  * and error. The largest series of each signal are kept. The rest are merged into one for each

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Samples on the page: bin, thread, state, and place in the code. */
 #include "page/html_stacks.h"
 

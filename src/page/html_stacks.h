@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Shared by the two files of the page's stacks: the tree, and the samples on it. */
 #pragma once
 

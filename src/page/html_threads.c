@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Threads, and their states over time. */
 #include <errno.h>
 #include <math.h>

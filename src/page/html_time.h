@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Time on the page. A bin is one slice of the recording, or as many slices as needed to stay within
  * HTML_MOST_BINS. So each slice belongs to exactly one bin. A row over several slices stays one

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Code on the page. The heaviest nodes are kept. A caller is never lighter than its callees, so the
  * kept nodes form a tree. The rest is shown below the nearest kept caller as "[folded]".

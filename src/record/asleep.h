@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * User stacks of threads that still wait when a recording ends. The kernel half cannot read the
  * memory of another thread. So it sends the registers, and the stacks are walked here, within about

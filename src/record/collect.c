@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Accounts only grow, so the difference between two records of a thread is exact, however late the
  * second one arrives. A thread that did not change has no record in a snapshot. When it has one

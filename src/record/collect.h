@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Turns the kernel half's records into the rows of a recording: keeps the last account of every
  * thread, writes the changes per slice, names objects and culprits.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Private to collect.c, accounts.c and waits.c. */
 #pragma once
 

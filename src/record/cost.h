@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The cost of a recording: our own CPU time and memory, and the CPU time of hooks. */
 #pragma once
 

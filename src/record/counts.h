@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Writes the kernel half's per-CPU counters of syscalls and histograms as rows per second. */
 #pragma once
 

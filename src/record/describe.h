@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Names of objects and processes, from the kernel half and from /proc as it is now. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The kernel's own counts of events that signals count too: disk requests in /proc/diskstats, TCP
  * in /proc/net/snmp. Only a recording of all threads can be compared with them.

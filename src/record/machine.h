@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Properties of the machine and limits of this process that can make two recordings differ. */
 #pragma once
 

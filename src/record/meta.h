@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Metadata of a recording: the machine, the options, the hooks in use. */
 #pragma once
 

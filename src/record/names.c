@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A name is looked up once, when its number first appears, because the process may be gone later.
  * An object without a name keeps its number, so nothing is left out.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Ids and names for processes, culprits and objects, which are numbers in the kernel half. */
 #pragma once
 

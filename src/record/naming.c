@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Names for all frames of a recording. Usually they are looked up at its end: then only addresses
  * that matter are looked up, and each only once. Live views cannot wait for the end, and have

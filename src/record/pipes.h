@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Finds the processes at the ends of a pipe. The kernel knows how many have a pipe open, but not
  * which. So we scan all descriptors of all processes. A scan costs some milliseconds. Scans are

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Modules and frames get small ids in the order in which they are first seen, and rows in the
  * recording. Frames that no stack uses any more are dropped. A module is dropped with its last

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Writes what was lost, repaired, cut or unknown as rows of the recording (law 3). */
 #include "record/quality.h"
 

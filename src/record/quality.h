@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Writes what was lost, repaired, cut or unknown into the recording. Each call updates the rows. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* One recording from start to finish, behind `gapless record`. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Frames, stacks and functions get small ids in the order in which they are first seen. A stack is
  * a node of a tree: its frame, called by the frame of its parent. So stacks share their common part

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Turns the kernel half's stacks and samples (bpf/stack.h) into rows of a recording: modules,
  * frames, a tree of stacks, samples; and, at the end, names for all frames.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Private to samples.c, places.c and naming.c. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Writes the rows of waits and makes them agree with accounts: for each thread and state, Σ waits =
  * Σ account (invariant 5).

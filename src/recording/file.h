@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Creates a recording's file, on a path that another user may control. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Opens a recording. The file is not trusted: it may be half-written, from a newer gapless, or made
  * to harm whoever reads it, possibly as root, in a folder whose owner changes it meanwhile.

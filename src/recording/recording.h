@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A recording: one SQLite file with everything from one run. This is the writer's side. To read
  * one, open the file with recording__open() and use SQL. The schema is in schema.c and, for users,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A function per kind of row. */
 #include <stddef.h>
 

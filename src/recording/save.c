@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Saves the last part of a recording in memory as a file. SQLite copies the pages. All further
  * changes are made in the copy, so that the original can be written to meanwhile:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Shared by reader.c and writer.c. The tables and views of a recording are described for users in
  * gapless-recording(5).

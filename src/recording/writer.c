@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The writer: one prepared statement per kind of row, kept for the whole run. The first row after a
  * commit opens a transaction (schema.c says why it should stay short).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Between writer.c, which runs the statements, and rows.c, which has a function per kind of row. */
 #pragma once
 

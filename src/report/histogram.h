@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Prints a histogram as text, one row for each power of two, as tracing tools traditionally do. The
  * buckets are those of vocabulary/histogram.h; eight buckets make a row.

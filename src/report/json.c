@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Prints the model as JSON. The keys are documented in gapless-json(5) and do not change.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The JSON of samples, for json.c. NULL: out of memory, or nothing to print. */
 #pragma once
 

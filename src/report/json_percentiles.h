@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Percentiles as keys of a JSON object: "p50", … "p999", each with a suffix, "" or "_ns". */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "report/json_signals.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The two ways to print a model. Both return 0 or -EIO. */
 #pragma once
 

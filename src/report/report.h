@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The report on a recording: where the time went, who held it up, and the conclusions in words. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The report as text: about one screen, from the whole to the details to the conclusions. Every
  * share says what it is a share of. Every line of a table fits the terminal, down to 80 columns.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The end of the last section: the kernel's own counts, and the notes. */
 #include "base/words.h"
 #include "report/printer.h"

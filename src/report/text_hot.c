@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Prints what samples show. Every number from samples comes with its error and the number of
  * samples. The exact sums are in the tables of states and waits.

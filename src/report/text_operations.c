@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The table of a signal: one line for each operation at each place, one column for each measure. */
 #include <string.h>
 

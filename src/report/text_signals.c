@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Prints what signals counted, a few lines for each, because all signals together must not be
  * longer than the rest of the report. First what was done where, then on which objects, then what

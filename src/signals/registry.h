@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The registry: all signals, and how users select some. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Reads the FDEs ("descriptions") and CIEs ("common") of .eh_frame and .debug_frame. A section is
  * read once, from its start. A CIE precedes its FDEs, so a search for a CIE looks only at what was

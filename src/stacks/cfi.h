@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The internal interface of the row compiler. The FDEs ("descriptions") of a file (cfi.c) contain
  * CFA programs (program.c). A program yields a span of places. The spans become the tables

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * If the budget is too small for the modules in use, modules evict each other, and compiling them
  * again would keep this thread busy forever. So an evicted module must wait before it is compiled

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A thread that compiles one module after the other and puts the rows into the tables. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Reads numbers from untrusted bytes. A read past the end returns 0 and sets `bad`, so it is enough
  * to check `bad` once, after a whole entry. Little-endian only, as are all machines in bpf/arch.

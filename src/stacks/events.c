@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Reads the rings of all CPUs in order of time. A record is complete in its ring before an event
  * that depends on it begins. So all records older than the start of a round are visible in that

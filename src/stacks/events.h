@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The kernel's records of mmap, exec, fork and exit on the whole machine. They come from one dummy
  * perf event per CPU, which counts nothing. (There is no tracepoint for a file mapping.)

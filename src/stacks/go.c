@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Rows for Go programs. Go describes its frames twice. .debug_frame is missing in many shipped
  * programs, and says nothing about the frame pointer. The other table (.gopclntab) is for Go's

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Go's own function table (.gopclntab), which every Go program has, even a stripped one. Never
  * logs. The input is untrusted and may be hostile.

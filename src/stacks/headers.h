@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the mapper needs from an ELF file before it needs the rows: the code segments and the
  * build-id. Uses pread() only, because another process can truncate a file while it is mapped. The

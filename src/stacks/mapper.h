@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Supplies the kernel half's unwinder: which files a process has mapped where, and the rows of
  * these files. It has threads of its own, because a stack is complete only if its tables are there

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Parsers for lines of /proc/PID. They allocate nothing. */
 #pragma once
 

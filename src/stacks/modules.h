@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The registry of files with code. A file is identified by device, inode, mtime and size. Files
  * with the same build-id, size and owner are one module. A module keeps its file open, so that its

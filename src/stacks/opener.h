@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Opens files that processes have mapped, in a helper process: open() blocks forever if the file
  * system does not respond.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Interprets CFA programs: instructions that advance the code address and change the rules. Only
  * three rules matter here: those of the CFA, of the frame pointer and of the return address. All

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Counters behind struct mapper_quality, incremented by several threads. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Where the files of one process are mapped: ranges that are sorted and do not overlap. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Makes the rows of a file from its sections. The file is read, never mapped: if it is truncated
  * meanwhile, read() fails, whereas a memory access would raise SIGBUS.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The row compiler: turns .eh_frame (or .debug_frame, or Go's own table) of one ELF file into the
  * tables of bpf/unwind.h. Never logs. The input is untrusted: a hostile file causes an error, never

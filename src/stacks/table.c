@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Turns spans of places into the tables of bpf/unwind.h: sorts the spans, resolves overlaps, cuts
  * them into blocks, and packs the rows of the blocks into pages.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The rows of modules, in the map that the kernel half reads, within a budget. Only one thread may
  * call these, except for tables__update().

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A record of the kernel counts only if it is younger than the last read of /proc. The content of
  * /proc already includes older records, and may supersede them.

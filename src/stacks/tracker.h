@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The known processes and their mappings. One thread calls all of these functions, except for
  * tracker__locate() and tracker__locate_variable(), which any thread may call.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Walks the stack of a sleeping thread from outside, with the tables and the code of the kernel
  * half (bpf/unwind.h).

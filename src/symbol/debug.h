@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Finds the debug information of a file that does not contain it. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A short mangled name can expand to gigabytes, because each substitution can double its length.
  * The demanglers cannot be told to stop. So they write through a callback of ours, which leaves

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Turns the names of symbols into names as in the source code. */
 #pragma once
 

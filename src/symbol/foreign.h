@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Opens and reads files at untrusted paths: never blocks, and never follows links out of a root. */
 #pragma once
 

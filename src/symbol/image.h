@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * One ELF file, opened for reading: its symbols, and what it says about its debug information.
  *

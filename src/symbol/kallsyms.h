@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* /proc/kallsyms: the names in the kernel, in its modules and in BPF programs. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * symbol.h in a helper process (base/helper.h): a bad file can cost its own names, but never the
  * recording.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The format of questions and answers between a namer and its helper process. */
 #pragma once
 

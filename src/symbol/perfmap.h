@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* perf-PID.map: the names that a JIT compiler gives to its generated code. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * rangemap__seal() cuts the ranges into pieces that do not overlap, so that a look-up is one binary
  * search. It sweeps over the addresses with a heap of the ranges that contain the current address;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Finds the range that contains an address. If ranges overlap, the last one added wins.
  *

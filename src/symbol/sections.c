@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Makes up for checks that libdw lacks before it trusts the sections of a file.
  *

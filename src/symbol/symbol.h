@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Names for code addresses, from what is on this machine: symbol tables, DWARF, kallsyms, perf
  * maps.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A module is opened when it is first needed: its symbol tables are sorted once, and its DWARF is
  * indexed by unit. A failure is remembered too, so that it is tried only once.

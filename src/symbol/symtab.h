@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A table of named addresses, from symbol tables and kallsyms: sizes may be missing, several names
  * may begin at one address, and one symbol may be inside another.

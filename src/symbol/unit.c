@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A unit is read once, from its first byte to its last. The result is a map from addresses to
  * innermost functions. After that, a look-up costs one search, and one step per inlined function.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* One DWARF compilation unit: which functions, including inlined ones, contain which addresses. */
 #pragma once
 

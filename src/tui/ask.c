@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A thread whose state does not change sends no record, so it has no rows for the time since its
  * last one. It is still in the state of its last record. So the part of the window that a thread's

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Queries on a recording that is being written: which thread did what in the last slices. Each
  * function returns 0 or -errno (-EIO: SQLite failed; sqlite3_errmsg() says why).

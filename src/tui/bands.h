@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * How a thread's time is divided on the screen: the states of states.def, each with a letter, so
  * that a bar is readable without colour. Pure: no terminal, no recording.

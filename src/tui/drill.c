@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* One process or thread in detail: causes, waits, syscalls, functions. */
 #include <inttypes.h>
 #include <stdio.h>

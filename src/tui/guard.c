@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Restores the terminal after a crash or SIGKILL. SIGKILL cannot be caught, and a signal handler
  * after a crash may call almost nothing. But when a process ends for any reason, its end of a pipe

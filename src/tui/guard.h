@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Gives the terminal back if this process cannot, after a crash or SIGKILL. A small child process
  * waits for its end.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The help: keys, letters of states, and what was lost. */
 #include <inttypes.h>
 #include <stdio.h>

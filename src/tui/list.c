@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The list: what each process or thread did in the last interval. */
 #include <inttypes.h>
 #include <stdio.h>

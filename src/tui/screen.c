@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A terminal in a broken state is worse than no picture. ncurses restores it in endwin(), which
  * runs on every orderly exit. For all other exits there is the guard, which is told who has the

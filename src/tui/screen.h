@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The terminal, through ncurses; only screen.c and guard.c include curses.h. There is one screen at
  * a time. Texts may be hostile: control characters become '?' and never reach the terminal.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The rows of the list: processes or threads and where their time went, sorted and filtered. Pure:
  * no terminal, no recording.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * gapless top: the list, the drill, the keys. It shows recordings that other code writes at the
  * same time, through struct top_source.

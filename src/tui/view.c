@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Shared by the list, the drill and the help. */
 #include "tui/view.h"
 

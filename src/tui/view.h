@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The state of top.c, as the drawing code sees it. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The range of syscall numbers, and which arguments the kernel half decodes. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Syscalls of this architecture: their names, and what their arguments mean. One thread only. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Names and meanings of the quality counters, from counters.def. */
 #pragma once
 

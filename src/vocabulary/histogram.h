@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Log-linear buckets: 8 per power of two, so a bucket is at most 12.5 % wide, and its middle is
  * within 6.3 % of a value in it. The kernel half, recordings and reports use the same buckets, so

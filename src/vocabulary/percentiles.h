@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The percentiles that text, JSON, SQL, the page, findings and diff show. A percentile needs a
  * minimum number of values. With fewer, it would be the largest value, and it is not shown.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What a signal's events are about. Each signal declares its role, and the recording stores it.
  * Report, page, findings and top use the role; none of them depends on a signal's name.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Numbers of states, kinds, syscall classes, objects and evidence, for kernel and user half. */
 #pragma once
 

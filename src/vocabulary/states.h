@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The words for states, causes and kinds. */
 #pragma once
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash
 # shellcheck disable=SC2154 # the caller sets gapless, rounds, seconds and work
 # Functions that the benchmarks share. Base and measured rounds alternate; see tests/bench/ledger.

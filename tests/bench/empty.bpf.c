@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* An empty program, to measure what any program costs at a hook. */
 #include <linux/bpf.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The minimum cost of exact syscall durations: both hooks read the clock and do nothing else. */
 #include <linux/bpf.h>
 

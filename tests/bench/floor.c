@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* floor COMMAND ARGUMENT…: runs a command under the programs of floor.bpf.c. */
 #include <stdio.h>
 #include <sys/wait.h>

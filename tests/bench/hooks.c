@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * hooks PID SECONDS: the cost per event of each tracepoint program of a process (a running
  * gapless), next to that of an empty program at the same tracepoint and time. The kernel's own

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * loops getppid|pingpong COUNT: prints the CPU time of one turn in nanoseconds. On one CPU that is
  * never idle, that is the wall time without the time of other programs.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The cost of the kernel's own frame-pointer walk, to compare with ours: user stacks into a map. */
 #include <linux/bpf.h>
 

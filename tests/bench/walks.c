@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * walks GAPLESS DEPTH SECONDS: the cost in ns of one sample of a stack with DEPTH frames, by
  * gapless's walk and by the kernel's bpf_get_stackid(), for the same program at the same time. The

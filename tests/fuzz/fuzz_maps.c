@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Lines of /proc, perf records of the kernel, and ELF headers: nothing may crash. */
 #include <stdint.h>
 #include <stdlib.h>

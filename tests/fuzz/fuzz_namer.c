@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Answers of a compromised helper process, and questions to it: nothing may crash. */
 #include <stdint.h>
 #include <stdlib.h>

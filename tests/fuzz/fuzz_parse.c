@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* User input: nothing may crash, and an output may change only on success. */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Two text tables that others write: perf-PID.map and kallsyms. */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The row compiler. The input is tried as a whole file, and as one section of an otherwise valid
  * file: .eh_frame, .debug_frame or Go's function table. If the compiler succeeds, the tables must

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* ELF files with any symbol tables, compressed tables and DWARF. The seeds have code at 0x1000. */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The walk over hostile tables and hostile memory: it must end, stay in bounds, and set walk.end.
  * The input consists of counts, mappings, blocks, rows, and registers; the rest is the memory.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * gapless as a user calls it, in a folder of each test's own that has the recording with stacks as
  * run.gapless, and nothing else before and after.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What an output is held against: files in expected/. GAPLESS_GOLDEN_UPDATE=1 rewrites them. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Protocol buffers as text, so that a difference can be read. */
 #include "golden.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A recording with known answers, written by hand: 30 s in three slices of 10 s, an application
  * with a main thread, two workers and a logger that holds their lock, and gapless itself.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The sample with all five signals, and numbers that say what is wrong: reads of which one in
  * twenty takes 30 ms, writes that queue, a file that is looked for and not there, connections

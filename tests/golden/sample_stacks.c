@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The sample's code: modules, functions, frames, the tree of stacks, and samples on it. */
 #include "sample.h"
 

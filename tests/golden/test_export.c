@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The recording with stacks in every format, to the byte. */
 #include "../harness.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The data of the page: one recording to the byte, and its numbers held against those of the JSON
  * report. GAPLESS_GOLDEN_UPDATE=1 rewrites what is expected.

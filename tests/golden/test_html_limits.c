@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the page has no room for is counted in it, what stands for others has their sums, and
  * nothing else is counted.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a user hears who gives `report`, `export` or `diff` something that is not right. */
 #include "../harness.h"
 

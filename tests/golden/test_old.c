@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A recording that an earlier version made is read by every command, and its sums are those that
  * the earlier version reported. old/README.md says how it was made.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Where `export`, `report --html` and `diff --html` put what they make, as a user sees it. Each
  * test has a folder of its own, which is empty but for the recording when it is over.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* gapless query, as a user calls it. */
 #include "../harness.h"
 

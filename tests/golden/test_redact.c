@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A secret in the arguments of programs is in nothing that people share, unless they want it. */
 #include "folder.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* One recording, every format, to the byte. GAPLESS_GOLDEN_UPDATE=1 rewrites what is expected. */
 #include "../harness.h"
 

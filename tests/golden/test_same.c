@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The same numbers in the text, the JSON report, the page's data and the recording's views: each
  * number of one recording is looked up in all four. The text is held to what it rounds to. Exports

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * host SECONDS LIBRARY…: runs code of all libraries in turn. Also runs code that is in no file,
  * like that of a JIT compiler, with a perf map of 10 GB.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * make KIND LIBRARY FILE: writes a copy of a library that still runs, but lies to whoever reads its
  * symbols.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The library from which the hostile files are made. */
 void spin(void);
 

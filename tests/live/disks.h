@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Block devices that a test makes, and removes even if it fails. */
 #pragma once
 

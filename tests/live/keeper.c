@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * keeper SECONDS SIGNALS KEPT: a rolling recording of the whole machine at level full, with these
  * signals, stacks and their names, as long as that, of which KEPT seconds are kept. Says

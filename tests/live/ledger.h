@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the ledger's tests share: workloads, recordings of them, and questions to a report. Whatever
  * goes wrong fails the test that called.

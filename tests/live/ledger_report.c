@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Questions to a report, and what has to be so in each. */
 #include "ledger.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What every live test needs: running gapless as a user would, and reading what it says. */
 #pragma once
 

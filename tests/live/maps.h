@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A mapper with maps of its own, and what its tests ask it. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the tests of stacks share: a recording's samples with their stacks as lines of names. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* block: requests of known number, size and order must be what is counted, under who made them. */
 #include "../harness.h"
 

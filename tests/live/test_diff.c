@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Two versions of a program, each recorded five times: what is new in the second one is named. */
 #include "../harness.h"
 

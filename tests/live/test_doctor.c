@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* doctor on a real kernel: what it says must be what is so. */
 #include "../harness.h"
 

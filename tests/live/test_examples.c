@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The examples: each has its cause among the findings, and has not when it is cured. */
 #include "../harness.h"
 

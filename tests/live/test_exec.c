@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * exec: every process that is started must be in the recording, once when it starts a program and
  * once when it ends, with its status. Thousands of them, and none missing.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The signal files: what workloads/operations.c does, each path, operation and error with its
  * number, bytes asked for and bytes returned, by every kind of hook.

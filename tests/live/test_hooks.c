@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Hooks that are attached and detached while programs run: each call is counted, and no other. */
 #include "../harness.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What signals count of the whole machine, held against what the kernel counts itself. */
 #include "../harness.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Syscalls that do not simply begin and end; threads that are held from outside. */
 #include "../harness.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Waits whose cause is easily mistaken, by the workload 'causes'. */
 #include "../harness.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The account closes on every thread of a busy machine, and would show it if it did not. */
 #include "../harness.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* However a recording ends: the right message, the right exit code, and a file that can be read. */
 #include "../harness.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Who held a lock: whoever held it all the time, proved; the first and the last holder, where it
  * went from hand to hand; nobody, where the lock does not say.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Births, deaths and changes of identity: what tools that look now and then do not see. */
 #include "../harness.h"
 

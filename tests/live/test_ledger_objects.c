@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Objects of waits keep apart what is different and together what is the same. */
 #include "../harness.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Threads in odd circumstances: stopped, in io_uring, in another namespace, moved, chosen. */
 #include "../harness.h"
 

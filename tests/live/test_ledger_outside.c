@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Time outside of syscalls: what of it is the program's own, and what is the kernel's or ours. */
 #include "../harness.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Snapshots of a thread that never stands still. An iterator on one CPU reads an account that hooks
  * on the other one write; without a sequence count 249 of 20,000 such sums were torn.

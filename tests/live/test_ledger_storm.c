@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The stat storm: a server that looks for its plugins anew at every request, and its cure. */
 #include "../harness.h"
 

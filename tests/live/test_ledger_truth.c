@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The ledger against threads that know what they did: each phase of the workload spends a known
  * time in a known way, by its own clock, at both levels of detail.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Who ended a wait: whoever sent, or the wait's own time; never a thread that was merely there. */
 #include "../harness.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The mapper on this kernel: processes that do what it must notice, and what it then knows. */
 #include "../harness.h"
 

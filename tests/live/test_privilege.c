@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What root must not do for others: hand on rights, write where they want, wait for them. */
 #include "../harness.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Several recordings in a row, and warm-ups: the same in each, and nothing from before. */
 #include "../harness.h"
 

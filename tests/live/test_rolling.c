@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A recording that goes on for ever holds on to nothing that is over. */
 #include "../harness.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Stacks of programs that are short, blocked, broken or hidden; and recordings cut short. */
 #include "../harness.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A program with a period that the clock's mean period divides: ticks still hit all parts of it. */
 #include "../harness.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Whoever loses the CPU outside of syscalls has the stack of that place, not of the next call. */
 #include "../harness.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Weights: they are split over call paths as the time was, and add up to what the ledger has. */
 #include "../harness.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Stacks of known code, 200 deep, in all the ways that make unwinding hard: they are whole, and
  * they are right.

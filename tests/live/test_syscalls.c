@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The signal syscalls: known numbers of calls, known waits, and more of both than there is room. */
 #include "../harness.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Whom the options choose: known families of processes, to the thread. */
 #include "../harness.h"
 

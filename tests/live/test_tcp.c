@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* tcp: what gapless counts of connections is what the kernel says of them itself. */
 #include "../harness.h"
 

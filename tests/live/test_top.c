@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * top in a pty of the test's own, which sees every byte. Whatever ends it, the terminal is as it
  * was. test_top_tmux.c has what it looks like.

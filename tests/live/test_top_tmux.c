@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* top as somebody sees it who types: driven in tmux, which shows what the bytes look like. */
 #include "../harness.h"
 

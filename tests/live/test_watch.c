@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* watch: a known number of programs started must be exactly what is shown, in every form. */
 #include "../harness.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 // The page of `diff --html`: DIFF.html of make_diff's recordings, PAIR.html of one on each side, and what --json says of both.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 // node main.mjs FOLDER SHOTS: all tests of the page, in one browser.
 import { run } from "./drive.mjs";
 import "./page.test.mjs";

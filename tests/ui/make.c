@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * make FEATURES|CROWDED|LARGE FILE: recordings for the tests of the page. FEATURES is the sample
  * with stacks and signals, and names that are scripts; CROWDED has more in one signal than there

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * make_diff FOLDER: five recordings of a program before and five after a change, base-1.gapless to
  * new-5.gapless. compute() takes 25 % more, a lock came that add_to_log() waits for, old_cache() is

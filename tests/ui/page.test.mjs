@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 // The page of `report --html`: FEATURES.html, LARGE.html and what the JSON report says of the same recordings.
 import assert from "node:assert/strict";
 import { readFileSync, statSync, writeFileSync } from "node:fs";

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A recording to write to and ask, for tests of the ledger's user half. */
 #pragma once
 

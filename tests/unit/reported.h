@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A recording and the report on it, for tests of reports. */
 #pragma once
 

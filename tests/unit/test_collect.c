@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* From records to rows: whatever the kernel half sends, the rows must add up to it. */
 #include "ledger.h"
 

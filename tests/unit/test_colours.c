@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Kinds are told apart by their colours, by eyes without red or green receptors as well. Those are
  * simulated as Machado, Oliveira and Fernandes do (2009, severity 1), distances are CIE 1976.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The scripts of 'gapless completion': that they know every option, and what shells make of them.
  */
 #include "../harness.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Comparisons of recordings whose difference is known. */
 #include "../harness.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The statistics behind a comparison, against tables and by trial. */
 #include "../harness.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The kernel's records of mmap, exec, fork and exit, byte by byte. */
 #include "../harness.h"
 

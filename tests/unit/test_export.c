@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The parts of the exports: bytes, names, and recordings that are not what they should be. */
 #include "../harness.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A recording in memory that forgets its begin, and what is saved of it. */
 #include "../harness.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Rows of Go programs: tables of functions as Go's linker writes them, made by hand. */
 #include "../harness.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A helper that answers, and one that does not. */
 #include "../harness.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Histograms as text, to the letter. */
 #include "../harness.h"
 

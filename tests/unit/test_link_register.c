@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Rows and walks on a machine where a call leaves the return address in a register. Functions are
  * at CODE + 1024 i, in a file and in the process alike.

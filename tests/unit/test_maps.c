@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Lines of /proc and the ranges made of them. */
 #include "../harness.h"
 

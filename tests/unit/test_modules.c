@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The headers of ELF files, honest and hostile, and the registry of modules. */
 #include "../harness.h"
 

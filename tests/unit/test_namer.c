@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Names through a helper: of ordinary files as without it, of hostile ones none, and counted. */
 #include "symbols.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Identities and names: who is the same, what is named, and what there is too much of. */
 #include "ledger.h"
 

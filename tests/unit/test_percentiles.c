@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Percentiles from buckets, against known values. */
 #include "../harness.h"
 

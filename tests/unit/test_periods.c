@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The clock's random periods: what they are drawn from, and that weights add up to all time. */
 #include "../harness.h"
 

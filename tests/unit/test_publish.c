@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* From a signal's sums and events to rows, on a recording in memory. */
 #include "../harness.h"
 

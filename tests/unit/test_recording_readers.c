@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Who reads a recording, and who made it: neither can harm the other. */
 #include "../harness.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What samples add to the report: functions, call paths, errors, and words where there are none. */
 #include "reported.h"
 

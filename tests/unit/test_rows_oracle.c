@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The row compiler against another reader of the same descriptions, llvm-dwarfdump, on files of
  * this machine: every row that it prints must be ours, at its first and at its last byte.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Known answers about programs of ours. */
 #include "symbols.h"
 
@@ -34,12 +35,12 @@ static void assert_chain_in(const char *path)
 		ask(symbols, "", path, outermost.st_value + i, &chain);
 		assert_true(chain.count >= 1 && chain.count <= 3);
 		assert_string_equal(chain.frames[chain.count - 1].name, "outermost");
-		if (chain.count != 3 || chain.frames[0].line != 8)
+		if (chain.count != 3 || chain.frames[0].line != 9)
 			continue;
 		divisions++;
-		assert_frame(&chain.frames[0], "innermost", 8, 6);
-		assert_frame(&chain.frames[1], "middle", 13, 11);
-		assert_frame(&chain.frames[2], "outermost", 18, 16);
+		assert_frame(&chain.frames[0], "innermost", 9, 7);
+		assert_frame(&chain.frames[1], "middle", 14, 12);
+		assert_frame(&chain.frames[2], "outermost", 19, 17);
 	}
 	assert_true(divisions > 0);
 	assert_int_equal(symbols__quality(symbols).modules, 1);

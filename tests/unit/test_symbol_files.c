@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Stripped programs, and the files that have what was stripped. */
 #include "symbols.h"
 
@@ -68,7 +69,7 @@ static enum known known_of(struct symbols *symbols, const char *root, const stru
 	assert_string_equal(chain.frames[0].name, "plain");
 	if (!chain.frames[0].line)
 		return NAME;
-	assert_int_equal(chain.frames[0].start_line, 23);
+	assert_int_equal(chain.frames[0].start_line, 24);
 	return LINE;
 }
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* DWARF of few bytes that would cost much, written by hand. */
 #include "symbols.h"
 

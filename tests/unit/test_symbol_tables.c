@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Tables that are text, and the map that all tables end up in. */
 #include "../harness.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Random addresses of programs in C, C++ and Rust: functions, inlined functions and lines are those
  * that llvm-symbolizer finds.

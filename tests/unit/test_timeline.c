@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The parts of the formats that have a time axis, on a profile made by hand. */
 #include "../harness.h"
 

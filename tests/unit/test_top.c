@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What top shows, without a terminal: bands, bars and rows. */
 #include "../harness.h"
 

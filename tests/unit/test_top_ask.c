@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What top asks a recording that is being written. */
 #include "../harness.h"
 

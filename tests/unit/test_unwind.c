@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The walk of bpf/unwind.h with tables and memory made by hand. Function i of the module is block
  * i of it and has one row; it is at CODE + 1024 i in the process and at 0x1000 + 1024 i in the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The walk over real processes: `walked` is traced, stopped at places that are known, and walked
  * with the rows of all files that it has mapped.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* watch's pages from known rows: exact numbers per interval and for the whole, and what is kept. */
 #include "../harness.h"
 

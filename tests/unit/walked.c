@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A program to be walked by test_unwind_real: it sends itself SIGUSR1 where its tracer is to look.
  * `walked MODE PLUGIN`. Built without frame pointers and without sanitizers.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Loaded by `walked`: a function that calls another through the PLT, for the first time and again.
  */
 int plugin_inner(int number);

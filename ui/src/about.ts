@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 // How reliable the recording is, what it cost, how it was made and how to repeat it.
 import { type Data, type Kind, type Figure } from "./data";
 import { h, section } from "./dom";

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 // The conclusions: the findings, and one bar for where the time went.
 import { mix, paint, write } from "./colours";
 import { type Data, type KindWords } from "./data";

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 // Colours come with the document, from the tables of the program: a light and a dark one for each kind and state.
 import { type Data, type Kind, type Look, type State } from "./data";
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 // The document that the program put into the page (src/page/html.c), decoded into typed arrays.
 
 export type Kind = "run" | "ready" | "delaying" | "undecided" | "idle" | "unseen";

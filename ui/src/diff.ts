@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 // What changed: the verdict, the numbers behind it, and every comparison in a table.
 import { type Change, type Comparison } from "./data";
 import { choice, h, section, svg } from "./dom";

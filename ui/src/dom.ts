@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 // Creates elements from text only. Names in a recording are untrusted, so nothing here parses HTML.
 
 type Child = Node | string | number | null | undefined | false;

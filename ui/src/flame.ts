@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 // The flame graph of all wall time. Running, ready and waiting have the same unit, so one picture shows everything.
 //
 // A box is a function called by the one above it. Its width is the time of all samples through it. Its colour shows

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 // The differential flame graph: the call paths of both sides in one tree.
 //
 // A box is as wide as the larger of its two sides. This applies to each path separately, so that a path that is gone

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 // What all flame graphs share: layout, search, zoom, keys, details of a box. Subclasses define what the boxes mean and
 // their colours.
 import { css, ink, mix } from "./colours";

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 // Latencies: how long things took, over time (heat map) and in total (histogram), on a logarithmic axis.
 import { css, mix } from "./colours";
 import { type Data, type Histogram, type PercentileKey } from "./data";

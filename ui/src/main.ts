@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 import "./style.css";
 import { aboutSection } from "./about";
 import { bar, findings } from "./bar";

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 // The part of the recording that everything below the timeline shows: a range of bins, and some threads.
 import { type Data, type Rows } from "./data";
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 // What signals counted: by operation, by thread group and object, and the parts that only some signals have.
 import { type Data, type Measure, type Operation, type PercentileKey, type Program, type Series, type Service, type Signal } from "./data";
 import { choice, fill, h } from "./dom";

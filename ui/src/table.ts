@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 // A table that can be sorted by any column and filtered by any word in it.
 import { fill, h } from "./dom";
 import { number } from "./words";

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 // The tables: threads, functions, syscalls, and what signals counted. All follow the selected range. Those that can
 // also follow the selected threads.
 import { flagExited, flagKernel, flagOwn, type Syscall } from "./data";

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 // States stacked over time, with optional lanes below. Dragging selects the range that everything below shows.
 import { colour, css, mix, paint } from "./colours";
 import { type Data, flagOwn, type KindWords } from "./data";

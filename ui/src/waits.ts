@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 // Which threads held up which: the waiter, what it waited for, and the thread that ended the wait or held the lock,
 // with both stacks.
 import { paint } from "./colours";

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 // Numbers as in the text report: three significant digits and a unit.
 
 function scale(value: number, units: [number, string][]): string {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 // Words for a comparison, as in src/diff/verdict.c.
 import { type Comparison } from "./data";
 import { bytes, number, time } from "./words";

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* arm64. Included by bpf/arch/arch.h only; x86_64.h explains the names. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The machine that gapless runs on: a header for each architecture, with the same names. This is
  * all that the kernel half and the stack walk know of a machine. x86_64.h explains the names;

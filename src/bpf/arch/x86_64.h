@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* x86-64. Included by bpf/arch/arch.h only; other architectures define the same names. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Opens accounts for threads that start to match the target while they run. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Syscalls at level full: count, time, distribution, errors. The signal "syscalls" uses the same
  * measurements: when it is on, calls are also summed by thread and errno, and slow calls are sent

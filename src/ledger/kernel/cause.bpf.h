@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Why a thread is about to wait. Determined at switch-out from its scheduler state, the syscall in
  * flight (from the registers saved at kernel entry, so no syscall hook is needed) and the kind of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Accounts of CPUs: each CPU's time is the sum of running threads, idle time and hidden time. */
 #pragma once
 

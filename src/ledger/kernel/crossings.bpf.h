@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Transitions between user space and the kernel, at level full. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which thread owns a user space lock, read from the lock's memory in the waiter's context. */
 #pragma once
 

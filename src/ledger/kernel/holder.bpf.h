@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Did the thread that held a lock when a wait for it began hold it until the end?
  *

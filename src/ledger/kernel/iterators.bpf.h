@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Task iterators: one opens accounts, one reads them, one reads open intervals at the end. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The ledger accounts for every nanosecond of every accounted thread, by state and cause.
  *

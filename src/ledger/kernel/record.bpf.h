@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copies a thread's account to user space. A copy is consistent or it is not sent. */
 #pragma once
 

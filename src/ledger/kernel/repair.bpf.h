@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Reconstructs transitions whose hook did not run. There are two reasons for that. Up to 6.1, a
  * lookup in task storage fails if its interrupt came inside another lookup (0.7–2.4 % of wakeups

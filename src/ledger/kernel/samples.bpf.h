@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Weighted stack samples. One rule covers all time: pay for a stack only if the interval turns out
  * to be long enough, and keep the weights unbiased.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Seeding: an iterator opens the accounts of threads that already exist. */
 #pragma once
 

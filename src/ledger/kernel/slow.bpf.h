@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Slow syscalls. Each is sent as a record with its decoded arguments: the paths, and the file
  * behind the descriptor. The registers still hold the arguments when a call ends, so nothing needs

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Which threads have an account. Decided when a thread is created or seeded, when it executes a
  * program, and when it changes its name, user or cgroup. All other hooks only look up the account.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Samples of running time, taken by a clock tick on every CPU; see samples.bpf.h. */
 #pragma once
 

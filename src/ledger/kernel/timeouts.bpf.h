@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Waits that timed out. At the wakeup, a timeout looks like any other interrupt. Only the return
  * value of the call shows it, at level full. So a wait that ended by an interrupt, or whose wakeup

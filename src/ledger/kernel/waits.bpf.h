@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Sums of waits per (waiter, cause, object, culprit). A thread usually waits for the same object
  * again and again, so its latest sum stays in task storage (the cell). The cell goes into the map

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Who wakes a thread: another thread, or an interrupt. Determined at sched_waking, in the waker's
  * context.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Stacks in the kernel half: walked into per-CPU buffers, identified by their hash, and sent once.
  *

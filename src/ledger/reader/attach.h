@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Loads, attaches and seeds the kernel half; reads its accounts, sums and counters. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Measures what hooks cost on this machine, by making small syscalls while no other thread has an
  * account. There are two results. The cost of a call with and without hooks goes into the report

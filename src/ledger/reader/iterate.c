@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Runs the task iterators that open accounts, read them, and read open intervals at the end. */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

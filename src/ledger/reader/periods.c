@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * How often does a period have to change? Let a program repeat itself every T, and let a run of
  * ticks have one period P, drawn from a range that is a multiple of T wide. The distance between

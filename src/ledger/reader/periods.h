@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Changes the period of the sampling clock at random. Ticks with a fixed period can run in lockstep
  * with a periodic program, and then hit the same part of it every time.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reads the sums and counters of the kernel half while it runs. */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The user half of stack sampling: the clock on every CPU, the ring, and the rate of drawn
  * intervals.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Requests to block devices, from submission to completion, attributed to the submitting thread.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* One slow request to a block device. Sent by block.bpf.c, decoded by block.c. */
 #pragma once
 

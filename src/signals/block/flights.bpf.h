@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * State of requests in flight and of their devices, and how both are added to the sums. The hooks
  * are in block.bpf.c.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Programs started and processes ended. Sent by exec.bpf.c, decoded by exec.c. Pids are those of
  * gapless's own pid namespace, as in the ledger; 0: not visible there.

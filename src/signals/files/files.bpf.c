@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Operations on files, from syscall entry to return. The hooks are those of all syscalls, because
  * every kernel has them. Functions like vfs_read() can be observed only where fentry or kprobes

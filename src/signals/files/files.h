@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Operations on files: their syscalls, and the records that files.bpf.c sends and files.c decodes.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Syscalls by thread and errno, and the slow ones with their arguments. The kernel half is the
  * ledger, which times every call at level full; hooks of our own would do that work twice.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * TCP connections, by the events of their life: requested, established, accepted, retransmitted,
  * reset, closed. No hook runs per packet, send or receive: bytes and segments are the kernel's own

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Shared by both halves of the signal tcp: enumerations, knobs, and the record. */
 #pragma once
 

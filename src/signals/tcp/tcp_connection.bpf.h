@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * State of a live connection. The key is the socket's cookie: it is unique, and any hook can read
  * it. Socket storage would need a pointer that the verifier trusts, which accept() does not have.

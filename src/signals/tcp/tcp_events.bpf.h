@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A connection's timeline: begin and end of each connection that is an object of its own, slow
  * operations, and rate-limited incidents in between.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Adds the kernel's own totals of a socket to the sums. Nothing runs per packet: the totals are
  * read when a connection ends, and once a second while it is open, and the increase is added. Two

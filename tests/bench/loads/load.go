@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 // Goroutines that run and wait; frame pointers, and stacks that move.
 package main
 

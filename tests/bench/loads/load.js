@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 // JIT code, native code of the runtime, and waiting.
 const zlib = require("zlib");
 const words = Array.from({ length: 2000 }, (_, i) => `word${(i * 7919) % 1000}`);

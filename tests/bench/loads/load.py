@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Native code below the interpreter: a JSON parser, a regular expression, a sort that calls back, a hash.
 import hashlib
 import json

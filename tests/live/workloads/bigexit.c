@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* bigexit MEGABYTES: fills so much memory and ends; the kernel then has to free it page by page. */
 #include <sys/mman.h>
 

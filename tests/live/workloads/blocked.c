@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * blocked: two threads that wait before anybody looks and never return; the test ends them with
  * SIGKILL, in the middle of their calls.

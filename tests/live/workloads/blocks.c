@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * blocks DEVICE NAME=OPERATION:COUNT …: for each argument a thread of this name that does an
  * operation so often, past the page cache, one thread after the other; with a + in front, beside

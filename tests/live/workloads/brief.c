@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * brief COUNT MS [ATONCE]: processes that live MS milliseconds each, programs of their own: 20
  * calls deep they run for the first half of it and sleep for the second. Logs how many there were.

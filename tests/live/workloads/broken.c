@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * broken MS: calls code in files that make no sense. It loads copies of libdeep.so whose unwind
  * descriptions, notes, sections or symbols were overwritten with noise, and jumps into a file that

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * causes [FILE]: waits whose cause is easily mistaken, one thread for each. FILE is on a slow disk;
  * without it, one is made.

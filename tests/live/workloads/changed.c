@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A program in two versions: changed FILE ROUNDS [cpu] [fsync=KB] [lock]. Three functions run, one
  * file is written and synced, two threads work under a lock each. With the words it is the worse

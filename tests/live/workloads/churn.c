@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * churn threads COUNT CONCURRENCY: threads that live about 1 ms each.
  * churn forks COUNT RATE: processes that do nothing but end, so many a second.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * deep MS [VARIANT…]: known stacks, 200 deep and more, in all the ways that make unwinding hard;
  * all variants if none is named. Built without frame pointers.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * deep: what its variants share. A variant is a thread of its name that goes 200 calls deep,
  *

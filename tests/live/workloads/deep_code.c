@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Variants of deep: code whose frames are odd. */
 #include "deep.h"
 

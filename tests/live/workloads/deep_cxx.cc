@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* deep_cxx MS: as deep, in C++: virtual calls, inlined templates, and exceptions through frames that clean up. */
 #include <chrono>
 #include <cstdlib>

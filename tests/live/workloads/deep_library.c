@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What deep and broken load at run time. Everything is exported, so calls inside go through the
  * PLT. */
 #include "workload.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 //! deep_rust MS: as deep, in Rust: trait objects, closures, and panics that are caught.
 use std::panic;
 use std::sync::atomic::{AtomicU32, Ordering};

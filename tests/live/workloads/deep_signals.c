@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Variants of deep: the time is spent in a signal's handler. */
 #include "deep.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * execer: a thread that is not the leader executes this program again, and takes over the leader's
  * id by that. What comes after sleeps and spins for known times.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * family [UID]: three generations of processes, two of them with a second thread. All are there
  * before the test says go; then the youngest takes the UID, if there is one, and starts a last

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Calls that signals break off, in known numbers: 20 pauses and 20 sleeps that come back with
  * EINTR, and 5 reads that go on by themselves (SA_RESTART) until a child writes.

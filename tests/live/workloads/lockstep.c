@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * lockstep PERIOD_US MS: a thread that works at the begin of each period of the clock, for a fifth
  * of it in early_part() and then for three tenths in late_part(), and sleeps for the rest. It logs

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* many THREADS SECONDS: so many threads that wake once a second each, spread over the second. */
 #include "workload.h"
 

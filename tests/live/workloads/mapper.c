@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * mapper MS: for so many milliseconds, one thread changes what a large piece of memory may be used
  * for, and another one maps and unmaps pages. Both need the process's mmap_lock for themselves.

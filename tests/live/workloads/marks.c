@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * marks NONCE TIMES: for each byte that it reads, calls marked(NONCE) that often, and passes the
  * probe gapless_test:step with it each time; then writes a byte.

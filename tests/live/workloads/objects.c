@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * objects FOLDER: waits for objects that are easily taken for each other.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * operations DIR [DEVICE]: a known number of operations on files in DIR, with known sizes and
  * results; see test_files.c, which expects each of them. Its cold reads are of DEVICE, where DIR is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * outside PHASE…: threads and a process that spend their time outside of syscalls in known ways.
  * The log has, for each phase, what it knows of itself.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * phases [--file PATH] [PHASE…]: threads with known names that spend known times in known ways, one
  * phase after the other; all of them if none is named. Each thread logs what its own clock says.

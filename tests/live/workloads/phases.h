@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The phases of the workload `phases`. Each starts its threads and returns when they have ended. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Phases that wait for a disk: by reading past the page cache, and by touching what is not in it.
  */
 #include <sys/mman.h>

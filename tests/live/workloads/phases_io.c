@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Phases that wait for somebody at the other end of a descriptor, or for nobody. */
 #include <arpa/inet.h>
 #include <netinet/in.h>

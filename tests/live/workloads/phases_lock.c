@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Phases that wait for another thread or process. The turns are taken over pipes, so that the only
  * futex that a waiter waits for is the one that the phase is about.

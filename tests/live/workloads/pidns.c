@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* pidns PROGRAM ARGUMENT…: runs a program as process 1 of a new pid namespace. */
 #include <sched.h>
 #include <sys/wait.h>

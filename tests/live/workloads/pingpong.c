@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * pingpong COUNT: two threads that wake each other through pipes, each on a CPU of its own where
  * there are two. Each logs what the scheduler has of it in the end: time on CPUs, time in queues,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * places MS: threads that lose the CPU outside of syscalls, each in one function, and make syscalls
  * in another one right afterwards, for MS milliseconds.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * retried: calls that signals break off, and what becomes of them, in known numbers.
  *

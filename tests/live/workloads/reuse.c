@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* reuse: two processes, one after the other, with the same pid: clone3() lets root choose it. */
 #include <linux/sched.h>
 #include <sys/wait.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * service: threads of known names that do known things until they are killed. One runs in a
  * function of its own and calls getppid now and then, one holds a lock most of the time, one waits

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * split MS: two threads whose time is split over three call paths with the same end, 30 : 50 : 20.
  * One runs, the other waits. Each draws its next path and the length of its next piece, so that it

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * starts RATE SECONDS EACH FOLDER: starts RATE processes a second, each a program of its own. After
  * EACH of them the program's file is deleted and a copy of it under another name, in FOLDER, takes

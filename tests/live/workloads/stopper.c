@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* stopper: a thread that spins and one that sleeps, for the test to stop and continue. */
 #include "workload.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * stormer [--fixed] REQUESTS RATE: a server that looks for its plugins anew at every request: 127
  * stat() calls over 16 search directories, of which the last alone finds something. --fixed

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * talker MODE…: TCP over the loopback of a network namespace of its own, with known numbers. Logs
  * what the kernel itself says of each connection (TCP_INFO, which ss -ti shows) and of the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The smallest program that runs for a moment: no library, no build-id. See starts.c. */
 
 #define TURNS 100000

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * uring: reads a pipe through io_uring, by a worker thread of the kernel (IOSQE_ASYNC), while the
  * thread itself waits for completions. By bare system calls: liburing is not everywhere.

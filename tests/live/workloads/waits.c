@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * waits MS: threads with known names that wait in known ways for MS milliseconds: for 10 µs to 1 s
  * at a time, several times in one call, in calls that signals break off and that go on, in faults,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * wakers timeouts COUNT: waits that nothing but their time ends, on one CPU with threads that have
  * nothing to do with it: one writes to a file, one sends to a socket of its own over loopback.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Work in two phases, of which a recording with a warm-up has the second. They are told apart by
  * the test, which writes five bytes into the fifo PATH when the recording has begun.

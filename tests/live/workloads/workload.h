@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the workloads share: the clock they log, the names that tests look for, and the log itself:
  * one JSON object a line on stdout, written at once so that threads do not tear each other's.

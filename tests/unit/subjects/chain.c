@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Inlined functions whose places are known: test_symbol.c asks for them. Lines count. */
 #include <stddef.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Functions that are inlined, cut into parts, copied and unrolled, for the comparison with
  * llvm-symbolizer. */
 #include <math.h>

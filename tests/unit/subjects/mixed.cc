@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 // A program with many templates, for the comparison with llvm-symbolizer: what it does is of no matter.
 #include <algorithm>
 #include <functional>

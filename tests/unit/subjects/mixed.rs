@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 // A program with many generic functions, for the comparison with llvm-symbolizer.
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
