@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "core/drain.h"
 
-#define SETTLE_US 100000 /* longer than any program runs */
+#define SETTLE_US 100000 /* longer than any run of a BPF program */
 #define MOST_SEEN 512    /* the capacity of the kernel half */
 
 /* The histograms of one (place, operation) when they were last read. */

@@ -265,7 +265,7 @@ static void add_function(struct writer *writer, uint64_t id, const struct code_f
 	proto__message(&writer->out, PROFILE_FUNCTION, &writer->message);
 }
 
-static void add_notes(struct writer *writer)
+static void add_note_frames(struct writer *writer)
 {
 	const struct profile *profile = writer->profile;
 
@@ -297,7 +297,7 @@ static void add_code(struct writer *writer)
 	for (size_t i = 0; i < profile->code.function_count; i++)
 		if (writer->functions[i])
 			add_function(writer, i + 1, &profile->code.functions[i]);
-	add_notes(writer);
+	add_note_frames(writer);
 }
 
 static void add_mapping(struct writer *writer, size_t at)

@@ -45,7 +45,7 @@ struct candidate {
 
 #define say(finding, ...) words__say((finding)->text, sizeof((finding)->text), __VA_ARGS__)
 
-/* "Threads worker-* of process app", as the beginning of a sentence. */
+/* "Threads worker-* of app" or "Thread main (tid 4242)", as the beginning of a sentence. */
 static bool say_subject(struct finding *finding, const struct model *model,
 			const struct model_group *group)
 {

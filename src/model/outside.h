@@ -26,7 +26,7 @@ struct outside {
  */
 void outside__add(struct model *model, uint32_t node, bool in_kernel, const struct hot_sum *tick);
 
-/* A part in nanoseconds and in percent, each with its error. The sum of all parts is exact. */
+/* The estimate of a part, with its error. All parts add up to outside.ns, which is exact. */
 struct outside_share {
 	int64_t ns, error_ns;
 	double percent, error_percent;

@@ -188,7 +188,7 @@ static bool is_missing(const struct signals_signal *signal, const struct signals
 	return series->error == ENOENT && has_object(signal, series, context);
 }
 
-/* Computes the sum of each row. Series are sorted by row. */
+/* Sums up each row and the whole signal, and counts errors. Series must be sorted by row. */
 static int sum_rows(struct signals_signal *signal)
 {
 	struct signals_way way = {};

@@ -334,7 +334,7 @@ static int load_samples(struct loader *loader)
 	return err ? err : sample__each(loader->model, loader->db, true, take_sample, loader);
 }
 
-/* The time of a row is the time of its slices during which its thread lived. */
+/* The interval of an account is that of its slices, cut to the life of its thread. */
 static int load_accounts(struct loader *loader)
 {
 	return profile_rows__each(

@@ -79,7 +79,7 @@ static int write_faults(struct collect *collect, struct tracked *thread)
 								  .major = (int64_t)added.major });
 }
 
-/* The rows of the open slice. A count is negative if it has moved to another state since. */
+/* A count is negative if more waits moved from this state to another than began in it. */
 int accounts__write(struct collect *collect, struct tracked *thread)
 {
 	int err = 0;

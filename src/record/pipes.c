@@ -86,7 +86,7 @@ static bool read_end(const char *path, struct end *ret)
 	return true;
 }
 
-static void look_at_process(struct pipes *pipes, uint32_t pid)
+static void scan_process(struct pipes *pipes, uint32_t pid)
 {
 	cleanup(closedir_p) DIR *folder = NULL;
 	const struct dirent *entry;
@@ -116,7 +116,7 @@ static void look(struct pipes *pipes)
 	pipes->count = pipes->descriptors = 0;
 	while (folder && (entry = readdir(folder)) && processes < MOST_PROCESSES)
 		if (isdigit((unsigned char)entry->d_name[0])) {
-			look_at_process(pipes, (uint32_t)strtoul(entry->d_name, NULL, 10));
+			scan_process(pipes, (uint32_t)strtoul(entry->d_name, NULL, 10));
 			processes++;
 		}
 	pipes->looked_ns = clock__now_ns();

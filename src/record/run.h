@@ -19,7 +19,7 @@ struct run_options {
 	struct target target;
 	bool full;
 	bool no_syscall_hooks; /* no hooks at syscalls, not even of signals: no cost per syscall */
-	uint64_t interval_ns;  /* initial interval between snapshots */
+	uint64_t interval_ns;  /* initial and shortest interval between snapshots */
 	uint32_t drop_every;   /* test switch: ignore every Nth wakeup; 0: none */
 	bool early;         /* children that the target starts before run__begin() are wanted too */
 	uint32_t gated_pid; /* a process that is wanted from its exec on; 0: none */

@@ -120,7 +120,7 @@ void samples__free(struct samples *samples)
 	free(samples);
 }
 
-/* --- stacks --------------------------------------------------------------------------------- */
+/* --- stacks that arrive ---------------------------------------------------------------------- */
 
 static void note_use(struct seen *seen, uint64_t frame)
 {

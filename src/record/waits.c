@@ -110,7 +110,7 @@ static bool is_even(const struct owed *owed)
 }
 
 /* The thread's waits may still be in the maps; see collect__waits_drained(). */
-static int note_due(struct collect *collect, uint64_t id)
+static int add_due(struct collect *collect, uint64_t id)
 {
 	uint64_t *grown;
 	size_t size;
@@ -140,7 +140,7 @@ int waits__final(struct collect *collect, const struct tracked *thread)
 		owed->count[i] += (int32_t)thread->count[SLOT_WAIT_FIRST + i];
 	}
 	if (!is_even(owed))
-		return note_due(collect, owed->id);
+		return add_due(collect, owed->id);
 	free(map__take(&collect->owed, owed->id));
 	return 0;
 }

@@ -270,8 +270,8 @@ static bool shows(const struct printer *printer, enum percentile percentile)
 	return printer->width >= PERCENTILES_COLUMNS || percentile == P50 || percentile == P99;
 }
 
-/* The width of percentiles and of the maximum. Five columns are narrower, to leave room for errors.
- */
+/* Width of percentiles and of the maximum. All five percentiles are narrower, so that the column of
+ * failed calls has room. */
 static int percentile_columns(const struct printer *printer)
 {
 	return printer->width >= PERCENTILES_COLUMNS ? -8 : -9;
@@ -330,7 +330,7 @@ void printer__field(const struct printer *printer, const char *name)
 }
 
 /* A figure whose name ends in _ns is a time. */
-static struct words say_figure(const struct model_figure *figure)
+static struct words figure_words(const struct model_figure *figure)
 {
 	size_t length = strlen(figure->name);
 
@@ -352,7 +352,7 @@ static void print_quality(const struct printer *printer)
 		if (!figure->value)
 			continue;
 		words__say(text, sizeof(text), "%s %s%s%s", words__clean(figure->name, 40).text,
-			   say_figure(figure).text, figure->words ? ": " : "",
+			   figure_words(figure).text, figure->words ? ": " : "",
 			   words__clean(figure->words, WORDS_MOST_COLUMNS).text);
 		if (figure->remedy && *figure->remedy)
 			words__say(text, sizeof(text), " [%s]",
@@ -419,7 +419,7 @@ static void print_cost(const struct printer *printer)
 	printer__wrap(printer, text, 13);
 }
 
-static void print_close(const struct printer *printer)
+static void print_balance(const struct printer *printer)
 {
 	const struct model *model = printer->model;
 	char text[PRINTER_LINE] = "";
@@ -491,7 +491,7 @@ int print__text(const struct model *model, const struct report_options *options,
 	printer__signals(&printer);
 	if (model->measured_threads)
 		printer__hot(&printer);
-	print_close(&printer);
+	print_balance(&printer);
 	print_findings(&printer);
 	return ferror(out) ? -EIO : 0;
 }

@@ -110,8 +110,8 @@ static void print_function(const struct printer *printer, const struct hot_funct
 	fprintf(printer->out, "%s\n", name.text);
 }
 
-static void print_path(const struct printer *printer, const char *what, const struct hot_cell *cell,
-		       const struct hot_sum *whole, int indent)
+static void print_call_path(const struct printer *printer, const char *what,
+			    const struct hot_cell *cell, const struct hot_sum *whole, int indent)
 {
 	char text[PRINTER_LINE] = "";
 
@@ -143,7 +143,7 @@ static void print_way(const struct printer *printer)
 	/* A function without a name would show only addresses. */
 	if (way->place && !alone && hot->functions[way->owner].named &&
 	    reaches(way, self, LEAST_PERCENT))
-		print_path(printer, "from", way, self, WAY_INDENT);
+		print_call_path(printer, "from", way, self, WAY_INDENT);
 }
 
 /* The measurement itself uses running time; say how much. */
@@ -238,10 +238,10 @@ void printer__paths(const struct printer *printer, const struct model_blame *bla
 			words__count(sum.samples, "samples").text);
 	for (size_t i = 0; cell && i < count && i < PATHS_SHOWN; i++)
 		if (reaches(&cell[i], &sum, LEAST_PERCENT))
-			print_path(printer, "from", &cell[i], &sum, PRINTER_BLAME_INDENT);
+			print_call_path(printer, "from", &cell[i], &sum, PRINTER_BLAME_INDENT);
 	cell = hot__find(&hot->wakers, blame->owner, &count, &sum);
 	if (cell && cell->place && reaches(cell, &sum, LEAST_PERCENT))
-		print_path(printer, "woken from", cell, &sum, PRINTER_BLAME_INDENT);
+		print_call_path(printer, "woken from", cell, &sum, PRINTER_BLAME_INDENT);
 }
 
 /* --- how good they are --------------------------------------------------------------------- */

@@ -405,7 +405,7 @@ static bool is_small(const struct printer *printer, const struct signals_signal 
 }
 
 /* "most of it: 152 opens (ext4 on vda), p50 2.00 µs, p99 50.0 µs, 1.20 ms in all" */
-static void print_small(const struct printer *printer, const struct signals_signal *signal)
+static void print_small_signal(const struct printer *printer, const struct signals_signal *signal)
 {
 	const struct signals_row *row = &signal->rows[*signal->ranks];
 	char text[PRINTER_LINE] = "";
@@ -430,7 +430,7 @@ static void print_signal(const struct printer *printer, const struct signals_sig
 
 	print_head(printer, signal);
 	if (is_small(printer, signal)) {
-		print_small(printer, signal);
+		print_small_signal(printer, signal);
 		print_failures(printer, signal);
 		return;
 	}

@@ -195,7 +195,7 @@ static int read_common(struct reader *reader, uint64_t offset, const Dwarf_CIE *
 		return -EBADMSG;
 	err = read_augmentation(cie, &common);
 	if (!err && !common.is_signal)
-		err = program__begin(reader->section, &common, code, &common.begins);
+		err = program__run_initial(reader->section, &common, code, &common.begins);
 	if (!err)
 		err = grow(&reader->commons, &reader->common_room, reader->common_count,
 			   MOST_COMMON, sizeof(*reader->commons));
@@ -256,7 +256,7 @@ static int read_description(struct reader *reader, const Dwarf_FDE *fde)
 		cursor__block(&cursor, cursor__unsigned(&cursor));
 	if (cursor.bad || __builtin_add_overflow(span.begin, size, &span.end))
 		return -EBADMSG;
-	/* Linkers leave FDEs of functions that they dropped: at address 0, or with size 0. */
+	/* Linkers leave FDEs of dropped functions: with size 0, or in .debug_frame at address 0. */
 	if (!size || (span.is_debug && !span.begin))
 		return 0;
 	if (!frames__clip(frames, &span))

@@ -89,8 +89,8 @@ struct common {
 };
 
 /* Runs the initial instructions of a CIE; *ret: the rules after them. -EBADMSG. */
-int program__begin(const struct section *section, const struct common *common, struct cursor code,
-		   struct rules *ret);
+int program__run_initial(const struct section *section, const struct common *common,
+			 struct cursor code, struct rules *ret);
 /* Runs the program of an FDE and adds its places to `frames`. -EBADMSG, -EFBIG, -ENOMEM. */
 int program__run(const struct section *section, const struct common *common, struct cursor code,
 		 struct span *span, struct frames *frames);

@@ -381,8 +381,8 @@ static int run(struct program *program)
 	return err ? err : code->bad ? -EBADMSG : 0;
 }
 
-int program__begin(const struct section *section, const struct common *common, struct cursor code,
-		   struct rules *ret)
+int program__run_initial(const struct section *section, const struct common *common,
+			 struct cursor code, struct rules *ret)
 {
 	struct program program = { .section = section, .common = common, .code = code };
 	int err;

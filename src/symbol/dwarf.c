@@ -346,7 +346,7 @@ int dwarf__find(struct dwarf *dwarf, uint64_t address, struct symbol_chain *ret)
 	unit = &dwarf->units[index];
 	if (!unit->is_read)
 		unit->has_lines = spend_lines(dwarf, &unit->die);
-	err = unit__read(unit, &dwarf->budget);
+	err = unit__read_functions(unit, &dwarf->budget);
 	if (err)
 		return err;
 	set_position(dwarf, unit, address, &position);

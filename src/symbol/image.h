@@ -19,7 +19,7 @@ struct image {
 	Elf *elf;
 	int fd;        /* -1: none; closed with the image */
 	char *bytes;   /* NULL: none; freed with the image */
-	void **copies; /* copies of sections for libdw */
+	void **copies; /* copies of sections for libdw, with a 0 appended: see sections.c */
 	size_t count;  /* of `copies` */
 };
 

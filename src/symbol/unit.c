@@ -152,7 +152,7 @@ static bool go_on(const struct unit *unit, struct walk *walk, uint32_t inside)
 	       (unsigned char *)walk->die.addr < unit->end;
 }
 
-int unit__read(struct unit *unit, uint32_t *budget)
+int unit__read_functions(struct unit *unit, uint32_t *budget)
 {
 	size_t size = (size_t)(unit->end - (const unsigned char *)unit->die.addr);
 	struct walk walk = { .die = unit->die,

@@ -38,5 +38,5 @@ int unit__add_ranges(Dwarf_Die *die, struct rangemap *map, uint32_t value, uint3
  * Reads the unit, unless it was already read. Functions and their ranges reduce the budget. Stops
  * early if the DWARF is broken or too large. -ENOMEM.
  */
-int unit__read(struct unit *unit, uint32_t *budget);
+int unit__read_functions(struct unit *unit, uint32_t *budget);
 void unit__release(struct unit *unit);

@@ -62,7 +62,7 @@ static size_t functions_of(uint32_t budget)
 	/* The DWARF of version 5 says itself how long its header is. */
 	assert_non_null(dwarf_offdie(dw, header, &unit.die));
 	unit.end = (unsigned char *)unit.die.addr + next - header;
-	assert_int_equal(unit__read(&unit, &budget), 0);
+	assert_int_equal(unit__read_functions(&unit, &budget), 0);
 	count = unit.count;
 	unit__release(&unit);
 	dwarf_end(dw);

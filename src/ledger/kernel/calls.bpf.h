@@ -94,7 +94,7 @@ static __always_inline void count_call(struct thread *thread, const struct ended
 	if (call->end_ns - call->ns < base_ns)
 		return; /* the call began before the recording */
 	if (!there || bucket >= HISTOGRAM_BUCKETS) {
-		count_lost(LOST_MAP_FULL); /* this CPU came online after the start */
+		count_lost(LOST_MAP_FULL); /* no entry for this CPU */
 		return;
 	}
 	there->total_ns += call->ns;

@@ -142,6 +142,6 @@ VERIFIED_ONCE int count_interval(__u32 slot, __u64 ns)
 	if (histogram && bucket < HISTOGRAM_BUCKETS)
 		histogram->buckets[bucket]++;
 	else
-		count_lost(LOST_MAP_FULL); /* this CPU came online after the start */
+		count_lost(LOST_MAP_FULL); /* no entry for this CPU */
 	return 0;
 }
