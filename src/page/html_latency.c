@@ -214,6 +214,8 @@ static int64_t max_of(const struct model *model, sqlite3_stmt *row)
 
 static int put_distribution(struct html *html, void *context, sqlite3_stmt *row)
 {
+	const struct signals_signal *signal = signals__find(&html->model->signals, word_at(row, 1));
+	bool is_calls = signal && signal->role == ROLE_CALLS;
 	struct html_out *out = &html->out;
 
 	json_out__open(&out->json, NULL, '{');
@@ -223,7 +225,9 @@ static int put_distribution(struct html *html, void *context, sqlite3_stmt *row)
 	html_out__text(out, "measure", (const char *)sqlite3_column_text(row, 4));
 	html_out__text(out, "unit", (const char *)sqlite3_column_text(row, 5));
 	json_out__number(&out->json, "max", max_of(html->model, row));
-	if (!strcmp(word_at(row, 1), "syscalls") && calls__is_by_choice(word_at(row, 3)))
+	if (is_calls)
+		json_out__bool(&out->json, "calls", true);
+	if (is_calls && calls__is_by_choice(word_at(row, 3)))
 		json_out__bool(&out->json, "by_choice", true);
 	json_out__close(&out->json, '}');
 	return number(context, histogram_key(OF_SIGNAL, sqlite3_column_int64(row, 0)));

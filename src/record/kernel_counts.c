@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "core/sys.h"
 #include "record/quality.h"
+#include "vocabulary/roles.h"
 
 #define STATE_SYN_SENT 2
 
@@ -115,42 +116,41 @@ static bool is_on_disk(const char *place)
 	return false;
 }
 
-/* The number of these operations that a signal counted; -1: the signal is not recorded. */
-static int64_t counted(struct recording *recording, const char *name, const char *operations)
+/* The number of these operations that the signal of a role counted; -1: it is not recorded. */
+static int64_t counted(struct recording *recording, enum role role, const char *operations)
 {
 	sqlite3 *db = recording__db(recording);
 	cleanup(sqlite3_finalize_p) sqlite3_stmt *row = NULL;
-	bool is_block = !strcmp(name, "block");
 	int64_t sum = 0;
 	char sql[512];
 
 	snprintf(sql, sizeof(sql),
 		 "SELECT coalesce(s.place, ''), coalesce(sum(c.count), 0) FROM signal g LEFT JOIN "
 		 "series s ON s.signal = g.id AND s.operation IN (%s) LEFT JOIN series_slice c ON "
-		 "c.series = s.id WHERE g.name = '%s' GROUP BY 1",
-		 operations, name);
+		 "c.series = s.id WHERE g.role = '%s' GROUP BY 1",
+		 operations, roles__name(role));
 	if (sqlite3_prepare_v2(db, sql, -1, &row, NULL) || sqlite3_step(row) != SQLITE_ROW)
 		return -1;
 	do {
 		const char *place = (const char *)sqlite3_column_text(row, 0);
 
-		if (!is_block || (place && is_on_disk(place)))
+		if (role != ROLE_DISKS || (place && is_on_disk(place)))
 			sum += sqlite3_column_int64(row, 1);
 	} while (sqlite3_step(row) == SQLITE_ROW);
 	return sum;
 }
 
-/* The losses that a signal counted itself. */
-static int64_t lost(struct recording *recording, const char *name)
+/* The losses that the signal of a role counted itself. */
+static int64_t lost(struct recording *recording, enum role role)
 {
 	cleanup(sqlite3_finalize_p) sqlite3_stmt *row = NULL;
 
 	if (sqlite3_prepare_v2(recording__db(recording),
-			       "SELECT sum(value) FROM quality WHERE name IN (?1 || '_unpaired', "
-			       "?1 || '_untracked')",
+			       "SELECT sum(q.value) FROM quality q JOIN signal g ON g.role = ?1 "
+			       "AND q.name IN (g.name || '_unpaired', g.name || '_untracked')",
 			       -1, &row, NULL))
 		return 0;
-	sqlite3_bind_text(row, 1, name, -1, SQLITE_STATIC);
+	sqlite3_bind_text(row, 1, roles__name(role), -1, SQLITE_STATIC);
 	return sqlite3_step(row) == SQLITE_ROW ? sqlite3_column_int64(row, 0) : 0;
 }
 
@@ -172,30 +172,31 @@ static int write_block(struct recording *recording, json_t *object,
 {
 	/* A write without data is a flush to the signal, but a write to the kernel. */
 	int64_t requests =
-		counted(recording, "block", "'read', 'write', 'discard', 'flush', 'other'");
+		counted(recording, ROLE_DISKS, "'read', 'write', 'discard', 'flush', 'other'");
 	int64_t missing;
 
 	if (requests < 0)
 		return 0;
 	/* The signal saw only the end of requests that were in flight at the start. */
 	missing = hold(object, "block_requests", end->requests - begin->requests, requests,
-		       begin->in_flight + lost(recording, "block"));
+		       begin->in_flight + lost(recording, ROLE_DISKS));
 	return quality__write(recording, COUNTER_BLOCK_UNCOUNTED, missing);
 }
 
 static int write_tcp(struct recording *recording, json_t *object, const struct kernel_counts *begin,
 		     const struct kernel_counts *end)
 {
-	int64_t connects = counted(recording, "tcp", "'connect'");
+	int64_t connects = counted(recording, ROLE_CONNECTIONS, "'connect'");
 	int64_t missing;
 
 	if (connects < 0)
 		return 0;
 	/* The kernel counts a connect when it begins, the signal when it ends. */
 	missing = hold(object, "tcp_connects", end->connects - begin->connects, connects,
-		       end->connecting + lost(recording, "tcp"));
+		       end->connecting + lost(recording, ROLE_CONNECTIONS));
 	missing += hold(object, "tcp_retransmits", end->retransmits - begin->retransmits,
-			counted(recording, "tcp", "'retransmit'"), lost(recording, "tcp"));
+			counted(recording, ROLE_CONNECTIONS, "'retransmit'"),
+			lost(recording, ROLE_CONNECTIONS));
 	return quality__write(recording, COUNTER_TCP_UNCOUNTED, missing);
 }
 

@@ -16,7 +16,7 @@ export interface Syscall extends Record<`${PercentileKey}_ns`, number | null> {
   name: string; count: number; errors: number; total_ns: number; run_ns: number; timed: number; max_ns: number; errno: number;
 }
 export interface Histogram {
-  of: string; name?: string; kind?: Kind | null; by_choice?: boolean; place?: string | null; operation?: string | null; measure?: string | null;
+  of: string; name?: string; kind?: Kind | null; by_choice?: boolean; calls?: boolean; place?: string | null; operation?: string | null; measure?: string | null;
   unit: string | null; count?: number; max: number;
 }
 export interface Measure { id: number; name: string; unit: string }

@@ -248,7 +248,7 @@ function rank(data: Data, rowsOf: number[][]): number[] {
     return info.unit === "ns" && !idle ? sum : sum / 1e9;
   });
   // The signal has everything that the ledger knows about a syscall, and more.
-  const told = new Set(histograms.filter((info) => info.of === "syscalls").map((info) => info.operation));
+  const told = new Set(histograms.filter((info) => info.calls).map((info) => info.operation));
   const order = weight.map((_sum, i) => i).filter((i) => rowsOf[i]!.length && !(histograms[i]!.of === "syscall" && told.has(histograms[i]!.name))).sort((a, b) => weight[b]! - weight[a]!);
   const turn = new Map(order.map((i) => {
     const place = turns.get(histograms[i]!.of) ?? 0;
