@@ -134,3 +134,13 @@ void *map__next(const struct map *map, size_t *at)
 	}
 	return NULL;
 }
+
+void map__free_values(struct map *map)
+{
+	size_t at = 0;
+	void *value;
+
+	while ((value = map__next(map, &at)))
+		free(value);
+	map__release(map);
+}

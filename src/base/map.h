@@ -17,6 +17,8 @@ struct map {
 
 /* All zeroes is an empty map. */
 void map__release(struct map *map);
+/* The same, and frees each value. */
+void map__free_values(struct map *map);
 
 /* NULL if there is none. */
 void *map__get(const struct map *map, uint64_t key);

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/vec.h"
 #include "record/collect_internal.h"
 #include "vocabulary/states.h"
 
@@ -74,14 +75,9 @@ int collect__new(struct recording *recording, bool full, struct collect **ret)
 
 void collect__free(struct collect *collect)
 {
-	size_t at = 0;
-	void *thread;
-
 	if (!collect)
 		return;
-	while ((thread = map__next(&collect->threads, &at)))
-		free(thread);
-	map__release(&collect->threads);
+	map__free_values(&collect->threads);
 	map__release(&collect->refused);
 	waits__release(collect);
 	names__free(collect->names);
@@ -99,20 +95,14 @@ int collect__begin(struct collect *collect, uint64_t start_ns)
 
 static int note_change(struct collect *collect, struct tracked *thread)
 {
-	struct tracked **grown;
-	size_t size;
+	struct tracked **added;
 
 	if (thread->changed_at)
 		return 0;
-	if (collect->changed_count == collect->changed_size) {
-		size = collect->changed_size ? collect->changed_size * 2 : 256;
-		grown = reallocarray(collect->changed, size, sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		collect->changed = grown;
-		collect->changed_size = size;
-	}
-	collect->changed[collect->changed_count++] = thread;
+	added = APPEND(&collect->changed, &collect->changed_count);
+	if (!added)
+		return -ENOMEM;
+	*added = thread;
 	thread->changed_at = collect->changed_count;
 	return 0;
 }

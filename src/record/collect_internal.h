@@ -48,10 +48,10 @@ struct collect {
 	struct map refused; /* by id: number of refusals in a row */
 	struct map owed;    /* by id: see waits.c */
 	uint64_t *due;      /* ids of threads with a final account, but maybe more waits to come */
-	size_t due_count, due_size;
+	size_t due_count;
 	size_t due_before; /* the first due_before of these are from before the last drain */
 	struct tracked **changed;
-	size_t changed_count, changed_size;
+	size_t changed_count;
 	int64_t slice;
 	uint64_t slice_ns; /* start of the slice */
 	uint64_t start_ns, end_ns;

@@ -84,23 +84,13 @@ void names__skip_peers(struct names *names)
 	names->no_peers = true;
 }
 
-static void release_all(struct map *map)
-{
-	size_t at = 0;
-	void *value;
-
-	while ((value = map__next(map, &at)))
-		free(value);
-	map__release(map);
-}
-
 void names__free(struct names *names)
 {
 	if (!names)
 		return;
-	release_all(&names->processes);
-	release_all(&names->objects);
-	release_all(&names->strangers);
+	map__free_values(&names->processes);
+	map__free_values(&names->objects);
+	map__free_values(&names->strangers);
 	pipes__free(names->pipes);
 	free(names);
 }

@@ -34,15 +34,10 @@ DEFINE_CLEANUP(struct naming *, naming__free)
 
 void naming__free(struct naming *naming)
 {
-	struct function *function;
-	size_t at = 0;
-
 	if (!naming)
 		return;
 	namer__free(naming->namer);
-	while ((function = map__next(&naming->functions, &at)))
-		free(function);
-	map__release(&naming->functions);
+	map__free_values(&naming->functions);
 	free(naming);
 }
 

@@ -97,23 +97,13 @@ int samples__new(struct recording *recording, struct names *names, struct mapper
 	return 0;
 }
 
-static void release_all(struct map *map)
-{
-	size_t at = 0;
-	void *value;
-
-	while ((value = map__next(map, &at)))
-		free(value);
-	map__release(map);
-}
-
 void samples__free(struct samples *samples)
 {
 	if (!samples)
 		return;
-	release_all(&samples->stacks);
-	release_all(&samples->nodes);
-	release_all(&samples->futexes);
+	map__free_values(&samples->stacks);
+	map__free_values(&samples->nodes);
+	map__free_values(&samples->futexes);
 	places__release(samples);
 	naming__free(samples->naming);
 	free(samples->variables);

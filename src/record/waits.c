@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/vec.h"
 #include "record/collect_internal.h"
 #include "vocabulary/states.h"
 
@@ -112,18 +113,11 @@ static bool is_even(const struct owed *owed)
 /* The thread's waits may still be in the maps; see collect__waits_drained(). */
 static int add_due(struct collect *collect, uint64_t id)
 {
-	uint64_t *grown;
-	size_t size;
+	uint64_t *added = APPEND(&collect->due, &collect->due_count);
 
-	if (collect->due_count == collect->due_size) {
-		size = collect->due_size ? collect->due_size * 2 : 256;
-		grown = reallocarray(collect->due, size, sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		collect->due = grown;
-		collect->due_size = size;
-	}
-	collect->due[collect->due_count++] = id;
+	if (!added)
+		return -ENOMEM;
+	*added = id;
 	return 0;
 }
 
@@ -270,11 +264,6 @@ int waits__end(struct collect *collect)
 
 void waits__release(struct collect *collect)
 {
-	struct owed *owed;
-	size_t at = 0;
-
-	while ((owed = map__next(&collect->owed, &at)))
-		free(owed);
-	map__release(&collect->owed);
+	map__free_values(&collect->owed);
 	free(collect->due);
 }

@@ -92,14 +92,9 @@ int walker__new(int processes_fd, int pages_fd, struct walker **ret)
 
 void walker__free(struct walker *walker)
 {
-	size_t at = 0;
-	void *page;
-
 	if (!walker)
 		return;
-	while ((page = map__next(&walker->pages, &at)))
-		free(page);
-	map__release(&walker->pages);
+	map__free_values(&walker->pages);
 	free(walker);
 }
 

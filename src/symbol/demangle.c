@@ -92,10 +92,5 @@ const char *demangle__show(struct map *cache, const char *name)
 
 void demangle__release(struct map *cache)
 {
-	size_t at = 0;
-	char *shown;
-
-	while ((shown = map__next(cache, &at)))
-		free(shown);
-	map__release(cache);
+	map__free_values(cache);
 }

@@ -40,14 +40,9 @@ struct dwarf {
 
 void dwarf__close(struct dwarf *dwarf)
 {
-	size_t at = 0;
-	char *path;
-
 	if (!dwarf)
 		return;
-	while ((path = map__next(&dwarf->paths, &at)))
-		free(path);
-	map__release(&dwarf->paths);
+	map__free_values(&dwarf->paths);
 	for (size_t i = 0; i < dwarf->count; i++)
 		unit__release(&dwarf->units[i]);
 	free(dwarf->units);
