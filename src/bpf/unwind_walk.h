@@ -100,9 +100,10 @@ UNWIND_FN int unwind_ends(struct unwind *walk, enum stack_end why)
 	return 1;
 }
 
-UNWIND_FN int unwind_arrive(struct unwind *walk, __u64 pc, __u64 sp, __u64 bp)
+UNWIND_FN int unwind_arrive(struct unwind *walk, __u64 address, __u64 sp, __u64 bp)
 {
-	pc = ARCH_CODE_ADDRESS(pc);
+	__u64 pc = ARCH_CODE_ADDRESS(address);
+
 	if (!pc)
 		return unwind_ends(walk, STACK_END_ROOT);
 	if (pc < UNWIND_LEAST_ADDRESS || pc >= ARCH_MOST_ADDRESS)

@@ -36,7 +36,7 @@ struct self_test_facts {
  * memory, complete when the process has ended; self_test_work__release() frees it. 0 or -errno.
  */
 int self_test_work__start(pid_t *ret_pid, int *ret_gate, struct self_test_facts **ret_facts);
-void self_test_work__release(struct self_test_facts *facts);
+void self_test_work__release(struct self_test_facts *old);
 
 /*
  * Records the work, checks the results, prints them. Returns the exit status: 0, or 1 if a check

@@ -66,7 +66,7 @@ struct samples {
 };
 
 /* The frame, created if it is new. */
-int places__find(struct samples *samples, uint64_t frame, uint32_t pid, struct frame **ret);
+int places__find(struct samples *samples, uint64_t raw, uint32_t pid, struct frame **ret);
 /* The module of a file. Holds a reference, which places__leave() drops. */
 int places__hold_file(struct samples *samples, uint32_t number, struct code **ret);
 int places__leave(struct samples *samples, struct code *code);

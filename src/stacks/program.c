@@ -28,16 +28,21 @@ struct program {
 
 /* --- rules → row ---------------------------------------------------------------------------- */
 
+/* The encoding of a register saved at the low end of the frame, or in the 8 bytes above. 0:
+ * neither. */
+static uint8_t saved_at_base(const struct rules *rules, int64_t at)
+{
+	uint64_t above = (uint64_t)at + (uint64_t)rules->cfa_offset;
+
+	return !above ? UNWIND_AT_BASE : above == 8 ? UNWIND_ABOVE_BASE : 0;
+}
+
 /* The encoding in a row of a register saved at CFA + `at`, see UNWIND_BP_AT_BP. 0: not possible. */
 static uint8_t saved_at(const struct rules *rules, int64_t at)
 {
-	int64_t base = -rules->cfa_offset;
-
 	if (at < 0 && at % 8 == 0 && at >= -8 * UNWIND_MOST_SAVED)
 		return (uint8_t)(-at / 8);
-	if (!ARCH_LINK_REGISTER || rules->expression)
-		return 0;
-	return at == base ? UNWIND_AT_BASE : at == base + 8 ? UNWIND_ABOVE_BASE : 0;
+	return ARCH_LINK_REGISTER && !rules->expression ? saved_at_base(rules, at) : 0;
 }
 
 /* Sets the rules of the frame pointer and of the return address; false: one is not supported. */

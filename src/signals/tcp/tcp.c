@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "signals/tcp/tcp.h"
-#include "base/address.h"
 
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
