@@ -20,6 +20,9 @@ const context = await chromium.launchPersistentContext(profile, {
 export const page = context.pages()[0] ?? (await context.newPage());
 let complaints = [];
 
+// In CI the browser shares two CPUs with two VMs.
+page.setDefaultTimeout(120_000);
+
 page.on("console", (message) => ["error", "warning"].includes(message.type()) && complaints.push(message.text()));
 page.on("pageerror", (error) => complaints.push(String(error)));
 page.on("dialog", (dialog) => {
