@@ -106,8 +106,8 @@ static void judge_call(struct self_test *test, const char *call, int64_t expecte
 }
 
 /* Compares the waits of a thread for one cause with what it measured itself. */
-static void resolve_timeout(struct self_test *test, const char *name, const char *cause,
-			    const char *thread, int64_t measured_ns)
+static void judge_wait(struct self_test *test, const char *name, const char *cause,
+		       const char *thread, int64_t measured_ns)
 {
 	char sql[160];
 	int64_t wait_ns, other_ns;
@@ -133,9 +133,9 @@ static void judge_times(struct self_test *test)
 		ask(test, "SELECT sum(ns) FROM time_by_thread WHERE comm = ?1 AND state = 'run'",
 		    SELF_TEST_SPINNER);
 
-	resolve_timeout(test, "sleep", "sleep", SELF_TEST_SLEEPER, facts->sleep_ns);
-	resolve_timeout(test, "lock", "lock", SELF_TEST_WAITER, facts->lock_ns);
-	resolve_timeout(test, "pipe", "pipe", SELF_TEST_LISTENER, facts->listen_ns);
+	judge_wait(test, "sleep", "sleep", SELF_TEST_SLEEPER, facts->sleep_ns);
+	judge_wait(test, "lock", "lock", SELF_TEST_WAITER, facts->lock_ns);
+	judge_wait(test, "pipe", "pipe", SELF_TEST_LISTENER, facts->listen_ns);
 	judge(test, "cpu",
 	      run_ns >= facts->cpu_ns - facts->cpu_ns / CPU_SLACK &&
 		      run_ns <= facts->spin_ns + facts->spin_ns / CPU_SLACK,

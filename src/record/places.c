@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/vec.h"
 #include "bpf/stack.h"
 #include "record/samples_internal.h"
 
@@ -123,18 +124,11 @@ static uint64_t mix(uint64_t a, uint64_t b)
 
 static int note_unnamed(struct samples *samples, struct frame *frame)
 {
-	struct frame **grown;
+	struct frame **added = APPEND(&samples->unnamed, &samples->unnamed_count);
 
-	if (samples->unnamed_count == samples->unnamed_size) {
-		size_t size = samples->unnamed_size ? samples->unnamed_size * 2 : 1024;
-
-		grown = reallocarray(samples->unnamed, size, sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		samples->unnamed = grown;
-		samples->unnamed_size = size;
-	}
-	samples->unnamed[samples->unnamed_count++] = frame;
+	if (!added)
+		return -ENOMEM;
+	*added = frame;
 	return 0;
 }
 
@@ -215,16 +209,13 @@ int places__sweep(struct samples *samples, uint64_t kept_ns)
 void places__release(struct samples *samples)
 {
 	struct frame *frame;
-	struct code *code;
 	size_t at = 0;
 
 	while ((frame = map__next(&samples->frames, &at))) {
 		free(frame->functions);
 		free(frame);
 	}
-	for (at = 0; (code = map__next(&samples->modules, &at));)
-		free(code);
 	map__release(&samples->frames);
-	map__release(&samples->modules);
+	map__free_values(&samples->modules);
 	free(samples->unnamed);
 }

@@ -57,7 +57,7 @@ struct samples {
 	struct map nodes;  /* by parent and frame: struct node */
 	int64_t last_node;
 	struct frame **unnamed; /* not named yet, oldest first */
-	size_t unnamed_count, unnamed_size;
+	size_t unnamed_count;
 	struct map futexes;         /* by object: struct futex */
 	struct variable *variables; /* not named yet */
 	size_t variable_count;
