@@ -22,6 +22,24 @@ int64_t now_ns(void)
 	return now.tv_sec * 1000 * MS + now.tv_nsec;
 }
 
+int64_t stolen_ns(void)
+{
+	FILE *stat = fopen("/proc/stat", "r");
+	long ticks = 0;
+
+	assert_non_null(stat);
+	assert_int_equal(fscanf(stat, "cpu %*d %*d %*d %*d %*d %*d %*d %ld", &ticks), 1);
+	fclose(stat);
+	return ticks * (1000 * MS / sysconf(_SC_CLK_TCK));
+}
+
+int64_t stolen_since(int64_t before_ns)
+{
+	int64_t now = stolen_ns();
+
+	return now ? now - before_ns + 1000 * MS / sysconf(_SC_CLK_TCK) : 0;
+}
+
 const char *workload__path(const char *name)
 {
 	static char paths[4][256];

@@ -18,6 +18,11 @@
 
 int64_t now_ns(void);
 
+/* Time that the hypervisor has taken from the CPUs. The scheduler does not count it as running. */
+int64_t stolen_ns(void);
+/* The most that can have been taken since then: /proc/stat counts whole ticks. 0 if never any. */
+int64_t stolen_since(int64_t before_ns);
+
 /* The path of a workload's program; one of a few static buffers. */
 const char *workload__path(const char *name);
 

@@ -22,19 +22,6 @@ static struct {
 	int64_t stolen_ns;
 } runs[LEVELS];
 
-/* What the machine below this one took from its CPUs so far: the kernel does not count it as run.
- */
-static int64_t stolen_ns(void)
-{
-	FILE *stat = fopen("/proc/stat", "r");
-	long ticks = 0;
-
-	assert_non_null(stat);
-	assert_int_equal(fscanf(stat, "cpu %*d %*d %*d %*d %*d %*d %*d %ld", &ticks), 1);
-	fclose(stat);
-	return ticks * (1000 * MS / sysconf(_SC_CLK_TCK));
-}
-
 static int record_both(void **state)
 {
 	/* The VM's /tmp is memory, which does not let anybody wait. */
@@ -46,10 +33,7 @@ static int record_both(void **state)
 
 		runs[i].report = trial__record(ARGS("--level", level_names[i]),
 					       is_emulated() ? on_disk : in_file, &runs[i].log);
-		runs[i].stolen_ns = stolen_ns() - before_ns;
-		/* Told in ticks: less than one may have been stolen unseen. */
-		if (before_ns)
-			runs[i].stolen_ns += 1000 * MS / sysconf(_SC_CLK_TCK);
+		runs[i].stolen_ns = stolen_since(before_ns);
 	}
 	return 0;
 }
