@@ -145,20 +145,22 @@ static int work(void)
 	return 0;
 }
 
-int self_test_work__start(pid_t *ret_pid, int *ret_gate, struct self_test_facts **ret_facts)
+/* Forks the process that does the work as soon as a byte arrives through the gate. */
+static int start(pid_t *ret_pid, int *ret_gate)
 {
 	int gate[2];
 	pid_t pid;
 
-	facts = mmap(NULL, sizeof(*facts), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
-		     0);
-	if (facts == MAP_FAILED)
-		return -errno;
 	if (pipe2(gate, O_CLOEXEC))
 		return -errno;
 	pid = fork();
-	if (pid < 0)
-		return -errno;
+	if (pid < 0) {
+		int err = -errno;
+
+		close(gate[0]);
+		close(gate[1]);
+		return err;
+	}
 	if (!pid) {
 		char byte;
 
@@ -169,6 +171,22 @@ int self_test_work__start(pid_t *ret_pid, int *ret_gate, struct self_test_facts 
 	close(gate[0]);
 	*ret_pid = pid;
 	*ret_gate = gate[1];
+	return 0;
+}
+
+int self_test_work__start(pid_t *ret_pid, int *ret_gate, struct self_test_facts **ret_facts)
+{
+	int err;
+
+	facts = mmap(NULL, sizeof(*facts), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		     0);
+	if (facts == MAP_FAILED)
+		return -errno;
+	err = start(ret_pid, ret_gate);
+	if (err) {
+		self_test_work__release(facts);
+		return err;
+	}
 	*ret_facts = facts;
 	return 0;
 }
