@@ -17,6 +17,12 @@
 /* Bit of ledger_key.first: the thread has no account, and the other bits are its tid. */
 #define FIRST_UNACCOUNTED (1ULL << 63)
 
+/*
+ * After this many draws, or stacks taken at switch-out, since user space last adjusted their rate,
+ * the kernel half halves the rate by itself.
+ */
+#define LEDGER_FUSE 4000
+
 /* What ended a wait. */
 enum ledger_by {
 	BY_NOBODY,

@@ -27,21 +27,15 @@
 /* Most drawn intervals in one sample. */
 #define MOST_COUNT 0xffff
 
-/*
- * Limits the rate until user space adjusts it: after FUSE more draws the period doubles; after FUSE
- * more stacks taken at switch-out the shift grows by one.
- */
-#define FUSE 4000
-
 /* Random bits used per draw. Periods are below 2^40 ns, so products stay below 2^64. */
 #define DRAW_BITS 24
 
 const volatile bool with_stacks;
 
 __u64 draw_period_ns; /* user space raises it when too many intervals are drawn */
-__u64 draw_limit = FUSE;
+__u64 draw_limit = LEDGER_FUSE;
 __u64 drawn; /* intervals drawn so far */
-__u64 left_limit = FUSE;
+__u64 left_limit = LEDGER_FUSE;
 __u64 left_taken;       /* stacks taken at switch-out outside of syscalls so far */
 __u32 switch_out_shift; /* one such stack in 2^switch_out_shift is taken; user space changes it too
 			 */
@@ -60,7 +54,7 @@ static __always_inline bool exceeds_rate_limit(__u64 *count, __u64 *fuse)
 	__u64 most = *fuse;
 
 	return __sync_fetch_and_add(count, 1) >= most &&
-	       __sync_val_compare_and_swap(fuse, most, most + FUSE) == most;
+	       __sync_val_compare_and_swap(fuse, most, most + LEDGER_FUSE) == most;
 }
 
 static __always_inline void count_drawn(void)

@@ -21,8 +21,6 @@
  */
 #define RATE_AIM  1500
 #define RATE_MOST 2000
-/* After this many between two rate checks, the kernel half doubles the period by itself. */
-#define RATE_FUSE 4000
 
 #define MOST_SHIFT 12
 
@@ -120,7 +118,7 @@ static void hold_left(struct ledger *ledger, uint64_t elapsed_ns)
 	if (rate < RATE_AIM / 3 && shift)
 		shift--;
 	ledger->skel->bss->switch_out_shift = shift < MOST_SHIFT ? shift : MOST_SHIFT;
-	ledger->skel->data->left_limit = taken + RATE_FUSE;
+	ledger->skel->data->left_limit = taken + LEDGER_FUSE;
 	ledger->rate_left = taken;
 }
 
@@ -147,7 +145,7 @@ void ledger__hold_rate(struct ledger *ledger)
 	if (period_ns > MOST_PERIOD_NS)
 		period_ns = MOST_PERIOD_NS;
 	ledger->skel->bss->draw_period_ns = period_ns;
-	ledger->skel->data->draw_limit = drawn + RATE_FUSE;
+	ledger->skel->data->draw_limit = drawn + LEDGER_FUSE;
 	ledger->rate_ns = now_ns;
 	ledger->rate_drawn = drawn;
 	hold_left(ledger, elapsed_ns);
