@@ -358,8 +358,8 @@ struct waiting {
 	const struct helper_patience *patience;
 	uint64_t began_cpu_ns; /* CPU time when the question was asked */
 	uint64_t seen_cpu_ns;  /* CPU time when work was last seen */
-	uint64_t quiet_ns;     /* time since then */
-	uint64_t looked_ns;
+	uint64_t quiet_ns;     /* time without work and without bytes of the answer */
+	uint64_t looked_ns;    /* the time up to which quiet_ns is counted */
 };
 
 static uint64_t most_quiet_ns(const struct helper *helper, const struct helper_patience *patience)

@@ -170,7 +170,7 @@ void child__look(struct child *child)
 	reap(child, WNOHANG);
 }
 
-void child__end(struct child *child)
+void child__terminate(struct child *child)
 {
 	uint64_t until_ns = clock__now_ns() + PATIENCE_NS;
 

@@ -39,5 +39,5 @@ int child__start(char **command, struct child *ret);
 void child__open_gate(struct child *child, bool go);
 /* Checks whether it has ended, and stores how. */
 void child__look(struct child *child);
-/* Asks it to end and waits. Kills it after some seconds, with a warning. */
-void child__end(struct child *child);
+/* Sends SIGTERM and waits. Sends SIGKILL after some seconds, with a warning. */
+void child__terminate(struct child *child);

@@ -336,7 +336,7 @@ int record__one(struct record_options *options, const char *path, uint64_t numbe
 	/* If more recordings follow, the command must not disturb them. */
 	child__look(&child);
 	if (options->repeats && !interrupted && !child.ended)
-		child__end(&child);
+		child__terminate(&child);
 	else
 		ret->status = child.ended ? child.status : 0;
 	return err;

@@ -11,7 +11,7 @@
 struct series;
 
 struct series_takers {
-	/* A negative result stops series__take(), which then returns it. */
+	/* A negative result of either function stops series__take(), which then returns it. */
 	int (*take_sum)(void *context, const struct series_key *key, const struct series_sum *sum);
 	/* `added`: the increase of one bucket in the distribution of value number `value`. */
 	int (*take_bucket)(void *context, const struct series_place *place, uint32_t value,

@@ -44,8 +44,8 @@ int target__add_pid(struct target *target, uint64_t pid);
 int target__add_tid(struct target *target, uint64_t tid);
 int target__add_name(struct target *target, const char *name);
 /*
- * Processes that execute this file. -EACCES, -EISDIR and the like; -ENOEXEC: a script, which no
- * process executes directly.
+ * Processes that execute this file, and their children. -EACCES: not an executable file; -EISDIR;
+ * -ENOEXEC: a script, which no process executes directly; or the errno of stat().
  */
 int target__add_exe(struct target *target, const char *path);
 /* By name or number. -ENOENT: no such user. */

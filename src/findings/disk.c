@@ -63,7 +63,7 @@ static void release_parts(struct signals_parts *parts)
 	free(parts->list);
 }
 
-/* Names the file that took most of a group's file time, if that can explain waiting for `ns`. */
+/* Appends the file that took most of a group's file time, if that can explain waiting for `ns`. */
 static void say_file(const struct model *model, const struct model_group *group, int64_t ns,
 		     char *text, size_t size)
 {

@@ -211,8 +211,8 @@ static void say_call(struct finding *finding, const struct model *model,
 	say(finding, ".");
 }
 
-/* Inserts a candidate into the sorted list of the best ones. */
-static void offer(struct candidate *best, const struct candidate *candidate)
+/* Inserts a candidate into the sorted list of the best ones. The last one drops out. */
+static void offer(struct candidate best[static LEDGERS_MOST], const struct candidate *candidate)
 {
 	struct candidate next = *candidate;
 

@@ -250,8 +250,8 @@ const char *model__kind_name(enum kind kind);
 /* Returns model_wait.alike for an object. */
 int64_t model__merged_object(const struct model *model, int64_t object);
 /*
- * Whether the waker of such a wait is its culprit. False for disk waits: the completion interrupt
- * runs in the context of whichever thread is running.
+ * Whether the waker of such a wait is its culprit. False for waits for the disk and for page
+ * faults: the completion interrupt runs in the context of whichever thread is running.
  */
 bool model__has_culprit(const struct model_state *state);
 /* Returns NULL if no figure has that name. */

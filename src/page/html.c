@@ -215,7 +215,7 @@ static void put_folded(struct html *html)
 static int put_document(struct html *html, json_t *diff)
 {
 	static int (*const parts[])(struct html *html) = {
-		html__put_threads, html__put_time,      html__put_stacks,
+		html__put_threads, html__put_time,      html__put_waits_and_stacks,
 		html__put_calls,   html__put_latencies, html__put_signals,
 	};
 	int err = html_bins__load(&html->bins, html->model, html->db);

@@ -32,8 +32,7 @@ int html__each(struct html *html, const char *sql, html_take *take, void *contex
 /* Each writes members of the document. Returns 0 or an error of model__load(). */
 int html__put_threads(struct html *html);
 int html__put_time(struct html *html);
-int html__put_waits(struct html *html);
-int html__put_stacks(struct html *html);
+int html__put_waits_and_stacks(struct html *html);
 int html__put_calls(struct html *html);
 int html__put_latencies(struct html *html);
 int html__put_signals(struct html *html);

@@ -319,7 +319,8 @@ static int count_distributions(struct html *html, void *context, sqlite3_stmt *r
 	return 0;
 }
 
-static int put_distributions(struct html *html, struct heat *heat)
+/* Writes and numbers the distributions. read_heat() reads their counts later. */
+static int put_distribution_heads(struct html *html, struct heat *heat)
 {
 	size_t before = heat->count;
 	int err = html__each(html,
@@ -352,7 +353,7 @@ int html__put_latencies(struct html *html)
 	json_out__open(&html->out.json, "histograms", '[');
 	err = put_own(html, &heat);
 	if (!err && html->model->signals.known)
-		err = put_distributions(html, &heat);
+		err = put_distribution_heads(html, &heat);
 	json_out__close(&html->out.json, ']');
 	if (!err)
 		err = read_heat(html, &heat);

@@ -101,7 +101,10 @@ static int put_blames(struct html *html, struct stacks *stacks)
 	return err;
 }
 
-/* Writes the exact sums of each thread in each wait on the page. */
+/*
+ * Writes the sums of each thread in each wait on the page, from the ledger, not from samples. Waits
+ * beyond MOST_WAIT_THREADS rows are counted in `folded`.
+ */
 static int put_wait_threads(struct html *html)
 {
 	static const struct html_column columns[] = { { "wait", HTML_COLUMN_KEY },
@@ -299,7 +302,7 @@ static int put_samples(struct html *html, struct stacks *stacks)
 	return err;
 }
 
-int html__put_stacks(struct html *html)
+int html__put_waits_and_stacks(struct html *html)
 {
 	int32_t bins = (int32_t)html->bins.count;
 	struct stacks stacks = {

@@ -165,7 +165,7 @@ int counts__write_errors(struct counts *counts)
 }
 
 /* Skips a CPU that never switched: it ran one thread or was idle all the time, unknown which. */
-int counts__write_cpus(struct counts *counts, uint64_t end_ns)
+int counts__write_idle(struct counts *counts, uint64_t end_ns)
 {
 	uint64_t hidden_ns = 0;
 	int err = 0;

@@ -17,5 +17,5 @@ void counts__share(struct counts *counts);
 int counts__write(struct counts *counts, int64_t slice);
 /* Errors by errno, once, at the end. */
 int counts__write_errors(struct counts *counts);
-/* The accounts of CPUs, once, at the end. */
-int counts__write_cpus(struct counts *counts, uint64_t end_ns);
+/* The idle time of each CPU, and the sum of hidden time; once, at the end. */
+int counts__write_idle(struct counts *counts, uint64_t end_ns);

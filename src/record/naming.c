@@ -93,7 +93,7 @@ int naming__leave(struct naming *naming, const struct frame *frame)
 	return err;
 }
 
-void naming__leave_module(struct naming *naming, const struct code *code)
+void naming__forget_module(struct naming *naming, const struct code *code)
 {
 	if (!naming || code->kind == CODE_KERNEL)
 		return;
@@ -351,7 +351,7 @@ int samples__name(struct samples *samples, bool (*is_interrupted)(void))
 	return err;
 }
 
-int samples__name_some(struct samples *samples, uint64_t until_ns)
+int samples__name_until(struct samples *samples, uint64_t until_ns)
 {
 	const struct namer_options options = { .no_debuginfod = true };
 	int64_t began_ns;

@@ -90,7 +90,7 @@ int places__leave(struct samples *samples, struct code *code)
 		return 0;
 	if (code->kind == CODE_FILE)
 		mapper__leave(samples->mapper, code->number);
-	naming__leave_module(samples->naming, code);
+	naming__forget_module(samples->naming, code);
 	free(map__take(&samples->modules, code->key));
 	return recording__drop(samples->recording, RECORDING_DROP_MODULE, id);
 }

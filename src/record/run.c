@@ -277,7 +277,7 @@ void run__set_interval(struct run *run, uint64_t interval_ns)
 
 int run__name(struct run *run, uint64_t until_ns)
 {
-	return run->samples ? samples__name_some(run->samples, until_ns) : 0;
+	return run->samples ? samples__name_until(run->samples, until_ns) : 0;
 }
 
 static int write_quality(struct run *run)
@@ -496,5 +496,5 @@ int run__stop(struct run *run)
 		err = write_quality(run);
 	if (!err)
 		err = write_cost(run);
-	return err ? err : counts__write_cpus(run->counts, end_ns);
+	return err ? err : counts__write_idle(run->counts, end_ns);
 }

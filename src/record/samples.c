@@ -165,7 +165,10 @@ static int take_stack(struct samples *samples, const struct stack_record *record
 	return err;
 }
 
-/* Replaces *id, a node, by the node of `frame` called by it. Creates that if it is new. */
+/*
+ * Replaces *id, a node, by the node of `frame` called by it. Creates that if it is new. Marks it as
+ * used at now_ns.
+ */
 static int descend_to(struct samples *samples, const struct frame *frame, uint64_t now_ns,
 		      int64_t *id)
 {

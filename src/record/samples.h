@@ -32,10 +32,10 @@ int samples__take(void *context, const struct wire_head *head);
  */
 int samples__name(struct samples *samples, bool (*is_interrupted)(void));
 /*
- * May be called any number of times before: names unnamed frames until `until_ns`. Downloads and
- * logs nothing.
+ * May be called any number of times before: names unnamed frames and variables until `until_ns`,
+ * and leaves the rest. Downloads and logs nothing.
  */
-int samples__name_some(struct samples *samples, uint64_t until_ns);
+int samples__name_until(struct samples *samples, uint64_t until_ns);
 
 /*
  * Drops stacks, frames, functions and modules that no sample has used since `before_ns`. The

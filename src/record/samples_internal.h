@@ -78,4 +78,4 @@ void naming__free(struct naming *naming);
 /* Drops the references of a frame to its functions. */
 int naming__leave(struct naming *naming, const struct frame *frame);
 /* Forgets a module that is being dropped. `naming` may be NULL. */
-void naming__leave_module(struct naming *naming, const struct code *code);
+void naming__forget_module(struct naming *naming, const struct code *code);

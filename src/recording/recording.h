@@ -340,8 +340,10 @@ int recording__drop(struct recording *recording, enum recording_dropped what, in
 int recording__save(struct recording *recording, const char *path);
 
 /*
- * Opens an existing recording read-only. -ENOENT, -EACCES, -EISDIR; -EBADMSG: not a recording;
- * -EPROTONOSUPPORT: made by a newer gapless. The caller closes it with sqlite3_close().
+ * Opens an existing recording for reading. If its recorder was killed, this first rolls back the
+ * commit that was open then, which needs write permission. -ENOENT, -EACCES, -EISDIR; -EBADMSG: not
+ * a recording; -EPROTONOSUPPORT: made by a newer gapless. The caller closes it with
+ * sqlite3_close().
  */
 int recording__open(const char *path, sqlite3 **ret);
 /*

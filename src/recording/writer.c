@@ -47,6 +47,7 @@ static int error_of(sqlite3 *db, int rc)
 	return rc == SQLITE_NOMEM ? -ENOMEM : -EIO;
 }
 
+/* Keeps the first error, and returns it from then on. Rolls back the open transaction. */
 static int fail(struct recording *recording, int rc)
 {
 	if (recording->failed)

@@ -26,7 +26,8 @@ struct headers {
 	size_t build_id_bytes; /* 0: none */
 };
 
-/* -ENOEXEC: invalid, or not a program or library for this machine. Or the errno of pread(). */
+/* Reads code segments and build-id. -ENOEXEC: invalid, or not a program or library for this
+ * machine. Or the errno of pread(). */
 int headers__read(int fd, struct headers *ret);
 
 /* The ELF address of the page at `offset` of the file. -ENOENT: no code there. */

@@ -68,7 +68,7 @@ static int take_request(void *context, void *record, size_t size)
 	if (request->head.kind == UNWIND_NEED_PROCESS) {
 		/* Also between requests: a thousand in a row would let the event rings fill up. */
 		take_events(mapper);
-		tracker__learn(mapper->tracker, request->id);
+		tracker__follow(mapper->tracker, request->id);
 	} else if (request->head.kind == UNWIND_NEED_MODULE) {
 		module = modules__get(mapper->modules, request->id);
 		if (module)
@@ -155,7 +155,7 @@ static void *run(void *context)
 			(void)!read(mapper->wake_fd, &wakes, sizeof(wakes));
 		take_events(mapper);
 		while ((pid = next_watched(mapper)))
-			tracker__learn(mapper->tracker, pid);
+			tracker__follow(mapper->tracker, pid);
 		note_learnt(mapper);
 		(void)ring_buffer__consume(mapper->requests);
 		if (clock__now_ns() - sweep_ns < SWEEP_MS * 1000000ULL)

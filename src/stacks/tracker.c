@@ -220,7 +220,7 @@ static int process_read(struct tracker *tracker, uint32_t pid, struct process **
 	return 0;
 }
 
-void tracker__learn(struct tracker *tracker, uint32_t pid)
+void tracker__follow(struct tracker *tracker, uint32_t pid)
 {
 	struct process *before = map__get(&tracker->processes, pid), *process;
 	int err = process_read(tracker, pid, &process);

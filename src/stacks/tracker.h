@@ -26,8 +26,8 @@ struct tracker_options {
 int tracker__new(const struct tracker_options *options, struct tracker **ret);
 void tracker__free(struct tracker *tracker);
 
-/* Reads the current mappings of a process, and follows it from now on. */
-void tracker__learn(struct tracker *tracker, uint32_t pid);
+/* Reads the current mappings of a process, and follows it from now on if it has not ended. */
+void tracker__follow(struct tracker *tracker, uint32_t pid);
 
 /* Takes a record of the kernel; `context` is the tracker. */
 void tracker__take(void *context, const struct event *event);

@@ -130,9 +130,11 @@ static __always_inline __u32 error_of(__s32 nr, long ret)
  *
  *   handler, no restart    signal_deliver shows it; the call is counted there, with EINTR
  *   handler, then restart  rt_sigreturn restores the stack pointer of the call, and the next call
- *                          with that stack pointer is the restart; calls of the handler have
- *                          another one
+ *                          is the restart; calls of the handler have another stack pointer
  *   no handler             the next call is the restart
+ *
+ * If the next call has another number or stack pointer, it is no restart, and the interrupted call
+ * is counted.
  */
 enum broken_state {
 	BROKEN_OFF, /* the next call is the restart, unless a handler runs first */
