@@ -152,6 +152,7 @@ struct ledger_cpu {
 	__u64 idle_ns;
 	__u64 hidden_ns; /* running time of threads that the kernel hides from BPF programs */
 	__u64 since_ns;  /* start of the current idle or hidden interval; 0: none */
+	__u64 hidden;    /* whether that interval is hidden */
 	__u64 switches;  /* 0: nothing is known of this CPU */
 };
 

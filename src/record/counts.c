@@ -172,14 +172,13 @@ int counts__write_idle(struct counts *counts, uint64_t end_ns)
 
 	for (int i = 0; i < ledger__cpus(counts->ledger) && !err; i++) {
 		const struct ledger_cpu *cpu = ledger__cpu(counts->ledger, i);
-		uint64_t idle_ns = cpu->idle_ns;
+		uint64_t open_ns =
+			cpu->since_ns && cpu->since_ns < end_ns ? end_ns - cpu->since_ns : 0;
+		uint64_t idle_ns = cpu->idle_ns + (cpu->hidden ? 0 : open_ns);
 
-		hidden_ns += cpu->hidden_ns;
-		if (!cpu->switches)
-			continue;
-		if (cpu->since_ns && cpu->since_ns < end_ns)
-			idle_ns += end_ns - cpu->since_ns;
-		err = recording__put_cpu(counts->recording, i, (int64_t)idle_ns);
+		hidden_ns += cpu->hidden_ns + (cpu->hidden ? open_ns : 0);
+		if (cpu->switches)
+			err = recording__put_cpu(counts->recording, i, (int64_t)idle_ns);
 	}
 	return err ? err
 		   : quality__write(counts->recording, COUNTER_HIDDEN_CPU_NS, (int64_t)hidden_ns);

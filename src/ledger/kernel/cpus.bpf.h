@@ -19,8 +19,8 @@ struct {
  * The kernel hides the switch away from such a thread too, so hidden time may have ended earlier,
  * when the thread that leaves now got the CPU.
  */
-static __always_inline void account_cpu(struct task_struct *prev, struct thread *out,
-					struct thread *in, __u64 now)
+static __always_inline void account_cpu(struct task_struct *prev, struct task_struct *next,
+					struct thread *out, struct thread *in, __u64 now)
 {
 	__u32 index = bpf_get_smp_processor_id();
 	struct ledger_cpu *cpu = bpf_map_lookup_elem(&cpus, &index);
@@ -38,5 +38,6 @@ static __always_inline void account_cpu(struct task_struct *prev, struct thread 
 			cpu->idle_ns += until - since;
 	}
 	cpu->since_ns = in ? 0 : now;
+	cpu->hidden = next->pid != 0;
 	cpu->switches++;
 }

@@ -220,7 +220,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	if (in)
 		gets_cpu(in, next, now);
 	if (track_cpus)
-		account_cpu(prev, out, in, now);
+		account_cpu(prev, next, out, in, now);
 	return 0;
 }
 
