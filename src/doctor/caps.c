@@ -44,18 +44,24 @@ static bool foreign_process_readable(pid_t other)
 	       process_vm_readv(other, &to, 1, &from, 1, 0) == 1;
 }
 
-/* A bit for each feature that works in this process. */
-static uint64_t what_works(pid_t other)
+/* A bit for each feature that works in this process. Stops if one of `wanted` does not work. */
+static uint64_t what_works(pid_t other, uint64_t wanted)
 {
 	cleanup(features__free_p) struct features *features = features__new();
 	struct canary_result canary = {};
 	uint64_t works = 0;
 
-	for (int i = 0; features && i < FEATURE_COUNT; i++)
-		if (features__has(features, i))
-			works |= UINT64_C(1) << i;
 	works |= (uint64_t)doctor__kallsyms_readable() << WORKS_KALLSYMS;
 	works |= (uint64_t)foreign_process_readable(other) << WORKS_FOREIGN_PROCESS;
+	if (wanted & ~works &
+	    (UINT64_C(1) << WORKS_KALLSYMS | UINT64_C(1) << WORKS_FOREIGN_PROCESS))
+		return works;
+	for (int i = 0; features && i < FEATURE_COUNT; i++) {
+		if (features__has(features, i))
+			works |= UINT64_C(1) << i;
+		else if (wanted & UINT64_C(1) << i)
+			return works;
+	}
 	if (features && !canary__run(features, &canary) && canary.ring == CANARY_EVENTS &&
 	    canary.iterator == CANARY_EVENTS)
 		works |= UINT64_C(1) << WORKS_CANARY;
@@ -78,19 +84,19 @@ static bool become_nobody_with(const struct doctor_cap *caps)
 	return !prctl(PR_SET_DUMPABLE, 1);
 }
 
-/* What works in a child that has only `caps`; 0 if the child could not be created. */
-static uint64_t try_with(const struct doctor_cap *caps)
+/* Whether all of `wanted` works in a child that has only `caps`. */
+static bool is_enough(const struct doctor_cap *caps, uint64_t wanted)
 {
 	uint64_t works = 0;
 	pid_t parent = getpid(), child;
 	int pipe_fds[2];
 
 	if (pipe(pipe_fds))
-		return 0;
+		return false;
 	child = fork();
 	if (!child) {
 		if (become_nobody_with(caps))
-			works = what_works(parent);
+			works = what_works(parent, wanted);
 		_exit(write(pipe_fds[1], &works, sizeof(works)) != sizeof(works));
 	}
 	close(pipe_fds[1]);
@@ -100,7 +106,7 @@ static uint64_t try_with(const struct doctor_cap *caps)
 		waitpid(child, NULL, 0);
 	}
 	close(pipe_fds[0]);
-	return works;
+	return (works & wanted) == wanted;
 }
 
 /*
@@ -108,13 +114,13 @@ static uint64_t try_with(const struct doctor_cap *caps)
  */
 static bool shrink(struct doctor_cap *caps, uint64_t wanted)
 {
-	if ((try_with(caps) & wanted) != wanted)
+	if (!is_enough(caps, wanted))
 		return false;
 	for (struct doctor_cap *cap = caps; cap->name; cap++) {
 		if (!cap->held)
 			continue;
 		cap->held = false;
-		cap->held = (try_with(caps) & wanted) != wanted;
+		cap->held = !is_enough(caps, wanted);
 	}
 	return true;
 }
@@ -125,7 +131,7 @@ int doctor__smallest_caps(bool with_uprobes, struct doctor_cap *caps, size_t siz
 					UINT64_C(1) << FEATURE_URETPROBE |
 					UINT64_C(1) << FEATURE_USDT;
 	const struct doctor_cap *known = doctor__known_caps();
-	uint64_t wanted = what_works(getpid());
+	uint64_t wanted = what_works(getpid(), 0);
 
 	if (geteuid() || !(wanted & UINT64_C(1) << WORKS_CANARY))
 		return -EPERM;
