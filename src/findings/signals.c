@@ -74,7 +74,6 @@ static bool is_own(const struct model_group *group)
 	return group && group->own;
 }
 
-/* Inserts a candidate into the sorted list of the best ones. The last one drops out. */
 static void offer(struct offers *offers, const struct candidate *candidate)
 {
 	struct candidate next = *candidate;
