@@ -27,8 +27,9 @@ struct sample_row {
 
 struct stacks_recording {
 	char path[64];
-	json_t *log;    /* what the command logged; NULL if none was recorded */
-	json_t *report; /* as in trial__report() */
+	json_t *log;       /* what the command logged; NULL if none was recorded */
+	json_t *report;    /* as in trial__report() */
+	int64_t stolen_ns; /* as in stolen_since(): ticks come late meanwhile */
 	sqlite3 *db;
 	struct sample_row *samples;
 	size_t count;

@@ -98,6 +98,7 @@ static void files_that_make_no_sense_cost_a_counter(void **state)
 static void a_recording_that_is_stopped_half_way_has_samples_and_names(void **state)
 {
 	struct workload workload = workload__start(WORKLOAD("deep", LONG_MS, "plain"));
+	int64_t before_ns = stolen_ns();
 	struct stacks_recording recording;
 	struct trial trial;
 	char pid[16];
@@ -108,6 +109,7 @@ static void a_recording_that_is_stopped_half_way_has_samples_and_names(void **st
 	assert_int_equal(trial__stop(&trial, SIGINT), 0);
 	workload__kill(&workload);
 	recording = stacks__open(trial.path);
+	recording.stolen_ns = stolen_since(before_ns);
 	assert_whole(&recording, "plain", 20, is_emulated() ? 40 : 75);
 	assert_true(stacks__weight(&recording, "plain", "run", "bottom_burn") > 0);
 	assert_unbiased(&recording);
