@@ -150,6 +150,8 @@ static void a_frozen_cgroup_is_stopped_not_faulting(void **state)
 	trial = trial__start(ARGS("-p", pid));
 	write_to(folder, "cgroup.freeze", "1");
 	await_frozen(folder);
+	/* The kernel says so before the threads have left their CPUs. */
+	usleep(100000);
 	begin_ns = now_ns();
 	usleep(300000);
 	frozen_ns = now_ns() - begin_ns;

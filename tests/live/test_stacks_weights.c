@@ -156,7 +156,8 @@ static void who_ends_a_wait_has_a_stack_though_it_ends_on_another_cpu(void **sta
 	}
 	print_message("# %" PRId64 " of %" PRId64 " from ring_bell\n", rung, all);
 	assert_true(all >= 20);
-	assert_true(rung * 100 >= all * (is_emulated() ? 50 : 90));
+	/* Until the tables of the program are read, no stack has a name. */
+	assert_true(rung * 100 >= all * (is_emulated() ? 50 : 75));
 }
 
 static void threads_that_are_ready_have_stacks(void **state)

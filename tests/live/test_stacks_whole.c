@@ -11,31 +11,27 @@
 
 #include "stacks.h"
 
-#define STEPS 200
+#define STEPS     200
+#define LENGTH_MS "600"
 /* On a machine that others use; the figure itself is printed. */
 #define LEAST_PERCENT       (is_emulated() ? 50 : 95)
 #define LEAST_WHEN_THROWING (is_emulated() ? 40 : 80)
 
 static struct stacks_recording c_code, cxx_code, rust_code;
 
-static const char *length_ms(void)
-{
-	return is_emulated() ? "600" : "400";
-}
-
 /* A workload that is there only if there was a compiler for its language. */
 static struct stacks_recording record_if_built(const char *const *options, const char *name)
 {
 	if (access(workload__path(name), X_OK))
 		return (struct stacks_recording) {};
-	return stacks__record(options, WORKLOAD(name, length_ms()));
+	return stacks__record(options, WORKLOAD(name, LENGTH_MS));
 }
 
 static int record_all(void **state)
 {
 	const char *const *options = ARGS("-F", is_emulated() ? "49" : "499");
 
-	c_code = stacks__record(options, WORKLOAD("deep", length_ms()));
+	c_code = stacks__record(options, WORKLOAD("deep", LENGTH_MS));
 	cxx_code = record_if_built(options, "deep_cxx");
 	rust_code = record_if_built(options, "deep_rust");
 	return 0;

@@ -35,6 +35,8 @@ struct reader {
 	int fd;
 };
 
+static int done; /* readers */
+
 static void *read_all(void *arg)
 {
 	const struct reader *reader = arg;
@@ -44,6 +46,7 @@ static void *read_all(void *arg)
 	for (int i = 0; i < READS; i++)
 		if (read(reader->fd, buffer, sizeof(buffer)) <= 0)
 			die("read");
+	__atomic_fetch_add(&done, 1, __ATOMIC_SEQ_CST);
 	return NULL;
 }
 
@@ -107,13 +110,15 @@ static void descriptors(void)
 		{ "timer", make_timer() },    { "signal", make_signal() },
 		{ "watch", make_watch() },
 	};
+	const int count = sizeof(readers) / sizeof(*readers);
 	pthread_t threads[sizeof(readers) / sizeof(*readers)];
 
-	for (size_t i = 0; i < sizeof(readers) / sizeof(*readers); i++)
+	for (int i = 0; i < count; i++)
 		threads[i] = start_thread(read_all, &readers[i]);
-	for (int i = 0; i < READS; i++)
+	/* One read takes all events that have come since the last one. */
+	while (__atomic_load_n(&done, __ATOMIC_SEQ_CST) < count)
 		touch_all(readers);
-	for (size_t i = 0; i < sizeof(readers) / sizeof(*readers); i++)
+	for (int i = 0; i < count; i++)
 		pthread_join(threads[i], NULL);
 }
 
