@@ -262,7 +262,7 @@ int64_t stacks__weight(const struct stacks_recording *recording, const char *com
  * An interval of w counts as P with the chance w/P: its variance is w (P − w), so that of a sum is
  * at most P times the sum. Ticks come in a row, and vary less.
  */
-static void check_bias(sqlite3_stmt *stmt, int64_t stolen, int *ret_wrong)
+static void check_bias(sqlite3_stmt *stmt, int64_t most_stolen_ns, int *ret_wrong)
 {
 	const char *comm = (const char *)sqlite3_column_text(stmt, 0);
 	const char *cause = (const char *)sqlite3_column_text(stmt, 1);
@@ -278,7 +278,7 @@ static void check_bias(sqlite3_stmt *stmt, int64_t stolen, int *ret_wrong)
 	if (!strcmp(cause, "run")) {
 		if (is_emulated())
 			return;
-		slack_of_sum += (double)stolen;
+		slack_of_sum += (double)most_stolen_ns;
 	}
 	if (fabs(sampled_ns - ledger_ns) <= slack_of_sum)
 		return;
