@@ -66,6 +66,9 @@ static const char *const steps[] = {
 	" AND id NOT IN (SELECT process FROM thread WHERE id NOT IN (" OLD_THREADS "))",
 	"DELETE FROM thread WHERE id IN (" OLD_THREADS ")",
 	"DELETE FROM slice WHERE id < ?1",
+	/* Without these, a database in memory keeps the size of its fullest minute. */
+	"PRAGMA main.incremental_vacuum",
+	"PRAGMA temp.incremental_vacuum",
 };
 
 static const char *const age_steps[] = {
@@ -83,7 +86,8 @@ static int run_step(sqlite3 *db, const char *sql, int64_t slice)
 	if (!rc && sqlite3_bind_parameter_count(statement))
 		rc = sqlite3_bind_int64(statement, 1, slice);
 	if (!rc) {
-		sqlite3_step(statement);
+		while (sqlite3_step(statement) == SQLITE_ROW)
+			; /* the pragma frees one page per row */
 		rc = sqlite3_reset(statement);
 	}
 	sqlite3_finalize(statement);

@@ -171,7 +171,11 @@ int recording__create_in_memory(struct recording **ret)
 	if (sqlite3_open_v2(":memory:", &recording->db,
 			    SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL))
 		return -ENOMEM;
-	err = fill(recording);
+	/* So that recording__forget() can return memory. Only allowed while there is no table. */
+	err = execute(recording, "PRAGMA temp_store = MEMORY; PRAGMA auto_vacuum = INCREMENTAL;"
+				 "PRAGMA temp.auto_vacuum = INCREMENTAL");
+	if (!err)
+		err = fill(recording);
 	if (!err)
 		*ret = TAKE(recording);
 	return err;

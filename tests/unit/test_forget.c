@@ -233,6 +233,34 @@ static void series_go_with_their_last_row_and_are_one_again_in_a_file(void **sta
 	sample__remove(path);
 }
 
+#define MANY 20000
+
+/* A minute with many rows must not determine the size of the database for ever. */
+static void forgetting_returns_memory(void **state)
+{
+	struct recording *recording = begin();
+	sqlite3 *db = recording__db(recording);
+	int64_t pages = ask(db, "PRAGMA main.page_count");
+	int64_t aged = ask(db, "PRAGMA temp.page_count");
+
+	for (int i = 0; i < MANY; i++) {
+		account(recording, 4 + i, 1, 1, RUN, SECOND);
+		recording__add_wait(recording, &(struct recording_wait) { .thread = 4 + i,
+									  .state = POLL,
+									  .evidence = "none",
+									  .ns = MS,
+									  .count = 1 });
+	}
+	assert_int_equal(recording__age_waits(recording, 1), 0);
+	assert_true(ask(db, "PRAGMA main.page_count") > pages + 50);
+	assert_true(ask(db, "PRAGMA temp.page_count") > aged + 50);
+	assert_int_equal(recording__forget(recording, 11), 0);
+	assert_int_equal(recording__commit(recording), 0);
+	assert_in_range(ask(db, "PRAGMA main.page_count"), 1, pages);
+	assert_in_range(ask(db, "PRAGMA temp.page_count"), 1, aged);
+	recording__free(recording);
+}
+
 static void nothing_is_overwritten(void **state)
 {
 	char *path = sample__path();
@@ -251,6 +279,7 @@ int main(void)
 		cmocka_unit_test(what_is_over_is_forgotten_and_what_reaches_over_the_edge_is_cut),
 		cmocka_unit_test(what_is_saved_adds_up_and_goes_on_in_memory),
 		cmocka_unit_test(series_go_with_their_last_row_and_are_one_again_in_a_file),
+		cmocka_unit_test(forgetting_returns_memory),
 		cmocka_unit_test(nothing_is_overwritten),
 	};
 
