@@ -9,12 +9,11 @@ const volatile __s32 nr_setuid, nr_setreuid, nr_setresuid;
 /* The thread now matches the target, by its new name or user, or by its exec. */
 static __always_inline void adopt_as(struct task_struct *task, __u32 flags)
 {
-	struct thread *thread = start_ns && !frozen ? new_thread(task, flags) : NULL;
-	__u64 now;
+	__u64 now = bpf_ktime_get_ns();
+	struct thread *thread = start_ns && !is_over(now) ? new_thread(task, flags) : NULL;
 
 	if (!thread)
 		return;
-	now = bpf_ktime_get_ns();
 	thread->account.first_ns = now;
 	thread->account.since_ns = now;
 	if (task == bpf_get_current_task_btf()) {

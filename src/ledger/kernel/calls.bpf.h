@@ -267,7 +267,7 @@ int BPF_PROG(on_signal_deliver, int number, struct kernel_siginfo *info, struct 
 	if ((unsigned long)action->sa.sa_handler <= SIG_IGN)
 		return 0; /* SIG_DFL or SIG_IGN: no handler runs */
 	thread = find(bpf_get_current_task_btf());
-	if (thread && thread->broken.begin_ns && !frozen)
+	if (thread && thread->broken.begin_ns && !is_over_now())
 		handler_begins(thread, action->sa.sa_flags);
 	return 0;
 }

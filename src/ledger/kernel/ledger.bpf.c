@@ -48,7 +48,7 @@ int BPF_PROG(on_waking, struct task_struct *task)
 {
 	struct thread *thread = find(task);
 
-	if (!thread || frozen)
+	if (!thread || is_over_now())
 		return 0;
 	woken_by(thread);
 	draw_early(thread);
@@ -67,17 +67,21 @@ SEC("tp_btf/sched_wakeup")
 int BPF_PROG(on_wakeup, struct task_struct *task)
 {
 	struct thread *thread = find(task);
+	__u64 now;
 
-	if (!thread || frozen)
+	if (!thread)
+		return 0;
+	now = bpf_ktime_get_ns();
+	if (is_over(now))
 		return 0;
 	if (thread->account.slot == SLOT_NONE && !task->on_cpu)
-		open_account(thread, SLOT_READY_WOKEN, bpf_ktime_get_ns());
+		open_account(thread, SLOT_READY_WOKEN, now);
 	/* The thread is still on its CPU or already runnable, so its state does not change. */
 	if (!SLOT_IS_WAIT(thread->account.slot) || is_dropped())
 		return 0;
 	if (thread->by_rcu)
 		waited_for_rcu(thread);
-	wakes(thread, task, bpf_ktime_get_ns());
+	wakes(thread, task, now);
 	return 0;
 }
 
@@ -133,10 +137,10 @@ VERIFIED_ONCE int ends(struct thread *thread, __u64 now)
 	forget_tid(thread);
 	if (now < base_ns)
 		return 0;
-	if (full && !frozen)
+	if (full && !is_over(now))
 		last_call_ends(thread, now);
 	if (!(flags & THREAD_HANDED_OVER)) {
-		if (frozen)
+		if (is_over(now))
 			give_up_open(thread);
 		give_up_pending(thread, STACK_NONE_EXIT);
 	}
@@ -189,14 +193,12 @@ static __always_inline void leaves_cpu(struct thread *thread, struct task_struct
 		count_interval(SLOT_RUN_ANY, now - thread->on_ns);
 }
 
-/* A thread that ends after the freeze, but before the last snapshot, still sends its account. */
+/* A thread that ends after the recording, but before the last snapshot, still sends its account. */
 static __always_inline void after_the_end(struct thread *thread, struct task_struct *task)
 {
-	__u64 end_ns = frozen_ns ? frozen_ns : bpf_ktime_get_ns();
-
 	if (!thread || thread->flags & THREAD_ENDED || !(task->__state & TASK_DEAD))
 		return;
-	ends(thread, thread->account.since_ns > end_ns ? thread->account.since_ns : end_ns);
+	ends(thread, end_ns);
 }
 
 SEC("tp_btf/sched_switch")
@@ -205,16 +207,16 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	struct thread *out = find(prev), *in = find(next);
 	__u64 now;
 
-	if (frozen) {
-		after_the_end(out, prev);
-		return 0;
-	}
 	if (!out && !track_cpus) {
 		barrier(); /* else clang ORs the two pointers, which the verifier rejects */
 		if (!in)
 			return 0;
 	}
 	now = bpf_ktime_get_ns();
+	if (is_over(now)) {
+		after_the_end(out, prev);
+		return 0;
+	}
 	if (out && !(out->flags & THREAD_ENDED))
 		leaves_cpu(out, prev, preempt, now);
 	if (in)
@@ -233,9 +235,11 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long id)
 	struct thread *thread = find(current);
 	__u64 now;
 
-	if (!thread || frozen)
+	if (!thread)
 		return 0;
 	now = bpf_ktime_get_ns();
+	if (is_over(now))
+		return 0;
 	crosses(thread, SLOT_RUN_USER, SLOT_RUN_KERNEL, left_user_space(thread, now));
 	call_begins(thread, is_32bit(current) ? LEDGER_32BIT_CALL : id, regs->ARCH_SP, now);
 	return 0;
@@ -251,7 +255,7 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 
 	if (!thread && user_count)
 		thread = adopt_for_user(current, regs);
-	if (!thread || frozen)
+	if (!thread || is_over_now())
 		return 0;
 	if (thread->maybe_timeout_ns)
 		resolve_timeout(thread, ret);
@@ -264,6 +268,8 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 	if (!full)
 		return 0;
 	now = bpf_ktime_get_ns();
+	if (is_over(now))
+		return 0;
 	crosses(thread, SLOT_RUN_KERNEL, SLOT_RUN_USER, now);
 	call_ends(thread, call_ended_at(thread, now), ret, regs->ARCH_SP, same_image);
 	thread->nr = NR_NONE;
@@ -277,9 +283,10 @@ int on_tick(void *context)
 {
 	struct task_struct *current = bpf_get_current_task_btf();
 	struct thread *thread = find(current);
+	__u64 now = bpf_ktime_get_ns();
 
-	if (thread && start_ns && !frozen && !(thread->flags & THREAD_ENDED) &&
-	    bpf_ktime_get_ns() >= base_ns)
+	if (thread && start_ns && now >= base_ns && !is_over(now) &&
+	    !(thread->flags & THREAD_ENDED))
 		take_tick(context, thread, current);
 	return 0;
 }
@@ -321,16 +328,15 @@ int BPF_PROG(on_newtask, struct task_struct *task, unsigned long clone_flags)
 	struct task_struct *current = bpf_get_current_task_btf();
 	struct thread *parent = find(current), *thread;
 	__u32 flags = THREAD_FOLLOW;
-	__u64 now;
+	__u64 now = bpf_ktime_get_ns();
 
-	if (frozen || is_born_early(task, current))
-		return 0; /* after the freeze, or early enough for the seeding to find it */
+	if (is_over(now) || is_born_early(task, current))
+		return 0; /* too late, or early enough for the seeding to find it */
 	/* A parent without an account may be a target that the seeding has not reached yet. */
 	if (!all_threads && !(parent && parent->flags & THREAD_FOLLOW) &&
 	    !is_wanted(task, &flags) &&
 	    (parent || !is_wanted(current, &flags) || !(flags & THREAD_FOLLOW)))
 		return 0;
-	now = bpf_ktime_get_ns();
 	thread = new_thread(task, flags);
 	if (!thread)
 		return 0;
@@ -357,12 +363,14 @@ int BPF_PROG(on_exit, struct task_struct *task)
 	struct thread *thread = find(task);
 	__u64 now;
 
-	if (!thread || frozen)
+	if (!thread)
+		return 0;
+	now = bpf_ktime_get_ns();
+	if (is_over(now))
 		return 0;
 	thread->flags |= THREAD_EXITING;
 	if (!full || thread->nr == nr_exit || thread->flags & THREAD_KERNEL)
 		return 0;
-	now = bpf_ktime_get_ns();
 	resolve(thread, run_slot(thread));
 	if (thread->account.slot == SLOT_RUN_USER) {
 		write_begin(&thread->account);

@@ -84,7 +84,7 @@ static __noinline int send_last_record(struct thread *thread, struct task_struct
 	if (!record) {
 		count_lost(LOST_RING_FULL);
 		/* Save its waits at least. After the freeze, the last snapshot may have them. */
-		if (!frozen)
+		if (!is_over(now))
 			flush_cell(thread);
 		return 0;
 	}

@@ -208,13 +208,13 @@ static __always_inline void note_wait(struct pending *new, const struct ledger_k
 static __always_inline bool draw_open(const struct thread *thread, struct pending *new)
 {
 	__u32 slot = thread->account.slot;
-	__u64 ns = frozen_ns - open_since(&thread->account);
-	__u32 random = unwind_hash(frozen_ns, thread->id) >> 32;
+	__u64 ns = end_ns - open_since(&thread->account);
+	__u32 random = unwind_hash(end_ns, thread->id) >> 32;
 
 	if ((!SLOT_IS_WAIT(slot) && !SLOT_IS_READY(slot)) || (__s64)ns <= 0 ||
 	    !is_drawn(random, worth(thread, ns), draw_period_ns))
 		return false;
-	weigh(new, thread, slot, ns, draw_period_ns, frozen_ns);
+	weigh(new, thread, slot, ns, draw_period_ns, end_ns);
 	if (SLOT_IS_WAIT(slot))
 		note_wait(new, &thread->wait);
 	if (SLOT_IS_WAIT(slot) && is_handed_on(thread)) {

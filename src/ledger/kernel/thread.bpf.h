@@ -125,14 +125,28 @@ __u64 start_ns; /* hooks open accounts from then on; 0: not yet */
  */
 #define NOT_YET (~0ULL)
 __u64 base_ns;
-bool frozen;     /* accounts no longer change */
-__u64 frozen_ns; /* when `frozen` was set */
+__u64 end_ns; /* the end of the recording: accounts do not change from then on; 0: not known */
 __u64 quality[QUALITY_COUNT];
 __u64 last_id;
 
 static __always_inline void count_quality(enum ledger_quality what)
 {
 	__sync_fetch_and_add(&quality[what], 1);
+}
+
+/*
+ * A hook passes the time at which it changes an account. It reads its clock before it calls this,
+ * and end_ns is in the future when it is set, so no hook books a later time.
+ */
+static __always_inline bool is_over(__u64 now)
+{
+	return end_ns && now >= end_ns;
+}
+
+/* For hooks that have no use for a clock otherwise. */
+static __always_inline bool is_over_now(void)
+{
+	return end_ns && bpf_ktime_get_ns() >= end_ns;
 }
 
 static __always_inline struct thread *find(struct task_struct *task)

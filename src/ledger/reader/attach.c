@@ -23,6 +23,7 @@ DEFINE_CLEANUP(struct ledger *, ledger__free)
 /* Enough for the sums of one or two seconds on a machine that starts 10,000 threads a second. */
 #define WAITS_OF_ALL      65536
 #define LEAST_STACK_BYTES 16384
+#define END_IN_NS         UINT64_C(1000000)
 
 /* What a hook can be needed for. */
 enum ledger_need {
@@ -370,10 +371,19 @@ int ledger__attach_last(struct ledger *ledger)
 
 uint64_t ledger__freeze(struct ledger *ledger)
 {
-	/* Read the clock after setting the flag: only hooks that already run can be later. */
-	*(volatile bool *)&ledger->skel->bss->frozen = true;
-	ledger->skel->bss->frozen_ns = clock__now_ns();
-	return ledger->skel->bss->frozen_ns;
+	uint64_t end_ns;
+
+	/*
+	 * The time must still be in the future when hooks can see it, see is_over(). If this thread
+	 * lost its CPU in between, it is set again.
+	 */
+	do {
+		end_ns = clock__now_ns() + END_IN_NS;
+		*(volatile __u64 *)&ledger->skel->bss->end_ns = end_ns;
+	} while (clock__now_ns() >= end_ns);
+	while (clock__now_ns() < end_ns)
+		usleep(END_IN_NS / 1000);
+	return end_ns;
 }
 
 void ledger__settle(struct ledger *ledger)

@@ -62,8 +62,8 @@ int ledger__attach_last(struct ledger *ledger);
 /* Opens the account of every existing wanted thread. Time counts from *ret_start_ns on. */
 int ledger__start(struct ledger *ledger, uint64_t *ret_start_ns);
 /*
- * Accounts do not change from here on. The hooks stay attached, so that no last record is missed.
- * Returns the time of the freeze.
+ * Ends the recording, a moment from now, and returns that time. Accounts do not change from then
+ * on. The hooks stay attached, so that no last record is missed.
  */
 uint64_t ledger__freeze(struct ledger *ledger);
 /* Waits for hooks that are still running. After a freeze, no account changes after this. */

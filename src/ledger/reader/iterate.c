@@ -126,7 +126,7 @@ int ledger__start(struct ledger *ledger, uint64_t *ret_start_ns)
 /* Hooks do not see every change of user, so search for them regularly too. */
 static bool is_seeding_due(const struct ledger *ledger)
 {
-	if (ledger->skel->bss->frozen)
+	if (ledger->skel->bss->end_ns)
 		return false;
 	return ledger->skel->bss->reseed ||
 	       (ledger->by_user && clock__now_ns() - ledger->seeded_ns > USERS_NS);
