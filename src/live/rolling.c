@@ -101,6 +101,9 @@ static int forget(struct rolling *rolling)
 		err = recording__forget(rolling->recording, before);
 	if (!err)
 		err = run__forget(rolling->run, (uint64_t)before_ns);
+	/* SQLite frees the pages of deleted rows when it commits. */
+	if (!err)
+		err = recording__commit(rolling->recording);
 	/* Freed memory lies between what is kept. Without this call the heap only grows. */
 	malloc_trim(0);
 	return err;
