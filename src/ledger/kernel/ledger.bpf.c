@@ -149,10 +149,9 @@ VERIFIED_ONCE int ends(struct thread *thread, __u64 now)
 }
 
 static __always_inline void leaves_cpu(struct thread *thread, struct task_struct *task,
-				       bool preempt, __u64 now)
+				       bool preempt, __u32 state, __u64 now)
 {
 	struct ledger_account *account = &thread->account;
-	__u32 state = task->__state;
 	__u32 slot = SLOT_READY_PREEMPTED, from;
 	__u64 ns;
 
@@ -201,8 +200,19 @@ static __always_inline void after_the_end(struct thread *thread, struct task_str
 	ends(thread, end_ns);
 }
 
+/*
+ * What the thread waits in; 0 if it stays runnable. Its own __state may be TASK_WAKING already, if
+ * another CPU wakes it at this moment; so take the state that the kernel had read before. If a
+ * signal is pending, that one is not 0, but __state is: the thread does not wait.
+ */
+static __always_inline __u32 state_left_in(struct task_struct *task, __u32 state_before)
+{
+	return task->__state ? state_before : 0;
+}
+
 SEC("tp_btf/sched_switch")
-int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
+int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_struct *next,
+	     unsigned int prev_state)
 {
 	struct thread *out = find(prev), *in = find(next);
 	__u64 now;
@@ -218,7 +228,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 		return 0;
 	}
 	if (out && !(out->flags & THREAD_ENDED))
-		leaves_cpu(out, prev, preempt, now);
+		leaves_cpu(out, prev, preempt, state_left_in(prev, prev_state), now);
 	if (in)
 		gets_cpu(in, next, now);
 	if (track_cpus)
