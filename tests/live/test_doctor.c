@@ -84,8 +84,10 @@ static void kprobes_are_reported_as_the_kernel_has_them(void **state)
 	if (!has_kprobes)
 		assert_non_null(strstr(text_of(report, "kprobe", "detail"), "not in this kernel"));
 	if (getenv("GAPLESS_VM")) {
+#ifdef __x86_64__ /* for arm64, Linux 6.1 has neither */
 		assert_string_equal(status_of(report, "attach", "fentry"), "ok");
 		assert_string_equal(status_of(report, "attach", "fexit"), "ok");
+#endif
 		assert_string_equal(status_of(report, "attach", "kprobe"), "ok");
 	}
 	json_decref(report);
