@@ -105,6 +105,21 @@ static void check_culprit(json_t *report, const struct truth *truth)
 	assert_string_equal(json_string_value(json_object_get(wait, "evidence")), truth->evidence);
 }
 
+/* Prints what else it waited for if the count is wrong. */
+static void assert_waits(json_t *report, const struct truth *truth, int64_t waits)
+{
+	int64_t count = sum_count(report, truth->comm, "wait", truth->cause);
+	json_t *entry;
+	size_t i;
+
+	if (count != waits)
+		json_array_foreach (json_object_get(thread_named(report, truth->comm), "states"), i,
+				    entry)
+			print_message("# %s.%s: %ld\n", text_at(entry, "state"),
+				      text_at(entry, "cause"), number_at(entry, "count"));
+	assert_int_equal(count, waits);
+}
+
 static void check_truth(void **state)
 {
 	const struct truth *truth = *state;
@@ -115,8 +130,7 @@ static void check_truth(void **state)
 
 		print_message("# level %s\n", level_names[i]);
 		assert_true(number_at(phase, "waits") > 0);
-		assert_int_equal(sum_count(report, truth->comm, "wait", truth->cause),
-				 number_at(phase, "waits"));
+		assert_waits(report, truth, number_at(phase, "waits"));
 		assert_waited(report, truth->comm, truth->cause, number_at(phase, "blocked_ns"));
 		check_kind(report, truth);
 		check_culprit(report, truth);
