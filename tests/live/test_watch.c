@@ -250,7 +250,7 @@ static void check_intervals(const char *by, const char *who)
 static void histograms_of_syscalls_have_all_calls(void **state)
 {
 	struct watched watched = start_watch_of(
-		"syscalls", ARGS("-p", us(), "--json", "200ms", "3", "--by", "process"));
+		"syscalls", ARGS("-p", us(), "--json", "1s", "2", "--by", "process"));
 	struct timespec pause = { .tv_nsec = 1000000 };
 	json_t *page;
 
