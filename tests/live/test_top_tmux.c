@@ -12,6 +12,7 @@
 #define PATIENCE_NS (20000 * MS)
 
 static char folder[64], pane[1 << 16];
+static int server; /* each test has one of its own */
 
 /* Runs a command of our own tmux server; what it prints is in `pane`. */
 __attribute__((format(printf, 1, 2))) static void tmux(const char *format, ...)
@@ -24,7 +25,8 @@ __attribute__((format(printf, 1, 2))) static void tmux(const char *format, ...)
 	va_start(args, format);
 	vsnprintf(words, sizeof(words), format, args);
 	va_end(args);
-	snprintf(command, sizeof(command), "tmux -L gapless-%d -f /dev/null %s", getpid(), words);
+	snprintf(command, sizeof(command), "tmux -L gapless-%d-%d -f /dev/null %s", getpid(),
+		 server, words);
 	out = popen(command, "r");
 	assert_non_null(out);
 	got = fread(pane, 1, sizeof(pane) - 1, out);
@@ -358,12 +360,13 @@ static void a_process_that_ends_is_said_to_have_ended(void **state)
 	end_tmux();
 }
 
-/* Whatever a test that failed left behind. */
+/* Whatever a test that failed left behind. The server may take a while to end. */
 static int tear_down(void **state)
 {
 	char command[128];
 
-	snprintf(command, sizeof(command), "tmux -L gapless-%d kill-server 2>/dev/null", getpid());
+	snprintf(command, sizeof(command), "tmux -L gapless-%d-%d kill-server 2>/dev/null",
+		 getpid(), server++);
 	return system(command) < 0;
 }
 
