@@ -29,6 +29,19 @@ const char *term__off(FILE *out, enum term_style style)
 	return style != TERM_PLAIN && is_colour(out) ? "\033[0m" : "";
 }
 
+const char *term__colour(FILE *out, int colour)
+{
+	static const char *const codes[] = { "\033[30m", "\033[31m", "\033[32m", "\033[33m",
+					     "\033[34m", "\033[35m", "\033[36m", "\033[37m" };
+
+	return is_colour(out) ? codes[colour & 7] : "";
+}
+
+const char *term__plain(FILE *out)
+{
+	return is_colour(out) ? "\033[0m" : "";
+}
+
 int term__width(FILE *out)
 {
 	struct winsize size;

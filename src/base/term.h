@@ -10,6 +10,10 @@ enum term_style { TERM_PLAIN, TERM_BOLD, TERM_DIM, TERM_GOOD, TERM_WARN, TERM_BA
 const char *term__on(FILE *out, enum term_style style);
 const char *term__off(FILE *out, enum term_style style);
 
+/* The same for one of the eight ANSI colours. */
+const char *term__colour(FILE *out, int colour);
+const char *term__plain(FILE *out);
+
 /* Columns of the terminal `out`; 100 if it is not a terminal. At least 40. */
 int term__width(FILE *out);
 

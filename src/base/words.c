@@ -9,6 +9,10 @@
 
 #include "base/utf8.h"
 
+/* Longer times are in minutes and seconds, and those longer than that in hours and minutes. */
+#define LONG_SECONDS 120
+#define LONG_MINUTES 120
+
 /* Writes the next character of a name in clean form; returns the number of bytes read. */
 static size_t clean_one(const char *name, char ret[5])
 {
@@ -131,26 +135,47 @@ struct words words__count(int64_t value, const char *many)
 	return words;
 }
 
+/* `value` with three significant digits, or as a whole number. */
+static struct words scale_one(double value, const char *unit, bool whole)
+{
+	struct words words = {};
+	double size = value < 0 ? -value : value;
+	const char *sign = value < 0 ? "-" : "";
+
+	if (size >= 999.5)
+		snprintf(words.text, sizeof(words.text), "%s%.40s %s", sign,
+			 words__number((int64_t)(size + 0.5)).text, unit);
+	else
+		snprintf(words.text, sizeof(words.text), "%s%.*f %s", sign,
+			 whole || size >= 99.95 ? 0
+			 : size >= 9.995        ? 1
+						: 2,
+			 size, unit);
+	return words;
+}
+
 /* `value` with three significant digits, and the first unit that keeps it below 1000. */
 static struct words scale(double value, const char *const *units, const double *factors)
 {
-	struct words words = {};
-	double size = value < 0 ? -value : value, scaled;
-	const char *sign = value < 0 ? "-" : "";
+	double size = value < 0 ? -value : value;
 	size_t i = 0;
 
 	while (units[i + 1] && size / factors[i] >= 999.5)
 		i++;
-	scaled = size / factors[i];
-	if (scaled >= 999.5)
-		snprintf(words.text, sizeof(words.text), "%s%.40s %s", sign,
-			 words__number((int64_t)(scaled + 0.5)).text, units[i]);
-	else
-		snprintf(words.text, sizeof(words.text), "%s%.*f %s", sign,
-			 i == 0 || scaled >= 99.95 ? 0
-			 : scaled >= 9.995         ? 1
-						   : 2,
-			 scaled, units[i]);
+	return scale_one(value / factors[i], units[i], i == 0);
+}
+
+/* "29 min 3 s", "2 h 5 min", "5 min": two units, the second one `parts` to the first. */
+static struct words in_two_units(const char *sign, int64_t small, int64_t parts, const char *unit,
+				 const char *small_unit)
+{
+	struct words words = {};
+
+	snprintf(words.text, sizeof(words.text), "%s%.40s %s", sign,
+		 words__number(small / parts).text, unit);
+	if (small % parts)
+		words__say(words.text, sizeof(words.text), " %d %s", (int)(small % parts),
+			   small_unit);
 	return words;
 }
 
@@ -158,8 +183,26 @@ struct words words__time(int64_t ns)
 {
 	static const char *const units[] = { "ns", "µs", "ms", "s", NULL };
 	static const double factors[] = { 1, 1e3, 1e6, 1e9 };
+	const char *sign = ns < 0 ? "-" : "";
+	int64_t seconds = (int64_t)((ns < 0 ? -(double)ns : (double)ns) / 1e9 + 0.5);
 
+	if (seconds > LONG_MINUTES * 60)
+		return in_two_units(sign, (seconds + 30) / 60, 60, "h", "min");
+	if (seconds > LONG_SECONDS)
+		return in_two_units(sign, seconds, 60, "min", "s");
 	return ns ? scale((double)ns, units, factors) : (struct words) { "0 s" };
+}
+
+struct words words__brief_time(int64_t ns)
+{
+	static const char *const units[] = { "min", "h", NULL };
+	static const double factors[] = { 60e9, 3600e9 };
+	double size = ns < 0 ? -(double)ns : (double)ns;
+	int i = size > LONG_MINUTES * 60e9;
+
+	return size < (LONG_SECONDS + 0.5) * 1e9
+		       ? words__time(ns)
+		       : scale_one((double)ns / factors[i], units[i], false);
 }
 
 struct words words__bytes(int64_t bytes)

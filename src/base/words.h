@@ -21,8 +21,13 @@ struct words {
  */
 struct words words__clean(const char *name, int columns);
 
-/* "830 ns", "83.0 µs", "412 ms", "11.4 s", "12,345 s": three significant digits. */
+/*
+ * "830 ns", "83.0 µs", "412 ms", "11.4 s": three significant digits. Times of more than two minutes
+ * and of more than two hours are "29 min 3 s" and "2 h 5 min".
+ */
 struct words words__time(int64_t ns);
+/* For columns: at most 8 columns up to 1,000 hours: "29.1 min", "2.08 h". */
+struct words words__brief_time(int64_t ns);
 /* "12,700" */
 struct words words__number(int64_t value);
 /* "12,700 calls", "1 call". `many` is the plural; handles -es, -ies and -s. */

@@ -28,6 +28,8 @@ static __always_inline bool is_wanted(struct task_struct *task, struct identity 
 	if (!series.enabled)
 		return false;
 	identity = bpf_task_storage_get(&threads, task, NULL, 0);
+	if (identity && identity->flags & IDENTITY_OUTSIDE)
+		return false;
 	if (identity)
 		*ret = *identity;
 	return identity || series.every_thread;

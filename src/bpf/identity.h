@@ -10,5 +10,10 @@ struct identity {
 	__u32 pid; /* in gapless's own pid namespace, as in /proc; 0: not visible there */
 	__u32 tid;
 	__u64 ended_ns; /* end of the current syscall, set by a hook that ran before the ledger's */
+	__u32 flags;    /* the ledger's; signals know only IDENTITY_OUTSIDE */
+	__u32 ledger;   /* for the ledger only */
 };
-_Static_assert(sizeof(struct identity) == 24, "wire format");
+_Static_assert(sizeof(struct identity) == 32, "wire format");
+
+/* The thread has an account, but does not belong to the target. */
+#define IDENTITY_OUTSIDE 256

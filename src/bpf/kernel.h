@@ -3,7 +3,8 @@
  * The kernel types that we read, each with only the fields that we read: the list of what gapless
  * depends on. CO-RE relocates every access to the running kernel's layout (preserve_access_index),
  * so order and size here mean nothing. A field that a kernel renamed gets a flavour (___old) beside
- * it, with the kernel version that made it necessary.
+ * it, with the kernel version that made it necessary. The types of the block layer are in
+ * kernel_block.h.
  */
 #pragma once
 
@@ -14,6 +15,7 @@
 #define __VMLINUX_H__ 1
 
 #include "bpf/arch/arch.h"
+#include "bpf/kernel_sched.h"
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -26,11 +28,20 @@ struct super_block {
 	unsigned long s_magic;
 };
 
+struct hlist_node {
+	struct hlist_node *next;
+};
+
+struct hlist_head {
+	struct hlist_node *first;
+};
+
 struct inode {
 	unsigned short i_mode;
 	unsigned long i_ino;
 	__u32 i_generation;
 	struct super_block *i_sb;
+	struct hlist_head i_dentry; /* of d_alias */
 };
 
 struct dentry;
@@ -47,6 +58,19 @@ struct file {
 	struct path f_path;
 	long long f_pos;
 	void *private_data;
+	struct hlist_head *f_ep; /* epoll instances that it is registered in */
+};
+
+struct eventpoll;
+
+struct epoll_event {
+	__u32 events;
+};
+
+struct epitem {
+	struct hlist_node fllink; /* in file.f_ep */
+	struct eventpoll *ep;
+	struct epoll_event event;
 };
 
 struct fdtable {
@@ -98,57 +122,36 @@ struct sock_common {
 struct sock {
 	struct sock_common __sk_common;
 	struct pid *sk_peer_pid;
+	struct socket *sk_socket;
+	__u16 sk_type;
 	__u16 sk_protocol;
+	__u8 sk_userlocks : 4;
 	int sk_err;
 	atomic_t sk_drops; /* of a listener: connections that it dropped */
 };
 
 struct socket {
+	struct file *file;
 	struct sock *sk;
 };
 
-/* --- block requests --- */
+struct unix_address;
 
-struct blk_mq_ops;
-struct gendisk;
-
-struct request_queue {
-	const struct blk_mq_ops *mq_ops;
-	struct gendisk *disk;
+struct unix_sock {
+	struct sock sk;
+	struct unix_address *addr;
+	struct sock *peer;
 };
 
-struct gendisk {
-	int major;
-	int first_minor;
-	struct request_queue *queue;
+struct inet_bind_bucket {
+	signed char fastreuse; /* -1: connect() chose the port */
 };
 
-struct block_device {
-	struct gendisk *bd_disk;
-};
-
-struct bvec_iter {
-	__u64 bi_sector;
-	unsigned int bi_size;
-};
-
-struct bio {
-	struct bio *bi_next;
-	struct block_device *bi_bdev;
-	unsigned int bi_opf;
-	__u8 bi_status;
-	struct bvec_iter bi_iter;
-	void *bi_private;
-};
-
-struct request {
-	struct request_queue *q;
-	unsigned int cmd_flags;
-	unsigned int rq_flags;
-	unsigned int __data_len;
-	__u64 __sector;
-	struct bio *bio;
-	__u64 start_time_ns;
+struct inet_connection_sock {
+	struct inet_bind_bucket *icsk_bind_hash;
+	struct {
+		__u32 lrcvtime;
+	} icsk_ack;
 };
 
 /* --- file systems, the page cache --- */
@@ -166,6 +169,9 @@ struct dentry {
 	struct dentry *d_parent;
 	struct qstr d_name;
 	struct inode *d_inode;
+	union {
+		struct hlist_node d_alias;
+	} d_u;
 };
 
 struct vfsmount {
@@ -181,6 +187,18 @@ struct mount {
 struct fs_struct {
 	struct path root;
 	struct path pwd;
+};
+
+struct address_space {
+	struct inode *host;
+};
+
+struct vm_area_struct {
+	struct file *vm_file;
+};
+
+struct vm_fault {
+	struct vm_area_struct *vma;
 };
 
 enum pageflags {
@@ -206,6 +224,18 @@ struct folio___memdesc {
 	memdesc_flags_t flags;
 };
 
+/* --- io_uring --- */
+
+struct io_cqe {
+	int fd;
+};
+
+struct io_kiocb {
+	struct file *file;
+	__u32 flags; /* 64 bits since 6.9; the low half is enough */
+	struct io_cqe cqe;
+};
+
 /* --- TCP --- */
 
 struct tcp_sock {
@@ -219,6 +249,16 @@ struct tcp_sock {
 	__u32 rcv_wnd;
 	__u32 rcv_nxt;
 	__u32 rcv_wup;
+	__u32 write_seq;
+	__u32 snd_nxt;
+	__u32 snd_una;
+	__u32 snd_sml; /* end of the last segment sent that was not full */
+	__u32 snd_wnd;
+	__u32 mss_cache;
+	__u32 packets_out;
+	__u32 snd_cwnd;
+	__u32 lsndtime;
+	__u8 nonagle : 4;
 	__u8 chrono_type : 2;
 	__u32 chrono_start;
 	__u32 chrono_stat[3];
@@ -249,34 +289,40 @@ struct css_set {
 
 /* --- tasks --- */
 
-struct rq {
-	__u64 clock;
-};
-
-struct cfs_rq {
-	struct rq *rq;
-};
-
-struct sched_entity {
-	__u64 sum_exec_runtime;
-	struct cfs_rq *cfs_rq;
-};
-
 struct sched_info {
 	unsigned long long run_delay;
 	unsigned long long last_queued;
 };
 
+typedef struct {
+	unsigned long sig[1];
+} sigset_t;
+
+struct sigpending {
+	sigset_t signal;
+};
+
 struct signal_struct {
 	struct {
 		int counter;
-	} live;         /* threads that have not begun to exit */
-	int nr_threads; /* threads that have not been released yet */
+	} live;                           /* threads that have not begun to exit */
+	struct sigpending shared_pending; /* sent to the process */
+	int nr_threads;                   /* threads that have not been released yet */
 	int group_exit_code;
 	unsigned int flags;
 };
 
-struct kernel_siginfo;
+union __sifields {
+	struct {
+		void *_addr;
+	} _sigfault;
+};
+
+struct kernel_siginfo {
+	int si_signo;
+	int si_code;
+	union __sifields _sifields;
+};
 
 struct sigaction {
 	void (*sa_handler)(int number);
@@ -316,6 +362,8 @@ struct task_struct {
 	unsigned int flags;
 	unsigned long jobctl;
 	int on_cpu;
+	int prio;
+	bool throttled; /* since 6.18, with CONFIG_CFS_BANDWIDTH */
 	void *stack;
 	unsigned int in_iowait : 1;
 	unsigned int in_memstall : 1; /* with CONFIG_PSI */
@@ -323,6 +371,8 @@ struct task_struct {
 	int exit_code;
 	struct mm_struct *mm;
 	struct signal_struct *signal;
+	sigset_t blocked;
+	struct sigpending pending;
 	struct task_struct *real_parent;
 	struct task_struct *group_leader;
 	struct sched_entity se;
@@ -339,6 +389,7 @@ struct task_struct {
 	struct css_set *cgroups;
 	struct pid *thread_pid;
 	const struct cred *real_cred;
+	void *worker_private; /* of a kernel thread: its struct kthread */
 };
 
 struct linux_binprm {

@@ -65,7 +65,7 @@ enum stack_none {
 	STACK_NONE_COUNT,
 };
 
-enum stack_record_kind { STACK_FRAMES, STACK_SAMPLE, STACK_ASLEEP };
+enum stack_record_kind { STACK_FRAMES, STACK_SAMPLE, STACK_ASLEEP, STACK_FATAL };
 
 /* Sent when a stack is first seen. `count` frames of 8 bytes follow, innermost first. */
 struct stack_record {
@@ -114,8 +114,10 @@ struct sample_record {
 	__u64 object[2];
 	__u32 key_pid; /* as in ledger_key */
 	__s32 cpu;     /* where the thread was when its stack was taken; SAMPLE_NO_CPU: on none */
+	__u8 ended, turn, in_request; /* as in ledger_key */
+	__u8 pad[5];
 };
-_Static_assert(sizeof(struct sample_record) == 24 + 72 + 16 + 16 + 8, "wire format");
+_Static_assert(sizeof(struct sample_record) == 24 + 72 + 16 + 16 + 8 + 8, "wire format");
 
 /* A thread that is still waiting at the end. User space walks its stack from these registers. */
 struct asleep_record {
@@ -124,7 +126,18 @@ struct asleep_record {
 	__u64 link;    /* the link register, if the machine has one */
 	__u64 in_call; /* in a syscall: pc is after the syscall instruction */
 };
-_Static_assert(sizeof(struct asleep_record) == 176, "wire format");
+_Static_assert(sizeof(struct asleep_record) == 184, "wire format");
+
+/* A signal kills a process. Sent by the thread that takes it. */
+struct fatal_record {
+	struct wire_head head;
+	__u64 thread;  /* id */
+	__u64 user;    /* hash of its stack; 0: none */
+	__u64 address; /* si_addr; 0: none */
+	__s32 signal;
+	__s32 code; /* si_code */
+};
+_Static_assert(sizeof(struct fatal_record) == 24 + 32, "wire format");
 
 /* The clock of one CPU, from user space to the kernel half. */
 struct tick_clock {

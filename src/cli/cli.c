@@ -142,12 +142,6 @@ void cli__refuse(struct argp_state *state, const char *format, ...)
 	exit(CLI_EXIT_USAGE);
 }
 
-void cli__offset(struct argp_state *state, const char *arg, uint64_t *ret_ns)
-{
-	if (parse__offset(arg, ret_ns))
-		argp_error(state, "'%s' is not a time from the start [like 500ms, 10s, 2m]", arg);
-}
-
 void cli__args(const char *arg, enum redact_args *ret)
 {
 	for (int i = 0; redact_words[i]; i++) {

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/redact.h"
+#include "model/scope.h"
 
 #include "cli_list.h"
 
@@ -49,6 +50,18 @@ extern const struct argp cli_common_argp;
  */
 extern const struct argp cli_target_argp;
 
+#define CLI_SCOPE_MOST 64 /* values of one key */
+
+/* The part of a recording that a command is about. */
+struct cli_scope {
+	struct scope scope;
+	char why[SCOPE_WHY_SIZE]; /* see scope.why */
+	const char *only[SCOPE_KEYS][CLI_SCOPE_MOST + 1];
+};
+
+/* The options that choose that part; the input is a struct cli_scope. */
+extern const struct argp cli_scope_argp;
+
 /*
  * argp_parse() with two additions: an unknown long option suggests the nearest, and errors exit
  * with CLI_EXIT_USAGE. Does not return on a usage error.
@@ -65,8 +78,8 @@ __attribute__((format(printf, 2, 3), noreturn)) void cli__refuse(struct argp_sta
 /* "unknown WHAT 'typed'; did you mean 'x'?" on stderr. `known` ends with NULL. */
 void cli__unknown(const char *what, const char *typed, const char *const *known);
 
-/* Parses a time from the start of a recording, "10s"; a usage error if it is invalid. */
-void cli__offset(struct argp_state *state, const char *arg, uint64_t *ret_ns);
+/* Parses a time of a recording, "10s" or "14:20:05"; a usage error if it is invalid. */
+void cli__time(struct argp_state *state, const char *arg, struct scope_time *ret);
 
 /* Parses how much of arguments is shown, "redacted"; a usage error if it is invalid. */
 void cli__args(const char *arg, enum redact_args *ret);

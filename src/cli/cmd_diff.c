@@ -15,7 +15,7 @@
 
 #define MOST_GATES 64
 
-enum { KEY_PER = 256, KEY_FAIL_IF, KEY_TOP, KEY_HTML, KEY_ARGS };
+enum { KEY_PER = 256, KEY_FAIL_IF, KEY_BASE, KEY_NEW, KEY_TOP, KEY_HTML, KEY_ARGS };
 
 struct options {
 	struct cli_common common;
@@ -25,8 +25,9 @@ struct options {
 	const char *gates[MOST_GATES + 1];
 	size_t gate_count;
 	size_t top;
-	enum redact_args args; /* in the page */
-	const char *html;      /* the page's file; NULL: none */
+	enum redact_args args;             /* in the page */
+	const char *html;                  /* the page's file; NULL: none */
+	const char *stretches[DIFF_SIDES]; /* as typed; NULL: not given */
 };
 
 static void add_gate(struct argp_state *state, struct options *options, const char *arg)
@@ -41,11 +42,53 @@ static void add_gate(struct argp_state *state, struct options *options, const ch
 	options->gates[options->gate_count++] = arg;
 }
 
+/* "0s-30s", "14:20:05-14:20:35", "30s-" up to the end. */
+static void set_stretch(struct argp_state *state, struct options *options, enum diff_side side,
+			const char *arg)
+{
+	struct scope *scope = &options->diff.scopes[side];
+	const char *dash = strchr(arg, '-');
+	char begin[64];
+
+	if (!dash || dash == arg || dash - arg >= (ptrdiff_t)sizeof(begin)) {
+		argp_error(state, "'%s' is not a stretch [BEGIN-END: 0s-30s, 14:20:05-14:20:35]",
+			   arg);
+		return;
+	}
+	snprintf(begin, sizeof(begin), "%.*s", (int)(dash - arg), arg);
+	cli__time(state, begin, &scope->from);
+	if (dash[1])
+		cli__time(state, dash + 1, &scope->to);
+	if (dash[1] && scope->from.is_daytime == scope->to.is_daytime && !scope->to.is_daytime &&
+	    scope->to.ns <= scope->from.ns)
+		argp_error(state, "the stretch '%s' is empty: its end is not after its begin", arg);
+	options->stretches[side] = arg;
+}
+
+/* RECORDING --base STRETCH --new STRETCH */
+static void take_one(struct argp_state *state, struct options *options)
+{
+	if (!options->stretches[DIFF_BASE] || !options->stretches[DIFF_NEW])
+		argp_error(state, "--base and --new go together");
+	if (options->path_count != 1)
+		argp_error(state, "--base and --new are stretches of one recording");
+	options->diff.stretches = true;
+	for (int side = 0; side < DIFF_SIDES; side++) {
+		options->diff.paths[side] = options->paths;
+		options->diff.counts[side] = 1;
+	}
+	options->diff.gates = options->gates;
+}
+
 /* BASE NEW, or BASE... -- NEW... */
 static void divide(struct argp_state *state, struct options *options)
 {
 	size_t new = options->behind ? options->behind : 1;
 
+	if (options->stretches[DIFF_BASE] || options->stretches[DIFF_NEW]) {
+		take_one(state, options);
+		return;
+	}
 	if (options->path_count <= new || (!options->behind && options->path_count > 2))
 		argp_error(state, "which recordings? [BASE NEW, or BASE... -- NEW...]");
 	if (options->path_count > DIFF_MOST)
@@ -68,6 +111,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_PER:
 		options->diff.per = arg;
+		return 0;
+	case KEY_BASE:
+	case KEY_NEW:
+		set_stretch(state, options, key == KEY_BASE ? DIFF_BASE : DIFF_NEW, arg);
 		return 0;
 	case KEY_FAIL_IF:
 		add_gate(state, options, arg);
@@ -105,7 +152,8 @@ static int write_page(const struct diff *diff, const struct options *options,
 		      const struct output *output)
 {
 	json_t *json = diff__json(diff), *paths = NULL;
-	struct model_options model = { .args = options->args };
+	struct model_options model = { .args = options->args,
+				       .scope = options->diff.scopes[DIFF_NEW] };
 	int err = json ? flame__make(diff, &paths) : -ENOMEM, status = 1;
 
 	if (!err)
@@ -155,6 +203,9 @@ static int print(const struct options *options)
 static const struct argp_option option_list[] = {
 	{ "per", KEY_PER, "WHAT", 0,
 	  "Divide sums by: second, run, or a count (syscall:accept4, block:write vda)", 0 },
+	{ "base", KEY_BASE, "STRETCH", 0,
+	  "Of one recording: this part (0s-30s, 14:20:05-14:20:35) is the base", 0 },
+	{ "new", KEY_NEW, "STRETCH", 0, "Of one recording: what to compare with the base", 0 },
 	{ "fail-if", KEY_FAIL_IF, "CONDITION", 0,
 	  "Exit with 4 if CONDITION holds: 'p99(syscall:fsync) > +10%', 'wait.lock > 50ms'", 0 },
 	{ "html", KEY_HTML, "FILE", 0,
@@ -170,7 +221,7 @@ static const struct argp argp = {
 	.options = option_list,
 	.parser = parse,
 	.children = children,
-	.args_doc = "BASE NEW\nBASE... -- NEW...",
+	.args_doc = "BASE NEW\nBASE... -- NEW...\nRECORDING --base STRETCH --new STRETCH",
 	.doc = "What grew, what shrank, and whether that is more than noise.\v"
 	       "Significance takes 5 recordings on each side: 'gapless record --repeat 5'.",
 };

@@ -18,7 +18,7 @@
 
 #define MOST_EXPORTERS 32
 
-enum { KEY_FROM = 256, KEY_TO, KEY_IDLE, KEY_ARGS };
+enum { KEY_IDLE = 256, KEY_ARGS };
 
 DEFINE_CLEANUP(struct profile *, profile__free)
 
@@ -26,7 +26,7 @@ struct options {
 	struct cli_common common;
 	const struct exporter *exporter;
 	const char *path, *output;
-	uint64_t from_ns, to_ns;
+	struct cli_scope scope;
 	enum redact_args args;
 	bool idle;
 };
@@ -57,6 +57,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &options->common;
+		state->child_inputs[1] = &options->scope;
 		return 0;
 	case 'f':
 		options->exporter = find_exporter(arg);
@@ -65,14 +66,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (!*arg)
 			argp_error(state, "-o takes the name of a file, or -");
 		options->output = arg;
-		return 0;
-	case KEY_FROM:
-		cli__offset(state, arg, &options->from_ns);
-		return 0;
-	case KEY_TO:
-		cli__offset(state, arg, &options->to_ns);
-		if (!options->to_ns)
-			argp_error(state, "--to %s leaves nothing", arg);
 		return 0;
 	case KEY_IDLE:
 		options->idle = true;
@@ -149,11 +142,11 @@ static int write_output(const struct profile *profile, const struct options *opt
 	return err;
 }
 
-static const char *why(int err, const struct options *options)
+static const char *why(int err, const struct scope *scope)
 {
 	if (err != -ENODATA)
-		return model__why(err);
-	if (options->from_ns || options->to_ns)
+		return scope__why(scope, err);
+	if (scope->from.ns || scope->from.is_daytime || scope->to.ns || scope->to.is_daytime)
 		return "no stacks between --from and --to";
 	return "it has no stacks: recorded with --no-stacks or by an older gapless, or nothing ran "
 	       "[the times are there: 'gapless report']";
@@ -164,8 +157,7 @@ static int export(const struct options *options)
 	const struct profile_options load = {
 		.accounts = options->exporter->accounts,
 		.no_idle = options->exporter->no_idle && !options->idle,
-		.from_ns = (int64_t)options->from_ns,
-		.to_ns = (int64_t)options->to_ns,
+		.scope = options->scope.scope,
 		.args = options->args,
 	};
 	cleanup(profile__free_p) struct profile *profile = NULL;
@@ -174,7 +166,7 @@ static int export(const struct options *options)
 
 	if (err) {
 		log_error("'%s': %s", words__clean(options->path, WORDS_MOST_COLUMNS).text,
-			  why(err, options));
+			  why(err, &options->scope.scope));
 		return 1;
 	}
 	if (profile->code.torn)
@@ -191,14 +183,14 @@ static int export(const struct options *options)
 static const struct argp_option option_list[] = {
 	{ "format", 'f', "FORMAT", 0, "What to write; the list is below", 0 },
 	{ "output", 'o', "FILE", 0, "Where to; - is standard output", 0 },
-	{ "from", KEY_FROM, "TIME", 0, "Only from TIME after the start on (10s)", 0 },
-	{ "to", KEY_TO, "TIME", 0, "Only to TIME after the start", 0 },
-	{ "idle", KEY_IDLE, NULL, 0, "In flame graphs, show what is idle by choice too", 0 },
+	{ "idle", KEY_IDLE, NULL, 0, "In flame graphs, show idle waits too", 0 },
 	{ "args", KEY_ARGS, "HOW", 0, CLI_ARGS_ABOUT, 0 },
 	{},
 };
 
-static const struct argp_child children[] = { { &cli_common_argp, 0, NULL, 0 }, {} };
+static const struct argp_child children[] = { { &cli_common_argp, 0, NULL, 0 },
+					      { &cli_scope_argp, 0, NULL, 0 },
+					      {} };
 
 static char doc[2048] = "A recording's stacks in another program's format.\v"
 			"RECORDING is the newest in this folder if not given. FILE is named "

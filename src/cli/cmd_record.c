@@ -257,9 +257,22 @@ static const struct argp_option option_list[] = {
 	{},
 };
 
+/* One line with the commands that tell more. */
+static void say_more(const char *path, FILE *out)
+{
+	const char *name = words__clean(path, WORDS_MOST_COLUMNS).text;
+
+	fprintf(out,
+		"More: gapless report %s --full | --by thread | --html page.html; "
+		"gapless export -f svg %s\n",
+		name, name);
+}
+
 static int record_and_report(struct record_options *options, struct features *features)
 {
 	struct report_options report = { .json = options->common.json };
+	/* Standard output belongs to the command. */
+	FILE *out = options->command ? stderr : stdout;
 	struct record_result result = {};
 	char name[64];
 	int err;
@@ -269,10 +282,11 @@ static int record_and_report(struct record_options *options, struct features *fe
 	err = record__one(options, options->output, 1, features, &result);
 	if (err || options->no_report)
 		return record__exit_status(err, &result);
-	/* Standard output belongs to the command. */
-	err = report__print(options->output, &report, options->command ? stderr : stdout);
+	err = report__print(options->output, &report, out);
 	if (err)
 		log_error("'%s': %s", options->output, model__why(err));
+	else if (!report.json)
+		say_more(options->output, out);
 	return record__exit_status(err, &result);
 }
 
@@ -295,6 +309,7 @@ static int run(int argc, char **argv)
 	struct record_options options = { .run = { .full = true,
 						   .interval_ns = RUN_INTERVAL_NS,
 						   .table_bytes = DEFAULT_TABLE_BYTES,
+						   .outside = true,
 						   .slow_ns = RUN_SLOW_NS },
 					  .rate = DEFAULT_RATE,
 					  .source = RECORD_COMMAND_LINE };

@@ -14,10 +14,11 @@
 
 #define MOST_CAUSES 32
 
-enum { KEY_BY = 256, KEY_FROM, KEY_TO, KEY_BUSY, KEY_IDLE, KEY_TOP, KEY_HTML, KEY_ARGS };
+enum { KEY_BY = 256, KEY_BUSY, KEY_IDLE, KEY_TOP, KEY_HTML, KEY_ARGS, KEY_FULL };
 
 struct options {
 	struct cli_common common;
+	struct cli_scope scope;
 	struct report_options report;
 	const char *path;
 	const char *html;
@@ -70,17 +71,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &options->common;
+		state->child_inputs[1] = &options->scope;
 		return 0;
 	case KEY_BY:
 		set_by(state, options, arg);
-		return 0;
-	case KEY_FROM:
-		cli__offset(state, arg, &options->report.model.from_ns);
-		return 0;
-	case KEY_TO:
-		cli__offset(state, arg, &options->report.model.to_ns);
-		if (!options->report.model.to_ns)
-			argp_error(state, "--to %s leaves nothing", arg);
 		return 0;
 	case KEY_BUSY:
 		add_cause(state, options->busy, arg);
@@ -97,6 +91,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (!*arg)
 			argp_error(state, "--html takes the name of a file, or -");
 		options->html = arg;
+		return 0;
+	case KEY_FULL:
+		options->report.full = true;
 		return 0;
 	case KEY_ARGS:
 		cli__args(arg, &options->report.model.args);
@@ -115,18 +112,19 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option option_list[] = {
+	{ "full", KEY_FULL, NULL, 0, "Print all tables instead of one screen", 0 },
 	{ "by", KEY_BY, "WHAT", 0, "Also by thread, process, cgroup or comm", 0 },
-	{ "from", KEY_FROM, "TIME", 0, "Only from TIME after the start on (10s)", 0 },
-	{ "to", KEY_TO, "TIME", 0, "Only to TIME after the start", 0 },
 	{ "busy", KEY_BUSY, "CAUSE", 0, "Count waiting for CAUSE as held up (poll)", 0 },
-	{ "idle", KEY_IDLE, "CAUSE", 0, "Count waiting for CAUSE as idle by choice (lock)", 0 },
+	{ "idle", KEY_IDLE, "CAUSE", 0, "Count waiting for CAUSE as idle (lock)", 0 },
 	{ "html", KEY_HTML, "FILE", 0, "Write a page for a browser into FILE", 0 },
 	{ "args", KEY_ARGS, "HOW", 0, CLI_ARGS_ABOUT, 0 },
 	{ "top", KEY_TOP, "ROWS", 0, "Show up to ROWS rows per table", 0 },
 	{},
 };
 
-static const struct argp_child children[] = { { &cli_common_argp, 0, NULL, 0 }, {} };
+static const struct argp_child children[] = { { &cli_common_argp, 0, NULL, 0 },
+					      { &cli_scope_argp, 0, NULL, 0 },
+					      {} };
 
 static const struct argp argp = {
 	.options = option_list,
@@ -146,6 +144,7 @@ static int run(int argc, char **argv)
 	options.path = options.path ? options.path : cli__newest_recording();
 	if (!options.path)
 		return 1;
+	options.report.model.scope = options.scope.scope;
 	options.report.json = options.common.json;
 	options.report.model.busy = options.busy;
 	options.report.model.idle = options.idle;
@@ -160,7 +159,7 @@ static int run(int argc, char **argv)
 		return 0;
 	if (!cli__stdout_failed())
 		log_error("'%s': %s", words__clean(options.path, WORDS_MOST_COLUMNS).text,
-			  model__why(err));
+			  scope__why(&options.scope.scope, err));
 	return 1;
 }
 

@@ -58,7 +58,8 @@ int page__write(const char *path, const struct model_options *options, json_t *d
 		return 1;
 	err = make(path, options, diff, &page);
 	if (err) {
-		log_error("'%s': %s", words__clean(path, WORDS_MOST_COLUMNS).text, model__why(err));
+		log_error("'%s': %s", words__clean(path, WORDS_MOST_COLUMNS).text,
+			  scope__why(&options->scope, err));
 		return 1;
 	}
 	if (output__write(output, put, &page))

@@ -71,12 +71,25 @@ const char *loader__last_warning(void)
 	return last_warning;
 }
 
-/* Why a program of this kind cannot serve the event; NULL if it can. */
-static const char *obstacle(enum hook_kind kind, const char *event, struct features *features)
+/* "sched_switch" of the section "tp_btf/sched_switch". */
+static const char *event_of(const struct bpf_program *program)
+{
+	const char *section = bpf_program__section_name(program), *slash = strrchr(section, '/');
+
+	return slash ? slash + 1 : section;
+}
+
+/*
+ * Why a program cannot serve its hook; NULL if it can. Alternatives may have other events than the
+ * first one has: kernels rename them.
+ */
+static const char *obstacle(const struct bpf_program *program, enum hook_kind kind,
+			    struct features *features)
 {
 	if (!features__has(features, hooks__feature(kind)))
 		return features__get(features, hooks__feature(kind))->why;
-	if ((kind == HOOK_TP_BTF || kind == HOOK_RAW_TP) && !features__has_event(features, event))
+	if ((kind == HOOK_TP_BTF || kind == HOOK_RAW_TP) &&
+	    !features__has_event(features, event_of(program)))
 		return "this kernel has no such event";
 	return NULL;
 }
@@ -111,7 +124,7 @@ static void choose_one(struct bpf_object *object, const struct hook *hook,
 		bpf_program__set_autoload(program, false);
 		if (chosen && !is_last_resort)
 			continue;
-		why = obstacle(kind, hook->event, features);
+		why = obstacle(program, kind, features);
 		if (why) {
 			written = add_why_not(use, written, hooks__kind_name(kind), why);
 			continue;

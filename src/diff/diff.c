@@ -68,21 +68,41 @@ void diff__release(struct diff *diff)
 static int read_run(struct diff_run *run, char **ret_why)
 {
 	cleanup(model__release) struct model model = {};
-	int err =
-		model__load(run->path, &(struct model_options) { .args = REDACT_SECRETS }, &model);
+	char why[SCOPE_WHY_SIZE] = "";
+	struct model_options options = { .args = REDACT_SECRETS, .scope = run->scope };
+	int err;
+
+	options.scope.why = why;
+	err = model__load(run->path, &options, &model);
 
 	if (!err && model.wall_ns <= 0)
 		err = -ERANGE;
 	if (err) {
 		if (asprintf(ret_why, "'%s': %s", words__clean(run->path, WORDS_MOST_COLUMNS).text,
-			     model__why(err)) < 0)
+			     scope__why(&options.scope, err)) < 0)
 			*ret_why = NULL;
 		return err;
 	}
 	run->start_unix_ns = model.start_unix_ns;
-	run->whole = model.ended && !strcmp(model.ended, "command") && !model.warmup_ns;
+	run->from_ns = model.from_ns - model.start_ns;
+	run->to_ns = model.to_ns - model.start_ns;
+	run->whole =
+		!model.cut && model.ended && !strcmp(model.ended, "command") && !model.warmup_ns;
 	err = facts__read(run, &model);
 	return err ? err : metrics__make(&model, &run->metrics);
+}
+
+static int refuse_overlap(const struct diff *diff, char **ret_why)
+{
+	const struct diff_run *base = &diff->runs[0], *new = &diff->runs[1];
+
+	if (base->to_ns <= new->from_ns || new->to_ns <= base->from_ns)
+		return 0;
+	if (asprintf(ret_why, "--base (%s to %s) and --new (%s to %s) overlap",
+		     words__time(base->from_ns).text, words__time(base->to_ns).text,
+		     words__time(new->from_ns).text, words__time(new->to_ns).text) < 0)
+		*ret_why = NULL;
+	return -EINVAL;
 }
 
 static int read_runs(struct diff *diff, const struct diff_options *options, char **ret_why)
@@ -99,6 +119,8 @@ static int read_runs(struct diff *diff, const struct diff_options *options, char
 
 			run->path = options->paths[side][i];
 			run->side = side;
+			if (options->stretches)
+				run->scope = options->scopes[side];
 			err = read_run(run, ret_why);
 			if (err)
 				return err;
@@ -106,7 +128,8 @@ static int read_runs(struct diff *diff, const struct diff_options *options, char
 	}
 	diff->enough =
 		diff->counts[DIFF_BASE] >= DIFF_ENOUGH && diff->counts[DIFF_NEW] >= DIFF_ENOUGH;
-	return 0;
+	diff->stretches = options->stretches;
+	return diff->stretches ? refuse_overlap(diff, ret_why) : 0;
 }
 
 /* Sets how much work each recording contains. Sums are reported per unit of this work. */

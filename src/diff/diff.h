@@ -53,7 +53,9 @@ struct diff_run {
 	struct metrics metrics;
 	double work; /* its sums are divided by this */
 	int64_t start_unix_ns;
-	bool whole; /* a command was recorded from start to end */
+	bool whole;             /* a command was recorded from start to end */
+	struct scope scope;     /* the part of the recording that is compared */
+	int64_t from_ns, to_ns; /* of that part, since the start of the recording */
 	char *facts[DIFF_FACTS];
 	char *losses; /* "lost_ring_full 12, never_closed 1"; NULL: none */
 };
@@ -71,7 +73,8 @@ struct diff {
 	struct diff_run *runs; /* those of the base, then the new ones */
 	size_t run_count;
 	size_t counts[DIFF_SIDES];
-	char *per; /* "run", "second", "syscall:fsync" */
+	char *per;      /* "run", "second", "syscall:fsync" */
+	bool stretches; /* both sides are parts of one recording */
 	bool enough;
 
 	struct diff_change *changes; /* by class, then by size, the largest difference first */
@@ -90,6 +93,9 @@ struct diff_options {
 	size_t counts[DIFF_SIDES];
 	const char *per; /* NULL: "run" if all are whole runs of a command, else "second" */
 	const char *const *gates; /* NULL-terminated; or NULL */
+	/* Both sides have the same path, and these parts of it, which must not overlap. */
+	bool stretches;
+	struct scope scopes[DIFF_SIDES];
 };
 
 /* On failure, *ret_why says what was wrong, for "'PATH': WHY" or by itself. The caller frees it. */

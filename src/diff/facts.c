@@ -250,13 +250,13 @@ static int warn_same(struct diff *diff)
 
 int facts__warn(struct diff *diff)
 {
-	int err = warn_same(diff);
+	int err = diff->stretches ? 0 : warn_same(diff);
 
 	if (!err)
 		err = warn_order(diff);
 	for (int i = 0; i < DIFF_FACTS && !err; i++)
 		err = warn_unlike(diff, i);
-	for (size_t i = 0; i < diff->run_count && !err; i++)
+	for (size_t i = diff->stretches; i < diff->run_count && !err; i++)
 		if (diff->runs[i].losses)
 			err = diff__warn(diff, "'%s' has losses: %s",
 					 words__clean(diff->runs[i].path, 60).text,

@@ -126,7 +126,7 @@ static int add_run(struct paths *paths, const struct diff_run *run)
 {
 	cleanup(model__release) struct model model = {};
 	cleanup(free_p) uint32_t *places = NULL;
-	int err = model__load(run->path, &(struct model_options) {}, &model);
+	int err = model__load(run->path, &(struct model_options) { .scope = run->scope }, &model);
 
 	if (err)
 		return err;

@@ -68,6 +68,10 @@ static json_t *runs_json(const struct diff *diff)
 					 run->work, "start_unix_ns", (json_int_t)run->start_unix_ns,
 					 "whole", run->whole);
 
+		if (diff->stretches) {
+			json_object_set_new(json, "from_ns", json_integer(run->from_ns));
+			json_object_set_new(json, "to_ns", json_integer(run->to_ns));
+		}
 		for (int fact = 0; fact < DIFF_FACTS; fact++)
 			json_object_set_new(json, names[fact], json__text(run->facts[fact]));
 		json_object_set_new(json, "losses",

@@ -266,6 +266,21 @@ static void say_way(const struct model *model, const struct model_blame *blame, 
 }
 
 /*
+ * Sums of waits are stored for the whole recording. In a part of it, the samples tell how long they
+ * were.
+ */
+static struct hot_sum wait_time(const struct model *model, const struct model_blame *blame)
+{
+	struct hot_sum whole = {};
+	size_t count;
+
+	if (!model->cut)
+		return (struct hot_sum) { .ns = blame->ns };
+	hot__find(&model->hot.paths, blame->owner, &count, &whole);
+	return whole;
+}
+
+/*
  * Many locks have no name of their own, so a wait for a lock is named after its holders. Other
  * waits are named after the object.
  */
@@ -274,6 +289,7 @@ static void add_wait(struct making *making, const struct model_blame *blame)
 	const struct model_wait *wait = blame->first;
 	bool is_lock = !strcmp(wait->state->cause, "lock") || !strcmp(wait->state->cause, "kernel");
 	char name[MOST_NAME] = "", about[MOST_NAME] = "";
+	struct hot_sum time = wait_time(making->model, blame);
 	struct metric *added;
 
 	words__say(name, sizeof(name), "wait.%s: %s", wait->state->cause,
@@ -297,9 +313,10 @@ static void add_wait(struct making *making, const struct model_blame *blame)
 				      .measure = "time",
 				      .unit = "ns",
 				      .is_sum = true,
-				      .worth = worth((double)blame->ns,
+				      .worth = worth((double)time.ns,
 						     (double)making->model->wall_ns, LEAST_OF_WALL),
-				      .value = (double)blame->ns },
+				      .value = (double)time.ns,
+				      .variance = time.variance },
 		    name);
 	if (added && *about)
 		added->about = strdup(about);

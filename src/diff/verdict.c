@@ -13,7 +13,7 @@ struct words verdict__value(double value, const char *unit)
 	if (isnan(value))
 		snprintf(words.text, sizeof(words.text), "-");
 	else if (!strcmp(unit, "ns"))
-		return words__time((int64_t)(value + 0.5));
+		return words__brief_time((int64_t)(value + 0.5));
 	else if (!strcmp(unit, "bytes"))
 		return words__bytes((int64_t)(value + 0.5));
 	else if (value >= 1000)
@@ -172,6 +172,18 @@ void verdict__make(const struct diff *diff, struct verdict *ret)
 	size_t size = sizeof(ret->lines[0]);
 
 	*ret = (struct verdict) { .count = 1 };
+	if (diff->stretches) {
+		const struct diff_run *base = &diff->runs[0], *new = &diff->runs[1];
+
+		words__say(
+			line, size,
+			"%s to %s of the recording, compared with %s to %s. Two stretches do not "
+			"tell a change from noise. Sums are %s.",
+			words__time(new->from_ns).text, words__time(new->to_ns).text,
+			words__time(base->from_ns).text, words__time(base->to_ns).text,
+			per_words(diff).text);
+		return;
+	}
 	if (!diff->enough) {
 		words__say(line, size,
 			   "within-run only: whether a difference is more than noise takes %d "

@@ -21,5 +21,5 @@ const char *label__evidence(const struct profile_sample *sample);
 #define LABEL_ENDED "ended"         /* key for how a wait without a waker ended: "timed out" */
 /* "1.23 s": three significant digits. */
 const char *label__time(int64_t ns, char ret[LABEL_SHORT]);
-/* "without 1.23 s idle by choice [--idle shows it]"; "" if nothing was left out. */
+/* "without 1.23 s idle [--idle shows it]"; "" if nothing was left out. */
 const char *label__left_out(const struct profile *profile, char ret[LABEL_SIZE]);

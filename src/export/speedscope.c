@@ -215,8 +215,7 @@ static int print_frames(const struct profile *profile, const struct tree *tree, 
 			fprintf(out, ",\"line\":%" PRIu32, function->start_line);
 		fputc('}', out);
 	}
-	fprintf(out, ",\n{\"name\":\"[no sample%s]\"}",
-		profile->left_out_ns ? ", or idle by choice" : "");
+	fprintf(out, ",\n{\"name\":\"[no sample%s]\"}", profile->left_out_ns ? ", or idle" : "");
 	return 0;
 }
 

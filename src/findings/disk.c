@@ -10,11 +10,13 @@
 #include "base/words.h"
 #include "findings/signal_words.h"
 #include "findings/signals.h"
+#include "model/disk.h"
 
 #define OBJECT_COLUMNS 100
 #define MOSTLY_PERCENT 50
 /* A file is named as the reason if it took at least this share of the time to explain. */
 #define EXPLAINS_PERCENT 10
+#define HUMP_FACTOR      4
 
 /* Says whether requests were queued or slow. */
 static void say_queue(const struct signals_signal *signal, const struct signals_row *row,
@@ -125,6 +127,42 @@ static const struct signals_row *row_of_group(const struct signals_signal *signa
 	return most;
 }
 
+/* The same operation of the group on another device that is much faster: the times have two humps.
+ */
+static void say_other_device(const struct signals_signal *block, const struct signals_row *row,
+			     const struct model_group *group, char *text, size_t size)
+{
+	for (size_t i = 0; i < block->series_count; i++) {
+		const struct signals_row *other = &block->rows[block->series[i].row];
+		int64_t p50_ns = other->percentiles[block->main][P50];
+
+		if (other == row || strcmp(other->operation, row->operation) || p50_ns < 0 ||
+		    !block->series[i].thread || block->series[i].thread->group != group ||
+		    p50_ns * HUMP_FACTOR > row->percentiles[block->main][P50])
+			continue;
+		words__say(text, size, ", while ");
+		signal_words__events(block, other, other->part.sum.count, text, size);
+		words__say(text, size, " took %s (p50): two humps", words__time(p50_ns).text);
+		return;
+	}
+}
+
+/* A limit of the cgroup that held requests back before the device got them. */
+static void say_limit(const struct model *model, const struct model_group *group, char *text,
+		      size_t size)
+{
+	const struct model_limit *limit = model__limit(model, group->first->process, "io");
+	struct disk disk;
+
+	if (!disk__of_group(model, group, NULL, &disk) || !disk.limited)
+		return;
+	words__say(text, size, "; an I/O limit of its cgroup");
+	if (limit)
+		words__say(text, size, " %s (%s)", words__clean(limit->cgroup, OBJECT_COLUMNS).text,
+			   words__clean(limit->value, OBJECT_COLUMNS).text);
+	words__say(text, size, " held back %s", words__count(disk.limited, "requests").text);
+}
+
 void findings_signals__join(const struct model *model, const struct model_group *group,
 			    struct finding *finding, const struct signals_row **ret_row)
 {
@@ -148,17 +186,19 @@ void findings_signals__join(const struct model *model, const struct model_group 
 			   row->part.sum.count > 1 ? " on average" : "");
 	signal_words__say_percentiles(row, block->main, finding->text, size);
 	*ret_row = row;
+	say_other_device(block, row, group, finding->text, size);
 	if (model__reaches(requests_ns, finding->ns, MOSTLY_PERCENT)) {
 		findings_signals__say_disk(model, block, row, group, finding);
 		return;
 	}
 	/*
-	 * The rest may be the journal, writeback of other processes' data, or a lock in the file
-	 * system.
+	 * The rest may be a limit, the journal, writeback of other processes' data, or a lock in
+	 * the file system.
 	 */
 	words__say(finding->text, size,
-		   ", and all requests made from there %s: most of the waiting is for the file "
-		   "system or for writes of others",
+		   ", and all requests made from there %s: the rest of the waiting was not in the "
+		   "device",
 		   words__time(requests_ns).text);
+	say_limit(model, group, finding->text, size);
 	findings_signals__say_disk(model, block, NULL, group, finding);
 }

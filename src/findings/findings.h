@@ -1,32 +1,48 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The conclusions of a report in a few sentences: up to three from the accounts, then those from
- * signals.
+ * The conclusions of a report in a few sentences: up to three from the analysis of waits and
+ * running time, then those from signals, then the rest.
  */
 #pragma once
 
 #include "model/model.h"
 
-#define FINDINGS_MOST 5
+#define FINDINGS_MOST     5
+#define FINDING_CULPRITS  4
+#define FINDING_NAME_SIZE 64
 
 struct finding {
 	char text[2048]; /* cleaned: names in it cannot send control sequences to a terminal */
 	int64_t ns;
 	int64_t of_ns;
+	const struct signals_row *row; /* of a signal, that the sentence already covers; NULL */
+
+	/* Processes that the sentence blames, by name. */
+	char culprits[FINDING_CULPRITS][FINDING_NAME_SIZE];
+	size_t culprit_count;
+
+	/* What it is about, so that a reader can look at just that. */
+	const struct model_group *group; /* NULL: several */
+	const struct model_state *state; /* NULL: running and ready time, or several */
+	uint32_t function;               /* in hot.functions; 0: none */
 };
 
-/*
- * Writes the findings, the largest first, and returns their number. Idle waiting and gapless itself
- * are never among them.
- */
-size_t findings__make(const struct model *model, struct finding ret[FINDINGS_MOST]);
+struct findings {
+	struct finding list[FINDINGS_MOST]; /* the most important first */
+	size_t count;
+	char none[512]; /* with no finding: that there is nothing, or why (law 4) */
+	char last[512]; /* pools that waited for work, and time that was not judged; "": none */
 
-/* Says what a group waited for in this state, who the culprit was, and from which code. */
-void findings__blame(const struct model *model, const struct model_group *group,
-		     const struct model_state *state, struct finding *finding);
+	/* Waiting time of the target's threads, by what is known about it. */
+	int64_t held_ns, idle_ns, unclear_ns;
+	size_t target_threads, idle_threads, idle_programs;
+};
 
-/* Says why there are no findings (law 4). Empty if there are some. */
-void findings__why_empty(const struct model *model, struct finding *ret);
+/* Idle waiting and gapless itself are never among the findings. */
+void findings__make(const struct model *model, struct findings *ret);
+
+/* Says why a recording has no threads at all. Empty if it has some. */
+void findings__why_empty(const struct model *model, char *text, size_t size);
 
 /* "futex 0x7f…", "pipe:[123]"; empty if there is none. */
 void findings__object(const struct model_wait *wait, char *ret, size_t size);

@@ -63,29 +63,28 @@ void findings__object(const struct model_wait *wait, char *ret, size_t size)
 		words__say(ret, size, "%s %s", kind.text, name.text);
 }
 
-void findings__why_empty(const struct model *model, struct finding *ret)
+void findings__why_empty(const struct model *model, char *text, size_t size)
 {
 	size_t i, attached = 0;
 	json_t *hook;
 
-	*ret = (struct finding) {};
+	*text = '\0';
 	if (model->measured_threads)
 		return;
 	json_array_foreach (model->hooks, i, hook)
 		attached += json_is_string(json_object_get(hook, "kind")) &&
 			    !json_object_get(hook, "signal");
 	if (model->cut)
-		words__say(ret->text, sizeof(ret->text),
+		words__say(text, size,
 			   "No thread of the target lived in this part of the recording.");
 	else if (json_array_size(model->hooks) && !attached)
-		words__say(ret->text, sizeof(ret->text),
-			   "Nothing was measured: no hook could be attached.");
+		words__say(text, size, "Nothing was measured: no hook could be attached.");
 	else if (!model->wall_ns)
 		words__say(
-			ret->text, sizeof(ret->text),
+			text, size,
 			"The recording holds no time: the recorder ended before its first slice.");
 	else
-		words__say(ret->text, sizeof(ret->text),
+		words__say(text, size,
 			   "No thread of the target (%s) was seen in %s: it had ended, or nothing "
 			   "matches the filter.",
 			   words__clean(model->target ? model->target : "unknown", OBJECT_COLUMNS)

@@ -30,8 +30,6 @@
 #define LEAST_MISSING_RATE 10
 #define LEAST_OPENED       100
 #define LEAST_OPENED_RATE  20
-#define LEAST_STARTED      100
-#define LEAST_STARTED_RATE 10
 #define MOST_SHORT_NS      100000000
 #define MOSTLY_PERCENT     50
 #define MOST_SENTENCES     3
@@ -148,18 +146,34 @@ static void say_disk(struct finding *finding, const struct model *model,
 }
 
 /* Offers one sentence for each device, about the operation that took most of its time. */
-static void offer_disks(struct offers *offers, const struct signals_row *said)
+static bool is_said(const struct offers *offers, const struct signals_row *row)
+{
+	for (size_t i = 0; i < offers->said_count; i++)
+		if (offers->said[i].row == row)
+			return true;
+	return false;
+}
+
+static bool is_told(const struct offers *offers, const char *words)
+{
+	for (size_t i = 0; i < offers->said_count; i++)
+		if (strstr(offers->said[i].text, words))
+			return true;
+	return false;
+}
+
+static void offer_disks(struct offers *offers)
 {
 	const struct signals_signal *block = signals__of(&offers->model->signals, ROLE_DISKS);
 
 	for (size_t i = 0; block && block->main >= 0 && i < block->row_count; i++) {
 		const struct signals_row *row = &block->rows[block->ranks[i]];
-		bool known = row == said;
+		bool known = is_said(offers, row);
 
 		for (size_t j = 0; j < i && !known; j++) {
 			const struct signals_row *other = &block->rows[block->ranks[j]];
 
-			known = other != said && !strcmp(other->place, row->place) &&
+			known = !is_said(offers, other) && !strcmp(other->place, row->place) &&
 				is_slow_disk(offers->model, block, other);
 		}
 		if (!known && is_slow_disk(offers->model, block, row))
@@ -213,9 +227,8 @@ static void offer_file(struct offers *offers)
 	    !model__reaches(part->size, offers->model->wall_ns, LEAST_FILE_PERCENT))
 		return;
 	name = words__clean(part->first->object->name, OBJECT_COLUMNS);
-	for (size_t i = 0; i < offers->said_count; i++)
-		if (strstr(offers->said[i].text, name.text))
-			return;
+	if (is_told(offers, name.text))
+		return;
 	offer(offers, &(struct candidate) { RANK_SLOW,
 					    (double)part->size * 100 / LEAST_FILE_PERCENT /
 						    (double)(offers->model->wall_ns + 1),
@@ -366,6 +379,7 @@ static void offer_service(struct offers *offers, const struct signals_signal *tc
 		offer(offers, &(struct candidate) { RANK_LOST, (double)service->overflows,
 						    say_overflow, tcp, service });
 	if (service->again >= LEAST_EVENTS && service->segments &&
+	    !is_told(offers, "had to be sent again") &&
 	    model__reaches(service->again, service->segments, LEAST_PERCENT))
 		offer(offers, &(struct candidate) {
 				      RANK_LOST, (double)service->again / (double)(again_least + 1),
@@ -427,8 +441,8 @@ static void offer_tcp(struct offers *offers)
 	for (size_t i = 0; tcp->main >= 0 && i < tcp->row_count; i++) {
 		const struct signals_row *row = &tcp->rows[i];
 
-		if (!strcmp(row->operation, "accept") && row->part.sum.count >= LEAST_EVENTS &&
-		    highest_ns(tcp, row) >= LEAST_SLOW_NS)
+		if (!strcmp(row->operation, "accept") && !is_said(offers, row) &&
+		    row->part.sum.count >= LEAST_EVENTS && highest_ns(tcp, row) >= LEAST_SLOW_NS)
 			offer(offers,
 			      &(struct candidate) { RANK_SLOW,
 						    (double)highest_ns(tcp, row) / LEAST_SLOW_NS,
@@ -436,46 +450,8 @@ static void offer_tcp(struct offers *offers)
 	}
 }
 
-/* --- programs ------------------------------------------------------------------------------- */
-
-static void say_programs(struct finding *finding, const struct model *model,
-			 const struct candidate *candidate)
-{
-	const struct signals_program *most = candidate->about;
-	struct signals_program all = signals__siblings(candidate->signal, most);
-
-	finding->ns = all.lifetime_ns;
-	say(finding, "%s started %s programs (%s a second) that lived %s on average",
-	    words__clean(most->parent, NAME_COLUMNS).text, words__number(all.count).text,
-	    rate_words(model, all.count).text, words__time(all.lifetime_ns / all.ended).text);
-	if (model__reaches(most->count, all.count, MOSTLY_PERCENT))
-		say(finding, ", %s of them %s", words__about(most->count, all.count).text,
-		    words__clean(most->file, OBJECT_COLUMNS).text);
-	say(finding, ".");
-}
-
-static void offer_programs(struct offers *offers)
-{
-	const struct signals_signal *exec = signals__of(&offers->model->signals, ROLE_PROGRAMS);
-
-	for (size_t i = 0; exec && i < exec->program_count; i++) {
-		const struct signals_program *program = &exec->programs[i];
-		struct signals_program all = signals__siblings(exec, program);
-		bool first = true;
-
-		for (size_t j = 0; j < i; j++)
-			first &= !signals__same_parent(&exec->programs[j], program);
-		if (!first || all.count < LEAST_STARTED || !all.ended ||
-		    rate(offers->model, all.count) < LEAST_STARTED_RATE ||
-		    all.lifetime_ns / all.ended > MOST_SHORT_NS)
-			continue;
-		offer(offers, &(struct candidate) { RANK_OFTEN, (double)all.count / LEAST_STARTED,
-						    say_programs, exec, program });
-	}
-}
-
-size_t findings_signals__make(const struct model *model, const struct signals_row *said,
-			      struct finding *findings, size_t count, size_t most)
+size_t findings_signals__make(const struct model *model, struct finding *findings, size_t count,
+			      size_t most)
 {
 	struct offers offers = {
 		.model = model,
@@ -484,11 +460,10 @@ size_t findings_signals__make(const struct model *model, const struct signals_ro
 		.best = { { .rank = RANK_NONE }, { .rank = RANK_NONE }, { .rank = RANK_NONE } },
 	};
 
-	offer_disks(&offers, said);
+	offer_disks(&offers);
 	offer_file(&offers);
 	offer_missing(&offers);
 	offer_tcp(&offers);
-	offer_programs(&offers);
 	for (size_t i = 0; count < most && i < MOST_SENTENCES; i++, count++) {
 		const struct candidate *candidate = &offers.best[i];
 

@@ -22,8 +22,8 @@ void findings_signals__say_disk(const struct model *model, const struct signals_
 				struct finding *finding);
 
 /*
- * Appends findings to the first `count`, the worst first, up to `most` in total, but none about the
- * row `said`. Returns the new total.
+ * Appends findings to the first `count`, the worst first, up to `most` in total, but none about a
+ * row that one of these covers. Returns the new total.
  */
-size_t findings_signals__make(const struct model *model, const struct signals_row *said,
-			      struct finding *findings, size_t count, size_t most);
+size_t findings_signals__make(const struct model *model, struct finding *findings, size_t count,
+			      size_t most);

@@ -42,14 +42,56 @@ struct ledger_key {
 	__u8 object_kind;
 	__u8 by_kind;
 	__u8 evidence;
-	__u32 pid; /* the waiter's process: a futex address is valid only there */
+	__u32 pid;       /* the waiter's process: a futex address is valid only there */
+	__u8 ended;      /* enum ledger_ended */
+	__u8 turn;       /* enum ledger_turn */
+	__u8 in_request; /* 1: the waiter had read a request and not answered it */
+	__u8 pad[5];
 };
-_Static_assert(sizeof(struct ledger_key) == 48, "wire format");
+_Static_assert(sizeof(struct ledger_key) == 56, "wire format");
+
+/* A thread by its number in its own pid namespace, as found in user memory. */
+struct tid_key {
+	__u32 pid; /* the kernel's tgid */
+	__u32 ns_tid;
+};
+
+/* Counters of releases; locks with the same hash share one. See kernel/holder.bpf.h. */
+#define RELEASE_BITS 12
+
+/* `pid`: the process whose address space `lock` is in; 0 for a kernel lock. */
+static inline __u32 release_index(__u64 lock, __u32 pid)
+{
+	return (lock ^ (__u64)pid << 32) * 0x9e3779b97f4a7c15ULL >> (64 - RELEASE_BITS);
+}
 
 struct ledger_sum {
 	__u64 ns;
 	__u64 count;
 };
+
+/*
+ * Bit of ledger_occupant_key.by: the thread has no account; the other bits are its start time in
+ * units of 2^20 ns, and in the lower half the kernel's number for it.
+ */
+#define OCCUPANT_UNACCOUNTED (1ULL << 63)
+
+/* Who ran on the CPU that a thread was queued for. */
+struct ledger_occupant_key {
+	__u64 thread; /* the id of the thread that was queued */
+	__u64 by;     /* the id of the one that ran; 0: none, the CPU was idle */
+};
+_Static_assert(sizeof(struct ledger_occupant_key) == 16, "wire format");
+
+struct ledger_occupant {
+	__u64 ns;
+	/* If the one that ran has no account: */
+	__u32 pid;
+	__u32 tid;
+	char comm[WIRE_COMM_BYTES];
+	char process[WIRE_COMM_BYTES]; /* name of its process */
+};
+_Static_assert(sizeof(struct ledger_occupant) == 48, "wire format");
 
 /* Invariant 1: Σ ns + (now − since_ns, in the open slot) = now − first_ns, at every now. */
 struct ledger_account {
@@ -77,9 +119,20 @@ enum ledger_thread_flags {
 	THREAD_NEW_IMAGE = 32,    /* between a successful exec and its return: new user stack */
 	THREAD_HANDED_OVER = 128, /* the last iterator has read its open interval and samples */
 	THREAD_STARTING = 64,     /* before its first instruction: its user stack is empty */
+	THREAD_OUTSIDE = IDENTITY_OUTSIDE, /* not wanted: see outside.bpf.h */
 };
 
-enum ledger_kind { LEDGER_THREAD, LEDGER_EXIT, LEDGER_OBJECT };
+/* At most this many outside threads get an account. */
+#define OUTSIDE_MOST 256
+
+enum ledger_outside {
+	OUTSIDE_ACCOUNTS, /* accounts opened */
+	OUTSIDE_PENDING, /* to be opened by the next seeding; at the end, those that ended before */
+	OUTSIDE_TOO_MANY, /* refused, because OUTSIDE_MOST was reached */
+	OUTSIDE_COUNTS,
+};
+
+enum ledger_kind { LEDGER_THREAD, LEDGER_EXIT, LEDGER_OBJECT, LEDGER_PATH };
 
 /* One thread's account at head.time_ns. Comes from the iterator; the last one from the ring. */
 struct ledger_record {
@@ -100,7 +153,7 @@ struct ledger_record {
 	struct ledger_sum cell_sum; /* sum of the waits in `cell` */
 };
 /* The account grows with the rows of states.def. */
-_Static_assert(sizeof(struct ledger_record) == 24 + 16 + 56 + sizeof(struct ledger_account) + 112,
+_Static_assert(sizeof(struct ledger_record) == 24 + 16 + 56 + sizeof(struct ledger_account) + 128,
 	       "wire format");
 
 /* Key of the objects that the kernel half has already described. */
@@ -114,7 +167,7 @@ struct ledger_object_record {
 	struct wire_head head;
 	__u64 object[2];
 	__u32 pid; /* the waiter */
-	__s32 fd;  /* descriptor of the object in the waiter's process */
+	__s32 fd;  /* descriptor of the object in the waiter's process; -1: it has none */
 	__u8 kind;
 	__u8 family; /* of a socket */
 	__u16 local_port;
@@ -127,10 +180,39 @@ struct ledger_object_record {
 			__u8 local[16]; /* address: the first 4 bytes for AF_INET */
 			__u8 peer[16];
 		};
-		char name[32]; /* of an anonymous file: "[eventfd]" */
+		char name[64]; /* of a file, without its folder; of an anonymous file: "[eventfd]"
+				*/
 	};
 };
-_Static_assert(sizeof(struct ledger_object_record) == 96, "wire format");
+_Static_assert(sizeof(struct ledger_object_record) == 128, "wire format");
+
+#define LEDGER_PATH_BYTES 256
+
+/* The path of one syscall, drawn at random. */
+struct ledger_path_record {
+	struct wire_head head;
+	__u64 thread;
+	__u64 weight; /* the number of calls that it stands for */
+	__u32 number;
+	__u16 error; /* an errno; 0: success */
+	__u16 pad;
+	char path[LEDGER_PATH_BYTES]; /* as the program passed it; ends with NUL */
+};
+_Static_assert(sizeof(struct ledger_path_record) == 304, "wire format");
+
+/*
+ * Each syscall has two rates of its own, for calls that succeed and for calls that fail: a call
+ * that is made often must not hide others.
+ */
+#define LEDGER_PATH_STREAMS (2 * LEDGER_SYSCALLS)
+struct ledger_path_stream {
+	__u64 drawn; /* so far */
+	__u64 limit;
+	__u32 shift; /* one call in 2^shift is drawn */
+	__u32 pad;
+};
+/* After this many paths since user space last adjusted the rate, the kernel half halves it. */
+#define LEDGER_PATH_FUSE 64
 
 /* One syscall on one CPU. Only that CPU writes it; user space maps it. The count is Σ buckets. */
 struct ledger_call {
@@ -156,6 +238,19 @@ struct ledger_cpu {
 	__u64 switches;  /* 0: nothing is known of this CPU */
 };
 
+/* The calls of one thread with one number. */
+struct ledger_thread_call {
+	__u64 thread;
+	__u64 number;
+};
+
+struct ledger_call_sum {
+	__u64 total_ns;
+	__u64 run_ns; /* part of total_ns that was spent on a CPU */
+	__u32 count;
+	__u32 errors;
+};
+
 struct ledger_error_key {
 	__u32 number;
 	__u32 err;
@@ -170,5 +265,8 @@ enum ledger_quality {
 	QUALITY_NEGATIVE,          /* intervals of negative length, taken as 0 */
 	QUALITY_TORN,              /* accounts that could not be read in one piece */
 	QUALITY_DROPPED,           /* wakeups ignored on purpose, by the test switch */
+	QUALITY_TURNS_UNKNOWN,     /* sockets or requests without room in a map (turns.bpf.h) */
+	QUALITY_UNLISTED,          /* ready intervals without room in the list of their CPU */
+	QUALITY_OCCUPANTS_LOST_NS, /* time of CPUs without room in the map of occupants */
 	QUALITY_COUNT,
 };

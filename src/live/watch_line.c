@@ -176,7 +176,7 @@ static struct words own_words(const struct column *column, const json_t *value)
 	case COLUMN_TEXT:
 		return words__clean(json_string_value(value), WORDS_MOST_COLUMNS);
 	case COLUMN_NS:
-		return words__time(number);
+		return words__brief_time(number);
 	case COLUMN_BYTES:
 		return words__bytes(number);
 	default:
@@ -188,7 +188,8 @@ static struct words words_of(const struct field *field, const struct watch_event
 {
 	switch (field->what) {
 	case TOOK:
-		return event->duration_ns ? words__time(event->duration_ns) : (struct words) {};
+		return event->duration_ns ? words__brief_time(event->duration_ns)
+					  : (struct words) {};
 	case OPERATION:
 		return watch_text__operation(event->operation, event->error);
 	case TID:

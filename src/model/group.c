@@ -41,7 +41,8 @@ static int compare_numbers(int64_t a, int64_t b)
 
 static int64_t aside(const struct model_thread *thread)
 {
-	return thread->flags & (RECORDING_THREAD_OWN | RECORDING_THREAD_KERNEL);
+	return thread->flags &
+	       (RECORDING_THREAD_OWN | RECORDING_THREAD_KERNEL | RECORDING_THREAD_OUTSIDE);
 }
 
 static int same_group(const struct model_thread *a, const struct model_thread *b)
@@ -95,6 +96,7 @@ static int fill_group(struct model *model, struct model_group *group,
 	group->first = members[0];
 	group->own = members[0]->flags & RECORDING_THREAD_OWN;
 	group->kernel = members[0]->flags & RECORDING_THREAD_KERNEL;
+	group->outside = members[0]->outside;
 	group->members = count;
 	group->state_ns = calloc(model->state_count + 1, sizeof(*group->state_ns));
 	if (!group->state_ns)
@@ -105,6 +107,8 @@ static int fill_group(struct model *model, struct model_group *group,
 		thread->group = group;
 		group->threads += thread->measured;
 		group->processes += !i || thread->process != members[i - 1]->process;
+		if (thread->outside)
+			continue;
 		group->lifetime_ns += thread->lifetime_ns;
 		add_kinds(group->kind_ns, thread->kind_ns);
 		for (size_t j = 0; j < thread->cell_count; j++)

@@ -15,10 +15,6 @@
 /* How many innermost functions of a folded path are shown, besides the outermost one. */
 #define PATH_INNER 4
 
-/* The smallest share and the largest error, in percent, at which a finding may name a part. */
-#define LEAST_PERCENT 20
-#define MOST_ERROR    10
-
 void hot__release(struct hot *hot)
 {
 	free(hot->reasons);
@@ -390,73 +386,4 @@ const char *hot__why_none(const struct model *model, char *text, size_t size)
 	else
 		words__say(text, size, "the recording has no samples");
 	return text;
-}
-
-/* --- findings ------------------------------------------------------------------------------ */
-
-bool hot__is_enough(const struct hot_sum *part, const struct hot_sum *whole)
-{
-	return part->ns > 0 && (double)part->ns * 100 >= (double)whole->ns * LEAST_PERCENT &&
-	       hot__error(part, whole) <= MOST_ERROR;
-}
-
-void hot__say_run(const struct model *model, const struct model_group *group, char *text,
-		  size_t size)
-{
-	const struct hot *hot = &model->hot;
-	struct hot_sum whole;
-	size_t count;
-	const struct hot_cell *most =
-		hot__find(&hot->runs, (uint32_t)(group - model->groups), &count, &whole);
-
-	if (!most || !most->place || !hot__is_enough(&most->sum, &whole))
-		return;
-	words__say(text, size, "; ");
-	hot__say_function(&hot->functions[most->place], text, size);
-	words__say(text, size, " has %s", hot__share(&most->sum, &whole).text);
-}
-
-/*
- * Whether a kernel function implements this syscall. Which of these wrappers has a frame depends on
- * how the kernel's compiler inlined them.
- */
-static bool serves(const struct hot_function *function, const char *call)
-{
-	static const char *const prefixes[] = { "__x64_sys_", "__se_sys_", "__do_sys_", "__sys_",
-						"ksys_" };
-
-	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes) && function->kernel; i++) {
-		size_t length = strlen(prefixes[i]);
-
-		if (!strncmp(function->name, prefixes[i], length) &&
-		    !strcmp(function->name + length, call))
-			return true;
-	}
-	return false;
-}
-
-void hot__say_call(const struct model *model, const char *call, char *text, size_t size)
-{
-	const struct hot *hot = &model->hot;
-	cleanup(free_p) struct hot_sum *ways = calloc(hot->node_count + 1, sizeof(*ways));
-	struct hot_sum whole = {};
-	uint32_t most = 0;
-
-	for (uint32_t i = 1; i < hot->node_count && ways; i++) {
-		const struct hot_node *node = &hot->nodes[i];
-
-		/* The sum of the outermost wrapper includes the wrappers inside it. */
-		if (!serves(&hot->functions[node->function], call) ||
-		    serves(&hot->functions[hot->nodes[node->parent].function], call))
-			continue;
-		hot__add(&whole, &node->sums[HOT_RUN]);
-		hot__add(&ways[node->user], &node->sums[HOT_RUN]);
-		if (ways[node->user].ns > ways[most].ns)
-			most = node->user;
-	}
-	if (!most || !hot__is_enough(&ways[most], &whole))
-		return;
-	words__say(text, size, "; called from ");
-	hot__say_path(hot, most, text, size);
-	words__say(text, size, " (%s)", hot__share(&ways[most], &whole).text);
 }

@@ -137,14 +137,3 @@ void hot__say_function(const struct hot_function *function, char *text, size_t s
  * The module's file name without its directory; "[kernel]" for the kernel; empty if there is none.
  */
 const char *hot__module(const struct hot_function *function);
-
-/* Whether a part of the samples is large and certain enough to be named in a finding. */
-bool hot__is_enough(const struct hot_sum *part, const struct hot_sum *whole);
-/*
- * What samples add to a finding about a group that runs, or about a syscall. Adds nothing if there
- * are too few samples.
- */
-struct model_group;
-void hot__say_run(const struct model *model, const struct model_group *group, char *text,
-		  size_t size);
-void hot__say_call(const struct model *model, const char *call, char *text, size_t size);

@@ -8,8 +8,12 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/daytime.h"
 #include "model/sql.h"
+#include "recording/recording.h"
 #include "vocabulary/histogram.h"
+
+#define DAY_S 86400
 
 DEFINE_CLEANUP(sqlite3_stmt *, sqlite3_finalize)
 
@@ -93,6 +97,12 @@ int64_t load__amount(int64_t value, int64_t most, int64_t *sum)
 	return value;
 }
 
+/* A hostile file may have anything there. */
+static int64_t zone_of(int64_t zone_s)
+{
+	return zone_s < -DAY_S || zone_s > DAY_S ? 0 : zone_s;
+}
+
 static int take_meta(struct model *model, sqlite3_stmt *row)
 {
 	const struct {
@@ -115,12 +125,16 @@ static int take_meta(struct model *model, sqlite3_stmt *row)
 		{ .key = "start_ns", .number = &model->start_ns },
 		{ .key = "end_ns", .number = &model->end_ns },
 		{ .key = "sample_period_ns", .number = &model->hot.period_ns },
-		{ .key = "crossing_ns", .number = &model->outside.crossing_ns },
+		{ .key = "crossing_ns", .number = &model->user_time.crossing_ns },
 	};
 	const char *key = (const char *)sqlite3_column_text(row, 0);
 
 	if (!key)
 		return 0;
+	if (!strcmp(key, "zone_s")) {
+		model->zone_s = zone_of(sqlite3_column_int64(row, 1));
+		model->has_zone = true;
+	}
 	if (!strcmp(key, "complete"))
 		model->complete = sqlite3_column_int64(row, 1) == 1;
 	/* Schema version 2 added samples, version 3 added signals. */
@@ -128,6 +142,8 @@ static int take_meta(struct model *model, sqlite3_stmt *row)
 		model->hot.known = sqlite3_column_int64(row, 1) >= 2;
 	if (!strcmp(key, "schema_version"))
 		model->signals.known = sqlite3_column_int64(row, 1) >= 3;
+	if (!strcmp(key, "schema_version"))
+		model->has_turns = sqlite3_column_int64(row, 1) >= 4;
 	if (!strcmp(key, "sample_period_ns"))
 		model->hot.has_period = true;
 	if (!strcmp(key, "hooks") && sqlite3_column_type(row, 1) == SQLITE_TEXT && !model->hooks)
@@ -222,9 +238,11 @@ static int take_thread(struct model *model, sqlite3_stmt *row)
 	thread->unexplained_ns = load__amount(sqlite3_column_int64(row, 6), LOAD_MOST,
 					      &model->loaded.unexplained_ns);
 	thread->flags = sqlite3_column_int64(row, 7);
+	thread->outside = thread->flags & RECORDING_THREAD_OUTSIDE;
 	thread->pid = sqlite3_column_int64(row, 8);
 	thread->process_comm = load__text(model, row, 9);
 	thread->cgroup = load__text(model, row, 10);
+	thread->parent_pid = sqlite3_column_int64(row, 11);
 	if (!thread->process_comm)
 		thread->process_comm = thread->comm;
 	return 0;
@@ -240,18 +258,25 @@ static int by_id(const void *key, const void *element)
 
 const struct model_thread *load__thread(const struct model *model, int64_t id)
 {
-	if (!model->thread_count)
-		return NULL;
-	return bsearch(&id, model->threads, model->thread_count, sizeof(*model->threads), by_id);
+	const struct model_thread *thread = NULL;
+
+	if (model->thread_count)
+		thread = bsearch(&id, model->threads, model->thread_count, sizeof(*model->threads),
+				 by_id);
+	return thread && thread->same ? thread->same : thread;
 }
 
 static int take_wait(struct model *model, sqlite3_stmt *row)
 {
-	struct model_wait *wait = APPEND(&model->waits, &model->wait_count);
+	const struct model_thread *waiter = load__thread(model, sqlite3_column_int64(row, 0));
+	struct model_wait *wait =
+		waiter && waiter->outside
+			? APPEND(&model->outside_waits, &model->outside_wait_count)
+			: APPEND(&model->waits, &model->wait_count);
 
 	if (!wait)
 		return -ENOMEM;
-	wait->waiter = load__thread(model, sqlite3_column_int64(row, 0));
+	wait->waiter = waiter;
 	wait->state = load__state(model, sqlite3_column_int64(row, 1));
 	wait->object = wait->alike = sqlite3_column_int64(row, 2);
 	wait->by = load__thread(model, sqlite3_column_int64(row, 3));
@@ -262,6 +287,11 @@ static int take_wait(struct model *model, sqlite3_stmt *row)
 	wait->object_kind = load__text(model, row, 7);
 	wait->object_name = wait->own_name = load__text(model, row, 8);
 	wait->first = load__thread(model, sqlite3_column_int64(row, 9));
+	wait->ended = load__text(model, row, 10);
+	if (!wait->ended)
+		wait->ended = "";
+	wait->turn = (int)load__index(row, 11);
+	wait->in_request = sqlite3_column_int64(row, 12) != 0;
 	return wait->waiter && wait->state ? 0 : -EBADMSG;
 }
 
@@ -383,10 +413,37 @@ static int add_unknown(struct model *model)
 	return 0;
 }
 
+/*
+ * An outside thread gets its account after it ended the first waits. Those have another thread of
+ * the same number and name, without an account.
+ */
+static int find_same(struct model *model)
+{
+	cleanup(map__release) struct map by_tid = {};
+	int err = 0;
+
+	for (size_t i = 0; i < model->thread_count && !err; i++)
+		if (model->threads[i].outside && model->threads[i].tid > 0)
+			err = map__put(&by_tid, (uint64_t)model->threads[i].tid,
+				       &model->threads[i]);
+	for (size_t i = 0; i < model->thread_count && by_tid.count && !err; i++) {
+		struct model_thread *thread = &model->threads[i];
+		const struct model_thread *outside =
+			thread->tid > 0 ? map__get(&by_tid, (uint64_t)thread->tid) : NULL;
+
+		if (outside && thread->flags & RECORDING_THREAD_NO_ACCOUNT &&
+		    !strcmp(thread->comm, outside->comm))
+			thread->same = outside;
+	}
+	return err;
+}
+
 int load__head(struct model *model, sqlite3 *db)
 {
 	int err = load__each(model, db, "SELECT key, value FROM meta", take_meta);
 
+	if (!model->has_zone)
+		model->zone_s = daytime__own_zone_s(model->start_unix_ns);
 	if (!err)
 		err = load__each(model, db, "SELECT min(begin_ns), max(end_ns) FROM slice",
 				 take_span);
@@ -394,20 +451,6 @@ int load__head(struct model *model, sqlite3 *db)
 		err = load__each(model, db, "SELECT id, state, cause, kind FROM state ORDER BY id",
 				 take_state);
 	return err;
-}
-
-int load__cut(struct model *model, const struct model_options *options)
-{
-	uint64_t length = (uint64_t)(model->end_ns - model->start_ns);
-	uint64_t to = options->to_ns && options->to_ns < length ? options->to_ns : length;
-
-	model->cut = options->from_ns || options->to_ns;
-	if (model->cut && options->from_ns >= to)
-		return -ERANGE;
-	model->from_ns = model->start_ns + (int64_t)options->from_ns;
-	model->to_ns = model->start_ns + (int64_t)to;
-	model->wall_ns = model->to_ns - model->from_ns;
-	return 0;
 }
 
 static bool is_answered(sqlite3 *db, const char *sql)
@@ -420,7 +463,7 @@ static bool is_answered(sqlite3 *db, const char *sql)
 int load__threads(struct model *model, sqlite3 *db)
 {
 	return load__each(model, db,
-			  is_answered(db, sql__has_holders) ? sql__threads : sql__old_threads,
+			  is_answered(db, sql__has_holders) ? sql__threads : sql__threads_1,
 			  take_thread);
 }
 
@@ -431,7 +474,10 @@ int load__tables(struct model *model, sqlite3 *db)
 		const char *sql;
 		load_row *take;
 	} tables[] = {
-		{ is_answered(db, sql__has_holders) ? sql__waits : sql__old_waits, take_wait },
+		{ is_answered(db, sql__has_ends)      ? sql__waits
+		  : is_answered(db, sql__has_holders) ? sql__waits_3
+						      : sql__waits_1,
+		  take_wait },
 		{ sql__histograms, take_bucket },
 		{ sql__syscalls, take_syscall },
 		{ "SELECT count(*), sum(idle_ns) FROM cpu", take_idle },
@@ -447,6 +493,8 @@ int load__tables(struct model *model, sqlite3 *db)
 		err = load__threads(model, db);
 	if (!err)
 		err = add_unknown(model);
+	if (!err)
+		err = find_same(model);
 	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables) && !err; i++)
 		err = load__each(model, db, tables[i].sql, tables[i].take);
 	return err;

@@ -7,10 +7,8 @@
 #include "base/vec.h"
 #include "model/model.h"
 
-/* Reads meta and the states, which are needed to settle the cut and the kinds. */
+/* Reads meta and the states, which are needed to settle the scope and the kinds. */
 int load__head(struct model *model, sqlite3 *db);
-/* Settles the cut. Must run after load__head(). -ERANGE: the cut is empty. */
-int load__cut(struct model *model, const struct model_options *options);
 /* Reads threads, including those that appear only in waits. load__tables() calls it. */
 int load__threads(struct model *model, sqlite3 *db);
 /* Reads the rest inside the cut. Does not add up threads yet. */
@@ -21,7 +19,13 @@ int load__samples(struct model *model, sqlite3 *db);
 /*
  * Reads what makes up the time outside syscalls, except samples. Must run before load__samples().
  */
-int load__outside(struct model *model, sqlite3 *db);
+int load__user_time(struct model *model, sqlite3 *db);
+
+/* Reads the patterns of paths. Threads must be there. */
+int load__paths(struct model *model, sqlite3 *db);
+
+/* Reads who had the CPU, and the limits of cgroups. Threads must be there. */
+int load__queue(struct model *model, sqlite3 *db);
 
 /* Reads the notes that were recorded with --note. */
 int load__notes(struct model *model, sqlite3 *db);

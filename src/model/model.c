@@ -31,15 +31,22 @@ void model__release(struct model *model)
 	free(model->threads);
 	free(model->groups);
 	free(model->waits);
+	free(model->outside_waits);
 	map__release(&model->alike);
 	free(model->blames);
 	free(model->histograms);
 	free(model->syscalls);
+	free(model->paths);
 	free(model->qualities);
 	free(model->costs);
 	free(model->rows);
 	free(model->notes);
+	free(model->samples);
+	free(model->fatals);
+	free(model->occupants);
+	free(model->limits);
 	hot__release(&model->hot);
+	history__release(&model->history);
 	signals__release(&model->signals);
 	json_decref(model->hooks);
 	json_decref(model->kernel_counts);
@@ -98,19 +105,15 @@ static int64_t part_inside(const struct model *model, const struct model_thread 
 	return to > from ? to - from : 0;
 }
 
-static void sum_thread(struct model *model, struct model_thread *thread)
+/* Sets the sums of one thread. */
+static void sum_thread(const struct model *model, struct model_thread *thread)
 {
 	int64_t accounted = 0, life = thread->last_ns - thread->first_ns;
+	bool has_account;
 
 	for (size_t i = 0; i < thread->cell_count; i++) {
-		const struct model_cell *cell = &thread->cells[i];
-		struct model_state *state = &model->states[cell->state - model->states];
-
-		accounted += cell->ns;
-		state->ns += cell->ns;
-		state->count += cell->count;
-		thread->kind_ns[state->kind] += cell->ns;
-		model->kind_ns[state->kind] += cell->ns;
+		accounted += thread->cells[i].ns;
+		thread->kind_ns[thread->cells[i].state->kind] += thread->cells[i].ns;
 	}
 	thread->lifetime_ns = part_inside(model, thread);
 	if (!model->complete && thread->lifetime_ns < accounted)
@@ -118,14 +121,28 @@ static void sum_thread(struct model *model, struct model_thread *thread)
 	if (model->cut && life > 0)
 		thread->unexplained_ns = (int64_t)((double)thread->unexplained_ns *
 						   (double)thread->lifetime_ns / (double)life);
-	thread->measured = thread->id > 0 && !(thread->flags & RECORDING_THREAD_NO_ACCOUNT) &&
-			   (thread->lifetime_ns || thread->cell_count);
-	if (!thread->measured)
+	has_account = thread->id > 0 && !(thread->flags & RECORDING_THREAD_NO_ACCOUNT) &&
+		      (thread->lifetime_ns || thread->cell_count);
+	if (!has_account)
 		thread->lifetime_ns = thread->unexplained_ns = 0;
+	thread->measured = has_account && !thread->outside;
+}
+
+static void add_thread(struct model *model, const struct model_thread *thread)
+{
+	for (size_t i = 0; i < thread->cell_count; i++) {
+		const struct model_cell *cell = &thread->cells[i];
+		struct model_state *state = &model->states[cell->state - model->states];
+
+		state->ns += cell->ns;
+		state->count += cell->count;
+		model->kind_ns[state->kind] += cell->ns;
+		model->remainder_ns -= cell->ns;
+	}
 	model->measured_threads += thread->measured;
 	model->threads_ns += thread->lifetime_ns;
 	model->unexplained_ns += thread->unexplained_ns;
-	model->remainder_ns += thread->lifetime_ns - accounted;
+	model->remainder_ns += thread->lifetime_ns;
 }
 
 static void sum_threads(struct model *model)
@@ -142,6 +159,8 @@ static void sum_threads(struct model *model)
 			cell++;
 		}
 		sum_thread(model, thread);
+		if (!thread->outside)
+			add_thread(model, thread);
 	}
 	model->unexplained_ns += model->kind_ns[KIND_UNSEEN];
 }
@@ -190,7 +209,9 @@ static int load(struct model *model, sqlite3 *db, const struct model_options *op
 	if (!err)
 		err = move_causes(model, options->idle, KIND_IDLE);
 	if (!err)
-		err = load__cut(model, options);
+		err = scope__cut(&options->scope, model);
+	if (!err)
+		err = scope__narrow(&options->scope, model, db);
 	if (!err)
 		err = load__tables(model, db);
 	if (err)
@@ -207,7 +228,13 @@ static int load(struct model *model, sqlite3 *db, const struct model_options *op
 	if (!err)
 		err = group__rows(model, options->by);
 	if (!err)
-		err = load__outside(model, db);
+		err = load__paths(model, db);
+	if (!err && options->history)
+		err = history__load(model, db);
+	if (!err)
+		err = load__user_time(model, db);
+	if (!err)
+		err = load__queue(model, db);
 	if (!err)
 		err = load__samples(model, db);
 	if (!err && model->signals.known)
@@ -226,6 +253,7 @@ int model__load_open(const char *path, const struct model_options *options, sqli
 		return err;
 	/* Read one consistent snapshot of a recording that may still grow. */
 	sqlite3_exec(db, "BEGIN", NULL, NULL, NULL);
+	model.path = load__keep(&model, path);
 	err = load(&model, db, options);
 	if (err)
 		return err;
@@ -268,8 +296,10 @@ const char *model__why(int err)
 	case ENOKEY:
 		return "--busy or --idle names a cause that this recording does not have [see "
 		       "'gapless query RECORDING \"SELECT cause FROM state\"']";
+	case ESRCH:
+		return "none of its threads matches";
 	case ERANGE:
-		return "--from and --to leave nothing of this recording";
+		return "nothing of it is in that stretch";
 	default:
 		return strerror(-err);
 	}

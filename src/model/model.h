@@ -13,10 +13,12 @@
 
 #include "base/map.h"
 #include "base/redact.h"
+#include "model/history.h"
 #include "model/hot.h"
-#include "model/outside.h"
+#include "model/scope.h"
 #include "model/signals.h"
 #include "model/texts.h"
+#include "model/user_time.h"
 #include "vocabulary/percentiles.h"
 #include "vocabulary/states.h"
 
@@ -31,11 +33,11 @@ enum model_by {
 /* All zero: the whole recording. */
 struct model_options {
 	enum model_by by;
-	uint64_t from_ns;        /* the cut, as offsets from the start */
-	uint64_t to_ns;          /* 0: the end */
+	struct scope scope;
 	const char *const *busy; /* causes to count as held up, NULL-terminated; or NULL */
 	const char *const *idle; /* causes to count as idle, likewise */
 	enum redact_args args;   /* how to redact arguments of programs and syscalls */
+	bool history;            /* also load model.history */
 };
 
 struct model_state {
@@ -58,6 +60,7 @@ struct model_thread {
 	int64_t id;
 	int64_t process;
 	int64_t pid;
+	int64_t parent_pid; /* of the process */
 	int64_t tid;
 	const char *comm;
 	const char *process_comm;
@@ -70,13 +73,20 @@ struct model_thread {
 	const struct model_cell *cells;
 	size_t cell_count;
 	int64_t kind_ns[KIND_COUNT];
-	bool measured; /* has an account; interrupts and mere culprits have none */
+	bool measured; /* a thread of the target with an account: in the totals */
+	/*
+	 * Not a thread of the target, but one that kept it waiting: has lifetime, cells and samples
+	 * of its own, which are in no total.
+	 */
+	bool outside;
+	const struct model_thread *same; /* the outside thread that it became; NULL: itself */
 	struct model_group *group;
 };
 
 /*
  * Threads that users think of as one: the same process name, and the same thread name except for a
- * trailing number. gapless's own threads and kernel threads are never grouped with others.
+ * trailing number. gapless's own threads, kernel threads and outside threads are never grouped with
+ * others.
  */
 struct model_group {
 	const char *name; /* "worker-*", or the name that all members share */
@@ -90,6 +100,7 @@ struct model_group {
 	int64_t *state_ns; /* indexed like model.states */
 	bool own;
 	bool kernel;
+	bool outside; /* then all sums are 0 */
 };
 
 /* Separates the two ends in the name of a connection. The local end comes first. */
@@ -106,9 +117,59 @@ struct model_wait {
 	const struct model_thread *by; /* NULL: unknown */
 	const char *evidence;
 	const struct model_thread *first; /* the lock's first holder; NULL: only `by` held it */
+	const char *ended;                /* "event", "timeout", "signal", "open"; "": unknown */
+	int turn;                         /* enum ledger_turn */
+	bool in_request;                  /* it had read a request and not answered it */
 	int64_t ns;
 	int64_t count;
 	const struct model_wait *blame; /* the first wait of its blame; NULL: not in a blame */
+};
+
+/*
+ * One sample, or, for waits of a thread of which there is no sample, one sum of waits. `wait_ns`
+ * and `weight_ns` are the part inside the cut. If a recording has more samples than
+ * MODEL_MOST_SAMPLES, only one in `model.sample_step` is kept.
+ */
+struct model_sample {
+	const struct model_thread *thread;
+	const struct model_thread *by;    /* NULL: unknown */
+	const struct model_thread *first; /* the lock's first holder; NULL: only `by` held it */
+	const struct model_state *state;
+	int64_t time_ns; /* of a tick, or the end of the interval */
+	int64_t wait_ns, weight_ns;
+	int64_t object;  /* id; 0: none */
+	int64_t count;   /* intervals that it stands for */
+	uint32_t node;   /* index in hot.nodes; 0: no stack */
+	bool tick;       /* a clock tick; otherwise an interval */
+	bool summed;     /* not a sample: the sum of waits that are alike, without time or stack */
+	bool whole;      /* the user stack is complete */
+	bool is_owned;   /* `by` owned the lock during the whole wait */
+	bool in_request; /* the thread has read a request that it has not answered */
+	enum ledger_ended ended;
+	enum ledger_turn turn;
+};
+#define MODEL_MOST_SAMPLES (1 << 19)
+
+/* A signal that killed a process, and where its thread was. */
+struct model_fatal {
+	const struct model_thread *thread; /* NULL: unknown */
+	int signal;
+	uint32_t node; /* index in hot.nodes; 0: no stack */
+};
+
+/* How long a thread was queued for a CPU on which another one ran. Empty in a cut. */
+struct model_occupant {
+	const struct model_thread *thread;
+	const struct model_thread *by; /* NULL: the CPU was idle, or it is unknown */
+	int64_t ns;
+};
+
+/* A limit of a cgroup of a process, or of one above it. */
+struct model_limit {
+	int64_t process;
+	const char *cgroup;
+	const char *kind;  /* "cpu", "memory", "io" */
+	const char *value; /* "20 ms per 100 ms" */
 };
 
 /* The waits of one group for one object and one group of culprits. */
@@ -146,6 +207,20 @@ struct model_syscall {
 	int64_t common_count;
 };
 
+/*
+ * Calls of one thread with paths of one pattern ("/opt/app/" then "*" then "/libplugin.so"). The
+ * table has no times, so a cut has those of the whole recording.
+ */
+struct model_path {
+	const struct model_thread *thread; /* NULL: many threads, or unknown */
+	int64_t number;
+	const char *call;
+	int64_t error; /* an errno; 0: calls that succeeded */
+	const char *pattern;
+	int64_t count; /* an estimate, from samples */
+	int64_t paths; /* different paths that were seen, of all threads */
+};
+
 struct model_figure {
 	const char *name;
 	double value;
@@ -169,12 +244,16 @@ struct model_row {
 };
 
 struct model {
+	const char *path;
 	const char *target, *level, *kernel, *version, *command_line;
 	/* NULL: the recording does not say; "": there is none */
 	const char *commit, *cpu_model, *governor;
 	const char *ended; /* what ended it: "command", "duration", …; NULL: unknown */
 	int64_t start_unix_ns, cpus, warmup_ns;
+	int64_t zone_s; /* its time zone: what to add to UTC */
+	bool has_zone;  /* the recording says it; else it is that of this process */
 	bool complete, has_idle;
+	bool has_turns;        /* it knows how waits ended, and whose turn it was on sockets */
 	json_t *hooks;         /* NULL if unknown */
 	json_t *kernel_counts; /* the same numbers according to /proc; NULL if unknown */
 	enum redact_args args; /* applies to event fields; command_line is complete */
@@ -182,12 +261,15 @@ struct model {
 	int64_t start_ns, end_ns; /* of the recording */
 	int64_t from_ns, to_ns;   /* of the cut; equal to start_ns and end_ns without one */
 	bool cut;
-	struct map alike;    /* objects that share a name, see model_wait.alike */
-	int64_t prorated_ns; /* estimated: from rows that cross an edge of the cut */
+	struct map alike;     /* objects that share a name, see model_wait.alike */
+	const char *narrowed; /* which threads, "pid 12, comm worker-*"; NULL: all */
+	size_t all_threads;   /* of the recording; only if narrowed */
+	int64_t prorated_ns;  /* estimated: from rows that cross an edge of the cut */
 
 	/* Running totals of what was loaded. load.c uses them to prevent overflow. */
 	struct {
 		int64_t cell_ns, cell_count, life_ns, unexplained_ns, wait_ns, wait_count, buckets;
+		int64_t path_count, occupant_ns, sample_ns;
 	} loaded;
 
 	int64_t wall_ns, threads_ns, unexplained_ns, remainder_ns;
@@ -206,12 +288,16 @@ struct model {
 	size_t group_count;
 	struct model_wait *waits; /* longest first */
 	size_t wait_count;
+	struct model_wait *outside_waits; /* of outside threads, longest first */
+	size_t outside_wait_count;
 	struct model_blame *blames; /* longest first */
 	size_t blame_count;
 	struct model_histogram *histograms;
 	size_t histogram_count;
 	struct model_syscall *syscalls; /* most run_ns first, then total_ns */
 	size_t syscall_count;
+	struct model_path *paths; /* most calls first */
+	size_t path_count;
 	struct model_figure *qualities;
 	size_t quality_count;
 	struct model_figure *costs;
@@ -222,7 +308,16 @@ struct model {
 	size_t row_count;
 
 	struct hot hot;
-	struct outside outside;
+	struct model_sample *samples; /* outside threads included, without gapless's own */
+	size_t sample_count, sample_step;
+	struct model_occupant *occupants; /* longest first */
+	size_t occupant_count;
+	struct model_limit *limits;
+	size_t limit_count;
+	struct model_fatal *fatals; /* by time */
+	size_t fatal_count;
+	struct user_time user_time;
+	struct history history;
 	struct signals signals;
 
 	struct texts texts; /* owns every string above */
@@ -231,7 +326,8 @@ struct model {
 /*
  * Loads a recording and computes the sums. Returns an error of recording__open(), or: -ENOKEY:
  * `busy` or `idle` names a cause that the recording does not have; -ERANGE: the cut contains
- * nothing of the recording; -E2BIG: too many call paths; -EIO: reading the file failed.
+ * nothing of the recording; -ESRCH: no thread matches; -E2BIG: too many call paths; -EIO: reading
+ * the file failed.
  */
 int model__load(const char *path, const struct model_options *options, struct model *ret);
 /*
@@ -247,6 +343,9 @@ const char *model__why(int err);
 
 /* The key of a kind of wait in JSON and SQL; NULL if the kind is not a wait. */
 const char *model__kind_name(enum kind kind);
+/* The limit of this kind that applies to a process; NULL: none is known. */
+const struct model_limit *model__limit(const struct model *model, int64_t process,
+				       const char *kind);
 /* Returns model_wait.alike for an object. */
 int64_t model__merged_object(const struct model *model, int64_t object);
 /*

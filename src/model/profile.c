@@ -15,6 +15,7 @@
 #include "base/vec.h"
 #include "model/profile_rows.h"
 #include "model/sample.h"
+#include "model/sql.h"
 #include "recording/recording.h"
 
 DEFINE_CLEANUP(struct profile *, profile__free)
@@ -122,6 +123,7 @@ static int add_threads(struct loader *loader)
 			is_described ? clamp_time(profile, from->last_ns) : profile->end_ns;
 		thread->is_own = (from->flags & RECORDING_THREAD_OWN) != 0;
 		thread->is_kernel = (from->flags & RECORDING_THREAD_KERNEL) != 0;
+		thread->is_outside = from->outside;
 	}
 	return 0;
 }
@@ -216,7 +218,8 @@ static int take_sample(void *context, const struct sample *from)
 		return err;
 	if (sample.state == PROFILE_NONE)
 		return -EBADMSG;
-	if (profile->threads[sample.thread].is_own && !loader->options->with_own)
+	if (profile->threads[sample.thread].is_outside ||
+	    (profile->threads[sample.thread].is_own && !loader->options->with_own))
 		return 0;
 	err = fill_sample(loader, from, &sample);
 	if (err)
@@ -298,9 +301,9 @@ static int load_head(struct loader *loader)
 	int err = load__head(model, loader->db);
 
 	if (!err)
-		err = load__cut(model,
-				&(struct model_options) { .from_ns = (uint64_t)options->from_ns,
-							  .to_ns = (uint64_t)options->to_ns });
+		err = scope__cut(&options->scope, model);
+	if (!err)
+		err = scope__narrow(&options->scope, model, loader->db);
 	if (err)
 		return err;
 	command = redact__line(model->command_line ? model->command_line : "", args);
@@ -316,7 +319,11 @@ static int load_head(struct loader *loader)
 
 static int load_threads(struct loader *loader)
 {
-	int err = profile_rows__each(loader, "SELECT id, pid, comm FROM process ORDER BY id",
+	/* Processes of threads without an account are only named. */
+	int err = profile_rows__each(loader,
+				     "SELECT id, pid, comm FROM process p WHERE NOT EXISTS"
+				     " (SELECT 1 FROM thread WHERE id = p.id AND process = p.id"
+				     " AND flags & 8) ORDER BY id",
 				     take_process);
 
 	if (!err)
@@ -337,15 +344,7 @@ static int load_samples(struct loader *loader)
 /* The interval of an account is that of its slices, cut to the life of its thread. */
 static int load_accounts(struct loader *loader)
 {
-	return profile_rows__each(
-		loader,
-		"SELECT a.thread, a.state, max(f.begin_ns, coalesce(t.first_ns, 0)),"
-		" CASE WHEN t.last_ns > f.begin_ns THEN min(l.end_ns, t.last_ns)"
-		" ELSE l.end_ns END, a.ns FROM account a"
-		" JOIN slice f ON f.id = a.slice_from JOIN slice l ON l.id = a.slice_to"
-		" LEFT JOIN thread t ON t.id = a.thread"
-		" ORDER BY a.thread, a.slice_to, a.state",
-		take_account);
+	return profile_rows__each(loader, sql__account_rows_in_order, take_account);
 }
 
 static int load_tables(struct loader *loader)
@@ -361,7 +360,7 @@ static int load_tables(struct loader *loader)
 	if (err)
 		return err;
 	/* Recordings of older versions have no stacks. */
-	has_samples = !sqlite3_table_column_metadata(loader->db, NULL, "sample", "stack", NULL,
+	has_samples = !sqlite3_table_column_metadata(loader->db, "main", "sample", "stack", NULL,
 						     NULL, NULL, NULL, NULL);
 	if (!has_samples && !loader->options->accounts)
 		return -ENODATA;

@@ -16,6 +16,7 @@
 
 #include "base/redact.h"
 #include "model/code.h"
+#include "model/scope.h"
 #include "model/texts.h"
 #include "vocabulary/states.h"
 
@@ -40,6 +41,7 @@ struct profile_thread {
 	int64_t first_ns, last_ns; /* CLOCK_MONOTONIC, like all times here */
 	bool is_own;               /* belongs to gapless */
 	bool is_kernel;
+	bool is_outside; /* not a thread of the target: has no samples and accounts here */
 };
 
 struct profile_state {
@@ -124,11 +126,11 @@ struct profile {
 };
 
 struct profile_options {
-	bool accounts;          /* also load accounts, events and counters */
-	bool with_own;          /* include samples and accounts of gapless itself */
-	bool no_idle;           /* leave out samples of waits of kind "idle" */
-	int64_t from_ns, to_ns; /* offsets from the start; to_ns 0: the end */
-	enum redact_args args;  /* how to redact the command line */
+	bool accounts; /* also load accounts, events and counters */
+	bool with_own; /* include samples and accounts of gapless itself */
+	bool no_idle;  /* leave out samples of waits of kind "idle" */
+	struct scope scope;
+	enum redact_args args; /* how to redact the command line */
 };
 
 /*

@@ -107,7 +107,8 @@ static int take_point(struct loader *loader, sqlite3_stmt *row)
 #define SUM_OF_MEASURE                                                                             \
 	"sum(CASE m.id WHEN 0 THEN c.sum0 WHEN 1 THEN c.sum1 WHEN 2 THEN c.sum2 WHEN 3 THEN"       \
 	" c.sum3 WHEN 4 THEN c.sum4 ELSE c.sum5 END)"
-#define OWN "(SELECT id FROM thread WHERE flags & 4)"
+/* gapless's own threads, and outside threads. */
+#define OTHERS "(SELECT id FROM thread WHERE flags & (4 | 16))"
 
 int profile_signals__load(struct loader *loader)
 {
@@ -116,14 +117,14 @@ int profile_signals__load(struct loader *loader)
 		"SELECT 'page faults that waited', 'faults', f.begin_ns, l.end_ns,"
 		" sum(a.count) FROM account a JOIN state s ON s.id = a.state"
 		" JOIN slice f ON f.id = a.slice_from JOIN slice l ON l.id = a.slice_to"
-		" WHERE s.state = 'wait' AND s.cause = 'fault' AND a.thread NOT IN " OWN
+		" WHERE s.state = 'wait' AND s.cause = 'fault' AND a.thread NOT IN " OTHERS
 		" AND l.end_ns > ?1 AND f.begin_ns < ?2"
 		" GROUP BY a.slice_to, a.slice_from HAVING sum(a.count) > 0"
 		" ORDER BY a.slice_to, a.slice_from",
 		take_point);
 
 	/* Recordings of older versions have no signals. */
-	if (err || sqlite3_table_column_metadata(loader->db, NULL, "event", "signal", NULL, NULL,
+	if (err || sqlite3_table_column_metadata(loader->db, "main", "event", "signal", NULL, NULL,
 						 NULL, NULL, NULL))
 		return err;
 	err = profile_rows__each(
@@ -134,7 +135,7 @@ int profile_signals__load(struct loader *loader)
 		" JOIN measure m ON m.signal = g.id JOIN slice f ON f.id = c.slice_from"
 		" JOIN slice l ON l.id = c.slice_to"
 		" WHERE m.unit != 'ns' AND m.unit != g.events AND m.name != 'asked'"
-		" AND s.thread NOT IN " OWN " AND l.end_ns > ?1 AND f.begin_ns < ?2"
+		" AND s.thread NOT IN " OTHERS " AND l.end_ns > ?1 AND f.begin_ns < ?2"
 		" GROUP BY g.id, s.operation, m.id, c.slice_to, c.slice_from HAVING sum > 0"
 		" ORDER BY g.id, s.operation, m.id, c.slice_to, c.slice_from",
 		take_point);

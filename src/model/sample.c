@@ -49,6 +49,9 @@ static int decode(const struct model *model, sqlite3_stmt *row, struct sample *r
 		.end = (const char *)sqlite3_column_text(row, 13),
 		.evidence = (const char *)sqlite3_column_text(row, 14),
 		.first = sqlite3_column_int64(row, 15),
+		.ended = (const char *)sqlite3_column_text(row, 16),
+		.turn = (int)load__index(row, 17),
+		.in_request = sqlite3_column_int64(row, 18) != 0,
 	};
 
 	if (sample.whole_weight_ns < 0 || sample.whole_wait_ns < 0)
@@ -70,20 +73,25 @@ static int decode(const struct model *model, sqlite3_stmt *row, struct sample *r
 	"(SELECT w.evidence FROM wait w WHERE w.thread = x.thread AND w.state = x.state"           \
 	" AND w.object = x.object AND w.by = x.by ORDER BY w.ns DESC LIMIT 1), 0"
 
+static bool has_column(sqlite3 *db, const char *name)
+{
+	return !sqlite3_table_column_metadata(db, "main", "sample", name, NULL, NULL, NULL, NULL,
+					      NULL);
+}
+
 static int prepare(const struct model *model, sqlite3 *db, bool in_time, sqlite3_stmt **ret)
 {
-	bool knows = !sqlite3_table_column_metadata(db, NULL, "sample", "evidence", NULL, NULL,
-						    NULL, NULL, NULL);
-	const char *evidence = knows     ? "x.evidence, x.first"
-			       : in_time ? EVIDENCE_OF_SUM
-					 : "NULL, 0";
+	const char *evidence = has_column(db, "evidence") ? "x.evidence, x.first"
+			       : in_time                  ? EVIDENCE_OF_SUM
+							  : "NULL, 0";
+	const char *ends = has_column(db, "ended") ? "x.ended, x.turn, x.in_request" : "NULL, 0, 0";
 	char sql[1024];
 
 	snprintf(sql, sizeof(sql),
 		 "SELECT x.time_ns, x.thread, x.state, " RECORDING_STACK ", x.waker_stack, x.by,"
 		 " x.object, x.weight_ns, x.wait_ns, x.period_ns, x.count, x.flags,"
-		 " " RECORDING_NONE ", x.end, %s FROM sample x%s%s",
-		 evidence,
+		 " " RECORDING_NONE ", x.end, %s, %s FROM sample x%s%s",
+		 evidence, ends,
 		 model->cut ? " WHERE x.time_ns > ?1"
 			      " AND (x.time_ns <= ?2 OR x.time_ns - x.wait_ns < ?2)"
 			    : "",

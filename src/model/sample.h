@@ -9,14 +9,16 @@
 struct model;
 
 struct sample {
-	int64_t time_ns;                          /* of a tick, or the end of a wait */
-	int64_t thread, state, by, first, object; /* ids; 0: none */
-	int64_t stack, waker_stack;               /* ids; 0: none */
-	int64_t weight_ns, wait_ns;               /* the part inside the cut */
-	int64_t whole_weight_ns, whole_wait_ns;   /* the whole sample; not negative */
-	int64_t period_ns;                        /* not negative */
-	int64_t count, flags;                     /* RECORDING_SAMPLE_… */
-	const char *none, *end, *evidence;        /* text or NULL; valid during the call */
+	int64_t time_ns;                           /* of a tick, or the end of a wait */
+	int64_t thread, state, by, first, object;  /* ids; 0: none */
+	int64_t stack, waker_stack;                /* ids; 0: none */
+	int64_t weight_ns, wait_ns;                /* the part inside the cut */
+	int64_t whole_weight_ns, whole_wait_ns;    /* the whole sample; not negative */
+	int64_t period_ns;                         /* not negative */
+	int64_t count, flags;                      /* RECORDING_SAMPLE_… */
+	const char *none, *end, *evidence, *ended; /* text or NULL; valid during the call */
+	int turn;                                  /* enum ledger_turn */
+	bool in_request;
 };
 
 typedef int sample_take(void *context, const struct sample *sample);

@@ -14,6 +14,8 @@
 #include "recording/recording.h"
 
 #define MOST_REASONS 32
+/* Limit on the sum of weights in a hostile file: sums of products with steps cannot overflow. */
+#define MOST_SAMPLED (LOAD_MOST >> 8)
 
 /* Cells under construction. */
 struct tally {
@@ -220,8 +222,8 @@ static int add_sample(struct sampling *sampling, const struct taken *taken)
 	switch (taken->state->kind) {
 	case KIND_RUN:
 		if (taken->flags & RECORDING_SAMPLE_TICK && !strcmp(taken->state->cause, "user"))
-			outside__add(sampling->model, stack ? stack->node : 0,
-				     taken->flags & RECORDING_SAMPLE_KERNEL, &taken->sum);
+			user_time__add(sampling->model, stack ? stack->node : 0,
+				       taken->flags & RECORDING_SAMPLE_KERNEL, &taken->sum);
 		return add_run(sampling, taken, stack ? stack->node : 0);
 	case KIND_DELAYING:
 	case KIND_UNDECIDED:
@@ -229,6 +231,69 @@ static int add_sample(struct sampling *sampling, const struct taken *taken)
 	default:
 		return 0;
 	}
+}
+
+/* Halves the list when it is full, and keeps only every second sample from then on. */
+static void thin_out(struct model *model)
+{
+	for (size_t i = 0; i < model->sample_count / 2; i++) {
+		model->samples[i] = model->samples[i * 2];
+		model->samples[i].weight_ns =
+			sum_ns(model->samples[i].weight_ns, model->samples[i].weight_ns);
+	}
+	model->sample_count /= 2;
+	model->sample_step *= 2;
+}
+
+static enum ledger_ended ended_as(const char *evidence, const char *ended)
+{
+	if (evidence && !strcmp(evidence, "timeout"))
+		return ENDED_TIMEOUT;
+	for (int i = ENDED_EVENT; ended && i <= ENDED_OPEN; i++)
+		if (!strcmp(ended, states__ended((enum ledger_ended)i)))
+			return (enum ledger_ended)i;
+	return ENDED_UNKNOWN;
+}
+
+static int keep_sample(struct model *model, const struct taken *taken, const struct sample *sample)
+{
+	struct model_sample *kept;
+
+	if (!taken->thread || (!taken->thread->measured && !taken->thread->outside))
+		return 0;
+	if (!model->sample_step)
+		model->sample_step = 1;
+	if (model->hot.samples % model->sample_step)
+		return 0;
+	if (model->sample_count >= MODEL_MOST_SAMPLES)
+		thin_out(model);
+	kept = APPEND(&model->samples, &model->sample_count);
+	if (!kept)
+		return -ENOMEM;
+	*kept = (struct model_sample) {
+		.thread = taken->thread,
+		.by = taken->by && taken->by->same ? taken->by->same : taken->by,
+		.first = load__thread(model, sample->first),
+		.state = taken->state,
+		.time_ns = sample->time_ns,
+		.wait_ns = sample->wait_ns < LOAD_MOST ? sample->wait_ns : LOAD_MOST,
+		.weight_ns =
+			load__amount(sample->weight_ns, MOST_SAMPLED / (int64_t)model->sample_step,
+				     &model->loaded.sample_ns) *
+			(int64_t)model->sample_step,
+		.object = sample->object,
+		.count = sample->count < 0           ? 0
+			 : sample->count > INT32_MAX ? INT32_MAX
+						     : sample->count,
+		.node = taken->stack ? taken->stack->node : 0,
+		.tick = sample->flags & RECORDING_SAMPLE_TICK,
+		.whole = !sample->none && !sample->end && taken->stack,
+		.is_owned = sample->evidence && !strcmp(sample->evidence, "owner"),
+		.in_request = sample->in_request,
+		.ended = ended_as(sample->evidence, sample->ended),
+		.turn = (enum ledger_turn)sample->turn,
+	};
+	return 0;
 }
 
 static int take_sample(void *context, const struct sample *sample)
@@ -251,6 +316,8 @@ static int take_sample(void *context, const struct sample *sample)
 	if (taken.thread && taken.thread->flags & RECORDING_THREAD_OWN)
 		return 0;
 	taken.stack = fold__stack(sampling->fold, sample->stack);
+	if (taken.thread && taken.thread->outside)
+		return keep_sample(sampling->model, &taken, sample);
 	taken.waker = fold__stack(sampling->fold, sample->waker_stack);
 	if (sample->whole_wait_ns)
 		part = (double)sample->wait_ns / (double)sample->whole_wait_ns;
@@ -266,15 +333,21 @@ static int take_sample(void *context, const struct sample *sample)
 	/* A missing stack does not also count as incomplete. */
 	if (!err && !sample->none)
 		err = count_reason(sampling->model, sample->end, true);
+	if (!err)
+		err = keep_sample(sampling->model, &taken, sample);
 	return err ? err : add_sample(sampling, &taken);
 }
 
 static void sum_ledger(struct model *model)
 {
-	for (size_t i = 0; i < model->thread_count; i++)
+	for (size_t i = 0; i < model->thread_count; i++) {
+		const struct model_thread *thread = &model->threads[i];
+
+		if (thread->outside || thread->flags & RECORDING_THREAD_OWN)
+			continue;
 		for (int kind = 0; kind < KIND_COUNT; kind++)
-			if (!(model->threads[i].flags & RECORDING_THREAD_OWN))
-				model->hot.ledger_ns[kind] += model->threads[i].kind_ns[kind];
+			model->hot.ledger_ns[kind] += thread->kind_ns[kind];
+	}
 }
 
 static int add_samples(struct fold *fold, struct model *model, sqlite3 *db)
@@ -300,16 +373,108 @@ static int add_samples(struct fold *fold, struct model *model, sqlite3 *db)
 	return err;
 }
 
+static int by_thread_and_state(const void *a, const void *b)
+{
+	const struct model_sample *x = *(const struct model_sample *const *)a;
+	const struct model_sample *y = *(const struct model_sample *const *)b;
+	int order = compare((uintptr_t)x->thread, (uintptr_t)y->thread);
+
+	return order ? order : compare((uintptr_t)x->state, (uintptr_t)y->state);
+}
+
+static int keep_sum(struct model *model, const struct model_wait *wait)
+{
+	struct model_sample *kept = APPEND(&model->samples, &model->sample_count);
+
+	if (!kept)
+		return -ENOMEM;
+	*kept = (struct model_sample) {
+		.thread = wait->waiter,
+		.by = wait->by,
+		.first = wait->first,
+		.state = wait->state,
+		.wait_ns = wait->ns,
+		.weight_ns = wait->ns,
+		.object = wait->object,
+		.count = wait->count,
+		.summed = true,
+		.is_owned = !strcmp(wait->evidence, "owner"),
+		.in_request = wait->in_request,
+		.turn = (enum ledger_turn)wait->turn,
+		.ended = ended_as(wait->evidence, wait->ended),
+	};
+	return 0;
+}
+
+/* Where there are no samples, the sums of waits still have objects and culprits. */
+static int add_sums(struct model *model)
+{
+	size_t count = model->sample_count;
+	cleanup(free_p) const struct model_sample **list = calloc(count + 1, sizeof(*list));
+	cleanup(free_p) struct model_sample *sampled = calloc(count + 1, sizeof(*sampled));
+	int err = 0;
+
+	if (!list || !sampled)
+		return -ENOMEM;
+	if (count)
+		memcpy(sampled, model->samples, count * sizeof(*sampled));
+	for (size_t i = 0; i < count; i++)
+		list[i] = &sampled[i];
+	qsort(list, count, sizeof(*list), by_thread_and_state);
+	for (size_t i = 0; !err && i < model->wait_count; i++) {
+		const struct model_wait *wait = &model->waits[i];
+		const struct model_sample key = { .thread = wait->waiter, .state = wait->state };
+		const struct model_sample *like = &key;
+
+		if (!model->cut && wait->waiter->measured &&
+		    !(wait->waiter->flags & RECORDING_THREAD_OWN) &&
+		    !bsearch(&like, list, count, sizeof(*list), by_thread_and_state))
+			err = keep_sum(model, wait);
+	}
+	return err;
+}
+
+DEFINE_CLEANUP(sqlite3_stmt *, sqlite3_finalize)
+
+/* Recordings of schema 3 and older have no such table. */
+static int add_fatals(struct fold *fold, struct model *model, sqlite3 *db)
+{
+	cleanup(sqlite3_finalize_p) sqlite3_stmt *row = NULL;
+	int err = 0, rc = SQLITE_DONE;
+
+	if (sqlite3_table_column_metadata(db, "main", "fatal", NULL, NULL, NULL, NULL, NULL, NULL))
+		return 0;
+	err = load__prepare(model, db, "SELECT thread, signal, stack FROM fatal ORDER BY time_ns",
+			    &row);
+	while (!err && (rc = sqlite3_step(row)) == SQLITE_ROW) {
+		const struct fold_stack *stack = fold__stack(fold, sqlite3_column_int64(row, 2));
+		struct model_fatal *fatal = APPEND(&model->fatals, &model->fatal_count);
+
+		if (!fatal)
+			return -ENOMEM;
+		*fatal = (struct model_fatal) {
+			.thread = load__thread(model, sqlite3_column_int64(row, 0)),
+			.signal = (int)sqlite3_column_int64(row, 1),
+			.node = stack ? stack->node : 0,
+		};
+	}
+	return err ? err : load__error(rc);
+}
+
 int load__samples(struct model *model, sqlite3 *db)
 {
 	cleanup(fold__release) struct fold fold = {};
 	int err;
 
 	if (!model->hot.known)
-		return 0;
+		return add_sums(model);
 	err = fold__load(&fold, &model->hot, model, db);
 	if (!err)
 		err = add_samples(&fold, model, db);
+	if (!err)
+		err = add_fatals(&fold, model, db);
+	if (!err)
+		err = add_sums(model);
 	model->hot.torn = fold.code.torn;
 	return err ? err : hot__rank(&model->hot);
 }

@@ -366,13 +366,12 @@ int load__signals(struct model *model, sqlite3 *db)
 			    : "SELECT id, name, about, events, NULL FROM signal ORDER BY id",
 		  take_signal },
 		{ "SELECT signal, id, name, unit FROM measure ORDER BY signal, id", take_measure },
-		{ sql__objects, take_object },
 		{ model->cut ? sql__cut_series : sql__series, take_series },
 		{ sql__distributions, take_distributed },
 		{ sql__slowest, take_event },
 		{ sql__event_counts, take_event_count },
 	};
-	int err = 0;
+	int err = load__each(model, db, sql__objects, take_object);
 
 	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables) && !err; i++) {
 		rewind_signals(&model->signals);

@@ -147,6 +147,9 @@ static uint64_t hash_wait(const struct model_wait *wait)
 	hash = map__mix(map__mix(hash, (uintptr_t)wait->by), (uintptr_t)wait->first);
 	for (const char *at = wait->evidence; *at; at++)
 		hash = map__mix(hash, (unsigned char)*at);
+	for (const char *at = wait->ended; *at; at++)
+		hash = map__mix(hash, (unsigned char)*at);
+	hash = map__mix(map__mix(hash, (uint64_t)wait->turn), wait->in_request);
 	return hash;
 }
 
@@ -176,7 +179,13 @@ static int by_length(const void *a, const void *b)
 		order = compare(id_of(x->by), id_of(y->by));
 	if (!order)
 		order = strcmp(x->evidence, y->evidence);
-	return order ? order : compare(id_of(x->first), id_of(y->first));
+	if (!order)
+		order = compare(id_of(x->first), id_of(y->first));
+	if (!order)
+		order = strcmp(x->ended, y->ended);
+	if (!order)
+		order = compare(x->turn, y->turn);
+	return order ? order : compare(x->in_request, y->in_request);
 }
 
 /* Merges waits for connections that now share a name. */

@@ -34,20 +34,32 @@ const char sql__accounts[] =
 const char sql__cut_accounts[] =
 	"WITH s AS (SELECT r.thread, r.state, r.ns, r.count,"
 	" max(f.begin_ns, coalesce(t.first_ns, f.begin_ns)) AS b,"
-	" CASE WHEN t.last_ns > f.begin_ns THEN min(l.end_ns, t.last_ns) ELSE l.end_ns END AS e"
+	" CASE WHEN t.last_ns > f.begin_ns THEN min(l.end_ns, t.last_ns) ELSE l.end_ns END AS e,"
+	" coalesce(t.flags, 0) & 16 AS outside"
 	SLICES("account") " LEFT JOIN thread t ON t.id = r.thread" TOUCHES_CUT ")"
 	" SELECT thread, state," INSIDE("ns", "ns") "," INSIDE("count", "count") ","
 	/*
 	 * A state that fills its row is exact wherever the cut is, so it does not count as
-	 * prorated.
+	 * prorated. Neither do outside threads (flag 16), which are in no total.
 	 */
-	INSIDE("(CASE WHEN ns < e - b THEN ns ELSE 0 END)", "0") " FROM s GROUP BY thread, state ORDER BY thread, state";
+	INSIDE("(CASE WHEN ns < e - b AND NOT outside THEN ns ELSE 0 END)", "0") " FROM s GROUP BY thread, state ORDER BY thread, state";
+
+#define ACCOUNT_ROWS                                                                               \
+	"SELECT a.thread, a.state, max(f.begin_ns, coalesce(t.first_ns, 0)),"                      \
+	" CASE WHEN t.last_ns > f.begin_ns THEN min(l.end_ns, t.last_ns)"                          \
+	" ELSE l.end_ns END, a.ns FROM account a"                                                  \
+	" JOIN slice f ON f.id = a.slice_from JOIN slice l ON l.id = a.slice_to"                   \
+	" LEFT JOIN thread t ON t.id = a.thread WHERE coalesce(t.flags, 0) & 16 = 0"
+
+const char sql__account_rows[] = ACCOUNT_ROWS;
+const char sql__account_rows_in_order[] =
+	ACCOUNT_ROWS " ORDER BY a.thread, a.slice_to, a.state";
 
 /* A thread's name is its last one. Threads that appear only in waits are included. */
 #define THREADS(holders)                                                                           \
 	"SELECT i.id, t.process, t.tid, coalesce((SELECT n.comm FROM thread_name n"                \
 	" WHERE n.thread = i.id AND n.time_ns < ?2 ORDER BY n.time_ns DESC LIMIT 1), t.comm),"     \
-	" t.first_ns, t.last_ns, t.unexplained_ns, t.flags, p.pid, p.comm, p.cgroup"               \
+	" t.first_ns, t.last_ns, t.unexplained_ns, t.flags, p.pid, p.comm, p.cgroup, p.parent_pid" \
 	" FROM (SELECT id FROM thread UNION SELECT thread FROM wait"                               \
 	" UNION SELECT by FROM wait WHERE by != 0" holders ") i"                                   \
 	" LEFT JOIN thread t ON t.id = i.id LEFT JOIN process p ON p.id = t.process"               \
@@ -59,17 +71,20 @@ const char sql__faults[] =
 	" SELECT thread," INSIDE("minor", "minor") "," INSIDE("major", "major")
 	" FROM s GROUP BY thread";
 
-#define WAITS(first)                                                                               \
+#define WAITS(first, ends)                                                                         \
 	"SELECT w.thread, w.state, w.object, w.by, w.evidence, w.ns, w.count, o.kind, o.name, "    \
-	first " FROM wait w LEFT JOIN object o ON o.id = w.object"                                 \
-	" ORDER BY w.ns DESC, w.thread, w.state, w.object, w.by, w.evidence, 10"
+	first ", " ends " FROM wait w LEFT JOIN object o ON o.id = w.object"                       \
+	" ORDER BY w.ns DESC, w.thread, w.state, w.object, w.by, w.evidence, 10, 11, 12, 13"
 
 const char sql__threads[] = THREADS(" UNION SELECT first FROM wait WHERE first != 0");
-const char sql__waits[] = WAITS("w.first");
+const char sql__waits[] = WAITS("w.first", "w.ended, w.turn, w.in_request");
+/* Before schema version 4, it was not recorded how a wait ended. */
+const char sql__has_ends[] = "SELECT ended FROM wait";
+const char sql__waits_3[] = WAITS("w.first", "'', 0, 0");
 /* Version 0.1.0 did not record the first holder of a lock. */
 const char sql__has_holders[] = "SELECT first FROM wait";
-const char sql__old_threads[] = THREADS("");
-const char sql__old_waits[] = WAITS("0");
+const char sql__threads_1[] = THREADS("");
+const char sql__waits_1[] = WAITS("0", "'', 0, 0");
 
 const char sql__histograms[] =
 	"WITH s AS (SELECT r.of, r.key, r.bucket, r.count, coalesce(f.begin_ns, 0) AS b,"
@@ -117,8 +132,7 @@ const char sql__distributions[] =
 	" GROUP BY s.signal, p, o, s.measure, c.bucket ORDER BY s.signal, p, o, s.measure, c.bucket";
 
 const char sql__objects[] =
-	"SELECT id, kind, name FROM object WHERE id IN (SELECT object FROM series"
-	" UNION SELECT object FROM event) ORDER BY id";
+	"SELECT id, kind, name FROM object ORDER BY id";
 
 #define IN_CUT "time_ns >= ?1 AND time_ns <= ?2"
 

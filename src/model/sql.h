@@ -4,12 +4,18 @@
 
 extern const char sql__accounts[];     /* thread, state, ns, count, prorated ns */
 extern const char sql__cut_accounts[]; /* the same columns */
+/* Without outside threads: thread, state, begin and end of its slices within its life, ns. */
+extern const char sql__account_rows[];
+extern const char sql__account_rows_in_order[]; /* by thread and time */
 extern const char sql__threads[];
 extern const char sql__faults[]; /* thread, minor, major */
 extern const char sql__waits[];
+/* Of recordings with a schema version below 4, and of version 0.1.0. */
+extern const char sql__has_ends[];
+extern const char sql__waits_3[];
 extern const char sql__has_holders[];
-extern const char sql__old_threads[];
-extern const char sql__old_waits[];
+extern const char sql__threads_1[];
+extern const char sql__waits_1[];
 extern const char sql__histograms[]; /* of, key, bucket, count, name */
 extern const char sql__syscalls[];
 extern const char

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "findings/change.h"
 #include "findings/findings.h"
 #include "page/html_internal.h"
 #include "recording/recording.h"
@@ -87,23 +88,54 @@ static int put_head(struct html *html)
 	return err;
 }
 
+static void put_finding(struct html *html, const struct finding *finding)
+{
+	struct html_out *out = &html->out;
+	const struct model *model = html->model;
+
+	json_out__open(&out->json, NULL, '{');
+	html_out__words(out, "text", finding->text);
+	json_out__number(&out->json, "ns", finding->ns);
+	json_out__number(&out->json, "of_ns", finding->of_ns);
+	html_out__words(out, "process", finding->group ? finding->group->process_comm : "");
+	html_out__words(out, "threads", finding->group ? finding->group->name : "");
+	html_out__words(out, "cause", finding->state ? finding->state->cause : "");
+	html_out__words(out, "function",
+			finding->function ? model->hot.functions[finding->function].name : "");
+	json_out__close(&out->json, '}');
+}
+
+/* The stretch that differs from what came before it. */
+static void put_change(struct html *html)
+{
+	struct html_out *out = &html->out;
+	struct change change;
+
+	if (!change__find(html->model, &change))
+		return;
+	json_out__open(&out->json, "change", '{');
+	html_out__words(out, "text", change.text);
+	html_out__words(out, "process", change.group->process_comm);
+	html_out__words(out, "threads", change.group->name);
+	html_out__words(out, "cause", change.state->cause);
+	json_out__number(&out->json, "from_us", change.from_ns / 1000);
+	json_out__number(&out->json, "to_us", change.to_ns / 1000);
+	json_out__close(&out->json, '}');
+}
+
 static void put_findings(struct html *html)
 {
-	struct finding findings[FINDINGS_MOST], empty = {};
-	size_t count = findings__make(html->model, findings);
 	struct html_out *out = &html->out;
+	struct findings findings;
 
-	findings__why_empty(html->model, &empty);
+	findings__make(html->model, &findings);
 	json_out__open(&out->json, "findings", '[');
-	for (size_t i = 0; i < count; i++) {
-		json_out__open(&out->json, NULL, '{');
-		html_out__words(out, "text", findings[i].text);
-		json_out__number(&out->json, "ns", findings[i].ns);
-		json_out__number(&out->json, "of_ns", findings[i].of_ns);
-		json_out__close(&out->json, '}');
-	}
+	for (size_t i = 0; i < findings.count; i++)
+		put_finding(html, &findings.list[i]);
 	json_out__close(&out->json, ']');
-	html_out__words(out, "why_empty", empty.text);
+	html_out__words(out, "why_empty", findings.none);
+	html_out__words(out, "idle", findings.last);
+	put_change(html);
 }
 
 /* What the time outside syscalls consists of, in words. */
@@ -111,7 +143,7 @@ static void put_outside(struct html *html)
 {
 	char text[1024];
 
-	outside__say(html->model, text, sizeof(text));
+	user_time__say(html->model, text, sizeof(text));
 	html_out__words(&html->out, "outside", text);
 }
 
@@ -252,6 +284,7 @@ int html__write_data(const char *path, const struct model_options *options, json
 	/* A page is meant to be shared, so secrets are redacted unless the user says otherwise. */
 	if (shared.args == REDACT_DEFAULT)
 		shared.args = REDACT_SECRETS;
+	shared.history = true;
 	err = model__load_open(path, &shared, &db, &model);
 	if (err)
 		return err;

@@ -208,7 +208,7 @@ static int take_sample(void *context, const struct sample *sample)
 		return -EBADMSG;
 	if (!place_sample_in_time(html, sample, &taken))
 		return 0;
-	if (thread && thread->flags & RECORDING_THREAD_OWN)
+	if (thread && (thread->outside || thread->flags & RECORDING_THREAD_OWN))
 		return 0;
 	taken.state = (int32_t)(state - model->states);
 	err = html_tree__find(&stacks->tree, sample->stack, sample->none, &taken.node);

@@ -199,6 +199,8 @@ static int take_account(struct html *html, void *context, sqlite3_stmt *row)
 	int64_t ns;
 	size_t at;
 
+	if (thread && thread->outside)
+		return 0;
 	/* A row outside the cut may refer to a thread that the model does not have. */
 	if (!html_bins__find(&html->bins, sqlite3_column_int64(row, 2),
 			     sqlite3_column_int64(row, 3), &span) ||

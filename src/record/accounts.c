@@ -24,6 +24,8 @@ static int write_thread(struct collect *collect, const struct tracked *thread)
 		flags |= RECORDING_THREAD_EXITED;
 	if (thread->flags & THREAD_KERNEL)
 		flags |= RECORDING_THREAD_KERNEL;
+	if (thread->flags & THREAD_OUTSIDE)
+		flags |= RECORDING_THREAD_OUTSIDE;
 	if (thread->pid == (uint32_t)getpid() || helper__is_own((pid_t)thread->pid))
 		flags |= RECORDING_THREAD_OWN;
 	return recording__put_thread(
@@ -202,7 +204,8 @@ int accounts__book(struct collect *collect, struct tracked *thread, const uint64
 struct timing_work collect__work(const struct collect *collect)
 {
 	const uint64_t *begun = collect->begun;
-	uint64_t switches = begun[SLOT_READY_WOKEN] + begun[SLOT_READY_PREEMPTED];
+	uint64_t switches =
+		begun[SLOT_READY_WOKEN] + begun[SLOT_READY_PREEMPTED] + begun[SLOT_READY_THROTTLED];
 	uint64_t runs = begun[SLOT_RUN_USER] + begun[SLOT_RUN_KERNEL];
 
 	/* A syscall begins two running intervals: one in the kernel, and one after its return. */
@@ -210,4 +213,15 @@ struct timing_work collect__work(const struct collect *collect)
 		.calls = runs > switches ? (runs - switches) / 2 : 0,
 		.switches = switches,
 	};
+}
+
+bool collect__has_process(const struct collect *collect, uint32_t pid, bool outside)
+{
+	const struct tracked *thread;
+	size_t at = 0;
+
+	while ((thread = map__next(&collect->threads, &at)))
+		if (thread->pid == pid && (outside || !(thread->flags & THREAD_OUTSIDE)))
+			return true;
+	return false;
 }

@@ -10,12 +10,14 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "record/holders.h"
 #include "stacks/walker.h"
 
 #define DEADLINE_NS UINT64_C(1000000000)
 #define PAUSE_US    2000
 
 struct asleep {
+	const struct ledger *ledger;
 	struct mapper *mapper;
 	struct samples *samples;
 	struct walker *walker;
@@ -88,12 +90,32 @@ static void ask_for(struct asleep *asleep)
 		mapper__want(asleep->mapper, asleep->walk.need_id);
 }
 
+/* Gives the sample of an open wait the same culprit as the sum of waits. */
+static void find_holder(const struct asleep *asleep, struct sample_record *sample)
+{
+	struct ledger_key wait = {
+		.thread = sample->thread,
+		.object = { sample->object[0], sample->object[1] },
+		.object_kind = sample->object_kind,
+		.evidence = sample->evidence,
+		.pid = sample->key_pid,
+	};
+
+	if (sample->ended != ENDED_OPEN || sample->evidence != EVIDENCE_NONE)
+		return;
+	holders__find(asleep->ledger, sample->pid, sample->tid, &wait);
+	sample->by = wait.by;
+	sample->by_kind = wait.by_kind;
+	sample->evidence = wait.evidence;
+}
+
 /* Passes stack and sample on in the format of the kernel half. */
 static int send(struct asleep *asleep, struct asleep_record *record)
 {
 	struct unwind *walk = &asleep->walk;
 	int err = 0;
 
+	find_holder(asleep, &record->sample);
 	if (walk->count && is_still_there(record)) {
 		walk->record = (struct stack_record) {
 			.head = { .size = (uint32_t)(sizeof(walk->record) +
@@ -150,6 +172,7 @@ int asleep__take(struct ledger *ledger, struct mapper *mapper, struct samples *s
 	if (!asleep)
 		return -ENOMEM;
 	err = walker__new(tables.processes_fd, tables.pages_fd, &walker);
+	asleep->ledger = ledger;
 	asleep->mapper = mapper;
 	asleep->samples = samples;
 	asleep->walker = walker;

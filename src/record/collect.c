@@ -67,6 +67,8 @@ int collect__new(struct recording *recording, bool full, struct collect **ret)
 	collect->merge = 1;
 	err = names__new(recording, &collect->names);
 	if (!err)
+		err = path_calls__new(recording, &collect->path_calls);
+	if (!err)
 		err = write_words(recording);
 	if (!err)
 		*ret = TAKE(collect);
@@ -81,6 +83,7 @@ void collect__free(struct collect *collect)
 	map__release(&collect->refused);
 	waits__release(collect);
 	names__free(collect->names);
+	path_calls__free(collect->path_calls);
 	free(collect->changed);
 	free(collect);
 }
@@ -218,7 +221,9 @@ static int add_record(struct collect *collect, const struct ledger_record *recor
 	if (thread->slot != record->account.slot)
 		thread->recent_count = 0;
 	thread->slot = record->account.slot;
+	collect->outside -= (thread->flags & THREAD_OUTSIDE) != 0;
 	thread->flags = record->flags;
+	collect->outside += (thread->flags & THREAD_OUTSIDE) != 0;
 	thread->unexplained_ns = record->account.unexplained_ns;
 	err = note_name(collect, thread, record);
 	return err ? err : note_change(collect, thread);
@@ -244,6 +249,7 @@ static int forget_thread(struct collect *collect, struct tracked *thread)
 
 	collect->rows = rows;
 	forget_change(collect, thread);
+	collect->outside -= (thread->flags & THREAD_OUTSIDE) != 0;
 	names__thread_ended(collect->names, thread->pid, thread->process);
 	map__take(&collect->refused, (uint64_t)thread->id);
 	free(map__take(&collect->threads, (uint64_t)thread->id));
@@ -329,6 +335,7 @@ static int take_thread(struct collect *collect, const struct ledger_record *reco
 int collect__take(void *context, const struct wire_head *head)
 {
 	struct collect *collect = context;
+	int err = -EBADMSG;
 
 	if (head->version == 1 && head->kind == LEDGER_OBJECT &&
 	    head->size == sizeof(struct ledger_object_record))
@@ -336,8 +343,11 @@ int collect__take(void *context, const struct wire_head *head)
 	if (head->version == 1 && (head->kind == LEDGER_THREAD || head->kind == LEDGER_EXIT) &&
 	    head->size == sizeof(struct ledger_record))
 		return take_thread(collect, (const void *)head);
-	collect->quality.malformed++;
-	return 0;
+	if (head->version == 1 && head->kind == LEDGER_PATH &&
+	    head->size == sizeof(struct ledger_path_record))
+		err = path_calls__take(collect->path_calls, (const void *)head);
+	collect->quality.malformed += err == -EBADMSG;
+	return err == -EBADMSG ? 0 : err;
 }
 
 /* Snapshots per slice: more if there were too many rows for the time, fewer if there were few. */
@@ -408,6 +418,8 @@ int collect__whole_done(struct collect *collect)
 	int err = waits__sweep(collect);
 
 	names__sweep(collect->names);
+	if (!err)
+		err = path_calls__write(collect->path_calls);
 	while ((thread = map__next(&collect->threads, &at)))
 		count += has_vanished(collect, thread);
 	if (!count || err)
@@ -432,6 +444,11 @@ void collect__ending(struct collect *collect, uint64_t end_ns)
 	collect->end_ns = end_ns;
 }
 
+void collect__find_holders(struct collect *collect, const struct ledger *ledger)
+{
+	collect->ledger = ledger;
+}
+
 int collect__end(struct collect *collect)
 {
 	struct tracked *thread;
@@ -447,6 +464,8 @@ int collect__end(struct collect *collect)
 	}
 	if (!err)
 		err = waits__end(collect);
+	if (!err)
+		err = path_calls__write(collect->path_calls);
 	return err ? err : close_slice(collect, collect->end_ns);
 }
 
@@ -469,7 +488,7 @@ struct names *collect__names(struct collect *collect)
 
 size_t collect__threads(const struct collect *collect)
 {
-	return collect->threads.count;
+	return collect->threads.count - collect->outside;
 }
 
 struct collect_quality collect__quality(const struct collect *collect)

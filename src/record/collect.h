@@ -11,6 +11,7 @@
 
 #include "core/timing.h"
 #include "ledger/ledger.h"
+#include "ledger/reader/attach.h"
 #include "record/names.h"
 #include "recording/recording.h"
 
@@ -25,8 +26,13 @@ int collect__begin(struct collect *collect, uint64_t start_ns);
 
 /* Callback for ledger__open() and ledger__snapshot(): takes any record. `context`: the collect. */
 int collect__take(void *context, const struct wire_head *head);
-/* Callback for ledger__drain_waits(). */
+struct ledger;
+/* Takes the sums of the kernel half; see ledger__drain_sums(). */
+int collect__drain(struct collect *collect, struct ledger *ledger, bool all);
+/* Callbacks for ledger__drain_sums(). */
 int collect__take_wait(void *context, const struct ledger_key *key, const struct ledger_sum *sum);
+int collect__take_occupant(void *context, const struct ledger_occupant_key *key,
+			   const struct ledger_occupant *sum);
 /* Call after each drain: threads that ended before the previous drain get no more waits. */
 int collect__waits_drained(struct collect *collect);
 
@@ -46,12 +52,16 @@ int collect__whole_done(struct collect *collect);
  * open waits are written too.
  */
 void collect__ending(struct collect *collect, uint64_t end_ns);
+/* Open waits without evidence get the owners of their locks, see holders.h. */
+void collect__find_holders(struct collect *collect, const struct ledger *ledger);
 /* Call after the last snapshot and the last drain: writes the last slice. */
 int collect__end(struct collect *collect);
 
-/* The number of the open slice, and the number of tracked threads. */
+/* The number of the open slice, and the number of tracked threads without outside threads. */
 int64_t collect__slice(const struct collect *collect);
 size_t collect__threads(const struct collect *collect);
+/* Whether a thread of the process is tracked. `outside`: outside threads count too. */
+bool collect__has_process(const struct collect *collect, uint32_t pid, bool outside);
 
 /*
  * The slot of the thread in its last record; SLOT_NONE if the thread is unknown. A thread without a
@@ -61,6 +71,9 @@ enum ledger_slot collect__open_slot(const struct collect *collect, int64_t threa
 
 /* The names, for other users of objects and culprits. Belongs to the collect. */
 struct names *collect__names(struct collect *collect);
+
+/* Drops names and paths that were not used since `before_ns`; see names__forget(). */
+int collect__forget(struct collect *collect, uint64_t before_ns, int objects_fd);
 
 /* Syscalls and switches of all threads so far, from which the cost of hooks is computed. */
 struct timing_work collect__work(const struct collect *collect);

@@ -5,6 +5,7 @@
 #include "base/map.h"
 #include "record/collect.h"
 #include "record/names.h"
+#include "record/path_calls.h"
 
 /* Rows of the open state that can still be corrected: two per whole snapshot. */
 #define RECENT_ROWS 8
@@ -43,11 +44,14 @@ struct collect {
 	uint64_t begun[SLOT_COUNT]; /* intervals of all threads */
 	struct recording *recording;
 	struct names *names;
+	struct path_calls *path_calls;
 	bool full;
-	struct map threads; /* by id */
-	struct map refused; /* by id: number of refusals in a row */
-	struct map owed;    /* by id: see waits.c */
-	uint64_t *due;      /* ids of threads with a final account, but maybe more waits to come */
+	const struct ledger *ledger; /* to find holders with; NULL: do not look for them */
+	struct map threads;          /* by id */
+	size_t outside;              /* outside threads among them */
+	struct map refused;          /* by id: number of refusals in a row */
+	struct map owed;             /* by id: see waits.c */
+	uint64_t *due; /* ids of threads with a final account, but maybe more waits to come */
 	size_t due_count;
 	size_t due_before; /* the first due_before of these are from before the last drain */
 	struct tracked **changed;

@@ -159,6 +159,28 @@ static int take_error(void *context, int number, int err, uint64_t count)
 	return recording__add_syscall_error(counts->recording, number, err, (int64_t)count);
 }
 
+static int write_thread_calls(void *context, const struct ledger_thread_call *call,
+			      const struct ledger_call_sum *sum)
+{
+	struct counts *counts = context;
+
+	return recording__add_thread_calls(
+		counts->recording,
+		&(struct recording_thread_calls) { .thread = (int64_t)call->thread,
+						   .number = (int)call->number,
+						   .count = sum->count,
+						   .errors = sum->errors,
+						   .total_ns = (int64_t)sum->total_ns,
+						   .run_ns = (int64_t)sum->run_ns });
+}
+
+int counts__write_threads(struct counts *counts, bool all)
+{
+	return counts->calls_seen
+		       ? ledger__drain_calls(counts->ledger, all, write_thread_calls, counts)
+		       : 0;
+}
+
 int counts__write_errors(struct counts *counts)
 {
 	return ledger__errors(counts->ledger, take_error, counts);

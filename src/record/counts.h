@@ -15,6 +15,11 @@ void counts__free(struct counts *counts);
 void counts__share(struct counts *counts);
 /* Writes what was added since the last call, for the slices up to `slice`. */
 int counts__write(struct counts *counts, int64_t slice);
+/*
+ * Writes the calls of each thread, up to the last drain but one; with `all`, which is allowed only
+ * after ledger__freeze(), all of them. Call it before ledger__drain_waits().
+ */
+int counts__write_threads(struct counts *counts, bool all);
 /* Errors by errno, once, at the end. */
 int counts__write_errors(struct counts *counts);
 /* The idle time of each CPU, and the sum of hidden time; once, at the end. */

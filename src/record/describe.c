@@ -30,31 +30,48 @@ static bool is_inode(const struct ledger_object_record *record)
 	return false;
 }
 
-/* Only for names that are paths: a pipe or an eventfd is on no device. */
 static void add_device(const struct ledger_object_record *record, char *name, size_t size)
 {
 	size_t length = strlen(name);
 	char device[64];
 
-	if (record->kind == OBJECT_FILE && name[0] == '/' &&
-	    !devices__under_file((uint32_t)record->object[1], record->pid, device, sizeof(device)))
+	if (!devices__under_file((uint32_t)record->object[1], record->pid, device, sizeof(device)))
 		snprintf(name + length, size - length, " on %s", device);
 }
 
-static void name_file(const struct ledger_object_record *record, char *name, size_t size)
+/* False if the descriptor refers to another file by now. */
+static bool find_descriptor(const struct ledger_object_record *record, char *name, size_t size)
 {
 	char path[64];
 	ssize_t length;
 
-	/* The descriptor may refer to another file by now, so compare the inode. */
-	if (!is_inode(record))
-		return;
+	if (record->fd < 0 || !is_inode(record))
+		return false;
 	snprintf(path, sizeof(path), "/proc/%u/fd/%d", record->pid, record->fd);
 	length = readlink(path, name, size - 1);
 	if (length <= 0)
-		return;
+		return false;
 	name[length] = '\0';
-	add_device(record, name, size);
+	return true;
+}
+
+/*
+ * A file may have no descriptor: it was closed after it was mapped, or registered with io_uring.
+ * The name that the kernel half sent, without a folder, is better than none.
+ */
+static void name_file(struct mapped *mapped, const struct ledger_object_record *record, char *name,
+		      size_t size)
+{
+	bool is_file = record->kind == OBJECT_FILE;
+
+	if (!find_descriptor(record, name, size) &&
+	    (!is_file || !mapped__find(mapped, record, name, size))) {
+		if (!is_file || !record->name[0])
+			return;
+		snprintf(name, size, "%.*s", (int)sizeof(record->name) - 1, record->name);
+	}
+	if (is_file)
+		add_device(record, name, size);
 }
 
 void describe__comm(uint32_t tid, char *comm, size_t size)
@@ -102,12 +119,13 @@ static void name_socket(const struct ledger_object_record *record, char *name, s
 	snprintf(name, size, "unix socket to %s (pid %u)", comm, record->peer_pid);
 }
 
-void describe__object(const struct ledger_object_record *record, char *name, size_t size)
+void describe__object(struct mapped *mapped, const struct ledger_object_record *record, char *name,
+		      size_t size)
 {
 	if (record->kind == OBJECT_SOCKET)
 		name_socket(record, name, size);
 	else if (record->kind == OBJECT_ANONYMOUS)
 		name_anonymous(record, name, size);
 	else
-		name_file(record, name, size);
+		name_file(mapped, record, name, size);
 }

@@ -6,9 +6,11 @@
 #include <stdint.h>
 
 #include "ledger/ledger.h"
+#include "record/mapped.h"
 
 /* Leaves `name` unchanged if no better name is found. */
-void describe__object(const struct ledger_object_record *record, char *name, size_t size);
+void describe__object(struct mapped *mapped, const struct ledger_object_record *record, char *name,
+		      size_t size);
 
 /* "?" if there is no such thread. */
 void describe__comm(uint32_t tid, char *comm, size_t size);

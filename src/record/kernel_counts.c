@@ -171,8 +171,9 @@ static int write_block(struct recording *recording, json_t *object,
 		       const struct kernel_counts *begin, const struct kernel_counts *end)
 {
 	/* A write without data is a flush to the signal, but a write to the kernel. */
-	int64_t requests =
-		counted(recording, ROLE_DISKS, "'read', 'write', 'discard', 'flush', 'other'");
+	int64_t requests = counted(recording, ROLE_DISKS,
+				   "'read', 'write', 'discard', 'flush', 'other',"
+				   " 'limited read', 'limited write'");
 	int64_t missing;
 
 	if (requests < 0)

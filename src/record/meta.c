@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/daytime.h"
 #include "record/machine.h"
 
 static int write_hooks(struct recording *recording, struct ledger *ledger,
@@ -78,6 +79,8 @@ int meta__write(struct recording *recording, struct ledger *ledger, const struct
 	err |= recording__set_number(recording, "end_ns", (int64_t)start_ns);
 	err |= recording__set_number(recording, "start_unix_ns",
 				     (int64_t)(start_ns + clock__wall_offset_ns()));
+	err |= recording__set_number(recording, "zone_s",
+				     daytime__own_zone_s((int64_t)clock__read_ns(CLOCK_REALTIME)));
 	err |= meta__write_calibration(recording, ledger);
 	err |= write_hooks(recording, ledger, sessions, options->tick_ns);
 	err |= machine__write(recording);

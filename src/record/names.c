@@ -18,19 +18,16 @@
 #include "base/clock.h"
 #include "base/map.h"
 #include "core/devices.h"
+#include "record/confines.h"
 #include "record/describe.h"
+#include "record/mapped.h"
 #include "record/pipes.h"
+#include "record/strangers.h"
 #include "vocabulary/calls.h"
 #include "vocabulary/states.h"
 
-/* Ids of threads without an account start above all ids of accounts. */
-#define STRANGER_BASE  (INT64_C(1) << 40)
-#define STRANGER_OTHER (STRANGER_BASE - 1)
-
 /* Limits, because a run may last for weeks. Everything beyond them shares OTHER_NAME. */
-#define MOST_OBJECTS   65536
-#define MOST_STRANGERS 16384
-#define OTHER_NAME     "other (too many to name)"
+#define MOST_OBJECTS 65536
 
 struct process {
 	int64_t id;
@@ -46,19 +43,15 @@ struct object {
 	struct ledger_seen seen;
 };
 
-/* A thread without an account. */
-struct stranger {
-	int64_t id;
-	uint64_t used_ns;
-};
-
 struct names {
 	struct recording *recording;
 	struct pipes *pipes;
+	struct mapped *mapped;
+	struct strangers *strangers;
+	struct confines *confines;
 	bool no_peers;
 	struct map processes; /* by pid: the process that has the pid now */
 	struct map objects;   /* by a hash of kind, number and process */
-	struct map strangers; /* by tid */
 	int64_t last_process;
 	int64_t other; /* the shared object beyond MOST_OBJECTS; 0: not needed yet */
 	uint64_t sweeps;
@@ -70,8 +63,14 @@ int names__new(struct recording *recording, struct names **ret)
 	struct names *names = calloc(1, sizeof(*names));
 	int err = names ? pipes__new(&names->pipes) : -ENOMEM;
 
+	if (!err)
+		err = mapped__new(&names->mapped);
+	if (!err)
+		err = strangers__new(recording, &names->strangers);
+	if (!err)
+		err = confines__new(recording, &names->confines);
 	if (err) {
-		free(names);
+		names__free(names);
 		return err;
 	}
 	names->recording = recording;
@@ -90,8 +89,10 @@ void names__free(struct names *names)
 		return;
 	map__free_values(&names->processes);
 	map__free_values(&names->objects);
-	map__free_values(&names->strangers);
+	strangers__free(names->strangers);
+	confines__free(names->confines);
 	pipes__free(names->pipes);
+	mapped__free(names->mapped);
 	free(names);
 }
 
@@ -132,19 +133,21 @@ static int write_process(struct names *names, const struct ledger_record *record
 {
 	char cgroup[512], container[65];
 	char comm[WIRE_COMM_BYTES + 1] = "";
+	int err;
 
 	memcpy(comm, record->comm, WIRE_COMM_BYTES);
 	read_cgroup(record->pid, cgroup, sizeof(cgroup));
-	return recording__put_process(names->recording,
-				      &(struct recording_process) {
-					      .id = id,
-					      .pid = (int)record->pid,
-					      .parent_pid = (int)record->parent_pid,
-					      .start_ns = (int64_t)record->process_start_ns,
-					      .comm = comm,
-					      .cgroup = cgroup[0] ? cgroup : NULL,
-					      .container = container_in(cgroup, container),
-				      });
+	err = recording__put_process(names->recording,
+				     &(struct recording_process) {
+					     .id = id,
+					     .pid = (int)record->pid,
+					     .parent_pid = (int)record->parent_pid,
+					     .start_ns = (int64_t)record->process_start_ns,
+					     .comm = comm,
+					     .cgroup = cgroup[0] ? cgroup : NULL,
+					     .container = container_in(cgroup, container),
+				     });
+	return err ? err : confines__add(names->confines, id, record->pid);
 }
 
 int names__process(struct names *names, const struct ledger_record *record, int64_t *ret_id)
@@ -344,67 +347,12 @@ int names__describe(struct names *names, const struct ledger_object_record *reco
 	if (err || id == names->other)
 		return err;
 	name_plainly(&key, name, sizeof(name));
-	describe__object(record, name, sizeof(name));
+	describe__object(names->mapped, record, name, sizeof(name));
 	if (record->kind == OBJECT_PIPE && !names->no_peers)
 		pipes__add_ends(names->pipes, record, name, sizeof(name));
 	return recording__put_object(
 		names->recording,
 		&(struct recording_object) { id, states__object_kind(record->kind), name });
-}
-
-static int write_stranger(struct names *names, uint64_t tid, int64_t id)
-{
-	char comm[32];
-
-	describe__comm((uint32_t)tid, comm, sizeof(comm));
-	return recording__put_thread(
-		names->recording,
-		&(struct recording_thread) { .id = id,
-					     .tid = (int)tid,
-					     .comm = tid ? comm : "[idle]",
-					     .flags = RECORDING_THREAD_NO_ACCOUNT });
-}
-
-static int add_stranger(struct names *names, uint64_t tid, struct stranger **ret)
-{
-	int64_t id = STRANGER_BASE + (int64_t)tid;
-	struct stranger *stranger = calloc(1, sizeof(*stranger));
-	int err;
-
-	if (!stranger || map__put(&names->strangers, tid + 1, stranger)) {
-		free(stranger);
-		return -ENOMEM;
-	}
-	stranger->id = id;
-	err = write_stranger(names, tid, id);
-	/* The limit is reached: write the shared thread for all others. */
-	if (!err && names->strangers.count == MOST_STRANGERS)
-		err = recording__put_thread(
-			names->recording,
-			&(struct recording_thread) { .id = STRANGER_OTHER,
-						     .comm = OTHER_NAME,
-						     .flags = RECORDING_THREAD_NO_ACCOUNT });
-	*ret = stranger;
-	return err;
-}
-
-static int find_stranger(struct names *names, uint64_t tid, int64_t *ret_id)
-{
-	struct stranger *stranger = map__get(&names->strangers, tid + 1);
-	int err = 0;
-
-	if (!stranger && names->strangers.count >= MOST_STRANGERS) {
-		names->overflowed++;
-		*ret_id = STRANGER_OTHER;
-		return 0;
-	}
-	if (!stranger)
-		err = add_stranger(names, tid, &stranger);
-	if (err)
-		return err;
-	stranger->used_ns = clock__now_ns();
-	*ret_id = stranger->id;
-	return 0;
 }
 
 int names__culprit(struct names *names, const struct ledger_key *key, int64_t *ret_id)
@@ -420,24 +368,40 @@ int names__culprit(struct names *names, const struct ledger_key *key, int64_t *r
 		*ret_id = NAMES_TIMEOUT;
 		return 0;
 	case BY_UNACCOUNTED:
-		return find_stranger(names, key->by, ret_id);
+		return strangers__find(names->strangers, key->by, ret_id);
 	default:
 		*ret_id = 0;
 		return 0;
 	}
 }
 
+int names__occupant(struct names *names, const struct ledger_occupant_key *key,
+		    const struct ledger_occupant *sum, int64_t *ret_id)
+{
+	struct stranger_facts facts = { .tid = sum->tid,
+					.pid = sum->pid,
+					.start = (key->by & ~OCCUPANT_UNACCOUNTED) >> 32 };
+
+	if (!(key->by & OCCUPANT_UNACCOUNTED)) {
+		*ret_id = (int64_t)key->by;
+		return 0;
+	}
+	memcpy(facts.comm, sum->comm, WIRE_COMM_BYTES);
+	memcpy(facts.process, sum->process, WIRE_COMM_BYTES);
+	return strangers__find_named(names->strangers, &facts, ret_id);
+}
+
 int names__first_holder(struct names *names, const struct ledger_key *key, int64_t *ret_id)
 {
 	if (key->first & FIRST_UNACCOUNTED)
-		return find_stranger(names, key->first & ~FIRST_UNACCOUNTED, ret_id);
+		return strangers__find(names->strangers, key->first & ~FIRST_UNACCOUNTED, ret_id);
 	*ret_id = (int64_t)key->first;
 	return 0;
 }
 
 uint64_t names__overflowed(const struct names *names)
 {
-	return names->overflowed;
+	return names->overflowed + strangers__overflowed(names->strangers);
 }
 
 struct sweep {
@@ -469,23 +433,23 @@ static bool forget_object(void *context, uint64_t key, void *value)
 	return true;
 }
 
-static bool forget_stranger(void *context, uint64_t key, void *value)
-{
-	struct sweep *sweep = context;
-	struct stranger *stranger = value;
-
-	if (stranger->used_ns >= sweep->before_ns)
-		return false;
-	drop(sweep, RECORDING_DROP_THREAD, stranger->id);
-	free(stranger);
-	return true;
-}
-
 int names__forget(struct names *names, uint64_t before_ns, int objects_fd)
 {
 	struct sweep sweep = { names, before_ns, objects_fd, 0 };
 
 	map__sweep(&names->objects, forget_object, &sweep);
-	map__sweep(&names->strangers, forget_stranger, &sweep);
-	return sweep.err;
+	return sweep.err ? sweep.err : strangers__forget(names->strangers, before_ns);
+}
+
+int names__finish(struct names *names)
+{
+	struct process *process;
+	size_t at = 0;
+	int err = 0;
+
+	/* They may be in other cgroups by now. */
+	while (!err && (process = map__next(&names->processes, &at)))
+		if (process->threads)
+			err = confines__add(names->confines, process->id, process->pid);
+	return err ? err : confines__finish(names->confines);
 }

@@ -31,6 +31,8 @@ int names__process(struct names *names, const struct ledger_record *record, int6
 int names__renamed(struct names *names, const struct ledger_record *record, int64_t process);
 /* A thread of the process `id` ended. The process is kept: more of its threads may appear. */
 void names__thread_ended(struct names *names, uint32_t pid, int64_t id);
+/* At the end of the recording: writes the limits of cgroups. */
+int names__finish(struct names *names);
 /* Call regularly: forgets processes that have had no threads for two sweeps. */
 void names__sweep(struct names *names);
 
@@ -52,6 +54,10 @@ bool names__is_other(const struct names *names, int64_t object);
 
 /* The id in the recording of the thread that ended a wait, or NAMES_…; 0 if unknown. */
 int names__culprit(struct names *names, const struct ledger_key *key, int64_t *ret_id);
+
+/* The id in the recording of a thread that had a CPU; 0: none, the CPU was idle. */
+int names__occupant(struct names *names, const struct ledger_occupant_key *key,
+		    const struct ledger_occupant *sum, int64_t *ret_id);
 
 /* The id of the thread that held a lock first, if the lock was handed on; 0 otherwise. */
 int names__first_holder(struct names *names, const struct ledger_key *key, int64_t *ret_id);

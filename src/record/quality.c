@@ -46,7 +46,12 @@ int quality__write_ledger(struct recording *recording, const struct ledger *ledg
 		{ COUNTER_UNNAMED_WAITS, quality.overflowed },
 		{ COUNTER_UNNAMED_WAIT_NS, quality.unnamed_wait_ns },
 		{ COUNTER_WAITS_WITHOUT_ACCOUNT_NS, quality.waits_without_account_ns },
+		{ COUNTER_OUTSIDE_TOO_MANY, ledger__outside(ledger, OUTSIDE_TOO_MANY) },
+		{ COUNTER_OUTSIDE_ENDED, ledger__outside(ledger, OUTSIDE_PENDING) },
 		{ COUNTER_DROPPED, ledger__quality(ledger, QUALITY_DROPPED) },
+		{ COUNTER_TURNS_UNKNOWN, ledger__quality(ledger, QUALITY_TURNS_UNKNOWN) },
+		{ COUNTER_UNLISTED, ledger__quality(ledger, QUALITY_UNLISTED) },
+		{ COUNTER_OCCUPANTS_LOST_NS, ledger__quality(ledger, QUALITY_OCCUPANTS_LOST_NS) },
 		{ COUNTER_RECURSION, ledger__recursion_misses(ledger) },
 		{ COUNTER_MALFORMED, quality.malformed + ledger__malformed(ledger) },
 	};

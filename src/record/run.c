@@ -14,6 +14,7 @@
 #include "record/collect.h"
 #include "record/cost.h"
 #include "record/counts.h"
+#include "record/intake.h"
 #include "record/kernel_counts.h"
 #include "record/meta.h"
 #include "record/quality.h"
@@ -46,8 +47,8 @@ struct run {
 	bool has_kernel_counts;  /* all threads are recorded, and nothing was forgotten */
 	int64_t signals_written; /* the last slice that the signals' rows cover */
 	bool (*is_interrupted)(void);
-	bool all;         /* the target is all threads */
-	uint32_t watched; /* the last process passed to mapper__watch() */
+	bool all; /* the target is all threads */
+	struct intake intake;
 	uint64_t interval_ns, least_interval_ns;
 	uint64_t snapshots;
 	uint64_t start_ns;
@@ -135,21 +136,6 @@ static int open_signals(struct run *run, const struct run_options *options,
 			      &run->sessions);
 }
 
-/* Also prepares unwind tables of processes that were chosen by cgroup or are new. */
-static int take_first(void *context, const struct wire_head *head)
-{
-	const struct ledger_record *record = (const void *)head;
-	struct run *run = context;
-
-	/* The threads of a process arrive one after the other. */
-	if (run->samples && !run->all && head->kind == LEDGER_THREAD &&
-	    record->pid != run->watched) {
-		run->watched = record->pid;
-		mapper__watch(run->mapper, (pid_t)record->pid);
-	}
-	return collect__take(run->collect, head);
-}
-
 int run__open(const struct run_options *options, struct recording *recording,
 	      struct features *features, struct run **ret)
 {
@@ -160,6 +146,7 @@ int run__open(const struct run_options *options, struct recording *recording,
 		.no_events = options->no_slow_calls,
 		.early = options->early,
 		.gated_pid = options->gated_pid,
+		.outside = options->outside,
 		.drop_every = options->drop_every,
 		.tick_ns = options->tick_ns,
 		.seed = options->seed,
@@ -209,11 +196,15 @@ int run__begin(struct run *run, const struct run_options *options)
 	/* The processes may have executed other programs since run__open(). */
 	if (run->mapper && options->early)
 		learn(run, options);
+	run->intake = (struct intake) { .ledger = run->ledger,
+					.collect = run->collect,
+					.mapper = run->all ? NULL : run->mapper,
+					.outside = options->outside && !run->all };
 	err = ledger__start(run->ledger, &run->start_ns);
 	if (!err)
 		err = collect__begin(run->collect, run->start_ns);
 	if (!err)
-		err = ledger__snapshot(run->ledger, 0, take_first, run);
+		err = intake__snapshot(&run->intake, 0);
 	if (err)
 		return err;
 	sessions__start(run->sessions);
@@ -305,7 +296,9 @@ static int write_counters(struct run *run, uint64_t now_ns)
 	int err;
 
 	run->counted_ns = now_ns;
-	err = ledger__drain_waits(run->ledger, false, collect__take_wait, run->collect);
+	err = counts__write_threads(run->counts, false);
+	if (!err)
+		err = collect__drain(run->collect, run->ledger, false);
 	if (!err)
 		err = collect__waits_drained(run->collect);
 	if (!err)
@@ -338,8 +331,7 @@ static int take_snapshot(struct run *run)
 		run->whole_ns = began_ns;
 		collect__full_snapshot_begins(run->collect);
 	}
-	err = ledger__snapshot(run->ledger, whole ? 0 : run->looked_ns, collect__take,
-			       run->collect);
+	err = intake__snapshot(&run->intake, whole ? 0 : run->looked_ns);
 	if (!err && whole)
 		err = collect__whole_done(run->collect);
 	if (err)
@@ -414,8 +406,8 @@ int run__forget(struct run *run, uint64_t before_ns)
 
 	run->has_kernel_counts = false;
 	if (!err)
-		err = names__forget(collect__names(run->collect), before_ns,
-				    ledger__tables(run->ledger).objects_fd);
+		err = collect__forget(run->collect, before_ns,
+				      ledger__tables(run->ledger).objects_fd);
 	if (!err && run->samples)
 		err = samples__forget(run->samples, before_ns);
 	return err;
@@ -438,6 +430,7 @@ static int take_last(struct run *run, uint64_t end_ns)
 	if (err)
 		return err;
 	collect__ending(run->collect, end_ns);
+	collect__find_holders(run->collect, run->ledger);
 	err = ledger__snapshot(run->ledger, 0, collect__take, run->collect);
 	if (err)
 		return err;
@@ -473,9 +466,10 @@ int run__stop(struct run *run)
 	if (!err)
 		err = take_last(run, end_ns);
 	time_hooks(run, false); /* after take_last(), so that the work up to the end counts */
-
 	if (!err)
-		err = ledger__drain_waits(run->ledger, true, collect__take_wait, run->collect);
+		err = counts__write_threads(run->counts, true);
+	if (!err)
+		err = collect__drain(run->collect, run->ledger, true);
 	if (!err)
 		err = collect__end(run->collect);
 	if (!err)

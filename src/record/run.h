@@ -30,7 +30,8 @@ struct run_options {
 	uint64_t slow_ns;                    /* operations that take this long become events */
 	bool no_slow_calls;                  /* no events for syscalls: programs load faster */
 	bool no_peers;                       /* do not look up the other ends of pipes */
-	bool (*is_interrupted)(void);        /* true if the user wants to stop; may be NULL */
+	bool outside;                 /* threads that keep the target waiting get accounts too */
+	bool (*is_interrupted)(void); /* true if the user wants to stop; may be NULL */
 };
 
 struct run;

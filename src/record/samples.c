@@ -276,6 +276,9 @@ static int name_wait(struct samples *samples, const struct sample_record *record
 	if (!err)
 		err = names__culprit(samples->names, &key, &sample->by);
 	sample->evidence = states__evidence(key.evidence);
+	sample->ended = states__ended(record->ended);
+	sample->turn = record->turn;
+	sample->in_request = record->in_request;
 	return err ? err : names__first_holder(samples->names, &key, &sample->first);
 }
 
@@ -317,6 +320,21 @@ static int take_sample(struct samples *samples, const struct sample_record *reco
 	return err ? err : recording__add_sample(samples->recording, &sample);
 }
 
+static int take_fatal(struct samples *samples, const struct fatal_record *record)
+{
+	struct recording_fatal fatal = {
+		.time_ns = (int64_t)record->head.time_ns,
+		.thread = (int64_t)record->thread,
+		.signal = record->signal,
+		.code = record->code,
+		.address = (int64_t)record->address,
+	};
+	int err = descend(samples, map__get(&samples->stacks, record->user), record->head.time_ns,
+			  &fatal.stack);
+
+	return err ? err : recording__add_fatal(samples->recording, &fatal);
+}
+
 int samples__take(void *context, const struct wire_head *head)
 {
 	struct samples *samples = context;
@@ -324,6 +342,9 @@ int samples__take(void *context, const struct wire_head *head)
 	if (head->version == 1 && head->kind == STACK_FRAMES &&
 	    head->size >= sizeof(struct stack_record))
 		return take_stack(samples, (const void *)head);
+	if (head->version == 1 && head->kind == STACK_FATAL &&
+	    head->size == sizeof(struct fatal_record))
+		return take_fatal(samples, (const void *)head);
 	if (head->version == 1 &&
 	    ((head->kind == STACK_SAMPLE && head->size == sizeof(struct sample_record)) ||
 	     (head->kind == STACK_ASLEEP && head->size == sizeof(struct asleep_record))))

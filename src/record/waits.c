@@ -19,7 +19,9 @@
 
 #include "base/cleanup.h"
 #include "base/vec.h"
+#include "ledger/reader/attach.h"
 #include "record/collect_internal.h"
+#include "record/holders.h"
 #include "vocabulary/states.h"
 
 #define WAIT_SLOTS (SLOT_WAIT_END - SLOT_WAIT_FIRST)
@@ -68,7 +70,10 @@ static int write_wait(struct collect *collect, const struct ledger_key *key,
 					   .evidence = states__evidence(key->evidence),
 					   .ns = (int64_t)sum->ns,
 					   .count = (int64_t)sum->count,
-					   .first = first });
+					   .first = first,
+					   .ended = states__ended(key->ended),
+					   .turn = key->turn,
+					   .in_request = key->in_request });
 }
 
 int collect__take_wait(void *context, const struct ledger_key *key, const struct ledger_sum *sum)
@@ -87,6 +92,28 @@ int collect__take_wait(void *context, const struct ledger_key *key, const struct
 	return write_wait(collect, key, sum);
 }
 
+/* The sums are of slices that are written, except at the end. */
+int collect__take_occupant(void *context, const struct ledger_occupant_key *key,
+			   const struct ledger_occupant *sum)
+{
+	struct collect *collect = context;
+	int64_t slice = collect->slice - (collect->end_ns || collect->slice == 1 ? 0 : 1), by;
+	int err = names__occupant(collect->names, key, sum, &by);
+
+	if (err || !sum->ns)
+		return err;
+	return recording__add_occupant(collect->recording, slice, (int64_t)key->thread, by,
+				       (int64_t)sum->ns);
+}
+
+int collect__drain(struct collect *collect, struct ledger *ledger, bool all)
+{
+	int err = ledger__drain_sums(ledger, all, collect__take_wait, collect__take_occupant,
+				     collect);
+
+	return err || !all ? err : names__finish(collect->names);
+}
+
 int waits__add_last(struct collect *collect, const struct ledger_record *record, uint64_t time_ns)
 {
 	struct ledger_key key = record->wait;
@@ -99,6 +126,9 @@ int waits__add_last(struct collect *collect, const struct ledger_record *record,
 		return err;
 	key.thread = record->id;
 	key.slot = (uint8_t)record->account.slot;
+	key.ended = ENDED_OPEN;
+	if (collect->ledger)
+		holders__find(collect->ledger, record->pid, record->tid, &key);
 	return collect__take_wait(collect, &key, &sum);
 }
 

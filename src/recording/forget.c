@@ -21,7 +21,7 @@
 
 static const char make_ages[] =
 	"CREATE TABLE IF NOT EXISTS temp.wait_slice(slice INT, thread INT, state INT, object INT,"
-	" by INT, evidence TEXT, ns INT, count INT, first INT)";
+	" by INT, evidence TEXT, ns INT, count INT, first INT, ended TEXT, turn INT, in_request INT)";
 
 /* The part after the edge of a row that starts in slice `slice_from`. Its slices still exist. */
 #define CUT(value)                                                                                 \
@@ -47,6 +47,7 @@ static const char *const steps[] = {
 	"DELETE FROM histogram WHERE slice_to < ?1",
 	"DELETE FROM syscall_slice WHERE slice_to < ?1",
 	"DELETE FROM series_slice WHERE slice_to < ?1",
+	"DELETE FROM occupant WHERE slice_to < ?1",
 	"DELETE FROM distribution_slice WHERE slice_to < ?1",
 	CUT_ROWS("account", CUT("ns") "," CUT("count")),
 	CUT_ROWS("fault_slice", CUT("minor") "," CUT("major")),
@@ -59,11 +60,15 @@ static const char *const steps[] = {
 	"DELETE FROM series WHERE id NOT IN (SELECT series FROM series_slice)",
 	"DELETE FROM event WHERE time_ns < (SELECT begin_ns FROM slice WHERE id = ?1)",
 	"DELETE FROM sample WHERE time_ns < (SELECT begin_ns FROM slice WHERE id = ?1)",
+	"DELETE FROM fatal WHERE time_ns < (SELECT begin_ns FROM slice WHERE id = ?1)",
 	"DELETE FROM temp.wait_slice WHERE slice < ?1",
 	"DELETE FROM thread_name WHERE thread IN (" OLD_THREADS ")",
+	"DELETE FROM syscall_thread WHERE thread IN (" OLD_THREADS ")",
+	"DELETE FROM failed_path WHERE thread IN (" OLD_THREADS ")",
 	/* Keep processes without any thread: their threads may not be written yet. */
 	"DELETE FROM process WHERE id IN (SELECT process FROM thread WHERE id IN (" OLD_THREADS "))"
 	" AND id NOT IN (SELECT process FROM thread WHERE id NOT IN (" OLD_THREADS "))",
+	"DELETE FROM cgroup_limit WHERE process NOT IN (SELECT id FROM process)",
 	"DELETE FROM thread WHERE id IN (" OLD_THREADS ")",
 	"DELETE FROM slice WHERE id < ?1",
 	/* Without these, a database in memory keeps the size of its fullest minute. */

@@ -18,7 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define RECORDING_SCHEMA_VERSION 3
+#define RECORDING_SCHEMA_VERSION 4
 
 struct recording;
 
@@ -70,6 +70,7 @@ enum recording_thread_flags {
 	RECORDING_THREAD_KERNEL = 2,     /* a kernel thread */
 	RECORDING_THREAD_OWN = 4,        /* gapless itself: counted, but never a finding */
 	RECORDING_THREAD_NO_ACCOUNT = 8, /* mentioned only as a culprit */
+	RECORDING_THREAD_OUTSIDE = 16,   /* not a target: it has an account, but is in no total */
 };
 
 struct recording_thread {
@@ -120,7 +121,7 @@ int recording__put_object(struct recording *recording, const struct recording_ob
 /* An id that no object has yet. */
 int64_t recording__next_object(struct recording *recording);
 
-/* Adds to the sums of (thread, state, object, by, evidence, first). */
+/* Adds to the sums of (thread, state, object, by, evidence, first, ended, turn, in_request). */
 struct recording_wait {
 	int64_t thread;
 	int state;
@@ -129,7 +130,10 @@ struct recording_wait {
 	const char *evidence; /* "owner", "handed", "waker", "none" */
 	int64_t ns;
 	int64_t count;
-	int64_t first; /* for "handed": the lock's holder when the wait began; otherwise 0 */
+	int64_t first;     /* for "handed": the lock's holder when the wait began; otherwise 0 */
+	const char *ended; /* "event", "timeout", "signal", "open"; "" or NULL: unknown */
+	int turn;          /* enum ledger_turn */
+	bool in_request;   /* the thread had read a request and not answered it */
 };
 int recording__add_wait(struct recording *recording, const struct recording_wait *wait);
 /* Deletes the waits of a thread that turned out to have no account. */
@@ -158,6 +162,49 @@ struct recording_syscall {
 };
 int recording__add_syscall(struct recording *recording, const struct recording_syscall *syscall);
 int recording__add_syscall_error(struct recording *recording, int number, int err, int64_t count);
+
+/* Adds to the sums of (thread, number). */
+struct recording_thread_calls {
+	int64_t thread;
+	int number;
+	int64_t count;
+	int64_t errors;
+	int64_t total_ns;
+	int64_t run_ns; /* the part of total_ns on a CPU */
+};
+int recording__add_thread_calls(struct recording *recording,
+				const struct recording_thread_calls *calls);
+
+/* Adds to the count of (thread, number, error, pattern). */
+struct recording_failed_path {
+	int64_t thread; /* 0: of many threads */
+	int number;     /* of the syscall */
+	int error;      /* an errno; 0: calls that succeeded */
+	const char *pattern;
+	int64_t count;
+	int64_t paths; /* different paths that the pattern stands for */
+};
+int recording__add_failed_path(struct recording *recording,
+			       const struct recording_failed_path *path);
+int recording__drop_failed_paths(struct recording *recording);
+
+/* Adds the time that `by` ran on the CPU for which `thread` was queued, up to the end of slice
+ * `to`. */
+int recording__add_occupant(struct recording *recording, int64_t to, int64_t thread, int64_t by,
+			    int64_t ns);
+
+/* A limit of a cgroup that applies to a recorded process. */
+struct recording_cgroup_limit {
+	int64_t process;
+	const char *cgroup;
+	const char *kind; /* "cpu", "memory", "io" */
+	const char *value;
+};
+int recording__put_cgroup_limit(struct recording *recording,
+				const struct recording_cgroup_limit *limit);
+/* For how long that cgroup was without CPU quota, in all rows of the limit. */
+int recording__set_throttled(struct recording *recording, const char *kind, const char *cgroup,
+			     int64_t ns);
 
 /* A file with code, or another source of code: the kernel, the vDSO, a JIT compiler. */
 struct recording_module {
@@ -226,8 +273,22 @@ struct recording_sample {
 	const char *evidence; /* as in recording_wait; NULL: not a wait */
 	int64_t first;        /* as in recording_wait */
 	int cpu;              /* where it was taken; negative: unknown */
+	const char *ended;    /* as in recording_wait; NULL: not a wait */
+	int turn;
+	bool in_request;
 };
 int recording__add_sample(struct recording *recording, const struct recording_sample *sample);
+
+/* A signal that killed a process: the thread in which it arose, and where that thread was. */
+struct recording_fatal {
+	int64_t time_ns;
+	int64_t thread;
+	int signal;      /* SIGSEGV, … */
+	int code;        /* si_code */
+	int64_t address; /* si_addr; 0: none */
+	int64_t stack;   /* 0: none */
+};
+int recording__add_fatal(struct recording *recording, const struct recording_fatal *fatal);
 
 /* A signal that was recorded. */
 struct recording_signal {
@@ -331,6 +392,7 @@ enum recording_dropped {
 	RECORDING_DROP_MODULE,
 	RECORDING_DROP_OBJECT,
 	RECORDING_DROP_THREAD,
+	RECORDING_DROP_PROCESS,
 	RECORDING_DROP_COUNT
 };
 int recording__drop(struct recording *recording, enum recording_dropped what, int64_t id);

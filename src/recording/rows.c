@@ -21,8 +21,9 @@ const char *const writer__sql[SQL_COUNT] = {
 		       " SET slice_from = min(slice_from, excluded.slice_from),"
 		       " minor = minor + excluded.minor, major = major + excluded.major",
 	[SQL_OBJECT] = "INSERT OR REPLACE INTO object VALUES(?1, ?2, ?3)",
-	[SQL_WAIT] = "INSERT INTO wait VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT DO UPDATE"
-		     " SET ns = ns + excluded.ns, count = count + excluded.count",
+	[SQL_WAIT] =
+		"INSERT INTO wait VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"
+		" ON CONFLICT DO UPDATE SET ns = ns + excluded.ns, count = count + excluded.count",
 	[SQL_DROP_WAITS] = "DELETE FROM wait WHERE thread = ?1",
 	[SQL_BUCKET] = "INSERT INTO histogram VALUES(?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO UPDATE"
 		       " SET slice_from = min(slice_from, excluded.slice_from),"
@@ -37,13 +38,27 @@ const char *const writer__sql[SQL_COUNT] = {
 			      " run_ns = run_ns + excluded.run_ns",
 	[SQL_SYSCALL_ERROR] = "INSERT INTO syscall_error VALUES(?1, ?2, ?3) ON CONFLICT DO UPDATE"
 			      " SET count = count + excluded.count",
+	[SQL_THREAD_CALLS] = "INSERT INTO syscall_thread VALUES(?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT"
+			     " DO UPDATE SET count = count + excluded.count,"
+			     " errors = errors + excluded.errors,"
+			     " total_ns = total_ns + excluded.total_ns,"
+			     " run_ns = run_ns + excluded.run_ns",
+	[SQL_FAILED_PATH] = "INSERT INTO failed_path VALUES(?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT"
+			    " DO UPDATE SET count = count + excluded.count",
+	[SQL_DROP_FAILED_PATHS] = "DELETE FROM failed_path WHERE thread >= ?1",
+	[SQL_OCCUPANT] = "INSERT INTO occupant VALUES(?1, ?2, ?3, ?4) ON CONFLICT DO UPDATE"
+			 " SET ns = ns + excluded.ns",
+	[SQL_CGROUP_LIMIT] = "INSERT OR REPLACE INTO cgroup_limit VALUES(?1, ?2, ?3, ?4, NULL)",
+	[SQL_THROTTLED] = "UPDATE cgroup_limit SET throttled_ns = ?3 WHERE kind = ?1"
+			  " AND cgroup = ?2",
 	[SQL_MODULE] = "INSERT OR REPLACE INTO module VALUES(?1, ?2, ?3, ?4)",
 	[SQL_FRAME] = "INSERT INTO frame VALUES(?1, ?2, ?3)",
 	[SQL_FUNCTION] = "INSERT INTO function VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
 	[SQL_LINE] = "INSERT INTO frame_line VALUES(?1, ?2, ?3, ?4, ?5)",
 	[SQL_STACK] = "INSERT INTO stack VALUES(?1, ?2, ?3)",
 	[SQL_SAMPLE] = "INSERT INTO sample VALUES(NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10,"
-		       " ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
+		       " ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)",
+	[SQL_FATAL] = "INSERT INTO fatal VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
 	[SQL_CPU] = "INSERT OR REPLACE INTO cpu VALUES(?1, ?2)",
 	[SQL_QUALITY] = "INSERT OR REPLACE INTO quality VALUES(?1, ?2, ?3, ?4)",
 	[SQL_COST] = "INSERT OR REPLACE INTO cost VALUES(?1, ?2, ?3)",
@@ -73,6 +88,7 @@ const char *const writer__sql[SQL_COUNT] = {
 	[SQL_DROP + RECORDING_DROP_MODULE] = "DELETE FROM module WHERE id = ?1",
 	[SQL_DROP + RECORDING_DROP_OBJECT] = "DELETE FROM object WHERE id = ?1",
 	[SQL_DROP + RECORDING_DROP_THREAD] = "DELETE FROM thread WHERE id = ?1",
+	[SQL_DROP + RECORDING_DROP_PROCESS] = "DELETE FROM process WHERE id = ?1",
 };
 
 static struct value number(int64_t value)
@@ -159,7 +175,9 @@ int recording__add_wait(struct recording *recording, const struct recording_wait
 {
 	return ADD_ROW(recording, SQL_WAIT, number(wait->thread), number(wait->state),
 		       number(wait->object), number(wait->by), text(wait->evidence),
-		       number(wait->ns), number(wait->count), number(wait->first));
+		       number(wait->ns), number(wait->count), number(wait->first),
+		       text(wait->ended ? wait->ended : ""), number(wait->turn),
+		       number(wait->in_request));
 }
 
 int recording__drop_waits(struct recording *recording, int64_t thread)
@@ -191,6 +209,46 @@ int recording__add_syscall_error(struct recording *recording, int number_of_call
 {
 	return ADD_ROW(recording, SQL_SYSCALL_ERROR, number(number_of_call), number(err),
 		       number(count));
+}
+
+int recording__add_thread_calls(struct recording *recording,
+				const struct recording_thread_calls *calls)
+{
+	return ADD_ROW(recording, SQL_THREAD_CALLS, number(calls->thread), number(calls->number),
+		       number(calls->count), number(calls->errors), number(calls->total_ns),
+		       number(calls->run_ns));
+}
+
+int recording__add_failed_path(struct recording *recording,
+			       const struct recording_failed_path *path)
+{
+	return ADD_ROW(recording, SQL_FAILED_PATH, number(path->thread), number(path->number),
+		       number(path->error), text(path->pattern), number(path->count),
+		       number(path->paths));
+}
+
+int recording__drop_failed_paths(struct recording *recording)
+{
+	return ADD_ROW(recording, SQL_DROP_FAILED_PATHS, number(0));
+}
+
+int recording__add_occupant(struct recording *recording, int64_t to, int64_t thread, int64_t by,
+			    int64_t ns)
+{
+	return ADD_ROW(recording, SQL_OCCUPANT, number(to), number(thread), number(by), number(ns));
+}
+
+int recording__put_cgroup_limit(struct recording *recording,
+				const struct recording_cgroup_limit *limit)
+{
+	return ADD_ROW(recording, SQL_CGROUP_LIMIT, number(limit->process), text(limit->cgroup),
+		       text(limit->kind), text(limit->value));
+}
+
+int recording__set_throttled(struct recording *recording, const char *kind, const char *cgroup,
+			     int64_t ns)
+{
+	return ADD_ROW(recording, SQL_THROTTLED, text(kind), text(cgroup), number(ns));
 }
 
 int recording__add_module(struct recording *recording, const struct recording_module *module)
@@ -230,7 +288,15 @@ int recording__add_sample(struct recording *recording, const struct recording_sa
 		       number(sample->wait_ns), number(sample->period_ns), number(sample->count),
 		       number(sample->flags), text(sample->none), text(sample->end),
 		       text(sample->how), text(sample->evidence), number(sample->first),
-		       sample->cpu < 0 ? text(NULL) : number(sample->cpu));
+		       sample->cpu < 0 ? text(NULL) : number(sample->cpu), text(sample->ended),
+		       number(sample->turn), number(sample->in_request));
+}
+
+int recording__add_fatal(struct recording *recording, const struct recording_fatal *fatal)
+{
+	return ADD_ROW(recording, SQL_FATAL, number(fatal->time_ns), number(fatal->thread),
+		       number(fatal->signal), number(fatal->code), number(fatal->address),
+		       number(fatal->stack));
 }
 
 int recording__put_cpu(struct recording *recording, int cpu, int64_t idle_ns)

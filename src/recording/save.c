@@ -7,8 +7,8 @@
  *   last_ns, so the begin is last_ns minus the sum: invariant 1 holds to the nanosecond.
  * - Waits get their sums back (see forget.c).
  * - A series that was added again (see recording.h) is merged with its predecessor.
- * - Totals since the start (cost, unexplained time, errors of syscalls) are reduced to the part
- *   that is kept. The longest duration of a syscall remains that since the start.
+ * - Totals since the start (cost, unexplained time, errors and threads of syscalls) are reduced to
+ * the part that is kept. The longest duration of a syscall remains that since the start.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -42,6 +42,12 @@ DEFINE_CLEANUP(sqlite3_stmt *, sqlite3_finalize)
 	"DELETE FROM series WHERE id IN (SELECT id FROM temp.twin);"                               \
 	"DROP TABLE temp.twin;"
 
+/* The part of a sum that falls into the slices that are kept, as with all calls of this number. */
+#define KEPT(of, value)                                                                                \
+	"CAST(round(1.0 * " value " * min(1.0, (SELECT coalesce(sum(s.count), 0)"                  \
+	" FROM syscall_slice s WHERE s.number = " of ".number) * 1.0 / max(1, coalesce("          \
+	"(SELECT c.count FROM temp.calls c WHERE c.number = " of ".number), 1)))) AS INT)"
+
 static const char fit[] =
 	"BEGIN;"
 	SAME_SERIES
@@ -66,6 +72,15 @@ static const char fit[] =
 	" FROM temp.errors e WHERE e.number = syscall_error.number))) AS INT);"
 	"DELETE FROM syscall_error WHERE count = 0;"
 	"DROP TABLE temp.errors;"
+	"CREATE TEMP TABLE calls AS SELECT number, sum(count) AS count FROM syscall_thread"
+	" GROUP BY number;"
+	"UPDATE syscall_thread SET count = " KEPT("syscall_thread", "count") ","
+	" errors = " KEPT("syscall_thread", "errors") ", total_ns = "
+	KEPT("syscall_thread", "total_ns") ", run_ns = " KEPT("syscall_thread", "run_ns") ";"
+	"DELETE FROM syscall_thread WHERE count = 0;"
+	"UPDATE failed_path SET count = " KEPT("failed_path", "count") ";"
+	"DELETE FROM failed_path WHERE count = 0;"
+	"DROP TABLE temp.calls;"
 	"UPDATE cost SET value = value * ((SELECT max(end_ns) - min(begin_ns) FROM slice) * 1.0 /"
 	" max(1, (SELECT max(end_ns) FROM slice)"
 	" - (SELECT value FROM meta WHERE key = 'start_ns')))"
@@ -97,7 +112,8 @@ static int add_waits(struct recording *copy, sqlite3 *from)
 	/* Without the table, no waits were aged, and the copy has all of them. */
 	if (sqlite3_prepare_v2(from,
 			       "SELECT thread, state, object, by, evidence, sum(ns), sum(count),"
-			       " first FROM temp.wait_slice GROUP BY 1, 2, 3, 4, 5, 8",
+			       " first, ended, turn, in_request FROM temp.wait_slice"
+			       " GROUP BY 1, 2, 3, 4, 5, 8, 9, 10, 11",
 			       -1, &row, NULL))
 		return 0;
 	while (!err && sqlite3_step(row) == SQLITE_ROW)
@@ -111,6 +127,9 @@ static int add_waits(struct recording *copy, sqlite3 *from)
 				      .ns = sqlite3_column_int64(row, 5),
 				      .count = sqlite3_column_int64(row, 6),
 				      .first = sqlite3_column_int64(row, 7),
+				      .ended = (const char *)sqlite3_column_text(row, 8),
+				      .turn = sqlite3_column_int(row, 9),
+				      .in_request = sqlite3_column_int(row, 10),
 			      });
 	return err;
 }

@@ -54,6 +54,29 @@ _Static_assert(SCHEMA_APPLICATION_ID == 1734439020, "as in the pragma below");
 	"CASE m.id WHEN 0 THEN " column "0 WHEN 1 THEN " column "1 WHEN 2 THEN " column "2 WHEN 3" \
 	" THEN " column "3 WHEN 4 THEN " column "4 ELSE " column "5 END"
 
+/* Owner and waker of a wait, as ids of threads; NULL if not known. */
+#define OWNER_AND_WAKER(of)                                                                        \
+	" nullif(CASE " of ".evidence WHEN 'owner' THEN " of ".by WHEN 'handed' THEN " of ".first" \
+	" END, 0) AS owner, nullif(CASE WHEN " of ".evidence IN ('waker', 'handed') THEN "         \
+	of ".by END, 0) AS waker"
+
+#define OUTSIDE "(SELECT id FROM thread WHERE flags & 16)"
+#define THREADS_WITH(condition)                                                                    \
+	"SELECT t.id, p.pid, t.tid, t.comm, p.comm AS process, p.cgroup,"                          \
+	" p.container, t.first_ns, t.last_ns, t.last_ns - t.first_ns AS lifetime_ns,"              \
+	" coalesce(a.ns, 0) AS accounted_ns,"                                                      \
+	" t.last_ns - t.first_ns - coalesce(a.ns, 0) AS remainder_ns, t.unexplained_ns,"           \
+	" t.flags & 1 != 0 AS exited, t.flags & 2 != 0 AS kernel, t.flags & 4 != 0 AS own"         \
+	" FROM thread_named t LEFT JOIN process p ON p.id = t.process"                             \
+	" LEFT JOIN (SELECT thread, sum(ns) AS ns FROM account GROUP BY thread) a"                 \
+	" ON a.thread = t.id WHERE t.id > 0 AND " condition ";"
+#define TIME_WITH(condition)                                                                       \
+	"SELECT a.thread, p.pid, t.tid, t.comm, s.state, s.cause,"                                 \
+	" s.kind, a.ns, a.count FROM (SELECT thread, state, sum(ns) AS ns, sum(count) AS count"    \
+	" FROM account GROUP BY thread, state) a JOIN state s ON s.id = a.state"                   \
+	" LEFT JOIN thread_named t ON t.id = a.thread LEFT JOIN process p ON p.id = t.process"     \
+	" WHERE " condition ";"
+
 const char schema__sql[] =
 	"PRAGMA application_id = 1734439020;"
 
@@ -73,8 +96,13 @@ const char schema__sql[] =
 	" PRIMARY KEY(slice_to, thread)) WITHOUT ROWID;"
 	"CREATE TABLE object(id INTEGER PRIMARY KEY, kind TEXT, name TEXT);"
 	"CREATE TABLE wait(thread INT, state INT, object INT, by INT, evidence TEXT, ns INT,"
-	" count INT, first INT, PRIMARY KEY(thread, state, object, by, evidence, first))"
+	" count INT, first INT, ended TEXT, turn INT, in_request INT,"
+	" PRIMARY KEY(thread, state, object, by, evidence, first, ended, turn, in_request))"
 	" WITHOUT ROWID;"
+	"CREATE TABLE occupant(slice_to INT, thread INT, by INT, ns INT,"
+	" PRIMARY KEY(slice_to, thread, by)) WITHOUT ROWID;"
+	"CREATE TABLE cgroup_limit(process INT, cgroup TEXT, kind TEXT, value TEXT,"
+	" throttled_ns INT, PRIMARY KEY(process, kind, cgroup)) WITHOUT ROWID;"
 	"CREATE TABLE histogram(slice_to INT, of INT, key INT, bucket INT, slice_from INT,"
 	" count INT, PRIMARY KEY(slice_to, of, key, bucket)) WITHOUT ROWID;"
 	"CREATE TABLE syscall(number INTEGER PRIMARY KEY, name TEXT, max_ns INT);"
@@ -82,6 +110,10 @@ const char schema__sql[] =
 	" errors INT, total_ns INT, run_ns INT, PRIMARY KEY(slice_to, number)) WITHOUT ROWID;"
 	"CREATE TABLE syscall_error(number INT, errno INT, count INT,"
 	" PRIMARY KEY(number, errno)) WITHOUT ROWID;"
+	"CREATE TABLE syscall_thread(thread INT, number INT, count INT, errors INT, total_ns INT,"
+	" run_ns INT, PRIMARY KEY(thread, number)) WITHOUT ROWID;"
+	"CREATE TABLE failed_path(thread INT, number INT, errno INT, pattern TEXT, count INT,"
+	" paths INT, PRIMARY KEY(thread, number, errno, pattern)) WITHOUT ROWID;"
 	"CREATE TABLE cpu(cpu INTEGER PRIMARY KEY, idle_ns INT);"
 	/*
 	 * Code. A stack is a node of a tree: its frame, and the caller's stack as parent; 0: no
@@ -98,7 +130,8 @@ const char schema__sql[] =
 	"CREATE TABLE sample(id INTEGER PRIMARY KEY, time_ns INT, thread INT, state INT, stack INT,"
 	" waker_stack INT, by INT, object INT, weight_ns INT, wait_ns INT, period_ns INT, count INT,"
 	" flags INT, none TEXT, end TEXT, how TEXT, evidence TEXT, first INT,"
-	" cpu INT);"
+	" cpu INT, ended TEXT, turn INT, in_request INT);"
+	"CREATE TABLE fatal(time_ns INT, thread INT, signal INT, code INT, address INT, stack INT);"
 
 	/*
 	 * Signals. A series has the events that are summed up together; its maxima are of the whole
@@ -128,44 +161,38 @@ const char schema__sql[] =
 	" FROM thread_name n WHERE n.thread = t.id ORDER BY n.time_ns DESC LIMIT 1), t.comm)"
 	" AS comm, t.first_ns, t.last_ns, t.unexplained_ns, t.flags FROM thread t;"
 
-	"CREATE VIEW threads AS SELECT t.id, p.pid, t.tid, t.comm, p.comm AS process, p.cgroup,"
-	" p.container, t.first_ns, t.last_ns, t.last_ns - t.first_ns AS lifetime_ns,"
-	" coalesce(a.ns, 0) AS accounted_ns,"
-	" t.last_ns - t.first_ns - coalesce(a.ns, 0) AS remainder_ns, t.unexplained_ns,"
-	" t.flags & 1 != 0 AS exited, t.flags & 2 != 0 AS kernel, t.flags & 4 != 0 AS own"
-	" FROM thread_named t LEFT JOIN process p ON p.id = t.process"
-	" LEFT JOIN (SELECT thread, sum(ns) AS ns FROM account GROUP BY thread) a"
-	" ON a.thread = t.id WHERE t.id > 0 AND t.flags & 8 = 0;"
-
-	"CREATE VIEW time_by_thread AS SELECT a.thread, p.pid, t.tid, t.comm, s.state, s.cause,"
-	" s.kind, a.ns, a.count FROM (SELECT thread, state, sum(ns) AS ns, sum(count) AS count"
-	" FROM account GROUP BY thread, state) a JOIN state s ON s.id = a.state"
-	" LEFT JOIN thread_named t ON t.id = a.thread LEFT JOIN process p ON p.id = t.process;"
+	/* Views are of the target's threads, except those that have "outside" in their name. */
+	"CREATE VIEW threads AS " THREADS_WITH("t.flags & (8 | 16) = 0")
+	"CREATE VIEW outside_threads AS " THREADS_WITH("t.flags & 16")
+	"CREATE VIEW time_by_thread AS " TIME_WITH("coalesce(t.flags, 0) & 16 = 0")
+	"CREATE VIEW time_by_outside_thread AS " TIME_WITH("t.flags & 16")
 
 	"CREATE VIEW faults AS SELECT f.thread, p.pid, t.tid, t.comm, f.minor, f.major"
 	" FROM (SELECT thread, sum(minor) AS minor, sum(major) AS major FROM fault_slice"
-	" GROUP BY thread) f LEFT JOIN thread_named t ON t.id = f.thread"
-	" LEFT JOIN process p ON p.id = t.process;"
+	" WHERE thread NOT IN " OUTSIDE " GROUP BY thread) f"
+	" LEFT JOIN thread_named t ON t.id = f.thread LEFT JOIN process p ON p.id = t.process;"
 
 	"CREATE VIEW time_by_process AS SELECT t.process, p.pid, p.comm, s.state, s.cause, s.kind,"
 	" sum(a.ns) AS ns, sum(a.count) AS count FROM account a JOIN state s ON s.id = a.state"
 	" LEFT JOIN thread t ON t.id = a.thread LEFT JOIN process p ON p.id = t.process"
-	" GROUP BY t.process, a.state;"
+	" WHERE coalesce(t.flags, 0) & 16 = 0 GROUP BY t.process, a.state;"
 
 	"CREATE VIEW time_by_state AS SELECT s.state, s.cause, s.kind, a.ns, a.count,"
 	" 1.0 * a.ns / (SELECT sum(last_ns - first_ns) FROM thread"
-	" WHERE id > 0 AND flags & 8 = 0) AS share FROM (SELECT state, sum(ns) AS ns,"
-	" sum(count) AS count FROM account GROUP BY state) a JOIN state s ON s.id = a.state;"
+	" WHERE id > 0 AND flags & (8 | 16) = 0) AS share FROM (SELECT state, sum(ns) AS ns,"
+	" sum(count) AS count FROM account WHERE thread NOT IN " OUTSIDE " GROUP BY state) a"
+	" JOIN state s ON s.id = a.state;"
 
 	"CREATE VIEW waits AS SELECT w.thread AS waiter, p.pid AS waiter_pid, t.tid AS waiter_tid,"
 	" t.comm AS waiter_comm, s.cause, s.kind, o.kind AS object_kind, o.name AS object, w.by,"
 	" q.pid AS by_pid, b.tid AS by_tid, b.comm AS by_comm, w.evidence, w.ns, w.count,"
-	" w.first, r.pid AS first_pid, f.tid AS first_tid, f.comm AS first_comm"
+	" w.first, r.pid AS first_pid, f.tid AS first_tid, f.comm AS first_comm,"
+	" w.ended, w.turn, w.in_request," OWNER_AND_WAKER("w")
 	" FROM wait w JOIN state s ON s.id = w.state LEFT JOIN object o ON o.id = w.object"
 	" LEFT JOIN thread_named t ON t.id = w.thread LEFT JOIN process p ON p.id = t.process"
 	" LEFT JOIN thread_named b ON b.id = w.by LEFT JOIN process q ON q.id = b.process"
 	" LEFT JOIN thread_named f ON f.id = w.first LEFT JOIN process r ON r.id = f.process"
-	" ORDER BY w.ns DESC;"
+	" WHERE coalesce(t.flags, 0) & 16 = 0 ORDER BY w.ns DESC;"
 
 	"CREATE VIEW histograms AS SELECT CASE h.of WHEN 0 THEN 'state' ELSE 'syscall' END AS of,"
 	" CASE h.of WHEN 0 THEN s.state || '.' || s.cause ELSE y.name END AS name, s.kind, "
@@ -195,8 +222,10 @@ const char schema__sql[] =
 	"CREATE VIEW samples AS SELECT x.id, x.time_ns, x.thread, p.pid, t.tid, t.comm, s.state,"
 	" s.cause, s.kind, x.weight_ns, x.wait_ns, x.count, x.stack, x.waker_stack, x.by,"
 	" o.name AS object, x.flags & 2 != 0 AS tick, x.none, x.end, x.how, x.evidence, x.first,"
-	" x.cpu FROM sample x JOIN state s ON s.id = x.state LEFT JOIN thread_named t ON t.id = x.thread"
-	" LEFT JOIN process p ON p.id = t.process LEFT JOIN object o ON o.id = x.object;"
+	" x.cpu, x.ended, x.turn, x.in_request," OWNER_AND_WAKER("x")
+	" FROM sample x JOIN state s ON s.id = x.state LEFT JOIN thread_named t ON t.id = x.thread"
+	" LEFT JOIN process p ON p.id = t.process LEFT JOIN object o ON o.id = x.object"
+	" WHERE coalesce(t.flags, 0) & 16 = 0;"
 
 	/*
 	 * Sum up the slices first: a series has many slices, and each of its measures becomes a

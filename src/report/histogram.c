@@ -44,7 +44,7 @@ int64_t histogram__total(const struct histogram *histogram)
 struct words histogram__value(int64_t value, const char *unit)
 {
 	if (!strcmp(unit, "ns"))
-		return words__time(value);
+		return words__brief_time(value);
 	return strcmp(unit, "bytes") ? words__count(value, unit) : words__bytes(value);
 }
 
@@ -56,7 +56,7 @@ static struct words edge(int64_t value, const char *unit)
 	size_t i = 0;
 
 	if (!strcmp(unit, "ns"))
-		return words__time(value);
+		return words__brief_time(value);
 	if (strcmp(unit, "bytes"))
 		return words__number(value);
 	for (; i < 4 && value >= 1024; i++)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "findings/change.h"
 #include "findings/findings.h"
 #include "recording/recording.h"
 #include "report/json_hot.h"
@@ -61,12 +62,13 @@ static json_t *wait_item(const struct model *model, size_t i)
 					     "name", text_or_null(wait->object_name))
 				 : json_null();
 
-	return json_pack("{s:o, s:o, s:s?, s:o, s:o, s:o, s:o, s:I, s:I}", "waiter",
-			 who_json(wait->waiter), "cause", json__text(wait->state->cause), "kind",
-			 model__kind_name(wait->state->kind), "object", object, "by",
-			 who_json(wait->by), "evidence", json__text(wait->evidence), "first",
-			 who_json(wait->first), "ns", (json_int_t)wait->ns, "count",
-			 (json_int_t)wait->count);
+	return json_pack(
+		"{s:o, s:o, s:s?, s:o, s:o, s:o, s:o, s:o, s:i, s:b, s:I, s:I}", "waiter",
+		who_json(wait->waiter), "cause", json__text(wait->state->cause), "kind",
+		model__kind_name(wait->state->kind), "object", object, "by", who_json(wait->by),
+		"evidence", json__text(wait->evidence), "first", who_json(wait->first), "ended",
+		text_or_null(*wait->ended ? wait->ended : NULL), "turn", wait->turn, "in_request",
+		wait->in_request, "ns", (json_int_t)wait->ns, "count", (json_int_t)wait->count);
 }
 
 static json_t *syscall_item(const struct model *model, size_t i)
@@ -82,26 +84,47 @@ static json_t *syscall_item(const struct model *model, size_t i)
 	return one;
 }
 
-static json_t *thread_item(const struct model *model, size_t i)
+static json_t *states_json(const struct model_thread *thread)
 {
-	const struct model_thread *thread = &model->threads[i];
-	json_t *one, *states;
+	json_t *states = json_array();
 
-	if (!thread->measured)
-		return NULL;
-	one = who_json(thread);
-	states = json_array();
 	for (size_t j = 0; j < thread->cell_count; j++)
 		json_array_append_new(states,
 				      state_json(thread->cells[j].state, thread->cells[j].ns,
 						 thread->cells[j].count));
+	return states;
+}
+
+static json_t *thread_item(const struct model *model, size_t i)
+{
+	const struct model_thread *thread = &model->threads[i];
+	json_t *one;
+
+	if (!thread->measured)
+		return NULL;
+	one = who_json(thread);
 	json_object_set_new(one, "process", json__text(thread->process_comm));
 	json_object_set_new(one, "cgroup", text_or_null(thread->cgroup));
 	json_object_set_new(one, "own", json_boolean(thread->flags & RECORDING_THREAD_OWN));
 	json_object_set_new(one, "kernel", json_boolean(thread->flags & RECORDING_THREAD_KERNEL));
 	json_object_set_new(one, "lifetime_ns", number(thread->lifetime_ns));
 	json_object_set_new(one, "unexplained_ns", number(thread->unexplained_ns));
-	json_object_set_new(one, "states", states);
+	json_object_set_new(one, "states", states_json(thread));
+	return one;
+}
+
+static json_t *outside_item(const struct model *model, size_t i)
+{
+	const struct model_thread *thread = &model->threads[i];
+	json_t *one;
+
+	if (!thread->outside)
+		return NULL;
+	one = who_json(thread);
+	json_object_set_new(one, "process", json__text(thread->process_comm));
+	json_object_set_new(one, "first_ns", number(thread->first_ns - model->start_ns));
+	json_object_set_new(one, "lifetime_ns", number(thread->lifetime_ns));
+	json_object_set_new(one, "states", states_json(thread));
 	return one;
 }
 
@@ -169,22 +192,55 @@ static json_t *row_item(const struct model *model, size_t i)
 	return one;
 }
 
-static json_t *findings_json(const struct model *model)
+static json_t *finding_json(const struct model *model, const struct finding *finding)
 {
-	struct finding findings[FINDINGS_MOST], empty;
-	size_t count = findings__make(model, findings);
-	json_t *list = json_array();
+	json_t *culprits = json_array();
 
-	findings__why_empty(model, &empty);
-	for (size_t i = 0; i < count; i++)
-		json_array_append_new(list, json_pack("{s:o, s:I, s:I}", "text",
-						      json__text(findings[i].text), "ns",
-						      (json_int_t)findings[i].ns, "of_ns",
-						      (json_int_t)findings[i].of_ns));
-	if (*empty.text)
-		json_array_append_new(list, json_pack("{s:o, s:i, s:i}", "text",
-						      json__text(empty.text), "ns", 0, "of_ns", 0));
+	for (size_t i = 0; i < finding->culprit_count; i++)
+		json_array_append_new(culprits, json__text(finding->culprits[i]));
+	return json_pack(
+		"{s:o, s:I, s:I, s:o, s:o, s:o, s:o, s:o}", "text", json__text(finding->text), "ns",
+		(json_int_t)finding->ns, "of_ns", (json_int_t)finding->of_ns, "culprits", culprits,
+		"process", finding->group ? json__text(finding->group->process_comm) : json_null(),
+		"threads", finding->group ? json__text(finding->group->name) : json_null(), "cause",
+		finding->state ? json__text(finding->state->cause) : json_null(), "function",
+		finding->function ? json__text(model->hot.functions[finding->function].name)
+				  : json_null());
+}
+
+static json_t *findings_json(const struct model *model, json_t **ret_waiting)
+{
+	json_t *list = json_array();
+	struct findings findings;
+	struct finding none = {};
+
+	findings__make(model, &findings);
+	words__say(none.text, sizeof(none.text), "%s", findings.none);
+	for (size_t i = 0; i < findings.count; i++)
+		json_array_append_new(list, finding_json(model, &findings.list[i]));
+	if (!findings.count)
+		json_array_append_new(list, finding_json(model, &none));
+	*ret_waiting = json_pack(
+		"{s:I, s:I, s:I, s:I, s:I, s:o}", "held_up_ns", (json_int_t)findings.held_ns,
+		"idle_ns", (json_int_t)findings.idle_ns, "unclear_ns",
+		(json_int_t)findings.unclear_ns, "idle_threads", (json_int_t)findings.idle_threads,
+		"idle_programs", (json_int_t)findings.idle_programs, "last",
+		*findings.last ? json__text(findings.last) : json_null());
 	return list;
+}
+
+static json_t *change_json(const struct model *model)
+{
+	struct change change;
+
+	if (!change__find(model, &change))
+		return json_null();
+	return json_pack("{s:o, s:o, s:o, s:s, s:s, s:I, s:I, s:I, s:f, s:f}", "text",
+			 json__text(change.text), "command", json__text(change.command), "threads",
+			 json__text(change.group->name), "state", change.state->state, "cause",
+			 change.state->cause, "base_ns", (json_int_t)change.base_ns, "from_ns",
+			 (json_int_t)change.from_ns, "to_ns", (json_int_t)change.to_ns, "before",
+			 change.before, "after", change.after);
 }
 
 static json_t *cut_json(const struct model *model)
@@ -204,24 +260,24 @@ static json_t *cpu_json(const struct model *model)
 			 (json_int_t)model->kind_ns[KIND_RUN]);
 }
 
-static json_t *outside_json(const struct model *model)
+static json_t *user_time_json(const struct model *model)
 {
-	const struct outside *outside = &model->outside;
+	const struct user_time *time = &model->user_time;
 	json_t *parts = json_array();
 
-	for (int i = 0; i < OUTSIDE_PARTS && outside->sampled.ns > 0; i++) {
-		struct outside_share share = outside__share(outside, i);
+	for (int i = 0; i < USER_TIME_PARTS && time->sampled.ns > 0; i++) {
+		struct user_time_share share = user_time__share(time, i);
 
 		json_array_append_new(parts,
-				      json_pack("{s:s, s:I, s:I, s:I}", "part", outside__name(i),
+				      json_pack("{s:s, s:I, s:I, s:I}", "part", user_time__name(i),
 						"ns", (json_int_t)share.ns, "error_ns",
 						(json_int_t)share.error_ns, "samples",
-						(json_int_t)outside->parts[i].samples));
+						(json_int_t)time->parts[i].samples));
 	}
-	return json_pack("{s:I, s:I, s:o, s:o, s:o}", "ns", (json_int_t)outside->ns, "samples",
-			 (json_int_t)outside->sampled.samples, "parts", parts, "minor_faults",
-			 outside->has_faults ? number(outside->minor) : json_null(), "major_faults",
-			 outside->has_faults ? number(outside->major) : json_null());
+	return json_pack("{s:I, s:I, s:o, s:o, s:o}", "ns", (json_int_t)time->ns, "samples",
+			 (json_int_t)time->sampled.samples, "parts", parts, "minor_faults",
+			 time->has_faults ? number(time->minor) : json_null(), "major_faults",
+			 time->has_faults ? number(time->major) : json_null());
 }
 
 struct sheet {
@@ -266,6 +322,7 @@ static void put_list(struct sheet *sheet, const char *key, size_t count,
 
 static void put_head(struct sheet *sheet)
 {
+	json_t *waiting;
 	const struct model *model = sheet->model;
 
 	put(sheet, "format", number(JSON_FORMAT));
@@ -274,20 +331,24 @@ static void put_head(struct sheet *sheet)
 	put(sheet, "kernel", text_or_null(model->kernel));
 	put(sheet, "complete", json_boolean(model->complete));
 	put(sheet, "start_unix_ns", number(model->start_unix_ns));
+	put(sheet, "zone_s", number(model->zone_s));
 	put(sheet, "cut", cut_json(model));
+	put(sheet, "only", text_or_null(model->narrowed));
 	put(sheet, "wall_ns", number(model->wall_ns));
 	put(sheet, "threads_ns", number(model->threads_ns));
 	put(sheet, "unexplained_ns", number(model->unexplained_ns));
 	put(sheet, "remainder_ns", number(model->remainder_ns));
 	put(sheet, "cpu", cpu_json(model));
-	put(sheet, "outside_syscalls", outside_json(model));
+	put(sheet, "outside_syscalls", user_time_json(model));
 	put(sheet, "quality", figures_json(model->qualities, model->quality_count));
 	put(sheet, "cost", figures_json(model->costs, model->cost_count));
 	put(sheet, "kernel_counts",
 	    model->kernel_counts ? json_incref(model->kernel_counts) : json_null());
 	put(sheet, "notes", notes_json(model));
 	put(sheet, "hooks", model->hooks ? json_incref(model->hooks) : json_null());
-	put(sheet, "findings", findings_json(model));
+	put(sheet, "findings", findings_json(model, &waiting));
+	put(sheet, "waiting", waiting);
+	put(sheet, "change", change_json(model));
 }
 
 int print__json(const struct model *model, const struct report_options *options, FILE *out)
@@ -310,6 +371,7 @@ int print__json(const struct model *model, const struct report_options *options,
 	if (options->model.by)
 		put_list(&sheet, "by", model->row_count, row_item);
 	put_list(&sheet, "threads", model->thread_count, thread_item);
+	put_list(&sheet, "outside_threads", model->thread_count, outside_item);
 	put_list(&sheet, "histograms", model->histogram_count, histogram_item);
 	fputs("}\n", out);
 	return sheet.failed || ferror(out) ? -EIO : 0;

@@ -2,6 +2,8 @@
 /* Shared by the files that print the text report. */
 #pragma once
 
+#include "base/words.h"
+#include "findings/findings.h"
 #include "report/report.h"
 
 #define PRINTER_LINE         2048
@@ -15,16 +17,29 @@ struct printer {
 	int width;
 	const struct model *model;
 	const struct report_options *options;
+	struct findings findings;
 };
 
+void printer__head(const struct printer *printer);
 /* How many of `count` rows to print: `usual`, unless --top says otherwise. */
 size_t printer__shown(const struct printer *printer, size_t count, size_t usual);
 void printer__heading(const struct printer *printer, const char *words);
 /* "… 12 more waits [--top]" */
 void printer__rest(const struct printer *printer, size_t left, const char *what);
 void printer__wrap(const struct printer *printer, const char *text, int indent);
+/* The value of a counter: a time if its name ends in _ns. */
+struct words printer__figure(const struct model_figure *figure);
 /* Prints the name of a line in the last section. */
 void printer__field(const struct printer *printer, const char *name);
+
+/* "threads worker-*: lock, futex 0x7f…, held by thread logger (tid 4242)" */
+void printer__describe(const struct model_blame *blame, char *ret, size_t size);
+
+/* The short report, in the order of its sections. */
+void printer__findings(const struct printer *printer);
+void printer__states(const struct printer *printer);
+void printer__waits(const struct printer *printer);
+void printer__trust(const struct printer *printer);
 
 /* What samples show: hot functions, the call paths of a wait, how accurate they are. */
 void printer__hot(const struct printer *printer);

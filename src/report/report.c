@@ -9,8 +9,11 @@
 int report__print(const char *path, const struct report_options *options, FILE *out)
 {
 	cleanup(model__release) struct model model = {};
-	int err = model__load(path, &options->model, &model);
+	struct model_options load = options->model;
+	int err;
 
+	load.history = true;
+	err = model__load(path, &load, &model);
 	if (err)
 		return err;
 	err = options->json ? print__json(&model, options, out) : print__text(&model, options, out);

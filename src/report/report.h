@@ -12,6 +12,7 @@
 struct report_options {
 	struct model_options model;
 	bool json;
+	bool full;  /* text: everything instead of one screen */
 	size_t top; /* rows per table; 0: as many as fit a screen */
 	int width;  /* columns; 0: the width of `out` */
 };

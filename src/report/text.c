@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The report as text: about one screen, from the whole to the details to the conclusions. Every
- * share says what it is a share of. Every line of a table fits the terminal, down to 80 columns.
+ * The report as text. The conclusions come first. What follows is about one screen with the
+ * evidence for them (text_short.c), or, with --full, everything that is known, from the whole to
+ * the details. Every share says what it is a share of. Every line of a table fits the terminal,
+ * down to 80 columns.
  */
 #include <errno.h>
 #include <string.h>
@@ -47,36 +49,7 @@ void printer__wrap(const struct printer *printer, const char *text, int indent)
 	term__wrap(printer->out, text, indent, printer->width);
 }
 
-static void print_head(const struct printer *printer)
-{
-	const struct model *model = printer->model;
-	char line[PRINTER_LINE] = "";
-
-	words__say(line, sizeof(line), "%s, %s, %s in %s, level %s, Linux %s",
-		   words__clean(model->target ? model->target : "unknown target", 100).text,
-		   words__time(model->wall_ns).text,
-		   words__count((int64_t)model->measured_threads, "threads").text,
-		   words__count((int64_t)model->measured_processes, "processes").text,
-		   words__clean(model->level ? model->level : "unknown", 20).text,
-		   words__clean(model->kernel ? model->kernel : "unknown", 60).text);
-
-	if (model->cpus)
-		words__say(line, sizeof(line), ", %lld CPUs", (long long)model->cpus);
-	printer__wrap(printer, line, 0);
-	if (!model->cut)
-		return;
-	*line = '\0';
-	words__say(line, sizeof(line),
-		   "cut: %s to %s of %s; mixed accounts that reach over an edge are prorated "
-		   "(%s of the time below)",
-		   words__time(model->from_ns - model->start_ns).text,
-		   words__time(model->to_ns - model->start_ns).text,
-		   words__time(model->end_ns - model->start_ns).text,
-		   words__time(model->prorated_ns).text);
-	printer__wrap(printer, line, 0);
-}
-
-static void print_bar(const struct printer *printer, int64_t part, int64_t whole)
+static void print_bar(const struct printer *printer, enum kind kind, int64_t part, int64_t whole)
 {
 	int room = printer->width - KIND_COLUMNS - NAME_COLUMNS + PRINTER_TIME + PRINTER_SHARE +
 		   COUNT_COLUMNS - 2;
@@ -86,11 +59,11 @@ static void print_bar(const struct printer *printer, int64_t part, int64_t whole
 	length = whole > 0 ? (int)((double)part / (double)whole * room + 0.5) : 0;
 	if (length > room)
 		length = room;
-	if (length > 0)
-		fputs("  ", printer->out);
+	fputs(length > 0 ? "  " : "", printer->out);
+	fputs(term__colour(printer->out, kinds__words(kind)->terminal), printer->out);
 	while (length-- > 0)
 		fputc('#', printer->out);
-	fputc('\n', printer->out);
+	fprintf(printer->out, "%s\n", term__plain(printer->out));
 }
 
 static void print_state(const struct printer *printer, const struct model_state *state)
@@ -101,11 +74,11 @@ static void print_state(const struct printer *printer, const struct model_state 
 	if (*state->cause && strcmp(state->cause, state->state))
 		words__say(name, sizeof(name), ".%s", words__clean(state->cause, 9).text);
 	words__field(printer->out, name, NAME_COLUMNS);
-	words__field(printer->out, words__time(state->ns).text, PRINTER_TIME);
+	words__field(printer->out, words__brief_time(state->ns).text, PRINTER_TIME);
 	words__field(printer->out, words__share(state->ns, printer->model->threads_ns).text,
 		     PRINTER_SHARE);
 	words__field(printer->out, words__number(state->count).text, COUNT_COLUMNS);
-	print_bar(printer, state->ns, printer->model->threads_ns);
+	print_bar(printer, state->kind, state->ns, printer->model->threads_ns);
 }
 
 /* Returns the longest state of a kind that comes after `last`. */
@@ -125,26 +98,45 @@ static const struct model_state *next_state(const struct model *model, enum kind
 	return next;
 }
 
+/* Waits are divided by what the findings know of them, not by their cause alone. */
 static void print_sums(const struct printer *printer)
 {
 	const struct model *model = printer->model;
-	const char *before = "";
+	const struct findings *findings = &printer->findings;
+	const struct {
+		const char *words;
+		int64_t ns;
+	} sums[] = {
+		{ "running", model->kind_ns[KIND_RUN] },
+		{ "ready", model->kind_ns[KIND_READY] },
+		{ "held up", findings->held_ns },
+		{ "waiting for work", findings->idle_ns },
+		{ "waiting, not known whether for work", findings->unclear_ns },
+		{ "unseen", model->kind_ns[KIND_UNSEEN] },
+	};
+	int64_t rest_ns = model->kind_ns[KIND_DELAYING] + model->kind_ns[KIND_UNDECIDED] +
+			  model->kind_ns[KIND_IDLE] - findings->held_ns - findings->idle_ns -
+			  findings->unclear_ns;
+	const char *before = ": ";
 	char text[PRINTER_LINE] = "";
 
-	words__say(text, sizeof(text),
-		   "of %s of thread time: ", words__time(model->threads_ns).text);
-	for (int i = 0; i < KIND_COUNT; i++) {
-		if (!model->kind_ns[i])
+	words__say(text, sizeof(text), "of %s of thread time", words__time(model->threads_ns).text);
+	for (size_t i = 0; i < sizeof(sums) / sizeof(*sums); i++) {
+		if (sums[i].ns <= 0)
 			continue;
-		words__say(text, sizeof(text), "%s%s %s", before, kinds__words(i)->words,
-			   words__share(model->kind_ns[i], model->threads_ns).text);
+		words__say(text, sizeof(text), "%s%s %s", before, sums[i].words,
+			   words__share(sums[i].ns, model->threads_ns).text);
 		before = ", ";
 	}
+	if (rest_ns > model->threads_ns / 1000)
+		words__say(text, sizeof(text), ", waits of kernel threads and of gapless %s",
+			   words__share(rest_ns, model->threads_ns).text);
 	printer__wrap(printer, text, 0);
 }
 
 static void print_states(const struct printer *printer)
 {
+	const char *last = "";
 	char text[PRINTER_LINE];
 
 	printer__heading(printer, "where the time went");
@@ -157,14 +149,17 @@ static void print_states(const struct printer *printer)
 	for (int kind = 0; kind < KIND_COUNT; kind++) {
 		const struct model_state *state = next_state(printer->model, kind, NULL);
 
-		for (const char *name = kinds__words(kind)->brief; state; name = "") {
-			words__field(printer->out, name, KIND_COLUMNS);
+		for (; state; state = next_state(printer->model, kind, state)) {
+			const char *name =
+				model__kind_name(kind) ? "waiting" : kinds__words(kind)->brief;
+
+			words__field(printer->out, strcmp(name, last) ? name : "", KIND_COLUMNS);
 			print_state(printer, state);
-			state = next_state(printer->model, kind, state);
+			last = name;
 		}
 	}
 	print_sums(printer);
-	outside__say(printer->model, text, sizeof(text));
+	user_time__say(printer->model, text, sizeof(text));
 	if (*text)
 		printer__wrap(printer, text, 0);
 }
@@ -199,7 +194,7 @@ static void print_rows(const struct printer *printer)
 			     name_width - (int)strlen(number));
 		fputs(number, printer->out);
 		words__field(printer->out, words__number((int64_t)row->threads).text, -8);
-		words__field(printer->out, words__time(row->lifetime_ns).text, -10);
+		words__field(printer->out, words__brief_time(row->lifetime_ns).text, -10);
 		for (int j = KIND_RUN; j <= KIND_IDLE; j++)
 			words__field(printer->out,
 				     words__share(row->kind_ns[j], row->lifetime_ns).text, -10);
@@ -208,8 +203,7 @@ static void print_rows(const struct printer *printer)
 	printer__rest(printer, model->row_count - count, "lines");
 }
 
-/* "threads worker-*: lock, futex 0x7f…, held by thread logger (tid 4242)" */
-static void describe(const struct model_blame *blame, char *ret, size_t size)
+void printer__describe(const struct model_blame *blame, char *ret, size_t size)
 {
 	const struct model_wait *wait = blame->first;
 	char name[PRINTER_LINE];
@@ -239,7 +233,7 @@ static void print_blames(const struct printer *printer)
 		const struct model_blame *blame = &model->blames[i];
 		char text[PRINTER_LINE];
 
-		words__field(printer->out, words__time(blame->ns).text, PRINTER_TIME);
+		words__field(printer->out, words__brief_time(blame->ns).text, PRINTER_TIME);
 		words__field(printer->out,
 			     model->cut ? ""
 					: words__share(blame->ns,
@@ -248,7 +242,7 @@ static void print_blames(const struct printer *printer)
 			     PRINTER_SHARE);
 		words__field(printer->out, words__number(blame->count).text, -11);
 		fputs("  ", printer->out);
-		describe(blame, text, sizeof(text));
+		printer__describe(blame, text, sizeof(text));
 		printer__wrap(printer, text, PRINTER_BLAME_INDENT);
 		printer__paths(printer, blame);
 	}
@@ -287,17 +281,18 @@ static void print_call(const struct printer *printer, const struct model_syscall
 	words__field(printer->out, words__number(call->count).text, -12);
 	if (wide)
 		words__field(printer->out, words__number((int64_t)(rate + 0.5)).text, -10);
-	words__field(printer->out, words__time(call->total_ns).text, -9);
+	words__field(printer->out, words__brief_time(call->total_ns).text, -9);
 	if (wide)
-		words__field(printer->out, words__time(call->run_ns).text, -9);
+		words__field(printer->out, words__brief_time(call->run_ns).text, -9);
 	for (int i = 0; i < PERCENTILES; i++) {
 		int64_t ns = call->percentiles_ns[i];
 
 		if (shows(printer, i))
-			words__field(printer->out, ns < 0 ? "-" : words__time(ns).text,
+			words__field(printer->out, ns < 0 ? "-" : words__brief_time(ns).text,
 				     percentile_columns(printer));
 	}
-	words__field(printer->out, words__time(call->max_ns).text, percentile_columns(printer));
+	words__field(printer->out, words__brief_time(call->max_ns).text,
+		     percentile_columns(printer));
 	print_errors(printer, call);
 }
 
@@ -329,8 +324,7 @@ void printer__field(const struct printer *printer, const char *name)
 	words__field(printer->out, name, 13);
 }
 
-/* A figure whose name ends in _ns is a time. */
-static struct words figure_words(const struct model_figure *figure)
+struct words printer__figure(const struct model_figure *figure)
 {
 	size_t length = strlen(figure->name);
 
@@ -352,7 +346,7 @@ static void print_quality(const struct printer *printer)
 		if (!figure->value)
 			continue;
 		words__say(text, sizeof(text), "%s %s%s%s", words__clean(figure->name, 40).text,
-			   figure_words(figure).text, figure->words ? ": " : "",
+			   printer__figure(figure).text, figure->words ? ": " : "",
 			   words__clean(figure->words, WORDS_MOST_COLUMNS).text);
 		if (figure->remedy && *figure->remedy)
 			words__say(text, sizeof(text), " [%s]",
@@ -452,46 +446,46 @@ static void print_balance(const struct printer *printer)
 		      13);
 }
 
-static void print_findings(const struct printer *printer)
+static void print_short(const struct printer *printer)
 {
-	struct finding findings[FINDINGS_MOST], empty;
-	size_t count = findings__make(printer->model, findings);
-
-	findings__why_empty(printer->model, &empty);
-	printer__heading(printer, "in short");
-	fputc('\n', printer->out);
-	for (size_t i = 0; i < count; i++) {
-		fprintf(printer->out, "%zu. ", i + 1);
-		printer__wrap(printer, findings[i].text, 3);
+	if (printer->model->measured_threads) {
+		printer__states(printer);
+		print_rows(printer);
+		printer__waits(printer);
 	}
-	if (*empty.text)
-		printer__wrap(printer, empty.text, 0);
-	else if (!count)
-		fputs("Nothing stands out: no wait, no lack of CPU and no syscall is worth a "
-		      "sentence.\n",
-		      printer->out);
+	printer__trust(printer);
+	printer__notes(printer);
+}
+
+static void print_full(const struct printer *printer)
+{
+	if (printer->model->measured_threads) {
+		print_states(printer);
+		print_rows(printer);
+		print_blames(printer);
+		print_calls(printer);
+	}
+	printer__signals(printer);
+	if (printer->model->measured_threads)
+		printer__hot(printer);
+	print_balance(printer);
 }
 
 int print__text(const struct model *model, const struct report_options *options, FILE *out)
 {
-	const struct printer printer = {
+	struct printer printer = {
 		.out = out,
 		.width = options->width ? options->width : term__width(out),
 		.model = model,
 		.options = options,
 	};
 
-	print_head(&printer);
-	if (model->measured_threads) {
-		print_states(&printer);
-		print_rows(&printer);
-		print_blames(&printer);
-		print_calls(&printer);
-	}
-	printer__signals(&printer);
-	if (model->measured_threads)
-		printer__hot(&printer);
-	print_balance(&printer);
-	print_findings(&printer);
+	findings__make(model, &printer.findings);
+	printer__head(&printer);
+	printer__findings(&printer);
+	if (!options->full)
+		print_short(&printer);
+	else
+		print_full(&printer);
 	return ferror(out) ? -EIO : 0;
 }

@@ -16,8 +16,8 @@ void printer__kernel_counts(const struct printer *printer)
 	};
 	int said = 0;
 
-	/* The counts cover the whole recording, so they say nothing about a cut. */
-	if (printer->model->cut)
+	/* The counts cover the whole recording, so they say nothing about a part of it. */
+	if (printer->model->cut || printer->model->narrowed)
 		return;
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
 		json_t *one = json_object_get(printer->model->kernel_counts, known[i].key);

@@ -92,14 +92,15 @@ static void print_function(const struct printer *printer, const struct hot_funct
 	struct words name;
 
 	if (printer->width >= WIDE)
-		words__field(printer->out, words__time(self->ns).text, -9);
+		words__field(printer->out, words__brief_time(self->ns).text, -9);
 	words__field(printer->out, words__about(self->ns, of->ns).text,
 		     printer->width >= WIDE ? -7 : -9);
 	words__field(printer->out, hot__plus_minus(hot__error(self, of)).text, -6);
 	words__field(printer->out, words__number(self->samples).text, -9);
 	for (int kind = 0; kind < HOT_KINDS; kind++)
 		if (table->totals[kind])
-			words__field(printer->out, words__time(function->total[kind].ns).text, -11);
+			words__field(printer->out, words__brief_time(function->total[kind].ns).text,
+				     -11);
 	fputs("  ", printer->out);
 	columns -= where_columns + 2;
 	name = words__clean(unnamed ? "(no symbols)" : function->name, columns);

@@ -55,7 +55,7 @@ static bool is_trouble(const char *operation)
 static struct words value_words(const struct signals_signal *signal, int measure, int64_t value)
 {
 	if (is_unit(signal, measure, "ns"))
-		return words__time(value);
+		return words__brief_time(value);
 	if (is_unit(signal, measure, "bytes"))
 		return words__bytes(value);
 	return words__number(value);
@@ -85,9 +85,11 @@ static struct words cell_words(const struct signals_signal *signal, const struct
 		return words__number(sum->count);
 	case COLUMN_PERCENTILE:
 		percentile = row->percentiles[column->measure][column->percentile];
-		return value && percentile >= 0 ? words__time(percentile) : (struct words) { "-" };
+		return value && percentile >= 0 ? words__brief_time(percentile)
+						: (struct words) { "-" };
 	case COLUMN_MAX:
-		return value ? words__time(sum->max[column->measure]) : (struct words) { "-" };
+		return value ? words__brief_time(sum->max[column->measure])
+			     : (struct words) { "-" };
 	case COLUMN_SHARE_OF_TIME:
 		return words__about(value, sum->sum[signal->main]);
 	case COLUMN_SHARE_OF_COUNT:

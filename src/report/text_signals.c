@@ -44,9 +44,9 @@ static void print_object(const struct printer *printer, const struct signals_sig
 	char text[PRINTER_LINE] = "", who[PRINTER_LINE] = "";
 
 	room = room < 20 ? 20 : room > OBJECT_COLUMNS ? OBJECT_COLUMNS : room;
-	words__field(printer->out, words__time(part->size).text, PRINTER_TIME);
+	words__field(printer->out, words__brief_time(part->size).text, PRINTER_TIME);
 	words__field(printer->out, words__number(part->sum.count).text, -10);
-	words__field(printer->out, words__time(part->size / part->sum.count).text, -9);
+	words__field(printer->out, words__brief_time(part->size / part->sum.count).text, -9);
 	words__say(text, sizeof(text), "%s%s%s", operation.text, *row->operation ? " " : "",
 		   words__clean(part->first->object->name, room).text);
 	if (signal_words__who(part->group, part->thread, who, sizeof(who)))
@@ -75,7 +75,8 @@ static void print_service(const struct printer *printer, const struct signals_se
 	words__field(printer->out, words__bytes(service->bytes).text, PRINTER_TIME);
 	words__field(printer->out, words__number(service->connections).text, -10);
 	words__field(printer->out,
-		     service->ended ? words__time(service->lifetime_ns / service->ended).text : "-",
+		     service->ended ? words__brief_time(service->lifetime_ns / service->ended).text
+				    : "-",
 		     -9);
 	words__say(text, sizeof(text), "%s %s", service->accepts ? "at" : "to",
 		   words__clean(service->name, OBJECT_COLUMNS).text);
@@ -108,9 +109,9 @@ static void print_program(const struct printer *printer, const struct signals_pr
 	int64_t ended = program->ended;
 
 	words__field(printer->out, words__number(program->count).text, PRINTER_TIME);
-	words__field(printer->out, ended ? words__time(program->lifetime_ns / ended).text : "-",
-		     -10);
-	words__field(printer->out, ended ? words__time(program->max_ns).text : "-", -9);
+	words__field(printer->out,
+		     ended ? words__brief_time(program->lifetime_ns / ended).text : "-", -10);
+	words__field(printer->out, ended ? words__brief_time(program->max_ns).text : "-", -9);
 	words__say(text, sizeof(text), "%s", words__clean(program->file, OBJECT_COLUMNS).text);
 	if (program->parent)
 		words__say(text, sizeof(text), ", started by %s",

@@ -163,7 +163,7 @@ static int read_states(struct ask *ask)
 			continue;
 		ask->states[id] = (struct state) {
 			.slot = slot,
-			.leaves = SLOT_IS_WAIT(slot) || slot == SLOT_READY_PREEMPTED,
+			.leaves = slot > SLOT_READY_WOKEN && slot < SLOT_WAIT_END,
 		};
 	}
 	return 0;

@@ -112,7 +112,8 @@ static void draw_causes(const struct view *view, int row, int lines, int columns
 
 		snprintf(state, sizeof(state), "%s.%s", words->state, words->cause);
 		snprintf(name, sizeof(name), "%c %-15s %s", words->letter, state, words->about);
-		snprintf(numbers, sizeof(numbers), "%9.20s %9.1f %%", words__time(ns[band]).text,
+		snprintf(numbers, sizeof(numbers), "%9.20s %9.1f %%",
+			 words__brief_time(ns[band]).text,
 			 (double)ns[band] * 100 / (double)view->drill_table.window_ns);
 		draw_line(row + 1 + i, columns, name, numbers);
 		below = ns[band];
@@ -132,8 +133,8 @@ static void draw_waits(const struct view *view, int row, int lines, int columns)
 
 		snprintf(name, sizeof(name), "%s%s%s", line->name, *line->more ? ": " : "",
 			 line->more);
-		snprintf(numbers, sizeof(numbers), "%9.20s %10.1f", words__time(line->ns).text,
-			 (double)line->count / seconds_of(view));
+		snprintf(numbers, sizeof(numbers), "%9.20s %10.1f",
+			 words__brief_time(line->ns).text, (double)line->count / seconds_of(view));
 		draw_line(row + 1 + i, columns, name, numbers);
 	}
 	if (!view->waits.count)
@@ -168,8 +169,9 @@ static void draw_calls(const struct view *view, int row, int lines, int columns)
 		if (line->errors)
 			snprintf(errors, sizeof(errors), "%.1f",
 				 (double)line->errors / seconds_of(view));
-		snprintf(numbers, sizeof(numbers), "%9.20s %10.1f %9s", words__time(line->ns).text,
-			 (double)line->count / seconds_of(view), errors);
+		snprintf(numbers, sizeof(numbers), "%9.20s %10.1f %9s",
+			 words__brief_time(line->ns).text, (double)line->count / seconds_of(view),
+			 errors);
 		draw_line(row + 1 + i, columns, name, numbers);
 	}
 	if (!view->options->drill_full)

@@ -102,6 +102,21 @@ void calls__classes(uint8_t classes[CALL_NUMBERS])
 		classes[i] = (uint8_t)(find(i) ? find(i)->class : CLASS_OTHER);
 }
 
+#define TALK_WORDS(name, talk) { name, TALK_##talk },
+
+void calls__talks(uint8_t talks[CALL_NUMBERS])
+{
+	static const struct {
+		const char *name;
+		enum ledger_talk talk;
+	} list[] = { CALLS_TALK(TALK_WORDS) };
+
+	memset(talks, TALK_NONE, CALL_NUMBERS);
+	for (size_t i = 0; i < COUNT(list); i++)
+		if (number_of(list[i].name) < CALL_NUMBERS)
+			talks[number_of(list[i].name)] = (uint8_t)list[i].talk;
+}
+
 static struct call_shape shape_of(const struct call_words *call)
 {
 	struct call_shape shape = { .idle = call->by_choice };

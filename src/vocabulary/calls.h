@@ -22,5 +22,8 @@ bool calls__is_by_choice(const char *name);
 /* What each call waits for: CLASS_* of slots.h. */
 void calls__classes(uint8_t classes[CALL_NUMBERS]);
 
+/* What each call does to a socket: TALK_* of slots.h. */
+void calls__talks(uint8_t talks[CALL_NUMBERS]);
+
 /* The arguments that the kernel half decodes: paths and the first descriptor. */
 void calls__shapes(struct call_shape ret[CALL_NUMBERS]);

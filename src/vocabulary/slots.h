@@ -54,11 +54,30 @@ enum ledger_class {
 	CLASS_URING,
 };
 
+/*
+ * What a call does to a socket, or which sockets it waits for. calls__talks() maps the numbers of
+ * this architecture.
+ */
+enum ledger_talk {
+	TALK_NONE,
+	TALK_SEND,
+	TALK_SENDTO,  /* with an address in the fifth argument */
+	TALK_SENDMSG, /* with an address in the message */
+	TALK_SPLICE,  /* receives from the first argument, sends to the third */
+	TALK_RECEIVE,
+	TALK_CONNECT,
+	TALK_ACCEPT,
+	TALK_PAIR,
+	TALK_POLL, /* this and the next two wait for several descriptors */
+	TALK_SELECT,
+	TALK_EPOLL,
+};
+
 enum ledger_object {
 	OBJECT_NONE,
 	OBJECT_FUTEX,     /* [0] address */
 	OBJECT_FILE,      /* [0] inode, [1] its generation << 32 | device */
-	OBJECT_SOCKET,    /* [0] inode */
+	OBJECT_SOCKET,    /* [0] inode, [1] not connected: hash of the address sent to */
 	OBJECT_PIPE,      /* [0] inode */
 	OBJECT_CHILD,     /* [0] the pid asked for, 0 for any */
 	OBJECT_KERNEL,    /* [0] address of a kernel lock, [1] 1: the mmap_lock of the process */
@@ -75,4 +94,22 @@ enum ledger_evidence {
 	EVIDENCE_OWNER,  /* `by` held the lock during the whole wait */
 	EVIDENCE_HANDED, /* `first` held the lock first, `by` last (if known) */
 	EVIDENCE_TIMEOUT,
+};
+
+/* How a wait ended. */
+enum ledger_ended {
+	ENDED_UNKNOWN,
+	ENDED_EVENT, /* what it waited for happened */
+	ENDED_TIMEOUT,
+	ENDED_SIGNAL,
+	ENDED_OPEN, /* it had not ended at the end of the recording */
+};
+
+/* Whose turn it is on the connection that a thread waits for. */
+enum ledger_turn {
+	TURN_NONE,
+	TURN_ASKED,      /* the thread has sent something and not received an answer */
+	TURN_ANSWERED,   /* the last that happened was an answer */
+	TURN_CONNECTING, /* the connection is not established yet */
+	TURN_UNSENT,     /* like TURN_ASKED, but a part is still in the send queue (Nagle) */
 };

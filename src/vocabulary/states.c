@@ -83,6 +83,13 @@ const char *states__evidence(enum ledger_evidence evidence)
 	return names[evidence <= EVIDENCE_TIMEOUT ? evidence : EVIDENCE_NONE];
 }
 
+const char *states__ended(enum ledger_ended ended)
+{
+	static const char *const names[] = { "", "event", "timeout", "signal", "open" };
+
+	return names[ended <= ENDED_OPEN ? ended : ENDED_UNKNOWN];
+}
+
 const char *states__object_kind(enum ledger_object kind)
 {
 	static const char *const names[OBJECT_KINDS] = {

@@ -56,4 +56,6 @@ enum ledger_slot states__find(const char *state, const char *cause, enum kind ki
 enum ledger_slot states__look(const char *state, const char *cause, enum kind kind);
 
 const char *states__evidence(enum ledger_evidence evidence);
+/* "": unknown. */
+const char *states__ended(enum ledger_ended ended);
 const char *states__object_kind(enum ledger_object kind);

@@ -61,6 +61,7 @@ struct recording *sample__begin(const char *path)
 	err |= recording__set_number(recording, "start_ns", SAMPLE_START_NS);
 	err |= recording__set_number(recording, "end_ns", SAMPLE_START_NS + 30 * SECOND);
 	err |= recording__set_number(recording, "start_unix_ns", 1700000000 * SECOND);
+	err |= recording__set_number(recording, "zone_s", 3600);
 	for (int64_t i = 1; i <= 3; i++)
 		err |= recording__add_slice(recording, i, SAMPLE_START_NS + (i - 1) * 10 * SECOND,
 					    SAMPLE_START_NS + i * 10 * SECOND);

@@ -63,7 +63,7 @@ static void folded_of_a_cut_without_idle_waits(void **state)
 {
 	expect("export-cut.folded", &export_folded,
 	       &(struct profile_options) {
-		       .no_idle = true, .from_ns = 5 * SECOND, .to_ns = 25 * SECOND });
+		       .no_idle = true, .scope.from.ns = 5 * SECOND, .scope.to.ns = 25 * SECOND });
 }
 
 static void speedscope(void **state)
@@ -149,7 +149,7 @@ static void folded_goes_to_standard_output_and_tells_what_it_leaves_out(void **s
 {
 	says("-f folded -o /dev/null $R", 0,
 	     "gapless: folded in '/dev/null'\n"
-	     "gapless: without 19.8 s idle by choice [--idle shows it]\n");
+	     "gapless: without 19.8 s waiting for an event or a time [--idle shows it]\n");
 	says("-f folded --idle --from 20.39s --to 20.41s $R", 0,
 	     "app;main;[vdso]+0xc40 100000000\n");
 }

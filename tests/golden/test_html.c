@@ -68,7 +68,8 @@ static void data(void **state)
 static void data_of_a_cut(void **state)
 {
 	expects(path, "html-cut.json",
-		&(struct model_options) { .from_ns = 5 * SECOND, .to_ns = 25 * SECOND });
+		&(struct model_options) { .scope.from.ns = 5 * SECOND,
+					  .scope.to.ns = 25 * SECOND });
 }
 
 static void data_with_stacks(void **state)

@@ -42,7 +42,8 @@ static json_int_t folded(json_t *page, const char *key)
 /* One thread lives through the recording, the other ends in the first slice; -5 is nobody. */
 static void rows_outside_the_cut_do_not_belong_to_nobody(void **state)
 {
-	const struct model_options cut = { .from_ns = 15 * SECOND, .to_ns = 30 * SECOND };
+	const struct model_options cut = { .scope.from.ns = 15 * SECOND,
+					   .scope.to.ns = 30 * SECOND };
 	char *path = sample__path();
 	struct recording *recording = sample__begin(path);
 	json_t *page;
@@ -210,9 +211,10 @@ static void samples_of_waits_that_have_no_room_are_counted(void **state)
 		      " SELECT i + 1 FROM n WHERE i < 4000) SELECT i FROM n;"
 		      "INSERT INTO thread SELECT i, 1, 1000 + i, 'crowd-' || i, s.begin_ns,"
 		      " e.end_ns, 0, 0 FROM n, slice s, slice e WHERE s.id = 1 AND e.id = 3;"
-		      "INSERT INTO wait VALUES(1001, 6, 1, 4, 'owner', 1000000000, 1, 0);"
+		      "INSERT INTO wait VALUES(1001, 6, 1, 4, 'owner', 1000000000, 1, 0, '', 0, 0);"
 		      "INSERT INTO sample SELECT NULL, s.end_ns, n.i, 6, k.id, 0, 4, 1, 1000000,"
-		      " 1000000, 1000000, 1, 0, NULL, NULL, NULL, NULL, 0, 0 FROM slice s, n,"
+		      " 1000000, 1000000, 1, 0, NULL, NULL, NULL, NULL, 0, 0,"
+		      " NULL, 0, 0 FROM slice s, n,"
 		      " (SELECT id FROM stack ORDER BY id LIMIT 6) k;"
 		      "UPDATE sample SET object = 4711 WHERE id = (SELECT max(id) FROM sample)");
 	page = document(path, &(struct model_options) {});

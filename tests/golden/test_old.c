@@ -111,7 +111,7 @@ static void the_report_has_every_key_and_sum_that_the_old_version_reported(void 
 
 static void the_text_has_its_states_and_does_not_guess_what_was_not_recorded(void **state)
 {
-	const char *text = output_of("$G report --by thread");
+	const char *text = output_of("$G report --full --by thread");
 
 	assert_non_null(strstr(text, "wait.lock             12.8 s  62.8 %           288"));
 	assert_non_null(strstr(text, "unexplained  0 s, 0 % of the thread time"));
@@ -152,7 +152,7 @@ static void every_format_can_be_exported_whole_and_in_part(void **state)
 
 static void a_part_of_it_can_be_reported(void **state)
 {
-	assert_non_null(strstr(output_of("$G report --from 500ms --to 1s"), "wait.lock"));
+	assert_non_null(strstr(output_of("$G report --full --from 500ms --to 1s"), "wait.lock"));
 }
 
 /* A build without the page says so, whatever the recording. */

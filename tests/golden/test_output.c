@@ -244,8 +244,8 @@ static void standard_output_by_another_name_stays_what_it_is(void **state)
 		" \"$G\" export -f folded run.gapless 2>&1 >y && cmp x y && test -L out && rm out x y",
 		0,
 		"gapless: folded in 'out'\n"
-		"gapless: without 19.8 s idle by choice [--idle shows it]\n"
-		"gapless: without 19.8 s idle by choice [--idle shows it]\n");
+		"gapless: without 19.8 s waiting for an event or a time [--idle shows it]\n"
+		"gapless: without 19.8 s waiting for an event or a time [--idle shows it]\n");
 }
 
 static int write_and_be_stopped(FILE *out, void *context)

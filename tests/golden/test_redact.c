@@ -115,8 +115,10 @@ static void pages_have_no_secrets(void **state)
 
 static void text_and_json_have_all_unless_told(void **state)
 {
-	static const char *const commands[] = { "\"$G\" report --top 10 $ARGS \"$R\" 2>/dev/null",
-						"\"$G\" report --json $ARGS \"$R\" 2>/dev/null" };
+	static const char *const commands[] = {
+		"\"$G\" report --full --top 10 $ARGS \"$R\" 2>/dev/null",
+		"\"$G\" report --json $ARGS \"$R\" 2>/dev/null"
+	};
 
 	/* The text cuts lines, but not that early. */
 	for (size_t i = 0; i < 2; i++) {

@@ -49,20 +49,21 @@ static void prints(const char *name, const struct report_options *options)
 
 static void text_at_80_columns(void **state)
 {
-	prints("report-80.txt", &(struct report_options) { .width = 80 });
+	prints("report-80.txt", &(struct report_options) { .full = true, .width = 80 });
 }
 
 static void text_at_120_columns_by_thread(void **state)
 {
-	prints("report-120.txt",
-	       &(struct report_options) { .width = 120, .model.by = MODEL_BY_THREAD });
+	prints("report-120.txt", &(struct report_options) {
+					 .full = true, .width = 120, .model.by = MODEL_BY_THREAD });
 }
 
 static void text_of_a_cut(void **state)
 {
-	prints("report-cut.txt", &(struct report_options) { .width = 80,
-							    .model.from_ns = 5 * SECOND,
-							    .model.to_ns = 25 * SECOND,
+	prints("report-cut.txt", &(struct report_options) { .full = true,
+							    .width = 80,
+							    .model.scope.from.ns = 5 * SECOND,
+							    .model.scope.to.ns = 25 * SECOND,
 							    .model.by = MODEL_BY_COMM });
 }
 
@@ -74,27 +75,30 @@ static void json(void **state)
 static void json_of_a_cut_by_process(void **state)
 {
 	prints("report-cut.json", &(struct report_options) { .json = true,
-							     .model.from_ns = 5 * SECOND,
-							     .model.to_ns = 25 * SECOND,
+							     .model.scope.from.ns = 5 * SECOND,
+							     .model.scope.to.ns = 25 * SECOND,
 							     .model.by = MODEL_BY_PROCESS });
 }
 
 static void text_with_stacks_at_80_columns(void **state)
 {
-	prints_of(stacks_path, "report-stacks-80.txt", &(struct report_options) { .width = 80 });
+	prints_of(stacks_path, "report-stacks-80.txt",
+		  &(struct report_options) { .full = true, .width = 80 });
 }
 
 static void text_with_stacks_at_120_columns(void **state)
 {
 	prints_of(stacks_path, "report-stacks-120.txt",
-		  &(struct report_options) { .width = 120, .top = 3 });
+		  &(struct report_options) { .full = true, .width = 120, .top = 3 });
 }
 
 static void text_with_stacks_of_a_cut(void **state)
 {
 	prints_of(stacks_path, "report-stacks-cut.txt",
-		  &(struct report_options) {
-			  .width = 100, .model.from_ns = 5 * SECOND, .model.to_ns = 25 * SECOND });
+		  &(struct report_options) { .full = true,
+					     .width = 100,
+					     .model.scope.from.ns = 5 * SECOND,
+					     .model.scope.to.ns = 25 * SECOND });
 }
 
 static void json_with_stacks(void **state)
@@ -104,25 +108,50 @@ static void json_with_stacks(void **state)
 
 static void text_with_signals_at_80_columns(void **state)
 {
-	prints_of(signals_path, "report-signals-80.txt", &(struct report_options) { .width = 80 });
+	prints_of(signals_path, "report-signals-80.txt",
+		  &(struct report_options) { .full = true, .width = 80 });
 }
 
 static void text_with_signals_at_120_columns(void **state)
 {
 	prints_of(signals_path, "report-signals-120.txt",
-		  &(struct report_options) { .width = 120, .top = 8 });
+		  &(struct report_options) { .full = true, .width = 120, .top = 8 });
 }
 
 static void text_with_signals_of_a_cut(void **state)
 {
 	prints_of(signals_path, "report-signals-cut.txt",
-		  &(struct report_options) {
-			  .width = 80, .model.from_ns = 5 * SECOND, .model.to_ns = 25 * SECOND });
+		  &(struct report_options) { .full = true,
+					     .width = 80,
+					     .model.scope.from.ns = 5 * SECOND,
+					     .model.scope.to.ns = 25 * SECOND });
 }
 
 static void json_with_signals(void **state)
 {
 	prints_of(signals_path, "report-signals.json", &(struct report_options) { .json = true });
+}
+
+static void short_text_at_80_columns(void **state)
+{
+	prints_of(stacks_path, "report-short-80.txt", &(struct report_options) { .width = 80 });
+}
+
+static void short_text_at_100_columns(void **state)
+{
+	prints_of(signals_path, "report-short-100.txt", &(struct report_options) { .width = 100 });
+}
+
+static void short_text_of_a_cut_of_some_threads(void **state)
+{
+	static const char *const names[] = { "worker-*", "logger", NULL };
+
+	prints_of(signals_path, "report-short-cut.txt",
+		  &(struct report_options) { .width = 100,
+					     .model.by = MODEL_BY_THREAD,
+					     .model.scope.from.ns = 5 * SECOND,
+					     .model.scope.to.ns = 25 * SECOND,
+					     .model.scope.only[SCOPE_COMM] = names });
 }
 
 int main(void)
@@ -141,6 +170,9 @@ int main(void)
 		cmocka_unit_test(text_with_signals_at_120_columns),
 		cmocka_unit_test(text_with_signals_of_a_cut),
 		cmocka_unit_test(json_with_signals),
+		cmocka_unit_test(short_text_at_80_columns),
+		cmocka_unit_test(short_text_at_100_columns),
+		cmocka_unit_test(short_text_of_a_cut_of_some_threads),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -56,7 +56,9 @@ static json_t *parsed(char *document)
 
 static int set_up(void **state)
 {
-	struct report_options options = { .width = 160, .top = 1000, .model.by = MODEL_BY_PROCESS };
+	struct report_options options = {
+		.width = 160, .top = 1000, .full = true, .model.by = MODEL_BY_PROCESS
+	};
 
 	path = sample__path();
 	sample__write_with_all(path);

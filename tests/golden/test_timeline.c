@@ -145,7 +145,8 @@ static void firefox(void **state)
 static void firefox_of_a_cut(void **state)
 {
 	expect("export-cut.firefox.json", &export_firefox,
-	       &(struct profile_options) { .from_ns = 5 * SECOND, .to_ns = 8 * SECOND });
+	       &(struct profile_options) { .scope.from.ns = 5 * SECOND,
+					   .scope.to.ns = 8 * SECOND });
 }
 
 static void chrome(void **state)
@@ -156,7 +157,8 @@ static void chrome(void **state)
 static void chrome_of_a_cut(void **state)
 {
 	expect("export-cut.chrome.json", &export_chrome,
-	       &(struct profile_options) { .from_ns = 5 * SECOND, .to_ns = 8 * SECOND });
+	       &(struct profile_options) { .scope.from.ns = 5 * SECOND,
+					   .scope.to.ns = 8 * SECOND });
 }
 
 int main(void)

@@ -125,7 +125,7 @@ static struct sample_row read_sample(sqlite3_stmt *stmt, struct stack_lines *lin
 
 static void load_samples(struct stacks_recording *recording)
 {
-	size_t most = (size_t)one_number(recording->db, "SELECT count(*) FROM sample"), count = 0;
+	size_t most = (size_t)one_number(recording->db, "SELECT count(*) FROM samples"), count = 0;
 	sqlite3_stmt *stmt = prepare(
 		recording->db, "SELECT v.thread, v.comm, v.state, v.cause, v.weight_ns, v.wait_ns,"
 			       " x.period_ns, v.count, v.tick, v.none, v.end, v.stack,"

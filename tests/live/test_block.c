@@ -2,10 +2,14 @@
 /* block: requests of known number, size and order must be what is counted, under who made them. */
 #include "../harness.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <sqlite3.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "disks.h"
@@ -18,6 +22,8 @@
 #define HUMP_READS   400
 #define HUMP_NS      "25000000" /* 30 ms, but for a tick of the kernel's timers */
 #define MOST_TRIES   6
+#define LIMITED_V1   "/sys/fs/cgroup/blkio/gapless-test-limit"
+#define LIMITED_V2   "/sys/fs/cgroup/gapless-test-limit"
 
 static struct loop loop; /* so that a test that fails leaves none behind */
 static char zram[32];
@@ -305,6 +311,70 @@ static void device_mapper_is_seen_by_its_bios_with_errors_and_a_second_hump(void
 	expect_closed();
 }
 
+/* Version 1 of cgroups or 2, whichever has the limits of disks here. */
+static bool is_v1(void)
+{
+	return !access("/sys/fs/cgroup/blkio/cgroup.procs", F_OK);
+}
+
+static void write_to(const char *file, const char *text)
+{
+	int fd = open(file, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text))
+		fail_msg("'%s' to '%s': %s", text, file, strerror(errno));
+	close(fd);
+}
+
+/* A cgroup that may write 1 MiB a second to the device. */
+static void make_limit(const char *device)
+{
+	struct stat info;
+	char text[64];
+
+	assert_int_equal(stat(device, &info), 0);
+	if (!is_v1())
+		write_to("/sys/fs/cgroup/cgroup.subtree_control", "+io");
+	assert_int_equal(mkdir(is_v1() ? LIMITED_V1 : LIMITED_V2, 0755), 0);
+	snprintf(text, sizeof(text), is_v1() ? "%u:%u 1048576" : "%u:%u wbps=1048576",
+		 major(info.st_rdev), minor(info.st_rdev));
+	write_to(is_v1() ? LIMITED_V1 "/blkio.throttle.write_bps_device" : LIMITED_V2 "/io.max",
+		 text);
+}
+
+static int remove_limit(void **state)
+{
+	/* A process that has ended leaves its cgroup a little later. */
+	for (int i = 0; i < 50 && rmdir(is_v1() ? LIMITED_V1 : LIMITED_V2) && errno == EBUSY; i++)
+		usleep(20000);
+	return tear_down(state);
+}
+
+/* The kernel submits them from a worker, but they belong to the thread that wrote. */
+static void requests_that_a_limit_holds_back_belong_to_their_thread(void **state)
+{
+	char command[256];
+	json_t *log = NULL;
+
+	loop = loop__new(LOOP_BYTES);
+	make_limit(loop.device);
+	snprintf(command, sizeof(command),
+		 "echo $$ >%s/cgroup.procs && exec dd if=/dev/zero of=%s bs=65536 count=32"
+		 " oflag=direct 2>/dev/null",
+		 is_v1() ? LIMITED_V1 : LIMITED_V2, loop.device);
+	trial__record_at(recording, ARGS("--signals", "block"),
+			 (const char *const[]) { "sh", "-c", command, NULL }, &log);
+	json_decref(log);
+	print_message("# %" PRId64 " of 32 writes were held back\n",
+		      query("select sum(count) from signal_sums where operation = 'limited write'"
+			    " and measure = 'size' and comm = 'dd'"));
+	assert_true(query("select sum(count) from signal_sums where operation = 'limited write'"
+			  " and measure = 'size' and comm = 'dd'") >= 16);
+	assert_int_equal(query("select sum(sum) from signal_sums where operation like '%write'"
+			       " and measure = 'size' and comm = 'dd'"),
+			 32 * 65536);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -315,6 +385,9 @@ int main(void)
 		TEST(requests_of_a_device_without_requests_are_exact),
 		TEST(large_writes_are_split_into_requests_of_the_same_thread),
 		TEST(a_request_that_is_tried_again_and_fails_counts_once_as_failed),
+		cmocka_unit_test_setup_teardown(
+			requests_that_a_limit_holds_back_belong_to_their_thread, set_up,
+			remove_limit),
 		TEST(device_mapper_is_seen_by_its_bios_with_errors_and_a_second_hump),
 	};
 

@@ -130,12 +130,51 @@ static void a_condition_sets_the_exit_status(void **state)
 	}
 }
 
+static double mean_of(json_t *json, const char *name, const char *side)
+{
+	json_t *change;
+	size_t i;
+
+	json_array_foreach (json_object_get(json, "changes"), i, change)
+		if (!strcmp(json_string_value(json_object_get(change, "name")), name))
+			return json_number_value(
+				json_object_get(json_object_get(change, side), "mean"));
+	return 0;
+}
+
+/* In the second half, one of two threads waits for the lock nearly all the time. */
+static void two_halves_of_one_recording_are_compared(void **state)
+{
+	char path[64];
+	struct output output;
+	json_t *log = NULL, *json;
+
+	trial__path(path, sizeof(path));
+	trial__record_at(path, ARGS("--signals", "none"), WORKLOAD("halves", "6"), &log);
+	output = live__gapless("diff", path, "--json", "--base", "500ms-2500ms", "--new",
+			       "3500ms-5500ms");
+	assert_int_equal(output.status, 0);
+	json = live__json(&output);
+	assert_true(mean_of(json, "wait.lock", "base") < 1e6);
+	assert_true(mean_of(json, "wait.lock", "new") > 3e8);
+	assert_true(mean_of(json, "wait.lock", "new") < 2.1e9);
+	assert_true(mean_of(json, "wait.lock: half-* for locks in halves held by half-*", "new") +
+			    mean_of(json, "wait.lock: half-* for lock in halves held by half-*",
+				    "new") >
+		    1e8);
+	json_decref(json);
+	json_decref(log);
+	live__release(&output);
+	trial__remove(path);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		HERE(a_new_lock_is_found_and_named),
 		HERE(a_recording_with_losses_is_flagged),
 		HERE(a_condition_sets_the_exit_status),
+		HERE(two_halves_of_one_recording_are_compared),
 	};
 
 	return cmocka_run_group_tests(tests, record_both, remove_both);

@@ -22,7 +22,7 @@ static void without_stacks_there_are_none_and_the_report_says_so(void **state)
 {
 	struct stacks_recording recording =
 		stacks__record(ARGS("--no-stacks"), WORKLOAD("split", "300"));
-	struct output output = live__gapless("report", recording.path);
+	struct output output = live__gapless("report", "--full", recording.path);
 
 	assert_int_equal(recording.count, 0);
 	assert_int_equal(trial__query(recording.path, "SELECT count(*) FROM stack"), 0);

@@ -3,6 +3,7 @@
 #include "../harness.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -240,9 +241,47 @@ static void without_it_or_without_syscalls_there_is_nothing(void **state)
 	}
 }
 
+static int64_t paths_where(const char *path, const char *what, const char *where)
+{
+	char sql[256];
+
+	snprintf(sql, sizeof(sql),
+		 "SELECT coalesce(sum(%s), 0) AS n FROM failed_path f JOIN syscall s"
+		 " USING(number) JOIN thread_named t ON t.id = f.thread"
+		 " WHERE t.comm = 'searcher' AND %s",
+		 what, where);
+	return trial__query(path, sql);
+}
+
+/* 80,000 failed calls are sampled, so their number is an estimate; 30 are counted. */
+static void paths_that_are_looked_for_become_patterns(void **state)
+{
+	char path[64];
+	json_t *log;
+
+	trial__path(path, sizeof(path));
+	trial__record_at(path, ARGS("--level", "full"), WORKLOAD("searcher"), &log);
+	print_message("# %" PRId64 " of 80000 failed calls by sampling, %" PRId64
+		      " of 2000 others\n",
+		      paths_where(path, "count", "pattern = '/nowhere/*/libplugin.so'"),
+		      paths_where(path, "count", "pattern = '/proc/self'"));
+	assert_in_range(paths_where(path, "count", "pattern = '/nowhere/*/libplugin.so'"), 40000,
+			160000);
+	assert_int_equal(paths_where(path, "paths", "pattern = '/nowhere/*/libplugin.so'"), 40);
+	assert_int_equal(paths_where(path, "errno", "pattern = '/nowhere/*/libplugin.so'"), ENOENT);
+	assert_in_range(paths_where(path, "count", "pattern = '/proc/self' AND errno = 0"), 1000,
+			4000);
+	assert_int_equal(paths_where(path, "count", "pattern = '/proc/version/*'"), 30);
+	assert_int_equal(paths_where(path, "paths", "pattern = '/proc/version/*'"), 30);
+	assert_int_equal(paths_where(path, "errno", "pattern = '/proc/version/*'"), ENOTDIR);
+	trial__remove(path);
+	json_decref(log);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(paths_that_are_looked_for_become_patterns),
 		cmocka_unit_test(calls_are_counted_by_thread_and_errno),
 		HERE(distributions_are_whole_however_long_it_lasts),
 		cmocka_unit_test(odd_calls_count_as_in_the_ledger),

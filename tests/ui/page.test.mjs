@@ -120,6 +120,20 @@ const openChanged = async (name, change) => {
   await open(name);
 };
 
+test("a click on a finding selects its threads, and one on the change its range", async () => {
+  await openChanged("DOORS", (doc) => {
+    const { process, threads } = doc.findings.find((one) => one.threads === "worker-*");
+    doc.change = { text: "From then on, something else.", process, threads, cause: "lock", from_us: 10e6, to_us: 20e6 };
+  });
+  await page.locator(".findings .door", { hasText: "worker-*" }).first().click();
+  await settle();
+  assert.equal(await text("#chip"), "worker-* ✕");
+  assert.ok((await text("#time .status")).startsWith("of 60.0 s of thread time"), await text("#time .status"));
+  await page.locator(".change .door").click();
+  await settle();
+  assert.equal(await text("#chip"), "10.0 s – 20.0 s · worker-* ✕");
+});
+
 test("a page of a part of the recording says what is of the whole", async () => {
   await open("CUT");
   assert.ok((await text("#time .status")).startsWith("of 50.0 s of thread time"), await text("#time .status"));

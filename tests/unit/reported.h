@@ -25,7 +25,7 @@ static inline int tear_down(void **state)
 }
 
 /* The caller frees it. */
-static inline char *print(const struct report_options *options)
+static inline char *print_as(const struct report_options *options)
 {
 	size_t size = 0;
 	char *text = NULL;
@@ -34,6 +34,15 @@ static inline char *print(const struct report_options *options)
 	assert_int_equal(report__print(path, options, out), 0);
 	fclose(out);
 	return text;
+}
+
+/* The full text, or JSON. The caller frees it. */
+static inline char *print(const struct report_options *options)
+{
+	struct report_options full = *options;
+
+	full.full = true;
+	return print_as(&full);
 }
 
 /* The caller owns it. */

@@ -78,7 +78,8 @@ static void decode_refuses_a_wrong_record_and_leaves_the_output_alone(void **sta
 
 static void operations_have_the_words_that_users_know(void **state)
 {
-	static const char *const words[] = { "read", "write", "flush", "discard", "other" };
+	static const char *const words[] = { "read",  "write",        "flush",        "discard",
+					     "other", "limited read", "limited write" };
 
 	for (uint32_t i = 0; i < BLOCK_OPERATIONS; i++)
 		assert_string_equal(block_of_the_list()->operation(i), words[i]);

@@ -232,8 +232,8 @@ static void accounts_are_data_if_they_are_asked_for(void **state)
 	sample__account(recording, 1, SAMPLE_RUN_USER, 1, 3, 30 * SECOND, 1);
 	assert_int_equal(load(recording, path,
 			      &(struct profile_options) { .accounts = true,
-							  .from_ns = 5 * SECOND,
-							  .to_ns = 20 * SECOND },
+							  .scope.from.ns = 5 * SECOND,
+							  .scope.to.ns = 20 * SECOND },
 			      &profile),
 			 0);
 	assert_int_equal(profile->account_count, 1);
@@ -331,7 +331,8 @@ static void a_sample_of_no_stack_is_counted(void **state)
 
 static void a_sample_at_an_edge_belongs_to_the_time_before_it(void **state)
 {
-	const struct profile_options options = { .from_ns = 2 * SECOND, .to_ns = 3 * SECOND };
+	const struct profile_options options = { .scope.from.ns = 2 * SECOND,
+						 .scope.to.ns = 3 * SECOND };
 	struct profile *profile = NULL;
 	char *path;
 	struct recording *recording = begin(&path);
@@ -354,8 +355,8 @@ static void a_cut_inside_a_long_wait_has_its_part(void **state)
 	};
 
 	for (size_t i = 0; i < sizeof(cuts) / sizeof(*cuts); i++) {
-		const struct profile_options options = { .from_ns = cuts[i].from * SECOND,
-							 .to_ns = cuts[i].to * SECOND };
+		const struct profile_options options = { .scope.from.ns = cuts[i].from * SECOND,
+							 .scope.to.ns = cuts[i].to * SECOND };
 		struct profile *profile = NULL;
 		char *path;
 		struct recording *recording = begin(&path);
@@ -398,8 +399,8 @@ static void a_cut_has_the_part_of_an_event_that_is_inside(void **state)
 
 	for (size_t i = 0; i < sizeof(cuts) / sizeof(*cuts); i++) {
 		const struct profile_options options = { .accounts = true,
-							 .from_ns = cuts[i].from * SECOND,
-							 .to_ns = cuts[i].to * SECOND };
+							 .scope.from.ns = cuts[i].from * SECOND,
+							 .scope.to.ns = cuts[i].to * SECOND };
 		const struct recording_event event = { .signal = 1,
 						       .time_ns = SAMPLE_START_NS + 12 * SECOND,
 						       .duration_ns = 3 * SECOND,
@@ -458,8 +459,8 @@ static void a_cut_has_the_part_of_what_was_counted_that_is_inside(void **state)
 
 	for (size_t i = 0; i < sizeof(cuts) / sizeof(*cuts); i++) {
 		const struct profile_options options = { .accounts = true,
-							 .from_ns = cuts[i].from * SECOND,
-							 .to_ns = cuts[i].to * SECOND };
+							 .scope.from.ns = cuts[i].from * SECOND,
+							 .scope.to.ns = cuts[i].to * SECOND };
 		struct profile *profile = NULL;
 		char *path;
 		struct recording *recording = begin(&path);
@@ -662,9 +663,10 @@ static void idle_waits_and_gapless_itself_can_be_left_out(void **state)
 	assert_int_equal(profile->left_out_ns, 0);
 	assert_int_equal(profile->sample_count, 82);
 	profile__free(profile);
-	assert_int_equal(
-		profile__load(path, &(struct profile_options) { .from_ns = 30 * SECOND }, &profile),
-		-ERANGE);
+	assert_int_equal(profile__load(path,
+				       &(struct profile_options) { .scope.from.ns = 30 * SECOND },
+				       &profile),
+			 -ERANGE);
 	sample__remove(path);
 }
 

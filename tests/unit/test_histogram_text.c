@@ -88,7 +88,7 @@ static void what_is_longer_than_all_buckets_has_no_end(void **state)
 
 	check_text(&histogram, 40,
 		   "                  time :     count  distribution\n"
-		   "    275 s ->      more :         1 |**********|\n"
+		   " 4.58 min ->      more :         1 |**********|\n"
 		   "of 1\n");
 }
 

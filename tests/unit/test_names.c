@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -12,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "record/mapped.h"
 
 #define MOST_OBJECTS   65536
 #define MOST_STRANGERS 16384
@@ -118,6 +120,55 @@ static void a_file_is_named_if_its_inode_matches(void **state)
 static uint64_t kernel_device(dev_t dev)
 {
 	return (uint64_t)major(dev) << 20 | minor(dev);
+}
+
+/* Without a descriptor. Of a process that is gone, only the kernel half knows a name. */
+static void a_mapped_file_is_named_by_the_mappings_of_its_process(void **state)
+{
+	struct fixture fixture = begin();
+	int fd = open(fixture.path, O_RDONLY | O_CLOEXEC);
+	void *map = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0);
+	struct ledger_object_record record = {
+		.pid = (uint32_t)getpid(), .fd = -1, .kind = OBJECT_FILE, .name = "short"
+	};
+	struct stat info;
+	char sql[256];
+
+	assert_ptr_not_equal(map, MAP_FAILED);
+	assert_int_equal(fstat(fd, &info), 0);
+	close(fd);
+	record.object[0] = info.st_ino;
+	record.object[1] = kernel_device(info.st_dev);
+	assert_int_equal(names__describe(fixture.names, &record), 0);
+	snprintf(sql, sizeof(sql), "select count(*) from object where name like '%s on %%'",
+		 fixture.path);
+	assert_int_equal(ask(&fixture, sql), 1);
+	munmap(map, 4096);
+	record.object[0]++;
+	assert_int_equal(names__describe(fixture.names, &record), 0);
+	assert_int_equal(ask(&fixture, "select count(*) from object where name like 'short on %'"),
+			 1);
+	finish(&fixture);
+}
+
+static void lines_of_other_files_and_of_no_file_are_no_match(void **state)
+{
+	static const char *const lines[] = {
+		"7f00-7f10 r--s 00000000 fe:01 77 /a\n",
+		"7f00-7f10 r--s 00000000 fe:00 78 /a\n",
+		"7f00-7f10 rw-p 00000000 00:00 0 \n",
+		"7f00-7f10 rw-p 00000000 fe:00 77",
+		"7f00-7f10 rw-p 00000000 fe:00 77 [heap]\n",
+		"",
+	};
+	char found[32] = "unchanged";
+
+	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
+		assert_false(mapped__parse(lines[i], 77, 0xfeU << 20, found, sizeof(found)));
+	assert_string_equal(found, "unchanged");
+	assert_true(mapped__parse("7f00-7f10 r--s 00000000 fe:00 77    /a b (deleted)\n", 77,
+				  0xfeU << 20, found, sizeof(found)));
+	assert_string_equal(found, "/a b (deleted)");
 }
 
 static int64_t named(struct fixture *fixture, int fd, uint64_t device, const char *like)
@@ -363,6 +414,8 @@ int main(void)
 		cmocka_unit_test(a_pid_with_another_start_is_another_process),
 		cmocka_unit_test(a_process_has_the_name_of_its_first_thread),
 		cmocka_unit_test(a_file_is_named_if_its_inode_matches),
+		cmocka_unit_test(a_mapped_file_is_named_by_the_mappings_of_its_process),
+		cmocka_unit_test(lines_of_other_files_and_of_no_file_are_no_match),
 		cmocka_unit_test(a_file_has_its_device_or_its_kind_of_file_system),
 		cmocka_unit_test(a_pipe_is_named_after_who_has_its_ends),
 		cmocka_unit_test(of_many_at_an_end_two_are_named),

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "base/daytime.h"
 #include "base/parse.h"
 
 #define UNTOUCHED 0x5a5a
@@ -130,6 +131,45 @@ static void nearest_finds_slips_and_beginnings_but_does_not_guess(void **state)
 	assert_null(parse__nearest("averyveryveryveryverylongwordthatfitsnowhere", known));
 }
 
+static void daytime_takes_hours_minutes_and_seconds(void **state)
+{
+	static const struct {
+		const char *text;
+		uint64_t ns;
+	} cases[] = {
+		{ "0:00", 0 },
+		{ "9:05", (9 * 60 + 5) * 60 * UINT64_C(1000000000) },
+		{ "14:20:05", ((14 * 60 + 20) * 60 + 5) * UINT64_C(1000000000) },
+		{ "23:59:59.25", UINT64_C(86399250000000) },
+	};
+	static const char *const bad[] = { "",      "14",      "14:",       "24:00",     "14:60",
+					   "14:2",  "14:20:5", "14:20:60",  "14:20:05.", "14:20 ",
+					   "-1:20", "114:20",  "14:20:05s", "14:20:05:1" };
+	uint64_t ns;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		assert_int_equal(daytime__parse(cases[i].text, &ns), 0);
+		assert_int_equal(ns, cases[i].ns);
+	}
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+		assert_int_equal(daytime__parse(bad[i], &ns), -EINVAL);
+}
+
+static void daytime_is_shown_in_its_zone(void **state)
+{
+	const int64_t ns = 1700000000 * INT64_C(1000000000) + 999999999;
+
+	assert_string_equal(daytime__words(ns, 0).text, "22:13:20");
+	assert_string_equal(daytime__words(ns, 7200).text, "00:13:20");
+	assert_string_equal(daytime__date(ns, 7200).text, "2023-11-15");
+	assert_string_equal(daytime__words(-1, 0).text, "23:59:59");
+	assert_int_equal(daytime__of_day_ns(ns, 7200), INT64_C(800999999999));
+	assert_int_equal(daytime__of_day_ns(-1, 0), DAYTIME_DAY_NS - 1);
+	assert_string_equal(daytime__zone(0).text, "UTC");
+	assert_string_equal(daytime__zone(3600).text, "UTC+1");
+	assert_string_equal(daytime__zone(-12600).text, "UTC-3:30");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -141,6 +181,8 @@ int main(void)
 		cmocka_unit_test(numbers_keep_their_bounds),
 		cmocka_unit_test(lists_give_every_word_even_empty_ones),
 		cmocka_unit_test(nearest_finds_slips_and_beginnings_but_does_not_guess),
+		cmocka_unit_test(daytime_takes_hours_minutes_and_seconds),
+		cmocka_unit_test(daytime_is_shown_in_its_zone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -209,6 +209,60 @@ static void the_same_account_again_adds_up(void **state)
 	assert_int_equal(ask("SELECT slice_from FROM account WHERE state = 1"), 1);
 }
 
+static void waits_that_ended_differently_have_rows_of_their_own(void **state)
+{
+	struct recording *recording = sample__begin(path);
+	struct recording_wait wait = { .thread = 1,
+				       .state = SAMPLE_LOCK,
+				       .by = 2,
+				       .evidence = "handed",
+				       .ns = 10,
+				       .first = 3 };
+	int err = recording__add_wait(recording, &wait);
+
+	wait.ended = "event";
+	err |= recording__add_wait(recording, &wait);
+	wait.turn = 2;
+	err |= recording__add_wait(recording, &wait);
+	wait.in_request = true;
+	err |= recording__add_wait(recording, &wait);
+	err |= recording__add_wait(recording, &wait);
+	assert_int_equal(err, 0);
+	sample__finish(recording);
+	assert_int_equal(ask("SELECT count(*) FROM wait"), 4);
+	assert_int_equal(ask("SELECT ns FROM wait WHERE turn = 2 AND in_request = 1"), 20);
+	assert_int_equal(ask("SELECT count(*) FROM waits WHERE owner = 3 AND waker = 2"), 4);
+}
+
+static void sums_per_thread_add_up(void **state)
+{
+	struct recording *recording = sample__begin(path);
+	int err = 0;
+
+	for (int i = 0; i < 2; i++) {
+		err |= recording__add_thread_calls(
+			recording, &(struct recording_thread_calls) { 1, 39, 5, 1, 100, 60 });
+		err |= recording__add_failed_path(
+			recording,
+			&(struct recording_failed_path) { 1, 257, ENOENT, "/etc/*.conf", 4, 2 });
+		err |= recording__add_occupant(recording, 3, 1, 2, 50);
+		err |= recording__put_cgroup_limit(
+			recording,
+			&(struct recording_cgroup_limit) { 1, "/a", "cpu", i ? "2" : "1" });
+	}
+	err |= recording__add_fatal(recording, &(struct recording_fatal) { 7, 1, 11, 1, 4096, 3 });
+	assert_int_equal(err, 0);
+	sample__finish(recording);
+	assert_int_equal(ask("SELECT count * 1000000 + errors * 100000 + total_ns * 100 + run_ns"
+			     " FROM syscall_thread WHERE thread = 1 AND number = 39"),
+			 10220120);
+	assert_int_equal(ask("SELECT count FROM failed_path WHERE pattern = '/etc/*.conf'"), 8);
+	assert_int_equal(ask("SELECT ns FROM occupant WHERE by = 2"), 100);
+	assert_int_equal(ask("SELECT value FROM cgroup_limit WHERE kind = 'cpu'"), 2);
+	assert_int_equal(ask("SELECT time_ns + address + stack FROM fatal WHERE signal = 11"),
+			 4106);
+}
+
 static void waits_buckets_and_syscalls_add_up(void **state)
 {
 	struct recording *recording = sample__begin(path);
@@ -232,6 +286,11 @@ static void waits_buckets_and_syscalls_add_up(void **state)
 	sample__finish(recording);
 	assert_int_equal(ask("SELECT ns FROM wait WHERE evidence = 'owner'"), 6);
 	assert_int_equal(ask("SELECT count(*) FROM wait"), 2);
+	assert_int_equal(ask("SELECT count(*) FROM waits WHERE ended = '' AND turn = 0"), 2);
+	assert_int_equal(ask("SELECT owner FROM waits WHERE evidence = 'owner' AND waker IS NULL"),
+			 2);
+	assert_int_equal(ask("SELECT waker FROM waits WHERE evidence = 'waker' AND owner IS NULL"),
+			 2);
 	assert_int_equal(ask("SELECT count FROM histogram"), 6);
 	assert_int_equal(ask("SELECT total_ns * 100 + count * 10 + errors FROM syscall_slice"),
 			 3031);
@@ -706,6 +765,8 @@ int main(void)
 		TEST(an_old_journal_does_not_get_into_a_new_file),
 		TEST(a_name_that_means_something_to_sqlite_is_a_name),
 		TEST(the_same_account_again_adds_up),
+		TEST(waits_that_ended_differently_have_rows_of_their_own),
+		TEST(sums_per_thread_add_up),
 		TEST(waits_buckets_and_syscalls_add_up),
 		TEST(putting_again_updates),
 		TEST(a_threads_last_name_counts),

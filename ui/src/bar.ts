@@ -1,23 +1,49 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 // The conclusions: the findings, and one bar for where the time went.
 import { mix, paint, write } from "./colours";
-import { type Data, type KindWords } from "./data";
+import { type KindWords, type Subject } from "./data";
 import { fill, h, section } from "./dom";
 import { type Selection } from "./select";
 import { count, share, time } from "./words";
 
-export function findings(data: Data): HTMLElement {
+// A sentence that selects the threads it is about, and then shows where they are.
+function door(subject: Subject, selection: Selection, show: () => void): HTMLElement {
+  const { threads } = selection.data;
+  const mask = Uint8Array.from({ length: threads.count }, (_, i) => (threads.group[i] === subject.threads && threads.processComm[i] === subject.process ? 1 : 0));
+
+  if (!subject.threads || !mask.includes(1)) return h("p", {}, subject.text);
+  return h("p", {}, h("button", { type: "button", class: "door", title: "show only this", onclick: () => {
+    selection.clear();
+    selection.setWho({ label: subject.threads, key: `group ${subject.process} ${subject.threads}`, threads: mask });
+    show();
+  } }, subject.text));
+}
+
+function goTo(section: string): void {
+  document.getElementById(section)?.scrollIntoView();
+}
+
+export function findings(selection: Selection, find: (name: string) => void): HTMLElement {
+  const { data } = selection;
   const { doc } = data;
   const list = h("ol", { class: "findings" });
 
   doc.findings.forEach((finding) => {
     const meter = h("span", { class: "meter", "aria-hidden": "true" }, h("span", {}));
     (meter.firstChild as HTMLElement).style.width = `${finding.of_ns ? Math.min(100, (100 * finding.ns) / finding.of_ns) : 0}%`;
-    list.append(h("li", {}, h("p", {}, finding.text), finding.of_ns ? meter : null));
+    list.append(h("li", {}, door(finding, selection, () => {
+      if (finding.function) find(finding.function);
+      goTo(finding.cause ? "waits" : "flame");
+    }), finding.of_ns ? meter : null));
   });
   if (doc.why_empty) list.append(h("li", {}, h("p", {}, doc.why_empty)));
-  if (!list.childElementCount) list.append(h("li", {}, h("p", {}, "Nothing stands out: no wait, no queue for a CPU and no thread that runs all the time.")));
-  return section("findings", "What it comes to", `For ${data.extent}.`, list);
+  const { change } = doc;
+  const changed = change && door(change, selection, () => {
+    selection.setRange(data.binAt(change.from_us), data.binAt(change.to_us));
+    goTo("timeline");
+  });
+  changed?.classList.add("change");
+  return section("findings", "What it comes to", `For ${data.extent}.`, list, changed ?? null, doc.idle ? h("p", {}, doc.idle) : null);
 }
 
 export function bar(selection: Selection): HTMLElement {

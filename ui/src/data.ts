@@ -64,12 +64,16 @@ export interface ThreadRows {
   lifetime_ns: number[]; unexplained_ns: number[]; folded: number;
 }
 
+// A sentence, and what it is about: the threads of a group, what they waited for. "": none in particular.
+export interface Subject { text: string; process: string; threads: string; cause: string }
+export interface Finding extends Subject { ns: number; of_ns: number; function: string }
+
 // `format` is 1. Under one number keys may be added, but none goes or changes its type or meaning.
 export interface Document_ {
   format: number; version: string | null; target: string | null; level: string | null; kernel: string | null;
   command_line: string | null; complete: boolean; start_unix_ms: number; cut: boolean; wall_ns: number; threads_ns: number;
   unexplained_ns: number; remainder_ns: number; cpus: number; idle_ns: number | null; measured_threads: number;
-  measured_processes: number; hooks: unknown; findings: { text: string; ns: number; of_ns: number }[]; why_empty: string; outside?: string;
+  measured_processes: number; hooks: unknown; findings: Finding[]; change?: Subject & { from_us: number; to_us: number }; why_empty: string; idle: string; outside?: string;
   kinds: KindWords[]; states: State[]; threads: ThreadRows; thread_states: Columns; bins_us: number[]; totals_us: number[][];
   cells: Packed; waits: Wait[]; wait_threads: Columns; nodes?: Columns; functions?: Columns; samples?: Packed; wait_samples?: Packed;
   sampling?: { count: number; why_none: string | null; whole: number; torn: number; [key: string]: unknown };
@@ -189,6 +193,16 @@ export class Data {
   // What the page contains without a selection. --from and --to leave only a part of the recording.
   get extent(): string {
     return this.doc.cut ? "the part of the recording in this page" : "the whole recording";
+  }
+
+  // The edge of a bin that is nearest to a time.
+  binAt(us: number): number {
+    let best = 0;
+
+    this.edges.forEach((edge, i) => {
+      if (Math.abs(edge - us) < Math.abs(this.edges[best]! - us)) best = i;
+    });
+    return best;
   }
 
   text(i: number): string {

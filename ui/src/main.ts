@@ -77,7 +77,7 @@ function start(): void {
   const find = (name: string): void => flame.find(name);
 
   add(page, h("a", { class: "skip", href: doc.diff ? "#diff" : "#findings" }, doc.diff ? "to what changed" : "to the findings"), header(data, selection, repaint), links(data),
-    h("main", {}, ...(doc.diff && changed ? [whatChanged(doc.diff, (name) => changed.find(name)), changed.element, restOf(doc.diff)] : []), findings(data), bar(selection), timeline.element, flame.element, waits(selection), latency.element, tables(selection, find), aboutSection(data)));
+    h("main", {}, ...(doc.diff && changed ? [whatChanged(doc.diff, (name) => changed.find(name)), changed.element, restOf(doc.diff)] : []), findings(selection, find), bar(selection), timeline.element, flame.element, waits(selection), latency.element, tables(selection, find), aboutSection(data)));
 }
 
 printLight();

@@ -66,6 +66,7 @@ struct user_pt_regs {
 
 struct thread_info {
 	unsigned long flags;
+	__u32 cpu; /* with CONFIG_SMP */
 };
 
 #pragma clang attribute pop

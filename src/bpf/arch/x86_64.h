@@ -56,6 +56,7 @@ struct pt_regs {
 
 struct thread_info {
 	__u32 status;
+	__u32 cpu; /* with CONFIG_SMP */
 };
 
 #pragma clang attribute pop

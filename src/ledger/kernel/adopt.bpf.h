@@ -10,8 +10,13 @@ const volatile __s32 nr_setuid, nr_setreuid, nr_setresuid;
 static __always_inline void adopt_as(struct task_struct *task, __u32 flags)
 {
 	__u64 now = bpf_ktime_get_ns();
-	struct thread *thread = start_ns && !is_over(now) ? new_thread(task, flags) : NULL;
+	struct thread *thread = find(task);
 
+	if (thread)
+		no_longer_outside(thread, flags);
+	if (thread || !start_ns || is_over(now))
+		return;
+	thread = new_thread(task, flags);
 	if (!thread)
 		return;
 	thread->account.first_ns = now;
@@ -33,13 +38,12 @@ static __always_inline void adopt(struct task_struct *task)
 		adopt_as(task, flags);
 }
 
-/* No other hook sees a change of user. Returns NULL if the thread is still not wanted. */
+/* No other hook sees a change of user. Returns NULL if the thread still has no account. */
 static __noinline struct thread *adopt_for_user(struct task_struct *current, struct pt_regs *regs)
 {
 	__s64 nr = syscall_of(regs);
 
-	if (nr != nr_setuid && nr != nr_setreuid && nr != nr_setresuid)
-		return NULL;
-	adopt(current);
+	if (nr == nr_setuid || nr == nr_setreuid || nr == nr_setresuid)
+		adopt(current);
 	return find(current);
 }

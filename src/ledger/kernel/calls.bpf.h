@@ -11,10 +11,12 @@
 
 #include "bpf/series.bpf.h"
 #include "bpf/syscall.bpf.h"
-#include "ledger/kernel/walk.bpf.h"
+#include "ledger/kernel/fatal.bpf.h"
+#include "ledger/kernel/thread_calls.bpf.h"
 
 const volatile bool with_syscalls;   /* the signal "syscalls" is on */
 const volatile bool with_slow_calls; /* so are its events, which take the verifier long */
+const volatile struct call_shape shape_of[LEDGER_SYSCALLS];
 const volatile __s32 nr_sigreturn;
 const volatile __s64 nr_restart; /* restart_syscall: continues the thread's previous call */
 
@@ -49,6 +51,9 @@ struct ended_call {
  */
 VERIFIED_ONCE int send_slow_call(struct thread *thread, const struct ended_call *call);
 VERIFIED_ONCE int send_slow_call_without_args(struct thread *thread, const struct ended_call *call);
+
+/* Defined in paths.bpf.h. */
+static void draw_path(const struct thread *thread, const struct ended_call *call);
 
 static __always_inline void count_error(__u32 number, __u32 error)
 {
@@ -91,8 +96,8 @@ static __always_inline void count_call(struct thread *thread, const struct ended
 	struct ledger_call *there = bpf_map_lookup_elem(&calls, &index);
 	__u32 bucket = histogram_bucket(call->ns);
 
-	if (call->end_ns - call->ns < base_ns)
-		return; /* the call began before the recording */
+	if (call->end_ns - call->ns < base_ns || thread->flags & THREAD_OUTSIDE)
+		return; /* the call began before the recording, or is not the target's */
 	if (!there || bucket >= HISTOGRAM_BUCKETS) {
 		count_lost(LOST_MAP_FULL); /* no entry for this CPU */
 		return;
@@ -106,6 +111,9 @@ static __always_inline void count_call(struct thread *thread, const struct ended
 		there->errors++;
 		count_error(call->nr, call->error);
 	}
+	add_to_thread(thread, call->nr, call->ns, call->off_ns, call->error);
+	if (here && shape_of[call->nr & (LEDGER_SYSCALLS - 1)].path[0])
+		draw_path(thread, call);
 	if (!with_syscalls)
 		return;
 	sum_up_call(thread, call);
@@ -143,6 +151,7 @@ enum broken_state {
 };
 
 #define SA_RESTART 0x10000000
+#define SIG_DFL    0
 #define SIG_IGN    1
 
 static __always_inline void note_interrupted(struct thread *thread, __u64 now, long ret, __u64 sp)
@@ -262,10 +271,15 @@ static __always_inline void call_begins(struct thread *thread, __s64 nr, __u64 s
 SEC("tp_btf/signal_deliver")
 int BPF_PROG(on_signal_deliver, int number, struct kernel_siginfo *info, struct k_sigaction *action)
 {
+	unsigned long handler = (unsigned long)action->sa.sa_handler;
 	struct thread *thread;
 
-	if ((unsigned long)action->sa.sa_handler <= SIG_IGN)
-		return 0; /* SIG_DFL or SIG_IGN: no handler runs */
+	if (handler == SIG_DFL && with_stacks && is_of_program(number))
+		/* The verifier of 6.12 takes `info` for a number: the kernel also passes 0 to 2. */
+		note_fatal(bpf_get_current_task_btf(), number, BPF_CORE_READ(info, si_code),
+			   (__u64)BPF_CORE_READ(info, _sifields._sigfault._addr));
+	if (handler <= SIG_IGN)
+		return 0; /* no handler runs */
 	thread = find(bpf_get_current_task_btf());
 	if (thread && thread->broken.begin_ns && !is_over_now())
 		handler_begins(thread, action->sa.sa_flags);

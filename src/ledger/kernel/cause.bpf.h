@@ -8,8 +8,11 @@
 
 #include "bpf/files.bpf.h"
 #include "ledger/kernel/calls.bpf.h"
+#include "ledger/kernel/fault.bpf.h"
 #include "ledger/kernel/futex.bpf.h"
 #include "ledger/kernel/holder.bpf.h"
+#include "ledger/kernel/turns.bpf.h"
+#include "ledger/kernel/uring.bpf.h"
 
 /* The scheduler's state bits (include/linux/sched.h), the same from 6.1 to 6.18. */
 #define TASK_UNINTERRUPTIBLE 0x00000002
@@ -24,10 +27,6 @@
  * (include/linux/sched/jobctl.h).
  */
 #define JOBCTL_TRAP_FREEZE (1UL << 23)
-
-#define AF_UNIX  1
-#define AF_INET  2
-#define AF_INET6 10
 
 /* Flags of the tracepoint contention_begin (include/trace/events/lock.h). */
 #define LCB_F_SPIN   1
@@ -46,11 +45,6 @@ const volatile __s32 nr_wait4;
 const volatile __s32 nr_sendfile;
 const volatile __s32 nr_exit; /* waits of an exiting thread are booked under this number */
 
-struct tid_key {
-	__u32 pid;
-	__u32 ns_tid;
-};
-
 /* Resolves a tid found in user memory to the id of an accounted thread. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -59,74 +53,6 @@ struct {
 	__type(key, struct tid_key);
 	__type(value, __u64);
 } tids SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 8192);
-	__type(key, struct ledger_seen);
-	__type(value, __u8);
-} objects_seen SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 8 * 1024 * 1024);
-} ring SEC(".maps");
-
-static __always_inline void describe_socket(struct ledger_object_record *record, struct file *file)
-{
-	struct socket *socket = BPF_CORE_READ(file, private_data);
-	struct sock *sock = BPF_CORE_READ(socket, sk);
-	struct pid *peer;
-
-	if (!sock)
-		return;
-	record->family = BPF_CORE_READ(sock, __sk_common.skc_family);
-	record->local_port = BPF_CORE_READ(sock, __sk_common.skc_num);
-	record->peer_port = bpf_ntohs(BPF_CORE_READ(sock, __sk_common.skc_dport));
-	if (record->family == AF_INET) {
-		BPF_CORE_READ_INTO((__u32 *)record->local, sock, __sk_common.skc_rcv_saddr);
-		BPF_CORE_READ_INTO((__u32 *)record->peer, sock, __sk_common.skc_daddr);
-	} else if (record->family == AF_INET6 &&
-		   bpf_core_field_exists(sock->__sk_common.skc_v6_daddr)) {
-		BPF_CORE_READ_INTO(&record->local, sock, __sk_common.skc_v6_rcv_saddr);
-		BPF_CORE_READ_INTO(&record->peer, sock, __sk_common.skc_v6_daddr);
-	} else if (record->family == AF_UNIX) {
-		peer = BPF_CORE_READ(sock, sk_peer_pid);
-		if (peer)
-			record->peer_pid = BPF_CORE_READ(peer, numbers[0].nr);
-	}
-}
-
-/* Sends what user space needs to name the object, once per object. */
-static __noinline void describe(struct thread *thread, struct file *file, __s32 fd)
-{
-	struct ledger_key *wait = &thread->wait;
-	struct ledger_seen key = { { wait->object[0], wait->object[1] }, wait->object_kind };
-	struct ledger_object_record *record;
-	__u8 one = 1;
-
-	if (bpf_map_lookup_elem(&objects_seen, &key))
-		return;
-	record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
-	if (!record) {
-		count_lost(LOST_RING_FULL);
-		return;
-	}
-	__builtin_memset(record, 0, sizeof(*record));
-	wire_head_init(&record->head, sizeof(*record), LEDGER_OBJECT, 1);
-	record->object[0] = key.object[0];
-	record->object[1] = key.object[1];
-	record->kind = key.kind;
-	record->pid = thread->here_pid;
-	record->fd = fd;
-	if (key.kind == OBJECT_SOCKET)
-		describe_socket(record, file);
-	else if (key.kind == OBJECT_ANONYMOUS)
-		bpf_probe_read_kernel_str(record->name, sizeof(record->name),
-					  BPF_CORE_READ(file, f_path.dentry, d_name.name));
-	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
-	bpf_map_update_elem(&objects_seen, &key, &one, BPF_ANY);
-}
 
 /*
  * Any file but a socket or a pipe. Inode numbers are reused with another generation. Anonymous
@@ -158,20 +84,21 @@ static __always_inline __u32 note_file(struct thread *thread, struct file *file,
 	}
 }
 
-/* The slot by the kind of file behind a descriptor; `fallback` if we do not know that kind. */
-static __noinline __u32 cause_of_file(struct thread *thread, struct task_struct *task, __s32 fd,
-				      __u32 fallback)
+/*
+ * The slot by the kind of file; `fallback` if we do not know that kind. `fd`: its descriptor, -1 if
+ * it has none.
+ */
+static __noinline __u32 cause_of_open_file(struct thread *thread, struct file *file, __s32 fd,
+					   __u32 fallback)
 {
-	struct file *file = file_of(task, fd);
 	struct ledger_key *wait = &thread->wait;
 	__u32 slot = fallback, mode;
 
-	if (!file)
-		return fallback;
 	look_at_inode(file, &wait->object[0], &mode);
 	switch (mode & S_IFMT) {
 	case S_IFSOCK:
 		wait->object_kind = OBJECT_SOCKET;
+		wait->turn = turn_of_call(thread, (__u64)file);
 		if (slot == SLOT_WAIT_OTHER)
 			slot = SLOT_WAIT_NET;
 		break;
@@ -182,12 +109,54 @@ static __noinline __u32 cause_of_file(struct thread *thread, struct task_struct 
 	default:
 		slot = note_file(thread, file, fd, slot);
 	}
-	/* A thread usually waits for the same object as the last time: skip the map lookup. */
-	if (thread->cell.object[0] != wait->object[0] ||
-	    thread->cell.object[1] != wait->object[1] ||
-	    thread->cell.object_kind != wait->object_kind)
-		describe(thread, file, fd);
+	if (!is_object_of_cell(thread))
+		describe(thread, file, BPF_CORE_READ(file, f_path.dentry), fd);
 	return slot;
+}
+
+/* The same for the file behind a descriptor. */
+static __always_inline __u32 cause_of_file(struct thread *thread, struct task_struct *task,
+					   __s32 fd, __u32 fallback)
+{
+	struct file *file = file_of(task, fd);
+
+	return file ? cause_of_open_file(thread, file, fd, fallback) : fallback;
+}
+
+/* A name of the file. Which one, if it has several, does not matter: it has the same content. */
+static __always_inline struct dentry *dentry_of(struct inode *inode)
+{
+	struct hlist_node *alias = BPF_CORE_READ(inode, i_dentry.first);
+
+	return alias ? (void *)alias - bpf_core_field_offset(struct dentry, d_u.d_alias) : NULL;
+}
+
+/* A page fault. The object is that of read() on the same file. */
+static __noinline __u32 cause_of_fault(struct thread *thread, struct task_struct *task)
+{
+	struct inode *inode = inode_of_fault(thread, task);
+	struct ledger_key *wait = &thread->wait;
+
+	if (!inode)
+		return SLOT_WAIT_FAULT;
+	wait->object_kind = OBJECT_FILE;
+	wait->object[0] = BPF_CORE_READ(inode, i_ino);
+	wait->object[1] =
+		(__u64)BPF_CORE_READ(inode, i_generation) << 32 | BPF_CORE_READ(inode, i_sb, s_dev);
+	if (!is_object_of_cell(thread))
+		describe(thread, NULL, dentry_of(inode), -1);
+	return SLOT_WAIT_FAULT;
+}
+
+static __noinline __u32 cause_of_uring(struct thread *thread)
+{
+	struct io_kiocb *request;
+	struct file *file = NULL;
+
+	request = request_in_flight(thread, &file);
+	if (request)
+		cause_of_open_file(thread, file, descriptor_of(request), SLOT_WAIT_URING);
+	return SLOT_WAIT_URING;
 }
 
 /* `here`: the thread is the current one, so its user memory can be read. */
@@ -273,6 +242,9 @@ static __noinline __u32 cause_of_kernel_lock(struct thread *thread, struct task_
 	wait->by = id ? *id : (__u64)BPF_CORE_READ(owner, pid);
 	wait->by_kind = id ? BY_THREAD : BY_UNACCOUNTED;
 	wait->evidence = EVIDENCE_OWNER;
+	if (!id && !(BPF_CORE_READ(owner, flags) & (PF_KTHREAD | PF_IO_WORKER)))
+		thread->suspect = (struct outside_key) { BPF_CORE_READ(owner, start_boottime),
+							 (__u32)wait->by };
 	return SLOT_WAIT_KERNEL;
 }
 
@@ -328,6 +300,8 @@ static __always_inline __u32 cause_of_class(struct thread *thread, struct task_s
 	case CLASS_SLEEP:
 		return SLOT_WAIT_SLEEP;
 	case CLASS_POLL:
+		if (here && with_turns)
+			note_poll(thread, task);
 		return SLOT_WAIT_POLL;
 	case CLASS_CHILD:
 		thread->wait.object_kind = OBJECT_CHILD;
@@ -349,7 +323,7 @@ static __always_inline __u32 cause_of_class(struct thread *thread, struct task_s
 	case CLASS_QUEUE:
 		return SLOT_WAIT_PIPE;
 	case CLASS_URING:
-		return SLOT_WAIT_URING;
+		return cause_of_uring(thread);
 	default:
 		return other_syscall(thread, nr);
 	}
@@ -412,6 +386,8 @@ static __noinline __u32 cause_of_wait(struct thread *thread, struct task_struct 
 	__s32 nr;
 
 	thread->wait = (struct ledger_key) { .thread = thread->id, .pid = thread->pid };
+	thread->wait.in_request = here && has_request(thread, task);
+	thread->turn_watch = WATCH_NOTHING;
 	if (state & (TASK_STOPPED_ANY | TASK_FROZEN) || task->jobctl & JOBCTL_TRAP_FREEZE)
 		return SLOT_WAIT_STOPPED;
 	if (flags & PF_KTHREAD)
@@ -428,7 +404,7 @@ static __noinline __u32 cause_of_wait(struct thread *thread, struct task_struct 
 		return other_syscall(thread, nr_exit);
 	nr = syscall_in_flight(thread, task, regs);
 	if (nr == NR_NONE)
-		return SLOT_WAIT_FAULT;
+		return cause_of_fault(thread, task);
 	if (nr == LEDGER_32BIT_CALL)
 		return other_syscall(thread, nr);
 	return cause_of_call(thread, task, regs, nr, here);

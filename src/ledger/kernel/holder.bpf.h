@@ -16,15 +16,11 @@
 
 #include "ledger/kernel/thread.bpf.h"
 
-#define RELEASE_BITS 12
-#define HASH_FACTOR  0x9e3779b97f4a7c15ULL
-
 __u32 releases[1 << RELEASE_BITS];
 
-/* `pid`: the process whose address space `lock` is in; 0 for a kernel lock. */
 static __always_inline __u32 *releases_of(__u64 lock, __u32 pid)
 {
-	return &releases[(lock ^ (__u64)pid << 32) * HASH_FACTOR >> (64 - RELEASE_BITS)];
+	return &releases[release_index(lock, pid)];
 }
 
 static __always_inline __u32 *releases_of_wait(const struct ledger_key *wait)

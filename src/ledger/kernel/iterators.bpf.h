@@ -5,6 +5,7 @@
 #include "ledger/kernel/record.bpf.h"
 #include "ledger/kernel/samples.bpf.h"
 #include "ledger/kernel/seed.bpf.h"
+#include "ledger/kernel/thread_calls.bpf.h"
 
 __u64 changed_after_ns; /* the snapshot skips threads that have not changed since then */
 
@@ -19,9 +20,13 @@ int on_snapshot(struct bpf_iter__task *ctx)
 	if (!task)
 		return 0;
 	thread = find(task);
+	if (with_outside && thread && thread->suspect.pid)
+		look_for_outside(thread);
 	if (!thread || thread->flags & THREAD_ENDED || thread->account.slot == SLOT_NONE ||
 	    thread->account.slot == SLOT_SEEDING || thread->account.since_ns < changed_after_ns)
 		return 0;
+	if (full && is_over_now())
+		flush_calls(thread);
 	record = bpf_map_lookup_elem(&scratch, &zero);
 	if (record && fill_record(record, thread, task, LEDGER_THREAD))
 		bpf_seq_write(ctx->meta->seq, record, sizeof(*record));
@@ -34,16 +39,22 @@ int on_seed(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
 	struct thread *thread;
+	bool wanted = false;
+	__u32 flags = 0;
 
 	if (!own_ns)
 		note_own();
 	if (!task || BPF_CORE_READ(task, exit_state))
 		return 0;
 	thread = find(task);
+	if (!thread || thread->flags & THREAD_OUTSIDE)
+		wanted = !is_gated(task) && is_wanted(task, &flags);
+	if (!thread && (wanted || (with_outside && is_due_outside(task))))
+		seed(task, wanted ? flags : THREAD_OUTSIDE);
+	if (thread && wanted)
+		no_longer_outside(thread, flags);
 	if (thread)
 		check_seed(thread, task);
-	else if (!is_gated(task))
-		seed(task);
 	return 0;
 }
 

@@ -9,10 +9,12 @@
  *
  *   sched_waking   who wakes the thread (in the waker's context; may precede the wait)
  *   netif_rx       who sends to a socket on this machine (waker.bpf.h)
- *   sched_wakeup   wait → ready
+ *   sched_wakeup   wait → ready; sched_wakeup_new and sched_migrate_task: on which CPU
  *   sched_switch   ready → run, run → wait or ready; a thread's last switch ends its account
  *   sys_enter/exit run.user ↔ run.kernel, at level full
- *   signal_deliver whether a call that a signal interrupted is restarted, at level full
+ *   sock_*_length  sends and receives, at level sched (turns.bpf.h)
+ *   signal_deliver whether a call that a signal interrupted is restarted, at level full; where a
+ *                  thread was that a signal kills, with stacks
  *
  * Rejected: a map keyed by tid (reuse, eviction, false sharing), one event per switch (36 MB/s).
  */
@@ -26,11 +28,13 @@
 #include "ledger/kernel/cpus.bpf.h"
 #include "ledger/kernel/crossings.bpf.h"
 #include "ledger/kernel/iterators.bpf.h"
+#include "ledger/kernel/outcome.bpf.h"
+#include "ledger/kernel/paths.bpf.h"
+#include "ledger/kernel/queue.bpf.h"
 #include "ledger/kernel/repair.bpf.h"
 #include "ledger/kernel/slow.bpf.h"
 #include "ledger/kernel/targets.bpf.h"
 #include "ledger/kernel/ticks.bpf.h"
-#include "ledger/kernel/timeouts.bpf.h"
 #include "ledger/kernel/waker.bpf.h"
 
 #define CLONE_VM 0x00000100
@@ -39,7 +43,6 @@ const volatile bool track_cpus;  /* all threads are accounted, so CPU time adds 
 const volatile __u32 drop_every; /* test switch: ignore every Nth wakeup; 0: none */
 
 __u64 wakeups;
-__u32 reseed; /* incremented to ask user space to run the seeding iterator again */
 
 /* --- wakeups ------------------------------------------------------------------------------ */
 
@@ -48,9 +51,14 @@ int BPF_PROG(on_waking, struct task_struct *task)
 {
 	struct thread *thread = find(task);
 
-	if (!thread || is_over_now())
+	if (!thread) {
+		if (with_outside)
+			note_woken(task);
 		return 0;
-	woken_by(thread);
+	}
+	if (is_over_now())
+		return 0;
+	woken_by(thread, task);
 	draw_early(thread);
 	return 0;
 }
@@ -67,6 +75,7 @@ SEC("tp_btf/sched_wakeup")
 int BPF_PROG(on_wakeup, struct task_struct *task)
 {
 	struct thread *thread = find(task);
+	__u32 slot;
 	__u64 now;
 
 	if (!thread)
@@ -81,7 +90,11 @@ int BPF_PROG(on_wakeup, struct task_struct *task)
 		return 0;
 	if (thread->by_rcu)
 		waited_for_rcu(thread);
-	wakes(thread, task, now);
+	if (thread->turn_watch)
+		settle_turn(thread, now);
+	slot = is_throttled(task) ? SLOT_READY_THROTTLED : SLOT_READY_WOKEN;
+	wakes(thread, task, slot, now);
+	is_queued(thread, task, slot, now);
 	return 0;
 }
 
@@ -90,7 +103,6 @@ int BPF_PROG(on_wakeup, struct task_struct *task)
 static __always_inline void gets_cpu(struct thread *thread, struct task_struct *task, __u64 now)
 {
 	struct ledger_account *account = &thread->account;
-	bool is_whole = account->since_ns >= base_ns;
 	__u32 slot = account->slot;
 	__u64 ns;
 
@@ -110,17 +122,18 @@ static __always_inline void gets_cpu(struct thread *thread, struct task_struct *
 	} else if (SLOT_IS_RUN(slot)) {
 		unexplained(thread, now);
 	}
+	if (thread->place || slot == SLOT_READY_THROTTLED)
+		leaves_queue(thread, task, now);
 	slot = account->slot;
-	write_begin(account);
-	ns = move(thread, run_slot(thread), now);
-	write_end(account);
 	if (SLOT_IS_READY(slot)) {
-		if (is_whole)
-			count_interval(slot, ns);
-		draw_ready(thread, task, slot, ns, now);
-	} else if (SLOT_IS_WAIT(slot)) {
-		count_lost_sample_time(slot,
-				       ns); /* no wakeup was seen, so the wait was never sampled */
+		ready_ends(thread, task, run_slot(thread), now);
+	} else {
+		write_begin(account);
+		ns = move(thread, run_slot(thread), now);
+		write_end(account);
+		/* No wakeup was seen, so the wait was never sampled. */
+		if (SLOT_IS_WAIT(slot))
+			count_lost_sample_time(slot, ns);
 	}
 	thread->left = LEFT_UNSEEN;
 	thread->waker_kind = BY_NOBODY; /* a waking while it ran ended no wait */
@@ -139,6 +152,8 @@ VERIFIED_ONCE int ends(struct thread *thread, __u64 now)
 		return 0;
 	if (full && !is_over(now))
 		last_call_ends(thread, now);
+	if (full && now - thread->account.first_ns >= SHORT_LIFE_NS)
+		flush_calls(thread);
 	if (!(flags & THREAD_HANDED_OVER)) {
 		if (is_over(now))
 			give_up_open(thread);
@@ -155,6 +170,8 @@ static __always_inline void leaves_cpu(struct thread *thread, struct task_struct
 	__u32 slot = SLOT_READY_PREEMPTED, from;
 	__u64 ns;
 
+	if (thread->place)
+		leave_queue(thread, now); /* it got the CPU unseen, see repair.bpf.h */
 	if (account->slot == SLOT_SEEDING) {
 		/* It ended before its account was open. Before the recording that is no loss. */
 		if (state & TASK_DEAD && now >= base_ns)
@@ -180,6 +197,8 @@ static __always_inline void leaves_cpu(struct thread *thread, struct task_struct
 			return;
 		}
 		slot = cause_of_wait(thread, task, state, true);
+	} else if (is_throttled(task)) {
+		slot = SLOT_READY_THROTTLED;
 	}
 	from = account->slot;
 	write_begin(account);
@@ -188,8 +207,10 @@ static __always_inline void leaves_cpu(struct thread *thread, struct task_struct
 	if (!SLOT_IS_RUN(from))
 		count_lost_sample_time(from, ns);
 	note_left(thread, task, slot);
+	if (SLOT_IS_READY(slot))
+		is_queued(thread, task, slot, now);
 	if (thread->on_ns > base_ns)
-		count_interval(SLOT_RUN_ANY, now - thread->on_ns);
+		count_interval(thread, SLOT_RUN_ANY, now - thread->on_ns);
 }
 
 /* A thread that ends after the recording, but before the last snapshot, still sends its account. */
@@ -215,9 +236,12 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	     unsigned int prev_state)
 {
 	struct thread *out = find(prev), *in = find(next);
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct queue *queue = queue_of(cpu);
+	bool is_awaited = queue && queue->count;
 	__u64 now;
 
-	if (!out && !track_cpus) {
+	if (!out && !track_cpus && !is_awaited) {
 		barrier(); /* else clang ORs the two pointers, which the verifier rejects */
 		if (!in)
 			return 0;
@@ -227,6 +251,8 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 		after_the_end(out, prev);
 		return 0;
 	}
+	if (is_awaited)
+		account_queue(cpu, occupant(out, prev), now);
 	if (out && !(out->flags & THREAD_ENDED))
 		leaves_cpu(out, prev, preempt, state_left_in(prev, prev_state), now);
 	if (in)
@@ -252,6 +278,8 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long id)
 		return 0;
 	crosses(thread, SLOT_RUN_USER, SLOT_RUN_KERNEL, left_user_space(thread, now));
 	call_begins(thread, is_32bit(current) ? LEDGER_32BIT_CALL : id, regs->ARCH_SP, now);
+	if (will_speak(thread))
+		call_speaks(thread, now);
 	return 0;
 }
 
@@ -263,12 +291,12 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 	bool same_image = true;
 	__u64 now;
 
-	if (!thread && user_count)
+	if (user_count && (!thread || thread->flags & THREAD_OUTSIDE))
 		thread = adopt_for_user(current, regs);
 	if (!thread || is_over_now())
 		return 0;
-	if (thread->maybe_timeout_ns)
-		resolve_timeout(thread, ret);
+	if (thread->unjudged_ns)
+		judge_wait(thread, ret);
 	if (thread->pending_count)
 		take_pending(thread, current);
 	if (thread->flags & (THREAD_NEW_IMAGE | THREAD_STARTING)) {
@@ -280,6 +308,8 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 	now = bpf_ktime_get_ns();
 	if (is_over(now))
 		return 0;
+	if (thread->nr >= 0 && has_spoken(thread, ret))
+		call_spoke(thread, ret);
 	crosses(thread, SLOT_RUN_KERNEL, SLOT_RUN_USER, now);
 	call_ends(thread, call_ended_at(thread, now), ret, regs->ARCH_SP, same_image);
 	thread->nr = NR_NONE;
@@ -407,7 +437,10 @@ int BPF_PROG(on_exec, struct task_struct *task)
 		forget_tid(thread);
 		note_numbers(thread, task);
 		remember_tid(thread);
-	} else if (is_gated(task)) {
+	}
+	if (thread && !(thread->flags & THREAD_OUTSIDE))
+		return 0;
+	if (is_gated(task)) {
 		adopt_as(task, THREAD_FOLLOW);
 		gated_pid = 0;
 	} else if (name_count || exe_count || user_count) {

@@ -33,8 +33,9 @@ static __always_inline bool has_sums(const struct thread *thread, struct task_st
 	       bpf_core_field_exists(task->sched_info.run_delay);
 }
 
-/* wait → ready at `now`. */
-static __always_inline void wakes(struct thread *thread, struct task_struct *task, __u64 now)
+/* wait → `to`, a ready slot, at `now`. */
+static __always_inline void wakes(struct thread *thread, struct task_struct *task, __u32 to,
+				  __u64 now)
 {
 	struct ledger_account *account = &thread->account;
 	__u32 slot = account->slot;
@@ -42,10 +43,10 @@ static __always_inline void wakes(struct thread *thread, struct task_struct *tas
 	__u64 ns;
 
 	write_begin(account);
-	ns = move(thread, SLOT_READY_WOKEN, now);
+	ns = move(thread, to, now);
 	write_end(account);
 	if (!from_seed)
-		count_interval(slot, ns);
+		count_interval(thread, slot, ns);
 	draw_wait(thread, task, slot, ns, now);
 }
 
@@ -85,7 +86,7 @@ static __noinline bool repair_wakeup(struct thread *thread, struct task_struct *
 	if (!fits(&ready, open))
 		return false;
 	thread->waker_kind = BY_NOBODY;
-	wakes(thread, task, now - ready);
+	wakes(thread, task, SLOT_READY_WOKEN, now - ready);
 	count_quality(QUALITY_REPAIRED_WAKEUPS);
 	return true;
 }
@@ -107,7 +108,7 @@ static __noinline bool repair_switch(struct thread *thread, struct task_struct *
 		if (!fits(&ready, open - ran))
 			return false;
 		thread->waker_kind = BY_NOBODY;
-		wakes(thread, task, now - ran - ready);
+		wakes(thread, task, SLOT_READY_WOKEN, now - ran - ready);
 	}
 	slot = account->slot;
 	write_begin(account);

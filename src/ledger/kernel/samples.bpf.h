@@ -30,8 +30,6 @@
 /* Random bits used per draw. Periods are below 2^40 ns, so products stay below 2^64. */
 #define DRAW_BITS 24
 
-const volatile bool with_stacks;
-
 __u64 draw_period_ns; /* user space raises it when too many intervals are drawn */
 __u64 draw_limit = LEDGER_FUSE;
 __u64 drawn; /* intervals drawn so far */
@@ -85,6 +83,10 @@ static __always_inline void fill_sample(struct sample_record *record, const stru
 	record->by_kind = pending->by_kind;
 	record->object_kind = pending->object_kind;
 	record->evidence = pending->evidence;
+	record->ended = pending->ended;
+	record->turn = pending->turn;
+	record->in_request = pending->in_request;
+	__builtin_memset(record->pad, 0, sizeof(record->pad));
 	record->tid = thread->here_tid;
 	record->key_pid = thread->pid;
 	record->cpu = SAMPLE_NO_CPU;
@@ -196,6 +198,9 @@ static __always_inline void note_wait(struct pending *new, const struct ledger_k
 	new->first = wait->first;
 	new->by_kind = wait->by_kind;
 	new->evidence = wait->evidence;
+	new->ended = wait->ended;
+	new->turn = wait->turn;
+	new->in_request = wait->in_request;
 	new->object_kind = wait->object_kind;
 	new->object[0] = wait->object[0];
 	new->object[1] = wait->object[1];
@@ -215,8 +220,10 @@ static __always_inline bool draw_open(const struct thread *thread, struct pendin
 	    !is_drawn(random, worth(thread, ns), draw_period_ns))
 		return false;
 	weigh(new, thread, slot, ns, draw_period_ns, end_ns);
-	if (SLOT_IS_WAIT(slot))
+	if (SLOT_IS_WAIT(slot)) {
 		note_wait(new, &thread->wait);
+		new->ended = ENDED_OPEN;
+	}
 	if (SLOT_IS_WAIT(slot) && is_handed_on(thread)) {
 		new->first = first_holder(&thread->wait);
 		new->by = 0;
@@ -271,7 +278,8 @@ static __always_inline struct pending *find_pending(struct thread *thread,
 		else if (pending->slot == new->slot && pending->kernel == new->kernel &&
 			 pending->ip == new->ip && pending->sp == new->sp &&
 			 pending->by == new->by && pending->by_kind == new->by_kind &&
-			 pending->evidence == new->evidence &&
+			 pending->evidence == new->evidence && pending->ended == new->ended &&
+			 pending->turn == new->turn && pending->in_request == new->in_request &&
 			 pending->object[0] == new->object[0] && pending->count < MOST_COUNT)
 			return pending;
 	}
@@ -318,7 +326,7 @@ static __always_inline bool is_in_call(const struct thread *thread, struct task_
 	if (full)
 		return thread->nr != NR_NONE;
 	regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	return syscall_of(regs) >= 0 && slot != SLOT_READY_PREEMPTED && slot != SLOT_WAIT_STOPPED;
+	return syscall_of(regs) >= 0 && !SLOT_IS_READY(slot) && slot != SLOT_WAIT_STOPPED;
 }
 
 /* The current thread leaves the CPU. */

@@ -2,8 +2,9 @@
 /* Seeding: an iterator opens the accounts of threads that already exist. */
 #pragma once
 
+#include "ledger/kernel/outside.bpf.h"
+#include "ledger/kernel/quota.bpf.h"
 #include "ledger/kernel/repair.bpf.h"
-#include "ledger/kernel/targets.bpf.h"
 
 /* The current state of an existing thread. If a hook moves the thread meanwhile, the hook wins. */
 static __always_inline __u32 seed_slot(struct thread *thread, struct task_struct *task)
@@ -19,7 +20,7 @@ static __always_inline __u32 seed_slot(struct thread *thread, struct task_struct
 	if (thread->nr == NR_NONE)
 		thread->nr = syscall_in_flight(thread, task, regs);
 	if (!state)
-		return SLOT_READY_PREEMPTED;
+		return is_throttled(task) ? SLOT_READY_THROTTLED : SLOT_READY_PREEMPTED;
 	if (state & TASK_NEW)
 		return SLOT_READY_WOKEN; /* created, but not yet woken for the first time */
 	slot = cause_of_wait(thread, task, state, false);
@@ -31,15 +32,13 @@ static __always_inline __u32 seed_slot(struct thread *thread, struct task_struct
  * SLOT_SEEDING keeps hooks off while the account is being opened, because this can run on another
  * CPU than the thread. The second pass finds what the hooks miss meanwhile.
  */
-static __always_inline void seed(struct task_struct *task)
+static __always_inline void seed(struct task_struct *task, __u32 flags)
 {
 	struct ledger_account *account;
 	struct thread *thread;
-	__u32 flags, slot;
+	__u32 slot;
 	__u64 now;
 
-	if (!is_wanted(task, &flags))
-		return;
 	thread = new_thread(task, flags);
 	if (!thread)
 		return;

@@ -9,8 +9,6 @@
 #include "bpf/path.bpf.h"
 #include "ledger/kernel/cause.bpf.h"
 
-const volatile struct call_shape shape_of[LEDGER_SYSCALLS];
-
 /* A separate ring: a burst of slow calls must not fill the ring of the last records of threads. */
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);

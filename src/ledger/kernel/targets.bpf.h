@@ -295,3 +295,12 @@ static __always_inline struct thread *new_thread(struct task_struct *task, __u32
 	remember_tid(thread);
 	return thread;
 }
+
+/* An outside thread now matches the target. Its account goes on, with the time before included. */
+static __always_inline void no_longer_outside(struct thread *thread, __u32 flags)
+{
+	if (!(thread->flags & THREAD_OUTSIDE))
+		return;
+	__sync_fetch_and_or(&thread->flags, flags);
+	__sync_fetch_and_and(&thread->flags, ~THREAD_OUTSIDE);
+}

@@ -29,9 +29,18 @@ struct pending {
 	__u64 object[2];
 	__u16 count;
 	__u8 slot, flags;
-	__u8 by_kind, object_kind, evidence, pad;
+	__u8 by_kind, object_kind, evidence;
+	__u8 ended, turn, in_request; /* as in ledger_key */
+	__u8 pad[6];
 };
 #define MOST_PENDING 4
+
+/* A request that the thread submitted to io_uring, see uring.bpf.h. */
+struct submitted_request {
+	__u64 address; /* 0: finished */
+	__u64 submit_ns;
+};
+#define MOST_REQUESTS 4
 
 /*
  * A call that a signal interrupted, until it is known whether the kernel restarts it; see
@@ -48,18 +57,50 @@ struct interrupted_call {
 	__u16 state;
 };
 
+/* A request, or a connection, that may be unanswered; see asks.bpf.h. */
+struct ask {
+	__u64 inode; /* of the socket; 0: none */
+	__u64 file;
+	__s32 fd; /* -1 at level sched */
+	__u32 pad;
+};
+
+/* What can change the turn of a wait while it lasts, see turns.bpf.h. */
+enum turn_watch {
+	WATCH_NOTHING,
+	WATCH_SOCKET, /* another thread may ask on the socket */
+	WATCH_EPOLL,  /* another thread may ask on a socket in the epoll instance turn_at */
+	WATCH_UNSENT, /* the socket turn_at holds a part of the request back */
+};
+
+/* Identifies a thread without an account. */
+struct outside_key {
+	__u64 start_ns;
+	__u32 pid; /* the kernel's; 0: none */
+	__u32 pad;
+};
+
+/* Sums of the thread's latest syscalls, by the lowest bits of their number. count 0: free. */
+struct call_cell {
+	__u64 total_ns, run_ns;
+	__u32 count, errors;
+	__u32 nr;
+	__u32 flush; /* as in struct thread */
+};
+#define CALL_CELLS 8
+
 struct thread {
 	/* The fields of struct identity come first: signals read these from the same storage. */
 	__u64 id;
 	__u32 here_pid; /* in gapless's pid namespace, as in its /proc; 0: not visible there */
 	__u32 here_tid;
 	__u64 ended_ns; /* see end_of_call() */
+	__u32 flags;
+	__u32 flush; /* the value of the global `flush` when the cell was last flushed */
 	struct ledger_account account;
 	__u32 pid;    /* the kernel's tgid; (pid, ns_tid) is the key of the map tids */
 	__u32 ns_tid; /* the tid in its own pid namespace, as found in user memory */
-	__u32 flags;
-	__u32 flush; /* the value of the global `flush` when the cell was last flushed */
-	__s32 nr;    /* the syscall in flight, or NR_NONE, NR_KERNEL */
+	__s32 nr;     /* the syscall in flight, or NR_NONE, NR_KERNEL */
 	__s32 last_nr;
 	__u64 call_ns;     /* when the syscall began */
 	__u64 call_off_ns; /* off_ns at call_ns */
@@ -90,15 +131,30 @@ struct thread {
 	struct ledger_key wait;
 	struct ledger_key cell;
 	struct ledger_sum cell_sum;
-	__u64 maybe_timeout_ns; /* a wait that may have timed out: see timeouts.bpf.h */
+	__u64 unjudged_ns; /* a wait that the return value will judge: see outcome.bpf.h */
 	__u64 unjudged_by;
-	__u32 unjudged_by_kind;
-	__u16 by_interrupt; /* the waking came from an interrupt, even if a sender is known */
-	__u16 by_rcu;       /* the waking came from RCU */
-	__u64 left_stack;   /* how it left the CPU, see samples.bpf.h */
+	__u8 unjudged_by_kind;
+	__u8 waker_ended;  /* enum ledger_ended, as far as the waking shows it */
+	__u8 by_interrupt; /* the waking came from an interrupt, even if a sender is known */
+	__u8 by_rcu;       /* the waking came from RCU */
+	__s32 request_fd;
+	__u64 request;    /* inode of the socket that it read a request from; 0: none */
+	struct ask asked; /* its latest one */
+	__u64 turn_at;    /* see turn_watch */
+	__u8 turn_watch;  /* enum turn_watch */
+	__u8 turn_undone; /* the send in flight was the first since we were answered */
+	__u8 pad2[2];
+	__u32 place; /* in the list of a CPU's queued threads, see queue.bpf.h; 0: none */
+	struct outside_key suspect; /* may keep it waiting, see outside.bpf.h */
+	__u64 left_stack;           /* how it left the CPU, see samples.bpf.h */
 	__u8 left, left_none, switch_out_shift, pad;
+	__u64 fault_inode; /* the file of its last fault in a file, see fault.bpf.h */
+	__u64 fault_number;
+	struct submitted_request requests[MOST_REQUESTS];
+	__u32 next_request;
 	__u32 pending_count;
 	struct pending pending[MOST_PENDING];
+	struct call_cell calls[CALL_CELLS];
 };
 
 _Static_assert(__builtin_offsetof(struct thread, account) ==
@@ -106,6 +162,9 @@ _Static_assert(__builtin_offsetof(struct thread, account) ==
 	       "user space makes one to calibrate with");
 _Static_assert(__builtin_offsetof(struct thread, ended_ns) ==
 		       __builtin_offsetof(struct identity, ended_ns),
+	       "signals read a struct identity there");
+_Static_assert(__builtin_offsetof(struct thread, flags) ==
+		       __builtin_offsetof(struct identity, flags),
 	       "signals read a struct identity there");
 
 struct {

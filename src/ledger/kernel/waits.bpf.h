@@ -68,27 +68,44 @@ static __always_inline bool same_key(const struct ledger_key *a, const struct le
 {
 	return a->object[0] == b->object[0] && a->by == b->by && a->slot == b->slot &&
 	       a->object_kind == b->object_kind && a->by_kind == b->by_kind &&
-	       a->evidence == b->evidence && a->object[1] == b->object[1] && a->first == b->first;
+	       a->evidence == b->evidence && a->object[1] == b->object[1] && a->first == b->first &&
+	       a->ended == b->ended && a->turn == b->turn && a->in_request == b->in_request;
+}
+
+/* A wait that timed out was ended by nobody. If the holder of its lock is known, keep that one. */
+static __always_inline void set_outcome(const struct thread *thread, struct ledger_key *wait,
+					__u8 ended)
+{
+	wait->ended = ended;
+	if (wait->evidence == EVIDENCE_OWNER || wait->evidence == EVIDENCE_HANDED)
+		return;
+	if (ended == ENDED_TIMEOUT) {
+		wait->by = 0;
+		wait->by_kind = BY_TIMEOUT;
+		wait->evidence = EVIDENCE_TIMEOUT;
+		return;
+	}
+	wait->by = thread->unjudged_by;
+	wait->by_kind = thread->unjudged_by_kind;
+	wait->evidence = wait->by_kind == BY_NOBODY ? EVIDENCE_NONE : EVIDENCE_WAKER;
 }
 
 /*
- * The return value of the call will show whether the wait timed out. Until then, assume the same as
- * for the previous wait of its kind.
+ * The return value of the call will show how the wait ended. Until then, assume the same as for the
+ * previous wait of its kind.
  */
 static __always_inline void assume_last_outcome(struct thread *thread, struct ledger_key *wait,
 						__u64 ns)
 {
 	const struct ledger_key *last = &thread->cell;
 
-	thread->maybe_timeout_ns = ns;
+	thread->unjudged_ns = ns;
 	thread->unjudged_by = wait->by;
 	thread->unjudged_by_kind = wait->by_kind;
-	if (last->by_kind != BY_TIMEOUT || last->slot != wait->slot ||
-	    last->object[0] != wait->object[0] || last->object_kind != wait->object_kind)
-		return;
-	wait->by = 0;
-	wait->by_kind = BY_TIMEOUT;
-	wait->evidence = EVIDENCE_TIMEOUT;
+	if (last->slot == wait->slot && last->object[0] == wait->object[0] &&
+	    last->object_kind == wait->object_kind &&
+	    (last->ended == ENDED_TIMEOUT || last->ended == ENDED_EVENT))
+		set_outcome(thread, wait, last->ended);
 }
 
 /* A wait of `ns` ended; thread->wait is its cause. Called between write_begin() and write_end(). */
@@ -100,6 +117,7 @@ VERIFIED_ONCE int wait_ended(struct thread *thread, __u32 slot, __u64 ns)
 		return 0;
 	wait = &thread->wait;
 	wait->slot = slot;
+	wait->ended = thread->waker_kind == BY_NOBODY ? ENDED_UNKNOWN : thread->waker_ended;
 	if (wait->evidence == EVIDENCE_OWNER) {
 		judge_holder(thread);
 	} else {
@@ -107,9 +125,8 @@ VERIFIED_ONCE int wait_ended(struct thread *thread, __u32 slot, __u64 ns)
 		wait->by_kind = thread->waker_kind;
 		wait->evidence = thread->waker_kind == BY_NOBODY ? EVIDENCE_NONE : EVIDENCE_WAKER;
 	}
-	thread->maybe_timeout_ns = 0;
-	if (full && (wait->evidence == EVIDENCE_NONE ||
-		     (thread->by_interrupt && wait->evidence == EVIDENCE_WAKER)))
+	thread->unjudged_ns = 0;
+	if (full && wait->ended == ENDED_UNKNOWN)
 		assume_last_outcome(thread, wait, ns);
 	/* If we miss the next waking, report no culprit rather than a wrong one. */
 	thread->waker_kind = BY_NOBODY;
@@ -133,12 +150,14 @@ struct {
 	__type(value, struct ledger_histogram);
 } histograms SEC(".maps");
 
-VERIFIED_ONCE int count_interval(__u32 slot, __u64 ns)
+VERIFIED_ONCE int count_interval(const struct thread *thread, __u32 slot, __u64 ns)
 {
 	__u32 index = bpf_get_smp_processor_id() * SLOT_COUNT + slot;
 	struct ledger_histogram *histogram = bpf_map_lookup_elem(&histograms, &index);
 	__u32 bucket = histogram_bucket(ns);
 
+	if (!thread || thread->flags & THREAD_OUTSIDE)
+		return 0;
 	if (histogram && bucket < HISTOGRAM_BUCKETS)
 		histogram->buckets[bucket]++;
 	else

@@ -11,9 +11,15 @@
  */
 #pragma once
 
-#include "ledger/kernel/cause.bpf.h"
+#include "ledger/kernel/outside.bpf.h"
 
-#define PF_EXITING     0x00000004
+#define PF_EXITING 0x00000004
+
+#define TASK_INTERRUPTIBLE 0x00000001
+
+/* JOBCTL_PENDING_MASK: a stop or a trap of a debugger is pending. */
+#define JOBCTL_PENDING (1UL << 17 | 1UL << 19 | 1UL << 20)
+#define TIMER_SOFTIRQ  1
 #define NET_RX_SOFTIRQ 3
 #define RCU_SOFTIRQ    9
 
@@ -23,8 +29,13 @@ struct delivery {
 	__u64 sender; /* its task; 0: nothing was sent */
 	__u64 stack_mark;
 	__u32 softirq; /* the vector being run; 0: none */
-	__u32 in_timer;
+	__u16 in_timer;
+	__u16 seen; /* SEEN_…: these hooks work on this CPU */
 };
+
+#define SEEN_SOFTIRQ 1
+#define SEEN_TIMER   2
+#define SEEN_BOTH    (SEEN_SOFTIRQ | SEEN_TIMER)
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -155,13 +166,41 @@ static __always_inline void look_for_release(struct thread *thread, struct task_
 		note_release(thread, regs->ARCH_ARG1, current->tgid);
 }
 
-static __always_inline void woken_by(struct thread *thread)
+/* The same as recalc_sigpending() of the kernel. */
+static __always_inline bool has_signal(const struct task_struct *task)
+{
+	return (task->pending.signal.sig[0] | task->signal->shared_pending.signal.sig[0]) &
+		       ~task->blocked.sig[0] ||
+	       task->jobctl & JOBCTL_PENDING;
+}
+
+/*
+ * How the wait ends, as far as the waking shows it. A timer may be a timeout or anything else; all
+ * other interrupts, and all threads, bring the event or a signal.
+ */
+static __always_inline __u8 ends_by(const struct thread *thread, const struct task_struct *task)
+{
+	struct delivery *delivery;
+
+	if (task->__state & (TASK_INTERRUPTIBLE | TASK_WAKEKILL) && has_signal(task))
+		return ENDED_SIGNAL;
+	if (!thread->by_interrupt)
+		return ENDED_EVENT;
+	delivery = delivery_here();
+	return delivery && delivery->seen == SEEN_BOTH && !delivery->in_timer &&
+			       delivery->softirq != TIMER_SOFTIRQ
+		       ? ENDED_EVENT
+		       : ENDED_UNKNOWN;
+}
+
+static __always_inline void woken_by(struct thread *thread, struct task_struct *task)
 {
 	struct task_struct *current = bpf_get_current_task_btf();
 	struct thread *waker;
 
 	thread->by_interrupt = in_interrupt(&thread->stack_mark, current, thread);
 	thread->by_rcu = wakes_for_rcu(current, thread->by_interrupt);
+	thread->waker_ended = ends_by(thread, task);
 	if (thread->by_interrupt && !(receives(thread) && delivers_for(current))) {
 		thread->waker = 0;
 		thread->waker_kind = BY_INTERRUPT;
@@ -176,10 +215,31 @@ static __always_inline void woken_by(struct thread *thread)
 		thread->last_waker_pid = current->pid;
 		thread->last_waker_kind = waker ? BY_THREAD : BY_UNACCOUNTED;
 		thread->last_waker_id = waker ? waker->id : (__u64)current->pid;
+		if (!waker)
+			note_waker(thread, current);
 	}
 	thread->waker = thread->last_waker_id;
 	thread->waker_kind = thread->last_waker_kind;
 	look_for_release(thread, current);
+}
+
+/* Somebody wakes `task`, which has no account. If a wanted thread does, it may wait for it next. */
+static __always_inline void note_woken(struct task_struct *task)
+{
+	struct task_struct *current = bpf_get_current_task_btf();
+	struct delivery *delivery;
+	struct thread *thread;
+
+	if (!can_be_outside(task))
+		return;
+	thread = find(current);
+	if (!thread || thread->flags & THREAD_OUTSIDE || (__s32)thread->suspect.pid == task->pid)
+		return;
+	delivery = delivery_here();
+	if (!delivery ||
+	    (in_interrupt(&delivery->stack_mark, current, NULL) && !delivers_for(current)))
+		return;
+	thread->suspect = (struct outside_key) { task->start_boottime, task->pid };
 }
 
 /* A packet to a socket on this machine, in the context of the sender or of a reply to it. */
@@ -199,8 +259,10 @@ int BPF_PROG(on_softirq_entry, unsigned int vector)
 {
 	struct delivery *delivery = delivery_here();
 
-	if (delivery)
-		delivery->softirq = vector;
+	if (!delivery)
+		return 0;
+	delivery->softirq = vector;
+	delivery->seen |= SEEN_SOFTIRQ;
 	return 0;
 }
 
@@ -222,8 +284,10 @@ int BPF_PROG(on_timer_entry)
 {
 	struct delivery *delivery = delivery_here();
 
-	if (delivery)
-		delivery->in_timer = 1;
+	if (!delivery)
+		return 0;
+	delivery->in_timer = 1;
+	delivery->seen |= SEEN_TIMER;
 	return 0;
 }
 

@@ -20,6 +20,8 @@
 /* Limit for the stack of a waker or of a thread that leaves the CPU: scheduler locks are held. */
 #define SCHEDULER_MOST_FRAMES 256
 
+const volatile bool with_stacks;
+
 enum walk_place { WALK_TICK, WALK_SYSCALL, WALK_SCHEDULER, WALK_PLACES };
 
 struct {

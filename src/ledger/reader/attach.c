@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -31,6 +32,7 @@ enum ledger_need {
 	NEED_STACKS = 2,
 	NEED_NAMES = 4,   /* threads are chosen by name */
 	NEED_CGROUPS = 8, /* threads are chosen by cgroup */
+	NEED_SCHED = 16,  /* level sched */
 };
 
 /*
@@ -43,6 +45,8 @@ static const struct hook hooks[] = {
 	{ "sched_switch", { "on_switch" }, HOOK_VITAL },
 	{ "sched_waking", { "on_waking" } },
 	{ "sched_wakeup", { "on_wakeup" }, HOOK_VITAL },
+	{ "sched_wakeup_new", { "on_wakeup_new" } },
+	{ "sched_migrate_task", { "on_migrate" } },
 	{ "netif_rx", { "on_netif_rx" } },
 	{ "softirq_entry", { "on_softirq_entry" } },
 	{ "softirq_exit", { "on_softirq_exit" } },
@@ -50,9 +54,14 @@ static const struct hook hooks[] = {
 	{ "hrtimer_expire_entry", { "on_timer_entry" } },
 	{ "contention_begin", { "on_contention_begin" } },
 	{ "contention_end", { "on_contention_end" } },
+	{ "mm_filemap_fault", { "on_file_fault", "on_file_fault_entry", "on_file_fault_probe" } },
+	{ "io_uring_submit_req", { "on_uring_submit", "on_uring_submit_sqe" } },
+	{ "io_uring_complete", { "on_uring_complete" } },
 	{ "sys_enter", { "on_sys_enter" }, HOOK_AT_CALLS, NEED_FULL },
 	{ "sys_exit", { "on_sys_exit" }, HOOK_AT_CALLS | HOOK_LAST, NEED_FULL | NEED_STACKS },
-	{ "signal_deliver", { "on_signal_deliver" }, 0, NEED_FULL },
+	{ "signal_deliver", { "on_signal_deliver" }, 0, NEED_FULL | NEED_STACKS },
+	{ "sock_send_length", { "on_sock_send" }, 0, NEED_SCHED },
+	{ "sock_recv_length", { "on_sock_receive" }, 0, NEED_SCHED },
 	{ "sched_process_exec", { "on_exec" }, HOOK_VITAL },
 	{ "task_rename", { "on_rename" }, 0, NEED_NAMES },
 	{ "cgroup_attach_task", { "on_cgroup_attach" }, 0, NEED_CGROUPS },
@@ -61,7 +70,7 @@ static const struct hook hooks[] = {
 
 static unsigned needs_of(const struct ledger_options *options)
 {
-	return (options->full ? NEED_FULL : 0) | (options->tick_ns ? NEED_STACKS : 0) |
+	return (options->full ? NEED_FULL : NEED_SCHED) | (options->tick_ns ? NEED_STACKS : 0) |
 	       (options->target->name_count ? NEED_NAMES : 0) |
 	       (options->target->cgroups.count ? NEED_CGROUPS : 0);
 }
@@ -88,6 +97,8 @@ static int set_knobs(struct ledger *ledger, const struct ledger_options *options
 	if (target->all) {
 		err |= bpf_map__set_max_entries(skel->maps.waits_a, WAITS_OF_ALL);
 		err |= bpf_map__set_max_entries(skel->maps.waits_b, WAITS_OF_ALL);
+		err |= bpf_map__set_max_entries(skel->maps.thread_calls_a, WAITS_OF_ALL);
+		err |= bpf_map__set_max_entries(skel->maps.thread_calls_b, WAITS_OF_ALL);
 	}
 	skel->rodata->by_cgroup = target->cgroups.count > 0;
 	skel->rodata->by_descent = target__has_descendants(target);
@@ -100,6 +111,7 @@ static int set_knobs(struct ledger *ledger, const struct ledger_options *options
 	skel->rodata->user_count = (uint32_t)target->user_count;
 	memcpy((void *)skel->rodata->users, target->users, sizeof(target->users));
 	ledger->by_user = target->user_count > 0;
+	skel->rodata->with_outside = options->outside && !target->all;
 	skel->rodata->drop_every = options->drop_every;
 	skel->rodata->no_repair = options->drop_every > 0;
 	skel->rodata->nr_setuid = calls__number("setuid");
@@ -112,11 +124,14 @@ static int set_knobs(struct ledger *ledger, const struct ledger_options *options
 	skel->rodata->nr_restart = calls__number("restart_syscall");
 	calls__classes(classes);
 	memcpy((void *)skel->rodata->class_of, classes, sizeof(classes));
+	calls__talks(classes);
+	memcpy((void *)skel->rodata->talk_of, classes, sizeof(classes));
 	ledger->cpus = sys__cpus();
 	err |= bpf_map__set_max_entries(
 		skel->maps.calls, (uint32_t)(options->full ? ledger->cpus : 1) * LEDGER_SYSCALLS);
 	err |= bpf_map__set_max_entries(skel->maps.histograms, (uint32_t)ledger->cpus * SLOT_COUNT);
 	err |= bpf_map__set_max_entries(skel->maps.cpus, (uint32_t)ledger->cpus);
+	err |= bpf_map__set_max_entries(skel->maps.queues, (uint32_t)ledger->cpus);
 	return err;
 }
 
@@ -130,11 +145,12 @@ static int set_syscalls(struct ledger *ledger, const struct ledger_options *opti
 	ledger->with_syscalls = options->full && options->with_syscalls;
 	skel->rodata->with_syscalls = ledger->with_syscalls;
 	skel->rodata->with_slow_calls = ledger->with_syscalls && !options->no_events;
-	if (ledger->with_syscalls) {
-		calls__shapes(shapes);
-		memcpy((void *)skel->rodata->shape_of, shapes, sizeof(shapes));
+	calls__shapes(shapes);
+	memcpy((void *)skel->rodata->shape_of, shapes, sizeof(shapes));
+	for (size_t i = 0; i < LEDGER_PATH_STREAMS; i++)
+		skel->bss->path_streams[i].limit = LEDGER_PATH_FUSE;
+	if (ledger->with_syscalls)
 		return 0;
-	}
 	err |= bpf_map__set_max_entries(skel->maps.series_a, 1);
 	err |= bpf_map__set_max_entries(skel->maps.series_b, 1);
 	err |= bpf_map__set_max_entries(skel->maps.series_buckets, 1);
@@ -177,6 +193,28 @@ static int set_sampling(struct ledger *ledger, const struct ledger_options *opti
 	return err;
 }
 
+static bool has_program(const struct ledger *ledger, const char *event)
+{
+	for (size_t i = 0; i < ledger->hook_count; i++)
+		if (!strcmp(ledger->uses[i].event, event))
+			return ledger->uses[i].program;
+	return false;
+}
+
+/* Turns need both directions: without one of them, an answer would never be seen. */
+static void set_turns(struct ledger *ledger, bool full)
+{
+	struct timespec tick = {};
+
+	/* The resolution of the coarse clock is one jiffy. */
+	if (clock_getres(CLOCK_MONOTONIC_COARSE, &tick))
+		return;
+	ledger->skel->rodata->jiffy_ns = (uint64_t)tick.tv_nsec;
+	ledger->skel->rodata->with_turns =
+		has_program(ledger, full ? "sys_enter" : "sock_send_length") &&
+		has_program(ledger, full ? "sys_exit" : "sock_recv_length");
+}
+
 static int choose_hooks(struct ledger *ledger, const struct ledger_options *options,
 			struct features *features)
 {
@@ -199,6 +237,7 @@ static int choose_hooks(struct ledger *ledger, const struct ledger_options *opti
 			  ledger->uses[i].why_not);
 		return -ENOTSUP;
 	}
+	set_turns(ledger, options->full);
 	return 0;
 }
 

@@ -10,7 +10,7 @@
 #include "core/target.h"
 #include "ledger/ledger.h"
 
-#define LEDGER_HOOKS 18
+#define LEDGER_HOOKS 25
 
 struct ledger;
 
@@ -25,6 +25,7 @@ struct ledger_options {
 	 */
 	bool early;
 	uint32_t gated_pid;  /* a process that is wanted from its exec on; 0: none */
+	bool outside;        /* also open accounts of threads that keep the target waiting */
 	uint32_t drop_every; /* test switch: ignore every Nth wakeup; 0: none */
 	/* Stacks: */
 	uint64_t tick_ns;     /* mean period of the samples of running time; 0: no stacks */
@@ -43,6 +44,8 @@ struct ledger_takers {
 };
 typedef int (*ledger_take_wait_fn)(void *context, const struct ledger_key *key,
 				   const struct ledger_sum *sum);
+typedef int (*ledger_take_occupant_fn)(void *context, const struct ledger_occupant_key *key,
+				       const struct ledger_occupant *sum);
 
 /*
  * Loads and attaches. Records from the ring go to `take`; stacks and samples (bpf/stack.h) go to
@@ -74,12 +77,21 @@ void ledger__stop(struct ledger *ledger);
 /* Reads the accounts that changed after `changed_after_ns` (0: all of them). */
 int ledger__snapshot(struct ledger *ledger, uint64_t changed_after_ns, ledger_take_record_fn take,
 		     void *context);
+/* Opens the accounts that hooks or snapshots have asked for. ledger__snapshot() begins with this.
+ */
+int ledger__seed_due(struct ledger *ledger);
+/*
+ * The main thread of the process `pid` keeps a thread of the target waiting: the next seeding opens
+ * its account as that of an outside thread, if it has none yet.
+ */
+int ledger__want_outside(struct ledger *ledger, uint32_t pid);
 /* Takes the records in the rings. Waits at most timeout_ms for the first. */
 int ledger__poll(struct ledger *ledger, int timeout_ms);
 
 /*
  * Stacks. The clock ticks begin with ledger__start(). Call ledger__hold_rate() regularly: it limits
- * the number of drawn intervals per second on the machine by adjusting their period.
+ * the number of drawn intervals per second on the machine by adjusting their period, and that of
+ * drawn paths of syscalls.
  */
 void ledger__hold_rate(struct ledger *ledger);
 /*
@@ -99,11 +111,25 @@ struct ledger_tables ledger__tables(const struct ledger *ledger);
 /* Time in the ledger that no sample represents. */
 uint64_t ledger__unsampled_ns(const struct ledger *ledger);
 
+/* How often the lock of this wait was released since the start, see kernel/holder.bpf.h. */
+uint32_t ledger__releases(const struct ledger *ledger, const struct ledger_key *wait);
+/* The id of an accounted thread, by its number in its own pid namespace. False if there is none. */
+bool ledger__find_tid(const struct ledger *ledger, uint32_t pid, uint32_t ns_tid, uint64_t *ret_id);
+
 /*
- * Takes and deletes the sums of waits from before the previous call; with `all`, every sum. `all`
- * is allowed only after ledger__freeze().
+ * Takes and deletes the sums of waits and occupants from before the previous call; with `all`,
+ * every sum. `all` is allowed only after ledger__freeze().
  */
-int ledger__drain_waits(struct ledger *ledger, bool all, ledger_take_wait_fn take, void *context);
+int ledger__drain_sums(struct ledger *ledger, bool all, ledger_take_wait_fn take_wait,
+		       ledger_take_occupant_fn take_occupant, void *context);
+
+/*
+ * Takes and deletes the sums of syscalls per thread, in the same way. Call it before
+ * ledger__drain_waits(), which makes the maps change places.
+ */
+typedef int (*ledger_take_calls_fn)(void *context, const struct ledger_thread_call *call,
+				    const struct ledger_call_sum *sum);
+int ledger__drain_calls(struct ledger *ledger, bool all, ledger_take_calls_fn take, void *context);
 
 /*
  * Per CPU: LEDGER_SYSCALLS calls, SLOT_COUNT histograms, one ledger_cpu. They are mapped from the
@@ -127,6 +153,7 @@ bool ledger__shares_calls(const struct ledger *ledger);
 void ledger__share_buckets(struct ledger *ledger, int number, const struct ledger_call *call);
 
 uint64_t ledger__quality(const struct ledger *ledger, enum ledger_quality which);
+uint64_t ledger__outside(const struct ledger *ledger, enum ledger_outside which);
 uint64_t ledger__lost(const struct ledger *ledger, enum lost which);
 /* Sum over all programs; law 3. */
 uint64_t ledger__recursion_misses(const struct ledger *ledger);

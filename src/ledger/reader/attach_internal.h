@@ -25,6 +25,7 @@ struct ledger {
 	struct periods *periods;
 	uint64_t tick_ns, seed;
 	uint64_t rate_ns, rate_drawn, rate_left; /* time and counts at the last rate check */
+	uint64_t rate_paths[LEDGER_PATH_STREAMS];
 	bool with_syscalls;
 	bool by_user;       /* threads are chosen by their user */
 	uint64_t seeded_ns; /* last seeding after the start */

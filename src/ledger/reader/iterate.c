@@ -132,18 +132,41 @@ static bool is_seeding_due(const struct ledger *ledger)
 	       (ledger->by_user && clock__now_ns() - ledger->seeded_ns > USERS_NS);
 }
 
+/* Two passes, as at the start. */
+static int seed_again(struct ledger *ledger)
+{
+	int err;
+
+	ledger->skel->bss->reseed = 0;
+	ledger->seeded_ns = clock__now_ns();
+	err = seed(ledger);
+	empty(ledger->skel->maps.outside_pids);
+	return err ? err : seed(ledger);
+}
+
+int ledger__want_outside(struct ledger *ledger, uint32_t pid)
+{
+	const uint64_t id = pid;
+	const uint8_t one = 1;
+
+	if (bpf_map_update_elem(bpf_map__fd(ledger->skel->maps.outside_pids), &id, &one, BPF_ANY))
+		return -errno;
+	ledger->skel->bss->reseed = 1;
+	return 0;
+}
+
+int ledger__seed_due(struct ledger *ledger)
+{
+	return is_seeding_due(ledger) ? seed_again(ledger) : 0;
+}
+
 int ledger__snapshot(struct ledger *ledger, uint64_t changed_after_ns, ledger_take_record_fn take,
 		     void *context)
 {
 	cleanup(bpf_link__destroy_p) struct bpf_link *link = NULL;
 	cleanup(close_p) int fd = -1;
-	int err = 0;
+	int err = ledger__seed_due(ledger);
 
-	if (is_seeding_due(ledger)) {
-		ledger->skel->bss->reseed = 0;
-		ledger->seeded_ns = clock__now_ns();
-		err = seed(ledger);
-	}
 	if (!err)
 		err = open_iterator(ledger->skel->progs.on_snapshot, &link, &fd);
 	if (err)

@@ -16,36 +16,98 @@
 /* No hook runs this long. */
 #define LONG_AGO_NS UINT64_C(500000000)
 
-struct waits_taker {
-	ledger_take_wait_fn take;
+struct sums_taker {
+	ledger_take_wait_fn take_wait;
+	ledger_take_occupant_fn take_occupant;
 	void *context;
 };
 
 static int take_wait(void *context, const void *key, const void *sum)
 {
-	const struct waits_taker *taker = context;
+	const struct sums_taker *taker = context;
 
-	return taker->take(taker->context, key, sum);
+	return taker->take_wait(taker->context, key, sum);
 }
 
-int ledger__drain_waits(struct ledger *ledger, bool all, ledger_take_wait_fn take, void *context)
+static int take_occupant(void *context, const void *key, const void *sum)
+{
+	const struct sums_taker *taker = context;
+
+	return taker->take_occupant(taker->context, key, sum);
+}
+
+static int drain_turn(struct ledger *ledger, bool b, struct sums_taker *taker)
+{
+	struct ledger_bpf *skel = ledger->skel;
+	int err = drain__map(b ? skel->maps.waits_b : skel->maps.waits_a, take_wait, taker);
+
+	if (err)
+		return err;
+	return drain__map(b ? skel->maps.occupants_b : skel->maps.occupants_a, take_occupant,
+			  taker);
+}
+
+int ledger__drain_sums(struct ledger *ledger, bool all, ledger_take_wait_fn take_wait_to,
+		       ledger_take_occupant_fn take_occupant_to, void *context)
 {
 	struct ledger_bpf *skel = ledger->skel;
 	uint32_t active = skel->bss->active;
-	struct waits_taker taker = { take, context };
+	struct sums_taker taker = { take_wait_to, take_occupant_to, context };
 	int err;
 
 	/* The inactive map was active until the last call. Hooks may use it shortly after that. */
 	if (clock__now_ns() - ledger->swapped_ns < LONG_AGO_NS)
 		ledger__settle(ledger);
-	err = drain__map(active ? skel->maps.waits_a : skel->maps.waits_b, take_wait, &taker);
+	err = drain_turn(ledger, !active, &taker);
 	if (!err && all)
-		err = drain__map(active ? skel->maps.waits_b : skel->maps.waits_a, take_wait,
-				 &taker);
+		err = drain_turn(ledger, active, &taker);
 	skel->bss->active = !active;
 	ledger->swapped_ns = clock__now_ns();
 	skel->bss->flush++;
 	return err;
+}
+
+struct calls_taker {
+	ledger_take_calls_fn take;
+	void *context;
+};
+
+static int take_calls(void *context, const void *key, const void *sum)
+{
+	const struct calls_taker *taker = context;
+
+	return taker->take(taker->context, key, sum);
+}
+
+int ledger__drain_calls(struct ledger *ledger, bool all, ledger_take_calls_fn take, void *context)
+{
+	struct ledger_bpf *skel = ledger->skel;
+	uint32_t active = skel->bss->active;
+	struct calls_taker taker = { take, context };
+	int err;
+
+	if (clock__now_ns() - ledger->swapped_ns < LONG_AGO_NS)
+		ledger__settle(ledger);
+	err = drain__map(active ? skel->maps.thread_calls_a : skel->maps.thread_calls_b, take_calls,
+			 &taker);
+	if (!err && all)
+		err = drain__map(active ? skel->maps.thread_calls_b : skel->maps.thread_calls_a,
+				 take_calls, &taker);
+	return err;
+}
+
+uint32_t ledger__releases(const struct ledger *ledger, const struct ledger_key *wait)
+{
+	uint32_t pid = wait->object_kind == OBJECT_FUTEX ? wait->pid : 0;
+
+	return ledger->skel->bss->releases[release_index(wait->object[0], pid)];
+}
+
+bool ledger__find_tid(const struct ledger *ledger, uint32_t pid, uint32_t ns_tid, uint64_t *ret_id)
+{
+	const struct tid_key key = { pid, ns_tid };
+
+	return !bpf_map_lookup_elem(bpf_map__fd(ledger->skel->maps.tids), &key, ret_id);
 }
 
 int ledger__cpus(const struct ledger *ledger)
@@ -111,6 +173,11 @@ void ledger__share_buckets(struct ledger *ledger, int number, const struct ledge
 uint64_t ledger__quality(const struct ledger *ledger, enum ledger_quality which)
 {
 	return ledger->skel->bss->quality[which];
+}
+
+uint64_t ledger__outside(const struct ledger *ledger, enum ledger_outside which)
+{
+	return ledger->skel->bss->outside[which];
 }
 
 uint64_t ledger__lost(const struct ledger *ledger, enum lost which)

@@ -22,6 +22,9 @@
 #define RATE_AIM  1500
 #define RATE_MOST 2000
 
+/* Limit of paths per second: of each syscall, those that failed and the others. */
+#define PATH_RATE_MOST 250
+
 #define MOST_SHIFT 12
 
 #define SECOND_NS        UINT64_C(1000000000)
@@ -122,20 +125,33 @@ static void hold_left(struct ledger *ledger, uint64_t elapsed_ns)
 	ledger->rate_left = taken;
 }
 
+/* The same for paths of one syscall. A stream that is not in use needs no care. */
+static void hold_paths(struct ledger_path_stream *stream, uint64_t *last, uint64_t elapsed_ns)
+{
+	uint64_t drawn = stream->drawn, rate = (drawn - *last) * SECOND_NS / elapsed_ns;
+	uint32_t shift = stream->shift;
+
+	for (; rate > PATH_RATE_MOST && shift < MOST_SHIFT; rate /= 2)
+		shift++;
+	if (rate < PATH_RATE_MOST / 4 && shift)
+		shift--;
+	if (stream->shift != shift)
+		stream->shift = shift < MOST_SHIFT ? shift : MOST_SHIFT;
+	if (stream->limit != drawn + LEDGER_PATH_FUSE)
+		stream->limit = drawn + LEDGER_PATH_FUSE;
+	*last = drawn;
+}
+
 /*
  * Raises the period at once, but lowers it by half at a time. Weights stay right, because each
  * sample contains its period.
  */
-void ledger__hold_rate(struct ledger *ledger)
+static void hold_drawn(struct ledger *ledger, uint64_t elapsed_ns)
 {
-	uint64_t now_ns = clock__now_ns(), elapsed_ns = now_ns - ledger->rate_ns;
-	uint64_t drawn, rate, period_ns;
+	uint64_t drawn = ledger->skel->bss->drawn;
+	uint64_t rate = (drawn - ledger->rate_drawn) * SECOND_NS / elapsed_ns;
+	uint64_t period_ns = ledger->skel->bss->draw_period_ns;
 
-	if (!ledger->tick_ns || elapsed_ns < LEAST_ELAPSED_NS)
-		return;
-	drawn = ledger->skel->bss->drawn;
-	rate = (drawn - ledger->rate_drawn) * SECOND_NS / elapsed_ns;
-	period_ns = ledger->skel->bss->draw_period_ns;
 	if (rate > RATE_MOST)
 		period_ns = period_ns * rate / RATE_AIM;
 	else if (rate < RATE_AIM / 3)
@@ -146,8 +162,21 @@ void ledger__hold_rate(struct ledger *ledger)
 		period_ns = MOST_PERIOD_NS;
 	ledger->skel->bss->draw_period_ns = period_ns;
 	ledger->skel->data->draw_limit = drawn + LEDGER_FUSE;
-	ledger->rate_ns = now_ns;
 	ledger->rate_drawn = drawn;
+}
+
+void ledger__hold_rate(struct ledger *ledger)
+{
+	uint64_t now_ns = clock__now_ns(), elapsed_ns = now_ns - ledger->rate_ns;
+
+	if (elapsed_ns < LEAST_ELAPSED_NS)
+		return;
+	ledger->rate_ns = now_ns;
+	for (uint32_t i = 0; i < LEDGER_PATH_STREAMS; i++)
+		hold_paths(&ledger->skel->bss->path_streams[i], &ledger->rate_paths[i], elapsed_ns);
+	if (!ledger->tick_ns)
+		return;
+	hold_drawn(ledger, elapsed_ns);
 	hold_left(ledger, elapsed_ns);
 }
 

@@ -3,11 +3,12 @@
  * Requests to block devices, from submission to completion, attributed to the submitting thread.
  *
  * A request may be issued and completed in any context. Only block_bio_queue is sure to run in the
- * context of the submitter, and there only the bio exists, not yet a request. So thread and time
- * are stored by bio, and the request takes them over when it is issued. It takes them from its
- * first bio, skipping bios that were merged in front. Map keys are pointers, which are unique while
- * the request lives; (device, sector) is not unique. Stale entries (a discard that was merged, a
- * completion that was not seen) are overwritten when the address is reused.
+ * context of the submitter (but see limits.bpf.h), and there only the bio exists, not yet a
+ * request. So thread and time are stored by bio, and the request takes them over when it is issued.
+ * It takes them from its first bio, skipping bios that were merged in front. Map keys are pointers,
+ * which are unique while the request lives; (device, sector) is not unique. Stale entries (a
+ * discard that was merged, a completion that was not seen) are overwritten when the address is
+ * reused.
  *
  * - The begin is that of the bio, so that the queue time includes the wait for a free request. A
  *   request that is requeued waits again: its service begins with the last issue.
@@ -31,6 +32,7 @@
 #define SERIES_PLAIN 0x20 /* sequential is 0 or 1: the sum is enough, no histogram */
 
 #include "signals/block/flights.bpf.h"
+#include "signals/block/limits.bpf.h"
 
 #define MOST_FRONT    32 /* bios merged in front of one request */
 #define BLK_STS_AGAIN 12
@@ -71,6 +73,10 @@ int BPF_PROG(on_bio_queue, struct bio *bio)
 
 	if (!series.enabled)
 		return 0;
+	if (is_held_back(bio, &wanted, &who.id))
+		flight.flags = FLIGHT_LIMITED;
+	else if (wanted)
+		note_cgroup(bio, who.id);
 	if (!wanted && has_requests) {
 		bpf_map_delete_elem(&bios, &pointer); /* an earlier bio's stale entry */
 		return 0;
@@ -81,7 +87,7 @@ int BPF_PROG(on_bio_queue, struct bio *bio)
 	flight.bytes = bio->bi_iter.bi_size;
 	flight.operation = operation_of(bio->bi_opf, flight.bytes);
 	if (wanted) {
-		flight.flags = FLIGHT_WANTED;
+		flight.flags |= FLIGHT_WANTED;
 		flight.begin_ns = bpf_ktime_get_ns();
 	}
 	if (!has_requests)
@@ -154,11 +160,11 @@ static __always_inline bool take_origin(struct request *rq, struct flight *ret)
 			return false;
 		*ret = *origin;
 		if (ret->flags & FLIGHT_IS_BIO) { /* passed down as is; ends later */
-			ret->flags &= FLIGHT_WANTED;
+			ret->flags &= FLIGHT_WANTED | FLIGHT_LIMITED;
 			start_ns = rq->start_time_ns;
 			if (start_ns)
 				ret->begin_ns = start_ns;
-			return ret->flags;
+			return ret->flags & FLIGHT_WANTED;
 		}
 		bpf_map_delete_elem(&bios, &pointer);
 		if (!(ret->flags & FLIGHT_FRONT))

@@ -106,8 +106,13 @@ static int block_decode(const void *bytes, size_t size, struct event *ret)
 static const char *block_operation(uint32_t operation)
 {
 	static const char *const names[] = {
-		[BLOCK_READ] = "read",       [BLOCK_WRITE] = "write", [BLOCK_FLUSH] = "flush",
-		[BLOCK_DISCARD] = "discard", [BLOCK_OTHER] = "other",
+		[BLOCK_READ] = "read",
+		[BLOCK_WRITE] = "write",
+		[BLOCK_FLUSH] = "flush",
+		[BLOCK_DISCARD] = "discard",
+		[BLOCK_OTHER] = "other",
+		[BLOCK_LIMITED_READ] = "limited read",
+		[BLOCK_LIMITED_WRITE] = "limited write",
 	};
 
 	return operation < BLOCK_OPERATIONS ? names[operation] : NULL;

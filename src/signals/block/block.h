@@ -10,6 +10,9 @@ enum block_operation {
 	BLOCK_FLUSH,
 	BLOCK_DISCARD,
 	BLOCK_OTHER, /* write zeroes, zone operations, driver commands */
+	/* The same, but a limit of the cgroup held the request back before it was submitted. */
+	BLOCK_LIMITED_READ,
+	BLOCK_LIMITED_WRITE,
 	BLOCK_OPERATIONS,
 };
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "bpf/identity.bpf.h"
+#include "bpf/kernel_block.h"
 #include "signals/block/block.h"
 
 /* include/linux/blk_types.h; unchanged from 6.1 to 6.18. */
@@ -28,6 +29,7 @@ enum flight_flags {
 	FLIGHT_FRONT = 2,  /* a bio merged in front of a request; not its origin */
 	FLIGHT_IS_BIO = 4, /* the bio of a device without requests */
 	FLIGHT_SEQUENTIAL = 8,
+	FLIGHT_LIMITED = 16, /* a limit of its cgroup held it back, see limits.bpf.h */
 };
 
 /*
@@ -128,6 +130,15 @@ static __always_inline __u16 errno_of(__u64 status)
 	return status < ERRNOS ? errnos[status] : ERRNO_EIO;
 }
 
+static __always_inline enum block_operation operation_shown(const struct flight *flight)
+{
+	if (!(flight->flags & FLIGHT_LIMITED))
+		return flight->operation;
+	return flight->operation == BLOCK_READ    ? BLOCK_LIMITED_READ
+	       : flight->operation == BLOCK_WRITE ? BLOCK_LIMITED_WRITE
+						  : flight->operation;
+}
+
 static __always_inline struct device *find_device(__u32 number)
 {
 	struct device new = { .next_sector = NO_SECTOR },
@@ -192,7 +203,7 @@ static __always_inline void send(const struct flight *flight, __u64 now, __u16 e
 		.depth = flight->depth,
 		.requeues = flight->requeues,
 		.error = error,
-		.operation = flight->operation,
+		.operation = operation_shown(flight),
 		.sequential = !!(flight->flags & FLIGHT_SEQUENTIAL),
 	};
 	wire_head_at(&record->head, sizeof(*record), 0, 1, now);
@@ -215,7 +226,7 @@ VERIFIED_ONCE int account(const struct flight *flight, __u64 now, __u8 status)
 	values[5] = !!(flight->flags & FLIGHT_SEQUENTIAL);
 	key.thread = flight->thread;
 	key.place = flight->device;
-	key.operation = flight->operation;
+	key.operation = operation_shown(flight);
 	key.error = errno_of(flight->status ? flight->status : status);
 	series_add(&key, values);
 	if (series_is_slow(values[0]))

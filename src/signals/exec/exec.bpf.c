@@ -50,15 +50,16 @@ struct {
 	__type(value, __u64);
 } began SEC(".maps");
 
-/* The ledger's entry of a thread; false if there is none. */
+/* The ledger's entry of a thread of the target; false if there is none. */
 static __always_inline bool identify(struct task_struct *task, struct identity *ret)
 {
 	struct identity *identity = bpf_task_storage_get(&threads, task, NULL, 0);
 
 	*ret = (struct identity) {};
-	if (identity)
-		*ret = *identity;
-	return identity;
+	if (!identity || identity->flags & IDENTITY_OUTSIDE)
+		return false;
+	*ret = *identity;
+	return true;
 }
 
 /*

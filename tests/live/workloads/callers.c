@@ -6,7 +6,7 @@
  *                    getppid, 100 k of newfstatat (ENOENT), 10 k of openat (ENOTDIR), 5 k of openat
  *                    (EISDIR)
  *   callers slow DIR threads that wait for known things behind a descriptor or path in DIR, and
- *                    one that waits by choice
+ *                    one that waits idly
  *   callers many     300 threads that each make 80 different calls that do not exist
  *   callers spin     calls of getppid until it is killed
  */

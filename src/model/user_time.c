@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "model/outside.h"
+#include "model/user_time.h"
 
 #include <string.h>
 
@@ -57,11 +57,11 @@ static bool is_work(const char *name)
 	return is_any(name, known);
 }
 
-void outside__add(struct model *model, uint32_t node, bool in_kernel, const struct hot_sum *tick)
+void user_time__add(struct model *model, uint32_t node, bool in_kernel, const struct hot_sum *tick)
 {
 	const struct hot *hot = &model->hot;
-	struct outside *outside = &model->outside;
-	enum outside_part part = OUTSIDE_KERNEL;
+	struct user_time *time = &model->user_time;
+	enum user_time_part part = USER_TIME_KERNEL;
 	bool syscall = false, work = false, seen = false;
 
 	for (; node && hot->functions[hot->nodes[node].function].kernel;
@@ -72,40 +72,45 @@ void outside__add(struct model *model, uint32_t node, bool in_kernel, const stru
 		syscall |= is_syscall(name);
 		work |= is_work(name);
 		if (is_fault(name))
-			part = OUTSIDE_FAULTS;
+			part = USER_TIME_FAULTS;
 	}
 	if (in_kernel && !seen)
 		return; /* the stack was lost */
 	if (!seen)
-		part = OUTSIDE_OWN;
+		part = USER_TIME_OWN;
 	/*
 	 * The tick hit the entry or exit path of a syscall. run.kernel already includes that time.
 	 */
-	if (part == OUTSIDE_KERNEL && syscall && !work && outside->crossing_ns)
+	if (part == USER_TIME_KERNEL && syscall && !work && time->crossing_ns)
 		return;
-	hot__add(&outside->parts[part], tick);
-	hot__add(&outside->sampled, tick);
+	hot__add(&time->parts[part], tick);
+	hot__add(&time->sampled, tick);
+}
+
+static bool is_counted(const struct model_thread *thread)
+{
+	return !thread->outside && !(thread->flags & RECORDING_THREAD_OWN);
 }
 
 static int take_faults(struct model *model, sqlite3_stmt *row)
 {
 	const struct model_thread *thread = load__thread(model, sqlite3_column_int64(row, 0));
-	struct outside *outside = &model->outside;
+	struct user_time *time = &model->user_time;
 
-	if (thread && thread->flags & RECORDING_THREAD_OWN)
+	if (thread && !is_counted(thread))
 		return 0;
-	outside->minor += load__amount(sqlite3_column_int64(row, 1), LOAD_MOST, &outside->loaded);
-	outside->major += load__amount(sqlite3_column_int64(row, 2), LOAD_MOST, &outside->loaded);
+	time->minor += load__amount(sqlite3_column_int64(row, 1), LOAD_MOST, &time->loaded);
+	time->major += load__amount(sqlite3_column_int64(row, 2), LOAD_MOST, &time->loaded);
 	return 0;
 }
 
 static int take_known(struct model *model, sqlite3_stmt *row)
 {
-	model->outside.has_faults = sqlite3_column_int64(row, 0) > 0;
+	model->user_time.has_faults = sqlite3_column_int64(row, 0) > 0;
 	return 0;
 }
 
-int load__outside(struct model *model, sqlite3 *db)
+int load__user_time(struct model *model, sqlite3 *db)
 {
 	int err;
 
@@ -115,87 +120,87 @@ int load__outside(struct model *model, sqlite3 *db)
 		for (size_t j = 0; j < thread->cell_count; j++) {
 			const struct model_state *state = thread->cells[j].state;
 
-			if (!(thread->flags & RECORDING_THREAD_OWN) && state->kind == KIND_RUN &&
+			if (is_counted(thread) && state->kind == KIND_RUN &&
 			    !strcmp(state->cause, "user"))
-				model->outside.ns += thread->cells[j].ns;
+				model->user_time.ns += thread->cells[j].ns;
 		}
 	}
 	/* Version 0.1.0 did not count page faults. */
 	err = load__each(model, db, "SELECT count(*) FROM sqlite_master WHERE name = 'fault_slice'",
 			 take_known);
-	if (err || !model->outside.has_faults)
+	if (err || !model->user_time.has_faults)
 		return err;
 	return load__each(model, db, sql__faults, take_faults);
 }
 
-struct outside_share outside__share(const struct outside *outside, enum outside_part part)
+struct user_time_share user_time__share(const struct user_time *time, enum user_time_part part)
 {
-	const struct hot_sum *sum = &outside->parts[part];
-	double whole = (double)outside->sampled.ns;
+	const struct hot_sum *sum = &time->parts[part];
+	double whole = (double)time->sampled.ns;
 	double share = whole > 0 ? (double)sum->ns / whole : 0;
-	double error = hot__error(sum, &outside->sampled);
+	double error = hot__error(sum, &time->sampled);
 
-	return (struct outside_share) {
-		.ns = (int64_t)((double)outside->ns * share),
-		.error_ns = (int64_t)((double)outside->ns * error / 100),
+	return (struct user_time_share) {
+		.ns = (int64_t)((double)time->ns * share),
+		.error_ns = (int64_t)((double)time->ns * error / 100),
 		.percent = share * 100,
 		.error_percent = error,
 	};
 }
 
-const char *outside__name(enum outside_part part)
+const char *user_time__name(enum user_time_part part)
 {
-	static const char *const names[OUTSIDE_PARTS] = { "own", "page_faults", "other_kernel" };
+	static const char *const names[USER_TIME_PARTS] = { "own", "page_faults", "other_kernel" };
 
 	return names[part];
 }
 
-static void say_parts(const struct outside *outside, char *text, size_t size)
+static void say_parts(const struct user_time *time, char *text, size_t size)
 {
-	static const char *const words[OUTSIDE_PARTS] = { "the program's own code", "page faults",
-							  "other work of the kernel" };
+	static const char *const words[USER_TIME_PARTS] = { "the program's own code", "page faults",
+							    "other work of the kernel" };
 	const char *before = "";
 
-	words__say(text, size, "; by %s sample%s, ", words__number(outside->sampled.samples).text,
-		   outside->sampled.samples == 1 ? "" : "s");
-	for (int part = 0; part < OUTSIDE_PARTS; part++) {
-		struct outside_share share = outside__share(outside, part);
+	words__say(text, size, "; by %s sample%s, ", words__number(time->sampled.samples).text,
+		   time->sampled.samples == 1 ? "" : "s");
+	for (int part = 0; part < USER_TIME_PARTS; part++) {
+		struct user_time_share share = user_time__share(time, part);
 
-		if (!outside->parts[part].ns)
+		if (!time->parts[part].ns)
 			continue;
 		words__say(text, size, "%s%s %s is %s (%s)", before,
-			   words__about(outside->parts[part].ns, outside->sampled.ns).text,
+			   words__about(time->parts[part].ns, time->sampled.ns).text,
 			   hot__plus_minus(share.error_percent).text, words[part],
 			   words__time(share.ns).text);
 		before = ", ";
 	}
 }
 
-static void say_faults(const struct outside *outside, char *text, size_t size)
+static void say_faults(const struct user_time *time, char *text, size_t size)
 {
-	int64_t all = outside->minor + outside->major;
+	int64_t all = time->minor + time->major;
 
-	if (!outside->has_faults)
+	if (!time->has_faults)
 		return;
 	words__say(text, size, "; %s page fault%s%s", all ? words__number(all).text : "no",
 		   all == 1 ? "" : "s", all ? ", those inside syscalls included" : "");
-	if (outside->major)
-		words__say(text, size, ", %s of them major", words__number(outside->major).text);
+	if (time->major)
+		words__say(text, size, ", %s of them major", words__number(time->major).text);
 }
 
-void outside__say(const struct model *model, char *text, size_t size)
+void user_time__say(const struct model *model, char *text, size_t size)
 {
-	const struct outside *outside = &model->outside;
+	const struct user_time *time = &model->user_time;
 
 	*text = '\0';
-	if (!outside->ns)
+	if (!time->ns)
 		return;
 	words__say(text, size, "run.user is the time outside syscalls");
-	if (outside->sampled.ns > 0)
-		say_parts(outside, text, size);
+	if (time->sampled.ns > 0)
+		say_parts(time, text, size);
 	else
 		words__say(text, size,
 			   "; without samples of it, own code is not told from page faults and "
 			   "other work of the kernel");
-	say_faults(outside, text, size);
+	say_faults(time, text, size);
 }

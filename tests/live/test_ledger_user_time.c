@@ -20,7 +20,7 @@ static bool is_own_time_only(void)
 {
 	json_t *log,
 		*report = trial__record(ARGS("--no-stacks"),
-					WORKLOAD("outside", "straight", "pieces", "calls"), &log);
+					WORKLOAD("user_time", "straight", "pieces", "calls"), &log);
 	int64_t whole_ns = outside_ns(report, "straight");
 	int64_t pieces_ns = outside_ns(report, "pieces");
 	int64_t calls_ns = outside_ns(report, "calls");
@@ -70,7 +70,7 @@ static void assert_mostly(json_t *report, const char *part, int percent)
 /* The parts are estimates, but together they are the exact sum. */
 static json_t *record_phase(const char *phase, json_t **ret_log)
 {
-	json_t *report = trial__record(ARGS("-F", "999"), WORKLOAD("outside", phase), ret_log);
+	json_t *report = trial__record(ARGS("-F", "999"), WORKLOAD("user_time", phase), ret_log);
 	int64_t whole_ns = number_at(json_object_get(report, "outside_syscalls"), "ns");
 	int64_t ns = number_at(part_named(report, "own"), "ns") +
 		     number_at(part_named(report, "page_faults"), "ns") +
@@ -99,7 +99,7 @@ static void touching_memory_is_page_faults(void **state)
 	json_t *log, *report, *touch;
 
 	trial__path(path, sizeof(path));
-	trial__record_at(path, ARGS("-F", "999"), WORKLOAD("outside", "touch"), &log);
+	trial__record_at(path, ARGS("-F", "999"), WORKLOAD("user_time", "touch"), &log);
 	report = trial__report(path);
 	touch = log_phase(log, "touch", "touch");
 	assert_mostly(report, "page_faults", 60);

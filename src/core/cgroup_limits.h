@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Limits of cgroups, of version 1 or 2, in words. */
+#pragma once
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum cgroup_limits_kind { LIMITS_CPU, LIMITS_MEMORY, LIMITS_IO, LIMITS_KINDS };
+
+/* "cpu", "memory", "io" */
+const char *cgroup_limits__name(enum cgroup_limits_kind kind);
+
+/* Whether `controllers`, of a line of /proc/PID/cgroup, has the one for this kind. Version 1. */
+bool cgroup_limits__is_in(enum cgroup_limits_kind kind, const char *controllers);
+
+/* Where the hierarchy with the controller for this kind is mounted. -ENOENT: nowhere. */
+int cgroup_limits__mount(enum cgroup_limits_kind kind, bool v2, char ret[PATH_MAX]);
+
+/*
+ * The limit that is set for the cgroup in `folder`: "20 ms per 100 ms", "64 MiB",
+ * "sda wbps=1048576"; "" if there is none.
+ */
+void cgroup_limits__read(enum cgroup_limits_kind kind, bool v2, const char *folder, char *ret,
+			 size_t size);
+
+/* For how long the cgroup was without CPU quota, summed over CPUs. -ENOENT: unknown. */
+int cgroup_limits__throttled_ns(bool v2, const char *folder, uint64_t *ret);

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "findings/known.h"
+
+#include <fnmatch.h>
+#include <stdbool.h>
+
+#include "findings/known.def"
+
+struct row {
+	const char *pattern, *words;
+};
+
+#define ROW(pattern, words) { pattern, words },
+static const struct row locks[] = { KNOWN_LOCKS(ROW) {} };
+static const struct row weak_locks[] = { KNOWN_WEAK_LOCKS(ROW) {} };
+static const struct row waits[] = { KNOWN_WAITS(ROW) {} };
+static const struct row kernel[] = { KNOWN_KERNEL(ROW) {} };
+static const struct row sends[] = { KNOWN_SENDS(ROW) {} };
+static const struct row carriers[] = { KNOWN_CARRIERS(ROW) {} };
+static const struct row sleeps[] = { KNOWN_SLEEPS(ROW) {} };
+static const struct row roots[] = { KNOWN_ROOTS(ROW) {} };
+static const struct row tails[] = { KNOWN_TAILS(ROW) {} };
+static const struct row modules[] = { KNOWN_TAIL_MODULES(ROW) {} };
+static const struct row collectors[] = { KNOWN_COLLECTORS(ROW) {} };
+
+static const char *look_up(const struct row *rows, const char *name)
+{
+	for (; rows->pattern; rows++)
+		if (!fnmatch(rows->pattern, name, 0))
+			return rows->words;
+	return NULL;
+}
+
+static unsigned int flag_if(const struct row *rows, const char *name, enum known_flag flag)
+{
+	return look_up(rows, name) ? flag : 0;
+}
+
+struct known known__find(const struct hot_function *function)
+{
+	struct known known = { .module = hot__module(function) };
+
+	if (function->kernel) {
+		known.wait = look_up(kernel, function->name);
+		known.lock = look_up(sends, function->name);
+		return known;
+	}
+	known.flags = flag_if(modules, known.module, KNOWN_TAIL);
+	if (!function->named)
+		return known;
+	known.lock = look_up(locks, function->name);
+	if (!known.lock) {
+		known.lock = look_up(weak_locks, function->name);
+		known.flags |= known.lock ? KNOWN_WEAK : 0;
+	}
+	known.wait = look_up(waits, function->name);
+	known.flags |= flag_if(carriers, function->name, KNOWN_CARRIER) |
+		       flag_if(sleeps, function->name, KNOWN_SLEEP) |
+		       flag_if(roots, function->name, KNOWN_ROOT) |
+		       flag_if(tails, function->name, KNOWN_TAIL) |
+		       flag_if(collectors, function->name, KNOWN_COLLECTOR);
+	return known;
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Sums over the waits of a group at one place, and what they tell about it. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "findings/analysis.h"
+
+#define LEAST_RETURNS     2
+#define HAND_OVER_PERCENT 50
+#define TIMER_PERCENT     80
+#define LEAST_TIMED       3
+#define TIMED_SPREAD      0.15
+
+/* The length of a wait that a timer ended. */
+struct timed {
+	uint32_t place;
+	int64_t wait_ns;
+};
+
+static bool is_asked(const struct model_sample *sample)
+{
+	return sample->turn == TURN_ASKED || sample->turn == TURN_CONNECTING ||
+	       sample->turn == TURN_UNSENT;
+}
+
+static bool by_timer(const struct model_sample *sample)
+{
+	if (sample->ended != ENDED_UNKNOWN)
+		return sample->ended == ENDED_TIMEOUT;
+	return sample->by && sample->by->id < 0;
+}
+
+static bool is_gil(const struct analysis *analysis, const struct model_sample *sample)
+{
+	const struct signals_object *object =
+		signals__object(&analysis->model->signals, sample->object);
+
+	return object && object->name && strstr(object->name, "_PyRuntime");
+}
+
+static uint64_t key_of(const struct analysis *analysis, const struct model_sample *sample,
+		       uint32_t node)
+{
+	uint64_t group = group_index(analysis, sample->thread->group);
+	uint64_t state = (uint64_t)(sample->state - analysis->model->states);
+
+	return (uint64_t)node << 32 | (group & 0xfffff) << 12 | (state & 0x7ff) << 1 |
+	       is_asked(sample);
+}
+
+static struct place *find_place(struct analysis *analysis, struct map *known,
+				const struct model_sample *sample, uint32_t *ret_number)
+{
+	uint32_t node =
+		analysis->model->hot.nodes ? analysis->model->hot.nodes[sample->node].user : 0;
+	uint64_t key = key_of(analysis, sample, node);
+	uintptr_t at = (uintptr_t)map__get(known, key);
+	struct place *place;
+
+	if (!at) {
+		place = APPEND(&analysis->places, &analysis->place_count);
+		at = analysis->place_count;
+		if (!place || map__put(known, key, (void *)at))
+			return NULL;
+		place->group = (uint32_t)group_index(analysis, sample->thread->group);
+		place->node = node;
+		place->state = sample->state;
+		place->asked = is_asked(sample);
+		place->next = analysis->groups[place->group].first_place;
+		analysis->groups[place->group].first_place = (uint32_t)at;
+	}
+	*ret_number = (uint32_t)at;
+	return &analysis->places[at - 1];
+}
+
+static uint64_t thread_key(const struct analysis *analysis, const struct model_thread *thread,
+			   uint32_t place)
+{
+	return (uint64_t)thread_index(analysis, thread) << 32 | place;
+}
+
+static int add_sample(struct analysis *analysis, struct map *known, struct map *waiters, size_t i)
+{
+	const struct model_sample *sample = &analysis->model->samples[i];
+	struct place *place = find_place(analysis, known, sample, &analysis->place_of[i]);
+
+	if (!place)
+		return -ENOMEM;
+	if (sample->by || sample->ended == ENDED_EVENT)
+		place->returns += sample->count;
+	place->weight_ns += sample->weight_ns;
+	if (by_timer(sample))
+		place->timer_ns += sample->weight_ns;
+	place->is_cut |= !sample->whole;
+	place->is_gil |= is_gil(analysis, sample);
+	return map__put(waiters, thread_key(analysis, sample->thread, analysis->place_of[i]),
+			analysis);
+}
+
+/* Adds up how much of each place's waits ended by a thread that waits there itself. */
+static void add_siblings(struct analysis *analysis, const struct map *waiters)
+{
+	for (size_t i = 0; i < analysis->model->sample_count; i++) {
+		const struct model_sample *sample = &analysis->model->samples[i];
+		uint32_t number = analysis->place_of[i];
+
+		if (number && sample->by && sample->by != sample->thread &&
+		    map__get(waiters, thread_key(analysis, sample->by, number)))
+			analysis->places[number - 1].sibling_ns += sample->weight_ns;
+	}
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct timed *x = a, *y = b;
+
+	if (x->place != y->place)
+		return x->place < y->place ? -1 : 1;
+	return (x->wait_ns > y->wait_ns) - (x->wait_ns < y->wait_ns);
+}
+
+static bool is_regular(const struct timed *timed, size_t count)
+{
+	size_t low = count / 10, middle = count / 2, high = count - 1 - count / 10;
+
+	return count >= LEAST_TIMED && (double)(timed[high].wait_ns - timed[low].wait_ns) <
+					       TIMED_SPREAD * (double)timed[middle].wait_ns;
+}
+
+/* Finds the places where a timer ends nearly all waits, always after the same time. */
+static int find_paced(struct analysis *analysis)
+{
+	const struct model *model = analysis->model;
+	cleanup(free_p) struct timed *list = calloc(model->sample_count + 1, sizeof(*list));
+	size_t count = 0, begin = 0;
+
+	if (!list)
+		return -ENOMEM;
+	for (size_t i = 0; i < model->sample_count; i++)
+		if (analysis->place_of[i] && by_timer(&model->samples[i]))
+			list[count++] =
+				(struct timed) { analysis->place_of[i], model->samples[i].wait_ns };
+	qsort(list, count, sizeof(*list), by_place);
+	for (size_t i = 1; i <= count; i++) {
+		struct place *place = &analysis->places[list[begin].place - 1];
+
+		if (i < count && list[i].place == list[begin].place)
+			continue;
+		place->paced = is_regular(list + begin, i - begin) &&
+			       model__reaches(place->timer_ns, place->weight_ns, TIMER_PERCENT);
+		begin = i;
+	}
+	return 0;
+}
+
+/* Causes that a thread can have while it waits for work. */
+static bool may_be_home(const struct model_state *state)
+{
+	switch (state->slot) {
+	case SLOT_WAIT_POLL:
+	case SLOT_WAIT_NET:
+	case SLOT_WAIT_ACCEPT:
+	case SLOT_WAIT_PIPE:
+	case SLOT_WAIT_LOCK:
+	case SLOT_WAIT_OTHER:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void judge_place(struct analysis *analysis, struct place *place)
+{
+	const struct path *path = analysis__path(analysis, place->node);
+
+	place->hand_over = !(path->flags & KNOWN_CARRIER) && place->node &&
+			   may_be_home(place->state) &&
+			   model__reaches(place->sibling_ns, place->weight_ns, HAND_OVER_PERCENT);
+	place->candidate = may_be_home(place->state) && place->node && !place->asked &&
+			   !place->is_cut && !place->is_gil && !place->hand_over && !path->lock &&
+			   !(path->flags & KNOWN_SLEEP) && place->returns >= LEAST_RETURNS &&
+			   !(path->wait && strstr(path->wait, "name server"));
+}
+
+int place__find(struct analysis *analysis)
+{
+	cleanup(map__release) struct map known = {}, waiters = {};
+	int err;
+
+	for (size_t i = 0; i < analysis->model->sample_count; i++) {
+		const struct model_sample *sample = &analysis->model->samples[i];
+
+		if (!is_wait(sample->state) || !sample->thread->group)
+			continue;
+		err = add_sample(analysis, &known, &waiters, i);
+		if (err)
+			return err;
+	}
+	add_siblings(analysis, &waiters);
+	err = find_paced(analysis);
+	for (size_t i = 0; !err && i < analysis->place_count; i++)
+		judge_place(analysis, &analysis->places[i]);
+	return err;
+}
+
+const struct place *place__of(const struct analysis *analysis, const struct model_sample *sample)
+{
+	uint32_t number = analysis->place_of[sample - analysis->model->samples];
+
+	return number ? &analysis->places[number - 1] : NULL;
+}

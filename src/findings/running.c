@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "findings/running.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/vec.h"
+
+#define HOT_PERCENT    50
+#define LEAST_PERCENT  10
+#define MOST_INNERMOST 3
+
+/* Time below one function. */
+struct below {
+	int64_t ns, self_ns;
+	uint32_t depth;
+	bool is_home;  /* on the way to the place where the group waits for work */
+	uint32_t seen; /* the last sample that was added, + 1 */
+};
+
+struct call {
+	char name[64];
+	int64_t ns;
+};
+
+struct sums {
+	struct below *functions;
+	struct call *calls;
+	size_t call_count;
+};
+
+static void mark_home(struct analysis *analysis, const struct model_group *group, struct sums *sums)
+{
+	const struct hot_node *nodes = analysis->model->hot.nodes;
+	const struct place *place;
+
+	for (uint32_t i = analysis->groups[group_index(analysis, group)].first_place; i;
+	     i = place->next) {
+		place = &analysis->places[i - 1];
+		if (!place->home || !place->candidate)
+			continue;
+		for (uint32_t node = place->node; node; node = nodes[node].parent)
+			sums->functions[nodes[node].function].is_home = true;
+	}
+}
+
+/* "read" for __x64_sys_read; NULL if it is not the entry of a syscall. */
+static const char *syscall_name(const char *function)
+{
+	static const char *const prefixes[] = { "__x64_sys_", "__arm64_sys_", "__se_sys_",
+						"__do_sys_" };
+
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++)
+		if (!strncmp(function, prefixes[i], strlen(prefixes[i])))
+			return function + strlen(prefixes[i]);
+	return NULL;
+}
+
+static int add_call(struct sums *sums, const char *name, int64_t ns)
+{
+	struct call *call;
+
+	for (size_t i = 0; i < sums->call_count; i++) {
+		if (strcmp(sums->calls[i].name, name))
+			continue;
+		sums->calls[i].ns += ns;
+		return 0;
+	}
+	call = APPEND(&sums->calls, &sums->call_count);
+	if (!call)
+		return -ENOMEM;
+	snprintf(call->name, sizeof(call->name), "%s", name);
+	call->ns = ns;
+	return 0;
+}
+
+/* Divides by what the kernel did: page faults and interrupts come before the syscall. */
+static int add_kernel(const struct analysis *analysis, const struct model_sample *sample,
+		      struct sums *sums, struct running *ret)
+{
+	const struct hot *hot = &analysis->model->hot;
+	bool fault = false, interrupt = false, reclaim = false;
+	const char *call = NULL;
+
+	for (uint32_t node = sample->node; node && hot->functions[hot->nodes[node].function].kernel;
+	     node = hot->nodes[node].parent) {
+		const char *name = hot->functions[hot->nodes[node].function].name;
+
+		fault |= strstr(name, "page_fault") || strstr(name, "user_addr_fault") ||
+			 !strcmp(name, "do_mem_abort");
+		interrupt |= !strncmp(name, "asm_sysvec", 10) ||
+			     !strncmp(name, "asm_common_interrupt", 20) ||
+			     !strcmp(name, "common_interrupt") || !strcmp(name, "el0_interrupt") ||
+			     !strcmp(name, "el1_interrupt");
+		reclaim |= !strncmp(name, "try_to_free_mem_cgroup_pages", 28);
+		call = syscall_name(name) ? syscall_name(name) : call;
+	}
+	ret->reclaim_ns += reclaim ? sample->weight_ns : 0;
+	if (fault)
+		ret->fault_ns += sample->weight_ns;
+	else if (interrupt)
+		ret->interrupt_ns += sample->weight_ns;
+	else if (call)
+		return add_call(sums, call, sample->weight_ns);
+	return 0;
+}
+
+static void add_functions(const struct analysis *analysis, const struct model_sample *sample,
+			  struct sums *sums, struct running *ret)
+{
+	const struct hot *hot = &analysis->model->hot;
+	uint32_t number = (uint32_t)(sample - analysis->model->samples) + 1, depth = 0, inner = 0;
+	bool has_self = false, unnamed = false;
+
+	for (uint32_t node = hot->nodes[sample->node].user; node; node = hot->nodes[node].parent)
+		depth++;
+	for (uint32_t node = hot->nodes[sample->node].user; node;
+	     node = hot->nodes[node].parent, depth--, inner++) {
+		uint32_t function = hot->nodes[node].function;
+		const struct known *known = &analysis->functions[function];
+		struct below *below = &sums->functions[function];
+
+		unnamed |= inner < MOST_INNERMOST && !hot->functions[function].named;
+		if (!hot->functions[function].named || known->flags & (KNOWN_TAIL | KNOWN_ROOT))
+			continue;
+		if (!has_self)
+			below->self_ns += sample->weight_ns;
+		has_self = true;
+		if (below->seen == number || below->is_home)
+			continue;
+		below->seen = number;
+		below->ns += sample->weight_ns;
+		if (depth > below->depth)
+			below->depth = depth;
+	}
+	ret->unnamed_ns += unnamed ? sample->weight_ns : 0;
+}
+
+static void choose(const struct analysis *analysis, const struct sums *sums, struct running *ret)
+{
+	const struct below *all = sums->functions;
+
+	for (uint32_t i = 1; i < analysis->model->hot.function_count; i++) {
+		if (all[i].self_ns > ret->most_ns) {
+			ret->most_ns = all[i].self_ns;
+			ret->most = i;
+		}
+		if (!model__reaches(all[i].ns, ret->sampled_ns, HOT_PERCENT))
+			continue;
+		if (!ret->function || all[i].depth > all[ret->function].depth) {
+			ret->caller = ret->function;
+			ret->function = i;
+		} else if (!ret->caller || all[i].depth > all[ret->caller].depth) {
+			ret->caller = i;
+		}
+	}
+	ret->function_ns = ret->function ? all[ret->function].ns : 0;
+	if (!model__reaches(ret->most_ns, ret->sampled_ns, LEAST_PERCENT))
+		ret->most = 0;
+	for (size_t i = 0; i < sums->call_count; i++) {
+		if (sums->calls[i].ns <= ret->call_ns)
+			continue;
+		ret->call_ns = sums->calls[i].ns;
+		snprintf(ret->call, sizeof(ret->call), "%s", sums->calls[i].name);
+	}
+}
+
+int running__find(struct analysis *analysis, const struct model_group *group, struct running *ret)
+{
+	const struct model *model = analysis->model;
+	cleanup(free_p) struct below *functions =
+		calloc(model->hot.function_count + 1, sizeof(*functions));
+	struct sums sums = { .functions = functions };
+	int err = functions ? 0 : -ENOMEM;
+
+	*ret = (struct running) {};
+	if (err || !model->hot.nodes)
+		return err;
+	mark_home(analysis, group, &sums);
+	for (size_t i = 0; !err && i < model->sample_count; i++) {
+		const struct model_sample *sample = &model->samples[i];
+
+		if (sample->thread->group != group || sample->state->kind != KIND_RUN)
+			continue;
+		ret->sampled_ns += sample->weight_ns;
+		if (analysis__path(analysis, sample->node)->flags & KNOWN_COLLECTOR)
+			ret->collector_ns += sample->weight_ns;
+		add_functions(analysis, sample, &sums, ret);
+		err = add_kernel(analysis, sample, &sums, ret);
+	}
+	if (!err)
+		choose(analysis, &sums, ret);
+	free(sums.calls);
+	return err;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "findings/say.h"
+
+#include <string.h>
+
+#include "base/words.h"
+
+void say__group(struct finding *finding, const struct model_group *group)
+{
+	say(finding, "%s", words__clean(group->name, SAY_NAME_COLUMNS).text);
+	if (strcmp(group->process_comm, group->name))
+		say(finding, " of %s", words__clean(group->process_comm, SAY_NAME_COLUMNS).text);
+}
+
+void say__who(struct finding *finding, const struct model_group *group, size_t threads,
+	      const struct model_thread *thread)
+{
+	if (threads > 1)
+		say(finding, "%zu threads ", threads);
+	say__group(finding, group);
+	if (threads <= 1 && thread)
+		say(finding, " (tid %lld)", (long long)thread->tid);
+}
+
+/* C++ and Java names carry their arguments; the name alone is enough. */
+void say__function(struct finding *finding, const struct analysis *analysis, uint32_t function)
+{
+	const char *name = analysis->model->hot.functions[function].name;
+	size_t length = strcspn(name, "(");
+	char text[512];
+
+	if (!length || strstr(name, "(anonymous") || strstr(name, "operator("))
+		length = strlen(name);
+	snprintf(text, sizeof(text), "%.*s", (int)length, name);
+	say(finding, "%s", words__clean(text, SAY_NAME_COLUMNS).text);
+}
+
+void say__waiters(struct finding *finding, const struct answer *answer)
+{
+	if (!answer->waiter_count || !answer->waiters_ns)
+		return;
+	say(finding, "; ");
+	for (size_t i = 0; i < answer->waiter_count; i++) {
+		if (i)
+			say(finding, i + 1 == answer->waiter_count ? " and " : ", ");
+		say__group(finding, answer->waiters[i]);
+	}
+	say(finding, " waited %s%s for that", answer->waiter_count > 1 ? "up to " : "",
+	    words__time(answer->waiters_ns).text);
+}
+
+void say__blame(struct finding *finding, const struct model_group *group)
+{
+	struct words name = words__clean(group->process_comm, FINDING_NAME_SIZE / 4);
+	char *culprit;
+
+	for (size_t i = 0; i < finding->culprit_count; i++)
+		if (!strcmp(finding->culprits[i], name.text))
+			return;
+	if (finding->culprit_count >= FINDING_CULPRITS)
+		return;
+	culprit = finding->culprits[finding->culprit_count++];
+	*culprit = '\0';
+	words__say(culprit, FINDING_NAME_SIZE, "%s", name.text);
+}

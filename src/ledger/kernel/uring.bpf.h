@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Which file a thread in io_uring_enter() waits for. A ring has many requests in flight, and the
+ * thread waits for any of them; the one that it submitted last stands for all. A thread remembers
+ * its last few requests, so that an older one is found when the last one is finished. A request
+ * that another thread submitted (SQPOLL) is not found.
+ *
+ * The file of a request is read when the wait begins, because the kernel assigns it after the
+ * tracepoint of the submission. Until the request is finished it holds a reference to the file.
+ */
+#pragma once
+
+#include "ledger/kernel/thread.bpf.h"
+
+#define REQ_F_FIXED_FILE 1 /* its number is one of a registered file, not of a descriptor */
+
+/*
+ * When a request was finished by a thread that did not submit it. Workers of io_uring do that up to
+ * 6.9. Least recently used entries make room: a request is small, and its memory is reused soon.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, __u64);
+	__type(value, __u64);
+} finished_requests SEC(".maps");
+
+static __always_inline int note_request(struct io_kiocb *request)
+{
+	struct thread *thread = find(bpf_get_current_task_btf());
+	__u32 at;
+
+	if (!thread)
+		return 0;
+	at = thread->next_request++ % MOST_REQUESTS;
+	thread->requests[at].address = (__u64)request;
+	thread->requests[at].submit_ns = bpf_ktime_get_ns();
+	return 0;
+}
+
+SEC("tp_btf/io_uring_submit_req")
+int BPF_PROG(on_uring_submit, struct io_kiocb *request)
+{
+	return note_request(request);
+}
+
+/* Up to 6.3. */
+SEC("tp_btf/io_uring_submit_sqe")
+int BPF_PROG(on_uring_submit_sqe, struct io_kiocb *request)
+{
+	return note_request(request);
+}
+
+/* `request` is NULL for a completion that is not the last one of its request. */
+SEC("tp_btf/io_uring_complete")
+int BPF_PROG(on_uring_complete, void *ring, void *request)
+{
+	struct task_struct *current = bpf_get_current_task_btf();
+	struct thread *thread = find(current);
+	__u64 address = (__u64)request, now;
+
+	if (!address || !thread)
+		return 0;
+	for (__u32 i = 0; i < MOST_REQUESTS; i++)
+		if (thread->requests[i].address == address) {
+			thread->requests[i].address = 0;
+			return 0;
+		}
+	if (!(current->flags & PF_IO_WORKER))
+		return 0; /* submitted by the thread itself, but too long ago to be remembered */
+	now = bpf_ktime_get_ns();
+	bpf_map_update_elem(&finished_requests, &address, &now, BPF_ANY);
+	return 0;
+}
+
+/* The last request of the thread that is in flight and has a file; NULL if there is none. */
+static __always_inline struct io_kiocb *request_in_flight(struct thread *thread,
+							  struct file **ret_file)
+{
+	for (__u32 i = 1; i <= MOST_REQUESTS; i++) {
+		__u32 at = (thread->next_request - i) % MOST_REQUESTS;
+		__u64 address = thread->requests[at].address, *finished_ns;
+		struct io_kiocb *request = (void *)address;
+
+		if (!address)
+			continue;
+		finished_ns = bpf_map_lookup_elem(&finished_requests, &address);
+		if (finished_ns && *finished_ns > thread->requests[at].submit_ns)
+			continue;
+		*ret_file = BPF_CORE_READ(request, file);
+		if (*ret_file)
+			return request;
+	}
+	return NULL;
+}
+
+/* The descriptor in the request; -1 for a registered file. */
+static __always_inline __s32 descriptor_of(struct io_kiocb *request)
+{
+	return BPF_CORE_READ(request, flags) & REQ_F_FIXED_FILE ? -1
+								: BPF_CORE_READ(request, cqe.fd);
+}

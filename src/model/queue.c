@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Why threads had no CPU: who had it, and the limits of their cgroups. */
+#include <errno.h>
+#include <string.h>
+
+#include "model/load.h"
+
+static int take_occupant(struct model *model, sqlite3_stmt *row)
+{
+	struct model_occupant occupant = {
+		.thread = load__thread(model, sqlite3_column_int64(row, 0)),
+		.by = load__thread(model, sqlite3_column_int64(row, 1)),
+		.ns = load__amount(sqlite3_column_int64(row, 2), LOAD_MOST,
+				   &model->loaded.occupant_ns),
+	};
+	struct model_occupant *kept;
+
+	if (!occupant.thread)
+		return 0;
+	kept = APPEND(&model->occupants, &model->occupant_count);
+	if (!kept)
+		return -ENOMEM;
+	*kept = occupant;
+	return 0;
+}
+
+static int take_limit(struct model *model, sqlite3_stmt *row)
+{
+	struct model_limit *limit = APPEND(&model->limits, &model->limit_count);
+
+	if (!limit)
+		return -ENOMEM;
+	limit->process = sqlite3_column_int64(row, 0);
+	limit->cgroup = load__name(model, row, 1);
+	limit->kind = load__name(model, row, 2);
+	limit->value = load__name(model, row, 3);
+	return 0;
+}
+
+static bool has_column(sqlite3 *db, const char *table, const char *column)
+{
+	return !sqlite3_table_column_metadata(db, NULL, table, column, NULL, NULL, NULL, NULL,
+					      NULL);
+}
+
+int load__queue(struct model *model, sqlite3 *db)
+{
+	int err = 0;
+
+	if (!model->cut && has_column(db, "occupant", "by"))
+		err = load__each(model, db,
+				 "SELECT thread, by, sum(ns) FROM occupant GROUP BY 1, 2"
+				 " ORDER BY 3 DESC, 1, 2",
+				 take_occupant);
+	if (!err && has_column(db, "cgroup_limit", "process"))
+		err = load__each(model, db,
+				 "SELECT process, cgroup, kind, value FROM cgroup_limit"
+				 " ORDER BY process, kind, cgroup",
+				 take_limit);
+	return err;
+}
+
+const struct model_limit *model__limit(const struct model *model, int64_t process, const char *kind)
+{
+	for (size_t i = 0; i < model->limit_count; i++)
+		if (model->limits[i].process == process && !strcmp(model->limits[i].kind, kind))
+			return &model->limits[i];
+	return NULL;
+}

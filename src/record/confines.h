@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The limits of the cgroups that recorded processes are in. */
+#pragma once
+
+#include <stdint.h>
+
+#include "recording/recording.h"
+
+struct confines;
+
+int confines__new(struct recording *recording, struct confines **ret);
+void confines__free(struct confines *confines);
+
+/*
+ * Writes the limits that apply to a process now. Call this when the process is first seen, and
+ * again when it may be in other cgroups.
+ */
+int confines__add(struct confines *confines, int64_t process, uint32_t pid);
+/* At the end: writes for how long cgroups were throttled since they were first seen. */
+int confines__finish(struct confines *confines);

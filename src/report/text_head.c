@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The head of the text report: what was recorded, when, and which part of it this is about. */
+#include "base/daytime.h"
+#include "base/words.h"
+#include "report/printer.h"
+
+/* "2026-11-16 14:20:05 to 14:20:35 (UTC+1)": of the recording, or of the cut. */
+static void print_when(const struct printer *printer)
+{
+	const struct model *model = printer->model;
+	int64_t from = model->start_unix_ns + (model->from_ns - model->start_ns);
+	int64_t to = model->start_unix_ns + (model->to_ns - model->start_ns);
+
+	if (!model->start_unix_ns)
+		return;
+	fprintf(printer->out, "%s %s to %s (%s)\n", daytime__date(from, model->zone_s).text,
+		daytime__words(from, model->zone_s).text, daytime__words(to, model->zone_s).text,
+		daytime__zone(model->zone_s).text);
+}
+
+void printer__head(const struct printer *printer)
+{
+	const struct model *model = printer->model;
+	char line[PRINTER_LINE] = "";
+
+	words__say(line, sizeof(line), "%s, %s, %s in %s, level %s, Linux %s",
+		   words__clean(model->target ? model->target : "unknown target", 100).text,
+		   words__time(model->wall_ns).text,
+		   words__count((int64_t)model->measured_threads, "threads").text,
+		   words__count((int64_t)model->measured_processes, "processes").text,
+		   words__clean(model->level ? model->level : "unknown", 20).text,
+		   words__clean(model->kernel ? model->kernel : "unknown", 60).text);
+
+	if (model->cpus)
+		words__say(line, sizeof(line), ", %lld CPUs", (long long)model->cpus);
+	printer__wrap(printer, line, 0);
+	print_when(printer);
+	if (model->narrowed) {
+		*line = '\0';
+		words__say(line, sizeof(line),
+			   "only %s: %s of %s; what is not kept per thread (times of syscalls, "
+			   "percentiles) is left out",
+			   model->narrowed, words__number((int64_t)model->measured_threads).text,
+			   words__count((int64_t)model->all_threads, "threads").text);
+		printer__wrap(printer, line, 0);
+	}
+	if (!model->cut)
+		return;
+	*line = '\0';
+	words__say(line, sizeof(line),
+		   "cut: %s to %s of %s; mixed accounts that reach over an edge are prorated "
+		   "(%s of the time below)",
+		   words__time(model->from_ns - model->start_ns).text,
+		   words__time(model->to_ns - model->start_ns).text,
+		   words__time(model->end_ns - model->start_ns).text,
+		   words__time(model->prorated_ns).text);
+	printer__wrap(printer, line, 0);
+}
