@@ -192,13 +192,14 @@ void findings_signals__join(const struct model *model, const struct model_group 
 		return;
 	}
 	/*
-	 * The rest may be a limit, the journal, writeback of other processes' data, or a lock in
-	 * the file system.
+	 * The rest may be requests of the journal or of the flusher, a limit, writeback of other
+	 * processes' data, or a lock in the file system.
 	 */
-	words__say(finding->text, size,
-		   ", and all requests made from there %s: the rest of the waiting was not in the "
-		   "device",
-		   words__time(requests_ns).text);
+	words__say(
+		finding->text, size,
+		", and all requests made from there %s: the rest of the waiting was not spent in "
+		"requests that it submitted itself",
+		words__time(requests_ns).text);
 	say_limit(model, group, finding->text, size);
 	findings_signals__say_disk(model, block, NULL, group, finding);
 }
