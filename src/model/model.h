@@ -343,7 +343,7 @@ const char *model__why(int err);
 
 /* The key of a kind of wait in JSON and SQL; NULL if the kind is not a wait. */
 const char *model__kind_name(enum kind kind);
-/* The limit of this kind that applies to a process; NULL: none is known. */
+/* The limit of this kind that held a process back most; NULL: none is known. */
 const struct model_limit *model__limit(const struct model *model, int64_t process,
 				       const char *kind);
 /* Returns model_wait.alike for an object. */

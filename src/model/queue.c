@@ -52,10 +52,15 @@ int load__queue(struct model *model, sqlite3 *db)
 				 "SELECT thread, by, sum(ns) FROM occupant GROUP BY 1, 2"
 				 " ORDER BY 3 DESC, 1, 2",
 				 take_occupant);
-	if (!err && has_column(db, "cgroup_limit", "process"))
+	/*
+	 * The limit that held a process back most comes first, then the innermost. One whose time
+	 * is not known, because the cgroup is gone, comes before those that held nothing back.
+	 */
+	if (!err && has_column(db, "cgroup_limit", "throttled_ns"))
 		err = load__each(model, db,
 				 "SELECT process, cgroup, kind, value FROM cgroup_limit"
-				 " ORDER BY process, kind, cgroup",
+				 " ORDER BY process, kind, coalesce(throttled_ns, 1) DESC,"
+				 " length(cgroup) DESC",
 				 take_limit);
 	return err;
 }
