@@ -27,14 +27,25 @@ struct busy {
 	const struct model_thread *first;
 	size_t threads;
 	int64_t run_ns, ready_ns, life_ns;
+	int64_t throttled_ns; /* the part of ready_ns without quota */
 };
+
+static int64_t throttled_ns(const struct model_thread *thread)
+{
+	int64_t ns = 0;
+
+	for (size_t i = 0; i < thread->cell_count; i++)
+		if (thread->cells[i].state->slot == SLOT_READY_THROTTLED)
+			ns += thread->cells[i].ns;
+	return ns;
+}
 
 static struct busy find_busy(const struct analysis *analysis, const struct model_group *group)
 {
 	const struct model *model = analysis->model;
 	const struct group_work *work = &analysis->groups[group_index(analysis, group)];
 	struct busy busy = {};
-	int64_t most_ns = 0;
+	int64_t most_ns = 0, all_throttled_ns = 0;
 
 	for (size_t i = 0; i < model->thread_count; i++) {
 		int64_t ns = analysis->threads[i].run_ns + analysis->threads[i].ready_ns;
@@ -46,19 +57,23 @@ static struct busy find_busy(const struct analysis *analysis, const struct model
 	}
 	for (size_t i = 0; i < model->thread_count; i++) {
 		const struct working *thread = &analysis->threads[i];
+		int64_t quota_ns = throttled_ns(&model->threads[i]);
 
-		if (model->threads[i].group != group ||
-		    !model__reaches(thread->run_ns + thread->ready_ns, most_ns, MEMBER_PERCENT))
+		if (model->threads[i].group != group)
+			continue;
+		all_throttled_ns += quota_ns;
+		if (!model__reaches(thread->run_ns + thread->ready_ns, most_ns, MEMBER_PERCENT))
 			continue;
 		busy.threads++;
 		busy.run_ns += thread->run_ns;
 		busy.ready_ns += thread->ready_ns;
 		busy.life_ns += thread->life_ns;
+		busy.throttled_ns += quota_ns;
 	}
 	/* Many processes that live briefly: the group as a whole is the subject. */
 	if ((busy.run_ns + busy.ready_ns) * 2 < work->run_ns + work->ready_ns)
-		busy = (struct busy) { busy.first, group->threads, work->run_ns, work->ready_ns,
-				       group->lifetime_ns };
+		busy = (struct busy) { busy.first,     group->threads,     work->run_ns,
+				       work->ready_ns, group->lifetime_ns, all_throttled_ns };
 	return busy;
 }
 
@@ -287,19 +302,14 @@ static void say_occupant(struct finding *finding, const struct model *model,
 }
 
 /* Time without quota; nobody had the CPU in its place. */
-static bool say_quota(struct finding *finding, const struct model *model,
-		      const struct model_group *group, const struct busy *busy)
+static bool say_quota(struct finding *finding, const struct model *model, const struct busy *busy)
 {
 	const struct model_limit *limit = model__limit(model, busy->first->process, "cpu");
-	int64_t ns = 0;
 
-	for (size_t i = 0; i < model->state_count; i++)
-		if (model->states[i].slot == SLOT_READY_THROTTLED)
-			ns += group->state_ns[i];
-	if (!model__reaches(ns, busy->ready_ns, QUOTA_PERCENT))
+	if (!model__reaches(busy->throttled_ns, busy->ready_ns, QUOTA_PERCENT))
 		return false;
 	say(finding, ", %s of that throttled: the CPU quota of its cgroup",
-	    words__about(ns, busy->ready_ns).text);
+	    words__about(busy->throttled_ns, busy->ready_ns).text);
 	if (limit)
 		say(finding, " %s (%s)", words__clean(limit->cgroup, SAY_OBJECT_COLUMNS).text,
 		    words__clean(limit->value, SAY_NAME_COLUMNS).text);
@@ -314,7 +324,7 @@ static void say_ready(struct finding *finding, const struct analysis *analysis,
 {
 	say(finding, "%s ready without a CPU for %s (%s)", busy->threads > 1 ? "were" : "was",
 	    words__about(busy->ready_ns, busy->life_ns).text, words__time(busy->ready_ns).text);
-	if (!say_quota(finding, analysis->model, answer->group, busy) &&
+	if (!say_quota(finding, analysis->model, busy) &&
 	    model__reaches(busy->ready_ns, busy->life_ns, LEAST_OCCUPIED_PERCENT))
 		say_occupant(finding, analysis->model, answer->group);
 }

@@ -2,7 +2,18 @@
 /* Why threads had no CPU: the limits of their cgroups, and who had it. */
 #include "reported.h"
 
+#include <string.h>
+
 #include "model/model.h"
+
+static void expect(const char *words)
+{
+	char *text = print_as(&(struct report_options) { .width = 1000 });
+
+	if (!strstr(text, words))
+		fail_msg("no '%s' in:\n%s", words, text);
+	free(text);
+}
 
 static void put_limit(struct recording *recording, int64_t process, const char *cgroup,
 		      const char *kind)
@@ -47,12 +58,42 @@ static void the_limit_that_held_a_process_back_most_applies(void **state)
 	model__release(&model);
 }
 
+/*
+ * Two busy threads lost 8 of 10 s without a CPU to the quota. Ten others, each too idle to count,
+ * lost 3 s each to it.
+ */
+static void throttled_time_is_that_of_the_busy_threads(void **state)
+{
+	struct recording *recording = sample__begin(path);
+	const struct recording_state throttled = { 30, "ready", "throttled", NULL };
+
+	assert_int_equal(recording__add_state(recording, &throttled), 0);
+	sample__process(recording, 1, "app");
+	for (int64_t i = 1; i <= 12; i++) {
+		bool is_busy = i <= 2;
+
+		sample__thread(recording, i, 1, "worker", 0);
+		if (is_busy) {
+			sample__account(recording, i, SAMPLE_RUN_USER, 1, 3, 20 * SECOND, 1);
+			sample__account(recording, i, SAMPLE_READY_WOKEN, 1, 3, 2 * SECOND, 1);
+		} else {
+			sample__account(recording, i, SAMPLE_POLL, 1, 3, 27 * SECOND, 1);
+		}
+		sample__account(recording, i, throttled.id, 1, 3, (is_busy ? 8 : 3) * SECOND, 1);
+	}
+	sample__finish(recording);
+	expect("2 threads worker of app ran for 67 % of the time (40.0 s), and were ready without a CPU "
+	       "for 33 % (20.0 s), 80 % of that throttled: the CPU quota of its cgroup /app was used "
+	       "up.");
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(the_limit_that_held_a_process_back_most_applies),
+		TEST(throttled_time_is_that_of_the_busy_threads),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
