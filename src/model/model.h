@@ -150,7 +150,7 @@ struct model_sample {
 };
 #define MODEL_MOST_SAMPLES (1 << 19)
 
-/* A signal that killed a process, and where its thread was. */
+/* A signal that killed a process inside the cut, and where its thread was. */
 struct model_fatal {
 	const struct model_thread *thread; /* NULL: unknown */
 	int signal;

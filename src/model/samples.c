@@ -444,7 +444,9 @@ static int add_fatals(struct fold *fold, struct model *model, sqlite3 *db)
 
 	if (sqlite3_table_column_metadata(db, "main", "fatal", NULL, NULL, NULL, NULL, NULL, NULL))
 		return 0;
-	err = load__prepare(model, db, "SELECT thread, signal, stack FROM fatal ORDER BY time_ns",
+	err = load__prepare(model, db,
+			    "SELECT thread, signal, stack FROM fatal"
+			    " WHERE time_ns > ?1 AND time_ns <= ?2 ORDER BY time_ns",
 			    &row);
 	while (!err && (rc = sqlite3_step(row)) == SQLITE_ROW) {
 		const struct fold_stack *stack = fold__stack(fold, sqlite3_column_int64(row, 2));

@@ -638,6 +638,23 @@ static void change(const char *sql)
 	sqlite3_close(db);
 }
 
+/* A thread of the sample is killed 15 s after its start. */
+static void a_crash_outside_a_cut_is_none(void **state)
+{
+	struct report_options options = wide;
+
+	sample__write_with_stacks(path);
+	change("INSERT INTO fatal(time_ns, thread, signal, stack) VALUES(1015000000000, 2, 11, 0)");
+	text_has(&wide, "1. worker-* of app (tid 1002) was killed by SIGSEGV.\n");
+	options.model.scope.from.ns = 10 * SECOND;
+	text_has(&options, "was killed by SIGSEGV");
+	options.model.scope.to.ns = 14 * SECOND;
+	text_lacks(&options, "was killed");
+	options.model.scope.from.ns = 16 * SECOND;
+	options.model.scope.to.ns = 0;
+	text_lacks(&options, "was killed");
+}
+
 static void a_wait_whose_time_was_up_timed_out(void **state)
 {
 	sample__write(path);
@@ -837,6 +854,7 @@ int main(void)
 		TEST(losses_are_said_with_their_bias),
 		TEST(nothing_lost_is_said_too),
 		TEST(a_disk_has_no_culprits),
+		TEST(a_crash_outside_a_cut_is_none),
 		TEST(a_wait_whose_time_was_up_timed_out),
 		TEST(the_sample_comes_to_three_sentences),
 		TEST(a_storm_of_syscalls_is_a_finding),
