@@ -90,8 +90,9 @@ static const struct {
 			 " main.thread_name n WHERE n.thread = t.id AND n.comm GLOB v.text))",
 			 "coalesce(p.comm, t.comm)" },
 	[SCOPE_CGROUP] = { "cgroup",
-			   "(p.cgroup = v.text OR substr(p.cgroup, 1, length(v.text) + 1)"
-			   " = rtrim(v.text, '/') || '/' OR v.text = '/')",
+			   "(p.cgroup = rtrim(v.text, '/') OR substr(p.cgroup, 1,"
+			   " length(rtrim(v.text, '/')) + 1) = rtrim(v.text, '/') || '/'"
+			   " OR v.text = '/')",
 			   "p.cgroup" },
 };
 

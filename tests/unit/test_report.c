@@ -336,6 +336,7 @@ static void a_report_can_be_narrowed_to_some_threads(void **state)
 	assert_int_equal(threads_ns_of(SCOPE_PID, "1000,2000"), 150 * SECOND);
 	assert_int_equal(threads_ns_of(SCOPE_THREAD, "1004"), 30 * SECOND);
 	assert_int_equal(threads_ns_of(SCOPE_CGROUP, "/app"), 150 * SECOND);
+	assert_int_equal(threads_ns_of(SCOPE_CGROUP, "/app/"), 150 * SECOND);
 	assert_int_equal(threads_ns_of(SCOPE_CGROUP, "/"), 150 * SECOND);
 	assert_int_equal(report__print(path, &none, stdout), -ESRCH);
 	assert_non_null(strstr(why, "none of its threads has this comm; it has app"));
