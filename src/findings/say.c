@@ -22,16 +22,35 @@ void say__who(struct finding *finding, const struct model_group *group, size_t t
 		say(finding, " (tid %lld)", (long long)thread->tid);
 }
 
-/* C++ and Java names carry their arguments; the name alone is enough. */
+/*
+ * The length without the arguments that C++ and Java names end with. Parentheses elsewhere belong
+ * to the name: main.(*Server).handle, Foo<void (*)(int)>::bar, Foo::operator().
+ */
+static size_t length_without_arguments(const char *name)
+{
+	const char *last = strrchr(name, ')');
+	size_t length = strlen(name), begin = last ? (size_t)(last - name) + 1 : 0;
+	int depth = 0;
+
+	if (!last || (last[1] && strncmp(last + 1, " const", 6) && strncmp(last + 1, " &", 2) &&
+		      strncmp(last + 1, " [", 2)))
+		return length;
+	do {
+		begin--;
+		depth += (name[begin] == ')') - (name[begin] == '(');
+	} while (begin && depth);
+	if (!begin || depth || !strncmp(name + begin, "(anonymous", 10) ||
+	    (begin >= 8 && !strncmp(name + begin - 8, "operator", 8)))
+		return length;
+	return begin;
+}
+
 void say__function(struct finding *finding, const struct analysis *analysis, uint32_t function)
 {
 	const char *name = analysis->model->hot.functions[function].name;
-	size_t length = strcspn(name, "(");
 	char text[512];
 
-	if (!length || strstr(name, "(anonymous") || strstr(name, "operator("))
-		length = strlen(name);
-	snprintf(text, sizeof(text), "%.*s", (int)length, name);
+	snprintf(text, sizeof(text), "%.*s", (int)length_without_arguments(name), name);
 	say(finding, "%s", words__clean(text, SAY_NAME_COLUMNS).text);
 }
 
