@@ -73,8 +73,7 @@ static void put(struct finding *finding, const struct analysis *analysis,
 		if (circle[i]->wait_ns < shortest_ns)
 			shortest_ns = circle[i]->wait_ns;
 	}
-	say(finding, "; for %s at the end of the recording, and that cannot end by itself.",
-	    words__time(shortest_ns).text);
+	say(finding, "; for %s at the end of the recording.", words__time(shortest_ns).text);
 	finding->ns = finding->of_ns = shortest_ns;
 }
 
