@@ -131,25 +131,31 @@ static bool is_like(const struct chain_part *a, const struct chain_part *b)
 	       (a->what == b->what || (a->what && b->what && !strcmp(a->what, b->what)));
 }
 
-static void add_part(struct search *search, const struct model_sample *sample, double ns)
+static void merge_part(struct search *search, const struct chain_part *part)
 {
-	struct chain_part part = describe(search->analysis, sample), *new;
 	struct chain *chain = search->chain;
+	struct chain_part *new;
 
-	chain->known_ns += ns;
 	for (size_t i = 0; i < chain->count; i++) {
-		if (!is_like(&chain->parts[i], &part))
+		if (!is_like(&chain->parts[i], part))
 			continue;
-		chain->parts[i].ns += ns;
-		chain->parts[i].by = chain->parts[i].by ? chain->parts[i].by : part.by;
+		chain->parts[i].ns += part->ns;
+		chain->parts[i].by = chain->parts[i].by ? chain->parts[i].by : part->by;
 		return;
 	}
 	new = APPEND(&chain->parts, &chain->count);
 	search->failed |= !new;
-	if (!new)
-		return;
-	*new = part;
-	new->ns = ns;
+	if (new)
+		*new = *part;
+}
+
+static void add_part(struct search *search, const struct model_sample *sample, double ns)
+{
+	struct chain_part part = describe(search->analysis, sample);
+
+	part.ns = ns;
+	search->chain->known_ns += ns;
+	merge_part(search, &part);
 }
 
 static double follow(struct search *search, const struct stretch *stretch);
@@ -199,12 +205,8 @@ static double follow_on(struct search *search, const struct stretch *stretch,
 	known = next.to_ns > next.from_ns ? follow(&search_on, &next) : 0;
 	if (known <= LEAST_EXPLAINED * ns)
 		known = 0;
-	for (size_t i = 0; known > 0 && i < sub.count; i++) {
-		struct chain_part *part = APPEND(&search->chain->parts, &search->chain->count);
-
-		if (part)
-			*part = sub.parts[i];
-	}
+	for (size_t i = 0; known > 0 && i < sub.count; i++)
+		merge_part(search, &sub.parts[i]);
 	if (known > 0)
 		search->chain->known_ns += sub.known_ns;
 	search->failed |= search_on.failed;
@@ -417,21 +419,6 @@ static int by_ns(const void *a, const void *b)
 	return (x->ns < y->ns) - (x->ns > y->ns);
 }
 
-/* Parts that came by different ways may be alike. */
-static void merge(struct chain *chain)
-{
-	for (size_t i = 0; i < chain->count; i++)
-		for (size_t j = i + 1; j < chain->count;)
-			if (is_like(&chain->parts[i], &chain->parts[j])) {
-				chain->parts[i].ns += chain->parts[j].ns;
-				chain->parts[j] = chain->parts[--chain->count];
-			} else {
-				j++;
-			}
-	if (chain->count)
-		qsort(chain->parts, chain->count, sizeof(*chain->parts), by_ns);
-}
-
 int chain__make(struct analysis *analysis, const struct cause *cause, struct chain *ret)
 {
 	struct search search = { .analysis = analysis, .cause = cause, .chain = ret };
@@ -440,7 +427,8 @@ int chain__make(struct analysis *analysis, const struct cause *cause, struct cha
 	explain_waits(&search);
 	if (ret->total_ns > 0 && ret->known_ns < LEAST_KNOWN * ret->total_ns)
 		explain_section(&search);
-	merge(ret);
+	if (ret->count)
+		qsort(ret->parts, ret->count, sizeof(*ret->parts), by_ns);
 	return search.failed ? -ENOMEM : 0;
 }
 
