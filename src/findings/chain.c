@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/vec.h"
 
 #define MOST_HOPS        8
@@ -364,13 +365,19 @@ static bool has_function(const struct analysis *analysis, uint32_t node, uint32_
 	return false;
 }
 
-static bool ends_waits(const struct analysis *analysis, const struct cause *cause,
-		       const struct model_thread *thread)
+/* The threads that ended waits of a cause. Index as in model->threads; NULL: out of memory. */
+static bool *mark_culprits(const struct analysis *analysis, const struct cause *cause)
 {
-	for (size_t i = 0; i < cause->sample_count; i++)
-		if (analysis->model->samples[cause->samples[i]].by == thread)
-			return true;
-	return false;
+	const struct model *model = analysis->model;
+	bool *marks = calloc(model->thread_count + 1, sizeof(*marks));
+
+	for (size_t i = 0; marks && i < cause->sample_count; i++) {
+		const struct model_thread *by = model->samples[cause->samples[i]].by;
+
+		if (by)
+			marks[thread_index(analysis, by)] = true;
+	}
+	return marks;
 }
 
 /*
@@ -382,6 +389,7 @@ static void explain_section(struct search *search)
 	struct analysis *analysis = search->analysis;
 	const struct model *model = analysis->model;
 	struct chain *chain = search->chain;
+	cleanup(free_p) bool *culprits = NULL;
 	double total = chain->total_ns;
 	size_t found = 0;
 
@@ -389,13 +397,12 @@ static void explain_section(struct search *search)
 		return;
 	free(chain->parts);
 	*chain = (struct chain) {};
-	for (size_t i = 0; i < model->thread_count; i++) {
+	culprits = mark_culprits(analysis, search->cause);
+	search->failed |= !culprits;
+	for (size_t i = 0; culprits && i < model->thread_count; i++) {
 		const struct working *thread = &analysis->threads[i];
 
-		if (!thread->sample_count ||
-		    !ends_waits(analysis, search->cause, &model->threads[i]))
-			continue;
-		for (size_t j = 0; j < thread->sample_count; j++) {
+		for (size_t j = 0; culprits[i] && j < thread->sample_count; j++) {
 			const struct model_sample *sample = sample_at(analysis, thread, j);
 
 			if (!has_function(analysis, sample->node, search->cause->caller) ||
