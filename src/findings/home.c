@@ -19,6 +19,33 @@ static uint32_t parent_of(const struct analysis *analysis, uint32_t node)
 	return analysis->model->hot.nodes[node].parent;
 }
 
+/* Puts the candidates of a group before its other places, so that few places are looked at. */
+static void put_candidates_first(struct analysis *analysis, struct group_work *group)
+{
+	uint32_t candidates = 0, others = 0, *last_candidate = &candidates, *last_other = &others;
+	struct place *place;
+
+	for (uint32_t i = group->first_place; i; i = place->next) {
+		uint32_t **last;
+
+		place = &analysis->places[i - 1];
+		last = place->candidate ? &last_candidate : &last_other;
+		**last = i;
+		*last = &place->next;
+	}
+	*last_other = 0;
+	*last_candidate = others;
+	group->first_place = candidates;
+}
+
+/* The place of this number if it is a candidate; NULL: there are no more. */
+static const struct place *candidate_at(const struct analysis *analysis, uint32_t number)
+{
+	const struct place *place = number ? &analysis->places[number - 1] : NULL;
+
+	return place && place->candidate ? place : NULL;
+}
+
 static void own_homes(struct analysis *analysis)
 {
 	const struct model *model = analysis->model;
@@ -72,13 +99,10 @@ static void borrow_from(struct analysis *analysis, struct working *thread, uint3
 static void borrow_any(struct analysis *analysis, struct working *thread, uint32_t node,
 		       uint32_t group, uint32_t *best)
 {
-	const struct place *place;
+	const struct place *place = candidate_at(analysis, analysis->groups[group].first_place);
 
-	for (uint32_t i = analysis->groups[group].first_place; i; i = place->next) {
-		place = &analysis->places[i - 1];
-		if (place->candidate)
-			borrow_from(analysis, thread, node, place, best);
-	}
+	for (; place; place = candidate_at(analysis, place->next))
+		borrow_from(analysis, thread, node, place, best);
 }
 
 static void borrow_home(struct analysis *analysis, struct working *thread, uint32_t group)
@@ -138,12 +162,10 @@ static void match_places(struct analysis *analysis)
 
 		if (place->home || !place->node || place->asked)
 			continue;
-		for (uint32_t j = analysis->groups[place->group].first_place; j; j = other->next) {
-			other = &analysis->places[j - 1];
-			if (other->home && other->candidate &&
-			    is_inner_end(analysis, place->node, other->node))
-				place->home = true;
-		}
+		other = candidate_at(analysis, analysis->groups[place->group].first_place);
+		for (; other && !place->home; other = candidate_at(analysis, other->next))
+			place->home =
+				other->home && is_inner_end(analysis, place->node, other->node);
 	}
 }
 
@@ -151,6 +173,8 @@ void home__find(struct analysis *analysis)
 {
 	const struct model *model = analysis->model;
 
+	for (size_t i = 0; i < model->group_count; i++)
+		put_candidates_first(analysis, &analysis->groups[i]);
 	own_homes(analysis);
 	for (size_t i = 0; i < model->thread_count; i++) {
 		struct working *thread = &analysis->threads[i];
