@@ -2,8 +2,10 @@
 /* A sentence about the CPU: how long a group ran, in which code, and how long it had no CPU. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/words.h"
 #include "findings/running.h"
 #include "findings/say.h"
@@ -257,26 +259,25 @@ static const struct model_group *find_occupant(const struct model *model,
 					       const struct model_group *group, int64_t *ret_ns,
 					       int64_t *ret_all_ns)
 {
+	cleanup(free_p) int64_t *by_group = calloc(model->group_count + 1, sizeof(*by_group));
 	const struct model_group *most = NULL;
 
 	*ret_ns = *ret_all_ns = 0;
-	for (size_t i = 0; i < model->occupant_count; i++) {
-		const struct model_occupant *first = &model->occupants[i];
-		int64_t ns = 0;
+	for (size_t i = 0; by_group && i < model->occupant_count; i++) {
+		const struct model_occupant *occupant = &model->occupants[i];
+		const struct model_group *by = occupant->by ? occupant->by->group : NULL;
+		int64_t *ns = by ? &by_group[by - model->groups] : NULL;
 
-		if (first->thread->group != group)
+		if (occupant->thread->group != group)
 			continue;
-		*ret_all_ns += first->ns;
-		if (!first->by || !first->by->group || (most && first->by->group == most))
+		*ret_all_ns += occupant->ns;
+		if (!ns)
 			continue;
-		for (size_t j = i; j < model->occupant_count; j++)
-			if (model->occupants[j].thread->group == group && model->occupants[j].by &&
-			    model->occupants[j].by->group == first->by->group)
-				ns += model->occupants[j].ns;
-		if (ns <= *ret_ns)
+		*ns += occupant->ns;
+		if (*ns <= *ret_ns)
 			continue;
-		*ret_ns = ns;
-		most = first->by->group;
+		*ret_ns = *ns;
+		most = by;
 	}
 	return most;
 }

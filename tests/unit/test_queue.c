@@ -87,6 +87,29 @@ static void throttled_time_is_that_of_the_busy_threads(void **state)
 	       "up.");
 }
 
+/* The longest of the occupants is one, but the threads of another group together had it longer. */
+static void the_group_that_had_the_cpu_longest_is_named(void **state)
+{
+	static const struct {
+		int64_t thread, ns;
+	} occupants[] = { { 2, 4 * SECOND }, { 3, 3 * SECOND }, { 4, 3 * SECOND } };
+	struct recording *recording = sample__begin(path);
+
+	sample__process(recording, 1, "app");
+	sample__thread(recording, 1, 1, "victim", 0);
+	sample__account(recording, 1, SAMPLE_RUN_USER, 1, 3, 20 * SECOND, 1);
+	sample__account(recording, 1, SAMPLE_READY_WOKEN, 1, 3, 10 * SECOND, 1);
+	for (size_t i = 0; i < sizeof(occupants) / sizeof(*occupants); i++) {
+		sample__thread(recording, occupants[i].thread, 1, i ? "pair" : "single", 0);
+		sample__account(recording, occupants[i].thread, SAMPLE_POLL, 1, 3, 30 * SECOND, 1);
+		assert_int_equal(recording__add_occupant(recording, 3, 1, occupants[i].thread,
+							 occupants[i].ns),
+				 0);
+	}
+	sample__finish(recording);
+	expect("was ready without a CPU for 33 % (10.0 s): pair of app had it for 60 % of that.");
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -94,6 +117,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(the_limit_that_held_a_process_back_most_applies),
 		TEST(throttled_time_is_that_of_the_busy_threads),
+		TEST(the_group_that_had_the_cpu_longest_is_named),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
