@@ -33,6 +33,7 @@ struct item {
 	char *text; /* NULL: merged into another item */
 	int64_t count, paths;
 	uint32_t merged_into;
+	bool is_changed; /* in this round: it is no longer what its other groups have in common */
 };
 
 /* Items that would become the same pattern if `hole` (a component) became a star. */
@@ -233,7 +234,12 @@ static void join_at(const char *a, const char *b, size_t hole, char ret[TEXT_BYT
 		join(a, b, hole, ret);
 }
 
-/* Merges the items of a group into its first one that is still alive. */
+static bool can_merge(const struct item *item)
+{
+	return item->text && !item->is_changed;
+}
+
+/* Merges the items of a group into the first of them that no other group has changed. */
 static int merge(struct folding *folding, const struct candidate *group, uint32_t few)
 {
 	struct item *to = NULL, *items = folding->items;
@@ -241,11 +247,11 @@ static int merge(struct folding *folding, const struct candidate *group, uint32_
 	uint32_t alive = 0;
 
 	for (uint32_t i = 0; i < group->size; i++)
-		alive += items[group[i].item].text != NULL;
+		alive += can_merge(&items[group[i].item]);
 	for (uint32_t i = 0; i < group->size && alive >= few; i++) {
 		struct item *item = &items[group[i].item];
 
-		if (!item->text)
+		if (!can_merge(item))
 			continue;
 		if (!to) {
 			to = item;
@@ -263,6 +269,8 @@ static int merge(struct folding *folding, const struct candidate *group, uint32_
 		item->text = NULL;
 		folding->alive--;
 	}
+	if (to)
+		to->is_changed = true;
 	return 0;
 }
 
@@ -284,6 +292,8 @@ static int merge_groups(struct folding *folding, uint32_t few, uint32_t few_at_e
 {
 	int err = 0;
 
+	for (size_t i = 0; i < folding->count; i++)
+		folding->items[i].is_changed = false;
 	sort_candidates(folding);
 	for (size_t i = 0; i < folding->candidate_count && !err;) {
 		const struct candidate *group = &folding->candidates[i];

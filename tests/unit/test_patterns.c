@@ -128,6 +128,27 @@ static void many_names_in_a_folder_keep_what_they_have_in_common(void **state)
 	check(0, "/srv/t/*.html", 18, 9);
 }
 
+/* The first of them could be part of both patterns: it counts in the larger one. */
+static void a_pattern_has_only_paths_that_match_it(void **state)
+{
+	char path[64];
+
+	add("/a/c/m", 1);
+	add("/a/c/y", 1);
+	for (int i = 0; i < 9; i++) {
+		snprintf(path, sizeof(path), "/a/%c/y", 'd' + i);
+		add(path, 1);
+	}
+	for (int i = 0; i < 7; i++) {
+		snprintf(path, sizeof(path), "/a/c/%c", 'n' + i);
+		add(path, 1);
+	}
+	fold();
+	assert_int_equal(patterns.count, 2);
+	check(0, "/a/*/y", 10, 10);
+	check(1, "/a/c/*", 8, 8);
+}
+
 static void the_rarest_are_other(void **state)
 {
 	for (int i = 0; i < 30; i++) {
@@ -178,6 +199,7 @@ int main(void)
 		cmocka_unit_test_teardown(folders_of_other_depths_are_any_folders, forget),
 		cmocka_unit_test_teardown(many_names_in_a_folder_keep_what_they_have_in_common,
 					  forget),
+		cmocka_unit_test_teardown(a_pattern_has_only_paths_that_match_it, forget),
 		cmocka_unit_test_teardown(the_rarest_are_other, forget),
 		cmocka_unit_test_teardown(odd_texts_do_no_harm, forget),
 	};
