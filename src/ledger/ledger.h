@@ -196,7 +196,7 @@ struct ledger_path_record {
 	__u32 number;
 	__u16 error; /* an errno; 0: success */
 	__u16 pad;
-	char path[LEDGER_PATH_BYTES]; /* as the program passed it; ends with NUL */
+	char path[LEDGER_PATH_BYTES]; /* as the program passed it, maybe cut; ends with NUL */
 };
 _Static_assert(sizeof(struct ledger_path_record) == 304, "wire format");
 

@@ -170,6 +170,20 @@ static int add(struct path_calls *calls, const struct outcome *of, const char *t
 	return 0;
 }
 
+#define ELLIPSIS "…"
+
+/* Shows that a path that fills its field was cut. */
+static void mark_cut(char text[LEDGER_PATH_BYTES])
+{
+	size_t end = LEDGER_PATH_BYTES - sizeof(ELLIPSIS);
+
+	if (strlen(text) < LEDGER_PATH_BYTES - 1)
+		return;
+	while (end && (text[end] & 0xc0) == 0x80)
+		end--; /* not inside a character */
+	memcpy(text + end, ELLIPSIS, sizeof(ELLIPSIS));
+}
+
 int path_calls__take(struct path_calls *calls, const struct ledger_path_record *record)
 {
 	const struct outcome outcome = { record->number, record->error };
@@ -182,6 +196,7 @@ int path_calls__take(struct path_calls *calls, const struct ledger_path_record *
 	    !memchr(record->path, '\0', sizeof(record->path)))
 		return -EBADMSG;
 	memcpy(text, record->path, sizeof(text));
+	mark_cut(text);
 	utf8__sanitize(text);
 	return add(calls, &outcome, text, &use);
 }

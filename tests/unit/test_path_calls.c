@@ -98,6 +98,28 @@ static void too_many_paths_and_threads_are_counted_together(void **state)
 	end(&fixture);
 }
 
+static void a_path_that_was_cut_says_so(void **state)
+{
+	struct fixture fixture = begin();
+	char path[LEDGER_PATH_BYTES];
+
+	memset(path, 'x', sizeof(path));
+	path[LEDGER_PATH_BYTES - 2] = '\0';
+	assert_int_equal(take(1, ENOENT, path, 3), 0);
+	memset(path, 'y', sizeof(path));
+	memcpy(path + LEDGER_PATH_BYTES - 5, "ä", 2);
+	path[LEDGER_PATH_BYTES - 1] = '\0';
+	assert_int_equal(take(1, EACCES, path, 4), 0);
+	assert_int_equal(path_calls__write(calls), 0);
+	assert_int_equal(ask(&fixture, "select count from failed_path where"
+				       " pattern not like '%x…' and length(pattern) = 254"),
+			 3);
+	assert_int_equal(ask(&fixture, "select count from failed_path where"
+				       " pattern like '%y…' and length(pattern) = 252"),
+			 4);
+	end(&fixture);
+}
+
 static void what_was_not_used_for_long_is_forgotten(void **state)
 {
 	struct fixture fixture = begin();
@@ -118,6 +140,7 @@ int main(void)
 		cmocka_unit_test(rows_have_the_weights_of_their_records),
 		cmocka_unit_test(a_record_that_makes_no_sense_is_refused),
 		cmocka_unit_test(too_many_paths_and_threads_are_counted_together),
+		cmocka_unit_test(a_path_that_was_cut_says_so),
 		cmocka_unit_test(what_was_not_used_for_long_is_forgotten),
 	};
 
