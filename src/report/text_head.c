@@ -32,7 +32,7 @@ void printer__head(const struct printer *printer)
 		   words__clean(model->kernel ? model->kernel : "unknown", 60).text);
 
 	if (model->cpus)
-		words__say(line, sizeof(line), ", %lld CPUs", (long long)model->cpus);
+		words__say(line, sizeof(line), ", %s", words__count(model->cpus, "CPUs").text);
 	printer__wrap(printer, line, 0);
 	print_when(printer);
 	if (model->narrowed) {
