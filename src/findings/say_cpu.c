@@ -293,7 +293,7 @@ static void say_occupant(struct finding *finding, const struct model *model,
 		return;
 	say(finding, ": ");
 	if (by == group) {
-		say(finding, "%s of it while others of these threads ran",
+		say(finding, "%s of it while other threads of the same group ran",
 		    words__about(ns, all_ns).text);
 		return;
 	}
