@@ -22,7 +22,7 @@ static void say_storm(struct finding *finding, const struct analysis *analysis,
 
 	say__who(finding, answer->group, 1, NULL);
 	say(finding, " started %s (%s a second, mostly %s)",
-	    words__count(answer->started, "programs").text,
+	    words__count(answer->started, "processes").text,
 	    words__number((int64_t)((double)answer->started / seconds + 0.5)).text,
 	    words__clean(answer->program, SAY_NAME_COLUMNS).text);
 	say(finding, ", which lived %s on average, %s in all",

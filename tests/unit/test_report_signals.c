@@ -809,10 +809,10 @@ static void write_children(int count, int64_t life_ns)
 	sample__finish(recording);
 }
 
-static void many_short_programs_are_a_finding(void **state)
+static void many_short_processes_are_a_finding(void **state)
 {
 	write_children(1500, 20 * MS);
-	text_has("1. bash started 1,500 programs (50 a second, mostly true), which lived 20.0 ms "
+	text_has("1. bash started 1,500 processes (50 a second, mostly true), which lived 20.0 ms "
 		 "on average, 30.0 s in all.\n");
 	sample__remove(path);
 	path = sample__path();
@@ -1172,7 +1172,7 @@ int main(void)
 		TEST(a_file_that_took_no_time_is_no_reason),
 		TEST(a_signal_that_took_no_time_has_one_line),
 		TEST(a_program_lives_until_its_process_ends),
-		TEST(many_short_programs_are_a_finding),
+		TEST(many_short_processes_are_a_finding),
 		TEST(events_without_sums_are_shown),
 		TEST(a_hook_that_is_missing_is_told_with_its_signal),
 		TEST(a_share_of_a_time_that_is_none_is_not_shown),
