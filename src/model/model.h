@@ -132,8 +132,7 @@ struct model_wait {
  */
 struct model_sample {
 	const struct model_thread *thread;
-	const struct model_thread *by;    /* NULL: unknown */
-	const struct model_thread *first; /* the lock's first holder; NULL: only `by` held it */
+	const struct model_thread *by; /* NULL: unknown */
 	const struct model_state *state;
 	int64_t time_ns; /* of a tick, or the end of the interval */
 	int64_t wait_ns, weight_ns;

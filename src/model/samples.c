@@ -273,7 +273,6 @@ static int keep_sample(struct model *model, const struct taken *taken, const str
 	*kept = (struct model_sample) {
 		.thread = taken->thread,
 		.by = taken->by && taken->by->same ? taken->by->same : taken->by,
-		.first = load__thread(model, sample->first),
 		.state = taken->state,
 		.time_ns = sample->time_ns,
 		.wait_ns = sample->wait_ns < LOAD_MOST ? sample->wait_ns : LOAD_MOST,
@@ -391,7 +390,6 @@ static int keep_sum(struct model *model, const struct model_wait *wait)
 	*kept = (struct model_sample) {
 		.thread = wait->waiter,
 		.by = wait->by,
-		.first = wait->first,
 		.state = wait->state,
 		.wait_ns = wait->ns,
 		.weight_ns = wait->ns,
