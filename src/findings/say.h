@@ -22,6 +22,10 @@ void say__blame(struct finding *finding, const struct model_group *group);
 /* "; sh and make waited 3.2 s for that". */
 void say__waiters(struct finding *finding, const struct answer *answer);
 
+/* " for an answer from 10.0.0.1:5432", and why that took so long, as far as the network knows. */
+void say_network__put(struct finding *finding, const struct analysis *analysis,
+		      const struct cause *cause);
+
 /* Sentences on one answer each. */
 void say_wait__put(struct finding *finding, struct analysis *analysis, const struct answer *answer);
 void say_cpu__put(struct finding *finding, struct analysis *analysis, const struct answer *answer);

@@ -42,6 +42,7 @@ void signals__release(struct signals *signals)
 		release(&signals->list[i]);
 	free(signals->list);
 	free(signals->objects);
+	free(signals->resent);
 }
 
 bool signals__is_empty(const struct signals_signal *signal)
@@ -310,6 +311,22 @@ static int take_event(struct model *model, sqlite3_stmt *row)
 	return take_fields(model, (const char *)sqlite3_column_text(row, 8), &event->fields);
 }
 
+static int take_resent(struct model *model, sqlite3_stmt *row)
+{
+	struct signals *signals = &model->signals;
+	struct signals_resent *resent;
+
+	if (signals->resent_count == SIGNALS_MOST_RESENT)
+		return 0;
+	resent = APPEND(&signals->resent, &signals->resent_count);
+	if (!resent)
+		return -ENOMEM;
+	resent->time_ns = sqlite3_column_int64(row, 0);
+	resent->thread = load__thread(model, sqlite3_column_int64(row, 1));
+	resent->connection = signals__object(signals, sqlite3_column_int64(row, 2));
+	return 0;
+}
+
 static int take_event_count(struct model *model, sqlite3_stmt *row)
 {
 	struct signals_signal *signal = signal_of(&model->signals, sqlite3_column_int64(row, 0));
@@ -369,6 +386,7 @@ int load__signals(struct model *model, sqlite3 *db)
 		{ model->cut ? sql__cut_series : sql__series, take_series },
 		{ sql__distributions, take_distributed },
 		{ sql__slowest, take_event },
+		{ sql__resent, take_resent },
 		{ sql__event_counts, take_event_count },
 	};
 	int err = load__each(model, db, sql__objects, take_object);

@@ -83,6 +83,14 @@ struct signals_event {
 	const char *fields; /* a JSON object; anything in a hostile recording */
 };
 
+/* A segment that had to be sent again. */
+struct signals_resent {
+	int64_t time_ns;
+	const struct model_thread *thread; /* the owner of the connection; NULL: unknown */
+	const struct signals_object *connection;
+};
+#define SIGNALS_MOST_RESENT (1 << 16)
+
 /* Programs with one file name that were started by parents of one name. */
 struct signals_program {
 	const char *file, *parent;
@@ -146,6 +154,8 @@ struct signals {
 	size_t count;
 	struct signals_object *objects; /* by id */
 	size_t object_count;
+	struct signals_resent *resent; /* by time; not more than the recording has as events */
+	size_t resent_count;
 	/* Running totals of what was loaded, to prevent overflow. */
 	struct {
 		int64_t count, error, sum[SIGNALS_MEASURES], buckets, programs, lifetimes, events;

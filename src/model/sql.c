@@ -145,6 +145,10 @@ const char sql__slowest[] =
 	" e.errno, e.fields FROM r JOIN event e ON e.id = r.id WHERE r.n <= 10"
 	" ORDER BY e.signal, r.n";
 
+const char sql__resent[] =
+	"SELECT time_ns, thread, object FROM event WHERE operation = 'retransmit' AND " IN_CUT
+	" ORDER BY time_ns, id";
+
 const char sql__event_counts[] =
 	"SELECT signal, count(*) FROM event WHERE " IN_CUT " GROUP BY signal";
 

@@ -24,6 +24,7 @@ extern const char sql__cut_series[];    /* the same columns, with fractions */
 extern const char sql__distributions[]; /* signal, place, operation, measure, bucket, count */
 extern const char sql__objects[];       /* the objects of series and events */
 extern const char sql__slowest[];       /* the slowest events of each signal */
+extern const char sql__resent[];        /* time, thread, object of retransmits */
 extern const char sql__event_counts[];  /* signal, count */
 extern const char
 	sql__programs[]; /* of signal ?3: file, parent, count, ended, ns, max_ns, failed */
