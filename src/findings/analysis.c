@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "findings/causes.h"
+#include "base/cleanup.h"
+#include "base/map.h"
+#include "findings/answers.h"
 #include "findings/chain.h"
 
 /* qsort() has no context argument in C, and qsort_r() differs between libraries. */
@@ -48,10 +50,15 @@ static int order_samples(struct analysis *analysis)
 	return 0;
 }
 
-static void sum_running(struct analysis *analysis)
+static int sum_running(struct analysis *analysis)
 {
+	cleanup(map__release) struct map pids = {};
 	const struct model *model = analysis->model;
 
+	for (size_t i = 0; i < model->thread_count; i++)
+		if (answers__is_target(model->threads[i].group) &&
+		    map__put(&pids, (uint64_t)model->threads[i].pid, analysis))
+			return -ENOMEM;
 	for (size_t i = 0; i < model->thread_count; i++) {
 		const struct model_thread *thread = &model->threads[i];
 		struct working *working = &analysis->threads[i];
@@ -60,7 +67,9 @@ static void sum_running(struct analysis *analysis)
 		working->ready_ns = thread->kind_ns[KIND_READY];
 		working->life_ns = thread->lifetime_ns;
 		working->foreground = analysis->is_command && thread->tid == thread->pid;
+		working->started = map__get(&pids, (uint64_t)thread->parent_pid);
 	}
+	return 0;
 }
 
 static void sum_groups(struct analysis *analysis)
@@ -119,8 +128,9 @@ int analysis__make(struct analysis *analysis, const struct model *model)
 		return err;
 	for (size_t i = 0; i < model->hot.function_count; i++)
 		analysis->functions[i] = known__find(&model->hot.functions[i]);
-	sum_running(analysis);
-	err = order_samples(analysis);
+	err = sum_running(analysis);
+	if (!err)
+		err = order_samples(analysis);
 	if (!err)
 		err = place__find(analysis);
 	if (err)

@@ -32,7 +32,7 @@ enum ground {
 	GROUND_OWNER,   /* the lock's memory names its owner */
 	GROUND_SOCKET,  /* it asked on a connection and was not answered yet */
 	GROUND_NAME,    /* a function in the stack */
-	GROUND_COMMAND, /* the command's main thread has no other work to wait for */
+	GROUND_COMMAND, /* the main thread of a command has no other work to wait for */
 	GROUND_SIBLING, /* threads that wait at the same place end each other's waits */
 	GROUND_REQUEST, /* it had read a request and not answered it */
 	GROUND_HOME,    /* it waits elsewhere than where it waits for work: inferred */
@@ -66,7 +66,8 @@ struct working {
 	int64_t verdict_ns[VERDICT_COUNT];
 	uint32_t home; /* depth of its home path; 0: none */
 	uint32_t home_node;
-	bool foreground;                   /* the main thread of a command's process */
+	bool foreground; /* the main thread of the command, or of what it started */
+	bool started;    /* its process was started by another one of the target */
 	size_t first_sample, sample_count; /* in analysis.order */
 };
 
@@ -130,6 +131,12 @@ bool analysis__sends(const struct analysis *analysis, uint32_t node);
 int place__find(struct analysis *analysis);
 /* NULL if the sample is not a wait. */
 const struct place *place__of(const struct analysis *analysis, const struct model_sample *sample);
+
+/* Whether the thread slept: by the system call, or by a function of the stack. */
+static inline bool is_sleep(enum ledger_slot slot, const struct path *path)
+{
+	return slot == SLOT_WAIT_SLEEP || path->flags & KNOWN_SLEEP;
+}
 
 /* Finds the homes of all threads. Places must have been found. */
 void home__find(struct analysis *analysis);

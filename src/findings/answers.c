@@ -20,8 +20,8 @@
 #define LEAST_OF_ALL_PERCENT 1  /* of the wall time */
 #define BUSY_PERCENT         30 /* of the wall time: running below this is not a finding */
 #define GROUP_BUSY_PERCENT   50
-#define STORM_CALL_PERCENT   15 /* of the running time: such a syscall is a finding at any load */
-#define STORM_WALL_PERCENT   1
+#define HEAVY_CALL_PERCENT   15 /* of the running time: such a syscall is a finding at any load */
+#define HEAVY_WALL_PERCENT   1
 #define RUN_WEIGHT           0.5
 #define MOST_HANDED_ON       8
 
@@ -33,6 +33,7 @@
 /* What other groups waited for. Index as in model->groups. */
 struct waited {
 	int64_t ns;
+	const struct cause *cause; /* the longest of these waits */
 	const struct model_group *by[ANSWER_MOST_WAITERS];
 	size_t count;
 };
@@ -56,6 +57,62 @@ static struct answer *add_answer(struct making *making, const struct answer *ans
 	if (new)
 		*new = *answer;
 	return new;
+}
+
+/* --- waits ----------------------------------------------------------------------------------- */
+
+static int64_t busy_of_all(const struct analysis *analysis)
+{
+	int64_t ns = 0;
+
+	for (size_t i = 0; i < analysis->model->group_count; i++)
+		if (answers__is_target(&analysis->model->groups[i]))
+			ns += analysis->groups[i].busy_ns;
+	return ns;
+}
+
+/*
+ * A sleep is a finding only so far as nothing else happened: main threads that only sleep or join
+ * are no news.
+ */
+static double score_wait(const struct analysis *analysis, const struct cause *cause)
+{
+	double rest;
+
+	if (!cause->asleep || cause->ground == GROUND_REQUEST || cause->ground == GROUND_HOME)
+		return (double)cause->ns;
+	rest = (double)(busy_of_all(analysis) - (cause->verdict == VERDICT_HELD ? cause->ns : 0));
+	return (double)cause->ns > rest ? (double)cause->ns - rest : 0;
+}
+
+/* The time of which a wait is a part. */
+static int64_t time_of(const struct analysis *analysis, const struct cause *cause)
+{
+	const struct model_thread *last = NULL;
+	int64_t ns = 0;
+
+	if (cause->verdict == VERDICT_HELD)
+		return analysis->groups[group_index(analysis, cause->group)].busy_ns;
+	/* Whether a sleeping thread had work is not known. */
+	for (size_t i = 0; i < cause->sample_count; i++) {
+		const struct model_thread *thread =
+			analysis->model->samples[cause->samples[i]].thread;
+
+		if (thread != last)
+			ns += analysis->threads[thread_index(analysis, thread)].life_ns;
+		last = thread;
+	}
+	return ns;
+}
+
+static struct answer answer_of(const struct analysis *analysis, const struct cause *cause)
+{
+	return (struct answer) { .kind = ANSWER_WAIT,
+				 .group = cause->group,
+				 .cause = cause,
+				 .ns = cause->ns,
+				 .of_ns = time_of(analysis, cause),
+				 .score = score_wait(analysis, cause) };
 }
 
 /* --- waits for other groups ------------------------------------------------------------------ */
@@ -89,6 +146,15 @@ static const struct model_group *child_of(const struct analysis *analysis,
 	return most ? most->group : NULL;
 }
 
+static void add_waiter(struct waited *waited, const struct model_group *group)
+{
+	for (size_t i = 0; i < waited->count; i++)
+		if (waited->by[i] == group)
+			return;
+	if (waited->count < ANSWER_MOST_WAITERS)
+		waited->by[waited->count++] = group;
+}
+
 /* Hands a wait on to the group that was waited for. Returns false if that is not known. */
 static bool hand_on(struct making *making, const struct cause *cause)
 {
@@ -96,23 +162,21 @@ static bool hand_on(struct making *making, const struct cause *cause)
 	const struct model_group *to = NULL;
 	struct waited *waited;
 
+	if (cause->state->slot == SLOT_WAIT_CHILD && !analysis->is_command)
+		return true; /* a shell or a supervisor: its children have accounts of their own */
 	if (cause->state->slot == SLOT_WAIT_CHILD)
 		to = child_of(analysis, cause->thread);
 	if (!to && (cause->state->slot == SLOT_WAIT_CHILD || cause->state->slot == SLOT_WAIT_PIPE))
 		to = ended_by(analysis, cause);
-	if (cause->state->slot == SLOT_WAIT_CHILD && !analysis->is_command)
-		return true; /* a shell or a supervisor: its children have accounts of their own */
 	if (!to || to == cause->group)
 		return false;
 	waited = &making->waited[group_index(analysis, to)];
-	if (cause->ns > waited->ns)
-		waited->ns = cause->ns;
 	making->on[group_index(analysis, cause->group)] = to;
-	for (size_t i = 0; i < waited->count; i++)
-		if (waited->by[i] == cause->group)
-			return true;
-	if (waited->count < ANSWER_MOST_WAITERS)
-		waited->by[waited->count++] = cause->group;
+	add_waiter(waited, cause->group);
+	if (cause->ns > waited->ns) {
+		waited->ns = cause->ns;
+		waited->cause = cause;
+	}
 	return true;
 }
 
@@ -129,10 +193,12 @@ static struct answer *largest_of(const struct answers *answers, const struct mod
 
 static void merge_waited(struct waited *to, struct waited *from)
 {
-	if (from->ns > to->ns)
+	if (from->ns > to->ns) {
 		to->ns = from->ns;
-	for (size_t i = 0; i < from->count && to->count < ANSWER_MOST_WAITERS; i++)
-		to->by[to->count++] = from->by[i];
+		to->cause = from->cause;
+	}
+	for (size_t i = 0; i < from->count; i++)
+		add_waiter(to, from->by[i]);
 	*from = (struct waited) {};
 }
 
@@ -163,31 +229,21 @@ static void settle_waited(struct making *making)
 	}
 }
 
-/* --- waits ----------------------------------------------------------------------------------- */
-
-static int64_t busy_of_all(const struct analysis *analysis)
+/* With nothing else to say, the longest wait for another group is the finding. */
+static int offer_handed_on(struct making *making)
 {
-	int64_t ns = 0;
+	const struct cause *most = NULL;
+	struct answer answer;
 
-	for (size_t i = 0; i < analysis->model->group_count; i++)
-		if (answers__is_target(&analysis->model->groups[i]))
-			ns += analysis->groups[i].busy_ns;
-	return ns;
-}
-
-/*
- * A sleep is a finding only so far as nothing else happened: main threads that only sleep or join
- * are no news.
- */
-static double score_wait(const struct analysis *analysis, const struct cause *cause)
-{
-	double rest;
-
-	if (cause->state->slot != SLOT_WAIT_SLEEP || cause->ground == GROUND_REQUEST ||
-	    cause->ground == GROUND_HOME)
-		return (double)cause->ns;
-	rest = (double)(busy_of_all(analysis) - (cause->verdict == VERDICT_HELD ? cause->ns : 0));
-	return (double)cause->ns > rest ? (double)cause->ns - rest : 0;
+	if (making->answers->count)
+		return 0;
+	for (size_t i = 0; i < making->analysis->model->group_count; i++)
+		if (making->waited[i].ns && (!most || making->waited[i].ns > most->ns))
+			most = making->waited[i].cause;
+	if (!most)
+		return 0;
+	answer = answer_of(making->analysis, most);
+	return add_answer(making, &answer) ? 0 : -ENOMEM;
 }
 
 static int offer_waits(struct making *making)
@@ -196,28 +252,21 @@ static int offer_waits(struct making *making)
 
 	for (size_t i = 0; i < analysis->cause_count; i++) {
 		const struct cause *cause = &analysis->causes[i];
-		int64_t of_ns, life_ns;
 		struct answer answer;
+		int64_t life_ns;
 
 		if (!answers__is_target(cause->group) || !cause->thread ||
 		    cause->verdict == VERDICT_HOME)
 			continue;
-		of_ns = analysis->groups[group_index(analysis, cause->group)].busy_ns +
-			(cause->verdict == VERDICT_HELD ? 0 : cause->ns);
+		answer = answer_of(analysis, cause);
 		life_ns = analysis->threads[thread_index(analysis, cause->thread)].life_ns;
-		if (!model__reaches(cause->ns, of_ns, LEAST_SHARE_PERCENT) ||
+		if (!model__reaches(cause->ns, answer.of_ns, LEAST_SHARE_PERCENT) ||
 		    !model__reaches(cause->ns, analysis->wall_ns, LEAST_OF_ALL_PERCENT) ||
 		    (!model__reaches(cause->thread_ns, life_ns, LEAST_WALL_PERCENT) &&
 		     !model__reaches(cause->ns, analysis->wall_ns, LEAST_WALL_PERCENT)))
 			continue;
 		if (hand_on(making, cause))
 			continue;
-		answer = (struct answer) { .kind = ANSWER_WAIT,
-					   .group = cause->group,
-					   .cause = cause,
-					   .ns = cause->ns,
-					   .of_ns = of_ns,
-					   .score = score_wait(analysis, cause) };
 		if (answer.score > 0 && !add_answer(making, &answer))
 			return -ENOMEM;
 	}
@@ -244,7 +293,7 @@ static double own_share(const struct analysis *analysis)
  * Whether one syscall takes a good part of the group's running time, by the exact sums of all
  * threads: it is what a programmer can change at once.
  */
-static bool has_storm(const struct analysis *analysis, const struct group_work *work)
+static bool has_heavy_call(const struct analysis *analysis, const struct group_work *work)
 {
 	const struct model *model = analysis->model;
 	int64_t all_ns = 0, call_ns = model->syscall_count ? model->syscalls->run_ns : 0;
@@ -253,8 +302,8 @@ static bool has_storm(const struct analysis *analysis, const struct group_work *
 		if (answers__is_target(&model->groups[i]))
 			all_ns += analysis->groups[i].run_ns;
 	return call_ns <= all_ns && model__reaches(work->run_ns, all_ns, GROUP_BUSY_PERCENT) &&
-	       model__reaches(call_ns, all_ns, STORM_CALL_PERCENT) &&
-	       model__reaches(call_ns, analysis->wall_ns, STORM_WALL_PERCENT);
+	       model__reaches(call_ns, all_ns, HEAVY_CALL_PERCENT) &&
+	       model__reaches(call_ns, analysis->wall_ns, HEAVY_WALL_PERCENT);
 }
 
 /* Whether one thread of the group, or the group as a whole, wants a CPU for a good part of it. */
@@ -265,7 +314,7 @@ static bool is_busy(const struct analysis *analysis, const struct model_group *g
 	int64_t cpu_ns = work->run_ns + work->ready_ns;
 
 	if (model__reaches(cpu_ns, analysis->wall_ns, GROUP_BUSY_PERCENT) ||
-	    has_storm(analysis, work))
+	    has_heavy_call(analysis, work))
 		return true;
 	if (analysis->is_command)
 		return model__reaches(cpu_ns, work->busy_ns, BUSY_PERCENT) &&
@@ -427,10 +476,11 @@ int answers__make(struct analysis *analysis, struct answers *ret)
 	if (err)
 		return err;
 	drop_sleeps(ret);
+	err = offer_handed_on(&making);
 	settle_waited(&making);
 	if (ret->count)
 		qsort(ret->list, ret->count, sizeof(*ret->list), by_score);
-	return 0;
+	return err;
 }
 
 void answers__release(struct answers *answers)

@@ -69,7 +69,7 @@ static uint64_t key_of(const struct analysis *analysis, const struct cause *caus
 {
 	uint64_t key = map__mix(0, group_index(analysis, cause->group));
 
-	key = map__mix(key, (uint64_t)cause->verdict << 8 | cause->turn);
+	key = map__mix(key, (uint64_t)cause->verdict << 8 | cause->turn << 1 | cause->asleep);
 	if (cause->peer)
 		return map__mix(map__mix(key, 3), hash_text(cause->peer));
 	if (cause->what)
@@ -107,6 +107,7 @@ static int add_sample(struct analysis *analysis, struct map *known, uint32_t at)
 						 .verdict = judged->verdict,
 						 .ground = judged->ground,
 						 .turn = sample->turn,
+						 .asleep = is_sleep(sample->state->slot, path),
 						 .what = words_for(analysis, sample, judged),
 						 .caller = path->caller,
 						 .library = path->library,
@@ -233,6 +234,28 @@ int64_t causes__culprit(const struct analysis *analysis, const struct model_samp
 		       : 0;
 }
 
+static int64_t state_id(const struct analysis *analysis, const struct model_sample *sample)
+{
+	return sample->state - analysis->model->states + 1;
+}
+
+static int64_t ground_id(const struct analysis *analysis, const struct model_sample *sample)
+{
+	return analysis->judged[sample - analysis->model->samples].ground + 1;
+}
+
+/* Different states and grounds can lead to the same words. Those of most of the time are kept. */
+static void settle(const struct analysis *analysis, struct cause *cause)
+{
+	struct cause_share state = causes__largest(analysis, cause, state_id);
+	struct cause_share ground = causes__largest(analysis, cause, ground_id);
+
+	if (state.id)
+		cause->state = &analysis->model->states[state.id - 1];
+	if (ground.id)
+		cause->ground = (enum ground)(ground.id - 1);
+}
+
 int causes__find(struct analysis *analysis)
 {
 	cleanup(map__release) struct map known = {};
@@ -247,8 +270,10 @@ int causes__find(struct analysis *analysis)
 	}
 	for (size_t i = 0; !err && i < analysis->model->thread_count; i++)
 		err = add_unsampled(analysis, &known, &analysis->model->threads[i]);
-	for (size_t i = 0; i < analysis->cause_count; i++)
+	for (size_t i = 0; i < analysis->cause_count; i++) {
 		sum_threads(analysis, &analysis->causes[i]);
+		settle(analysis, &analysis->causes[i]);
+	}
 	if (analysis->cause_count)
 		qsort(analysis->causes, analysis->cause_count, sizeof(*analysis->causes), by_ns);
 	for (size_t i = 0; i < analysis->cause_count; i++)

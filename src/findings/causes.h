@@ -9,9 +9,10 @@
 
 struct cause {
 	const struct model_group *group;
-	const struct model_state *state; /* of its first sample */
-	enum verdict verdict;            /* VERDICT_HELD or VERDICT_SLEPT */
+	const struct model_state *state; /* of most of its time; likewise `ground` */
 	enum ground ground;
+	enum verdict verdict; /* VERDICT_HELD or VERDICT_SLEPT */
+	bool asleep;          /* by the call or by a function of the stack */
 	enum ledger_turn turn;
 	const char *what; /* what was waited for, by name; NULL: not known by name */
 	uint32_t caller;  /* function in hot.functions; 0: unknown */

@@ -36,6 +36,7 @@ struct findings {
 	/* Waiting time of the target's threads, by what is known about it. */
 	int64_t held_ns, idle_ns, unclear_ns;
 	size_t target_threads, idle_threads, idle_programs;
+	size_t quiet_threads; /* that nobody woke, or that hardly ever ran */
 };
 
 /* Idle waiting and gapless itself are never among the findings. */

@@ -108,19 +108,28 @@ static bool is_quiet(const struct question *ask)
 	       ask->thread->run_ns < ask->thread->life_ns / QUIET_PARTS;
 }
 
+/* Waits for whatever another program may send. */
+static bool is_for_others(enum ledger_slot slot)
+{
+	return slot == SLOT_WAIT_POLL || slot == SLOT_WAIT_NET || slot == SLOT_WAIT_ACCEPT;
+}
+
 /* What is left: only the depth of the stack, compared with the thread's home, can tell. */
 static struct judged by_home(const struct question *ask)
 {
 	bool deeper = ask->thread->home && ask->path->depth > ask->thread->home + HOME_SLACK;
-	bool sleeps = ask->slot == SLOT_WAIT_SLEEP || ask->path->flags & KNOWN_SLEEP;
+	bool sleeps = is_sleep(ask->slot, ask->path);
 
 	if (ask->place->home && !sleeps)
 		return say(VERDICT_HOME, GROUND_HOME);
 	if (!ask->sample->whole || !ask->place->node)
 		return say(sleeps ? VERDICT_SLEPT : VERDICT_UNCLEAR, GROUND_NONE);
-	/* Generated code has stacks of varying depth. */
+	/*
+	 * Generated code has stacks of varying depth. A server that keeps a connection open waits
+	 * for the next request below its home.
+	 */
 	if (deeper)
-		return ask->path->is_named
+		return ask->path->is_named && (!is_for_others(ask->slot) || ask->sample->in_request)
 			       ? say(VERDICT_HELD, GROUND_HOME)
 			       : say(sleeps ? VERDICT_SLEPT : VERDICT_UNCLEAR, GROUND_NONE);
 	if (sleeps)
@@ -158,16 +167,23 @@ static bool by_facts(const struct analysis *analysis, const struct question *ask
 	return true;
 }
 
+/* A process that the command started may be a server, which returns to this place. */
+static bool may_serve(const struct question *ask)
+{
+	return ask->thread->started && ask->place->candidate &&
+	       (is_for_others(ask->slot) || ask->slot == SLOT_WAIT_LOCK);
+}
+
 static struct judged judge(const struct analysis *analysis, const struct question *ask)
 {
-	bool sleeps = ask->slot == SLOT_WAIT_SLEEP || ask->path->flags & KNOWN_SLEEP;
+	bool sleeps = is_sleep(ask->slot, ask->path);
 	struct judged ret;
 
 	if (by_facts(analysis, ask, &ret))
 		return ret;
 	if (is_quiet(ask))
 		return say(VERDICT_QUIET, GROUND_NONE);
-	if (ask->thread->foreground)
+	if (ask->thread->foreground && !may_serve(ask))
 		return say(VERDICT_HELD, GROUND_COMMAND);
 	if (ask->slot == SLOT_WAIT_URING)
 		return say(VERDICT_UNCLEAR, GROUND_NONE);

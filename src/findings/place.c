@@ -21,10 +21,30 @@ struct timed {
 	int64_t wait_ns;
 };
 
-static bool is_asked(const struct model_sample *sample)
+/*
+ * Services whose clients speak last by nature: they answer calls that the service passes on, or
+ * draw and acknowledge. To wait there is to wait for work.
+ */
+static bool is_hub(const struct signals_object *object)
 {
-	return sample->turn == TURN_ASKED || sample->turn == TURN_CONNECTING ||
-	       sample->turn == TURN_UNSENT;
+	static const char *const hubs[] = { "dbus-daemon", "dbus-broker", "Xorg",     "Xwayland",
+					    "gnome-shell", "kwin",        "pipewire", "systemd" };
+	const char *name = object && object->name ? object->name : "";
+
+	if (strncmp(name, MODEL_UNIX_PEER, strlen(MODEL_UNIX_PEER)))
+		return false;
+	name += strlen(MODEL_UNIX_PEER);
+	for (size_t i = 0; i < sizeof(hubs) / sizeof(*hubs); i++)
+		if (!strncmp(name, hubs[i], strlen(hubs[i])))
+			return true;
+	return false;
+}
+
+static bool is_asked(const struct analysis *analysis, const struct model_sample *sample)
+{
+	return (sample->turn == TURN_ASKED || sample->turn == TURN_CONNECTING ||
+		sample->turn == TURN_UNSENT) &&
+	       !is_hub(signals__object(&analysis->model->signals, sample->object));
 }
 
 static bool by_timer(const struct model_sample *sample)
@@ -49,7 +69,7 @@ static uint64_t key_of(const struct analysis *analysis, const struct model_sampl
 	uint64_t state = (uint64_t)(sample->state - analysis->model->states);
 
 	return (uint64_t)node << 32 | (group & 0xfffff) << 12 | (state & 0x7ff) << 1 |
-	       is_asked(sample);
+	       is_asked(analysis, sample);
 }
 
 static struct place *find_place(struct analysis *analysis, struct map *known,
@@ -69,7 +89,7 @@ static struct place *find_place(struct analysis *analysis, struct map *known,
 		place->group = (uint32_t)group_index(analysis, sample->thread->group);
 		place->node = node;
 		place->state = sample->state;
-		place->asked = is_asked(sample);
+		place->asked = is_asked(analysis, sample);
 		place->next = analysis->groups[place->group].first_place;
 		analysis->groups[place->group].first_place = (uint32_t)at;
 	}
@@ -90,7 +110,7 @@ static int add_sample(struct analysis *analysis, struct map *known, struct map *
 
 	if (!place)
 		return -ENOMEM;
-	if (sample->by || sample->ended == ENDED_EVENT)
+	if ((sample->by || sample->ended == ENDED_EVENT) && !by_timer(sample))
 		place->returns += sample->count;
 	place->weight_ns += sample->weight_ns;
 	if (by_timer(sample))
@@ -178,7 +198,7 @@ static void judge_place(struct analysis *analysis, struct place *place)
 	const struct path *path = analysis__path(analysis, place->node);
 
 	place->hand_over = !(path->flags & KNOWN_CARRIER) && place->node &&
-			   may_be_home(place->state) &&
+			   place->state->slot == SLOT_WAIT_LOCK &&
 			   model__reaches(place->sibling_ns, place->weight_ns, HAND_OVER_PERCENT);
 	place->candidate = may_be_home(place->state) && place->node && !place->asked &&
 			   !place->is_cut && !place->is_gil && !place->hand_over && !path->lock &&

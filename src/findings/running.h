@@ -15,7 +15,7 @@ struct running {
 	int64_t unnamed_ns; /* in generated code or code without symbols */
 	int64_t fault_ns, interrupt_ns, reclaim_ns, collector_ns;
 	char call[64]; /* the syscall with most of the time; "": none */
-	int64_t call_ns;
+	int64_t call_ns, call_of_ns;
 };
 
 /* -ENOMEM. */

@@ -215,28 +215,28 @@ static void say_kernel(struct finding *finding, const struct analysis *analysis,
 	if (model__reaches(running->reclaim_ns, all, RECLAIM_PERCENT))
 		say(finding, ", %s in memory reclaim at the limit of its cgroup",
 		    words__about(running->reclaim_ns, all).text);
-	if (*running->call && model__reaches(running->call_ns, all, SAID_PERCENT)) {
-		say(finding, ", %s in the system call %s", words__about(running->call_ns, all).text,
+	if (*running->call && model__reaches(running->call_ns, running->call_of_ns, SAID_PERCENT)) {
+		say(finding, ", %s in the system call %s",
+		    words__about(running->call_ns, running->call_of_ns).text,
 		    words__clean(running->call, SAY_NAME_COLUMNS).text);
 		say_failures(finding, analysis, group, running->call);
 	}
 }
 
-/*
- * Without samples of system calls, their exact sums can tell, if this group made most of them.
- */
+/* If this group made nearly all system calls, their exact sums tell more than samples. */
 static void find_call(const struct analysis *analysis, const struct model_group *group,
 		      struct running *running)
 {
 	const struct model *model = analysis->model;
 	int64_t run_ns = analysis->groups[group_index(analysis, group)].run_ns;
 
-	if (*running->call || !model->syscall_count || model->syscalls->run_ns > run_ns ||
+	running->call_of_ns = running->sampled_ns;
+	if (!model->syscall_count || model->syscalls->run_ns > run_ns ||
 	    !made_nearly_all(analysis, group))
 		return;
 	snprintf(running->call, sizeof(running->call), "%s", model->syscalls->name);
 	running->call_ns = model->syscalls->run_ns;
-	running->sampled_ns = run_ns;
+	running->call_of_ns = run_ns;
 }
 
 static void say_run(struct finding *finding, struct analysis *analysis, const struct answer *answer,
@@ -248,8 +248,7 @@ static void say_run(struct finding *finding, struct analysis *analysis, const st
 	    words__time(busy->run_ns).text);
 	if (running__find(analysis, answer->group, &running))
 		return;
-	if (!running.sampled_ns)
-		find_call(analysis, answer->group, &running);
+	find_call(analysis, answer->group, &running);
 	say_code(finding, analysis, &running);
 	say_kernel(finding, analysis, answer->group, &running);
 }

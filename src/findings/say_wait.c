@@ -10,13 +10,11 @@
 #include "findings/chain.h"
 #include "findings/say.h"
 #include "findings/signals.h"
-#include "vocabulary/roles.h"
 
 #define NAMED_PERCENT      30 /* an object or culprit with a smaller share is not named */
 #define CHAIN_PART_PERCENT 15
 #define CHAIN_PARTS        2
 #define NEARLY_ALL_PERCENT 90
-#define LOST_PERCENT       1
 
 static const struct model_sample *sample_of(const struct analysis *analysis,
 					    const struct cause *cause, size_t i)
@@ -65,123 +63,6 @@ static bool is_symbol(const struct signals_object *object)
 	       !strstr(object->name, "_PyRuntime");
 }
 
-/*
- * Whether an event ended one of the group's waits on these sockets. The sums of waits are exact;
- * a short wait may have no sample.
- */
-static bool has_answer(const struct analysis *analysis, const struct cause *cause)
-{
-	const struct model *model = analysis->model;
-
-	for (size_t i = 0; i < model->wait_count; i++) {
-		const struct model_wait *wait = &model->waits[i];
-
-		if (wait->waiter->group == cause->group && wait->turn == (int)cause->turn &&
-		    strcmp(wait->ended, states__ended(ENDED_TIMEOUT)))
-			return true;
-	}
-	return false;
-}
-
-/* How many of the waits a timeout ended; 0 if something else ended one of them. */
-static int64_t count_timeouts(const struct analysis *analysis, const struct cause *cause,
-			      int64_t *ret_longest_ns)
-{
-	int64_t count = 0;
-
-	*ret_longest_ns = 0;
-	for (size_t i = 0; i < cause->sample_count; i++) {
-		const struct model_sample *sample = sample_of(analysis, cause, i);
-
-		if (sample->ended != ENDED_TIMEOUT)
-			return 0;
-		count += sample->count;
-		if (sample->wait_ns > *ret_longest_ns)
-			*ret_longest_ns = sample->wait_ns;
-	}
-	return has_answer(analysis, cause) ? 0 : count;
-}
-
-static void say_timeouts(struct finding *finding, const struct analysis *analysis,
-			 const struct cause *cause)
-{
-	int64_t longest_ns, count = count_timeouts(analysis, cause, &longest_ns);
-
-	if (!count)
-		return;
-	say(finding, ", but none came: ");
-	if (count > 1)
-		say(finding, "all %s timed out, the longest after %s",
-		    words__count(count, "waits").text, words__time(longest_ns).text);
-	else
-		say(finding, "the wait timed out after %s", words__time(longest_ns).text);
-}
-
-/* Segments that had to be sent again on connections to this peer. */
-static void say_lost(struct finding *finding, const struct model *model, const char *peer)
-{
-	const struct signals_signal *tcp = signals__of(&model->signals, ROLE_CONNECTIONS);
-
-	for (size_t i = 0; tcp && peer && i < tcp->service_count; i++) {
-		const struct signals_service *service = &tcp->services[i];
-
-		if (strcmp(service->name, peer) || service->accepts ||
-		    !model__reaches(service->again, service->segments, LOST_PERCENT))
-			continue;
-		say(finding,
-		    "; %s of the %s segments sent there had to be sent again (%s "
-		    "retransmits): they or their answers were lost or late",
-		    words__about(service->again, service->segments).text,
-		    words__number(service->segments).text, words__number(service->again).text);
-	}
-}
-
-/* How many connections to this peer failed, and the error of one of them. */
-static void say_failed(struct finding *finding, const struct model *model, const char *peer)
-{
-	const struct signals_signal *tcp = signals__of(&model->signals, ROLE_CONNECTIONS);
-	int64_t count = 0, error = 0;
-
-	for (size_t i = 0; tcp && peer && i < tcp->series_count; i++) {
-		const struct signals_series *series = &tcp->series[i];
-		const char *name = series->object ? series->object->name : "";
-		size_t length = strlen(name), tail = strlen(peer);
-
-		if (!series->error || strcmp(tcp->rows[series->row].operation, "connect") ||
-		    length < tail || strcmp(name + length - tail, peer))
-			continue;
-		count += series->sum.count;
-		error = series->error;
-	}
-	if (count)
-		say(finding, "; %s there failed: %s", words__count(count, "connections").text,
-		    strerrordesc_np((int)error) ? strerrordesc_np((int)error) : "unknown error");
-}
-
-static void say_answer(struct finding *finding, const struct analysis *analysis,
-		       const struct cause *cause)
-{
-	struct words peer =
-		words__clean(cause->peer ? cause->peer : "a socket", SAY_OBJECT_COLUMNS);
-
-	if (cause->turn == TURN_CONNECTING) {
-		say(finding, " for a connection to %s", peer.text);
-		say_failed(finding, analysis->model, cause->peer);
-	} else if (cause->what && strstr(cause->what, "name server"))
-		say(finding, " for an answer of the name server %s", peer.text);
-	else
-		say(finding, " for an answer from %s", peer.text);
-	if (!analysis->has_turns)
-		say(finding, " (inferred from the port numbers)");
-	if (cause->turn != TURN_CONNECTING)
-		say_timeouts(finding, analysis, cause);
-	say_lost(finding, analysis->model, cause->peer);
-	if (cause->turn == TURN_UNSENT)
-		say(finding,
-		    "; part of what it sent was held back until an acknowledgement came (Nagle's "
-		    "algorithm: TCP_NODELAY turns it off)");
-}
-
 static void say_lock(struct finding *finding, const struct cause *cause,
 		     const struct signals_object *object)
 {
@@ -214,7 +95,7 @@ static void say_what(struct finding *finding, const struct analysis *analysis,
 	enum ledger_slot slot = cause->state->slot;
 
 	if (cause->peer)
-		say_answer(finding, analysis, cause);
+		say_network__put(finding, analysis, cause);
 	else if (cause->what)
 		say_by_name(finding, cause, object);
 	else if (slot == SLOT_WAIT_DISK && is_kind(object, "file"))
@@ -231,14 +112,16 @@ static void say_what(struct finding *finding, const struct analysis *analysis,
 	else if (slot == SLOT_WAIT_URING && *name.text)
 		say(finding, " for io_uring requests on %s", name.text);
 	else if (slot == SLOT_WAIT_STOPPED)
-		say(finding, " because it was stopped");
+		say(finding,
+		    cause->threads > 1 ? " because they were stopped" : " because it was stopped");
 	else if (slot == SLOT_WAIT_POLL || slot == SLOT_WAIT_NET)
 		say(finding, slot == SLOT_WAIT_POLL ? " for an event (poll)" : " for the network");
-	else if (slot != SLOT_NONE)
-		say(finding, " %s",
-		    strstr(states__words(slot)->phrase, "for ")
-			    ? strstr(states__words(slot)->phrase, "for ")
-			    : states__words(slot)->phrase);
+	else if (slot != SLOT_NONE && strstr(states__words(slot)->phrase, "for "))
+		say(finding, " %s", strstr(states__words(slot)->phrase, "for "));
+	else if (*name.text)
+		say(finding, " for %s", name.text);
+	else if (slot == SLOT_WAIT_OTHER)
+		say(finding, " for something that the kernel does not tell");
 	else
 		say(finding, " (%s)", words__clean(cause->state->cause, SAY_NAME_COLUMNS).text);
 	if (*name.text && strstr(finding->text, name.text) &&
@@ -256,8 +139,7 @@ static void say_code(struct finding *finding, const struct analysis *analysis,
 		say(finding, ", in ");
 		say__function(finding, analysis, (uint32_t)most.id);
 	}
-	if (cause->library && (!most.id || cause->state->slot == SLOT_WAIT_SLEEP ||
-			       cause->state->slot == SLOT_WAIT_DISK)) {
+	if (cause->library && (!most.id || cause->asleep || cause->state->slot == SLOT_WAIT_DISK)) {
 		say(finding, most.id ? " → " : ", in ");
 		say__function(finding, analysis, cause->library);
 	}
@@ -397,17 +279,22 @@ static void say_culprit(struct finding *finding, struct analysis *analysis,
 	const struct model_group *culprit;
 	const struct model_thread *only;
 	bool owned = is_owned(analysis, cause);
+	bool all = model__reaches(group.ns, cause->ns, NEARLY_ALL_PERCENT);
 
 	if (!is_culprit(analysis, cause, &group) || !model__has_culprit(cause->state) ||
-	    cause->state->slot == SLOT_WAIT_SLEEP)
+	    cause->asleep)
 		return;
 	culprit = &analysis->model->groups[group.id - 1];
 	only = thread.ns == group.ns ? &analysis->model->threads[thread.id - 1] : NULL;
+	say(finding, "; ");
+	if (!all)
+		say(finding, "%s of it ", words__about(group.ns, cause->ns).text);
 	if (culprit == cause->group && cause->threads > 1 && !only) {
-		say(finding,
-		    owned ? "; they held it by turns" : "; each was ended by another of them");
+		say(finding, owned ? "held by others of them"
+			     : all ? "each was ended by another of them"
+				   : "ended by others of them");
 	} else {
-		say(finding, owned ? "; held by " : "; ended by ");
+		say(finding, owned ? "held by " : "ended by ");
 		say__who(finding, culprit, 1, only);
 	}
 	say__blame(finding, culprit);
@@ -418,31 +305,33 @@ static void say_share(struct finding *finding, const struct analysis *analysis,
 		      const struct answer *answer)
 {
 	bool one = answer->cause->threads <= 1;
+	bool all = analysis->is_command || answer->cause->verdict == VERDICT_SLEPT;
 
 	say(finding, "%s of %s (%s of %s)", words__about(answer->ns, answer->of_ns).text,
-	    analysis->is_command ? one ? "its time" : "their time"
-	    : one                ? "the time that it had work"
-				 : "the time that they had work",
+	    all   ? one ? "its time" : "their time"
+	    : one ? "the time that it had work"
+		  : "the time that they had work",
 	    words__time(answer->ns).text, words__time(answer->of_ns).text);
 }
 
 void say_wait__put(struct finding *finding, struct analysis *analysis, const struct answer *answer)
 {
 	const struct cause *cause = answer->cause;
-	bool sleeps = cause->state->slot == SLOT_WAIT_SLEEP;
+	const char *who = cause->threads > 1 ? "they" : "it";
 
 	say__who(finding, cause->group, cause->threads, cause->thread);
-	say(finding, sleeps ? " slept " : " waited ");
+	say(finding, cause->asleep ? " slept " : " waited ");
 	say_share(finding, analysis, answer);
-	if (!sleeps)
+	if (!cause->asleep)
 		say_what(finding, analysis, cause);
 	say_code(finding, analysis, cause);
-	if (sleeps && cause->verdict == VERDICT_SLEPT)
-		say(finding, "; whether it had work meanwhile is not known");
+	if (cause->verdict == VERDICT_SLEPT)
+		say(finding, "; whether %s had work meanwhile is not known", who);
 	else if (cause->ground == GROUND_HOME)
-		say(finding, ", away from the place where it waits for work (inferred)");
-	else if (sleeps && cause->ground == GROUND_REQUEST)
-		say(finding, ", while it had a request to answer");
+		say(finding, ", away from the place where %s work (inferred)",
+		    cause->threads > 1 ? "they wait for" : "it waits for");
+	else if (cause->asleep && cause->ground == GROUND_REQUEST)
+		say(finding, ", while %s had a request to answer", who);
 	say_culprit(finding, analysis, cause);
 	if (cause->state->slot == SLOT_WAIT_DISK)
 		findings_signals__join(analysis->model, cause->group, finding, &finding->row);

@@ -6,15 +6,17 @@
 
 #include "base/words.h"
 
-#define BUSY_PERCENT    5  /* a thread that runs or wants to run more than this is not idle */
+#define BUSY_PERCENT    5 /* a thread that runs or wants to run more than this is not idle */
+#define MOSTLY_PERCENT  50
 #define UNCLEAR_PERCENT 15 /* of the waiting time: above it, "nothing" cannot be said */
 
 #define put(...) words__say(text, size, __VA_ARGS__)
 
-static bool is_idle(const struct working *thread)
+/* Whether the thread spent most of its life like this, and hardly any of it with work. */
+static bool is_mostly(const struct working *thread, enum verdict verdict)
 {
 	return thread->life_ns &&
-	       thread->verdict_ns[VERDICT_HOME] + thread->verdict_ns[VERDICT_QUIET] > 0 &&
+	       model__reaches(thread->verdict_ns[verdict], thread->life_ns, MOSTLY_PERCENT) &&
 	       !model__reaches(thread->run_ns + thread->ready_ns, thread->life_ns, BUSY_PERCENT) &&
 	       !model__reaches(thread->verdict_ns[VERDICT_HELD], thread->life_ns, BUSY_PERCENT);
 }
@@ -53,7 +55,8 @@ void summary__count(struct analysis *analysis, struct findings *ret)
 				thread->verdict_ns[VERDICT_PACED];
 		ret->unclear_ns +=
 			thread->verdict_ns[VERDICT_UNCLEAR] + thread->verdict_ns[VERDICT_SLEPT];
-		if (!is_idle(thread))
+		ret->quiet_threads += is_mostly(thread, VERDICT_QUIET);
+		if (!is_mostly(thread, VERDICT_HOME))
 			continue;
 		ret->idle_threads++;
 		analysis->groups[group_index(analysis, model->threads[i].group)].idle_threads++;
@@ -68,9 +71,13 @@ void summary__put_last(const struct findings *findings, char *text, size_t size)
 		put("%s of %s waited for work",
 		    words__count((int64_t)findings->idle_threads, "threads").text,
 		    words__count((int64_t)findings->idle_programs, "programs").text);
+	if (findings->quiet_threads)
+		put("%s%s %s not woken, or hardly ever", *text ? "; " : "",
+		    words__count((int64_t)findings->quiet_threads, "threads").text,
+		    findings->quiet_threads == 1 ? "was" : "were");
 	if (findings->unclear_ns)
-		put("%s%s of waiting could not be told from idleness",
-		    findings->idle_threads ? "; " : "", words__time(findings->unclear_ns).text);
+		put("%s%s of waiting could not be told from idleness", *text ? "; " : "",
+		    words__time(findings->unclear_ns).text);
 	if (*text)
 		put(".");
 }
@@ -92,6 +99,12 @@ void summary__put_nothing(const struct analysis *analysis, const struct findings
 		 model__reaches(findings->unclear_ns, waited, UNCLEAR_PERCENT))
 		put("No finding; but %s of waiting could not be told from idleness.",
 		    words__time(findings->unclear_ns).text);
+	else if (findings->quiet_threads == findings->target_threads)
+		put("No finding; no thread was woken, or hardly ever: whether they wait for work "
+		    "or hang is not known.");
+	else if (!analysis->has_turns)
+		put("No thread was held up in its own code; whether it waited for answers of other "
+		    "programs is not in this recording.");
 	else
 		put("Nothing was held up for 3 %% of its time and 1 %% of the recording, waits for "
 		    "children apart, and no thread wanted a CPU for more than 30 %% of it.");

@@ -105,6 +105,8 @@ struct model_group {
 
 /* Separates the two ends in the name of a connection. The local end comes first. */
 #define MODEL_ARROW " ↔ "
+/* Begin of the name of a UNIX socket whose other end is known. */
+#define MODEL_UNIX_PEER "unix socket to "
 
 struct model_wait {
 	const struct model_thread *waiter;
