@@ -141,8 +141,9 @@ static int64_t samples_in(const struct stacks_recording *recording, const char *
 /* Whose waits the answers ended. */
 static int64_t answered_ns(const struct stacks_recording *recording)
 {
-	return trial__query(recording->path, "SELECT coalesce(sum(ns), 0) AS n FROM waits WHERE"
-					     " by_comm = 'answerer' AND waiter_comm = 'asker'");
+	return trial__query(recording->path,
+			    "SELECT coalesce(sum(ns), 0) AS n FROM waits WHERE"
+			    " by_comm IN ('answerer', 'handler') AND waiter_comm = 'asker'");
 }
 
 static void a_server_on_loopback_has_an_account_and_stacks(void **state)
@@ -164,6 +165,23 @@ static void whoever_answers_is_found_at_level_sched_too(void **state)
 
 	assert_only_the_target(&pair.recording);
 	assert_account(&pair, "tcp");
+	pair__release(&pair);
+}
+
+/* The first handler may end before the server is known. */
+static void so_have_the_threads_that_a_server_starts_for_each_request(void **state)
+{
+	struct pair pair = pair__record("threads", "8", ARGS("--level", "full"));
+	json_t *thread, *list = json_object_get(pair.recording.report, "outside_threads");
+	int64_t sleep_ns = 0;
+	size_t i;
+
+	assert_only_the_target(&pair.recording);
+	json_array_foreach (list, i, thread)
+		if (!strcmp(text_at(thread, "comm"), "handler"))
+			sleep_ns += outside_ns(thread, "wait", "sleep");
+	assert_true(sleep_ns >= (ANSWERS - MISSED) * THINK_NS - slack_ns(ANSWERS * THINK_NS));
+	assert_true(answered_ns(&pair.recording) >= (ANSWERS - MISSED) * THINK_NS);
 	pair__release(&pair);
 }
 
@@ -238,6 +256,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_server_on_loopback_has_an_account_and_stacks),
 		cmocka_unit_test(whoever_answers_is_found_at_level_sched_too),
+		cmocka_unit_test(so_have_the_threads_that_a_server_starts_for_each_request),
 		cmocka_unit_test(so_has_a_server_of_a_unix_socket),
 		cmocka_unit_test(so_has_the_writer_of_a_pipe),
 		cmocka_unit_test(so_has_the_holder_of_a_file_lock_before_it_lets_go),

@@ -12,9 +12,11 @@
  *                               probably for its answer; the snapshots look for that
  *   the owner of a kernel lock  when the wait for the lock has taken 1 ms; likewise
  *   the holder of a file lock   when user space finds it in /proc/locks
+ *   siblings of any of these    if the process has few threads: a server may start a thread for
+ * each request, which wakes the wanted thread only when it has answered
  *
- * Kernel threads and gapless itself are left out. Children of outside threads are not followed, and
- * threads that keep outside threads waiting are not noted.
+ * Kernel threads and gapless itself are left out. Child processes of outside threads are not
+ * followed, and threads that keep outside threads waiting are not noted.
  */
 #pragma once
 
@@ -24,6 +26,7 @@ const volatile bool with_outside;
 
 #define OUTSIDE_LEAST_NS      1000000
 #define OUTSIDE_LEAST_WAKINGS 3
+#define OUTSIDE_MOST_SIBLINGS 16
 
 enum outside_state {
 	OUTSIDE_NOTED,
@@ -47,6 +50,9 @@ struct {
 
 /* Main threads that user space asks for, by their pid in its namespace. */
 struct id_set outside_pids SEC(".maps");
+/* Processes of few threads, one of which has an account as an outside thread, by the kernel's pid.
+ */
+struct id_set outside_processes SEC(".maps");
 
 __u32 reseed; /* incremented to ask user space to run the seeding iterator again */
 __u64 outside[OUTSIDE_COUNTS];
@@ -123,6 +129,40 @@ static __always_inline void look_for_outside(struct thread *thread)
 	note_outside(suspect.start_ns, suspect.pid, ns);
 }
 
+static __always_inline bool has_few_threads(struct task_struct *task)
+{
+	return BPF_CORE_READ(task, signal, nr_threads) <= OUTSIDE_MOST_SIBLINGS;
+}
+
+static __always_inline bool is_outside_process(struct task_struct *task)
+{
+	__u64 process = BPF_CORE_READ(task, tgid);
+
+	return bpf_map_lookup_elem(&outside_processes, &process) && has_few_threads(task);
+}
+
+/* Takes the place of an account. False: there are too many, which is counted. */
+static __always_inline bool take_outside_place(void)
+{
+	if (__sync_fetch_and_add(&outside[OUTSIDE_ACCOUNTS], 1) < OUTSIDE_MOST)
+		return true;
+	__sync_fetch_and_add(&outside[OUTSIDE_ACCOUNTS], -1);
+	__sync_fetch_and_add(&outside[OUTSIDE_TOO_MANY], 1);
+	return false;
+}
+
+/* The process has an outside thread. The next seeding finds those of its threads that come first.
+ */
+static __always_inline void note_outside_process(struct task_struct *task)
+{
+	__u64 process = BPF_CORE_READ(task, tgid);
+	const __u8 yes = 1;
+
+	if (has_few_threads(task) &&
+	    !bpf_map_update_elem(&outside_processes, &process, &yes, BPF_NOEXIST))
+		__sync_fetch_and_add(&reseed, 1);
+}
+
 /* For the seeding: whether a thread that is not wanted gets an account as an outside thread. */
 static __noinline bool is_due_outside(struct task_struct *task)
 {
@@ -130,20 +170,23 @@ static __noinline bool is_due_outside(struct task_struct *task)
 				   .pid = BPF_CORE_READ(task, pid) };
 	__u64 pid = number_here(BPF_CORE_READ(task, thread_pid));
 	struct outside_note *note = bpf_map_lookup_elem(&outside_notes, &key);
+	const struct outside_note refused = { .state = OUTSIDE_REFUSED };
 	bool is_due = note && note->state == OUTSIDE_DUE;
 
-	if (!is_due && !bpf_map_lookup_elem(&outside_pids, &pid))
+	if (!is_due && !bpf_map_lookup_elem(&outside_pids, &pid) && !is_outside_process(task))
 		return false;
+	if (BPF_CORE_READ(task, tgid) == own_tgid)
+		return false;
+	if (note && note->state == OUTSIDE_REFUSED)
+		return false; /* it is counted already */
 	if (is_due)
 		__sync_fetch_and_add(&outside[OUTSIDE_PENDING], -1);
-	if (outside[OUTSIDE_ACCOUNTS] >= OUTSIDE_MOST) {
-		if (note)
-			note->state = OUTSIDE_REFUSED;
-		__sync_fetch_and_add(&outside[OUTSIDE_TOO_MANY], 1);
+	if (!take_outside_place()) {
+		bpf_map_update_elem(&outside_notes, &key, &refused, BPF_ANY);
 		return false;
 	}
 	if (note)
 		note->state = OUTSIDE_OPENED;
-	__sync_fetch_and_add(&outside[OUTSIDE_ACCOUNTS], 1);
+	note_outside_process(task);
 	return true;
 }
