@@ -186,7 +186,7 @@ static __always_inline bool is_awaited(const struct ask *ask, struct task_struct
  * Whether the process is known not to expect answers here. A socket that nobody has ever answered
  * is one only if a thread sends on it and then waits for it. If a wait covers other descriptors
  * too, waiting for this one may be incidental: then a datagram socket needs an answer before, and
- * a stream on which waits for answers were mostly in vain is out.
+ * a stream on which waits for answers were mostly in vain, or the only one was, is out.
  */
 static __always_inline bool is_one_way(const struct thread *thread, const struct talk *talk,
 				       bool is_sole)
@@ -197,7 +197,7 @@ static __always_inline bool is_one_way(const struct thread *thread, const struct
 		return false;
 	if (talk->flags & TALK_IS_DATAGRAM && !(talk->flags & TALK_HEARD))
 		return true;
-	return talk->in_vain > 2 * talk->turns + 1;
+	return talk->in_vain > (talk->flags & TALK_HEARD ? 2 * talk->turns + 1 : 0);
 }
 
 /* The kernel's own test (tcp_nagle_check): a small segment waits for the ACK of another one. */

@@ -256,6 +256,7 @@ static __always_inline void call_begins(struct thread *thread, __s64 nr, __u64 s
 {
 	thread->call_ns = now;
 	thread->call_off_ns = thread->off_ns;
+	thread->no_talk = 0;
 	if (nr == nr_restart && thread->last_nr != NR_NONE)
 		nr = thread->last_nr;
 	thread->nr = nr;

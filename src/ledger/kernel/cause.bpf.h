@@ -95,6 +95,7 @@ static __noinline __u32 cause_of_open_file(struct thread *thread, struct file *f
 	__u32 slot = fallback, mode;
 
 	look_at_inode(file, &wait->object[0], &mode);
+	thread->no_talk = (mode & S_IFMT) != S_IFSOCK;
 	switch (mode & S_IFMT) {
 	case S_IFSOCK:
 		wait->object_kind = OBJECT_SOCKET;

@@ -2,6 +2,7 @@
 /* Task iterators: one opens accounts, one reads them, one reads open intervals at the end. */
 #pragma once
 
+#include "ledger/kernel/queue.bpf.h"
 #include "ledger/kernel/record.bpf.h"
 #include "ledger/kernel/samples.bpf.h"
 #include "ledger/kernel/seed.bpf.h"
@@ -20,13 +21,16 @@ int on_snapshot(struct bpf_iter__task *ctx)
 	if (!task)
 		return 0;
 	thread = find(task);
-	if (with_outside && thread && thread->suspect.pid)
+	if (with_outside && thread && thread->suspect.pid && !is_over_now())
 		look_for_outside(thread);
 	if (!thread || thread->flags & THREAD_ENDED || thread->account.slot == SLOT_NONE ||
 	    thread->account.slot == SLOT_SEEDING || thread->account.since_ns < changed_after_ns)
 		return 0;
-	if (full && is_over_now())
-		flush_calls(thread);
+	if (is_over_now()) {
+		flush_occupant(thread);
+		if (full)
+			flush_calls(thread);
+	}
 	record = bpf_map_lookup_elem(&scratch, &zero);
 	if (record && fill_record(record, thread, task, LEDGER_THREAD))
 		bpf_seq_write(ctx->meta->seq, record, sizeof(*record));

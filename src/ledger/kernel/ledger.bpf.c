@@ -37,7 +37,8 @@
 #include "ledger/kernel/ticks.bpf.h"
 #include "ledger/kernel/waker.bpf.h"
 
-#define CLONE_VM 0x00000100
+#define CLONE_VM     0x00000100
+#define CLONE_THREAD 0x00010000
 
 const volatile bool track_cpus;  /* all threads are accounted, so CPU time adds up too */
 const volatile __u32 drop_every; /* test switch: ignore every Nth wakeup; 0: none */
@@ -152,7 +153,8 @@ VERIFIED_ONCE int ends(struct thread *thread, __u64 now)
 		return 0;
 	if (full && !is_over(now))
 		last_call_ends(thread, now);
-	if (full && now - thread->account.first_ns >= SHORT_LIFE_NS)
+	flush_occupant(thread);
+	if (full)
 		flush_calls(thread);
 	if (!(flags & THREAD_HANDED_OVER)) {
 		if (is_over(now))
@@ -238,10 +240,9 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	struct thread *out = find(prev), *in = find(next);
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct queue *queue = queue_of(cpu);
-	bool is_awaited = queue && queue->count;
-	__u64 now;
+	__u64 now, by;
 
-	if (!out && !track_cpus && !is_awaited) {
+	if (!out && !track_cpus && !has_queued(queue)) {
 		barrier(); /* else clang ORs the two pointers, which the verifier rejects */
 		if (!in)
 			return 0;
@@ -251,8 +252,11 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 		after_the_end(out, prev);
 		return 0;
 	}
-	if (is_awaited)
-		account_queue(cpu, occupant(out, prev), now);
+	if (has_queued(queue)) {
+		by = occupant(out, prev);
+		if (!in || !takes_over(in, queue, cpu, by, now))
+			account_queue(cpu, by, now);
+	}
 	if (out && !(out->flags & THREAD_ENDED))
 		leaves_cpu(out, prev, preempt, state_left_in(prev, prev_state), now);
 	if (in)
@@ -279,7 +283,7 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long id)
 	crosses(thread, SLOT_RUN_USER, SLOT_RUN_KERNEL, left_user_space(thread, now));
 	call_begins(thread, is_32bit(current) ? LEDGER_32BIT_CALL : id, regs->ARCH_SP, now);
 	if (will_speak(thread))
-		call_speaks(thread, now);
+		call_speaks(thread, current, regs, now);
 	return 0;
 }
 
@@ -361,6 +365,14 @@ int BPF_PROG(on_contention_end, void *lock)
 
 /* --- birth and death ---------------------------------------------------------------------- */
 
+/* Whether a new thread of an outside process gets an account, too. */
+static __always_inline bool is_new_outside(const struct thread *parent, struct task_struct *task,
+					   __u64 clone_flags)
+{
+	return parent->flags & THREAD_OUTSIDE && clone_flags & CLONE_THREAD &&
+	       is_outside_process(task) && take_outside_place();
+}
+
 /* A new thread is ready from its creation on. */
 SEC("tp_btf/task_newtask")
 int BPF_PROG(on_newtask, struct task_struct *task, unsigned long clone_flags)
@@ -375,8 +387,11 @@ int BPF_PROG(on_newtask, struct task_struct *task, unsigned long clone_flags)
 	/* A parent without an account may be a target that the seeding has not reached yet. */
 	if (!all_threads && !(parent && parent->flags & THREAD_FOLLOW) &&
 	    !is_wanted(task, &flags) &&
-	    (parent || !is_wanted(current, &flags) || !(flags & THREAD_FOLLOW)))
-		return 0;
+	    (parent || !is_wanted(current, &flags) || !(flags & THREAD_FOLLOW))) {
+		if (!parent || !is_new_outside(parent, task, clone_flags))
+			return 0;
+		flags = THREAD_OUTSIDE;
+	}
 	thread = new_thread(task, flags);
 	if (!thread)
 		return 0;

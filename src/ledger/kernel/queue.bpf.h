@@ -7,7 +7,10 @@
  * CPU for which no accounted thread is queued costs one look at the length of its list.
  *
  * The CPU's run queue is locked in all hooks that change its list, except in on_migrate() for the
- * CPU that a thread moves to. So a place in a list is claimed with a compare and swap.
+ * CPU that a thread moves to. So the list has two parts: places that are taken under the lock, and
+ * places that need atomic operations.
+ *
+ * A thread that always waits for the same other one keeps the sum itself, until that changes.
  *
  * Rejected: a journal of all switches of a CPU, read when the thread gets the CPU. It costs a clock
  * read for every switch of every thread.
@@ -20,6 +23,7 @@
 
 /* Threads in one list. There is rarely more than one. */
 #define MOST_QUEUED 16
+#define MOST_LOCKED 8 /* of these, the places that are taken under the lock come first */
 #define CLAIMED     (~0ULL)
 
 /* An accounted thread in the list of a CPU. */
@@ -31,7 +35,8 @@ struct place {
 };
 
 struct queue {
-	__u64 count; /* places in use */
+	__u32 count; /* places in use */
+	__u32 moved; /* the same for places that are taken without the lock */
 	struct place places[MOST_QUEUED];
 };
 
@@ -129,10 +134,18 @@ static __always_inline void add_occupant(__u64 id, __u64 by, __u64 ns)
 
 /* --- lists -------------------------------------------------------------------------------- */
 
+static __always_inline bool has_queued(const struct queue *queue)
+{
+	return queue && (queue->count | queue->moved);
+}
+
 static __always_inline void free_place(struct queue *queue, struct place *place)
 {
 	place->id = 0;
-	__sync_fetch_and_add(&queue->count, -1);
+	if (place < &queue->places[MOST_LOCKED])
+		queue->count--;
+	else
+		__sync_fetch_and_add(&queue->moved, -1);
 }
 
 /* The CPU of the list switches away from `by`, which is current. */
@@ -157,11 +170,11 @@ VERIFIED_ONCE int account_place(struct place *place, __u64 by, __u64 now)
 VERIFIED_ONCE int account_queue(__u32 cpu, __u64 by, __u64 now)
 {
 	struct queue *queue = queue_of(cpu);
-	__u64 left;
+	__u32 left;
 
 	if (!queue)
 		return 0;
-	left = queue->count;
+	left = queue->count + queue->moved;
 	for (__u32 i = 0; i < MOST_QUEUED && left; i++) {
 		struct place *place = &queue->places[i];
 
@@ -175,16 +188,24 @@ VERIFIED_ONCE int account_queue(__u32 cpu, __u64 by, __u64 now)
 	return 0;
 }
 
-VERIFIED_ONCE int claim_place(__u32 cpu)
+/* `locked`: the CPU's run queue is. Returns the number of the place; 0: there is none. */
+VERIFIED_ONCE int claim_place(__u32 cpu, __u32 locked)
 {
 	struct queue *queue = queue_of(cpu);
 
 	if (!queue)
 		return 0;
-	for (__u32 i = 0; i < MOST_QUEUED; i++)
-		if (!queue->places[i].id &&
-		    !__sync_val_compare_and_swap(&queue->places[i].id, 0, CLAIMED))
+	for (__u32 i = 0; i < MOST_LOCKED && locked; i++)
+		if (!queue->places[i].id) {
+			queue->count++;
 			return 1 + cpu * MOST_QUEUED + i;
+		}
+	for (__u32 i = MOST_LOCKED; i < MOST_QUEUED; i++)
+		if (!queue->places[i].id &&
+		    !__sync_val_compare_and_swap(&queue->places[i].id, 0, CLAIMED)) {
+			__sync_fetch_and_add(&queue->moved, 1);
+			return 1 + cpu * MOST_QUEUED + i;
+		}
 	count_quality(QUALITY_UNLISTED);
 	return 0;
 }
@@ -211,11 +232,11 @@ static __always_inline __u64 leave_queue(struct thread *thread, __u64 now)
 	return ns;
 }
 
-/* The thread is queued for `cpu` from `now` on. */
-static __noinline int join_queue(struct thread *thread, const struct throttle *throttle, __u32 cpu,
-				 __u64 now)
+/* The thread is queued for `cpu` from `now` on. `locked`: as in claim_place(). */
+static __always_inline int join_queue(struct thread *thread, const struct throttle *throttle,
+				      __u32 cpu, __u64 now, bool locked)
 {
-	__u32 number = claim_place(cpu);
+	__u32 number = claim_place(cpu, locked);
 	struct place *place;
 	struct queue *queue;
 
@@ -224,10 +245,15 @@ static __noinline int join_queue(struct thread *thread, const struct throttle *t
 		return 0;
 	place->since_ns = now;
 	place->left_ns = 0;
-	place->throttle = *throttle;
+	if (throttle->queue) {
+		place->throttle = *throttle;
+	} else {
+		place->throttle.queue = 0;
+		place->throttle.since_ns = 0;
+		place->throttle.ns = throttle->ns;
+	}
 	arch_order_stores();
 	place->id = thread->id;
-	__sync_fetch_and_add(&queue->count, 1);
 	thread->place = number;
 	return 0;
 }
@@ -244,7 +270,7 @@ static __always_inline void is_queued(struct thread *thread, struct task_struct 
 		if (slot == SLOT_READY_THROTTLED)
 			throttle_begins(&throttle, now);
 	}
-	join_queue(thread, &throttle, cpu_of(task), now);
+	join_queue(thread, &throttle, cpu_of(task), now, true);
 }
 
 /* A queued thread changes its CPU. What the old one did until now is booked when it switches. */
@@ -263,7 +289,7 @@ static __always_inline void changes_queue(struct thread *thread, __u32 to, __u64
 	if (!throttle.since_ns)
 		throttle.queue = 0; /* it has another run queue now, which is not known yet */
 	thread->place = 0;
-	join_queue(thread, &throttle, to, now);
+	join_queue(thread, &throttle, to, now, false);
 }
 
 /* The open ready interval ends at `now`. */
@@ -294,6 +320,49 @@ static __always_inline void leaves_queue(struct thread *thread, struct task_stru
 		ready_ends(thread, task, SLOT_READY_THROTTLED, ns < open_ns ? now - ns : now);
 	else if (ns < open_ns)
 		ready_ends(thread, task, SLOT_READY_PREEMPTED, now - (open_ns - ns));
+}
+
+/* Moves the sum that the thread keeps itself into the map. */
+VERIFIED_ONCE int flush_occupant(struct thread *thread)
+{
+	__u64 ns;
+
+	if (!thread)
+		return 0;
+	/* The last iterator and the end of the thread may both come here. */
+	ns = __sync_lock_test_and_set(&thread->occupant_ns, 0);
+	if (ns)
+		add_occupant(thread->id, thread->occupant, ns);
+	return 0;
+}
+
+/*
+ * If the thread that gets the CPU is the only one that was queued for it, there is no list to walk.
+ * The names of a thread without an account are noted at once, so that one is left to the list.
+ */
+static __always_inline bool takes_over(struct thread *in, struct queue *queue, __u32 cpu, __u64 by,
+				       __u64 now)
+{
+	__u32 number = in->place;
+	struct place *place;
+	__u64 from_ns;
+
+	if (!number || queue->count + queue->moved != 1 || (number - 1) / MOST_QUEUED != cpu ||
+	    by & OCCUPANT_UNACCOUNTED)
+		return false;
+	place = &queue->places[(number - 1) & (MOST_QUEUED - 1)];
+	if (place->id != in->id || place->throttle.queue)
+		return false;
+	from_ns = place->since_ns > base_ns ? place->since_ns : base_ns;
+	if (in->occupant != by || in->occupant_flush != flush) {
+		flush_occupant(in);
+		in->occupant = by;
+		in->occupant_flush = flush;
+	}
+	if (now > from_ns && in->id != by)
+		in->occupant_ns += now - from_ns;
+	place->since_ns = now;
+	return true;
 }
 
 /* A new thread is ready since on_newtask(), but only now does it have a CPU to wait for. */

@@ -21,7 +21,9 @@ const volatile bool no_repair; /* test switch */
 /* Called at switch-out: saves the scheduler's sums. */
 static __always_inline void note_sums(struct thread *thread, struct task_struct *task)
 {
-	thread->flags |= THREAD_SUMS;
+	/* Another CPU may change a flag at the same time: do not write without need. */
+	if (!(thread->flags & THREAD_SUMS))
+		__sync_fetch_and_or(&thread->flags, THREAD_SUMS);
 	thread->exec_ns = task->se.sum_exec_runtime;
 	if (bpf_core_field_exists(task->sched_info.run_delay))
 		thread->delay_ns = task->sched_info.run_delay;

@@ -280,7 +280,8 @@ static __always_inline struct pending *find_pending(struct thread *thread,
 			 pending->by == new->by && pending->by_kind == new->by_kind &&
 			 pending->evidence == new->evidence && pending->ended == new->ended &&
 			 pending->turn == new->turn && pending->in_request == new->in_request &&
-			 pending->object[0] == new->object[0] && pending->count < MOST_COUNT)
+			 pending->object[0] == new->object[0] &&
+			 pending->object[1] == new->object[1] && pending->count < MOST_COUNT)
 			return pending;
 	}
 	return free;

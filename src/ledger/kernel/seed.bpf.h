@@ -59,6 +59,15 @@ static __always_inline __u32 kind_of(__u32 slot)
 	return SLOT_IS_RUN(slot) ? 1 : SLOT_IS_READY(slot) ? 2 : 3;
 }
 
+static __always_inline __u32 kind_now(struct task_struct *task)
+{
+	__u32 state = BPF_CORE_READ(task, __state);
+
+	if (BPF_CORE_READ(task, on_cpu))
+		return 1;
+	return !state || state & TASK_NEW ? 2 : 3;
+}
+
 /*
  * A thread that was seeded in the middle of a switch or a wakeup got the state from before that
  * transition. If no hook has moved it since and the kernel now shows another state, correct it.
@@ -67,7 +76,8 @@ static __always_inline void check_seed(struct thread *thread, struct task_struct
 {
 	__u32 slot = thread->account.slot, now_in;
 
-	if (slot == SLOT_NONE || slot == SLOT_SEEDING || !is_as_seeded(&thread->account))
+	if (slot == SLOT_NONE || slot == SLOT_SEEDING || !is_as_seeded(&thread->account) ||
+	    kind_now(task) == kind_of(slot))
 		return;
 	now_in = seed_slot(thread, task);
 	if (kind_of(now_in) == kind_of(slot) ||

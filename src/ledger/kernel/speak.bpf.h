@@ -98,25 +98,19 @@ static __always_inline void they_speak(struct talk *talk)
 	}
 }
 
-/* A call begins that may send to a socket. */
-VERIFIED_ONCE int call_speaks(struct thread *thread, __u64 now)
+/* A call begins to send to the socket `inode` with descriptor `fd`. */
+VERIFIED_ONCE int send_begins(struct thread *thread, __u64 now, __u64 inode, __s32 fd)
 {
 	struct task_struct *current = bpf_get_current_task_btf();
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(current);
-	struct file *file = NULL;
+	struct file *file = file_of(current, fd);
 	struct talk *talk;
 	bool is_new;
 	__u32 kind;
-	__u64 inode;
-	__s32 fd;
 
-	if (!thread)
+	if (!thread || !file)
 		return 0;
 	kind = talk_in_flight(thread);
-	fd = kind == TALK_SPLICE ? regs->ARCH_ARG3 : regs->ARCH_ARG1;
-	inode = socket_at(current, fd, &file);
-	if (!inode)
-		return 0;
 	talk = find_talk(inode);
 	is_new = !talk;
 	if (is_new)
@@ -133,6 +127,18 @@ VERIFIED_ONCE int call_speaks(struct thread *thread, __u64 now)
 	if (asks(talk) && (is_new || thread->turn_undone || thread->asked.inode != inode))
 		note_ask(thread, inode, (__u64)file, fd);
 	return 0;
+}
+
+/* A call begins that may send to a socket. Most calls write elsewhere, and cost little. */
+static __always_inline void call_speaks(struct thread *thread, struct task_struct *current,
+					struct pt_regs *regs, __u64 now)
+{
+	__s32 fd = talk_in_flight(thread) == TALK_SPLICE ? regs->ARCH_ARG3 : regs->ARCH_ARG1;
+	struct file *file;
+	__u64 inode = socket_at(current, fd, &file);
+
+	if (inode)
+		send_begins(thread, now, inode, fd);
 }
 
 /* A send failed: nothing was said. */
@@ -242,8 +248,9 @@ static __always_inline bool has_spoken(const struct thread *thread, long ret)
 	case TALK_ACCEPT:
 	case TALK_PAIR:
 		return ret >= 0;
-	case TALK_SPLICE:
 	case TALK_RECEIVE:
+		return !thread->no_talk;
+	case TALK_SPLICE:
 	case TALK_CONNECT:
 		return true;
 	}

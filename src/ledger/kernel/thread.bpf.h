@@ -143,10 +143,13 @@ struct thread {
 	__u64 turn_at;    /* see turn_watch */
 	__u8 turn_watch;  /* enum turn_watch */
 	__u8 turn_undone; /* the send in flight was the first since we were answered */
-	__u8 pad2[2];
+	__u8 no_talk;     /* the call in flight waited for a descriptor that is no socket */
+	__u8 pad2;
 	__u32 place; /* in the list of a CPU's queued threads, see queue.bpf.h; 0: none */
-	struct outside_key suspect; /* may keep it waiting, see outside.bpf.h */
-	__u64 left_stack;           /* how it left the CPU, see samples.bpf.h */
+	__u32 occupant_flush;
+	__u64 occupant, occupant_ns; /* who had the CPU, a sum that is not in the map yet */
+	struct outside_key suspect;  /* may keep it waiting, see outside.bpf.h */
+	__u64 left_stack;            /* how it left the CPU, see samples.bpf.h */
 	__u8 left, left_none, switch_out_shift, pad;
 	__u64 fault_inode; /* the file of its last fault in a file, see fault.bpf.h */
 	__u64 fault_number;

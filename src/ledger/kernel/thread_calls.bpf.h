@@ -5,9 +5,8 @@
  * each change of `flush`, and at the end. There are two maps, which change places together with
  * those of waits (waits.bpf.h).
  *
- * A thread that lived less than SHORT_LIFE_NS is left out when it ends, and what it moves into the
- * map before that age counts for thread 0. Otherwise a program that starts thousands of threads or
- * processes would fill the maps.
+ * What a thread moves into the map before it has lived for SHORT_LIFE_NS counts for thread 0.
+ * Otherwise a program that starts thousands of threads or processes would fill the maps.
  */
 #pragma once
 
@@ -15,9 +14,12 @@
 
 #define SHORT_LIFE_NS 100000000ULL
 
+/*
+ * Preallocated: the end of a thread inserts several sums with interrupts off, and then the kernel
+ * has only a few elements at hand.
+ */
 struct thread_calls_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__uint(max_entries, 16384);
 	__type(key, struct ledger_thread_call);
 	__type(value, struct ledger_call_sum);
@@ -31,8 +33,14 @@ static __always_inline bool add_calls_to(void *map, const struct ledger_thread_c
 {
 	struct ledger_call_sum *there = bpf_map_lookup_elem(map, key);
 
-	if (!there)
-		return !bpf_map_update_elem(map, key, sum, BPF_NOEXIST);
+	if (!there) {
+		if (!bpf_map_update_elem(map, key, sum, BPF_NOEXIST))
+			return true;
+		/* The update also fails if another CPU has just inserted the key. */
+		there = bpf_map_lookup_elem(map, key);
+		if (!there)
+			return false;
+	}
 	/* Atomic because of thread 0, which stands for many. */
 	__sync_fetch_and_add(&there->total_ns, sum->total_ns);
 	__sync_fetch_and_add(&there->run_ns, sum->run_ns);
@@ -74,8 +82,10 @@ VERIFIED_ONCE int flush_calls_of(struct thread *thread, __u32 at)
 }
 
 /* Moves all sums of a thread into the map. */
-static __noinline int flush_calls(struct thread *thread)
+VERIFIED_ONCE int flush_calls(struct thread *thread)
 {
+	if (!thread)
+		return 0;
 	for (__u32 i = 0; i < CALL_CELLS; i++)
 		flush_calls_of(thread, i);
 	return 0;

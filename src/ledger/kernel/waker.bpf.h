@@ -18,6 +18,7 @@
 #define TASK_INTERRUPTIBLE 0x00000001
 
 /* JOBCTL_PENDING_MASK: a stop or a trap of a debugger is pending. */
+#define SIGNAL_KILL    9
 #define JOBCTL_PENDING (1UL << 17 | 1UL << 19 | 1UL << 20)
 #define TIMER_SOFTIRQ  1
 #define NET_RX_SOFTIRQ 3
@@ -174,6 +175,13 @@ static __always_inline bool has_signal(const struct task_struct *task)
 	       task->jobctl & JOBCTL_PENDING;
 }
 
+/* A killable sleep ends by no other signal; a fatal one becomes a SIGKILL of every thread. */
+static __always_inline bool is_killed(const struct task_struct *task)
+{
+	return task->__state & TASK_WAKEKILL &&
+	       task->pending.signal.sig[0] & 1UL << (SIGNAL_KILL - 1);
+}
+
 /*
  * How the wait ends, as far as the waking shows it. A timer may be a timeout or anything else; all
  * other interrupts, and all threads, bring the event or a signal.
@@ -182,7 +190,7 @@ static __always_inline __u8 ends_by(const struct thread *thread, const struct ta
 {
 	struct delivery *delivery;
 
-	if (task->__state & (TASK_INTERRUPTIBLE | TASK_WAKEKILL) && has_signal(task))
+	if (task->__state & TASK_INTERRUPTIBLE ? has_signal(task) : is_killed(task))
 		return ENDED_SIGNAL;
 	if (!thread->by_interrupt)
 		return ENDED_EVENT;

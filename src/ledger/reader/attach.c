@@ -99,6 +99,8 @@ static int set_knobs(struct ledger *ledger, const struct ledger_options *options
 		err |= bpf_map__set_max_entries(skel->maps.waits_b, WAITS_OF_ALL);
 		err |= bpf_map__set_max_entries(skel->maps.thread_calls_a, WAITS_OF_ALL);
 		err |= bpf_map__set_max_entries(skel->maps.thread_calls_b, WAITS_OF_ALL);
+		err |= bpf_map__set_max_entries(skel->maps.occupants_a, WAITS_OF_ALL);
+		err |= bpf_map__set_max_entries(skel->maps.occupants_b, WAITS_OF_ALL);
 	}
 	skel->rodata->by_cgroup = target->cgroups.count > 0;
 	skel->rodata->by_descent = target__has_descendants(target);
