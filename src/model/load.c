@@ -269,11 +269,12 @@ const struct model_thread *load__thread(const struct model *model, int64_t id)
 static int take_wait(struct model *model, sqlite3_stmt *row)
 {
 	const struct model_thread *waiter = load__thread(model, sqlite3_column_int64(row, 0));
-	struct model_wait *wait =
-		waiter && waiter->outside
-			? APPEND(&model->outside_waits, &model->outside_wait_count)
-			: APPEND(&model->waits, &model->wait_count);
+	struct model_wait *wait;
 
+	if (waiter && waiter->outside)
+		wait = APPEND(&model->outside_waits, &model->outside_wait_count);
+	else
+		wait = APPEND(&model->waits, &model->wait_count);
 	if (!wait)
 		return -ENOMEM;
 	wait->waiter = waiter;

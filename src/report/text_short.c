@@ -91,7 +91,7 @@ static void print_state(const struct printer *printer, const struct model_state 
 void printer__states(const struct printer *printer)
 {
 	const struct model *model = printer->model;
-	const struct model_state *list[64];
+	const struct model_state *list[64] = {};
 	size_t count = 0, shown;
 	int64_t left_ns = 0;
 
