@@ -241,7 +241,7 @@ static void what_is_saved_is_a_recording(void)
 	tmux("send-keys -t top w");
 	await_pane("are in 'top.gapless'", true);
 	snprintf(path, sizeof(path), "%s/top.gapless", folder);
-	output = live__gapless("report", path);
+	output = live__gapless("report", "--full", path);
 	assert_int_equal(output.status, 0);
 	assert_non_null(strstr(output.out, "spin_here"));
 	assert_non_null(strstr(output.out, "remainder    0"));
