@@ -56,7 +56,7 @@ static const char *peer_of(const struct analysis *analysis, const struct model_s
 	return arrow ? arrow + strlen(MODEL_ARROW) : object ? object->name : NULL;
 }
 
-static uint64_t hash_text(const char *text)
+uint64_t causes__hash(const char *text)
 {
 	uint64_t hash = 1469598103934665603ULL;
 
@@ -71,10 +71,10 @@ static uint64_t key_of(const struct analysis *analysis, const struct cause *caus
 
 	key = map__mix(key, (uint64_t)cause->verdict << 8 | cause->turn << 1 | cause->asleep);
 	if (cause->peer)
-		return map__mix(map__mix(key, 3), hash_text(cause->peer));
+		return map__mix(map__mix(key, 3), causes__hash(cause->peer));
 	if (cause->what)
-		return map__mix(map__mix(key, 1), hash_text(cause->what));
-	key = map__mix(map__mix(key, 2), hash_text(cause->state->cause));
+		return map__mix(map__mix(key, 1), causes__hash(cause->what));
+	key = map__mix(map__mix(key, 2), causes__hash(cause->state->cause));
 	return map__mix(key, cause->caller ? cause->caller : (uint64_t)cause->library << 32);
 }
 

@@ -34,6 +34,8 @@ typedef int64_t cause_id_fn(const struct analysis *analysis, const struct model_
 struct cause_share causes__largest(const struct analysis *analysis, const struct cause *cause,
 				   cause_id_fn *id);
 
+uint64_t causes__hash(const char *text);
+
 /* The group of the thread that ended or owned a wait, + 1; interrupts are nobody. */
 cause_id_fn causes__culprit;
 

@@ -128,7 +128,7 @@ static bool is_like(const struct chain_part *a, const struct chain_part *b)
 {
 	return a->doing == b->doing && a->group == b->group && a->state == b->state &&
 	       a->asleep == b->asleep && a->function == b->function && a->object == b->object &&
-	       a->peer == b->peer &&
+	       a->peer == b->peer && a->via_peer == b->via_peer &&
 	       (a->what == b->what || (a->what && b->what && !strcmp(a->what, b->what)));
 }
 
@@ -192,6 +192,7 @@ static double follow_on(struct search *search, const struct stretch *stretch,
 	struct chain sub = {};
 	struct search search_on = *search;
 	struct stretch next = *stretch;
+	struct chain_part via;
 	double known;
 
 	search_on.chain = &sub;
@@ -206,8 +207,15 @@ static double follow_on(struct search *search, const struct stretch *stretch,
 	known = next.to_ns > next.from_ns ? follow(&search_on, &next) : 0;
 	if (known <= LEAST_EXPLAINED * ns)
 		known = 0;
-	for (size_t i = 0; known > 0 && i < sub.count; i++)
+	via = describe(search->analysis, sample);
+	for (size_t i = 0; known > 0 && i < sub.count; i++) {
+		if (via.peer) {
+			sub.parts[i].via_peer = via.peer;
+			sub.parts[i].via_group = via.group;
+			sub.parts[i].via_function = via.function;
+		}
 		merge_part(search, &sub.parts[i]);
+	}
 	if (known > 0)
 		search->chain->known_ns += sub.known_ns;
 	search->failed |= search_on.failed;

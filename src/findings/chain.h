@@ -31,6 +31,10 @@ struct chain_part {
 	const char *peer;
 	uint32_t function; /* in hot.functions; 0: unknown */
 	int64_t object;
+	/* The culprit waited meanwhile for an answer, from whoever did this; NULL: it did not. */
+	const char *via_peer;
+	const struct model_group *via_group;
+	uint32_t via_function;
 	const struct model_thread *by; /* CHAIN_WAITED: who ended one of the waits; NULL: unknown */
 	double ns;
 };

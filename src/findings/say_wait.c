@@ -22,10 +22,13 @@ static const struct model_sample *sample_of(const struct analysis *analysis,
 	return &analysis->model->samples[cause->samples[i]];
 }
 
+/* Equal for objects of one name: a journal is a new file for each transaction. */
 static int64_t object_id(const struct analysis *analysis, const struct model_sample *sample)
 {
-	(void)analysis;
-	return sample->object;
+	const struct signals_object *object =
+		signals__object(&analysis->model->signals, sample->object);
+
+	return object && object->name ? (int64_t)causes__hash(object->name) : sample->object;
 }
 
 static int64_t culprit_thread(const struct analysis *analysis, const struct model_sample *sample)
@@ -48,7 +51,11 @@ static const struct signals_object *find_object(const struct analysis *analysis,
 	*ret_ns = most.ns;
 	if (!model__reaches(most.ns, cause->ns, NAMED_PERCENT))
 		return NULL;
-	return signals__object(&analysis->model->signals, most.id);
+	for (size_t i = 0; i < cause->sample_count; i++)
+		if (object_id(analysis, sample_of(analysis, cause, i)) == most.id)
+			return signals__object(&analysis->model->signals,
+					       sample_of(analysis, cause, i)->object);
+	return NULL;
 }
 
 static bool is_kind(const struct signals_object *object, const char *kind)
@@ -198,6 +205,31 @@ static bool is_queueing(const struct chain_part *part, const struct cause *cause
 	       cause->what && !strcmp(part->what, cause->what);
 }
 
+static void say_doer(struct finding *finding, const struct model_group *group,
+		     const struct cause *cause, const struct model_group *culprit)
+{
+	if (group == cause->group && culprit == cause->group)
+		say(finding, "the holder");
+	else
+		say__group(finding, group);
+	say__blame(finding, group);
+}
+
+/* The culprit itself waited for an answer of the one that did something. */
+static void say_via(struct finding *finding, const struct analysis *analysis,
+		    const struct chain_part *part, const struct cause *cause,
+		    const struct model_group *culprit)
+{
+	say_doer(finding, part->via_group, cause, culprit);
+	say(finding, " was waiting for an answer from %s",
+	    words__clean(part->via_peer, SAY_OBJECT_COLUMNS).text);
+	if (part->via_function) {
+		say(finding, " in ");
+		say__function(finding, analysis, part->via_function);
+	}
+	say(finding, ", and ");
+}
+
 static void say_chain(struct finding *finding, struct analysis *analysis, const struct cause *cause,
 		      const struct model_group *culprit)
 {
@@ -220,12 +252,10 @@ static void say_chain(struct finding *finding, struct analysis *analysis, const 
 		if (is_queueing(part, cause) || part->doing == CHAIN_AT_HOME)
 			continue;
 		say(finding, said ? ", " : "; meanwhile ");
+		if (part->via_peer && !said)
+			say_via(finding, analysis, part, cause, culprit);
 		if (!said || part->group != who) {
-			if (part->group == cause->group && culprit == cause->group)
-				say(finding, "the holder");
-			else
-				say__group(finding, part->group);
-			say__blame(finding, part->group);
+			say_doer(finding, part->group, cause, culprit);
 			say(finding, " was ");
 		}
 		who = part->group;
@@ -279,7 +309,7 @@ static void say_culprit(struct finding *finding, struct analysis *analysis,
 	const struct model_group *culprit;
 	const struct model_thread *only;
 	bool owned = is_owned(analysis, cause);
-	bool all = model__reaches(group.ns, cause->ns, NEARLY_ALL_PERCENT);
+	bool each = model__reaches(group.ns, cause->ns, NEARLY_ALL_PERCENT);
 
 	if (!is_culprit(analysis, cause, &group) || !model__has_culprit(cause->state) ||
 	    cause->asleep)
@@ -287,12 +317,13 @@ static void say_culprit(struct finding *finding, struct analysis *analysis,
 	culprit = &analysis->model->groups[group.id - 1];
 	only = thread.ns == group.ns ? &analysis->model->threads[thread.id - 1] : NULL;
 	say(finding, "; ");
-	if (!all)
+	/* What a timeout ended, nobody did. */
+	if (!model__reaches(group.ns, event_ns(analysis, cause), NEARLY_ALL_PERCENT))
 		say(finding, "%s of it ", words__about(group.ns, cause->ns).text);
 	if (culprit == cause->group && cause->threads > 1 && !only) {
-		say(finding, owned ? "held by others of them"
-			     : all ? "each was ended by another of them"
-				   : "ended by others of them");
+		say(finding, owned  ? "held by others of them"
+			     : each ? "each was ended by another of them"
+				    : "ended by others of them");
 	} else {
 		say(finding, owned ? "held by " : "ended by ");
 		say__who(finding, culprit, 1, only);
