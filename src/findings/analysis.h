@@ -146,6 +146,8 @@ void home__find(struct analysis *analysis);
 bool judge__is_sure(enum ledger_slot slot);
 /* How we know, if the cause alone decides. */
 enum ground judge__ground(enum ledger_slot slot);
+/* A word for the ground of a verdict: "owner", "socket". */
+const char *judge__evidence(enum ground ground);
 /* Judges every sampled wait and adds up. */
 void judge__all(struct analysis *analysis);
 

@@ -39,6 +39,9 @@ static void put_answer(struct analysis *analysis, const struct answer *answer,
 				      .of_ns = answer->of_ns,
 				      .group = answer->group,
 				      .state = answer->cause ? answer->cause->state : NULL,
+				      .evidence = answer->cause
+							  ? judge__evidence(answer->cause->ground)
+							  : NULL,
 				      .function = answer->cause ? answer->cause->caller : 0 };
 	if (answer->kind == ANSWER_WAIT)
 		say_wait__put(finding, analysis, answer);

@@ -17,6 +17,10 @@ struct finding {
 	int64_t of_ns;
 	const struct signals_row *row; /* of a signal, that the sentence already covers; NULL */
 
+	const char
+		*evidence; /* how it is known that a wait held up; NULL: it is not about a wait */
+	char next[128];    /* a command that would tell more; "": none */
+
 	/* Processes that the sentence blames, by name. */
 	char culprits[FINDING_CULPRITS][FINDING_NAME_SIZE];
 	size_t culprit_count;

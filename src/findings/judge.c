@@ -48,6 +48,19 @@ enum ground judge__ground(enum ledger_slot slot)
 	return slot == SLOT_WAIT_LOCK_OWNED ? GROUND_OWNER : GROUND_CAUSE;
 }
 
+const char *judge__evidence(enum ground ground)
+{
+	static const char *const words[GROUND_COUNT] = {
+		[GROUND_CAUSE] = "cause",     [GROUND_OWNER] = "owner",
+		[GROUND_SOCKET] = "socket",   [GROUND_NAME] = "function",
+		[GROUND_COMMAND] = "command", [GROUND_SIBLING] = "siblings",
+		[GROUND_REQUEST] = "request", [GROUND_HOME] = "depth of the stack",
+		[GROUND_TIMER] = "timer",     [GROUND_NONE] = "none",
+	};
+
+	return words[ground];
+}
+
 /* --busy or --idle moved this cause. */
 static bool is_overruled(const struct model_state *state)
 {

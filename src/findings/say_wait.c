@@ -3,7 +3,8 @@
  * A sentence about a wait: who waited, which share of the time that it had work, for what, in which
  * code, who ended or held it, and what that one did meanwhile.
  */
-#include <stdlib.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/words.h"
@@ -330,6 +331,9 @@ static void say_culprit(struct finding *finding, struct analysis *analysis,
 	}
 	say__blame(finding, culprit);
 	say_chain(finding, analysis, cause, culprit);
+	if (only && !answers__is_target(culprit) && !culprit->kernel && !culprit->own)
+		snprintf(finding->next, sizeof(finding->next), "gapless record -p %" PRId64,
+			 only->pid);
 }
 
 static void say_share(struct finding *finding, const struct analysis *analysis,

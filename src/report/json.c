@@ -199,13 +199,16 @@ static json_t *finding_json(const struct model *model, const struct finding *fin
 	for (size_t i = 0; i < finding->culprit_count; i++)
 		json_array_append_new(culprits, json__text(finding->culprits[i]));
 	return json_pack(
-		"{s:o, s:I, s:I, s:o, s:o, s:o, s:o, s:o}", "text", json__text(finding->text), "ns",
-		(json_int_t)finding->ns, "of_ns", (json_int_t)finding->of_ns, "culprits", culprits,
-		"process", finding->group ? json__text(finding->group->process_comm) : json_null(),
-		"threads", finding->group ? json__text(finding->group->name) : json_null(), "cause",
+		"{s:o, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "text",
+		json__text(finding->text), "ns", (json_int_t)finding->ns, "of_ns",
+		(json_int_t)finding->of_ns, "culprits", culprits, "process",
+		finding->group ? json__text(finding->group->process_comm) : json_null(), "threads",
+		finding->group ? json__text(finding->group->name) : json_null(), "cause",
 		finding->state ? json__text(finding->state->cause) : json_null(), "function",
 		finding->function ? json__text(model->hot.functions[finding->function].name)
-				  : json_null());
+				  : json_null(),
+		"evidence", finding->evidence ? json_string(finding->evidence) : json_null(),
+		"next", *finding->next ? json__text(finding->next) : json_null());
 }
 
 static json_t *findings_json(const struct model *model, json_t **ret_waiting)

@@ -29,6 +29,8 @@ void printer__findings(const struct printer *printer)
 	for (size_t i = 0; i < findings->count; i++) {
 		fprintf(printer->out, "%zu. ", i + 1);
 		printer__wrap(printer, findings->list[i].text, 3);
+		if (*findings->list[i].next)
+			fprintf(printer->out, "   more: %s\n", findings->list[i].next);
 	}
 	if (*findings->none)
 		printer__wrap(printer, findings->none, 0);
