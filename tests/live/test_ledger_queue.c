@@ -159,6 +159,34 @@ static void the_neighbour_is_named(void **state)
 	trial__remove(path);
 }
 
+#define BY_NEIGHBOUR_NS                                                                            \
+	"SELECT coalesce(sum(o.ns), 0) AS n FROM occupant o JOIN thread w ON w.id = o.thread"      \
+	" JOIN thread t ON t.id = o.by WHERE w.comm = 'spinner' AND t.comm = 'neighbour'"
+
+/* A recording of the thread alone says the same as one of the whole machine. */
+static void the_target_alone_shows_who_had_its_cpu(void **state)
+{
+	struct workload neighbour = workload__start(WORKLOAD("spinners", "60", "1", "neighbour"));
+	struct trial all;
+	int64_t alone_ns, all_ns;
+	char path[64];
+
+	workload__await_ready(&neighbour);
+	trial__path(path, sizeof(path));
+	all = trial__start(ARGS("-a", "--no-stacks", "--signals", "none"));
+	record_spinners(path, SECONDS, "1");
+	assert_int_equal(trial__stop(&all, SIGINT), 0);
+	workload__kill(&neighbour);
+	alone_ns = trial__query(path, BY_NEIGHBOUR_NS);
+	all_ns = trial__query(all.path, BY_NEIGHBOUR_NS);
+	print_message("# alone %" PRId64 " ns, with all threads %" PRId64 " ns\n", alone_ns,
+		      all_ns);
+	assert_true(all_ns > 500 * MS);
+	assert_in_range(alone_ns, all_ns / 100 * 95, all_ns / 100 * 105);
+	trial__remove(path);
+	trial__remove(all.path);
+}
+
 static void siblings_take_turns(void **state)
 {
 	char path[64];
@@ -223,6 +251,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_neighbour_is_named),
+		cmocka_unit_test(the_target_alone_shows_who_had_its_cpu),
 		cmocka_unit_test(siblings_take_turns),
 		cmocka_unit_test(a_quota_throttles_one_thread),
 		cmocka_unit_test(a_quota_throttles_threads_that_share_a_cpu),
