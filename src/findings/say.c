@@ -68,6 +68,15 @@ void say__waiters(struct finding *finding, const struct answer *answer)
 	    words__time(answer->waiters_ns).text);
 }
 
+void say__peer(struct finding *finding, const char *peer)
+{
+	size_t before = strlen(MODEL_UNIX_PEER);
+	bool is_unix = !strncmp(peer, MODEL_UNIX_PEER, before);
+
+	say(finding, "%s%s", words__clean(peer + (is_unix ? before : 0), SAY_OBJECT_COLUMNS).text,
+	    is_unix ? ", on a UNIX socket" : "");
+}
+
 void say__blame(struct finding *finding, const struct model_group *group)
 {
 	struct words name = words__clean(group->process_comm, FINDING_NAME_SIZE / 4);

@@ -17,6 +17,8 @@ void say__who(struct finding *finding, const struct model_group *group, size_t t
 void say__group(struct finding *finding, const struct model_group *group);
 /* A function without its arguments. */
 void say__function(struct finding *finding, const struct analysis *analysis, uint32_t function);
+/* The other end of a connection: "10.0.0.1:5432", "redis-server (pid 712), on a UNIX socket". */
+void say__peer(struct finding *finding, const char *peer);
 /* Notes the process of a group as a culprit that the sentence names. */
 void say__blame(struct finding *finding, const struct model_group *group);
 /* "; sh and make waited 3.2 s for that". */

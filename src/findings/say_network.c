@@ -161,21 +161,18 @@ static void say_failed(struct finding *finding, const struct model *model, const
 void say_network__put(struct finding *finding, const struct analysis *analysis,
 		      const struct cause *cause)
 {
-	size_t before = strlen(MODEL_UNIX_PEER);
-	bool is_unix = !strncmp(cause->peer, MODEL_UNIX_PEER, before);
-	struct words peer = words__clean(cause->peer + (is_unix ? before : 0), SAY_OBJECT_COLUMNS);
-
-	if (cause->turn == TURN_CONNECTING) {
-		say(finding, " for a connection to %s", peer.text);
-		say_failed(finding, analysis->model, cause->peer);
-	} else if (cause->what && strstr(cause->what, "name server"))
-		say(finding, " for an answer of the name server %s", peer.text);
+	if (cause->turn == TURN_CONNECTING)
+		say(finding, " for a connection to ");
+	else if (cause->what && strstr(cause->what, "name server"))
+		say(finding, " for an answer of the name server ");
 	else
-		say(finding, " for an answer from %s%s", peer.text,
-		    is_unix ? ", on a UNIX socket" : "");
+		say(finding, " for an answer from ");
+	say__peer(finding, cause->peer);
 	if (!analysis->has_turns)
 		say(finding, " (inferred from the port numbers)");
-	if (cause->turn != TURN_CONNECTING)
+	if (cause->turn == TURN_CONNECTING)
+		say_failed(finding, analysis->model, cause->peer);
+	else
 		say_timeouts(finding, analysis, cause);
 	say_lost(finding, analysis, cause);
 	if (cause->turn == TURN_UNSENT)

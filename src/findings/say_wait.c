@@ -175,10 +175,10 @@ static void say_part(struct finding *finding, const struct analysis *analysis,
 	default:
 		if (part->asleep)
 			say(finding, "asleep");
-		else if (part->peer)
-			say(finding, "waiting for an answer from %s",
-			    words__clean(part->peer, SAY_OBJECT_COLUMNS).text);
-		else if (part->what)
+		else if (part->peer) {
+			say(finding, "waiting for an answer from ");
+			say__peer(finding, part->peer);
+		} else if (part->what)
 			say(finding, "waiting for %s", part->what);
 		else if (part->state->slot)
 			say(finding, "%s", states__words(part->state->slot)->phrase);
@@ -222,8 +222,8 @@ static void say_via(struct finding *finding, const struct analysis *analysis,
 		    const struct model_group *culprit)
 {
 	say_doer(finding, part->via_group, cause, culprit);
-	say(finding, " was waiting for an answer from %s",
-	    words__clean(part->via_peer, SAY_OBJECT_COLUMNS).text);
+	say(finding, " was waiting for an answer from ");
+	say__peer(finding, part->via_peer);
 	if (part->via_function) {
 		say(finding, " in ");
 		say__function(finding, analysis, part->via_function);
