@@ -39,6 +39,7 @@ struct findings {
 
 	/* Waiting time of the target's threads, by what is known about it. */
 	int64_t held_ns, idle_ns, unclear_ns;
+	int64_t slept_ns; /* by a timer of its own; whether it had work is not known */
 	size_t target_threads, idle_threads, idle_programs;
 	size_t quiet_threads; /* that nobody woke, or that hardly ever ran */
 };

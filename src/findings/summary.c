@@ -53,8 +53,8 @@ void summary__count(struct analysis *analysis, struct findings *ret)
 		ret->idle_ns += thread->verdict_ns[VERDICT_HOME] +
 				thread->verdict_ns[VERDICT_QUIET] +
 				thread->verdict_ns[VERDICT_PACED];
-		ret->unclear_ns +=
-			thread->verdict_ns[VERDICT_UNCLEAR] + thread->verdict_ns[VERDICT_SLEPT];
+		ret->unclear_ns += thread->verdict_ns[VERDICT_UNCLEAR];
+		ret->slept_ns += thread->verdict_ns[VERDICT_SLEPT];
 		ret->quiet_threads += is_mostly(thread, VERDICT_QUIET);
 		if (!is_mostly(thread, VERDICT_HOME))
 			continue;
@@ -75,9 +75,15 @@ void summary__put_last(const struct findings *findings, char *text, size_t size)
 		put("%s%s %s not woken, or hardly ever", *text ? "; " : "",
 		    words__count((int64_t)findings->quiet_threads, "threads").text,
 		    findings->quiet_threads == 1 ? "was" : "were");
+	if (findings->unclear_ns || findings->slept_ns)
+		put("%s", *text ? "; " : "");
 	if (findings->unclear_ns)
-		put("%s%s of waiting could not be told from idleness", *text ? "; " : "",
-		    words__time(findings->unclear_ns).text);
+		put("%s of waiting", words__time(findings->unclear_ns).text);
+	if (findings->slept_ns)
+		put("%s%s of sleeping", findings->unclear_ns ? " and " : "",
+		    words__time(findings->slept_ns).text);
+	if (findings->unclear_ns || findings->slept_ns)
+		put(" could not be told from idleness");
 	if (*text)
 		put(".");
 }
@@ -86,19 +92,19 @@ void summary__put_last(const struct findings *findings, char *text, size_t size)
 void summary__put_nothing(const struct analysis *analysis, const struct findings *findings,
 			  char *text, size_t size)
 {
-	int64_t waited = findings->held_ns + findings->idle_ns + findings->unclear_ns;
+	int64_t unclear_ns = findings->unclear_ns + findings->slept_ns;
+	int64_t waited = findings->held_ns + findings->idle_ns + unclear_ns;
 
 	*text = '\0';
 	if (!findings->target_threads)
 		put("No finding: only kernel threads or gapless itself were measured.");
-	else if (!analysis->model->hot.samples && findings->unclear_ns)
+	else if (!analysis->model->hot.samples && unclear_ns)
 		put("No finding; without stacks, waiting for work looks like being held up "
 		    "(%s of waiting).",
-		    words__time(findings->unclear_ns).text);
-	else if (findings->unclear_ns &&
-		 model__reaches(findings->unclear_ns, waited, UNCLEAR_PERCENT))
+		    words__time(unclear_ns).text);
+	else if (unclear_ns && model__reaches(unclear_ns, waited, UNCLEAR_PERCENT))
 		put("No finding; but %s of waiting could not be told from idleness.",
-		    words__time(findings->unclear_ns).text);
+		    words__time(unclear_ns).text);
 	else if (findings->quiet_threads == findings->target_threads)
 		put("No finding; no thread was woken, or hardly ever: whether they wait for work "
 		    "or hang is not known.");

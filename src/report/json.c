@@ -224,10 +224,11 @@ static json_t *findings_json(const struct model *model, json_t **ret_waiting)
 	if (!findings.count)
 		json_array_append_new(list, finding_json(model, &none));
 	*ret_waiting = json_pack(
-		"{s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "held_up_ns", (json_int_t)findings.held_ns,
-		"idle_ns", (json_int_t)findings.idle_ns, "unclear_ns",
-		(json_int_t)findings.unclear_ns, "idle_threads", (json_int_t)findings.idle_threads,
-		"quiet_threads", (json_int_t)findings.quiet_threads, "idle_programs",
+		"{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "held_up_ns",
+		(json_int_t)findings.held_ns, "idle_ns", (json_int_t)findings.idle_ns, "unclear_ns",
+		(json_int_t)findings.unclear_ns, "slept_ns", (json_int_t)findings.slept_ns,
+		"idle_threads", (json_int_t)findings.idle_threads, "quiet_threads",
+		(json_int_t)findings.quiet_threads, "idle_programs",
 		(json_int_t)findings.idle_programs, "last",
 		*findings.last ? json__text(findings.last) : json_null());
 	return list;

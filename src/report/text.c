@@ -112,11 +112,12 @@ static void print_sums(const struct printer *printer)
 		{ "held up", findings->held_ns },
 		{ "waiting for work", findings->idle_ns },
 		{ "waiting, not known whether for work", findings->unclear_ns },
+		{ "sleeping, not known whether with work", findings->slept_ns },
 		{ "unseen", model->kind_ns[KIND_UNSEEN] },
 	};
 	int64_t rest_ns = model->kind_ns[KIND_DELAYING] + model->kind_ns[KIND_UNDECIDED] +
 			  model->kind_ns[KIND_IDLE] - findings->held_ns - findings->idle_ns -
-			  findings->unclear_ns;
+			  findings->unclear_ns + findings->slept_ns;
 	const char *before = ": ";
 	char text[PRINTER_LINE] = "";
 
