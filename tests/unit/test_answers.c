@@ -71,6 +71,55 @@ static void processes_of_one_name_do_not_share_a_home(void **state)
 	expect("Nothing was held up", true);
 }
 
+/* A program that hangs looks like one that has no work. */
+static void a_hang_is_not_called_idle(void **state)
+{
+	struct making making = begin();
+
+	add_thread(&making, 1, "app", MS, "main;loop;handle");
+	add_waits(&making,
+		  (struct recording_sample) {
+			  .thread = 1, .state = SAMPLE_LOCK_OPEN, .ended = "open" },
+		  "main;loop;handle;pthread_cond_wait", 1, 29 * SECOND);
+	finish(&making);
+	expect("Nothing was held up", false);
+	expect("waited for work", false);
+	expect("whether they wait for work or hang is not known", true);
+}
+
+/* It answered a call that the bus passed on, and waits for the next one. */
+static void whoever_spoke_last_to_a_message_bus_waits_for_work(void **state)
+{
+	struct making making = begin();
+
+	recording__put_object(
+		making.recording,
+		&(struct recording_object) { 7, "socket", "unix socket to dbus-daemon (pid 712)" });
+	add_thread(&making, 1, "app", SECOND, "main;loop;handle");
+	add_waits(&making,
+		  (struct recording_sample) {
+			  .thread = 1, .state = SAMPLE_POLL, .by = 9, .object = 7, .turn = 1 },
+		  "main;loop;poll", 100, 29 * SECOND);
+	finish(&making);
+	expect("for an answer from", false);
+	expect("1 thread of 1 program waited for work", true);
+}
+
+/* A kept connection: the next request is waited for below the place of new connections. */
+static void a_connection_that_is_kept_open_holds_nobody_up(void **state)
+{
+	struct making making = begin();
+
+	add_thread(&making, 1, "app", SECOND, "main;loop;handle");
+	add_waits(&making, (struct recording_sample) { .thread = 1, .state = SAMPLE_POLL, .by = 9 },
+		  "main;loop;epoll_wait", 50, 4 * SECOND);
+	add_waits(&making, (struct recording_sample) { .thread = 1, .state = NET, .by = 9 },
+		  "main;loop;serve;connection;next;read_request;recv", 50, 25 * SECOND);
+	finish(&making);
+	expect("away from the place", false);
+	expect("waited 8", false);
+}
+
 /* --- who had the CPU ------------------------------------------------------------------------- */
 
 /* Meanwhile a thread outside of the target had the CPU. */
@@ -198,6 +247,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(of_an_outbound_connection_without_a_turn_nothing_is_said),
 		TEST(processes_of_one_name_do_not_share_a_home),
+		TEST(a_hang_is_not_called_idle),
+		TEST(whoever_spoke_last_to_a_message_bus_waits_for_work),
+		TEST(a_connection_that_is_kept_open_holds_nobody_up),
 		TEST(whoever_had_the_cpu_is_named),
 		TEST(under_a_quota_no_neighbour_is_named),
 		TEST(a_crash_is_in_the_function_of_the_signal),
