@@ -13,7 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/vec.h"
-#include "recording/recording.h"
+#include "findings/storm.h"
 
 #define LEAST_SHARE_PERCENT  3  /* of the group's running, ready and held-up time */
 #define LEAST_WALL_PERCENT   3  /* of one thread's life */
@@ -22,13 +22,9 @@
 #define GROUP_BUSY_PERCENT   50
 #define HEAVY_CALL_PERCENT   15 /* of the running time: such a syscall is a finding at any load */
 #define HEAVY_WALL_PERCENT   1
+#define LEAST_SLEPT_PERCENT  25 /* of the waiting time of all threads */
 #define RUN_WEIGHT           0.5
 #define MOST_HANDED_ON       8
-
-#define STORM_LEAST      50
-#define STORM_PER_SECOND 20
-#define STORM_MOST_NS    100000000
-#define STORM_PERCENT    10
 
 /* What other groups waited for. Index as in model->groups. */
 struct waited {
@@ -50,13 +46,14 @@ bool answers__is_target(const struct model_group *group)
 	return group && !group->own && !group->kernel && group->threads;
 }
 
-static struct answer *add_answer(struct making *making, const struct answer *answer)
+int answers__add(struct answers *answers, const struct answer *answer)
 {
-	struct answer *new = APPEND(&making->answers->list, &making->answers->count);
+	struct answer *new = APPEND(&answers->list, &answers->count);
 
-	if (new)
-		*new = *answer;
-	return new;
+	if (!new)
+		return -ENOMEM;
+	*new = *answer;
+	return 0;
 }
 
 /* --- waits ----------------------------------------------------------------------------------- */
@@ -71,14 +68,28 @@ static int64_t busy_of_all(const struct analysis *analysis)
 	return ns;
 }
 
+static int64_t waiting_of_all(const struct analysis *analysis)
+{
+	int64_t ns = 0;
+
+	for (size_t i = 0; i < analysis->model->group_count; i++)
+		for (int j = 0;
+		     j < VERDICT_COUNT && answers__is_target(&analysis->model->groups[i]); j++)
+			ns += analysis->groups[i].verdict_ns[j];
+	return ns;
+}
+
 /*
  * A sleep is a finding only so far as nothing else happened: main threads that only sleep or join
- * are no news.
+ * are no news, nor is a program that sleeps among others that wait for work.
  */
 static double score_wait(const struct analysis *analysis, const struct cause *cause)
 {
 	double rest;
 
+	if (cause->verdict == VERDICT_SLEPT &&
+	    !model__reaches(cause->ns, waiting_of_all(analysis), LEAST_SLEPT_PERCENT))
+		return 0;
 	if (!cause->asleep || cause->ground == GROUND_REQUEST || cause->ground == GROUND_HOME)
 		return (double)cause->ns;
 	rest = (double)(busy_of_all(analysis) - (cause->verdict == VERDICT_HELD ? cause->ns : 0));
@@ -243,7 +254,7 @@ static int offer_handed_on(struct making *making)
 	if (!most)
 		return 0;
 	answer = answer_of(making->analysis, most);
-	return add_answer(making, &answer) ? 0 : -ENOMEM;
+	return answers__add(making->answers, &answer);
 }
 
 static int offer_waits(struct making *making)
@@ -267,7 +278,7 @@ static int offer_waits(struct making *making)
 			continue;
 		if (hand_on(making, cause))
 			continue;
-		if (answer.score > 0 && !add_answer(making, &answer))
+		if (answer.score > 0 && answers__add(making->answers, &answer))
 			return -ENOMEM;
 	}
 	return 0;
@@ -343,91 +354,12 @@ static int offer_cpu(struct making *making)
 
 		if (!answers__is_target(group) || !is_busy(analysis, group))
 			continue;
-		if (!add_answer(making, &(struct answer) { .kind = ANSWER_CPU,
-							   .group = group,
-							   .ns = work->run_ns + work->ready_ns,
-							   .of_ns = work->busy_ns,
-							   .score = run > ready ? run : ready }))
-			return -ENOMEM;
-	}
-	return 0;
-}
-
-/* --- programs that live briefly -------------------------------------------------------------- */
-
-static bool is_brief(const struct model *model, const struct model_thread *thread)
-{
-	return thread->measured && thread->tid == thread->pid &&
-	       thread->flags & RECORDING_THREAD_EXITED && thread->first_ns > model->start_ns &&
-	       thread->lifetime_ns < STORM_MOST_NS && answers__is_target(thread->group);
-}
-
-static const struct model_thread *thread_of(const struct model *model, int64_t tid)
-{
-	for (size_t i = 0; i < model->thread_count; i++)
-		if (model->threads[i].tid == tid && model->threads[i].measured)
-			return &model->threads[i];
-	return NULL;
-}
-
-static int by_parent(const void *a, const void *b)
-{
-	const struct model_thread *x = *(const struct model_thread *const *)a;
-	const struct model_thread *y = *(const struct model_thread *const *)b;
-
-	if (x->parent_pid != y->parent_pid)
-		return x->parent_pid < y->parent_pid ? -1 : 1;
-	return strcmp(x->comm, y->comm);
-}
-
-static struct answer sum_storm(const struct analysis *analysis,
-			       const struct model_thread *const *list, size_t count)
-{
-	const struct model_thread *parent = thread_of(analysis->model, list[0]->parent_pid);
-	struct answer answer = { .kind = ANSWER_STORM, .started = (int64_t)count };
-	size_t same = 0, most = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		answer.lifetime_ns += list[i]->lifetime_ns;
-		same = i && !strcmp(list[i]->comm, list[i - 1]->comm) ? same + 1 : 1;
-		if (same <= most)
-			continue;
-		most = same;
-		answer.program = list[i]->comm;
-	}
-	answer.group = parent && answers__is_target(parent->group) ? parent->group : NULL;
-	answer.ns = answer.lifetime_ns;
-	answer.of_ns = analysis->wall_ns;
-	answer.score = (double)answer.lifetime_ns;
-	if (answer.group)
-		answer.score += (double)(parent->kind_ns[KIND_RUN] + parent->kind_ns[KIND_READY]);
-	return answer;
-}
-
-static int offer_storms(struct making *making)
-{
-	const struct model *model = making->analysis->model;
-	cleanup(free_p) const struct model_thread **list =
-		calloc(model->thread_count + 1, sizeof(*list));
-	size_t count = 0, begin = 0;
-
-	if (!list)
-		return -ENOMEM;
-	for (size_t i = 0; i < model->thread_count; i++)
-		if (is_brief(model, &model->threads[i]))
-			list[count++] = &model->threads[i];
-	qsort(list, count, sizeof(*list), by_parent);
-	for (size_t i = 1; i <= count; i++) {
-		struct answer answer;
-
-		if (i < count && list[i]->parent_pid == list[begin]->parent_pid)
-			continue;
-		answer = sum_storm(making->analysis, list + begin, i - begin);
-		begin = i;
-		if (answer.group && answer.started >= STORM_LEAST &&
-		    (double)answer.started * 1e9 >= STORM_PER_SECOND * (double)model->wall_ns &&
-		    model__reaches(answer.lifetime_ns, model->wall_ns, STORM_PERCENT) &&
-		    !add_answer(making, &answer))
+		if (answers__add(making->answers,
+				 &(struct answer) { .kind = ANSWER_CPU,
+						    .group = group,
+						    .ns = work->run_ns + work->ready_ns,
+						    .of_ns = work->busy_ns,
+						    .score = run > ready ? run : ready }))
 			return -ENOMEM;
 	}
 	return 0;
@@ -472,7 +404,7 @@ int answers__make(struct analysis *analysis, struct answers *ret)
 	if (!err)
 		err = offer_cpu(&making);
 	if (!err)
-		err = offer_storms(&making);
+		err = storm__offer(analysis, ret);
 	if (err)
 		return err;
 	drop_sleeps(ret);

@@ -36,6 +36,8 @@ struct answers {
 /* -ENOMEM. Release with answers__release() in any case. */
 int answers__make(struct analysis *analysis, struct answers *ret);
 void answers__release(struct answers *answers);
+/* -ENOMEM */
+int answers__add(struct answers *answers, const struct answer *answer);
 
 /* Whether a group belongs to the target: not gapless itself, a kernel thread or an outside thread.
  */
