@@ -137,13 +137,12 @@ static int take_meta(struct model *model, sqlite3_stmt *row)
 	}
 	if (!strcmp(key, "complete"))
 		model->complete = sqlite3_column_int64(row, 1) == 1;
-	/* Schema version 2 added samples, version 3 added signals. */
-	if (!strcmp(key, "schema_version"))
+	/* Schema version 2 added samples, version 3 signals, version 4 turns. */
+	if (!strcmp(key, "schema_version")) {
 		model->hot.known = sqlite3_column_int64(row, 1) >= 2;
-	if (!strcmp(key, "schema_version"))
 		model->signals.known = sqlite3_column_int64(row, 1) >= 3;
-	if (!strcmp(key, "schema_version"))
 		model->has_turns = sqlite3_column_int64(row, 1) >= 4;
+	}
 	if (!strcmp(key, "sample_period_ns"))
 		model->hot.has_period = true;
 	if (!strcmp(key, "hooks") && sqlite3_column_type(row, 1) == SQLITE_TEXT && !model->hooks)

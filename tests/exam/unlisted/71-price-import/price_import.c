@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* price_import FILE: reads a file into memory and takes one price after the other from it. Each sscanf looks for the
- * end of all the text that is left. */
+/* price_import FILE: reads a file into memory and takes one price after the other from it. Each
+ * sscanf looks for the end of all the text that is left. */
 #include "exam.h"
 #include <sys/stat.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// apigw PORT: 6 threads answer requests, each of which needs a token. A token is good for 15 ms; who finds it expired
-// fetches a new one from the service at PORT, under the lock that all need.
+// apigw PORT: 6 threads answer requests, each of which needs a token. A token is good for 15 ms;
+// who finds it expired fetches a new one from the service at PORT, under the lock that all need.
 #include <arpa/inet.h>
 #include <atomic>
 #include <chrono>
@@ -31,7 +31,8 @@ __attribute__((noinline)) static void refresh_token()
 	auto start = Clock::now();
 	char fresh[32];
 
-	if (write(auth, "token\n", 6) != 6 || recv(auth, fresh, sizeof(fresh), MSG_WAITALL) != sizeof(fresh))
+	if (write(auth, "token\n", 6) != 6 ||
+	    recv(auth, fresh, sizeof(fresh), MSG_WAITALL) != sizeof(fresh))
 		exit(1);
 	token.assign(fresh, sizeof(fresh));
 	token_until = Clock::now() + std::chrono::milliseconds(15);
@@ -77,7 +78,8 @@ int main(int argc, char **argv)
 	for (int i = 0; i < 6; i++) {
 		std::thread thread(serve);
 
-		pthread_setname_np(thread.native_handle(), ("request-" + std::to_string(i)).c_str());
+		pthread_setname_np(thread.native_handle(),
+				   ("request-" + std::to_string(i)).c_str());
 		thread.detach();
 	}
 	for (;;) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* orderd: handles orders and tells about each on standard error; once a second, standard output gets how long that took. */
+/* orderd: handles orders and tells about each on standard error; once a second, standard output
+ * gets how long that took. */
 #include "exam.h"
 
 static long waited_ns;
@@ -26,8 +27,8 @@ int main(void)
 		log_order(order);
 		if (now_ns() - second_ns < 1000000000)
 			continue;
-		printf("in %.1f s, %ld orders, waited %.2f s for the log\n", (now_ns() - second_ns) / 1e9,
-		       order - before, waited_ns / 1e9);
+		printf("in %.1f s, %ld orders, waited %.2f s for the log\n",
+		       (now_ns() - second_ns) / 1e9, order - before, waited_ns / 1e9);
 		fflush(stdout);
 		second_ns = now_ns();
 		waited_ns = 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* apid PORT: 8 threads handle requests, each with a query to the database at PORT, to which there are 2 connections. */
+/* apid PORT: 8 threads handle requests, each with a query to the database at PORT, to which there
+ * are 2 connections. */
 #include "exam.h"
 
 enum { CONNECTIONS = 2, HANDLERS = 8 };
@@ -36,7 +37,8 @@ NAMED void run_query(int connection)
 	long start_ns = now_ns();
 	char rows[64];
 
-	if (write(connection, "q\n", 2) != 2 || recv(connection, rows, sizeof(rows), MSG_WAITALL) != sizeof(rows))
+	if (write(connection, "q\n", 2) != 2 ||
+	    recv(connection, rows, sizeof(rows), MSG_WAITALL) != sizeof(rows))
 		exit(1);
 	queried_ns += now_ns() - start_ns;
 }
