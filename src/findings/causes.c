@@ -123,7 +123,6 @@ static int add_sample(struct analysis *analysis, struct map *known, uint32_t at)
 	*kept = at;
 	analysis->cause_of[at] = (uint32_t)(cause - analysis->causes) + 1;
 	cause->ns += judged->ns;
-	cause->count += sample->count;
 	return 0;
 }
 
@@ -158,7 +157,6 @@ static int add_unsampled(struct analysis *analysis, struct map *known,
 		if (!cause)
 			return -ENOMEM;
 		cause->ns += cell->ns;
-		cause->count += cell->count;
 		cause->threads++;
 		if (cell->ns <= cause->thread_ns)
 			continue;

@@ -18,7 +18,7 @@ struct cause {
 	uint32_t caller;  /* function in hot.functions; 0: unknown */
 	uint32_t library; /* the library function that it called; 0: unknown */
 	const char *peer; /* the other end of the connection; NULL: none */
-	int64_t ns, count;
+	int64_t ns;
 	uint32_t *samples; /* indexes in model.samples */
 	size_t sample_count;
 	const struct model_thread *thread; /* the thread with the longest time */

@@ -8,41 +8,41 @@
 
 #define LOST_PERCENT 1
 
-/*
- * Whether an event ended one of the group's waits on these sockets. The sums of waits are exact;
- * a short wait may have no sample.
- */
-static bool has_answer(const struct analysis *analysis, const struct cause *cause)
+static bool is_about(const struct model_wait *wait, const struct cause *cause)
 {
-	const struct model *model = analysis->model;
+	const char *name = wait->own_name ? wait->own_name : wait->object_name;
 
-	for (size_t i = 0; i < model->wait_count; i++) {
-		const struct model_wait *wait = &model->waits[i];
-
-		if (wait->waiter->group == cause->group && wait->turn == (int)cause->turn &&
-		    strcmp(wait->ended, states__ended(ENDED_TIMEOUT)))
-			return true;
-	}
-	return false;
+	return wait->waiter->group == cause->group && wait->turn == (int)cause->turn && name &&
+	       strstr(name, cause->peer);
 }
 
-/* How many of the waits a timeout ended; 0 if something else ended one of them. */
+/*
+ * How many of the waits a timeout ended; 0 if something else ended one of them. The sums of waits
+ * are exact; a short wait may have no sample.
+ */
 static int64_t count_timeouts(const struct analysis *analysis, const struct cause *cause,
 			      int64_t *ret_longest_ns)
 {
+	const struct model *model = analysis->model;
 	int64_t count = 0;
 
 	*ret_longest_ns = 0;
 	for (size_t i = 0; i < cause->sample_count; i++) {
-		const struct model_sample *sample = &analysis->model->samples[cause->samples[i]];
+		const struct model_sample *sample = &model->samples[cause->samples[i]];
 
 		if (sample->ended != ENDED_TIMEOUT)
 			return 0;
-		count += sample->count;
 		if (sample->wait_ns > *ret_longest_ns)
 			*ret_longest_ns = sample->wait_ns;
 	}
-	return has_answer(analysis, cause) ? 0 : count;
+	for (size_t i = 0; i < model->wait_count; i++) {
+		if (!is_about(&model->waits[i], cause))
+			continue;
+		if (strcmp(model->waits[i].ended, states__ended(ENDED_TIMEOUT)))
+			return 0;
+		count += model->waits[i].count;
+	}
+	return count;
 }
 
 static void say_timeouts(struct finding *finding, const struct analysis *analysis,

@@ -59,6 +59,20 @@ static const struct signals_object *find_object(const struct analysis *analysis,
 	return NULL;
 }
 
+/* How often the threads of the group waited in this state: exact. */
+static int64_t count_waits(const struct analysis *analysis, const struct cause *cause)
+{
+	const struct model *model = analysis->model;
+	int64_t count = 0;
+
+	for (size_t i = 0; i < model->thread_count; i++)
+		for (size_t j = 0; j < model->threads[i].cell_count; j++)
+			if (model->threads[i].group == cause->group &&
+			    model->threads[i].cells[j].state == cause->state)
+				count += model->threads[i].cells[j].count;
+	return count;
+}
+
 static bool is_kind(const struct signals_object *object, const char *kind)
 {
 	return object && object->kind && object->name && !strcmp(object->kind, kind);
@@ -110,7 +124,7 @@ static void say_what(struct finding *finding, const struct analysis *analysis,
 		say(finding, " for the disk, with file %s", name.text);
 	else if (slot == SLOT_WAIT_FAULT && *name.text)
 		say(finding, " for pages of %s to be read from disk (%s)", name.text,
-		    words__count(cause->count, "page faults").text);
+		    words__count(count_waits(analysis, cause), "page faults").text);
 	else if (slot == SLOT_WAIT_FAULT)
 		say(finding, " for pages to be read from disk (major page faults)");
 	else if (slot == SLOT_WAIT_KERNEL && is_kind(object, "kernel lock"))
