@@ -73,6 +73,17 @@ static int64_t count_waits(const struct analysis *analysis, const struct cause *
 	return count;
 }
 
+/* Time of the waits that an event ended. */
+static int64_t event_ns(const struct analysis *analysis, const struct cause *cause)
+{
+	int64_t ns = 0;
+
+	for (size_t i = 0; i < cause->sample_count; i++)
+		if (sample_of(analysis, cause, i)->ended != ENDED_TIMEOUT)
+			ns += analysis->judged[cause->samples[i]].ns;
+	return ns;
+}
+
 static bool is_kind(const struct signals_object *object, const char *kind)
 {
 	return object && object->kind && object->name && !strcmp(object->kind, kind);
@@ -136,6 +147,9 @@ static void say_what(struct finding *finding, const struct analysis *analysis,
 	else if (slot == SLOT_WAIT_STOPPED)
 		say(finding,
 		    cause->threads > 1 ? " because they were stopped" : " because it was stopped");
+	else if (slot == SLOT_WAIT_POLL &&
+		 !model__reaches(event_ns(analysis, cause), cause->ns, 100 - NEARLY_ALL_PERCENT))
+		say(finding, " for a timer of its own (the timeout of poll)");
 	else if (slot == SLOT_WAIT_POLL || slot == SLOT_WAIT_NET)
 		say(finding, slot == SLOT_WAIT_POLL ? " for an event (poll)" : " for the network");
 	else if (slot != SLOT_NONE && strstr(states__words(slot)->phrase, "for "))
@@ -289,17 +303,6 @@ static bool is_owned(const struct analysis *analysis, const struct cause *cause)
 		if (sample_of(analysis, cause, i)->is_owned)
 			ns += analysis->judged[cause->samples[i]].ns;
 	return ns * 2 > cause->ns;
-}
-
-/* Time of the waits that an event ended. */
-static int64_t event_ns(const struct analysis *analysis, const struct cause *cause)
-{
-	int64_t ns = 0;
-
-	for (size_t i = 0; i < cause->sample_count; i++)
-		if (sample_of(analysis, cause, i)->ended != ENDED_TIMEOUT)
-			ns += analysis->judged[cause->samples[i]].ns;
-	return ns;
 }
 
 /*
