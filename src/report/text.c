@@ -117,7 +117,7 @@ static void print_sums(const struct printer *printer)
 	};
 	int64_t rest_ns = model->kind_ns[KIND_DELAYING] + model->kind_ns[KIND_UNDECIDED] +
 			  model->kind_ns[KIND_IDLE] - findings->held_ns - findings->idle_ns -
-			  findings->unclear_ns + findings->slept_ns;
+			  findings->unclear_ns - findings->slept_ns;
 	const char *before = ": ";
 	char text[PRINTER_LINE] = "";
 
