@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "base/map.h"
 #include "findings/answers.h"
-#include "findings/chain.h"
+#include "findings/inherit.h"
 
 /* qsort() has no context argument in C, and qsort_r() differs between libraries. */
 struct ordered {
@@ -139,7 +139,7 @@ int analysis__make(struct analysis *analysis, const struct model *model)
 	judge__all(analysis);
 	err = causes__find(analysis);
 	if (!err)
-		err = chain__inherit_home(analysis);
+		err = inherit__home(analysis);
 	sum_groups(analysis);
 	return err;
 }

@@ -11,7 +11,6 @@
 
 #define MOST_HOPS        8
 #define MOST_WAITS       300
-#define LEAST_KNOWN      0.2
 #define LEAST_EXPLAINED  0.5
 #define LEAST_IN_SECTION 20
 
@@ -440,7 +439,7 @@ int chain__make(struct analysis *analysis, const struct cause *cause, struct cha
 
 	*ret = (struct chain) {};
 	explain_waits(&search);
-	if (ret->total_ns > 0 && ret->known_ns < LEAST_KNOWN * ret->total_ns)
+	if (ret->total_ns > 0 && ret->known_ns < CHAIN_LEAST_KNOWN * ret->total_ns)
 		explain_section(&search);
 	if (ret->count)
 		qsort(ret->parts, ret->count, sizeof(*ret->parts), by_ns);
@@ -451,48 +450,4 @@ void chain__release(struct chain *chain)
 {
 	free(chain->parts);
 	*chain = (struct chain) {};
-}
-
-static bool is_at_home(const struct chain *chain)
-{
-	double home = 0;
-
-	for (size_t i = 0; i < chain->count; i++)
-		if (chain->parts[i].doing == CHAIN_AT_HOME)
-			home += chain->parts[i].ns;
-	return chain->known_ns > LEAST_KNOWN * chain->total_ns && home > chain->known_ns / 2;
-}
-
-static void acquit(struct analysis *analysis, struct cause *cause)
-{
-	cause->verdict = VERDICT_HOME;
-	for (size_t i = 0; i < cause->sample_count; i++) {
-		struct judged *judged = &analysis->judged[cause->samples[i]];
-		size_t thread =
-			thread_index(analysis, analysis->model->samples[cause->samples[i]].thread);
-
-		analysis->threads[thread].verdict_ns[VERDICT_HELD] -= judged->ns;
-		analysis->threads[thread].verdict_ns[VERDICT_HOME] += judged->ns;
-		judged->verdict = VERDICT_HOME;
-	}
-}
-
-int chain__inherit_home(struct analysis *analysis)
-{
-	for (size_t i = 0; i < analysis->cause_count; i++) {
-		struct cause *cause = &analysis->causes[i];
-		struct chain chain;
-		int err;
-
-		if (cause->verdict != VERDICT_HELD || (cause->state->slot != SLOT_WAIT_LOCK &&
-						       cause->state->slot != SLOT_WAIT_LOCK_OWNED))
-			continue;
-		err = chain__make(analysis, cause, &chain);
-		if (!err && is_at_home(&chain))
-			acquit(analysis, cause);
-		chain__release(&chain);
-		if (err)
-			return err;
-	}
-	return 0;
 }

@@ -39,6 +39,9 @@ struct chain_part {
 	double ns;
 };
 
+/* Less than this of the waits says nothing about the rest. */
+#define CHAIN_LEAST_KNOWN 0.2
+
 struct chain {
 	struct chain_part *parts; /* the largest first */
 	size_t count;
@@ -49,8 +52,3 @@ struct chain {
 /* -ENOMEM. Release with chain__release() in any case. */
 int chain__make(struct analysis *analysis, const struct cause *cause, struct chain *ret);
 void chain__release(struct chain *chain);
-/*
- * Whoever waits for a lock whose holder waits for work waits for work as well (an accept mutex,
- * leader and followers): such causes become VERDICT_HOME. -ENOMEM.
- */
-int chain__inherit_home(struct analysis *analysis);

@@ -61,12 +61,6 @@ const char *judge__evidence(enum ground ground)
 	return words[ground];
 }
 
-/* --busy or --idle moved this cause. */
-static bool is_overruled(const struct model_state *state)
-{
-	return state->slot != SLOT_NONE && state->kind != states__words(state->slot)->kind;
-}
-
 /* A local port that the kernel chose, and a peer's port that it did not: this side connected. */
 static bool seems_client(const struct analysis *analysis, const struct model_sample *sample)
 {
@@ -158,7 +152,7 @@ static bool by_facts(const struct analysis *analysis, const struct question *ask
 {
 	const struct model_sample *sample = ask->sample;
 
-	if (is_overruled(sample->state))
+	if (sample->state->overruled)
 		*ret = say(sample->state->kind == KIND_IDLE ? VERDICT_HOME : VERDICT_HELD,
 			   GROUND_CAUSE);
 	else if (sample->is_owned)

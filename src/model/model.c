@@ -86,6 +86,7 @@ static int move_causes(struct model *model, const char *const *causes, enum kind
 			if (strcmp(state->state, "wait") || strcmp(state->cause, *causes))
 				continue;
 			state->kind = kind;
+			state->overruled = true;
 			found = true;
 		}
 		if (!found)

@@ -46,6 +46,7 @@ struct model_state {
 	const char *cause;
 	enum kind kind;
 	enum ledger_slot slot; /* SLOT_NONE: not in states.def */
+	bool overruled;        /* --busy or --idle names its cause */
 	int64_t ns;
 	int64_t count;
 };

@@ -186,6 +186,24 @@ static void who_waits_for_the_lock_of_an_idle_holder_is_idle(void **state)
 	expect("Nothing was held up", true);
 }
 
+/* The holder may wait for an answer whose turn is not known: that acquits nobody. */
+static void who_waits_for_the_lock_of_a_holder_that_receives_is_held_up(void **state)
+{
+	struct making making = begin();
+
+	add_thread(&making, 1, "worker", 2 * SECOND, "start_thread;run;serve");
+	add_waits(&making, (struct recording_sample) { .thread = 1, .state = NET, .by = 9 },
+		  "start_thread;run;send_line;read", 20, 28 * SECOND);
+	add_thread(&making, 2, "worker", 2 * SECOND, "start_thread;run;serve");
+	add_waits(&making,
+		  (struct recording_sample) {
+			  .thread = 2, .state = SAMPLE_LOCK, .by = 1, .evidence = "owner" },
+		  "start_thread;run;lock_log", 20, 28 * SECOND);
+	finish(&making);
+	expect("held by", true);
+	expect("Nothing was held up", false);
+}
+
 /* Deeper than home, but only a timer ends it, always after the same time. */
 static void pacing_is_no_finding(void **state)
 {
@@ -288,6 +306,7 @@ int main(void)
 		TEST(siblings_that_wake_each_other_hold_each_other_up),
 		TEST(a_pool_that_a_dispatcher_wakes_waits_for_work),
 		TEST(who_waits_for_the_lock_of_an_idle_holder_is_idle),
+		TEST(who_waits_for_the_lock_of_a_holder_that_receives_is_held_up),
 		TEST(pacing_is_no_finding),
 		TEST(what_the_holder_did_leaves_out_its_own_queueing),
 		TEST(two_locks_in_a_circle_are_a_deadlock),
