@@ -24,6 +24,8 @@ struct below {
 struct call {
 	char name[64];
 	int64_t ns;
+	uint32_t caller; /* of more than half of the time, if there is such a function */
+	int64_t lead_ns; /* by which it leads over all others */
 };
 
 struct sums {
@@ -59,26 +61,30 @@ static const char *syscall_name(const char *function)
 	return NULL;
 }
 
-static int add_call(struct sums *sums, const char *name, int64_t ns)
+static int add_call(struct sums *sums, const char *name, uint32_t caller, int64_t ns)
 {
-	struct call *call;
+	struct call *call = NULL;
 
-	for (size_t i = 0; i < sums->call_count; i++) {
-		if (strcmp(sums->calls[i].name, name))
-			continue;
-		sums->calls[i].ns += ns;
-		return 0;
+	for (size_t i = 0; i < sums->call_count && !call; i++)
+		if (!strcmp(sums->calls[i].name, name))
+			call = &sums->calls[i];
+	if (!call) {
+		call = APPEND(&sums->calls, &sums->call_count);
+		if (!call)
+			return -ENOMEM;
+		snprintf(call->name, sizeof(call->name), "%s", name);
 	}
-	call = APPEND(&sums->calls, &sums->call_count);
-	if (!call)
-		return -ENOMEM;
-	snprintf(call->name, sizeof(call->name), "%s", name);
-	call->ns = ns;
+	call->ns += ns;
+	call->lead_ns += call->caller == caller ? ns : -ns;
+	if (call->lead_ns < 0) {
+		call->caller = caller;
+		call->lead_ns = -call->lead_ns;
+	}
 	return 0;
 }
 
 /* Divides by what the kernel did: page faults and interrupts come before the syscall. */
-static int add_kernel(const struct analysis *analysis, const struct model_sample *sample,
+static int add_kernel(struct analysis *analysis, const struct model_sample *sample,
 		      struct sums *sums, struct running *ret)
 {
 	const struct hot *hot = &analysis->model->hot;
@@ -104,7 +110,8 @@ static int add_kernel(const struct analysis *analysis, const struct model_sample
 	else if (interrupt)
 		ret->interrupt_ns += sample->weight_ns;
 	else if (call)
-		return add_call(sums, call, sample->weight_ns);
+		return add_call(sums, call, analysis__path(analysis, sample->node)->caller,
+				sample->weight_ns);
 	return 0;
 }
 
@@ -164,6 +171,7 @@ static void choose(const struct analysis *analysis, const struct sums *sums, str
 		if (sums->calls[i].ns <= ret->call_ns)
 			continue;
 		ret->call_ns = sums->calls[i].ns;
+		ret->call_caller = sums->calls[i].caller;
 		snprintf(ret->call, sizeof(ret->call), "%s", sums->calls[i].name);
 	}
 }

@@ -16,6 +16,7 @@ struct running {
 	int64_t fault_ns, interrupt_ns, reclaim_ns, collector_ns;
 	char call[64]; /* the syscall with most of the time; "": none */
 	int64_t call_ns, call_of_ns;
+	uint32_t call_caller; /* the function that made most of these calls; 0: unknown */
 };
 
 /* -ENOMEM. */

@@ -220,6 +220,10 @@ static void say_kernel(struct finding *finding, const struct analysis *analysis,
 		    words__about(running->call_ns, running->call_of_ns).text,
 		    words__clean(running->call, SAY_NAME_COLUMNS).text);
 		say_failures(finding, analysis, group, running->call);
+		if (running->call_caller && running->call_caller != running->function) {
+			say(finding, ", called by ");
+			say__function(finding, analysis, running->call_caller);
+		}
 	}
 }
 
@@ -234,6 +238,8 @@ static void find_call(const struct analysis *analysis, const struct model_group 
 	if (!model->syscall_count || model->syscalls->run_ns > run_ns ||
 	    !made_nearly_all(analysis, group))
 		return;
+	if (strcmp(running->call, model->syscalls->name))
+		running->call_caller = 0;
 	snprintf(running->call, sizeof(running->call), "%s", model->syscalls->name);
 	running->call_ns = model->syscalls->run_ns;
 	running->call_of_ns = run_ns;

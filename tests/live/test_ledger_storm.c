@@ -78,7 +78,9 @@ static void the_storm_is_counted_and_stands_at_the_top(void **state)
 	assert_ptr_equal(first, stat);
 	print_message("# '%s' stands in line %d\n", STAT_SYSCALL, line);
 	assert_in_range(line, 1, FIRST_LINES);
-	assert_non_null(strstr(strstr(storm.text, "in short"), "in the system call " STAT_SYSCALL));
+	assert_non_null(strstr(
+		text_at(json_array_get(json_object_get(storm.report, "findings"), 0), "text"),
+		"in the system call " STAT_SYSCALL));
 	assert_closes(storm.report);
 	assert_explained(storm.report);
 	release_storm(&storm);
