@@ -88,8 +88,8 @@ static double part_until_resent(const struct signals *signals, const struct mode
 		else
 			high = middle;
 	}
-	while (low-- && signals->resent[low].time_ns > begin_ns) {
-		const struct signals_resent *resent = &signals->resent[low];
+	for (; low && signals->resent[low - 1].time_ns > begin_ns; low--) {
+		const struct signals_resent *resent = &signals->resent[low - 1];
 
 		if (resent->thread == sample->thread && is_to(resent->connection, peer))
 			return (double)(resent->time_ns - begin_ns) / (double)sample->wait_ns;
