@@ -36,7 +36,7 @@ struct path_walk {
 	struct dentry *dentry, *root_dentry;
 	struct vfsmount *mnt, *root_mnt;
 	struct path_names *names;
-	__u64 used;
+	__u32 used;
 	__u32 flags;
 };
 

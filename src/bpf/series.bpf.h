@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The kernel half of series.h. A .bpf.c file defines SERIES_USED, the number of values in its
- * events (1 to 6), and includes this. It may also define SERIES_KEYS, the maximum number of sums,
- * and SERIES_PLAIN, with a bit set for each value that needs no histogram.
+ * The kernel half of series.h. A part defines its maps with SERIES_MAPS() and passes SERIES(NAME),
+ * which says where its sums are, to the functions below.
  *
  * Two maps take turns: user space switches `active`, waits until no program uses the old map any
  * more, and empties it. To empty a map in use would lose what a hook adds between look-up and
@@ -12,106 +11,122 @@
 #pragma once
 
 #include "bpf/common.h"
+#include "bpf/parts.bpf.h"
 #include "bpf/series.h"
 
-#ifndef SERIES_KEYS
-#define SERIES_KEYS 8192
-#endif
-#ifndef SERIES_PLAIN
-#define SERIES_PLAIN 0
-#endif
 #define SERIES_PLACES (2 * 256) /* half for each turn */
 
-struct series_map {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, SERIES_KEYS);
-	__type(key, struct series_key);
-	__type(value, struct series_sum);
+struct series_control series[SIGNAL_COUNT] SEC(".data.series");
+
+/* Initial value of a map entry; too large for the BPF stack. */
+static const __u32 no_histograms[SERIES_VALUES][HISTOGRAM_BUCKETS] = {};
+
+struct series_maps {
+	void *sums[2];
+	void *histograms;
+	struct series_control *control;
+	__u32 values; /* in each event */
+	__u32 plain;  /* a bit for each value that has no histogram */
 };
 
-struct series_map series_a SEC(".maps");
-struct series_map series_b SEC(".maps");
+/*
+ * `values`: how many values the events have, 1 to SERIES_VALUES. `plain`: a bit for each value that
+ * needs no histogram. `most`: the maximum number of sums.
+ */
+#define SERIES_MAPS(name, count, plain_values, most)                                               \
+	enum { name##_values = (count), name##_plain = (plain_values) };                           \
+	struct name##_sums_map {                                                                   \
+		__uint(type, BPF_MAP_TYPE_HASH);                                                   \
+		__uint(max_entries, most);                                                         \
+		__type(key, struct series_key);                                                    \
+		__type(value, struct series_sum);                                                  \
+	};                                                                                         \
+	struct name##_sums_map name##_sums_a SEC(".maps");                                         \
+	struct name##_sums_map name##_sums_b SEC(".maps");                                         \
+	struct name##_histograms {                                                                 \
+		__u32 buckets[count][HISTOGRAM_BUCKETS];                                           \
+	};                                                                                         \
+	struct {                                                                                   \
+		__uint(type, BPF_MAP_TYPE_HASH);                                                   \
+		__uint(max_entries, SERIES_PLACES);                                                \
+		__type(key, struct series_place);                                                  \
+		__type(value, struct name##_histograms);                                           \
+	} name##_buckets SEC(".maps")
 
-struct series_histograms {
-	__u32 buckets[SERIES_USED][HISTOGRAM_BUCKETS];
-};
+#define SERIES(name)                                                                               \
+	((struct series_maps) { .sums = { &name##_sums_a, &name##_sums_b },                        \
+				.histograms = &name##_buckets,                                     \
+				.control = &series[SIGNAL_##name],                                 \
+				.values = name##_values,                                           \
+				.plain = name##_plain })
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, SERIES_PLACES);
-	__type(key, struct series_place);
-	__type(value, struct series_histograms);
-} series_buckets SEC(".maps");
-
-static const struct series_histograms no_histograms = {}; /* too large for the BPF stack */
-
-struct series_control series SEC(".data.series");
+/* Counts what a part has to drop. */
+#define COUNT_LOST(name, why) __sync_fetch_and_add(&series[SIGNAL_##name].lost[why], 1)
 
 /* Which of the two maps takes the sums. Call it once per event. */
-static __always_inline __u32 series_turn(void)
+static __always_inline __u32 series_turn(const struct series_maps maps)
 {
-	return *(volatile __u32 *)&series.active;
+	return *(volatile __u32 *)&maps.control->active;
 }
 
-static __always_inline void series_add_to(struct series_sum *to, const __u64 values[SERIES_USED])
+static __always_inline void series_add_to(const struct series_maps maps, struct series_sum *to,
+					  const __u64 *values)
 {
 	__sync_fetch_and_add(&to->count, 1);
-	for (int i = 0; i < SERIES_USED; i++) {
+	for (__u32 i = 0; i < maps.values; i++) {
 		__sync_fetch_and_add(&to->sum[i], values[i]);
 		if (values[i] > to->max[i])
 			to->max[i] = values[i];
 	}
 }
 
-static __always_inline struct series_sum *series_find(__u32 turn, const struct series_key *key)
+static __always_inline struct series_sum *series_find(const struct series_maps maps, __u32 turn,
+						      const struct series_key *key)
 {
-	return turn ? bpf_map_lookup_elem(&series_b, key) : bpf_map_lookup_elem(&series_a, key);
-}
-
-/* Not inlined, so that `new` does not use stack space of the caller. */
-static __noinline int series_make(__u32 turn, const struct series_key *key)
-{
-	const struct series_sum new = {};
-
-	return turn ? bpf_map_update_elem(&series_b, key, &new, BPF_NOEXIST)
-		    : bpf_map_update_elem(&series_a, key, &new, BPF_NOEXIST);
+	return turn ? bpf_map_lookup_elem(maps.sums[1], key)
+		    : bpf_map_lookup_elem(maps.sums[0], key);
 }
 
 /* NULL: the map is full. */
-static __always_inline struct series_sum *series_sum_of(__u32 turn, const struct series_key *key)
+static __always_inline struct series_sum *series_sum_of(const struct series_maps maps, __u32 turn,
+							const struct series_key *key)
 {
-	struct series_sum *sum = series_find(turn, key);
+	struct series_sum *sum = series_find(maps, turn, key);
 
 	if (sum)
 		return sum;
-	series_make(turn, key); /* fails if another CPU was faster */
-	return series_find(turn, key);
+	/* Fails if another CPU was faster. The buckets are zeros, too. */
+	if (turn)
+		bpf_map_update_elem(maps.sums[1], key, &no_histograms, BPF_NOEXIST);
+	else
+		bpf_map_update_elem(maps.sums[0], key, &no_histograms, BPF_NOEXIST);
+	return series_find(maps, turn, key);
 }
 
 /* Adds one event to the sums, not to the histograms. */
-static __always_inline void series_sum_up(__u32 turn, const struct series_key *key,
-					  const __u64 values[SERIES_USED])
+static __always_inline void series_sum_up(const struct series_maps maps, __u32 turn,
+					  const struct series_key *key, const __u64 *values)
 {
-	struct series_sum *sum = series_sum_of(turn, key);
+	struct series_sum *sum = series_sum_of(maps, turn, key);
 
-	series_add_to(sum ? sum : &series.overflow, values);
+	series_add_to(maps, sum ? sum : &maps.control->overflow, values);
 }
 
 /*
  * The same, for an event that happens in the thread of its key. Only that thread adds to the sum,
  * so plain additions are enough. A key without a thread is shared, and needs atomic ones.
  */
-static __always_inline void series_sum_up_own(__u32 turn, const struct series_key *key,
-					      const __u64 values[SERIES_USED])
+static __always_inline void series_sum_up_own(const struct series_maps maps, __u32 turn,
+					      const struct series_key *key, const __u64 *values)
 {
-	struct series_sum *sum = series_sum_of(turn, key);
+	struct series_sum *sum = series_sum_of(maps, turn, key);
 
 	if (!sum || !key->thread) {
-		series_add_to(sum ? sum : &series.overflow, values);
+		series_add_to(maps, sum ? sum : &maps.control->overflow, values);
 		return;
 	}
 	sum->count++;
-	for (int i = 0; i < SERIES_USED; i++) {
+	for (__u32 i = 0; i < maps.values; i++) {
 		sum->sum[i] += values[i];
 		if (values[i] > sum->max[i])
 			sum->max[i] = values[i];
@@ -123,59 +138,68 @@ VERIFIED_ONCE __u32 series_bucket(__u64 value)
 	return histogram_bucket(value);
 }
 
-/* Adds one event to the histograms, not to the sums. */
-static __always_inline void series_distribute(__u32 turn, const struct series_key *key,
-					      const __u64 values[SERIES_USED])
+/* The histograms of (place, operation): an array [value][bucket]. NULL: no room, counted. */
+static __always_inline __u32 *series_histograms(const struct series_maps maps, __u32 turn,
+						const struct series_key *key)
 {
 	struct series_place place = { key->place, key->operation | (turn ? SERIES_SIDE : 0) };
-	struct series_histograms *histograms = bpf_map_lookup_elem(&series_buckets, &place);
+	__u32 *buckets = bpf_map_lookup_elem(maps.histograms, &place);
 
-	if (!histograms) {
-		bpf_map_update_elem(&series_buckets, &place, &no_histograms, BPF_NOEXIST);
-		histograms = bpf_map_lookup_elem(&series_buckets, &place);
-	}
-	if (!histograms) {
-		__sync_fetch_and_add(&series.no_histogram, 1);
+	if (buckets)
+		return buckets;
+	bpf_map_update_elem(maps.histograms, &place, &no_histograms, BPF_NOEXIST);
+	buckets = bpf_map_lookup_elem(maps.histograms, &place);
+	if (!buckets)
+		__sync_fetch_and_add(&maps.control->no_histogram, 1);
+	return buckets;
+}
+
+/* Adds one event to the histograms, not to the sums. */
+static __always_inline void series_distribute(const struct series_maps maps, __u32 turn,
+					      const struct series_key *key, const __u64 *values)
+{
+	__u32 *buckets = series_histograms(maps, turn, key);
+
+	if (!buckets)
 		return;
-	}
-	for (int i = 0; i < SERIES_USED; i++) {
+	for (__u32 i = 0; i < maps.values; i++) {
 		__u64 bucket;
 
-		if (SERIES_PLAIN & 1 << i)
+		if (maps.plain & 1 << i)
 			continue;
 		bucket = series_bucket(values[i]);
 		/* 6.1 tracks a bound only in the compared register: prevent a copy. */
 		barrier_var(bucket);
 		if (bucket < HISTOGRAM_BUCKETS)
-			__sync_fetch_and_add(&histograms->buckets[i][bucket], 1);
+			__sync_fetch_and_add(&buckets[i * HISTOGRAM_BUCKETS + bucket], 1);
 	}
 }
 
 /* Adds one event to the sums and to the histograms. */
-static __always_inline void series_add(const struct series_key *key,
-				       const __u64 values[SERIES_USED])
+static __always_inline void series_add(const struct series_maps maps, const struct series_key *key,
+				       const __u64 *values)
 {
-	__u32 turn = series_turn();
+	__u32 turn = series_turn(maps);
 
-	series_sum_up(turn, key, values);
-	series_distribute(turn, key, values);
+	series_sum_up(maps, turn, key, values);
+	series_distribute(maps, turn, key, values);
 }
 
 /* The same, for an event that happens in the thread of its key. */
-static __always_inline void series_add_own(const struct series_key *key,
-					   const __u64 values[SERIES_USED])
+static __always_inline void series_add_own(const struct series_maps maps,
+					   const struct series_key *key, const __u64 *values)
 {
-	__u32 turn = series_turn();
+	__u32 turn = series_turn(maps);
 
-	series_sum_up_own(turn, key, values);
-	series_distribute(turn, key, values);
+	series_sum_up_own(maps, turn, key, values);
+	series_distribute(maps, turn, key, values);
 }
 
 /* Whether something that took `ns` is sent as an event of its own. */
-static __always_inline bool series_is_slow(__u64 ns)
+static __always_inline bool series_is_slow(const struct series_maps maps, __u64 ns)
 {
-	if (ns < series.slow_ns)
+	if (ns < maps.control->slow_ns)
 		return false;
-	__sync_fetch_and_add(&series.slow, 1);
+	__sync_fetch_and_add(&maps.control->slow, 1);
 	return true;
 }

@@ -39,7 +39,7 @@ struct series_place {
 /* User space added this histogram itself; such histograms do not take turns. */
 #define SERIES_SHARED (1u << 30)
 
-/* The only variable in section .data.series: user space sets knobs and reads counters. */
+/* One for each signal: user space sets knobs and reads counters. */
 struct series_control {
 	__u32 active;               /* which of the two maps takes the sums: 0 is series_a */
 	__u16 enabled;              /* 0: nothing is counted */
@@ -49,6 +49,7 @@ struct series_control {
 	__u64 no_histogram;         /* events whose (place, operation) has no histogram */
 	__u64 unsent;               /* events that were not sent because of the rate limit */
 	__u64 unpaired;             /* ends without a begin, or begins without an end */
+	__u64 lost[LOST_COUNT];     /* law 3, as `lost` in common.h */
 	struct series_sum overflow; /* the sum of all events whose key had no room */
 };
-_Static_assert(sizeof(struct series_control) == 152, "wire format");
+_Static_assert(sizeof(struct series_control) == 176, "wire format");

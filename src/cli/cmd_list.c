@@ -8,42 +8,11 @@
 #include "base/term.h"
 #include "cli/cli.h"
 #include "core/features.h"
+#include "ledger/reader/attach.h"
 #include "signals/registry.h"
 #include "vocabulary/states.h"
 
 DEFINE_CLEANUP(struct features *, features__free)
-
-/* All hooks of the ledger are of one kind. */
-static bool look_at_view(const struct signal *signal, struct features *features,
-			 struct hook_use *uses)
-{
-	const struct feature_state *state = features__get(features, FEATURE_TP_BTF);
-	bool works = state->stage == STAGE_DONE;
-
-	for (size_t i = 0; signal->hooks[i].event; i++) {
-		uses[i] = (struct hook_use) { .event = signal->hooks[i].event,
-					      .program = works ? signal->name : NULL,
-					      .kind = works ? "tp_btf" : NULL };
-		snprintf(uses[i].why_not, sizeof(uses[i].why_not), "%s", state->why);
-	}
-	return works;
-}
-
-/* Whether a signal's hooks work here, without loading the signal. */
-static bool look_at(const struct signal *signal, struct features *features, struct hook_use *uses)
-{
-	struct kernel_half half;
-	int served = 0;
-
-	memset(uses, 0, sizeof(*uses) * SIGNAL_HOOKS);
-	if (signal->in_ledger)
-		return look_at_view(signal, features, uses);
-	if (signal->open(&half))
-		return false;
-	served = loader__choose(half.object, signal->hooks, features, uses);
-	half.destroy(half.skel);
-	return served > 0;
-}
 
 static json_t *hooks_json(const struct signal *signal, const struct hook_use *uses)
 {
@@ -62,7 +31,7 @@ static json_t *signals_json(struct features *features)
 	struct hook_use uses[SIGNAL_HOOKS];
 
 	for (size_t i = 0; signals[i]; i++) {
-		bool available = look_at(signals[i], features, uses);
+		bool available = ledger__look_at(signals[i], features, uses);
 
 		json_array_append_new(list,
 				      json_pack("{s:s, s:s, s:b, s:o}", "name", signals[i]->name,
@@ -127,7 +96,7 @@ static void print_signals(struct features *features)
 
 	printf("signals ('gapless watch SIGNAL')\n");
 	for (size_t i = 0; signals[i]; i++) {
-		print_mark(look_at(signals[i], features, uses));
+		print_mark(ledger__look_at(signals[i], features, uses));
 		printf("%-20s %s\n", signals[i]->name, signals[i]->about);
 		for (size_t j = 0; signals[i]->hooks[j].event; j++)
 			printf("%32s%s: %s%s%s\n", "", uses[j].event,

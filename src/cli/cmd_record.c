@@ -100,10 +100,7 @@ static void choose_signals(struct record_options *options)
 	size_t kept = 0;
 
 	for (size_t i = 0; chosen[i]; i++) {
-		bool needs_full = chosen[i]->in_ledger ||
-				  (chosen[i]->at_syscalls && options->run.no_syscall_hooks);
-
-		if (options->run.full || !needs_full)
+		if (options->run.full || !chosen[i]->at_syscalls)
 			chosen[kept++] = chosen[i];
 		else if (options->signal_list)
 			log_warning("signal '%s' needs --level full; continuing without it",
@@ -167,7 +164,6 @@ static void finish(struct record_options *options, struct argp_state *state)
 	record__take_like(options, state);
 	check(options, state);
 	options->run.tick_ns = tick_ns(options);
-	options->run.no_syscall_hooks = !options->run.full && !options->run.tick_ns;
 	choose_signals(options);
 }
 
@@ -319,6 +315,7 @@ static int run(int argc, char **argv)
 	registry__choose("default", options.signals, &(const char *) { NULL });
 	cli__parse(&argp, argc, argv, &options);
 	options.run.drop_every = cli__test_switch("GAPLESS_TEST_DROP_WAKEUPS");
+	options.run.refused_signal = cli__test_switch("GAPLESS_TEST_REFUSE");
 	options.command_line = argv;
 	if (!cli__may_measure() || !features)
 		return 1;

@@ -297,6 +297,15 @@ static int watch_all(struct run *run, struct recording *recording, const struct 
 	return watch__summary(watch, clock__now_ns());
 }
 
+/* Whether any of its hooks is at syscalls, which only level full has. */
+static bool uses_calls(const struct signal *signal)
+{
+	for (size_t i = 0; signal->hooks[i].event; i++)
+		if (signal->hooks[i].flags & HOOK_AT_CALLS)
+			return true;
+	return false;
+}
+
 static int run(int argc, char **argv)
 {
 	cleanup(features__free_p) struct features *features = features__new();
@@ -310,7 +319,7 @@ static int run(int argc, char **argv)
 
 	cli__parse(&argp, argc, argv, &options);
 	options.run.signals = options.wanted;
-	options.run.full = options.watch.signal->in_ledger;
+	options.run.full = uses_calls(options.watch.signal);
 	options.watch.json = options.common.json;
 	options.watch.events = options.common.json || !options.interval_ns;
 	options.watch.intervals = options.interval_ns;

@@ -242,7 +242,7 @@ static int record(struct self_test *test, struct recording *recording, pid_t pid
 		return -ENOMEM;
 	registry__choose("default", chosen, &bad);
 	for (size_t i = 0; chosen[i]; i++)
-		wanted += !chosen[i]->in_ledger;
+		wanted++;
 	target__add_pid(&options.target, (uint64_t)pid);
 	err = run__start(&options, recording, features, &run);
 	if (err)

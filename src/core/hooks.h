@@ -37,7 +37,6 @@ enum hook_kind {
 enum hook_flags {
 	HOOK_VITAL = 1,    /* the object is useless without it */
 	HOOK_AT_CALLS = 2, /* runs at the entry or exit of every syscall */
-	HOOK_LAST = 4,     /* attached after all other hooks, including those of other objects */
 };
 
 /* One place in the kernel or in a program from which the object is to be called. */

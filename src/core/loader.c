@@ -187,15 +187,18 @@ void loader__add_runs(const struct bpf_object *object, struct loader_runs *to)
 	}
 }
 
-uint64_t loader__recursion_misses(const struct bpf_object *object)
+uint64_t loader__recursion_misses(const struct bpf_object *object, const char *prefix)
 {
 	struct bpf_program *program;
 	struct bpf_prog_info info;
 	uint64_t misses = 0;
 
-	bpf_object__for_each_program (program, object)
+	bpf_object__for_each_program (program, object) {
+		if (prefix && strncmp(bpf_program__name(program), prefix, strlen(prefix)))
+			continue;
 		if (get_info(program, &info))
 			misses += info.recursion_misses;
+	}
 	return misses;
 }
 

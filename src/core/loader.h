@@ -54,8 +54,11 @@ struct loader_runs {
 /* Adds the runs of all programs of a loaded object. */
 void loader__add_runs(const struct bpf_object *object, struct loader_runs *to);
 
-/* Sum over all programs: how often the kernel skipped a run to prevent recursion. */
-uint64_t loader__recursion_misses(const struct bpf_object *object);
+/*
+ * How often the kernel skipped a run to prevent recursion: sum over all programs whose names begin
+ * with `prefix`. NULL: all programs.
+ */
+uint64_t loader__recursion_misses(const struct bpf_object *object, const char *prefix);
 
 /* The kernel's tag of a loaded program, 16 hex digits; "" if it is not loaded. */
 #define LOADER_TAG_BYTES 17

@@ -4,6 +4,7 @@
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -46,21 +47,33 @@ void *series__section(const struct bpf_object *object, const char *section, size
 	return NULL;
 }
 
-int series__new(const struct bpf_object *object, size_t values, struct series **ret)
+static const struct bpf_map *find_map(const struct bpf_object *object, const char *name,
+				      const char *which)
 {
+	char full[64];
+
+	snprintf(full, sizeof(full), "%s_%s", name, which);
+	return bpf_object__find_map_by_name(object, full);
+}
+
+int series__new(const struct bpf_object *object, const char *name, unsigned number, size_t values,
+		struct series **ret)
+{
+	struct series_control *controls;
 	cleanup(series__free_p) struct series *series = calloc(1, sizeof(*series));
 	size_t size = 0, bytes = values * HISTOGRAM_BUCKETS * sizeof(uint32_t);
 
 	if (!series)
 		return -ENOMEM;
 	series->values = values;
-	series->sums[0] = bpf_object__find_map_by_name(object, "series_a");
-	series->sums[1] = bpf_object__find_map_by_name(object, "series_b");
-	series->buckets = bpf_object__find_map_by_name(object, "series_buckets");
-	series->control = series__section(object, ".data.series", &size);
-	if (!series->sums[0] || !series->sums[1] || !series->buckets || !series->control ||
-	    size != sizeof(*series->control) || bpf_map__value_size(series->buckets) != bytes)
+	series->sums[0] = find_map(object, name, "sums_a");
+	series->sums[1] = find_map(object, name, "sums_b");
+	series->buckets = find_map(object, name, "buckets");
+	controls = series__section(object, ".data.series", &size);
+	if (!series->sums[0] || !series->sums[1] || !series->buckets || !controls ||
+	    number >= size / sizeof(*controls) || bpf_map__value_size(series->buckets) != bytes)
 		return -EPROTO;
+	series->control = &controls[number];
 	series->now = malloc(bytes);
 	if (!series->now)
 		return -ENOMEM;

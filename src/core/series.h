@@ -19,8 +19,12 @@ struct series_takers {
 	void *context;
 };
 
-/* `object` is loaded, stays the caller's and outlives *ret; its events have `values` values. */
-int series__new(const struct bpf_object *object, size_t values, struct series **ret);
+/*
+ * The sums of the signal `name` with this number; its events have `values` values. `object` is
+ * loaded, stays the caller's and outlives *ret.
+ */
+int series__new(const struct bpf_object *object, const char *name, unsigned number, size_t values,
+		struct series **ret);
 void series__free(struct series *series);
 
 /* The kernel half's switches and counters, memory-mapped. */

@@ -6,7 +6,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/features.h"
 #include "core/signal.h"
 #include "recording/recording.h"
 
@@ -15,20 +14,16 @@ struct session;
 struct session_options {
 	struct recording *recording;
 	int number;                /* the signal's id in the recording */
-	int threads_fd;            /* the ledger's map `threads`: the threads to observe */
-	struct bpf_object *ledger; /* loaded; the kernel half of signals that are in the ledger */
+	struct bpf_object *object; /* the kernel half, loaded */
 	bool every_thread; /* also count events of no thread, or of threads unknown to the ledger */
-	bool no_syscall_hooks; /* leave out hooks at syscalls */
-	uint64_t slow_ns;      /* what takes at least this long becomes an event */
+	uint64_t slow_ns;  /* what takes at least this long becomes an event */
 };
 
 /*
- * Loads the kernel half. The caller owns *ret. Logs the reason of a failure, because only this
- * function knows the context, and returns -errno (-ENOTSUP: no hook of this signal works on this
- * kernel).
+ * For a part that is loaded; it outlives *ret, which the caller owns. Logs the reason of a failure,
+ * because only this function knows the context, and returns -errno.
  */
-int session__open(const struct signal *signal, const struct session_options *options,
-		  struct features *features, struct session **ret);
+int session__open(struct part *part, const struct session_options *options, struct session **ret);
 void session__free(struct session *session);
 
 /* Attaches the hooks. Logs failures. */
@@ -57,7 +52,5 @@ int session__forget(struct session *session, uint64_t before_ns);
 void session__hold_rate(struct session *session);
 
 const struct signal *session__signal(const struct session *session);
-/* NULL if the ledger is the kernel half. */
-const struct bpf_object *session__object(const struct session *session);
 /* Appends the program that was chosen for each hook. */
 void session__add_hooks(const struct session *session, json_t *list);

@@ -28,13 +28,12 @@ static void write_missing(struct recording *recording, const struct signal *sign
 	recording__put_quality(recording, name, 1, words->bias, words->remedy);
 }
 
-int sessions__open(const struct signal *const *wanted, struct session_options options,
-		   struct features *features, struct sessions **ret)
+int sessions__open(struct part *parts, struct session_options options, struct sessions **ret)
 {
 	cleanup(sessions__free_p) struct sessions *sessions = calloc(1, sizeof(*sessions));
 	size_t most = 0;
 
-	while (wanted[most])
+	while (parts[most].signal)
 		most++;
 	if (sessions)
 		sessions->all = calloc(most + 1, sizeof(*sessions->all));
@@ -45,10 +44,11 @@ int sessions__open(const struct signal *const *wanted, struct session_options op
 		sessions->barrier = series__barrier();
 	for (size_t i = 0; i < most; i++) {
 		options.number = (int)i + 1;
-		if (!session__open(wanted[i], &options, features, &sessions->all[sessions->count]))
+		if (parts[i].is_on &&
+		    !session__open(&parts[i], &options, &sessions->all[sessions->count]))
 			sessions->count++;
 		else
-			write_missing(options.recording, wanted[i]);
+			write_missing(options.recording, parts[i].signal);
 	}
 	*ret = TAKE(sessions);
 	return 0;
@@ -160,19 +160,4 @@ void sessions__add_hooks(const struct sessions *sessions, json_t *list)
 {
 	for (size_t i = 0; i < sessions->count; i++)
 		session__add_hooks(sessions->all[i], list);
-}
-
-void sessions__add_maps(const struct sessions *sessions, json_t *object)
-{
-	for (size_t i = 0; i < sessions->count; i++)
-		if (session__object(sessions->all[i]))
-			json_object_set_new(object, session__signal(sessions->all[i])->name,
-					    loader__map_sizes(session__object(sessions->all[i])));
-}
-
-void sessions__time(const struct sessions *sessions, struct timing *timing)
-{
-	for (size_t i = 0; i < sessions->count; i++)
-		if (session__object(sessions->all[i]))
-			timing__add(timing, session__object(sessions->all[i]));
 }

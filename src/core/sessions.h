@@ -3,15 +3,14 @@
 #pragma once
 
 #include "core/session.h"
-#include "core/timing.h"
 
 struct sessions;
 
 /*
- * `wanted` ends with NULL. Sets options->number itself. Logs; returns -errno only if out of memory.
+ * The parts outlive *ret. Sets options->number itself. A part that is not on is missing, which is
+ * written. Logs; returns -errno only if out of memory.
  */
-int sessions__open(const struct signal *const *wanted, struct session_options options,
-		   struct features *features, struct sessions **ret);
+int sessions__open(struct part *parts, struct session_options options, struct sessions **ret);
 void sessions__free(struct sessions *sessions);
 
 /*
@@ -30,6 +29,3 @@ int sessions__write(struct sessions *sessions, int64_t from, int64_t to);
 int sessions__forget(struct sessions *sessions, uint64_t before_ns);
 
 void sessions__add_hooks(const struct sessions *sessions, json_t *list);
-/* Adds {signal: {map: entries}} for the signals that have a kernel half of their own. */
-void sessions__add_maps(const struct sessions *sessions, json_t *object);
-void sessions__time(const struct sessions *sessions, struct timing *timing);

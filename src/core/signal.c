@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/signal.h"
 
-bool signal__any_in_ledger(const struct signal *const *list)
+#include <string.h>
+
+bool signal__owns(const char *signal, const char *name)
 {
-	while (*list && !(*list)->in_ledger)
-		list++;
-	return *list;
+	size_t length = strlen(signal);
+
+	return !strncmp(name, signal, length) && name[length] == '_';
 }
 
 size_t signal__values(const struct signal *signal)

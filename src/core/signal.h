@@ -4,8 +4,9 @@
  * the numbers in both mean. Recording, report, watch and JSON are all driven by this description,
  * so a signal never prints. To add one, see CONTRIBUTING.md.
  *
- * A signal's kernel half does two things. It adds each event to sums (bpf/series.bpf.h), and it
- * sends records through its map `ring`: events that get a row of their own, and names of objects.
+ * A signal's part of the kernel half does two things. It adds each event to sums
+ * (bpf/series.bpf.h), and it sends records through its map NAME_ring: events that get a row of
+ * their own, and names of objects.
  */
 #pragma once
 
@@ -14,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "bpf/parts.h"
 #include "bpf/series.h"
 #include "core/loader.h"
 #include "vocabulary/roles.h"
@@ -63,29 +65,24 @@ struct event {
 	char scratch[SIGNAL_SCRATCH];        /* for texts that are not in the record */
 };
 
-/* A skeleton without its type, so that core can handle all of them alike. */
-struct kernel_half {
-	void *skel;
-	struct bpf_object_skeleton *skeleton;
-	struct bpf_object *object;
-	void (*destroy)(void *skel);
-};
-
 struct signal {
 	const char *name;
-	const char *about;        /* one line for `gapless list` */
-	const char *events;       /* what is counted, in the plural: "requests" */
-	enum role role;           /* how reports present it */
-	bool is_default;          /* cheap enough for every recording */
-	bool in_ledger;           /* the ledger is its kernel half, at level full; open() is NULL */
-	bool at_syscalls;         /* useless without hooks at syscalls */
-	const struct hook *hooks; /* ends with a NULL event; at most SIGNAL_HOOKS */
+	enum signal_number number;
+	const char *about;  /* one line for `gapless list` */
+	const char *events; /* what is counted, in the plural: "requests" */
+	enum role role;     /* how reports present it */
+	bool is_default;    /* cheap enough for every recording */
+	bool at_syscalls;   /* useless without hooks at syscalls: needs level full */
+	/*
+	 * Ends with a NULL event; at most SIGNAL_HOOKS. Programs whose names do not begin with the
+	 * signal's are the ledger's, which call the signal's part.
+	 */
+	const struct hook *hooks;
 	/*
 	 * Up to SERIES_VALUES, then a NULL name. The first is the most interesting one for users.
 	 */
 	const struct measure *measures;
 	const struct column *columns; /* ends with a NULL name; at most SIGNAL_COLUMNS */
-	int (*open)(struct kernel_half *ret);
 	/* Sets knobs before the load; may be NULL. 0 or -errno. */
 	int (*prepare)(struct bpf_object *object, const struct hook_use *uses);
 	/*
@@ -107,24 +104,16 @@ struct signal {
 	bool (*forget_object)(struct bpf_object *object, const __u64 numbers[2]);
 };
 
-/* Defines name_open() from the skeleton of name.bpf.c. */
-#define SIGNAL_KERNEL_HALF(name)                                                                   \
-	static void name##_destroy(void *skel)                                                     \
-	{                                                                                          \
-		name##_bpf__destroy(skel);                                                         \
-	}                                                                                          \
-	static int name##_open(struct kernel_half *ret)                                            \
-	{                                                                                          \
-		struct name##_bpf *skel = name##_bpf__open();                                      \
-                                                                                                   \
-		if (!skel)                                                                         \
-			return -errno;                                                             \
-		*ret = (struct kernel_half) { skel, skel->skeleton, skel->obj, name##_destroy };   \
-		return 0;                                                                          \
-	}
+/* A signal's part of the kernel half (bpf/parts.h). Arrays of parts end with a NULL signal. */
+struct part {
+	const struct signal *signal;
+	struct hook_use hooks[SIGNAL_HOOKS];
+	bool is_on;         /* after the load: it could be loaded */
+	bool is_impossible; /* no hook works on this machine */
+};
 
-/* Whether the ledger is the kernel half of any signal of a NULL-terminated list. */
-bool signal__any_in_ledger(const struct signal *const *list);
+/* Whether a program or map with this name belongs to the part of the signal `signal`. */
+bool signal__owns(const char *signal, const char *name);
 
 /* The number of values of its events. */
 size_t signal__values(const struct signal *signal);

@@ -18,10 +18,9 @@ void cost__open(struct cost *cost)
 	cost->opened_cpu_ns = own_cpu_ns();
 }
 
-void cost__attached(struct cost *cost, const struct ledger *ledger, const struct sessions *sessions)
+void cost__attached(struct cost *cost, const struct ledger *ledger)
 {
 	timing__add(&cost->timing, ledger__object(ledger));
-	sessions__time(sessions, &cost->timing);
 	timing__calibrate(&cost->timing, ledger__calibration(ledger).plain_call_ns);
 }
 

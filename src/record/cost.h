@@ -17,8 +17,7 @@ struct cost {
 
 void cost__open(struct cost *cost);
 /* Call this when all hooks are attached and no thread has an account yet. */
-void cost__attached(struct cost *cost, const struct ledger *ledger,
-		    const struct sessions *sessions);
+void cost__attached(struct cost *cost, const struct ledger *ledger);
 void cost__begin(struct cost *cost, uint64_t start_ns);
 /* Writes the cost so far. Without stacks, `samples` and `mapper` are NULL. */
 int cost__write(const struct cost *cost, const struct timing_work *work,

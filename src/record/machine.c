@@ -111,12 +111,10 @@ int machine__write(struct recording *recording)
 	return err ? -EIO : 0;
 }
 
-int machine__write_maps(struct recording *recording, struct ledger *ledger,
-			const struct sessions *sessions)
+int machine__write_maps(struct recording *recording, struct ledger *ledger)
 {
 	json_t *object = json_object();
 
 	json_object_set_new(object, "ledger", loader__map_sizes(ledger__object(ledger)));
-	sessions__add_maps(sessions, object);
 	return write_json(recording, "maps", object);
 }

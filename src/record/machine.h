@@ -9,5 +9,4 @@
 /* Writes rows of meta. Texts that cannot be read are "". */
 int machine__write(struct recording *recording);
 /* Writes the sizes of the kernel halves' maps as meta.maps. */
-int machine__write_maps(struct recording *recording, struct ledger *ledger,
-			const struct sessions *sessions);
+int machine__write_maps(struct recording *recording, struct ledger *ledger);

@@ -84,6 +84,6 @@ int meta__write(struct recording *recording, struct ledger *ledger, const struct
 	err |= meta__write_calibration(recording, ledger);
 	err |= write_hooks(recording, ledger, sessions, options->tick_ns);
 	err |= machine__write(recording);
-	err |= machine__write_maps(recording, ledger, sessions);
+	err |= machine__write_maps(recording, ledger);
 	return err ? -EIO : recording__commit(recording);
 }

@@ -41,6 +41,7 @@ struct run {
 	struct counts *counts;
 	struct mapper *mapper;   /* NULL: no stacks */
 	struct samples *samples; /* NULL: no stacks */
+	struct part parts[SIGNAL_COUNT + 1];
 	struct sessions *sessions;
 	struct cost cost;
 	struct kernel_counts kernel_counts; /* at the start */
@@ -119,30 +120,25 @@ static int start_stacks(struct run *run, const struct run_options *options)
 			    tables.stacks_fd, &run->samples);
 }
 
-static int open_signals(struct run *run, const struct run_options *options,
-			struct features *features)
+static int open_signals(struct run *run, const struct run_options *options)
 {
-	static const struct signal *const none[] = { NULL };
 	const struct session_options session_options = {
 		.recording = run->recording,
-		.threads_fd = ledger__threads_fd(run->ledger),
-		.ledger = ledger__object(run->ledger),
+		.object = ledger__object(run->ledger),
 		.every_thread = options->target.all,
-		.no_syscall_hooks = options->no_syscall_hooks,
 		.slow_ns = options->slow_ns,
 	};
 
-	return sessions__open(options->signals ? options->signals : none, session_options, features,
-			      &run->sessions);
+	return sessions__open(run->parts, session_options, &run->sessions);
 }
 
 int run__open(const struct run_options *options, struct recording *recording,
 	      struct features *features, struct run **ret)
 {
-	const struct ledger_options ledger_options = {
+	struct ledger_options ledger_options = {
 		.target = &options->target,
 		.full = options->full,
-		.with_syscalls = options->signals && signal__any_in_ledger(options->signals),
+		.refused_signal = options->refused_signal,
 		.no_events = options->no_slow_calls,
 		.early = options->early,
 		.gated_pid = options->gated_pid,
@@ -159,6 +155,9 @@ int run__open(const struct run_options *options, struct recording *recording,
 	if (!run)
 		return -ENOMEM;
 	run->recording = recording;
+	for (size_t i = 0; options->signals && options->signals[i] && i < SIGNAL_COUNT; i++)
+		run->parts[i].signal = options->signals[i];
+	ledger_options.parts = run->parts;
 	cost__open(&run->cost);
 	run->all = options->target.all;
 	run->is_interrupted = options->is_interrupted;
@@ -177,15 +176,14 @@ int run__open(const struct run_options *options, struct recording *recording,
 	if (!err)
 		err = start_stacks(run, options);
 	if (!err)
-		err = open_signals(run, options, features);
-	if (!err) {
-		sessions__attach(run->sessions);
-		err = ledger__attach_last(run->ledger);
-		cost__attached(&run->cost, run->ledger, run->sessions);
-	}
-	if (!err)
-		*ret = TAKE(run);
-	return err;
+		err = open_signals(run, options);
+	if (err)
+		return err;
+	sessions__attach(run->sessions);
+	ledger__calibrate(run->ledger);
+	cost__attached(&run->cost, run->ledger);
+	*ret = TAKE(run);
+	return 0;
 }
 
 int run__begin(struct run *run, const struct run_options *options)

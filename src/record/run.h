@@ -18,9 +18,8 @@
 struct run_options {
 	struct target target;
 	bool full;
-	bool no_syscall_hooks; /* no hooks at syscalls, not even of signals: no cost per syscall */
-	uint64_t interval_ns;  /* initial and shortest interval between snapshots */
-	uint32_t drop_every;   /* test switch: ignore every Nth wakeup; 0: none */
+	uint64_t interval_ns; /* initial and shortest interval between snapshots */
+	uint32_t drop_every;  /* test switch: ignore every Nth wakeup; 0: none */
 	bool early;         /* children that the target starts before run__begin() are wanted too */
 	uint32_t gated_pid; /* a process that is wanted from its exec on; 0: none */
 	uint64_t tick_ns;   /* mean time between two samples of a CPU; 0: no stacks */
@@ -28,6 +27,7 @@ struct run_options {
 	uint64_t table_bytes;                /* memory limit for the unwinder's tables */
 	const struct signal *const *signals; /* ends with NULL; NULL: none */
 	uint64_t slow_ns;                    /* operations that take this long become events */
+	uint32_t refused_signal;             /* test switch, see ledger_options */
 	bool no_slow_calls;                  /* no events for syscalls: programs load faster */
 	bool no_peers;                       /* do not look up the other ends of pipes */
 	bool outside;                 /* threads that keep the target waiting get accounts too */

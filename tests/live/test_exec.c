@@ -149,33 +149,14 @@ static void lifetimes_are_summed_up_by_who_started_them(void **state)
 	trial__remove(trial.path);
 }
 
-/* Both hooks of the signal are of that kind. */
-static void assert_kind(const struct trial *trial, const char *kind)
+static void arguments_and_statuses_are_told(void **state)
 {
-	char sql[384];
+	struct trial trial = start_trial();
 
-	snprintf(
-		sql, sizeof(sql),
-		"SELECT (instr(value, '\"signal\":\"exec\",\"event\":\"sched_process_exec\",\"kind\":\"%s\"')"
-		" > 0) + (instr(value, '\"signal\":\"exec\",\"event\":\"sched_process_exit\",\"kind\":\"%s\"')"
-		" > 0) AS hooks FROM meta WHERE key = 'hooks'",
-		kind, kind);
-	assert_count(trial, sql, 2);
-}
-
-/* Starts, statuses and arguments do not depend on the kind of hook. */
-static void check_kind(const char *without, const char *kind)
-{
-	struct trial trial;
-
-	setenv("GAPLESS_TEST_WITHOUT", without, 1);
-	trial = start_trial();
-	unsetenv("GAPLESS_TEST_WITHOUT");
 	for (int i = 0; i < 10; i++)
 		await(start_shell(i));
 	await(start_shell(-1));
 	end_trial(&trial);
-	assert_kind(&trial, kind);
 	assert_count(&trial, "SELECT count(*) FROM event WHERE operation = 'exec'", 11);
 	assert_count(&trial,
 		     "SELECT count(*) FROM event WHERE operation = 'exec' AND fields ->> 'file' ="
@@ -186,16 +167,6 @@ static void check_kind(const char *without, const char *kind)
 		     1);
 	assert_count(&trial, "SELECT sum(count) FROM signal_sums", 11);
 	trial__remove(trial.path);
-}
-
-static void it_works_without_tp_btf(void **state)
-{
-	check_kind("tp_btf", "raw_tp");
-}
-
-static void it_works_by_classic_tracepoints(void **state)
-{
-	check_kind("tp_btf,raw_tp", "tracepoint");
 }
 
 /* Each has maps of its own, and neither ends the other. */
@@ -370,8 +341,7 @@ int main(void)
 		cmocka_unit_test(thousands_of_short_programs_none_missing),
 		cmocka_unit_test(what_finds_the_ring_full_is_counted),
 		cmocka_unit_test(lifetimes_are_summed_up_by_who_started_them),
-		cmocka_unit_test(it_works_without_tp_btf),
-		cmocka_unit_test(it_works_by_classic_tracepoints),
+		cmocka_unit_test(arguments_and_statuses_are_told),
 		HERE(two_recordings_at_once_do_not_disturb_each_other),
 		cmocka_unit_test(a_process_that_only_forks_has_an_end),
 		cmocka_unit_test(a_lifetime_begins_at_the_exec),

@@ -212,20 +212,15 @@ static void an_object_that_is_of_no_use_goes_unless_its_name_would_not_come_agai
 	assert_string_equal(ask("SELECT count(*) FROM object"), "3");
 }
 
-static int refuse(struct kernel_half *ret)
-{
-	return -ENOSYS;
-}
-
 /* It costs itself only, and the recording says so. */
 static void a_signal_that_does_not_start_is_missing_by_name(void **state)
 {
-	const struct signal broken = { .name = "broken", .open = refuse };
-	const struct signal *const wanted[] = { &broken, NULL };
+	const struct signal broken = { .name = "broken" };
+	struct part parts[2] = { { .signal = &broken } };
 	struct sessions *sessions = NULL;
 
-	assert_int_equal(sessions__open(wanted, (struct session_options) { .recording = recording },
-					NULL, &sessions),
+	assert_int_equal(sessions__open(parts, (struct session_options) { .recording = recording },
+					&sessions),
 			 0);
 	assert_int_equal(sessions__count(sessions), 0);
 	sessions__free(sessions);

@@ -6,16 +6,16 @@
  */
 #pragma once
 
-#include "bpf/slow_call.h"
-#define SERIES_USED CALL_VALUES
-
 #include "bpf/series.bpf.h"
+#include "bpf/slow_call.h"
 #include "bpf/syscall.bpf.h"
 #include "ledger/kernel/fatal.bpf.h"
 #include "ledger/kernel/thread_calls.bpf.h"
 
-const volatile bool with_syscalls;   /* the signal "syscalls" is on */
-const volatile bool with_slow_calls; /* so are its events, which take the verifier long */
+SERIES_MAPS(syscalls, CALL_VALUES, 0, 8192);
+
+const volatile bool
+	with_slow_calls; /* the events of the signal "syscalls", which take the verifier long */
 const volatile struct call_shape shape_of[LEDGER_SYSCALLS];
 const volatile __s32 nr_sigreturn;
 const volatile __s64 nr_restart; /* restart_syscall: continues the thread's previous call */
@@ -73,18 +73,18 @@ static __always_inline void count_error(__u32 number, __u32 error)
 }
 
 /*
- * The signal counts exactly the calls that the ledger counts, so that both agree. series.enabled
- * switches only the events. The sum needs no atomics: the calls of one thread end one after the
- * other.
+ * The signal counts exactly the calls that the ledger counts, so that both agree.
+ * series[SIGNAL_syscalls].enabled switches only the events. The sum needs no atomics: the calls of
+ * one thread end one after the other.
  */
 static __always_inline void sum_up_call(const struct thread *thread, const struct ended_call *call)
 {
-	const __u64 values[SERIES_USED] = { call->ns, call->ns - call->off_ns };
+	const __u64 values[CALL_VALUES] = { call->ns, call->ns - call->off_ns };
 	const struct series_key key = { .thread = thread->id,
 					.operation = call->nr,
 					.error = call->error };
 
-	series_sum_up_own(series_turn(), &key, values);
+	series_sum_up_own(SERIES(syscalls), series_turn(SERIES(syscalls)), &key, values);
 }
 
 /* `here`: the call ended in the normal way, so the registers still hold its arguments. */
@@ -114,10 +114,11 @@ static __always_inline void count_call(struct thread *thread, const struct ended
 	add_to_thread(thread, call->nr, call->ns, call->off_ns, call->error);
 	if (here && shape_of[call->nr & (LEDGER_SYSCALLS - 1)].path[0])
 		draw_path(thread, call);
-	if (!with_syscalls)
+	if (!is_on(SIGNAL_syscalls))
 		return;
 	sum_up_call(thread, call);
-	if (!with_slow_calls || call->ns < series.slow_ns || !series.enabled)
+	if (!with_slow_calls || call->ns < series[SIGNAL_syscalls].slow_ns ||
+	    !series[SIGNAL_syscalls].enabled)
 		return;
 	if (here)
 		send_slow_call(thread, call);

@@ -79,15 +79,3 @@ static __always_inline __u64 left_user_space(const struct thread *thread, __u64 
 		crossing_ns -= (crossing_ns - ns) / 8; /* the measured cost was too high */
 	return account->since_ns;
 }
-
-/* When the call ended: before the long-running hook of a signal, if one ran before ours. */
-static __always_inline __u64 call_ended_at(struct thread *thread, __u64 now)
-{
-	__u64 ended_ns = thread->ended_ns;
-
-	if (!ended_ns)
-		return now;
-	thread->ended_ns = 0;
-	/* If the thread lost the CPU since, use `now`: off_ns already includes that time. */
-	return ended_ns > thread->call_ns && ended_ns > thread->on_ns ? ended_ns : now;
-}

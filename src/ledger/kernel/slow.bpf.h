@@ -13,10 +13,7 @@
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 512 * 1024);
-} signal_ring SEC(".maps");
-
-/* Separate from `lost`, which counts losses in accounts. */
-__u64 signal_lost[LOST_COUNT] SEC(".data.signal_lost");
+} syscalls_ring SEC(".maps");
 
 /* In a call that waits by design (shape_of[].idle), only time on a CPU can be slow. */
 static __always_inline __u64 time_compared_with_limit(const struct ended_call *call)
@@ -40,10 +37,10 @@ static __always_inline bool waited_for_owner(const struct thread *thread, struct
 static __always_inline struct slow_call_record *new_record(const struct thread *thread,
 							   const struct ended_call *call)
 {
-	struct slow_call_record *record = bpf_ringbuf_reserve(&signal_ring, sizeof(*record), 0);
+	struct slow_call_record *record = bpf_ringbuf_reserve(&syscalls_ring, sizeof(*record), 0);
 
 	if (!record) {
-		__sync_fetch_and_add(&signal_lost[LOST_RING_FULL], 1);
+		COUNT_LOST(syscalls, LOST_RING_FULL);
 		return NULL;
 	}
 	__builtin_memset(record, 0, __builtin_offsetof(struct slow_call_record, name));
@@ -141,10 +138,11 @@ VERIFIED_ONCE int send_slow_call(struct thread *thread, const struct ended_call 
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(current);
 	struct slow_call_record *record;
 
-	if (!thread || !call)
+	if (!is_on(SIGNAL_syscalls) || !thread || !call)
 		return 0;
-	if (!series_is_slow(waited_for_owner(thread, regs) ? call->ns
-							   : time_compared_with_limit(call)))
+	if (!series_is_slow(SERIES(syscalls), waited_for_owner(thread, regs)
+						      ? call->ns
+						      : time_compared_with_limit(call)))
 		return 0;
 	record = new_record(thread, call);
 	if (!record)
@@ -159,7 +157,8 @@ VERIFIED_ONCE int send_slow_call_without_args(struct thread *thread, const struc
 {
 	struct slow_call_record *record;
 
-	if (!thread || !call || !series_is_slow(time_compared_with_limit(call)))
+	if (!is_on(SIGNAL_syscalls) || !thread || !call ||
+	    !series_is_slow(SERIES(syscalls), time_compared_with_limit(call)))
 		return 0;
 	record = new_record(thread, call);
 	if (record)

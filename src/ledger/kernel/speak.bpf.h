@@ -279,8 +279,7 @@ static __always_inline struct talk *talk_of_sock(struct sock *sk, __u64 *ret_ino
 	return talk_at(*ret_inode, file);
 }
 
-SEC("tp_btf/sock_send_length")
-int BPF_PROG(on_sock_send, struct sock *sk, int ret)
+static __always_inline void sock_sends(struct sock *sk, int ret)
 {
 	struct thread *thread;
 	struct file *file;
@@ -289,21 +288,19 @@ int BPF_PROG(on_sock_send, struct sock *sk, int ret)
 	__u64 inode;
 
 	if (ret <= 0)
-		return 0;
+		return;
 	thread = find(bpf_get_current_task_btf());
 	if (!thread || is_over_now())
-		return 0;
+		return;
 	talk = talk_of_sock(sk, &inode, &file);
 	if (!talk || talk->side == SIDE_NONE)
-		return 0;
+		return;
 	is_first = we_speak(thread, talk, 0);
 	if (asks(talk) && (is_first || thread->asked.inode != inode))
 		note_ask(thread, inode, (__u64)file, -1);
-	return 0;
 }
 
-SEC("tp_btf/sock_recv_length")
-int BPF_PROG(on_sock_receive, struct sock *sk, int ret, int flags)
+static __always_inline void sock_receives(struct sock *sk, int ret, int flags)
 {
 	struct file *file;
 	struct talk *talk;
@@ -311,9 +308,8 @@ int BPF_PROG(on_sock_receive, struct sock *sk, int ret, int flags)
 
 	if (ret == -EAGAIN || flags & MSG_PEEK || !find(bpf_get_current_task_btf()) ||
 	    is_over_now())
-		return 0;
+		return;
 	talk = talk_of_sock(sk, &inode, &file);
 	if (talk && talk->side != SIDE_NONE)
 		they_speak(talk);
-	return 0;
 }

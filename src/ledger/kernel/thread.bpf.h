@@ -10,7 +10,7 @@
 #pragma once
 
 #include "bpf/common.h"
-#include "bpf/identity.h"
+#include "bpf/identity.bpf.h"
 #include "ledger/ledger.h"
 
 /*
@@ -94,7 +94,6 @@ struct thread {
 	__u64 id;
 	__u32 here_pid; /* in gapless's pid namespace, as in its /proc; 0: not visible there */
 	__u32 here_tid;
-	__u64 ended_ns; /* see end_of_call() */
 	__u32 flags;
 	__u32 flush; /* the value of the global `flush` when the cell was last flushed */
 	struct ledger_account account;
@@ -163,9 +162,6 @@ struct thread {
 _Static_assert(__builtin_offsetof(struct thread, account) ==
 		       __builtin_offsetof(struct ledger_thread, account),
 	       "user space makes one to calibrate with");
-_Static_assert(__builtin_offsetof(struct thread, ended_ns) ==
-		       __builtin_offsetof(struct identity, ended_ns),
-	       "signals read a struct identity there");
 _Static_assert(__builtin_offsetof(struct thread, flags) ==
 		       __builtin_offsetof(struct identity, flags),
 	       "signals read a struct identity there");
@@ -214,6 +210,11 @@ static __always_inline bool is_over_now(void)
 static __always_inline struct thread *find(struct task_struct *task)
 {
 	return bpf_task_storage_get(&threads, task, NULL, 0);
+}
+
+static __always_inline struct identity *identity_of(struct task_struct *task)
+{
+	return (struct identity *)find(task);
 }
 
 /*

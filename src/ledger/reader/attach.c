@@ -16,232 +16,10 @@
 #include "base/log.h"
 #include "core/sys.h"
 #include "ledger/reader/attach_internal.h"
-#include "vocabulary/calls.h"
-#include "vocabulary/states.h"
 
 DEFINE_CLEANUP(struct ledger *, ledger__free)
 
-/* Enough for the sums of one or two seconds on a machine that starts 10,000 threads a second. */
-#define WAITS_OF_ALL      65536
-#define LEAST_STACK_BYTES 16384
-#define END_IN_NS         UINT64_C(1000000)
-
-/* What a hook can be needed for. */
-enum ledger_need {
-	NEED_FULL = 1,
-	NEED_STACKS = 2,
-	NEED_NAMES = 4,   /* threads are chosen by name */
-	NEED_CGROUPS = 8, /* threads are chosen by cgroup */
-	NEED_SCHED = 16,  /* level sched */
-};
-
-/*
- * task_newtask is attached first, so that no new thread is missed by both the seeding and the hook.
- * Without the vital hooks accounts cannot begin or close. Without the others only detail is lost.
- */
-static const struct hook hooks[] = {
-	{ "task_newtask", { "on_newtask" }, HOOK_VITAL },
-	{ "sched_process_exit", { "on_exit" } },
-	{ "sched_switch", { "on_switch" }, HOOK_VITAL },
-	{ "sched_waking", { "on_waking" } },
-	{ "sched_wakeup", { "on_wakeup" }, HOOK_VITAL },
-	{ "sched_wakeup_new", { "on_wakeup_new" } },
-	{ "sched_migrate_task", { "on_migrate" } },
-	{ "netif_rx", { "on_netif_rx" } },
-	{ "softirq_entry", { "on_softirq_entry" } },
-	{ "softirq_exit", { "on_softirq_exit" } },
-	{ "hrtimer_expire_exit", { "on_timer_exit" } }, /* before entry: every entry has an exit */
-	{ "hrtimer_expire_entry", { "on_timer_entry" } },
-	{ "contention_begin", { "on_contention_begin" } },
-	{ "contention_end", { "on_contention_end" } },
-	{ "mm_filemap_fault", { "on_file_fault", "on_file_fault_entry", "on_file_fault_probe" } },
-	{ "io_uring_submit_req", { "on_uring_submit", "on_uring_submit_sqe" } },
-	{ "io_uring_complete", { "on_uring_complete" } },
-	{ "sys_enter", { "on_sys_enter" }, HOOK_AT_CALLS, NEED_FULL },
-	{ "sys_exit", { "on_sys_exit" }, HOOK_AT_CALLS | HOOK_LAST, NEED_FULL | NEED_STACKS },
-	{ "signal_deliver", { "on_signal_deliver" }, 0, NEED_FULL | NEED_STACKS },
-	{ "sock_send_length", { "on_sock_send" }, 0, NEED_SCHED },
-	{ "sock_recv_length", { "on_sock_receive" }, 0, NEED_SCHED },
-	{ "sched_process_exec", { "on_exec" }, HOOK_VITAL },
-	{ "task_rename", { "on_rename" }, 0, NEED_NAMES },
-	{ "cgroup_attach_task", { "on_cgroup_attach" }, 0, NEED_CGROUPS },
-	{},
-};
-
-static unsigned needs_of(const struct ledger_options *options)
-{
-	return (options->full ? NEED_FULL : NEED_SCHED) | (options->tick_ns ? NEED_STACKS : 0) |
-	       (options->target->name_count ? NEED_NAMES : 0) |
-	       (options->target->cgroups.count ? NEED_CGROUPS : 0);
-}
-
-/* Size of a thread's kernel stack: 16 KiB, or one page if pages are larger. */
-static uint64_t thread_stack_bytes(void)
-{
-	uint64_t page = (uint64_t)getpagesize();
-
-	return page > LEAST_STACK_BYTES ? page : LEAST_STACK_BYTES;
-}
-
-static int set_knobs(struct ledger *ledger, const struct ledger_options *options)
-{
-	struct ledger_bpf *skel = ledger->skel;
-	const struct target *target = options->target;
-	uint8_t classes[LEDGER_SYSCALLS];
-	int err = 0;
-
-	skel->rodata->full = options->full;
-	skel->rodata->thread_stack_bytes = thread_stack_bytes();
-	skel->rodata->all_threads = target->all;
-	skel->rodata->track_cpus = target->all;
-	if (target->all) {
-		err |= bpf_map__set_max_entries(skel->maps.waits_a, WAITS_OF_ALL);
-		err |= bpf_map__set_max_entries(skel->maps.waits_b, WAITS_OF_ALL);
-		err |= bpf_map__set_max_entries(skel->maps.thread_calls_a, WAITS_OF_ALL);
-		err |= bpf_map__set_max_entries(skel->maps.thread_calls_b, WAITS_OF_ALL);
-		err |= bpf_map__set_max_entries(skel->maps.occupants_a, WAITS_OF_ALL);
-		err |= bpf_map__set_max_entries(skel->maps.occupants_b, WAITS_OF_ALL);
-	}
-	skel->rodata->by_cgroup = target->cgroups.count > 0;
-	skel->rodata->by_descent = target__has_descendants(target);
-	skel->rodata->early = options->early;
-	skel->bss->gated_pid = options->gated_pid;
-	skel->rodata->name_count = (uint32_t)target->name_count;
-	memcpy((void *)skel->rodata->names, target->names, sizeof(target->names));
-	skel->rodata->exe_count = (uint32_t)target->exe_count;
-	memcpy((void *)skel->rodata->exe_fds, target->exe_fds, sizeof(target->exe_fds));
-	skel->rodata->user_count = (uint32_t)target->user_count;
-	memcpy((void *)skel->rodata->users, target->users, sizeof(target->users));
-	ledger->by_user = target->user_count > 0;
-	skel->rodata->with_outside = options->outside && !target->all;
-	skel->rodata->drop_every = options->drop_every;
-	skel->rodata->no_repair = options->drop_every > 0;
-	skel->rodata->nr_setuid = calls__number("setuid");
-	skel->rodata->nr_setreuid = calls__number("setreuid");
-	skel->rodata->nr_setresuid = calls__number("setresuid");
-	skel->rodata->nr_wait4 = calls__number("wait4");
-	skel->rodata->nr_sendfile = calls__number("sendfile");
-	skel->rodata->nr_exit = calls__number("exit");
-	skel->rodata->nr_sigreturn = calls__number("rt_sigreturn");
-	skel->rodata->nr_restart = calls__number("restart_syscall");
-	calls__classes(classes);
-	memcpy((void *)skel->rodata->class_of, classes, sizeof(classes));
-	calls__talks(classes);
-	memcpy((void *)skel->rodata->talk_of, classes, sizeof(classes));
-	ledger->cpus = sys__cpus();
-	err |= bpf_map__set_max_entries(
-		skel->maps.calls, (uint32_t)(options->full ? ledger->cpus : 1) * LEDGER_SYSCALLS);
-	err |= bpf_map__set_max_entries(skel->maps.histograms, (uint32_t)ledger->cpus * SLOT_COUNT);
-	err |= bpf_map__set_max_entries(skel->maps.cpus, (uint32_t)ledger->cpus);
-	err |= bpf_map__set_max_entries(skel->maps.queues, (uint32_t)ledger->cpus);
-	return err;
-}
-
-/* Sets up the signal "syscalls". If it is off, its maps are shrunk to almost no memory. */
-static int set_syscalls(struct ledger *ledger, const struct ledger_options *options)
-{
-	struct ledger_bpf *skel = ledger->skel;
-	struct call_shape shapes[CALL_NUMBERS];
-	int err = 0;
-
-	ledger->with_syscalls = options->full && options->with_syscalls;
-	skel->rodata->with_syscalls = ledger->with_syscalls;
-	skel->rodata->with_slow_calls = ledger->with_syscalls && !options->no_events;
-	calls__shapes(shapes);
-	memcpy((void *)skel->rodata->shape_of, shapes, sizeof(shapes));
-	for (size_t i = 0; i < LEDGER_PATH_STREAMS; i++)
-		skel->bss->path_streams[i].limit = LEDGER_PATH_FUSE;
-	if (ledger->with_syscalls)
-		return 0;
-	err |= bpf_map__set_max_entries(skel->maps.series_a, 1);
-	err |= bpf_map__set_max_entries(skel->maps.series_b, 1);
-	err |= bpf_map__set_max_entries(skel->maps.series_buckets, 1);
-	err |= bpf_map__set_max_entries(skel->maps.signal_ring, (uint32_t)getpagesize());
-	return err;
-}
-
-/* A random seed that is not 0 and fits into a signed SQLite integer. */
-static uint64_t draw_seed(void)
-{
-	uint64_t seed;
-
-	if (getentropy(&seed, sizeof(seed)))
-		seed = clock__now_ns();
-	return (seed >> 1) | 1;
-}
-
-/* Sets up stacks. If they are off, their maps are shrunk to almost no memory. */
-static int set_sampling(struct ledger *ledger, const struct ledger_options *options)
-{
-	struct ledger_bpf *skel = ledger->skel;
-	uint64_t pages = options->table_bytes / UNWIND_PAGE_BYTES;
-	int err = 0;
-
-	ledger->tick_ns = options->tick_ns;
-	ledger->seed = options->seed ? options->seed : draw_seed();
-	skel->rodata->with_stacks = options->tick_ns > 0;
-	skel->rodata->tick_ns = options->tick_ns;
-	skel->bss->draw_period_ns = options->tick_ns;
-	bpf_program__set_autoload(skel->progs.on_tick, options->tick_ns > 0);
-	bpf_program__set_autoload(skel->progs.on_asleep, options->tick_ns > 0);
-	if (options->tick_ns) {
-		err |= bpf_map__set_max_entries(skel->maps.pages, (uint32_t)pages + 1);
-		err |= bpf_map__set_max_entries(skel->maps.tick_clocks, (uint32_t)ledger->cpus);
-		return err;
-	}
-	err |= bpf_map__set_max_entries(skel->maps.stack_ring, (uint32_t)getpagesize());
-	err |= bpf_map__set_max_entries(skel->maps.stacks_seen, 1);
-	err |= bpf_map__set_max_entries(skel->maps.asked, 1);
-	return err;
-}
-
-static bool has_program(const struct ledger *ledger, const char *event)
-{
-	for (size_t i = 0; i < ledger->hook_count; i++)
-		if (!strcmp(ledger->uses[i].event, event))
-			return ledger->uses[i].program;
-	return false;
-}
-
-/* Turns need both directions: without one of them, an answer would never be seen. */
-static void set_turns(struct ledger *ledger, bool full)
-{
-	struct timespec tick = {};
-
-	/* The resolution of the coarse clock is one jiffy. */
-	if (clock_getres(CLOCK_MONOTONIC_COARSE, &tick))
-		return;
-	ledger->skel->rodata->jiffy_ns = (uint64_t)tick.tv_nsec;
-	ledger->skel->rodata->with_turns =
-		has_program(ledger, full ? "sys_enter" : "sock_send_length") &&
-		has_program(ledger, full ? "sys_exit" : "sock_recv_length");
-}
-
-static int choose_hooks(struct ledger *ledger, const struct ledger_options *options,
-			struct features *features)
-{
-	struct hook needed[LEDGER_HOOKS + 1] = {};
-	unsigned needs = needs_of(options);
-
-	for (size_t i = 0; hooks[i].event; i++) {
-		if (!hooks[i].needed_for || hooks[i].needed_for & needs)
-			needed[ledger->hook_count++] = hooks[i];
-		else
-			bpf_program__set_autoload(bpf_object__find_program_by_name(
-							  ledger->skel->obj, hooks[i].programs[0]),
-						  false);
-	}
-	loader__choose(ledger->skel->obj, needed, features, ledger->uses);
-	for (size_t i = 0; i < ledger->hook_count; i++) {
-		if (ledger->uses[i].program || !(ledger->uses[i].flags & HOOK_VITAL))
-			continue;
-		log_error("'%s' cannot be hooked: %s [see 'gapless doctor']", ledger->uses[i].event,
-			  ledger->uses[i].why_not);
-		return -ENOTSUP;
-	}
-	set_turns(ledger, options->full);
-	return 0;
-}
+#define END_IN_NS UINT64_C(1000000)
 
 static int fill_ids(const struct bpf_map *map, const struct target_ids *ids)
 {
@@ -316,14 +94,13 @@ static int map_arrays(struct ledger *ledger)
 	return err;
 }
 
-/* With `last`, attaches the hook that must run after those of signals; otherwise all others. */
-static int attach(struct ledger *ledger, bool last)
+static int attach(struct ledger *ledger)
 {
 	for (size_t i = 0; i < ledger->hook_count; i++) {
 		struct hook_use *use = &ledger->uses[i];
 		int err;
 
-		if (!use->program || last != !!(use->flags & HOOK_LAST))
+		if (!use->program)
 			continue;
 		err = hooks__attach(ledger->skel->obj, use->program, NULL, &ledger->links[i]);
 		if (!err)
@@ -340,32 +117,6 @@ static int attach(struct ledger *ledger, bool last)
 	return 0;
 }
 
-static int load(struct ledger *ledger, const struct ledger_options *options,
-		struct features *features)
-{
-	int err;
-
-	ledger->skel = ledger_bpf__open();
-	if (!ledger->skel)
-		return -errno;
-	err = set_knobs(ledger, options);
-	if (!err)
-		err = set_syscalls(ledger, options);
-	if (!err)
-		err = set_sampling(ledger, options);
-	if (!err)
-		err = choose_hooks(ledger, options, features);
-	if (err)
-		return err;
-	loader__forget();
-	err = ledger_bpf__load(ledger->skel);
-	if (err) {
-		loader__replay();
-		log_error("the ledger does not load: %s [see 'gapless doctor']", strerror(-err));
-	}
-	return err;
-}
-
 int ledger__open(const struct ledger_options *options, struct features *features,
 		 const struct ledger_takers *takers, struct ledger **ret)
 {
@@ -377,7 +128,7 @@ int ledger__open(const struct ledger_options *options, struct features *features
 	ledger->buffer = malloc(READ_BYTES);
 	if (!ledger->buffer)
 		return -ENOMEM;
-	err = load(ledger, options, features);
+	err = load__kernel_half(ledger, options, features);
 	if (err)
 		return err;
 	err = fill_targets(ledger, options);
@@ -393,20 +144,12 @@ int ledger__open(const struct ledger_options *options, struct features *features
 		log_error("the ledger cannot be set up: %s", strerror(-err));
 		return err;
 	}
+	ledger->shares_calls = ledger->skel->rodata->with_signal[SIGNAL_syscalls];
 	ledger->barrier = series__barrier();
 	calibrate__before(ledger);
-	err = attach(ledger, false);
+	err = attach(ledger);
 	if (!err)
 		*ret = TAKE(ledger);
-	return err;
-}
-
-int ledger__attach_last(struct ledger *ledger)
-{
-	int err = attach(ledger, true);
-
-	if (!err)
-		calibrate__after(ledger);
 	return err;
 }
 

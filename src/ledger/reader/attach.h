@@ -7,6 +7,7 @@
 
 #include "core/features.h"
 #include "core/loader.h"
+#include "core/signal.h"
 #include "core/target.h"
 #include "ledger/ledger.h"
 
@@ -17,8 +18,10 @@ struct ledger;
 struct ledger_options {
 	const struct target *target;
 	bool full;
-	bool with_syscalls; /* the signal "syscalls", which needs level full */
-	bool no_events;     /* record only the sums of that signal */
+	/* Of the signals to record; is_on says which could be loaded. NULL: no signals. */
+	struct part *parts;
+	uint32_t refused_signal; /* test switch: 1 + number of a signal that does not load */
+	bool no_events;          /* record only the sums of the signal "syscalls" */
 	/*
 	 * Children that the target's processes start between ledger__open() and ledger__start() are
 	 * wanted too. Each of these processes must have one thread when ledger__open() is called.
@@ -55,12 +58,8 @@ typedef int (*ledger_take_occupant_fn)(void *context, const struct ledger_occupa
 int ledger__open(const struct ledger_options *options, struct features *features,
 		 const struct ledger_takers *takers, struct ledger **ret);
 void ledger__free(struct ledger *ledger);
-/*
- * Call this after the hooks of signals are attached. Programs at one tracepoint run in the order in
- * which they were attached, and the ledger's must be the last one at the end of a syscall: hooks
- * that run after it are charged to the program. Also measures what hooks cost on this machine.
- */
-int ledger__attach_last(struct ledger *ledger);
+/* Call this after the hooks of signals are attached: measures what hooks cost on this machine. */
+void ledger__calibrate(struct ledger *ledger);
 
 /* Opens the account of every existing wanted thread. Time counts from *ret_start_ns on. */
 int ledger__start(struct ledger *ledger, uint64_t *ret_start_ns);
@@ -169,9 +168,10 @@ struct ledger_calibration {
 };
 struct ledger_calibration ledger__calibration(const struct ledger *ledger);
 
-/* For signals: the ledger's map `threads`, and the BPF object that contains some of them. */
-int ledger__threads_fd(const struct ledger *ledger);
+/* The kernel half, with the parts of signals. */
 struct bpf_object *ledger__object(const struct ledger *ledger);
+/* Whether a signal's hooks work here, without loading anything. ret[] has room for all of them. */
+bool ledger__look_at(const struct signal *signal, struct features *features, struct hook_use *ret);
 
 /* The state of each hook, as an array of *ret_count. Belongs to the ledger. */
 const struct hook_use *ledger__hooks(const struct ledger *ledger, size_t *ret_count);

@@ -9,7 +9,9 @@
 #include "ledger/reader/attach.h"
 #include "ledger/reader/periods.h"
 
-/* Included last, because it needs the types above. */
+/* Included last, because it needs the types above and those of the parts of signals. */
+#include "part_types_list.h"
+
 #include "ledger.skel.h"
 
 #define READ_BYTES (256 * 1024)
@@ -26,7 +28,7 @@ struct ledger {
 	uint64_t tick_ns, seed;
 	uint64_t rate_ns, rate_drawn, rate_left; /* time and counts at the last rate check */
 	uint64_t rate_paths[LEDGER_PATH_STREAMS];
-	bool with_syscalls;
+	bool shares_calls; /* the signal "syscalls" is on */
 	bool by_user;       /* threads are chosen by their user */
 	uint64_t seeded_ns; /* last seeding after the start */
 	int cpus;
@@ -37,9 +39,21 @@ struct ledger {
 	struct ledger_calibration calibration;
 };
 
-/* Call these before and after the hooks are attached, while no thread has an account. */
+/* Loads the kernel half. Logs; returns -errno. */
+int load__kernel_half(struct ledger *ledger, const struct ledger_options *options,
+		      struct features *features);
+
+/* All parts, except those that are impossible here. Arrays of parts end with a NULL signal. */
+void parts__switch_all(struct part *parts, bool on);
+bool parts__any(const struct part *parts);
+/* Whether a part that is on lists this program among its hooks. */
+bool parts__need(const struct part *parts, const char *program);
+/* Before the load: chooses the programs of parts that are on, leaves out the others. */
+int parts__set_up(struct ledger *ledger, const struct ledger_options *options,
+		  struct features *features);
+
+/* Call this before the hooks are attached, and ledger__calibrate() after. */
 void calibrate__before(struct ledger *ledger);
-void calibrate__after(struct ledger *ledger);
 
 /* Starts the clock on every CPU. Warns about each that does not start. */
 int ticks__start(struct ledger *ledger);

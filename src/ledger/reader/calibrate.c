@@ -111,7 +111,7 @@ static void forget_calls(struct ledger *ledger)
 						.operation = (uint16_t)own_calls[i] };
 
 		clear_array(ledger->skel->maps.calls, own_calls[i], LEDGER_SYSCALLS);
-		bpf_map_delete_elem(bpf_map__fd(ledger->skel->maps.series_a), &key);
+		bpf_map_delete_elem(bpf_map__fd(ledger->skel->maps.syscalls_sums_a), &key);
 	}
 	clear_array(ledger->skel->maps.histograms, 0, 1);
 }
@@ -144,7 +144,7 @@ static void measure(struct ledger *ledger, struct own_account *own)
 	ledger->skel->bss->crossing_ns = (uint64_t)ledger->calibration.crossing_ns;
 }
 
-void calibrate__after(struct ledger *ledger)
+void ledger__calibrate(struct ledger *ledger)
 {
 	const struct bpf_map *map = ledger->skel->maps.threads;
 	/* User space reaches task storage by a pidfd, which refers to the thread group leader. */

@@ -155,19 +155,19 @@ int ledger__errors(struct ledger *ledger, ledger_take_error_fn take, void *conte
 
 bool ledger__shares_calls(const struct ledger *ledger)
 {
-	return ledger->with_syscalls;
+	return ledger->shares_calls;
 }
 
 void ledger__share_buckets(struct ledger *ledger, int number, const struct ledger_call *call)
 {
-	const struct bpf_map *map = ledger->skel->maps.series_buckets;
+	const struct bpf_map *map = ledger->skel->maps.syscalls_buckets;
 	const struct series_place place = { .operation = (uint32_t)number | SERIES_SHARED };
 	uint32_t buckets[CALL_VALUES][HISTOGRAM_BUCKETS] = {};
 
 	memcpy(buckets[0], call->buckets, sizeof(buckets[0]));
 	/* Fails if more syscalls are in use than fit in the map. */
 	if (bpf_map_update_elem(bpf_map__fd(map), &place, buckets, BPF_ANY))
-		ledger->skel->data_series->series.no_histogram++;
+		ledger->skel->data_series->series[SIGNAL_syscalls].no_histogram++;
 }
 
 uint64_t ledger__quality(const struct ledger *ledger, enum ledger_quality which)
@@ -187,17 +187,12 @@ uint64_t ledger__lost(const struct ledger *ledger, enum lost which)
 
 uint64_t ledger__recursion_misses(const struct ledger *ledger)
 {
-	return loader__recursion_misses(ledger->skel->obj);
+	return loader__recursion_misses(ledger->skel->obj, NULL);
 }
 
 struct bpf_object *ledger__object(const struct ledger *ledger)
 {
 	return ledger->skel->obj;
-}
-
-int ledger__threads_fd(const struct ledger *ledger)
-{
-	return bpf_map__fd(ledger->skel->maps.threads);
 }
 
 uint64_t ledger__malformed(const struct ledger *ledger)

@@ -10,26 +10,21 @@
 #include "core/series.h"
 #include "core/signal.h"
 
-/* Needs the types included above. */
-#include "block.skel.h"
-
 /* Until 6.11 the bits of rq_flags were macros, which BTF does not have. This was the bit then. */
 #define OLD_FLUSH_SEQUENCE (1U << 4)
-
-SIGNAL_KERNEL_HALF(block)
 
 DEFINE_CLEANUP(struct btf *, btf__free)
 
 static const struct hook hooks[] = {
-	{ "block_bio_queue", { "on_bio_queue" } },
-	{ "block_split", { "on_split" } },
-	{ "block_bio_backmerge", { "on_backmerge" } },
-	{ "block_bio_frontmerge", { "on_frontmerge" } },
-	{ "block_rq_merge", { "on_merge" } },
-	{ "block_rq_issue", { "on_issue" } },
-	{ "block_rq_requeue", { "on_requeue" } },
-	{ "block_rq_complete", { "on_complete" } },
-	{ "block_bio_complete", { "on_bio_complete" } },
+	{ "block_bio_queue", { "block_on_bio_queue" } },
+	{ "block_split", { "block_on_split" } },
+	{ "block_bio_backmerge", { "block_on_backmerge" } },
+	{ "block_bio_frontmerge", { "block_on_frontmerge" } },
+	{ "block_rq_merge", { "block_on_merge" } },
+	{ "block_rq_issue", { "block_on_issue" } },
+	{ "block_rq_requeue", { "block_on_requeue" } },
+	{ "block_rq_complete", { "block_on_complete" } },
+	{ "block_bio_complete", { "block_on_bio_complete" } },
 	{},
 };
 
@@ -126,6 +121,7 @@ static void block_place(uint32_t place, char *ret, size_t size)
 
 const struct signal block_signal = {
 	.name = "block",
+	.number = SIGNAL_block,
 	.about = "requests to disks: which device, queued or slow, by whom",
 	.events = "requests",
 	.role = ROLE_DISKS,
@@ -133,7 +129,6 @@ const struct signal block_signal = {
 	.hooks = hooks,
 	.measures = measures,
 	.columns = columns,
-	.open = block_open,
 	.prepare = block_prepare,
 	.decode = block_decode,
 	.operation = block_operation,

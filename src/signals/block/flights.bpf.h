@@ -24,6 +24,9 @@
 #define MOST_DEVICES 256
 #define NO_SECTOR    (~0ULL)
 
+/* Sequential is 0 or 1: the sum is enough, no histogram. */
+SERIES_MAPS(block, 6, 0x20, 8192);
+
 enum flight_flags {
 	FLIGHT_WANTED = 1,
 	FLIGHT_FRONT = 2,  /* a bio merged in front of a request; not its origin */
@@ -58,8 +61,8 @@ struct flights {
 	__type(value, struct flight);
 };
 
-struct flights bios SEC(".maps");
-struct flights requests SEC(".maps");
+struct flights block_bios SEC(".maps");
+struct flights block_requests SEC(".maps");
 
 struct device {
 	__u64 in_flight;
@@ -73,19 +76,19 @@ struct {
 	__uint(max_entries, MOST_DEVICES);
 	__type(key, __u32);
 	__type(value, struct device);
-} devices SEC(".maps");
+} block_devices SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 256 * 1024);
-} ring SEC(".maps");
+} block_ring SEC(".maps");
 
-static __always_inline __u32 number_of(const struct gendisk *disk)
+static __always_inline __u32 block_number_of(const struct gendisk *disk)
 {
 	return (__u32)disk->major << MINOR_BITS | (__u32)disk->first_minor;
 }
 
-static __always_inline enum block_operation operation_of(__u32 flags, __u32 bytes)
+static __always_inline enum block_operation block_operation_of(__u32 flags, __u32 bytes)
 {
 	switch (flags & REQ_OP_MASK) {
 	case REQ_OP_READ:
@@ -139,34 +142,35 @@ static __always_inline enum block_operation operation_shown(const struct flight 
 						  : flight->operation;
 }
 
-static __always_inline struct device *find_device(__u32 number)
+static __always_inline struct device *block_find_device(__u32 number)
 {
 	struct device new = { .next_sector = NO_SECTOR },
-		      *device = bpf_map_lookup_elem(&devices, &number);
+		      *device = bpf_map_lookup_elem(&block_devices, &number);
 
 	if (device)
 		return device;
-	bpf_map_update_elem(&devices, &number, &new, BPF_NOEXIST); /* another CPU may be first */
-	device = bpf_map_lookup_elem(&devices, &number);
+	bpf_map_update_elem(&block_devices, &number, &new,
+			    BPF_NOEXIST); /* another CPU may be first */
+	device = bpf_map_lookup_elem(&block_devices, &number);
 	if (!device)
-		count_lost(LOST_MAP_FULL);
+		COUNT_LOST(block, LOST_MAP_FULL);
 	return device;
 }
 
-static __always_inline void enters(struct flight *flight, struct device *device)
+static __always_inline void block_enters(struct flight *flight, struct device *device)
 {
 	if (device)
 		flight->depth = __sync_fetch_and_add(&device->in_flight, 1) + 1;
 }
 
-static __always_inline void leaves(struct device *device)
+static __always_inline void block_leaves(struct device *device)
 {
 	if (device && device->in_flight)
 		__sync_fetch_and_add(&device->in_flight, -1);
 }
 
 /* A flush has no position on the device. */
-static __always_inline void moves(struct flight *flight, struct device *device)
+static __always_inline void block_moves(struct flight *flight, struct device *device)
 {
 	__u64 end = flight->sector + (flight->bytes >> SECTOR_BITS);
 
@@ -179,18 +183,18 @@ static __always_inline void moves(struct flight *flight, struct device *device)
  * A recorded request counts as unpaired from its issue to its end. So a request without an end, or
  * whose end was not seen, remains counted: issued = complete + unpaired.
  */
-static __always_inline void pairs(const struct flight *flight, __s64 by)
+static __always_inline void block_pairs(const struct flight *flight, __s64 by)
 {
 	if (flight->flags & FLIGHT_WANTED)
-		__sync_fetch_and_add(&series.unpaired, by);
+		__sync_fetch_and_add(&series[SIGNAL_block].unpaired, by);
 }
 
-static __always_inline void send(const struct flight *flight, __u64 now, __u16 error)
+static __always_inline void block_send(const struct flight *flight, __u64 now, __u16 error)
 {
-	struct block_record *record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
+	struct block_record *record = bpf_ringbuf_reserve(&block_ring, sizeof(*record), 0);
 
 	if (!record) {
-		count_lost(LOST_RING_FULL);
+		COUNT_LOST(block, LOST_RING_FULL);
 		return;
 	}
 	*record = (struct block_record) {
@@ -211,12 +215,12 @@ static __always_inline void send(const struct flight *flight, __u64 now, __u16 e
 }
 
 /* Queue ends where service begins, so they add up to the total. */
-VERIFIED_ONCE int account(const struct flight *flight, __u64 now, __u8 status)
+VERIFIED_ONCE int block_account(const struct flight *flight, __u64 now, __u8 status)
 {
 	struct series_key key = {};
-	__u64 values[SERIES_USED];
+	__u64 values[block_values];
 
-	if (!flight)
+	if (!is_on(SIGNAL_block) || !flight)
 		return 0;
 	values[0] = now - flight->begin_ns;
 	values[1] = flight->issue_ns - flight->begin_ns;
@@ -228,8 +232,8 @@ VERIFIED_ONCE int account(const struct flight *flight, __u64 now, __u8 status)
 	key.place = flight->device;
 	key.operation = operation_shown(flight);
 	key.error = errno_of(flight->status ? flight->status : status);
-	series_add(&key, values);
-	if (series_is_slow(values[0]))
-		send(flight, now, key.error);
+	series_add(SERIES(block), &key, values);
+	if (series_is_slow(SERIES(block), values[0]))
+		block_send(flight, now, key.error);
 	return 0;
 }

@@ -22,10 +22,10 @@ struct {
 	__uint(max_entries, MOST_CGROUPS);
 	__type(key, __u64);
 	__type(value, __u64);
-} submitters SEC(".maps");
+} block_submitters SEC(".maps");
 
 /* 0: the root cgroup, which has no limits. */
-static __always_inline __u64 cgroup_of(struct bio *bio)
+static __always_inline __u64 block_cgroup_of(struct bio *bio)
 {
 	struct blkcg_gq *cgroup;
 
@@ -35,15 +35,15 @@ static __always_inline __u64 cgroup_of(struct bio *bio)
 	return cgroup && cgroup->parent ? (__u64)cgroup : 0;
 }
 
-static __always_inline void note_cgroup(struct bio *bio, __u64 thread)
+static __always_inline void block_note_cgroup(struct bio *bio, __u64 thread)
 {
-	__u64 cgroup = cgroup_of(bio), *submitter;
+	__u64 cgroup = block_cgroup_of(bio), *submitter;
 
 	if (!cgroup)
 		return;
-	submitter = bpf_map_lookup_elem(&submitters, &cgroup);
+	submitter = bpf_map_lookup_elem(&block_submitters, &cgroup);
 	if (!submitter)
-		bpf_map_update_elem(&submitters, &cgroup, &thread, BPF_ANY);
+		bpf_map_update_elem(&block_submitters, &cgroup, &thread, BPF_ANY);
 	else if (*submitter != thread && *submitter != MANY_THREADS)
 		*submitter = MANY_THREADS;
 }
@@ -76,8 +76,8 @@ static __always_inline bool is_held_back(struct bio *bio, bool *wanted, __u64 *t
 
 	if (!is_releasing())
 		return false;
-	cgroup = cgroup_of(bio);
-	submitter = bpf_map_lookup_elem(&submitters, &cgroup);
+	cgroup = block_cgroup_of(bio);
+	submitter = bpf_map_lookup_elem(&block_submitters, &cgroup);
 	if (submitter) {
 		*wanted = true;
 		*thread = *submitter;

@@ -8,11 +8,6 @@
 
 #include "core/signal.h"
 
-/* Needs the types included above. */
-#include "exec.skel.h"
-
-SIGNAL_KERNEL_HALF(exec)
-
 /* Operations of events. Sums have none: they are of lifetimes, however these began. */
 enum operation { OPERATION_NONE, OPERATION_EXEC, OPERATION_EXIT };
 
@@ -29,8 +24,8 @@ enum {
 };
 
 static const struct hook hooks[] = {
-	{ "sched_process_exec", { "on_exec_btf", "on_exec_raw", "on_exec_tp" } },
-	{ "sched_process_exit", { "on_exit_btf", "on_exit_raw", "on_exit_tp" } },
+	{ "sched_process_exec", { "on_exec" } },
+	{ "sched_process_exit", { "on_exit" } },
 	{},
 };
 
@@ -186,6 +181,7 @@ static const char *operation(uint32_t operation)
 
 const struct signal exec_signal = {
 	.name = "exec",
+	.number = SIGNAL_exec,
 	.about = "processes: programs started, by whom, how long they lived, how they ended",
 	.events = "processes",
 	.role = ROLE_PROGRAMS,
@@ -193,7 +189,6 @@ const struct signal exec_signal = {
 	.hooks = hooks,
 	.measures = measures,
 	.columns = columns,
-	.open = exec_open,
 	.decode = exec_decode,
 	.operation = operation,
 };

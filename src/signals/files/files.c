@@ -13,17 +13,13 @@
 #include "core/series.h"
 #include "core/signal.h"
 
-/* Needs the types included above. */
-#include "files.skel.h"
-
-SIGNAL_KERNEL_HALF(files)
-
 #define PLACES_KEPT 64
 
 static const struct hook hooks[] = {
-	{ "sys_enter", { "on_enter_btf", "on_enter_raw", "on_enter_tp" }, HOOK_AT_CALLS },
-	{ "sys_exit", { "on_exit_btf", "on_exit_raw", "on_exit_tp" }, HOOK_AT_CALLS },
-	{ "mm_filemap_add_to_page_cache", { "on_page_btf", "on_page_raw", "on_page_tp" } },
+	{ "sys_enter", { "on_sys_enter" }, HOOK_AT_CALLS },
+	{ "sys_exit", { "on_sys_exit" }, HOOK_AT_CALLS },
+	{ "mm_filemap_add_to_page_cache",
+	  { "files_on_page_btf", "files_on_page_raw", "files_on_page_tp" } },
 	{},
 };
 
@@ -234,7 +230,7 @@ static void files_place(uint32_t place, char *ret, size_t size)
 /* First delete the name, then invalidate what threads remember, so that they look it up again. */
 static bool files_forget_object(struct bpf_object *object, const __u64 numbers[2])
 {
-	const struct bpf_map *named = bpf_object__find_map_by_name(object, "named");
+	const struct bpf_map *named = bpf_object__find_map_by_name(object, "files_named");
 	size_t size = 0;
 	volatile uint32_t *forgotten = series__section(object, ".data.files", &size);
 
@@ -247,6 +243,7 @@ static bool files_forget_object(struct bpf_object *object, const __u64 numbers[2
 
 const struct signal files_signal = {
 	.name = "files",
+	.number = SIGNAL_files,
 	.about = "operations on files: how long, how much, from the page cache or not",
 	.events = "operations",
 	.role = ROLE_FILES,
@@ -254,7 +251,6 @@ const struct signal files_signal = {
 	.hooks = hooks,
 	.measures = measures,
 	.columns = columns,
-	.open = files_open,
 	.prepare = files_prepare,
 	.decode = files_decode,
 	.operation = files_operation,

@@ -194,11 +194,12 @@ static int syscalls_decode(const void *bytes, size_t size, struct event *ret)
 
 const struct signal syscalls_signal = {
 	.name = "syscalls",
+	.number = SIGNAL_syscalls,
 	.about = "system calls by thread and error; slow ones with their arguments",
 	.events = "calls",
 	.role = ROLE_CALLS,
 	.is_default = true,
-	.in_ledger = true,
+	.at_syscalls = true,
 	.hooks = hooks,
 	.measures = measures,
 	.columns = columns,

@@ -15,25 +15,20 @@
 #include "core/series.h"
 #include "core/signal.h"
 
-/* Needs the types included above. */
-#include "tcp.skel.h"
-
-SIGNAL_KERNEL_HALF(tcp)
-
 DEFINE_CLEANUP(struct bpf_link *, bpf_link__destroy)
 
 static const struct hook hooks[] = {
-	{ "inet_sock_set_state", { "on_state" } },
-	{ "tcp_destroy_sock", { "on_destroy" } },
-	{ "tcp_retransmit_skb", { "on_retransmit" } },
-	{ "tcp_retransmit_synack", { "on_retransmit_synack" } },
-	{ "tcp_send_reset", { "on_send_reset" } },
-	{ "tcp_receive_reset", { "on_receive_reset" } },
+	{ "inet_sock_set_state", { "tcp_on_state" } },
+	{ "tcp_destroy_sock", { "tcp_on_destroy" } },
+	{ "tcp_retransmit_skb", { "tcp_on_retransmit" } },
+	{ "tcp_retransmit_synack", { "tcp_on_retransmit_synack" } },
+	{ "tcp_send_reset", { "tcp_on_send_reset" } },
+	{ "tcp_receive_reset", { "tcp_on_receive_reset" } },
 	{ "sys_exit", { "on_sys_exit" }, HOOK_AT_CALLS },
-	{ "task_file", { "on_descriptor" } },
-	{ "tcp", { "on_socket" } },
-	{ "sock_send_length", { "on_send", "on_unix_sendmsg" } },
-	{ "sock_recv_length", { "on_receive", "on_unix_recvmsg" } },
+	{ "task_file", { "tcp_on_descriptor" } },
+	{ "tcp", { "tcp_on_socket" } },
+	{ "sock_send_length", { "on_sock_send", "tcp_on_unix_sendmsg" } },
+	{ "sock_recv_length", { "on_sock_receive", "tcp_on_unix_recvmsg" } },
 	{},
 };
 
@@ -186,8 +181,8 @@ static int tcp_prepare(struct bpf_object *object, const struct hook_use *uses)
 #endif
 		.nr_accept4 = SYS_accept4,
 	};
-	leave_out_missing(object, "on_unix_sendmsg", "unix_stream_sendmsg");
-	leave_out_missing(object, "on_unix_recvmsg", "unix_stream_recvmsg");
+	leave_out_missing(object, "tcp_on_unix_sendmsg", "unix_stream_sendmsg");
+	leave_out_missing(object, "tcp_on_unix_recvmsg", "unix_stream_recvmsg");
 	return 0;
 }
 
@@ -224,15 +219,15 @@ static int tcp_refresh(struct bpf_object *object, bool is_last)
 	if (!control || size != sizeof(*control))
 		return -EPROTO;
 	control->is_last = is_last;
-	err = run_iterator(object, "on_descriptor");
-	return err ? err : run_iterator(object, "on_socket");
+	err = run_iterator(object, "tcp_on_descriptor");
+	return err ? err : run_iterator(object, "tcp_on_socket");
 }
 
 /* An open connection does not send its name again, so it must not be forgotten. */
 static bool tcp_forget_object(struct bpf_object *object, const __u64 numbers[2])
 {
-	const struct bpf_map *services = bpf_object__find_map_by_name(object, "services_named");
-	const struct bpf_map *open = bpf_object__find_map_by_name(object, "connections");
+	const struct bpf_map *services = bpf_object__find_map_by_name(object, "tcp_services_named");
+	const struct bpf_map *open = bpf_object__find_map_by_name(object, "tcp_connections");
 	char value[1024];
 
 	if (numbers[1] == TCP_OBJECT_CONNECTION)
@@ -244,6 +239,7 @@ static bool tcp_forget_object(struct bpf_object *object, const __u64 numbers[2])
 
 const struct signal tcp_signal = {
 	.name = "tcp",
+	.number = SIGNAL_tcp,
 	.about = "TCP connections: who, how long, how much, what went wrong",
 	.events = "events",
 	.role = ROLE_CONNECTIONS,
@@ -251,7 +247,6 @@ const struct signal tcp_signal = {
 	.hooks = hooks,
 	.measures = measures,
 	.columns = columns,
-	.open = tcp_open,
 	.prepare = tcp_prepare,
 	.decode = tcp_decode,
 	.operation = tcp_operation,

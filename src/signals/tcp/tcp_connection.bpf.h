@@ -26,6 +26,8 @@
 #define AF_INET     2
 #define AF_INET6    10
 
+SERIES_MAPS(tcp, 4, 0, 8192);
+
 enum {
 	OWNED = 1,          /* the owner is known and recorded */
 	NOTED = 2,          /* the connection is an object of its own */
@@ -59,26 +61,27 @@ struct {
 	__uint(max_entries, MOST_CONNECTIONS);
 	__type(key, __u64);
 	__type(value, struct connection);
-} connections SEC(".maps");
+} tcp_connections SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, MOST_SERVICES);
 	__type(key, __u64[2]);
 	__type(value, __u8);
-} services_named SEC(".maps");
+} tcp_services_named SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 1024 * 1024);
-} ring SEC(".maps");
+} tcp_ring SEC(".maps");
 
-const volatile struct tcp_knobs knobs SEC(".rodata.tcp");
-struct tcp_control control SEC(".data.tcp") = { .notes.left = NOTED_MOST,
-						.events.left = EVENTS_MOST };
+const volatile struct tcp_knobs tcp_knobs SEC(".rodata.tcp");
+struct tcp_control tcp_control SEC(".data.tcp") = { .notes.left = NOTED_MOST,
+						    .events.left = EVENTS_MOST };
 
 /* Not atomic: two CPUs may take the same token, which is harmless. */
-static __always_inline bool take_from(struct tcp_bucket *bucket, __u64 now, __u64 rate, __u64 most)
+static __always_inline bool tcp_take_from(struct tcp_bucket *bucket, __u64 now, __u64 rate,
+					  __u64 most)
 {
 	__u64 added = (now - bucket->filled_ns) / (SECOND_NS / rate);
 
@@ -93,23 +96,23 @@ static __always_inline bool take_from(struct tcp_bucket *bucket, __u64 now, __u6
 	return true;
 }
 
-static __always_inline bool has(const struct connection *connection, __u32 flag)
+static __always_inline bool tcp_has(const struct connection *connection, __u32 flag)
 {
 	return connection->flags & flag;
 }
 
 /* Returns whether the flag was set before. */
-static __always_inline bool set(struct connection *connection, __u32 flag)
+static __always_inline bool tcp_set(struct connection *connection, __u32 flag)
 {
 	return __sync_fetch_and_or(&connection->flags, flag) & flag;
 }
 
-static __always_inline bool clear(struct connection *connection, __u32 flag)
+static __always_inline bool tcp_clear(struct connection *connection, __u32 flag)
 {
 	return __sync_fetch_and_and(&connection->flags, ~flag) & flag;
 }
 
-static __always_inline void read_ends(struct sock *sk, struct tcp_ends *ret)
+static __always_inline void tcp_read_ends(struct sock *sk, struct tcp_ends *ret)
 {
 	ret->family = sk->__sk_common.skc_family;
 	ret->local_port = sk->__sk_common.skc_num;
@@ -124,18 +127,18 @@ static __always_inline void read_ends(struct sock *sk, struct tcp_ends *ret)
 }
 
 /* The local port of an outbound connection is chosen after its first change of state. */
-static __always_inline void learn_port(struct connection *connection, struct sock *sk)
+static __always_inline void tcp_learn_port(struct connection *connection, struct sock *sk)
 {
 	if (!connection->ends.local_port)
 		connection->ends.local_port = sk->__sk_common.skc_num;
 }
 
-static __always_inline struct tcp_record *reserve(__u16 kind)
+static __always_inline struct tcp_record *tcp_reserve(__u16 kind)
 {
-	struct tcp_record *record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
+	struct tcp_record *record = bpf_ringbuf_reserve(&tcp_ring, sizeof(*record), 0);
 
 	if (!record) {
-		count_lost(LOST_RING_FULL);
+		COUNT_LOST(tcp, LOST_RING_FULL);
 		return NULL;
 	}
 	__builtin_memset(record, 0, sizeof(*record));
@@ -143,9 +146,10 @@ static __always_inline struct tcp_record *reserve(__u16 kind)
 	return record;
 }
 
-static __always_inline void send_name(const struct connection *connection, const __u64 object[2])
+static __always_inline void tcp_send_name(const struct connection *connection,
+					  const __u64 object[2])
 {
-	struct tcp_record *record = reserve(TCP_NAME);
+	struct tcp_record *record = tcp_reserve(TCP_NAME);
 
 	if (!record)
 		return;
@@ -155,7 +159,7 @@ static __always_inline void send_name(const struct connection *connection, const
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 }
 
-static __always_inline __u64 mix(__u64 hash, __u64 value)
+static __always_inline __u64 tcp_mix(__u64 hash, __u64 value)
 {
 	hash = (hash ^ value) * 0x9e3779b97f4a7c15ULL;
 	return hash ^ hash >> 29;
@@ -168,38 +172,38 @@ static __always_inline void service_of(const struct connection *connection, __u6
 	bool is_out = ends->side == TCP_OUTBOUND;
 	const __u64 *address = (const __u64 *)(is_out ? ends->peer : ends->local);
 
-	ret[0] = mix(mix(mix(1, address[0]), address[1]),
-		     is_out ? ends->peer_port : ends->local_port);
+	ret[0] = tcp_mix(tcp_mix(tcp_mix(1, address[0]), address[1]),
+			 is_out ? ends->peer_port : ends->local_port);
 	ret[1] = TCP_OBJECT_SERVICE + ends->side;
 }
 
-static __always_inline bool is_noted(struct connection *connection, __u64 now)
+static __always_inline bool tcp_is_noted(struct connection *connection, __u64 now)
 {
-	if (has(connection, NOTED))
+	if (tcp_has(connection, NOTED))
 		return true;
 	if (now - connection->begin_ns < LONG_LIFE)
 		return false;
-	set(connection, NOTED);
+	tcp_set(connection, NOTED);
 	return true;
 }
 
 /* The object for the sums of this connection. Sends its name if it is new. */
-static __always_inline void object_of(struct connection *connection, __u64 cookie, __u64 now,
-				      __u64 ret[2])
+static __always_inline void tcp_object_of(struct connection *connection, __u64 cookie, __u64 now,
+					  __u64 ret[2])
 {
 	__u8 one = 1;
 
-	if (connection->ends.side != TCP_LISTENING && is_noted(connection, now)) {
+	if (connection->ends.side != TCP_LISTENING && tcp_is_noted(connection, now)) {
 		ret[0] = cookie;
 		ret[1] = TCP_OBJECT_CONNECTION;
 		/* The iterator may run before the port is chosen. The name is sent later then. */
-		if (connection->ends.local_port && !set(connection, NAMED))
-			send_name(connection, ret);
+		if (connection->ends.local_port && !tcp_set(connection, NAMED))
+			tcp_send_name(connection, ret);
 		return;
 	}
 	service_of(connection, ret);
-	if (bpf_map_lookup_elem(&services_named, ret))
+	if (bpf_map_lookup_elem(&tcp_services_named, ret))
 		return;
-	bpf_map_update_elem(&services_named, ret, &one, BPF_ANY);
-	send_name(connection, ret);
+	bpf_map_update_elem(&tcp_services_named, ret, &one, BPF_ANY);
+	tcp_send_name(connection, ret);
 }

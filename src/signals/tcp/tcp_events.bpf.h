@@ -13,8 +13,8 @@
  * The kernel counts retransmissions before it sends them, so reading in this order never gives too
  * much.
  */
-static __always_inline void read_totals(struct tcp_sock *tcp, struct tcp_totals *ret,
-					__u64 *ret_repeated)
+static __always_inline void tcp_read_totals(struct tcp_sock *tcp, struct tcp_totals *ret,
+					    __u64 *ret_repeated)
 {
 	struct sock *sk = (struct sock *)tcp;
 	__u64 sent = *(volatile __u64 *)&tcp->bytes_sent;
@@ -30,9 +30,9 @@ static __always_inline void read_totals(struct tcp_sock *tcp, struct tcp_totals 
 	ret->rtt_us = tcp->srtt_us >> 3;
 }
 
-static __always_inline bool is_ours(const struct connection *connection)
+static __always_inline bool tcp_is_ours(const struct connection *connection)
 {
-	return has(connection, OWNED) || series.every_thread;
+	return tcp_has(connection, OWNED) || series[SIGNAL_tcp].every_thread;
 }
 
 /* Something that happens to a connection. */
@@ -45,14 +45,14 @@ struct moment {
 	__u16 state;
 };
 
-static __noinline int send_event(struct connection *connection, struct tcp_sock *tcp, __u64 cookie,
-				 const struct moment *moment)
+static __noinline int tcp_send_event(struct connection *connection, struct tcp_sock *tcp,
+				     __u64 cookie, const struct moment *moment)
 {
 	struct tcp_record *record;
 	__u64 object[2], repeated;
 
-	object_of(connection, cookie, moment->now, object);
-	record = reserve(TCP_EVENT);
+	tcp_object_of(connection, cookie, moment->now, object);
+	record = tcp_reserve(TCP_EVENT);
 	if (!record)
 		return 0;
 	record->head.time_ns = moment->now;
@@ -62,7 +62,7 @@ static __noinline int send_event(struct connection *connection, struct tcp_sock 
 	record->duration_ns = moment->duration_ns;
 	record->ends = connection->ends;
 	if (tcp && connection->ends.side != TCP_LISTENING)
-		read_totals(tcp, &record->totals, &repeated);
+		tcp_read_totals(tcp, &record->totals, &repeated);
 	record->operation = moment->operation;
 	record->place = moment->place;
 	record->error = moment->error;
@@ -72,29 +72,30 @@ static __noinline int send_event(struct connection *connection, struct tcp_sock 
 }
 
 /* Begin or end: sent for each connection that is an object of its own, and if it is slow. */
-static __always_inline void send_life(struct connection *connection, struct tcp_sock *tcp,
-				      __u64 cookie, const struct moment *moment, bool can_be_slow)
+static __always_inline void tcp_send_life(struct connection *connection, struct tcp_sock *tcp,
+					  __u64 cookie, const struct moment *moment,
+					  bool can_be_slow)
 {
-	if (!is_ours(connection))
+	if (!tcp_is_ours(connection))
 		return;
-	if (!is_noted(connection, moment->now)) {
-		if (!can_be_slow || !series_is_slow(moment->duration_ns)) {
-			__sync_fetch_and_add(&series.unsent, 1);
+	if (!tcp_is_noted(connection, moment->now)) {
+		if (!can_be_slow || !series_is_slow(SERIES(tcp), moment->duration_ns)) {
+			__sync_fetch_and_add(&series[SIGNAL_tcp].unsent, 1);
 			return;
 		}
-		set(connection, NOTED);
+		tcp_set(connection, NOTED);
 	}
-	send_event(connection, tcp, cookie, moment);
+	tcp_send_event(connection, tcp, cookie, moment);
 }
 
 /* An incident between begin and end. */
-static __always_inline void send_incident(struct connection *connection, struct tcp_sock *tcp,
-					  __u64 cookie, const struct moment *moment)
+static __always_inline void tcp_send_incident(struct connection *connection, struct tcp_sock *tcp,
+					      __u64 cookie, const struct moment *moment)
 {
-	if (!is_ours(connection))
+	if (!tcp_is_ours(connection))
 		return;
-	if (take_from(&control.events, moment->now, EVENTS_RATE, EVENTS_MOST))
-		send_event(connection, tcp, cookie, moment);
+	if (tcp_take_from(&tcp_control.events, moment->now, EVENTS_RATE, EVENTS_MOST))
+		tcp_send_event(connection, tcp, cookie, moment);
 	else
-		__sync_fetch_and_add(&series.unsent, 1);
+		__sync_fetch_and_add(&series[SIGNAL_tcp].unsent, 1);
 }

@@ -26,10 +26,7 @@
  * clock. The first is taken after the wait for a free request, and a whole batch may share it. It
  * is used only if the bio was not seen.
  */
-#include "bpf/common.h"
-
-#define SERIES_USED  6
-#define SERIES_PLAIN 0x20 /* sequential is 0 or 1: the sum is enough, no histogram */
+#pragma once
 
 #include "signals/block/flights.bpf.h"
 #include "signals/block/limits.bpf.h"
@@ -40,60 +37,60 @@
 /*
  * The RQF bit for a request that is part of a flush. It moved in 6.12, so user space looks it up.
  */
-const volatile __u32 flush_sequence SEC(".rodata.block");
+const volatile __u32 block_flush_sequence SEC(".rodata.block");
 
 /* For a device without requests, the bio is the unit that is counted. */
 static __always_inline void bio_enters(struct bio *bio, struct flight *flight)
 {
 	struct flight *old;
 	__u64 pointer = (__u64)bio;
-	struct device *device = find_device(flight->device);
+	struct device *device = block_find_device(flight->device);
 
-	old = bpf_map_lookup_elem(&bios, &pointer);
+	old = bpf_map_lookup_elem(&block_bios, &pointer);
 	if (old && old->flags & FLIGHT_IS_BIO) /* the end of the old bio was not seen */
-		leaves(find_device(old->device));
+		block_leaves(block_find_device(old->device));
 	flight->flags |= FLIGHT_IS_BIO;
 	flight->issue_ns = flight->begin_ns;
-	enters(flight, device);
-	moves(flight, device);
-	pairs(flight, 1);
-	if (bpf_map_update_elem(&bios, &pointer, flight, BPF_ANY))
-		leaves(device); /* no map entry: its end will not be seen */
+	block_enters(flight, device);
+	block_moves(flight, device);
+	block_pairs(flight, 1);
+	if (bpf_map_update_elem(&block_bios, &pointer, flight, BPF_ANY))
+		block_leaves(device); /* no map entry: its end will not be seen */
 }
 
 SEC("tp_btf/block_bio_queue")
-int BPF_PROG(on_bio_queue, struct bio *bio)
+int BPF_PROG(block_on_bio_queue, struct bio *bio)
 {
 	struct gendisk *disk = bio->bi_bdev->bd_disk;
 	bool has_requests = disk->queue->mq_ops;
 	__u64 pointer = (__u64)bio;
 	struct flight flight = {};
 	struct identity who;
-	bool wanted = is_wanted_now(&who);
+	bool wanted = is_wanted_now(SIGNAL_block, &who);
 
-	if (!series.enabled)
+	if (!is_on(SIGNAL_block) || !series[SIGNAL_block].enabled)
 		return 0;
 	if (is_held_back(bio, &wanted, &who.id))
 		flight.flags = FLIGHT_LIMITED;
 	else if (wanted)
-		note_cgroup(bio, who.id);
+		block_note_cgroup(bio, who.id);
 	if (!wanted && has_requests) {
-		bpf_map_delete_elem(&bios, &pointer); /* an earlier bio's stale entry */
+		bpf_map_delete_elem(&block_bios, &pointer); /* an earlier bio's stale entry */
 		return 0;
 	}
 	flight.thread = who.id;
-	flight.device = number_of(disk);
+	flight.device = block_number_of(disk);
 	flight.sector = bio->bi_iter.bi_sector;
 	flight.bytes = bio->bi_iter.bi_size;
-	flight.operation = operation_of(bio->bi_opf, flight.bytes);
+	flight.operation = block_operation_of(bio->bi_opf, flight.bytes);
 	if (wanted) {
 		flight.flags |= FLIGHT_WANTED;
 		flight.begin_ns = bpf_ktime_get_ns();
 	}
 	if (!has_requests)
 		bio_enters(bio, &flight);
-	else if (bpf_map_update_elem(&bios, &pointer, &flight, BPF_ANY))
-		pairs(&flight, 1);
+	else if (bpf_map_update_elem(&block_bios, &pointer, &flight, BPF_ANY))
+		block_pairs(&flight, 1);
 	return 0;
 }
 
@@ -103,46 +100,46 @@ int BPF_PROG(on_bio_queue, struct bio *bio)
  * parent.
  */
 SEC("tp_btf/block_split")
-int BPF_PROG(on_split, struct bio *bio)
+int BPF_PROG(block_on_split, struct bio *bio)
 {
 	__u64 pointer = (__u64)bio, parent = (__u64)bio->bi_private;
-	struct flight *own = bpf_map_lookup_elem(&bios, &pointer), *from, part;
+	struct flight *own = bpf_map_lookup_elem(&block_bios, &pointer), *from, part;
 
 	if (own && own->flags & FLIGHT_IS_BIO)
 		return 0;
-	from = bpf_map_lookup_elem(&bios, &parent);
+	from = bpf_map_lookup_elem(&block_bios, &parent);
 	if (!from || from->flags & FLIGHT_IS_BIO)
 		return 0;
 	part = *from;
-	if (bpf_map_update_elem(&bios, &pointer, &part, BPF_ANY))
-		pairs(&part, 1);
+	if (bpf_map_update_elem(&block_bios, &pointer, &part, BPF_ANY))
+		block_pairs(&part, 1);
 	return 0;
 }
 
 SEC("tp_btf/block_bio_backmerge")
-int BPF_PROG(on_backmerge, struct bio *bio)
+int BPF_PROG(block_on_backmerge, struct bio *bio)
 {
 	__u64 pointer = (__u64)bio;
-	struct flight *origin = bpf_map_lookup_elem(&bios, &pointer);
+	struct flight *origin = bpf_map_lookup_elem(&block_bios, &pointer);
 
 	if (origin && !(origin->flags & FLIGHT_IS_BIO))
-		bpf_map_delete_elem(&bios, &pointer);
+		bpf_map_delete_elem(&block_bios, &pointer);
 	return 0;
 }
 
 SEC("tp_btf/block_bio_frontmerge")
-int BPF_PROG(on_frontmerge, struct bio *bio)
+int BPF_PROG(block_on_frontmerge, struct bio *bio)
 {
 	__u64 pointer = (__u64)bio;
-	struct flight *origin = bpf_map_lookup_elem(&bios, &pointer);
+	struct flight *origin = bpf_map_lookup_elem(&block_bios, &pointer);
 	struct flight front = { .flags = FLIGHT_FRONT };
 
-	if (!series.enabled)
+	if (!is_on(SIGNAL_block) || !series[SIGNAL_block].enabled)
 		return 0;
 	if (origin)
 		origin->flags |= FLIGHT_FRONT;
-	else if (bpf_map_update_elem(&bios, &pointer, &front, BPF_ANY))
-		count_lost(LOST_MAP_FULL); /* the request cannot be attributed */
+	else if (bpf_map_update_elem(&block_bios, &pointer, &front, BPF_ANY))
+		COUNT_LOST(block, LOST_MAP_FULL); /* the request cannot be attributed */
 	return 0;
 }
 
@@ -154,7 +151,7 @@ static __always_inline bool take_origin(struct request *rq, struct flight *ret)
 
 	for (int i = 0; i < MOST_FRONT && bio; i++) {
 		__u64 pointer = (__u64)bio;
-		struct flight *origin = bpf_map_lookup_elem(&bios, &pointer);
+		struct flight *origin = bpf_map_lookup_elem(&block_bios, &pointer);
 
 		if (!origin)
 			return false;
@@ -166,13 +163,13 @@ static __always_inline bool take_origin(struct request *rq, struct flight *ret)
 				ret->begin_ns = start_ns;
 			return ret->flags & FLIGHT_WANTED;
 		}
-		bpf_map_delete_elem(&bios, &pointer);
+		bpf_map_delete_elem(&block_bios, &pointer);
 		if (!(ret->flags & FLIGHT_FRONT))
 			return true;
 		bio = bio->bi_next;
 	}
 	if (bio)
-		__sync_fetch_and_add(&series.unpaired, 1);
+		__sync_fetch_and_add(&series[SIGNAL_block].unpaired, 1);
 	return false;
 }
 
@@ -188,7 +185,8 @@ static __always_inline void guess_origin(struct request *rq, struct flight *ret)
 	*ret = (struct flight) {};
 	if (operation == REQ_OP_FLUSH) /* its waiters are counted instead */
 		return;
-	if (operation >= REQ_OP_DRV_IN ? !is_wanted_now(&who) : !series.every_thread)
+	if (operation >= REQ_OP_DRV_IN ? !is_wanted_now(SIGNAL_block, &who)
+				       : !series[SIGNAL_block].every_thread)
 		return;
 	ret->flags = FLIGHT_WANTED;
 	ret->thread = who.id;
@@ -198,61 +196,61 @@ static __always_inline void guess_origin(struct request *rq, struct flight *ret)
 /* Handles a request that was issued before. False: it is a new request at the same address. */
 static __always_inline bool issued_again(struct flight *flight)
 {
-	struct device *device = find_device(flight->device);
+	struct device *device = block_find_device(flight->device);
 
 	if (flight->issue_ns) { /* the end of the old request was not seen */
-		leaves(device);
+		block_leaves(device);
 		return false;
 	}
 	flight->issue_ns = bpf_ktime_get_ns();
-	enters(flight, device);
+	block_enters(flight, device);
 	return true;
 }
 
 SEC("tp_btf/block_rq_issue")
-int BPF_PROG(on_issue, struct request *rq)
+int BPF_PROG(block_on_issue, struct request *rq)
 {
 	struct gendisk *disk = rq->q->disk;
 	__u64 pointer = (__u64)rq;
 	struct flight *old, flight = {};
 	struct device *device;
 
-	if (!series.enabled || !disk)
+	if (!series[SIGNAL_block].enabled || !disk)
 		return 0;
-	old = bpf_map_lookup_elem(&requests, &pointer);
+	old = bpf_map_lookup_elem(&block_requests, &pointer);
 	if (old && issued_again(old))
 		return 0;
 	if (!take_origin(rq, &flight))
 		guess_origin(rq, &flight);
-	flight.device = number_of(disk);
+	flight.device = block_number_of(disk);
 	flight.sector = rq->__sector;
 	flight.bytes = rq->__data_len;
-	flight.operation = operation_of(rq->cmd_flags, flight.bytes);
+	flight.operation = block_operation_of(rq->cmd_flags, flight.bytes);
 	flight.issue_ns = 1;
 	if (flight.flags & FLIGHT_WANTED || flight.operation == BLOCK_FLUSH)
 		flight.issue_ns = bpf_ktime_get_ns();
 	if (!flight.begin_ns || flight.begin_ns > flight.issue_ns)
 		flight.begin_ns = flight.issue_ns;
-	device = find_device(flight.device);
-	enters(&flight, device);
-	moves(&flight, device);
-	pairs(&flight, 1);
-	if (bpf_map_update_elem(&requests, &pointer, &flight, BPF_ANY))
-		leaves(device); /* no map entry: its end will not be seen */
+	device = block_find_device(flight.device);
+	block_enters(&flight, device);
+	block_moves(&flight, device);
+	block_pairs(&flight, 1);
+	if (bpf_map_update_elem(&block_requests, &pointer, &flight, BPF_ANY))
+		block_leaves(device); /* no map entry: its end will not be seen */
 	return 0;
 }
 
 SEC("tp_btf/block_rq_requeue")
-int BPF_PROG(on_requeue, struct request *rq)
+int BPF_PROG(block_on_requeue, struct request *rq)
 {
 	__u64 pointer = (__u64)rq;
-	struct flight *flight = bpf_map_lookup_elem(&requests, &pointer);
+	struct flight *flight = bpf_map_lookup_elem(&block_requests, &pointer);
 
 	if (!flight || !flight->issue_ns)
 		return 0;
 	flight->issue_ns = 0;
 	flight->requeues++;
-	leaves(find_device(flight->device));
+	block_leaves(block_find_device(flight->device));
 	return 0;
 }
 
@@ -261,17 +259,17 @@ int BPF_PROG(on_requeue, struct request *rq)
  * on.
  */
 SEC("tp_btf/block_rq_merge")
-int BPF_PROG(on_merge, struct request *rq)
+int BPF_PROG(block_on_merge, struct request *rq)
 {
 	__u64 pointer = (__u64)rq;
-	struct flight *requeued = bpf_map_lookup_elem(&requests, &pointer), merged;
+	struct flight *requeued = bpf_map_lookup_elem(&block_requests, &pointer), merged;
 
 	if (!requeued || requeued->issue_ns) { /* not issued yet, or a stale entry */
 		take_origin(rq, &merged);
 		return 0;
 	}
-	pairs(requeued, -1);
-	bpf_map_delete_elem(&requests, &pointer);
+	block_pairs(requeued, -1);
+	bpf_map_delete_elem(&block_requests, &pointer);
 	return 0;
 }
 
@@ -284,13 +282,13 @@ static __always_inline void ends_unissued(struct request *rq, __u8 status, __u32
 
 	if (!take_origin(rq, &flight)) {
 		/* Started before the recording, or by a thread that is not recorded. */
-		if (series.enabled && series.every_thread && bytes)
-			__sync_fetch_and_add(&series.unpaired, 1);
+		if (series[SIGNAL_block].enabled && series[SIGNAL_block].every_thread && bytes)
+			__sync_fetch_and_add(&series[SIGNAL_block].unpaired, 1);
 		return;
 	}
 	now = bpf_ktime_get_ns();
 	flight.issue_ns = now;
-	device = find_device(flight.device);
+	device = block_find_device(flight.device);
 	if (flight.operation == BLOCK_FLUSH && device) {
 		flight.depth = device->flush_depth;
 		if (device->flush_issue_ns < now)
@@ -298,16 +296,16 @@ static __always_inline void ends_unissued(struct request *rq, __u8 status, __u32
 		if (flight.issue_ns < flight.begin_ns)
 			flight.issue_ns = flight.begin_ns;
 	}
-	if (series.enabled && flight.begin_ns <= now)
-		account(&flight, now, status);
+	if (series[SIGNAL_block].enabled && flight.begin_ns <= now)
+		block_account(&flight, now, status);
 }
 
 SEC("tp_btf/block_rq_complete")
-int BPF_PROG(on_complete, struct request *rq, __u8 status, unsigned int bytes)
+int BPF_PROG(block_on_complete, struct request *rq, __u8 status, unsigned int bytes)
 {
 	bool is_flush = (rq->cmd_flags & REQ_OP_MASK) == REQ_OP_FLUSH;
 	__u64 pointer = (__u64)rq;
-	struct flight *found = bpf_map_lookup_elem(&requests, &pointer), flight;
+	struct flight *found = bpf_map_lookup_elem(&block_requests, &pointer), flight;
 	struct device *device;
 
 	if (!found) {
@@ -316,47 +314,47 @@ int BPF_PROG(on_complete, struct request *rq, __u8 status, unsigned int bytes)
 	}
 	if (status && !found->status)
 		found->status = status;
-	if (bytes < rq->__data_len || (!is_flush && rq->rq_flags & flush_sequence))
+	if (bytes < rq->__data_len || (!is_flush && rq->rq_flags & block_flush_sequence))
 		return 0; /* only a part is complete, or a flush is still to come */
 	flight = *found;
-	bpf_map_delete_elem(&requests, &pointer);
-	device = find_device(flight.device);
+	bpf_map_delete_elem(&block_requests, &pointer);
+	device = block_find_device(flight.device);
 	if (flight.issue_ns)
-		leaves(device);
+		block_leaves(device);
 	if (is_flush && device) {
 		device->flush_issue_ns = flight.issue_ns;
 		device->flush_depth = flight.depth;
 	}
-	if (!(flight.flags & FLIGHT_WANTED) || !flight.issue_ns || !series.enabled)
+	if (!(flight.flags & FLIGHT_WANTED) || !flight.issue_ns || !series[SIGNAL_block].enabled)
 		return 0;
-	pairs(&flight, -1);
-	account(&flight, bpf_ktime_get_ns(), status);
+	block_pairs(&flight, -1);
+	block_account(&flight, bpf_ktime_get_ns(), status);
 	return 0;
 }
 
 SEC("tp_btf/block_bio_complete")
-int BPF_PROG(on_bio_complete, struct request_queue *queue, struct bio *bio)
+int BPF_PROG(block_on_bio_complete, struct request_queue *queue, struct bio *bio)
 {
 	__u64 pointer = (__u64)bio;
-	struct flight *found = bpf_map_lookup_elem(&bios, &pointer), flight;
+	struct flight *found = bpf_map_lookup_elem(&block_bios, &pointer), flight;
 	__u8 status = bio->bi_status;
 	__u64 now;
 
 	if (!found)
 		return 0;
 	flight = *found;
-	bpf_map_delete_elem(&bios, &pointer);
+	bpf_map_delete_elem(&block_bios, &pointer);
 	if (flight.flags & FLIGHT_IS_BIO)
-		leaves(find_device(flight.device));
+		block_leaves(block_find_device(flight.device));
 	else if (!status || status == BLK_STS_AGAIN)
 		return 0; /* the bio had no effect and will be retried */
-	if (!(flight.flags & FLIGHT_WANTED) || !series.enabled)
+	if (!(flight.flags & FLIGHT_WANTED) || !series[SIGNAL_block].enabled)
 		return 0;
 	now = bpf_ktime_get_ns();
 	if (flight.flags & FLIGHT_IS_BIO)
-		pairs(&flight, -1);
+		block_pairs(&flight, -1);
 	else
 		flight.issue_ns = now; /* it was never issued: all the time was queue time */
-	account(&flight, now, status);
+	block_account(&flight, now, status);
 	return 0;
 }

@@ -11,11 +11,8 @@
  *
  * Bytes of unix sockets are summed up by thread alone.
  */
-#include "bpf/common.h"
+#pragma once
 
-#define SERIES_USED 4
-
-#include "bpf/syscall.bpf.h"
 #include "signals/tcp/tcp_totals.bpf.h"
 
 enum {
@@ -31,40 +28,38 @@ enum {
 #define EEXIST    17
 #define ECANCELED 125
 #define MSG_PEEK  2
-#define S_IFMT    0170000
-#define S_IFSOCK  0140000
 
-static __always_inline void own(struct connection *connection, const struct identity *who,
-				__u64 now)
+static __always_inline void tcp_own(struct connection *connection, const struct identity *who,
+				    __u64 now)
 {
 	connection->thread = who->id;
-	set(connection, OWNED);
-	if (take_from(&control.notes, now, NOTED_RATE, NOTED_MOST))
-		set(connection, NOTED);
+	tcp_set(connection, OWNED);
+	if (tcp_take_from(&tcp_control.notes, now, NOTED_RATE, NOTED_MOST))
+		tcp_set(connection, NOTED);
 }
 
-static __always_inline void keep(__u64 cookie, const struct connection *connection)
+static __always_inline void tcp_keep(__u64 cookie, const struct connection *connection)
 {
-	if (bpf_map_update_elem(&connections, &cookie, connection, BPF_ANY))
-		count_lost(LOST_NO_STORAGE);
+	if (bpf_map_update_elem(&tcp_connections, &cookie, connection, BPF_ANY))
+		COUNT_LOST(tcp, LOST_NO_STORAGE);
 }
 
-static __noinline int asks(struct sock *sk, __u16 side)
+static __noinline int tcp_asks(struct sock *sk, __u16 side)
 {
 	struct connection connection = { .ends.side = side };
 	struct identity who;
 
-	if (!is_wanted_now(&who))
+	if (!is_wanted_now(SIGNAL_tcp, &who))
 		return 0;
 	connection.begin_ns = bpf_ktime_get_ns();
-	read_ends(sk, &connection.ends);
+	tcp_read_ends(sk, &connection.ends);
 	if (side == TCP_LISTENING) {
 		connection.thread = who.id;
 		connection.flags = OWNED;
 	} else {
-		own(&connection, &who, connection.begin_ns);
+		tcp_own(&connection, &who, connection.begin_ns);
 	}
-	keep(bpf_get_socket_cookie(sk), &connection);
+	tcp_keep(bpf_get_socket_cookie(sk), &connection);
 	return 0;
 }
 
@@ -72,10 +67,10 @@ static __noinline int asks(struct sock *sk, __u16 side)
  * The handshake is complete: of our own connect(), or of an inbound connection that now waits for
  * accept().
  */
-static __noinline int established(struct sock *sk, __u32 old)
+static __noinline int tcp_established(struct sock *sk, __u32 old)
 {
 	__u64 cookie = bpf_get_socket_cookie(sk);
-	struct connection *connection = bpf_map_lookup_elem(&connections, &cookie);
+	struct connection *connection = bpf_map_lookup_elem(&tcp_connections, &cookie);
 	struct connection new = { .ends.side = TCP_INBOUND, .flags = ESTABLISHED };
 	struct moment moment = { .operation = TCP_CONNECT, .state = STATE_ESTABLISHED };
 
@@ -83,24 +78,24 @@ static __noinline int established(struct sock *sk, __u32 old)
 		if (old != STATE_SYN_RECV)
 			return 0; /* a connection that is not recorded */
 		new.begin_ns = bpf_ktime_get_ns();
-		read_ends(sk, &new.ends);
-		keep(cookie, &new);
+		tcp_read_ends(sk, &new.ends);
+		tcp_keep(cookie, &new);
 		return 0;
 	}
-	if (has(connection, BEFORE))
+	if (tcp_has(connection, BEFORE))
 		return 0;
 	moment.now = bpf_ktime_get_ns();
 	moment.duration_ns = connection->connect_ns = moment.now - connection->begin_ns;
-	read_ends(sk, &connection->ends);
-	set(connection, ESTABLISHED | NEW_CONNECT);
-	send_life(connection, bpf_skc_to_tcp_sock(sk), cookie, &moment, true);
+	tcp_read_ends(sk, &connection->ends);
+	tcp_set(connection, ESTABLISHED | NEW_CONNECT);
+	tcp_send_life(connection, bpf_skc_to_tcp_sock(sk), cookie, &moment, true);
 	return 0;
 }
 
-static __noinline int ended(struct sock *sk, __u32 old)
+static __noinline int tcp_ended(struct sock *sk, __u32 old)
 {
 	__u64 cookie = bpf_get_socket_cookie(sk);
-	struct connection *connection = bpf_map_lookup_elem(&connections, &cookie);
+	struct connection *connection = bpf_map_lookup_elem(&tcp_connections, &cookie);
 	struct tcp_sock *tcp = bpf_skc_to_tcp_sock(sk);
 	struct moment moment = { .operation = TCP_LIFETIME, .state = old };
 
@@ -108,24 +103,24 @@ static __noinline int ended(struct sock *sk, __u32 old)
 		return 0;
 	moment.now = bpf_ktime_get_ns();
 	moment.duration_ns = moment.now - connection->begin_ns;
-	learn_port(connection, sk);
-	if (connection->ends.side == TCP_OUTBOUND && !has(connection, ESTABLISHED)) {
+	tcp_learn_port(connection, sk);
+	if (connection->ends.side == TCP_OUTBOUND && !tcp_has(connection, ESTABLISHED)) {
 		/* If the caller itself gave up, the kernel sets no error. */
 		moment.error = connection->error = sk->sk_err ? sk->sk_err : ECANCELED;
 		moment.operation = TCP_CONNECT;
 		connection->connect_ns = moment.duration_ns;
-		set(connection, NEW_CONNECT);
-		send_life(connection, tcp, cookie, &moment, true);
+		tcp_set(connection, NEW_CONNECT);
+		tcp_send_life(connection, tcp, cookie, &moment, true);
 	} else if (connection->ends.side != TCP_LISTENING) {
-		if (has(connection, BEFORE)) {
+		if (tcp_has(connection, BEFORE)) {
 			moment.duration_ns = 0;
 		} else {
 			connection->lifetime_ns = moment.duration_ns;
-			set(connection, NEW_LIFETIME);
+			tcp_set(connection, NEW_LIFETIME);
 		}
-		send_life(connection, tcp, cookie, &moment, false);
+		tcp_send_life(connection, tcp, cookie, &moment, false);
 	}
-	tell(connection, tcp, cookie, moment.now, false);
+	tcp_tell(connection, tcp, cookie, moment.now, false);
 	return 0;
 }
 
@@ -133,10 +128,10 @@ static __noinline int ended(struct sock *sk, __u32 old)
  * Whoever closes a connection is its owner, if no other is known. Its totals are added now: after
  * this, no descriptor may refer to it, and the recording may end before the connection does.
  */
-static __noinline int closes(struct sock *sk)
+static __noinline int tcp_closes(struct sock *sk)
 {
 	__u64 cookie = bpf_get_socket_cookie(sk);
-	struct connection *connection = bpf_map_lookup_elem(&connections, &cookie);
+	struct connection *connection = bpf_map_lookup_elem(&tcp_connections, &cookie);
 	struct tcp_sock *tcp = bpf_skc_to_tcp_sock(sk);
 	struct identity who;
 	__u64 now;
@@ -144,134 +139,135 @@ static __noinline int closes(struct sock *sk)
 	if (!connection || !tcp)
 		return 0;
 	now = bpf_ktime_get_ns();
-	if (!has(connection, OWNED) && is_wanted_now(&who))
-		own(connection, &who, now);
-	tell(connection, tcp, cookie, now, false);
+	if (!tcp_has(connection, OWNED) && is_wanted_now(SIGNAL_tcp, &who))
+		tcp_own(connection, &who, now);
+	tcp_tell(connection, tcp, cookie, now, false);
 	return 0;
 }
 
 /* The work is in separate functions, because all of it together would need too much stack. */
 SEC("tp_btf/inet_sock_set_state")
-int BPF_PROG(on_state, struct sock *sk, int old, int new)
+int BPF_PROG(tcp_on_state, struct sock *sk, int old, int new)
 {
-	if (!series.enabled || sk->sk_protocol != IPPROTO_TCP)
+	if (!is_on(SIGNAL_tcp) || !series[SIGNAL_tcp].enabled || sk->sk_protocol != IPPROTO_TCP)
 		return 0;
 	switch (new) {
 	case STATE_SYN_SENT:
-		return asks(sk, TCP_OUTBOUND);
+		return tcp_asks(sk, TCP_OUTBOUND);
 	case STATE_LISTEN:
-		return asks(sk, TCP_LISTENING);
+		return tcp_asks(sk, TCP_LISTENING);
 	case STATE_ESTABLISHED:
-		return established(sk, old);
+		return tcp_established(sk, old);
 	case STATE_FIN_WAIT1:
 	case STATE_LAST_ACK:
-		return closes(sk);
+		return tcp_closes(sk);
 	case STATE_CLOSE:
-		return ended(sk, old);
+		return tcp_ended(sk, old);
 	}
 	return 0;
 }
 
 /* Runs after the last change of state, because a reset can still be sent in between. */
 SEC("tp_btf/tcp_destroy_sock")
-int BPF_PROG(on_destroy, struct sock *sk)
+int BPF_PROG(tcp_on_destroy, struct sock *sk)
 {
 	__u64 cookie = sk->__sk_common.skc_cookie.counter;
-	struct connection *connection = bpf_map_lookup_elem(&connections, &cookie);
+	struct connection *connection = bpf_map_lookup_elem(&tcp_connections, &cookie);
 	struct tcp_sock *tcp = bpf_skc_to_tcp_sock(sk);
 
 	if (!connection)
 		return 0;
-	if (tcp && series.enabled)
-		tell(connection, tcp, cookie, bpf_ktime_get_ns(), false);
-	bpf_map_delete_elem(&connections, &cookie);
+	if (tcp && series[SIGNAL_tcp].enabled)
+		tcp_tell(connection, tcp, cookie, bpf_ktime_get_ns(), false);
+	bpf_map_delete_elem(&tcp_connections, &cookie);
 	return 0;
 }
 
 SEC("tp_btf/tcp_retransmit_skb")
-int BPF_PROG(on_retransmit, struct sock *sk, struct sk_buff *skb)
+int BPF_PROG(tcp_on_retransmit, struct sock *sk, struct sk_buff *skb)
 {
 	__u64 cookie = sk->__sk_common.skc_cookie.counter;
-	struct connection *connection = bpf_map_lookup_elem(&connections, &cookie);
+	struct connection *connection = bpf_map_lookup_elem(&tcp_connections, &cookie);
 	struct moment moment = { .operation = TCP_RETRANSMIT };
 
-	if (!connection || !series.enabled)
+	if (!connection || !series[SIGNAL_tcp].enabled)
 		return 0;
 	moment.now = bpf_ktime_get_ns();
 	moment.state = sk->__sk_common.skc_state;
-	learn_port(connection, sk);
-	send_incident(connection, bpf_skc_to_tcp_sock(sk), cookie, &moment);
+	tcp_learn_port(connection, sk);
+	tcp_send_incident(connection, bpf_skc_to_tcp_sock(sk), cookie, &moment);
 	return 0;
 }
 
 /* Counted for the listener, because the connection has no socket yet. */
 SEC("tp_btf/tcp_retransmit_synack")
-int BPF_PROG(on_retransmit_synack, struct sock *sk, struct request_sock *request)
+int BPF_PROG(tcp_on_retransmit_synack, struct sock *sk, struct request_sock *request)
 {
 	__u64 cookie = sk->__sk_common.skc_cookie.counter;
-	struct connection *connection = bpf_map_lookup_elem(&connections, &cookie);
+	struct connection *connection = bpf_map_lookup_elem(&tcp_connections, &cookie);
 	struct addition add = { .weight = 1, .values[TCP_SEGMENTS] = 1 };
 	struct series_key key = { .operation = TCP_RETRANSMIT };
 	struct moment moment = { .operation = TCP_RETRANSMIT, .state = STATE_SYN_RECV };
 
-	if (!connection || !series.enabled || !is_ours(connection))
+	if (!connection || !series[SIGNAL_tcp].enabled || !tcp_is_ours(connection))
 		return 0;
 	moment.now = bpf_ktime_get_ns();
 	key.thread = connection->thread;
-	object_of(connection, cookie, moment.now, key.object);
-	add_many(&key, &add);
-	send_incident(connection, NULL, cookie, &moment);
+	tcp_object_of(connection, cookie, moment.now, key.object);
+	tcp_add_many(&key, &add);
+	tcp_send_incident(connection, NULL, cookie, &moment);
 	return 0;
 }
 
 /* Also for unknown sockets, and for none: a reset in reply to an unexpected segment. */
-static __always_inline void reset(struct sock *sk, struct tcp_sock *tcp, __u16 place)
+static __always_inline void tcp_reset(struct sock *sk, struct tcp_sock *tcp, __u16 place)
 {
 	__u64 cookie = sk->__sk_common.skc_cookie.counter;
-	struct connection *connection = cookie ? bpf_map_lookup_elem(&connections, &cookie) : NULL;
+	struct connection *connection =
+		cookie ? bpf_map_lookup_elem(&tcp_connections, &cookie) : NULL;
 	struct moment moment = { .operation = TCP_RESET, .place = place };
 	struct series_key key = { .operation = TCP_RESET, .place = place };
 	struct addition add = { .weight = 1 };
 
-	if (!series.enabled)
+	if (!series[SIGNAL_tcp].enabled)
 		return;
 	if (!connection) {
-		if (series.every_thread)
-			add_many(&key, &add);
+		if (series[SIGNAL_tcp].every_thread)
+			tcp_add_many(&key, &add);
 		return;
 	}
 	__sync_fetch_and_add(&connection->resets[place != TCP_OURS], 1);
 	moment.now = bpf_ktime_get_ns();
 	moment.state = sk->__sk_common.skc_state;
-	learn_port(connection, sk);
-	send_incident(connection, tcp, cookie, &moment);
+	tcp_learn_port(connection, sk);
+	tcp_send_incident(connection, tcp, cookie, &moment);
 }
 
 /*
  * There may be no socket at all. 6.13 and later pass NULL; before, reading the socket yields zeros.
  */
 SEC("tp_btf/tcp_send_reset")
-int BPF_PROG(on_send_reset, struct sock *sk)
+int BPF_PROG(tcp_on_send_reset, struct sock *sk)
 {
 	struct series_key key = { .operation = TCP_RESET, .place = TCP_OURS };
 	struct addition add = { .weight = 1 };
 
 	if (sk)
-		reset(sk, NULL, TCP_OURS);
-	else if (series.enabled && series.every_thread)
-		add_many(&key, &add);
+		tcp_reset(sk, NULL, TCP_OURS);
+	else if (series[SIGNAL_tcp].enabled && series[SIGNAL_tcp].every_thread)
+		tcp_add_many(&key, &add);
 	return 0;
 }
 
 SEC("tp_btf/tcp_receive_reset")
-int BPF_PROG(on_receive_reset, struct sock *sk)
+int BPF_PROG(tcp_on_receive_reset, struct sock *sk)
 {
-	reset(sk, bpf_skc_to_tcp_sock(sk), TCP_THEIRS);
+	tcp_reset(sk, bpf_skc_to_tcp_sock(sk), TCP_THEIRS);
 	return 0;
 }
 
 /* The cookie of the TCP socket behind a descriptor of the current thread; 0: no TCP socket. */
-static __always_inline __u64 cookie_at(struct task_struct *task, __u32 fd)
+static __always_inline __u64 tcp_cookie_at(struct task_struct *task, __u32 fd)
 {
 	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
 	struct file *file = NULL, **files = BPF_CORE_READ(table, fd);
@@ -290,51 +286,43 @@ static __always_inline __u64 cookie_at(struct task_struct *task, __u32 fd)
 	return BPF_CORE_READ(sk, __sk_common.skc_cookie.counter);
 }
 
-static __noinline int accepted(struct task_struct *task, __u32 fd)
+/* The current thread accepted a connection. Returns whether it is recorded. */
+VERIFIED_ONCE bool tcp_accepted(const struct identity *who, __u32 fd)
 {
 	struct moment moment = { .operation = TCP_ACCEPT, .state = STATE_ESTABLISHED };
 	struct connection *connection;
-	struct identity who;
 	__u64 cookie;
 
-	if (!series.enabled)
-		return 0;
-	cookie = cookie_at(task, fd);
-	connection = cookie ? bpf_map_lookup_elem(&connections, &cookie) : NULL;
+	if (!is_on(SIGNAL_tcp) || !who || !series[SIGNAL_tcp].enabled)
+		return false;
+	cookie = tcp_cookie_at(bpf_get_current_task_btf(), fd);
+	connection = cookie ? bpf_map_lookup_elem(&tcp_connections, &cookie) : NULL;
 	if (!connection || connection->accept_ns)
-		return 0;
-	if (!is_wanted_now(&who)) {
-		bpf_map_delete_elem(&connections, &cookie);
-		return 0;
+		return false;
+	if (!is_recorded(SIGNAL_tcp, who)) {
+		bpf_map_delete_elem(&tcp_connections, &cookie);
+		return false;
 	}
 	moment.now = bpf_ktime_get_ns();
 	/* The iterator over all descriptors may have found it before the call returned. */
-	if (!has(connection, OWNED))
-		own(connection, &who, moment.now);
-	if (has(connection, BEFORE))
-		return 0; /* unknown since when it waited */
+	if (!tcp_has(connection, OWNED))
+		tcp_own(connection, who, moment.now);
+	if (tcp_has(connection, BEFORE))
+		return false; /* unknown since when it waited */
 	connection->accept_ns = moment.duration_ns = moment.now - connection->begin_ns;
-	set(connection, NEW_ACCEPT);
-	send_life(connection, NULL, cookie, &moment, true);
-	return 0;
+	tcp_set(connection, NEW_ACCEPT);
+	tcp_send_life(connection, NULL, cookie, &moment, true);
+	return true;
 }
 
-SEC("tp_btf/sys_exit")
-int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
+static __always_inline bool tcp_sys_exit(const struct identity *who, __u64 nr, long ret, __u64 now)
 {
-	__s32 nr = (__s32)syscall_of(regs);
-	struct task_struct *task;
-
-	if ((nr != knobs.nr_accept4 && nr != knobs.nr_accept) || ret < 0)
-		return 0;
-	task = bpf_get_current_task_btf();
-	if (is_32bit(task))
-		return 0; /* the number means a different syscall */
-	return accepted(task, ret);
+	return ((__s32)nr == tcp_knobs.nr_accept4 || (__s32)nr == tcp_knobs.nr_accept) &&
+	       ret >= 0 && tcp_accepted(who, ret);
 }
 
 /* Adds a connection that was open before the recording, or whose begin was missed. */
-static __noinline int meet(struct tcp_sock *tcp, __u64 cookie, const struct identity *who)
+static __noinline int tcp_meet(struct tcp_sock *tcp, __u64 cookie, const struct identity *who)
 {
 	struct connection new = { .ends.side = TCP_UNKNOWN, .flags = BEFORE | NOTED | ESTABLISHED };
 	struct sock *sk = (struct sock *)tcp;
@@ -352,21 +340,21 @@ static __noinline int meet(struct tcp_sock *tcp, __u64 cookie, const struct iden
 		new.thread = who->id;
 		new.flags |= OWNED;
 	}
-	read_ends(sk, &new.ends);
-	skip_totals(&new, tcp);
+	tcp_read_ends(sk, &new.ends);
+	tcp_skip_totals(&new, tcp);
 	/*
 	 * If the connection began meanwhile, it already has an entry, which is complete. Keep that
 	 * one.
 	 */
-	err = bpf_map_update_elem(&connections, &cookie, &new, BPF_NOEXIST);
+	err = bpf_map_update_elem(&tcp_connections, &cookie, &new, BPF_NOEXIST);
 	if (err && err != -EEXIST)
-		count_lost(LOST_NO_STORAGE);
+		COUNT_LOST(tcp, LOST_NO_STORAGE);
 	return 0;
 }
 
 /* All descriptors of all processes in all network namespaces, once a second. */
 SEC("iter/task_file")
-int on_descriptor(struct bpf_iter__task_file *ctx)
+int tcp_on_descriptor(struct bpf_iter__task_file *ctx)
 {
 	struct task_struct *task = ctx->task;
 	struct file *file = ctx->file;
@@ -382,23 +370,23 @@ int on_descriptor(struct bpf_iter__task_file *ctx)
 	socket = bpf_sock_from_file(file);
 	sk = socket ? socket->sk : NULL;
 	tcp = sk ? bpf_skc_to_tcp_sock(sk) : NULL;
-	if (!tcp || !is_wanted(task, &who))
+	if (!tcp || !is_wanted_by(SIGNAL_tcp, task, &who))
 		return 0;
 	cookie = bpf_get_socket_cookie(sk);
-	connection = bpf_map_lookup_elem(&connections, &cookie);
+	connection = bpf_map_lookup_elem(&tcp_connections, &cookie);
 	if (!connection) {
-		meet(tcp, cookie, &who);
+		tcp_meet(tcp, cookie, &who);
 		return 0;
 	}
-	if (!has(connection, OWNED))
-		own(connection, &who, bpf_ktime_get_ns());
-	tell(connection, tcp, cookie, bpf_ktime_get_ns(), true);
+	if (!tcp_has(connection, OWNED))
+		tcp_own(connection, &who, bpf_ktime_get_ns());
+	tcp_tell(connection, tcp, cookie, bpf_ktime_get_ns(), true);
 	return 0;
 }
 
 /* All sockets of our own network namespace, including those without a descriptor. */
 SEC("iter/tcp")
-int on_socket(struct bpf_iter__tcp *ctx)
+int tcp_on_socket(struct bpf_iter__tcp *ctx)
 {
 	struct sock_common *sk = ctx->sk_common;
 	struct tcp_sock *tcp = sk ? bpf_skc_to_tcp_sock(sk) : NULL;
@@ -408,50 +396,54 @@ int on_socket(struct bpf_iter__tcp *ctx)
 	if (!tcp)
 		return 0;
 	cookie = bpf_get_socket_cookie(sk);
-	connection = bpf_map_lookup_elem(&connections, &cookie);
+	connection = bpf_map_lookup_elem(&tcp_connections, &cookie);
 	if (connection)
-		tell(connection, tcp, cookie, bpf_ktime_get_ns(), true);
-	else if (series.every_thread)
-		meet(tcp, cookie, NULL);
+		tcp_tell(connection, tcp, cookie, bpf_ktime_get_ns(), true);
+	else if (series[SIGNAL_tcp].every_thread)
+		tcp_meet(tcp, cookie, NULL);
 	return 0;
 }
 
-static __always_inline int carried(struct sock *sk, int bytes, __u16 operation)
+/* Bytes of a unix socket. */
+VERIFIED_ONCE int tcp_carried(int bytes, __u16 operation)
 {
 	struct series_key key = { .operation = operation };
 	struct addition add = { .weight = 1, .values[TCP_BYTES] = bytes };
 	struct identity who;
 
-	if (sk->__sk_common.skc_family != AF_UNIX || bytes <= 0 || !is_wanted_now(&who))
+	if (!is_on(SIGNAL_tcp) || !is_wanted_now(SIGNAL_tcp, &who))
 		return 0;
 	key.thread = who.id;
-	add_many(&key, &add);
-	distribute(&key, TCP_BYTES, bytes);
+	tcp_add_many(&key, &add);
+	tcp_distribute(&key, TCP_BYTES, bytes);
 	return 0;
 }
 
-SEC("tp_btf/sock_send_length")
-int BPF_PROG(on_send, struct sock *sk, int ret, int flags)
+static __always_inline void tcp_sock_send(struct sock *sk, int ret)
 {
-	return carried(sk, ret, TCP_UNIX_SEND);
+	if (sk->__sk_common.skc_family == AF_UNIX && ret > 0)
+		tcp_carried(ret, TCP_UNIX_SEND);
 }
 
-SEC("tp_btf/sock_recv_length")
-int BPF_PROG(on_receive, struct sock *sk, int ret, int flags)
+static __always_inline void tcp_sock_receive(struct sock *sk, int ret, int flags)
 {
-	return flags & MSG_PEEK ? 0 : carried(sk, ret, TCP_UNIX_RECEIVE);
+	if (sk->__sk_common.skc_family == AF_UNIX && ret > 0 && !(flags & MSG_PEEK))
+		tcp_carried(ret, TCP_UNIX_RECEIVE);
 }
 
 /* Before 6.3 there are no tracepoints for this. For stream sockets, use the functions. */
 SEC("fexit/unix_stream_sendmsg")
-int BPF_PROG(on_unix_sendmsg, struct socket *socket, struct msghdr *message, __u64 size, int ret)
+int BPF_PROG(tcp_on_unix_sendmsg, struct socket *socket, struct msghdr *message, __u64 size,
+	     int ret)
 {
-	return carried(socket->sk, ret, TCP_UNIX_SEND);
+	tcp_sock_send(socket->sk, ret);
+	return 0;
 }
 
 SEC("fexit/unix_stream_recvmsg")
-int BPF_PROG(on_unix_recvmsg, struct socket *socket, struct msghdr *message, __u64 size, int flags,
-	     int ret)
+int BPF_PROG(tcp_on_unix_recvmsg, struct socket *socket, struct msghdr *message, __u64 size,
+	     int flags, int ret)
 {
-	return flags & MSG_PEEK ? 0 : carried(socket->sk, ret, TCP_UNIX_RECEIVE);
+	tcp_sock_receive(socket->sk, ret, flags);
+	return 0;
 }

@@ -3,7 +3,7 @@
  * Operations on files, from syscall entry to return. The hooks are those of all syscalls, because
  * every kernel has them. Functions like vfs_read() can be observed only where fentry or kprobes
  * work, are renamed now and then, and would miss what a syscall does before and after them. A
- * syscall that is not an operation on files returns after one table lookup.
+ * syscall that is not an operation on files costs one table lookup.
  *
  * How a file is identified: for calls with a descriptor, by the inode, looked up at syscall entry.
  * For calls with a path, by the path as passed, because a file that does not exist has no inode;
@@ -13,11 +13,7 @@
  * Pages added to the page cache while a thread is in a call that reads are counted as misses of
  * that call.
  */
-#include "bpf/common.h"
-
-#define SERIES_USED  4
-#define SERIES_KEYS  16384 /* room for many processes, each with many files */
-#define SERIES_PLAIN 0x2   /* no histogram of bytes asked for; bytes returned say more */
+#pragma once
 
 #include "bpf/files.bpf.h"
 #include "bpf/identity.bpf.h"
@@ -29,15 +25,18 @@
 /* MAX_RW_COUNT: no call transfers more, whatever it asks for. */
 #define MOST_ASKED 0x7ffff000
 
-#define NAMED 16384
+#define FILES_MOST_NAMED 16384
 
-const volatile struct files_calls calls SEC(".rodata.files");
-volatile __u32 forgotten SEC(".data.files"); /* number of times that user space forgot a name */
+/* Room for many processes, each with many files. No histogram of bytes asked for. */
+SERIES_MAPS(files, 4, 0x2, 16384);
+
+const volatile struct files_calls files_calls SEC(".rodata.files");
+volatile __u32 files_forgotten
+	SEC(".data.files"); /* number of times that user space forgot a name */
 
 /* The current call of a thread, and what is remembered from earlier ones. */
-struct call {
+struct file_call {
 	__u64 begin_ns; /* 0: not in a call that is recorded */
-	__u64 thread;
 	__u64 object[2];
 	__u64 named[2]; /* the last object whose name is known to have been sent */
 	__u64 asked_bytes;
@@ -45,7 +44,7 @@ struct call {
 	__u32 place;
 	__u32 missed_pages;
 	__u32 may_miss; /* count pages added to the cache as misses */
-	__u32 named_at; /* `forgotten` when `named` was set */
+	__u32 named_at; /* `files_forgotten` when `named` was set */
 	__u64 text[FILES_TEXT_BYTES / sizeof(__u64)];
 };
 
@@ -53,38 +52,39 @@ struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, int);
-	__type(value, struct call);
-} in_flight SEC(".maps");
+	__type(value, struct file_call);
+} files_in_flight SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, NAMED);
+	__uint(max_entries, FILES_MOST_NAMED);
 	__type(key, __u64[2]);
 	__type(value, __u8);
-} named SEC(".maps");
+} files_named SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 4 * 1024 * 1024);
-} ring SEC(".maps");
+} files_ring SEC(".maps");
 
 /* --- names ---------------------------------------------------------------------------------- */
 
 /* `text`, if any, is relative to `path`. No path->dentry: absolute, or unknown. */
-VERIFIED_ONCE bool send_name(const struct call *call, const struct path *path, bool has_text)
+VERIFIED_ONCE bool files_send_name(const struct file_call *call, const struct path *path,
+				   bool has_text)
 {
 	struct files_name_record *record;
 	__u64 object[2]; /* the verifier of 6.1 wants a map key on the stack or in a map */
 	__u8 one = 1;
 
-	if (!call || !path)
+	if (!is_on(SIGNAL_files) || !call || !path)
 		return false;
 	__builtin_memcpy(object, call->object, sizeof(object));
-	if (bpf_map_lookup_elem(&named, object))
+	if (bpf_map_lookup_elem(&files_named, object))
 		return true;
-	record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
+	record = bpf_ringbuf_reserve(&files_ring, sizeof(*record), 0);
 	if (!record) {
-		count_lost(LOST_RING_FULL);
+		COUNT_LOST(files, LOST_RING_FULL);
 		return false;
 	}
 	wire_head_init(&record->head, sizeof(*record), FILES_NAME, 1);
@@ -98,22 +98,24 @@ VERIFIED_ONCE bool send_name(const struct call *call, const struct path *path, b
 	else
 		record->text[0] = '\0';
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
-	bpf_map_update_elem(&named, object, &one, BPF_ANY);
+	bpf_map_update_elem(&files_named, object, &one, BPF_ANY);
 	return true;
 }
 
 /* Usually the object is the same as in the previous call. */
-static __always_inline bool is_named(const struct call *call)
+static __always_inline bool files_is_named(const struct file_call *call)
 {
 	return call->named[0] == call->object[0] && call->named[1] == call->object[1] &&
-	       call->named_at == forgotten;
+	       call->named_at == files_forgotten;
 }
 
-static __always_inline void name(struct call *call, const struct path *path, bool has_text)
+static __always_inline void files_name(struct file_call *call, const struct path *path,
+				       bool has_text)
 {
-	__u32 now = forgotten; /* read it before the lookup, because it may change meanwhile */
+	__u32 now =
+		files_forgotten; /* read it before the lookup, because it may change meanwhile */
 
-	if (!send_name(call, path, has_text))
+	if (!files_send_name(call, path, has_text))
 		return;
 	call->named_at = now;
 	call->named[0] = call->object[0];
@@ -134,9 +136,12 @@ static __always_inline bool is_kept_in_files(__u32 mode)
 	}
 }
 
-/* False if there is no file, or one of a kind that is not counted. */
-static __always_inline bool take_file(struct call *call, struct task_struct *task, __s32 fd,
-				      bool any_kind)
+/*
+ * False if there is no file, or one of a kind that is not counted. Not inlined: 6.1 allows 512
+ * bytes of stack for all functions on a path together.
+ */
+static __noinline bool files_take_file(struct file_call *call, struct task_struct *task, __s32 fd,
+				       bool any_kind)
 {
 	struct file *file = file_of(task, fd);
 	struct file_facts facts;
@@ -151,19 +156,19 @@ static __always_inline bool take_file(struct call *call, struct task_struct *tas
 	call->object[1] = facts.device | (__u64)facts.generation << 32;
 	call->offset_bytes = facts.position;
 	call->place = facts.device;
-	if (!is_named(call)) {
+	if (!files_is_named(call)) {
 		BPF_CORE_READ_INTO(&path, file, f_path);
-		name(call, &path, false);
+		files_name(call, &path, false);
 	}
 	return true;
 }
 
-static __always_inline bool take_descriptor(struct call *call, struct task_struct *task,
-					    struct pt_regs *regs, __u32 shape)
+static __always_inline bool files_take_descriptor(struct file_call *call, struct task_struct *task,
+						  struct pt_regs *regs, __u32 shape)
 {
 	__s32 fd = shape == FILES_SECOND_FD ? regs->ARCH_ARG2 : regs->ARCH_ARG1;
 
-	if (!take_file(call, task, fd, false))
+	if (!files_take_file(call, task, fd, false))
 		return false;
 	call->asked_bytes = 0;
 	switch (shape) {
@@ -195,15 +200,15 @@ static __always_inline bool take_descriptor(struct call *call, struct task_struc
 
 /* --- paths ---------------------------------------------------------------------------------- */
 
-static __always_inline __u64 mix(__u64 hash, __u64 value)
+static __always_inline __u64 files_mix(__u64 hash, __u64 value)
 {
 	hash = (hash ^ value) * 0xff51afd7ed558ccdULL;
 	return hash ^ hash >> 33;
 }
 
-VERIFIED_ONCE __u64 hash_text(const struct call *call, __u32 length, __u64 hash)
+VERIFIED_ONCE __u64 files_hash_text(const struct file_call *call, __u32 length, __u64 hash)
 {
-	if (!call)
+	if (!is_on(SIGNAL_files) || !call)
 		return hash;
 	for (__u32 i = 0; i < FILES_TEXT_BYTES / sizeof(__u64); i++) {
 		__u64 word = call->text[i];
@@ -213,30 +218,30 @@ VERIFIED_ONCE __u64 hash_text(const struct call *call, __u32 length, __u64 hash)
 			break;
 		if (left < sizeof(word)) /* the remaining bytes are from an earlier text */
 			word &= (1ULL << left * 8) - 1;
-		hash = mix(hash, word);
+		hash = files_mix(hash, word);
 	}
 	return hash;
 }
 
 /* Identifies a path by its text and by the directory where it starts. */
-VERIFIED_ONCE int take_text(struct call *call, __s32 fd, __u32 length)
+VERIFIED_ONCE int files_take_text(struct file_call *call, __s32 fd, __u32 length)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct path path = {};
 	struct inode *inode;
 	__u64 hash = 1;
 
-	if (!call)
+	if (!is_on(SIGNAL_files) || !call)
 		return 0;
 	if (*(char *)call->text != '/' && find_directory(task, fd, &path)) {
 		inode = BPF_CORE_READ(path.dentry, d_inode);
-		hash = mix(BPF_CORE_READ(inode, i_ino), BPF_CORE_READ(inode, i_generation));
-		hash = mix(hash, BPF_CORE_READ(inode, i_sb, s_dev));
+		hash = files_mix(BPF_CORE_READ(inode, i_ino), BPF_CORE_READ(inode, i_generation));
+		hash = files_mix(hash, BPF_CORE_READ(inode, i_sb, s_dev));
 	}
-	call->object[0] = hash_text(call, length, hash);
+	call->object[0] = files_hash_text(call, length, hash);
 	call->object[1] = FILES_BY_PATH;
-	if (!is_named(call))
-		name(call, &path, true);
+	if (!files_is_named(call))
+		files_name(call, &path, true);
 	return 0;
 }
 
@@ -263,8 +268,9 @@ static __always_inline __u32 place_in_result(struct pt_regs *regs, __u32 result)
 /*
  * Fills in a call with a path, on its return. False if the file is of a kind that is not counted.
  */
-static __always_inline bool take_path(struct call *call, struct task_struct *task,
-				      struct pt_regs *regs, __u32 shape, __u32 result, long ret)
+static __always_inline bool files_take_path(struct file_call *call, struct task_struct *task,
+					    struct pt_regs *regs, __u32 shape, __u32 result,
+					    long ret)
 {
 	__u64 address = shape == FILES_PATH ? regs->ARCH_ARG1 : regs->ARCH_ARG2;
 	__s32 fd = shape == FILES_PATH ? AT_FDCWD : (__s32)regs->ARCH_ARG1;
@@ -274,7 +280,7 @@ static __always_inline bool take_path(struct call *call, struct task_struct *tas
 	call->place = 0;
 	call->object[0] = call->object[1] = 0;
 	if (result == FILES_OPENED && ret >= 0) {
-		take_file(call, task, ret, true);
+		files_take_file(call, task, ret, true);
 		call->offset_bytes = FILES_NO_OFFSET;
 		return true;
 	}
@@ -285,13 +291,13 @@ static __always_inline bool take_path(struct call *call, struct task_struct *tas
 	 * 6.1 returns a length of 0, and 6.12 counts the NUL.
 	 */
 	if (!address || length == 0 || length == 1) {
-		bool counts = take_file(call, task, fd, false);
+		bool counts = files_take_file(call, task, fd, false);
 
 		call->offset_bytes = FILES_NO_OFFSET;
 		return counts;
 	}
 	if (length > 0)
-		take_text(call, fd, length);
+		files_take_text(call, fd, length);
 	if (!ret)
 		call->place = place_in_result(regs, result);
 	return true;
@@ -299,43 +305,59 @@ static __always_inline bool take_path(struct call *call, struct task_struct *tas
 
 /* --- begin and end -------------------------------------------------------------------------- */
 
-static __always_inline int begins(struct pt_regs *regs, __u64 nr)
+/* Whether the call is one of those that are counted. Most calls are not, and cost no more. */
+static __always_inline bool files_has(__u64 nr)
+{
+	return nr < FILES_SYSCALLS && files_calls.of[nr].operation;
+}
+
+/* By mask, because the verifier of 6.1 forgets a comparison when it saves a register. */
+static __always_inline const volatile struct files_call *files_kind(__u64 nr)
+{
+	return &files_calls.of[nr & (FILES_SYSCALLS - 1)];
+}
+
+/* Notes a call that begins. Returns when it began, after the work here; 0: it is not counted. */
+VERIFIED_ONCE __u64 files_begins(const struct identity *who, __u64 nr)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct identity who;
-	struct call *call;
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	struct file_call *call;
 	__u32 shape;
 
-	if (nr >= FILES_SYSCALLS || !calls.of[nr].operation || is_32bit(task))
+	if (!is_on(SIGNAL_files) || !who || !is_recorded(SIGNAL_files, who))
 		return 0;
-	if (!is_wanted(task, &who))
-		return 0;
-	call = bpf_task_storage_get(&in_flight, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	call = bpf_task_storage_get(&files_in_flight, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!call) {
-		__sync_fetch_and_add(&series.unpaired, 1);
+		__sync_fetch_and_add(&series[SIGNAL_files].unpaired, 1);
 		return 0;
 	}
 	if (call->begin_ns) { /* the syscall number changed before the return */
-		__sync_fetch_and_add(&series.unpaired, 1);
+		__sync_fetch_and_add(&series[SIGNAL_files].unpaired, 1);
 		call->begin_ns = 0;
 	}
-	shape = calls.of[nr].shape;
-	if (shape < FILES_PATH && !take_descriptor(call, task, regs, shape))
+	shape = files_kind(nr)->shape;
+	if (shape < FILES_PATH && !files_take_descriptor(call, task, regs, shape))
 		return 0;
-	call->thread = who.id;
 	call->missed_pages = 0;
-	call->may_miss = calls.of[nr].may_miss;
+	call->may_miss = files_kind(nr)->may_miss;
 	call->begin_ns = bpf_ktime_get_ns();
-	return 0;
+	return call->begin_ns;
 }
 
-static __always_inline void send_slow(const struct call *call, const struct series_key *key,
-				      const __u64 values[SERIES_USED])
+static __always_inline __u64 files_sys_enter(const struct identity *who, __u64 nr)
 {
-	struct files_slow_record *record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
+	return files_has(nr) ? files_begins(who, nr) : 0;
+}
+
+static __always_inline void files_send_slow(const struct file_call *call,
+					    const struct series_key *key,
+					    const __u64 values[files_values])
+{
+	struct files_slow_record *record = bpf_ringbuf_reserve(&files_ring, sizeof(*record), 0);
 
 	if (!record) {
-		count_lost(LOST_RING_FULL);
+		COUNT_LOST(files, LOST_RING_FULL);
 		return;
 	}
 	*record = (struct files_slow_record) {
@@ -355,16 +377,13 @@ static __always_inline void send_slow(const struct call *call, const struct seri
 }
 
 /* Counts a call of a thread without an entry: it was already in the call when recording started. */
-static __always_inline void count_unpaired(struct pt_regs *regs, struct task_struct *task,
-					   __u32 shape)
+static __always_inline void files_count_unpaired(struct pt_regs *regs, struct task_struct *task,
+						 __u32 shape)
 {
-	struct identity who;
 	struct file *file;
 	__u64 inode;
 	__u32 mode;
 
-	if (!is_wanted(task, &who))
-		return;
 	if (shape < FILES_PATH) {
 		file = file_of(task, shape == FILES_SECOND_FD ? regs->ARCH_ARG2 : regs->ARCH_ARG1);
 		if (!file)
@@ -373,104 +392,79 @@ static __always_inline void count_unpaired(struct pt_regs *regs, struct task_str
 		if (!is_kept_in_files(mode))
 			return;
 	}
-	__sync_fetch_and_add(&series.unpaired, 1);
+	__sync_fetch_and_add(&series[SIGNAL_files].unpaired, 1);
 }
 
-static __always_inline int ends(struct pt_regs *regs, long ret)
+/* Adds a call whose file is known. A function of its own, to share the stack with what finds it. */
+static __noinline int files_count(const struct file_call *call, __u64 thread, __u64 nr, long ret,
+				  __u64 ns)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	__u64 values[SERIES_USED], nr = syscall_of(regs);
-	struct series_key key = {};
-	__u32 shape, result;
-	struct call *call;
+	__u64 values[files_values] = { ns, call->asked_bytes, 0, call->missed_pages };
+	struct series_key key = {
+		.thread = thread,
+		.object = { call->object[0], call->object[1] },
+		.place = call->place,
+		/* An interrupted call counts as EINTR, whether it is restarted or not. */
+		.error = is_broken_off(ret) ? EINTR : errno_in(ret),
+	};
 
-	if (nr >= FILES_SYSCALLS || !calls.of[nr].operation || is_32bit(task))
-		return 0;
-	shape = calls.of[nr].shape;
-	result = calls.of[nr].result;
-	call = bpf_task_storage_get(&in_flight, task, NULL, 0);
-	if (!call) {
-		count_unpaired(regs, task, shape);
-		return 0;
-	}
-	if (!call->begin_ns || !series.enabled)
-		return 0;
-	values[0] = end_of_call(task) - call->begin_ns;
-	call->begin_ns = 0;
-	if (shape >= FILES_PATH && !take_path(call, task, regs, shape, result, ret))
-		return 0;
-	values[1] = call->asked_bytes;
-	values[2] = result == FILES_BYTES && ret > 0 ? ret : 0;
-	values[3] = call->missed_pages;
-	key.thread = call->thread;
-	key.object[0] = call->object[0];
-	key.object[1] = call->object[1];
-	key.place = call->place;
-	key.operation = calls.of[nr].operation;
-	/* An interrupted call counts as EINTR, whether it is restarted or not. */
-	key.error = is_broken_off(ret) ? EINTR : errno_in(ret);
-	series_add_own(&key, values);
-	if (series_is_slow(values[0]))
-		send_slow(call, &key, values);
+	key.operation = files_kind(nr)->operation;
+	if (files_kind(nr)->result == FILES_BYTES && ret > 0)
+		values[2] = ret;
+	series_add_own(SERIES(files), &key, values);
+	if (series_is_slow(SERIES(files), ns))
+		files_send_slow(call, &key, values);
 	return 0;
 }
 
-/*
- * The context depends on the kind of hook. bpf_task_pt_regs() gives the same registers for all
- * kinds, as a pointer that the verifier trusts.
- */
-#define CURRENT_REGS() ((struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf()))
-
-SEC("tp_btf/sys_enter")
-int BPF_PROG(on_enter_btf, struct pt_regs *regs, long id)
+/* Counts a call that ended at `now`. Returns whether it did. */
+VERIFIED_ONCE bool files_ends(const struct identity *who, __u64 nr, long ret, __u64 now)
 {
-	return begins(regs, id);
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	struct file_call *call;
+	__u32 shape;
+	__u64 ns;
+
+	if (!is_on(SIGNAL_files) || !who || !is_recorded(SIGNAL_files, who))
+		return false;
+	shape = files_kind(nr)->shape;
+	call = bpf_task_storage_get(&files_in_flight, task, NULL, 0);
+	if (!call) {
+		files_count_unpaired(regs, task, shape);
+		return false;
+	}
+	if (!call->begin_ns)
+		return false;
+	ns = now - call->begin_ns;
+	call->begin_ns = 0;
+	if (shape < FILES_PATH ||
+	    files_take_path(call, task, regs, shape, files_kind(nr)->result, ret))
+		files_count(call, who->id, nr, ret, ns);
+	return true;
 }
 
-SEC("raw_tp/sys_enter")
-int BPF_PROG(on_enter_raw, struct pt_regs *regs, long id)
+static __always_inline bool files_sys_exit(const struct identity *who, __u64 nr, long ret,
+					   __u64 now)
 {
-	return begins(CURRENT_REGS(), id);
-}
-
-SEC("tp/raw_syscalls/sys_enter")
-int on_enter_tp(struct trace_event_raw_sys_enter *ctx)
-{
-	return begins(CURRENT_REGS(), BPF_CORE_READ(ctx, id));
-}
-
-SEC("tp_btf/sys_exit")
-int BPF_PROG(on_exit_btf, struct pt_regs *regs, long ret)
-{
-	return ends(regs, ret);
-}
-
-SEC("raw_tp/sys_exit")
-int BPF_PROG(on_exit_raw, struct pt_regs *regs, long ret)
-{
-	return ends(CURRENT_REGS(), ret);
-}
-
-SEC("tp/raw_syscalls/sys_exit")
-int on_exit_tp(struct trace_event_raw_sys_exit *ctx)
-{
-	return ends(CURRENT_REGS(), BPF_CORE_READ(ctx, ret));
+	return files_has(nr) && files_ends(who, nr, ret, now);
 }
 
 /* --- the page cache ------------------------------------------------------------------------- */
 
 /* The current call of the thread, if it reads. A write creates pages, so these are not misses. */
-static __always_inline struct call *reading(void)
+static __always_inline struct file_call *files_reading(void)
 {
-	struct call *call = bpf_task_storage_get(&in_flight, bpf_get_current_task_btf(), NULL, 0);
+	struct file_call *call =
+		bpf_task_storage_get(&files_in_flight, bpf_get_current_task_btf(), NULL, 0);
 
 	return call && call->begin_ns && call->may_miss ? call : NULL;
 }
 
 SEC("tp_btf/mm_filemap_add_to_page_cache")
-int BPF_PROG(on_page_btf, struct folio *folio)
+int BPF_PROG(files_on_page_btf, struct folio *folio)
 {
-	struct call *call = reading();
+	struct file_call *call = is_on(SIGNAL_files) ? files_reading() : NULL;
 
 	if (call)
 		call->missed_pages += pages_in(folio);
@@ -478,9 +472,9 @@ int BPF_PROG(on_page_btf, struct folio *folio)
 }
 
 SEC("raw_tp/mm_filemap_add_to_page_cache")
-int BPF_PROG(on_page_raw, struct folio *folio)
+int BPF_PROG(files_on_page_raw, struct folio *folio)
 {
-	struct call *call = reading();
+	struct file_call *call = is_on(SIGNAL_files) ? files_reading() : NULL;
 
 	if (call)
 		call->missed_pages += pages_in(folio);
@@ -488,9 +482,9 @@ int BPF_PROG(on_page_raw, struct folio *folio)
 }
 
 SEC("tp/filemap/mm_filemap_add_to_page_cache")
-int on_page_tp(struct trace_event_raw_mm_filemap_op_page_cache *ctx)
+int files_on_page_tp(struct trace_event_raw_mm_filemap_op_page_cache *ctx)
 {
-	struct call *call = reading();
+	struct file_call *call = is_on(SIGNAL_files) ? files_reading() : NULL;
 
 	if (call)
 		call->missed_pages += 1 << (BPF_CORE_READ(ctx, order) & 31);

@@ -17,22 +17,21 @@
  * Lifetimes are summed up by the thread that started the process: a shell that starts 5,000
  * programs is one row, which points to the cause.
  */
-#include "bpf/common.h"
-
-#define SERIES_USED 1
+#pragma once
 
 #include "bpf/identity.bpf.h"
 #include "signals/exec/exec.h"
 
 #define PF_FORKNOEXEC     0x00000040
-#define PF_KTHREAD        0x00200000
 #define SIGNAL_GROUP_EXIT 0x00000004
+
+SERIES_MAPS(exec, 1, 0, 8192);
 
 /* Room for some 3,000 processes; user space reads every 100 ms. */
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 2 * 1024 * 1024);
-} ring SEC(".maps");
+} exec_ring SEC(".maps");
 
 /* On main threads: the end of the process was reported. */
 struct {
@@ -40,7 +39,7 @@ struct {
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, int);
 	__type(value, __u32);
-} ended SEC(".maps");
+} exec_ended SEC(".maps");
 
 /* On main threads: when the process executed its current program. */
 struct {
@@ -48,12 +47,12 @@ struct {
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, int);
 	__type(value, __u64);
-} began SEC(".maps");
+} exec_began SEC(".maps");
 
 /* The ledger's entry of a thread of the target; false if there is none. */
-static __always_inline bool identify(struct task_struct *task, struct identity *ret)
+static __always_inline bool exec_identify(struct task_struct *task, struct identity *ret)
 {
-	struct identity *identity = bpf_task_storage_get(&threads, task, NULL, 0);
+	struct identity *identity = identity_of(task);
 
 	*ret = (struct identity) {};
 	if (!identity || identity->flags & IDENTITY_OUTSIDE)
@@ -66,9 +65,9 @@ static __always_inline bool identify(struct task_struct *task, struct identity *
  * If the ledger does not know the parent, use the kernel's pid, provided that it is valid in our
  * pid namespace.
  */
-static __always_inline void describe(struct exec_process *process, struct task_struct *leader,
-				     const struct identity *who, struct task_struct *parent,
-				     const struct identity *starter)
+static __always_inline void exec_describe(struct exec_process *process, struct task_struct *leader,
+					  const struct identity *who, struct task_struct *parent,
+					  const struct identity *starter)
 {
 	__u32 pid = leader->tgid;
 
@@ -81,7 +80,7 @@ static __always_inline void describe(struct exec_process *process, struct task_s
 	BPF_CORE_READ_STR_INTO(&process->parent_comm, parent, comm);
 }
 
-static __always_inline void take_args(struct exec_started *record, struct task_struct *task)
+static __always_inline void exec_take_args(struct exec_started *record, struct task_struct *task)
 {
 	struct mm_struct *mm = task->mm;
 	unsigned long start = mm->arg_start, all = mm->arg_end - start;
@@ -94,33 +93,34 @@ static __always_inline void take_args(struct exec_started *record, struct task_s
 	record->args_kept = bpf_probe_read_user(record->args, size, (void *)start) ? 0 : size;
 }
 
-static __always_inline int started(const char *file)
+/* The current thread has executed the program `file`, a pointer into kernel memory. */
+VERIFIED_ONCE int exec_starts(__u64 file)
 {
 	struct task_struct *task = bpf_get_current_task_btf(), *parent;
 	__u64 now = bpf_ktime_get_ns(), *since;
 	struct identity who, starter;
 	struct exec_started *record;
 
-	if (!is_wanted(task, &who))
+	if (!is_on(SIGNAL_exec) || !is_wanted_by(SIGNAL_exec, task, &who))
 		return 0;
 	/* After execve, the calling thread is the main thread. */
-	since = bpf_task_storage_get(&began, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	since = bpf_task_storage_get(&exec_began, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (since)
 		*since = now;
 	else
-		count_lost(LOST_NO_STORAGE);
-	record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
+		COUNT_LOST(exec, LOST_NO_STORAGE);
+	record = bpf_ringbuf_reserve(&exec_ring, sizeof(*record), 0);
 	if (!record) {
-		count_lost(LOST_RING_FULL);
+		COUNT_LOST(exec, LOST_RING_FULL);
 		return 0;
 	}
 	wire_head_at(&record->head, sizeof(*record), EXEC_STARTED, 2, now);
 	parent = task->real_parent;
-	identify(parent, &starter);
-	describe(&record->process, task, &who, parent, &starter);
-	if (bpf_probe_read_kernel_str(record->file, sizeof(record->file), file) < 0)
+	exec_identify(parent, &starter);
+	exec_describe(&record->process, task, &who, parent, &starter);
+	if (bpf_probe_read_kernel_str(record->file, sizeof(record->file), (void *)file) < 0)
 		record->file[0] = '\0';
-	take_args(record, task);
+	exec_take_args(record, task);
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 	return 0;
 }
@@ -130,27 +130,28 @@ static __always_inline int started(const char *file)
  * one; it looks for the mark of another thread, which was created before that thread was gone. If
  * there is no memory for the mark, the end may be reported twice, but never lost.
  */
-static __always_inline bool is_first(struct task_struct *leader)
+static __always_inline bool exec_is_first(struct task_struct *leader)
 {
 	bool is_alone = leader->signal->nr_threads == 1;
-	__u32 *mark = bpf_task_storage_get(&ended, leader, NULL,
+	__u32 *mark = bpf_task_storage_get(&exec_ended, leader, NULL,
 					   is_alone ? 0 : BPF_LOCAL_STORAGE_GET_F_CREATE);
 
 	/* Creating it fails if another thread creates it at the same time. */
 	if (!mark && !is_alone)
-		mark = bpf_task_storage_get(&ended, leader, NULL, 0);
+		mark = bpf_task_storage_get(&exec_ended, leader, NULL, 0);
 	return !mark || !__sync_lock_test_and_set(mark, 1);
 }
 
 /* The same rule as in wait_task_zombie(). */
-static __always_inline __u32 exit_code(struct task_struct *leader)
+static __always_inline __u32 exec_exit_code(struct task_struct *leader)
 {
 	struct signal_struct *signal = leader->signal;
 
 	return signal->flags & SIGNAL_GROUP_EXIT ? signal->group_exit_code : leader->exit_code;
 }
 
-static __always_inline int exits(void)
+/* The current thread exits. */
+VERIFIED_ONCE int exec_exits(void)
 {
 	struct task_struct *task = bpf_get_current_task_btf(), *leader, *parent;
 	struct identity who, main, starter;
@@ -158,70 +159,33 @@ static __always_inline int exits(void)
 	struct exec_ended *record;
 	__u64 now, *since, lifetime_ns;
 
-	if (!is_wanted(task, &who) || task->signal->live.counter || task->flags & PF_KTHREAD)
+	if (!is_on(SIGNAL_exec) || !is_wanted_by(SIGNAL_exec, task, &who) ||
+	    task->signal->live.counter || task->flags & PF_KTHREAD)
 		return 0;
 	leader = task->group_leader;
-	if (!is_first(leader))
+	if (!exec_is_first(leader))
 		return 0;
 	now = bpf_ktime_get_ns();
 	lifetime_ns = now - leader->start_time;
-	since = bpf_task_storage_get(&began, leader, NULL, 0);
+	since = bpf_task_storage_get(&exec_began, leader, NULL, 0);
 	if (since)
 		lifetime_ns = now - *since;
 	parent = leader->real_parent;
-	identify(parent, &starter);
+	exec_identify(parent, &starter);
 	key.thread = starter.id;
-	series_add(&key, &lifetime_ns);
-	record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
+	series_add(SERIES(exec), &key, &lifetime_ns);
+	record = bpf_ringbuf_reserve(&exec_ring, sizeof(*record), 0);
 	if (!record) {
-		count_lost(LOST_RING_FULL);
+		COUNT_LOST(exec, LOST_RING_FULL);
 		return 0;
 	}
 	wire_head_at(&record->head, sizeof(*record), EXEC_ENDED, 2, now);
-	if (!identify(leader, &main))
+	if (!exec_identify(leader, &main))
 		main = who;
-	describe(&record->process, leader, &main, parent, &starter);
+	exec_describe(&record->process, leader, &main, parent, &starter);
 	record->lifetime_ns = lifetime_ns;
-	record->code = exit_code(leader);
+	record->code = exec_exit_code(leader);
 	record->forked = !!(leader->flags & PF_FORKNOEXEC);
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 	return 0;
-}
-
-SEC("tp_btf/sched_process_exec")
-int BPF_PROG(on_exec_btf, struct task_struct *task, pid_t old_pid, struct linux_binprm *bprm)
-{
-	return started(bprm->filename);
-}
-
-SEC("raw_tp/sched_process_exec")
-int BPF_PROG(on_exec_raw, struct task_struct *task, pid_t old_pid, struct linux_binprm *bprm)
-{
-	return started(BPF_CORE_READ(bprm, filename));
-}
-
-SEC("tp/sched/sched_process_exec")
-int on_exec_tp(struct trace_event_raw_sched_process_exec *ctx)
-{
-	__u32 at = BPF_CORE_READ(ctx, __data_loc_filename) & 0xffff;
-
-	return started((const char *)ctx + at);
-}
-
-SEC("tp_btf/sched_process_exit")
-int BPF_PROG(on_exit_btf)
-{
-	return exits();
-}
-
-SEC("raw_tp/sched_process_exit")
-int BPF_PROG(on_exit_raw)
-{
-	return exits();
-}
-
-SEC("tp/sched/sched_process_exit")
-int on_exit_tp(void *ctx)
-{
-	return exits();
 }

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Which parts of the kernel half are on. The switches are constants, so the verifier does not look
+ * at a part that is off, and the kernel removes its code.
+ */
+#pragma once
+
+#include "bpf/common.h"
+#include "bpf/parts.h"
+
+const volatile bool with_signal[SIGNAL_COUNT];
+/* For tests: 1 + the number of a signal whose part this kernel is to refuse. */
+const volatile __u32 refused_signal;
+
+/*
+ * Every function that the verifier checks by itself (VERIFIED_ONCE) asks this first, and so does
+ * every program of a signal.
+ */
+static __always_inline bool is_on(enum signal_number number)
+{
+	if (!with_signal[number])
+		return false;
+	if (refused_signal == number + 1)
+		asm volatile("r0 = *(u64 *)(r10 + 8)" ::: "r0"); /* outside of the stack */
+	return true;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The kernel half is one object: if the kernel refuses the part of one signal, the others run. */
+#include "../harness.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "bpf/parts.h"
+#include "ledger.h"
+
+#define NAME(name) #name,
+static const char *const names[] = { EACH_SIGNAL(NAME) };
+
+/* Whether the recording says that it went without the signal. */
+static bool is_missing(json_t *report, const char *signal)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "%s_missing", signal);
+	return json_object_get(json_object_get(report, "quality"), name);
+}
+
+/* Each signal that runs has its hooks in the recording. */
+static size_t hooks_of(json_t *report, const char *signal)
+{
+	size_t i, count = 0;
+	json_t *hook;
+
+	json_array_foreach (json_object_get(report, "hooks"), i, hook) {
+		const char *name = json_string_value(json_object_get(hook, "signal"));
+
+		count += name && !strcmp(name, signal) &&
+			 json_is_string(json_object_get(hook, "kind"));
+	}
+	return count;
+}
+
+static void a_part_that_is_refused_costs_only_itself(void **state)
+{
+	for (int refused = 0; refused < SIGNAL_COUNT; refused++) {
+		json_t *log, *report;
+		char number[16];
+
+		snprintf(number, sizeof(number), "%d", refused + 1);
+		setenv("GAPLESS_TEST_REFUSE", number, 1);
+		report = trial__record(ARGS("--signals", "all"), WORKLOAD("split", "100"), &log);
+		unsetenv("GAPLESS_TEST_REFUSE");
+		assert_closes(report);
+		for (int i = 0; i < SIGNAL_COUNT; i++) {
+			if (is_missing(report, names[i]) != (i == refused) ||
+			    !hooks_of(report, names[i]) != (i == refused))
+				fail_msg("'%s' with '%s' refused", names[i], names[refused]);
+		}
+		json_decref(report);
+		json_decref(log);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_part_that_is_refused_costs_only_itself),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
