@@ -128,7 +128,7 @@ int ledger__open(const struct ledger_options *options, struct features *features
 	ledger->buffer = malloc(READ_BYTES);
 	if (!ledger->buffer)
 		return -ENOMEM;
-	err = load__kernel_half(ledger, options, features);
+	err = parts__load(ledger, options, features);
 	if (err)
 		return err;
 	err = fill_targets(ledger, options);

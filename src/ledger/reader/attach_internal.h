@@ -28,7 +28,7 @@ struct ledger {
 	uint64_t tick_ns, seed;
 	uint64_t rate_ns, rate_drawn, rate_left; /* time and counts at the last rate check */
 	uint64_t rate_paths[LEDGER_PATH_STREAMS];
-	bool shares_calls; /* the signal "syscalls" is on */
+	bool shares_calls;  /* the signal "syscalls" is on */
 	bool by_user;       /* threads are chosen by their user */
 	uint64_t seeded_ns; /* last seeding after the start */
 	int cpus;
@@ -40,8 +40,8 @@ struct ledger {
 };
 
 /* Loads the kernel half. Logs; returns -errno. */
-int load__kernel_half(struct ledger *ledger, const struct ledger_options *options,
-		      struct features *features);
+int parts__load(struct ledger *ledger, const struct ledger_options *options,
+		struct features *features);
 
 /* All parts, except those that are impossible here. Arrays of parts end with a NULL signal. */
 void parts__switch_all(struct part *parts, bool on);

@@ -278,8 +278,8 @@ static int load_one_by_one(struct ledger *ledger, const struct ledger_options *o
 	return err;
 }
 
-int load__kernel_half(struct ledger *ledger, const struct ledger_options *options,
-		      struct features *features)
+int parts__load(struct ledger *ledger, const struct ledger_options *options,
+		struct features *features)
 {
 	struct part none = {};
 	struct ledger_options all = *options;
