@@ -3,10 +3,13 @@
 # shellcheck disable=SC2154 # the caller sets gapless, rounds, seconds and work
 # Functions that the benchmarks share. Base and measured rounds alternate; see tests/bench/ledger.
 
-# median: reads numbers from stdin, one per line, and prints "median (smallest–largest)".
+# median: reads numbers from stdin, one per line, and prints "median (smallest–largest)", with $decimals decimals.
 median()
 {
-	sort -g | awk '{ v[NR] = $1 } END { if (NR) printf "%.2f (%.2f–%.2f)", v[int((NR + 1) / 2)], v[1], v[NR]; else printf "-" }'
+	sort -g | awk -v form="%.${decimals:-2}f" '
+		function show(x) { x = sprintf(form, x); return x + 0 ? x : substr(x, index(x, "0")) } # not -0
+		{ v[NR] = $1 }
+		END { printf NR ? show((v[int((NR + 1) / 2)] + v[int(NR / 2) + 1]) / 2) " (" show(v[1]) "–" show(v[NR]) ")" : "-" }'
 }
 
 # report_loop NAME UNIT VARIANT…: prints the table of one loop, from $work/NAME.VARIANT.
@@ -54,12 +57,13 @@ cpu_ns()
 	read -r ns _ <"/proc/$1/schedstat" && echo "$ns"
 }
 
+# Starts nginx with one worker on CPU 0; $server and $worker are their pids. $location says how it answers.
 start_nginx()
 {
 	mkdir -p "$work/nginx/logs"
 	printf '%s\n' 'worker_processes 1; worker_cpu_affinity 01; error_log stderr crit; pid logs/pid;' \
 		'events { worker_connections 512; }' \
-		'http { access_log off; server { listen 127.0.0.1:18080; location / { return 200 "hello\n"; } } }' \
+		"http { access_log off; server { listen 127.0.0.1:18080; location / { ${location:-return 200 \"hello\n\";} } } }" \
 		>"$work/nginx/conf"
 	nginx -p "$work/nginx" -c conf -g 'daemon off;' 2>"$work/nginx/err" &
 	server=$!

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* floor COMMAND ARGUMENT…: runs a command under the programs of floor.bpf.c. */
+/*
+ * floor [--empty] COMMAND ARGUMENT…: runs a command under the programs of floor.bpf.c. With
+ * --empty, they do not read the clock.
+ */
 #include <stdio.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -8,12 +12,17 @@
 
 int main(int argc, char **argv)
 {
-	struct floor_bpf *skeleton = floor_bpf__open_and_load();
+	struct floor_bpf *skeleton = floor_bpf__open();
 	int status = 0;
 	pid_t child;
 
-	if (argc < 2 || !skeleton || floor_bpf__attach(skeleton)) {
-		fprintf(stderr, "usage: floor COMMAND ARGUMENT… (as root)\n");
+	if (skeleton && argc > 1 && !strcmp(argv[1], "--empty")) {
+		skeleton->rodata->with_clock = 0;
+		argv++;
+		argc--;
+	}
+	if (argc < 2 || !skeleton || floor_bpf__load(skeleton) || floor_bpf__attach(skeleton)) {
+		fprintf(stderr, "usage: floor [--empty] COMMAND ARGUMENT… (as root)\n");
 		return 2;
 	}
 	child = fork();
