@@ -166,7 +166,7 @@ versions()
 	postgres --version
 	perf --version
 	bpftrace --version
-	strace --version | head -n 1
+	strace --version | sed -n '1s/-- version //p'
 }
 
 section()
@@ -236,7 +236,7 @@ $(section postgres)
 ## At half load
 
 A server in production is rarely saturated. Here the clients send half of what the server can do, at a fixed rate, with and without
-\`gapless record\`. A latency begins when its operation was due, not when it was sent. The CPU is busier than half: a
+\`gapless record\`. A latency begins when its operation was due, not when it was sent. The CPU can be busier than half: a
 server that is not saturated sleeps between operations, and each wakeup costs. For the same reason the points can be fewer than the
 cost of the hooks: a server that takes longer sleeps less often.
 
