@@ -75,6 +75,19 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long id)
 	return 0;
 }
 
+/* Not inlined: 6.1 allows 512 bytes of stack for all functions on a path together. */
+VERIFIED_ONCE int count_ended(struct thread *thread, long ret, __u64 now, bool same_image)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
+
+	if (!thread)
+		return 0;
+	if (thread->nr >= 0 && has_spoken(thread, ret))
+		call_spoke(thread, ret);
+	call_ends(thread, now, ret, regs->ARCH_SP, same_image);
+	return 0;
+}
+
 SEC("tp_btf/sys_exit")
 int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 {
@@ -102,9 +115,7 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 	now = bpf_ktime_get_ns();
 	if (is_over(now))
 		return 0;
-	if (thread->nr >= 0 && has_spoken(thread, ret))
-		call_spoke(thread, ret);
-	call_ends(thread, now, ret, regs->ARCH_SP, same_image);
+	count_ended(thread, ret, now, same_image);
 	now = parts_at_exit(thread, thread->nr < 0 ? syscall_in(current, regs) : thread->nr, ret,
 			    now);
 	crosses(thread, SLOT_RUN_KERNEL, SLOT_RUN_USER, now);
