@@ -13,8 +13,9 @@ const volatile bool with_signal[SIGNAL_COUNT];
 const volatile __u32 refused_signal;
 
 /*
- * Every function that the verifier checks by itself (VERIFIED_ONCE) asks this first, and so does
- * every program of a signal.
+ * Every function of a part that the verifier checks by itself (VERIFIED_ONCE) asks this first, and
+ * so does at least one program of each signal, for the test. Programs of a signal that is off are
+ * not loaded.
  */
 static __always_inline bool is_on(enum signal_number number)
 {

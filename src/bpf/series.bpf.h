@@ -30,8 +30,8 @@ struct series_maps {
 };
 
 /*
- * `values`: how many values the events have, 1 to SERIES_VALUES. `plain`: a bit for each value that
- * needs no histogram. `most`: the maximum number of sums.
+ * `count`: how many values the events have, 1 to SERIES_VALUES. `plain_values`: a bit for each
+ * value that needs no histogram. `most`: the maximum number of sums.
  */
 #define SERIES_MAPS(name, count, plain_values, most)                                               \
 	enum { name##_values = (count), name##_plain = (plain_values) };                           \

@@ -66,9 +66,10 @@ int BPF_PROG(on_exit, struct task_struct *task)
 #define PART(name)                                                                                 \
 	if (is_on(SIGNAL_##name))                                                                  \
 		name##_exits();
-	AT_sched_process_exit(PART)
+	AT_sched_process_exit(PART);
 #undef PART
-		if (!thread) return 0;
+	if (!thread)
+		return 0;
 	now = bpf_ktime_get_ns();
 	if (is_over(now))
 		return 0;
@@ -118,9 +119,9 @@ int BPF_PROG(on_exec, struct task_struct *task, pid_t old_pid, struct linux_binp
 #define PART(name)                                                                                 \
 	if (is_on(SIGNAL_##name))                                                                  \
 		name##_starts((__u64)BPF_CORE_READ(bprm, filename));
-	AT_sched_process_exec(PART)
+	AT_sched_process_exec(PART);
 #undef PART
-		return 0;
+	return 0;
 }
 
 /* The tracepoint fires before the name changes, so check the new name, not task->comm. */

@@ -26,9 +26,9 @@ static __always_inline __u64 parts_at_enter(struct thread *thread, __u64 nr, __u
 		if (done_ns)                                                                       \
 			now = done_ns;                                                             \
 	}
-	AT_sys_enter(PART)
+	AT_sys_enter(PART);
 #undef PART
-		return now;
+	return now;
 }
 
 /* The number of the call that ends; LEDGER_32BIT_CALL if it is from the other table. */
@@ -46,9 +46,10 @@ static __always_inline __u64 parts_at_exit(struct thread *thread, __u64 nr, long
 #define PART(name)                                                                                 \
 	if (is_on(SIGNAL_##name))                                                                  \
 		has_worked |= name##_sys_exit(who, nr, ret, now);
-	AT_sys_exit(PART)
+	AT_sys_exit(PART);
 #undef PART
-		if (!has_worked) return now;
+	if (!has_worked)
+		return now;
 	done_ns = bpf_ktime_get_ns();
 	return is_over(done_ns) ? now : done_ns;
 }
@@ -132,9 +133,9 @@ int BPF_PROG(on_sock_send, struct sock *sk, int ret)
 #define PART(name)                                                                                 \
 	if (is_on(SIGNAL_##name))                                                                  \
 		name##_sock_send(sk, ret);
-	AT_sock_send_length(PART)
+	AT_sock_send_length(PART);
 #undef PART
-		return 0;
+	return 0;
 }
 
 SEC("tp_btf/sock_recv_length")
@@ -145,7 +146,7 @@ int BPF_PROG(on_sock_receive, struct sock *sk, int ret, int flags)
 #define PART(name)                                                                                 \
 	if (is_on(SIGNAL_##name))                                                                  \
 		name##_sock_receive(sk, ret, flags);
-	AT_sock_recv_length(PART)
+	AT_sock_recv_length(PART);
 #undef PART
-		return 0;
+	return 0;
 }
