@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -15,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -191,6 +193,24 @@ static void keep_only(int socket)
 	fcntl(SOCKET_FD, F_SETFD, FD_CLOEXEC);
 }
 
+/*
+ * Unmaps the rings and arrays of BPF programs. The helper has no use for them, and their pages
+ * would count as its memory too.
+ */
+static void unmap_bpf_maps(void)
+{
+	cleanup(fclose_p) FILE *maps = fopen("/proc/self/maps", "re");
+	cleanup(free_p) char *line = NULL;
+	uintptr_t start, end;
+	size_t size = 0;
+
+	while (maps && getline(&line, &size, maps) > 0)
+		if (strstr(line, " anon_inode:bpf-map") &&
+		    sscanf(line, "%" SCNxPTR "-%" SCNxPTR, &start, &end) == 2)
+			/* NOLINTNEXTLINE: maps has addresses as numbers. */
+			munmap((void *)start, end - start);
+}
+
 static bool answer_one(const struct helper_work *work)
 {
 	struct helper_parcel question = { .fd = -1 }, answer = { .fd = -1 };
@@ -227,6 +247,7 @@ static void help(const struct helper_work *work, int socket, pid_t parent)
 		_exit(0);
 	pthread_setname_np(pthread_self(), work->name);
 	keep_only(socket);
+	unmap_bpf_maps();
 	limit_memory(work->memory_bytes);
 	while (answer_one(work))
 		;

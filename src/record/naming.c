@@ -20,8 +20,10 @@
 #include "vocabulary/states.h"
 
 #define SAY_EVERY_NS UINT64_C(1000000000)
-/* Frames that are named at a time in live views, and the largest batch for one module. */
+/* Frames that are named at a time in live views. */
 #define SOME_FRAMES 256
+/* The largest batch for one module. Its tables are read once for each batch. */
+#define MOST_FRAMES 4096
 
 struct naming {
 	struct samples *samples;
@@ -180,14 +182,14 @@ static int name_batch(struct batch *batch, const uint64_t *addresses, size_t cou
 	return namer__ask(batch->naming->namer, &question, take_chain, batch);
 }
 
-/* Sorts by module, then in the order in which frames were first seen. */
+/* Sorts by module, then by address, so that each part of a file is read once. */
 static int compare_frames(const void *left, const void *right)
 {
 	const struct frame *a = *(struct frame *const *)left, *b = *(struct frame *const *)right;
 
 	if (a->code != b->code)
 		return a->code->id < b->code->id ? -1 : 1;
-	return a->id < b->id ? -1 : a->id > b->id;
+	return a->address < b->address ? -1 : a->address > b->address;
 }
 
 /* Logs progress at most once a second. */
@@ -220,7 +222,7 @@ static int name_frames(struct naming *naming, size_t count, uint64_t *said_ns)
 	for (size_t from = 0, to; from < count && !err; from = to) {
 		struct batch batch = { naming, frames + from };
 
-		for (to = from + 1; to < count && to < from + SOME_FRAMES; to++)
+		for (to = from + 1; to < count && to < from + MOST_FRAMES; to++)
 			if (frames[to]->code != frames[from]->code)
 				break;
 		err = name_batch(&batch, addresses + from, to - from);

@@ -19,6 +19,14 @@
 #define MOST_RANGES (1U << 24)
 /* Each byte of a line program can be a line, for which libdw needs 100 bytes. */
 #define MOST_LINE_BYTES (32UL << 20)
+/* What libdw needs for a byte of the line programs of compilers, and what must be left for others.
+ */
+#define LINE_BYTE_NEEDS 32
+#define LEAST_LEFT      (12UL << 20)
+
+/* Units, and look-ups, between two calls of image__drop_pages(). */
+#define DROP_UNITS 64
+#define DROP_FINDS 8
 
 /* The bytes of a section. */
 struct span {
@@ -26,27 +34,41 @@ struct span {
 };
 
 struct dwarf {
+	struct image *image;
+	const struct addresses *wanted;
 	Dwarf *dw;
 	struct image *shared; /* dwz's file, or NULL */
 	Dwarf *shared_dw;
 	struct span info, shared_info, lines;
 	struct unit *units;
 	size_t count;
-	struct rangemap ranges; /* values are indices into `units` */
+	struct rangemap ranges; /* of wanted addresses; values are indices into `units` */
 	uint32_t budget;        /* the number of ranges and functions that may still be read */
 	uint64_t line_budget;   /* the number of bytes of line programs that may still be read */
+	uint64_t line_bytes;    /* of the line programs that libdw has in memory */
+	uint64_t finds;         /* look-ups so far */
+	uint64_t without_lines; /* units whose line programs were too large */
 	struct map paths;       /* file name from libdw → path with the compilation directory */
 };
+
+/* Forgets all that refers to the memory of libdw. */
+static void close_units(struct dwarf *dwarf)
+{
+	map__free_values(&dwarf->paths);
+	for (size_t i = 0; i < dwarf->count; i++)
+		unit__reset(&dwarf->units[i]);
+	free(dwarf->units);
+	dwarf->units = NULL;
+	dwarf->count = 0;
+	dwarf->line_bytes = 0;
+	rangemap__release(&dwarf->ranges);
+}
 
 void dwarf__close(struct dwarf *dwarf)
 {
 	if (!dwarf)
 		return;
-	map__free_values(&dwarf->paths);
-	for (size_t i = 0; i < dwarf->count; i++)
-		unit__release(&dwarf->units[i]);
-	free(dwarf->units);
-	rangemap__release(&dwarf->ranges);
+	close_units(dwarf);
 	if (dwarf->dw)
 		dwarf_end(dwarf->dw);
 	if (dwarf->shared_dw)
@@ -69,7 +91,7 @@ static int add_unit(struct dwarf *dwarf, Dwarf_Die *die, const unsigned char *en
 	if (!unit)
 		return -ENOMEM;
 	*unit = (struct unit) { .die = *die, .end = end };
-	return unit__add_ranges(die, &dwarf->ranges, (uint32_t)(dwarf->count - 1), &dwarf->budget);
+	return 0;
 }
 
 /* By now libdw has decompressed the section if necessary. */
@@ -110,6 +132,8 @@ static int read_units(struct dwarf *dwarf)
 			       next < (Dwarf_Off)(info->end - info->start) ? info->start + next
 									   : info->end);
 		at = next;
+		if (dwarf->count % DROP_UNITS == 0)
+			image__drop_pages(dwarf->image);
 	}
 	return err == -ENOMEM ? err : 0;
 }
@@ -168,7 +192,7 @@ int dwarf__open(struct image *image, struct debug_finder *finder,
 	dwarf = calloc(1, sizeof(*dwarf));
 	if (!dwarf)
 		return -ENOMEM;
-	dwarf->budget = MOST_RANGES;
+	dwarf->image = image;
 	dwarf->line_budget = MOST_LINE_BYTES;
 	err = begin(image, &dwarf->dw);
 	if (!err)
@@ -178,12 +202,33 @@ int dwarf__open(struct image *image, struct debug_finder *finder,
 	dwarf->info = info_of(image);
 	dwarf->lines = span_of(image, ".debug_line", ".zdebug_line");
 	err = read_units(dwarf);
-	if (!err)
-		err = rangemap__seal(&dwarf->ranges);
 	if (err)
 		return err;
 	*ret = TAKE(dwarf);
 	return 0;
+}
+
+int dwarf__want(struct dwarf *dwarf, const struct addresses *wanted)
+{
+	int added = 0;
+
+	dwarf->wanted = wanted;
+	dwarf->budget = MOST_RANGES;
+	rangemap__release(&dwarf->ranges);
+	for (size_t i = 0; i < dwarf->count; i++)
+		unit__reset(&dwarf->units[i]);
+	for (size_t i = 0; i < dwarf->count && added >= 0; i++) {
+		added = unit__add_ranges(&dwarf->units[i].die, wanted, &dwarf->ranges, (uint32_t)i,
+					 &dwarf->budget);
+		if (i % DROP_UNITS == 0)
+			image__drop_pages(dwarf->image);
+	}
+	return added == -ENOMEM ? added : rangemap__seal(&dwarf->ranges);
+}
+
+uint64_t dwarf__without_lines(const struct dwarf *dwarf)
+{
+	return dwarf->without_lines;
 }
 
 static bool ends_inside(const struct span *span, const char *text)
@@ -227,10 +272,10 @@ static uint32_t number_of(Dwarf_Die *die, unsigned int name)
 }
 
 /*
- * Whether the budget allows to read the unit's line table, which libdw reads as a whole. The table
- * begins with its size: 4 bytes; or 0xffffffff, followed by 8 bytes.
+ * The size of the unit's line table, which libdw reads as a whole; 0: there is none. It is at the
+ * start of the table: 4 bytes; or 0xffffffff, followed by 8 bytes.
  */
-static bool spend_lines(struct dwarf *dwarf, Dwarf_Die *unit)
+static uint64_t line_bytes_of(const struct dwarf *dwarf, Dwarf_Die *unit)
 {
 	Dwarf_Attribute memory, *attribute = dwarf_attr(unit, DW_AT_stmt_list, &memory);
 	size_t left = (size_t)(dwarf->lines.end - dwarf->lines.start);
@@ -239,14 +284,30 @@ static bool spend_lines(struct dwarf *dwarf, Dwarf_Die *unit)
 	uint64_t long_size;
 
 	if (!attribute || dwarf_formudata(attribute, &at) || at > left || left - at < 12)
-		return false;
+		return 0;
 	memcpy(&size, dwarf->lines.start + at, sizeof(size));
 	memcpy(&long_size, dwarf->lines.start + at + sizeof(size), sizeof(long_size));
-	if (size != UINT32_MAX)
-		long_size = size;
-	if (long_size > dwarf->line_budget)
+	return size == UINT32_MAX ? long_size : size;
+}
+
+static bool has_room_for_lines(uint64_t bytes)
+{
+	return bytes <= MOST_LINE_BYTES && image__has_room(bytes * LINE_BYTE_NEEDS + LEAST_LEFT);
+}
+
+/* Whether the budgets allow to read the unit's line table. */
+static bool spend_lines(struct dwarf *dwarf, Dwarf_Die *unit)
+{
+	uint64_t bytes = line_bytes_of(dwarf, unit);
+
+	if (!bytes)
 		return false;
-	dwarf->line_budget -= long_size;
+	if (bytes > dwarf->line_budget || !has_room_for_lines(bytes)) {
+		dwarf->without_lines++;
+		return false;
+	}
+	dwarf->line_budget -= bytes;
+	dwarf->line_bytes += bytes;
 	return true;
 }
 
@@ -327,6 +388,54 @@ static void set_call(struct dwarf *dwarf, struct unit *unit, Dwarf_Die *inlined,
 			    dwarf_filesrc(files, number_of(inlined, DW_AT_call_file), NULL, NULL));
 }
 
+static void drop_pages(const struct dwarf *dwarf)
+{
+	image__drop_pages(dwarf->image);
+	if (dwarf->shared)
+		image__drop_pages(dwarf->shared);
+}
+
+/* libdw keeps all line tables that it has read. Only closing it frees them. */
+static int free_lines(struct dwarf *dwarf)
+{
+	int err;
+
+	close_units(dwarf);
+	dwarf_end(dwarf->dw);
+	dwarf->dw = dwarf_begin_elf(dwarf->image->elf, DWARF_C_READ, NULL);
+	if (!dwarf->dw)
+		return -ENOMEM;
+	if (dwarf->shared_dw)
+		dwarf_setalt(dwarf->dw, dwarf->shared_dw);
+	err = read_units(dwarf);
+	return err ? err : dwarf__want(dwarf, dwarf->wanted);
+}
+
+/* The unit of a wanted address, which is read; NULL: none. */
+static int find_unit(struct dwarf *dwarf, uint64_t address, struct unit **ret)
+{
+	struct unit *unit;
+	uint32_t index;
+	int err;
+
+	*ret = NULL;
+	if (!rangemap__find(&dwarf->ranges, address, &index))
+		return 0;
+	unit = &dwarf->units[index];
+	if (!unit->is_judged && dwarf->line_bytes &&
+	    !has_room_for_lines(line_bytes_of(dwarf, &unit->die))) {
+		err = free_lines(dwarf);
+		if (err || !rangemap__find(&dwarf->ranges, address, &index))
+			return err;
+		unit = &dwarf->units[index];
+	}
+	if (!unit->is_judged)
+		unit->has_lines = spend_lines(dwarf, &unit->die);
+	unit->is_judged = true;
+	*ret = unit;
+	return unit__read_functions(unit, dwarf->wanted, dwarf->image, &dwarf->budget);
+}
+
 int dwarf__find(struct dwarf *dwarf, uint64_t address, struct symbol_chain *ret)
 {
 	struct symbol position = {};
@@ -336,13 +445,11 @@ int dwarf__find(struct dwarf *dwarf, uint64_t address, struct symbol_chain *ret)
 
 	ret->count = 0;
 	ret->frames[0] = position;
-	if (!rangemap__find(&dwarf->ranges, address, &index))
-		return 0;
-	unit = &dwarf->units[index];
-	if (!unit->is_read)
-		unit->has_lines = spend_lines(dwarf, &unit->die);
-	err = unit__read_functions(unit, &dwarf->budget);
-	if (err)
+	/* Each page that is touched brings its neighbours. */
+	if (dwarf->finds++ % DROP_FINDS == 0)
+		drop_pages(dwarf);
+	err = find_unit(dwarf, address, &unit);
+	if (err || !unit)
 		return err;
 	set_position(dwarf, unit, address, &position);
 	ret->frames[0] = position;

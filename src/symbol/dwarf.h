@@ -2,8 +2,8 @@
 /*
  * Functions, inlined functions and lines from the DWARF of one image.
  *
- * dwarf__open() indexes the units by address. A unit is read when an address in it is first looked
- * up.
+ * dwarf__want() finds the units of the wanted addresses. A unit is read when an address in it is
+ * first looked up. Look-ups are fastest in the order of addresses.
  */
 #pragma once
 
@@ -24,7 +24,16 @@ int dwarf__open(struct image *image, struct debug_finder *finder,
 void dwarf__close(struct dwarf *dwarf);
 
 /*
- * Fills in `ret`, with DWARF's name in both name fields. If no function is known (count 0),
- * frames[0] still has the position. -ENOMEM.
+ * What follows is about these addresses, until they change and it is called again. Strings of
+ * earlier answers become invalid. -ENOMEM.
+ */
+int dwarf__want(struct dwarf *dwarf, const struct addresses *wanted);
+
+/*
+ * Looks up a wanted address. Fills in `ret`, with DWARF's name in both name fields. If no function
+ * is known (count 0), frames[0] still has the position. -ENOMEM.
  */
 int dwarf__find(struct dwarf *dwarf, uint64_t address, struct symbol_chain *ret);
+
+/* Units that have no lines because there is not enough memory for their line tables. */
+uint64_t dwarf__without_lines(const struct dwarf *dwarf);

@@ -15,6 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/elfcheck.h"
+#include "symbol/private_copy.h"
 
 /* A few bytes can claim to decompress to any size. */
 #define MOST_MINI_BYTES  (128UL << 20)
@@ -22,7 +23,17 @@
 /* A hole in a sparse file can claim to be a table of any size. */
 #define MOST_TABLE_BYTES (512UL << 20)
 
+/* Symbols between two calls of image__drop_pages(). */
+#define DROP_SYMBOLS 16384
+
 #define BYTE_ORDER_HERE (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB)
+
+static uint64_t copied_bytes;
+
+uint64_t image__copied_bytes(void)
+{
+	return copied_bytes;
+}
 
 void image__close(struct image *image)
 {
@@ -35,6 +46,10 @@ void image__close(struct image *image)
 		free(image->copies[i]);
 	free(image->copies);
 	free(image->bytes);
+	if (image->map) {
+		munmap(image->map, image->map_size);
+		copied_bytes -= image->map_size;
+	}
 	free(image);
 }
 DEFINE_CLEANUP(struct image *, image__close)
@@ -60,6 +75,12 @@ bool image__has_room(uint64_t bytes)
 		return false;
 	munmap(memory, (size_t)bytes);
 	return true;
+}
+
+void image__drop_pages(const struct image *image)
+{
+	if (image->map)
+		madvise(image->map, image->map_size, MADV_DONTNEED);
 }
 
 static uint64_t size_of(Elf_Scn *section)
@@ -91,6 +112,28 @@ bool image__has_addresses(const struct image *image)
 	       (header.e_type == ET_EXEC || header.e_type == ET_DYN);
 }
 
+/* Without a private copy, a large file is read into memory, if there is enough. */
+static int use_private_copy(struct image *image, int fd)
+{
+	struct private_copy copy;
+	Elf *elf;
+	int err = private_copy__make(image->elf, fd, &copy);
+
+	if (err)
+		return err == -ENOMEM ? err : 0;
+	elf = elf_memory(copy.map, copy.size);
+	if (!elf) {
+		munmap(copy.map, copy.size);
+		return -ENOMEM;
+	}
+	elf_end(image->elf);
+	image->elf = elf;
+	image->map = copy.map;
+	image->map_size = copy.size;
+	copied_bytes += copy.size;
+	return 0;
+}
+
 static int open_image(int fd, int owned_fd, char *bytes, size_t size, struct image **ret)
 {
 	cleanup(image__close_p) struct image *image = calloc(1, sizeof(*image));
@@ -109,6 +152,8 @@ static int open_image(int fd, int owned_fd, char *bytes, size_t size, struct ima
 	elf_version(EV_CURRENT);
 	image->elf = bytes ? elf_memory(bytes, size) : elf_begin(fd, ELF_C_READ, NULL);
 	err = check_kind(image);
+	if (!err && !bytes)
+		err = use_private_copy(image, fd);
 	if (err)
 		return err;
 	*ret = TAKE(image);
@@ -237,7 +282,7 @@ static int add_section(const struct image *image, Elf_Scn *section, const GElf_S
 
 	if (header->sh_size > MOST_TABLE_BYTES || size_of(names) > MOST_TABLE_BYTES)
 		return -EFBIG;
-	if (!image__has_room(header->sh_size + size_of(names)))
+	if (!image->map && !image__has_room(header->sh_size + size_of(names)))
 		return -ENOMEM;
 	data = is_worth_reading(section) && is_worth_reading(names) ? elf_getdata(section, NULL)
 								    : NULL;
@@ -249,6 +294,8 @@ static int add_section(const struct image *image, Elf_Scn *section, const GElf_S
 		GElf_Sym symbol;
 		int err;
 
+		if (i % DROP_SYMBOLS == 0)
+			image__drop_pages(image);
 		if (!gelf_getsym(data, (int)i, &symbol))
 			break;
 		if (!read(image, &symbol, header->sh_link, &entry))

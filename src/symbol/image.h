@@ -2,8 +2,9 @@
 /*
  * One ELF file, opened for reading: its symbols, and what it says about its debug information.
  *
- * The file is read, never mapped: whoever may write to a mapped file could truncate it and kill us
- * by SIGBUS.
+ * The file itself is never mapped: whoever may write to a mapped file could truncate it and kill us
+ * by SIGBUS, or change it after it was checked. A small file is read into memory. Of a large one, a
+ * private copy is mapped (private_copy.h), so that it takes memory only where it is being read.
  */
 #pragma once
 
@@ -17,8 +18,10 @@
 
 struct image {
 	Elf *elf;
-	int fd;        /* -1: none; closed with the image */
-	char *bytes;   /* NULL: none; freed with the image */
+	int fd;      /* -1: none; closed with the image */
+	char *bytes; /* NULL: none; freed with the image */
+	void *map;   /* the private copy, or NULL; unmapped with the image */
+	size_t map_size;
 	void **copies; /* copies of sections for libdw, with a 0 appended: see sections.c */
 	size_t count;  /* of `copies` */
 };
@@ -38,12 +41,18 @@ int image__from_bytes(char *bytes, size_t size, struct image **ret);
 /* The vDSO, from our own memory. -ENOENT. */
 int image__of_vdso(struct image **ret);
 void image__close(struct image *image);
+/* The size of the private copies of all open images. */
+uint64_t image__copied_bytes(void);
 
 /* Whether its code has addresses. Relocatable files have none, and cannot be run. */
 bool image__has_addresses(const struct image *image);
 
 /* Whether this much memory is available now. libelf and libdw do not report a lack of memory. */
 bool image__has_room(uint64_t bytes);
+
+/* The pages of a private copy that were read no longer count as our memory. They can be read again.
+ */
+void image__drop_pages(const struct image *image);
 
 bool image__has_table(const struct image *image, uint32_t section_type);
 

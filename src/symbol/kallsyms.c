@@ -1,101 +1,161 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The table has no sizes: a symbol ends where the next one begins. So the entry with the last start
+ * at or before an address decides, and a sorted array is enough. Rejected: a struct symtab, which
+ * needs five times the memory.
+ */
 #include "symbol/kallsyms.h"
 
 #include <errno.h>
-#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
-#include "symbol/foreign.h"
+#include "base/vec.h"
+#include "symbol/symtab.h"
 
-#define MOST_BYTES (UINT32_C(1) << 30)
+#define MOST_NAME_BYTES (UINT32_C(1) << 30)
+#define FIRST_CAPACITY  65536
 
-/* The table has no sizes. An address further behind a symbol than this does not belong to it. */
+/* An address further behind a symbol than this does not belong to it. */
 #define MOST_FUNCTION_BYTES (1 << 20)
 
 /* Lower addresses are in user space, offsets of per-CPU variables, or hidden. */
 #define KERNEL_STARTS (UINT64_C(1) << 63)
 
+struct kallsyms_entry {
+	uint64_t start;
+	uint32_t name;  /* offset in `names`; 0: not code, but ends the symbol before it */
+	uint16_t rank;  /* at one address, the highest rank wins, then the last line */
+	bool has_owner; /* the owner follows the name */
+};
+
 void kallsyms__release(struct kallsyms *kallsyms)
 {
-	symtab__release(&kallsyms->tab);
-	free(kallsyms->text);
+	free(kallsyms->entries);
+	free(kallsyms->names);
 	*kallsyms = (struct kallsyms) {};
 }
 
-/* Adds one line, which ends with 0. -ENOMEM. */
-static int add_line(struct symtab *tab, char *line)
+/* Appends a string. *ret: its offset, which is never 0. */
+static int add_text(struct kallsyms *kallsyms, const char *text, uint32_t *ret)
 {
-	char *end, *name, *owner;
-	uint64_t start = strtoull(line, &end, 16);
-	char type;
+	size_t size = strlen(text) + 1;
+	size_t at = kallsyms->names_size ? kallsyms->names_size : 1;
+	size_t capacity = kallsyms->names_capacity;
+
+	if (size > MOST_NAME_BYTES || at + size > MOST_NAME_BYTES)
+		return -E2BIG;
+	while (at + size > capacity)
+		capacity = capacity ? 2 * capacity : FIRST_CAPACITY;
+	if (capacity > kallsyms->names_capacity) {
+		char *names = realloc(kallsyms->names, capacity);
+
+		if (!names)
+			return -ENOMEM;
+		kallsyms->names = names;
+		kallsyms->names_capacity = capacity;
+	}
+	memcpy(kallsyms->names + at, text, size);
+	kallsyms->names_size = at + size;
+	*ret = (uint32_t)at;
+	return 0;
+}
+
+static int add_names(struct kallsyms *kallsyms, const char *name, const char *owner,
+		     struct kallsyms_entry *entry)
+{
+	uint32_t unused;
+	int err = add_text(kallsyms, name, &entry->name);
+
+	if (!err && owner)
+		err = add_text(kallsyms, owner, &unused);
+	entry->has_owner = owner != NULL;
+	entry->rank = (uint16_t)symtab__rank(name, true, true, false);
+	return err;
+}
+
+/* Adds one line, which ends with 0. -ENOMEM, -E2BIG. */
+static int add_line(struct kallsyms *kallsyms, char *line)
+{
+	char *end, *name, *owner, type;
+	struct kallsyms_entry entry = { .start = strtoull(line, &end, 16) }, *added;
 	int err;
 
 	if (end == line || end[0] != ' ' || !end[1] || end[2] != ' ' || !end[3])
 		return 0;
 	type = end[1];
-	if (start < KERNEL_STARTS || type == 'a' || type == 'A')
+	if (entry.start < KERNEL_STARTS || type == 'a' || type == 'A')
 		return 0;
 	name = end + 3;
 	owner = strchr(name, '\t');
 	if (owner)
 		*owner++ = '\0';
-	err = symtab__add(
-		tab,
-		&(struct symtab_entry) {
-			.start = start,
-			.end = start > UINT64_MAX - MOST_FUNCTION_BYTES
-				       ? UINT64_MAX
-				       : start + MOST_FUNCTION_BYTES,
-			.name = strchr("tTwW", type) ? name : NULL,
-			.owner = owner,
-			.rank = strchr("tTwW", type) ? symtab__rank(name, true, true, false) : 0,
-			.is_open = true,
-		});
-	return err == -ENOMEM ? err : 0;
+	err = strchr("tTwW", type) ? add_names(kallsyms, name, owner, &entry) : 0;
+	if (err)
+		return err;
+	added = APPEND(&kallsyms->entries, &kallsyms->count);
+	if (!added)
+		return -ENOMEM;
+	*added = entry;
+	return 0;
 }
 
-int kallsyms__parse(char *text, size_t size, struct kallsyms *ret)
+static int by_start_and_rank(const void *a, const void *b)
+{
+	const struct kallsyms_entry *x = a, *y = b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
+	return x->name < y->name ? -1 : x->name > y->name;
+}
+
+int kallsyms__read(FILE *file, struct kallsyms *ret)
 {
 	struct kallsyms kallsyms = {};
-	char *end = text + size;
+	cleanup(free_p) char *line = NULL;
+	size_t capacity = 0;
+	ssize_t length;
 	int err = 0;
 
-	for (char *line = text; line < end && !err;) {
-		char *line_end = memchr(line, '\n', (size_t)(end - line));
-
-		if (!line_end)
-			line_end = end;
-		*line_end = '\0';
-		err = add_line(&kallsyms.tab, line);
-		line = line_end + 1;
+	while (!err && (length = getline(&line, &capacity, file)) > 0) {
+		if (line[length - 1] == '\n')
+			line[length - 1] = '\0';
+		err = add_line(&kallsyms, line);
 	}
-	if (!err)
-		err = symtab__seal(&kallsyms.tab);
-	if (err) {
+	if (err == -ENOMEM) {
 		kallsyms__release(&kallsyms);
 		return err;
 	}
-	kallsyms.text = text;
+	if (kallsyms.count)
+		qsort(kallsyms.entries, kallsyms.count, sizeof(*kallsyms.entries),
+		      by_start_and_rank);
 	*ret = kallsyms;
 	return 0;
 }
 
-int kallsyms__read(const char *path, struct kallsyms *ret)
+const char *kallsyms__find(const struct kallsyms *kallsyms, uint64_t address,
+			   const char **ret_owner)
 {
-	cleanup(close_p) int fd = open(path, O_RDONLY | O_CLOEXEC);
-	cleanup(free_p) char *text = NULL;
-	size_t size;
-	int err;
+	const struct kallsyms_entry *entry;
+	size_t low = 0, high = kallsyms->count;
+	const char *name;
 
-	if (fd < 0)
-		return -errno;
-	err = foreign__read(fd, MOST_BYTES, &text, &size);
-	if (!err)
-		err = kallsyms__parse(text, size, ret);
-	if (!err)
-		text = NULL;
-	return err;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (kallsyms->entries[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	entry = low ? &kallsyms->entries[low - 1] : NULL;
+	if (!entry || !entry->name || address - entry->start >= MOST_FUNCTION_BYTES)
+		return NULL;
+	name = kallsyms->names + entry->name;
+	*ret_owner = entry->has_owner ? name + strlen(name) + 1 : NULL;
+	return name;
 }

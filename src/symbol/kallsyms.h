@@ -2,20 +2,31 @@
 /* /proc/kallsyms: the names in the kernel, in its modules and in BPF programs. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
 
-#include "symbol/symtab.h"
+struct kallsyms_entry;
 
+/* All zeroes: empty. */
 struct kallsyms {
-	char *text;
-	struct symtab tab; /* owner of an entry: "[ext4]"; NULL: the kernel itself */
+	char *names;
+	size_t names_size, names_capacity;
+	struct kallsyms_entry *entries;
+	size_t count;
 };
 
 /*
  * Reads lines "ADDRESS TYPE name", some followed by "\t[module]". Other lines are skipped. If the
- * addresses are hidden, the result is empty. text[size] must be 0. `text` is modified; on success
- * it belongs to `ret`. -ENOMEM.
+ * addresses are hidden, the result is empty. -ENOMEM.
  */
-int kallsyms__parse(char *text, size_t size, struct kallsyms *ret);
-int kallsyms__read(const char *path, struct kallsyms *ret);
+int kallsyms__read(FILE *file, struct kallsyms *ret);
 void kallsyms__release(struct kallsyms *kallsyms);
+
+/*
+ * The name of the code at an address, or NULL. *ret_owner: "[ext4]", or NULL for the kernel itself.
+ * Both are valid as long as `kallsyms`.
+ */
+const char *kallsyms__find(const struct kallsyms *kallsyms, uint64_t address,
+			   const char **ret_owner);

@@ -16,7 +16,6 @@
 #include "base/clock.h"
 #include "base/helper.h"
 #include "base/map.h"
-#include "base/memory.h"
 #include "symbol/image.h"
 #include "symbol/namer_wire.h"
 
@@ -31,10 +30,12 @@
 #define CPU_NS (60 * SECOND_NS)
 /* How long a download may continue after the user wanted to stop. */
 #define DOWNLOAD_AFTER_NS (2 * SECOND_NS)
-/* The helper gets this share of the available memory, within these bounds. */
-#define MEMORY_SHARE  4
-#define LEAST_MEMORY  (UINT64_C(64) << 20)
-#define MOST_MEMORY   (UINT64_C(4) << 30)
+/*
+ * The most memory that the helper may use besides what it inherits. With gapless itself it stays
+ * below 80 MB. If it has more than ENOUGH_MEMORY after a question, it closes its files.
+ */
+#define MOST_MEMORY   (UINT64_C(48) << 20)
+#define ENOUGH_MEMORY (16UL << 20)
 #define ENOUGH_ANSWER (4UL << 20)
 #define MOST_ANSWER   (256UL << 20)
 /* If less is left, libdw may have skipped something silently. */
@@ -141,6 +142,9 @@ static int write_answer(struct namer *namer, const struct namer_question *questi
 	uint64_t offset;
 	int err;
 
+	err = symbols__want(namer->symbols, question->addresses, question->count);
+	if (err)
+		return err;
 	fwrite(&head, sizeof(head), 1, out);
 	while (head.answered < question->count && ftell(out) < (long)ENOUGH_ANSWER) {
 		err = look_up(namer->symbols, question, question->addresses[head.answered], &chain,
@@ -152,6 +156,7 @@ static int write_answer(struct namer *namer, const struct namer_question *questi
 	}
 	after = symbols__quality(namer->symbols);
 	head.too_large = (uint32_t)(after.too_large - before.too_large);
+	head.without_lines = (uint32_t)(after.without_lines - before.without_lines);
 	head.downloads_ended = (uint32_t)(after.downloads_ended - before.downloads_ended);
 	*ret_head = head;
 	return image__has_room(LEAST_LEFT) ? 0 : -ENOMEM;
@@ -182,6 +187,7 @@ static int serve(void *context, const struct helper_parcel *parcel, struct helpe
 	if (!out)
 		return -ENOMEM;
 	err = write_answer(namer, &question, out, &head);
+	symbols__shrink(namer->symbols, ENOUGH_MEMORY);
 	namer->shared->is_downloading = false;
 	if (fclose(out) && !err)
 		err = -ENOMEM;
@@ -234,7 +240,7 @@ int namer__new(const struct namer_options *options, struct namer **ret)
 		namer->options = *options;
 	work.memory_bytes = namer->options.memory_bytes;
 	if (!work.memory_bytes)
-		work.memory_bytes = memory__share(MEMORY_SHARE, LEAST_MEMORY, MOST_MEMORY);
+		work.memory_bytes = MOST_MEMORY;
 	namer->shared = mmap(NULL, sizeof(*namer->shared), PROT_READ | PROT_WRITE,
 			     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	err = namer->shared == MAP_FAILED ? -ENOMEM : helper__new(&work, &namer->helper);
@@ -410,6 +416,7 @@ static int take_answer(struct namer *namer, const struct helper_parcel *parcel, 
 	if (!head.answered || head.answered > most)
 		return -EBADMSG;
 	namer->quality.too_large += head.too_large;
+	namer->quality.without_lines += head.without_lines;
 	namer->quality.downloads_ended += head.downloads_ended;
 	for (uint32_t i = 0; i < head.answered && !err; i++) {
 		err = namer_wire__get_chain(&at, end, &chain, &offset);

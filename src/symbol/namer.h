@@ -19,7 +19,7 @@ struct namer;
 
 struct namer_options {
 	bool no_debuginfod;    /* false: debuginfod is used if DEBUGINFOD_URLS is set */
-	uint64_t memory_bytes; /* for the helper; 0: a share of the available memory */
+	uint64_t memory_bytes; /* for the helper; 0: 48 MB */
 	/* The user wants to stop: downloads get 2 s more. May be NULL. */
 	bool (*is_interrupted)(void);
 	/* Called about once a second during a download. May be NULL. */
@@ -60,6 +60,7 @@ void namer__leave(struct namer *namer, enum namer_kind kind, uint64_t key);
 
 struct namer_quality {
 	uint64_t without_debug; /* files whose DWARF was skipped: memory, CPU time or a stall */
+	uint64_t without_lines; /* compilation units with too many lines for the memory there is */
 	uint64_t too_large;     /* files with tables larger than those of any real program */
 	uint64_t refused;       /* files that were skipped */
 	uint64_t stalled;       /* those of them on a file system that did not respond */

@@ -7,7 +7,7 @@
 
 #include "symbol/namer.h"
 
-#define NAMER_MOST_ADDRESSES 256
+#define NAMER_MOST_ADDRESSES 4096
 
 /* Packs a question; the caller frees *ret. -ENOMEM. */
 int namer_wire__pack(const struct namer_question *question, char **ret, size_t *ret_size);
@@ -19,7 +19,7 @@ struct namer_answer {
 	uint32_t answered;  /* number of answered addresses, from the first one on */
 	uint32_t too_large; /* files that turned out to be too large */
 	uint32_t downloads_ended;
-	uint32_t padding;
+	uint32_t without_lines; /* compilation units */
 };
 
 /* Appends the answer for one address to a stream. */

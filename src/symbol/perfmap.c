@@ -11,22 +11,26 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/vec.h"
 #include "symbol/foreign.h"
 #include "symbol/rangemap.h"
 
 /* The maps of large Java and JavaScript programs have 10 to 50 MB. */
-#define MOST_BYTES (UINT32_C(256) << 20) /* also: offsets in the text fit into 32 bits */
+#define MOST_BYTES (UINT32_C(256) << 20)
 
 struct perfmap {
-	char *text; /* lines end with 0 */
-	struct rangemap ranges;
+	char **names;
+	size_t count;
+	struct rangemap ranges; /* values are indices into `names` */
 };
 
 void perfmap__free(struct perfmap *map)
 {
 	if (!map)
 		return;
-	free(map->text);
+	for (size_t i = 0; i < map->count; i++)
+		free(map->names[i]);
+	free(map->names);
 	rangemap__release(&map->ranges);
 	free(map);
 }
@@ -62,10 +66,10 @@ static char *read_hex(char *at, uint64_t *ret)
 }
 
 /* Adds one line, which ends with 0. -ENOMEM. */
-static int add_line(struct perfmap *map, char *line)
+static int add_line(struct perfmap *map, const struct addresses *wanted, char *line)
 {
 	uint64_t start, size;
-	char *name = read_hex(line, &start);
+	char *name = read_hex(line, &start), **added;
 	int err;
 
 	name = name ? read_hex(name, &size) : NULL;
@@ -73,38 +77,48 @@ static int add_line(struct perfmap *map, char *line)
 		return 0;
 	if (size > UINT64_MAX - start)
 		size = UINT64_MAX - start;
-	err = rangemap__add(&map->ranges, start, start + size, (uint32_t)(name - map->text));
+	if (wanted && !addresses__any(wanted, start, start + size))
+		return 0;
+	added = APPEND(&map->names, &map->count);
+	if (!added)
+		return -ENOMEM;
+	*added = strdup(name);
+	if (!*added)
+		return -ENOMEM;
+	err = rangemap__add(&map->ranges, start, start + size, (uint32_t)(map->count - 1));
 	return err == -ENOMEM ? err : 0;
 }
 
-int perfmap__parse(char *text, size_t size, struct perfmap **ret)
+int perfmap__new(struct perfmap **ret)
 {
-	cleanup(perfmap__free_p) struct perfmap *map = calloc(1, sizeof(*map));
-	char *end = text + size;
-	int err = 0;
+	*ret = calloc(1, sizeof(**ret));
+	return *ret ? 0 : -ENOMEM;
+}
 
-	if (!map)
-		return -ENOMEM;
-	map->text = text;
-	for (char *line = text; line < end && !err;) {
-		char *line_end = memchr(line, '\n', (size_t)(end - line));
+int perfmap__read(FILE *file, const struct addresses *wanted, struct perfmap **ret)
+{
+	cleanup(perfmap__free_p) struct perfmap *map = NULL;
+	cleanup(free_p) char *line = NULL;
+	size_t capacity = 0, total = 0;
+	ssize_t length;
+	int err = perfmap__new(&map);
 
-		if (!line_end)
-			line_end = end;
-		*line_end = '\0';
-		if (line_end > line && line_end[-1] == '\r')
-			line_end[-1] = '\0';
-		err = add_line(map, line);
-		line = line_end + 1;
+	while (!err && (length = getline(&line, &capacity, file)) > 0) {
+		/* The process may still write to it. */
+		total += (size_t)length;
+		if (total > MOST_BYTES)
+			return -EFBIG;
+		if (line[length - 1] == '\n')
+			line[--length] = '\0';
+		if (length && line[length - 1] == '\r')
+			line[length - 1] = '\0';
+		err = add_line(map, wanted, line);
 	}
 	if (!err)
 		err = rangemap__seal(&map->ranges);
-	if (err) {
-		map->text = NULL;
-		return err;
-	}
-	*ret = TAKE(map);
-	return 0;
+	if (!err)
+		*ret = TAKE(map);
+	return err;
 }
 
 struct owner {
@@ -165,14 +179,12 @@ static int open_checked(const char *root, long pid, const struct owner *owner)
 	return err;
 }
 
-int perfmap__open(int pid, struct perfmap **ret)
+int perfmap__open(int pid, const struct addresses *wanted, struct perfmap **ret)
 {
 	struct owner owner = owner_of(pid);
-	cleanup(close_p) int fd = -1;
-	cleanup(free_p) char *text = NULL;
+	cleanup(fclose_p) FILE *file = NULL;
 	char root[64];
-	size_t size;
-	int err;
+	int fd;
 
 	snprintf(root, sizeof(root), "/proc/%d/root", pid);
 	fd = open_checked(root, owner.pid_inside, &owner);
@@ -180,17 +192,17 @@ int perfmap__open(int pid, struct perfmap **ret)
 		fd = open_checked("", pid, &owner);
 	if (fd < 0)
 		return fd;
-	err = foreign__read(fd, MOST_BYTES, &text, &size);
-	if (!err)
-		err = perfmap__parse(text, size, ret);
-	if (!err)
-		text = NULL;
-	return err;
+	file = fdopen(fd, "r");
+	if (!file) {
+		close(fd);
+		return -ENOMEM;
+	}
+	return perfmap__read(file, wanted, ret);
 }
 
 const char *perfmap__find(const struct perfmap *map, uint64_t address)
 {
 	uint32_t at;
 
-	return rangemap__find(&map->ranges, address, &at) ? map->text + at : NULL;
+	return rangemap__find(&map->ranges, address, &at) ? map->names[at] : NULL;
 }

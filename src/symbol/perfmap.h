@@ -4,21 +4,27 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+
+#include "symbol/addresses.h"
 
 struct perfmap;
 
+/* An empty map. -ENOMEM. */
+int perfmap__new(struct perfmap **ret);
+
 /*
- * Reads lines "START SIZE name". If lines overlap, the later one wins. Other lines are skipped.
- * text[size] must be 0. `text` is modified; on success it belongs to the map. -ENOMEM.
+ * Reads lines "START SIZE name" that contain wanted addresses (NULL: all lines). If lines overlap,
+ * the later one wins. Other lines are skipped. -EFBIG, -ENOMEM.
  */
-int perfmap__parse(char *text, size_t size, struct perfmap **ret);
+int perfmap__read(FILE *file, const struct addresses *wanted, struct perfmap **ret);
 
 /*
  * Opens the map of a process, in the /tmp that the process sees, or else in ours. -EPERM if the
  * file does not belong to the user of the process, or has more than one link, because anybody may
  * write to /tmp. -EFBIG, -ENOENT and others.
  */
-int perfmap__open(int pid, struct perfmap **ret);
+int perfmap__open(int pid, const struct addresses *wanted, struct perfmap **ret);
 void perfmap__free(struct perfmap *map);
 
 /* NULL if there is no name. The name is valid as long as the map. */

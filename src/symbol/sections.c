@@ -4,8 +4,8 @@
  *
  * libdw takes strings from .debug_line_str and from .debug_info without looking for their end. So
  * each section that does not end with a 0 gets one appended. Most sections end with one, so there
- * are few copies. Rejected: reading whole files into our own memory, which does not help with
- * compressed sections.
+ * are few copies; a private copy of the file has a 0 behind each section. Rejected: reading whole
+ * files into our own memory, which does not help with compressed sections.
  */
 #include <errno.h>
 #include <gelf.h>
@@ -61,7 +61,7 @@ static Elf_Scn *next_section(const struct image *image, Elf_Scn *section, GElf_S
 
 static int check_size(const struct image *image)
 {
-	uint64_t total = 0, packed = 0;
+	uint64_t total = 0, packed = 0, unpacked = 0;
 	Elf_Scn *section = NULL;
 	bool found = false;
 	GElf_Shdr header;
@@ -74,13 +74,25 @@ static int check_size(const struct image *image)
 			return -EFBIG;
 		total += size;
 		/* The compressed and the decompressed bytes are in memory at the same time. */
-		if (size != header.sh_size)
+		if (size != header.sh_size) {
 			packed += header.sh_size;
+			unpacked += size;
+		}
 		found = found || !strcmp(strchr(name, '_'), "_info");
 	}
 	if (!found)
 		return -ENOENT;
-	return image__has_room(total + packed) ? 0 : -ENOMEM;
+	/* A private copy is not in memory, except for what libdw decompresses. */
+	return image__has_room(image->map ? unpacked : total + packed) ? 0 : -ENOMEM;
+}
+
+/* Whether a 0 follows in the mapped file, where reading beyond the section does no harm. */
+static bool has_0_behind(const struct image *image, const Elf_Data *data)
+{
+	const char *map = image->map, *end = (const char *)data->d_buf + data->d_size;
+
+	return map && end >= map && end < map + image->map_size &&
+	       memchr(end, 0, (size_t)(map + image->map_size - end));
 }
 
 static int add_end(struct image *image, Elf_Data *data)
@@ -126,7 +138,7 @@ int image__prepare_dwarf(struct image *image)
 		if (header.sh_flags & SHF_COMPRESSED && elf_compress(section, 0, 0) < 0)
 			return -ENOENT;
 		data = elf_getdata(section, NULL);
-		if (!ends_with_0(data) && add_end(image, data))
+		if (!ends_with_0(data) && !has_0_behind(image, data) && add_end(image, data))
 			return -ENOMEM;
 	}
 	return 0;

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct symbols;
@@ -27,7 +28,7 @@ struct symbol {
 };
 #define SYMBOL_MOST_INLINED 64
 
-/* Strings are valid as long as the struct symbols. */
+/* Strings are valid until the next look-up, symbols__want() or symbols__shrink(). */
 struct symbol_chain {
 	struct symbol frames[SYMBOL_MOST_INLINED];
 	int count; /* 0: no name is known */
@@ -66,6 +67,18 @@ struct symbols_options {
 int symbols__new(const struct symbols_options *options, struct symbols **ret);
 void symbols__free(struct symbols *symbols);
 
+/*
+ * Announces the addresses of the following look-ups in modules, JIT code and the vDSO. Tables are
+ * read for them together, so looking up an address that was not announced takes as long as all of
+ * them. Strings of earlier answers may become invalid. -ENOMEM.
+ */
+int symbols__want(struct symbols *symbols, const uint64_t *list, size_t count);
+/*
+ * Closes all files if the process has allocated more than `most_bytes` since symbols__new(), or if
+ * their private copies are large. They are opened again when they are needed.
+ */
+void symbols__shrink(struct symbols *symbols, size_t most_bytes);
+
 /* `address` is the address in the ELF file. 0, even if no name is known; -ENOMEM. */
 int symbols__in_module(struct symbols *symbols, const struct symbol_module *module,
 		       uint64_t address, struct symbol_chain *ret);
@@ -81,10 +94,11 @@ int symbols__in_jit(struct symbols *symbols, int pid, uint64_t address, struct s
 int symbols__in_vdso(struct symbols *symbols, uint64_t address, struct symbol_chain *ret);
 
 struct symbols_quality {
-	uint64_t modules;         /* files that were looked up */
-	uint64_t modules_failed;  /* those that are unreadable or broken */
-	uint64_t with_debug;      /* those with DWARF */
-	uint64_t too_large;       /* those with tables or DWARF larger than in any real program */
+	uint64_t modules;        /* files that were looked up */
+	uint64_t modules_failed; /* those that are unreadable or broken */
+	uint64_t with_debug;     /* those with DWARF */
+	uint64_t too_large;      /* those with tables or DWARF larger than in any real program */
+	uint64_t without_lines;  /* compilation units with too many lines for the memory there is */
 	uint64_t downloads_ended; /* aborted: too slow, too large, or by `progress` */
 	uint64_t addresses, unnamed;
 };

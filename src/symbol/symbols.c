@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A module is opened when it is first needed: its symbol tables are sorted once, and its DWARF is
- * indexed by unit. A failure is remembered too, so that it is tried only once.
+ * A module is opened when it is first needed. A failure is remembered too, so that it is tried only
+ * once. Its tables are read again for each set of addresses (addresses.h).
  */
 #include "symbol/symbol.h"
 
 #include <errno.h>
+#include <malloc.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,23 +22,29 @@
 #include "symbol/perfmap.h"
 #include "symbol/symtab.h"
 
+/* Above this, private copies of files are not kept for the next question. */
+#define MOST_COPIED_BYTES (256UL << 20)
+
 struct module {
 	struct image *image, *mini, *debug; /* NULL: none */
-	struct symtab tab;
-	struct symtab variables; /* read when first needed */
-	bool has_variables;
-	struct dwarf *dwarf; /* of `image` or `debug`; NULL: none */
+	struct symtab tab;                  /* of the addresses in symbols->wanted */
+	struct symtab variables;            /* the same */
+	bool is_counted;                    /* it was counted if a table is too large */
+	struct dwarf *dwarf;                /* of `image` or `debug`; NULL: none */
 };
 
 struct symbols {
 	struct symbols_options options;
+	struct addresses wanted;
 	struct debug_finder finder;
 	struct map modules; /* key → struct module */
-	struct map jits;    /* pid → struct perfmap */
-	struct map shown;   /* original name → displayed name */
+	struct map jits;    /* pid → struct perfmap, of the addresses in `wanted` */
+	uint64_t jits_version;
+	struct map shown; /* original name → displayed name */
 	struct module *vdso;
 	struct kallsyms kallsyms;
 	bool kallsyms_read;
+	size_t before_bytes; /* allocated when this was made */
 	struct symbols_quality quality;
 };
 
@@ -54,6 +62,13 @@ static void module_free(struct module *module)
 }
 DEFINE_CLEANUP(struct module *, module_free)
 
+static size_t allocated_bytes(void)
+{
+	struct mallinfo2 info = mallinfo2();
+
+	return info.uordblks + info.hblkhd;
+}
+
 int symbols__new(const struct symbols_options *options, struct symbols **ret)
 {
 	struct symbols *symbols = calloc(1, sizeof(*symbols));
@@ -63,25 +78,40 @@ int symbols__new(const struct symbols_options *options, struct symbols **ret)
 	if (options)
 		symbols->options = *options;
 	symbols->finder.options = &symbols->options;
+	symbols->before_bytes = allocated_bytes();
 	*ret = symbols;
 	return 0;
 }
 
-void symbols__free(struct symbols *symbols)
+static void forget_jits(struct symbols *symbols)
 {
-	struct module *module;
 	struct perfmap *jit;
 	size_t at = 0;
 
-	if (!symbols)
-		return;
+	while ((jit = map__next(&symbols->jits, &at)))
+		perfmap__free(jit);
+	map__release(&symbols->jits);
+}
+
+/* The keys of `shown` are addresses of names in the modules, so it must be forgotten with them. */
+static void forget_modules(struct symbols *symbols)
+{
+	struct module *module;
+	size_t at = 0;
+
 	while ((module = map__next(&symbols->modules, &at)))
 		module_free(module);
-	for (at = 0; (jit = map__next(&symbols->jits, &at));)
-		perfmap__free(jit);
 	map__release(&symbols->modules);
-	map__release(&symbols->jits);
 	demangle__release(&symbols->shown);
+}
+
+void symbols__free(struct symbols *symbols)
+{
+	if (!symbols)
+		return;
+	forget_modules(symbols);
+	forget_jits(symbols);
+	addresses__release(&symbols->wanted);
 	kallsyms__release(&symbols->kallsyms);
 	module_free(symbols->vdso);
 	debug_finder__release(&symbols->finder);
@@ -106,25 +136,50 @@ static int unless_no_memory(int err)
 	return err == -ENOMEM ? err : 0;
 }
 
-static int read_symbols(struct module *module, bool *ret_too_large)
+static int add_functions(struct module *module, struct symtab *tab)
 {
-	int err = image__add_symbols(module->image, SHT_SYMTAB, &module->tab);
+	int err = image__add_symbols(module->image, SHT_SYMTAB, tab);
 
 	if (err == -ENOENT && module->debug)
-		err = image__add_symbols(module->debug, SHT_SYMTAB, &module->tab);
-	if (err == -ENOENT) {
-		err = image__open_mini(module->image, &module->mini);
-		if (!err)
-			err = image__add_symbols(module->mini, SHT_SYMTAB, &module->tab);
-		/* The compressed table omits what .dynsym has. */
-		if (err != -ENOMEM)
-			err = image__add_symbols(module->image, SHT_DYNSYM, &module->tab);
+		err = image__add_symbols(module->debug, SHT_SYMTAB, tab);
+	if (err != -ENOENT)
+		return err;
+	err = module->mini ? 0 : image__open_mini(module->image, &module->mini);
+	if (!err)
+		err = image__add_symbols(module->mini, SHT_SYMTAB, tab);
+	/* The compressed table omits what .dynsym has. */
+	return err == -ENOMEM ? err : image__add_symbols(module->image, SHT_DYNSYM, tab);
+}
+
+static int add_variables(struct module *module, struct symtab *tab)
+{
+	int err = image__add_variables(module->image, SHT_SYMTAB, tab);
+
+	if (err == -ENOENT && module->debug)
+		err = image__add_variables(module->debug, SHT_SYMTAB, tab);
+	return err == -ENOENT ? image__add_variables(module->image, SHT_DYNSYM, tab) : err;
+}
+
+/* Reads a table for the wanted addresses, unless it was read for them already. */
+static int read_table(struct symbols *symbols, struct module *module, struct symtab *tab,
+		      int (*add)(struct module *module, struct symtab *tab))
+{
+	int err;
+
+	if (tab->version == symbols->wanted.version || !module->image)
+		return 0;
+	err = symtab__want(tab, &symbols->wanted);
+	if (!err)
+		err = add(module, tab);
+	if (err != -ENOMEM) {
+		symtab__keep(tab);
+		err = add(module, tab);
 	}
 	if (err == -ENOMEM)
 		return err;
-	if (err == -EFBIG)
-		*ret_too_large = true;
-	return unless_no_memory(symtab__seal(&module->tab));
+	symbols->quality.too_large += err == -EFBIG && !module->is_counted;
+	module->is_counted |= err == -EFBIG;
+	return unless_no_memory(symtab__seal(tab));
 }
 
 /* module->image is already open. */
@@ -147,9 +202,9 @@ static int read_module(struct symbols *symbols, const struct symbol_module *name
 	if (err == -ENOMEM)
 		return err;
 	symbols->quality.with_debug += module->dwarf != NULL;
-	err = read_symbols(module, &too_large);
-	symbols->quality.too_large += !err && too_large;
-	return err;
+	symbols->quality.too_large += too_large;
+	module->is_counted = too_large;
+	return 0;
 }
 
 static int find_module(struct symbols *symbols, const struct symbol_module *name,
@@ -205,20 +260,33 @@ static int answer(struct symbols *symbols, int err, struct symbol_chain *chain)
 	return err;
 }
 
+static int find_in_dwarf(struct symbols *symbols, struct dwarf *dwarf, uint64_t address,
+			 struct symbol_chain *ret)
+{
+	uint64_t before = dwarf__without_lines(dwarf);
+	int err = dwarf__find(dwarf, address, ret);
+
+	symbols->quality.without_lines += dwarf__without_lines(dwarf) - before;
+	return err;
+}
+
 static int ask_module(struct symbols *symbols, struct module *module, uint64_t address,
 		      struct symbol_chain *ret)
 {
-	const struct symtab_entry *entry = symtab__find(&module->tab, address);
+	bool is_new = module->tab.version != symbols->wanted.version;
+	const struct symtab_entry *entry;
 	struct symbol *outermost;
+	int err = read_table(symbols, module, &module->tab, add_functions);
 
 	ret->count = 0;
 	ret->frames[0] = (struct symbol) {};
-	if (module->dwarf) {
-		int err = dwarf__find(module->dwarf, address, ret);
-
-		if (err)
-			return err;
-	}
+	if (!err && module->dwarf && is_new)
+		err = dwarf__want(module->dwarf, &symbols->wanted);
+	if (!err && module->dwarf)
+		err = find_in_dwarf(symbols, module->dwarf, address, ret);
+	if (err)
+		return err;
+	entry = symtab__find(&module->tab, address);
 	if (entry) {
 		/*
 		 * The symbol table distinguishes parts of functions ("f.cold"), which DWARF does
@@ -232,6 +300,21 @@ static int ask_module(struct symbols *symbols, struct module *module, uint64_t a
 	return show(symbols, ret);
 }
 
+int symbols__want(struct symbols *symbols, const uint64_t *list, size_t count)
+{
+	return addresses__set(&symbols->wanted, list, count);
+}
+
+/* The caller looks up an address that it did not announce. */
+static int want_one(struct symbols *symbols, uint64_t address)
+{
+	size_t at = addresses__from(&symbols->wanted, address);
+
+	if (at < symbols->wanted.count && symbols->wanted.sorted[at] == address)
+		return 0;
+	return symbols__want(symbols, &address, 1);
+}
+
 int symbols__in_module(struct symbols *symbols, const struct symbol_module *module,
 		       uint64_t address, struct symbol_chain *ret)
 {
@@ -239,21 +322,10 @@ int symbols__in_module(struct symbols *symbols, const struct symbol_module *modu
 	int err;
 
 	ret->count = 0;
-	err = find_module(symbols, module, &found);
+	err = want_one(symbols, address);
+	if (!err)
+		err = find_module(symbols, module, &found);
 	return answer(symbols, err ? err : ask_module(symbols, found, address, ret), ret);
-}
-
-static int read_variables(struct module *module)
-{
-	struct symtab *tab = &module->variables;
-	int err = image__add_variables(module->image, SHT_SYMTAB, tab);
-
-	module->has_variables = true;
-	if (err == -ENOENT && module->debug)
-		err = image__add_variables(module->debug, SHT_SYMTAB, tab);
-	if (err == -ENOENT)
-		err = image__add_variables(module->image, SHT_DYNSYM, tab);
-	return err == -ENOMEM ? err : unless_no_memory(symtab__seal(tab));
 }
 
 int symbols__variable(struct symbols *symbols, const struct symbol_module *module, uint64_t address,
@@ -262,10 +334,12 @@ int symbols__variable(struct symbols *symbols, const struct symbol_module *modul
 	const struct symtab_entry *entry;
 	struct module *found;
 	const char *name;
-	int err = find_module(symbols, module, &found);
+	int err = want_one(symbols, address);
 
-	if (!err && found->image && !found->has_variables)
-		err = read_variables(found);
+	if (!err)
+		err = find_module(symbols, module, &found);
+	if (!err)
+		err = read_table(symbols, found, &found->variables, add_variables);
 	if (err)
 		return err;
 	entry = symtab__find(&found->variables, address);
@@ -300,6 +374,8 @@ int symbols__in_vdso(struct symbols *symbols, uint64_t address, struct symbol_ch
 {
 	int err = symbols->vdso ? 0 : open_vdso(symbols);
 
+	if (!err)
+		err = want_one(symbols, address);
 	ret->count = 0;
 	return answer(symbols, err ? err : ask_module(symbols, symbols->vdso, address, ret), ret);
 }
@@ -320,27 +396,32 @@ static const char *with_owner(struct symbols *symbols, const char *name, const c
 	return both;
 }
 
+static int read_kallsyms(struct symbols *symbols)
+{
+	cleanup(fclose_p) FILE *file = fopen("/proc/kallsyms", "re");
+
+	symbols->kallsyms_read = true;
+	return file ? kallsyms__read(file, &symbols->kallsyms) : 0;
+}
+
 static int ask_kernel(struct symbols *symbols, uint64_t address, struct symbol_chain *ret)
 {
-	const struct symtab_entry *entry;
+	const char *name, *owner;
 	int err;
 
 	ret->count = 0;
-	if (!symbols->kallsyms_read) {
-		err = kallsyms__read("/proc/kallsyms", &symbols->kallsyms);
-		if (err == -ENOMEM)
-			return err;
-		symbols->kallsyms_read = true;
-	}
-	entry = symtab__find(&symbols->kallsyms.tab, address);
-	if (!entry)
+	err = symbols->kallsyms_read ? 0 : read_kallsyms(symbols);
+	if (err)
+		return err;
+	name = kallsyms__find(&symbols->kallsyms, address, &owner);
+	if (!name)
 		return 0;
-	ret->frames[0] = (struct symbol) { .system_name = entry->name };
+	ret->frames[0] = (struct symbol) { .system_name = name };
 	ret->count = 1;
 	err = show(symbols, ret);
-	if (err || !entry->owner)
+	if (err || !owner)
 		return err;
-	ret->frames[0].name = with_owner(symbols, ret->frames[0].name, entry->owner);
+	ret->frames[0].name = with_owner(symbols, ret->frames[0].name, owner);
 	return ret->frames[0].name ? 0 : -ENOMEM;
 }
 
@@ -351,22 +432,21 @@ int symbols__in_kernel(struct symbols *symbols, uint64_t address, struct symbol_
 
 static int find_jit(struct symbols *symbols, int pid, struct perfmap **ret)
 {
-	cleanup(free_p) char *nothing = NULL;
-	struct perfmap *map = map__get(&symbols->jits, (uint64_t)pid);
+	struct perfmap *map;
 	int err;
 
+	if (symbols->jits_version != symbols->wanted.version)
+		forget_jits(symbols);
+	symbols->jits_version = symbols->wanted.version;
+	map = map__get(&symbols->jits, (uint64_t)pid);
 	if (map) {
 		*ret = map;
 		return 0;
 	}
-	err = perfmap__open(pid, &map);
+	err = perfmap__open(pid, &symbols->wanted, &map);
 	symbols->quality.too_large += err == -EFBIG;
-	if (err && err != -ENOMEM) {
-		nothing = strdup("");
-		err = nothing ? perfmap__parse(nothing, 0, &map) : -ENOMEM;
-		if (!err)
-			nothing = NULL;
-	}
+	if (err && err != -ENOMEM)
+		err = perfmap__new(&map);
 	if (err)
 		return err;
 	err = map__put(&symbols->jits, (uint64_t)pid, map);
@@ -382,8 +462,10 @@ int symbols__in_jit(struct symbols *symbols, int pid, uint64_t address, struct s
 {
 	struct perfmap *map;
 	const char *name;
-	int err = find_jit(symbols, pid, &map);
+	int err = want_one(symbols, address);
 
+	if (!err)
+		err = find_jit(symbols, pid, &map);
 	ret->count = 0;
 	name = err ? NULL : perfmap__find(map, address);
 	if (name) {
@@ -391,6 +473,16 @@ int symbols__in_jit(struct symbols *symbols, int pid, uint64_t address, struct s
 		ret->count = 1;
 	}
 	return answer(symbols, err, ret);
+}
+
+void symbols__shrink(struct symbols *symbols, size_t most_bytes)
+{
+	if (allocated_bytes() <= symbols->before_bytes + most_bytes &&
+	    image__copied_bytes() <= MOST_COPIED_BYTES)
+		return;
+	forget_modules(symbols);
+	forget_jits(symbols);
+	malloc_trim(0);
 }
 
 struct symbols_quality symbols__quality(const struct symbols *symbols)

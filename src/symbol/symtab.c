@@ -11,22 +11,60 @@
 
 void symtab__release(struct symtab *tab)
 {
+	free(tab->last);
 	free(tab->entries);
 	rangemap__release(&tab->ranges);
 	*tab = (struct symtab) {};
 }
 
+int symtab__want(struct symtab *tab, const struct addresses *wanted)
+{
+	symtab__release(tab);
+	tab->last = calloc(wanted->count ? wanted->count : 1, sizeof(*tab->last));
+	if (!tab->last)
+		return -ENOMEM;
+	tab->wanted = wanted;
+	return 0;
+}
+
+void symtab__keep(struct symtab *tab)
+{
+	tab->keeps = true;
+}
+
+/*
+ * Whether the symbol decides about a wanted address. `at` is the first one at or after its start. A
+ * symbol with a size must contain it. Otherwise no symbol may begin in between; those that begin at
+ * the same address are kept too, because they compete or end an earlier one.
+ */
+static bool is_needed(const struct symtab *tab, const struct symtab_entry *entry, size_t at)
+{
+	return tab->last[at] == entry->start + 1 ||
+	       (!entry->is_open && entry->end > tab->wanted->sorted[at]);
+}
+
 int symtab__add(struct symtab *tab, const struct symtab_entry *entry)
 {
+	size_t at = addresses__from(tab->wanted, entry->start);
 	struct symtab_entry *added;
 
+	tab->added += tab->keeps;
+	if (at == tab->wanted->count)
+		return 0;
+	if (!tab->keeps) {
+		if (tab->last[at] < entry->start + 1)
+			tab->last[at] = entry->start + 1;
+		return 0;
+	}
+	if (!is_needed(tab, entry, at))
+		return 0;
 	if (tab->count == MOST_SYMBOLS)
 		return -E2BIG;
 	added = APPEND(&tab->entries, &tab->count);
 	if (!added)
 		return -ENOMEM;
 	*added = *entry;
-	added->order = (uint32_t)(tab->count - 1);
+	added->order = tab->added;
 	return 0;
 }
 
@@ -71,6 +109,7 @@ int symtab__seal(struct symtab *tab)
 		if (err)
 			return err;
 	}
+	tab->version = tab->wanted->version;
 	return rangemap__seal(&tab->ranges);
 }
 
@@ -78,9 +117,7 @@ const struct symtab_entry *symtab__find(const struct symtab *tab, uint64_t addre
 {
 	uint32_t index;
 
-	if (!rangemap__find(&tab->ranges, address, &index) || !tab->entries[index].name)
-		return NULL;
-	return &tab->entries[index];
+	return rangemap__find(&tab->ranges, address, &index) ? &tab->entries[index] : NULL;
 }
 
 uint32_t symtab__rank(const char *name, bool is_sized, bool is_function, bool is_local)

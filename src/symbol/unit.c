@@ -24,15 +24,19 @@
 #define MOST_ATTRIBUTES_PER_BYTE 4
 
 struct walk {
+	const struct addresses *wanted;
 	Dwarf_Die die;
 	size_t depth;
 	uint32_t inside[MOST_DEPTH]; /* for each depth: the function that contains its DIEs */
 	size_t attributes;           /* the number of attributes that may still be read */
 };
 
-void unit__release(struct unit *unit)
+void unit__reset(struct unit *unit)
 {
 	free(unit->functions);
+	unit->functions = NULL;
+	unit->count = 0;
+	unit->is_read = false;
 	rangemap__release(&unit->ranges);
 }
 
@@ -45,27 +49,35 @@ static int count_attributes(Dwarf_Die *die, size_t *ret)
 	return *ret > MOST_ATTRIBUTES ? -E2BIG : 0;
 }
 
-int unit__add_ranges(Dwarf_Die *die, struct rangemap *map, uint32_t value, uint32_t *budget)
+int unit__add_ranges(Dwarf_Die *die, const struct addresses *wanted, struct rangemap *map,
+		     uint32_t value, uint32_t *budget)
 {
 	Dwarf_Addr base, start, end;
 	ptrdiff_t at = 0;
 	size_t count;
-	int err = count_attributes(die, &count);
+	int added = 0, err = count_attributes(die, &count);
 
 	if (err)
 		return err == -E2BIG ? err : 0;
 	while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0) {
-		err = *budget ? rangemap__add(map, start, end, value) : -E2BIG;
+		if (!*budget)
+			return -E2BIG;
+		--*budget;
+		if (!addresses__any(wanted, start, end))
+			continue;
+		err = rangemap__add(map, start, end, value);
 		if (err)
 			return err;
-		--*budget;
+		added++;
 	}
-	return 0;
+	return added;
 }
 
-static int add_function(struct unit *unit, Dwarf_Die *die, uint32_t outer, uint32_t *budget)
+/* Adds a function that contains a wanted address. Returns whether it was added, or -errno. */
+static int add_function(struct unit *unit, struct walk *walk, uint32_t outer, uint32_t *budget)
 {
 	struct function *function;
+	int added;
 
 	/* A function without ranges must use up budget too. */
 	if (!*budget)
@@ -74,8 +86,12 @@ static int add_function(struct unit *unit, Dwarf_Die *die, uint32_t outer, uint3
 	function = APPEND(&unit->functions, &unit->count);
 	if (!function)
 		return -ENOMEM;
-	*function = (struct function) { .die = *die, .outer = outer };
-	return unit__add_ranges(die, &unit->ranges, (uint32_t)(unit->count - 1), budget);
+	*function = (struct function) { .die = walk->die, .outer = outer };
+	added = unit__add_ranges(&walk->die, walk->wanted, &unit->ranges,
+				 (uint32_t)(unit->count - 1), budget);
+	if (!added)
+		unit->count--;
+	return added;
 }
 
 static int spend_attributes(struct walk *walk)
@@ -95,7 +111,7 @@ static int spend_attributes(struct walk *walk)
 static int visit(struct unit *unit, struct walk *walk, uint32_t *budget, uint32_t *ret_inside)
 {
 	uint32_t outer = walk->depth < MOST_DEPTH ? walk->inside[walk->depth] : NO_FUNCTION;
-	int tag = dwarf_tag(&walk->die);
+	int tag = dwarf_tag(&walk->die), added;
 
 	*ret_inside = outer;
 	if (walk->depth >= MOST_DEPTH)
@@ -107,8 +123,9 @@ static int visit(struct unit *unit, struct walk *walk, uint32_t *budget, uint32_
 	/* A function nested in a function has a frame of its own. */
 	if (tag == DW_TAG_subprogram)
 		outer = NO_FUNCTION;
-	*ret_inside = (uint32_t)unit->count;
-	return add_function(unit, &walk->die, outer, budget);
+	added = add_function(unit, walk, outer, budget);
+	*ret_inside = added > 0 ? (uint32_t)unit->count - 1 : outer;
+	return added < 0 ? added : 0;
 }
 
 /*
@@ -152,12 +169,18 @@ static bool go_on(const struct unit *unit, struct walk *walk, uint32_t inside)
 	       (unsigned char *)walk->die.addr < unit->end;
 }
 
-int unit__read_functions(struct unit *unit, uint32_t *budget)
+/* Bytes of a unit between two calls of image__drop_pages(). */
+#define DROP_BYTES (4UL << 20)
+
+int unit__read_functions(struct unit *unit, const struct addresses *wanted,
+			 const struct image *image, uint32_t *budget)
 {
-	size_t size = (size_t)(unit->end - (const unsigned char *)unit->die.addr);
-	struct walk walk = { .die = unit->die,
+	const unsigned char *dropped = unit->die.addr;
+	struct walk walk = { .wanted = wanted,
+			     .die = unit->die,
 			     .inside = { NO_FUNCTION },
-			     .attributes = MOST_ATTRIBUTES_PER_BYTE * size };
+			     .attributes =
+				     MOST_ATTRIBUTES_PER_BYTE * (size_t)(unit->end - dropped) };
 	uint32_t inside;
 	int err;
 
@@ -168,7 +191,12 @@ int unit__read_functions(struct unit *unit, uint32_t *budget)
 		err = spend_attributes(&walk);
 		if (!err)
 			err = visit(unit, &walk, budget, &inside);
+		if ((const unsigned char *)walk.die.addr - dropped > (ptrdiff_t)DROP_BYTES) {
+			dropped = walk.die.addr;
+			image__drop_pages(image);
+		}
 	} while (!err && go_on(unit, &walk, inside));
+	image__drop_pages(image);
 	if (err == -ENOMEM)
 		return err;
 	return rangemap__seal(&unit->ranges);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* One DWARF compilation unit: which functions, including inlined ones, contain which addresses. */
+/*
+ * One DWARF compilation unit: which functions, including inlined ones, contain which of the wanted
+ * addresses.
+ */
 #pragma once
 
 #include <stdbool.h>
@@ -8,6 +11,8 @@
 
 #include <elfutils/libdw.h>
 
+#include "symbol/addresses.h"
+#include "symbol/image.h"
 #include "symbol/rangemap.h"
 
 #define NO_FUNCTION UINT32_MAX
@@ -21,22 +26,27 @@ struct function {
 struct unit {
 	Dwarf_Die die;
 	const unsigned char *end; /* of its bytes */
-	bool is_read;
-	bool has_lines; /* the line table is small enough to read */
+	bool is_read;             /* for the wanted addresses */
+	bool has_lines;           /* the line table is small enough to read */
+	bool is_judged;           /* has_lines is set */
 	struct function *functions;
 	size_t count;
 	struct rangemap ranges; /* values are indices into `functions` */
 };
 
 /*
- * Adds the ranges of a DIE to `map`, at most `*budget`, which is reduced. -ENOMEM; -E2BIG if there
- * are more, or if the DIE has more attributes than any compiler writes.
+ * Adds the ranges of a DIE to `map` that contain wanted addresses. It reads at most `*budget`
+ * ranges, which is reduced. Returns the number of added ranges; -ENOMEM; -E2BIG if there are more,
+ * or if the DIE has more attributes than any compiler writes.
  */
-int unit__add_ranges(Dwarf_Die *die, struct rangemap *map, uint32_t value, uint32_t *budget);
+int unit__add_ranges(Dwarf_Die *die, const struct addresses *wanted, struct rangemap *map,
+		     uint32_t value, uint32_t *budget);
 
 /*
  * Reads the unit, unless it was already read. Functions and their ranges reduce the budget. Stops
  * early if the DWARF is broken or too large. -ENOMEM.
  */
-int unit__read_functions(struct unit *unit, uint32_t *budget);
-void unit__release(struct unit *unit);
+int unit__read_functions(struct unit *unit, const struct addresses *wanted,
+			 const struct image *image, uint32_t *budget);
+/* Forgets what was read. */
+void unit__reset(struct unit *unit);

@@ -5,6 +5,8 @@
 #include <dirent.h>
 #include <sys/stat.h>
 
+#include "symbol/image.h"
+
 #define SUBJECT SUBJECTS "/chain5"
 
 static struct symbol_chain chain;
@@ -229,6 +231,35 @@ static void parts_that_debug_files_share_are_found(void **state)
 	shell("rm -r %s", place.folder);
 }
 
+/* Asks for main, of a file with 5 MB more of debug information. */
+static void assert_read_from_copy(struct place *place, const char *file)
+{
+	struct symbols *symbols = new_symbols();
+
+	snprintf(place->program, sizeof(place->program), "%s/%s", place->folder, file);
+	ask(symbols, "", place->program, place->address, &chain);
+	assert_true(image__copied_bytes() > 5000000);
+	assert_true(chain.count > 0);
+	assert_string_equal(chain.frames[chain.count - 1].name, "main");
+	assert_true(chain.frames[0].line > 0);
+	symbols__free(symbols);
+	assert_int_equal(image__copied_bytes(), 0);
+}
+
+static void a_large_file_is_read_from_a_private_copy(void **state)
+{
+	struct place place = {};
+
+	make_place(&place, SUBJECTS "/cxx5", "main");
+	shell("cd %s && head -c 5000000 /dev/urandom >more", place.folder);
+	shell("cd %s && objcopy --add-section .debug_types=more %s/cxx5 plain", place.folder,
+	      SUBJECTS);
+	shell("cd %s && objcopy --compress-debug-sections=zlib plain packed", place.folder);
+	assert_read_from_copy(&place, "plain");
+	assert_read_from_copy(&place, "packed");
+	shell("rm -r %s", place.folder);
+}
+
 #define in_a_place(test) cmocka_unit_test_setup_teardown(test, make, unmake)
 
 int main(void)
@@ -243,6 +274,7 @@ int main(void)
 		in_a_place(a_link_without_build_id_counts_if_the_checksum_agrees),
 		in_a_place(a_server_is_asked_unless_that_is_off),
 		cmocka_unit_test(parts_that_debug_files_share_are_found),
+		cmocka_unit_test(a_large_file_is_read_from_a_private_copy),
 	};
 
 	unsetenv("DEBUGINFOD_URLS");

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "symbol/kallsyms.h"
 #include "symbol/perfmap.h"
 #include "symbol/rangemap.h"
@@ -68,9 +69,11 @@ static void ranges_reach_the_last_address_but_one(void **state)
 
 static struct perfmap *perfmap_of(const char *text)
 {
+	cleanup(fclose_p) FILE *file = fmemopen((char *)text, strlen(text), "r");
 	struct perfmap *map;
 
-	assert_int_equal(perfmap__parse(strdup(text), strlen(text), &map), 0);
+	assert_non_null(file);
+	assert_int_equal(perfmap__read(file, NULL, &map), 0);
 	return map;
 }
 
@@ -152,19 +155,19 @@ static void generated_code_has_the_names_of_its_process_unless_others_wrote_them
 	/* Not more than one name: it could be anybody's file. */
 	snprintf(other, sizeof(other), "%s.other", path);
 	assert_int_equal(link(path, other), 0);
-	assert_int_equal(perfmap__open(getpid(), &map), -EPERM);
+	assert_int_equal(perfmap__open(getpid(), NULL, &map), -EPERM);
 	unlink(other);
-	assert_int_equal(perfmap__open(getpid(), &map), 0);
+	assert_int_equal(perfmap__open(getpid(), NULL, &map), 0);
 	perfmap__free(map);
 	assert_int_equal(truncate(path, 300L << 20), 0);
-	assert_int_equal(perfmap__open(getpid(), &map), -EFBIG);
+	assert_int_equal(perfmap__open(getpid(), NULL, &map), -EFBIG);
 	if (!chown(path, 12345, 12345))
-		assert_int_equal(perfmap__open(getpid(), &map), -EPERM);
+		assert_int_equal(perfmap__open(getpid(), NULL, &map), -EPERM);
 	unlink(path);
 	assert_int_equal(symlink("/etc/passwd", path), 0);
-	assert_int_equal(perfmap__open(getpid(), &map), -ELOOP);
+	assert_int_equal(perfmap__open(getpid(), NULL, &map), -ELOOP);
 	unlink(path);
-	assert_int_equal(perfmap__open(getpid(), &map), -ENOENT);
+	assert_int_equal(perfmap__open(getpid(), NULL, &map), -ENOENT);
 }
 
 /* As a process can bind any file of this machine over its own map, in a mount namespace. */
@@ -188,7 +191,7 @@ static void roots_files_are_not_the_names_of_somebody_elses_process(void **state
 	assert_int_equal(read(ready[0], path, 1), 1);
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", pid);
 	write_file(path, "1000 10 secret\n");
-	assert_int_equal(perfmap__open(pid, &map), -EPERM);
+	assert_int_equal(perfmap__open(pid, NULL, &map), -EPERM);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	unlink(path);
@@ -245,7 +248,7 @@ static void a_container_has_its_own_names(void **state)
 	write_file(path, "1000 10 contained\n");
 	pid = start_contained(root);
 	assert_true(pid > 1);
-	assert_int_equal(perfmap__open(pid, &map), 0);
+	assert_int_equal(perfmap__open(pid, NULL, &map), 0);
 	assert_found(map, 0x1000, "contained");
 	perfmap__free(map);
 	kill(pid, SIGKILL);
@@ -259,27 +262,29 @@ static void a_container_has_its_own_names(void **state)
 
 static struct kallsyms kallsyms_of(const char *text)
 {
+	cleanup(fclose_p) FILE *file = fmemopen((char *)text, strlen(text), "r");
 	struct kallsyms kallsyms;
 
-	assert_int_equal(kallsyms__parse(strdup(text), strlen(text), &kallsyms), 0);
+	assert_non_null(file);
+	assert_int_equal(kallsyms__read(file, &kallsyms), 0);
 	return kallsyms;
 }
 
 static void assert_kernel_name(const struct kallsyms *kallsyms, uint64_t address, const char *name,
 			       const char *owner)
 {
-	const struct symtab_entry *entry = symtab__find(&kallsyms->tab, address);
+	const char *found_owner = NULL, *found = kallsyms__find(kallsyms, address, &found_owner);
 
 	if (!name) {
-		assert_null(entry);
+		assert_null(found);
 		return;
 	}
-	assert_non_null(entry);
-	assert_string_equal(entry->name, name);
+	assert_non_null(found);
+	assert_string_equal(found, name);
 	if (owner)
-		assert_string_equal(entry->owner, owner);
+		assert_string_equal(found_owner, owner);
 	else
-		assert_null(entry->owner);
+		assert_null(found_owner);
 }
 
 static void kallsyms_has_the_kernel_its_modules_and_bpf_programs(void **state)

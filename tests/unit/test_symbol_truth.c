@@ -128,6 +128,7 @@ static void assert_same_as_llvm(const char *path)
 	}
 	assert_int_equal(
 		symbols__new(&(struct symbols_options) { .no_debuginfod = true }, &symbols), 0);
+	assert_int_equal(symbols__want(symbols, addresses, ADDRESSES), 0);
 	answers = ask_llvm(path, addresses);
 	for (; answered < ADDRESSES && fgets(line, sizeof(line), answers); answered++) {
 		json_t *theirs = json_loads(line, 0, NULL);
