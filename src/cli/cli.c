@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -159,6 +160,23 @@ bool cli__is_full(struct argp_state *state, const char *level)
 	if (strcmp(level, "full") && strcmp(level, "sched"))
 		cli__refuse(state, "'%s' is not a level [full, sched]", level);
 	return !strcmp(level, "full");
+}
+
+uint32_t cli__budget(struct argp_state *state, const char *text)
+{
+	char *end;
+	double percent;
+
+	if (!strcmp(text, "none"))
+		return 0;
+	errno = 0;
+	percent = strtod(text, &end);
+	/* strtod() also reads hexadecimal numbers, infinity and NaN. */
+	if (errno || end == text || strcmp(end, "%") ||
+	    strspn(text, "0123456789.") != (size_t)(end - text) || percent < 0.01 || percent > 100)
+		cli__refuse(state, "'%s' is not a budget [0.01%% to 100%%, like 5%%, or none]",
+			    text);
+	return (uint32_t)lround(percent * 10000);
 }
 
 /* CAP_SYS_ADMIN or CAP_BPF. Other missing capabilities are reported where they are needed. */

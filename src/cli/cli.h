@@ -90,6 +90,8 @@ extern const char *const cli_levels[];
 
 /* Whether the level is "full"; false for "sched", a usage error for anything else. */
 bool cli__is_full(struct argp_state *state, const char *level);
+/* --budget: millionths of the target's CPU time; 0: none. An invalid one ends the program. */
+uint32_t cli__budget(struct argp_state *state, const char *text);
 
 /* Whether the process may load BPF programs; if not, prints what it lacks. */
 bool cli__may_measure(void);

@@ -21,6 +21,7 @@ enum {
 	OPTION_LEVEL = 256,
 	OPTION_FORCE,
 	OPTION_NO_REPORT,
+	OPTION_BUDGET,
 	OPTION_STACKS,
 	OPTION_NO_STACKS,
 	OPTION_TABLES,
@@ -187,6 +188,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPTION_LEVEL:
 		options->run.full = cli__is_full(state, arg);
 		return 0;
+	case OPTION_BUDGET:
+		options->run.budget_ppm = cli__budget(state, arg);
+		return 0;
 	case 'F':
 	case OPTION_STACKS:
 	case OPTION_NO_STACKS:
@@ -232,6 +236,10 @@ static const struct argp_option option_list[] = {
 	  "Make N recordings, one after the other: run-1.gapless, run-2.gapless, …", 2 },
 	{ "level", OPTION_LEVEL, "LEVEL", 0,
 	  "full (default): with syscalls; sched: scheduler hooks only, cheaper", 2 },
+	{ "budget", OPTION_BUDGET, "SHARE", 0,
+	  "Slow the target down by at most SHARE of its CPU time: time fewer calls if needed "
+	  "(default: 5%), or none",
+	  2 },
 	{ "rate", 'F', "RATE", 0, "Take RATE stacks a second of each CPU (default: 99)", 2 },
 	{ "seed", OPTION_SEED, "N", 0,
 	  "Draw the random time between two stacks of a CPU from N (default: any)", 2 },
@@ -306,7 +314,8 @@ static int run(int argc, char **argv)
 						   .interval_ns = RUN_INTERVAL_NS,
 						   .table_bytes = DEFAULT_TABLE_BYTES,
 						   .outside = true,
-						   .slow_ns = RUN_SLOW_NS },
+						   .slow_ns = RUN_SLOW_NS,
+						   .budget_ppm = RUN_BUDGET_PPM },
 					  .rate = DEFAULT_RATE,
 					  .source = RECORD_COMMAND_LINE };
 	cleanup(features__free_p) struct features *features = features__new();

@@ -56,6 +56,7 @@ struct options {
 	struct target target;
 	struct top_options top;
 	enum { LEVEL_MIXED, LEVEL_SCHED, LEVEL_FULL } level;
+	uint32_t budget_ppm;
 };
 
 struct top {
@@ -147,6 +148,7 @@ static int start_drill(struct top *top, int pid)
 		.signals = top->options->level == LEVEL_SCHED ? NULL : call_signals(),
 		.slow_ns = UINT64_MAX, /* no events */
 		.no_slow_calls = true,
+		.budget_ppm = top->options->budget_ppm,
 		.target.no_descendants = true,
 	};
 	int err = target__add_pid(&options.target, (uint64_t)pid);
@@ -308,6 +310,7 @@ static int run_top(const struct options *options)
 		.signals = options->level == LEVEL_FULL ? call_signals() : NULL,
 		.slow_ns = UINT64_MAX,
 		.no_slow_calls = true,
+		.budget_ppm = options->budget_ppm,
 		.no_peers = true, /* too expensive for all pipes of a machine; a drill has them */
 	};
 	int err;
@@ -333,7 +336,7 @@ static int run_top(const struct options *options)
 	return err ? 1 : 0;
 }
 
-enum { OPTION_LEVEL = 256, OPTION_THREADS };
+enum { OPTION_LEVEL = 256, OPTION_THREADS, OPTION_BUDGET };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -356,6 +359,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPTION_LEVEL:
 		options->level = cli__is_full(state, arg) ? LEVEL_FULL : LEVEL_SCHED;
 		return 0;
+	case OPTION_BUDGET:
+		options->budget_ppm = cli__budget(state, arg);
+		return 0;
 	case ARGP_KEY_END:
 		if (target__is_empty(&options->target))
 			target__add_all(&options->target);
@@ -374,6 +380,8 @@ static const struct argp_option option_list[] = {
 	  "full: separate user and kernel time, at a higher cost; sched: no syscalls and functions in a "
 	  "closer look either",
 	  2 },
+	{ "budget", OPTION_BUDGET, "SHARE", 0,
+	  "Slow programs down by at most SHARE of their CPU time (default: 5%), or none", 2 },
 	{},
 };
 
@@ -392,6 +400,7 @@ static const struct argp argp = {
 static int run(int argc, char **argv)
 {
 	struct options options = {
+		.budget_ppm = RUN_BUDGET_PPM,
 		.top = { .interval_ns = DEFAULT_INTERVAL_NS, .stop = &stopped },
 	};
 

@@ -20,7 +20,7 @@
 /* After this time without output, tell the user why. */
 #define SILENCE_NS UINT64_C(3000000000)
 
-enum { OPTION_BY = 2048, OPTION_MEASURE, OPTION_SLOW, OPTION_EVERY };
+enum { OPTION_BY = 2048, OPTION_MEASURE, OPTION_SLOW, OPTION_EVERY, OPTION_BUDGET };
 
 DEFINE_CLEANUP(struct features *, features__free)
 DEFINE_CLEANUP(struct recording *, recording__free)
@@ -168,6 +168,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPTION_EVERY:
 		options->run.slow_ns = 0; /* 0 remains 0, however many events there are */
+		options->run.budget_ppm = 0;
+		return 0;
+	case OPTION_BUDGET:
+		options->run.budget_ppm = cli__budget(state, arg);
 		return 0;
 	case ARGP_KEY_ARG:
 		return parse_arg(options, arg, state);
@@ -193,7 +197,9 @@ static const struct argp_option option_list[] = {
 	  "What histograms show and rows are ordered by (default: the signal's first)", 3 },
 	{ "slow", OPTION_SLOW, "TIME", 0, "Show single events that take TIME or longer (10 ms)",
 	  3 },
-	{ "every", OPTION_EVERY, NULL, 0, "Show all events, not only slow ones", 3 },
+	{ "every", OPTION_EVERY, NULL, 0, "Show all events, not only slow ones; no budget", 3 },
+	{ "budget", OPTION_BUDGET, "SHARE", 0,
+	  "Slow the target down by at most SHARE of its CPU time (default: 5%), or none", 3 },
 	{},
 };
 
@@ -312,7 +318,8 @@ static int run(int argc, char **argv)
 	cleanup(recording__free_p) struct recording *recording = NULL;
 	cleanup(run__free_p) struct run *run = NULL;
 	struct options options = { .run = { .interval_ns = RUN_INTERVAL_NS,
-					    .slow_ns = RUN_SLOW_NS },
+					    .slow_ns = RUN_SLOW_NS,
+					    .budget_ppm = RUN_BUDGET_PPM },
 				   .watch = { .out = stdout } };
 	struct sigaction action = { .sa_handler = on_interrupt };
 	int err;

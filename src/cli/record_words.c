@@ -25,9 +25,9 @@ DEFINE_CLEANUP(sqlite3 *, sqlite3_close)
 DEFINE_CLEANUP(sqlite3_stmt *, sqlite3_finalize)
 
 /* A recording is not trusted, so none of these options names a file. */
-static const char *const like_names[] = { "level",  "rate",       "stacks",  "no-stacks",
-					  "seed",   "table-size", "signals", "slow",
-					  "warmup", "duration",   NULL };
+static const char *const like_names[] = { "level",  "rate",   "stacks",     "no-stacks",
+					  "budget", "seed",   "table-size", "signals",
+					  "slow",   "warmup", "duration",   NULL };
 
 struct source {
 	struct record_options *options;
@@ -255,6 +255,10 @@ void record__say_options(const struct record_options *options, char *text, size_
 	for (size_t i = 0; run->signals[i]; i++)
 		words__say(text, size, "%s%s", i ? "," : "", run->signals[i]->name);
 	words__say(text, size, "%s\n", run->signals[0] ? "" : "none");
+	if (run->full && run->budget_ppm)
+		words__say(text, size, "budget = %g%%\n", run->budget_ppm / 1e4);
+	else if (run->full)
+		words__say(text, size, "budget = none\n");
 	if (options->stacks)
 		words__say(text, size, "%s\n",
 			   options->stacks == STACKS_YES ? "stacks" : "no-stacks");

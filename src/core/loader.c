@@ -168,6 +168,13 @@ static bool is_at_syscalls(const struct bpf_program *program)
 	return strstr(section, "/sys_enter") || strstr(section, "/sys_exit");
 }
 
+static bool is_at_switches(const struct bpf_program *program)
+{
+	const char *section = bpf_program__section_name(program);
+
+	return strstr(section, "/sched_switch") || strstr(section, "/sched_wak");
+}
+
 void loader__add_runs(const struct bpf_object *object, struct loader_runs *to)
 {
 	struct bpf_program *program;
@@ -180,6 +187,9 @@ void loader__add_runs(const struct bpf_object *object, struct loader_runs *to)
 			to->call_programs++;
 			to->call_ns += info.run_time_ns;
 			to->calls += info.run_cnt;
+		} else if (is_at_switches(program)) {
+			to->switch_ns += info.run_time_ns;
+			to->switches += info.run_cnt;
 		} else {
 			to->other_ns += info.run_time_ns;
 			to->others += info.run_cnt;

@@ -47,7 +47,8 @@ json_t *loader__map_sizes(const struct bpf_object *object);
 
 /* Number and duration of program runs while run-time statistics were on (bpf_enable_stats()). */
 struct loader_runs {
-	uint64_t calls, call_ns; /* of programs at the entry and exit of syscalls */
+	uint64_t calls, call_ns;      /* of programs at the entry and exit of syscalls */
+	uint64_t switches, switch_ns; /* at context switches and wakeups */
 	uint64_t others, other_ns;
 	size_t call_programs; /* number of programs at the entry and exit of syscalls */
 };

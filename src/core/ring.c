@@ -57,11 +57,19 @@ void ring__free(struct ring *ring)
 	free(ring);
 }
 
+void ring__close(struct ring *ring)
+{
+	ring_buffer__free(ring->buffer);
+	ring->buffer = NULL;
+}
+
 int ring__poll(struct ring *ring, int timeout_ms)
 {
 	int err;
 
 	ring->taken = 0;
+	if (!ring->buffer)
+		return 0;
 	err = timeout_ms ? ring_buffer__poll(ring->buffer, timeout_ms)
 			 : ring_buffer__consume(ring->buffer);
 	return err < 0 && err != -EAGAIN ? err : ring->taken;

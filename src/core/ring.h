@@ -15,6 +15,9 @@ typedef int (*ring_take_fn)(void *context, const struct wire_head *record);
 int ring__new(int map_fd, ring_take_fn take, void *context, struct ring **ret);
 void ring__free(struct ring *ring);
 
+/* Unmaps the ring. There are no further records; ring__malformed() still works. */
+void ring__close(struct ring *ring);
+
 /* Waits at most timeout_ms (0: not at all), then takes records. Returns their number or -errno. */
 int ring__poll(struct ring *ring, int timeout_ms);
 

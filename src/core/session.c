@@ -30,6 +30,7 @@ struct session {
 	uint64_t malformed;
 	uint64_t stale; /* number of failed refreshes */
 	uint64_t slow_then;
+	uint64_t events; /* in the last session__write() */
 };
 
 DEFINE_CLEANUP(struct session *, session__free)
@@ -123,6 +124,16 @@ void session__enable(struct session *session, bool on)
 	series__control(session->series)->enabled = on;
 }
 
+bool session__is_enabled(const struct session *session)
+{
+	return series__control(session->series)->enabled;
+}
+
+uint64_t session__cost_ns(const struct session *session)
+{
+	return session->events * session->signal->event_ns;
+}
+
 void session__refresh(struct session *session, bool is_last)
 {
 	int err = 0;
@@ -166,12 +177,29 @@ void session__switch(struct session *session)
 	series__switch(session->series);
 }
 
+static int take_sum(void *context, const struct series_key *key, const struct series_sum *sum)
+{
+	struct session *session = context;
+
+	session->events += sum->count;
+	return publish__sum(session->publish, key, sum);
+}
+
+static int take_bucket(void *context, const struct series_place *place, uint32_t value,
+		       uint32_t bucket, uint32_t count)
+{
+	const struct session *session = context;
+
+	return publish__bucket(session->publish, place, value, bucket, count);
+}
+
 int session__write(struct session *session, int64_t from, int64_t to)
 {
-	const struct series_takers takers = { .take_sum = publish__sum,
-					      .take_bucket = publish__bucket,
-					      .context = session->publish };
+	const struct series_takers takers = { .take_sum = take_sum,
+					      .take_bucket = take_bucket,
+					      .context = session };
 
+	session->events = 0;
 	publish__slices(session->publish, from, to);
 	return series__take(session->series, &takers);
 }

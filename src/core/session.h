@@ -30,6 +30,9 @@ void session__free(struct session *session);
 int session__start(struct session *session);
 /* Starts or stops counting; the hooks stay attached. */
 void session__enable(struct session *session, bool on);
+bool session__is_enabled(const struct session *session);
+/* About what the events of the last session__write() have cost. */
+uint64_t session__cost_ns(const struct session *session);
 /* Detaches the hooks. The counts must still be written. */
 void session__stop(struct session *session);
 

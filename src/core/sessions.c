@@ -117,6 +117,35 @@ void sessions__stop(struct sessions *sessions)
 		session__stop(sessions->all[i]);
 }
 
+const char *sessions__hold_back(struct sessions *sessions, uint64_t least_ns)
+{
+	struct session *costliest = NULL;
+
+	for (size_t i = 0; i < sessions->count; i++) {
+		uint64_t cost_ns = session__cost_ns(sessions->all[i]);
+
+		if (cost_ns < least_ns || !session__is_enabled(sessions->all[i]))
+			continue;
+		costliest = sessions->all[i];
+		least_ns = cost_ns;
+	}
+	if (!costliest)
+		return NULL;
+	session__enable(costliest, false);
+	return session__signal(costliest)->name;
+}
+
+const char *sessions__let_go(struct sessions *sessions)
+{
+	for (size_t i = 0; i < sessions->count; i++) {
+		if (session__is_enabled(sessions->all[i]))
+			continue;
+		session__enable(sessions->all[i], true);
+		return session__signal(sessions->all[i])->name;
+	}
+	return NULL;
+}
+
 int sessions__poll(struct sessions *sessions)
 {
 	int err = 0;

@@ -22,6 +22,14 @@ void sessions__attach(struct sessions *sessions);
 void sessions__start(struct sessions *sessions);
 void sessions__stop(struct sessions *sessions);
 
+/*
+ * Stops counting the signal whose events in the last sessions__write() have cost most, if that is
+ * least_ns or more. Returns its name; NULL: there is none.
+ */
+const char *sessions__hold_back(struct sessions *sessions, uint64_t least_ns);
+/* Starts one of those again. NULL: none was stopped. */
+const char *sessions__let_go(struct sessions *sessions);
+
 int sessions__poll(struct sessions *sessions);
 /* Writes what was added since the last call, and the losses so far. Takes some milliseconds. */
 int sessions__write(struct sessions *sessions, int64_t from, int64_t to);

@@ -72,7 +72,8 @@ struct signal {
 	const char *events; /* what is counted, in the plural: "requests" */
 	enum role role;     /* how reports present it */
 	bool is_default;    /* cheap enough for every recording */
-	bool at_syscalls;   /* useless without hooks at syscalls: needs level full */
+	unsigned event_ns; /* about what one event costs, see core/sessions.h; 0: next to nothing */
+	bool at_syscalls;  /* useless without hooks at syscalls: needs level full */
 	/*
 	 * Ends with a NULL event; at most SIGNAL_HOOKS. Programs whose names do not begin with the
 	 * signal's are the ledger's, which call the signal's part.

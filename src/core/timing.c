@@ -40,8 +40,18 @@ static void add_since(struct loader_runs *to, const struct loader_runs *now,
 {
 	to->calls += now->calls - then->calls;
 	to->call_ns += now->call_ns - then->call_ns;
+	to->switches += now->switches - then->switches;
+	to->switch_ns += now->switch_ns - then->switch_ns;
 	to->others += now->others - then->others;
 	to->other_ns += now->other_ns - then->other_ns;
+}
+
+static void add_look(struct timing_look *to, const struct timing_look *look)
+{
+	add_since(&to->runs, &look->runs, &(struct loader_runs) {});
+	to->work.calls += look->work.calls;
+	to->work.switches += look->work.switches;
+	to->wall_ns += look->wall_ns;
 }
 
 void timing__set(struct timing *timing, bool on, const struct timing_work *work)
@@ -61,10 +71,13 @@ void timing__set(struct timing *timing, bool on, const struct timing_work *work)
 		return;
 	}
 	timing->call_programs = now.call_programs;
-	timing->work.calls += work->calls - timing->work_then.calls;
-	timing->work.switches += work->switches - timing->work_then.switches;
-	add_since(&timing->runs, &now, &timing->then);
-	timing->wall_ns += clock__now_ns() - timing->since_ns;
+	timing->last = (struct timing_look) {
+		.wall_ns = clock__now_ns() - timing->since_ns,
+		.work.calls = work->calls - timing->work_then.calls,
+		.work.switches = work->switches - timing->work_then.switches,
+	};
+	add_since(&timing->last.runs, &now, &timing->then);
+	add_look(&timing->all, &timing->last);
 	close(timing->fd);
 	timing->fd = 0;
 }
@@ -78,45 +91,80 @@ struct kind {
 	double runs_each; /* per unit of work */
 };
 
-static double kind_ns(const struct kind *kind, double work, double wall_ratio)
+/* How much of the work is the target's. */
+static double target_part(uint64_t all, uint64_t outside)
+{
+	return all > outside ? (double)(all - outside) / (double)all : 0;
+}
+
+/* `passing_ns`: what a run costs that the work did not cause. */
+static struct timing_cost kind_cost(const struct kind *kind, uint64_t work, uint64_t outside,
+				    double wall_ratio, double passing_ns)
 {
 	double own = kind->work * kind->runs_each;
 	double each = kind->runs_each;
+	double own_ns, work_ns;
 
 	if (kind->runs <= 0 || kind->ns <= 0)
-		return 0;
+		return (struct timing_cost) {};
 	/* A wait may end without a wakeup, and a hook may be missing. */
 	if (own > kind->runs) {
 		each = kind->runs / kind->work;
 		own = kind->runs;
 	}
-	return kind->ns / kind->runs * (work * each + (kind->runs - own) * wall_ratio);
+	own_ns = kind->ns - (kind->runs - own) * passing_ns;
+	/* If the others seem to have taken all of it, every run counts the same. */
+	if (own_ns < kind->ns / kind->runs * own)
+		own_ns = kind->ns / kind->runs * own;
+	work_ns = own > 0 ? own_ns / own * (double)work * each : 0;
+	return (struct timing_cost) {
+		.ns = work_ns + (kind->ns - own_ns) * wall_ratio,
+		.target_ns = work_ns * target_part(work, outside),
+	};
 }
 
-uint64_t timing__ns(const struct timing *timing, uint64_t wall_ns, const struct timing_work *work)
+static void add_cost(struct timing_cost *to, struct timing_cost cost)
 {
-	const struct loader_runs *runs = &timing->runs;
+	to->ns += cost.ns;
+	to->target_ns += cost.target_ns;
+}
+
+struct timing_cost timing__cost(const struct timing *timing, const struct timing_look *by,
+				uint64_t wall_ns, uint64_t busy_ns, const struct timing_work *work)
+{
+	const struct loader_runs *runs = &by->runs;
 	/* Assumption: calling a scheduler hook costs as much as calling a syscall hook. */
 	const double extra_ns = timing->calibrated ? timing->extra_ns : DISPATCH_NS - EMPTY_NS;
+	const double passing_ns = timing->calibrated ? timing->passing_ns : DISPATCH_NS;
 	const struct kind calls = {
 		.runs = (double)runs->calls,
 		.ns = (double)runs->call_ns + (double)runs->calls * extra_ns,
-		.work = (double)timing->work.calls,
+		.work = (double)by->work.calls,
 		.runs_each = (double)timing->call_programs,
 	};
-	const struct kind others = {
-		.runs = (double)runs->others,
-		.ns = (double)runs->other_ns + (double)runs->others * extra_ns,
-		.work = (double)timing->work.switches,
+	const struct kind switches = {
+		.runs = (double)runs->switches,
+		.ns = (double)runs->switch_ns + (double)runs->switches * extra_ns,
+		.work = (double)by->work.switches,
 		.runs_each = RUNS_OF_SWITCH,
 	};
+	double others_ns = (double)runs->other_ns + (double)runs->others * extra_ns;
+	double target_run_ns = (double)(work->run_ns - work->outside_run_ns);
+	double share = (double)busy_ns > target_run_ns ? target_run_ns / (double)busy_ns : 1;
+	struct timing_cost cost = {};
 	double ratio;
 
-	if (!timing->wall_ns)
-		return 0;
-	ratio = (double)wall_ns / (double)timing->wall_ns;
-	return (uint64_t)(kind_ns(&calls, (double)work->calls, ratio) +
-			  kind_ns(&others, (double)work->switches, ratio));
+	if (!by->wall_ns)
+		return cost;
+	ratio = (double)wall_ns / (double)by->wall_ns;
+	add_cost(&cost, kind_cost(&calls, work->calls, work->outside_calls, ratio, passing_ns));
+	cost.call_ns = cost.target_ns;
+	add_cost(&cost,
+		 kind_cost(&switches, work->switches, work->outside_switches, ratio, passing_ns));
+	if (others_ns > 0)
+		add_cost(&cost, (struct timing_cost) { .ns = others_ns * ratio,
+						       .target_ns = others_ns * ratio * share });
+	return cost;
 }
 
 /* --- calibration ----------------------------------------------------------------------------- */
@@ -175,6 +223,7 @@ void timing__calibrate(struct timing *timing, double plain_ns)
 	told = kernel_run_ns(timing);
 	if (!told || hooked_ns <= plain_ns)
 		return;
-	timing->extra_ns = (hooked_ns - plain_ns) / (double)runs.call_programs - told;
+	timing->passing_ns = (hooked_ns - plain_ns) / (double)runs.call_programs;
+	timing->extra_ns = timing->passing_ns - told;
 	timing->calibrated = true;
 }

@@ -23,6 +23,10 @@
  */
 #define LEDGER_FUSE 4000
 
+/* A budget is given in parts of this; at least one call in 2^LEDGER_MOST_SHIFT is timed. */
+#define LEDGER_WHOLE      65536
+#define LEDGER_MOST_SHIFT 6
+
 /* What ended a wait. */
 enum ledger_by {
 	BY_NOBODY,
@@ -102,6 +106,10 @@ struct ledger_account {
 	__u64 unexplained_ns;
 	__u64 ns[SLOT_COUNT];
 	__u32 count[SLOT_COUNT]; /* intervals that began, or that the thread was found in */
+	/* If not every call is timed, see kernel/budget.bpf.h: */
+	__u64 spread; /* of the time in user space and of that in the kernel */
+	__u32 shift;  /* one call in 2^shift is timed now */
+	__u32 pad;
 };
 
 /* The first part of the kernel half's struct thread. User space does not see the rest. */
@@ -214,13 +222,28 @@ struct ledger_path_stream {
 /* After this many paths since user space last adjusted the rate, the kernel half halves it. */
 #define LEDGER_PATH_FUSE 64
 
-/* One syscall on one CPU. Only that CPU writes it; user space maps it. The count is Σ buckets. */
+/*
+ * The variance of an estimate, in units of SPREAD_NS²: one call of `ns` stands for `weight` calls
+ * of that kind, each of which was drawn with the chance 1/weight.
+ */
+#define SPREAD_NS 64
+static inline __u64 spread_of(__u64 weight, __u64 ns)
+{
+	__u64 units = (ns + SPREAD_NS - 1) / SPREAD_NS;
+
+	return weight * (weight - 1) * units * units;
+}
+
+/* One syscall on one CPU. Only that CPU writes it; user space maps it. */
 struct ledger_call {
+	__u64 count;
+	__u64 untimed; /* part of count, without a time */
+	__u64 spread;  /* of total_ns */
 	__u64 total_ns;
 	__u64 run_ns; /* part of total_ns that was spent on a CPU */
 	__u64 max_ns;
 	__u64 errors;
-	__u32 buckets[HISTOGRAM_BUCKETS];
+	__u32 buckets[HISTOGRAM_BUCKETS]; /* their sum is the count, or an estimate of it */
 	__u32 pad;
 };
 

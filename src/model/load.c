@@ -3,7 +3,6 @@
 #include "model/load.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -124,6 +123,7 @@ static int take_meta(struct model *model, sqlite3_stmt *row)
 		{ .key = "cpus", .number = &model->cpus },
 		{ .key = "start_ns", .number = &model->start_ns },
 		{ .key = "end_ns", .number = &model->end_ns },
+		{ .key = "budget_ppm", .number = &model->estimated.budget_ppm },
 		{ .key = "sample_period_ns", .number = &model->hot.period_ns },
 		{ .key = "crossing_ns", .number = &model->user_time.crossing_ns },
 	};
@@ -145,6 +145,8 @@ static int take_meta(struct model *model, sqlite3_stmt *row)
 	}
 	if (!strcmp(key, "sample_period_ns"))
 		model->hot.has_period = true;
+	if (!strcmp(key, "budget_ppm"))
+		model->estimated.has_budget = true;
 	if (!strcmp(key, "hooks") && sqlite3_column_type(row, 1) == SQLITE_TEXT && !model->hooks)
 		model->hooks = json_loads((const char *)sqlite3_column_text(row, 1), 0, NULL);
 	if (!strcmp(key, "kernel_counts") && sqlite3_column_type(row, 1) == SQLITE_TEXT &&
@@ -347,6 +349,8 @@ static int take_syscall(struct model *model, sqlite3_stmt *row)
 	call->common_errno = sqlite3_column_int64(row, 6);
 	call->common_count = sqlite3_column_int64(row, 7);
 	call->run_ns = sqlite3_column_int64(row, 8);
+	call->untimed = clamp(sqlite3_column_int64(row, 9), call->count);
+	call->variance = load__variance(row, 10);
 	return 0;
 }
 
@@ -357,32 +361,6 @@ static int take_idle(struct model *model, sqlite3_stmt *row)
 	if (!model->cpus)
 		model->cpus = sqlite3_column_int64(row, 0);
 	return 0;
-}
-
-static int take_figure(struct model *model, sqlite3_stmt *row, struct model_figure **figures,
-		       size_t *count)
-{
-	struct model_figure *figure = APPEND(figures, count);
-
-	if (!figure)
-		return -ENOMEM;
-	figure->name = load__name(model, row, 0);
-	figure->value = sqlite3_column_double(row, 1);
-	if (!(fabs(figure->value) < (double)LOAD_MOST)) /* huge (a hostile file) or NaN */
-		figure->value = figure->value < 0 ? -(double)LOAD_MOST : (double)LOAD_MOST;
-	figure->words = load__text(model, row, 2);
-	figure->remedy = load__text(model, row, 3);
-	return 0;
-}
-
-static int take_quality(struct model *model, sqlite3_stmt *row)
-{
-	return take_figure(model, row, &model->qualities, &model->quality_count);
-}
-
-static int take_cost(struct model *model, sqlite3_stmt *row)
-{
-	return take_figure(model, row, &model->costs, &model->cost_count);
 }
 
 static int compare_ids(const void *a, const void *b)
@@ -453,7 +431,7 @@ int load__head(struct model *model, sqlite3 *db)
 	return err;
 }
 
-static bool is_answered(sqlite3 *db, const char *sql)
+bool load__is_answered(sqlite3 *db, const char *sql)
 {
 	cleanup(sqlite3_finalize_p) sqlite3_stmt *row = NULL;
 
@@ -463,28 +441,24 @@ static bool is_answered(sqlite3 *db, const char *sql)
 int load__threads(struct model *model, sqlite3 *db)
 {
 	return load__each(model, db,
-			  is_answered(db, sql__has_holders) ? sql__threads : sql__threads_1,
+			  load__is_answered(db, sql__has_holders) ? sql__threads : sql__threads_1,
 			  take_thread);
 }
 
 int load__tables(struct model *model, sqlite3 *db)
 {
-	bool has_remedy = is_answered(db, "SELECT remedy FROM quality");
 	const struct {
 		const char *sql;
 		load_row *take;
 	} tables[] = {
-		{ is_answered(db, sql__has_ends)      ? sql__waits
-		  : is_answered(db, sql__has_holders) ? sql__waits_3
-						      : sql__waits_1,
+		{ load__is_answered(db, sql__has_ends)      ? sql__waits
+		  : load__is_answered(db, sql__has_holders) ? sql__waits_3
+							    : sql__waits_1,
 		  take_wait },
 		{ sql__histograms, take_bucket },
-		{ sql__syscalls, take_syscall },
+		{ load__is_answered(db, sql__has_estimates) ? sql__syscalls : sql__syscalls_4,
+		  take_syscall },
 		{ "SELECT count(*), sum(idle_ns) FROM cpu", take_idle },
-		{ has_remedy ? "SELECT name, value, bias, remedy FROM quality ORDER BY name"
-			     : "SELECT name, value, bias, '' FROM quality ORDER BY name",
-		  take_quality },
-		{ "SELECT name, value, unit, NULL FROM cost ORDER BY name", take_cost },
 	};
 
 	int err = load__each(model, db, model->cut ? sql__cut_accounts : sql__accounts, take_cell);
@@ -497,5 +471,5 @@ int load__tables(struct model *model, sqlite3 *db)
 		err = find_same(model);
 	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables) && !err; i++)
 		err = load__each(model, db, tables[i].sql, tables[i].take);
-	return err;
+	return err ? err : load__figures(model, db);
 }

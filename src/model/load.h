@@ -27,8 +27,13 @@ int load__paths(struct model *model, sqlite3 *db);
 /* Reads who had the CPU, and the limits of cgroups. Threads must be there. */
 int load__queue(struct model *model, sqlite3 *db);
 
+/* Reads what the budget changed. Threads and syscalls must be there. */
+int load__estimates(struct model *model, sqlite3 *db);
+
 /* Reads the notes that were recorded with --note. */
 int load__notes(struct model *model, sqlite3 *db);
+/* Reads quality and cost. load__tables() calls it. */
+int load__figures(struct model *model, sqlite3 *db);
 
 /* Reads what signals counted. Threads must be in groups. */
 int load__signals(struct model *model, sqlite3 *db);
@@ -49,6 +54,8 @@ typedef int load_row(struct model *model, sqlite3_stmt *row);
 int load__each(struct model *model, sqlite3 *db, const char *sql, load_row *take);
 /* Prepares a statement. Binds the cut to ?1 and ?2 if the statement has them. */
 int load__prepare(const struct model *model, sqlite3 *db, const char *sql, sqlite3_stmt **ret);
+/* Whether the recording has the tables and columns of a statement; older ones lack some. */
+bool load__is_answered(sqlite3 *db, const char *sql);
 /* Converts an SQLite result code to an error of model__load(); 0 at the end of the rows. */
 int load__error(int rc);
 /* Return NULL if there is no row with this id. */
@@ -68,6 +75,8 @@ const char *load__text(struct model *model, sqlite3_stmt *row, int column);
 const char *load__name(struct model *model, sqlite3_stmt *row, int column);
 /* A column as a number from 0 to INT32_MAX. */
 uint32_t load__index(sqlite3_stmt *row, int column);
+/* A column as a variance: a finite number, not negative. */
+double load__variance(sqlite3_stmt *row, int column);
 
 /* Merges waits for sockets that share an end, and names them after that end. */
 int load__sockets(struct model *model);

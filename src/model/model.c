@@ -46,6 +46,7 @@ void model__release(struct model *model)
 	free(model->occupants);
 	free(model->limits);
 	hot__release(&model->hot);
+	estimated__release(&model->estimated);
 	history__release(&model->history);
 	signals__release(&model->signals);
 	json_decref(model->hooks);
@@ -189,9 +190,13 @@ static void sum_syscalls(struct model *model)
 				histogram = &model->histograms[j];
 		if (!histogram)
 			histogram = &none;
-		call->timed = histogram->count;
+		call->timed = call->untimed ? call->count - call->untimed : histogram->count;
 		percentiles__find(histogram->buckets, histogram->bucket_count, histogram->count,
 				  call->max_ns, call->percentiles_ns);
+		/* A timed call can stand for many others. */
+		for (int j = 0; j < PERCENTILES; j++)
+			if (call->timed < percentiles__words(j)->least)
+				call->percentiles_ns[j] = -1;
 	}
 	if (model->syscall_count)
 		qsort(model->syscalls, model->syscall_count, sizeof(*model->syscalls),
@@ -219,7 +224,9 @@ static int load(struct model *model, sqlite3 *db, const struct model_options *op
 		return err;
 	sum_threads(model);
 	sum_syscalls(model);
-	err = group__threads(model);
+	err = load__estimates(model, db);
+	if (!err)
+		err = group__threads(model);
 	if (!err)
 		err = group__processes(model);
 	if (!err)

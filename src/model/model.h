@@ -13,6 +13,7 @@
 
 #include "base/map.h"
 #include "base/redact.h"
+#include "model/estimated.h"
 #include "model/history.h"
 #include "model/hot.h"
 #include "model/scope.h"
@@ -71,6 +72,7 @@ struct model_thread {
 	int64_t flags;
 	int64_t lifetime_ns; /* inside the cut */
 	int64_t unexplained_ns;
+	double variance; /* of run.kernel, and of run.user: 0 if they are exact */
 	const struct model_cell *cells;
 	size_t cell_count;
 	int64_t kind_ns[KIND_COUNT];
@@ -201,8 +203,10 @@ struct model_syscall {
 	int64_t count;
 	int64_t errors;
 	int64_t total_ns;
-	int64_t max_ns;
-	int64_t timed;                       /* how many calls the percentiles are based on */
+	int64_t max_ns;  /* of those that were timed */
+	int64_t untimed; /* part of `count`: calls without a time, see estimated.h */
+	double variance; /* of total_ns, and of run_ns */
+	int64_t timed;   /* how many calls the percentiles are based on */
 	int64_t percentiles_ns[PERCENTILES]; /* -1: too few calls */
 	int64_t run_ns;                      /* the part of total_ns spent on a CPU */
 	int64_t common_errno;                /* the most frequent; 0: none */
@@ -319,6 +323,7 @@ struct model {
 	struct model_fatal *fatals; /* by time */
 	size_t fatal_count;
 	struct user_time user_time;
+	struct estimated estimated;
 	struct history history;
 	struct signals signals;
 

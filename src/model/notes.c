@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The notes that the user recorded with --note. */
+/* The notes that the user recorded with --note, and the figures on quality and cost. */
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -36,4 +37,44 @@ int load__notes(struct model *model, sqlite3 *db)
 			  "SELECT substr(key, 6), value FROM meta WHERE key GLOB 'note.?*'"
 			  " ORDER BY key",
 			  take_note);
+}
+
+static int take_figure(struct model *model, sqlite3_stmt *row, struct model_figure **figures,
+		       size_t *count)
+{
+	struct model_figure *figure = APPEND(figures, count);
+
+	if (!figure)
+		return -ENOMEM;
+	figure->name = load__name(model, row, 0);
+	figure->value = sqlite3_column_double(row, 1);
+	if (!(fabs(figure->value) < (double)LOAD_MOST)) /* huge (a hostile file) or NaN */
+		figure->value = figure->value < 0 ? -(double)LOAD_MOST : (double)LOAD_MOST;
+	figure->words = load__text(model, row, 2);
+	figure->remedy = load__text(model, row, 3);
+	return 0;
+}
+
+static int take_quality(struct model *model, sqlite3_stmt *row)
+{
+	return take_figure(model, row, &model->qualities, &model->quality_count);
+}
+
+static int take_cost(struct model *model, sqlite3_stmt *row)
+{
+	return take_figure(model, row, &model->costs, &model->cost_count);
+}
+
+int load__figures(struct model *model, sqlite3 *db)
+{
+	bool has_remedy = load__is_answered(db, "SELECT remedy FROM quality");
+	int err = load__each(model, db,
+			     has_remedy
+				     ? "SELECT name, value, bias, remedy FROM quality ORDER BY name"
+				     : "SELECT name, value, bias, '' FROM quality ORDER BY name",
+			     take_quality);
+
+	return err ? err
+		   : load__each(model, db, "SELECT name, value, unit, NULL FROM cost ORDER BY name",
+				take_cost);
 }

@@ -94,14 +94,44 @@ const char sql__histograms[] =
 	" FROM s LEFT JOIN state t ON t.id = s.key LEFT JOIN syscall y ON y.number = s.key"
 	" GROUP BY s.of, s.key, s.bucket ORDER BY s.of, s.key, s.bucket";
 
+#define SYSCALLS(estimates, columns, join)                                                         \
+	"WITH s AS (SELECT r.number, r.count, r.errors, r.total_ns, r.run_ns,"                     \
+	" coalesce(f.begin_ns, 0) AS b, coalesce(l.end_ns, 0) AS e"                                \
+	SLICES("syscall_slice") TOUCHES_CUT "),"                                                   \
+	" w AS (SELECT number, errno, max(count) AS most FROM syscall_error GROUP BY number)"      \
+	estimates " SELECT s.number, y.name," INSIDE("count", "count") ","                         \
+	INSIDE("errors", "errors") "," INSIDE("total_ns", "total_ns") ", y.max_ns, w.errno,"       \
+	" w.most," INSIDE("run_ns", "run_ns") ", " columns " FROM s"                               \
+	" LEFT JOIN syscall y ON y.number = s.number LEFT JOIN w ON w.number = s.number" join      \
+	" GROUP BY s.number ORDER BY s.number"
+
+/* Recordings without a budget have no estimates. */
+const char sql__has_estimates[] = "SELECT untimed, variance FROM estimate";
+const char sql__syscalls_4[] = SYSCALLS("", "0, 0", "");
 const char sql__syscalls[] =
-	"WITH s AS (SELECT r.number, r.count, r.errors, r.total_ns, r.run_ns, coalesce(f.begin_ns, 0) AS b,"
-	" coalesce(l.end_ns, 0) AS e" SLICES("syscall_slice") TOUCHES_CUT "),"
-	" w AS (SELECT number, errno, max(count) AS most FROM syscall_error GROUP BY number)"
-	" SELECT s.number, y.name," INSIDE("count", "count") "," INSIDE("errors", "errors") ","
-	INSIDE("total_ns", "total_ns") ", y.max_ns, w.errno, w.most," INSIDE("run_ns", "run_ns")
-	" FROM s LEFT JOIN syscall y ON y.number = s.number LEFT JOIN w ON w.number = s.number"
-	" GROUP BY s.number ORDER BY s.number";
+	SYSCALLS(", d AS (SELECT r.number, r.untimed, r.variance, coalesce(f.begin_ns, 0) AS b,"
+	" coalesce(l.end_ns, 0) AS e" SLICES("estimate") TOUCHES_CUT " AND r.thread = 0),"
+	" x AS (SELECT number," INSIDE("untimed", "untimed") " AS untimed,"
+	PART("variance", "variance") " AS variance FROM d GROUP BY number)",
+	"x.untimed, x.variance", " LEFT JOIN x ON x.number = s.number");
+
+/* Divided at the edges of the cut like the accounts. */
+const char sql__estimates[] =
+	"WITH s AS (SELECT r.thread, r.variance,"
+	" max(coalesce(f.begin_ns, 0), coalesce(t.first_ns, 0)) AS b,"
+	" CASE WHEN t.last_ns > f.begin_ns THEN min(l.end_ns, t.last_ns)"
+	" ELSE coalesce(l.end_ns, 0) END AS e"
+	SLICES("estimate") " LEFT JOIN thread t ON t.id = r.thread" TOUCHES_CUT
+	" AND r.thread != 0 AND r.number = -1)"
+	" SELECT thread," PART("variance", "variance") " FROM s GROUP BY thread";
+
+/* With what was in force at the beginning of the cut. */
+const char sql__has_budget_steps[] = "SELECT rowid, time_ns, what, value, threads FROM budget_step";
+const char sql__budget_steps[] =
+	"SELECT time_ns, what, value, threads FROM (SELECT rowid AS id, * FROM budget_step"
+	" WHERE time_ns >= ?1 AND time_ns <= ?2 UNION ALL SELECT id, time_ns, what, value, threads"
+	" FROM (SELECT max(rowid) AS id, * FROM budget_step WHERE time_ns < ?1 GROUP BY what)"
+	" WHERE value != 1) ORDER BY time_ns, id";
 
 /* As text, so that the order is that of strcmp(), whatever type a recording has there. */
 #define WORD(column) "CAST(coalesce(" column ", '') AS TEXT)"

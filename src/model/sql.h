@@ -18,6 +18,11 @@ extern const char sql__threads_1[];
 extern const char sql__waits_1[];
 extern const char sql__histograms[]; /* of, key, bucket, count, name */
 extern const char sql__syscalls[];
+extern const char sql__syscalls_4[]; /* of recordings without estimates */
+extern const char sql__has_estimates[];
+extern const char sql__estimates[]; /* thread, variance */
+extern const char sql__has_budget_steps[];
+extern const char sql__budget_steps[]; /* time, what, value, threads */
 extern const char
 	sql__series[]; /* signal, place, operation, errno, thread, object, count, sums, max */
 extern const char sql__cut_series[];    /* the same columns, with fractions */

@@ -200,10 +200,8 @@ static void put_states(struct html *html)
 	json_out__close(&out->json, ']');
 }
 
-static void put_figures(struct html_out *out, const char *key, const struct model_figure *figures,
-			size_t count)
+static void put_figures(struct html_out *out, const struct model_figure *figures, size_t count)
 {
-	json_out__open(&out->json, key, '[');
 	for (size_t i = 0; i < count; i++) {
 		json_out__open(&out->json, NULL, '{');
 		html_out__text(out, "name", figures[i].name);
@@ -213,7 +211,23 @@ static void put_figures(struct html_out *out, const char *key, const struct mode
 			html_out__text(out, "remedy", figures[i].remedy);
 		json_out__close(&out->json, '}');
 	}
-	json_out__close(&out->json, ']');
+}
+
+/* What was changed to keep the budget is a line of quality on the page. */
+static void put_quality(struct html *html)
+{
+	const struct model *model = html->model;
+	char words[WORDS_MOST_COLUMNS] = "";
+	struct model_figure last = { .name = "untimed_calls",
+				     .value = (double)model->estimated.untimed,
+				     .words = words };
+
+	estimated__say_in_short(model, words, sizeof(words));
+	json_out__open(&html->out.json, "quality", '[');
+	put_figures(&html->out, model->qualities, model->quality_count);
+	if (last.value)
+		put_figures(&html->out, &last, 1);
+	json_out__close(&html->out.json, ']');
 }
 
 /* Counts of what was left out to keep the page small. */
@@ -262,8 +276,10 @@ static int put_document(struct html *html, json_t *diff)
 	put_outside(html);
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts) && !err; i++)
 		err = parts[i](html);
-	put_figures(&html->out, "quality", html->model->qualities, html->model->quality_count);
-	put_figures(&html->out, "cost", html->model->costs, html->model->cost_count);
+	put_quality(html);
+	json_out__open(&html->out.json, "cost", '[');
+	put_figures(&html->out, html->model->costs, html->model->cost_count);
+	json_out__close(&html->out.json, ']');
 	put_folded(html);
 	if (diff)
 		json_out__json(&html->out.json, "diff", json_incref(diff));

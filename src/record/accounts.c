@@ -11,7 +11,6 @@
  * is exact at all times, and the next records correct the states.
  */
 #include <string.h>
-#include <unistd.h>
 
 #include "base/helper.h"
 #include "record/collect_internal.h"
@@ -26,7 +25,7 @@ static int write_thread(struct collect *collect, const struct tracked *thread)
 		flags |= RECORDING_THREAD_KERNEL;
 	if (thread->flags & THREAD_OUTSIDE)
 		flags |= RECORDING_THREAD_OUTSIDE;
-	if (thread->pid == (uint32_t)getpid() || helper__is_own((pid_t)thread->pid))
+	if (thread->pid == collect->own_pid || helper__is_own((pid_t)thread->pid))
 		flags |= RECORDING_THREAD_OWN;
 	return recording__put_thread(
 		collect->recording,
@@ -92,6 +91,8 @@ int accounts__write(struct collect *collect, struct tracked *thread)
 					thread->added_ns[slot], thread->added[slot]);
 	if (!err)
 		err = write_faults(collect, thread);
+	if (!err)
+		err = estimates__write(collect, thread);
 	memset(thread->added_ns, 0, sizeof(thread->added_ns));
 	memset(thread->added, 0, sizeof(thread->added));
 	thread->covered = collect->slice;
@@ -182,6 +183,8 @@ int accounts__book(struct collect *collect, struct tracked *thread, const uint64
 		   uint64_t time_ns, uint64_t *ret_ns)
 {
 	int64_t delta[SLOT_COUNT], booked[SLOT_COUNT];
+	struct collect_work *work =
+		thread->flags & THREAD_OUTSIDE ? &collect->outside_work : &collect->work;
 	uint64_t rest;
 	int err;
 
@@ -195,24 +198,36 @@ int accounts__book(struct collect *collect, struct tracked *thread, const uint64
 		return err;
 	for (int slot = 0; slot < SLOT_COUNT; slot++) {
 		thread->ns[slot] += (uint64_t)booked[slot];
+		if (SLOT_IS_RUN(slot))
+			work->run_ns += (uint64_t)booked[slot];
 		thread->added_ns[slot] += (uint64_t)delta[slot];
 	}
 	*ret_ns = time_ns + rest;
 	return 0;
 }
 
-struct timing_work collect__work(const struct collect *collect)
+/* A syscall begins two running intervals: one in the kernel, and one after its return. */
+static void count_work(const struct collect_work *work, uint64_t *ret_calls, uint64_t *ret_switches)
 {
-	const uint64_t *begun = collect->begun;
+	const uint64_t *begun = work->begun;
 	uint64_t switches =
 		begun[SLOT_READY_WOKEN] + begun[SLOT_READY_PREEMPTED] + begun[SLOT_READY_THROTTLED];
 	uint64_t runs = begun[SLOT_RUN_USER] + begun[SLOT_RUN_KERNEL];
 
-	/* A syscall begins two running intervals: one in the kernel, and one after its return. */
-	return (struct timing_work) {
-		.calls = runs > switches ? (runs - switches) / 2 : 0,
-		.switches = switches,
-	};
+	*ret_calls = runs > switches ? (runs - switches) / 2 : 0;
+	*ret_switches = switches;
+}
+
+struct timing_work collect__work(const struct collect *collect)
+{
+	struct timing_work work = { .run_ns = collect->work.run_ns + collect->outside_work.run_ns,
+				    .outside_run_ns = collect->outside_work.run_ns };
+
+	count_work(&collect->work, &work.calls, &work.switches);
+	count_work(&collect->outside_work, &work.outside_calls, &work.outside_switches);
+	work.calls += work.outside_calls;
+	work.switches += work.outside_switches;
+	return work;
 }
 
 bool collect__has_process(const struct collect *collect, uint32_t pid, bool outside)

@@ -4,25 +4,18 @@
  * second one arrives. A thread that did not change has no record in a snapshot. When it has one
  * again, the time in between belongs to the state that was open. That time becomes one row that
  * spans the slices without a record.
- *
- * At first a slice is one snapshot long. If slices produce more rows than ROWS_PER_SECOND, the next
- * ones are twice as long: snapshots are merged here, before they are written. Rows of ended threads
- * do not count for this: they are written once, however long the slice is.
  */
 #include "record/collect.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/vec.h"
 #include "record/collect_internal.h"
 #include "vocabulary/states.h"
-
-#define ROWS_PER_SECOND 4000
-#define MOST_MERGED     64
-#define MOST_SLICE_NS   UINT64_C(8000000000)
 
 /* After this many refusals in a row, an account counts as never closed. */
 #define MOST_REFUSALS 10
@@ -64,7 +57,9 @@ int collect__new(struct recording *recording, bool full, struct collect **ret)
 		return -ENOMEM;
 	collect->recording = recording;
 	collect->full = full;
+	collect->own_pid = (uint32_t)getpid();
 	collect->merge = 1;
+	collect->is_sparse = true;
 	err = names__new(recording, &collect->names);
 	if (!err)
 		err = path_calls__new(recording, &collect->path_calls);
@@ -84,6 +79,7 @@ void collect__free(struct collect *collect)
 	waits__release(collect);
 	names__free(collect->names);
 	path_calls__free(collect->path_calls);
+	free(collect->occupants);
 	free(collect->changed);
 	free(collect);
 }
@@ -199,6 +195,8 @@ static void totals_at(const struct collect *collect, const struct ledger_record 
 static int add_record(struct collect *collect, const struct ledger_record *record,
 		      struct tracked *thread, uint64_t time_ns)
 {
+	struct collect_work *work =
+		record->flags & THREAD_OUTSIDE ? &collect->outside_work : &collect->work;
 	uint64_t totals[SLOT_COUNT], booked_ns;
 	int err;
 
@@ -210,7 +208,7 @@ static int add_record(struct collect *collect, const struct ledger_record *recor
 		uint32_t added = record->account.count[slot] - thread->count[slot];
 
 		thread->added[slot] += added;
-		collect->begun[slot] += added;
+		work->begun[slot] += added;
 	}
 	memcpy(thread->count, record->account.count, sizeof(thread->count));
 	thread->faults_added.minor += record->minor_faults - thread->faults.minor;
@@ -225,6 +223,7 @@ static int add_record(struct collect *collect, const struct ledger_record *recor
 	thread->flags = record->flags;
 	collect->outside += (thread->flags & THREAD_OUTSIDE) != 0;
 	thread->unexplained_ns = record->account.unexplained_ns;
+	estimates__note(collect, thread, &record->account);
 	err = note_name(collect, thread, record);
 	return err ? err : note_change(collect, thread);
 }
@@ -241,13 +240,15 @@ static void forget_change(struct collect *collect, struct tracked *thread)
 	thread->changed_at = 0;
 }
 
-/* Writes the last rows of the thread and frees it. Its rows do not count for next_merge(). */
+/* Writes the last rows of the thread and frees it. Its rows do not count for the length of slices.
+ */
 static int forget_thread(struct collect *collect, struct tracked *thread)
 {
 	uint64_t rows = collect->rows;
 	int err = accounts__write(collect, thread);
 
 	collect->rows = rows;
+	estimates__note(collect, thread, NULL);
 	forget_change(collect, thread);
 	collect->outside -= (thread->flags & THREAD_OUTSIDE) != 0;
 	names__thread_ended(collect->names, thread->pid, thread->process);
@@ -350,44 +351,6 @@ int collect__take(void *context, const struct wire_head *head)
 	return err == -EBADMSG ? 0 : err;
 }
 
-/* Snapshots per slice: more if there were too many rows for the time, fewer if there were few. */
-static int next_merge(const struct collect *collect, uint64_t slice_ns)
-{
-	uint64_t rows = collect->rows * 1000000000;
-
-	if (rows > ROWS_PER_SECOND * slice_ns && collect->merged >= collect->merge &&
-	    collect->merge < MOST_MERGED)
-		return collect->merge * 2;
-	if (rows * 4 < ROWS_PER_SECOND * slice_ns && collect->merge > 1)
-		return collect->merge / 2;
-	return collect->merge;
-}
-
-static int close_slice(struct collect *collect, uint64_t now_ns)
-{
-	int err = recording__add_slice(collect->recording, collect->slice,
-				       (int64_t)collect->slice_ns, (int64_t)now_ns);
-
-	for (size_t i = 0; i < collect->changed_count && !err; i++) {
-		collect->changed[i]->changed_at = 0;
-		err = accounts__write(collect, collect->changed[i]);
-	}
-	collect->changed_count = 0;
-	collect->merge = next_merge(collect, now_ns - collect->slice_ns);
-	collect->rows = 0;
-	collect->merged = 0;
-	collect->slice++;
-	collect->slice_ns = now_ns;
-	return err ? err : recording__commit(collect->recording);
-}
-
-int collect__snapshot_done(struct collect *collect, uint64_t now_ns)
-{
-	if (++collect->merged < collect->merge && now_ns - collect->slice_ns < MOST_SLICE_NS)
-		return 0;
-	return close_slice(collect, now_ns);
-}
-
 void collect__full_snapshot_begins(struct collect *collect)
 {
 	collect->wholes++;
@@ -466,7 +429,7 @@ int collect__end(struct collect *collect)
 		err = waits__end(collect);
 	if (!err)
 		err = path_calls__write(collect->path_calls);
-	return err ? err : close_slice(collect, collect->end_ns);
+	return err ? err : slices__close(collect, collect->end_ns);
 }
 
 int64_t collect__slice(const struct collect *collect)

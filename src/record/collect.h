@@ -38,6 +38,13 @@ int collect__waits_drained(struct collect *collect);
 
 /* A snapshot is complete: closes the slice at `now` if it is long enough. */
 int collect__snapshot_done(struct collect *collect, uint64_t now_ns);
+/*
+ * The time to the next snapshot, after one that took cost_ns. Doubles the interval if a snapshot
+ * costs too much or has too many rows; halves it again, down to least_ns, if it is cheap and has
+ * few.
+ */
+uint64_t collect__next_interval(struct collect *collect, uint64_t interval_ns, uint64_t least_ns,
+				uint64_t cost_ns);
 
 /*
  * Call these around each snapshot of all threads, changed or not; not needed for the last snapshot
@@ -75,8 +82,12 @@ struct names *collect__names(struct collect *collect);
 /* Drops names and paths that were not used since `before_ns`; see names__forget(). */
 int collect__forget(struct collect *collect, uint64_t before_ns, int objects_fd);
 
-/* Syscalls and switches of all threads so far, from which the cost of hooks is computed. */
+/* Syscalls, switches and running time of all threads so far, from which the cost of hooks is
+ * computed. */
 struct timing_work collect__work(const struct collect *collect);
+
+/* Writes how many calls are timed, if that has changed. Call it about once a second. */
+int collect__write_step(struct collect *collect, uint64_t now_ns);
 
 struct collect_quality {
 	uint64_t malformed; /* records that were not understood */

@@ -32,6 +32,8 @@ struct tracked {
 	struct tracked_faults {
 		uint64_t minor, major;
 	} faults, faults_added;
+	uint64_t spread, spread_added; /* see struct ledger_account */
+	uint32_t shift;
 	/* The last rows of the open slot, newest last. */
 	struct {
 		int64_t to;
@@ -41,7 +43,11 @@ struct tracked {
 };
 
 struct collect {
-	uint64_t begun[SLOT_COUNT]; /* intervals of all threads */
+	/* Of the target's threads, and of outside ones: intervals and running time. */
+	struct collect_work {
+		uint64_t begun[SLOT_COUNT];
+		uint64_t run_ns;
+	} work, outside_work;
 	struct recording *recording;
 	struct names *names;
 	struct path_calls *path_calls;
@@ -54,14 +60,21 @@ struct collect {
 	uint64_t *due; /* ids of threads with a final account, but maybe more waits to come */
 	size_t due_count;
 	size_t due_before; /* the first due_before of these are from before the last drain */
+	struct recording_occupant *occupants; /* taken and not yet written */
+	size_t occupant_count;
 	struct tracked **changed;
 	size_t changed_count;
+	uint32_t own_pid;
 	int64_t slice;
 	uint64_t slice_ns; /* start of the slice */
 	uint64_t start_ns, end_ns;
-	uint64_t wholes;   /* whole snapshots begun so far */
-	int merged, merge; /* snapshots in this slice, and how many make one */
-	uint64_t rows;     /* rows in this slice, without those of ended threads */
+	uint64_t wholes;     /* whole snapshots begun so far */
+	int merged, merge;   /* snapshots in this slice, and how many make one */
+	bool is_sparse;      /* the last slice had few rows for its length */
+	uint64_t rows;       /* rows in this slice, without those of ended threads */
+	size_t thinned;      /* threads of which not every call is timed */
+	uint32_t most_shift; /* of any of them since the last estimates__write_step() */
+	int64_t step;        /* the last step that was written; 0: none */
 	struct collect_quality quality;
 };
 
@@ -74,6 +87,14 @@ int accounts__book(struct collect *collect, struct tracked *thread, const uint64
 
 /* Writes what was added in the open slice, and the thread itself. */
 int accounts__write(struct collect *collect, struct tracked *thread);
+
+/* What the record says of calls that are not timed. NULL: the thread has ended. */
+void estimates__note(struct collect *collect, struct tracked *thread,
+		     const struct ledger_account *account);
+int estimates__write(struct collect *collect, struct tracked *thread);
+
+/* Writes the open slice, which ends at now_ns, and opens the next one. */
+int slices__close(struct collect *collect, uint64_t now_ns);
 
 /* Adds the waits that are only in the last record: the cell, and the open wait. */
 int waits__add_last(struct collect *collect, const struct ledger_record *record, uint64_t time_ns);

@@ -15,7 +15,7 @@ struct counts {
 	int calls_seen;  /* number of syscalls to read: 0 at level sched */
 	int64_t written; /* the last slice that rows cover */
 	struct ledger_call calls[LEDGER_SYSCALLS];
-	uint64_t shared_ns[LEDGER_SYSCALLS]; /* total_ns at the last counts__share() */
+	uint64_t shared[LEDGER_SYSCALLS]; /* count at the last counts__share() */
 	struct ledger_histogram histograms[SLOT_COUNT];
 };
 
@@ -39,9 +39,8 @@ void counts__free(struct counts *counts)
 
 /* Buckets have 32 bits and may wrap between two reads; the difference is still right. */
 static int write_buckets(struct counts *counts, struct recording_bucket row, const uint32_t *now,
-			 uint32_t *last, int64_t *ret_count)
+			 uint32_t *last)
 {
-	int64_t count = 0;
 	int err = 0;
 
 	for (int i = 0; i < HISTOGRAM_BUCKETS && !err; i++) {
@@ -51,24 +50,25 @@ static int write_buckets(struct counts *counts, struct recording_bucket row, con
 			continue;
 		row.bucket = i;
 		row.count = added;
-		count += added;
 		err = recording__add_bucket(counts->recording, &row);
 		last[i] = now[i];
 	}
-	*ret_count = count;
 	return err;
 }
 
-/* Sums a syscall over all CPUs. Returns false if its total time is still `then_ns`. */
-static bool sum_calls(const struct counts *counts, int number, uint64_t then_ns,
+/* Sums a syscall over all CPUs. Returns false if there are still `then` calls. */
+static bool sum_calls(const struct counts *counts, int number, uint64_t then,
 		      struct ledger_call *ret)
 {
 	*ret = (struct ledger_call) {};
 	for (int cpu = 0; cpu < ledger__cpus(counts->ledger); cpu++) {
 		const struct ledger_call *call = &ledger__calls(counts->ledger, cpu)[number];
 
-		if (!call->total_ns)
+		if (!call->count)
 			continue;
+		ret->count += call->count;
+		ret->untimed += call->untimed;
+		ret->spread += call->spread;
 		ret->total_ns += call->total_ns;
 		ret->run_ns += call->run_ns;
 		ret->errors += call->errors;
@@ -77,7 +77,25 @@ static bool sum_calls(const struct counts *counts, int number, uint64_t then_ns,
 		for (int i = 0; i < HISTOGRAM_BUCKETS; i++)
 			ret->buckets[i] += call->buckets[i];
 	}
-	return ret->total_ns != then_ns;
+	return ret->count != then;
+}
+
+static int write_estimate(struct counts *counts, const struct recording_syscall *row,
+			  struct ledger_call *last, const struct ledger_call *now)
+{
+	const struct recording_estimate estimate = {
+		.number = row->number,
+		.from = row->from,
+		.to = row->to,
+		.untimed = (int64_t)(now->untimed - last->untimed),
+		.variance = (double)(now->spread - last->spread) * SPREAD_NS * SPREAD_NS,
+	};
+
+	last->untimed = now->untimed;
+	last->spread = now->spread;
+	return estimate.untimed || estimate.variance > 0
+		       ? recording__add_estimate(counts->recording, &estimate)
+		       : 0;
 }
 
 static int write_call(struct counts *counts, int number, int64_t slice)
@@ -91,18 +109,23 @@ static int write_call(struct counts *counts, int number, int64_t slice)
 	};
 	int err;
 
-	if (!sum_calls(counts, number, last->total_ns, &now))
+	if (!sum_calls(counts, number, last->count, &now))
 		return 0;
+	err = write_estimate(counts, &row, last, &now);
+	if (err)
+		return err;
 	err = write_buckets(counts,
 			    (struct recording_bucket) { .of = RECORDING_HISTOGRAM_SYSCALL,
 							.key = number,
 							.from = row.from,
 							.to = slice },
-			    now.buckets, last->buckets, &row.count);
+			    now.buckets, last->buckets);
+	row.count = (int64_t)(now.count - last->count);
 	row.errors = (int64_t)(now.errors - last->errors);
 	row.total_ns = (int64_t)(now.total_ns - last->total_ns);
 	row.max_ns = (int64_t)now.max_ns;
 	row.run_ns = (int64_t)(now.run_ns - last->run_ns);
+	last->count = now.count;
 	last->run_ns = now.run_ns;
 	last->errors = now.errors;
 	last->total_ns = now.total_ns;
@@ -112,7 +135,6 @@ static int write_call(struct counts *counts, int number, int64_t slice)
 static int write_histogram(struct counts *counts, int slot, int64_t slice)
 {
 	struct ledger_histogram now = {};
-	int64_t count;
 
 	for (int cpu = 0; cpu < ledger__cpus(counts->ledger); cpu++)
 		for (int i = 0; i < HISTOGRAM_BUCKETS; i++)
@@ -122,7 +144,7 @@ static int write_histogram(struct counts *counts, int slot, int64_t slice)
 							 .key = slot,
 							 .from = counts->written + 1,
 							 .to = slice },
-			     now.buckets, counts->histograms[slot].buckets, &count);
+			     now.buckets, counts->histograms[slot].buckets);
 }
 
 void counts__share(struct counts *counts)
@@ -132,9 +154,9 @@ void counts__share(struct counts *counts)
 	if (!ledger__shares_calls(counts->ledger))
 		return;
 	for (int i = 0; i < counts->calls_seen; i++)
-		if (sum_calls(counts, i, counts->shared_ns[i], &now)) {
+		if (sum_calls(counts, i, counts->shared[i], &now)) {
 			ledger__share_buckets(counts->ledger, i, &now);
-			counts->shared_ns[i] = now.total_ns;
+			counts->shared[i] = now.count;
 		}
 }
 

@@ -51,6 +51,9 @@ int meta__write_calibration(struct recording *recording, const struct ledger *le
 	err |= recording__set_number(recording, "call_ns", (int64_t)calibration.plain_call_ns);
 	err |= recording__set_number(recording, "hooked_call_ns",
 				     (int64_t)calibration.hooked_call_ns);
+	if (calibration.untimed_call_ns > 0)
+		err |= recording__set_number(recording, "untimed_call_ns",
+					     (int64_t)calibration.untimed_call_ns);
 	err |= recording__set_number(recording, "crossing_ns", (int64_t)calibration.crossing_ns);
 	return err ? -EIO : 0;
 }
@@ -67,6 +70,8 @@ int meta__write(struct recording *recording, struct ledger *ledger, const struct
 	err |= recording__set_text(recording, "machine", name.machine);
 	err |= recording__set_number(recording, "cpus", sysconf(_SC_NPROCESSORS_ONLN));
 	err |= recording__set_text(recording, "level", options->full ? "full" : "sched");
+	if (options->full)
+		err |= recording__set_number(recording, "budget_ppm", options->budget_ppm);
 	err |= recording__set_text(recording, "target", options->target.words);
 	err |= recording__set_text(recording, "clock", "CLOCK_MONOTONIC");
 	err |= recording__set_number(recording, "interval_ns", (int64_t)options->interval_ns);

@@ -77,6 +77,7 @@ int quality__write_stacks(struct recording *recording, const struct ledger *ledg
 		{ COUNTER_MODULES_EVICTED, tables.evicted },
 		{ COUNTER_MODULES_OVER_BUDGET, tables.over_budget },
 		{ COUNTER_SYMBOLS_WITHOUT_DEBUG, quality.names.without_debug },
+		{ COUNTER_SYMBOLS_WITHOUT_LINES, quality.names.without_lines },
 		{ COUNTER_SYMBOLS_TOO_LARGE, quality.names.too_large },
 		{ COUNTER_SYMBOLS_REFUSED, quality.names.refused },
 		{ COUNTER_SYMBOLS_STALLED, quality.names.stalled },

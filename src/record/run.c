@@ -2,6 +2,7 @@
 #include "record/run.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,7 @@
 #include "core/sessions.h"
 #include "ledger/reader/attach.h"
 #include "record/asleep.h"
+#include "record/budget.h"
 #include "record/collect.h"
 #include "record/cost.h"
 #include "record/counts.h"
@@ -21,12 +23,9 @@
 #include "record/samples.h"
 #include "stacks/mapper.h"
 
-#define SECOND_NS        UINT64_C(1000000000)
-#define MOST_INTERVAL_NS (2 * SECOND_NS)
-/* A snapshot may take 1/100 of the time between two snapshots. */
-#define SNAPSHOT_SHARE 100
-/* Hooks are timed in one of this many intervals. */
-#define TIMED_EVERY 50
+#define SECOND_NS UINT64_C(1000000000)
+/* Hooks are timed after one of this many snapshots. */
+#define TIMED_EVERY 10
 /* At the start, wait at most this long for the unwind tables of the target's processes. */
 #define TABLES_WAIT_NS (SECOND_NS / 2)
 /* Write threads that never change this often too: if we are killed, no more is lost. */
@@ -44,6 +43,7 @@ struct run {
 	struct part parts[SIGNAL_COUNT + 1];
 	struct sessions *sessions;
 	struct cost cost;
+	struct budget budget;
 	struct kernel_counts kernel_counts; /* at the start */
 	bool has_kernel_counts;  /* all threads are recorded, and nothing was forgotten */
 	int64_t signals_written; /* the last slice that the signals' rows cover */
@@ -60,13 +60,6 @@ struct run {
 };
 
 DEFINE_CLEANUP(struct run *, run__free)
-
-static void time_hooks(struct run *run, bool on)
-{
-	const struct timing_work work = collect__work(run->collect);
-
-	timing__set(&run->cost.timing, on, &work);
-}
 
 static int write_cost(const struct run *run)
 {
@@ -144,6 +137,7 @@ int run__open(const struct run_options *options, struct recording *recording,
 		.gated_pid = options->gated_pid,
 		.outside = options->outside,
 		.drop_every = options->drop_every,
+		.budget = options->budget_ppm / 1e6,
 		.tick_ns = options->tick_ns,
 		.seed = options->seed,
 		.table_bytes = options->table_bytes,
@@ -214,6 +208,12 @@ int run__begin(struct run *run, const struct run_options *options)
 	if (err)
 		return err;
 	cost__begin(&run->cost, run->start_ns);
+	run->budget = (struct budget) { .share = options->full ? options->budget_ppm / 1e6 : 0,
+					.call_share = options->budget_ppm / 1e6,
+					.collect = run->collect,
+					.ledger = run->ledger,
+					.sessions = run->sessions,
+					.recording = recording };
 	run->looked_ns = run->counted_ns = run->whole_ns = run->start_ns;
 	run->next_ns = clock__now_ns() + run->interval_ns;
 	return 0;
@@ -236,7 +236,6 @@ void run__free(struct run *run)
 {
 	if (!run)
 		return;
-	timing__set(&run->cost.timing, false, &(struct timing_work) {});
 	sessions__free(run->sessions);
 	counts__free(run->counts);
 	mapper__stop(run->mapper);
@@ -300,23 +299,14 @@ static int write_counters(struct run *run, uint64_t now_ns)
 	if (!err)
 		err = collect__waits_drained(run->collect);
 	if (!err)
+		err = collect__write_step(run->collect, now_ns);
+	if (!err)
 		err = counts__write(run->counts, collect__slice(run->collect) - 1);
 	if (!err)
 		err = recording__set_number(run->recording, "end_ns", (int64_t)now_ns);
 	if (!err)
 		err = write_quality(run);
 	return err ? err : write_cost(run);
-}
-
-/* Doubles the interval if a snapshot costs too much; halves it again if it is cheap. */
-static uint64_t next_interval(const struct run *run, uint64_t cost_ns)
-{
-	if (cost_ns * SNAPSHOT_SHARE > run->interval_ns && run->interval_ns * 2 <= MOST_INTERVAL_NS)
-		return run->interval_ns * 2;
-	if (cost_ns * SNAPSHOT_SHARE * 4 < run->interval_ns &&
-	    run->interval_ns / 2 >= run->least_interval_ns)
-		return run->interval_ns / 2;
-	return run->interval_ns;
 }
 
 static int take_snapshot(struct run *run)
@@ -337,10 +327,13 @@ static int take_snapshot(struct run *run)
 	run->looked_ns = began_ns;
 	now_ns = clock__now_ns();
 	ledger__hold_rate(run->ledger);
-	time_hooks(run, run->snapshots++ % TIMED_EVERY == 1);
-	run->interval_ns = next_interval(run, now_ns - began_ns);
+	run->interval_ns = collect__next_interval(run->collect, run->interval_ns,
+						  run->least_interval_ns, now_ns - began_ns);
 	run->next_ns = began_ns + run->interval_ns;
-	return collect__snapshot_done(run->collect, now_ns);
+	err = collect__snapshot_done(run->collect, now_ns);
+	return err || run->snapshots++ % TIMED_EVERY != 1
+		       ? err
+		       : cost__time(&run->cost, &run->intake, &run->looked_ns);
 }
 
 /* Takes a snapshot and, once a second, everything else. */
@@ -353,7 +346,9 @@ static int take_all(struct run *run)
 	if (err || now_ns - run->counted_ns < SECOND_NS - SECOND_NS / 20)
 		return err;
 	err = write_signals(run);
-	return err ? err : write_counters(run, now_ns);
+	if (!err)
+		err = write_counters(run, now_ns);
+	return err ? err : budget__hold(&run->budget, &run->cost, now_ns);
 }
 
 int run__step(struct run *run, uint64_t until_ns)
@@ -436,6 +431,7 @@ static int take_last(struct run *run, uint64_t end_ns)
 		err = ledger__poll(run->ledger, 0);
 	} while (err > 0);
 	ledger__stop(run->ledger);
+	ledger__close_rings(run->ledger);
 	return err;
 }
 
@@ -445,6 +441,8 @@ static int finish_stacks(struct run *run)
 	if (!run->samples)
 		return 0;
 	mapper__stop(run->mapper);
+	/* The threads of the mapper leave memory behind, which the helper process would inherit. */
+	malloc_trim(0);
 	return samples__name(run->samples, run->is_interrupted);
 }
 
@@ -463,13 +461,14 @@ int run__stop(struct run *run)
 		err = asleep__take(run->ledger, run->mapper, run->samples);
 	if (!err)
 		err = take_last(run, end_ns);
-	time_hooks(run, false); /* after take_last(), so that the work up to the end counts */
 	if (!err)
 		err = counts__write_threads(run->counts, true);
 	if (!err)
 		err = collect__drain(run->collect, run->ledger, true);
 	if (!err)
 		err = collect__end(run->collect);
+	if (!err)
+		err = collect__write_step(run->collect, end_ns);
 	if (!err)
 		err = finish_stacks(run);
 	if (!err)

@@ -14,6 +14,7 @@
 /* Defaults of commands. */
 #define RUN_INTERVAL_NS UINT64_C(100000000)
 #define RUN_SLOW_NS     UINT64_C(10000000)
+#define RUN_BUDGET_PPM  50000
 
 struct run_options {
 	struct target target;
@@ -22,9 +23,10 @@ struct run_options {
 	uint32_t drop_every;  /* test switch: ignore every Nth wakeup; 0: none */
 	bool early;         /* children that the target starts before run__begin() are wanted too */
 	uint32_t gated_pid; /* a process that is wanted from its exec on; 0: none */
-	uint64_t tick_ns;   /* mean time between two samples of a CPU; 0: no stacks */
-	uint64_t seed;      /* seed of the random sampling periods; 0: choose one at random */
-	uint64_t table_bytes;                /* memory limit for the unwinder's tables */
+	uint32_t budget_ppm;  /* millionths of the target's CPU time for hooks; 0: no limit */
+	uint64_t tick_ns;     /* mean time between two samples of a CPU; 0: no stacks */
+	uint64_t seed;        /* seed of the random sampling periods; 0: choose one at random */
+	uint64_t table_bytes; /* memory limit for the unwinder's tables */
 	const struct signal *const *signals; /* ends with NULL; NULL: none */
 	uint64_t slow_ns;                    /* operations that take this long become events */
 	uint32_t refused_signal;             /* test switch, see ledger_options */

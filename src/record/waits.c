@@ -92,18 +92,43 @@ int collect__take_wait(void *context, const struct ledger_key *key, const struct
 	return write_wait(collect, key, sum);
 }
 
-/* The sums are of slices that are written, except at the end. */
 int collect__take_occupant(void *context, const struct ledger_occupant_key *key,
 			   const struct ledger_occupant *sum)
 {
 	struct collect *collect = context;
-	int64_t slice = collect->slice - (collect->end_ns || collect->slice == 1 ? 0 : 1), by;
+	struct recording_occupant *added;
+	int64_t by;
 	int err = names__occupant(collect->names, key, sum, &by);
 
 	if (err || !sum->ns)
 		return err;
-	return recording__add_occupant(collect->recording, slice, (int64_t)key->thread, by,
-				       (int64_t)sum->ns);
+	added = APPEND(&collect->occupants, &collect->occupant_count);
+	if (!added)
+		return -ENOMEM;
+	*added = (struct recording_occupant) { (int64_t)key->thread, by, (int64_t)sum->ns };
+	return 0;
+}
+
+static int by_thread(const void *left, const void *right)
+{
+	const struct recording_occupant *a = left, *b = right;
+
+	if (a->thread != b->thread)
+		return a->thread < b->thread ? -1 : 1;
+	return a->by < b->by ? -1 : a->by > b->by;
+}
+
+/* The sums are of slices that are written, except at the end. */
+static int write_occupants(struct collect *collect)
+{
+	int64_t slice = collect->slice - (collect->end_ns || collect->slice == 1 ? 0 : 1);
+	size_t count = collect->occupant_count;
+
+	if (!count)
+		return 0;
+	qsort(collect->occupants, count, sizeof(*collect->occupants), by_thread);
+	collect->occupant_count = 0;
+	return recording__add_occupants(collect->recording, slice, collect->occupants, count);
 }
 
 int collect__drain(struct collect *collect, struct ledger *ledger, bool all)
@@ -111,6 +136,8 @@ int collect__drain(struct collect *collect, struct ledger *ledger, bool all)
 	int err = ledger__drain_sums(ledger, all, collect__take_wait, collect__take_occupant,
 				     collect);
 
+	if (!err)
+		err = write_occupants(collect);
 	return err || !all ? err : names__finish(collect->names);
 }
 

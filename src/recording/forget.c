@@ -46,6 +46,7 @@ static const char *const steps[] = {
 	"DELETE FROM fault_slice WHERE slice_to < ?1",
 	"DELETE FROM histogram WHERE slice_to < ?1",
 	"DELETE FROM syscall_slice WHERE slice_to < ?1",
+	"DELETE FROM estimate WHERE slice_to < ?1",
 	"DELETE FROM series_slice WHERE slice_to < ?1",
 	"DELETE FROM occupant WHERE slice_to < ?1",
 	"DELETE FROM distribution_slice WHERE slice_to < ?1",
@@ -54,10 +55,14 @@ static const char *const steps[] = {
 	CUT_ROWS("histogram", CUT("count")),
 	CUT_ROWS("syscall_slice", CUT("count") "," CUT("errors") "," CUT("total_ns") ","
 		 CUT("run_ns")),
+	CUT_ROWS("estimate", CUT("untimed") "," CUT("variance")),
 	CUT_ROWS("series_slice", CUT("count") "," CUT("sum0") "," CUT("sum1") "," CUT("sum2") ","
 		 CUT("sum3") "," CUT("sum4") "," CUT("sum5")),
 	CUT_ROWS("distribution_slice", CUT("count")),
 	"DELETE FROM series WHERE id NOT IN (SELECT series FROM series_slice)",
+	/* The last step of each kind is still in force. */
+	"DELETE FROM budget_step WHERE time_ns < (SELECT begin_ns FROM slice WHERE id = ?1)"
+	" AND rowid NOT IN (SELECT max(rowid) FROM budget_step GROUP BY what)",
 	"DELETE FROM event WHERE time_ns < (SELECT begin_ns FROM slice WHERE id = ?1)",
 	"DELETE FROM sample WHERE time_ns < (SELECT begin_ns FROM slice WHERE id = ?1)",
 	"DELETE FROM fatal WHERE time_ns < (SELECT begin_ns FROM slice WHERE id = ?1)",

@@ -16,6 +16,7 @@
 
 #include <sqlite3.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define RECORDING_SCHEMA_VERSION 4
@@ -161,6 +162,31 @@ struct recording_syscall {
 	int64_t run_ns; /* the part of total_ns on a CPU */
 };
 int recording__add_syscall(struct recording *recording, const struct recording_syscall *syscall);
+
+/* If not every call was timed: what the times are worth. */
+struct recording_estimate {
+	int64_t thread; /* 0: of the syscall `number`, in all threads */
+	int number;     /* -1: of the thread's run.kernel and run.user */
+	int64_t from, to;
+	int64_t untimed; /* calls that were only counted */
+	double variance; /* of the time, in ns² */
+};
+int recording__add_estimate(struct recording *recording, const struct recording_estimate *estimate);
+
+/* What was changed to keep the budget. */
+struct recording_budget_step {
+	int64_t time_ns;
+	const char *what; /* "calls", "stacks", or the name of a signal */
+	/*
+	 * Calls: one of this many is timed, where fewest are; stacks: one of this many is taken; a
+	 * signal: 0 if it was stopped. 1: all, as at the start.
+	 */
+	int64_t value;
+	int64_t threads; /* calls: threads of which not every call is timed */
+};
+int recording__add_budget_step(struct recording *recording,
+			       const struct recording_budget_step *step);
+
 int recording__add_syscall_error(struct recording *recording, int number, int err, int64_t count);
 
 /* Adds to the sums of (thread, number). */
@@ -192,6 +218,12 @@ int recording__drop_failed_paths(struct recording *recording);
  * `to`. */
 int recording__add_occupant(struct recording *recording, int64_t to, int64_t thread, int64_t by,
 			    int64_t ns);
+/* The same for many. It is fastest if they are sorted by thread and `by`. */
+struct recording_occupant {
+	int64_t thread, by, ns;
+};
+int recording__add_occupants(struct recording *recording, int64_t to,
+			     const struct recording_occupant *list, size_t count);
 
 /* A limit of a cgroup that applies to a recorded process. */
 struct recording_cgroup_limit {

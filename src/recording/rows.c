@@ -5,6 +5,12 @@
 #include "recording/recording.h"
 #include "recording/writer.h"
 
+/* Several rows at once take half the time. */
+#define OCCUPANTS_AT_ONCE 8
+#define OCCUPANTS                                                                                  \
+	"(?1, ?2, ?3, ?4), (?1, ?5, ?6, ?7), (?1, ?8, ?9, ?10), (?1, ?11, ?12, ?13),"              \
+	" (?1, ?14, ?15, ?16), (?1, ?17, ?18, ?19), (?1, ?20, ?21, ?22), (?1, ?23, ?24, ?25)"
+
 const char *const writer__sql[SQL_COUNT] = {
 	[SQL_META] = "INSERT OR REPLACE INTO meta VALUES(?1, ?2)",
 	[SQL_STATE] = "INSERT OR REPLACE INTO state VALUES(?1, ?2, ?3, ?4)",
@@ -43,11 +49,18 @@ const char *const writer__sql[SQL_COUNT] = {
 			     " errors = errors + excluded.errors,"
 			     " total_ns = total_ns + excluded.total_ns,"
 			     " run_ns = run_ns + excluded.run_ns",
+	[SQL_ESTIMATE] = "INSERT INTO estimate VALUES(?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO UPDATE"
+			 " SET slice_from = min(slice_from, excluded.slice_from),"
+			 " untimed = untimed + excluded.untimed,"
+			 " variance = variance + excluded.variance",
+	[SQL_BUDGET_STEP] = "INSERT INTO budget_step VALUES(?1, ?2, ?3, ?4)",
 	[SQL_FAILED_PATH] = "INSERT INTO failed_path VALUES(?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT"
 			    " DO UPDATE SET count = count + excluded.count",
 	[SQL_DROP_FAILED_PATHS] = "DELETE FROM failed_path WHERE thread >= ?1",
 	[SQL_OCCUPANT] = "INSERT INTO occupant VALUES(?1, ?2, ?3, ?4) ON CONFLICT DO UPDATE"
 			 " SET ns = ns + excluded.ns",
+	[SQL_OCCUPANTS] = "INSERT INTO occupant VALUES" OCCUPANTS " ON CONFLICT DO UPDATE"
+			  " SET ns = ns + excluded.ns",
 	[SQL_CGROUP_LIMIT] = "INSERT OR REPLACE INTO cgroup_limit VALUES(?1, ?2, ?3, ?4, NULL)",
 	[SQL_THROTTLED] = "UPDATE cgroup_limit SET throttled_ns = ?3 WHERE kind = ?1"
 			  " AND cgroup = ?2",
@@ -204,6 +217,20 @@ int recording__add_syscall(struct recording *recording, const struct recording_s
 		       number(syscall->total_ns), number(syscall->run_ns));
 }
 
+int recording__add_estimate(struct recording *recording, const struct recording_estimate *estimate)
+{
+	return ADD_ROW(recording, SQL_ESTIMATE, number(estimate->to), number(estimate->thread),
+		       number(estimate->number), number(estimate->from), number(estimate->untimed),
+		       real(estimate->variance));
+}
+
+int recording__add_budget_step(struct recording *recording,
+			       const struct recording_budget_step *step)
+{
+	return ADD_ROW(recording, SQL_BUDGET_STEP, number(step->time_ns), text(step->what),
+		       number(step->value), number(step->threads));
+}
+
 int recording__add_syscall_error(struct recording *recording, int number_of_call, int err,
 				 int64_t count)
 {
@@ -236,6 +263,28 @@ int recording__add_occupant(struct recording *recording, int64_t to, int64_t thr
 			    int64_t ns)
 {
 	return ADD_ROW(recording, SQL_OCCUPANT, number(to), number(thread), number(by), number(ns));
+}
+
+int recording__add_occupants(struct recording *recording, int64_t to,
+			     const struct recording_occupant *list, size_t count)
+{
+	struct value values[1 + 3 * OCCUPANTS_AT_ONCE] = { number(to) };
+	int err = 0;
+
+	for (; count >= OCCUPANTS_AT_ONCE && !err; count -= OCCUPANTS_AT_ONCE) {
+		struct value *at = values + 1;
+
+		for (int i = 0; i < OCCUPANTS_AT_ONCE; i++, list++) {
+			*at++ = number(list->thread);
+			*at++ = number(list->by);
+			*at++ = number(list->ns);
+		}
+		err = writer__add_row(recording, SQL_OCCUPANTS, values,
+				      (int)(sizeof(values) / sizeof(*values)));
+	}
+	for (; count && !err; count--, list++)
+		err = recording__add_occupant(recording, to, list->thread, list->by, list->ns);
+	return err;
 }
 
 int recording__put_cgroup_limit(struct recording *recording,

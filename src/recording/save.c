@@ -84,7 +84,7 @@ static const char fit[] =
 	"UPDATE cost SET value = value * ((SELECT max(end_ns) - min(begin_ns) FROM slice) * 1.0 /"
 	" max(1, (SELECT max(end_ns) FROM slice)"
 	" - (SELECT value FROM meta WHERE key = 'start_ns')))"
-	" WHERE name IN ('own_cpu_ns', 'hooks_cpu_ns');"
+	" WHERE name IN ('own_cpu_ns', 'hooks_cpu_ns', 'hooks_target_ns');"
 	"UPDATE meta SET value = value + (SELECT min(begin_ns) FROM slice)"
 	" - (SELECT value FROM meta WHERE key = 'start_ns') WHERE key = 'start_unix_ns';"
 	"UPDATE meta SET value = (SELECT min(begin_ns) FROM slice) WHERE key = 'start_ns';"

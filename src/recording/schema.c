@@ -38,11 +38,12 @@ _Static_assert(SCHEMA_APPLICATION_ID == 1734439020, "as in the pragma below");
 	"(CASE WHEN " b " < 16 THEN " b " ELSE (8 + " b " % 8) << (" b " / 8 - 1) END)"
 #define BUCKET_MIDDLE(b) "(" BUCKET_START(b) " + " BUCKET_WIDTH(b) " / 2)"
 /*
- * The same as percentiles__find(): BUCKETS gives the bucket of each percentile, NULL if `total` is
- * too small. The percentile is the middle of it, at most the longest value seen, if known.
+ * The same as percentiles__find(): BUCKETS gives the bucket of each percentile, NULL if `timed`, the
+ * number of values, is too small; `total` is what they stand for. The percentile is the middle of
+ * it, at most the longest value seen, if known.
  */
 #define BUCKET_OF(id, name, key, per_mille, least)                                                 \
-	", min(CASE WHEN total >= " #least " AND upto * 1000 >= total * " #per_mille               \
+	", min(CASE WHEN timed >= " #least " AND upto * 1000 >= total * " #per_mille               \
 	" THEN bucket END) AS b" key
 #define BUCKETS PERCENTILES_ALL(BUCKET_OF)
 #define BOUNDED(b) ", min(" BUCKET_MIDDLE(b) ", coalesce(nullif(y.max_ns, 0), 1 << 62)) AS "
@@ -114,6 +115,14 @@ const char schema__sql[] =
 	" run_ns INT, PRIMARY KEY(thread, number)) WITHOUT ROWID;"
 	"CREATE TABLE failed_path(thread INT, number INT, errno INT, pattern TEXT, count INT,"
 	" paths INT, PRIMARY KEY(thread, number, errno, pattern)) WITHOUT ROWID;"
+	/*
+	 * If not every call was timed: how many were not, and the variance (ns²) of the estimated
+	 * time. Thread 0: of a syscall of all threads. Number -1: of run.kernel and run.user.
+	 */
+	"CREATE TABLE estimate(slice_to INT, thread INT, number INT, slice_from INT, untimed INT,"
+	" variance REAL, PRIMARY KEY(slice_to, thread, number)) WITHOUT ROWID;"
+	/* What the budget changed: 'calls': one of `value` is timed, in so many threads. */
+	"CREATE TABLE budget_step(time_ns INT, what TEXT, value INT, threads INT);"
 	"CREATE TABLE cpu(cpu INTEGER PRIMARY KEY, idle_ns INT);"
 	/*
 	 * Code. A stack is a node of a tree: its frame, and the caller's stack as parent; 0: no
@@ -206,12 +215,24 @@ const char schema__sql[] =
 	" GROUP BY key, bucket),"
 	" c AS (SELECT key, bucket, sum(count) OVER (PARTITION BY key ORDER BY bucket) AS upto,"
 	" sum(count) OVER (PARTITION BY key) AS total FROM b),"
-	" q AS (SELECT key" BUCKETS " FROM c GROUP BY key),"
+	" e AS (SELECT number, sum(untimed) AS untimed FROM estimate WHERE thread = 0"
+	" GROUP BY number),"
 	" n AS (SELECT number, sum(count) AS count, sum(errors) AS errors,"
-	" sum(total_ns) AS total_ns, sum(run_ns) AS run_ns FROM syscall_slice GROUP BY number)"
-	" SELECT y.name, n.count, n.errors, n.total_ns, n.run_ns"
-	PERCENTILES_ALL(PERCENTILE_NS) ", y.max_ns FROM n JOIN syscall y USING(number)"
-	" LEFT JOIN q ON q.key = n.number ORDER BY n.total_ns DESC;"
+	" sum(total_ns) AS total_ns, sum(run_ns) AS run_ns FROM syscall_slice GROUP BY number),"
+	" m AS (SELECT n.*, coalesce(e.untimed, 0) AS untimed FROM n LEFT JOIN e USING(number)),"
+	" t AS (SELECT c.*, CASE WHEN m.untimed > 0 THEN m.count - m.untimed ELSE total END"
+	" AS timed FROM c LEFT JOIN m ON m.number = c.key),"
+	" q AS (SELECT key" BUCKETS " FROM t GROUP BY key)"
+	" SELECT y.name, m.count, m.errors, m.total_ns, m.run_ns"
+	PERCENTILES_ALL(PERCENTILE_NS) ", y.max_ns, m.untimed FROM m JOIN syscall y USING(number)"
+	" LEFT JOIN q ON q.key = m.number ORDER BY m.total_ns DESC;"
+
+	/* An own view, because not every SQLite has sqrt(). */
+	"CREATE VIEW estimates AS SELECT y.name AS syscall, nullif(x.thread, 0) AS thread, p.pid,"
+	" t.tid, t.comm, x.untimed, 2 * sqrt(nullif(x.variance, 0)) AS error_ns FROM (SELECT thread, number,"
+	" sum(untimed) AS untimed, sum(variance) AS variance FROM estimate GROUP BY thread, number)"
+	" x LEFT JOIN syscall y ON y.number = x.number LEFT JOIN thread_named t ON t.id = x.thread"
+	" LEFT JOIN process p ON p.id = t.process;"
 
 	"CREATE VIEW frames AS SELECT f.id, m.kind AS module_kind, m.path AS module, m.build_id,"
 	" f.address, l.depth, coalesce(u.name, replace(m.path, rtrim(m.path, replace(m.path, '/',"
@@ -257,7 +278,8 @@ const char schema__sql[] =
 	" u AS (SELECT *, sum(count) OVER (PARTITION BY signal, place, operation, measure"
 	" ORDER BY bucket) AS upto, sum(count) OVER (PARTITION BY signal, place, operation,"
 	" measure) AS total FROM b),"
-	" q AS (SELECT signal, place, operation, measure, total" BUCKETS " FROM u"
+	" v AS (SELECT *, total AS timed FROM u),"
+	" q AS (SELECT signal, place, operation, measure, total" BUCKETS " FROM v"
 	" GROUP BY 1, 2, 3, 4),"
 	" h AS (SELECT signal, place, operation, max(max0) AS h0, max(max1) AS h1,"
 	" max(max2) AS h2, max(max3) AS h3, max(max4) AS h4, max(max5) AS h5 FROM series"

@@ -30,18 +30,28 @@ static json_t *text_or_null(const char *text)
 	return text ? json__text(text) : json_null();
 }
 
-static json_t *state_json(const struct model_state *state, int64_t ns, int64_t count)
+/* `variance`: of run.kernel and run.user of the same threads. */
+static json_t *state_json(const struct model_state *state, int64_t ns, int64_t count,
+			  double variance)
 {
-	return json_pack("{s:o, s:o, s:s?, s:I, s:I}", "state", json__text(state->state), "cause",
-			 json__text(state->cause), "kind", model__kind_name(state->kind), "ns",
-			 (json_int_t)ns, "count", (json_int_t)count);
+	int64_t error_ns = estimated__state_error_ns(state, variance);
+	json_t *one =
+		json_pack("{s:o, s:o, s:s?, s:I, s:I}", "state", json__text(state->state), "cause",
+			  json__text(state->cause), "kind", model__kind_name(state->kind), "ns",
+			  (json_int_t)ns, "count", (json_int_t)count);
+
+	if (error_ns)
+		json_object_set_new(one, "error_ns", number(error_ns));
+	return one;
 }
 
 static json_t *state_item(const struct model *model, size_t i)
 {
 	const struct model_state *state = &model->states[i];
 
-	return state->ns || state->count ? state_json(state, state->ns, state->count) : NULL;
+	return state->ns || state->count
+		       ? state_json(state, state->ns, state->count, model->estimated.variance)
+		       : NULL;
 }
 
 /* For the keys `waiter` and `by`. */
@@ -81,6 +91,12 @@ static json_t *syscall_item(const struct model *model, size_t i)
 
 	json_percentiles__put(one, "_ns", call->percentiles_ns);
 	json_object_set_new(one, "max_ns", number(call->max_ns));
+	if (estimated__is_guessed(call)) {
+		json_object_set_new(one, "untimed", number(call->untimed));
+		json_object_set_new(one, "error_ns",
+				    call->variance > 0 ? number(estimated__error_ns(call->variance))
+						       : json_null());
+	}
 	return one;
 }
 
@@ -91,7 +107,7 @@ static json_t *states_json(const struct model_thread *thread)
 	for (size_t j = 0; j < thread->cell_count; j++)
 		json_array_append_new(states,
 				      state_json(thread->cells[j].state, thread->cells[j].ns,
-						 thread->cells[j].count));
+						 thread->cells[j].count, thread->variance));
 	return states;
 }
 
@@ -268,7 +284,8 @@ static json_t *cpu_json(const struct model *model)
 static json_t *user_time_json(const struct model *model)
 {
 	const struct user_time *time = &model->user_time;
-	json_t *parts = json_array();
+	int64_t error_ns = estimated__error_ns(model->estimated.variance);
+	json_t *parts = json_array(), *one;
 
 	for (int i = 0; i < USER_TIME_PARTS && time->sampled.ns > 0; i++) {
 		struct user_time_share share = user_time__share(time, i);
@@ -279,10 +296,23 @@ static json_t *user_time_json(const struct model *model)
 						(json_int_t)share.error_ns, "samples",
 						(json_int_t)time->parts[i].samples));
 	}
-	return json_pack("{s:I, s:I, s:o, s:o, s:o}", "ns", (json_int_t)time->ns, "samples",
-			 (json_int_t)time->sampled.samples, "parts", parts, "minor_faults",
-			 time->has_faults ? number(time->minor) : json_null(), "major_faults",
-			 time->has_faults ? number(time->major) : json_null());
+	one = json_pack("{s:I, s:I, s:o, s:o, s:o}", "ns", (json_int_t)time->ns, "samples",
+			(json_int_t)time->sampled.samples, "parts", parts, "minor_faults",
+			time->has_faults ? number(time->minor) : json_null(), "major_faults",
+			time->has_faults ? number(time->major) : json_null());
+	if (error_ns)
+		json_object_set_new(one, "error_ns", number(error_ns));
+	return one;
+}
+
+static json_t *step_item(const struct model *model, size_t i)
+{
+	const struct estimated_step *step = &model->estimated.steps[i];
+
+	return json_pack("{s:I, s:o, s:I, s:I}", "at_ns",
+			 (json_int_t)(step->time_ns - model->start_ns), "what",
+			 json__text(step->what), "value", (json_int_t)step->value, "threads",
+			 (json_int_t)step->threads);
 }
 
 struct sheet {
@@ -356,6 +386,21 @@ static void put_head(struct sheet *sheet)
 	put(sheet, "change", change_json(model));
 }
 
+/* Only if something was changed to keep the budget. */
+static void put_budget(struct sheet *sheet)
+{
+	const struct estimated *estimated = &sheet->model->estimated;
+
+	if (!estimated__is_reached(sheet->model))
+		return;
+	put(sheet, "budget_ppm",
+	    estimated->has_budget ? number(estimated->budget_ppm) : json_null());
+	put(sheet, "untimed_calls",
+	    sheet->model->narrowed ? json_null() : number(estimated->untimed));
+	put(sheet, "budget_step_count", number(estimated->all_steps));
+	put_list(sheet, "budget_steps", estimated->step_count, step_item);
+}
+
 int print__json(const struct model *model, const struct report_options *options, FILE *out)
 {
 	struct sheet sheet = {
@@ -366,6 +411,7 @@ int print__json(const struct model *model, const struct report_options *options,
 	};
 
 	put_head(&sheet);
+	put_budget(&sheet);
 	put_list(&sheet, "states", model->state_count, state_item);
 	put_list(&sheet, "waits", model->wait_count, wait_item);
 	put_list(&sheet, "syscalls", model->syscall_count, syscall_item);

@@ -50,6 +50,11 @@ void printer__signals(const struct printer *printer);
 /* The signal's table of operations. */
 void printer__operations(const struct printer *printer, const struct signals_signal *signal);
 
+/*
+ * What the budget changed, and when. Returns the number of lines; `said` is the number of lines
+ * above them in the same field.
+ */
+size_t printer__budget(const struct printer *printer, size_t said);
 /* The same numbers according to /proc, if the recording has them. */
 void printer__kernel_counts(const struct printer *printer);
 void printer__notes(const struct printer *printer);

@@ -160,6 +160,9 @@ static void print_states(const struct printer *printer)
 		}
 	}
 	print_sums(printer);
+	estimated__say_states(printer->model, text, sizeof(text));
+	if (*text)
+		printer__wrap(printer, text, 0);
 	user_time__say(printer->model, text, sizeof(text));
 	if (*text)
 		printer__wrap(printer, text, 0);
@@ -302,6 +305,7 @@ static void print_calls(const struct printer *printer)
 	const struct model *model = printer->model;
 	size_t count = printer__shown(printer, model->syscall_count, CALLS_SHOWN);
 	bool wide = printer->width >= 100;
+	char text[PRINTER_LINE];
 
 	if (!count)
 		return;
@@ -318,6 +322,9 @@ static void print_calls(const struct printer *printer)
 	for (size_t i = 0; i < count; i++)
 		print_call(printer, &model->syscalls[i], wide);
 	printer__rest(printer, model->syscall_count - count, "syscalls");
+	estimated__say_calls(model, count, text, sizeof(text));
+	if (*text)
+		printer__wrap(printer, text, 0);
 }
 
 void printer__field(const struct printer *printer, const char *name)
@@ -369,6 +376,7 @@ static void print_quality(const struct printer *printer)
 		printer__field(printer, said++ ? "" : "quality");
 		printer__wrap(printer, text, 13);
 	}
+	said += printer__budget(printer, said);
 	if (said)
 		return;
 	printer__field(printer, "quality");
@@ -386,6 +394,7 @@ static void print_cost(const struct printer *printer)
 		{ "setup_cpu_ns", "CPU to start", false },
 		{ "own_cpu_ns", "CPU while recording", true },
 		{ "hooks_cpu_ns", "in hooks", true },
+		{ "hooks_target_ns", "of that in the target", false },
 		{ "max_rss_bytes", "memory", false },
 		{ "recording_bytes", "recording", false },
 	};

@@ -1,9 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The end of the last section: the kernel's own counts, and the notes. */
+/* Parts of the last section: the budget, the kernel's own counts, and the notes. */
 #include "base/words.h"
 #include "report/printer.h"
 
 #define FIELD_COLUMNS 13
+#define STEPS_SHOWN   6
+
+size_t printer__budget(const struct printer *printer, size_t said)
+{
+	const struct estimated *estimated = &printer->model->estimated;
+	size_t count = printer__shown(printer, estimated->step_count, STEPS_SHOWN);
+	int64_t left = estimated->all_steps - (int64_t)count;
+	char text[PRINTER_LINE] = "";
+
+	for (size_t i = 0; i < count; i++) {
+		estimated__say_step(printer->model, i, text, sizeof(text));
+		printer__field(printer, said + i ? "" : "quality");
+		printer__wrap(printer, text, FIELD_COLUMNS);
+	}
+	if (left <= 0)
+		return count;
+	*text = '\0';
+	words__say(text, sizeof(text), "… %s of the budget [--top]",
+		   words__count(left, "more steps").text);
+	printer__field(printer, "");
+	printer__wrap(printer, text, FIELD_COLUMNS);
+	return count + 1;
+}
 
 void printer__kernel_counts(const struct printer *printer)
 {

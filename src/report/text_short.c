@@ -190,6 +190,17 @@ static size_t say_hooks(const struct model *model, char *text, size_t size)
 	return said;
 }
 
+/* Appends what was changed to keep the budget. Returns whether there is anything. */
+static bool say_budget(const struct model *model, char *text, size_t size)
+{
+	char clause[PRINTER_LINE];
+
+	estimated__say_in_short(model, clause, sizeof(clause));
+	if (*clause)
+		words__say(text, size, "; %s", clause);
+	return *clause;
+}
+
 /*
  * One line if nothing is wrong. Whatever was lost or repaired is in it; --full explains it.
  */
@@ -215,7 +226,8 @@ void printer__trust(const struct printer *printer)
 		words__say(
 			text, sizeof(text), "; own cost %s of one CPU",
 			words__share((int64_t)cost->value, model->end_ns - model->start_ns).text);
-	said = say_counters(model, text, sizeof(text)) + say_hooks(model, text, sizeof(text));
+	said = say_budget(model, text, sizeof(text));
+	said += say_counters(model, text, sizeof(text)) + say_hooks(model, text, sizeof(text));
 	if (said)
 		words__say(text, sizeof(text), " [--full explains]");
 	else if (model->quality_count)

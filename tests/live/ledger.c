@@ -200,9 +200,17 @@ static void await_recording(struct trial *trial)
 		 words);
 }
 
-/* Loading all that takes stacks takes an emulated machine seconds; who wants them names a rate. */
+/*
+ * Loading all that takes stacks takes an emulated machine seconds; who wants them names a rate.
+ * Hooks cost much there and on a busy machine, and the budget would be reached; who wants one names
+ * it.
+ */
 static size_t add_less(const char **args, size_t count, const char *const *options)
 {
+	if (!live__has(options, "--budget")) {
+		args[count++] = "--budget";
+		args[count++] = "none";
+	}
 	if (is_emulated() && !live__has(options, "-F"))
 		args[count++] = "--no-stacks";
 	return live__add_signals(args, count, options);

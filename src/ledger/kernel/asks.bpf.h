@@ -34,6 +34,32 @@ struct {
 	__type(value, struct asks);
 } asks_of SEC(".maps");
 
+/* A bit for each process that has a list, so that servers, which have none, need no look-up. */
+#define ASKER_WORDS 64
+__u64 askers[ASKER_WORDS];
+
+static __always_inline __u64 *askers_of(__u32 pid)
+{
+	return &askers[pid / 64 & (ASKER_WORDS - 1)];
+}
+
+static __always_inline struct asks *find_asks(__u32 pid)
+{
+	return *askers_of(pid) >> (pid & 63) & 1 ? bpf_map_lookup_elem(&asks_of, &pid) : NULL;
+}
+
+/* Finds the list of a process, or begins it. NULL: no room. */
+static __always_inline struct asks *make_asks(__u32 pid)
+{
+	struct asks *list = find_asks(pid);
+
+	if (list)
+		return list;
+	bpf_map_update_elem(&asks_of, &pid, no_asks, BPF_NOEXIST);
+	__sync_fetch_and_or(askers_of(pid), 1ULL << (pid & 63));
+	return bpf_map_lookup_elem(&asks_of, &pid);
+}
+
 /* False if it was answered, or if the socket is gone. */
 static __always_inline bool is_open(const struct ask *ask)
 {
@@ -63,34 +89,34 @@ static __always_inline struct ask *place_for(struct asks *list, __u64 inode)
 	return &list->list[first & (MOST_ASKS - 1)];
 }
 
-/* The process has sent a request, or begun to connect. */
-VERIFIED_ONCE int note_ask(struct thread *thread, __u64 inode, __u64 file, __s32 fd)
+/* Adds thread->asked to the list of its process. */
+VERIFIED_ONCE int list_ask(struct thread *thread)
 {
 	struct asks *list;
 	struct ask *ask;
-	__u32 pid;
 
 	if (!thread)
 		return 0;
-	thread->asked = (struct ask) { .inode = inode, .file = file, .fd = fd };
-	pid = thread->pid;
-	list = bpf_map_lookup_elem(&asks_of, &pid);
-	if (!list) {
-		bpf_map_update_elem(&asks_of, &pid, no_asks, BPF_NOEXIST);
-		list = bpf_map_lookup_elem(&asks_of, &pid);
-	}
+	list = make_asks(thread->pid);
 	if (!list) {
 		count_quality(QUALITY_TURNS_UNKNOWN);
 		return 0;
 	}
-	ask = place_for(list, inode);
+	ask = place_for(list, thread->asked.inode);
 	if (!ask)
 		return 0;
 	ask->inode = 0;
-	ask->file = file;
-	ask->fd = fd;
-	ask->inode = inode;
+	ask->file = thread->asked.file;
+	ask->fd = thread->asked.fd;
+	ask->inode = thread->asked.inode;
 	return 0;
+}
+
+/* The process has sent a request, or begun to connect. */
+static __always_inline void note_ask(struct thread *thread, __u64 inode, __u64 file, __s32 fd)
+{
+	thread->asked = (struct ask) { .inode = inode, .file = file, .fd = fd };
+	list_ask(thread);
 }
 
 struct polled {

@@ -4,7 +4,7 @@
 
 #include "ledger/kernel/adopt.bpf.h"
 #include "ledger/kernel/calls.bpf.h"
-#include "ledger/kernel/crossings.bpf.h"
+#include "ledger/kernel/here.bpf.h"
 #include "ledger/kernel/repair.bpf.h"
 
 #define CLONE_VM     0x00000100
@@ -73,6 +73,7 @@ int BPF_PROG(on_exit, struct task_struct *task)
 	now = bpf_ktime_get_ns();
 	if (is_over(now))
 		return 0;
+	release_here(thread, task, now);
 	thread->flags |= THREAD_EXITING;
 	if (!full || thread->nr == nr_exit || thread->flags & THREAD_KERNEL)
 		return 0;
@@ -85,6 +86,8 @@ int BPF_PROG(on_exit, struct task_struct *task)
 	thread->nr = nr_exit;
 	thread->call_ns = now;
 	thread->call_off_ns = thread->off_ns;
+	thread->call_weight = 1;
+	thread->call_begin_ns = 0;
 	return 0;
 }
 
@@ -94,6 +97,7 @@ static __always_inline void executes(struct task_struct *task)
 
 	/* exec() in a thread that is not the group leader gives it the leader's tid. */
 	if (thread) {
+		release_here(thread, task, bpf_ktime_get_ns());
 		give_up_pending(thread, STACK_NONE_EXEC);
 		if (with_stacks)
 			forget_process(thread->here_pid);

@@ -41,9 +41,27 @@ struct ended_call {
 	__u64 off_ns; /* part of ns that was spent without a CPU */
 	__u64 end_ns;
 	__s64 ret;
+	__u64 begin_ns; /* not 0: only this part of `ns` stands for other calls */
+	__u32 weight;   /* how many calls it stands for; 0: it was not timed; see budget.bpf.h */
 	__u32 nr;
 	__u16 error;
 };
+
+/* The time of the calls that this one stands for. */
+static __always_inline __u64 weighted(const struct ended_call *call, __u64 ns)
+{
+	return call->begin_ns ? ns + (call->weight - 1) * call->begin_ns : ns * call->weight;
+}
+
+static __always_inline __u64 total_of(const struct ended_call *call)
+{
+	return weighted(call, call->ns);
+}
+
+static __always_inline __u64 running_of(const struct ended_call *call)
+{
+	return weighted(call, call->ns - call->off_ns);
+}
 
 /*
  * Defined in slow.bpf.h, which needs the file helpers. send_slow_call_without_args() is for calls
@@ -53,7 +71,14 @@ VERIFIED_ONCE int send_slow_call(struct thread *thread, const struct ended_call 
 VERIFIED_ONCE int send_slow_call_without_args(struct thread *thread, const struct ended_call *call);
 
 /* Defined in paths.bpf.h. */
-static void draw_path(const struct thread *thread, const struct ended_call *call);
+static void draw_path(__u64 thread, const struct ended_call *call);
+
+/* The verifier forgets the bound of a number that was saved on the stack: compute it again. */
+static __always_inline bool has_path(__u32 nr)
+{
+	barrier_var(nr);
+	return shape_of[nr & (LEDGER_SYSCALLS - 1)].path[0];
+}
 
 static __always_inline void count_error(__u32 number, __u32 error)
 {
@@ -74,51 +99,116 @@ static __always_inline void count_error(__u32 number, __u32 error)
 
 /*
  * The signal counts exactly the calls that the ledger counts, so that both agree.
- * series[SIGNAL_syscalls].enabled switches only the events. The sum needs no atomics: the calls of
- * one thread end one after the other.
+ * series[SIGNAL_syscalls].enabled switches only the events. Atomic because of `overflow`, which all
+ * threads share.
  */
-static __always_inline void sum_up_call(const struct thread *thread, const struct ended_call *call)
+static __always_inline void add_to_series(const struct series_key *key, __u32 count, __u64 ns,
+					  __u64 run_ns, __u64 max_ns, __u64 max_run_ns)
 {
-	const __u64 values[CALL_VALUES] = { call->ns, call->ns - call->off_ns };
-	const struct series_key key = { .thread = thread->id,
+	struct series_sum *sum =
+		series_sum_of(SERIES(syscalls), series_turn(SERIES(syscalls)), key);
+
+	if (!sum)
+		sum = &series[SIGNAL_syscalls].overflow;
+	__sync_fetch_and_add(&sum->count, count);
+	__sync_fetch_and_add(&sum->sum[0], ns);
+	__sync_fetch_and_add(&sum->sum[1], run_ns);
+	if (max_ns > sum->max[0])
+		sum->max[0] = max_ns;
+	if (max_run_ns > sum->max[1])
+		sum->max[1] = max_run_ns;
+}
+
+static __always_inline void sum_up_call(__u64 thread, const struct ended_call *call)
+{
+	const struct series_key key = { .thread = thread,
 					.operation = call->nr,
 					.error = call->error };
 
-	series_sum_up_own(SERIES(syscalls), series_turn(SERIES(syscalls)), &key, values);
+	add_to_series(&key, 1, total_of(call), running_of(call), call->weight ? call->ns : 0,
+		      call->weight ? call->ns - call->off_ns : 0);
+}
+
+/* The same for several calls that succeeded and never left the CPU. */
+static __always_inline void sum_up_calls(__u64 thread, __u32 nr, __u32 count, __u64 ns,
+					 __u64 max_ns)
+{
+	const struct series_key key = { .thread = thread, .operation = nr };
+
+	add_to_series(&key, count, ns, ns, max_ns, max_ns);
+}
+
+static __always_inline struct ledger_call *calls_of_all(__u32 nr)
+{
+	__u32 index = bpf_get_smp_processor_id() * LEDGER_SYSCALLS + (nr & (LEDGER_SYSCALLS - 1));
+
+	return bpf_map_lookup_elem(&calls, &index);
+}
+
+/* Adds calls that were not timed to the sums of all threads. */
+static __always_inline void count_untimed(__u32 nr, __u32 count, __u32 errors)
+{
+	struct ledger_call *there = calls_of_all(nr);
+
+	if (!there) {
+		count_lost(LOST_MAP_FULL); /* no entry for this CPU */
+		return;
+	}
+	there->count += count;
+	there->untimed += count;
+	there->errors += errors;
+}
+
+/* Adds a call to the sums of all threads. False: it does not count. */
+static __always_inline bool count_for_all(const struct identity *who, const struct ended_call *call)
+{
+	struct ledger_call *there = calls_of_all(call->nr);
+	__u32 bucket = histogram_bucket(call->ns);
+
+	if (call->end_ns - call->ns < base_ns || who->flags & THREAD_OUTSIDE)
+		return false; /* the call began before the recording, or is not the target's */
+	if (!there || bucket >= HISTOGRAM_BUCKETS) {
+		count_lost(LOST_MAP_FULL); /* no entry for this CPU */
+		return false;
+	}
+	there->count++;
+	if (call->weight) {
+		there->total_ns += total_of(call);
+		there->run_ns += running_of(call);
+		there->spread +=
+			spread_of(call->weight, call->begin_ns ? call->begin_ns : call->ns);
+		there->buckets[bucket] += call->begin_ns ? 1 : call->weight;
+		if (call->ns > there->max_ns)
+			there->max_ns = call->ns;
+	} else {
+		there->untimed++;
+	}
+	if (call->error) {
+		there->errors++;
+		count_error(call->nr, call->error);
+	}
+	return true;
+}
+
+/* Whether the signal "syscalls" records the call as an event. */
+static __always_inline bool is_event(const struct ended_call *call)
+{
+	return is_on(SIGNAL_syscalls) && with_slow_calls &&
+	       call->ns >= series[SIGNAL_syscalls].slow_ns && series[SIGNAL_syscalls].enabled;
 }
 
 /* `here`: the call ended in the normal way, so the registers still hold its arguments. */
 static __always_inline void count_call(struct thread *thread, const struct ended_call *call,
 				       bool here)
 {
-	__u32 index =
-		bpf_get_smp_processor_id() * LEDGER_SYSCALLS + (call->nr & (LEDGER_SYSCALLS - 1));
-	struct ledger_call *there = bpf_map_lookup_elem(&calls, &index);
-	__u32 bucket = histogram_bucket(call->ns);
-
-	if (call->end_ns - call->ns < base_ns || thread->flags & THREAD_OUTSIDE)
-		return; /* the call began before the recording, or is not the target's */
-	if (!there || bucket >= HISTOGRAM_BUCKETS) {
-		count_lost(LOST_MAP_FULL); /* no entry for this CPU */
+	if (!count_for_all((const struct identity *)thread, call))
 		return;
-	}
-	there->total_ns += call->ns;
-	there->run_ns += call->ns - call->off_ns;
-	there->buckets[bucket]++;
-	if (call->ns > there->max_ns)
-		there->max_ns = call->ns;
-	if (call->error) {
-		there->errors++;
-		count_error(call->nr, call->error);
-	}
-	add_to_thread(thread, call->nr, call->ns, call->off_ns, call->error);
-	if (here && shape_of[call->nr & (LEDGER_SYSCALLS - 1)].path[0])
-		draw_path(thread, call);
-	if (!is_on(SIGNAL_syscalls))
-		return;
-	sum_up_call(thread, call);
-	if (!with_slow_calls || call->ns < series[SIGNAL_syscalls].slow_ns ||
-	    !series[SIGNAL_syscalls].enabled)
+	add_to_thread(thread, call->nr, total_of(call), running_of(call), call->error);
+	if (here && has_path(call->nr))
+		draw_path(thread->id, call);
+	if (is_on(SIGNAL_syscalls))
+		sum_up_call(thread->id, call);
+	if (!is_event(call))
 		return;
 	if (here)
 		send_slow_call(thread, call);
@@ -177,6 +267,7 @@ static __always_inline void count_interrupted(struct thread *thread, long ret, b
 		.off_ns = thread->broken.waited_ns, /* excludes waits of the handler */
 		.end_ns = thread->broken.end_ns,
 		.ret = ret,
+		.weight = 1,
 		.nr = thread->broken.nr & (LEDGER_SYSCALLS - 1),
 		.error = errno_in(ret),
 	};
@@ -208,6 +299,8 @@ static __always_inline void call_ends(struct thread *thread, __u64 now, long ret
 		.off_ns = thread->off_ns - thread->call_off_ns,
 		.end_ns = now,
 		.ret = ret,
+		.begin_ns = thread->call_begin_ns,
+		.weight = thread->call_weight,
 		.nr = thread->nr & (LEDGER_SYSCALLS - 1),
 		.error = error_of(thread->nr, ret),
 	};
@@ -257,6 +350,8 @@ static __always_inline void call_begins(struct thread *thread, __s64 nr, __u64 s
 {
 	thread->call_ns = now;
 	thread->call_off_ns = thread->off_ns;
+	thread->call_weight = 1;
+	thread->call_begin_ns = 0;
 	thread->no_talk = 0;
 	if (nr == nr_restart && thread->last_nr != NR_NONE)
 		nr = thread->last_nr;

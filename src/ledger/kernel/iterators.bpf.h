@@ -24,9 +24,11 @@ int on_snapshot(struct bpf_iter__task *ctx)
 	if (with_outside && thread && thread->suspect.pid && !is_over_now())
 		look_for_outside(thread);
 	if (!thread || thread->flags & THREAD_ENDED || thread->account.slot == SLOT_NONE ||
-	    thread->account.slot == SLOT_SEEDING || thread->account.since_ns < changed_after_ns)
+	    thread->account.slot == SLOT_SEEDING ||
+	    (thread->account.since_ns < changed_after_ns && !here_of(thread, task)))
 		return 0;
 	if (is_over_now()) {
+		release_at_end(thread, task);
 		flush_occupant(thread);
 		if (full)
 			flush_calls(thread);

@@ -27,6 +27,7 @@
 #include "ledger/kernel/cause.bpf.h"
 #include "ledger/kernel/cpus.bpf.h"
 #include "ledger/kernel/crossings.bpf.h"
+#include "ledger/kernel/here.bpf.h"
 #include "ledger/kernel/iterators.bpf.h"
 #include "ledger/kernel/outcome.bpf.h"
 #include "ledger/kernel/paths.bpf.h"
@@ -224,6 +225,7 @@ static __always_inline void after_the_end(struct thread *thread, struct task_str
 {
 	if (!thread || thread->flags & THREAD_ENDED || !(task->__state & TASK_DEAD))
 		return;
+	release_at_end(thread, task);
 	ends(thread, end_ns);
 }
 
@@ -235,6 +237,20 @@ static __always_inline void after_the_end(struct thread *thread, struct task_str
 static __always_inline __u32 state_left_in(struct task_struct *task, __u32 state_before)
 {
 	return task->__state ? state_before : 0;
+}
+
+/* Ends the claim of the thread that leaves this CPU, or one whose end was missed. */
+static __always_inline void leaves_here(struct thread *out, struct task_struct *prev, __u64 now)
+{
+	struct here *here = here_now();
+
+	if (!here || !here->task)
+		return;
+	if (out && here->task == (__u64)prev) {
+		release(out, here, now);
+		time_the_rest(out, now);
+	}
+	here->task = here->regs = 0;
 }
 
 SEC("tp_btf/sched_switch")
@@ -261,6 +277,8 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 		if (!in || !takes_over(in, queue, cpu, by, now))
 			account_queue(cpu, by, now);
 	}
+	if (full)
+		leaves_here(out, prev, now);
 	if (out && !(out->flags & THREAD_ENDED))
 		leaves_cpu(out, prev, preempt, state_left_in(prev, prev_state), now);
 	if (in)

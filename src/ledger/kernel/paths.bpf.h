@@ -33,32 +33,35 @@ static __always_inline void count_drawn_path(struct ledger_path_stream *stream)
 		stream->shift++;
 }
 
-VERIFIED_ONCE int send_path(const struct thread *thread, const struct ended_call *call, __u32 shift)
+VERIFIED_ONCE int send_path(__u64 thread, const struct ended_call *call, __u32 shift)
 {
 	struct task_struct *current = bpf_get_current_task_btf();
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(current);
 	struct ledger_path_record *record;
 	__u64 address;
+	char first = 0;
 	long length;
 
-	if (!thread || !call)
+	if (!call)
+		return 0;
+	address = shape_of[call->nr & (LEDGER_SYSCALLS - 1)].path[0] == 1 ? regs->ARCH_ARG1
+									  : regs->ARCH_ARG2;
+	/* No path, or an empty one, which means a descriptor (AT_EMPTY_PATH): each fstat(). */
+	if (bpf_probe_read_user(&first, sizeof(first), (void *)address) || !first)
 		return 0;
 	record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
 	if (!record) {
 		count_lost(LOST_RING_FULL);
 		return 0;
 	}
-	wire_head_at(&record->head, sizeof(*record), LEDGER_PATH, 1, call->end_ns);
-	record->thread = thread->id;
+	wire_head_at(&record->head, sizeof(*record), LEDGER_PATH, 1,
+		     call->end_ns ? call->end_ns : bpf_ktime_get_ns());
+	record->thread = thread;
 	record->weight = 1ULL << (shift & 31);
 	record->number = call->nr;
 	record->error = call->error;
 	record->pad = 0;
-	address = shape_of[call->nr & (LEDGER_SYSCALLS - 1)].path[0] == 1 ? regs->ARCH_ARG1
-									  : regs->ARCH_ARG2;
 	length = bpf_probe_read_user_str(record->path, sizeof(record->path), (void *)address);
-	/* An empty path, which the kernels count in two ways, means a descriptor (AT_EMPTY_PATH).
-	 */
 	if (length <= 0 || record->path[0] == '\0') {
 		bpf_ringbuf_discard(record, BPF_RB_NO_WAKEUP);
 		return 0;
@@ -69,7 +72,7 @@ VERIFIED_ONCE int send_path(const struct thread *thread, const struct ended_call
 }
 
 /* The registers must still hold the call's arguments. */
-static void draw_path(const struct thread *thread, const struct ended_call *call)
+static void draw_path(__u64 thread, const struct ended_call *call)
 {
 	__u32 shift = stream_of(call)->shift & 31;
 

@@ -2,6 +2,7 @@
 /* Copies a thread's account to user space. A copy is consistent or it is not sent. */
 #pragma once
 
+#include "ledger/kernel/here.bpf.h"
 #include "ledger/kernel/holder.bpf.h"
 #include "ledger/kernel/targets.bpf.h"
 #include "ledger/kernel/waits.bpf.h"
@@ -16,7 +17,8 @@ struct {
 	__type(value, struct ledger_record);
 } scratch SEC(".maps");
 
-static __always_inline bool copy_account(struct ledger_record *record, struct thread *thread)
+static __always_inline bool copy_account(struct ledger_record *record, struct thread *thread,
+					 const struct task_struct *task)
 {
 	volatile __u32 *sequence = &thread->account.sequence;
 
@@ -33,6 +35,8 @@ static __always_inline bool copy_account(struct ledger_record *record, struct th
 		record->wait = thread->wait;
 		record->cell = thread->cell;
 		record->cell_sum = thread->cell_sum;
+		if (!add_here(&record->account, thread, task))
+			continue;
 		arch_order_loads();
 		if (*sequence == before)
 			return true;
@@ -45,7 +49,7 @@ static __always_inline bool fill_record(struct ledger_record *record, struct thr
 {
 	struct task_struct *leader = BPF_CORE_READ(task, group_leader);
 
-	if (!copy_account(record, thread)) {
+	if (!copy_account(record, thread, task)) {
 		count_quality(QUALITY_TORN);
 		return false;
 	}

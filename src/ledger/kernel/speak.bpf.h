@@ -68,7 +68,10 @@ static __noinline int note_peer(struct talk *talk, struct pt_regs *regs, __u32 k
 	return 0;
 }
 
-/* The thread sends. Returns true if that is the first since the peer spoke. */
+/*
+ * The thread sends; `now` is 0 if the call is not timed. Returns true if that is the first since
+ * the peer spoke.
+ */
 static __always_inline bool we_speak(struct thread *thread, struct talk *talk, __u64 now)
 {
 	bool is_first = talk->last != LAST_OURS;
@@ -81,7 +84,7 @@ static __always_inline bool we_speak(struct thread *thread, struct talk *talk, _
 		talk->flags |= TALK_OURS_FIRST;
 	talk->last = LAST_OURS;
 	talk->flags &= ~TALK_DIALLED;
-	talk->asked_ns = now;
+	talk->asked_ns = now || !full || !asks(talk) ? now : bpf_ktime_get_ns();
 	talk->asked_by = thread->id;
 	return is_first;
 }
@@ -98,34 +101,40 @@ static __always_inline void they_speak(struct talk *talk)
 	}
 }
 
-/* A call begins to send to the socket `inode` with descriptor `fd`. */
-VERIFIED_ONCE int send_begins(struct thread *thread, __u64 now, __u64 inode, __s32 fd)
+/* What is done for few sends. */
+static __noinline int look_at_send(struct talk *talk, __u32 kind)
 {
 	struct task_struct *current = bpf_get_current_task_btf();
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(current);
-	struct file *file = file_of(current, fd);
-	struct talk *talk;
-	bool is_new;
-	__u32 kind;
 
-	if (!thread || !file)
-		return 0;
-	kind = talk_in_flight(thread);
-	talk = find_talk(inode);
-	is_new = !talk;
-	if (is_new)
-		talk = meet(inode, file);
-	if (!talk || talk->side == SIDE_NONE)
-		return 0;
 	if (talk->flags & TALK_IS_DATAGRAM && talk->family != AF_UNIX)
 		note_peer(talk, regs, kind);
 	if (talk->last == LAST_NOBODY && talk->side == SIDE_ASKS && talk->flags & TALK_IS_TCP)
 		look_for_tls(talk, regs);
+	return 0;
+}
+
+/* A call begins to send to the socket `inode`, which is `file` with descriptor `fd`. */
+VERIFIED_ONCE int send_begins(struct thread *thread, __u64 now, __u64 inode, __u64 file, __s32 fd)
+{
+	struct talk *talk;
+	bool is_new;
+
+	if (!thread)
+		return 0;
+	talk = find_talk(inode);
+	is_new = !talk;
+	if (is_new)
+		talk = meet(inode, (struct file *)file);
+	if (!talk || talk->side == SIDE_NONE)
+		return 0;
+	if (talk->flags & TALK_IS_DATAGRAM || talk->last == LAST_NOBODY)
+		look_at_send(talk, talk_in_flight(thread));
 	thread->turn_undone = we_speak(thread, talk, now);
 	if (thread->request == inode)
 		thread->request = 0;
 	if (asks(talk) && (is_new || thread->turn_undone || thread->asked.inode != inode))
-		note_ask(thread, inode, (__u64)file, fd);
+		note_ask(thread, inode, file, fd);
 	return 0;
 }
 
@@ -138,7 +147,7 @@ static __always_inline void call_speaks(struct thread *thread, struct task_struc
 	__u64 inode = socket_at(current, fd, &file);
 
 	if (inode)
-		send_begins(thread, now, inode, fd);
+		send_begins(thread, now, inode, (__u64)file, fd);
 }
 
 /* A send failed: nothing was said. */
@@ -173,6 +182,8 @@ static __always_inline void dial(struct thread *thread, struct talk *talk, __u64
 	if (now.side != SIDE_NONE && !(now.flags & TALK_IS_DATAGRAM && now.family != AF_UNIX))
 		now.side = SIDE_ASKS;
 	now.flags |= TALK_DIALLED;
+	now.inode = inode;
+	now.is_used = 1;
 	*talk = now;
 	if (now.flags & TALK_IS_TCP)
 		note_ask(thread, inode, (__u64)file, fd);
@@ -235,11 +246,9 @@ VERIFIED_ONCE int call_spoke(struct thread *thread, long ret)
 	return 0;
 }
 
-/* Whether call_spoke() has anything to do for this call. */
-static __always_inline bool has_spoken(const struct thread *thread, long ret)
+/* Whether call_spoke() has anything to do for a call of this kind. */
+static __always_inline bool has_spoken(__u32 kind, bool no_talk, long ret)
 {
-	__u32 kind = talk_in_flight(thread);
-
 	switch (kind) {
 	case TALK_SEND:
 	case TALK_SENDTO:
@@ -249,7 +258,7 @@ static __always_inline bool has_spoken(const struct thread *thread, long ret)
 	case TALK_PAIR:
 		return ret >= 0;
 	case TALK_RECEIVE:
-		return !thread->no_talk;
+		return !no_talk && ret != -EAGAIN;
 	case TALK_SPLICE:
 	case TALK_CONNECT:
 		return true;
@@ -257,10 +266,8 @@ static __always_inline bool has_spoken(const struct thread *thread, long ret)
 	return false;
 }
 
-static __always_inline bool will_speak(const struct thread *thread)
+static __always_inline bool will_speak(__u32 kind)
 {
-	__u32 kind = talk_in_flight(thread);
-
 	return kind && kind <= TALK_SPLICE;
 }
 
@@ -269,13 +276,13 @@ static __always_inline bool will_speak(const struct thread *thread)
 static __always_inline struct talk *talk_of_sock(struct sock *sk, __u64 *ret_inode,
 						 struct file **ret_file)
 {
-	struct file *file = BPF_CORE_READ(sk, sk_socket, file);
-	__u32 mode;
+	struct socket *socket = sk->sk_socket;
+	struct file *file = socket->file;
 
 	if (!file)
 		return NULL;
 	*ret_file = file;
-	look_at_inode(file, ret_inode, &mode);
+	*ret_inode = file->f_inode->i_ino;
 	return talk_at(*ret_inode, file);
 }
 

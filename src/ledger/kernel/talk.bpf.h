@@ -47,7 +47,9 @@ enum talk_flags {
 	TALK_IS_TLS = 128,    /* a client whose first message was a TLS handshake */
 };
 
+/* What is known of a socket. */
 struct talk {
+	__u64 inode; /* 0: free; CLAIMED_TALK: being filled in */
 	__u64 sock;
 	__u64 asked_ns; /* when the last call that sent began; 0 at level sched */
 	__u64 asked_by; /* the thread that made it */
@@ -57,15 +59,24 @@ struct talk {
 	__u16 peer_port;    /* of a socket that is not connected: where we sent to last */
 	__u16 record_bytes; /* length of the last TLS record, see tickets.bpf.h */
 	__u8 tickets;       /* TLS records in a row that can be session tickets */
-	__u8 pad[3];
+	__u8 is_used;       /* since a place was last looked for in its row */
+	__u8 pad[2];
 	__u8 peer[16];
 };
 
-/* By inode number, which is not reused within a recording. */
+/*
+ * By inode number, which is not reused within a recording. Sends and receives are frequent, and a
+ * look-up in an array costs a quarter of one in a hash map. A socket has one of the TALK_WAYS
+ * places of its row; a new one takes the place of one that has not been used lately.
+ */
+#define TALK_WAYS    4
+#define TALK_BITS    14 /* of the number of a place */
+#define CLAIMED_TALK (~0ULL)
+
 struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 16384);
-	__type(key, __u64);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1 << TALK_BITS);
+	__type(key, __u32);
 	__type(value, struct talk);
 } talks SEC(".maps");
 
@@ -149,22 +160,82 @@ static __noinline int learn(struct talk *talk, struct sock *sk)
 	return 0;
 }
 
-static __always_inline struct talk *find_talk(__u64 inode)
+/* Numbers of places: those of a row follow each other. */
+static __always_inline __u32 first_place(__u64 inode)
 {
-	return bpf_map_lookup_elem(&talks, &inode);
+	return inode * 0x9e3779b97f4a7c15ULL >> (64 - TALK_BITS) & ~(TALK_WAYS - 1);
 }
 
-/* Finds the state of a socket, or begins it. NULL: no room, which is counted. */
+static __noinline struct talk *find_further(__u64 inode)
+{
+	__u32 first = first_place(inode);
+
+	for (__u32 i = 1; i < TALK_WAYS; i++) {
+		__u32 number = first + i;
+		struct talk *talk = bpf_map_lookup_elem(&talks, &number);
+
+		if (talk && talk->inode == inode)
+			return talk;
+	}
+	return NULL;
+}
+
+static __always_inline struct talk *find_talk(__u64 inode)
+{
+	__u32 first = first_place(inode);
+	struct talk *talk = bpf_map_lookup_elem(&talks, &first);
+
+	if (!talk || talk->inode != inode)
+		talk = find_further(inode);
+	if (talk)
+		talk->is_used = 1;
+	return talk;
+}
+
+/* A place for a new socket: a free one, or the next that was not used since the last time. */
+static __noinline struct talk *place_for_talk(__u64 inode)
+{
+	__u32 first = first_place(inode);
+	struct talk *talk = NULL;
+
+	for (__u32 i = 0; i < TALK_WAYS; i++) {
+		__u32 number = first + i;
+
+		talk = bpf_map_lookup_elem(&talks, &number);
+		if (talk && !talk->inode)
+			return talk;
+	}
+	for (__u32 i = 0; i <= TALK_WAYS; i++) {
+		__u32 number = first + ((inode + i) & (TALK_WAYS - 1));
+
+		talk = bpf_map_lookup_elem(&talks, &number);
+		if (!talk || !talk->is_used)
+			return talk;
+		talk->is_used = 0;
+	}
+	return talk;
+}
+
+/* Finds the state of a socket, or begins it. NULL: another CPU took its place; that is counted. */
 static __noinline struct talk *meet(__u64 inode, struct file *file)
 {
-	struct talk new = {};
-	struct talk *talk;
+	struct talk *talk = place_for_talk(inode);
+	__u64 was;
 
-	learn(&new, sock_of(file));
-	bpf_map_update_elem(&talks, &inode, &new, BPF_NOEXIST);
-	talk = find_talk(inode);
 	if (!talk)
-		count_quality(QUALITY_TURNS_UNKNOWN);
+		return NULL;
+	was = talk->inode;
+	if (was == CLAIMED_TALK ||
+	    __sync_val_compare_and_swap(&talk->inode, was, CLAIMED_TALK) != was) {
+		talk = find_talk(inode);
+		if (!talk)
+			count_quality(QUALITY_TURNS_UNKNOWN);
+		return talk;
+	}
+	*talk = (struct talk) { .inode = CLAIMED_TALK, .is_used = 1 };
+	learn(talk, sock_of(file));
+	arch_order_stores();
+	talk->inode = inode;
 	return talk;
 }
 

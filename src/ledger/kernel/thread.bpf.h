@@ -80,14 +80,24 @@ struct outside_key {
 	__u32 pad;
 };
 
-/* Sums of the thread's latest syscalls, by the lowest bits of their number. count 0: free. */
+/* Sums of the thread's latest syscalls, see thread_calls.bpf.h. count 0: free. */
 struct call_cell {
 	__u64 total_ns, run_ns;
 	__u32 count, errors;
 	__u32 nr;
 	__u32 flush; /* as in struct thread */
 };
-#define CALL_CELLS 8
+#define CALL_CELLS 16
+
+/* Which calls of a thread are timed, see budget.bpf.h. */
+struct timed_calls {
+	__u32 shift; /* one call in 2^shift */
+	__u32 skip;  /* calls before the next that is timed */
+	__u32 rest;  /* calls of its block after that one */
+	__u32 pad;
+	__u64 owed_ns; /* estimated time in the kernel that is not booked yet */
+	__u64 spread;  /* to be added to the account's */
+};
 
 struct thread {
 	/* The fields of struct identity come first: signals read these from the same storage. */
@@ -97,65 +107,78 @@ struct thread {
 	__u32 flags;
 	__u32 flush; /* the value of the global `flush` when the cell was last flushed */
 	struct ledger_account account;
-	__u32 pid;    /* the kernel's tgid; (pid, ns_tid) is the key of the map tids */
-	__u32 ns_tid; /* the tid in its own pid namespace, as found in user memory */
-	__s32 nr;     /* the syscall in flight, or NR_NONE, NR_KERNEL */
+	/* What switches and wakeups need is together, in as few cache lines as possible. */
+	__s32 nr; /* the syscall in flight, or NR_NONE, NR_KERNEL */
 	__s32 last_nr;
-	__u64 call_ns;     /* when the syscall began */
-	__u64 call_off_ns; /* off_ns at call_ns */
-	struct interrupted_call broken;
-	__u64 off_ns;       /* all time without a CPU so far */
-	__u64 left_ns;      /* when it left the CPU */
-	__u64 on_ns;        /* when it got the CPU; 0: before we attached */
-	__u64 exec_ns;      /* sum_exec_runtime when it left the CPU, see repair.bpf.h */
-	__u64 delay_ns;     /* sched_info.run_delay when it left the CPU */
-	__u64 minor_faults; /* when its account began */
-	__u64 major_faults;
+	__u32 pid;     /* the kernel's tgid; (pid, ns_tid) is the key of the map tids */
+	__u32 place;   /* in the list of a CPU's queued threads, see queue.bpf.h; 0: none */
+	__u64 on_ns;   /* when it got the CPU; 0: before we attached */
+	__u64 left_ns; /* when it left the CPU */
 	__u64 kernel_lock;
-	__u64 waker; /* set by sched_waking, which may come before the wait begins */
-	__u32 waker_kind;
-	__u32 cpu;
-	__u64 released;        /* set by sched_waking: the lock that the waker released; 0: none */
-	__u32 released_before; /* releases of that lock before this one */
-	__u32 releases;   /* releases of the lock when the wait for it began; see holder.bpf.h */
+	__u64 exec_ns;    /* sum_exec_runtime when it left the CPU, see repair.bpf.h */
+	__u64 delay_ns;   /* sched_info.run_delay when it left the CPU */
 	__u64 stack_mark; /* see in_interrupt() */
 	__u64 last_waker; /* cache in woken_by(): the task that woke it last */
 	__s32 last_waker_pid;
 	__u32 last_waker_kind;
 	__u64 last_waker_id;
-	__u64 waking_since_ns;   /* start of the wait that draw_early() has drawn */
-	__u64 waker_stack;       /* stack of the thread that ended it, if it was drawn */
-	__u32 random;            /* the random number of that draw */
-	__u32 kernel_lock_flags; /* LCB_F_… */
+	__u64 waker; /* set by sched_waking, which may come before the wait begins */
+	__u32 waker_kind;
+	__u32 cpu;
 	struct ledger_key wait;
+	__u64 released; /* set by sched_waking: the lock that the waker released; 0: none */
 	struct ledger_key cell;
-	struct ledger_sum cell_sum;
 	__u64 unjudged_ns; /* a wait that the return value will judge: see outcome.bpf.h */
-	__u64 unjudged_by;
+	struct ledger_sum cell_sum;
 	__u8 unjudged_by_kind;
 	__u8 waker_ended;  /* enum ledger_ended, as far as the waking shows it */
 	__u8 by_interrupt; /* the waking came from an interrupt, even if a sender is known */
 	__u8 by_rcu;       /* the waking came from RCU */
-	__s32 request_fd;
-	__u64 request;    /* inode of the socket that it read a request from; 0: none */
-	struct ask asked; /* its latest one */
-	__u64 turn_at;    /* see turn_watch */
-	__u8 turn_watch;  /* enum turn_watch */
-	__u8 turn_undone; /* the send in flight was the first since we were answered */
-	__u8 no_talk;     /* the call in flight waited for a descriptor that is no socket */
-	__u8 pad2;
-	__u32 place; /* in the list of a CPU's queued threads, see queue.bpf.h; 0: none */
-	__u32 occupant_flush;
+	__u8 turn_watch;   /* enum turn_watch */
+	__u8 turn_undone;  /* the send in flight was the first since we were answered */
+	__u8 no_talk;      /* the call in flight waited for a descriptor that is no socket */
+	__u8 left;         /* how it left the CPU, see samples.bpf.h */
+	__u64 request;     /* inode of the socket that it read a request from; 0: none */
 	__u64 occupant, occupant_ns; /* who had the CPU, a sum that is not in the map yet */
-	struct outside_key suspect;  /* may keep it waiting, see outside.bpf.h */
-	__u64 left_stack;            /* how it left the CPU, see samples.bpf.h */
-	__u8 left, left_none, switch_out_shift, pad;
+	__u32 occupant_flush;
+	__s32 request_fd;
+	struct ask asked; /* its latest one */
+
+	__u64 call_ns;     /* when the syscall began */
+	__u64 call_off_ns; /* off_ns at call_ns */
+	/*
+	 * How many calls the time of this one stands for. Not 0: if call_begin_ns is not 0, only
+	 * that part of it, before it left the CPU.
+	 */
+	__u64 call_begin_ns;
+	__u32 call_weight;
+	__u32 pad3;
+	__u64 off_ns; /* all time without a CPU so far */
+	struct interrupted_call broken;
+	__u64 turn_at;           /* see turn_watch */
+	__u32 released_before;   /* releases of that lock before this one */
+	__u32 releases;          /* when the wait for the lock began; see holder.bpf.h */
+	__u64 waking_since_ns;   /* start of the wait that draw_early() has drawn */
+	__u64 waker_stack;       /* stack of the thread that ended it, if it was drawn */
+	__u32 random;            /* the random number of that draw */
+	__u32 kernel_lock_flags; /* LCB_F_… */
+	__u64 unjudged_by;
+	struct outside_key suspect; /* may keep it waiting, see outside.bpf.h */
+	__u64 left_stack;           /* how it left the CPU, see samples.bpf.h */
+	__u8 left_none, switch_out_shift;
+	__u8 pad[2];
+	__u32 ns_tid;       /* the tid in its own pid namespace, as found in user memory */
+	__u64 minor_faults; /* when its account began */
+	__u64 major_faults;
 	__u64 fault_inode; /* the file of its last fault in a file, see fault.bpf.h */
 	__u64 fault_number;
 	struct submitted_request requests[MOST_REQUESTS];
 	__u32 next_request;
 	__u32 pending_count;
 	struct pending pending[MOST_PENDING];
+	struct timed_calls timed;
+	__u64 window_run_ns; /* the account when the rate of timed calls was last chosen */
+	__u32 window_user, window_kernel;
 	struct call_cell calls[CALL_CELLS];
 };
 

@@ -91,18 +91,31 @@ VERIFIED_ONCE int flush_calls(struct thread *thread)
 	return 0;
 }
 
-static __always_inline void add_to_thread(struct thread *thread, __u32 nr, __u64 ns, __u64 off_ns,
-					  bool failed)
+/* The multiplier gives the calls that servers make most different places. */
+static __always_inline __u32 cell_of(__u32 nr)
 {
-	__u32 at = nr & (CALL_CELLS - 1);
-	struct call_cell *cell = &thread->calls[at];
+	return nr * 89 >> 6 & (CALL_CELLS - 1);
+}
+
+/* The cell at place `at`, ready for sums of the call `nr`. */
+static __always_inline struct call_cell *cell_for(struct thread *thread, __u32 at, __u32 nr)
+{
+	struct call_cell *cell = &thread->calls[at & (CALL_CELLS - 1)];
 
 	if (cell->nr != nr || cell->flush != flush || !cell->count) {
 		flush_calls_of(thread, at);
 		*cell = (struct call_cell) { .nr = nr, .flush = flush };
 	}
+	return cell;
+}
+
+static __always_inline void add_to_thread(struct thread *thread, __u32 nr, __u64 ns, __u64 run_ns,
+					  bool failed)
+{
+	struct call_cell *cell = cell_for(thread, cell_of(nr), nr);
+
 	cell->total_ns += ns;
-	cell->run_ns += ns - off_ns;
+	cell->run_ns += run_ns;
 	cell->errors += failed;
 	cell->count++;
 }

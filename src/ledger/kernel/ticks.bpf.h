@@ -2,6 +2,7 @@
 /* Samples of running time, taken by a clock tick on every CPU; see samples.bpf.h. */
 #pragma once
 
+#include "ledger/kernel/here.bpf.h"
 #include "ledger/kernel/samples.bpf.h"
 
 const volatile __u64 tick_ns;
@@ -50,12 +51,16 @@ static __always_inline __u64 weigh_tick(const struct thread *thread, __u64 now)
 }
 
 /* The slot that a tick is charged to. */
-static __always_inline __u32 tick_slot(const struct thread *thread, bool in_kernel)
+static __always_inline __u32 tick_slot(const struct thread *thread,
+				       const struct task_struct *current, bool in_kernel)
 {
+	struct here *here = here_now();
 	__u32 slot = thread->account.slot;
 
 	if (!full)
 		return SLOT_RUN_ANY;
+	if (here && here->task == (__u64)current)
+		return here->nr == NR_NONE ? SLOT_RUN_USER : SLOT_RUN_KERNEL;
 	if (slot == SLOT_RUN_USER || slot == SLOT_RUN_KERNEL)
 		return slot;
 	return in_kernel ? SLOT_RUN_KERNEL : SLOT_RUN_USER;
@@ -75,7 +80,7 @@ static __always_inline void take_tick(void *context, struct thread *thread,
 		return;
 	bytes = bpf_get_stack(context, walk->frames, STACK_MOST_KERNEL * sizeof(__u64), 0);
 	new.kernel = remember_kernel_stack(walk, bytes);
-	new.slot = tick_slot(thread, bytes > 0);
+	new.slot = tick_slot(thread, current, bytes > 0);
 	if (bytes > 0)
 		new.flags |= SAMPLE_KERNEL;
 	new.period_ns = tick_ns;

@@ -100,17 +100,16 @@ VERIFIED_ONCE int turn_if_awaited(struct thread *thread, struct ask *ask)
  */
 VERIFIED_ONCE int turn_of_poll(struct thread *thread)
 {
+	int turn = TURN_NONE;
 	struct asks *list;
-	__u32 pid;
-	int turn;
 
 	if (!thread)
 		return TURN_NONE;
-	turn = turn_if_awaited(thread, &thread->asked);
+	if (thread->asked.inode)
+		turn = turn_if_awaited(thread, &thread->asked);
 	if (turn)
 		return turn;
-	pid = thread->pid;
-	list = bpf_map_lookup_elem(&asks_of, &pid);
+	list = find_asks(thread->pid);
 	if (!list)
 		return TURN_NONE;
 	for (__u32 i = 0; i < MOST_ASKS && !turn; i++)
@@ -176,12 +175,10 @@ static __always_inline bool was_held_long(const struct thread *thread, __u64 ns)
 VERIFIED_ONCE int find_ask_in_epoll(struct thread *thread, __u64 ns)
 {
 	struct asks *list;
-	__u32 pid;
 
 	if (!thread)
 		return 0;
-	pid = thread->pid;
-	list = bpf_map_lookup_elem(&asks_of, &pid);
+	list = find_asks(thread->pid);
 	if (!list)
 		return 0;
 	for (__u32 i = 0; i < MOST_ASKS; i++) {

@@ -67,6 +67,11 @@ static __always_inline bool is_ksoftirqd(const struct task_struct *current)
 	return current->flags & PF_KTHREAD && *name == *(const __u64 *)"ksoftirq";
 }
 
+static __always_inline const struct pt_regs *regs_of(struct task_struct *task)
+{
+	return (const struct pt_regs *)bpf_task_pt_regs(task);
+}
+
 /*
  * Is this an interrupt? preempt_count would tell, but BPF can read it only with
  * CONFIG_KALLSYMS_ALL. Instead: an interrupt runs on a stack of its own. On some architectures, an
@@ -75,9 +80,8 @@ static __always_inline bool is_ksoftirqd(const struct task_struct *current)
  * number.
  */
 static __always_inline bool in_interrupt(__u64 *mark, struct task_struct *current,
-					 const struct thread *woken)
+					 const struct pt_regs *regs, const struct thread *woken)
 {
-	struct pt_regs *regs;
 	__u64 here;
 
 	*(volatile __u64 *)mark = (__u64)&here;
@@ -97,7 +101,6 @@ static __always_inline bool in_interrupt(__u64 *mark, struct task_struct *curren
 	/* A third kind finishes a page fault and releases mmap_lock; no interrupt does that. */
 	if (woken && woken->kernel_lock && !is_timer_here())
 		return false;
-	regs = (struct pt_regs *)bpf_task_pt_regs(current);
 	return syscall_of(regs) < 0;
 }
 
@@ -149,9 +152,9 @@ static __always_inline void waited_for_rcu(struct thread *thread)
 }
 
 /* If the waker wakes the thread by releasing a lock, saves which one. */
-static __always_inline void look_for_release(struct thread *thread, struct task_struct *current)
+static __always_inline void look_for_release(struct thread *thread, struct task_struct *current,
+					     const struct pt_regs *regs)
 {
-	struct pt_regs *regs;
 	__s64 nr;
 
 	thread->released = 0;
@@ -161,7 +164,6 @@ static __always_inline void look_for_release(struct thread *thread, struct task_
 	}
 	if (current->flags & (PF_KTHREAD | PF_IO_WORKER))
 		return;
-	regs = (struct pt_regs *)bpf_task_pt_regs(current);
 	nr = syscall_of(regs);
 	if (nr >= 0 && class_of[nr & (LEDGER_SYSCALLS - 1)] == CLASS_FUTEX)
 		note_release(thread, regs->ARCH_ARG1, current->tgid);
@@ -204,9 +206,10 @@ static __always_inline __u8 ends_by(const struct thread *thread, const struct ta
 static __always_inline void woken_by(struct thread *thread, struct task_struct *task)
 {
 	struct task_struct *current = bpf_get_current_task_btf();
+	const struct pt_regs *regs = regs_of(current);
 	struct thread *waker;
 
-	thread->by_interrupt = in_interrupt(&thread->stack_mark, current, thread);
+	thread->by_interrupt = in_interrupt(&thread->stack_mark, current, regs, thread);
 	thread->by_rcu = wakes_for_rcu(current, thread->by_interrupt);
 	thread->waker_ended = ends_by(thread, task);
 	if (thread->by_interrupt && !(receives(thread) && delivers_for(current))) {
@@ -228,7 +231,7 @@ static __always_inline void woken_by(struct thread *thread, struct task_struct *
 	}
 	thread->waker = thread->last_waker_id;
 	thread->waker_kind = thread->last_waker_kind;
-	look_for_release(thread, current);
+	look_for_release(thread, current, regs);
 }
 
 /* Somebody wakes `task`, which has no account. If a wanted thread does, it may wait for it next. */
@@ -244,8 +247,8 @@ static __always_inline void note_woken(struct task_struct *task)
 	if (!thread || thread->flags & THREAD_OUTSIDE || (__s32)thread->suspect.pid == task->pid)
 		return;
 	delivery = delivery_here();
-	if (!delivery ||
-	    (in_interrupt(&delivery->stack_mark, current, NULL) && !delivers_for(current)))
+	if (!delivery || (in_interrupt(&delivery->stack_mark, current, regs_of(current), NULL) &&
+			  !delivers_for(current)))
 		return;
 	thread->suspect = (struct outside_key) { task->start_boottime, task->pid };
 }
@@ -257,7 +260,9 @@ int BPF_PROG(on_netif_rx, struct sk_buff *packet)
 	struct task_struct *current = bpf_get_current_task_btf();
 	struct delivery *delivery = delivery_here();
 
-	if (delivery && !in_interrupt(&delivery->stack_mark, current, NULL))
+	if (!delivery || delivery->sender == (__u64)current || delivery->softirq)
+		return 0;
+	if (!in_interrupt(&delivery->stack_mark, current, regs_of(current), NULL))
 		delivery->sender = (__u64)current;
 	return 0;
 }

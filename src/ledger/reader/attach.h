@@ -30,6 +30,7 @@ struct ledger_options {
 	uint32_t gated_pid;  /* a process that is wanted from its exec on; 0: none */
 	bool outside;        /* also open accounts of threads that keep the target waiting */
 	uint32_t drop_every; /* test switch: ignore every Nth wakeup; 0: none */
+	double budget;       /* part of a thread's running time that its hooks may take; 0: any */
 	/* Stacks: */
 	uint64_t tick_ns;     /* mean period of the samples of running time; 0: no stacks */
 	uint64_t seed;        /* seed of the random periods; 0: choose one at random */
@@ -86,6 +87,8 @@ int ledger__seed_due(struct ledger *ledger);
 int ledger__want_outside(struct ledger *ledger, uint32_t pid);
 /* Takes the records in the rings. Waits at most timeout_ms for the first. */
 int ledger__poll(struct ledger *ledger, int timeout_ms);
+/* Unmaps the rings, which saves 32 MB. Call it after ledger__stop(), when they have been read. */
+void ledger__close_rings(struct ledger *ledger);
 
 /*
  * Stacks. The clock ticks begin with ledger__start(). Call ledger__hold_rate() regularly: it limits
@@ -93,6 +96,12 @@ int ledger__poll(struct ledger *ledger, int timeout_ms);
  * drawn paths of syscalls.
  */
 void ledger__hold_rate(struct ledger *ledger);
+/* Changes the share of its running time that a thread's calls may cost. */
+void ledger__limit_calls(struct ledger *ledger, double share);
+/* Draws one of 2^shift as many intervals and stacks as without a budget. */
+void ledger__thin_stacks(struct ledger *ledger, uint32_t shift);
+/* Intervals drawn and stacks taken at switch-out so far. */
+uint64_t ledger__drawn(const struct ledger *ledger);
 /*
  * After ledger__freeze(): passes each open interval to `take`, as struct asleep_record. The kernel
  * stacks of these records come through the ring.
@@ -161,8 +170,9 @@ uint64_t ledger__malformed_stacks(const struct ledger *ledger);
 
 /* What a small syscall costs the calling thread on this machine, in ns; 0: not measured. */
 struct ledger_calibration {
-	double plain_call_ns;  /* before hooks were attached */
-	double hooked_call_ns; /* with hooks */
+	double plain_call_ns;   /* before hooks were attached */
+	double hooked_call_ns;  /* with hooks */
+	double untimed_call_ns; /* with hooks that only count; 0 also if there is no budget */
 	/* Part of hooked_call_ns between two calls; not charged to the program. */
 	double crossing_ns;
 };

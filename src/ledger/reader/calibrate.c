@@ -36,6 +36,12 @@
 #define MOST_TRIES 4
 #define PAUSE_US   2000
 
+/* What hooks cost if it cannot be measured. */
+#define DEFAULT_TIMED_NS   150
+#define DEFAULT_UNTIMED_NS 50
+/* Of a thread that is woken and gets a CPU. */
+#define DEFAULT_SWITCH_NS 600
+
 /* No thread of a recording has this id. */
 #define OWN_ID UINT64_MAX
 
@@ -70,8 +76,15 @@ static int open_account(struct own_account *own)
 	return bpf_map_update_elem(own->map, &own->pidfd, own->value, BPF_NOEXIST);
 }
 
+/* Takes the account back from this CPU, see kernel/here.bpf.h. */
+static void take_back(struct ledger *ledger)
+{
+	*(volatile __u32 *)&ledger->skel->bss->flush += 1;
+	syscall(SYS_getppid);
+}
+
 /* The mean length of intervals outside of calls, in the shortest batch. 0: cannot be read. */
-static double crossing_ns(struct own_account *own)
+static double crossing_ns(struct ledger *ledger, struct own_account *own)
 {
 	double ns = 0;
 
@@ -83,6 +96,7 @@ static double crossing_ns(struct own_account *own)
 			return 0;
 		then = own->value->account;
 		timing__make_calls();
+		take_back(ledger);
 		if (bpf_map_lookup_elem(own->map, &own->pidfd, own->value))
 			return 0;
 		count = own->value->account.count[SLOT_RUN_USER] - then.count[SLOT_RUN_USER];
@@ -93,6 +107,32 @@ static double crossing_ns(struct own_account *own)
 				       count);
 	}
 	return ns;
+}
+
+/* The duration of a small syscall of which the hooks only count most, see kernel/budget.bpf.h. */
+static double untimed_call_ns(struct ledger *ledger)
+{
+	double ns;
+
+	*(volatile __u32 *)&ledger->skel->bss->least_shift = LEDGER_MOST_SHIFT;
+	take_back(ledger);
+	ns = timing__call_ns();
+	*(volatile __u32 *)&ledger->skel->bss->least_shift = 0;
+	return ns;
+}
+
+/* The kernel half chooses by these how many calls it times. */
+static void set_costs(struct ledger *ledger)
+{
+	const struct ledger_calibration *taken = &ledger->calibration;
+	double timed_ns = taken->hooked_call_ns - taken->plain_call_ns;
+	double untimed_ns = taken->untimed_call_ns - taken->plain_call_ns;
+
+	if (timed_ns <= 0 || untimed_ns <= 0 || untimed_ns > timed_ns)
+		timed_ns = DEFAULT_TIMED_NS, untimed_ns = DEFAULT_UNTIMED_NS;
+	ledger->skel->bss->timed_call_ns = (uint32_t)timed_ns;
+	ledger->skel->bss->untimed_call_ns = (uint32_t)untimed_ns;
+	ledger->skel->bss->switch_cost_ns = DEFAULT_SWITCH_NS;
 }
 
 static void clear_array(const struct bpf_map *map, uint32_t first, uint32_t step)
@@ -110,20 +150,29 @@ static void forget_calls(struct ledger *ledger)
 		const struct series_key key = { .thread = OWN_ID,
 						.operation = (uint16_t)own_calls[i] };
 
+		/* Thread 0 stands for threads that lived shortly. */
+		const struct ledger_thread_call sum = { .number = own_calls[i] };
+
 		clear_array(ledger->skel->maps.calls, own_calls[i], LEDGER_SYSCALLS);
+		bpf_map_delete_elem(bpf_map__fd(ledger->skel->maps.thread_calls_a), &sum);
 		bpf_map_delete_elem(bpf_map__fd(ledger->skel->maps.syscalls_sums_a), &key);
 	}
 	clear_array(ledger->skel->maps.histograms, 0, 1);
 }
 
 /* While it has an account, the thread makes only the syscalls in own_calls. */
-static bool try_once(struct ledger_calibration *taken, struct own_account *own)
+static bool try_once(struct ledger *ledger, struct own_account *own)
 {
+	struct ledger_calibration *taken = &ledger->calibration;
+
 	if (open_account(own))
 		return false;
 	taken->hooked_call_ns = least(taken->hooked_call_ns, timing__call_ns());
-	taken->crossing_ns = least(taken->crossing_ns, crossing_ns(own));
+	taken->crossing_ns = least(taken->crossing_ns, crossing_ns(ledger, own));
+	if (ledger->skel->bss->call_budget)
+		taken->untimed_call_ns = least(taken->untimed_call_ns, untimed_call_ns(ledger));
 	bpf_map_delete_elem(own->map, &own->pidfd);
+	take_back(ledger);
 	return true;
 }
 
@@ -134,7 +183,7 @@ static void measure(struct ledger *ledger, struct own_account *own)
 	struct ledger_calibration *taken = &ledger->calibration;
 
 	ledger->skel->bss->draw_period_ns = UINT64_C(1) << 40;
-	for (int i = 0; i < MOST_TRIES && try_once(taken, own); i++) {
+	for (int i = 0; i < MOST_TRIES && try_once(ledger, own); i++) {
 		if (taken->hooked_call_ns < ODD_RATIO * taken->plain_call_ns)
 			break;
 		usleep(PAUSE_US);
@@ -157,13 +206,14 @@ void ledger__calibrate(struct ledger *ledger)
 		return;
 	if (pidfd >= 0)
 		measure(ledger, &own);
+	set_costs(ledger);
 	if (!ledger->calibration.crossing_ns)
 		log_warning("what a syscall costs with hooks could not be measured; continuing "
 			    "with that time outside syscalls");
-	log_debug("a small syscall takes %.0f ns without hooks, %.0f ns with them; %.0f ns of that "
-		  "are between two calls",
+	log_debug("a small syscall takes %.0f ns without hooks, %.0f ns with them, %.0f ns if they "
+		  "only count; %.0f ns are between two calls",
 		  ledger->calibration.plain_call_ns, ledger->calibration.hooked_call_ns,
-		  ledger->calibration.crossing_ns);
+		  ledger->calibration.untimed_call_ns, ledger->calibration.crossing_ns);
 }
 
 struct ledger_calibration ledger__calibration(const struct ledger *ledger)

@@ -98,6 +98,7 @@ static int set_knobs(struct ledger *ledger, const struct ledger_options *options
 	skel->rodata->by_descent = target__has_descendants(target);
 	skel->rodata->early = options->early;
 	skel->bss->gated_pid = options->gated_pid;
+	ledger__limit_calls(ledger, options->budget);
 	skel->rodata->name_count = (uint32_t)target->name_count;
 	memcpy((void *)skel->rodata->names, target->names, sizeof(target->names));
 	skel->rodata->exe_count = (uint32_t)target->exe_count;

@@ -5,6 +5,7 @@
  */
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <math.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,6 +117,7 @@ static void hold_left(struct ledger *ledger, uint64_t elapsed_ns)
 	uint64_t rate = (taken - ledger->rate_left) * SECOND_NS / elapsed_ns;
 	uint32_t shift = ledger->skel->bss->switch_out_shift;
 
+	rate <<= ledger->thin_shift;
 	for (; rate > RATE_MOST && shift < MOST_SHIFT; rate /= 2)
 		shift++;
 	if (rate < RATE_AIM / 3 && shift)
@@ -152,6 +154,7 @@ static void hold_drawn(struct ledger *ledger, uint64_t elapsed_ns)
 	uint64_t rate = (drawn - ledger->rate_drawn) * SECOND_NS / elapsed_ns;
 	uint64_t period_ns = ledger->skel->bss->draw_period_ns;
 
+	rate <<= ledger->thin_shift;
 	if (rate > RATE_MOST)
 		period_ns = period_ns * rate / RATE_AIM;
 	else if (rate < RATE_AIM / 3)
@@ -163,6 +166,21 @@ static void hold_drawn(struct ledger *ledger, uint64_t elapsed_ns)
 	ledger->skel->bss->draw_period_ns = period_ns;
 	ledger->skel->data->draw_limit = drawn + LEDGER_FUSE;
 	ledger->rate_drawn = drawn;
+}
+
+void ledger__limit_calls(struct ledger *ledger, double share)
+{
+	ledger->skel->bss->call_budget = (uint32_t)ceil(share * LEDGER_WHOLE);
+}
+
+void ledger__thin_stacks(struct ledger *ledger, uint32_t shift)
+{
+	ledger->thin_shift = shift;
+}
+
+uint64_t ledger__drawn(const struct ledger *ledger)
+{
+	return ledger->skel->bss->drawn + ledger->skel->bss->left_taken;
 }
 
 void ledger__hold_rate(struct ledger *ledger)
@@ -194,6 +212,13 @@ int ledger__poll(struct ledger *ledger, int timeout_ms)
 	if (taken >= 0 && ledger->stack_ring)
 		more = ring__poll(ledger->stack_ring, 0);
 	return taken < 0 ? taken : more < 0 ? more : taken + more;
+}
+
+void ledger__close_rings(struct ledger *ledger)
+{
+	ring__close(ledger->ring);
+	if (ledger->stack_ring)
+		ring__close(ledger->stack_ring);
 }
 
 uint64_t ledger__seed(const struct ledger *ledger)

@@ -125,6 +125,7 @@ const struct signal block_signal = {
 	.about = "requests to disks: which device, queued or slow, by whom",
 	.events = "requests",
 	.role = ROLE_DISKS,
+	.event_ns = 1000,
 	.is_default = true,
 	.hooks = hooks,
 	.measures = measures,

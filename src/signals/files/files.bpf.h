@@ -417,7 +417,7 @@ static __noinline int files_count(const struct file_call *call, __u64 thread, __
 	return 0;
 }
 
-/* Counts a call that ended at `now`. Returns whether it did. */
+/* Counts a call that ended at `now`, or now if that is 0. Returns whether it did. */
 VERIFIED_ONCE bool files_ends(const struct identity *who, __u64 nr, long ret, __u64 now)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -436,7 +436,7 @@ VERIFIED_ONCE bool files_ends(const struct identity *who, __u64 nr, long ret, __
 	}
 	if (!call->begin_ns)
 		return false;
-	ns = now - call->begin_ns;
+	ns = (now ? now : bpf_ktime_get_ns()) - call->begin_ns;
 	call->begin_ns = 0;
 	if (shape < FILES_PATH ||
 	    files_take_path(call, task, regs, shape, files_kind(nr)->result, ret))

@@ -247,6 +247,7 @@ const struct signal files_signal = {
 	.about = "operations on files: how long, how much, from the page cache or not",
 	.events = "operations",
 	.role = ROLE_FILES,
+	.event_ns = 400,
 	.at_syscalls = true,
 	.hooks = hooks,
 	.measures = measures,

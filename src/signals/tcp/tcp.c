@@ -243,6 +243,7 @@ const struct signal tcp_signal = {
 	.about = "TCP connections: who, how long, how much, what went wrong",
 	.events = "events",
 	.role = ROLE_CONNECTIONS,
+	.event_ns = 1000,
 	.is_default = true,
 	.hooks = hooks,
 	.measures = measures,

@@ -32,6 +32,7 @@ static void leave(int number)
 
 __attribute__((noinline)) static void serve(const char *kind)
 {
+	sleep_ns(600 * MS);
 	spin_until(now_ns() + 400 * MS);
 	if (!strcmp(kind, "abort"))
 		give_up();
