@@ -49,6 +49,7 @@ int quality__write_ledger(struct recording *recording, const struct ledger *ledg
 		{ COUNTER_OUTSIDE_TOO_MANY, ledger__outside(ledger, OUTSIDE_TOO_MANY) },
 		{ COUNTER_OUTSIDE_ENDED, ledger__outside(ledger, OUTSIDE_PENDING) },
 		{ COUNTER_DROPPED, ledger__quality(ledger, QUALITY_DROPPED) },
+		{ COUNTER_CALLS_DROPPED, ledger__quality(ledger, QUALITY_CALLS_DROPPED) },
 		{ COUNTER_TURNS_UNKNOWN, ledger__quality(ledger, QUALITY_TURNS_UNKNOWN) },
 		{ COUNTER_UNLISTED, ledger__quality(ledger, QUALITY_UNLISTED) },
 		{ COUNTER_OCCUPANTS_LOST_NS, ledger__quality(ledger, QUALITY_OCCUPANTS_LOST_NS) },

@@ -94,10 +94,12 @@ int BPF_PROG(on_exit, struct task_struct *task)
 static __always_inline void executes(struct task_struct *task)
 {
 	struct thread *thread = find(task);
+	__u64 now = bpf_ktime_get_ns();
 
 	/* exec() in a thread that is not the group leader gives it the leader's tid. */
 	if (thread) {
-		release_here(thread, task, bpf_ktime_get_ns());
+		if (!is_over(now))
+			release_here(thread, task, now);
 		give_up_pending(thread, STACK_NONE_EXEC);
 		if (with_stacks)
 			forget_process(thread->here_pid);

@@ -310,8 +310,11 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 	if (!thread || is_over_now())
 		return 0;
 	/* The call has ended, so no rest of it is to be timed. */
-	if (here && here->task == (__u64)current)
-		release(thread, here, bpf_ktime_get_ns());
+	if (here && here->task == (__u64)current) {
+		now = bpf_ktime_get_ns();
+		if (!is_over(now))
+			release(thread, here, now);
+	}
 	same_image = settle_call(thread, current, ret);
 	if (!full) {
 		parts_at_exit((struct identity *)thread, syscall_in(current, regs), ret, 0);

@@ -4,7 +4,7 @@
  * as much as reading the clock, and a program may make a million calls a second. So the first call
  * after a switch takes the thread's account onto its CPU (`claim()`), further calls add to what is
  * there, and whoever needs the account first takes that back (`release()`): the switch, the
- * thread's exec and exit, a call that needs more, and at least once a second.
+ * thread's exec and exit, a call that needs more, and the next call after a second.
  *
  * account.since_ns and account.slot do not change meanwhile, so the account closes even if a
  * release is missed: then the time goes to the open slot. The snapshot adds what is on the CPU to
@@ -64,13 +64,18 @@ static __always_inline struct here *here_now(void)
 }
 
 /* The current thread is back in user space since `now`. Its next calls need no look-up. */
-static __always_inline void claim(struct here *here, const struct thread *thread,
+static __always_inline void claim(struct here *here, struct thread *thread,
 				  const struct task_struct *current, __u64 regs, __u64 now)
 {
 	if (thread->account.slot != SLOT_RUN_USER || thread->account.since_ns != now ||
 	    thread->broken.begin_ns || now < base_ns ||
 	    thread->flags & (THREAD_EXITING | THREAD_KERNEL))
 		return;
+	/* A switch that was not seen left the calls of another thread here. */
+	if (here->task && here->used)
+		count_quality(QUALITY_CALLS_DROPPED);
+	/* It may not have been switched in since its account was opened. */
+	thread->cpu = bpf_get_smp_processor_id();
 	here->who = *(const struct identity *)thread;
 	here->nr = NR_NONE;
 	here->last_nr = thread->last_nr;
@@ -177,7 +182,7 @@ VERIFIED_ONCE int release(struct thread *thread, struct here *here, __u64 now)
 
 	if (!thread || !here)
 		return 0;
-	if (here->timed.shift) {
+	if (here->timed.shift || (here->timed.owed_ns && here->nr == NR_NONE)) {
 		here_begins(here);
 		divide(here,
 		       here->nr != NR_NONE && here->is_timed

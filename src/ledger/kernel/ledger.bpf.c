@@ -249,6 +249,8 @@ static __always_inline void leaves_here(struct thread *out, struct task_struct *
 	if (out && here->task == (__u64)prev) {
 		release(out, here, now);
 		time_the_rest(out, now);
+	} else if (here->used) {
+		count_quality(QUALITY_CALLS_DROPPED);
 	}
 	here->task = here->regs = 0;
 }

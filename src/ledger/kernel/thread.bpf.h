@@ -144,13 +144,10 @@ struct thread {
 	__s32 request_fd;
 	struct ask asked; /* its latest one */
 
-	__u64 call_ns;     /* when the syscall began */
-	__u64 call_off_ns; /* off_ns at call_ns */
-	/*
-	 * How many calls the time of this one stands for. Not 0: if call_begin_ns is not 0, only
-	 * that part of it, before it left the CPU.
-	 */
-	__u64 call_begin_ns;
+	__u64 call_ns;       /* when the syscall began */
+	__u64 call_off_ns;   /* off_ns at call_ns */
+	__u64 call_begin_ns; /* how long it had run when it left the CPU, if call_weight > 1 */
+	/* How many calls the time of this one, or call_begin_ns of it, stands for. 0: not timed. */
 	__u32 call_weight;
 	__u32 pad3;
 	__u64 off_ns; /* all time without a CPU so far */
