@@ -16,7 +16,7 @@
 /* The rate is chosen anew after this much running time of the thread. */
 #define WINDOW_NS 10000000ULL
 /* More time than this is not carried over. */
-#define MOST_OWED_NS 100000000ULL
+#define MOST_OWED_NS 10000000000ULL
 
 __u32 call_budget;   /* in parts of LEDGER_WHOLE of the running time; 0: time every call */
 __u32 timed_call_ns; /* cost of the hooks of a call that is timed, measured at the start */
@@ -120,8 +120,11 @@ static __always_inline void keep_budget(struct thread *thread)
 	most_ns = most_ns > switches_ns ? most_ns - switches_ns : 0;
 	shift = shift_for(calls, most_ns);
 	/* The way back needs some room, or the rate would change all the time. */
-	if (shift < thread->timed.shift)
+	if (shift < thread->timed.shift) {
 		shift = shift_for(calls, most_ns - most_ns / 4);
+		if (shift > thread->timed.shift)
+			shift = thread->timed.shift;
+	}
 	set_shift(thread, shift);
 	thread->window_run_ns = run_ns;
 	thread->window_user = account->count[SLOT_RUN_USER];

@@ -213,6 +213,8 @@ static __noinline struct talk *place_for_talk(__u64 inode)
 			return talk;
 		talk->is_used = 0;
 	}
+	/* All were in use, so what is known of one is lost. */
+	count_quality(QUALITY_TURNS_UNKNOWN);
 	return talk;
 }
 

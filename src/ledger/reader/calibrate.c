@@ -149,12 +149,13 @@ static void forget_calls(struct ledger *ledger)
 	for (size_t i = 0; i < sizeof(own_calls) / sizeof(*own_calls); i++) {
 		const struct series_key key = { .thread = OWN_ID,
 						.operation = (uint16_t)own_calls[i] };
-
 		/* Thread 0 stands for threads that lived shortly. */
-		const struct ledger_thread_call sum = { .number = own_calls[i] };
+		const struct ledger_thread_call brief = { .number = own_calls[i] };
+		const struct ledger_thread_call own = { .thread = OWN_ID, .number = own_calls[i] };
 
 		clear_array(ledger->skel->maps.calls, own_calls[i], LEDGER_SYSCALLS);
-		bpf_map_delete_elem(bpf_map__fd(ledger->skel->maps.thread_calls_a), &sum);
+		bpf_map_delete_elem(bpf_map__fd(ledger->skel->maps.thread_calls_a), &brief);
+		bpf_map_delete_elem(bpf_map__fd(ledger->skel->maps.thread_calls_a), &own);
 		bpf_map_delete_elem(bpf_map__fd(ledger->skel->maps.syscalls_sums_a), &key);
 	}
 	clear_array(ledger->skel->maps.histograms, 0, 1);
