@@ -44,6 +44,7 @@ struct series_control {
 	__u32 active;               /* which of the two maps takes the sums: 0 is series_a */
 	__u16 enabled;              /* 0: nothing is counted */
 	__u16 every_thread;         /* also threads that the ledger does not know */
+	__u64 since_ns;             /* when it was last enabled */
 	__u64 slow_ns;              /* an operation of at least this duration is sent as an event */
 	__u64 slow;                 /* number of such operations */
 	__u64 no_histogram;         /* events whose (place, operation) has no histogram */
@@ -52,4 +53,4 @@ struct series_control {
 	__u64 lost[LOST_COUNT];     /* law 3, as `lost` in common.h */
 	struct series_sum overflow; /* the sum of all events whose key had no room */
 };
-_Static_assert(sizeof(struct series_control) == 176, "wire format");
+_Static_assert(sizeof(struct series_control) == 184, "wire format");

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "core/publish.h"
 #include "core/ring.h"
@@ -121,7 +122,11 @@ int session__start(struct session *session)
 
 void session__enable(struct session *session, bool on)
 {
-	series__control(session->series)->enabled = on;
+	struct series_control *control = series__control(session->series);
+
+	if (on)
+		control->since_ns = clock__now_ns();
+	control->enabled = on;
 }
 
 bool session__is_enabled(const struct session *session)

@@ -215,8 +215,14 @@ int BPF_PROG(block_on_issue, struct request *rq)
 	struct flight *old, flight = {};
 	struct device *device;
 
-	if (!series[SIGNAL_block].enabled || !disk)
+	if (!disk)
 		return 0;
+	/* If the signal was stopped meanwhile, a later bio at this address must not find the note.
+	 */
+	if (!series[SIGNAL_block].enabled) {
+		take_origin(rq, &flight);
+		return 0;
+	}
 	old = bpf_map_lookup_elem(&block_requests, &pointer);
 	if (old && issued_again(old))
 		return 0;

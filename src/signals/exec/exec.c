@@ -185,7 +185,6 @@ const struct signal exec_signal = {
 	.about = "processes: programs started, by whom, how long they lived, how they ended",
 	.events = "processes",
 	.role = ROLE_PROGRAMS,
-	.event_ns = 5000,
 	.is_default = true,
 	.hooks = hooks,
 	.measures = measures,

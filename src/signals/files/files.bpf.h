@@ -436,6 +436,12 @@ VERIFIED_ONCE bool files_ends(const struct identity *who, __u64 nr, long ret, __
 	}
 	if (!call->begin_ns)
 		return false;
+	if (call->begin_ns <
+	    series[SIGNAL_files].since_ns) { /* its end or a later begin was missed */
+		__sync_fetch_and_add(&series[SIGNAL_files].unpaired, 1);
+		call->begin_ns = 0;
+		return false;
+	}
 	ns = (now ? now : bpf_ktime_get_ns()) - call->begin_ns;
 	call->begin_ns = 0;
 	if (shape < FILES_PATH ||

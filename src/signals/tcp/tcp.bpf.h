@@ -145,12 +145,26 @@ static __noinline int tcp_closes(struct sock *sk)
 	return 0;
 }
 
+/*
+ * A connect() that ends while the signal is stopped. Its note must not become a failed connect; the
+ * next refresh finds the connection as one that began before.
+ */
+static __noinline int tcp_missed(struct sock *sk)
+{
+	__u64 cookie = bpf_get_socket_cookie(sk);
+
+	bpf_map_delete_elem(&tcp_connections, &cookie);
+	return 0;
+}
+
 /* The work is in separate functions, because all of it together would need too much stack. */
 SEC("tp_btf/inet_sock_set_state")
 int BPF_PROG(tcp_on_state, struct sock *sk, int old, int new)
 {
-	if (!is_on(SIGNAL_tcp) || !series[SIGNAL_tcp].enabled || sk->sk_protocol != IPPROTO_TCP)
+	if (!is_on(SIGNAL_tcp) || sk->sk_protocol != IPPROTO_TCP)
 		return 0;
+	if (!series[SIGNAL_tcp].enabled)
+		return new == STATE_ESTABLISHED ? tcp_missed(sk) : 0;
 	switch (new) {
 	case STATE_SYN_SENT:
 		return tcp_asks(sk, TCP_OUTBOUND);
