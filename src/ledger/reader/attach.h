@@ -98,7 +98,7 @@ void ledger__close_rings(struct ledger *ledger);
 void ledger__hold_rate(struct ledger *ledger);
 /* Changes the share of its running time that a thread's calls may cost. */
 void ledger__limit_calls(struct ledger *ledger, double share);
-/* Draws one of 2^shift as many intervals and stacks as without a budget. */
+/* Draws at most one of 2^shift of the intervals and stacks that are drawn without a budget. */
 void ledger__thin_stacks(struct ledger *ledger, uint32_t shift);
 /* Intervals drawn and stacks taken at switch-out so far. */
 uint64_t ledger__drawn(const struct ledger *ledger);

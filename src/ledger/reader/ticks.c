@@ -117,11 +117,12 @@ static void hold_left(struct ledger *ledger, uint64_t elapsed_ns)
 	uint64_t rate = (taken - ledger->rate_left) * SECOND_NS / elapsed_ns;
 	uint32_t shift = ledger->skel->bss->switch_out_shift;
 
-	rate <<= ledger->thin_shift;
 	for (; rate > RATE_MOST && shift < MOST_SHIFT; rate /= 2)
 		shift++;
-	if (rate < RATE_AIM / 3 && shift)
+	if (rate < RATE_AIM / 3 && shift > ledger->thin_shift)
 		shift--;
+	if (shift < ledger->thin_shift)
+		shift = ledger->thin_shift;
 	ledger->skel->bss->switch_out_shift = shift < MOST_SHIFT ? shift : MOST_SHIFT;
 	ledger->skel->data->left_limit = taken + LEDGER_FUSE;
 	ledger->rate_left = taken;
@@ -153,14 +154,14 @@ static void hold_drawn(struct ledger *ledger, uint64_t elapsed_ns)
 	uint64_t drawn = ledger->skel->bss->drawn;
 	uint64_t rate = (drawn - ledger->rate_drawn) * SECOND_NS / elapsed_ns;
 	uint64_t period_ns = ledger->skel->bss->draw_period_ns;
+	uint64_t least_ns = ledger->tick_ns << ledger->thin_shift;
 
-	rate <<= ledger->thin_shift;
 	if (rate > RATE_MOST)
 		period_ns = period_ns * rate / RATE_AIM;
 	else if (rate < RATE_AIM / 3)
 		period_ns /= 2;
-	if (period_ns < ledger->tick_ns)
-		period_ns = ledger->tick_ns;
+	if (period_ns < least_ns)
+		period_ns = least_ns;
 	if (period_ns > MOST_PERIOD_NS)
 		period_ns = MOST_PERIOD_NS;
 	ledger->skel->bss->draw_period_ns = period_ns;
