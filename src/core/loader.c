@@ -175,13 +175,19 @@ static bool is_at_switches(const struct bpf_program *program)
 	return strstr(section, "/sched_switch") || strstr(section, "/sched_wak");
 }
 
+static bool is_iterator(const struct bpf_program *program)
+{
+	return !strncmp(bpf_program__section_name(program), "iter", 4);
+}
+
 void loader__add_runs(const struct bpf_object *object, struct loader_runs *to)
 {
 	struct bpf_program *program;
 	struct bpf_prog_info info;
 
 	bpf_object__for_each_program (program, object) {
-		if (!get_info(program, &info))
+		/* An iterator runs for gapless alone, and is in its own CPU time. */
+		if (!get_info(program, &info) || is_iterator(program))
 			continue;
 		if (is_at_syscalls(program)) {
 			to->call_programs++;

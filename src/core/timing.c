@@ -9,6 +9,8 @@
 
 /* The fastest batch counts: it was not disturbed. */
 #define BATCHES 32
+/* Each causes two switches. */
+#define SLEEPS 32
 
 /*
  * Used if nothing was measured: the kernel's figure for an empty program, and the cost of calling a
@@ -54,6 +56,19 @@ static void add_look(struct timing_look *to, const struct timing_look *look)
 	to->wall_ns += look->wall_ns;
 }
 
+static void halve(struct timing_look *look)
+{
+	look->runs.calls /= 2;
+	look->runs.call_ns /= 2;
+	look->runs.switches /= 2;
+	look->runs.switch_ns /= 2;
+	look->runs.others /= 2;
+	look->runs.other_ns /= 2;
+	look->work.calls /= 2;
+	look->work.switches /= 2;
+	look->wall_ns /= 2;
+}
+
 void timing__set(struct timing *timing, bool on, const struct timing_work *work)
 {
 	struct loader_runs now;
@@ -78,6 +93,8 @@ void timing__set(struct timing *timing, bool on, const struct timing_work *work)
 	};
 	add_since(&timing->last.runs, &now, &timing->then);
 	add_look(&timing->all, &timing->last);
+	halve(&timing->recent);
+	add_look(&timing->recent, &timing->last);
 	close(timing->fd);
 	timing->fd = 0;
 }
@@ -136,6 +153,8 @@ struct timing_cost timing__cost(const struct timing *timing, const struct timing
 	/* Assumption: calling a scheduler hook costs as much as calling a syscall hook. */
 	const double extra_ns = timing->calibrated ? timing->extra_ns : DISPATCH_NS - EMPTY_NS;
 	const double passing_ns = timing->calibrated ? timing->passing_ns : DISPATCH_NS;
+	const double passing_switch_ns =
+		timing->passing_switch_ns > 0 ? timing->passing_switch_ns : passing_ns;
 	const struct kind calls = {
 		.runs = (double)runs->calls,
 		.ns = (double)runs->call_ns + (double)runs->calls * extra_ns,
@@ -159,8 +178,8 @@ struct timing_cost timing__cost(const struct timing *timing, const struct timing
 	ratio = (double)wall_ns / (double)by->wall_ns;
 	add_cost(&cost, kind_cost(&calls, work->calls, work->outside_calls, ratio, passing_ns));
 	cost.call_ns = cost.target_ns;
-	add_cost(&cost,
-		 kind_cost(&switches, work->switches, work->outside_switches, ratio, passing_ns));
+	add_cost(&cost, kind_cost(&switches, work->switches, work->outside_switches, ratio,
+				  passing_switch_ns));
 	if (others_ns > 0)
 		add_cost(&cost, (struct timing_cost) { .ns = others_ns * ratio,
 						       .target_ns = others_ns * ratio * share });
@@ -212,10 +231,26 @@ static double kernel_run_ns(const struct timing *timing)
 	return least_ns;
 }
 
+/* The same at switches. 0: unknown. */
+static double kernel_switch_ns(const struct timing *timing)
+{
+	int fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
+	struct loader_runs then = count_runs(timing), now, runs = {};
+
+	if (fd < 0)
+		return 0;
+	for (int i = 0; i < SLEEPS; i++)
+		usleep(1);
+	now = count_runs(timing);
+	close(fd);
+	add_since(&runs, &now, &then);
+	return runs.switches < SLEEPS ? 0 : (double)runs.switch_ns / (double)runs.switches;
+}
+
 void timing__calibrate(struct timing *timing, double plain_ns)
 {
 	struct loader_runs runs = count_runs(timing);
-	double hooked_ns, told;
+	double hooked_ns, told, told_switch;
 
 	if (!plain_ns || !runs.call_programs)
 		return;
@@ -225,5 +260,7 @@ void timing__calibrate(struct timing *timing, double plain_ns)
 		return;
 	timing->passing_ns = (hooked_ns - plain_ns) / (double)runs.call_programs;
 	timing->extra_ns = timing->passing_ns - told;
+	told_switch = kernel_switch_ns(timing);
+	timing->passing_switch_ns = told_switch > 0 ? told_switch + timing->extra_ns : 0;
 	timing->calibrated = true;
 }

@@ -52,9 +52,11 @@ struct timing {
 	struct loader_runs then;
 	struct timing_work work_then;
 	struct timing_look all, last; /* the sums over all timed intervals; the last interval */
+	struct timing_look recent;    /* as `all`, but each interval counts half of the next one */
 	size_t call_programs;         /* programs that run in every syscall */
 	double extra_ns;   /* cost of a run beyond the kernel's figure, measured with syscalls */
-	double passing_ns; /* cost of a run for a thread that is not recorded */
+	double passing_ns; /* cost of a run for a thread that is not recorded, at syscalls */
+	double passing_switch_ns; /* at switches */
 	bool calibrated;
 };
 

@@ -12,6 +12,9 @@
 #include "record/quality.h"
 
 #define TIMED_US 5000
+/* Hooks are timed for the first time after this long, and then about once a second. */
+#define FIRST_TIMED_NS 200000000
+#define TIMED_EVERY_NS 950000000
 /* With fewer calls and switches, an interval says too little of the hooks. */
 #define LEAST_WORK 256
 
@@ -54,6 +57,12 @@ void cost__begin(struct cost *cost, uint64_t start_ns)
 	cost->busy_ns = busy_ns();
 	cost->then_ns = start_ns;
 	cost->then_busy_ns = cost->busy_ns;
+	cost->due_ns = start_ns + FIRST_TIMED_NS;
+}
+
+bool cost__is_due(const struct cost *cost, uint64_t now_ns)
+{
+	return now_ns >= cost->due_ns;
 }
 
 /* A snapshot at each end shows the work that the hooks did. */
@@ -68,6 +77,7 @@ int cost__time(struct cost *cost, struct intake *intake, uint64_t *looked_ns)
 	began_ns = clock__now_ns();
 	err = intake__snapshot(intake, *looked_ns);
 	*looked_ns = began_ns;
+	cost->due_ns = began_ns + TIMED_EVERY_NS;
 	work = collect__work(intake->collect);
 	timing__set(&cost->timing, false, &work);
 	return err;
@@ -85,7 +95,7 @@ struct timing_cost cost__lately(struct cost *cost, const struct timing_work *wor
 	const struct timing *timing = &cost->timing;
 	const struct timing_work *last = &timing->last.work;
 	const struct timing_look *by =
-		last->calls + last->switches < LEAST_WORK ? &timing->all : &timing->last;
+		last->calls + last->switches < LEAST_WORK ? &timing->recent : &timing->last;
 	const struct timing_work newly = {
 		.calls = work->calls - cost->then.calls,
 		.switches = work->switches - cost->then.switches,

@@ -14,6 +14,7 @@ struct cost {
 	int64_t opened_cpu_ns; /* our own CPU time at cost__open() */
 	int64_t setup_cpu_ns;  /* CPU time from cost__open() to cost__begin() */
 	uint64_t start_ns;
+	uint64_t due_ns;  /* when the hooks are to be timed next */
 	uint64_t busy_ns; /* time of all CPUs that were not idle, before start_ns */
 	/* At the last cost__lately(). */
 	uint64_t then_ns, then_busy_ns;
@@ -24,6 +25,8 @@ void cost__open(struct cost *cost);
 /* Call this when all hooks are attached and no thread has an account yet. */
 void cost__attached(struct cost *cost, const struct ledger *ledger);
 void cost__begin(struct cost *cost, uint64_t start_ns);
+/* Whether it is time for cost__time(). */
+bool cost__is_due(const struct cost *cost, uint64_t now_ns);
 /*
  * Times the hooks for some milliseconds; not for longer, because timing costs as much as a hook.
  * *looked_ns: when the last snapshot began.
