@@ -168,7 +168,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPTION_EVERY:
 		options->run.slow_ns = 0; /* 0 remains 0, however many events there are */
-		options->run.budget_ppm = 0;
 		return 0;
 	case OPTION_BUDGET:
 		options->run.budget_ppm = cli__budget(state, arg);
@@ -325,6 +324,9 @@ static int run(int argc, char **argv)
 	int err;
 
 	cli__parse(&argp, argc, argv, &options);
+	if (!options.run.slow_ns)
+		options.run.budget_ppm = 0;
+	options.run.keep_signals = true;
 	options.run.signals = options.wanted;
 	options.run.full = uses_calls(options.watch.signal);
 	options.watch.json = options.common.json;

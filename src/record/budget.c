@@ -10,8 +10,12 @@
 #define MOST_THIN    4
 /* Small calls get at least this part of the budget. Below it, hardly any call would be timed. */
 #define MOST_SCALE 16
-/* A step is taken back after this many looks with half of the budget or less. */
-#define CALM_LOOKS 3
+/* A step is taken back after this many looks in a row with half of the budget or less. */
+#define CALM_LOOKS 3U
+/* A signal that had to be stopped again waits twice as long, up to this many times. */
+#define MOST_AGAIN 6
+/* If calls cost too much, they get at most this part of what they had. */
+#define LEAST_CUT 0.75
 
 static int write_step(struct budget *budget, const char *what, int64_t value, uint64_t now_ns)
 {
@@ -33,12 +37,15 @@ static int save(struct budget *budget, uint64_t drawn, uint64_t worth_ns, uint64
 {
 	const char *stopped;
 
-	if (budget->thin_shift < MOST_THIN && drawn * STACK_NS > worth_ns)
+	/* Half of what is drawn now. */
+	if (budget->thin_shift < MOST_THIN && drawn * STACK_NS / 2 > worth_ns)
 		return thin_stacks(budget, budget->thin_shift + 1, now_ns);
-	stopped = sessions__hold_back(budget->sessions, worth_ns);
+	stopped = budget->sessions ? sessions__hold_back(budget->sessions, worth_ns) : NULL;
 	if (!stopped)
 		return 0;
 	budget->stopped++;
+	if (budget->was_started && budget->again < MOST_AGAIN)
+		budget->again++;
 	return write_step(budget, stopped, 0, now_ns);
 }
 
@@ -46,12 +53,14 @@ static int take_back(struct budget *budget, uint64_t now_ns)
 {
 	const char *started;
 
-	if (++budget->calm < CALM_LOOKS)
+	/* The cost is low perhaps only because a signal is stopped. */
+	if (++budget->calm < CALM_LOOKS << (budget->stopped ? budget->again : 0))
 		return 0;
 	budget->calm = 0;
-	started = sessions__let_go(budget->sessions);
+	started = budget->sessions ? sessions__let_go(budget->sessions) : NULL;
 	if (started) {
 		budget->stopped--;
+		budget->was_started = true;
 		return write_step(budget, started, 1, now_ns);
 	}
 	return budget->thin_shift ? thin_stacks(budget, budget->thin_shift - 1, now_ns) : 0;
@@ -78,11 +87,14 @@ static bool hold_calls(struct budget *budget, const struct timing_cost *cost, do
 {
 	double rest_ns = cost->target_ns - cost->call_ns;
 	bool is_small = cost->call_ns < most_ns / WORTH_PART;
-	bool is_room = !budget->thin_shift && !budget->stopped && cost->target_ns < most_ns / 4 * 3;
+	bool is_room =
+		!budget->thin_shift && !budget->stopped && rest_ns + 2 * cost->call_ns < most_ns;
 
-	if (!is_small && cost->target_ns > most_ns)
-		return scale_calls(budget,
-				   most_ns > rest_ns ? (most_ns - rest_ns) / cost->call_ns : 0);
+	if (!is_small && cost->target_ns > most_ns) {
+		double ratio = most_ns > rest_ns ? (most_ns - rest_ns) / cost->call_ns : 0;
+
+		return scale_calls(budget, ratio < LEAST_CUT ? ratio : LEAST_CUT);
+	}
 	/* If they cost little, it does not matter what the others do. */
 	if (is_small || is_room)
 		scale_calls(budget, 2);
@@ -102,8 +114,10 @@ int budget__hold(struct budget *budget, struct cost *cost, uint64_t now_ns)
 	lately = cost__lately(cost, &work, now_ns);
 	budget->run_ns = run_ns;
 	budget->drawn = drawn;
-	if (hold_calls(budget, &lately, most_ns))
+	if (hold_calls(budget, &lately, most_ns)) {
+		budget->calm = 0;
 		return 0;
+	}
 	if (lately.target_ns > most_ns) {
 		budget->calm = 0;
 		return save(budget, newly_drawn, (uint64_t)(most_ns / WORTH_PART), now_ns);

@@ -17,14 +17,16 @@ struct budget {
 	double share; /* of the target's CPU time; 0: no budget */
 	struct collect *collect;
 	struct ledger *ledger;
-	struct sessions *sessions;
+	struct sessions *sessions; /* NULL: signals are not stopped */
 	struct recording *recording;
 	double call_share;      /* what the kernel half may use for calls, as it counts */
 	uint64_t run_ns, drawn; /* at the last look */
 	uint32_t thin_shift;    /* one of 2^thin_shift stacks is taken */
 	unsigned stopped;       /* signals */
 	unsigned calm;          /* looks in a row with a low cost */
+	bool was_started;       /* a signal that had been stopped */
+	unsigned again;         /* times that a signal was started and had to be stopped again */
 };
 
-/* Call it about once a second. */
+/* Call it about once a second, after cost__time(). */
 int budget__hold(struct budget *budget, struct cost *cost, uint64_t now_ns);

@@ -200,6 +200,9 @@ static int add_record(struct collect *collect, const struct ledger_record *recor
 	uint64_t totals[SLOT_COUNT], booked_ns;
 	int err;
 
+	collect->outside -= (thread->flags & THREAD_OUTSIDE) != 0;
+	thread->flags = record->flags;
+	collect->outside += (thread->flags & THREAD_OUTSIDE) != 0;
 	totals_at(collect, record, time_ns, totals);
 	err = accounts__book(collect, thread, totals, time_ns, &booked_ns);
 	if (err)
@@ -219,9 +222,6 @@ static int add_record(struct collect *collect, const struct ledger_record *recor
 	if (thread->slot != record->account.slot)
 		thread->recent_count = 0;
 	thread->slot = record->account.slot;
-	collect->outside -= (thread->flags & THREAD_OUTSIDE) != 0;
-	thread->flags = record->flags;
-	collect->outside += (thread->flags & THREAD_OUTSIDE) != 0;
 	thread->unexplained_ns = record->account.unexplained_ns;
 	estimates__note(collect, thread, &record->account);
 	err = note_name(collect, thread, record);

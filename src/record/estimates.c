@@ -5,7 +5,8 @@
 void estimates__note(struct collect *collect, struct tracked *thread,
 		     const struct ledger_account *account)
 {
-	uint32_t shift = account ? account->shift : 0;
+	/* The calls of outside threads are not in the report. */
+	uint32_t shift = account && !(thread->flags & THREAD_OUTSIDE) ? account->shift : 0;
 
 	if (account) {
 		thread->spread_added += account->spread - thread->spread;

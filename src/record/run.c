@@ -24,8 +24,6 @@
 #include "stacks/mapper.h"
 
 #define SECOND_NS UINT64_C(1000000000)
-/* Hooks are timed after one of this many snapshots. */
-#define TIMED_EVERY 10
 /* At the start, wait at most this long for the unwind tables of the target's processes. */
 #define TABLES_WAIT_NS (SECOND_NS / 2)
 /* Write threads that never change this often too: if we are killed, no more is lost. */
@@ -51,7 +49,6 @@ struct run {
 	bool all; /* the target is all threads */
 	struct intake intake;
 	uint64_t interval_ns, least_interval_ns;
-	uint64_t snapshots;
 	uint64_t start_ns;
 	uint64_t next_ns;    /* when the next snapshot is due */
 	uint64_t looked_ns;  /* just before the last snapshot */
@@ -212,7 +209,7 @@ int run__begin(struct run *run, const struct run_options *options)
 					.call_share = options->budget_ppm / 1e6,
 					.collect = run->collect,
 					.ledger = run->ledger,
-					.sessions = run->sessions,
+					.sessions = options->keep_signals ? NULL : run->sessions,
 					.recording = recording };
 	run->looked_ns = run->counted_ns = run->whole_ns = run->start_ns;
 	run->next_ns = clock__now_ns() + run->interval_ns;
@@ -309,6 +306,17 @@ static int write_counters(struct run *run, uint64_t now_ns)
 	return err ? err : write_cost(run);
 }
 
+/* Once a second, times the hooks and holds their cost. A snapshot has just been taken. */
+static int hold_cost(struct run *run, uint64_t now_ns)
+{
+	int err;
+
+	if (!cost__is_due(&run->cost, now_ns))
+		return 0;
+	err = cost__time(&run->cost, &run->intake, &run->looked_ns);
+	return err ? err : budget__hold(&run->budget, &run->cost, clock__now_ns());
+}
+
 static int take_snapshot(struct run *run)
 {
 	uint64_t began_ns = clock__now_ns(), now_ns;
@@ -330,10 +338,8 @@ static int take_snapshot(struct run *run)
 	run->interval_ns = collect__next_interval(run->collect, run->interval_ns,
 						  run->least_interval_ns, now_ns - began_ns);
 	run->next_ns = began_ns + run->interval_ns;
-	err = collect__snapshot_done(run->collect, now_ns);
-	return err || run->snapshots++ % TIMED_EVERY != 1
-		       ? err
-		       : cost__time(&run->cost, &run->intake, &run->looked_ns);
+	err = hold_cost(run, now_ns);
+	return err ? err : collect__snapshot_done(run->collect, clock__now_ns());
 }
 
 /* Takes a snapshot and, once a second, everything else. */
@@ -346,9 +352,7 @@ static int take_all(struct run *run)
 	if (err || now_ns - run->counted_ns < SECOND_NS - SECOND_NS / 20)
 		return err;
 	err = write_signals(run);
-	if (!err)
-		err = write_counters(run, now_ns);
-	return err ? err : budget__hold(&run->budget, &run->cost, now_ns);
+	return err ? err : write_counters(run, now_ns);
 }
 
 int run__step(struct run *run, uint64_t until_ns)

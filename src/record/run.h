@@ -24,6 +24,7 @@ struct run_options {
 	bool early;         /* children that the target starts before run__begin() are wanted too */
 	uint32_t gated_pid; /* a process that is wanted from its exec on; 0: none */
 	uint32_t budget_ppm;  /* millionths of the target's CPU time for hooks; 0: no limit */
+	bool keep_signals;    /* signals are not stopped to keep the budget */
 	uint64_t tick_ns;     /* mean time between two samples of a CPU; 0: no stacks */
 	uint64_t seed;        /* seed of the random sampling periods; 0: choose one at random */
 	uint64_t table_bytes; /* memory limit for the unwinder's tables */
