@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/words.h"
+#include "model/estimated.h"
 #include "model/load.h"
 #include "vocabulary/calls.h"
 
@@ -139,6 +140,7 @@ static void add_states(struct making *making)
 	for (size_t i = 0; i < model->state_count; i++) {
 		const struct model_state *state = &model->states[i];
 		char name[MOST_NAME], kind[32] = "";
+		struct metric *time;
 		int64_t ns = 0;
 
 		for (size_t j = 0; j < model->group_count; j++)
@@ -150,7 +152,9 @@ static void add_states(struct making *making)
 		if (state->kind == KIND_IDLE || state->kind == KIND_UNDECIDED)
 			snprintf(kind, sizeof(kind), " (%s)", kinds__words(state->kind)->key);
 		snprintf(name, sizeof(name), "%s.%s%s", state->state, state->cause, kind);
-		add_time(making, METRIC_CAUSE, name, ns);
+		time = add_time(making, METRIC_CAUSE, name, ns);
+		if (time && estimated__state_error_ns(state, model->estimated.variance))
+			time->variance = model->estimated.variance;
 	}
 }
 
@@ -167,8 +171,10 @@ static void add_syscalls(struct making *making)
 
 		snprintf(name, sizeof(name), "syscall:%s", call->name);
 		time = add_time(making, METRIC_SYSCALL, name, call->total_ns);
-		if (time)
+		if (time) {
 			time->is_aside = calls__is_by_choice(call->name);
+			time->variance = call->variance;
+		}
 		add_count(making, METRIC_SYSCALL, name, "calls", call->count, size);
 		typical.count = call->count;
 		typical.measure = "mean";

@@ -198,7 +198,7 @@ void estimated__say_calls(const struct model *model, size_t shown, char *text, s
 		   words__about(estimated->untimed, estimated->calls).text);
 	if (has_call_events(model))
 		words__say(text, size,
-			   ": of these %s, only those that left the CPU can be slow events",
+			   ": these %s did not leave the CPU, and none is among the slow events",
 			   words__number(estimated->untimed).text);
 	words__say(text, size, " [--budget none]");
 }
@@ -243,7 +243,7 @@ static void say_change(const struct estimated_step *step, char *text, size_t siz
 				   words__count(step->threads, "threads").text);
 		return;
 	case MEANS_STACKS:
-		words__say(text, size, "one stack in %s was taken",
+		words__say(text, size, "at most one stack in %s was taken",
 			   words__number(step->value).text);
 		return;
 	default:
@@ -259,7 +259,7 @@ static void say_way_back(const struct estimated_step *step, char *text, size_t s
 		words__say(text, size, "every call was timed again");
 		return;
 	case MEANS_STACKS:
-		words__say(text, size, "every stack was taken again");
+		words__say(text, size, "as many stacks as usual were taken again");
 		return;
 	default:
 		words__say(text, size, "the signal %s was on again",

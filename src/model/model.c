@@ -178,6 +178,27 @@ static int by_syscall_time(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
+/* A timed call can stand for many others, so a percentile may have too few. */
+static void drop_percentiles(const struct model_syscall *call, int64_t percentiles[PERCENTILES])
+{
+	for (int i = 0; i < PERCENTILES; i++)
+		if (call->timed < percentiles__words(i)->least)
+			percentiles[i] = -1;
+}
+
+/* The signal that counts syscalls has the same weights. */
+static void drop_percentiles_of_signal(struct model *model)
+{
+	const struct signals_signal *signal = signals__of(&model->signals, ROLE_CALLS);
+
+	for (size_t i = 0; signal && i < signal->row_count; i++)
+		for (size_t j = 0; j < model->syscall_count; j++)
+			if (!strcmp(signal->rows[i].operation, model->syscalls[j].name) &&
+			    signal->main >= 0)
+				drop_percentiles(&model->syscalls[j],
+						 signal->rows[i].percentiles[signal->main]);
+}
+
 static void sum_syscalls(struct model *model)
 {
 	for (size_t i = 0; i < model->syscall_count; i++) {
@@ -193,10 +214,7 @@ static void sum_syscalls(struct model *model)
 		call->timed = call->untimed ? call->count - call->untimed : histogram->count;
 		percentiles__find(histogram->buckets, histogram->bucket_count, histogram->count,
 				  call->max_ns, call->percentiles_ns);
-		/* A timed call can stand for many others. */
-		for (int j = 0; j < PERCENTILES; j++)
-			if (call->timed < percentiles__words(j)->least)
-				call->percentiles_ns[j] = -1;
+		drop_percentiles(call, call->percentiles_ns);
 	}
 	if (model->syscall_count)
 		qsort(model->syscalls, model->syscall_count, sizeof(*model->syscalls),
@@ -247,6 +265,8 @@ static int load(struct model *model, sqlite3 *db, const struct model_options *op
 		err = load__samples(model, db);
 	if (!err && model->signals.known)
 		err = load__signals(model, db);
+	if (!err)
+		drop_percentiles_of_signal(model);
 	return !err && model->texts.failed ? -ENOMEM : err;
 }
 

@@ -218,14 +218,14 @@ static void put_quality(struct html *html)
 {
 	const struct model *model = html->model;
 	char words[WORDS_MOST_COLUMNS] = "";
-	struct model_figure last = { .name = "untimed_calls",
+	struct model_figure last = { .name = "budget",
 				     .value = (double)model->estimated.untimed,
 				     .words = words };
 
 	estimated__say_in_short(model, words, sizeof(words));
 	json_out__open(&html->out.json, "quality", '[');
 	put_figures(&html->out, model->qualities, model->quality_count);
-	if (last.value)
+	if (*words)
 		put_figures(&html->out, &last, 1);
 	json_out__close(&html->out.json, ']');
 }

@@ -60,9 +60,10 @@ static const char *const steps[] = {
 		 CUT("sum3") "," CUT("sum4") "," CUT("sum5")),
 	CUT_ROWS("distribution_slice", CUT("count")),
 	"DELETE FROM series WHERE id NOT IN (SELECT series FROM series_slice)",
-	/* The last step of each kind is still in force. */
+	/* The last step of each kind before that is still in force. */
 	"DELETE FROM budget_step WHERE time_ns < (SELECT begin_ns FROM slice WHERE id = ?1)"
-	" AND rowid NOT IN (SELECT max(rowid) FROM budget_step GROUP BY what)",
+	" AND rowid NOT IN (SELECT max(rowid) FROM budget_step"
+	" WHERE time_ns < (SELECT begin_ns FROM slice WHERE id = ?1) GROUP BY what)",
 	"DELETE FROM event WHERE time_ns < (SELECT begin_ns FROM slice WHERE id = ?1)",
 	"DELETE FROM sample WHERE time_ns < (SELECT begin_ns FROM slice WHERE id = ?1)",
 	"DELETE FROM fatal WHERE time_ns < (SELECT begin_ns FROM slice WHERE id = ?1)",

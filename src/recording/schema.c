@@ -278,7 +278,10 @@ const char schema__sql[] =
 	" u AS (SELECT *, sum(count) OVER (PARTITION BY signal, place, operation, measure"
 	" ORDER BY bucket) AS upto, sum(count) OVER (PARTITION BY signal, place, operation,"
 	" measure) AS total FROM b),"
-	" v AS (SELECT *, total AS timed FROM u),"
+	/* In the signal syscalls, a call that was timed can stand for many others. */
+	" v AS (SELECT u.*, coalesce((SELECT min(u.total, s.count - s.untimed) FROM syscalls s"
+	" JOIN signal g ON g.id = u.signal AND g.role = 'calls' WHERE s.name = u.operation),"
+	" u.total) AS timed FROM u),"
 	" q AS (SELECT signal, place, operation, measure, total" BUCKETS " FROM v"
 	" GROUP BY 1, 2, 3, 4),"
 	" h AS (SELECT signal, place, operation, max(max0) AS h0, max(max1) AS h1,"
