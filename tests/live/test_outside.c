@@ -146,12 +146,25 @@ static int64_t answered_ns(const struct stacks_recording *recording)
 			    " by_comm IN ('answerer', 'handler') AND waiter_comm = 'asker'");
 }
 
+/* Nearly all calls are the server's, so the hooks at calls hardly slow down the target. */
+static void assert_cost_is_the_servers(json_t *report)
+{
+	json_t *cost = json_object_get(report, "cost");
+	double all_ns = json_number_value(json_object_get(cost, "hooks_cpu_ns"));
+	double target_ns = json_number_value(json_object_get(cost, "hooks_target_ns"));
+
+	print_message("# hooks took %.0f us, %.0f us of it in the target\n", all_ns / 1000,
+		      target_ns / 1000);
+	assert_true(all_ns > 0 && target_ns < all_ns / 2);
+}
+
 static void a_server_on_loopback_has_an_account_and_stacks(void **state)
 {
 	struct pair pair = pair__record("tcp", "8", ARGS("-F", "99"));
 
 	assert_only_the_target(&pair.recording);
 	assert_account(&pair, "tcp");
+	assert_cost_is_the_servers(pair.recording.report);
 	assert_true(answered_ns(&pair.recording) >= (ANSWERS - 1) * THINK_NS);
 	assert_true(samples_in(&pair.recording, "wait", "think") > 0);
 	if (!is_emulated())
