@@ -110,25 +110,35 @@ static void write_to(const char *folder, const char *file, const char *text)
 	assert_int_equal(fclose(out), 0);
 }
 
-/* Each thread stops when it next comes by: on a busy machine that takes a while. */
-static void await_frozen(const char *folder)
+/* How many times the thread has left its CPU to wait. */
+static long waits_of(pid_t pid, const char *comm)
 {
-	char path[256], line[64];
+	char command[160], text[32] = "";
+	FILE *pipe;
 
-	snprintf(path, sizeof(path), "%s/cgroup.events", folder);
-	for (int i = 0; i < 5000; i++) {
-		FILE *file = fopen(path, "r");
-		bool is_frozen = false;
+	snprintf(command, sizeof(command),
+		 "awk '$1 == \"Name:\" { is = $2 == \"%s\" } is && /^voluntary/ { print $2 }' "
+		 "/proc/%d/task/*/status",
+		 comm, pid);
+	pipe = popen(command, "r");
+	assert_non_null(pipe);
+	assert_non_null(fgets(text, sizeof(text), pipe));
+	assert_int_equal(pclose(pipe), 0);
+	return strtol(text, NULL, 10);
+}
 
-		assert_non_null(file);
-		while (fgets(line, sizeof(line), file))
-			is_frozen |= !strcmp(line, "frozen 1\n");
-		assert_int_equal(fclose(file), 0);
-		if (is_frozen)
+/*
+ * A thread that spins stops when it next comes by: on a busy machine that takes a while. The cgroup
+ * is called frozen even before.
+ */
+static void await_wait(pid_t pid, const char *comm, long before)
+{
+	for (int i = 0; i < 1000; i++) {
+		if (waits_of(pid, comm) > before)
 			return;
-		usleep(2000);
+		usleep(10000);
 	}
-	fail_msg("'%s' does not freeze", folder);
+	fail_msg("'%s' does not freeze", comm);
 }
 
 /* Frozen in the middle of user code, where no syscall could say what it waits for. */
@@ -139,6 +149,7 @@ static void a_frozen_cgroup_is_stopped_not_faulting(void **state)
 	struct trial trial;
 	json_t *report;
 	char folder[64], pid[16];
+	long waits;
 
 	/* With version 1 beside it, version 2 has a folder of its own. */
 	snprintf(folder, sizeof(folder), "/sys/fs/cgroup/%sgapless-test-freeze",
@@ -148,10 +159,9 @@ static void a_frozen_cgroup_is_stopped_not_faulting(void **state)
 	snprintf(pid, sizeof(pid), "%d", workload.pid);
 	write_to(folder, "cgroup.procs", pid);
 	trial = trial__start(ARGS("-p", pid));
+	waits = waits_of(workload.pid, "stopped-spin");
 	write_to(folder, "cgroup.freeze", "1");
-	await_frozen(folder);
-	/* The kernel says so before the threads have left their CPUs. */
-	usleep(100000);
+	await_wait(workload.pid, "stopped-spin", waits);
 	begin_ns = now_ns();
 	usleep(300000);
 	frozen_ns = now_ns() - begin_ns;
