@@ -55,10 +55,20 @@ static bool is_needed(const struct copying *copying, const Elf64_Shdr *header)
 	if (!strncmp(name, ".gnu_debug", 10))
 		return true;
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
-		if ((!strncmp(name, ".debug_", 7) && !strcmp(name + 7, parts[i])) ||
-		    (!strncmp(name, ".zdebug_", 8) && !strcmp(name + 8, parts[i])))
+		if (!strncmp(name, ".debug_", 7) && !strcmp(name + 7, parts[i]))
 			return true;
 	return false;
+}
+
+/*
+ * The older format of compressed sections. libdw decompresses them by elf_compress_gnu(), which
+ * writes to the section header, and the copy is mapped read-only.
+ */
+static bool is_packed_by_gnu(const struct copying *copying, const Elf64_Shdr *header)
+{
+	const char *name = elf_strptr(copying->elf, copying->names, header->sh_name);
+
+	return name && !strncmp(name, ".zdebug_", 8);
 }
 
 static int read_at(int fd, void *to, size_t size, uint64_t at)
@@ -205,7 +215,7 @@ static int read_headers(struct copying *copying, uint64_t *ret_bytes)
 		const Elf64_Shdr *header = section ? elf64_getshdr(section) : NULL;
 		Elf64_Chdr packed;
 
-		if (!header)
+		if (!header || is_packed_by_gnu(copying, header))
 			return -ENOTSUP;
 		copying->headers[i] = *header;
 		if (!is_needed(copying, header))
