@@ -213,16 +213,20 @@ static int read_headers(struct copying *copying, uint64_t *ret_bytes)
 	for (size_t i = 0; i < copying->count; i++) {
 		Elf_Scn *section = elf_getscn(copying->elf, i);
 		const Elf64_Shdr *header = section ? elf64_getshdr(section) : NULL;
-		Elf64_Chdr packed;
+		Elf64_Chdr packed = {};
+		int err = 0;
 
 		if (!header || is_packed_by_gnu(copying, header))
 			return -ENOTSUP;
 		copying->headers[i] = *header;
 		if (!is_needed(copying, header))
 			continue;
+		if (header->sh_flags & SHF_COMPRESSED)
+			err = read_packed(copying, header, &packed);
+		if (err)
+			return err;
 		bytes += header->sh_size;
-		if (header->sh_flags & SHF_COMPRESSED && !read_packed(copying, header, &packed))
-			bytes += packed.ch_size < MOST_BYTES ? packed.ch_size : MOST_BYTES;
+		bytes += packed.ch_size < MOST_BYTES ? packed.ch_size : MOST_BYTES;
 		if (header->sh_size > MOST_BYTES || bytes > MOST_BYTES ||
 		    has_hole(copying->from, header))
 			return -ENOTSUP;
