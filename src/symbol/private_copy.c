@@ -11,11 +11,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
+#include <linux/magic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/statvfs.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -235,17 +236,39 @@ static int read_headers(struct copying *copying, uint64_t *ret_bytes)
 	return 0;
 }
 
-static int open_unnamed(uint64_t bytes)
+/* overlayfs has O_TMPFILE since Linux 6.10 (9a87907de359). */
+static int open_without_name(void)
 {
-	struct statvfs space;
-	int fd;
+	char path[] = FOLDER "/gapless-XXXXXX";
+	int fd = open(FOLDER, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 
-	if (statvfs(FOLDER, &space))
+	if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR))
+		return fd < 0 ? -errno : fd;
+	fd = mkostemp(path, O_CLOEXEC);
+	if (fd < 0)
 		return -errno;
-	if (space.f_bavail * space.f_frsize / SPACE_SHARE < bytes)
-		return -ENOSPC;
-	fd = open(FOLDER, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	return fd < 0 ? -errno : fd;
+	unlink(path);
+	return fd;
+}
+
+/* A file for the copy. -ENOTSUP if it would be in memory. */
+static int open_file(uint64_t bytes)
+{
+	int fd = open_without_name(), err = 0;
+	struct statfs info;
+
+	if (fd < 0)
+		return fd;
+	if (fstatfs(fd, &info))
+		err = -errno;
+	else if (info.f_type == TMPFS_MAGIC || info.f_type == RAMFS_MAGIC)
+		err = -ENOTSUP;
+	else if (info.f_bavail * (uint64_t)info.f_frsize / SPACE_SHARE < bytes)
+		err = -ENOSPC;
+	if (!err)
+		return fd;
+	close(fd);
+	return err;
 }
 
 static int copy_all(struct copying *copying, struct private_copy *ret)
@@ -287,7 +310,7 @@ int private_copy__make(Elf *elf, int fd, struct private_copy *ret)
 	if (!err && bytes < LEAST_BYTES)
 		err = -ENOTSUP;
 	if (!err) {
-		copying.to = open_unnamed(bytes);
+		copying.to = open_file(bytes);
 		err = copying.to < 0 ? copying.to : 0;
 	}
 	if (!err) {

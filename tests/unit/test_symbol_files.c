@@ -3,7 +3,9 @@
 #include "symbols.h"
 
 #include <dirent.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 
 #include "symbol/image.h"
 
@@ -231,6 +233,15 @@ static void parts_that_debug_files_share_are_found(void **state)
 	shell("rm -r %s", place.folder);
 }
 
+/* A copy in memory would be of no use. */
+static bool has_disk(void)
+{
+	struct statfs info;
+
+	assert_int_equal(statfs("/var/tmp", &info), 0);
+	return info.f_type != TMPFS_MAGIC && info.f_type != RAMFS_MAGIC;
+}
+
 /* Asks for main, of a file with 5 MB more of debug information. */
 static void assert_read(struct place *place, const char *file, bool from_copy)
 {
@@ -257,8 +268,8 @@ static void a_large_file_is_read_from_a_private_copy(void **state)
 	shell("cd %s && objcopy --compress-debug-sections=zlib plain packed", place.folder);
 	shell("cd %s && objcopy --compress-debug-sections=zlib-gnu plain old", place.folder);
 	shell("cd %s && readelf -SW old | grep -q zdebug_info", place.folder);
-	assert_read(&place, "plain", true);
-	assert_read(&place, "packed", true);
+	assert_read(&place, "plain", has_disk());
+	assert_read(&place, "packed", has_disk());
 	assert_read(&place, "old", false);
 	shell("rm -r %s", place.folder);
 }
