@@ -170,9 +170,10 @@ static int open_shared(struct dwarf *dwarf, struct debug_finder *finder,
 	err = build_id__to_hex(id, size, build_id);
 	if (!err)
 		err = debug_finder__find_shared(finder, module, path, build_id, &dwarf->shared);
-	if (err)
-		return err;
-	err = begin(dwarf->shared, &dwarf->shared_dw);
+	if (!err)
+		err = image__use_copy(dwarf->shared, true);
+	if (!err)
+		err = begin(dwarf->shared, &dwarf->shared_dw);
 	if (err)
 		return err;
 	/* A dwz file must not have such a link itself. */

@@ -40,8 +40,8 @@ void image__close(struct image *image)
 	if (!image)
 		return;
 	elf_end(image->elf);
-	if (image->fd >= 0)
-		close(image->fd);
+	if (image->is_own)
+		close_p(&image->fd);
 	for (size_t i = 0; i < image->count; i++)
 		free(image->copies[i]);
 	free(image->copies);
@@ -112,13 +112,15 @@ bool image__has_addresses(const struct image *image)
 	       (header.e_type == ET_EXEC || header.e_type == ET_DYN);
 }
 
-/* Without a private copy, a large file is read into memory, if there is enough. */
-static int use_private_copy(struct image *image, int fd)
+int image__use_copy(struct image *image, bool with_dwarf)
 {
 	struct private_copy copy;
 	Elf *elf;
-	int err = private_copy__make(image->elf, fd, &copy);
+	int err;
 
+	if (image->fd < 0 || image->map)
+		return 0;
+	err = private_copy__make(image->elf, image->fd, with_dwarf, &copy);
 	if (err)
 		return err == -ENOMEM ? err : 0;
 	elf = elf_memory(copy.map, copy.size);
@@ -134,17 +136,19 @@ static int use_private_copy(struct image *image, int fd)
 	return 0;
 }
 
-static int open_image(int fd, int owned_fd, char *bytes, size_t size, struct image **ret)
+static int open_image(int fd, bool is_own, char *bytes, size_t size, struct image **ret)
 {
 	cleanup(image__close_p) struct image *image = calloc(1, sizeof(*image));
 	int err;
 
 	if (!image) {
-		close_p(&owned_fd);
+		if (is_own)
+			close_p(&fd);
 		free(bytes);
 		return -ENOMEM;
 	}
-	image->fd = owned_fd;
+	image->fd = fd;
+	image->is_own = is_own;
 	image->bytes = bytes;
 	err = bytes ? elfcheck__sections_of(bytes, size) : elfcheck__sections(fd);
 	if (err)
@@ -152,8 +156,6 @@ static int open_image(int fd, int owned_fd, char *bytes, size_t size, struct ima
 	elf_version(EV_CURRENT);
 	image->elf = bytes ? elf_memory(bytes, size) : elf_begin(fd, ELF_C_READ, NULL);
 	err = check_kind(image);
-	if (!err && !bytes)
-		err = use_private_copy(image, fd);
 	if (err)
 		return err;
 	*ret = TAKE(image);
@@ -162,17 +164,17 @@ static int open_image(int fd, int owned_fd, char *bytes, size_t size, struct ima
 
 int image__borrow(int fd, struct image **ret)
 {
-	return open_image(fd, -1, NULL, 0, ret);
+	return open_image(fd, false, NULL, 0, ret);
 }
 
 int image__open(int fd, struct image **ret)
 {
-	return open_image(fd, fd, NULL, 0, ret);
+	return open_image(fd, true, NULL, 0, ret);
 }
 
 int image__from_bytes(char *bytes, size_t size, struct image **ret)
 {
-	return open_image(-1, -1, bytes, size, ret);
+	return open_image(-1, false, bytes, size, ret);
 }
 
 int image__of_vdso(struct image **ret)

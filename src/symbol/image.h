@@ -18,7 +18,8 @@
 
 struct image {
 	Elf *elf;
-	int fd;      /* -1: none; closed with the image */
+	int fd;      /* -1: none */
+	bool is_own; /* `fd` is closed with the image */
 	char *bytes; /* NULL: none; freed with the image */
 	void *map;   /* the private copy, or NULL; unmapped with the image */
 	size_t map_size;
@@ -41,6 +42,13 @@ int image__from_bytes(char *bytes, size_t size, struct image **ret);
 /* The vDSO, from our own memory. -ENOENT. */
 int image__of_vdso(struct image **ret);
 void image__close(struct image *image);
+
+/*
+ * Reads a large file from a private copy from now on. Call it before anything else is read. Without
+ * `with_dwarf`, the copy has no debug information. 0, even if there is no copy: then the file is
+ * read into memory, if there is enough. -ENOMEM.
+ */
+int image__use_copy(struct image *image, bool with_dwarf);
 /* The size of the private copies of all open images. */
 uint64_t image__copied_bytes(void);
 

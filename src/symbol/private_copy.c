@@ -12,7 +12,6 @@
 #include <fcntl.h>
 #include <gelf.h>
 #include <linux/magic.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -36,6 +35,7 @@
 struct copying {
 	Elf *elf;
 	int from, to;
+	bool with_dwarf;
 	uint64_t at; /* where the next section begins in the copy */
 	Elf64_Shdr *headers;
 	size_t count, names; /* of sections; index of the section with their names */
@@ -55,7 +55,7 @@ static bool is_needed(const struct copying *copying, const Elf64_Shdr *header)
 		return false;
 	if (!strncmp(name, ".gnu_debug", 10))
 		return true;
-	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+	for (size_t i = 0; copying->with_dwarf && i < sizeof(parts) / sizeof(*parts); i++)
 		if (!strncmp(name, ".debug_", 7) && !strcmp(name + 7, parts[i]))
 			return true;
 	return false;
@@ -69,7 +69,7 @@ static bool is_packed_by_gnu(const struct copying *copying, const Elf64_Shdr *he
 {
 	const char *name = elf_strptr(copying->elf, copying->names, header->sh_name);
 
-	return name && !strncmp(name, ".zdebug_", 8);
+	return copying->with_dwarf && name && !strncmp(name, ".zdebug_", 8);
 }
 
 static int read_at(int fd, void *to, size_t size, uint64_t at)
@@ -297,9 +297,9 @@ static int copy_all(struct copying *copying, struct private_copy *ret)
 	return ret->map == MAP_FAILED ? -ENOMEM : 0;
 }
 
-int private_copy__make(Elf *elf, int fd, struct private_copy *ret)
+int private_copy__make(Elf *elf, int fd, bool with_dwarf, struct private_copy *ret)
 {
-	struct copying copying = { .elf = elf, .from = fd, .to = -1 };
+	struct copying copying = { .elf = elf, .from = fd, .to = -1, .with_dwarf = with_dwarf };
 	struct private_copy copy;
 	uint64_t bytes;
 	int err;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <libelf.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 struct private_copy {
@@ -15,7 +16,8 @@ struct private_copy {
 };
 
 /*
- * `elf` is the file behind `fd`, opened with ELF_C_READ. -ENOTSUP: it is too small to need a copy,
- * or it cannot be copied; it can still be read into memory. -ENOSPC, -ENOMEM and others.
+ * `elf` is the file behind `fd`, opened with ELF_C_READ. Without `with_dwarf`, only symbol tables
+ * are copied. -ENOTSUP: it is too small to need a copy, or it cannot be copied; it can still be
+ * read into memory. -ENOSPC, -ENOMEM and others.
  */
-int private_copy__make(Elf *elf, int fd, struct private_copy *ret);
+int private_copy__make(Elf *elf, int fd, bool with_dwarf, struct private_copy *ret);

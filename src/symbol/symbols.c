@@ -186,17 +186,19 @@ static int read_table(struct symbols *symbols, struct module *module, struct sym
 static int read_module(struct symbols *symbols, const struct symbol_module *name,
 		       struct module *module)
 {
-	bool too_large = false;
-	int err = -ENOENT;
+	bool whole = name->depth == SYMBOL_WHOLE, too_large;
+	int err = image__use_copy(module->image, whole);
 
-	if (name->depth == SYMBOL_WHOLE)
-		err = dwarf__open(module->image, &symbols->finder, name, &module->dwarf);
-
-	too_large |= err == -EFBIG;
+	if (!err)
+		err = whole ? dwarf__open(module->image, &symbols->finder, name, &module->dwarf)
+			    : -ENOENT;
+	too_large = err == -EFBIG;
 	if (err && err != -ENOMEM && name->depth != SYMBOL_OWN_TABLES &&
 	    !(name->depth == SYMBOL_TABLES && image__has_table(module->image, SHT_SYMTAB)))
 		err = debug_finder__find(&symbols->finder, name, module->image, &module->debug);
-	if (module->debug && name->depth == SYMBOL_WHOLE)
+	if (module->debug)
+		err = image__use_copy(module->debug, whole);
+	if (module->debug && !err && whole)
 		err = dwarf__open(module->debug, &symbols->finder, name, &module->dwarf);
 	too_large |= err == -EFBIG;
 	if (err == -ENOMEM)

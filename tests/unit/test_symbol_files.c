@@ -257,6 +257,26 @@ static void assert_read(struct place *place, const char *file, bool from_copy)
 	assert_int_equal(image__copied_bytes(), 0);
 }
 
+static void debug_information_that_is_not_read_is_not_copied(void **state)
+{
+	struct place place = {};
+	struct symbol_module module = { .fd = -1, .path = place.program, .root = "" };
+	struct symbols *symbols = new_symbols();
+
+	make_place(&place, SUBJECTS "/cxx5", "main");
+	shell("cd %s && head -c 5000000 /dev/urandom >more", place.folder);
+	shell("cd %s && objcopy --add-section .debug_types=more %s/cxx5 program", place.folder,
+	      SUBJECTS);
+	module.depth = SYMBOL_TABLES;
+	assert_int_equal(symbols__in_module(symbols, &module, place.address, &chain), 0);
+	assert_int_equal(image__copied_bytes(), 0);
+	assert_int_equal(chain.count, 1);
+	assert_string_equal(chain.frames[0].name, "main");
+	assert_int_equal(chain.frames[0].line, 0);
+	symbols__free(symbols);
+	shell("rm -r %s", place.folder);
+}
+
 static void a_large_file_is_read_from_a_private_copy(void **state)
 {
 	struct place place = {};
@@ -288,6 +308,7 @@ int main(void)
 		in_a_place(a_link_without_build_id_counts_if_the_checksum_agrees),
 		in_a_place(a_server_is_asked_unless_that_is_off),
 		cmocka_unit_test(parts_that_debug_files_share_are_found),
+		cmocka_unit_test(debug_information_that_is_not_read_is_not_copied),
 		cmocka_unit_test(a_large_file_is_read_from_a_private_copy),
 	};
 
