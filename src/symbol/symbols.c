@@ -225,8 +225,11 @@ static int find_module(struct symbols *symbols, const struct symbol_module *name
 	err = open_image(name, &module->image);
 	if (err == -ENOMEM)
 		return err;
-	if (!err && !image__has_addresses(module->image))
+	/* The values of its symbols are offsets in sections. */
+	if (!err && !image__has_addresses(module->image)) {
+		image__close(TAKE(module->image));
 		err = -ENOEXEC;
+	}
 	symbols->quality.modules++;
 	symbols->quality.modules_failed += err != 0;
 	symbols->quality.too_large += err == -EFBIG;

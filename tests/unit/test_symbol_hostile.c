@@ -137,6 +137,23 @@ static void a_line_program_that_is_too_long_costs_the_lines_only(void **state)
 	assert_true(after.ru_maxrss - before.ru_maxrss < 300000);
 }
 
+static void a_file_that_was_not_linked_has_no_names(void **state)
+{
+	static struct symbol_chain chain;
+	struct symbols *symbols = new_symbols();
+	char path[80];
+
+	build(NO_RANGE, "", "");
+	snprintf(path, sizeof(path), "%s/program.o", folder);
+	/* It has _start at 0, and the linked program has it elsewhere. */
+	for (int i = 0; i < 2; i++) {
+		ask(symbols, "", path, 0, &chain);
+		assert_int_equal(chain.count, 0);
+	}
+	assert_int_equal(symbols__quality(symbols).modules_failed, 1);
+	symbols__free(symbols);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -144,6 +161,7 @@ int main(void)
 		cmocka_unit_test(attributes_that_take_no_space_do_not_take_hours),
 		cmocka_unit_test(what_is_very_deep_is_passed_by),
 		cmocka_unit_test(a_line_program_that_is_too_long_costs_the_lines_only),
+		cmocka_unit_test(a_file_that_was_not_linked_has_no_names),
 	};
 
 	unsetenv("DEBUGINFOD_URLS");
