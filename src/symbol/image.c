@@ -275,26 +275,38 @@ static bool read_variable(const struct image *image, const GElf_Sym *symbol, siz
 typedef bool (*read_fn)(const struct image *image, const GElf_Sym *symbol, size_t names,
 			struct symtab_entry *ret);
 
+/* Loads a table and its names. *ret is NULL if they cannot be read. -EFBIG, -ENOMEM. */
+static int load_table(const struct image *image, Elf_Scn *section, Elf_Scn *names, Elf_Data **ret)
+{
+	uint64_t bytes = size_of(section), name_bytes = size_of(names);
+
+	*ret = NULL;
+	if (bytes > MOST_TABLE_BYTES || name_bytes > MOST_TABLE_BYTES)
+		return -EFBIG;
+	if (!is_worth_reading(section) || !is_worth_reading(names))
+		return 0;
+	*ret = elf_getdata(section, NULL);
+	if (*ret && elf_getdata(names, NULL))
+		return 0;
+	*ret = NULL;
+	/* libelf does not tell a broken table from a lack of memory. */
+	return image->map || image__has_room(bytes + name_bytes) ? 0 : -ENOMEM;
+}
+
 static int add_section(const struct image *image, Elf_Scn *section, const GElf_Shdr *header,
 		       read_fn read, struct symtab *tab)
 {
-	Elf_Scn *names = elf_getscn(image->elf, header->sh_link);
 	Elf_Data *data;
 	size_t count;
+	int err = load_table(image, section, elf_getscn(image->elf, header->sh_link), &data);
 
-	if (header->sh_size > MOST_TABLE_BYTES || size_of(names) > MOST_TABLE_BYTES)
-		return -EFBIG;
-	if (!image->map && !image__has_room(header->sh_size + size_of(names)))
-		return -ENOMEM;
-	data = is_worth_reading(section) && is_worth_reading(names) ? elf_getdata(section, NULL)
-								    : NULL;
+	if (err)
+		return err;
 	count = data && header->sh_entsize ? data->d_size / header->sh_entsize : 0;
-
 	/* gelf_getsym() takes an int. */
 	for (size_t i = 1; i < count && i < INT32_MAX; i++) {
 		struct symtab_entry entry = {};
 		GElf_Sym symbol;
-		int err;
 
 		if (i % DROP_SYMBOLS == 0)
 			image__drop_pages(image);
