@@ -23,8 +23,9 @@ struct image {
 	char *bytes; /* NULL: none; freed with the image */
 	void *map;   /* the private copy, or NULL; unmapped with the image */
 	size_t map_size;
-	void **copies; /* copies of sections for libdw, with a 0 appended: see sections.c */
-	size_t count;  /* of `copies` */
+	bool is_prepared; /* by image__prepare_dwarf() */
+	void **copies;    /* copies of sections for libdw, with a 0 appended: see sections.c */
+	size_t count;     /* of `copies` */
 };
 
 #define BUILD_ID_MOST_BYTES 64

@@ -125,9 +125,9 @@ int image__prepare_dwarf(struct image *image)
 	Elf_Scn *section = NULL;
 	GElf_Shdr header;
 	const char *name;
-	int err = check_size(image);
+	int err = image->is_prepared ? 0 : check_size(image);
 
-	if (err)
+	if (err || image->is_prepared)
 		return err;
 	while ((section = next_section(image, section, &header, &name))) {
 		Elf_Data *data;
@@ -141,6 +141,7 @@ int image__prepare_dwarf(struct image *image)
 		if (!ends_with_0(data) && !has_0_behind(image, data) && add_end(image, data))
 			return -ENOMEM;
 	}
+	image->is_prepared = true;
 	return 0;
 }
 

@@ -74,8 +74,9 @@ void symbols__free(struct symbols *symbols);
  */
 int symbols__want(struct symbols *symbols, const uint64_t *list, size_t count);
 /*
- * Closes all files if the process has allocated more than `most_bytes` since symbols__new(), or if
- * their private copies are large. They are opened again when they are needed.
+ * Frees tables, then closes files, if the process has allocated more than `most_bytes` since
+ * symbols__new(), or if the private copies are large. The private copy of the file that was used
+ * last is kept. What was closed is opened again when it is needed.
  */
 void symbols__shrink(struct symbols *symbols, size_t most_bytes);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A module is opened when it is first needed. A failure is remembered too, so that it is tried only
- * once. Its tables are read again for each set of addresses (addresses.h).
+ * A module stays in `modules` for good, also while its files are closed to save memory, so that it
+ * is counted once. Its tables are read again for each set of addresses (addresses.h).
  */
 #include "symbol/symbol.h"
 
@@ -13,25 +13,13 @@
 
 #include "base/cleanup.h"
 #include "base/map.h"
-#include "symbol/debug.h"
 #include "symbol/demangle.h"
-#include "symbol/dwarf.h"
-#include "symbol/foreign.h"
-#include "symbol/image.h"
 #include "symbol/kallsyms.h"
+#include "symbol/module.h"
 #include "symbol/perfmap.h"
-#include "symbol/symtab.h"
 
 /* Above this, private copies of files are not kept for the next question. */
 #define MOST_COPIED_BYTES (256UL << 20)
-
-struct module {
-	struct image *image, *mini, *debug; /* NULL: none */
-	struct symtab tab;                  /* of the addresses in symbols->wanted */
-	struct symtab variables;            /* the same */
-	bool is_counted;                    /* it was counted if a table is too large */
-	struct dwarf *dwarf;                /* of `image` or `debug`; NULL: none */
-};
 
 struct symbols {
 	struct symbols_options options;
@@ -40,11 +28,12 @@ struct symbols {
 	struct map modules; /* key → struct module */
 	struct map jits;    /* pid → struct perfmap, of the addresses in `wanted` */
 	uint64_t jits_version;
-	struct map shown; /* original name → displayed name */
+	struct map shown;    /* original name → displayed name */
+	struct module *last; /* used; NULL: none */
 	struct module *vdso;
 	struct kallsyms kallsyms;
 	bool kallsyms_read;
-	size_t before_bytes; /* allocated when this was made */
+	size_t before_bytes; /* allocated when this was made, and by reading kallsyms */
 	struct symbols_quality quality;
 };
 
@@ -52,12 +41,7 @@ static void module_free(struct module *module)
 {
 	if (!module)
 		return;
-	dwarf__close(module->dwarf);
-	symtab__release(&module->tab);
-	symtab__release(&module->variables);
-	image__close(module->debug);
-	image__close(module->mini);
-	image__close(module->image);
+	module__close(module);
 	free(module);
 }
 DEFINE_CLEANUP(struct module *, module_free)
@@ -93,23 +77,17 @@ static void forget_jits(struct symbols *symbols)
 	map__release(&symbols->jits);
 }
 
-/* The keys of `shown` are addresses of names in the modules, so it must be forgotten with them. */
-static void forget_modules(struct symbols *symbols)
+void symbols__free(struct symbols *symbols)
 {
 	struct module *module;
 	size_t at = 0;
 
+	if (!symbols)
+		return;
 	while ((module = map__next(&symbols->modules, &at)))
 		module_free(module);
 	map__release(&symbols->modules);
 	demangle__release(&symbols->shown);
-}
-
-void symbols__free(struct symbols *symbols)
-{
-	if (!symbols)
-		return;
-	forget_modules(symbols);
 	forget_jits(symbols);
 	addresses__release(&symbols->wanted);
 	kallsyms__release(&symbols->kallsyms);
@@ -118,129 +96,23 @@ void symbols__free(struct symbols *symbols)
 	free(symbols);
 }
 
-static int open_image(const struct symbol_module *name, struct image **ret)
-{
-	int fd;
-
-	if (name->fd >= 0)
-		return image__borrow(name->fd, ret);
-	if (!name->path)
-		return -ENOENT;
-	fd = foreign__open(name->root ? name->root : "", name->path);
-	return fd < 0 ? fd : image__open(fd, ret);
-}
-
-/* If a table is missing or broken, its names are unknown; that is no error. */
-static int unless_no_memory(int err)
-{
-	return err == -ENOMEM ? err : 0;
-}
-
-static int add_functions(struct module *module, struct symtab *tab)
-{
-	int err = image__add_symbols(module->image, SHT_SYMTAB, tab);
-
-	if (err == -ENOENT && module->debug)
-		err = image__add_symbols(module->debug, SHT_SYMTAB, tab);
-	if (err != -ENOENT)
-		return err;
-	err = module->mini ? 0 : image__open_mini(module->image, &module->mini);
-	if (!err)
-		err = image__add_symbols(module->mini, SHT_SYMTAB, tab);
-	/* The compressed table omits what .dynsym has. */
-	return err == -ENOMEM ? err : image__add_symbols(module->image, SHT_DYNSYM, tab);
-}
-
-static int add_variables(struct module *module, struct symtab *tab)
-{
-	int err = image__add_variables(module->image, SHT_SYMTAB, tab);
-
-	if (err == -ENOENT && module->debug)
-		err = image__add_variables(module->debug, SHT_SYMTAB, tab);
-	return err == -ENOENT ? image__add_variables(module->image, SHT_DYNSYM, tab) : err;
-}
-
-/* Reads a table for the wanted addresses, unless it was read for them already. */
-static int read_table(struct symbols *symbols, struct module *module, struct symtab *tab,
-		      int (*add)(struct module *module, struct symtab *tab))
-{
-	int err;
-
-	if (tab->version == symbols->wanted.version || !module->image)
-		return 0;
-	err = symtab__want(tab, &symbols->wanted);
-	if (!err)
-		err = add(module, tab);
-	if (err != -ENOMEM) {
-		symtab__keep(tab);
-		err = add(module, tab);
-	}
-	if (err == -ENOMEM)
-		return err;
-	symbols->quality.too_large += err == -EFBIG && !module->is_counted;
-	module->is_counted |= err == -EFBIG;
-	return unless_no_memory(symtab__seal(tab));
-}
-
-/* module->image is already open. */
-static int read_module(struct symbols *symbols, const struct symbol_module *name,
-		       struct module *module)
-{
-	bool whole = name->depth == SYMBOL_WHOLE, too_large;
-	int err = image__use_copy(module->image, whole);
-
-	if (!err)
-		err = whole ? dwarf__open(module->image, &symbols->finder, name, &module->dwarf)
-			    : -ENOENT;
-	too_large = err == -EFBIG;
-	if (err && err != -ENOMEM && name->depth != SYMBOL_OWN_TABLES &&
-	    !(name->depth == SYMBOL_TABLES && image__has_table(module->image, SHT_SYMTAB)))
-		err = debug_finder__find(&symbols->finder, name, module->image, &module->debug);
-	if (module->debug)
-		err = image__use_copy(module->debug, whole);
-	if (module->debug && !err && whole)
-		err = dwarf__open(module->debug, &symbols->finder, name, &module->dwarf);
-	too_large |= err == -EFBIG;
-	if (err == -ENOMEM)
-		return err;
-	symbols->quality.with_debug += module->dwarf != NULL;
-	symbols->quality.too_large += too_large;
-	module->is_counted = too_large;
-	return 0;
-}
-
 static int find_module(struct symbols *symbols, const struct symbol_module *name,
 		       struct module **ret)
 {
-	cleanup(module_free_p) struct module *module = map__get(&symbols->modules, name->key);
+	struct module *module = map__get(&symbols->modules, name->key);
 	int err;
 
-	if (module) {
-		*ret = TAKE(module);
-		return 0;
+	if (!module) {
+		module = calloc(1, sizeof(*module));
+		if (!module || map__put(&symbols->modules, name->key, module)) {
+			free(module);
+			return -ENOMEM;
+		}
 	}
-	module = calloc(1, sizeof(*module));
-	if (!module)
-		return -ENOMEM;
-	err = open_image(name, &module->image);
-	if (err == -ENOMEM)
-		return err;
-	/* The values of its symbols are offsets in sections. */
-	if (!err && !image__has_addresses(module->image)) {
-		image__close(TAKE(module->image));
-		err = -ENOEXEC;
-	}
-	symbols->quality.modules++;
-	symbols->quality.modules_failed += err != 0;
-	symbols->quality.too_large += err == -EFBIG;
-	if (!err)
-		err = read_module(symbols, name, module);
-	if (err == -ENOMEM)
-		return err;
-	err = map__put(&symbols->modules, name->key, module);
+	err = module__open(module, name, &symbols->finder, &symbols->quality);
 	if (err)
 		return err;
-	*ret = TAKE(module);
+	*ret = symbols->last = module;
 	return 0;
 }
 
@@ -278,20 +150,17 @@ static int find_in_dwarf(struct symbols *symbols, struct dwarf *dwarf, uint64_t 
 static int ask_module(struct symbols *symbols, struct module *module, uint64_t address,
 		      struct symbol_chain *ret)
 {
-	bool is_new = module->tab.version != symbols->wanted.version;
 	const struct symtab_entry *entry;
 	struct symbol *outermost;
-	int err = read_table(symbols, module, &module->tab, add_functions);
+	int err = module__read_functions(module, &symbols->wanted, &symbols->quality);
 
 	ret->count = 0;
 	ret->frames[0] = (struct symbol) {};
-	if (!err && module->dwarf && is_new)
-		err = dwarf__want(module->dwarf, &symbols->wanted);
 	if (!err && module->dwarf)
 		err = find_in_dwarf(symbols, module->dwarf, address, ret);
 	if (err)
 		return err;
-	entry = symtab__find(&module->tab, address);
+	entry = symtab__find(&module->functions, address);
 	if (entry) {
 		/*
 		 * The symbol table distinguishes parts of functions ("f.cold"), which DWARF does
@@ -344,7 +213,7 @@ int symbols__variable(struct symbols *symbols, const struct symbol_module *modul
 	if (!err)
 		err = find_module(symbols, module, &found);
 	if (!err)
-		err = read_table(symbols, found, &found->variables, add_variables);
+		err = module__read_variables(found, &symbols->wanted, &symbols->quality);
 	if (err)
 		return err;
 	entry = symtab__find(&found->variables, address);
@@ -366,9 +235,10 @@ static int open_vdso(struct symbols *symbols)
 
 	if (!module)
 		return -ENOMEM;
+	module->is_counted = true; /* it is no file */
 	err = image__of_vdso(&module->image);
 	if (!err)
-		err = read_module(symbols, &name, module);
+		err = module__open(module, &name, &symbols->finder, &symbols->quality);
 	if (err == -ENOMEM)
 		return err;
 	symbols->vdso = TAKE(module);
@@ -403,10 +273,15 @@ static const char *with_owner(struct symbols *symbols, const char *name, const c
 
 static int read_kallsyms(struct symbols *symbols)
 {
+	size_t before_bytes = allocated_bytes();
 	cleanup(fclose_p) FILE *file = fopen("/proc/kallsyms", "re");
+	int err = file ? kallsyms__read(file, &symbols->kallsyms) : 0;
+	size_t after_bytes = allocated_bytes();
 
 	symbols->kallsyms_read = true;
-	return file ? kallsyms__read(file, &symbols->kallsyms) : 0;
+	if (after_bytes > before_bytes)
+		symbols->before_bytes += after_bytes - before_bytes;
+	return err;
 }
 
 static int ask_kernel(struct symbols *symbols, uint64_t address, struct symbol_chain *ret)
@@ -480,14 +355,37 @@ int symbols__in_jit(struct symbols *symbols, int pid, uint64_t address, struct s
 	return answer(symbols, err, ret);
 }
 
+/* Calls `close` for each module except `kept`. */
+static void close_modules(struct symbols *symbols, void (*close)(struct module *module),
+			  const struct module *kept)
+{
+	struct module *module;
+	size_t at = 0;
+
+	/* Its keys are addresses of names in the modules. */
+	demangle__release(&symbols->shown);
+	while ((module = map__next(&symbols->modules, &at)))
+		if (module != kept)
+			close(module);
+	malloc_trim(0);
+}
+
+static bool has_too_much(const struct symbols *symbols, size_t most_bytes)
+{
+	return allocated_bytes() > symbols->before_bytes + most_bytes;
+}
+
 void symbols__shrink(struct symbols *symbols, size_t most_bytes)
 {
-	if (allocated_bytes() <= symbols->before_bytes + most_bytes &&
-	    image__copied_bytes() <= MOST_COPIED_BYTES)
-		return;
-	forget_modules(symbols);
-	forget_jits(symbols);
-	malloc_trim(0);
+	const struct module *last = symbols->last;
+
+	if (has_too_much(symbols, most_bytes)) {
+		forget_jits(symbols);
+		close_modules(symbols, module__close_tables, NULL);
+	}
+	/* The next question is often about the same file, and making a copy takes long. */
+	if (has_too_much(symbols, most_bytes) || image__copied_bytes() > MOST_COPIED_BYTES)
+		close_modules(symbols, module__close, last && module__has_copy(last) ? last : NULL);
 }
 
 struct symbols_quality symbols__quality(const struct symbols *symbols)

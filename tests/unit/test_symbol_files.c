@@ -294,6 +294,46 @@ static void a_large_file_is_read_from_a_private_copy(void **state)
 	shell("rm -r %s", place.folder);
 }
 
+static void assert_main(struct symbols *symbols, const struct place *place)
+{
+	ask(symbols, "", place->program, place->address, &chain);
+	assert_true(chain.count > 0);
+	assert_string_equal(chain.frames[chain.count - 1].name, "main");
+	assert_true(chain.frames[0].line > 0);
+}
+
+static void files_that_were_closed_are_opened_again_and_counted_once(void **state)
+{
+	struct symbols *symbols = new_symbols();
+	struct place place = {};
+	uint64_t copied, plain = look_up(SUBJECT, "plain").st_value;
+
+	make_place(&place, SUBJECTS "/cxx5", "main");
+	shell("cd %s && head -c 5000000 /dev/urandom >more", place.folder);
+	shell("cd %s && objcopy --add-section .debug_types=more %s/cxx5 program", place.folder,
+	      SUBJECTS);
+	for (int i = 0; i < 3; i++) {
+		assert_main(symbols, &place);
+		copied = image__copied_bytes();
+		assert_int_equal(copied > 5000000, has_disk());
+		/* The copy of the file that was used last is kept, until another one is used. */
+		symbols__shrink(symbols, 0);
+		assert_int_equal(image__copied_bytes(), copied);
+		assert_main(symbols, &place);
+		ask(symbols, "", SUBJECT, plain, &chain);
+		assert_string_equal(chain.frames[0].name, "plain");
+		assert_true(chain.frames[0].line > 0);
+		ask(symbols, "", "/nonexistent", plain, &chain);
+		symbols__shrink(symbols, 0);
+		assert_int_equal(image__copied_bytes(), 0);
+	}
+	assert_int_equal(symbols__quality(symbols).modules, 3);
+	assert_int_equal(symbols__quality(symbols).modules_failed, 1);
+	assert_int_equal(symbols__quality(symbols).with_debug, 2);
+	symbols__free(symbols);
+	shell("rm -r %s", place.folder);
+}
+
 #define in_a_place(test) cmocka_unit_test_setup_teardown(test, make, unmake)
 
 int main(void)
@@ -310,6 +350,7 @@ int main(void)
 		cmocka_unit_test(parts_that_debug_files_share_are_found),
 		cmocka_unit_test(debug_information_that_is_not_read_is_not_copied),
 		cmocka_unit_test(a_large_file_is_read_from_a_private_copy),
+		cmocka_unit_test(files_that_were_closed_are_opened_again_and_counted_once),
 	};
 
 	unsetenv("DEBUGINFOD_URLS");
