@@ -42,7 +42,8 @@
 #define LEAST_LEFT           (8UL << 20)
 #define MOST_STALLED_DEVICES 16
 #define URL_BYTES            256
-#define MOST_LEFT            64 /* files that the helper has open and nobody needs */
+#define FEW_ADDRESSES        256 /* to look up together after more of them have failed */
+#define MOST_LEFT            64  /* files that the helper has open and nobody needs */
 
 /* Shared memory of both processes. */
 struct shared {
@@ -56,6 +57,7 @@ struct namer {
 	struct namer_options options;
 	struct helper *helper;
 	struct shared *shared;
+	size_t most_addresses;     /* that are looked up together */
 	struct map reduced_depths; /* by place: the reduced depth, or NOTHING */
 	uint64_t stalled_devices[MOST_STALLED_DEVICES];
 	size_t stalled_count;
@@ -238,6 +240,7 @@ int namer__new(const struct namer_options *options, struct namer **ret)
 		return -ENOMEM;
 	if (options)
 		namer->options = *options;
+	namer->most_addresses = NAMER_MOST_ADDRESSES;
 	work.memory_bytes = namer->options.memory_bytes;
 	if (!work.memory_bytes)
 		work.memory_bytes = MOST_MEMORY;
@@ -427,30 +430,46 @@ static int take_answer(struct namer *namer, const struct helper_parcel *parcel, 
 	return err;
 }
 
+/* The part of a question from `first` on that is asked at this depth. */
+static struct namer_question part_of(const struct namer *namer,
+				     const struct namer_question *question, size_t first,
+				     unsigned depth)
+{
+	struct namer_question part = *question;
+
+	part.addresses += first;
+	part.count -= first;
+	if (part.count > namer->most_addresses)
+		part.count = namer->most_addresses;
+	if (!is_file(question))
+		part.module = (struct symbol_module) { .fd = -1 };
+	part.module.key = question->module.key << 2 | depth;
+	part.module.depth = depth;
+	return part;
+}
+
 /* Asks about some of the addresses from `first` on. *ret: how many were answered or skipped. */
 static int ask_some(struct namer *namer, const struct namer_question *question, size_t first,
 		    namer_take_fn take, void *context, size_t *ret)
 {
 	unsigned depth = (unsigned)(uintptr_t)map__get(&namer->reduced_depths, place_of(question));
 	struct helper_parcel parcel = { .fd = -1 };
-	struct namer_question part = *question;
+	struct namer_question part = part_of(namer, question, first, depth);
 	int err = -ENOMEM;
 
-	part.addresses += first;
-	part.count = question->count - first < NAMER_MOST_ADDRESSES ? question->count - first
-								    : NAMER_MOST_ADDRESSES;
-	if (!is_file(question))
-		part.module = (struct symbol_module) { .fd = -1 };
 	while (err && depth != NOTHING) {
-		part.module.key = question->module.key << 2 | depth;
-		part.module.depth = depth;
+		part = part_of(namer, question, first, depth);
 		err = ask_twice(namer, &part, &parcel);
 		/* There is no helper process. The file is fine, and may be asked about again. */
 		if (err == -ECHILD) {
 			namer->quality.refused++;
 			break;
 		}
-		if (err)
+		/* Fewer addresses need less memory and CPU time. */
+		if (err && part.count > FEW_ADDRESSES &&
+		    !(err == -ETIMEDOUT && helper__stalled(namer->helper)))
+			namer->most_addresses = FEW_ADDRESSES;
+		else if (err)
 			depth = reduce_depth(namer, question, depth, err);
 	}
 	*ret = part.count;
