@@ -45,6 +45,7 @@ struct dwarf {
 	struct rangemap ranges; /* of wanted addresses; values are indices into `units` */
 	uint32_t budget;        /* the number of ranges and functions that may still be read */
 	uint64_t line_budget;   /* the number of bytes of line programs that may still be read */
+	uint64_t never_fits;    /* there is no room for line programs of this size or more */
 	uint64_t line_bytes;    /* of the line programs that libdw has in memory */
 	uint64_t finds;         /* look-ups so far */
 	uint64_t without_lines; /* units whose line programs were too large */
@@ -194,7 +195,7 @@ int dwarf__open(struct image *image, struct debug_finder *finder,
 	if (!dwarf)
 		return -ENOMEM;
 	dwarf->image = image;
-	dwarf->line_budget = MOST_LINE_BYTES;
+	dwarf->never_fits = UINT64_MAX;
 	err = begin(image, &dwarf->dw);
 	if (!err)
 		err = open_shared(dwarf, finder, module);
@@ -215,6 +216,7 @@ int dwarf__want(struct dwarf *dwarf, const struct addresses *wanted)
 
 	dwarf->wanted = wanted;
 	dwarf->budget = MOST_RANGES;
+	dwarf->line_budget = MOST_LINE_BYTES;
 	rangemap__release(&dwarf->ranges);
 	for (size_t i = 0; i < dwarf->count; i++)
 		unit__reset(&dwarf->units[i]);
@@ -399,6 +401,7 @@ static void drop_pages(const struct dwarf *dwarf)
 /* libdw keeps all line tables that it has read. Only closing it frees them. */
 static int free_lines(struct dwarf *dwarf)
 {
+	uint64_t budget = dwarf->line_budget;
 	int err;
 
 	close_units(dwarf);
@@ -409,7 +412,28 @@ static int free_lines(struct dwarf *dwarf)
 	if (dwarf->shared_dw)
 		dwarf_setalt(dwarf->dw, dwarf->shared_dw);
 	err = read_units(dwarf);
-	return err ? err : dwarf__want(dwarf, dwarf->wanted);
+	if (!err)
+		err = dwarf__want(dwarf, dwarf->wanted);
+	/* The addresses are the same, so it is not renewed. */
+	dwarf->line_budget = budget;
+	return err;
+}
+
+/* Makes room for the line table of a unit if that can help. *ret: whether units have changed. */
+static int make_room_for_lines(struct dwarf *dwarf, const struct unit *unit, bool *ret)
+{
+	Dwarf_Die die = unit->die;
+	uint64_t bytes = line_bytes_of(dwarf, &die);
+	int err;
+
+	*ret = !unit->is_judged && dwarf->line_bytes && bytes < dwarf->never_fits &&
+	       !has_room_for_lines(bytes);
+	if (!*ret)
+		return 0;
+	err = free_lines(dwarf);
+	if (!err && !has_room_for_lines(bytes))
+		dwarf->never_fits = bytes;
+	return err;
 }
 
 /* The unit of a wanted address, which is read; NULL: none. */
@@ -417,19 +441,17 @@ static int find_unit(struct dwarf *dwarf, uint64_t address, struct unit **ret)
 {
 	struct unit *unit;
 	uint32_t index;
+	bool changed;
 	int err;
 
 	*ret = NULL;
 	if (!rangemap__find(&dwarf->ranges, address, &index))
 		return 0;
 	unit = &dwarf->units[index];
-	if (!unit->is_judged && dwarf->line_bytes &&
-	    !has_room_for_lines(line_bytes_of(dwarf, &unit->die))) {
-		err = free_lines(dwarf);
-		if (err || !rangemap__find(&dwarf->ranges, address, &index))
-			return err;
-		unit = &dwarf->units[index];
-	}
+	err = make_room_for_lines(dwarf, unit, &changed);
+	if (err || (changed && !rangemap__find(&dwarf->ranges, address, &index)))
+		return err;
+	unit = &dwarf->units[index];
 	if (!unit->is_judged)
 		unit->has_lines = spend_lines(dwarf, &unit->die);
 	unit->is_judged = true;
