@@ -114,6 +114,9 @@ int perfmap__read(FILE *file, const struct addresses *wanted, struct perfmap **r
 			line[length - 1] = '\0';
 		err = add_line(map, wanted, line);
 	}
+	/* A line longer than the memory there is, or an error of the disk. */
+	if (!err && !feof(file))
+		err = -EFBIG;
 	if (!err)
 		err = rangemap__seal(&map->ranges);
 	if (!err)

@@ -127,6 +127,17 @@ static void a_perf_map_may_be_full_of_garbage(void **state)
 	perfmap__free(map);
 }
 
+static void a_perf_map_that_cannot_be_read_to_its_end_is_refused(void **state)
+{
+	cleanup(fclose_p) FILE *file = fopen("/tmp", "re");
+	struct perfmap *map = NULL;
+
+	/* Reading a directory fails with EISDIR. */
+	assert_non_null(file);
+	assert_int_equal(perfmap__read(file, NULL, &map), -EFBIG);
+	assert_null(map);
+}
+
 static void write_file(const char *path, const char *text)
 {
 	FILE *file = fopen(path, "we");
@@ -330,6 +341,7 @@ int main(void)
 		cmocka_unit_test(ranges_reach_the_last_address_but_one),
 		cmocka_unit_test(a_perf_map_has_names_with_spaces_and_later_lines_count),
 		cmocka_unit_test(a_perf_map_may_be_full_of_garbage),
+		cmocka_unit_test(a_perf_map_that_cannot_be_read_to_its_end_is_refused),
 		cmocka_unit_test(
 			generated_code_has_the_names_of_its_process_unless_others_wrote_them),
 		cmocka_unit_test(roots_files_are_not_the_names_of_somebody_elses_process),
