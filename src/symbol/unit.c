@@ -73,7 +73,10 @@ int unit__add_ranges(Dwarf_Die *die, const struct addresses *wanted, struct rang
 	return added;
 }
 
-/* Adds a function that contains a wanted address. Returns whether it was added, or -errno. */
+/*
+ * Adds a function even if it contains no wanted address, because a function that is inlined into it
+ * may contain one: compilers write inlined functions outside of the ranges of their parents.
+ */
 static int add_function(struct unit *unit, struct walk *walk, uint32_t outer, uint32_t *budget)
 {
 	struct function *function;
@@ -86,12 +89,21 @@ static int add_function(struct unit *unit, struct walk *walk, uint32_t outer, ui
 	function = APPEND(&unit->functions, &unit->count);
 	if (!function)
 		return -ENOMEM;
-	*function = (struct function) { .die = walk->die, .outer = outer };
+	*function = (struct function) { .die = walk->die,
+					.outer = outer,
+					.depth = (uint16_t)walk->depth };
 	added = unit__add_ranges(&walk->die, walk->wanted, &unit->ranges,
 				 (uint32_t)(unit->count - 1), budget);
-	if (!added)
+	function->is_wanted = added > 0;
+	return added < 0 ? added : 0;
+}
+
+/* Removes functions that have ended if neither they nor functions inside them are wanted. */
+static void remove_unwanted(struct unit *unit, const struct walk *walk)
+{
+	while (unit->count && !unit->functions[unit->count - 1].is_wanted &&
+	       unit->functions[unit->count - 1].depth >= walk->depth)
 		unit->count--;
-	return added;
 }
 
 static int spend_attributes(struct walk *walk)
@@ -111,8 +123,9 @@ static int spend_attributes(struct walk *walk)
 static int visit(struct unit *unit, struct walk *walk, uint32_t *budget, uint32_t *ret_inside)
 {
 	uint32_t outer = walk->depth < MOST_DEPTH ? walk->inside[walk->depth] : NO_FUNCTION;
-	int tag = dwarf_tag(&walk->die), added;
+	int tag = dwarf_tag(&walk->die), err;
 
+	remove_unwanted(unit, walk);
 	*ret_inside = outer;
 	if (walk->depth >= MOST_DEPTH)
 		return 0;
@@ -123,9 +136,9 @@ static int visit(struct unit *unit, struct walk *walk, uint32_t *budget, uint32_
 	/* A function nested in a function has a frame of its own. */
 	if (tag == DW_TAG_subprogram)
 		outer = NO_FUNCTION;
-	added = add_function(unit, walk, outer, budget);
-	*ret_inside = added > 0 ? (uint32_t)unit->count - 1 : outer;
-	return added < 0 ? added : 0;
+	err = add_function(unit, walk, outer, budget);
+	*ret_inside = (uint32_t)unit->count - 1;
+	return err;
 }
 
 /*

@@ -20,7 +20,10 @@
 struct function {
 	Dwarf_Die die;
 	uint32_t outer; /* the function that it is inlined into; NO_FUNCTION if it is not inlined */
+	uint16_t depth; /* of its DIE */
+	bool is_wanted; /* it contains a wanted address; otherwise only a function inside it may */
 };
+_Static_assert(sizeof(struct function) == 40, "there are very many");
 
 /* All zeroes except `die` and `end`: a unit that was not read yet. */
 struct unit {

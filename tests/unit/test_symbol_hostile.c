@@ -137,6 +137,42 @@ static void a_line_program_that_is_too_long_costs_the_lines_only(void **state)
 	assert_true(after.ru_maxrss - before.ru_maxrss < 300000);
 }
 
+#define WITH_RANGE(number, tag)                                                                    \
+	".uleb128 " number ", " tag "; .byte 1; .uleb128 0x11, 1, 0x12, 7, 3, 8, 0, 0\n"
+
+/* `child` is inlined into `parent`, but has none of its addresses. */
+static void a_chain_does_not_depend_on_which_other_addresses_are_wanted(void **state)
+{
+	static struct symbol_chain chain;
+	uint64_t wanted[2];
+
+	build(WITH_RANGE("2", "0x2e") WITH_RANGE("3", "0x1d"),
+	      ".byte 2; .8byte _start, 2; .asciz \"outer\"\n"
+	      ".byte 3; .8byte _start, 0; .asciz \"empty\"; .byte 0\n"
+	      ".byte 3; .8byte _start, 1; .asciz \"parent\"\n"
+	      ".byte 3; .8byte _start + 1, 1; .asciz \"child\"; .byte 0\n"
+	      ".byte 3; .8byte _start, 0; .asciz \"empty\"; .byte 0, 0, 0\n",
+	      "");
+	wanted[0] = look_up(program, "_start").st_value + 1;
+	wanted[1] = wanted[0] - 1;
+	for (size_t count = 1; count <= 2; count++) {
+		struct symbols *symbols = new_symbols();
+
+		assert_int_equal(symbols__want(symbols, wanted, count), 0);
+		ask(symbols, "", program, wanted[0], &chain);
+		assert_int_equal(chain.count, 3);
+		assert_string_equal(chain.frames[0].name, "child");
+		assert_string_equal(chain.frames[1].name, "parent");
+		assert_string_equal(chain.frames[2].name, "_start");
+		if (count == 2) {
+			ask(symbols, "", program, wanted[1], &chain);
+			assert_int_equal(chain.count, 2);
+			assert_string_equal(chain.frames[0].name, "parent");
+		}
+		symbols__free(symbols);
+	}
+}
+
 static void a_file_that_was_not_linked_has_no_names(void **state)
 {
 	static struct symbol_chain chain;
@@ -161,6 +197,7 @@ int main(void)
 		cmocka_unit_test(attributes_that_take_no_space_do_not_take_hours),
 		cmocka_unit_test(what_is_very_deep_is_passed_by),
 		cmocka_unit_test(a_line_program_that_is_too_long_costs_the_lines_only),
+		cmocka_unit_test(a_chain_does_not_depend_on_which_other_addresses_are_wanted),
 		cmocka_unit_test(a_file_that_was_not_linked_has_no_names),
 	};
 
