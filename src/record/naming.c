@@ -20,7 +20,7 @@
 #include "vocabulary/states.h"
 
 #define SAY_EVERY_NS UINT64_C(1000000000)
-/* Frames that are named at a time in live views. */
+/* Frames that are named at a time in live views, and variables in all cases. */
 #define SOME_FRAMES 256
 /* The largest batch for one module. Its tables are read once for each batch. */
 #define MOST_FRAMES 4096
@@ -234,68 +234,99 @@ static int name_frames(struct naming *naming, size_t count, uint64_t *said_ns)
 	return err;
 }
 
-/* The variable at an address. */
-struct found {
-	char name[400];
-	uint64_t offset;
+/* Variables of one module. */
+struct variable_batch {
+	struct samples *samples;
+	const struct variable *variables;
+	const char *file; /* the name of the module, without its folder */
+	bool is_named[SOME_FRAMES];
 };
 
-static int take_variable(void *context, size_t index, const struct symbol_chain *chain,
-			 uint64_t offset)
+/* "log_lock in orders", "pool+0x28 in orders", or "libc.so.6+0x1d2c80" if `name` is NULL. */
+static int put_variable(const struct variable_batch *batch, size_t index, const char *name,
+			uint64_t offset)
 {
-	struct found *found = context;
+	const struct variable *variable = &batch->variables[index];
+	char text[512];
 
-	snprintf(found->name, sizeof(found->name), "%s", chain->frames[0].name);
-	found->offset = offset;
-	return 0;
-}
-
-/* "log_lock in orders", "pool+0x28 in orders", or "libc.so.6+0x1d2c80" without a symbol. */
-static int name_variable(struct naming *naming, const struct variable *variable)
-{
-	const struct code *code = variable->code;
-	struct namer_question question = { .kind = NAMER_VARIABLE,
-					   .addresses = &variable->address,
-					   .count = 1 };
-	struct mapper_module module;
-	struct found found = {};
-	char root[ROOT_BYTES], text[512];
-	const char *path;
-	int err;
-
-	if (mapper__module(naming->samples->mapper, code->number, &module))
-		return 0;
-	question.module = named(code, &module, root);
-	err = namer__ask(naming->namer, &question, take_variable, &found);
-	if (err)
-		return err;
-	path = strrchr(module.path, '/');
-	path = path ? path + 1 : module.path;
-	if (!*found.name)
-		snprintf(text, sizeof(text), "%s+0x%" PRIx64, path, variable->address);
-	else if (found.offset)
-		snprintf(text, sizeof(text), "%s+0x%" PRIx64 " in %s", found.name, found.offset,
-			 path);
+	if (!name)
+		snprintf(text, sizeof(text), "%s+0x%" PRIx64, batch->file, variable->address);
+	else if (offset)
+		snprintf(text, sizeof(text), "%.400s+0x%" PRIx64 " in %s", name, offset,
+			 batch->file);
 	else
-		snprintf(text, sizeof(text), "%s in %s", found.name, path);
+		snprintf(text, sizeof(text), "%.400s in %s", name, batch->file);
 	return recording__put_object(
-		naming->samples->recording,
+		batch->samples->recording,
 		&(struct recording_object) { .id = variable->object,
 					     .kind = states__object_kind(OBJECT_FUTEX),
 					     .name = text });
 }
 
+static int take_variable(void *context, size_t index, const struct symbol_chain *chain,
+			 uint64_t offset)
+{
+	struct variable_batch *batch = context;
+
+	batch->is_named[index] = true;
+	return put_variable(batch, index, chain->frames[0].name, offset);
+}
+
+/* At most SOME_FRAMES variables, which are all in the same module. */
+static int name_variable_batch(struct naming *naming, const struct variable *variables,
+			       size_t count)
+{
+	struct variable_batch batch = { .samples = naming->samples, .variables = variables };
+	struct namer_question question = { .kind = NAMER_VARIABLE, .count = count };
+	uint64_t addresses[SOME_FRAMES];
+	struct mapper_module module;
+	char root[ROOT_BYTES];
+	const char *slash;
+	int err;
+
+	if (mapper__module(naming->samples->mapper, variables->code->number, &module))
+		return 0;
+	for (size_t i = 0; i < count; i++)
+		addresses[i] = variables[i].address;
+	slash = strrchr(module.path, '/');
+	batch.file = slash ? slash + 1 : module.path;
+	question.module = named(variables->code, &module, root);
+	question.addresses = addresses;
+	err = namer__ask(naming->namer, &question, take_variable, &batch);
+	for (size_t i = 0; i < count && !err; i++)
+		if (!batch.is_named[i])
+			err = put_variable(&batch, i, NULL, 0);
+	return err;
+}
+
+static int compare_variables(const void *left, const void *right)
+{
+	const struct variable *a = left, *b = right;
+
+	if (a->code != b->code)
+		return a->code->id < b->code->id ? -1 : 1;
+	return a->address < b->address ? -1 : a->address > b->address;
+}
+
+/* Module by module, from the end of the list. */
 static int name_variables(struct naming *naming, uint64_t until_ns)
 {
 	struct samples *samples = naming->samples;
+	struct variable *variables = samples->variables;
 	int err = 0;
 
+	if (samples->variable_count)
+		qsort(variables, samples->variable_count, sizeof(*variables), compare_variables);
 	while (!err && samples->variable_count && clock__now_ns() < until_ns) {
-		struct variable variable = samples->variables[--samples->variable_count];
+		size_t to = samples->variable_count, from = to - 1;
 
-		err = name_variable(naming, &variable);
-		if (!err)
-			err = places__leave(samples, variable.code);
+		while (from && to - from < SOME_FRAMES &&
+		       variables[from - 1].code == variables[from].code)
+			from--;
+		samples->variable_count = from;
+		err = name_variable_batch(naming, variables + from, to - from);
+		for (size_t i = from; i < to && !err; i++)
+			err = places__leave(samples, variables[i].code);
 	}
 	return err;
 }
