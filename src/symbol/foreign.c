@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -53,38 +54,4 @@ int foreign__open(const char *root, const char *path)
 int foreign__open_no_link(const char *root, const char *path)
 {
 	return open_below(root, path, O_NOFOLLOW);
-}
-
-int foreign__read(int fd, size_t most, char **ret, size_t *ret_size)
-{
-	cleanup(free_p) char *bytes = NULL;
-	size_t size = 0, capacity = 0;
-
-	for (;;) {
-		ssize_t got;
-
-		if (capacity - size < 2) {
-			size_t wanted = capacity ? capacity * 2 : 1 << 16;
-			char *more = realloc(bytes, wanted);
-
-			if (!more)
-				return -ENOMEM;
-			bytes = more;
-			capacity = wanted;
-		}
-		got = pread(fd, bytes + size, capacity - size - 1, (off_t)size);
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return -errno;
-		if (!got)
-			break;
-		size += (size_t)got;
-		if (size > most)
-			return -EFBIG;
-	}
-	bytes[size] = '\0';
-	*ret_size = size;
-	*ret = TAKE(bytes);
-	return 0;
 }

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Opens and reads files at untrusted paths: never blocks, and never follows links out of a root. */
+/* Opens files at untrusted paths: never blocks, and never follows links out of a root. */
 #pragma once
-
-#include <stddef.h>
-#include <stdint.h>
 
 /*
  * Opens a regular file for reading. `root` is "" or a directory ("/proc/PID/root"), in which links
@@ -13,6 +10,3 @@ int foreign__open(const char *root, const char *path);
 
 /* Like foreign__open(), but the last component of the path must not be a link. */
 int foreign__open_no_link(const char *root, const char *path);
-
-/* Reads the whole file and appends a 0. -EFBIG: larger than `most`. The caller frees *ret. */
-int foreign__read(int fd, size_t most, char **ret, size_t *ret_size);
