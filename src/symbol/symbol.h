@@ -74,7 +74,7 @@ void symbols__free(struct symbols *symbols);
  */
 int symbols__want(struct symbols *symbols, const uint64_t *list, size_t count);
 /*
- * Frees tables, then closes files, if the process has allocated more than `most_bytes` since
+ * Frees tables, then closes files, if the process has allocated `most_bytes` or more since
  * symbols__new(), or if the private copies are large. The private copy of the file that was used
  * last is kept. What was closed is opened again when it is needed.
  */
