@@ -24,26 +24,46 @@ static void check(const struct symbol_chain *chain)
 	}
 }
 
+#define FIRST 0x0ff0
+#define STEP  13
+#define COUNT 80
+
+static void look_up_all(struct symbols *symbols, const struct symbol_module *module)
+{
+	static struct symbol_chain chain;
+	const char *name;
+	uint64_t offset;
+
+	for (uint64_t i = 0; i < COUNT; i++) {
+		uint64_t address = FIRST + i * STEP;
+
+		if (symbols__in_module(symbols, module, address, &chain))
+			abort();
+		check(&chain);
+		if (!symbols__variable(symbols, module, address, &name, &offset) && !*name)
+			abort();
+	}
+}
+
+/* Each address alone, then all of them together with the files opened again. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const struct symbols_options options = { .no_debuginfod = true };
 	struct symbol_module module = { .key = 1, .path = "/memfd:fuzz", .root = "" };
-	static struct symbol_chain chain;
-	const char *name;
-	uint64_t offset;
 	struct symbols *symbols;
+	uint64_t wanted[COUNT];
 	int fd = memfd_create("fuzz", MFD_CLOEXEC);
 
 	if (fd < 0 || write(fd, data, size) != (ssize_t)size || symbols__new(&options, &symbols))
 		abort();
 	module.fd = fd;
-	for (uint64_t address = 0x0ff0; address < 0x1400; address += 13) {
-		if (symbols__in_module(symbols, &module, address, &chain))
-			abort();
-		check(&chain);
-		if (!symbols__variable(symbols, &module, address, &name, &offset) && !*name)
-			abort();
-	}
+	look_up_all(symbols, &module);
+	symbols__shrink(symbols, 0);
+	for (uint64_t i = 0; i < COUNT; i++)
+		wanted[i] = FIRST + i * STEP;
+	if (symbols__want(symbols, wanted, COUNT))
+		abort();
+	look_up_all(symbols, &module);
 	symbols__free(symbols);
 	close(fd);
 	return 0;
