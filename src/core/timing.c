@@ -69,6 +69,23 @@ static void halve(struct timing_look *look)
 	look->wall_ns /= 2;
 }
 
+/*
+ * If an account could not be read in one piece at the begin, the work seems to be that of a longer
+ * time. But each call has run its programs, and each switch at least one.
+ */
+static void limit_work(const struct timing *timing, struct timing_look *look)
+{
+	uint64_t most = timing->call_programs ? look->runs.calls / timing->call_programs : 0;
+
+	if (most && look->work.calls > most) {
+		look->work.switches = (uint64_t)((double)look->work.switches * (double)most /
+						 (double)look->work.calls);
+		look->work.calls = most;
+	}
+	if (look->work.switches > look->runs.switches)
+		look->work.switches = look->runs.switches;
+}
+
 void timing__set(struct timing *timing, bool on, const struct timing_work *work)
 {
 	struct loader_runs now;
@@ -92,6 +109,7 @@ void timing__set(struct timing *timing, bool on, const struct timing_work *work)
 		.work.switches = work->switches - timing->work_then.switches,
 	};
 	add_since(&timing->last.runs, &now, &timing->then);
+	limit_work(timing, &timing->last);
 	add_look(&timing->all, &timing->last);
 	halve(&timing->recent);
 	add_look(&timing->recent, &timing->last);
