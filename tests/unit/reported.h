@@ -6,6 +6,7 @@
 
 #include <jansson.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "report/report.h"
 #include "sample.h"
@@ -43,6 +44,24 @@ static inline char *print(const struct report_options *options)
 
 	full.full = true;
 	return print_as(&full);
+}
+
+static inline void text_has(const struct report_options *options, const char *words)
+{
+	char *text = print(options);
+
+	if (!strstr(text, words))
+		fail_msg("no '%s' in:\n%s", words, strstr(text, "in short"));
+	free(text);
+}
+
+static inline void text_lacks(const struct report_options *options, const char *words)
+{
+	char *text = print(options);
+
+	if (strstr(text, words))
+		fail_msg("'%s' in:\n%s", words, text);
+	free(text);
 }
 
 /* The caller owns it. */

@@ -103,24 +103,6 @@ static struct recording *begin_reached(void)
 	return recording;
 }
 
-static void text_has(const struct report_options *options, const char *words)
-{
-	char *text = print(options);
-
-	if (!strstr(text, words))
-		fail_msg("no '%s' in:\n%s", words, strstr(text, "in short"));
-	free(text);
-}
-
-static void text_lacks(const struct report_options *options, const char *words)
-{
-	char *text = print(options);
-
-	if (strstr(text, words))
-		fail_msg("'%s' in:\n%s", words, text);
-	free(text);
-}
-
 static void short_text_has(const char *words)
 {
 	char *text = print_as(&wide);

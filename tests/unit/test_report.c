@@ -27,24 +27,6 @@ static int64_t state_ns(json_t *owner, const char *state, const char *cause, con
 	return 0;
 }
 
-static void text_has(const struct report_options *options, const char *words)
-{
-	char *text = print(options);
-
-	if (!strstr(text, words))
-		fail_msg("no '%s' in:\n%s", words, strstr(text, "in short"));
-	free(text);
-}
-
-static void text_lacks(const struct report_options *options, const char *words)
-{
-	char *text = print(options);
-
-	if (strstr(text, words))
-		fail_msg("'%s' in:\n%s", words, text);
-	free(text);
-}
-
 static const struct report_options wide = { .width = 1000 };
 
 /* --- numbers ------------------------------------------------------------------------------- */

@@ -11,24 +11,6 @@
 
 static const struct report_options wide = { .width = 1000 };
 
-static void text_has(const struct report_options *options, const char *words)
-{
-	char *text = print(options);
-
-	if (!strstr(text, words))
-		fail_msg("no '%s' in:\n%s", words, strstr(text, "in short"));
-	free(text);
-}
-
-static void text_lacks(const struct report_options *options, const char *words)
-{
-	char *text = print(options);
-
-	if (strstr(text, words))
-		fail_msg("'%s' in:\n%s", words, text);
-	free(text);
-}
-
 /* A number of the function of that name; 0 if it is not there. */
 static int64_t of_function(json_t *json, const char *name, const char *key)
 {

@@ -19,24 +19,6 @@ static const char *text_at(json_t *object, const char *key)
 
 static const struct report_options wide = { .width = 1000 };
 
-static void text_has(const char *words)
-{
-	char *text = print(&wide);
-
-	if (!strstr(text, words))
-		fail_msg("no '%s' in:\n%s", words, strstr(text, "in short"));
-	free(text);
-}
-
-static void text_lacks(const char *words)
-{
-	char *text = print(&wide);
-
-	if (strstr(text, words))
-		fail_msg("'%s' in:\n%s", words, text);
-	free(text);
-}
-
 static json_t *signal_of(json_t *json, const char *name)
 {
 	json_t *signal;
@@ -470,7 +452,8 @@ static void write_reads(int64_t count, int64_t total_ns, int64_t queue_ns, int f
 static void a_slow_disk_is_a_finding(void **state)
 {
 	write_reads(200, 20 * MS, 19 * MS, 0);
-	text_has("1. 200 of 200 reads on vda took 18.9 ms or longer (p50 19.9 ms), most of them by "
+	text_has(&wide,
+		 "1. 200 of 200 reads on vda took 18.9 ms or longer (p50 19.9 ms), most of them by "
 		 "thread reader (tid 1007); 95 % of that time is queueing (8.0 requests in flight "
 		 "on average), the device itself took 1.00 ms (p50).\n");
 }
@@ -478,28 +461,29 @@ static void a_slow_disk_is_a_finding(void **state)
 static void a_slow_disk_with_few_requests_is_a_finding(void **state)
 {
 	write_reads(50, 20 * MS, 19 * MS, 0);
-	text_has("1. 50 of 50 reads on vda took 18.9 ms or longer (p50 19.9 ms), most of them by ");
+	text_has(&wide,
+		 "1. 50 of 50 reads on vda took 18.9 ms or longer (p50 19.9 ms), most of them by ");
 }
 
 static void a_slow_device_is_told_from_a_queue(void **state)
 {
 	write_reads(200, 20 * MS, 1 * MS, 0);
-	text_has("; the device itself took 95 % of that time.\n");
+	text_has(&wide, "; the device itself took 95 % of that time.\n");
 }
 
 static void what_is_rare_fast_or_our_own_is_no_slow_disk(void **state)
 {
 	write_reads(19, 40 * MS, 0, 0);
-	text_lacks("reads on vda took");
+	text_lacks(&wide, "reads on vda took");
 	sample__remove(path);
 	path = sample__path();
 	write_reads(20000, 9 * MS, 0, 0);
-	text_lacks("reads on vda took");
+	text_lacks(&wide, "reads on vda took");
 	sample__remove(path);
 	path = sample__path();
 	write_reads(200, 20 * MS, 0, RECORDING_THREAD_OWN);
-	text_has("read vda");
-	text_lacks("reads on vda took");
+	text_has(&wide, "read vda");
+	text_lacks(&wide, "reads on vda took");
 }
 
 static void a_wait_for_the_disk_names_device_and_file(void **state)
@@ -507,9 +491,9 @@ static void a_wait_for_the_disk_names_device_and_file(void **state)
 	char *text;
 
 	sample__write_with_signals(path);
-	text_has("for the disk, with file /var/log/app.log; 1,200 writes "
-		 "on vda took p50 12.0 ms, p99 12.0 ms; 98 % of that time is queueing (32.0 "
-		 "requests in flight on average), the device itself took 300 µs (p50).\n");
+	text_has(&wide, "for the disk, with file /var/log/app.log; 1,200 writes "
+			"on vda took p50 12.0 ms, p99 12.0 ms; 98 % of that time is queueing (32.0 "
+			"requests in flight on average), the device itself took 300 µs (p50).\n");
 	text = print(&wide);
 	/* Three of the account come first. */
 	assert_non_null(strstr(text, "\n3. 2 threads worker-* of app ran"));
@@ -533,11 +517,12 @@ static void a_wait_is_not_blamed_on_requests_that_do_not_explain_it(void **state
 		   200, (int64_t[6]) { 20 * MS, 0, 20 * MS });
 	add_value(recording, 1, 0, "vda", "write", 20 * MS, 200);
 	sample__finish(recording);
-	text_has("1. writer of app (tid 1007) waited 67 % of the time that it had work (20.0 s of "
+	text_has(&wide,
+		 "1. writer of app (tid 1007) waited 67 % of the time that it had work (20.0 s of "
 		 "30.0 s) for the disk; 200 writes on vda took p50 19.9 ms, p99 19.9 ms, and all "
 		 "requests made from there 4.00 s: the rest of the waiting was not spent in "
 		 "requests that it submitted itself.\n");
-	text_lacks("or longer");
+	text_lacks(&wide, "or longer");
 }
 
 static void write_missing(int64_t count)
@@ -557,13 +542,14 @@ static void write_missing(int64_t count)
 static void a_file_that_is_not_there_is_a_finding(void **state)
 {
 	write_missing(12000);
-	text_has("1. Thread app (tid 1001) looked for /etc/x?[2J 12,000 times (400 a second) and "
+	text_has(&wide,
+		 "1. Thread app (tid 1001) looked for /etc/x?[2J 12,000 times (400 a second) and "
 		 "did not find it, which took 60.0 ms.\n");
 	sample__remove(path);
 	path = sample__path();
 	write_missing(999);
-	text_lacks("looked for");
-	text_has("not found: /etc/x?[2J 999 times, by thread app (tid 1001)");
+	text_lacks(&wide, "looked for");
+	text_has(&wide, "not found: /etc/x?[2J 999 times, by thread app (tid 1001)");
 }
 
 /* Connections to one peer, 3 ms each, and how many of them were reset. */
@@ -599,12 +585,13 @@ static void write_connections(int64_t count, int64_t life_ns, int64_t resets)
 static void connections_without_a_pool_are_a_finding(void **state)
 {
 	write_connections(1200, 3 * MS, 0);
-	text_has("1. Thread app (tid 1001) opened 40 new connections a second to [fd00::1]:5432 "
+	text_has(&wide,
+		 "1. Thread app (tid 1001) opened 40 new connections a second to [fd00::1]:5432 "
 		 "(1,200 in all), each of which lived 3.00 ms on average: keep them in a pool.\n");
 	sample__remove(path);
 	path = sample__path();
 	write_connections(1200, 200 * MS, 0);
-	text_lacks("in a pool");
+	text_lacks(&wide, "in a pool");
 }
 
 /* Connections that come one by one and those that come summed up are of one service. */
@@ -643,13 +630,14 @@ static void resets_are_a_finding(void **state)
 {
 	write_connections(100, SECOND, 10);
 	text_has(
+		&wide,
 		"1. 10 connections to [fd00::1]:5432 were reset, of 100 in all, by thread app (tid "
 		"1001).\n");
 	sample__remove(path);
 	path = sample__path();
 	write_connections(100, SECOND, 9);
-	text_lacks("were reset");
-	text_has("trouble: 9 resets\n");
+	text_lacks(&wide, "were reset");
+	text_has(&wide, "trouble: 9 resets\n");
 }
 
 static void slow_accepts_are_a_finding(void **state)
@@ -667,7 +655,8 @@ static void slow_accepts_are_a_finding(void **state)
 		recording__add_distributed(recording, 1, (int)histogram_bucket(50 * MS), 1, 1, 2),
 		0);
 	sample__finish(recording);
-	text_has("1. 2 of 15 new connections waited 46.1 ms or longer to be accepted (p50 1.02 "
+	text_has(&wide,
+		 "1. 2 of 15 new connections waited 46.1 ms or longer to be accepted (p50 1.02 "
 		 "ms), most of them by thread app (tid 1001), as 127.0.0.1:80 ↔ 127.0.0.1:55555.");
 }
 
@@ -725,7 +714,7 @@ static void the_network_is_not_blamed_for_what_never_left_the_machine(void **sta
 			path = sample__path();
 		}
 		write_again(known[i].connection, known[i].other);
-		text_has(known[i].expected);
+		text_has(&wide, known[i].expected);
 	}
 }
 
@@ -812,12 +801,13 @@ static void write_children(int count, int64_t life_ns)
 static void many_short_processes_are_a_finding(void **state)
 {
 	write_children(1500, 20 * MS);
-	text_has("1. bash started 1,500 processes (50 a second, mostly true), which lived 20.0 ms "
+	text_has(&wide,
+		 "1. bash started 1,500 processes (50 a second, mostly true), which lived 20.0 ms "
 		 "on average, 30.0 s in all.\n");
 	sample__remove(path);
 	path = sample__path();
 	write_children(1500, 200 * MS);
-	text_lacks(" started ");
+	text_lacks(&wide, " started ");
 }
 
 /* A file that is known by two numbers is one; what is done to it are two lines. */
@@ -837,9 +827,9 @@ static void one_name_is_one_object_for_each_operation(void **state)
 						       .operation = i < 2 ? "read" : "fsync" },
 			   10, (int64_t[6]) { (i < 2 ? 20 : 10) * MS });
 	sample__finish(recording);
-	text_lacks("in short\n1. Thread app (tid 1001) spent");
-	text_has("\n    400 ms        20  20.0 ms  read /var/data, thread app (tid 1001)\n"
-		 "    200 ms        20  10.0 ms  fsync /var/data, thread app (tid 1001)\n");
+	text_lacks(&wide, "in short\n1. Thread app (tid 1001) spent");
+	text_has(&wide, "\n    400 ms        20  20.0 ms  read /var/data, thread app (tid 1001)\n"
+			"    200 ms        20  10.0 ms  fsync /var/data, thread app (tid 1001)\n");
 }
 
 static void a_file_that_takes_a_tenth_of_the_time_is_a_finding(void **state)
@@ -856,7 +846,8 @@ static void a_file_that_takes_a_tenth_of_the_time_is_a_finding(void **state)
 					       .operation = "fsync" },
 		   300, (int64_t[6]) { 10 * MS });
 	sample__finish(recording);
-	text_has("1. Thread app (tid 1001) spent 3.00 s in 300 fsyncs (ext4 on vda) of /var/wal: "
+	text_has(&wide,
+		 "1. Thread app (tid 1001) spent 3.00 s in 300 fsyncs (ext4 on vda) of /var/wal: "
 		 "10.0 ms on average, 10.0 ms at most.\n");
 }
 
@@ -883,9 +874,9 @@ static void what_gapless_does_itself_is_counted_but_not_shown(void **state)
 									.fields = "{}" }),
 			 0);
 	sample__finish(recording);
-	text_has("files (5,000 things, 5.00 s in all)\n");
-	text_lacks("/proc/own");
-	text_lacks("slowly");
+	text_has(&wide, "files (5,000 things, 5.00 s in all)\n");
+	text_lacks(&wide, "/proc/own");
+	text_lacks(&wide, "slowly");
 }
 
 /* A disk that is read from directly has nothing to do with a file that is looked at meanwhile. */
@@ -912,9 +903,10 @@ static void a_file_that_took_no_time_is_no_reason(void **state)
 	change("INSERT INTO signal(id, name, about, events) VALUES (2, 'files', '', 'things');"
 	       "INSERT INTO measure VALUES (2, 0, 'time', 'ns');"
 	       "UPDATE series SET signal = 2 WHERE id = 3");
-	text_has("1. 200 of 200 writes on loop0 took 21.0 ms or longer (p50 21.0 ms), most of them "
+	text_has(&wide,
+		 "1. 200 of 200 writes on loop0 took 21.0 ms or longer (p50 21.0 ms), most of them "
 		 "by thread app (tid 1001); 200 reads on loop0 likewise (p99 19.9 ms).\n");
-	text_lacks("2. 1 %");
+	text_lacks(&wide, "2. 1 %");
 }
 
 static void a_signal_that_took_no_time_has_one_line(void **state)
@@ -933,7 +925,8 @@ static void a_signal_that_took_no_time_has_one_line(void **state)
 	add_value(recording, 1, 0, "ext4 on vda", "open", 2 * US, 100);
 	add_value(recording, 2, 0, "ext4 on vda", "open", 50 * US, 52);
 	sample__finish(recording);
-	text_has("files (152 things, 304 µs in all, 100 % of it by thread app (tid 1001))\n"
+	text_has(&wide,
+		 "files (152 things, 304 µs in all, 100 % of it by thread app (tid 1001))\n"
 		 "  most of it: 152 opens (ext4 on vda), p50 1.98 µs, p99 2.00 µs, 304 µs in all "
 		 "[--top]\n\n");
 }
@@ -955,10 +948,10 @@ static void a_program_lives_until_its_process_ends(void **state)
 	add_program_event(recording, "exit", "{\"pid\":10,\"status\":1,\"forked\":1}", at + 42,
 			  4 * MS);
 	sample__finish(recording);
-	text_has("         2   6.00 ms  7.00 ms  /bin/date, started by bash\n"
-		 "         1   3.00 ms  3.00 ms  /bin/killed, started by bash, 1 failed\n"
-		 "         1         -        -  /bin/left, started by bash\n"
-		 "  … 1 more program [--top]\n");
+	text_has(&wide, "         2   6.00 ms  7.00 ms  /bin/date, started by bash\n"
+			"         1   3.00 ms  3.00 ms  /bin/killed, started by bash, 1 failed\n"
+			"         1         -        -  /bin/left, started by bash\n"
+			"  … 1 more program [--top]\n");
 }
 
 /* A signal may have nothing but events. */
@@ -966,8 +959,8 @@ static void events_without_sums_are_shown(void **state)
 {
 	write_programs(8, 0);
 	change("DELETE FROM series; DELETE FROM series_slice");
-	text_has("exec (8 things)\n     count     lives  longest  program\n"
-		 "         6         -        -  /bin/true, started by bash\n");
+	text_has(&wide, "exec (8 things)\n     count     lives  longest  program\n"
+			"         6         -        -  /bin/true, started by bash\n");
 }
 
 static void a_hook_that_is_missing_is_told_with_its_signal(void **state)
@@ -980,7 +973,7 @@ static void a_hook_that_is_missing_is_told_with_its_signal(void **state)
 				    " \"kind\": null, \"why_not\": \"no BTF\"}]"),
 		0);
 	sample__finish(recording);
-	text_has("block without block_rq_issue: no BTF\n");
+	text_has(&wide, "block without block_rq_issue: no BTF\n");
 }
 
 /* --- recordings that are not as they should be ---------------------------------------------- */
@@ -1028,7 +1021,7 @@ static void an_old_recording_has_no_signals(void **state)
 	       "DROP VIEW signal_percentiles; DROP TABLE signal; DROP TABLE measure;"
 	       "DROP TABLE series; DROP TABLE series_slice; DROP TABLE distribution;"
 	       "DROP TABLE distribution_slice; DROP TABLE event");
-	text_has("top syscalls");
+	text_has(&wide, "top syscalls");
 	json_decref(report((struct report_options) {}));
 	change("UPDATE meta SET value = 3 WHERE key = 'schema_version'");
 	assert_int_equal(print_all(), -EBADMSG);
