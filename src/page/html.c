@@ -218,14 +218,14 @@ static void put_quality(struct html *html)
 {
 	const struct model *model = html->model;
 	char words[WORDS_MOST_COLUMNS] = "";
-	struct model_figure last = { .name = "budget",
-				     .value = (double)model->estimated.untimed,
+	struct model_figure last = { .name = "budget_steps",
+				     .value = (double)model->estimated.step_count,
 				     .words = words };
 
 	estimated__say_in_short(model, words, sizeof(words));
 	json_out__open(&html->out.json, "quality", '[');
 	put_figures(&html->out, model->qualities, model->quality_count);
-	if (*words)
+	if (last.value)
 		put_figures(&html->out, &last, 1);
 	json_out__close(&html->out.json, ']');
 }

@@ -451,7 +451,7 @@ static void the_page_has_a_line_of_quality(void **state)
 	sample__finish(recording);
 	assert_int_equal(html__write_data(path, &(struct model_options) {}, NULL, out), 0);
 	fclose(out);
-	assert_non_null(strstr(text, "\"budget\""));
+	assert_non_null(strstr(text, "\"budget_steps\""));
 	assert_non_null(
 		strstr(text, "the budget of 5 % was reached: times of calls are estimates"));
 	free(text);
