@@ -290,7 +290,7 @@ enum ledger_quality {
 	QUALITY_DROPPED,           /* wakeups ignored on purpose, by the test switch */
 	QUALITY_TURNS_UNKNOWN,     /* sockets or requests without room in a map (turns.bpf.h) */
 	QUALITY_UNLISTED,          /* ready intervals without room in the list of their CPU */
-	QUALITY_CALLS_DROPPED,     /* claims of here.bpf.h that were not released */
+	QUALITY_CALLS_DROPPED,     /* calls in here.bpf.h that found no thread to be added to */
 	QUALITY_OCCUPANTS_LOST_NS, /* time of CPUs without room in the map of occupants */
 	QUALITY_COUNT,
 };

@@ -160,6 +160,8 @@ static __always_inline void make_room_here(struct here *here, __u32 nr)
 
 	if (thread)
 		release_calls(thread, here, cell_of(nr));
+	else
+		count_quality(QUALITY_CALLS_DROPPED);
 }
 
 /* Adds such a call to all sums. */
