@@ -21,7 +21,7 @@ struct budget {
 	struct recording *recording;
 	double call_share;      /* what the kernel half may use for calls, as it counts */
 	uint64_t run_ns, drawn; /* at the last look */
-	uint32_t thin_shift;    /* one of 2^thin_shift stacks is taken */
+	uint32_t thin_shift;    /* at most one of 2^thin_shift stacks is taken */
 	unsigned stopped;       /* signals */
 	unsigned calm;          /* looks in a row with a low cost */
 	bool was_started;       /* a signal that had been stopped */

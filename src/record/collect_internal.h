@@ -73,7 +73,7 @@ struct collect {
 	bool is_sparse;      /* the last slice had few rows for its length */
 	uint64_t rows;       /* rows in this slice, without those of ended threads */
 	size_t thinned;      /* threads of which not every call is timed */
-	uint32_t most_shift; /* of any of them since the last estimates__write_step() */
+	uint32_t most_shift; /* of any of them since the last collect__write_step() */
 	int64_t step;        /* the last step that was written; 0: none */
 	struct collect_quality quality;
 };
