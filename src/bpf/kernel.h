@@ -274,16 +274,27 @@ struct kernfs_node {
 	__u64 id;
 };
 
+struct cgroup;
+
 struct cgroup_subsys_state {
+	struct cgroup *cgroup;
 	struct cgroup_subsys_state *parent;
+};
+
+struct cgroup_root {
+	int hierarchy_id;
 };
 
 struct cgroup {
 	struct cgroup_subsys_state self; /* first: a pointer to it is a pointer to the cgroup */
 	struct kernfs_node *kn;
+	struct cgroup_root *root;
 };
 
+enum cgroup_subsys_id { memory_cgrp_id };
+
 struct css_set {
+	struct cgroup_subsys_state *subsys[1]; /* by enum cgroup_subsys_id */
 	struct cgroup *dfl_cgrp;
 };
 

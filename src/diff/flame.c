@@ -44,11 +44,7 @@ static void paths__release(struct paths *paths)
 
 static uint64_t hash_of(const char *text)
 {
-	uint64_t hash = 1;
-
-	for (; *text; text++)
-		hash = map__mix(hash, (unsigned char)*text);
-	return hash;
+	return map__mix_text(1, text);
 }
 
 static int name_of(struct paths *paths, const struct hot_function *function, uint32_t *ret)

@@ -5,7 +5,7 @@
  * minute. Metrics add up steps, the store gets minutes, so both have the same sums.
  *
  * For each workload, Σ ns of its rows = Σ thread_ns: the time that its threads lived. Rows beyond
- * the limit are merged into rows with the word "(other)", so that this still holds.
+ * the limit are merged into rows with the word "(other)" (INTERN_OTHER), so that this still holds.
  *
  * One thread only.
  */
@@ -17,17 +17,14 @@
 
 #include "vocabulary/slots.h"
 
-/* In place of a name beyond a limit. */
-#define BUCKET_OTHER "(other)"
-
-/* The words are interned (fold/words.h): equal words have equal addresses. */
+/* The words are interned (fold/intern.h): equal words have equal addresses. */
 struct bucket_key {
 	uint64_t workload;   /* its id */
 	const char *threads; /* the group of the threads: "worker-*" */
 	const char *object;  /* class or name of what was waited for; "" if it was no wait */
 	const char *by_service, *by_threads; /* the culprit; "": unknown, or none */
 	uint8_t slot;                        /* enum ledger_slot: state and cause */
-	uint8_t kind;     /* enum kind: may differ from that of the slot (fold/judge.h) */
+	uint8_t kind;     /* enum kind: may differ from that of the slot (fold/proof.h) */
 	uint8_t evidence; /* enum ledger_evidence: how the culprit is known */
 };
 
@@ -55,9 +52,12 @@ void bucket__clear(struct bucket *bucket);
 
 /* Adds to the row of the key, or to one of "(other)" if a limit is reached. -ENOMEM. */
 int bucket__add(struct bucket *bucket, const struct bucket_key *key, uint64_t ns, uint64_t count);
-/* Adds to the lifetime of a group of threads. */
+/* Adds to the lifetime of a group of threads, after its rows. -ENOENT: the group has no rows. */
 int bucket__add_life(struct bucket *bucket, uint64_t workload, const char *threads,
 		     uint64_t thread_ns, uint64_t unexplained_ns);
+/* Moves time and count from one row to another, as far as the first one has them. */
+int bucket__move(struct bucket *bucket, const struct bucket_key *from, const struct bucket_key *to,
+		 uint64_t ns, uint64_t count);
 /* Adds all rows of `from`. */
 int bucket__merge(struct bucket *bucket, const struct bucket *from);
 

@@ -140,7 +140,7 @@ enum ledger_outside {
 	OUTSIDE_COUNTS,
 };
 
-enum ledger_kind { LEDGER_THREAD, LEDGER_EXIT, LEDGER_OBJECT, LEDGER_PATH };
+enum ledger_kind { LEDGER_THREAD, LEDGER_EXIT, LEDGER_OBJECT, LEDGER_PATH, LEDGER_CGROUP };
 
 /* One thread's account at head.time_ns. Comes from the iterator; the last one from the ring. */
 struct ledger_record {
@@ -153,6 +153,7 @@ struct ledger_record {
 	__u32 flags;
 	__u32 cpu; /* the CPU that it runs on or ran on last */
 	__u32 pad;
+	__u64 cgroup_id; /* 0: not asked for */
 	char comm[WIRE_COMM_BYTES];
 	struct ledger_account account;
 	__u64 minor_faults, major_faults; /* since its account began, by the kernel's own count */
@@ -161,7 +162,7 @@ struct ledger_record {
 	struct ledger_sum cell_sum; /* sum of the waits in `cell` */
 };
 /* The account grows with the rows of states.def. */
-_Static_assert(sizeof(struct ledger_record) == 24 + 16 + 56 + sizeof(struct ledger_account) + 128,
+_Static_assert(sizeof(struct ledger_record) == 24 + 16 + 64 + sizeof(struct ledger_account) + 128,
 	       "wire format");
 
 /* Key of the objects that the kernel half has already described. */
@@ -207,6 +208,25 @@ struct ledger_path_record {
 	char path[LEDGER_PATH_BYTES]; /* as the program passed it, maybe cut; ends with NUL */
 };
 _Static_assert(sizeof(struct ledger_path_record) == 304, "wire format");
+
+#define LEDGER_CGROUP_BYTES 512
+
+/* A cgroup was made or removed. */
+struct ledger_cgroup_record {
+	struct wire_head head;
+	__u64 id;
+	__u32 is_gone;
+	__u32 pad;
+	char path[LEDGER_CGROUP_BYTES]; /* below the mount point, maybe cut; ends with NUL */
+};
+_Static_assert(sizeof(struct ledger_cgroup_record) == 552, "wire format");
+
+/* Object of a wait for a socket, if waits are summed by class: see kernel/classes.bpf.h. */
+#define LEDGER_SOCKET_CLASS(family, port, is_datagram)                                             \
+	((__u64)(family) | (__u64)(port) << 16 | (__u64)(is_datagram) << 32)
+#define LEDGER_CLASS_FAMILY(object)   ((__u16)(object))
+#define LEDGER_CLASS_PORT(object)     ((__u16)((object) >> 16))
+#define LEDGER_CLASS_DATAGRAM(object) ((object) >> 32 & 1)
 
 /*
  * Each syscall has two rates of its own, for calls that succeed and for calls that fail: a call

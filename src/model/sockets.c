@@ -145,10 +145,7 @@ static uint64_t hash_wait(const struct model_wait *wait)
 
 	hash = map__mix(map__mix(hash, (uintptr_t)wait->state), (uint64_t)wait->alike);
 	hash = map__mix(map__mix(hash, (uintptr_t)wait->by), (uintptr_t)wait->first);
-	for (const char *at = wait->evidence; *at; at++)
-		hash = map__mix(hash, (unsigned char)*at);
-	for (const char *at = wait->ended; *at; at++)
-		hash = map__mix(hash, (unsigned char)*at);
+	hash = map__mix_text(map__mix_text(hash, wait->evidence), wait->ended);
 	hash = map__mix(map__mix(hash, (uint64_t)wait->turn), wait->in_request);
 	return hash;
 }

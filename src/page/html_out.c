@@ -57,8 +57,7 @@ uint32_t html_out__keep(struct html_out *out, const char *text)
 	if (!text)
 		return 0;
 	clean = words__clean(text, MOST_COLUMNS);
-	for (const char *at = clean.text; *at; at++)
-		hash = map__mix(hash, (unsigned char)*at);
+	hash = map__mix_text(hash, clean.text);
 	for (; (known = (uintptr_t)map__get(&texts->places, hash)); hash++)
 		if (!strcmp(texts->list[known - 1], clean.text))
 			return (uint32_t)known;

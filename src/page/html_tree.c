@@ -55,8 +55,7 @@ static int find_reason(struct html_tree *tree, const char *none, uint32_t *ret)
 
 	if (tree->reasons.count >= MOST_REASONS)
 		none = "other";
-	for (const char *at = none; *at; at++)
-		hash = map__mix(hash, (unsigned char)*at);
+	hash = map__mix_text(hash, none);
 	known = (uintptr_t)map__get(&tree->reasons, hash);
 	*ret = (uint32_t)(known - 1);
 	if (known)

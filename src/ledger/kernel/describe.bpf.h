@@ -2,9 +2,7 @@
 /* Sends what user space needs to name the object of a wait, when it is first seen. */
 #pragma once
 
-#include <bpf/bpf_endian.h>
-
-#include "ledger/kernel/talk.bpf.h"
+#include "ledger/kernel/classes.bpf.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -66,6 +64,10 @@ static __noinline void describe(struct thread *thread, struct file *file, struct
 	struct ledger_object_record *record;
 	__u8 one = 1;
 
+	if (by_class) {
+		note_class(thread, file);
+		return;
+	}
 	if (bpf_map_lookup_elem(&objects_seen, &key))
 		return;
 	record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
@@ -95,6 +97,9 @@ static __noinline void describe(struct thread *thread, struct file *file, struct
 /* A thread usually waits for the same object as the last time: skip the map lookup then. */
 static __always_inline bool is_object_of_cell(const struct thread *thread)
 {
+	if (by_class)
+		return thread->wait.object_kind != OBJECT_SOCKET ||
+		       thread->classed == thread->wait.object[0];
 	return thread->cell.object[0] == thread->wait.object[0] &&
 	       thread->cell.object[1] == thread->wait.object[1] &&
 	       thread->cell.object_kind == thread->wait.object_kind;

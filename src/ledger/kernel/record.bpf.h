@@ -2,6 +2,7 @@
 /* Copies a thread's account to user space. A copy is consistent or it is not sent. */
 #pragma once
 
+#include "ledger/kernel/cgroups.bpf.h"
 #include "ledger/kernel/here.bpf.h"
 #include "ledger/kernel/holder.bpf.h"
 #include "ledger/kernel/targets.bpf.h"
@@ -62,6 +63,8 @@ static __always_inline bool fill_record(struct ledger_record *record, struct thr
 		record->wait.by_kind = BY_NOBODY;
 		record->wait.evidence = EVIDENCE_HANDED;
 	}
+	if (by_class)
+		classify(thread, &record->wait);
 	/* Read the clock after the copy, so that no state in the copy begins after it. */
 	wire_head_init(&record->head, sizeof(*record), kind, 1);
 	record->id = thread->id;
@@ -73,6 +76,7 @@ static __always_inline bool fill_record(struct ledger_record *record, struct thr
 	record->flags = thread->flags;
 	record->cpu = thread->cpu;
 	record->pad = 0;
+	record->cgroup_id = cgroup_of(task);
 	record->minor_faults = BPF_CORE_READ(task, min_flt) - thread->minor_faults;
 	record->major_faults = BPF_CORE_READ(task, maj_flt) - thread->major_faults;
 	BPF_CORE_READ_STR_INTO(&record->comm, task, comm);

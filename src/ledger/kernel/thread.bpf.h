@@ -138,7 +138,8 @@ struct thread {
 	__u8 turn_undone;  /* the send in flight was the first since we were answered */
 	__u8 no_talk;      /* the call in flight waited for a descriptor that is no socket */
 	__u8 left;         /* how it left the CPU, see samples.bpf.h */
-	__u64 request;     /* inode of the socket that it read a request from; 0: none */
+	__u64 classed, socket_class; /* a socket and its class, see classes.bpf.h */
+	__u64 request;               /* inode of the socket that it read a request from; 0: none */
 	__u64 occupant, occupant_ns; /* who had the CPU, a sum that is not in the map yet */
 	__u32 occupant_flush;
 	__s32 request_fd;

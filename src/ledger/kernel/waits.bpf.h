@@ -9,6 +9,7 @@
  */
 #pragma once
 
+#include "ledger/kernel/classes.bpf.h"
 #include "ledger/kernel/samples.bpf.h"
 
 struct waits_map {
@@ -128,6 +129,8 @@ VERIFIED_ONCE int wait_ended(struct thread *thread, __u32 slot, __u64 ns)
 	thread->unjudged_ns = 0;
 	if (full && wait->ended == ENDED_UNKNOWN)
 		assume_last_outcome(thread, wait, ns);
+	if (by_class)
+		classify(thread, wait);
 	/* If we miss the next waking, report no culprit rather than a wrong one. */
 	thread->waker_kind = BY_NOBODY;
 	if (!same_key(wait, &thread->cell) || thread->flush != flush) {

@@ -11,7 +11,7 @@
 #include "core/target.h"
 #include "ledger/ledger.h"
 
-#define LEDGER_HOOKS 25
+#define LEDGER_HOOKS 27
 
 struct ledger;
 
@@ -31,6 +31,12 @@ struct ledger_options {
 	bool outside;        /* also open accounts of threads that keep the target waiting */
 	uint32_t drop_every; /* test switch: ignore every Nth wakeup; 0: none */
 	double budget;       /* part of a thread's running time that its hooks may take; 0: any */
+	/* For a recorder that never ends; see kernel/classes.bpf.h and kernel/cgroups.bpf.h: */
+	bool by_class;
+	bool with_cgroups;         /* records have cgroups, and those that come and go are sent */
+	uint32_t cgroup_hierarchy; /* which of them; 0: cgroup v2 */
+	uint32_t ring_bytes;       /* a power of two; 0: 8 MB */
+	uint32_t most_waits;       /* sums of waits between two readings; 0: by the target */
 	/* Stacks: */
 	uint64_t tick_ns;     /* mean period of the samples of running time; 0: no stacks */
 	uint64_t seed;        /* seed of the random periods; 0: choose one at random */

@@ -22,9 +22,10 @@
 enum ledger_need {
 	NEED_FULL = 1,
 	NEED_STACKS = 2,
-	NEED_NAMES = 4,   /* threads are chosen by name */
-	NEED_CGROUPS = 8, /* threads are chosen by cgroup */
-	NEED_SCHED = 16,  /* level sched */
+	NEED_NAMES = 4,     /* threads are chosen by name */
+	NEED_CGROUPS = 8,   /* threads are chosen by cgroup */
+	NEED_SCHED = 16,    /* level sched */
+	NEED_IDENTITY = 32, /* cgroups that come and go */
 };
 
 /*
@@ -57,6 +58,8 @@ static const struct hook hooks[] = {
 	{ "sched_process_exec", { "on_exec" }, HOOK_VITAL },
 	{ "task_rename", { "on_rename" }, 0, NEED_NAMES },
 	{ "cgroup_attach_task", { "on_cgroup_attach" }, 0, NEED_CGROUPS },
+	{ "cgroup_mkdir", { "on_cgroup_mkdir" }, 0, NEED_IDENTITY },
+	{ "cgroup_rmdir", { "on_cgroup_rmdir" }, 0, NEED_IDENTITY },
 	{},
 };
 
@@ -64,7 +67,8 @@ static unsigned needs_of(const struct ledger_options *options)
 {
 	return (options->full ? NEED_FULL : NEED_SCHED) | (options->tick_ns ? NEED_STACKS : 0) |
 	       (options->target->name_count ? NEED_NAMES : 0) |
-	       (options->target->cgroups.count ? NEED_CGROUPS : 0);
+	       (options->target->cgroups.count ? NEED_CGROUPS : 0) |
+	       (options->with_cgroups ? NEED_IDENTITY : 0);
 }
 
 /* Size of a thread's kernel stack: 16 KiB, or one page if pages are larger. */
@@ -75,25 +79,41 @@ static uint64_t thread_stack_bytes(void)
 	return page > LEAST_STACK_BYTES ? page : LEAST_STACK_BYTES;
 }
 
+/* The maps whose size depends on the number of threads and on how often they are read. */
+static int size_maps(struct ledger_bpf *skel, const struct ledger_options *options)
+{
+	uint32_t most = options->most_waits ? options->most_waits : WAITS_OF_ALL;
+	int err = 0;
+
+	if (options->ring_bytes)
+		err |= bpf_map__set_max_entries(skel->maps.ring, options->ring_bytes);
+	if (!options->target->all)
+		return err;
+	err |= bpf_map__set_max_entries(skel->maps.waits_a, most);
+	err |= bpf_map__set_max_entries(skel->maps.waits_b, most);
+	err |= bpf_map__set_max_entries(skel->maps.occupants_a, most);
+	err |= bpf_map__set_max_entries(skel->maps.occupants_b, most);
+	/* Threads have sums of calls only at level full. */
+	most = options->full ? WAITS_OF_ALL : 1;
+	err |= bpf_map__set_max_entries(skel->maps.thread_calls_a, most);
+	err |= bpf_map__set_max_entries(skel->maps.thread_calls_b, most);
+	return err;
+}
+
 static int set_knobs(struct ledger *ledger, const struct ledger_options *options)
 {
 	struct ledger_bpf *skel = ledger->skel;
 	const struct target *target = options->target;
 	uint8_t classes[LEDGER_SYSCALLS];
-	int err = 0;
+	int err = size_maps(skel, options);
 
 	skel->rodata->full = options->full;
+	skel->rodata->by_class = options->by_class;
+	skel->rodata->with_cgroups = options->with_cgroups;
+	skel->rodata->cgroup_hierarchy = options->cgroup_hierarchy;
 	skel->rodata->thread_stack_bytes = thread_stack_bytes();
 	skel->rodata->all_threads = target->all;
 	skel->rodata->track_cpus = target->all;
-	if (target->all) {
-		err |= bpf_map__set_max_entries(skel->maps.waits_a, WAITS_OF_ALL);
-		err |= bpf_map__set_max_entries(skel->maps.waits_b, WAITS_OF_ALL);
-		err |= bpf_map__set_max_entries(skel->maps.thread_calls_a, WAITS_OF_ALL);
-		err |= bpf_map__set_max_entries(skel->maps.thread_calls_b, WAITS_OF_ALL);
-		err |= bpf_map__set_max_entries(skel->maps.occupants_a, WAITS_OF_ALL);
-		err |= bpf_map__set_max_entries(skel->maps.occupants_b, WAITS_OF_ALL);
-	}
 	skel->rodata->by_cgroup = target->cgroups.count > 0;
 	skel->rodata->by_descent = target__has_descendants(target);
 	skel->rodata->early = options->early;

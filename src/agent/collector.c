@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "agent/collector.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "core/cgroup_limits.h"
+
+#define RING_BYTES (1U << 20)
+#define MOST_WAITS 16384
+/* Last records that wait for the next step; half a megabyte. */
+#define MOST_ENDED 4096
+
+struct collector {
+	struct collector_options options;
+	struct target target;
+	struct ledger *ledger;
+	struct fold *fold;
+	struct bucket *step;
+	uint64_t looked_ns; /* just before the last snapshot */
+};
+
+DEFINE_CLEANUP(struct collector *, collector__free)
+
+/* The number of the memory controller's hierarchy if it is one of version 1, else 0. */
+static uint32_t cgroup_hierarchy(void)
+{
+	cleanup(fclose_p) FILE *file = fopen("/proc/cgroups", "re");
+	char line[256], name[64], mount[PATH_MAX];
+	uint32_t number;
+
+	if (cgroup_limits__mount(LIMITS_MEMORY, false, mount))
+		return 0;
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "%63s %u", name, &number) == 2 && !strcmp(name, "memory"))
+			return number;
+	return 0;
+}
+
+static int take(void *context, const struct wire_head *head)
+{
+	struct collector *collector = context;
+
+	if (head->kind != LEDGER_CGROUP)
+		return fold__take(collector->fold, head);
+	if (head->size == sizeof(struct ledger_cgroup_record) && collector->options.note_cgroup)
+		collector->options.note_cgroup(collector->options.context, (const void *)head);
+	return 0;
+}
+
+static int ignore_occupant(void *context, const struct ledger_occupant_key *key,
+			   const struct ledger_occupant *sum)
+{
+	(void)context;
+	(void)key;
+	(void)sum;
+	return 0;
+}
+
+int collector__open(const struct collector_options *options, struct features *features,
+		    struct collector **ret)
+{
+	cleanup(collector__free_p) struct collector *collector = calloc(1, sizeof(*collector));
+	struct ledger_options ledger_options = {
+		.by_class = true,
+		.with_cgroups = true,
+		.cgroup_hierarchy = cgroup_hierarchy(),
+		.ring_bytes = RING_BYTES,
+		.most_waits = options->most_waits ? options->most_waits : MOST_WAITS,
+	};
+	const struct ledger_takers takers = { .take = take, .context = collector };
+	int err;
+
+	if (!collector)
+		return -ENOMEM;
+	collector->options = *options;
+	target__add_all(&collector->target);
+	ledger_options.target = &collector->target;
+	err = fold__new(&options->fold, &collector->fold);
+	if (!err)
+		err = bucket__new(&options->limits, &collector->step);
+	if (!err)
+		err = ledger__open(&ledger_options, features, &takers, &collector->ledger);
+	if (!err)
+		*ret = TAKE(collector);
+	return err;
+}
+
+void collector__free(struct collector *collector)
+{
+	if (!collector)
+		return;
+	ledger__free(collector->ledger);
+	fold__free(collector->fold);
+	bucket__free(collector->step);
+	free(collector);
+}
+
+int collector__start(struct collector *collector, uint64_t *ret_start_ns)
+{
+	return ledger__start(collector->ledger, ret_start_ns);
+}
+
+int collector__poll(struct collector *collector, int timeout_ms)
+{
+	int err = ledger__poll(collector->ledger, timeout_ms);
+
+	return err < 0 && err != -EINTR ? err : 0;
+}
+
+bool collector__is_pressed(const struct collector *collector)
+{
+	return fold__ended(collector->fold) >= MOST_ENDED;
+}
+
+/* The first call gets the sums from before the last step, the second one those since. */
+static int drain(struct collector *collector)
+{
+	int err = 0;
+
+	for (int i = 0; i < 2 && !err; i++)
+		err = ledger__drain_sums(collector->ledger, false, fold__take_wait, ignore_occupant,
+					 collector->fold);
+	return err;
+}
+
+int collector__step(struct collector *collector, bool is_whole, const struct bucket **ret_step)
+{
+	uint64_t began_ns;
+	int err;
+
+	bucket__clear(collector->step);
+	do {
+		err = ledger__poll(collector->ledger, 0);
+	} while (err > 0);
+	if (!err)
+		err = drain(collector);
+	began_ns = clock__now_ns();
+	if (!err)
+		err = fold__begin(collector->fold, began_ns, is_whole, collector->step);
+	if (!err)
+		err = ledger__snapshot(collector->ledger, is_whole ? 0 : collector->looked_ns,
+				       fold__take, collector->fold);
+	collector->looked_ns = began_ns;
+	if (!err)
+		err = fold__end(collector->fold);
+	if (!err)
+		*ret_step = collector->step;
+	return err;
+}
+
+struct fold *collector__fold(const struct collector *collector)
+{
+	return collector->fold;
+}
+
+struct ledger *collector__ledger(const struct collector *collector)
+{
+	return collector->ledger;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Folds the accounts of threads into a bucket. It keeps the last account of every thread and books
+ * the difference to the next one, so nothing is booked twice and nothing is left out.
+ *
+ * A step is: take the records of the ring, take the sums of waits, fold__begin(), take the records
+ * of a snapshot, fold__end(). One thread only.
+ */
+#pragma once
+
+#include "fold/bucket.h"
+#include "fold/intern.h"
+#include "ledger/ledger.h"
+
+struct fold;
+
+/* A process that has a thread with an account. */
+struct fold_process {
+	uint64_t cgroup_id;
+	uint64_t start_ns;
+	uint32_t pid;
+	bool is_kernel;
+	const char *name; /* of its main thread, or of the first thread that was seen */
+};
+
+struct fold_options {
+	/* The id of the workload of a process; never 0. */
+	uint64_t (*workload_of)(void *context, const struct fold_process *process);
+	/* The service of a workload. Valid until the next call. */
+	const char *(*service_of)(void *context, uint64_t workload);
+	void *context;
+};
+
+int fold__new(const struct fold_options *options, struct fold **ret);
+void fold__free(struct fold *fold);
+
+/* Takes a record of the ledger: ledger_take_record_fn. Others than those of threads are ignored. */
+int fold__take(void *fold, const struct wire_head *record);
+/* Takes a sum of waits: ledger_take_wait_fn. */
+int fold__take_wait(void *fold, const struct ledger_key *key, const struct ledger_sum *sum);
+
+/*
+ * The snapshot that follows shows all threads that changed since the one before. `now_ns` is the
+ * time just before it, and the rows go to `step`.
+ */
+int fold__begin(struct fold *fold, uint64_t now_ns, bool is_whole, struct bucket *step);
+int fold__end(struct fold *fold);
+
+/*
+ * Forgets words that no thread has any more, if there are many. No bucket may refer to words of
+ * this fold.
+ */
+int fold__forget_words(struct fold *fold);
+
+size_t fold__threads(const struct fold *fold);
+/* Ended threads that the next step will book. */
+size_t fold__ended(const struct fold *fold);
+/* Calls `take` with the workload of each live thread. */
+void fold__each_thread(const struct fold *fold, void (*take)(void *context, uint64_t workload),
+		       void *context);
+
+struct fold_quality {
+	uint64_t malformed;       /* records that are not understood */
+	uint64_t torn;            /* accounts that did not close; the next record has their time */
+	uint64_t vanished;        /* threads whose last record was lost */
+	uint64_t overbooked_ns;   /* time that was booked beyond the end of threads */
+	uint64_t unnamed_wait_ns; /* waiting time in accounts without a sum of waits for it */
+	uint64_t waits_without_account_ns;
+};
+struct fold_quality fold__quality(const struct fold *fold);

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Private to the files of this folder. */
+#pragma once
+
+#include "base/map.h"
+#include "fold/fold.h"
+
+#define WAIT_SLOTS (SLOT_WAIT_END - SLOT_WAIT_FIRST)
+
+/* Finished waits that are not booked yet. */
+struct finished {
+	struct finished *next;
+	struct ledger_key key;
+	struct ledger_sum sum;
+};
+
+struct folded_process {
+	uint64_t key; /* in the map of processes */
+	size_t threads;
+	struct fold_process process;
+	char name[WIRE_COMM_BYTES];
+};
+
+struct folded_thread {
+	uint64_t id;
+	uint64_t workload;
+	const char *group;
+	struct folded_process *process;
+	uint64_t cgroup_id;
+	uint64_t last_ns; /* its time is booked up to here */
+	uint64_t unexplained_ns;
+	uint64_t seen;           /* number of the last whole snapshot with it */
+	uint64_t ns[SLOT_COUNT]; /* booked so far */
+	uint32_t count[SLOT_COUNT];
+	uint32_t slot; /* the open one */
+	bool is_done;  /* its record of this step was booked */
+	bool has_ended;
+	char comm[WIRE_COMM_BYTES];
+	struct ledger_key open; /* the open wait */
+	/* Waiting time that was booked before its waits had ended, see fold_waits.c. */
+	uint64_t ahead_ns[WAIT_SLOTS];
+	struct finished *finished;
+	/* The part of its cell that was taken from a record and will come once more as a sum. */
+	struct ledger_key taken_key;
+	struct ledger_sum taken;
+};
+
+/* A row without a culprit, because the culprit's record may come later in the same step. */
+struct unnamed {
+	struct bucket_key key;
+	struct ledger_key wait;
+	uint64_t ns, count;
+};
+
+/* A thread's last record, until the next step. */
+struct last_record {
+	struct last_record *next;
+	struct ledger_record record;
+};
+
+struct fold {
+	struct fold_options options;
+	struct intern *words;
+	struct map threads;   /* by id */
+	struct map processes; /* by pid and start time */
+	struct map devices;   /* by number: its word */
+	struct last_record *ended, **ended_end;
+	size_t ended_count;
+	struct unnamed *unnamed;
+	size_t unnamed_count;
+	uint64_t wholes; /* whole snapshots so far */
+	uint64_t began_ns;
+	bool is_whole;
+	struct bucket *step; /* between fold__begin() and fold__end() */
+	struct fold_quality quality;
+};
+
+/*
+ * Books `ns` of waiting in a slot: as the waits that ended, and the rest as the wait that is still
+ * open.
+ */
+int fold_waits__book(struct fold *fold, struct folded_thread *thread, int slot, uint64_t ns,
+		     uint64_t count);
+/* Names the culprits whose records came later. */
+int fold_waits__name_late(struct fold *fold);
+/* Takes the finished waits in the thread's cell. */
+int fold_waits__take_cell(struct folded_thread *thread, const struct ledger_record *record);
+void fold_waits__release(struct folded_thread *thread);

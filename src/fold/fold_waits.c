@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What waits were for, and who ended them. The account has the time; sums of finished waits tell
+ * the rest. They arrive when a wait has ended, with its whole length, while its time is booked as
+ * it passes. So time that is booked for a wait that still lasts is noted (ahead_ns), and when the
+ * wait is finished, that much of its sum is already booked.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/vec.h"
+#include "core/devices.h"
+#include "fold/fold_internal.h"
+#include "fold/objects.h"
+#include "fold/proof.h"
+#include "vocabulary/states.h"
+
+void fold_waits__release(struct folded_thread *thread)
+{
+	while (thread->finished) {
+		struct finished *next = thread->finished->next;
+
+		free(thread->finished);
+		thread->finished = next;
+	}
+}
+
+static int add_finished(struct folded_thread *thread, const struct ledger_key *key,
+			const struct ledger_sum *sum)
+{
+	struct finished *added;
+
+	if (!sum->ns && !sum->count)
+		return 0;
+	added = malloc(sizeof(*added));
+	if (!added)
+		return -ENOMEM;
+	*added = (struct finished) { thread->finished, *key, *sum };
+	thread->finished = added;
+	return 0;
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Part of `sum` that is new, if it contains what was taken from the cell. */
+static struct ledger_sum without_taken(struct folded_thread *thread, const struct ledger_key *key,
+				       const struct ledger_sum *sum)
+{
+	struct ledger_sum taken = {};
+
+	if (thread->taken.count && !memcmp(key, &thread->taken_key, sizeof(*key))) {
+		taken.ns = least(sum->ns, thread->taken.ns);
+		taken.count = least(sum->count, thread->taken.count);
+	}
+	return (struct ledger_sum) { sum->ns - taken.ns, sum->count - taken.count };
+}
+
+int fold__take_wait(void *context, const struct ledger_key *key, const struct ledger_sum *sum)
+{
+	struct fold *fold = context;
+	struct folded_thread *thread = map__get(&fold->threads, key->thread);
+	struct ledger_sum new;
+
+	if (!SLOT_IS_WAIT(key->slot))
+		return 0;
+	if (!thread) {
+		thread = calloc(1, sizeof(*thread));
+		if (!thread || map__put(&fold->threads, key->thread, thread)) {
+			free(thread);
+			return -ENOMEM;
+		}
+		thread->id = key->thread;
+		thread->seen = fold->wholes;
+	}
+	new = without_taken(thread, key, sum);
+	if (new.ns != sum->ns || new.count != sum->count)
+		thread->taken = (struct ledger_sum) {};
+	return add_finished(thread, key, &new);
+}
+
+int fold_waits__take_cell(struct folded_thread *thread, const struct ledger_record *record)
+{
+	struct ledger_sum new;
+
+	if (!record->cell_sum.count || !SLOT_IS_WAIT(record->cell.slot))
+		return 0;
+	new = without_taken(thread, &record->cell, &record->cell_sum);
+	thread->taken_key = record->cell;
+	thread->taken = record->cell_sum;
+	return add_finished(thread, &record->cell, &new);
+}
+
+/* --- rows ------------------------------------------------------------------------------------- */
+
+/* The thread that ended the wait, or holds its lock; 0: none. */
+static uint64_t culprit_of(const struct ledger_key *wait)
+{
+	if (wait->by_kind == BY_THREAD)
+		return wait->by;
+	if (wait->evidence == EVIDENCE_HANDED && !(wait->first & FIRST_UNACCOUNTED))
+		return wait->first;
+	return 0;
+}
+
+/* False if the thread is not known (yet). */
+static bool name_culprit(struct fold *fold, const struct ledger_key *wait, struct bucket_key *ret)
+{
+	const struct folded_thread *by = map__get(&fold->threads, culprit_of(wait));
+
+	if (!by || !by->process)
+		return false;
+	ret->evidence = wait->evidence;
+	ret->by_threads = by->group;
+	ret->by_service = intern__word(
+		fold->words, fold->options.service_of(fold->options.context, by->workload));
+	return true;
+}
+
+static int note_unnamed(struct fold *fold, const struct bucket_key *key,
+			const struct ledger_key *wait, uint64_t ns, uint64_t count)
+{
+	struct unnamed *added = APPEND(&fold->unnamed, &fold->unnamed_count);
+
+	if (!added)
+		return -ENOMEM;
+	*added = (struct unnamed) { *key, *wait, ns, count };
+	return 0;
+}
+
+int fold_waits__name_late(struct fold *fold)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < fold->unnamed_count && !err; i++) {
+		const struct unnamed *unnamed = &fold->unnamed[i];
+		struct bucket_key key = unnamed->key;
+
+		if (!name_culprit(fold, &unnamed->wait, &key))
+			continue;
+		err = key.by_service ? bucket__move(fold->step, &unnamed->key, &key, unnamed->ns,
+						    unnamed->count)
+				     : -ENOMEM;
+	}
+	free(fold->unnamed);
+	fold->unnamed = NULL;
+	fold->unnamed_count = 0;
+	return err;
+}
+
+/* Looking up a device means reading files, so its name is kept. */
+static const char *name_device(struct fold *fold, const struct ledger_key *wait)
+{
+	uint32_t device = (uint32_t)wait->object[1];
+	char under[OBJECTS_NAME_BYTES - 8], name[OBJECTS_NAME_BYTES];
+	const char *word = map__get(&fold->devices, device);
+
+	if (word)
+		return word;
+	if (devices__under_file(device, wait->pid, under, sizeof(under)))
+		return intern__word(fold->words, "file");
+	snprintf(name, sizeof(name), "file on %s", under);
+	word = intern__word(fold->words, name);
+	return word && !map__put(&fold->devices, device, (void *)word) ? word : NULL;
+}
+
+static const char *name_object(struct fold *fold, const struct ledger_key *wait)
+{
+	char name[OBJECTS_NAME_BYTES];
+
+	if (wait->object_kind == OBJECT_FILE)
+		return name_device(fold, wait);
+	objects__name(wait, name);
+	return intern__word(fold->words, name);
+}
+
+static int add_row(struct fold *fold, const struct folded_thread *thread,
+		   const struct ledger_key *wait, uint64_t ns, uint64_t count)
+{
+	struct bucket_key key = { .workload = thread->workload,
+				  .threads = thread->group,
+				  .object = name_object(fold, wait),
+				  .by_service = INTERN_NONE,
+				  .by_threads = INTERN_NONE,
+				  .slot = wait->slot,
+				  .kind = (uint8_t)proof__kind(wait) };
+	bool is_unnamed;
+	int err;
+
+	/* Who ends an idle wait is not to blame. */
+	is_unnamed = culprit_of(wait) && key.kind != KIND_IDLE &&
+		     !(states__words(wait->slot)->flags & STATE_NO_CULPRIT);
+	if (wait->evidence == EVIDENCE_TIMEOUT)
+		key.evidence = EVIDENCE_TIMEOUT;
+	else if (is_unnamed)
+		is_unnamed = !name_culprit(fold, wait, &key);
+	if (!key.object || !key.by_service)
+		return -ENOMEM;
+	err = bucket__add(fold->step, &key, ns, count);
+	return err || !is_unnamed ? err : note_unnamed(fold, &key, wait, ns, count);
+}
+
+/*
+ * Of the finished waits in a slot, *ahead_ns is already booked: first that of waits for the same
+ * object as the one that was open then.
+ */
+static void take_off(struct folded_thread *thread, int slot, const struct ledger_key *open,
+		     uint64_t *ahead_ns)
+{
+	for (int pass = 0; pass < 2; pass++)
+		for (struct finished *at = thread->finished; at && *ahead_ns; at = at->next) {
+			uint64_t part = least(at->sum.ns, *ahead_ns);
+
+			if (at->key.slot != slot)
+				continue;
+			if (!pass && (at->key.object_kind != open->object_kind ||
+				      memcmp(at->key.object, open->object, sizeof(open->object))))
+				continue;
+			at->sum.ns -= part;
+			*ahead_ns -= part;
+		}
+}
+
+/* Books finished waits of the slot, at most *left_ns, and removes them. */
+static int book_finished(struct fold *fold, struct folded_thread *thread, int slot,
+			 uint64_t *left_ns, uint64_t *left_count)
+{
+	struct finished **place = &thread->finished, *at;
+	int err = 0;
+
+	while ((at = *place) && !err) {
+		uint64_t ns = least(at->sum.ns, *left_ns),
+			 count = least(at->sum.count, *left_count);
+
+		if (at->key.slot != slot) {
+			place = &at->next;
+			continue;
+		}
+		if (ns || count)
+			err = add_row(fold, thread, &at->key, ns, count);
+		*left_ns -= ns;
+		*left_count -= count;
+		*place = at->next;
+		free(at);
+	}
+	return err;
+}
+
+int fold_waits__book(struct fold *fold, struct folded_thread *thread, int slot, uint64_t ns,
+		     uint64_t count)
+{
+	uint64_t *ahead_ns = &thread->ahead_ns[slot - SLOT_WAIT_FIRST];
+	struct ledger_key rest = { .thread = thread->id, .slot = (uint8_t)slot };
+	bool is_open = thread->slot == (uint32_t)slot;
+	int err;
+
+	take_off(thread, slot, &thread->open, ahead_ns);
+	err = book_finished(fold, thread, slot, &ns, &count);
+	if (err || (!ns && !count))
+		return err;
+	/* What is left is the wait that lasts, or a sum that was lost or comes later. */
+	*ahead_ns += ns;
+	if (!is_open)
+		fold->quality.unnamed_wait_ns += ns;
+	return add_row(fold, thread, is_open ? &thread->open : &rest, ns, count);
+}

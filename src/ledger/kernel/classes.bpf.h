@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Waits by the class of their object instead of the object itself, for a recorder that never ends:
+ * objects are unbounded, classes are few.
+ *
+ *   socket   its family, and the port of the side that serves
+ *   file     the device that it is on
+ *   syscall  its number
+ *   others   only the kind of object
+ */
+#pragma once
+
+#include <bpf/bpf_endian.h>
+
+#include "ledger/kernel/talk.bpf.h"
+
+const volatile bool by_class;
+
+/* Clients have ports above those of servers, so the lower one is that of the server. */
+static __always_inline __u64 class_of_socket(struct file *file)
+{
+	struct sock *sock = sock_of(file);
+	__u16 local, peer;
+	__u64 family;
+
+	if (!sock)
+		return 0;
+	family = BPF_CORE_READ(sock, __sk_common.skc_family);
+	if (family != AF_INET && family != AF_INET6)
+		return family;
+	local = BPF_CORE_READ(sock, __sk_common.skc_num);
+	peer = bpf_ntohs(BPF_CORE_READ(sock, __sk_common.skc_dport));
+	return LEDGER_SOCKET_CLASS(family, peer && (!local || peer < local) ? peer : local,
+				   BPF_CORE_READ(sock, sk_type) == SOCK_DGRAM);
+}
+
+/* Notes the class of thread->wait. A thread usually waits for the same socket again. */
+static __always_inline void note_class(struct thread *thread, struct file *file)
+{
+	if (thread->wait.object_kind != OBJECT_SOCKET || !file)
+		return;
+	thread->classed = thread->wait.object[0];
+	thread->socket_class = class_of_socket(file);
+}
+
+/* Replaces the object of a wait of the thread by its class. */
+static __always_inline void classify(const struct thread *thread, struct ledger_key *wait)
+{
+	switch (wait->object_kind) {
+	case OBJECT_SOCKET:
+		wait->object[0] = wait->object[0] == thread->classed ? thread->socket_class : 0;
+		wait->object[1] = 0;
+		break;
+	case OBJECT_FILE:
+		wait->object[0] = 0;
+		wait->object[1] = (__u32)wait->object[1];
+		break;
+	case OBJECT_SYSCALL:
+		break;
+	default:
+		wait->object[0] = wait->object[1] = 0;
+	}
+}

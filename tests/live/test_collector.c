@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The collecting half of the agent, against workloads with known answers. */
+#include "../harness.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/collector.h"
+#include "base/clock.h"
+#include "base/map.h"
+#include "core/cgroup_limits.h"
+#include "vocabulary/states.h"
+
+#define MS UINT64_C(1000000)
+
+/* The workload of a process here is its cgroup, or its name in the root. */
+static uint64_t workload_of(void *context, const struct fold_process *process)
+{
+	return map__mix_text(map__mix(0, process->cgroup_id), process->name) | 1;
+}
+
+static const char *service_of(void *context, uint64_t workload)
+{
+	static char name[32];
+
+	snprintf(name, sizeof(name), "%llx", (unsigned long long)workload);
+	return name;
+}
+
+static struct {
+	uint64_t id; /* of the last cgroup that was made */
+	char path[LEDGER_CGROUP_BYTES];
+	bool is_gone;
+} cgroup;
+
+static void note_cgroup(void *context, const struct ledger_cgroup_record *record)
+{
+	if (!strstr(record->path, "gapless-test"))
+		return;
+	cgroup.id = record->id;
+	cgroup.is_gone = record->is_gone;
+	snprintf(cgroup.path, sizeof(cgroup.path), "%s", record->path);
+}
+
+static struct collector *open_collector(void)
+{
+	const struct collector_options options = {
+		.fold = { workload_of, service_of, NULL },
+		.limits = { .most_rows = 4096, .most_objects = 8, .most_groups = 64 },
+		.note_cgroup = note_cgroup,
+	};
+	struct features *features = features__new();
+	struct collector *collector;
+	uint64_t start_ns;
+
+	assert_int_equal(collector__open(&options, features, &collector), 0);
+	assert_int_equal(collector__start(collector, &start_ns), 0);
+	features__free(features);
+	return collector;
+}
+
+/* Sums of the rows of a group of threads over all steps. */
+struct sums {
+	const char *group;
+	uint64_t ns[SLOT_COUNT], count[SLOT_COUNT];
+	uint64_t thread_ns, unexplained_ns;
+	uint64_t workload;
+	uint64_t owned_ns; /* part of the waiting for which an owner is known */
+	const char *by;    /* its group */
+	uint64_t kind_ns[KIND_COUNT];
+	char object[64]; /* of the longest row */
+	uint64_t object_ns;
+};
+
+static void add_step(struct sums *sums, const struct bucket *step)
+{
+	size_t count;
+	const struct bucket_row *rows = bucket__rows(step, &count);
+
+	assert_true(bucket__closes(step));
+	for (size_t i = 0; i < count; i++) {
+		if (strcmp(rows[i].key.threads, sums->group))
+			continue;
+		sums->ns[rows[i].key.slot] += rows[i].ns;
+		sums->count[rows[i].key.slot] += rows[i].count;
+		sums->kind_ns[rows[i].key.kind] += rows[i].ns;
+		sums->thread_ns += rows[i].thread_ns;
+		sums->unexplained_ns += rows[i].unexplained_ns;
+		sums->workload = rows[i].key.workload;
+		if (rows[i].key.evidence == EVIDENCE_OWNER) {
+			sums->owned_ns += rows[i].ns;
+			sums->by = rows[i].key.by_threads;
+		}
+		if (SLOT_IS_WAIT(rows[i].key.slot) && rows[i].ns > sums->object_ns) {
+			sums->object_ns = rows[i].ns;
+			snprintf(sums->object, sizeof(sums->object), "%s", rows[i].key.object);
+		}
+	}
+}
+
+static void take_step(struct collector *collector, struct sums *sums, bool is_whole)
+{
+	const struct bucket *step;
+
+	assert_int_equal(collector__step(collector, is_whole, &step), 0);
+	add_step(sums, step);
+}
+
+static uint64_t total(const struct sums *sums)
+{
+	uint64_t ns = 0;
+
+	for (int slot = 0; slot < SLOT_COUNT; slot++)
+		ns += sums->ns[slot];
+	return ns;
+}
+
+static pid_t start_child(const char *name, void (*work)(void))
+{
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	prctl(PR_SET_NAME, name);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	work();
+	_exit(0);
+}
+
+static void sleep_ms(long ms)
+{
+	nanosleep(&(struct timespec) { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 }, NULL);
+}
+
+static void sleep_twice(void)
+{
+	sleep_ms(300);
+	sleep_ms(300);
+}
+
+static void a_life_is_booked_to_the_nanosecond_over_several_steps(void **state)
+{
+	struct collector *collector = open_collector();
+	struct sums sums = { .group = "fold-child" };
+	uint64_t before_ns = clock__now_ns(), life_ns;
+	pid_t pid = start_child("fold-child", sleep_twice);
+
+	for (int i = 0; i < 4; i++) {
+		sleep_ms(120);
+		take_step(collector, &sums, i == 2);
+	}
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	life_ns = clock__now_ns() - before_ns;
+	take_step(collector, &sums, false);
+	assert_int_equal(total(&sums), sums.thread_ns);
+	assert_int_equal(sums.count[SLOT_WAIT_SLEEP], 2);
+	assert_in_range(sums.ns[SLOT_WAIT_SLEEP], 600 * MS, life_ns);
+	assert_in_range(sums.thread_ns, 600 * MS, life_ns);
+	/* No proof of anything, so it is not called idle. */
+	assert_int_equal(sums.kind_ns[KIND_IDLE], 0);
+	assert_true(sums.kind_ns[KIND_UNDECIDED] >= sums.ns[SLOT_WAIT_SLEEP]);
+	assert_int_equal(sums.unexplained_ns, 0);
+	collector__free(collector);
+}
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+static void *hold(void *context)
+{
+	prctl(PR_SET_NAME, "fold-holder-7");
+	pthread_mutex_lock(&mutex);
+	sleep_ms(500);
+	pthread_mutex_unlock(&mutex);
+	return NULL;
+}
+
+static void wait_for_mutex(void)
+{
+	pthread_t holder;
+
+	pthread_create(&holder, NULL, hold, NULL);
+	sleep_ms(100);
+	pthread_mutex_lock(&mutex);
+	pthread_mutex_unlock(&mutex);
+	pthread_join(holder, NULL);
+}
+
+static void a_wait_for_a_lock_names_the_group_of_its_owner(void **state)
+{
+	struct collector *collector = open_collector();
+	struct sums sums = { .group = "fold-waiter" };
+	pid_t pid = start_child("fold-waiter", wait_for_mutex);
+
+	sleep_ms(250);
+	take_step(collector, &sums, false); /* in the middle of the wait */
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	take_step(collector, &sums, false);
+	assert_int_equal(total(&sums), sums.thread_ns);
+	assert_in_range(sums.owned_ns, 300 * MS, 5000 * MS);
+	assert_int_equal(sums.owned_ns, sums.ns[SLOT_WAIT_LOCK_OWNED]);
+	assert_string_equal(sums.by, "fold-holder-*");
+	assert_int_equal(sums.count[SLOT_WAIT_LOCK_OWNED], 1);
+	collector__free(collector);
+}
+
+static char cgroup_path[PATH_MAX + 64];
+
+static void make_cgroup(void)
+{
+	char mount[PATH_MAX];
+
+	if (cgroup_limits__mount(LIMITS_MEMORY, false, mount))
+		assert_int_equal(cgroup_limits__mount(LIMITS_MEMORY, true, mount), 0);
+	snprintf(cgroup_path, sizeof(cgroup_path), "%s/gapless-test-%d", mount, getpid());
+	assert_int_equal(mkdir(cgroup_path, 0755), 0);
+}
+
+/* Its own main thread moves itself, then starts a process that lives for about a millisecond. */
+static void fork_in_cgroup(void)
+{
+	char path[sizeof(cgroup_path) + 16];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/cgroup.procs", cgroup_path);
+	file = fopen(path, "w");
+	if (!file || fprintf(file, "%d\n", getpid()) < 0 || fclose(file))
+		_exit(1);
+	if (!fork()) {
+		prctl(PR_SET_NAME, "fold-brief");
+		sleep_ms(1);
+		_exit(0);
+	}
+	wait(NULL);
+}
+
+static void a_process_of_a_millisecond_has_its_cgroup(void **state)
+{
+	struct collector *collector = open_collector();
+	struct sums sums = { .group = "fold-brief" };
+	struct fold_process brief = { .name = "fold-brief" };
+	struct stat info;
+	int status;
+	pid_t pid;
+
+	make_cgroup();
+	assert_int_equal(stat(cgroup_path, &info), 0);
+	pid = start_child("fold-parent", fork_in_cgroup);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_int_equal(rmdir(cgroup_path), 0);
+	take_step(collector, &sums, false);
+	brief.cgroup_id = info.st_ino;
+	assert_true(sums.thread_ns > MS);
+	assert_true(sums.workload == workload_of(NULL, &brief));
+	assert_true(cgroup.id == info.st_ino);
+	assert_true(cgroup.is_gone);
+	assert_non_null(strstr(cgroup.path, "/gapless-test-"));
+	collector__free(collector);
+}
+
+static void every_step_closes_on_all_threads_of_the_machine(void **state)
+{
+	struct collector *collector = open_collector();
+	struct sums sums = { .group = "fold-fork*" };
+	struct fold_quality quality;
+
+	for (int i = 0; i < 5; i++) {
+		for (int j = 0; j < 40; j++) {
+			pid_t pid = fork();
+
+			if (!pid) {
+				prctl(PR_SET_NAME, j % 2 ? "fold-fork1" : "fold-fork2");
+				_exit(0);
+			}
+			waitpid(pid, NULL, 0);
+		}
+		take_step(collector, &sums, i == 3);
+	}
+	assert_int_equal(total(&sums), sums.thread_ns);
+	quality = fold__quality(collector__fold(collector));
+	assert_int_equal(quality.malformed, 0);
+	assert_int_equal(quality.vanished, 0);
+	assert_int_equal(quality.waits_without_account_ns, 0);
+	assert_int_equal(sums.unexplained_ns, 0);
+	collector__free(collector);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_life_is_booked_to_the_nanosecond_over_several_steps),
+		cmocka_unit_test(a_wait_for_a_lock_names_the_group_of_its_owner),
+		cmocka_unit_test(a_process_of_a_millisecond_has_its_cgroup),
+		cmocka_unit_test(every_step_closes_on_all_threads_of_the_machine),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
