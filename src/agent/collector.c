@@ -19,7 +19,7 @@ struct collector {
 	struct collector_options options;
 	struct target target;
 	struct ledger *ledger;
-	struct fold *fold;
+	struct folding *fold;
 	struct bucket *step;
 	uint64_t looked_ns; /* just before the last snapshot */
 };
@@ -46,7 +46,7 @@ static int take(void *context, const struct wire_head *head)
 	struct collector *collector = context;
 
 	if (head->kind != LEDGER_CGROUP)
-		return fold__take(collector->fold, head);
+		return folding__take(collector->fold, head);
 	if (head->size == sizeof(struct ledger_cgroup_record) && collector->options.note_cgroup)
 		collector->options.note_cgroup(collector->options.context, (const void *)head);
 	return 0;
@@ -80,7 +80,7 @@ int collector__open(const struct collector_options *options, struct features *fe
 	collector->options = *options;
 	target__add_all(&collector->target);
 	ledger_options.target = &collector->target;
-	err = fold__new(&options->fold, &collector->fold);
+	err = folding__new(&options->fold, &collector->fold);
 	if (!err)
 		err = bucket__new(&options->limits, &collector->step);
 	if (!err)
@@ -95,7 +95,7 @@ void collector__free(struct collector *collector)
 	if (!collector)
 		return;
 	ledger__free(collector->ledger);
-	fold__free(collector->fold);
+	folding__free(collector->fold);
 	bucket__free(collector->step);
 	free(collector);
 }
@@ -114,7 +114,7 @@ int collector__poll(struct collector *collector, int timeout_ms)
 
 bool collector__is_pressed(const struct collector *collector)
 {
-	return fold__ended(collector->fold) >= MOST_ENDED;
+	return folding__ended(collector->fold) >= MOST_ENDED;
 }
 
 /* The first call gets the sums from before the last step, the second one those since. */
@@ -123,8 +123,8 @@ static int drain(struct collector *collector)
 	int err = 0;
 
 	for (int i = 0; i < 2 && !err; i++)
-		err = ledger__drain_sums(collector->ledger, false, fold__take_wait, ignore_occupant,
-					 collector->fold);
+		err = ledger__drain_sums(collector->ledger, false, folding__take_wait,
+					 ignore_occupant, collector->fold);
 	return err;
 }
 
@@ -141,19 +141,19 @@ int collector__step(struct collector *collector, bool is_whole, const struct buc
 		err = drain(collector);
 	began_ns = clock__now_ns();
 	if (!err)
-		err = fold__begin(collector->fold, began_ns, is_whole, collector->step);
+		err = folding__begin(collector->fold, began_ns, is_whole, collector->step);
 	if (!err)
 		err = ledger__snapshot(collector->ledger, is_whole ? 0 : collector->looked_ns,
-				       fold__take, collector->fold);
+				       folding__take, collector->fold);
 	collector->looked_ns = began_ns;
 	if (!err)
-		err = fold__end(collector->fold);
+		err = folding__end(collector->fold);
 	if (!err)
 		*ret_step = collector->step;
 	return err;
 }
 
-struct fold *collector__fold(const struct collector *collector)
+struct folding *collector__fold(const struct collector *collector)
 {
 	return collector->fold;
 }

@@ -10,13 +10,13 @@
 
 #include "core/features.h"
 #include "fold/bucket.h"
-#include "fold/fold.h"
+#include "fold/folding.h"
 #include "ledger/reader/attach.h"
 
 struct collector;
 
 struct collector_options {
-	struct fold_options fold;
+	struct folding_options fold;
 	struct bucket_limits limits;
 	/* A cgroup was made or is gone (ledger/ledger.h); may be NULL. */
 	void (*note_cgroup)(void *context, const struct ledger_cgroup_record *record);
@@ -43,5 +43,5 @@ bool collector__is_pressed(const struct collector *collector);
  */
 int collector__step(struct collector *collector, bool is_whole, const struct bucket **ret_step);
 
-struct fold *collector__fold(const struct collector *collector);
+struct folding *collector__fold(const struct collector *collector);
 struct ledger *collector__ledger(const struct collector *collector);

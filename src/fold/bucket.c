@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "base/map.h"
 #include "base/vec.h"
-#include "fold/intern.h"
+#include "fold/lexicon.h"
 
 struct bucket {
 	struct bucket_limits limits;
@@ -129,7 +129,7 @@ static int limit_groups(struct bucket *bucket, struct bucket_key *key)
 		err = count_one(bucket, COUNTED_GROUPS, key->workload, bucket->limits.most_groups,
 				&fits);
 	if (!fits)
-		key->threads = INTERN_OTHER;
+		key->threads = LEXICON_OTHER;
 	return err;
 }
 
@@ -144,7 +144,7 @@ static int limit_objects(struct bucket *bucket, struct bucket_key *key)
 		return 0;
 	err = count_one(bucket, COUNTED_OBJECTS, place, bucket->limits.most_objects, &fits);
 	if (!fits)
-		key->object = INTERN_OTHER;
+		key->object = LEXICON_OTHER;
 	else if (!err)
 		err = map__put(&bucket->named, name, (void *)1);
 	return err;
@@ -166,9 +166,9 @@ static int find_or_make(struct bucket *bucket, const struct bucket_key *wish,
 	if (err)
 		return err;
 	if (bucket->count >= bucket->limits.most_rows) {
-		key.threads = INTERN_OTHER;
-		key.object = *key.object ? INTERN_OTHER : key.object;
-		key.by_service = key.by_threads = INTERN_NONE;
+		key.threads = LEXICON_OTHER;
+		key.object = *key.object ? LEXICON_OTHER : key.object;
+		key.by_service = key.by_threads = LEXICON_NONE;
 		key.evidence = EVIDENCE_NONE;
 	}
 	bucket->folded += !same_key(&key, wish);
@@ -195,7 +195,7 @@ int bucket__add_life(struct bucket *bucket, uint64_t workload, const char *threa
 
 	if (!number)
 		number = (uintptr_t)map__get(&bucket->by_group,
-					     hash_of_group(workload, INTERN_OTHER));
+					     hash_of_group(workload, LEXICON_OTHER));
 	if (!number)
 		return -ENOENT;
 	bucket->rows[number - 1].thread_ns += thread_ns;

@@ -5,7 +5,7 @@
  * minute. Metrics add up steps, the store gets minutes, so both have the same sums.
  *
  * For each workload, Σ ns of its rows = Σ thread_ns: the time that its threads lived. Rows beyond
- * the limit are merged into rows with the word "(other)" (INTERN_OTHER), so that this still holds.
+ * the limit are merged into rows with the word "(other)" (LEXICON_OTHER), so that this still holds.
  *
  * One thread only.
  */
@@ -17,7 +17,7 @@
 
 #include "vocabulary/slots.h"
 
-/* The words are interned (fold/intern.h): equal words have equal addresses. */
+/* The words are interned (fold/lexicon.h): equal words have equal addresses. */
 struct bucket_key {
 	uint64_t workload;   /* its id */
 	const char *threads; /* the group of the threads: "worker-*" */

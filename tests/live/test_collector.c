@@ -23,7 +23,7 @@
 #define MS UINT64_C(1000000)
 
 /* The workload of a process here is its cgroup, or its name in the root. */
-static uint64_t workload_of(void *context, const struct fold_process *process)
+static uint64_t workload_of(void *context, const struct folding_process *process)
 {
 	return map__mix_text(map__mix(0, process->cgroup_id), process->name) | 1;
 }
@@ -246,7 +246,7 @@ static void a_process_of_a_millisecond_has_its_cgroup(void **state)
 {
 	struct collector *collector = open_collector();
 	struct sums sums = { .group = "fold-brief" };
-	struct fold_process brief = { .name = "fold-brief" };
+	struct folding_process brief = { .name = "fold-brief" };
 	struct stat info;
 	int status;
 	pid_t pid;
@@ -271,7 +271,7 @@ static void every_step_closes_on_all_threads_of_the_machine(void **state)
 {
 	struct collector *collector = open_collector();
 	struct sums sums = { .group = "fold-fork*" };
-	struct fold_quality quality;
+	struct folding_quality quality;
 
 	for (int i = 0; i < 5; i++) {
 		for (int j = 0; j < 40; j++) {
@@ -286,7 +286,7 @@ static void every_step_closes_on_all_threads_of_the_machine(void **state)
 		take_step(collector, &sums, i == 3);
 	}
 	assert_int_equal(total(&sums), sums.thread_ns);
-	quality = fold__quality(collector__fold(collector));
+	quality = folding__quality(collector__fold(collector));
 	assert_int_equal(quality.malformed, 0);
 	assert_int_equal(quality.vanished, 0);
 	assert_int_equal(quality.waits_without_account_ns, 0);

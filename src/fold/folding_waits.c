@@ -12,12 +12,12 @@
 
 #include "base/vec.h"
 #include "core/devices.h"
-#include "fold/fold_internal.h"
+#include "fold/folding_internal.h"
 #include "fold/objects.h"
 #include "fold/proof.h"
 #include "vocabulary/states.h"
 
-void fold_waits__release(struct folded_thread *thread)
+void folding_waits__release(struct folded_thread *thread)
 {
 	while (thread->finished) {
 		struct finished *next = thread->finished->next;
@@ -60,9 +60,9 @@ static struct ledger_sum without_taken(struct folded_thread *thread, const struc
 	return (struct ledger_sum) { sum->ns - taken.ns, sum->count - taken.count };
 }
 
-int fold__take_wait(void *context, const struct ledger_key *key, const struct ledger_sum *sum)
+int folding__take_wait(void *context, const struct ledger_key *key, const struct ledger_sum *sum)
 {
-	struct fold *fold = context;
+	struct folding *fold = context;
 	struct folded_thread *thread = map__get(&fold->threads, key->thread);
 	struct ledger_sum new;
 
@@ -83,7 +83,7 @@ int fold__take_wait(void *context, const struct ledger_key *key, const struct le
 	return add_finished(thread, key, &new);
 }
 
-int fold_waits__take_cell(struct folded_thread *thread, const struct ledger_record *record)
+int folding_waits__take_cell(struct folded_thread *thread, const struct ledger_record *record)
 {
 	struct ledger_sum new;
 
@@ -108,7 +108,8 @@ static uint64_t culprit_of(const struct ledger_key *wait)
 }
 
 /* False if the thread is not known (yet). */
-static bool name_culprit(struct fold *fold, const struct ledger_key *wait, struct bucket_key *ret)
+static bool name_culprit(struct folding *fold, const struct ledger_key *wait,
+			 struct bucket_key *ret)
 {
 	const struct folded_thread *by = map__get(&fold->threads, culprit_of(wait));
 
@@ -116,12 +117,12 @@ static bool name_culprit(struct fold *fold, const struct ledger_key *wait, struc
 		return false;
 	ret->evidence = wait->evidence;
 	ret->by_threads = by->group;
-	ret->by_service = intern__word(
+	ret->by_service = lexicon__word(
 		fold->words, fold->options.service_of(fold->options.context, by->workload));
 	return true;
 }
 
-static int note_unnamed(struct fold *fold, const struct bucket_key *key,
+static int note_unnamed(struct folding *fold, const struct bucket_key *key,
 			const struct ledger_key *wait, uint64_t ns, uint64_t count)
 {
 	struct unnamed *added = APPEND(&fold->unnamed, &fold->unnamed_count);
@@ -132,7 +133,7 @@ static int note_unnamed(struct fold *fold, const struct bucket_key *key,
 	return 0;
 }
 
-int fold_waits__name_late(struct fold *fold)
+int folding_waits__name_late(struct folding *fold)
 {
 	int err = 0;
 
@@ -153,7 +154,7 @@ int fold_waits__name_late(struct fold *fold)
 }
 
 /* Looking up a device means reading files, so its name is kept. */
-static const char *name_device(struct fold *fold, const struct ledger_key *wait)
+static const char *name_device(struct folding *fold, const struct ledger_key *wait)
 {
 	uint32_t device = (uint32_t)wait->object[1];
 	char under[OBJECTS_NAME_BYTES - 8], name[OBJECTS_NAME_BYTES];
@@ -162,30 +163,30 @@ static const char *name_device(struct fold *fold, const struct ledger_key *wait)
 	if (word)
 		return word;
 	if (devices__under_file(device, wait->pid, under, sizeof(under)))
-		return intern__word(fold->words, "file");
+		return lexicon__word(fold->words, "file");
 	snprintf(name, sizeof(name), "file on %s", under);
-	word = intern__word(fold->words, name);
+	word = lexicon__word(fold->words, name);
 	return word && !map__put(&fold->devices, device, (void *)word) ? word : NULL;
 }
 
-static const char *name_object(struct fold *fold, const struct ledger_key *wait)
+static const char *name_object(struct folding *fold, const struct ledger_key *wait)
 {
 	char name[OBJECTS_NAME_BYTES];
 
 	if (wait->object_kind == OBJECT_FILE)
 		return name_device(fold, wait);
 	objects__name(wait, name);
-	return intern__word(fold->words, name);
+	return lexicon__word(fold->words, name);
 }
 
-static int add_row(struct fold *fold, const struct folded_thread *thread,
+static int add_row(struct folding *fold, const struct folded_thread *thread,
 		   const struct ledger_key *wait, uint64_t ns, uint64_t count)
 {
 	struct bucket_key key = { .workload = thread->workload,
 				  .threads = thread->group,
 				  .object = name_object(fold, wait),
-				  .by_service = INTERN_NONE,
-				  .by_threads = INTERN_NONE,
+				  .by_service = LEXICON_NONE,
+				  .by_threads = LEXICON_NONE,
 				  .slot = wait->slot,
 				  .kind = (uint8_t)proof__kind(wait) };
 	bool is_unnamed;
@@ -226,7 +227,7 @@ static void take_off(struct folded_thread *thread, int slot, const struct ledger
 }
 
 /* Books finished waits of the slot, at most *left_ns, and removes them. */
-static int book_finished(struct fold *fold, struct folded_thread *thread, int slot,
+static int book_finished(struct folding *fold, struct folded_thread *thread, int slot,
 			 uint64_t *left_ns, uint64_t *left_count)
 {
 	struct finished **place = &thread->finished, *at;
@@ -250,8 +251,8 @@ static int book_finished(struct fold *fold, struct folded_thread *thread, int sl
 	return err;
 }
 
-int fold_waits__book(struct fold *fold, struct folded_thread *thread, int slot, uint64_t ns,
-		     uint64_t count)
+int folding_waits__book(struct folding *fold, struct folded_thread *thread, int slot, uint64_t ns,
+			uint64_t count)
 {
 	uint64_t *ahead_ns = &thread->ahead_ns[slot - SLOT_WAIT_FIRST];
 	struct ledger_key rest = { .thread = thread->id, .slot = (uint8_t)slot };

@@ -3,19 +3,19 @@
  * Folds the accounts of threads into a bucket. It keeps the last account of every thread and books
  * the difference to the next one, so nothing is booked twice and nothing is left out.
  *
- * A step is: take the records of the ring, take the sums of waits, fold__begin(), take the records
- * of a snapshot, fold__end(). One thread only.
+ * A step is: take the records of the ring, take the sums of waits, folding__begin(), take the
+ * records of a snapshot, folding__end(). One thread only.
  */
 #pragma once
 
 #include "fold/bucket.h"
-#include "fold/intern.h"
+#include "fold/lexicon.h"
 #include "ledger/ledger.h"
 
-struct fold;
+struct folding;
 
 /* A process that has a thread with an account. */
-struct fold_process {
+struct folding_process {
 	uint64_t cgroup_id;
 	uint64_t start_ns;
 	uint32_t pid;
@@ -23,43 +23,43 @@ struct fold_process {
 	const char *name; /* of its main thread, or of the first thread that was seen */
 };
 
-struct fold_options {
+struct folding_options {
 	/* The id of the workload of a process; never 0. */
-	uint64_t (*workload_of)(void *context, const struct fold_process *process);
+	uint64_t (*workload_of)(void *context, const struct folding_process *process);
 	/* The service of a workload. Valid until the next call. */
 	const char *(*service_of)(void *context, uint64_t workload);
 	void *context;
 };
 
-int fold__new(const struct fold_options *options, struct fold **ret);
-void fold__free(struct fold *fold);
+int folding__new(const struct folding_options *options, struct folding **ret);
+void folding__free(struct folding *fold);
 
 /* Takes a record of the ledger: ledger_take_record_fn. Others than those of threads are ignored. */
-int fold__take(void *fold, const struct wire_head *record);
+int folding__take(void *fold, const struct wire_head *record);
 /* Takes a sum of waits: ledger_take_wait_fn. */
-int fold__take_wait(void *fold, const struct ledger_key *key, const struct ledger_sum *sum);
+int folding__take_wait(void *fold, const struct ledger_key *key, const struct ledger_sum *sum);
 
 /*
  * The snapshot that follows shows all threads that changed since the one before. `now_ns` is the
  * time just before it, and the rows go to `step`.
  */
-int fold__begin(struct fold *fold, uint64_t now_ns, bool is_whole, struct bucket *step);
-int fold__end(struct fold *fold);
+int folding__begin(struct folding *fold, uint64_t now_ns, bool is_whole, struct bucket *step);
+int folding__end(struct folding *fold);
 
 /*
  * Forgets words that no thread has any more, if there are many. No bucket may refer to words of
  * this fold.
  */
-int fold__forget_words(struct fold *fold);
+int folding__forget_words(struct folding *fold);
 
-size_t fold__threads(const struct fold *fold);
+size_t folding__threads(const struct folding *fold);
 /* Ended threads that the next step will book. */
-size_t fold__ended(const struct fold *fold);
+size_t folding__ended(const struct folding *fold);
 /* Calls `take` with the workload of each live thread. */
-void fold__each_thread(const struct fold *fold, void (*take)(void *context, uint64_t workload),
-		       void *context);
+void folding__each_thread(const struct folding *fold,
+			  void (*take)(void *context, uint64_t workload), void *context);
 
-struct fold_quality {
+struct folding_quality {
 	uint64_t malformed;       /* records that are not understood */
 	uint64_t torn;            /* accounts that did not close; the next record has their time */
 	uint64_t vanished;        /* threads whose last record was lost */
@@ -67,4 +67,4 @@ struct fold_quality {
 	uint64_t unnamed_wait_ns; /* waiting time in accounts without a sum of waits for it */
 	uint64_t waits_without_account_ns;
 };
-struct fold_quality fold__quality(const struct fold *fold);
+struct folding_quality folding__quality(const struct folding *fold);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "fold/intern.h"
+#include "fold/lexicon.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "base/map.h"
 
-const char INTERN_NONE[] = "", INTERN_OTHER[] = "(other)";
+const char LEXICON_NONE[] = "", LEXICON_OTHER[] = "(other)";
 
 /* Words with the same hash are in a list. */
 struct word {
@@ -15,66 +15,66 @@ struct word {
 	char text[];
 };
 
-struct intern {
+struct lexicon {
 	struct map words; /* by hash: the first of a list */
 	size_t count;
 };
 
-int intern__new(struct intern **ret)
+int lexicon__new(struct lexicon **ret)
 {
-	struct intern *intern = calloc(1, sizeof(*intern));
+	struct lexicon *lexicon = calloc(1, sizeof(*lexicon));
 
-	if (!intern)
+	if (!lexicon)
 		return -ENOMEM;
-	*ret = intern;
+	*ret = lexicon;
 	return 0;
 }
 
-void intern__free(struct intern *intern)
+void lexicon__free(struct lexicon *lexicon)
 {
 	struct word *word;
 	size_t at = 0;
 
-	if (!intern)
+	if (!lexicon)
 		return;
-	while ((word = map__next(&intern->words, &at)))
+	while ((word = map__next(&lexicon->words, &at)))
 		while (word) {
 			struct word *next = word->next;
 
 			free(word);
 			word = next;
 		}
-	map__release(&intern->words);
-	free(intern);
+	map__release(&lexicon->words);
+	free(lexicon);
 }
 
-const char *intern__word(struct intern *intern, const char *text)
+const char *lexicon__word(struct lexicon *lexicon, const char *text)
 {
 	uint64_t hash = map__mix_text(0, text);
-	struct word *first = map__get(&intern->words, hash), *word;
+	struct word *first = map__get(&lexicon->words, hash), *word;
 	size_t size = strlen(text) + 1;
 
 	if (!*text)
-		return INTERN_NONE;
-	if (!strcmp(text, INTERN_OTHER))
-		return INTERN_OTHER;
+		return LEXICON_NONE;
+	if (!strcmp(text, LEXICON_OTHER))
+		return LEXICON_OTHER;
 	for (word = first; word; word = word->next)
 		if (!strcmp(word->text, text))
 			return word->text;
-	if (intern->count >= INTERN_MOST)
-		return INTERN_OTHER;
+	if (lexicon->count >= LEXICON_MOST)
+		return LEXICON_OTHER;
 	word = malloc(sizeof(*word) + size);
-	if (!word || map__put(&intern->words, hash, word)) {
+	if (!word || map__put(&lexicon->words, hash, word)) {
 		free(word);
 		return NULL;
 	}
 	word->next = first;
 	memcpy(word->text, text, size);
-	intern->count++;
+	lexicon->count++;
 	return word->text;
 }
 
-size_t intern__count(const struct intern *intern)
+size_t lexicon__count(const struct lexicon *lexicon)
 {
-	return intern->count;
+	return lexicon->count;
 }

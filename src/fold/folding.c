@@ -3,7 +3,7 @@
  * Accounts only grow, so the difference of two records of a thread is exact, however late the
  * second one comes. A thread that did not change has no record; its time belongs to its open state.
  */
-#include "fold/fold.h"
+#include "fold/folding.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -11,23 +11,23 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "fold/fold_internal.h"
+#include "fold/folding_internal.h"
 #include "vocabulary/states.h"
 
 #define MANY_WORDS 8192
 
-DEFINE_CLEANUP(struct fold *, fold__free)
+DEFINE_CLEANUP(struct folding *, folding__free)
 
-int fold__new(const struct fold_options *options, struct fold **ret)
+int folding__new(const struct folding_options *options, struct folding **ret)
 {
-	cleanup(fold__free_p) struct fold *fold = calloc(1, sizeof(*fold));
+	cleanup(folding__free_p) struct folding *fold = calloc(1, sizeof(*fold));
 	int err;
 
 	if (!fold)
 		return -ENOMEM;
 	fold->options = *options;
 	fold->ended_end = &fold->ended;
-	err = intern__new(&fold->words);
+	err = lexicon__new(&fold->words);
 	if (!err)
 		*ret = TAKE(fold);
 	return err;
@@ -35,11 +35,11 @@ int fold__new(const struct fold_options *options, struct fold **ret)
 
 static void free_thread(struct folded_thread *thread)
 {
-	fold_waits__release(thread);
+	folding_waits__release(thread);
 	free(thread);
 }
 
-static void free_ended(struct fold *fold)
+static void free_ended(struct folding *fold)
 {
 	struct last_record *next;
 
@@ -52,7 +52,7 @@ static void free_ended(struct fold *fold)
 	fold->ended_count = 0;
 }
 
-void fold__free(struct fold *fold)
+void folding__free(struct folding *fold)
 {
 	struct folded_thread *thread;
 	size_t at = 0;
@@ -66,13 +66,13 @@ void fold__free(struct fold *fold)
 	map__release(&fold->devices);
 	free_ended(fold);
 	free(fold->unnamed);
-	intern__free(fold->words);
+	lexicon__free(fold->words);
 	free(fold);
 }
 
 /* --- who a thread is -------------------------------------------------------------------------- */
 
-static int find_process(struct fold *fold, const struct ledger_record *record,
+static int find_process(struct folding *fold, const struct ledger_record *record,
 			struct folded_process **ret)
 {
 	uint64_t key = map__mix(map__mix(0, record->pid), record->process_start_ns);
@@ -85,23 +85,23 @@ static int find_process(struct fold *fold, const struct ledger_record *record,
 			return -ENOMEM;
 		}
 		process->key = key;
-		process->process = (struct fold_process) { .start_ns = record->process_start_ns,
-							   .pid = record->pid,
-							   .name = process->name };
+		process->process = (struct folding_process) { .start_ns = record->process_start_ns,
+							      .pid = record->pid,
+							      .name = process->name };
 		process->process.is_kernel = record->flags & THREAD_KERNEL;
 	}
 	*ret = process;
 	return 0;
 }
 
-static void leave_process(struct fold *fold, struct folded_process *process)
+static void leave_process(struct folding *fold, struct folded_process *process)
 {
 	if (process && !--process->threads)
 		free(map__take(&fold->processes, process->key));
 }
 
 /* "worker-*" for "worker-12": threads of one purpose have one name. */
-static const char *group_of(struct fold *fold, const char *comm)
+static const char *group_of(struct folding *fold, const char *comm)
 {
 	char name[WIRE_COMM_BYTES + 1];
 	size_t length = 0;
@@ -113,11 +113,11 @@ static const char *group_of(struct fold *fold, const char *comm)
 			name[length++] = '*';
 	}
 	name[length] = '\0';
-	return intern__word(fold->words, name);
+	return lexicon__word(fold->words, name);
 }
 
 /* The names and the cgroup may have changed; if so, finds the workload again. */
-static int identify(struct fold *fold, struct folded_thread *thread,
+static int identify(struct folding *fold, struct folded_thread *thread,
 		    const struct ledger_record *record)
 {
 	struct folded_process *process = thread->process;
@@ -139,7 +139,7 @@ static int identify(struct fold *fold, struct folded_thread *thread,
 	return thread->group ? 0 : -ENOMEM;
 }
 
-static int find_thread(struct fold *fold, const struct ledger_record *record,
+static int find_thread(struct folding *fold, const struct ledger_record *record,
 		       struct folded_thread **ret)
 {
 	struct folded_thread *thread = map__get(&fold->threads, record->id);
@@ -200,26 +200,26 @@ static void even_out(int64_t due[SLOT_COUNT])
 	}
 }
 
-static int book_slot(struct fold *fold, struct folded_thread *thread, int slot, uint64_t ns,
+static int book_slot(struct folding *fold, struct folded_thread *thread, int slot, uint64_t ns,
 		     uint64_t count)
 {
 	const struct bucket_key key = { .workload = thread->workload,
 					.threads = thread->group,
-					.object = INTERN_NONE,
-					.by_service = INTERN_NONE,
-					.by_threads = INTERN_NONE,
+					.object = LEXICON_NONE,
+					.by_service = LEXICON_NONE,
+					.by_threads = LEXICON_NONE,
 					.slot = (uint8_t)slot,
 					.kind = (uint8_t)states__words(slot)->kind };
 
 	thread->ns[slot] += ns;
 	if (SLOT_IS_WAIT(slot))
-		return fold_waits__book(fold, thread, slot, ns, count);
+		return folding_waits__book(fold, thread, slot, ns, count);
 	return bucket__add(fold->step, &key, ns, count);
 }
 
 /* Books the time up to time_ns; `totals` are the sums of all slots by then. */
-static int book(struct fold *fold, struct folded_thread *thread, const uint64_t totals[SLOT_COUNT],
-		const uint32_t *counts, uint64_t time_ns)
+static int book(struct folding *fold, struct folded_thread *thread,
+		const uint64_t totals[SLOT_COUNT], const uint32_t *counts, uint64_t time_ns)
 {
 	uint64_t life_ns = 0;
 	int64_t due[SLOT_COUNT];
@@ -243,7 +243,7 @@ static int book(struct fold *fold, struct folded_thread *thread, const uint64_t 
 	return bucket__add_life(fold->step, thread->workload, thread->group, life_ns, 0);
 }
 
-static int book_unexplained(struct fold *fold, struct folded_thread *thread, uint64_t ns)
+static int book_unexplained(struct folding *fold, struct folded_thread *thread, uint64_t ns)
 {
 	uint64_t more = ns - thread->unexplained_ns;
 
@@ -253,7 +253,7 @@ static int book_unexplained(struct fold *fold, struct folded_thread *thread, uin
 	return bucket__add_life(fold->step, thread->workload, thread->group, 0, more);
 }
 
-static int book_record(struct fold *fold, struct folded_thread *thread,
+static int book_record(struct folding *fold, struct folded_thread *thread,
 		       const struct ledger_record *record)
 {
 	const struct ledger_account *account = &record->account;
@@ -265,7 +265,7 @@ static int book_record(struct fold *fold, struct folded_thread *thread,
 	thread->slot = account->slot;
 	thread->open = record->wait;
 	thread->open.slot = (uint8_t)account->slot;
-	err = fold_waits__take_cell(thread, record);
+	err = folding_waits__take_cell(thread, record);
 	if (!err)
 		err = book(fold, thread, totals, account->count, record->head.time_ns);
 	/* The row of the group exists if the thread lived; else there is nothing unexplained. */
@@ -273,7 +273,7 @@ static int book_record(struct fold *fold, struct folded_thread *thread,
 }
 
 /* It has not changed since its last record: all time since belongs to its open state. */
-static int book_unchanged(struct fold *fold, struct folded_thread *thread)
+static int book_unchanged(struct folding *fold, struct folded_thread *thread)
 {
 	uint64_t totals[SLOT_COUNT];
 
@@ -286,7 +286,7 @@ static int book_unchanged(struct fold *fold, struct folded_thread *thread)
 
 /* --- records ---------------------------------------------------------------------------------- */
 
-static int keep_last(struct fold *fold, const struct ledger_record *record)
+static int keep_last(struct folding *fold, const struct ledger_record *record)
 {
 	struct last_record *last = malloc(sizeof(*last));
 
@@ -300,7 +300,7 @@ static int keep_last(struct fold *fold, const struct ledger_record *record)
 	return 0;
 }
 
-static int take_thread(struct fold *fold, const struct ledger_record *record)
+static int take_thread(struct folding *fold, const struct ledger_record *record)
 {
 	struct folded_thread *thread;
 	int err;
@@ -320,9 +320,9 @@ static int take_thread(struct fold *fold, const struct ledger_record *record)
 	return book_record(fold, thread, record);
 }
 
-int fold__take(void *context, const struct wire_head *head)
+int folding__take(void *context, const struct wire_head *head)
 {
-	struct fold *fold = context;
+	struct folding *fold = context;
 	bool is_thread = head->kind == LEDGER_THREAD || head->kind == LEDGER_EXIT;
 
 	if (is_thread && (head->version != 1 || head->size != sizeof(struct ledger_record))) {
@@ -336,7 +336,7 @@ int fold__take(void *context, const struct wire_head *head)
 }
 
 /* A last record may be older than a snapshot, which then has booked too much. */
-static int book_last(struct fold *fold, const struct ledger_record *record)
+static int book_last(struct folding *fold, const struct ledger_record *record)
 {
 	struct folded_thread *thread;
 	int err;
@@ -355,7 +355,7 @@ static int book_last(struct fold *fold, const struct ledger_record *record)
 	return 0;
 }
 
-int fold__begin(struct fold *fold, uint64_t now_ns, bool is_whole, struct bucket *step)
+int folding__begin(struct folding *fold, uint64_t now_ns, bool is_whole, struct bucket *step)
 {
 	int err = 0;
 
@@ -370,7 +370,7 @@ int fold__begin(struct fold *fold, uint64_t now_ns, bool is_whole, struct bucket
 }
 
 /* Missing in two whole snapshots: its last record was lost. One may have been torn. */
-static bool has_vanished(const struct fold *fold, const struct folded_thread *thread)
+static bool has_vanished(const struct folding *fold, const struct folded_thread *thread)
 {
 	return fold->is_whole && fold->wholes - thread->seen >= 2;
 }
@@ -378,7 +378,7 @@ static bool has_vanished(const struct fold *fold, const struct folded_thread *th
 static bool is_over(void *context, uint64_t id, void *value)
 {
 	struct folded_thread *thread = value;
-	struct fold *fold = context;
+	struct folding *fold = context;
 
 	(void)id;
 	if (!thread->has_ended && !has_vanished(fold, thread))
@@ -391,7 +391,7 @@ static bool is_over(void *context, uint64_t id, void *value)
 	return true;
 }
 
-int fold__end(struct fold *fold)
+int folding__end(struct folding *fold)
 {
 	struct folded_thread *thread;
 	size_t at = 0;
@@ -404,48 +404,48 @@ int fold__end(struct fold *fold)
 		thread->is_done = false;
 	}
 	if (!err)
-		err = fold_waits__name_late(fold);
+		err = folding_waits__name_late(fold);
 	fold->step = NULL;
 	map__sweep(&fold->threads, is_over, fold);
 	return err;
 }
 
-int fold__forget_words(struct fold *fold)
+int folding__forget_words(struct folding *fold)
 {
 	struct folded_thread *thread;
-	struct intern *words;
+	struct lexicon *words;
 	size_t at = 0;
 	int err;
 
-	if (intern__count(fold->words) < MANY_WORDS)
+	if (lexicon__count(fold->words) < MANY_WORDS)
 		return 0;
-	err = intern__new(&words);
+	err = lexicon__new(&words);
 	if (err)
 		return err;
 	while ((thread = map__next(&fold->threads, &at)))
 		if (thread->group) {
-			const char *group = intern__word(words, thread->group);
+			const char *group = lexicon__word(words, thread->group);
 
-			thread->group = group ? group : INTERN_OTHER;
+			thread->group = group ? group : LEXICON_OTHER;
 		}
 	map__release(&fold->devices);
-	intern__free(fold->words);
+	lexicon__free(fold->words);
 	fold->words = words;
 	return 0;
 }
 
-size_t fold__threads(const struct fold *fold)
+size_t folding__threads(const struct folding *fold)
 {
 	return fold->threads.count;
 }
 
-size_t fold__ended(const struct fold *fold)
+size_t folding__ended(const struct folding *fold)
 {
 	return fold->ended_count;
 }
 
-void fold__each_thread(const struct fold *fold, void (*take)(void *context, uint64_t workload),
-		       void *context)
+void folding__each_thread(const struct folding *fold,
+			  void (*take)(void *context, uint64_t workload), void *context)
 {
 	const struct folded_thread *thread;
 	size_t at = 0;
@@ -455,7 +455,7 @@ void fold__each_thread(const struct fold *fold, void (*take)(void *context, uint
 			take(context, thread->workload);
 }
 
-struct fold_quality fold__quality(const struct fold *fold)
+struct folding_quality folding__quality(const struct folding *fold)
 {
 	return fold->quality;
 }

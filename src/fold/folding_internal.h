@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/map.h"
-#include "fold/fold.h"
+#include "fold/folding.h"
 
 #define WAIT_SLOTS (SLOT_WAIT_END - SLOT_WAIT_FIRST)
 
@@ -17,7 +17,7 @@ struct finished {
 struct folded_process {
 	uint64_t key; /* in the map of processes */
 	size_t threads;
-	struct fold_process process;
+	struct folding_process process;
 	char name[WIRE_COMM_BYTES];
 };
 
@@ -37,7 +37,7 @@ struct folded_thread {
 	bool has_ended;
 	char comm[WIRE_COMM_BYTES];
 	struct ledger_key open; /* the open wait */
-	/* Waiting time that was booked before its waits had ended, see fold_waits.c. */
+	/* Waiting time that was booked before its waits had ended, see folding_waits.c. */
 	uint64_t ahead_ns[WAIT_SLOTS];
 	struct finished *finished;
 	/* The part of its cell that was taken from a record and will come once more as a sum. */
@@ -58,9 +58,9 @@ struct last_record {
 	struct ledger_record record;
 };
 
-struct fold {
-	struct fold_options options;
-	struct intern *words;
+struct folding {
+	struct folding_options options;
+	struct lexicon *words;
 	struct map threads;   /* by id */
 	struct map processes; /* by pid and start time */
 	struct map devices;   /* by number: its word */
@@ -71,18 +71,18 @@ struct fold {
 	uint64_t wholes; /* whole snapshots so far */
 	uint64_t began_ns;
 	bool is_whole;
-	struct bucket *step; /* between fold__begin() and fold__end() */
-	struct fold_quality quality;
+	struct bucket *step; /* between folding__begin() and folding__end() */
+	struct folding_quality quality;
 };
 
 /*
  * Books `ns` of waiting in a slot: as the waits that ended, and the rest as the wait that is still
  * open.
  */
-int fold_waits__book(struct fold *fold, struct folded_thread *thread, int slot, uint64_t ns,
-		     uint64_t count);
+int folding_waits__book(struct folding *fold, struct folded_thread *thread, int slot, uint64_t ns,
+			uint64_t count);
 /* Names the culprits whose records came later. */
-int fold_waits__name_late(struct fold *fold);
+int folding_waits__name_late(struct folding *fold);
 /* Takes the finished waits in the thread's cell. */
-int fold_waits__take_cell(struct folded_thread *thread, const struct ledger_record *record);
-void fold_waits__release(struct folded_thread *thread);
+int folding_waits__take_cell(struct folded_thread *thread, const struct ledger_record *record);
+void folding_waits__release(struct folded_thread *thread);
