@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "agent/minutes.h"
+
+#define SECOND_NS UINT64_C(1000000000)
+#define MINUTE_NS (MINUTES_LENGTH_S * SECOND_NS)
+
+static void set(struct minutes *minutes, uint64_t now_ns, uint64_t offset_ns)
+{
+	uint64_t day_ns = now_ns + offset_ns;
+
+	minutes->offset_ns = offset_ns;
+	minutes->begin_s = day_ns / MINUTE_NS * MINUTES_LENGTH_S;
+	minutes->begin_ns = now_ns;
+}
+
+void minutes__start(struct minutes *minutes, uint64_t now_ns, uint64_t offset_ns)
+{
+	set(minutes, now_ns, offset_ns);
+	minutes->epoch = (now_ns + offset_ns) / SECOND_NS;
+}
+
+uint64_t minutes__next(const struct minutes *minutes, uint64_t now_ns, uint64_t interval_ns)
+{
+	uint64_t day_ns = now_ns + minutes->offset_ns;
+
+	return now_ns + interval_ns - day_ns % interval_ns;
+}
+
+bool minutes__is_over(const struct minutes *minutes, uint64_t now_ns)
+{
+	return now_ns + minutes->offset_ns >= (minutes->begin_s + MINUTES_LENGTH_S) * SECOND_NS;
+}
+
+void minutes__begin(struct minutes *minutes, uint64_t now_ns, uint64_t offset_ns)
+{
+	int64_t stepped_ns = (int64_t)(offset_ns - minutes->offset_ns);
+	uint64_t now_s = (now_ns + offset_ns) / SECOND_NS;
+
+	set(minutes, now_ns, offset_ns);
+	if (stepped_ns > (int64_t)SECOND_NS || stepped_ns < -(int64_t)SECOND_NS)
+		minutes->epoch = now_s > minutes->epoch ? now_s : minutes->epoch + 1;
+}
