@@ -48,3 +48,11 @@ static inline uint64_t map__mix(uint64_t hash, uint64_t value)
 	hash = (hash ^ value) * UINT64_C(0xff51afd7ed558ccd);
 	return hash ^ hash >> 33;
 }
+
+/* The same for a text, with its end. */
+static inline uint64_t map__mix_text(uint64_t hash, const char *text)
+{
+	for (; *text; text++)
+		hash = map__mix(hash, (unsigned char)*text);
+	return map__mix(hash, 0);
+}
