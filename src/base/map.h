@@ -49,10 +49,10 @@ static inline uint64_t map__mix(uint64_t hash, uint64_t value)
 	return hash ^ hash >> 33;
 }
 
-/* The same for text. */
+/* The same for a text, with its end. */
 static inline uint64_t map__mix_text(uint64_t hash, const char *text)
 {
 	for (; *text; text++)
 		hash = map__mix(hash, (unsigned char)*text);
-	return hash;
+	return map__mix(hash, 0);
 }

@@ -162,6 +162,13 @@ bool cgroups__is_unit(const void *unit, const char *name)
 	       matches(service, name);
 }
 
+bool cgroups__is_unit_of(const char *type, const char *name)
+{
+	const char *dot = strrchr(name, '.');
+
+	return dot && dot != name && !strcmp(dot + 1, type);
+}
+
 static bool is_id(const char *text)
 {
 	return strspn(text, "0123456789abcdef") == CONTAINER_ID_DIGITS;
@@ -172,21 +179,59 @@ static bool starts_with(const char *text, const char *prefix)
 	return !strncmp(text, prefix, strlen(prefix));
 }
 
-bool cgroups__is_container(const void *context, const char *name)
+/* docker-ID.scope, cri-containerd-ID.scope, crio-ID.scope, libpod-ID.scope, or ID alone */
+static bool find_id(const char *name, struct cgroups_container *ret)
 {
-	static const char *const named[] = { "lxc.payload.", "machine-" };
-	const char *prefix = context, *id = strrchr(name, '-');
+	const char *dash = strrchr(name, '-'), *id = dash ? dash + 1 : name, *end;
+
+	end = id + CONTAINER_ID_DIGITS;
+	if (!is_id(id) || (*end && strcmp(end, ".scope")))
+		return false;
+	*ret = (struct cgroups_container) {
+		.engine = name,
+		.engine_length = dash ? (size_t)(dash - name) : 0,
+		.id = id,
+		.id_length = CONTAINER_ID_DIGITS,
+		.has_id = true,
+	};
+	return true;
+}
+
+bool cgroups__container(const char *name, struct cgroups_container *ret)
+{
+	static const struct {
+		const char *begin, *end;
+	} named[] = { { "lxc.payload.", "" },
+		      { "machine-", ".scope" },
+		      { "systemd-nspawn@", ".service" } };
 
 	/* The container's monitor, conmon, has a cgroup whose name contains the same id. */
-	if (!*prefix || strstr(name, "conmon"))
+	if (strstr(name, "conmon"))
 		return false;
-	/* docker-ID.scope, cri-containerd-ID.scope, crio-ID.scope, libpod-ID.scope, or ID alone */
-	id = id ? id + 1 : name;
-	if (is_id(id) && starts_with(id, prefix))
-		return id[CONTAINER_ID_DIGITS] == '\0' ||
-		       !strcmp(id + CONTAINER_ID_DIGITS, ".scope");
-	for (size_t i = 0; i < sizeof(named) / sizeof(*named); i++)
-		if (starts_with(name, named[i]) && starts_with(name + strlen(named[i]), prefix))
-			return true;
+	if (find_id(name, ret))
+		return true;
+	for (size_t i = 0; i < sizeof(named) / sizeof(*named); i++) {
+		size_t begin = strlen(named[i].begin), end = strlen(named[i].end);
+		size_t length = strlen(name);
+
+		if (!starts_with(name, named[i].begin) || length <= begin + end ||
+		    strcmp(name + length - end, named[i].end))
+			continue;
+		*ret = (struct cgroups_container) {
+			.engine = name,
+			.engine_length = begin - 1,
+			.id = name + begin,
+			.id_length = length - begin - end,
+		};
+		return true;
+	}
 	return false;
+}
+
+bool cgroups__is_container(const void *context, const char *name)
+{
+	struct cgroups_container container;
+	const char *prefix = context;
+
+	return *prefix && cgroups__container(name, &container) && starts_with(container.id, prefix);
 }

@@ -4,6 +4,7 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /*
@@ -35,3 +36,19 @@ bool cgroups__is_unit(const void *unit, const char *name);
  * docker-ID.scope and the like, ID alone, lxc.payload.NAME, machine-NAME.scope.
  */
 bool cgroups__is_container(const void *prefix, const char *name);
+
+/* What the name of a container's cgroup consists of. The texts are parts of the name. */
+struct cgroups_container {
+	const char
+		*engine; /* "docker", "cri-containerd", "lxc.payload"; empty if it is an id alone */
+	size_t engine_length;
+	const char *id; /* or the container's name, escaped by systemd, if has_id is false */
+	size_t id_length;
+	bool has_id;
+};
+
+/* Whether `name` is the name of the cgroup of a container. */
+bool cgroups__container(const char *name, struct cgroups_container *ret);
+
+/* Whether `name` is the name of a systemd unit of this type: "service", "scope". */
+bool cgroups__is_unit_of(const char *type, const char *name);

@@ -9,7 +9,6 @@
  */
 #include "record/patterns.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -18,6 +17,7 @@
 
 #include "base/cleanup.h"
 #include "base/map.h"
+#include "base/numbers.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
 
@@ -26,7 +26,6 @@
 #define FEW_NAMES       8
 #define MOST_ROUNDS     4
 #define MOST_COMPONENTS 32
-#define LEAST_HEX       8 /* shorter ones may be words */
 #define TEXT_BYTES      512
 
 struct item {
@@ -58,34 +57,6 @@ static uint64_t hash_bytes(const char *bytes, size_t size, uint64_t hash)
 	return hash;
 }
 
-/* The length of a number at `text`: digits, or a long hexadecimal word that has one; else 0. */
-static size_t number_length(const char *text)
-{
-	size_t hex = strspn(text, "0123456789abcdefABCDEF-"), digits = strspn(text, "0123456789");
-
-	if (hex >= LEAST_HEX && strcspn(text, "0123456789") < hex)
-		return hex;
-	return digits;
-}
-
-/*
- * The length of the next number, or of what can stand between numbers: letters of a word stay
- * together, so that no hexadecimal number begins inside a word.
- */
-static size_t token_length(const char *at, bool *ret_is_number)
-{
-	size_t length = number_length(at);
-
-	*ret_is_number = length;
-	if (length)
-		return length;
-	length = 1;
-	while (isalnum((unsigned char)*at) && isxdigit((unsigned char)at[length]) &&
-	       !isdigit((unsigned char)at[length]))
-		length++;
-	return length;
-}
-
 /* Replaces each number by a star, to find paths that differ in numbers only. */
 static uint64_t hash_without_numbers(const char *path)
 {
@@ -93,7 +64,7 @@ static uint64_t hash_without_numbers(const char *path)
 	bool is_number;
 
 	for (size_t length; *path; path += length) {
-		length = token_length(path, &is_number);
+		length = numbers__token(path, &is_number);
 		hash = is_number ? hash_bytes("*", 1, hash) : hash_bytes(path, length, hash);
 	}
 	return hash;
@@ -108,8 +79,8 @@ static void join_numbers(const char *a, const char *b, char ret[TEXT_BYTES])
 
 	*ret = '\0';
 	for (; *a && *b; a += a_length, b += b_length) {
-		a_length = token_length(a, &is_number);
-		b_length = token_length(b, &is_number);
+		a_length = numbers__token(a, &is_number);
+		b_length = numbers__token(b, &is_number);
 		if (a_length == b_length && !strncmp(a, b, a_length))
 			strbuf__add(&to, "%.*s", (int)a_length, a);
 		else
