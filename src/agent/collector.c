@@ -19,7 +19,7 @@ struct collector {
 	struct collector_options options;
 	struct target target;
 	struct ledger *ledger;
-	struct folding *fold;
+	struct folding *folding;
 	struct bucket *step;
 	uint64_t looked_ns; /* just before the last snapshot */
 };
@@ -46,7 +46,7 @@ static int take(void *context, const struct wire_head *head)
 	struct collector *collector = context;
 
 	if (head->kind != LEDGER_CGROUP)
-		return folding__take(collector->fold, head);
+		return folding__take(collector->folding, head);
 	if (head->size == sizeof(struct ledger_cgroup_record) && collector->options.note_cgroup)
 		collector->options.note_cgroup(collector->options.context, (const void *)head);
 	return 0;
@@ -80,7 +80,7 @@ int collector__open(const struct collector_options *options, struct features *fe
 	collector->options = *options;
 	target__add_all(&collector->target);
 	ledger_options.target = &collector->target;
-	err = folding__new(&options->fold, &collector->fold);
+	err = folding__new(&options->fold, &collector->folding);
 	if (!err)
 		err = bucket__new(&options->limits, &collector->step);
 	if (!err)
@@ -95,7 +95,7 @@ void collector__free(struct collector *collector)
 	if (!collector)
 		return;
 	ledger__free(collector->ledger);
-	folding__free(collector->fold);
+	folding__free(collector->folding);
 	bucket__free(collector->step);
 	free(collector);
 }
@@ -114,7 +114,7 @@ int collector__poll(struct collector *collector, int timeout_ms)
 
 bool collector__is_pressed(const struct collector *collector)
 {
-	return folding__ended(collector->fold) >= MOST_ENDED;
+	return folding__ended(collector->folding) >= MOST_ENDED;
 }
 
 /* The first call gets the sums from before the last step, the second one those since. */
@@ -124,7 +124,7 @@ static int drain(struct collector *collector)
 
 	for (int i = 0; i < 2 && !err; i++)
 		err = ledger__drain_sums(collector->ledger, false, folding__take_wait,
-					 ignore_occupant, collector->fold);
+					 ignore_occupant, collector->folding);
 	return err;
 }
 
@@ -141,21 +141,21 @@ int collector__step(struct collector *collector, bool is_whole, const struct buc
 		err = drain(collector);
 	began_ns = clock__now_ns();
 	if (!err)
-		err = folding__begin(collector->fold, began_ns, is_whole, collector->step);
+		err = folding__begin(collector->folding, began_ns, is_whole, collector->step);
 	if (!err)
 		err = ledger__snapshot(collector->ledger, is_whole ? 0 : collector->looked_ns,
-				       folding__take, collector->fold);
+				       folding__take, collector->folding);
 	collector->looked_ns = began_ns;
 	if (!err)
-		err = folding__end(collector->fold);
+		err = folding__end(collector->folding);
 	if (!err)
 		*ret_step = collector->step;
 	return err;
 }
 
-struct folding *collector__fold(const struct collector *collector)
+struct folding *collector__folding(const struct collector *collector)
 {
-	return collector->fold;
+	return collector->folding;
 }
 
 struct ledger *collector__ledger(const struct collector *collector)

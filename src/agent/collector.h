@@ -43,5 +43,5 @@ bool collector__is_pressed(const struct collector *collector);
  */
 int collector__step(struct collector *collector, bool is_whole, const struct bucket **ret_step);
 
-struct folding *collector__fold(const struct collector *collector);
+struct folding *collector__folding(const struct collector *collector);
 struct ledger *collector__ledger(const struct collector *collector);

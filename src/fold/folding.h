@@ -28,35 +28,37 @@ struct folding_options {
 	uint64_t (*workload_of)(void *context, const struct folding_process *process);
 	/* The service of a workload. Valid until the next call. */
 	const char *(*service_of)(void *context, uint64_t workload);
+	/* The group of a thread by its name: "worker-*" for "worker-12". */
+	void (*name_group)(const char *name, char *ret, size_t size);
 	void *context;
 };
 
 int folding__new(const struct folding_options *options, struct folding **ret);
-void folding__free(struct folding *fold);
+void folding__free(struct folding *folding);
 
 /* Takes a record of the ledger: ledger_take_record_fn. Others than those of threads are ignored. */
-int folding__take(void *fold, const struct wire_head *record);
+int folding__take(void *folding, const struct wire_head *record);
 /* Takes a sum of waits: ledger_take_wait_fn. */
-int folding__take_wait(void *fold, const struct ledger_key *key, const struct ledger_sum *sum);
+int folding__take_wait(void *folding, const struct ledger_key *key, const struct ledger_sum *sum);
 
 /*
  * The snapshot that follows shows all threads that changed since the one before. `now_ns` is the
  * time just before it, and the rows go to `step`.
  */
-int folding__begin(struct folding *fold, uint64_t now_ns, bool is_whole, struct bucket *step);
-int folding__end(struct folding *fold);
+int folding__begin(struct folding *folding, uint64_t now_ns, bool is_whole, struct bucket *step);
+int folding__end(struct folding *folding);
 
 /*
  * Forgets words that no thread has any more, if there are many. No bucket may refer to words of
  * this fold.
  */
-int folding__forget_words(struct folding *fold);
+int folding__forget_words(struct folding *folding);
 
-size_t folding__threads(const struct folding *fold);
+size_t folding__threads(const struct folding *folding);
 /* Ended threads that the next step will book. */
-size_t folding__ended(const struct folding *fold);
+size_t folding__ended(const struct folding *folding);
 /* Calls `take` with the workload of each live thread. */
-void folding__each_thread(const struct folding *fold,
+void folding__each_thread(const struct folding *folding,
 			  void (*take)(void *context, uint64_t workload), void *context);
 
 struct folding_quality {
@@ -67,4 +69,4 @@ struct folding_quality {
 	uint64_t unnamed_wait_ns; /* waiting time in accounts without a sum of waits for it */
 	uint64_t waits_without_account_ns;
 };
-struct folding_quality folding__quality(const struct folding *fold);
+struct folding_quality folding__quality(const struct folding *folding);

@@ -79,10 +79,10 @@ struct folding {
  * Books `ns` of waiting in a slot: as the waits that ended, and the rest as the wait that is still
  * open.
  */
-int folding_waits__book(struct folding *fold, struct folded_thread *thread, int slot, uint64_t ns,
-			uint64_t count);
+int folding_waits__book(struct folding *folding, struct folded_thread *thread, int slot,
+			uint64_t ns, uint64_t count);
 /* Names the culprits whose records came later. */
-int folding_waits__name_late(struct folding *fold);
+int folding_waits__name_late(struct folding *folding);
 /* Takes the finished waits in the thread's cell. */
 int folding_waits__take_cell(struct folded_thread *thread, const struct ledger_record *record);
 void folding_waits__release(struct folded_thread *thread);

@@ -62,20 +62,20 @@ static struct ledger_sum without_taken(struct folded_thread *thread, const struc
 
 int folding__take_wait(void *context, const struct ledger_key *key, const struct ledger_sum *sum)
 {
-	struct folding *fold = context;
-	struct folded_thread *thread = map__get(&fold->threads, key->thread);
+	struct folding *folding = context;
+	struct folded_thread *thread = map__get(&folding->threads, key->thread);
 	struct ledger_sum new;
 
 	if (!SLOT_IS_WAIT(key->slot))
 		return 0;
 	if (!thread) {
 		thread = calloc(1, sizeof(*thread));
-		if (!thread || map__put(&fold->threads, key->thread, thread)) {
+		if (!thread || map__put(&folding->threads, key->thread, thread)) {
 			free(thread);
 			return -ENOMEM;
 		}
 		thread->id = key->thread;
-		thread->seen = fold->wholes;
+		thread->seen = folding->wholes;
 	}
 	new = without_taken(thread, key, sum);
 	if (new.ns != sum->ns || new.count != sum->count)
@@ -108,24 +108,25 @@ static uint64_t culprit_of(const struct ledger_key *wait)
 }
 
 /* False if the thread is not known (yet). */
-static bool name_culprit(struct folding *fold, const struct ledger_key *wait,
+static bool name_culprit(struct folding *folding, const struct ledger_key *wait,
 			 struct bucket_key *ret)
 {
-	const struct folded_thread *by = map__get(&fold->threads, culprit_of(wait));
+	const struct folded_thread *by = map__get(&folding->threads, culprit_of(wait));
 
 	if (!by || !by->process)
 		return false;
 	ret->evidence = wait->evidence;
 	ret->by_threads = by->group;
-	ret->by_service = lexicon__word(
-		fold->words, fold->options.service_of(fold->options.context, by->workload));
+	ret->by_service =
+		lexicon__word(folding->words,
+			      folding->options.service_of(folding->options.context, by->workload));
 	return true;
 }
 
-static int note_unnamed(struct folding *fold, const struct bucket_key *key,
+static int note_unnamed(struct folding *folding, const struct bucket_key *key,
 			const struct ledger_key *wait, uint64_t ns, uint64_t count)
 {
-	struct unnamed *added = APPEND(&fold->unnamed, &fold->unnamed_count);
+	struct unnamed *added = APPEND(&folding->unnamed, &folding->unnamed_count);
 
 	if (!added)
 		return -ENOMEM;
@@ -133,58 +134,58 @@ static int note_unnamed(struct folding *fold, const struct bucket_key *key,
 	return 0;
 }
 
-int folding_waits__name_late(struct folding *fold)
+int folding_waits__name_late(struct folding *folding)
 {
 	int err = 0;
 
-	for (size_t i = 0; i < fold->unnamed_count && !err; i++) {
-		const struct unnamed *unnamed = &fold->unnamed[i];
+	for (size_t i = 0; i < folding->unnamed_count && !err; i++) {
+		const struct unnamed *unnamed = &folding->unnamed[i];
 		struct bucket_key key = unnamed->key;
 
-		if (!name_culprit(fold, &unnamed->wait, &key))
+		if (!name_culprit(folding, &unnamed->wait, &key))
 			continue;
-		err = key.by_service ? bucket__move(fold->step, &unnamed->key, &key, unnamed->ns,
+		err = key.by_service ? bucket__move(folding->step, &unnamed->key, &key, unnamed->ns,
 						    unnamed->count)
 				     : -ENOMEM;
 	}
-	free(fold->unnamed);
-	fold->unnamed = NULL;
-	fold->unnamed_count = 0;
+	free(folding->unnamed);
+	folding->unnamed = NULL;
+	folding->unnamed_count = 0;
 	return err;
 }
 
 /* Looking up a device means reading files, so its name is kept. */
-static const char *name_device(struct folding *fold, const struct ledger_key *wait)
+static const char *name_device(struct folding *folding, const struct ledger_key *wait)
 {
 	uint32_t device = (uint32_t)wait->object[1];
 	char under[OBJECTS_NAME_BYTES - 8], name[OBJECTS_NAME_BYTES];
-	const char *word = map__get(&fold->devices, device);
+	const char *word = map__get(&folding->devices, device);
 
 	if (word)
 		return word;
 	if (devices__under_file(device, wait->pid, under, sizeof(under)))
-		return lexicon__word(fold->words, "file");
+		return lexicon__word(folding->words, "file");
 	snprintf(name, sizeof(name), "file on %s", under);
-	word = lexicon__word(fold->words, name);
-	return word && !map__put(&fold->devices, device, (void *)word) ? word : NULL;
+	word = lexicon__word(folding->words, name);
+	return word && !map__put(&folding->devices, device, (void *)word) ? word : NULL;
 }
 
-static const char *name_object(struct folding *fold, const struct ledger_key *wait)
+static const char *name_object(struct folding *folding, const struct ledger_key *wait)
 {
 	char name[OBJECTS_NAME_BYTES];
 
 	if (wait->object_kind == OBJECT_FILE)
-		return name_device(fold, wait);
+		return name_device(folding, wait);
 	objects__name(wait, name);
-	return lexicon__word(fold->words, name);
+	return lexicon__word(folding->words, name);
 }
 
-static int add_row(struct folding *fold, const struct folded_thread *thread,
+static int add_row(struct folding *folding, const struct folded_thread *thread,
 		   const struct ledger_key *wait, uint64_t ns, uint64_t count)
 {
 	struct bucket_key key = { .workload = thread->workload,
 				  .threads = thread->group,
-				  .object = name_object(fold, wait),
+				  .object = name_object(folding, wait),
 				  .by_service = LEXICON_NONE,
 				  .by_threads = LEXICON_NONE,
 				  .slot = wait->slot,
@@ -198,11 +199,11 @@ static int add_row(struct folding *fold, const struct folded_thread *thread,
 	if (wait->evidence == EVIDENCE_TIMEOUT)
 		key.evidence = EVIDENCE_TIMEOUT;
 	else if (is_unnamed)
-		is_unnamed = !name_culprit(fold, wait, &key);
+		is_unnamed = !name_culprit(folding, wait, &key);
 	if (!key.object || !key.by_service)
 		return -ENOMEM;
-	err = bucket__add(fold->step, &key, ns, count);
-	return err || !is_unnamed ? err : note_unnamed(fold, &key, wait, ns, count);
+	err = bucket__add(folding->step, &key, ns, count);
+	return err || !is_unnamed ? err : note_unnamed(folding, &key, wait, ns, count);
 }
 
 /*
@@ -227,7 +228,7 @@ static void take_off(struct folded_thread *thread, int slot, const struct ledger
 }
 
 /* Books finished waits of the slot, at most *left_ns, and removes them. */
-static int book_finished(struct folding *fold, struct folded_thread *thread, int slot,
+static int book_finished(struct folding *folding, struct folded_thread *thread, int slot,
 			 uint64_t *left_ns, uint64_t *left_count)
 {
 	struct finished **place = &thread->finished, *at;
@@ -242,7 +243,7 @@ static int book_finished(struct folding *fold, struct folded_thread *thread, int
 			continue;
 		}
 		if (ns || count)
-			err = add_row(fold, thread, &at->key, ns, count);
+			err = add_row(folding, thread, &at->key, ns, count);
 		*left_ns -= ns;
 		*left_count -= count;
 		*place = at->next;
@@ -251,8 +252,8 @@ static int book_finished(struct folding *fold, struct folded_thread *thread, int
 	return err;
 }
 
-int folding_waits__book(struct folding *fold, struct folded_thread *thread, int slot, uint64_t ns,
-			uint64_t count)
+int folding_waits__book(struct folding *folding, struct folded_thread *thread, int slot,
+			uint64_t ns, uint64_t count)
 {
 	uint64_t *ahead_ns = &thread->ahead_ns[slot - SLOT_WAIT_FIRST];
 	struct ledger_key rest = { .thread = thread->id, .slot = (uint8_t)slot };
@@ -260,12 +261,12 @@ int folding_waits__book(struct folding *fold, struct folded_thread *thread, int 
 	int err;
 
 	take_off(thread, slot, &thread->open, ahead_ns);
-	err = book_finished(fold, thread, slot, &ns, &count);
+	err = book_finished(folding, thread, slot, &ns, &count);
 	if (err || (!ns && !count))
 		return err;
 	/* What is left is the wait that lasts, or a sum that was lost or comes later. */
 	*ahead_ns += ns;
 	if (!is_open)
-		fold->quality.unnamed_wait_ns += ns;
-	return add_row(fold, thread, is_open ? &thread->open : &rest, ns, count);
+		folding->quality.unnamed_wait_ns += ns;
+	return add_row(folding, thread, is_open ? &thread->open : &rest, ns, count);
 }

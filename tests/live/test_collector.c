@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/map.h"
 #include "core/cgroup_limits.h"
+#include "identity/identity.h"
 #include "vocabulary/states.h"
 
 #define MS UINT64_C(1000000)
@@ -54,7 +55,7 @@ static void note_cgroup(void *context, const struct ledger_cgroup_record *record
 static struct collector *open_collector(void)
 {
 	const struct collector_options options = {
-		.fold = { workload_of, service_of, NULL },
+		.fold = { workload_of, service_of, identity__fold_name, NULL },
 		.limits = { .most_rows = 4096, .most_objects = 8, .most_groups = 64 },
 		.note_cgroup = note_cgroup,
 	};
@@ -286,7 +287,7 @@ static void every_step_closes_on_all_threads_of_the_machine(void **state)
 		take_step(collector, &sums, i == 3);
 	}
 	assert_int_equal(total(&sums), sums.thread_ns);
-	quality = folding__quality(collector__fold(collector));
+	quality = folding__quality(collector__folding(collector));
 	assert_int_equal(quality.malformed, 0);
 	assert_int_equal(quality.vanished, 0);
 	assert_int_equal(quality.waits_without_account_ns, 0);

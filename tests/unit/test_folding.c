@@ -6,6 +6,7 @@
 
 #include "fold/folding.h"
 #include "fold/proof.h"
+#include "identity/identity.h"
 
 static uint64_t workload_of(void *context, const struct folding_process *process)
 {
@@ -24,7 +25,8 @@ struct bench {
 
 static struct bench make(void)
 {
-	const struct folding_options options = { workload_of, service_of, NULL };
+	const struct folding_options options = { workload_of, service_of, identity__fold_name,
+						 NULL };
 	const struct bucket_limits limits = { 1000, 8, 64 };
 	struct bench bench;
 

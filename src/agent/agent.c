@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "agent/agent.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/collector.h"
+#include "agent/losses.h"
+#include "agent/minutes.h"
+#include "agent/notify.h"
+#include "agent/outlets.h"
+#include "agent/self.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "identity/identity.h"
+
+#define SECOND_NS UINT64_C(1000000000)
+#define MINUTE_NS (60 * SECOND_NS)
+/* Look for signals and for a full ring at least this often. */
+#define LOOK_MS 500
+
+struct agent {
+	const struct config *config;
+	struct service_rules *rules;
+	struct identity *identity;
+	struct collector *collector;
+	struct bucket *minute;
+	struct outlets *outlets;
+	struct minutes minutes;
+	struct self self;
+	struct losses_own own;
+	uint64_t stepped_ns; /* the last step */
+	uint64_t whole_ns;   /* the last step with all threads */
+};
+
+DEFINE_CLEANUP(struct agent *, agent__free)
+DEFINE_CLEANUP(struct identity *, identity__free)
+DEFINE_CLEANUP(struct service_rules *, service_rules__free)
+
+/* --- who is who ------------------------------------------------------------------------------- */
+
+/* Without memory, the time of the process still counts, as that of unknown ones. */
+static uint64_t workload_of(void *context, const struct folding_process *process)
+{
+	const struct agent *agent = context;
+	const struct identity_process wanted = { .cgroup_id = process->cgroup_id,
+						 .pid = (int32_t)process->pid,
+						 .is_kernel = process->is_kernel,
+						 .name = process->name };
+	struct workload *workload;
+
+	if (identity__find(agent->identity, &wanted, clock__now_ns(), &workload))
+		return UINT64_MAX;
+	return workload->id;
+}
+
+static const char *service_of(void *context, uint64_t id)
+{
+	const struct agent *agent = context;
+	const struct workload *workload = identity__get(agent->identity, id);
+
+	return workload ? workload->service : "";
+}
+
+static void note_cgroup(void *context, const struct ledger_cgroup_record *record)
+{
+	const struct agent *agent = context;
+
+	if (record->is_gone)
+		identity__remove_cgroup(agent->identity, record->id, clock__now_ns());
+	else if (identity__add_cgroup(agent->identity, record->id, record->path, clock__now_ns()))
+		log_debug("no memory for the name of cgroup '%s'", record->path);
+}
+
+static int make_rules(const struct config *config, struct service_rules **ret)
+{
+	cleanup(service_rules__free_p) struct service_rules *rules = NULL;
+	const struct config_lines *lines = &config->identity.rules;
+	char why[SERVICE_ERROR_BYTES];
+	int err = service_rules__new(&rules);
+
+	for (size_t i = 0; i < lines->count && !err; i++) {
+		err = service_rules__add(rules, lines->text[i], why);
+		if (err == -EINVAL)
+			log_error("configuration, line %u: %s", lines->line[i], why);
+	}
+	if (!err)
+		*ret = TAKE(rules);
+	return err;
+}
+
+static int make_identity(const struct config *config, const struct service_rules *rules,
+			 struct identity **ret)
+{
+	const struct kubelet_settings kubelet = { .url = config->identity.kubelet,
+						  .ca_file = config->identity.kubelet_ca,
+						  .token_file =
+							  config->identity.kubelet_token_file };
+	const struct identity_settings settings = {
+		.tenant = config->tenant,
+		.host = *config->host ? config->host : NULL,
+		.most = config->identity.most,
+		.most_cgroups = config->identity.most,
+		.rules = rules,
+		.kubelet = *config->identity.kubelet ? &kubelet : NULL,
+	};
+	int err = identity__new(&settings, ret);
+
+	if (err)
+		log_error("processes cannot be told apart: %s [see 'gapless doctor']",
+			  err == -EPERM ? "the kubelet's token must not leave the machine "
+					  "unencrypted"
+					: strerror(-err));
+	return err;
+}
+
+/* --- opening ---------------------------------------------------------------------------------- */
+
+static int open_collector(struct agent *agent, struct features *features)
+{
+	const struct config *config = agent->config;
+	const struct collector_options options = {
+		.fold = { .workload_of = workload_of,
+			  .service_of = service_of,
+			  .name_group = identity__fold_name,
+			  .context = agent },
+		.limits = { .most_rows = config->limits.rows,
+			    .most_objects = config->limits.objects,
+			    .most_groups = config->limits.groups },
+		.note_cgroup = note_cgroup,
+		.context = agent,
+	};
+	int err = collector__open(&options, features, &agent->collector);
+
+	return err ? err : bucket__new(&options.limits, &agent->minute);
+}
+
+int agent__use(struct agent *agent, const struct config *config)
+{
+	cleanup(service_rules__free_p) struct service_rules *rules = NULL;
+	cleanup(identity__free_p) struct identity *identity = NULL;
+	int err = make_rules(config, &rules);
+
+	if (!err)
+		err = make_identity(config, rules, &identity);
+	if (err)
+		return err;
+	outlets__free(agent->outlets);
+	agent->outlets = NULL;
+	identity__free(agent->identity);
+	service_rules__free(agent->rules);
+	agent->rules = TAKE(rules);
+	agent->identity = TAKE(identity);
+	agent->config = config;
+	agent->whole_ns = 0; /* the next step asks for the workload of every thread */
+	return outlets__new(config, identity__host_id(agent->identity), &agent->outlets);
+}
+
+int agent__open(const struct config *config, struct features *features, struct agent **ret)
+{
+	cleanup(agent__free_p) struct agent *agent = calloc(1, sizeof(*agent));
+	int err = agent ? agent__use(agent, config) : -ENOMEM;
+
+	if (!err)
+		err = open_collector(agent, features);
+	if (!err)
+		err = collector__start(agent->collector, &agent->stepped_ns);
+	if (err)
+		return err;
+	self__start(&agent->self, ledger__object(collector__ledger(agent->collector)),
+		    agent->stepped_ns);
+	/* What loading needed: the kernel's types, the verifier's log. */
+	malloc_trim(0);
+	*ret = TAKE(agent);
+	return 0;
+}
+
+void agent__free(struct agent *agent)
+{
+	if (!agent)
+		return;
+	outlets__free(agent->outlets);
+	collector__free(agent->collector);
+	bucket__free(agent->minute);
+	identity__free(agent->identity);
+	service_rules__free(agent->rules);
+	free(agent);
+}
+
+/* --- steps and minutes ------------------------------------------------------------------------ */
+
+static void note_work(struct agent *agent, const struct bucket *step)
+{
+	uint64_t switches = 0, run_ns = 0;
+	size_t count;
+	const struct bucket_row *rows = bucket__rows(step, &count);
+
+	for (size_t i = 0; i < count; i++)
+		if (SLOT_IS_RUN(rows[i].key.slot)) {
+			switches += rows[i].count;
+			run_ns += rows[i].ns;
+		}
+	self__add(&agent->self, switches, run_ns);
+}
+
+static struct outlets_view view_of(struct agent *agent, struct losses_row losses[LOSSES_COUNT])
+{
+	agent->own.rows_folded = bucket__folded(agent->minute);
+	losses__read(agent->collector, agent->identity, &agent->own, losses);
+	return (struct outlets_view) { .identity = agent->identity,
+				       .collector = agent->collector,
+				       .minutes = &agent->minutes,
+				       .losses = losses,
+				       .cost = self__cost(&agent->self, clock__now_ns()) };
+}
+
+static int close_minute(struct agent *agent, uint64_t now_ns)
+{
+	struct losses_row losses[LOSSES_COUNT];
+	uint64_t seen_ns = now_ns - agent->minutes.begin_ns;
+	struct outlets_view view;
+	int err;
+
+	if (seen_ns < MINUTE_NS)
+		agent->own.unseen_ns += MINUTE_NS - seen_ns;
+	agent->own.minutes_open += !bucket__closes(agent->minute);
+	view = view_of(agent, losses);
+	err = outlets__minute(agent->outlets, &view, agent->minute);
+	minutes__begin(&agent->minutes, now_ns, clock__wall_offset_ns());
+	bucket__clear(agent->minute);
+	if (!err)
+		err = folding__forget_words(collector__folding(agent->collector));
+	malloc_trim(0);
+	return err;
+}
+
+static int take_step(struct agent *agent)
+{
+	uint64_t now_ns = clock__now_ns();
+	bool is_whole = now_ns - agent->whole_ns >= MINUTE_NS;
+	struct losses_row losses[LOSSES_COUNT];
+	const struct bucket *step;
+	struct outlets_view view;
+	int err = identity__update(agent->identity, now_ns);
+
+	if (!err)
+		err = collector__step(agent->collector, is_whole, &step);
+	if (err)
+		return err;
+	if (is_whole)
+		agent->whole_ns = now_ns;
+	note_work(agent, step);
+	err = bucket__merge(agent->minute, step);
+	view = view_of(agent, losses);
+	if (!err)
+		err = outlets__step(agent->outlets, &view, step, now_ns - agent->stepped_ns);
+	agent->stepped_ns = now_ns;
+	if (!err && minutes__is_over(&agent->minutes, now_ns))
+		err = close_minute(agent, now_ns);
+	notify__alive();
+	return err;
+}
+
+int agent__run(struct agent *agent, const struct agent_signals *signals)
+{
+	uint64_t now_ns = clock__now_ns(), next_ns;
+	int err = 0;
+
+	minutes__start(&agent->minutes, now_ns, clock__wall_offset_ns());
+	next_ns = minutes__next(&agent->minutes, now_ns, agent->config->interval_ns);
+	while (!err && !signals->stop && !signals->reload) {
+		now_ns = clock__now_ns();
+		if (now_ns >= next_ns || collector__is_pressed(agent->collector)) {
+			err = take_step(agent);
+			next_ns = minutes__next(&agent->minutes, clock__now_ns(),
+						agent->config->interval_ns);
+			continue;
+		}
+		now_ns = (next_ns - now_ns) / 1000000 + 1;
+		err = collector__poll(agent->collector, now_ns < LOOK_MS ? (int)now_ns : LOOK_MS);
+	}
+	if (!err)
+		err = take_step(agent);
+	return err ? err : close_minute(agent, clock__now_ns());
+}

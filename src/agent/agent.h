@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The agent: all threads of the machine, all the time. Every few seconds it reads the accounts and
+ * folds them into a step; a minute is the sum of its steps. Outlets take both.
+ *
+ * It logs. One thread, besides those of the outlets.
+ */
+#pragma once
+
+#include <signal.h>
+#include <stdbool.h>
+
+#include "agent/config.h"
+#include "core/features.h"
+
+struct agent;
+
+/* Set by signal handlers. */
+struct agent_signals {
+	volatile sig_atomic_t stop;
+	volatile sig_atomic_t reload; /* read the configuration again */
+};
+
+/* Loads, attaches, seeds and opens the outlets. The configuration stays the caller's. */
+int agent__open(const struct config *config, struct features *features, struct agent **ret);
+void agent__free(struct agent *agent);
+
+/*
+ * Runs until signals->stop, or signals->reload, is set, and hands over the minute so far. -errno:
+ * cannot go on.
+ */
+int agent__run(struct agent *agent, const struct agent_signals *signals);
+/* Uses another configuration from now on. On failure, the agent cannot go on. */
+int agent__use(struct agent *agent, const struct config *config);

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The page of metrics as an outlet: adds up steps and publishes a page after each. */
+#pragma once
+
+#include "agent/outlet_store.h"
+#include "agent/outlets.h"
+
+struct outlet_metrics;
+
+/* *ret is NULL if the configuration wants none. Logs. */
+int outlet_metrics__new(const struct config *config, struct outlet_metrics **ret);
+void outlet_metrics__free(struct outlet_metrics *metrics);
+/* `store`: what the other outlet has done. */
+int outlet_metrics__step(struct outlet_metrics *metrics, const struct outlets_view *view,
+			 const struct bucket *step, uint64_t step_ns,
+			 const struct outlet_store_status *store);

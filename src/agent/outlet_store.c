@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "agent/outlet_store.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/vec.h"
+#include "core/sys.h"
+#include "store/sink.h"
+
+#define SECOND_NS UINT64_C(1000000000)
+#define BOOT_ID   "/proc/sys/kernel/random/boot_id"
+
+struct outlet_store {
+	struct sink *sink;
+	struct fact_host host;
+	struct utsname system;
+	char name[256]; /* of the host */
+	uint64_t epoch;
+	uint64_t losses[LOSSES_COUNT]; /* at the last minute */
+	uint64_t sent_s;               /* minute of the last workloads */
+	bool said;                     /* the problem was logged */
+};
+
+DEFINE_CLEANUP(struct outlet_store *, outlet_store__free)
+
+static const char *or_null(const char *text)
+{
+	return *text ? text : NULL;
+}
+
+static int open_sink(struct outlet_store *store, const struct config *config)
+{
+	char boot[64], folder[PATH_MAX];
+	const struct sink_options options = {
+		.spool = { .folder = folder, .most_bytes = config->store.spool_bytes },
+		.http = { .url = config->store.url,
+			  .user = or_null(config->store.user),
+			  .password_file = or_null(config->store.password_file),
+			  .ca_file = or_null(config->store.ca),
+			  .certificate_file = or_null(config->store.certificate),
+			  .key_file = or_null(config->store.key) },
+		.sender = { .database = config->store.database, .host_id = store->host.host_id },
+		.boot = boot,
+	};
+	int err = sys__read_line(BOOT_ID, boot, sizeof(boot));
+
+	snprintf(folder, sizeof(folder), "%s/spool", config->state_directory);
+	if (!err)
+		err = sink__new(&options, &store->sink);
+	if (err == -EBUSY)
+		log_error("another agent uses '%s'", folder);
+	else if (err)
+		log_error("the store '%s' cannot be used: %s", config->store.url,
+			  err == -EINVAL ? "the URL is not valid" : strerror(-err));
+	return err;
+}
+
+int outlet_store__new(const struct config *config, uint64_t host_id, struct outlet_store **ret)
+{
+	cleanup(outlet_store__free_p) struct outlet_store *store = NULL;
+	int err;
+
+	if (!*config->store.url)
+		return 0;
+	store = calloc(1, sizeof(*store));
+	if (!store)
+		return -ENOMEM;
+	uname(&store->system);
+	if (gethostname(store->name, sizeof(store->name) - 1))
+		store->name[0] = '\0';
+	store->host = (struct fact_host) {
+		.host_id = host_id,
+		.tenant = config->tenant,
+		.cluster = config->cluster,
+		.name = *config->host ? config->host : store->name,
+		.kernel = store->system.release,
+		.machine = store->system.machine,
+		.cpus = (uint16_t)sys__cpus(),
+	};
+	err = open_sink(store, config);
+	if (!err)
+		*ret = TAKE(store);
+	return err;
+}
+
+void outlet_store__free(struct outlet_store *store)
+{
+	if (!store)
+		return;
+	sink__free(store->sink);
+	free(store);
+}
+
+static const struct workload *find_workload(void *context, uint64_t id)
+{
+	return identity__get(context, id);
+}
+
+/* The workloads that were seen in this minute, or whose names changed. */
+static int push_workloads(struct outlet_store *store, const struct fact_context *context,
+			  struct identity *identity)
+{
+	cleanup(free_p) struct workload *rows = NULL;
+	const struct workload *workload;
+	size_t count = 0, at = 0;
+
+	while ((workload = identity__next(identity, &at))) {
+		struct workload *row;
+
+		if (workload->last_seen_s < context->bucket_s)
+			continue;
+		row = APPEND(&rows, &count);
+		if (!row)
+			return -ENOMEM;
+		*row = *workload;
+	}
+	return sink__push(store->sink, FACT_WORKLOAD, context, rows, count);
+}
+
+/* What was counted in this minute. */
+static int push_quality(struct outlet_store *store, const struct fact_context *context,
+			const struct outlets_view *view)
+{
+	struct fact_quality rows[LOSSES_COUNT + 4];
+	size_t count = 0;
+
+	for (size_t i = 0; i < LOSSES_COUNT; i++) {
+		uint64_t added = view->losses[i].value - store->losses[i];
+
+		store->losses[i] = view->losses[i].value;
+		if (added)
+			rows[count++] = (struct fact_quality) { view->losses[i].name, added };
+	}
+	/* At least one row a minute, so that a host that reports can be told from one that is away.
+	 */
+	rows[count++] = (struct fact_quality) { "agent_cpu_ns", view->cost.cpu_ns };
+	rows[count++] = (struct fact_quality) { "agent_hook_ns", view->cost.hook_ns };
+	rows[count++] = (struct fact_quality) { "agent_anon_bytes", view->cost.anon_bytes };
+	rows[count++] = (struct fact_quality) { "agent_bpf_bytes", view->cost.bpf_bytes };
+	return sink__push(store->sink, FACT_QUALITY, context, rows, count);
+}
+
+/* Logs why nothing is sent, once, and when it is sent again. */
+static void say_problem(struct outlet_store *store)
+{
+	struct outlet_store_status status;
+
+	outlet_store__status(store, &status);
+	if (status.problem[0] && !store->said)
+		log_warning("the store takes nothing: %s; minutes are spooled", status.problem);
+	else if (!status.problem[0] && store->said)
+		log_info("the store takes minutes again");
+	store->said = status.problem[0] != '\0';
+}
+
+int outlet_store__minute(struct outlet_store *store, const struct outlets_view *view,
+			 const struct bucket *minute)
+{
+	const struct fact_context context = { .host = &store->host,
+					      .bucket_s = view->minutes->begin_s,
+					      .find = find_workload,
+					      .find_context = view->identity };
+	size_t count;
+	const struct bucket_row *rows = bucket__rows(minute, &count);
+	int err;
+
+	if (store->epoch && store->epoch != view->minutes->epoch)
+		sink__begin_epoch(store->sink);
+	store->epoch = view->minutes->epoch;
+	err = sink__push(store->sink, FACT_LEDGER, &context, rows, count);
+	if (!err)
+		err = push_workloads(store, &context, view->identity);
+	if (!err)
+		err = push_quality(store, &context, view);
+	say_problem(store);
+	/* A sink that is stuck counts what it drops. */
+	return err == -ENOBUFS ? 0 : err;
+}
+
+void outlet_store__status(struct outlet_store *store, struct outlet_store_status *ret)
+{
+	uint64_t now_s = clock__read_ns(CLOCK_REALTIME) / SECOND_NS;
+	struct sink_status status;
+
+	sink__status(store->sink, &status);
+	*ret = (struct outlet_store_status) {
+		.spool_bytes = status.spool.bytes,
+		.dropped = status.spool.dropped + status.queue_dropped,
+	};
+	if (status.spool.oldest_s && status.spool.oldest_s < now_s)
+		ret->spool_oldest_ns = (now_s - status.spool.oldest_s) * SECOND_NS;
+	for (unsigned int i = 0; i < SENDER_RESULTS && i < OUTLET_STORE_PUSHES; i++)
+		ret->pushes[ret->push_count++] =
+			(struct totals_push) { "clickhouse", sender__word(i),
+					       status.sender.results[i] };
+	snprintf(ret->problem, sizeof(ret->problem), "%s", status.sender.problem);
+	if (status.spool.error)
+		snprintf(ret->problem, sizeof(ret->problem), "the spool cannot be written: %s",
+			 strerror(-status.spool.error));
+}

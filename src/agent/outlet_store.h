@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The store as an outlet: gives it the rows of each minute. */
+#pragma once
+
+#include "agent/outlets.h"
+#include "metrics/totals.h"
+
+struct outlet_store;
+
+/* *ret is NULL if the configuration names no store. Logs. */
+int outlet_store__new(const struct config *config, uint64_t host_id, struct outlet_store **ret);
+/* What was not sent stays in the spool. */
+void outlet_store__free(struct outlet_store *store);
+int outlet_store__minute(struct outlet_store *store, const struct outlets_view *view,
+			 const struct bucket *minute);
+
+#define OUTLET_STORE_PUSHES 16
+
+struct outlet_store_status {
+	uint64_t spool_bytes, spool_oldest_ns;
+	uint64_t dropped; /* batches */
+	struct totals_push pushes[OUTLET_STORE_PUSHES];
+	size_t push_count;
+	char problem[256]; /* "": none */
+};
+void outlet_store__status(struct outlet_store *store, struct outlet_store_status *ret);

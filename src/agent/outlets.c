@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "agent/outlets.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "agent/outlet_metrics.h"
+#include "agent/outlet_store.h"
+#include "base/cleanup.h"
+
+struct outlets {
+	struct outlet_store *store;     /* NULL: none */
+	struct outlet_metrics *metrics; /* NULL: none */
+};
+
+DEFINE_CLEANUP(struct outlets *, outlets__free)
+
+int outlets__new(const struct config *config, uint64_t host_id, struct outlets **ret)
+{
+	cleanup(outlets__free_p) struct outlets *outlets = calloc(1, sizeof(*outlets));
+	int err = outlets ? outlet_store__new(config, host_id, &outlets->store) : -ENOMEM;
+
+	if (!err)
+		err = outlet_metrics__new(config, &outlets->metrics);
+	if (!err)
+		*ret = TAKE(outlets);
+	return err;
+}
+
+void outlets__free(struct outlets *outlets)
+{
+	if (!outlets)
+		return;
+	outlet_metrics__free(outlets->metrics);
+	outlet_store__free(outlets->store);
+	free(outlets);
+}
+
+int outlets__step(struct outlets *outlets, const struct outlets_view *view,
+		  const struct bucket *step, uint64_t step_ns)
+{
+	struct outlet_store_status store = {};
+
+	if (!outlets->metrics)
+		return 0;
+	if (outlets->store)
+		outlet_store__status(outlets->store, &store);
+	return outlet_metrics__step(outlets->metrics, view, step, step_ns, &store);
+}
+
+int outlets__minute(struct outlets *outlets, const struct outlets_view *view,
+		    const struct bucket *minute)
+{
+	return outlets->store ? outlet_store__minute(outlets->store, view, minute) : 0;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Where the agent's figures go: the page of metrics, the store. What fails is logged once. */
+#pragma once
+
+#include "agent/collector.h"
+#include "agent/config.h"
+#include "agent/losses.h"
+#include "agent/minutes.h"
+#include "agent/self.h"
+#include "identity/identity.h"
+
+struct outlets;
+
+/* What the agent knows besides the rows. */
+struct outlets_view {
+	struct identity *identity;
+	const struct collector *collector;
+	const struct minutes *minutes;
+	const struct losses_row *losses; /* LOSSES_COUNT */
+	struct self_cost cost;
+};
+
+/* The configuration must outlive the outlets. */
+int outlets__new(const struct config *config, uint64_t host_id, struct outlets **ret);
+void outlets__free(struct outlets *outlets);
+
+/* -ENOMEM: the step, or the minute, is lost. Other failures are the outlets' own affair. */
+int outlets__step(struct outlets *outlets, const struct outlets_view *view,
+		  const struct bucket *step, uint64_t step_ns);
+int outlets__minute(struct outlets *outlets, const struct outlets_view *view,
+		    const struct bucket *minute);

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "agent/self.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/helper.h"
+
+/* The kernel's own figure for the memory of a map. */
+static uint64_t map_bytes(int fd)
+{
+	char path[64], line[128];
+	cleanup(fclose_p) FILE *file = NULL;
+	uint64_t bytes;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+	file = fopen(path, "re");
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "memlock: %" SCNu64, &bytes) == 1)
+			return bytes;
+	return 0;
+}
+
+void self__start(struct self *self, const struct bpf_object *object, uint64_t now_ns)
+{
+	struct bpf_map *map;
+
+	self->start_ns = now_ns;
+	bpf_object__for_each_map (map, object)
+		self->bpf_bytes += map_bytes(bpf_map__fd(map));
+	timing__add(&self->timing, object);
+	timing__set(&self->timing, true, &self->work);
+	self->is_timing = true;
+}
+
+void self__add(struct self *self, uint64_t switches, uint64_t run_ns)
+{
+	self->work.switches += switches;
+	self->work.run_ns += run_ns;
+	if (!self->is_timing)
+		return;
+	timing__set(&self->timing, false, &self->work);
+	self->is_timing = false;
+}
+
+static uint64_t anon_bytes(void)
+{
+	cleanup(fclose_p) FILE *file = fopen("/proc/self/smaps_rollup", "re");
+	char line[128];
+	uint64_t kilobytes;
+
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "Anonymous: %" SCNu64, &kilobytes) == 1)
+			return kilobytes * 1024;
+	return 0;
+}
+
+struct self_cost self__cost(struct self *self, uint64_t now_ns)
+{
+	struct timing_cost hooks = {};
+
+	if (!self->is_timing)
+		hooks = timing__cost(&self->timing, &self->timing.all, now_ns - self->start_ns,
+				     self->work.run_ns, &self->work);
+	return (struct self_cost) {
+		.cpu_ns = clock__read_ns(CLOCK_PROCESS_CPUTIME_ID) + helper__all_cpu_ns(),
+		.hook_ns = (uint64_t)hooks.ns,
+		.anon_bytes = anon_bytes(),
+		.bpf_bytes = self->bpf_bytes,
+	};
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the agent itself costs. The kernel's timing of BPF programs needs CAP_SYS_ADMIN, and costs
+ * as much as a small hook. So the hooks are timed during the first interval, which gives the price
+ * of a context switch on this machine; after that, switches are counted and priced.
+ */
+#pragma once
+
+#include <bpf/libbpf.h>
+#include <stdint.h>
+
+#include "core/timing.h"
+
+struct self {
+	struct timing timing;
+	struct timing_work work;
+	uint64_t start_ns;
+	uint64_t bpf_bytes;
+	bool is_timing;
+};
+
+/* Begins to time the hooks of the object. */
+void self__start(struct self *self, const struct bpf_object *object, uint64_t now_ns);
+/* The threads made this many switches and ran for run_ns since the last call. */
+void self__add(struct self *self, uint64_t switches, uint64_t run_ns);
+
+struct self_cost {
+	uint64_t cpu_ns;  /* of this process and its helpers */
+	uint64_t hook_ns; /* of the hooks, on all CPUs; an estimate; 0: not known yet */
+	uint64_t anon_bytes;
+	uint64_t bpf_bytes; /* of the maps */
+};
+struct self_cost self__cost(struct self *self, uint64_t now_ns);
