@@ -89,6 +89,7 @@ int member__set_path(struct member *member, const char *path)
 	set(&workload->unit, parsed.unit, &changes);
 	set(&workload->container_id, parsed.container_id, &changes);
 	set(&workload->container, parsed.container_name, &changes);
+	member->is_session = parsed.kind == CGROUP_PATH_SESSION;
 	memcpy(member->pod_uid, parsed.pod_uid, sizeof(member->pod_uid));
 	member->has_path = changes >= 0;
 	return changes < 0 ? changes : 0;
@@ -154,6 +155,7 @@ int member__name(struct member *member, const struct service_rules *rules, const
 	facts = (struct service_facts) {
 		.cgroup = workload->cgroup,
 		.unit = workload->unit,
+		.is_session = member->is_session,
 		.namespace_name = workload->namespace_name,
 		.pod = workload->pod,
 		.container = workload->container,

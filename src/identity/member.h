@@ -13,7 +13,7 @@ struct pods;
 struct member {
 	struct workload workload; /* must be the first */
 	uint64_t used_ns;
-	bool has_path;
+	bool has_path, is_session;
 	bool is_named; /* a kubelet knew its container */
 	char pod_uid[CGROUP_PATH_UID_BYTES];
 	char *image_id;

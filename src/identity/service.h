@@ -17,6 +17,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define SERVICE_ERROR_BYTES 256
@@ -28,6 +29,7 @@ struct pods_pod;
 /* What is known of a workload. Strings are not NULL; "" is unknown. */
 struct service_facts {
 	const char *cgroup, *unit;
+	bool is_session; /* the unit is a user's session, which is no service */
 	const char *namespace_name, *pod, *container;
 	const char *image, *image_id;
 	const char *process;               /* name of the main process */

@@ -106,7 +106,7 @@ void service_default__name(const struct service_facts *facts, char ret[SERVICE_T
 		snprintf(ret, SERVICE_TEXT_BYTES, "%s", facts->container);
 	if (!*ret)
 		snprintf(ret, SERVICE_TEXT_BYTES, "%.*s", SHORT_ID, facts->container_id);
-	if (!*ret)
+	if (!*ret && !facts->is_session)
 		take_unit(facts->unit, ret);
 	if (!*ret)
 		snprintf(ret, SERVICE_TEXT_BYTES, "%s", facts->process);
