@@ -3,7 +3,7 @@
 #pragma once
 
 #include "export/calltree.h"
-#include "export/proto.h"
+#include "base/proto.h"
 
 enum track { TRACK_OF_THREAD = 1, TRACK_OF_WAITS, TRACK_OF_PROCESS };
 

@@ -12,9 +12,9 @@
 
 #include "base/cleanup.h"
 #include "export/exporter.h"
-#include "export/gzip.h"
+#include "base/gzip.h"
 #include "export/intern.h"
-#include "export/proto.h"
+#include "base/proto.h"
 #include "model/texts.h"
 
 #define PAGE 4096

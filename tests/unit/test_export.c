@@ -8,7 +8,7 @@
 #include "base/utf8.h"
 #include "export/exporter.h"
 #include "export/intern.h"
-#include "export/proto.h"
+#include "base/proto.h"
 #include "export/tree.h"
 #include "model/texts.h"
 #include "sample.h"

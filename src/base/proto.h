@@ -33,3 +33,14 @@ void proto__bytes(struct proto *proto, unsigned int field, const void *bytes, si
 void proto__numbers(struct proto *proto, unsigned int field, const uint64_t *values, size_t count);
 /* Writes a message as a field of its parent and clears `message` for reuse. */
 void proto__message(struct proto *proto, unsigned int field, struct proto *message);
+/*
+ * Writes a message with its length before it, as in a stream of messages, and clears `message` for
+ * reuse.
+ */
+void proto__delimited(struct proto *proto, struct proto *message);
+
+/* How sint32 and sint64 are encoded: numbers near 0 stay short. */
+static inline uint64_t proto__zigzag(int64_t value)
+{
+	return (uint64_t)value << 1 ^ (uint64_t)(value >> 63);
+}

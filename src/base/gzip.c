@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "export/gzip.h"
+#include "base/gzip.h"
 
 #include <errno.h>
 #include <zlib.h>

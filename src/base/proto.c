@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "export/proto.h"
+#include "base/proto.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -136,5 +136,13 @@ void proto__message(struct proto *proto, unsigned int field, struct proto *messa
 {
 	proto->failed |= message->failed;
 	proto__bytes(proto, field, message->bytes, message->size);
+	proto__clear(message);
+}
+
+void proto__delimited(struct proto *proto, struct proto *message)
+{
+	proto->failed |= message->failed;
+	put_varint(proto, message->size);
+	put(proto, message->bytes, message->size);
 	proto__clear(message);
 }
