@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "agent/losses.h"
 
-struct value {
+struct counted {
 	enum counter counter;
 	uint64_t value;
 };
@@ -14,7 +14,7 @@ void losses__read(const struct collector *collector, struct identity *identity,
 	struct identity_quality names;
 
 	identity__quality(identity, &names);
-	const struct value values[LOSSES_COUNT] = {
+	const struct counted values[LOSSES_COUNT] = {
 		{ COUNTER_LOST_RING_FULL, ledger__lost(ledger, LOST_RING_FULL) },
 		{ COUNTER_LOST_MAP_FULL, ledger__lost(ledger, LOST_MAP_FULL) },
 		{ COUNTER_NO_STORAGE, ledger__lost(ledger, LOST_NO_STORAGE) },
