@@ -137,7 +137,8 @@ static int serve(const struct options *options, struct config *config)
 	err = agent__open(config, features, &agent);
 	if (err)
 		return err;
-	log_info("the agent runs; metrics at '%s'", config->metrics.listen);
+	log_info("the agent runs; metrics: %s; store: %s", config->metrics.listen,
+		 *config->store.url ? config->store.url : "none");
 	notify__ready();
 	while (!err && !signals.stop) {
 		err = agent__run(agent, &signals);
