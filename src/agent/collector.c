@@ -52,15 +52,6 @@ static int take(void *context, const struct wire_head *head)
 	return 0;
 }
 
-static int ignore_occupant(void *context, const struct ledger_occupant_key *key,
-			   const struct ledger_occupant *sum)
-{
-	(void)context;
-	(void)key;
-	(void)sum;
-	return 0;
-}
-
 int collector__open(const struct collector_options *options, struct features *features,
 		    struct collector **ret)
 {
@@ -124,7 +115,7 @@ static int drain(struct collector *collector)
 
 	for (int i = 0; i < 2 && !err; i++)
 		err = ledger__drain_sums(collector->ledger, false, folding__take_wait,
-					 ignore_occupant, collector->folding);
+					 folding__take_occupant, collector->folding);
 	return err;
 }
 
