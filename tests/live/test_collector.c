@@ -54,12 +54,13 @@ static void note_cgroup(void *context, const struct ledger_cgroup_record *record
 	snprintf(cgroup.path, sizeof(cgroup.path), "%s", record->path);
 }
 
-static struct collector *open_collector(void)
+static struct collector *open_with(bool with_occupants)
 {
 	const struct collector_options options = {
 		.fold = { workload_of, service_of, identity__fold_name, NULL },
 		.limits = { .most_rows = 4096, .most_objects = 8, .most_groups = 64 },
 		.note_cgroup = note_cgroup,
+		.with_occupants = with_occupants,
 	};
 	struct features *features = features__new();
 	struct collector *collector;
@@ -69,6 +70,11 @@ static struct collector *open_collector(void)
 	assert_int_equal(collector__start(collector, &start_ns), 0);
 	features__free(features);
 	return collector;
+}
+
+static struct collector *open_collector(void)
+{
+	return open_with(false);
 }
 
 /* Sums of the rows of a group of threads over all steps. */
@@ -291,7 +297,7 @@ static void spin(void)
 
 static void ready_time_names_who_had_the_cpu(void **state)
 {
-	struct collector *collector = open_collector();
+	struct collector *collector = open_with(true);
 	struct sums sums = { .group = "fold-slow",
 			     .by = "fold-hog",
 			     .evidence = EVIDENCE_OCCUPANT };
