@@ -397,7 +397,7 @@ void reader__begin(const char *const *paths, size_t count, const struct output *
 	if (err == 1)
 		end(status);
 	if (!err)
-		err = recording__set_files(&remote_files);
+		err = recording_files__use(&remote_files);
 	if (err) {
 		log_error("cannot read recordings without privileges: %s", strerror(-err));
 		exit(EXIT_FAILURE);

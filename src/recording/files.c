@@ -36,7 +36,7 @@ static int open_no_directory(const char *path, int *ret)
 	return SQLITE_CANTOPEN;
 }
 
-int recording__set_files(const struct recording_files *files)
+int recording_files__use(const struct recording_files *files)
 {
 	const struct {
 		const char *name;

@@ -24,4 +24,4 @@ extern const struct recording_files *recording_files;
  * For recording__open(), and for SQLite itself. `files` stays in use for good. Call it before other
  * threads start. -ENOTSUP: this SQLite does not allow that.
  */
-int recording__set_files(const struct recording_files *files);
+int recording_files__use(const struct recording_files *files);

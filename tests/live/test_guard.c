@@ -2,9 +2,11 @@
 /* Whatever parses untrusted bytes has no privileges while it does (law 11). */
 #include "../harness.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -50,19 +52,33 @@ static const char *status_of(pid_t pid, const char *key)
 }
 
 /* A child of this name (NULL: any) that has a filter already. 0: none. */
-static pid_t find_child(pid_t parent, const char *name)
+static pid_t find_child_of(pid_t parent, const char *thread, const char *name)
 {
 	cleanup(fclose_p) FILE *file = NULL;
-	char path[64];
+	char path[320];
 	int pid;
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", parent, parent);
+	snprintf(path, sizeof(path), "/proc/%d/task/%s/children", parent, thread);
 	file = fopen(path, "re");
 	while (file && fscanf(file, "%d", &pid) == 1)
 		if ((!name || !strcmp(status_of(pid, "Name"), name)) &&
 		    !strcmp(status_of(pid, "Seccomp"), "2"))
 			return pid;
 	return 0;
+}
+
+static pid_t find_child(pid_t parent, const char *name)
+{
+	cleanup(closedir_p) DIR *threads = NULL;
+	struct dirent *thread;
+	char path[64];
+	pid_t pid = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", parent);
+	threads = opendir(path);
+	while (threads && !pid && (thread = readdir(threads)))
+		pid = find_child_of(parent, thread->d_name, name);
+	return pid;
 }
 
 /* Fails the test if there is none in time. */
@@ -171,6 +187,92 @@ static void root_reads_and_writes_for_other_users_all_the_same(void **state)
 	assert_int_equal(info.st_mode & 0777, 0600);
 }
 
+/* --- processes that parse files for a recording ----------------------------------------------- */
+
+static pid_t start_spinner(void)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		execl("/bin/sh", "spinner", "-c", "while :; do :; done", NULL);
+		_exit(127);
+	}
+	return pid;
+}
+
+static struct trial start_trial(pid_t target)
+{
+	struct trial trial;
+	char text[16];
+
+	snprintf(text, sizeof(text), "%d", target);
+	setenv("GAPLESS_TEST_NAMING_MS", "150", 1);
+	trial = trial__start(ARGS("-p", text));
+	unsetenv("GAPLESS_TEST_NAMING_MS");
+	return trial;
+}
+
+static void end_spinner(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+static void whatever_parses_files_has_no_privileges(void **state)
+{
+	pid_t spinner = start_spinner();
+	struct trial trial = start_trial(spinner);
+	int status;
+
+	assert_confined(await_child(trial.pid, "gapless-heads"));
+	assert_confined(await_child(trial.pid, "gapless-rows"));
+	kill(trial.pid, SIGINT);
+	assert_confined(await_child(trial.pid, "gapless-names"));
+	assert_int_equal(waitpid(trial.pid, &status, 0), trial.pid);
+	assert_int_equal(status, 0);
+	end_spinner(spinner);
+	fclose(trial.err);
+	assert_true(trial__query(trial.path, "SELECT count(*) FROM function") > 0);
+	trial__remove(trial.path);
+}
+
+/* Kills each one that is found, until the recorder has ended. */
+static int kill_each(pid_t recorder, const char *name, int *ret_killed)
+{
+	int status;
+
+	while (!waitpid(recorder, &status, WNOHANG)) {
+		pid_t pid = find_child(recorder, name);
+
+		*ret_killed += pid && !kill(pid, SIGKILL);
+		usleep(5000);
+	}
+	return status;
+}
+
+static void killing_the_namer_costs_names_that_are_counted_and_nothing_else(void **state)
+{
+	pid_t spinner = start_spinner();
+	struct trial trial = start_trial(spinner);
+	int killed = 0;
+	json_t *report;
+
+	usleep(300000);
+	kill(trial.pid, SIGINT);
+	assert_int_equal(kill_each(trial.pid, "gapless-names", &killed), 0);
+	end_spinner(spinner);
+	fclose(trial.err);
+	assert_true(killed > 0);
+	report = trial__report(trial.path);
+	assert_closes(report);
+	assert_true(sum_ns(report, NULL, "run", NULL) > 0);
+	assert_true(quality(report, "symbols_refused") + quality(report, "symbols_without_debug") >
+		    0);
+	json_decref(report);
+	trial__remove(trial.path);
+}
+
 static int set_up(void **state)
 {
 	struct output output;
@@ -198,6 +300,8 @@ int main(void)
 		cmocka_unit_test(commands_that_read_recordings_have_no_privileges),
 		cmocka_unit_test(a_forbidden_call_ends_them_and_leaves_no_file),
 		cmocka_unit_test(root_reads_and_writes_for_other_users_all_the_same),
+		cmocka_unit_test(whatever_parses_files_has_no_privileges),
+		cmocka_unit_test(killing_the_namer_costs_names_that_are_counted_and_nothing_else),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);
