@@ -173,21 +173,24 @@ static int provide(void *context, const void *bytes, size_t size, struct split_r
 	}
 }
 
-/* The new process has ended. Ends in the same way. */
-static void end(int status)
+/* The new process has ended; false: it died. If a signal ended it that ends programs, ends too. */
+static bool has_exited(int status)
 {
-	output__finish(&output_file, -ECANCELED);
+	static const int passed_on[] = { SIGPIPE, SIGINT, SIGTERM, SIGHUP };
+
 	if (WIFEXITED(status))
-		exit(WEXITSTATUS(status));
-	if (WTERMSIG(status) == SIGPIPE || WTERMSIG(status) == SIGINT ||
-	    WTERMSIG(status) == SIGTERM || WTERMSIG(status) == SIGHUP) {
-		signal(WTERMSIG(status), SIG_DFL);
-		raise(WTERMSIG(status));
+		return true;
+	output__finish(&output_file, -ECANCELED);
+	for (size_t i = 0; i < sizeof(passed_on) / sizeof(*passed_on); i++) {
+		if (WTERMSIG(status) != passed_on[i])
+			continue;
+		signal(passed_on[i], SIG_DFL);
+		raise(passed_on[i]);
 	}
 	log_error("the process that reads recordings died of %s [if the recording is from somebody "
 		  "else, it may be made to do that; else please report it]",
 		  strsignal(WTERMSIG(status)));
-	exit(EXIT_FAILURE);
+	return false;
 }
 
 /* --- in the new process ----------------------------------------------------------------------- */
@@ -347,6 +350,13 @@ static const struct output_way remote_way = { remote_open_output, remote_finish_
 
 /* --- the beginning ---------------------------------------------------------------------------- */
 
+static void forget(void)
+{
+	while (known_count)
+		free(known[--known_count].plain);
+	free(TAKE(known));
+}
+
 static int learn(const char *const *paths, size_t count)
 {
 	known = calloc(count + 1, sizeof(*known));
@@ -382,6 +392,26 @@ static void follow_switches(void)
 		syscall(SYS_bpf, 0, NULL, 0);
 }
 
+/* 0 in the new process; 1 in the old one, after the new one has ended. */
+static int split(const char *const *paths, size_t count, int *ret_status)
+{
+	int err = learn(paths, count);
+
+	prepare_libraries();
+	fflush(NULL);
+	if (!err)
+		err = split__begin(GUARD_READER, provide, NULL, ret_status);
+	if (!err)
+		err = recording_files__use(&remote_files);
+	if (err < 0)
+		log_error("cannot read recordings without privileges: %s", strerror(-err));
+	if (err)
+		return err;
+	output__set_way(&remote_way);
+	follow_switches();
+	return 0;
+}
+
 void reader__begin(const char *const *paths, size_t count, const struct output *destination)
 {
 	int status, err;
@@ -389,19 +419,24 @@ void reader__begin(const char *const *paths, size_t count, const struct output *
 	output = destination;
 	if (output && output__is_recording(output))
 		exit(EXIT_FAILURE);
-	err = learn(paths, count);
-	prepare_libraries();
-	fflush(NULL);
-	if (!err)
-		err = split__begin(GUARD_READER, provide, NULL, &status);
-	if (err == 1)
-		end(status);
-	if (!err)
-		err = recording_files__use(&remote_files);
-	if (err) {
-		log_error("cannot read recordings without privileges: %s", strerror(-err));
+	err = split(paths, count, &status);
+	if (err > 0)
+		exit(has_exited(status) ? WEXITSTATUS(status) : EXIT_FAILURE);
+	if (err)
 		exit(EXIT_FAILURE);
+}
+
+int reader__call(const char *path, int (*work)(void *context), void *context)
+{
+	int status, err = split(&path, 1, &status);
+
+	if (!err) {
+		err = work(context);
+		fflush(NULL);
+		_exit(err > -256 ? -err : EIO);
 	}
-	output__set_way(&remote_way);
-	follow_switches();
+	forget();
+	if (err < 0)
+		return err;
+	return has_exited(status) ? -WEXITSTATUS(status) : -EBADMSG;
 }

@@ -14,3 +14,11 @@
  * it once, after the options were parsed. If it fails, it logs that and ends the program.
  */
 void reader__begin(const char *const *paths, size_t count, const struct output *output);
+
+/*
+ * Calls `work` in a new process of that kind, which may read this recording, and waits for it. What
+ * `work` prints appears; what it changes is lost. Returns what it returned, 0 or -errno; or -errno,
+ * and the reason was logged; -EBADMSG: the new process died. Call it while there are no other
+ * threads.
+ */
+int reader__call(const char *path, int (*work)(void *context), void *context);

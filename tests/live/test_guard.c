@@ -164,6 +164,20 @@ static void a_forbidden_call_ends_them_and_leaves_no_file(void **state)
 	live__release(&output);
 }
 
+static void an_earlier_recording_is_read_without_privileges_too(void **state)
+{
+	struct output output = live__run(forbid, ARGS("record", "--no-report", "--like", recording,
+						      "-o", in_folder("z"), "--", "true"));
+
+	assert_int_equal(output.status, 1);
+	assert_non_null(strstr(output.err, "died of Bad system call"));
+	live__release(&output);
+	output = live__run(forbid, ARGS("record", "-o", in_folder("z"), "--", "true"));
+	assert_non_null(strstr(output.err, "died of Bad system call"));
+	live__release(&output);
+	unlink(in_folder("z"));
+}
+
 /* Root without capabilities could neither read these nor write there. */
 static void root_reads_and_writes_for_other_users_all_the_same(void **state)
 {
@@ -299,6 +313,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(commands_that_read_recordings_have_no_privileges),
 		cmocka_unit_test(a_forbidden_call_ends_them_and_leaves_no_file),
+		cmocka_unit_test(an_earlier_recording_is_read_without_privileges_too),
 		cmocka_unit_test(root_reads_and_writes_for_other_users_all_the_same),
 		cmocka_unit_test(whatever_parses_files_has_no_privileges),
 		cmocka_unit_test(killing_the_namer_costs_names_that_are_counted_and_nothing_else),
