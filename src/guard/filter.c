@@ -182,6 +182,28 @@ static const char *const worker[] = {
 	NULL,
 };
 
+/* Opens files, and new ones without a name. */
+static const char *const opener[] = {
+	"open", "openat", "openat2", "readlink", "readlinkat", "unlink", "unlinkat", "statfs", NULL,
+};
+
+static const char *const children[] = {
+	"fork",
+	"vfork",
+	"kill",
+	"socketpair",
+	"prctl",
+	"prlimit64",
+	"setrlimit",
+	"seccomp",
+	"capget",
+	"capset",
+	"landlock_create_ruleset",
+	"landlock_add_rule",
+	"landlock_restrict_self",
+	NULL,
+};
+
 /* A check for leaks at exit looks at /proc and stops all threads with ptrace(). */
 static const char *const sanitizers[] = {
 	"open",
@@ -325,39 +347,60 @@ static int add_bpf(scmp_filter_ctx filter)
 	return err ? err : add_values(filter, SCMP_SYS(ioctl), 1, perf, COUNT(perf));
 }
 
-static int add_role(scmp_filter_ctx filter, enum guard_role role, bool with_network)
+/* New processes, without new namespaces, and what they call to give up more privileges. */
+static int add_children(scmp_filter_ctx filter)
 {
-	bool has_files = role == GUARD_WORKER || with_network;
+	const uint64_t spaces = CLONE_NEWCGROUP | CLONE_NEWIPC | CLONE_NEWNET | CLONE_NEWNS |
+				CLONE_NEWPID | CLONE_NEWUSER | CLONE_NEWUTS;
+	int err = add_each(filter, SCMP_ACT_ALLOW, children);
+
+	return err ? err
+		   : seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1,
+				      SCMP_A0(SCMP_CMP_MASKED_EQ, spaces, 0));
+}
+
+static int add_worker(scmp_filter_ctx filter, const struct guard_options *options)
+{
+	int err = add_each(filter, SCMP_ACT_ALLOW, worker);
+
+	if (!err)
+		err = add_terminal(filter);
+	if (!err)
+		err = add_bpf(filter);
+	return err || !options->children ? err : add_children(filter);
+}
+
+static bool has_files(enum guard_role role, const struct guard_options *options)
+{
+	return role == GUARD_WORKER || options->network;
+}
+
+static int add_role(scmp_filter_ctx filter, enum guard_role role,
+		    const struct guard_options *options)
+{
 	int err = add_common(filter);
 
 	if (!err)
-		err = add_memory(filter, has_files);
+		err = add_memory(filter, has_files(role, options));
 	if (!err && role == GUARD_READER)
 		err = add_terminal(filter);
+	if (!err && role == GUARD_OPENER)
+		err = add_each(filter, SCMP_ACT_ALLOW, opener);
 	if (!err && role == GUARD_WORKER)
-		err = add_each(filter, SCMP_ACT_ALLOW, worker);
-	if (!err && role == GUARD_WORKER)
-		err = add_terminal(filter);
-	if (!err && role == GUARD_WORKER)
-		err = add_bpf(filter);
-	if (!err && has_files)
+		err = add_worker(filter, options);
+	if (!err && has_files(role, options))
 		err = add_each(filter, SCMP_ACT_ALLOW, files);
-	if (!err && has_files)
+	if (!err && has_files(role, options))
 		err = add_threads(filter);
-	if (!err && with_network)
+	if (!err && options->network)
 		err = add_network(filter);
+	/* Calls that have a rule already stay allowed. */
+	if (!err && !SANITIZED && !has_files(role, options))
+		err = add_each(filter, SCMP_ACT_ERRNO(EACCES), by_path);
 	return err;
 }
 
-/* Calls that have a rule already stay allowed. */
-static int add_refusals(scmp_filter_ctx filter, enum guard_role role, bool with_network)
-{
-	bool has_files = SANITIZED || role == GUARD_WORKER || with_network;
-
-	return has_files ? 0 : add_each(filter, SCMP_ACT_ERRNO(EACCES), by_path);
-}
-
-int filter__install(enum guard_role role, bool with_network)
+int filter__install(enum guard_role role, const struct guard_options *options)
 {
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_KILL_PROCESS);
 	int err = filter ? 0 : -ENOMEM;
@@ -367,9 +410,7 @@ int filter__install(enum guard_role role, bool with_network)
 	if (!err && SANITIZED)
 		err = add_each(filter, SCMP_ACT_ALLOW, sanitizers);
 	if (!err)
-		err = add_role(filter, role, with_network);
-	if (!err)
-		err = add_refusals(filter, role, with_network);
+		err = add_role(filter, role, options);
 	if (!err)
 		err = seccomp_load(filter);
 	seccomp_release(filter);

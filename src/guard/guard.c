@@ -28,8 +28,9 @@ int guard__drop(enum guard_role role, const struct guard_options *options)
 					.network = options->network };
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return -errno;
-	err = caps__drop();
-	if (!err)
+	err = role == GUARD_OPENER ? caps__keep_reading() : caps__drop();
+	/* Landlock also forbids access to other processes, and so /proc/PID/root and map_files. */
+	if (!err && role != GUARD_OPENER)
 		err = landlock__restrict(&wish);
-	return err ? err : filter__install(role, options->network);
+	return err ? err : filter__install(role, options);
 }

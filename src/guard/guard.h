@@ -21,10 +21,17 @@ enum guard_role {
 	GUARD_PARSER,
 	/* Runs on after BPF programs were attached: maps, rings, iterators, files, threads. */
 	GUARD_WORKER,
+	/*
+	 * Opens files for one of the others, and parses nothing. Keeps the capabilities to read
+	 * files and /proc of all users; without Landlock, which would hide other processes.
+	 */
+	GUARD_OPENER,
 };
 
 struct guard_options {
-	bool network; /* sockets, threads, and files by path. Not for READER */
+	bool network;  /* sockets, threads, and files by path. Not for READER */
+	bool children; /* WORKER only: may start helpers (base/helper.h), which may call this again
+			*/
 	/* The only directory to write below, if the kernel has Landlock; NULL: none. */
 	const char *writable;
 };

@@ -102,7 +102,12 @@ static int serve(void *context, const struct helper_parcel *parcel, struct helpe
 	return 0;
 }
 
-static int confine(void *context)
+static int confine_opener(void *context)
+{
+	return guard__drop(GUARD_OPENER, NULL);
+}
+
+static int confine_parser(void *context)
 {
 	return guard__drop(GUARD_PARSER, NULL);
 }
@@ -223,11 +228,12 @@ int opener__new(struct opener **ret)
 {
 	const struct helper_work opening = { .name = "gapless-open",
 					     .memory_bytes = MEMORY_BYTES,
-					     .serve = serve };
+					     .serve = serve,
+					     .confine = confine_opener };
 	const struct helper_work parsing = { .name = "gapless-heads",
 					     .memory_bytes = MEMORY_BYTES,
 					     .serve = parse,
-					     .confine = confine };
+					     .confine = confine_parser };
 	struct opener *opener = calloc(1, sizeof(*opener));
 	int err = opener ? helper__new(&opening, &opener->helper) : -ENOMEM;
 

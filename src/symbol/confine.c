@@ -37,11 +37,17 @@ static int serve(void *context, const struct helper_parcel *question, struct hel
 	return 0;
 }
 
+static int confine(void *context)
+{
+	return guard__drop(GUARD_OPENER, NULL);
+}
+
 int confine__new(struct helper **ret)
 {
 	const struct helper_work work = { .name = "gapless-files",
 					  .memory_bytes = MEMORY_BYTES,
-					  .serve = serve };
+					  .serve = serve,
+					  .confine = confine };
 
 	return helper__new(&work, ret);
 }

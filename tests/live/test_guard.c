@@ -209,7 +209,7 @@ static pid_t start_spinner(void)
 
 	if (!pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		execl("/bin/sh", "spinner", "-c", "while :; do :; done", NULL);
+		execl("/bin/sh", "sh", "-c", "while :; do :; done", NULL);
 		_exit(127);
 	}
 	return pid;

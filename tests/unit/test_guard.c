@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/helper.h"
 #include "cli/reader.h"
 #include "guard/guard.h"
 #include "guard/sanitized.h"
@@ -209,6 +210,64 @@ static void a_worker_may_use_maps_and_load_nothing(void **state)
 	assert_ok(GUARD_WORKER, &with_network, call_socket);
 }
 
+/* --- a worker with helpers -------------------------------------------------------------------- */
+
+static int answer(void *context, const struct helper_parcel *question, struct helper_parcel *reply)
+{
+	close_p(&question->fd);
+	/* It has fewer privileges than the worker. */
+	return open("/etc/passwd", O_RDONLY | O_CLOEXEC) < 0 || SANITIZED ? -EXFULL : 0;
+}
+
+static int confine(void *context)
+{
+	return guard__drop(GUARD_PARSER, NULL);
+}
+
+static int call_helper(void)
+{
+	const struct helper_work work = {
+		.name = "test-guard", .memory_bytes = 64 << 20, .serve = answer, .confine = confine
+	};
+	const struct helper_patience patience = { .stall_ns = 2000000000, .cpu_ns = 2000000000 };
+	struct helper_parcel question = { .fd = -1 }, reply;
+	struct helper *helper;
+	int err = helper__new(&work, &helper);
+
+	if (err)
+		return 1;
+	err = helper__ask(helper, &question, &patience, &reply);
+	helper__free(helper);
+	return err == -EXFULL ? OK : 2;
+}
+
+static void a_worker_may_have_helpers_with_less_privileges(void **state)
+{
+	const struct guard_options options = { .children = true };
+
+	assert_ok(GUARD_WORKER, &options, call_helper);
+	assert_killed(GUARD_WORKER, &options, call_execve);
+	assert_killed(GUARD_WORKER, &options, call_mount);
+	if (!SANITIZED)
+		assert_killed(GUARD_WORKER, NULL, call_fork);
+}
+
+static int call_read_any(void)
+{
+	return open("/etc/shadow", O_RDONLY | O_CLOEXEC) >= 0 ? OK : 1;
+}
+
+static void an_opener_only_opens(void **state)
+{
+	assert_killed(GUARD_OPENER, NULL, call_socket);
+	assert_killed(GUARD_OPENER, NULL, call_bpf_look_up);
+	assert_killed(GUARD_OPENER, NULL, call_execve);
+	assert_killed(GUARD_OPENER, NULL, call_mount);
+	if (geteuid())
+		skip();
+	assert_ok(GUARD_OPENER, NULL, call_read_any);
+}
+
 /* --- its status in /proc ---------------------------------------------------------------------- */
 
 static int status_fd;
@@ -373,6 +432,8 @@ int main(void)
 		cmocka_unit_test(a_reader_has_only_the_descriptors_it_was_given),
 		cmocka_unit_test(only_a_parser_that_downloads_has_a_network),
 		cmocka_unit_test(a_worker_may_use_maps_and_load_nothing),
+		cmocka_unit_test(a_worker_may_have_helpers_with_less_privileges),
+		cmocka_unit_test(an_opener_only_opens),
 		cmocka_unit_test(no_capability_is_left_in_any_set),
 		cmocka_unit_test(the_old_process_opens_only_what_the_user_named),
 	};
