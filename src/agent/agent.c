@@ -159,23 +159,54 @@ int agent__use(struct agent *agent, const struct config *config)
 	return outlets__new(config, identity__host_id(agent->identity), &agent->outlets);
 }
 
-int agent__open(const struct config *config, struct features *features, struct agent **ret)
+int agent__attach(const struct config *config, struct features *features, struct agent **ret)
 {
 	cleanup(agent__free_p) struct agent *agent = calloc(1, sizeof(*agent));
-	int err = agent ? agent__use(agent, config) : -ENOMEM;
+	int err;
 
-	if (!err)
-		err = open_collector(agent, features);
+	if (!agent)
+		return -ENOMEM;
+	agent->config = config;
+	err = open_collector(agent, features);
 	if (!err)
 		err = collector__start(agent->collector, &agent->stepped_ns);
 	if (err)
 		return err;
-	self__start(&agent->self, ledger__object(collector__ledger(agent->collector)),
-		    agent->stepped_ns);
 	/* What loading needed: the kernel's types, the verifier's log. */
 	malloc_trim(0);
 	*ret = TAKE(agent);
 	return 0;
+}
+
+void agent__time_hooks(struct agent *agent)
+{
+	agent->self = (struct self) {};
+	self__start(&agent->self, ledger__object(collector__ledger(agent->collector)),
+		    clock__now_ns());
+}
+
+void agent__let_go(struct agent *agent)
+{
+	self__let_go(&agent->self);
+}
+
+/* Books what happened before in a step that nobody gets. */
+static int skip(struct agent *agent)
+{
+	const struct bucket *step;
+	int err = identity__update(agent->identity, clock__now_ns());
+
+	if (!err)
+		err = collector__step(agent->collector, true, &step);
+	agent->stepped_ns = clock__now_ns();
+	return err;
+}
+
+int agent__begin(struct agent *agent, bool is_again)
+{
+	int err = agent__use(agent, agent->config);
+
+	return err || !is_again ? err : skip(agent);
 }
 
 void agent__free(struct agent *agent)

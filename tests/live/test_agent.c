@@ -219,6 +219,58 @@ static void a_wrong_configuration_is_refused_at_the_start_and_ignored_later(void
 	stop_agent(agent);
 }
 
+/* The process without privileges that serves. */
+static pid_t worker_of(pid_t agent)
+{
+	char path[64];
+	FILE *file;
+	int pid = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", agent, agent);
+	file = fopen(path, "r");
+	assert_non_null(file);
+	assert_int_equal(fscanf(file, "%d", &pid), 1);
+	fclose(file);
+	return pid;
+}
+
+static void assert_status(pid_t pid, const char *line)
+{
+	char path[64], text[8192];
+	FILE *file;
+	size_t size;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	file = fopen(path, "r");
+	assert_non_null(file);
+	size = fread(text, 1, sizeof(text) - 1, file);
+	fclose(file);
+	text[size] = '\0';
+	if (!strstr(text, line))
+		fail_msg("no '%s' in %s", line, text);
+}
+
+static void a_worker_has_no_privileges_and_is_replaced_if_it_dies(void **state)
+{
+	pid_t agent, worker, next;
+
+	write_config("");
+	agent = start_agent();
+	wait_for("/metrics", "gapless_thread_seconds_total{state=\"run\"");
+	worker = worker_of(agent);
+	assert_status(worker, "CapEff:\t0000000000000000");
+	assert_status(worker, "CapBnd:\t0000000000000000");
+	assert_status(worker, "NoNewPrivs:\t1");
+	assert_status(worker, "Seccomp:\t2");
+	kill(worker, SIGKILL);
+	wait_for_log("the worker was ended by signal 9");
+	wait_for("/metrics", "gapless_thread_seconds_total{state=\"run\"");
+	next = worker_of(agent);
+	assert_int_not_equal(next, worker);
+	assert_status(next, "Seccomp:\t2");
+	stop_agent(agent);
+}
+
 static void minutes_without_a_store_wait_in_the_spool(void **state)
 {
 	char path[64];
@@ -241,7 +293,7 @@ static int set_up(void **state)
 	if (!mkdtemp(folder))
 		return -1;
 	snprintf(config_path, sizeof(config_path), "%s/agent.conf", folder);
-	snprintf(socket_path, sizeof(socket_path), "%s/socket", folder);
+	snprintf(socket_path, sizeof(socket_path), "%s/state/socket", folder);
 	snprintf(log_path, sizeof(log_path), "%s/log", folder);
 	return 0;
 }
@@ -260,6 +312,7 @@ int main(void)
 		cmocka_unit_test(a_service_has_its_time_by_state_on_the_page),
 		cmocka_unit_test(a_second_agent_refuses_and_a_recording_beside_it_works),
 		cmocka_unit_test(a_wrong_configuration_is_refused_at_the_start_and_ignored_later),
+		cmocka_unit_test(a_worker_has_no_privileges_and_is_replaced_if_it_dies),
 		cmocka_unit_test(minutes_without_a_store_wait_in_the_spool),
 	};
 
