@@ -12,6 +12,11 @@
 #include "metrics/pages.h"
 #include "metrics/totals.h"
 
+/* Those that are not compressed. */
+#define PLAIN_PAGES                                                                                \
+	(1u << PAGES_PAGE(PAGES_TEXT, false) | 1u << PAGES_PAGE(PAGES_OPEN_METRICS, false) |       \
+	 1u << PAGES_PAGE(PAGES_PROTOBUF, false))
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const struct workload *find_workload(void *context, uint64_t id)
@@ -43,7 +48,7 @@ static void show(char *name)
 	if (totals__new(&(struct totals_options) { .detail = TOTALS_SERVICE }, &totals) ||
 	    totals__add_step(totals, &row, 1, 1, find_workload, &workload) ||
 	    totals__expose(totals, &agent, &exposition) || pages__new(exposition, &pages) ||
-	    pages__prepare(pages, (1u << PAGES_COUNT) - 1) ||
+	    pages__prepare(pages, PLAIN_PAGES) ||
 	    pages__get(pages, PAGES_PAGE(PAGES_TEXT, false), &text, &size))
 		abort();
 	if (lines && lines != count_lines(text, size))
