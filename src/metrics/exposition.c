@@ -57,9 +57,10 @@ const char *exposition__next(const char *value)
 void exposition__family(struct exposition *exposition, const struct exposition_family *family)
 {
 	char *name = exposition->err ? NULL : strdup(family->name);
-	struct exposition_family *added =
-		name ? APPEND(&exposition->families, &exposition->family_count) : NULL;
+	struct exposition_family *added = NULL;
 
+	if (name)
+		added = APPEND(&exposition->families, &exposition->family_count);
 	if (!added) {
 		free(name);
 		exposition->err = -ENOMEM;
