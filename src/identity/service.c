@@ -274,10 +274,14 @@ int service_rules__add(struct service_rules *rules, const char *line,
 		refuse(ret_error, "more than %d rules", SERVICE_MOST_RULES);
 		err = -E2BIG;
 	}
-	added = err ? NULL : APPEND(&rules->rules, &rules->count);
+	if (err) {
+		release(&rule);
+		return err;
+	}
+	added = APPEND(&rules->rules, &rules->count);
 	if (!added) {
 		release(&rule);
-		return err ? err : -ENOMEM;
+		return -ENOMEM;
 	}
 	*added = rule;
 	return 0;
