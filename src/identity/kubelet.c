@@ -25,7 +25,7 @@
 #define EVERY_NS         (10 * SECOND_NS)
 #define TIMEOUT_NS       (10 * SECOND_NS)
 #define CONNECT_MS       3000L
-#define MOST_BACKOFF_NS  (300 * SECOND_NS)
+#define MOST_BACKOFF_NS  (60 * SECOND_NS)
 #define MOST_TOKEN_BYTES 16384
 
 struct kubelet {

@@ -49,7 +49,7 @@ int kubelet__new(const struct kubelet_settings *settings, struct kubelet **ret);
 /* Ends the thread, within about a second even if a request is under way. */
 void kubelet__free(struct kubelet *kubelet);
 
-/* Asks as soon as allowed. After a failure, asks again on its own, after up to five minutes. */
+/* Asks as soon as allowed. After a failure, asks again on its own, after at most a minute. */
 void kubelet__ask(struct kubelet *kubelet);
 
 /* The newest answer, if it was not taken yet; NULL otherwise. The caller frees it. */
