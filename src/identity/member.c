@@ -105,12 +105,17 @@ static bool is_engine(const char *process)
 	return !*process;
 }
 
+bool member__is_provisional(const struct member *member)
+{
+	return is_engine(member->process);
+}
+
 int member__see(struct member *member, int32_t pid, const char *name, const char *build_id)
 {
 	int changes = 0;
 
-	if (pid != member->main_pid && (!is_engine(member->process) || is_engine(name)) &&
-	    *member->process)
+	if (pid != member->main_pid && *member->process &&
+	    (!member__is_provisional(member) || is_engine(name)))
 		return 0;
 	member->main_pid = pid;
 	set(&member->process, name, &changes);
