@@ -21,15 +21,15 @@ static int send_bytes(int socket, const char *bytes, size_t size)
 	return 0;
 }
 
-int parcel__send(int socket, const struct parcel_head *head, const void *rest, int fd)
+int parcel__send(int socket, const struct parcel_head *head, const void *bytes, int fd)
 {
 	struct parcel_head sent_head = *head;
 	union {
 		struct cmsghdr align;
 		char room[CMSG_SPACE(sizeof(int))];
 	} control = {};
-	struct iovec bytes = { &sent_head, sizeof(sent_head) };
-	struct msghdr message = { .msg_iov = &bytes, .msg_iovlen = 1 };
+	struct iovec first = { &sent_head, sizeof(sent_head) };
+	struct msghdr message = { .msg_iov = &first, .msg_iovlen = 1 };
 	ssize_t sent;
 
 	sent_head.has_fd = fd >= 0;
@@ -49,7 +49,7 @@ int parcel__send(int socket, const struct parcel_head *head, const void *rest, i
 	} while (sent < 0 && errno == EINTR);
 	if (sent != sizeof(sent_head))
 		return -EPIPE;
-	return send_bytes(socket, rest, head->size);
+	return send_bytes(socket, bytes, head->size);
 }
 
 ssize_t parcel__receive_some(int socket, void *to, size_t size, int *ret_fd)

@@ -152,9 +152,8 @@ static int open_file(const char *path, struct output_file *file)
 static int open_stream(const char *path, struct output_file *file)
 {
 	/* No O_CREAT or O_TRUNC: since the check, the path may refer to another file. */
-	cleanup(close_p) int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+	int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY), err;
 	struct stat info;
-	int err;
 
 	if (fd < 0)
 		return -errno;
@@ -162,10 +161,10 @@ static int open_stream(const char *path, struct output_file *file)
 	if (!err && owner__is_trap_fd(path, fd))
 		err = -EACCES;
 	if (err)
-		return err;
-	file->fd = fd;
-	fd = -1;
-	return 0;
+		close(fd);
+	else
+		file->fd = fd;
+	return err;
 }
 
 /* Appends to what was printed before. */

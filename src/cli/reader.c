@@ -44,35 +44,34 @@ struct request {
 
 static struct known *known;
 static size_t known_count;
-static const struct output *output;
+static const struct output *declared;
 static struct output_file output_file;
 
 /* --- in the process that keeps its privileges ------------------------------------------------- */
 
-static int name_file(const struct request *request, char **ret)
+/* NULL and errno: not one that was named, or it cannot be read. The caller frees it. */
+static char *name_file(uint32_t index, uint32_t tail)
 {
-	const struct known *recording;
+	char *path = NULL;
 
-	if (request->index >= known_count || request->tail >= TAILS)
-		return -EINVAL;
-	recording = &known[request->index];
-	if (!recording->plain)
-		return recording->err;
-	return asprintf(ret, "%s%s", recording->plain, tails[request->tail]) < 0 ? -ENOMEM : 0;
+	if (index >= known_count || tail >= TAILS) {
+		errno = EINVAL;
+		return NULL;
+	}
+	if (!known[index].plain) {
+		errno = -known[index].err;
+		return NULL;
+	}
+	return asprintf(&path, "%s%s", known[index].plain, tails[tail]) < 0 ? NULL : path;
 }
 
 /* A commit that its recorder could not finish is rolled back. Nothing else is ever written. */
 static bool may_write(const struct request *request, const struct stat *info)
 {
-	struct request journal = { .index = request->index, .tail = JOURNAL };
-	cleanup(free_p) char *path = NULL;
+	cleanup(free_p) char *path = name_file(request->index, JOURNAL);
 	struct stat beside;
 
-	if (name_file(&journal, &path)) {
-		path = NULL;
-		return false;
-	}
-	return request->tail != LOG && info->st_nlink == 1 && !lstat(path, &beside) &&
+	return path && request->tail != LOG && info->st_nlink == 1 && !lstat(path, &beside) &&
 	       S_ISREG(beside.st_mode) && beside.st_nlink == 1 && beside.st_uid == info->st_uid;
 }
 
@@ -97,14 +96,11 @@ static int open_known(const struct request *request, const char *path, int *ret)
 
 static int provide_known(const struct request *request, struct split_reply *ret)
 {
-	cleanup(free_p) char *path = NULL;
+	cleanup(free_p) char *path = name_file(request->index, request->tail);
 	struct stat info;
-	int err = name_file(request, &path);
 
-	if (err) {
-		path = NULL;
-		return err;
-	}
+	if (!path)
+		return errno ? -errno : -ENOMEM;
 	switch (request->operation) {
 	case STAT:
 		if (lstat(path, &info))
@@ -139,9 +135,9 @@ static int open_output(struct split_reply *ret)
 {
 	int err;
 
-	if (!output || output_file.temporary)
+	if (!declared || output_file.temporary)
 		return -EACCES;
-	err = output__open(output, &output_file);
+	err = output__open(declared, &output_file);
 	if (err)
 		return err;
 	ret->fd = output_file.fd;
@@ -396,6 +392,7 @@ static void follow_switches(void)
 static int split(const char *const *paths, size_t count, int *ret_status)
 {
 	int err = learn(paths, count);
+	pid_t old = getpid();
 
 	prepare_libraries();
 	fflush(NULL);
@@ -405,6 +402,9 @@ static int split(const char *const *paths, size_t count, int *ret_status)
 		err = recording_files__use(&remote_files);
 	if (err < 0)
 		log_error("cannot read recordings without privileges: %s", strerror(-err));
+	/* The new process must not go on as if it were the old one. */
+	if (err < 0 && getpid() != old)
+		_exit(EXIT_FAILURE);
 	if (err)
 		return err;
 	output__set_way(&remote_way);
@@ -412,11 +412,11 @@ static int split(const char *const *paths, size_t count, int *ret_status)
 	return 0;
 }
 
-void reader__begin(const char *const *paths, size_t count, const struct output *destination)
+void reader__begin(const char *const *paths, size_t count, const struct output *output)
 {
-	int status, err;
+	int status = 0, err;
 
-	output = destination;
+	declared = output;
 	if (output && output__is_recording(output))
 		exit(EXIT_FAILURE);
 	err = split(paths, count, &status);
@@ -428,7 +428,7 @@ void reader__begin(const char *const *paths, size_t count, const struct output *
 
 int reader__call(const char *path, int (*work)(void *context), void *context)
 {
-	int status, err = split(&path, 1, &status);
+	int status = 0, err = split(&path, 1, &status);
 
 	if (!err) {
 		err = work(context);

@@ -76,21 +76,25 @@ static bool is_pseudo(int fd)
 	return false;
 }
 
-static int open_elf(const char *root, const char *path)
+static int check_elf(int fd)
 {
-	cleanup(close_p) int fd = foreign__open(root, path);
 	char magic[4];
-	int found;
 
-	if (fd < 0)
-		return fd;
 	if (is_pseudo(fd))
 		return -EACCES;
-	if (pread(fd, magic, sizeof(magic), 0) != sizeof(magic) || memcmp(magic, "\177ELF", 4))
-		return -ENOEXEC;
-	found = fd;
-	fd = -1;
-	return found;
+	return pread(fd, magic, sizeof(magic), 0) == sizeof(magic) && !memcmp(magic, "\177ELF", 4)
+		       ? 0
+		       : -ENOEXEC;
+}
+
+static int open_elf(const char *root, const char *path)
+{
+	int fd = foreign__open(root, path), err = fd < 0 ? 0 : check_elf(fd);
+
+	if (!err)
+		return fd;
+	close(fd);
+	return err;
 }
 
 static int open_kallsyms(void)
