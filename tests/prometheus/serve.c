@@ -160,14 +160,17 @@ static double ms_since(uint64_t start_ns)
 	return (double)(clock__now_ns() - start_ns) / 1e6;
 }
 
+#define ACCEPT_PROTOBUF                                                                            \
+	"Accept: application/vnd.google.protobuf;"                                                 \
+	"proto=io.prometheus.client.MetricFamily;encoding=delimited\r\n"
+
 static void measure_page(const struct totals *totals, enum pages_format format, bool is_gzip)
 {
 	static const char *const names[] = { "text", "OpenMetrics", "protobuf" };
 	static const char *const accepts[] = {
 		"",
 		"Accept: application/openmetrics-text\r\n",
-		"Accept: application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;"
-		"encoding=delimited\r\n",
+		ACCEPT_PROTOBUF,
 	};
 	struct server *server = start("127.0.0.1:0");
 	double make_ms = 1e9, first_ms = 1e9, scrape_ms = 1e9;
