@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "agent/collector.h"
+#include "agent/governor.h"
 #include "agent/losses.h"
 #include "agent/minutes.h"
 #include "agent/notify.h"
@@ -15,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "core/sys.h"
 #include "identity/identity.h"
 #include "identity/kubelet.h"
 
@@ -33,6 +35,8 @@ struct agent {
 	struct outlets *outlets;
 	struct minutes minutes;
 	struct self self;
+	struct self_cost cost;
+	struct governor governor;
 	struct losses_own own;
 	uint64_t stepped_ns; /* the last step */
 	uint64_t whole_ns;   /* the last step with all threads */
@@ -253,6 +257,13 @@ static void note_work(struct agent *agent, const struct bucket *step)
 	self__add(&agent->self, switches, run_ns);
 }
 
+static void measure(struct agent *agent)
+{
+	agent->cost =
+		self__cost(&agent->self, folding__threads(collector__folding(agent->collector)),
+			   clock__now_ns());
+}
+
 static struct outlets_view view_of(struct agent *agent, struct losses_row losses[LOSSES_COUNT])
 {
 	agent->own.rows_folded = bucket__folded(agent->minute);
@@ -261,7 +272,50 @@ static struct outlets_view view_of(struct agent *agent, struct losses_row losses
 				       .collector = agent->collector,
 				       .minutes = &agent->minutes,
 				       .losses = losses,
-				       .cost = self__cost(&agent->self, clock__now_ns()) };
+				       .cost = agent->cost,
+				       .level = agent->governor.level };
+}
+
+static struct governor_use use_of(const struct agent *agent)
+{
+	return (struct governor_use) {
+		.now_ns = clock__now_ns(),
+		.cpu_ns = agent->cost.cpu_ns,
+		.hook_ns = agent->cost.hook_ns,
+		.switches = agent->self.work.switches,
+		.memory_bytes = agent->cost.anon_bytes + agent->cost.bpf_bytes,
+	};
+}
+
+static void start_governor(struct agent *agent)
+{
+	const struct governor_limits limits = { .cpu_ppm = agent->config->budget.cpu_ppm,
+						.memory_bytes = agent->config->budget.memory_bytes,
+						.cpus = sys__cpus(),
+						.most = (int)agent->config->level };
+	struct governor_use use;
+
+	measure(agent);
+	use = use_of(agent);
+	governor__start(&agent->governor, &limits, &use);
+}
+
+/* The cost of hooks is known after the first step. */
+static void govern(struct agent *agent)
+{
+	struct governor_use use = use_of(agent);
+	enum governor_reason reason;
+
+	if (agent->self.is_timing)
+		return;
+	reason = governor__look(&agent->governor, &use);
+	if (reason == GOVERNOR_UNCHANGED)
+		return;
+	agent->own.level_changes++;
+	log_info("level '%s' from now on: %s", governor__name(agent->governor.level),
+		 reason == GOVERNOR_ROOM     ? "ten minutes within the budget"
+		 : reason == GOVERNOR_MEMORY ? "memory beyond the budget [budget.memory]"
+					     : "CPU time beyond the budget [budget.cpu_ppm]");
 }
 
 static int close_minute(struct agent *agent, uint64_t now_ns)
@@ -300,6 +354,8 @@ static int take_step(struct agent *agent)
 	if (is_whole)
 		agent->whole_ns = now_ns;
 	note_work(agent, step);
+	measure(agent);
+	govern(agent);
 	err = bucket__merge(agent->minute, step);
 	view = view_of(agent, losses);
 	if (!err)
@@ -311,19 +367,25 @@ static int take_step(struct agent *agent)
 	return err;
 }
 
+static uint64_t interval_of(const struct agent *agent)
+{
+	return agent->governor.level == GOVERNOR_SLOW ? MINUTE_NS : agent->config->interval_ns;
+}
+
 int agent__run(struct agent *agent, const struct agent_signals *signals)
 {
 	uint64_t now_ns = clock__now_ns(), next_ns;
 	int err = 0;
 
 	minutes__start(&agent->minutes, now_ns, clock__wall_offset_ns());
-	next_ns = minutes__next(&agent->minutes, now_ns, agent->config->interval_ns);
+	start_governor(agent);
+	next_ns = minutes__next(&agent->minutes, now_ns, interval_of(agent));
 	while (!err && !signals->stop && !signals->reload) {
 		now_ns = clock__now_ns();
 		if (now_ns >= next_ns || collector__is_pressed(agent->collector)) {
 			err = take_step(agent);
-			next_ns = minutes__next(&agent->minutes, clock__now_ns(),
-						agent->config->interval_ns);
+			next_ns =
+				minutes__next(&agent->minutes, clock__now_ns(), interval_of(agent));
 			continue;
 		}
 		now_ns = (next_ns - now_ns) / 1000000 + 1;

@@ -38,6 +38,7 @@ void losses__read(const struct collector *collector, struct identity *identity,
 		{ COUNTER_OVERBOOKED_NS, folding.overbooked_ns },
 		{ COUNTER_WORKLOADS_FOLDED, names.folded },
 		{ COUNTER_CGROUPS_UNKNOWN, names.without_path },
+		{ COUNTER_LEVEL_CHANGES, own->level_changes },
 		{ COUNTER_MINUTES_OPEN, own->minutes_open },
 	};
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+#include "agent/governor.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -110,7 +111,8 @@ static int publish(struct outlet_metrics *metrics, const struct outlets_view *vi
 	struct totals_agent agent = {
 		.version = GAPLESS_VERSION,
 		.kernel = metrics->system.release,
-		.level = "ledger",
+		.level = governor__name(view->level),
+		.governor_level = view->level > 0 ? (uint64_t)view->level : 0,
 		.start_time_ns = metrics->start_ns,
 		.cpu_ns = view->cost.cpu_ns,
 		.hook_ns = view->cost.hook_ns,

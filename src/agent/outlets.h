@@ -18,6 +18,7 @@ struct outlets_view {
 	const struct minutes *minutes;
 	const struct losses_row *losses; /* LOSSES_COUNT */
 	struct self_cost cost;
+	int level; /* enum governor_level, in force */
 };
 
 /* `host` is its name, "" that of the machine. It and the configuration must outlive the outlets. */
