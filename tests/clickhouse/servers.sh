@@ -82,7 +82,7 @@ zookeeper_serves()
 	local line
 
 	exec 3<>"/dev/tcp/127.0.0.1/$zookeeper_port" && echo srvr >&3 || return
-	while read -r line <&3; do
+	while read -r -t 2 line <&3; do
 		[[ $line != Mode:* ]] || break
 	done
 	exec 3>&-
@@ -107,6 +107,7 @@ start_shim()
 
 	[[ $# -eq 0 ]] || { name=tls port=28157 scheme=https; }
 	urls[$name]=$scheme://127.0.0.1:$port
+	rm -f "$work/$name.log"
 	(cd "$work/npm" && exec setsid node shim.mjs "$port" "$work/$name" "$@") >"$work/$name.log" 2>&1 &
 	pids[$name]=$!
 	wait_for 60 grep -q ready "$work/$name.log"
