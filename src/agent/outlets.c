@@ -21,7 +21,7 @@ int outlets__new(const struct config *config, uint64_t host_id, struct outlets *
 	int err = outlets ? outlet_store__new(config, host_id, &outlets->store) : -ENOMEM;
 
 	if (!err)
-		err = outlet_metrics__new(config, &outlets->metrics);
+		err = outlet_metrics__new(config, host_id, &outlets->metrics);
 	if (!err)
 		*ret = TAKE(outlets);
 	return err;

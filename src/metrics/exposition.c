@@ -54,6 +54,16 @@ const char *exposition__next(const char *value)
 	return value + strlen(value) + 1;
 }
 
+double exposition__double(uint64_t number, unsigned int digits)
+{
+	double one = 1;
+
+	for (unsigned int i = 0; i < digits; i++)
+		one *= 10;
+	/* Powers of ten up to 10^22 are exact, so this rounds once. */
+	return (double)number / one;
+}
+
 void exposition__family(struct exposition *exposition, const struct exposition_family *family)
 {
 	char *name = exposition->err ? NULL : strdup(family->name);
@@ -67,6 +77,7 @@ void exposition__family(struct exposition *exposition, const struct exposition_f
 	}
 	*added = *family;
 	added->name = name;
+	exposition->age_ns = 0;
 }
 
 static int add_text(struct exposition *exposition, const char *value)
@@ -109,6 +120,7 @@ static struct exposition_sample *add_sample(struct exposition *exposition,
 	}
 	sample->family = (uint32_t)(exposition->family_count - 1);
 	sample->values = (uint32_t)start;
+	sample->age_ns = exposition->age_ns;
 	return sample;
 }
 

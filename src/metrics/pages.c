@@ -164,3 +164,8 @@ size_t pages__series(const struct pages *pages)
 {
 	return pages->exposition->series;
 }
+
+const struct exposition *pages__exposition(const struct pages *pages)
+{
+	return pages->exposition;
+}
