@@ -105,16 +105,18 @@ static int read_field(struct bytes *from, struct field *ret)
 	return err;
 }
 
-/* Blanks and what controls a display do not belong into a message. */
+/* A message is one line; what controls a display becomes '?'. */
 static void copy_message(struct bytes text, char ret[static REPLY_MESSAGE_BYTES])
 {
-	size_t size = text.size < REPLY_MESSAGE_BYTES - 1 ? text.size : REPLY_MESSAGE_BYTES - 1;
+	size_t size = text.size;
 
+	while (size && text.at[size - 1] <= ' ')
+		size--;
+	if (size > REPLY_MESSAGE_BYTES - 1)
+		size = REPLY_MESSAGE_BYTES - 1;
 	for (size_t i = 0; i < size; i++)
-		ret[i] = text.at[i] ? (char)text.at[i] : '?';
+		ret[i] = text.at[i] >= ' ' ? (char)text.at[i] : '?';
 	ret[size] = '\0';
-	while (size && strchr(" \t\r\n", ret[size - 1]))
-		ret[--size] = '\0';
 	utf8__sanitize(ret);
 }
 
