@@ -56,12 +56,12 @@ const char *exposition__next(const char *value)
 
 double exposition__double(uint64_t number, unsigned int digits)
 {
-	double one = 1;
+	long double one = 1;
 
 	for (unsigned int i = 0; i < digits; i++)
 		one *= 10;
-	/* Powers of ten up to 10^22 are exact, so this rounds once. */
-	return (double)number / one;
+	/* A long double has all 64 bits of the number, and 10^22. */
+	return (double)((long double)number / one);
 }
 
 void exposition__family(struct exposition *exposition, const struct exposition_family *family)

@@ -69,5 +69,5 @@ int exposition__failed(const struct exposition *exposition);
 void exposition__clean(const char *value, char ret[EXPOSITION_LABEL_BYTES]);
 /* The value after this one. */
 const char *exposition__next(const char *value);
-/* The number of a sample. It is exact as long as the number is below 2^53. */
+/* The double that is nearest to the number of a sample. */
 double exposition__double(uint64_t number, unsigned int digits);

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 
 // An OpenTelemetry Collector with the parts that tests/otlp/run needs: a receiver of OTLP, and exporters that write what
 // it received.
