@@ -153,8 +153,8 @@ const char *pages__type(enum pages_format format)
 	static const char *const types[] = {
 		[PAGES_TEXT] = "text/plain; version=0.0.4; charset=utf-8",
 		[PAGES_OPEN_METRICS] = "application/openmetrics-text; version=1.0.0; charset=utf-8",
-		[PAGES_PROTOBUF] = "application/vnd.google.protobuf; "
-				   "proto=io.prometheus.client.MetricFamily; encoding=delimited",
+		[PAGES_PROTOBUF] = ("application/vnd.google.protobuf; "
+				    "proto=io.prometheus.client.MetricFamily; encoding=delimited"),
 	};
 
 	return types[format];
