@@ -49,6 +49,13 @@ void exposition__clean(const char *value, char ret[EXPOSITION_LABEL_BYTES])
 	utf8__sanitize(ret);
 }
 
+const char *exposition__values(const struct exposition *exposition,
+			       const struct exposition_sample *sample)
+{
+	return exposition->families[sample->family].labels[0] ? exposition->text + sample->values
+							      : "";
+}
+
 const char *exposition__next(const char *value)
 {
 	return value + strlen(value) + 1;

@@ -67,6 +67,9 @@ int exposition__failed(const struct exposition *exposition);
 
 /* Copies a value as exposition__sample() does: cleans it and cuts it to the size of `ret`. */
 void exposition__clean(const char *value, char ret[EXPOSITION_LABEL_BYTES]);
+/* The first value of a sample; "" if its family has no labels. */
+const char *exposition__values(const struct exposition *exposition,
+			       const struct exposition_sample *sample);
 /* The value after this one. */
 const char *exposition__next(const char *value);
 /* The double that is nearest to the number of a sample. */

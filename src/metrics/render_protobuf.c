@@ -132,7 +132,7 @@ void render__protobuf(const struct exposition *exposition, struct proto *out)
 
 		if (!i || sample[-1].family != sample->family)
 			begin_family(&writer, family);
-		add_sample(&writer, family, sample, exposition->text + sample->values);
+		add_sample(&writer, family, sample, exposition__values(exposition, sample));
 		if (i + 1 == exposition->sample_count || sample[1].family != sample->family)
 			proto__delimited(out, &writer.family);
 	}

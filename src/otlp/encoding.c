@@ -216,7 +216,7 @@ void encoding__metrics(const struct exposition *exposition, const struct encodin
 	for (size_t i = 0; i < exposition->sample_count; i++) {
 		const struct exposition_sample *sample = &exposition->samples[i];
 		const struct exposition_family *family = &exposition->families[sample->family];
-		const char *values = exposition->text + sample->values;
+		const char *values = exposition__values(exposition, sample);
 
 		if (!i || sample[-1].family != sample->family)
 			begin_metric(&writer, family);

@@ -109,7 +109,7 @@ static struct pusher *pusher_to(const char *path, const char *token_file, unsign
 	char url[128];
 	const struct pusher_options options = {
 		.http = { .url = url, .token_file = token_file, .timeout_s = timeout_s },
-		.courier = { .interval_ns = SECOND_NS / 100,
+		.courier = { .interval_ns = 1, /* every step is due */
 			     .encoding = { .resource = resource,
 					   .resource_count = 1,
 					   .version = "1" } },
@@ -160,7 +160,7 @@ static void a_step_arrives_as_the_receiver_expects_it(void **state)
 	const char *head = (const char *)receiver.request;
 
 	start_receiver(answers, 1);
-	pusher = pusher_to("/otlp/", NULL, 0);
+	pusher = pusher_to("/otlp/", NULL, 10);
 	offer(pusher);
 	wait_for(pusher, REPLY_OK);
 	pusher__free(pusher);
@@ -190,7 +190,7 @@ static void a_token_is_read_again_for_every_request(void **state)
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, "old\n", 4), 4);
 	start_receiver(answers, 2);
-	pusher = pusher_to("", path, 0);
+	pusher = pusher_to("", path, 10);
 	offer(pusher);
 	wait_for(pusher, REPLY_DENIED);
 	assert_non_null(strstr(head, "\r\nAuthorization: Bearer old\r\n"));
@@ -214,7 +214,7 @@ static void a_busy_receiver_gets_the_step_a_little_later(void **state)
 	struct pusher *pusher;
 
 	start_receiver(answers, 2);
-	pusher = pusher_to("", NULL, 0);
+	pusher = pusher_to("", NULL, 10);
 	offer(pusher);
 	wait_for(pusher, REPLY_BUSY);
 	/* The interval of this test is short, so the next step takes the place of the retry. */
@@ -235,7 +235,7 @@ static void garbage_is_not_taken_for_success(void **state)
 	struct pusher *pusher;
 
 	start_receiver(answers, 3);
-	pusher = pusher_to("", NULL, 0);
+	pusher = pusher_to("", NULL, 10);
 	offer(pusher);
 	wait_for(pusher, REPLY_STRANGE);
 	offer(pusher);
@@ -273,7 +273,7 @@ static void a_receiver_that_is_not_there_is_named(void **state)
 
 	memset(&receiver, 0, sizeof(receiver));
 	receiver.port = 1;
-	pusher = pusher_to("", NULL, 0);
+	pusher = pusher_to("", NULL, 10);
 	offer(pusher);
 	status = wait_for(pusher, REPLY_UNREACHED);
 	assert_string_equal(status.problem, "the receiver does not answer: Connection refused");
