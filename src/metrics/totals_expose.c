@@ -325,7 +325,7 @@ static void show_pushes(struct exposition *out, const struct totals_agent *agent
 
 	exposition__family(out, &(struct exposition_family) {
 					.name = "gapless_agent_push",
-					.help = "Batches handed to a store, by result.",
+					.help = "Batches and requests to stores and receivers, by result.",
 					.type = EXPOSITION_COUNTER,
 					.labels = { "sink", "result" },
 				});

@@ -79,26 +79,6 @@ void courier__offer(struct courier *courier, struct pages *pages, uint64_t start
 	courier->due_ns = now + interval_ns;
 }
 
-static int compress(const struct proto *plain, char **ret, size_t *ret_bytes)
-{
-	cleanup(free_p) char *body = NULL;
-	size_t bytes;
-	FILE *out = open_memstream(&body, &bytes);
-	int err;
-
-	if (!out)
-		return -ENOMEM;
-	err = gzip__write(plain->bytes, plain->size, out);
-	if (fclose(out) && !err)
-		err = -ENOMEM;
-	if (err)
-		return err;
-	free(*ret);
-	*ret = TAKE(body);
-	*ret_bytes = bytes;
-	return 0;
-}
-
 /* The newest step becomes the body of a request. */
 static int encode(struct courier *courier)
 {
@@ -111,8 +91,10 @@ static int encode(struct courier *courier)
 	if (courier->is_due)
 		courier->tries = 0;
 	courier->is_due = false;
-	return proto__failed(&proto) ? -ENOMEM
-				     : compress(&proto, &courier->body, &courier->body_bytes);
+	if (proto__failed(&proto))
+		return -ENOMEM;
+	free(TAKE(courier->body));
+	return gzip__pack(proto.bytes, proto.size, &courier->body, &courier->body_bytes);
 }
 
 /* --- requests --------------------------------------------------------------------------------- */
