@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "identity/identity.h"
+#include "identity/kubelet.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 #define MINUTE_NS (60 * SECOND_NS)
@@ -24,6 +25,7 @@
 
 struct agent {
 	const struct config *config;
+	char host[KUBELET_URL_BYTES]; /* "": that of the machine */
 	struct service_rules *rules;
 	struct identity *identity;
 	struct collector *collector;
@@ -92,8 +94,19 @@ static int make_rules(const struct config *config, struct service_rules **ret)
 	return err;
 }
 
-static int make_identity(const struct config *config, const struct service_rules *rules,
-			 struct identity **ret)
+/* All nodes of a cluster have the same configuration, so the name may refer to the environment. */
+static int expand_host(struct agent *agent, const struct config *config)
+{
+	int err = kubelet__expand(config->host, agent->host);
+
+	if (err)
+		log_error("the host name '%s' cannot be expanded: %s", config->host,
+			  err == -ENOENT ? "a variable is not set" : strerror(-err));
+	return err;
+}
+
+static int make_identity(const struct config *config, const char *host,
+			 const struct service_rules *rules, struct identity **ret)
 {
 	const struct kubelet_settings kubelet = { .url = config->identity.kubelet,
 						  .ca_file = config->identity.kubelet_ca,
@@ -101,7 +114,7 @@ static int make_identity(const struct config *config, const struct service_rules
 							  config->identity.kubelet_token_file };
 	const struct identity_settings settings = {
 		.tenant = config->tenant,
-		.host = *config->host ? config->host : NULL,
+		.host = *host ? host : NULL,
 		.most = config->identity.most,
 		.most_cgroups = config->identity.most,
 		.rules = rules,
@@ -145,7 +158,9 @@ int agent__use(struct agent *agent, const struct config *config)
 	int err = make_rules(config, &rules);
 
 	if (!err)
-		err = make_identity(config, rules, &identity);
+		err = expand_host(agent, config);
+	if (!err)
+		err = make_identity(config, agent->host, rules, &identity);
 	if (err)
 		return err;
 	outlets__free(agent->outlets);
@@ -156,26 +171,58 @@ int agent__use(struct agent *agent, const struct config *config)
 	agent->identity = TAKE(identity);
 	agent->config = config;
 	agent->whole_ns = 0; /* the next step asks for the workload of every thread */
-	return outlets__new(config, identity__host_id(agent->identity), &agent->outlets);
+	return outlets__new(config, agent->host, identity__host_id(agent->identity),
+			    &agent->outlets);
 }
 
-int agent__open(const struct config *config, struct features *features, struct agent **ret)
+int agent__attach(const struct config *config, struct features *features, struct agent **ret)
 {
 	cleanup(agent__free_p) struct agent *agent = calloc(1, sizeof(*agent));
-	int err = agent ? agent__use(agent, config) : -ENOMEM;
+	int err;
 
-	if (!err)
-		err = open_collector(agent, features);
+	if (!agent)
+		return -ENOMEM;
+	agent->config = config;
+	err = open_collector(agent, features);
 	if (!err)
 		err = collector__start(agent->collector, &agent->stepped_ns);
 	if (err)
 		return err;
-	self__start(&agent->self, ledger__object(collector__ledger(agent->collector)),
-		    agent->stepped_ns);
 	/* What loading needed: the kernel's types, the verifier's log. */
 	malloc_trim(0);
 	*ret = TAKE(agent);
 	return 0;
+}
+
+void agent__time_hooks(struct agent *agent)
+{
+	agent->self = (struct self) {};
+	self__start(&agent->self, ledger__object(collector__ledger(agent->collector)),
+		    clock__now_ns());
+}
+
+void agent__let_go(struct agent *agent)
+{
+	self__let_go(&agent->self);
+}
+
+/* Books what happened before in a step that nobody gets. */
+static int skip(struct agent *agent)
+{
+	const struct bucket *step;
+	int err = identity__update(agent->identity, clock__now_ns());
+
+	if (!err)
+		err = collector__step(agent->collector, true, &step);
+	agent->stepped_ns = clock__now_ns();
+	return err;
+}
+
+int agent__begin(struct agent *agent, bool is_again)
+{
+	int err = agent__use(agent, agent->config);
+
+	return err || !is_again ? err : skip(agent);
 }
 
 void agent__free(struct agent *agent)

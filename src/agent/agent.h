@@ -21,9 +21,22 @@ struct agent_signals {
 	volatile sig_atomic_t reload; /* read the configuration again */
 };
 
-/* Loads, attaches, seeds and opens the outlets. The configuration stays the caller's. */
-int agent__open(const struct config *config, struct features *features, struct agent **ret);
+/*
+ * The privileged part: loads, attaches and opens the accounts. The configuration stays the
+ * caller's.
+ */
+int agent__attach(const struct config *config, struct features *features, struct agent **ret);
 void agent__free(struct agent *agent);
+
+/*
+ * The rest, which needs no privileges: opens the outlets. `is_again`: an earlier process has read
+ * the accounts already, so time counts from now on.
+ */
+int agent__begin(struct agent *agent, bool is_again);
+
+/* For whoever forks: times the hooks from now on; the process that does not read them lets go. */
+void agent__time_hooks(struct agent *agent);
+void agent__let_go(struct agent *agent);
 
 /*
  * Runs until signals->stop, or signals->reload, is set, and hands over the minute so far. -errno:

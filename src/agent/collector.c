@@ -52,21 +52,13 @@ static int take(void *context, const struct wire_head *head)
 	return 0;
 }
 
-static int ignore_occupant(void *context, const struct ledger_occupant_key *key,
-			   const struct ledger_occupant *sum)
-{
-	(void)context;
-	(void)key;
-	(void)sum;
-	return 0;
-}
-
 int collector__open(const struct collector_options *options, struct features *features,
 		    struct collector **ret)
 {
 	cleanup(collector__free_p) struct collector *collector = calloc(1, sizeof(*collector));
 	struct ledger_options ledger_options = {
 		.by_class = true,
+		.no_occupants = !options->with_occupants,
 		.with_cgroups = true,
 		.cgroup_hierarchy = cgroup_hierarchy(),
 		.ring_bytes = RING_BYTES,
@@ -124,7 +116,7 @@ static int drain(struct collector *collector)
 
 	for (int i = 0; i < 2 && !err; i++)
 		err = ledger__drain_sums(collector->ledger, false, folding__take_wait,
-					 ignore_occupant, collector->folding);
+					 folding__take_occupant, collector->folding);
 	return err;
 }
 

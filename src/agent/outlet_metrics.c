@@ -49,7 +49,8 @@ static int open_server(struct outlet_metrics *metrics, const struct config *conf
 	return err;
 }
 
-int outlet_metrics__new(const struct config *config, uint64_t host_id, struct outlet_metrics **ret)
+int outlet_metrics__new(const struct config *config, const char *host, uint64_t host_id,
+			struct outlet_metrics **ret)
 {
 	const struct totals_options options = {
 		.detail = config->metrics.detail == CONFIG_SERVICE ? TOTALS_SERVICE : TOTALS_NODE,
@@ -71,7 +72,7 @@ int outlet_metrics__new(const struct config *config, uint64_t host_id, struct ou
 	if (!err && has_server)
 		err = open_server(metrics, config);
 	if (!err)
-		err = outlet_otlp__new(config, host_id, &metrics->otlp);
+		err = outlet_otlp__new(config, host, host_id, &metrics->otlp);
 	if (!err)
 		*ret = TAKE(metrics);
 	return err;

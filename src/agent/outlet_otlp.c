@@ -31,14 +31,15 @@ static const char *or_null(const char *text)
 }
 
 /* The names are those of OpenTelemetry's semantic conventions. */
-static void describe_host(struct outlet_otlp *otlp, const struct config *config, uint64_t host_id)
+static void describe_host(struct outlet_otlp *otlp, const struct config *config, const char *host,
+			  uint64_t host_id)
 {
 	char name[256] = "";
 	bool is_node = *config->identity.kubelet;
 
 	if (gethostname(name, sizeof(name) - 1))
 		name[0] = '\0';
-	exposition__clean(*config->host ? config->host : name, otlp->host);
+	exposition__clean(*host ? host : name, otlp->host);
 	exposition__clean(config->cluster, otlp->cluster);
 	snprintf(otlp->id, sizeof(otlp->id), "%016" PRIx64, host_id);
 	otlp->resource[0] = (struct encoding_attribute) { "service.name", "gapless" };
@@ -74,7 +75,8 @@ static int open_pusher(struct outlet_otlp *otlp, const struct config *config, ui
 	return err;
 }
 
-int outlet_otlp__new(const struct config *config, uint64_t host_id, struct outlet_otlp **ret)
+int outlet_otlp__new(const struct config *config, const char *host, uint64_t host_id,
+		     struct outlet_otlp **ret)
 {
 	cleanup(outlet_otlp__free_p) struct outlet_otlp *otlp = NULL;
 	int err;
@@ -84,7 +86,7 @@ int outlet_otlp__new(const struct config *config, uint64_t host_id, struct outle
 	otlp = calloc(1, sizeof(*otlp));
 	if (!otlp)
 		return -ENOMEM;
-	describe_host(otlp, config, host_id);
+	describe_host(otlp, config, host, host_id);
 	err = open_pusher(otlp, config, host_id);
 	if (!err)
 		*ret = TAKE(otlp);

@@ -9,8 +9,9 @@
 
 struct outlet_otlp;
 
-/* *ret is NULL if the configuration names no receiver. Logs. */
-int outlet_otlp__new(const struct config *config, uint64_t host_id, struct outlet_otlp **ret);
+/* *ret is NULL if the configuration names no receiver. `host`: see outlets.h. Logs. */
+int outlet_otlp__new(const struct config *config, const char *host, uint64_t host_id,
+		     struct outlet_otlp **ret);
 /* What was not sent yet is dropped. */
 void outlet_otlp__free(struct outlet_otlp *otlp);
 

@@ -64,7 +64,8 @@ static int open_sink(struct outlet_store *store, const struct config *config)
 	return err;
 }
 
-int outlet_store__new(const struct config *config, uint64_t host_id, struct outlet_store **ret)
+int outlet_store__new(const struct config *config, const char *host, uint64_t host_id,
+		      struct outlet_store **ret)
 {
 	cleanup(outlet_store__free_p) struct outlet_store *store = NULL;
 	int err;
@@ -81,7 +82,7 @@ int outlet_store__new(const struct config *config, uint64_t host_id, struct outl
 		.host_id = host_id,
 		.tenant = config->tenant,
 		.cluster = config->cluster,
-		.name = *config->host ? config->host : store->name,
+		.name = *host ? host : store->name,
 		.kernel = store->system.release,
 		.machine = store->system.machine,
 		.cpus = (uint16_t)sys__cpus(),

@@ -8,7 +8,8 @@
 struct outlet_store;
 
 /* *ret is NULL if the configuration names no store. Logs. */
-int outlet_store__new(const struct config *config, uint64_t host_id, struct outlet_store **ret);
+int outlet_store__new(const struct config *config, const char *host, uint64_t host_id,
+		      struct outlet_store **ret);
 /* What was not sent stays in the spool. */
 void outlet_store__free(struct outlet_store *store);
 int outlet_store__minute(struct outlet_store *store, const struct outlets_view *view,

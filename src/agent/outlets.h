@@ -20,8 +20,9 @@ struct outlets_view {
 	struct self_cost cost;
 };
 
-/* The configuration must outlive the outlets. */
-int outlets__new(const struct config *config, uint64_t host_id, struct outlets **ret);
+/* `host` is its name, "" that of the machine. It and the configuration must outlive the outlets. */
+int outlets__new(const struct config *config, const char *host, uint64_t host_id,
+		 struct outlets **ret);
 void outlets__free(struct outlets *outlets);
 
 /* -ENOMEM: the step, or the minute, is lost. Other failures are the outlets' own affair. */

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -43,6 +44,14 @@ void self__add(struct self *self, uint64_t switches, uint64_t run_ns)
 	if (!self->is_timing)
 		return;
 	timing__set(&self->timing, false, &self->work);
+	self->is_timing = false;
+}
+
+void self__let_go(struct self *self)
+{
+	if (self->timing.fd > 0)
+		close(self->timing.fd);
+	self->timing.fd = 0;
 	self->is_timing = false;
 }
 

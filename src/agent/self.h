@@ -21,6 +21,8 @@ struct self {
 
 /* Begins to time the hooks of the object. */
 void self__start(struct self *self, const struct bpf_object *object, uint64_t now_ns);
+/* Another process, made by fork(), does the rest. */
+void self__let_go(struct self *self);
 /* The threads made this many switches and ran for run_ns since the last call. */
 void self__add(struct self *self, uint64_t switches, uint64_t run_ns);
 

@@ -26,6 +26,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/parcel.h"
 
 #define LOOK_MS 50
 /* CPU time that the kernel charges for an interrupted wait; not work. */
@@ -36,6 +37,9 @@
 #define MOST_QUIET_NS (2 * LOOK_MS * UINT64_C(1000000))
 #define MOST_QUESTION (1U << 20)
 #define MOST_ANSWER   (UINT64_C(1) << 32)
+/* Of a helper for files, while it works on one question. */
+#define MOST_REQUEST  8192 /* bytes */
+#define MOST_REQUESTS 1024
 #define SOCKET_FD     3
 #define OWN_PIDS      256 /* number of pids that are remembered */
 #define MOST_LEFT     32
@@ -51,85 +55,15 @@ struct helper {
 	pid_t left[MOST_LEFT];   /* processes left behind that have not ended yet; 0: free */
 };
 
-struct head {
-	uint64_t size;
-	int32_t err;
-	uint32_t has_fd;
-};
-
 static _Atomic uint64_t all_cpu_ns;
 static _Atomic pid_t own_pids[OWN_PIDS];
 static _Atomic unsigned own_count;
 
-/* --- parcels on a socket ---------------------------------------------------------------------- */
-
-static int send_bytes(int socket, const char *bytes, size_t size)
-{
-	while (size) {
-		ssize_t sent = send(socket, bytes, size, MSG_NOSIGNAL);
-
-		if (sent < 0 && errno == EINTR)
-			continue;
-		if (sent <= 0)
-			return -EPIPE;
-		bytes += sent;
-		size -= (size_t)sent;
-	}
-	return 0;
-}
-
 static int send_parcel(int socket, int err, const struct helper_parcel *parcel)
 {
-	struct head head = { .size = parcel->size, .err = err, .has_fd = parcel->fd >= 0 };
-	union {
-		struct cmsghdr align;
-		char room[CMSG_SPACE(sizeof(int))];
-	} control = {};
-	struct iovec bytes = { &head, sizeof(head) };
-	struct msghdr message = { .msg_iov = &bytes, .msg_iovlen = 1 };
-	ssize_t sent;
+	const struct parcel_head head = { .size = parcel->size, .err = err };
 
-	if (parcel->fd >= 0) {
-		struct cmsghdr *part;
-
-		message.msg_control = control.room;
-		message.msg_controllen = sizeof(control.room);
-		part = CMSG_FIRSTHDR(&message);
-		part->cmsg_level = SOL_SOCKET;
-		part->cmsg_type = SCM_RIGHTS;
-		part->cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(part), &parcel->fd, sizeof(int));
-	}
-	do {
-		sent = sendmsg(socket, &message, MSG_NOSIGNAL);
-	} while (sent < 0 && errno == EINTR);
-	if (sent != sizeof(head))
-		return -EPIPE;
-	return send_bytes(socket, parcel->bytes, parcel->size);
-}
-
-/* Receives some bytes, and a descriptor if one is attached. 0: the peer has closed the socket. */
-static ssize_t receive_some(int socket, void *to, size_t size, int *ret_fd)
-{
-	union {
-		struct cmsghdr align;
-		char room[CMSG_SPACE(sizeof(int))];
-	} control = {};
-	struct iovec bytes = { to, size };
-	struct msghdr message = { .msg_iov = &bytes,
-				  .msg_iovlen = 1,
-				  .msg_control = control.room,
-				  .msg_controllen = sizeof(control.room) };
-	ssize_t got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
-	struct cmsghdr *part = got > 0 ? CMSG_FIRSTHDR(&message) : NULL;
-
-	if (part && part->cmsg_level == SOL_SOCKET && part->cmsg_type == SCM_RIGHTS &&
-	    part->cmsg_len == CMSG_LEN(sizeof(int))) {
-		if (*ret_fd >= 0)
-			close(*ret_fd);
-		memcpy(ret_fd, CMSG_DATA(part), sizeof(int));
-	}
-	return got;
+	return parcel__send(socket, &head, parcel->bytes, parcel->fd);
 }
 
 void helper__release(struct helper_parcel *parcel)
@@ -141,23 +75,6 @@ void helper__release(struct helper_parcel *parcel)
 }
 
 /* --- in the helper ---------------------------------------------------------------------------- */
-
-static int receive_all(int socket, void *to, size_t size, int *ret_fd)
-{
-	char *at = to;
-
-	while (size) {
-		ssize_t got = receive_some(socket, at, size, ret_fd);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return -EPIPE;
-		at += got;
-		size -= (size_t)got;
-	}
-	return 0;
-}
 
 static void limit_memory(uint64_t bytes)
 {
@@ -211,17 +128,36 @@ static void unmap_bpf_maps(void)
 			munmap((void *)start, end - start);
 }
 
+int helper__request(const void *bytes, size_t size)
+{
+	const struct parcel_head request = { .size = size, .kind = PARCEL_REQUEST };
+	struct parcel_head head;
+	int fd = -1;
+
+	if (parcel__send(SOCKET_FD, &request, bytes, -1) ||
+	    parcel__receive_all(SOCKET_FD, &head, sizeof(head), &fd) || head.size)
+		_exit(1);
+	if (!head.err && fd < 0)
+		head.err = -EMFILE; /* the kernel dropped the descriptor */
+	if (!head.err)
+		return fd;
+	close_p(&fd);
+	return head.err;
+}
+
 static bool answer_one(const struct helper_work *work)
 {
 	struct helper_parcel question = { .fd = -1 }, answer = { .fd = -1 };
-	struct head head;
+	struct parcel_head head;
 	int err;
 
-	if (receive_all(SOCKET_FD, &head, sizeof(head), &question.fd) || head.size > MOST_QUESTION)
+	if (parcel__receive_all(SOCKET_FD, &head, sizeof(head), &question.fd) ||
+	    head.size > MOST_QUESTION)
 		return false;
 	question.size = head.size;
 	question.bytes = malloc(head.size + 1);
-	if (!question.bytes || receive_all(SOCKET_FD, question.bytes, question.size, &question.fd))
+	if (!question.bytes ||
+	    parcel__receive_all(SOCKET_FD, question.bytes, question.size, &question.fd))
 		return false;
 	err = work->serve(work->context, &question, &answer);
 	free(question.bytes);
@@ -249,6 +185,8 @@ static void help(const struct helper_work *work, int socket, pid_t parent)
 	keep_only(socket);
 	unmap_bpf_maps();
 	limit_memory(work->memory_bytes);
+	if (work->confine && work->confine(work->context))
+		_exit(1);
 	while (answer_one(work))
 		;
 	_exit(0);
@@ -381,6 +319,7 @@ struct waiting {
 	uint64_t seen_cpu_ns;  /* CPU time when work was last seen */
 	uint64_t quiet_ns;     /* time without work and without bytes of the answer */
 	uint64_t looked_ns;    /* the time up to which quiet_ns is counted */
+	unsigned requests;
 };
 
 static uint64_t most_quiet_ns(const struct helper *helper, const struct helper_patience *patience)
@@ -434,7 +373,7 @@ static int receive(struct helper *helper, struct waiting *waiting, void *to, siz
 				return err;
 			continue;
 		}
-		got = receive_some(helper->socket, at, size, ret_fd);
+		got = parcel__receive_some(helper->socket, at, size, ret_fd);
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got <= 0)
@@ -447,6 +386,35 @@ static int receive(struct helper *helper, struct waiting *waiting, void *to, siz
 	return 0;
 }
 
+/* The helper needs a file. 0: it was told the result, whatever that is. */
+static int provide(struct helper *helper, struct waiting *waiting, const struct parcel_head *head)
+{
+	struct helper_parcel request = { .fd = -1, .size = head->size };
+	struct helper_parcel file = { .fd = -1 };
+	char bytes[MOST_REQUEST];
+	int err;
+
+	if (!helper->work.provide || head->size > sizeof(bytes) ||
+	    ++waiting->requests > MOST_REQUESTS)
+		return -EPIPE;
+	err = receive(helper, waiting, bytes, head->size, &request.fd);
+	close_p(&request.fd);
+	if (err)
+		return err;
+	request.bytes = bytes;
+	request.fd = -1;
+	file.fd = helper->work.provide(helper->work.context, &request);
+	/* The file system does not respond: as if the helper itself had waited for it. */
+	if (file.fd == -ETIMEDOUT) {
+		helper->stalled = true;
+		return -ETIMEDOUT;
+	}
+	err = send_parcel(helper->socket, file.fd < 0 ? file.fd : 0, &file);
+	close_p(&file.fd);
+	waiting->looked_ns = clock__now_ns();
+	return err;
+}
+
 static int receive_parcel(struct helper *helper, const struct helper_patience *patience,
 			  struct helper_parcel *ret, int *ret_result)
 {
@@ -454,9 +422,14 @@ static int receive_parcel(struct helper *helper, const struct helper_patience *p
 				   .began_cpu_ns = helper->process_cpu_ns,
 				   .seen_cpu_ns = helper->process_cpu_ns,
 				   .looked_ns = clock__now_ns() };
-	struct head head;
+	struct parcel_head head;
 	int err = receive(helper, &waiting, &head, sizeof(head), &ret->fd);
 
+	while (!err && head.kind == PARCEL_REQUEST) {
+		err = provide(helper, &waiting, &head);
+		if (!err)
+			err = receive(helper, &waiting, &head, sizeof(head), &ret->fd);
+	}
 	if (err)
 		return err;
 	if (head.size > patience->most_bytes || head.size > MOST_ANSWER)

@@ -38,7 +38,24 @@ struct helper_work {
 	int (*serve)(void *context, const struct helper_parcel *question,
 		     struct helper_parcel *answer);
 	void *context; /* as it is at the time of the fork */
+	/*
+	 * Runs in the helper before the first question, to give up privileges. If it fails, the
+	 * process ends. May be NULL.
+	 */
+	int (*confine)(void *context);
+	/*
+	 * Runs in the parent, during helper__ask(), for each helper__request(). A descriptor, which
+	 * is passed on and closed, or -errno, which helper__request() returns; with -ETIMEDOUT the
+	 * helper is given up as stalled. The request is untrusted. NULL: requests end the helper.
+	 */
+	int (*provide)(void *context, const struct helper_parcel *request);
 };
+
+/*
+ * Asks the parent for a descriptor. Call it only during serve(). The descriptor belongs to the
+ * caller. -errno: the result of provide(); -EMFILE. At most 8192 bytes.
+ */
+int helper__request(const void *bytes, size_t size);
 
 /* How long to wait for an answer. */
 struct helper_patience {

@@ -42,5 +42,5 @@ void proto__delimited(struct proto *proto, struct proto *message);
 /* How sint32 and sint64 are encoded: numbers near 0 stay short. */
 static inline uint64_t proto__zigzag(int64_t value)
 {
-	return (uint64_t)value << 1 ^ (uint64_t)(value >> 63);
+	return (uint64_t)value << 1 ^ (value < 0 ? UINT64_MAX : 0);
 }

@@ -1,21 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* gapless agent: runs until it is told to stop. */
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
-#include <string.h>
 
-#include "agent/agent.h"
 #include "agent/config.h"
-#include "agent/lock.h"
-#include "agent/notify.h"
-#include "base/cleanup.h"
+#include "agent/supervisor.h"
 #include "base/log.h"
 #include "cli/cli.h"
-#include "core/features.h"
-
-DEFINE_CLEANUP(struct features *, features__free)
-DEFINE_CLEANUP(struct agent *, agent__free)
 
 struct options {
 	struct cli_common common;
@@ -24,20 +15,6 @@ struct options {
 };
 
 enum { OPTION_CHECK = 256, OPTION_PRINT };
-
-static struct agent_signals signals;
-
-static void on_stop(int number)
-{
-	(void)number;
-	signals.stop = 1;
-}
-
-static void on_reload(int number)
-{
-	(void)number;
-	signals.reload = 1;
-}
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -81,75 +58,6 @@ static const struct argp argp = {
 	       "figures to Prometheus or sends them to ClickHouse.",
 };
 
-/* Logs what is wrong. */
-static int read_config(const char *path, struct config *ret)
-{
-	struct config_error error = {};
-	int err = path ? config__read(path, ret, &error) : config__defaults(ret);
-
-	if (err == -EINVAL && error.line)
-		log_error("%s:%u: %s", path, error.line, error.message);
-	else if (err == -EINVAL)
-		log_error("%s: %s", path, error.message);
-	else if (err)
-		log_error("the configuration '%s' cannot be read: %s", path ? path : "",
-			  strerror(-err));
-	return err;
-}
-
-/* A configuration that is not valid, or that cannot be used, changes nothing. */
-static int reload(struct agent *agent, const char *path, struct config *config)
-{
-	struct config old = *config, new;
-	int err = 0;
-
-	signals.reload = 0;
-	notify__reloading();
-	if (!read_config(path, &new)) {
-		*config = new;
-		if (!agent__use(agent, config)) {
-			config__release(&old);
-			notify__ready();
-			return 0;
-		}
-		*config = old;
-		config__release(&new);
-		err = agent__use(agent, config);
-	}
-	log_warning("continuing with the configuration as it was");
-	notify__ready();
-	return err;
-}
-
-static int serve(const struct options *options, struct config *config)
-{
-	cleanup(features__free_p) struct features *features = features__new();
-	cleanup(agent__free_p) struct agent *agent = NULL;
-	cleanup(close_p) int lock = lock__take(config->state_directory);
-	struct sigaction stop = { .sa_handler = on_stop }, again = { .sa_handler = on_reload };
-	int err;
-
-	if (lock < 0 || !features)
-		return lock < 0 ? lock : -ENOMEM;
-	sigaction(SIGINT, &stop, NULL);
-	sigaction(SIGTERM, &stop, NULL);
-	sigaction(SIGHUP, &again, NULL);
-	err = agent__open(config, features, &agent);
-	if (err)
-		return err;
-	log_info("the agent runs; metrics at '%s'", config->metrics.listen);
-	notify__ready();
-	while (!err && !signals.stop) {
-		err = agent__run(agent, &signals);
-		if (!err && signals.reload)
-			err = reload(agent, options->path, config);
-	}
-	notify__stopping();
-	if (err)
-		log_error("the agent cannot go on: %s", strerror(-err));
-	return err;
-}
-
 static int run(int argc, char **argv)
 {
 	struct options options = {};
@@ -157,7 +65,7 @@ static int run(int argc, char **argv)
 	int err;
 
 	cli__parse(&argp, argc, argv, &options);
-	if (read_config(options.path, &config))
+	if (supervisor__read_config(options.path, &config))
 		return CLI_EXIT_USAGE;
 	if (options.print)
 		config__print(stdout, &config);
@@ -166,7 +74,7 @@ static int run(int argc, char **argv)
 	if (options.print || options.check)
 		err = 0;
 	else
-		err = cli__may_measure() ? serve(&options, &config) : -EPERM;
+		err = cli__may_measure() ? supervisor__run(&config, options.path) : -EPERM;
 	config__release(&config);
 	return err ? 1 : options.print && cli__stdout_failed();
 }

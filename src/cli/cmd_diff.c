@@ -10,6 +10,7 @@
 #include "base/parse.h"
 #include "cli/cli.h"
 #include "cli/page.h"
+#include "cli/reader.h"
 #include "diff/diff.h"
 #include "diff/flame.h"
 
@@ -176,9 +177,7 @@ static int print(const struct options *options)
 				     .recording_count = options->path_count };
 	int err;
 
-	/* Check this before the work and before anything is printed. */
-	if (options->html && output__is_recording(&page))
-		return 1;
+	reader__begin(options->paths, options->path_count, options->html ? &page : NULL);
 	err = diff__make(&options->diff, &diff, &why);
 	if (err) {
 		log_error("%s", why ? why : strerror(-err));

@@ -12,6 +12,7 @@
 #include "base/words.h"
 #include "cli/cli.h"
 #include "cli/output.h"
+#include "cli/reader.h"
 #include "export/exporter.h"
 #include "export/label.h"
 #include "report/report.h"
@@ -113,32 +114,15 @@ static int put(FILE *out, void *context)
 	return job->exporter->write(job->profile, out);
 }
 
-static int write_output(const struct profile *profile, const struct options *options)
+static int write_output(const struct profile *profile, const struct options *options,
+			const struct output *output)
 {
 	struct job job = { options->exporter, profile };
-	struct output output = { .path = options->output,
-				 .option = "-o",
-				 .recordings = &options->path,
-				 .recording_count = 1 };
-	cleanup(free_p) char *made = NULL;
-	int err;
+	int err = output__write(output, put, &job);
 
-	if (!output.path && job.exporter->suffix) {
-		made = default_output(options->path, job.exporter->suffix);
-		if (!made) {
-			log_error("%s", strerror(ENOMEM));
-			return -ENOMEM;
-		}
-	}
-	output.path = made ? made : output.path ? output.path : "-";
-	if (job.exporter->binary && output__is_stdout(&output) && isatty(STDOUT_FILENO)) {
-		log_error("%s is not for a terminal [-o FILE]", job.exporter->name);
-		return -ENOTTY;
-	}
-	err = output__write(&output, put, &job);
-	if (!err && !output__is_stdout(&output))
+	if (!err && !output__is_stdout(output))
 		log_info("%s in '%s'", job.exporter->name,
-			 words__clean(output.path, WORDS_MOST_COLUMNS).text);
+			 words__clean(output->path, WORDS_MOST_COLUMNS).text);
 	return err;
 }
 
@@ -152,7 +136,7 @@ static const char *why(int err, const struct scope *scope)
 	       "[the times are there: 'gapless report']";
 }
 
-static int export(const struct options *options)
+static int export(const struct options *options, const struct output *output)
 {
 	const struct profile_options load = {
 		.accounts = options->exporter->accounts,
@@ -174,10 +158,35 @@ static int export(const struct options *options)
 			    "for those",
 			    words__clean(options->path, WORDS_MOST_COLUMNS).text,
 			    words__count(profile->code.torn, "references").text);
-	err = write_output(profile, options);
+	err = write_output(profile, options, output);
 	if (!err && profile->left_out_ns)
 		log_info("%s", label__left_out(profile, left_out));
 	return err ? 1 : 0;
+}
+
+static int export_into(const struct options *options)
+{
+	const char *suffix = options->exporter->suffix;
+	cleanup(free_p) char *made = NULL;
+	struct output output = { .path = options->output,
+				 .option = "-o",
+				 .recordings = &options->path,
+				 .recording_count = 1 };
+
+	if (!output.path && suffix) {
+		made = default_output(options->path, suffix);
+		if (!made) {
+			log_error("%s", strerror(ENOMEM));
+			return 1;
+		}
+	}
+	output.path = made ? made : output.path ? output.path : "-";
+	reader__begin(&options->path, 1, &output);
+	if (options->exporter->binary && output__is_stdout(&output) && isatty(STDOUT_FILENO)) {
+		log_error("%s is not for a terminal [-o FILE]", options->exporter->name);
+		return 1;
+	}
+	return export(options, &output);
 }
 
 static const struct argp_option option_list[] = {
@@ -215,7 +224,7 @@ static int run(int argc, char **argv)
 	options.path = options.path ? options.path : cli__newest_recording();
 	if (!options.path)
 		return 1;
-	return export(&options);
+	return export_into(&options);
 }
 
 const struct command export_command = {

@@ -20,6 +20,7 @@
 #include "base/parse.h"
 #include "base/words.h"
 #include "cli/cli.h"
+#include "cli/reader.h"
 #include "recording/recording.h"
 #include "report/report.h"
 
@@ -368,6 +369,7 @@ static int run(int argc, char **argv)
 	int err;
 
 	cli__parse(&argp, argc, argv, &options);
+	reader__begin(&options.path, 1, NULL);
 	err = recording__open(options.path, &db);
 	if (err) {
 		log_error("'%s': %s", words__clean(options.path, MOST_COLUMNS).text,

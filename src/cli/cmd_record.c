@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* gapless record: account for a target's time until it ends, -d has passed, or Ctrl-C. */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/parse.h"
+#include "cli/reader.h"
 #include "cli/record.h"
 #include "report/report.h"
 #include "signals/registry.h"
@@ -272,11 +274,30 @@ static void say_more(const char *path, FILE *out)
 		name, name);
 }
 
+struct printing {
+	const char *path;
+	struct report_options report;
+	FILE *out;
+};
+
+/* Runs in a process without privileges: a recording has names that others chose. */
+static int print_report(void *context)
+{
+	const struct printing *printing = context;
+	int err = report__print(printing->path, &printing->report, printing->out);
+
+	if (err)
+		log_error("'%s': %s", printing->path, model__why(err));
+	else if (!printing->report.json)
+		say_more(printing->path, printing->out);
+	return !err && cli__stdout_failed() ? -EIO : err;
+}
+
 static int record_and_report(struct record_options *options, struct features *features)
 {
-	struct report_options report = { .json = options->common.json };
 	/* Standard output belongs to the command. */
-	FILE *out = options->command ? stderr : stdout;
+	struct printing printing = { .report = { .json = options->common.json },
+				     .out = options->command ? stderr : stdout };
 	struct record_result result = {};
 	char name[64];
 	int err;
@@ -286,11 +307,8 @@ static int record_and_report(struct record_options *options, struct features *fe
 	err = record__one(options, options->output, 1, features, &result);
 	if (err || options->no_report)
 		return record__exit_status(err, &result);
-	err = report__print(options->output, &report, out);
-	if (err)
-		log_error("'%s': %s", options->output, model__why(err));
-	else if (!report.json)
-		say_more(options->output, out);
+	printing.path = options->output;
+	err = reader__call(options->output, print_report, &printing);
 	return record__exit_status(err, &result);
 }
 

@@ -10,6 +10,7 @@
 #include "base/words.h"
 #include "cli/cli.h"
 #include "cli/page.h"
+#include "cli/reader.h"
 #include "report/report.h"
 
 #define MOST_CAUSES 32
@@ -138,6 +139,7 @@ static const struct argp argp = {
 static int run(int argc, char **argv)
 {
 	struct options options = {};
+	struct output page = { .option = "--html", .recording_count = 1 };
 	int err;
 
 	cli__parse(&argp, argc, argv, &options);
@@ -148,12 +150,11 @@ static int run(int argc, char **argv)
 	options.report.json = options.common.json;
 	options.report.model.busy = options.busy;
 	options.report.model.idle = options.idle;
+	page.path = options.html;
+	page.recordings = &options.path;
+	reader__begin(&options.path, 1, options.html ? &page : NULL);
 	if (options.html)
-		return page__write(options.path, &options.report.model, NULL,
-				   &(struct output) { .path = options.html,
-						      .option = "--html",
-						      .recordings = &options.path,
-						      .recording_count = 1 });
+		return page__write(options.path, &options.report.model, NULL, &page);
 	err = report__print(options.path, &options.report, stdout);
 	if (!err)
 		return 0;

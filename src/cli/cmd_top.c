@@ -25,7 +25,7 @@
 #include "cli/cli.h"
 #include "live/rolling.h"
 #include "signals/registry.h"
-#include "tui/guard.h"
+#include "tui/rescue.h"
 #include "tui/screen.h"
 #include "tui/top.h"
 
@@ -321,7 +321,7 @@ static int run_top(const struct options *options)
 	}
 	if (!cli__may_measure())
 		return 1;
-	err = guard__start();
+	err = rescue__start();
 	if (err)
 		log_warning("nobody restores the terminal after a kill: %s [reset]",
 			    strerror(-err));
@@ -332,7 +332,7 @@ static int run_top(const struct options *options)
 		err = show(&top);
 	rolling__free(top.drill);
 	rolling__free(top.list);
-	guard__stop();
+	rescue__stop();
 	return err ? 1 : 0;
 }
 

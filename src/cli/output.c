@@ -42,7 +42,7 @@ static bool is_same(const struct stat *first, const struct stat *second)
 	return first->st_dev == second->st_dev && first->st_ino == second->st_ino;
 }
 
-bool output__is_recording(const struct output *output)
+static bool is_recording(const struct output *output)
 {
 	struct stat info, recording;
 	bool found;
@@ -129,63 +129,54 @@ static int make_temporary(char *path)
 }
 
 /*
- * Writes a temporary file in the same folder and renames it. Like the recording, only its owner can
- * read it (mode 0600, from mkostemp()), because it has names of files and of code. A symbolic link
- * is replaced, not followed: in a shared folder it may be another user's.
+ * A temporary file in the same folder, which is renamed at the end. Like the recording, only its
+ * owner can read it (mode 0600, from mkostemp()), because it has names of files and of code. A
+ * symbolic link is replaced, not followed: in a shared folder it may be another user's.
  */
-static int write_file(const char *path, output_write *write, void *context)
+static int open_file(const char *path, struct output_file *file)
 {
-	cleanup(free_p) char *temporary = NULL;
-	int fd, err;
-
-	if (asprintf(&temporary, "%s.XXXXXX", path) < 0) {
-		temporary = NULL;
+	if (asprintf(&file->temporary, "%s.XXXXXX", path) < 0) {
+		file->temporary = NULL;
 		return -ENOMEM;
 	}
-	fd = make_temporary(temporary);
-	if (fd < 0)
-		return -errno;
-	owner__give(fd);
-	err = write_and_close(fd, write, context);
-	if (!err && rename(temporary, path))
-		err = -errno;
-	if (err)
-		unlink(temporary);
-	unfinished = NULL;
-	return err;
+	file->fd = make_temporary(file->temporary);
+	if (file->fd >= 0) {
+		owner__give(file->fd);
+		return 0;
+	}
+	free(TAKE(file->temporary));
+	return -errno;
 }
 
 /* A device or a pipe cannot be replaced by renaming. */
-static int write_stream(const char *path, output_write *write, void *context)
+static int open_stream(const char *path, struct output_file *file)
 {
 	/* No O_CREAT or O_TRUNC: since the check, the path may refer to another file. */
-	int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+	int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY), err;
 	struct stat info;
-	int err;
 
 	if (fd < 0)
 		return -errno;
 	err = fstat(fd, &info) ? -errno : S_ISREG(info.st_mode) ? -EEXIST : 0;
 	if (!err && owner__is_trap_fd(path, fd))
 		err = -EACCES;
-	if (!err)
-		return write_and_close(fd, write, context);
-	close(fd);
+	if (err)
+		close(fd);
+	else
+		file->fd = fd;
 	return err;
 }
 
 /* Appends to what was printed before. */
-static int write_standard(int number, output_write *write, void *context)
+static int open_standard(int number, struct output_file *file)
 {
-	int fd;
-
 	if (fflush(stdout))
 		return -errno;
 	/* A closed stream: cli.c has opened something read-only in its place. */
 	if ((fcntl(number, F_GETFL) & O_ACCMODE) == O_RDONLY)
 		return -EBADF;
-	fd = fcntl(number, F_DUPFD_CLOEXEC, 3);
-	return fd < 0 ? -errno : write_and_close(fd, write, context);
+	file->fd = fcntl(number, F_DUPFD_CLOEXEC, 3);
+	return file->fd < 0 ? -errno : 0;
 }
 
 /*
@@ -205,22 +196,58 @@ static int standard_number(const struct output *output, const struct stat *info)
 	return -1;
 }
 
-int output__write(const struct output *output, output_write *write, void *context)
+int output__open(const struct output *output, struct output_file *ret)
 {
 	struct stat info;
 	bool is_there = !stat(output->path, &info);
-	int number = standard_number(output, is_there ? &info : NULL), err;
+	int number = standard_number(output, is_there ? &info : NULL);
+
+	*ret = (struct output_file) { .fd = -1, .path = output->path };
+	if (number < 0 && owner__is_trap(output->path))
+		return -EACCES;
+	if (number >= 0)
+		return open_standard(number, ret);
+	if (is_there && !S_ISREG(info.st_mode))
+		return open_stream(output->path, ret);
+	return open_file(output->path, ret);
+}
+
+int output__finish(struct output_file *file, int err)
+{
+	if (!file->temporary)
+		return err;
+	if (!err && rename(file->temporary, file->path))
+		err = -errno;
+	if (err)
+		unlink(file->temporary);
+	unfinished = NULL;
+	free(TAKE(file->temporary));
+	return err;
+}
+
+static const struct output_way direct = { output__open, output__finish, is_recording };
+static const struct output_way *way = &direct;
+
+void output__set_way(const struct output_way *new_way)
+{
+	way = new_way;
+}
+
+bool output__is_recording(const struct output *output)
+{
+	return way->is_recording(output);
+}
+
+int output__write(const struct output *output, output_write *write, void *context)
+{
+	struct output_file file;
+	int err;
 
 	if (output__is_recording(output))
 		return -EEXIST;
-	if (number < 0 && owner__is_trap(output->path))
-		err = -EACCES;
-	else if (number >= 0)
-		err = write_standard(number, write, context);
-	else if (is_there && !S_ISREG(info.st_mode))
-		err = write_stream(output->path, write, context);
-	else
-		err = write_file(output->path, write, context);
+	err = way->open(output, &file);
+	if (!err)
+		err = way->finish(&file, write_and_close(file.fd, write, context));
 	if (err)
 		log_error("cannot write %s: %s", name_of(output).text,
 			  err == -E2BIG                                    ? model__why(err)

@@ -28,3 +28,22 @@ bool output__is_recording(const struct output *output);
  * no partial file.
  */
 int output__write(const struct output *output, output_write *write, void *context);
+
+/* The parts of output__write(). */
+struct output_file {
+	int fd;
+	const char *path;
+	char *temporary; /* NULL: written in place */
+};
+/* The caller closes ret->fd, and then calls output__finish(). 0 or -errno. */
+int output__open(const struct output *output, struct output_file *ret);
+/* `err`: the result of writing. If it is not 0, nothing is left. 0 or -errno. */
+int output__finish(struct output_file *file, int err);
+
+/* How output__write() does these: a process without privileges asks another one. */
+struct output_way {
+	int (*open)(const struct output *output, struct output_file *ret);
+	int (*finish)(struct output_file *file, int err);
+	bool (*is_recording)(const struct output *output);
+};
+void output__set_way(const struct output_way *way);

@@ -9,12 +9,15 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/parse.h"
 #include "base/words.h"
+#include "cli/reader.h"
 #include "cli/record.h"
 #include "model/model.h"
 
@@ -193,13 +196,19 @@ void record__take_config(struct record_options *options, struct argp_state *stat
 	take_lines(&source, options->texts[0], options->config);
 }
 
-/* -ENODATA: the recording does not have it. */
-static int read_like(const char *path, char **ret)
+struct like {
+	const char *path;
+	int fd; /* where the options go */
+};
+
+/* Runs in a process without privileges. -ENODATA: the recording does not have it. */
+static int copy_like(void *context)
 {
 	static const char sql[] = "SELECT value FROM meta WHERE key = 'options'";
 	cleanup(sqlite3_close_p) sqlite3 *db = NULL;
 	cleanup(sqlite3_finalize_p) sqlite3_stmt *row = NULL;
-	int err = recording__open(path, &db);
+	const struct like *like = context;
+	int size, err = recording__open(like->path, &db);
 
 	if (err)
 		return err;
@@ -207,8 +216,26 @@ static int read_like(const char *path, char **ret)
 		return -EIO;
 	if (sqlite3_step(row) != SQLITE_ROW || sqlite3_column_type(row, 0) != SQLITE_TEXT)
 		return -ENODATA;
-	*ret = strdup((const char *)sqlite3_column_text(row, 0));
-	return *ret ? 0 : -ENOMEM;
+	size = sqlite3_column_bytes(row, 0);
+	return write(like->fd, sqlite3_column_text(row, 0), (size_t)size) == size ? 0 : -ENOMEM;
+}
+
+static int read_like(const char *path, char **ret)
+{
+	cleanup(close_p) int fd = memfd_create("options", MFD_CLOEXEC);
+	cleanup(free_p) char *text = calloc(1, MOST_BYTES + 1);
+	struct like like = { .path = path, .fd = fd };
+	int err;
+
+	if (fd < 0 || !text)
+		return -ENOMEM;
+	err = reader__call(path, copy_like, &like);
+	if (err)
+		return err;
+	if (pread(fd, text, MOST_BYTES, 0) < 0)
+		return -errno;
+	*ret = TAKE(text);
+	return 0;
 }
 
 void record__take_like(struct record_options *options, struct argp_state *state)

@@ -2,8 +2,8 @@
 /* Shared by the files of the Perfetto format: a trace that is being written. */
 #pragma once
 
-#include "export/calltree.h"
 #include "base/proto.h"
+#include "export/calltree.h"
 
 enum track { TRACK_OF_THREAD = 1, TRACK_OF_WAITS, TRACK_OF_PROCESS };
 

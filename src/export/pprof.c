@@ -11,10 +11,10 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "export/exporter.h"
 #include "base/gzip.h"
-#include "export/intern.h"
 #include "base/proto.h"
+#include "export/exporter.h"
+#include "export/intern.h"
 #include "model/texts.h"
 
 #define PAGE 4096

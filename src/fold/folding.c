@@ -36,6 +36,7 @@ int folding__new(const struct folding_options *options, struct folding **ret)
 static void free_thread(struct folded_thread *thread)
 {
 	folding_waits__release(thread);
+	folding_ready__release(thread);
 	free(thread);
 }
 
@@ -134,20 +135,31 @@ static int identify(struct folding *folding, struct folded_thread *thread,
 	return thread->group ? 0 : -ENOMEM;
 }
 
-static int find_thread(struct folding *folding, const struct ledger_record *record,
-		       struct folded_thread **ret)
+int folding__thread(struct folding *folding, uint64_t id, struct folded_thread **ret)
 {
-	struct folded_thread *thread = map__get(&folding->threads, record->id);
-	int err;
+	struct folded_thread *thread = map__get(&folding->threads, id);
 
 	if (!thread) {
 		thread = calloc(1, sizeof(*thread));
-		if (!thread || map__put(&folding->threads, record->id, thread)) {
+		if (!thread || map__put(&folding->threads, id, thread)) {
 			free(thread);
 			return -ENOMEM;
 		}
-		thread->id = record->id;
+		thread->id = id;
+		thread->seen = folding->wholes;
 	}
+	*ret = thread;
+	return 0;
+}
+
+static int find_thread(struct folding *folding, const struct ledger_record *record,
+		       struct folded_thread **ret)
+{
+	struct folded_thread *thread;
+	int err = folding__thread(folding, record->id, &thread);
+
+	if (err)
+		return err;
 	/* A thread whose waits came first has no process yet. */
 	if (!thread->process) {
 		err = find_process(folding, record, &thread->process);
@@ -209,6 +221,8 @@ static int book_slot(struct folding *folding, struct folded_thread *thread, int 
 	thread->ns[slot] += ns;
 	if (SLOT_IS_WAIT(slot))
 		return folding_waits__book(folding, thread, slot, ns, count);
+	if (SLOT_IS_READY(slot))
+		return folding_ready__book(folding, thread, &key, ns, count);
 	return bucket__add(folding->step, &key, ns, count);
 }
 
@@ -233,6 +247,7 @@ static int book(struct folding *folding, struct folded_thread *thread,
 		thread->count[slot] += begun;
 	}
 	thread->last_ns = time_ns;
+	folding_ready__release(thread);
 	if (err || !life_ns)
 		return err;
 	return bucket__add_life(folding->step, thread->workload, thread->group, life_ns, 0);
@@ -400,7 +415,7 @@ int folding__end(struct folding *folding)
 		thread->is_done = false;
 	}
 	if (!err)
-		err = folding_waits__name_late(folding);
+		err = folding_culprits__name_late(folding);
 	folding->step = NULL;
 	map__sweep(&folding->threads, is_over, folding);
 	return err;

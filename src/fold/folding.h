@@ -41,6 +41,10 @@ int folding__take(void *folding, const struct wire_head *record);
 /* Takes a sum of waits: ledger_take_wait_fn. */
 int folding__take_wait(void *folding, const struct ledger_key *key, const struct ledger_sum *sum);
 
+/* Takes a sum of who had a CPU: ledger_take_occupant_fn. */
+int folding__take_occupant(void *folding, const struct ledger_occupant_key *key,
+			   const struct ledger_occupant *sum);
+
 /*
  * The snapshot that follows shows all threads that changed since the one before. `now_ns` is the
  * time just before it, and the rows go to `step`.

@@ -14,6 +14,13 @@ struct finished {
 	struct ledger_sum sum;
 };
 
+/* A thread that had the CPU while another was ready. */
+struct occupied {
+	struct occupied *next;
+	uint64_t by;
+	uint64_t ns;
+};
+
 struct folded_process {
 	uint64_t key; /* in the map of processes */
 	size_t threads;
@@ -40,6 +47,7 @@ struct folded_thread {
 	/* Waiting time that was booked before its waits had ended, see folding_waits.c. */
 	uint64_t ahead_ns[WAIT_SLOTS];
 	struct finished *finished;
+	struct occupied *occupied;
 	/* The part of its cell that was taken from a record and will come once more as a sum. */
 	struct ledger_key taken_key;
 	struct ledger_sum taken;
@@ -75,14 +83,26 @@ struct folding {
 	struct folding_quality quality;
 };
 
+/* The thread with this id, made if it is new. -ENOMEM. */
+int folding__thread(struct folding *folding, uint64_t id, struct folded_thread **ret);
+
+/* Books `ns` of ready time: as the threads that had the CPU, and the rest without a name. */
+int folding_ready__book(struct folding *folding, struct folded_thread *thread,
+			const struct bucket_key *key, uint64_t ns, uint64_t count);
+void folding_ready__release(struct folded_thread *thread);
+
+/* Adds to the row of the key, with the culprit of the wait if it has one. */
+int folding_culprits__add(struct folding *folding, struct bucket_key *key,
+			  const struct ledger_key *wait, uint64_t ns, uint64_t count);
+/* Names the culprits whose records came later. */
+int folding_culprits__name_late(struct folding *folding);
+
 /*
  * Books `ns` of waiting in a slot: as the waits that ended, and the rest as the wait that is still
  * open.
  */
 int folding_waits__book(struct folding *folding, struct folded_thread *thread, int slot,
 			uint64_t ns, uint64_t count);
-/* Names the culprits whose records came later. */
-int folding_waits__name_late(struct folding *folding);
 /* Takes the finished waits in the thread's cell. */
 int folding_waits__take_cell(struct folded_thread *thread, const struct ledger_record *record);
 void folding_waits__release(struct folded_thread *thread);

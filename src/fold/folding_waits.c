@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/vec.h"
 #include "core/devices.h"
 #include "fold/folding_internal.h"
 #include "fold/objects.h"
@@ -63,20 +62,15 @@ static struct ledger_sum without_taken(struct folded_thread *thread, const struc
 int folding__take_wait(void *context, const struct ledger_key *key, const struct ledger_sum *sum)
 {
 	struct folding *folding = context;
-	struct folded_thread *thread = map__get(&folding->threads, key->thread);
+	struct folded_thread *thread;
 	struct ledger_sum new;
+	int err;
 
 	if (!SLOT_IS_WAIT(key->slot))
 		return 0;
-	if (!thread) {
-		thread = calloc(1, sizeof(*thread));
-		if (!thread || map__put(&folding->threads, key->thread, thread)) {
-			free(thread);
-			return -ENOMEM;
-		}
-		thread->id = key->thread;
-		thread->seen = folding->wholes;
-	}
+	err = folding__thread(folding, key->thread, &thread);
+	if (err)
+		return err;
 	new = without_taken(thread, key, sum);
 	if (new.ns != sum->ns || new.count != sum->count)
 		thread->taken = (struct ledger_sum) {};
@@ -96,63 +90,6 @@ int folding_waits__take_cell(struct folded_thread *thread, const struct ledger_r
 }
 
 /* --- rows ------------------------------------------------------------------------------------- */
-
-/* The thread that ended the wait, or holds its lock; 0: none. */
-static uint64_t culprit_of(const struct ledger_key *wait)
-{
-	if (wait->by_kind == BY_THREAD)
-		return wait->by;
-	if (wait->evidence == EVIDENCE_HANDED && !(wait->first & FIRST_UNACCOUNTED))
-		return wait->first;
-	return 0;
-}
-
-/* False if the thread is not known (yet). */
-static bool name_culprit(struct folding *folding, const struct ledger_key *wait,
-			 struct bucket_key *ret)
-{
-	const struct folded_thread *by = map__get(&folding->threads, culprit_of(wait));
-
-	if (!by || !by->process)
-		return false;
-	ret->evidence = wait->evidence;
-	ret->by_threads = by->group;
-	ret->by_service =
-		lexicon__word(folding->words,
-			      folding->options.service_of(folding->options.context, by->workload));
-	return true;
-}
-
-static int note_unnamed(struct folding *folding, const struct bucket_key *key,
-			const struct ledger_key *wait, uint64_t ns, uint64_t count)
-{
-	struct unnamed *added = APPEND(&folding->unnamed, &folding->unnamed_count);
-
-	if (!added)
-		return -ENOMEM;
-	*added = (struct unnamed) { *key, *wait, ns, count };
-	return 0;
-}
-
-int folding_waits__name_late(struct folding *folding)
-{
-	int err = 0;
-
-	for (size_t i = 0; i < folding->unnamed_count && !err; i++) {
-		const struct unnamed *unnamed = &folding->unnamed[i];
-		struct bucket_key key = unnamed->key;
-
-		if (!name_culprit(folding, &unnamed->wait, &key))
-			continue;
-		err = key.by_service ? bucket__move(folding->step, &unnamed->key, &key, unnamed->ns,
-						    unnamed->count)
-				     : -ENOMEM;
-	}
-	free(folding->unnamed);
-	folding->unnamed = NULL;
-	folding->unnamed_count = 0;
-	return err;
-}
 
 /* Looking up a device means reading files, so its name is kept. */
 static const char *name_device(struct folding *folding, const struct ledger_key *wait)
@@ -190,20 +127,15 @@ static int add_row(struct folding *folding, const struct folded_thread *thread,
 				  .by_threads = LEXICON_NONE,
 				  .slot = wait->slot,
 				  .kind = (uint8_t)proof__kind(wait) };
-	bool is_unnamed;
-	int err;
 
-	/* Who ends an idle wait is not to blame. */
-	is_unnamed = culprit_of(wait) && key.kind != KIND_IDLE &&
-		     !(states__words(wait->slot)->flags & STATE_NO_CULPRIT);
+	if (!key.object)
+		return -ENOMEM;
 	if (wait->evidence == EVIDENCE_TIMEOUT)
 		key.evidence = EVIDENCE_TIMEOUT;
-	else if (is_unnamed)
-		is_unnamed = !name_culprit(folding, wait, &key);
-	if (!key.object || !key.by_service)
-		return -ENOMEM;
-	err = bucket__add(folding->step, &key, ns, count);
-	return err || !is_unnamed ? err : note_unnamed(folding, &key, wait, ns, count);
+	/* Who ends an idle wait is not to blame. */
+	if (key.kind == KIND_IDLE || states__words(wait->slot)->flags & STATE_NO_CULPRIT)
+		return bucket__add(folding->step, &key, ns, count);
+	return folding_culprits__add(folding, &key, wait, ns, count);
 }
 
 /*

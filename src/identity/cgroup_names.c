@@ -184,10 +184,10 @@ static int walk_below(struct walk *walk)
 	cleanup(closedir_p) DIR *folder = opendir(walk->path);
 	size_t length = strlen(walk->path);
 	struct dirent *entry;
+	int fd = folder ? dirfd(folder) : -1, err;
 	struct stat info;
-	int err;
 
-	if (!folder || fstat(dirfd(folder), &info) || walk->depth == MOST_DEPTH) {
+	if (fd < 0 || fstat(fd, &info) || walk->depth == MOST_DEPTH) {
 		walk->names->quality.unread++;
 		return 0;
 	}

@@ -176,6 +176,15 @@ static bool is_by_process(enum cgroup_path_kind kind)
 	return kind == CGROUP_PATH_OTHER || kind == CGROUP_PATH_SESSION;
 }
 
+static void show_process(const struct identity_process *process, bool is_kernel,
+			 char ret[PROCESS_BYTES])
+{
+	if (is_kernel)
+		snprintf(ret, PROCESS_BYTES, "%s", IDENTITY_KERNEL);
+	else
+		identity__fold_process(process->name, ret, PROCESS_BYTES);
+}
+
 static uint64_t id_of(const struct identity *identity, uint64_t cgroup_id, const char *process)
 {
 	uint64_t id = map__mix(identity->boot_hash, cgroup_id);
@@ -240,10 +249,18 @@ static void touch(const struct identity *identity, struct member *member, uint64
 		workload->first_seen_s = workload->last_seen_s;
 }
 
+/* Whether nothing that this process says can change the member. */
+static bool is_settled(const struct member *member, const struct identity_process *process)
+{
+	return member->has_path && process->pid != member->main_pid &&
+	       !member__is_provisional(member);
+}
+
 /* Sets path and names of a member that is new, or whose main process or path changed. */
 static int refresh(struct identity *identity, struct member *member, const char *path,
-		   const struct identity_process *process, const char *shown)
+		   const struct identity_process *process)
 {
+	char shown[PROCESS_BYTES];
 	bool is_new = !member->workload.changes;
 	int err = 0, seen;
 
@@ -251,40 +268,55 @@ static int refresh(struct identity *identity, struct member *member, const char 
 		is_new = true;
 		err = member__set_path(member, path);
 	}
+	show_process(process, member->is_kernel, shown);
 	seen = member__see(member, process->pid, shown, process->build_id);
 	if (err || seen < 0)
 		return err ? err : seen;
 	return is_new || seen ? name(identity, member) : 0;
 }
 
-int identity__find(struct identity *identity, const struct identity_process *process,
-		   uint64_t now_ns, struct workload **ret)
+/* The member of a process, created if it is new; NULL if the table is full. -ENOMEM. */
+static int find_member(struct identity *identity, const struct identity_process *process,
+		       uint64_t now_ns, struct member **ret)
 {
 	struct cgroup_name cgroup = {};
 	bool has_path = !cgroup_names__find(identity->names, process->cgroup_id, now_ns, &cgroup);
 	bool by_process = !has_path || is_by_process(cgroup.kind);
-	char shown[PROCESS_BYTES] = IDENTITY_KERNEL;
+	char shown[PROCESS_BYTES];
 	struct member *member;
 	uint64_t id;
 	int err = 0;
 
 	identity->quality.without_path += !has_path;
-	if (!by_process || !process->is_kernel)
-		identity__fold_process(process->name, shown, sizeof(shown));
+	if (by_process)
+		show_process(process, process->is_kernel, shown);
 	id = id_of(identity, process->cgroup_id, by_process ? shown : NULL);
 	member = map__get(&identity->members, id);
-	if (!member && identity->members.count >= identity->most) {
+	if (!member && identity->members.count < identity->most) {
+		err = create(identity, id, process->cgroup_id, &member);
+		if (!err)
+			member->is_kernel = by_process && process->is_kernel;
+	}
+	if (!err && member && !is_settled(member, process))
+		err = refresh(identity, member, has_path ? cgroup.path : NULL, process);
+	if (!err)
+		*ret = member;
+	return err;
+}
+
+int identity__find(struct identity *identity, const struct identity_process *process,
+		   uint64_t now_ns, struct workload **ret)
+{
+	struct member *member = NULL;
+	int err = find_member(identity, process, now_ns, &member);
+
+	if (err)
+		return err;
+	if (member) {
+		ask_for(identity, member, now_ns);
+	} else {
 		identity->quality.folded++;
 		member = identity->other;
-	} else {
-		if (!member)
-			err = create(identity, id, process->cgroup_id, &member);
-		if (!err)
-			err = refresh(identity, member, has_path ? cgroup.path : NULL, process,
-				      shown);
-		if (err)
-			return err;
-		ask_for(identity, member, now_ns);
 	}
 	touch(identity, member, now_ns);
 	*ret = &member->workload;

@@ -16,6 +16,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/strbuf.h"
 #include "base/threads.h"
 #include "identity/identity.h"
 #include "identity/pods.h"
@@ -24,7 +25,7 @@
 #define EVERY_NS         (10 * SECOND_NS)
 #define TIMEOUT_NS       (10 * SECOND_NS)
 #define CONNECT_MS       3000L
-#define MOST_BACKOFF_NS  (300 * SECOND_NS)
+#define MOST_BACKOFF_NS  (60 * SECOND_NS)
 #define MOST_TOKEN_BYTES 16384
 
 struct kubelet {
@@ -51,38 +52,44 @@ struct request {
 	char detail[CURL_ERROR_SIZE];
 };
 
-/* An address of version 6 needs brackets. */
-static const char *bracket(const char *host, bool is_end)
+/* --- the URL -------------------------------------------------------------------------------- */
+
+/* Adds the value of the variable at `from`, which is "${NAME}", and returns the rest; NULL: none.
+ */
+static const char *add_variable(struct strbuf *to, const char *from)
 {
-	if (!strchr(host, ':') || *host == '[')
-		return "";
-	return is_end ? "]" : "[";
+	const char *end = strchr(from, '}'), *value;
+	char name[128];
+
+	if (!end || (size_t)(end - from) >= sizeof(name))
+		return NULL;
+	snprintf(name, sizeof(name), "%.*s", (int)(end - from - 2), from + 2);
+	value = getenv(name);
+	if (!value || !*value)
+		return NULL;
+	/* An address of version 6 needs brackets. */
+	strbuf__add(to, strchr(value, ':') && *value != '[' ? "[%s]" : "%s", value);
+	return end + 1;
 }
 
-int kubelet__url(const char *host, char ret[KUBELET_URL_BYTES])
+int kubelet__expand(const char *url, char ret[KUBELET_URL_BYTES])
 {
-	char url[KUBELET_URL_BYTES];
+	char text[KUBELET_URL_BYTES] = "";
+	struct strbuf to = { text, sizeof(text) };
 
-	if ((size_t)snprintf(url, sizeof(url), "https://%s%s%s:10250/pods", bracket(host, false),
-			     host, bracket(host, true)) >= sizeof(url))
+	while (url && *url) {
+		const char *variable = strstr(url, "${");
+
+		strbuf__add(&to, "%.*s", (int)(variable ? variable - url : (long)strlen(url)), url);
+		if (!variable)
+			break;
+		url = add_variable(&to, variable);
+		if (!url)
+			return -ENOENT;
+	}
+	if (to.length == sizeof(text) - 1)
 		return -ENAMETOOLONG;
-	memcpy(ret, url, sizeof(url));
-	return 0;
-}
-
-int kubelet__api_url(const char *host, const char *port, const char *node,
-		     char ret[KUBELET_URL_BYTES])
-{
-	char url[KUBELET_URL_BYTES];
-
-	/* resourceVersion=0 lets the server answer from its cache instead of etcd. */
-	if ((size_t)snprintf(url, sizeof(url),
-			     "https://%s%s%s:%s/api/v1/pods?fieldSelector=spec.nodeName%%3D%s"
-			     "&resourceVersion=0",
-			     bracket(host, false), host, bracket(host, true), port,
-			     node) >= sizeof(url))
-		return -ENAMETOOLONG;
-	memcpy(ret, url, sizeof(url));
+	memcpy(ret, text, sizeof(text));
 	return 0;
 }
 
@@ -323,10 +330,15 @@ static void release_all(struct kubelet *kubelet)
 }
 DEFINE_CLEANUP(struct kubelet *, release_all)
 
+static bool is_set(const char *text)
+{
+	return text && *text;
+}
+
 static bool copy(const char *text, char **ret)
 {
-	*ret = text ? strdup(text) : NULL;
-	return !text || *ret;
+	*ret = is_set(text) ? strdup(text) : NULL;
+	return !is_set(text) || *ret;
 }
 
 static bool copy_labels(const char *const *labels, char ***ret)
@@ -345,13 +357,15 @@ static bool copy_labels(const char *const *labels, char ***ret)
 int kubelet__new(const struct kubelet_settings *settings, struct kubelet **ret)
 {
 	cleanup(release_all_p) struct kubelet *kubelet = NULL;
+	char url[KUBELET_URL_BYTES];
 	pthread_condattr_t clock;
-	int err;
+	int err = kubelet__expand(settings->url, url);
 
-	if (!settings->url ||
-	    (!is_encrypted(settings->url) && strncmp(settings->url, "http://", 7) != 0))
+	if (err)
+		return err;
+	if (!is_encrypted(url) && strncmp(url, "http://", 7) != 0)
 		return -EINVAL;
-	if (settings->token_file && !is_encrypted(settings->url) && !is_this_machine(settings->url))
+	if (is_set(settings->token_file) && !is_encrypted(url) && !is_this_machine(url))
 		return -EPERM;
 	kubelet = calloc(1, sizeof(*kubelet));
 	if (!kubelet)
@@ -364,8 +378,7 @@ int kubelet__new(const struct kubelet_settings *settings, struct kubelet **ret)
 	kubelet->no_verify = settings->no_verify;
 	kubelet->every_ns = settings->every_ns ? settings->every_ns : EVERY_NS;
 	kubelet->timeout_ns = settings->timeout_ns ? settings->timeout_ns : TIMEOUT_NS;
-	if (!copy(settings->url, &kubelet->url) ||
-	    !copy(settings->token_file, &kubelet->token_file) ||
+	if (!copy(url, &kubelet->url) || !copy(settings->token_file, &kubelet->token_file) ||
 	    !copy(settings->ca_file, &kubelet->ca_file) ||
 	    !copy_labels(settings->labels, &kubelet->labels) ||
 	    curl_global_init(CURL_GLOBAL_DEFAULT))

@@ -12,13 +12,9 @@
 #define KUBELET_ERROR_BYTES 256
 #define KUBELET_URL_BYTES   1024
 
-/* Where Kubernetes mounts what a pod needs to ask. */
-#define KUBELET_TOKEN_FILE "/var/run/secrets/kubernetes.io/serviceaccount/token"
-#define KUBELET_CA_FILE    "/var/run/secrets/kubernetes.io/serviceaccount/ca.crt"
-
-/* Strings can be NULL: none. They are copied. */
+/* Strings can be NULL or "": none. They are copied. */
 struct kubelet_settings {
-	const char *url;
+	const char *url; /* see kubelet__expand() */
 	const char *token_file, *ca_file;
 	bool no_verify;    /* do not check the server's certificate: many kubelets sign their own */
 	uint64_t every_ns; /* least time between two requests; 0: 10 s */
@@ -39,11 +35,11 @@ struct kubelet_quality {
 struct kubelet;
 struct pods;
 
-/* The URL of /pods of the kubelet at `host`, a name or an address. -ENAMETOOLONG. */
-int kubelet__url(const char *host, char ret[KUBELET_URL_BYTES]);
-/* The URL by which the API server lists the pods of a node from its cache. -ENAMETOOLONG. */
-int kubelet__api_url(const char *host, const char *port, const char *node,
-		     char ret[KUBELET_URL_BYTES]);
+/*
+ * The URL with each "${NAME}" replaced by that variable of the environment, because all nodes of a
+ * cluster have the same configuration. -ENOENT: a variable is not set; -ENAMETOOLONG.
+ */
+int kubelet__expand(const char *url, char ret[KUBELET_URL_BYTES]);
 
 /*
  * -EINVAL: no URL of http or https; -EPERM: the token would leave this machine unencrypted;
@@ -53,7 +49,7 @@ int kubelet__new(const struct kubelet_settings *settings, struct kubelet **ret);
 /* Ends the thread, within about a second even if a request is under way. */
 void kubelet__free(struct kubelet *kubelet);
 
-/* Asks as soon as allowed. After a failure, asks again on its own, after up to five minutes. */
+/* Asks as soon as allowed. After a failure, asks again on its own, after at most a minute. */
 void kubelet__ask(struct kubelet *kubelet);
 
 /* The newest answer, if it was not taken yet; NULL otherwise. The caller frees it. */

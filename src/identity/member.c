@@ -9,52 +9,51 @@
 #include "identity/identity.h"
 #include "identity/pods.h"
 
+#define TEXTS 12
+
+/* All texts that it owns. */
+static void list_texts(struct member *member, char **ret[TEXTS])
+{
+	struct workload *workload = &member->workload;
+	char **const texts[TEXTS] = {
+		&workload->service, &workload->version,   &workload->namespace_name,
+		&workload->pod,     &workload->container, &workload->container_id,
+		&workload->cgroup,  &workload->unit,      &workload->image,
+		&member->image_id,  &member->process,     &member->build_id,
+	};
+
+	memcpy(ret, texts, sizeof(texts));
+}
+
 struct member *member__new(uint64_t id, uint64_t cgroup_id)
 {
 	struct member *member = calloc(1, sizeof(*member));
-	struct workload *workload;
+	char **texts[TEXTS];
 
 	if (!member)
 		return NULL;
-	workload = &member->workload;
-	workload->id = id;
-	workload->cgroup_id = cgroup_id;
-	workload->service = strdup("");
-	workload->version = strdup("");
-	workload->namespace_name = strdup("");
-	workload->pod = strdup("");
-	workload->container = strdup("");
-	workload->container_id = strdup("");
-	workload->cgroup = strdup("");
-	workload->unit = strdup("");
-	workload->image = strdup("");
-	member->image_id = strdup("");
-	member->process = strdup("");
-	member->build_id = strdup("");
-	if (workload->service && workload->version && workload->namespace_name && workload->pod &&
-	    workload->container && workload->container_id && workload->cgroup && workload->unit &&
-	    workload->image && member->image_id && member->process && member->build_id)
-		return member;
-	member__free(member);
-	return NULL;
+	member->workload.id = id;
+	member->workload.cgroup_id = cgroup_id;
+	list_texts(member, texts);
+	for (size_t i = 0; i < TEXTS; i++) {
+		*texts[i] = strdup("");
+		if (!*texts[i]) {
+			member__free(member);
+			return NULL;
+		}
+	}
+	return member;
 }
 
 void member__free(struct member *member)
 {
+	char **texts[TEXTS];
+
 	if (!member)
 		return;
-	free(member->workload.service);
-	free(member->workload.version);
-	free(member->workload.namespace_name);
-	free(member->workload.pod);
-	free(member->workload.container);
-	free(member->workload.container_id);
-	free(member->workload.cgroup);
-	free(member->workload.unit);
-	free(member->workload.image);
-	free(member->image_id);
-	free(member->process);
-	free(member->build_id);
+	list_texts(member, texts);
+	for (size_t i = 0; i < TEXTS; i++)
+		free(*texts[i]);
 	free(member);
 }
 
@@ -106,12 +105,17 @@ static bool is_engine(const char *process)
 	return !*process;
 }
 
+bool member__is_provisional(const struct member *member)
+{
+	return is_engine(member->process);
+}
+
 int member__see(struct member *member, int32_t pid, const char *name, const char *build_id)
 {
 	int changes = 0;
 
-	if (pid != member->main_pid && (!is_engine(member->process) || is_engine(name)) &&
-	    *member->process)
+	if (pid != member->main_pid && *member->process &&
+	    (!member__is_provisional(member) || is_engine(name)))
 		return 0;
 	member->main_pid = pid;
 	set(&member->process, name, &changes);

@@ -14,7 +14,8 @@ struct member {
 	struct workload workload; /* must be the first */
 	uint64_t used_ns;
 	bool has_path, is_session;
-	bool is_named; /* a kubelet knew its container */
+	bool is_kernel; /* of threads of the kernel */
+	bool is_named;  /* a kubelet knew its container */
 	char pod_uid[CGROUP_PATH_UID_BYTES];
 	char *image_id;
 	/* The main process: the first one that was seen, unless it was the engine that starts it.
@@ -31,6 +32,9 @@ void member__free(struct member *member);
 
 /* Sets what the path of the cgroup says. -ENOMEM. */
 int member__set_path(struct member *member, const char *path);
+
+/* Whether no main process is known yet: none was seen, or only the engine that starts it. */
+bool member__is_provisional(const struct member *member);
 
 /*
  * Notes a process of it. Returns 1 if it is now the main process, or if its name or build-id

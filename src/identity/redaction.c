@@ -28,26 +28,50 @@ static bool is_release(const char *begin, const char *at, size_t length)
 	       (at[-1] == '.' && at - 1 > begin && isdigit((unsigned char)at[-2]));
 }
 
+/* As strbuf__add(), without a format: each thread's name comes here with each snapshot. */
+static void add(struct strbuf *to, const char *text, size_t length)
+{
+	size_t room = to->size - to->length - 1;
+
+	if (length > room)
+		length = room;
+	memcpy(to->text + to->length, text, length);
+	to->length += length;
+	to->text[to->length] = '\0';
+}
+
+/* A number can have dashes, as in a UUID; those at its ends stay. */
+static void add_star(struct strbuf *to, const char *number, size_t length)
+{
+	if (*number == '-')
+		add(to, "-", 1);
+	if (!to->length || to->text[to->length - 1] != '*')
+		add(to, "*", 1);
+	if (length > 1 && number[length - 1] == '-')
+		add(to, "-", 1);
+}
+
 /* Adds a text, with a star for each number in it. */
 static void add_folded(struct strbuf *to, const char *text, size_t length, bool keeps_releases)
 {
 	char part[256];
-	bool is_number, was_number = false;
+	bool is_number;
 	size_t token;
 
 	if (length >= sizeof(part))
 		length = sizeof(part) - 1;
 	memcpy(part, text, length);
 	part[length] = '\0';
+	if (!strpbrk(part, "0123456789")) {
+		add(to, part, length);
+		return;
+	}
 	for (const char *at = part; *at; at += token) {
 		token = numbers__token(at, &is_number);
-		if (is_number && keeps_releases && is_release(part, at, token))
-			is_number = false;
-		if (!is_number)
-			strbuf__add(to, "%.*s", (int)token, at);
-		else if (!was_number)
-			strbuf__add(to, "*");
-		was_number = is_number;
+		if (is_number && !(keeps_releases && is_release(part, at, token)))
+			add_star(to, at, token);
+		else
+			add(to, at, token);
 	}
 }
 
@@ -59,7 +83,7 @@ void identity__fold_name(const char *name, char *ret, size_t size)
 	*ret = '\0';
 	add_folded(&to, name, length, false);
 	if (length == COMM_LENGTH && strchr("-_#:/.", name[length - 1]))
-		strbuf__add(&to, "*");
+		add(&to, "*", 1);
 	identity__clean(ret);
 }
 
@@ -89,11 +113,11 @@ void identity__fold_path(const char *path, const char *mount, char *ret, size_t 
 		size_t slashes = strspn(path, "/"), length = strcspn(path + slashes, "/");
 
 		if (slashes && (length || !part))
-			strbuf__add(&to, "/");
+			add(&to, "/", 1);
 		add_folded(&to, path + slashes, length, false);
 		path += slashes + length;
 	}
 	if (path[strspn(path, "/")])
-		strbuf__add(&to, "/*");
+		add(&to, "/*", 2);
 	identity__clean(ret);
 }

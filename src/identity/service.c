@@ -81,9 +81,12 @@ static int want(struct service_rules *rules, const char *label)
 int service_rules__new(struct service_rules **ret)
 {
 	struct service_rules *rules = calloc(1, sizeof(*rules));
+	char **end;
 
-	if (!rules || !APPEND(&rules->labels, &rules->label_count) ||
-	    want(rules, SERVICE_LABEL_NAME) || want(rules, SERVICE_LABEL_VERSION) ||
+	if (!rules)
+		return -ENOMEM;
+	end = APPEND(&rules->labels, &rules->label_count);
+	if (!end || want(rules, SERVICE_LABEL_NAME) || want(rules, SERVICE_LABEL_VERSION) ||
 	    want(rules, SERVICE_LABEL_HASH)) {
 		service_rules__free(rules);
 		return -ENOMEM;
@@ -271,10 +274,14 @@ int service_rules__add(struct service_rules *rules, const char *line,
 		refuse(ret_error, "more than %d rules", SERVICE_MOST_RULES);
 		err = -E2BIG;
 	}
-	added = err ? NULL : APPEND(&rules->rules, &rules->count);
+	if (err) {
+		release(&rule);
+		return err;
+	}
+	added = APPEND(&rules->rules, &rules->count);
 	if (!added) {
 		release(&rule);
-		return err ? err : -ENOMEM;
+		return -ENOMEM;
 	}
 	*added = rule;
 	return 0;

@@ -74,9 +74,10 @@ double exposition__double(uint64_t number, unsigned int digits)
 void exposition__family(struct exposition *exposition, const struct exposition_family *family)
 {
 	char *name = exposition->err ? NULL : strdup(family->name);
-	struct exposition_family *added =
-		name ? APPEND(&exposition->families, &exposition->family_count) : NULL;
+	struct exposition_family *added = NULL;
 
+	if (name)
+		added = APPEND(&exposition->families, &exposition->family_count);
 	if (!added) {
 		free(name);
 		exposition->err = -ENOMEM;

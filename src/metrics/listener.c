@@ -22,7 +22,7 @@ static int parse_unix(const char *path, struct listener_address *ret)
 
 	if (*path != '/' || strlen(path) >= sizeof(local.sun_path))
 		return -EINVAL;
-	strcpy(local.sun_path, path);
+	memcpy(local.sun_path, path, strlen(path));
 	*ret = (struct listener_address) { .length = sizeof(local), .is_local = true };
 	memcpy(&ret->address, &local, sizeof(local));
 	return 0;
@@ -111,19 +111,19 @@ static int bind_to(int fd, const struct listener_address *address)
 
 int listener__open(const struct listener_address *address, int *ret)
 {
-	cleanup(close_p) int fd =
-		socket(address->address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int fd = socket(address->address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	int err;
 
 	if (fd < 0)
 		return -errno;
 	err = bind_to(fd, address);
-	if (err)
+	if (!err && listen(fd, BACKLOG))
+		err = -errno;
+	if (err) {
+		close(fd);
 		return err;
-	if (listen(fd, BACKLOG))
-		return -errno;
+	}
 	*ret = fd;
-	fd = -1;
 	return 0;
 }
 

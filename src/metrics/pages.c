@@ -133,14 +133,15 @@ int pages__prepare(struct pages *pages, unsigned int set)
 
 const char *pages__type(enum pages_format format)
 {
-	static const char *const types[] = {
-		[PAGES_TEXT] = "text/plain; version=0.0.4; charset=utf-8",
-		[PAGES_OPEN_METRICS] = "application/openmetrics-text; version=1.0.0; charset=utf-8",
-		[PAGES_PROTOBUF] = ("application/vnd.google.protobuf; "
-				    "proto=io.prometheus.client.MetricFamily; encoding=delimited"),
-	};
-
-	return types[format];
+	switch (format) {
+	case PAGES_OPEN_METRICS:
+		return "application/openmetrics-text; version=1.0.0; charset=utf-8";
+	case PAGES_PROTOBUF:
+		return "application/vnd.google.protobuf; "
+		       "proto=io.prometheus.client.MetricFamily; encoding=delimited";
+	default:
+		return "text/plain; version=0.0.4; charset=utf-8";
+	}
 }
 
 size_t pages__series(const struct pages *pages)

@@ -71,7 +71,7 @@ static void on_connection(void *cls, struct MHD_Connection *connection, void **c
 static int start_daemon(struct server *server, const struct credentials *credentials, char *message,
 			struct MHD_Daemon **ret)
 {
-	cleanup(close_p) int fd = fcntl(server->listen_fd, F_DUPFD_CLOEXEC, 0);
+	int fd = fcntl(server->listen_fd, F_DUPFD_CLOEXEC, 0);
 	const char *ca = credentials__client_ca(credentials);
 	struct MHD_OptionItem tls[] = {
 		{ MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)credentials__certificate(credentials) },
@@ -81,24 +81,29 @@ static int start_daemon(struct server *server, const struct credentials *credent
 		{ MHD_OPTION_END, 0, NULL },
 	};
 	struct MHD_OptionItem none[] = { { MHD_OPTION_END, 0, NULL } };
+	struct MHD_Daemon *daemon;
 	bool has_tls = credentials__certificate(credentials);
 
 	if (fd < 0)
 		return -errno;
 	errno = 0;
-	*ret = MHD_start_daemon(
+	daemon = MHD_start_daemon(
 		MHD_USE_EPOLL | (has_tls ? MHD_USE_TLS : 0), 0, NULL, NULL, server__answer, server,
 		MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
 		server->options.most_connections, MHD_OPTION_CONNECTION_TIMEOUT,
 		(server->options.timeout_ms + 999) / 1000, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
 		(size_t)MEMORY_BYTES, MHD_OPTION_NOTIFY_CONNECTION, on_connection, server,
 		MHD_OPTION_ARRAY, has_tls ? tls : none, MHD_OPTION_END);
-	if (!*ret) {
+	if (!daemon) {
+		int err = errno ? -errno : -EINVAL;
+
 		snprintf(message, SERVER_MESSAGE_BYTES, "cannot start the HTTP server: %s",
 			 errno ? strerror(errno) : "libmicrohttpd refuses");
-		return errno ? -errno : -EINVAL;
+		close(fd);
+		return err;
 	}
-	fd = -1; /* MHD_stop_daemon() closes it */
+	/* MHD_stop_daemon() closes the descriptor. */
+	*ret = daemon;
 	return 0;
 }
 

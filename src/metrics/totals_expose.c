@@ -23,6 +23,11 @@ struct view {
 	size_t count;
 };
 
+static void view_release(struct view *view)
+{
+	free(view->services);
+}
+
 static void begin(struct exposition *out, const char *name, enum exposition_type type,
 		  const char *unit, const char *help)
 {
@@ -403,15 +408,13 @@ int totals__expose(const struct totals *totals, const struct totals_agent *agent
 		   struct exposition **ret)
 {
 	cleanup(exposition__free_p) struct exposition *out = NULL;
-	cleanup(free_p) struct totals_service **services = NULL;
-	struct view view = { .totals = totals };
+	cleanup(view_release) struct view view = { .totals = totals };
 	int err = exposition__new(&out);
 
 	if (err)
 		return err;
 	view.out = out;
 	err = list_services(&view);
-	services = view.services;
 	if (err)
 		return err;
 	show_thread_seconds(&view);

@@ -116,7 +116,9 @@ static int find_family(struct totals *totals, const struct totals_signal *row,
 	if (totals->signal_series + cost(row->unit) > totals->options.most_signal_series)
 		return 0;
 	name = strdup(row->name);
-	family = name ? APPEND(&totals->families, &totals->family_count) : NULL;
+	if (!name)
+		return -ENOMEM;
+	family = APPEND(&totals->families, &totals->family_count);
 	if (!family)
 		return -ENOMEM;
 	family->name = TAKE(name);

@@ -27,6 +27,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "recording/files.h"
 #include "recording/recording.h"
 #include "recording/schema.h"
 
@@ -257,7 +258,8 @@ static int open_to_read(const char *path, sqlite3 **ret)
  */
 static int roll_back(const char *path)
 {
-	cleanup(close_p) int fd = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	cleanup(close_p) int fd =
+		recording_files->open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
 	cleanup(sqlite3_close_p) sqlite3 *db = NULL;
 	struct stat info;
 	int err;
@@ -295,11 +297,11 @@ static int check_journal(const char *path, uid_t owner)
 	cleanup(close_p) int fd = -1;
 	struct stat info;
 
-	if (lstat(path, &info))
+	if (recording_files->lstat(path, &info))
 		return errno == ENOENT ? 0 : -errno;
 	if (!is_own_journal(&info, owner))
 		return -EBADMSG;
-	fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	fd = recording_files->open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
 	if (fd < 0)
 		return errno == ENOENT ? 0 : errno == ELOOP ? -EBADMSG : -errno;
 	if (fstat(fd, &info))
@@ -326,15 +328,16 @@ static void tidy(const char *path, const char *journal)
 	sqlite3_file *file;
 	struct stat info;
 
-	if (lstat(journal, &info) || info.st_size || connect_to(path, SQLITE_OPEN_READWRITE, &db))
+	if (recording_files->lstat(journal, &info) || info.st_size ||
+	    connect_to(path, SQLITE_OPEN_READWRITE, &db))
 		return;
 	file = file_of(db);
 	if (!file)
 		return;
 	if (!file->pMethods->xLock(file, SQLITE_LOCK_SHARED) &&
-	    !file->pMethods->xLock(file, SQLITE_LOCK_RESERVED) && !lstat(journal, &info) &&
-	    S_ISREG(info.st_mode) && !info.st_size)
-		unlink(journal);
+	    !file->pMethods->xLock(file, SQLITE_LOCK_RESERVED) &&
+	    !recording_files->lstat(journal, &info) && S_ISREG(info.st_mode) && !info.st_size)
+		recording_files->unlink(journal);
 	file->pMethods->xUnlock(file, SQLITE_LOCK_NONE);
 }
 
@@ -359,17 +362,16 @@ bool recording__is_one(const char *path)
 
 int recording__open(const char *path, sqlite3 **ret)
 {
-	cleanup(free_p) char *plain = realpath(path, NULL);
+	cleanup(free_p) char *plain = recording_files->resolve(path);
 	cleanup(free_p) char *journal = NULL;
 	struct stat info;
 	int err;
 
 	/*
 	 * SQLite has one error for everything that can be wrong with a path; the kernel's errors
-	 * are more precise. Not by open(): closing would drop the locks of a writer in this
-	 * process.
+	 * are more precise.
 	 */
-	if (!plain || euidaccess(plain, R_OK) || stat(plain, &info))
+	if (!plain || recording_files->stat(plain, &info))
 		return -errno;
 	if (!S_ISREG(info.st_mode))
 		return S_ISDIR(info.st_mode) ? -EISDIR : -EBADMSG;

@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/helper.h"
 #include "base/memory.h"
+#include "guard/guard.h"
 #include "stacks/rows.h"
 #include "stacks/tables.h"
 #include "stacks/thread.h"
@@ -83,6 +84,11 @@ static int serve(void *context, const struct helper_parcel *question, struct hel
 	answer->bytes = bytes;
 	answer->size = sizeof(head) + block_bytes + row_bytes;
 	return 0;
+}
+
+static int confine(void *context)
+{
+	return guard__drop(GUARD_PARSER, NULL);
 }
 
 static struct unwind_page *copy_pages(const char *from, uint64_t count)
@@ -359,7 +365,8 @@ int compiler__new(int pages_fd, int asked_fd, uint64_t budget_bytes, struct qual
 					  .memory_bytes = memory__share(MEMORY_SHARE, LEAST_MEMORY,
 									MOST_MEMORY),
 					  .serve = serve,
-					  .context = compiler };
+					  .context = compiler,
+					  .confine = confine };
 	pthread_condattr_t attributes;
 	int err;
 

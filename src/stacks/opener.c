@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/helper.h"
+#include "guard/guard.h"
 #include "stacks/maps.h"
 #include "stacks/modules.h"
 
@@ -22,7 +23,8 @@
 #define MEMORY_BYTES (16UL << 20)
 
 struct opener {
-	struct helper *helper;
+	struct helper *helper;          /* opens files: with privileges, parses nothing */
+	struct helper *parser;          /* reads their headers: without privileges */
 	uint64_t stalled[MOST_STALLED]; /* devices that did not respond: their files are skipped */
 	size_t stalled_count;
 	_Atomic bool stopping;
@@ -75,12 +77,12 @@ struct open_question {
 /* Runs in the helper process, because even open() can block forever. */
 static int serve(void *context, const struct helper_parcel *parcel, struct helper_parcel *answer)
 {
-	cleanup(free_p) struct opened *opened = calloc(1, sizeof(*opened));
+	cleanup(free_p) struct stat *stat = calloc(1, sizeof(*stat));
 	struct open_question question;
 	struct module_place place;
-	int fd, err;
+	int fd;
 
-	if (!opened)
+	if (!stat)
 		return -ENOMEM;
 	if (parcel->size <= sizeof(question) || ((const char *)parcel->bytes)[parcel->size - 1])
 		return -EBADMSG;
@@ -91,15 +93,36 @@ static int serve(void *context, const struct helper_parcel *parcel, struct helpe
 					.device = question.device,
 					.inode = question.inode,
 					.path = (const char *)parcel->bytes + sizeof(question) };
-	fd = open_place(&place, &opened->stat);
+	fd = open_place(&place, stat);
 	if (fd < 0)
 		return fd;
-	err = headers__read(fd, &opened->headers);
 	answer->fd = fd;
-	if (err || !opened->headers.segment_count)
+	answer->bytes = TAKE(stat);
+	answer->size = sizeof(*stat);
+	return 0;
+}
+
+static int confine_opener(void *context)
+{
+	return guard__drop(GUARD_OPENER, NULL);
+}
+
+static int confine_parser(void *context)
+{
+	return guard__drop(GUARD_PARSER, NULL);
+}
+
+/* Runs in the process without privileges. */
+static int parse(void *context, const struct helper_parcel *parcel, struct helper_parcel *answer)
+{
+	cleanup(free_p) struct headers *headers = calloc(1, sizeof(*headers));
+	int err = headers ? headers__read(parcel->fd, headers) : -ENOMEM;
+
+	close_p(&parcel->fd);
+	if (err || !headers->segment_count)
 		return err ? err : -ENOEXEC;
-	answer->bytes = TAKE(opened);
-	answer->size = sizeof(*opened);
+	answer->bytes = TAKE(headers);
+	answer->size = sizeof(*headers);
 	return 0;
 }
 
@@ -118,15 +141,38 @@ static bool is_stalled(struct opener *opener, uint64_t device)
 	return false;
 }
 
-int opener__open(struct opener *opener, const struct module_place *place, struct opened *ret)
+/* Asks one of the two processes. The answer has `size` bytes, which are copied to *ret. */
+static int ask(struct opener *opener, struct helper *helper, const struct helper_parcel *question,
+	       uint64_t device, void *ret, size_t size, int *ret_fd)
 {
 	/* A device is not tried again after a stall, so in_full gives it the full time. */
 	const struct helper_patience patience = { .stall_ns = STALL_NS,
 						  .in_full = opener->stalled_count < MOST_STALLED,
 						  .cpu_ns = STALL_NS,
-						  .most_bytes = sizeof(*ret),
+						  .most_bytes = size,
 						  .look = look_for_end,
 						  .context = opener };
+	struct helper_parcel answer = { .fd = -1 };
+	int err = helper__ask(helper, question, &patience, &answer);
+
+	if (err == -ETIMEDOUT && patience.in_full && helper__stalled(helper))
+		opener->stalled[opener->stalled_count++] = device;
+	if (err)
+		return err;
+	if (answer.size == size)
+		memcpy(ret, answer.bytes, size);
+	else
+		err = -EBADMSG;
+	if (!err && ret_fd) {
+		*ret_fd = answer.fd;
+		answer.fd = -1;
+	}
+	helper__release(&answer);
+	return err;
+}
+
+static int open_file(struct opener *opener, const struct module_place *place, struct stat *ret)
+{
 	struct open_question question = { .begin = place->begin,
 					  .end = place->end,
 					  .device = place->device,
@@ -134,47 +180,67 @@ int opener__open(struct opener *opener, const struct module_place *place, struct
 					  .pid = place->pid };
 	struct helper_parcel parcel = { .fd = -1,
 					.size = sizeof(question) + strlen(place->path) + 1 };
-	struct helper_parcel answer = { .fd = -1 };
 	cleanup(free_p) char *bytes = malloc(parcel.size);
-	int fd, err;
+	int fd = -1, err;
 
 	if (!bytes)
 		return -ENOMEM;
-	if (is_stalled(opener, place->device))
-		return -ETIMEDOUT;
 	memcpy(bytes, &question, sizeof(question));
 	memcpy(bytes + sizeof(question), place->path, parcel.size - sizeof(question));
 	parcel.bytes = bytes;
-	err = helper__ask(opener->helper, &parcel, &patience, &answer);
-	if (err == -ETIMEDOUT && patience.in_full && helper__stalled(opener->helper))
-		opener->stalled[opener->stalled_count++] = place->device;
+	err = ask(opener, opener->helper, &parcel, place->device, ret, sizeof(*ret), &fd);
 	if (err)
 		return err;
-	fd = answer.fd;
-	answer.fd = -1;
-	if (answer.size == sizeof(*ret))
-		memcpy(ret, answer.bytes, sizeof(*ret));
-	else
-		err = -EBADMSG;
-	helper__release(&answer);
-	if (err) {
-		close_p(&fd);
-		return err;
-	}
 	/* The kernel drops a passed descriptor if the receiver has too many open files. */
 	return fd < 0 ? -EMFILE : fd;
 }
 
+/* The process that read them is not trusted either. */
+static bool are_sane(const struct headers *headers)
+{
+	return headers->segment_count && headers->segment_count <= HEADERS_MOST_SEGMENTS &&
+	       headers->build_id_bytes <= HEADERS_BUILD_ID;
+}
+
+int opener__open(struct opener *opener, const struct module_place *place, struct opened *ret)
+{
+	struct opened opened;
+	int fd, err;
+
+	if (is_stalled(opener, place->device))
+		return -ETIMEDOUT;
+	fd = open_file(opener, place, &opened.stat);
+	if (fd < 0)
+		return fd;
+	err = ask(opener, opener->parser, &(struct helper_parcel) { .fd = fd }, place->device,
+		  &opened.headers, sizeof(opened.headers), NULL);
+	if (!err && !are_sane(&opened.headers))
+		err = -EBADMSG;
+	if (err) {
+		close(fd);
+		return err;
+	}
+	*ret = opened;
+	return fd;
+}
+
 int opener__new(struct opener **ret)
 {
-	const struct helper_work work = { .name = "gapless-open",
-					  .memory_bytes = MEMORY_BYTES,
-					  .serve = serve };
+	const struct helper_work opening = { .name = "gapless-open",
+					     .memory_bytes = MEMORY_BYTES,
+					     .serve = serve,
+					     .confine = confine_opener };
+	const struct helper_work parsing = { .name = "gapless-heads",
+					     .memory_bytes = MEMORY_BYTES,
+					     .serve = parse,
+					     .confine = confine_parser };
 	struct opener *opener = calloc(1, sizeof(*opener));
-	int err = opener ? helper__new(&work, &opener->helper) : -ENOMEM;
+	int err = opener ? helper__new(&opening, &opener->helper) : -ENOMEM;
 
+	if (!err)
+		err = helper__new(&parsing, &opener->parser);
 	if (err) {
-		free(opener);
+		opener__free(opener);
 		return err;
 	}
 	*ret = opener;
@@ -191,5 +257,6 @@ void opener__free(struct opener *opener)
 	if (!opener)
 		return;
 	helper__free(opener->helper);
+	helper__free(opener->parser);
 	free(opener);
 }

@@ -14,7 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "symbol/foreign.h"
+#include "symbol/broker.h"
 
 #define DEBUG_FOLDER "/usr/lib/debug"
 /* A server can send without end. The debug information of browsers has 1 to 2 GB. */
@@ -68,7 +68,8 @@ static int try_path(const char *root, const char *path, const struct wanted *wan
 		    struct image **ret)
 {
 	struct image *image;
-	int fd = foreign__open(root, path);
+	int fd = broker__open(
+		&(struct broker_request) { .kind = BROKER_ELF, .root = root, .path = path });
 	int err = fd < 0 ? fd : image__open(fd, &image);
 
 	if (err)
@@ -147,13 +148,18 @@ static int on_progress(debuginfod_client *client, long done, long total)
 	return finder->is_over;
 }
 
-static int begin_client(struct debug_finder *finder)
+bool debug_finder__has_server(bool no_debuginfod)
 {
 	const char *urls = getenv(DEBUGINFOD_URLS_ENV_VAR);
 
+	return !no_debuginfod && urls && *urls;
+}
+
+static int begin_client(struct debug_finder *finder)
+{
 	if (finder->is_offline || finder->client)
 		return finder->is_offline ? -ENOENT : 0;
-	finder->is_offline = finder->options->no_debuginfod || !urls || !*urls;
+	finder->is_offline = !debug_finder__has_server(finder->options->no_debuginfod);
 	if (finder->is_offline)
 		return -ENOENT;
 	finder->client = debuginfod_begin();

@@ -19,6 +19,9 @@ struct debug_finder {
 };
 void debug_finder__release(struct debug_finder *finder);
 
+/* Whether debuginfod is wanted, and DEBUGINFOD_URLS is set. */
+bool debug_finder__has_server(bool no_debuginfod);
+
 /*
  * Finds the debug file of `image`: by build-id below /usr/lib/debug, by .gnu_debuglink, then from
  * debuginfod. The first two are tried below the module's root, then below ours. The build-id or the

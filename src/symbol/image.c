@@ -177,24 +177,29 @@ int image__from_bytes(char *bytes, size_t size, struct image **ret)
 	return open_image(-1, false, bytes, size, ret);
 }
 
+size_t image__size_of_vdso(void)
+{
+	static size_t size;
+	uintptr_t vdso = getauxval(AT_SYSINFO_EHDR), start, end;
+	cleanup(fclose_p) FILE *maps = vdso && !size ? fopen("/proc/self/maps", "re") : NULL;
+	char line[512];
+
+	while (maps && !size && fgets(line, sizeof(line), maps))
+		if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR, &start, &end) == 2 && start == vdso)
+			size = end - start;
+	return size;
+}
+
 int image__of_vdso(struct image **ret)
 {
-	uintptr_t vdso = getauxval(AT_SYSINFO_EHDR), start, end;
-	cleanup(fclose_p) FILE *maps = vdso ? fopen("/proc/self/maps", "re") : NULL;
-	char line[512], *bytes;
+	size_t size = image__size_of_vdso();
+	char *bytes = size ? malloc(size) : NULL;
 
-	/* Only its mapping tells its size. */
-	while (maps && fgets(line, sizeof(line), maps)) {
-		if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR, &start, &end) != 2 || start != vdso)
-			continue;
-		bytes = malloc(end - start);
-		if (!bytes)
-			return -ENOMEM;
-		/* The auxiliary vector has addresses as numbers. NOLINTNEXTLINE */
-		memcpy(bytes, (const void *)vdso, end - start);
-		return image__from_bytes(bytes, end - start, ret);
-	}
-	return -ENOENT;
+	if (!bytes)
+		return size ? -ENOMEM : -ENOENT;
+	/* The auxiliary vector has addresses as numbers. NOLINTNEXTLINE */
+	memcpy(bytes, (const void *)getauxval(AT_SYSINFO_EHDR), size);
+	return image__from_bytes(bytes, size, ret);
 }
 
 static Elf_Scn *find_section(const struct image *image, const char *name, GElf_Shdr *ret)

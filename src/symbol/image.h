@@ -42,6 +42,11 @@ int image__open(int fd, struct image **ret);
 int image__from_bytes(char *bytes, size_t size, struct image **ret);
 /* The vDSO, from our own memory. -ENOENT. */
 int image__of_vdso(struct image **ret);
+/*
+ * 0: there is none. Only /proc tells it, and only once: a process that gives up its privileges
+ * calls this before.
+ */
+size_t image__size_of_vdso(void);
 void image__close(struct image *image);
 
 /*

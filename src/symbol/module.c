@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "base/cleanup.h"
-#include "symbol/foreign.h"
+#include "symbol/broker.h"
 
 void module__close_tables(struct module *module)
 {
@@ -35,7 +35,8 @@ static int open_image(const struct symbol_module *name, struct image **ret)
 		return image__borrow(name->fd, ret);
 	if (!name->path)
 		return -ENOENT;
-	fd = foreign__open(name->root ? name->root : "", name->path);
+	fd = broker__open(&(struct broker_request) {
+		.kind = BROKER_ELF, .root = name->root, .path = name->path });
 	return fd < 0 ? fd : image__open(fd, ret);
 }
 

@@ -3,11 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdatomic.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -16,6 +15,9 @@
 #include "base/clock.h"
 #include "base/helper.h"
 #include "base/map.h"
+#include "symbol/confine.h"
+#include "symbol/debug.h"
+#include "symbol/download.h"
 #include "symbol/image.h"
 #include "symbol/namer_wire.h"
 
@@ -24,12 +26,8 @@
 #define STALL_NS (2 * SECOND_NS)
 /* For the tables of the file itself: after that, its device is not tried again. */
 #define OWN_STALL_NS SECOND_NS
-/* libdebuginfod calls back about once a second during a download. */
-#define BEAT_NS (2 * SECOND_NS)
 /* For one batch of addresses. The first address may require reading 2 GB of DWARF. */
 #define CPU_NS (60 * SECOND_NS)
-/* How long a download may continue after the user wanted to stop. */
-#define DOWNLOAD_AFTER_NS (2 * SECOND_NS)
 /*
  * The most memory that the helper may use besides what it inherits. With gapless itself it stays
  * below 80 MB. If it has more than ENOUGH_MEMORY after a question, it closes its files.
@@ -41,31 +39,19 @@
 /* If less is left, libdw may have skipped something silently. */
 #define LEAST_LEFT           (8UL << 20)
 #define MOST_STALLED_DEVICES 16
-#define URL_BYTES            256
 #define FEW_ADDRESSES        256 /* to look up together after more of them have failed */
 #define MOST_LEFT            64  /* files that the helper has open and nobody needs */
 
-/* Shared memory of both processes. */
-struct shared {
-	_Atomic bool is_downloading, stop_downloads;
-	_Atomic unsigned long beats; /* incremented at each callback of a download */
-	_Atomic long done, total;
-	char url[URL_BYTES];
-};
-
 struct namer {
 	struct namer_options options;
-	struct helper *helper;
-	struct shared *shared;
+	struct helper *helper; /* parses, without privileges */
+	struct helper *opener; /* opens files for it */
+	struct download download;
 	size_t most_addresses;     /* that are looked up together */
 	struct map reduced_depths; /* by place: the reduced depth, or NOTHING */
 	uint64_t stalled_devices[MOST_STALLED_DEVICES];
 	size_t stalled_count;
-	size_t left;             /* files since the helper started that are no longer needed */
-	uint64_t interrupted_ns; /* when the interrupt was first seen; 0: not yet */
-	uint64_t said_ns;
-	unsigned long beats; /* last seen value of shared->beats */
-	uint64_t beat_ns;    /* when shared->beats last changed */
+	size_t left; /* files since the helper started that are no longer needed */
 	struct namer_quality quality;
 	/* Used only in the helper: */
 	struct symbols *symbols;
@@ -79,15 +65,7 @@ struct namer {
 
 static bool note_download(void *context, const char *what, long done, long total)
 {
-	struct shared *shared = ((struct namer *)context)->shared;
-
-	/* The URL is known only after a server responded. */
-	snprintf(shared->url, sizeof(shared->url), "%s", what ? what : "");
-	shared->done = done;
-	shared->total = total;
-	shared->beats++;
-	shared->is_downloading = done >= 0;
-	return !shared->stop_downloads;
+	return download__note(&((struct namer *)context)->download, what, done, total);
 }
 
 /* The first descriptor of a file stays open; later ones are closed. */
@@ -164,11 +142,22 @@ static int write_answer(struct namer *namer, const struct namer_question *questi
 	return image__has_room(LEAST_LEFT) ? 0 : -ENOMEM;
 }
 
+/* A switch that only tests set: so that they find this process at work. */
+static void pause_for_tests(void)
+{
+	const char *text = getenv("GAPLESS_TEST_NAMING_MS");
+	long ms = text ? strtol(text, NULL, 10) : 0;
+
+	if (ms > 0)
+		(void)poll(NULL, 0, (int)ms);
+}
+
 static int serve(void *context, const struct helper_parcel *parcel, struct helper_parcel *answer)
 {
 	struct namer *namer = context;
-	const struct symbols_options options = { .no_debuginfod = namer->options.no_debuginfod ||
-								  namer->shared->stop_downloads,
+	const struct symbols_options options = { .no_debuginfod =
+							 namer->options.no_debuginfod ||
+							 download__is_stopped(&namer->download),
 						 .progress = note_download,
 						 .context = namer };
 	struct namer_question question;
@@ -181,6 +170,7 @@ static int serve(void *context, const struct helper_parcel *parcel, struct helpe
 		close_p(&parcel->fd);
 		return err;
 	}
+	pause_for_tests();
 	question.module.fd = keep_fd(namer, question.module.key, parcel->fd);
 	err = namer->symbols ? 0 : symbols__new(&options, &namer->symbols);
 	if (err)
@@ -190,7 +180,7 @@ static int serve(void *context, const struct helper_parcel *parcel, struct helpe
 		return -ENOMEM;
 	err = write_answer(namer, &question, out, &head);
 	symbols__shrink(namer->symbols, ENOUGH_MEMORY);
-	namer->shared->is_downloading = false;
+	download__clear(&namer->download);
 	if (fclose(out) && !err)
 		err = -ENOMEM;
 	answer->bytes = bytes;
@@ -201,39 +191,39 @@ static int serve(void *context, const struct helper_parcel *parcel, struct helpe
 	return err;
 }
 
+static int confine(void *context)
+{
+	const struct namer *namer = context;
+
+	return confine__enter(debug_finder__has_server(namer->options.no_debuginfod));
+}
+
 /* --- the namer -------------------------------------------------------------------------------- */
+
+static int provide(void *context, const struct helper_parcel *request)
+{
+	const struct namer *namer = context;
+
+	return confine__provide(namer->opener, request);
+}
 
 /* Called while waiting for an answer. */
 static int look_after_download(void *context)
 {
 	struct namer *namer = context;
-	struct shared *shared = namer->shared;
-	uint64_t now_ns = clock__now_ns();
-	char url[URL_BYTES];
 
-	if (shared->beats != namer->beats) {
-		namer->beats = shared->beats;
-		namer->beat_ns = now_ns;
-	}
-	if (!namer->interrupted_ns && namer->options.is_interrupted &&
-	    namer->options.is_interrupted())
-		namer->interrupted_ns = now_ns;
-	if (namer->interrupted_ns && now_ns - namer->interrupted_ns > DOWNLOAD_AFTER_NS)
-		shared->stop_downloads = true;
-	if (shared->is_downloading && *shared->url && namer->options.say_download &&
-	    now_ns - namer->said_ns > SECOND_NS) {
-		namer->said_ns = now_ns;
-		memcpy(url, shared->url, sizeof(url));
-		url[sizeof(url) - 1] = '\0';
-		namer->options.say_download(url, shared->done, shared->total);
-	}
-	return shared->is_downloading && now_ns - namer->beat_ns < BEAT_NS;
+	return download__look(&namer->download, namer->options.is_interrupted,
+			      namer->options.say_download);
 }
 
 int namer__new(const struct namer_options *options, struct namer **ret)
 {
 	struct namer *namer = calloc(1, sizeof(*namer));
-	struct helper_work work = { .name = "gapless-names", .serve = serve, .context = namer };
+	struct helper_work work = { .name = "gapless-names",
+				    .serve = serve,
+				    .context = namer,
+				    .confine = confine,
+				    .provide = provide };
 	int err;
 
 	if (!namer)
@@ -244,9 +234,11 @@ int namer__new(const struct namer_options *options, struct namer **ret)
 	work.memory_bytes = namer->options.memory_bytes;
 	if (!work.memory_bytes)
 		work.memory_bytes = MOST_MEMORY;
-	namer->shared = mmap(NULL, sizeof(*namer->shared), PROT_READ | PROT_WRITE,
-			     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	err = namer->shared == MAP_FAILED ? -ENOMEM : helper__new(&work, &namer->helper);
+	err = download__new(&namer->download);
+	if (!err)
+		err = helper__new(&work, &namer->helper);
+	if (!err)
+		err = confine__new(&namer->opener);
 	if (err) {
 		namer__free(namer);
 		return err;
@@ -260,8 +252,8 @@ void namer__free(struct namer *namer)
 	if (!namer)
 		return;
 	helper__free(namer->helper);
-	if (namer->shared && namer->shared != MAP_FAILED)
-		munmap(namer->shared, sizeof(*namer->shared));
+	helper__free(namer->opener);
+	download__release(&namer->download);
 	map__release(&namer->reduced_depths);
 	free(namer);
 }
@@ -346,8 +338,8 @@ static unsigned reduce_depth(struct namer *namer, const struct namer_question *q
 	unsigned to = is_file(question) ? from + 1 : NOTHING;
 
 	/* The file is fine: the server does not respond. */
-	if (stalled && namer->shared->is_downloading) {
-		namer->shared->stop_downloads = true;
+	if (stalled && download__is_running(&namer->download)) {
+		download__stop(&namer->download);
 		namer->quality.downloads_ended++;
 		return from;
 	}
@@ -383,7 +375,7 @@ static int ask_helper(struct namer *namer, const struct namer_question *question
 	if (err)
 		return err;
 	parcel.bytes = bytes;
-	namer->shared->is_downloading = false; /* a helper that died may have left it true */
+	download__clear(&namer->download); /* a helper that died may have left it true */
 	return helper__ask(namer->helper, &parcel, &patience, ret);
 }
 

@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/vec.h"
+#include "symbol/broker.h"
 #include "symbol/foreign.h"
 #include "symbol/rangemap.h"
 
@@ -182,17 +183,22 @@ static int open_checked(const char *root, long pid, const struct owner *owner)
 	return err;
 }
 
-int perfmap__open(int pid, const struct addresses *wanted, struct perfmap **ret)
+int perfmap__open_file(int pid)
 {
 	struct owner owner = owner_of(pid);
-	cleanup(fclose_p) FILE *file = NULL;
 	char root[64];
 	int fd;
 
 	snprintf(root, sizeof(root), "/proc/%d/root", pid);
 	fd = open_checked(root, owner.pid_inside, &owner);
-	if (fd < 0)
-		fd = open_checked("", pid, &owner);
+	return fd < 0 ? open_checked("", pid, &owner) : fd;
+}
+
+int perfmap__open(int pid, const struct addresses *wanted, struct perfmap **ret)
+{
+	int fd = broker__open(&(struct broker_request) { .kind = BROKER_PERFMAP, .pid = pid });
+	cleanup(fclose_p) FILE *file = NULL;
+
 	if (fd < 0)
 		return fd;
 	file = fdopen(fd, "r");

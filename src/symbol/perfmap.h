@@ -20,7 +20,13 @@ int perfmap__new(struct perfmap **ret);
 int perfmap__read(FILE *file, const struct addresses *wanted, struct perfmap **ret);
 
 /*
- * Opens the map of a process, in the /tmp that the process sees, or else in ours. -EPERM if the
+ * Opens the map of a process, in the /tmp that the process sees, or else in ours. A descriptor, or
+ * the errors of perfmap__open(). For broker.c.
+ */
+int perfmap__open_file(int pid);
+
+/*
+ * Reads the map of a process, in the /tmp that the process sees, or else in ours. -EPERM if the
  * file does not belong to the user of the process, or has more than one link, because anybody may
  * write to /tmp. -EFBIG, -ENOENT and others.
  */

@@ -9,26 +9,21 @@
 #include "symbol/private_copy.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <gelf.h>
-#include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 #include <zlib.h>
 
 #include "base/cleanup.h"
+#include "symbol/broker.h"
 
-#define FOLDER "/var/tmp"
 /* A file with less than this is read into memory. */
 #define LEAST_BYTES (4UL << 20)
 #define MOST_BYTES  (2UL << 30)
 /* Debug information becomes three to ten times as large. A hostile file becomes 1000 times. */
-#define MOST_RATIO 64
-/* The copy may take this share of the free space. */
-#define SPACE_SHARE  4
+#define MOST_RATIO   64
 #define BUFFER_BYTES (256UL << 10)
 #define PADDING      16 /* zero bytes behind each section, see sections.c */
 
@@ -236,41 +231,6 @@ static int read_headers(struct copying *copying, uint64_t *ret_bytes)
 	return 0;
 }
 
-/* overlayfs has O_TMPFILE since Linux 6.10 (9a87907de359). */
-static int open_without_name(void)
-{
-	char path[] = FOLDER "/gapless-XXXXXX";
-	int fd = open(FOLDER, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-
-	if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR))
-		return fd < 0 ? -errno : fd;
-	fd = mkostemp(path, O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	unlink(path);
-	return fd;
-}
-
-/* A file for the copy. -ENOTSUP if it would be in memory. */
-static int open_file(uint64_t bytes)
-{
-	int fd = open_without_name(), err = 0;
-	struct statfs info;
-
-	if (fd < 0)
-		return fd;
-	if (fstatfs(fd, &info))
-		err = -errno;
-	else if (info.f_type == TMPFS_MAGIC || info.f_type == RAMFS_MAGIC)
-		err = -ENOTSUP;
-	else if (info.f_bavail * (uint64_t)info.f_frsize / SPACE_SHARE < bytes)
-		err = -ENOSPC;
-	if (!err)
-		return fd;
-	close(fd);
-	return err;
-}
-
 static int copy_all(struct copying *copying, struct private_copy *ret)
 {
 	const Elf64_Ehdr *from = elf64_getehdr(copying->elf);
@@ -310,7 +270,8 @@ int private_copy__make(Elf *elf, int fd, bool with_dwarf, struct private_copy *r
 	if (!err && bytes < LEAST_BYTES)
 		err = -ENOTSUP;
 	if (!err) {
-		copying.to = open_file(bytes);
+		copying.to = broker__open(
+			&(struct broker_request) { .kind = BROKER_SCRATCH, .bytes = bytes });
 		err = copying.to < 0 ? copying.to : 0;
 	}
 	if (!err) {

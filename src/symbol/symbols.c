@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/map.h"
+#include "symbol/broker.h"
 #include "symbol/demangle.h"
 #include "symbol/kallsyms.h"
 #include "symbol/module.h"
@@ -274,7 +275,8 @@ static const char *with_owner(struct symbols *symbols, const char *name, const c
 static int read_kallsyms(struct symbols *symbols)
 {
 	size_t before_bytes = allocated_bytes();
-	cleanup(fclose_p) FILE *file = fopen("/proc/kallsyms", "re");
+	int fd = broker__open(&(struct broker_request) { .kind = BROKER_KALLSYMS });
+	cleanup(fclose_p) FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
 	int err = file ? kallsyms__read(file, &symbols->kallsyms) : 0;
 	size_t after_bytes = allocated_bytes();
 

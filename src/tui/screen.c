@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A terminal in a broken state is worse than no picture. ncurses restores it in endwin(), which
- * runs on every orderly exit. For all other exits there is the guard, which is told who has the
+ * runs on every orderly exit. For all other exits there is the rescuer, which is told who has the
  * terminal.
  */
 #include "tui/screen.h"
@@ -18,7 +18,7 @@
 
 #include "base/utf8.h"
 #include "tui/bands.h"
-#include "tui/guard.h"
+#include "tui/rescue.h"
 
 /* How long to wait after ESC for the rest of a key sequence, which comes late over a slow line. */
 #define ESCAPE_MS 100
@@ -46,10 +46,10 @@ int screen__start(void)
 		return -ENOTTY;
 	setlocale(LC_CTYPE, "");
 	has_utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8");
-	guard__tell(true);
+	rescue__tell(true);
 	screen = newterm(NULL, stdout, stdin);
 	if (!screen) {
-		guard__tell(false);
+		rescue__tell(false);
 		return -EOPNOTSUPP;
 	}
 	if (!tigetstr("cup") || tigetstr("cup") == (char *)-1) {
@@ -79,7 +79,7 @@ void screen__stop(void)
 	erase();
 	refresh();
 	endwin();
-	guard__tell(false);
+	rescue__tell(false);
 	delscreen(screen);
 	screen = NULL;
 }

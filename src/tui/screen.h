@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The terminal, through ncurses; only screen.c and guard.c include curses.h. There is one screen at
- * a time. Texts may be hostile: control characters become '?' and never reach the terminal.
+ * The terminal, through ncurses; only screen.c and rescue.c include curses.h. There is one screen
+ * at a time. Texts may be hostile: control characters become '?' and never reach the terminal.
  */
 #pragma once
 
@@ -10,7 +10,7 @@
 
 /*
  * Takes the terminal. From then on, every exit gives it back: screen__stop(), exit() and, with a
- * guard, a crash or a kill. -ENOTTY: there is no terminal; -EOPNOTSUPP: $TERM is not sufficient.
+ * rescuer, a crash or a kill. -ENOTTY: there is no terminal; -EOPNOTSUPP: $TERM is not sufficient.
  */
 int screen__start(void);
 void screen__stop(void);

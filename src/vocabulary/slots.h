@@ -94,6 +94,7 @@ enum ledger_evidence {
 	EVIDENCE_OWNER,  /* `by` held the lock during the whole wait */
 	EVIDENCE_HANDED, /* `first` held the lock first, `by` last (if known) */
 	EVIDENCE_TIMEOUT,
+	EVIDENCE_OCCUPANT, /* `by` had the CPU that a ready thread was queued for */
 };
 
 /* How a wait ended. */

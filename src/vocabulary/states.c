@@ -78,9 +78,10 @@ enum ledger_slot states__look(const char *state, const char *cause, enum kind ki
 
 const char *states__evidence(enum ledger_evidence evidence)
 {
-	static const char *const names[] = { "none", "waker", "owner", "handed", "timeout" };
+	static const char *const names[] = { "none",   "waker",   "owner",
+					     "handed", "timeout", "occupant" };
 
-	return names[evidence <= EVIDENCE_TIMEOUT ? evidence : EVIDENCE_NONE];
+	return names[evidence <= EVIDENCE_OCCUPANT ? evidence : EVIDENCE_NONE];
 }
 
 const char *states__ended(enum ledger_ended ended)

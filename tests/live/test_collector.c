@@ -2,8 +2,10 @@
 /* The collecting half of the agent, against workloads with known answers. */
 #include "../harness.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,12 +54,13 @@ static void note_cgroup(void *context, const struct ledger_cgroup_record *record
 	snprintf(cgroup.path, sizeof(cgroup.path), "%s", record->path);
 }
 
-static struct collector *open_collector(void)
+static struct collector *open_with(bool with_occupants)
 {
 	const struct collector_options options = {
 		.fold = { workload_of, service_of, identity__fold_name, NULL },
 		.limits = { .most_rows = 4096, .most_objects = 8, .most_groups = 64 },
 		.note_cgroup = note_cgroup,
+		.with_occupants = with_occupants,
 	};
 	struct features *features = features__new();
 	struct collector *collector;
@@ -69,14 +72,20 @@ static struct collector *open_collector(void)
 	return collector;
 }
 
+static struct collector *open_collector(void)
+{
+	return open_with(false);
+}
+
 /* Sums of the rows of a group of threads over all steps. */
 struct sums {
 	const char *group;
 	uint64_t ns[SLOT_COUNT], count[SLOT_COUNT];
 	uint64_t thread_ns, unexplained_ns;
 	uint64_t workload;
-	uint64_t owned_ns; /* part of the waiting for which an owner is known */
-	const char *by;    /* its group */
+	const char *by;      /* a group of culprits, */
+	int evidence;        /* with this evidence, */
+	uint64_t culprit_ns; /* and the time that they are blamed for */
 	uint64_t kind_ns[KIND_COUNT];
 	char object[64]; /* of the longest row */
 	uint64_t object_ns;
@@ -97,10 +106,9 @@ static void add_step(struct sums *sums, const struct bucket *step)
 		sums->thread_ns += rows[i].thread_ns;
 		sums->unexplained_ns += rows[i].unexplained_ns;
 		sums->workload = rows[i].key.workload;
-		if (rows[i].key.evidence == EVIDENCE_OWNER) {
-			sums->owned_ns += rows[i].ns;
-			sums->by = rows[i].key.by_threads;
-		}
+		if (sums->by && rows[i].key.evidence == sums->evidence &&
+		    !strcmp(rows[i].key.by_threads, sums->by))
+			sums->culprit_ns += rows[i].ns;
 		if (SLOT_IS_WAIT(rows[i].key.slot) && rows[i].ns > sums->object_ns) {
 			sums->object_ns = rows[i].ns;
 			snprintf(sums->object, sizeof(sums->object), "%s", rows[i].key.object);
@@ -198,7 +206,9 @@ static void wait_for_mutex(void)
 static void a_wait_for_a_lock_names_the_group_of_its_owner(void **state)
 {
 	struct collector *collector = open_collector();
-	struct sums sums = { .group = "fold-waiter" };
+	struct sums sums = { .group = "fold-waiter",
+			     .by = "fold-holder-*",
+			     .evidence = EVIDENCE_OWNER };
 	pid_t pid = start_child("fold-waiter", wait_for_mutex);
 
 	sleep_ms(250);
@@ -206,9 +216,8 @@ static void a_wait_for_a_lock_names_the_group_of_its_owner(void **state)
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 	take_step(collector, &sums, false);
 	assert_int_equal(total(&sums), sums.thread_ns);
-	assert_in_range(sums.owned_ns, 300 * MS, 5000 * MS);
-	assert_int_equal(sums.owned_ns, sums.ns[SLOT_WAIT_LOCK_OWNED]);
-	assert_string_equal(sums.by, "fold-holder-*");
+	assert_in_range(sums.culprit_ns, 300 * MS, 5000 * MS);
+	assert_int_equal(sums.culprit_ns, sums.ns[SLOT_WAIT_LOCK_OWNED]);
 	assert_int_equal(sums.count[SLOT_WAIT_LOCK_OWNED], 1);
 	collector__free(collector);
 }
@@ -268,6 +277,101 @@ static void a_process_of_a_millisecond_has_its_cgroup(void **state)
 	collector__free(collector);
 }
 
+static void stay_on_first_cpu(void)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(0, &set);
+	sched_setaffinity(0, sizeof(set), &set);
+}
+
+static void spin(void)
+{
+	uint64_t end_ns = clock__now_ns() + 600 * MS;
+
+	stay_on_first_cpu();
+	while (clock__now_ns() < end_ns)
+		;
+}
+
+static void ready_time_names_who_had_the_cpu(void **state)
+{
+	struct collector *collector = open_with(true);
+	struct sums sums = { .group = "fold-slow",
+			     .by = "fold-hog",
+			     .evidence = EVIDENCE_OCCUPANT };
+	pid_t hog = start_child("fold-hog", spin), slow = start_child("fold-slow", spin);
+
+	assert_int_equal(waitpid(hog, NULL, 0), hog);
+	assert_int_equal(waitpid(slow, NULL, 0), slow);
+	take_step(collector, &sums, false);
+	assert_int_equal(total(&sums), sums.thread_ns);
+	assert_true(sums.ns[SLOT_READY_PREEMPTED] > 100 * MS);
+	assert_in_range(sums.culprit_ns, 50 * MS,
+			sums.ns[SLOT_READY_PREEMPTED] + sums.ns[SLOT_READY_WOKEN]);
+	collector__free(collector);
+}
+
+static uint16_t port;
+
+/* Answers its first client after 300 ms. */
+static void *answer_late(void *context)
+{
+	int listener = *(int *)context, client = accept(listener, NULL, NULL);
+	char byte;
+
+	prctl(PR_SET_NAME, "fold-server");
+	if (read(client, &byte, 1) == 1)
+		sleep_ms(300);
+	(void)!write(client, "x", 1);
+	close(client);
+	return NULL;
+}
+
+static void ask(void)
+{
+	struct sockaddr_in address = { .sin_family = AF_INET,
+				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+				       .sin_port = htons(port) };
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+	char byte;
+
+	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) || write(fd, "x", 1) != 1 ||
+	    read(fd, &byte, 1) != 1)
+		_exit(1);
+}
+
+static void a_wait_for_an_answer_names_the_port_and_is_held_up(void **state)
+{
+	struct sockaddr_in address = { .sin_family = AF_INET,
+				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t size = sizeof(address);
+	struct collector *collector = open_collector();
+	struct sums sums = { .group = "fold-client" };
+	int listener = socket(AF_INET, SOCK_STREAM, 0), status;
+	char expected[32];
+	pthread_t server;
+	pid_t pid;
+
+	assert_int_equal(bind(listener, (struct sockaddr *)&address, size), 0);
+	assert_int_equal(listen(listener, 1), 0);
+	assert_int_equal(getsockname(listener, (struct sockaddr *)&address, &size), 0);
+	port = ntohs(address.sin_port);
+	assert_int_equal(pthread_create(&server, NULL, answer_late, &listener), 0);
+	pid = start_child("fold-client", ask);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	pthread_join(server, NULL);
+	close(listener);
+	take_step(collector, &sums, false);
+	snprintf(expected, sizeof(expected), "tcp :%u", port);
+	assert_string_equal(sums.object, expected);
+	assert_true(sums.ns[SLOT_WAIT_NET] > 250 * MS);
+	assert_true(sums.kind_ns[KIND_DELAYING] > 250 * MS);
+	collector__free(collector);
+}
+
 static void every_step_closes_on_all_threads_of_the_machine(void **state)
 {
 	struct collector *collector = open_collector();
@@ -301,6 +405,8 @@ int main(void)
 		cmocka_unit_test(a_life_is_booked_to_the_nanosecond_over_several_steps),
 		cmocka_unit_test(a_wait_for_a_lock_names_the_group_of_its_owner),
 		cmocka_unit_test(a_process_of_a_millisecond_has_its_cgroup),
+		cmocka_unit_test(ready_time_names_who_had_the_cpu),
+		cmocka_unit_test(a_wait_for_an_answer_names_the_port_and_is_held_up),
 		cmocka_unit_test(every_step_closes_on_all_threads_of_the_machine),
 	};
 

@@ -59,7 +59,7 @@
 	"\"uid\":\"" STATIC_ID "\",\"labels\":{\"component\":\"kube-scheduler\"},"                 \
 	"\"annotations\":{\"kubernetes.io/config.hash\":\"" STATIC_ID "\","                        \
 	"\"kubernetes.io/config.source\":\"file\"}},\"spec\":{\"containers\":[{"                   \
-	"\"name\":\"kube-scheduler\",\"image\":\"registry.k8s.io/kube-scheduler:v1.33.1\"}]},"     \
+	"\"name\":\"kube-scheduler\",\"image\":\"images.example/kube-scheduler:v1.33.1\"}]},"      \
 	"\"status\":{\"phase\":\"Pending\"}}"
 
 #define KUBELET_LIST(items)                                                                        \

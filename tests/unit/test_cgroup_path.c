@@ -201,6 +201,8 @@ static void thread_names_lose_their_numbers(void **state)
 	char tiny[4];
 
 	expect_name("worker-12", "worker-*");
+	expect_name("worker-12345678", "worker-*");
+	expect_name("x-12345678-y", "x-*-y");
 	expect_name("nginx", "nginx");
 	expect_name("kworker/u8:3", "kworker/u*:*");
 	expect_name("pool-3-thread-1", "pool-*-thread-*");

@@ -324,21 +324,25 @@ static void a_slow_kubelet_holds_up_nobody(void **state)
 	assert_true(clock__now_ns() - begin < 5 * SECOND);
 }
 
-static void urls_are_those_of_kubelet_and_api_server(void **state)
+static void a_url_can_have_variables(void **state)
 {
 	char url[KUBELET_URL_BYTES], name[2000];
 
-	assert_int_equal(kubelet__url("10.0.0.7", url), 0);
+	assert_int_equal(setenv("TEST_NODE", "10.0.0.7", 1), 0);
+	assert_int_equal(setenv("TEST_NODE_6", "fd00::7", 1), 0);
+	assert_int_equal(kubelet__expand("https://${TEST_NODE}:10250/pods", url), 0);
 	assert_string_equal(url, "https://10.0.0.7:10250/pods");
-	assert_int_equal(kubelet__url("fd00::7", url), 0);
-	assert_string_equal(url, "https://[fd00::7]:10250/pods");
-	assert_int_equal(kubelet__api_url("10.96.0.1", "443", "node-1", url), 0);
-	assert_string_equal(url, "https://10.96.0.1:443/api/v1/pods?fieldSelector="
-				 "spec.nodeName%3Dnode-1&resourceVersion=0");
+	assert_int_equal(kubelet__expand("https://${TEST_NODE_6}:443/?a=${TEST_NODE}&b", url), 0);
+	assert_string_equal(url, "https://[fd00::7]:443/?a=10.0.0.7&b");
+	assert_int_equal(kubelet__expand("https://$TEST_NODE/{}", url), 0);
+	assert_string_equal(url, "https://$TEST_NODE/{}");
+	assert_int_equal(kubelet__expand("https://${TEST_ABSENT}/", url), -ENOENT);
+	assert_int_equal(kubelet__expand("https://${TEST_NODE", url), -ENOENT);
+	assert_int_equal(kubelet__expand("https://${}", url), -ENOENT);
+	assert_string_equal(url, "https://$TEST_NODE/{}");
 	memset(name, 'a', sizeof(name));
 	name[sizeof(name) - 1] = '\0';
-	assert_int_equal(kubelet__url(name, url), -ENAMETOOLONG);
-	assert_int_equal(kubelet__api_url(name, "443", "node-1", url), -ENAMETOOLONG);
+	assert_int_equal(kubelet__expand(name, url), -ENAMETOOLONG);
 }
 
 /* --- workloads ------------------------------------------------------------------------------ */
@@ -430,7 +434,7 @@ int main(void)
 		cmocka_unit_test(a_token_never_leaves_the_machine_in_plain_text),
 		cmocka_unit_test(each_failure_is_counted_and_said),
 		cmocka_unit_test(a_slow_kubelet_holds_up_nobody),
-		cmocka_unit_test(urls_are_those_of_kubelet_and_api_server),
+		cmocka_unit_test(a_url_can_have_variables),
 		cmocka_unit_test(names_are_corrected_when_the_kubelet_answers),
 	};
 

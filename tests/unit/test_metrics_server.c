@@ -410,6 +410,24 @@ static void changed_files_are_read_again(void **state)
 	run("cd %s && cp server.pem used.pem && cp server.key used.key", folder);
 }
 
+static void an_expired_certificate_is_served_but_the_server_is_not_ready(void **state)
+{
+	struct credentials_files files = { .certificate = in_folder("expired.pem"),
+					   .key = in_folder("used.key") };
+	struct server *server;
+
+	run("cd %s && openssl x509 -in used.pem -signkey used.key -days -1 -out expired.pem "
+	    "2>/dev/null",
+	    folder);
+	server = start((struct server_options) { .files = files });
+	publish(server, 1);
+	assert_within(curl(server, "/metrics", ""), "\n000\n");
+	assert_within(curl(server, "/metrics", "-k"), "\n200\n");
+	assert_begins(curl(server, "/readyz", "-k"),
+		      "the certificate of the server has expired\n\n503\n");
+	server__free(server);
+}
+
 static void a_slow_client_is_cut_off(void **state)
 {
 	struct server *server = start((struct server_options) { .timeout_ms = 500 });
@@ -524,6 +542,7 @@ int main(void)
 		cmocka_unit_test(tls_with_a_token),
 		cmocka_unit_test(tls_with_a_client_ca),
 		cmocka_unit_test(changed_files_are_read_again),
+		cmocka_unit_test(an_expired_certificate_is_served_but_the_server_is_not_ready),
 		cmocka_unit_test(a_slow_client_is_cut_off),
 		cmocka_unit_test(further_connections_wait_until_one_ends),
 		cmocka_unit_test(too_many_scrapes_get_429),

@@ -16,11 +16,26 @@
 
 const volatile bool by_class;
 
-/* Clients have ports above those of servers, so the lower one is that of the server. */
-static __always_inline __u64 class_of_socket(struct file *file)
+/*
+ * The port of the side that serves. If it is not known which side that is: the lower port, because
+ * the kernel gives clients high ones.
+ */
+static __always_inline __u16 port_of_server(struct sock *sock, __u64 inode)
+{
+	struct talk *talk = find_talk(inode);
+	__u16 local = BPF_CORE_READ(sock, __sk_common.skc_num);
+	__u16 peer = bpf_ntohs(BPF_CORE_READ(sock, __sk_common.skc_dport));
+
+	if (!peer || (talk && talk->side == SIDE_SERVES))
+		return local;
+	if (!local || (talk && talk->side == SIDE_ASKS))
+		return peer;
+	return peer < local ? peer : local;
+}
+
+static __noinline __u64 class_of_socket(struct file *file, __u64 inode)
 {
 	struct sock *sock = sock_of(file);
-	__u16 local, peer;
 	__u64 family;
 
 	if (!sock)
@@ -28,9 +43,7 @@ static __always_inline __u64 class_of_socket(struct file *file)
 	family = BPF_CORE_READ(sock, __sk_common.skc_family);
 	if (family != AF_INET && family != AF_INET6)
 		return family;
-	local = BPF_CORE_READ(sock, __sk_common.skc_num);
-	peer = bpf_ntohs(BPF_CORE_READ(sock, __sk_common.skc_dport));
-	return LEDGER_SOCKET_CLASS(family, peer && (!local || peer < local) ? peer : local,
+	return LEDGER_SOCKET_CLASS(family, port_of_server(sock, inode),
 				   BPF_CORE_READ(sock, sk_type) == SOCK_DGRAM);
 }
 
@@ -40,7 +53,7 @@ static __always_inline void note_class(struct thread *thread, struct file *file)
 	if (thread->wait.object_kind != OBJECT_SOCKET || !file)
 		return;
 	thread->classed = thread->wait.object[0];
-	thread->socket_class = class_of_socket(file);
+	thread->socket_class = class_of_socket(file, thread->classed);
 }
 
 /* Replaces the object of a wait of the thread by its class. */

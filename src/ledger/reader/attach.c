@@ -195,6 +195,9 @@ void ledger__free(struct ledger *ledger)
 	if (!ledger)
 		return;
 	ledger__stop(ledger);
+	bpf_link__destroy(ledger->seeder);
+	bpf_link__destroy(ledger->snapshots);
+	bpf_link__destroy(ledger->asleep);
 	ring__free(ledger->ring);
 	ring__free(ledger->stack_ring);
 	series__barrier_close(&ledger->barrier);

@@ -35,6 +35,7 @@ struct ledger_options {
 	bool by_class;
 	bool with_cgroups;         /* records have cgroups, and those that come and go are sent */
 	uint32_t cgroup_hierarchy; /* which of them; 0: cgroup v2 */
+	bool no_occupants;         /* do not note who had the CPU, see kernel/queue.bpf.h */
 	uint32_t ring_bytes;       /* a power of two; 0: 8 MB */
 	uint32_t most_waits;       /* sums of waits between two readings; 0: by the target */
 	/* Stacks: */

@@ -21,6 +21,7 @@ struct ledger {
 	struct hook_use uses[LEDGER_HOOKS];
 	size_t hook_count;
 	struct bpf_link *links[LEDGER_HOOKS];
+	struct bpf_link *seeder, *snapshots, *asleep; /* iterators */
 	struct ring *ring, *stack_ring;
 	struct bpf_link **ticks; /* one per CPU */
 	int *tick_fds;           /* perf event per CPU, owned by its link; -1: none */

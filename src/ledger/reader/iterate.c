@@ -14,8 +14,6 @@
 /* How often to search for threads that now belong to a wanted user. */
 #define USERS_NS UINT64_C(1000000000)
 
-DEFINE_CLEANUP(struct bpf_link *, bpf_link__destroy)
-
 #define BEGIN_IN_NS UINT64_C(100000)
 
 /* Reads an iterator to its end. `record`: the size of each record. */
@@ -46,29 +44,31 @@ static int read_records(struct ledger *ledger, int fd, size_t record, ledger_tak
 	}
 }
 
-static int open_iterator(struct bpf_program *program, struct bpf_link **ret_link, int *ret_fd)
+/*
+ * The link is made at the first use and kept, because making one needs a capability that the
+ * process may give up, and running an iterator does not.
+ */
+static int open_iterator(struct bpf_program *program, struct bpf_link **link, int *ret_fd)
 {
-	cleanup(bpf_link__destroy_p) struct bpf_link *link =
-		bpf_program__attach_iter(program, NULL);
 	int fd;
 
-	if (!link)
+	if (!*link)
+		*link = bpf_program__attach_iter(program, NULL);
+	if (!*link)
 		return -errno;
-	fd = bpf_iter_create(bpf_link__fd(link));
+	fd = bpf_iter_create(bpf_link__fd(*link));
 	if (fd < 0)
 		return fd;
 	*ret_fd = fd;
-	*ret_link = TAKE(link);
 	return 0;
 }
 
 /* Runs the seeding once. Hooks may open accounts before the first thread is visited. */
 static int seed(struct ledger *ledger)
 {
-	cleanup(bpf_link__destroy_p) struct bpf_link *link = NULL;
 	cleanup(close_p) int fd = -1;
 	char byte;
-	int err = open_iterator(ledger->skel->progs.on_seed, &link, &fd);
+	int err = open_iterator(ledger->skel->progs.on_seed, &ledger->seeder, &fd);
 
 	if (err)
 		return err;
@@ -103,6 +103,18 @@ static uint64_t begin(struct ledger *ledger)
 	return base_ns;
 }
 
+/* Those that are used later, while the process still has its privileges. */
+static int make_iterators(struct ledger *ledger)
+{
+	cleanup(close_p) int snapshot = -1;
+	cleanup(close_p) int asleep = -1;
+	int err = open_iterator(ledger->skel->progs.on_snapshot, &ledger->snapshots, &snapshot);
+
+	if (!err && ledger->tick_ns)
+		err = open_iterator(ledger->skel->progs.on_asleep, &ledger->asleep, &asleep);
+	return err;
+}
+
 int ledger__start(struct ledger *ledger, uint64_t *ret_start_ns)
 {
 	int err = seed(ledger);
@@ -117,7 +129,9 @@ int ledger__start(struct ledger *ledger, uint64_t *ret_start_ns)
 	/* Later seedings must not match by pid or tid: the numbers may have been reused. */
 	empty(ledger->skel->maps.wanted_pids);
 	empty(ledger->skel->maps.wanted_tids);
-	err = ticks__start(ledger);
+	err = make_iterators(ledger);
+	if (!err)
+		err = ticks__start(ledger);
 	if (!err)
 		*ret_start_ns = begin(ledger);
 	return err;
@@ -163,12 +177,11 @@ int ledger__seed_due(struct ledger *ledger)
 int ledger__snapshot(struct ledger *ledger, uint64_t changed_after_ns, ledger_take_record_fn take,
 		     void *context)
 {
-	cleanup(bpf_link__destroy_p) struct bpf_link *link = NULL;
 	cleanup(close_p) int fd = -1;
 	int err = ledger__seed_due(ledger);
 
 	if (!err)
-		err = open_iterator(ledger->skel->progs.on_snapshot, &link, &fd);
+		err = open_iterator(ledger->skel->progs.on_snapshot, &ledger->snapshots, &fd);
 	if (err)
 		return err;
 	ledger->skel->bss->changed_after_ns = changed_after_ns;
@@ -177,12 +190,11 @@ int ledger__snapshot(struct ledger *ledger, uint64_t changed_after_ns, ledger_ta
 
 int ledger__asleep(struct ledger *ledger, ledger_take_record_fn take, void *context)
 {
-	cleanup(bpf_link__destroy_p) struct bpf_link *link = NULL;
 	cleanup(close_p) int fd = -1;
 	int err;
 
 	if (!ledger->tick_ns)
 		return 0;
-	err = open_iterator(ledger->skel->progs.on_asleep, &link, &fd);
+	err = open_iterator(ledger->skel->progs.on_asleep, &ledger->asleep, &fd);
 	return err ? err : read_records(ledger, fd, sizeof(struct asleep_record), take, context);
 }

@@ -82,7 +82,7 @@ static uint64_t thread_stack_bytes(void)
 /* The maps whose size depends on the number of threads and on how often they are read. */
 static int size_maps(struct ledger_bpf *skel, const struct ledger_options *options)
 {
-	uint32_t most = options->most_waits ? options->most_waits : WAITS_OF_ALL;
+	uint32_t most = options->most_waits ? options->most_waits : WAITS_OF_ALL, occupants;
 	int err = 0;
 
 	if (options->ring_bytes)
@@ -91,8 +91,9 @@ static int size_maps(struct ledger_bpf *skel, const struct ledger_options *optio
 		return err;
 	err |= bpf_map__set_max_entries(skel->maps.waits_a, most);
 	err |= bpf_map__set_max_entries(skel->maps.waits_b, most);
-	err |= bpf_map__set_max_entries(skel->maps.occupants_a, most);
-	err |= bpf_map__set_max_entries(skel->maps.occupants_b, most);
+	occupants = options->no_occupants ? 1 : most;
+	err |= bpf_map__set_max_entries(skel->maps.occupants_a, occupants);
+	err |= bpf_map__set_max_entries(skel->maps.occupants_b, occupants);
 	/* Threads have sums of calls only at level full. */
 	most = options->full ? WAITS_OF_ALL : 1;
 	err |= bpf_map__set_max_entries(skel->maps.thread_calls_a, most);
@@ -109,6 +110,7 @@ static int set_knobs(struct ledger *ledger, const struct ledger_options *options
 
 	skel->rodata->full = options->full;
 	skel->rodata->by_class = options->by_class;
+	skel->rodata->with_occupants = !options->no_occupants;
 	skel->rodata->with_cgroups = options->with_cgroups;
 	skel->rodata->cgroup_hierarchy = options->cgroup_hierarchy;
 	skel->rodata->thread_stack_bytes = thread_stack_bytes();

@@ -5,11 +5,11 @@
  * is closed before its parent is notified. So the process at the other end can clean up before the
  * shell writes its next prompt.
  *
- * The guard has its own process group, so signals that the terminal sends to our group do not end
+ * The rescuer has its own process group, so signals that the terminal sends to our group do not end
  * it. If another process group owns the terminal when we end (a shell, while we are stopped), the
- * terminal was already given back, so the guard leaves it alone.
+ * terminal was already given back, so the rescuer leaves it alone.
  */
-#include "tui/guard.h"
+#include "tui/rescue.h"
 
 #include <curses.h>
 #include <errno.h>
@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 static int told_fd = -1;
-static pid_t guard;
+static pid_t rescuer;
 
 /* The control sequences that leave the alternate screen and show the cursor. */
 struct goodbye {
@@ -86,18 +86,18 @@ static bool await_end(int fd)
 	return ours;
 }
 
-static void stand_guard(int fd, const struct termios *before)
+static void stand_by(int fd, const struct termios *before)
 {
 	static const int ignored[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTTOU, SIGPIPE };
 	pid_t job = getpgrp(), owner;
 	struct goodbye goodbye;
 	ssize_t written;
 
-	/* The guard must end only when the other process does. */
+	/* The rescuer must end only when the other process does. */
 	for (size_t i = 0; i < sizeof(ignored) / sizeof(*ignored); i++)
 		signal(ignored[i], SIG_IGN);
 	setpgid(0, 0);
-	prctl(PR_SET_NAME, "gapless-guard");
+	prctl(PR_SET_NAME, "gapless-rescue");
 	goodbye = prepare();
 	if (!await_end(fd))
 		return;
@@ -113,18 +113,18 @@ static void stand_guard(int fd, const struct termios *before)
 	(void)written;
 }
 
-int guard__start(void)
+int rescue__start(void)
 {
 	struct termios before;
 	int ends[2], err;
 
 	if (tcgetattr(STDOUT_FILENO, &before) || pipe2(ends, O_CLOEXEC))
 		return -errno;
-	guard = fork();
-	err = guard < 0 ? -errno : 0;
-	if (!guard) {
+	rescuer = fork();
+	err = rescuer < 0 ? -errno : 0;
+	if (!rescuer) {
 		close(ends[1]);
-		stand_guard(ends[0], &before);
+		stand_by(ends[0], &before);
 		_exit(0);
 	}
 	close(ends[0]);
@@ -135,20 +135,20 @@ int guard__start(void)
 	return err;
 }
 
-void guard__tell(bool ours)
+void rescue__tell(bool ours)
 {
 	ssize_t written = told_fd < 0 ? 0 : write(told_fd, ours ? "+" : "-", 1);
 
 	(void)written;
 }
 
-void guard__stop(void)
+void rescue__stop(void)
 {
 	if (told_fd < 0)
 		return;
-	guard__tell(false);
+	rescue__tell(false);
 	close(told_fd);
 	told_fd = -1;
-	while (waitpid(guard, NULL, 0) < 0 && errno == EINTR)
+	while (waitpid(rescuer, NULL, 0) < 0 && errno == EINTR)
 		;
 }

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "agent/supervisor.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "agent/agent.h"
+#include "agent/lock.h"
+#include "agent/notify.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "core/features.h"
+#include "guard/guard.h"
+
+/* A worker that lives for less is followed by a pause. */
+#define SHORT_LIFE_NS UINT64_C(10000000000)
+#define PAUSE_S       5
+
+DEFINE_CLEANUP(struct features *, features__free)
+DEFINE_CLEANUP(struct agent *, agent__free)
+
+static struct agent_signals signals;
+static volatile pid_t worker; /* 0: none */
+
+int supervisor__read_config(const char *path, struct config *ret)
+{
+	struct config_error error = {};
+	int err = path ? config__read(path, ret, &error) : config__defaults(ret);
+
+	if (err == -EINVAL && error.line)
+		log_error("%s:%u: %s", path, error.line, error.message);
+	else if (err == -EINVAL)
+		log_error("%s: %s", path, error.message);
+	else if (err)
+		log_error("the configuration '%s' cannot be read: %s", path ? path : "",
+			  strerror(-err));
+	return err;
+}
+
+static void on_signal(int number)
+{
+	if (number == SIGHUP)
+		signals.reload = 1;
+	else
+		signals.stop = 1;
+	if (worker)
+		kill(worker, number);
+}
+
+static void take_signals(void)
+{
+	struct sigaction action = { .sa_handler = on_signal };
+
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGHUP, &action, NULL);
+}
+
+/* --- the worker ------------------------------------------------------------------------------- */
+
+/* A configuration that is not valid, or that cannot be used, changes nothing. */
+static int reload(struct agent *agent, const char *path, struct config *config)
+{
+	struct config old = *config, new;
+	int err = 0;
+
+	signals.reload = 0;
+	notify__reloading();
+	if (!supervisor__read_config(path, &new)) {
+		*config = new;
+		if (!agent__use(agent, config)) {
+			config__release(&old);
+			notify__ready();
+			return 0;
+		}
+		*config = old;
+		config__release(&new);
+		err = agent__use(agent, config);
+	}
+	log_warning("continuing with the configuration as it was");
+	notify__ready();
+	return err;
+}
+
+static int work(struct agent *agent, const char *path, struct config *config, bool is_again)
+{
+	const struct guard_options options = { .network = true,
+					       .writable = config->state_directory };
+	int err = guard__drop(GUARD_WORKER, &options);
+
+	if (err) {
+		log_error("privileges cannot be given up: %s", strerror(-err));
+		return err;
+	}
+	err = agent__begin(agent, is_again);
+	if (err)
+		return err;
+	log_info("the agent runs; metrics: %s; store: %s", config->metrics.listen,
+		 *config->store.url ? config->store.url : "none");
+	notify__ready();
+	while (!err && !signals.stop) {
+		err = agent__run(agent, &signals);
+		if (!err && signals.reload)
+			err = reload(agent, path, config);
+	}
+	if (err)
+		log_error("the agent cannot go on: %s", strerror(-err));
+	return err;
+}
+
+/* Does not return in the worker. */
+static int start_worker(struct agent *agent, const char *path, struct config *config, bool is_again)
+{
+	pid_t parent = getpid(), pid;
+	int err;
+
+	agent__time_hooks(agent);
+	pid = fork();
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGTERM);
+		if (getppid() != parent)
+			_exit(1);
+		worker = 0;
+		pthread_setname_np(pthread_self(), "gapless-worker");
+		err = work(agent, path, config, is_again);
+		agent__free(agent);
+		config__release(config);
+		exit(err ? 1 : 0);
+	}
+	err = pid < 0 ? -errno : 0;
+	agent__let_go(agent);
+	if (err)
+		log_error("no process for the worker: %s", strerror(-err));
+	else
+		worker = pid;
+	/* A signal that came before `worker` was set. */
+	if (worker && signals.stop)
+		kill(worker, SIGTERM);
+	return err;
+}
+
+/* --- the supervisor --------------------------------------------------------------------------- */
+
+static int wait_for_worker(void)
+{
+	int status;
+
+	while (waitpid(worker, &status, 0) < 0)
+		if (errno != EINTR)
+			return -errno;
+	worker = 0;
+	return status;
+}
+
+/* The worker ended by itself, or was ended. */
+static void say_end(int status)
+{
+	if (WIFSIGNALED(status))
+		log_warning("the worker was ended by signal %d (%s); starting another one",
+			    WTERMSIG(status), strsignal(WTERMSIG(status)));
+	else
+		log_warning("the worker ended with status %d; starting another one",
+			    WEXITSTATUS(status));
+}
+
+int supervisor__run(struct config *config, const char *path)
+{
+	cleanup(features__free_p) struct features *features = features__new();
+	cleanup(agent__free_p) struct agent *agent = NULL;
+	cleanup(close_p) int lock = lock__take(config->state_directory);
+	bool is_again = false;
+	uint64_t began_ns;
+	int err, status;
+
+	if (lock < 0 || !features)
+		return lock < 0 ? lock : -ENOMEM;
+	take_signals();
+	err = agent__attach(config, features, &agent);
+	while (!err && !signals.stop) {
+		began_ns = clock__now_ns();
+		err = start_worker(agent, path, config, is_again);
+		if (err)
+			break;
+		status = wait_for_worker();
+		/* A first worker that fails at once will fail again. */
+		if (signals.stop || (!is_again && WIFEXITED(status) &&
+				     clock__now_ns() - began_ns < SHORT_LIFE_NS)) {
+			err = WIFEXITED(status) && !WEXITSTATUS(status) ? 0 : -ECHILD;
+			break;
+		}
+		say_end(status);
+		is_again = true;
+		if (clock__now_ns() - began_ns < SHORT_LIFE_NS)
+			sleep(PAUSE_S);
+	}
+	notify__stopping();
+	return err;
+}

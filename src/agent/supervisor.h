@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Two processes: this one loads and attaches, keeps its privileges, and touches no foreign bytes
+ * and no network. The worker, a child without privileges, reads the accounts and serves and sends
+ * them. If the worker dies, the hooks and accounts go on, and a new worker takes over; the time in
+ * between is unseen.
+ */
+#pragma once
+
+#include "agent/config.h"
+
+/*
+ * Runs until SIGTERM or SIGINT, which it passes on to the worker, as well as SIGHUP. `path`: the
+ * configuration, to be read again after SIGHUP; NULL: none. Logs. 0 or -errno.
+ */
+int supervisor__run(struct config *config, const char *path);
+
+/* Reads the configuration, or the defaults if `path` is NULL; logs what is wrong. */
+int supervisor__read_config(const char *path, struct config *ret);
