@@ -38,6 +38,11 @@ struct config {
 		uint64_t spool_bytes;
 	} store;
 	struct {
+		char *url, *token_file;
+		char *ca, *certificate, *key;
+		uint64_t interval_ns;
+	} otlp;
+	struct {
 		char *kubelet, *kubelet_ca, *kubelet_token_file;
 		struct config_lines rules;
 		uint64_t most;
