@@ -36,13 +36,14 @@ struct folding_options {
 int folding__new(const struct folding_options *options, struct folding **ret);
 void folding__free(struct folding *folding);
 
-/* Takes a record of the ledger: ledger_take_record_fn. Others than those of threads are ignored. */
-int folding__take(void *folding, const struct wire_head *record);
+/* The context of these three is the folding. Takes a record of the ledger; ignores all but threads.
+ */
+int folding__take(void *context, const struct wire_head *head);
 /* Takes a sum of waits: ledger_take_wait_fn. */
-int folding__take_wait(void *folding, const struct ledger_key *key, const struct ledger_sum *sum);
+int folding__take_wait(void *context, const struct ledger_key *key, const struct ledger_sum *sum);
 
 /* Takes a sum of who had a CPU: ledger_take_occupant_fn. */
-int folding__take_occupant(void *folding, const struct ledger_occupant_key *key,
+int folding__take_occupant(void *context, const struct ledger_occupant_key *key,
 			   const struct ledger_occupant *sum);
 
 /*

@@ -15,6 +15,6 @@ void lexicon__free(struct lexicon *lexicon);
 
 /* NULL if out of memory. LEXICON_OTHER for a new word if there are LEXICON_MOST of them. */
 #define LEXICON_MOST 65536
-const char *lexicon__word(struct lexicon *lexicon, const char *word);
+const char *lexicon__word(struct lexicon *lexicon, const char *text);
 /* How many words there are. */
 size_t lexicon__count(const struct lexicon *lexicon);
