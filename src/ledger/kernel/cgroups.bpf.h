@@ -17,11 +17,12 @@ const volatile __u32 cgroup_hierarchy; /* as in /proc/cgroups; 0: cgroup v2 */
  */
 static __always_inline __u64 cgroup_of(struct task_struct *task)
 {
-	struct css_set *set = BPF_CORE_READ(task, cgroups);
 	struct cgroup_subsys_state *state = NULL;
+	struct css_set *set;
 
 	if (!with_cgroups)
 		return 0;
+	set = BPF_CORE_READ(task, cgroups);
 	if (!cgroup_hierarchy)
 		return BPF_CORE_READ(set, dfl_cgrp, kn, id);
 	if (!bpf_core_enum_value_exists(enum cgroup_subsys_id, memory_cgrp_id))
