@@ -24,6 +24,8 @@
 #define MINUTE_NS (60 * SECOND_NS)
 /* Look for signals and for a full ring at least this often. */
 #define LOOK_MS 500
+/* How often the service manager's watchdog hears from us. */
+#define ALIVE_NS (10 * SECOND_NS)
 
 struct agent {
 	const struct config *config;
@@ -363,7 +365,6 @@ static int take_step(struct agent *agent)
 	agent->stepped_ns = now_ns;
 	if (!err && minutes__is_over(&agent->minutes, now_ns))
 		err = close_minute(agent, now_ns);
-	notify__alive();
 	return err;
 }
 
@@ -374,7 +375,7 @@ static uint64_t interval_of(const struct agent *agent)
 
 int agent__run(struct agent *agent, const struct agent_signals *signals)
 {
-	uint64_t now_ns = clock__now_ns(), next_ns;
+	uint64_t now_ns = clock__now_ns(), next_ns, alive_ns = 0;
 	int err = 0;
 
 	minutes__start(&agent->minutes, now_ns, clock__wall_offset_ns());
@@ -387,6 +388,10 @@ int agent__run(struct agent *agent, const struct agent_signals *signals)
 			next_ns =
 				minutes__next(&agent->minutes, clock__now_ns(), interval_of(agent));
 			continue;
+		}
+		if (now_ns - alive_ns >= ALIVE_NS) {
+			notify__alive();
+			alive_ns = now_ns;
 		}
 		now_ns = (next_ns - now_ns) / 1000000 + 1;
 		err = collector__poll(agent->collector, now_ns < LOOK_MS ? (int)now_ns : LOOK_MS);

@@ -328,12 +328,13 @@ static void show_pushes(struct exposition *out, const struct totals_agent *agent
 {
 	uint64_t rest = 0;
 
-	exposition__family(out, &(struct exposition_family) {
-					.name = "gapless_agent_push",
-					.help = "Batches and requests to stores and receivers, by result.",
-					.type = EXPOSITION_COUNTER,
-					.labels = { "sink", "result" },
-				});
+	exposition__family(
+		out, &(struct exposition_family) {
+			     .name = "gapless_agent_push",
+			     .help = "Batches and requests to stores and receivers, by result.",
+			     .type = EXPOSITION_COUNTER,
+			     .labels = { "sink", "result" },
+		     });
 	for (size_t i = 0; i < agent->push_count; i++) {
 		const struct totals_push *push = &agent->pushes[i];
 
@@ -351,8 +352,10 @@ static void show_cost(struct exposition *out, const struct totals_agent *agent)
 {
 	show_one(out, "gapless_agent_cpu_seconds", EXPOSITION_COUNTER, "seconds", agent->cpu_ns,
 		 NANOSECONDS, "CPU time of the agent's own processes.");
-	show_one(out, "gapless_agent_hook_seconds", EXPOSITION_COUNTER, "seconds", agent->hook_ns,
-		 NANOSECONDS, "CPU time of the hooks in the kernel, estimated from their events.");
+	if (agent->hook_ns)
+		show_one(out, "gapless_agent_hook_seconds", EXPOSITION_COUNTER, "seconds",
+			 agent->hook_ns, NANOSECONDS,
+			 "CPU time of the hooks in the kernel, estimated from their events.");
 	exposition__family(out, &(struct exposition_family) {
 					.name = "gapless_agent_memory_bytes",
 					.help = "Memory of the agent: anonymous, and BPF maps.",
