@@ -12,7 +12,9 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "cli/cli.h"
+#include "cli/config_file.h"
 #include "core/features.h"
+#include "store/schema.h"
 
 DEFINE_CLEANUP(struct features *, features__free)
 DEFINE_CLEANUP(struct agent *, agent__free)
@@ -20,10 +22,10 @@ DEFINE_CLEANUP(struct agent *, agent__free)
 struct options {
 	struct cli_common common;
 	const char *path; /* of the configuration; NULL: all defaults */
-	bool check, print;
+	bool check, print, schema;
 };
 
-enum { OPTION_CHECK = 256, OPTION_PRINT };
+enum { OPTION_CHECK = 256, OPTION_PRINT, OPTION_SCHEMA };
 
 static struct agent_signals signals;
 
@@ -56,6 +58,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPTION_PRINT:
 		options->print = true;
 		return 0;
+	case OPTION_SCHEMA:
+		options->schema = true;
+		return 0;
 	case ARGP_KEY_ARG:
 		argp_error(state, "unexpected word '%s'", arg);
 		return EINVAL;
@@ -68,6 +73,7 @@ static const struct argp_option option_list[] = {
 	{ "config", 'c', "FILE", 0, "Read the configuration from FILE", 0 },
 	{ "check", OPTION_CHECK, NULL, 0, "Only check the configuration", 0 },
 	{ "print-config", OPTION_PRINT, NULL, 0, "Print the configuration, with all defaults", 0 },
+	{ "print-schema", OPTION_SCHEMA, NULL, 0, "Print the tables of the store as SQL", 0 },
 	{},
 };
 
@@ -81,22 +87,6 @@ static const struct argp argp = {
 	       "figures to Prometheus or sends them to ClickHouse.",
 };
 
-/* Logs what is wrong. */
-static int read_config(const char *path, struct config *ret)
-{
-	struct config_error error = {};
-	int err = path ? config__read(path, ret, &error) : config__defaults(ret);
-
-	if (err == -EINVAL && error.line)
-		log_error("%s:%u: %s", path, error.line, error.message);
-	else if (err == -EINVAL)
-		log_error("%s: %s", path, error.message);
-	else if (err)
-		log_error("the configuration '%s' cannot be read: %s", path ? path : "",
-			  strerror(-err));
-	return err;
-}
-
 /* A configuration that is not valid, or that cannot be used, changes nothing. */
 static int reload(struct agent *agent, const char *path, struct config *config)
 {
@@ -105,7 +95,7 @@ static int reload(struct agent *agent, const char *path, struct config *config)
 
 	signals.reload = 0;
 	notify__reloading();
-	if (!read_config(path, &new)) {
+	if (!config_file__read(path, &new)) {
 		*config = new;
 		if (!agent__use(agent, config)) {
 			config__release(&old);
@@ -150,6 +140,18 @@ static int serve(const struct options *options, struct config *config)
 	return err;
 }
 
+/* For a single server; 'gapless fleet schema' has the rest. */
+static int print_schema(const struct config *config)
+{
+	const struct schema_options options = { .database = config->store.database };
+	int err = store__print_schema(stdout, &options);
+
+	if (err)
+		log_error("the schema cannot be printed: %s",
+			  err == -EINVAL ? "store.database is not a name" : strerror(-err));
+	return err;
+}
+
 static int run(int argc, char **argv)
 {
 	struct options options = {};
@@ -157,18 +159,20 @@ static int run(int argc, char **argv)
 	int err;
 
 	cli__parse(&argp, argc, argv, &options);
-	if (read_config(options.path, &config))
+	if (config_file__read(options.path, &config))
 		return CLI_EXIT_USAGE;
 	if (options.print)
 		config__print(stdout, &config);
 	if (options.check && !options.print)
 		log_info("the configuration is valid");
-	if (options.print || options.check)
+	if (options.schema)
+		err = print_schema(&config);
+	else if (options.print || options.check)
 		err = 0;
 	else
 		err = cli__may_measure() ? serve(&options, &config) : -EPERM;
 	config__release(&config);
-	return err ? 1 : options.print && cli__stdout_failed();
+	return err ? 1 : (options.print || options.schema) && cli__stdout_failed();
 }
 
 const struct command agent_command = {

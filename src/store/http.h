@@ -35,6 +35,12 @@ struct http_request {
 	const void *body;  /* NULL: GET. Must stay until the answer. */
 	size_t body_bytes;
 	bool is_zstd; /* the body is compressed */
+	/*
+	 * Takes the body of an answer with status 200 part by part; NULL: the answer has it, up to
+	 * its limit. An error ends the request.
+	 */
+	int (*take)(void *context, const void *bytes, size_t size);
+	void *take_context;
 };
 
 /*
