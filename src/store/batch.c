@@ -115,7 +115,7 @@ int batch__parse_name(const char *name, struct batch_id *ret, uint64_t *ret_trie
 
 	if (strlen(name) >= sizeof(text))
 		return -EINVAL;
-	strcpy(text, name);
+	memcpy(text, name, strlen(name) + 1);
 	rest = cut(text, SUFFIX);
 	if (!rest || *rest)
 		return -EINVAL;

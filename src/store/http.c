@@ -234,6 +234,8 @@ static void set_tls(CURL *easy, const struct http_options *options)
 	if (options->ca_file) {
 		curl_easy_setopt(easy, CURLOPT_CAINFO, options->ca_file);
 		curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
+		/* libcurl 7.87 keeps what it read for a day, in the multi handle. */
+		curl_easy_setopt(easy, CURLOPT_CA_CACHE_TIMEOUT, 0L);
 	}
 	if (options->certificate_file)
 		curl_easy_setopt(easy, CURLOPT_SSLCERT, options->certificate_file);
