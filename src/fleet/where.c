@@ -59,12 +59,10 @@ static void print_sentences(const struct where *where, FILE *out)
 	for (size_t i = 0; i < words.count; i++) {
 		fprintf(out, "%zu. ", i + 1);
 		term__wrap(out, words.list[i].text, 3, term__width(out));
-		fputc('\n', out);
 		if (!*words.list[i].next)
 			continue;
 		fputs("   more: ", out);
 		term__wrap(out, words.list[i].next, 9, term__width(out));
-		fputc('\n', out);
 	}
 }
 

@@ -62,32 +62,31 @@ __attribute__((format(printf, 2, 3))) static void say(struct where_sentence *sen
 	va_end(args);
 }
 
-/* " (38 % of it)", unless it is nearly all. */
+/* ", 38 % of it", unless it is nearly all. */
 static void say_part(struct where_sentence *sentence, uint64_t part, uint64_t whole)
 {
 	if (!reaches(part, whole, NEARLY_ALL))
-		say(sentence, " (%s of it)", words__about((int64_t)part, (int64_t)whole).text);
+		say(sentence, ", %s of it", words__about((int64_t)part, (int64_t)whole).text);
 }
 
+/* " (tcp :5432, 60 % of it; threads 'worker-*')" */
 static void say_object(struct where_sentence *sentence, const struct service_cause *cause)
 {
-	const struct service_share *share = &cause->object;
+	const struct service_share *object = &cause->object, *threads = &cause->threads;
+	const char *before = " (";
 
-	if (!share->row || !reaches(share->ns, cause->ns, NAMED_PERCENT))
-		return;
-	say(sentence, ", %s", words__clean(share->row->object, NAME_COLUMNS).text);
-	say_part(sentence, share->ns, cause->ns);
-}
-
-static void say_threads(struct where_sentence *sentence, const struct service_cause *cause)
-{
-	const struct service_share *share = &cause->threads;
-
-	if (!share->row || !reaches(share->ns, cause->ns, NAMED_PERCENT))
-		return;
-	say(sentence, ", in its threads '%s'",
-	    words__clean(share->row->threads, NAME_COLUMNS).text);
-	say_part(sentence, share->ns, cause->ns);
+	if (object->row && reaches(object->ns, cause->ns, NAMED_PERCENT)) {
+		say(sentence, "%s%s", before, words__clean(object->row->object, NAME_COLUMNS).text);
+		say_part(sentence, object->ns, cause->ns);
+		before = "; ";
+	}
+	if (threads->row && reaches(threads->ns, cause->ns, NAMED_PERCENT)) {
+		say(sentence, "%sthreads '%s'", before,
+		    words__clean(threads->row->threads, NAME_COLUMNS).text);
+		say_part(sentence, threads->ns, cause->ns);
+		before = "; ";
+	}
+	say(sentence, "%s", *before == ';' ? ")" : "");
 }
 
 /* "its own threads 'x'", "the threads 'y' of z" */
@@ -151,33 +150,50 @@ static void say_stacks(struct where_sentence *sentence, const char *service, boo
 			   name.text);
 }
 
+/* The service that held it, or that answered; NULL: none, or itself. */
+static const char *other_service(const struct service_cause *cause, const char *service)
+{
+	const struct service_share *share = &cause->culprit;
+
+	return share->row && reaches(share->ns, cause->ns, NAMED_PERCENT) &&
+			       strcmp(share->row->by_service, service) != 0
+		       ? share->row->by_service
+		       : NULL;
+}
+
+static const char *remedy_of(enum ledger_slot slot)
+{
+	switch (slot) {
+	case SLOT_READY_THROTTLED:
+		return "cpu.max of the cgroup is the quota (in Kubernetes: the CPU limit of the "
+		       "container)";
+	case SLOT_READY_WOKEN:
+	case SLOT_READY_PREEMPTED:
+		return "other threads had the CPUs of these hosts: --by host shows where";
+	case SLOT_WAIT_DISK:
+	case SLOT_WAIT_FAULT:
+		return "level signals tells how long requests to the device took (signal block)";
+	case SLOT_WAIT_NET:
+		return "what the other end did is in the account of the service that answers there";
+	default:
+		return NULL;
+	}
+}
+
 static void say_remedy(struct where_sentence *sentence, const struct service_cause *cause,
 		       const char *service, bool has_stacks)
 {
-	const char *next = NULL;
+	const char *other = other_service(cause, service), *remedy = remedy_of(cause->slot);
 
-	switch (cause->slot) {
-	case SLOT_READY_THROTTLED:
-		next = "cpu.max of the cgroup is the quota (in Kubernetes: the CPU limit of the "
-		       "container)";
-		break;
-	case SLOT_READY_WOKEN:
-	case SLOT_READY_PREEMPTED:
-		next = "other threads had the CPUs of these hosts: --by host shows where";
-		break;
-	case SLOT_WAIT_DISK:
-	case SLOT_WAIT_FAULT:
-		next = "how long requests to the device took is known at level signals (table "
-		       "histograms, signal block)";
-		break;
-	case SLOT_WAIT_NET:
-		next = "what the other end did is in the account of the service that serves it";
-		break;
-	default:
+	if (other)
+		words__say(sentence->next, sizeof(sentence->next),
+			   "what %s did meanwhile: gapless fleet where %s",
+			   words__clean(other, NAME_COLUMNS).text,
+			   words__clean(other, NAME_COLUMNS).text);
+	else if (remedy)
+		words__say(sentence->next, sizeof(sentence->next), "%s", remedy);
+	else
 		say_stacks(sentence, service, has_stacks);
-	}
-	if (next)
-		snprintf(sentence->next, sizeof(sentence->next), "%s", next);
 }
 
 /* --- sentences ----------------------------------------------------------------------------------
@@ -197,11 +213,8 @@ static void say_held(struct where_sentence *sentence, const struct service_cause
 	say(sentence, "%s spent %s %s", words__clean(service, NAME_COLUMNS).text,
 	    words__time((int64_t)cause->ns).text, where_words__phrase(cause).text);
 	say_object(sentence, cause);
-	say(sentence, ": %s of the time that its threads had work%s",
-	    words__about((int64_t)cause->ns, (int64_t)work_ns).text,
-	    cause->kind == KIND_READY ? "" : ", and were held up");
-	say_threads(sentence, cause);
-	say(sentence, ".");
+	say(sentence, ", %s of the time that it certainly had work.",
+	    words__about((int64_t)cause->ns, (int64_t)work_ns).text);
 	/* Nobody is blamed for a quota or a device. */
 	if (cause->kind == KIND_DELAYING &&
 	    (cause->slot == SLOT_NONE || !(states__words(cause->slot)->flags & STATE_NO_CULPRIT)))
@@ -218,7 +231,6 @@ static void say_unclear(struct where_sentence *sentence, const struct service_ca
 	say_object(sentence, cause);
 	say(sentence, ", %s of its thread time",
 	    words__about((int64_t)cause->ns, (int64_t)all_ns).text);
-	say_threads(sentence, cause);
 	say(sentence, is_lock ? ". The account alone cannot tell a lock that delays work from a "
 				"queue that is empty."
 			      : ". The account alone cannot tell a delay from a wait for the "
@@ -282,7 +294,7 @@ static void say_ran(const struct service_account *account, const char *service, 
 	if (!reaches(ran_ns, work_ns, RAN_PERCENT))
 		return;
 	sentence = add(ret);
-	say(sentence, "%s ran for %s, %s of the time that its threads had work.",
+	say(sentence, "%s ran for %s, %s of the time that it certainly had work.",
 	    words__clean(service, NAME_COLUMNS).text, words__time((int64_t)ran_ns).text,
 	    words__about((int64_t)ran_ns, (int64_t)work_ns).text);
 	say_stacks(sentence, service, has_stacks);
