@@ -23,7 +23,7 @@ static void add_who(const struct burst *burst, struct query *query)
 
 static int count_hosts(struct connection *connection, struct burst *burst, uint64_t now_s)
 {
-	cleanup(query__release) struct query query;
+	cleanup(query__release) struct query query = {};
 
 	query__begin(&query);
 	query__add(&query, "SELECT uniqExact(host_id) FROM ");
@@ -43,7 +43,7 @@ static struct query_tables own_tables(const struct connection *connection)
 
 static int find_running(struct connection *connection, const struct burst *burst, uint64_t *ret_s)
 {
-	cleanup(query__release) struct query query;
+	cleanup(query__release) struct query query = {};
 	const struct query_tables tables = own_tables(connection);
 
 	query__begin(&query);
@@ -57,7 +57,7 @@ static int find_running(struct connection *connection, const struct burst *burst
 
 static int insert(struct connection *connection, const struct burst *burst, uint64_t now_s)
 {
-	cleanup(query__release) struct query query;
+	cleanup(query__release) struct query query = {};
 	const struct query_tables tables = own_tables(connection);
 
 	query__begin(&query);

@@ -186,7 +186,7 @@ static int take_about(void *context, char *const *fields)
 
 static int look(struct connection *connection)
 {
-	cleanup(query__release) struct query query;
+	cleanup(query__release) struct query query = {};
 	struct about about = {};
 	int err;
 

@@ -74,7 +74,7 @@ static int take_tenant(void *context, char *const *fields)
 int coverage_tenants__find(struct connection *connection, const struct period *period,
 			   struct coverage_tenants *ret)
 {
-	cleanup(query__release) struct query query;
+	cleanup(query__release) struct query query = {};
 
 	query__begin(&query);
 	query__add(&query, "SELECT DISTINCT tenant FROM ");
@@ -99,7 +99,7 @@ static int take_name(void *context, char *const *fields)
 int coverage_names__find(struct connection *connection, const char *tenant,
 			 struct coverage_names *ret)
 {
-	cleanup(query__release) struct query query;
+	cleanup(query__release) struct query query = {};
 	char **end;
 	int err;
 
@@ -137,7 +137,7 @@ static int take_known(void *context, char *const *fields)
 static int load_known(struct connection *connection, const struct period *period, uint64_t until_s,
 		      struct coverage *ret)
 {
-	cleanup(query__release) struct query query;
+	cleanup(query__release) struct query query = {};
 
 	query__begin(&query);
 	query__add(&query, "SELECT count(), toUInt64(sum(greatest(0, toInt64(");
@@ -180,7 +180,7 @@ static int take_seen(void *context, char *const *fields)
 static int load_seen(struct connection *connection, const struct period *period, uint64_t until_s,
 		     struct coverage *ret)
 {
-	cleanup(query__release) struct query query;
+	cleanup(query__release) struct query query = {};
 
 	query__begin(&query);
 	query__add(&query, "SELECT uniqExact(host_id), count() FROM ");
@@ -217,7 +217,7 @@ static int compare_loss(const void *a, const void *b)
 static int load_losses(struct connection *connection, const struct period *period, uint64_t until_s,
 		       struct coverage *ret)
 {
-	cleanup(query__release) struct query query;
+	cleanup(query__release) struct query query = {};
 	int err;
 
 	query__begin(&query);
@@ -242,7 +242,7 @@ static int take_stacks(void *context, char *const *fields)
 static int load_stacks(struct connection *connection, const struct period *period,
 		       struct coverage *ret)
 {
-	cleanup(query__release) struct query query;
+	cleanup(query__release) struct query query = {};
 
 	query__begin(&query);
 	query__add(&query, "SELECT 1 FROM ");

@@ -105,7 +105,7 @@ static int take_total(void *context, char *const *fields)
 
 static int load_total(struct loading *loading)
 {
-	cleanup(query__release) struct query query;
+	cleanup(query__release) struct query query = {};
 
 	query__begin(&query);
 	query__add(&query, "SELECT sum(ns), sum(square), sum(n), sumIf(ns, kind = 'idle') FROM ");
@@ -143,7 +143,7 @@ static int take_row(void *context, char *const *fields)
 
 static int load_rows(struct loading *loading, bool with_idle)
 {
-	cleanup(query__release) struct query query;
+	cleanup(query__release) struct query query = {};
 
 	query__begin(&query);
 	query__add(&query, "SELECT stack, state, cause, kind, sum(ns) AS w, sum(n) FROM ");
@@ -219,7 +219,7 @@ static int load_stacks(struct loading *loading)
 	int err = 0;
 
 	while (!err && !is_over) {
-		cleanup(query__release) struct query query;
+		cleanup(query__release) struct query query = {};
 
 		query__begin(&query);
 		query__add(&query, "SELECT stack, modules, offsets FROM ");
@@ -248,7 +248,7 @@ static int take_module(void *context, char *const *fields)
 /* Modules are some thousand in a whole fleet, so all are asked for. */
 static int load_modules(struct loading *loading)
 {
-	cleanup(query__release) struct query query;
+	cleanup(query__release) struct query query = {};
 
 	query__begin(&query);
 	query__add(&query, "SELECT module, argMax(kind, last_seen), argMax(path, last_seen) FROM ");
@@ -305,7 +305,7 @@ static int load_symbols(struct loading *loading)
 	int err = 0;
 
 	while (!err && !is_over) {
-		cleanup(query__release) struct query query;
+		cleanup(query__release) struct query query = {};
 
 		query__begin(&query);
 		query__add(&query,
@@ -341,7 +341,7 @@ static int take_ledger(void *context, char *const *fields)
  */
 static int load_ledger(struct loading *loading, bool is_hourly)
 {
-	cleanup(query__release) struct query query;
+	cleanup(query__release) struct query query = {};
 	const char *column = is_hourly ? "hour" : "bucket";
 
 	if (!period__has(loading->period, is_hourly))

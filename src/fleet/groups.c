@@ -95,7 +95,7 @@ static int take_host(void *context, char *const *fields)
 static int name_hosts(struct connection *connection, const struct period *period,
 		      struct groups *groups)
 {
-	cleanup(query__release) struct query query;
+	cleanup(query__release) struct query query = {};
 
 	if (!groups->count)
 		return 0;
@@ -116,7 +116,7 @@ static int name_hosts(struct connection *connection, const struct period *period
 int groups__load(struct connection *connection, const struct period *period, enum groups_by by,
 		 struct groups *ret)
 {
-	cleanup(query__release) struct query query;
+	cleanup(query__release) struct query query = {};
 	int err;
 
 	if (by == GROUPS_NONE)

@@ -127,6 +127,8 @@ int moment__parse(const char *text, uint64_t now_s, uint64_t *ret_s)
 	int64_t at_s;
 	int err = 0;
 
+	if (*text == '@')
+		return parse__number(text + 1, 0, UINT32_MAX, ret_s);
 	if (!strcmp(text, "now"))
 		at_s = (int64_t)now_s;
 	else if (strlen(text) > 4 && text[4] == '-')

@@ -66,7 +66,7 @@ static int take_hour(void *context, char *const *fields)
 
 int period__find(struct period *period, struct connection *connection, const char *table)
 {
-	cleanup(query__release) struct query query;
+	cleanup(query__release) struct query query = {};
 	struct hours hours = {};
 	int err = 0;
 

@@ -71,7 +71,7 @@ int service_account__load(struct connection *connection, const struct period *pe
 			  struct service_account *ret)
 {
 	static const struct period_source source = { "ledger_1h", "ledger", COLUMNS ", " SUMS };
-	cleanup(query__release) struct query query;
+	cleanup(query__release) struct query query = {};
 	int err;
 
 	query__begin(&query);

@@ -94,7 +94,7 @@ static void add_part(const struct symbolizer *symbolizer, const char *column, st
 
 static int load_modules(struct symbolizer *symbolizer)
 {
-	cleanup(query__release) struct query query;
+	cleanup(query__release) struct query query = {};
 	const struct query_tables *tables = connection__tables(symbolizer->connection);
 
 	query__begin(&query);
@@ -128,7 +128,7 @@ static int take_place(void *context, char *const *fields)
 
 static int load_places(struct symbolizer *symbolizer)
 {
-	cleanup(query__release) struct query query;
+	cleanup(query__release) struct query query = {};
 	const struct query_tables *tables = connection__tables(symbolizer->connection);
 	int err;
 
@@ -230,7 +230,7 @@ static int take_chain(void *context, size_t index, const struct symbol_chain *ch
 
 static int set_state(struct symbolizer *symbolizer, uint64_t module, const char *state)
 {
-	cleanup(query__release) struct query query;
+	cleanup(query__release) struct query query = {};
 
 	query__begin(&query);
 	query__add(&query, "INSERT INTO ");

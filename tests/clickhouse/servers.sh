@@ -100,10 +100,23 @@ start_zookeeper()
 	wait_for 60 zookeeper_serves
 }
 
-# start_shim [KEY CERTIFICATE]: with TLS, on another port.
+# install_shim: chDB, once, for start_shim. $here: the folder of the test.
+install_shim()
+{
+	local from=$here/../clickhouse
+
+	mkdir "$work/npm" && cp "$from"/{package.json,package-lock.json,shim.mjs} "$work/npm" || return
+	if [[ -d $from/node_modules ]]; then
+		ln -s "$(readlink -f "$from")/node_modules" "$work/npm/node_modules"
+	else
+		(cd "$work/npm" && npm ci --ignore-scripts --prefer-offline --no-audit --no-fund --loglevel=error >&2)
+	fi
+}
+
+# start_shim [KEY CERTIFICATE]: with TLS, on another port. $shim_port: instead of 28158.
 start_shim()
 {
-	local name=shim port=28158 scheme=http
+	local name=shim port=${shim_port-28158} scheme=http
 
 	[[ $# -eq 0 ]] || { name=tls port=28157 scheme=https; }
 	urls[$name]=$scheme://127.0.0.1:$port
