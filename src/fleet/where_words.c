@@ -150,12 +150,20 @@ static void say_stacks(struct where_sentence *sentence, const char *service, boo
 			   name.text);
 }
 
+/* Nobody is blamed for a quota or a device. */
+static bool may_blame(const struct service_cause *cause)
+{
+	return cause->kind == KIND_DELAYING &&
+	       (cause->slot == SLOT_NONE ||
+		!(states__words(cause->slot)->flags & STATE_NO_CULPRIT));
+}
+
 /* The service that held it, or that answered; NULL: none, or itself. */
 static const char *other_service(const struct service_cause *cause, const char *service)
 {
 	const struct service_share *share = &cause->culprit;
 
-	return share->row && reaches(share->ns, cause->ns, NAMED_PERCENT) &&
+	return may_blame(cause) && share->row && reaches(share->ns, cause->ns, NAMED_PERCENT) &&
 			       strcmp(share->row->by_service, service) != 0
 		       ? share->row->by_service
 		       : NULL;
@@ -215,9 +223,7 @@ static void say_held(struct where_sentence *sentence, const struct service_cause
 	say_object(sentence, cause);
 	say(sentence, ", %s of the time that it certainly had work.",
 	    words__about((int64_t)cause->ns, (int64_t)work_ns).text);
-	/* Nobody is blamed for a quota or a device. */
-	if (cause->kind == KIND_DELAYING &&
-	    (cause->slot == SLOT_NONE || !(states__words(cause->slot)->flags & STATE_NO_CULPRIT)))
+	if (may_blame(cause))
 		say_who(sentence, cause, service);
 }
 
