@@ -145,9 +145,8 @@ static const char *read_arguments(const char *at, struct arguments *ret)
 	return *at ? at + 1 : at;
 }
 
-/* clang-tidy: recursion ends, because the texts of placeholders have none of their own kind. */
-static void print_text(const struct printing *printing,
-		       const char *sql) // NOLINT(misc-no-recursion)
+/* NOLINTNEXTLINE(misc-no-recursion): the text of a placeholder has none of its own kind */
+static void print_text(const struct printing *printing, const char *sql)
 {
 	while (*sql) {
 		size_t plain = strcspn(sql, "$"), length = 0;

@@ -153,6 +153,9 @@ static int add_file(struct spool *spool, const char *name)
 		return 0;
 	}
 	entry.named_s = entry.tried_s;
+	/* On a read-only disk, what was stored could neither be renamed nor deleted. */
+	if (spool->lock < 0 && !entry.tried_s)
+		entry.tried_s = entry.id.minute_s;
 	entry.is_unknown = entry.tried_s != 0;
 	entry.bytes = (uint64_t)about.st_size;
 	err = insert(spool, &entry);

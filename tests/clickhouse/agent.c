@@ -174,7 +174,7 @@ static void print_problem(const struct sender *sender, char last[static 256])
 	sender__status(sender, &status);
 	if (strcmp(status.problem, last) != 0)
 		fprintf(stderr, "%s\n", status.problem);
-	strcpy(last, status.problem);
+	memcpy(last, status.problem, sizeof(status.problem));
 }
 
 static void run(struct sender *sender, struct spool *spool, struct http *http, uint64_t speed)

@@ -149,6 +149,8 @@ static void start_server(void)
 
 	memset(&server, 0, sizeof(server));
 	server.fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (server.fd < 0)
+		abort();
 	assert_int_equal(bind(server.fd, (struct sockaddr *)&at, sizeof(at)), 0);
 	assert_int_equal(listen(server.fd, 8), 0);
 	assert_int_equal(getsockname(server.fd, (struct sockaddr *)&at, &length), 0);
@@ -220,6 +222,8 @@ static void write_secret(const char *name, const char *text, char ret[static 300
 
 	snprintf(ret, 300, "%s/%s", folder, name);
 	file = fopen(ret, "w");
+	if (!file)
+		abort();
 	fputs(text, file);
 	fclose(file);
 }

@@ -236,8 +236,7 @@ static const char *find_word(const struct seen *seen, const char *text)
 {
 	char word[64];
 
-	word[0] = (char)strlen(text);
-	strcpy(word + 1, text);
+	snprintf(word, sizeof(word), "%c%s", (int)strlen(text), text);
 	return memmem(seen->first, seen->first_bytes, word, strlen(text) + 1);
 }
 

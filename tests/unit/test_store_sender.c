@@ -151,7 +151,7 @@ static int sim_start(void *context, const struct http_request *request)
 		say(of, 200, number);
 	} else {
 		assert_non_null(strstr(query, "INSERT INTO gapless."));
-		strcpy(of->last_insert, query);
+		memcpy(of->last_insert, query, sizeof(query));
 		answer_insert(of);
 	}
 	return 0;

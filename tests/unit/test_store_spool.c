@@ -192,6 +192,24 @@ static void a_restart_finds_the_files_and_knows_which_were_sent(void **state)
 	spool__free(spool);
 }
 
+static void files_of_a_read_only_folder_may_have_been_sent(void **state)
+{
+	struct spool *spool = open_spool(0);
+	char path[300];
+
+	assert_int_equal(put(spool, FACT_LEDGER, 0, 0, 10), 0);
+	spool__free(spool);
+	/* Nobody can write a file of this name, as on a read-only disk. */
+	snprintf(path, sizeof(path), "%s/lock", folder);
+	unlink(path);
+	assert_int_equal(mkdir(path, 0700), 0);
+	spool = open_spool(0);
+	assert_int_equal(status_of(spool).batches, 1);
+	assert_int_equal(status_of(spool).error, -EISDIR);
+	assert_true(spool__pick(spool, 0, 0)->is_unknown);
+	spool__free(spool);
+}
+
 /* Ends without a chance to tidy up, at a random time. */
 static void write_until_killed(void)
 {
@@ -372,6 +390,7 @@ int main(void)
 		TEST(new_minutes_go_first_then_old_ones),
 		TEST(parts_of_a_minute_stay_in_order),
 		TEST(a_restart_finds_the_files_and_knows_which_were_sent),
+		TEST(files_of_a_read_only_folder_may_have_been_sent),
 		TEST(whatever_a_kill_leaves_is_whole),
 		TEST(damaged_files_are_set_aside_and_others_left_alone),
 		TEST(a_symbolic_link_is_not_followed),
