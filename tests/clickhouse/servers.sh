@@ -22,10 +22,10 @@ wait_for()
 	done
 }
 
-# ask NAME SQL
+# ask NAME SQL: within $ask_seconds, or 60.
 ask()
 {
-	curl -sS --max-time 60 "${curl_options[@]}" "${urls[$1]}/" --data-binary "$2"
+	curl -sS --max-time "${ask_seconds-60}" "${curl_options[@]}" "${urls[$1]}/" --data-binary "$2"
 }
 
 answers()
