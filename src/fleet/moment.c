@@ -79,7 +79,7 @@ static int parse_full(const char *text, int64_t *ret_s)
 	if (*text) {
 		if (*text != ' ' && *text != 'T')
 			return -EINVAL;
-		strcpy(time, text + 1);
+		snprintf(time, sizeof(time), "%s", text + 1);
 		if (take_zone(time, &zone_s) || daytime__parse(time, &of_day_ns))
 			return -EINVAL;
 	}

@@ -202,7 +202,7 @@ static struct service_share find_most(const struct service_row **list, size_t co
 static int find_shares(struct service_account *account, struct service_cause *cause)
 {
 	cleanup(free_p) const struct service_row **list =
-		calloc(account->row_count, sizeof(struct service_row *));
+		calloc(account->row_count + 1, sizeof(struct service_row *));
 	size_t count = 0;
 
 	if (!list)
