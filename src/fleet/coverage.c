@@ -129,9 +129,29 @@ int coverage_names__find(struct connection *connection, const char *tenant,
 static int take_known(void *context, char *const *fields)
 {
 	struct coverage *coverage = context;
+	uint64_t stacks;
+	int err = tsv__number(fields[0], &coverage->hosts_known);
 
-	return tsv__number(fields[0], &coverage->hosts_known)
-		       ?: tsv__number(fields[1], &coverage->minutes_expected);
+	err = err ?: tsv__number(fields[1], &coverage->minutes_expected);
+	err = err ?: tsv__number(fields[2], &stacks);
+	if (!err)
+		coverage->has_stacks = stacks > 0;
+	return err;
+}
+
+/* Adds a number above 0 if there are samples. */
+static void add_stacks(struct connection *connection, const struct period *period,
+		       struct query *query)
+{
+	query__add(query, "(SELECT count() FROM (SELECT 1 FROM ");
+	query__table(query, connection__tables(connection), "samples");
+	query__add(query, " WHERE ");
+	period__who(period, query);
+	query__add(query, " AND bucket >= ");
+	query__moment(query, period->from_s);
+	query__add(query, " AND bucket < ");
+	query__moment(query, period->to_s);
+	query__add(query, " LIMIT 1))");
 }
 
 static int load_known(struct connection *connection, const struct period *period, uint64_t until_s,
@@ -144,12 +164,14 @@ static int load_known(struct connection *connection, const struct period *period
 	query__number(&query, until_s);
 	query__add(&query, ") - toInt64(greatest(toUInt32(begin), ");
 	query__number(&query, period->from_s);
-	query__add(&query, ")))) / 60) FROM (SELECT host_id, toStartOfMinute(min(first_seen)) "
+	query__add(&query, ")))) / 60), ");
+	add_stacks(connection, period, &query);
+	query__add(&query, " FROM (SELECT host_id, toStartOfMinute(min(first_seen)) "
 			   "AS begin FROM ");
 	query__table(&query, connection__tables(connection), "workload");
 	add_known(period, true, &query);
 	query__add(&query, " GROUP BY host_id) FORMAT TabSeparated");
-	return connection__ask(connection, &query, 2, take_known, ret);
+	return connection__ask(connection, &query, 3, take_known, ret);
 }
 
 static void add_hosts(struct connection *connection, const struct period *period, uint64_t until_s,
@@ -169,35 +191,18 @@ static void add_hosts(struct connection *connection, const struct period *period
 	query__add(query, ")");
 }
 
-static int take_seen(void *context, char *const *fields)
-{
-	struct coverage *coverage = context;
-
-	return tsv__number(fields[0], &coverage->hosts_seen)
-		       ?: tsv__number(fields[1], &coverage->minutes_seen);
-}
-
-static int load_seen(struct connection *connection, const struct period *period, uint64_t until_s,
-		     struct coverage *ret)
-{
-	cleanup(query__release) struct query query = {};
-
-	query__begin(&query);
-	query__add(&query, "SELECT uniqExact(host_id), count() FROM ");
-	query__table(&query, connection__tables(connection), "quality");
-	add_hosts(connection, period, until_s, &query);
-	query__add(&query, " AND name = '" SIGN_OF_LIFE "' FORMAT TabSeparated");
-	return connection__ask(connection, &query, 2, take_seen, ret);
-}
-
-/* --- losses -------------------------------------------------------------------------------------
+/* --- quality -------------------------------------------------------------------------------------
  */
 
-static int take_loss(void *context, char *const *fields)
+static int take_quality(void *context, char *const *fields)
 {
 	struct coverage *coverage = context;
-	struct coverage_loss *loss = APPEND(&coverage->losses, &coverage->loss_count);
+	struct coverage_loss *loss;
 
+	if (!strcmp(fields[0], SIGN_OF_LIFE))
+		return tsv__number(fields[2], &coverage->hosts_seen)
+			       ?: tsv__number(fields[3], &coverage->minutes_seen);
+	loss = APPEND(&coverage->losses, &coverage->loss_count);
 	if (!loss)
 		return -ENOMEM;
 	loss->name = strdup(fields[0]);
@@ -214,53 +219,29 @@ static int compare_loss(const void *a, const void *b)
 	return (int)y->is_loss - (int)x->is_loss ?: strcmp(x->name, y->name);
 }
 
-static int load_losses(struct connection *connection, const struct period *period, uint64_t until_s,
-		       struct coverage *ret)
+/* The cost of agents is no loss. The server skips these rows by the key of the table. */
+static int load_quality(struct connection *connection, const struct period *period,
+			uint64_t until_s, struct coverage *ret)
 {
-	static const char *const costs[] = { SIGN_OF_LIFE, "agent_hook_ns", "agent_anon_bytes",
+	static const char *const costs[] = { "agent_hook_ns", "agent_anon_bytes",
 					     "agent_bpf_bytes" };
 	cleanup(query__release) struct query query = {};
 	int err;
 
 	query__begin(&query);
-	query__add(&query, "SELECT name, sum(value), uniqExact(host_id) FROM ");
+	query__add(&query, "SELECT name, sum(value), uniqExact(host_id), count() FROM ");
 	query__table(&query, connection__tables(connection), "quality");
 	add_hosts(connection, period, until_s, &query);
-	/* The cost of agents is no loss. The server skips these rows by the key of the table. */
 	for (size_t i = 0; i < sizeof(costs) / sizeof(*costs); i++) {
 		query__add(&query, " AND name != ");
 		query__quote(&query, costs[i]);
 	}
-	query__add(&query, " AND value > 0 GROUP BY name LIMIT 1000 FORMAT TabSeparated");
-	err = connection__ask(connection, &query, 3, take_loss, ret);
+	query__add(&query, " AND (value > 0 OR name = '" SIGN_OF_LIFE
+			   "') GROUP BY name LIMIT 1000 FORMAT TabSeparated");
+	err = connection__ask(connection, &query, 4, take_quality, ret);
 	if (ret->loss_count)
 		qsort(ret->losses, ret->loss_count, sizeof(*ret->losses), compare_loss);
 	return err;
-}
-
-static int take_stacks(void *context, char *const *fields)
-{
-	(void)fields;
-	((struct coverage *)context)->has_stacks = true;
-	return 0;
-}
-
-static int load_stacks(struct connection *connection, const struct period *period,
-		       struct coverage *ret)
-{
-	cleanup(query__release) struct query query = {};
-
-	query__begin(&query);
-	query__add(&query, "SELECT 1 FROM ");
-	query__table(&query, connection__tables(connection), "samples");
-	query__add(&query, " WHERE ");
-	period__who(period, &query);
-	query__add(&query, " AND bucket >= ");
-	query__moment(&query, period->from_s);
-	query__add(&query, " AND bucket < ");
-	query__moment(&query, period->to_s);
-	query__add(&query, " LIMIT 1 FORMAT TabSeparated");
-	return connection__ask(connection, &query, 1, take_stacks, ret);
 }
 
 int coverage__load(struct connection *connection, const struct period *period, uint64_t now_s,
@@ -269,9 +250,5 @@ int coverage__load(struct connection *connection, const struct period *period, u
 	uint64_t until_s = coverage__until_s(period->to_s, now_s);
 	int err = load_known(connection, period, until_s, ret);
 
-	if (!err)
-		err = load_seen(connection, period, until_s, ret);
-	if (!err)
-		err = load_losses(connection, period, until_s, ret);
-	return err ?: load_stacks(connection, period, ret);
+	return err ?: load_quality(connection, period, until_s, ret);
 }

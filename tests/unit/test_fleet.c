@@ -393,10 +393,9 @@ static const struct fleet_line script[] = {
 	  "httpd-*\trun\tany\trun\t\t\t\tnone\t30000000000\t400\t0\t0\n"
 	  "httpd-*\twait\tpoll\tundecided\tepoll\t\t\ttimeout\t10000000000\t4\t0\t0\n",
 	  0 },
-	{ "SELECT count(), toUInt64(sum(", "3\t180\n", 0 },
-	{ "SELECT uniqExact(host_id), count()", "2\t117\n", 0 },
-	{ "SELECT name, sum(value)", "repaired_wakeups\t4\t1\nlost_map_full\t1200\t2\n", 0 },
-	{ "SELECT 1 FROM gapless.samples", "", 0 },
+	{ "SELECT count(), toUInt64(sum(", "3\t180\t0\n", 0 },
+	{ "SELECT name, sum(value)",
+	  "repaired_wakeups\t4\t1\t1\nagent_cpu_ns\t9\t2\t117\nlost_map_full\t1200\t2\t3\n", 0 },
 	{ "SELECT toString(g)",
 	  "7\twait.net\t50\t100\t30\t0\t60\t10\t0\t0\n8\t\t0\t100\t100\t0\t0\t0\t0\t0\n", 0 },
 	{ "SELECT host_id, argMax(host", "7\tweb-1\n", 0 },
