@@ -7,14 +7,15 @@
 #include "agent/supervisor.h"
 #include "base/log.h"
 #include "cli/cli.h"
+#include "store/schema.h"
 
 struct options {
 	struct cli_common common;
 	const char *path; /* of the configuration; NULL: all defaults */
-	bool check, print;
+	bool check, print, schema;
 };
 
-enum { OPTION_CHECK = 256, OPTION_PRINT };
+enum { OPTION_CHECK = 256, OPTION_PRINT, OPTION_SCHEMA };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -33,6 +34,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPTION_PRINT:
 		options->print = true;
 		return 0;
+	case OPTION_SCHEMA:
+		options->schema = true;
+		return 0;
 	case ARGP_KEY_ARG:
 		argp_error(state, "unexpected word '%s'", arg);
 		return EINVAL;
@@ -45,6 +49,7 @@ static const struct argp_option option_list[] = {
 	{ "config", 'c', "FILE", 0, "Read the configuration from FILE", 0 },
 	{ "check", OPTION_CHECK, NULL, 0, "Only check the configuration", 0 },
 	{ "print-config", OPTION_PRINT, NULL, 0, "Print the configuration, with all defaults", 0 },
+	{ "print-schema", OPTION_SCHEMA, NULL, 0, "Print the tables of the store as SQL", 0 },
 	{},
 };
 
@@ -57,6 +62,18 @@ static const struct argp argp = {
 	.doc = "Accounts for all threads of this machine all the time, by service, and serves the "
 	       "figures to Prometheus or sends them to ClickHouse.",
 };
+
+/* For a single server; 'gapless fleet schema' has the rest. */
+static int print_schema(const struct config *config)
+{
+	const struct schema_options options = { .database = config->store.database };
+	int err = store__print_schema(stdout, &options);
+
+	if (err)
+		log_error("the schema cannot be printed: %s",
+			  err == -EINVAL ? "store.database is not a name" : strerror(-err));
+	return err;
+}
 
 static int run(int argc, char **argv)
 {
@@ -71,12 +88,14 @@ static int run(int argc, char **argv)
 		config__print(stdout, &config);
 	if (options.check && !options.print)
 		log_info("the configuration is valid");
-	if (options.print || options.check)
+	if (options.schema)
+		err = print_schema(&config);
+	else if (options.print || options.check)
 		err = 0;
 	else
 		err = cli__may_measure() ? supervisor__run(&config, options.path) : -EPERM;
 	config__release(&config);
-	return err ? 1 : options.print && cli__stdout_failed();
+	return err ? 1 : (options.print || options.schema) && cli__stdout_failed();
 }
 
 const struct command agent_command = {

@@ -374,6 +374,7 @@ static int print_legend(struct picture *picture, int y, bool is_draft)
 static void print_words(const struct picture *picture)
 {
 	const struct profile *profile = picture->profile;
+	size_t samples = profile->sums_of ? profile->sums_of : profile->sample_count;
 	char left_out[LABEL_SIZE];
 	time_t start = (time_t)(profile->start_unix_ns / 1000000000);
 	char date[64] = "";
@@ -388,7 +389,7 @@ static void print_words(const struct picture *picture)
 		"frame is wall time, %s over all threads; the paler it is, the less of it ran."
 		"</text>\n<text class=\"soft\" x=\"%d\" y=\"66\">",
 		MARGIN, time_words(profile->end_ns - profile->start_ns).text, date,
-		count_words(profile->sample_count).text, profile->sample_count == 1 ? "" : "s",
+		count_words(samples).text, samples == 1 ? "" : "s",
 		time_words(picture->total_ns).text, MARGIN);
 	if (profile->left_out_ns)
 		fprintf(picture->out, "%s. ", label__left_out(profile, left_out));

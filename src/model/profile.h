@@ -120,6 +120,7 @@ struct profile {
 	size_t process_count, thread_count, state_count, sample_count, account_count;
 	int64_t start_ns, end_ns, start_unix_ns;
 	int64_t period_ns;   /* of ticks; 0: the recording has no stacks */
+	uint64_t sums_of;    /* samples are sums of this many; 0: each is one sample */
 	int64_t left_out_ns; /* idle waits that profile_options.no_idle left out */
 	const char *target, *version, *kernel, *command; /* "?" or "": unknown */
 	struct texts texts;

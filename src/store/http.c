@@ -26,6 +26,8 @@ struct http {
 	char *url; /* of the request */
 	bool is_running;
 	uint64_t files; /* hash of size and time of the TLS files */
+	int (*take)(void *context, const void *bytes, size_t size);
+	void *take_context;
 	struct answer answer;
 };
 
@@ -137,8 +139,18 @@ static size_t on_header(const char *line, size_t size, size_t count, void *conte
 
 static size_t on_body(const char *bytes, size_t size, size_t count, void *context)
 {
+	struct http *http = context;
+	long status = 0;
+	int err;
+
+	size *= count;
+	curl_easy_getinfo(http->easy, CURLINFO_RESPONSE_CODE, &status);
+	if (http->take && status == 200)
+		err = http->take(http->take_context, bytes, size);
+	else
+		err = answer__body(&http->answer, bytes, size);
 	/* Another number than the size ends the transfer. */
-	return answer__body(context, bytes, size * count) ? 0 : size * count;
+	return err ? 0 : size;
 }
 
 static int error_of(CURLcode code)
@@ -253,7 +265,7 @@ static void set_request(struct http *http, const struct http_request *request)
 	curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
 	curl_easy_setopt(easy, CURLOPT_HEADERDATA, &http->answer);
 	curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
-	curl_easy_setopt(easy, CURLOPT_WRITEDATA, &http->answer);
+	curl_easy_setopt(easy, CURLOPT_WRITEDATA, http);
 	if (!request->body)
 		return;
 	curl_easy_setopt(easy, CURLOPT_POST, 1L);
@@ -280,6 +292,8 @@ static int start(void *context, const struct http_request *request)
 	http->headers = TAKE(headers);
 	memset(&http->answer, 0, offsetof(struct answer, body) + 1);
 	http->answer.body_bytes = 0;
+	http->take = request->take;
+	http->take_context = request->take_context;
 	set_request(http, request);
 	if (curl_multi_add_handle(http->multi, http->easy))
 		return -ENOMEM;

@@ -38,6 +38,12 @@ struct http_request {
 	bool is_gzip;     /* the same */
 	const char *path; /* "/v1/metrics", instead of the query; NULL: the query */
 	const char *type; /* of the body; NULL: the one of forms, which ClickHouse ignores */
+	/*
+	 * Takes the body of an answer with status 200 part by part; NULL: the answer has it, up to
+	 * its limit. An error ends the request.
+	 */
+	int (*take)(void *context, const void *bytes, size_t size);
+	void *take_context;
 };
 
 /*

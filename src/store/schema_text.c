@@ -157,6 +157,7 @@
 	"  tenant LowCardinality(String),\n"                                                       \
 	"  service LowCardinality(String),\n"                                                      \
 	"  probability Float32,\n"                                                                 \
+	"  since DateTime,\n"                                                                      \
 	"  until DateTime,\n"                                                                      \
 	"  burst UInt8,\n"                                                                         \
 	"  ver DateTime\n"                                                                         \
@@ -167,6 +168,8 @@
 	CREATE("ledger_1h")                                                                        \
 	HOUR "  threads" WORD ",\n" STATE "  object" WORD ",\n"                                    \
 	     "  by_service" WORD ",\n"                                                             \
+	     "  by_threads" WORD ",\n"                                                             \
+	     "  evidence" WORD ",\n"                                                               \
 	     "  ns UInt64" NUMBER ",\n"                                                            \
 	     "  count UInt64" NUMBER ",\n"                                                         \
 	     "  thread_ns UInt64" NUMBER ",\n"                                                     \
@@ -176,7 +179,7 @@
 	     ") ENGINE = $engine{ledger_1h:ReplacingMergeTree:ver}\n"                              \
 	     "PARTITION BY toYYYYMM(hour)\n"                                                       \
 	     "ORDER BY (tenant, service, hour, state, cause, kind, version, threads, object, "     \
-	     "by_service)\n"                                                                       \
+	     "by_service, by_threads, evidence)\n"                                                 \
 	     "TTL hour + INTERVAL 400 DAY;\n\n" CREATE("ledger_host_1h") HOUR                      \
 		"  host_id UInt64 CODEC(ZSTD(1)),\n" STATE "  ns UInt64" NUMBER ",\n"              \
 		"  count UInt64" NUMBER ",\n"                                                      \
@@ -208,7 +211,8 @@
 const struct schema_rollup schema_rollups[] = {
 	{ "ledger_1h",
 	  SUM_OF("ledger",
-		 "tenant, service, version, threads, state, cause, kind, object, by_service",
+		 "tenant, service, version, threads, state, cause, kind, object, by_service, "
+		 "by_threads, evidence",
 		 "sum(l.ns) AS ns, sum(l.count) AS count, sum(l.thread_ns) AS thread_ns, "
 		 "sum(l.unexplained_ns) AS unexplained_ns, uniqExact(host_id) AS hosts") },
 	{ "ledger_host_1h",

@@ -237,6 +237,34 @@ int debug_finder__find(struct debug_finder *finder, const struct symbol_module *
 	return err;
 }
 
+/* Programs come first: they lead to their debug files, but not the other way round. */
+int debug_finder__find_by_id(struct debug_finder *finder, const struct symbol_module *module,
+			     struct image **ret)
+{
+	static const struct {
+		const char *above, *between, *below;
+	} places[] = { { "/.build-id/", "/", "" },
+		       { "/", "", "/executable" },
+		       { "/.build-id/", "/", ".debug" },
+		       { "/", "", "/debuginfo" },
+		       { DEBUG_FOLDER "/.build-id/", "/", ".debug" } };
+	const struct wanted wanted = { .build_id = module->build_id };
+	int err = -ENOENT;
+
+	if (!is_build_id(module->build_id))
+		return -ENOENT;
+	if (module->path && *module->path == '/')
+		err = try_roots(module, module->path, &wanted, ret);
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places) && err == -ENOENT; i++) {
+		char path[PATH_MAX];
+
+		snprintf(path, sizeof(path), "%s%.2s%s%s%s", places[i].above, module->build_id,
+			 places[i].between, module->build_id + 2, places[i].below);
+		err = try_roots(module, path, &wanted, ret);
+	}
+	return err == -ENOENT ? from_server(finder, &wanted, ret) : err;
+}
+
 int debug_finder__find_shared(struct debug_finder *finder, const struct symbol_module *module,
 			      const char *path, const char *build_id, struct image **ret)
 {

@@ -31,6 +31,14 @@ int debug_finder__find(struct debug_finder *finder, const struct symbol_module *
 		       const struct image *image, struct image **ret);
 
 /*
+ * Finds a file with the build-id of the module, the program itself or its debug file: at its path
+ * and below the folders of debug files, first of the module's root, then of ours; then from
+ * debuginfod. The build-id is verified. -ENOENT, -ENOMEM.
+ */
+int debug_finder__find_by_id(struct debug_finder *finder, const struct symbol_module *module,
+			     struct image **ret);
+
+/*
  * Finds the file with the DWARF that several debug files share (dwz). They name it by path and
  * build-id. -ENOENT, -ENOMEM.
  */

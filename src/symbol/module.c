@@ -40,9 +40,11 @@ static int open_image(const struct symbol_module *name, struct image **ret)
 	return fd < 0 ? fd : image__open(fd, ret);
 }
 
-static int open_file(struct module *module, const struct symbol_module *name)
+static int open_file(struct module *module, const struct symbol_module *name,
+		     struct debug_finder *finder)
 {
-	int err = open_image(name, &module->image);
+	int err = name->by_id ? debug_finder__find_by_id(finder, name, &module->image)
+			      : open_image(name, &module->image);
 
 	if (err)
 		return err;
@@ -103,7 +105,7 @@ int module__open(struct module *module, const struct symbol_module *name,
 
 	if (module->is_open || module->is_unreadable)
 		return 0;
-	err = module->image ? 0 : open_file(module, name);
+	err = module->image ? 0 : open_file(module, name, finder);
 	if (!err)
 		err = open_dwarf(module, name, finder, quality);
 	if (err == -ENOMEM) {

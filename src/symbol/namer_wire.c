@@ -13,6 +13,7 @@ struct question_head {
 	uint32_t kind, count;
 	int32_t pid;
 	uint32_t depth;
+	uint32_t by_id, padding;
 };
 
 /* A string is preceded by its size, including the final 0; size 0 is NULL. */
@@ -53,7 +54,8 @@ int namer_wire__pack(const struct namer_question *question, char **ret, size_t *
 				      .kind = question->kind,
 				      .count = (uint32_t)question->count,
 				      .pid = question->pid,
-				      .depth = module->depth };
+				      .depth = module->depth,
+				      .by_id = module->by_id };
 	cleanup(free_p) char *bytes = NULL;
 	FILE *out = open_memstream(&bytes, ret_size);
 
@@ -82,7 +84,10 @@ int namer_wire__unpack(const char *bytes, size_t size, struct namer_question *re
 		return -EBADMSG;
 	*ret = (struct namer_question) {
 		.kind = head.kind,
-		.module = { .key = head.key, .fd = -1, .depth = head.depth },
+		.module = { .key = head.key,
+			    .fd = -1,
+			    .depth = head.depth,
+			    .by_id = head.by_id != 0 },
 		.pid = head.pid,
 		.addresses = (const void *)at,
 		.count = head.count,

@@ -52,6 +52,11 @@ struct symbol_module {
 	const char *root;        /* "/proc/PID/root" or "": the root for paths of debug files */
 	const char *build_id;    /* hex, NULL if none */
 	enum symbol_depth depth; /* each depth needs a key of its own */
+	/*
+	 * Find a file with this build-id, which must be set; `path` is only one of the places, and
+	 * `root` may also be a folder of debug files. For addresses from other machines.
+	 */
+	bool by_id;
 };
 
 struct symbols_options {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash
-# Servers for tests/clickhouse/run, all on 127.0.0.1 and below $work: ClickHouse 18.16 (Debian), ZooKeeper, and today's
+# Servers for tests/clickhouse/run and tests/fleet/run, all on 127.0.0.1 and below $work: ClickHouse 18.16 (Debian), ZooKeeper, and today's
 # engine (chDB) behind shim.mjs. Each has a pid in pids[NAME].
 
 : "${work:?}"
@@ -22,10 +22,10 @@ wait_for()
 	done
 }
 
-# ask NAME SQL
+# ask NAME SQL: within $ask_seconds, or 60.
 ask()
 {
-	curl -sS --max-time 60 "${curl_options[@]}" "${urls[$1]}/" --data-binary "$2"
+	curl -sS --max-time "${ask_seconds-60}" "${curl_options[@]}" "${urls[$1]}/" --data-binary "$2"
 }
 
 answers()
@@ -100,6 +100,21 @@ start_zookeeper()
 		"$work/zookeeper.cfg" >"$work/zookeeper.log" 2>&1 &
 	pids[zookeeper]=$!
 	wait_for 60 zookeeper_serves
+}
+
+# install_shim: chDB, once, for start_shim.
+install_shim()
+{
+	local from
+	from=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
+
+	mkdir "$work/npm" && cp "$from"/{package.json,package-lock.json,shim.mjs} "$work/npm" || return
+	if [[ -d $from/node_modules ]]; then
+		ln -s "$from/node_modules" "$work/npm/node_modules"
+	else
+		# Not "npm ci": the lock file has the library for one platform only.
+		(cd "$work/npm" && npm install --ignore-scripts --prefer-offline --no-audit --no-fund --loglevel=error >&2)
+	fi
 }
 
 # start_shim [KEY CERTIFICATE]: with TLS, on another port.

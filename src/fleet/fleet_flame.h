@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The samples of a service over a period as a profile, and how far they are from the account. */
+#pragma once
+
+#include "fleet/period.h"
+#include "model/profile.h"
+
+#define FLEET_FLAME_MOST_ROWS 20000
+
+struct fleet_flame {
+	struct profile *profile;
+	/* All samples of the period, idle ones included. */
+	uint64_t total_ns, samples;
+	double error_ns;      /* standard error of total_ns */
+	uint64_t idle_ns;     /* part of total_ns: waits for work */
+	uint64_t left_out_ns; /* in rows beyond FLEET_FLAME_MOST_ROWS */
+	uint64_t ledger_ns;   /* exact, of the minutes that have samples */
+	uint64_t unnamed_ns;  /* of stacks with a frame without a name */
+};
+
+void fleet_flame__release(struct fleet_flame *flame);
+/* -ENODATA: there are no samples. The period is divided by this. */
+int fleet_flame__load(struct connection *connection, struct period *period, bool with_idle,
+		      struct fleet_flame *ret);

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Names for code of a fleet: the same as those of a recording, and only from the right file. */
+#include "../harness.h"
+
+#include <inttypes.h>
+#include <sys/stat.h>
+
+#include "fleet.h"
+#include "fleet/symbolizer.h"
+#include "symbol/image.h"
+#include "symbol/namer.h"
+#include "symbols.h"
+
+static char path[512], build_id[BUILD_ID_TEXT_BYTES];
+static uint64_t address; /* in this program */
+
+static int find_self(void **state)
+{
+	struct image *image = NULL;
+	ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
+
+	assert_true(length > 0);
+	path[length] = '\0';
+	assert_int_equal(image__open(open(path, O_RDONLY | O_CLOEXEC), &image), 0);
+	assert_int_equal(image__build_id(image, build_id), 0);
+	image__close(image);
+	address = look_up(path, "find_self").st_value + 4;
+	return 0;
+}
+
+static int note_names(void *context, size_t index, const struct symbol_chain *chain,
+		      uint64_t offset)
+{
+	char *text = context;
+
+	for (int i = 0; i < chain->count; i++)
+		sprintf(text + strlen(text), "%s'%s'", i ? "," : "", chain->frames[i].name);
+	return 0;
+}
+
+/* As a recording names the address: by the open file. */
+static void name_locally(char *ret)
+{
+	const struct namer_options options = { .no_debuginfod = true };
+	struct namer_question question = {
+		.kind = NAMER_MODULE,
+		.module = { .key = 1, .fd = -1, .path = path, .root = "" },
+		.addresses = &address,
+		.count = 1
+	};
+	struct namer *namer = NULL;
+
+	*ret = '\0';
+	assert_int_equal(namer__new(&options, &namer), 0);
+	assert_int_equal(namer__ask(namer, &question, note_names, ret), 0);
+	namer__free(namer);
+	assert_non_null(strstr(ret, "find_self"));
+}
+
+struct scripted {
+	struct fleet_store store;
+	char modules[1024], places[256];
+	struct fleet_line lines[8];
+};
+
+/* A store that wants names for this program, under another build-id or path if given. */
+static void script_store(struct scripted *scripted, const char *id, const char *where)
+{
+	*scripted = (struct scripted) {};
+	snprintf(scripted->modules, sizeof(scripted->modules), "7\t%s\tfile\t%s\n", id, where);
+	snprintf(scripted->places, sizeof(scripted->places), "7\t%" PRIu64 "\n7\t1\n", address);
+	memcpy(scripted->lines,
+	       (struct fleet_line[]) { FLEET_ABOUT,
+				       { "SELECT module, argMax", scripted->modules, 0 },
+				       { "SELECT DISTINCT m, o", scripted->places, 0 },
+				       { "INSERT INTO", "", 0 } },
+	       4 * sizeof(struct fleet_line));
+	scripted->store.script = scripted->lines;
+}
+
+static struct symbolizer_result run(struct scripted *scripted, const char *directory,
+				    struct connection **ret)
+{
+	const char *const directories[] = { directory, NULL };
+	const struct symbolizer_options options = { .directories = directories,
+						    .part = 0,
+						    .parts = 1,
+						    .no_debuginfod = true,
+						    .now_s = 1794943980 };
+	struct symbolizer_result result = {};
+
+	*ret = fleet_open(&scripted->store);
+	assert_int_equal(symbolizer__run(*ret, &options, NULL, &result), 0);
+	return result;
+}
+
+static void names_are_those_of_a_recording(void **state)
+{
+	char names[1024], row[2048];
+	struct connection *connection;
+	struct symbolizer_result result;
+	struct scripted scripted;
+
+	name_locally(names);
+	script_store(&scripted, build_id, path);
+	result = run(&scripted, NULL, &connection);
+	assert_int_equal(result.named, 1);
+	assert_int_equal(result.places, 2);
+	snprintf(row, sizeof(row), "(7,%" PRIu64 ",[%s],[", address, names);
+	assert_non_null(strstr(fleet_asked(&scripted.store, "INSERT INTO gapless.symbols "), row));
+	/* What has no name is not asked for again. */
+	assert_non_null(strstr(fleet_asked(&scripted.store, "INSERT INTO gapless.symbols "),
+			       "(7,1,[],[],[],"));
+	assert_non_null(strstr(fleet_asked(&scripted.store, "symbols_state (module"), "'ready'"));
+	fleet_close(&scripted.store, connection);
+}
+
+static void a_file_is_found_by_build_id_in_a_folder(void **state)
+{
+	char folder[] = "/tmp/test_fleet_XXXXXX", part[128], file[512];
+	struct connection *connection;
+	struct scripted scripted;
+
+	assert_non_null(mkdtemp(folder));
+	snprintf(part, sizeof(part), "%s/.build-id", folder);
+	assert_int_equal(mkdir(part, 0700), 0);
+	snprintf(part, sizeof(part), "%s/.build-id/%.2s", folder, build_id);
+	assert_int_equal(mkdir(part, 0700), 0);
+	snprintf(file, sizeof(file), "%s/%s.debug", part, build_id + 2);
+	assert_int_equal(link(path, file) && symlink(path, file), 0);
+	script_store(&scripted, build_id, "/nowhere/program");
+	assert_int_equal(run(&scripted, folder, &connection).named, 1);
+	fleet_close(&scripted.store, connection);
+	unlink(file);
+	rmdir(part);
+	snprintf(part, sizeof(part), "%s/.build-id", folder);
+	rmdir(part);
+	rmdir(folder);
+}
+
+static void a_file_with_another_build_id_gives_no_names(void **state)
+{
+	struct connection *connection;
+	struct symbolizer_result result;
+	struct scripted scripted;
+
+	script_store(&scripted, "00112233445566778899aabbccddeeff00112233", path);
+	result = run(&scripted, NULL, &connection);
+	assert_int_equal(result.named, 0);
+	assert_int_equal(result.absent, 1);
+	assert_non_null(strstr(fleet_asked(&scripted.store, "symbols_state (module"), "'absent'"));
+	fleet_close(&scripted.store, connection);
+}
+
+static void hostile_build_ids_are_no_paths(void **state)
+{
+	struct connection *connection;
+	struct scripted scripted;
+
+	script_store(&scripted, "../../../../etc/passwd", path);
+	assert_int_equal(run(&scripted, "/", &connection).named, 0);
+	fleet_close(&scripted.store, connection);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(names_are_those_of_a_recording),
+		cmocka_unit_test(a_file_is_found_by_build_id_in_a_folder),
+		cmocka_unit_test(a_file_with_another_build_id_gives_no_names),
+		cmocka_unit_test(hostile_build_ids_are_no_paths),
+	};
+
+	return cmocka_run_group_tests(tests, find_self, NULL);
+}
