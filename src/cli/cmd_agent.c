@@ -2,6 +2,7 @@
 /* gapless agent: runs until it is told to stop. */
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "agent/config.h"
 #include "agent/supervisor.h"

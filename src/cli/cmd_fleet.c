@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/supervisor.h"
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/parse.h"
