@@ -103,8 +103,9 @@ static int work(struct agent *agent, const char *path, struct config *config, bo
 	err = agent__begin(agent, is_again);
 	if (err)
 		return err;
-	log_info("the agent runs; metrics: %s; store: %s", config->metrics.listen,
-		 *config->store.url ? config->store.url : "none");
+	log_info("the agent runs; metrics: %s; store: %s; OTLP: %s", config->metrics.listen,
+		 *config->store.url ? config->store.url : "none",
+		 *config->otlp.url ? config->otlp.url : "none");
 	notify__ready();
 	while (!err && !signals.stop) {
 		err = agent__run(agent, &signals);

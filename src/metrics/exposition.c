@@ -8,6 +8,9 @@
 #include "base/utf8.h"
 #include "base/vec.h"
 
+/* The largest whole number below which a double has them all. */
+#define EXACT (UINT64_C(1) << 53)
+
 int exposition__new(struct exposition **ret)
 {
 	struct exposition *exposition = calloc(1, sizeof(*exposition));
@@ -63,12 +66,14 @@ const char *exposition__next(const char *value)
 
 double exposition__double(uint64_t number, unsigned int digits)
 {
-	long double one = 1;
+	double one = 1;
 
 	for (unsigned int i = 0; i < digits; i++)
 		one *= 10;
-	/* A long double has all 64 bits of the number, and 10^22. */
-	return (double)((long double)number / one);
+	/* Both are exact, so this rounds once, to the double that the text of the number gives. */
+	if (number <= EXACT)
+		return (double)number / one;
+	return (double)((long double)number / (long double)one);
 }
 
 void exposition__family(struct exposition *exposition, const struct exposition_family *family)

@@ -72,5 +72,5 @@ const char *exposition__values(const struct exposition *exposition,
 			       const struct exposition_sample *sample);
 /* The value after this one. */
 const char *exposition__next(const char *value);
-/* The double that is nearest to the number of a sample. */
+/* The double that is nearest to the number; above 2^53 its last bit may differ. */
 double exposition__double(uint64_t number, unsigned int digits);

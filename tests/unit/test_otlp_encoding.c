@@ -146,6 +146,22 @@ static void the_resource_names_the_host_and_leaves_out_what_is_empty(void **stat
 	proto__release(&proto);
 }
 
+static void numbers_are_those_of_their_text(void **state)
+{
+	uint64_t number = 1;
+	char text[32];
+
+	/* 12960320 is one that a division of long doubles rounds twice. */
+	assert_true(exposition__double(12960320, 9) == 0.01296032);
+	for (int i = 0; i < 100000; i++) {
+		number = number * UINT64_C(6364136223846793005) + 1442695040888963407;
+		snprintf(text, sizeof(text), "%u.%09u", (unsigned int)(number >> 44),
+			 (unsigned int)(number % 1000000000));
+		assert_true(exposition__double((number >> 44) * 1000000000 + number % 1000000000,
+					       9) == strtod(text, NULL));
+	}
+}
+
 /* The point of a histogram with these counts. */
 static struct wire point_of(const struct bounds_histogram *histogram, struct proto *proto)
 {
@@ -360,6 +376,7 @@ int main(void)
 		cmocka_unit_test(a_family_without_a_unit_does_not_become_a_ratio),
 		cmocka_unit_test(a_series_that_began_later_says_since_when_it_counts),
 		cmocka_unit_test(the_resource_names_the_host_and_leaves_out_what_is_empty),
+		cmocka_unit_test(numbers_are_those_of_their_text),
 		cmocka_unit_test(every_bucket_contains_the_values_that_it_counts),
 		cmocka_unit_test(histograms_keep_every_count_and_their_sum),
 		cmocka_unit_test(an_empty_histogram_has_no_buckets),
