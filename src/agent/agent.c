@@ -161,6 +161,7 @@ int agent__use(struct agent *agent, const struct config *config)
 {
 	cleanup(service_rules__free_p) struct service_rules *rules = NULL;
 	cleanup(identity__free_p) struct identity *identity = NULL;
+	struct outlets_host host;
 	int err = make_rules(config, &rules);
 
 	if (!err)
@@ -177,8 +178,10 @@ int agent__use(struct agent *agent, const struct config *config)
 	agent->identity = TAKE(identity);
 	agent->config = config;
 	agent->whole_ns = 0; /* the next step asks for the workload of every thread */
-	return outlets__new(config, agent->host, identity__host_id(agent->identity),
-			    &agent->outlets);
+	host = (struct outlets_host) { .name = agent->host,
+				       .id = identity__host_id(agent->identity),
+				       .ledger = collector__ledger(agent->collector) };
+	return outlets__new(config, &host, &agent->outlets);
 }
 
 int agent__attach(const struct config *config, struct features *features, struct agent **ret)

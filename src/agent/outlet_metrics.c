@@ -50,7 +50,26 @@ static int open_server(struct outlet_metrics *metrics, const struct config *conf
 	return err;
 }
 
-int outlet_metrics__new(const struct config *config, const char *host, uint64_t host_id,
+/* Lengths of intervals, from the arrays of all CPUs. */
+static void take_waits(struct totals *totals, const struct ledger *ledger,
+		       void (*take)(struct totals *totals, enum ledger_slot slot,
+				    const uint32_t counts[HISTOGRAM_BUCKETS]))
+{
+	for (int slot = SLOT_FIRST; slot < SLOT_COUNT; slot++) {
+		uint32_t counts[HISTOGRAM_BUCKETS] = {};
+
+		for (int cpu = 0; cpu < ledger__cpus(ledger); cpu++) {
+			const struct ledger_histogram *histogram =
+				&ledger__histograms(ledger, cpu)[slot];
+
+			for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++)
+				counts[i] += histogram->buckets[i];
+		}
+		take(totals, slot, counts);
+	}
+}
+
+int outlet_metrics__new(const struct config *config, const struct outlets_host *host,
 			struct outlet_metrics **ret)
 {
 	const struct totals_options options = {
@@ -70,10 +89,14 @@ int outlet_metrics__new(const struct config *config, const char *host, uint64_t 
 	uname(&metrics->system);
 	metrics->start_ns = clock__read_ns(CLOCK_REALTIME);
 	err = totals__new(&options, &metrics->totals);
+	/* An earlier process, or an earlier configuration, has shown what there is
+	 * so far. */
+	if (!err)
+		take_waits(metrics->totals, host->ledger, totals__skip_waits);
 	if (!err && has_server)
 		err = open_server(metrics, config);
 	if (!err)
-		err = outlet_otlp__new(config, host, host_id, &metrics->otlp);
+		err = outlet_otlp__new(config, host->name, host->id, &metrics->otlp);
 	if (!err)
 		*ret = TAKE(metrics);
 	return err;
@@ -92,23 +115,6 @@ void outlet_metrics__free(struct outlet_metrics *metrics)
 static const struct workload *find_workload(void *context, uint64_t id)
 {
 	return identity__get(context, id);
-}
-
-/* Lengths of intervals, from the arrays of all CPUs. */
-static void take_waits(struct totals *totals, const struct ledger *ledger)
-{
-	for (int slot = SLOT_FIRST; slot < SLOT_COUNT; slot++) {
-		uint32_t counts[HISTOGRAM_BUCKETS] = {};
-
-		for (int cpu = 0; cpu < ledger__cpus(ledger); cpu++) {
-			const struct ledger_histogram *histogram =
-				&ledger__histograms(ledger, cpu)[slot];
-
-			for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++)
-				counts[i] += histogram->buckets[i];
-		}
-		totals__take_waits(totals, slot, counts);
-	}
 }
 
 /* What the outlets say about themselves. */
@@ -218,6 +224,6 @@ int outlet_metrics__step(struct outlet_metrics *metrics, const struct outlets_vi
 		return err;
 	if (!metrics->totals_ns)
 		metrics->totals_ns = clock__read_ns(CLOCK_REALTIME) - step_ns;
-	take_waits(metrics->totals, collector__ledger(view->collector));
+	take_waits(metrics->totals, collector__ledger(view->collector), totals__take_waits);
 	return publish(metrics, view, store);
 }

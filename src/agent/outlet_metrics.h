@@ -11,7 +11,7 @@
 struct outlet_metrics;
 
 /* *ret is NULL if the configuration wants none. Logs. */
-int outlet_metrics__new(const struct config *config, const char *host, uint64_t host_id,
+int outlet_metrics__new(const struct config *config, const struct outlets_host *host,
 			struct outlet_metrics **ret);
 void outlet_metrics__free(struct outlet_metrics *metrics);
 /* `store`: what the other outlet has done. */

@@ -15,14 +15,14 @@ struct outlets {
 
 DEFINE_CLEANUP(struct outlets *, outlets__free)
 
-int outlets__new(const struct config *config, const char *host, uint64_t host_id,
-		 struct outlets **ret)
+int outlets__new(const struct config *config, const struct outlets_host *host, struct outlets **ret)
 {
 	cleanup(outlets__free_p) struct outlets *outlets = calloc(1, sizeof(*outlets));
-	int err = outlets ? outlet_store__new(config, host, host_id, &outlets->store) : -ENOMEM;
+	int err = outlets ? outlet_store__new(config, host->name, host->id, &outlets->store)
+			  : -ENOMEM;
 
 	if (!err)
-		err = outlet_metrics__new(config, host, host_id, &outlets->metrics);
+		err = outlet_metrics__new(config, host, &outlets->metrics);
 	if (!err)
 		*ret = TAKE(outlets);
 	return err;

@@ -21,8 +21,14 @@ struct outlets_view {
 	int level; /* enum governor_level, in force */
 };
 
-/* `host` is its name, "" that of the machine. It and the configuration must outlive the outlets. */
-int outlets__new(const struct config *config, const char *host, uint64_t host_id,
+struct outlets_host {
+	const char *name; /* "": that of the machine */
+	uint64_t id;
+	const struct ledger *ledger;
+};
+
+/* The configuration and the host's name must outlive the outlets. */
+int outlets__new(const struct config *config, const struct outlets_host *host,
 		 struct outlets **ret);
 void outlets__free(struct outlets *outlets);
 

@@ -74,8 +74,9 @@ int totals__add_step(struct totals *totals, const struct bucket_row *rows, size_
  */
 void totals__take_waits(struct totals *totals, enum ledger_slot slot,
 			const uint32_t counts[HISTOGRAM_BUCKETS]);
-/* The ledger's buckets start again at 0. */
-void totals__restart_waits(struct totals *totals);
+/* What the buckets have now does not count. */
+void totals__skip_waits(struct totals *totals, enum ledger_slot slot,
+			const uint32_t counts[HISTOGRAM_BUCKETS]);
 
 enum totals_unit { TOTALS_SECONDS, TOTALS_BYTES, TOTALS_EVENTS };
 

@@ -37,9 +37,10 @@ void totals__take_waits(struct totals *totals, enum ledger_slot slot,
 	}
 }
 
-void totals__restart_waits(struct totals *totals)
+void totals__skip_waits(struct totals *totals, enum ledger_slot slot,
+			const uint32_t counts[HISTOGRAM_BUCKETS])
 {
-	memset(totals->waits_before, 0, sizeof(totals->waits_before));
+	memcpy(totals->waits_before[slot], counts, sizeof(totals->waits_before[slot]));
 }
 
 static void free_series(struct totals_series *series)
