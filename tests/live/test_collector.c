@@ -4,6 +4,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -399,6 +400,35 @@ static void every_step_closes_on_all_threads_of_the_machine(void **state)
 	collector__free(collector);
 }
 
+/* Wakes up every millisecond. */
+static void wake_often(void)
+{
+	for (int i = 0; i < 600; i++)
+		sleep_ms(1);
+}
+
+static void waits_that_end_all_the_time_keep_their_names(void **state)
+{
+	struct collector *collector = open_collector();
+	struct sums sums = { .group = "fold-often" };
+	pid_t pid = start_child("fold-often", wake_often);
+	uint64_t unnamed_ns;
+
+	for (int i = 0; i < 5; i++) {
+		sleep_ms(100);
+		take_step(collector, &sums, false);
+	}
+	unnamed_ns = folding__quality(collector__folding(collector)).unnamed_wait_ns;
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	take_step(collector, &sums, false);
+	assert_int_equal(sums.count[SLOT_WAIT_SLEEP], 600);
+	assert_int_equal(total(&sums), sums.thread_ns);
+	/* Only waits that end between the reading of the sums and the snapshot have none. */
+	print_message("without a sum: %" PRIu64 " ns\n", unnamed_ns);
+	assert_true(unnamed_ns < 500 * MS);
+	collector__free(collector);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -408,6 +438,7 @@ int main(void)
 		cmocka_unit_test(ready_time_names_who_had_the_cpu),
 		cmocka_unit_test(a_wait_for_an_answer_names_the_port_and_is_held_up),
 		cmocka_unit_test(every_step_closes_on_all_threads_of_the_machine),
+		cmocka_unit_test(waits_that_end_all_the_time_keep_their_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

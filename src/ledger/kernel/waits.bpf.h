@@ -133,7 +133,9 @@ VERIFIED_ONCE int wait_ended(struct thread *thread, __u32 slot, __u64 ns)
 		classify(thread, wait);
 	/* If we miss the next waking, report no culprit rather than a wrong one. */
 	thread->waker_kind = BY_NOBODY;
-	if (!same_key(wait, &thread->cell) || thread->flush != flush) {
+	/* A reader of classes takes cells from the records, and none must be in the map meanwhile.
+	 */
+	if (!same_key(wait, &thread->cell) || (!by_class && thread->flush != flush)) {
 		flush_cell(thread);
 		thread->cell = *wait;
 		thread->cell_sum = (struct ledger_sum) {};
