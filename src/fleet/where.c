@@ -187,6 +187,12 @@ static void print_groups(const struct where *where, FILE *out)
 static void print_coverage(const struct coverage *coverage, FILE *out)
 {
 	print_heading(out, "coverage");
+	if (!coverage->minutes_expected && coverage->hosts_known) {
+		fprintf(out, "  %s; no minute is due yet, because agents have %d s to send one\n",
+			words__count((int64_t)coverage->hosts_known, "hosts").text,
+			COVERAGE_LATE_S);
+		return;
+	}
 	fprintf(out, "  %s of %s reported", words__number((int64_t)coverage->hosts_seen).text,
 		words__count((int64_t)coverage->hosts_known, "hosts").text);
 	if (coverage->minutes_expected)
