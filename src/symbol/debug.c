@@ -86,10 +86,16 @@ static int try_path(const char *root, const char *path, const struct wanted *wan
 static int try_roots(const struct symbol_module *module, const char *path,
 		     const struct wanted *wanted, struct image **ret)
 {
+	char below[PATH_MAX];
 	int err = -ENOENT;
 
-	if (module->root && *module->root)
+	/* Of a module that is known by its id, it is a folder and not the root of a process. */
+	if (module->root && *module->root && module->by_id) {
+		if (snprintf(below, sizeof(below), "%s%s", module->root, path) < (int)sizeof(below))
+			err = try_path("", below, wanted, ret);
+	} else if (module->root && *module->root) {
 		err = try_path(module->root, path, wanted, ret);
+	}
 	return err == -ENOENT ? try_path("", path, wanted, ret) : err;
 }
 
