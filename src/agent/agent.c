@@ -12,6 +12,7 @@
 #include "agent/notify.h"
 #include "agent/outlets.h"
 #include "agent/self.h"
+#include "agent/signals.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -30,6 +31,9 @@ struct agent {
 	struct identity *identity;
 	struct collector *collector;
 	struct bucket *minute;
+	struct part parts[SIGNAL_COUNT + 1];
+	struct signals *signals;
+	struct signal_sums *signal_step, *signal_minute;
 	struct outlets *outlets;
 	struct minutes minutes;
 	struct self self;
@@ -145,10 +149,42 @@ static int open_collector(struct agent *agent, struct features *features)
 			    .most_groups = config->limits.groups },
 		.note_cgroup = note_cgroup,
 		.context = agent,
+		.parts = agent->parts,
 	};
 	int err = collector__open(&options, features, &agent->collector);
 
 	return err ? err : bucket__new(&options.limits, &agent->minute);
+}
+
+static int open_signals(struct agent *agent)
+{
+	int err = signal_sums__new(&agent->signal_step);
+
+	if (!err)
+		err = signal_sums__new(&agent->signal_minute);
+	if (!err)
+		err = signals__open(agent->parts,
+				    ledger__object(collector__ledger(agent->collector)),
+				    &agent->signals);
+	return err;
+}
+
+/* The highest level that works and that the configuration allowed at the start. */
+static enum config_level level_of(const struct agent *agent)
+{
+	return signals__count(agent->signals) ? CONFIG_SIGNALS : CONFIG_LEDGER;
+}
+
+/* Hooks are attached at the start only, so the level cannot change later. */
+static void say_level(const struct agent *agent, enum config_level wanted)
+{
+	enum config_level level = level_of(agent);
+
+	if (wanted < level)
+		log_warning("the level stays as it is until the agent starts again");
+	else if (wanted > level)
+		log_warning("the agent runs at level '%s', not at '%s'", config__level_word(level),
+			    config__level_word(wanted));
 }
 
 int agent__use(struct agent *agent, const struct config *config)
@@ -170,12 +206,14 @@ int agent__use(struct agent *agent, const struct config *config)
 	agent->rules = TAKE(rules);
 	agent->identity = TAKE(identity);
 	agent->config = config;
+	say_level(agent, config->level);
 	agent->whole_ns = 0; /* the next step asks for the workload of every thread */
 	return outlets__new(config, agent->host, identity__host_id(agent->identity),
 			    &agent->outlets);
 }
 
-int agent__attach(const struct config *config, struct features *features, struct agent **ret)
+int agent__attach(const struct config *config, const struct signal *const *signals,
+		  struct features *features, struct agent **ret)
 {
 	cleanup(agent__free_p) struct agent *agent = calloc(1, sizeof(*agent));
 	int err;
@@ -183,11 +221,16 @@ int agent__attach(const struct config *config, struct features *features, struct
 	if (!agent)
 		return -ENOMEM;
 	agent->config = config;
+	for (size_t i = 0; config->level >= CONFIG_SIGNALS && i < SIGNAL_COUNT && signals[i]; i++)
+		agent->parts[i].signal = signals[i];
 	err = open_collector(agent, features);
+	if (!err)
+		err = open_signals(agent);
 	if (!err)
 		err = collector__start(agent->collector, &agent->stepped_ns);
 	if (err)
 		return err;
+	signals__start(agent->signals);
 	/* What loading needed: the kernel's types, the verifier's log. */
 	malloc_trim(0);
 	*ret = TAKE(agent);
@@ -214,6 +257,10 @@ static int skip(struct agent *agent)
 
 	if (!err)
 		err = collector__step(agent->collector, true, &step);
+	/* Twice: the earlier process may have ended between the two maps of a signal. */
+	for (int i = 0; i < 2 && !err; i++)
+		err = signals__step(agent->signals, agent->signal_step);
+	signal_sums__clear(agent->signal_step);
 	agent->stepped_ns = clock__now_ns();
 	return err;
 }
@@ -230,6 +277,9 @@ void agent__free(struct agent *agent)
 	if (!agent)
 		return;
 	outlets__free(agent->outlets);
+	signals__free(agent->signals);
+	signal_sums__free(agent->signal_step);
+	signal_sums__free(agent->signal_minute);
 	collector__free(agent->collector);
 	bucket__free(agent->minute);
 	identity__free(agent->identity);
@@ -253,14 +303,17 @@ static void note_work(struct agent *agent, const struct bucket *step)
 	self__add(&agent->self, switches, run_ns);
 }
 
-static struct outlets_view view_of(struct agent *agent, struct losses_row losses[LOSSES_COUNT])
+static struct outlets_view view_of(struct agent *agent, const struct signal_sums *signals,
+				   struct losses_row losses[LOSSES_COUNT])
 {
 	agent->own.rows_folded = bucket__folded(agent->minute);
-	losses__read(agent->collector, agent->identity, &agent->own, losses);
+	losses__read(agent->collector, agent->signals, agent->identity, &agent->own, losses);
 	return (struct outlets_view) { .identity = agent->identity,
 				       .collector = agent->collector,
 				       .minutes = &agent->minutes,
 				       .losses = losses,
+				       .level = level_of(agent),
+				       .signals = signals,
 				       .cost = self__cost(&agent->self, clock__now_ns()) };
 }
 
@@ -274,14 +327,24 @@ static int close_minute(struct agent *agent, uint64_t now_ns)
 	if (seen_ns < MINUTE_NS)
 		agent->own.unseen_ns += MINUTE_NS - seen_ns;
 	agent->own.minutes_open += !bucket__closes(agent->minute);
-	view = view_of(agent, losses);
+	view = view_of(agent, agent->signal_minute, losses);
 	err = outlets__minute(agent->outlets, &view, agent->minute);
 	minutes__begin(&agent->minutes, now_ns, clock__wall_offset_ns());
 	bucket__clear(agent->minute);
+	signal_sums__clear(agent->signal_minute);
 	if (!err)
 		err = folding__forget_words(collector__folding(agent->collector));
 	malloc_trim(0);
 	return err;
+}
+
+static int step_signals(struct agent *agent)
+{
+	int err;
+
+	signal_sums__clear(agent->signal_step);
+	err = signals__step(agent->signals, agent->signal_step);
+	return err ? err : signal_sums__merge(agent->signal_minute, agent->signal_step);
 }
 
 static int take_step(struct agent *agent)
@@ -295,13 +358,15 @@ static int take_step(struct agent *agent)
 
 	if (!err)
 		err = collector__step(agent->collector, is_whole, &step);
+	if (!err)
+		err = step_signals(agent);
 	if (err)
 		return err;
 	if (is_whole)
 		agent->whole_ns = now_ns;
 	note_work(agent, step);
 	err = bucket__merge(agent->minute, step);
-	view = view_of(agent, losses);
+	view = view_of(agent, agent->signal_step, losses);
 	if (!err)
 		err = outlets__step(agent->outlets, &view, step, now_ns - agent->stepped_ns);
 	agent->stepped_ns = now_ns;

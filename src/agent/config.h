@@ -67,5 +67,8 @@ int config__parse(const char *text, size_t size, struct config *ret,
 		  struct config_error *ret_error);
 void config__release(struct config *config);
 
+/* "ledger", "signals". */
+const char *config__level_word(enum config_level level);
+
 /* Writes the configuration in its own format, with a comment for each key. */
 void config__print(FILE *out, const struct config *config);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+#include "agent/outlet_signals.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -110,7 +111,8 @@ static int publish(struct outlet_metrics *metrics, const struct outlets_view *vi
 	struct totals_agent agent = {
 		.version = GAPLESS_VERSION,
 		.kernel = metrics->system.release,
-		.level = "ledger",
+		.level = config__level_word(view->level),
+		.governor_level = view->level,
 		.start_time_ns = metrics->start_ns,
 		.cpu_ns = view->cost.cpu_ns,
 		.hook_ns = view->cost.hook_ns,
@@ -154,5 +156,8 @@ int outlet_metrics__step(struct outlet_metrics *metrics, const struct outlets_vi
 	if (err)
 		return err;
 	take_waits(metrics->totals, collector__ledger(view->collector));
+	err = outlet_signals__count(metrics->totals, view->signals);
+	if (err)
+		return err;
 	return publish(metrics, view, store);
 }

@@ -7,6 +7,7 @@
 #include "agent/losses.h"
 #include "agent/minutes.h"
 #include "agent/self.h"
+#include "agent/signal_sums.h"
 #include "identity/identity.h"
 
 struct outlets;
@@ -18,6 +19,8 @@ struct outlets_view {
 	const struct minutes *minutes;
 	const struct losses_row *losses; /* LOSSES_COUNT */
 	struct self_cost cost;
+	enum config_level level;           /* the one in force */
+	const struct signal_sums *signals; /* of the step, or of the minute */
 };
 
 /* `host` is its name, "" that of the machine. It and the configuration must outlive the outlets. */

@@ -7,6 +7,10 @@
 #include "agent/supervisor.h"
 #include "base/log.h"
 #include "cli/cli.h"
+#include "signals/registry.h"
+
+/* Those that are cheap and need no hooks at syscalls. */
+#define SIGNALS "tcp,block"
 
 struct options {
 	struct cli_common common;
@@ -58,6 +62,17 @@ static const struct argp argp = {
 	       "figures to Prometheus or sends them to ClickHouse.",
 };
 
+static int start(struct config *config, const char *path)
+{
+	const struct signal *chosen[SIGNALS_MOST];
+	const char *bad;
+	int err = registry__choose(SIGNALS, chosen, &bad);
+
+	if (!cli__may_measure())
+		return -EPERM;
+	return err ? err : supervisor__run(config, path, chosen);
+}
+
 static int run(int argc, char **argv)
 {
 	struct options options = {};
@@ -74,7 +89,7 @@ static int run(int argc, char **argv)
 	if (options.print || options.check)
 		err = 0;
 	else
-		err = cli__may_measure() ? supervisor__run(&config, options.path) : -EPERM;
+		err = start(&config, options.path);
 	config__release(&config);
 	return err ? 1 : options.print && cli__stdout_failed();
 }
