@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "agent/collector.h"
+#include "agent/governor.h"
 #include "agent/losses.h"
 #include "agent/minutes.h"
 #include "agent/notify.h"
@@ -16,6 +17,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "core/sys.h"
 #include "identity/identity.h"
 #include "identity/kubelet.h"
 
@@ -37,6 +39,8 @@ struct agent {
 	struct outlets *outlets;
 	struct minutes minutes;
 	struct self self;
+	struct self_cost cost;
+	struct governor governor;
 	struct losses_own own;
 	uint64_t stepped_ns; /* the last step */
 	uint64_t whole_ns;   /* the last step with all threads */
@@ -169,22 +173,12 @@ static int open_signals(struct agent *agent)
 	return err;
 }
 
-/* The highest level that works and that the configuration allowed at the start. */
-static enum config_level level_of(const struct agent *agent)
+/* The highest level that is configured and whose hooks could be attached at the start. */
+static int level_of(const struct agent *agent)
 {
-	return signals__count(agent->signals) ? CONFIG_SIGNALS : CONFIG_LEDGER;
-}
+	int most = signals__count(agent->signals) ? GOVERNOR_SIGNALS : GOVERNOR_LEDGER;
 
-/* Hooks are attached at the start only, so the level cannot change later. */
-static void say_level(const struct agent *agent, enum config_level wanted)
-{
-	enum config_level level = level_of(agent);
-
-	if (wanted < level)
-		log_warning("the level stays as it is until the agent starts again");
-	else if (wanted > level)
-		log_warning("the agent runs at level '%s', not at '%s'", config__level_word(level),
-			    config__level_word(wanted));
+	return (int)agent->config->level < most ? (int)agent->config->level : most;
 }
 
 int agent__use(struct agent *agent, const struct config *config)
@@ -206,7 +200,9 @@ int agent__use(struct agent *agent, const struct config *config)
 	agent->rules = TAKE(rules);
 	agent->identity = TAKE(identity);
 	agent->config = config;
-	say_level(agent, config->level);
+	if ((int)config->level > level_of(agent))
+		log_warning("level '%s' cannot be reached; continuing at level '%s'",
+			    governor__name((int)config->level), governor__name(level_of(agent)));
 	agent->whole_ns = 0; /* the next step asks for the workload of every thread */
 	return outlets__new(config, agent->host, identity__host_id(agent->identity),
 			    &agent->outlets);
@@ -230,7 +226,7 @@ int agent__attach(const struct config *config, const struct signal *const *signa
 		err = collector__start(agent->collector, &agent->stepped_ns);
 	if (err)
 		return err;
-	signals__start(agent->signals);
+	signals__enable(agent->signals, true);
 	/* What loading needed: the kernel's types, the verifier's log. */
 	malloc_trim(0);
 	*ret = TAKE(agent);
@@ -303,6 +299,13 @@ static void note_work(struct agent *agent, const struct bucket *step)
 	self__add(&agent->self, switches, run_ns);
 }
 
+static void measure(struct agent *agent)
+{
+	agent->cost =
+		self__cost(&agent->self, folding__threads(collector__folding(agent->collector)),
+			   clock__now_ns());
+}
+
 static struct outlets_view view_of(struct agent *agent, const struct signal_sums *signals,
 				   struct losses_row losses[LOSSES_COUNT])
 {
@@ -312,9 +315,53 @@ static struct outlets_view view_of(struct agent *agent, const struct signal_sums
 				       .collector = agent->collector,
 				       .minutes = &agent->minutes,
 				       .losses = losses,
-				       .level = level_of(agent),
 				       .signals = signals,
-				       .cost = self__cost(&agent->self, clock__now_ns()) };
+				       .cost = agent->cost,
+				       .level = agent->governor.level };
+}
+
+static struct governor_use use_of(const struct agent *agent)
+{
+	return (struct governor_use) {
+		.now_ns = clock__now_ns(),
+		.cpu_ns = agent->cost.cpu_ns,
+		.hook_ns = agent->cost.hook_ns,
+		.switches = agent->self.work.switches,
+		.memory_bytes = agent->cost.anon_bytes + agent->cost.bpf_bytes,
+	};
+}
+
+static void start_governor(struct agent *agent)
+{
+	const struct governor_limits limits = { .cpu_ppm = agent->config->budget.cpu_ppm,
+						.memory_bytes = agent->config->budget.memory_bytes,
+						.cpus = sys__cpus(),
+						.most = level_of(agent) };
+	struct governor_use use;
+
+	measure(agent);
+	use = use_of(agent);
+	governor__start(&agent->governor, &limits, &use);
+	signals__enable(agent->signals, agent->governor.level >= GOVERNOR_SIGNALS);
+}
+
+/* The cost of hooks is known after the first step. */
+static void govern(struct agent *agent)
+{
+	struct governor_use use = use_of(agent);
+	enum governor_reason reason;
+
+	if (agent->self.is_timing)
+		return;
+	reason = governor__look(&agent->governor, &use);
+	if (reason == GOVERNOR_UNCHANGED)
+		return;
+	agent->own.level_changes++;
+	signals__enable(agent->signals, agent->governor.level >= GOVERNOR_SIGNALS);
+	log_info("level '%s' from now on: %s", governor__name(agent->governor.level),
+		 reason == GOVERNOR_ROOM     ? "ten minutes within the budget"
+		 : reason == GOVERNOR_MEMORY ? "memory beyond the budget [budget.memory]"
+					     : "CPU time beyond the budget [budget.cpu_ppm]");
 }
 
 static int close_minute(struct agent *agent, uint64_t now_ns)
@@ -365,6 +412,8 @@ static int take_step(struct agent *agent)
 	if (is_whole)
 		agent->whole_ns = now_ns;
 	note_work(agent, step);
+	measure(agent);
+	govern(agent);
 	err = bucket__merge(agent->minute, step);
 	view = view_of(agent, agent->signal_step, losses);
 	if (!err)
@@ -376,19 +425,25 @@ static int take_step(struct agent *agent)
 	return err;
 }
 
+static uint64_t interval_of(const struct agent *agent)
+{
+	return agent->governor.level == GOVERNOR_SLOW ? MINUTE_NS : agent->config->interval_ns;
+}
+
 int agent__run(struct agent *agent, const struct agent_signals *signals)
 {
 	uint64_t now_ns = clock__now_ns(), next_ns;
 	int err = 0;
 
 	minutes__start(&agent->minutes, now_ns, clock__wall_offset_ns());
-	next_ns = minutes__next(&agent->minutes, now_ns, agent->config->interval_ns);
+	start_governor(agent);
+	next_ns = minutes__next(&agent->minutes, now_ns, interval_of(agent));
 	while (!err && !signals->stop && !signals->reload) {
 		now_ns = clock__now_ns();
 		if (now_ns >= next_ns || collector__is_pressed(agent->collector)) {
 			err = take_step(agent);
-			next_ns = minutes__next(&agent->minutes, clock__now_ns(),
-						agent->config->interval_ns);
+			next_ns =
+				minutes__next(&agent->minutes, clock__now_ns(), interval_of(agent));
 			continue;
 		}
 		now_ns = (next_ns - now_ns) / 1000000 + 1;

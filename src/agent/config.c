@@ -45,11 +45,6 @@ struct option {
 static const char *const details[] = { "node", "service", NULL };
 static const char *const levels[] = { "ledger", "signals", "stacks", "full", NULL };
 
-const char *config__level_word(enum config_level level)
-{
-	return levels[level];
-}
-
 #define OPTION_OF(key, type, member, fallback, least, most, words, about)                          \
 	{ key, TYPE_##type, offsetof(struct config, member), fallback, about, least, most, words },
 

@@ -38,6 +38,11 @@ struct config {
 		uint64_t spool_bytes;
 	} store;
 	struct {
+		char *url, *token_file;
+		char *ca, *certificate, *key;
+		uint64_t interval_ns;
+	} otlp;
+	struct {
 		char *kubelet, *kubelet_ca, *kubelet_token_file;
 		struct config_lines rules;
 		uint64_t most;
@@ -66,9 +71,6 @@ int config__read(const char *path, struct config *ret, struct config_error *ret_
 int config__parse(const char *text, size_t size, struct config *ret,
 		  struct config_error *ret_error);
 void config__release(struct config *config);
-
-/* "ledger", "signals". */
-const char *config__level_word(enum config_level level);
 
 /* Writes the configuration in its own format, with a comment for each key. */
 void config__print(FILE *out, const struct config *config);

@@ -40,6 +40,7 @@ void losses__read(const struct collector *collector, const struct signals *signa
 		{ COUNTER_OVERBOOKED_NS, folding.overbooked_ns },
 		{ COUNTER_WORKLOADS_FOLDED, names.folded },
 		{ COUNTER_CGROUPS_UNKNOWN, names.without_path },
+		{ COUNTER_LEVEL_CHANGES, own->level_changes },
 		{ COUNTER_MINUTES_OPEN, own->minutes_open },
 		{ COUNTER_NO_ROOM, counted.no_room },
 		{ COUNTER_UNTRACKED, counted.untracked },

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+#include "agent/governor.h"
+#include "agent/outlet_otlp.h"
 #include "agent/outlet_signals.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -17,9 +19,11 @@
 
 struct outlet_metrics {
 	struct totals *totals;
-	struct server *server;
+	struct server *server;    /* NULL: none */
+	struct outlet_otlp *otlp; /* NULL: none */
 	struct utsname system;
-	uint64_t start_ns; /* Unix time */
+	uint64_t start_ns;  /* Unix time */
+	uint64_t totals_ns; /* Unix time at which the first step began; 0: there was none */
 };
 
 DEFINE_CLEANUP(struct outlet_metrics *, outlet_metrics__free)
@@ -47,7 +51,8 @@ static int open_server(struct outlet_metrics *metrics, const struct config *conf
 	return err;
 }
 
-int outlet_metrics__new(const struct config *config, struct outlet_metrics **ret)
+int outlet_metrics__new(const struct config *config, const char *host, uint64_t host_id,
+			struct outlet_metrics **ret)
 {
 	const struct totals_options options = {
 		.detail = config->metrics.detail == CONFIG_SERVICE ? TOTALS_SERVICE : TOTALS_NODE,
@@ -55,9 +60,10 @@ int outlet_metrics__new(const struct config *config, struct outlet_metrics **ret
 		.most_series = config->metrics.most_series,
 	};
 	cleanup(outlet_metrics__free_p) struct outlet_metrics *metrics = NULL;
+	bool has_server = strcmp(config->metrics.listen, "off") != 0;
 	int err;
 
-	if (!strcmp(config->metrics.listen, "off"))
+	if (!has_server && !*config->otlp.url)
 		return 0;
 	metrics = calloc(1, sizeof(*metrics));
 	if (!metrics)
@@ -65,8 +71,10 @@ int outlet_metrics__new(const struct config *config, struct outlet_metrics **ret
 	uname(&metrics->system);
 	metrics->start_ns = clock__read_ns(CLOCK_REALTIME);
 	err = totals__new(&options, &metrics->totals);
-	if (!err)
+	if (!err && has_server)
 		err = open_server(metrics, config);
+	if (!err)
+		err = outlet_otlp__new(config, host, host_id, &metrics->otlp);
 	if (!err)
 		*ret = TAKE(metrics);
 	return err;
@@ -76,6 +84,7 @@ void outlet_metrics__free(struct outlet_metrics *metrics)
 {
 	if (!metrics)
 		return;
+	outlet_otlp__free(metrics->otlp);
 	server__free(metrics->server);
 	totals__free(metrics->totals);
 	free(metrics);
@@ -103,16 +112,47 @@ static void take_waits(struct totals *totals, const struct ledger *ledger)
 	}
 }
 
-static int publish(struct outlet_metrics *metrics, const struct outlets_view *view,
-		   const struct outlet_store_status *store)
+/* What the outlets say about themselves. */
+struct account {
+	struct outlet_otlp_status otlp;
+	struct totals_lost lost[LOSSES_COUNT + 2];
+	struct totals_push pushes[OUTLET_STORE_PUSHES + COURIER_RESULTS];
+	size_t lost_count, push_count;
+};
+
+static void add_loss(struct account *account, const char *what, uint64_t count)
 {
-	struct server_counts served = server__counts(metrics->server);
-	struct totals_lost lost[LOSSES_COUNT + 1];
+	account->lost[account->lost_count++] = (struct totals_lost) { what, count };
+}
+
+static void fill_account(struct account *account, const struct outlet_metrics *metrics,
+			 const struct outlets_view *view, const struct outlet_store_status *store)
+{
+	for (size_t i = 0; i < LOSSES_COUNT; i++)
+		if (view->losses[i].is_loss)
+			add_loss(account, view->losses[i].name, view->losses[i].value);
+	add_loss(account, "batches", store->dropped);
+	memcpy(account->pushes, store->pushes, store->push_count * sizeof(*store->pushes));
+	account->push_count = store->push_count;
+	if (!metrics->otlp)
+		return;
+	outlet_otlp__status(metrics->otlp, &account->otlp);
+	add_loss(account, "points", account->otlp.rejected);
+	memcpy(account->pushes + account->push_count, account->otlp.pushes,
+	       sizeof(account->otlp.pushes));
+	account->push_count += COURIER_RESULTS;
+}
+
+static int expose(struct outlet_metrics *metrics, const struct outlets_view *view,
+		  const struct outlet_store_status *store, const struct account *account,
+		  struct exposition **ret)
+{
+	struct server_counts served = {};
 	struct totals_agent agent = {
 		.version = GAPLESS_VERSION,
 		.kernel = metrics->system.release,
-		.level = config__level_word(view->level),
-		.governor_level = view->level,
+		.level = governor__name(view->level),
+		.governor_level = view->level > 0 ? (uint64_t)view->level : 0,
 		.start_time_ns = metrics->start_ns,
 		.cpu_ns = view->cost.cpu_ns,
 		.hook_ns = view->cost.hook_ns,
@@ -120,28 +160,50 @@ static int publish(struct outlet_metrics *metrics, const struct outlets_view *vi
 		.bpf_bytes = view->cost.bpf_bytes,
 		.spool_bytes = store->spool_bytes,
 		.spool_oldest_ns = store->spool_oldest_ns,
-		.scrapes_served = served.served,
-		.scrapes_refused = served.refused,
-		.lost = lost,
-		.pushes = store->pushes,
-		.push_count = store->push_count,
+		.lost = account->lost,
+		.lost_count = account->lost_count,
+		.pushes = account->pushes,
+		.push_count = account->push_count,
 	};
+
+	if (metrics->server)
+		served = server__counts(metrics->server);
+	agent.scrapes_served = served.served;
+	agent.scrapes_refused = served.refused;
+	return totals__expose(metrics->totals, &agent, ret);
+}
+
+/* Reasons not to be ready, one per line. */
+static int set_reasons(struct outlet_metrics *metrics, const struct outlet_store_status *store,
+		       const struct account *account)
+{
+	char reasons[sizeof(store->problem) + sizeof(account->otlp.problem)];
+
+	snprintf(reasons, sizeof(reasons), "%s%s%s", store->problem,
+		 *store->problem && *account->otlp.problem ? "\n" : "", account->otlp.problem);
+	return server__set_reasons(metrics->server, reasons);
+}
+
+static int publish(struct outlet_metrics *metrics, const struct outlets_view *view,
+		   const struct outlet_store_status *store)
+{
 	cleanup(pages__unref_p) struct pages *pages = NULL;
+	struct account account = {};
 	struct exposition *exposition;
 	int err;
 
-	for (size_t i = 0; i < LOSSES_COUNT; i++)
-		if (view->losses[i].is_loss)
-			lost[agent.lost_count++] = (struct totals_lost) { view->losses[i].name,
-									  view->losses[i].value };
-	lost[agent.lost_count++] = (struct totals_lost) { "batches", store->dropped };
-	err = totals__expose(metrics->totals, &agent, &exposition);
+	fill_account(&account, metrics, view, store);
+	err = expose(metrics, view, store, &account, &exposition);
 	if (!err)
 		err = pages__new(exposition, &pages);
 	if (err)
 		return err;
+	if (metrics->otlp)
+		outlet_otlp__step(metrics->otlp, pages, metrics->totals_ns);
+	if (!metrics->server)
+		return 0;
 	server__publish(metrics->server, pages);
-	return server__set_reasons(metrics->server, store->problem);
+	return set_reasons(metrics, store, &account);
 }
 
 int outlet_metrics__step(struct outlet_metrics *metrics, const struct outlets_view *view,
@@ -155,6 +217,8 @@ int outlet_metrics__step(struct outlet_metrics *metrics, const struct outlets_vi
 
 	if (err)
 		return err;
+	if (!metrics->totals_ns)
+		metrics->totals_ns = clock__read_ns(CLOCK_REALTIME) - step_ns;
 	take_waits(metrics->totals, collector__ledger(view->collector));
 	err = outlet_signals__count(metrics->totals, view->signals);
 	if (err)

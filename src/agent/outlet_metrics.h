@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The page of metrics as an outlet: adds up steps and publishes a page after each. */
+/*
+ * Metrics as an outlet: adds up steps, and after each publishes a page and gives it to the receiver
+ * of OTLP.
+ */
 #pragma once
 
 #include "agent/outlet_store.h"
@@ -8,7 +11,8 @@
 struct outlet_metrics;
 
 /* *ret is NULL if the configuration wants none. Logs. */
-int outlet_metrics__new(const struct config *config, struct outlet_metrics **ret);
+int outlet_metrics__new(const struct config *config, const char *host, uint64_t host_id,
+			struct outlet_metrics **ret);
 void outlet_metrics__free(struct outlet_metrics *metrics);
 /* `store`: what the other outlet has done. */
 int outlet_metrics__step(struct outlet_metrics *metrics, const struct outlets_view *view,

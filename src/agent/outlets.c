@@ -22,7 +22,7 @@ int outlets__new(const struct config *config, const char *host, uint64_t host_id
 	int err = outlets ? outlet_store__new(config, host, host_id, &outlets->store) : -ENOMEM;
 
 	if (!err)
-		err = outlet_metrics__new(config, &outlets->metrics);
+		err = outlet_metrics__new(config, host, host_id, &outlets->metrics);
 	if (!err)
 		*ret = TAKE(outlets);
 	return err;

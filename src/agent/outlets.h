@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Where the agent's figures go: the page of metrics, the store. What fails is logged once. */
+/* Where the agent's figures go: metrics, the store. What fails is logged once. */
 #pragma once
 
 #include "agent/collector.h"
@@ -19,7 +19,7 @@ struct outlets_view {
 	const struct minutes *minutes;
 	const struct losses_row *losses; /* LOSSES_COUNT */
 	struct self_cost cost;
-	enum config_level level;           /* the one in force */
+	int level;                         /* enum governor_level, in force */
 	const struct signal_sums *signals; /* of the step, or of the minute */
 };
 

@@ -30,8 +30,12 @@ void self__start(struct self *self, const struct bpf_object *object, uint64_t no
 	struct bpf_map *map;
 
 	self->start_ns = now_ns;
-	bpf_object__for_each_map (map, object)
+	bpf_object__for_each_map (map, object) {
 		self->bpf_bytes += map_bytes(bpf_map__fd(map));
+		/* What the kernel allocates later is not in its figure for the map. */
+		if (bpf_map__type(map) == BPF_MAP_TYPE_TASK_STORAGE)
+			self->storage_bytes += bpf_map__value_size(map);
+	}
 	timing__add(&self->timing, object);
 	timing__set(&self->timing, true, &self->work);
 	self->is_timing = true;
@@ -67,7 +71,7 @@ static uint64_t anon_bytes(void)
 	return 0;
 }
 
-struct self_cost self__cost(struct self *self, uint64_t now_ns)
+struct self_cost self__cost(struct self *self, size_t threads, uint64_t now_ns)
 {
 	struct timing_cost hooks = {};
 
@@ -78,6 +82,6 @@ struct self_cost self__cost(struct self *self, uint64_t now_ns)
 		.cpu_ns = clock__read_ns(CLOCK_PROCESS_CPUTIME_ID) + helper__all_cpu_ns(),
 		.hook_ns = (uint64_t)hooks.ns,
 		.anon_bytes = anon_bytes(),
-		.bpf_bytes = self->bpf_bytes,
+		.bpf_bytes = self->bpf_bytes + threads * self->storage_bytes,
 	};
 }

@@ -16,6 +16,7 @@ struct self {
 	struct timing_work work;
 	uint64_t start_ns;
 	uint64_t bpf_bytes;
+	uint64_t storage_bytes; /* of the account of one thread */
 	bool is_timing;
 };
 
@@ -30,6 +31,6 @@ struct self_cost {
 	uint64_t cpu_ns;  /* of this process and its helpers */
 	uint64_t hook_ns; /* of the hooks, on all CPUs; an estimate; 0: not known yet */
 	uint64_t anon_bytes;
-	uint64_t bpf_bytes; /* of the maps */
+	uint64_t bpf_bytes; /* of the maps, and of the accounts of this many threads */
 };
-struct self_cost self__cost(struct self *self, uint64_t now_ns);
+struct self_cost self__cost(struct self *self, size_t threads, uint64_t now_ns);

@@ -128,21 +128,28 @@ static void refresh(struct signals *signals)
 	for (size_t i = 0; i < signals->count; i++) {
 		struct reader *reader = &signals->all[i];
 
-		if (reader->signal->refresh)
+		if (reader->signal->refresh && series__control(reader->series)->enabled)
 			note(signals, reader,
 			     reader->signal->refresh(signals->object, reader->links, false));
 	}
 }
 
-void signals__start(struct signals *signals)
+void signals__enable(struct signals *signals, bool on)
 {
+	bool is_new = false;
+
 	for (size_t i = 0; i < signals->count; i++) {
 		struct series_control *control = series__control(signals->all[i].series);
 
-		control->since_ns = clock__now_ns();
-		control->enabled = true;
+		if (on && !control->enabled) {
+			control->since_ns = clock__now_ns();
+			is_new = true;
+		}
+		control->enabled = on;
 	}
-	refresh(signals);
+	/* Finds the connections that are open already. */
+	if (is_new)
+		refresh(signals);
 }
 
 struct taking {

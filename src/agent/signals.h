@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "agent/signal_sums.h"
@@ -19,8 +20,8 @@ struct signals;
  */
 int signals__open(struct part *parts, struct bpf_object *object, struct signals **ret);
 void signals__free(struct signals *signals);
-/* Counts from now on. */
-void signals__start(struct signals *signals);
+/* Starts or stops counting; the hooks stay attached. */
+void signals__enable(struct signals *signals, bool on);
 
 /*
  * Adds what was counted since the last call to `to`. -ENOMEM: the rest comes with the next step.

@@ -2,7 +2,10 @@
 #include "base/gzip.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <zlib.h>
+
+#include "base/cleanup.h"
 
 #define LEVEL       6
 #define WITH_HEADER (15 + 16) /* the largest window, and a gzip header */
@@ -33,4 +36,23 @@ int gzip__write(const void *bytes, size_t size, FILE *out)
 	} while (rc == Z_OK);
 	deflateEnd(&stream);
 	return rc == Z_STREAM_END ? 0 : -EIO;
+}
+
+int gzip__pack(const void *bytes, size_t size, char **ret, size_t *ret_size)
+{
+	cleanup(free_p) char *packed = NULL;
+	size_t packed_size;
+	FILE *out = open_memstream(&packed, &packed_size);
+	int err;
+
+	if (!out)
+		return -ENOMEM;
+	err = gzip__write(bytes, size, out);
+	if (fclose(out) && !err)
+		err = -ENOMEM;
+	if (err)
+		return err;
+	*ret = TAKE(packed);
+	*ret_size = packed_size;
+	return 0;
 }

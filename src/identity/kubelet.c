@@ -9,7 +9,6 @@
 #include <curl/curl.h>
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +17,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/strbuf.h"
+#include "base/threads.h"
 #include "identity/identity.h"
 #include "identity/pods.h"
 
@@ -311,19 +311,6 @@ static void *run(void *context)
 	return NULL;
 }
 
-static int start(struct kubelet *kubelet)
-{
-	sigset_t all, before;
-	int err;
-
-	/* Signals are for the main thread. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = -pthread_create(&kubelet->thread, NULL, run, kubelet);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return err;
-}
-
 /* --- the interface -------------------------------------------------------------------------- */
 
 static void release_all(struct kubelet *kubelet)
@@ -396,7 +383,7 @@ int kubelet__new(const struct kubelet_settings *settings, struct kubelet **ret)
 	    !copy_labels(settings->labels, &kubelet->labels) ||
 	    curl_global_init(CURL_GLOBAL_DEFAULT))
 		return -ENOMEM;
-	err = start(kubelet);
+	err = threads__start(run, kubelet, &kubelet->thread);
 	if (err)
 		return err;
 	*ret = TAKE(kubelet);

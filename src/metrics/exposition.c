@@ -49,9 +49,26 @@ void exposition__clean(const char *value, char ret[EXPOSITION_LABEL_BYTES])
 	utf8__sanitize(ret);
 }
 
+const char *exposition__values(const struct exposition *exposition,
+			       const struct exposition_sample *sample)
+{
+	return exposition->families[sample->family].labels[0] ? exposition->text + sample->values
+							      : "";
+}
+
 const char *exposition__next(const char *value)
 {
 	return value + strlen(value) + 1;
+}
+
+double exposition__double(uint64_t number, unsigned int digits)
+{
+	long double one = 1;
+
+	for (unsigned int i = 0; i < digits; i++)
+		one *= 10;
+	/* A long double has all 64 bits of the number, and 10^22. */
+	return (double)((long double)number / one);
 }
 
 void exposition__family(struct exposition *exposition, const struct exposition_family *family)
@@ -68,6 +85,7 @@ void exposition__family(struct exposition *exposition, const struct exposition_f
 	}
 	*added = *family;
 	added->name = name;
+	exposition->age_ns = 0;
 }
 
 static int add_text(struct exposition *exposition, const char *value)
@@ -110,6 +128,7 @@ static struct exposition_sample *add_sample(struct exposition *exposition,
 	}
 	sample->family = (uint32_t)(exposition->family_count - 1);
 	sample->values = (uint32_t)start;
+	sample->age_ns = exposition->age_ns;
 	return sample;
 }
 

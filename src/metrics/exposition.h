@@ -32,6 +32,7 @@ struct exposition_sample {
 	uint32_t values; /* the values of the labels, one after the other, in `text` */
 	uint64_t number; /* divided by 10^digits, exactly */
 	unsigned int digits;
+	uint64_t age_ns; /* of the totals when the series began: 0, or it replaces one that ended */
 	struct bounds_histogram *histogram; /* only of histograms */
 };
 
@@ -43,6 +44,7 @@ struct exposition {
 	size_t series; /* as Prometheus counts them: lines of the classic text */
 	char *text;
 	size_t text_size, text_room;
+	uint64_t age_ns; /* of the samples that are added next */
 	int err;
 };
 
@@ -65,5 +67,10 @@ int exposition__failed(const struct exposition *exposition);
 
 /* Copies a value as exposition__sample() does: cleans it and cuts it to the size of `ret`. */
 void exposition__clean(const char *value, char ret[EXPOSITION_LABEL_BYTES]);
+/* The first value of a sample; "" if its family has no labels. */
+const char *exposition__values(const struct exposition *exposition,
+			       const struct exposition_sample *sample);
 /* The value after this one. */
 const char *exposition__next(const char *value);
+/* The double that is nearest to the number of a sample. */
+double exposition__double(uint64_t number, unsigned int digits);

@@ -86,25 +86,6 @@ static int render_protobuf(struct pages *pages, struct body *ret)
 	return 0;
 }
 
-static int compress_body(const struct body *plain, struct body *ret)
-{
-	struct body body = {};
-	FILE *out = open_memstream(&body.bytes, &body.size);
-	int err;
-
-	if (!out)
-		return -ENOMEM;
-	err = gzip__write(plain->bytes, plain->size, out);
-	if (fclose(out) && !err)
-		err = -ENOMEM;
-	if (err) {
-		free(body.bytes);
-		return err;
-	}
-	*ret = body;
-	return 0;
-}
-
 /* The lock is held. */
 static int make(struct pages *pages, unsigned int page)
 {
@@ -115,8 +96,10 @@ static int make(struct pages *pages, unsigned int page)
 	if (body->bytes)
 		return 0;
 	if (page % 2) {
+		const struct body *plain = &pages->bodies[page - 1];
+
 		err = make(pages, page - 1);
-		return err ? err : compress_body(&pages->bodies[page - 1], body);
+		return err ? err : gzip__pack(plain->bytes, plain->size, &body->bytes, &body->size);
 	}
 	return format == PAGES_PROTOBUF ? render_protobuf(pages, body)
 					: render_text(pages, format, body);
@@ -164,4 +147,9 @@ const char *pages__type(enum pages_format format)
 size_t pages__series(const struct pages *pages)
 {
 	return pages->exposition->series;
+}
+
+const struct exposition *pages__exposition(const struct pages *pages)
+{
+	return pages->exposition;
 }

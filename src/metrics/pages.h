@@ -32,3 +32,5 @@ int pages__get(struct pages *pages, unsigned int page, const void **ret, size_t 
 /* The value of Content-Type. */
 const char *pages__type(enum pages_format format);
 size_t pages__series(const struct pages *pages);
+/* What the pages are made from; valid as long as the caller's reference. */
+const struct exposition *pages__exposition(const struct pages *pages);

@@ -39,16 +39,6 @@ static void writer__release(struct writer *writer)
 	proto__release(&writer->family);
 }
 
-static double as_double(uint64_t number, unsigned int digits)
-{
-	double one = 1;
-
-	for (unsigned int i = 0; i < digits; i++)
-		one *= 10;
-	/* Powers of ten up to 10^22 are exact, so this rounds once. */
-	return (double)number / one;
-}
-
 static void add_labels(struct writer *writer, const struct exposition_family *family,
 		       const char *value)
 {
@@ -68,10 +58,11 @@ static void add_classic(struct writer *writer, const struct bounds_histogram *hi
 
 	bounds__count(histogram, below, &all);
 	proto__number_always(&writer->inner, HISTOGRAM_COUNT, all);
-	proto__double(&writer->inner, HISTOGRAM_SUM, as_double(histogram->sum_ns, 9));
+	proto__double(&writer->inner, HISTOGRAM_SUM, exposition__double(histogram->sum_ns, 9));
 	for (size_t i = 0; i < BOUNDS_CLASSIC; i++) {
 		proto__number_always(&writer->part, BUCKET_COUNT, below[i]);
-		proto__double(&writer->part, BUCKET_BOUND, as_double(bounds__classic_ns(i), 9));
+		proto__double(&writer->part, BUCKET_BOUND,
+			      exposition__double(bounds__classic_ns(i), 9));
 		proto__message(&writer->inner, HISTOGRAM_BUCKET, &writer->part);
 	}
 }
@@ -107,7 +98,7 @@ static void add_sample(struct writer *writer, const struct exposition_family *fa
 		proto__message(&writer->metric, METRIC_HISTOGRAM, &writer->inner);
 	} else {
 		proto__double(&writer->inner, NUMBER_VALUE,
-			      as_double(sample->number, sample->digits));
+			      exposition__double(sample->number, sample->digits));
 		proto__message(&writer->metric,
 			       family->type == EXPOSITION_COUNTER ? METRIC_COUNTER : METRIC_GAUGE,
 			       &writer->inner);
@@ -141,7 +132,7 @@ void render__protobuf(const struct exposition *exposition, struct proto *out)
 
 		if (!i || sample[-1].family != sample->family)
 			begin_family(&writer, family);
-		add_sample(&writer, family, sample, exposition->text + sample->values);
+		add_sample(&writer, family, sample, exposition__values(exposition, sample));
 		if (i + 1 == exposition->sample_count || sample[1].family != sample->family)
 			proto__delimited(out, &writer.family);
 	}

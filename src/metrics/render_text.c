@@ -103,7 +103,7 @@ void render__text(const struct exposition *exposition, bool is_open_metrics, FIL
 	for (size_t i = 0; i < exposition->sample_count; i++) {
 		const struct exposition_sample *sample = &exposition->samples[i];
 		const struct exposition_family *family = &exposition->families[sample->family];
-		const char *values = exposition->text + sample->values;
+		const char *values = exposition__values(exposition, sample);
 
 		if (sample->family != last)
 			write_head(out, family, is_open_metrics);

@@ -11,13 +11,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/threads.h"
 #include "metrics/server_internal.h"
 
 #define MS_NS        UINT64_C(1000000)
@@ -312,14 +312,8 @@ static struct server *make_server(const struct server_options *options)
 
 static int start_thread(struct server *server)
 {
-	sigset_t all, before;
-	int err;
+	int err = threads__start(serve, server, &server->thread);
 
-	/* Signals are for the thread that started this one. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = -pthread_create(&server->thread, NULL, serve, server);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	server->has_thread = !err;
 	if (!err)
 		pthread_setname_np(server->thread, "metrics");

@@ -158,6 +158,7 @@ static int place(struct totals *totals, struct totals_service *service)
 	if (!service->account)
 		return -ENOMEM;
 	service->account->series = account_series(totals);
+	service->account->age_ns = totals->age_ns;
 	totals->series += service->account->series;
 	return 0;
 }
@@ -395,6 +396,7 @@ int totals__add_step(struct totals *totals, const struct bucket_row *rows, size_
 				&rows[i]);
 		each_account(totals, end_step);
 		totals->step_ns = step_ns;
+		totals->age_ns += step_ns;
 		totals->signals_folded = 0;
 	}
 	forget(totals, &step);

@@ -113,7 +113,7 @@ struct totals_lost {
 	uint64_t count;
 };
 
-/* Batches handed to a store. */
+/* Batches or requests to a store or a receiver. */
 struct totals_push {
 	const char *sink, *result;
 	uint64_t count;

@@ -51,6 +51,13 @@ static void begin_services(struct view *view, const char *name, enum exposition_
 				      });
 }
 
+/* A service, whose samples come next. */
+static const struct totals_service *choose(const struct view *view, size_t service)
+{
+	view->out->age_ns = view->services[service]->account->age_ns;
+	return view->services[service];
+}
+
 static void show_one(struct exposition *out, const char *name, enum exposition_type type,
 		     const char *unit, uint64_t number, unsigned int digits, const char *help)
 {
@@ -134,7 +141,7 @@ static void show_thread_seconds(struct view *view)
 			.labels = { "namespace", "service", "state", "cause", "kind" },
 		});
 	for (size_t i = 0; i < view->count; i++)
-		show_cells(view->out, view->services[i]);
+		show_cells(view->out, choose(view, i));
 }
 
 static void show_transitions(struct view *view)
@@ -143,7 +150,7 @@ static void show_transitions(struct view *view)
 		       "How often threads entered a state.", "state");
 	for (size_t i = 0; i < view->count; i++)
 		for (int k = 0; k < TOTALS_STATES; k++) {
-			const struct totals_service *service = view->services[i];
+			const struct totals_service *service = choose(view, i);
 			const char *values[] = { service->namespace_name, service->service,
 						 state_names[k] };
 			uint64_t count = service->account->transitions[k];
@@ -160,7 +167,7 @@ static void show_threads(struct view *view)
 	begin_services(view, "gapless_threads", EXPOSITION_GAUGE, NULL,
 		       "Threads, the mean over the last step.", NULL);
 	for (size_t i = 0; i < view->count; i++) {
-		const struct totals_service *service = view->services[i];
+		const struct totals_service *service = choose(view, i);
 		const char *values[] = { service->namespace_name, service->service };
 
 		/* Thousandths, rounded. */
@@ -170,7 +177,7 @@ static void show_threads(struct view *view)
 	begin_services(view, "gapless_unexplained_seconds", EXPOSITION_COUNTER, "seconds",
 		       "Thread time that was seen but cannot be attributed.", NULL);
 	for (size_t i = 0; i < view->count; i++) {
-		const struct totals_service *service = view->services[i];
+		const struct totals_service *service = choose(view, i);
 		const char *values[] = { service->namespace_name, service->service };
 
 		exposition__sample(view->out, values, service->account->unexplained_ns,
@@ -261,7 +268,7 @@ static void show_call(struct exposition *out, const struct totals_service *servi
 static void show_calls(struct view *view, enum call_number number)
 {
 	for (size_t i = 0; i < view->count; i++) {
-		const struct totals_service *service = view->services[i];
+		const struct totals_service *service = choose(view, i);
 		const struct totals_account *account = service->account;
 
 		for (size_t k = 0; k < account->call_count; k++)
@@ -326,7 +333,7 @@ static void show_pushes(struct exposition *out, const struct totals_agent *agent
 
 	exposition__family(out, &(struct exposition_family) {
 					.name = "gapless_agent_push",
-					.help = "Batches handed to a store, by result.",
+					.help = "Batches and requests to stores and receivers, by result.",
 					.type = EXPOSITION_COUNTER,
 					.labels = { "sink", "result" },
 				});

@@ -40,6 +40,7 @@ struct totals_account {
 	uint64_t thread_ns; /* of the last step */
 	uint64_t unexplained_ns;
 	uint64_t quiet_steps; /* the last steps, without threads */
+	uint64_t age_ns;      /* of the totals when it got its place */
 	size_t series;
 	struct totals_calls calls[TOTALS_CALLS];
 	size_t call_count;
@@ -79,6 +80,7 @@ struct totals {
 	size_t series;     /* used or reserved, of most_series */
 	size_t calls_used; /* part of series, for syscalls */
 	uint64_t step_ns;  /* length of the last step */
+	uint64_t age_ns;   /* length of all steps */
 	uint64_t ended_ns; /* of services that lost their place */
 	struct bounds_histogram waits[SLOT_COUNT];
 	uint32_t waits_before[SLOT_COUNT][HISTOGRAM_BUCKETS];

@@ -3,23 +3,17 @@
 #pragma once
 
 #include <pthread.h>
-#include <signal.h>
 #include <sys/resource.h>
 #include <unistd.h>
+
+#include "base/threads.h"
 
 #define THREAD_NICE (-15)
 
 /* Starts a thread with all signals blocked: the main thread handles them. 0 or -errno. */
 static inline int thread__start(pthread_t *thread, void *(*run)(void *), void *context)
 {
-	sigset_t all, before;
-	int err;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = pthread_create(thread, NULL, run, context);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return -err;
+	return threads__start(run, context, thread);
 }
 
 /* Raises the priority if permitted: a stack is complete only if mappings and rows are in time. */

@@ -99,7 +99,7 @@ int answer__body(struct answer *answer, const void *bytes, size_t size)
 }
 
 /* Old servers have no header for it: "Code: 60, e.displayText() = …". */
-static int exception_of(const struct answer *answer)
+int answer__exception(const struct answer *answer)
 {
 	if (answer->exception)
 		return answer->exception;
@@ -123,7 +123,7 @@ static enum answer_means means_of_exception(int code)
 
 enum answer_means answer__means(const struct answer *answer, bool is_insert)
 {
-	int exception = exception_of(answer);
+	int exception = answer__exception(answer);
 
 	if (answer->error)
 		return answer->unreached ? ANSWER_UNREACHED : ANSWER_LOST;

@@ -17,7 +17,7 @@ struct answer {
 	int error;      /* 0, or -errno: there was no whole answer */
 	bool unreached; /* with `error`: no connection was made, so nothing was sent */
 	int status;     /* of HTTP */
-	int exception;  /* ClickHouse's code; 0: none */
+	int exception;  /* ClickHouse's code in a header; 0: none */
 	uint64_t retry_after_s;
 	char body[ANSWER_MOST_BYTES + 1]; /* terminated */
 	size_t body_bytes;
@@ -40,6 +40,8 @@ void answer__header(struct answer *answer, const char *line, size_t length);
 /* Appends to the body. -EFBIG. */
 int answer__body(struct answer *answer, const void *bytes, size_t size);
 
+/* ClickHouse's code, from the header or the body; 0: none. */
+int answer__exception(const struct answer *answer);
 /* An insert has no body; the answer to a query has one. */
 enum answer_means answer__means(const struct answer *answer, bool is_insert);
 /* Whether the server certainly did not store the batch. */

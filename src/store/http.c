@@ -82,15 +82,18 @@ static int add_secret(struct curl_slist **list, const char *name, const char *pa
 	return err;
 }
 
-static int make_headers(const struct http *http, bool is_zstd, struct curl_slist **ret)
+static int make_headers(const struct http *http, const struct http_request *request,
+			struct curl_slist **ret)
 {
 	cleanup(list_free) struct curl_slist *list = NULL;
 	const struct http_options *options = &http->options;
 	/* Without "Expect:", curl waits for a "100 Continue" that old servers never send. */
 	int err = add_header(&list, "Expect:", "");
 
-	if (!err && is_zstd)
-		err = add_header(&list, "Content-Encoding: zstd", "");
+	if (!err && (request->is_zstd || request->is_gzip))
+		err = add_header(&list, "Content-Encoding: ", request->is_zstd ? "zstd" : "gzip");
+	if (!err && request->type)
+		err = add_header(&list, "Content-Type: ", request->type);
 	if (!err && options->user)
 		err = add_header(&list, "X-ClickHouse-User: ", options->user);
 	if (!err && options->user && options->password_file)
@@ -263,10 +266,11 @@ static int start(void *context, const struct http_request *request)
 	cleanup(list_free) struct curl_slist *headers = NULL;
 	struct http *http = context;
 	char *url = NULL;
-	int err = make_headers(http, request->is_zstd, &headers);
+	int err = make_headers(http, request, &headers);
 
 	err = err ?: make_easy(http);
-	if (!err && asprintf(&url, "%s/?%s", http->options.url, request->query) < 0)
+	if (!err && asprintf(&url, "%s%s%s", http->options.url, request->path ?: "/?",
+			     request->path ? "" : request->query) < 0)
 		err = -ENOMEM;
 	if (err)
 		return err;

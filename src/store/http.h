@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Requests to the store over HTTP, one at a time, with libcurl's multi interface: nothing here
+ * Requests to a server over HTTP, one at a time, with libcurl's multi interface: nothing here
  * waits, except http__wait().
  *
  * Redirects are not followed. Answers are bounded in size and time. Each request has a connection
@@ -34,7 +34,10 @@ struct http_request {
 	const char *query; /* what follows '?' in the URL */
 	const void *body;  /* NULL: GET. Must stay until the answer. */
 	size_t body_bytes;
-	bool is_zstd; /* the body is compressed */
+	bool is_zstd;     /* the body is compressed */
+	bool is_gzip;     /* the same */
+	const char *path; /* "/v1/metrics", instead of the query; NULL: the query */
+	const char *type; /* of the body; NULL: the one of forms, which ClickHouse ignores */
 };
 
 /*

@@ -221,7 +221,7 @@ static void say_failure(struct sender *sender, enum answer_means means)
 		       answer->status);
 	else
 		report(sender, "the store answers with %d (%s), code %d", answer->status,
-		       answer__word(means), answer->exception);
+		       answer__word(means), answer__exception(answer));
 }
 
 static void fail(struct sender *sender, enum answer_means means)

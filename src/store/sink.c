@@ -7,13 +7,13 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/threads.h"
 
 #define MOST_INSERT_BYTES (2u << 20)
 #define MOST_QUEUE_BYTES  (16u << 20)
@@ -255,18 +255,12 @@ static int copy_boot(const char *boot, char ret[static BATCH_BOOT_BYTES])
 	return length ? 0 : -EINVAL;
 }
 
-/* Signals are for the caller's thread. */
 static int start_thread(struct sink *sink)
 {
-	sigset_t all, before;
-	int err;
+	int err = threads__start(run, sink, &sink->thread);
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = pthread_create(&sink->thread, NULL, run, sink);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	sink->is_started = !err;
-	return -err;
+	return err;
 }
 
 static int open_parts(struct sink *sink, const struct sink_options *options)

@@ -11,7 +11,7 @@
 
 static const struct counter_words words[COUNTER_COUNT] = { COUNTERS_LEDGER(
 	COUNTER_WORDS) COUNTERS_STACKS(COUNTER_WORDS) COUNTERS_AGENT(COUNTER_WORDS)
-	COUNTERS_SIGNAL(COUNTER_WORDS) };
+								   COUNTERS_SIGNAL(COUNTER_WORDS) };
 
 const struct counter_words *counters__words(enum counter counter)
 {

@@ -6,7 +6,9 @@
 : "${work:?}"
 declare -A pids=() urls=()
 curl_options=()
-zookeeper_port=28159
+# Twenty ports, so that two runs do not meet: 1 and 2 for HTTP, 11 and 12 for TCP, 6 and 7 between servers.
+ports=${STORE_PORTS-$((20000 + $$ % 600 * 20))}
+zookeeper_port=$((ports + 9))
 
 # wait_for SECONDS COMMAND…
 wait_for()
@@ -31,7 +33,7 @@ answers()
 	[[ $(ask "$1" 'SELECT 1') == 1 ]]
 }
 
-# node_config N: a server of 18.16, on HTTP port 2815N.
+# node_config N: a server of 18.16.
 node_config()
 {
 	local folder=$work/node$1 n=$1
@@ -41,15 +43,15 @@ node_config()
 		<yandex>
 		  <logger><level>warning</level><log>$folder/log/server.log</log><errorlog>$folder/log/error.log</errorlog></logger>
 		  <listen_host>127.0.0.1</listen_host>
-		  <http_port>2815$n</http_port><tcp_port>2816$n</tcp_port>
-		  <interserver_http_port>2817$n</interserver_http_port><interserver_http_host>127.0.0.1</interserver_http_host>
+		  <http_port>$((ports + n))</http_port><tcp_port>$((ports + 10 + n))</tcp_port>
+		  <interserver_http_port>$((ports + 5 + n))</interserver_http_port><interserver_http_host>127.0.0.1</interserver_http_host>
 		  <path>$folder/data/</path><tmp_path>$folder/tmp/</tmp_path>
 		  <users_config>users.xml</users_config><default_profile>default</default_profile>
 		  <default_database>default</default_database><timezone>UTC</timezone>
 		  <mark_cache_size>67108864</mark_cache_size><keep_alive_timeout>3</keep_alive_timeout>
 		  <remote_servers><fleet><shard><internal_replication>true</internal_replication>
-		    <replica><host>127.0.0.1</host><port>28161</port></replica>
-		    <replica><host>127.0.0.1</host><port>28162</port></replica>
+		    <replica><host>127.0.0.1</host><port>$((ports + 11))</port></replica>
+		    <replica><host>127.0.0.1</host><port>$((ports + 12))</port></replica>
 		  </shard></fleet></remote_servers>
 		  <zookeeper><node index="1"><host>127.0.0.1</host><port>$zookeeper_port</port></node></zookeeper>
 		  <distributed_ddl><path>/clickhouse/task_queue/ddl</path></distributed_ddl>
@@ -70,7 +72,7 @@ node_config()
 start_node()
 {
 	[[ -d $work/node$1 ]] || node_config "$1"
-	urls[node$1]=http://127.0.0.1:2815$1
+	urls[node$1]=http://127.0.0.1:$((ports + $1))
 	setsid clickhouse-server --config-file="$work/node$1/config.xml" >"$work/node$1/log/stdout" 2>&1 &
 	pids[node$1]=$!
 	wait_for 60 answers "node$1"
@@ -82,7 +84,7 @@ zookeeper_serves()
 	local line
 
 	exec 3<>"/dev/tcp/127.0.0.1/$zookeeper_port" && echo srvr >&3 || return
-	while read -r line <&3; do
+	while read -r -t 2 line <&3; do
 		[[ $line != Mode:* ]] || break
 	done
 	exec 3>&-
@@ -103,10 +105,11 @@ start_zookeeper()
 # start_shim [KEY CERTIFICATE]: with TLS, on another port.
 start_shim()
 {
-	local name=shim port=28158 scheme=http
+	local name=shim port=$((ports + 8)) scheme=http
 
-	[[ $# -eq 0 ]] || { name=tls port=28157 scheme=https; }
+	[[ $# -eq 0 ]] || { name=tls port=$((ports + 3)) scheme=https; }
 	urls[$name]=$scheme://127.0.0.1:$port
+	rm -f "$work/$name.log"
 	(cd "$work/npm" && exec setsid node shim.mjs "$port" "$work/$name" "$@") >"$work/$name.log" 2>&1 &
 	pids[$name]=$!
 	wait_for 60 grep -q ready "$work/$name.log"
