@@ -17,6 +17,10 @@
 #include "metrics/totals.h"
 #include "vocabulary/states.h"
 
+/* Two disks need more than the 200 that totals.h has for signals. */
+#define SIGNAL_SERIES 400
+#define MANY_SERIES   2000
+
 struct outlet_metrics {
 	struct totals *totals;
 	struct server *server;    /* NULL: none */
@@ -58,6 +62,8 @@ int outlet_metrics__new(const struct config *config, const char *host, uint64_t 
 		.detail = config->metrics.detail == CONFIG_SERVICE ? TOTALS_SERVICE : TOTALS_NODE,
 		.most_services = config->metrics.most_services,
 		.most_series = config->metrics.most_series,
+		.most_signal_series =
+			config->metrics.most_series >= MANY_SERIES ? SIGNAL_SERIES : 0,
 	};
 	cleanup(outlet_metrics__free_p) struct outlet_metrics *metrics = NULL;
 	bool has_server = strcmp(config->metrics.listen, "off") != 0;

@@ -17,7 +17,7 @@
 
 #define MOST_SERVICES      200
 #define MOST_SERIES        5000
-#define MOST_SIGNAL_SERIES 400
+#define MOST_SIGNAL_SERIES 200
 #define KEEP_STEPS         360
 
 /* How a service is looked up; labels cannot tell longer names apart. */

@@ -42,7 +42,7 @@ struct totals_options {
 	enum totals_detail detail;
 	size_t most_services;      /* 200 */
 	size_t most_series;        /* 5000, at least TOTALS_LEAST_SERIES */
-	size_t most_signal_series; /* 400: a histogram has 15 */
+	size_t most_signal_series; /* 200 */
 	uint64_t keep_steps;       /* 360: an hour of steps of 10 s */
 	bool with_calls;           /* show what totals__add_calls() adds */
 };
@@ -136,7 +136,7 @@ struct totals_agent {
 	size_t push_count;
 };
 
-#define TOTALS_AGENT_ROWS 32
+#define TOTALS_AGENT_ROWS 24
 
 /* All families. The exposition is independent of later steps. */
 int totals__expose(const struct totals *totals, const struct totals_agent *agent,

@@ -331,12 +331,13 @@ static void show_pushes(struct exposition *out, const struct totals_agent *agent
 {
 	uint64_t rest = 0;
 
-	exposition__family(out, &(struct exposition_family) {
-					.name = "gapless_agent_push",
-					.help = "Batches and requests to stores and receivers, by result.",
-					.type = EXPOSITION_COUNTER,
-					.labels = { "sink", "result" },
-				});
+	exposition__family(
+		out, &(struct exposition_family) {
+			     .name = "gapless_agent_push",
+			     .help = "Batches and requests to stores and receivers, by result.",
+			     .type = EXPOSITION_COUNTER,
+			     .labels = { "sink", "result" },
+		     });
 	for (size_t i = 0; i < agent->push_count; i++) {
 		const struct totals_push *push = &agent->pushes[i];
 
