@@ -7,13 +7,13 @@
 #include <string.h>
 
 #include "agent/collector.h"
+#include "agent/counting.h"
 #include "agent/governor.h"
 #include "agent/losses.h"
 #include "agent/minutes.h"
 #include "agent/notify.h"
 #include "agent/outlets.h"
 #include "agent/self.h"
-#include "agent/signals.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -34,7 +34,7 @@ struct agent {
 	struct collector *collector;
 	struct bucket *minute;
 	struct part parts[SIGNAL_COUNT + 1];
-	struct signals *signals;
+	struct counting *counting;
 	struct signal_sums *signal_step, *signal_minute;
 	struct outlets *outlets;
 	struct minutes minutes;
@@ -167,16 +167,16 @@ static int open_signals(struct agent *agent)
 	if (!err)
 		err = signal_sums__new(&agent->signal_minute);
 	if (!err)
-		err = signals__open(agent->parts,
-				    ledger__object(collector__ledger(agent->collector)),
-				    &agent->signals);
+		err = counting__open(agent->parts,
+				     ledger__object(collector__ledger(agent->collector)),
+				     &agent->counting);
 	return err;
 }
 
 /* The highest level that is configured and whose hooks could be attached at the start. */
 static int level_of(const struct agent *agent)
 {
-	int most = signals__count(agent->signals) ? GOVERNOR_SIGNALS : GOVERNOR_LEDGER;
+	int most = counting__count(agent->counting) ? GOVERNOR_SIGNALS : GOVERNOR_LEDGER;
 
 	return (int)agent->config->level < most ? (int)agent->config->level : most;
 }
@@ -226,7 +226,7 @@ int agent__attach(const struct config *config, const struct signal *const *signa
 		err = collector__start(agent->collector, &agent->stepped_ns);
 	if (err)
 		return err;
-	signals__enable(agent->signals, true);
+	counting__enable(agent->counting, true);
 	/* What loading needed: the kernel's types, the verifier's log. */
 	malloc_trim(0);
 	*ret = TAKE(agent);
@@ -255,7 +255,7 @@ static int skip(struct agent *agent)
 		err = collector__step(agent->collector, true, &step);
 	/* Twice: the earlier process may have ended between the two maps of a signal. */
 	for (int i = 0; i < 2 && !err; i++)
-		err = signals__step(agent->signals, agent->signal_step);
+		err = counting__step(agent->counting, agent->signal_step);
 	signal_sums__clear(agent->signal_step);
 	agent->stepped_ns = clock__now_ns();
 	return err;
@@ -273,7 +273,7 @@ void agent__free(struct agent *agent)
 	if (!agent)
 		return;
 	outlets__free(agent->outlets);
-	signals__free(agent->signals);
+	counting__free(agent->counting);
 	signal_sums__free(agent->signal_step);
 	signal_sums__free(agent->signal_minute);
 	collector__free(agent->collector);
@@ -310,7 +310,7 @@ static struct outlets_view view_of(struct agent *agent, const struct signal_sums
 				   struct losses_row losses[LOSSES_COUNT])
 {
 	agent->own.rows_folded = bucket__folded(agent->minute);
-	losses__read(agent->collector, agent->signals, agent->identity, &agent->own, losses);
+	losses__read(agent->collector, agent->counting, agent->identity, &agent->own, losses);
 	return (struct outlets_view) { .identity = agent->identity,
 				       .collector = agent->collector,
 				       .minutes = &agent->minutes,
@@ -342,7 +342,7 @@ static void start_governor(struct agent *agent)
 	measure(agent);
 	use = use_of(agent);
 	governor__start(&agent->governor, &limits, &use);
-	signals__enable(agent->signals, agent->governor.level >= GOVERNOR_SIGNALS);
+	counting__enable(agent->counting, agent->governor.level >= GOVERNOR_SIGNALS);
 }
 
 /* The cost of hooks is known after the first step. */
@@ -357,7 +357,7 @@ static void govern(struct agent *agent)
 	if (reason == GOVERNOR_UNCHANGED)
 		return;
 	agent->own.level_changes++;
-	signals__enable(agent->signals, agent->governor.level >= GOVERNOR_SIGNALS);
+	counting__enable(agent->counting, agent->governor.level >= GOVERNOR_SIGNALS);
 	log_info("level '%s' from now on: %s", governor__name(agent->governor.level),
 		 reason == GOVERNOR_ROOM     ? "ten minutes within the budget"
 		 : reason == GOVERNOR_MEMORY ? "memory beyond the budget [budget.memory]"
@@ -390,7 +390,7 @@ static int step_signals(struct agent *agent)
 	int err;
 
 	signal_sums__clear(agent->signal_step);
-	err = signals__step(agent->signals, agent->signal_step);
+	err = counting__step(agent->counting, agent->signal_step);
 	return err ? err : signal_sums__merge(agent->signal_minute, agent->signal_step);
 }
 

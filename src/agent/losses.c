@@ -6,13 +6,13 @@ struct counted {
 	uint64_t value;
 };
 
-void losses__read(const struct collector *collector, const struct signals *signals,
+void losses__read(const struct collector *collector, const struct counting *counting,
 		  struct identity *identity, const struct losses_own *own,
 		  struct losses_row ret[LOSSES_COUNT])
 {
 	const struct ledger *ledger = collector__ledger(collector);
 	const struct folding_quality folding = folding__quality(collector__folding(collector));
-	const struct signals_quality counted = signals__quality(signals);
+	const struct counting_quality counted = counting__quality(counting);
 	struct identity_quality names;
 
 	identity__quality(identity, &names);

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "agent/collector.h"
-#include "agent/signals.h"
+#include "agent/counting.h"
 #include "identity/identity.h"
 #include "vocabulary/counters.h"
 
@@ -22,6 +22,6 @@ struct losses_own {
 };
 
 /* All counters, in a fixed order. */
-void losses__read(const struct collector *collector, const struct signals *signals,
+void losses__read(const struct collector *collector, const struct counting *counting,
 		  struct identity *identity, const struct losses_own *own,
 		  struct losses_row ret[LOSSES_COUNT]);

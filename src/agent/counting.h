@@ -12,31 +12,31 @@
 #include "agent/signal_sums.h"
 #include "core/signal.h"
 
-struct signals;
+struct counting;
 
 /*
  * Attaches the hooks of all parts that could be loaded. `parts` and the object outlive *ret, which
  * may have no signal at all. -ENOMEM.
  */
-int signals__open(struct part *parts, struct bpf_object *object, struct signals **ret);
-void signals__free(struct signals *signals);
+int counting__open(struct part *parts, struct bpf_object *object, struct counting **ret);
+void counting__free(struct counting *counting);
 /* Starts or stops counting; the hooks stay attached. */
-void signals__enable(struct signals *signals, bool on);
+void counting__enable(struct counting *counting, bool on);
 
 /*
  * Adds what was counted since the last call to `to`. -ENOMEM: the rest comes with the next step.
  * Other failures are logged once, counted, and leave the rest for the next step too.
  */
-int signals__step(struct signals *signals, struct signal_sums *to);
+int counting__step(struct counting *counting, struct signal_sums *to);
 
 /* How many signals work. */
-size_t signals__count(const struct signals *signals);
+size_t counting__count(const struct counting *counting);
 
 /*
  * Sums over all signals since the start; counters.def describes them. Begins without an end are not
  * here: until the end comes, they are requests under way.
  */
-struct signals_quality {
+struct counting_quality {
 	uint64_t no_room, untracked, unnamed, not_in_histograms, stale;
 };
-struct signals_quality signals__quality(const struct signals *signals);
+struct counting_quality counting__quality(const struct counting *counting);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "agent/signals.h"
+#include "agent/counting.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ struct reader {
 	struct series *series;
 };
 
-struct signals {
+struct counting {
 	struct reader all[SIGNAL_COUNT];
 	size_t count;
 	struct bpf_object *object;
@@ -25,7 +25,7 @@ struct signals {
 	uint64_t stale; /* steps that a signal was not brought up to date or read to the end */
 };
 
-DEFINE_CLEANUP(struct signals *, signals__free)
+DEFINE_CLEANUP(struct counting *, counting__free)
 
 static void release(struct reader *reader)
 {
@@ -74,15 +74,15 @@ static int open_reader(struct reader *reader, const struct part *part,
 	return attach(reader, part, object);
 }
 
-int signals__open(struct part *parts, struct bpf_object *object, struct signals **ret)
+int counting__open(struct part *parts, struct bpf_object *object, struct counting **ret)
 {
-	cleanup(signals__free_p) struct signals *signals = calloc(1, sizeof(*signals));
+	cleanup(counting__free_p) struct counting *counting = calloc(1, sizeof(*counting));
 
-	if (!signals)
+	if (!counting)
 		return -ENOMEM;
-	signals->object = object;
+	counting->object = object;
 	for (const struct part *part = parts; part->signal; part++) {
-		struct reader *reader = &signals->all[signals->count];
+		struct reader *reader = &counting->all[counting->count];
 		int err;
 
 		/* The ledger has said why it is off. */
@@ -90,7 +90,7 @@ int signals__open(struct part *parts, struct bpf_object *object, struct signals 
 			continue;
 		err = open_reader(reader, part, object);
 		if (!err) {
-			signals->count++;
+			counting->count++;
 			continue;
 		}
 		log_warning("signal '%s' does not start (%s) [see 'gapless doctor']; continuing "
@@ -98,48 +98,48 @@ int signals__open(struct part *parts, struct bpf_object *object, struct signals 
 			    part->signal->name, strerror(-err));
 		release(reader);
 	}
-	if (signals->count)
-		signals->barrier = series__barrier();
-	*ret = TAKE(signals);
+	if (counting->count)
+		counting->barrier = series__barrier();
+	*ret = TAKE(counting);
 	return 0;
 }
 
-void signals__free(struct signals *signals)
+void counting__free(struct counting *counting)
 {
-	if (!signals)
+	if (!counting)
 		return;
-	for (size_t i = 0; i < signals->count; i++)
-		release(&signals->all[i]);
-	series__barrier_close(&signals->barrier);
-	free(signals);
+	for (size_t i = 0; i < counting->count; i++)
+		release(&counting->all[i]);
+	series__barrier_close(&counting->barrier);
+	free(counting);
 }
 
 /* Logs the first failure only. */
-static void note(struct signals *signals, const struct reader *reader, int err)
+static void note(struct counting *counting, const struct reader *reader, int err)
 {
-	if (err && !signals->stale++)
+	if (err && !counting->stale++)
 		log_warning("signal '%s' cannot be read now (%s); continuing with what it has",
 			    reader->signal->name, strerror(-err));
 }
 
 /* Sums that no event updates: totals of open connections. */
-static void refresh(struct signals *signals)
+static void refresh(struct counting *counting)
 {
-	for (size_t i = 0; i < signals->count; i++) {
-		struct reader *reader = &signals->all[i];
+	for (size_t i = 0; i < counting->count; i++) {
+		struct reader *reader = &counting->all[i];
 
 		if (reader->signal->refresh && series__control(reader->series)->enabled)
-			note(signals, reader,
-			     reader->signal->refresh(signals->object, reader->links, false));
+			note(counting, reader,
+			     reader->signal->refresh(counting->object, reader->links, false));
 	}
 }
 
-void signals__enable(struct signals *signals, bool on)
+void counting__enable(struct counting *counting, bool on)
 {
 	bool is_new = false;
 
-	for (size_t i = 0; i < signals->count; i++) {
-		struct series_control *control = series__control(signals->all[i].series);
+	for (size_t i = 0; i < counting->count; i++) {
+		struct series_control *control = series__control(counting->all[i].series);
 
 		if (on && !control->enabled) {
 			control->since_ns = clock__now_ns();
@@ -149,7 +149,7 @@ void signals__enable(struct signals *signals, bool on)
 	}
 	/* Finds the connections that are open already. */
 	if (is_new)
-		refresh(signals);
+		refresh(counting);
 }
 
 struct taking {
@@ -172,39 +172,39 @@ static int take_bucket(void *context, const struct series_place *place, uint32_t
 	return signal_sums__add_bucket(taking->to, taking->signal, place, value, bucket, added);
 }
 
-int signals__step(struct signals *signals, struct signal_sums *to)
+int counting__step(struct counting *counting, struct signal_sums *to)
 {
 	int err = 0;
 
-	if (!signals->count)
+	if (!counting->count)
 		return 0;
-	refresh(signals);
-	for (size_t i = 0; i < signals->count; i++)
-		series__switch(signals->all[i].series);
-	series__settle(&signals->barrier);
-	for (size_t i = 0; i < signals->count && err != -ENOMEM; i++) {
-		struct taking taking = { signals->all[i].signal, to };
+	refresh(counting);
+	for (size_t i = 0; i < counting->count; i++)
+		series__switch(counting->all[i].series);
+	series__settle(&counting->barrier);
+	for (size_t i = 0; i < counting->count && err != -ENOMEM; i++) {
+		struct taking taking = { counting->all[i].signal, to };
 		const struct series_takers takers = { .take_sum = take_sum,
 						      .take_bucket = take_bucket,
 						      .context = &taking };
 
-		err = series__take(signals->all[i].series, &takers);
-		note(signals, &signals->all[i], err);
+		err = series__take(counting->all[i].series, &takers);
+		note(counting, &counting->all[i], err);
 	}
 	return err == -ENOMEM ? err : 0;
 }
 
-size_t signals__count(const struct signals *signals)
+size_t counting__count(const struct counting *counting)
 {
-	return signals->count;
+	return counting->count;
 }
 
-struct signals_quality signals__quality(const struct signals *signals)
+struct counting_quality counting__quality(const struct counting *counting)
 {
-	struct signals_quality quality = { .stale = signals->stale };
+	struct counting_quality quality = { .stale = counting->stale };
 
-	for (size_t i = 0; i < signals->count; i++) {
-		const struct series_control *control = series__control(signals->all[i].series);
+	for (size_t i = 0; i < counting->count; i++) {
+		const struct series_control *control = series__control(counting->all[i].series);
 
 		quality.no_room += control->lost[LOST_MAP_FULL];
 		quality.untracked += control->lost[LOST_NO_STORAGE];
