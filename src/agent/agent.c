@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "agent/collector.h"
+#include "agent/counting.h"
 #include "agent/governor.h"
 #include "agent/losses.h"
 #include "agent/minutes.h"
@@ -34,6 +35,9 @@ struct agent {
 	struct identity *identity;
 	struct collector *collector;
 	struct bucket *minute;
+	struct part parts[SIGNAL_COUNT + 1];
+	struct counting *counting;
+	struct signal_sums *signal_step, *signal_minute;
 	struct outlets *outlets;
 	struct minutes minutes;
 	struct self self;
@@ -151,10 +155,32 @@ static int open_collector(struct agent *agent, struct features *features)
 			    .most_groups = config->limits.groups },
 		.note_cgroup = note_cgroup,
 		.context = agent,
+		.parts = agent->parts,
 	};
 	int err = collector__open(&options, features, &agent->collector);
 
 	return err ? err : bucket__new(&options.limits, &agent->minute);
+}
+
+static int open_signals(struct agent *agent)
+{
+	int err = signal_sums__new(&agent->signal_step);
+
+	if (!err)
+		err = signal_sums__new(&agent->signal_minute);
+	if (!err)
+		err = counting__open(agent->parts,
+				     ledger__object(collector__ledger(agent->collector)),
+				     &agent->counting);
+	return err;
+}
+
+/* The highest level that is configured and whose hooks could be attached at the start. */
+static int level_of(const struct agent *agent)
+{
+	int most = counting__count(agent->counting) ? GOVERNOR_SIGNALS : GOVERNOR_LEDGER;
+
+	return (int)agent->config->level < most ? (int)agent->config->level : most;
 }
 
 int agent__use(struct agent *agent, const struct config *config)
@@ -177,6 +203,9 @@ int agent__use(struct agent *agent, const struct config *config)
 	agent->rules = TAKE(rules);
 	agent->identity = TAKE(identity);
 	agent->config = config;
+	if ((int)config->level > level_of(agent))
+		log_warning("level '%s' cannot be reached; continuing at level '%s'",
+			    governor__name((int)config->level), governor__name(level_of(agent)));
 	agent->whole_ns = 0; /* the next step asks for the workload of every thread */
 	host = (struct outlets_host) { .name = agent->host,
 				       .id = identity__host_id(agent->identity),
@@ -184,7 +213,8 @@ int agent__use(struct agent *agent, const struct config *config)
 	return outlets__new(config, &host, &agent->outlets);
 }
 
-int agent__attach(const struct config *config, struct features *features, struct agent **ret)
+int agent__attach(const struct config *config, const struct signal *const *signals,
+		  struct features *features, struct agent **ret)
 {
 	cleanup(agent__free_p) struct agent *agent = calloc(1, sizeof(*agent));
 	int err;
@@ -192,11 +222,16 @@ int agent__attach(const struct config *config, struct features *features, struct
 	if (!agent)
 		return -ENOMEM;
 	agent->config = config;
+	for (size_t i = 0; config->level >= CONFIG_SIGNALS && i < SIGNAL_COUNT && signals[i]; i++)
+		agent->parts[i].signal = signals[i];
 	err = open_collector(agent, features);
+	if (!err)
+		err = open_signals(agent);
 	if (!err)
 		err = collector__start(agent->collector, &agent->stepped_ns);
 	if (err)
 		return err;
+	counting__enable(agent->counting, true);
 	/* What loading needed: the kernel's types, the verifier's log. */
 	malloc_trim(0);
 	*ret = TAKE(agent);
@@ -223,6 +258,10 @@ static int skip(struct agent *agent)
 
 	if (!err)
 		err = collector__step(agent->collector, true, &step);
+	/* Twice: the earlier process may have ended between the two maps of a signal. */
+	for (int i = 0; i < 2 && !err; i++)
+		err = counting__step(agent->counting, agent->signal_step);
+	signal_sums__clear(agent->signal_step);
 	agent->stepped_ns = clock__now_ns();
 	return err;
 }
@@ -239,6 +278,9 @@ void agent__free(struct agent *agent)
 	if (!agent)
 		return;
 	outlets__free(agent->outlets);
+	counting__free(agent->counting);
+	signal_sums__free(agent->signal_step);
+	signal_sums__free(agent->signal_minute);
 	collector__free(agent->collector);
 	bucket__free(agent->minute);
 	identity__free(agent->identity);
@@ -269,14 +311,16 @@ static void measure(struct agent *agent)
 			   clock__now_ns());
 }
 
-static struct outlets_view view_of(struct agent *agent, struct losses_row losses[LOSSES_COUNT])
+static struct outlets_view view_of(struct agent *agent, const struct signal_sums *signals,
+				   struct losses_row losses[LOSSES_COUNT])
 {
 	agent->own.rows_folded = bucket__folded(agent->minute);
-	losses__read(agent->collector, agent->identity, &agent->own, losses);
+	losses__read(agent->collector, agent->counting, agent->identity, &agent->own, losses);
 	return (struct outlets_view) { .identity = agent->identity,
 				       .collector = agent->collector,
 				       .minutes = &agent->minutes,
 				       .losses = losses,
+				       .signals = signals,
 				       .cost = agent->cost,
 				       .level = agent->governor.level };
 }
@@ -297,12 +341,13 @@ static void start_governor(struct agent *agent)
 	const struct governor_limits limits = { .cpu_ppm = agent->config->budget.cpu_ppm,
 						.memory_bytes = agent->config->budget.memory_bytes,
 						.cpus = sys__cpus(),
-						.most = (int)agent->config->level };
+						.most = level_of(agent) };
 	struct governor_use use;
 
 	measure(agent);
 	use = use_of(agent);
 	governor__start(&agent->governor, &limits, &use);
+	counting__enable(agent->counting, agent->governor.level >= GOVERNOR_SIGNALS);
 }
 
 /* The cost of hooks is known after the first step. */
@@ -317,6 +362,7 @@ static void govern(struct agent *agent)
 	if (reason == GOVERNOR_UNCHANGED)
 		return;
 	agent->own.level_changes++;
+	counting__enable(agent->counting, agent->governor.level >= GOVERNOR_SIGNALS);
 	log_info("level '%s' from now on: %s", governor__name(agent->governor.level),
 		 reason == GOVERNOR_ROOM     ? "ten minutes within the budget"
 		 : reason == GOVERNOR_MEMORY ? "memory beyond the budget [budget.memory]"
@@ -333,14 +379,24 @@ static int close_minute(struct agent *agent, uint64_t now_ns)
 	if (seen_ns < MINUTE_NS)
 		agent->own.unseen_ns += MINUTE_NS - seen_ns;
 	agent->own.minutes_open += !bucket__closes(agent->minute);
-	view = view_of(agent, losses);
+	view = view_of(agent, agent->signal_minute, losses);
 	err = outlets__minute(agent->outlets, &view, agent->minute);
 	minutes__begin(&agent->minutes, now_ns, clock__wall_offset_ns());
 	bucket__clear(agent->minute);
+	signal_sums__clear(agent->signal_minute);
 	if (!err)
 		err = folding__forget_words(collector__folding(agent->collector));
 	malloc_trim(0);
 	return err;
+}
+
+static int step_signals(struct agent *agent)
+{
+	int err;
+
+	signal_sums__clear(agent->signal_step);
+	err = counting__step(agent->counting, agent->signal_step);
+	return err ? err : signal_sums__merge(agent->signal_minute, agent->signal_step);
 }
 
 static int take_step(struct agent *agent)
@@ -354,6 +410,8 @@ static int take_step(struct agent *agent)
 
 	if (!err)
 		err = collector__step(agent->collector, is_whole, &step);
+	if (!err)
+		err = step_signals(agent);
 	if (err)
 		return err;
 	if (is_whole)
@@ -362,7 +420,7 @@ static int take_step(struct agent *agent)
 	measure(agent);
 	govern(agent);
 	err = bucket__merge(agent->minute, step);
-	view = view_of(agent, losses);
+	view = view_of(agent, agent->signal_step, losses);
 	if (!err)
 		err = outlets__step(agent->outlets, &view, step, now_ns - agent->stepped_ns);
 	agent->stepped_ns = now_ns;

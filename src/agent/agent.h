@@ -12,6 +12,7 @@
 
 #include "agent/config.h"
 #include "core/features.h"
+#include "core/signal.h"
 
 struct agent;
 
@@ -23,9 +24,10 @@ struct agent_signals {
 
 /*
  * The privileged part: loads, attaches and opens the accounts. The configuration stays the
- * caller's.
+ * caller's. `signals` are those of level signals; the list ends with NULL.
  */
-int agent__attach(const struct config *config, struct features *features, struct agent **ret);
+int agent__attach(const struct config *config, const struct signal *const *signals,
+		  struct features *features, struct agent **ret);
 void agent__free(struct agent *agent);
 
 /*

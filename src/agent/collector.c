@@ -58,6 +58,7 @@ int collector__open(const struct collector_options *options, struct features *fe
 	cleanup(collector__free_p) struct collector *collector = calloc(1, sizeof(*collector));
 	struct ledger_options ledger_options = {
 		.by_class = true,
+		.parts = options->parts,
 		.no_occupants = !options->with_occupants,
 		.with_cgroups = true,
 		.cgroup_hierarchy = cgroup_hierarchy(),

@@ -21,6 +21,7 @@ struct collector_options {
 	/* A cgroup was made or is gone (ledger/ledger.h); may be NULL. */
 	void (*note_cgroup)(void *context, const struct ledger_cgroup_record *record);
 	void *context;
+	struct part *parts;  /* of signals, see ledger_options; NULL: none */
 	bool with_occupants; /* note who had the CPU; dear on a busy machine */
 	uint32_t most_waits; /* sums of waits between two steps; 0: 16,384 */
 };

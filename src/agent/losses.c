@@ -6,11 +6,13 @@ struct counted {
 	uint64_t value;
 };
 
-void losses__read(const struct collector *collector, struct identity *identity,
-		  const struct losses_own *own, struct losses_row ret[LOSSES_COUNT])
+void losses__read(const struct collector *collector, const struct counting *counting,
+		  struct identity *identity, const struct losses_own *own,
+		  struct losses_row ret[LOSSES_COUNT])
 {
 	const struct ledger *ledger = collector__ledger(collector);
 	const struct folding_quality folding = folding__quality(collector__folding(collector));
+	const struct counting_quality counted = counting__quality(counting);
 	struct identity_quality names;
 
 	identity__quality(identity, &names);
@@ -40,6 +42,11 @@ void losses__read(const struct collector *collector, struct identity *identity,
 		{ COUNTER_CGROUPS_UNKNOWN, names.without_path },
 		{ COUNTER_LEVEL_CHANGES, own->level_changes },
 		{ COUNTER_MINUTES_OPEN, own->minutes_open },
+		{ COUNTER_NO_ROOM, counted.no_room },
+		{ COUNTER_UNTRACKED, counted.untracked },
+		{ COUNTER_SUMS_UNNAMED, counted.unnamed },
+		{ COUNTER_NOT_IN_HISTOGRAMS, counted.not_in_histograms },
+		{ COUNTER_STALE, counted.stale },
 	};
 
 	for (size_t i = 0; i < LOSSES_COUNT; i++) {

@@ -3,11 +3,12 @@
 #pragma once
 
 #include "agent/collector.h"
+#include "agent/counting.h"
 #include "identity/identity.h"
 #include "vocabulary/counters.h"
 
 /* Counters of which the agent has a value. */
-#define LOSSES_COUNT 25
+#define LOSSES_COUNT 30
 
 struct losses_row {
 	const char *name;
@@ -21,5 +22,6 @@ struct losses_own {
 };
 
 /* All counters, in a fixed order. */
-void losses__read(const struct collector *collector, struct identity *identity,
-		  const struct losses_own *own, struct losses_row ret[LOSSES_COUNT]);
+void losses__read(const struct collector *collector, const struct counting *counting,
+		  struct identity *identity, const struct losses_own *own,
+		  struct losses_row ret[LOSSES_COUNT]);

@@ -8,6 +8,7 @@
 
 #include "agent/governor.h"
 #include "agent/outlet_otlp.h"
+#include "agent/outlet_signals.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -15,6 +16,10 @@
 #include "metrics/server.h"
 #include "metrics/totals.h"
 #include "vocabulary/states.h"
+
+/* Two disks need more than the 200 that totals.h has for signals. */
+#define SIGNAL_SERIES 400
+#define MANY_SERIES   2000
 
 struct outlet_metrics {
 	struct totals *totals;
@@ -76,6 +81,8 @@ int outlet_metrics__new(const struct config *config, const struct outlets_host *
 		.detail = config->metrics.detail == CONFIG_SERVICE ? TOTALS_SERVICE : TOTALS_NODE,
 		.most_services = config->metrics.most_services,
 		.most_series = config->metrics.most_series,
+		.most_signal_series =
+			config->metrics.most_series >= MANY_SERIES ? SIGNAL_SERIES : 0,
 	};
 	cleanup(outlet_metrics__free_p) struct outlet_metrics *metrics = NULL;
 	bool has_server = strcmp(config->metrics.listen, "off") != 0;
@@ -225,5 +232,8 @@ int outlet_metrics__step(struct outlet_metrics *metrics, const struct outlets_vi
 	if (!metrics->totals_ns)
 		metrics->totals_ns = clock__read_ns(CLOCK_REALTIME) - step_ns;
 	take_waits(metrics->totals, collector__ledger(view->collector), totals__take_waits);
+	err = outlet_signals__count(metrics->totals, view->signals);
+	if (err)
+		return err;
 	return publish(metrics, view, store);
 }

@@ -9,6 +9,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "agent/outlet_signals.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -150,6 +151,18 @@ static int push_quality(struct outlet_store *store, const struct fact_context *c
 	return sink__push(store->sink, FACT_QUALITY, context, rows, count);
 }
 
+static int push_signals(struct outlet_store *store, const struct fact_context *context,
+			const struct signal_sums *sums)
+{
+	struct outlet_signals_facts facts;
+	int err = outlet_signals__facts(sums, &facts);
+
+	if (!err && facts.count)
+		err = sink__push(store->sink, FACT_HISTOGRAMS, context, facts.rows, facts.count);
+	outlet_signals__release(&facts);
+	return err;
+}
+
 /* Logs why nothing is sent, once, and when it is sent again. */
 static void say_problem(struct outlet_store *store)
 {
@@ -182,6 +195,8 @@ int outlet_store__minute(struct outlet_store *store, const struct outlets_view *
 		err = push_workloads(store, &context, view->identity);
 	if (!err)
 		err = push_quality(store, &context, view);
+	if (!err)
+		err = push_signals(store, &context, view->signals);
 	say_problem(store);
 	/* A sink that is stuck counts what it drops. */
 	return err == -ENOBUFS ? 0 : err;

@@ -7,6 +7,7 @@
 #include "agent/losses.h"
 #include "agent/minutes.h"
 #include "agent/self.h"
+#include "agent/signal_sums.h"
 #include "identity/identity.h"
 
 struct outlets;
@@ -18,7 +19,8 @@ struct outlets_view {
 	const struct minutes *minutes;
 	const struct losses_row *losses; /* LOSSES_COUNT */
 	struct self_cost cost;
-	int level; /* enum governor_level, in force */
+	int level;                         /* enum governor_level, in force */
+	const struct signal_sums *signals; /* of the step, or of the minute */
 };
 
 struct outlets_host {

@@ -172,7 +172,7 @@ static void say_end(int status)
 			    WEXITSTATUS(status));
 }
 
-int supervisor__run(struct config *config, const char *path)
+int supervisor__run(struct config *config, const char *path, const struct signal *const *known)
 {
 	cleanup(features__free_p) struct features *features = features__new();
 	cleanup(agent__free_p) struct agent *agent = NULL;
@@ -184,7 +184,7 @@ int supervisor__run(struct config *config, const char *path)
 	if (lock < 0 || !features)
 		return lock < 0 ? lock : -ENOMEM;
 	take_signals();
-	err = agent__attach(config, features, &agent);
+	err = agent__attach(config, known, features, &agent);
 	while (!err && !signals.stop) {
 		began_ns = clock__now_ns();
 		err = start_worker(agent, path, config, is_again);

@@ -8,12 +8,14 @@
 #pragma once
 
 #include "agent/config.h"
+#include "core/signal.h"
 
 /*
  * Runs until SIGTERM or SIGINT, which it passes on to the worker, as well as SIGHUP. `path`: the
- * configuration, to be read again after SIGHUP; NULL: none. Logs. 0 or -errno.
+ * configuration, to be read again after SIGHUP; NULL: none. `known`: the signals of level signals;
+ * the list ends with NULL. Logs. 0 or -errno.
  */
-int supervisor__run(struct config *config, const char *path);
+int supervisor__run(struct config *config, const char *path, const struct signal *const *known);
 
 /* Reads the configuration, or the defaults if `path` is NULL; logs what is wrong. */
 int supervisor__read_config(const char *path, struct config *ret);

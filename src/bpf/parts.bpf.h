@@ -9,6 +9,11 @@
 #include "bpf/parts.h"
 
 const volatile bool with_signal[SIGNAL_COUNT];
+/*
+ * For a recorder that never ends: waits are summed by class (ledger/kernel/classes.bpf.h), and
+ * events of signals by place, operation and error alone. Signals send no records then.
+ */
+const volatile bool by_class;
 /* For tests: 1 + the number of a signal whose part this kernel is to refuse. */
 const volatile __u32 refused_signal;
 

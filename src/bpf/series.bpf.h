@@ -63,6 +63,16 @@ struct series_maps {
 /* Counts what a part has to drop. */
 #define COUNT_LOST(name, why) __sync_fetch_and_add(&series[SIGNAL_##name].lost[why], 1)
 
+/* Threads and objects are unbounded, so a recorder that never ends does without them. */
+static __always_inline void series_reduce(struct series_key *key)
+{
+	if (!by_class)
+		return;
+	key->thread = 0;
+	key->object[0] = 0;
+	key->object[1] = 0;
+}
+
 /* Which of the two maps takes the sums. Call it once per event. */
 static __always_inline __u32 series_turn(const struct series_maps maps)
 {

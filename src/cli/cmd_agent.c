@@ -8,7 +8,11 @@
 #include "agent/supervisor.h"
 #include "base/log.h"
 #include "cli/cli.h"
+#include "signals/registry.h"
 #include "store/schema.h"
+
+/* Those that are cheap and need no hooks at syscalls. */
+#define SIGNALS "tcp,block"
 
 struct options {
 	struct cli_common common;
@@ -76,6 +80,17 @@ static int print_schema(const struct config *config)
 	return err;
 }
 
+static int start(struct config *config, const char *path)
+{
+	const struct signal *chosen[SIGNALS_MOST];
+	const char *bad;
+	int err = registry__choose(SIGNALS, chosen, &bad);
+
+	if (!cli__may_measure())
+		return -EPERM;
+	return err ? err : supervisor__run(config, path, chosen);
+}
+
 static int run(int argc, char **argv)
 {
 	struct options options = {};
@@ -94,7 +109,7 @@ static int run(int argc, char **argv)
 	else if (options.print || options.check)
 		err = 0;
 	else
-		err = cli__may_measure() ? supervisor__run(&config, options.path) : -EPERM;
+		err = start(&config, options.path);
 	config__release(&config);
 	return err ? 1 : (options.print || options.schema) && cli__stdout_failed();
 }

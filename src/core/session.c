@@ -145,7 +145,7 @@ void session__refresh(struct session *session, bool is_last)
 
 	if (session->signal->refresh && session->series &&
 	    series__control(session->series)->enabled)
-		err = session->signal->refresh(session->options.object, is_last);
+		err = session->signal->refresh(session->options.object, session->links, is_last);
 	session->stale += err != 0;
 	if (err && session->stale == 1)
 		log_warning(

@@ -89,9 +89,9 @@ struct signal {
 	/*
 	 * Updates the sums, if the kernel half does not add each event when it happens; may be
 	 * NULL. Called at the start, each time before the sums are read, and a last time before the
-	 * stop. 0 or -errno.
+	 * stop. `links` are those of the hooks, in their order; NULL: not attached. 0 or -errno.
 	 */
-	int (*refresh)(struct bpf_object *object, bool is_last);
+	int (*refresh)(struct bpf_object *object, struct bpf_link *const *links, bool is_last);
 	/* Pure: bytes in, event out. -EBADMSG for a record that is not of this signal. */
 	int (*decode)(const void *bytes, size_t size, struct event *ret);
 	/* Words for numbers. operation() is pure; place() may look up the name. */

@@ -78,18 +78,19 @@ void totals__take_waits(struct totals *totals, enum ledger_slot slot,
 void totals__skip_waits(struct totals *totals, enum ledger_slot slot,
 			const uint32_t counts[HISTOGRAM_BUCKETS]);
 
-enum totals_unit { TOTALS_SECONDS, TOTALS_BYTES, TOTALS_EVENTS };
+enum totals_unit { TOTALS_SECONDS, TOTALS_SPENT, TOTALS_BYTES, TOTALS_EVENTS };
 
 /* What a signal counted since the last step. */
 struct totals_signal {
 	/*
 	 * [a-z0-9_], "tcp_connect". The family is gapless_signal_NAME_seconds (a histogram),
-	 * gapless_signal_NAME_bytes_total or gapless_signal_NAME_total.
+	 * gapless_signal_NAME_seconds_total (its sum alone), gapless_signal_NAME_bytes_total or
+	 * gapless_signal_NAME_total.
 	 */
 	const char *name;
 	enum totals_unit unit;
 	const char *operation, *place; /* a class of places: never a path or an address */
-	uint64_t added;                /* bytes or events; of seconds: the sum in nanoseconds */
+	uint64_t added;                /* bytes or events; of times: the sum in nanoseconds */
 	const uint32_t *buckets;       /* only of seconds: HISTOGRAM_BUCKETS */
 };
 

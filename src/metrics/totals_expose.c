@@ -215,6 +215,8 @@ static void show_family(const struct totals_family *family, struct exposition *o
 	} units[] = {
 		[TOTALS_SECONDS] = { "_seconds", "Durations of events of a signal.", "seconds",
 				     EXPOSITION_HISTOGRAM },
+		[TOTALS_SPENT] = { "_seconds", "Time of events of a signal.", "seconds",
+				   EXPOSITION_COUNTER },
 		[TOTALS_BYTES] = { "_bytes", "Bytes of events of a signal.", "bytes",
 				   EXPOSITION_COUNTER },
 		[TOTALS_EVENTS] = { "", "Events of a signal.", NULL, EXPOSITION_COUNTER },
@@ -238,7 +240,8 @@ static void show_family(const struct totals_family *family, struct exposition *o
 		if (series->histogram)
 			exposition__histogram(out, values, series->histogram);
 		else
-			exposition__sample(out, values, series->number, 0);
+			exposition__sample(out, values, series->number,
+					   family->unit == TOTALS_SPENT ? NANOSECONDS : 0);
 	}
 }
 

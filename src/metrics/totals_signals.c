@@ -12,15 +12,6 @@
 #define MOST_NAME 64
 
 /* The ledger keeps no sums of its buckets, so each value counts as the middle of its bucket. */
-static uint64_t middle_ns(uint32_t bucket)
-{
-	uint64_t first = histogram_bucket_start(bucket);
-
-	if (bucket + 1 == HISTOGRAM_BUCKETS)
-		return first;
-	return first + (histogram_bucket_start(bucket + 1) - 1 - first) / 2;
-}
-
 void totals__take_waits(struct totals *totals, enum ledger_slot slot,
 			const uint32_t counts[HISTOGRAM_BUCKETS])
 {
@@ -31,7 +22,7 @@ void totals__take_waits(struct totals *totals, enum ledger_slot slot,
 		uint32_t added = counts[i] - before[i];
 
 		histogram->counts[i] += added;
-		histogram->sum_ns += added * middle_ns(i);
+		histogram->sum_ns += added * histogram_bucket_middle(i);
 		totals->has_waits[slot] |= added != 0;
 		before[i] = counts[i];
 	}

@@ -66,3 +66,13 @@ static inline __attribute__((always_inline)) __u64 histogram_bucket_start(__u32 
 		return bucket;
 	return (__u64)(HISTOGRAM_SUB + bucket % HISTOGRAM_SUB) << (power - 1);
 }
+
+/* What a value in a bucket counts as where only the bucket is known. */
+static inline __attribute__((always_inline)) __u64 histogram_bucket_middle(__u32 bucket)
+{
+	__u64 first = histogram_bucket_start(bucket);
+
+	if (bucket + 1 == HISTOGRAM_BUCKETS)
+		return first;
+	return first + (histogram_bucket_start(bucket + 1) - 1 - first) / 2;
+}

@@ -12,9 +12,8 @@
 
 #include <bpf/bpf_endian.h>
 
+#include "bpf/parts.bpf.h"
 #include "ledger/kernel/talk.bpf.h"
-
-const volatile bool by_class;
 
 /*
  * The port of the side that serves. If it is not known which side that is: the lower port, because

@@ -97,6 +97,32 @@ static int shrink_maps(struct bpf_object *object, const char *name)
 	return err;
 }
 
+/*
+ * Sums by class are few, and nothing is sent. What is kept between two hooks is still counted if it
+ * has no room.
+ */
+static int shrink_for_classes(struct bpf_object *object, const char *name)
+{
+	static const struct {
+		const char *suffix;
+		uint32_t most;
+	} sizes[] = { { "sums_a", 1024 }, { "sums_b", 1024 },   { "buckets", 128 },
+		      { "bios", 4096 },   { "requests", 4096 }, { "services_named", 1 } };
+	struct bpf_map *map;
+	int err = 0;
+
+	bpf_object__for_each_map (map, object) {
+		if (!signal__owns(name, bpf_map__name(map)))
+			continue;
+		if (bpf_map__type(map) == BPF_MAP_TYPE_RINGBUF)
+			err |= bpf_map__set_max_entries(map, (uint32_t)getpagesize());
+		for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++)
+			if (!strcmp(bpf_map__name(map) + strlen(name) + 1, sizes[i].suffix))
+				err |= bpf_map__set_max_entries(map, sizes[i].most);
+	}
+	return err;
+}
+
 /* A program of the ledger that is not loaded at this level serves no part either. */
 static void leave_out_unloaded(const struct bpf_object *object, struct part *part)
 {
@@ -149,6 +175,8 @@ int parts__set_up(struct ledger *ledger, const struct ledger_options *options,
 			err = switch_on(ledger, find_part(options->parts, i), features);
 		if (is_on(options->parts, i)) {
 			ledger->skel->rodata->with_signal[i] = true;
+			if (options->by_class)
+				err |= shrink_for_classes(ledger->skel->obj, names[i]);
 			continue;
 		}
 		leave_out_programs(ledger->skel->obj, names[i]);

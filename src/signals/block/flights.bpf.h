@@ -232,8 +232,9 @@ VERIFIED_ONCE int block_account(const struct flight *flight, __u64 now, __u8 sta
 	key.place = flight->device;
 	key.operation = operation_shown(flight);
 	key.error = errno_of(flight->status ? flight->status : status);
+	series_reduce(&key);
 	series_add(SERIES(block), &key, values);
-	if (series_is_slow(SERIES(block), values[0]))
+	if (!by_class && series_is_slow(SERIES(block), values[0]))
 		block_send(flight, now, key.error);
 	return 0;
 }

@@ -15,8 +15,6 @@
 #include "core/series.h"
 #include "core/signal.h"
 
-DEFINE_CLEANUP(struct bpf_link *, bpf_link__destroy)
-
 static const struct hook hooks[] = {
 	{ "inet_sock_set_state", { "tcp_on_state" } },
 	{ "tcp_destroy_sock", { "tcp_on_destroy" } },
@@ -186,21 +184,22 @@ static int tcp_prepare(struct bpf_object *object, const struct hook_use *uses)
 	return 0;
 }
 
-/* Runs an iterator to its end; the results stay in the kernel half. */
-static int run_iterator(const struct bpf_object *object, const char *name)
+/*
+ * Runs an iterator to its end; the results stay in the kernel half. The link is that of the hook,
+ * because making one needs a capability that the process may have given up.
+ */
+static int run_iterator(struct bpf_link *const *links, const char *program)
 {
-	cleanup(bpf_link__destroy_p) struct bpf_link *link = NULL;
 	cleanup(close_p) int fd = -1;
-	struct bpf_program *program = bpf_object__find_program_by_name(object, name);
+	size_t number = 0;
 	ssize_t bytes;
 	char byte;
 
-	if (bpf_program__fd(program) < 0)
+	while (strcmp(hooks[number].programs[0], program))
+		number++;
+	if (!links[number])
 		return 0; /* not supported by this kernel, as the list of hooks says */
-	link = bpf_program__attach_iter(program, NULL);
-	if (!link)
-		return -errno;
-	fd = bpf_iter_create(bpf_link__fd(link));
+	fd = bpf_iter_create(bpf_link__fd(links[number]));
 	if (fd < 0)
 		return fd;
 	/* After a million objects without output, the kernel returns EAGAIN; read again. */
@@ -210,7 +209,7 @@ static int run_iterator(const struct bpf_object *object, const char *name)
 	return bytes < 0 ? -errno : 0;
 }
 
-static int tcp_refresh(struct bpf_object *object, bool is_last)
+static int tcp_refresh(struct bpf_object *object, struct bpf_link *const *links, bool is_last)
 {
 	size_t size = 0;
 	struct tcp_control *control = series__section(object, ".data.tcp", &size);
@@ -219,8 +218,8 @@ static int tcp_refresh(struct bpf_object *object, bool is_last)
 	if (!control || size != sizeof(*control))
 		return -EPROTO;
 	control->is_last = is_last;
-	err = run_iterator(object, "tcp_on_descriptor");
-	return err ? err : run_iterator(object, "tcp_on_socket");
+	err = run_iterator(links, "tcp_on_descriptor");
+	return err ? err : run_iterator(links, "tcp_on_socket");
 }
 
 /* An open connection does not send its name again, so it must not be forgotten. */

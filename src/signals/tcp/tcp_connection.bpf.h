@@ -193,6 +193,8 @@ static __always_inline void tcp_object_of(struct connection *connection, __u64 c
 {
 	__u8 one = 1;
 
+	if (by_class)
+		return;
 	if (connection->ends.side != TCP_LISTENING && tcp_is_noted(connection, now)) {
 		ret[0] = cookie;
 		ret[1] = TCP_OBJECT_CONNECTION;

@@ -76,7 +76,7 @@ static __always_inline void tcp_send_life(struct connection *connection, struct 
 					  __u64 cookie, const struct moment *moment,
 					  bool can_be_slow)
 {
-	if (!tcp_is_ours(connection))
+	if (by_class || !tcp_is_ours(connection))
 		return;
 	if (!tcp_is_noted(connection, moment->now)) {
 		if (!can_be_slow || !series_is_slow(SERIES(tcp), moment->duration_ns)) {
@@ -92,7 +92,7 @@ static __always_inline void tcp_send_life(struct connection *connection, struct 
 static __always_inline void tcp_send_incident(struct connection *connection, struct tcp_sock *tcp,
 					      __u64 cookie, const struct moment *moment)
 {
-	if (!tcp_is_ours(connection))
+	if (by_class || !tcp_is_ours(connection))
 		return;
 	if (tcp_take_from(&tcp_control.events, moment->now, EVENTS_RATE, EVENTS_MOST))
 		tcp_send_event(connection, tcp, cookie, moment);

@@ -82,6 +82,7 @@ VERIFIED_ONCE int tcp_add_many(const struct series_key *key, const struct additi
 	if (!is_on(SIGNAL_tcp) || !key || !add)
 		return 0;
 	copy = *key;
+	series_reduce(&copy);
 	sum = series_sum_of(SERIES(tcp), series_turn(SERIES(tcp)), &copy);
 	if (!sum)
 		sum = &series[SIGNAL_tcp].overflow;

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The agent as users run it, in a folder of its own, and what it serves. */
+#pragma once
+
+#include <sys/types.h>
+
+/* For a group of tests: makes the folder, and removes it. */
+int served__set_up(void **state);
+int served__tear_down(void **state);
+const char *served__folder(void);
+
+void served__sleep_ms(long ms);
+
+/* Writes a configuration with a step a second and these lines. */
+void served__configure(const char *more);
+pid_t served__start(void);
+/* Fails the test if the agent fails. */
+void served__stop(pid_t pid);
+/* The process without privileges that serves. */
+pid_t served__worker(pid_t agent);
+
+/* What the agent has logged. */
+char *served__log(void);
+void served__wait_for_log(const char *words);
+
+/* The answer with its head; NULL: nobody listens. */
+char *served__try_get(const char *path);
+/* Waits until an answer contains the words. */
+char *served__wait_for(const char *path, const char *words);
