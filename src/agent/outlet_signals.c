@@ -93,8 +93,11 @@ int outlet_signals__count(struct totals *totals, const struct signal_sums *step)
 /* `memory` belongs to the facts, also after a failure. NULL: out of memory, now or before. */
 static void *own(struct outlet_signals_facts *facts, void *memory)
 {
-	void **place = memory ? APPEND(&facts->owned, &facts->owned_count) : NULL;
+	void **place;
 
+	if (!memory)
+		return NULL;
+	place = APPEND(&facts->owned, &facts->owned_count);
 	if (!place) {
 		free(memory);
 		return NULL;
