@@ -206,6 +206,9 @@ int agent__use(struct agent *agent, const struct config *config)
 	if ((int)config->level > level_of(agent))
 		log_warning("level '%s' cannot be reached; continuing at level '%s'",
 			    governor__name((int)config->level), governor__name(level_of(agent)));
+	if (config->metrics.syscalls)
+		log_warning("metrics.syscalls needs level 'full', which the agent does not have "
+			    "yet; continuing without it");
 	agent->whole_ns = 0; /* the next step asks for the workload of every thread */
 	host = (struct outlets_host) { .name = agent->host,
 				       .id = identity__host_id(agent->identity),

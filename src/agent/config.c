@@ -89,12 +89,15 @@ static int add_line(struct config *config, const struct option *option, const ch
 	struct config_lines *lines = member_of(config, option);
 	size_t count = lines->count;
 	char **text = APPEND(&lines->text, &lines->count);
-	uint32_t *number = text ? APPEND(&lines->line, &count) : NULL;
+	uint32_t *number;
 
+	if (!text)
+		return -ENOMEM;
+	number = APPEND(&lines->line, &count);
 	if (number)
 		*text = strdup(value);
 	if (!number || !*text) {
-		lines->count -= text != NULL;
+		lines->count--;
 		return -ENOMEM;
 	}
 	*number = line;
