@@ -59,10 +59,11 @@ ssize_t parcel__receive_some(int socket, void *to, size_t size, int *ret_fd)
 		char room[CMSG_SPACE(sizeof(int))];
 	} control = {};
 	struct iovec bytes = { to, size };
+	/* Room for one descriptor: with CMSG_SPACE() there would be some for a second. */
 	struct msghdr message = { .msg_iov = &bytes,
 				  .msg_iovlen = 1,
 				  .msg_control = control.room,
-				  .msg_controllen = sizeof(control.room) };
+				  .msg_controllen = CMSG_LEN(sizeof(int)) };
 	ssize_t got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
 	struct cmsghdr *part = got > 0 ? CMSG_FIRSTHDR(&message) : NULL;
 

@@ -78,6 +78,7 @@ static bool may_write(const struct request *request, const struct stat *info)
 static int open_known(const struct request *request, const char *path, int *ret)
 {
 	bool to_write = request->operation == OPEN_TO_WRITE;
+	cleanup(close_p) int fd = -1;
 	struct stat info;
 
 	/* Opening a device can have side effects. */
@@ -85,13 +86,15 @@ static int open_known(const struct request *request, const char *path, int *ret)
 		return -errno;
 	if (!S_ISREG(info.st_mode))
 		return -EACCES;
-	*ret = open(path, (to_write ? O_RDWR : O_RDONLY) | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY |
-				  O_CLOEXEC);
-	if (*ret < 0)
+	fd = open(path,
+		  (to_write ? O_RDWR : O_RDONLY) | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &info))
 		return -errno;
-	if (fstat(*ret, &info))
-		return -errno;
-	return S_ISREG(info.st_mode) && (!to_write || may_write(request, &info)) ? 0 : -EACCES;
+	if (!S_ISREG(info.st_mode) || (to_write && !may_write(request, &info)))
+		return -EACCES;
+	*ret = fd;
+	fd = -1;
+	return 0;
 }
 
 static int provide_known(const struct request *request, struct split_reply *ret)

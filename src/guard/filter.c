@@ -114,12 +114,21 @@ static const char *const by_path[] = {
 	"statfs",   "inotify_init1", NULL,
 };
 
-/* By path, without changing owners: what a process with a directory of its own needs. */
+/*
+ * By path: what a process with a directory of its own needs. Modes, owners and times are not
+ * changed: Landlock does not guard them, and files of root belong to a process of root even without
+ * capabilities.
+ */
 static const char *const files[] = {
-	"open",   "openat",   "readlink",   "readlinkat", "unlink",  "unlinkat",
-	"rename", "renameat", "renameat2",  "mkdir",      "mkdirat", "rmdir",
-	"chmod",  "fchmod",   "fchmodat",   "link",       "linkat",  "utimensat",
-	"utimes", "statfs",   "getdents64", "umask",      NULL,
+	"open",   "openat",   "readlink",  "readlinkat", "unlink",  "unlinkat",
+	"rename", "renameat", "renameat2", "mkdir",      "mkdirat", "rmdir",
+	"link",   "linkat",   "statfs",    "getdents64", "umask",   NULL,
+};
+
+/* Libraries try these and continue without. */
+static const char *const attributes[] = {
+	"chmod",  "fchmod",    "fchmodat", "chown",     "fchown",   "fchownat",
+	"lchown", "utimensat", "utimes",   "fsetxattr", "setxattr", NULL,
 };
 
 /* Sockets, and what libcurl, TLS libraries and libdebuginfod call besides. */
@@ -149,7 +158,6 @@ static const char *const network[] = {
 	"munlock",
 	"getgroups",
 	"fgetxattr",
-	"fsetxattr",
 	"getxattr",
 	"copy_file_range",
 	"sendfile",
@@ -300,7 +308,8 @@ static int add_common(scmp_filter_ctx filter)
 
 static int add_terminal(scmp_filter_ctx filter)
 {
-	static const uint64_t controls[] = { TCGETS, TIOCGWINSZ, FIONREAD };
+	/* TCGETS2, which newer C libraries use, is not in the headers of this one. */
+	static const uint64_t controls[] = { TCGETS, 0x802c542a, TIOCGWINSZ, FIONREAD };
 
 	return add_values(filter, SCMP_SYS(ioctl), 1, controls, COUNT(controls));
 }
@@ -390,6 +399,8 @@ static int add_role(scmp_filter_ctx filter, enum guard_role role,
 		err = add_worker(filter, options);
 	if (!err && has_files(role, options))
 		err = add_each(filter, SCMP_ACT_ALLOW, files);
+	if (!err && has_files(role, options))
+		err = add_each(filter, SCMP_ACT_ERRNO(EPERM), attributes);
 	if (!err && has_files(role, options))
 		err = add_threads(filter);
 	if (!err && options->network)

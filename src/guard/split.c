@@ -41,6 +41,11 @@ static bool serve_one(int socket, split_provide *provide, void *context)
 	    parcel__receive_all(socket, request, head.size, &fd))
 		return false;
 	head.err = provide(context, request, head.size, &reply);
+	/* What is refused must not be passed on all the same. */
+	if (head.err) {
+		close_p(&reply.fd);
+		reply = (struct split_reply) { .fd = -1 };
+	}
 	head.size = reply.size;
 	ok = !parcel__send(socket, &head, reply.bytes, reply.fd);
 	close_p(&reply.fd);

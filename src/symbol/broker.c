@@ -6,6 +6,7 @@
  */
 #include "symbol/broker.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -78,13 +79,17 @@ static bool is_pseudo(int fd)
 
 static int check_elf(int fd)
 {
-	char magic[4];
+	unsigned char head[EI_NIDENT + 2];
+	unsigned type;
 
 	if (is_pseudo(fd))
 		return -EACCES;
-	return pread(fd, magic, sizeof(magic), 0) == sizeof(magic) && !memcmp(magic, "\177ELF", 4)
-		       ? 0
-		       : -ENOEXEC;
+	if (pread(fd, head, sizeof(head), 0) != sizeof(head) || memcmp(head, ELFMAG, SELFMAG))
+		return -ENOEXEC;
+	type = head[EI_DATA] == ELFDATA2MSB ? head[EI_NIDENT] << 8U | head[EI_NIDENT + 1]
+					    : head[EI_NIDENT + 1] << 8U | head[EI_NIDENT];
+	/* A core file has the memory of somebody's process. */
+	return type == ET_EXEC || type == ET_DYN || type == ET_REL ? 0 : -ENOEXEC;
 }
 
 static int open_elf(const char *root, const char *path)
