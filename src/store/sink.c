@@ -206,18 +206,27 @@ static int queue(void *context, const struct native_block *block)
 		parcel = NULL;
 	}
 	pthread_mutex_unlock(&sink->mutex);
-	return err;
+	return 0;
 }
 
 int sink__push(struct sink *sink, enum fact_table table, const struct fact_context *context,
 	       const void *rows, size_t count)
 {
 	struct pushing pushing = { sink, sink->id };
+	uint64_t dropped;
 	int err;
 
 	pushing.id.table = table;
 	pushing.id.minute_s = context->bucket_s;
+	pthread_mutex_lock(&sink->mutex);
+	dropped = sink->queue_dropped;
+	pthread_mutex_unlock(&sink->mutex);
 	err = fact__encode(table, context, rows, count, sink->most_insert_bytes, queue, &pushing);
+	pthread_mutex_lock(&sink->mutex);
+	sink->queue_dropped += err != 0;
+	if (!err && sink->queue_dropped != dropped)
+		err = -ENOBUFS;
+	pthread_mutex_unlock(&sink->mutex);
 	http__wake(sink->http);
 	return err;
 }
