@@ -161,8 +161,9 @@ static int parse_burst(const struct fleet_options *options, struct burst *ret)
 
 static void say_burst(const struct burst *burst)
 {
-	printf("stacks of %s will be recorded on about %s of %s, %s\n"
-	       "then: gapless fleet flame %s --from '%s' --to '%s'\n",
+	printf("asked for stacks of %s on about %s of %s, %s\n"
+	       "agents of this version do not take stacks yet; those that do will answer to\n"
+	       "gapless fleet flame %s --from '%s' --to '%s'\n",
 	       words__clean(burst->service, 60).text,
 	       words__number((int64_t)(burst->hosts < burst->hosts_known ? burst->hosts
 									 : burst->hosts_known))

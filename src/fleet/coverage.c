@@ -229,7 +229,8 @@ static int load_quality(struct connection *connection, const struct period *peri
 	int err;
 
 	query__begin(&query);
-	query__add(&query, "SELECT name, sum(value), uniqExact(host_id), count() FROM ");
+	query__add(&query, "SELECT name, sum(value), uniqExact(host_id), "
+			   "uniqExact(host_id, bucket) FROM ");
 	query__table(&query, connection__tables(connection), "quality");
 	add_hosts(connection, period, until_s, &query);
 	for (size_t i = 0; i < sizeof(costs) / sizeof(*costs); i++) {

@@ -5,6 +5,7 @@
  * not be longer than what servers accept by default (256 kB).
  */
 #include "fleet/fleet_flame.h"
+#include "fleet/service_account.h"
 
 #include <errno.h>
 #include <math.h>
@@ -125,7 +126,7 @@ static int take_row(void *context, char *const *fields)
 		return -ENOMEM;
 	row->state = strdup(fields[1]);
 	row->cause = strdup(fields[2]);
-	row->kind = kinds__of(fields[1], fields[3]);
+	row->kind = service_account__kind(fields[1], fields[3]);
 	err = row->state && row->cause ? tsv__number(fields[0], &row->stack) : -ENOMEM;
 	err = err ?: tsv__number(fields[4], &row->ns);
 	err = err ?: tsv__number(fields[5], &row->n);

@@ -58,13 +58,22 @@ int service_account__add(struct service_account *account, const struct service_r
 	return account->texts.failed ? -ENOMEM : 0;
 }
 
+/* A kind that this version does not know proves nothing. */
+enum kind service_account__kind(const char *state, const char *key)
+{
+	enum kind kind = kinds__of(state, key);
+
+	return !strcmp(state, "wait") && strcmp(kinds__words(kind)->key, key) != 0 ? KIND_UNDECIDED
+										   : kind;
+}
+
 static int take_row(void *context, char *const *fields)
 {
 	struct service_row row = {
 		.threads = fields[0],
 		.state = fields[1],
 		.cause = fields[2],
-		.kind = kinds__of(fields[1], fields[3]),
+		.kind = service_account__kind(fields[1], fields[3]),
 		.object = fields[4],
 		.by_service = fields[5],
 		.by_threads = fields[6],

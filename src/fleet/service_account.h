@@ -32,6 +32,9 @@ struct service_cause {
 	struct service_share culprit; /* (by_service, by_threads, evidence) with a service */
 };
 
+/* The kind of a row's state, by its words in the store. */
+enum kind service_account__kind(const char *state, const char *key);
+
 #define SERVICE_MOST_ROWS 100000
 
 struct service_account {

@@ -101,10 +101,9 @@ static void say_culprit(struct where_sentence *sentence, const struct service_ro
 		say(sentence, " ('%s')", words__clean(row->by_threads, NAME_COLUMNS).text);
 }
 
-static bool is_owner(const struct service_row *row)
+static bool has_evidence(const struct service_row *row, enum ledger_evidence evidence)
 {
-	return !strcmp(row->evidence, states__evidence(EVIDENCE_OWNER)) ||
-	       !strcmp(row->evidence, states__evidence(EVIDENCE_HANDED));
+	return !strcmp(row->evidence, states__evidence(evidence));
 }
 
 /* Who held it, or who ended it, which is less. */
@@ -114,8 +113,13 @@ static void say_who(struct where_sentence *sentence, const struct service_cause 
 	const struct service_share *share = &cause->culprit;
 	bool is_named = share->row && reaches(share->ns, cause->ns, NAMED_PERCENT);
 
-	if (is_named && is_owner(share->row)) {
+	if (is_named && has_evidence(share->row, EVIDENCE_OWNER)) {
 		say(sentence, " %s of it was held by ",
+		    words__about((int64_t)share->ns, (int64_t)cause->ns).text);
+		say_culprit(sentence, share->row, service);
+		say(sentence, ".");
+	} else if (is_named && has_evidence(share->row, EVIDENCE_HANDED)) {
+		say(sentence, " In %s of it the lock was passed on; of its holders, one is known: ",
 		    words__about((int64_t)share->ns, (int64_t)cause->ns).text);
 		say_culprit(sentence, share->row, service);
 		say(sentence, ".");
@@ -127,7 +131,9 @@ static void say_who(struct where_sentence *sentence, const struct service_cause 
 	} else if (reaches(cause->timeout_ns, cause->ns, NAMED_PERCENT)) {
 		say(sentence, " %s of it was ended by a timeout.",
 		    words__about((int64_t)cause->timeout_ns, (int64_t)cause->ns).text);
-	} else if (cause->slot == SLOT_WAIT_NET && cause->object.row) {
+	} else if (cause->slot == SLOT_WAIT_NET && cause->object.row &&
+		   !*cause->object.row->by_service &&
+		   reaches(cause->object.ns, cause->ns, NAMED_PERCENT)) {
 		say(sentence, " Who is at the other end of %s is not known from these hosts.",
 		    words__clean(cause->object.row->object, NAME_COLUMNS).text);
 	}
@@ -138,16 +144,15 @@ static void say_who(struct where_sentence *sentence, const struct service_cause 
 
 static void say_stacks(struct where_sentence *sentence, const char *service, bool has_stacks)
 {
-	struct words name = words__clean(service, NAME_COLUMNS);
-
 	if (has_stacks)
 		words__say(sentence->next, sizeof(sentence->next),
 			   "stacks of this time are in the store: gapless fleet flame %s",
-			   name.text);
+			   words__clean(service, NAME_COLUMNS).text);
 	else
-		words__say(sentence->next, sizeof(sentence->next),
-			   "level stacks would tell: gapless fleet burst %s --hosts 10 --for 60s",
-			   name.text);
+		words__say(
+			sentence->next, sizeof(sentence->next),
+			"level stacks would tell; agents do not have it yet, so: gapless record on "
+			"one of its hosts (--by host lists them)");
 }
 
 /* Nobody is blamed for a quota or a device. */
@@ -306,6 +311,11 @@ static void say_ran(const struct service_account *account, const char *service, 
 	say_stacks(sentence, service, has_stacks);
 }
 
+static struct words share_of(const struct service_account *account, enum kind kind)
+{
+	return words__about((int64_t)account->kind_ns[kind], (int64_t)account->ns);
+}
+
 void where_words__say(const struct service_account *account, const char *service, bool has_stacks,
 		      struct where_words *ret)
 {
@@ -319,8 +329,9 @@ void where_words__say(const struct service_account *account, const char *service
 		return;
 	sentence = add(ret);
 	say(sentence,
-	    "Nothing held %s up for long: running, ready and held up are together %s of its thread "
-	    "time.",
-	    words__clean(service, NAME_COLUMNS).text,
-	    words__about((int64_t)service_account__work_ns(account), (int64_t)account->ns).text);
+	    "No single cause stands out for %s: ran %s, ready %s, held up %s, unclear %s, unseen "
+	    "%s of its thread time.",
+	    words__clean(service, NAME_COLUMNS).text, share_of(account, KIND_RUN).text,
+	    share_of(account, KIND_READY).text, share_of(account, KIND_DELAYING).text,
+	    share_of(account, KIND_UNDECIDED).text, share_of(account, KIND_UNSEEN).text);
 }

@@ -309,8 +309,7 @@ static void a_waker_is_not_called_a_holder(void **state)
 		"'main'), 99 % of its thread time. The account alone cannot tell a lock that delays "
 		"work from a queue that is empty. 100 % of it was ended by threads of api itself "
 		"('worker-*'); whoever ends a wait did not necessarily cause it.");
-	assert_string_equal(words.list[0].next, "level stacks would tell: gapless fleet burst api "
-						"--hosts 10 --for 60s");
+	assert_non_null(strstr(words.list[0].next, "level stacks would tell"));
 	assert_null(strstr(words.list[0].text, "held by"));
 	words = say_rows(rows, 2, true);
 	assert_non_null(strstr(words.list[0].next, "gapless fleet flame api"));
@@ -377,8 +376,28 @@ static void an_idle_service_was_not_held_up(void **state)
 
 	assert_string_equal(
 		say_rows(rows, 1, false).list[0].text,
-		"Nothing held api up for long: running, ready and held up are together 0 % "
-		"of its thread time.");
+		"No single cause stands out for api: ran 0 %, ready 0 %, held up 0 %, unclear 0 %, "
+		"unseen 0 % of its thread time.");
+}
+
+static void a_lock_that_was_passed_on_has_no_single_holder(void **state)
+{
+	struct service_row rows[] = { row_of("wait", "lock", KIND_DELAYING, 80) };
+	struct where_words words;
+
+	rows[0].by_service = "db";
+	rows[0].evidence = "handed";
+	words = say_rows(rows, 1, false);
+	assert_null(strstr(words.list[0].text, "held by"));
+	assert_non_null(strstr(words.list[0].text, "the lock was passed on; of its holders, one is "
+						   "known: db."));
+}
+
+static void a_kind_of_a_later_version_proves_nothing(void **state)
+{
+	assert_int_equal(service_account__kind("wait", "delaying"), KIND_DELAYING);
+	assert_int_equal(service_account__kind("wait", "imaginary"), KIND_UNDECIDED);
+	assert_int_equal(service_account__kind("run", "run"), KIND_RUN);
 }
 
 /* --- the whole ----------------------------------------------------------------------------------
@@ -530,6 +549,8 @@ int main(void)
 		cmocka_unit_test(an_answer_from_elsewhere_has_a_port_but_no_culprit),
 		cmocka_unit_test(names_from_the_store_cannot_control_a_terminal),
 		cmocka_unit_test(an_idle_service_was_not_held_up),
+		cmocka_unit_test(a_lock_that_was_passed_on_has_no_single_holder),
+		cmocka_unit_test(a_kind_of_a_later_version_proves_nothing),
 		cmocka_unit_test(where_prints_sentences_tables_coverage_and_quality),
 		cmocka_unit_test(a_service_without_rows_is_no_answer),
 		cmocka_unit_test(problems_of_the_store_are_said),
