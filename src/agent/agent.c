@@ -44,6 +44,7 @@ struct agent {
 	struct self_cost cost;
 	struct governor governor;
 	struct losses_own own;
+	bool has_run;
 	uint64_t stepped_ns; /* the last step */
 	uint64_t whole_ns;   /* the last step with all threads */
 };
@@ -187,6 +188,7 @@ int agent__use(struct agent *agent, const struct config *config)
 {
 	cleanup(service_rules__free_p) struct service_rules *rules = NULL;
 	cleanup(identity__free_p) struct identity *identity = NULL;
+	struct losses_row losses[LOSSES_COUNT];
 	struct outlets_host host;
 	int err = make_rules(config, &rules);
 
@@ -212,7 +214,9 @@ int agent__use(struct agent *agent, const struct config *config)
 	agent->whole_ns = 0; /* the next step asks for the workload of every thread */
 	host = (struct outlets_host) { .name = agent->host,
 				       .id = identity__host_id(agent->identity),
-				       .ledger = collector__ledger(agent->collector) };
+				       .ledger = collector__ledger(agent->collector),
+				       .losses = losses };
+	losses__read(agent->collector, agent->counting, agent->identity, &agent->own, losses);
 	return outlets__new(config, &host, &agent->outlets);
 }
 
@@ -244,8 +248,10 @@ int agent__attach(const struct config *config, const struct signal *const *signa
 void agent__time_hooks(struct agent *agent)
 {
 	agent->self = (struct self) {};
-	self__start(&agent->self, ledger__object(collector__ledger(agent->collector)),
-		    clock__now_ns());
+	if (!self__start(&agent->self, ledger__object(collector__ledger(agent->collector)),
+			 clock__now_ns()))
+		log_warning("the kernel's timing of BPF programs needs CAP_SYS_ADMIN; continuing "
+			    "without the cost of hooks, for metrics and for the budget");
 }
 
 void agent__let_go(struct agent *agent)
@@ -375,12 +381,9 @@ static void govern(struct agent *agent)
 static int close_minute(struct agent *agent, uint64_t now_ns)
 {
 	struct losses_row losses[LOSSES_COUNT];
-	uint64_t seen_ns = now_ns - agent->minutes.begin_ns;
 	struct outlets_view view;
 	int err;
 
-	if (seen_ns < MINUTE_NS)
-		agent->own.unseen_ns += MINUTE_NS - seen_ns;
 	agent->own.minutes_open += !bucket__closes(agent->minute);
 	view = view_of(agent, agent->signal_minute, losses);
 	err = outlets__minute(agent->outlets, &view, agent->minute);
@@ -405,7 +408,8 @@ static int step_signals(struct agent *agent)
 static int take_step(struct agent *agent)
 {
 	uint64_t now_ns = clock__now_ns();
-	bool is_whole = now_ns - agent->whole_ns >= MINUTE_NS;
+	/* Steps come a little early or late. */
+	bool is_whole = now_ns - agent->whole_ns >= MINUTE_NS - SECOND_NS / 2;
 	struct losses_row losses[LOSSES_COUNT];
 	const struct bucket *step;
 	struct outlets_view view;
@@ -443,6 +447,10 @@ int agent__run(struct agent *agent, const struct agent_signals *signals)
 	int err = 0;
 
 	minutes__start(&agent->minutes, now_ns, clock__wall_offset_ns());
+	/* After a new configuration, the minute goes on. */
+	if (!agent->has_run)
+		agent->own.unseen_ns += minutes__passed_ns(&agent->minutes, now_ns);
+	agent->has_run = true;
 	start_governor(agent);
 	next_ns = minutes__next(&agent->minutes, now_ns, interval_of(agent));
 	while (!err && !signals->stop && !signals->reload) {
@@ -462,5 +470,8 @@ int agent__run(struct agent *agent, const struct agent_signals *signals)
 	}
 	if (!err)
 		err = take_step(agent);
-	return err ? err : close_minute(agent, clock__now_ns());
+	now_ns = clock__now_ns();
+	if (signals->stop)
+		agent->own.unseen_ns += MINUTE_NS - minutes__passed_ns(&agent->minutes, now_ns);
+	return err ? err : close_minute(agent, now_ns);
 }

@@ -123,6 +123,8 @@ static int set_amount(struct config *config, const struct option *option, const 
 							      : "a number");
 	if (amount < option->least || amount > option->most)
 		return refuse(error, line, "%s: '%s' is out of range", option->key, value);
+	if (option->offset == offsetof(struct config, interval_ns) && 60 * SECOND_NS % amount)
+		return refuse(error, line, "a minute is not a multiple of '%s'", value);
 	*(uint64_t *)member_of(config, option) = amount;
 	return 0;
 }

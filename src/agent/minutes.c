@@ -26,6 +26,11 @@ uint64_t minutes__next(const struct minutes *minutes, uint64_t now_ns, uint64_t 
 	return now_ns + interval_ns - day_ns % interval_ns;
 }
 
+uint64_t minutes__passed_ns(const struct minutes *minutes, uint64_t now_ns)
+{
+	return (now_ns + minutes->offset_ns) % MINUTE_NS;
+}
+
 bool minutes__is_over(const struct minutes *minutes, uint64_t now_ns)
 {
 	return now_ns + minutes->offset_ns >= (minutes->begin_s + MINUTES_LENGTH_S) * SECOND_NS;
@@ -34,9 +39,11 @@ bool minutes__is_over(const struct minutes *minutes, uint64_t now_ns)
 void minutes__begin(struct minutes *minutes, uint64_t now_ns, uint64_t offset_ns)
 {
 	int64_t stepped_ns = (int64_t)(offset_ns - minutes->offset_ns);
-	uint64_t now_s = (now_ns + offset_ns) / SECOND_NS;
+	uint64_t now_s = (now_ns + offset_ns) / SECOND_NS, last_s = minutes->begin_s;
 
 	set(minutes, now_ns, offset_ns);
-	if (stepped_ns > (int64_t)SECOND_NS || stepped_ns < -(int64_t)SECOND_NS)
+	/* A small step can repeat a minute, too. */
+	if (minutes->begin_s <= last_s || stepped_ns > (int64_t)SECOND_NS ||
+	    stepped_ns < -(int64_t)SECOND_NS)
 		minutes->epoch = now_s > minutes->epoch ? now_s : minutes->epoch + 1;
 }

@@ -26,6 +26,8 @@ struct minutes {
 void minutes__start(struct minutes *minutes, uint64_t now_ns, uint64_t offset_ns);
 /* The monotonic time of the next multiple of interval_ns in the time of day. */
 uint64_t minutes__next(const struct minutes *minutes, uint64_t now_ns, uint64_t interval_ns);
+/* How much of its minute has passed at now_ns. */
+uint64_t minutes__passed_ns(const struct minutes *minutes, uint64_t now_ns);
 /* Whether the current minute is over. */
 bool minutes__is_over(const struct minutes *minutes, uint64_t now_ns);
 /* Begins the minute of now_ns. */

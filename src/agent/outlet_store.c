@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/map.h"
 #include "base/vec.h"
 #include "core/sys.h"
 #include "store/sink.h"
@@ -27,7 +28,7 @@ struct outlet_store {
 	char name[256]; /* of the host */
 	uint64_t epoch;
 	uint64_t losses[LOSSES_COUNT]; /* at the last minute */
-	uint64_t sent_s;               /* minute of the last workloads */
+	struct map sent;               /* workload: its `changes` when it was sent, + 1 */
 	bool said;                     /* the problem was logged */
 };
 
@@ -65,7 +66,7 @@ static int open_sink(struct outlet_store *store, const struct config *config)
 	return err;
 }
 
-int outlet_store__new(const struct config *config, const char *host, uint64_t host_id,
+int outlet_store__new(const struct config *config, const struct outlets_host *host,
 		      struct outlet_store **ret)
 {
 	cleanup(outlet_store__free_p) struct outlet_store *store = NULL;
@@ -80,14 +81,17 @@ int outlet_store__new(const struct config *config, const char *host, uint64_t ho
 	if (gethostname(store->name, sizeof(store->name) - 1))
 		store->name[0] = '\0';
 	store->host = (struct fact_host) {
-		.host_id = host_id,
+		.host_id = host->id,
 		.tenant = config->tenant,
 		.cluster = config->cluster,
-		.name = *host ? host : store->name,
+		.name = *host->name ? host->name : store->name,
 		.kernel = store->system.release,
 		.machine = store->system.machine,
 		.cpus = (uint16_t)sys__cpus(),
 	};
+	/* What was counted so far was sent by an earlier process or configuration. */
+	for (size_t i = 0; i < LOSSES_COUNT; i++)
+		store->losses[i] = host->losses[i].value;
 	err = open_sink(store, config);
 	if (!err)
 		*ret = TAKE(store);
@@ -99,12 +103,28 @@ void outlet_store__free(struct outlet_store *store)
 	if (!store)
 		return;
 	sink__free(store->sink);
+	map__release(&store->sent);
 	free(store);
 }
 
 static const struct workload *find_workload(void *context, uint64_t id)
 {
 	return identity__get(context, id);
+}
+
+/* Its name has become known after its time was sent. */
+static bool has_changed(const struct outlet_store *store, const struct workload *workload)
+{
+	uintptr_t sent = (uintptr_t)map__get(&store->sent, workload->id);
+
+	return sent && sent != (uintptr_t)workload->changes + 1;
+}
+
+/* Forgets workloads that identity has forgotten. */
+static bool is_forgotten(void *context, uint64_t id, void *value)
+{
+	(void)value;
+	return !identity__get(context, id);
 }
 
 /* The workloads that were seen in this minute, or whose names changed. */
@@ -118,13 +138,15 @@ static int push_workloads(struct outlet_store *store, const struct fact_context 
 	while ((workload = identity__next(identity, &at))) {
 		struct workload *row;
 
-		if (workload->last_seen_s < context->bucket_s)
+		if (workload->last_seen_s < context->bucket_s && !has_changed(store, workload))
 			continue;
 		row = APPEND(&rows, &count);
-		if (!row)
+		if (!row || map__put(&store->sent, workload->id,
+				     (void *)((uintptr_t)workload->changes + 1)))
 			return -ENOMEM;
 		*row = *workload;
 	}
+	map__sweep(&store->sent, is_forgotten, identity);
 	return sink__push(store->sink, FACT_WORKLOAD, context, rows, count);
 }
 
@@ -176,6 +198,12 @@ static void say_problem(struct outlet_store *store)
 	store->said = status.problem[0] != '\0';
 }
 
+static int first_failure(int err, int next)
+{
+	err = err == -ENOBUFS ? 0 : err;
+	return err || next == -ENOBUFS ? err : next;
+}
+
 int outlet_store__minute(struct outlet_store *store, const struct outlets_view *view,
 			 const struct bucket *minute)
 {
@@ -190,16 +218,13 @@ int outlet_store__minute(struct outlet_store *store, const struct outlets_view *
 	if (store->epoch && store->epoch != view->minutes->epoch)
 		sink__begin_epoch(store->sink);
 	store->epoch = view->minutes->epoch;
-	err = sink__push(store->sink, FACT_LEDGER, &context, rows, count);
-	if (!err)
-		err = push_workloads(store, &context, view->identity);
-	if (!err)
-		err = push_quality(store, &context, view);
-	if (!err)
-		err = push_signals(store, &context, view->signals);
+	/* One table that has no room must not cost the others. The sink counts what it drops. */
+	err = first_failure(sink__push(store->sink, FACT_LEDGER, &context, rows, count),
+			    push_workloads(store, &context, view->identity));
+	err = first_failure(err, push_quality(store, &context, view));
+	err = first_failure(err, push_signals(store, &context, view->signals));
 	say_problem(store);
-	/* A sink that is stuck counts what it drops. */
-	return err == -ENOBUFS ? 0 : err;
+	return err;
 }
 
 void outlet_store__status(struct outlet_store *store, struct outlet_store_status *ret)

@@ -8,7 +8,7 @@
 struct outlet_store;
 
 /* *ret is NULL if the configuration names no store. Logs. */
-int outlet_store__new(const struct config *config, const char *host, uint64_t host_id,
+int outlet_store__new(const struct config *config, const struct outlets_host *host,
 		      struct outlet_store **ret);
 /* What was not sent stays in the spool. */
 void outlet_store__free(struct outlet_store *store);

@@ -18,8 +18,7 @@ DEFINE_CLEANUP(struct outlets *, outlets__free)
 int outlets__new(const struct config *config, const struct outlets_host *host, struct outlets **ret)
 {
 	cleanup(outlets__free_p) struct outlets *outlets = calloc(1, sizeof(*outlets));
-	int err = outlets ? outlet_store__new(config, host->name, host->id, &outlets->store)
-			  : -ENOMEM;
+	int err = outlets ? outlet_store__new(config, host, &outlets->store) : -ENOMEM;
 
 	if (!err)
 		err = outlet_metrics__new(config, host, &outlets->metrics);

@@ -27,6 +27,7 @@ struct outlets_host {
 	const char *name; /* "": that of the machine */
 	uint64_t id;
 	const struct ledger *ledger;
+	const struct losses_row *losses; /* so far; LOSSES_COUNT, only during outlets__new() */
 };
 
 /* The configuration and the host's name must outlive the outlets. */

@@ -25,7 +25,7 @@ static uint64_t map_bytes(int fd)
 	return 0;
 }
 
-void self__start(struct self *self, const struct bpf_object *object, uint64_t now_ns)
+bool self__start(struct self *self, const struct bpf_object *object, uint64_t now_ns)
 {
 	struct bpf_map *map;
 
@@ -39,6 +39,7 @@ void self__start(struct self *self, const struct bpf_object *object, uint64_t no
 	timing__add(&self->timing, object);
 	timing__set(&self->timing, true, &self->work);
 	self->is_timing = true;
+	return self->timing.fd > 0;
 }
 
 void self__add(struct self *self, uint64_t switches, uint64_t run_ns)

@@ -20,8 +20,8 @@ struct self {
 	bool is_timing;
 };
 
-/* Begins to time the hooks of the object. */
-void self__start(struct self *self, const struct bpf_object *object, uint64_t now_ns);
+/* Begins to time the hooks of the object. False: not permitted, so their cost stays unknown. */
+bool self__start(struct self *self, const struct bpf_object *object, uint64_t now_ns);
 /* Another process, made by fork(), does the rest. */
 void self__let_go(struct self *self);
 /* The threads made this many switches and ran for run_ns since the last call. */

@@ -145,6 +145,9 @@ static int start_worker(struct agent *agent, const char *path, struct config *co
 	/* A signal that came before `worker` was set. */
 	if (worker && signals.stop)
 		kill(worker, SIGTERM);
+	else if (worker && signals.reload)
+		kill(worker, SIGHUP);
+	signals.reload = 0;
 	return err;
 }
 
@@ -152,13 +155,16 @@ static int start_worker(struct agent *agent, const char *path, struct config *co
 
 static int wait_for_worker(void)
 {
+	pid_t pid = worker;
+	siginfo_t info;
 	int status;
 
-	while (waitpid(worker, &status, 0) < 0)
+	/* Its number is not given to another process before waitpid(). */
+	while (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT) < 0)
 		if (errno != EINTR)
 			return -errno;
 	worker = 0;
-	return status;
+	return waitpid(pid, &status, 0) < 0 ? -errno : status;
 }
 
 /* The worker ended by itself, or was ended. */
@@ -170,6 +176,18 @@ static void say_end(int status)
 	else
 		log_warning("the worker ended with status %d; starting another one",
 			    WEXITSTATUS(status));
+}
+
+/* The last worker may have read the configuration again; the next one must not fall back. */
+static void use_newest(const char *path, struct config *config)
+{
+	struct config new;
+
+	signals.reload = 0;
+	if (!path || supervisor__read_config(path, &new))
+		return;
+	config__release(config);
+	*config = new;
 }
 
 int supervisor__run(struct config *config, const char *path, const struct signal *const *known)
@@ -199,6 +217,7 @@ int supervisor__run(struct config *config, const char *path, const struct signal
 		}
 		say_end(status);
 		is_again = true;
+		use_newest(path, config);
 		if (clock__now_ns() - began_ns < SHORT_LIFE_NS)
 			sleep(PAUSE_S);
 	}

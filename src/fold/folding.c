@@ -256,11 +256,13 @@ static int book(struct folding *folding, struct folded_thread *thread,
 static int book_unexplained(struct folding *folding, struct folded_thread *thread, uint64_t ns)
 {
 	uint64_t more = ns - thread->unexplained_ns;
+	int err = more ? bucket__add_life(folding->step, thread->workload, thread->group, 0, more)
+		       : 0;
 
-	thread->unexplained_ns = ns;
-	if (!more)
-		return 0;
-	return bucket__add_life(folding->step, thread->workload, thread->group, 0, more);
+	if (!err)
+		thread->unexplained_ns = ns;
+	/* A group without rows in this step has some in a later one. */
+	return err == -ENOENT ? 0 : err;
 }
 
 static int book_record(struct folding *folding, struct folded_thread *thread,
@@ -273,12 +275,12 @@ static int book_record(struct folding *folding, struct folded_thread *thread,
 	memcpy(totals, account->ns, sizeof(totals));
 	totals[account->slot] += record->head.time_ns - account->since_ns;
 	thread->slot = account->slot;
+	thread->last_open = thread->open;
 	thread->open = record->wait;
 	thread->open.slot = (uint8_t)account->slot;
 	err = folding_waits__take_cell(thread, record);
 	if (!err)
 		err = book(folding, thread, totals, account->count, record->head.time_ns);
-	/* The row of the group exists if the thread lived; else there is nothing unexplained. */
 	return err ? err : book_unexplained(folding, thread, account->unexplained_ns);
 }
 

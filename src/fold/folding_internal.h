@@ -43,7 +43,8 @@ struct folded_thread {
 	bool is_done;  /* its record of this step was booked */
 	bool has_ended;
 	char comm[WIRE_COMM_BYTES];
-	struct ledger_key open; /* the open wait */
+	struct ledger_key open;      /* the open wait */
+	struct ledger_key last_open; /* at the last record: ahead_ns was booked for it */
 	/* Waiting time that was booked before its waits had ended, see folding_waits.c. */
 	uint64_t ahead_ns[WAIT_SLOTS];
 	struct finished *finished;

@@ -101,8 +101,9 @@ static const char *name_device(struct folding *folding, const struct ledger_key 
 	if (word)
 		return word;
 	if (devices__under_file(device, wait->pid, under, sizeof(under)))
-		return lexicon__word(folding->words, "file");
-	snprintf(name, sizeof(name), "file on %s", under);
+		snprintf(name, sizeof(name), "file");
+	else
+		snprintf(name, sizeof(name), "file on %s", under);
 	word = lexicon__word(folding->words, name);
 	return word && !map__put(&folding->devices, device, (void *)word) ? word : NULL;
 }
@@ -192,7 +193,7 @@ int folding_waits__book(struct folding *folding, struct folded_thread *thread, i
 	bool is_open = thread->slot == (uint32_t)slot;
 	int err;
 
-	take_off(thread, slot, &thread->open, ahead_ns);
+	take_off(thread, slot, &thread->last_open, ahead_ns);
 	err = book_finished(folding, thread, slot, &ns, &count);
 	if (err || (!ns && !count))
 		return err;

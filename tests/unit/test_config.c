@@ -70,6 +70,7 @@ static void a_wrong_line_is_refused_with_its_number(void **state)
 	refused("host: a\nhost: b\n", 2, "set twice");
 	refused("interval: soon\n", 1, "duration");
 	refused("interval: 1ms\n", 1, "out of range");
+	refused("interval: 7s\n", 1, "not a multiple");
 	refused("limits.rows: -1\n", 1, "number");
 	refused("store.spool_bytes: 64X\n", 1, "size");
 	refused("metrics.syscalls: yes\n", 1, "neither true nor false");

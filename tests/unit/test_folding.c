@@ -182,6 +182,54 @@ static void a_finished_wait_is_booked_once_although_it_was_open_before(void **st
 	release(&bench);
 }
 
+static struct ledger_key port_of(uint64_t id, uint16_t port)
+{
+	return (struct ledger_key) { .thread = id,
+				     .slot = SLOT_WAIT_NET,
+				     .object_kind = OBJECT_SOCKET,
+				     .object = { LEDGER_SOCKET_CLASS(2, port, 0) } };
+}
+
+static uint64_t sum_of_object(const struct bench *bench, const char *object)
+{
+	size_t count;
+	const struct bucket_row *rows = bucket__rows(bench->step, &count);
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (!strcmp(rows[i].key.object, object))
+			ns += rows[i].ns;
+	return ns;
+}
+
+static void what_was_booked_ahead_is_taken_off_its_own_object(void **state)
+{
+	struct bench bench = make();
+	struct ledger_record record = record_of(1, SLOT_WAIT_NET, 1000, 1500);
+	struct ledger_key first = port_of(1, 5432), second = port_of(1, 6379);
+
+	record.wait = first;
+	begin(&bench, 1400, true);
+	give(&bench, &record);
+	end(&bench);
+	assert_int_equal(sum_of_object(&bench, "tcp :5432"), 500);
+	/* The first wait took 800 in all; then one of 100 for the second, and now one more. */
+	assert_int_equal(folding__take_wait(bench.folding, &first, &(struct ledger_sum) { 800, 1 }),
+			 0);
+	assert_int_equal(
+		folding__take_wait(bench.folding, &second, &(struct ledger_sum) { 100, 1 }), 0);
+	record = record_of(1, SLOT_WAIT_NET, 2100, 2500);
+	record.wait = second;
+	record.account.ns[SLOT_WAIT_NET] = 900;
+	record.account.ns[SLOT_RUN_ANY] = 200;
+	begin(&bench, 2400, false);
+	give(&bench, &record);
+	end(&bench);
+	assert_int_equal(sum_of_object(&bench, "tcp :5432"), 300);
+	assert_int_equal(sum_of_object(&bench, "tcp :6379"), 500);
+	release(&bench);
+}
+
 static void the_cell_of_a_record_is_not_taken_twice(void **state)
 {
 	struct bench bench = make();
@@ -302,6 +350,7 @@ int main(void)
 		cmocka_unit_test(a_thread_that_does_not_change_goes_on_in_its_state),
 		cmocka_unit_test(a_state_that_was_booked_too_long_is_made_up_for),
 		cmocka_unit_test(a_finished_wait_is_booked_once_although_it_was_open_before),
+		cmocka_unit_test(what_was_booked_ahead_is_taken_off_its_own_object),
 		cmocka_unit_test(the_cell_of_a_record_is_not_taken_twice),
 		cmocka_unit_test(a_last_record_ends_a_thread_and_frees_it),
 		cmocka_unit_test(a_thread_that_is_missing_twice_has_vanished),

@@ -14,6 +14,7 @@ static void steps_and_minutes_follow_the_time_of_day(void **state)
 
 	minutes__start(&minutes, 117 * SECOND, offset); /* 12:00:17 */
 	assert_int_equal(minutes.begin_s, NOON);
+	assert_int_equal(minutes__passed_ns(&minutes, 117 * SECOND), 17 * SECOND);
 	assert_int_equal(minutes__next(&minutes, 117 * SECOND, 10 * SECOND), 120 * SECOND);
 	assert_int_equal(minutes__next(&minutes, 120 * SECOND, 10 * SECOND), 130 * SECOND);
 	assert_false(minutes__is_over(&minutes, 160 * SECOND - 1));
@@ -42,11 +43,25 @@ static void a_step_of_the_clock_begins_an_epoch(void **state)
 	assert_true(minutes.epoch > epoch);
 }
 
+static void a_minute_that_comes_twice_has_another_epoch(void **state)
+{
+	struct minutes minutes;
+	uint64_t offset = NOON * SECOND, epoch;
+
+	minutes__start(&minutes, 30 * SECOND, offset);
+	epoch = minutes.epoch;
+	/* Half a second back, just after the minute. */
+	minutes__begin(&minutes, 60 * SECOND + 1, offset - SECOND / 2);
+	assert_int_equal(minutes.begin_s, NOON);
+	assert_true(minutes.epoch > epoch);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(steps_and_minutes_follow_the_time_of_day),
 		cmocka_unit_test(a_step_of_the_clock_begins_an_epoch),
+		cmocka_unit_test(a_minute_that_comes_twice_has_another_epoch),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

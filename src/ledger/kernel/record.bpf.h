@@ -10,6 +10,9 @@
 
 #define SNAPSHOT_TRIES 64
 
+/* The reader is woken if so much of the ring is in use. */
+const volatile __u32 wakeup_bytes = 1024 * 1024;
+
 /* A record does not fit on the BPF stack. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -106,7 +109,7 @@ static __noinline int send_last_record(struct thread *thread, struct task_struct
 	}
 	record->head.time_ns = now;
 	/* The reader polls several times a second. Wake it only if the ring fills up faster. */
-	half_full = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > 1024 * 1024;
+	half_full = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > wakeup_bytes;
 	bpf_ringbuf_submit(record, half_full ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
 	return 0;
 }

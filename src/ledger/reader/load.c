@@ -85,8 +85,10 @@ static int size_maps(struct ledger_bpf *skel, const struct ledger_options *optio
 	uint32_t most = options->most_waits ? options->most_waits : WAITS_OF_ALL, occupants;
 	int err = 0;
 
-	if (options->ring_bytes)
+	if (options->ring_bytes) {
 		err |= bpf_map__set_max_entries(skel->maps.ring, options->ring_bytes);
+		skel->rodata->wakeup_bytes = options->ring_bytes / 4;
+	}
 	if (!options->target->all)
 		return err;
 	err |= bpf_map__set_max_entries(skel->maps.waits_a, most);
