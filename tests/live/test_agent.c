@@ -175,11 +175,11 @@ static void minutes_without_a_store_wait_in_the_spool(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_service_has_its_time_by_state_on_the_page),
-		cmocka_unit_test(a_second_agent_refuses_and_a_recording_beside_it_works),
-		cmocka_unit_test(a_wrong_configuration_is_refused_at_the_start_and_ignored_later),
+		HERE(a_service_has_its_time_by_state_on_the_page),
+		HERE(a_second_agent_refuses_and_a_recording_beside_it_works),
+		HERE(a_wrong_configuration_is_refused_at_the_start_and_ignored_later),
 		cmocka_unit_test(a_worker_has_no_privileges_and_is_replaced_if_it_dies),
-		cmocka_unit_test(minutes_without_a_store_wait_in_the_spool),
+		HERE(minutes_without_a_store_wait_in_the_spool),
 	};
 
 	return cmocka_run_group_tests(tests, served__set_up, served__tear_down);

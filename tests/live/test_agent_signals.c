@@ -286,9 +286,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(connections_and_their_bytes_are_exact_also_after_the_worker_died),
-		cmocka_unit_test_teardown(requests_to_a_disk_are_exact, remove_loop),
-		cmocka_unit_test(a_minute_of_signals_is_spooled_for_the_store),
-		cmocka_unit_test(there_are_no_signals_at_level_ledger_and_a_reload_can_stop_them),
+		{ "requests_to_a_disk_are_exact", live__here(requests_to_a_disk_are_exact), NULL,
+		  remove_loop, NULL },
+		HERE(a_minute_of_signals_is_spooled_for_the_store),
+		HERE(there_are_no_signals_at_level_ledger_and_a_reload_can_stop_them),
 	};
 
 	return cmocka_run_group_tests(tests, served__set_up, served__tear_down);
