@@ -78,8 +78,8 @@ static bool may_write(const struct request *request, const struct stat *info)
 static int open_known(const struct request *request, const char *path, int *ret)
 {
 	bool to_write = request->operation == OPEN_TO_WRITE;
-	cleanup(close_p) int fd = -1;
 	struct stat info;
+	int fd, err = 0;
 
 	/* Opening a device can have side effects. */
 	if (lstat(path, &info))
@@ -88,13 +88,17 @@ static int open_known(const struct request *request, const char *path, int *ret)
 		return -EACCES;
 	fd = open(path,
 		  (to_write ? O_RDWR : O_RDONLY) | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &info))
+	if (fd < 0)
 		return -errno;
-	if (!S_ISREG(info.st_mode) || (to_write && !may_write(request, &info)))
-		return -EACCES;
-	*ret = fd;
-	fd = -1;
-	return 0;
+	if (fstat(fd, &info))
+		err = -errno;
+	else if (!S_ISREG(info.st_mode) || (to_write && !may_write(request, &info)))
+		err = -EACCES;
+	if (err)
+		close(fd);
+	else
+		*ret = fd;
+	return err;
 }
 
 static int provide_known(const struct request *request, struct split_reply *ret)
