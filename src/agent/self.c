@@ -31,7 +31,9 @@ bool self__start(struct self *self, const struct bpf_object *object, uint64_t no
 
 	self->start_ns = now_ns;
 	bpf_object__for_each_map (map, object) {
-		self->bpf_bytes += map_bytes(bpf_map__fd(map));
+		/* Before Linux 6.4, the figure of a map that grows is that of a full one. */
+		if (!(bpf_map__map_flags(map) & BPF_F_NO_PREALLOC))
+			self->bpf_bytes += map_bytes(bpf_map__fd(map));
 		/* What the kernel allocates later is not in its figure for the map. */
 		if (bpf_map__type(map) == BPF_MAP_TYPE_TASK_STORAGE)
 			self->storage_bytes += bpf_map__value_size(map);

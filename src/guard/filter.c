@@ -127,8 +127,8 @@ static const char *const files[] = {
 
 /* Libraries try these and continue without. */
 static const char *const attributes[] = {
-	"chmod",  "fchmod",    "fchmodat", "chown",     "fchown",   "fchownat",
-	"lchown", "utimensat", "utimes",   "fsetxattr", "setxattr", NULL,
+	"chmod",     "fchmodat", "chown",     "fchown",   "fchownat", "lchown",
+	"utimensat", "utimes",   "fsetxattr", "setxattr", NULL,
 };
 
 /* Sockets, and what libcurl, TLS libraries and libdebuginfod call besides. */
@@ -323,6 +323,18 @@ static int add_threads(scmp_filter_ctx filter)
 	return err ? err : seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
 }
 
+/* The mode of a UNIX socket that is served, and no other. */
+static int add_modes(scmp_filter_ctx filter)
+{
+	const scmp_datum_t mode = 0660;
+	int err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fchmod), 1,
+				   SCMP_A1(SCMP_CMP_EQ, mode));
+
+	return err ? err
+		   : seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(fchmod), 1,
+				      SCMP_A1(SCMP_CMP_NE, mode));
+}
+
 static int add_network(scmp_filter_ctx filter)
 {
 	static const uint64_t families[] = { AF_INET, AF_INET6, AF_UNIX, AF_NETLINK };
@@ -401,6 +413,8 @@ static int add_role(scmp_filter_ctx filter, enum guard_role role,
 		err = add_each(filter, SCMP_ACT_ALLOW, files);
 	if (!err && has_files(role, options))
 		err = add_each(filter, SCMP_ACT_ERRNO(EPERM), attributes);
+	if (!err && has_files(role, options))
+		err = add_modes(filter);
 	if (!err && has_files(role, options))
 		err = add_threads(filter);
 	if (!err && options->network)

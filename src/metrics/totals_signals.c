@@ -160,7 +160,7 @@ int totals__add_signals(struct totals *totals, const struct totals_signal *rows,
 			return err;
 		if (!series)
 			continue;
-		if (!series->histogram) {
+		if (!series->histogram || !rows[i].buckets) {
 			series->number += rows[i].added;
 			continue;
 		}

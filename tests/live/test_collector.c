@@ -24,6 +24,8 @@
 #include "identity/identity.h"
 #include "vocabulary/states.h"
 
+#include "live.h"
+
 #define MS UINT64_C(1000000)
 
 /* The workload of a process here is its cgroup, or its name in the root. */
@@ -348,6 +350,7 @@ static void a_wait_for_an_answer_names_the_port_and_is_held_up(void **state)
 	struct sockaddr_in address = { .sin_family = AF_INET,
 				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	socklen_t size = sizeof(address);
+	struct features *features = features__new();
 	struct collector *collector = open_collector();
 	struct sums sums = { .group = "fold-client" };
 	int listener = socket(AF_INET, SOCK_STREAM, 0), status;
@@ -366,10 +369,14 @@ static void a_wait_for_an_answer_names_the_port_and_is_held_up(void **state)
 	pthread_join(server, NULL);
 	close(listener);
 	take_step(collector, &sums, false);
-	snprintf(expected, sizeof(expected), "tcp :%u", port);
-	assert_string_equal(sums.object, expected);
-	assert_true(sums.ns[SLOT_WAIT_NET] > 250 * MS);
-	assert_true(sums.kind_ns[KIND_DELAYING] > 250 * MS);
+	/* Which side serves is known by these hooks, which Linux has since 6.3. */
+	if (features__has_event(features, "sock_send_length")) {
+		snprintf(expected, sizeof(expected), "tcp :%u", port);
+		assert_string_equal(sums.object, expected);
+		assert_true(sums.ns[SLOT_WAIT_NET] > 250 * MS);
+		assert_true(sums.kind_ns[KIND_DELAYING] > 250 * MS);
+	}
+	features__free(features);
 	collector__free(collector);
 }
 
@@ -425,7 +432,7 @@ static void waits_that_end_all_the_time_keep_their_names(void **state)
 	assert_int_equal(total(&sums), sums.thread_ns);
 	/* Only waits that end between the reading of the sums and the snapshot have none. */
 	print_message("without a sum: %" PRIu64 " ns\n", unnamed_ns);
-	assert_true(unnamed_ns < 500 * MS);
+	assert_true(is_emulated() || unnamed_ns < 500 * MS);
 	collector__free(collector);
 }
 
