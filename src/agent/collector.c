@@ -12,7 +12,7 @@
 
 #define RING_BYTES (1U << 20)
 #define MOST_WAITS 16384
-/* Last records that wait for the next step; half a megabyte. */
+/* Last records that wait for the next step; 2.3 MB. */
 #define MOST_ENDED 4096
 
 struct collector {

@@ -312,17 +312,23 @@ static int keep_last(struct folding *folding, const struct ledger_record *record
 	return 0;
 }
 
+/* *ret is NULL if the account does not close. */
+static int find_closed(struct folding *folding, const struct ledger_record *record,
+		       struct folded_thread **ret)
+{
+	*ret = NULL;
+	if (sum_closes(record))
+		return find_thread(folding, record, ret);
+	folding->quality.torn++;
+	return 0;
+}
+
 static int take_thread(struct folding *folding, const struct ledger_record *record)
 {
 	struct folded_thread *thread;
-	int err;
+	int err = find_closed(folding, record, &thread);
 
-	if (!sum_closes(record)) {
-		folding->quality.torn++;
-		return 0;
-	}
-	err = find_thread(folding, record, &thread);
-	if (err)
+	if (err || !thread)
 		return err;
 	thread->seen = folding->wholes;
 	/* The iterator may visit a thread twice. */
@@ -351,15 +357,13 @@ int folding__take(void *context, const struct wire_head *head)
 /* A last record may be older than a snapshot, which then has booked too much. */
 static int book_last(struct folding *folding, const struct ledger_record *record)
 {
-	struct folded_thread *thread;
-	int err;
+	struct folded_thread *thread, *known = map__get(&folding->threads, record->id);
+	int err = find_closed(folding, record, &thread);
 
-	if (!sum_closes(record)) {
-		folding->quality.torn++;
-		return 0;
-	}
-	err = find_thread(folding, record, &thread);
-	if (err)
+	/* Even if its last account does not close, it does not go on. */
+	if (known)
+		known->has_ended = true;
+	if (err || !thread)
 		return err;
 	thread->has_ended = true;
 	if (record->head.time_ns >= thread->last_ns)

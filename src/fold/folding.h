@@ -67,8 +67,9 @@ void folding__each_thread(const struct folding *folding,
 			  void (*take)(void *context, uint64_t workload), void *context);
 
 struct folding_quality {
-	uint64_t malformed;       /* records that are not understood */
-	uint64_t torn;            /* accounts that did not close; the next record has their time */
+	uint64_t malformed; /* records that are not understood */
+	uint64_t
+		torn; /* accounts that did not close; a later record of the thread has their time */
 	uint64_t vanished;        /* threads whose last record was lost */
 	uint64_t overbooked_ns;   /* time that was booked beyond the end of threads */
 	uint64_t unnamed_wait_ns; /* waiting time in accounts without a sum of waits for it */
