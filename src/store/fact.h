@@ -83,6 +83,17 @@ struct fact_module {
 	uint64_t first_seen_s, last_seen_s;
 };
 
+/* The samples of a minute, with all stacks that they refer to and all modules of these. */
+struct fact_profile {
+	const struct fact_sample *samples;
+	size_t sample_count;
+	const struct fact_stack *stacks;
+	size_t stack_count;
+	const struct fact_module *modules;
+	size_t module_count;
+	uint64_t duration_ns; /* how long samples were taken in this minute */
+};
+
 const struct native_table *fact__table(enum fact_table table);
 /* FACT_TABLES: there is no table of that name. */
 enum fact_table fact__find(const char *name);
