@@ -44,6 +44,7 @@ struct agent {
 	struct self_cost cost;
 	struct governor governor;
 	struct losses_own own;
+	bool is_full; /* syscalls have hooks */
 	bool has_run;
 	uint64_t stepped_ns; /* the last step */
 	uint64_t whole_ns;   /* the last step with all threads */
@@ -157,6 +158,7 @@ static int open_collector(struct agent *agent, struct features *features)
 		.note_cgroup = note_cgroup,
 		.context = agent,
 		.parts = agent->parts,
+		.full = config->level == CONFIG_FULL,
 	};
 	int err = collector__open(&options, features, &agent->collector);
 
@@ -179,7 +181,9 @@ static int open_signals(struct agent *agent)
 /* The highest level that is configured and whose hooks could be attached at the start. */
 static int level_of(const struct agent *agent)
 {
-	int most = counting__count(agent->counting) ? GOVERNOR_SIGNALS : GOVERNOR_LEDGER;
+	int most = agent->is_full                     ? GOVERNOR_FULL
+		   : counting__count(agent->counting) ? GOVERNOR_SIGNALS
+						      : GOVERNOR_LEDGER;
 
 	return (int)agent->config->level < most ? (int)agent->config->level : most;
 }
@@ -208,9 +212,9 @@ int agent__use(struct agent *agent, const struct config *config)
 	if ((int)config->level > level_of(agent))
 		log_warning("level '%s' cannot be reached; continuing at level '%s'",
 			    governor__name((int)config->level), governor__name(level_of(agent)));
-	if (config->metrics.syscalls)
-		log_warning("metrics.syscalls needs level 'full', which the agent does not have "
-			    "yet; continuing without it");
+	if (config->metrics.syscalls && !agent->is_full)
+		log_warning("metrics.syscalls needs level 'full' from the start; continuing "
+			    "without it");
 	agent->whole_ns = 0; /* the next step asks for the workload of every thread */
 	host = (struct outlets_host) { .name = agent->host,
 				       .id = identity__host_id(agent->identity),
@@ -229,6 +233,7 @@ int agent__attach(const struct config *config, const struct signal *const *signa
 	if (!agent)
 		return -ENOMEM;
 	agent->config = config;
+	agent->is_full = config->level == CONFIG_FULL;
 	for (size_t i = 0; config->level >= CONFIG_SIGNALS && i < SIGNAL_COUNT && signals[i]; i++)
 		agent->parts[i].signal = signals[i];
 	err = open_collector(agent, features);
@@ -345,6 +350,12 @@ static struct governor_use use_of(const struct agent *agent)
 	};
 }
 
+static void use_level(struct agent *agent)
+{
+	counting__enable(agent->counting, agent->governor.level >= GOVERNOR_SIGNALS);
+	collector__time_calls(agent->collector, agent->governor.level >= GOVERNOR_FULL);
+}
+
 static void start_governor(struct agent *agent)
 {
 	const struct governor_limits limits = { .cpu_ppm = agent->config->budget.cpu_ppm,
@@ -356,7 +367,7 @@ static void start_governor(struct agent *agent)
 	measure(agent);
 	use = use_of(agent);
 	governor__start(&agent->governor, &limits, &use);
-	counting__enable(agent->counting, agent->governor.level >= GOVERNOR_SIGNALS);
+	use_level(agent);
 }
 
 /* The cost of hooks is known after the first step. */
@@ -371,7 +382,7 @@ static void govern(struct agent *agent)
 	if (reason == GOVERNOR_UNCHANGED)
 		return;
 	agent->own.level_changes++;
-	counting__enable(agent->counting, agent->governor.level >= GOVERNOR_SIGNALS);
+	use_level(agent);
 	log_info("level '%s' from now on: %s", governor__name(agent->governor.level),
 		 reason == GOVERNOR_ROOM     ? "ten minutes within the budget"
 		 : reason == GOVERNOR_MEMORY ? "memory beyond the budget [budget.memory]"

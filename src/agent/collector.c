@@ -14,6 +14,9 @@
 #define MOST_WAITS 16384
 /* Last records that wait for the next step; 2.3 MB. */
 #define MOST_ENDED 4096
+/* At level full: how much of its running time a thread's calls may cost; almost none of it. */
+#define CALL_BUDGET 0.01
+#define CALL_COUNTS 1e-6
 
 struct collector {
 	struct collector_options options;
@@ -58,6 +61,8 @@ int collector__open(const struct collector_options *options, struct features *fe
 	cleanup(collector__free_p) struct collector *collector = calloc(1, sizeof(*collector));
 	struct ledger_options ledger_options = {
 		.by_class = true,
+		.full = options->full,
+		.budget = options->full ? CALL_BUDGET : 0,
 		.parts = options->parts,
 		.no_occupants = !options->with_occupants,
 		.with_cgroups = true,
@@ -95,6 +100,8 @@ void collector__free(struct collector *collector)
 
 int collector__start(struct collector *collector, uint64_t *ret_start_ns)
 {
+	if (collector->options.full)
+		ledger__calibrate(collector->ledger);
 	return ledger__start(collector->ledger, ret_start_ns);
 }
 
@@ -115,9 +122,14 @@ static int drain(struct collector *collector)
 {
 	int err = 0;
 
-	for (int i = 0; i < 2 && !err; i++)
-		err = ledger__drain_sums(collector->ledger, false, folding__take_wait,
-					 folding__take_occupant, collector->folding);
+	for (int i = 0; i < 2 && !err; i++) {
+		if (collector->options.full)
+			err = ledger__drain_calls(collector->ledger, false, folding__take_calls,
+						  collector->folding);
+		if (!err)
+			err = ledger__drain_sums(collector->ledger, false, folding__take_wait,
+						 folding__take_occupant, collector->folding);
+	}
 	return err;
 }
 
@@ -144,6 +156,12 @@ int collector__step(struct collector *collector, bool is_whole, const struct buc
 	if (!err)
 		*ret_step = collector->step;
 	return err;
+}
+
+void collector__time_calls(struct collector *collector, bool is_timed)
+{
+	if (collector->options.full)
+		ledger__limit_calls(collector->ledger, is_timed ? CALL_BUDGET : CALL_COUNTS);
 }
 
 struct folding *collector__folding(const struct collector *collector)

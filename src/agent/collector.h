@@ -22,6 +22,7 @@ struct collector_options {
 	void (*note_cgroup)(void *context, const struct ledger_cgroup_record *record);
 	void *context;
 	struct part *parts;  /* of signals, see ledger_options; NULL: none */
+	bool full;           /* level full: kernel and user time, syscalls */
 	bool with_occupants; /* note who had the CPU; dear on a busy machine */
 	uint32_t most_waits; /* sums of waits between two steps; 0: 16,384 */
 };
@@ -44,6 +45,9 @@ bool collector__is_pressed(const struct collector *collector);
  * step. With `is_whole`, threads that did not change are read too.
  */
 int collector__step(struct collector *collector, bool is_whole, const struct bucket **ret_step);
+
+/* At level full: whether calls are timed, as far as the budget allows, or only counted. */
+void collector__time_calls(struct collector *collector, bool is_timed);
 
 struct folding *collector__folding(const struct collector *collector);
 struct ledger *collector__ledger(const struct collector *collector);

@@ -15,11 +15,14 @@
 #include "metrics/pages.h"
 #include "metrics/server.h"
 #include "metrics/totals.h"
+#include "vocabulary/calls.h"
 #include "vocabulary/states.h"
 
 /* Two disks need more than the 200 that totals.h has for signals. */
 #define SIGNAL_SERIES 400
 #define MANY_SERIES   2000
+
+#define CALL_NAME_BYTES 32
 
 struct outlet_metrics {
 	struct totals *totals;
@@ -83,6 +86,7 @@ int outlet_metrics__new(const struct config *config, const struct outlets_host *
 		.most_series = config->metrics.most_series,
 		.most_signal_series =
 			config->metrics.most_series >= MANY_SERIES ? SIGNAL_SERIES : 0,
+		.with_calls = config->metrics.syscalls && config->level == CONFIG_FULL,
 	};
 	cleanup(outlet_metrics__free_p) struct outlet_metrics *metrics = NULL;
 	bool has_server = strcmp(config->metrics.listen, "off") != 0;
@@ -218,6 +222,31 @@ static int publish(struct outlet_metrics *metrics, const struct outlets_view *vi
 	return set_reasons(metrics, store, &account);
 }
 
+static int add_calls(struct totals *totals, const struct folding *folding,
+		     struct identity *identity)
+{
+	size_t count;
+	const struct folding_call *calls = folding__calls(folding, &count);
+	cleanup(free_p) struct totals_call *rows = calloc(count + 1, sizeof(*rows));
+	cleanup(free_p) char(*names)[CALL_NAME_BYTES] = calloc(count + 1, sizeof(*names));
+
+	if (!rows || !names)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		bool is_other = calls[i].number == FOLDING_OTHER_CALL;
+
+		snprintf(names[i], sizeof(names[i]), "%s",
+			 is_other ? TOTALS_OTHER : calls__name(calls[i].number));
+		rows[i] = (struct totals_call) { .workload = calls[i].workload,
+						 .name = names[i],
+						 .count = calls[i].count,
+						 .errors = calls[i].errors,
+						 .ns = calls[i].ns };
+	}
+	totals__add_calls(totals, rows, count, find_workload, identity);
+	return 0;
+}
+
 int outlet_metrics__step(struct outlet_metrics *metrics, const struct outlets_view *view,
 			 const struct bucket *step, uint64_t step_ns,
 			 const struct outlet_store_status *store)
@@ -233,6 +262,9 @@ int outlet_metrics__step(struct outlet_metrics *metrics, const struct outlets_vi
 		metrics->totals_ns = clock__read_ns(CLOCK_REALTIME) - step_ns;
 	take_waits(metrics->totals, collector__ledger(view->collector), totals__take_waits);
 	err = outlet_signals__count(metrics->totals, view->signals);
+	if (!err)
+		err = add_calls(metrics->totals, collector__folding(view->collector),
+				view->identity);
 	if (err)
 		return err;
 	return publish(metrics, view, store);

@@ -67,6 +67,7 @@ void folding__free(struct folding *folding)
 	map__release(&folding->devices);
 	free_ended(folding);
 	free(folding->unnamed);
+	folding_calls__release(folding);
 	lexicon__free(folding->words);
 	free(folding);
 }
@@ -422,6 +423,8 @@ int folding__end(struct folding *folding)
 	}
 	if (!err)
 		err = folding_culprits__name_late(folding);
+	if (!err)
+		err = folding_calls__book(folding);
 	folding->step = NULL;
 	map__sweep(&folding->threads, is_over, folding);
 	return err;

@@ -36,7 +36,7 @@ struct folding_options {
 int folding__new(const struct folding_options *options, struct folding **ret);
 void folding__free(struct folding *folding);
 
-/* The context of these three is the folding. Takes a record of the ledger; ignores all but threads.
+/* The context of these is the folding. Takes a record of the ledger; ignores all but threads.
  */
 int folding__take(void *context, const struct wire_head *head);
 /* Takes a sum of waits: ledger_take_wait_fn. */
@@ -46,12 +46,27 @@ int folding__take_wait(void *context, const struct ledger_key *key, const struct
 int folding__take_occupant(void *context, const struct ledger_occupant_key *key,
 			   const struct ledger_occupant *sum);
 
+/* Takes a sum of syscalls of a thread: ledger_take_calls_fn. */
+int folding__take_calls(void *context, const struct ledger_thread_call *call,
+			const struct ledger_call_sum *sum);
+
 /*
  * The snapshot that follows shows all threads that changed since the one before. `now_ns` is the
  * time just before it, and the rows go to `step`.
  */
 int folding__begin(struct folding *folding, uint64_t now_ns, bool is_whole, struct bucket *step);
 int folding__end(struct folding *folding);
+
+/* The calls of a syscall by all threads of a workload, in a step. */
+struct folding_call {
+	uint64_t workload; /* FOLDING_NOBODY: of threads that were not known any more */
+	uint32_t number;   /* FOLDING_OTHER_CALL: there were too many */
+	uint64_t count, errors, ns;
+};
+#define FOLDING_NOBODY     UINT64_MAX
+#define FOLDING_OTHER_CALL UINT32_MAX
+/* Those of the last step. Valid until the next folding__end(). */
+const struct folding_call *folding__calls(const struct folding *folding, size_t *ret_count);
 
 /*
  * Forgets words that no thread has any more, if there are many. No bucket may refer to words of

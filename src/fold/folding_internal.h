@@ -67,6 +67,15 @@ struct last_record {
 	struct ledger_record record;
 };
 
+/* Syscalls, see folding_calls.c. */
+struct folded_calls {
+	struct folding_call *taken; /* by thread */
+	size_t taken_count;
+	struct folding_call *rows; /* by workload */
+	size_t count;
+	struct map places; /* of rows */
+};
+
 struct folding {
 	struct folding_options options;
 	struct lexicon *words;
@@ -77,6 +86,7 @@ struct folding {
 	size_t ended_count;
 	struct unnamed *unnamed;
 	size_t unnamed_count;
+	struct folded_calls calls;
 	uint64_t wholes; /* whole snapshots so far */
 	uint64_t began_ns;
 	bool is_whole;
@@ -107,3 +117,7 @@ int folding_waits__book(struct folding *folding, struct folded_thread *thread, i
 /* Takes the finished waits in the thread's cell. */
 int folding_waits__take_cell(struct folded_thread *thread, const struct ledger_record *record);
 void folding_waits__release(struct folded_thread *thread);
+
+/* Books the calls that were taken, while the threads of the step are known. */
+int folding_calls__book(struct folding *folding);
+void folding_calls__release(struct folding *folding);

@@ -12,6 +12,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -155,6 +156,43 @@ static void a_worker_has_no_privileges_and_is_replaced_if_it_dies(void **state)
 	served__stop(agent);
 }
 
+/* Its calls are its own when it has lived for a while. */
+static void make_calls(const char *name)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		prctl(PR_SET_NAME, name);
+		served__sleep_ms(300);
+		for (int i = 0; i < 5000; i++)
+			syscall(SYS_getppid);
+		for (int i = 0; i < 700; i++)
+			close(-1);
+		served__sleep_ms(300);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+static void at_level_full_the_syscalls_of_a_service_are_counted(void **state)
+{
+	pid_t agent;
+
+	served__configure("level: full\nmetrics.detail: service\nmetrics.syscalls: true\n"
+			  "identity.rule: process=agent-caller -> service=caller\n");
+	agent = served__start();
+	served__wait_for("/metrics", "gapless_syscalls_total{service=");
+	make_calls("agent-caller");
+	served__wait_for("/metrics",
+			 "gapless_syscalls_total{service=\"caller\",syscall=\"getppid\"} 5000\n");
+	served__wait_for(
+		"/metrics",
+		"gapless_syscall_errors_total{service=\"caller\",syscall=\"close\"} 700\n");
+	/* Time in the kernel is told from that in user space. */
+	served__wait_for("/metrics", "service=\"caller\",state=\"run\",cause=\"kernel\"");
+	served__stop(agent);
+}
+
 static void minutes_without_a_store_wait_in_the_spool(void **state)
 {
 	char path[64];
@@ -179,6 +217,7 @@ int main(void)
 		HERE(a_second_agent_refuses_and_a_recording_beside_it_works),
 		HERE(a_wrong_configuration_is_refused_at_the_start_and_ignored_later),
 		cmocka_unit_test(a_worker_has_no_privileges_and_is_replaced_if_it_dies),
+		HERE(at_level_full_the_syscalls_of_a_service_are_counted),
 		HERE(minutes_without_a_store_wait_in_the_spool),
 	};
 

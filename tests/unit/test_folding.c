@@ -287,6 +287,51 @@ static void a_last_record_ends_a_thread_and_frees_it(void **state)
 	release(&bench);
 }
 
+static const struct folding_call *call_of(const struct bench *bench, uint64_t workload,
+					  uint32_t number)
+{
+	size_t count;
+	const struct folding_call *calls = folding__calls(bench->folding, &count);
+
+	for (size_t i = 0; i < count; i++)
+		if (calls[i].workload == workload && calls[i].number == number)
+			return &calls[i];
+	return NULL;
+}
+
+static void take_calls(struct bench *bench, uint64_t thread, uint64_t number, uint32_t count)
+{
+	const struct ledger_thread_call call = { .thread = thread, .number = number };
+	const struct ledger_call_sum sum = { .count = count, .errors = 1, .total_ns = 10 };
+
+	assert_int_equal(folding__take_calls(bench->folding, &call, &sum), 0);
+}
+
+/* Also those of threads that the step sees later, or that have ended. */
+static void calls_are_added_up_by_workload(void **state)
+{
+	struct bench bench = make();
+	struct ledger_record ended = record_of(1, SLOT_RUN_ANY, 1000, 1500);
+	struct ledger_record alive = record_of(2, SLOT_RUN_ANY, 1000, 1600);
+
+	ended.head.kind = LEDGER_EXIT;
+	give(&bench, &ended);
+	take_calls(&bench, 1, 5, 3);
+	take_calls(&bench, 2, 5, 4);
+	take_calls(&bench, 2, 6, 1);
+	take_calls(&bench, 0, 5, 9); /* of short lives */
+	begin(&bench, 1600, true);
+	give(&bench, &alive);
+	end(&bench);
+	assert_int_equal(call_of(&bench, 7, 5)->count, 7);
+	assert_int_equal(call_of(&bench, FOLDING_NOBODY, 5)->count, 9);
+	assert_int_equal(call_of(&bench, FOLDING_NOBODY, 5)->errors, 1);
+	begin(&bench, 1700, false);
+	end(&bench);
+	assert_null(call_of(&bench, FOLDING_NOBODY, 5));
+	release(&bench);
+}
+
 static void a_thread_that_is_missing_twice_has_vanished(void **state)
 {
 	struct bench bench = make();
@@ -353,6 +398,7 @@ int main(void)
 		cmocka_unit_test(what_was_booked_ahead_is_taken_off_its_own_object),
 		cmocka_unit_test(the_cell_of_a_record_is_not_taken_twice),
 		cmocka_unit_test(a_last_record_ends_a_thread_and_frees_it),
+		cmocka_unit_test(calls_are_added_up_by_workload),
 		cmocka_unit_test(a_thread_that_is_missing_twice_has_vanished),
 		cmocka_unit_test(records_that_do_not_close_or_are_not_ours_are_counted),
 		cmocka_unit_test(only_what_is_proven_is_called_idle_or_held_up),
