@@ -45,7 +45,7 @@
 #include "ledger/kernel/births.bpf.h"
 #include "ledger/kernel/call_hooks.bpf.h"
 
-const volatile bool track_cpus;  /* all threads are accounted, so CPU time adds up too */
+const volatile bool track_cpus;  /* CPU time adds up too: all threads are accounted */
 const volatile __u32 drop_every; /* test switch: ignore every Nth wakeup; 0: none */
 
 __u64 wakeups;

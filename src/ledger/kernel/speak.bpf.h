@@ -313,8 +313,9 @@ static __always_inline void sock_receives(struct sock *sk, int ret, int flags)
 	struct talk *talk;
 	__u64 inode;
 
-	if (ret == -EAGAIN || flags & MSG_PEEK || !find(bpf_get_current_task_btf()) ||
-	    is_over_now())
+	if (ret == -EAGAIN || flags & MSG_PEEK || is_over_now())
+		return;
+	if (!all_threads && !find(bpf_get_current_task_btf()))
 		return;
 	talk = talk_of_sock(sk, &inode, &file);
 	if (talk && talk->side != SIDE_NONE)

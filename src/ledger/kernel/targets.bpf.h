@@ -15,7 +15,6 @@
 #define CGROUP_MOST_DEPTH 32
 #define MOST_ANCESTORS    64
 
-const volatile bool all_threads;
 const volatile __u32 name_count;
 const volatile struct glob names[MOST_NAMES];
 const volatile __u32 exe_count;

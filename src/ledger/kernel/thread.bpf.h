@@ -194,7 +194,8 @@ struct {
 	__type(value, struct thread);
 } threads SEC(".maps");
 
-const volatile bool full; /* level full: syscalls are hooked */
+const volatile bool full;        /* level full: syscalls are hooked */
+const volatile bool all_threads; /* are accounted */
 
 __u64 start_ns; /* hooks open accounts from then on; 0: not yet */
 /*

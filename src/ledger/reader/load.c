@@ -117,7 +117,8 @@ static int set_knobs(struct ledger *ledger, const struct ledger_options *options
 	skel->rodata->cgroup_hierarchy = options->cgroup_hierarchy;
 	skel->rodata->thread_stack_bytes = thread_stack_bytes();
 	skel->rodata->all_threads = target->all;
-	skel->rodata->track_cpus = target->all;
+	/* Nobody asks a recorder that never ends for idle time. */
+	skel->rodata->track_cpus = target->all && !options->by_class;
 	skel->rodata->by_cgroup = target->cgroups.count > 0;
 	skel->rodata->by_descent = target__has_descendants(target);
 	skel->rodata->early = options->early;
