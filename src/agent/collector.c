@@ -22,6 +22,7 @@ struct collector {
 	struct folding *folding;
 	struct bucket *step;
 	uint64_t looked_ns; /* just before the last snapshot */
+	bool has_failed;    /* the last step, of which `step` has a part */
 };
 
 DEFINE_CLEANUP(struct collector *, collector__free)
@@ -121,27 +122,38 @@ static int drain(struct collector *collector)
 	return err;
 }
 
-int collector__step(struct collector *collector, bool is_whole, const struct bucket **ret_step)
+static int read_all(struct collector *collector, bool is_whole)
 {
 	uint64_t began_ns;
 	int err;
 
-	bucket__clear(collector->step);
 	do {
 		err = ledger__poll(collector->ledger, 0);
 	} while (err > 0);
 	if (!err)
 		err = drain(collector);
+	if (err)
+		return err;
 	began_ns = clock__now_ns();
-	if (!err)
-		err = folding__begin(collector->folding, began_ns, is_whole, collector->step);
+	err = folding__begin(collector->folding, began_ns, is_whole, collector->step);
 	if (!err)
 		err = ledger__snapshot(collector->ledger, is_whole ? 0 : collector->looked_ns,
 				       folding__take, collector->folding);
 	collector->looked_ns = began_ns;
-	if (!err)
-		err = folding__end(collector->folding);
-	if (!err)
+	return err ? err : folding__end(collector->folding);
+}
+
+int collector__step(struct collector *collector, bool is_whole, const struct bucket **ret_step)
+{
+	int err;
+
+	if (!collector->has_failed)
+		bucket__clear(collector->step);
+	err = read_all(collector, is_whole || collector->has_failed);
+	collector->has_failed = err;
+	if (err)
+		folding__give_up(collector->folding);
+	else
 		*ret_step = collector->step;
 	return err;
 }

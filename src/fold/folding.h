@@ -52,6 +52,12 @@ int folding__take_occupant(void *context, const struct ledger_occupant_key *key,
  */
 int folding__begin(struct folding *folding, uint64_t now_ns, bool is_whole, struct bucket *step);
 int folding__end(struct folding *folding);
+/*
+ * Instead of folding__end(), if the snapshot failed, or after a failure of the other two: whoever
+ * had a record is booked, and whoever had none may have changed. The next step must be whole, and
+ * go on in the same bucket.
+ */
+void folding__give_up(struct folding *folding);
 
 /*
  * Forgets words that no thread has any more, if there are many. No bucket may refer to words of

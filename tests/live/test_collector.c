@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -181,6 +182,39 @@ static void a_life_is_booked_to_the_nanosecond_over_several_steps(void **state)
 	assert_int_equal(sums.kind_ns[KIND_IDLE], 0);
 	assert_true(sums.kind_ns[KIND_UNDECIDED] >= sums.ns[SLOT_WAIT_SLEEP]);
 	assert_int_equal(sums.unexplained_ns, 0);
+	collector__free(collector);
+}
+
+static void a_step_that_fails_is_made_up_for_by_the_next_one(void **state)
+{
+	struct collector *collector = open_collector();
+	struct sums sums = { .group = "fold-child" };
+	uint64_t before_ns = clock__now_ns(), life_ns;
+	pid_t pid = start_child("fold-child", sleep_twice);
+	const struct bucket *step = NULL;
+	struct rlimit old, none;
+
+	sleep_ms(100);
+	take_step(collector, &sums, true);
+	/* Running an iterator needs a descriptor. */
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+	none = old;
+	none.rlim_cur = 0;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	for (int i = 0; i < 3; i++) {
+		sleep_ms(50);
+		assert_int_equal(collector__step(collector, i, &step), -EMFILE);
+		assert_null(step);
+	}
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+	take_step(collector, &sums, false);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	life_ns = clock__now_ns() - before_ns;
+	take_step(collector, &sums, false);
+	assert_int_equal(total(&sums), sums.thread_ns);
+	assert_int_equal(sums.count[SLOT_WAIT_SLEEP], 2);
+	assert_in_range(sums.ns[SLOT_WAIT_SLEEP], 600 * MS, life_ns);
+	assert_in_range(sums.thread_ns, 600 * MS, life_ns);
 	collector__free(collector);
 }
 
@@ -440,6 +474,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_life_is_booked_to_the_nanosecond_over_several_steps),
+		cmocka_unit_test(a_step_that_fails_is_made_up_for_by_the_next_one),
 		cmocka_unit_test(a_wait_for_a_lock_names_the_group_of_its_owner),
 		cmocka_unit_test(a_process_of_a_millisecond_has_its_cgroup),
 		cmocka_unit_test(ready_time_names_who_had_the_cpu),

@@ -305,6 +305,41 @@ static void a_thread_that_is_missing_twice_has_vanished(void **state)
 	release(&bench);
 }
 
+static void a_step_that_fails_loses_nothing_and_ends_nobody(void **state)
+{
+	struct bench bench = make();
+	struct ledger_record first = record_of(1, SLOT_RUN_ANY, 1000, 1500);
+	struct ledger_record second = record_of(2, SLOT_RUN_ANY, 1000, 1500);
+
+	begin(&bench, 1400, true);
+	give(&bench, &first);
+	give(&bench, &second);
+	end(&bench);
+	bucket__clear(bench.step);
+	/* Several whole snapshots fail after the first thread. The rows go on in one bucket. */
+	for (uint64_t now_ns = 2000; now_ns <= 5000; now_ns += 1000) {
+		first.head.time_ns = now_ns;
+		assert_int_equal(
+			folding__begin(bench.folding, now_ns - 100, now_ns > 2000, bench.step), 0);
+		give(&bench, &first);
+		folding__give_up(bench.folding);
+		assert_true(bucket__closes(bench.step));
+	}
+	assert_int_equal(sum(&bench, SLOT_RUN_ANY, NULL), 3500);
+	second = record_of(2, SLOT_WAIT_DISK, 1600, 6000);
+	second.account.ns[SLOT_RUN_ANY] = 600;
+	first.head.time_ns = 6000;
+	assert_int_equal(folding__begin(bench.folding, 5900, true, bench.step), 0);
+	give(&bench, &first);
+	give(&bench, &second);
+	end(&bench);
+	assert_int_equal(sum(&bench, SLOT_RUN_ANY, NULL), 4500 + 100);
+	assert_int_equal(sum(&bench, SLOT_WAIT_DISK, NULL), 4400);
+	assert_int_equal(folding__threads(bench.folding), 2);
+	assert_int_equal(folding__quality(bench.folding).vanished, 0);
+	release(&bench);
+}
+
 static void records_that_do_not_close_or_are_not_ours_are_counted(void **state)
 {
 	struct bench bench = make();
@@ -354,6 +389,7 @@ int main(void)
 		cmocka_unit_test(the_cell_of_a_record_is_not_taken_twice),
 		cmocka_unit_test(a_last_record_ends_a_thread_and_frees_it),
 		cmocka_unit_test(a_thread_that_is_missing_twice_has_vanished),
+		cmocka_unit_test(a_step_that_fails_loses_nothing_and_ends_nobody),
 		cmocka_unit_test(records_that_do_not_close_or_are_not_ours_are_counted),
 		cmocka_unit_test(only_what_is_proven_is_called_idle_or_held_up),
 	};
