@@ -23,6 +23,7 @@ struct collector {
 	struct bucket *step;
 	uint64_t looked_ns; /* just before the last snapshot */
 	bool has_failed;    /* the last step, of which `step` has a part */
+	uint64_t missing;   /* records so far that did not arrive, see count_missing() */
 };
 
 DEFINE_CLEANUP(struct collector *, collector__free)
@@ -122,9 +123,17 @@ static int drain(struct collector *collector)
 	return err;
 }
 
+/* If one of these was a thread's last record, the thread would seem to go on in its state. */
+static uint64_t count_missing(const struct collector *collector)
+{
+	return ledger__lost(collector->ledger, LOST_RING_FULL) +
+	       ledger__quality(collector->ledger, QUALITY_TORN) +
+	       folding__quality(collector->folding).torn;
+}
+
 static int read_all(struct collector *collector, bool is_whole)
 {
-	uint64_t began_ns;
+	uint64_t began_ns, missing;
 	int err;
 
 	do {
@@ -134,6 +143,9 @@ static int read_all(struct collector *collector, bool is_whole)
 		err = drain(collector);
 	if (err)
 		return err;
+	missing = count_missing(collector);
+	is_whole |= missing != collector->missing;
+	collector->missing = missing;
 	began_ns = clock__now_ns();
 	err = folding__begin(collector->folding, began_ns, is_whole, collector->step);
 	if (!err)

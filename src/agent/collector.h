@@ -41,8 +41,8 @@ bool collector__is_pressed(const struct collector *collector);
 
 /*
  * Reads all accounts into *ret_step, which belongs to the collector and is valid until the next
- * step. With `is_whole`, threads that did not change are read too. After a failure, the next step
- * is whole and has the time of the failed one, too.
+ * step. With `is_whole`, threads that did not change are read too. A step is also whole if records
+ * of threads were lost before it, and after one that failed, whose time it has then.
  */
 int collector__step(struct collector *collector, bool is_whole, const struct bucket **ret_step);
 

@@ -173,6 +173,7 @@ static int book_record(struct folding *folding, struct folded_thread *thread,
 	memcpy(totals, account->ns, sizeof(totals));
 	totals[account->slot] += record->head.time_ns - account->since_ns;
 	thread->slot = account->slot;
+	thread->recorded_ns = record->head.time_ns;
 	thread->last_open = thread->open;
 	thread->open = record->wait;
 	thread->open.slot = (uint8_t)account->slot;
@@ -180,6 +181,13 @@ static int book_record(struct folding *folding, struct folded_thread *thread,
 	if (!err)
 		err = book(folding, thread, totals, account->count, record->head.time_ns);
 	return err ? err : book_unexplained(folding, thread, account->unexplained_ns);
+}
+
+/* Whoever was missing in the last whole snapshot has ended, or will have a record later. */
+static bool is_unchanged(const struct folding *folding, const struct folded_thread *thread)
+{
+	return thread->process && !thread->is_done && !thread->has_ended &&
+	       thread->seen == folding->wholes;
 }
 
 /* It has not changed since its last record: all time since belongs to its open state. */
@@ -301,7 +309,11 @@ static bool is_over(void *context, uint64_t id, void *value)
 	(void)id;
 	if (!thread->has_ended && !has_vanished(folding, thread))
 		return false;
-	folding->quality.vanished += thread->process && !thread->has_ended;
+	if (thread->process && !thread->has_ended) {
+		folding->quality.vanished++;
+		/* At most: it is not known when it ended. */
+		folding->quality.overbooked_ns += thread->last_ns - thread->recorded_ns;
+	}
 	for (struct finished *at = thread->finished; at && !thread->process; at = at->next)
 		folding->quality.waits_without_account_ns += at->sum.ns;
 	folding_who__leave(folding, thread->process);
@@ -316,8 +328,7 @@ int folding__end(struct folding *folding)
 	int err = 0;
 
 	while (!err && (thread = map__next(&folding->threads, &at))) {
-		/* Whoever is missing in a whole snapshot has ended, or will have a record later. */
-		if (!thread->is_done && !thread->has_ended && thread->process && !folding->is_whole)
+		if (is_unchanged(folding, thread))
 			err = book_unchanged(folding, thread);
 		thread->is_done = false;
 	}

@@ -77,7 +77,7 @@ struct folding_quality {
 	uint64_t
 		torn; /* accounts that did not close; a later record of the thread has their time */
 	uint64_t vanished;        /* threads whose last record was lost */
-	uint64_t overbooked_ns;   /* time that was booked beyond the end of threads */
+	uint64_t overbooked_ns;   /* time that was booked beyond the end of threads, at most */
 	uint64_t unnamed_wait_ns; /* waiting time in accounts without a sum of waits for it */
 	uint64_t waits_without_account_ns;
 };

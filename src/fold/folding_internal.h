@@ -34,7 +34,8 @@ struct folded_thread {
 	const char *group;
 	struct folded_process *process;
 	uint64_t cgroup_id;
-	uint64_t last_ns; /* its time is booked up to here */
+	uint64_t last_ns;     /* its time is booked up to here */
+	uint64_t recorded_ns; /* time of its last record */
 	uint64_t unexplained_ns;
 	uint64_t seen;           /* number of the last whole snapshot with it */
 	uint64_t ns[SLOT_COUNT]; /* booked so far */

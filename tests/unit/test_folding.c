@@ -305,6 +305,37 @@ static void a_thread_that_is_missing_twice_has_vanished(void **state)
 	release(&bench);
 }
 
+static void a_thread_that_is_missing_does_not_go_on_in_its_state(void **state)
+{
+	struct bench bench = make();
+	struct ledger_record gone = record_of(1, SLOT_WAIT_POLL, 1000, 1500);
+	struct ledger_record torn = record_of(2, SLOT_WAIT_POLL, 1000, 1500);
+
+	begin(&bench, 1400, true);
+	give(&bench, &gone);
+	give(&bench, &torn);
+	end(&bench);
+	begin(&bench, 2400, false);
+	end(&bench);
+	assert_int_equal(sum(&bench, SLOT_WAIT_POLL, NULL), 1800);
+	begin(&bench, 3400, true);
+	end(&bench);
+	assert_int_equal(sum(&bench, SLOT_WAIT_POLL, NULL), 0);
+	begin(&bench, 4400, false);
+	end(&bench);
+	assert_int_equal(sum(&bench, SLOT_WAIT_POLL, NULL), 0);
+	/* One of them is there after all, and has lost nothing. */
+	torn.head.time_ns = 5500;
+	begin(&bench, 5400, true);
+	give(&bench, &torn);
+	end(&bench);
+	assert_int_equal(sum(&bench, SLOT_WAIT_POLL, NULL), 3100);
+	assert_int_equal(folding__threads(bench.folding), 1);
+	assert_int_equal(folding__quality(bench.folding).vanished, 1);
+	assert_int_equal(folding__quality(bench.folding).overbooked_ns, 900);
+	release(&bench);
+}
+
 static void a_step_that_fails_loses_nothing_and_ends_nobody(void **state)
 {
 	struct bench bench = make();
@@ -389,6 +420,7 @@ int main(void)
 		cmocka_unit_test(the_cell_of_a_record_is_not_taken_twice),
 		cmocka_unit_test(a_last_record_ends_a_thread_and_frees_it),
 		cmocka_unit_test(a_thread_that_is_missing_twice_has_vanished),
+		cmocka_unit_test(a_thread_that_is_missing_does_not_go_on_in_its_state),
 		cmocka_unit_test(a_step_that_fails_loses_nothing_and_ends_nobody),
 		cmocka_unit_test(records_that_do_not_close_or_are_not_ours_are_counted),
 		cmocka_unit_test(only_what_is_proven_is_called_idle_or_held_up),
