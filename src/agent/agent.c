@@ -5,6 +5,7 @@
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "agent/collector.h"
 #include "agent/counting.h"
@@ -14,6 +15,7 @@
 #include "agent/notify.h"
 #include "agent/outlets.h"
 #include "agent/self.h"
+#include "agent/who.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -27,6 +29,8 @@
 #define LOOK_MS 500
 /* How often the service manager's watchdog hears from us. */
 #define ALIVE_NS (10 * SECOND_NS)
+/* After this many failures in a row, another process tries. */
+#define MOST_FAILURES 6
 
 struct agent {
 	const struct config *config;
@@ -46,6 +50,7 @@ struct agent {
 	struct losses_own own;
 	bool is_full; /* syscalls have hooks */
 	bool has_run;
+	int failures;        /* since the last step that did not fail */
 	uint64_t stepped_ns; /* the last step */
 	uint64_t whole_ns;   /* the last step with all threads */
 };
@@ -87,59 +92,6 @@ static void note_cgroup(void *context, const struct ledger_cgroup_record *record
 		identity__remove_cgroup(agent->identity, record->id, clock__now_ns());
 	else if (identity__add_cgroup(agent->identity, record->id, record->path, clock__now_ns()))
 		log_debug("no memory for the name of cgroup '%s'", record->path);
-}
-
-static int make_rules(const struct config *config, struct service_rules **ret)
-{
-	cleanup(service_rules__free_p) struct service_rules *rules = NULL;
-	const struct config_lines *lines = &config->identity.rules;
-	char why[SERVICE_ERROR_BYTES];
-	int err = service_rules__new(&rules);
-
-	for (size_t i = 0; i < lines->count && !err; i++) {
-		err = service_rules__add(rules, lines->text[i], why);
-		if (err == -EINVAL)
-			log_error("configuration, line %u: %s", lines->line[i], why);
-	}
-	if (!err)
-		*ret = TAKE(rules);
-	return err;
-}
-
-/* All nodes of a cluster have the same configuration, so the name may refer to the environment. */
-static int expand_host(struct agent *agent, const struct config *config)
-{
-	int err = kubelet__expand(config->host, agent->host);
-
-	if (err)
-		log_error("the host name '%s' cannot be expanded: %s", config->host,
-			  err == -ENOENT ? "a variable is not set" : strerror(-err));
-	return err;
-}
-
-static int make_identity(const struct config *config, const char *host,
-			 const struct service_rules *rules, struct identity **ret)
-{
-	const struct kubelet_settings kubelet = { .url = config->identity.kubelet,
-						  .ca_file = config->identity.kubelet_ca,
-						  .token_file =
-							  config->identity.kubelet_token_file };
-	const struct identity_settings settings = {
-		.tenant = config->tenant,
-		.host = *host ? host : NULL,
-		.most = config->identity.most,
-		.most_cgroups = config->identity.most,
-		.rules = rules,
-		.kubelet = *config->identity.kubelet ? &kubelet : NULL,
-	};
-	int err = identity__new(&settings, ret);
-
-	if (err)
-		log_error("processes cannot be told apart: %s [see 'gapless doctor']",
-			  err == -EPERM ? "the kubelet's token must not leave the machine "
-					  "unencrypted"
-					: strerror(-err));
-	return err;
 }
 
 /* --- opening ---------------------------------------------------------------------------------- */
@@ -194,12 +146,8 @@ int agent__use(struct agent *agent, const struct config *config)
 	cleanup(identity__free_p) struct identity *identity = NULL;
 	struct losses_row losses[LOSSES_COUNT];
 	struct outlets_host host;
-	int err = make_rules(config, &rules);
+	int err = who__open(config, agent->host, &rules, &identity);
 
-	if (!err)
-		err = expand_host(agent, config);
-	if (!err)
-		err = make_identity(config, agent->host, rules, &identity);
 	if (err)
 		return err;
 	outlets__free(agent->outlets);
@@ -401,7 +349,8 @@ static int close_minute(struct agent *agent, uint64_t now_ns)
 	minutes__begin(&agent->minutes, now_ns, clock__wall_offset_ns());
 	bucket__clear(agent->minute);
 	signal_sums__clear(agent->signal_minute);
-	if (!err)
+	/* The rows of a failed step have words. */
+	if (!err && !agent->failures)
 		err = folding__forget_words(collector__folding(agent->collector));
 	malloc_trim(0);
 	return err;
@@ -424,14 +373,13 @@ static int take_step(struct agent *agent)
 	struct losses_row losses[LOSSES_COUNT];
 	const struct bucket *step;
 	struct outlets_view view;
-	int err = identity__update(agent->identity, now_ns);
+	int err = identity__update(agent->identity, now_ns), signals_err;
 
 	if (!err)
 		err = collector__step(agent->collector, is_whole, &step);
-	if (!err)
-		err = step_signals(agent);
 	if (err)
 		return err;
+	signals_err = step_signals(agent);
 	if (is_whole)
 		agent->whole_ns = now_ns;
 	note_work(agent, step);
@@ -442,9 +390,27 @@ static int take_step(struct agent *agent)
 	if (!err)
 		err = outlets__step(agent->outlets, &view, step, now_ns - agent->stepped_ns);
 	agent->stepped_ns = now_ns;
+	if (!err)
+		err = signals_err;
+	if (!err)
+		agent->failures = 0;
 	if (!err && minutes__is_over(&agent->minutes, now_ns))
 		err = close_minute(agent, now_ns);
 	return err;
+}
+
+/* What failed once may work the next time. Accounts go on meanwhile, so only a step is late. */
+static int bear(struct agent *agent, int err)
+{
+	if (!err)
+		return 0;
+	agent->own.steps_failed++;
+	agent->whole_ns = 0;
+	if (++agent->failures >= MOST_FAILURES)
+		return err;
+	log_warning("the accounts cannot be read now (%s); continuing with the next step",
+		    strerror(-err));
+	return 0;
 }
 
 static uint64_t interval_of(const struct agent *agent)
@@ -452,10 +418,19 @@ static uint64_t interval_of(const struct agent *agent)
 	return agent->governor.level == GOVERNOR_SLOW ? MINUTE_NS : agent->config->interval_ns;
 }
 
+/* Whatever is wrong with the ring, a step finds it too, and counts it. */
+static void look(const struct agent *agent, uint64_t most_ms)
+{
+	int ms = most_ms < LOOK_MS ? (int)most_ms : LOOK_MS;
+
+	if (collector__poll(agent->collector, ms))
+		usleep((useconds_t)ms * 1000);
+}
+
 int agent__run(struct agent *agent, const struct agent_signals *signals)
 {
 	uint64_t now_ns = clock__now_ns(), next_ns, alive_ns = 0;
-	int err = 0;
+	int err = 0, late_err;
 
 	minutes__start(&agent->minutes, now_ns, clock__wall_offset_ns());
 	/* After a new configuration, the minute goes on. */
@@ -466,8 +441,9 @@ int agent__run(struct agent *agent, const struct agent_signals *signals)
 	next_ns = minutes__next(&agent->minutes, now_ns, interval_of(agent));
 	while (!err && !signals->stop && !signals->reload) {
 		now_ns = clock__now_ns();
-		if (now_ns >= next_ns || collector__is_pressed(agent->collector)) {
-			err = take_step(agent);
+		if (now_ns >= next_ns ||
+		    (!agent->failures && collector__is_pressed(agent->collector))) {
+			err = bear(agent, take_step(agent));
 			next_ns =
 				minutes__next(&agent->minutes, clock__now_ns(), interval_of(agent));
 			continue;
@@ -476,13 +452,13 @@ int agent__run(struct agent *agent, const struct agent_signals *signals)
 			notify__alive();
 			alive_ns = now_ns;
 		}
-		now_ns = (next_ns - now_ns) / 1000000 + 1;
-		err = collector__poll(agent->collector, now_ns < LOOK_MS ? (int)now_ns : LOOK_MS);
+		look(agent, (next_ns - now_ns) / 1000000 + 1);
 	}
 	if (!err)
-		err = take_step(agent);
+		err = bear(agent, take_step(agent));
 	now_ns = clock__now_ns();
-	if (signals->stop)
+	if (signals->stop || err)
 		agent->own.unseen_ns += MINUTE_NS - minutes__passed_ns(&agent->minutes, now_ns);
-	return err ? err : close_minute(agent, now_ns);
+	late_err = close_minute(agent, now_ns);
+	return err ? err : late_err;
 }

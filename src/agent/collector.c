@@ -25,6 +25,8 @@ struct collector {
 	struct folding *folding;
 	struct bucket *step;
 	uint64_t looked_ns; /* just before the last snapshot */
+	bool has_failed;    /* the last step, of which `step` has a part */
+	uint64_t missing;   /* records so far that did not arrive, see count_missing() */
 };
 
 DEFINE_CLEANUP(struct collector *, collector__free)
@@ -133,27 +135,49 @@ static int drain(struct collector *collector)
 	return err;
 }
 
-int collector__step(struct collector *collector, bool is_whole, const struct bucket **ret_step)
+/* If one of these was a thread's last record, the thread would seem to go on in its state. */
+static uint64_t count_missing(const struct collector *collector)
 {
-	uint64_t began_ns;
+	return ledger__lost(collector->ledger, LOST_RING_FULL) +
+	       ledger__quality(collector->ledger, QUALITY_TORN) +
+	       folding__quality(collector->folding).torn;
+}
+
+static int read_all(struct collector *collector, bool is_whole)
+{
+	uint64_t began_ns, missing;
 	int err;
 
-	bucket__clear(collector->step);
 	do {
 		err = ledger__poll(collector->ledger, 0);
 	} while (err > 0);
 	if (!err)
 		err = drain(collector);
+	if (err)
+		return err;
+	missing = count_missing(collector);
+	is_whole |= missing != collector->missing;
+	collector->missing = missing;
 	began_ns = clock__now_ns();
-	if (!err)
-		err = folding__begin(collector->folding, began_ns, is_whole, collector->step);
+	err = folding__begin(collector->folding, began_ns, is_whole, collector->step);
 	if (!err)
 		err = ledger__snapshot(collector->ledger, is_whole ? 0 : collector->looked_ns,
 				       folding__take, collector->folding);
 	collector->looked_ns = began_ns;
-	if (!err)
-		err = folding__end(collector->folding);
-	if (!err)
+	return err ? err : folding__end(collector->folding);
+}
+
+int collector__step(struct collector *collector, bool is_whole, const struct bucket **ret_step)
+{
+	int err;
+
+	if (!collector->has_failed)
+		bucket__clear(collector->step);
+	err = read_all(collector, is_whole || collector->has_failed);
+	collector->has_failed = err;
+	if (err)
+		folding__give_up(collector->folding);
+	else
 		*ret_step = collector->step;
 	return err;
 }

@@ -42,7 +42,8 @@ bool collector__is_pressed(const struct collector *collector);
 
 /*
  * Reads all accounts into *ret_step, which belongs to the collector and is valid until the next
- * step. With `is_whole`, threads that did not change are read too.
+ * step. With `is_whole`, threads that did not change are read too. A step is also whole if records
+ * of threads were lost before it, and after one that failed, whose time it has then.
  */
 int collector__step(struct collector *collector, bool is_whole, const struct bucket **ret_step);
 

@@ -36,6 +36,7 @@ void losses__read(const struct collector *collector, const struct counting *coun
 		{ COUNTER_RECURSION, ledger__recursion_misses(ledger) },
 		{ COUNTER_MALFORMED, folding.malformed + ledger__malformed(ledger) },
 		{ COUNTER_UNSEEN_NS, own->unseen_ns },
+		{ COUNTER_STEPS_FAILED, own->steps_failed },
 		{ COUNTER_ROWS_FOLDED, own->rows_folded },
 		{ COUNTER_OVERBOOKED_NS, folding.overbooked_ns },
 		{ COUNTER_WORKLOADS_FOLDED, names.folded },

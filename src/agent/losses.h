@@ -8,7 +8,7 @@
 #include "vocabulary/counters.h"
 
 /* Counters of which the agent has a value. */
-#define LOSSES_COUNT 30
+#define LOSSES_COUNT 31
 
 struct losses_row {
 	const char *name;
@@ -18,7 +18,7 @@ struct losses_row {
 
 /* The agent's own counters. */
 struct losses_own {
-	uint64_t unseen_ns, minutes_open, rows_folded, level_changes;
+	uint64_t unseen_ns, steps_failed, minutes_open, rows_folded, level_changes;
 };
 
 /* All counters, in a fixed order. */

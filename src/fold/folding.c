@@ -40,17 +40,15 @@ static void free_thread(struct folded_thread *thread)
 	free(thread);
 }
 
-static void free_ended(struct folding *folding)
+static void drop_first(struct folding *folding)
 {
-	struct last_record *next;
+	struct last_record *first = folding->ended;
 
-	for (struct last_record *at = folding->ended; at; at = next) {
-		next = at->next;
-		free(at);
-	}
-	folding->ended = NULL;
-	folding->ended_end = &folding->ended;
-	folding->ended_count = 0;
+	folding->ended = first->next;
+	if (!folding->ended)
+		folding->ended_end = &folding->ended;
+	folding->ended_count--;
+	free(first);
 }
 
 void folding__free(struct folding *folding)
@@ -65,112 +63,12 @@ void folding__free(struct folding *folding)
 	map__release(&folding->threads);
 	map__free_values(&folding->processes);
 	map__release(&folding->devices);
-	free_ended(folding);
+	while (folding->ended)
+		drop_first(folding);
 	free(folding->unnamed);
 	folding_calls__release(folding);
 	lexicon__free(folding->words);
 	free(folding);
-}
-
-/* --- who a thread is -------------------------------------------------------------------------- */
-
-static int find_process(struct folding *folding, const struct ledger_record *record,
-			struct folded_process **ret)
-{
-	uint64_t key = map__mix(map__mix(0, record->pid), record->process_start_ns);
-	struct folded_process *process = map__get(&folding->processes, key);
-
-	if (!process) {
-		process = calloc(1, sizeof(*process));
-		if (!process || map__put(&folding->processes, key, process)) {
-			free(process);
-			return -ENOMEM;
-		}
-		process->key = key;
-		process->process = (struct folding_process) { .start_ns = record->process_start_ns,
-							      .pid = record->pid,
-							      .name = process->name };
-		process->process.is_kernel = record->flags & THREAD_KERNEL;
-	}
-	*ret = process;
-	return 0;
-}
-
-static void leave_process(struct folding *folding, struct folded_process *process)
-{
-	if (process && !--process->threads)
-		free(map__take(&folding->processes, process->key));
-}
-
-static const char *group_of(struct folding *folding, const char *comm)
-{
-	char whole[WIRE_COMM_BYTES + 1], name[2 * WIRE_COMM_BYTES];
-
-	snprintf(whole, sizeof(whole), "%.*s", WIRE_COMM_BYTES, comm);
-	folding->options.name_group(whole, name, sizeof(name));
-	return lexicon__word(folding->words, name);
-}
-
-/* The names and the cgroup may have changed; if so, finds the workload again. */
-static int identify(struct folding *folding, struct folded_thread *thread,
-		    const struct ledger_record *record)
-{
-	struct folded_process *process = thread->process;
-	bool is_main = record->pid == record->tid;
-	bool renamed = strncmp(thread->comm, record->comm, WIRE_COMM_BYTES) != 0;
-	bool process_renamed = !process->name[0] ||
-			       (is_main && strncmp(process->name, record->comm, WIRE_COMM_BYTES));
-
-	/* Once in a while all are asked for, so that no workload in use seems forgotten. */
-	if (thread->workload && !renamed && !process_renamed && !folding->is_whole &&
-	    thread->cgroup_id == record->cgroup_id)
-		return 0;
-	memcpy(thread->comm, record->comm, WIRE_COMM_BYTES);
-	if (process_renamed)
-		memcpy(process->name, record->comm, WIRE_COMM_BYTES - 1);
-	thread->cgroup_id = record->cgroup_id;
-	process->process.cgroup_id = record->cgroup_id;
-	thread->group = group_of(folding, record->comm);
-	thread->workload =
-		folding->options.workload_of(folding->options.context, &process->process);
-	return thread->group ? 0 : -ENOMEM;
-}
-
-int folding__thread(struct folding *folding, uint64_t id, struct folded_thread **ret)
-{
-	struct folded_thread *thread = map__get(&folding->threads, id);
-
-	if (!thread) {
-		thread = calloc(1, sizeof(*thread));
-		if (!thread || map__put(&folding->threads, id, thread)) {
-			free(thread);
-			return -ENOMEM;
-		}
-		thread->id = id;
-		thread->seen = folding->wholes;
-	}
-	*ret = thread;
-	return 0;
-}
-
-static int find_thread(struct folding *folding, const struct ledger_record *record,
-		       struct folded_thread **ret)
-{
-	struct folded_thread *thread;
-	int err = folding__thread(folding, record->id, &thread);
-
-	if (err)
-		return err;
-	/* A thread whose waits came first has no process yet. */
-	if (!thread->process) {
-		err = find_process(folding, record, &thread->process);
-		if (err)
-			return err;
-		thread->process->threads++;
-		thread->last_ns = record->account.first_ns;
-	}
-	*ret = thread;
-	return identify(folding, thread, record);
 }
 
 /* --- booking ---------------------------------------------------------------------------------- */
@@ -276,6 +174,7 @@ static int book_record(struct folding *folding, struct folded_thread *thread,
 	memcpy(totals, account->ns, sizeof(totals));
 	totals[account->slot] += record->head.time_ns - account->since_ns;
 	thread->slot = account->slot;
+	thread->recorded_ns = record->head.time_ns;
 	thread->last_open = thread->open;
 	thread->open = record->wait;
 	thread->open.slot = (uint8_t)account->slot;
@@ -283,6 +182,13 @@ static int book_record(struct folding *folding, struct folded_thread *thread,
 	if (!err)
 		err = book(folding, thread, totals, account->count, record->head.time_ns);
 	return err ? err : book_unexplained(folding, thread, account->unexplained_ns);
+}
+
+/* Whoever was missing in the last whole snapshot has ended, or will have a record later. */
+static bool is_unchanged(const struct folding *folding, const struct folded_thread *thread)
+{
+	return thread->process && !thread->is_done && !thread->has_ended &&
+	       thread->seen == folding->wholes;
 }
 
 /* It has not changed since its last record: all time since belongs to its open state. */
@@ -319,7 +225,7 @@ static int find_closed(struct folding *folding, const struct ledger_record *reco
 {
 	*ret = NULL;
 	if (sum_closes(record))
-		return find_thread(folding, record, ret);
+		return folding_who__find(folding, record, ret);
 	folding->quality.torn++;
 	return 0;
 }
@@ -381,9 +287,12 @@ int folding__begin(struct folding *folding, uint64_t now_ns, bool is_whole, stru
 	folding->began_ns = now_ns;
 	folding->is_whole = is_whole;
 	folding->wholes += is_whole;
-	for (struct last_record *at = folding->ended; at && !err; at = at->next)
-		err = book_last(folding, &at->record);
-	free_ended(folding);
+	while (folding->ended && !err) {
+		struct last_record *first = folding->ended;
+
+		err = book_last(folding, &first->record);
+		drop_first(folding);
+	}
 	return err;
 }
 
@@ -401,10 +310,14 @@ static bool is_over(void *context, uint64_t id, void *value)
 	(void)id;
 	if (!thread->has_ended && !has_vanished(folding, thread))
 		return false;
-	folding->quality.vanished += thread->process && !thread->has_ended;
+	if (thread->process && !thread->has_ended) {
+		folding->quality.vanished++;
+		/* At most: it is not known when it ended. */
+		folding->quality.overbooked_ns += thread->last_ns - thread->recorded_ns;
+	}
 	for (struct finished *at = thread->finished; at && !thread->process; at = at->next)
 		folding->quality.waits_without_account_ns += at->sum.ns;
-	leave_process(folding, thread->process);
+	folding_who__leave(folding, thread->process);
 	free_thread(thread);
 	return true;
 }
@@ -416,8 +329,7 @@ int folding__end(struct folding *folding)
 	int err = 0;
 
 	while (!err && (thread = map__next(&folding->threads, &at))) {
-		/* Whoever is missing in a whole snapshot has ended, or will have a record later. */
-		if (!thread->is_done && !thread->has_ended && thread->process && !folding->is_whole)
+		if (is_unchanged(folding, thread))
 			err = book_unchanged(folding, thread);
 		thread->is_done = false;
 	}
@@ -428,6 +340,21 @@ int folding__end(struct folding *folding)
 	folding->step = NULL;
 	map__sweep(&folding->threads, is_over, folding);
 	return err;
+}
+
+void folding__give_up(struct folding *folding)
+{
+	struct folded_thread *thread;
+	size_t at = 0;
+
+	if (!folding->step)
+		return;
+	while ((thread = map__next(&folding->threads, &at)))
+		thread->is_done = false;
+	/* Only names of culprits are missing if this fails. */
+	folding_culprits__name_late(folding);
+	folding->wholes -= folding->is_whole;
+	folding->step = NULL;
 }
 
 int folding__forget_words(struct folding *folding)

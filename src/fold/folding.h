@@ -56,6 +56,12 @@ int folding__take_calls(void *context, const struct ledger_thread_call *call,
  */
 int folding__begin(struct folding *folding, uint64_t now_ns, bool is_whole, struct bucket *step);
 int folding__end(struct folding *folding);
+/*
+ * Instead of folding__end(), if the snapshot failed, or after a failure of the other two: whoever
+ * had a record is booked, and whoever had none may have changed. The next step must be whole, and
+ * go on in the same bucket.
+ */
+void folding__give_up(struct folding *folding);
 
 /* The calls of a syscall by all threads of a workload, in a step. */
 struct folding_call {
@@ -86,7 +92,7 @@ struct folding_quality {
 	uint64_t
 		torn; /* accounts that did not close; a later record of the thread has their time */
 	uint64_t vanished;        /* threads whose last record was lost */
-	uint64_t overbooked_ns;   /* time that was booked beyond the end of threads */
+	uint64_t overbooked_ns;   /* time that was booked beyond the end of threads, at most */
 	uint64_t unnamed_wait_ns; /* waiting time in accounts without a sum of waits for it */
 	uint64_t waits_without_account_ns;
 };

@@ -34,7 +34,8 @@ struct folded_thread {
 	const char *group;
 	struct folded_process *process;
 	uint64_t cgroup_id;
-	uint64_t last_ns; /* its time is booked up to here */
+	uint64_t last_ns;     /* its time is booked up to here */
+	uint64_t recorded_ns; /* time of its last record */
 	uint64_t unexplained_ns;
 	uint64_t seen;           /* number of the last whole snapshot with it */
 	uint64_t ns[SLOT_COUNT]; /* booked so far */
@@ -96,6 +97,12 @@ struct folding {
 
 /* The thread with this id, made if it is new. -ENOMEM. */
 int folding__thread(struct folding *folding, uint64_t id, struct folded_thread **ret);
+
+/* The thread of a record, with its process, group and workload as they are now. -ENOMEM. */
+int folding_who__find(struct folding *folding, const struct ledger_record *record,
+		      struct folded_thread **ret);
+/* One thread less; the process is freed with the last one. */
+void folding_who__leave(struct folding *folding, struct folded_process *process);
 
 /* Books `ns` of ready time: as the threads that had the CPU, and the rest without a name. */
 int folding_ready__book(struct folding *folding, struct folded_thread *thread,

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -193,6 +194,34 @@ static void at_level_full_the_syscalls_of_a_service_are_counted(void **state)
 	served__stop(agent);
 }
 
+static void a_worker_goes_on_after_steps_that_failed(void **state)
+{
+	struct rlimit old, none;
+	pid_t agent, worker;
+	char *page = NULL;
+
+	served__configure("");
+	agent = served__start();
+	served__wait_for("/metrics", "gapless_thread_seconds_total{state=\"run\"");
+	worker = served__worker(agent);
+	/* Running an iterator needs a descriptor. */
+	assert_int_equal(prlimit(worker, RLIMIT_NOFILE, NULL, &old), 0);
+	none = old;
+	none.rlim_cur = 0;
+	assert_int_equal(prlimit(worker, RLIMIT_NOFILE, &none, NULL), 0);
+	served__wait_for_log("the accounts cannot be read now");
+	assert_int_equal(prlimit(worker, RLIMIT_NOFILE, &old, NULL), 0);
+	for (int i = 0; i < 100; i++) {
+		page = served__wait_for("/metrics", "what=\"steps_failed\"");
+		if (!strstr(page, "what=\"steps_failed\"} 0\n"))
+			break;
+		served__sleep_ms(100);
+	}
+	assert_null(strstr(page, "what=\"steps_failed\"} 0\n"));
+	assert_int_equal(served__worker(agent), worker);
+	served__stop(agent);
+}
+
 static void minutes_without_a_store_wait_in_the_spool(void **state)
 {
 	char path[64];
@@ -218,6 +247,7 @@ int main(void)
 		HERE(a_wrong_configuration_is_refused_at_the_start_and_ignored_later),
 		cmocka_unit_test(a_worker_has_no_privileges_and_is_replaced_if_it_dies),
 		HERE(at_level_full_the_syscalls_of_a_service_are_counted),
+		HERE(a_worker_goes_on_after_steps_that_failed),
 		HERE(minutes_without_a_store_wait_in_the_spool),
 	};
 

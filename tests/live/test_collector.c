@@ -24,156 +24,32 @@
 #include "identity/identity.h"
 #include "vocabulary/states.h"
 
+#include "collected.h"
 #include "live.h"
 
 #define MS UINT64_C(1000000)
 
-/* The workload of a process here is its cgroup, or its name in the root. */
-static uint64_t workload_of(void *context, const struct folding_process *process)
-{
-	return map__mix_text(map__mix(0, process->cgroup_id), process->name) | 1;
-}
-
-static const char *service_of(void *context, uint64_t workload)
-{
-	static char name[32];
-
-	snprintf(name, sizeof(name), "%llx", (unsigned long long)workload);
-	return name;
-}
-
-static struct {
-	uint64_t id; /* of the last cgroup that was made */
-	char path[LEDGER_CGROUP_BYTES];
-	bool is_gone;
-} cgroup;
-
-static void note_cgroup(void *context, const struct ledger_cgroup_record *record)
-{
-	if (!strstr(record->path, "gapless-test"))
-		return;
-	cgroup.id = record->id;
-	cgroup.is_gone = record->is_gone;
-	snprintf(cgroup.path, sizeof(cgroup.path), "%s", record->path);
-}
-
-static struct collector *open_with(bool with_occupants)
-{
-	const struct collector_options options = {
-		.fold = { workload_of, service_of, identity__fold_name, NULL },
-		.limits = { .most_rows = 4096, .most_objects = 8, .most_groups = 64 },
-		.note_cgroup = note_cgroup,
-		.with_occupants = with_occupants,
-	};
-	struct features *features = features__new();
-	struct collector *collector;
-	uint64_t start_ns;
-
-	assert_int_equal(collector__open(&options, features, &collector), 0);
-	assert_int_equal(collector__start(collector, &start_ns), 0);
-	features__free(features);
-	return collector;
-}
-
-static struct collector *open_collector(void)
-{
-	return open_with(false);
-}
-
-/* Sums of the rows of a group of threads over all steps. */
-struct sums {
-	const char *group;
-	uint64_t ns[SLOT_COUNT], count[SLOT_COUNT];
-	uint64_t thread_ns, unexplained_ns;
-	uint64_t workload;
-	const char *by;      /* a group of culprits, */
-	int evidence;        /* with this evidence, */
-	uint64_t culprit_ns; /* and the time that they are blamed for */
-	uint64_t kind_ns[KIND_COUNT];
-	char object[64]; /* of the longest row */
-	uint64_t object_ns;
-};
-
-static void add_step(struct sums *sums, const struct bucket *step)
-{
-	size_t count;
-	const struct bucket_row *rows = bucket__rows(step, &count);
-
-	assert_true(bucket__closes(step));
-	for (size_t i = 0; i < count; i++) {
-		if (strcmp(rows[i].key.threads, sums->group))
-			continue;
-		sums->ns[rows[i].key.slot] += rows[i].ns;
-		sums->count[rows[i].key.slot] += rows[i].count;
-		sums->kind_ns[rows[i].key.kind] += rows[i].ns;
-		sums->thread_ns += rows[i].thread_ns;
-		sums->unexplained_ns += rows[i].unexplained_ns;
-		sums->workload = rows[i].key.workload;
-		if (sums->by && rows[i].key.evidence == sums->evidence &&
-		    !strcmp(rows[i].key.by_threads, sums->by))
-			sums->culprit_ns += rows[i].ns;
-		if (SLOT_IS_WAIT(rows[i].key.slot) && rows[i].ns > sums->object_ns) {
-			sums->object_ns = rows[i].ns;
-			snprintf(sums->object, sizeof(sums->object), "%s", rows[i].key.object);
-		}
-	}
-}
-
-static void take_step(struct collector *collector, struct sums *sums, bool is_whole)
-{
-	const struct bucket *step;
-
-	assert_int_equal(collector__step(collector, is_whole, &step), 0);
-	add_step(sums, step);
-}
-
-static uint64_t total(const struct sums *sums)
-{
-	uint64_t ns = 0;
-
-	for (int slot = 0; slot < SLOT_COUNT; slot++)
-		ns += sums->ns[slot];
-	return ns;
-}
-
-static pid_t start_child(const char *name, void (*work)(void))
-{
-	pid_t pid = fork();
-
-	if (pid)
-		return pid;
-	prctl(PR_SET_NAME, name);
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	work();
-	_exit(0);
-}
-
-static void sleep_ms(long ms)
-{
-	nanosleep(&(struct timespec) { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 }, NULL);
-}
-
 static void sleep_twice(void)
 {
-	sleep_ms(300);
-	sleep_ms(300);
+	collected__sleep_ms(300);
+	collected__sleep_ms(300);
 }
 
 static void a_life_is_booked_to_the_nanosecond_over_several_steps(void **state)
 {
-	struct collector *collector = open_collector();
-	struct sums sums = { .group = "fold-child" };
+	struct collector *collector = collected__open(false);
+	struct collected sums = { .group = "fold-child" };
 	uint64_t before_ns = clock__now_ns(), life_ns;
-	pid_t pid = start_child("fold-child", sleep_twice);
+	pid_t pid = collected__child("fold-child", sleep_twice);
 
 	for (int i = 0; i < 4; i++) {
-		sleep_ms(120);
-		take_step(collector, &sums, i == 2);
+		collected__sleep_ms(120);
+		collected__step(collector, &sums, i == 2);
 	}
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 	life_ns = clock__now_ns() - before_ns;
-	take_step(collector, &sums, false);
-	assert_int_equal(total(&sums), sums.thread_ns);
+	collected__step(collector, &sums, false);
+	assert_int_equal(collected__total(&sums), sums.thread_ns);
 	assert_int_equal(sums.count[SLOT_WAIT_SLEEP], 2);
 	assert_in_range(sums.ns[SLOT_WAIT_SLEEP], 600 * MS, life_ns);
 	assert_in_range(sums.thread_ns, 600 * MS, life_ns);
@@ -190,7 +66,7 @@ static void *hold(void *context)
 {
 	prctl(PR_SET_NAME, "fold-holder-7");
 	pthread_mutex_lock(&mutex);
-	sleep_ms(500);
+	collected__sleep_ms(500);
 	pthread_mutex_unlock(&mutex);
 	return NULL;
 }
@@ -200,7 +76,7 @@ static void wait_for_mutex(void)
 	pthread_t holder;
 
 	pthread_create(&holder, NULL, hold, NULL);
-	sleep_ms(100);
+	collected__sleep_ms(100);
 	pthread_mutex_lock(&mutex);
 	pthread_mutex_unlock(&mutex);
 	pthread_join(holder, NULL);
@@ -208,17 +84,17 @@ static void wait_for_mutex(void)
 
 static void a_wait_for_a_lock_names_the_group_of_its_owner(void **state)
 {
-	struct collector *collector = open_collector();
-	struct sums sums = { .group = "fold-waiter",
-			     .by = "fold-holder-*",
-			     .evidence = EVIDENCE_OWNER };
-	pid_t pid = start_child("fold-waiter", wait_for_mutex);
+	struct collector *collector = collected__open(false);
+	struct collected sums = { .group = "fold-waiter",
+				  .by = "fold-holder-*",
+				  .evidence = EVIDENCE_OWNER };
+	pid_t pid = collected__child("fold-waiter", wait_for_mutex);
 
-	sleep_ms(250);
-	take_step(collector, &sums, false); /* in the middle of the wait */
+	collected__sleep_ms(250);
+	collected__step(collector, &sums, false); /* in the middle of the wait */
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
-	take_step(collector, &sums, false);
-	assert_int_equal(total(&sums), sums.thread_ns);
+	collected__step(collector, &sums, false);
+	assert_int_equal(collected__total(&sums), sums.thread_ns);
 	assert_in_range(sums.culprit_ns, 300 * MS, 5000 * MS);
 	assert_int_equal(sums.culprit_ns, sums.ns[SLOT_WAIT_LOCK_OWNED]);
 	assert_int_equal(sums.count[SLOT_WAIT_LOCK_OWNED], 1);
@@ -249,7 +125,7 @@ static void fork_in_cgroup(void)
 		_exit(1);
 	if (!fork()) {
 		prctl(PR_SET_NAME, "fold-brief");
-		sleep_ms(1);
+		collected__sleep_ms(1);
 		_exit(0);
 	}
 	wait(NULL);
@@ -257,8 +133,8 @@ static void fork_in_cgroup(void)
 
 static void a_process_of_a_millisecond_has_its_cgroup(void **state)
 {
-	struct collector *collector = open_collector();
-	struct sums sums = { .group = "fold-brief" };
+	struct collector *collector = collected__open(false);
+	struct collected sums = { .group = "fold-brief" };
 	struct folding_process brief = { .name = "fold-brief" };
 	struct stat info;
 	int status;
@@ -266,17 +142,17 @@ static void a_process_of_a_millisecond_has_its_cgroup(void **state)
 
 	make_cgroup();
 	assert_int_equal(stat(cgroup_path, &info), 0);
-	pid = start_child("fold-parent", fork_in_cgroup);
+	pid = collected__child("fold-parent", fork_in_cgroup);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
 	assert_int_equal(rmdir(cgroup_path), 0);
-	take_step(collector, &sums, false);
+	collected__step(collector, &sums, false);
 	brief.cgroup_id = info.st_ino;
 	assert_true(sums.thread_ns > MS);
-	assert_true(sums.workload == workload_of(NULL, &brief));
-	assert_true(cgroup.id == info.st_ino);
-	assert_true(cgroup.is_gone);
-	assert_non_null(strstr(cgroup.path, "/gapless-test-"));
+	assert_true(sums.workload == collected__workload(NULL, &brief));
+	assert_true(collected__cgroup()->id == info.st_ino);
+	assert_true(collected__cgroup()->is_gone);
+	assert_non_null(strstr(collected__cgroup()->path, "/gapless-test-"));
 	collector__free(collector);
 }
 
@@ -300,16 +176,16 @@ static void spin(void)
 
 static void ready_time_names_who_had_the_cpu(void **state)
 {
-	struct collector *collector = open_with(true);
-	struct sums sums = { .group = "fold-slow",
-			     .by = "fold-hog",
-			     .evidence = EVIDENCE_OCCUPANT };
-	pid_t hog = start_child("fold-hog", spin), slow = start_child("fold-slow", spin);
+	struct collector *collector = collected__open(true);
+	struct collected sums = { .group = "fold-slow",
+				  .by = "fold-hog",
+				  .evidence = EVIDENCE_OCCUPANT };
+	pid_t hog = collected__child("fold-hog", spin), slow = collected__child("fold-slow", spin);
 
 	assert_int_equal(waitpid(hog, NULL, 0), hog);
 	assert_int_equal(waitpid(slow, NULL, 0), slow);
-	take_step(collector, &sums, false);
-	assert_int_equal(total(&sums), sums.thread_ns);
+	collected__step(collector, &sums, false);
+	assert_int_equal(collected__total(&sums), sums.thread_ns);
 	assert_true(sums.ns[SLOT_READY_PREEMPTED] > 100 * MS);
 	assert_in_range(sums.culprit_ns, 50 * MS,
 			sums.ns[SLOT_READY_PREEMPTED] + sums.ns[SLOT_READY_WOKEN]);
@@ -326,7 +202,7 @@ static void *answer_late(void *context)
 
 	prctl(PR_SET_NAME, "fold-server");
 	if (read(client, &byte, 1) == 1)
-		sleep_ms(300);
+		collected__sleep_ms(300);
 	(void)!write(client, "x", 1);
 	close(client);
 	return NULL;
@@ -351,8 +227,8 @@ static void a_wait_for_an_answer_names_the_port_and_is_held_up(void **state)
 				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	socklen_t size = sizeof(address);
 	struct features *features = features__new();
-	struct collector *collector = open_collector();
-	struct sums sums = { .group = "fold-client" };
+	struct collector *collector = collected__open(false);
+	struct collected sums = { .group = "fold-client" };
 	int listener = socket(AF_INET, SOCK_STREAM, 0), status;
 	char expected[32];
 	pthread_t server;
@@ -363,12 +239,12 @@ static void a_wait_for_an_answer_names_the_port_and_is_held_up(void **state)
 	assert_int_equal(getsockname(listener, (struct sockaddr *)&address, &size), 0);
 	port = ntohs(address.sin_port);
 	assert_int_equal(pthread_create(&server, NULL, answer_late, &listener), 0);
-	pid = start_child("fold-client", ask);
+	pid = collected__child("fold-client", ask);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
 	pthread_join(server, NULL);
 	close(listener);
-	take_step(collector, &sums, false);
+	collected__step(collector, &sums, false);
 	/* Which side serves is known by these hooks, which Linux has since 6.3. */
 	if (features__has_event(features, "sock_send_length")) {
 		snprintf(expected, sizeof(expected), "tcp :%u", port);
@@ -382,8 +258,8 @@ static void a_wait_for_an_answer_names_the_port_and_is_held_up(void **state)
 
 static void every_step_closes_on_all_threads_of_the_machine(void **state)
 {
-	struct collector *collector = open_collector();
-	struct sums sums = { .group = "fold-fork*" };
+	struct collector *collector = collected__open(false);
+	struct collected sums = { .group = "fold-fork*" };
 	struct folding_quality quality;
 
 	for (int i = 0; i < 5; i++) {
@@ -396,9 +272,9 @@ static void every_step_closes_on_all_threads_of_the_machine(void **state)
 			}
 			waitpid(pid, NULL, 0);
 		}
-		take_step(collector, &sums, i == 3);
+		collected__step(collector, &sums, i == 3);
 	}
-	assert_int_equal(total(&sums), sums.thread_ns);
+	assert_int_equal(collected__total(&sums), sums.thread_ns);
 	quality = folding__quality(collector__folding(collector));
 	assert_int_equal(quality.malformed, 0);
 	assert_int_equal(quality.vanished, 0);
@@ -411,25 +287,25 @@ static void every_step_closes_on_all_threads_of_the_machine(void **state)
 static void wake_often(void)
 {
 	for (int i = 0; i < 600; i++)
-		sleep_ms(1);
+		collected__sleep_ms(1);
 }
 
 static void waits_that_end_all_the_time_keep_their_names(void **state)
 {
-	struct collector *collector = open_collector();
-	struct sums sums = { .group = "fold-often" };
-	pid_t pid = start_child("fold-often", wake_often);
+	struct collector *collector = collected__open(false);
+	struct collected sums = { .group = "fold-often" };
+	pid_t pid = collected__child("fold-often", wake_often);
 	uint64_t unnamed_ns;
 
 	for (int i = 0; i < 5; i++) {
-		sleep_ms(100);
-		take_step(collector, &sums, false);
+		collected__sleep_ms(100);
+		collected__step(collector, &sums, false);
 	}
 	unnamed_ns = folding__quality(collector__folding(collector)).unnamed_wait_ns;
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
-	take_step(collector, &sums, false);
+	collected__step(collector, &sums, false);
 	assert_int_equal(sums.count[SLOT_WAIT_SLEEP], 600);
-	assert_int_equal(total(&sums), sums.thread_ns);
+	assert_int_equal(collected__total(&sums), sums.thread_ns);
 	/* Only waits that end between the reading of the sums and the snapshot have none. */
 	print_message("without a sum: %" PRIu64 " ns\n", unnamed_ns);
 	assert_true(is_emulated() || unnamed_ns < 500 * MS);

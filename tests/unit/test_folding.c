@@ -350,6 +350,72 @@ static void a_thread_that_is_missing_twice_has_vanished(void **state)
 	release(&bench);
 }
 
+static void a_thread_that_is_missing_does_not_go_on_in_its_state(void **state)
+{
+	struct bench bench = make();
+	struct ledger_record gone = record_of(1, SLOT_WAIT_POLL, 1000, 1500);
+	struct ledger_record torn = record_of(2, SLOT_WAIT_POLL, 1000, 1500);
+
+	begin(&bench, 1400, true);
+	give(&bench, &gone);
+	give(&bench, &torn);
+	end(&bench);
+	begin(&bench, 2400, false);
+	end(&bench);
+	assert_int_equal(sum(&bench, SLOT_WAIT_POLL, NULL), 1800);
+	begin(&bench, 3400, true);
+	end(&bench);
+	assert_int_equal(sum(&bench, SLOT_WAIT_POLL, NULL), 0);
+	begin(&bench, 4400, false);
+	end(&bench);
+	assert_int_equal(sum(&bench, SLOT_WAIT_POLL, NULL), 0);
+	/* One of them is there after all, and has lost nothing. */
+	torn.head.time_ns = 5500;
+	begin(&bench, 5400, true);
+	give(&bench, &torn);
+	end(&bench);
+	assert_int_equal(sum(&bench, SLOT_WAIT_POLL, NULL), 3100);
+	assert_int_equal(folding__threads(bench.folding), 1);
+	assert_int_equal(folding__quality(bench.folding).vanished, 1);
+	assert_int_equal(folding__quality(bench.folding).overbooked_ns, 900);
+	release(&bench);
+}
+
+static void a_step_that_fails_loses_nothing_and_ends_nobody(void **state)
+{
+	struct bench bench = make();
+	struct ledger_record first = record_of(1, SLOT_RUN_ANY, 1000, 1500);
+	struct ledger_record second = record_of(2, SLOT_RUN_ANY, 1000, 1500);
+
+	begin(&bench, 1400, true);
+	give(&bench, &first);
+	give(&bench, &second);
+	end(&bench);
+	bucket__clear(bench.step);
+	/* Several whole snapshots fail after the first thread. The rows go on in one bucket. */
+	for (uint64_t now_ns = 2000; now_ns <= 5000; now_ns += 1000) {
+		first.head.time_ns = now_ns;
+		assert_int_equal(
+			folding__begin(bench.folding, now_ns - 100, now_ns > 2000, bench.step), 0);
+		give(&bench, &first);
+		folding__give_up(bench.folding);
+		assert_true(bucket__closes(bench.step));
+	}
+	assert_int_equal(sum(&bench, SLOT_RUN_ANY, NULL), 3500);
+	second = record_of(2, SLOT_WAIT_DISK, 1600, 6000);
+	second.account.ns[SLOT_RUN_ANY] = 600;
+	first.head.time_ns = 6000;
+	assert_int_equal(folding__begin(bench.folding, 5900, true, bench.step), 0);
+	give(&bench, &first);
+	give(&bench, &second);
+	end(&bench);
+	assert_int_equal(sum(&bench, SLOT_RUN_ANY, NULL), 4500 + 100);
+	assert_int_equal(sum(&bench, SLOT_WAIT_DISK, NULL), 4400);
+	assert_int_equal(folding__threads(bench.folding), 2);
+	assert_int_equal(folding__quality(bench.folding).vanished, 0);
+	release(&bench);
+}
+
 static void records_that_do_not_close_or_are_not_ours_are_counted(void **state)
 {
 	struct bench bench = make();
@@ -400,6 +466,8 @@ int main(void)
 		cmocka_unit_test(a_last_record_ends_a_thread_and_frees_it),
 		cmocka_unit_test(calls_are_added_up_by_workload),
 		cmocka_unit_test(a_thread_that_is_missing_twice_has_vanished),
+		cmocka_unit_test(a_thread_that_is_missing_does_not_go_on_in_its_state),
+		cmocka_unit_test(a_step_that_fails_loses_nothing_and_ends_nobody),
 		cmocka_unit_test(records_that_do_not_close_or_are_not_ours_are_counted),
 		cmocka_unit_test(only_what_is_proven_is_called_idle_or_held_up),
 	};

@@ -16,6 +16,20 @@
 
 #define BEGIN_IN_NS UINT64_C(100000)
 
+/*
+ * After a million tasks without a record, the kernel returns EAGAIN instead of 0, which is the end
+ * (bpf_seq_read(), since 5.8). The next read goes on from there.
+ */
+static ssize_t read_on(int fd, char *buffer, size_t size)
+{
+	ssize_t bytes;
+
+	do {
+		bytes = read(fd, buffer, size);
+	} while (bytes < 0 && (errno == EINTR || errno == EAGAIN));
+	return bytes < 0 ? -errno : bytes;
+}
+
 /* Reads an iterator to its end. `record`: the size of each record. */
 static int read_records(struct ledger *ledger, int fd, size_t record, ledger_take_record_fn take,
 			void *context)
@@ -23,13 +37,11 @@ static int read_records(struct ledger *ledger, int fd, size_t record, ledger_tak
 	size_t have = 0;
 
 	for (;;) {
-		ssize_t bytes = read(fd, ledger->buffer + have, READ_BYTES - have);
+		ssize_t bytes = read_on(fd, ledger->buffer + have, READ_BYTES - have);
 		size_t at = 0;
 
-		if (bytes < 0 && errno == EINTR)
-			continue;
 		if (bytes < 0)
-			return -errno;
+			return (int)bytes;
 		if (!bytes)
 			return have ? -EBADMSG : 0;
 		have += (size_t)bytes;
@@ -67,8 +79,9 @@ static int open_iterator(struct bpf_program *program, struct bpf_link **link, in
 static int seed(struct ledger *ledger)
 {
 	cleanup(close_p) int fd = -1;
-	char byte;
 	int err = open_iterator(ledger->skel->progs.on_seed, &ledger->seeder, &fd);
+	ssize_t bytes;
+	char byte;
 
 	if (err)
 		return err;
@@ -77,7 +90,8 @@ static int seed(struct ledger *ledger)
 		ledger->skel->bss->start_ns = clock__now_ns();
 		__sync_synchronize(); /* see is_born_early() */
 	}
-	return read(fd, &byte, 1) < 0 ? -errno : 0;
+	bytes = read_on(fd, &byte, 1);
+	return bytes < 0 ? (int)bytes : 0;
 }
 
 static void empty(const struct bpf_map *map)
