@@ -184,6 +184,7 @@ int agent__attach(const struct config *config, const struct signal *const *signa
 	agent->is_full = config->level == CONFIG_FULL;
 	for (size_t i = 0; config->level >= CONFIG_SIGNALS && i < SIGNAL_COUNT && signals[i]; i++)
 		agent->parts[i].signal = signals[i];
+	self__price_before(&agent->self);
 	err = open_collector(agent, features);
 	if (!err)
 		err = open_signals(agent);
@@ -192,6 +193,7 @@ int agent__attach(const struct config *config, const struct signal *const *signa
 	if (err)
 		return err;
 	counting__enable(agent->counting, true);
+	self__price_after(&agent->self);
 	/* What loading needed: the kernel's types, the verifier's log. */
 	malloc_trim(0);
 	*ret = TAKE(agent);
@@ -200,11 +202,8 @@ int agent__attach(const struct config *config, const struct signal *const *signa
 
 void agent__time_hooks(struct agent *agent)
 {
-	agent->self = (struct self) {};
-	if (!self__start(&agent->self, ledger__object(collector__ledger(agent->collector)),
-			 clock__now_ns()))
-		log_warning("the kernel's timing of BPF programs needs CAP_SYS_ADMIN; continuing "
-			    "without the cost of hooks, for metrics and for the budget");
+	self__start(&agent->self, ledger__object(collector__ledger(agent->collector)),
+		    clock__now_ns());
 }
 
 void agent__let_go(struct agent *agent)

@@ -3,6 +3,8 @@
 
 #define SECOND_NS UINT64_C(1000000000)
 #define MOST_BAD  3
+/* A little less than the 10 s between two steps, which come a little early or late. */
+#define WINDOW_NS (10 * SECOND_NS - SECOND_NS / 2)
 #define GOOD_NS   (600 * SECOND_NS)
 /* Beyond this rate of context switches, the budget grows with the machine. */
 #define MANY_SWITCHES   50000
@@ -41,8 +43,11 @@ static enum governor_reason judge(const struct governor *governor, const struct 
 
 enum governor_reason governor__look(struct governor *governor, const struct governor_use *now)
 {
-	enum governor_reason reason = judge(governor, now);
+	enum governor_reason reason;
 
+	if (now->now_ns - governor->last.now_ns < WINDOW_NS)
+		return GOVERNOR_UNCHANGED;
+	reason = judge(governor, now);
 	governor->last = *now;
 	if (reason != GOVERNOR_UNCHANGED) {
 		governor->good_since_ns = 0;

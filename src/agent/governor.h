@@ -2,7 +2,7 @@
 /*
  * Keeps the agent within its budget by choosing how much it records. Three windows beyond the
  * budget in a row are one level down, ten minutes within it are one level up, at most to the
- * configured level. Pure.
+ * configured level. A window is ten seconds, or the time between two steps if that is longer. Pure.
  */
 #pragma once
 
@@ -43,7 +43,8 @@ struct governor {
 
 void governor__start(struct governor *governor, const struct governor_limits *limits,
 		     const struct governor_use *now);
-/* A window is over. Returns why the level has changed. */
+/* A step is over; it ends a window if that has lasted long enough. Returns why the level has
+ * changed. */
 enum governor_reason governor__look(struct governor *governor, const struct governor_use *now);
 
 /* "ledger" */

@@ -168,7 +168,7 @@ static int expose(struct outlet_metrics *metrics, const struct outlets_view *vie
 		.version = GAPLESS_VERSION,
 		.kernel = metrics->system.release,
 		.level = governor__name(view->level),
-		.governor_level = view->level > 0 ? (uint64_t)view->level : 0,
+		.governor_level = view->level,
 		.start_time_ns = metrics->start_ns,
 		.cpu_ns = view->cost.cpu_ns,
 		.hook_ns = view->cost.hook_ns,

@@ -1,14 +1,56 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "agent/self.h"
 
+#include <bpf/bpf.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/switching.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/helper.h"
+#include "base/log.h"
+
+/* How long a price is measured. */
+#define PRICE_NS UINT64_C(45000000)
+
+/* --- prices ----------------------------------------------------------------------------------- */
+
+static bool can_time(void)
+{
+	int fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+void self__price_before(struct self *self)
+{
+	self->plain_switch_ns = can_time() ? 0 : switching__ns(PRICE_NS);
+}
+
+void self__price_after(struct self *self)
+{
+	double hooked_ns = self->plain_switch_ns > 0 ? switching__ns(PRICE_NS) : 0;
+
+	self->switch_ns = hooked_ns > self->plain_switch_ns ? hooked_ns - self->plain_switch_ns : 0;
+}
+
+static void say_price(const struct self *self)
+{
+	if (self->switch_ns > 0)
+		log_info("hooks cost %.0f ns per context switch, measured between two threads [the "
+			 "kernel's timing of BPF programs needs CAP_SYS_ADMIN]",
+			 self->switch_ns);
+	else
+		log_warning("what hooks cost could not be measured; continuing without it, for "
+			    "metrics and for the budget");
+}
+
+/* --- use -------------------------------------------------------------------------------------- */
 
 /* The kernel's own figure for the memory of a map. */
 static uint64_t map_bytes(int fd)
@@ -25,11 +67,13 @@ static uint64_t map_bytes(int fd)
 	return 0;
 }
 
-bool self__start(struct self *self, const struct bpf_object *object, uint64_t now_ns)
+void self__start(struct self *self, const struct bpf_object *object, uint64_t now_ns)
 {
 	struct bpf_map *map;
 
-	self->start_ns = now_ns;
+	*self = (struct self) { .start_ns = now_ns,
+				.plain_switch_ns = self->plain_switch_ns,
+				.switch_ns = self->switch_ns };
 	bpf_object__for_each_map (map, object) {
 		/* Before Linux 6.4, the figure of a map that grows is that of a full one. */
 		if (!(bpf_map__map_flags(map) & BPF_F_NO_PREALLOC))
@@ -40,8 +84,9 @@ bool self__start(struct self *self, const struct bpf_object *object, uint64_t no
 	}
 	timing__add(&self->timing, object);
 	timing__set(&self->timing, true, &self->work);
-	self->is_timing = true;
-	return self->timing.fd > 0;
+	self->is_timing = self->is_timed = self->timing.fd > 0;
+	if (!self->is_timed)
+		say_price(self);
 }
 
 void self__add(struct self *self, uint64_t switches, uint64_t run_ns)
@@ -78,7 +123,9 @@ struct self_cost self__cost(struct self *self, size_t threads, uint64_t now_ns)
 {
 	struct timing_cost hooks = {};
 
-	if (!self->is_timing)
+	if (!self->is_timed)
+		hooks.ns = self->switch_ns * (double)self->work.switches;
+	else if (!self->is_timing)
 		hooks = timing__cost(&self->timing, &self->timing.all, now_ns - self->start_ns,
 				     self->work.run_ns, &self->work);
 	return (struct self_cost) {

@@ -76,6 +76,13 @@ double exposition__double(uint64_t number, unsigned int digits)
 	return (double)((long double)number / (long double)one);
 }
 
+double exposition__value(const struct exposition_sample *sample)
+{
+	double value = exposition__double(sample->number, sample->digits);
+
+	return sample->is_negative ? -value : value;
+}
+
 void exposition__family(struct exposition *exposition, const struct exposition_family *family)
 {
 	char *name = exposition->err ? NULL : strdup(family->name);
@@ -147,6 +154,15 @@ void exposition__sample(struct exposition *exposition, const char *const *values
 	sample->number = number;
 	sample->digits = digits;
 	exposition->series++;
+}
+
+void exposition__signed(struct exposition *exposition, const char *const *values, int64_t number)
+{
+	uint64_t size = number < 0 ? -(uint64_t)number : (uint64_t)number;
+
+	exposition__sample(exposition, values, size, 0);
+	if (!exposition->err)
+		exposition->samples[exposition->sample_count - 1].is_negative = number < 0;
 }
 
 void exposition__histogram(struct exposition *exposition, const char *const *values,

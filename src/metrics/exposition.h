@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,6 +33,7 @@ struct exposition_sample {
 	uint32_t values; /* the values of the labels, one after the other, in `text` */
 	uint64_t number; /* divided by 10^digits, exactly */
 	unsigned int digits;
+	bool is_negative; /* only of gauges */
 	uint64_t age_ns; /* of the totals when the series began: 0, or it replaces one that ended */
 	struct bounds_histogram *histogram; /* only of histograms */
 };
@@ -59,6 +61,8 @@ void exposition__family(struct exposition *exposition, const struct exposition_f
  */
 void exposition__sample(struct exposition *exposition, const char *const *values, uint64_t number,
 			unsigned int digits);
+/* A gauge that can be below 0. */
+void exposition__signed(struct exposition *exposition, const char *const *values, int64_t number);
 /* Copies the histogram. */
 void exposition__histogram(struct exposition *exposition, const char *const *values,
 			   const struct bounds_histogram *histogram);
@@ -72,5 +76,7 @@ const char *exposition__values(const struct exposition *exposition,
 			       const struct exposition_sample *sample);
 /* The value after this one. */
 const char *exposition__next(const char *value);
+/* The value of a sample that is no histogram. */
+double exposition__value(const struct exposition_sample *sample);
 /* The double that is nearest to the number; above 2^53 its last bit may differ. */
 double exposition__double(uint64_t number, unsigned int digits);

@@ -97,8 +97,7 @@ static void add_sample(struct writer *writer, const struct exposition_family *fa
 		add_native(writer, sample->histogram);
 		proto__message(&writer->metric, METRIC_HISTOGRAM, &writer->inner);
 	} else {
-		proto__double(&writer->inner, NUMBER_VALUE,
-			      exposition__double(sample->number, sample->digits));
+		proto__double(&writer->inner, NUMBER_VALUE, exposition__value(sample));
 		proto__message(&writer->metric,
 			       family->type == EXPOSITION_COUNTER ? METRIC_COUNTER : METRIC_GAUGE,
 			       &writer->inner);

@@ -114,6 +114,8 @@ void render__text(const struct exposition *exposition, bool is_open_metrics, FIL
 		}
 		write_line(out, family, family->type == EXPOSITION_COUNTER ? "_total" : "", values,
 			   NULL);
+		if (sample->is_negative)
+			putc_unlocked('-', out);
 		write_number(out, sample->number, sample->digits);
 		putc_unlocked('\n', out);
 	}

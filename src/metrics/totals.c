@@ -18,7 +18,7 @@
 #define MOST_SERVICES      200
 #define MOST_SERIES        5000
 #define MOST_SIGNAL_SERIES 200
-#define KEEP_STEPS         360
+#define KEEP_NS            UINT64_C(3600000000000)
 
 /* How a service is looked up; labels cannot tell longer names apart. */
 struct name {
@@ -171,8 +171,8 @@ static void set_defaults(struct totals_options *options)
 		options->most_series = MOST_SERIES;
 	if (!options->most_signal_series)
 		options->most_signal_series = MOST_SIGNAL_SERIES;
-	if (!options->keep_steps)
-		options->keep_steps = KEEP_STEPS;
+	if (!options->keep_ns)
+		options->keep_ns = KEEP_NS;
 }
 
 int totals__new(const struct totals_options *options, struct totals **ret)
@@ -249,10 +249,10 @@ static bool end_one(struct totals *totals)
 		for (; service; service = service->next) {
 			bool is_over = service != totals->other && service->account &&
 				       !service->is_in_step &&
-				       service->account->quiet_steps >= totals->options.keep_steps;
+				       service->account->quiet_ns >= totals->options.keep_ns;
 
 			if (is_over &&
-			    (!ended || service->account->quiet_steps > ended->account->quiet_steps))
+			    (!ended || service->account->quiet_ns > ended->account->quiet_ns))
 				ended = service;
 		}
 	if (!ended)
@@ -354,7 +354,8 @@ static int find_services(struct totals *totals, struct step *step, totals_lookup
 	return 0;
 }
 
-static void each_account(struct totals *totals, void (*visit)(struct totals_account *account))
+static void each_account(struct totals *totals, uint64_t step_ns,
+			 void (*visit)(struct totals_account *account, uint64_t step_ns))
 {
 	struct totals_service *service;
 	size_t at = 0;
@@ -362,17 +363,17 @@ static void each_account(struct totals *totals, void (*visit)(struct totals_acco
 	while ((service = map__next(&totals->services, &at)))
 		for (; service; service = service->next)
 			if (service->account)
-				visit(service->account);
+				visit(service->account, step_ns);
 }
 
-static void begin_step(struct totals_account *account)
+static void begin_step(struct totals_account *account, uint64_t step_ns)
 {
 	account->thread_ns = 0;
 }
 
-static void end_step(struct totals_account *account)
+static void end_step(struct totals_account *account, uint64_t step_ns)
 {
-	account->quiet_steps = account->thread_ns ? 0 : account->quiet_steps + 1;
+	account->quiet_ns = account->thread_ns ? 0 : account->quiet_ns + step_ns;
 }
 
 int totals__add_step(struct totals *totals, const struct bucket_row *rows, size_t count,
@@ -388,13 +389,13 @@ int totals__add_step(struct totals *totals, const struct bucket_row *rows, size_
 	if (!err)
 		err = place_new(totals, &step);
 	if (!err) {
-		each_account(totals, begin_step);
+		each_account(totals, step_ns, begin_step);
 		for (size_t i = 0; i < count; i++)
 			add_row(totals,
 				step.services[i]->account ? step.services[i]->account
 							  : totals->other->account,
 				&rows[i]);
-		each_account(totals, end_step);
+		each_account(totals, step_ns, end_step);
 		totals->step_ns = step_ns;
 		totals->age_ns += step_ns;
 		totals->signals_folded = 0;

@@ -7,8 +7,8 @@
  * than `most_services`; if several are new in one step, those with the most thread time come first.
  * A service keeps its place, and so its counters, while it has threads. When all places are taken,
  * the time of other services goes to service="_other". A place becomes free for another service
- * only when its own has had no threads for `keep_steps` steps; its series end then, and their time
- * is added to gapless_agent_ended_thread_seconds_total. Thus, at all times, the sum of all
+ * only when its own has had no threads for `keep_ns`; its series end then, and their time is added
+ * to gapless_agent_ended_thread_seconds_total. Thus, at all times, the sum of all
  * gapless_thread_seconds_total plus that counter is the time of all steps, to the nanosecond.
  *
  * Rejected: the largest services of each step. Their counters would end and start again, and the
@@ -43,7 +43,7 @@ struct totals_options {
 	size_t most_services;      /* 200 */
 	size_t most_series;        /* 5000, at least TOTALS_LEAST_SERIES */
 	size_t most_signal_series; /* 200 */
-	uint64_t keep_steps;       /* 360: an hour of steps of 10 s */
+	uint64_t keep_ns;          /* an hour */
 	bool with_calls;           /* show what totals__add_calls() adds */
 };
 
@@ -127,7 +127,7 @@ struct totals_agent {
 	uint64_t cpu_ns;
 	uint64_t hook_ns; /* 0: not known; the family is left out */
 	uint64_t anon_bytes, bpf_bytes;
-	uint64_t governor_level;
+	int governor_level;    /* -1: slow */
 	uint64_t sampling_ppm; /* the probability of a stack, in millionths */
 	uint64_t spool_bytes, spool_oldest_ns;
 	uint64_t scrapes_served, scrapes_refused; /* server__counts() */

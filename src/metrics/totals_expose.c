@@ -375,8 +375,9 @@ static void show_agent(struct view *view, const struct totals_agent *agent)
 	struct exposition *out = view->out;
 
 	show_cost(out, agent);
-	show_one(out, "gapless_agent_governor_level", EXPOSITION_GAUGE, NULL, agent->governor_level,
-		 0, "0: ledger, 1: signals too, 2: stacks too, 3: full.");
+	begin(out, "gapless_agent_governor_level", EXPOSITION_GAUGE, NULL,
+	      "-1: ledger, read once a minute, 0: ledger, 1: signals too, 2: stacks too, 3: full.");
+	exposition__signed(out, NULL, agent->governor_level);
 	show_one(out, "gapless_agent_sampling_probability_ratio", EXPOSITION_GAUGE, "ratio",
 		 agent->sampling_ppm, MILLIONTHS, "Share of the minutes that have stacks.");
 	show_one(out, "gapless_agent_spool_bytes", EXPOSITION_GAUGE, "bytes", agent->spool_bytes, 0,

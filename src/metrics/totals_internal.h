@@ -39,8 +39,8 @@ struct totals_account {
 	uint64_t transitions[TOTALS_STATES];
 	uint64_t thread_ns; /* of the last step */
 	uint64_t unexplained_ns;
-	uint64_t quiet_steps; /* the last steps, without threads */
-	uint64_t age_ns;      /* of the totals when it got its place */
+	uint64_t quiet_ns; /* the last steps, without threads */
+	uint64_t age_ns;   /* of the totals when it got its place */
 	size_t series;
 	struct totals_calls calls[TOTALS_CALLS];
 	size_t call_count;

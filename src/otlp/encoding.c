@@ -98,10 +98,10 @@ static void add_number(struct writer *writer, const struct exposition_family *fa
 		proto__fixed64(point, NUMBER_START, start_of(writer, sample));
 	proto__fixed64(point, NUMBER_TIME, writer->context->time_ns);
 	if (!sample->digits && sample->number <= INT64_MAX)
-		proto__fixed64(point, NUMBER_INT, sample->number);
+		proto__fixed64(point, NUMBER_INT,
+			       sample->is_negative ? -sample->number : sample->number);
 	else
-		proto__double(point, NUMBER_DOUBLE,
-			      exposition__double(sample->number, sample->digits));
+		proto__double(point, NUMBER_DOUBLE, exposition__value(sample));
 	add_labels(writer, NUMBER_ATTRIBUTES, family, values);
 }
 

@@ -37,6 +37,11 @@ void served__configure(const char *more)
 
 pid_t served__start(void)
 {
+	return served__start_as(NULL);
+}
+
+pid_t served__start_as(live_prepare_fn prepare)
+{
 	pid_t pid = fork();
 
 	if (!pid) {
@@ -44,6 +49,8 @@ pid_t served__start(void)
 
 		dup2(log, STDERR_FILENO);
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (prepare)
+			prepare();
 		execl(live__program(), "gapless", "agent", "--config", config_path, NULL);
 		_exit(127);
 	}

@@ -4,6 +4,8 @@
 
 #include <sys/types.h>
 
+#include "live.h"
+
 /* For a group of tests: makes the folder, and removes it. */
 int served__set_up(void **state);
 int served__tear_down(void **state);
@@ -14,6 +16,7 @@ void served__sleep_ms(long ms);
 /* Writes a configuration with a step a second and these lines. */
 void served__configure(const char *more);
 pid_t served__start(void);
+pid_t served__start_as(live_prepare_fn prepare);
 /* Fails the test if the agent fails. */
 void served__stop(pid_t pid);
 /* The process without privileges that serves. */

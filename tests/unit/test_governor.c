@@ -45,6 +45,33 @@ static void three_bad_windows_in_a_row_are_one_level_down(void **state)
 	assert_int_equal(governor.level, GOVERNOR_SLOW);
 }
 
+/* A fork storm makes steps of a fraction of a second. */
+static void early_steps_are_parts_of_a_window(void **state)
+{
+	struct governor_use use = { .now_ns = SECOND };
+	struct governor governor;
+
+	governor__start(&governor, &limits, &use);
+	/* 29 s: two bad windows, and nine steps of the third. */
+	for (int i = 0; i < 29; i++) {
+		use.now_ns += SECOND;
+		use.cpu_ns += SECOND / 10;
+		assert_int_equal(governor__look(&governor, &use), GOVERNOR_UNCHANGED);
+		assert_int_equal(governor.bad, (i + 1) / 10);
+	}
+	use.now_ns += SECOND;
+	use.cpu_ns += SECOND / 10;
+	assert_int_equal(governor__look(&governor, &use), GOVERNOR_CPU);
+	assert_int_equal(governor.level, GOVERNOR_LEDGER);
+	/* A burst of work within a window that is cheap as a whole is no bad window. */
+	for (int i = 0; i < 100; i++) {
+		use.now_ns += SECOND;
+		use.cpu_ns += i % 10 ? 0 : SECOND / 20;
+		assert_int_equal(governor__look(&governor, &use), GOVERNOR_UNCHANGED);
+		assert_int_equal(governor.bad, 0);
+	}
+}
+
 static void ten_good_minutes_are_one_level_up(void **state)
 {
 	struct governor_use use = { .now_ns = SECOND };
@@ -91,6 +118,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(three_bad_windows_in_a_row_are_one_level_down),
+		cmocka_unit_test(early_steps_are_parts_of_a_window),
 		cmocka_unit_test(ten_good_minutes_are_one_level_up),
 		cmocka_unit_test(many_switches_of_a_large_machine_may_cost_more),
 	};

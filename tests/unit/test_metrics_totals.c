@@ -172,7 +172,7 @@ static void node_detail_has_no_services(void **state)
 static void the_largest_new_services_get_the_places_and_the_rest_is_other(void **state)
 {
 	struct totals *totals = make((struct totals_options) {
-		.detail = TOTALS_SERVICE, .most_services = 2, .keep_steps = 3 });
+		.detail = TOTALS_SERVICE, .most_services = 2, .keep_ns = 3 * STEP_NS });
 	struct bucket_row rows[] = {
 		row_of(1, SLOT_RUN_USER, KIND_RUN, 10),
 		row_of(2, SLOT_RUN_USER, KIND_RUN, 30),
@@ -201,7 +201,7 @@ static void the_largest_new_services_get_the_places_and_the_rest_is_other(void *
 static void a_place_is_free_again_when_its_service_is_long_gone(void **state)
 {
 	struct totals *totals = make((struct totals_options) {
-		.detail = TOTALS_SERVICE, .most_services = 1, .keep_steps = 3 });
+		.detail = TOTALS_SERVICE, .most_services = 1, .keep_ns = 3 * STEP_NS });
 	struct bucket_row first = row_of(1, SLOT_RUN_USER, KIND_RUN, 10);
 	struct bucket_row second = row_of(2, SLOT_RUN_USER, KIND_RUN, 7);
 
@@ -222,10 +222,32 @@ static void a_place_is_free_again_when_its_service_is_long_gone(void **state)
 	totals__free(totals);
 }
 
+static void a_place_is_kept_for_a_time_and_not_for_a_number_of_steps(void **state)
+{
+	struct totals *totals = make((struct totals_options) {
+		.detail = TOTALS_SERVICE, .most_services = 1, .keep_ns = 3 * STEP_NS });
+	struct bucket_row first = row_of(1, SLOT_RUN_USER, KIND_RUN, 10);
+	struct bucket_row second = row_of(2, SLOT_RUN_USER, KIND_RUN, 7);
+
+	add(totals, &first, 1);
+	/* Early steps, because many threads end. */
+	for (int i = 0; i < 29; i++)
+		assert_int_equal(
+			totals__add_step(totals, &second, 1, STEP_NS / 10, numbered_workload, NULL),
+			0);
+	assert_lacks(totals, "service-002");
+	add(totals, &second, 1);
+	assert_lacks(totals, "service-002");
+	add(totals, &second, 1);
+	assert_has(totals, SECONDS "{namespace=\"shop\",service=\"service-002\",state=\"run\","
+				   "cause=\"user\",kind=\"run\"} 0.000000007");
+	totals__free(totals);
+}
+
 static void a_service_that_comes_back_in_the_last_moment_keeps_its_place(void **state)
 {
 	struct totals *totals = make((struct totals_options) {
-		.detail = TOTALS_SERVICE, .most_services = 1, .keep_steps = 2 });
+		.detail = TOTALS_SERVICE, .most_services = 1, .keep_ns = 2 * STEP_NS });
 	struct bucket_row rows[] = {
 		row_of(1, SLOT_RUN_USER, KIND_RUN, 10),
 		row_of(2, SLOT_RUN_USER, KIND_RUN, 7),
@@ -244,7 +266,7 @@ static void a_service_that_comes_back_in_the_last_moment_keeps_its_place(void **
 static void no_counter_goes_backwards_while_services_come_and_go(void **state)
 {
 	struct totals *totals = make((struct totals_options) {
-		.detail = TOTALS_SERVICE, .most_services = 5, .keep_steps = 2 });
+		.detail = TOTALS_SERVICE, .most_services = 5, .keep_ns = 2 * STEP_NS });
 	uint64_t last_other = 0, all = 0;
 	unsigned int random = 1;
 
@@ -469,6 +491,7 @@ static void the_agent_tells_about_itself(void **state)
 	agent.cpu_ns = 1234567891;
 	agent.anon_bytes = 5;
 	agent.sampling_ppm = 12500;
+	agent.governor_level = -1;
 	agent.lost = lost;
 	agent.lost_count = 30;
 	agent.pushes = pushes;
@@ -476,6 +499,7 @@ static void the_agent_tells_about_itself(void **state)
 	text = page_of(totals, &agent, PAGES_TEXT);
 	assert_non_null(strstr(text, "\ngapless_agent_cpu_seconds_total 1.234567891\n"));
 	assert_non_null(strstr(text, "\ngapless_agent_memory_bytes{of=\"anon\"} 5\n"));
+	assert_non_null(strstr(text, "\ngapless_agent_governor_level -1\n"));
 	assert_non_null(strstr(text, "\ngapless_agent_sampling_probability_ratio 0.012500\n"));
 	assert_non_null(strstr(text, "\ngapless_agent_lost_total{what=\"lost23\"} 23\n"));
 	/* 24 + … + 29 */
@@ -510,6 +534,7 @@ int main(void)
 		cmocka_unit_test(node_detail_has_no_services),
 		cmocka_unit_test(the_largest_new_services_get_the_places_and_the_rest_is_other),
 		cmocka_unit_test(a_place_is_free_again_when_its_service_is_long_gone),
+		cmocka_unit_test(a_place_is_kept_for_a_time_and_not_for_a_number_of_steps),
 		cmocka_unit_test(a_service_that_comes_back_in_the_last_moment_keeps_its_place),
 		cmocka_unit_test(no_counter_goes_backwards_while_services_come_and_go),
 		cmocka_unit_test(series_never_exceed_their_limit_and_services_still_close),
