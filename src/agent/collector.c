@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/log.h"
 #include "core/cgroup_limits.h"
 
 #define RING_BYTES (1U << 20)
@@ -57,6 +58,18 @@ static int take(void *context, const struct wire_head *head)
 	return 0;
 }
 
+/* What is left out of the account. Failed attachments were logged where they failed. */
+static void say_missing_hooks(const struct ledger *ledger)
+{
+	size_t count;
+	const struct hook_use *uses = ledger__hooks(ledger, &count);
+
+	for (size_t i = 0; i < count; i++)
+		if (!uses[i].program && *uses[i].why_not)
+			log_warning("'%s' cannot be hooked (%s); continuing without it",
+				    uses[i].event, uses[i].why_not);
+}
+
 int collector__open(const struct collector_options *options, struct features *features,
 		    struct collector **ret)
 {
@@ -85,9 +98,11 @@ int collector__open(const struct collector_options *options, struct features *fe
 		err = bucket__new(&options->limits, &collector->step);
 	if (!err)
 		err = ledger__open(&ledger_options, features, &takers, &collector->ledger);
-	if (!err)
-		*ret = TAKE(collector);
-	return err;
+	if (err)
+		return err;
+	say_missing_hooks(collector->ledger);
+	*ret = TAKE(collector);
+	return 0;
 }
 
 void collector__free(struct collector *collector)

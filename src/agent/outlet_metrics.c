@@ -31,6 +31,7 @@ struct outlet_metrics {
 	struct utsname system;
 	uint64_t start_ns;  /* Unix time */
 	uint64_t totals_ns; /* Unix time at which the first step began; 0: there was none */
+	char said[SERVER_MESSAGE_BYTES]; /* the server's problem that was logged last */
 };
 
 DEFINE_CLEANUP(struct outlet_metrics *, outlet_metrics__free)
@@ -189,6 +190,21 @@ static int expose(struct outlet_metrics *metrics, const struct outlets_view *vie
 	return totals__expose(metrics->totals, &agent, ret);
 }
 
+/* Logs a problem with certificates or tokens once, and its end. */
+static void say_problem(struct outlet_metrics *metrics)
+{
+	char problem[SERVER_MESSAGE_BYTES];
+
+	server__problem(metrics->server, problem);
+	if (!strcmp(problem, metrics->said))
+		return;
+	if (*problem)
+		log_warning("metrics: %s; continuing with the files as they were read", problem);
+	else
+		log_info("metrics: certificate and token are in order again");
+	memcpy(metrics->said, problem, sizeof(problem));
+}
+
 /* Reasons not to be ready, one per line. */
 static int set_reasons(struct outlet_metrics *metrics, const struct outlet_store_status *store,
 		       const struct account *account)
@@ -219,6 +235,7 @@ static int publish(struct outlet_metrics *metrics, const struct outlets_view *vi
 	if (!metrics->server)
 		return 0;
 	server__publish(metrics->server, pages);
+	say_problem(metrics);
 	return set_reasons(metrics, store, &account);
 }
 

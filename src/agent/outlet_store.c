@@ -29,7 +29,7 @@ struct outlet_store {
 	uint64_t epoch;
 	uint64_t losses[LOSSES_COUNT]; /* at the last minute */
 	struct map sent;               /* workload: its `changes` when it was sent, + 1 */
-	bool said;                     /* the problem was logged */
+	bool said, said_spool;         /* the problem was logged */
 };
 
 DEFINE_CLEANUP(struct outlet_store *, outlet_store__free)
@@ -185,17 +185,27 @@ static int push_signals(struct outlet_store *store, const struct fact_context *c
 	return err;
 }
 
-/* Logs why nothing is sent, once, and when it is sent again. */
-static void say_problem(struct outlet_store *store)
+/* Logs why nothing is sent or spooled, once, and the end of it. */
+static void say_problems(struct outlet_store *store)
 {
-	struct outlet_store_status status;
+	struct sink_status status;
+	const char *problem = status.sender.problem;
+	int error;
 
-	outlet_store__status(store, &status);
-	if (status.problem[0] && !store->said)
-		log_warning("the store takes nothing: %s; minutes are spooled", status.problem);
-	else if (!status.problem[0] && store->said)
+	sink__status(store->sink, &status);
+	error = -status.spool.error;
+	if (error && !store->said_spool)
+		log_warning("the spool cannot be written: %s; continuing with the last ten minutes "
+			    "in memory",
+			    strerror(error));
+	else if (!error && store->said_spool)
+		log_info("the spool can be written again");
+	if (*problem && !store->said)
+		log_warning("the store takes nothing: %s; minutes wait until it does", problem);
+	else if (!*problem && store->said)
 		log_info("the store takes minutes again");
-	store->said = status.problem[0] != '\0';
+	store->said_spool = error != 0;
+	store->said = *problem != '\0';
 }
 
 static int first_failure(int err, int next)
@@ -223,7 +233,7 @@ int outlet_store__minute(struct outlet_store *store, const struct outlets_view *
 			    push_workloads(store, &context, view->identity));
 	err = first_failure(err, push_quality(store, &context, view));
 	err = first_failure(err, push_signals(store, &context, view->signals));
-	say_problem(store);
+	say_problems(store);
 	return err;
 }
 
@@ -243,8 +253,9 @@ void outlet_store__status(struct outlet_store *store, struct outlet_store_status
 		ret->pushes[ret->push_count++] =
 			(struct totals_push) { "clickhouse", sender__word(i),
 					       status.sender.results[i] };
-	snprintf(ret->problem, sizeof(ret->problem), "%s", status.sender.problem);
 	if (status.spool.error)
-		snprintf(ret->problem, sizeof(ret->problem), "the spool cannot be written: %s",
-			 strerror(-status.spool.error));
+		snprintf(ret->problem, sizeof(ret->problem), "the spool cannot be written: %s%s",
+			 strerror(-status.spool.error), *status.sender.problem ? "\n" : "");
+	strncat(ret->problem, status.sender.problem,
+		sizeof(ret->problem) - strlen(ret->problem) - 1);
 }

@@ -22,6 +22,6 @@ struct outlet_store_status {
 	uint64_t dropped; /* batches */
 	struct totals_push pushes[OUTLET_STORE_PUSHES];
 	size_t push_count;
-	char problem[256]; /* "": none */
+	char problem[384]; /* "": none; one per line */
 };
 void outlet_store__status(struct outlet_store *store, struct outlet_store_status *ret);

@@ -53,7 +53,8 @@ bool features__has(struct features *features, enum feature which);
 /*
  * For tests: whether the environment variable GAPLESS_TEST_WITHOUT, a comma-separated list of
  * feature names, contains this one. The loader then skips programs that need the feature if the
- * hook has another program that works.
+ * hook has another program that works. The list can have names of tracepoints too: this kernel is
+ * then taken for one that does not have them.
  */
 bool features__is_withheld(enum feature which);
 

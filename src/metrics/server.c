@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <time.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -123,6 +124,15 @@ static void stop_ending(struct server *server)
 	server->ending_credentials = NULL;
 }
 
+/* The files are in use. */
+static void look_at_expiry(struct server *server)
+{
+	int64_t expires_s = credentials__expires_s(server->credentials);
+	bool has_expired = expires_s && expires_s < (int64_t)time(NULL);
+
+	set_problem(server, has_expired ? "the certificate of the server has expired" : "");
+}
+
 static void read_again(struct server *server)
 {
 	char message[SERVER_MESSAGE_BYTES] = "out of memory";
@@ -131,7 +141,7 @@ static void read_again(struct server *server)
 	int fd;
 
 	if (!credentials__changed(server->credentials, &server->options.files)) {
-		set_problem(server, "");
+		look_at_expiry(server);
 		return;
 	}
 	if (credentials__read(&server->options.files, message, &credentials) ||
@@ -149,7 +159,7 @@ static void read_again(struct server *server)
 	server->ending_ns = clock__now_ns() + server->options.timeout_ms * MS_NS;
 	server->daemon = daemon;
 	server->credentials = credentials;
-	set_problem(server, "");
+	look_at_expiry(server);
 }
 
 static void cut_old(struct server *server, uint64_t now)
@@ -363,6 +373,7 @@ int server__new(const struct server_options *options, char message[SERVER_MESSAG
 	server->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (server->wake_fd < 0)
 		return -errno;
+	look_at_expiry(server);
 	err = start_thread(server);
 	if (err)
 		return err;

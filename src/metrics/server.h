@@ -54,8 +54,9 @@ int server__set_reasons(struct server *server, const char *reasons);
 /* Reads changed files soon. The server also does so by itself, every reload_ms. */
 void server__reload(struct server *server);
 /*
- * Why files that changed cannot be used; the earlier ones stay in use. "": there is no problem. The
- * same text is a reason of /readyz.
+ * Why files that changed cannot be used, in which case the earlier ones stay in use, or that the
+ * certificate has expired, as of the last look. "": there is no problem. The same text is a reason
+ * of /readyz.
  */
 void server__problem(struct server *server, char ret[SERVER_MESSAGE_BYTES]);
 

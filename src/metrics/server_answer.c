@@ -173,7 +173,6 @@ static enum MHD_Result answer_health(struct server *server, struct MHD_Connectio
 /* All reasons why the agent is not ready, one per line. */
 static void list_reasons(struct server *server, struct strbuf *ret)
 {
-	int64_t expires_s = credentials__expires_s(server->credentials);
 	uint64_t ms = age_ms(server);
 
 	pthread_mutex_lock(&server->lock);
@@ -187,8 +186,6 @@ static void list_reasons(struct server *server, struct strbuf *ret)
 	if (*server->problem)
 		strbuf__add(ret, "%s\n", server->problem);
 	pthread_mutex_unlock(&server->lock);
-	if (expires_s && expires_s < (int64_t)time(NULL))
-		strbuf__add(ret, "the certificate of the server has expired\n");
 }
 
 static enum MHD_Result answer_ready(struct server *server, struct MHD_Connection *connection)

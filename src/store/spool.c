@@ -228,6 +228,7 @@ void spool__free(struct spool *spool)
 {
 	if (!spool)
 		return;
+	flush_memory(spool);
 	for (size_t i = 0; i < spool->count; i++)
 		free(spool->entries[i].content);
 	free(spool->entries);

@@ -56,7 +56,7 @@ struct spool;
  * spool_status.error.
  */
 int spool__open(const struct spool_options *options, struct spool **ret);
-/* What is only in memory is lost. */
+/* Writes what is only in memory, if that is possible now. */
 void spool__free(struct spool *spool);
 
 /*

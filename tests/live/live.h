@@ -20,6 +20,8 @@ bool is_emulated(void);
  * where every recording takes seconds.
  */
 #define HERE(f) { #f, live__here(f), NULL, NULL, NULL }
+/* The same, with what is called after it, however it ended. */
+#define HERE_THEN(f, after) { #f, live__here(f), NULL, after, NULL }
 void (*live__here(void (*test)(void **state)))(void **state);
 
 bool live__has(const char *const *args, const char *arg);

@@ -4,6 +4,8 @@
 #include "../harness.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +17,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "live.h"
+
+#define SECOND_NS INT64_C(1000000000)
 
 static char folder[] = "/tmp/gapless-agent-XXXXXX";
 static char config_path[64], socket_path[64], log_path[64];
@@ -55,6 +60,40 @@ pid_t served__start_as(live_prepare_fn prepare)
 		_exit(127);
 	}
 	return pid;
+}
+
+void served__step_clock(int step_s, int every_s)
+{
+	int64_t zero_ns = (int64_t)clock__now_ns(), rest_ns;
+	char text[128], path[PATH_MAX];
+
+	unsetenv("LD_PRELOAD");
+	if (!every_s)
+		return;
+	/* Now it is `every_s` before the next minute. */
+	rest_ns = zero_ns + (int64_t)clock__wall_offset_ns() + every_s * SECOND_NS;
+	snprintf(text, sizeof(text), "%" PRId64 " %" PRId64 " %" PRId64 " %" PRId64, zero_ns,
+		 60 * SECOND_NS - rest_ns % (60 * SECOND_NS), step_s * SECOND_NS,
+		 every_s * SECOND_NS);
+	snprintf(path, sizeof(path), "%s/../libstepping.so", getenv("GAPLESS_WORKLOADS"));
+	setenv("TEST_CLOCK", text, 1);
+	setenv("LD_PRELOAD", path, 1);
+}
+
+unsigned int served__count(const char *text, const char *words)
+{
+	unsigned int count = 0;
+
+	for (; (text = strstr(text, words)); text++)
+		count++;
+	return count;
+}
+
+uint64_t served__number(const char *page, const char *series)
+{
+	const char *at = page ? strstr(page, series) : NULL;
+
+	return at ? strtoull(at + strlen(series), NULL, 10) : 0;
 }
 
 char *served__log(void)

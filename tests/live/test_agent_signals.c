@@ -39,14 +39,6 @@ static int remove_loop(void **state)
 	return 0;
 }
 
-/* 0 if it is not there yet. */
-static uint64_t number(const char *page, const char *series)
-{
-	const char *at = page ? strstr(page, series) : NULL;
-
-	return at ? strtoull(at + strlen(series), NULL, 10) : 0;
-}
-
 struct counts {
 	uint64_t connects, lifetimes, sent, received;
 };
@@ -54,10 +46,11 @@ struct counts {
 static struct counts counts_of(const char *page)
 {
 	return (struct counts) {
-		number(page, "\ngapless_signal_tcp_time_seconds_count{operation=\"connect\"} "),
-		number(page, "\ngapless_signal_tcp_events_total{operation=\"lifetime\"} "),
-		number(page, "\ngapless_signal_tcp_bytes_total{operation=\"send\"} "),
-		number(page, "\ngapless_signal_tcp_bytes_total{operation=\"receive\"} "),
+		served__number(page,
+			       "\ngapless_signal_tcp_time_seconds_count{operation=\"connect\"} "),
+		served__number(page, "\ngapless_signal_tcp_events_total{operation=\"lifetime\"} "),
+		served__number(page, "\ngapless_signal_tcp_bytes_total{operation=\"send\"} "),
+		served__number(page, "\ngapless_signal_tcp_bytes_total{operation=\"receive\"} "),
 	};
 }
 
@@ -168,7 +161,7 @@ static void expect_connections(void)
 static void expect_refusals(void)
 {
 	static const char series[] = "\ngapless_signal_tcp_errors_total{operation=\"connect\"} ";
-	uint64_t before = number(next_page(1), series);
+	uint64_t before = served__number(next_page(1), series);
 	struct sockaddr_in address;
 
 	close(listen_at(&address));
@@ -178,7 +171,7 @@ static void expect_refusals(void)
 		assert_int_equal(connect(client, (struct sockaddr *)&address, sizeof(address)), -1);
 		close(client);
 	}
-	assert_int_equal(number(next_page(2), series) - before, CONNECTIONS);
+	assert_int_equal(served__number(next_page(2), series) - before, CONNECTIONS);
 }
 
 static void connections_and_their_bytes_are_exact_also_after_the_worker_died(void **state)
@@ -219,7 +212,7 @@ static uint64_t requests(const char *page, const char *what, const char *operati
 	snprintf(series, sizeof(series),
 		 "\ngapless_signal_block_%s{operation=\"%s\",place=\"%s\"} ", what, operation,
 		 device_name(loop.device));
-	return number(page, series);
+	return served__number(page, series);
 }
 
 static void requests_to_a_disk_are_exact(void **state)
