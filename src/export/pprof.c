@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * pprof's profile.proto: https://github.com/google/pprof. Field numbers are from that file.
+ * pprof's format (base/pprof.h).
  *
  * Samples with the same stack and labels are merged, so a long recording stays small. Time off the
  * CPU is shown by the labels state and cause and by the sample types, not by frames, because pprof
@@ -12,44 +12,11 @@
 
 #include "base/cleanup.h"
 #include "base/gzip.h"
-#include "base/proto.h"
+#include "base/pprof.h"
 #include "export/exporter.h"
-#include "export/intern.h"
 #include "model/texts.h"
 
 #define PAGE 4096
-
-enum {
-	PROFILE_SAMPLE_TYPE = 1,
-	PROFILE_SAMPLE,
-	PROFILE_MAPPING,
-	PROFILE_LOCATION,
-	PROFILE_FUNCTION,
-	PROFILE_STRING,
-	PROFILE_TIME = 9,
-	PROFILE_DURATION,
-	PROFILE_PERIOD_TYPE,
-	PROFILE_PERIOD,
-	PROFILE_COMMENT,
-	PROFILE_DEFAULT_TYPE,
-};
-enum { TYPE_TYPE = 1, TYPE_UNIT };
-enum { SAMPLE_LOCATION = 1, SAMPLE_VALUE, SAMPLE_LABEL };
-enum { LABEL_KEY = 1, LABEL_TEXT, LABEL_NUMBER };
-enum {
-	MAPPING_ID = 1,
-	MAPPING_START,
-	MAPPING_LIMIT,
-	MAPPING_FILE = 5,
-	MAPPING_BUILD_ID,
-	MAPPING_HAS_FUNCTIONS,
-	MAPPING_HAS_FILES,
-	MAPPING_HAS_LINES,
-	MAPPING_HAS_INLINED,
-};
-enum { LOCATION_ID = 1, LOCATION_MAPPING, LOCATION_ADDRESS, LOCATION_LINE };
-enum { LINE_FUNCTION = 1, LINE_LINE, LINE_COLUMN };
-enum { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_SYSTEM_NAME, FUNCTION_FILE, FUNCTION_START };
 
 struct module_use {
 	uint64_t low, high; /* range of addresses */
@@ -59,8 +26,7 @@ struct module_use {
 
 struct writer {
 	const struct profile *profile;
-	struct proto out, message, inner;
-	struct intern strings;
+	struct pprof out;
 	struct texts texts;
 	struct intern notes; /* locations and functions after those of the profile */
 	struct module_use *modules;
@@ -71,25 +37,13 @@ struct writer {
 
 static void writer__release(struct writer *writer)
 {
-	proto__release(&writer->out);
-	proto__release(&writer->message);
-	proto__release(&writer->inner);
-	intern__release(&writer->strings);
+	pprof__release(&writer->out);
 	intern__release(&writer->notes);
 	texts__release(&writer->texts);
 	free(writer->modules);
 	free(writer->frames);
 	free(writer->functions);
 	free(writer->order);
-}
-
-static uint64_t string(struct writer *writer, const char *text)
-{
-	uint32_t number = 0;
-
-	if (intern__find(&writer->strings, text ? text : "", &number))
-		writer->failed = true;
-	return number;
 }
 
 static int compare_texts(const char *a, const char *b)
@@ -123,23 +77,6 @@ static int compare(const void *a, const void *b, void *samples)
 	return result ? result : (first > second) - (first < second);
 }
 
-static void add_type(struct writer *writer, unsigned int field, const char *type, const char *unit)
-{
-	proto__number(&writer->message, TYPE_TYPE, string(writer, type));
-	proto__number(&writer->message, TYPE_UNIT, string(writer, unit));
-	proto__message(&writer->out, field, &writer->message);
-}
-
-static void add_label(struct writer *writer, const char *key, const char *text, int number)
-{
-	proto__number(&writer->inner, LABEL_KEY, string(writer, key));
-	if (text)
-		proto__number(&writer->inner, LABEL_TEXT, string(writer, text));
-	else
-		proto__number_always(&writer->inner, LABEL_NUMBER, (uint64_t)number);
-	proto__message(&writer->message, SAMPLE_LABEL, &writer->inner);
-}
-
 /* The location that says why a stack is incomplete; 0: it is complete. */
 static uint64_t note_of(struct writer *writer, const struct profile_sample *sample)
 {
@@ -157,11 +94,12 @@ static uint64_t note_of(struct writer *writer, const struct profile_sample *samp
 	return writer->profile->code.frame_count + number + 1;
 }
 
-/* Innermost first. */
-static void add_locations(struct writer *writer, const struct profile_sample *sample)
+/* Innermost first. Returns how many there are. */
+static size_t list_locations(struct writer *writer, const struct profile_sample *sample,
+			     uint64_t way[static CODE_MOST_DEPTH + 1])
 {
 	const struct profile *profile = writer->profile;
-	uint64_t way[CODE_MOST_DEPTH + 1], note = note_of(writer, sample);
+	uint64_t note = note_of(writer, sample);
 	size_t length = 0;
 
 	for (uint32_t at = sample->stack; at != PROFILE_NONE;
@@ -171,7 +109,7 @@ static void add_locations(struct writer *writer, const struct profile_sample *sa
 	}
 	if (note)
 		way[length++] = note;
-	proto__numbers(&writer->message, SAMPLE_LOCATION, way, length);
+	return length;
 }
 
 static void add_sample(struct writer *writer, const struct profile_sample *sample,
@@ -182,16 +120,19 @@ static void add_sample(struct writer *writer, const struct profile_sample *sampl
 	const struct profile_state *state = &profile->states[sample->state];
 	const uint64_t values[] = { count, state->is_run ? weight_ns : 0, weight_ns,
 				    state->is_run ? 0 : weight_ns };
+	uint64_t way[CODE_MOST_DEPTH + 1];
+	struct pprof *out = &writer->out;
+	size_t length;
 
-	add_locations(writer, sample);
-	proto__numbers(&writer->message, SAMPLE_VALUE, values, sizeof(values) / sizeof(*values));
-	add_label(writer, "thread", thread->comm, 0);
-	add_label(writer, "tid", NULL, thread->tid);
+	length = list_locations(writer, sample, way);
+	pprof__sample(out, way, length, values, sizeof(values) / sizeof(*values));
+	pprof__label(out, "thread", thread->comm);
+	pprof__label_number(out, "tid", thread->tid);
 	if (thread->process != PROFILE_NONE)
-		add_label(writer, "pid", NULL, profile->processes[thread->process].pid);
-	add_label(writer, "state", state->state, 0);
-	add_label(writer, "cause", state->cause, 0);
-	proto__message(&writer->out, PROFILE_SAMPLE, &writer->message);
+		pprof__label_number(out, "pid", profile->processes[thread->process].pid);
+	pprof__label(out, "state", state->state);
+	pprof__label(out, "cause", state->cause);
+	pprof__end_sample(out);
 }
 
 static void add_samples(struct writer *writer)
@@ -240,29 +181,24 @@ static void use_frame(struct writer *writer, const struct code_frame *frame)
 
 static void add_location(struct writer *writer, uint64_t id, const struct code_frame *frame)
 {
-	proto__number(&writer->message, LOCATION_ID, id);
-	proto__number(&writer->message, LOCATION_MAPPING, frame->module + 1);
-	proto__number(&writer->message, LOCATION_ADDRESS, frame->address);
+	pprof__location(&writer->out, id, frame->module + 1, frame->address);
 	for (uint32_t i = 0; i < frame->line_count; i++) {
 		const struct code_line *line = &writer->profile->code.lines[frame->first_line + i];
 
-		proto__number(&writer->inner, LINE_FUNCTION, line->function + 1);
-		proto__number(&writer->inner, LINE_LINE, line->line);
-		proto__number(&writer->inner, LINE_COLUMN, line->column);
-		proto__message(&writer->message, LOCATION_LINE, &writer->inner);
+		pprof__line(&writer->out, line->function + 1, line->line, line->column);
 	}
-	proto__message(&writer->out, PROFILE_LOCATION, &writer->message);
+	pprof__end_location(&writer->out);
 }
 
 static void add_function(struct writer *writer, uint64_t id, const struct code_function *function)
 {
-	proto__number(&writer->message, FUNCTION_ID, id);
-	proto__number(&writer->message, FUNCTION_NAME, string(writer, function->name));
-	proto__number(&writer->message, FUNCTION_SYSTEM_NAME,
-		      string(writer, function->system_name));
-	proto__number(&writer->message, FUNCTION_FILE, string(writer, function->file));
-	proto__number(&writer->message, FUNCTION_START, function->start_line);
-	proto__message(&writer->out, PROFILE_FUNCTION, &writer->message);
+	const struct pprof_function one = { .id = id,
+					    .name = function->name,
+					    .system_name = function->system_name,
+					    .file = function->file,
+					    .start_line = function->start_line };
+
+	pprof__function(&writer->out, &one);
 }
 
 static void add_note_frames(struct writer *writer)
@@ -276,10 +212,9 @@ static void add_note_frames(struct writer *writer)
 		};
 		uint64_t id = profile->code.function_count + i + 1;
 
-		proto__number(&writer->inner, LINE_FUNCTION, id);
-		proto__number(&writer->message, LOCATION_ID, profile->code.frame_count + i + 1);
-		proto__message(&writer->message, LOCATION_LINE, &writer->inner);
-		proto__message(&writer->out, PROFILE_LOCATION, &writer->message);
+		pprof__location(&writer->out, profile->code.frame_count + i + 1, 0, 0);
+		pprof__line(&writer->out, id, 0, 0);
+		pprof__end_location(&writer->out);
 		add_function(writer, id, &function);
 	}
 }
@@ -307,17 +242,18 @@ static void add_mapping(struct writer *writer, size_t at)
 	bool is_file = !strcmp(module->kind, "file") || !strcmp(module->kind, "vdso");
 	uint64_t limit = (use->high | (PAGE - 1)) + 1;
 
-	proto__number(&writer->message, MAPPING_ID, at + 1);
-	proto__number(&writer->message, MAPPING_START, is_file ? 0 : use->low & -(uint64_t)PAGE);
-	proto__number(&writer->message, MAPPING_LIMIT, limit ? limit : UINT64_MAX);
-	proto__number(&writer->message, MAPPING_FILE, string(writer, module->path));
-	proto__number(&writer->message, MAPPING_BUILD_ID, string(writer, module->build_id));
-	/* The profile has all names that exist, so readers need not symbolize it again. */
-	proto__number(&writer->message, MAPPING_HAS_FUNCTIONS, 1);
-	proto__number(&writer->message, MAPPING_HAS_FILES, use->has_files);
-	proto__number(&writer->message, MAPPING_HAS_LINES, use->has_lines);
-	proto__number(&writer->message, MAPPING_HAS_INLINED, use->has_lines);
-	proto__message(&writer->out, PROFILE_MAPPING, &writer->message);
+	pprof__mapping(&writer->out,
+		       &(struct pprof_mapping) {
+			       .id = at + 1,
+			       .start = is_file ? 0 : use->low & -(uint64_t)PAGE,
+			       .limit = limit ? limit : UINT64_MAX,
+			       .file = module->path,
+			       .build_id = module->build_id,
+			       /* All names that exist: readers need not symbolize again. */
+			       .has_functions = true,
+			       .has_files = use->has_files,
+			       .has_lines = use->has_lines,
+		       });
 }
 
 /* Whether a module is more likely the program: files that are not libraries first, then by time. */
@@ -379,21 +315,21 @@ static int add_head(struct writer *writer)
 	const struct profile *profile = writer->profile;
 	char comment[TEXTS_MOST];
 	const char *kept;
-	uint64_t number;
 
 	snprintf(comment, sizeof(comment), "gapless %.200s of %.1000s on Linux %.200s",
 		 profile->version, profile->target, profile->kernel);
 	kept = texts__keep(&writer->texts, comment);
 	if (!kept)
 		return -ENOMEM;
-	number = string(writer, kept);
-	proto__number(&writer->out, PROFILE_TIME, (uint64_t)profile->start_unix_ns);
-	proto__number(&writer->out, PROFILE_DURATION,
-		      (uint64_t)(profile->end_ns - profile->start_ns));
-	add_type(writer, PROFILE_PERIOD_TYPE, "cpu", "nanoseconds");
-	proto__number(&writer->out, PROFILE_PERIOD, (uint64_t)profile->period_ns);
-	proto__numbers(&writer->out, PROFILE_COMMENT, &number, 1);
-	proto__number(&writer->out, PROFILE_DEFAULT_TYPE, string(writer, "wall"));
+	pprof__head(&writer->out,
+		    &(struct pprof_head) {
+			    .time_ns = (uint64_t)profile->start_unix_ns,
+			    .duration_ns = (uint64_t)(profile->end_ns - profile->start_ns),
+			    .period_ns = (uint64_t)profile->period_ns,
+			    .comment = kept,
+			    .period_type = "cpu",
+			    .default_type = "wall",
+		    });
 	return 0;
 }
 
@@ -411,21 +347,21 @@ static int write_pprof(const struct profile *profile, FILE *out)
 
 	if (!writer.modules || !writer.frames || !writer.functions || !writer.order)
 		return -ENOMEM;
-	string(&writer, ""); /* the format requires "" as string 0 */
-	add_type(&writer, PROFILE_SAMPLE_TYPE, "samples", "count");
-	add_type(&writer, PROFILE_SAMPLE_TYPE, "cpu", "nanoseconds");
-	add_type(&writer, PROFILE_SAMPLE_TYPE, "wall", "nanoseconds");
-	add_type(&writer, PROFILE_SAMPLE_TYPE, "off_cpu", "nanoseconds");
+	pprof__begin(&writer.out);
+	pprof__type(&writer.out, PPROF_SAMPLE_TYPE, "samples", "count");
+	pprof__type(&writer.out, PPROF_SAMPLE_TYPE, "cpu", "nanoseconds");
+	pprof__type(&writer.out, PPROF_SAMPLE_TYPE, "wall", "nanoseconds");
+	pprof__type(&writer.out, PPROF_SAMPLE_TYPE, "off_cpu", "nanoseconds");
 	add_samples(&writer);
 	add_code(&writer);
 	err = add_mappings(&writer);
 	if (!err)
 		err = add_head(&writer);
-	for (size_t i = 0; i < writer.strings.count; i++)
-		proto__text(&writer.out, PROFILE_STRING, writer.strings.texts[i]);
-	if (err || writer.failed || proto__failed(&writer.out))
+	if (!err)
+		err = pprof__finish(&writer.out);
+	if (err || writer.failed)
 		return err ? err : -ENOMEM;
-	return gzip__write(writer.out.bytes, writer.out.size, out);
+	return gzip__write(writer.out.out.bytes, writer.out.out.size, out);
 }
 
 const struct exporter export_pprof = {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A string table (export/intern.h) that owns copies of its texts. */
+/* A string table (base/intern.h) that owns copies of its texts. */
 #pragma once
 
-#include "export/intern.h"
+#include "base/intern.h"
 
 /* Initialize with zeroes. */
 struct strings {

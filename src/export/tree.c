@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/intern.h"
 #include "base/map.h"
 #include "base/vec.h"
-#include "export/intern.h"
 #include "model/texts.h"
 
 /* A map stores an index + 1 as a pointer, because NULL means "none". */

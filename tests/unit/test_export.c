@@ -8,7 +8,7 @@
 #include "base/proto.h"
 #include "base/utf8.h"
 #include "export/exporter.h"
-#include "export/intern.h"
+#include "base/intern.h"
 #include "export/tree.h"
 #include "model/texts.h"
 #include "sample.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "export/intern.h"
+#include "base/intern.h"
 
 #include <errno.h>
 #include <stdlib.h>
