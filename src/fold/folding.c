@@ -307,9 +307,10 @@ static bool is_over(void *context, uint64_t id, void *value)
 	struct folded_thread *thread = value;
 	struct folding *folding = context;
 
-	(void)id;
 	if (!thread->has_ended && !has_vanished(folding, thread))
 		return false;
+	if (thread->process && folding->options.note_end)
+		folding->options.note_end(folding->options.context, id, thread->workload);
 	if (thread->process && !thread->has_ended) {
 		folding->quality.vanished++;
 		/* At most: it is not known when it ended. */
@@ -379,6 +380,13 @@ int folding__forget_words(struct folding *folding)
 	lexicon__free(folding->words);
 	folding->words = words;
 	return 0;
+}
+
+uint64_t folding__workload(const struct folding *folding, uint64_t thread)
+{
+	const struct folded_thread *found = map__get(&folding->threads, thread);
+
+	return found && found->process ? found->workload : 0;
 }
 
 size_t folding__threads(const struct folding *folding)

@@ -31,6 +31,8 @@ struct folding_options {
 	/* The group of a thread by its name: "worker-*" for "worker-12". */
 	void (*name_group)(const char *name, char *ret, size_t size);
 	void *context;
+	/* A thread has ended, and its last record is booked; may be NULL. */
+	void (*note_end)(void *context, uint64_t thread, uint64_t workload);
 };
 
 int folding__new(const struct folding_options *options, struct folding **ret);
@@ -80,6 +82,8 @@ const struct folding_call *folding__calls(const struct folding *folding, size_t 
  */
 int folding__forget_words(struct folding *folding);
 
+/* The workload of a thread, by its id; 0: it was in no step yet, or has ended. */
+uint64_t folding__workload(const struct folding *folding, uint64_t thread);
 size_t folding__threads(const struct folding *folding);
 /* Ended threads that the next step will book. */
 size_t folding__ended(const struct folding *folding);

@@ -371,7 +371,7 @@ int BPF_PROG(on_signal_deliver, int number, struct kernel_siginfo *info, struct 
 	unsigned long handler = (unsigned long)action->sa.sa_handler;
 	struct thread *thread;
 
-	if (handler == SIG_DFL && with_stacks && is_of_program(number))
+	if (handler == SIG_DFL && takes_stacks() && is_of_program(number))
 		/* The verifier of 6.12 takes `info` for a number: the kernel also passes 0 to 2. */
 		note_fatal(bpf_get_current_task_btf(), number, BPF_CORE_READ(info, si_code),
 			   (__u64)BPF_CORE_READ(info, _sifields._sigfault._addr));

@@ -241,7 +241,7 @@ VERIFIED_ONCE int give_up_open(struct thread *thread)
 	struct pending new = {};
 	__u64 user;
 
-	if (!thread || !with_stacks || !draw_open(thread, &new))
+	if (!thread || !takes_stacks() || !draw_open(thread, &new))
 		return 0;
 	user = stack_left_with(thread, &none);
 	if (!send_sample(thread, &new, user, none))
@@ -338,6 +338,9 @@ static __always_inline void note_left(struct thread *thread, struct task_struct 
 
 	if (!with_stacks)
 		return;
+	thread->left = LEFT_UNSEEN;
+	if (!is_sampling)
+		return;
 	thread->left = LEFT_IN_CALL;
 	if (is_in_call(thread, current, slot))
 		return;
@@ -401,7 +404,7 @@ static __always_inline void draw_early(struct thread *thread)
 {
 	__u64 since_ns = thread->account.since_ns;
 
-	if (!with_stacks || !SLOT_IS_WAIT(thread->account.slot))
+	if (!takes_stacks() || !SLOT_IS_WAIT(thread->account.slot))
 		return;
 	thread->waking_since_ns = since_ns;
 	thread->random = bpf_get_prandom_u32();
@@ -418,8 +421,8 @@ static __always_inline void draw_wait(struct thread *thread, struct task_struct 
 	__u64 period_ns = draw_period_ns;
 	struct pending new = {};
 
-	if (!with_stacks || !is_drawn(is_early ? thread->random : bpf_get_prandom_u32(),
-				      worth(thread, ns), period_ns))
+	if (!takes_stacks() || !is_drawn(is_early ? thread->random : bpf_get_prandom_u32(),
+					 worth(thread, ns), period_ns))
 		return;
 	weigh(&new, thread, slot, ns, period_ns, end_ns);
 	note_wait(&new, &thread->wait);
@@ -434,7 +437,7 @@ static __always_inline void draw_ready(struct thread *thread, struct task_struct
 	__u64 period_ns = draw_period_ns;
 	struct pending new = {};
 
-	if (!with_stacks || !is_drawn(bpf_get_prandom_u32(), worth(thread, ns), period_ns))
+	if (!takes_stacks() || !is_drawn(bpf_get_prandom_u32(), worth(thread, ns), period_ns))
 		return;
 	weigh(&new, thread, slot, ns, period_ns, end_ns);
 	add_interval(thread, task, &new);

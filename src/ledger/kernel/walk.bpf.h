@@ -21,6 +21,8 @@
 #define SCHEDULER_MOST_FRAMES 256
 
 const volatile bool with_stacks;
+const volatile __u32 stack_wakeup_bytes = STACK_RING_BYTES / 2;
+bool is_sampling = true; /* user space switches it; ticks and sys_exit are detached meanwhile */
 
 enum walk_place { WALK_TICK, WALK_SYSCALL, WALK_SCHEDULER, WALK_PLACES };
 
@@ -66,6 +68,11 @@ struct {
 	__uint(max_entries, 64 * 1024);
 } requests SEC(".maps");
 
+static __always_inline bool takes_stacks(void)
+{
+	return with_stacks && is_sampling;
+}
+
 static __always_inline int unwind_read(void *world, void *to, __u32 bytes, __u64 address)
 {
 	return bpf_probe_read_user(to, bytes, (const void *)address);
@@ -96,7 +103,7 @@ static __always_inline struct unwind *walk_at(enum walk_place place)
 /* The reader polls several times a second. Wake it only if the ring fills up faster. */
 static __always_inline __u64 ring_flags(void)
 {
-	return bpf_ringbuf_query(&stack_ring, BPF_RB_AVAIL_DATA) > STACK_RING_BYTES / 2
+	return bpf_ringbuf_query(&stack_ring, BPF_RB_AVAIL_DATA) > stack_wakeup_bytes
 		       ? BPF_RB_FORCE_WAKEUP
 		       : BPF_RB_NO_WAKEUP;
 }

@@ -94,27 +94,63 @@ static int map_arrays(struct ledger *ledger)
 	return err;
 }
 
+static int attach_one(struct ledger *ledger, size_t i)
+{
+	struct hook_use *use = &ledger->uses[i];
+	int err;
+
+	if (!use->program)
+		return 0;
+	err = hooks__attach(ledger->skel->obj, use->program, NULL, &ledger->links[i]);
+	if (!err)
+		return 0;
+	if (use->flags & HOOK_VITAL) {
+		log_error("'%s' does not attach: %s [see 'gapless doctor']", use->event,
+			  strerror(-err));
+		return err;
+	}
+	log_warning("'%s' does not attach (%s); continuing without it", use->event, strerror(-err));
+	use->program = NULL;
+	return 0;
+}
+
+/* Below level full, hooks at calls are for stacks only. */
+static bool is_for_stacks(const struct ledger *ledger, size_t i)
+{
+	return !ledger->skel->rodata->full && ledger->uses[i].flags & HOOK_AT_CALLS;
+}
+
 static int attach(struct ledger *ledger)
 {
-	for (size_t i = 0; i < ledger->hook_count; i++) {
-		struct hook_use *use = &ledger->uses[i];
-		int err;
+	int err = 0;
 
-		if (!use->program)
+	for (size_t i = 0; i < ledger->hook_count && !err; i++)
+		if (!ledger->is_paused || !is_for_stacks(ledger, i))
+			err = attach_one(ledger, i);
+	return err;
+}
+
+int ledger__sample(struct ledger *ledger, bool on)
+{
+	int err = 0;
+
+	if (!ledger->tick_ns || on == !ledger->is_paused)
+		return 0;
+	ledger->is_paused = !on;
+	ledger->skel->data->is_sampling = on;
+	if (!on)
+		ticks__stop(ledger);
+	for (size_t i = 0; i < ledger->hook_count && !err; i++) {
+		if (!is_for_stacks(ledger, i))
 			continue;
-		err = hooks__attach(ledger->skel->obj, use->program, NULL, &ledger->links[i]);
-		if (!err)
+		if (on) {
+			err = attach_one(ledger, i);
 			continue;
-		if (use->flags & HOOK_VITAL) {
-			log_error("'%s' does not attach: %s [see 'gapless doctor']", use->event,
-				  strerror(-err));
-			return err;
 		}
-		log_warning("'%s' does not attach (%s); continuing without it", use->event,
-			    strerror(-err));
-		use->program = NULL;
+		hooks__detach(ledger->links[i]);
+		ledger->links[i] = NULL;
 	}
-	return 0;
+	return err || !on ? err : ticks__start(ledger);
 }
 
 int ledger__open(const struct ledger_options *options, struct features *features,

@@ -42,6 +42,9 @@ struct ledger_options {
 	uint64_t tick_ns;     /* mean period of the samples of running time; 0: no stacks */
 	uint64_t seed;        /* seed of the random periods; 0: choose one at random */
 	uint64_t table_bytes; /* memory limit for the unwinder's rows */
+	bool is_paused;       /* samples are taken only after ledger__sample(); not with `full` */
+	uint32_t stack_ring_bytes; /* a power of two; 0: 8 MB */
+	uint32_t most_stacks;      /* that the kernel half remembers to have sent; 0: 32,768 */
 };
 
 /* A negative return value ends the reading, which then returns that value. */
@@ -98,11 +101,18 @@ int ledger__poll(struct ledger *ledger, int timeout_ms);
 void ledger__close_rings(struct ledger *ledger);
 
 /*
- * Stacks. The clock ticks begin with ledger__start(). Call ledger__hold_rate() regularly: it limits
- * the number of drawn intervals per second on the machine by adjusting their period, and that of
- * drawn paths of syscalls.
+ * Stacks. The clock ticks begin with ledger__start(), or ledger__sample(). Call ledger__hold_rate()
+ * regularly: it limits the number of drawn intervals per second on the machine by adjusting their
+ * period, and that of drawn paths of syscalls.
  */
 void ledger__hold_rate(struct ledger *ledger);
+/*
+ * Begins or ends the taking of samples, if the ledger was opened with `is_paused`. Needs the
+ * privileges of ledger__open(). A process that is forked meanwhile must not call this.
+ */
+int ledger__sample(struct ledger *ledger, bool on);
+/* Forgets all stacks and tables of the unwinder. No mapper may use them. */
+void ledger__forget_stacks(struct ledger *ledger);
 /* Changes the share of its running time that a thread's calls may cost. */
 void ledger__limit_calls(struct ledger *ledger, double share);
 /* Draws at most one of 2^shift of the intervals and stacks that are drawn without a budget. */

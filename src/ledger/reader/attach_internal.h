@@ -27,7 +27,8 @@ struct ledger {
 	int *tick_fds;           /* perf event per CPU, owned by its link; -1: none */
 	struct periods *periods;
 	uint64_t tick_ns, seed;
-	uint32_t thin_shift;                     /* see ledger__thin_stacks() */
+	bool is_paused;      /* no samples are taken; hooks and ticks for them are detached */
+	uint32_t thin_shift; /* see ledger__thin_stacks() */
 	uint64_t rate_ns, rate_drawn, rate_left; /* time and counts at the last rate check */
 	uint64_t rate_paths[LEDGER_PATH_STREAMS];
 	bool shares_calls;  /* the signal "syscalls" is on */

@@ -103,6 +103,14 @@ static void empty(const struct bpf_map *map)
 			return;
 }
 
+void ledger__forget_stacks(struct ledger *ledger)
+{
+	empty(ledger->skel->maps.processes);
+	empty(ledger->skel->maps.pages);
+	empty(ledger->skel->maps.asked);
+	empty(ledger->skel->maps.stacks_seen);
+}
+
 /*
  * The recording begins BEGIN_IN_NS from now. By then every CPU sees base_ns, so all accounts begin
  * at the same nanosecond.
@@ -144,7 +152,7 @@ int ledger__start(struct ledger *ledger, uint64_t *ret_start_ns)
 	empty(ledger->skel->maps.wanted_pids);
 	empty(ledger->skel->maps.wanted_tids);
 	err = make_iterators(ledger);
-	if (!err)
+	if (!err && !ledger->is_paused)
 		err = ticks__start(ledger);
 	if (!err)
 		*ret_start_ns = begin(ledger);

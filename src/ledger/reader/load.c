@@ -177,6 +177,19 @@ static uint64_t draw_seed(void)
 	return (seed >> 1) | 1;
 }
 
+static int size_stacks(struct ledger_bpf *skel, const struct ledger_options *options)
+{
+	int err = 0;
+
+	if (options->stack_ring_bytes) {
+		err |= bpf_map__set_max_entries(skel->maps.stack_ring, options->stack_ring_bytes);
+		skel->rodata->stack_wakeup_bytes = options->stack_ring_bytes / 2;
+	}
+	if (options->most_stacks)
+		err |= bpf_map__set_max_entries(skel->maps.stacks_seen, options->most_stacks);
+	return err;
+}
+
 /* Sets up stacks. If they are off, their maps are shrunk to almost no memory. */
 static int set_sampling(struct ledger *ledger, const struct ledger_options *options)
 {
@@ -186,7 +199,9 @@ static int set_sampling(struct ledger *ledger, const struct ledger_options *opti
 
 	ledger->tick_ns = options->tick_ns;
 	ledger->seed = options->seed ? options->seed : draw_seed();
+	ledger->is_paused = options->is_paused && !options->full;
 	skel->rodata->with_stacks = options->tick_ns > 0;
+	skel->data->is_sampling = !ledger->is_paused;
 	skel->rodata->tick_ns = options->tick_ns;
 	skel->bss->draw_period_ns = options->tick_ns;
 	bpf_program__set_autoload(skel->progs.on_tick, options->tick_ns > 0);
@@ -194,7 +209,7 @@ static int set_sampling(struct ledger *ledger, const struct ledger_options *opti
 	if (options->tick_ns) {
 		err |= bpf_map__set_max_entries(skel->maps.pages, (uint32_t)pages + 1);
 		err |= bpf_map__set_max_entries(skel->maps.tick_clocks, (uint32_t)ledger->cpus);
-		return err;
+		return err | size_stacks(skel, options);
 	}
 	err |= bpf_map__set_max_entries(skel->maps.stack_ring, (uint32_t)getpagesize());
 	err |= bpf_map__set_max_entries(skel->maps.stacks_seen, 1);
