@@ -117,6 +117,7 @@ static int drain(struct collector *collector)
 {
 	int err = 0;
 
+	folding__expect_sums(collector->folding, clock__now_ns());
 	for (int i = 0; i < 2 && !err; i++)
 		err = ledger__drain_sums(collector->ledger, false, folding__take_wait,
 					 folding__take_occupant, collector->folding);

@@ -80,6 +80,7 @@ struct folding {
 	size_t unnamed_count;
 	uint64_t wholes; /* whole snapshots so far */
 	uint64_t began_ns;
+	uint64_t drained_ns; /* sums of waits that ended before are here */
 	bool is_whole;
 	struct bucket *step; /* between folding__begin() and folding__end() */
 	struct folding_quality quality;
@@ -113,4 +114,10 @@ int folding_waits__book(struct folding *folding, struct folded_thread *thread, i
 			uint64_t ns, uint64_t count);
 /* Takes the finished waits in the thread's cell. */
 int folding_waits__take_cell(struct folded_thread *thread, const struct ledger_record *record);
+/*
+ * After a record was booked: time that is still ahead belongs to the open wait, or to one that
+ * ended after the sums were taken. More than that belongs to waits whose sums were lost.
+ */
+void folding_waits__settle(const struct folding *folding, struct folded_thread *thread,
+			   const struct ledger_record *record);
 void folding_waits__release(struct folded_thread *thread);

@@ -3,7 +3,8 @@
  * What waits were for, and who ended them. The account has the time; sums of finished waits tell
  * the rest. They arrive when a wait has ended, with its whole length, while its time is booked as
  * it passes. So time that is booked for a wait that still lasts is noted (ahead_ns), and when the
- * wait is finished, that much of its sum is already booked.
+ * wait is finished, that much of its sum is already booked. Sums can be lost; see
+ * folding_waits__settle().
  */
 #include <errno.h>
 #include <stdio.h>
@@ -202,4 +203,18 @@ int folding_waits__book(struct folding *folding, struct folded_thread *thread, i
 	if (!is_open)
 		folding->quality.unnamed_wait_ns += ns;
 	return add_row(folding, thread, is_open ? &thread->open : &rest, ns, count);
+}
+
+void folding_waits__settle(const struct folding *folding, struct folded_thread *thread,
+			   const struct ledger_record *record)
+{
+	uint64_t now_ns = record->head.time_ns;
+	uint64_t late_ns = now_ns > folding->drained_ns ? now_ns - folding->drained_ns : 0;
+
+	for (uint32_t i = 0; i < WAIT_SLOTS; i++) {
+		bool is_open = record->account.slot == SLOT_WAIT_FIRST + i;
+		uint64_t open_ns = is_open ? now_ns - record->account.since_ns : 0;
+
+		thread->ahead_ns[i] = least(thread->ahead_ns[i], open_ns + late_ns);
+	}
 }

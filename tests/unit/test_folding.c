@@ -230,6 +230,48 @@ static void what_was_booked_ahead_is_taken_off_its_own_object(void **state)
 	release(&bench);
 }
 
+static void a_sum_that_was_lost_does_not_take_the_names_of_later_waits(void **state)
+{
+	struct bench bench = make();
+	struct ledger_record record = record_of(1, SLOT_WAIT_NET, 1000, 1500);
+	struct ledger_key key = port_of(1, 5432);
+
+	folding__expect_sums(bench.folding, 1390);
+	begin(&bench, 1400, true);
+	give(&bench, &record);
+	end(&bench);
+	/* The wait ended at 2000, and its sum does not come. */
+	record = record_of(1, SLOT_RUN_ANY, 2000, 2500);
+	record.account.ns[SLOT_WAIT_NET] = 1000;
+	folding__expect_sums(bench.folding, 2390);
+	begin(&bench, 2400, false);
+	give(&bench, &record);
+	end(&bench);
+	assert_int_equal(folding__quality(bench.folding).unnamed_wait_ns, 500);
+	/* One of 110 ended just before the snapshot; its sum comes later. Another one lasts. */
+	record = record_of(1, SLOT_WAIT_NET, 3460, 3500);
+	record.wait = key;
+	record.account.ns[SLOT_WAIT_NET] = 1110;
+	record.account.ns[SLOT_RUN_ANY] = 1350;
+	folding__expect_sums(bench.folding, 3390);
+	begin(&bench, 3400, false);
+	give(&bench, &record);
+	end(&bench);
+	/* Now with a sum: that of 110, the one that lasted until 3900, and one of 300. */
+	assert_int_equal(folding__take_wait(bench.folding, &key, &(struct ledger_sum) { 850, 3 }),
+			 0);
+	record = record_of(1, SLOT_RUN_ANY, 4300, 4500);
+	record.account.ns[SLOT_WAIT_NET] = 1850;
+	record.account.ns[SLOT_RUN_ANY] = 1450;
+	folding__expect_sums(bench.folding, 4390);
+	begin(&bench, 4400, false);
+	give(&bench, &record);
+	end(&bench);
+	assert_int_equal(sum_of_object(&bench, "tcp :5432"), 850 - 150);
+	assert_int_equal(sum(&bench, SLOT_WAIT_NET, NULL), 700);
+	release(&bench);
+}
+
 static void the_cell_of_a_record_is_not_taken_twice(void **state)
 {
 	struct bench bench = make();
@@ -417,6 +459,7 @@ int main(void)
 		cmocka_unit_test(a_state_that_was_booked_too_long_is_made_up_for),
 		cmocka_unit_test(a_finished_wait_is_booked_once_although_it_was_open_before),
 		cmocka_unit_test(what_was_booked_ahead_is_taken_off_its_own_object),
+		cmocka_unit_test(a_sum_that_was_lost_does_not_take_the_names_of_later_waits),
 		cmocka_unit_test(the_cell_of_a_record_is_not_taken_twice),
 		cmocka_unit_test(a_last_record_ends_a_thread_and_frees_it),
 		cmocka_unit_test(a_thread_that_is_missing_twice_has_vanished),
