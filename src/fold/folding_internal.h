@@ -14,6 +14,13 @@ struct finished {
 	struct ledger_sum sum;
 };
 
+/* Finished waits in a thread's cell, as a record had them; see kernel/waits.bpf.h. */
+struct cell {
+	struct ledger_key key;
+	struct ledger_sum sum;
+	uint32_t number;
+};
+
 /* A thread that had the CPU while another was ready. */
 struct occupied {
 	struct occupied *next;
@@ -51,8 +58,9 @@ struct folded_thread {
 	struct finished *finished;
 	struct occupied *occupied;
 	/* The part of its cell that was taken from a record and will come once more as a sum. */
-	struct ledger_key taken_key;
-	struct ledger_sum taken;
+	struct cell taken;
+	/* One before it that will come with the next sums, because it went into the map late. */
+	struct cell owed;
 };
 
 /* A row without a culprit, because the culprit's record may come later in the same step. */
