@@ -60,7 +60,7 @@ struct folded_thread {
 	/* The part of its cell that was taken from a record and will come once more as a sum. */
 	struct cell taken;
 	/* One before it that will come with the next sums, because it went into the map late. */
-	struct cell owed;
+	struct cell *owed; /* NULL: none */
 };
 
 /* A row without a culprit, because the culprit's record may come later in the same step. */

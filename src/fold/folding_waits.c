@@ -17,6 +17,12 @@
 #include "fold/proof.h"
 #include "vocabulary/states.h"
 
+static void owe_nothing(struct folded_thread *thread)
+{
+	free(thread->owed);
+	thread->owed = NULL;
+}
+
 void folding_waits__release(struct folded_thread *thread)
 {
 	while (thread->finished) {
@@ -25,6 +31,7 @@ void folding_waits__release(struct folded_thread *thread)
 		free(thread->finished);
 		thread->finished = next;
 	}
+	owe_nothing(thread);
 }
 
 static int add_finished(struct folded_thread *thread, const struct ledger_key *key,
@@ -70,9 +77,9 @@ int folding__take_wait(void *context, const struct ledger_key *key, const struct
 	err = folding__thread(folding, key->thread, &thread);
 	if (err)
 		return err;
-	if (is_of(&thread->owed, key)) {
-		new = minus(sum, &thread->owed.sum);
-		thread->owed.sum = minus(&thread->owed.sum, sum);
+	if (thread->owed && is_of(thread->owed, key)) {
+		new = minus(sum, &thread->owed->sum);
+		thread->owed->sum = minus(&thread->owed->sum, sum);
 	}
 	return add_finished(thread, key, &new);
 }
@@ -99,6 +106,17 @@ static bool take_off_cell(struct folded_thread *thread, const struct cell *cell)
 	return true;
 }
 
+/* The next sums will have what was taken of this cell. */
+static int owe(struct folded_thread *thread, const struct cell *cell)
+{
+	if (!thread->owed)
+		thread->owed = malloc(sizeof(*thread->owed));
+	if (!thread->owed)
+		return -ENOMEM;
+	*thread->owed = *cell;
+	return 0;
+}
+
 /*
  * A cell that has another number than the one before is another one, even if its key is the same:
  * the one before went into the map. If the sums of this step do not have it, that was after they
@@ -108,14 +126,18 @@ int folding_waits__take_cell(struct folded_thread *thread, const struct ledger_r
 {
 	const struct cell cell = { record->cell, record->cell_sum, record->cell_number };
 	struct ledger_sum new = cell.sum;
+	int err = 0;
 
 	if (cell.number == thread->taken.number)
 		new = minus(&cell.sum, &thread->taken.sum);
+	else if (take_off_cell(thread, &thread->taken))
+		owe_nothing(thread);
 	else
-		thread->owed =
-			take_off_cell(thread, &thread->taken) ? (struct cell) {} : thread->taken;
+		err = owe(thread, &thread->taken);
 	thread->taken = cell;
-	return SLOT_IS_WAIT(cell.key.slot) ? add_finished(thread, &cell.key, &new) : 0;
+	if (err || !SLOT_IS_WAIT(cell.key.slot))
+		return err;
+	return add_finished(thread, &cell.key, &new);
 }
 
 /* --- rows ------------------------------------------------------------------------------------- */
