@@ -29,6 +29,8 @@
 #define LOOK_MS 500
 /* How often the service manager's watchdog hears from us. */
 #define ALIVE_NS (10 * SECOND_NS)
+/* Reading more threads than this takes too long to do it every ten seconds. */
+#define MANY_THREADS 20000
 /* After this many failures in a row, another process tries. */
 #define MOST_FAILURES 6
 
@@ -414,7 +416,10 @@ static int bear(struct agent *agent, int err)
 
 static uint64_t interval_of(const struct agent *agent)
 {
-	return agent->governor.level == GOVERNOR_SLOW ? MINUTE_NS : agent->config->interval_ns;
+	if (agent->governor.level == GOVERNOR_SLOW ||
+	    folding__threads(collector__folding(agent->collector)) > MANY_THREADS)
+		return MINUTE_NS;
+	return agent->config->interval_ns;
 }
 
 /* Whatever is wrong with the ring, a step finds it too, and counts it. */

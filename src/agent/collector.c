@@ -139,6 +139,7 @@ static int drain(struct collector *collector)
 {
 	int err = 0;
 
+	folding__expect_sums(collector->folding, clock__now_ns());
 	for (int i = 0; i < 2 && !err; i++) {
 		if (collector->options.full)
 			err = ledger__drain_calls(collector->ledger, false, folding__take_calls,

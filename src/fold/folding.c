@@ -181,6 +181,7 @@ static int book_record(struct folding *folding, struct folded_thread *thread,
 	err = folding_waits__take_cell(thread, record);
 	if (!err)
 		err = book(folding, thread, totals, account->count, record->head.time_ns);
+	folding_waits__settle(folding, thread, record);
 	return err ? err : book_unexplained(folding, thread, account->unexplained_ns);
 }
 
@@ -277,6 +278,11 @@ static int book_last(struct folding *folding, const struct ledger_record *record
 		return book_record(folding, thread, record);
 	folding->quality.overbooked_ns += thread->last_ns - record->head.time_ns;
 	return 0;
+}
+
+void folding__expect_sums(struct folding *folding, uint64_t now_ns)
+{
+	folding->drained_ns = now_ns;
 }
 
 int folding__begin(struct folding *folding, uint64_t now_ns, bool is_whole, struct bucket *step)

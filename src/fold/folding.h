@@ -3,8 +3,8 @@
  * Folds the accounts of threads into a bucket. It keeps the last account of every thread and books
  * the difference to the next one, so nothing is booked twice and nothing is left out.
  *
- * A step is: take the records of the ring, take the sums of waits, folding__begin(), take the
- * records of a snapshot, folding__end(). One thread only.
+ * A step is: take the records of the ring, folding__expect_sums(), take the sums of waits,
+ * folding__begin(), take the records of a snapshot, folding__end(). One thread only.
  */
 #pragma once
 
@@ -41,6 +41,8 @@ void folding__free(struct folding *folding);
 /* The context of these is the folding. Takes a record of the ledger; ignores all but threads.
  */
 int folding__take(void *context, const struct wire_head *head);
+/* The sums that follow have all waits that ended before now_ns. */
+void folding__expect_sums(struct folding *folding, uint64_t now_ns);
 /* Takes a sum of waits: ledger_take_wait_fn. */
 int folding__take_wait(void *context, const struct ledger_key *key, const struct ledger_sum *sum);
 

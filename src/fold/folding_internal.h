@@ -14,6 +14,13 @@ struct finished {
 	struct ledger_sum sum;
 };
 
+/* Finished waits in a thread's cell, as a record had them; see kernel/waits.bpf.h. */
+struct cell {
+	struct ledger_key key;
+	struct ledger_sum sum;
+	uint32_t number;
+};
+
 /* A thread that had the CPU while another was ready. */
 struct occupied {
 	struct occupied *next;
@@ -51,8 +58,9 @@ struct folded_thread {
 	struct finished *finished;
 	struct occupied *occupied;
 	/* The part of its cell that was taken from a record and will come once more as a sum. */
-	struct ledger_key taken_key;
-	struct ledger_sum taken;
+	struct cell taken;
+	/* One before it that will come with the next sums, because it went into the map late. */
+	struct cell *owed; /* NULL: none */
 };
 
 /* A row without a culprit, because the culprit's record may come later in the same step. */
@@ -90,6 +98,7 @@ struct folding {
 	struct folded_calls calls;
 	uint64_t wholes; /* whole snapshots so far */
 	uint64_t began_ns;
+	uint64_t drained_ns; /* sums of waits that ended before are here */
 	bool is_whole;
 	struct bucket *step; /* between folding__begin() and folding__end() */
 	struct folding_quality quality;
@@ -123,6 +132,12 @@ int folding_waits__book(struct folding *folding, struct folded_thread *thread, i
 			uint64_t ns, uint64_t count);
 /* Takes the finished waits in the thread's cell. */
 int folding_waits__take_cell(struct folded_thread *thread, const struct ledger_record *record);
+/*
+ * After a record was booked: time that is still ahead belongs to the open wait, or to one that
+ * ended after the sums were taken. More than that belongs to waits whose sums were lost.
+ */
+void folding_waits__settle(const struct folding *folding, struct folded_thread *thread,
+			   const struct ledger_record *record);
 void folding_waits__release(struct folded_thread *thread);
 
 /* Books the calls that were taken, while the threads of the step are known. */

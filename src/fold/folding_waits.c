@@ -3,7 +3,8 @@
  * What waits were for, and who ended them. The account has the time; sums of finished waits tell
  * the rest. They arrive when a wait has ended, with its whole length, while its time is booked as
  * it passes. So time that is booked for a wait that still lasts is noted (ahead_ns), and when the
- * wait is finished, that much of its sum is already booked.
+ * wait is finished, that much of its sum is already booked. Sums can be lost; see
+ * folding_waits__settle().
  */
 #include <errno.h>
 #include <stdio.h>
@@ -16,6 +17,12 @@
 #include "fold/proof.h"
 #include "vocabulary/states.h"
 
+static void owe_nothing(struct folded_thread *thread)
+{
+	free(thread->owed);
+	thread->owed = NULL;
+}
+
 void folding_waits__release(struct folded_thread *thread)
 {
 	while (thread->finished) {
@@ -24,6 +31,7 @@ void folding_waits__release(struct folded_thread *thread)
 		free(thread->finished);
 		thread->finished = next;
 	}
+	owe_nothing(thread);
 }
 
 static int add_finished(struct folded_thread *thread, const struct ledger_key *key,
@@ -46,24 +54,22 @@ static uint64_t least(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* Part of `sum` that is new, if it contains what was taken from the cell. */
-static struct ledger_sum without_taken(struct folded_thread *thread, const struct ledger_key *key,
-				       const struct ledger_sum *sum)
+static bool is_of(const struct cell *cell, const struct ledger_key *key)
 {
-	struct ledger_sum taken = {};
+	return !memcmp(&cell->key, key, sizeof(*key));
+}
 
-	if (thread->taken.count && !memcmp(key, &thread->taken_key, sizeof(*key))) {
-		taken.ns = least(sum->ns, thread->taken.ns);
-		taken.count = least(sum->count, thread->taken.count);
-	}
-	return (struct ledger_sum) { sum->ns - taken.ns, sum->count - taken.count };
+static struct ledger_sum minus(const struct ledger_sum *sum, const struct ledger_sum *part)
+{
+	return (struct ledger_sum) { sum->ns - least(sum->ns, part->ns),
+				     sum->count - least(sum->count, part->count) };
 }
 
 int folding__take_wait(void *context, const struct ledger_key *key, const struct ledger_sum *sum)
 {
 	struct folding *folding = context;
 	struct folded_thread *thread;
-	struct ledger_sum new;
+	struct ledger_sum new = *sum;
 	int err;
 
 	if (!SLOT_IS_WAIT(key->slot))
@@ -71,22 +77,67 @@ int folding__take_wait(void *context, const struct ledger_key *key, const struct
 	err = folding__thread(folding, key->thread, &thread);
 	if (err)
 		return err;
-	new = without_taken(thread, key, sum);
-	if (new.ns != sum->ns || new.count != sum->count)
-		thread->taken = (struct ledger_sum) {};
+	if (thread->owed && is_of(thread->owed, key)) {
+		new = minus(sum, &thread->owed->sum);
+		thread->owed->sum = minus(&thread->owed->sum, sum);
+	}
 	return add_finished(thread, key, &new);
 }
 
+/* Takes the cell off the sums, if they have it. */
+static bool take_off_cell(struct folded_thread *thread, const struct cell *cell)
+{
+	struct ledger_sum there = {}, left = cell->sum;
+
+	for (const struct finished *at = thread->finished; at; at = at->next)
+		if (is_of(cell, &at->key)) {
+			there.ns += at->sum.ns;
+			there.count += at->sum.count;
+		}
+	if (there.ns < left.ns || there.count < left.count)
+		return false;
+	for (struct finished *at = thread->finished; at; at = at->next)
+		if (is_of(cell, &at->key)) {
+			struct ledger_sum sum = at->sum;
+
+			at->sum = minus(&sum, &left);
+			left = minus(&left, &sum);
+		}
+	return true;
+}
+
+/* The next sums will have what was taken of this cell. */
+static int owe(struct folded_thread *thread, const struct cell *cell)
+{
+	if (!thread->owed)
+		thread->owed = malloc(sizeof(*thread->owed));
+	if (!thread->owed)
+		return -ENOMEM;
+	*thread->owed = *cell;
+	return 0;
+}
+
+/*
+ * A cell that has another number than the one before is another one, even if its key is the same:
+ * the one before went into the map. If the sums of this step do not have it, that was after they
+ * were taken, and the next ones will.
+ */
 int folding_waits__take_cell(struct folded_thread *thread, const struct ledger_record *record)
 {
-	struct ledger_sum new;
+	const struct cell cell = { record->cell, record->cell_sum, record->cell_number };
+	struct ledger_sum new = cell.sum;
+	int err = 0;
 
-	if (!record->cell_sum.count || !SLOT_IS_WAIT(record->cell.slot))
-		return 0;
-	new = without_taken(thread, &record->cell, &record->cell_sum);
-	thread->taken_key = record->cell;
-	thread->taken = record->cell_sum;
-	return add_finished(thread, &record->cell, &new);
+	if (cell.number == thread->taken.number)
+		new = minus(&cell.sum, &thread->taken.sum);
+	else if (take_off_cell(thread, &thread->taken))
+		owe_nothing(thread);
+	else
+		err = owe(thread, &thread->taken);
+	thread->taken = cell;
+	if (err || !SLOT_IS_WAIT(cell.key.slot))
+		return err;
+	return add_finished(thread, &cell.key, &new);
 }
 
 /* --- rows ------------------------------------------------------------------------------------- */
@@ -202,4 +253,18 @@ int folding_waits__book(struct folding *folding, struct folded_thread *thread, i
 	if (!is_open)
 		folding->quality.unnamed_wait_ns += ns;
 	return add_row(folding, thread, is_open ? &thread->open : &rest, ns, count);
+}
+
+void folding_waits__settle(const struct folding *folding, struct folded_thread *thread,
+			   const struct ledger_record *record)
+{
+	uint64_t now_ns = record->head.time_ns;
+	uint64_t late_ns = now_ns > folding->drained_ns ? now_ns - folding->drained_ns : 0;
+
+	for (uint32_t i = 0; i < WAIT_SLOTS; i++) {
+		bool is_open = record->account.slot == SLOT_WAIT_FIRST + i;
+		uint64_t open_ns = is_open ? now_ns - record->account.since_ns : 0;
+
+		thread->ahead_ns[i] = least(thread->ahead_ns[i], open_ns + late_ns);
+	}
 }

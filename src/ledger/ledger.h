@@ -151,9 +151,9 @@ struct ledger_record {
 	__u32 tid;
 	__u32 parent_pid;
 	__u32 flags;
-	__u32 cpu; /* the CPU that it runs on or ran on last */
-	__u32 pad;
-	__u64 cgroup_id; /* 0: not asked for */
+	__u32 cpu;         /* the CPU that it runs on or ran on last */
+	__u32 cell_number; /* of `cell`: a thread's next one has another number */
+	__u64 cgroup_id;   /* 0: not asked for */
 	char comm[WIRE_COMM_BYTES];
 	struct ledger_account account;
 	__u64 minor_faults, major_faults; /* since its account began, by the kernel's own count */

@@ -3,10 +3,13 @@
 #include "../harness.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -58,7 +61,11 @@ static void a_step_that_fails_is_made_up_for_by_the_next_one(void **state)
 }
 
 /* Together, their last records do not fit into the ring. */
-#define CROWD 3000
+#define CROWD       3000
+#define STACK_BYTES 16384
+
+static int gate[2];
+static long crowd = CROWD;
 
 static long threads_of(pid_t pid)
 {
@@ -69,8 +76,6 @@ static long threads_of(pid_t pid)
 	return stat(path, &info) ? 0 : (long)info.st_nlink - 2;
 }
 
-static int gate[2];
-
 static void *wait_at_gate(void *context)
 {
 	char byte;
@@ -79,37 +84,53 @@ static void *wait_at_gate(void *context)
 	return NULL;
 }
 
+/* One mapping has all stacks: a process may not have very many. */
 static void wait_in_crowd(void)
 {
+	char *stacks = mmap(NULL, (size_t)crowd * STACK_BYTES, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	pthread_attr_t small;
 	pthread_t thread;
 
 	pthread_attr_init(&small);
-	pthread_attr_setstacksize(&small, 65536);
-	for (int i = 0; i < CROWD; i++)
-		if (pthread_create(&thread, &small, wait_at_gate, NULL))
+	for (long i = 0; i < crowd; i++)
+		if (pthread_attr_setstack(&small, stacks + i * STACK_BYTES, STACK_BYTES) ||
+		    pthread_create(&thread, &small, wait_at_gate, NULL))
 			_exit(1);
 	wait_at_gate(NULL);
 	_exit(0);
 }
 
-static void a_thread_whose_last_record_was_lost_does_not_live_on(void **state)
+static pid_t start_crowd(long count)
 {
-	struct collector *collector;
-	struct collected sums = { .group = "fold-crowd" }, after = sums;
-	const struct bucket *step;
 	pid_t pid;
 
+	crowd = count;
 	assert_int_equal(pipe(gate), 0);
 	pid = collected__child("fold-crowd", wait_in_crowd);
-	for (int i = 0; i < 300 && threads_of(pid) <= CROWD; i++)
+	for (int i = 0; i < 1000 && threads_of(pid) <= crowd; i++)
 		collected__sleep_ms(20);
-	assert_int_equal(threads_of(pid), CROWD + 1);
-	collector = collected__open(false);
-	collected__step(collector, &sums, true);
+	assert_int_equal(threads_of(pid), crowd + 1);
+	return pid;
+}
+
+static void end_crowd(pid_t pid)
+{
 	close(gate[1]);
 	kill(pid, SIGKILL);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	close(gate[0]);
+}
+
+static void a_thread_whose_last_record_was_lost_does_not_live_on(void **state)
+{
+	struct collected sums = { .group = "fold-crowd" }, after = sums;
+	pid_t pid = start_crowd(CROWD);
+	struct collector *collector = collected__open(false);
+	const struct bucket *step;
+
+	collected__step(collector, &sums, true);
+	end_crowd(pid);
 	assert_int_equal(collector__step(collector, false, &step), 0);
 	assert_true(ledger__lost(collector__ledger(collector), LOST_RING_FULL) > 0);
 	for (int i = 0; i < 2; i++) {
@@ -122,13 +143,55 @@ static void a_thread_whose_last_record_was_lost_does_not_live_on(void **state)
 	/* Of lost threads, those that no step had seen have not vanished. */
 	assert_in_range(folding__quality(collector__folding(collector)).vanished, 1,
 			ledger__lost(collector__ledger(collector), LOST_RING_FULL));
-	close(gate[0]);
+	collector__free(collector);
+}
+
+static long anon_kb(void)
+{
+	FILE *file = fopen("/proc/self/status", "r");
+	char line[128];
+	long kb = 0;
+
+	while (file && fgets(line, sizeof(line), file))
+		sscanf(line, "RssAnon: %ld", &kb);
+	fclose(file);
+	return kb;
+}
+
+static void the_time_of_thousands_of_threads_is_conserved(void **state)
+{
+	const char *wanted = getenv("GAPLESS_TEST_THREADS");
+	long count = wanted ? strtol(wanted, NULL, 10) : 5000, before_kb;
+	uint64_t opening_ns, opened_ns, before_ns, threads = (uint64_t)count + 1;
+	struct collected sums = { .group = "fold-crowd" };
+	pid_t pid = start_crowd(count);
+	struct collector *collector;
+
+	opening_ns = clock__now_ns();
+	collector = collected__open(false);
+	opened_ns = clock__now_ns();
+	before_kb = anon_kb();
+	before_ns = clock__now_ns();
+	collected__step(collector, &sums, true);
+	print_message("# %ld threads: %" PRIu64 " ms for a whole step, %ld bytes for each\n", count,
+		      (clock__now_ns() - before_ns) / MS, (anon_kb() - before_kb) * 1024 / count);
+	collected__sleep_ms(200);
+	before_ns = clock__now_ns();
+	collected__step(collector, &sums, false);
+	assert_int_equal(collected__total(&sums), sums.thread_ns);
+	assert_in_range(sums.thread_ns, threads * (before_ns - opened_ns),
+			threads * (clock__now_ns() - opening_ns));
+	/* Nothing else happened to them. */
+	assert_int_equal(sums.ns[SLOT_WAIT_PIPE], sums.thread_ns);
+	end_crowd(pid);
 	collector__free(collector);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		/* First, because it measures the memory that is new. */
+		cmocka_unit_test(the_time_of_thousands_of_threads_is_conserved),
 		cmocka_unit_test(a_step_that_fails_is_made_up_for_by_the_next_one),
 		cmocka_unit_test(a_thread_whose_last_record_was_lost_does_not_live_on),
 	};

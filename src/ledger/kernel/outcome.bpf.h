@@ -90,6 +90,7 @@ VERIFIED_ONCE int judge_wait(struct thread *thread, long ret)
 	set_outcome(thread, wait, ended);
 	thread->cell = *wait;
 	thread->cell_sum = (struct ledger_sum) { ns, 1 };
+	thread->cell_number++;
 	write_end(&thread->account);
 	if (thread->pending_count)
 		correct_pending(thread, &was);

@@ -39,6 +39,7 @@ static __always_inline bool copy_account(struct ledger_record *record, struct th
 		record->wait = thread->wait;
 		record->cell = thread->cell;
 		record->cell_sum = thread->cell_sum;
+		record->cell_number = thread->cell_number;
 		if (!add_here(&record->account, thread, task))
 			continue;
 		arch_order_loads();
@@ -78,7 +79,6 @@ static __always_inline bool fill_record(struct ledger_record *record, struct thr
 		number_here(BPF_CORE_READ(leader, real_parent, group_leader, thread_pid));
 	record->flags = thread->flags;
 	record->cpu = thread->cpu;
-	record->pad = 0;
 	record->cgroup_id = cgroup_of(task);
 	record->minor_faults = BPF_CORE_READ(task, min_flt) - thread->minor_faults;
 	record->major_faults = BPF_CORE_READ(task, maj_flt) - thread->major_faults;

@@ -150,8 +150,8 @@ struct thread {
 	__u64 call_begin_ns; /* how long it had run when it left the CPU, if call_weight > 1 */
 	/* How many calls the time of this one, or call_begin_ns of it, stands for. 0: not timed. */
 	__u32 call_weight;
-	__u32 pad3;
-	__u64 off_ns; /* all time without a CPU so far */
+	__u32 cell_number; /* of `cell`: each one that begins has another */
+	__u64 off_ns;      /* all time without a CPU so far */
 	struct interrupted_call broken;
 	__u64 turn_at;           /* see turn_watch */
 	__u32 released_before;   /* releases of that lock before this one */

@@ -139,6 +139,7 @@ VERIFIED_ONCE int wait_ended(struct thread *thread, __u32 slot, __u64 ns)
 		flush_cell(thread);
 		thread->cell = *wait;
 		thread->cell_sum = (struct ledger_sum) {};
+		thread->cell_number++;
 		thread->flush = flush;
 	}
 	thread->cell_sum.ns += ns;
