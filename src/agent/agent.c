@@ -13,6 +13,7 @@
 #include "agent/minutes.h"
 #include "agent/notify.h"
 #include "agent/outlets.h"
+#include "agent/sampling.h"
 #include "agent/self.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -39,6 +40,8 @@ struct agent {
 	struct counting *counting;
 	struct signal_sums *signal_step, *signal_minute;
 	struct outlets *outlets;
+	struct sampling *sampling;     /* NULL: no stacks */
+	struct sampling_minute chosen; /* the current minute */
 	struct minutes minutes;
 	struct self self;
 	struct self_cost cost;
@@ -199,7 +202,9 @@ int agent__use(struct agent *agent, const struct config *config)
 	if (err)
 		return err;
 	outlets__free(agent->outlets);
+	sampling__free(agent->sampling);
 	agent->outlets = NULL;
+	agent->sampling = NULL;
 	identity__free(agent->identity);
 	service_rules__free(agent->rules);
 	agent->rules = TAKE(rules);
@@ -217,7 +222,8 @@ int agent__use(struct agent *agent, const struct config *config)
 				       .ledger = collector__ledger(agent->collector),
 				       .losses = losses };
 	losses__read(agent->collector, agent->counting, agent->identity, &agent->own, losses);
-	return outlets__new(config, &host, &agent->outlets);
+	err = sampling__new(config, host.id, SAMPLING_FIRST_NS, &agent->sampling);
+	return err ? err : outlets__new(config, &host, &agent->outlets);
 }
 
 int agent__attach(const struct config *config, const struct signal *const *signals,
@@ -286,6 +292,7 @@ void agent__free(struct agent *agent)
 	if (!agent)
 		return;
 	outlets__free(agent->outlets);
+	sampling__free(agent->sampling);
 	counting__free(agent->counting);
 	signal_sums__free(agent->signal_step);
 	signal_sums__free(agent->signal_minute);
@@ -330,7 +337,8 @@ static struct outlets_view view_of(struct agent *agent, const struct signal_sums
 				       .losses = losses,
 				       .signals = signals,
 				       .cost = agent->cost,
-				       .level = agent->governor.level };
+				       .level = agent->governor.level,
+				       .chosen = agent->chosen };
 }
 
 static struct governor_use use_of(const struct agent *agent)
@@ -377,6 +385,12 @@ static void govern(struct agent *agent)
 					     : "CPU time beyond the budget [budget.cpu_ppm]");
 }
 
+static void begin_minute(struct agent *agent, uint64_t now_ns)
+{
+	agent->chosen =
+		sampling__begin(agent->sampling, agent->identity, agent->minutes.begin_s, now_ns);
+}
+
 static int close_minute(struct agent *agent, uint64_t now_ns)
 {
 	struct losses_row losses[LOSSES_COUNT];
@@ -387,6 +401,7 @@ static int close_minute(struct agent *agent, uint64_t now_ns)
 	view = view_of(agent, agent->signal_minute, losses);
 	err = outlets__minute(agent->outlets, &view, agent->minute);
 	minutes__begin(&agent->minutes, now_ns, clock__wall_offset_ns());
+	begin_minute(agent, now_ns);
 	bucket__clear(agent->minute);
 	signal_sums__clear(agent->signal_minute);
 	if (!err)
@@ -446,6 +461,7 @@ int agent__run(struct agent *agent, const struct agent_signals *signals)
 	int err = 0;
 
 	minutes__start(&agent->minutes, now_ns, clock__wall_offset_ns());
+	begin_minute(agent, now_ns);
 	/* After a new configuration, the minute goes on. */
 	if (!agent->has_run)
 		agent->own.unseen_ns += minutes__passed_ns(&agent->minutes, now_ns);

@@ -6,6 +6,7 @@
 #include "agent/config.h"
 #include "agent/losses.h"
 #include "agent/minutes.h"
+#include "agent/sampling.h"
 #include "agent/self.h"
 #include "agent/signal_sums.h"
 #include "identity/identity.h"
@@ -19,6 +20,7 @@ struct outlets_view {
 	const struct minutes *minutes;
 	const struct losses_row *losses; /* LOSSES_COUNT */
 	struct self_cost cost;
+	struct sampling_minute chosen;     /* the current minute */
 	int level;                         /* enum governor_level, in force */
 	const struct signal_sums *signals; /* of the step, or of the minute */
 };
