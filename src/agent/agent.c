@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/chooser.h"
 #include "agent/collector.h"
 #include "agent/counting.h"
 #include "agent/governor.h"
@@ -45,6 +46,8 @@ struct agent {
 	struct counting *counting;
 	struct signal_sums *signal_step, *signal_minute;
 	struct outlets *outlets;
+	struct chooser *chooser;      /* NULL: no stacks */
+	struct chooser_minute chosen; /* the current minute */
 	struct minutes minutes;
 	struct self self;
 	struct self_cost cost;
@@ -153,7 +156,9 @@ int agent__use(struct agent *agent, const struct config *config)
 	if (err)
 		return err;
 	outlets__free(agent->outlets);
+	chooser__free(agent->chooser);
 	agent->outlets = NULL;
+	agent->chooser = NULL;
 	identity__free(agent->identity);
 	service_rules__free(agent->rules);
 	agent->rules = TAKE(rules);
@@ -171,7 +176,8 @@ int agent__use(struct agent *agent, const struct config *config)
 				       .ledger = collector__ledger(agent->collector),
 				       .losses = losses };
 	losses__read(agent->collector, agent->counting, agent->identity, &agent->own, losses);
-	return outlets__new(config, &host, &agent->outlets);
+	err = chooser__new(config, host.id, CHOOSER_FIRST_NS, &agent->chooser);
+	return err ? err : outlets__new(config, &host, &agent->outlets);
 }
 
 int agent__attach(const struct config *config, const struct signal *const *signals,
@@ -241,6 +247,7 @@ void agent__free(struct agent *agent)
 	if (!agent)
 		return;
 	outlets__free(agent->outlets);
+	chooser__free(agent->chooser);
 	counting__free(agent->counting);
 	signal_sums__free(agent->signal_step);
 	signal_sums__free(agent->signal_minute);
@@ -285,7 +292,8 @@ static struct outlets_view view_of(struct agent *agent, const struct signal_sums
 				       .losses = losses,
 				       .signals = signals,
 				       .cost = agent->cost,
-				       .level = agent->governor.level };
+				       .level = agent->governor.level,
+				       .chosen = agent->chosen };
 }
 
 static struct governor_use use_of(const struct agent *agent)
@@ -338,6 +346,12 @@ static void govern(struct agent *agent)
 					     : "CPU time beyond the budget [budget.cpu_ppm]");
 }
 
+static void begin_minute(struct agent *agent, uint64_t now_ns)
+{
+	agent->chosen =
+		chooser__begin(agent->chooser, agent->identity, agent->minutes.begin_s, now_ns);
+}
+
 static int close_minute(struct agent *agent, uint64_t now_ns)
 {
 	struct losses_row losses[LOSSES_COUNT];
@@ -348,6 +362,7 @@ static int close_minute(struct agent *agent, uint64_t now_ns)
 	view = view_of(agent, agent->signal_minute, losses);
 	err = outlets__minute(agent->outlets, &view, agent->minute);
 	minutes__begin(&agent->minutes, now_ns, clock__wall_offset_ns());
+	begin_minute(agent, now_ns);
 	bucket__clear(agent->minute);
 	signal_sums__clear(agent->signal_minute);
 	/* The rows of a failed step have words. */
@@ -437,6 +452,7 @@ int agent__run(struct agent *agent, const struct agent_signals *signals)
 	int err = 0, late_err;
 
 	minutes__start(&agent->minutes, now_ns, clock__wall_offset_ns());
+	begin_minute(agent, now_ns);
 	/* After a new configuration, the minute goes on. */
 	if (!agent->has_run)
 		agent->own.unseen_ns += minutes__passed_ns(&agent->minutes, now_ns);

@@ -27,6 +27,7 @@ enum option_type {
 	TYPE_NUMBER,
 	TYPE_SIZE,
 	TYPE_DURATION,
+	TYPE_FRACTION, /* in millionths */
 	TYPE_SWITCH,
 	TYPE_CHOICE,
 	TYPE_LINES, /* may be given several times */
@@ -104,6 +105,18 @@ static int add_line(struct config *config, const struct option *option, const ch
 	return 0;
 }
 
+/* "0.01". More digits than millionths have are rounded. */
+static int parse_fraction(const char *value, uint64_t *ret)
+{
+	char *end;
+	double number = strtod(value, &end);
+
+	if (strspn(value, "0123456789.") != strlen(value) || end == value || *end || number > 1)
+		return -EINVAL;
+	*ret = (uint64_t)(number * 1e6 + 0.5);
+	return 0;
+}
+
 static int set_amount(struct config *config, const struct option *option, const char *value,
 		      unsigned line, struct config_error *error)
 {
@@ -114,12 +127,15 @@ static int set_amount(struct config *config, const struct option *option, const 
 		err = parse__size(value, &amount);
 	else if (option->type == TYPE_DURATION)
 		err = parse__duration(value, &amount);
+	else if (option->type == TYPE_FRACTION)
+		err = parse_fraction(value, &amount);
 	else
 		err = parse__number(value, 0, UINT64_MAX, &amount);
 	if (err)
 		return refuse(error, line, "'%s' is not %s", value,
 			      option->type == TYPE_SIZE       ? "a size [4096, 64k, 16M]"
 			      : option->type == TYPE_DURATION ? "a duration [500ms, 10s, 2m]"
+			      : option->type == TYPE_FRACTION ? "a fraction [0, 0.01, 1]"
 							      : "a number");
 	if (amount < option->least || amount > option->most)
 		return refuse(error, line, "%s: '%s' is out of range", option->key, value);
@@ -360,6 +376,9 @@ static void print_value(FILE *out, const struct config *config, const struct opt
 		break;
 	case TYPE_DURATION:
 		fprintf(out, "%s: %" PRIu64 "ms\n", option->key, *amount / 1000000);
+		break;
+	case TYPE_FRACTION:
+		fprintf(out, "%s: %.6f\n", option->key, (double)*amount / 1e6);
 		break;
 	default:
 		fprintf(out, "%s: %" PRIu64 "\n", option->key, *amount);

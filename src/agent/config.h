@@ -48,6 +48,9 @@ struct config {
 		uint64_t most;
 	} identity;
 	struct {
+		uint64_t probability_ppm;
+	} stacks;
+	struct {
 		uint64_t rows, objects, groups;
 	} limits;
 	struct {

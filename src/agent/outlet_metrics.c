@@ -170,6 +170,7 @@ static int expose(struct outlet_metrics *metrics, const struct outlets_view *vie
 		.kernel = metrics->system.release,
 		.level = governor__name(view->level),
 		.governor_level = view->level,
+		.sampling_ppm = (uint64_t)(view->chosen.probability * 1e6 + 0.5),
 		.start_time_ns = metrics->start_ns,
 		.cpu_ns = view->cost.cpu_ns,
 		.hook_ns = view->cost.hook_ns,

@@ -39,17 +39,24 @@ static const char *or_null(const char *text)
 	return *text ? text : NULL;
 }
 
+struct http_options outlet_store__http(const struct config *config)
+{
+	return (struct http_options) {
+		.url = config->store.url,
+		.user = or_null(config->store.user),
+		.password_file = or_null(config->store.password_file),
+		.ca_file = or_null(config->store.ca),
+		.certificate_file = or_null(config->store.certificate),
+		.key_file = or_null(config->store.key),
+	};
+}
+
 static int open_sink(struct outlet_store *store, const struct config *config)
 {
 	char boot[64], folder[PATH_MAX];
 	const struct sink_options options = {
 		.spool = { .folder = folder, .most_bytes = config->store.spool_bytes },
-		.http = { .url = config->store.url,
-			  .user = or_null(config->store.user),
-			  .password_file = or_null(config->store.password_file),
-			  .ca_file = or_null(config->store.ca),
-			  .certificate_file = or_null(config->store.certificate),
-			  .key_file = or_null(config->store.key) },
+		.http = outlet_store__http(config),
 		.sender = { .database = config->store.database, .host_id = store->host.host_id },
 		.boot = boot,
 	};
@@ -154,7 +161,7 @@ static int push_workloads(struct outlet_store *store, const struct fact_context 
 static int push_quality(struct outlet_store *store, const struct fact_context *context,
 			const struct outlets_view *view)
 {
-	struct fact_quality rows[LOSSES_COUNT + 4];
+	struct fact_quality rows[LOSSES_COUNT + 5];
 	size_t count = 0;
 
 	for (size_t i = 0; i < LOSSES_COUNT; i++) {
@@ -170,6 +177,10 @@ static int push_quality(struct outlet_store *store, const struct fact_context *c
 	rows[count++] = (struct fact_quality) { "agent_hook_ns", view->cost.hook_ns };
 	rows[count++] = (struct fact_quality) { "agent_anon_bytes", view->cost.anon_bytes };
 	rows[count++] = (struct fact_quality) { "agent_bpf_bytes", view->cost.bpf_bytes };
+	if (view->chosen.is_chosen)
+		rows[count++] =
+			(struct fact_quality) { "sampling_probability_ppm",
+						(uint64_t)(view->chosen.probability * 1e6 + 0.5) };
 	return sink__push(store->sink, FACT_QUALITY, context, rows, count);
 }
 

@@ -4,8 +4,12 @@
 
 #include "agent/outlets.h"
 #include "metrics/totals.h"
+#include "store/http.h"
 
 struct outlet_store;
+
+/* How the store is reached; the strings are the configuration's. */
+struct http_options outlet_store__http(const struct config *config);
 
 /* *ret is NULL if the configuration names no store. Logs. */
 int outlet_store__new(const struct config *config, const struct outlets_host *host,

@@ -2,6 +2,7 @@
 /* Where the agent's figures go: metrics, the store. What fails is logged once. */
 #pragma once
 
+#include "agent/chooser.h"
 #include "agent/collector.h"
 #include "agent/config.h"
 #include "agent/losses.h"
@@ -19,6 +20,7 @@ struct outlets_view {
 	const struct minutes *minutes;
 	const struct losses_row *losses; /* LOSSES_COUNT */
 	struct self_cost cost;
+	struct chooser_minute chosen;      /* the current minute */
 	int level;                         /* enum governor_level, in force */
 	const struct signal_sums *signals; /* of the step, or of the minute */
 };

@@ -6,7 +6,7 @@
 #include "base/cleanup.h"
 
 #define RECENT_S 600
-#define NOTICE_S 360 /* agents read the table every 5 min ± 20 % */
+#define NOTICE_S 390 /* agents read the table every 5 min ± 20 %, and wait 30 s for an answer */
 
 static int take_number(void *context, char *const *fields)
 {

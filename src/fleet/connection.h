@@ -6,9 +6,9 @@
  */
 #pragma once
 
-#include "fleet/query.h"
-#include "fleet/tsv.h"
 #include "store/http.h"
+#include "store/query.h"
+#include "store/tsv.h"
 
 struct connection;
 

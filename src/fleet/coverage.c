@@ -219,12 +219,13 @@ static int compare_loss(const void *a, const void *b)
 	return (int)y->is_loss - (int)x->is_loss ?: strcmp(x->name, y->name);
 }
 
-/* The cost of agents is no loss. The server skips these rows by the key of the table. */
+/* Costs and choices of agents are no losses. The server skips these rows by the key of the table.
+ */
 static int load_quality(struct connection *connection, const struct period *period,
 			uint64_t until_s, struct coverage *ret)
 {
-	static const char *const costs[] = { "agent_hook_ns", "agent_anon_bytes",
-					     "agent_bpf_bytes" };
+	static const char *const costs[] = { "agent_hook_ns", "agent_anon_bytes", "agent_bpf_bytes",
+					     "sampling_probability_ppm" };
 	cleanup(query__release) struct query query = {};
 	int err;
 

@@ -379,7 +379,7 @@ static void show_agent(struct view *view, const struct totals_agent *agent)
 	      "-1: ledger, read once a minute, 0: ledger, 1: signals too, 2: stacks too, 3: full.");
 	exposition__signed(out, NULL, agent->governor_level);
 	show_one(out, "gapless_agent_sampling_probability_ratio", EXPOSITION_GAUGE, "ratio",
-		 agent->sampling_ppm, MILLIONTHS, "Share of the minutes that have stacks.");
+		 agent->sampling_ppm, MILLIONTHS, "The chance that a minute is chosen for stacks.");
 	show_one(out, "gapless_agent_spool_bytes", EXPOSITION_GAUGE, "bytes", agent->spool_bytes, 0,
 		 "Batches on disk that no store has taken yet.");
 	show_one(out, "gapless_agent_spool_oldest_seconds", EXPOSITION_GAUGE, "seconds",

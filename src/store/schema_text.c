@@ -162,7 +162,7 @@
 	"  burst UInt8,\n"                                                                         \
 	"  ver DateTime\n"                                                                         \
 	") ENGINE = $everywhere{budget:ReplacingMergeTree:ver}\n"                                  \
-	"ORDER BY (tenant, service);\n\n"
+	"ORDER BY (tenant, service, burst > 0);\n\n"
 
 #define HOURLY                                                                                     \
 	CREATE("ledger_1h")                                                                        \

@@ -6,6 +6,9 @@
  *   store_agent rollup FROM UNTIL         prints what computes hourly sums
  *   store_agent fill FOLDER MINUTE COUNT  adds minutes to a spool; prints what the store must have
  *   store_agent send FOLDER URL SPEED ZERO  sends until the spool is empty
+ *   store_agent budget URL MINUTE SERVICE  asks for the budget as an agent does; prints the
+ *                                         probability of a minute and how many of 1,000 hosts chose
+ * it
  *
  * With SPEED, the sender's time passes faster: pauses of minutes become seconds. ZERO is the Unix
  * time at which both clocks show the same, so that restarted senders go on in the same time.
@@ -17,9 +20,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <unistd.h>
 
+#include "agent/budgeting.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "store/asker.h"
 #include "store/schema.h"
 #include "store/sender.h"
 #include "vocabulary/states.h"
@@ -237,6 +243,50 @@ static int send_all(const char *folder, const char *url, struct fast_clock *fast
 	return err;
 }
 
+static int ask_budget(const char *url, const struct budgeting_services *services,
+		      struct budgeting *budgeting)
+{
+	const struct asker_options options = { .http = { .url = url }, .interval_ns = 1000000000 };
+	char problem[ASKER_PROBLEM_BYTES] = "no answer", *sql;
+	struct asker_answer answer = {};
+	struct asker *asker;
+	int err = budgeting__ask("gapless", "", "", services, &sql);
+
+	err = err ?: asker__new(&options, &asker);
+	if (err)
+		return err;
+	err = asker__set(asker, sql) ?: -EAGAIN;
+	for (int i = 0; i < 300 && err == -EAGAIN; i++) {
+		usleep(100000);
+		err = asker__take(asker, &answer, problem);
+	}
+	asker__free(asker);
+	free(sql);
+	if (err)
+		fprintf(stderr, "%s\n", problem);
+	err = err ?: budgeting__take(budgeting, answer.bytes, answer.size, 0);
+	free(answer.bytes);
+	return err;
+}
+
+static int show_budget(const char *url, uint64_t minute_s, const char *service)
+{
+	const struct budgeting_services services = { &service, 1 };
+	struct budgeting budgeting = { .fallback = 0.01 };
+	double probability = 0;
+	unsigned int chosen = 0;
+	int err = ask_budget(url, &services, &budgeting);
+
+	for (uint64_t host = 1; host <= 1000; host++) {
+		budgeting.host_id = host;
+		chosen += budgeting__choose(&budgeting, &services, minute_s, 0, &probability);
+	}
+	if (!err)
+		printf("%.4f %u\n", probability, chosen);
+	budgeting__release(&budgeting);
+	return err;
+}
+
 int main(int argc, char **argv)
 {
 	const char *verb = argc > 1 ? argv[1] : "";
@@ -253,6 +303,8 @@ int main(int argc, char **argv)
 		err = send_all(argv[2], argv[3],
 			       &(struct fast_clock) { strtoull(argv[4], NULL, 10),
 						      strtoull(argv[5], NULL, 10) });
+	else if (!strcmp(verb, "budget") && argc == 5)
+		err = show_budget(argv[2], strtoull(argv[3], NULL, 10), argv[4]);
 	if (err)
 		fprintf(stderr, "store_agent %s: %s\n", verb, strerror(-err));
 	return err ? 1 : 0;

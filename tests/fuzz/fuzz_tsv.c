@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/map.h"
-#include "fleet/tsv.h"
+#include "store/tsv.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -22,6 +22,7 @@ static void an_empty_file_has_the_defaults(void **state)
 	assert_int_equal(config.metrics.detail, CONFIG_NODE);
 	assert_int_equal(config.store.spool_bytes, 64 << 20);
 	assert_int_equal(config.identity.rules.count, 0);
+	assert_int_equal(config.stacks.probability_ppm, 10000);
 	assert_false(config.metrics.syscalls);
 	config__release(&config);
 }
@@ -75,6 +76,12 @@ static void a_wrong_line_is_refused_with_its_number(void **state)
 	refused("store.spool_bytes: 64X\n", 1, "size");
 	refused("metrics.syscalls: yes\n", 1, "neither true nor false");
 	refused("state_directory: here\n", 1, "absolute");
+	refused("stacks.probability: 1.1\n", 1, "fraction");
+	refused("stacks.probability: -0.1\n", 1, "fraction");
+	refused("stacks.probability: 1 %\n", 1, "fraction");
+	refused("stacks.probability: nan\n", 1, "fraction");
+	refused("stacks.probability: \n", 1, "fraction");
+	refused("stacks.probability: 0.1.1\n", 1, "fraction");
 	refused("just words\n", 1, "key: value");
 	refused("host:a\n", 1, "key: value");
 }
@@ -87,7 +94,8 @@ static void what_is_printed_can_be_read_again(void **state)
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
-	assert_int_equal(parse("tenant: t\nidentity.rule: unit=a -> service=b\nlevel: stacks\n",
+	assert_int_equal(parse("tenant: t\nidentity.rule: unit=a -> service=b\nlevel: stacks\n"
+			       "stacks.probability: 0.000125\n",
 			       &config, &error),
 			 0);
 	config__print(out, &config);
@@ -95,6 +103,7 @@ static void what_is_printed_can_be_read_again(void **state)
 	assert_int_equal(config__parse(text, size, &again, &error), 0);
 	assert_string_equal(again.tenant, "t");
 	assert_int_equal(again.level, CONFIG_STACKS);
+	assert_int_equal(again.stacks.probability_ppm, 125);
 	assert_int_equal(again.identity.rules.count, 1);
 	assert_int_equal(again.budget.memory_bytes, config.budget.memory_bytes);
 	config__release(&again);

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "store.h"
+#include "store/asker.h"
 #include "store/http.h"
 #include "store/sink.h"
 
@@ -378,6 +379,88 @@ static void odd_addresses_are_refused(void **state)
 	}
 }
 
+/* --- questions again and again --- */
+
+static struct asker *start_asker(uint64_t interval_ms)
+{
+	const struct asker_options options = { .http = { .url = url(), .timeout_s = 1 },
+					       .interval_ns = interval_ms * 1000000 };
+	struct asker *asker = NULL;
+
+	assert_int_equal(asker__new(&options, &asker), 0);
+	return asker;
+}
+
+static int next_answer(struct asker *asker, struct asker_answer *ret,
+		       char problem[static ASKER_PROBLEM_BYTES])
+{
+	int err = -EAGAIN;
+
+	for (int i = 0; i < 1000 && err == -EAGAIN; i++) {
+		err = asker__take(asker, ret, problem);
+		if (err == -EAGAIN)
+			usleep(10000);
+	}
+	return err;
+}
+
+static void a_question_is_asked_again_and_can_change(void **state)
+{
+	struct asker *asker = start_asker(50);
+	char problem[ASKER_PROBLEM_BYTES];
+	struct asker_answer answer = {};
+
+	server.text = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n1\t2";
+	usleep(100000);
+	assert_int_equal(server.requests, 0);
+	assert_int_equal(asker__set(asker, "SELECT 1"), 0);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(next_answer(asker, &answer, problem), 0);
+		assert_string_equal(answer.bytes, "1\t2");
+		assert_int_equal(answer.size, 3);
+		free(answer.bytes);
+	}
+	assert_true(server.requests >= 3);
+	assert_int_equal(asker__set(asker, "SELECT 2"), 0);
+	for (int i = 0; i < 1000 && !strstr(server.request, "\r\n\r\nSELECT 2"); i++)
+		usleep(10000);
+	assert_non_null(strstr(server.request, "POST /? HTTP/1.1\r\n"));
+	assert_non_null(strstr(server.request, "\r\n\r\nSELECT 2"));
+	asker__free(asker);
+}
+
+static void an_asker_survives_a_hostile_server_and_nobody_waits(void **state)
+{
+	static const enum conduct conducts[] = { CONDUCT_ENDLESS, CONDUCT_HEADERS, CONDUCT_TRICKLE,
+						 CONDUCT_TEXT };
+	char problem[ASKER_PROBLEM_BYTES];
+	struct asker_answer answer = {};
+	struct asker *asker;
+	uint64_t start_ns;
+
+	server.text = "HTTP/1.1 500 Oh\r\nContent-Length: 8\r\n\r\nCode: 60";
+	for (size_t i = 0; i < sizeof(conducts) / sizeof(*conducts); i++) {
+		server.conduct = conducts[i];
+		asker = start_asker(50);
+		assert_int_equal(asker__set(asker, "SELECT 1"), 0);
+		start_ns = clock__now_ns();
+		assert_int_equal(asker__take(asker, &answer, problem), -EAGAIN);
+		assert_true(clock__now_ns() - start_ns < UINT64_C(500000000));
+		assert_int_equal(next_answer(asker, &answer, problem), -EIO);
+		asker__free(asker);
+	}
+	assert_string_equal(problem, "no_table, status 500, code 60");
+	assert_null(answer.bytes);
+	/* Ends while the server is silent. */
+	server.conduct = CONDUCT_NOTHING;
+	asker = start_asker(50);
+	assert_int_equal(asker__set(asker, "SELECT 1"), 0);
+	usleep(100000);
+	start_ns = clock__now_ns();
+	asker__free(asker);
+	assert_true(clock__now_ns() - start_ns < UINT64_C(500000000));
+}
+
 /* --- answers without a connection --- */
 
 static enum answer_means means(int status, const char *body, bool is_insert)
@@ -537,6 +620,8 @@ int main(void)
 		TEST(nobody_there_is_certainly_not_stored),
 		TEST(a_certificate_that_is_not_ours_is_refused),
 		TEST(odd_addresses_are_refused),
+		TEST(a_question_is_asked_again_and_can_change),
+		TEST(an_asker_survives_a_hostile_server_and_nobody_waits),
 		cmocka_unit_test(answers_have_their_meaning),
 		cmocka_unit_test(numbers_and_versions_are_read_strictly),
 		TEST(rows_arrive_in_the_store_and_leave_the_spool),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "fleet/query.h"
+#include "store/query.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

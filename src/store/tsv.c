@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "fleet/tsv.h"
+#include "store/tsv.h"
 
 #include <errno.h>
 #include <math.h>
