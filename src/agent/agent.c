@@ -11,8 +11,10 @@
 #include "agent/governor.h"
 #include "agent/losses.h"
 #include "agent/minutes.h"
+#include "agent/naming.h"
 #include "agent/notify.h"
 #include "agent/outlets.h"
+#include "agent/sampler.h"
 #include "agent/self.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -38,6 +40,7 @@ struct agent {
 	struct part parts[SIGNAL_COUNT + 1];
 	struct counting *counting;
 	struct signal_sums *signal_step, *signal_minute;
+	struct sampler *sampler; /* NULL: no stacks */
 	struct outlets *outlets;
 	struct minutes minutes;
 	struct self self;
@@ -78,6 +81,13 @@ static const char *service_of(void *context, uint64_t id)
 	return workload ? workload->service : "";
 }
 
+static void note_end(void *context, uint64_t thread, uint64_t workload)
+{
+	const struct agent *agent = context;
+
+	sampler__note_end(agent->sampler, thread, workload);
+}
+
 static void note_cgroup(void *context, const struct ledger_cgroup_record *record)
 {
 	const struct agent *agent = context;
@@ -86,23 +96,6 @@ static void note_cgroup(void *context, const struct ledger_cgroup_record *record
 		identity__remove_cgroup(agent->identity, record->id, clock__now_ns());
 	else if (identity__add_cgroup(agent->identity, record->id, record->path, clock__now_ns()))
 		log_debug("no memory for the name of cgroup '%s'", record->path);
-}
-
-static int make_rules(const struct config *config, struct service_rules **ret)
-{
-	cleanup(service_rules__free_p) struct service_rules *rules = NULL;
-	const struct config_lines *lines = &config->identity.rules;
-	char why[SERVICE_ERROR_BYTES];
-	int err = service_rules__new(&rules);
-
-	for (size_t i = 0; i < lines->count && !err; i++) {
-		err = service_rules__add(rules, lines->text[i], why);
-		if (err == -EINVAL)
-			log_error("configuration, line %u: %s", lines->line[i], why);
-	}
-	if (!err)
-		*ret = TAKE(rules);
-	return err;
 }
 
 /* All nodes of a cluster have the same configuration, so the name may refer to the environment. */
@@ -116,31 +109,6 @@ static int expand_host(struct agent *agent, const struct config *config)
 	return err;
 }
 
-static int make_identity(const struct config *config, const char *host,
-			 const struct service_rules *rules, struct identity **ret)
-{
-	const struct kubelet_settings kubelet = { .url = config->identity.kubelet,
-						  .ca_file = config->identity.kubelet_ca,
-						  .token_file =
-							  config->identity.kubelet_token_file };
-	const struct identity_settings settings = {
-		.tenant = config->tenant,
-		.host = *host ? host : NULL,
-		.most = config->identity.most,
-		.most_cgroups = config->identity.most,
-		.rules = rules,
-		.kubelet = *config->identity.kubelet ? &kubelet : NULL,
-	};
-	int err = identity__new(&settings, ret);
-
-	if (err)
-		log_error("processes cannot be told apart: %s [see 'gapless doctor']",
-			  err == -EPERM ? "the kubelet's token must not leave the machine "
-					  "unencrypted"
-					: strerror(-err));
-	return err;
-}
-
 /* --- opening ---------------------------------------------------------------------------------- */
 
 static int open_collector(struct agent *agent, struct features *features)
@@ -150,13 +118,16 @@ static int open_collector(struct agent *agent, struct features *features)
 		.fold = { .workload_of = workload_of,
 			  .service_of = service_of,
 			  .name_group = identity__fold_name,
-			  .context = agent },
+			  .context = agent,
+			  .note_end = note_end },
 		.limits = { .most_rows = config->limits.rows,
 			    .most_objects = config->limits.objects,
 			    .most_groups = config->limits.groups },
 		.note_cgroup = note_cgroup,
 		.context = agent,
 		.parts = agent->parts,
+		.take_stack = agent->sampler ? sampler__take : NULL,
+		.stack_context = agent->sampler,
 	};
 	int err = collector__open(&options, features, &agent->collector);
 
@@ -179,7 +150,9 @@ static int open_signals(struct agent *agent)
 /* The highest level that is configured and whose hooks could be attached at the start. */
 static int level_of(const struct agent *agent)
 {
-	int most = counting__count(agent->counting) ? GOVERNOR_SIGNALS : GOVERNOR_LEDGER;
+	int most = agent->sampler                     ? GOVERNOR_STACKS
+		   : counting__count(agent->counting) ? GOVERNOR_SIGNALS
+						      : GOVERNOR_LEDGER;
 
 	return (int)agent->config->level < most ? (int)agent->config->level : most;
 }
@@ -190,12 +163,12 @@ int agent__use(struct agent *agent, const struct config *config)
 	cleanup(identity__free_p) struct identity *identity = NULL;
 	struct losses_row losses[LOSSES_COUNT];
 	struct outlets_host host;
-	int err = make_rules(config, &rules);
+	int err = naming__rules(config, &rules);
 
 	if (!err)
 		err = expand_host(agent, config);
 	if (!err)
-		err = make_identity(config, agent->host, rules, &identity);
+		err = naming__identity(config, agent->host, rules, &identity);
 	if (err)
 		return err;
 	outlets__free(agent->outlets);
@@ -231,7 +204,9 @@ int agent__attach(const struct config *config, const struct signal *const *signa
 	agent->config = config;
 	for (size_t i = 0; config->level >= CONFIG_SIGNALS && i < SIGNAL_COUNT && signals[i]; i++)
 		agent->parts[i].signal = signals[i];
-	err = open_collector(agent, features);
+	err = config->level >= CONFIG_STACKS ? sampler__new(&agent->sampler) : 0;
+	if (!err)
+		err = open_collector(agent, features);
 	if (!err)
 		err = open_signals(agent);
 	if (!err)
@@ -259,6 +234,23 @@ void agent__let_go(struct agent *agent)
 	self__let_go(&agent->self);
 }
 
+struct ledger *agent__stacks(const struct agent *agent)
+{
+	return agent->sampler ? collector__ledger(agent->collector) : NULL;
+}
+
+int agent__connect(struct agent *agent, int fd)
+{
+	int stacks_fd = ledger__tables(collector__ledger(agent->collector)).stacks_fd;
+	struct code_client *client;
+	int err = code_client__new(fd, &client);
+
+	if (!err)
+		sampler__connect(agent->sampler, collector__folding(agent->collector), client,
+				 stacks_fd);
+	return err;
+}
+
 /* Books what happened before in a step that nobody gets. */
 static int skip(struct agent *agent)
 {
@@ -272,6 +264,7 @@ static int skip(struct agent *agent)
 		err = counting__step(agent->counting, agent->signal_step);
 	signal_sums__clear(agent->signal_step);
 	agent->stepped_ns = clock__now_ns();
+	sampler__clear(agent->sampler, agent->stepped_ns);
 	return err;
 }
 
@@ -287,6 +280,7 @@ void agent__free(struct agent *agent)
 	if (!agent)
 		return;
 	outlets__free(agent->outlets);
+	sampler__free(agent->sampler);
 	counting__free(agent->counting);
 	signal_sums__free(agent->signal_step);
 	signal_sums__free(agent->signal_minute);
@@ -318,12 +312,24 @@ static void measure(struct agent *agent)
 	agent->cost =
 		self__cost(&agent->self, folding__threads(collector__folding(agent->collector)),
 			   clock__now_ns());
+	sampler__cost(agent->sampler, &agent->cost);
+}
+
+/* Whether the minute that begins is sampled, and how probable that was: all of them so far. */
+static void choose_minute(struct agent *agent)
+{
+	bool is_chosen = true;
+	double probability = 1.0;
+
+	sampler__choose(agent->sampler, is_chosen && agent->governor.level >= GOVERNOR_STACKS,
+			probability);
 }
 
 static struct outlets_view view_of(struct agent *agent, const struct signal_sums *signals,
 				   struct losses_row losses[LOSSES_COUNT])
 {
 	agent->own.rows_folded = bucket__folded(agent->minute);
+	agent->own.samples = sampler__quality(agent->sampler);
 	losses__read(agent->collector, agent->counting, agent->identity, &agent->own, losses);
 	return (struct outlets_view) { .identity = agent->identity,
 				       .collector = agent->collector,
@@ -357,6 +363,7 @@ static void start_governor(struct agent *agent)
 	use = use_of(agent);
 	governor__start(&agent->governor, &limits, &use);
 	counting__enable(agent->counting, agent->governor.level >= GOVERNOR_SIGNALS);
+	choose_minute(agent);
 }
 
 /* The cost of hooks is known after the first step. */
@@ -372,6 +379,7 @@ static void govern(struct agent *agent)
 		return;
 	agent->own.level_changes++;
 	counting__enable(agent->counting, agent->governor.level >= GOVERNOR_SIGNALS);
+	choose_minute(agent);
 	log_info("level '%s' from now on: %s", governor__name(agent->governor.level),
 		 reason == GOVERNOR_ROOM     ? "ten minutes within the budget"
 		 : reason == GOVERNOR_MEMORY ? "memory beyond the budget [budget.memory]"
@@ -386,9 +394,13 @@ static int close_minute(struct agent *agent, uint64_t now_ns)
 
 	agent->own.minutes_open += !bucket__closes(agent->minute);
 	view = view_of(agent, agent->signal_minute, losses);
-	err = outlets__minute(agent->outlets, &view, agent->minute);
+	err = sampler__profile(agent->sampler, agent->minutes.begin_s, now_ns, &view.profile);
+	if (!err)
+		err = outlets__minute(agent->outlets, &view, agent->minute);
 	minutes__begin(&agent->minutes, now_ns, clock__wall_offset_ns());
 	bucket__clear(agent->minute);
+	sampler__clear(agent->sampler, now_ns);
+	choose_minute(agent);
 	signal_sums__clear(agent->signal_minute);
 	if (!err)
 		err = folding__forget_words(collector__folding(agent->collector));
@@ -423,6 +435,7 @@ static int take_step(struct agent *agent)
 		return err;
 	if (is_whole)
 		agent->whole_ns = now_ns;
+	sampler__step(agent->sampler);
 	note_work(agent, step);
 	measure(agent);
 	govern(agent);
