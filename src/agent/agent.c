@@ -10,8 +10,8 @@
 #include "agent/counting.h"
 #include "agent/governor.h"
 #include "agent/losses.h"
+#include "agent/members.h"
 #include "agent/minutes.h"
-#include "agent/naming.h"
 #include "agent/notify.h"
 #include "agent/outlets.h"
 #include "agent/sampler.h"
@@ -163,12 +163,12 @@ int agent__use(struct agent *agent, const struct config *config)
 	cleanup(identity__free_p) struct identity *identity = NULL;
 	struct losses_row losses[LOSSES_COUNT];
 	struct outlets_host host;
-	int err = naming__rules(config, &rules);
+	int err = members__rules(config, &rules);
 
 	if (!err)
 		err = expand_host(agent, config);
 	if (!err)
-		err = naming__identity(config, agent->host, rules, &identity);
+		err = members__identity(config, agent->host, rules, &identity);
 	if (err)
 		return err;
 	outlets__free(agent->outlets);

@@ -36,8 +36,6 @@ struct code_client {
 	uint64_t anonymous_count, unanswered;
 };
 
-DEFINE_CLEANUP(struct code_client *, code_client__free)
-
 static uint64_t wall_s(void)
 {
 	return clock__read_ns(CLOCK_REALTIME) / SECOND_NS;

@@ -258,6 +258,30 @@ static void samples_go_on_after_the_worker_died(void **state)
 	spooled__release(&samples);
 }
 
+static void a_lower_level_ends_samples_and_the_account_goes_on(void **state)
+{
+	struct spooled samples, ledger;
+	pid_t agent;
+
+	empty_spool();
+	served__configure(STACKS);
+	agent = served__start();
+	served__wait_for("/metrics", "level=\"stacks\"");
+	burn("stack-burner", SECOND_NS);
+	served__configure(STACKS "level: ledger\n");
+	kill(agent, SIGHUP);
+	served__wait_for("/metrics", "level=\"ledger\"");
+	burn("late-burner", 2 * SECOND_NS);
+	served__stop(agent);
+	samples = read_table("samples");
+	ledger = read_table("ledger");
+	assert_true(in_function(&samples, "burner") > 0);
+	assert_int_equal(run_of(&samples, "late"), 0);
+	assert_true(run_of(&ledger, "late") > 3 * SECOND_NS);
+	spooled__release(&samples);
+	spooled__release(&ledger);
+}
+
 /* Anonymous memory of a process and its children, shared pages counted once, in kB. */
 static uint64_t anonymous_kb(pid_t agent)
 {
@@ -302,6 +326,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		HERE(samples_of_a_known_function_weigh_what_the_ledger_has),
 		HERE(samples_go_on_after_the_worker_died),
+		HERE(a_lower_level_ends_samples_and_the_account_goes_on),
 		HERE(all_processes_and_maps_together_are_small),
 	};
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "agent/naming.h"
+#include "agent/members.h"
 
 #include <errno.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 
 DEFINE_CLEANUP(struct service_rules *, service_rules__free)
 
-int naming__rules(const struct config *config, struct service_rules **ret)
+int members__rules(const struct config *config, struct service_rules **ret)
 {
 	cleanup(service_rules__free_p) struct service_rules *rules = NULL;
 	const struct config_lines *lines = &config->identity.rules;
@@ -27,8 +27,8 @@ int naming__rules(const struct config *config, struct service_rules **ret)
 	return err;
 }
 
-int naming__identity(const struct config *config, const char *host,
-		     const struct service_rules *rules, struct identity **ret)
+int members__identity(const struct config *config, const char *host,
+		      const struct service_rules *rules, struct identity **ret)
 {
 	const struct kubelet_settings kubelet = { .url = config->identity.kubelet,
 						  .ca_file = config->identity.kubelet_ca,

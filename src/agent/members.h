@@ -5,7 +5,7 @@
 #include "agent/config.h"
 #include "identity/identity.h"
 
-int naming__rules(const struct config *config, struct service_rules **ret);
+int members__rules(const struct config *config, struct service_rules **ret);
 /* `host`: "" is that of the machine. The rules must outlive *ret. */
-int naming__identity(const struct config *config, const char *host,
-		     const struct service_rules *rules, struct identity **ret);
+int members__identity(const struct config *config, const char *host,
+		      const struct service_rules *rules, struct identity **ret);
