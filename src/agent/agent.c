@@ -1,28 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "agent/agent.h"
 
-#include <errno.h>
 #include <malloc.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "agent/chooser.h"
-#include "agent/collector.h"
-#include "agent/counting.h"
-#include "agent/governor.h"
-#include "agent/losses.h"
-#include "agent/minutes.h"
+#include "agent/agent_internal.h"
 #include "agent/notify.h"
-#include "agent/outlets.h"
-#include "agent/self.h"
-#include "agent/who.h"
-#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "core/sys.h"
-#include "identity/identity.h"
-#include "identity/kubelet.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 #define MINUTE_NS (60 * SECOND_NS)
@@ -34,231 +19,6 @@
 #define MANY_THREADS 20000
 /* After this many failures in a row, another process tries. */
 #define MOST_FAILURES 6
-
-struct agent {
-	const struct config *config;
-	char host[KUBELET_URL_BYTES]; /* "": that of the machine */
-	struct service_rules *rules;
-	struct identity *identity;
-	struct collector *collector;
-	struct bucket *minute;
-	struct part parts[SIGNAL_COUNT + 1];
-	struct counting *counting;
-	struct signal_sums *signal_step, *signal_minute;
-	struct outlets *outlets;
-	struct chooser *chooser;      /* NULL: no stacks */
-	struct chooser_minute chosen; /* the current minute */
-	struct minutes minutes;
-	struct self self;
-	struct self_cost cost;
-	struct governor governor;
-	struct losses_own own;
-	bool is_full; /* syscalls have hooks */
-	bool has_run;
-	int failures;        /* since the last step that did not fail */
-	uint64_t stepped_ns; /* the last step */
-	uint64_t whole_ns;   /* the last step with all threads */
-};
-
-DEFINE_CLEANUP(struct agent *, agent__free)
-DEFINE_CLEANUP(struct identity *, identity__free)
-DEFINE_CLEANUP(struct service_rules *, service_rules__free)
-
-/* --- who is who ------------------------------------------------------------------------------- */
-
-/* Without memory, the time of the process still counts, as that of unknown ones. */
-static uint64_t workload_of(void *context, const struct folding_process *process)
-{
-	const struct agent *agent = context;
-	const struct identity_process wanted = { .cgroup_id = process->cgroup_id,
-						 .pid = (int32_t)process->pid,
-						 .is_kernel = process->is_kernel,
-						 .name = process->name };
-	struct workload *workload;
-
-	if (identity__find(agent->identity, &wanted, clock__now_ns(), &workload))
-		return UINT64_MAX;
-	return workload->id;
-}
-
-static const char *service_of(void *context, uint64_t id)
-{
-	const struct agent *agent = context;
-	const struct workload *workload = identity__get(agent->identity, id);
-
-	return workload ? workload->service : "";
-}
-
-static void note_cgroup(void *context, const struct ledger_cgroup_record *record)
-{
-	const struct agent *agent = context;
-
-	if (record->is_gone)
-		identity__remove_cgroup(agent->identity, record->id, clock__now_ns());
-	else if (identity__add_cgroup(agent->identity, record->id, record->path, clock__now_ns()))
-		log_debug("no memory for the name of cgroup '%s'", record->path);
-}
-
-/* --- opening ---------------------------------------------------------------------------------- */
-
-static int open_collector(struct agent *agent, struct features *features)
-{
-	const struct config *config = agent->config;
-	const struct collector_options options = {
-		.fold = { .workload_of = workload_of,
-			  .service_of = service_of,
-			  .name_group = identity__fold_name,
-			  .context = agent },
-		.limits = { .most_rows = config->limits.rows,
-			    .most_objects = config->limits.objects,
-			    .most_groups = config->limits.groups },
-		.note_cgroup = note_cgroup,
-		.context = agent,
-		.parts = agent->parts,
-		.full = config->level == CONFIG_FULL,
-	};
-	int err = collector__open(&options, features, &agent->collector);
-
-	return err ? err : bucket__new(&options.limits, &agent->minute);
-}
-
-static int open_signals(struct agent *agent)
-{
-	int err = signal_sums__new(&agent->signal_step);
-
-	if (!err)
-		err = signal_sums__new(&agent->signal_minute);
-	if (!err)
-		err = counting__open(agent->parts,
-				     ledger__object(collector__ledger(agent->collector)),
-				     &agent->counting);
-	return err;
-}
-
-/* The highest level that is configured and whose hooks could be attached at the start. */
-static int level_of(const struct agent *agent)
-{
-	int most = agent->is_full                     ? GOVERNOR_FULL
-		   : counting__count(agent->counting) ? GOVERNOR_SIGNALS
-						      : GOVERNOR_LEDGER;
-
-	return (int)agent->config->level < most ? (int)agent->config->level : most;
-}
-
-int agent__use(struct agent *agent, const struct config *config)
-{
-	cleanup(service_rules__free_p) struct service_rules *rules = NULL;
-	cleanup(identity__free_p) struct identity *identity = NULL;
-	struct losses_row losses[LOSSES_COUNT];
-	struct outlets_host host;
-	int err = who__open(config, agent->host, &rules, &identity);
-
-	if (err)
-		return err;
-	outlets__free(agent->outlets);
-	chooser__free(agent->chooser);
-	agent->outlets = NULL;
-	agent->chooser = NULL;
-	identity__free(agent->identity);
-	service_rules__free(agent->rules);
-	agent->rules = TAKE(rules);
-	agent->identity = TAKE(identity);
-	agent->config = config;
-	if ((int)config->level > level_of(agent))
-		log_warning("level '%s' cannot be reached; continuing at level '%s'",
-			    governor__name((int)config->level), governor__name(level_of(agent)));
-	if (config->metrics.syscalls && !agent->is_full)
-		log_warning("metrics.syscalls needs level 'full' from the start; continuing "
-			    "without it");
-	agent->whole_ns = 0; /* the next step asks for the workload of every thread */
-	host = (struct outlets_host) { .name = agent->host,
-				       .id = identity__host_id(agent->identity),
-				       .ledger = collector__ledger(agent->collector),
-				       .losses = losses };
-	losses__read(agent->collector, agent->counting, agent->identity, &agent->own, losses);
-	err = chooser__new(config, host.id, CHOOSER_FIRST_NS, &agent->chooser);
-	return err ? err : outlets__new(config, &host, &agent->outlets);
-}
-
-int agent__attach(const struct config *config, const struct signal *const *signals,
-		  struct features *features, struct agent **ret)
-{
-	cleanup(agent__free_p) struct agent *agent = calloc(1, sizeof(*agent));
-	int err;
-
-	if (!agent)
-		return -ENOMEM;
-	agent->config = config;
-	agent->is_full = config->level == CONFIG_FULL;
-	for (size_t i = 0; config->level >= CONFIG_SIGNALS && i < SIGNAL_COUNT && signals[i]; i++)
-		agent->parts[i].signal = signals[i];
-	self__price_before(&agent->self);
-	err = open_collector(agent, features);
-	if (!err)
-		err = open_signals(agent);
-	if (!err)
-		err = collector__start(agent->collector, &agent->stepped_ns);
-	if (err)
-		return err;
-	counting__enable(agent->counting, true);
-	self__price_after(&agent->self);
-	/* What loading needed: the kernel's types, the verifier's log. */
-	malloc_trim(0);
-	*ret = TAKE(agent);
-	return 0;
-}
-
-void agent__time_hooks(struct agent *agent)
-{
-	self__start(&agent->self, ledger__object(collector__ledger(agent->collector)),
-		    clock__now_ns());
-}
-
-void agent__let_go(struct agent *agent)
-{
-	self__let_go(&agent->self);
-}
-
-/* Books what happened before in a step that nobody gets. */
-static int skip(struct agent *agent)
-{
-	const struct bucket *step;
-	int err = identity__update(agent->identity, clock__now_ns());
-
-	if (!err)
-		err = collector__step(agent->collector, true, &step);
-	/* Twice: the earlier process may have ended between the two maps of a signal. */
-	for (int i = 0; i < 2 && !err; i++)
-		err = counting__step(agent->counting, agent->signal_step);
-	signal_sums__clear(agent->signal_step);
-	agent->stepped_ns = clock__now_ns();
-	return err;
-}
-
-int agent__begin(struct agent *agent, bool is_again)
-{
-	int err = agent__use(agent, agent->config);
-
-	return err || !is_again ? err : skip(agent);
-}
-
-void agent__free(struct agent *agent)
-{
-	if (!agent)
-		return;
-	outlets__free(agent->outlets);
-	chooser__free(agent->chooser);
-	counting__free(agent->counting);
-	signal_sums__free(agent->signal_step);
-	signal_sums__free(agent->signal_minute);
-	collector__free(agent->collector);
-	bucket__free(agent->minute);
-	identity__free(agent->identity);
-	service_rules__free(agent->rules);
-	free(agent);
-}
-
-/* --- steps and minutes ------------------------------------------------------------------------ */
 
 static void note_work(struct agent *agent, const struct bucket *step)
 {
@@ -279,12 +39,14 @@ static void measure(struct agent *agent)
 	agent->cost =
 		self__cost(&agent->self, folding__threads(collector__folding(agent->collector)),
 			   clock__now_ns());
+	sampler__cost(agent->sampler, &agent->cost);
 }
 
 static struct outlets_view view_of(struct agent *agent, const struct signal_sums *signals,
 				   struct losses_row losses[LOSSES_COUNT])
 {
 	agent->own.rows_folded = bucket__folded(agent->minute);
+	agent->own.samples = sampler__quality(agent->sampler);
 	losses__read(agent->collector, agent->counting, agent->identity, &agent->own, losses);
 	return (struct outlets_view) { .identity = agent->identity,
 				       .collector = agent->collector,
@@ -307,10 +69,14 @@ static struct governor_use use_of(const struct agent *agent)
 	};
 }
 
+/* What this level, in this minute, records. */
 static void use_level(struct agent *agent)
 {
+	bool is_sampled = agent->chosen.is_chosen && agent->governor.level >= GOVERNOR_STACKS;
+
 	counting__enable(agent->counting, agent->governor.level >= GOVERNOR_SIGNALS);
 	collector__time_calls(agent->collector, agent->governor.level >= GOVERNOR_FULL);
+	sampler__choose(agent->sampler, is_sampled, agent->chosen.probability);
 }
 
 static void start_governor(struct agent *agent)
@@ -318,7 +84,7 @@ static void start_governor(struct agent *agent)
 	const struct governor_limits limits = { .cpu_ppm = agent->config->budget.cpu_ppm,
 						.memory_bytes = agent->config->budget.memory_bytes,
 						.cpus = sys__cpus(),
-						.most = level_of(agent) };
+						.most = agent__most_level(agent) };
 	struct governor_use use;
 
 	measure(agent);
@@ -350,6 +116,7 @@ static void begin_minute(struct agent *agent, uint64_t now_ns)
 {
 	agent->chosen =
 		chooser__begin(agent->chooser, agent->identity, agent->minutes.begin_s, now_ns);
+	use_level(agent);
 }
 
 static int close_minute(struct agent *agent, uint64_t now_ns)
@@ -360,8 +127,11 @@ static int close_minute(struct agent *agent, uint64_t now_ns)
 
 	agent->own.minutes_open += !bucket__closes(agent->minute);
 	view = view_of(agent, agent->signal_minute, losses);
-	err = outlets__minute(agent->outlets, &view, agent->minute);
+	err = sampler__profile(agent->sampler, agent->minutes.begin_s, now_ns, &view.profile);
+	if (!err)
+		err = outlets__minute(agent->outlets, &view, agent->minute);
 	minutes__begin(&agent->minutes, now_ns, clock__wall_offset_ns());
+	sampler__clear(agent->sampler, now_ns);
 	begin_minute(agent, now_ns);
 	bucket__clear(agent->minute);
 	signal_sums__clear(agent->signal_minute);
@@ -398,6 +168,7 @@ static int take_step(struct agent *agent)
 	signals_err = step_signals(agent);
 	if (is_whole)
 		agent->whole_ns = now_ns;
+	sampler__step(agent->sampler);
 	note_work(agent, step);
 	measure(agent);
 	govern(agent);

@@ -28,6 +28,11 @@ struct agent_signals {
  */
 int agent__attach(const struct config *config, const struct signal *const *signals,
 		  struct features *features, struct agent **ret);
+/* The ledger whose stacks code_server.h serves; NULL: the agent has no stacks. */
+struct ledger *agent__stacks(const struct agent *agent);
+/* In the worker, before agent__begin(), if it has stacks: where to ask. `fd` becomes the agent's.
+ */
+int agent__connect(struct agent *agent, int fd);
 void agent__free(struct agent *agent);
 
 /*

@@ -13,6 +13,10 @@
 
 #define RING_BYTES (1U << 20)
 #define MOST_WAITS 16384
+/* Stacks: 19 samples a second and CPU; not a divisor of what other clocks have. */
+#define TICK_NS           (UINT64_C(1000000000) / 19)
+#define SAMPLE_RING_BYTES (1U << 20)
+#define MOST_STACKS       8192
 /* Last records that wait for the next step; 2.3 MB. */
 #define MOST_ENDED 4096
 /* At level full: how much of its running time a thread's calls may cost; almost none of it. */
@@ -70,6 +74,15 @@ static void say_missing_hooks(const struct ledger *ledger)
 				    uses[i].event, uses[i].why_not);
 }
 
+static void add_stacks(struct ledger_options *options)
+{
+	options->tick_ns = TICK_NS;
+	options->is_paused = true;
+	options->table_bytes = COLLECTOR_TABLE_BYTES;
+	options->stack_ring_bytes = SAMPLE_RING_BYTES;
+	options->most_stacks = MOST_STACKS;
+}
+
 int collector__open(const struct collector_options *options, struct features *features,
 		    struct collector **ret)
 {
@@ -85,7 +98,10 @@ int collector__open(const struct collector_options *options, struct features *fe
 		.ring_bytes = RING_BYTES,
 		.most_waits = options->most_waits ? options->most_waits : MOST_WAITS,
 	};
-	const struct ledger_takers takers = { .take = take, .context = collector };
+	const struct ledger_takers takers = { .take = take,
+					      .context = collector,
+					      .take_stack = options->take_stack,
+					      .stack_context = options->stack_context };
 	int err;
 
 	if (!collector)
@@ -93,6 +109,8 @@ int collector__open(const struct collector_options *options, struct features *fe
 	collector->options = *options;
 	target__add_all(&collector->target);
 	ledger_options.target = &collector->target;
+	if (options->take_stack)
+		add_stacks(&ledger_options);
 	err = folding__new(&options->fold, &collector->folding);
 	if (!err)
 		err = bucket__new(&options->limits, &collector->step);
@@ -126,6 +144,8 @@ int collector__poll(struct collector *collector, int timeout_ms)
 {
 	int err = ledger__poll(collector->ledger, timeout_ms);
 
+	if (collector->options.take_stack)
+		ledger__hold_rate(collector->ledger);
 	return err < 0 && err != -EINTR ? err : 0;
 }
 

@@ -13,6 +13,9 @@
 #include "fold/folding.h"
 #include "ledger/reader/attach.h"
 
+/* Memory of the unwinder's tables. */
+#define COLLECTOR_TABLE_BYTES (UINT64_C(8) << 20)
+
 struct collector;
 
 struct collector_options {
@@ -25,6 +28,9 @@ struct collector_options {
 	bool full;           /* level full: kernel and user time, syscalls */
 	bool with_occupants; /* note who had the CPU; dear on a busy machine */
 	uint32_t most_waits; /* sums of waits between two steps; 0: 16,384 */
+	/* Takes stacks and samples, which begin with ledger__sample(); NULL: no stacks. */
+	ledger_take_record_fn take_stack;
+	void *stack_context;
 };
 
 /* Loads, attaches and seeds. On failure, logs the reason and returns -errno. */

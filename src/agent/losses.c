@@ -48,6 +48,15 @@ void losses__read(const struct collector *collector, const struct counting *coun
 		{ COUNTER_SUMS_UNNAMED, counted.unnamed },
 		{ COUNTER_NOT_IN_HISTOGRAMS, counted.not_in_histograms },
 		{ COUNTER_STALE, counted.stale },
+		{ COUNTER_SAMPLES_LOST_NS, ledger__unsampled_ns(ledger) },
+		{ COUNTER_STACKS_LOST, own->samples.lost },
+		{ COUNTER_MALFORMED_SAMPLES,
+		  own->samples.malformed + ledger__malformed_stacks(ledger) },
+		{ COUNTER_STACKS_CUT, own->samples.cut },
+		{ COUNTER_STACKS_FOLDED, own->samples.folded },
+		{ COUNTER_FRAMES_WITHOUT_FILE, own->samples.anonymous },
+		{ COUNTER_SAMPLES_UNOWNED, own->samples.without_workload },
+		{ COUNTER_CODE_UNANSWERED, own->samples.unanswered },
 	};
 
 	for (size_t i = 0; i < LOSSES_COUNT; i++) {

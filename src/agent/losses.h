@@ -4,11 +4,12 @@
 
 #include "agent/collector.h"
 #include "agent/counting.h"
+#include "agent/sampler.h"
 #include "identity/identity.h"
 #include "vocabulary/counters.h"
 
 /* Counters of which the agent has a value. */
-#define LOSSES_COUNT 31
+#define LOSSES_COUNT 39
 
 struct losses_row {
 	const char *name;
@@ -19,6 +20,7 @@ struct losses_row {
 /* The agent's own counters. */
 struct losses_own {
 	uint64_t unseen_ns, steps_failed, minutes_open, rows_folded, level_changes;
+	struct sampler_quality samples;
 };
 
 /* All counters, in a fixed order. */

@@ -9,6 +9,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "agent/outlet_profile.h"
 #include "agent/outlet_signals.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -29,6 +30,7 @@ struct outlet_store {
 	uint64_t epoch;
 	uint64_t losses[LOSSES_COUNT]; /* at the last minute */
 	struct map sent;               /* workload: its `changes` when it was sent, + 1 */
+	struct outlet_profile profile; /* stacks and modules that were sent */
 	bool said, said_spool;         /* the problem was logged */
 };
 
@@ -111,6 +113,7 @@ void outlet_store__free(struct outlet_store *store)
 		return;
 	sink__free(store->sink);
 	map__release(&store->sent);
+	outlet_profile__release(&store->profile);
 	free(store);
 }
 
@@ -244,6 +247,8 @@ int outlet_store__minute(struct outlet_store *store, const struct outlets_view *
 			    push_workloads(store, &context, view->identity));
 	err = first_failure(err, push_quality(store, &context, view));
 	err = first_failure(err, push_signals(store, &context, view->signals));
+	err = first_failure(
+		err, outlet_profile__push(&store->profile, store->sink, &context, view->profile));
 	say_problems(store);
 	return err;
 }

@@ -10,6 +10,7 @@
 #include "agent/self.h"
 #include "agent/signal_sums.h"
 #include "identity/identity.h"
+#include "store/fact.h"
 
 struct outlets;
 
@@ -20,9 +21,10 @@ struct outlets_view {
 	const struct minutes *minutes;
 	const struct losses_row *losses; /* LOSSES_COUNT */
 	struct self_cost cost;
-	struct chooser_minute chosen;      /* the current minute */
-	int level;                         /* enum governor_level, in force */
-	const struct signal_sums *signals; /* of the step, or of the minute */
+	struct chooser_minute chosen;       /* the current minute */
+	int level;                          /* enum governor_level, in force */
+	const struct signal_sums *signals;  /* of the step, or of the minute */
+	const struct fact_profile *profile; /* of the minute; NULL: no stacks were taken */
 };
 
 struct outlets_host {

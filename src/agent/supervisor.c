@@ -3,15 +3,18 @@
 
 #include <errno.h>
 #include <malloc.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "agent/agent.h"
+#include "agent/code_server.h"
 #include "agent/lock.h"
 #include "agent/notify.h"
 #include "base/cleanup.h"
@@ -26,6 +29,7 @@
 
 DEFINE_CLEANUP(struct features *, features__free)
 DEFINE_CLEANUP(struct agent *, agent__free)
+DEFINE_CLEANUP(struct code_server *, code_server__free)
 
 static struct agent_signals signals;
 static volatile pid_t worker; /* 0: none */
@@ -90,7 +94,9 @@ static int reload(struct agent *agent, const char *path, struct config *config)
 	return err;
 }
 
-static int work(struct agent *agent, const char *path, struct config *config, bool is_again)
+/* `code_fd`: where to ask for code; -1: nowhere. */
+static int work(struct agent *agent, const char *path, struct config *config, int code_fd,
+		bool is_again)
 {
 	const struct guard_options options = { .network = true,
 					       .writable = config->state_directory };
@@ -100,7 +106,10 @@ static int work(struct agent *agent, const char *path, struct config *config, bo
 		log_error("privileges cannot be given up: %s", strerror(-err));
 		return err;
 	}
-	err = agent__begin(agent, is_again);
+	if (code_fd >= 0)
+		err = agent__connect(agent, code_fd);
+	if (!err)
+		err = agent__begin(agent, is_again);
 	if (err)
 		return err;
 	log_info("the agent runs; metrics: %s; store: %s; OTLP: %s", config->metrics.listen,
@@ -117,12 +126,17 @@ static int work(struct agent *agent, const char *path, struct config *config, bo
 	return err;
 }
 
-/* Does not return in the worker. */
-static int start_worker(struct agent *agent, const char *path, struct config *config, bool is_again)
+/* Does not return in the worker. `server` is NULL without stacks. */
+static int start_worker(struct agent *agent, struct code_server *server, const char *path,
+			struct config *config, bool is_again)
 {
 	pid_t parent = getpid(), pid;
-	int err;
+	int err = 0, code_fd = -1;
 
+	if (server)
+		err = code_server__connect(server, &code_fd);
+	if (err)
+		log_warning("stacks need a socket: %s; continuing without them", strerror(-err));
 	agent__time_hooks(agent);
 	pid = fork();
 	if (!pid) {
@@ -131,13 +145,16 @@ static int start_worker(struct agent *agent, const char *path, struct config *co
 			_exit(1);
 		worker = 0;
 		pthread_setname_np(pthread_self(), "gapless-worker");
-		err = work(agent, path, config, is_again);
+		code_server__free(server);
+		err = work(agent, path, config, code_fd, is_again);
 		agent__free(agent);
 		config__release(config);
 		exit(err ? 1 : 0);
 	}
 	err = pid < 0 ? -errno : 0;
 	agent__let_go(agent);
+	if (code_fd >= 0)
+		close(code_fd);
 	if (err)
 		log_error("no process for the worker: %s", strerror(-err));
 	else
@@ -153,17 +170,36 @@ static int start_worker(struct agent *agent, const char *path, struct config *co
 
 /* --- the supervisor --------------------------------------------------------------------------- */
 
-static int wait_for_worker(void)
+/* Answers the worker until it ends, or closes its end. */
+static void serve(struct code_server *server, pid_t pid)
+{
+	cleanup(close_p) int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	struct pollfd wishes[] = { { .fd = pidfd, .events = POLLIN },
+				   { .fd = code_server__fd(server), .events = POLLIN } };
+
+	while (pidfd >= 0 && wishes[1].fd >= 0) {
+		if (poll(wishes, 2, -1) < 0)
+			continue;
+		if (wishes[0].revents || (wishes[1].revents && code_server__serve(server)))
+			return;
+	}
+}
+
+static int wait_for_worker(struct code_server *server)
 {
 	pid_t pid = worker;
 	siginfo_t info;
 	int status;
 
+	if (server)
+		serve(server, pid);
 	/* Its number is not given to another process before waitpid(). */
 	while (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT) < 0)
 		if (errno != EINTR)
 			return -errno;
 	worker = 0;
+	if (server)
+		code_server__end(server);
 	return waitpid(pid, &status, 0) < 0 ? -errno : status;
 }
 
@@ -194,6 +230,7 @@ int supervisor__run(struct config *config, const char *path, const struct signal
 {
 	cleanup(features__free_p) struct features *features = features__new();
 	cleanup(agent__free_p) struct agent *agent = NULL;
+	cleanup(code_server__free_p) struct code_server *server = NULL;
 	cleanup(close_p) int lock = lock__take(config->state_directory);
 	bool is_again = false;
 	uint64_t began_ns;
@@ -203,12 +240,14 @@ int supervisor__run(struct config *config, const char *path, const struct signal
 		return lock < 0 ? lock : -ENOMEM;
 	take_signals();
 	err = agent__attach(config, known, features, &agent);
+	if (!err && agent__stacks(agent))
+		err = code_server__new(agent__stacks(agent), &server);
 	while (!err && !signals.stop) {
 		began_ns = clock__now_ns();
-		err = start_worker(agent, path, config, is_again);
+		err = start_worker(agent, server, path, config, is_again);
 		if (err)
 			break;
-		status = wait_for_worker();
+		status = wait_for_worker(server);
 		/* A first worker that fails at once will fail again. */
 		if (signals.stop || (!is_again && WIFEXITED(status) &&
 				     clock__now_ns() - began_ns < SHORT_LIFE_NS)) {

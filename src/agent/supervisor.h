@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Two processes: this one loads and attaches, keeps its privileges, and touches no foreign bytes
- * and no network. The worker, a child without privileges, reads the accounts and serves and sends
- * them. If the worker dies, the hooks and accounts go on, and a new worker takes over; the time in
- * between is unseen.
+ * Two processes: this one loads and attaches, keeps its privileges, and touches no foreign files
+ * and no network; at level stacks it also reads the mappings of processes (code_server.h), while
+ * helpers without privileges parse their files. The worker, a child without privileges, reads the
+ * accounts and serves and sends them. If the worker dies, the hooks and accounts go on, and a new
+ * worker takes over; the time in between is unseen.
  */
 #pragma once
 

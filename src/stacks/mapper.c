@@ -345,6 +345,7 @@ int mapper__module(struct mapper *mapper, uint32_t id, struct mapper_module *ret
 		.fd = module->fd,
 		.path = module->path,
 		.build_id = module->build_id,
+		.size = module->image ? module->image_bytes : (uint64_t)module->stat.st_size,
 		.pid = module->pid,
 		.is_vdso = module->image != NULL,
 	};

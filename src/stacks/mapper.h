@@ -60,6 +60,7 @@ struct mapper_module {
 	int fd;      /* -1: could not be opened, or the vDSO */
 	const char *path;
 	const char *build_id; /* hex, NULL if it has none */
+	uint64_t size;        /* of the file, in bytes */
 	int pid;              /* a process that had it mapped */
 	bool is_vdso;
 };

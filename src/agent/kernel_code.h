@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Where the kernel's code is: its own text and its modules, each with its build-id. Frames in it
+ * are sent as offsets from the begin of the text, so that the random base does not matter.
+ *
+ * Nothing here logs. One thread only.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "agent/code_wire.h"
+
+#define KERNEL_CODE_NAME_BYTES 80
+
+struct kernel_code_part {
+	uint64_t begin, end;
+	char name[KERNEL_CODE_NAME_BYTES]; /* "vmlinux" or "ext4.ko" */
+	char build_id[CODE_BUILD_ID_BYTES];
+};
+
+struct kernel_code;
+
+/* Without the privilege to see addresses, it knows no parts. -ENOMEM. */
+int kernel_code__new(struct kernel_code **ret);
+void kernel_code__free(struct kernel_code *code);
+
+/*
+ * The part with this address, valid until the next call; NULL: none, as for BPF programs. Reads the
+ * list of modules again if it is not known and the list is more than a second old.
+ */
+const struct kernel_code_part *kernel_code__find(struct kernel_code *code, uint64_t address);
+
+/* The range from _text, or _stext, to _etext in /proc/kallsyms. -ENOENT: hidden. */
+int kernel_code__parse_symbols(FILE *file, uint64_t *ret_begin, uint64_t *ret_end);
+/* The build-id among ELF notes, in hexadecimal. -ENOENT: none. */
+int kernel_code__parse_notes(const void *bytes, size_t size, char ret[static CODE_BUILD_ID_BYTES]);
+/* A line of /proc/modules: name and range; without the build-id. -ENOENT: hidden, or not a line. */
+int kernel_code__parse_module(const char *line, struct kernel_code_part *ret);

@@ -1,0 +1,496 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A stack arrives once, under the kernel half's hash, which contains module numbers of this host.
+ * Its frames become (module, offset) pairs at once, while the modules still have these numbers. A
+ * sample names a user stack and a kernel stack; the stack of the minute is both, one above the
+ * other.
+ *
+ * A stack is forgotten in two steps, because samples of it may be in the ring. First it is deleted
+ * from the kernel half's map, so that it is sent again; a minute later, it goes. Its modules go
+ * after it.
+ */
+#include "agent/sampler.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/sampler_internal.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "bpf/stack.h"
+#include "fold/proof.h"
+#include "vocabulary/states.h"
+
+#define MINUTE_NS      UINT64_C(60000000000)
+#define MOST_ROWS      8192
+#define MOST_STACKS    4096 /* of a minute */
+#define MOST_SEEN      12288
+#define MOST_WAITING   16384
+#define MOST_FRAMES    512
+#define STACK_IDLE_NS  (5 * MINUTE_NS)
+#define MODULE_IDLE_NS (10 * MINUTE_NS)
+#define PATIENCE_STEPS 2
+#define NO_WORKLOAD    UINT64_MAX
+
+DEFINE_CLEANUP(struct sampler *, sampler__free)
+
+/* --- create and free -------------------------------------------------------------------------- */
+
+int sampler__new(struct sampler **ret)
+{
+	const struct sampling_limits limits = { .most_rows = MOST_ROWS,
+						.most_stacks = MOST_STACKS };
+	cleanup(sampler__free_p) struct sampler *sampler = calloc(1, sizeof(*sampler));
+	int err = sampler ? sampling__new(&limits, &sampler->sampling) : -ENOMEM;
+
+	if (err)
+		return err;
+	sampler->stacks_fd = -1;
+	sampler->probability = 1.0;
+	*ret = TAKE(sampler);
+	return 0;
+}
+
+static bool drop_waiting(void *context, uint64_t thread, void *value)
+{
+	struct sampler_waiting *next;
+
+	(void)context;
+	(void)thread;
+	for (struct sampler_waiting *at = value; at; at = next) {
+		next = at->next;
+		free(at);
+	}
+	return true;
+}
+
+void sampler__free(struct sampler *sampler)
+{
+	if (!sampler)
+		return;
+	map__sweep(&sampler->waiting, drop_waiting, NULL);
+	map__release(&sampler->waiting);
+	map__free_values(&sampler->seen);
+	map__free_values(&sampler->combined);
+	map__release(&sampler->modules);
+	sampler__release_profile(sampler);
+	sampling__free(sampler->sampling);
+	code_client__free(sampler->client);
+	free(sampler);
+}
+
+void sampler__connect(struct sampler *sampler, const struct folding *folding,
+		      struct code_client *client, int stacks_fd)
+{
+	sampler->folding = folding;
+	sampler->client = client;
+	sampler->stacks_fd = stacks_fd;
+}
+
+/* --- stacks that arrive ----------------------------------------------------------------------- */
+
+static void note_use(struct sampler_scratch *scratch, struct code_module *module)
+{
+	for (uint32_t i = 0; i < scratch->used_count; i++)
+		if (scratch->used[i] == module)
+			return;
+	scratch->used[scratch->used_count++] = module;
+}
+
+/* Code without a file is one frame, however many of it follow each other. */
+static void add_frame(struct sampler *sampler, uint64_t frame)
+{
+	struct sampler_scratch *scratch = &sampler->scratch;
+	uint64_t offset;
+	struct code_module *module = code_client__find(sampler->client, frame, &offset);
+
+	if (!offset && scratch->count && scratch->modules[scratch->count - 1] == module->hash &&
+	    !scratch->offsets[scratch->count - 1])
+		return;
+	note_use(scratch, module);
+	scratch->modules[scratch->count] = module->hash;
+	scratch->offsets[scratch->count++] = offset;
+}
+
+static struct sampler_seen *keep(const struct sampler_scratch *scratch)
+{
+	size_t bytes = scratch->count * sizeof(uint64_t);
+	size_t used_bytes = scratch->used_count * sizeof(*scratch->used);
+	struct sampler_seen *seen = calloc(1, sizeof(*seen) + 2 * bytes + used_bytes);
+
+	if (!seen)
+		return NULL;
+	seen->count = scratch->count;
+	seen->used_count = scratch->used_count;
+	seen->modules = memcpy(seen->room, scratch->modules, bytes);
+	seen->offsets = memcpy(seen->room + seen->count, scratch->offsets, bytes);
+	seen->used = memcpy(seen->room + (size_t)2 * seen->count, scratch->used, used_bytes);
+	return seen;
+}
+
+static struct sampler_seen *make_seen(struct sampler *sampler, const struct stack_record *record)
+{
+	const uint64_t *frames = (const void *)(record + 1);
+
+	sampler->scratch.count = sampler->scratch.used_count = 0;
+	for (uint32_t i = 0; i < record->count; i++) {
+		/* Kernel frames are return addresses: subtract 1 to get into the call. */
+		bool is_return = i && FRAME_IS_KERNEL(frames[i]);
+
+		add_frame(sampler, frames[i] - is_return);
+	}
+	return keep(&sampler->scratch);
+}
+
+static void use(struct sampler *sampler, struct sampler_seen *seen, uint64_t now_ns)
+{
+	seen->used_ns = now_ns;
+	for (uint32_t i = 0; i < seen->used_count; i++)
+		code_client__use(sampler->client, seen->used[i], now_ns);
+}
+
+static int take_stack(struct sampler *sampler, const struct stack_record *record)
+{
+	struct sampler_seen *seen = map__get(&sampler->seen, record->hash);
+
+	if (record->count > STACK_MOST_FRAMES ||
+	    record->head.size != sizeof(*record) + record->count * sizeof(uint64_t)) {
+		sampler->quality.malformed++;
+		return 0;
+	}
+	if (seen) {
+		seen->unsent_ns = 0;
+		use(sampler, seen, clock__now_ns());
+		return 0;
+	}
+	if (sampler->seen.count >= MOST_SEEN) {
+		/* Let it come again when others are forgotten. */
+		(void)bpf_map_delete_elem(sampler->stacks_fd, &record->hash);
+		return 0;
+	}
+	seen = make_seen(sampler, record);
+	if (!seen || map__put(&sampler->seen, record->hash, seen)) {
+		free(seen);
+		return -ENOMEM;
+	}
+	use(sampler, seen, clock__now_ns());
+	return 0;
+}
+
+/* --- the stack of a sample -------------------------------------------------------------------- */
+
+/* The modules of a stack are listed with the minute's samples. -ENOMEM. */
+static int list_modules(struct sampler *sampler, const struct sampler_seen *seen)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; seen && i < seen->used_count && !err; i++)
+		if (!map__get(&sampler->modules, seen->used[i]->hash))
+			err = map__put(&sampler->modules, seen->used[i]->hash, seen->used[i]);
+	return err;
+}
+
+/* The kernel's frames above those of the program, root first; innermost ones if there are many. */
+static int add_whole(struct sampler *sampler, const struct sampler_seen *user,
+		     const struct sampler_seen *kernel, uint64_t *ret)
+{
+	const struct sampler_seen *parts[] = { kernel, user };
+	uint64_t modules[MOST_FRAMES], offsets[MOST_FRAMES];
+	size_t at = MOST_FRAMES;
+	int err;
+
+	for (size_t i = 0; i < 2; i++)
+		for (uint32_t j = 0; parts[i] && j < parts[i]->count && at; j++) {
+			modules[--at] = parts[i]->modules[j];
+			offsets[at] = parts[i]->offsets[j];
+		}
+	sampler->quality.cut +=
+		(user ? user->count : 0) + (kernel ? kernel->count : 0) > MOST_FRAMES;
+	err = list_modules(sampler, user);
+	if (!err)
+		err = list_modules(sampler, kernel);
+	return err ? err
+		   : sampling__add_stack(sampler->sampling, modules + at, offsets + at,
+					 MOST_FRAMES - at, ret);
+}
+
+/* *ret is 0 if there is no stack. */
+static int find_stack(struct sampler *sampler, uint64_t user_hash, uint64_t kernel_hash,
+		      uint64_t now_ns, uint64_t *ret)
+{
+	struct sampler_seen *user = map__get(&sampler->seen, user_hash);
+	struct sampler_seen *kernel = map__get(&sampler->seen, kernel_hash);
+	uint64_t key = map__mix(map__mix(0, user_hash), kernel_hash), *known;
+	int err;
+
+	sampler->quality.lost += (user_hash && !user) + (kernel_hash && !kernel);
+	*ret = SAMPLING_OTHER;
+	if (!user && !kernel)
+		return 0;
+	if (user)
+		use(sampler, user, now_ns);
+	if (kernel)
+		use(sampler, kernel, now_ns);
+	known = map__get(&sampler->combined, key);
+	if (known) {
+		*ret = *known;
+		return 0;
+	}
+	known = malloc(sizeof(*known));
+	err = known ? add_whole(sampler, user, kernel, known) : -ENOMEM;
+	if (!err) {
+		*ret = *known;
+		/* Each of them counts as folded, and a later one may have room. */
+		if (*known == SAMPLING_OTHER || !(user || !user_hash) || !(kernel || !kernel_hash))
+			err = -EAGAIN;
+	}
+	if (!err)
+		err = map__put(&sampler->combined, key, known);
+	if (err)
+		free(known);
+	return err == -EAGAIN ? 0 : err;
+}
+
+/* --- samples ---------------------------------------------------------------------------------- */
+
+static int wait_for_workload(struct sampler *sampler, uint64_t thread,
+			     const struct sampler_waiting *sample)
+{
+	struct sampler_waiting *kept = malloc(sizeof(*kept));
+
+	if (!kept)
+		return -ENOMEM;
+	*kept = *sample;
+	kept->next = map__get(&sampler->waiting, thread);
+	if (map__put(&sampler->waiting, thread, kept)) {
+		free(kept);
+		return -ENOMEM;
+	}
+	sampler->waiting_count++;
+	return 0;
+}
+
+static int add(struct sampler *sampler, const struct sampler_waiting *sample, uint64_t workload)
+{
+	struct sampling_key key = sample->key;
+
+	key.workload = workload;
+	return sampling__add(sampler->sampling, &key, sample->weight_ns, sample->count,
+			     sample->probability);
+}
+
+static enum kind kind_of(const struct sample_record *record)
+{
+	const struct ledger_key wait = { .slot = record->slot,
+					 .object_kind = record->object_kind,
+					 .by_kind = record->by_kind,
+					 .evidence = record->evidence,
+					 .ended = record->ended,
+					 .turn = record->turn,
+					 .in_request = record->in_request };
+
+	return SLOT_IS_WAIT(record->slot) ? proof__kind(&wait) : states__words(record->slot)->kind;
+}
+
+static int take_sample(struct sampler *sampler, const struct sample_record *record)
+{
+	struct sampler_waiting sample = { .weight_ns = record->weight_ns,
+					  .count = record->count,
+					  .step = sampler->steps,
+					  .probability = sampler->probability };
+	uint64_t now_ns = clock__now_ns(), workload;
+	int err;
+
+	if (record->slot == SLOT_NONE || record->slot >= SLOT_COUNT) {
+		sampler->quality.malformed++;
+		return 0;
+	}
+	sample.key.slot = record->slot;
+	sample.key.kind = (uint8_t)kind_of(record);
+	err = find_stack(sampler, record->user, record->kernel, now_ns, &sample.key.stack);
+	if (!err)
+		err = find_stack(sampler, record->waker, 0, now_ns, &sample.key.waker_stack);
+	if (err)
+		return err;
+	workload = folding__workload(sampler->folding, record->thread);
+	if (workload)
+		return add(sampler, &sample, workload);
+	if (sampler->waiting_count < MOST_WAITING)
+		return wait_for_workload(sampler, record->thread, &sample);
+	sampler->quality.without_workload++;
+	return add(sampler, &sample, NO_WORKLOAD);
+}
+
+int sampler__take(void *context, const struct wire_head *head)
+{
+	struct sampler *sampler = context;
+
+	/* Before the worker runs, and of processes that a signal ends. */
+	if (!sampler->client || head->kind == STACK_FATAL)
+		return 0;
+	if (head->version == 1 && head->kind == STACK_FRAMES &&
+	    head->size >= sizeof(struct stack_record))
+		return take_stack(sampler, (const void *)head);
+	if (head->version == 1 && head->kind == STACK_SAMPLE &&
+	    head->size == sizeof(struct sample_record))
+		return take_sample(sampler, (const void *)head);
+	sampler->quality.malformed++;
+	return 0;
+}
+
+/* --- workloads -------------------------------------------------------------------------------- */
+
+/* Adds the samples of a thread; what fails for lack of memory is counted. */
+static void settle(struct sampler *sampler, struct sampler_waiting *list, uint64_t workload)
+{
+	struct sampler_waiting *next;
+
+	for (struct sampler_waiting *at = list; at; at = next) {
+		next = at->next;
+		sampler->quality.without_workload += workload == NO_WORKLOAD;
+		sampler->quality.lost += add(sampler, at, workload) != 0;
+		sampler->waiting_count--;
+		free(at);
+	}
+}
+
+void sampler__note_end(struct sampler *sampler, uint64_t thread, uint64_t workload)
+{
+	if (sampler)
+		settle(sampler, map__take(&sampler->waiting, thread), workload);
+}
+
+static bool is_settled(void *context, uint64_t thread, void *value)
+{
+	struct sampler *sampler = context;
+	struct sampler_waiting *list = value;
+	uint64_t workload = folding__workload(sampler->folding, thread);
+
+	if (!workload && sampler->steps - list->step < PATIENCE_STEPS)
+		return false;
+	settle(sampler, list, workload ? workload : NO_WORKLOAD);
+	return true;
+}
+
+void sampler__step(struct sampler *sampler)
+{
+	if (!sampler || !sampler->client)
+		return;
+	sampler->steps++;
+	map__sweep(&sampler->waiting, is_settled, sampler);
+}
+
+/* --- minutes ---------------------------------------------------------------------------------- */
+
+static void say_failure(struct sampler *sampler, int err)
+{
+	if (err && !sampler->has_failed)
+		log_warning("samples cannot be taken: %s; continuing without stacks",
+			    strerror(-err));
+	sampler->has_failed = err != 0;
+}
+
+/* The first minute without samples is over, and the ring has no more of them. */
+static void rest(struct sampler *sampler)
+{
+	if (sampler->is_on || !sampler->seen.count || sampler->on_ns || sampler->modules.count)
+		return;
+	map__free_values(&sampler->seen);
+	sampler->seen = (struct map) {};
+	code_client__rest(sampler->client);
+}
+
+void sampler__choose(struct sampler *sampler, bool on, double probability)
+{
+	uint64_t now_ns = clock__now_ns();
+	int err;
+
+	if (!sampler || !sampler->client)
+		return;
+	sampler->probability = probability;
+	if (!on)
+		rest(sampler);
+	if (on == sampler->is_on)
+		return;
+	err = code_client__sample(sampler->client, on);
+	say_failure(sampler, err);
+	if (err)
+		return;
+	if (sampler->is_on)
+		sampler->on_ns += now_ns - sampler->since_ns;
+	sampler->is_on = on;
+	sampler->since_ns = now_ns;
+}
+
+void sampler__cost(struct sampler *sampler, struct self_cost *cost)
+{
+	uint64_t cpu_ns, bytes;
+
+	if (!sampler || !sampler->client || code_client__cost(sampler->client, &cpu_ns, &bytes))
+		return;
+	/* What loading cost does not count. */
+	if (!sampler->supervisor_ns || cpu_ns < sampler->supervisor_ns)
+		sampler->supervisor_ns = cpu_ns;
+	cost->cpu_ns += cpu_ns - sampler->supervisor_ns;
+	cost->bpf_bytes += bytes;
+}
+
+struct forget {
+	struct sampler *sampler;
+	uint64_t now_ns;
+};
+
+static bool is_idle(void *context, uint64_t hash, void *value)
+{
+	const struct forget *forget = context;
+	struct sampler_seen *seen = value;
+	uint64_t idle_ns = forget->now_ns - seen->used_ns;
+
+	if (idle_ns < STACK_IDLE_NS)
+		return false;
+	if (!seen->unsent_ns)
+		(void)bpf_map_delete_elem(forget->sampler->stacks_fd, &hash);
+	/* Never later than its modules go. */
+	if ((seen->unsent_ns && seen->unsent_ns != forget->now_ns) || idle_ns >= MODULE_IDLE_NS) {
+		free(seen);
+		return true;
+	}
+	seen->unsent_ns = forget->now_ns;
+	return false;
+}
+
+void sampler__clear(struct sampler *sampler, uint64_t now_ns)
+{
+	struct forget forget = { sampler, now_ns };
+
+	if (!sampler)
+		return;
+	sampler__release_profile(sampler);
+	sampling__clear(sampler->sampling);
+	map__free_values(&sampler->combined);
+	map__release(&sampler->modules);
+	sampler->combined = sampler->modules = (struct map) {};
+	sampler->on_ns = 0;
+	sampler->since_ns = now_ns;
+	map__sweep(&sampler->seen, is_idle, &forget);
+	if (sampler->client)
+		code_client__forget(sampler->client, now_ns - MODULE_IDLE_NS);
+}
+
+struct sampler_quality sampler__quality(const struct sampler *sampler)
+{
+	struct sampler_quality quality = {};
+
+	if (!sampler)
+		return quality;
+	quality = sampler->quality;
+	quality.folded = sampling__folded(sampler->sampling);
+	if (sampler->client) {
+		quality.anonymous = code_client__anonymous(sampler->client);
+		quality.unanswered = code_client__unanswered(sampler->client);
+	}
+	return quality;
+}

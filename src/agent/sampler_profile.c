@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The samples of a minute, as the store and other outlets get them. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "agent/sampler_internal.h"
+
+void sampler__release_profile(struct sampler *sampler)
+{
+	free(sampler->samples);
+	free(sampler->stacks);
+	free(sampler->listed);
+	sampler->samples = NULL;
+	sampler->stacks = NULL;
+	sampler->listed = NULL;
+	sampler->profile = (struct fact_profile) {};
+}
+
+static void fill_samples(struct sampler *sampler, const struct sampling_row *rows, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		sampler->samples[i] = (struct fact_sample) {
+			.workload = rows[i].key.workload,
+			.slot = rows[i].key.slot,
+			.kind = rows[i].key.kind,
+			.stack = rows[i].key.stack,
+			.waker_stack = rows[i].key.waker_stack,
+			.ns = rows[i].ns,
+			.ns2 = (float)rows[i].ns2,
+			.n = rows[i].n < UINT32_MAX ? (uint32_t)rows[i].n : UINT32_MAX,
+		};
+}
+
+static void fill_stacks(struct sampler *sampler, const struct sampling_stack *stacks, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		sampler->stacks[i] = (struct fact_stack) { .stack = stacks[i].hash,
+							   .modules = stacks[i].modules,
+							   .offsets = stacks[i].offsets,
+							   .depth = stacks[i].depth };
+}
+
+static void fill_modules(struct sampler *sampler, uint64_t begin_s)
+{
+	const struct code_module *module;
+	size_t at = 0, count = 0;
+
+	while ((module = map__next(&sampler->modules, &at)))
+		sampler->listed[count++] = (struct fact_module) {
+			.module = module->hash,
+			.build_id = module->build_id,
+			.kind = module->kind,
+			.path = module->path,
+			.size = module->size,
+			.first_seen_s = module->first_seen_s,
+			.last_seen_s = begin_s,
+		};
+}
+
+int sampler__profile(struct sampler *sampler, uint64_t begin_s, uint64_t now_ns,
+		     const struct fact_profile **ret)
+{
+	const struct sampling_stack *stack;
+	const struct sampling_row *row;
+	size_t rows, stacks;
+	uint64_t on_ns;
+
+	*ret = NULL;
+	if (!sampler)
+		return 0;
+	on_ns = sampler->on_ns + (sampler->is_on ? now_ns - sampler->since_ns : 0);
+	row = sampling__rows(sampler->sampling, &rows);
+	stack = sampling__stacks(sampler->sampling, &stacks);
+	sampler__release_profile(sampler);
+	if (!on_ns && !rows)
+		return 0;
+	sampler->samples = calloc(rows + 1, sizeof(*sampler->samples));
+	sampler->stacks = calloc(stacks + 1, sizeof(*sampler->stacks));
+	sampler->listed = calloc(sampler->modules.count + 1, sizeof(*sampler->listed));
+	if (!sampler->samples || !sampler->stacks || !sampler->listed)
+		return -ENOMEM;
+	fill_samples(sampler, row, rows);
+	fill_stacks(sampler, stack, stacks);
+	fill_modules(sampler, begin_s);
+	sampler->profile = (struct fact_profile) { .samples = sampler->samples,
+						   .sample_count = rows,
+						   .stacks = sampler->stacks,
+						   .stack_count = stacks,
+						   .modules = sampler->listed,
+						   .module_count = sampler->modules.count,
+						   .duration_ns = on_ns };
+	*ret = &sampler->profile;
+	return 0;
+}
