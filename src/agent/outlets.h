@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Where the agent's figures go: metrics, the store. What fails is logged once. */
+/* Where the agent's figures go: metrics, profiles, the store. What fails is logged once. */
 #pragma once
 
 #include "agent/collector.h"
@@ -9,6 +9,7 @@
 #include "agent/self.h"
 #include "agent/signal_sums.h"
 #include "identity/identity.h"
+#include "store/fact.h"
 
 struct outlets;
 
@@ -19,8 +20,9 @@ struct outlets_view {
 	const struct minutes *minutes;
 	const struct losses_row *losses; /* LOSSES_COUNT */
 	struct self_cost cost;
-	int level;                         /* enum governor_level, in force */
-	const struct signal_sums *signals; /* of the step, or of the minute */
+	int level;                          /* enum governor_level, in force */
+	const struct signal_sums *signals;  /* of the step, or of the minute */
+	const struct fact_profile *profile; /* of the minute; NULL: no stacks were taken */
 };
 
 struct outlets_host {
