@@ -41,7 +41,12 @@ struct config {
 		char *url, *token_file;
 		char *ca, *certificate, *key;
 		uint64_t interval_ns;
+		bool profiles;
 	} otlp;
+	struct {
+		char *url, *token_file;
+		char *ca, *certificate, *key;
+	} profiles;
 	struct {
 		char *kubelet, *kubelet_ca, *kubelet_token_file;
 		struct config_lines rules;

@@ -129,11 +129,17 @@ static const struct workload *find_workload(void *context, uint64_t id)
 	return identity__get(context, id);
 }
 
+/* What the other outlets have done. */
+struct others {
+	const struct outlet_store_status *store;
+	const struct outlet_profiles_status *profiles;
+};
+
 /* What the outlets say about themselves. */
 struct account {
 	struct outlet_otlp_status otlp;
-	struct totals_lost lost[LOSSES_COUNT + 2];
-	struct totals_push pushes[OUTLET_STORE_PUSHES + COURIER_RESULTS];
+	struct totals_lost lost[LOSSES_COUNT + 3];
+	struct totals_push pushes[OUTLET_STORE_PUSHES + COURIER_RESULTS + OUTLET_PROFILES_PUSHES];
 	size_t lost_count, push_count;
 };
 
@@ -142,22 +148,28 @@ static void add_loss(struct account *account, const char *what, uint64_t count)
 	account->lost[account->lost_count++] = (struct totals_lost) { what, count };
 }
 
+static void add_pushes(struct account *account, const struct totals_push *pushes, size_t count)
+{
+	memcpy(account->pushes + account->push_count, pushes, count * sizeof(*pushes));
+	account->push_count += count;
+}
+
 static void fill_account(struct account *account, const struct outlet_metrics *metrics,
-			 const struct outlets_view *view, const struct outlet_store_status *store)
+			 const struct outlets_view *view, const struct others *others)
 {
 	for (size_t i = 0; i < LOSSES_COUNT; i++)
 		if (view->losses[i].is_loss)
 			add_loss(account, view->losses[i].name, view->losses[i].value);
-	add_loss(account, "batches", store->dropped);
-	memcpy(account->pushes, store->pushes, store->push_count * sizeof(*store->pushes));
-	account->push_count = store->push_count;
+	add_loss(account, "batches", others->store->dropped);
+	add_pushes(account, others->store->pushes, others->store->push_count);
+	if (others->profiles->push_count)
+		add_loss(account, "profiles", others->profiles->lost);
+	add_pushes(account, others->profiles->pushes, others->profiles->push_count);
 	if (!metrics->otlp)
 		return;
 	outlet_otlp__status(metrics->otlp, &account->otlp);
 	add_loss(account, "points", account->otlp.rejected);
-	memcpy(account->pushes + account->push_count, account->otlp.pushes,
-	       sizeof(account->otlp.pushes));
-	account->push_count += COURIER_RESULTS;
+	add_pushes(account, account->otlp.pushes, COURIER_RESULTS);
 }
 
 static int expose(struct outlet_metrics *metrics, const struct outlets_view *view,
@@ -207,37 +219,42 @@ static void say_problem(struct outlet_metrics *metrics)
 }
 
 /* Reasons not to be ready, one per line. */
-static int set_reasons(struct outlet_metrics *metrics, const struct outlet_store_status *store,
+static int set_reasons(struct outlet_metrics *metrics, const struct others *others,
 		       const struct account *account)
 {
-	char reasons[sizeof(store->problem) + sizeof(account->otlp.problem)];
+	const char *const problems[] = { others->store->problem, account->otlp.problem,
+					 others->profiles->problem };
+	char reasons[sizeof(others->store->problem) + sizeof(account->otlp.problem) +
+		     sizeof(others->profiles->problem)] = "";
 
-	snprintf(reasons, sizeof(reasons), "%s%s%s", store->problem,
-		 *store->problem && *account->otlp.problem ? "\n" : "", account->otlp.problem);
+	for (size_t i = 0; i < sizeof(problems) / sizeof(*problems); i++) {
+		size_t length = strlen(reasons);
+
+		snprintf(reasons + length, sizeof(reasons) - length, "%s%s",
+			 length && *problems[i] ? "\n" : "", problems[i]);
+	}
 	return server__set_reasons(metrics->server, reasons);
 }
 
 static int publish(struct outlet_metrics *metrics, const struct outlets_view *view,
-		   const struct outlet_store_status *store)
+		   const struct others *others)
 {
 	cleanup(pages__unref_p) struct pages *pages = NULL;
 	struct account account = {};
 	struct exposition *exposition;
 	int err;
 
-	fill_account(&account, metrics, view, store);
-	err = expose(metrics, view, store, &account, &exposition);
+	fill_account(&account, metrics, view, others);
+	err = expose(metrics, view, others->store, &account, &exposition);
 	if (!err)
 		err = pages__new(exposition, &pages);
-	if (err)
+	if (!err && metrics->otlp)
+		err = outlet_otlp__step(metrics->otlp, pages, metrics->totals_ns);
+	if (err || !metrics->server)
 		return err;
-	if (metrics->otlp)
-		outlet_otlp__step(metrics->otlp, pages, metrics->totals_ns);
-	if (!metrics->server)
-		return 0;
 	server__publish(metrics->server, pages);
 	say_problem(metrics);
-	return set_reasons(metrics, store, &account);
+	return set_reasons(metrics, others, &account);
 }
 
 static int add_calls(struct totals *totals, const struct folding *folding,
@@ -267,8 +284,10 @@ static int add_calls(struct totals *totals, const struct folding *folding,
 
 int outlet_metrics__step(struct outlet_metrics *metrics, const struct outlets_view *view,
 			 const struct bucket *step, uint64_t step_ns,
-			 const struct outlet_store_status *store)
+			 const struct outlet_store_status *store,
+			 const struct outlet_profiles_status *profiles)
 {
+	const struct others others = { store, profiles };
 	size_t count;
 	const struct bucket_row *rows = bucket__rows(step, &count);
 	int err = totals__add_step(metrics->totals, rows, count, step_ns, find_workload,
@@ -285,5 +304,5 @@ int outlet_metrics__step(struct outlet_metrics *metrics, const struct outlets_vi
 				view->identity);
 	if (err)
 		return err;
-	return publish(metrics, view, store);
+	return publish(metrics, view, &others);
 }

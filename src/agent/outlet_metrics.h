@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "agent/outlet_profiles.h"
 #include "agent/outlet_store.h"
 #include "agent/outlets.h"
 
@@ -14,7 +15,8 @@ struct outlet_metrics;
 int outlet_metrics__new(const struct config *config, const struct outlets_host *host,
 			struct outlet_metrics **ret);
 void outlet_metrics__free(struct outlet_metrics *metrics);
-/* `store`: what the other outlet has done. */
+/* `store`, `profiles`: what the other outlets have done. */
 int outlet_metrics__step(struct outlet_metrics *metrics, const struct outlets_view *view,
 			 const struct bucket *step, uint64_t step_ns,
-			 const struct outlet_store_status *store);
+			 const struct outlet_store_status *store,
+			 const struct outlet_profiles_status *profiles);

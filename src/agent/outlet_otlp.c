@@ -13,13 +13,9 @@
 #include "base/log.h"
 #include "otlp/pusher.h"
 
-#define ATTRIBUTES 5
-
 struct outlet_otlp {
 	struct pusher *pusher;
-	/* A receiver refuses all points if one text is not UTF-8. */
-	char host[EXPOSITION_LABEL_BYTES], cluster[EXPOSITION_LABEL_BYTES], id[32];
-	struct encoding_attribute resource[ATTRIBUTES];
+	struct outlet_otlp_resource resource;
 	bool said; /* the problem was logged */
 };
 
@@ -31,47 +27,58 @@ static const char *or_null(const char *text)
 }
 
 /* The names are those of OpenTelemetry's semantic conventions. */
-static void describe_host(struct outlet_otlp *otlp, const struct config *config, const char *host,
-			  uint64_t host_id)
+void outlet_otlp__describe(struct outlet_otlp_resource *resource, const struct config *config,
+			   const char *host, uint64_t host_id)
 {
+	struct encoding_attribute *attributes = resource->attributes;
 	char name[256] = "";
 	bool is_node = *config->identity.kubelet;
 
 	if (gethostname(name, sizeof(name) - 1))
 		name[0] = '\0';
-	exposition__clean(*host ? host : name, otlp->host);
-	exposition__clean(config->cluster, otlp->cluster);
-	snprintf(otlp->id, sizeof(otlp->id), "%016" PRIx64, host_id);
-	otlp->resource[0] = (struct encoding_attribute) { "service.name", "gapless" };
-	otlp->resource[1] = (struct encoding_attribute) { "host.name", otlp->host };
-	otlp->resource[2] = (struct encoding_attribute) { "host.id", otlp->id };
-	otlp->resource[3] =
-		(struct encoding_attribute) { "k8s.node.name", is_node ? otlp->host : "" };
-	otlp->resource[4] = (struct encoding_attribute) { "k8s.cluster.name", otlp->cluster };
+	exposition__clean(*host ? host : name, resource->host);
+	exposition__clean(config->cluster, resource->cluster);
+	snprintf(resource->id, sizeof(resource->id), "%016" PRIx64, host_id);
+	attributes[0] = (struct encoding_attribute) { "service.name", "gapless" };
+	attributes[1] = (struct encoding_attribute) { "host.name", resource->host };
+	attributes[2] = (struct encoding_attribute) { "host.id", resource->id };
+	attributes[3] =
+		(struct encoding_attribute) { "k8s.node.name", is_node ? resource->host : "" };
+	attributes[4] = (struct encoding_attribute) { "k8s.cluster.name", resource->cluster };
+}
+
+struct http_options outlet_otlp__http(const struct config *config)
+{
+	return (struct http_options) { .url = config->otlp.url,
+				       .token_file = or_null(config->otlp.token_file),
+				       .ca_file = or_null(config->otlp.ca),
+				       .certificate_file = or_null(config->otlp.certificate),
+				       .key_file = or_null(config->otlp.key) };
+}
+
+const char *outlet_otlp__reason(int err)
+{
+	return err == -EINVAL  ? "the URL is not valid"
+	       : err == -EPERM ? "the token must not leave the machine unencrypted [use https]"
+			       : strerror(-err);
 }
 
 static int open_pusher(struct outlet_otlp *otlp, const struct config *config, uint64_t host_id)
 {
 	const struct pusher_options options = {
-		.http = { .url = config->otlp.url,
-			  .token_file = or_null(config->otlp.token_file),
-			  .ca_file = or_null(config->otlp.ca),
-			  .certificate_file = or_null(config->otlp.certificate),
-			  .key_file = or_null(config->otlp.key) },
-		.courier = { .interval_ns = config->otlp.interval_ns,
-			     .spread = host_id,
-			     .encoding = { .resource = otlp->resource,
-					   .resource_count = ATTRIBUTES,
-					   .version = GAPLESS_VERSION } },
+		.http = outlet_otlp__http(config),
+		.courier = { .path = METRICS_LOAD_PATH,
+			     .type = METRICS_LOAD_TYPE,
+			     .is_gzip = true,
+			     .is_total = true,
+			     .interval_ns = config->otlp.interval_ns,
+			     .spread = host_id },
 	};
 	int err = pusher__new(&options, &otlp->pusher);
 
 	if (err)
 		log_error("metrics cannot be pushed to '%s': %s", config->otlp.url,
-			  err == -EINVAL  ? "the URL is not valid"
-			  : err == -EPERM ? "the token must not leave the machine unencrypted "
-					    "[use https]"
-					  : strerror(-err));
+			  outlet_otlp__reason(err));
 	return err;
 }
 
@@ -86,7 +93,7 @@ int outlet_otlp__new(const struct config *config, const char *host, uint64_t hos
 	otlp = calloc(1, sizeof(*otlp));
 	if (!otlp)
 		return -ENOMEM;
-	describe_host(otlp, config, host, host_id);
+	outlet_otlp__describe(&otlp->resource, config, host, host_id);
 	err = open_pusher(otlp, config, host_id);
 	if (!err)
 		*ret = TAKE(otlp);
@@ -101,11 +108,20 @@ void outlet_otlp__free(struct outlet_otlp *otlp)
 	free(otlp);
 }
 
-void outlet_otlp__step(struct outlet_otlp *otlp, struct pages *pages, uint64_t start_ns)
+int outlet_otlp__step(struct outlet_otlp *otlp, struct pages *pages, uint64_t start_ns)
 {
+	const struct encoding_context context = { .resource = otlp->resource.attributes,
+						  .resource_count = OUTLET_OTLP_ATTRIBUTES,
+						  .version = GAPLESS_VERSION,
+						  .start_ns = start_ns,
+						  .time_ns = clock__read_ns(CLOCK_REALTIME) };
 	struct courier_status status;
+	struct courier_load *load;
+	int err = metrics_load__new(pages, &context, &load);
 
-	pusher__offer(otlp->pusher, pages, start_ns, clock__read_ns(CLOCK_REALTIME));
+	if (err)
+		return err;
+	pusher__offer(otlp->pusher, load);
 	pusher__status(otlp->pusher, &status);
 	if (status.problem[0] && !otlp->said)
 		log_warning("metrics are not pushed: %s; they are pushed again with the next step",
@@ -113,6 +129,7 @@ void outlet_otlp__step(struct outlet_otlp *otlp, struct pages *pages, uint64_t s
 	else if (!status.problem[0] && otlp->said)
 		log_info("metrics are pushed again");
 	otlp->said = status.problem[0] != '\0';
+	return 0;
 }
 
 void outlet_otlp__status(struct outlet_otlp *otlp, struct outlet_otlp_status *ret)

@@ -5,12 +5,14 @@
 #include <stdlib.h>
 
 #include "agent/outlet_metrics.h"
+#include "agent/outlet_profiles.h"
 #include "agent/outlet_store.h"
 #include "base/cleanup.h"
 
 struct outlets {
-	struct outlet_store *store;     /* NULL: none */
-	struct outlet_metrics *metrics; /* NULL: none */
+	struct outlet_store *store;       /* NULL: none */
+	struct outlet_metrics *metrics;   /* NULL: none */
+	struct outlet_profiles *profiles; /* NULL: none */
 };
 
 DEFINE_CLEANUP(struct outlets *, outlets__free)
@@ -23,6 +25,8 @@ int outlets__new(const struct config *config, const struct outlets_host *host, s
 	if (!err)
 		err = outlet_metrics__new(config, host, &outlets->metrics);
 	if (!err)
+		err = outlet_profiles__new(config, host, &outlets->profiles);
+	if (!err)
 		*ret = TAKE(outlets);
 	return err;
 }
@@ -31,6 +35,7 @@ void outlets__free(struct outlets *outlets)
 {
 	if (!outlets)
 		return;
+	outlet_profiles__free(outlets->profiles);
 	outlet_metrics__free(outlets->metrics);
 	outlet_store__free(outlets->store);
 	free(outlets);
@@ -40,16 +45,22 @@ int outlets__step(struct outlets *outlets, const struct outlets_view *view,
 		  const struct bucket *step, uint64_t step_ns)
 {
 	struct outlet_store_status store = {};
+	struct outlet_profiles_status profiles = {};
 
 	if (!outlets->metrics)
 		return 0;
 	if (outlets->store)
 		outlet_store__status(outlets->store, &store);
-	return outlet_metrics__step(outlets->metrics, view, step, step_ns, &store);
+	if (outlets->profiles)
+		outlet_profiles__status(outlets->profiles, &profiles);
+	return outlet_metrics__step(outlets->metrics, view, step, step_ns, &store, &profiles);
 }
 
 int outlets__minute(struct outlets *outlets, const struct outlets_view *view,
 		    const struct bucket *minute)
 {
-	return outlets->store ? outlet_store__minute(outlets->store, view, minute) : 0;
+	int err = outlets->profiles ? outlet_profiles__minute(outlets->profiles, view) : 0;
+	int next = outlets->store ? outlet_store__minute(outlets->store, view, minute) : 0;
+
+	return err ? err : next;
 }

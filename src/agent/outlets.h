@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Where the agent's figures go: metrics, the store. What fails is logged once. */
+/* Where the agent's figures go: metrics, profiles, the store. What fails is logged once. */
 #pragma once
 
 #include "agent/chooser.h"

@@ -153,6 +153,6 @@ void pprof__head(struct pprof *pprof, const struct pprof_head *head)
 int pprof__finish(struct pprof *pprof)
 {
 	for (size_t i = 0; i < pprof->strings.count; i++)
-		proto__text(&pprof->out, PROFILE_STRING, pprof->strings.texts[i]);
+		proto__clean_text(&pprof->out, PROFILE_STRING, pprof->strings.texts[i]);
 	return pprof->failed || proto__failed(&pprof->out) ? -ENOMEM : 0;
 }

@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
+#include "base/utf8.h"
+
 enum { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2 };
 
 #define MOST_VARINT 10
@@ -115,6 +118,18 @@ void proto__bytes(struct proto *proto, unsigned int field, const void *bytes, si
 void proto__text(struct proto *proto, unsigned int field, const char *text)
 {
 	proto__bytes(proto, field, text, strlen(text));
+}
+
+void proto__clean_text(struct proto *proto, unsigned int field, const char *text)
+{
+	cleanup(free_p) char *copy = strdup(text);
+
+	if (!copy) {
+		proto->failed = true;
+		return;
+	}
+	utf8__sanitize(copy);
+	proto__text(proto, field, copy);
 }
 
 void proto__numbers(struct proto *proto, unsigned int field, const uint64_t *values, size_t count)

@@ -28,6 +28,8 @@ void proto__number_always(struct proto *proto, unsigned int field, uint64_t valu
 void proto__fixed64(struct proto *proto, unsigned int field, uint64_t value);
 void proto__double(struct proto *proto, unsigned int field, double value);
 void proto__text(struct proto *proto, unsigned int field, const char *text);
+/* The same with '?' for what utf8__sanitize() replaces: readers refuse what is not UTF-8. */
+void proto__clean_text(struct proto *proto, unsigned int field, const char *text);
 void proto__bytes(struct proto *proto, unsigned int field, const void *bytes, size_t size);
 /* A packed list of numbers. Writes nothing if it is empty. */
 void proto__numbers(struct proto *proto, unsigned int field, const uint64_t *values, size_t count);

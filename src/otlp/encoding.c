@@ -50,13 +50,14 @@ enum { ANY_STRING = 1 };
 /* Buffers of nested messages, the inner ones first. */
 struct writer {
 	const struct encoding_context *context;
-	struct proto value, attribute, point, data, metric, scope, resource;
+	struct encoding_scratch scratch;
+	struct proto value, point, data, metric, scope, resource;
 };
 
 static void writer__release(struct writer *writer)
 {
+	encoding__release(&writer->scratch);
 	proto__release(&writer->value);
-	proto__release(&writer->attribute);
 	proto__release(&writer->point);
 	proto__release(&writer->data);
 	proto__release(&writer->metric);
@@ -64,22 +65,29 @@ static void writer__release(struct writer *writer)
 	proto__release(&writer->resource);
 }
 
-static void add_attribute(struct writer *writer, struct proto *parent, unsigned int field,
-			  const char *key, const char *value)
+void encoding__release(struct encoding_scratch *scratch)
+{
+	proto__release(&scratch->value);
+	proto__release(&scratch->attribute);
+}
+
+void encoding__attribute(struct encoding_scratch *scratch, struct proto *parent, unsigned int field,
+			 const char *key, const char *value)
 {
 	if (!*value)
 		return;
-	proto__text(&writer->value, ANY_STRING, value);
-	proto__text(&writer->attribute, KEY_VALUE_KEY, key);
-	proto__message(&writer->attribute, KEY_VALUE_VALUE, &writer->value);
-	proto__message(parent, field, &writer->attribute);
+	proto__text(&scratch->value, ANY_STRING, value);
+	proto__text(&scratch->attribute, KEY_VALUE_KEY, key);
+	proto__message(&scratch->attribute, KEY_VALUE_VALUE, &scratch->value);
+	proto__message(parent, field, &scratch->attribute);
 }
 
 static void add_labels(struct writer *writer, unsigned int field,
 		       const struct exposition_family *family, const char *value)
 {
 	for (int i = 0; i < EXPOSITION_LABELS && family->labels[i]; i++) {
-		add_attribute(writer, &writer->point, field, family->labels[i], value);
+		encoding__attribute(&writer->scratch, &writer->point, field, family->labels[i],
+				    value);
 		value = exposition__next(value);
 	}
 }
@@ -199,8 +207,8 @@ static void add_resource(struct writer *writer)
 	const struct encoding_context *context = writer->context;
 
 	for (size_t i = 0; i < context->resource_count; i++)
-		add_attribute(writer, &writer->data, ATTRIBUTES, context->resource[i].key,
-			      context->resource[i].value);
+		encoding__attribute(&writer->scratch, &writer->data, ATTRIBUTES,
+				    context->resource[i].key, context->resource[i].value);
 	proto__message(&writer->resource, RESOURCE_RESOURCE, &writer->data);
 	proto__text(&writer->data, SCOPE_NAME, "gapless");
 	proto__text(&writer->data, SCOPE_VERSION, context->version);

@@ -30,6 +30,15 @@ struct encoding_context {
 	uint64_t time_ns;    /* Unix time of the step */
 };
 
+/* Buffers for attributes. Initialize with zeroes. */
+struct encoding_scratch {
+	struct proto value, attribute;
+};
+void encoding__release(struct encoding_scratch *scratch);
+/* A KeyValue with a text as a field of `parent`; nothing if the text is empty. */
+void encoding__attribute(struct encoding_scratch *scratch, struct proto *parent, unsigned int field,
+			 const char *key, const char *value);
+
 /* The caller asks proto__failed(). */
 void encoding__metrics(const struct exposition *exposition, const struct encoding_context *context,
 		       struct proto *out);

@@ -22,10 +22,10 @@ struct pusher {
 	struct http *http;
 	struct courier *courier;
 
-	pthread_mutex_t mutex; /* protects what follows */
-	struct pages *pages;   /* a step that the thread has not seen; NULL: none */
-	uint64_t start_ns, time_ns;
+	pthread_mutex_t mutex;     /* protects what follows */
+	struct courier_load *load; /* one that the thread has not seen; NULL: none */
 	bool is_over;
+	uint64_t skipped, skipped_profiles; /* of loads that the thread never saw */
 	struct courier_status status;
 };
 
@@ -48,21 +48,18 @@ static uint64_t read_random(void *context)
 
 /* --- the pusher's thread ---------------------------------------------------------------------- */
 
-/* Gives the courier the newest step. Returns whether the thread goes on. */
-static bool take_step(struct pusher *pusher)
+/* Gives the courier the newest load. Returns whether the thread goes on. */
+static bool take_load(struct pusher *pusher)
 {
-	struct pages *pages;
-	uint64_t start_ns, time_ns;
+	struct courier_load *load;
 	bool goes_on;
 
 	pthread_mutex_lock(&pusher->mutex);
-	pages = TAKE(pusher->pages);
-	start_ns = pusher->start_ns;
-	time_ns = pusher->time_ns;
+	load = TAKE(pusher->load);
 	goes_on = !pusher->is_over;
 	pthread_mutex_unlock(&pusher->mutex);
-	if (pages)
-		courier__offer(pusher->courier, pages, start_ns, time_ns);
+	if (load)
+		courier__offer(pusher->courier, load);
 	return goes_on;
 }
 
@@ -87,7 +84,7 @@ static void *run(void *context)
 {
 	struct pusher *pusher = context;
 
-	while (take_step(pusher)) {
+	while (take_load(pusher)) {
 		uint64_t next_ns = courier__step(pusher->courier);
 
 		publish(pusher);
@@ -98,14 +95,19 @@ static void *run(void *context)
 
 /* --- the caller's thread ---------------------------------------------------------------------- */
 
-void pusher__offer(struct pusher *pusher, struct pages *pages, uint64_t start_ns, uint64_t time_ns)
+void pusher__offer(struct pusher *pusher, struct courier_load *load)
 {
+	struct courier_load *unseen;
+
 	pthread_mutex_lock(&pusher->mutex);
-	pages__unref(pusher->pages);
-	pusher->pages = pages__ref(pages);
-	pusher->start_ns = start_ns;
-	pusher->time_ns = time_ns;
+	unseen = pusher->load;
+	pusher->load = load;
+	for (size_t i = 0; unseen && unseen->profiles && i < unseen->count; i++) {
+		pusher->skipped++;
+		pusher->skipped_profiles += unseen->profiles[i];
+	}
 	pthread_mutex_unlock(&pusher->mutex);
+	courier__free_load(unseen);
 	http__wake(pusher->http);
 }
 
@@ -113,6 +115,8 @@ void pusher__status(struct pusher *pusher, struct courier_status *ret)
 {
 	pthread_mutex_lock(&pusher->mutex);
 	*ret = pusher->status;
+	ret->results[COURIER_SKIPPED] += pusher->skipped;
+	ret->rejected += pusher->skipped_profiles;
 	pthread_mutex_unlock(&pusher->mutex);
 }
 
@@ -184,7 +188,7 @@ void pusher__free(struct pusher *pusher)
 	}
 	courier__free(pusher->courier);
 	http__free(pusher->http);
-	pages__unref(pusher->pages);
+	courier__free_load(pusher->load);
 	pthread_mutex_destroy(&pusher->mutex);
 	free(pusher);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Pushes the agent's steps to a receiver of OTLP over HTTP, from a thread of its own, so that the
- * thread that collects never waits for a network. Encoding is done in that thread too.
+ * Pushes loads to a receiver over HTTP, from a thread of its own, so that the thread that collects
+ * never waits for a network. Bodies are packed in that thread too.
  *
  * Two threads: that of the caller, and that of the pusher.
  */
@@ -10,7 +10,7 @@
 #include "otlp/courier.h"
 
 struct pusher_options {
-	struct http_options http; /* requests go to URL/v1/metrics */
+	struct http_options http; /* requests go to URL and the courier's path */
 	struct courier_options courier;
 };
 
@@ -24,6 +24,6 @@ int pusher__new(const struct pusher_options *options, struct pusher **ret);
 /* A request that is under way is given up. */
 void pusher__free(struct pusher *pusher);
 
-/* A step: takes a reference to its pages. See courier__offer(). */
-void pusher__offer(struct pusher *pusher, struct pages *pages, uint64_t start_ns, uint64_t time_ns);
+/* Takes over the load. See courier__offer(). */
+void pusher__offer(struct pusher *pusher, struct courier_load *load);
 void pusher__status(struct pusher *pusher, struct courier_status *ret);

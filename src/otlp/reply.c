@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The body of an answer is ExportMetricsServiceResponse { partial_success = 1 } with the status
- * 200, else google.rpc.Status { code = 1, message = 2 }. Both are read with the same decoder, which
- * keeps one number and one text. Many receivers answer failures in plain text instead.
+ * The body of an answer is ExportMetricsServiceResponse { partial_success = 1 }, or the same for
+ * profiles, with the status 200, else google.rpc.Status { code = 1, message = 2 }. All are read
+ * with the same decoder, which keeps one number and one text. Many receivers answer failures in
+ * plain text instead; Pyroscope answers with JSON, and with nothing to what it took.
  */
 #include "otlp/reply.h"
 
@@ -31,6 +32,13 @@ const char *reply__word(enum reply_means means)
 bool reply__is_passing(enum reply_means means)
 {
 	return means == REPLY_BUSY || means == REPLY_LOST || means == REPLY_UNREACHED;
+}
+
+/* 502 and 504 are a proxy's, which does not know what the receiver behind it did. */
+bool reply__is_certain(enum reply_means means, const struct answer *answer)
+{
+	return means == REPLY_UNREACHED ||
+	       (means == REPLY_BUSY && (answer->status == 429 || answer->status == 503));
 }
 
 /* --- protocol buffers ------------------------------------------------------------------------- */

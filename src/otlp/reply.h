@@ -15,7 +15,7 @@
 
 enum reply_means {
 	REPLY_OK,
-	REPLY_PARTIAL,   /* some points were not taken */
+	REPLY_PARTIAL,   /* some points or profiles were not taken */
 	REPLY_UNREACHED, /* no connection */
 	REPLY_LOST,      /* a connection, but no answer */
 	REPLY_BUSY,      /* later */
@@ -29,7 +29,7 @@ enum reply_means {
 
 struct reply {
 	enum reply_means means;
-	uint64_t rejected;                 /* points, of REPLY_PARTIAL */
+	uint64_t rejected;                 /* points or profiles, of REPLY_PARTIAL */
 	char message[REPLY_MESSAGE_BYTES]; /* of the receiver, cleaned; "": none */
 };
 
@@ -38,3 +38,5 @@ void reply__read(const struct answer *answer, struct reply *ret);
 const char *reply__word(enum reply_means means);
 /* Whether the same request may be answered in another way soon. */
 bool reply__is_passing(enum reply_means means);
+/* Whether a receiver that did not succeed certainly took nothing. */
+bool reply__is_certain(enum reply_means means, const struct answer *answer);

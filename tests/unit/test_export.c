@@ -5,10 +5,10 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "base/intern.h"
 #include "base/proto.h"
 #include "base/utf8.h"
 #include "export/exporter.h"
-#include "base/intern.h"
 #include "export/tree.h"
 #include "model/texts.h"
 #include "sample.h"

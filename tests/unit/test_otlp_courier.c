@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "otlp.h"
-#include "otlp/courier.h"
+#include "otlp/metrics_load.h"
 
 #define SECOND_NS  UINT64_C(1000000000)
 #define MOST_BYTES (1u << 16)
@@ -85,9 +85,12 @@ static void begin(uint64_t interval_s, uint64_t spread, const struct script *scr
 {
 	const struct courier_clock clock = { read_now, read_random, NULL };
 	const struct http_transport transport = { start_request, poll_answer, NULL };
-	const struct courier_options options = { .interval_ns = interval_s * SECOND_NS,
-						 .spread = spread,
-						 .encoding = { .version = "1" } };
+	const struct courier_options options = { .path = METRICS_LOAD_PATH,
+						 .type = METRICS_LOAD_TYPE,
+						 .is_gzip = true,
+						 .is_total = true,
+						 .interval_ns = interval_s * SECOND_NS,
+						 .spread = spread };
 
 	world = (struct world) { .now_ns = 1000 * SECOND_NS, .script = script, .scripted = count };
 	assert_int_equal(courier__new(&options, &clock, &transport, &courier), 0);
@@ -106,7 +109,11 @@ static struct courier_status end(void)
 /* A step whose time is that of the simulation. */
 static void offer(void)
 {
+	const struct encoding_context context = { .version = "1",
+						  .start_ns = 1,
+						  .time_ns = world.now_ns };
 	struct exposition *exposition = NULL;
+	struct courier_load *load = NULL;
 	struct pages *pages = NULL;
 
 	assert_int_equal(exposition__new(&exposition), 0);
@@ -115,7 +122,9 @@ static void offer(void)
 								     .type = EXPOSITION_GAUGE });
 	exposition__sample(exposition, NULL, 1, 0);
 	assert_int_equal(pages__new(exposition, &pages), 0);
-	courier__offer(courier, pages, 1, world.now_ns);
+	assert_int_equal(metrics_load__new(pages, &context, &load), 0);
+	pages__unref(pages);
+	courier__offer(courier, load);
 }
 
 /* Lets time go by, with a step every 10 s. */

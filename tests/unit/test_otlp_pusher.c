@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "otlp.h"
+#include "otlp/metrics_load.h"
 #include "otlp/pusher.h"
 
 #define MOST_REQUEST (1 << 16)
@@ -105,14 +106,14 @@ static void stop_receiver(void)
 
 static struct pusher *pusher_to(const char *path, const char *token_file, unsigned int timeout_s)
 {
-	static const struct encoding_attribute resource[] = { { "service.name", "gapless" } };
 	char url[128];
 	const struct pusher_options options = {
 		.http = { .url = url, .token_file = token_file, .timeout_s = timeout_s },
-		.courier = { .interval_ns = 1, /* every step is due */
-			     .encoding = { .resource = resource,
-					   .resource_count = 1,
-					   .version = "1" } },
+		.courier = { .path = METRICS_LOAD_PATH,
+			     .type = METRICS_LOAD_TYPE,
+			     .is_gzip = true,
+			     .is_total = true,
+			     .interval_ns = 1 }, /* every step is due */
 	};
 	struct pusher *pusher = NULL;
 
@@ -123,6 +124,9 @@ static struct pusher *pusher_to(const char *path, const char *token_file, unsign
 
 static void offer(struct pusher *pusher)
 {
+	static const struct encoding_attribute resource[] = { { "service.name", "gapless" } };
+	const struct encoding_context context = { resource, 1, "1", 7, 8 };
+	struct courier_load *load = NULL;
 	struct exposition *exposition = NULL;
 	struct pages *pages = NULL;
 
@@ -132,8 +136,9 @@ static void offer(struct pusher *pusher)
 								     .type = EXPOSITION_COUNTER });
 	exposition__sample(exposition, NULL, 42, 0);
 	assert_int_equal(pages__new(exposition, &pages), 0);
-	pusher__offer(pusher, pages, 7, 8);
+	assert_int_equal(metrics_load__new(pages, &context, &load), 0);
 	pages__unref(pages);
+	pusher__offer(pusher, load);
 }
 
 /* Waits until a result was counted. */
