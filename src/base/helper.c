@@ -39,7 +39,7 @@
 #define MOST_ANSWER   (UINT64_C(1) << 32)
 /* Of a helper for files, while it works on one question. */
 #define MOST_REQUEST  8192 /* bytes */
-#define MOST_REQUESTS 1024
+#define MOST_REQUESTS 128
 #define SOCKET_FD     3
 #define OWN_PIDS      256 /* number of pids that are remembered */
 #define MOST_LEFT     32
@@ -75,6 +75,14 @@ void helper__release(struct helper_parcel *parcel)
 }
 
 /* --- in the helper ---------------------------------------------------------------------------- */
+
+/* A write beyond the limit fails with EFBIG, because the signal for it is ignored. */
+static void limit_files(uint64_t bytes)
+{
+	const struct rlimit limit = { (rlim_t)bytes, (rlim_t)bytes };
+
+	setrlimit(RLIMIT_FSIZE, &limit);
+}
 
 static void limit_memory(uint64_t bytes)
 {
@@ -169,7 +177,7 @@ static bool answer_one(const struct helper_work *work)
 
 static void help(const struct helper_work *work, int socket, pid_t parent)
 {
-	static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE };
+	static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ };
 	sigset_t none;
 
 	/* Ctrl-C reaches every process of the terminal, but the parent decides what to do. */
@@ -185,6 +193,7 @@ static void help(const struct helper_work *work, int socket, pid_t parent)
 	keep_only(socket);
 	unmap_bpf_maps();
 	limit_memory(work->memory_bytes);
+	limit_files(work->file_bytes);
 	if (work->confine && work->confine(work->context))
 		_exit(1);
 	while (answer_one(work))

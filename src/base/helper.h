@@ -30,6 +30,7 @@ struct helper_work {
 	const char *name; /* name of the process, at most 15 bytes */
 	/* Memory that it may use in addition to what it has after the fork. */
 	uint64_t memory_bytes;
+	uint64_t file_bytes; /* the largest file that it may write; 0: it may write to none */
 	/*
 	 * Runs in the helper, which has no other threads of gapless. It must close `question->fd`.
 	 * The content of `answer` is sent and then freed or closed. 0 or -errno, which

@@ -165,6 +165,29 @@ static void the_other_kinds_take_no_path(void **state)
 	assert_int_equal(ask(&(struct broker_request) { .kind = 77 }), -EINVAL);
 }
 
+static void downloads_are_served_by_another_process_and_by_build_id_only(void **state)
+{
+	static const char *const ids[] = {
+		"", "abc", "../../etc/shadow", "ABCD", "abcd/..", "abcg"
+	};
+
+	assert_int_equal(
+		ask(&(struct broker_request) { .kind = BROKER_DOWNLOAD, .path = "abcdef" }),
+		-EACCES);
+	assert_true(broker__is_download(kept, kept_size));
+	for (size_t size = 0; size < kept_size; size++)
+		assert_int_equal(broker__serve_download(kept, size), -EBADMSG);
+	assert_int_equal(broker__serve_download(kept, kept_size), -ENOENT);
+	for (size_t i = 0; i < sizeof(ids) / sizeof(*ids); i++) {
+		ask(&(struct broker_request) { .kind = BROKER_DOWNLOAD, .path = ids[i] });
+		assert_int_equal(broker__serve_download(kept, kept_size), -EACCES);
+	}
+	ask_elf("", "/bin/sh");
+	assert_false(broker__is_download(kept, kept_size));
+	assert_false(broker__is_download(kept, 3));
+	assert_int_equal(broker__serve_download(kept, kept_size), -EACCES);
+}
+
 static void requests_that_are_cut_or_changed_are_refused(void **state)
 {
 	char bytes[sizeof(kept)] = "";
@@ -207,6 +230,7 @@ int main(void)
 		cmocka_unit_test(only_processes_have_roots),
 		cmocka_unit_test(a_link_out_of_a_root_stays_in_it),
 		cmocka_unit_test(the_other_kinds_take_no_path),
+		cmocka_unit_test(downloads_are_served_by_another_process_and_by_build_id_only),
 		cmocka_unit_test(requests_that_are_cut_or_changed_are_refused),
 	};
 
