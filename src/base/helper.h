@@ -67,7 +67,11 @@ struct helper_patience {
 	 */
 	uint64_t stall_ns;
 	bool in_full;
-	uint64_t cpu_ns;   /* most CPU time for the question */
+	/*
+	 * Most CPU time for the question. Four times that and stall_ns is the most time as a whole,
+	 * except for that in provide(), whatever the helper does meanwhile.
+	 */
+	uint64_t cpu_ns;
 	size_t most_bytes; /* most bytes of the answer */
 	/*
 	 * Called many times a second while nothing arrives; may be NULL. Returns 0; 1 if the helper

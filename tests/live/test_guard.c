@@ -258,21 +258,21 @@ static void whatever_parses_files_has_no_privileges(void **state)
 	trial__remove(trial.path);
 }
 
-/* Kills each one that is found, until the recorder has ended. */
-static int kill_each(pid_t recorder, const char *name, int *ret_killed)
+/* Sends the signal to each one that is found, until the recorder has ended. */
+static int kill_each(pid_t recorder, const char *name, int signal, int *ret_killed)
 {
 	int status;
 
 	while (!waitpid(recorder, &status, WNOHANG)) {
 		pid_t pid = find_child(recorder, name);
 
-		*ret_killed += pid && !kill(pid, SIGKILL);
+		*ret_killed += pid && !kill(pid, signal);
 		usleep(5000);
 	}
 	return status;
 }
 
-static void killing_the_namer_costs_names_that_are_counted_and_nothing_else(void **state)
+static void assert_costs_only_names(int signal)
 {
 	pid_t spinner = start_spinner();
 	struct trial trial = start_trial(spinner);
@@ -281,7 +281,7 @@ static void killing_the_namer_costs_names_that_are_counted_and_nothing_else(void
 
 	usleep(300000);
 	kill(trial.pid, SIGINT);
-	assert_int_equal(kill_each(trial.pid, "gapless-names", &killed), 0);
+	assert_int_equal(kill_each(trial.pid, "gapless-names", signal, &killed), 0);
 	end_spinner(spinner);
 	fclose(trial.err);
 	assert_true(killed > 0);
@@ -292,6 +292,16 @@ static void killing_the_namer_costs_names_that_are_counted_and_nothing_else(void
 		    0);
 	json_decref(report);
 	trial__remove(trial.path);
+}
+
+static void killing_the_namer_costs_names_that_are_counted_and_nothing_else(void **state)
+{
+	assert_costs_only_names(SIGKILL);
+}
+
+static void stopping_the_namer_does_not_stop_the_recorder(void **state)
+{
+	assert_costs_only_names(SIGSTOP);
 }
 
 /* --- downloads -------------------------------------------------------------------------------- */
@@ -410,6 +420,7 @@ int main(void)
 		cmocka_unit_test(whatever_parses_files_has_no_privileges),
 		HERE(downloads_are_in_a_process_that_parses_nothing),
 		cmocka_unit_test(killing_the_namer_costs_names_that_are_counted_and_nothing_else),
+		HERE(stopping_the_namer_does_not_stop_the_recorder),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);
