@@ -32,10 +32,6 @@ static const char *const common[] = {
 	"readv",
 	"pread64",
 	"preadv",
-	"write",
-	"writev",
-	"pwrite64",
-	"pwritev",
 	"lseek",
 	"close",
 	"close_range",
@@ -48,10 +44,6 @@ static const char *const common[] = {
 	"faccessat2",
 	"stat",
 	"lstat",
-	"ftruncate",
-	"fsync",
-	"fdatasync",
-	"fallocate",
 	"fadvise64",
 	"dup",
 	"dup2",
@@ -103,6 +95,12 @@ static const char *const common[] = {
 	"getcwd",
 	"membarrier",
 	NULL,
+};
+
+/* Writes to descriptors that are open, also of files. */
+static const char *const writing[] = {
+	"write", "writev",    "pwrite64",  "pwritev", "ftruncate",
+	"fsync", "fdatasync", "fallocate", NULL,
 };
 
 /* By path. Libraries try these and continue without. */
@@ -200,9 +198,12 @@ static const char *const worker[] = {
 	NULL,
 };
 
-/* Opens files, and new ones without a name. */
+/*
+ * Opens files, and new ones without a name (add_opening()). The flags of openat2() are in memory,
+ * so that no filter can check them; nothing can be written to what it opens.
+ */
 static const char *const opener[] = {
-	"open", "openat", "openat2", "readlink", "readlinkat", "unlink", "unlinkat", "statfs", NULL,
+	"openat2", "readlink", "readlinkat", "unlink", "unlinkat", "statfs", NULL,
 };
 
 static const char *const children[] = {
@@ -401,6 +402,23 @@ static int add_children(scmp_filter_ctx filter)
 				      SCMP_A0(SCMP_CMP_MASKED_EQ, spaces, 0));
 }
 
+/* Only for reading, unless the file is new: another flag ends the process. */
+static int add_opening(scmp_filter_ctx filter)
+{
+	const int calls[] = { SCMP_SYS(open), SCMP_SYS(openat) };
+	static const uint64_t flags[][2] = { { O_ACCMODE | O_CREAT | O_TRUNC, O_RDONLY },
+					     { O_TMPFILE, O_TMPFILE },
+					     { O_CREAT | O_EXCL, O_CREAT | O_EXCL } };
+	int err = add_each(filter, SCMP_ACT_ALLOW, opener);
+
+	for (size_t i = 0; i < COUNT(flags) * COUNT(calls) && !err && !SANITIZED; i++)
+		err = seccomp_rule_add(
+			filter, SCMP_ACT_ALLOW, calls[i % 2], 1,
+			SCMP_CMP(i % 2 + 1, SCMP_CMP_MASKED_EQ, flags[i / 2][0], flags[i / 2][1]));
+	/* An assertion that fails wants to print its text. */
+	return err ? err : add_each(filter, SCMP_ACT_ERRNO(EACCES), writing);
+}
+
 static int add_files(scmp_filter_ctx filter)
 {
 	int err = add_each(filter, SCMP_ACT_ALLOW, files);
@@ -442,16 +460,16 @@ static int add_role(scmp_filter_ctx filter, enum guard_role role,
 		err = add_memory(filter, has_files(role));
 	if (!err && role == GUARD_READER)
 		err = add_terminal(filter);
-	if (!err && role == GUARD_OPENER)
-		err = add_each(filter, SCMP_ACT_ALLOW, opener);
+	if (!err)
+		err = role == GUARD_OPENER ? add_opening(filter)
+					   : add_each(filter, SCMP_ACT_ALLOW, writing);
 	if (!err && role == GUARD_WORKER)
 		err = add_worker(filter, options);
 	if (!err && has_files(role))
 		err = add_files(filter);
 	if (!err && has_network(role, options))
 		err = add_network(filter, role);
-	/* Calls that have a rule already stay allowed. */
-	if (!err && !SANITIZED && !has_files(role))
+	if (!err && !SANITIZED && !has_files(role) && role != GUARD_OPENER)
 		err = add_each(filter, SCMP_ACT_ERRNO(EACCES), by_path);
 	return err;
 }

@@ -27,6 +27,11 @@
 #define SCRATCH_FOLDER "/var/tmp"
 /* A scratch file may take this share of the free space. */
 #define SPACE_SHARE 4
+/*
+ * There is none if less than this share of the whole space is free. Whoever asks can write more
+ * than it announced, up to BROKER_MOST_SCRATCH, and ask again.
+ */
+#define LEAST_SHARE 16
 
 static int (*ask_for)(const void *bytes, size_t size);
 
@@ -138,7 +143,8 @@ static int open_scratch(uint64_t bytes)
 		err = -errno;
 	else if (info.f_type == TMPFS_MAGIC || info.f_type == RAMFS_MAGIC)
 		err = -ENOTSUP;
-	else if (info.f_bavail * (uint64_t)info.f_frsize / SPACE_SHARE < bytes)
+	else if (info.f_bavail * (uint64_t)info.f_frsize / SPACE_SHARE < bytes ||
+		 info.f_bavail < info.f_blocks / LEAST_SHARE)
 		err = -ENOSPC;
 	if (!err)
 		return fd;

@@ -316,8 +316,33 @@ static int call_read_any(void)
 	return open("/etc/shadow", O_RDONLY | O_CLOEXEC) >= 0 ? OK : 1;
 }
 
+static int call_open_old_to_write(void)
+{
+	return open("/tmp", O_WRONLY | O_CLOEXEC);
+}
+
+static int call_open_to_truncate(void)
+{
+	return open("/nonexistent", O_RDONLY | O_TRUNC | O_CLOEXEC);
+}
+
+static int call_write(void)
+{
+	int fd = open("/var/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+
+	if (fd < 0 && errno != EOPNOTSUPP)
+		return 1;
+	return write(fd, "x", 1) < 0 && errno == EACCES && ftruncate(fd, 1) && errno == EACCES ? OK
+											       : 2;
+}
+
 static void an_opener_only_opens(void **state)
 {
+	assert_ok(GUARD_OPENER, NULL, call_write);
+	if (!SANITIZED) {
+		assert_killed(GUARD_OPENER, NULL, call_open_old_to_write);
+		assert_killed(GUARD_OPENER, NULL, call_open_to_truncate);
+	}
 	assert_killed(GUARD_OPENER, NULL, call_socket);
 	assert_killed(GUARD_OPENER, NULL, call_bpf_look_up);
 	assert_killed(GUARD_OPENER, NULL, call_execve);
