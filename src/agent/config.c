@@ -244,6 +244,52 @@ static char *unquote(char *value)
 	return value + 1;
 }
 
+/*
+ * Replaces ${NAME} by a variable of the environment: systemd names the folder of credentials that
+ * way, and Kubernetes the node. What the variable has is not replaced again.
+ */
+static int expand(const char *value, unsigned line, char **ret, struct config_error *error)
+{
+	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+	cleanup(free_p) char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	int err = out ? 0 : -ENOMEM;
+
+	while (*value && !err) {
+		size_t length = value[0] == '$' && value[1] == '{' ? strspn(value + 2, letters) : 0;
+		char name[64] = "";
+
+		if (!length || length >= sizeof(name) || value[length + 2] != '}') {
+			fputc(*value++, out);
+			continue;
+		}
+		memcpy(name, value + 2, length);
+		value += length + 3;
+		if (getenv(name))
+			fputs(getenv(name), out);
+		else
+			err = refuse(error, line, "the environment has no variable '%s'", name);
+	}
+	if (out && fclose(out) && !err)
+		err = -ENOMEM;
+	if (!err)
+		*ret = TAKE(text);
+	return err;
+}
+
+static int take_value(struct config *config, const struct option *option, const char *value,
+		      unsigned line, struct config_error *error)
+{
+	cleanup(free_p) char *text = NULL;
+	int err;
+
+	if (option->type != TYPE_TEXT && option->type != TYPE_PATH)
+		return set_value(config, option, value, line, error);
+	err = expand(value, line, &text, error);
+	return err ? err : set_value(config, option, text, line, error);
+}
+
 static int take_line(struct config *config, char *text, unsigned line, bool given[OPTIONS],
 		     struct config_error *error)
 {
@@ -265,7 +311,7 @@ static int take_line(struct config *config, char *text, unsigned line, bool give
 	if (given[option - options] && option->type != TYPE_LINES)
 		return refuse(error, line, "%s is set twice", key);
 	given[option - options] = true;
-	return set_value(config, option, unquote(trim(colon + 1)), line, error);
+	return take_value(config, option, unquote(trim(colon + 1)), line, error);
 }
 
 int config__defaults(struct config *ret)

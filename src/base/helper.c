@@ -7,18 +7,13 @@
 #include "base/helper.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -26,21 +21,22 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/helper_setup.h"
 #include "base/parcel.h"
 
 #define LOOK_MS 50
+#define LOOK_NS (LOOK_MS * UINT64_C(1000000))
 /* CPU time that the kernel charges for an interrupted wait; not work. */
 #define LEAST_WORK_NS 50000
 /* Once the total stall time is used up, a helper that stalls again for this long is given up. */
 #define LEAST_STALL_NS UINT64_C(200000000)
 /* The most that counts as quiet time between two looks. Beyond that, gapless itself did not run. */
-#define MOST_QUIET_NS (2 * LOOK_MS * UINT64_C(1000000))
+#define MOST_QUIET_NS (2 * LOOK_NS)
 #define MOST_QUESTION (1U << 20)
 #define MOST_ANSWER   (UINT64_C(1) << 32)
 /* Of a helper for files, while it works on one question. */
 #define MOST_REQUEST  8192 /* bytes */
-#define MOST_REQUESTS 1024
-#define SOCKET_FD     3
+#define MOST_REQUESTS 128
 #define OWN_PIDS      256 /* number of pids that are remembered */
 #define MOST_LEFT     32
 
@@ -76,66 +72,14 @@ void helper__release(struct helper_parcel *parcel)
 
 /* --- in the helper ---------------------------------------------------------------------------- */
 
-static void limit_memory(uint64_t bytes)
-{
-	unsigned long pages = 0;
-	FILE *file = fopen("/proc/self/statm", "re");
-	struct rlimit limit;
-
-	/* Field 6, "data": private writable memory, in pages. */
-	if (file) {
-		if (fscanf(file, "%*u %*u %*u %*u %*u %lu", &pages) != 1)
-			pages = 0;
-		fclose(file);
-	}
-	limit.rlim_cur = limit.rlim_max =
-		(rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + (rlim_t)bytes;
-	setrlimit(RLIMIT_DATA, &limit);
-	setrlimit(RLIMIT_CORE, &(struct rlimit) {});
-}
-
-/*
- * Keeps none of our descriptors open: whoever waits for the end of our output or of a recording
- * must not wait for a helper that was left behind.
- */
-static void keep_only(int socket)
-{
-	int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
-
-	for (int fd = 0; fd < SOCKET_FD && nothing >= 0; fd++)
-		dup2(nothing, fd);
-	if (socket != SOCKET_FD)
-		dup2(socket, SOCKET_FD);
-	close_range(SOCKET_FD + 1, ~0U, 0);
-	fcntl(SOCKET_FD, F_SETFD, FD_CLOEXEC);
-}
-
-/*
- * Unmaps the rings and arrays of BPF programs. The helper has no use for them, and their pages
- * would count as its memory too.
- */
-static void unmap_bpf_maps(void)
-{
-	cleanup(fclose_p) FILE *maps = fopen("/proc/self/maps", "re");
-	cleanup(free_p) char *line = NULL;
-	uintptr_t start, end;
-	size_t size = 0;
-
-	while (maps && getline(&line, &size, maps) > 0)
-		if (strstr(line, " anon_inode:bpf-map") &&
-		    sscanf(line, "%" SCNxPTR "-%" SCNxPTR, &start, &end) == 2)
-			/* NOLINTNEXTLINE: maps has addresses as numbers. */
-			munmap((void *)start, end - start);
-}
-
 int helper__request(const void *bytes, size_t size)
 {
 	const struct parcel_head request = { .size = size, .kind = PARCEL_REQUEST };
 	struct parcel_head head;
 	int fd = -1;
 
-	if (parcel__send(SOCKET_FD, &request, bytes, -1) ||
-	    parcel__receive_all(SOCKET_FD, &head, sizeof(head), &fd) || head.size)
+	if (parcel__send(HELPER_SOCKET, &request, bytes, -1) ||
+	    parcel__receive_all(HELPER_SOCKET, &head, sizeof(head), &fd) || head.size)
 		_exit(1);
 	if (!head.err && fd < 0)
 		head.err = -EMFILE; /* the kernel dropped the descriptor */
@@ -151,17 +95,17 @@ static bool answer_one(const struct helper_work *work)
 	struct parcel_head head;
 	int err;
 
-	if (parcel__receive_all(SOCKET_FD, &head, sizeof(head), &question.fd) ||
+	if (parcel__receive_all(HELPER_SOCKET, &head, sizeof(head), &question.fd) ||
 	    head.size > MOST_QUESTION)
 		return false;
 	question.size = head.size;
 	question.bytes = malloc(head.size + 1);
 	if (!question.bytes ||
-	    parcel__receive_all(SOCKET_FD, question.bytes, question.size, &question.fd))
+	    parcel__receive_all(HELPER_SOCKET, question.bytes, question.size, &question.fd))
 		return false;
 	err = work->serve(work->context, &question, &answer);
 	free(question.bytes);
-	if (send_parcel(SOCKET_FD, err, &answer))
+	if (send_parcel(HELPER_SOCKET, err, &answer))
 		return false;
 	helper__release(&answer);
 	return true;
@@ -169,7 +113,7 @@ static bool answer_one(const struct helper_work *work)
 
 static void help(const struct helper_work *work, int socket, pid_t parent)
 {
-	static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE };
+	static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ };
 	sigset_t none;
 
 	/* Ctrl-C reaches every process of the terminal, but the parent decides what to do. */
@@ -182,9 +126,8 @@ static void help(const struct helper_work *work, int socket, pid_t parent)
 	if (getppid() != parent)
 		_exit(0);
 	pthread_setname_np(pthread_self(), work->name);
-	keep_only(socket);
-	unmap_bpf_maps();
-	limit_memory(work->memory_bytes);
+	if (helper_setup__run(work, socket))
+		_exit(1);
 	if (work->confine && work->confine(work->context))
 		_exit(1);
 	while (answer_one(work))
@@ -314,11 +257,13 @@ bool helper__is_own(pid_t pid)
 /* --- asking ----------------------------------------------------------------------------------- */
 
 struct waiting {
+	struct helper *helper;
 	const struct helper_patience *patience;
 	uint64_t began_cpu_ns; /* CPU time when the question was asked */
 	uint64_t seen_cpu_ns;  /* CPU time when work was last seen */
 	uint64_t quiet_ns;     /* time without work and without bytes of the answer */
-	uint64_t looked_ns;    /* the time up to which quiet_ns is counted */
+	uint64_t total_ns;     /* all time so far, without that in provide() */
+	uint64_t looked_ns;    /* the time up to which both are counted */
 	unsigned requests;
 };
 
@@ -331,21 +276,37 @@ static uint64_t most_quiet_ns(const struct helper *helper, const struct helper_p
 	return left_ns > LEAST_STALL_NS ? left_ns : LEAST_STALL_NS;
 }
 
-/* Nothing has arrived for a while: checks whether the helper is working. */
-static int judge(struct helper *helper, struct waiting *waiting)
+/*
+ * A helper that sends a byte from time to time, or that works a little, is never quiet and uses
+ * little CPU time. This ends it all the same. Real work has the CPU for a quarter of the time.
+ */
+static uint64_t most_ns(const struct helper_patience *patience)
+{
+	return patience->stall_ns + 4 * patience->cpu_ns;
+}
+
+/* Checks whether the helper is working. */
+static int judge(struct waiting *waiting)
 {
 	const struct helper_patience *patience = waiting->patience;
+	struct helper *helper = waiting->helper;
 	uint64_t now_ns = clock__now_ns(), since_ns = now_ns - waiting->looked_ns;
 	int seen = patience->look ? patience->look(patience->context) : 0;
 
 	if (seen < 0)
 		return seen;
 	waiting->looked_ns = now_ns;
-	waiting->quiet_ns += since_ns < MOST_QUIET_NS ? since_ns : MOST_QUIET_NS;
+	since_ns = since_ns < MOST_QUIET_NS ? since_ns : MOST_QUIET_NS;
+	waiting->quiet_ns += since_ns;
+	waiting->total_ns += since_ns;
 	read_cpu(helper);
 	helper->stalled = false;
 	if (helper->process_cpu_ns - waiting->began_cpu_ns > patience->cpu_ns)
 		return -ETIMEDOUT;
+	if (waiting->total_ns > most_ns(patience)) {
+		helper->stalled = true;
+		return -ETIMEDOUT;
+	}
 	if (seen || helper->process_cpu_ns - waiting->seen_cpu_ns > LEAST_WORK_NS) {
 		waiting->seen_cpu_ns = helper->process_cpu_ns;
 		waiting->quiet_ns = 0;
@@ -358,28 +319,53 @@ static int judge(struct helper *helper, struct waiting *waiting)
 	return -ETIMEDOUT;
 }
 
-static int receive(struct helper *helper, struct waiting *waiting, void *to, size_t size,
-		   int *ret_fd)
+/* 1: the socket is ready; 0: not yet; or an error: the helper is given up. */
+static int wait_for(struct waiting *waiting, short events)
 {
-	struct pollfd wish = { .fd = helper->socket, .events = POLLIN };
+	struct pollfd wish = { .fd = waiting->helper->socket, .events = events };
+	bool is_ready = poll(&wish, 1, LOOK_MS) > 0;
+	int err = 0;
+
+	if (is_ready)
+		waiting->quiet_ns = 0;
+	/* Also if bytes arrive: the helper decides when. */
+	if (!is_ready || clock__now_ns() - waiting->looked_ns > LOOK_NS)
+		err = judge(waiting);
+	return err ? err : is_ready;
+}
+
+static int wait_to_send(void *context)
+{
+	int ready = wait_for(context, POLLOUT);
+
+	return ready < 0 ? ready : 0;
+}
+
+static int send_patiently(struct waiting *waiting, int err, const struct helper_parcel *parcel)
+{
+	const struct parcel_head head = { .size = parcel->size, .err = err };
+
+	return parcel__send_patiently(waiting->helper->socket, &head, parcel->bytes, parcel->fd,
+				      wait_to_send, waiting);
+}
+
+static int receive(struct waiting *waiting, void *to, size_t size, int *ret_fd)
+{
 	char *at = to;
 	ssize_t got;
-	int err;
+	int ready;
 
 	while (size) {
-		if (poll(&wish, 1, LOOK_MS) <= 0) {
-			err = judge(helper, waiting);
-			if (err)
-				return err;
+		ready = wait_for(waiting, POLLIN);
+		if (ready < 0)
+			return ready;
+		if (!ready)
 			continue;
-		}
-		got = parcel__receive_some(helper->socket, at, size, ret_fd);
+		got = parcel__receive_some(waiting->helper->socket, at, size, ret_fd);
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got <= 0)
 			return -EPIPE;
-		waiting->looked_ns = clock__now_ns();
-		waiting->quiet_ns = 0;
 		at += got;
 		size -= (size_t)got;
 	}
@@ -387,8 +373,9 @@ static int receive(struct helper *helper, struct waiting *waiting, void *to, siz
 }
 
 /* The helper needs a file. 0: it was told the result, whatever that is. */
-static int provide(struct helper *helper, struct waiting *waiting, const struct parcel_head *head)
+static int provide(struct waiting *waiting, const struct parcel_head *head)
 {
+	struct helper *helper = waiting->helper;
 	struct helper_parcel request = { .fd = -1, .size = head->size };
 	struct helper_parcel file = { .fd = -1 };
 	char bytes[MOST_REQUEST];
@@ -397,7 +384,7 @@ static int provide(struct helper *helper, struct waiting *waiting, const struct 
 	if (!helper->work.provide || head->size > sizeof(bytes) ||
 	    ++waiting->requests > MOST_REQUESTS)
 		return -EPIPE;
-	err = receive(helper, waiting, bytes, head->size, &request.fd);
+	err = receive(waiting, bytes, head->size, &request.fd);
 	close_p(&request.fd);
 	if (err)
 		return err;
@@ -409,36 +396,31 @@ static int provide(struct helper *helper, struct waiting *waiting, const struct 
 		helper->stalled = true;
 		return -ETIMEDOUT;
 	}
-	err = send_parcel(helper->socket, file.fd < 0 ? file.fd : 0, &file);
-	close_p(&file.fd);
 	waiting->looked_ns = clock__now_ns();
+	err = send_patiently(waiting, file.fd < 0 ? file.fd : 0, &file);
+	close_p(&file.fd);
 	return err;
 }
 
-static int receive_parcel(struct helper *helper, const struct helper_patience *patience,
-			  struct helper_parcel *ret, int *ret_result)
+static int receive_parcel(struct waiting *waiting, struct helper_parcel *ret, int *ret_result)
 {
-	struct waiting waiting = { .patience = patience,
-				   .began_cpu_ns = helper->process_cpu_ns,
-				   .seen_cpu_ns = helper->process_cpu_ns,
-				   .looked_ns = clock__now_ns() };
 	struct parcel_head head;
-	int err = receive(helper, &waiting, &head, sizeof(head), &ret->fd);
+	int err = receive(waiting, &head, sizeof(head), &ret->fd);
 
 	while (!err && head.kind == PARCEL_REQUEST) {
-		err = provide(helper, &waiting, &head);
+		err = provide(waiting, &head);
 		if (!err)
-			err = receive(helper, &waiting, &head, sizeof(head), &ret->fd);
+			err = receive(waiting, &head, sizeof(head), &ret->fd);
 	}
 	if (err)
 		return err;
-	if (head.size > patience->most_bytes || head.size > MOST_ANSWER)
+	if (head.size > waiting->patience->most_bytes || head.size > MOST_ANSWER)
 		return -EFBIG;
 	ret->size = head.size;
 	ret->bytes = malloc(head.size + 1);
 	if (!ret->bytes)
 		return -EFBIG;
-	err = receive(helper, &waiting, ret->bytes, head.size, &ret->fd);
+	err = receive(waiting, ret->bytes, head.size, &ret->fd);
 	*ret_result = head.err > 0 ? -EBADMSG : head.err;
 	return err;
 }
@@ -447,14 +429,17 @@ int helper__ask(struct helper *helper, const struct helper_parcel *question,
 		const struct helper_patience *patience, struct helper_parcel *ret)
 {
 	struct helper_parcel answer = { .fd = -1 };
+	struct waiting waiting = { .helper = helper, .patience = patience };
 	int result = 0, err = helper->pid ? 0 : start(helper);
 
 	if (err)
 		return -ECHILD;
 	read_cpu(helper);
-	err = send_parcel(helper->socket, 0, question);
+	waiting.began_cpu_ns = waiting.seen_cpu_ns = helper->process_cpu_ns;
+	waiting.looked_ns = clock__now_ns();
+	err = send_patiently(&waiting, 0, question);
 	if (!err)
-		err = receive_parcel(helper, patience, &answer, &result);
+		err = receive_parcel(&waiting, &answer, &result);
 	read_cpu(helper);
 	if (err)
 		helper__restart(helper);

@@ -30,6 +30,7 @@ struct helper_work {
 	const char *name; /* name of the process, at most 15 bytes */
 	/* Memory that it may use in addition to what it has after the fork. */
 	uint64_t memory_bytes;
+	uint64_t file_bytes; /* the largest file that it may write; 0: it may write to none */
 	/*
 	 * Runs in the helper, which has no other threads of gapless. It must close `question->fd`.
 	 * The content of `answer` is sent and then freed or closed. 0 or -errno, which
@@ -66,7 +67,11 @@ struct helper_patience {
 	 */
 	uint64_t stall_ns;
 	bool in_full;
-	uint64_t cpu_ns;   /* most CPU time for the question */
+	/*
+	 * Most CPU time for the question. Four times that and stall_ns is the most time as a whole,
+	 * except for that in provide(), whatever the helper does meanwhile.
+	 */
+	uint64_t cpu_ns;
 	size_t most_bytes; /* most bytes of the answer */
 	/*
 	 * Called many times a second while nothing arrives; may be NULL. Returns 0; 1 if the helper

@@ -6,23 +6,18 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-static int send_bytes(int socket, const char *bytes, size_t size)
+/* What to do after a failed call: 0: try again. */
+static int after_failure(int (*wait)(void *context), void *context)
 {
-	while (size) {
-		ssize_t sent = send(socket, bytes, size, MSG_NOSIGNAL);
-
-		if (sent < 0 && errno == EINTR)
-			continue;
-		if (sent <= 0)
-			return -EPIPE;
-		bytes += sent;
-		size -= (size_t)sent;
-	}
-	return 0;
+	if (errno == EINTR)
+		return 0;
+	return errno == EAGAIN && wait ? wait(context) : -EPIPE;
 }
 
-int parcel__send(int socket, const struct parcel_head *head, const void *bytes, int fd)
+int parcel__send_patiently(int socket, const struct parcel_head *head, const void *bytes, int fd,
+			   int (*wait)(void *context), void *context)
 {
+	const int flags = MSG_NOSIGNAL | (wait ? MSG_DONTWAIT : 0);
 	struct parcel_head sent_head = *head;
 	union {
 		struct cmsghdr align;
@@ -30,7 +25,10 @@ int parcel__send(int socket, const struct parcel_head *head, const void *bytes, 
 	} control = {};
 	struct iovec first = { &sent_head, sizeof(sent_head) };
 	struct msghdr message = { .msg_iov = &first, .msg_iovlen = 1 };
+	const char *at = bytes;
+	size_t left = head->size;
 	ssize_t sent;
+	int err = 0;
 
 	sent_head.has_fd = fd >= 0;
 	if (fd >= 0) {
@@ -44,12 +42,23 @@ int parcel__send(int socket, const struct parcel_head *head, const void *bytes, 
 		part->cmsg_len = CMSG_LEN(sizeof(int));
 		memcpy(CMSG_DATA(part), &fd, sizeof(int));
 	}
-	do {
-		sent = sendmsg(socket, &message, MSG_NOSIGNAL);
-	} while (sent < 0 && errno == EINTR);
-	if (sent != sizeof(sent_head))
-		return -EPIPE;
-	return send_bytes(socket, bytes, head->size);
+	while ((sent = sendmsg(socket, &message, flags)) < 0 && !err)
+		err = after_failure(wait, context);
+	if (!err && sent != sizeof(sent_head))
+		err = -EPIPE;
+	while (left && !err) {
+		sent = send(socket, at, left, flags);
+		if (sent < 0)
+			err = after_failure(wait, context);
+		at += sent > 0 ? sent : 0;
+		left -= sent > 0 ? (size_t)sent : 0;
+	}
+	return err;
+}
+
+int parcel__send(int socket, const struct parcel_head *head, const void *bytes, int fd)
+{
+	return parcel__send_patiently(socket, head, bytes, fd, NULL, NULL);
 }
 
 ssize_t parcel__receive_some(int socket, void *to, size_t size, int *ret_fd)

@@ -22,6 +22,13 @@ struct parcel_head {
 int parcel__send(int socket, const struct parcel_head *head, const void *bytes, int fd);
 
 /*
+ * The same without blocking. If the peer does not read, `wait` is called, which returns 0 to try
+ * again, or an error, which is returned.
+ */
+int parcel__send_patiently(int socket, const struct parcel_head *head, const void *bytes, int fd,
+			   int (*wait)(void *context), void *context);
+
+/*
  * Receives some bytes, and a descriptor if one is attached, which replaces and closes *ret_fd. 0:
  * the peer has closed the socket. Or -1 and errno.
  */

@@ -32,10 +32,6 @@ static const char *const common[] = {
 	"readv",
 	"pread64",
 	"preadv",
-	"write",
-	"writev",
-	"pwrite64",
-	"pwritev",
 	"lseek",
 	"close",
 	"close_range",
@@ -48,10 +44,6 @@ static const char *const common[] = {
 	"faccessat2",
 	"stat",
 	"lstat",
-	"ftruncate",
-	"fsync",
-	"fdatasync",
-	"fallocate",
 	"fadvise64",
 	"dup",
 	"dup2",
@@ -105,6 +97,12 @@ static const char *const common[] = {
 	NULL,
 };
 
+/* Writes to descriptors that are open, also of files. */
+static const char *const writing[] = {
+	"write", "writev",    "pwrite64",  "pwritev", "ftruncate",
+	"fsync", "fdatasync", "fallocate", NULL,
+};
+
 /* By path. Libraries try these and continue without. */
 static const char *const by_path[] = {
 	"open",     "openat",        "openat2",  "creat",     "readlink", "readlinkat", "unlink",
@@ -131,6 +129,16 @@ static const char *const attributes[] = {
 	"utimensat", "utimes",   "fsetxattr", "setxattr", NULL,
 };
 
+/* Calls that end the process even where other unexpected calls fail. */
+static const char *const never[] = {
+	"execve",      "execveat",    "ptrace",      "process_vm_writev",
+	"mount",       "umount2",     "pivot_root",  "chroot",
+	"setns",       "unshare",     "init_module", "finit_module",
+	"kexec_load",  "setuid",      "setgid",      "setresuid",
+	"setresgid",   "setreuid",    "setregid",    "io_uring_setup",
+	"pidfd_getfd", "userfaultfd", NULL,
+};
+
 /* Sockets, and what libcurl, TLS libraries and libdebuginfod call besides. */
 static const char *const network[] = {
 	"connect",
@@ -146,8 +154,6 @@ static const char *const network[] = {
 	"pipe",
 	"pipe2",
 	"eventfd2",
-	"listen",
-	"accept4",
 	"epoll_create1",
 	"epoll_ctl",
 	"epoll_wait",
@@ -166,6 +172,8 @@ static const char *const network[] = {
 	"get_mempolicy",
 	NULL,
 };
+
+static const char *const server[] = { "listen", "accept4", NULL };
 
 /* What threads, rings and timers need. */
 static const char *const worker[] = {
@@ -190,9 +198,12 @@ static const char *const worker[] = {
 	NULL,
 };
 
-/* Opens files, and new ones without a name. */
+/*
+ * Opens files, and new ones without a name (add_opening()). The flags of openat2() are in memory,
+ * so that no filter can check them; nothing can be written to what it opens.
+ */
 static const char *const opener[] = {
-	"open", "openat", "openat2", "readlink", "readlinkat", "unlink", "unlinkat", "statfs", NULL,
+	"openat2", "readlink", "readlinkat", "unlink", "unlinkat", "statfs", NULL,
 };
 
 static const char *const children[] = {
@@ -316,11 +327,12 @@ static int add_terminal(scmp_filter_ctx filter)
 
 static int add_threads(scmp_filter_ctx filter)
 {
+	/* Its flags are in memory. The C library falls back to clone(). */
+	static const char *const without_flags[] = { "clone3", NULL };
 	int err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1,
 				   SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD));
 
-	/* Its flags are in memory. The C library falls back to clone(). */
-	return err ? err : seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
+	return err ? err : add_each(filter, SCMP_ACT_ERRNO(ENOSYS), without_flags);
 }
 
 /* The mode of a UNIX socket that is served, and no other. */
@@ -335,14 +347,24 @@ static int add_modes(scmp_filter_ctx filter)
 				      SCMP_A1(SCMP_CMP_NE, mode));
 }
 
-static int add_network(scmp_filter_ctx filter)
+/* Programs of root that listen on UNIX sockets take a process of root for an administrator. */
+static int add_network(scmp_filter_ctx filter, enum guard_role role)
 {
-	static const uint64_t families[] = { AF_INET, AF_INET6, AF_UNIX, AF_NETLINK };
+	static const uint64_t families[] = { AF_INET, AF_INET6, AF_NETLINK }, local = AF_UNIX;
 	static const uint64_t controls[] = { FIONBIO, FIONREAD };
 	int err = add_each(filter, SCMP_ACT_ALLOW, network);
 
 	if (!err)
 		err = add_values(filter, SCMP_SYS(socket), 0, families, COUNT(families));
+	if (!err && role == GUARD_WORKER)
+		err = add_values(filter, SCMP_SYS(socket), 0, &local, 1);
+	else if (!err)
+		err = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EAFNOSUPPORT), SCMP_SYS(socket), 1,
+				       SCMP_A0(SCMP_CMP_EQ, local));
+	if (!err && role == GUARD_WORKER)
+		err = add_each(filter, SCMP_ACT_ALLOW, server);
+	if (!err)
+		err = add_each(filter, SCMP_ACT_KILL_PROCESS, never);
 	return err ? err : add_values(filter, SCMP_SYS(ioctl), 1, controls, COUNT(controls));
 }
 
@@ -380,6 +402,34 @@ static int add_children(scmp_filter_ctx filter)
 				      SCMP_A0(SCMP_CMP_MASKED_EQ, spaces, 0));
 }
 
+/* Only for reading, unless the file is new: another flag ends the process. */
+static int add_opening(scmp_filter_ctx filter)
+{
+	const int calls[] = { SCMP_SYS(open), SCMP_SYS(openat) };
+	static const uint64_t flags[][2] = { { O_ACCMODE | O_CREAT | O_TRUNC, O_RDONLY },
+					     { O_TMPFILE, O_TMPFILE },
+					     { O_CREAT | O_EXCL, O_CREAT | O_EXCL } };
+	int err = add_each(filter, SCMP_ACT_ALLOW, opener);
+
+	for (size_t i = 0; i < COUNT(flags) * COUNT(calls) && !err && !SANITIZED; i++)
+		err = seccomp_rule_add(
+			filter, SCMP_ACT_ALLOW, calls[i % 2], 1,
+			SCMP_CMP(i % 2 + 1, SCMP_CMP_MASKED_EQ, flags[i / 2][0], flags[i / 2][1]));
+	/* An assertion that fails wants to print its text. */
+	return err ? err : add_each(filter, SCMP_ACT_ERRNO(EACCES), writing);
+}
+
+static int add_files(scmp_filter_ctx filter)
+{
+	int err = add_each(filter, SCMP_ACT_ALLOW, files);
+
+	if (!err)
+		err = add_each(filter, SCMP_ACT_ERRNO(EPERM), attributes);
+	if (!err)
+		err = add_modes(filter);
+	return err ? err : add_threads(filter);
+}
+
 static int add_worker(scmp_filter_ctx filter, const struct guard_options *options)
 {
 	int err = add_each(filter, SCMP_ACT_ALLOW, worker);
@@ -391,9 +441,14 @@ static int add_worker(scmp_filter_ctx filter, const struct guard_options *option
 	return err || !options->children ? err : add_children(filter);
 }
 
-static bool has_files(enum guard_role role, const struct guard_options *options)
+static bool has_files(enum guard_role role)
 {
-	return role == GUARD_WORKER || options->network;
+	return role == GUARD_WORKER || role == GUARD_FETCHER;
+}
+
+static bool has_network(enum guard_role role, const struct guard_options *options)
+{
+	return role == GUARD_FETCHER || (role == GUARD_WORKER && options->network);
 }
 
 static int add_role(scmp_filter_ctx filter, enum guard_role role,
@@ -402,32 +457,27 @@ static int add_role(scmp_filter_ctx filter, enum guard_role role,
 	int err = add_common(filter);
 
 	if (!err)
-		err = add_memory(filter, has_files(role, options));
+		err = add_memory(filter, has_files(role));
 	if (!err && role == GUARD_READER)
 		err = add_terminal(filter);
-	if (!err && role == GUARD_OPENER)
-		err = add_each(filter, SCMP_ACT_ALLOW, opener);
+	if (!err)
+		err = role == GUARD_OPENER ? add_opening(filter)
+					   : add_each(filter, SCMP_ACT_ALLOW, writing);
 	if (!err && role == GUARD_WORKER)
 		err = add_worker(filter, options);
-	if (!err && has_files(role, options))
-		err = add_each(filter, SCMP_ACT_ALLOW, files);
-	if (!err && has_files(role, options))
-		err = add_each(filter, SCMP_ACT_ERRNO(EPERM), attributes);
-	if (!err && has_files(role, options))
-		err = add_modes(filter);
-	if (!err && has_files(role, options))
-		err = add_threads(filter);
-	if (!err && options->network)
-		err = add_network(filter);
-	/* Calls that have a rule already stay allowed. */
-	if (!err && !SANITIZED && !has_files(role, options))
+	if (!err && has_files(role))
+		err = add_files(filter);
+	if (!err && has_network(role, options))
+		err = add_network(filter, role);
+	if (!err && !SANITIZED && !has_files(role) && role != GUARD_OPENER)
 		err = add_each(filter, SCMP_ACT_ERRNO(EACCES), by_path);
 	return err;
 }
 
 int filter__install(enum guard_role role, const struct guard_options *options)
 {
-	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_KILL_PROCESS);
+	scmp_filter_ctx filter = seccomp_init(has_network(role, options) ? SCMP_ACT_ERRNO(ENOSYS)
+									 : SCMP_ACT_KILL_PROCESS);
 	int err = filter ? 0 : -ENOMEM;
 
 	if (!err)

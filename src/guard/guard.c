@@ -22,10 +22,10 @@ int guard__drop(enum guard_role role, const struct guard_options *options)
 	int err;
 
 	options = options ? options : &none;
-	wish = (struct landlock_wish) { .read = SANITIZED || role == GUARD_WORKER ||
-						options->network,
+	wish = (struct landlock_wish) { .read = SANITIZED || role == GUARD_WORKER,
+					.readable = options->readable,
 					.writable = options->writable,
-					.network = options->network };
+					.network = options->network || role == GUARD_FETCHER };
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return -errno;
 	err = role == GUARD_OPENER ? caps__keep_reading() : caps__drop();

@@ -6,7 +6,9 @@
  *
  * A system call outside the role ends the process with SIGSYS. Opening or changing files by path
  * fails with EACCES instead, because libraries try that and continue without: descriptors come from
- * a process that keeps its privileges (split.h, base/helper.h).
+ * a process that keeps its privileges (split.h, base/helper.h). With a network, the C library loads
+ * plug-ins to look up names, and nobody knows what those call. There, an unexpected call fails with
+ * ENOSYS; only calls that no plug-in has a use for (execve(), ptrace(), mount()) end the process.
  *
  * Nothing here logs.
  */
@@ -22,6 +24,11 @@ enum guard_role {
 	/* Runs on after BPF programs were attached: maps, rings, iterators, files, threads. */
 	GUARD_WORKER,
 	/*
+	 * Downloads files, and parses none of them: connections by IP, threads, a directory to
+	 * write to. It cannot connect to services of this machine that have UNIX sockets.
+	 */
+	GUARD_FETCHER,
+	/*
 	 * Opens files for one of the others, and parses nothing. Keeps the capabilities to read
 	 * files and /proc of all users; without Landlock, which would hide other processes.
 	 */
@@ -29,11 +36,13 @@ enum guard_role {
 };
 
 struct guard_options {
-	bool network;  /* sockets, threads, and files by path. Not for READER */
+	bool network;  /* WORKER only: sockets */
 	bool children; /* WORKER only: may start helpers (base/helper.h), which may call this again
 			*/
 	/* The only directory to write below, if the kernel has Landlock; NULL: none. */
 	const char *writable;
+	/* FETCHER: files and directories to read with Landlock; ends with NULL. */
+	const char *const *readable;
 };
 
 /*

@@ -6,6 +6,7 @@
 #include <linux/landlock.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -61,6 +62,21 @@ static int allow(int ruleset, const char *path, uint64_t rights)
 		       : 0;
 }
 
+/* Rights for directories are refused for a file. */
+static int allow_reading(int ruleset, const char *path)
+{
+	cleanup(close_p) int place = open(path, O_PATH | O_CLOEXEC);
+	struct landlock_path_beneath_attr rule = { .parent_fd = place };
+	struct stat info;
+
+	if (place < 0 || fstat(place, &info))
+		return 0;
+	rule.allowed_access = S_ISDIR(info.st_mode) ? FS_READ_FILE | FS_READ_DIR : FS_READ_FILE;
+	return syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0)
+		       ? -errno
+		       : 0;
+}
+
 int landlock__restrict(const struct landlock_wish *wish)
 {
 	long abi = create_ruleset(NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
@@ -79,6 +95,8 @@ int landlock__restrict(const struct landlock_wish *wish)
 	/* A library that is loaded at run time is executed. */
 	if (wish->read)
 		err = allow(ruleset, "/", FS_READ_FILE | FS_READ_DIR | FS_EXECUTE);
+	for (size_t i = 0; !wish->read && wish->readable && wish->readable[i] && !err; i++)
+		err = allow_reading(ruleset, wish->readable[i]);
 	if (!err && wish->writable)
 		err = allow(ruleset, wish->writable, all.fs);
 	if (!err && syscall(SYS_landlock_restrict_self, ruleset, 0))

@@ -9,8 +9,10 @@
  * kernel has no Landlock (before 5.13, or not enabled); or -errno. Needs no_new_privs.
  */
 struct landlock_wish {
-	bool read;            /* allow reading all files */
-	const char *writable; /* allow changes below this directory; NULL: none */
-	bool network;         /* do not forbid TCP (ABI 4, Linux 6.7) */
+	bool read; /* allow reading all files */
+	/* Otherwise, files and directories to read; ends with NULL. What is missing is skipped. */
+	const char *const *readable; /* NULL: none */
+	const char *writable;        /* allow changes below this directory; NULL: none */
+	bool network;                /* do not forbid TCP (ABI 4, Linux 6.7) */
 };
 int landlock__restrict(const struct landlock_wish *wish);

@@ -2,7 +2,8 @@
 /*
  * A hostile file may take over the process that parses it, which can then ask for anything. It gets
  * what it could get honestly: files that are programs, libraries or their debug information. Those
- * hold no secrets of other users in general, and it has no way to pass them on but as names.
+ * hold no secrets of other users in general. It can pass them on only as names, and, if there is a
+ * debuginfod server, to that server, as build-ids of 64 bytes.
  */
 #include "symbol/broker.h"
 
@@ -18,13 +19,19 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "symbol/fetch.h"
 #include "symbol/foreign.h"
+#include "symbol/image.h"
 #include "symbol/perfmap.h"
 
 #define SCRATCH_FOLDER "/var/tmp"
-#define MOST_SCRATCH   (UINT64_C(4) << 30)
 /* A scratch file may take this share of the free space. */
 #define SPACE_SHARE 4
+/*
+ * There is none if less than this share of the whole space is free. Whoever asks can write more
+ * than it announced, up to BROKER_MOST_SCRATCH, and ask again.
+ */
+#define LEAST_SHARE 16
 
 static int (*ask_for)(const void *bytes, size_t size);
 
@@ -127,7 +134,7 @@ static int open_without_name(void)
 /* -ENOTSUP if it would be in memory. */
 static int open_scratch(uint64_t bytes)
 {
-	int fd = bytes > MOST_SCRATCH ? -EFBIG : open_without_name(), err = 0;
+	int fd = bytes > BROKER_MOST_SCRATCH ? -EFBIG : open_without_name(), err = 0;
 	struct statfs info;
 
 	if (fd < 0)
@@ -136,7 +143,8 @@ static int open_scratch(uint64_t bytes)
 		err = -errno;
 	else if (info.f_type == TMPFS_MAGIC || info.f_type == RAMFS_MAGIC)
 		err = -ENOTSUP;
-	else if (info.f_bavail * (uint64_t)info.f_frsize / SPACE_SHARE < bytes)
+	else if (info.f_bavail * (uint64_t)info.f_frsize / SPACE_SHARE < bytes ||
+		 info.f_bavail < info.f_blocks / LEAST_SHARE)
 		err = -ENOSPC;
 	if (!err)
 		return fd;
@@ -155,6 +163,8 @@ static int open_file(const struct broker_request *request)
 		return open_kallsyms();
 	case BROKER_SCRATCH:
 		return open_scratch(request->bytes);
+	case BROKER_DOWNLOAD:
+		return fetch__debug_file(request->path);
 	}
 	return -EINVAL;
 }
@@ -212,6 +222,37 @@ static int unpack(const char *bytes, size_t size, struct broker_request *ret)
 	return 0;
 }
 
+/* The text becomes part of a path and of a URL. */
+bool broker__is_build_id(const char *text)
+{
+	size_t length = text ? strlen(text) : 0;
+
+	return length >= 4 && length < BUILD_ID_TEXT_BYTES &&
+	       strspn(text, "0123456789abcdef") == length;
+}
+
+bool broker__is_download(const void *bytes, size_t size)
+{
+	struct wire wire;
+
+	if (size < sizeof(wire))
+		return false;
+	memcpy(&wire, bytes, sizeof(wire));
+	return wire.kind == BROKER_DOWNLOAD;
+}
+
+int broker__serve_download(const void *bytes, size_t size)
+{
+	struct broker_request request;
+	int err = unpack(bytes, size, &request);
+
+	if (err)
+		return err;
+	if (request.kind != BROKER_DOWNLOAD || !broker__is_build_id(request.path))
+		return -EACCES;
+	return open_file(&request);
+}
+
 int broker__serve(const void *bytes, size_t size)
 {
 	struct broker_request request;
@@ -219,6 +260,8 @@ int broker__serve(const void *bytes, size_t size)
 
 	if (err)
 		return err;
+	if (request.kind == BROKER_DOWNLOAD)
+		return -EACCES;
 	if (request.kind == BROKER_ELF && (!is_root(request.root) || !is_plain_path(request.path)))
 		return -EACCES;
 	if (request.kind == BROKER_PERFMAP && request.pid <= 0)

@@ -6,24 +6,17 @@
 #include "base/cleanup.h"
 #include "guard/guard.h"
 #include "symbol/broker.h"
-#include "symbol/cache.h"
 #include "symbol/image.h"
 
 #define SECOND_NS    UINT64_C(1000000000)
 #define STALL_NS     (2 * SECOND_NS)
 #define MEMORY_BYTES (16UL << 20)
 
-int confine__enter(bool with_debuginfod)
+int confine__enter(void)
 {
-	char folder[PATH_MAX];
-	struct guard_options options = { .network = with_debuginfod };
-
 	(void)image__size_of_vdso();
-	/* Without a folder for them, downloads fail, and names come from what is here. */
-	if (with_debuginfod && !cache__prepare(folder))
-		options.writable = folder;
 	broker__redirect(helper__request);
-	return guard__drop(GUARD_PARSER, &options);
+	return guard__drop(GUARD_PARSER, NULL);
 }
 
 static int serve(void *context, const struct helper_parcel *question, struct helper_parcel *answer)

@@ -6,12 +6,10 @@
  */
 #pragma once
 
-#include <stdbool.h>
-
 #include "base/helper.h"
 
-/* In the process that parses: gives up all privileges. Without debuginfod, it has no network. */
-int confine__enter(bool with_debuginfod);
+/* In the process that parses: gives up all privileges. */
+int confine__enter(void);
 
 /* The process that opens files. */
 int confine__new(struct helper **ret);

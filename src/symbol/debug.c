@@ -9,33 +9,18 @@
 #include <string.h>
 #include <zlib.h>
 
-#include <elfutils/debuginfod.h>
 #include <elfutils/libdwelf.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "symbol/broker.h"
 
 #define DEBUG_FOLDER "/usr/lib/debug"
-/* A server can send without end. The debug information of browsers has 1 to 2 GB. */
-#define MOST_DOWNLOAD_BYTES (2L << 30)
-#define MOST_DOWNLOAD_NS    (120 * SECOND_NS)
-#define MOST_DOWNLOADS_NS   (300 * SECOND_NS) /* of all downloads together */
-#define SECOND_NS           UINT64_C(1000000000)
-
 /* The properties that a debug file must have. */
 struct wanted {
 	const char *build_id; /* hex, or NULL */
 	uint32_t crc;         /* compared if one of the two files has no build-id */
 	bool has_crc;
 };
-
-void debug_finder__release(struct debug_finder *finder)
-{
-	if (finder->client)
-		debuginfod_end(finder->client);
-	finder->client = NULL;
-}
 
 static int checksum(int fd, uint32_t *ret)
 {
@@ -138,73 +123,17 @@ static int by_link(const struct symbol_module *module, const struct image *image
 	return err;
 }
 
-/* libdebuginfod's own timeout applies only to a server that sends nothing at all. */
-static int on_progress(debuginfod_client *client, long done, long total)
-{
-	struct debug_finder *finder = debuginfod_get_user_data(client);
-	const struct symbols_options *options = finder->options;
-	uint64_t took_ns = clock__now_ns() - finder->began_ns;
-
-	finder->is_over = done > MOST_DOWNLOAD_BYTES || total > MOST_DOWNLOAD_BYTES ||
-			  took_ns > MOST_DOWNLOAD_NS ||
-			  took_ns + finder->spent_ns > MOST_DOWNLOADS_NS;
-	if (!finder->is_over && options->progress)
-		finder->is_over = !options->progress(options->context, debuginfod_get_url(client),
-						     done, total);
-	return finder->is_over;
-}
-
-bool debug_finder__has_server(bool no_debuginfod)
-{
-	const char *urls = getenv(DEBUGINFOD_URLS_ENV_VAR);
-
-	return !no_debuginfod && urls && *urls;
-}
-
-static int begin_client(struct debug_finder *finder)
-{
-	if (finder->is_offline || finder->client)
-		return finder->is_offline ? -ENOENT : 0;
-	finder->is_offline = !debug_finder__has_server(finder->options->no_debuginfod);
-	if (finder->is_offline)
-		return -ENOENT;
-	finder->client = debuginfod_begin();
-	if (!finder->client)
-		return -ENOMEM;
-	debuginfod_set_user_data(finder->client, finder);
-	debuginfod_set_progressfn(finder->client, on_progress);
-	return 0;
-}
-
-static int from_server(struct debug_finder *finder, const struct wanted *wanted, struct image **ret)
+static int from_server(const struct debug_finder *finder, const struct wanted *wanted,
+		       struct image **ret)
 {
 	struct image *image;
 	int fd, err;
 
-	if (!wanted->build_id)
+	if (!wanted->build_id || finder->no_debuginfod)
 		return -ENOENT;
-	err = begin_client(finder);
-	if (err)
-		return err;
-	finder->began_ns = clock__now_ns();
-	finder->is_over = false;
-	if (finder->options->progress &&
-	    !finder->options->progress(finder->options->context, NULL, 0, 0)) {
-		finder->is_offline = true;
-		return -ENOENT;
-	}
-	fd = debuginfod_find_debuginfo(finder->client, (const unsigned char *)wanted->build_id, 0,
-				       NULL);
-	finder->spent_ns += clock__now_ns() - finder->began_ns;
-	finder->ended += finder->is_over;
-	if (finder->options->progress)
-		(void)finder->options->progress(finder->options->context, NULL, -1, -1);
-	if (fd < 0) {
-		/* A try may take a minute and a half, and there are many files. */
-		finder->is_offline = fd != -ENOENT;
-		return -ENOENT;
-	}
-	err = image__open(fd, &image);
+	fd = broker__open(
+		&(struct broker_request) { .kind = BROKER_DOWNLOAD, .path = wanted->build_id });
+	err = fd < 0 ? -ENOENT : image__open(fd, &image);
 	if (err)
 		return err == -ENOMEM ? err : -ENOENT;
 	if (!is_wanted(image, wanted)) {
@@ -215,23 +144,14 @@ static int from_server(struct debug_finder *finder, const struct wanted *wanted,
 	return 0;
 }
 
-/* The text becomes part of a path, so it must be hex. */
-static bool is_build_id(const char *text)
-{
-	size_t length = text ? strlen(text) : 0;
-
-	return length >= 4 && length < BUILD_ID_TEXT_BYTES &&
-	       strspn(text, "0123456789abcdef") == length;
-}
-
-int debug_finder__find(struct debug_finder *finder, const struct symbol_module *module,
+int debug_finder__find(const struct debug_finder *finder, const struct symbol_module *module,
 		       const struct image *image, struct image **ret)
 {
 	char own_id[BUILD_ID_TEXT_BYTES];
 	struct wanted wanted = {};
 	int err;
 
-	if (is_build_id(module->build_id))
+	if (broker__is_build_id(module->build_id))
 		wanted.build_id = module->build_id;
 	else if (!image__build_id(image, own_id))
 		wanted.build_id = own_id;
@@ -244,7 +164,7 @@ int debug_finder__find(struct debug_finder *finder, const struct symbol_module *
 }
 
 /* Programs come first: they lead to their debug files, but not the other way round. */
-int debug_finder__find_by_id(struct debug_finder *finder, const struct symbol_module *module,
+int debug_finder__find_by_id(const struct debug_finder *finder, const struct symbol_module *module,
 			     struct image **ret)
 {
 	static const struct {
@@ -257,7 +177,7 @@ int debug_finder__find_by_id(struct debug_finder *finder, const struct symbol_mo
 	const struct wanted wanted = { .build_id = module->build_id };
 	int err = -ENOENT;
 
-	if (!is_build_id(module->build_id))
+	if (!broker__is_build_id(module->build_id))
 		return -ENOENT;
 	if (module->path && *module->path == '/')
 		err = try_roots(module, module->path, &wanted, ret);
@@ -271,7 +191,7 @@ int debug_finder__find_by_id(struct debug_finder *finder, const struct symbol_mo
 	return err == -ENOENT ? from_server(finder, &wanted, ret) : err;
 }
 
-int debug_finder__find_shared(struct debug_finder *finder, const struct symbol_module *module,
+int debug_finder__find_shared(const struct debug_finder *finder, const struct symbol_module *module,
 			      const char *path, const char *build_id, struct image **ret)
 {
 	const struct wanted wanted = { .build_id = build_id };

@@ -9,25 +9,15 @@
 #include "symbol/symbol.h"
 
 struct debug_finder {
-	const struct symbols_options *options;
-	struct debuginfod_client *client; /* created when first needed */
-	bool is_offline;   /* no server, or it did not respond: it is not tried again */
-	uint64_t began_ns; /* start of the current download */
-	uint64_t spent_ns; /* on all earlier downloads */
-	uint64_t ended;    /* downloads that were aborted */
-	bool is_over;      /* the current download is to be aborted */
+	bool no_debuginfod; /* ask no server */
 };
-void debug_finder__release(struct debug_finder *finder);
-
-/* Whether debuginfod is wanted, and DEBUGINFOD_URLS is set. */
-bool debug_finder__has_server(bool no_debuginfod);
 
 /*
  * Finds the debug file of `image`: by build-id below /usr/lib/debug, by .gnu_debuglink, then from
  * debuginfod. The first two are tried below the module's root, then below ours. The build-id or the
  * checksum is verified. -ENOENT, -ENOMEM.
  */
-int debug_finder__find(struct debug_finder *finder, const struct symbol_module *module,
+int debug_finder__find(const struct debug_finder *finder, const struct symbol_module *module,
 		       const struct image *image, struct image **ret);
 
 /*
@@ -35,12 +25,12 @@ int debug_finder__find(struct debug_finder *finder, const struct symbol_module *
  * and below the folders of debug files, first of the module's root, then of ours; then from
  * debuginfod. The build-id is verified. -ENOENT, -ENOMEM.
  */
-int debug_finder__find_by_id(struct debug_finder *finder, const struct symbol_module *module,
+int debug_finder__find_by_id(const struct debug_finder *finder, const struct symbol_module *module,
 			     struct image **ret);
 
 /*
  * Finds the file with the DWARF that several debug files share (dwz). They name it by path and
  * build-id. -ENOENT, -ENOMEM.
  */
-int debug_finder__find_shared(struct debug_finder *finder, const struct symbol_module *module,
+int debug_finder__find_shared(const struct debug_finder *finder, const struct symbol_module *module,
 			      const char *path, const char *build_id, struct image **ret);

@@ -1,37 +1,38 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What two processes know about a download: the one that downloads, and the one that waits. */
+/*
+ * Downloads in a process of their own, "gapless-fetch". It has the network, the folder for
+ * downloads and the files that connecting needs (GUARD_FETCHER), and parses no file that it
+ * downloads. The process that does ("gapless-names") has no network; it asks for a build-id.
+ *
+ * The process that waits measures the time itself: nothing that another process says extends it.
+ * Nothing here logs.
+ */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
-struct download_shared;
+#include "base/helper.h"
 
-struct download {
-	struct download_shared *shared;
-	uint64_t interrupted_ns; /* when the interrupt was first seen; 0: not yet */
-	uint64_t said_ns;
-	unsigned long beats; /* last seen value of shared->beats */
-	uint64_t beat_ns;    /* when shared->beats last changed */
+struct download;
+
+struct download_options {
+	bool no_debuginfod; /* every request is answered with -ENOENT */
+	/* The user wants to stop: downloads get 2 s more. May be NULL. */
+	bool (*is_interrupted)(void);
+	/* Called about once a second during a download; `url` is printable. May be NULL. */
+	void (*say)(const char *url, long done, long total);
 };
 
-/* Shares memory with processes that are forked later. -ENOMEM. */
-int download__new(struct download *ret);
-void download__release(struct download *download);
+int download__new(const struct download_options *options, struct download **ret);
+void download__free(struct download *download);
 
-/* The process that downloads: notes the progress; `done` < 0: none. False: stop. */
-bool download__note(struct download *download, const char *what, long done, long total);
-/* Nothing is being downloaded. */
-void download__clear(struct download *download);
-
-/* The process that waits. */
-bool download__is_running(const struct download *download);
-/* No further downloads. */
-void download__stop(struct download *download);
-bool download__is_stopped(const struct download *download);
 /*
- * Call it often while waiting. If `is_interrupted`, downloads get 2 s more. Calls `say` (or NULL)
- * about once a second. 1: a download makes progress; 0.
+ * Serves a request for which broker__is_download() is true, and which is not trusted. A descriptor
+ * for reading or -errno, never -ETIMEDOUT. It takes at most 2 minutes, and all requests together
+ * at most 5. After a server did not respond, it is not asked again.
  */
-int download__look(struct download *download, bool (*is_interrupted)(void),
-		   void (*say)(const char *what, long done, long total));
+int download__provide(struct download *download, const struct helper_parcel *request);
+
+/* Downloads that were aborted: too slow, too large, or the user wanted to stop. */
+uint64_t download__ended(const struct download *download);

@@ -28,21 +28,22 @@ static int open_regular(int found)
 	return fd < 0 ? -errno : fd;
 }
 
+/*
+ * Without a root, links are followed, but not those of /proc that lead to anything that a process
+ * has open. With a root, openat2() follows none of them either.
+ */
 static int open_below(const char *root, const char *path, int flags)
 {
+	struct open_how how = { .flags = (uint64_t)(flags | O_PATH | O_CLOEXEC),
+				.resolve = *root ? RESOLVE_IN_ROOT : RESOLVE_NO_MAGICLINKS };
 	cleanup(close_p) int folder = -1, found = -1;
-	struct open_how how = { .resolve = RESOLVE_IN_ROOT };
 
-	flags |= O_PATH | O_CLOEXEC;
-	if (!*root) {
-		found = open(path, flags);
-	} else {
+	if (*root) {
 		folder = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
 		if (folder < 0)
 			return -errno;
-		how.flags = (uint64_t)flags;
-		found = (int)syscall(SYS_openat2, folder, path, &how, sizeof(how));
 	}
+	found = (int)syscall(SYS_openat2, *root ? folder : AT_FDCWD, path, &how, sizeof(how));
 	return found < 0 ? -errno : open_regular(found);
 }
 

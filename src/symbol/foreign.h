@@ -4,7 +4,8 @@
 
 /*
  * Opens a regular file for reading. `root` is "" or a directory ("/proc/PID/root"), in which links
- * resolve as for a process with that root directory. A descriptor or -errno.
+ * resolve as for a process with that root directory. Links of /proc such as /proc/PID/exe and
+ * /proc/PID/root are not followed in `path`: -ELOOP or -EXDEV. A descriptor or -errno.
  */
 int foreign__open(const char *root, const char *path);
 

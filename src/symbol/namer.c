@@ -15,8 +15,8 @@
 #include "base/clock.h"
 #include "base/helper.h"
 #include "base/map.h"
+#include "symbol/broker.h"
 #include "symbol/confine.h"
-#include "symbol/debug.h"
 #include "symbol/download.h"
 #include "symbol/image.h"
 #include "symbol/namer_wire.h"
@@ -46,7 +46,7 @@ struct namer {
 	struct namer_options options;
 	struct helper *helper; /* parses, without privileges */
 	struct helper *opener; /* opens files for it */
-	struct download download;
+	struct download *download;
 	size_t most_addresses;     /* that are looked up together */
 	struct map reduced_depths; /* by place: the reduced depth, or NOTHING */
 	uint64_t stalled_devices[MOST_STALLED_DEVICES];
@@ -62,11 +62,6 @@ struct namer {
 #define NOTHING (SYMBOL_OWN_TABLES + 1)
 
 /* --- in the helper process -------------------------------------------------------------------- */
-
-static bool note_download(void *context, const char *what, long done, long total)
-{
-	return download__note(&((struct namer *)context)->download, what, done, total);
-}
 
 /* The first descriptor of a file stays open; later ones are closed. */
 static int keep_fd(struct namer *namer, uint64_t key, int fd)
@@ -137,7 +132,6 @@ static int write_answer(struct namer *namer, const struct namer_question *questi
 	after = symbols__quality(namer->symbols);
 	head.too_large = (uint32_t)(after.too_large - before.too_large);
 	head.without_lines = (uint32_t)(after.without_lines - before.without_lines);
-	head.downloads_ended = (uint32_t)(after.downloads_ended - before.downloads_ended);
 	*ret_head = head;
 	return image__has_room(LEAST_LEFT) ? 0 : -ENOMEM;
 }
@@ -155,11 +149,7 @@ static void pause_for_tests(void)
 static int serve(void *context, const struct helper_parcel *parcel, struct helper_parcel *answer)
 {
 	struct namer *namer = context;
-	const struct symbols_options options = { .no_debuginfod =
-							 namer->options.no_debuginfod ||
-							 download__is_stopped(&namer->download),
-						 .progress = note_download,
-						 .context = namer };
+	const struct symbols_options options = { .no_debuginfod = namer->options.no_debuginfod };
 	struct namer_question question;
 	struct namer_answer head;
 	char *bytes = NULL;
@@ -180,7 +170,6 @@ static int serve(void *context, const struct helper_parcel *parcel, struct helpe
 		return -ENOMEM;
 	err = write_answer(namer, &question, out, &head);
 	symbols__shrink(namer->symbols, ENOUGH_MEMORY);
-	download__clear(&namer->download);
 	if (fclose(out) && !err)
 		err = -ENOMEM;
 	answer->bytes = bytes;
@@ -193,9 +182,7 @@ static int serve(void *context, const struct helper_parcel *parcel, struct helpe
 
 static int confine(void *context)
 {
-	const struct namer *namer = context;
-
-	return confine__enter(debug_finder__has_server(namer->options.no_debuginfod));
+	return confine__enter();
 }
 
 /* --- the namer -------------------------------------------------------------------------------- */
@@ -204,22 +191,17 @@ static int provide(void *context, const struct helper_parcel *request)
 {
 	const struct namer *namer = context;
 
-	return confine__provide(namer->opener, request);
-}
-
-/* Called while waiting for an answer. */
-static int look_after_download(void *context)
-{
-	struct namer *namer = context;
-
-	return download__look(&namer->download, namer->options.is_interrupted,
-			      namer->options.say_download);
+	return broker__is_download(request->bytes, request->size)
+		       ? download__provide(namer->download, request)
+		       : confine__provide(namer->opener, request);
 }
 
 int namer__new(const struct namer_options *options, struct namer **ret)
 {
 	struct namer *namer = calloc(1, sizeof(*namer));
+	struct download_options downloads = {};
 	struct helper_work work = { .name = "gapless-names",
+				    .file_bytes = BROKER_MOST_SCRATCH,
 				    .serve = serve,
 				    .context = namer,
 				    .confine = confine,
@@ -234,7 +216,10 @@ int namer__new(const struct namer_options *options, struct namer **ret)
 	work.memory_bytes = namer->options.memory_bytes;
 	if (!work.memory_bytes)
 		work.memory_bytes = MOST_MEMORY;
-	err = download__new(&namer->download);
+	downloads = (struct download_options) { .no_debuginfod = namer->options.no_debuginfod,
+						.is_interrupted = namer->options.is_interrupted,
+						.say = namer->options.say_download };
+	err = download__new(&downloads, &namer->download);
 	if (!err)
 		err = helper__new(&work, &namer->helper);
 	if (!err)
@@ -253,14 +238,17 @@ void namer__free(struct namer *namer)
 		return;
 	helper__free(namer->helper);
 	helper__free(namer->opener);
-	download__release(&namer->download);
+	download__free(namer->download);
 	map__release(&namer->reduced_depths);
 	free(namer);
 }
 
 struct namer_quality namer__quality(const struct namer *namer)
 {
-	return namer->quality;
+	struct namer_quality quality = namer->quality;
+
+	quality.downloads_ended = download__ended(namer->download);
+	return quality;
 }
 
 /* Does not query the file system, which may not respond. 0: unknown. */
@@ -337,12 +325,6 @@ static unsigned reduce_depth(struct namer *namer, const struct namer_question *q
 	uint64_t device = device_to_blame(namer, question, from);
 	unsigned to = is_file(question) ? from + 1 : NOTHING;
 
-	/* The file is fine: the server does not respond. */
-	if (stalled && download__is_running(&namer->download)) {
-		download__stop(&namer->download);
-		namer->quality.downloads_ended++;
-		return from;
-	}
 	/* The debug file may be the one that cannot be read. */
 	if (stalled && is_file(question) && from < SYMBOL_OWN_TABLES)
 		to = SYMBOL_OWN_TABLES;
@@ -365,9 +347,7 @@ static int ask_helper(struct namer *namer, const struct namer_question *question
 	const struct helper_patience patience = { .stall_ns = in_full ? OWN_STALL_NS : STALL_NS,
 						  .in_full = in_full,
 						  .cpu_ns = CPU_NS,
-						  .most_bytes = MOST_ANSWER,
-						  .look = look_after_download,
-						  .context = namer };
+						  .most_bytes = MOST_ANSWER };
 	struct helper_parcel parcel = { .fd = question->module.fd };
 	cleanup(free_p) char *bytes = NULL;
 	int err = namer_wire__pack(question, &bytes, &parcel.size);
@@ -375,7 +355,6 @@ static int ask_helper(struct namer *namer, const struct namer_question *question
 	if (err)
 		return err;
 	parcel.bytes = bytes;
-	download__clear(&namer->download); /* a helper that died may have left it true */
 	return helper__ask(namer->helper, &parcel, &patience, ret);
 }
 
@@ -412,7 +391,6 @@ static int take_answer(struct namer *namer, const struct helper_parcel *parcel, 
 		return -EBADMSG;
 	namer->quality.too_large += head.too_large;
 	namer->quality.without_lines += head.without_lines;
-	namer->quality.downloads_ended += head.downloads_ended;
 	for (uint32_t i = 0; i < head.answered && !err; i++) {
 		err = namer_wire__get_chain(&at, end, &chain, &offset);
 		if (!err && chain.count)

@@ -16,9 +16,8 @@ int namer_wire__unpack(const char *bytes, size_t size, struct namer_question *re
 
 /* The header of an answer. */
 struct namer_answer {
-	uint32_t answered;  /* number of answered addresses, from the first one on */
-	uint32_t too_large; /* files that turned out to be too large */
-	uint32_t downloads_ended;
+	uint32_t answered;      /* number of answered addresses, from the first one on */
+	uint32_t too_large;     /* files that turned out to be too large */
 	uint32_t without_lines; /* compilation units */
 };
 

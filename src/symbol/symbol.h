@@ -61,12 +61,6 @@ struct symbol_module {
 
 struct symbols_options {
 	bool no_debuginfod; /* false: debuginfod is used if DEBUGINFOD_URLS is set */
-	/*
-	 * Called before a download, from time to time during it, and after it with done < 0. If it
-	 * returns false, this download is aborted and there are no further ones. May be NULL.
-	 */
-	bool (*progress)(void *context, const char *what, long done, long total);
-	void *context;
 };
 
 int symbols__new(const struct symbols_options *options, struct symbols **ret);
@@ -105,7 +99,6 @@ struct symbols_quality {
 	uint64_t with_debug;     /* those with DWARF */
 	uint64_t too_large;      /* those with tables or DWARF larger than in any real program */
 	uint64_t without_lines;  /* compilation units with too many lines for the memory there is */
-	uint64_t downloads_ended; /* aborted: too slow, too large, or by `progress` */
 	uint64_t addresses, unnamed;
 };
 struct symbols_quality symbols__quality(const struct symbols *symbols);

@@ -23,7 +23,6 @@
 #define MOST_COPIED_BYTES (256UL << 20)
 
 struct symbols {
-	struct symbols_options options;
 	struct addresses wanted;
 	struct debug_finder finder;
 	struct map modules; /* key → struct module */
@@ -60,9 +59,7 @@ int symbols__new(const struct symbols_options *options, struct symbols **ret)
 
 	if (!symbols)
 		return -ENOMEM;
-	if (options)
-		symbols->options = *options;
-	symbols->finder.options = &symbols->options;
+	symbols->finder.no_debuginfod = options && options->no_debuginfod;
 	symbols->before_bytes = allocated_bytes();
 	*ret = symbols;
 	return 0;
@@ -93,7 +90,6 @@ void symbols__free(struct symbols *symbols)
 	addresses__release(&symbols->wanted);
 	kallsyms__release(&symbols->kallsyms);
 	module_free(symbols->vdso);
-	debug_finder__release(&symbols->finder);
 	free(symbols);
 }
 
@@ -393,8 +389,5 @@ void symbols__shrink(struct symbols *symbols, size_t most_bytes)
 
 struct symbols_quality symbols__quality(const struct symbols *symbols)
 {
-	struct symbols_quality quality = symbols->quality;
-
-	quality.downloads_ended = symbols->finder.ended;
-	return quality;
+	return symbols->quality;
 }

@@ -4,9 +4,11 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -244,6 +246,8 @@ static void whatever_parses_files_has_no_privileges(void **state)
 
 	assert_confined(await_child(trial.pid, "gapless-heads"));
 	assert_confined(await_child(trial.pid, "gapless-rows"));
+	/* Until there is a stack to name. */
+	usleep(300000);
 	kill(trial.pid, SIGINT);
 	assert_confined(await_child(trial.pid, "gapless-names"));
 	assert_int_equal(waitpid(trial.pid, &status, 0), trial.pid);
@@ -254,21 +258,21 @@ static void whatever_parses_files_has_no_privileges(void **state)
 	trial__remove(trial.path);
 }
 
-/* Kills each one that is found, until the recorder has ended. */
-static int kill_each(pid_t recorder, const char *name, int *ret_killed)
+/* Sends the signal to each one that is found, until the recorder has ended. */
+static int kill_each(pid_t recorder, const char *name, int signal, int *ret_killed)
 {
 	int status;
 
 	while (!waitpid(recorder, &status, WNOHANG)) {
 		pid_t pid = find_child(recorder, name);
 
-		*ret_killed += pid && !kill(pid, SIGKILL);
+		*ret_killed += pid && !kill(pid, signal);
 		usleep(5000);
 	}
 	return status;
 }
 
-static void killing_the_namer_costs_names_that_are_counted_and_nothing_else(void **state)
+static void assert_costs_only_names(int signal)
 {
 	pid_t spinner = start_spinner();
 	struct trial trial = start_trial(spinner);
@@ -277,7 +281,7 @@ static void killing_the_namer_costs_names_that_are_counted_and_nothing_else(void
 
 	usleep(300000);
 	kill(trial.pid, SIGINT);
-	assert_int_equal(kill_each(trial.pid, "gapless-names", &killed), 0);
+	assert_int_equal(kill_each(trial.pid, "gapless-names", signal, &killed), 0);
 	end_spinner(spinner);
 	fclose(trial.err);
 	assert_true(killed > 0);
@@ -287,6 +291,101 @@ static void killing_the_namer_costs_names_that_are_counted_and_nothing_else(void
 	assert_true(quality(report, "symbols_refused") + quality(report, "symbols_without_debug") >
 		    0);
 	json_decref(report);
+	trial__remove(trial.path);
+}
+
+static void killing_the_namer_costs_names_that_are_counted_and_nothing_else(void **state)
+{
+	assert_costs_only_names(SIGKILL);
+}
+
+static void stopping_the_namer_does_not_stop_the_recorder(void **state)
+{
+	assert_costs_only_names(SIGSTOP);
+}
+
+/* --- downloads -------------------------------------------------------------------------------- */
+
+/* Serves one file, whatever is asked for. */
+static void serve_file(int listener, const char *path)
+{
+	static const char head[] = "HTTP/1.1 200 OK\r\nConnection: close\r\n"
+				   "Content-Type: application/octet-stream\r\n\r\n";
+	char bytes[65536];
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (;;) {
+		int client = accept(listener, NULL, NULL);
+		int file = open(path, O_RDONLY | O_CLOEXEC);
+		ssize_t size = read(client, bytes, sizeof(bytes));
+
+		/* As slowly as a test needs to find the process that downloads. */
+		usleep(150000);
+		(void)!write(client, head, sizeof(head) - 1);
+		while (size > 0 && (size = read(file, bytes, sizeof(bytes))) > 0)
+			(void)!write(client, bytes, (size_t)size);
+		close(file);
+		close(client);
+	}
+}
+
+/* The server's pid; DEBUGINFOD_URLS names it. */
+static pid_t start_server(const char *path)
+{
+	struct sockaddr_in address = { .sin_family = AF_INET,
+				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	socklen_t size = sizeof(address);
+	char url[64];
+	pid_t pid;
+
+	assert_int_equal(bind(listener, (struct sockaddr *)&address, size), 0);
+	assert_int_equal(listen(listener, 16), 0);
+	assert_int_equal(getsockname(listener, (struct sockaddr *)&address, &size), 0);
+	pid = fork();
+	if (!pid)
+		serve_file(listener, path);
+	close(listener);
+	/* By its name, so that the process must read the files for that. */
+	snprintf(url, sizeof(url), "http://localhost:%d", ntohs(address.sin_port));
+	setenv("DEBUGINFOD_URLS", url, 1);
+	setenv("DEBUGINFOD_CACHE_PATH", in_folder("cache"), 1);
+	return pid;
+}
+
+static void downloads_are_in_a_process_that_parses_nothing(void **state)
+{
+	const char *program = in_folder("program"), *debug = in_folder("program.debug");
+	struct trial trial;
+	pid_t spinner, server;
+	char command[512];
+	int status;
+
+	snprintf(command, sizeof(command),
+		 "cp %s/spinners %s && objcopy --only-keep-debug %s %s && strip %s",
+		 getenv("GAPLESS_WORKLOADS"), program, program, debug, program);
+	assert_int_equal(system(command), 0); // NOLINT(cert-env33-c)
+	spinner = fork();
+	if (!spinner) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		execl(program, program, "60", "1", NULL);
+		_exit(127);
+	}
+	server = start_server(debug);
+	trial = start_trial(spinner);
+	usleep(500000);
+	kill(trial.pid, SIGINT);
+	assert_confined(await_child(trial.pid, "gapless-names"));
+	assert_confined(await_child(trial.pid, "gapless-fetch"));
+	assert_int_equal(waitpid(trial.pid, &status, 0), trial.pid);
+	assert_int_equal(status, 0);
+	unsetenv("DEBUGINFOD_URLS");
+	end_spinner(spinner);
+	end_spinner(server);
+	fclose(trial.err);
+	assert_true(trial__query(trial.path,
+				 "SELECT count(*) FROM function WHERE file LIKE '%spinners.c' OR "
+				 "file LIKE '%workload.h'") > 0);
 	trial__remove(trial.path);
 }
 
@@ -319,7 +418,9 @@ int main(void)
 		HERE(an_earlier_recording_is_read_without_privileges_too),
 		HERE(root_reads_and_writes_for_other_users_all_the_same),
 		cmocka_unit_test(whatever_parses_files_has_no_privileges),
+		HERE(downloads_are_in_a_process_that_parses_nothing),
 		cmocka_unit_test(killing_the_namer_costs_names_that_are_counted_and_nothing_else),
+		HERE(stopping_the_namer_does_not_stop_the_recorder),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -58,7 +58,6 @@ static void programs_and_libraries_are_opened(void **state)
 	char root[64];
 
 	snprintf(root, sizeof(root), "/proc/%d/root", getpid());
-	assert_int_equal(ask_elf("", "/proc/self/exe"), 0);
 	assert_int_equal(ask_elf("", "/bin/sh"), 0);
 	assert_int_equal(ask_elf(root, "/bin/sh"), 0);
 	assert_int_equal(ask_elf(NULL, "/bin/sh"), 0);
@@ -109,6 +108,25 @@ static void a_path_leads_nowhere_else(void **state)
 	assert_int_equal(ask_elf("", ""), -EACCES);
 	/* Two dots can be part of a name. */
 	assert_int_equal(ask_elf("", "/..bin"), -ENOENT);
+}
+
+static void what_a_process_has_open_cannot_be_reached_through_proc(void **state)
+{
+	const char *link = in_folder("magic");
+	char path[64], root[64];
+	int fd = open("/bin/sh", O_RDONLY | O_CLOEXEC);
+
+	assert_true(ask_elf("", "/proc/self/exe") < 0);
+	assert_true(ask_elf("", "/proc/self/root/bin/sh") < 0);
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", getpid(), fd);
+	assert_true(ask_elf("", path) < 0);
+	assert_int_equal(symlink(path, link), 0);
+	assert_true(ask_elf("", link) < 0);
+	snprintf(root, sizeof(root), "/proc/%d/root", getpid());
+	assert_true(ask_elf(root, path) < 0);
+	assert_true(ask_elf(root, link) < 0);
+	assert_int_equal(unlink(link), 0);
+	close(fd);
 }
 
 static void only_processes_have_roots(void **state)
@@ -162,7 +180,33 @@ static void the_other_kinds_take_no_path(void **state)
 	assert_int_equal(
 		ask(&(struct broker_request) { .kind = BROKER_SCRATCH, .bytes = UINT64_MAX }),
 		-EFBIG);
+	assert_int_equal(ask(&(struct broker_request) { .kind = BROKER_SCRATCH,
+							.bytes = BROKER_MOST_SCRATCH + 1 }),
+			 -EFBIG);
 	assert_int_equal(ask(&(struct broker_request) { .kind = 77 }), -EINVAL);
+}
+
+static void downloads_are_served_by_another_process_and_by_build_id_only(void **state)
+{
+	static const char *const ids[] = {
+		"", "abc", "../../etc/shadow", "ABCD", "abcd/..", "abcg"
+	};
+
+	assert_int_equal(
+		ask(&(struct broker_request) { .kind = BROKER_DOWNLOAD, .path = "abcdef" }),
+		-EACCES);
+	assert_true(broker__is_download(kept, kept_size));
+	for (size_t size = 0; size < kept_size; size++)
+		assert_int_equal(broker__serve_download(kept, size), -EBADMSG);
+	assert_int_equal(broker__serve_download(kept, kept_size), -ENOENT);
+	for (size_t i = 0; i < sizeof(ids) / sizeof(*ids); i++) {
+		ask(&(struct broker_request) { .kind = BROKER_DOWNLOAD, .path = ids[i] });
+		assert_int_equal(broker__serve_download(kept, kept_size), -EACCES);
+	}
+	ask_elf("", "/bin/sh");
+	assert_false(broker__is_download(kept, kept_size));
+	assert_false(broker__is_download(kept, 3));
+	assert_int_equal(broker__serve_download(kept, kept_size), -EACCES);
 }
 
 static void requests_that_are_cut_or_changed_are_refused(void **state)
@@ -204,9 +248,11 @@ int main(void)
 		cmocka_unit_test(what_is_no_elf_file_is_refused),
 		cmocka_unit_test(pipes_devices_and_pseudo_files_are_not_opened),
 		cmocka_unit_test(a_path_leads_nowhere_else),
+		cmocka_unit_test(what_a_process_has_open_cannot_be_reached_through_proc),
 		cmocka_unit_test(only_processes_have_roots),
 		cmocka_unit_test(a_link_out_of_a_root_stays_in_it),
 		cmocka_unit_test(the_other_kinds_take_no_path),
+		cmocka_unit_test(downloads_are_served_by_another_process_and_by_build_id_only),
 		cmocka_unit_test(requests_that_are_cut_or_changed_are_refused),
 	};
 

@@ -86,6 +86,30 @@ static void a_wrong_line_is_refused_with_its_number(void **state)
 	refused("host:a\n", 1, "key: value");
 }
 
+static void variables_of_the_environment_are_replaced_in_texts_and_paths(void **state)
+{
+	static const char text[] = "host: node-${GAPLESS_TEST_A}${GAPLESS_TEST_B}\n"
+				   "tenant: ${GAPLESS_TEST_A\n"
+				   "cluster: $GAPLESS_TEST_A ${lower} ${}\n"
+				   "metrics.token_file: ${GAPLESS_TEST_B}\n";
+	struct config_error error = {};
+	struct config config;
+
+	setenv("GAPLESS_TEST_A", "${HOME}", 1);
+	setenv("GAPLESS_TEST_B", "/run/x", 1);
+	assert_int_equal(config__parse(text, strlen(text), &config, &error), 0);
+	assert_string_equal(config.host, "node-${HOME}/run/x");
+	assert_string_equal(config.tenant, "${GAPLESS_TEST_A");
+	assert_string_equal(config.cluster, "$GAPLESS_TEST_A ${lower} ${}");
+	assert_string_equal(config.metrics.token_file, "/run/x");
+	config__release(&config);
+	refused("host: a\ntenant: ${GAPLESS_TEST_NONE}\n", 2, "no variable 'GAPLESS_TEST_NONE'");
+	setenv("GAPLESS_TEST_B", "run/x", 1);
+	refused("metrics.key: ${GAPLESS_TEST_B}\n", 1, "not an absolute path");
+	unsetenv("GAPLESS_TEST_A");
+	unsetenv("GAPLESS_TEST_B");
+}
+
 static void what_is_printed_can_be_read_again(void **state)
 {
 	struct config_error error;
@@ -131,6 +155,7 @@ int main(void)
 		cmocka_unit_test(an_empty_file_has_the_defaults),
 		cmocka_unit_test(values_comments_and_rules_are_read),
 		cmocka_unit_test(a_wrong_line_is_refused_with_its_number),
+		cmocka_unit_test(variables_of_the_environment_are_replaced_in_texts_and_paths),
 		cmocka_unit_test(what_is_printed_can_be_read_again),
 		cmocka_unit_test(a_file_that_is_too_long_or_no_text_is_refused),
 	};

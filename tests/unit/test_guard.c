@@ -15,6 +15,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -68,6 +69,34 @@ static int call_socket(void)
 static int call_packet_socket(void)
 {
 	return socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+}
+
+static int call_local_socket(void)
+{
+	return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0) < 0 && errno == EAFNOSUPPORT ? OK : 1;
+}
+
+static int call_listen(void)
+{
+	return listen(1000, 1) && errno == ENOSYS ? OK : 1;
+}
+
+/* What a plug-in of the C library may call, and no role has. */
+static int call_unexpected(void)
+{
+	struct itimerval none = {};
+
+	return setitimer(ITIMER_REAL, &none, NULL) && errno == ENOSYS ? OK : 1;
+}
+
+static int call_read_secret(void)
+{
+	return open("/etc/shadow", O_RDONLY | O_CLOEXEC) < 0 && errno == EACCES ? OK : 1;
+}
+
+static int call_read_hosts(void)
+{
+	return open("/etc/hosts", O_RDONLY | O_CLOEXEC) >= 0 ? OK : 1;
 }
 
 static int call_kill(void)
@@ -171,9 +200,19 @@ static void every_role_is_killed_by_what_no_role_needs(void **state)
 			continue;
 		assert_killed(GUARD_READER, NULL, calls[i]);
 		assert_killed(GUARD_PARSER, NULL, calls[i]);
-		assert_killed(GUARD_PARSER, &with_network, calls[i]);
 		assert_killed(GUARD_WORKER, NULL, calls[i]);
+		if (calls[i] != call_execve && calls[i] != call_mount && calls[i] != call_setuid)
+			continue;
+		assert_killed(GUARD_FETCHER, NULL, calls[i]);
+		assert_killed(GUARD_WORKER, &with_network, calls[i]);
 	}
+}
+
+static void with_a_network_an_unexpected_call_fails(void **state)
+{
+	assert_killed(GUARD_WORKER, NULL, call_unexpected);
+	assert_ok(GUARD_WORKER, &with_network, call_unexpected);
+	assert_ok(GUARD_FETCHER, NULL, call_unexpected);
 }
 
 static void a_reader_has_only_the_descriptors_it_was_given(void **state)
@@ -196,11 +235,31 @@ static void a_reader_has_only_the_descriptors_it_was_given(void **state)
 	assert_ok(GUARD_PARSER, NULL, call_open);
 }
 
-static void only_a_parser_that_downloads_has_a_network(void **state)
+static void whatever_parses_has_no_network(void **state)
 {
 	assert_killed(GUARD_PARSER, NULL, call_socket);
-	assert_ok(GUARD_PARSER, &with_network, call_socket);
-	assert_killed(GUARD_PARSER, &with_network, call_bpf_look_up);
+	assert_killed(GUARD_PARSER, &with_network, call_socket);
+	assert_killed(GUARD_READER, &with_network, call_socket);
+}
+
+static bool has_landlock(void)
+{
+	return syscall(SYS_landlock_create_ruleset, NULL, 0, 1) > 0;
+}
+
+static void whatever_downloads_reaches_no_local_service_and_no_secret(void **state)
+{
+	static const char *const readable[] = { "/nonexistent", "/etc/hosts", NULL };
+	const struct guard_options options = { .readable = readable };
+
+	assert_ok(GUARD_FETCHER, &options, call_socket);
+	assert_ok(GUARD_FETCHER, &options, call_local_socket);
+	assert_ok(GUARD_FETCHER, &options, call_listen);
+	if (SANITIZED || !has_landlock())
+		return;
+	assert_ok(GUARD_FETCHER, &options, call_read_hosts);
+	assert_ok(GUARD_FETCHER, &options, call_read_secret);
+	assert_ok(GUARD_FETCHER, &options, call_open_to_write);
 }
 
 static void a_worker_may_use_maps_and_load_nothing(void **state)
@@ -257,8 +316,33 @@ static int call_read_any(void)
 	return open("/etc/shadow", O_RDONLY | O_CLOEXEC) >= 0 ? OK : 1;
 }
 
+static int call_open_old_to_write(void)
+{
+	return open("/tmp", O_WRONLY | O_CLOEXEC);
+}
+
+static int call_open_to_truncate(void)
+{
+	return open("/nonexistent", O_RDONLY | O_TRUNC | O_CLOEXEC);
+}
+
+static int call_write(void)
+{
+	int fd = open("/var/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+
+	if (fd < 0 && errno != EOPNOTSUPP)
+		return 1;
+	return write(fd, "x", 1) < 0 && errno == EACCES && ftruncate(fd, 1) && errno == EACCES ? OK
+											       : 2;
+}
+
 static void an_opener_only_opens(void **state)
 {
+	assert_ok(GUARD_OPENER, NULL, call_write);
+	if (!SANITIZED) {
+		assert_killed(GUARD_OPENER, NULL, call_open_old_to_write);
+		assert_killed(GUARD_OPENER, NULL, call_open_to_truncate);
+	}
 	assert_killed(GUARD_OPENER, NULL, call_socket);
 	assert_killed(GUARD_OPENER, NULL, call_bpf_look_up);
 	assert_killed(GUARD_OPENER, NULL, call_execve);
@@ -430,7 +514,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_role_is_killed_by_what_no_role_needs),
 		cmocka_unit_test(a_reader_has_only_the_descriptors_it_was_given),
-		cmocka_unit_test(only_a_parser_that_downloads_has_a_network),
+		cmocka_unit_test(with_a_network_an_unexpected_call_fails),
+		cmocka_unit_test(whatever_parses_has_no_network),
+		cmocka_unit_test(whatever_downloads_reaches_no_local_service_and_no_secret),
 		cmocka_unit_test(a_worker_may_use_maps_and_load_nothing),
 		cmocka_unit_test(a_worker_may_have_helpers_with_less_privileges),
 		cmocka_unit_test(an_opener_only_opens),

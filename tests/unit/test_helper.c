@@ -17,8 +17,24 @@
 #include "base/clock.h"
 #include "base/helper.h"
 #include "base/memory.h"
+#include "base/parcel.h"
 
 #define SECOND_NS UINT64_C(1000000000)
+
+/* As a process does that was taken over: the head of an answer, and then its bytes as it likes. */
+static void send_slowly(bool spins)
+{
+	const struct parcel_head head = { .size = 40000 };
+
+	(void)!write(3, &head, sizeof(head));
+	for (;;) {
+		for (int i = 0; spins && i < 20000; i++)
+			getppid();
+		if (!spins)
+			usleep(20000);
+		(void)!write(3, "x", 1);
+	}
+}
 
 static int serve(void *context, const struct helper_parcel *question, struct helper_parcel *answer)
 {
@@ -35,10 +51,24 @@ static int serve(void *context, const struct helper_parcel *question, struct hel
 			getppid();
 	if (!strcmp(what, "stall") && !pipe(ends) && read(ends[0], text, 1))
 		return -EIO;
+	if (!strcmp(what, "trickle") || !strcmp(what, "spin and trickle"))
+		send_slowly(*what == 's');
+	if (!strcmp(what, "pid")) {
+		answer->bytes = calloc(1, answer->size = 16);
+		snprintf(answer->bytes, 16, "%d", getpid());
+		return 0;
+	}
 	if (!strcmp(what, "sleep"))
 		usleep(300000);
 	if (!strcmp(what, "sleep longer"))
 		usleep(1050000);
+	if (!strcmp(what, "write")) {
+		int fd = open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+		int err = write(fd, "x", 1) == 1 ? 0 : -errno;
+
+		close(fd);
+		return err;
+	}
 	if (!strcmp(what, "memory")) {
 		memory = malloc(64U << 20);
 		free(memory);
@@ -147,6 +177,8 @@ static void one_that_fails_is_given_up_and_the_next_answers(void **state)
 		{ "die", -EPIPE, false },
 		{ "spin", -ETIMEDOUT, false },
 		{ "stall", -ETIMEDOUT, true },
+		{ "trickle", -ETIMEDOUT, true },
+		{ "spin and trickle", -ETIMEDOUT, false },
 		{ "long", -EFBIG, false },
 	};
 
@@ -161,6 +193,34 @@ static void one_that_fails_is_given_up_and_the_next_answers(void **state)
 	/* "spin" took half a second. */
 	assert_true(helper__cpu_ns(*state) > SECOND_NS / 4);
 	assert_true(helper__all_cpu_ns() >= helper__cpu_ns(*state));
+}
+
+/* A question of this length does not fit into the socket. */
+static void one_that_stops_reading_is_given_up_too(void **state)
+{
+	const struct helper_parcel question = { .bytes = calloc(1, 900000),
+						.size = 900000,
+						.fd = -1 };
+	struct helper_parcel answer = { .fd = -1 };
+	int pid;
+
+	assert_int_equal(ask(*state, "pid", &answer), 0);
+	pid = atoi(answer.bytes);
+	helper__release(&answer);
+	assert_int_equal(kill(pid, SIGSTOP), 0);
+	assert_int_equal(helper__ask(*state, &question, &patience, &answer), -ETIMEDOUT);
+	assert_true(helper__stalled(*state));
+	assert_answers(*state);
+	assert_int_equal(helper__ask(*state, &question, &patience, &answer), 0);
+	helper__release(&answer);
+	free(question.bytes);
+}
+
+static void a_helper_writes_to_no_file(void **state)
+{
+	struct helper_parcel answer;
+
+	assert_int_equal(ask(*state, "write", &answer), -EFBIG);
 }
 
 /* 300 ms without any CPU time are fewer than it may take, but not when it stalled before. */
@@ -287,6 +347,9 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(one_that_fails_is_given_up_and_the_next_answers,
 						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(one_that_stops_reading_is_given_up_too, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_helper_writes_to_no_file, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			patience_is_for_all_questions_together_unless_in_full, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(time_in_which_nobody_runs_is_no_stall, set_up,

@@ -172,19 +172,10 @@ static void a_link_without_build_id_counts_if_the_checksum_agrees(void **state)
 	assert_known(NOTHING, "", place, place->program);
 }
 
-static int calls;
-
-static bool on_progress(void *context, const char *what, long done, long total)
-{
-	assert_ptr_equal(context, &calls);
-	calls++;
-	return true;
-}
-
 static void a_server_is_asked_unless_that_is_off(void **state)
 {
 	const struct place *place = *state;
-	struct symbols_options options = { .progress = on_progress, .context = &calls };
+	struct symbols_options options = {};
 	struct symbols *symbols;
 
 	shell("mkdir -p %s/buildid/%s && mv %s %s/buildid/%s/debuginfo", place->folder,
