@@ -29,7 +29,7 @@ void where__release(struct where *where)
 int where__load(struct connection *connection, enum groups_by by, uint64_t now_s,
 		struct where *where)
 {
-	int err = period__find(&where->period, connection, "ledger_1h");
+	int err = period__find(&where->period, connection, &service_account_source, now_s);
 
 	if (!err)
 		err = service_account__load(connection, &where->period, &where->account);
@@ -250,6 +250,10 @@ void where__print(const struct where *where, FILE *out)
 	fprintf(out, ", %s\n",
 		period__has(period, true) ? "whole hours from hourly sums"
 					  : "from the rows of minutes");
+	if (period->unchecked_s)
+		fprintf(out,
+			"whether the sums of %s are complete is not known: their rows have expired\n",
+			words__count((int64_t)(period->unchecked_s / 3600), "hours").text);
 	print_sentences(where, out);
 	print_causes(where, out);
 	print_waits(where, out);

@@ -242,6 +242,48 @@ static void a_period_without_sums_is_read_from_minutes(void **state)
 	period__release(&period);
 }
 
+/* Three hours with sums, of which `rows` are left; the result is a letter for each part. */
+static void parts_are(const char *total, const char *rows, uint64_t now_s, const char *expected,
+		      uint64_t unchecked_s)
+{
+	const struct fleet_line lines[] = {
+		FLEET_ABOUT,
+		{ "sum(rows)", "1794942000\t10\n1794945600\t20\n1794949200\t30\n", 0 },
+		{ "SELECT count()", total, 0 },
+		{ "toStartOfHour(bucket)", rows, 0 },
+		{},
+	};
+	struct fleet_store store = { .script = lines };
+	struct connection *connection = fleet_open(&store);
+	struct period period = {
+		.tenant = "", .service = "x", .from_s = HOUR, .to_s = HOUR + 3 * HOUR_S
+	};
+	char text[16] = "";
+
+	assert_int_equal(period__find(&period, connection, &service_account_source, now_s), 0);
+	for (size_t i = 0; i < period.count; i++)
+		strcat(text, period.parts[i].is_hourly ? "h" : "m");
+	assert_string_equal(text, expected);
+	assert_int_equal(period.unchecked_s, unchecked_s);
+	period__release(&period);
+	fleet_close(&store, connection);
+}
+
+static void an_hour_with_more_rows_than_its_sums_is_read_from_minutes(void **state)
+{
+	parts_are("60\n", "", NOW, "h", 0);
+	/* Rows of the second hour came late, or a server left them out. */
+	parts_are("65\n", "1794942000\t10\n1794945600\t25\n1794949200\t30\n", NOW, "hmh", 0);
+	/* The rows of the first hour are being dropped, those of the last one came late. */
+	parts_are("59\n", "1794942000\t2\n1794945600\t20\n1794949200\t37\n", NOW, "hm", 0);
+}
+
+static void hours_whose_rows_have_expired_are_not_compared(void **state)
+{
+	parts_are("not asked\n", "", HOUR + 15 * PERIOD_DAY_S, "h", 3 * HOUR_S);
+	parts_are("50\n", "", HOUR + 14 * PERIOD_DAY_S + 60, "h", HOUR_S);
+}
+
 static void minutes_that_may_still_come_are_not_expected(void **state)
 {
 	assert_int_equal(coverage__until_s(HOUR, NOW), HOUR);
@@ -405,7 +447,8 @@ static void a_kind_of_a_later_version_proves_nothing(void **state)
 
 static const struct fleet_line script[] = {
 	FLEET_ABOUT,
-	{ "SELECT DISTINCT toUInt32(hour)", "1794938400\n", 0 },
+	{ "SELECT toUInt32(hour) AS h, sum(rows)", "1794938400\t120\n", 0 },
+	{ "SELECT count() FROM gapless.ledger", "120\n", 0 },
 	{ "SELECT any(threads), any(state)",
 	  "httpd-*\twait\tnet\tdelaying\ttcp :5432\tpostgres\tbackend\twaker\t60000000000\t30\t"
 	  "100000000000\t2000000\n"
@@ -541,6 +584,8 @@ int main(void)
 		cmocka_unit_test(lists_are_numbers_in_brackets),
 		cmocka_unit_test(whole_hours_with_sums_are_read_from_them),
 		cmocka_unit_test(a_period_without_sums_is_read_from_minutes),
+		cmocka_unit_test(an_hour_with_more_rows_than_its_sums_is_read_from_minutes),
+		cmocka_unit_test(hours_whose_rows_have_expired_are_not_compared),
 		cmocka_unit_test(minutes_that_may_still_come_are_not_expected),
 		cmocka_unit_test(a_quota_is_said_and_nobody_blamed),
 		cmocka_unit_test(a_waker_is_not_called_a_holder),
