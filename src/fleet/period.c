@@ -256,8 +256,8 @@ void period__condition(const struct period *period, bool is_hourly, struct query
 	query__add(query, *before ? ")" : "0)");
 }
 
-static void add_select(const struct period *period, const struct query_tables *tables,
-		       const struct period_source *source, bool is_hourly, struct query *query)
+void period__select(const struct period *period, const struct query_tables *tables,
+		    const struct period_source *source, bool is_hourly, struct query *query)
 {
 	query__add(query, "SELECT ");
 	query__add(query, source->columns);
@@ -275,10 +275,10 @@ void period__rows(const struct period *period, const struct query_tables *tables
 
 	query__add(query, "(");
 	if (hourly)
-		add_select(period, tables, source, true, query);
+		period__select(period, tables, source, true, query);
 	if (hourly && minutes)
 		query__add(query, " UNION ALL ");
 	if (minutes || !hourly)
-		add_select(period, tables, source, false, query);
+		period__select(period, tables, source, false, query);
 	query__add(query, ")");
 }

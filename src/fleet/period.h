@@ -57,6 +57,9 @@ struct period_source {
 };
 void period__rows(const struct period *period, const struct query_tables *tables,
 		  const struct period_source *source, struct query *query);
+/* Adds one of the two "SELECT". */
+void period__select(const struct period *period, const struct query_tables *tables,
+		    const struct period_source *source, bool is_hourly, struct query *query);
 /* Asks the store which hours have sums of all of their rows, and divides. */
 int period__find(struct period *period, struct connection *connection,
 		 const struct period_source *source, uint64_t now_s);

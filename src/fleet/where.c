@@ -184,16 +184,9 @@ static void print_groups(const struct where *where, FILE *out)
 				.text);
 }
 
-static void print_coverage(const struct coverage *coverage, FILE *out)
+static void print_minutes(const struct coverage *coverage, FILE *out)
 {
-	print_heading(out, "coverage");
-	if (!coverage->minutes_expected && coverage->hosts_known) {
-		fprintf(out, "  %s; no minute is due yet, because agents have %d s to send one\n",
-			words__count((int64_t)coverage->hosts_known, "hosts").text,
-			COVERAGE_LATE_S);
-		return;
-	}
-	fprintf(out, "  %s of %s reported", words__number((int64_t)coverage->hosts_seen).text,
+	fprintf(out, "%s of %s reported", words__number((int64_t)coverage->hosts_seen).text,
 		words__count((int64_t)coverage->hosts_known, "hosts").text);
 	if (coverage->minutes_expected)
 		fprintf(out, ", for %s of %s (%s)",
@@ -204,16 +197,70 @@ static void print_coverage(const struct coverage *coverage, FILE *out)
 				.text);
 	fputc('\n', out);
 	if (coverage->hosts_seen < coverage->hosts_known)
-		fprintf(out, "%s ran it in the period or in the hour before, and did not report\n",
+		fprintf(out,
+			"nothing came from %s that had it in the period or in the hour before\n",
 			words__count((int64_t)(coverage->hosts_known - coverage->hosts_seen),
 				     "hosts")
 				.text);
 }
 
+static void print_coverage(const struct where *where, FILE *out)
+{
+	const struct coverage *coverage = &where->coverage;
+
+	print_heading(out, "coverage");
+	fputs("  ", out);
+	if (coverage->since_s >= where->period.to_s) {
+		fprintf(out, "not known: which hosts reported is kept for %d days\n",
+			(int)(PERIOD_LEDGER_S / PERIOD_DAY_S));
+		return;
+	}
+	if (coverage->since_s > where->period.from_s)
+		fprintf(out,
+			"since %s UTC (not known before): ", moment__words(coverage->since_s).text);
+	if (!coverage->hosts_known)
+		fputs("not known: the store has no hosts of this service\n", out);
+	else if (!coverage->minutes_expected)
+		fprintf(out, "%s; no minute is due yet, because agents have %d s to send one\n",
+			words__count((int64_t)coverage->hosts_known, "hosts").text,
+			COVERAGE_LATE_S);
+	else
+		print_minutes(coverage, out);
+	if (coverage->namespaces > 1)
+		fprintf(out, "the times of %s are added up: %s%s\n",
+			words__count((int64_t)coverage->namespaces, "namespaces").text,
+			words__clean(coverage->namespace_names, 60).text,
+			coverage->namespaces > 5 ? ", …" : "");
+}
+
+static void print_losses(const struct where *where, FILE *out)
+{
+	const struct coverage *coverage = &where->coverage;
+	size_t losses = 0;
+
+	if (coverage->since_s >= where->period.to_s) {
+		fputs("; what was lost is not known any more\n", out);
+		return;
+	}
+	for (size_t i = 0; i < coverage->loss_count; i++) {
+		const struct coverage_loss *loss = &coverage->losses[i];
+
+		if (!loss->is_loss)
+			continue;
+		fprintf(out, "%s%s %s on %s",
+			losses++ ? ", " : "; lost: ", words__clean(loss->name, NAME_COLUMNS).text,
+			words__number((int64_t)loss->value).text,
+			words__count((int64_t)loss->hosts, "hosts").text);
+	}
+	fputs(losses ? "" : "; no loss reported", out);
+	if (coverage->since_s > where->period.from_s)
+		fprintf(out, " since %s UTC", moment__words(coverage->since_s).text);
+	fputc('\n', out);
+}
+
 static void print_quality(const struct where *where, FILE *out)
 {
 	const struct service_account *account = &where->account;
-	size_t losses = 0;
 
 	print_heading(out, "quality");
 	fprintf(out, "   unexplained %s",
@@ -226,17 +273,7 @@ static void print_quality(const struct where *where, FILE *out)
 			words__time((int64_t)account->thread_ns).text);
 	if (account->is_cut)
 		fputs("; the smallest rows are left out", out);
-	for (size_t i = 0; i < where->coverage.loss_count; i++) {
-		const struct coverage_loss *loss = &where->coverage.losses[i];
-
-		if (!loss->is_loss)
-			continue;
-		fprintf(out, "%s%s %s on %s",
-			losses++ ? ", " : "; lost: ", words__clean(loss->name, NAME_COLUMNS).text,
-			words__number((int64_t)loss->value).text,
-			words__count((int64_t)loss->hosts, "hosts").text);
-	}
-	fputs(losses ? "\n" : "; nothing lost\n", out);
+	print_losses(where, out);
 }
 
 void where__print(const struct where *where, FILE *out)
@@ -258,6 +295,6 @@ void where__print(const struct where *where, FILE *out)
 	print_causes(where, out);
 	print_waits(where, out);
 	print_groups(where, out);
-	print_coverage(&where->coverage, out);
+	print_coverage(where, out);
 	print_quality(where, out);
 }

@@ -70,10 +70,12 @@ static json_t *rows(const struct service_account *account)
 
 static json_t *coverage_of(const struct coverage *coverage)
 {
-	return json_pack("{s:o, s:o, s:o, s:o}", "hosts_known", whole(coverage->hosts_known),
-			 "hosts_reported", whole(coverage->hosts_seen), "minutes_expected",
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "since_s", whole(coverage->since_s),
+			 "until_s", whole(coverage->until_s), "hosts_known",
+			 whole(coverage->hosts_known), "hosts_reported",
+			 whole(coverage->hosts_seen), "minutes_expected",
 			 whole(coverage->minutes_expected), "minutes_seen",
-			 whole(coverage->minutes_seen));
+			 whole(coverage->minutes_seen), "namespaces", whole(coverage->namespaces));
 }
 
 static json_t *losses(const struct coverage *coverage)

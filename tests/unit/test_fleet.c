@@ -292,6 +292,13 @@ static void minutes_that_may_still_come_are_not_expected(void **state)
 	assert_int_equal(coverage__until_s(NOW, 1), 0);
 }
 
+static void what_was_reported_is_known_for_fourteen_days(void **state)
+{
+	assert_int_equal(coverage__since_s(HOUR, NOW), HOUR);
+	assert_int_equal(coverage__since_s(60, NOW + 1), NOW - 14 * PERIOD_DAY_S + 60);
+	assert_int_equal(coverage__since_s(60, 1), 60);
+}
+
 /* --- sentences ----------------------------------------------------------------------------------
  */
 
@@ -455,9 +462,8 @@ static const struct fleet_line script[] = {
 	  "httpd-*\trun\tany\trun\t\t\t\tnone\t30000000000\t400\t0\t0\n"
 	  "httpd-*\twait\tpoll\tundecided\tepoll\t\t\ttimeout\t10000000000\t4\t0\t0\n",
 	  0 },
-	{ "SELECT count(), toUInt64(sum(", "3\t180\t0\n", 0 },
-	{ "SELECT name, sum(value)",
-	  "repaired_wakeups\t4\t1\t1\nagent_cpu_ns\t9\t2\t117\nlost_map_full\t1200\t2\t3\n", 0 },
+	{ "SELECT countIf(is_known)", "3\t180\t2\t117\t0\t1\t\t0\n", 0 },
+	{ "SELECT name, sum(value)", "repaired_wakeups\t4\t1\nlost_map_full\t1200\t2\n", 0 },
 	{ "SELECT toString(g)",
 	  "7\twait.net\t50\t100\t30\t0\t60\t10\t0\t0\n8\t\t0\t100\t100\t0\t0\t0\t0\t0\n", 0 },
 	{ "SELECT host_id, argMax(host", "7\tweb-1\n", 0 },
@@ -488,7 +494,7 @@ static const char golden[] =
 	"8                                 100 ns  100.0 %    0.0 %    0.0 %    0.0 %\n"
 	"\n"
 	"coverage  2 of 3 hosts reported, for 117 of 180 minutes (65 %)\n"
-	"1 host ran it in the period or in the hour before, and did not report\n"
+	"nothing came from 1 host that had it in the period or in the hour before\n"
 	"\n"
 	"quality   unexplained 0.002 %; lost: lost_map_full 1,200 on 2 hosts\n";
 
@@ -517,6 +523,67 @@ static void where_prints_sentences_tables_coverage_and_quality(void **state)
 	assert_non_null(strstr(fleet_asked(&store, "any(threads)"), "gapless.ledger_1h FINAL"));
 	where__release(&where);
 	fleet_close(&store, connection);
+}
+
+/* What is printed from the heading "coverage" on. `again`: the answer if rows are asked, too. */
+static char *print_coverage(const char *hosts, const char *again, uint64_t from_s, uint64_t now_s)
+{
+	struct fleet_line lines[16] = { FLEET_ABOUT,
+					{ "ledger_host_1h", again, 0 },
+					{ "SELECT countIf(is_known)", hosts, 0 },
+					{ "SELECT name, sum(value)", "", 0 } };
+	struct fleet_store store = { .script = lines };
+	struct connection *connection;
+	struct where where = {
+		.period = { .tenant = "", .service = "api", .from_s = from_s, .to_s = HOUR }
+	};
+	cleanup(free_p) char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	memcpy(lines + 4, script, sizeof(script));
+	connection = fleet_open(&store);
+	assert_int_equal(where__load(connection, GROUPS_NONE, now_s, &where), 0);
+	where__print(&where, out);
+	fclose(out);
+	where__release(&where);
+	fleet_close(&store, connection);
+	return strdup(strstr(text, "coverage"));
+}
+
+static void coverage_is(const char *hosts, const char *again, uint64_t from_s, uint64_t now_s,
+			const char *expected)
+{
+	cleanup(free_p) char *text = print_coverage(hosts, again, from_s, now_s);
+
+	assert_string_equal(text, expected);
+}
+
+static void coverage_that_is_not_known_is_not_claimed(void **state)
+{
+	/* All of it is too old: nothing is asked. */
+	coverage_is("", "", HOUR - HOUR_S, NOW + 15 * PERIOD_DAY_S,
+		    "coverage  not known: which hosts reported is kept for 14 days\n\n"
+		    "quality   unexplained 0.002 %; what was lost is not known any more\n");
+	/* A part of it. */
+	coverage_is(
+		"3\t90\t3\t90\t0\t1\t\t0\n", "", HOUR - HOUR_S,
+		HOUR - HOUR_S / 2 + 14 * PERIOD_DAY_S,
+		"coverage  since 2026-11-17 18:30 UTC (not known before): 3 of 3 hosts reported, "
+		"for 90 of 90 minutes (100 %)\n\n"
+		"quality   unexplained 0.002 %; no loss reported since 2026-11-17 18:30 UTC\n");
+	coverage_is("0\t0\t0\t0\t0\t0\t\t0\n", "", HOUR - HOUR_S, NOW,
+		    "coverage  not known: the store has no hosts of this service\n\n"
+		    "quality   unexplained 0.002 %; no loss reported\n");
+}
+
+static void hosts_whose_agents_restarted_are_found_by_their_rows(void **state)
+{
+	coverage_is("1\t60\t1\t60\t2\t1\t\t0\n", "3\t180\t3\t170\t2\t2\tblue, green\t0\n",
+		    HOUR - HOUR_S, NOW,
+		    "coverage  3 of 3 hosts reported, for 170 of 180 minutes (94 %)\n"
+		    "the times of 2 namespaces are added up: blue, green\n\n"
+		    "quality   unexplained 0.002 %; no loss reported\n");
 }
 
 static void a_service_without_rows_is_no_answer(void **state)
@@ -587,6 +654,7 @@ int main(void)
 		cmocka_unit_test(an_hour_with_more_rows_than_its_sums_is_read_from_minutes),
 		cmocka_unit_test(hours_whose_rows_have_expired_are_not_compared),
 		cmocka_unit_test(minutes_that_may_still_come_are_not_expected),
+		cmocka_unit_test(what_was_reported_is_known_for_fourteen_days),
 		cmocka_unit_test(a_quota_is_said_and_nobody_blamed),
 		cmocka_unit_test(a_waker_is_not_called_a_holder),
 		cmocka_unit_test(an_owner_is_called_a_holder),
@@ -597,6 +665,8 @@ int main(void)
 		cmocka_unit_test(a_lock_that_was_passed_on_has_no_single_holder),
 		cmocka_unit_test(a_kind_of_a_later_version_proves_nothing),
 		cmocka_unit_test(where_prints_sentences_tables_coverage_and_quality),
+		cmocka_unit_test(coverage_that_is_not_known_is_not_claimed),
+		cmocka_unit_test(hosts_whose_agents_restarted_are_found_by_their_rows),
 		cmocka_unit_test(a_service_without_rows_is_no_answer),
 		cmocka_unit_test(problems_of_the_store_are_said),
 		cmocka_unit_test(names_of_databases_are_names),
