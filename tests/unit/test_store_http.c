@@ -14,6 +14,7 @@
 #include "store.h"
 #include "store/http.h"
 #include "store/sink.h"
+#include "vocabulary/counters.h"
 
 #define MOST_REQUEST (1 << 20)
 
@@ -435,10 +436,12 @@ static void numbers_and_versions_are_read_strictly(void **state)
 
 /* --- all together --- */
 
+static uint64_t room; /* of the spool; 0: the default */
+
 static struct sink *open_sink(void)
 {
 	const struct sink_options options = {
-		.spool = { .folder = folder },
+		.spool = { .folder = folder, .most_bytes = room },
 		.http = { .url = url(), .timeout_s = 2 },
 		.sender = { .host_id = 1, .no_spread = true },
 		.boot = "0b1c2d3e-4f50-6172-8394-a5b6c7d8e9f0",
@@ -511,6 +514,54 @@ static void what_a_silent_server_did_not_take_is_sent_after_a_restart(void **sta
 	sink__free(sink);
 }
 
+/* Whether the only batch in the spool has a word. */
+static bool spool_has(const char *word)
+{
+	const struct spool_options options = { .folder = folder };
+	cleanup(free_p) void *packed = NULL, *block = NULL;
+	struct spool *spool = NULL;
+	struct spool_entry *entry;
+	struct batch_view view;
+	size_t bytes;
+
+	assert_int_equal(spool__open(&options, &spool), 0);
+	entry = spool__pick(spool, 0, UINT64_MAX);
+	assert_non_null(entry);
+	assert_int_equal(spool__load(spool, entry, &packed, &bytes), 0);
+	assert_int_equal(batch__view(packed, bytes, &view), 0);
+	assert_int_equal(batch__unpack(&view, &block), 0);
+	spool__free(spool);
+	return memmem(block, view.head.raw_bytes, word, strlen(word));
+}
+
+static void lost_batches_are_told_to_the_store(void **state)
+{
+	struct sink *sink;
+	struct sink_status status;
+
+	server.conduct = CONDUCT_NOTHING;
+	sink = open_sink();
+	push(sink, STORE_MINUTE);
+	sink__free(sink);
+	assert_false(spool_has("batches_lost"));
+	/* Room for one batch. */
+	room = 250;
+	sink = open_sink();
+	push(sink, STORE_MINUTE + 60);
+	for (int i = 0; i < 500; i++) {
+		sink__status(sink, &status);
+		if (status.spool.dropped)
+			break;
+		usleep(10000);
+	}
+	assert_int_equal(status.spool.dropped, 1);
+	push(sink, STORE_MINUTE + 120);
+	sink__free(sink);
+	room = 0;
+	assert_true(spool_has("batches_lost"));
+	assert_true(counters__is_loss("batches_lost"));
+}
+
 static void a_sink_needs_a_boot_id_and_a_free_spool(void **state)
 {
 	struct sink_options options = { .spool = { .folder = folder },
@@ -541,6 +592,7 @@ int main(void)
 		cmocka_unit_test(numbers_and_versions_are_read_strictly),
 		TEST(rows_arrive_in_the_store_and_leave_the_spool),
 		TEST(what_a_silent_server_did_not_take_is_sent_after_a_restart),
+		TEST(lost_batches_are_told_to_the_store),
 		TEST(a_sink_needs_a_boot_id_and_a_free_spool),
 	};
 
