@@ -144,13 +144,24 @@ static void ask_schema(struct sender *sender)
 	send_request(sender, ASKING_SCHEMA, NULL, 0, false);
 }
 
+/*
+ * One number for the rows of the host and minute: how many, and a sum. The number of rows alone
+ * would take those of another start of the agent for this batch.
+ */
+#define SUM_FACTOR UINT64_C(1000003)
+
+static uint64_t fingerprint(uint64_t rows, uint64_t sum)
+{
+	return rows + SUM_FACTOR * sum;
+}
+
 static void ask_count(struct sender *sender)
 {
 	set_query(sender,
-		  "SELECT count() FROM %s.%s WHERE host_id = %" PRIu64
+		  "SELECT count() + 1000003 * sum(%s) FROM %s.%s WHERE host_id = %" PRIu64
 		  " AND bucket = toDateTime(%" PRIu64 ") FORMAT TabSeparated",
-		  database(sender), fact__table(sender->id.table)->name, sender->id.host_id,
-		  sender->id.minute_s);
+		  fact__table(sender->id.table)->sum_of, database(sender),
+		  fact__table(sender->id.table)->name, sender->id.host_id, sender->id.minute_s);
 	send_request(sender, COUNTING, NULL, 0, false);
 }
 
@@ -271,10 +282,11 @@ static void on_schema(struct sender *sender, enum answer_means means)
 	       version, STORE_VERSION, version, STORE_VERSION);
 }
 
-/* Parts are sent in their order, so the count tells whether this one is there. */
+/* Parts are sent in their order, so the fingerprint tells whether this one is there. */
 static void on_count(struct sender *sender, enum answer_means means)
 {
 	struct spool_entry *entry = spool__find(sender->spool, &sender->id);
+	const struct batch_head *head = &sender->head;
 	uint64_t count;
 
 	if (means == ANSWER_OK && answer__number(&sender->answer, &count))
@@ -286,11 +298,12 @@ static void on_count(struct sender *sender, enum answer_means means)
 	}
 	if (!entry)
 		return;
-	if (count == sender->head.rows_before) {
+	if (count == fingerprint(head->rows_before, head->sum_before)) {
 		/* Not there: the next insert is the first one again. */
 		entry->is_unknown = false;
 		entry->tried_s = 0;
-	} else if (count == sender->head.rows_before + sender->head.rows) {
+	} else if (count ==
+		   fingerprint(head->rows_before + head->rows, head->sum_before + head->sum)) {
 		sender->status.results[SENDER_FOUND]++;
 		spool__remove(sender->spool, &sender->id);
 	} else {

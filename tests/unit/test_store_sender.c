@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "base/cleanup.h"
@@ -147,7 +148,7 @@ static int sim_start(void *context, const struct http_request *request)
 		say(of, 404, "Code: 60. DB::Exception: Unknown table");
 	} else if (strstr(query, "count()")) {
 		of->counts++;
-		snprintf(number, sizeof(number), "%d\n", (int)of->count);
+		snprintf(number, sizeof(number), "%" PRIu64 "\n", of->count);
 		say(of, 200, number);
 	} else {
 		assert_non_null(strstr(query, "INSERT INTO gapless."));
@@ -401,7 +402,7 @@ static void send_without_answer(void)
 static void a_batch_of_unknown_fate_is_counted_when_its_token_is_forgotten(void **state)
 {
 	send_without_answer();
-	sim.count = 3;
+	sim.count = STORE_PRINT;
 	restart();
 	run_for(6 * MINUTE_NS);
 	assert_int_equal(sim.counts, 1);
@@ -428,6 +429,19 @@ static void a_batch_that_is_there_in_part_is_set_aside(void **state)
 	assert_int_equal(spool_now().batches, 0);
 	assert_int_equal(spool_now().refused, 1);
 	assert_int_equal(sender_now().results[SENDER_UNCLEAR], 1);
+}
+
+static void as_many_rows_of_another_start_are_not_taken_for_the_batch(void **state)
+{
+	send_without_answer();
+	/* Three rows, but others. */
+	sim.count = 3 + UINT64_C(1000003) * (STORE_SUM + 1);
+	run_for(6 * MINUTE_NS);
+	assert_int_equal(sim.counts, 1);
+	assert_int_equal(sim.stored, 0);
+	assert_int_equal(sender_now().results[SENDER_FOUND], 0);
+	assert_int_equal(sender_now().results[SENDER_UNCLEAR], 1);
+	assert_int_equal(spool_now().refused, 1);
 }
 
 static void a_batch_that_never_reached_the_server_is_not_counted(void **state)
@@ -648,6 +662,7 @@ int main(void)
 		TEST(a_batch_of_unknown_fate_is_counted_when_its_token_is_forgotten),
 		TEST(a_batch_that_is_not_there_is_sent),
 		TEST(a_batch_that_is_there_in_part_is_set_aside),
+		TEST(as_many_rows_of_another_start_are_not_taken_for_the_batch),
 		TEST(a_batch_that_never_reached_the_server_is_not_counted),
 		TEST(servers_without_tokens_are_always_asked),
 		TEST(a_refused_batch_does_not_stop_the_others),
