@@ -75,7 +75,8 @@ static void answer_as_clickhouse(int fd)
 		body = "26.7.1.1\n";
 	else
 		server.inserts++;
-	snprintf(text, sizeof(text), "HTTP/1.1 200 OK\r\nContent-Length: %zu\r\n\r\n%s",
+	snprintf(text, sizeof(text),
+		 "HTTP/1.1 200 OK\r\nX-ClickHouse-Summary: {}\r\nContent-Length: %zu\r\n\r\n%s",
 		 strlen(body), body);
 	send_text(fd, text);
 }
@@ -402,7 +403,8 @@ static void answers_have_their_meaning(void **state)
 	assert_int_equal(means(500, "Code: 99999999999999999999", true), ANSWER_BUSY);
 	assert_int_equal(means(500, "Code: x", true), ANSWER_BUSY);
 	assert_int_equal(means(401, "", true), ANSWER_DENIED);
-	assert_int_equal(means(413, "", true), ANSWER_REFUSED);
+	assert_int_equal(means(413, "", true), ANSWER_BUSY);
+	assert_int_equal(means(400, "Code: 115. DB::Exception: x", true), ANSWER_DENIED);
 	assert_int_equal(means(429, "", true), ANSWER_BUSY);
 	assert_int_equal(means(503, "", true), ANSWER_BUSY);
 	assert_int_equal(means(204, "", true), ANSWER_STRANGE);
