@@ -380,6 +380,42 @@ static void odd_addresses_are_refused(void **state)
 	}
 }
 
+static void secrets_are_not_sent_to_other_machines_without_encryption(void **state)
+{
+	static const struct {
+		const char *url;
+		int err;
+	} cases[] = { { "http://store:8123", -EPERM },
+		      { "HTTP://10.0.0.1", -EPERM },
+		      { "http://127.0.0.1.evil", -EPERM },
+		      { "http://localhost.evil:1", -EPERM },
+		      { "http://[::1].evil", -EPERM },
+		      { "http://127.evil/", -EPERM },
+		      { "https://store:8443", 0 },
+		      { "http://127.0.0.1:8123", 0 },
+		      { "http://LOCALHOST:8123/x", 0 },
+		      { "http://[::1]:8123", 0 },
+		      { "http://127.9.9.9", 0 } };
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct http_options options = { .url = cases[i].url,
+						.user = "x",
+						.password_file = "/nonexistent" };
+		struct http *http = NULL;
+
+		assert_int_equal(http__new(&options, &http), cases[i].err);
+		http__free(http);
+		http = NULL;
+		options = (struct http_options) { .url = cases[i].url, .token_file = "/none" };
+		assert_int_equal(http__new(&options, &http), cases[i].err);
+		http__free(http);
+		http = NULL;
+		options = (struct http_options) { .url = cases[i].url, .user = "x" };
+		assert_int_equal(http__new(&options, &http), 0);
+		http__free(http);
+	}
+}
+
 /* --- answers without a connection --- */
 
 static enum answer_means means(int status, const char *body, bool is_insert)
@@ -590,6 +626,7 @@ int main(void)
 		TEST(nobody_there_is_certainly_not_stored),
 		TEST(a_certificate_that_is_not_ours_is_refused),
 		TEST(odd_addresses_are_refused),
+		TEST(secrets_are_not_sent_to_other_machines_without_encryption),
 		cmocka_unit_test(answers_have_their_meaning),
 		cmocka_unit_test(numbers_and_versions_are_read_strictly),
 		TEST(rows_arrive_in_the_store_and_leave_the_spool),
