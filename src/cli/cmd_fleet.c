@@ -200,7 +200,8 @@ static int open_connection(struct fleet_options *options, const struct config *c
 			  .certificate_file =
 				  either(options->certificate, config->store.certificate),
 			  .key_file = either(options->key, config->store.key),
-			  .timeout_s = 120 },
+			  .timeout_s = 120,
+			  .keeps_connection = true },
 		.database = either(options->database, config->store.database),
 	};
 	char problem[CONNECTION_PROBLEM_BYTES];
@@ -258,7 +259,7 @@ static int ask(const struct verb *verb, struct fleet_options *options)
 	err = open_connection(options, &config, &connection);
 	if (!err)
 		status = verb->run(connection, options);
-	else if (err == -EINVAL)
+	else if (err == -EINVAL || err == -EPERM)
 		status = CLI_EXIT_USAGE;
 	config__release(&config);
 	return status;

@@ -626,6 +626,33 @@ static void problems_of_the_store_are_said(void **state)
 		   "not understood");
 }
 
+static int count_row(void *context, char *const *fields)
+{
+	(*(uint64_t *)context)++;
+	return 0;
+}
+
+static void an_answer_that_is_too_long_ends(void **state)
+{
+	size_t length = 2 * (CONNECTION_MOST_ROWS + 4000), part = 1000;
+	cleanup(free_p) char *answer = malloc(length + 1);
+	const struct fleet_line lines[] = { FLEET_ABOUT, { "SELECT 1", answer, 0 }, {} };
+	struct fleet_store store = { .script = lines, .part = part };
+	struct connection *connection = fleet_open(&store);
+	cleanup(query__release) struct query query = {};
+	uint64_t rows = 0;
+
+	for (size_t i = 0; i < length; i++)
+		answer[i] = i % 2 ? '\n' : '1';
+	answer[length] = '\0';
+	query__begin(&query);
+	query__add(&query, "SELECT 1");
+	assert_int_equal(connection__ask(connection, &query, 1, count_row, &rows), -EOVERFLOW);
+	assert_true(rows <= CONNECTION_MOST_ROWS + part);
+	assert_non_null(strstr(connection__problem(connection), "more than was asked for"));
+	fleet_close(&store, connection);
+}
+
 static void names_of_databases_are_names(void **state)
 {
 	const struct connection_options options = { .http = { .url = "http://store" },
@@ -669,6 +696,7 @@ int main(void)
 		cmocka_unit_test(hosts_whose_agents_restarted_are_found_by_their_rows),
 		cmocka_unit_test(a_service_without_rows_is_no_answer),
 		cmocka_unit_test(problems_of_the_store_are_said),
+		cmocka_unit_test(an_answer_that_is_too_long_ends),
 		cmocka_unit_test(names_of_databases_are_names),
 	};
 
