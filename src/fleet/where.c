@@ -37,7 +37,7 @@ int where__load(struct connection *connection, enum groups_by by, uint64_t now_s
 		return -ENODATA;
 	if (!err)
 		err = coverage__load(connection, &where->period, now_s, &where->coverage);
-	return err ?: groups__load(connection, &where->period, by, &where->groups);
+	return err ?: groups__load(connection, &where->period, by, now_s, &where->groups);
 }
 
 /* --- text ---------------------------------------------------------------------------------------
@@ -163,6 +163,9 @@ static void print_groups(const struct where *where, FILE *out)
 	for (size_t i = 0; i < sizeof(shown) / sizeof(*shown); i++)
 		words__field(out, kinds__words(shown[i])->brief, SHARE_COLUMNS);
 	fputs("  held up most\n", out);
+	if (groups->since_s)
+		fprintf(out, "only since %s UTC: sums by host are kept for 35 days\n",
+			moment__words(groups->since_s).text);
 	for (size_t i = 0; i < groups->count && i < GROUPS_SHOWN; i++) {
 		const struct groups_row *row = &groups->rows[i];
 

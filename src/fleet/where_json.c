@@ -125,6 +125,8 @@ json_t *where__json(const struct where *where)
 		coverage_of(&where->coverage), "quality", losses(&where->coverage), "has_stacks",
 		where->coverage.has_stacks);
 
+	if (json && where->groups.since_s)
+		json_object_set_new(json, "hosts_since_s", whole(where->groups.since_s));
 	if (json && where->groups.by != GROUPS_NONE)
 		json_object_set_new(json, where->groups.by == GROUPS_HOST ? "hosts" : "versions",
 				    groups_of(&where->groups));

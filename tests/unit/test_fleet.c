@@ -586,6 +586,28 @@ static void hosts_whose_agents_restarted_are_found_by_their_rows(void **state)
 		    "quality   unexplained 0.002 %; no loss reported\n");
 }
 
+static void hosts_of_long_ago_are_not_left_out_silently(void **state)
+{
+	struct fleet_store store = { .script = script };
+	struct connection *connection = fleet_open(&store);
+	struct period period = {
+		.tenant = "", .service = "api", .from_s = HOUR - HOUR_S, .to_s = HOUR
+	};
+	struct groups groups = {};
+
+	assert_int_equal(groups__load(connection, &period, GROUPS_HOST, NOW, &groups), 0);
+	assert_int_equal(groups.since_s, 0);
+	/* The hours that have sums by host are asked for. */
+	assert_non_null(strstr(fleet_asked(&store, "sum(rows)"), "gapless.ledger_host_1h FINAL"));
+	groups__release(&groups);
+	assert_int_equal(
+		groups__load(connection, &period, GROUPS_HOST, NOW + 35 * PERIOD_DAY_S, &groups),
+		0);
+	assert_int_equal(groups.since_s, NOW);
+	groups__release(&groups);
+	fleet_close(&store, connection);
+}
+
 static void a_service_without_rows_is_no_answer(void **state)
 {
 	static const struct fleet_line nothing[] = { FLEET_ABOUT, { "SELECT", "", 0 }, {} };
@@ -694,6 +716,7 @@ int main(void)
 		cmocka_unit_test(where_prints_sentences_tables_coverage_and_quality),
 		cmocka_unit_test(coverage_that_is_not_known_is_not_claimed),
 		cmocka_unit_test(hosts_whose_agents_restarted_are_found_by_their_rows),
+		cmocka_unit_test(hosts_of_long_ago_are_not_left_out_silently),
 		cmocka_unit_test(a_service_without_rows_is_no_answer),
 		cmocka_unit_test(problems_of_the_store_are_said),
 		cmocka_unit_test(an_answer_that_is_too_long_ends),
