@@ -71,7 +71,7 @@ static int open_sink(struct outlet_store *store, const struct config *config)
 		log_error("another agent uses '%s'", folder);
 	else if (err)
 		log_error("the store '%s' cannot be used: %s", config->store.url,
-			  err == -EINVAL ? "the URL is not valid" : strerror(-err));
+			  http__problem(err));
 	return err;
 }
 

@@ -4,13 +4,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "agent/supervisor.h"
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/parse.h"
 #include "cli/fleet.h"
+#include "fleet/moment.h"
 #include "store/schema.h"
+
+#define HOUR_S 3600
 
 DEFINE_CLEANUP(struct connection *, connection__free)
 
@@ -33,6 +37,8 @@ enum {
 	KEY_SHARE,
 	KEY_CLUSTER,
 	KEY_VERSION,
+	KEY_ROLLUP,
+	KEY_TENANT_IS_USER,
 };
 
 static const struct argp_option option_list[] = {
@@ -59,6 +65,9 @@ static const struct argp_option option_list[] = {
 	{ "share", KEY_SHARE, "I/N", 0, "symbolize: only the Ith of N parts of the modules", 3 },
 	{ "cluster", KEY_CLUSTER, "NAME", 0, "schema: for a cluster of servers", 3 },
 	{ "from-version", KEY_VERSION, "N", 0, "schema: only what a store of version N lacks", 3 },
+	{ "rollup", KEY_ROLLUP, "TIME", 0, "schema: what sums up the hour of TIME again", 3 },
+	{ "tenant-is-user", KEY_TENANT_IS_USER, NULL, 0,
+	  "schema: the tenant is the user who inserts", 3 },
 	{},
 };
 
@@ -102,6 +111,8 @@ static const char **text_of(struct fleet_options *options, int key)
 		return &options->cluster;
 	case KEY_VERSION:
 		return &options->from_version;
+	case KEY_ROLLUP:
+		return &options->rollup;
 	default:
 		return NULL;
 	}
@@ -134,6 +145,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_IDLE:
 		options->idle = true;
 		return 0;
+	case KEY_TENANT_IS_USER:
+		options->tenant_is_user = true;
+		return 0;
 	case KEY_DIRECTORY:
 		add_directory(state, options, arg);
 		return 0;
@@ -160,10 +174,25 @@ static const struct argp argp = {
 /* --- schema -------------------------------------------------------------------------------------
  */
 
+/* The statements for the hour that the time is in. */
+static int print_rollup(const struct fleet_options *options, const struct schema_options *schema)
+{
+	uint64_t at_s;
+
+	if (moment__parse(options->rollup, (uint64_t)time(NULL), &at_s)) {
+		log_error("--rollup takes a time, not '%s' [3h, '2026-11-17 03:00']",
+			  options->rollup);
+		exit(CLI_EXIT_USAGE);
+	}
+	at_s -= at_s % HOUR_S;
+	return store__print_rollup(stdout, schema, at_s, at_s + HOUR_S);
+}
+
 static int print_schema(const struct fleet_options *options)
 {
 	const struct schema_options schema = { .database = options->database,
-					       .cluster = options->cluster };
+					       .cluster = options->cluster,
+					       .tenant_is_user = options->tenant_is_user };
 	uint64_t from = 0;
 	int err;
 
@@ -171,7 +200,8 @@ static int print_schema(const struct fleet_options *options)
 		log_error("--from-version takes a number, not '%s'", options->from_version);
 		return CLI_EXIT_USAGE;
 	}
-	err = store__print_migration(stdout, &schema, (unsigned int)from);
+	err = options->rollup ? print_rollup(options, &schema)
+			      : store__print_migration(stdout, &schema, (unsigned int)from);
 	if (err == -EINVAL)
 		log_error("names of databases and clusters have only letters, digits and _");
 	else if (err)
@@ -200,7 +230,8 @@ static int open_connection(struct fleet_options *options, const struct config *c
 			  .certificate_file =
 				  either(options->certificate, config->store.certificate),
 			  .key_file = either(options->key, config->store.key),
-			  .timeout_s = 120 },
+			  .timeout_s = 120,
+			  .keeps_connection = true },
 		.database = either(options->database, config->store.database),
 	};
 	char problem[CONNECTION_PROBLEM_BYTES];
@@ -258,7 +289,7 @@ static int ask(const struct verb *verb, struct fleet_options *options)
 	err = open_connection(options, &config, &connection);
 	if (!err)
 		status = verb->run(connection, options);
-	else if (err == -EINVAL)
+	else if (err == -EINVAL || err == -EPERM)
 		status = CLI_EXIT_USAGE;
 	config__release(&config);
 	return status;

@@ -20,7 +20,8 @@ struct fleet_options {
 	const char *hosts, *length; /* of a burst */
 	const char *directories[FLEET_MOST_DIRECTORIES + 1];
 	const char *share; /* "1/3" */
-	const char *cluster, *from_version;
+	const char *cluster, *from_version, *rollup;
+	bool tenant_is_user;
 };
 
 /*

@@ -80,7 +80,12 @@ static void say_quality(const struct fleet_flame *flame, FILE *out)
 		words__time((int64_t)flame->total_ns).text,
 		words__count((int64_t)flame->samples, "samples").text,
 		words__about((int64_t)flame->error_ns, (int64_t)flame->total_ns).text);
-	if (flame->ledger_ns)
+	if (flame->ledger_ns && flame->has_hours)
+		fprintf(out,
+			"the exact account of the hours with samples has %s; the samples may be from "
+			"a part of these hours only\n",
+			words__time((int64_t)flame->ledger_ns).text);
+	else if (flame->ledger_ns)
 		fprintf(out,
 			"the exact account of the same minutes has %s: the samples have %s %s\n",
 			words__time((int64_t)flame->ledger_ns).text,
@@ -101,9 +106,9 @@ static void say_quality(const struct fleet_flame *flame, FILE *out)
 }
 
 static int load(struct connection *connection, struct period *period, bool with_idle,
-		struct fleet_flame *ret)
+		uint64_t now_s, struct fleet_flame *ret)
 {
-	int err = fleet_flame__load(connection, period, with_idle, ret);
+	int err = fleet_flame__load(connection, period, with_idle, now_s, ret);
 
 	if (err == -ENODATA)
 		fleet__say_unknown(connection, period, "stacks");
@@ -125,13 +130,14 @@ int fleet__flame(struct connection *connection, const struct fleet_options *opti
 	cleanup(free_p) char *tenant = NULL;
 	struct output output = { .path = options->output ? options->output : "-", .option = "-o" };
 	struct drawing drawing = {};
+	uint64_t now_s = (uint64_t)time(NULL);
 	int err = choose(options->output, &drawing);
 
 	if (!err)
-		err = fleet__find(connection, options, (uint64_t)time(NULL), &period, &tenant);
+		err = fleet__find(connection, options, now_s, &period, &tenant);
 	if (err)
 		return err == -EINVAL ? CLI_EXIT_USAGE : EXIT_FAILURE;
-	err = load(connection, &period, options->idle, &flame);
+	err = load(connection, &period, options->idle, now_s, &flame);
 	if (err)
 		return EXIT_FAILURE;
 	drawing.profile = flame.profile;

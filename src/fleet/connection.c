@@ -112,6 +112,7 @@ static int travel(struct connection *connection, const struct http_request *requ
 /* A reading of rows, with the error that ended it. */
 struct reading {
 	struct tsv tsv;
+	uint64_t bytes;
 	int err;
 };
 
@@ -119,7 +120,11 @@ static int feed(void *context, const void *bytes, size_t size)
 {
 	struct reading *reading = context;
 
+	reading->bytes += size;
 	reading->err = tsv__feed(&reading->tsv, bytes, size);
+	if (!reading->err &&
+	    (reading->bytes > CONNECTION_MOST_BYTES || reading->tsv.rows > CONNECTION_MOST_ROWS))
+		reading->err = -EOVERFLOW;
 	return reading->err;
 }
 
@@ -127,6 +132,8 @@ static int note_bad_answer(struct connection *connection, int err)
 {
 	if (err == -EBADMSG || err == -EFBIG)
 		note_refusal(connection, "sent rows that are not understood");
+	else if (err == -EOVERFLOW)
+		note_refusal(connection, "sent more than was asked for");
 	else if (err)
 		note(connection, "%s", strerror(-err));
 	return err;
@@ -231,6 +238,8 @@ static int prepare(struct connection *connection, const struct connection_option
 		err = http__new(&options->http, &connection->http);
 	if (!err && connection->http)
 		connection->transport = http__transport(connection->http);
+	if (err == -EPERM)
+		note(connection, "%s", http__problem(err));
 	if (err == -EINVAL)
 		note(connection,
 		     "'%s' is not the URL of a store [http://HOST:8123 or https://HOST:8443]",

@@ -29,12 +29,17 @@ int connection__open(const struct connection_options *options, struct connection
 		     char ret_problem[CONNECTION_PROBLEM_BYTES]);
 void connection__free(struct connection *connection);
 
+/* A question must ask for less than this. */
+#define CONNECTION_MOST_BYTES (64u << 20)
+#define CONNECTION_MOST_ROWS  1000000
+
 const struct query_tables *connection__tables(const struct connection *connection);
 
 /*
  * Sends the query, which must end with what it asks for in format TabSeparated, and calls `take`
  * for each row of `columns` fields. Finishes the query. -EIO: no answer, or a refusal; -EBADMSG:
- * the answer is not understood; -ENOMEM; or the error of `take`. connection__problem() says why.
+ * the answer is not understood; -EOVERFLOW: it is longer than any that is asked for; -ENOMEM; or
+ * the error of `take`. connection__problem() says why.
  */
 int connection__ask(struct connection *connection, struct query *query, size_t columns,
 		    tsv_take_fn take, void *context);

@@ -19,6 +19,7 @@ void coverage__release(struct coverage *coverage)
 	for (size_t i = 0; i < coverage->loss_count; i++)
 		free(coverage->losses[i].name);
 	free(coverage->losses);
+	free(coverage->namespace_names);
 	*coverage = (struct coverage) {};
 }
 
@@ -45,20 +46,29 @@ uint64_t coverage__until_s(uint64_t to_s, uint64_t now_s)
 	return to_s < last_s ? to_s : last_s;
 }
 
-/* Workloads of the service that could have been there. */
-static void add_known(const struct period *period, bool with_tenant, struct query *query)
+uint64_t coverage__since_s(uint64_t from_s, uint64_t now_s)
 {
-	query__add(query, " WHERE ");
-	if (with_tenant) {
-		period__who(period, query);
-	} else {
-		query__add(query, "service = ");
-		query__quote(query, period->service);
-	}
-	query__add(query, " AND first_seen < ");
-	query__moment(query, period->to_s);
-	query__add(query, " AND last_seen >= ");
-	query__moment(query, period->from_s > BEFORE_S ? period->from_s - BEFORE_S : 0);
+	uint64_t first_s = now_s > PERIOD_LEDGER_S ? now_s - PERIOD_LEDGER_S : 0;
+
+	first_s = (first_s + 59) / 60 * 60;
+	return from_s > first_s ? from_s : first_s;
+}
+
+static uint64_t hour_before(uint64_t at_s)
+{
+	return at_s > BEFORE_S ? at_s - BEFORE_S : 0;
+}
+
+/* Adds "column >= … AND column < …". */
+static void add_span(const char *column, uint64_t from_s, uint64_t to_s, struct query *query)
+{
+	query__add(query, column);
+	query__add(query, " >= ");
+	query__moment(query, from_s);
+	query__add(query, " AND ");
+	query__add(query, column);
+	query__add(query, " < ");
+	query__moment(query, to_s);
 }
 
 static int take_tenant(void *context, char *const *fields)
@@ -71,16 +81,32 @@ static int take_tenant(void *context, char *const *fields)
 	return tenants->names[tenants->count++] ? 0 : -ENOMEM;
 }
 
+/*
+ * Not by first_seen, which begins anew with each start of an agent. A workload is forgotten after
+ * 35 days, sums of hours are not.
+ */
 int coverage_tenants__find(struct connection *connection, const struct period *period,
 			   struct coverage_tenants *ret)
 {
+	const struct query_tables *tables = connection__tables(connection);
 	cleanup(query__release) struct query query = {};
 
 	query__begin(&query);
-	query__add(&query, "SELECT DISTINCT tenant FROM ");
-	query__table(&query, connection__tables(connection), "workload");
-	add_known(period, false, &query);
-	query__add(&query, " ORDER BY tenant FORMAT TabSeparated");
+	query__add(&query, "SELECT DISTINCT tenant FROM (SELECT tenant FROM ");
+	query__table(&query, tables, "workload");
+	query__add(&query, " WHERE service = ");
+	query__quote(&query, period->service);
+	query__add(&query, " AND last_seen >= ");
+	query__moment(&query, hour_before(period->from_s));
+	if (period->to_s - period->from_s >= BEFORE_S) {
+		query__add(&query, " UNION ALL SELECT tenant FROM ");
+		query__table(&query, tables, "ledger_1h");
+		query__add(&query, " WHERE service = ");
+		query__quote(&query, period->service);
+		query__add(&query, " AND ");
+		add_span("hour", period->from_s, period->to_s, &query);
+	}
+	query__add(&query, ") ORDER BY tenant FORMAT TabSeparated");
 	return connection__ask(connection, &query, 1, take_tenant, ret);
 }
 
@@ -126,69 +152,152 @@ int coverage_names__find(struct connection *connection, const char *tenant,
 /* --- hosts and minutes --------------------------------------------------------------------------
  */
 
-static int take_known(void *context, char *const *fields)
+struct hosts {
+	struct connection *connection;
+	const struct query_tables *tables;
+	const struct period *period;
+	struct coverage *ret;
+	uint64_t late; /* hosts whose first_seen does not tell */
+};
+
+static int take_hosts(void *context, char *const *fields)
 {
-	struct coverage *coverage = context;
+	struct hosts *hosts = context;
+	struct coverage *coverage = hosts->ret;
 	uint64_t stacks;
 	int err = tsv__number(fields[0], &coverage->hosts_known);
 
 	err = err ?: tsv__number(fields[1], &coverage->minutes_expected);
-	err = err ?: tsv__number(fields[2], &stacks);
-	if (!err)
-		coverage->has_stacks = stacks > 0;
-	return err;
+	err = err ?: tsv__number(fields[2], &coverage->hosts_seen);
+	err = err ?: tsv__number(fields[3], &coverage->minutes_seen);
+	err = err ?: tsv__number(fields[4], &hosts->late);
+	err = err ?: tsv__number(fields[5], &coverage->namespaces);
+	err = err ?: tsv__number(fields[7], &stacks);
+	if (err)
+		return err;
+	coverage->has_stacks = stacks > 0;
+	free(coverage->namespace_names);
+	coverage->namespace_names = strdup(fields[6]);
+	return coverage->namespace_names ? 0 : -ENOMEM;
 }
 
 /* Adds a number above 0 if there are samples. */
-static void add_stacks(struct connection *connection, const struct period *period,
-		       struct query *query)
+static void add_stacks(const struct hosts *hosts, struct query *query)
 {
 	query__add(query, "(SELECT count() FROM (SELECT 1 FROM ");
-	query__table(query, connection__tables(connection), "samples");
+	query__table(query, hosts->tables, "samples");
 	query__add(query, " WHERE ");
-	period__who(period, query);
-	query__add(query, " AND bucket >= ");
-	query__moment(query, period->from_s);
-	query__add(query, " AND bucket < ");
-	query__moment(query, period->to_s);
+	period__who(hosts->period, query);
+	query__add(query, " AND ");
+	add_span("bucket", hosts->period->from_s, hosts->period->to_s, query);
 	query__add(query, " LIMIT 1))");
 }
 
-static int load_known(struct connection *connection, const struct period *period, uint64_t until_s,
-		      struct coverage *ret)
+/* Hosts that may have had the service since an hour before: `first`, and namespaces `names`. */
+static void add_workloads(const struct hosts *hosts, struct query *query)
 {
+	query__add(query, "(SELECT host_id, toUInt32(toStartOfMinute(min(f))) AS first, "
+			  "groupUniqArray(toString(n)) AS names FROM (SELECT host_id, "
+			  "min(first_seen) AS f, max(last_seen) AS l, any(namespace) AS n FROM ");
+	query__table(query, hosts->tables, "workload");
+	query__add(query, " WHERE ");
+	period__who(hosts->period, query);
+	query__add(query, " GROUP BY host_id, workload_id HAVING l >= ");
+	query__moment(query, hour_before(hosts->ret->since_s));
+	query__add(query, ") GROUP BY host_id) AS k");
+}
+
+/* The minutes in which the agent of a host reported, and the first one. */
+static void add_signs(const struct hosts *hosts, struct query *query)
+{
+	query__add(query, " LEFT JOIN (SELECT host_id, toUInt32(min(bucket)) AS sign, "
+			  "groupBitmapState(toUInt32(intDiv(toUInt32(bucket), 60))) AS minutes "
+			  "FROM ");
+	query__table(query, hosts->tables, "quality");
+	query__add(query, " WHERE tenant = ");
+	query__quote(query, hosts->period->tenant);
+	query__add(query, " AND name = '" SIGN_OF_LIFE "' AND ");
+	add_span("bucket", hour_before(hosts->ret->since_s), hosts->ret->until_s, query);
+	query__add(query, " GROUP BY host_id) AS q ON k.host_id = q.host_id");
+}
+
+/* When hosts had the service according to the account, at the earliest an hour before. */
+static void add_rows(const struct hosts *hosts, struct query *query)
+{
+	static const struct period_source hourly = { "ledger_host_1h", "ledger",
+						     "host_id, hour AS at", 0 };
+	static const struct period_source minutes = { "ledger_host_1h", "ledger",
+						      "host_id, bucket AS at", 0 };
+
+	query__add(query, " LEFT JOIN (SELECT host_id, toUInt32(min(at)) AS row FROM (SELECT "
+			  "host_id, bucket AS at FROM ");
+	query__table(query, hosts->tables, minutes.minutes);
+	query__add(query, " WHERE ");
+	period__who(hosts->period, query);
+	query__add(query, " AND ");
+	add_span("bucket", hour_before(hosts->ret->since_s), hosts->ret->since_s, query);
+	for (int is_hourly = 0; is_hourly < 2; is_hourly++) {
+		if (!period__has(hosts->period, is_hourly))
+			continue;
+		query__add(query, " UNION ALL ");
+		period__select(hosts->period, hosts->tables, is_hourly ? &hourly : &minutes,
+			       is_hourly, query);
+	}
+	query__add(query, ") GROUP BY host_id) AS r ON k.host_id = r.host_id");
+}
+
+/*
+ * From when a host is expected. A row of an hour stands for its begin, so it is not believed before
+ * the first sign of the agent. Without a row, the host had the service when it was first seen.
+ */
+static void add_begin(const struct hosts *hosts, bool with_rows, struct query *query)
+{
+	uint64_t since_s = hosts->ret->since_s;
+
+	query__add(query, "multiIf(first <= ");
+	query__number(query, since_s);
+	query__add(query, ", toUInt32(");
+	query__number(query, since_s);
+	query__add(query, "), ");
+	if (with_rows) {
+		query__add(query, "row > 0, greatest(toUInt32(");
+		query__number(query, since_s);
+		query__add(query, "), row, sign > 0 ? least(first, sign) : row), ");
+	}
+	query__add(query, "first) AS begin");
+}
+
+static int load_hosts(struct hosts *hosts, bool with_rows)
+{
+	const struct coverage *coverage = hosts->ret;
 	cleanup(query__release) struct query query = {};
 
 	query__begin(&query);
-	query__add(&query, "SELECT count(), toUInt64(sum(greatest(0, toInt64(");
-	query__number(&query, until_s);
-	query__add(&query, ") - toInt64(greatest(toUInt32(begin), ");
-	query__number(&query, period->from_s);
-	query__add(&query, ")))) / 60), ");
-	add_stacks(connection, period, &query);
-	query__add(&query, " FROM (SELECT host_id, toStartOfMinute(min(first_seen)) "
-			   "AS begin FROM ");
-	query__table(&query, connection__tables(connection), "workload");
-	add_known(period, true, &query);
-	query__add(&query, " GROUP BY host_id) FORMAT TabSeparated");
-	return connection__ask(connection, &query, 3, take_known, ret);
-}
-
-static void add_hosts(struct connection *connection, const struct period *period, uint64_t until_s,
-		      struct query *query)
-{
-	query__add(query, " WHERE tenant = ");
-	query__quote(query, period->tenant);
-	query__add(query, " AND bucket >= ");
-	query__moment(query, period->from_s);
-	query__add(query, " AND bucket < ");
-	query__moment(query, until_s);
-	query__add(query, connection__tables(connection)->is_cluster
-				  ? " AND host_id GLOBAL IN (SELECT host_id FROM "
-				  : " AND host_id IN (SELECT host_id FROM ");
-	query__table(query, connection__tables(connection), "workload");
-	add_known(period, true, query);
-	query__add(query, ")");
+	query__add(&query, "SELECT countIf(is_known), sum(expected), countIf(seen > 0), sum(seen), "
+			   "countIf(is_late), length(groupUniqArrayArrayIf(names, is_known) AS n), "
+			   "arrayStringConcat(arraySlice(arraySort(n), 1, 5), ', '), ");
+	add_stacks(hosts, &query);
+	query__add(&query, " FROM (SELECT names, ");
+	add_begin(hosts, with_rows, &query);
+	query__add(&query, ", first > ");
+	query__number(&query, coverage->since_s);
+	query__add(&query, " AS is_late, begin < ");
+	query__number(&query, hosts->period->to_s);
+	query__add(&query, " AS is_known, toUInt64(begin < ");
+	query__number(&query, coverage->until_s);
+	query__add(&query, " ? intDiv(");
+	query__number(&query, coverage->until_s);
+	query__add(&query, " - begin, 60) : 0) AS expected, "
+			   "bitmapCardinality(bitmapSubsetInRange(minutes, "
+			   "toUInt32(intDiv(begin, 60)), toUInt32(");
+	query__number(&query, coverage->until_s / 60);
+	query__add(&query, "))) AS seen FROM ");
+	add_workloads(hosts, &query);
+	add_signs(hosts, &query);
+	if (with_rows)
+		add_rows(hosts, &query);
+	query__add(&query, ") FORMAT TabSeparated");
+	return connection__ask(hosts->connection, &query, 8, take_hosts, hosts);
 }
 
 /* --- quality -------------------------------------------------------------------------------------
@@ -197,12 +306,8 @@ static void add_hosts(struct connection *connection, const struct period *period
 static int take_quality(void *context, char *const *fields)
 {
 	struct coverage *coverage = context;
-	struct coverage_loss *loss;
+	struct coverage_loss *loss = APPEND(&coverage->losses, &coverage->loss_count);
 
-	if (!strcmp(fields[0], SIGN_OF_LIFE))
-		return tsv__number(fields[2], &coverage->hosts_seen)
-			       ?: tsv__number(fields[3], &coverage->minutes_seen);
-	loss = APPEND(&coverage->losses, &coverage->loss_count);
 	if (!loss)
 		return -ENOMEM;
 	loss->name = strdup(fields[0]);
@@ -219,38 +324,66 @@ static int compare_loss(const void *a, const void *b)
 	return (int)y->is_loss - (int)x->is_loss ?: strcmp(x->name, y->name);
 }
 
+static void add_quality(const struct hosts *hosts, struct query *query)
+{
+	query__add(query, "SELECT name, sum(value), uniqExact(host_id) FROM ");
+	query__table(query, hosts->tables, "quality");
+	query__add(query, " WHERE tenant = ");
+	query__quote(query, hosts->period->tenant);
+	query__add(query, " AND ");
+	add_span("bucket", hosts->ret->since_s, hosts->ret->until_s, query);
+	query__add(query, hosts->tables->is_cluster ? " AND host_id GLOBAL IN (SELECT host_id FROM "
+						    : " AND host_id IN (SELECT host_id FROM ");
+	query__table(query, hosts->tables, "workload");
+	query__add(query, " WHERE ");
+	period__who(hosts->period, query);
+	query__add(query, " AND last_seen >= ");
+	query__moment(query, hour_before(hosts->ret->since_s));
+	query__add(query, ")");
+}
+
 /* Costs and choices of agents are no losses. The server skips these rows by the key of the table.
  */
-static int load_quality(struct connection *connection, const struct period *period,
-			uint64_t until_s, struct coverage *ret)
+static int load_quality(const struct hosts *hosts)
 {
-	static const char *const costs[] = { "agent_hook_ns", "agent_anon_bytes", "agent_bpf_bytes",
-					     "sampling_probability_ppm" };
+	static const char *const costs[] = { SIGN_OF_LIFE, "agent_hook_ns", "agent_anon_bytes",
+					     "agent_bpf_bytes", "sampling_probability_ppm" };
+	struct coverage *coverage = hosts->ret;
 	cleanup(query__release) struct query query = {};
 	int err;
 
 	query__begin(&query);
-	query__add(&query, "SELECT name, sum(value), uniqExact(host_id), "
-			   "uniqExact(host_id, bucket) FROM ");
-	query__table(&query, connection__tables(connection), "quality");
-	add_hosts(connection, period, until_s, &query);
+	add_quality(hosts, &query);
 	for (size_t i = 0; i < sizeof(costs) / sizeof(*costs); i++) {
 		query__add(&query, " AND name != ");
 		query__quote(&query, costs[i]);
 	}
-	query__add(&query, " AND (value > 0 OR name = '" SIGN_OF_LIFE
-			   "') GROUP BY name LIMIT 1000 FORMAT TabSeparated");
-	err = connection__ask(connection, &query, 4, take_quality, ret);
-	if (ret->loss_count)
-		qsort(ret->losses, ret->loss_count, sizeof(*ret->losses), compare_loss);
+	query__add(&query, " AND value > 0 GROUP BY name LIMIT 1000 FORMAT TabSeparated");
+	err = connection__ask(hosts->connection, &query, 3, take_quality, coverage);
+	if (coverage->loss_count)
+		qsort(coverage->losses, coverage->loss_count, sizeof(*coverage->losses),
+		      compare_loss);
 	return err;
 }
 
 int coverage__load(struct connection *connection, const struct period *period, uint64_t now_s,
 		   struct coverage *ret)
 {
-	uint64_t until_s = coverage__until_s(period->to_s, now_s);
-	int err = load_known(connection, period, until_s, ret);
+	struct hosts hosts = { .connection = connection,
+			       .tables = connection__tables(connection),
+			       .period = period,
+			       .ret = ret };
+	int err;
 
-	return err ?: load_quality(connection, period, until_s, ret);
+	ret->since_s = coverage__since_s(period->from_s, now_s);
+	ret->until_s = coverage__until_s(period->to_s, now_s);
+	if (ret->until_s < ret->since_s)
+		ret->until_s = ret->since_s;
+	/* All of it has expired. */
+	if (ret->since_s >= period->to_s)
+		return 0;
+	err = load_hosts(&hosts, false);
+	if (!err && hosts.late)
+		err = load_hosts(&hosts, true);
+	return err ?: load_quality(&hosts);
 }

@@ -22,7 +22,8 @@
 #define MOST_INLINED   64
 
 static const struct period_source source = {
-	"samples_1h", "samples", "stack, state, cause, kind, ns, toFloat64(ns2) AS square, n"
+	"samples_1h", "samples", "stack, state, cause, kind, ns, toFloat64(ns2) AS square, n",
+	PERIOD_SAMPLES_S
 };
 
 struct row {
@@ -347,6 +348,7 @@ static int load_ledger(struct loading *loading, bool is_hourly)
 
 	if (!period__has(loading->period, is_hourly))
 		return 0;
+	loading->ret->has_hours |= is_hourly;
 	query__begin(&query);
 	query__add(&query, "SELECT sum(ns) FROM ");
 	query__table(&query, loading->tables, is_hourly ? "ledger_1h" : "ledger");
@@ -438,7 +440,7 @@ static int begin_profile(struct loading *loading, bool with_idle)
 }
 
 int fleet_flame__load(struct connection *connection, struct period *period, bool with_idle,
-		      struct fleet_flame *ret)
+		      uint64_t now_s, struct fleet_flame *ret)
 {
 	cleanup(loading__release) struct loading loading = {
 		.connection = connection,
@@ -446,7 +448,7 @@ int fleet_flame__load(struct connection *connection, struct period *period, bool
 		.period = period,
 		.ret = ret,
 	};
-	int err = period__find(period, connection, "samples_1h");
+	int err = period__find(period, connection, &source, now_s);
 
 	err = err ?: load_total(&loading);
 	if (!err && !ret->samples)

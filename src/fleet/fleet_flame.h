@@ -14,11 +14,13 @@ struct fleet_flame {
 	double error_ns;      /* standard error of total_ns */
 	uint64_t idle_ns;     /* part of total_ns: waits for work */
 	uint64_t left_out_ns; /* in rows beyond FLEET_FLAME_MOST_ROWS */
-	uint64_t ledger_ns;   /* exact, of the minutes that have samples */
-	uint64_t unnamed_ns;  /* of stacks with a frame without a name */
+	uint64_t ledger_ns;  /* exact, of the minutes that have samples; of hours, if they are whole
+			      */
+	bool has_hours;      /* `ledger_ns` has whole hours, samples perhaps of a part of them */
+	uint64_t unnamed_ns; /* of stacks with a frame without a name */
 };
 
 void fleet_flame__release(struct fleet_flame *flame);
 /* -ENODATA: there are no samples. The period is divided by this. */
 int fleet_flame__load(struct connection *connection, struct period *period, bool with_idle,
-		      struct fleet_flame *ret);
+		      uint64_t now_s, struct fleet_flame *ret);

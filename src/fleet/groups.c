@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/vec.h"
 
+#define HOSTS_KEPT_S (35 * PERIOD_DAY_S)
 /* What kept threads from going on, for certain. */
 #define HELD "(kind = 'delaying' OR kind = 'ready')"
 
@@ -47,17 +48,16 @@ static int take_row(void *context, char *const *fields)
  * The inner query sums up by cause, the outer one by name. Only what held the service up for
  * certain, or kept it from a CPU, is named.
  */
+static const struct period_source sources[] = {
+	[GROUPS_VERSION] = { "ledger_1h", "ledger", "version AS g, state, cause, kind, ns",
+			     PERIOD_LEDGER_S },
+	[GROUPS_HOST] = { "ledger_host_1h", "ledger", "host_id AS g, state, cause, kind, ns",
+			  PERIOD_LEDGER_S },
+};
+
 static void add_query(const struct query_tables *tables, const struct period *period,
 		      enum groups_by by, struct query *query)
 {
-	bool is_host = by == GROUPS_HOST;
-	const struct period_source source = {
-		.hourly = is_host ? "ledger_host_1h" : "ledger_1h",
-		.minutes = "ledger",
-		.columns = is_host ? "host_id AS g, state, cause, kind, ns"
-				   : "version AS g, state, cause, kind, ns",
-	};
-
 	query__add(query, "SELECT toString(g), argMaxIf(concat(state, '.', cause), t, " HELD
 			  "), maxIf(t, " HELD "), sum(t)");
 	for (int kind = 0; kind < KIND_COUNT; kind++) {
@@ -66,7 +66,7 @@ static void add_query(const struct query_tables *tables, const struct period *pe
 		query__add(query, ")");
 	}
 	query__add(query, " FROM (SELECT g, state, cause, kind, sum(ns) AS t FROM ");
-	period__rows(period, tables, &source, query);
+	period__rows(period, tables, &sources[by], query);
 	query__add(query, " GROUP BY g, state, cause, kind) GROUP BY g ORDER BY sumIf(t, " HELD
 			  ") / sum(t) DESC, g LIMIT ");
 	query__number(query, GROUPS_MOST);
@@ -113,17 +113,36 @@ static int name_hosts(struct connection *connection, const struct period *period
 	return connection__ask(connection, &query, 2, take_host, groups);
 }
 
+/* Hours with sums by service are not always those with sums by host. */
+static int find_hours(struct connection *connection, uint64_t now_s, struct period *period,
+		      struct groups *ret)
+{
+	uint64_t kept_s = now_s > HOSTS_KEPT_S ? now_s - HOSTS_KEPT_S : 0;
+
+	if (period->from_s < kept_s)
+		ret->since_s = kept_s - kept_s % 60;
+	return period__find(period, connection, &sources[GROUPS_HOST], now_s);
+}
+
 int groups__load(struct connection *connection, const struct period *period, enum groups_by by,
-		 struct groups *ret)
+		 uint64_t now_s, struct groups *ret)
 {
 	cleanup(query__release) struct query query = {};
-	int err;
+	cleanup(period__release) struct period hosts = { .tenant = period->tenant,
+							 .service = period->service,
+							 .from_s = period->from_s,
+							 .to_s = period->to_s };
+	int err = 0;
 
 	if (by == GROUPS_NONE)
 		return 0;
 	ret->by = by;
+	if (by == GROUPS_HOST)
+		err = find_hours(connection, now_s, &hosts, ret);
+	if (err)
+		return err;
 	query__begin(&query);
-	add_query(connection__tables(connection), period, by, &query);
+	add_query(connection__tables(connection), by == GROUPS_HOST ? &hosts : period, by, &query);
 	err = connection__ask(connection, &query, 4 + KIND_COUNT, take_row, ret);
 	return err || by != GROUPS_HOST ? err : name_hosts(connection, period, ret);
 }

@@ -22,8 +22,9 @@ struct groups {
 	enum groups_by by;
 	struct groups_row *rows; /* those that were held up most come first */
 	size_t count;
+	uint64_t since_s; /* sums by host are kept for 35 days: there are none before; 0: all */
 };
 
 void groups__release(struct groups *groups);
 int groups__load(struct connection *connection, const struct period *period, enum groups_by by,
-		 struct groups *ret);
+		 uint64_t now_s, struct groups *ret);

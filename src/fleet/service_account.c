@@ -23,6 +23,9 @@ enum { COLUMN_COUNT = 12 };
 	"7 * cityHash64(kind) + 11 * cityHash64(object) + 13 * cityHash64(by_service) + "          \
 	"17 * cityHash64(by_threads) + 19 * cityHash64(evidence)"
 
+const struct period_source service_account_source = { "ledger_1h", "ledger", COLUMNS ", " SUMS,
+						      PERIOD_LEDGER_S };
+
 void service_account__release(struct service_account *account)
 {
 	free(account->rows);
@@ -90,14 +93,13 @@ static int take_row(void *context, char *const *fields)
 int service_account__load(struct connection *connection, const struct period *period,
 			  struct service_account *ret)
 {
-	static const struct period_source source = { "ledger_1h", "ledger", COLUMNS ", " SUMS };
 	cleanup(query__release) struct query query = {};
 	int err;
 
 	query__begin(&query);
 	query__add(&query, "SELECT " WORDS ", sum(ns) AS t, sum(count), sum(thread_ns), "
 			   "sum(unexplained_ns) FROM ");
-	period__rows(period, connection__tables(connection), &source, &query);
+	period__rows(period, connection__tables(connection), &service_account_source, &query);
 	query__add(&query, " GROUP BY " KEY " ORDER BY t DESC LIMIT ");
 	query__number(&query, SERVICE_MOST_ROWS + 1);
 	query__add(&query, " FORMAT TabSeparated");

@@ -47,6 +47,9 @@ struct service_account {
 	struct texts texts;
 };
 
+/* Where the rows are, for period__find(). */
+extern const struct period_source service_account_source;
+
 void service_account__release(struct service_account *account);
 /* Errors of connection__ask(). The account must be all zeroes. */
 int service_account__load(struct connection *connection, const struct period *period,

@@ -92,6 +92,15 @@ static void add_part(const struct symbolizer *symbolizer, const char *column, st
 	query__number(query, symbolizer->options->part);
 }
 
+/* Adds the modules for which no file was found in the last day. */
+static void add_absent(const struct symbolizer *symbolizer, struct query *query)
+{
+	query__add(query, "SELECT module FROM ");
+	query__table(query, connection__tables(symbolizer->connection), "symbols_state");
+	query__add(query, " FINAL WHERE symbols = 'absent' AND ver > ");
+	query__moment(query, symbolizer->options->now_s - AGAIN_S);
+}
+
 static int load_modules(struct symbolizer *symbolizer)
 {
 	cleanup(query__release) struct query query = {};
@@ -103,10 +112,8 @@ static int load_modules(struct symbolizer *symbolizer)
 	query__table(&query, tables, "modules");
 	query__add(&query, " WHERE ");
 	add_part(symbolizer, "module", &query);
-	query__add(&query, " AND module GLOBAL NOT IN (SELECT module FROM ");
-	query__table(&query, tables, "symbols_state");
-	query__add(&query, " FINAL WHERE symbols = 'absent' AND ver > ");
-	query__moment(&query, symbolizer->options->now_s - AGAIN_S);
+	query__add(&query, " AND module GLOBAL NOT IN (");
+	add_absent(symbolizer, &query);
 	query__add(&query, ") GROUP BY module FORMAT TabSeparated");
 	return connection__ask(symbolizer->connection, &query, 4, take_module, symbolizer);
 }
@@ -137,7 +144,10 @@ static int load_places(struct symbolizer *symbolizer)
 	query__table(&query, tables, "stacks");
 	query__add(&query, " ARRAY JOIN modules AS m, offsets AS o WHERE ");
 	add_part(symbolizer, "m", &query);
-	query__add(&query, " AND (m, o) GLOBAL NOT IN (SELECT module, offset FROM ");
+	/* Places of modules without a file would take the room of the others. */
+	query__add(&query, " AND m GLOBAL NOT IN (");
+	add_absent(symbolizer, &query);
+	query__add(&query, ") AND (m, o) GLOBAL NOT IN (SELECT module, offset FROM ");
 	query__table(&query, tables, "symbols");
 	query__add(&query, " WHERE ");
 	add_part(symbolizer, "module", &query);

@@ -29,7 +29,7 @@ void where__release(struct where *where)
 int where__load(struct connection *connection, enum groups_by by, uint64_t now_s,
 		struct where *where)
 {
-	int err = period__find(&where->period, connection, "ledger_1h");
+	int err = period__find(&where->period, connection, &service_account_source, now_s);
 
 	if (!err)
 		err = service_account__load(connection, &where->period, &where->account);
@@ -37,7 +37,7 @@ int where__load(struct connection *connection, enum groups_by by, uint64_t now_s
 		return -ENODATA;
 	if (!err)
 		err = coverage__load(connection, &where->period, now_s, &where->coverage);
-	return err ?: groups__load(connection, &where->period, by, &where->groups);
+	return err ?: groups__load(connection, &where->period, by, now_s, &where->groups);
 }
 
 /* --- text ---------------------------------------------------------------------------------------
@@ -163,6 +163,9 @@ static void print_groups(const struct where *where, FILE *out)
 	for (size_t i = 0; i < sizeof(shown) / sizeof(*shown); i++)
 		words__field(out, kinds__words(shown[i])->brief, SHARE_COLUMNS);
 	fputs("  held up most\n", out);
+	if (groups->since_s)
+		fprintf(out, "only since %s UTC: sums by host are kept for 35 days\n",
+			moment__words(groups->since_s).text);
 	for (size_t i = 0; i < groups->count && i < GROUPS_SHOWN; i++) {
 		const struct groups_row *row = &groups->rows[i];
 
@@ -184,16 +187,9 @@ static void print_groups(const struct where *where, FILE *out)
 				.text);
 }
 
-static void print_coverage(const struct coverage *coverage, FILE *out)
+static void print_minutes(const struct coverage *coverage, FILE *out)
 {
-	print_heading(out, "coverage");
-	if (!coverage->minutes_expected && coverage->hosts_known) {
-		fprintf(out, "  %s; no minute is due yet, because agents have %d s to send one\n",
-			words__count((int64_t)coverage->hosts_known, "hosts").text,
-			COVERAGE_LATE_S);
-		return;
-	}
-	fprintf(out, "  %s of %s reported", words__number((int64_t)coverage->hosts_seen).text,
+	fprintf(out, "%s of %s reported", words__number((int64_t)coverage->hosts_seen).text,
 		words__count((int64_t)coverage->hosts_known, "hosts").text);
 	if (coverage->minutes_expected)
 		fprintf(out, ", for %s of %s (%s)",
@@ -204,16 +200,70 @@ static void print_coverage(const struct coverage *coverage, FILE *out)
 				.text);
 	fputc('\n', out);
 	if (coverage->hosts_seen < coverage->hosts_known)
-		fprintf(out, "%s ran it in the period or in the hour before, and did not report\n",
+		fprintf(out,
+			"nothing came from %s that had it in the period or in the hour before\n",
 			words__count((int64_t)(coverage->hosts_known - coverage->hosts_seen),
 				     "hosts")
 				.text);
 }
 
+static void print_coverage(const struct where *where, FILE *out)
+{
+	const struct coverage *coverage = &where->coverage;
+
+	print_heading(out, "coverage");
+	fputs("  ", out);
+	if (coverage->since_s >= where->period.to_s) {
+		fprintf(out, "not known: which hosts reported is kept for %d days\n",
+			(int)(PERIOD_LEDGER_S / PERIOD_DAY_S));
+		return;
+	}
+	if (coverage->since_s > where->period.from_s)
+		fprintf(out,
+			"since %s UTC (not known before): ", moment__words(coverage->since_s).text);
+	if (!coverage->hosts_known)
+		fputs("not known: the store has no hosts of this service\n", out);
+	else if (!coverage->minutes_expected)
+		fprintf(out, "%s; no minute is due yet, because agents have %d s to send one\n",
+			words__count((int64_t)coverage->hosts_known, "hosts").text,
+			COVERAGE_LATE_S);
+	else
+		print_minutes(coverage, out);
+	if (coverage->namespaces > 1)
+		fprintf(out, "the times of %s are added up: %s%s\n",
+			words__count((int64_t)coverage->namespaces, "namespaces").text,
+			words__clean(coverage->namespace_names, 60).text,
+			coverage->namespaces > 5 ? ", …" : "");
+}
+
+static void print_losses(const struct where *where, FILE *out)
+{
+	const struct coverage *coverage = &where->coverage;
+	size_t losses = 0;
+
+	if (coverage->since_s >= where->period.to_s) {
+		fputs("; what was lost is not known any more\n", out);
+		return;
+	}
+	for (size_t i = 0; i < coverage->loss_count; i++) {
+		const struct coverage_loss *loss = &coverage->losses[i];
+
+		if (!loss->is_loss)
+			continue;
+		fprintf(out, "%s%s %s on %s",
+			losses++ ? ", " : "; lost: ", words__clean(loss->name, NAME_COLUMNS).text,
+			words__number((int64_t)loss->value).text,
+			words__count((int64_t)loss->hosts, "hosts").text);
+	}
+	fputs(losses ? "" : "; no loss reported", out);
+	if (coverage->since_s > where->period.from_s)
+		fprintf(out, " since %s UTC", moment__words(coverage->since_s).text);
+	fputc('\n', out);
+}
+
 static void print_quality(const struct where *where, FILE *out)
 {
 	const struct service_account *account = &where->account;
-	size_t losses = 0;
 
 	print_heading(out, "quality");
 	fprintf(out, "   unexplained %s",
@@ -226,17 +276,7 @@ static void print_quality(const struct where *where, FILE *out)
 			words__time((int64_t)account->thread_ns).text);
 	if (account->is_cut)
 		fputs("; the smallest rows are left out", out);
-	for (size_t i = 0; i < where->coverage.loss_count; i++) {
-		const struct coverage_loss *loss = &where->coverage.losses[i];
-
-		if (!loss->is_loss)
-			continue;
-		fprintf(out, "%s%s %s on %s",
-			losses++ ? ", " : "; lost: ", words__clean(loss->name, NAME_COLUMNS).text,
-			words__number((int64_t)loss->value).text,
-			words__count((int64_t)loss->hosts, "hosts").text);
-	}
-	fputs(losses ? "\n" : "; nothing lost\n", out);
+	print_losses(where, out);
 }
 
 void where__print(const struct where *where, FILE *out)
@@ -250,10 +290,14 @@ void where__print(const struct where *where, FILE *out)
 	fprintf(out, ", %s\n",
 		period__has(period, true) ? "whole hours from hourly sums"
 					  : "from the rows of minutes");
+	if (period->unchecked_s)
+		fprintf(out,
+			"whether the sums of %s are complete is not known: their rows have expired\n",
+			words__count((int64_t)(period->unchecked_s / 3600), "hours").text);
 	print_sentences(where, out);
 	print_causes(where, out);
 	print_waits(where, out);
 	print_groups(where, out);
-	print_coverage(&where->coverage, out);
+	print_coverage(where, out);
 	print_quality(where, out);
 }

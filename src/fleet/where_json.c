@@ -70,10 +70,12 @@ static json_t *rows(const struct service_account *account)
 
 static json_t *coverage_of(const struct coverage *coverage)
 {
-	return json_pack("{s:o, s:o, s:o, s:o}", "hosts_known", whole(coverage->hosts_known),
-			 "hosts_reported", whole(coverage->hosts_seen), "minutes_expected",
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "since_s", whole(coverage->since_s),
+			 "until_s", whole(coverage->until_s), "hosts_known",
+			 whole(coverage->hosts_known), "hosts_reported",
+			 whole(coverage->hosts_seen), "minutes_expected",
 			 whole(coverage->minutes_expected), "minutes_seen",
-			 whole(coverage->minutes_seen));
+			 whole(coverage->minutes_seen), "namespaces", whole(coverage->namespaces));
 }
 
 static json_t *losses(const struct coverage *coverage)
@@ -113,15 +115,18 @@ json_t *where__json(const struct where *where)
 	const struct period *period = &where->period;
 	const struct service_account *account = &where->account;
 	json_t *json = json_pack(
-		"{s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b}", "service",
-		json__text(period->service), "tenant", json__text(period->tenant), "from_s",
-		whole(period->from_s), "to_s", whole(period->to_s), "hourly",
-		period__has(period, true), "in_short", sentences(where), "ns", whole(account->ns),
-		"thread_ns", whole(account->thread_ns), "unexplained_ns",
-		whole(account->unexplained_ns), "states", causes(account), "rows", rows(account),
-		"coverage", coverage_of(&where->coverage), "quality", losses(&where->coverage),
-		"has_stacks", where->coverage.has_stacks);
+		"{s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b}",
+		"service", json__text(period->service), "tenant", json__text(period->tenant),
+		"from_s", whole(period->from_s), "to_s", whole(period->to_s), "hourly",
+		period__has(period, true), "hourly_unchecked_s", whole(period->unchecked_s),
+		"in_short", sentences(where), "ns", whole(account->ns), "thread_ns",
+		whole(account->thread_ns), "unexplained_ns", whole(account->unexplained_ns),
+		"states", causes(account), "rows", rows(account), "coverage",
+		coverage_of(&where->coverage), "quality", losses(&where->coverage), "has_stacks",
+		where->coverage.has_stacks);
 
+	if (json && where->groups.since_s)
+		json_object_set_new(json, "hosts_since_s", whole(where->groups.since_s));
 	if (json && where->groups.by != GROUPS_NONE)
 		json_object_set_new(json, where->groups.by == GROUPS_HOST ? "hosts" : "versions",
 				    groups_of(&where->groups));

@@ -128,6 +128,14 @@ static void copy_message(struct bytes text, char ret[static REPLY_MESSAGE_BYTES]
 	utf8__sanitize(ret);
 }
 
+/* A signed number of a stranger: nothing is negative, and sums must not overflow. */
+static uint64_t read_rejected(uint64_t number)
+{
+	if (number > INT64_MAX)
+		return 0;
+	return number < UINT32_MAX ? number : UINT32_MAX;
+}
+
 static int read_message(struct bytes from, struct reply *reply)
 {
 	while (from.size) {
@@ -136,7 +144,7 @@ static int read_message(struct bytes from, struct reply *reply)
 		if (read_field(&from, &field))
 			return -EBADMSG;
 		if (field.tag == (FIELD_NUMBER << 3 | WIRE_VARINT))
-			reply->rejected = field.number;
+			reply->rejected = read_rejected(field.number);
 		else if (field.tag == (FIELD_TEXT << 3 | WIRE_BYTES))
 			copy_message(field.bytes, reply->message);
 	}

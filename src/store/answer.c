@@ -26,6 +26,7 @@ static const struct {
 	{ 16, ANSWER_NO_TABLE }, /* NO_SUCH_COLUMN_IN_TABLE */
 	{ 60, ANSWER_NO_TABLE }, /* UNKNOWN_TABLE */
 	{ 81, ANSWER_NO_TABLE }, /* UNKNOWN_DATABASE */
+	{ 115, ANSWER_DENIED },  /* UNKNOWN_SETTING: of the server or a proxy, not of the batch */
 	{ 164, ANSWER_DENIED },  /* READONLY */
 	{ 192, ANSWER_DENIED },  /* UNKNOWN_USER */
 	{ 193, ANSWER_DENIED },  /* WRONG_PASSWORD */
@@ -40,7 +41,6 @@ static const struct {
 	{ 53, ANSWER_REFUSED },  /* TYPE_MISMATCH */
 	{ 62, ANSWER_REFUSED },  /* SYNTAX_ERROR */
 	{ 70, ANSWER_REFUSED },  /* CANNOT_CONVERT_TYPE */
-	{ 115, ANSWER_REFUSED }, /* UNKNOWN_SETTING */
 	{ 117, ANSWER_REFUSED }, /* INCORRECT_DATA */
 	{ 131, ANSWER_REFUSED }, /* TOO_LARGE_STRING_SIZE */
 };
@@ -76,9 +76,12 @@ static bool read_header(const char *line, size_t length, const char *name,
 
 void answer__header(struct answer *answer, const char *line, size_t length)
 {
+	static const char mark[] = "X-ClickHouse-";
 	char value[VALUE_BYTES];
 	uint64_t number;
 
+	if (length >= strlen(mark) && !strncasecmp(line, mark, strlen(mark)))
+		answer->is_clickhouse = true;
 	/* A date instead of seconds is ignored: the wait is random then, as without it. */
 	if (read_header(line, length, "Retry-After", value) &&
 	    !parse__number(value, 0, UINT32_MAX, &number))
@@ -137,9 +140,8 @@ enum answer_means answer__means(const struct answer *answer, bool is_insert)
 	case 403:
 	case 407:
 		return ANSWER_DENIED;
-	case 413:
-		return ANSWER_REFUSED;
 	case 408:
+	case 413: /* a limit of the server or a proxy, which can be raised */
 	case 429:
 		return ANSWER_BUSY;
 	default:
@@ -150,7 +152,8 @@ enum answer_means answer__means(const struct answer *answer, bool is_insert)
 bool answer__is_certain(enum answer_means means, const struct answer *answer)
 {
 	return means == ANSWER_UNREACHED || means == ANSWER_DENIED || means == ANSWER_NO_TABLE ||
-	       means == ANSWER_REFUSED || (means == ANSWER_BUSY && answer->status == 429);
+	       means == ANSWER_REFUSED ||
+	       (means == ANSWER_BUSY && (answer->status == 429 || answer->status == 413));
 }
 
 int answer__number(const struct answer *answer, uint64_t *ret)

@@ -14,10 +14,11 @@
 #define ANSWER_MOST_BYTES (64u << 10)
 
 struct answer {
-	int error;      /* 0, or -errno: there was no whole answer */
-	bool unreached; /* with `error`: no connection was made, so nothing was sent */
-	int status;     /* of HTTP */
-	int exception;  /* ClickHouse's code in a header; 0: none */
+	int error;          /* 0, or -errno: there was no whole answer */
+	bool unreached;     /* with `error`: no connection was made, so nothing was sent */
+	int status;         /* of HTTP */
+	int exception;      /* ClickHouse's code in a header; 0: none */
+	bool is_clickhouse; /* there was a header that only ClickHouse sends */
 	uint64_t retry_after_s;
 	char body[ANSWER_MOST_BYTES + 1]; /* terminated */
 	size_t body_bytes;

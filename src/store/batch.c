@@ -17,7 +17,7 @@
 #define TRIED      ".tried-"
 #define HEAD_MAGIC 0x184d2a57u /* a skippable frame of zstd */
 #define HEAD_WORD  "gapless-batch 1"
-#define HEAD_BYTES (BATCH_COLUMNS_BYTES + 160)
+#define HEAD_BYTES (BATCH_COLUMNS_BYTES + 256)
 #define LEVEL      3
 
 static int order(uint64_t a, uint64_t b)
@@ -134,10 +134,11 @@ int batch__parse_name(const char *name, struct batch_id *ret, uint64_t *ret_trie
 static size_t write_head(const struct native_block *block, unsigned char *out)
 {
 	uint32_t magic = htole32(HEAD_MAGIC), size;
-	int length =
-		snprintf((char *)out + 8, HEAD_BYTES,
-			 HEAD_WORD "\nrows %" PRIu64 "\nbefore %" PRIu64 "\nraw %zu\ncolumns %s\n",
-			 block->rows, block->rows_before, block->size, block->columns);
+	int length = snprintf((char *)out + 8, HEAD_BYTES,
+			      HEAD_WORD "\nrows %" PRIu64 "\nbefore %" PRIu64 "\nsum %" PRIu64
+					"\nsum_before %" PRIu64 "\nraw %zu\ncolumns %s\n",
+			      block->rows, block->rows_before, block->sum, block->sum_before,
+			      block->size, block->columns);
 
 	size = htole32((uint32_t)length);
 	memcpy(out, &magic, sizeof(magic));
@@ -201,6 +202,8 @@ static int parse_head(char *text, struct batch_head *ret)
 	if (strcmp(read_line(&at, ""), HEAD_WORD) != 0 ||
 	    parse__number(read_line(&at, "rows "), 1, UINT32_MAX, &head.rows) ||
 	    parse__number(read_line(&at, "before "), 0, UINT32_MAX, &head.rows_before) ||
+	    parse__number(read_line(&at, "sum "), 0, UINT64_MAX, &head.sum) ||
+	    parse__number(read_line(&at, "sum_before "), 0, UINT64_MAX, &head.sum_before) ||
 	    parse__number(read_line(&at, "raw "), 1, BATCH_MOST_BYTES, &head.raw_bytes) ||
 	    parse_columns(read_line(&at, "columns "), head.columns) || *at)
 		return -EBADMSG;

@@ -37,7 +37,8 @@ struct batch_id {
 
 struct batch_head {
 	uint64_t rows, rows_before;
-	uint64_t raw_bytes; /* of the block */
+	uint64_t sum, sum_before; /* of native_table.sum_of */
+	uint64_t raw_bytes;       /* of the block */
 	char columns[BATCH_COLUMNS_BYTES];
 };
 

@@ -353,18 +353,22 @@ static int compare_modules(const void *a, const void *b, void *context)
 	return 0;
 }
 
-#define TABLE(name, columns, type, compare)                                                        \
-	{ name, columns, sizeof(columns) / sizeof(*(columns)), sizeof(type), compare }
+#define TABLE(name, columns, type, sum_of, compare)                                                \
+	{ name, columns, sizeof(columns) / sizeof(*(columns)), sizeof(type), compare, sum_of }
 
 static const struct native_table tables[FACT_TABLES] = {
-	[FACT_LEDGER] = TABLE("ledger", ledger_columns, struct bucket_row, compare_ledger),
-	[FACT_WORKLOAD] = TABLE("workload", workload_columns, struct workload, compare_workloads),
-	[FACT_QUALITY] = TABLE("quality", quality_columns, struct fact_quality, compare_quality),
-	[FACT_HISTOGRAMS] =
-		TABLE("histograms", histogram_columns, struct fact_histogram, compare_histograms),
-	[FACT_SAMPLES] = TABLE("samples", sample_columns, struct fact_sample, compare_samples),
-	[FACT_STACKS] = TABLE("stacks", stack_columns, struct fact_stack, compare_stacks),
-	[FACT_MODULES] = TABLE("modules", module_columns, struct fact_module, compare_modules),
+	[FACT_LEDGER] = TABLE("ledger", ledger_columns, struct bucket_row, "ns", compare_ledger),
+	[FACT_WORKLOAD] =
+		TABLE("workload", workload_columns, struct workload, NULL, compare_workloads),
+	[FACT_QUALITY] =
+		TABLE("quality", quality_columns, struct fact_quality, "value", compare_quality),
+	[FACT_HISTOGRAMS] = TABLE("histograms", histogram_columns, struct fact_histogram, "sum",
+				  compare_histograms),
+	[FACT_SAMPLES] =
+		TABLE("samples", sample_columns, struct fact_sample, "ns", compare_samples),
+	[FACT_STACKS] = TABLE("stacks", stack_columns, struct fact_stack, NULL, compare_stacks),
+	[FACT_MODULES] =
+		TABLE("modules", module_columns, struct fact_module, NULL, compare_modules),
 };
 
 const struct native_table *fact__table(enum fact_table table)

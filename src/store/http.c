@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "store/http.h"
 
+#include <arpa/inet.h>
 #include <ctype.h>
 #include <curl/curl.h>
 #include <errno.h>
@@ -258,7 +259,7 @@ static void set_request(struct http *http, const struct http_request *request)
 	curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
 	curl_easy_setopt(easy, CURLOPT_PROXY, "");
 	curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-	curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, 1L);
+	curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, http->options.keeps_connection ? 0L : 1L);
 	curl_easy_setopt(easy, CURLOPT_TIMEOUT, timeout_s);
 	curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT, connect_s);
 	curl_easy_setopt(easy, CURLOPT_HTTPHEADER, http->headers);
@@ -326,6 +327,39 @@ static bool is_good_url(const char *url)
 	       !strpbrk(url, "@?# \r\n");
 }
 
+/* "localhost", 127.x.x.x or [::1] */
+static bool is_loopback(const char *url)
+{
+	const char *host = strstr(url, "://") + 3;
+	char text[64];
+	struct in_addr four;
+	size_t length;
+
+	if (!strncmp(host, "[::1]", 5))
+		return !host[5] || strchr(":/", host[5]);
+	length = strcspn(host, ":/");
+	if (length >= sizeof(text))
+		return false;
+	memcpy(text, host, length);
+	text[length] = '\0';
+	return !strcasecmp(text, "localhost") ||
+	       (inet_pton(AF_INET, text, &four) == 1 && ntohl(four.s_addr) >> 24 == 127);
+}
+
+static bool shows_secret(const struct http_options *options)
+{
+	return (options->password_file || options->token_file) &&
+	       !strncasecmp(options->url, "http://", 7) && !is_loopback(options->url);
+}
+
+const char *http__problem(int err)
+{
+	if (err == -EINVAL)
+		return "the URL is not valid";
+	return err == -EPERM ? "a password or token is sent to other machines with https:// only"
+			     : strerror(-err);
+}
+
 static int copy_texts(struct http_options *options)
 {
 	const char **texts[] = { &options->url,           &options->user,
@@ -356,6 +390,8 @@ int http__new(const struct http_options *options, struct http **ret)
 
 	if (!is_good_url(options->url) || (options->user && strpbrk(options->user, "\r\n")))
 		return -EINVAL;
+	if (shows_secret(options))
+		return -EPERM;
 	if (curl_global_init(CURL_GLOBAL_DEFAULT))
 		return -ENOMEM;
 	http = calloc(1, sizeof(*http));

@@ -3,9 +3,9 @@
  * Requests to a server over HTTP, one at a time, with libcurl's multi interface: nothing here
  * waits, except http__wait().
  *
- * Redirects are not followed. Answers are bounded in size and time. Each request has a connection
- * of its own: agents send once a minute, and a server has no room for idle connections of 100,000
- * hosts. TLS sessions are resumed.
+ * Redirects are not followed. Answers are bounded in size and time. By default each request has a
+ * connection of its own: agents send once a minute, and a server has no room for idle connections
+ * of 100,000 hosts. TLS sessions are resumed.
  *
  * Secrets come from files, which are read again for every request. If a certificate or a key has
  * changed, no session is resumed.
@@ -28,6 +28,7 @@ struct http_options {
 	const char *ca_file;       /* the only certificates that are trusted; NULL: the system's */
 	const char *certificate_file, *key_file; /* of the client */
 	unsigned int timeout_s;                  /* of a request; 0: 30 */
+	bool keeps_connection;                   /* for several requests one after the other */
 };
 
 struct http_request {
@@ -58,8 +59,13 @@ struct http_transport {
 
 struct http;
 
-/* -EINVAL: the URL is neither http nor https, or has a user, a password or a query. */
+/*
+ * -EINVAL: the URL is neither http nor https, or has a user, a password or a query. -EPERM: a
+ * password or a token would be sent without encryption, to another machine.
+ */
 int http__new(const struct http_options *options, struct http **ret);
+/* An error of http__new() in words. */
+const char *http__problem(int err);
 void http__free(struct http *http);
 struct http_transport http__transport(struct http *http);
 

@@ -236,6 +236,23 @@ static int emit_block(const struct encoding *encoding, struct native_block *bloc
 	return emit(emit_context, block);
 }
 
+static uint64_t sum_rows(const struct encoding *encoding, const struct native_block *block)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; encoding->table->sum_of && i < encoding->table->column_count; i++) {
+		const struct native_column *column = &encoding->table->columns[i];
+
+		if (strcmp(column->name, encoding->table->sum_of) != 0)
+			continue;
+		for (size_t k = 0; k < block->rows; k++)
+			sum += column->get(encoding->rows[block->rows_before + k],
+					   encoding->context)
+				       .number;
+	}
+	return sum;
+}
+
 static int describe_columns(struct encoding *encoding)
 {
 	size_t size = 1, length = 0;
@@ -306,8 +323,10 @@ int native__encode(const struct native_table *table, const void *rows, size_t co
 		size_t bytes;
 
 		block.rows = count_fitting(&encoding, block.rows_before, most_bytes, &bytes);
+		block.sum = sum_rows(&encoding, &block);
 		err = emit_block(&encoding, &block, bytes, emit, emit_context);
 		block.rows_before += block.rows;
+		block.sum_before += block.sum;
 	}
 	return err;
 }

@@ -51,6 +51,7 @@ struct native_table {
 	size_t row_bytes;
 	/* Orders two rows by the key of the table, as for qsort_r(). */
 	int (*compare)(const void *row, const void *other, void *context);
+	const char *sum_of; /* a UInt64 column whose sum tells batches apart; NULL: none */
 };
 
 /* A block, valid during the call. */
@@ -60,8 +61,9 @@ struct native_block {
 	size_t size;
 	const char *columns; /* their names, separated by ", " */
 	uint64_t rows;
-	uint64_t rows_before; /* in the earlier blocks of this call */
-	unsigned int part;    /* 0, 1, … */
+	uint64_t rows_before;     /* in the earlier blocks of this call */
+	uint64_t sum, sum_before; /* the same for the column `sum_of`, modulo 2^64 */
+	unsigned int part;        /* 0, 1, … */
 };
 
 typedef int (*native_emit_fn)(void *context, const struct native_block *block);

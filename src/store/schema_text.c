@@ -6,7 +6,8 @@
  * There are no views at insert time. They made inserts two to seven times as expensive, and a
  * repeated insert would be counted twice in their sums on servers whose views do not know tokens.
  * The sums of an hour are made once, ten minutes after it. An hour that is made again replaces
- * itself (ReplacingMergeTree), so read these tables with FINAL.
+ * itself (ReplacingMergeTree), so read these tables with FINAL. Of several sums, the one of the
+ * most rows wins: not the last one, because a replica that is behind may make its sums last.
  *
  * Every table that adds up has a window for tokens (gapless-store(7), DELIVERY). The others replace
  * rows by key, so a repeated insert changes nothing.
@@ -175,8 +176,8 @@
 	     "  thread_ns UInt64" NUMBER ",\n"                                                     \
 	     "  unexplained_ns UInt64" NUMBER ",\n"                                                \
 	     "  hosts UInt32,\n"                                                                   \
-	     "  ver DateTime\n"                                                                    \
-	     ") ENGINE = $engine{ledger_1h:ReplacingMergeTree:ver}\n"                              \
+	     "  rows UInt64\n"                                                                     \
+	     ") ENGINE = $engine{ledger_1h:ReplacingMergeTree:rows}\n"                             \
 	     "PARTITION BY toYYYYMM(hour)\n"                                                       \
 	     "ORDER BY (tenant, service, hour, state, cause, kind, version, threads, object, "     \
 	     "by_service, by_threads, evidence)\n"                                                 \
@@ -184,8 +185,8 @@
 		"  host_id UInt64 CODEC(ZSTD(1)),\n" STATE "  ns UInt64" NUMBER ",\n"              \
 		"  count UInt64" NUMBER ",\n"                                                      \
 		"  thread_ns UInt64" NUMBER ",\n"                                                  \
-		"  ver DateTime\n"                                                                 \
-		") ENGINE = $engine{ledger_host_1h:ReplacingMergeTree:ver}\n"                      \
+		"  rows UInt64\n"                                                                  \
+		") ENGINE = $engine{ledger_host_1h:ReplacingMergeTree:rows}\n"                     \
 		"PARTITION BY toDate(hour)\n"                                                      \
 		"ORDER BY (tenant, service, hour, state, cause, kind, version, host_id)\n"         \
 		"TTL hour + INTERVAL 35 DAY\n"                                                     \
@@ -195,15 +196,15 @@
 		"  ns2 Float64 CODEC(ZSTD(1)),\n"                                                  \
 		"  n UInt64" NUMBER ",\n"                                                          \
 		"  hosts UInt32,\n"                                                                \
-		"  ver DateTime\n"                                                                 \
-		") ENGINE = $engine{samples_1h:ReplacingMergeTree:ver}\n"                          \
+		"  rows UInt64\n"                                                                  \
+		") ENGINE = $engine{samples_1h:ReplacingMergeTree:rows}\n"                         \
 		"PARTITION BY toYYYYMM(hour)\n"                                                    \
 		"ORDER BY (tenant, service, hour, state, cause, kind, version, stack)\n"           \
 		"TTL hour + INTERVAL 100 DAY;\n\n"
 
 #define SUM_OF(table, columns, values)                                                             \
 	"SELECT toStartOfHour(bucket) AS hour, " columns ",\n"                                     \
-	"  " values ", now() AS ver\n"                                                             \
+	"  " values ", count() AS rows\n"                                                          \
 	"FROM $db." table " AS l\n"                                                                \
 	"WHERE bucket >= $from AND bucket < $until\n"                                              \
 	"GROUP BY hour, " columns

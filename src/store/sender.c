@@ -21,18 +21,20 @@
 #include "base/cleanup.h"
 #include "store/pace.h"
 #include "store/schema.h"
+#include "store/url_query.h"
 
 #define SECOND_NS      UINT64_C(1000000000)
 #define FRESH_S        600
 #define WINDOW_S       600
 #define SETTLE_S       60
 #define MOST_REFUSALS  3
+#define MOST_DELAY_S   300
 #define REFUSED_WAIT_S 60
 #define ASK_AGAIN_S    3600
 #define ASYNC_VERSION  2601
 #define TOKEN_VERSION  2202
 #define ZSTD_VERSION   2202
-#define QUERY_BYTES    8192
+#define MARK_VERSION   2202 /* answers have X-ClickHouse-Summary */
 
 enum doing { DOING_NOTHING, ASKING_VERSION, ASKING_SCHEMA, COUNTING, INSERTING };
 
@@ -49,7 +51,7 @@ struct sender {
 	struct batch_id id;
 	struct batch_head head;
 	void *body;
-	char query[QUERY_BYTES];
+	struct url_query query;
 	struct answer answer;
 };
 
@@ -75,45 +77,10 @@ __attribute__((format(printf, 2, 3))) static void report(struct sender *sender, 
 
 /* --- requests --- */
 
-/* Appends text to the query of the URL; all but letters, digits and '_' as %XX. */
-static void add_escaped(struct sender *sender, const char *text)
-{
-	size_t length = strlen(sender->query);
-
-	for (; *text && length + 4 < sizeof(sender->query); text++) {
-		unsigned char c = (unsigned char)*text;
-		bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-				(c >= '0' && c <= '9') || c == '_';
-
-		length +=
-			(size_t)snprintf(sender->query + length, 4, is_plain ? "%c" : "%%%02X", c);
-	}
-}
-
-static void add_plain(struct sender *sender, const char *text)
-{
-	size_t length = strlen(sender->query);
-
-	snprintf(sender->query + length, sizeof(sender->query) - length, "%s", text);
-}
-
-__attribute__((format(printf, 2, 3))) static void set_query(struct sender *sender,
-							    const char *format, ...)
-{
-	char sql[BATCH_COLUMNS_BYTES + 256];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(sql, sizeof(sql), format, args);
-	va_end(args);
-	strcpy(sender->query, "query=");
-	add_escaped(sender, sql);
-}
-
 static int send_request(struct sender *sender, enum doing doing, const void *body, size_t bytes,
 			bool is_zstd)
 {
-	struct http_request request = { sender->query, body, bytes, is_zstd };
+	struct http_request request = { sender->query.text, body, bytes, is_zstd };
 	int err = sender->transport.start(sender->transport.context, &request);
 
 	sender->status.requests++;
@@ -134,23 +101,31 @@ static const char *database(const struct sender *sender)
 
 static void ask_version(struct sender *sender)
 {
-	set_query(sender, "SELECT version() FORMAT TabSeparated");
+	url_query__begin(&sender->query, "SELECT version() FORMAT TabSeparated");
 	send_request(sender, ASKING_VERSION, NULL, 0, false);
 }
 
 static void ask_schema(struct sender *sender)
 {
-	set_query(sender, "SELECT max(version) FROM %s.meta FORMAT TabSeparated", database(sender));
+	url_query__begin(&sender->query, "SELECT max(version) FROM %s.meta FORMAT TabSeparated",
+			 database(sender));
 	send_request(sender, ASKING_SCHEMA, NULL, 0, false);
+}
+
+/* Of the rows of a host and minute. Another start of the agent may have as many, but others. */
+static uint64_t fingerprint(uint64_t rows, uint64_t sum)
+{
+	return rows + UINT64_C(1000003) * sum;
 }
 
 static void ask_count(struct sender *sender)
 {
-	set_query(sender,
-		  "SELECT count() FROM %s.%s WHERE host_id = %" PRIu64
-		  " AND bucket = toDateTime(%" PRIu64 ") FORMAT TabSeparated",
-		  database(sender), fact__table(sender->id.table)->name, sender->id.host_id,
-		  sender->id.minute_s);
+	url_query__begin(&sender->query,
+			 "SELECT count() + 1000003 * sum(%s) FROM %s.%s WHERE host_id = %" PRIu64
+			 " AND bucket = toDateTime(%" PRIu64 ") FORMAT TabSeparated",
+			 fact__table(sender->id.table)->sum_of, database(sender),
+			 fact__table(sender->id.table)->name, sender->id.host_id,
+			 sender->id.minute_s);
 	send_request(sender, COUNTING, NULL, 0, false);
 }
 
@@ -162,15 +137,15 @@ static void add_settings(struct sender *sender)
 	if (sender->status.server_version < TOKEN_VERSION)
 		return;
 	batch__token(&sender->id, token);
-	add_plain(sender, "&insert_deduplicate=1"
-			  "&deduplicate_blocks_in_dependent_materialized_views=1"
-			  "&insert_deduplication_token=");
-	add_escaped(sender, token);
+	url_query__add(&sender->query, "&insert_deduplicate=1"
+				       "&deduplicate_blocks_in_dependent_materialized_views=1"
+				       "&insert_deduplication_token=");
+	url_query__escape(&sender->query, token);
 	if (sender->status.server_version >= ASYNC_VERSION)
-		add_plain(sender, "&async_insert=1&wait_for_async_insert=1"
-				  "&async_insert_deduplicate=1");
+		url_query__add(&sender->query, "&async_insert=1&wait_for_async_insert=1"
+					       "&async_insert_deduplicate=1");
 	else
-		add_plain(sender, "&async_insert=0");
+		url_query__add(&sender->query, "&async_insert=0");
 }
 
 /* Takes ownership of `content`. */
@@ -192,10 +167,11 @@ static void insert(struct sender *sender, struct spool_entry *entry, void *conte
 		pace__failed(&sender->pace, now_ns(sender), 0);
 		return;
 	}
-	set_query(sender, "INSERT INTO %s.%s (%s) FORMAT Native", database(sender),
-		  fact__table(sender->id.table)->name, view->head.columns);
+	url_query__begin(&sender->query, "INSERT INTO %s.%s (%s) FORMAT Native", database(sender),
+			 fact__table(sender->id.table)->name, view->head.columns);
 	add_settings(sender);
 	spool__mark_tried(sender->spool, entry, unix_s(sender));
+	entry->sent_s = unix_s(sender);
 	entry->is_busy = true;
 	pace__inserting(&sender->pace, now_ns(sender));
 	if (send_request(sender, INSERTING, is_zstd ? view->zstd : sender->body, bytes, is_zstd))
@@ -271,10 +247,11 @@ static void on_schema(struct sender *sender, enum answer_means means)
 	       version, STORE_VERSION, version, STORE_VERSION);
 }
 
-/* Parts are sent in their order, so the count tells whether this one is there. */
+/* Parts are sent in their order, so the fingerprint tells whether this one is there. */
 static void on_count(struct sender *sender, enum answer_means means)
 {
 	struct spool_entry *entry = spool__find(sender->spool, &sender->id);
+	const struct batch_head *head = &sender->head;
 	uint64_t count;
 
 	if (means == ANSWER_OK && answer__number(&sender->answer, &count))
@@ -286,11 +263,12 @@ static void on_count(struct sender *sender, enum answer_means means)
 	}
 	if (!entry)
 		return;
-	if (count == sender->head.rows_before) {
+	if (count == fingerprint(head->rows_before, head->sum_before)) {
 		/* Not there: the next insert is the first one again. */
 		entry->is_unknown = false;
 		entry->tried_s = 0;
-	} else if (count == sender->head.rows_before + sender->head.rows) {
+	} else if (count ==
+		   fingerprint(head->rows_before + head->rows, head->sum_before + head->sum)) {
 		sender->status.results[SENDER_FOUND]++;
 		spool__remove(sender->spool, &sender->id);
 	} else {
@@ -309,10 +287,27 @@ static void on_refusal(struct sender *sender, struct spool_entry *entry)
 			now_ns(sender) + entry->refusals * REFUSED_WAIT_S * SECOND_NS;
 }
 
+/* A batch that fails again and again must not keep the others waiting. */
+static void postpone(const struct sender *sender, struct spool_entry *entry)
+{
+	uint64_t delay_s = entry->failures < 8 ? UINT64_C(1) << entry->failures : MOST_DELAY_S;
+
+	entry->failures++;
+	entry->not_before_ns = now_ns(sender) + delay_s * SECOND_NS;
+}
+
+/* Something else may answer with an empty 200: a proxy, for example. */
+static bool is_from_elsewhere(const struct sender *sender)
+{
+	return sender->status.server_version >= MARK_VERSION && !sender->answer.is_clickhouse;
+}
+
 static void on_insert(struct sender *sender, enum answer_means means)
 {
 	struct spool_entry *entry = spool__find(sender->spool, &sender->id);
 
+	if (means == ANSWER_OK && is_from_elsewhere(sender))
+		means = ANSWER_STRANGE;
 	sender->status.results[means]++;
 	free(TAKE(sender->body));
 	if (entry)
@@ -325,6 +320,8 @@ static void on_insert(struct sender *sender, enum answer_means means)
 	}
 	if (entry && !answer__is_certain(means, &sender->answer))
 		entry->is_unknown = true;
+	if (entry && (means == ANSWER_LOST || means == ANSWER_BUSY || means == ANSWER_STRANGE))
+		postpone(sender, entry);
 	if (means == ANSWER_REFUSED)
 		on_refusal(sender, entry);
 	else
@@ -368,13 +365,18 @@ static bool must_count(const struct sender *sender, const struct spool_entry *en
 	       unix_s(sender) - entry->tried_s >= window_s;
 }
 
-/* An insert without an answer may still be under way in the server. Whether the entry has to wait.
+/*
+ * An insert without an answer may still be under way in the server. Whether the entry has to wait.
+ * The last time counts; if it is that of an earlier process, it may have been just now.
  */
 static bool must_settle(const struct sender *sender, struct spool_entry *entry)
 {
 	uint64_t settle_s = sender->options.settle_s ?: SETTLE_S;
-	uint64_t age_s = unix_s(sender) - entry->tried_s;
+	uint64_t age_s;
 
+	if (!entry->sent_s)
+		entry->sent_s = unix_s(sender);
+	age_s = unix_s(sender) - entry->sent_s;
 	if (age_s >= settle_s)
 		return false;
 	entry->not_before_ns = now_ns(sender) + (settle_s - age_s) * SECOND_NS;

@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/threads.h"
+#include "vocabulary/counters.h"
 
 #define MOST_INSERT_BYTES (2u << 20)
 #define MOST_QUEUE_BYTES  (16u << 20)
@@ -35,6 +36,7 @@ struct sink {
 	struct spool *spool;
 	struct sender *sender;
 	bool is_started;
+	uint64_t lost_told; /* batches whose loss is in `quality`; of the caller's thread */
 
 	pthread_mutex_t mutex; /* protects what follows */
 	struct parcel *first, **last;
@@ -209,8 +211,8 @@ static int queue(void *context, const struct native_block *block)
 	return 0;
 }
 
-int sink__push(struct sink *sink, enum fact_table table, const struct fact_context *context,
-	       const void *rows, size_t count)
+static int push_rows(struct sink *sink, enum fact_table table, const struct fact_context *context,
+		     const void *rows, size_t count)
 {
 	struct pushing pushing = { sink, sink->id };
 	uint64_t dropped;
@@ -229,6 +231,44 @@ int sink__push(struct sink *sink, enum fact_table table, const struct fact_conte
 	pthread_mutex_unlock(&sink->mutex);
 	http__wake(sink->http);
 	return err;
+}
+
+static uint64_t lost_batches(struct sink *sink)
+{
+	struct sink_status status;
+
+	sink__status(sink, &status);
+	return status.spool.dropped + status.spool.corrupt + status.spool.refused +
+	       status.queue_dropped;
+}
+
+/* Readers must not take the rows of other tables for complete. */
+static int push_quality(struct sink *sink, const struct fact_context *context, const void *rows,
+			size_t count)
+{
+	cleanup(free_p) struct fact_quality *all = calloc(count + 1, sizeof(*all));
+	uint64_t lost = lost_batches(sink);
+	int err;
+
+	if (!all)
+		return push_rows(sink, FACT_QUALITY, context, rows, count);
+	if (count)
+		memcpy(all, rows, count * sizeof(*all));
+	if (lost > sink->lost_told)
+		all[count++] = (struct fact_quality) { counters__words(COUNTER_BATCHES_LOST)->name,
+						       lost - sink->lost_told };
+	err = push_rows(sink, FACT_QUALITY, context, all, count);
+	if (!err)
+		sink->lost_told = lost;
+	return err;
+}
+
+int sink__push(struct sink *sink, enum fact_table table, const struct fact_context *context,
+	       const void *rows, size_t count)
+{
+	if (table == FACT_QUALITY)
+		return push_quality(sink, context, rows, count);
+	return push_rows(sink, table, context, rows, count);
 }
 
 /* Unique on this boot, also after a restart of the agent. */

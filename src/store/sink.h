@@ -34,7 +34,7 @@ void sink__free(struct sink *sink);
 /*
  * Adds the rows of a minute: see fact__encode(). The minute is context->bucket_s. Each table at
  * most once per minute and epoch. -ENOMEM, or -ENOBUFS if the sink's thread is stuck; both are
- * counted.
+ * counted. To FACT_QUALITY a row is added if batches were lost since the last time.
  */
 int sink__push(struct sink *sink, enum fact_table table, const struct fact_context *context,
 	       const void *rows, size_t count);

@@ -30,7 +30,8 @@ struct spool_entry {
 	uint64_t tried_s; /* when it was first sent, Unix time; 0: not yet */
 	/* For the sender: */
 	uint64_t not_before_ns; /* monotonic */
-	unsigned int refusals;
+	uint64_t sent_s;        /* when it was last sent; 0: not by this process */
+	unsigned int refusals, failures;
 	bool is_unknown; /* it may be stored: it was sent, and there was no clear answer */
 	/* For the spool: */
 	void *content;    /* in memory; NULL: in a file */

@@ -50,6 +50,7 @@ function serve(request, response)
 	request.on('data', part => parts.push(part));
 	request.on('end', () => {
 		try {
+			response.setHeader('X-ClickHouse-Summary', '{}');
 			response.end(answer(request, Buffer.concat(parts)));
 		} catch (error) {
 			const code = /Code: (\d+)/.exec(error.message)?.[1] ?? '1000';

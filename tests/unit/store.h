@@ -22,6 +22,10 @@ static inline struct batch_id store_id(enum fact_table table, uint64_t minute_s,
 }
 
 /* The content of a file with one row of `quality` whose name has `length` random characters. */
+/* The fingerprint of the rows of store_content(), as the sender asks for it. */
+#define STORE_SUM   UINT64_C(0x8000000000000007)
+#define STORE_PRINT (3 + UINT64_C(1000003) * STORE_SUM)
+
 static inline void *store_content(size_t length, size_t *ret_bytes)
 {
 	char *bytes = malloc(length + 1);
@@ -29,7 +33,8 @@ static inline void *store_content(size_t length, size_t *ret_bytes)
 				      .bytes = bytes,
 				      .size = length + 1,
 				      .columns = "bucket, name",
-				      .rows = 3 };
+				      .rows = 3,
+				      .sum = STORE_SUM };
 	void *packed;
 
 	for (size_t i = 0; i <= length; i++)

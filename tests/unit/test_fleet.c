@@ -242,12 +242,61 @@ static void a_period_without_sums_is_read_from_minutes(void **state)
 	period__release(&period);
 }
 
+/* Three hours with sums, of which `rows` are left; the result is a letter for each part. */
+static void parts_are(const char *total, const char *rows, uint64_t now_s, const char *expected,
+		      uint64_t unchecked_s)
+{
+	const struct fleet_line lines[] = {
+		FLEET_ABOUT,
+		{ "sum(rows)", "1794942000\t10\n1794945600\t20\n1794949200\t30\n", 0 },
+		{ "SELECT count()", total, 0 },
+		{ "toStartOfHour(bucket)", rows, 0 },
+		{},
+	};
+	struct fleet_store store = { .script = lines };
+	struct connection *connection = fleet_open(&store);
+	struct period period = {
+		.tenant = "", .service = "x", .from_s = HOUR, .to_s = HOUR + 3 * HOUR_S
+	};
+	char text[16] = "";
+
+	assert_int_equal(period__find(&period, connection, &service_account_source, now_s), 0);
+	for (size_t i = 0; i < period.count; i++)
+		strcat(text, period.parts[i].is_hourly ? "h" : "m");
+	assert_string_equal(text, expected);
+	assert_int_equal(period.unchecked_s, unchecked_s);
+	period__release(&period);
+	fleet_close(&store, connection);
+}
+
+static void an_hour_with_more_rows_than_its_sums_is_read_from_minutes(void **state)
+{
+	parts_are("60\n", "", NOW, "h", 0);
+	/* Rows of the second hour came late, or a server left them out. */
+	parts_are("65\n", "1794942000\t10\n1794945600\t25\n1794949200\t30\n", NOW, "hmh", 0);
+	/* The rows of the first hour are being dropped, those of the last one came late. */
+	parts_are("59\n", "1794942000\t2\n1794945600\t20\n1794949200\t37\n", NOW, "hm", 0);
+}
+
+static void hours_whose_rows_have_expired_are_not_compared(void **state)
+{
+	parts_are("not asked\n", "", HOUR + 15 * PERIOD_DAY_S, "h", 3 * HOUR_S);
+	parts_are("50\n", "", HOUR + 14 * PERIOD_DAY_S + 60, "h", HOUR_S);
+}
+
 static void minutes_that_may_still_come_are_not_expected(void **state)
 {
 	assert_int_equal(coverage__until_s(HOUR, NOW), HOUR);
 	assert_int_equal(coverage__until_s(NOW, NOW + 30), NOW - 120);
 	assert_int_equal(coverage__until_s(NOW, NOW + 3600), NOW);
 	assert_int_equal(coverage__until_s(NOW, 1), 0);
+}
+
+static void what_was_reported_is_known_for_fourteen_days(void **state)
+{
+	assert_int_equal(coverage__since_s(HOUR, NOW), HOUR);
+	assert_int_equal(coverage__since_s(60, NOW + 1), NOW - 14 * PERIOD_DAY_S + 60);
+	assert_int_equal(coverage__since_s(60, 1), 60);
 }
 
 /* --- sentences ----------------------------------------------------------------------------------
@@ -405,16 +454,16 @@ static void a_kind_of_a_later_version_proves_nothing(void **state)
 
 static const struct fleet_line script[] = {
 	FLEET_ABOUT,
-	{ "SELECT DISTINCT toUInt32(hour)", "1794938400\n", 0 },
+	{ "SELECT toUInt32(hour) AS h, sum(rows)", "1794938400\t120\n", 0 },
+	{ "SELECT count() FROM gapless.ledger", "120\n", 0 },
 	{ "SELECT any(threads), any(state)",
 	  "httpd-*\twait\tnet\tdelaying\ttcp :5432\tpostgres\tbackend\twaker\t60000000000\t30\t"
 	  "100000000000\t2000000\n"
 	  "httpd-*\trun\tany\trun\t\t\t\tnone\t30000000000\t400\t0\t0\n"
 	  "httpd-*\twait\tpoll\tundecided\tepoll\t\t\ttimeout\t10000000000\t4\t0\t0\n",
 	  0 },
-	{ "SELECT count(), toUInt64(sum(", "3\t180\t0\n", 0 },
-	{ "SELECT name, sum(value)",
-	  "repaired_wakeups\t4\t1\t1\nagent_cpu_ns\t9\t2\t117\nlost_map_full\t1200\t2\t3\n", 0 },
+	{ "SELECT countIf(is_known)", "3\t180\t2\t117\t0\t1\t\t0\n", 0 },
+	{ "SELECT name, sum(value)", "repaired_wakeups\t4\t1\nlost_map_full\t1200\t2\n", 0 },
 	{ "SELECT toString(g)",
 	  "7\twait.net\t50\t100\t30\t0\t60\t10\t0\t0\n8\t\t0\t100\t100\t0\t0\t0\t0\t0\n", 0 },
 	{ "SELECT host_id, argMax(host", "7\tweb-1\n", 0 },
@@ -445,7 +494,7 @@ static const char golden[] =
 	"8                                 100 ns  100.0 %    0.0 %    0.0 %    0.0 %\n"
 	"\n"
 	"coverage  2 of 3 hosts reported, for 117 of 180 minutes (65 %)\n"
-	"1 host ran it in the period or in the hour before, and did not report\n"
+	"nothing came from 1 host that had it in the period or in the hour before\n"
 	"\n"
 	"quality   unexplained 0.002 %; lost: lost_map_full 1,200 on 2 hosts\n";
 
@@ -473,6 +522,89 @@ static void where_prints_sentences_tables_coverage_and_quality(void **state)
 	json_decref(json);
 	assert_non_null(strstr(fleet_asked(&store, "any(threads)"), "gapless.ledger_1h FINAL"));
 	where__release(&where);
+	fleet_close(&store, connection);
+}
+
+/* What is printed from the heading "coverage" on. `again`: the answer if rows are asked, too. */
+static char *print_coverage(const char *hosts, const char *again, uint64_t from_s, uint64_t now_s)
+{
+	struct fleet_line lines[16] = { FLEET_ABOUT,
+					{ "ledger_host_1h", again, 0 },
+					{ "SELECT countIf(is_known)", hosts, 0 },
+					{ "SELECT name, sum(value)", "", 0 } };
+	struct fleet_store store = { .script = lines };
+	struct connection *connection;
+	struct where where = {
+		.period = { .tenant = "", .service = "api", .from_s = from_s, .to_s = HOUR }
+	};
+	cleanup(free_p) char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	memcpy(lines + 4, script, sizeof(script));
+	connection = fleet_open(&store);
+	assert_int_equal(where__load(connection, GROUPS_NONE, now_s, &where), 0);
+	where__print(&where, out);
+	fclose(out);
+	where__release(&where);
+	fleet_close(&store, connection);
+	return strdup(strstr(text, "coverage"));
+}
+
+static void coverage_is(const char *hosts, const char *again, uint64_t from_s, uint64_t now_s,
+			const char *expected)
+{
+	cleanup(free_p) char *text = print_coverage(hosts, again, from_s, now_s);
+
+	assert_string_equal(text, expected);
+}
+
+static void coverage_that_is_not_known_is_not_claimed(void **state)
+{
+	/* All of it is too old: nothing is asked. */
+	coverage_is("", "", HOUR - HOUR_S, NOW + 15 * PERIOD_DAY_S,
+		    "coverage  not known: which hosts reported is kept for 14 days\n\n"
+		    "quality   unexplained 0.002 %; what was lost is not known any more\n");
+	/* A part of it. */
+	coverage_is(
+		"3\t90\t3\t90\t0\t1\t\t0\n", "", HOUR - HOUR_S,
+		HOUR - HOUR_S / 2 + 14 * PERIOD_DAY_S,
+		"coverage  since 2026-11-17 18:30 UTC (not known before): 3 of 3 hosts reported, "
+		"for 90 of 90 minutes (100 %)\n\n"
+		"quality   unexplained 0.002 %; no loss reported since 2026-11-17 18:30 UTC\n");
+	coverage_is("0\t0\t0\t0\t0\t0\t\t0\n", "", HOUR - HOUR_S, NOW,
+		    "coverage  not known: the store has no hosts of this service\n\n"
+		    "quality   unexplained 0.002 %; no loss reported\n");
+}
+
+static void hosts_whose_agents_restarted_are_found_by_their_rows(void **state)
+{
+	coverage_is("1\t60\t1\t60\t2\t1\t\t0\n", "3\t180\t3\t170\t2\t2\tblue, green\t0\n",
+		    HOUR - HOUR_S, NOW,
+		    "coverage  3 of 3 hosts reported, for 170 of 180 minutes (94 %)\n"
+		    "the times of 2 namespaces are added up: blue, green\n\n"
+		    "quality   unexplained 0.002 %; no loss reported\n");
+}
+
+static void hosts_of_long_ago_are_not_left_out_silently(void **state)
+{
+	struct fleet_store store = { .script = script };
+	struct connection *connection = fleet_open(&store);
+	struct period period = {
+		.tenant = "", .service = "api", .from_s = HOUR - HOUR_S, .to_s = HOUR
+	};
+	struct groups groups = {};
+
+	assert_int_equal(groups__load(connection, &period, GROUPS_HOST, NOW, &groups), 0);
+	assert_int_equal(groups.since_s, 0);
+	/* The hours that have sums by host are asked for. */
+	assert_non_null(strstr(fleet_asked(&store, "sum(rows)"), "gapless.ledger_host_1h FINAL"));
+	groups__release(&groups);
+	assert_int_equal(
+		groups__load(connection, &period, GROUPS_HOST, NOW + 35 * PERIOD_DAY_S, &groups),
+		0);
+	assert_int_equal(groups.since_s, NOW);
+	groups__release(&groups);
 	fleet_close(&store, connection);
 }
 
@@ -516,6 +648,33 @@ static void problems_of_the_store_are_said(void **state)
 		   "not understood");
 }
 
+static int count_row(void *context, char *const *fields)
+{
+	(*(uint64_t *)context)++;
+	return 0;
+}
+
+static void an_answer_that_is_too_long_ends(void **state)
+{
+	size_t length = 2 * (CONNECTION_MOST_ROWS + 4000), part = 1000;
+	cleanup(free_p) char *answer = malloc(length + 1);
+	const struct fleet_line lines[] = { FLEET_ABOUT, { "SELECT 1", answer, 0 }, {} };
+	struct fleet_store store = { .script = lines, .part = part };
+	struct connection *connection = fleet_open(&store);
+	cleanup(query__release) struct query query = {};
+	uint64_t rows = 0;
+
+	for (size_t i = 0; i < length; i++)
+		answer[i] = i % 2 ? '\n' : '1';
+	answer[length] = '\0';
+	query__begin(&query);
+	query__add(&query, "SELECT 1");
+	assert_int_equal(connection__ask(connection, &query, 1, count_row, &rows), -EOVERFLOW);
+	assert_true(rows <= CONNECTION_MOST_ROWS + part);
+	assert_non_null(strstr(connection__problem(connection), "more than was asked for"));
+	fleet_close(&store, connection);
+}
+
 static void names_of_databases_are_names(void **state)
 {
 	const struct connection_options options = { .http = { .url = "http://store" },
@@ -541,7 +700,10 @@ int main(void)
 		cmocka_unit_test(lists_are_numbers_in_brackets),
 		cmocka_unit_test(whole_hours_with_sums_are_read_from_them),
 		cmocka_unit_test(a_period_without_sums_is_read_from_minutes),
+		cmocka_unit_test(an_hour_with_more_rows_than_its_sums_is_read_from_minutes),
+		cmocka_unit_test(hours_whose_rows_have_expired_are_not_compared),
 		cmocka_unit_test(minutes_that_may_still_come_are_not_expected),
+		cmocka_unit_test(what_was_reported_is_known_for_fourteen_days),
 		cmocka_unit_test(a_quota_is_said_and_nobody_blamed),
 		cmocka_unit_test(a_waker_is_not_called_a_holder),
 		cmocka_unit_test(an_owner_is_called_a_holder),
@@ -552,8 +714,12 @@ int main(void)
 		cmocka_unit_test(a_lock_that_was_passed_on_has_no_single_holder),
 		cmocka_unit_test(a_kind_of_a_later_version_proves_nothing),
 		cmocka_unit_test(where_prints_sentences_tables_coverage_and_quality),
+		cmocka_unit_test(coverage_that_is_not_known_is_not_claimed),
+		cmocka_unit_test(hosts_whose_agents_restarted_are_found_by_their_rows),
+		cmocka_unit_test(hosts_of_long_ago_are_not_left_out_silently),
 		cmocka_unit_test(a_service_without_rows_is_no_answer),
 		cmocka_unit_test(problems_of_the_store_are_said),
+		cmocka_unit_test(an_answer_that_is_too_long_ends),
 		cmocka_unit_test(names_of_databases_are_names),
 	};
 

@@ -45,7 +45,7 @@ static void stacks_are_named_or_module_and_offset(void **state)
 	struct fleet_flame flame = {};
 	char *text;
 
-	assert_int_equal(fleet_flame__load(connection, &period, false, &flame), 0);
+	assert_int_equal(fleet_flame__load(connection, &period, false, NOW, &flame), 0);
 	assert_int_equal(flame.ledger_ns, 80000000000);
 	assert_int_equal(flame.samples, 60);
 	assert_true(flame.error_ns > 5.9e9 && flame.error_ns < 6.1e9);
@@ -63,6 +63,27 @@ static void stacks_are_named_or_module_and_offset(void **state)
 	fleet_close(&store, connection);
 }
 
+static void hours_are_not_taken_for_minutes(void **state)
+{
+	struct fleet_line lines[16] = { { "sum(rows)", "1794938400\t60\n", 0 },
+					{ "SELECT count() FROM gapless", "60\n", 0 } };
+	struct fleet_store store = { .script = lines };
+	struct period period = {
+		.tenant = "", .service = "api", .from_s = 1794938400, .to_s = 1794942000
+	};
+	struct fleet_flame flame = {};
+	struct connection *connection;
+
+	memcpy(lines + 2, script, sizeof(script));
+	connection = fleet_open(&store);
+	assert_int_equal(fleet_flame__load(connection, &period, false, NOW, &flame), 0);
+	assert_true(flame.has_hours);
+	assert_int_equal(flame.ledger_ns, 80000000000);
+	fleet_flame__release(&flame);
+	period__release(&period);
+	fleet_close(&store, connection);
+}
+
 static void no_samples_are_no_answer(void **state)
 {
 	static const struct fleet_line nothing[] = { FLEET_ABOUT,
@@ -73,7 +94,7 @@ static void no_samples_are_no_answer(void **state)
 	struct period period = { .tenant = "", .service = "api", .from_s = NOW - 600, .to_s = NOW };
 	struct fleet_flame flame = {};
 
-	assert_int_equal(fleet_flame__load(connection, &period, false, &flame), -ENODATA);
+	assert_int_equal(fleet_flame__load(connection, &period, false, NOW, &flame), -ENODATA);
 	period__release(&period);
 	fleet_close(&store, connection);
 }
@@ -118,7 +139,7 @@ static void lists_of_different_length_are_refused(void **state)
 	struct period period = { .tenant = "", .service = "api", .from_s = NOW - 600, .to_s = NOW };
 	struct fleet_flame flame = {};
 
-	assert_int_equal(fleet_flame__load(connection, &period, false, &flame), -EBADMSG);
+	assert_int_equal(fleet_flame__load(connection, &period, false, NOW, &flame), -EBADMSG);
 	assert_null(flame.profile);
 	period__release(&period);
 	fleet_close(&store, connection);
@@ -179,6 +200,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(stacks_are_named_or_module_and_offset),
+		cmocka_unit_test(hours_are_not_taken_for_minutes),
 		cmocka_unit_test(no_samples_are_no_answer),
 		cmocka_unit_test(hostile_stacks_are_cut),
 		cmocka_unit_test(lists_of_different_length_are_refused),

@@ -149,6 +149,11 @@ static void a_file_with_another_build_id_gives_no_names(void **state)
 	assert_int_equal(result.named, 0);
 	assert_int_equal(result.absent, 1);
 	assert_non_null(strstr(fleet_asked(&scripted.store, "symbols_state (module"), "'absent'"));
+	/* Its places do not take the room of others at the next run. */
+	assert_non_null(
+		strstr(fleet_asked(&scripted.store, "SELECT DISTINCT m, o"),
+		       "m GLOBAL NOT IN (SELECT module FROM gapless.symbols_state FINAL WHERE "
+		       "symbols = 'absent'"));
 	fleet_close(&scripted.store, connection);
 }
 

@@ -308,6 +308,13 @@ static void a_success_may_leave_out_points(void **state)
 	assert_int_equal(reply.means, REPLY_PARTIAL);
 	assert_int_equal(reply.rejected, 5);
 	assert_string_equal(reply.message, "old");
+	/* -1 must not make the sum smaller. */
+	assert_int_equal(
+		reply_to(200, "\x0a\x0b\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 13).rejected,
+		0);
+	assert_int_equal(
+		reply_to(200, "\x0a\x0a\x08\xff\xff\xff\xff\xff\xff\xff\xff\x7f", 12).rejected,
+		UINT32_MAX);
 	assert_int_equal(reply_to(200, warning, sizeof(warning) - 1).means, REPLY_OK);
 	assert_int_equal(reply_to(200, "", 0).means, REPLY_OK);
 	assert_int_equal(reply_to(204, "", 0).means, REPLY_OK);

@@ -15,6 +15,7 @@
 #include "store/asker.h"
 #include "store/http.h"
 #include "store/sink.h"
+#include "vocabulary/counters.h"
 
 #define MOST_REQUEST (1 << 20)
 
@@ -75,7 +76,8 @@ static void answer_as_clickhouse(int fd)
 		body = "26.7.1.1\n";
 	else
 		server.inserts++;
-	snprintf(text, sizeof(text), "HTTP/1.1 200 OK\r\nContent-Length: %zu\r\n\r\n%s",
+	snprintf(text, sizeof(text),
+		 "HTTP/1.1 200 OK\r\nX-ClickHouse-Summary: {}\r\nContent-Length: %zu\r\n\r\n%s",
 		 strlen(body), body);
 	send_text(fd, text);
 }
@@ -461,6 +463,42 @@ static void an_asker_survives_a_hostile_server_and_nobody_waits(void **state)
 	assert_true(clock__now_ns() - start_ns < UINT64_C(500000000));
 }
 
+static void secrets_are_not_sent_to_other_machines_without_encryption(void **state)
+{
+	static const struct {
+		const char *url;
+		int err;
+	} cases[] = { { "http://store:8123", -EPERM },
+		      { "HTTP://10.0.0.1", -EPERM },
+		      { "http://127.0.0.1.evil", -EPERM },
+		      { "http://localhost.evil:1", -EPERM },
+		      { "http://[::1].evil", -EPERM },
+		      { "http://127.evil/", -EPERM },
+		      { "https://store:8443", 0 },
+		      { "http://127.0.0.1:8123", 0 },
+		      { "http://LOCALHOST:8123/x", 0 },
+		      { "http://[::1]:8123", 0 },
+		      { "http://127.9.9.9", 0 } };
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct http_options options = { .url = cases[i].url,
+						.user = "x",
+						.password_file = "/nonexistent" };
+		struct http *http = NULL;
+
+		assert_int_equal(http__new(&options, &http), cases[i].err);
+		http__free(http);
+		http = NULL;
+		options = (struct http_options) { .url = cases[i].url, .token_file = "/none" };
+		assert_int_equal(http__new(&options, &http), cases[i].err);
+		http__free(http);
+		http = NULL;
+		options = (struct http_options) { .url = cases[i].url, .user = "x" };
+		assert_int_equal(http__new(&options, &http), 0);
+		http__free(http);
+	}
+}
+
 /* --- answers without a connection --- */
 
 static enum answer_means means(int status, const char *body, bool is_insert)
@@ -484,7 +522,8 @@ static void answers_have_their_meaning(void **state)
 	assert_int_equal(means(500, "Code: 99999999999999999999", true), ANSWER_BUSY);
 	assert_int_equal(means(500, "Code: x", true), ANSWER_BUSY);
 	assert_int_equal(means(401, "", true), ANSWER_DENIED);
-	assert_int_equal(means(413, "", true), ANSWER_REFUSED);
+	assert_int_equal(means(413, "", true), ANSWER_BUSY);
+	assert_int_equal(means(400, "Code: 115. DB::Exception: x", true), ANSWER_DENIED);
 	assert_int_equal(means(429, "", true), ANSWER_BUSY);
 	assert_int_equal(means(503, "", true), ANSWER_BUSY);
 	assert_int_equal(means(204, "", true), ANSWER_STRANGE);
@@ -518,10 +557,12 @@ static void numbers_and_versions_are_read_strictly(void **state)
 
 /* --- all together --- */
 
+static uint64_t room; /* of the spool; 0: the default */
+
 static struct sink *open_sink(void)
 {
 	const struct sink_options options = {
-		.spool = { .folder = folder },
+		.spool = { .folder = folder, .most_bytes = room },
 		.http = { .url = url(), .timeout_s = 2 },
 		.sender = { .host_id = 1, .no_spread = true },
 		.boot = "0b1c2d3e-4f50-6172-8394-a5b6c7d8e9f0",
@@ -594,6 +635,54 @@ static void what_a_silent_server_did_not_take_is_sent_after_a_restart(void **sta
 	sink__free(sink);
 }
 
+/* Whether the only batch in the spool has a word. */
+static bool spool_has(const char *word)
+{
+	const struct spool_options options = { .folder = folder };
+	cleanup(free_p) void *packed = NULL, *block = NULL;
+	struct spool *spool = NULL;
+	struct spool_entry *entry;
+	struct batch_view view;
+	size_t bytes;
+
+	assert_int_equal(spool__open(&options, &spool), 0);
+	entry = spool__pick(spool, 0, UINT64_MAX);
+	assert_non_null(entry);
+	assert_int_equal(spool__load(spool, entry, &packed, &bytes), 0);
+	assert_int_equal(batch__view(packed, bytes, &view), 0);
+	assert_int_equal(batch__unpack(&view, &block), 0);
+	spool__free(spool);
+	return memmem(block, view.head.raw_bytes, word, strlen(word));
+}
+
+static void lost_batches_are_told_to_the_store(void **state)
+{
+	struct sink *sink;
+	struct sink_status status;
+
+	server.conduct = CONDUCT_NOTHING;
+	sink = open_sink();
+	push(sink, STORE_MINUTE);
+	sink__free(sink);
+	assert_false(spool_has("batches_lost"));
+	/* Room for one batch. */
+	room = 250;
+	sink = open_sink();
+	push(sink, STORE_MINUTE + 60);
+	for (int i = 0; i < 500; i++) {
+		sink__status(sink, &status);
+		if (status.spool.dropped)
+			break;
+		usleep(10000);
+	}
+	assert_int_equal(status.spool.dropped, 1);
+	push(sink, STORE_MINUTE + 120);
+	sink__free(sink);
+	room = 0;
+	assert_true(spool_has("batches_lost"));
+	assert_true(counters__is_loss("batches_lost"));
+}
+
 static void a_sink_needs_a_boot_id_and_a_free_spool(void **state)
 {
 	struct sink_options options = { .spool = { .folder = folder },
@@ -622,10 +711,12 @@ int main(void)
 		TEST(odd_addresses_are_refused),
 		TEST(a_question_is_asked_again_and_can_change),
 		TEST(an_asker_survives_a_hostile_server_and_nobody_waits),
+		TEST(secrets_are_not_sent_to_other_machines_without_encryption),
 		cmocka_unit_test(answers_have_their_meaning),
 		cmocka_unit_test(numbers_and_versions_are_read_strictly),
 		TEST(rows_arrive_in_the_store_and_leave_the_spool),
 		TEST(what_a_silent_server_did_not_take_is_sent_after_a_restart),
+		TEST(lost_batches_are_told_to_the_store),
 		TEST(a_sink_needs_a_boot_id_and_a_free_spool),
 	};
 

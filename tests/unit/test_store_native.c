@@ -94,8 +94,10 @@ static const struct native_column columns[] = {
 	{ "s", NATIVE_STRING, get_text, NULL },      { "l", NATIVE_LIST, get_list, NULL },
 	{ "m", NATIVE_MAP, get_map, NULL },
 };
-static const struct native_table table = { "test", columns, sizeof(columns) / sizeof(*columns),
-					   sizeof(struct row), compare_numbers };
+static const struct native_table table = {
+	"test",          columns, sizeof(columns) / sizeof(*columns), sizeof(struct row),
+	compare_numbers, "ns"
+};
 
 /* SELECT … FORMAT Native of ClickHouse 26.7, two rows. */
 static const char from_server[] =
@@ -139,7 +141,7 @@ static const struct row rows[] = {
 
 struct seen {
 	unsigned int calls;
-	uint64_t rows;
+	uint64_t rows, sum;
 	size_t largest;
 	char first[8192];
 	size_t first_bytes;
@@ -153,6 +155,8 @@ static int see(void *context, const struct native_block *block)
 
 	assert_int_equal(block->part, seen->calls);
 	assert_int_equal(block->rows_before, seen->rows);
+	assert_true(block->sum_before == seen->sum);
+	seen->sum += block->sum;
 	if (!seen->calls++) {
 		assert_in_range(block->size, 1, sizeof(seen->first));
 		memcpy(seen->first, block->bytes, block->size);
@@ -361,7 +365,9 @@ static void *pack(size_t *ret_bytes)
 					    .size = sizeof(from_server) - 1,
 					    .columns = "cpus, count",
 					    .rows = 2,
-					    .rows_before = 5 };
+					    .rows_before = 5,
+					    .sum = UINT64_MAX,
+					    .sum_before = 6 };
 	void *packed;
 
 	assert_int_equal(batch__pack(&block, &packed, ret_bytes), 0);
@@ -378,6 +384,7 @@ static void a_batch_is_unpacked_as_it_was_packed(void **state)
 	assert_int_equal(batch__view(packed, bytes, &view), 0);
 	assert_int_equal(view.head.rows, 2);
 	assert_int_equal(view.head.rows_before, 5);
+	assert_true(view.head.sum == UINT64_MAX && view.head.sum_before == 6);
 	assert_string_equal(view.head.columns, "cpus, count");
 	assert_int_equal(batch__unpack(&view, &raw), 0);
 	assert_memory_equal(raw, from_server, sizeof(from_server) - 1);

@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "base/cleanup.h"
@@ -17,7 +18,20 @@
 #define MOST_SEEN 4096
 
 /* What the server does with inserts. */
-enum mood { GOOD, AWAY, SILENT, STORES_SILENTLY, FULL, REDIRECTS, DENIES, REFUSES, PAGE };
+enum mood {
+	GOOD,
+	EMPTY,
+	POISON,
+	TOO_LARGE,
+	AWAY,
+	SILENT,
+	STORES_SILENTLY,
+	FULL,
+	REDIRECTS,
+	DENIES,
+	REFUSES,
+	PAGE
+};
 
 struct sim {
 	uint64_t now_ns, random;
@@ -30,6 +44,7 @@ struct sim {
 	bool has_answer;
 	/* What it saw: */
 	unsigned int requests, inserts, counts;
+	uint64_t settled_ns; /* from the last insert to the last count */
 	uint64_t insert_ns[MOST_SEEN];
 	char tokens[MOST_SEEN][BATCH_TEXT_BYTES];
 	unsigned int stored;
@@ -39,6 +54,7 @@ static char folder[64];
 static struct sim sim;
 static struct spool *spool;
 static struct sender *sender;
+static unsigned int window_s; /* for the next sender; 0: the default */
 
 static uint64_t sim_now(void *context)
 {
@@ -98,6 +114,21 @@ static void answer_insert(struct sim *of)
 	assert_in_range(of->inserts, 0, MOST_SEEN - 1);
 	of->insert_ns[of->inserts++] = of->now_ns;
 	switch (of->mood) {
+	case EMPTY:
+		of->answer.is_clickhouse = false;
+		say(of, 200, "");
+		break;
+	case POISON:
+		if (strstr(of->last_insert, "ledger")) {
+			say(of, 500, "Code: 49. DB::Exception: Logical error");
+		} else {
+			store_token(of);
+			say(of, 200, "");
+		}
+		break;
+	case TOO_LARGE:
+		say(of, 413, "too large");
+		break;
 	case GOOD:
 		store_token(of);
 		say(of, 200, "");
@@ -135,6 +166,7 @@ static int sim_start(void *context, const struct http_request *request)
 	of->requests++;
 	memset(&of->answer, 0, sizeof(of->answer));
 	of->answer.retry_after_s = of->retry_after_s;
+	of->answer.is_clickhouse = true;
 	of->has_answer = true;
 	if (of->mood == AWAY) {
 		of->answer.error = -ECONNREFUSED;
@@ -147,7 +179,8 @@ static int sim_start(void *context, const struct http_request *request)
 		say(of, 404, "Code: 60. DB::Exception: Unknown table");
 	} else if (strstr(query, "count()")) {
 		of->counts++;
-		snprintf(number, sizeof(number), "%d\n", (int)of->count);
+		of->settled_ns = of->now_ns - of->insert_ns[of->inserts - 1];
+		snprintf(number, sizeof(number), "%" PRIu64 "\n", of->count);
 		say(of, 200, number);
 	} else {
 		assert_non_null(strstr(query, "INSERT INTO gapless."));
@@ -171,7 +204,9 @@ static int sim_poll(void *context, struct answer *ret)
 static struct sender *make_sender(struct sim *of, struct spool *its_spool, uint64_t host_id,
 				  bool no_spread)
 {
-	const struct sender_options options = { .host_id = host_id, .no_spread = no_spread };
+	const struct sender_options options = { .host_id = host_id,
+						.no_spread = no_spread,
+						.window_s = window_s };
 	const struct sender_clock clock = { sim_now, sim_unix, sim_random, of };
 	const struct http_transport transport = { sim_start, sim_poll, of };
 	struct sender *made = NULL;
@@ -401,7 +436,7 @@ static void send_without_answer(void)
 static void a_batch_of_unknown_fate_is_counted_when_its_token_is_forgotten(void **state)
 {
 	send_without_answer();
-	sim.count = 3;
+	sim.count = STORE_PRINT;
 	restart();
 	run_for(6 * MINUTE_NS);
 	assert_int_equal(sim.counts, 1);
@@ -430,6 +465,19 @@ static void a_batch_that_is_there_in_part_is_set_aside(void **state)
 	assert_int_equal(sender_now().results[SENDER_UNCLEAR], 1);
 }
 
+static void as_many_rows_of_another_start_are_not_taken_for_the_batch(void **state)
+{
+	send_without_answer();
+	/* Three rows, but others. */
+	sim.count = 3 + UINT64_C(1000003) * (STORE_SUM + 1);
+	run_for(6 * MINUTE_NS);
+	assert_int_equal(sim.counts, 1);
+	assert_int_equal(sim.stored, 0);
+	assert_int_equal(sender_now().results[SENDER_FOUND], 0);
+	assert_int_equal(sender_now().results[SENDER_UNCLEAR], 1);
+	assert_int_equal(spool_now().refused, 1);
+}
+
 static void a_batch_that_never_reached_the_server_is_not_counted(void **state)
 {
 	sim.mood = AWAY;
@@ -454,6 +502,62 @@ static void servers_without_tokens_are_always_asked(void **state)
 	run_for(20 * SECOND_NS);
 	assert_int_equal(sim.counts, 1);
 	assert_int_equal(spool_now().batches, 0);
+}
+
+static void a_batch_that_always_fails_does_not_stop_the_others(void **state)
+{
+	sim.mood = POISON;
+	for (uint64_t minute = 0; minute < 20; minute++) {
+		add(FACT_QUALITY, minute);
+		if (minute == 3)
+			add(FACT_LEDGER, minute);
+	}
+	run_for(30 * MINUTE_NS);
+	assert_int_equal(sim.stored, 20);
+	assert_int_equal(spool_now().batches, 1);
+	sim.mood = GOOD;
+	run_for(6 * MINUTE_NS);
+	assert_int_equal(sim.stored, 21);
+}
+
+static void an_empty_answer_of_something_else_is_not_believed(void **state)
+{
+	sim.mood = EMPTY;
+	add(FACT_LEDGER, 0);
+	run_for(5 * SECOND_NS);
+	assert_int_equal(spool_now().batches, 1);
+	assert_non_null(strstr(sender_now().problem, "not as ClickHouse does"));
+	sim.mood = GOOD;
+	run_for(6 * MINUTE_NS);
+	assert_int_equal(spool_now().batches, 0);
+	assert_int_equal(sim.stored, 1);
+}
+
+static void limits_and_settings_of_the_server_cost_no_batch(void **state)
+{
+	sim.mood = TOO_LARGE;
+	add(FACT_LEDGER, 0);
+	run_for(30 * MINUTE_NS);
+	assert_int_equal(spool_now().batches, 1);
+	assert_int_equal(spool_now().refused, 0);
+	sim.mood = GOOD;
+	run_for(6 * MINUTE_NS);
+	assert_int_equal(sim.stored, 1);
+	assert_int_equal(sim.counts, 0);
+}
+
+static void an_insert_settles_after_its_last_try(void **state)
+{
+	window_s = 10;
+	restart();
+	window_s = 0;
+	sim.mood = SILENT;
+	add(FACT_LEDGER, 0);
+	while (!sim.counts && sim.now_ns < 5 * MINUTE_NS)
+		run_for(SECOND_NS / 10);
+	assert_int_equal(sim.counts, 1);
+	assert_true(sim.inserts > 1);
+	assert_true(sim.settled_ns >= 59 * SECOND_NS);
 }
 
 static void a_refused_batch_does_not_stop_the_others(void **state)
@@ -648,8 +752,13 @@ int main(void)
 		TEST(a_batch_of_unknown_fate_is_counted_when_its_token_is_forgotten),
 		TEST(a_batch_that_is_not_there_is_sent),
 		TEST(a_batch_that_is_there_in_part_is_set_aside),
+		TEST(as_many_rows_of_another_start_are_not_taken_for_the_batch),
 		TEST(a_batch_that_never_reached_the_server_is_not_counted),
 		TEST(servers_without_tokens_are_always_asked),
+		TEST(a_batch_that_always_fails_does_not_stop_the_others),
+		TEST(an_empty_answer_of_something_else_is_not_believed),
+		TEST(limits_and_settings_of_the_server_cost_no_batch),
+		TEST(an_insert_settles_after_its_last_try),
 		TEST(a_refused_batch_does_not_stop_the_others),
 		TEST(a_backlog_is_drained_at_four_times_the_rate_newest_first),
 		TEST(batches_wait_for_the_offset_of_their_host),
