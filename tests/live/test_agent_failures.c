@@ -51,14 +51,14 @@ static unsigned int spooled(uint64_t *minute_s)
 	struct batch_id id;
 	uint64_t tried_s;
 
-	assert_non_null(dir);
-	while ((entry = readdir(dir))) {
+	while (dir && (entry = readdir(dir))) {
 		if (batch__parse_name(entry->d_name, &id, &tried_s) || id.table != FACT_LEDGER)
 			continue;
 		*minute_s = !count || *minute_s == id.minute_s ? id.minute_s : 0;
 		count++;
 	}
-	closedir(dir);
+	if (dir)
+		closedir(dir);
 	return count;
 }
 
@@ -125,6 +125,31 @@ static void a_spool_that_cannot_be_written_costs_old_minutes_only(void **state)
 	assert_int_equal(minute_s, 0);
 	assert_int_equal(served__worker(agent), worker);
 	served__stop(agent);
+}
+
+static void what_a_killed_agent_had_is_spooled_and_the_next_one_goes_on(void **state)
+{
+	pid_t agent, worker;
+	uint64_t minute_s;
+	unsigned int first, second;
+
+	served__configure(STORE);
+	first = spooled(&minute_s);
+	agent = served__start();
+	served__wait_for("/metrics", RUNNING);
+	worker = served__worker(agent);
+	kill(agent, SIGKILL);
+	assert_int_equal(waitpid(agent, NULL, 0), agent);
+	/* The worker ends with it, in order. */
+	for (int i = 0; i < 100 && !kill(worker, 0); i++)
+		served__sleep_ms(100);
+	assert_int_equal(kill(worker, 0), -1);
+	second = spooled(&minute_s);
+	assert_true(second > first);
+	agent = served__start();
+	served__wait_for("/metrics", RUNNING);
+	served__stop(agent);
+	assert_true(spooled(&minute_s) > second);
 }
 
 /* --- the clock ---------------------------------------------------------------------------------
@@ -218,6 +243,7 @@ int main(void)
 		HERE_THEN(without_a_hook_it_serves_the_rest_and_says_so, all_hooks),
 		HERE_THEN(without_the_ledger_it_fails, all_hooks),
 		HERE(an_expired_certificate_is_logged_once),
+		HERE(what_a_killed_agent_had_is_spooled_and_the_next_one_goes_on),
 		HERE_THEN(a_clock_that_is_set_back_makes_a_minute_again_and_loses_neither,
 			  right_clock),
 		HERE_THEN(a_spool_that_cannot_be_written_costs_old_minutes_only, unmount_spool),

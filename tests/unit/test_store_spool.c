@@ -348,6 +348,23 @@ static void a_full_disk_leaves_ten_minutes_in_memory(void **state)
 	limits__restore();
 }
 
+static void what_is_in_memory_is_written_at_the_end_if_there_is_room(void **state)
+{
+	struct spool *spool = open_spool(0);
+
+	limits__outlive();
+	set_file_limit(100);
+	for (uint64_t i = 0; i < 3; i++)
+		assert_int_equal(put(spool, FACT_LEDGER, i, 0, 1000), 0);
+	assert_int_equal(status_of(spool).memory_batches, 3);
+	set_file_limit(RLIM_INFINITY);
+	spool__free(spool);
+	spool = open_spool(0);
+	assert_int_equal(status_of(spool).batches, 3);
+	spool__free(spool);
+	limits__restore();
+}
+
 static void a_folder_that_cannot_be_made_leaves_memory(void **state)
 {
 	const struct spool_options options = { .folder = "/proc/nothing/spool" };
@@ -395,6 +412,7 @@ int main(void)
 		TEST(damaged_files_are_set_aside_and_others_left_alone),
 		TEST(a_symbolic_link_is_not_followed),
 		TEST(a_full_disk_leaves_ten_minutes_in_memory),
+		TEST(what_is_in_memory_is_written_at_the_end_if_there_is_room),
 		TEST(a_folder_that_cannot_be_made_leaves_memory),
 		TEST(memory_is_bounded_in_bytes_too),
 	};
