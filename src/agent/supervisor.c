@@ -202,6 +202,7 @@ int supervisor__run(struct config *config, const char *path, const struct signal
 	if (lock < 0 || !features)
 		return lock < 0 ? lock : -ENOMEM;
 	take_signals();
+	notify__open();
 	err = agent__attach(config, known, features, &agent);
 	while (!err && !signals.stop) {
 		began_ns = clock__now_ns();
