@@ -25,11 +25,6 @@ struct outlet_otlp {
 
 DEFINE_CLEANUP(struct outlet_otlp *, outlet_otlp__free)
 
-static const char *or_null(const char *text)
-{
-	return *text ? text : NULL;
-}
-
 /* The names are those of OpenTelemetry's semantic conventions. */
 static void describe_host(struct outlet_otlp *otlp, const struct config *config, const char *host,
 			  uint64_t host_id)
@@ -54,10 +49,10 @@ static int open_pusher(struct outlet_otlp *otlp, const struct config *config, ui
 {
 	const struct pusher_options options = {
 		.http = { .url = config->otlp.url,
-			  .token_file = or_null(config->otlp.token_file),
-			  .ca_file = or_null(config->otlp.ca),
-			  .certificate_file = or_null(config->otlp.certificate),
-			  .key_file = or_null(config->otlp.key) },
+			  .token_file = config__or_null(config->otlp.token_file),
+			  .ca_file = config__or_null(config->otlp.ca),
+			  .certificate_file = config__or_null(config->otlp.certificate),
+			  .key_file = config__or_null(config->otlp.key) },
 		.courier = { .interval_ns = config->otlp.interval_ns,
 			     .spread = host_id,
 			     .encoding = { .resource = otlp->resource,
