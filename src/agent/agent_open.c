@@ -33,6 +33,13 @@ static uint64_t workload_of(void *context, const struct folding_process *process
 	return workload->id;
 }
 
+static uint64_t other_workload(void *context)
+{
+	const struct agent *agent = context;
+
+	return identity__other(agent->identity, clock__now_ns());
+}
+
 static const char *service_of(void *context, uint64_t id)
 {
 	const struct agent *agent = context;
@@ -71,7 +78,9 @@ static int open_collector(struct agent *agent, struct features *features)
 			  .note_end = note_end },
 		.limits = { .most_rows = config->limits.rows,
 			    .most_objects = config->limits.objects,
-			    .most_groups = config->limits.groups },
+			    .most_groups = config->limits.groups,
+			    .other_workload = other_workload,
+			    .context = agent },
 		.note_cgroup = note_cgroup,
 		.context = agent,
 		.parts = agent->parts,

@@ -82,3 +82,9 @@ void config__release(struct config *config);
 
 /* Writes the configuration in its own format, with a comment for each key. */
 void config__print(FILE *out, const struct config *config);
+
+/* Keys that are not set have an empty text. */
+static inline const char *config__or_null(const char *text)
+{
+	return *text ? text : NULL;
+}

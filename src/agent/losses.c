@@ -1,40 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "agent/losses.h"
 
-struct counted {
-	enum counter counter;
-	uint64_t value;
-};
+#define OWN_COUNT (LOSSES_COUNT - LEDGER_COUNTS)
+
+static struct losses_row row_of(enum counter counter, uint64_t value)
+{
+	const struct counter_words *words = counters__words(counter);
+
+	return (struct losses_row) { words->name, value, words->is_loss };
+}
 
 void losses__read(const struct collector *collector, const struct counting *counting,
 		  struct identity *identity, const struct losses_own *own,
 		  struct losses_row ret[LOSSES_COUNT])
 {
 	const struct ledger *ledger = collector__ledger(collector);
+	struct ledger_count counts[LEDGER_COUNTS];
 	const struct folding_quality folding = folding__quality(collector__folding(collector));
 	const struct counting_quality counted = counting__quality(counting);
 	struct identity_quality names;
 
 	identity__quality(identity, &names);
-	const struct counted values[LOSSES_COUNT] = {
-		{ COUNTER_LOST_RING_FULL, ledger__lost(ledger, LOST_RING_FULL) },
-		{ COUNTER_LOST_MAP_FULL, ledger__lost(ledger, LOST_MAP_FULL) },
-		{ COUNTER_NO_STORAGE, ledger__lost(ledger, LOST_NO_STORAGE) },
-		{ COUNTER_REPAIRED_WAKEUPS, ledger__quality(ledger, QUALITY_REPAIRED_WAKEUPS) },
-		{ COUNTER_REPAIRED_SWITCHES, ledger__quality(ledger, QUALITY_REPAIRED_SWITCHES) },
-		{ COUNTER_MISSED_WAKEUPS, ledger__quality(ledger, QUALITY_MISSED_WAKEUPS) },
-		{ COUNTER_IMPOSSIBLE, ledger__quality(ledger, QUALITY_IMPOSSIBLE) },
-		{ COUNTER_NEGATIVE, ledger__quality(ledger, QUALITY_NEGATIVE) },
-		{ COUNTER_TORN, ledger__quality(ledger, QUALITY_TORN) + folding.torn },
+	const struct ledger_count values[OWN_COUNT] = {
 		{ COUNTER_VANISHED, folding.vanished },
 		{ COUNTER_UNNAMED_WAIT_NS, folding.unnamed_wait_ns },
 		{ COUNTER_WAITS_WITHOUT_ACCOUNT_NS, folding.waits_without_account_ns },
-		{ COUNTER_CALLS_DROPPED, ledger__quality(ledger, QUALITY_CALLS_DROPPED) },
-		{ COUNTER_TURNS_UNKNOWN, ledger__quality(ledger, QUALITY_TURNS_UNKNOWN) },
-		{ COUNTER_UNLISTED, ledger__quality(ledger, QUALITY_UNLISTED) },
-		{ COUNTER_OCCUPANTS_LOST_NS, ledger__quality(ledger, QUALITY_OCCUPANTS_LOST_NS) },
-		{ COUNTER_RECURSION, ledger__recursion_misses(ledger) },
-		{ COUNTER_MALFORMED, folding.malformed + ledger__malformed(ledger) },
 		{ COUNTER_UNSEEN_NS, own->unseen_ns },
 		{ COUNTER_STEPS_FAILED, own->steps_failed },
 		{ COUNTER_ROWS_FOLDED, own->rows_folded },
@@ -59,9 +49,14 @@ void losses__read(const struct collector *collector, const struct counting *coun
 		{ COUNTER_CODE_UNANSWERED, own->samples.unanswered },
 	};
 
-	for (size_t i = 0; i < LOSSES_COUNT; i++) {
-		const struct counter_words *words = counters__words(values[i].counter);
+	ledger__counts(ledger, counts);
+	for (size_t i = 0; i < LEDGER_COUNTS; i++) {
+		uint64_t more = counts[i].counter == COUNTER_TORN        ? folding.torn
+				: counts[i].counter == COUNTER_MALFORMED ? folding.malformed
+									 : 0;
 
-		ret[i] = (struct losses_row) { words->name, values[i].value, words->is_loss };
+		ret[i] = row_of(counts[i].counter, counts[i].value + more);
 	}
+	for (size_t i = 0; i < OWN_COUNT; i++)
+		ret[LEDGER_COUNTS + i] = row_of(values[i].counter, values[i].value);
 }

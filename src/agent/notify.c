@@ -14,7 +14,9 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 
-static void send_state(const char *state)
+static int manager = -1;
+
+void notify__open(void)
 {
 	const char *path = getenv("NOTIFY_SOCKET");
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -28,10 +30,17 @@ static void send_state(const char *state)
 	if (*path == '@')
 		address.sun_path[0] = '\0';
 	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (fd < 0)
-		return;
-	(void)sendto(fd, state, strlen(state), MSG_NOSIGNAL, (struct sockaddr *)&address,
-		     (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length));
+	if (fd >= 0 && !connect(fd, (struct sockaddr *)&address,
+				(socklen_t)(offsetof(struct sockaddr_un, sun_path) + length))) {
+		manager = fd;
+		fd = -1;
+	}
+}
+
+static void send_state(const char *state)
+{
+	if (manager >= 0)
+		(void)send(manager, state, strlen(state), MSG_NOSIGNAL);
 }
 
 void notify__ready(void)

@@ -37,19 +37,14 @@ struct outlet_metrics {
 DEFINE_CLEANUP(struct outlet_metrics *, outlet_metrics__free)
 DEFINE_CLEANUP(struct pages *, pages__unref)
 
-static const char *or_null(const char *text)
-{
-	return *text ? text : NULL;
-}
-
 static int open_server(struct outlet_metrics *metrics, const struct config *config)
 {
 	const struct server_options options = {
 		.address = config->metrics.listen,
-		.files = { .certificate = or_null(config->metrics.certificate),
-			   .key = or_null(config->metrics.key),
-			   .client_ca = or_null(config->metrics.client_ca),
-			   .token = or_null(config->metrics.token_file) },
+		.files = { .certificate = config__or_null(config->metrics.certificate),
+			   .key = config__or_null(config->metrics.key),
+			   .client_ca = config__or_null(config->metrics.client_ca),
+			   .token = config__or_null(config->metrics.token_file) },
 	};
 	char message[SERVER_MESSAGE_BYTES];
 	int err = server__new(&options, message, &metrics->server);
@@ -122,11 +117,6 @@ void outlet_metrics__free(struct outlet_metrics *metrics)
 	server__free(metrics->server);
 	totals__free(metrics->totals);
 	free(metrics);
-}
-
-static const struct workload *find_workload(void *context, uint64_t id)
-{
-	return identity__get(context, id);
 }
 
 /* What the other outlets have done. */
@@ -278,7 +268,7 @@ static int add_calls(struct totals *totals, const struct folding *folding,
 						 .errors = calls[i].errors,
 						 .ns = calls[i].ns };
 	}
-	totals__add_calls(totals, rows, count, find_workload, identity);
+	totals__add_calls(totals, rows, count, outlets__workload, identity);
 	return 0;
 }
 
@@ -290,7 +280,7 @@ int outlet_metrics__step(struct outlet_metrics *metrics, const struct outlets_vi
 	const struct others others = { store, profiles };
 	size_t count;
 	const struct bucket_row *rows = bucket__rows(step, &count);
-	int err = totals__add_step(metrics->totals, rows, count, step_ns, find_workload,
+	int err = totals__add_step(metrics->totals, rows, count, step_ns, outlets__workload,
 				   view->identity);
 
 	if (err)

@@ -21,11 +21,6 @@ struct outlet_otlp {
 
 DEFINE_CLEANUP(struct outlet_otlp *, outlet_otlp__free)
 
-static const char *or_null(const char *text)
-{
-	return *text ? text : NULL;
-}
-
 /* The names are those of OpenTelemetry's semantic conventions. */
 void outlet_otlp__describe(struct outlet_otlp_resource *resource, const struct config *config,
 			   const char *host, uint64_t host_id)
@@ -50,10 +45,11 @@ void outlet_otlp__describe(struct outlet_otlp_resource *resource, const struct c
 struct http_options outlet_otlp__http(const struct config *config)
 {
 	return (struct http_options) { .url = config->otlp.url,
-				       .token_file = or_null(config->otlp.token_file),
-				       .ca_file = or_null(config->otlp.ca),
-				       .certificate_file = or_null(config->otlp.certificate),
-				       .key_file = or_null(config->otlp.key) };
+				       .token_file = config__or_null(config->otlp.token_file),
+				       .ca_file = config__or_null(config->otlp.ca),
+				       .certificate_file =
+					       config__or_null(config->otlp.certificate),
+				       .key_file = config__or_null(config->otlp.key) };
 }
 
 const char *outlet_otlp__reason(int err)

@@ -31,11 +31,6 @@ struct outlet_profiles {
 
 DEFINE_CLEANUP(struct outlet_profiles *, outlet_profiles__free)
 
-static const char *or_null(const char *text)
-{
-	return *text ? text : NULL;
-}
-
 static int add_sink(struct outlet_profiles *profiles, const char *name,
 		    enum profile_load_format format, const struct http_options *http)
 {
@@ -63,10 +58,10 @@ static int add_sinks(struct outlet_profiles *profiles, const struct config *conf
 	const struct http_options otlp = outlet_otlp__http(config);
 	const struct http_options pprof = {
 		.url = config->profiles.url,
-		.token_file = or_null(config->profiles.token_file),
-		.ca_file = or_null(config->profiles.ca),
-		.certificate_file = or_null(config->profiles.certificate),
-		.key_file = or_null(config->profiles.key),
+		.token_file = config__or_null(config->profiles.token_file),
+		.ca_file = config__or_null(config->profiles.ca),
+		.certificate_file = config__or_null(config->profiles.certificate),
+		.key_file = config__or_null(config->profiles.key),
 	};
 	int err = 0;
 
@@ -105,11 +100,6 @@ void outlet_profiles__free(struct outlet_profiles *profiles)
 	free(profiles);
 }
 
-static const struct workload *find_workload(void *context, uint64_t id)
-{
-	return identity__get(context, id);
-}
-
 static int push(struct outlet_profiles *profiles, const struct sink *sink,
 		const struct outlets_view *view)
 {
@@ -122,7 +112,7 @@ static int push(struct outlet_profiles *profiles, const struct sink *sink,
 	const struct fact_host host = { .host_id = profiles->host_id };
 	const struct fact_context context = { .host = &host,
 					      .bucket_s = view->minutes->begin_s,
-					      .find = find_workload,
+					      .find = outlets__workload,
 					      .find_context = view->identity };
 	struct courier_load *load;
 	int err = profile_load__new(&options, view->profile, &context, &load);

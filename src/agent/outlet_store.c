@@ -36,20 +36,15 @@ struct outlet_store {
 
 DEFINE_CLEANUP(struct outlet_store *, outlet_store__free)
 
-static const char *or_null(const char *text)
-{
-	return *text ? text : NULL;
-}
-
 struct http_options outlet_store__http(const struct config *config)
 {
 	return (struct http_options) {
 		.url = config->store.url,
-		.user = or_null(config->store.user),
-		.password_file = or_null(config->store.password_file),
-		.ca_file = or_null(config->store.ca),
-		.certificate_file = or_null(config->store.certificate),
-		.key_file = or_null(config->store.key),
+		.user = config__or_null(config->store.user),
+		.password_file = config__or_null(config->store.password_file),
+		.ca_file = config__or_null(config->store.ca),
+		.certificate_file = config__or_null(config->store.certificate),
+		.key_file = config__or_null(config->store.key),
 	};
 }
 
@@ -115,11 +110,6 @@ void outlet_store__free(struct outlet_store *store)
 	map__release(&store->sent);
 	outlet_profile__release(&store->profile);
 	free(store);
-}
-
-static const struct workload *find_workload(void *context, uint64_t id)
-{
-	return identity__get(context, id);
 }
 
 /* Its name has become known after its time was sent. */
@@ -233,7 +223,7 @@ int outlet_store__minute(struct outlet_store *store, const struct outlets_view *
 {
 	const struct fact_context context = { .host = &store->host,
 					      .bucket_s = view->minutes->begin_s,
-					      .find = find_workload,
+					      .find = outlets__workload,
 					      .find_context = view->identity };
 	size_t count;
 	const struct bucket_row *rows = bucket__rows(minute, &count);

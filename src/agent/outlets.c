@@ -17,6 +17,11 @@ struct outlets {
 
 DEFINE_CLEANUP(struct outlets *, outlets__free)
 
+const struct workload *outlets__workload(void *context, uint64_t id)
+{
+	return identity__get(context, id);
+}
+
 int outlets__new(const struct config *config, const struct outlets_host *host, struct outlets **ret)
 {
 	cleanup(outlets__free_p) struct outlets *outlets = calloc(1, sizeof(*outlets));

@@ -34,6 +34,9 @@ struct outlets_host {
 	const struct losses_row *losses; /* so far; LOSSES_COUNT, only during outlets__new() */
 };
 
+/* The workload with this id; the context is an identity. NULL: it is not known. */
+const struct workload *outlets__workload(void *context, uint64_t id);
+
 /* The configuration and the host's name must outlive the outlets. */
 int outlets__new(const struct config *config, const struct outlets_host *host,
 		 struct outlets **ret);

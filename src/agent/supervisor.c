@@ -239,6 +239,7 @@ int supervisor__run(struct config *config, const char *path, const struct signal
 	if (lock < 0 || !features)
 		return lock < 0 ? lock : -ENOMEM;
 	take_signals();
+	notify__open();
 	err = agent__attach(config, known, features, &agent);
 	if (!err && agent__stacks(agent))
 		err = code_server__new(agent__stacks(agent), &server);

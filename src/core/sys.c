@@ -49,18 +49,28 @@ int sys__file_offset(uintptr_t address, uint64_t *ret_offset)
 	return -ENOENT;
 }
 
-int sys__cpus(void)
+static int count_cpus(const char *path)
 {
 	char line[256];
 	const char *last;
 
 	/* "0-3,5": the numbers are in ascending order, so the last one is the highest. */
-	if (sys__read_line("/sys/devices/system/cpu/online", line, sizeof(line)))
+	if (sys__read_line(path, line, sizeof(line)))
 		return (int)sysconf(_SC_NPROCESSORS_CONF);
 	last = line + strlen(line);
 	while (last > line && last[-1] >= '0' && last[-1] <= '9')
 		last--;
 	return atoi(last) + 1;
+}
+
+int sys__cpus(void)
+{
+	return count_cpus("/sys/devices/system/cpu/online");
+}
+
+int sys__possible_cpus(void)
+{
+	return count_cpus("/sys/devices/system/cpu/possible");
 }
 
 bool sys__exists(const char *path)

@@ -23,6 +23,8 @@ int sys__file_offset(uintptr_t address, uint64_t *ret_offset);
 
 /* The highest number of an online CPU plus 1: the size of an array indexed by CPU. */
 int sys__cpus(void);
+/* The same with CPUs that may come online later. */
+int sys__possible_cpus(void);
 
 bool sys__exists(const char *path);
 

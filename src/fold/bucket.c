@@ -18,6 +18,8 @@ struct bucket {
 	struct map by_group; /* hash of workload and threads: the row with the lifetime + 1 */
 	struct map sizes;    /* hash of what is counted: how many there are */
 	struct map named;    /* hash of workload, slot and object: 1 */
+	/* Workload: time in rows of the one that stands for others, without its lifetime so far. */
+	struct map spilled;
 	uint64_t folded;
 };
 
@@ -41,6 +43,7 @@ void bucket__clear(struct bucket *bucket)
 	map__release(&bucket->by_group);
 	map__release(&bucket->sizes);
 	map__release(&bucket->named);
+	map__release(&bucket->spilled);
 	free(TAKE(bucket->rows));
 	bucket->count = 0;
 }
@@ -150,6 +153,28 @@ static int limit_objects(struct bucket *bucket, struct bucket_key *key)
 	return err;
 }
 
+static uint64_t other_of(const struct bucket *bucket)
+{
+	return bucket->limits.other_workload(bucket->limits.context);
+}
+
+static bool is_full(const struct bucket *bucket)
+{
+	return bucket->limits.other_workload && bucket->count >= bucket->limits.most_rows;
+}
+
+static void limit_rows(const struct bucket *bucket, struct bucket_key *key)
+{
+	size_t most = bucket->limits.most_rows;
+
+	if (bucket->count < (bucket->limits.other_workload ? most - most / 4 : most))
+		return;
+	key->threads = LEXICON_OTHER;
+	key->object = *key->object ? LEXICON_OTHER : key->object;
+	key->by_service = key->by_threads = LEXICON_NONE;
+	key->evidence = EVIDENCE_NONE;
+}
+
 static int find_or_make(struct bucket *bucket, const struct bucket_key *wish,
 			struct bucket_row **ret)
 {
@@ -165,15 +190,22 @@ static int find_or_make(struct bucket *bucket, const struct bucket_key *wish,
 		err = limit_objects(bucket, &key);
 	if (err)
 		return err;
-	if (bucket->count >= bucket->limits.most_rows) {
-		key.threads = LEXICON_OTHER;
-		key.object = *key.object ? LEXICON_OTHER : key.object;
-		key.by_service = key.by_threads = LEXICON_NONE;
-		key.evidence = EVIDENCE_NONE;
+	limit_rows(bucket, &key);
+	*ret = find(bucket, &key, &hash);
+	if (!*ret && is_full(bucket)) {
+		key.workload = other_of(bucket);
+		key.object = LEXICON_NONE;
+		*ret = find(bucket, &key, &hash);
 	}
 	bucket->folded += !same_key(&key, wish);
-	*ret = find(bucket, &key, &hash);
 	return *ret ? 0 : make(bucket, &key, hash, ret);
+}
+
+static int note_spilled(struct bucket *bucket, uint64_t workload, uint64_t ns)
+{
+	uintptr_t before = (uintptr_t)map__get(&bucket->spilled, workload);
+
+	return ns ? map__put(&bucket->spilled, workload, (void *)(before + ns)) : 0;
 }
 
 int bucket__add(struct bucket *bucket, const struct bucket_key *key, uint64_t ns, uint64_t count)
@@ -183,9 +215,37 @@ int bucket__add(struct bucket *bucket, const struct bucket_key *key, uint64_t ns
 
 	if (err)
 		return err;
+	if (row->key.workload != key->workload)
+		err = note_spilled(bucket, key->workload, ns);
+	if (err)
+		return err;
 	row->ns += ns;
 	row->count += count;
 	return 0;
+}
+
+static uintptr_t number_of_other(const struct bucket *bucket)
+{
+	if (!bucket->limits.other_workload)
+		return 0;
+	return (uintptr_t)map__get(&bucket->by_group,
+				   hash_of_group(other_of(bucket), LEXICON_OTHER));
+}
+
+/* The lifetime follows its rows into the workload that stands for others. Returns the rest. */
+static uint64_t spill_life(struct bucket *bucket, uint64_t workload, uint64_t thread_ns)
+{
+	uintptr_t spilled = (uintptr_t)map__get(&bucket->spilled, workload);
+	uint64_t part = spilled < thread_ns ? spilled : thread_ns;
+
+	if (!part)
+		return thread_ns;
+	map__take(&bucket->spilled, workload);
+	/* There is room for what was just taken. */
+	if (spilled > part)
+		(void)!map__put(&bucket->spilled, workload, (void *)(spilled - part));
+	bucket->rows[number_of_other(bucket) - 1].thread_ns += part;
+	return thread_ns - part;
 }
 
 int bucket__add_life(struct bucket *bucket, uint64_t workload, const char *threads,
@@ -196,6 +256,9 @@ int bucket__add_life(struct bucket *bucket, uint64_t workload, const char *threa
 	if (!number)
 		number = (uintptr_t)map__get(&bucket->by_group,
 					     hash_of_group(workload, LEXICON_OTHER));
+	thread_ns = spill_life(bucket, workload, thread_ns);
+	if (!number)
+		number = number_of_other(bucket);
 	if (!number)
 		return -ENOENT;
 	bucket->rows[number - 1].thread_ns += thread_ns;
@@ -211,6 +274,11 @@ int bucket__move(struct bucket *bucket, const struct bucket_key *from, const str
 
 	if (!row || row->ns < ns || row->count < count)
 		return 0; /* it was merged into "(other)" */
+	/* Its lifetime is booked already, so it stays with its workload. */
+	if (is_full(bucket) && !find(bucket, to, &hash)) {
+		bucket->folded++;
+		return 0;
+	}
 	row->ns -= ns;
 	row->count -= count;
 	return bucket__add(bucket, to, ns, count);

@@ -38,9 +38,16 @@ struct bucket_row {
 };
 
 struct bucket_limits {
+	/*
+	 * Three quarters of them have all names. Then rows are merged within their workload, and
+	 * at the limit into one workload, which has one more row for each state and kind.
+	 */
 	size_t most_rows;
 	size_t most_objects; /* names of objects per service and cause */
 	size_t most_groups;  /* groups of threads per workload */
+	/* The id of the workload that stands for others; NULL: rows of workloads are not limited */
+	uint64_t (*other_workload)(void *context);
+	void *context;
 };
 
 struct bucket;
@@ -65,5 +72,5 @@ int bucket__merge(struct bucket *bucket, const struct bucket *from);
 const struct bucket_row *bucket__rows(const struct bucket *bucket, size_t *ret_count);
 /* How often an addition went to "(other)" since the bucket was made. */
 uint64_t bucket__folded(const struct bucket *bucket);
-/* Whether Σ ns = Σ thread_ns for every workload. */
+/* Whether Σ ns = Σ thread_ns for every workload, after each bucket__add_life(). */
 bool bucket__closes(const struct bucket *bucket);

@@ -323,6 +323,12 @@ int identity__find(struct identity *identity, const struct identity_process *pro
 	return 0;
 }
 
+uint64_t identity__other(struct identity *identity, uint64_t now_ns)
+{
+	touch(identity, identity->other, now_ns);
+	return identity->other->workload.id;
+}
+
 struct workload *identity__get(const struct identity *identity, uint64_t id)
 {
 	struct member *member = map__get(&identity->members, id);

@@ -90,6 +90,8 @@ int identity__find(struct identity *identity, const struct identity_process *pro
  */
 int identity__update(struct identity *identity, uint64_t now_ns);
 
+/* The id of IDENTITY_OTHER, for whoever has too many workloads. */
+uint64_t identity__other(struct identity *identity, uint64_t now_ns);
 /* By id; NULL if it is unknown. */
 struct workload *identity__get(const struct identity *identity, uint64_t id);
 /* Iterates: start with *at = 0, NULL at the end. Includes IDENTITY_OTHER if it was used. */

@@ -31,16 +31,8 @@ int quality__write_ledger(struct recording *recording, const struct ledger *ledg
 			  const struct collect *collect)
 {
 	const struct collect_quality quality = collect__quality(collect);
+	struct ledger_count counts[LEDGER_COUNTS];
 	const struct row rows[] = {
-		{ COUNTER_LOST_RING_FULL, ledger__lost(ledger, LOST_RING_FULL) },
-		{ COUNTER_LOST_MAP_FULL, ledger__lost(ledger, LOST_MAP_FULL) },
-		{ COUNTER_NO_STORAGE, ledger__lost(ledger, LOST_NO_STORAGE) },
-		{ COUNTER_REPAIRED_WAKEUPS, ledger__quality(ledger, QUALITY_REPAIRED_WAKEUPS) },
-		{ COUNTER_REPAIRED_SWITCHES, ledger__quality(ledger, QUALITY_REPAIRED_SWITCHES) },
-		{ COUNTER_MISSED_WAKEUPS, ledger__quality(ledger, QUALITY_MISSED_WAKEUPS) },
-		{ COUNTER_IMPOSSIBLE, ledger__quality(ledger, QUALITY_IMPOSSIBLE) },
-		{ COUNTER_NEGATIVE, ledger__quality(ledger, QUALITY_NEGATIVE) },
-		{ COUNTER_TORN, ledger__quality(ledger, QUALITY_TORN) + quality.torn },
 		{ COUNTER_VANISHED, quality.vanished },
 		{ COUNTER_NEVER_CLOSED, quality.never_closed },
 		{ COUNTER_UNNAMED_WAITS, quality.overflowed },
@@ -49,15 +41,19 @@ int quality__write_ledger(struct recording *recording, const struct ledger *ledg
 		{ COUNTER_OUTSIDE_TOO_MANY, ledger__outside(ledger, OUTSIDE_TOO_MANY) },
 		{ COUNTER_OUTSIDE_ENDED, ledger__outside(ledger, OUTSIDE_PENDING) },
 		{ COUNTER_DROPPED, ledger__quality(ledger, QUALITY_DROPPED) },
-		{ COUNTER_CALLS_DROPPED, ledger__quality(ledger, QUALITY_CALLS_DROPPED) },
-		{ COUNTER_TURNS_UNKNOWN, ledger__quality(ledger, QUALITY_TURNS_UNKNOWN) },
-		{ COUNTER_UNLISTED, ledger__quality(ledger, QUALITY_UNLISTED) },
-		{ COUNTER_OCCUPANTS_LOST_NS, ledger__quality(ledger, QUALITY_OCCUPANTS_LOST_NS) },
-		{ COUNTER_RECURSION, ledger__recursion_misses(ledger) },
-		{ COUNTER_MALFORMED, quality.malformed + ledger__malformed(ledger) },
 	};
+	int err = 0;
 
-	return WRITE(recording, rows);
+	ledger__counts(ledger, counts);
+	for (size_t i = 0; i < LEDGER_COUNTS && !err; i++) {
+		uint64_t more = counts[i].counter == COUNTER_TORN        ? quality.torn
+				: counts[i].counter == COUNTER_MALFORMED ? quality.malformed
+									 : 0;
+
+		err = quality__write(recording, counts[i].counter,
+				     (int64_t)(counts[i].value + more));
+	}
+	return err ? err : WRITE(recording, rows);
 }
 
 int quality__write_stacks(struct recording *recording, const struct ledger *ledger,

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -222,6 +223,32 @@ static void a_worker_goes_on_after_steps_that_failed(void **state)
 	served__stop(agent);
 }
 
+static void a_service_manager_at_an_abstract_address_hears_that_the_agent_is_ready(void **state)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	const struct timeval most = { .tv_sec = 20 };
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	char path[64], text[64] = "";
+	socklen_t size;
+	pid_t agent;
+
+	snprintf(path, sizeof(path), "@gapless-test-%d", getpid());
+	size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(path));
+	memcpy(address.sun_path + 1, path + 1, strlen(path) - 1);
+	assert_int_equal(bind(fd, (struct sockaddr *)&address, size), 0);
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof(most));
+	setenv("NOTIFY_SOCKET", path, 1);
+	served__configure("");
+	agent = served__start();
+	unsetenv("NOTIFY_SOCKET");
+	while (recv(fd, text, sizeof(text) - 1, 0) > 0 && strcmp(text, "READY=1"))
+		;
+	assert_string_equal(text, "READY=1");
+	served__stop(agent);
+	assert_true(recv(fd, text, sizeof(text) - 1, 0) > 0);
+	close(fd);
+}
+
 static void minutes_without_a_store_wait_in_the_spool(void **state)
 {
 	char path[64];
@@ -248,6 +275,8 @@ int main(void)
 		cmocka_unit_test(a_worker_has_no_privileges_and_is_replaced_if_it_dies),
 		HERE(at_level_full_the_syscalls_of_a_service_are_counted),
 		HERE(a_worker_goes_on_after_steps_that_failed),
+		cmocka_unit_test(
+			a_service_manager_at_an_abstract_address_hears_that_the_agent_is_ready),
 		HERE(minutes_without_a_store_wait_in_the_spool),
 	};
 

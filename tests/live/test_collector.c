@@ -256,6 +256,67 @@ static void a_wait_for_an_answer_names_the_port_and_is_held_up(void **state)
 	collector__free(collector);
 }
 
+/* Not connected, as resolvers do it. */
+static void ask_by_datagram(void)
+{
+	struct sockaddr_in address = { .sin_family = AF_INET,
+				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+				       .sin_port = htons(port) };
+	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+	char byte;
+
+	if (sendto(fd, "x", 1, 0, (struct sockaddr *)&address, sizeof(address)) != 1 ||
+	    recv(fd, &byte, 1, 0) != 1)
+		_exit(1);
+}
+
+static void *answer_datagram_late(void *context)
+{
+	struct sockaddr_in from;
+	socklen_t size = sizeof(from);
+	int fd = *(int *)context;
+	char byte;
+
+	if (recvfrom(fd, &byte, 1, 0, (struct sockaddr *)&from, &size) != 1)
+		return NULL;
+	collected__sleep_ms(300);
+	(void)!sendto(fd, "x", 1, 0, (struct sockaddr *)&from, size);
+	return NULL;
+}
+
+static void a_datagram_socket_that_is_not_connected_names_the_server(void **state)
+{
+	struct sockaddr_in address = { .sin_family = AF_INET,
+				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t size = sizeof(address);
+	struct features *features = features__new();
+	struct collector *collector = collected__open(false);
+	struct collected sums = { .group = "fold-client" };
+	int socket_fd = socket(AF_INET, SOCK_DGRAM, 0), status;
+	char expected[32];
+	pthread_t server;
+	pid_t pid;
+
+	assert_int_equal(bind(socket_fd, (struct sockaddr *)&address, size), 0);
+	assert_int_equal(getsockname(socket_fd, (struct sockaddr *)&address, &size), 0);
+	port = ntohs(address.sin_port);
+	assert_int_equal(pthread_create(&server, NULL, answer_datagram_late, &socket_fd), 0);
+	pid = collected__child("fold-client", ask_by_datagram);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	pthread_join(server, NULL);
+	close(socket_fd);
+	collected__step(collector, &sums, false);
+	/* Where it sent to is known by this hook, which Linux has since 6.3. */
+	if (features__has_event(features, "sock_send_length")) {
+		snprintf(expected, sizeof(expected), "udp :%u", port);
+		assert_string_equal(sums.object, expected);
+		assert_true(sums.ns[SLOT_WAIT_NET] > 250 * MS);
+	}
+	features__free(features);
+	collector__free(collector);
+}
+
 static void every_step_closes_on_all_threads_of_the_machine(void **state)
 {
 	struct collector *collector = collected__open(false);
@@ -320,6 +381,7 @@ int main(void)
 		cmocka_unit_test(a_process_of_a_millisecond_has_its_cgroup),
 		cmocka_unit_test(ready_time_names_who_had_the_cpu),
 		cmocka_unit_test(a_wait_for_an_answer_names_the_port_and_is_held_up),
+		cmocka_unit_test(a_datagram_socket_that_is_not_connected_names_the_server),
 		cmocka_unit_test(every_step_closes_on_all_threads_of_the_machine),
 		cmocka_unit_test(waits_that_end_all_the_time_keep_their_names),
 	};

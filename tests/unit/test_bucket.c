@@ -113,6 +113,51 @@ static void objects_beyond_the_limit_become_other_for_each_cause(void **state)
 	release(&table);
 }
 
+static uint64_t other_workload(void *context)
+{
+	return 99;
+}
+
+static void rows_are_limited_even_with_too_many_workloads(void **state)
+{
+	const struct bucket_limits bounded = { .most_rows = 12,
+					       .most_objects = 2,
+					       .most_groups = 2,
+					       .other_workload = other_workload };
+	struct table table = make(), minute = make();
+	uint64_t ns = 0;
+
+	bucket__free(table.bucket);
+	bucket__free(minute.bucket);
+	assert_int_equal(bucket__new(&bounded, &table.bucket), 0);
+	assert_int_equal(bucket__new(&bounded, &minute.bucket), 0);
+	for (int step = 0; step < 3; step++) {
+		bucket__clear(table.bucket);
+		/* Others in each step. */
+		for (uint64_t workload = 1; workload <= 9; workload++) {
+			add(&table, workload * 7 % 10 + (uint64_t)step, "main", "", SLOT_RUN_ANY,
+			    1);
+			add(&table, workload * 7 % 10 + (uint64_t)step, "main", "tcp :1",
+			    SLOT_WAIT_NET, 2);
+			add(&table, workload * 7 % 10 + (uint64_t)step, "side", "",
+			    SLOT_READY_WOKEN, 4);
+			ns += 7;
+		}
+		assert_true(bucket__closes(table.bucket));
+		assert_in_range(rows_of(table.bucket), 12, 12 + 3);
+		assert_true(sum(table.bucket, 99, "(other)", NULL) > 0);
+		assert_int_equal(bucket__merge(minute.bucket, table.bucket), 0);
+		assert_true(bucket__closes(minute.bucket));
+		assert_in_range(rows_of(minute.bucket), 12, 12 + 3);
+	}
+	for (uint64_t workload = 0; workload <= 99; workload++)
+		ns -= sum(minute.bucket, workload, NULL, NULL);
+	assert_int_equal(ns, 0);
+	assert_true(sum(minute.bucket, 7, "main", "tcp :1") >= 2);
+	release(&table);
+	release(&minute);
+}
+
 static void rows_beyond_the_limit_are_merged_within_their_workload(void **state)
 {
 	struct table table = make();
@@ -191,6 +236,7 @@ int main(void)
 		cmocka_unit_test(equal_keys_share_a_row),
 		cmocka_unit_test(groups_beyond_the_limit_become_other_and_no_time_is_lost),
 		cmocka_unit_test(objects_beyond_the_limit_become_other_for_each_cause),
+		cmocka_unit_test(rows_are_limited_even_with_too_many_workloads),
 		cmocka_unit_test(rows_beyond_the_limit_are_merged_within_their_workload),
 		cmocka_unit_test(a_merge_has_the_sums_of_both),
 		cmocka_unit_test(a_row_that_lacks_time_does_not_close),

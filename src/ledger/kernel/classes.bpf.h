@@ -25,6 +25,9 @@ static __always_inline __u16 port_of_server(struct sock *sock, __u64 inode)
 	__u16 local = BPF_CORE_READ(sock, __sk_common.skc_num);
 	__u16 peer = bpf_ntohs(BPF_CORE_READ(sock, __sk_common.skc_dport));
 
+	/* A datagram socket need not be connected. */
+	if (!peer && talk)
+		peer = talk->peer_port;
 	if (!peer || (talk && talk->side == SIDE_SERVES))
 		return local;
 	if (!local || (talk && talk->side == SIDE_ASKS))

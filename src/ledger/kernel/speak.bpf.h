@@ -286,6 +286,18 @@ static __always_inline struct talk *talk_of_sock(struct sock *sk, __u64 *ret_ino
 	return talk_at(*ret_inode, file);
 }
 
+/* No hook has noted the call in flight. A 32-bit program has other numbers. */
+static __noinline int note_peer_of_call(struct talk *talk)
+{
+	struct task_struct *current = bpf_get_current_task_btf();
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(current);
+	__s64 nr = (__s64)regs->ARCH_CALL;
+
+	if (nr < 0 || !ARCH_IS_64BIT(regs))
+		return 0;
+	return note_peer(talk, regs, talk_of[nr & (LEDGER_SYSCALLS - 1)]);
+}
+
 static __always_inline void sock_sends(struct sock *sk, int ret)
 {
 	struct thread *thread;
@@ -302,6 +314,8 @@ static __always_inline void sock_sends(struct sock *sk, int ret)
 	talk = talk_of_sock(sk, &inode, &file);
 	if (!talk || talk->side == SIDE_NONE)
 		return;
+	if (talk->flags & TALK_IS_DATAGRAM && talk->family != AF_UNIX)
+		note_peer_of_call(talk);
 	is_first = we_speak(thread, talk, 0);
 	if (asks(talk) && (is_first || thread->asked.inode != inode))
 		note_ask(thread, inode, (__u64)file, -1);

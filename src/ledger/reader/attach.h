@@ -10,6 +10,7 @@
 #include "core/signal.h"
 #include "core/target.h"
 #include "ledger/ledger.h"
+#include "vocabulary/counters.h"
 
 #define LEDGER_HOOKS 27
 
@@ -177,6 +178,13 @@ int ledger__errors(struct ledger *ledger, ledger_take_error_fn take, void *conte
 bool ledger__shares_calls(const struct ledger *ledger);
 void ledger__share_buckets(struct ledger *ledger, int number, const struct ledger_call *call);
 
+/* What the kernel half and the rings have lost, repaired or do not know, in a fixed order. */
+#define LEDGER_COUNTS 15
+struct ledger_count {
+	enum counter counter;
+	uint64_t value;
+};
+void ledger__counts(const struct ledger *ledger, struct ledger_count ret[LEDGER_COUNTS]);
 uint64_t ledger__quality(const struct ledger *ledger, enum ledger_quality which);
 uint64_t ledger__outside(const struct ledger *ledger, enum ledger_outside which);
 uint64_t ledger__lost(const struct ledger *ledger, enum lost which);

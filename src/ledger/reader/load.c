@@ -146,7 +146,8 @@ static int set_knobs(struct ledger *ledger, const struct ledger_options *options
 	memcpy((void *)skel->rodata->class_of, classes, sizeof(classes));
 	calls__talks(classes);
 	memcpy((void *)skel->rodata->talk_of, classes, sizeof(classes));
-	ledger->cpus = sys__cpus();
+	/* A recorder that never ends sees CPUs that come later. */
+	ledger->cpus = options->by_class ? sys__possible_cpus() : sys__cpus();
 	err |= bpf_map__set_max_entries(
 		skel->maps.calls, (uint32_t)(options->full ? ledger->cpus : 1) * LEDGER_SYSCALLS);
 	err |= bpf_map__set_max_entries(skel->maps.histograms, (uint32_t)ledger->cpus * SLOT_COUNT);

@@ -190,6 +190,29 @@ uint64_t ledger__recursion_misses(const struct ledger *ledger)
 	return loader__recursion_misses(ledger->skel->obj, NULL);
 }
 
+void ledger__counts(const struct ledger *ledger, struct ledger_count ret[LEDGER_COUNTS])
+{
+	const struct ledger_count counts[LEDGER_COUNTS] = {
+		{ COUNTER_LOST_RING_FULL, ledger__lost(ledger, LOST_RING_FULL) },
+		{ COUNTER_LOST_MAP_FULL, ledger__lost(ledger, LOST_MAP_FULL) },
+		{ COUNTER_NO_STORAGE, ledger__lost(ledger, LOST_NO_STORAGE) },
+		{ COUNTER_REPAIRED_WAKEUPS, ledger__quality(ledger, QUALITY_REPAIRED_WAKEUPS) },
+		{ COUNTER_REPAIRED_SWITCHES, ledger__quality(ledger, QUALITY_REPAIRED_SWITCHES) },
+		{ COUNTER_MISSED_WAKEUPS, ledger__quality(ledger, QUALITY_MISSED_WAKEUPS) },
+		{ COUNTER_IMPOSSIBLE, ledger__quality(ledger, QUALITY_IMPOSSIBLE) },
+		{ COUNTER_NEGATIVE, ledger__quality(ledger, QUALITY_NEGATIVE) },
+		{ COUNTER_TORN, ledger__quality(ledger, QUALITY_TORN) },
+		{ COUNTER_CALLS_DROPPED, ledger__quality(ledger, QUALITY_CALLS_DROPPED) },
+		{ COUNTER_TURNS_UNKNOWN, ledger__quality(ledger, QUALITY_TURNS_UNKNOWN) },
+		{ COUNTER_UNLISTED, ledger__quality(ledger, QUALITY_UNLISTED) },
+		{ COUNTER_OCCUPANTS_LOST_NS, ledger__quality(ledger, QUALITY_OCCUPANTS_LOST_NS) },
+		{ COUNTER_RECURSION, ledger__recursion_misses(ledger) },
+		{ COUNTER_MALFORMED, ledger__malformed(ledger) },
+	};
+
+	memcpy(ret, counts, sizeof(counts));
+}
+
 struct bpf_object *ledger__object(const struct ledger *ledger)
 {
 	return ledger->skel->obj;

@@ -82,6 +82,8 @@ int ticks__start(struct ledger *ledger)
 	ledger->rate_ns = clock__now_ns();
 	for (int cpu = 0; cpu < ledger->cpus; cpu++) {
 		ledger->tick_fds[cpu] = -1;
+		if (cpu >= sys__cpus())
+			continue;
 		err = start_on(ledger, cpu);
 		if (err)
 			log_warning("the clock on CPU %d does not start (%s); continuing without "
