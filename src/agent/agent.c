@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/choosing.h"
 #include "agent/collector.h"
 #include "agent/counting.h"
 #include "agent/governor.h"
@@ -14,6 +13,7 @@
 #include "agent/minutes.h"
 #include "agent/notify.h"
 #include "agent/outlets.h"
+#include "agent/sampling.h"
 #include "agent/self.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -40,8 +40,8 @@ struct agent {
 	struct counting *counting;
 	struct signal_sums *signal_step, *signal_minute;
 	struct outlets *outlets;
-	struct choosing *choosing;     /* NULL: no stacks */
-	struct choosing_minute chosen; /* the current minute */
+	struct sampling *sampling;     /* NULL: no stacks */
+	struct sampling_minute chosen; /* the current minute */
 	struct minutes minutes;
 	struct self self;
 	struct self_cost cost;
@@ -202,9 +202,9 @@ int agent__use(struct agent *agent, const struct config *config)
 	if (err)
 		return err;
 	outlets__free(agent->outlets);
-	choosing__free(agent->choosing);
+	sampling__free(agent->sampling);
 	agent->outlets = NULL;
-	agent->choosing = NULL;
+	agent->sampling = NULL;
 	identity__free(agent->identity);
 	service_rules__free(agent->rules);
 	agent->rules = TAKE(rules);
@@ -222,7 +222,7 @@ int agent__use(struct agent *agent, const struct config *config)
 				       .ledger = collector__ledger(agent->collector),
 				       .losses = losses };
 	losses__read(agent->collector, agent->counting, agent->identity, &agent->own, losses);
-	err = choosing__new(config, host.id, CHOOSING_FIRST_NS, &agent->choosing);
+	err = sampling__new(config, host.id, SAMPLING_FIRST_NS, &agent->sampling);
 	return err ? err : outlets__new(config, &host, &agent->outlets);
 }
 
@@ -292,7 +292,7 @@ void agent__free(struct agent *agent)
 	if (!agent)
 		return;
 	outlets__free(agent->outlets);
-	choosing__free(agent->choosing);
+	sampling__free(agent->sampling);
 	counting__free(agent->counting);
 	signal_sums__free(agent->signal_step);
 	signal_sums__free(agent->signal_minute);
@@ -388,7 +388,7 @@ static void govern(struct agent *agent)
 static void begin_minute(struct agent *agent, uint64_t now_ns)
 {
 	agent->chosen =
-		choosing__begin(agent->choosing, agent->identity, agent->minutes.begin_s, now_ns);
+		sampling__begin(agent->sampling, agent->identity, agent->minutes.begin_s, now_ns);
 }
 
 static int close_minute(struct agent *agent, uint64_t now_ns)

@@ -2,11 +2,11 @@
 /* Where the agent's figures go: metrics, the store. What fails is logged once. */
 #pragma once
 
-#include "agent/choosing.h"
 #include "agent/collector.h"
 #include "agent/config.h"
 #include "agent/losses.h"
 #include "agent/minutes.h"
+#include "agent/sampling.h"
 #include "agent/self.h"
 #include "agent/signal_sums.h"
 #include "identity/identity.h"
@@ -20,7 +20,7 @@ struct outlets_view {
 	const struct minutes *minutes;
 	const struct losses_row *losses; /* LOSSES_COUNT */
 	struct self_cost cost;
-	struct choosing_minute chosen;     /* the current minute */
+	struct sampling_minute chosen;     /* the current minute */
 	int level;                         /* enum governor_level, in force */
 	const struct signal_sums *signals; /* of the step, or of the minute */
 };

@@ -12,10 +12,10 @@
 #include "agent/config.h"
 #include "identity/identity.h"
 
-struct choosing;
+struct sampling;
 
 /* What was decided for a minute. */
-struct choosing_minute {
+struct sampling_minute {
 	bool is_chosen;
 	/* The chance that it was: divide weights of samples by it. 0: level stacks is not wanted.
 	 */
@@ -27,14 +27,14 @@ struct choosing_minute {
  * Without a store, the configured probability counts. The store is asked at a random time within
  * `first_ns` for the first time.
  */
-#define CHOOSING_FIRST_NS UINT64_C(30000000000)
-int choosing__new(const struct config *config, uint64_t host_id, uint64_t first_ns,
-		  struct choosing **ret);
-void choosing__free(struct choosing *choosing);
+#define SAMPLING_FIRST_NS UINT64_C(30000000000)
+int sampling__new(const struct config *config, uint64_t host_id, uint64_t first_ns,
+		  struct sampling **ret);
+void sampling__free(struct sampling *sampling);
 
 /*
- * The minute that begins at minute_s. Never waits. `choosing` may be NULL. If there is no memory,
+ * The minute that begins at minute_s. Never waits. `sampling` may be NULL. If there is no memory,
  * the minute is not chosen.
  */
-struct choosing_minute choosing__begin(struct choosing *choosing, const struct identity *identity,
+struct sampling_minute sampling__begin(struct sampling *sampling, const struct identity *identity,
 				       uint64_t minute_s, uint64_t now_ns);

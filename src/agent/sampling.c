@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "agent/choosing.h"
+#include "agent/sampling.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -20,24 +20,24 @@
 /* Services in a question; the others are not asked for. */
 #define MOST_SERVICES 4096
 
-struct choosing {
+struct sampling {
 	const struct config *config;
 	struct asker *asker; /* NULL: no store */
 	struct budgeting budgeting;
 	bool said_problem, said_services;
 };
 
-DEFINE_CLEANUP(struct choosing *, choosing__free)
+DEFINE_CLEANUP(struct sampling *, sampling__free)
 
-static int open_asker(struct choosing *choosing, uint64_t first_ns)
+static int open_asker(struct sampling *sampling, uint64_t first_ns)
 {
-	const struct config *config = choosing->config;
+	const struct config *config = sampling->config;
 	const struct asker_options options = {
 		.http = outlet_store__http(config),
 		.interval_ns = INTERVAL_NS,
 		.first_ns = first_ns,
 	};
-	int err = asker__new(&options, &choosing->asker);
+	int err = asker__new(&options, &sampling->asker);
 
 	if (err)
 		log_error("the store '%s' cannot be asked for the budget of stacks: %s",
@@ -45,34 +45,34 @@ static int open_asker(struct choosing *choosing, uint64_t first_ns)
 	return err;
 }
 
-int choosing__new(const struct config *config, uint64_t host_id, uint64_t first_ns,
-		  struct choosing **ret)
+int sampling__new(const struct config *config, uint64_t host_id, uint64_t first_ns,
+		  struct sampling **ret)
 {
-	cleanup(choosing__free_p) struct choosing *choosing = NULL;
+	cleanup(sampling__free_p) struct sampling *sampling = NULL;
 	int err = 0;
 
 	if (config->level < CONFIG_STACKS)
 		return 0;
-	choosing = calloc(1, sizeof(*choosing));
-	if (!choosing)
+	sampling = calloc(1, sizeof(*sampling));
+	if (!sampling)
 		return -ENOMEM;
-	choosing->config = config;
-	choosing->budgeting.host_id = host_id;
-	choosing->budgeting.fallback = (double)config->stacks.probability_ppm / 1e6;
+	sampling->config = config;
+	sampling->budgeting.host_id = host_id;
+	sampling->budgeting.fallback = (double)config->stacks.probability_ppm / 1e6;
 	if (*config->store.url)
-		err = open_asker(choosing, first_ns);
+		err = open_asker(sampling, first_ns);
 	if (!err)
-		*ret = TAKE(choosing);
+		*ret = TAKE(sampling);
 	return err;
 }
 
-void choosing__free(struct choosing *choosing)
+void sampling__free(struct sampling *sampling)
 {
-	if (!choosing)
+	if (!sampling)
 		return;
-	asker__free(choosing->asker);
-	budgeting__release(&choosing->budgeting);
-	free(choosing);
+	asker__free(sampling->asker);
+	budgeting__release(&sampling->budgeting);
+	free(sampling);
 }
 
 /* --- a minute --------------------------------------------------------------------------------- */
@@ -111,70 +111,70 @@ static int list_services(const struct identity *identity, uint64_t minute_s, con
 }
 
 /* Logs that the store gives no budget, once, and when it does again. */
-static void say(struct choosing *choosing, const char *problem)
+static void say(struct sampling *sampling, const char *problem)
 {
-	if (problem && !choosing->said_problem)
+	if (problem && !sampling->said_problem)
 		log_warning("the budget of stacks cannot be read: %s; continuing with the last one "
 			    "for an hour, and then with stacks.probability",
 			    problem);
-	else if (!problem && choosing->said_problem)
+	else if (!problem && sampling->said_problem)
 		log_info("the budget of stacks is read again");
-	choosing->said_problem = problem != NULL;
+	sampling->said_problem = problem != NULL;
 }
 
-static void take_answer(struct choosing *choosing, uint64_t now_ns)
+static void take_answer(struct sampling *sampling, uint64_t now_ns)
 {
 	char problem[ASKER_PROBLEM_BYTES];
 	struct asker_answer answer;
-	int err = asker__take(choosing->asker, &answer, problem);
+	int err = asker__take(sampling->asker, &answer, problem);
 
 	if (err == -EIO)
-		say(choosing, problem);
+		say(sampling, problem);
 	if (err)
 		return;
-	err = budgeting__take(&choosing->budgeting, answer.bytes, answer.size, now_ns);
+	err = budgeting__take(&sampling->budgeting, answer.bytes, answer.size, now_ns);
 	free(answer.bytes);
-	say(choosing, err == -EBADMSG ? "the store's answer is not valid"
+	say(sampling, err == -EBADMSG ? "the store's answer is not valid"
 		      : err           ? strerror(-err)
 				      : NULL);
 }
 
-static int ask(struct choosing *choosing, const struct budgeting_services *services)
+static int ask(struct sampling *sampling, const struct budgeting_services *services)
 {
-	const struct config *config = choosing->config;
+	const struct config *config = sampling->config;
 	struct budgeting_services asked = *services;
 	cleanup(free_p) char *sql = NULL;
 	int err;
 
 	if (asked.count > MOST_SERVICES) {
-		if (!choosing->said_services)
+		if (!sampling->said_services)
 			log_warning("there are %zu services here; continuing without the budget of "
 				    "those beyond %d",
 				    asked.count, MOST_SERVICES);
-		choosing->said_services = true;
+		sampling->said_services = true;
 		asked.count = MOST_SERVICES;
 	}
 	err = budgeting__ask(config->store.database, config->tenant, config->store.user, &asked,
 			     &sql);
-	return err ? err : asker__set(choosing->asker, sql);
+	return err ? err : asker__set(sampling->asker, sql);
 }
 
-struct choosing_minute choosing__begin(struct choosing *choosing, const struct identity *identity,
+struct sampling_minute sampling__begin(struct sampling *sampling, const struct identity *identity,
 				       uint64_t minute_s, uint64_t now_ns)
 {
 	cleanup(free_p) const char **names = NULL;
 	struct budgeting_services services = {};
-	struct choosing_minute minute = {};
+	struct sampling_minute minute = {};
 
-	if (!choosing || list_services(identity, minute_s, &names, &services.count))
+	if (!sampling || list_services(identity, minute_s, &names, &services.count))
 		return minute;
 	services.names = names;
-	if (choosing->asker) {
-		take_answer(choosing, now_ns);
-		if (ask(choosing, &services))
+	if (sampling->asker) {
+		take_answer(sampling, now_ns);
+		if (ask(sampling, &services))
 			log_debug("no memory for the question for the budget of stacks");
 	}
-	minute.is_chosen = budgeting__choose(&choosing->budgeting, &services, minute_s, now_ns,
+	minute.is_chosen = budgeting__choose(&sampling->budgeting, &services, minute_s, now_ns,
 					     &minute.probability);
 	return minute;
 }

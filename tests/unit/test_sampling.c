@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "agent/choosing.h"
+#include "agent/sampling.h"
 #include "base/clock.h"
 
 #define HOUR_NS UINT64_C(3600000000000)
@@ -18,7 +18,7 @@
 	"service\tprobability\tbegins\tends\thosts\n"                                              \
 	"other\t1\t0\t0\t0\nmy-program\t0.75\t0\t0\t0\n"
 
-static char root[] = "/tmp/test_choosing_XXXXXX";
+static char root[] = "/tmp/test_sampling_XXXXXX";
 
 /* A store that says the same to everybody. */
 static struct store {
@@ -107,32 +107,32 @@ static struct identity *make_identity(void)
 	return identity;
 }
 
-static double begin(struct choosing *choosing, const struct identity *identity, uint64_t later_ns)
+static double begin(struct sampling *sampling, const struct identity *identity, uint64_t later_ns)
 {
 	uint64_t minute_s = clock__read_ns(CLOCK_REALTIME) / 1000000000 / 60 * 60;
 
-	return choosing__begin(choosing, identity, minute_s, clock__now_ns() + later_ns)
+	return sampling__begin(sampling, identity, minute_s, clock__now_ns() + later_ns)
 		.probability;
 }
 
 static void the_row_of_a_service_that_is_here_counts_for_an_hour(void **state)
 {
 	struct identity *identity = make_identity();
-	struct choosing *choosing = NULL;
+	struct sampling *sampling = NULL;
 	struct config config;
 
 	start_store(ROWS);
 	config = configure("stacks");
-	assert_int_equal(choosing__new(&config, 1, 0, &choosing), 0);
-	assert_true(begin(choosing, identity, 0) == 0.5);
-	for (int i = 0; i < 1000 && begin(choosing, identity, 0) != 0.75; i++)
+	assert_int_equal(sampling__new(&config, 1, 0, &sampling), 0);
+	assert_true(begin(sampling, identity, 0) == 0.5);
+	for (int i = 0; i < 1000 && begin(sampling, identity, 0) != 0.75; i++)
 		usleep(10000);
-	assert_true(begin(choosing, identity, 0) == 0.75);
+	assert_true(begin(sampling, identity, 0) == 0.75);
 	assert_non_null(strstr(store.asked, "tenant IN ('t') AND service IN ('my-program')"));
 	/* Within five minutes, it is asked once. */
 	assert_int_equal(store.requests, 1);
-	assert_true(begin(choosing, identity, HOUR_NS) == 0.5);
-	choosing__free(choosing);
+	assert_true(begin(sampling, identity, HOUR_NS) == 0.5);
+	sampling__free(sampling);
 	stop_store();
 	identity__free(identity);
 	config__release(&config);
@@ -141,20 +141,20 @@ static void the_row_of_a_service_that_is_here_counts_for_an_hour(void **state)
 static void an_answer_that_is_not_valid_leaves_the_configured_probability(void **state)
 {
 	struct identity *identity = make_identity();
-	struct choosing *choosing = NULL;
+	struct sampling *sampling = NULL;
 	struct config config;
 
 	start_store("service\tprobability\tbegins\tends\thosts\nmy-program\t7\t0\t0\t0\n");
 	config = configure("stacks");
-	assert_int_equal(choosing__new(&config, 1, 0, &choosing), 0);
-	begin(choosing, identity, 0);
+	assert_int_equal(sampling__new(&config, 1, 0, &sampling), 0);
+	begin(sampling, identity, 0);
 	for (int i = 0; i < 1000 && !store.requests; i++)
 		usleep(10000);
 	for (int i = 0; i < 20; i++) {
-		assert_true(begin(choosing, identity, 0) == 0.5);
+		assert_true(begin(sampling, identity, 0) == 0.5);
 		usleep(10000);
 	}
-	choosing__free(choosing);
+	sampling__free(sampling);
 	stop_store();
 	identity__free(identity);
 	config__release(&config);
@@ -163,15 +163,15 @@ static void an_answer_that_is_not_valid_leaves_the_configured_probability(void *
 static void below_level_stacks_nothing_is_chosen_and_nobody_is_asked(void **state)
 {
 	struct identity *identity = make_identity();
-	struct choosing *choosing = NULL;
-	struct choosing_minute minute;
+	struct sampling *sampling = NULL;
+	struct sampling_minute minute;
 	struct config config;
 
 	store.port = 9;
 	config = configure("signals");
-	assert_int_equal(choosing__new(&config, 1, 0, &choosing), 0);
-	assert_null(choosing);
-	minute = choosing__begin(choosing, identity, 60, 0);
+	assert_int_equal(sampling__new(&config, 1, 0, &sampling), 0);
+	assert_null(sampling);
+	minute = sampling__begin(sampling, identity, 60, 0);
 	assert_false(minute.is_chosen);
 	assert_true(minute.probability == 0);
 	identity__free(identity);
