@@ -94,7 +94,7 @@ static int read_names(struct reading *reading, char *const *fields)
 static int take_row(void *context, char *const *fields)
 {
 	struct reading *reading = context;
-	struct budgeting_row row = {}, *added;
+	struct budgeting_row row = {}, *added = NULL;
 	uint64_t hosts = 0;
 	int err;
 
@@ -112,7 +112,8 @@ static int take_row(void *context, char *const *fields)
 		return -EBADMSG;
 	row.is_burst = hosts > 0;
 	row.service = strdup(fields[0]);
-	added = row.service ? APPEND(&reading->rows, &reading->count) : NULL;
+	if (row.service)
+		added = APPEND(&reading->rows, &reading->count);
 	if (!added) {
 		free(row.service);
 		return -ENOMEM;

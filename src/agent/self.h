@@ -5,8 +5,7 @@
  * of a context switch on this machine; after that, switches are counted and priced.
  *
  * Without CAP_SYS_ADMIN, the price is that of a switch between two threads with hooks minus that
- * without them (switching.h). It is a lower bound: their caches are warm, and hooks of signals are
- * not in it.
+ * without them (switching.h). Their caches are warm, and hooks of signals are not in it.
  */
 #pragma once
 
@@ -25,6 +24,7 @@ struct self {
 	bool is_timed;          /* the kernel's timing can be used */
 	/* Without it: of a switch without hooks, and what hooks add to it; 0: unknown. */
 	double plain_switch_ns, switch_ns;
+	int cpu; /* where they are measured */
 };
 
 /*

@@ -11,6 +11,6 @@
 /*
  * CPU time of a switch in nanoseconds, in the batch that was disturbed least; 0 if it cannot be
  * measured. Takes about `most_ns`. The process should have no other threads, because their time
- * counts too.
+ * counts too. Both measurements need the same CPU: not all of a machine are equal.
  */
-double switching__ns(uint64_t most_ns);
+double switching__ns(int cpu, uint64_t most_ns);

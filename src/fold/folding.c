@@ -139,6 +139,9 @@ static int book(struct folding *folding, struct folded_thread *thread,
 	for (int slot = SLOT_FIRST; slot < SLOT_COUNT && !err; slot++) {
 		uint32_t begun = counts ? counts[slot] - thread->count[slot] : 0;
 
+		/* The kernel half gave an open interval, which was counted, another state. */
+		if ((int32_t)begun < 0)
+			begun = 0;
 		if (!due[slot] && !begun)
 			continue;
 		err = book_slot(folding, thread, slot, (uint64_t)due[slot], begun);

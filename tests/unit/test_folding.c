@@ -2,6 +2,48 @@
 /* Folds made-up records of the ledger, for what a live machine does not show at will. */
 #include "folded.h"
 
+static uint64_t count(const struct bench *bench, int slot)
+{
+	size_t count;
+	const struct bucket_row *rows = bucket__rows(bench->step, &count);
+	uint64_t begun = 0;
+
+	for (size_t i = 0; i < count; i++)
+		begun += rows[i].key.slot == slot ? rows[i].count : 0;
+	return begun;
+}
+
+static void an_interval_that_gets_another_state_is_no_negative_count(void **state)
+{
+	struct bench bench = make();
+	struct ledger_record record = record_of(1, SLOT_WAIT_POLL, 1000, 1500);
+
+	record.account.count[SLOT_WAIT_POLL] = 3;
+	begin(&bench, 1400, true);
+	give(&bench, &record);
+	end(&bench);
+	assert_int_equal(count(&bench, SLOT_WAIT_POLL), 3);
+	/* The open one was a wait for a disk. */
+	record = record_of(1, SLOT_WAIT_DISK, 1000, 2500);
+	record.account.count[SLOT_WAIT_POLL] = 2;
+	record.account.count[SLOT_WAIT_DISK] = 1;
+	begin(&bench, 2400, false);
+	give(&bench, &record);
+	end(&bench);
+	assert_int_equal(count(&bench, SLOT_WAIT_POLL), 0);
+	assert_int_equal(count(&bench, SLOT_WAIT_DISK), 1);
+	/* The next one makes up for it. */
+	record = record_of(1, SLOT_WAIT_POLL, 3000, 3500);
+	record.account.ns[SLOT_WAIT_DISK] = 2000;
+	record.account.count[SLOT_WAIT_POLL] = 4;
+	record.account.count[SLOT_WAIT_DISK] = 1;
+	begin(&bench, 3400, false);
+	give(&bench, &record);
+	end(&bench);
+	assert_int_equal(count(&bench, SLOT_WAIT_POLL), 1);
+	release(&bench);
+}
+
 static void a_thread_that_does_not_change_goes_on_in_its_state(void **state)
 {
 	struct bench bench = make();
@@ -232,6 +274,7 @@ static void records_that_do_not_close_or_are_not_ours_are_counted(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_interval_that_gets_another_state_is_no_negative_count),
 		cmocka_unit_test(a_thread_that_does_not_change_goes_on_in_its_state),
 		cmocka_unit_test(a_state_that_was_booked_too_long_is_made_up_for),
 		cmocka_unit_test(a_last_record_ends_a_thread_and_frees_it),
