@@ -328,8 +328,8 @@ int sampler__take(void *context, const struct wire_head *head)
 {
 	struct sampler *sampler = context;
 
-	/* Before the worker runs, and of processes that a signal ends. */
-	if (!sampler->client || head->kind == STACK_FATAL)
+	/* What an earlier worker left in the ring has its numbers of modules. */
+	if (!sampler->has_begun || head->kind == STACK_FATAL)
 		return 0;
 	if (head->version == 1 && head->kind == STACK_FRAMES &&
 	    head->size >= sizeof(struct stack_record))
@@ -415,6 +415,7 @@ void sampler__choose(struct sampler *sampler, bool on, double probability)
 		rest(sampler);
 	if (on == sampler->is_on)
 		return;
+	sampler->has_begun = true;
 	err = code_client__sample(sampler->client, on);
 	say_failure(sampler, err);
 	if (err)
