@@ -428,15 +428,18 @@ void sampler__choose(struct sampler *sampler, bool on, double probability)
 
 void sampler__cost(struct sampler *sampler, struct self_cost *cost)
 {
-	uint64_t cpu_ns, bytes;
+	uint64_t cpu_ns = 0;
 
-	if (!sampler || !sampler->client || code_client__cost(sampler->client, &cpu_ns, &bytes))
+	if (!sampler || !sampler->client)
 		return;
-	/* What loading cost does not count. */
-	if (!sampler->supervisor_ns || cpu_ns < sampler->supervisor_ns)
-		sampler->supervisor_ns = cpu_ns;
-	cost->cpu_ns += cpu_ns - sampler->supervisor_ns;
-	cost->bpf_bytes += bytes;
+	/* Without an answer, it is what it was. What loading cost does not count. */
+	if (!code_client__cost(sampler->client, &cpu_ns, &sampler->table_bytes)) {
+		if (!sampler->supervisor_ns)
+			sampler->supervisor_ns = cpu_ns;
+		sampler->spent_ns = cpu_ns - sampler->supervisor_ns;
+	}
+	cost->cpu_ns += sampler->spent_ns;
+	cost->bpf_bytes += sampler->table_bytes;
 }
 
 struct forget {

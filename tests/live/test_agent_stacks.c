@@ -21,11 +21,11 @@
 #include "spooled.h"
 
 #define SECOND_NS UINT64_C(1000000000)
-#define STACKS                                                                                     \
-	"level: stacks\nbudget.cpu_ppm: 1000000\nbudget.memory: 1G\n"                              \
-	"store.url: http://127.0.0.1:9\n"                                                          \
+#define REST                                                                                       \
+	"budget.cpu_ppm: 1000000\nbudget.memory: 1G\nstore.url: http://127.0.0.1:9\n"              \
 	"identity.rule: process=stack-burner -> service=burner\n"                                  \
 	"identity.rule: process=late-burner -> service=late\n"
+#define STACKS "level: stacks\n" REST
 
 /* --- a known function ------------------------------------------------------------------------- */
 
@@ -265,7 +265,7 @@ static void a_lower_level_ends_samples_and_the_account_goes_on(void **state)
 	agent = served__start();
 	served__wait_for("/metrics", "level=\"stacks\"");
 	burn("stack-burner", SECOND_NS / 2);
-	served__configure(STACKS "level: ledger\n");
+	served__configure("level: ledger\n" REST);
 	kill(agent, SIGHUP);
 	served__wait_for("/metrics", "level=\"ledger\"");
 	burn("late-burner", SECOND_NS);
