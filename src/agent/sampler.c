@@ -328,8 +328,8 @@ int sampler__take(void *context, const struct wire_head *head)
 {
 	struct sampler *sampler = context;
 
-	/* Before the worker runs, and of processes that a signal ends. */
-	if (!sampler->client || head->kind == STACK_FATAL)
+	/* What an earlier worker left in the ring has its numbers of modules. */
+	if (!sampler->has_begun || head->kind == STACK_FATAL)
 		return 0;
 	if (head->version == 1 && head->kind == STACK_FRAMES &&
 	    head->size >= sizeof(struct stack_record))
@@ -415,6 +415,7 @@ void sampler__choose(struct sampler *sampler, bool on, double probability)
 		rest(sampler);
 	if (on == sampler->is_on)
 		return;
+	sampler->has_begun = true;
 	err = code_client__sample(sampler->client, on);
 	say_failure(sampler, err);
 	if (err)
@@ -427,15 +428,18 @@ void sampler__choose(struct sampler *sampler, bool on, double probability)
 
 void sampler__cost(struct sampler *sampler, struct self_cost *cost)
 {
-	uint64_t cpu_ns, bytes;
+	uint64_t cpu_ns = 0;
 
-	if (!sampler || !sampler->client || code_client__cost(sampler->client, &cpu_ns, &bytes))
+	if (!sampler || !sampler->client)
 		return;
-	/* What loading cost does not count. */
-	if (!sampler->supervisor_ns || cpu_ns < sampler->supervisor_ns)
-		sampler->supervisor_ns = cpu_ns;
-	cost->cpu_ns += cpu_ns - sampler->supervisor_ns;
-	cost->bpf_bytes += bytes;
+	/* Without an answer, it is what it was. What loading cost does not count. */
+	if (!code_client__cost(sampler->client, &cpu_ns, &sampler->table_bytes)) {
+		if (!sampler->supervisor_ns)
+			sampler->supervisor_ns = cpu_ns;
+		sampler->spent_ns = cpu_ns - sampler->supervisor_ns;
+	}
+	cost->cpu_ns += sampler->spent_ns;
+	cost->bpf_bytes += sampler->table_bytes;
 }
 
 struct forget {

@@ -47,7 +47,9 @@ struct sampler {
 	struct sampling *sampling;
 	struct map modules; /* by hash: struct code_module, of this minute */
 	bool is_on, has_failed;
-	uint64_t supervisor_ns; /* its CPU time at the start */
+	bool has_begun;                 /* samples were taken for this worker */
+	uint64_t supervisor_ns;         /* its CPU time at the start */
+	uint64_t spent_ns, table_bytes; /* by it since then; of unwind tables */
 	double probability;
 	uint64_t on_ns, since_ns; /* time with sampling in this minute; begin of the rest */
 	struct sampler_quality quality;

@@ -80,8 +80,9 @@ static void read_column(const unsigned char **at, const char *type, uint64_t row
 	}
 }
 
-static void read_block(const unsigned char *at, struct spooled *spooled)
+void spooled__add(struct spooled *spooled, const void *block, size_t size)
 {
+	const unsigned char *at = block;
 	size_t columns = read_varint(&at), rows = read_varint(&at), old = spooled->rows;
 
 	assert_true(columns <= SPOOLED_COLUMNS);
@@ -99,6 +100,7 @@ static void read_block(const unsigned char *at, struct spooled *spooled)
 		free(name);
 		free(type);
 	}
+	assert_ptr_equal(at, (const unsigned char *)block + size);
 }
 
 /* --- files ------------------------------------------------------------------------------------ */
@@ -116,7 +118,7 @@ static void read_file(const char *path, struct spooled *spooled)
 	fclose(file);
 	assert_int_equal(batch__view(bytes, size, &view), 0);
 	assert_int_equal(batch__unpack(&view, &block), 0);
-	read_block(block, spooled);
+	spooled__add(spooled, block, view.head.raw_bytes);
 	free(block);
 	free(bytes);
 }

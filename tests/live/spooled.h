@@ -23,6 +23,8 @@ struct spooled {
 
 /* All rows of a table, of all minutes below `folder`. */
 struct spooled spooled__read(const char *folder, const char *table);
+/* Adds the rows of a block in ClickHouse's Native format. */
+void spooled__add(struct spooled *spooled, const void *block, size_t size);
 void spooled__release(struct spooled *spooled);
 
 /* Fails the test if there is no such column. */

@@ -15,6 +15,7 @@
 #include "identity/identity.h"
 #include "metrics/pages.h"
 #include "metrics/totals.h"
+#include "spooled.h"
 #include "store/fact.h"
 
 static struct identity *names;
@@ -43,73 +44,19 @@ static const struct workload *find_workload(void *context, uint64_t id)
 	return identity__get(names, id);
 }
 
-/* --- a block of ClickHouse's Native format -----------------------------------------------------
- */
-
-static uint64_t read_varint(const unsigned char **at)
-{
-	uint64_t value = 0;
-
-	for (int shift = 0;; shift += 7) {
-		value |= (uint64_t)(**at & 0x7f) << shift;
-		if (!(*(*at)++ & 0x80))
-			return value;
-	}
-}
-
-static void read_text(const unsigned char **at, char *ret, size_t size)
-{
-	size_t length = read_varint(at);
-
-	snprintf(ret, size, "%.*s", (int)length, (const char *)*at);
-	*at += length;
-}
-
-/* The values of a column that are numbers are added to *ret_sum. */
-static void read_column(const unsigned char **at, const char *type, uint64_t rows,
-			uint64_t *ret_sum)
-{
-	uint64_t width = !strcmp(type, "UInt64") ? 8 : !strcmp(type, "UInt16") ? 2 : 4;
-
-	for (uint64_t i = 0; i < rows; i++) {
-		uint64_t value = 0;
-		char text[256];
-
-		if (!strcmp(type, "String")) {
-			read_text(at, text, sizeof(text));
-			continue;
-		}
-		memcpy(&value, *at, width);
-		*at += width;
-		*ret_sum += value;
-	}
-}
-
-struct stored {
-	uint64_t ns, thread_ns, rows;
-};
-
 static int take_block(void *context, const struct native_block *block)
 {
-	const unsigned char *at = block->bytes;
-	struct stored *stored = context;
-	uint64_t columns = read_varint(&at), rows = read_varint(&at);
-
-	for (uint64_t i = 0; i < columns; i++) {
-		char name[64], type[64];
-		uint64_t sum = 0;
-
-		read_text(&at, name, sizeof(name));
-		read_text(&at, type, sizeof(type));
-		read_column(&at, type, rows, &sum);
-		if (!strcmp(name, "ns"))
-			stored->ns += sum;
-		if (!strcmp(name, "thread_ns"))
-			stored->thread_ns += sum;
-	}
-	assert_ptr_equal(at, (const unsigned char *)block->bytes + block->size);
-	stored->rows += rows;
+	spooled__add(context, block->bytes, block->size);
 	return 0;
+}
+
+static uint64_t sum_of_column(const struct spooled *stored, const char *column)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < stored->rows; i++)
+		sum += spooled__get(stored, i, column)->number;
+	return sum;
 }
 
 /* --- a page ------------------------------------------------------------------------------------
@@ -178,7 +125,7 @@ static void page_store_and_lifetimes_agree_to_the_nanosecond(void **state)
 	struct collector *collector;
 	struct bucket *minute;
 	struct totals *totals;
-	struct stored stored = {};
+	struct spooled stored = {};
 	uint64_t start_ns, life_ns = 0, ns = 0;
 	const struct bucket_row *rows;
 	size_t count;
@@ -208,10 +155,11 @@ static void page_store_and_lifetimes_agree_to_the_nanosecond(void **state)
 	assert_int_equal(
 		fact__encode(FACT_LEDGER, &context, rows, count, 1 << 20, take_block, &stored), 0);
 	assert_int_equal(ns, life_ns);
-	assert_int_equal(stored.ns, life_ns);
-	assert_int_equal(stored.thread_ns, life_ns);
+	assert_int_equal(sum_of_column(&stored, "ns"), life_ns);
+	assert_int_equal(sum_of_column(&stored, "thread_ns"), life_ns);
 	assert_int_equal(stored.rows, count);
 	assert_int_equal(sum_of_page(totals), life_ns);
+	spooled__release(&stored);
 	collector__free(collector);
 	bucket__free(minute);
 	totals__free(totals);

@@ -96,7 +96,7 @@ struct bench {
 	struct sampler *sampler;
 };
 
-static struct bench *make(uint32_t app, uint32_t libc)
+static struct bench *make_idle(uint32_t app, uint32_t libc)
 {
 	const struct folding_options options = { workload_of, service_of, name_group, NULL, NULL };
 	struct bench *bench = calloc(1, sizeof(*bench));
@@ -111,6 +111,14 @@ static struct bench *make(uint32_t app, uint32_t libc)
 	assert_int_equal(sampler__new(&bench->sampler), 0);
 	assert_int_equal(code_client__new(pair[1], &client), 0);
 	sampler__connect(bench->sampler, bench->folding, client, -1);
+	return bench;
+}
+
+static struct bench *make(uint32_t app, uint32_t libc)
+{
+	struct bench *bench = make_idle(app, libc);
+
+	sampler__choose(bench->sampler, true, 1.0);
 	return bench;
 }
 
@@ -307,6 +315,7 @@ static void a_minute_without_samples_lets_go_of_the_code(void **state)
 	const struct fact_profile *profile;
 
 	sampler__choose(bench->sampler, true, 0.5);
+	sampler__clear(bench->sampler, 1);
 	assert_true(bench->supervisor.is_on);
 	send_stack(bench, 1, user, 1);
 	send_sample(bench, 11, 1, 0);
@@ -328,6 +337,21 @@ static void a_minute_without_samples_lets_go_of_the_code(void **state)
 	release(bench);
 }
 
+static void what_an_earlier_worker_left_in_the_ring_is_ignored(void **state)
+{
+	struct bench *bench = make_idle(1, 2);
+	const uint64_t user[] = { FRAME_MAKE(2, 1) };
+	const struct fact_profile *profile;
+
+	send_stack(bench, 1, user, 1);
+	send_sample(bench, 11, 1, 0);
+	sampler__note_end(bench->sampler, 11, 5);
+	assert_int_equal(sampler__profile(bench->sampler, 60, 1, &profile), 0);
+	assert_null(profile);
+	assert_int_equal(sampler__quality(bench->sampler).lost, 0);
+	release(bench);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -338,6 +362,7 @@ int main(void)
 		cmocka_unit_test(a_deep_stack_keeps_its_innermost_frames),
 		cmocka_unit_test(records_that_make_no_sense_are_counted),
 		cmocka_unit_test(a_minute_without_samples_lets_go_of_the_code),
+		cmocka_unit_test(what_an_earlier_worker_left_in_the_ring_is_ignored),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
