@@ -129,7 +129,8 @@ struct others {
 struct account {
 	struct outlet_otlp_status otlp;
 	struct totals_lost lost[LOSSES_COUNT + 3];
-	struct totals_push pushes[OUTLET_STORE_PUSHES + COURIER_RESULTS + OUTLET_PROFILES_PUSHES];
+	struct totals_push
+		pushes[OUTLET_STORE_PUSHES + OUTLET_OTLP_PUSHES + OUTLET_PROFILES_PUSHES];
 	size_t lost_count, push_count;
 };
 
@@ -159,7 +160,7 @@ static void fill_account(struct account *account, const struct outlet_metrics *m
 		return;
 	outlet_otlp__status(metrics->otlp, &account->otlp);
 	add_loss(account, "points", account->otlp.rejected);
-	add_pushes(account, account->otlp.pushes, COURIER_RESULTS);
+	add_pushes(account, account->otlp.pushes, OUTLET_OTLP_PUSHES);
 }
 
 static int expose(struct outlet_metrics *metrics, const struct outlets_view *view,

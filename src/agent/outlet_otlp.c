@@ -134,7 +134,7 @@ void outlet_otlp__status(struct outlet_otlp *otlp, struct outlet_otlp_status *re
 
 	pusher__status(otlp->pusher, &status);
 	ret->rejected = status.rejected;
-	for (unsigned int i = 0; i < COURIER_RESULTS; i++)
+	for (unsigned int i = 0; i < OUTLET_OTLP_PUSHES; i++)
 		ret->pushes[i] =
 			(struct totals_push) { "otlp", courier__word(i), status.results[i] };
 	ret->problem[0] = '\0';

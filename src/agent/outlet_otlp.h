@@ -19,9 +19,11 @@ void outlet_otlp__free(struct outlet_otlp *otlp);
  */
 int outlet_otlp__step(struct outlet_otlp *otlp, struct pages *pages, uint64_t start_ns);
 
+#define OUTLET_OTLP_PUSHES COURIER_OLD /* a step is neither old nor large */
+
 struct outlet_otlp_status {
 	uint64_t rejected; /* points */
-	struct totals_push pushes[COURIER_RESULTS];
+	struct totals_push pushes[OUTLET_OTLP_PUSHES];
 	char problem[256]; /* "": none */
 };
 void outlet_otlp__status(struct outlet_otlp *otlp, struct outlet_otlp_status *ret);

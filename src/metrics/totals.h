@@ -131,7 +131,10 @@ struct totals_agent {
 	uint64_t sampling_ppm; /* the probability of a stack, in millionths */
 	uint64_t spool_bytes, spool_oldest_ns;
 	uint64_t scrapes_served, scrapes_refused; /* server__counts() */
-	/* At most TOTALS_AGENT_ROWS each; the rest is added to one row with "_other". */
+	/*
+	 * At most TOTALS_AGENT_ROWS and TOTALS_PUSH_ROWS; the rest is added to one row with
+	 * "_other".
+	 */
 	const struct totals_lost *lost;
 	size_t lost_count;
 	const struct totals_push *pushes;
@@ -139,6 +142,7 @@ struct totals_agent {
 };
 
 #define TOTALS_AGENT_ROWS 24
+#define TOTALS_PUSH_ROWS  48
 
 /* All families. The exposition is independent of later steps. */
 int totals__expose(const struct totals *totals, const struct totals_agent *agent,

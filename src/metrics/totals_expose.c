@@ -341,13 +341,13 @@ static void show_pushes(struct exposition *out, const struct totals_agent *agent
 	for (size_t i = 0; i < agent->push_count; i++) {
 		const struct totals_push *push = &agent->pushes[i];
 
-		if (i < TOTALS_AGENT_ROWS)
+		if (i < TOTALS_PUSH_ROWS)
 			exposition__sample(out, (const char *[]) { push->sink, push->result },
 					   push->count, 0);
 		else
 			rest += push->count;
 	}
-	if (agent->push_count > TOTALS_AGENT_ROWS)
+	if (agent->push_count > TOTALS_PUSH_ROWS)
 		exposition__sample(out, (const char *[]) { TOTALS_OTHER, TOTALS_OTHER }, rest, 0);
 }
 

@@ -17,8 +17,8 @@
  * "_other". */
 #define TOTALS_ACCOUNT_SERIES (TOTALS_STATES + 3)
 #define TOTALS_CALL_SERIES    3
-/* Those of the agent: twice the rows, one "_other" each, and 14 others; some to spare. */
-#define TOTALS_AGENT_SERIES    (2 * (TOTALS_AGENT_ROWS + 1) + 20)
+/* Those of the agent: its rows, one "_other" each, and 14 others; some to spare. */
+#define TOTALS_AGENT_SERIES    (TOTALS_AGENT_ROWS + TOTALS_PUSH_ROWS + 22)
 #define TOTALS_CALL_NAME_BYTES 32
 
 enum totals_place {

@@ -259,15 +259,15 @@ static void free_minute(struct fact_profile *profile)
 
 static void profiles_with_too_many_samples_are_split(void **state)
 {
-	struct fact_profile *minute = large_minute(40000, 2);
+	struct fact_profile *minute = large_minute(17000, 2);
 	struct courier_load *load = load_of(PROFILE_LOAD_PPROF, minute, 0, 0);
 	struct sums sums = sums_of(load);
 
-	assert_int_equal(sums.series, 4);
-	assert_int_equal(sums.most_samples, 10000);
-	assert_int_equal(sums.samples, 40000);
-	assert_int_equal(sums.count, 40000);
-	assert_int_equal(sums.ns, UINT64_C(40000) * 40001 / 2);
+	assert_int_equal(sums.series, 2);
+	assert_int_equal(sums.most_samples, 8500);
+	assert_int_equal(sums.samples, 17000);
+	assert_int_equal(sums.count, 17000);
+	assert_int_equal(sums.ns, UINT64_C(17000) * 17001 / 2);
 	assert_int_equal(load->too_large, 0);
 	load->free(load);
 	free_minute(minute);
@@ -275,15 +275,15 @@ static void profiles_with_too_many_samples_are_split(void **state)
 
 static void profiles_with_too_many_bytes_are_split(void **state)
 {
-	struct fact_profile *minute = large_minute(8000, 100);
+	struct fact_profile *minute = large_minute(4000, 100);
 	struct courier_load *load = load_of(PROFILE_LOAD_PPROF, minute, 0, 0);
 	struct sums sums = sums_of(load);
 
 	assert_true(load->count > 1);
 	assert_true(sums.largest <= (size_t)4 << 20);
 	assert_true(sums.largest > (size_t)1 << 20);
-	assert_int_equal(sums.count, 8000);
-	assert_int_equal(sums.ns, UINT64_C(8000) * 8001 / 2);
+	assert_int_equal(sums.count, 4000);
+	assert_int_equal(sums.ns, UINT64_C(4000) * 4001 / 2);
 	load->free(load);
 	free_minute(minute);
 }
@@ -424,7 +424,7 @@ static void otlp_samples_have_state_cause_and_stack(void **state)
 
 static void otlp_requests_are_split_too(void **state)
 {
-	struct fact_profile *minute = large_minute(20000, 3);
+	struct fact_profile *minute = large_minute(17000, 1);
 	struct courier_load *load = load_of(PROFILE_LOAD_OTLP, minute, 0, 0);
 	uint64_t ns = 0;
 
@@ -440,7 +440,7 @@ static void otlp_requests_are_split_too(void **state)
 				ns += first_of(wire_child(sample, 4, 0));
 		}
 	}
-	assert_int_equal(ns, UINT64_C(20000) * 20001 / 2);
+	assert_int_equal(ns, UINT64_C(17000) * 17001 / 2);
 	load->free(load);
 	free_minute(minute);
 }
