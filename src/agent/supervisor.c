@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "agent/agent.h"
+#include "agent/backoff.h"
 #include "agent/lock.h"
 #include "agent/notify.h"
 #include "base/cleanup.h"
@@ -20,9 +21,8 @@
 #include "core/features.h"
 #include "guard/guard.h"
 
-/* A worker that lives for less is followed by a pause. */
+/* A first worker that lives for less will fail again. */
 #define SHORT_LIFE_NS UINT64_C(10000000000)
-#define PAUSE_S       5
 
 DEFINE_CLEANUP(struct features *, features__free)
 DEFINE_CLEANUP(struct agent *, agent__free)
@@ -195,6 +195,7 @@ int supervisor__run(struct config *config, const char *path, const struct signal
 	cleanup(features__free_p) struct features *features = features__new();
 	cleanup(agent__free_p) struct agent *agent = NULL;
 	cleanup(close_p) int lock = lock__take(config->state_directory);
+	struct backoff backoff = {};
 	bool is_again = false;
 	uint64_t began_ns;
 	int err, status;
@@ -209,7 +210,6 @@ int supervisor__run(struct config *config, const char *path, const struct signal
 		if (err)
 			break;
 		status = wait_for_worker();
-		/* A first worker that fails at once will fail again. */
 		if (signals.stop || (!is_again && WIFEXITED(status) &&
 				     clock__now_ns() - began_ns < SHORT_LIFE_NS)) {
 			err = WIFEXITED(status) && !WEXITSTATUS(status) ? 0 : -ECHILD;
@@ -218,8 +218,7 @@ int supervisor__run(struct config *config, const char *path, const struct signal
 		say_end(status);
 		is_again = true;
 		use_newest(path, config);
-		if (clock__now_ns() - began_ns < SHORT_LIFE_NS)
-			sleep(PAUSE_S);
+		sleep(backoff__next_s(&backoff, clock__now_ns() - began_ns));
 	}
 	notify__stopping();
 	return err;
