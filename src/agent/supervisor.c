@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "agent/agent.h"
+#include "agent/backoff.h"
 #include "agent/code_server.h"
 #include "agent/lock.h"
 #include "agent/notify.h"
@@ -23,9 +24,8 @@
 #include "core/features.h"
 #include "guard/guard.h"
 
-/* A worker that lives for less is followed by a pause. */
+/* A first worker that lives for less will fail again. */
 #define SHORT_LIFE_NS UINT64_C(10000000000)
-#define PAUSE_S       5
 
 DEFINE_CLEANUP(struct features *, features__free)
 DEFINE_CLEANUP(struct agent *, agent__free)
@@ -232,6 +232,7 @@ int supervisor__run(struct config *config, const char *path, const struct signal
 	cleanup(agent__free_p) struct agent *agent = NULL;
 	cleanup(code_server__free_p) struct code_server *server = NULL;
 	cleanup(close_p) int lock = lock__take(config->state_directory);
+	struct backoff backoff = {};
 	bool is_again = false;
 	uint64_t began_ns;
 	int err, status;
@@ -258,8 +259,7 @@ int supervisor__run(struct config *config, const char *path, const struct signal
 		say_end(status);
 		is_again = true;
 		use_newest(path, config);
-		if (clock__now_ns() - began_ns < SHORT_LIFE_NS)
-			sleep(PAUSE_S);
+		sleep(backoff__next_s(&backoff, clock__now_ns() - began_ns));
 	}
 	notify__stopping();
 	return err;

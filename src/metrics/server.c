@@ -25,6 +25,7 @@
 #define ASKED_NS     (300 * UINT64_C(1000000000)) /* pages asked for since then are made */
 #define MEMORY_BYTES 16384                        /* of a connection: limits its headers */
 #define TEND_MS      250
+#define CROWDED_NS   (1000 * MS_NS) /* of a connection, while others wait for one */
 #define PRIORITIES   "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
 
 static int check_address(const struct server_options *options,
@@ -68,6 +69,15 @@ static void on_connection(void *cls, struct MHD_Connection *connection, void **c
 		}
 }
 
+/*
+ * One machine cannot take all connections; further ones are closed at once. On this machine, all
+ * users have the same address, so there is no such limit. 0: none.
+ */
+static unsigned int most_per_address(const struct server *server)
+{
+	return server->address.is_local ? 0 : (server->options.most_connections + 1) / 2;
+}
+
 /* -errno, and a message. */
 static int start_daemon(struct server *server, const struct credentials *credentials, char *message,
 			struct MHD_Daemon **ret)
@@ -91,7 +101,8 @@ static int start_daemon(struct server *server, const struct credentials *credent
 	daemon = MHD_start_daemon(
 		MHD_USE_EPOLL | (has_tls ? MHD_USE_TLS : 0), 0, NULL, NULL, server__answer, server,
 		MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
-		server->options.most_connections, MHD_OPTION_CONNECTION_TIMEOUT,
+		server->options.most_connections, MHD_OPTION_PER_IP_CONNECTION_LIMIT,
+		most_per_address(server), MHD_OPTION_CONNECTION_TIMEOUT,
 		(server->options.timeout_ms + 999) / 1000, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
 		(size_t)MEMORY_BYTES, MHD_OPTION_NOTIFY_CONNECTION, on_connection, server,
 		MHD_OPTION_ARRAY, has_tls ? tls : none, MHD_OPTION_END);
@@ -162,13 +173,31 @@ static void read_again(struct server *server)
 	look_at_expiry(server);
 }
 
+/*
+ * Whether all connections are in use and another client waits. The library cannot tell, because it
+ * does not look at the socket then.
+ */
+static bool is_awaited(const struct server *server)
+{
+	struct pollfd next = { server->listen_fd, POLLIN, 0 };
+	size_t count = 0;
+
+	for (size_t i = 0; i < 2 * SERVER_MOST_CONNECTIONS; i++)
+		count += server->connections[i].fd >= 0 && !server->connections[i].is_cut;
+	return count >= server->options.most_connections && poll(&next, 1, 0) > 0;
+}
+
 static void cut_old(struct server *server, uint64_t now)
 {
+	uint64_t most_ns = server->options.timeout_ms * MS_NS;
+
+	if (most_ns > CROWDED_NS && is_awaited(server))
+		most_ns = CROWDED_NS;
 	for (size_t i = 0; i < 2 * SERVER_MOST_CONNECTIONS; i++) {
 		struct server_connection *connection = &server->connections[i];
 
 		if (connection->fd < 0 || connection->is_cut ||
-		    now - connection->since_ns < server->options.timeout_ms * MS_NS)
+		    now - connection->since_ns < most_ns)
 			continue;
 		connection->is_cut = true;
 		pthread_mutex_lock(&server->lock);

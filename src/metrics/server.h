@@ -10,7 +10,9 @@
  * read the metrics.
  *
  * A connection serves one request and ends after `timeout_ms` at the latest, whatever the client
- * does. While there are `most_connections`, further ones wait in the kernel.
+ * does. While there are `most_connections`, further ones wait in the kernel, and a connection ends
+ * after a second. So whoever keeps connections open delays a probe, but cannot keep it away. Of
+ * another machine, there are at most half as many connections; further ones are closed.
  *
  * server__publish(), server__set_reasons(), server__reload(), server__counts() and
  * server__problem() can be called from any thread.

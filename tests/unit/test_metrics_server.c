@@ -466,6 +466,49 @@ static void further_connections_wait_until_one_ends(void **state)
 	server__free(server);
 }
 
+/* With the limits that the agent has: 8 connections of 10 seconds. */
+static void slow_clients_do_not_keep_a_probe_away(void **state)
+{
+	struct server *server = start((struct server_options) {});
+	uint64_t start_ns = clock__now_ns();
+	int slow[16];
+
+	publish(server, 6);
+	for (int i = 0; i < 16; i++) {
+		slow[i] = connect_to(server);
+		assert_int_equal(send(slow[i], "G", 1, MSG_NOSIGNAL), 1);
+	}
+	/* Behind the others: kubelets wait for 5 seconds. */
+	assert_begins(get(server, "/healthz"), "HTTP/1.1 200 ");
+	assert_in_range((clock__now_ns() - start_ns) / MS_NS, 500, 4900);
+	assert_true(server__counts(server).cut >= 8);
+	for (int i = 0; i < 16; i++)
+		close(slow[i]);
+	server__free(server);
+}
+
+static void one_machine_has_half_of_the_connections(void **state)
+{
+	struct server *server;
+	int open = 0, fds[8];
+
+	server = start((struct server_options) { .address = "0.0.0.0:0",
+						 .files = { .certificate = in_folder("server.pem"),
+							    .key = in_folder("server.key"),
+							    .token = in_folder("token") } });
+	for (int i = 0; i < 8; i++)
+		fds[i] = connect_to(server);
+	usleep(300000);
+	for (int i = 0; i < 8; i++) {
+		struct pollfd end = { fds[i], POLLIN, 0 };
+
+		open += !poll(&end, 1, 0);
+		close(fds[i]);
+	}
+	assert_int_equal(open, 4);
+	server__free(server);
+}
+
 static void too_many_scrapes_get_429(void **state)
 {
 	struct server *server = start((struct server_options) { .most_scrapes_per_minute = 3 });
@@ -545,6 +588,8 @@ int main(void)
 		cmocka_unit_test(an_expired_certificate_is_served_but_the_server_is_not_ready),
 		cmocka_unit_test(a_slow_client_is_cut_off),
 		cmocka_unit_test(further_connections_wait_until_one_ends),
+		cmocka_unit_test(slow_clients_do_not_keep_a_probe_away),
+		cmocka_unit_test(one_machine_has_half_of_the_connections),
 		cmocka_unit_test(too_many_scrapes_get_429),
 		cmocka_unit_test(hostile_requests_get_an_error_or_nothing),
 		cmocka_unit_test(a_unix_socket_is_for_owner_and_group_and_replaces_a_left_over_one),
