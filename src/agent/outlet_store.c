@@ -193,10 +193,11 @@ static int push_signals(struct outlet_store *store, const struct fact_context *c
 static void say_problems(struct outlet_store *store)
 {
 	struct sink_status status;
-	const char *problem = status.sender.problem;
+	const char *problem;
 	int error;
 
 	sink__status(store->sink, &status);
+	problem = status.sender.problem;
 	error = -status.spool.error;
 	if (error && !store->said_spool)
 		log_warning("the spool cannot be written: %s; continuing with the last ten minutes "
