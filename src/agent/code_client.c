@@ -232,7 +232,9 @@ static struct code_module *find_kernel(struct code_client *client, uint64_t addr
 		return NULL;
 	}
 	module = make_module(&answer, "kernel");
-	kept = module ? APPEND(&client->kernel, &client->kernel_count) : NULL;
+	if (!module)
+		return NULL;
+	kept = APPEND(&client->kernel, &client->kernel_count);
 	if (!kept)
 		return NULL;
 	*kept = module;

@@ -97,12 +97,16 @@ void sampling__free(struct sampling *sampling)
 static int keep_stack(struct sampling *sampling, const struct sampling_stack *stack)
 {
 	cleanup(free_p) uint64_t *copy = calloc(stack->depth + 1, 2 * sizeof(*copy));
-	struct sampling_stack *kept =
-		copy ? APPEND(&sampling->stacks, &sampling->stack_count) : NULL;
+	struct sampling_stack *kept;
 
-	if (!kept || map__put(&sampling->stack_by_hash, stack->hash,
-			      (void *)(uintptr_t)sampling->stack_count)) {
-		sampling->stack_count -= kept != NULL;
+	if (!copy)
+		return -ENOMEM;
+	kept = APPEND(&sampling->stacks, &sampling->stack_count);
+	if (!kept)
+		return -ENOMEM;
+	if (map__put(&sampling->stack_by_hash, stack->hash,
+		     (void *)(uintptr_t)sampling->stack_count)) {
+		sampling->stack_count--;
 		return -ENOMEM;
 	}
 	*kept = *stack;
