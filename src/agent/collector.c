@@ -179,14 +179,22 @@ static uint64_t count_missing(const struct collector *collector)
 	       folding__quality(collector->folding).torn;
 }
 
-static int read_all(struct collector *collector, bool is_whole)
+static int empty_ring(struct collector *collector)
 {
-	uint64_t began_ns, missing;
 	int err;
 
 	do {
 		err = ledger__poll(collector->ledger, 0);
 	} while (err > 0);
+	return err;
+}
+
+static int read_all(struct collector *collector, bool is_whole)
+{
+	uint64_t began_ns, missing;
+	int err;
+
+	err = empty_ring(collector);
 	if (!err)
 		err = drain(collector);
 	if (err)
@@ -200,6 +208,9 @@ static int read_all(struct collector *collector, bool is_whole)
 		err = ledger__snapshot(collector->ledger, is_whole ? 0 : collector->looked_ns,
 				       folding__take, collector->folding);
 	collector->looked_ns = began_ns;
+	/* Whoever ended before the snapshot is not in it, but does not go on. */
+	if (!err)
+		err = empty_ring(collector);
 	return err ? err : folding__end(collector->folding);
 }
 

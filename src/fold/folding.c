@@ -211,10 +211,14 @@ static int book_unchanged(struct folding *folding, struct folded_thread *thread)
 
 static int keep_last(struct folding *folding, const struct ledger_record *record)
 {
+	struct folded_thread *thread = map__get(&folding->threads, record->id);
 	struct last_record *last = malloc(sizeof(*last));
 
 	if (!last)
 		return -ENOMEM;
+	/* If it ended during the snapshot, the next step books the rest. */
+	if (thread)
+		thread->is_done = true;
 	last->next = NULL;
 	last->record = *record;
 	*folding->ended_end = last;
@@ -277,10 +281,9 @@ static int book_last(struct folding *folding, const struct ledger_record *record
 	if (err || !thread)
 		return err;
 	thread->has_ended = true;
-	if (record->head.time_ns >= thread->last_ns)
-		return book_record(folding, thread, record);
-	folding->quality.overbooked_ns += thread->last_ns - record->head.time_ns;
-	return 0;
+	if (record->head.time_ns < thread->last_ns)
+		folding->quality.overbooked_ns += thread->last_ns - record->head.time_ns;
+	return book_record(folding, thread, record);
 }
 
 void folding__expect_sums(struct folding *folding, uint64_t now_ns)

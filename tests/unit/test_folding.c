@@ -169,6 +169,31 @@ static void calls_are_added_up_by_workload(void **state)
 	release(&bench);
 }
 
+static void a_thread_that_ends_during_a_snapshot_does_not_go_on(void **state)
+{
+	struct bench bench = make();
+	struct ledger_record record = record_of(1, SLOT_WAIT_POLL, 1000, 1500);
+
+	begin(&bench, 1400, true);
+	give(&bench, &record);
+	end(&bench);
+	/* It ran from 1600 on and ended at 2000. */
+	record = record_of(1, SLOT_RUN_ANY, 1600, 2000);
+	record.account.ns[SLOT_WAIT_POLL] = 600;
+	record.head.kind = LEDGER_EXIT;
+	begin(&bench, 2400, false);
+	give(&bench, &record);
+	end(&bench);
+	assert_int_equal(sum(&bench, SLOT_WAIT_POLL, NULL), 0);
+	begin(&bench, 3400, false);
+	end(&bench);
+	assert_int_equal(sum(&bench, SLOT_WAIT_POLL, NULL), 100);
+	assert_int_equal(sum(&bench, SLOT_RUN_ANY, NULL), 400);
+	assert_int_equal(folding__threads(bench.folding), 0);
+	assert_int_equal(folding__quality(bench.folding).overbooked_ns, 0);
+	release(&bench);
+}
+
 static void a_thread_that_is_missing_twice_has_vanished(void **state)
 {
 	struct bench bench = make();
@@ -279,6 +304,7 @@ int main(void)
 		cmocka_unit_test(a_state_that_was_booked_too_long_is_made_up_for),
 		cmocka_unit_test(a_last_record_ends_a_thread_and_frees_it),
 		cmocka_unit_test(calls_are_added_up_by_workload),
+		cmocka_unit_test(a_thread_that_ends_during_a_snapshot_does_not_go_on),
 		cmocka_unit_test(a_thread_that_is_missing_twice_has_vanished),
 		cmocka_unit_test(a_thread_that_is_missing_does_not_go_on_in_its_state),
 		cmocka_unit_test(a_step_that_fails_loses_nothing_and_ends_nobody),
