@@ -33,6 +33,8 @@ struct known {
 	const char *given;
 	char *plain; /* NULL: cannot be read */
 	int err;     /* why */
+	int folder;  /* that it was in at the beginning, even if its path leads elsewhere now */
+	const char *name; /* in the folder; part of `plain` */
 };
 
 enum operation { STAT, OPEN, OPEN_TO_WRITE, UNLINK, OPEN_TEMPORARY, OPEN_OUTPUT, FINISH_OUTPUT };
@@ -49,7 +51,8 @@ static struct output_file output_file;
 
 /* --- in the process that keeps its privileges ------------------------------------------------- */
 
-/* NULL and errno: not one that was named, or it cannot be read. The caller frees it. */
+/* Its name in the folder. NULL and errno: not one that was named, or it cannot be read. The caller
+ * frees it. */
 static char *name_file(uint32_t index, uint32_t tail)
 {
 	char *path = NULL;
@@ -62,7 +65,7 @@ static char *name_file(uint32_t index, uint32_t tail)
 		errno = -known[index].err;
 		return NULL;
 	}
-	return asprintf(&path, "%s%s", known[index].plain, tails[tail]) < 0 ? NULL : path;
+	return asprintf(&path, "%s%s", known[index].name, tails[tail]) < 0 ? NULL : path;
 }
 
 /* A commit that its recorder could not finish is rolled back. Nothing else is ever written. */
@@ -71,23 +74,25 @@ static bool may_write(const struct request *request, const struct stat *info)
 	cleanup(free_p) char *path = name_file(request->index, JOURNAL);
 	struct stat beside;
 
-	return path && request->tail != LOG && info->st_nlink == 1 && !lstat(path, &beside) &&
+	return path && request->tail != LOG && info->st_nlink == 1 &&
+	       !fstatat(known[request->index].folder, path, &beside, AT_SYMLINK_NOFOLLOW) &&
 	       S_ISREG(beside.st_mode) && beside.st_nlink == 1 && beside.st_uid == info->st_uid;
 }
 
 static int open_known(const struct request *request, const char *path, int *ret)
 {
 	bool to_write = request->operation == OPEN_TO_WRITE;
+	int folder = known[request->index].folder, fd, err = 0;
 	struct stat info;
-	int fd, err = 0;
 
 	/* Opening a device can have side effects. */
-	if (lstat(path, &info))
+	if (fstatat(folder, path, &info, AT_SYMLINK_NOFOLLOW))
 		return -errno;
 	if (!S_ISREG(info.st_mode))
 		return -EACCES;
-	fd = open(path,
-		  (to_write ? O_RDWR : O_RDONLY) | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	fd = openat(folder, path,
+		    (to_write ? O_RDWR : O_RDONLY) | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY |
+			    O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
 	if (fstat(fd, &info))
@@ -105,22 +110,24 @@ static int provide_known(const struct request *request, struct split_reply *ret)
 {
 	cleanup(free_p) char *path = name_file(request->index, request->tail);
 	struct stat info;
+	int folder;
 
 	if (!path)
 		return errno ? -errno : -ENOMEM;
+	folder = known[request->index].folder;
 	switch (request->operation) {
 	case STAT:
-		if (lstat(path, &info))
+		if (fstatat(folder, path, &info, AT_SYMLINK_NOFOLLOW))
 			return -errno;
 		memcpy(ret->bytes, &info, sizeof(info));
 		ret->size = sizeof(info);
 		return 0;
 	case UNLINK:
-		if (lstat(path, &info))
+		if (fstatat(folder, path, &info, AT_SYMLINK_NOFOLLOW))
 			return -errno;
 		if (request->tail != JOURNAL || !S_ISREG(info.st_mode))
 			return -EACCES;
-		return unlink(path) ? -errno : 0;
+		return unlinkat(folder, path, 0) ? -errno : 0;
 	default:
 		return open_known(request, path, &ret->fd);
 	}
@@ -355,9 +362,24 @@ static const struct output_way remote_way = { remote_open_output, remote_finish_
 
 static void forget(void)
 {
-	while (known_count)
-		free(known[--known_count].plain);
+	while (known_count) {
+		close_p(&known[--known_count].folder);
+		free(known[known_count].plain);
+	}
 	free(TAKE(known));
+}
+
+static int find_folder(struct known *one)
+{
+	const char *slash = strrchr(one->plain, '/');
+	cleanup(free_p) char *folder =
+		slash ? strndup(one->plain, (size_t)(slash - one->plain) + 1) : strdup(".");
+
+	if (!folder)
+		return -ENOMEM;
+	one->name = slash ? slash + 1 : one->plain;
+	one->folder = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return one->folder < 0 ? -errno : 0;
 }
 
 static int learn(const char *const *paths, size_t count)
@@ -370,7 +392,10 @@ static int learn(const char *const *paths, size_t count)
 
 		one->given = paths[known_count];
 		one->plain = recording_files->resolve(one->given);
-		one->err = one->plain ? 0 : -errno;
+		one->folder = -1;
+		one->err = one->plain ? find_folder(one) : -errno;
+		if (one->err)
+			free(TAKE(one->plain));
 	}
 	return 0;
 }

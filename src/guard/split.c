@@ -19,13 +19,27 @@
 
 static int own_socket = -1;
 
+/* What the old process has open is not for the new one, except for standard input and output. */
+static int close_others(void)
+{
+	unsigned first = STDERR_FILENO + 1, own = (unsigned)own_socket;
+
+	/* Linux before 5.9, or the filter of a container. */
+	if (close_range(own + 1, ~0U, 0))
+		return errno == ENOSYS || errno == EPERM ? 0 : -errno;
+	return own > first && close_range(first, own - 1, 0) ? -errno : 0;
+}
+
 static int begin_work(enum guard_role role, int socket, pid_t parent)
 {
+	int err;
+
 	own_socket = socket;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(EXIT_FAILURE);
-	return guard__drop(role, NULL);
+	err = close_others();
+	return err ? err : guard__drop(role, NULL);
 }
 
 /* Answers one request. false: the new process has ended, or breaks the protocol. */

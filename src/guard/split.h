@@ -26,7 +26,8 @@ struct split_reply {
 typedef int split_provide(void *context, const void *request, size_t size, struct split_reply *ret);
 
 /*
- * Forks. Returns 0 in the new process, which has the role. In the old process, serves the new one
+ * Forks. Returns 0 in the new process, which has the role and, of the descriptors, only standard
+ * input and output. In the old process, serves the new one
  * until it ends, and returns 1 and its status, as of waitpid(). -errno: there is no new process.
  * Call it while there are no other threads and no buffered output.
  */

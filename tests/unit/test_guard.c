@@ -496,6 +496,52 @@ static void the_old_process_opens_only_what_the_user_named(void **state)
 	assert_int_equal(access("/etc/passwd", F_OK), 0);
 }
 
+static void write_text(const char *path, const char *text)
+{
+	int fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	close(fd);
+}
+
+/* Runs in the process without privileges: what is in the file, and nothing else is open. */
+static int read_first(int other)
+{
+	const struct request request = { OPEN, 0, MAIN, 0 };
+	struct split_reply reply = { .fd = -1 };
+	char text[8] = "";
+
+	if (fcntl(other, F_GETFD) >= 0 || errno != EBADF)
+		return 1;
+	usleep(400000);
+	if (split__ask(&request, sizeof(request), &reply) || read(reply.fd, text, 7) != 5)
+		return 2;
+	return strcmp(text, "first") ? 3 : OK;
+}
+
+static void a_path_that_leads_elsewhere_later_changes_nothing(void **state)
+{
+	const char *paths[] = { in_folder("sub/run") }, *sub = in_folder("sub");
+	int status, other = open("/etc/passwd", O_RDONLY | O_CLOEXEC);
+	pid_t pid;
+
+	assert_int_equal(mkdir(sub, 0700), 0);
+	write_text(paths[0], "first");
+	pid = fork();
+	if (!pid) {
+		reader__begin(paths, 1, NULL);
+		_exit(read_first(other));
+	}
+	usleep(200000);
+	assert_int_equal(rename(sub, in_folder("moved")), 0);
+	assert_int_equal(mkdir(sub, 0700), 0);
+	write_text(paths[0], "other");
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), OK);
+	close(other);
+}
+
 static int set_up(void **state)
 {
 	return !mkdtemp(folder);
@@ -522,6 +568,7 @@ int main(void)
 		cmocka_unit_test(an_opener_only_opens),
 		cmocka_unit_test(no_capability_is_left_in_any_set),
 		cmocka_unit_test(the_old_process_opens_only_what_the_user_named),
+		cmocka_unit_test(a_path_that_leads_elsewhere_later_changes_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);
