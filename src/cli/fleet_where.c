@@ -162,7 +162,7 @@ static int parse_burst(const struct fleet_options *options, struct burst *ret)
 static void say_burst(const struct burst *burst)
 {
 	printf("asked for stacks of %s on about %s of %s, %s\n"
-	       "agents of this version do not take stacks yet; those that do will answer to\n"
+	       "agents at level stacks will take them; then:\n"
 	       "gapless fleet flame %s --from '%s' --to '%s'\n",
 	       words__clean(burst->service, 60).text,
 	       words__number((int64_t)(burst->hosts < burst->hosts_known ? burst->hosts

@@ -151,8 +151,9 @@ static void say_stacks(struct where_sentence *sentence, const char *service, boo
 	else
 		words__say(
 			sentence->next, sizeof(sentence->next),
-			"level stacks would tell; agents do not have it yet, so: gapless record on "
-			"one of its hosts (--by host lists them)");
+			"level stacks would tell: gapless fleet burst %s, or gapless record on one "
+			"of its hosts (--by host lists them)",
+			words__clean(service, NAME_COLUMNS).text);
 }
 
 /* Nobody is blamed for a quota or a device. */
