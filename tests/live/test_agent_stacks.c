@@ -25,7 +25,7 @@
 	"budget.cpu_ppm: 1000000\nbudget.memory: 1G\nstore.url: http://127.0.0.1:9\n"              \
 	"identity.rule: process=stack-burner -> service=burner\n"                                  \
 	"identity.rule: process=late-burner -> service=late\n"
-#define STACKS "level: stacks\n" REST
+#define STACKS "level: stacks\nstacks.probability: 1\n" REST
 
 /* --- a known function ------------------------------------------------------------------------- */
 
