@@ -45,7 +45,8 @@ static void measure(struct agent *agent)
 static struct outlets_view view_of(struct agent *agent, const struct signal_sums *signals,
 				   struct losses_row losses[LOSSES_COUNT])
 {
-	agent->own.rows_folded = bucket__folded(agent->minute);
+	agent->own.rows_folded =
+		bucket__folded(agent->minute) + collector__folded(agent->collector);
 	agent->own.samples = sampler__quality(agent->sampler);
 	losses__read(agent->collector, agent->counting, agent->identity, &agent->own, losses);
 	return (struct outlets_view) { .identity = agent->identity,
@@ -90,7 +91,6 @@ static void start_governor(struct agent *agent)
 	measure(agent);
 	use = use_of(agent);
 	governor__start(&agent->governor, &limits, &use);
-	use_level(agent);
 }
 
 /* The cost of hooks is known after the first step. */
@@ -123,13 +123,16 @@ static int close_minute(struct agent *agent, uint64_t now_ns)
 {
 	struct losses_row losses[LOSSES_COUNT];
 	struct outlets_view view;
-	int err;
+	int err, profile_err;
 
 	agent->own.minutes_open += !bucket__closes(agent->minute);
 	view = view_of(agent, agent->signal_minute, losses);
-	err = sampler__profile(agent->sampler, agent->minutes.begin_s, now_ns, &view.profile);
+	/* Without memory for the profile, the account goes out all the same. */
+	profile_err =
+		sampler__profile(agent->sampler, agent->minutes.begin_s, now_ns, &view.profile);
+	err = outlets__minute(agent->outlets, &view, agent->minute);
 	if (!err)
-		err = outlets__minute(agent->outlets, &view, agent->minute);
+		err = profile_err;
 	minutes__begin(&agent->minutes, now_ns, clock__wall_offset_ns());
 	sampler__clear(agent->sampler, now_ns);
 	begin_minute(agent, now_ns);
@@ -223,12 +226,12 @@ int agent__run(struct agent *agent, const struct agent_signals *signals)
 	int err = 0, late_err;
 
 	minutes__start(&agent->minutes, now_ns, clock__wall_offset_ns());
-	begin_minute(agent, now_ns);
 	/* After a new configuration, the minute goes on. */
 	if (!agent->has_run)
 		agent->own.unseen_ns += minutes__passed_ns(&agent->minutes, now_ns);
 	agent->has_run = true;
 	start_governor(agent);
+	begin_minute(agent, now_ns);
 	next_ns = minutes__next(&agent->minutes, now_ns, interval_of(agent));
 	while (!err && !signals->stop && !signals->reload) {
 		now_ns = clock__now_ns();

@@ -3,7 +3,7 @@
 
 #define LONG_LIFE_NS (600 * UINT64_C(1000000000))
 #define FIRST_S      1
-#define MOST_S       60
+#define MOST_S       30 /* half of the service manager's watchdog */
 
 unsigned backoff__next_s(struct backoff *backoff, uint64_t life_ns)
 {

@@ -235,6 +235,11 @@ void collector__time_calls(struct collector *collector, bool is_timed)
 		ledger__limit_calls(collector->ledger, is_timed ? CALL_BUDGET : CALL_COUNTS);
 }
 
+uint64_t collector__folded(const struct collector *collector)
+{
+	return bucket__folded(collector->step);
+}
+
 struct folding *collector__folding(const struct collector *collector)
 {
 	return collector->folding;

@@ -56,5 +56,7 @@ int collector__step(struct collector *collector, bool is_whole, const struct buc
 /* At level full: whether calls are timed, as far as the budget allows, or only counted. */
 void collector__time_calls(struct collector *collector, bool is_timed);
 
+/* How often an addition to a step went to "(other)". */
+uint64_t collector__folded(const struct collector *collector);
 struct folding *collector__folding(const struct collector *collector);
 struct ledger *collector__ledger(const struct collector *collector);

@@ -15,8 +15,11 @@ static void set(struct minutes *minutes, uint64_t now_ns, uint64_t offset_ns)
 
 void minutes__start(struct minutes *minutes, uint64_t now_ns, uint64_t offset_ns)
 {
+	uint64_t now_s = (now_ns + offset_ns) / SECOND_NS;
+
 	set(minutes, now_ns, offset_ns);
-	minutes->epoch = (now_ns + offset_ns) / SECOND_NS;
+	/* It may go on in the minute, and the second, in which it ended. */
+	minutes->epoch = now_s > minutes->epoch ? now_s : minutes->epoch + 1;
 }
 
 uint64_t minutes__next(const struct minutes *minutes, uint64_t now_ns, uint64_t interval_ns)

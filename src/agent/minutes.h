@@ -23,6 +23,7 @@ struct minutes {
 };
 
 /* `offset_ns`: the time of day minus the monotonic time now_ns. */
+/* `minutes` is zeroed, or was used before: then the epoch is a new one. */
 void minutes__start(struct minutes *minutes, uint64_t now_ns, uint64_t offset_ns);
 /* The monotonic time of the next multiple of interval_ns in the time of day. */
 uint64_t minutes__next(const struct minutes *minutes, uint64_t now_ns, uint64_t interval_ns);

@@ -173,7 +173,9 @@ static int expose(struct outlet_metrics *metrics, const struct outlets_view *vie
 		.kernel = metrics->system.release,
 		.level = governor__name(view->level),
 		.governor_level = view->level,
-		.sampling_ppm = (uint64_t)(view->chosen.probability * 1e6 + 0.5),
+		.sampling_ppm = view->level >= GOVERNOR_STACKS
+					? (uint64_t)(view->chosen.probability * 1e6 + 0.5)
+					: 0,
 		.start_time_ns = metrics->start_ns,
 		.cpu_ns = view->cost.cpu_ns,
 		.hook_ns = view->cost.hook_ns,

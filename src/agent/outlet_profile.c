@@ -81,5 +81,9 @@ int outlet_profile__push(struct outlet_profile *sent, struct sink *sink,
 	sent->day = day;
 	err = sink__push(sink, FACT_SAMPLES, context, profile->samples, profile->sample_count);
 	err = first_failure(err, push_stacks(sent, sink, context, profile));
-	return first_failure(err, push_modules(sent, sink, context, profile));
+	err = first_failure(err, push_modules(sent, sink, context, profile));
+	/* What had no room must come again. */
+	if (err)
+		outlet_profile__release(sent);
+	return err;
 }

@@ -170,7 +170,7 @@ static int push_quality(struct outlet_store *store, const struct fact_context *c
 	rows[count++] = (struct fact_quality) { "agent_hook_ns", view->cost.hook_ns };
 	rows[count++] = (struct fact_quality) { "agent_anon_bytes", view->cost.anon_bytes };
 	rows[count++] = (struct fact_quality) { "agent_bpf_bytes", view->cost.bpf_bytes };
-	if (view->profile)
+	if (view->profile && view->chosen.is_chosen)
 		rows[count++] =
 			(struct fact_quality) { "sampling_probability_ppm",
 						(uint64_t)(view->chosen.probability * 1e6 + 0.5) };

@@ -410,7 +410,8 @@ void sampler__choose(struct sampler *sampler, bool on, double probability)
 
 	if (!sampler || !sampler->client)
 		return;
-	sampler->probability = probability;
+	/* What is still in the ring belongs to the minute that ended. */
+	sampler->probability = on ? probability : sampler->probability;
 	if (!on)
 		rest(sampler);
 	if (on == sampler->is_on)
@@ -451,7 +452,7 @@ static bool is_idle(void *context, uint64_t hash, void *value)
 {
 	const struct forget *forget = context;
 	struct sampler_seen *seen = value;
-	uint64_t idle_ns = forget->now_ns - seen->used_ns;
+	uint64_t idle_ns = forget->now_ns > seen->used_ns ? forget->now_ns - seen->used_ns : 0;
 
 	if (idle_ns < STACK_IDLE_NS)
 		return false;
@@ -480,17 +481,16 @@ void sampler__clear(struct sampler *sampler, uint64_t now_ns)
 	sampler->on_ns = 0;
 	sampler->since_ns = now_ns;
 	map__sweep(&sampler->seen, is_idle, &forget);
-	if (sampler->client)
+	if (sampler->client && now_ns > MODULE_IDLE_NS)
 		code_client__forget(sampler->client, now_ns - MODULE_IDLE_NS);
 }
 
 struct sampler_quality sampler__quality(const struct sampler *sampler)
 {
-	struct sampler_quality quality = {};
+	struct sampler_quality quality = sampler ? sampler->quality : (struct sampler_quality) {};
 
 	if (!sampler)
 		return quality;
-	quality = sampler->quality;
 	quality.folded = sampling__folded(sampler->sampling);
 	if (sampler->client) {
 		quality.anonymous = code_client__anonymous(sampler->client);

@@ -198,7 +198,7 @@ void record__take_config(struct record_options *options, struct argp_state *stat
 
 struct like {
 	const char *path;
-	int fd; /* where the options go */
+	char *text; /* where the options go: MOST_BYTES + 1, shared by both processes */
 };
 
 /* Runs in a process without privileges. -ENODATA: the recording does not have it. */
@@ -217,25 +217,30 @@ static int copy_like(void *context)
 	if (sqlite3_step(row) != SQLITE_ROW || sqlite3_column_type(row, 0) != SQLITE_TEXT)
 		return -ENODATA;
 	size = sqlite3_column_bytes(row, 0);
-	return write(like->fd, sqlite3_column_text(row, 0), (size_t)size) == size ? 0 : -ENOMEM;
+	memcpy(like->text, sqlite3_column_text(row, 0),
+	       size < MOST_BYTES ? (size_t)size : MOST_BYTES);
+	return 0;
 }
 
 static int read_like(const char *path, char **ret)
 {
-	cleanup(close_p) int fd = memfd_create("options", MFD_CLOEXEC);
-	cleanup(free_p) char *text = calloc(1, MOST_BYTES + 1);
-	struct like like = { .path = path, .fd = fd };
+	void *shared = mmap(NULL, MOST_BYTES + 1, PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct like like = { .path = path, .text = shared };
+	char *text = NULL;
 	int err;
 
-	if (fd < 0 || !text)
+	if (shared == MAP_FAILED)
 		return -ENOMEM;
 	err = reader__call(path, copy_like, &like);
-	if (err)
-		return err;
-	if (pread(fd, text, MOST_BYTES, 0) < 0)
-		return -errno;
-	*ret = TAKE(text);
-	return 0;
+	if (!err)
+		text = strndup(like.text, MOST_BYTES);
+	munmap(shared, MOST_BYTES + 1);
+	if (!err && !text)
+		err = -ENOMEM;
+	if (!err)
+		*ret = text;
+	return err;
 }
 
 void record__take_like(struct record_options *options, struct argp_state *state)

@@ -273,7 +273,8 @@ static int load_hosts(struct hosts *hosts, bool with_rows)
 	cleanup(query__release) struct query query = {};
 
 	query__begin(&query);
-	query__add(&query, "SELECT countIf(is_known), sum(expected), countIf(seen > 0), sum(seen), "
+	query__add(&query, "SELECT countIf(is_known), sum(expected), "
+			   "countIf(seen > 0 OR (is_known AND expected = 0)), sum(seen), "
 			   "countIf(is_late), length(groupUniqArrayArrayIf(names, is_known) AS n), "
 			   "arrayStringConcat(arraySlice(arraySort(n), 1, 5), ', '), ");
 	add_stacks(hosts, &query);

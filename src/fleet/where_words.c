@@ -151,7 +151,7 @@ static void say_stacks(struct where_sentence *sentence, const char *service, boo
 	else
 		words__say(
 			sentence->next, sizeof(sentence->next),
-			"level stacks would tell: gapless fleet burst %s, or gapless record on one "
+			"level stacks would tell: gapless fleet burst %s --hosts 20 --for 60s, or gapless record on one "
 			"of its hosts (--by host lists them)",
 			words__clean(service, NAME_COLUMNS).text);
 }

@@ -36,7 +36,8 @@ static uint64_t workload_of(const struct folding *folding, uint64_t id)
 	return thread && thread->process ? thread->workload : FOLDING_NOBODY;
 }
 
-/* Numbers in the map are 1 + the index, because rows move when the array grows. */
+/* Numbers in the map are 1 + the index, because rows move when the array grows. -ENOSPC, -ENOMEM.
+ */
 static int find_row(struct folded_calls *calls, uint64_t workload, uint32_t number,
 		    struct folding_call **ret)
 {
@@ -48,6 +49,8 @@ static int find_row(struct folded_calls *calls, uint64_t workload, uint32_t numb
 		*ret = &calls->rows[at - 1];
 		return 0;
 	}
+	if (calls->count >= MOST_ROWS && number != FOLDING_OTHER_CALL)
+		return -ENOSPC;
 	row = APPEND(&calls->rows, &calls->count);
 	if (!row || map__put(&calls->places, key, (void *)(uintptr_t)calls->count))
 		return -ENOMEM;
@@ -65,12 +68,12 @@ int folding_calls__book(struct folding *folding)
 	calls->count = 0;
 	for (size_t i = 0; i < calls->taken_count && !err; i++) {
 		const struct folding_call *taken = &calls->taken[i];
-		bool has_room = calls->count < MOST_ROWS;
+		uint64_t workload = workload_of(folding, taken->workload);
 		struct folding_call *row;
 
-		err = find_row(calls,
-			       has_room ? workload_of(folding, taken->workload) : FOLDING_NOBODY,
-			       has_room ? taken->number : FOLDING_OTHER_CALL, &row);
+		err = find_row(calls, workload, taken->number, &row);
+		if (err == -ENOSPC)
+			err = find_row(calls, FOLDING_NOBODY, FOLDING_OTHER_CALL, &row);
 		if (err)
 			break;
 		row->count += taken->count;

@@ -187,10 +187,13 @@ int sampling__add(struct sampling *sampling, const struct sampling_key *key, uin
 		  uint32_t count, double probability)
 {
 	struct sampling_row *row = row_of(sampling, key);
-	double weight = (double)weight_ns / probability;
+	double weight;
 
 	if (!row)
 		return -ENOMEM;
+	if (!(probability > 0))
+		probability = 1;
+	weight = (double)weight_ns / probability;
 	row->ns += probability < 1 ? (uint64_t)(weight + 0.5) : weight_ns;
 	/* Of several samples that came as one, only the sum is known: they count as equal ones. */
 	row->ns2 += count ? weight * weight / count : 0;

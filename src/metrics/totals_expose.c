@@ -313,7 +313,7 @@ static void show_lost(struct exposition *out, const struct totals_agent *agent)
 
 	exposition__family(out, &(struct exposition_family) {
 					.name = "gapless_agent_lost",
-					.help = "What was lost or repaired; gapless-quality(7).",
+					.help = "What was lost; gapless-quality(7).",
 					.type = EXPOSITION_COUNTER,
 					.labels = { "what" },
 				});

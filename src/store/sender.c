@@ -148,6 +148,15 @@ static void add_settings(struct sender *sender)
 		url_query__add(&sender->query, "&async_insert=0");
 }
 
+/* A batch that fails again and again must not keep the others waiting. */
+static void postpone(const struct sender *sender, struct spool_entry *entry)
+{
+	uint64_t delay_s = entry->failures < 8 ? UINT64_C(1) << entry->failures : MOST_DELAY_S;
+
+	entry->failures++;
+	entry->not_before_ns = now_ns(sender) + delay_s * SECOND_NS;
+}
+
 /* Takes ownership of `content`. */
 static void insert(struct sender *sender, struct spool_entry *entry, void *content,
 		   const struct batch_view *view)
@@ -164,6 +173,7 @@ static void insert(struct sender *sender, struct spool_entry *entry, void *conte
 		err = batch__unpack(view, &sender->body);
 	if (err) {
 		report(sender, "a batch cannot be read: %s", strerror(-err));
+		postpone(sender, entry);
 		pace__failed(&sender->pace, now_ns(sender), 0);
 		return;
 	}
@@ -258,6 +268,8 @@ static void on_count(struct sender *sender, enum answer_means means)
 		means = ANSWER_STRANGE;
 	if (means != ANSWER_OK) {
 		sender->status.results[means]++;
+		if (entry)
+			postpone(sender, entry);
 		fail(sender, means);
 		return;
 	}
@@ -285,15 +297,6 @@ static void on_refusal(struct sender *sender, struct spool_entry *entry)
 	else if (entry)
 		entry->not_before_ns =
 			now_ns(sender) + entry->refusals * REFUSED_WAIT_S * SECOND_NS;
-}
-
-/* A batch that fails again and again must not keep the others waiting. */
-static void postpone(const struct sender *sender, struct spool_entry *entry)
-{
-	uint64_t delay_s = entry->failures < 8 ? UINT64_C(1) << entry->failures : MOST_DELAY_S;
-
-	entry->failures++;
-	entry->not_before_ns = now_ns(sender) + delay_s * SECOND_NS;
 }
 
 /* Something else may answer with an empty 200: a proxy, for example. */
@@ -365,10 +368,7 @@ static bool must_count(const struct sender *sender, const struct spool_entry *en
 	       unix_s(sender) - entry->tried_s >= window_s;
 }
 
-/*
- * An insert without an answer may still be under way in the server. Whether the entry has to wait.
- * The last time counts; if it is that of an earlier process, it may have been just now.
- */
+/* An insert without an answer may be under way; that of an earlier process may be from just now. */
 static bool must_settle(const struct sender *sender, struct spool_entry *entry)
 {
 	uint64_t settle_s = sender->options.settle_s ?: SETTLE_S;
@@ -399,6 +399,7 @@ static void send_entry(struct sender *sender, struct spool_entry *entry)
 		return;
 	if (err) {
 		report(sender, "a batch cannot be read: %s", strerror(-err));
+		postpone(sender, entry);
 		pace__failed(&sender->pace, now_ns(sender), 0);
 		return;
 	}

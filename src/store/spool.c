@@ -302,9 +302,13 @@ uint64_t spool__earliest_ns(const struct spool *spool)
 {
 	uint64_t earliest = UINT64_MAX;
 
-	for (size_t i = 0; i < spool->count; i++)
+	for (size_t i = 0; i < spool->count; i++) {
+		/* A later part waits for the first one. */
+		if (i && is_same_minute(&spool->entries[i - 1].id, &spool->entries[i].id))
+			continue;
 		if (spool->entries[i].not_before_ns < earliest)
 			earliest = spool->entries[i].not_before_ns;
+	}
 	return earliest;
 }
 

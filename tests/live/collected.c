@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 #include "identity/identity.h"
 
 #include "collected.h"
+#include "live.h"
 
 uint64_t collected__workload(void *context, const struct folding_process *process)
 {
@@ -112,6 +114,15 @@ pid_t collected__child(const char *name, void (*work)(void))
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	work();
 	_exit(0);
+}
+
+int collected__await(pid_t pid)
+{
+	int status;
+
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	collected__sleep_ms(is_emulated() ? 500 : 50);
+	return status;
 }
 
 void collected__sleep_ms(long ms)

@@ -43,4 +43,9 @@ uint64_t collected__total(const struct collected *sums);
 
 /* A process with this name that does the work and ends with success. */
 pid_t collected__child(const char *name, void (*work)(void));
+/*
+ * Waits for the end of a child, and for the last record of its thread, which comes when the thread
+ * leaves its CPU for the last time. Returns its status.
+ */
+int collected__await(pid_t pid);
 void collected__sleep_ms(long ms);

@@ -48,7 +48,7 @@ static void a_life_is_booked_to_the_nanosecond_over_several_steps(void **state)
 		collected__sleep_ms(120);
 		collected__step(collector, &sums, i == 2);
 	}
-	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	collected__await(pid);
 	life_ns = clock__now_ns() - before_ns;
 	collected__step(collector, &sums, false);
 	assert_int_equal(collected__total(&sums), sums.thread_ns);
@@ -94,7 +94,7 @@ static void a_wait_for_a_lock_names_the_group_of_its_owner(void **state)
 
 	collected__sleep_ms(250);
 	collected__step(collector, &sums, false); /* in the middle of the wait */
-	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	collected__await(pid);
 	collected__step(collector, &sums, false);
 	assert_int_equal(collected__total(&sums), sums.thread_ns);
 	assert_in_range(sums.culprit_ns, 300 * MS, 5000 * MS);
@@ -145,7 +145,7 @@ static void a_process_of_a_millisecond_has_its_cgroup(void **state)
 	make_cgroup();
 	assert_int_equal(stat(cgroup_path, &info), 0);
 	pid = collected__child("fold-parent", fork_in_cgroup);
-	assert_int_equal(waitpid(pid, &status, 0), pid);
+	status = collected__await(pid);
 	assert_int_equal(status, 0);
 	assert_int_equal(rmdir(cgroup_path), 0);
 	collected__step(collector, &sums, false);
@@ -184,8 +184,8 @@ static void ready_time_names_who_had_the_cpu(void **state)
 				  .evidence = EVIDENCE_OCCUPANT };
 	pid_t hog = collected__child("fold-hog", spin), slow = collected__child("fold-slow", spin);
 
-	assert_int_equal(waitpid(hog, NULL, 0), hog);
-	assert_int_equal(waitpid(slow, NULL, 0), slow);
+	collected__await(hog);
+	collected__await(slow);
 	collected__step(collector, &sums, false);
 	assert_int_equal(collected__total(&sums), sums.thread_ns);
 	assert_true(sums.ns[SLOT_READY_PREEMPTED] > 100 * MS);
@@ -242,7 +242,7 @@ static void a_wait_for_an_answer_names_the_port_and_is_held_up(void **state)
 	port = ntohs(address.sin_port);
 	assert_int_equal(pthread_create(&server, NULL, answer_late, &listener), 0);
 	pid = collected__child("fold-client", ask);
-	assert_int_equal(waitpid(pid, &status, 0), pid);
+	status = collected__await(pid);
 	assert_int_equal(status, 0);
 	pthread_join(server, NULL);
 	close(listener);
@@ -304,7 +304,7 @@ static void a_datagram_socket_that_is_not_connected_names_the_server(void **stat
 	port = ntohs(address.sin_port);
 	assert_int_equal(pthread_create(&server, NULL, answer_datagram_late, &socket_fd), 0);
 	pid = collected__child("fold-client", ask_by_datagram);
-	assert_int_equal(waitpid(pid, &status, 0), pid);
+	status = collected__await(pid);
 	assert_int_equal(status, 0);
 	pthread_join(server, NULL);
 	close(socket_fd);
@@ -377,7 +377,7 @@ static void waits_that_end_all_the_time_keep_their_names(void **state)
 		collected__step(collector, &sums, false);
 	}
 	unnamed_ns = folding__quality(collector__folding(collector)).unnamed_wait_ns;
-	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	collected__await(pid);
 	collected__step(collector, &sums, false);
 	print_message("# waited %ld times\n", *slept);
 	assert_true(is_emulated() || *slept == 600);

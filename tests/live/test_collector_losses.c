@@ -50,7 +50,7 @@ static void a_step_that_fails_is_made_up_for_by_the_next_one(void **state)
 	}
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
 	collected__step(collector, &sums, false);
-	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	collected__await(pid);
 	life_ns = clock__now_ns() - before_ns;
 	collected__step(collector, &sums, false);
 	assert_int_equal(collected__total(&sums), sums.thread_ns);
@@ -118,7 +118,7 @@ static void end_crowd(pid_t pid)
 {
 	close(gate[1]);
 	kill(pid, SIGKILL);
-	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	collected__await(pid);
 	close(gate[0]);
 }
 

@@ -9,7 +9,7 @@
 
 static void steps_and_minutes_follow_the_time_of_day(void **state)
 {
-	struct minutes minutes;
+	struct minutes minutes = {};
 	uint64_t offset = NOON * SECOND - 100 * SECOND; /* the machine started 100 s before noon */
 
 	minutes__start(&minutes, 117 * SECOND, offset); /* 12:00:17 */
@@ -27,7 +27,7 @@ static void steps_and_minutes_follow_the_time_of_day(void **state)
 
 static void a_step_of_the_clock_begins_an_epoch(void **state)
 {
-	struct minutes minutes;
+	struct minutes minutes = {};
 	uint64_t offset = NOON * SECOND, epoch;
 
 	minutes__start(&minutes, 30 * SECOND, offset);
@@ -45,7 +45,7 @@ static void a_step_of_the_clock_begins_an_epoch(void **state)
 
 static void a_minute_that_comes_twice_has_another_epoch(void **state)
 {
-	struct minutes minutes;
+	struct minutes minutes = {};
 	uint64_t offset = NOON * SECOND, epoch;
 
 	minutes__start(&minutes, 30 * SECOND, offset);

@@ -42,7 +42,7 @@ int BPF_PROG(on_newtask, struct task_struct *task, unsigned long clone_flags)
 		return 0;
 	thread->nr = NR_KERNEL;
 	/* With shared memory, the new thread starts on a stack of its own, which is empty. */
-	if (clone_flags & CLONE_VM)
+	if (clone_flags & CLONE_VM && takes_stacks())
 		thread->flags |= THREAD_STARTING;
 	note_sums(thread, task);
 	thread->left_ns = now;
@@ -103,7 +103,9 @@ static __always_inline void executes(struct task_struct *task)
 		give_up_pending(thread, STACK_NONE_EXEC);
 		if (with_stacks)
 			forget_process(thread->here_pid);
-		thread->flags |= THREAD_NEW_IMAGE;
+		/* The hook that clears it is attached only then. */
+		if (takes_stacks())
+			thread->flags |= THREAD_NEW_IMAGE;
 		forget_tid(thread);
 		note_numbers(thread, task);
 		remember_tid(thread);

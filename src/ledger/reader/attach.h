@@ -40,10 +40,10 @@ struct ledger_options {
 	uint32_t ring_bytes;       /* a power of two; 0: 8 MB */
 	uint32_t most_waits;       /* sums of waits between two readings; 0: by the target */
 	/* Stacks: */
-	uint64_t tick_ns;     /* mean period of the samples of running time; 0: no stacks */
-	uint64_t seed;        /* seed of the random periods; 0: choose one at random */
-	uint64_t table_bytes; /* memory limit for the unwinder's rows */
-	bool is_paused;       /* samples are taken only after ledger__sample(); not with `full` */
+	uint64_t tick_ns;          /* mean period of the samples of running time; 0: no stacks */
+	uint64_t seed;             /* seed of the random periods; 0: choose one at random */
+	uint64_t table_bytes;      /* memory limit for the unwinder's rows */
+	bool is_paused;            /* samples are taken only after ledger__sample() */
 	uint32_t stack_ring_bytes; /* a power of two; 0: 8 MB */
 	uint32_t most_stacks;      /* that the kernel half remembers to have sent; 0: 32,768 */
 };

@@ -24,6 +24,7 @@ struct ledger {
 	struct bpf_link *seeder, *snapshots, *asleep; /* iterators */
 	struct ring *ring, *stack_ring;
 	struct bpf_link **ticks; /* one per CPU */
+	uint64_t tick_starts;    /* so far: each has other random periods */
 	int *tick_fds;           /* perf event per CPU, owned by its link; -1: none */
 	struct periods *periods;
 	uint64_t tick_ns, seed;

@@ -200,7 +200,7 @@ static int set_sampling(struct ledger *ledger, const struct ledger_options *opti
 
 	ledger->tick_ns = options->tick_ns;
 	ledger->seed = options->seed ? options->seed : draw_seed();
-	ledger->is_paused = options->is_paused && !options->full;
+	ledger->is_paused = options->is_paused;
 	skel->rodata->with_stacks = options->tick_ns > 0;
 	skel->data->is_sampling = !ledger->is_paused;
 	skel->rodata->tick_ns = options->tick_ns;

@@ -70,7 +70,7 @@ int ticks__start(struct ledger *ledger)
 {
 	struct periods_options options = { .count = ledger->cpus,
 					   .mean_ns = ledger->tick_ns,
-					   .seed = ledger->seed };
+					   .seed = ledger->seed + ledger->tick_starts++ };
 	int err;
 
 	if (!ledger->tick_ns)
