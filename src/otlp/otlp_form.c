@@ -142,11 +142,13 @@ static uint64_t stack_index(struct writer *writer, const struct fact_stack *stac
 
 	if (known)
 		return known;
-	while (writer->way_room < stack->depth)
-		if (!APPEND(&writer->way, &writer->way_room)) {
+	while (writer->way_room < stack->depth) {
+		way = APPEND(&writer->way, &writer->way_room);
+		if (!way) {
 			writer->failed = true;
 			return 0;
 		}
+	}
 	/* Innermost first; location 0 is none. */
 	way = writer->way + stack->depth;
 	for (size_t i = 0; i < stack->depth; i++) {

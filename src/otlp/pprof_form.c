@@ -44,9 +44,12 @@ static void writer__release(struct writer *writer)
 
 static int reserve_way(struct writer *writer, size_t length)
 {
-	while (writer->way_room < length)
-		if (!APPEND(&writer->way, &writer->way_room))
+	while (writer->way_room < length) {
+		uint64_t *added = APPEND(&writer->way, &writer->way_room);
+
+		if (!added)
 			return -ENOMEM;
+	}
 	return 0;
 }
 

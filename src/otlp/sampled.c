@@ -144,7 +144,9 @@ static int add_place(const struct sampled *sampled, struct sampled_code *code,
 
 	if (!code->limits)
 		code->limits = calloc(sampled->module_count + 1, sizeof(*code->limits));
-	added = code->limits ? APPEND(&code->places, &code->count) : NULL;
+	if (!code->limits)
+		return -ENOMEM;
+	added = APPEND(&code->places, &code->count);
 	if (!added)
 		return -ENOMEM;
 	*added = *place;
