@@ -193,6 +193,12 @@ bool sample__is_whole(const struct sample_row *sample)
 	return !*sample->none && !*sample->end;
 }
 
+/* On a busy machine, an emulated one has its tables late. */
+static bool is_late(const struct sample_row *sample)
+{
+	return is_emulated() && !strcmp(sample->end, "tables not ready");
+}
+
 struct share stacks__whole(const struct stacks_recording *recording, const char *comm)
 {
 	struct share share = { 0 };
@@ -202,8 +208,7 @@ struct share stacks__whole(const struct stacks_recording *recording, const char 
 
 		if (!sample__is_of(sample, comm, NULL))
 			continue;
-		/* On a busy machine, an emulated one has its tables late. */
-		if (is_emulated() && !strcmp(sample->end, "tables not ready"))
+		if (is_late(sample))
 			continue;
 		share.all++;
 		share.whole += sample__is_whole(sample);
@@ -255,7 +260,8 @@ int64_t stacks__weight(const struct stacks_recording *recording, const char *com
 	for (size_t i = 0; i < recording->count; i++) {
 		const struct sample_row *sample = &recording->samples[i];
 
-		if (sample__is_of(sample, comm, state) && (!function || strstr(sample->line, name)))
+		if (sample__is_of(sample, comm, state) && !is_late(sample) &&
+		    (!function || strstr(sample->line, name)))
 			sum_ns += sample->weight_ns;
 	}
 	return sum_ns;
