@@ -259,6 +259,7 @@ static int expand(const char *value, unsigned line, char **ret, struct config_er
 	while (*value && !err) {
 		size_t length = value[0] == '$' && value[1] == '{' ? strspn(value + 2, letters) : 0;
 		char name[64] = "";
+		const char *set;
 
 		if (!length || length >= sizeof(name) || value[length + 2] != '}') {
 			fputc(*value++, out);
@@ -266,8 +267,9 @@ static int expand(const char *value, unsigned line, char **ret, struct config_er
 		}
 		memcpy(name, value + 2, length);
 		value += length + 3;
-		if (getenv(name))
-			fputs(getenv(name), out);
+		set = getenv(name);
+		if (set)
+			fputs(set, out);
 		else
 			err = refuse(error, line, "the environment has no variable '%s'", name);
 	}

@@ -11,7 +11,6 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
 #include "base/clock.h"
 
 static int manager = -1;
@@ -20,7 +19,7 @@ void notify__open(void)
 {
 	const char *path = getenv("NOTIFY_SOCKET");
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	cleanup(close_p) int fd = -1;
+	int fd;
 	size_t length = path ? strlen(path) : 0;
 
 	if (!length || length >= sizeof(address.sun_path))
@@ -30,11 +29,12 @@ void notify__open(void)
 	if (*path == '@')
 		address.sun_path[0] = '\0';
 	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (fd >= 0 && !connect(fd, (struct sockaddr *)&address,
-				(socklen_t)(offsetof(struct sockaddr_un, sun_path) + length))) {
-		manager = fd;
+	if (fd >= 0 && connect(fd, (struct sockaddr *)&address,
+			       (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length))) {
+		close(fd);
 		fd = -1;
 	}
+	manager = fd;
 }
 
 static void send_state(const char *state)

@@ -10,8 +10,8 @@
 /* Whether debuginfod is wanted, and DEBUGINFOD_URLS is set. */
 bool fetch__has_server(bool no_debuginfod);
 
-/* From now on, `note` is called about once a second during a download. False: abort it. */
-void fetch__observe(bool (*note)(void *context, const char *url, long done, long total),
+/* From now on, `on_progress` is called about once a second during a download. False: abort it. */
+void fetch__observe(bool (*on_progress)(void *context, const char *url, long done, long total),
 		    void *context);
 
 /*
