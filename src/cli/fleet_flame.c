@@ -76,7 +76,9 @@ static void say_quality(const struct fleet_flame *flame, FILE *out)
 {
 	int64_t difference = (int64_t)flame->total_ns - (int64_t)flame->ledger_ns;
 
-	fprintf(out, "%s of thread time from %s, standard error %s\n",
+	fprintf(out,
+		"%s of thread time from %s, standard error %s of drawing them; choosing "
+		"minutes adds to it\n",
 		words__time((int64_t)flame->total_ns).text,
 		words__count((int64_t)flame->samples, "samples").text,
 		words__about((int64_t)flame->error_ns, (int64_t)flame->total_ns).text);

@@ -59,18 +59,6 @@ static uint64_t hour_before(uint64_t at_s)
 	return at_s > BEFORE_S ? at_s - BEFORE_S : 0;
 }
 
-/* Adds "column >= … AND column < …". */
-static void add_span(const char *column, uint64_t from_s, uint64_t to_s, struct query *query)
-{
-	query__add(query, column);
-	query__add(query, " >= ");
-	query__moment(query, from_s);
-	query__add(query, " AND ");
-	query__add(query, column);
-	query__add(query, " < ");
-	query__moment(query, to_s);
-}
-
 static int take_tenant(void *context, char *const *fields)
 {
 	struct coverage_tenants *tenants = context;
@@ -104,7 +92,7 @@ int coverage_tenants__find(struct connection *connection, const struct period *p
 		query__add(&query, " WHERE service = ");
 		query__quote(&query, period->service);
 		query__add(&query, " AND ");
-		add_span("hour", period->from_s, period->to_s, &query);
+		period__span("hour", period->from_s, period->to_s, &query);
 	}
 	query__add(&query, ") ORDER BY tenant FORMAT TabSeparated");
 	return connection__ask(connection, &query, 1, take_tenant, ret);
@@ -189,7 +177,7 @@ static void add_stacks(const struct hosts *hosts, struct query *query)
 	query__add(query, " WHERE ");
 	period__who(hosts->period, query);
 	query__add(query, " AND ");
-	add_span("bucket", hosts->period->from_s, hosts->period->to_s, query);
+	period__span("bucket", hosts->period->from_s, hosts->period->to_s, query);
 	query__add(query, " LIMIT 1))");
 }
 
@@ -217,7 +205,7 @@ static void add_signs(const struct hosts *hosts, struct query *query)
 	query__add(query, " WHERE tenant = ");
 	query__quote(query, hosts->period->tenant);
 	query__add(query, " AND name = '" SIGN_OF_LIFE "' AND ");
-	add_span("bucket", hour_before(hosts->ret->since_s), hosts->ret->until_s, query);
+	period__span("bucket", hour_before(hosts->ret->since_s), hosts->ret->until_s, query);
 	query__add(query, " GROUP BY host_id) AS q ON k.host_id = q.host_id");
 }
 
@@ -235,7 +223,7 @@ static void add_rows(const struct hosts *hosts, struct query *query)
 	query__add(query, " WHERE ");
 	period__who(hosts->period, query);
 	query__add(query, " AND ");
-	add_span("bucket", hour_before(hosts->ret->since_s), hosts->ret->since_s, query);
+	period__span("bucket", hour_before(hosts->ret->since_s), hosts->ret->since_s, query);
 	for (int is_hourly = 0; is_hourly < 2; is_hourly++) {
 		if (!period__has(hosts->period, is_hourly))
 			continue;
@@ -332,7 +320,7 @@ static void add_quality(const struct hosts *hosts, struct query *query)
 	query__add(query, " WHERE tenant = ");
 	query__quote(query, hosts->period->tenant);
 	query__add(query, " AND ");
-	add_span("bucket", hosts->ret->since_s, hosts->ret->until_s, query);
+	period__span("bucket", hosts->ret->since_s, hosts->ret->until_s, query);
 	query__add(query, hosts->tables->is_cluster ? " AND host_id GLOBAL IN (SELECT host_id FROM "
 						    : " AND host_id IN (SELECT host_id FROM ");
 	query__table(query, hosts->tables, "workload");

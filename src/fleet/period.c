@@ -99,12 +99,8 @@ static int take_count(void *context, char *const *fields)
 	return tsv__number(fields[0], context);
 }
 
-static void add_span(const struct period *period, const char *column, uint64_t from_s,
-		     uint64_t to_s, struct query *query)
+void period__span(const char *column, uint64_t from_s, uint64_t to_s, struct query *query)
 {
-	query__add(query, " WHERE ");
-	period__who(period, query);
-	query__add(query, " AND ");
 	query__add(query, column);
 	query__add(query, " >= ");
 	query__moment(query, from_s);
@@ -112,6 +108,15 @@ static void add_span(const struct period *period, const char *column, uint64_t f
 	query__add(query, column);
 	query__add(query, " < ");
 	query__moment(query, to_s);
+}
+
+static void add_span(const struct period *period, const char *column, uint64_t from_s,
+		     uint64_t to_s, struct query *query)
+{
+	query__add(query, " WHERE ");
+	period__who(period, query);
+	query__add(query, " AND ");
+	period__span(column, from_s, to_s, query);
 }
 
 static int load_summed(struct connection *connection, const struct period *period,

@@ -44,6 +44,8 @@ bool period__has(const struct period *period, bool is_hourly);
  * "bucket".
  */
 void period__condition(const struct period *period, bool is_hourly, struct query *query);
+/* Adds "column >= … AND column < …". */
+void period__span(const char *column, uint64_t from_s, uint64_t to_s, struct query *query);
 /* Adds "tenant = … AND service = …". */
 void period__who(const struct period *period, struct query *query);
 /*
