@@ -203,7 +203,7 @@ static __always_inline void leaves_cpu(struct thread *thread, struct task_struct
 			ends(thread, now);
 			return;
 		}
-		slot = cause_of_wait(thread, task, state, true);
+		slot = cause_of_own_wait(thread, state);
 	} else if (is_throttled(task)) {
 		slot = SLOT_READY_THROTTLED;
 	}
