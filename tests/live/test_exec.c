@@ -340,8 +340,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(thousands_of_short_programs_none_missing),
 		cmocka_unit_test(what_finds_the_ring_full_is_counted),
-		cmocka_unit_test(lifetimes_are_summed_up_by_who_started_them),
-		cmocka_unit_test(arguments_and_statuses_are_told),
+		HERE(lifetimes_are_summed_up_by_who_started_them),
+		HERE(arguments_and_statuses_are_told),
 		HERE(two_recordings_at_once_do_not_disturb_each_other),
 		cmocka_unit_test(a_process_that_only_forks_has_an_end),
 		cmocka_unit_test(a_lifetime_begins_at_the_exec),

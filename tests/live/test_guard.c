@@ -414,12 +414,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(commands_that_read_recordings_have_no_privileges),
-		cmocka_unit_test(a_forbidden_call_ends_them_and_leaves_no_file),
+		HERE(a_forbidden_call_ends_them_and_leaves_no_file),
 		HERE(an_earlier_recording_is_read_without_privileges_too),
 		HERE(root_reads_and_writes_for_other_users_all_the_same),
 		cmocka_unit_test(whatever_parses_files_has_no_privileges),
 		HERE(downloads_are_in_a_process_that_parses_nothing),
-		cmocka_unit_test(killing_the_namer_costs_names_that_are_counted_and_nothing_else),
+		HERE(killing_the_namer_costs_names_that_are_counted_and_nothing_else),
 		HERE(stopping_the_namer_does_not_stop_the_recorder),
 	};
 

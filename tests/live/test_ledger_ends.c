@@ -325,7 +325,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_interrupt_ends_it_early_and_loses_nothing),
 		HERE(so_does_a_request_to_terminate),
-		cmocka_unit_test(after_a_kill_the_recording_is_readable_and_says_incomplete),
+		HERE(after_a_kill_the_recording_is_readable_and_says_incomplete),
 		HERE(the_command_s_exit_status_is_passed_on),
 		HERE(a_command_killed_by_a_signal_is_told_as_a_shell_does),
 		cmocka_unit_test(a_command_that_ends_at_once_is_recorded),

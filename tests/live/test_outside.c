@@ -273,8 +273,8 @@ int main(void)
 		cmocka_unit_test(so_has_a_server_of_a_unix_socket),
 		cmocka_unit_test(so_has_the_writer_of_a_pipe),
 		cmocka_unit_test(so_has_the_holder_of_a_file_lock_before_it_lets_go),
-		cmocka_unit_test(at_most_256_have_one_and_the_others_are_counted),
-		cmocka_unit_test(with_all_threads_as_the_target_nobody_is_outside),
+		HERE(at_most_256_have_one_and_the_others_are_counted),
+		HERE(with_all_threads_as_the_target_nobody_is_outside),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -351,7 +351,7 @@ int main(void)
 		HERE(targets_that_do_not_end_need_a_duration),
 		HERE(an_interrupt_ends_the_one_under_way_and_begins_no_other),
 		HERE(it_stops_when_the_target_is_gone),
-		cmocka_unit_test(the_warm_up_is_not_recorded_but_whom_it_started_is),
+		HERE(the_warm_up_is_not_recorded_but_whom_it_started_is),
 		cmocka_unit_test(a_chain_of_processes_does_not_break_where_the_warm_up_ends),
 		HERE(options_come_from_a_file_and_from_a_recording),
 		HERE(a_command_that_ends_within_the_warm_up_is_an_error),

@@ -297,11 +297,11 @@ int main(void)
 	};
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(q_ends_it_and_gives_the_terminal_back),
-		cmocka_unit_test(every_signal_gives_the_terminal_back),
-		cmocka_unit_test(a_terminal_without_colour_will_do),
+		HERE(every_signal_gives_the_terminal_back),
+		HERE(a_terminal_without_colour_will_do),
 		cmocka_unit_test(enter_looks_closer),
-		cmocka_unit_test(a_terminal_that_cannot_place_text_is_refused),
-		cmocka_unit_test(without_a_terminal_it_says_so),
+		HERE(a_terminal_that_cannot_place_text_is_refused),
+		HERE(without_a_terminal_it_says_so),
 	};
 
 	return is_emulated() ? cmocka_run_group_tests(kernel_tests, NULL, NULL)

@@ -437,11 +437,11 @@ static void what_makes_no_sense_is_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(exec_shows_every_program_once_and_an_interrupt_loses_none),
+		HERE(exec_shows_every_program_once_and_an_interrupt_loses_none),
 		cmocka_unit_test(histograms_of_syscalls_have_all_calls),
 		HERE(intervals_add_up_to_the_summary),
 		HERE(sums_are_split_by_what_is_asked_for),
-		cmocka_unit_test(events_are_lines_and_an_interrupt_sums_up),
+		HERE(events_are_lines_and_an_interrupt_sums_up),
 		HERE(an_interval_shows_histograms_and_no_events),
 		HERE(nothing_comes_with_its_reason),
 		HERE(as_many_intervals_as_asked_for),
