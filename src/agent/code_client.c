@@ -1,15 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The supervisor answers within microseconds, unless it begins sampling or does not get a CPU. The
+ * worker waits for it a small part of its time (patience.h): less than 100 ms in ten seconds. Only
+ * one question waits for its answer at a time, and nothing is sent that would block. Whatever is
+ * not answered is asked for again later.
+ *
+ * The supervisor answers in the order of the questions. So it ends in the state that was asked for
+ * last, even if nobody waited for the answers.
+ */
 #include "agent/code_client.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "agent/code_wire.h"
+#include "agent/patience.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/map.h"
@@ -17,22 +25,51 @@
 #include "bpf/stack.h"
 #include "fold/sampling.h"
 
-/* The supervisor attaches hooks meanwhile; usually it takes microseconds. */
-#define PATIENCE_MS 2000
-#define SECOND_NS   UINT64_C(1000000000)
+#define SECOND_NS UINT64_C(1000000000)
+/* After this, sampling that was asked for and did not begin is a problem. */
+#define LATE_NS (5 * SECOND_NS)
+/* After this, an answer was lost: a worker that read no answers for long gets none. */
+#define LOST_NS (60 * SECOND_NS)
 /* Pages of the kernel in no known part, such as BPF programs, are not asked for again at once. */
 #define KERNEL_AGAIN_NS (10 * SECOND_NS)
 #define MOST_UNKNOWN    1024
 #define PAGE_SHIFT      12
 
+/* Code that is in no file, or whose file is not known. */
+enum pseudo { PSEUDO_ANON, PSEUDO_KERNEL, PSEUDO_LATE, PSEUDO_LATE_KERNEL, PSEUDO_COUNT };
+
+static const struct {
+	const char *kind, *path;
+	bool is_late;
+} pseudos[PSEUDO_COUNT] = {
+	[PSEUDO_ANON] = { "jit", "[anon]", false },
+	[PSEUDO_KERNEL] = { "kernel", "[kernel]", false },
+	[PSEUDO_LATE] = { "jit", "[unanswered]", true },
+	[PSEUDO_LATE_KERNEL] = { "kernel", "[kernel]", true },
+};
+
 struct code_client {
 	int fd;
 	uint32_t sequence;
+	struct patience patience;
+	/* The question about code that has no answer yet; wish 0: none. */
+	struct code_question open;
+	uint64_t opened_ns;
+	/* Sampling: what was asked for, and what the supervisor did. */
+	struct {
+		bool is_wanted, is_sent, is_answered;
+		uint32_t sequence; /* of the last question */
+		uint64_t asked_ns;
+		int err; /* of the last answer */
+		bool is_on;
+		uint64_t since_ns, on_ns; /* the last change; the sum of earlier times */
+	} sampling;
+	bool must_rest;     /* CODE_REST could not be sent yet */
 	struct map modules; /* by id of the mapper: struct code_module */
 	struct code_module **kernel;
 	size_t kernel_count;
-	struct map unknown;                   /* by page of the kernel: when it was asked for */
-	struct code_module anonymous, hidden; /* generated code; code of the kernel in no part */
+	struct map unknown; /* by page of the kernel: when it was asked for */
+	struct code_module pseudo[PSEUDO_COUNT];
 	uint64_t anonymous_count, unanswered;
 };
 
@@ -49,16 +86,18 @@ int code_client__new(int fd, struct code_client **ret)
 		close(fd);
 		return -ENOMEM;
 	}
-	client->anonymous = (struct code_module) { .kind = "jit",
-						   .build_id = (char *)"",
-						   .path = (char *)"[anon]",
-						   .hash = sampling__hash_file("[anon]", 0),
-						   .first_seen_s = wall_s() };
-	client->hidden = client->anonymous;
-	client->hidden.kind = "kernel";
-	client->hidden.path = (char *)"[kernel]";
-	client->hidden.hash = sampling__hash_file("[kernel]", 0);
+	for (size_t i = 0; i < PSEUDO_COUNT; i++)
+		client->pseudo[i] = (struct code_module) {
+			.kind = pseudos[i].kind,
+			.build_id = (char *)"",
+			.path = (char *)pseudos[i].path,
+			.hash = sampling__hash_file(pseudos[i].path, 0),
+			.first_seen_s = wall_s(),
+			.is_late = pseudos[i].is_late,
+		};
 	client->fd = fd;
+	client->patience = patience__full();
+	client->sampling.is_sent = client->sampling.is_answered = true; /* it is off */
 	*ret = client;
 	return 0;
 }
@@ -94,56 +133,159 @@ void code_client__free(struct code_client *client)
 
 /* --- questions -------------------------------------------------------------------------------- */
 
+/* Never blocks: -EAGAIN if there is no room. */
 static int tell(struct code_client *client, enum code_wish wish, uint64_t number)
 {
 	const struct code_question question = { .wish = wish,
 						.sequence = ++client->sequence,
 						.number = number };
 
-	return send(client->fd, &question, sizeof(question), MSG_NOSIGNAL) < 0 ? -errno : 0;
+	return send(client->fd, &question, sizeof(question), MSG_NOSIGNAL | MSG_DONTWAIT) < 0
+		       ? -errno
+		       : 0;
 }
 
-static int receive(struct code_client *client, struct code_answer *ret)
+static void note_sampling(struct code_client *client, const struct code_answer *answer)
 {
-	uint64_t until_ns = clock__now_ns() + PATIENCE_MS * UINT64_C(1000000), now_ns;
-	struct pollfd wish = { .fd = client->fd, .events = POLLIN };
+	bool is_on = answer->size;
 
-	while ((now_ns = clock__now_ns()) < until_ns) {
-		ssize_t size;
+	if (client->sampling.is_on && !is_on && answer->base > client->sampling.since_ns)
+		client->sampling.on_ns += answer->base - client->sampling.since_ns;
+	if (client->sampling.is_on != is_on)
+		client->sampling.since_ns = answer->base;
+	client->sampling.is_on = is_on;
+	if (answer->sequence != client->sampling.sequence)
+		return;
+	client->sampling.is_answered = true;
+	client->sampling.err = answer->err;
+}
 
-		/* A signal ends the wait for records, not this one, which is short. */
-		if (poll(&wish, 1, (int)((until_ns - now_ns) / 1000000) + 1) <= 0)
-			continue;
-		size = recv(client->fd, ret, sizeof(*ret), MSG_DONTWAIT);
+static void adopt(struct code_client *client, uint64_t id, const struct code_answer *answer);
+
+/*
+ * Takes an answer that is there. 0: it answers the open question. -EAGAIN: there is none; -EPIPE:
+ * there will be none.
+ */
+static int take_answer(struct code_client *client, struct code_answer *ret)
+{
+	for (;;) {
+		ssize_t size = recv(client->fd, ret, sizeof(*ret), MSG_DONTWAIT);
+
 		if (size == 0)
 			return -EPIPE;
-		/* Else it answers a question that was given up. */
-		if (size == sizeof(*ret) && ret->sequence == client->sequence)
-			return ret->err;
+		if (size < 0)
+			return errno == EINTR ? -EAGAIN : -errno;
+		if (size != sizeof(*ret))
+			continue;
+		ret->build_id[sizeof(ret->build_id) - 1] = '\0';
+		ret->path[sizeof(ret->path) - 1] = '\0';
+		if (ret->wish == CODE_SAMPLE)
+			note_sampling(client, ret);
+		else if (client->open.wish && ret->sequence == client->open.sequence)
+			return 0;
 	}
-	return -ETIMEDOUT;
+}
+
+/* Answers that came after they were given up: they are used all the same. -EPIPE: none will come.
+ */
+static int take_late(struct code_client *client)
+{
+	struct code_answer answer;
+	int err;
+
+	while (!(err = take_answer(client, &answer))) {
+		if (client->open.wish == CODE_MODULE && !answer.err)
+			adopt(client, client->open.number, &answer);
+		client->open.wish = 0;
+	}
+	if (client->open.wish && clock__now_ns() - client->opened_ns > LOST_NS)
+		client->open.wish = 0;
+	return err == -EAGAIN ? 0 : err;
 }
 
 static int ask(struct code_client *client, enum code_wish wish, uint64_t number,
 	       struct code_answer *ret)
 {
-	int err = tell(client, wish, number);
+	int err = take_late(client);
 
+	/* What it did not answer is before this one. */
+	if (!err && client->open.wish)
+		return -ETIMEDOUT;
 	if (!err)
-		err = receive(client, ret);
-	client->unanswered += err && err != -ENOENT;
+		err = tell(client, wish, number);
 	if (err)
 		return err;
-	ret->build_id[sizeof(ret->build_id) - 1] = '\0';
-	ret->path[sizeof(ret->path) - 1] = '\0';
-	return 0;
+	client->open = (struct code_question) { wish, client->sequence, number };
+	client->opened_ns = clock__now_ns();
+	do {
+		err = take_answer(client, ret);
+	} while (err == -EAGAIN && patience__wait(&client->patience, client->fd));
+	if (err)
+		return err == -EAGAIN ? -ETIMEDOUT : err;
+	client->open.wish = 0;
+	return ret->err;
 }
 
-int code_client__sample(struct code_client *client, bool on)
-{
-	struct code_answer answer;
+/* --- sampling --------------------------------------------------------------------------------- */
 
-	return ask(client, CODE_SAMPLE, on, &answer);
+static void send_sampling(struct code_client *client)
+{
+	if (client->sampling.is_sent)
+		return;
+	client->sampling.is_sent = !tell(client, CODE_SAMPLE, client->sampling.is_wanted);
+	client->sampling.sequence = client->sequence;
+}
+
+void code_client__sample(struct code_client *client, bool on)
+{
+	int err = take_late(client);
+
+	if (on != client->sampling.is_wanted || client->sampling.err) {
+		client->sampling.is_wanted = on;
+		client->sampling.is_sent = client->sampling.is_answered = false;
+		client->sampling.err = 0;
+		client->sampling.asked_ns = clock__now_ns();
+	}
+	if (on)
+		client->must_rest = false;
+	send_sampling(client);
+	while (!err && client->sampling.is_sent && !client->sampling.is_answered &&
+	       patience__wait(&client->patience, client->fd))
+		err = take_late(client);
+}
+
+int code_client__problem(const struct code_client *client)
+{
+	if (client->sampling.is_answered)
+		return client->sampling.err;
+	return clock__now_ns() - client->sampling.asked_ns > LATE_NS ? -ETIMEDOUT : 0;
+}
+
+bool code_client__is_on(const struct code_client *client)
+{
+	return client->sampling.is_on;
+}
+
+uint64_t code_client__on_ns(const struct code_client *client, uint64_t now_ns)
+{
+	uint64_t on_ns = client->sampling.on_ns;
+
+	if (client->sampling.is_on && now_ns > client->sampling.since_ns)
+		on_ns += now_ns - client->sampling.since_ns;
+	return on_ns;
+}
+
+void code_client__step(struct code_client *client)
+{
+	(void)take_late(client);
+	if (!client->sampling.is_answered &&
+	    clock__now_ns() - client->sampling.asked_ns > LOST_NS) {
+		client->sampling.is_sent = false;
+		client->sampling.asked_ns = clock__now_ns();
+	}
+	send_sampling(client);
+	if (client->must_rest)
+		client->must_rest = tell(client, CODE_REST, 0) != 0;
 }
 
 int code_client__cost(struct code_client *client, uint64_t *ret_cpu_ns, uint64_t *ret_bytes)
@@ -179,17 +321,14 @@ static struct code_module *make_module(const struct code_answer *answer, const c
 	return TAKE(module);
 }
 
-static struct code_module *find_file(struct code_client *client, uint32_t id)
+static struct code_module *keep_file(struct code_client *client, uint32_t id,
+				     const struct code_answer *answer)
 {
-	cleanup(free_module_p) struct code_module *module = NULL;
-	struct code_module *known = map__get(&client->modules, id);
-	struct code_answer answer;
+	cleanup(free_module_p) struct code_module *module =
+		make_module(answer, answer->is_vdso     ? "vdso"
+				    : *answer->build_id ? "elf"
+							: "file");
 
-	if (known)
-		return known;
-	if (ask(client, CODE_MODULE, id, &answer))
-		return NULL;
-	module = make_module(&answer, answer.is_vdso ? "vdso" : *answer.build_id ? "elf" : "file");
 	if (!module || map__put(&client->modules, id, module)) {
 		(void)tell(client, CODE_LEAVE, id);
 		return NULL;
@@ -197,6 +336,29 @@ static struct code_module *find_file(struct code_client *client, uint32_t id)
 	module->id = id;
 	module->used_ns = clock__now_ns();
 	return TAKE(module);
+}
+
+static void adopt(struct code_client *client, uint64_t id, const struct code_answer *answer)
+{
+	(void)keep_file(client, (uint32_t)id, answer);
+}
+
+static struct code_module *find_file(struct code_client *client, uint32_t id)
+{
+	struct code_module *known = map__get(&client->modules, id);
+	struct code_answer answer;
+	int err;
+
+	if (!known && client->open.wish) {
+		(void)take_late(client);
+		known = map__get(&client->modules, id);
+	}
+	if (known)
+		return known;
+	err = ask(client, CODE_MODULE, id, &answer);
+	if (err)
+		return err == -ENOENT ? NULL : &client->pseudo[PSEUDO_LATE];
+	return keep_file(client, id, &answer);
 }
 
 static bool is_unknown(const struct code_client *client, uint64_t address)
@@ -221,16 +383,18 @@ static struct code_module *find_kernel(struct code_client *client, uint64_t addr
 	cleanup(free_module_p) struct code_module *module = NULL;
 	struct code_module **kept;
 	struct code_answer answer;
+	int err;
 
 	for (size_t i = 0; i < client->kernel_count; i++)
 		if (address - client->kernel[i]->base < client->kernel[i]->size)
 			return client->kernel[i];
 	if (is_unknown(client, address))
 		return NULL;
-	if (ask(client, CODE_KERNEL, address, &answer)) {
+	err = ask(client, CODE_KERNEL, address, &answer);
+	if (err == -ENOENT)
 		note_unknown(client, address);
-		return NULL;
-	}
+	if (err)
+		return err == -ENOENT ? NULL : &client->pseudo[PSEUDO_LATE_KERNEL];
 	module = make_module(&answer, "kernel");
 	if (!module)
 		return NULL;
@@ -251,13 +415,15 @@ struct code_module *code_client__find(struct code_client *client, uint64_t frame
 		module = find_kernel(client, frame);
 	else if (FRAME_IS_MODULE(frame))
 		module = find_file(client, FRAME_MODULE(frame));
-	if (module) {
-		*ret_offset = is_kernel ? frame - module->base : FRAME_ADDRESS(frame);
-		return module;
-	}
-	client->anonymous_count++;
 	*ret_offset = 0;
-	return is_kernel ? &client->hidden : &client->anonymous;
+	if (!module) {
+		client->anonymous_count++;
+		return &client->pseudo[is_kernel ? PSEUDO_KERNEL : PSEUDO_ANON];
+	}
+	client->unanswered += module->is_late;
+	if (!module->is_late)
+		*ret_offset = is_kernel ? frame - module->base : FRAME_ADDRESS(frame);
+	return module;
 }
 
 void code_client__use(struct code_client *client, struct code_module *module, uint64_t now_ns)
@@ -265,8 +431,8 @@ void code_client__use(struct code_client *client, struct code_module *module, ui
 	module->used_ns = now_ns;
 	if (!module->id || now_ns - module->told_ns < SECOND_NS)
 		return;
-	module->told_ns = now_ns;
-	(void)tell(client, CODE_USED, module->id);
+	if (!tell(client, CODE_USED, module->id))
+		module->told_ns = now_ns;
 }
 
 struct forget {
@@ -281,7 +447,9 @@ static bool is_unused(void *context, uint64_t id, void *value)
 
 	if (module->used_ns >= forget->before_ns)
 		return false;
-	(void)tell(forget->client, CODE_LEAVE, id);
+	/* Else it is told the next time, unless the supervisor forgets all of them. */
+	if (tell(forget->client, CODE_LEAVE, id) && !forget->client->must_rest)
+		return false;
 	free_module(module);
 	return true;
 }
@@ -295,8 +463,9 @@ void code_client__forget(struct code_client *client, uint64_t before_ns)
 
 void code_client__rest(struct code_client *client)
 {
+	client->must_rest = true;
 	code_client__forget(client, UINT64_MAX);
-	(void)tell(client, CODE_REST, 0);
+	client->must_rest = tell(client, CODE_REST, 0) != 0;
 }
 
 uint64_t code_client__anonymous(const struct code_client *client)

@@ -27,6 +27,7 @@ struct code_server {
 	struct mapper *mapper; /* NULL: none */
 	int fd;                /* -1: no worker */
 	bool is_on;            /* samples are taken */
+	uint64_t changed_ns;   /* when that changed */
 };
 
 DEFINE_CLEANUP(struct code_server *, code_server__free)
@@ -102,8 +103,13 @@ static int sample(struct code_server *server, bool on)
 
 	if (!err)
 		err = ledger__sample(server->ledger, on);
-	if (!err)
+	/* Not half of it. */
+	if (err && on && !server->is_on)
+		(void)ledger__sample(server->ledger, false);
+	if (!err && server->is_on != on) {
 		server->is_on = on;
+		server->changed_ns = clock__now_ns();
+	}
 	return err;
 }
 
@@ -162,6 +168,15 @@ static int answer_kernel(struct code_server *server, uint64_t address, struct co
 	return 0;
 }
 
+static int answer_sample(struct code_server *server, uint64_t number, struct code_answer *ret)
+{
+	int err = number > 1 ? -EINVAL : sample(server, number);
+
+	ret->size = server->is_on;
+	ret->base = server->changed_ns;
+	return err;
+}
+
 static int answer(struct code_server *server, const struct code_question *question,
 		  struct code_answer *ret)
 {
@@ -175,9 +190,7 @@ static int answer(struct code_server *server, const struct code_question *questi
 	case CODE_MODULE:
 		return server->mapper ? answer_module(server, question->number, ret) : -ENOENT;
 	case CODE_SAMPLE:
-		if (question->number > 1)
-			return -EINVAL;
-		return sample(server, question->number);
+		return answer_sample(server, question->number, ret);
 	default:
 		return -EINVAL;
 	}
@@ -216,6 +229,7 @@ int code_server__serve(struct code_server *server)
 			continue;
 		reply.err = answer(server, &question, &reply);
 		reply.sequence = question.sequence;
+		reply.wish = (uint8_t)question.wish;
 		/* A worker that does not read its answers gets none. */
 		(void)send(server->fd, &reply, sizeof(reply), MSG_DONTWAIT | MSG_NOSIGNAL);
 	}

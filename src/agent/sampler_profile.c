@@ -68,7 +68,9 @@ int sampler__profile(struct sampler *sampler, uint64_t begin_s, uint64_t now_ns,
 	*ret = NULL;
 	if (!sampler)
 		return 0;
-	on_ns = sampler->on_ns + (sampler->is_on ? now_ns - sampler->since_ns : 0);
+	on_ns = sampler->client
+			? code_client__on_ns(sampler->client, now_ns) - sampler->on_before_ns
+			: 0;
 	row = sampling__rows(sampler->sampling, &rows);
 	stack = sampling__stacks(sampler->sampling, &stacks);
 	sampler__release_profile(sampler);

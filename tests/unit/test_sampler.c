@@ -12,6 +12,7 @@
 
 #include "agent/code_wire.h"
 #include "agent/sampler.h"
+#include "base/clock.h"
 #include "bpf/stack.h"
 #include "fold/sampling.h"
 
@@ -24,14 +25,18 @@ struct supervisor {
 	uint32_t app, libc; /* numbers of two modules; others do not exist */
 	bool is_on;
 	unsigned used, left;
+	pthread_mutex_t patience; /* whoever has it keeps the supervisor from answering */
 	pthread_t thread;
 };
 
 static int answer(struct supervisor *supervisor, const struct code_question *question,
 		  struct code_answer *ret)
 {
-	if (question->wish == CODE_SAMPLE)
+	if (question->wish == CODE_SAMPLE) {
 		supervisor->is_on = question->number;
+		ret->size = supervisor->is_on;
+		ret->base = clock__now_ns();
+	}
 	if (question->wish == CODE_KERNEL && question->number - KERNEL_BASE < 0x1000000) {
 		ret->base = KERNEL_BASE;
 		ret->size = 0x1000000;
@@ -57,7 +62,8 @@ static void *serve(void *context)
 	struct code_question question;
 
 	while (recv(supervisor->fd, &question, sizeof(question), 0) == sizeof(question)) {
-		struct code_answer reply = { .sequence = question.sequence };
+		struct code_answer reply = { .sequence = question.sequence,
+					     .wish = (uint8_t)question.wish };
 		struct code_answer stale = { .sequence = question.sequence - 1 };
 
 		supervisor->used += question.wish == CODE_USED;
@@ -65,7 +71,9 @@ static void *serve(void *context)
 		if (question.wish == CODE_USED || question.wish == CODE_LEAVE ||
 		    question.wish == CODE_REST)
 			continue;
+		pthread_mutex_lock(&supervisor->patience);
 		reply.err = answer(supervisor, &question, &reply);
+		pthread_mutex_unlock(&supervisor->patience);
 		(void)!send(supervisor->fd, &stale, sizeof(stale), MSG_NOSIGNAL);
 		(void)!send(supervisor->fd, &reply, sizeof(reply), MSG_NOSIGNAL);
 	}
@@ -105,6 +113,7 @@ static struct bench *make_idle(uint32_t app, uint32_t libc)
 
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
 	bench->supervisor = (struct supervisor) { .fd = pair[0], .app = app, .libc = libc };
+	pthread_mutex_init(&bench->supervisor.patience, NULL);
 	assert_int_equal(pthread_create(&bench->supervisor.thread, NULL, serve, &bench->supervisor),
 			 0);
 	assert_int_equal(folding__new(&options, &bench->folding), 0);
@@ -114,11 +123,22 @@ static struct bench *make_idle(uint32_t app, uint32_t libc)
 	return bench;
 }
 
+/* The supervisor of this test may be late. */
+static void choose(struct bench *bench, bool on, double probability)
+{
+	sampler__choose(bench->sampler, on, probability);
+	for (int i = 0; bench->supervisor.is_on != on && i < 10000; i++)
+		usleep(1000);
+	assert_int_equal(bench->supervisor.is_on, on);
+	sampler__step(bench->sampler);
+}
+
 static struct bench *make(uint32_t app, uint32_t libc)
 {
 	struct bench *bench = make_idle(app, libc);
 
-	sampler__choose(bench->sampler, true, 1.0);
+	sampler__clear(bench->sampler, clock__now_ns());
+	choose(bench, true, 1.0);
 	return bench;
 }
 
@@ -163,7 +183,7 @@ static const struct fact_profile *profile_of(struct bench *bench)
 {
 	const struct fact_profile *profile;
 
-	assert_int_equal(sampler__profile(bench->sampler, 60, 1, &profile), 0);
+	assert_int_equal(sampler__profile(bench->sampler, 60, clock__now_ns(), &profile), 0);
 	assert_non_null(profile);
 	return profile;
 }
@@ -314,26 +334,53 @@ static void a_minute_without_samples_lets_go_of_the_code(void **state)
 	const uint64_t user[] = { FRAME_MAKE(2, 1) };
 	const struct fact_profile *profile;
 
-	sampler__choose(bench->sampler, true, 0.5);
-	sampler__clear(bench->sampler, 1);
+	choose(bench, true, 0.5);
+	sampler__clear(bench->sampler, clock__now_ns());
 	assert_true(bench->supervisor.is_on);
 	send_stack(bench, 1, user, 1);
 	send_sample(bench, 11, 1, 0);
 	sampler__note_end(bench->sampler, 11, 5);
 	assert_int_equal(profile_of(bench)->samples[0].ns, 200);
-	sampler__clear(bench->sampler, 1);
-	sampler__choose(bench->sampler, false, 1.0);
+	sampler__clear(bench->sampler, clock__now_ns());
+	choose(bench, false, 1.0);
 	assert_false(bench->supervisor.is_on);
-	sampler__clear(bench->sampler, 2);
-	sampler__choose(bench->sampler, false, 1.0);
-	assert_int_equal(sampler__profile(bench->sampler, 60, 3, &profile), 0);
+	sampler__clear(bench->sampler, clock__now_ns());
+	choose(bench, false, 1.0);
+	assert_int_equal(sampler__profile(bench->sampler, 60, clock__now_ns(), &profile), 0);
 	assert_null(profile);
 	/* An answer comes after all earlier notes. */
-	sampler__choose(bench->sampler, true, 1.0);
+	choose(bench, true, 1.0);
 	assert_int_equal(bench->supervisor.left, 1);
 	/* The stack is not known any more. */
 	send_sample(bench, 11, 1, 0);
 	assert_int_equal(sampler__quality(bench->sampler).lost, 1);
+	release(bench);
+}
+
+static void a_stack_without_names_gets_them_when_it_comes_again(void **state)
+{
+	struct bench *bench = make(1, 2);
+	const uint64_t user[] = { FRAME_MAKE(2, 1) };
+
+	pthread_mutex_lock(&bench->supervisor.patience);
+	send_stack(bench, 1, user, 1);
+	send_sample(bench, 11, 1, 0);
+	pthread_mutex_unlock(&bench->supervisor.patience);
+	sampler__note_end(bench->sampler, 11, 5);
+	assert_int_equal(profile_of(bench)->stacks[0].modules[0],
+			 sampling__hash_file("[unanswered]", 0));
+	assert_int_equal(sampler__quality(bench->sampler).unanswered, 1);
+	sampler__clear(bench->sampler, clock__now_ns());
+	for (uint64_t i = 2; sampler__quality(bench->sampler).unanswered == i - 1; i++) {
+		usleep(1000);
+		sampler__step(bench->sampler);
+		send_stack(bench, 1, user, 1);
+	}
+	send_sample(bench, 11, 1, 0);
+	sampler__note_end(bench->sampler, 11, 5);
+	assert_int_equal(profile_of(bench)->stack_count, 1);
+	assert_int_equal(profile_of(bench)->stacks[0].modules[0], sampling__hash_build_id("bb"));
+	assert_int_equal(profile_of(bench)->stacks[0].offsets[0], 1);
 	release(bench);
 }
 
@@ -362,6 +409,7 @@ int main(void)
 		cmocka_unit_test(a_deep_stack_keeps_its_innermost_frames),
 		cmocka_unit_test(records_that_make_no_sense_are_counted),
 		cmocka_unit_test(a_minute_without_samples_lets_go_of_the_code),
+		cmocka_unit_test(a_stack_without_names_gets_them_when_it_comes_again),
 		cmocka_unit_test(what_an_earlier_worker_left_in_the_ring_is_ignored),
 	};
 
