@@ -36,7 +36,14 @@
 #define PAGE_SHIFT      12
 
 /* Code that is in no file, or whose file is not known. */
-enum pseudo { PSEUDO_ANON, PSEUDO_KERNEL, PSEUDO_LATE, PSEUDO_LATE_KERNEL, PSEUDO_COUNT };
+enum pseudo {
+	PSEUDO_ANON,
+	PSEUDO_KERNEL,
+	PSEUDO_UNMAPPED,
+	PSEUDO_LATE,
+	PSEUDO_LATE_KERNEL,
+	PSEUDO_COUNT
+};
 
 static const struct {
 	const char *kind, *path;
@@ -44,6 +51,7 @@ static const struct {
 } pseudos[PSEUDO_COUNT] = {
 	[PSEUDO_ANON] = { "jit", "[anon]", false },
 	[PSEUDO_KERNEL] = { "kernel", "[kernel]", false },
+	[PSEUDO_UNMAPPED] = { "jit", "[not mapped yet]", false },
 	[PSEUDO_LATE] = { "jit", "[unanswered]", true },
 	[PSEUDO_LATE_KERNEL] = { "kernel", "[kernel]", true },
 };
@@ -424,6 +432,11 @@ struct code_module *code_client__find(struct code_client *client, uint64_t frame
 	if (!module->is_late)
 		*ret_offset = is_kernel ? frame - module->base : FRAME_ADDRESS(frame);
 	return module;
+}
+
+struct code_module *code_client__unmapped(struct code_client *client)
+{
+	return &client->pseudo[PSEUDO_UNMAPPED];
 }
 
 void code_client__use(struct code_client *client, struct code_module *module, uint64_t now_ns)

@@ -36,6 +36,9 @@ void code_client__free(struct code_client *client);
 struct code_module *code_client__find(struct code_client *client, uint64_t frame,
 				      uint64_t *ret_offset);
 
+/* The module of all frames of a process whose mappings are not known yet. */
+struct code_module *code_client__unmapped(struct code_client *client);
+
 /* Marks a module as used, and tells the supervisor, at most once a second. */
 void code_client__use(struct code_client *client, struct code_module *module, uint64_t now_ns);
 /* Forgets modules that were not used since. No stack may refer to them. */

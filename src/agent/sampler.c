@@ -126,6 +126,7 @@ static int find_stack(struct sampler *sampler, uint64_t user_hash, uint64_t kern
 	uint64_t key = map__mix(map__mix(0, user_hash), kernel_hash), *known;
 	int err;
 
+	sampler->quality.unmapped += user && user->is_unmapped;
 	sampler->quality.lost += (user_hash && !user) + (kernel_hash && !kernel);
 	*ret = SAMPLING_OTHER;
 	if (!user && !kernel)

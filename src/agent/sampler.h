@@ -60,6 +60,7 @@ struct sampler_quality {
 	uint64_t cut;       /* stacks with more frames than are sent: the outermost are missing */
 	uint64_t folded;    /* times that a stack or a row had no room: in stack 0 */
 	uint64_t anonymous; /* frames in code without a file */
+	uint64_t unmapped;  /* stacks of samples in processes whose mappings were not known yet */
 	uint64_t without_workload; /* samples of threads that are not known */
 	uint64_t unanswered;       /* questions to the supervisor */
 };

@@ -12,6 +12,7 @@ struct sampler_seen {
 	uint64_t used_ns;
 	uint64_t unsent_ns; /* when it was deleted from the kernel half's map; 0: it is there */
 	bool is_partial;    /* some files were not named in time */
+	bool is_unmapped;   /* the mappings of the process were not known yet */
 	uint32_t count, used_count;
 	const uint64_t *modules, *offsets; /* modules by their hashes */
 	struct code_module *const *used;   /* each module once */
@@ -20,7 +21,7 @@ struct sampler_seen {
 
 /* A stack that is being made. */
 struct sampler_scratch {
-	bool is_partial;
+	bool is_partial, is_unmapped;
 	uint32_t count, used_count;
 	uint64_t modules[STACK_MOST_FRAMES], offsets[STACK_MOST_FRAMES];
 	struct code_module *used[STACK_MOST_FRAMES];

@@ -37,11 +37,13 @@ static void note_use(struct sampler_scratch *scratch, struct code_module *module
 }
 
 /* Code without a file is one frame, however many of it follow each other. */
-static void add_frame(struct sampler *sampler, uint64_t frame)
+static void add_frame(struct sampler *sampler, uint64_t frame, bool is_unmapped)
 {
 	struct sampler_scratch *scratch = &sampler->scratch;
-	uint64_t offset;
-	struct code_module *module = code_client__find(sampler->client, frame, &offset);
+	uint64_t offset = 0;
+	struct code_module *module = is_unmapped
+					     ? code_client__unmapped(sampler->client)
+					     : code_client__find(sampler->client, frame, &offset);
 
 	if (!offset && scratch->count && scratch->modules[scratch->count - 1] == module->hash &&
 	    !scratch->offsets[scratch->count - 1])
@@ -63,10 +65,27 @@ static struct sampler_seen *keep(const struct sampler_scratch *scratch)
 	seen->count = scratch->count;
 	seen->used_count = scratch->used_count;
 	seen->is_partial = scratch->is_partial;
+	seen->is_unmapped = scratch->is_unmapped;
 	seen->modules = memcpy(seen->room, scratch->modules, bytes);
 	seen->offsets = memcpy(seen->room + seen->count, scratch->offsets, bytes);
 	seen->used = memcpy(seen->room + (size_t)2 * seen->count, scratch->used, used_bytes);
 	return seen;
+}
+
+/*
+ * The first stacks of a process, in a minute that is chosen after one that was not, come before its
+ * mappings are known. They have plain addresses only, which may be wrong beyond the first.
+ */
+static bool is_unmapped(const struct stack_record *record)
+{
+	const uint64_t *frames = (const void *)(record + 1);
+
+	if (record->end != STACK_END_NOT_READY)
+		return false;
+	for (uint32_t i = 0; i < record->count; i++)
+		if (FRAME_IS_MODULE(frames[i]) || FRAME_IS_KERNEL(frames[i]))
+			return false;
+	return true;
 }
 
 static struct sampler_seen *make_seen(struct sampler *sampler, const struct stack_record *record)
@@ -75,11 +94,12 @@ static struct sampler_seen *make_seen(struct sampler *sampler, const struct stac
 
 	sampler->scratch.count = sampler->scratch.used_count = 0;
 	sampler->scratch.is_partial = false;
+	sampler->scratch.is_unmapped = is_unmapped(record);
 	for (uint32_t i = 0; i < record->count; i++) {
 		/* Kernel frames are return addresses: subtract 1 to get into the call. */
 		bool is_return = i && FRAME_IS_KERNEL(frames[i]);
 
-		add_frame(sampler, frames[i] - is_return);
+		add_frame(sampler, frames[i] - is_return, sampler->scratch.is_unmapped);
 	}
 	return keep(&sampler->scratch);
 }

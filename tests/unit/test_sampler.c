@@ -150,7 +150,8 @@ static void release(struct bench *bench)
 	free(bench);
 }
 
-static void send_stack(struct bench *bench, uint64_t hash, const uint64_t *frames, uint16_t count)
+static void send_stack_that_ends(struct bench *bench, uint64_t hash, const uint64_t *frames,
+				 uint16_t count, enum stack_end end)
 {
 	size_t size = sizeof(struct stack_record) + count * sizeof(*frames);
 	struct stack_record *record = calloc(1, size);
@@ -159,9 +160,15 @@ static void send_stack(struct bench *bench, uint64_t hash, const uint64_t *frame
 		(struct wire_head) { .size = (uint32_t)size, .kind = STACK_FRAMES, .version = 1 };
 	record->hash = hash;
 	record->count = count;
+	record->end = (uint8_t)end;
 	memcpy(record + 1, frames, count * sizeof(*frames));
 	assert_int_equal(sampler__take(bench->sampler, &record->head), 0);
 	free(record);
+}
+
+static void send_stack(struct bench *bench, uint64_t hash, const uint64_t *frames, uint16_t count)
+{
+	send_stack_that_ends(bench, hash, frames, count, STACK_END_ROOT);
 }
 
 static void send_sample(struct bench *bench, uint64_t thread, uint64_t user, uint64_t kernel)
@@ -271,6 +278,32 @@ static void samples_of_unknown_threads_wait_and_then_count_all_the_same(void **s
 	assert_int_equal(profile_of(bench)->samples[1].workload, UINT64_MAX);
 	assert_int_equal(profile_of(bench)->samples[1].ns, 200);
 	assert_int_equal(sampler__quality(bench->sampler).without_workload, 2);
+	release(bench);
+}
+
+static void a_process_whose_mappings_are_not_known_is_one_frame_of_its_own(void **state)
+{
+	struct bench *bench = make(1, 2);
+	const uint64_t user[] = { 0x7f0000001000, 0x7f0000002000 };
+	const uint64_t known[] = { 0x7f0000001000, FRAME_MAKE(2, 1) };
+
+	send_stack_that_ends(bench, 1, user, 2, STACK_END_NOT_READY);
+	send_stack_that_ends(bench, 2, known, 2, STACK_END_NOT_READY);
+	send_sample(bench, 11, 1, 0);
+	send_sample(bench, 11, 1, 0);
+	sampler__note_end(bench->sampler, 11, 5);
+	assert_int_equal(profile_of(bench)->stack_count, 1);
+	assert_int_equal(profile_of(bench)->stacks[0].depth, 1);
+	assert_int_equal(profile_of(bench)->stacks[0].modules[0],
+			 sampling__hash_file("[not mapped yet]", 0));
+	assert_int_equal(profile_of(bench)->stacks[0].offsets[0], 0);
+	assert_int_equal(sampler__quality(bench->sampler).unmapped, 2);
+	assert_int_equal(sampler__quality(bench->sampler).anonymous, 1);
+	/* Generated code of a process that is known. */
+	send_sample(bench, 11, 2, 0);
+	sampler__note_end(bench->sampler, 11, 5);
+	assert_int_equal(profile_of(bench)->stack_count, 2);
+	assert_int_equal(sampler__quality(bench->sampler).unmapped, 2);
 	release(bench);
 }
 
@@ -405,6 +438,7 @@ int main(void)
 		cmocka_unit_test(a_stack_has_the_same_hash_whatever_the_numbers_of_its_modules),
 		cmocka_unit_test(the_kinds_of_modules_are_told),
 		cmocka_unit_test(samples_of_unknown_threads_wait_and_then_count_all_the_same),
+		cmocka_unit_test(a_process_whose_mappings_are_not_known_is_one_frame_of_its_own),
 		cmocka_unit_test(a_sample_without_its_stack_keeps_its_weight),
 		cmocka_unit_test(a_deep_stack_keeps_its_innermost_frames),
 		cmocka_unit_test(records_that_make_no_sense_are_counted),
