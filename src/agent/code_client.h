@@ -14,8 +14,10 @@ struct code_module {
 	const char *kind; /* "elf", "file" (without build-id), "vdso", "kernel" or "jit" */
 	char *build_id, *path;
 	uint64_t size;
-	uint64_t base; /* of a part of the kernel */
-	uint32_t id;   /* of the mapper; 0: none */
+	uint64_t base;       /* of a part of the kernel */
+	uint64_t checked_ns; /* when the supervisor said that it is there */
+	bool is_gone;        /* a module of the kernel that was unloaded */
+	uint32_t id;         /* of the mapper; 0: none */
 	uint64_t used_ns, told_ns;
 	uint64_t first_seen_s;
 	bool is_late; /* stands for code that the supervisor did not name in time; ask again later
@@ -38,6 +40,9 @@ struct code_module *code_client__find(struct code_client *client, uint64_t frame
 
 /* The module of all frames of a process whose mappings are not known yet. */
 struct code_module *code_client__unmapped(struct code_client *client);
+
+/* How many modules of the kernel are known to be gone, so far. */
+uint64_t code_client__gone(const struct code_client *client);
 
 /* Marks a module as used, and tells the supervisor, at most once a second. */
 void code_client__use(struct code_client *client, struct code_module *module, uint64_t now_ns);

@@ -11,7 +11,7 @@
 struct sampler_seen {
 	uint64_t used_ns;
 	uint64_t unsent_ns; /* when it was deleted from the kernel half's map; 0: it is there */
-	bool is_partial;    /* some files were not named in time */
+	bool is_partial;    /* some files were not named in time, or are gone */
 	bool is_unmapped;   /* the mappings of the process were not known yet */
 	uint32_t count, used_count;
 	const uint64_t *modules, *offsets; /* modules by their hashes */
@@ -54,6 +54,7 @@ struct sampler {
 	bool has_begun;                 /* samples were taken for this worker */
 	uint64_t supervisor_ns;         /* its CPU time at the start */
 	uint64_t spent_ns, table_bytes; /* by it since then; of unwind tables */
+	uint64_t gone;                  /* modules of the kernel, at the last step */
 	double probability;
 	uint64_t on_before_ns; /* time with sampling until this minute began */
 	struct sampler_quality quality;

@@ -149,12 +149,21 @@ int sampler__take_stack(struct sampler *sampler, const struct stack_record *reco
 	return put(sampler, record);
 }
 
+static bool has_gone(const struct sampler_seen *seen)
+{
+	for (uint32_t i = 0; i < seen->used_count; i++)
+		if (seen->used[i]->is_gone)
+			return true;
+	return false;
+}
+
 /* Never removes anything. */
 static bool is_asked_again(void *context, uint64_t hash, void *value)
 {
-	const struct sampler_seen *seen = value;
+	struct sampler_seen *seen = value;
 	struct sampler *sampler = context;
 
+	seen->is_partial |= has_gone(seen);
 	if (seen->is_partial) {
 		(void)bpf_map_delete_elem(sampler->stacks_fd, &hash);
 		sampler->has_partial = true;
@@ -164,8 +173,11 @@ static bool is_asked_again(void *context, uint64_t hash, void *value)
 
 void sampler__ask_again(struct sampler *sampler)
 {
-	if (!sampler->has_partial)
+	uint64_t gone = code_client__gone(sampler->client);
+
+	if (!sampler->has_partial && gone == sampler->gone)
 		return;
+	sampler->gone = gone;
 	sampler->has_partial = false;
 	map__sweep(&sampler->seen, is_asked_again, sampler);
 }

@@ -3,6 +3,7 @@
 #include "../harness.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -14,6 +15,8 @@
 #include "bpf/stack.h"
 
 #define SECOND_NS UINT64_C(1000000000)
+
+static const char *volatile part;
 
 static struct code_client *make(int *ret_fd)
 {
@@ -177,6 +180,69 @@ static void a_full_socket_blocks_nobody_and_the_last_wish_comes_after_it(void **
 	close(fd);
 }
 
+/* Answers every question with the same part of the kernel. */
+static void *say_part(void *context)
+{
+	int fd = *(int *)context;
+	struct code_question question;
+
+	while (recv(fd, &question, sizeof(question), 0) == sizeof(question)) {
+		struct code_answer answer = { .base = UINT64_MAX - 999, .size = 500 };
+
+		snprintf(answer.path, sizeof(answer.path), "%s", part);
+		answer.err = *part ? 0 : -ENOENT;
+		reply(fd, &question, answer);
+	}
+	return NULL;
+}
+
+/* The supervisor may be late, on a busy machine. */
+static struct code_module *find_part(struct code_client *client)
+{
+	struct code_module *module;
+	uint64_t offset;
+
+	do {
+		module = code_client__find(client, UINT64_MAX - 700, &offset);
+	} while (module->is_late);
+	return module;
+}
+
+static void a_module_of_the_kernel_that_is_unloaded_is_not_used_any_more(void **state)
+{
+	struct code_module *module, *next;
+	struct code_client *client;
+	pthread_t thread;
+	int fd;
+
+	client = make(&fd);
+	part = "old.ko";
+	assert_int_equal(pthread_create(&thread, NULL, say_part, &fd), 0);
+	module = find_part(client);
+	assert_string_equal(module->path, "old.ko");
+	part = "new.ko";
+	assert_ptr_equal(find_part(client), module); /* it was asked for just now */
+	for (next = module; next == module;) {
+		module->checked_ns = 0;
+		next = find_part(client);
+	}
+	assert_string_equal(next->path, "new.ko");
+	assert_true(module->is_gone);
+	assert_int_equal(code_client__gone(client), 1);
+	assert_ptr_equal(find_part(client), next);
+	part = "";
+	for (module = next; next == module;) {
+		module->checked_ns = 0;
+		next = find_part(client);
+	}
+	assert_string_equal(next->path, "[kernel]");
+	code_client__forget(client, UINT64_MAX);
+	shutdown(fd, SHUT_RDWR);
+	pthread_join(thread, NULL);
+	code_client__free(client);
+	close(fd);
+}
+
 static void a_supervisor_that_is_gone_is_not_waited_for(void **state)
 {
 	uint64_t cpu_ns = 7, bytes = 7;
@@ -202,6 +268,7 @@ int main(void)
 		cmocka_unit_test(sampling_ends_as_it_was_asked_for_last),
 		cmocka_unit_test(sampling_that_failed_is_asked_for_again),
 		cmocka_unit_test(a_full_socket_blocks_nobody_and_the_last_wish_comes_after_it),
+		cmocka_unit_test(a_module_of_the_kernel_that_is_unloaded_is_not_used_any_more),
 		cmocka_unit_test(a_supervisor_that_is_gone_is_not_waited_for),
 	};
 
