@@ -73,6 +73,7 @@ void sampler__connect(struct sampler *sampler, const struct folding *folding,
 	sampler->folding = folding;
 	sampler->client = client;
 	sampler->stacks_fd = stacks_fd;
+	sampler->begin_ns = clock__now_ns();
 }
 
 /* --- the stack of a sample -------------------------------------------------------------------- */
@@ -320,6 +321,7 @@ void sampler__choose(struct sampler *sampler, bool on, double probability)
 	if (!on)
 		rest(sampler);
 	sampler->has_begun |= on;
+	sampler->is_chosen |= on;
 	code_client__sample(sampler->client, on);
 	say_problem(sampler);
 }
@@ -349,6 +351,8 @@ void sampler__clear(struct sampler *sampler, uint64_t now_ns)
 	map__free_values(&sampler->combined);
 	map__release(&sampler->modules);
 	sampler->combined = sampler->modules = (struct map) {};
+	sampler->begin_ns = now_ns;
+	sampler->is_chosen = false;
 	sampler->on_before_ns = sampler->client ? code_client__on_ns(sampler->client, now_ns) : 0;
 	sampler__forget_stacks(sampler, now_ns);
 }

@@ -56,6 +56,8 @@ struct sampler {
 	uint64_t spent_ns, table_bytes; /* by it since then; of unwind tables */
 	uint64_t gone;                  /* modules of the kernel, at the last step */
 	double probability;
+	uint64_t begin_ns;     /* of this minute */
+	bool is_chosen;        /* this minute: sampling was asked for */
 	uint64_t on_before_ns; /* time with sampling until this minute began */
 	struct sampler_quality quality;
 	/* The profile of the minute. */

@@ -16,6 +16,8 @@
 #include "bpf/stack.h"
 #include "fold/sampling.h"
 
+/* So long that the time until the supervisor answers does not matter. */
+#define LONG_NS     UINT64_C(100000000000000)
 #define KERNEL_BASE UINT64_C(0xffffffff81000000)
 
 /* --- a supervisor ----------------------------------------------------------------------------- */
@@ -25,6 +27,7 @@ struct supervisor {
 	uint32_t app, libc; /* numbers of two modules; others do not exist */
 	bool is_on;
 	unsigned used, left;
+	uint64_t when_ns;         /* when sampling begins and ends; 0: now */
 	pthread_mutex_t patience; /* whoever has it keeps the supervisor from answering */
 	pthread_t thread;
 };
@@ -35,7 +38,7 @@ static int answer(struct supervisor *supervisor, const struct code_question *que
 	if (question->wish == CODE_SAMPLE) {
 		supervisor->is_on = question->number;
 		ret->size = supervisor->is_on;
-		ret->base = clock__now_ns();
+		ret->base = supervisor->when_ns ? supervisor->when_ns : clock__now_ns();
 	}
 	if (question->wish == CODE_KERNEL && question->number - KERNEL_BASE < 0x1000000) {
 		ret->base = KERNEL_BASE;
@@ -190,7 +193,8 @@ static const struct fact_profile *profile_of(struct bench *bench)
 {
 	const struct fact_profile *profile;
 
-	assert_int_equal(sampler__profile(bench->sampler, 60, clock__now_ns(), &profile), 0);
+	assert_int_equal(sampler__profile(bench->sampler, 60, clock__now_ns() + LONG_NS, &profile),
+			 0);
 	assert_non_null(profile);
 	return profile;
 }
@@ -417,6 +421,51 @@ static void a_stack_without_names_gets_them_when_it_comes_again(void **state)
 	release(bench);
 }
 
+/* Sampling is on for so many of 60 seconds. */
+static const struct fact_profile *sampled_for(struct bench *bench, uint64_t seconds)
+{
+	const uint64_t begin_ns = clock__now_ns() + LONG_NS, second_ns = UINT64_C(1000000000);
+	const uint64_t user[] = { FRAME_MAKE(2, 1) };
+	const struct fact_profile *profile;
+
+	bench->supervisor.when_ns = begin_ns;
+	sampler__clear(bench->sampler, begin_ns);
+	choose(bench, true, 1.0);
+	send_stack(bench, 1, user, 1);
+	send_sample(bench, 11, 1, 0);
+	sampler__note_end(bench->sampler, 11, 5);
+	bench->supervisor.when_ns = begin_ns + seconds * second_ns;
+	choose(bench, false, 1.0);
+	assert_int_equal(sampler__profile(bench->sampler, 60, begin_ns + 60 * second_ns, &profile),
+			 0);
+	return profile;
+}
+
+static void samples_of_a_part_of_a_minute_stand_for_all_of_it(void **state)
+{
+	struct bench *bench = make_idle(1, 2);
+	const struct fact_profile *profile = sampled_for(bench, 15);
+
+	assert_non_null(profile);
+	assert_int_equal(profile->samples[0].ns, 400);
+	assert_int_equal(profile->samples[0].n, 1);
+	assert_true(profile->samples[0].ns2 > 159999 && profile->samples[0].ns2 < 160001);
+	assert_int_equal(profile->duration_ns, UINT64_C(60000000000));
+	profile = sampled_for(bench, 60);
+	assert_int_equal(profile->samples[0].ns, 100);
+	assert_int_equal(sampler__quality(bench->sampler).left_out, 0);
+	release(bench);
+}
+
+static void samples_of_a_small_part_of_a_minute_are_left_out_and_counted(void **state)
+{
+	struct bench *bench = make_idle(1, 2);
+
+	assert_null(sampled_for(bench, 5));
+	assert_int_equal(sampler__quality(bench->sampler).left_out, 1);
+	release(bench);
+}
+
 static void what_an_earlier_worker_left_in_the_ring_is_ignored(void **state)
 {
 	struct bench *bench = make_idle(1, 2);
@@ -444,6 +493,8 @@ int main(void)
 		cmocka_unit_test(records_that_make_no_sense_are_counted),
 		cmocka_unit_test(a_minute_without_samples_lets_go_of_the_code),
 		cmocka_unit_test(a_stack_without_names_gets_them_when_it_comes_again),
+		cmocka_unit_test(samples_of_a_part_of_a_minute_stand_for_all_of_it),
+		cmocka_unit_test(samples_of_a_small_part_of_a_minute_are_left_out_and_counted),
 		cmocka_unit_test(what_an_earlier_worker_left_in_the_ring_is_ignored),
 	};
 
