@@ -180,8 +180,11 @@ static struct code_module *known_kernel(const struct code_client *client, uint64
 static struct code_module *keep_kernel(struct code_client *client, const struct code_answer *answer)
 {
 	cleanup(free_module_p) struct code_module *module = make_module(answer, "kernel");
-	struct code_module **kept = module ? APPEND(&client->kernel, &client->kernel_count) : NULL;
+	struct code_module **kept;
 
+	if (!module)
+		return NULL;
+	kept = APPEND(&client->kernel, &client->kernel_count);
 	if (!kept)
 		return NULL;
 	*kept = module;
