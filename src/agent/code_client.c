@@ -2,38 +2,34 @@
 #include "agent/code_client.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "agent/code_wire.h"
+#include "agent/code_client_internal.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/map.h"
 #include "base/vec.h"
 #include "bpf/stack.h"
 #include "fold/sampling.h"
 
-/* The supervisor attaches hooks meanwhile; usually it takes microseconds. */
-#define PATIENCE_MS 2000
-#define SECOND_NS   UINT64_C(1000000000)
+#define SECOND_NS UINT64_C(1000000000)
 /* Pages of the kernel in no known part, such as BPF programs, are not asked for again at once. */
 #define KERNEL_AGAIN_NS (10 * SECOND_NS)
 #define MOST_UNKNOWN    1024
+/* Modules of the kernel can be unloaded, and others take their place. */
+#define KERNEL_CHECK_NS (60 * SECOND_NS)
 #define PAGE_SHIFT      12
 
-struct code_client {
-	int fd;
-	uint32_t sequence;
-	struct map modules; /* by id of the mapper: struct code_module */
-	struct code_module **kernel;
-	size_t kernel_count;
-	struct map unknown;                   /* by page of the kernel: when it was asked for */
-	struct code_module anonymous, hidden; /* generated code; code of the kernel in no part */
-	uint64_t anonymous_count, unanswered;
+static const struct {
+	const char *kind, *path;
+	bool is_late;
+} pseudos[PSEUDO_COUNT] = {
+	[PSEUDO_ANON] = { "jit", "[anon]", false },
+	[PSEUDO_KERNEL] = { "kernel", "[kernel]", false },
+	[PSEUDO_UNMAPPED] = { "jit", "[not mapped yet]", false },
+	[PSEUDO_LATE] = { "jit", "[unanswered]", true },
+	[PSEUDO_LATE_KERNEL] = { "kernel", "[kernel]", true },
 };
 
 static uint64_t wall_s(void)
@@ -49,16 +45,18 @@ int code_client__new(int fd, struct code_client **ret)
 		close(fd);
 		return -ENOMEM;
 	}
-	client->anonymous = (struct code_module) { .kind = "jit",
-						   .build_id = (char *)"",
-						   .path = (char *)"[anon]",
-						   .hash = sampling__hash_file("[anon]", 0),
-						   .first_seen_s = wall_s() };
-	client->hidden = client->anonymous;
-	client->hidden.kind = "kernel";
-	client->hidden.path = (char *)"[kernel]";
-	client->hidden.hash = sampling__hash_file("[kernel]", 0);
+	for (size_t i = 0; i < PSEUDO_COUNT; i++)
+		client->pseudo[i] = (struct code_module) {
+			.kind = pseudos[i].kind,
+			.build_id = (char *)"",
+			.path = (char *)pseudos[i].path,
+			.hash = sampling__hash_file(pseudos[i].path, 0),
+			.first_seen_s = wall_s(),
+			.is_late = pseudos[i].is_late,
+		};
 	client->fd = fd;
+	client->patience = patience__full();
+	client->sampling.is_sent = client->sampling.is_answered = true; /* it is off */
 	*ret = client;
 	return 0;
 }
@@ -92,72 +90,6 @@ void code_client__free(struct code_client *client)
 	free(client);
 }
 
-/* --- questions -------------------------------------------------------------------------------- */
-
-static int tell(struct code_client *client, enum code_wish wish, uint64_t number)
-{
-	const struct code_question question = { .wish = wish,
-						.sequence = ++client->sequence,
-						.number = number };
-
-	return send(client->fd, &question, sizeof(question), MSG_NOSIGNAL) < 0 ? -errno : 0;
-}
-
-static int receive(struct code_client *client, struct code_answer *ret)
-{
-	uint64_t until_ns = clock__now_ns() + PATIENCE_MS * UINT64_C(1000000), now_ns;
-	struct pollfd wish = { .fd = client->fd, .events = POLLIN };
-
-	while ((now_ns = clock__now_ns()) < until_ns) {
-		ssize_t size;
-
-		/* A signal ends the wait for records, not this one, which is short. */
-		if (poll(&wish, 1, (int)((until_ns - now_ns) / 1000000) + 1) <= 0)
-			continue;
-		size = recv(client->fd, ret, sizeof(*ret), MSG_DONTWAIT);
-		if (size == 0)
-			return -EPIPE;
-		/* Else it answers a question that was given up. */
-		if (size == sizeof(*ret) && ret->sequence == client->sequence)
-			return ret->err;
-	}
-	return -ETIMEDOUT;
-}
-
-static int ask(struct code_client *client, enum code_wish wish, uint64_t number,
-	       struct code_answer *ret)
-{
-	int err = tell(client, wish, number);
-
-	if (!err)
-		err = receive(client, ret);
-	client->unanswered += err && err != -ENOENT;
-	if (err)
-		return err;
-	ret->build_id[sizeof(ret->build_id) - 1] = '\0';
-	ret->path[sizeof(ret->path) - 1] = '\0';
-	return 0;
-}
-
-int code_client__sample(struct code_client *client, bool on)
-{
-	struct code_answer answer;
-
-	return ask(client, CODE_SAMPLE, on, &answer);
-}
-
-int code_client__cost(struct code_client *client, uint64_t *ret_cpu_ns, uint64_t *ret_bytes)
-{
-	struct code_answer answer;
-	int err = ask(client, CODE_COST, 0, &answer);
-
-	if (err)
-		return err;
-	*ret_cpu_ns = answer.size;
-	*ret_bytes = answer.base;
-	return 0;
-}
-
 /* --- modules ---------------------------------------------------------------------------------- */
 
 static struct code_module *make_module(const struct code_answer *answer, const char *kind)
@@ -174,29 +106,49 @@ static struct code_module *make_module(const struct code_answer *answer, const c
 	module->size = answer->size;
 	module->base = answer->base;
 	module->first_seen_s = wall_s();
+	module->used_ns = module->checked_ns = clock__now_ns();
 	module->hash = *module->build_id ? sampling__hash_build_id(module->build_id)
 					 : sampling__hash_file(module->path, module->size);
 	return TAKE(module);
 }
 
-static struct code_module *find_file(struct code_client *client, uint32_t id)
+static struct code_module *keep_file(struct code_client *client, uint32_t id,
+				     const struct code_answer *answer)
 {
-	cleanup(free_module_p) struct code_module *module = NULL;
-	struct code_module *known = map__get(&client->modules, id);
-	struct code_answer answer;
+	cleanup(free_module_p) struct code_module *module =
+		make_module(answer, answer->is_vdso     ? "vdso"
+				    : *answer->build_id ? "elf"
+							: "file");
 
-	if (known)
-		return known;
-	if (ask(client, CODE_MODULE, id, &answer))
-		return NULL;
-	module = make_module(&answer, answer.is_vdso ? "vdso" : *answer.build_id ? "elf" : "file");
 	if (!module || map__put(&client->modules, id, module)) {
-		(void)tell(client, CODE_LEAVE, id);
+		(void)code_client__tell(client, CODE_LEAVE, id);
 		return NULL;
 	}
 	module->id = id;
-	module->used_ns = clock__now_ns();
 	return TAKE(module);
+}
+
+void code_client__adopt(struct code_client *client, uint64_t id, const struct code_answer *answer)
+{
+	(void)keep_file(client, (uint32_t)id, answer);
+}
+
+static struct code_module *find_file(struct code_client *client, uint32_t id)
+{
+	struct code_module *known = map__get(&client->modules, id);
+	struct code_answer answer;
+	int err;
+
+	if (!known && client->open.wish) {
+		(void)code_client__listen(client);
+		known = map__get(&client->modules, id);
+	}
+	if (known)
+		return known;
+	err = code_client__ask(client, CODE_MODULE, id, &answer);
+	if (err)
+		return err == -ENOENT ? NULL : &client->pseudo[PSEUDO_LATE];
+	return keep_file(client, id, &answer);
 }
 
 static bool is_unknown(const struct code_client *client, uint64_t address)
@@ -216,22 +168,20 @@ static void note_unknown(struct code_client *client, uint64_t address)
 		       (void *)(uintptr_t)clock__now_ns()); // NOLINT(performance-no-int-to-ptr)
 }
 
-static struct code_module *find_kernel(struct code_client *client, uint64_t address)
+static struct code_module *known_kernel(const struct code_client *client, uint64_t address)
 {
-	cleanup(free_module_p) struct code_module *module = NULL;
-	struct code_module **kept;
-	struct code_answer answer;
-
 	for (size_t i = 0; i < client->kernel_count; i++)
-		if (address - client->kernel[i]->base < client->kernel[i]->size)
+		if (!client->kernel[i]->is_gone &&
+		    address - client->kernel[i]->base < client->kernel[i]->size)
 			return client->kernel[i];
-	if (is_unknown(client, address))
-		return NULL;
-	if (ask(client, CODE_KERNEL, address, &answer)) {
-		note_unknown(client, address);
-		return NULL;
-	}
-	module = make_module(&answer, "kernel");
+	return NULL;
+}
+
+static struct code_module *keep_kernel(struct code_client *client, const struct code_answer *answer)
+{
+	cleanup(free_module_p) struct code_module *module = make_module(answer, "kernel");
+	struct code_module **kept;
+
 	if (!module)
 		return NULL;
 	kept = APPEND(&client->kernel, &client->kernel_count);
@@ -239,6 +189,39 @@ static struct code_module *find_kernel(struct code_client *client, uint64_t addr
 		return NULL;
 	*kept = module;
 	return TAKE(module);
+}
+
+/* Whether the answer is about the module that is known. */
+static bool is_same(const struct code_module *module, const struct code_answer *answer)
+{
+	return module->base == answer->base && module->size == answer->size &&
+	       !strcmp(module->path, answer->path) && !strcmp(module->build_id, answer->build_id);
+}
+
+static struct code_module *find_kernel(struct code_client *client, uint64_t address)
+{
+	struct code_module *known = known_kernel(client, address);
+	struct code_answer answer;
+	int err;
+
+	if (known && clock__now_ns() - known->checked_ns < KERNEL_CHECK_NS)
+		return known;
+	if (!known && is_unknown(client, address))
+		return NULL;
+	err = code_client__ask(client, CODE_KERNEL, address, &answer);
+	if (err && err != -ENOENT)
+		return known ? known : &client->pseudo[PSEUDO_LATE_KERNEL];
+	if (known && !err && is_same(known, &answer)) {
+		known->checked_ns = clock__now_ns();
+		return known;
+	}
+	if (known) {
+		known->is_gone = true;
+		client->gone++;
+	}
+	if (err)
+		note_unknown(client, address);
+	return err ? NULL : keep_kernel(client, &answer);
 }
 
 struct code_module *code_client__find(struct code_client *client, uint64_t frame,
@@ -251,13 +234,20 @@ struct code_module *code_client__find(struct code_client *client, uint64_t frame
 		module = find_kernel(client, frame);
 	else if (FRAME_IS_MODULE(frame))
 		module = find_file(client, FRAME_MODULE(frame));
-	if (module) {
-		*ret_offset = is_kernel ? frame - module->base : FRAME_ADDRESS(frame);
-		return module;
-	}
-	client->anonymous_count++;
 	*ret_offset = 0;
-	return is_kernel ? &client->hidden : &client->anonymous;
+	if (!module) {
+		client->anonymous_count++;
+		return &client->pseudo[is_kernel ? PSEUDO_KERNEL : PSEUDO_ANON];
+	}
+	client->unanswered += module->is_late;
+	if (!module->is_late)
+		*ret_offset = is_kernel ? frame - module->base : FRAME_ADDRESS(frame);
+	return module;
+}
+
+struct code_module *code_client__unmapped(struct code_client *client)
+{
+	return &client->pseudo[PSEUDO_UNMAPPED];
 }
 
 void code_client__use(struct code_client *client, struct code_module *module, uint64_t now_ns)
@@ -265,8 +255,8 @@ void code_client__use(struct code_client *client, struct code_module *module, ui
 	module->used_ns = now_ns;
 	if (!module->id || now_ns - module->told_ns < SECOND_NS)
 		return;
-	module->told_ns = now_ns;
-	(void)tell(client, CODE_USED, module->id);
+	if (!code_client__tell(client, CODE_USED, module->id))
+		module->told_ns = now_ns;
 }
 
 struct forget {
@@ -281,9 +271,23 @@ static bool is_unused(void *context, uint64_t id, void *value)
 
 	if (module->used_ns >= forget->before_ns)
 		return false;
-	(void)tell(forget->client, CODE_LEAVE, id);
+	/* Else it is told the next time, unless the supervisor forgets all of them. */
+	if (code_client__tell(forget->client, CODE_LEAVE, id) && !forget->client->must_rest)
+		return false;
 	free_module(module);
 	return true;
+}
+
+static void forget_kernel(struct code_client *client, uint64_t before_ns)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < client->kernel_count; i++)
+		if (client->kernel[i]->used_ns < before_ns)
+			free_module(client->kernel[i]);
+		else
+			client->kernel[kept++] = client->kernel[i];
+	client->kernel_count = kept;
 }
 
 void code_client__forget(struct code_client *client, uint64_t before_ns)
@@ -291,12 +295,19 @@ void code_client__forget(struct code_client *client, uint64_t before_ns)
 	struct forget forget = { client, before_ns };
 
 	map__sweep(&client->modules, is_unused, &forget);
+	forget_kernel(client, before_ns);
 }
 
 void code_client__rest(struct code_client *client)
 {
+	client->must_rest = true;
 	code_client__forget(client, UINT64_MAX);
-	(void)tell(client, CODE_REST, 0);
+	client->must_rest = code_client__tell(client, CODE_REST, 0) != 0;
+}
+
+uint64_t code_client__gone(const struct code_client *client)
+{
+	return client->gone;
 }
 
 uint64_t code_client__anonymous(const struct code_client *client)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "agent/collector.h"
+#include "agent/ending.h"
 #include "agent/kernel_code.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -18,6 +19,8 @@
 #include "bpf/stack.h"
 #include "stacks/mapper.h"
 
+/* How long the next worker, or the end, waits for the mapper. */
+#define END_NS UINT64_C(5000000000)
 /* Answers at once, before the supervisor looks at other things. */
 #define MOST_AT_ONCE 256
 
@@ -25,8 +28,10 @@ struct code_server {
 	struct ledger *ledger;
 	struct kernel_code *kernel;
 	struct mapper *mapper; /* NULL: none */
+	struct ending *ending; /* of the last mapper; NULL: it has ended */
 	int fd;                /* -1: no worker */
 	bool is_on;            /* samples are taken */
+	uint64_t changed_ns;   /* when that changed */
 };
 
 DEFINE_CLEANUP(struct code_server *, code_server__free)
@@ -50,7 +55,7 @@ void code_server__free(struct code_server *server)
 {
 	if (!server)
 		return;
-	code_server__end(server);
+	(void)code_server__end(server);
 	kernel_code__free(server->kernel);
 	free(server);
 }
@@ -73,15 +78,38 @@ void code_server__disconnect(struct code_server *server)
 	server->fd = -1;
 }
 
-/* Without samples, nobody needs tables, and following all processes costs. */
-static void rest(struct code_server *server)
+static void end_mapper(void *mapper)
 {
-	if (!server->mapper)
-		return;
-	mapper__free(server->mapper);
-	server->mapper = NULL;
+	mapper__free(mapper);
+}
+
+/* Whether the last mapper has ended; only then are its tables nobody's. */
+static bool has_ended(struct code_server *server, uint64_t most_ns)
+{
+	if (!server->ending)
+		return true;
+	if (!ending__is_over(server->ending, most_ns))
+		return false;
+	free(server->ending);
+	server->ending = NULL;
 	ledger__forget_stacks(server->ledger);
 	malloc_trim(0);
+	return true;
+}
+
+/*
+ * Without samples, nobody needs tables, and following all processes costs. The mapper ends in a
+ * thread of its own, because it may be reading /proc of a process that does not let it.
+ */
+static void rest(struct code_server *server)
+{
+	if (!server->mapper || server->ending)
+		return;
+	server->ending = calloc(1, sizeof(*server->ending));
+	if (!server->ending)
+		return;
+	ending__begin(server->ending, end_mapper, server->mapper);
+	server->mapper = NULL;
 }
 
 static int start_mapper(struct code_server *server)
@@ -93,7 +121,10 @@ static int start_mapper(struct code_server *server)
 						.requests_fd = tables.requests_fd,
 						.budget_bytes = COLLECTOR_TABLE_BYTES };
 
-	return server->mapper ? 0 : mapper__new(&options, &server->mapper);
+	if (server->mapper)
+		return 0;
+	/* Until it has ended, the last one may write into the same tables. */
+	return has_ended(server, 0) ? mapper__new(&options, &server->mapper) : -EBUSY;
 }
 
 static int sample(struct code_server *server, bool on)
@@ -102,17 +133,23 @@ static int sample(struct code_server *server, bool on)
 
 	if (!err)
 		err = ledger__sample(server->ledger, on);
-	if (!err)
+	/* Not half of it. */
+	if (err && on && !server->is_on)
+		(void)ledger__sample(server->ledger, false);
+	if (!err && server->is_on != on) {
 		server->is_on = on;
+		server->changed_ns = clock__now_ns();
+	}
 	return err;
 }
 
-void code_server__end(struct code_server *server)
+int code_server__end(struct code_server *server)
 {
 	code_server__disconnect(server);
 	if (server->is_on)
 		(void)sample(server, false);
 	rest(server);
+	return has_ended(server, END_NS) ? 0 : -EBUSY;
 }
 
 int code_server__fd(const struct code_server *server)
@@ -162,6 +199,15 @@ static int answer_kernel(struct code_server *server, uint64_t address, struct co
 	return 0;
 }
 
+static int answer_sample(struct code_server *server, uint64_t number, struct code_answer *ret)
+{
+	int err = number > 1 ? -EINVAL : sample(server, number);
+
+	ret->size = server->is_on;
+	ret->base = server->changed_ns;
+	return err;
+}
+
 static int answer(struct code_server *server, const struct code_question *question,
 		  struct code_answer *ret)
 {
@@ -175,9 +221,7 @@ static int answer(struct code_server *server, const struct code_question *questi
 	case CODE_MODULE:
 		return server->mapper ? answer_module(server, question->number, ret) : -ENOENT;
 	case CODE_SAMPLE:
-		if (question->number > 1)
-			return -EINVAL;
-		return sample(server, question->number);
+		return answer_sample(server, question->number, ret);
 	default:
 		return -EINVAL;
 	}
@@ -204,6 +248,7 @@ int code_server__serve(struct code_server *server)
 	struct code_question question;
 	ssize_t size = 0;
 
+	(void)has_ended(server, 0);
 	for (int i = 0; i < MOST_AT_ONCE; i++) {
 		struct code_answer reply = {};
 
@@ -216,6 +261,7 @@ int code_server__serve(struct code_server *server)
 			continue;
 		reply.err = answer(server, &question, &reply);
 		reply.sequence = question.sequence;
+		reply.wish = (uint8_t)question.wish;
 		/* A worker that does not read its answers gets none. */
 		(void)send(server->fd, &reply, sizeof(reply), MSG_DONTWAIT | MSG_NOSIGNAL);
 	}

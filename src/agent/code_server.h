@@ -21,8 +21,11 @@ void code_server__free(struct code_server *server);
 int code_server__connect(struct code_server *server, int *ret_fd);
 /* In the worker: closes the supervisor's end. */
 void code_server__disconnect(struct code_server *server);
-/* The worker has ended. Ends sampling, and forgets everything. */
-void code_server__end(struct code_server *server);
+/*
+ * The worker has ended. Ends sampling, and forgets everything. -EBUSY: the mapper cannot be ended
+ * now, because a process does not let its mappings be read.
+ */
+int code_server__end(struct code_server *server);
 
 /* Readable if there is a question; -1: no worker is connected. */
 int code_server__fd(const struct code_server *server);

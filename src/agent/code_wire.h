@@ -17,10 +17,12 @@ enum code_wish {
 	CODE_MODULE = 1, /* number: of a module (bpf/stack.h). It keeps its number until CODE_LEAVE
 			  */
 	CODE_KERNEL,     /* number: an address; which part of the kernel it is in */
-	CODE_SAMPLE,     /* number: 1 begins sampling, 0 ends it */
-	CODE_USED,       /* number: of a module whose tables are in use; no answer */
-	CODE_LEAVE,      /* number: of a module that is not needed any more; no answer */
-	CODE_REST,       /* forget all code, if there is no sampling; no answer */
+	/* number: 1 begins sampling, 0 ends it; size: whether there is sampling now; base: since
+	   when */
+	CODE_SAMPLE,
+	CODE_USED,  /* number: of a module whose tables are in use; no answer */
+	CODE_LEAVE, /* number: of a module that is not needed any more; no answer */
+	CODE_REST,  /* forget all code, if there is no sampling; no answer */
 	CODE_COST, /* size: CPU time of the supervisor and its helpers; base: bytes of unwind tables
 		    */
 };
@@ -38,7 +40,8 @@ struct code_answer {
 	uint64_t base; /* of a part of the kernel: its first address */
 	uint64_t size;
 	uint8_t is_vdso;
-	uint8_t padding[5];
+	uint8_t wish; /* enum code_wish: the question's */
+	uint8_t padding[4];
 	char build_id[CODE_BUILD_ID_BYTES]; /* hexadecimal; "": none */
 	char path[CODE_PATH_BYTES];         /* its end, if it is longer */
 };

@@ -14,7 +14,10 @@
 #define KERNEL_NOTES "/sys/kernel/notes"
 #define MODULE_NOTES "/sys/module/%.*s/notes/.note.gnu.build-id"
 #define NOTES_BYTES  4096
-#define AGAIN_NS     UINT64_C(1000000000)
+#define SECOND_NS    UINT64_C(1000000000)
+/* An address in no part is looked for again; modules that were known may be gone. */
+#define AGAIN_NS SECOND_NS
+#define OLD_NS   (10 * SECOND_NS)
 
 struct kernel_code {
 	struct kernel_code_part *parts; /* the first is the kernel itself, if it is visible */
@@ -102,6 +105,23 @@ int kernel_code__parse_module(const char *line, struct kernel_code_part *ret)
 	return 0;
 }
 
+static int compare(const void *one, const void *other)
+{
+	const struct kernel_code_part *a = one, *b = other;
+
+	return a->begin < b->begin ? -1 : a->begin > b->begin;
+}
+
+void kernel_code__separate(struct kernel_code_part *parts, size_t count)
+{
+	if (!count)
+		return;
+	qsort(parts, count, sizeof(*parts), compare);
+	for (size_t i = 0; i + 1 < count; i++)
+		if (parts[i].end > parts[i + 1].begin)
+			parts[i].end = parts[i + 1].begin;
+}
+
 /* --- reading ---------------------------------------------------------------------------------- */
 
 static void read_build_id(const char *path, char ret[static CODE_BUILD_ID_BYTES])
@@ -148,6 +168,7 @@ static int read_modules(struct kernel_code *code)
 			return -ENOMEM;
 		*kept = part;
 	}
+	kernel_code__separate(code->parts + code->own, code->count - code->own);
 	return 0;
 }
 
@@ -171,27 +192,20 @@ void kernel_code__free(struct kernel_code *code)
 	free(code);
 }
 
-/* The size of a module includes data that is elsewhere, so ranges may overlap: the last begin wins.
- */
 static const struct kernel_code_part *find(const struct kernel_code *code, uint64_t address)
 {
-	const struct kernel_code_part *found = NULL;
-
-	for (size_t i = 0; i < code->count; i++) {
-		const struct kernel_code_part *part = &code->parts[i];
-
-		if (address >= part->begin && address < part->end &&
-		    (!found || part->begin > found->begin))
-			found = part;
-	}
-	return found;
+	for (size_t i = 0; i < code->count; i++)
+		if (address >= code->parts[i].begin && address < code->parts[i].end)
+			return &code->parts[i];
+	return NULL;
 }
 
 const struct kernel_code_part *kernel_code__find(struct kernel_code *code, uint64_t address)
 {
 	const struct kernel_code_part *found = find(code, address);
+	uint64_t age_ns = clock__now_ns() - code->read_ns;
 
-	if (found || clock__now_ns() - code->read_ns < AGAIN_NS)
+	if ((found && found < code->parts + code->own) || age_ns < (found ? OLD_NS : AGAIN_NS))
 		return found;
 	/* Without memory, some modules are not known until the next call. */
 	(void)read_modules(code);

@@ -29,7 +29,8 @@ void kernel_code__free(struct kernel_code *code);
 
 /*
  * The part with this address, valid until the next call; NULL: none, as for BPF programs. Reads the
- * list of modules again if it is not known and the list is more than a second old.
+ * list of modules again if the list is more than a second old and the address is in none, or if it
+ * is more than ten seconds old and the address is in a module, which may be gone.
  */
 const struct kernel_code_part *kernel_code__find(struct kernel_code *code, uint64_t address);
 
@@ -37,5 +38,10 @@ const struct kernel_code_part *kernel_code__find(struct kernel_code *code, uint6
 int kernel_code__parse_symbols(FILE *file, uint64_t *ret_begin, uint64_t *ret_end);
 /* The build-id among ELF notes, in hexadecimal. -ENOENT: none. */
 int kernel_code__parse_notes(const void *bytes, size_t size, char ret[static CODE_BUILD_ID_BYTES]);
+/*
+ * Sorts modules, and ends each where the next begins. Since Linux 6.4, a module has several areas:
+ * its size in /proc/modules is that of all of them, and its address that of its text.
+ */
+void kernel_code__separate(struct kernel_code_part *parts, size_t count);
 /* A line of /proc/modules: name and range; without the build-id. -ENOENT: hidden, or not a line. */
 int kernel_code__parse_module(const char *line, struct kernel_code_part *ret);

@@ -45,6 +45,8 @@ void losses__read(const struct collector *collector, const struct counting *coun
 		{ COUNTER_STACKS_CUT, own->samples.cut },
 		{ COUNTER_STACKS_FOLDED, own->samples.folded },
 		{ COUNTER_FRAMES_WITHOUT_FILE, own->samples.anonymous },
+		{ COUNTER_STACKS_UNMAPPED, own->samples.unmapped },
+		{ COUNTER_SAMPLES_LEFT_OUT, own->samples.left_out },
 		{ COUNTER_SAMPLES_UNOWNED, own->samples.without_workload },
 		{ COUNTER_CODE_UNANSWERED, own->samples.unanswered },
 	};

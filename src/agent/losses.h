@@ -9,7 +9,7 @@
 #include "vocabulary/counters.h"
 
 /* Counters of which the agent has a value. */
-#define LOSSES_COUNT 39
+#define LOSSES_COUNT 41
 
 struct losses_row {
 	const char *name;

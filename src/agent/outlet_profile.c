@@ -2,6 +2,9 @@
 /*
  * Rejected: a Bloom filter, which is smaller, but keeps some stacks from ever being sent. The sets
  * are bounded instead: a full one is emptied, and what is sent twice is stored once.
+ *
+ * A batch can be lost long after it was pushed: the spool drops the oldest ones, or the store
+ * refuses one. Nothing says what was in it, so all that was sent is forgotten.
  */
 #include "agent/outlet_profile.h"
 
@@ -17,7 +20,24 @@ void outlet_profile__release(struct outlet_profile *sent)
 {
 	map__release(&sent->stacks);
 	map__release(&sent->modules);
-	*sent = (struct outlet_profile) {};
+	sent->stacks = sent->modules = (struct map) {};
+}
+
+void outlet_profile__begin(struct outlet_profile *sent, uint64_t day, uint64_t lost)
+{
+	if (sent->day != day || sent->lost != lost)
+		outlet_profile__release(sent);
+	sent->day = day;
+	sent->lost = lost;
+}
+
+static uint64_t lost_batches(struct sink *sink)
+{
+	struct sink_status status;
+
+	sink__status(sink, &status);
+	return status.spool.dropped + status.spool.corrupt + status.spool.refused +
+	       status.queue_dropped;
 }
 
 /* Whether it was not sent yet today; from now on, it was. */
@@ -71,14 +91,11 @@ static int first_failure(int err, int next)
 int outlet_profile__push(struct outlet_profile *sent, struct sink *sink,
 			 const struct fact_context *context, const struct fact_profile *profile)
 {
-	uint64_t day = context->bucket_s / DAY_S;
 	int err;
 
 	if (!profile || !profile->sample_count)
 		return 0;
-	if (sent->day != day)
-		outlet_profile__release(sent);
-	sent->day = day;
+	outlet_profile__begin(sent, context->bucket_s / DAY_S, lost_batches(sink));
 	err = sink__push(sink, FACT_SAMPLES, context, profile->samples, profile->sample_count);
 	err = first_failure(err, push_stacks(sent, sink, context, profile));
 	err = first_failure(err, push_modules(sent, sink, context, profile));

@@ -1,17 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * A stack arrives once, under the kernel half's hash, which contains module numbers of this host.
- * Its frames become (module, offset) pairs at once, while the modules still have these numbers. A
- * sample names a user stack and a kernel stack; the stack of the minute is both, one above the
- * other.
- *
- * A stack is forgotten in two steps, because samples of it may be in the ring. First it is deleted
- * from the kernel half's map, so that it is sent again; a minute later, it goes. Its modules go
- * after it.
- */
 #include "agent/sampler.h"
 
-#include <bpf/bpf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,14 +13,10 @@
 #include "fold/proof.h"
 #include "vocabulary/states.h"
 
-#define MINUTE_NS      UINT64_C(60000000000)
 #define MOST_ROWS      8192
 #define MOST_STACKS    4096 /* of a minute */
-#define MOST_SEEN      12288
 #define MOST_WAITING   16384
 #define MOST_FRAMES    512
-#define STACK_IDLE_NS  (5 * MINUTE_NS)
-#define MODULE_IDLE_NS (10 * MINUTE_NS)
 #define PATIENCE_STEPS 2
 #define NO_WORKLOAD    UINT64_MAX
 
@@ -88,96 +73,7 @@ void sampler__connect(struct sampler *sampler, const struct folding *folding,
 	sampler->folding = folding;
 	sampler->client = client;
 	sampler->stacks_fd = stacks_fd;
-}
-
-/* --- stacks that arrive ----------------------------------------------------------------------- */
-
-static void note_use(struct sampler_scratch *scratch, struct code_module *module)
-{
-	for (uint32_t i = 0; i < scratch->used_count; i++)
-		if (scratch->used[i] == module)
-			return;
-	scratch->used[scratch->used_count++] = module;
-}
-
-/* Code without a file is one frame, however many of it follow each other. */
-static void add_frame(struct sampler *sampler, uint64_t frame)
-{
-	struct sampler_scratch *scratch = &sampler->scratch;
-	uint64_t offset;
-	struct code_module *module = code_client__find(sampler->client, frame, &offset);
-
-	if (!offset && scratch->count && scratch->modules[scratch->count - 1] == module->hash &&
-	    !scratch->offsets[scratch->count - 1])
-		return;
-	note_use(scratch, module);
-	scratch->modules[scratch->count] = module->hash;
-	scratch->offsets[scratch->count++] = offset;
-}
-
-static struct sampler_seen *keep(const struct sampler_scratch *scratch)
-{
-	size_t bytes = scratch->count * sizeof(uint64_t);
-	size_t used_bytes = scratch->used_count * sizeof(*scratch->used);
-	struct sampler_seen *seen = calloc(1, sizeof(*seen) + 2 * bytes + used_bytes);
-
-	if (!seen)
-		return NULL;
-	seen->count = scratch->count;
-	seen->used_count = scratch->used_count;
-	seen->modules = memcpy(seen->room, scratch->modules, bytes);
-	seen->offsets = memcpy(seen->room + seen->count, scratch->offsets, bytes);
-	seen->used = memcpy(seen->room + (size_t)2 * seen->count, scratch->used, used_bytes);
-	return seen;
-}
-
-static struct sampler_seen *make_seen(struct sampler *sampler, const struct stack_record *record)
-{
-	const uint64_t *frames = (const void *)(record + 1);
-
-	sampler->scratch.count = sampler->scratch.used_count = 0;
-	for (uint32_t i = 0; i < record->count; i++) {
-		/* Kernel frames are return addresses: subtract 1 to get into the call. */
-		bool is_return = i && FRAME_IS_KERNEL(frames[i]);
-
-		add_frame(sampler, frames[i] - is_return);
-	}
-	return keep(&sampler->scratch);
-}
-
-static void use(struct sampler *sampler, struct sampler_seen *seen, uint64_t now_ns)
-{
-	seen->used_ns = now_ns;
-	for (uint32_t i = 0; i < seen->used_count; i++)
-		code_client__use(sampler->client, seen->used[i], now_ns);
-}
-
-static int take_stack(struct sampler *sampler, const struct stack_record *record)
-{
-	struct sampler_seen *seen = map__get(&sampler->seen, record->hash);
-
-	if (record->count > STACK_MOST_FRAMES ||
-	    record->head.size != sizeof(*record) + record->count * sizeof(uint64_t)) {
-		sampler->quality.malformed++;
-		return 0;
-	}
-	if (seen) {
-		seen->unsent_ns = 0;
-		use(sampler, seen, clock__now_ns());
-		return 0;
-	}
-	if (sampler->seen.count >= MOST_SEEN) {
-		/* Let it come again when others are forgotten. */
-		(void)bpf_map_delete_elem(sampler->stacks_fd, &record->hash);
-		return 0;
-	}
-	seen = make_seen(sampler, record);
-	if (!seen || map__put(&sampler->seen, record->hash, seen)) {
-		free(seen);
-		return -ENOMEM;
-	}
-	use(sampler, seen, clock__now_ns());
-	return 0;
+	sampler->begin_ns = clock__now_ns();
 }
 
 /* --- the stack of a sample -------------------------------------------------------------------- */
@@ -217,6 +113,11 @@ static int add_whole(struct sampler *sampler, const struct sampler_seen *user,
 					 MOST_FRAMES - at, ret);
 }
 
+static bool is_whole(const struct sampler_seen *seen, uint64_t hash)
+{
+	return !hash || (seen && !seen->is_partial);
+}
+
 /* *ret is 0 if there is no stack. */
 static int find_stack(struct sampler *sampler, uint64_t user_hash, uint64_t kernel_hash,
 		      uint64_t now_ns, uint64_t *ret)
@@ -226,14 +127,15 @@ static int find_stack(struct sampler *sampler, uint64_t user_hash, uint64_t kern
 	uint64_t key = map__mix(map__mix(0, user_hash), kernel_hash), *known;
 	int err;
 
+	sampler->quality.unmapped += user && user->is_unmapped;
 	sampler->quality.lost += (user_hash && !user) + (kernel_hash && !kernel);
 	*ret = SAMPLING_OTHER;
 	if (!user && !kernel)
 		return 0;
 	if (user)
-		use(sampler, user, now_ns);
+		sampler__use_stack(sampler, user, now_ns);
 	if (kernel)
-		use(sampler, kernel, now_ns);
+		sampler__use_stack(sampler, kernel, now_ns);
 	known = map__get(&sampler->combined, key);
 	if (known) {
 		*ret = *known;
@@ -243,8 +145,9 @@ static int find_stack(struct sampler *sampler, uint64_t user_hash, uint64_t kern
 	err = known ? add_whole(sampler, user, kernel, known) : -ENOMEM;
 	if (!err) {
 		*ret = *known;
-		/* Each of them counts as folded, and a later one may have room. */
-		if (*known == SAMPLING_OTHER || !(user || !user_hash) || !(kernel || !kernel_hash))
+		/* Each of them counts as folded, and a later one may have room, or names. */
+		if (*known == SAMPLING_OTHER || !is_whole(user, user_hash) ||
+		    !is_whole(kernel, kernel_hash))
 			err = -EAGAIN;
 	}
 	if (!err)
@@ -333,7 +236,7 @@ int sampler__take(void *context, const struct wire_head *head)
 		return 0;
 	if (head->version == 1 && head->kind == STACK_FRAMES &&
 	    head->size >= sizeof(struct stack_record))
-		return take_stack(sampler, (const void *)head);
+		return sampler__take_stack(sampler, (const void *)head);
 	if (head->version == 1 && head->kind == STACK_SAMPLE &&
 	    head->size == sizeof(struct sample_record))
 		return take_sample(sampler, (const void *)head);
@@ -375,28 +278,34 @@ static bool is_settled(void *context, uint64_t thread, void *value)
 	return true;
 }
 
-void sampler__step(struct sampler *sampler)
+static void say_problem(struct sampler *sampler)
 {
-	if (!sampler || !sampler->client)
-		return;
-	sampler->steps++;
-	map__sweep(&sampler->waiting, is_settled, sampler);
-}
+	int err = code_client__problem(sampler->client);
 
-/* --- minutes ---------------------------------------------------------------------------------- */
-
-static void say_failure(struct sampler *sampler, int err)
-{
 	if (err && !sampler->has_failed)
 		log_warning("samples cannot be taken: %s; continuing without stacks",
 			    strerror(-err));
 	sampler->has_failed = err != 0;
 }
 
+void sampler__step(struct sampler *sampler)
+{
+	if (!sampler || !sampler->client)
+		return;
+	sampler->steps++;
+	code_client__step(sampler->client);
+	say_problem(sampler);
+	sampler__ask_again(sampler);
+	map__sweep(&sampler->waiting, is_settled, sampler);
+}
+
+/* --- minutes ---------------------------------------------------------------------------------- */
+
 /* The first minute without samples is over, and the ring has no more of them. */
 static void rest(struct sampler *sampler)
 {
-	if (sampler->is_on || !sampler->seen.count || sampler->on_ns || sampler->modules.count)
+	if (code_client__is_on(sampler->client) || !sampler->seen.count || sampler->modules.count ||
+	    code_client__on_ns(sampler->client, 0) != sampler->on_before_ns)
 		return;
 	map__free_values(&sampler->seen);
 	sampler->seen = (struct map) {};
@@ -405,26 +314,16 @@ static void rest(struct sampler *sampler)
 
 void sampler__choose(struct sampler *sampler, bool on, double probability)
 {
-	uint64_t now_ns = clock__now_ns();
-	int err;
-
 	if (!sampler || !sampler->client)
 		return;
 	/* What is still in the ring belongs to the minute that ended. */
 	sampler->probability = on ? probability : sampler->probability;
 	if (!on)
 		rest(sampler);
-	if (on == sampler->is_on)
-		return;
-	sampler->has_begun = true;
-	err = code_client__sample(sampler->client, on);
-	say_failure(sampler, err);
-	if (err)
-		return;
-	if (sampler->is_on)
-		sampler->on_ns += now_ns - sampler->since_ns;
-	sampler->is_on = on;
-	sampler->since_ns = now_ns;
+	sampler->has_begun |= on;
+	sampler->is_chosen |= on;
+	code_client__sample(sampler->client, on);
+	say_problem(sampler);
 }
 
 void sampler__cost(struct sampler *sampler, struct self_cost *cost)
@@ -443,34 +342,8 @@ void sampler__cost(struct sampler *sampler, struct self_cost *cost)
 	cost->bpf_bytes += sampler->table_bytes;
 }
 
-struct forget {
-	struct sampler *sampler;
-	uint64_t now_ns;
-};
-
-static bool is_idle(void *context, uint64_t hash, void *value)
-{
-	const struct forget *forget = context;
-	struct sampler_seen *seen = value;
-	uint64_t idle_ns = forget->now_ns > seen->used_ns ? forget->now_ns - seen->used_ns : 0;
-
-	if (idle_ns < STACK_IDLE_NS)
-		return false;
-	if (!seen->unsent_ns)
-		(void)bpf_map_delete_elem(forget->sampler->stacks_fd, &hash);
-	/* Never later than its modules go. */
-	if ((seen->unsent_ns && seen->unsent_ns != forget->now_ns) || idle_ns >= MODULE_IDLE_NS) {
-		free(seen);
-		return true;
-	}
-	seen->unsent_ns = forget->now_ns;
-	return false;
-}
-
 void sampler__clear(struct sampler *sampler, uint64_t now_ns)
 {
-	struct forget forget = { sampler, now_ns };
-
 	if (!sampler)
 		return;
 	sampler__release_profile(sampler);
@@ -478,11 +351,10 @@ void sampler__clear(struct sampler *sampler, uint64_t now_ns)
 	map__free_values(&sampler->combined);
 	map__release(&sampler->modules);
 	sampler->combined = sampler->modules = (struct map) {};
-	sampler->on_ns = 0;
-	sampler->since_ns = now_ns;
-	map__sweep(&sampler->seen, is_idle, &forget);
-	if (sampler->client && now_ns > MODULE_IDLE_NS)
-		code_client__forget(sampler->client, now_ns - MODULE_IDLE_NS);
+	sampler->begin_ns = now_ns;
+	sampler->is_chosen = false;
+	sampler->on_before_ns = sampler->client ? code_client__on_ns(sampler->client, now_ns) : 0;
+	sampler__forget_stacks(sampler, now_ns);
 }
 
 struct sampler_quality sampler__quality(const struct sampler *sampler)

@@ -46,7 +46,8 @@ void sampler__cost(struct sampler *sampler, struct self_cost *cost);
 
 /*
  * The samples since the last sampler__clear(), for the minute from begin_s on; NULL if there was no
- * sampling. Belongs to the sampler until it is cleared. -ENOMEM.
+ * sampling, or too little. If there was sampling in a part of the minute, they stand for all of it.
+ * Once a minute. Belongs to the sampler until it is cleared. -ENOMEM.
  */
 int sampler__profile(struct sampler *sampler, uint64_t begin_s, uint64_t now_ns,
 		     const struct fact_profile **ret);
@@ -60,6 +61,8 @@ struct sampler_quality {
 	uint64_t cut;       /* stacks with more frames than are sent: the outermost are missing */
 	uint64_t folded;    /* times that a stack or a row had no room: in stack 0 */
 	uint64_t anonymous; /* frames in code without a file */
+	uint64_t unmapped;  /* stacks of samples in processes whose mappings were not known yet */
+	uint64_t left_out;  /* samples of minutes of which too little was sampled */
 	uint64_t without_workload; /* samples of threads that are not known */
 	uint64_t unanswered;       /* questions to the supervisor */
 };

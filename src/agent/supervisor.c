@@ -185,11 +185,12 @@ static void serve(struct code_server *server, pid_t pid)
 	}
 }
 
+/* The status of the worker, or -errno. */
 static int wait_for_worker(struct code_server *server)
 {
 	pid_t pid = worker;
 	siginfo_t info;
-	int status;
+	int status, err = 0;
 
 	if (server)
 		serve(server, pid);
@@ -199,8 +200,15 @@ static int wait_for_worker(struct code_server *server)
 			return -errno;
 	worker = 0;
 	if (server)
-		code_server__end(server);
-	return waitpid(pid, &status, 0) < 0 ? -errno : status;
+		err = code_server__end(server);
+	if (waitpid(pid, &status, 0) < 0)
+		return -errno;
+	/* Another worker would get descriptors of other programs' files. */
+	if (err && !signals.stop)
+		log_error(
+			"a process does not let its mappings be read; ending, because no worker can "
+			"be started [start the agent again]");
+	return err && !signals.stop ? err : status;
 }
 
 /* The worker ended by itself, or was ended. */
@@ -250,6 +258,10 @@ int supervisor__run(struct config *config, const char *path, const struct signal
 		if (err)
 			break;
 		status = wait_for_worker(server);
+		if (status < 0) {
+			err = status;
+			break;
+		}
 		/* A first worker that fails at once will fail again. */
 		if (signals.stop || (!is_again && WIFEXITED(status) &&
 				     clock__now_ns() - began_ns < SHORT_LIFE_NS)) {

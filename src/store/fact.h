@@ -91,7 +91,7 @@ struct fact_profile {
 	size_t stack_count;
 	const struct fact_module *modules;
 	size_t module_count;
-	uint64_t duration_ns; /* how long samples were taken in this minute */
+	uint64_t duration_ns; /* the time of the minute that the samples stand for */
 };
 
 const struct native_table *fact__table(enum fact_table table);

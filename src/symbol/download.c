@@ -3,12 +3,15 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <elfutils/debuginfod.h>
 
@@ -230,6 +233,15 @@ void download__free(struct download *download)
 	free(download);
 }
 
+bool download__is_file(int fd)
+{
+	int flags = fcntl(fd, F_GETFL);
+	struct stat stat;
+
+	return flags >= 0 && (flags & O_ACCMODE) == O_RDONLY && !(flags & O_PATH) &&
+	       !fstat(fd, &stat) && S_ISREG(stat.st_mode);
+}
+
 static int ask(struct download *download, const struct helper_parcel *request)
 {
 	const struct helper_patience patience = { .stall_ns = STALL_NS,
@@ -249,7 +261,12 @@ static int ask(struct download *download, const struct helper_parcel *request)
 	if (err)
 		return err;
 	free(answer.bytes);
-	return answer.fd < 0 ? -EMFILE : answer.fd;
+	if (answer.fd < 0)
+		return -EMFILE;
+	if (download__is_file(answer.fd))
+		return answer.fd;
+	close(answer.fd);
+	return -EBADMSG;
 }
 
 int download__provide(struct download *download, const struct helper_parcel *request)
@@ -260,7 +277,7 @@ int download__provide(struct download *download, const struct helper_parcel *req
 		return fd;
 	/* A try may take a minute and a half, and there are many files. */
 	download->is_off = true;
-	download->ended += fd == -ECANCELED || fd == -ETIMEDOUT || fd == -EPIPE;
+	download->ended += fd == -ECANCELED || fd == -ETIMEDOUT || fd == -EPIPE || fd == -EBADMSG;
 	return -ENOENT;
 }
 

@@ -34,5 +34,11 @@ void download__free(struct download *download);
  */
 int download__provide(struct download *download, const struct helper_parcel *request);
 
-/* Downloads that were aborted: too slow, too large, or the user wanted to stop. */
+/*
+ * Whether it is a regular file, open for reading only. The process that downloads is not trusted:
+ * a pipe or a socket would block, and a file that can be written is none of a reader's.
+ */
+bool download__is_file(int fd);
+
+/* Downloads that were aborted: too slow, too large, no file, or the user wanted to stop. */
 uint64_t download__ended(const struct download *download);

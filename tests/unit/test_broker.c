@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "symbol/broker.h"
+#include "symbol/download.h"
 
 static char folder[] = "/tmp/test_broker_XXXXXX";
 
@@ -241,6 +242,33 @@ static int tear_down(void **state)
 	return system(command); // NOLINT(cert-env33-c)
 }
 
+static void only_a_regular_file_for_reading_is_taken_as_a_download(void **state)
+{
+	int pair[2], fd = open(in_folder("file"), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+	assert_true(fd >= 0);
+	assert_false(download__is_file(fd));
+	close(fd);
+	fd = open(in_folder("file"), O_RDONLY | O_CLOEXEC);
+	assert_true(download__is_file(fd));
+	close(fd);
+	assert_false(download__is_file(fd));
+	fd = open(in_folder("file"), O_PATH | O_CLOEXEC);
+	assert_false(download__is_file(fd));
+	close(fd);
+	fd = open(folder, O_RDONLY | O_CLOEXEC);
+	assert_false(download__is_file(fd));
+	close(fd);
+	fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	assert_false(download__is_file(fd));
+	close(fd);
+	assert_int_equal(pipe(pair), 0);
+	assert_false(download__is_file(pair[0]));
+	close(pair[0]);
+	close(pair[1]);
+	unlink(in_folder("file"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -252,6 +280,7 @@ int main(void)
 		cmocka_unit_test(only_processes_have_roots),
 		cmocka_unit_test(a_link_out_of_a_root_stays_in_it),
 		cmocka_unit_test(the_other_kinds_take_no_path),
+		cmocka_unit_test(only_a_regular_file_for_reading_is_taken_as_a_download),
 		cmocka_unit_test(downloads_are_served_by_another_process_and_by_build_id_only),
 		cmocka_unit_test(requests_that_are_cut_or_changed_are_refused),
 	};

@@ -138,6 +138,22 @@ static void a_line_of_modules_has_a_name_and_a_range(void **state)
 	assert_string_equal(part.name, "ext4.ko");
 }
 
+static void modules_whose_sizes_overlap_end_where_the_next_begins(void **state)
+{
+	struct kernel_code_part parts[] = { { .begin = 300, .end = 900, .name = "b.ko" },
+					    { .begin = 100, .end = 350, .name = "a.ko" },
+					    { .begin = 1000, .end = 1100, .name = "c.ko" } };
+
+	kernel_code__separate(parts, 3);
+	assert_string_equal(parts[0].name, "a.ko");
+	assert_int_equal(parts[0].end, 300);
+	assert_string_equal(parts[1].name, "b.ko");
+	assert_int_equal(parts[1].end, 900);
+	assert_int_equal(parts[2].begin, 1000);
+	assert_int_equal(parts[2].end, 1100);
+	kernel_code__separate(NULL, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -145,6 +161,7 @@ int main(void)
 		cmocka_unit_test(a_worker_that_reads_no_answers_does_not_stop_the_server),
 		cmocka_unit_test(the_text_of_the_kernel_is_found_unless_it_is_hidden),
 		cmocka_unit_test(a_build_id_is_found_among_notes_and_never_beyond_them),
+		cmocka_unit_test(modules_whose_sizes_overlap_end_where_the_next_begins),
 		cmocka_unit_test(a_line_of_modules_has_a_name_and_a_range),
 	};
 

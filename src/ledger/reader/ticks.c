@@ -3,6 +3,7 @@
  * The user half of stack sampling: the clock on every CPU, the ring, and the rate of drawn
  * intervals.
  */
+#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <math.h>
@@ -100,12 +101,27 @@ int ticks__start(struct ledger *ledger)
 	return 0;
 }
 
+/*
+ * The next ticks weigh the mean period until their own is known. With the old one, the first would
+ * weigh all of the pause.
+ */
+static void forget_clocks(const struct ledger *ledger)
+{
+	const struct tick_clock none = {};
+
+	for (int cpu = 0; cpu < ledger->cpus; cpu++)
+		(void)bpf_map_update_elem(bpf_map__fd(ledger->skel->maps.tick_clocks), &cpu, &none,
+					  BPF_ANY);
+}
+
 void ticks__stop(struct ledger *ledger)
 {
 	periods__stop(ledger->periods);
 	ledger->periods = NULL;
 	for (int cpu = 0; ledger->ticks && cpu < ledger->cpus; cpu++)
 		hooks__detach(ledger->ticks[cpu]);
+	if (ledger->ticks)
+		forget_clocks(ledger);
 	free(ledger->ticks);
 	free(ledger->tick_fds);
 	ledger->ticks = NULL;
