@@ -22,23 +22,27 @@
 
 static void note_work(struct agent *agent, const struct bucket *step)
 {
-	uint64_t switches = 0, run_ns = 0;
+	struct timing_work work = {};
 	size_t count;
 	const struct bucket_row *rows = bucket__rows(step, &count);
+	const struct folding_call *calls;
 
+	/* At level full, a call begins running intervals, too. */
 	for (size_t i = 0; i < count; i++)
-		if (SLOT_IS_RUN(rows[i].key.slot)) {
-			switches += rows[i].count;
-			run_ns += rows[i].ns;
-		}
-	self__add(&agent->self, switches, run_ns);
+		if (SLOT_IS_READY(rows[i].key.slot))
+			work.switches += rows[i].count;
+		else if (SLOT_IS_RUN(rows[i].key.slot))
+			work.run_ns += rows[i].ns;
+	calls = folding__calls(collector__folding(agent->collector), &count);
+	for (size_t i = 0; i < count; i++)
+		work.calls += calls[i].count;
+	self__add(&agent->self, &work, clock__now_ns());
 }
 
 static void measure(struct agent *agent)
 {
 	agent->cost =
-		self__cost(&agent->self, folding__threads(collector__folding(agent->collector)),
-			   clock__now_ns());
+		self__cost(&agent->self, folding__threads(collector__folding(agent->collector)));
 	sampler__cost(agent->sampler, &agent->cost);
 }
 
@@ -93,13 +97,13 @@ static void start_governor(struct agent *agent)
 	governor__start(&agent->governor, &limits, &use);
 }
 
-/* The cost of hooks is known after the first step. */
+/* The cost of hooks is known after they were timed for the first time. */
 static void govern(struct agent *agent)
 {
 	struct governor_use use = use_of(agent);
 	enum governor_reason reason;
 
-	if (agent->self.is_timing)
+	if (!self__is_settled(&agent->self))
 		return;
 	reason = governor__look(&agent->governor, &use);
 	if (reason == GOVERNOR_UNCHANGED)

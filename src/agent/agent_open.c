@@ -12,6 +12,9 @@
 #include "base/clock.h"
 #include "base/log.h"
 
+/* Hooks are timed once in each interval, and at least this often. */
+#define TEND_NS UINT64_C(10000000000)
+
 DEFINE_CLEANUP(struct agent *, agent__free)
 DEFINE_CLEANUP(struct identity *, identity__free)
 DEFINE_CLEANUP(struct service_rules *, service_rules__free)
@@ -175,22 +178,26 @@ int agent__attach(const struct config *config, const struct signal *const *signa
 	if (err)
 		return err;
 	counting__enable(agent->counting, true);
-	self__price_after(&agent->self);
+	self__price_after(&agent->self, agent->is_full);
+	err = self__open(&agent->self, ledger__object(collector__ledger(agent->collector)));
+	if (err)
+		return err;
 	/* What loading needed: the kernel's types, the verifier's log. */
 	malloc_trim(0);
 	*ret = TAKE(agent);
 	return 0;
 }
 
-void agent__time_hooks(struct agent *agent)
+int agent__tend(struct agent *agent)
 {
-	self__start(&agent->self, ledger__object(collector__ledger(agent->collector)),
-		    clock__now_ns());
+	uint64_t interval_ns = agent->config->interval_ns;
+
+	return self__tend(&agent->self, interval_ns < TEND_NS ? interval_ns : TEND_NS);
 }
 
-void agent__let_go(struct agent *agent)
+void agent__pause(struct agent *agent)
 {
-	self__let_go(&agent->self);
+	self__pause(&agent->self);
 }
 
 struct ledger *agent__stacks(const struct agent *agent)
@@ -231,7 +238,10 @@ int agent__begin(struct agent *agent, bool is_again)
 {
 	int err = agent__use(agent, agent->config);
 
-	return err || !is_again ? err : skip(agent);
+	if (!err && is_again)
+		err = skip(agent);
+	self__start(&agent->self, clock__now_ns());
+	return err;
 }
 
 void agent__free(struct agent *agent)
@@ -241,6 +251,7 @@ void agent__free(struct agent *agent)
 	outlets__free(agent->outlets);
 	chooser__free(agent->chooser);
 	sampler__free(agent->sampler);
+	self__close(&agent->self);
 	counting__free(agent->counting);
 	signal_sums__free(agent->signal_step);
 	signal_sums__free(agent->signal_minute);

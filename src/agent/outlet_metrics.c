@@ -179,6 +179,7 @@ static int expose(struct outlet_metrics *metrics, const struct outlets_view *vie
 		.start_time_ns = metrics->start_ns,
 		.cpu_ns = view->cost.cpu_ns,
 		.hook_ns = view->cost.hook_ns,
+		.hooks_partly = view->cost.is_partly,
 		.anon_bytes = view->cost.anon_bytes,
 		.bpf_bytes = view->cost.bpf_bytes,
 		.spool_bytes = store->spool_bytes,

@@ -358,7 +358,10 @@ static void show_cost(struct exposition *out, const struct totals_agent *agent)
 	if (agent->hook_ns)
 		show_one(out, "gapless_agent_hook_seconds", EXPOSITION_COUNTER, "seconds",
 			 agent->hook_ns, NANOSECONDS,
-			 "CPU time of the hooks in the kernel, estimated from their events.");
+			 agent->hooks_partly
+				 ? "CPU time of the hooks at context switches and syscalls, "
+				   "estimated; other hooks are not priced."
+				 : "CPU time of the hooks in the kernel, estimated from samples.");
 	exposition__family(out, &(struct exposition_family) {
 					.name = "gapless_agent_memory_bytes",
 					.help = "Memory of the agent: anonymous, and BPF maps.",
