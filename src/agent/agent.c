@@ -94,7 +94,11 @@ static void start_governor(struct agent *agent)
 
 	measure(agent);
 	use = use_of(agent);
-	governor__start(&agent->governor, &limits, &use);
+	if (!agent->has_run)
+		governor__start(&agent->governor, &limits, &use);
+	else if (governor__reconsider(&agent->governor, &limits, &use))
+		log_info("level '%s' from now on: level or budget were configured anew",
+			 governor__name(agent->governor.level));
 }
 
 /* The cost of hooks is known after they were timed for the first time. */
@@ -233,8 +237,8 @@ int agent__run(struct agent *agent, const struct agent_signals *signals)
 	/* After a new configuration, the minute goes on. */
 	if (!agent->has_run)
 		agent->own.unseen_ns += minutes__passed_ns(&agent->minutes, now_ns);
-	agent->has_run = true;
 	start_governor(agent);
+	agent->has_run = true;
 	begin_minute(agent, now_ns);
 	next_ns = minutes__next(&agent->minutes, now_ns, interval_of(agent));
 	while (!err && !signals->stop && !signals->reload) {

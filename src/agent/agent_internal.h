@@ -27,8 +27,9 @@ struct agent {
 	struct signal_sums *signal_step, *signal_minute;
 	struct sampler *sampler; /* NULL: no stacks */
 	struct outlets *outlets;
-	struct chooser *chooser;      /* NULL: no stacks */
-	struct chooser_minute chosen; /* the current minute */
+	struct outlet_metrics *before; /* of an earlier configuration; NULL: none */
+	struct chooser *chooser;       /* NULL: no stacks */
+	struct chooser_minute chosen;  /* the current minute */
 	struct minutes minutes;
 	struct self self;
 	struct self_cost cost;

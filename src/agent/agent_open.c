@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "agent/agent_internal.h"
+#include "agent/outlet_metrics.h"
 #include "agent/who.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -119,20 +120,45 @@ int agent__most_level(const struct agent *agent)
 	return (int)agent->config->level < most ? (int)agent->config->level : most;
 }
 
+/* After a configuration that could not be used, there are no outlets. */
+static void end_outlets(struct agent *agent)
+{
+	if (agent->outlets)
+		agent->before = outlets__end(agent->outlets);
+	chooser__free(agent->chooser);
+	agent->outlets = NULL;
+	agent->chooser = NULL;
+}
+
+static int open_outlets(struct agent *agent, const struct config *config)
+{
+	struct losses_row losses[LOSSES_COUNT];
+	const struct outlets_host host = { .name = agent->host,
+					   .id = identity__host_id(agent->identity),
+					   .ledger = collector__ledger(agent->collector),
+					   .losses = losses,
+					   .before = agent->before };
+	int err = chooser__new(config, host.id, CHOOSER_FIRST_NS, &agent->chooser);
+
+	losses__read(agent->collector, agent->counting, agent->identity, &agent->own, losses);
+	if (!err)
+		err = outlets__new(config, &host, &agent->outlets);
+	if (err)
+		return err;
+	outlet_metrics__free(agent->before);
+	agent->before = NULL;
+	return 0;
+}
+
 int agent__use(struct agent *agent, const struct config *config)
 {
 	cleanup(service_rules__free_p) struct service_rules *rules = NULL;
 	cleanup(identity__free_p) struct identity *identity = NULL;
-	struct losses_row losses[LOSSES_COUNT];
-	struct outlets_host host;
 	int err = who__open(config, agent->host, &rules, &identity);
 
 	if (err)
 		return err;
-	outlets__free(agent->outlets);
-	chooser__free(agent->chooser);
-	agent->outlets = NULL;
-	agent->chooser = NULL;
+	end_outlets(agent);
 	identity__free(agent->identity);
 	service_rules__free(agent->rules);
 	agent->rules = TAKE(rules);
@@ -146,13 +172,7 @@ int agent__use(struct agent *agent, const struct config *config)
 		log_warning("metrics.syscalls needs level 'full' from the start; continuing "
 			    "without it");
 	agent->whole_ns = 0; /* the next step asks for the workload of every thread */
-	host = (struct outlets_host) { .name = agent->host,
-				       .id = identity__host_id(agent->identity),
-				       .ledger = collector__ledger(agent->collector),
-				       .losses = losses };
-	losses__read(agent->collector, agent->counting, agent->identity, &agent->own, losses);
-	err = chooser__new(config, host.id, CHOOSER_FIRST_NS, &agent->chooser);
-	return err ? err : outlets__new(config, &host, &agent->outlets);
+	return open_outlets(agent, config);
 }
 
 int agent__attach(const struct config *config, const struct signal *const *signals,
@@ -249,6 +269,7 @@ void agent__free(struct agent *agent)
 	if (!agent)
 		return;
 	outlets__free(agent->outlets);
+	outlet_metrics__free(agent->before);
 	chooser__free(agent->chooser);
 	sampler__free(agent->sampler);
 	self__close(&agent->self);
