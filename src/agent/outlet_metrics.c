@@ -213,7 +213,7 @@ static void fill_account(struct account *account, struct outlet_metrics *metrics
 	now->batches += others->store->dropped;
 	now->profiles += others->profiles->lost;
 	for (size_t i = 0; i < LOSSES_COUNT; i++)
-		if (view->losses[i].is_loss)
+		if (view->losses[i].is_shown)
 			add_loss(account, view->losses[i].name, view->losses[i].value);
 	add_loss(account, "batches", now->batches);
 	add_pushes(metrics, others->store->pushes, others->store->push_count);

@@ -142,7 +142,7 @@ struct totals_agent {
 	size_t push_count;
 };
 
-#define TOTALS_AGENT_ROWS 24
+#define TOTALS_AGENT_ROWS 36
 #define TOTALS_PUSH_ROWS  48
 
 /* All families. The exposition is independent of later steps. */

@@ -311,12 +311,13 @@ static void show_lost(struct exposition *out, const struct totals_agent *agent)
 {
 	uint64_t rest = 0;
 
-	exposition__family(out, &(struct exposition_family) {
-					.name = "gapless_agent_lost",
-					.help = "What was lost; gapless-quality(7).",
-					.type = EXPOSITION_COUNTER,
-					.labels = { "what" },
-				});
+	exposition__family(
+		out, &(struct exposition_family) {
+			     .name = "gapless_agent_lost",
+			     .help = "What was lost, times in nanoseconds; gapless-quality(7).",
+			     .type = EXPOSITION_COUNTER,
+			     .labels = { "what" },
+		     });
 	for (size_t i = 0; i < agent->lost_count; i++) {
 		if (i < TOTALS_AGENT_ROWS)
 			exposition__sample(out, &agent->lost[i].what, agent->lost[i].count, 0);
