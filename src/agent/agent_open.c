@@ -4,6 +4,7 @@
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "agent/agent_internal.h"
@@ -175,6 +176,17 @@ int agent__use(struct agent *agent, const struct config *config)
 	return open_outlets(agent, config);
 }
 
+static int share(struct agent *agent)
+{
+	void *at = mmap(NULL, sizeof(*agent->covered_ns), PROT_READ | PROT_WRITE,
+			MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (at == MAP_FAILED)
+		return -errno;
+	agent->covered_ns = at;
+	return 0;
+}
+
 int agent__attach(const struct config *config, const struct signal *const *signals,
 		  struct features *features, struct agent **ret)
 {
@@ -200,6 +212,8 @@ int agent__attach(const struct config *config, const struct signal *const *signa
 	counting__enable(agent->counting, true);
 	self__price_after(&agent->self, agent->is_full);
 	err = self__open(&agent->self, ledger__object(collector__ledger(agent->collector)));
+	if (!err)
+		err = share(agent);
 	if (err)
 		return err;
 	/* What loading needed: the kernel's types, the verifier's log. */
@@ -280,5 +294,7 @@ void agent__free(struct agent *agent)
 	bucket__free(agent->minute);
 	identity__free(agent->identity);
 	service_rules__free(agent->rules);
+	if (agent->covered_ns)
+		munmap((void *)agent->covered_ns, sizeof(*agent->covered_ns));
 	free(agent);
 }

@@ -80,3 +80,9 @@ int outlets__minute(struct outlets *outlets, const struct outlets_view *view,
 
 	return err ? err : next;
 }
+
+int outlets__unseen(struct outlets *outlets, const struct outlets_view *view,
+		    const struct minutes_gap *gap)
+{
+	return outlets->store ? outlet_store__unseen(outlets->store, view, gap) : 0;
+}

@@ -55,3 +55,6 @@ int outlets__step(struct outlets *outlets, const struct outlets_view *view,
 		  const struct bucket *step, uint64_t step_ns);
 int outlets__minute(struct outlets *outlets, const struct outlets_view *view,
 		    const struct bucket *minute);
+/* A part of an earlier minute was not seen. It does not count in the current one. */
+int outlets__unseen(struct outlets *outlets, const struct outlets_view *view,
+		    const struct minutes_gap *gap);
