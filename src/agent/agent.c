@@ -17,28 +17,36 @@
 #define ALIVE_NS (10 * SECOND_NS)
 /* Reading more threads than this takes too long to do it every ten seconds. */
 #define MANY_THREADS 20000
+/* The last worker's end is not longer ago, as far as the store is told. */
+#define MOST_GAP_NS (60 * MINUTE_NS)
+/* A shorter part of another minute counts in the current one. */
+#define CLOCK_ERROR_NS (SECOND_NS / 10)
 /* After this many failures in a row, another process tries. */
 #define MOST_FAILURES 6
 
 static void note_work(struct agent *agent, const struct bucket *step)
 {
-	uint64_t switches = 0, run_ns = 0;
+	struct timing_work work = {};
 	size_t count;
 	const struct bucket_row *rows = bucket__rows(step, &count);
+	const struct folding_call *calls;
 
+	/* At level full, a call begins running intervals, too. */
 	for (size_t i = 0; i < count; i++)
-		if (SLOT_IS_RUN(rows[i].key.slot)) {
-			switches += rows[i].count;
-			run_ns += rows[i].ns;
-		}
-	self__add(&agent->self, switches, run_ns);
+		if (SLOT_IS_READY(rows[i].key.slot))
+			work.switches += rows[i].count;
+		else if (SLOT_IS_RUN(rows[i].key.slot))
+			work.run_ns += rows[i].ns;
+	calls = folding__calls(collector__folding(agent->collector), &count);
+	for (size_t i = 0; i < count; i++)
+		work.calls += calls[i].count;
+	self__add(&agent->self, &work, clock__now_ns());
 }
 
 static void measure(struct agent *agent)
 {
 	agent->cost =
-		self__cost(&agent->self, folding__threads(collector__folding(agent->collector)),
-			   clock__now_ns());
+		self__cost(&agent->self, folding__threads(collector__folding(agent->collector)));
 	sampler__cost(agent->sampler, &agent->cost);
 }
 
@@ -90,16 +98,20 @@ static void start_governor(struct agent *agent)
 
 	measure(agent);
 	use = use_of(agent);
-	governor__start(&agent->governor, &limits, &use);
+	if (!agent->has_run)
+		governor__start(&agent->governor, &limits, &use);
+	else if (governor__reconsider(&agent->governor, &limits, &use))
+		log_info("level '%s' from now on: level or budget were configured anew",
+			 governor__name(agent->governor.level));
 }
 
-/* The cost of hooks is known after the first step. */
+/* The cost of hooks is known after they were timed for the first time. */
 static void govern(struct agent *agent)
 {
 	struct governor_use use = use_of(agent);
 	enum governor_reason reason;
 
-	if (agent->self.is_timing)
+	if (!self__is_settled(&agent->self))
 		return;
 	reason = governor__look(&agent->governor, &use);
 	if (reason == GOVERNOR_UNCHANGED)
@@ -131,8 +143,10 @@ static int close_minute(struct agent *agent, uint64_t now_ns)
 	profile_err =
 		sampler__profile(agent->sampler, agent->minutes.begin_s, now_ns, &view.profile);
 	err = outlets__minute(agent->outlets, &view, agent->minute);
-	if (!err)
+	if (!err) {
 		err = profile_err;
+		*agent->covered_ns = now_ns;
+	}
 	minutes__begin(&agent->minutes, now_ns, clock__wall_offset_ns());
 	sampler__clear(agent->sampler, now_ns);
 	begin_minute(agent, now_ns);
@@ -220,6 +234,32 @@ static void look(const struct agent *agent, uint64_t most_ms)
 		usleep((useconds_t)ms * 1000);
 }
 
+/*
+ * What the last worker had not handed over is lost with it. What is missing of earlier minutes goes
+ * to the store now; whatever fails there is counted there.
+ */
+static void note_gap(struct agent *agent, uint64_t now_ns)
+{
+	uint64_t from_ns = *agent->covered_ns, passed_ns;
+	struct losses_row losses[LOSSES_COUNT];
+	struct outlets_view view = view_of(agent, agent->signal_minute, losses);
+	struct minutes_gap gap;
+
+	passed_ns = minutes__passed_ns(&agent->minutes, now_ns);
+	if (!from_ns || from_ns > now_ns)
+		from_ns = now_ns - passed_ns;
+	if (now_ns - from_ns > MOST_GAP_NS)
+		from_ns = now_ns - MOST_GAP_NS;
+	while (minutes__split_gap(&agent->minutes, &from_ns, now_ns, &gap)) {
+		/* The two workers read the clock at different times. */
+		if (gap.ns > CLOCK_ERROR_NS)
+			(void)outlets__unseen(agent->outlets, &view, &gap);
+		agent->own.unseen_ns += gap.ns;
+	}
+	agent->own.unseen_ns += now_ns - from_ns;
+	*agent->covered_ns = from_ns;
+}
+
 int agent__run(struct agent *agent, const struct agent_signals *signals)
 {
 	uint64_t now_ns = clock__now_ns(), next_ns, alive_ns = 0;
@@ -228,9 +268,9 @@ int agent__run(struct agent *agent, const struct agent_signals *signals)
 	minutes__start(&agent->minutes, now_ns, clock__wall_offset_ns());
 	/* After a new configuration, the minute goes on. */
 	if (!agent->has_run)
-		agent->own.unseen_ns += minutes__passed_ns(&agent->minutes, now_ns);
-	agent->has_run = true;
+		note_gap(agent, now_ns);
 	start_governor(agent);
+	agent->has_run = true;
 	begin_minute(agent, now_ns);
 	next_ns = minutes__next(&agent->minutes, now_ns, interval_of(agent));
 	while (!err && !signals->stop && !signals->reload) {
@@ -251,7 +291,8 @@ int agent__run(struct agent *agent, const struct agent_signals *signals)
 	if (!err)
 		err = bear(agent, take_step(agent));
 	now_ns = clock__now_ns();
-	if (signals->stop || err)
+	/* After an error, another worker notes the gap. */
+	if (signals->stop)
 		agent->own.unseen_ns += MINUTE_NS - minutes__passed_ns(&agent->minutes, now_ns);
 	late_err = close_minute(agent, now_ns);
 	return err ? err : late_err;

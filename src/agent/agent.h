@@ -41,9 +41,12 @@ void agent__free(struct agent *agent);
  */
 int agent__begin(struct agent *agent, bool is_again);
 
-/* For whoever forks: times the hooks from now on; the process that does not read them lets go. */
-void agent__time_hooks(struct agent *agent);
-void agent__let_go(struct agent *agent);
+/*
+ * In the supervisor, while a worker runs: times the hooks now and then. Returns the milliseconds
+ * until it has to be called again; -1: never. Pause it before another worker is forked.
+ */
+int agent__tend(struct agent *agent);
+void agent__pause(struct agent *agent);
 
 /*
  * Runs until signals->stop, or signals->reload, is set, and hands over the minute so far. -errno:

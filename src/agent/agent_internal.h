@@ -2,6 +2,8 @@
 /* Private to agent.c, which runs, and agent_open.c, which opens and closes. */
 #pragma once
 
+#include <stdatomic.h>
+
 #include "agent/agent.h"
 #include "agent/chooser.h"
 #include "agent/collector.h"
@@ -27,13 +29,19 @@ struct agent {
 	struct signal_sums *signal_step, *signal_minute;
 	struct sampler *sampler; /* NULL: no stacks */
 	struct outlets *outlets;
-	struct chooser *chooser;      /* NULL: no stacks */
-	struct chooser_minute chosen; /* the current minute */
+	struct outlet_metrics *before; /* of an earlier configuration; NULL: none */
+	struct chooser *chooser;       /* NULL: no stacks */
+	struct chooser_minute chosen;  /* the current minute */
 	struct minutes minutes;
 	struct self self;
 	struct self_cost cost;
 	struct governor governor;
 	struct losses_own own;
+	/*
+	 * Until when all time was handed over or is known to be unseen, for the next worker; 0:
+	 * there was none before. The supervisor maps it, and never reads it.
+	 */
+	_Atomic uint64_t *covered_ns;
 	bool is_full; /* syscalls have hooks */
 	bool has_run;
 	int failures;        /* since the last step that did not fail */

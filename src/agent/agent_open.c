@@ -4,13 +4,18 @@
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "agent/agent_internal.h"
+#include "agent/outlet_metrics.h"
 #include "agent/who.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
+
+/* Hooks are timed once in each interval, and at least this often. */
+#define TEND_NS UINT64_C(10000000000)
 
 DEFINE_CLEANUP(struct agent *, agent__free)
 DEFINE_CLEANUP(struct identity *, identity__free)
@@ -116,20 +121,45 @@ int agent__most_level(const struct agent *agent)
 	return (int)agent->config->level < most ? (int)agent->config->level : most;
 }
 
+/* After a configuration that could not be used, there are no outlets. */
+static void end_outlets(struct agent *agent)
+{
+	if (agent->outlets)
+		agent->before = outlets__end(agent->outlets);
+	chooser__free(agent->chooser);
+	agent->outlets = NULL;
+	agent->chooser = NULL;
+}
+
+static int open_outlets(struct agent *agent, const struct config *config)
+{
+	struct losses_row losses[LOSSES_COUNT];
+	const struct outlets_host host = { .name = agent->host,
+					   .id = identity__host_id(agent->identity),
+					   .ledger = collector__ledger(agent->collector),
+					   .losses = losses,
+					   .before = agent->before };
+	int err = chooser__new(config, host.id, CHOOSER_FIRST_NS, &agent->chooser);
+
+	losses__read(agent->collector, agent->counting, agent->identity, &agent->own, losses);
+	if (!err)
+		err = outlets__new(config, &host, &agent->outlets);
+	if (err)
+		return err;
+	outlet_metrics__free(agent->before);
+	agent->before = NULL;
+	return 0;
+}
+
 int agent__use(struct agent *agent, const struct config *config)
 {
 	cleanup(service_rules__free_p) struct service_rules *rules = NULL;
 	cleanup(identity__free_p) struct identity *identity = NULL;
-	struct losses_row losses[LOSSES_COUNT];
-	struct outlets_host host;
 	int err = who__open(config, agent->host, &rules, &identity);
 
 	if (err)
 		return err;
-	outlets__free(agent->outlets);
-	chooser__free(agent->chooser);
-	agent->outlets = NULL;
-	agent->chooser = NULL;
+	end_outlets(agent);
 	identity__free(agent->identity);
 	service_rules__free(agent->rules);
 	agent->rules = TAKE(rules);
@@ -143,13 +173,18 @@ int agent__use(struct agent *agent, const struct config *config)
 		log_warning("metrics.syscalls needs level 'full' from the start; continuing "
 			    "without it");
 	agent->whole_ns = 0; /* the next step asks for the workload of every thread */
-	host = (struct outlets_host) { .name = agent->host,
-				       .id = identity__host_id(agent->identity),
-				       .ledger = collector__ledger(agent->collector),
-				       .losses = losses };
-	losses__read(agent->collector, agent->counting, agent->identity, &agent->own, losses);
-	err = chooser__new(config, host.id, CHOOSER_FIRST_NS, &agent->chooser);
-	return err ? err : outlets__new(config, &host, &agent->outlets);
+	return open_outlets(agent, config);
+}
+
+static int share(struct agent *agent)
+{
+	void *at = mmap(NULL, sizeof(*agent->covered_ns), PROT_READ | PROT_WRITE,
+			MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (at == MAP_FAILED)
+		return -errno;
+	agent->covered_ns = at;
+	return 0;
 }
 
 int agent__attach(const struct config *config, const struct signal *const *signals,
@@ -175,22 +210,28 @@ int agent__attach(const struct config *config, const struct signal *const *signa
 	if (err)
 		return err;
 	counting__enable(agent->counting, true);
-	self__price_after(&agent->self);
+	self__price_after(&agent->self, agent->is_full);
+	err = self__open(&agent->self, ledger__object(collector__ledger(agent->collector)));
+	if (!err)
+		err = share(agent);
+	if (err)
+		return err;
 	/* What loading needed: the kernel's types, the verifier's log. */
 	malloc_trim(0);
 	*ret = TAKE(agent);
 	return 0;
 }
 
-void agent__time_hooks(struct agent *agent)
+int agent__tend(struct agent *agent)
 {
-	self__start(&agent->self, ledger__object(collector__ledger(agent->collector)),
-		    clock__now_ns());
+	uint64_t interval_ns = agent->config->interval_ns;
+
+	return self__tend(&agent->self, interval_ns < TEND_NS ? interval_ns : TEND_NS);
 }
 
-void agent__let_go(struct agent *agent)
+void agent__pause(struct agent *agent)
 {
-	self__let_go(&agent->self);
+	self__pause(&agent->self);
 }
 
 struct ledger *agent__stacks(const struct agent *agent)
@@ -231,7 +272,10 @@ int agent__begin(struct agent *agent, bool is_again)
 {
 	int err = agent__use(agent, agent->config);
 
-	return err || !is_again ? err : skip(agent);
+	if (!err && is_again)
+		err = skip(agent);
+	self__start(&agent->self, clock__now_ns());
+	return err;
 }
 
 void agent__free(struct agent *agent)
@@ -239,8 +283,10 @@ void agent__free(struct agent *agent)
 	if (!agent)
 		return;
 	outlets__free(agent->outlets);
+	outlet_metrics__free(agent->before);
 	chooser__free(agent->chooser);
 	sampler__free(agent->sampler);
+	self__close(&agent->self);
 	counting__free(agent->counting);
 	signal_sums__free(agent->signal_step);
 	signal_sums__free(agent->signal_minute);
@@ -248,5 +294,7 @@ void agent__free(struct agent *agent)
 	bucket__free(agent->minute);
 	identity__free(agent->identity);
 	service_rules__free(agent->rules);
+	if (agent->covered_ns)
+		munmap((void *)agent->covered_ns, sizeof(*agent->covered_ns));
 	free(agent);
 }

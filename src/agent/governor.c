@@ -18,6 +18,20 @@ void governor__start(struct governor *governor, const struct governor_limits *li
 	};
 }
 
+bool governor__reconsider(struct governor *governor, const struct governor_limits *limits,
+			  const struct governor_use *now)
+{
+	const struct governor_limits *old = &governor->limits;
+
+	if (limits->cpu_ppm == old->cpu_ppm && limits->memory_bytes == old->memory_bytes &&
+	    limits->most == old->most) {
+		governor->limits.cpus = limits->cpus;
+		return false;
+	}
+	governor__start(governor, limits, now);
+	return true;
+}
+
 static uint64_t budget_ns(const struct governor_limits *limits, uint64_t window_ns,
 			  uint64_t switches)
 {

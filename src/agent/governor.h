@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum governor_level {
@@ -43,6 +44,12 @@ struct governor {
 
 void governor__start(struct governor *governor, const struct governor_limits *limits,
 		     const struct governor_use *now);
+/*
+ * After a new configuration. With the same budget and level, the state stays; false. Else it
+ * starts again; true.
+ */
+bool governor__reconsider(struct governor *governor, const struct governor_limits *limits,
+			  const struct governor_use *now);
 /* A step is over; it ends a window if that has lasted long enough. Returns why the level has
  * changed. */
 enum governor_reason governor__look(struct governor *governor, const struct governor_use *now);

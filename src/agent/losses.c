@@ -3,11 +3,31 @@
 
 #define OWN_COUNT (LOSSES_COUNT - LEDGER_COUNTS)
 
+/* Besides losses: something is missing, though sums are complete. */
+static bool tells_of_loss(enum counter counter)
+{
+	switch (counter) {
+	case COUNTER_UNSEEN_NS:
+	case COUNTER_UNNAMED_WAIT_NS:
+	case COUNTER_WAITS_WITHOUT_ACCOUNT_NS:
+	case COUNTER_SAMPLES_LOST_NS:
+	case COUNTER_SAMPLES_UNOWNED:
+	case COUNTER_STACKS_CUT:
+	case COUNTER_STACKS_FOLDED:
+	case COUNTER_ROWS_FOLDED:
+	case COUNTER_WORKLOADS_FOLDED:
+	case COUNTER_NOT_IN_HISTOGRAMS:
+	case COUNTER_TURNS_UNKNOWN:
+		return true;
+	default:
+		return counters__words(counter)->is_loss;
+	}
+}
+
 static struct losses_row row_of(enum counter counter, uint64_t value)
 {
-	const struct counter_words *words = counters__words(counter);
-
-	return (struct losses_row) { words->name, value, words->is_loss };
+	return (struct losses_row) { counters__words(counter)->name, value,
+				     tells_of_loss(counter) };
 }
 
 void losses__read(const struct collector *collector, const struct counting *counting,

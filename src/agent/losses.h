@@ -14,7 +14,8 @@
 struct losses_row {
 	const char *name;
 	uint64_t value; /* since the start */
-	bool is_loss;
+	bool is_shown;  /* to Prometheus, which has no room for all: numbers, names or details are
+			 * missing */
 };
 
 /* The agent's own counters. */

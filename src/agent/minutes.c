@@ -50,3 +50,17 @@ void minutes__begin(struct minutes *minutes, uint64_t now_ns, uint64_t offset_ns
 	    stepped_ns < -(int64_t)SECOND_NS)
 		minutes->epoch = now_s > minutes->epoch ? now_s : minutes->epoch + 1;
 }
+
+bool minutes__split_gap(const struct minutes *minutes, uint64_t *from_ns, uint64_t to_ns,
+			struct minutes_gap *ret)
+{
+	uint64_t first = (*from_ns + minutes->offset_ns) / MINUTE_NS;
+	uint64_t end_ns = (first + 1) * MINUTE_NS - minutes->offset_ns;
+
+	if (first >= (to_ns + minutes->offset_ns) / MINUTE_NS)
+		return false;
+	*ret = (struct minutes_gap) { .begin_s = first * MINUTES_LENGTH_S,
+				      .ns = end_ns - *from_ns };
+	*from_ns = end_ns;
+	return true;
+}

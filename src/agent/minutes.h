@@ -33,3 +33,15 @@ uint64_t minutes__passed_ns(const struct minutes *minutes, uint64_t now_ns);
 bool minutes__is_over(const struct minutes *minutes, uint64_t now_ns);
 /* Begins the minute of now_ns. */
 void minutes__begin(struct minutes *minutes, uint64_t now_ns, uint64_t offset_ns);
+
+/* What is missing of a minute. */
+struct minutes_gap {
+	uint64_t begin_s; /* the minute */
+	uint64_t ns;
+};
+/*
+ * A gap from *from_ns to to_ns: takes off the part in its first minute. False: all of it is in the
+ * minute of to_ns, and nothing changes.
+ */
+bool minutes__split_gap(const struct minutes *minutes, uint64_t *from_ns, uint64_t to_ns,
+			struct minutes_gap *ret);

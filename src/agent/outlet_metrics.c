@@ -24,8 +24,20 @@
 
 #define CALL_NAME_BYTES 32
 
+/* What the outlets count from their own begin on. */
+struct counted {
+	uint64_t batches, profiles, points; /* lost */
+	struct totals_push
+		pushes[OUTLET_STORE_PUSHES + OUTLET_OTLP_PUSHES + OUTLET_PROFILES_PUSHES];
+	size_t push_count;
+	struct server_counts scrapes;
+};
+
 struct outlet_metrics {
+	struct totals_options options;
 	struct totals *totals;
+	struct counted before;    /* by outlets of an earlier configuration */
+	struct counted now;       /* with that */
 	struct server *server;    /* NULL: none */
 	struct outlet_otlp *otlp; /* NULL: none */
 	struct utsname system;
@@ -73,6 +85,39 @@ static void take_waits(struct totals *totals, const struct ledger *ledger,
 	}
 }
 
+/* Another configuration with the same series goes on with their counters. */
+static bool is_same(const struct totals_options *one, const struct totals_options *other)
+{
+	return one->detail == other->detail && one->most_services == other->most_services &&
+	       one->most_series == other->most_series &&
+	       one->most_signal_series == other->most_signal_series &&
+	       one->with_calls == other->with_calls;
+}
+
+static void go_on(struct outlet_metrics *metrics, struct outlet_metrics *before)
+{
+	metrics->totals = TAKE(before->totals);
+	metrics->before = before->now;
+	metrics->start_ns = before->start_ns;
+	metrics->totals_ns = before->totals_ns;
+}
+
+static int open_totals(struct outlet_metrics *metrics, const struct outlets_host *host)
+{
+	int err;
+
+	if (host->before && is_same(&metrics->options, &host->before->options)) {
+		go_on(metrics, host->before);
+		return 0;
+	}
+	metrics->start_ns = clock__read_ns(CLOCK_REALTIME);
+	err = totals__new(&metrics->options, &metrics->totals);
+	/* An earlier process, or an earlier configuration, has shown what there is so far. */
+	if (!err)
+		take_waits(metrics->totals, host->ledger, totals__skip_waits);
+	return err;
+}
+
 int outlet_metrics__new(const struct config *config, const struct outlets_host *host,
 			struct outlet_metrics **ret)
 {
@@ -86,7 +131,7 @@ int outlet_metrics__new(const struct config *config, const struct outlets_host *
 	};
 	cleanup(outlet_metrics__free_p) struct outlet_metrics *metrics = NULL;
 	bool has_server = strcmp(config->metrics.listen, "off") != 0;
-	int err;
+	int err = 0;
 
 	if (!has_server && !*config->otlp.url)
 		return 0;
@@ -94,27 +139,31 @@ int outlet_metrics__new(const struct config *config, const struct outlets_host *
 	if (!metrics)
 		return -ENOMEM;
 	uname(&metrics->system);
-	metrics->start_ns = clock__read_ns(CLOCK_REALTIME);
-	err = totals__new(&options, &metrics->totals);
-	/* An earlier process, or an earlier configuration, has shown what there is
-	 * so far. */
-	if (!err)
-		take_waits(metrics->totals, host->ledger, totals__skip_waits);
-	if (!err && has_server)
+	metrics->options = options;
+	if (has_server)
 		err = open_server(metrics, config);
 	if (!err)
 		err = outlet_otlp__new(config, host->name, host->id, &metrics->otlp);
 	if (!err)
+		err = open_totals(metrics, host);
+	if (!err)
 		*ret = TAKE(metrics);
 	return err;
+}
+
+void outlet_metrics__close(struct outlet_metrics *metrics)
+{
+	outlet_otlp__free(metrics->otlp);
+	server__free(metrics->server);
+	metrics->otlp = NULL;
+	metrics->server = NULL;
 }
 
 void outlet_metrics__free(struct outlet_metrics *metrics)
 {
 	if (!metrics)
 		return;
-	outlet_otlp__free(metrics->otlp);
-	server__free(metrics->server);
+	outlet_metrics__close(metrics);
 	totals__free(metrics->totals);
 	free(metrics);
 }
@@ -129,9 +178,7 @@ struct others {
 struct account {
 	struct outlet_otlp_status otlp;
 	struct totals_lost lost[LOSSES_COUNT + 3];
-	struct totals_push
-		pushes[OUTLET_STORE_PUSHES + OUTLET_OTLP_PUSHES + OUTLET_PROFILES_PUSHES];
-	size_t lost_count, push_count;
+	size_t lost_count;
 };
 
 static void add_loss(struct account *account, const char *what, uint64_t count)
@@ -139,28 +186,46 @@ static void add_loss(struct account *account, const char *what, uint64_t count)
 	account->lost[account->lost_count++] = (struct totals_lost) { what, count };
 }
 
-static void add_pushes(struct account *account, const struct totals_push *pushes, size_t count)
+static void add_pushes(struct outlet_metrics *metrics, const struct totals_push *pushes,
+		       size_t count)
 {
-	memcpy(account->pushes + account->push_count, pushes, count * sizeof(*pushes));
-	account->push_count += count;
+	struct counted *now = &metrics->now;
+	const struct counted *before = &metrics->before;
+
+	for (size_t i = 0; i < count; i++) {
+		struct totals_push *push = &now->pushes[now->push_count++];
+
+		*push = pushes[i];
+		for (size_t k = 0; k < before->push_count; k++)
+			if (!strcmp(before->pushes[k].sink, push->sink) &&
+			    !strcmp(before->pushes[k].result, push->result))
+				push->count += before->pushes[k].count;
+	}
 }
 
-static void fill_account(struct account *account, const struct outlet_metrics *metrics,
+static void fill_account(struct account *account, struct outlet_metrics *metrics,
 			 const struct outlets_view *view, const struct others *others)
 {
+	struct counted *now = &metrics->now;
+
+	*now = metrics->before;
+	now->push_count = 0;
+	now->batches += others->store->dropped;
+	now->profiles += others->profiles->lost;
 	for (size_t i = 0; i < LOSSES_COUNT; i++)
-		if (view->losses[i].is_loss)
+		if (view->losses[i].is_shown)
 			add_loss(account, view->losses[i].name, view->losses[i].value);
-	add_loss(account, "batches", others->store->dropped);
-	add_pushes(account, others->store->pushes, others->store->push_count);
+	add_loss(account, "batches", now->batches);
+	add_pushes(metrics, others->store->pushes, others->store->push_count);
 	if (others->profiles->push_count)
-		add_loss(account, "profiles", others->profiles->lost);
-	add_pushes(account, others->profiles->pushes, others->profiles->push_count);
+		add_loss(account, "profiles", now->profiles);
+	add_pushes(metrics, others->profiles->pushes, others->profiles->push_count);
 	if (!metrics->otlp)
 		return;
 	outlet_otlp__status(metrics->otlp, &account->otlp);
-	add_loss(account, "points", account->otlp.rejected);
-	add_pushes(account, account->otlp.pushes, OUTLET_OTLP_PUSHES);
+	now->points += account->otlp.rejected;
+	add_loss(account, "points", now->points);
+	add_pushes(metrics, account->otlp.pushes, OUTLET_OTLP_PUSHES);
 }
 
 static int expose(struct outlet_metrics *metrics, const struct outlets_view *view,
@@ -179,20 +244,23 @@ static int expose(struct outlet_metrics *metrics, const struct outlets_view *vie
 		.start_time_ns = metrics->start_ns,
 		.cpu_ns = view->cost.cpu_ns,
 		.hook_ns = view->cost.hook_ns,
+		.hooks_partly = view->cost.is_partly,
 		.anon_bytes = view->cost.anon_bytes,
 		.bpf_bytes = view->cost.bpf_bytes,
 		.spool_bytes = store->spool_bytes,
 		.spool_oldest_ns = store->spool_oldest_ns,
 		.lost = account->lost,
 		.lost_count = account->lost_count,
-		.pushes = account->pushes,
-		.push_count = account->push_count,
+		.pushes = metrics->now.pushes,
+		.push_count = metrics->now.push_count,
 	};
 
 	if (metrics->server)
 		served = server__counts(metrics->server);
-	agent.scrapes_served = served.served;
-	agent.scrapes_refused = served.refused;
+	metrics->now.scrapes.served += served.served;
+	metrics->now.scrapes.refused += served.refused;
+	agent.scrapes_served = metrics->now.scrapes.served;
+	agent.scrapes_refused = metrics->now.scrapes.refused;
 	return totals__expose(metrics->totals, &agent, ret);
 }
 

@@ -244,6 +244,19 @@ int outlet_store__minute(struct outlet_store *store, const struct outlets_view *
 	return err;
 }
 
+/* Without the signs of life that other minutes have. */
+int outlet_store__unseen(struct outlet_store *store, const struct outlets_view *view,
+			 const struct minutes_gap *gap)
+{
+	const struct fact_context context = { .host = &store->host, .bucket_s = gap->begin_s };
+	const struct fact_quality row = { counters__words(COUNTER_UNSEEN_NS)->name, gap->ns };
+
+	for (size_t i = 0; i < LOSSES_COUNT; i++)
+		if (!strcmp(view->losses[i].name, row.name))
+			store->losses[i] += gap->ns;
+	return sink__push(store->sink, FACT_QUALITY, &context, &row, 1);
+}
+
 void outlet_store__status(struct outlet_store *store, struct outlet_store_status *ret)
 {
 	uint64_t now_s = clock__read_ns(CLOCK_REALTIME) / SECOND_NS;

@@ -18,6 +18,9 @@ int outlet_store__new(const struct config *config, const struct outlets_host *ho
 void outlet_store__free(struct outlet_store *store);
 int outlet_store__minute(struct outlet_store *store, const struct outlets_view *view,
 			 const struct bucket *minute);
+/* Tells of a minute in which no account was read until its end. */
+int outlet_store__unseen(struct outlet_store *store, const struct outlets_view *view,
+			 const struct minutes_gap *gap);
 
 #define OUTLET_STORE_PUSHES 16
 

@@ -28,9 +28,10 @@ int outlets__new(const struct config *config, const struct outlets_host *host, s
 	int err = outlets ? outlet_store__new(config, host, &outlets->store) : -ENOMEM;
 
 	if (!err)
-		err = outlet_metrics__new(config, host, &outlets->metrics);
-	if (!err)
 		err = outlet_profiles__new(config, host, &outlets->profiles);
+	/* Last, because it may take over host->before. */
+	if (!err)
+		err = outlet_metrics__new(config, host, &outlets->metrics);
 	if (!err)
 		*ret = TAKE(outlets);
 	return err;
@@ -44,6 +45,16 @@ void outlets__free(struct outlets *outlets)
 	outlet_metrics__free(outlets->metrics);
 	outlet_store__free(outlets->store);
 	free(outlets);
+}
+
+struct outlet_metrics *outlets__end(struct outlets *outlets)
+{
+	struct outlet_metrics *metrics = TAKE(outlets->metrics);
+
+	if (metrics)
+		outlet_metrics__close(metrics);
+	outlets__free(outlets);
+	return metrics;
 }
 
 int outlets__step(struct outlets *outlets, const struct outlets_view *view,
@@ -68,4 +79,10 @@ int outlets__minute(struct outlets *outlets, const struct outlets_view *view,
 	int next = outlets->store ? outlet_store__minute(outlets->store, view, minute) : 0;
 
 	return err ? err : next;
+}
+
+int outlets__unseen(struct outlets *outlets, const struct outlets_view *view,
+		    const struct minutes_gap *gap)
+{
+	return outlets->store ? outlet_store__unseen(outlets->store, view, gap) : 0;
 }

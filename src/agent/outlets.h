@@ -13,6 +13,7 @@
 #include "store/fact.h"
 
 struct outlets;
+struct outlet_metrics;
 
 /* What the agent knows besides the rows. */
 struct outlets_view {
@@ -32,6 +33,11 @@ struct outlets_host {
 	uint64_t id;
 	const struct ledger *ledger;
 	const struct losses_row *losses; /* so far; LOSSES_COUNT, only during outlets__new() */
+	/*
+	 * What outlets__end() returned; NULL: nothing. Only during outlets__new(), which changes it
+	 * only if it succeeds.
+	 */
+	struct outlet_metrics *before;
 };
 
 /* The workload with this id; the context is an identity. NULL: it is not known. */
@@ -41,9 +47,14 @@ const struct workload *outlets__workload(void *context, uint64_t id);
 int outlets__new(const struct config *config, const struct outlets_host *host,
 		 struct outlets **ret);
 void outlets__free(struct outlets *outlets);
+/* Frees them too, but returns what the metrics have counted; NULL: nothing. */
+struct outlet_metrics *outlets__end(struct outlets *outlets);
 
 /* -ENOMEM: the step, or the minute, is lost. Other failures are the outlets' own affair. */
 int outlets__step(struct outlets *outlets, const struct outlets_view *view,
 		  const struct bucket *step, uint64_t step_ns);
 int outlets__minute(struct outlets *outlets, const struct outlets_view *view,
 		    const struct bucket *minute);
+/* A part of an earlier minute was not seen. It does not count in the current one. */
+int outlets__unseen(struct outlets *outlets, const struct outlets_view *view,
+		    const struct minutes_gap *gap);

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "agent/self.h"
 
-#include <bpf/bpf.h>
 #include <inttypes.h>
 #include <sched.h>
 #include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "agent/switching.h"
 #include "base/cleanup.h"
@@ -21,36 +18,48 @@
 
 /* --- prices ----------------------------------------------------------------------------------- */
 
-static bool can_time(void)
-{
-	int fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
-
-	if (fd >= 0)
-		close(fd);
-	return fd >= 0;
-}
+/* The two threads make this many calls for each switch. */
+#define CALLS_OF_SWITCH 2
 
 void self__price_before(struct self *self)
 {
-	self->cpu = sched_getcpu();
-	self->plain_switch_ns = can_time() ? 0 : switching__ns(self->cpu, PRICE_NS);
+	if (hook_timer__is_permitted())
+		return;
+	self->prices.cpu = sched_getcpu();
+	self->prices.plain_switch_ns = switching__ns(self->prices.cpu, PRICE_NS);
+	self->prices.plain_call_ns = timing__call_ns();
 }
 
-void self__price_after(struct self *self)
+static double above(double more, double less)
 {
-	double hooked_ns = self->plain_switch_ns > 0 ? switching__ns(self->cpu, PRICE_NS) : 0;
-
-	self->switch_ns = hooked_ns > self->plain_switch_ns ? hooked_ns - self->plain_switch_ns : 0;
-	if (self->switch_ns > MOST_PRICE_NS)
-		self->switch_ns = MOST_PRICE_NS;
+	return more > less ? more - less : 0;
 }
 
-static void say_price(const struct self *self)
+void self__price_after(struct self *self, bool with_calls)
 {
-	if (self->switch_ns > 0)
-		log_info("hooks cost %.0f ns per context switch, measured between two threads [the "
-			 "kernel's timing of BPF programs needs CAP_SYS_ADMIN]",
-			 self->switch_ns);
+	struct self_prices *prices = &self->prices;
+
+	if (prices->plain_switch_ns <= 0)
+		return;
+	if (with_calls)
+		prices->call_ns = above(timing__call_ns(), prices->plain_call_ns);
+	prices->switch_ns = above(switching__ns(prices->cpu, PRICE_NS),
+				  prices->plain_switch_ns + CALLS_OF_SWITCH * prices->call_ns);
+	if (prices->switch_ns > MOST_PRICE_NS)
+		prices->switch_ns = MOST_PRICE_NS;
+}
+
+static void say_prices(const struct self_prices *prices)
+{
+	char calls[64] = "";
+
+	if (prices->call_ns > 0)
+		snprintf(calls, sizeof(calls), " and %.0f ns per call", prices->call_ns);
+	if (prices->switch_ns > 0)
+		log_info("hooks cost %.0f ns per context switch%s, measured between two threads; "
+			 "other hooks, and stacks, are not priced [the kernel's timing of BPF "
+			 "programs needs CAP_SYS_ADMIN]",
+			 prices->switch_ns, calls);
 	else
 		log_warning("what hooks cost could not be measured; continuing without it, for "
 			    "metrics and for the budget");
@@ -73,13 +82,10 @@ static uint64_t map_bytes(int fd)
 	return 0;
 }
 
-void self__start(struct self *self, const struct bpf_object *object, uint64_t now_ns)
+int self__open(struct self *self, const struct bpf_object *object)
 {
 	struct bpf_map *map;
 
-	*self = (struct self) { .start_ns = now_ns,
-				.plain_switch_ns = self->plain_switch_ns,
-				.switch_ns = self->switch_ns };
 	bpf_object__for_each_map (map, object) {
 		/* Before Linux 6.4, the figure of a map that grows is that of a full one. */
 		if (!(bpf_map__map_flags(map) & BPF_F_NO_PREALLOC))
@@ -88,29 +94,84 @@ void self__start(struct self *self, const struct bpf_object *object, uint64_t no
 		if (bpf_map__type(map) == BPF_MAP_TYPE_TASK_STORAGE)
 			self->storage_bytes += bpf_map__value_size(map);
 	}
-	timing__add(&self->timing, object);
-	timing__set(&self->timing, true, &self->work);
-	self->is_timing = self->is_timed = self->timing.fd > 0;
-	if (!self->is_timed)
-		say_price(self);
+	if (hook_timer__is_permitted())
+		return hook_timer__new(object, &self->timer);
+	say_prices(&self->prices);
+	return 0;
 }
 
-void self__add(struct self *self, uint64_t switches, uint64_t run_ns)
+void self__close(struct self *self)
 {
-	self->work.switches += switches;
-	self->work.run_ns += run_ns;
-	if (!self->is_timing)
+	hook_timer__free(self->timer);
+	self->timer = NULL;
+}
+
+int self__tend(struct self *self, uint64_t interval_ns)
+{
+	return self->timer ? hook_timer__tend(self->timer, interval_ns) : -1;
+}
+
+void self__pause(struct self *self)
+{
+	if (self->timer)
+		hook_timer__pause(self->timer);
+}
+
+void self__start(struct self *self, uint64_t now_ns)
+{
+	self->work = self->priced = (struct timing_work) {};
+	self->priced_ns = now_ns;
+	self->switches = hook_timer__switches();
+	self->hook_ns = 0;
+}
+
+/* Runs that no count explains are scaled by time. */
+static void count_as_others(uint64_t *runs, uint64_t *ns, struct loader_runs *to)
+{
+	to->others += *runs;
+	to->other_ns += *ns;
+	*runs = *ns = 0;
+}
+
+/* What hooks cost since the last time, as long as it is known what they cost. */
+static void price(struct self *self, uint64_t now_ns)
+{
+	struct timing timing = { .call_programs = hook_timer__call_programs(self->timer) };
+	uint64_t switches = hook_timer__switches();
+	struct timing_work work = { .calls = self->work.calls - self->priced.calls };
+	struct timing_look look;
+
+	if (!hook_timer__read(self->timer, &look))
 		return;
-	timing__set(&self->timing, false, &self->work);
-	self->is_timing = false;
+	if (switches > self->switches && self->switches)
+		work.switches = switches - self->switches;
+	if (!work.switches || !look.work.switches)
+		count_as_others(&look.runs.switches, &look.runs.switch_ns, &look.runs);
+	if (!work.calls || !look.work.calls)
+		count_as_others(&look.runs.calls, &look.runs.call_ns, &look.runs);
+	self->hook_ns += timing__cost(&timing, &look, now_ns - self->priced_ns, 0, &work).ns;
+	self->priced = self->work;
+	self->priced_ns = now_ns;
+	self->switches = switches;
 }
 
-void self__let_go(struct self *self)
+void self__add(struct self *self, const struct timing_work *more, uint64_t now_ns)
 {
-	if (self->timing.fd > 0)
-		close(self->timing.fd);
-	self->timing.fd = 0;
-	self->is_timing = false;
+	self->work.calls += more->calls;
+	self->work.switches += more->switches;
+	self->work.run_ns += more->run_ns;
+	if (self->timer)
+		price(self, now_ns);
+	else
+		self->hook_ns += self->prices.switch_ns * (double)more->switches +
+				 self->prices.call_ns * (double)more->calls;
+}
+
+bool self__is_settled(const struct self *self)
+{
+	struct timing_look look;
+
+	return !self->timer || hook_timer__read(self->timer, &look);
 }
 
 static uint64_t anon_bytes(void)
@@ -125,18 +186,12 @@ static uint64_t anon_bytes(void)
 	return 0;
 }
 
-struct self_cost self__cost(struct self *self, size_t threads, uint64_t now_ns)
+struct self_cost self__cost(const struct self *self, size_t threads)
 {
-	struct timing_cost hooks = {};
-
-	if (!self->is_timed)
-		hooks.ns = self->switch_ns * (double)self->work.switches;
-	else if (!self->is_timing)
-		hooks = timing__cost(&self->timing, &self->timing.all, now_ns - self->start_ns,
-				     self->work.run_ns, &self->work);
 	return (struct self_cost) {
 		.cpu_ns = clock__read_ns(CLOCK_PROCESS_CPUTIME_ID) + helper__all_cpu_ns(),
-		.hook_ns = (uint64_t)hooks.ns,
+		.hook_ns = (uint64_t)self->hook_ns,
+		.is_partly = !self->timer,
 		.anon_bytes = anon_bytes(),
 		.bpf_bytes = self->bpf_bytes + threads * self->storage_bytes,
 	};

@@ -137,7 +137,6 @@ static int start_worker(struct agent *agent, struct code_server *server, const c
 		err = code_server__connect(server, &code_fd);
 	if (err)
 		log_warning("stacks need a socket: %s; continuing without them", strerror(-err));
-	agent__time_hooks(agent);
 	pid = fork();
 	if (!pid) {
 		prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -152,7 +151,6 @@ static int start_worker(struct agent *agent, struct code_server *server, const c
 		exit(err ? 1 : 0);
 	}
 	err = pid < 0 ? -errno : 0;
-	agent__let_go(agent);
 	if (code_fd >= 0)
 		close(code_fd);
 	if (err)
@@ -170,30 +168,32 @@ static int start_worker(struct agent *agent, struct code_server *server, const c
 
 /* --- the supervisor --------------------------------------------------------------------------- */
 
-/* Answers the worker until it ends, or closes its end. */
-static void serve(struct code_server *server, pid_t pid)
+/* Answers the worker, and times the hooks, until the worker ends. */
+static void serve(struct agent *agent, struct code_server *server, pid_t pid)
 {
 	cleanup(close_p) int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	struct pollfd wishes[] = { { .fd = pidfd, .events = POLLIN },
-				   { .fd = code_server__fd(server), .events = POLLIN } };
+				   { .fd = server ? code_server__fd(server) : -1,
+				     .events = POLLIN } };
 
-	while (pidfd >= 0 && wishes[1].fd >= 0) {
-		if (poll(wishes, 2, -1) < 0)
-			continue;
-		if (wishes[0].revents || (wishes[1].revents && code_server__serve(server)))
-			return;
+	while (pidfd >= 0 && !wishes[0].revents) {
+		if (poll(wishes, 2, agent__tend(agent)) <= 0)
+			wishes[0].revents = 0;
+		/* After it has closed its end, the worker has no more questions. */
+		else if (wishes[1].revents && code_server__serve(server))
+			wishes[1].fd = -1;
 	}
+	agent__pause(agent);
 }
 
 /* The status of the worker, or -errno. */
-static int wait_for_worker(struct code_server *server)
+static int wait_for_worker(struct agent *agent, struct code_server *server)
 {
 	pid_t pid = worker;
 	siginfo_t info;
 	int status, err = 0;
 
-	if (server)
-		serve(server, pid);
+	serve(agent, server, pid);
 	/* Its number is not given to another process before waitpid(). */
 	while (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT) < 0)
 		if (errno != EINTR)
@@ -257,7 +257,7 @@ int supervisor__run(struct config *config, const char *path, const struct signal
 		err = start_worker(agent, server, path, config, is_again);
 		if (err)
 			break;
-		status = wait_for_worker(server);
+		status = wait_for_worker(agent, server);
 		if (status < 0) {
 			err = status;
 			break;

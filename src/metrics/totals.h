@@ -125,7 +125,8 @@ struct totals_agent {
 	const char *version, *kernel, *level; /* for gapless_build_info */
 	uint64_t start_time_ns;               /* Unix time */
 	uint64_t cpu_ns;
-	uint64_t hook_ns; /* 0: not known; the family is left out */
+	uint64_t hook_ns;  /* 0: not known; the family is left out */
+	bool hooks_partly; /* only hooks at switches and calls are in it */
 	uint64_t anon_bytes, bpf_bytes;
 	int governor_level;    /* -1: slow */
 	uint64_t sampling_ppm; /* the probability of a stack, in millionths */
@@ -141,7 +142,7 @@ struct totals_agent {
 	size_t push_count;
 };
 
-#define TOTALS_AGENT_ROWS 24
+#define TOTALS_AGENT_ROWS 36
 #define TOTALS_PUSH_ROWS  48
 
 /* All families. The exposition is independent of later steps. */

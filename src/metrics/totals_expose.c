@@ -311,12 +311,13 @@ static void show_lost(struct exposition *out, const struct totals_agent *agent)
 {
 	uint64_t rest = 0;
 
-	exposition__family(out, &(struct exposition_family) {
-					.name = "gapless_agent_lost",
-					.help = "What was lost; gapless-quality(7).",
-					.type = EXPOSITION_COUNTER,
-					.labels = { "what" },
-				});
+	exposition__family(
+		out, &(struct exposition_family) {
+			     .name = "gapless_agent_lost",
+			     .help = "What was lost, times in nanoseconds; gapless-quality(7).",
+			     .type = EXPOSITION_COUNTER,
+			     .labels = { "what" },
+		     });
 	for (size_t i = 0; i < agent->lost_count; i++) {
 		if (i < TOTALS_AGENT_ROWS)
 			exposition__sample(out, &agent->lost[i].what, agent->lost[i].count, 0);
@@ -358,7 +359,10 @@ static void show_cost(struct exposition *out, const struct totals_agent *agent)
 	if (agent->hook_ns)
 		show_one(out, "gapless_agent_hook_seconds", EXPOSITION_COUNTER, "seconds",
 			 agent->hook_ns, NANOSECONDS,
-			 "CPU time of the hooks in the kernel, estimated from their events.");
+			 agent->hooks_partly
+				 ? "CPU time of the hooks at context switches and syscalls, "
+				   "estimated; other hooks are not priced."
+				 : "CPU time of the hooks in the kernel, estimated from samples.");
 	exposition__family(out, &(struct exposition_family) {
 					.name = "gapless_agent_memory_bytes",
 					.help = "Memory of the agent: anonymous, and BPF maps.",

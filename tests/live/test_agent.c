@@ -121,6 +121,73 @@ static void a_wrong_configuration_is_refused_at_the_start_and_ignored_later(void
 	served__stop(agent);
 }
 
+static void a_reload_with_the_same_series_keeps_counters_and_says_if_the_budget_changed(
+	void **state)
+{
+	static const char start[] = "\ngapless_agent_start_time_seconds ",
+			  runs[] = "\ngapless_transitions_total{state=\"run\"} ",
+			  served[] = "\ngapless_agent_scrapes_total{result=\"served\"} ";
+	uint64_t began, count, scrapes;
+	pid_t agent;
+	char *page;
+
+	served__configure("");
+	agent = served__start();
+	served__wait_for("/metrics", runs);
+	served__sleep_ms(2500);
+	page = served__wait_for("/metrics", runs);
+	began = served__number(page, start);
+	count = served__number(page, runs);
+	scrapes = served__number(page, served);
+	assert_true(began > 0 && count > 0 && scrapes > 0);
+	served__configure("otlp.interval: 20s\n");
+	kill(agent, SIGHUP);
+	served__sleep_ms(1500);
+	page = served__wait_for("/metrics", runs);
+	assert_int_equal(served__number(page, start), began);
+	assert_true(served__number(page, runs) > count);
+	assert_true(served__number(page, served) >= scrapes);
+	assert_null(strstr(served__log(), "from now on"));
+	served__configure("budget.cpu_ppm: 20000\n");
+	kill(agent, SIGHUP);
+	served__wait_for_log("level 'ledger' from now on: level or budget were configured anew");
+	page = served__wait_for("/metrics", runs);
+	assert_int_equal(served__number(page, start), began);
+	served__configure("metrics.detail: service\n");
+	kill(agent, SIGHUP);
+	page = served__wait_for("/metrics", "gapless_transitions_total{service=");
+	assert_true(served__number(page, start) > began);
+	served__stop(agent);
+	assert_int_equal(served__count(served__log(), "from now on"), 2);
+}
+
+static void what_is_missing_is_on_the_page_and_what_was_repaired_is_not(void **state)
+{
+	static const char *const shown[] = {
+		"unseen_ns",       "unnamed_wait_ns",   "waits_without_account_ns",
+		"samples_lost_ns", "samples_unowned",   "stacks_cut",
+		"stacks_folded",   "rows_folded",       "workloads_folded",
+		"turns_unknown",   "not_in_histograms", "lost_ring_full",
+	};
+	char series[128], *page;
+	pid_t agent;
+
+	served__configure("");
+	agent = served__start();
+	page = served__wait_for("/metrics", "\ngapless_transitions_total{state=\"run\"} ");
+	for (size_t i = 0; i < sizeof(shown) / sizeof(*shown); i++) {
+		snprintf(series, sizeof(series), "\ngapless_agent_lost_total{what=\"%s\"} ",
+			 shown[i]);
+		assert_non_null(strstr(page, series));
+	}
+	assert_null(strstr(page, "repaired_wakeups"));
+	assert_null(strstr(page, "level_changes"));
+	assert_null(strstr(page, "{what=\"_other\"}"));
+	/* The agent did not run when the minute began. */
+	assert_true(served__number(page, "\ngapless_agent_lost_total{what=\"unseen_ns\"} ") > 0);
+	served__stop(agent);
+}
+
 static void assert_status(pid_t pid, const char *line)
 {
 	char path[64], text[8192];
@@ -272,6 +339,8 @@ int main(void)
 		HERE(a_service_has_its_time_by_state_on_the_page),
 		HERE(a_second_agent_refuses_and_a_recording_beside_it_works),
 		HERE(a_wrong_configuration_is_refused_at_the_start_and_ignored_later),
+		HERE(a_reload_with_the_same_series_keeps_counters_and_says_if_the_budget_changed),
+		HERE(what_is_missing_is_on_the_page_and_what_was_repaired_is_not),
 		cmocka_unit_test(a_worker_has_no_privileges_and_is_replaced_if_it_dies),
 		HERE(at_level_full_the_syscalls_of_a_service_are_counted),
 		HERE(a_worker_goes_on_after_steps_that_failed),

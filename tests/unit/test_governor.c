@@ -45,6 +45,32 @@ static void three_bad_windows_in_a_row_are_one_level_down(void **state)
 	assert_int_equal(governor.level, GOVERNOR_SLOW);
 }
 
+static void a_new_configuration_with_the_same_limits_changes_nothing(void **state)
+{
+	struct governor_use use = { .now_ns = SECOND };
+	struct governor_limits next = limits;
+	struct governor governor;
+
+	governor__start(&governor, &limits, &use);
+	for (int i = 0; i < 4; i++)
+		pass(&governor, &use, 20000, 50);
+	assert_int_equal(governor.level, GOVERNOR_LEDGER);
+	next.cpus = 4;
+	assert_false(governor__reconsider(&governor, &next, &use));
+	assert_int_equal(governor.limits.cpus, 4);
+	assert_int_equal(governor.level, GOVERNOR_LEDGER);
+	assert_int_equal(governor.bad, 1);
+	next.cpu_ppm++;
+	assert_true(governor__reconsider(&governor, &next, &use));
+	assert_int_equal(governor.level, GOVERNOR_SIGNALS);
+	assert_int_equal(governor.bad, 0);
+	next.memory_bytes++;
+	assert_true(governor__reconsider(&governor, &next, &use));
+	next.most = GOVERNOR_LEDGER;
+	assert_true(governor__reconsider(&governor, &next, &use));
+	assert_int_equal(governor.level, GOVERNOR_LEDGER);
+}
+
 /* A fork storm makes steps of a fraction of a second. */
 static void early_steps_are_parts_of_a_window(void **state)
 {
@@ -117,6 +143,7 @@ static void many_switches_of_a_large_machine_may_cost_more(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_new_configuration_with_the_same_limits_changes_nothing),
 		cmocka_unit_test(three_bad_windows_in_a_row_are_one_level_down),
 		cmocka_unit_test(early_steps_are_parts_of_a_window),
 		cmocka_unit_test(ten_good_minutes_are_one_level_up),

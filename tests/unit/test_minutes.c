@@ -25,6 +25,24 @@ static void steps_and_minutes_follow_the_time_of_day(void **state)
 	assert_int_equal(minutes.epoch, NOON + 17);
 }
 
+static void a_gap_is_split_into_its_minutes(void **state)
+{
+	uint64_t offset = NOON * SECOND - 100 * SECOND, from = 117 * SECOND; /* 12:00:17 */
+	struct minutes minutes = {};
+	struct minutes_gap gap;
+
+	minutes__start(&minutes, 265 * SECOND, offset); /* 12:02:45 */
+	assert_true(minutes__split_gap(&minutes, &from, 265 * SECOND, &gap));
+	assert_int_equal(gap.begin_s, NOON);
+	assert_int_equal(gap.ns, 43 * SECOND);
+	assert_true(minutes__split_gap(&minutes, &from, 265 * SECOND, &gap));
+	assert_int_equal(gap.begin_s, NOON + 60);
+	assert_int_equal(gap.ns, 60 * SECOND);
+	assert_false(minutes__split_gap(&minutes, &from, 265 * SECOND, &gap));
+	assert_int_equal(gap.begin_s, NOON + 60);
+	assert_int_equal(from, 220 * SECOND);
+}
+
 static void a_step_of_the_clock_begins_an_epoch(void **state)
 {
 	struct minutes minutes = {};
@@ -60,6 +78,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(steps_and_minutes_follow_the_time_of_day),
+		cmocka_unit_test(a_gap_is_split_into_its_minutes),
 		cmocka_unit_test(a_step_of_the_clock_begins_an_epoch),
 		cmocka_unit_test(a_minute_that_comes_twice_has_another_epoch),
 	};
