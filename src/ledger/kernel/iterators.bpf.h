@@ -31,7 +31,7 @@ int on_snapshot(struct bpf_iter__task *ctx)
 		release_at_end(thread, task);
 		flush_occupant(thread);
 		if (full)
-			flush_calls(thread);
+			flush_calls(thread, cells_of(thread, task));
 	}
 	record = bpf_map_lookup_elem(&scratch, &zero);
 	if (record && fill_record(record, thread, task, LEDGER_THREAD))

@@ -80,15 +80,6 @@ struct outside_key {
 	__u32 pad;
 };
 
-/* Sums of the thread's latest syscalls, see thread_calls.bpf.h. count 0: free. */
-struct call_cell {
-	__u64 total_ns, run_ns;
-	__u32 count, errors;
-	__u32 nr;
-	__u32 flush; /* as in struct thread */
-};
-#define CALL_CELLS 16
-
 /* Which calls of a thread are timed, see budget.bpf.h. */
 struct timed_calls {
 	__u32 shift; /* one call in 2^shift */
@@ -164,7 +155,8 @@ struct thread {
 	struct outside_key suspect; /* may keep it waiting, see outside.bpf.h */
 	__u64 left_stack;           /* how it left the CPU, see samples.bpf.h */
 	__u8 left_none, switch_out_shift;
-	__u8 pad[2];
+	__u8 has_calls; /* sums of calls in another storage, see thread_calls.bpf.h */
+	__u8 pad[1];
 	__u32 ns_tid;       /* the tid in its own pid namespace, as found in user memory */
 	__u64 minor_faults; /* when its account began */
 	__u64 major_faults;
@@ -177,8 +169,13 @@ struct thread {
 	struct timed_calls timed;
 	__u64 window_run_ns; /* the account when the rate of timed calls was last chosen */
 	__u32 window_user, window_kernel;
-	struct call_cell calls[CALL_CELLS];
 };
+
+/*
+ * The kernel adds up to 80 bytes to a value in task storage, and rounds the sum up to a power of
+ * two. A machine may have tens of thousands of threads.
+ */
+#define FITS_SLAB(type, bytes) (sizeof(type) + 80 <= (bytes))
 
 _Static_assert(__builtin_offsetof(struct thread, account) ==
 		       __builtin_offsetof(struct ledger_thread, account),
