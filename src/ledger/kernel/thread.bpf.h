@@ -20,13 +20,6 @@
 #define NR_NONE   (-1)
 #define NR_KERNEL (-2)
 
-/* A request that the thread submitted to io_uring, see uring.bpf.h. */
-struct submitted_request {
-	__u64 address; /* 0: finished */
-	__u64 submit_ns;
-};
-#define MOST_REQUESTS 4
-
 /*
  * A call that a signal interrupted, until it is known whether the kernel restarts it; see
  * calls.bpf.h.
@@ -147,8 +140,7 @@ struct thread {
 	__u64 major_faults;
 	__u64 fault_inode; /* the file of its last fault in a file, see fault.bpf.h */
 	__u64 fault_number;
-	struct submitted_request requests[MOST_REQUESTS];
-	__u32 next_request;
+	__u32 requests;      /* that it submitted to io_uring so far, see uring.bpf.h */
 	__u32 pending_count; /* of its entries in the map pendings, see pending.bpf.h */
 	struct timed_calls timed;
 	__u64 window_run_ns; /* the account when the rate of timed calls was last chosen */
@@ -161,6 +153,7 @@ struct thread {
  */
 #define FITS_SLAB(type, bytes) (sizeof(type) + 80 <= (bytes))
 
+_Static_assert(FITS_SLAB(struct thread, 1024), "what few threads need is elsewhere");
 _Static_assert(__builtin_offsetof(struct thread, account) ==
 		       __builtin_offsetof(struct ledger_thread, account),
 	       "user space makes one to calibrate with");
