@@ -37,6 +37,7 @@ static void free_thread(struct folded_thread *thread)
 {
 	folding_waits__release(thread);
 	folding_ready__release(thread);
+	free(thread->booked);
 	free(thread);
 }
 
@@ -106,9 +107,29 @@ static void even_out(int64_t due[SLOT_COUNT])
 	}
 }
 
-static int book_slot(struct folding *folding, struct folded_thread *thread, int slot, uint64_t ns,
-		     uint64_t count)
+/* What is booked in the slot; added if it is the first time. The pointer is valid until then. */
+static int find_booked(struct folded_thread *thread, int slot, struct booked **ret)
 {
+	struct booked *more;
+
+	for (uint32_t i = 0; i < thread->booked_count; i++)
+		if (thread->booked[i].slot == slot) {
+			*ret = &thread->booked[i];
+			return 0;
+		}
+	more = realloc(thread->booked, (thread->booked_count + 1) * sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	thread->booked = more;
+	*ret = &more[thread->booked_count++];
+	**ret = (struct booked) { .slot = slot };
+	return 0;
+}
+
+static int book_slot(struct folding *folding, struct folded_thread *thread, struct booked *booked,
+		     uint64_t ns, uint64_t count)
+{
+	int slot = booked->slot;
 	const struct bucket_key key = { .workload = thread->workload,
 					.threads = thread->group,
 					.object = LEXICON_NONE,
@@ -117,36 +138,56 @@ static int book_slot(struct folding *folding, struct folded_thread *thread, int 
 					.slot = (uint8_t)slot,
 					.kind = (uint8_t)states__words(slot)->kind };
 
-	thread->ns[slot] += ns;
+	booked->ns += ns;
 	if (SLOT_IS_WAIT(slot))
-		return folding_waits__book(folding, thread, slot, ns, count);
+		return folding_waits__book(folding, thread, booked, ns, count);
 	if (SLOT_IS_READY(slot))
 		return folding_ready__book(folding, thread, &key, ns, count);
 	return bucket__add(folding->step, &key, ns, count);
+}
+
+/* What of the sums of all slots is not booked yet. `counts` may be NULL. */
+static void find_due(const struct folded_thread *thread, const uint64_t totals[SLOT_COUNT],
+		     const uint32_t *counts, int64_t due[SLOT_COUNT], uint32_t begun[SLOT_COUNT])
+{
+	for (int slot = 0; slot < SLOT_COUNT; slot++) {
+		due[slot] = (int64_t)totals[slot];
+		begun[slot] = counts ? counts[slot] : 0;
+	}
+	for (uint32_t i = 0; i < thread->booked_count; i++) {
+		const struct booked *booked = &thread->booked[i];
+
+		due[booked->slot] -= (int64_t)booked->ns;
+		if (counts)
+			begun[booked->slot] -= booked->count;
+	}
+	/* The kernel half gave an open interval, which was counted, another state. */
+	for (int slot = 0; slot < SLOT_COUNT; slot++)
+		if ((int32_t)begun[slot] < 0)
+			begun[slot] = 0;
+	even_out(due);
 }
 
 /* Books the time up to time_ns; `totals` are the sums of all slots by then. */
 static int book(struct folding *folding, struct folded_thread *thread,
 		const uint64_t totals[SLOT_COUNT], const uint32_t *counts, uint64_t time_ns)
 {
+	uint32_t begun[SLOT_COUNT];
+	struct booked *booked;
 	uint64_t life_ns = 0;
 	int64_t due[SLOT_COUNT];
 	int err = 0;
 
-	for (int slot = 0; slot < SLOT_COUNT; slot++)
-		due[slot] = (int64_t)(totals[slot] - thread->ns[slot]);
-	even_out(due);
+	find_due(thread, totals, counts, due, begun);
 	for (int slot = SLOT_FIRST; slot < SLOT_COUNT && !err; slot++) {
-		uint32_t begun = counts ? counts[slot] - thread->count[slot] : 0;
-
-		/* The kernel half gave an open interval, which was counted, another state. */
-		if ((int32_t)begun < 0)
-			begun = 0;
-		if (!due[slot] && !begun)
+		if (!due[slot] && !begun[slot])
 			continue;
-		err = book_slot(folding, thread, slot, (uint64_t)due[slot], begun);
+		err = find_booked(thread, slot, &booked);
+		if (err)
+			break;
+		err = book_slot(folding, thread, booked, (uint64_t)due[slot], begun[slot]);
 		life_ns += (uint64_t)due[slot];
-		thread->count[slot] += begun;
+		booked->count += begun[slot];
 	}
 	thread->last_ns = time_ns;
 	folding_ready__release(thread);
@@ -178,7 +219,8 @@ static int book_record(struct folding *folding, struct folded_thread *thread,
 	totals[account->slot] += record->head.time_ns - account->since_ns;
 	thread->slot = account->slot;
 	thread->recorded_ns = record->head.time_ns;
-	thread->last_open = thread->open;
+	thread->last_open.kind = thread->open.object_kind;
+	memcpy(thread->last_open.object, thread->open.object, sizeof(thread->open.object));
 	thread->open = record->wait;
 	thread->open.slot = (uint8_t)account->slot;
 	err = folding_waits__take_cell(thread, record);
@@ -198,11 +240,12 @@ static bool is_unchanged(const struct folding *folding, const struct folded_thre
 /* It has not changed since its last record: all time since belongs to its open state. */
 static int book_unchanged(struct folding *folding, struct folded_thread *thread)
 {
-	uint64_t totals[SLOT_COUNT];
+	uint64_t totals[SLOT_COUNT] = {};
 
 	if (folding->began_ns <= thread->last_ns)
 		return 0;
-	memcpy(totals, thread->ns, sizeof(totals));
+	for (uint32_t i = 0; i < thread->booked_count; i++)
+		totals[thread->booked[i].slot] = thread->booked[i].ns;
 	totals[thread->slot] += folding->began_ns - thread->last_ns;
 	return book(folding, thread, totals, NULL, folding->began_ns);
 }

@@ -5,8 +5,6 @@
 #include "base/map.h"
 #include "fold/folding.h"
 
-#define WAIT_SLOTS (SLOT_WAIT_END - SLOT_WAIT_FIRST)
-
 /* Finished waits that are not booked yet. */
 struct finished {
 	struct finished *next;
@@ -35,6 +33,22 @@ struct folded_process {
 	char name[WIRE_COMM_BYTES];
 };
 
+/* What is booked of a thread in one state. */
+struct booked {
+	uint64_t ns;
+	/* Waiting time that was booked before its waits had ended, see folding_waits.c. */
+	uint64_t ahead_ns;
+	uint32_t count;
+	int32_t slot;
+};
+
+/* What a wait is for. */
+struct waited_for {
+	uint64_t object[2];
+	uint8_t kind;
+};
+
+/* There may be tens of thousands of them, so keep it small. */
 struct folded_thread {
 	uint64_t id;
 	uint64_t workload;
@@ -44,17 +58,15 @@ struct folded_thread {
 	uint64_t last_ns;     /* its time is booked up to here */
 	uint64_t recorded_ns; /* time of its last record */
 	uint64_t unexplained_ns;
-	uint64_t seen;           /* number of the last whole snapshot with it */
-	uint64_t ns[SLOT_COUNT]; /* booked so far */
-	uint32_t count[SLOT_COUNT];
+	uint64_t seen;         /* number of the last whole snapshot with it */
+	struct booked *booked; /* in the states that it has been in */
+	uint32_t booked_count;
 	uint32_t slot; /* the open one */
 	bool is_done;  /* its record of this step was booked */
 	bool has_ended;
 	char comm[WIRE_COMM_BYTES];
 	struct ledger_key open;      /* the open wait */
-	struct ledger_key last_open; /* at the last record: ahead_ns was booked for it */
-	/* Waiting time that was booked before its waits had ended, see folding_waits.c. */
-	uint64_t ahead_ns[WAIT_SLOTS];
+	struct waited_for last_open; /* at the last record: ahead_ns was booked for it */
 	struct finished *finished;
 	struct occupied *occupied;
 	/* The part of its cell that was taken from a record and will come once more as a sum. */
@@ -125,11 +137,11 @@ int folding_culprits__add(struct folding *folding, struct bucket_key *key,
 int folding_culprits__name_late(struct folding *folding);
 
 /*
- * Books `ns` of waiting in a slot: as the waits that ended, and the rest as the wait that is still
+ * Books `ns` of waiting in a state: as the waits that ended, and the rest as the wait that is still
  * open.
  */
-int folding_waits__book(struct folding *folding, struct folded_thread *thread, int slot,
-			uint64_t ns, uint64_t count);
+int folding_waits__book(struct folding *folding, struct folded_thread *thread,
+			struct booked *booked, uint64_t ns, uint64_t count);
 /* Takes the finished waits in the thread's cell. */
 int folding_waits__take_cell(struct folded_thread *thread, const struct ledger_record *record);
 /*

@@ -194,16 +194,17 @@ static int add_row(struct folding *folding, const struct folded_thread *thread,
  * Of the finished waits in a slot, *ahead_ns is already booked: first that of waits for the same
  * object as the one that was open then.
  */
-static void take_off(struct folded_thread *thread, int slot, const struct ledger_key *open,
-		     uint64_t *ahead_ns)
+static void take_off(struct folded_thread *thread, int slot, uint64_t *ahead_ns)
 {
+	const struct waited_for *open = &thread->last_open;
+
 	for (int pass = 0; pass < 2; pass++)
 		for (struct finished *at = thread->finished; at && *ahead_ns; at = at->next) {
 			uint64_t part = least(at->sum.ns, *ahead_ns);
 
 			if (at->key.slot != slot)
 				continue;
-			if (!pass && (at->key.object_kind != open->object_kind ||
+			if (!pass && (at->key.object_kind != open->kind ||
 				      memcmp(at->key.object, open->object, sizeof(open->object))))
 				continue;
 			at->sum.ns -= part;
@@ -236,20 +237,20 @@ static int book_finished(struct folding *folding, struct folded_thread *thread, 
 	return err;
 }
 
-int folding_waits__book(struct folding *folding, struct folded_thread *thread, int slot,
-			uint64_t ns, uint64_t count)
+int folding_waits__book(struct folding *folding, struct folded_thread *thread,
+			struct booked *booked, uint64_t ns, uint64_t count)
 {
-	uint64_t *ahead_ns = &thread->ahead_ns[slot - SLOT_WAIT_FIRST];
+	int slot = booked->slot;
 	struct ledger_key rest = { .thread = thread->id, .slot = (uint8_t)slot };
 	bool is_open = thread->slot == (uint32_t)slot;
 	int err;
 
-	take_off(thread, slot, &thread->last_open, ahead_ns);
+	take_off(thread, slot, &booked->ahead_ns);
 	err = book_finished(folding, thread, slot, &ns, &count);
 	if (err || (!ns && !count))
 		return err;
 	/* What is left is the wait that lasts, or a sum that was lost or comes later. */
-	*ahead_ns += ns;
+	booked->ahead_ns += ns;
 	if (!is_open)
 		folding->quality.unnamed_wait_ns += ns;
 	return add_row(folding, thread, is_open ? &thread->open : &rest, ns, count);
@@ -261,10 +262,11 @@ void folding_waits__settle(const struct folding *folding, struct folded_thread *
 	uint64_t now_ns = record->head.time_ns;
 	uint64_t late_ns = now_ns > folding->drained_ns ? now_ns - folding->drained_ns : 0;
 
-	for (uint32_t i = 0; i < WAIT_SLOTS; i++) {
-		bool is_open = record->account.slot == SLOT_WAIT_FIRST + i;
+	for (uint32_t i = 0; i < thread->booked_count; i++) {
+		struct booked *booked = &thread->booked[i];
+		bool is_open = record->account.slot == (uint32_t)booked->slot;
 		uint64_t open_ns = is_open ? now_ns - record->account.since_ns : 0;
 
-		thread->ahead_ns[i] = least(thread->ahead_ns[i], open_ns + late_ns);
+		booked->ahead_ns = least(booked->ahead_ns, open_ns + late_ns);
 	}
 }

@@ -156,10 +156,11 @@ static __always_inline bool ends_here(const struct here *here, const struct pt_r
 /* Makes room for the sums of another number. */
 static __always_inline void make_room_here(struct here *here, __u32 nr)
 {
-	struct thread *thread = find(bpf_get_current_task_btf());
+	struct task_struct *current = bpf_get_current_task_btf();
+	struct thread *thread = find(current);
 
 	if (thread)
-		release_calls(thread, here, cell_of(nr));
+		release_calls(thread, cells_of(thread, current), here, cell_of(nr));
 	else
 		count_quality(QUALITY_CALLS_DROPPED);
 }
@@ -315,7 +316,7 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 	if (here && here->task == (__u64)current) {
 		now = bpf_ktime_get_ns();
 		if (!is_over(now))
-			release(thread, here, now);
+			release(thread, cells_of(thread, current), here, now);
 	}
 	same_image = settle_call(thread, current, ret);
 	if (!full) {

@@ -149,12 +149,12 @@ static __noinline __u32 cause_of_fault(struct thread *thread, struct task_struct
 	return SLOT_WAIT_FAULT;
 }
 
-static __noinline __u32 cause_of_uring(struct thread *thread)
+static __noinline __u32 cause_of_uring(struct thread *thread, struct task_struct *task)
 {
 	struct io_kiocb *request;
 	struct file *file = NULL;
 
-	request = request_in_flight(thread, &file);
+	request = request_in_flight(thread, task, &file);
 	if (request)
 		cause_of_open_file(thread, file, descriptor_of(request), SLOT_WAIT_URING);
 	return SLOT_WAIT_URING;
@@ -324,7 +324,7 @@ static __always_inline __u32 cause_of_class(struct thread *thread, struct task_s
 	case CLASS_QUEUE:
 		return SLOT_WAIT_PIPE;
 	case CLASS_URING:
-		return cause_of_uring(thread);
+		return cause_of_uring(thread, task);
 	default:
 		return other_syscall(thread, nr);
 	}

@@ -65,7 +65,7 @@ static __always_inline struct here *here_now(void)
 
 /* The current thread is back in user space since `now`. Its next calls need no look-up. */
 static __always_inline void claim(struct here *here, struct thread *thread,
-				  const struct task_struct *current, __u64 regs, __u64 now)
+				  struct task_struct *current, __u64 regs, __u64 now)
 {
 	if (thread->account.slot != SLOT_RUN_USER || thread->account.since_ns != now ||
 	    thread->broken.begin_ns || now < base_ns ||
@@ -74,6 +74,7 @@ static __always_inline void claim(struct here *here, struct thread *thread,
 	/* A switch that was not seen left the calls of another thread here. */
 	if (here->task && here->used)
 		count_quality(QUALITY_CALLS_DROPPED);
+	open_cells(thread, current);
 	/* It may not have been switched in since its account was opened. */
 	thread->cpu = bpf_get_smp_processor_id();
 	here->who = *(const struct identity *)thread;
@@ -130,22 +131,20 @@ static __always_inline void divide(struct here *here, __u64 kernel_ns, __u64 now
 }
 
 /* Adds the sums of one call number to those in the thread's storage, and to the signal's. */
-VERIFIED_ONCE int release_calls(struct thread *thread, struct here *here, __u32 at)
+VERIFIED_ONCE int release_calls(const struct thread *thread, struct call_cells *cells,
+				struct here *here, __u32 at)
 {
 	const struct here_calls *from;
-	struct call_cell *to;
+	struct call_cell sum;
 	__u32 count, errors;
 
 	if (!thread || !here || at >= CALL_CELLS)
 		return 0;
 	from = &here->calls[at];
-	to = cell_for(thread, at, from->nr);
-	to->total_ns += from->total_ns;
-	to->run_ns += from->total_ns;
 	errors = from->errors + from->untimed_errors;
 	count = from->count + from->untimed;
-	to->errors += errors;
-	to->count += count;
+	sum = (struct call_cell) { from->total_ns, from->total_ns, count, errors };
+	add_to_cell(thread, cells, at, from->nr, &sum);
 	if (from->untimed)
 		count_untimed(from->nr, from->untimed, from->untimed_errors);
 	if (is_on(SIGNAL_syscalls) && count > errors)
@@ -175,8 +174,9 @@ static __always_inline void release_call(struct thread *thread, const struct her
 		thread->call_ns = now;
 }
 
-/* Takes the account of a claimed thread back into its storage. */
-VERIFIED_ONCE int release(struct thread *thread, struct here *here, __u64 now)
+/* Takes the account of a claimed thread back into its storage. `cells`: see cells_of(). */
+VERIFIED_ONCE int release(struct thread *thread, struct call_cells *cells, struct here *here,
+			  __u64 now)
 {
 	struct ledger_account *account;
 
@@ -206,7 +206,7 @@ VERIFIED_ONCE int release(struct thread *thread, struct here *here, __u64 now)
 	release_call(thread, here, now);
 	for (__u32 i = 0; i < CALL_CELLS; i++)
 		if (here->used & 1U << i)
-			release_calls(thread, here, i);
+			release_calls(thread, cells, here, i);
 	thread->timed = here->timed;
 	if (call_budget)
 		keep_budget(thread);
@@ -225,13 +225,13 @@ static __always_inline void time_the_rest(struct thread *thread, __u64 now)
 }
 
 /* The current thread needs its account. */
-static __always_inline void release_here(struct thread *thread, const struct task_struct *current,
+static __always_inline void release_here(struct thread *thread, struct task_struct *current,
 					 __u64 now)
 {
 	struct here *here = full ? here_now() : NULL;
 
 	if (here && here->task == (__u64)current) {
-		release(thread, here, now);
+		release(thread, cells_of(thread, current), here, now);
 		time_the_rest(thread, now);
 	}
 }
@@ -240,14 +240,14 @@ static __always_inline void release_here(struct thread *thread, const struct tas
  * The same after the end of the recording, when accounts no longer change. The last snapshot and
  * the end of the thread may both come here.
  */
-static __always_inline void release_at_end(struct thread *thread, const struct task_struct *task)
+static __always_inline void release_at_end(struct thread *thread, struct task_struct *task)
 {
 	__u32 zero = 0;
 	struct here *here = full ? bpf_map_lookup_percpu_elem(&heres, &zero, thread->cpu) : NULL;
 	__u64 claimed = (__u64)task;
 
 	if (here && __sync_val_compare_and_swap(&here->task, claimed, 0) == claimed)
-		release(thread, here, end_ns);
+		release(thread, cells_of(thread, task), here, end_ns);
 }
 
 /* The sums of the call number `nr`. NULL: another number has the place. */

@@ -31,7 +31,7 @@ int on_snapshot(struct bpf_iter__task *ctx)
 		release_at_end(thread, task);
 		flush_occupant(thread);
 		if (full)
-			flush_calls(thread);
+			flush_calls(thread, cells_of(thread, task));
 	}
 	record = bpf_map_lookup_elem(&scratch, &zero);
 	if (record && fill_record(record, thread, task, LEDGER_THREAD))
@@ -106,6 +106,7 @@ int on_asleep(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
 	__u32 none = STACK_NONE_ASLEEP;
+	struct pendings *pendings;
 	struct pending new = {};
 	struct thread *thread;
 	__u64 user;
@@ -116,9 +117,10 @@ int on_asleep(struct bpf_iter__task *ctx)
 	if (!thread || thread->flags & THREAD_ENDED ||
 	    __sync_fetch_and_or(&thread->flags, THREAD_HANDED_OVER) & THREAD_ENDED)
 		return 0;
-	for (__u32 i = 0; i < MOST_PENDING; i++)
-		if (thread->pending[i].count)
-			write_asleep(ctx, task, thread, &thread->pending[i], 0, none);
+	pendings = pendings_of(thread);
+	for (__u32 i = 0; pendings && i < MOST_PENDING; i++)
+		if (pendings->entries[i].count)
+			write_asleep(ctx, task, thread, &pendings->entries[i], 0, none);
 	if (!draw_open(thread, &new))
 		return 0;
 	if (!has_run(thread, task))

@@ -160,7 +160,7 @@ VERIFIED_ONCE int ends(struct thread *thread, __u64 now)
 		last_call_ends(thread, now);
 	flush_occupant(thread);
 	if (full)
-		flush_calls(thread);
+		flush_calls(thread, cells_of(thread, bpf_get_current_task_btf()));
 	if (!(flags & THREAD_HANDED_OVER)) {
 		if (is_over(now))
 			give_up_open(thread);
@@ -247,7 +247,7 @@ static __always_inline void leaves_here(struct thread *out, struct task_struct *
 	if (!here || !here->task)
 		return;
 	if (out && here->task == (__u64)prev) {
-		release(out, here, now);
+		release(out, here->used ? cells_of(out, prev) : NULL, here, now);
 		time_the_rest(out, now);
 	} else if (here->used) {
 		count_quality(QUALITY_CALLS_DROPPED);

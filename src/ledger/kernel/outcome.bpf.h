@@ -46,8 +46,10 @@ static __always_inline bool says_timed_out(__u32 slot, long ret)
 /* Corrects the sample of the wait too, if it was drawn and is still pending. */
 static __always_inline void correct_pending(struct thread *thread, const struct ledger_key *was)
 {
-	for (__u32 i = 0; i < MOST_PENDING; i++) {
-		struct pending *pending = &thread->pending[i];
+	struct pendings *pendings = pendings_of(thread);
+
+	for (__u32 i = 0; pendings && i < MOST_PENDING; i++) {
+		struct pending *pending = &pendings->entries[i];
 
 		if (pending->count == 1 && pending->slot == was->slot &&
 		    pending->by_kind == was->by_kind && pending->by == was->by &&

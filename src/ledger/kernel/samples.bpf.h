@@ -22,10 +22,8 @@
 #pragma once
 
 #include "ledger/kernel/holder.bpf.h"
+#include "ledger/kernel/pending.bpf.h"
 #include "ledger/kernel/walk.bpf.h"
-
-/* Most drawn intervals in one sample. */
-#define MOST_COUNT 0xffff
 
 /* Random bits used per draw. Periods are below 2^40 ns, so products stay below 2^64. */
 #define DRAW_BITS 24
@@ -119,15 +117,19 @@ VERIFIED_ONCE bool send_sample(const struct thread *thread, const struct pending
  */
 VERIFIED_ONCE int settle_pending(struct thread *thread, __u64 user, __u32 none, __u64 ip, __u64 sp)
 {
+	struct pendings *pendings;
 	__u32 kept = 0;
 
 	if (!thread)
+		return 0;
+	pendings = pendings_of(thread);
+	if (!pendings)
 		return 0;
 	/* Clear the count first: a tick that interrupts this must not send the same samples. */
 	thread->pending_count = 0;
 	barrier();
 	for (__u32 i = 0; i < MOST_PENDING; i++) {
-		struct pending *pending = &thread->pending[i];
+		struct pending *pending = &pendings->entries[i];
 		bool is_late = pending->ip != ip || pending->sp != sp;
 
 		if (!pending->count)
@@ -138,6 +140,8 @@ VERIFIED_ONCE int settle_pending(struct thread *thread, __u64 user, __u32 none, 
 		else
 			kept++;
 	}
+	if (!kept)
+		close_pendings(thread);
 	barrier();
 	thread->pending_count = kept;
 	return 0;
@@ -252,48 +256,33 @@ VERIFIED_ONCE int give_up_open(struct thread *thread)
 /* The thread exits or executes a new program: pending samples will never get a user stack. */
 static __always_inline void give_up_pending(struct thread *thread, __u32 none)
 {
-	if (!thread->pending_count)
+	struct pendings *pendings;
+
+	if (!thread->has_pending)
 		return;
 	settle_pending(thread, 0, none, 0, 0);
+	pendings = pendings_of(thread);
+	if (!pendings)
+		return;
 	for (__u32 i = 0; i < MOST_PENDING; i++) {
-		if (thread->pending[i].count)
-			count_lost_sample_time(thread->pending[i].slot,
-					       thread->pending[i].weight_ns);
-		thread->pending[i].count = 0;
+		if (pendings->entries[i].count)
+			count_lost_sample_time(pendings->entries[i].slot,
+					       pendings->entries[i].weight_ns);
+		pendings->entries[i].count = 0;
 	}
 	thread->pending_count = 0;
-}
-
-/* A pending sample with the same key, or a free entry; NULL if there is neither. */
-static __always_inline struct pending *find_pending(struct thread *thread,
-						    const struct pending *new)
-{
-	struct pending *free = NULL;
-
-	for (__u32 i = 0; i < MOST_PENDING; i++) {
-		struct pending *pending = &thread->pending[i];
-
-		if (!pending->count)
-			free = pending;
-		else if (pending->slot == new->slot && pending->kernel == new->kernel &&
-			 pending->ip == new->ip && pending->sp == new->sp &&
-			 pending->by == new->by && pending->by_kind == new->by_kind &&
-			 pending->evidence == new->evidence && pending->ended == new->ended &&
-			 pending->turn == new->turn && pending->in_request == new->in_request &&
-			 pending->object[0] == new->object[0] &&
-			 pending->object[1] == new->object[1] && pending->count < MOST_COUNT)
-			return pending;
-	}
-	return free;
+	close_pendings(thread);
 }
 
 VERIFIED_ONCE int add_pending(struct thread *thread, const struct pending *new)
 {
+	struct pendings *pendings;
 	struct pending *pending;
 
 	if (!thread || !new)
 		return 0;
-	pending = find_pending(thread, new);
+	pendings = open_pendings(thread);
+	pending = pendings ? find_pending(pendings, new) : NULL;
 	if (!pending) {
 		if (!send_sample(thread, new, 0, STACK_NONE_CROWDED))
 			count_lost_sample_time(new->slot, new->weight_ns);

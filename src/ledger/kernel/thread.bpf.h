@@ -20,28 +20,6 @@
 #define NR_NONE   (-1)
 #define NR_KERNEL (-2)
 
-/* Drawn intervals that wait for a user stack, see samples.bpf.h. count 0: a free entry. */
-struct pending {
-	__u64 kernel, waker; /* stacks */
-	__u64 ip, sp;        /* top of the user stack that they wait for */
-	__u64 weight_ns, wait_ns, period_ns, end_ns;
-	__u64 by, first;
-	__u64 object[2];
-	__u16 count;
-	__u8 slot, flags;
-	__u8 by_kind, object_kind, evidence;
-	__u8 ended, turn, in_request; /* as in ledger_key */
-	__u8 pad[6];
-};
-#define MOST_PENDING 4
-
-/* A request that the thread submitted to io_uring, see uring.bpf.h. */
-struct submitted_request {
-	__u64 address; /* 0: finished */
-	__u64 submit_ns;
-};
-#define MOST_REQUESTS 4
-
 /*
  * A call that a signal interrupted, until it is known whether the kernel restarts it; see
  * calls.bpf.h.
@@ -79,15 +57,6 @@ struct outside_key {
 	__u32 pid; /* the kernel's; 0: none */
 	__u32 pad;
 };
-
-/* Sums of the thread's latest syscalls, see thread_calls.bpf.h. count 0: free. */
-struct call_cell {
-	__u64 total_ns, run_ns;
-	__u32 count, errors;
-	__u32 nr;
-	__u32 flush; /* as in struct thread */
-};
-#define CALL_CELLS 16
 
 /* Which calls of a thread are timed, see budget.bpf.h. */
 struct timed_calls {
@@ -164,22 +133,27 @@ struct thread {
 	struct outside_key suspect; /* may keep it waiting, see outside.bpf.h */
 	__u64 left_stack;           /* how it left the CPU, see samples.bpf.h */
 	__u8 left_none, switch_out_shift;
-	__u8 pad[2];
+	__u8 has_calls;     /* sums of calls in another storage, see thread_calls.bpf.h */
+	__u8 has_pending;   /* an element of that map */
 	__u32 ns_tid;       /* the tid in its own pid namespace, as found in user memory */
 	__u64 minor_faults; /* when its account began */
 	__u64 major_faults;
 	__u64 fault_inode; /* the file of its last fault in a file, see fault.bpf.h */
 	__u64 fault_number;
-	struct submitted_request requests[MOST_REQUESTS];
-	__u32 next_request;
-	__u32 pending_count;
-	struct pending pending[MOST_PENDING];
+	__u32 requests;      /* that it submitted to io_uring so far, see uring.bpf.h */
+	__u32 pending_count; /* of its entries in the map pendings, see pending.bpf.h */
 	struct timed_calls timed;
 	__u64 window_run_ns; /* the account when the rate of timed calls was last chosen */
 	__u32 window_user, window_kernel;
-	struct call_cell calls[CALL_CELLS];
 };
 
+/*
+ * The kernel adds up to 80 bytes to a value in task storage, and rounds the sum up to a power of
+ * two. A machine may have tens of thousands of threads.
+ */
+#define FITS_SLAB(type, bytes) (sizeof(type) + 80 <= (bytes))
+
+_Static_assert(FITS_SLAB(struct thread, 1024), "what few threads need is elsewhere");
 _Static_assert(__builtin_offsetof(struct thread, account) ==
 		       __builtin_offsetof(struct ledger_thread, account),
 	       "user space makes one to calibrate with");

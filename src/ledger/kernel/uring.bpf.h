@@ -25,17 +25,51 @@ struct {
 	__type(value, __u64);
 } finished_requests SEC(".maps");
 
+/* A request that the thread submitted. */
+struct submitted_request {
+	__u64 address; /* 0: finished */
+	__u64 submit_ns;
+};
+#define MOST_REQUESTS 4
+
+struct submitted {
+	struct submitted_request latest[MOST_REQUESTS];
+};
+
+/* Only threads that submit requests have it. */
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct submitted);
+} uring_requests SEC(".maps");
+
 static __always_inline int note_request(struct io_kiocb *request)
 {
-	struct thread *thread = find(bpf_get_current_task_btf());
+	struct task_struct *current = bpf_get_current_task_btf();
+	struct thread *thread = find(current);
+	struct submitted *submitted;
 	__u32 at;
 
 	if (!thread)
 		return 0;
-	at = thread->next_request++ % MOST_REQUESTS;
-	thread->requests[at].address = (__u64)request;
-	thread->requests[at].submit_ns = bpf_ktime_get_ns();
+	submitted = bpf_task_storage_get(&uring_requests, current, NULL,
+					 BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!submitted) {
+		count_lost(LOST_NO_STORAGE);
+		return 0;
+	}
+	at = thread->requests++ % MOST_REQUESTS;
+	submitted->latest[at].address = (__u64)request;
+	submitted->latest[at].submit_ns = bpf_ktime_get_ns();
 	return 0;
+}
+
+/* NULL: it has submitted none. */
+static __always_inline struct submitted *submitted_by(const struct thread *thread,
+						      struct task_struct *task)
+{
+	return thread->requests ? bpf_task_storage_get(&uring_requests, task, NULL, 0) : NULL;
 }
 
 SEC("tp_btf/io_uring_submit_req")
@@ -58,12 +92,14 @@ int BPF_PROG(on_uring_complete, void *ring, void *request)
 	struct task_struct *current = bpf_get_current_task_btf();
 	struct thread *thread = find(current);
 	__u64 address = (__u64)request, now;
+	struct submitted *submitted;
 
 	if (!address || !thread)
 		return 0;
-	for (__u32 i = 0; i < MOST_REQUESTS; i++)
-		if (thread->requests[i].address == address) {
-			thread->requests[i].address = 0;
+	submitted = submitted_by(thread, current);
+	for (__u32 i = 0; submitted && i < MOST_REQUESTS; i++)
+		if (submitted->latest[i].address == address) {
+			submitted->latest[i].address = 0;
 			return 0;
 		}
 	if (!(current->flags & PF_IO_WORKER))
@@ -74,18 +110,21 @@ int BPF_PROG(on_uring_complete, void *ring, void *request)
 }
 
 /* The last request of the thread that is in flight and has a file; NULL if there is none. */
-static __always_inline struct io_kiocb *request_in_flight(struct thread *thread,
+static __always_inline struct io_kiocb *request_in_flight(const struct thread *thread,
+							  struct task_struct *task,
 							  struct file **ret_file)
 {
-	for (__u32 i = 1; i <= MOST_REQUESTS; i++) {
-		__u32 at = (thread->next_request - i) % MOST_REQUESTS;
-		__u64 address = thread->requests[at].address, *finished_ns;
+	struct submitted *submitted = submitted_by(thread, task);
+
+	for (__u32 i = 1; submitted && i <= MOST_REQUESTS; i++) {
+		__u32 at = (thread->requests - i) % MOST_REQUESTS;
+		__u64 address = submitted->latest[at].address, *finished_ns;
 		struct io_kiocb *request = (void *)address;
 
 		if (!address)
 			continue;
 		finished_ns = bpf_map_lookup_elem(&finished_requests, &address);
-		if (finished_ns && *finished_ns > thread->requests[at].submit_ns)
+		if (finished_ns && *finished_ns > submitted->latest[at].submit_ns)
 			continue;
 		*ret_file = BPF_CORE_READ(request, file);
 		if (*ret_file)

@@ -174,6 +174,8 @@ static bool try_once(struct ledger *ledger, struct own_account *own)
 		taken->untimed_call_ns = least(taken->untimed_call_ns, untimed_call_ns(ledger));
 	bpf_map_delete_elem(own->map, &own->pidfd);
 	take_back(ledger);
+	/* Its sums of calls. */
+	bpf_map_delete_elem(bpf_map__fd(ledger->skel->maps.call_sums), &own->pidfd);
 	return true;
 }
 

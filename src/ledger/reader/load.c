@@ -215,6 +215,7 @@ static int set_sampling(struct ledger *ledger, const struct ledger_options *opti
 	err |= bpf_map__set_max_entries(skel->maps.stack_ring, (uint32_t)getpagesize());
 	err |= bpf_map__set_max_entries(skel->maps.stacks_seen, 1);
 	err |= bpf_map__set_max_entries(skel->maps.asked, 1);
+	err |= bpf_map__set_max_entries(skel->maps.pendings, 1);
 	return err;
 }
 
