@@ -258,6 +258,29 @@ static int set_state(struct symbolizer *symbolizer, uint64_t module, const char 
 /* --- names --------------------------------------------------------------------------------------
  */
 
+/*
+ * The kernel is loaded elsewhere than its file says, so agents count from a symbol at the begin of
+ * its text, and say which by the name of the module (agent/kernel_code.h).
+ */
+static const char *base_of(const struct wanted *wanted)
+{
+	if (strcmp(wanted->kind, "kernel") != 0)
+		return NULL;
+	return !strcmp(wanted->path, "vmlinux (from _stext)") ? "_stext" : "_text";
+}
+
+/*
+ * Modules of the kernel are relocatable files. Where each of their sections is loaded depends on
+ * the machine, because the kernel adds sections of its own.
+ */
+static bool is_kernel_module(const struct wanted *wanted)
+{
+	size_t length = strlen(wanted->path);
+
+	return !strcmp(wanted->kind, "kernel") && length > 3 &&
+	       !strcmp(wanted->path + length - 3, ".ko");
+}
+
 /* `key` tells the namer one try from another. */
 static int ask_namer(struct symbolizer *symbolizer, struct namer *namer,
 		     const struct wanted *wanted, const char *root, uint64_t key)
@@ -269,7 +292,8 @@ static int ask_namer(struct symbolizer *symbolizer, struct namer *namer,
 			    .path = wanted->path,
 			    .root = root,
 			    .build_id = wanted->build_id,
-			    .by_id = true },
+			    .by_id = true,
+			    .base = base_of(wanted) },
 	};
 	int err = 0;
 
@@ -326,7 +350,7 @@ static int name_module(struct symbolizer *symbolizer, struct wanted *wanted,
 	if (!wanted->is_named)
 		return -ENOMEM;
 	/* Generated code has no file; its names come from its host. */
-	if (*wanted->build_id && strcmp(wanted->kind, "jit") != 0)
+	if (*wanted->build_id && strcmp(wanted->kind, "jit") != 0 && !is_kernel_module(wanted))
 		err = find_names(symbolizer, wanted);
 	if (err)
 		return err;
@@ -335,6 +359,10 @@ static int name_module(struct symbolizer *symbolizer, struct wanted *wanted,
 	if (symbolizer->named) {
 		err = add_nameless(symbolizer, wanted);
 		return err ?: set_state(symbolizer, wanted->module, "ready");
+	}
+	if (is_kernel_module(wanted)) {
+		symbolizer->ret->kernel_modules++;
+		return set_state(symbolizer, wanted->module, "absent");
 	}
 	symbolizer->ret->absent++;
 	if (say_absent)

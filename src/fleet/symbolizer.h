@@ -21,6 +21,7 @@ struct symbolizer_options {
 struct symbolizer_result {
 	uint64_t places, named; /* offsets in modules */
 	uint64_t modules, absent;
+	uint64_t kernel_modules;           /* .ko files, which get no names; not in `absent` */
 	uint64_t downloads_ended, refused; /* see struct namer_quality */
 	bool is_cut;                       /* there are more places: run it again */
 };
