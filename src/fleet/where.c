@@ -52,8 +52,7 @@ static void print_sentences(const struct where *where, FILE *out)
 {
 	struct where_words words;
 
-	where_words__say(&where->account, where->period.service, where->coverage.has_stacks,
-			 &words);
+	where_words__say(&where->account, &where->period, where->coverage.has_stacks, &words);
 	print_heading(out, "in short");
 	fputc('\n', out);
 	for (size_t i = 0; i < words.count; i++) {

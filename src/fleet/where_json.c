@@ -25,8 +25,7 @@ static json_t *sentences(const struct where *where)
 	json_t *list = json_array();
 	struct where_words words;
 
-	where_words__say(&where->account, where->period.service, where->coverage.has_stacks,
-			 &words);
+	where_words__say(&where->account, &where->period, where->coverage.has_stacks, &words);
 	for (size_t i = 0; i < words.count; i++)
 		append(&list, json_pack("{s:o, s:o}", "text", json__text(words.list[i].text),
 					"next", json__text(words.list[i].next)));

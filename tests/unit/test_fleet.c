@@ -317,13 +317,16 @@ static struct service_row row_of(const char *state, const char *cause, enum kind
 
 static struct where_words say_rows(const struct service_row *rows, size_t count, bool has_stacks)
 {
+	const struct period period = {
+		.tenant = "", .service = "api", .from_s = HOUR - HOUR_S, .to_s = HOUR
+	};
 	struct service_account account = { .texts.clean = true };
 	struct where_words words;
 
 	for (size_t i = 0; i < count; i++)
 		assert_int_equal(service_account__add(&account, &rows[i]), 0);
 	assert_int_equal(service_account__sum(&account), 0);
-	where_words__say(&account, "api", has_stacks, &words);
+	where_words__say(&account, &period, has_stacks, &words);
 	service_account__release(&account);
 	return words;
 }
@@ -361,7 +364,9 @@ static void a_waker_is_not_called_a_holder(void **state)
 	assert_non_null(strstr(words.list[0].next, "level stacks would tell"));
 	assert_null(strstr(words.list[0].text, "held by"));
 	words = say_rows(rows, 2, true);
-	assert_non_null(strstr(words.list[0].next, "gapless fleet flame api"));
+	assert_string_equal(words.list[0].next,
+			    "stacks of this time are in the store: gapless fleet flame api --from "
+			    "'2026-11-17 18:00' --to '2026-11-17 19:00'");
 }
 
 static void an_owner_is_called_a_holder(void **state)
@@ -373,7 +378,9 @@ static void an_owner_is_called_a_holder(void **state)
 	rows[0].evidence = "owner";
 	words = say_rows(rows, 1, false);
 	assert_non_null(strstr(words.list[0].text, "100 % of it was held by db."));
-	assert_string_equal(words.list[0].next, "what db did meanwhile: gapless fleet where db");
+	assert_string_equal(words.list[0].next,
+			    "what db did meanwhile: gapless fleet where db --from "
+			    "'2026-11-17 18:00' --to '2026-11-17 19:00'");
 }
 
 static void a_disk_is_named_with_its_device(void **state)
@@ -477,7 +484,8 @@ static const char golden[] =
 	"1. api spent 60.0 s waiting for the network (tcp :5432; threads 'httpd-*'), 67 % of the time that it\n"
 	"   certainly had work. 100 % of it was ended by postgres ('backend'); whoever ends a wait did not\n"
 	"   necessarily cause it.\n"
-	"   more: what postgres did meanwhile: gapless fleet where postgres\n"
+	"   more: what postgres did meanwhile: gapless fleet where postgres --from '2026-11-17 18:00' --to\n"
+	"         '2026-11-17 19:00' --tenant 'blue'\n"
 	"\n"
 	"where the time went                                        time    share  most of it by\n"
 	"waiting for the network                     held up      60.0 s   60.0 %  httpd-* (100 %)\n"
@@ -521,6 +529,10 @@ static void where_prints_sentences_tables_coverage_and_quality(void **state)
 	assert_int_equal(json_array_size(json_object_get(json, "hosts")), 2);
 	json_decref(json);
 	assert_non_null(strstr(fleet_asked(&store, "any(threads)"), "gapless.ledger_1h FINAL"));
+	/* Sums of stacks are kept when their minutes have expired. */
+	assert_non_null(strstr(fleet_asked(&store, "countIf(is_known)"),
+			       "FROM gapless.samples_1h WHERE tenant = 'blue' AND service = 'api' "
+			       "AND hour >= "));
 	where__release(&where);
 	fleet_close(&store, connection);
 }
@@ -531,7 +543,8 @@ static char *print_coverage(const char *hosts, const char *again, uint64_t from_
 	struct fleet_line lines[16] = { FLEET_ABOUT,
 					{ "ledger_host_1h", again, 0 },
 					{ "SELECT countIf(is_known)", hosts, 0 },
-					{ "SELECT name, sum(value)", "", 0 } };
+					{ "SELECT name, sum(value)", "", 0 },
+					{ "SELECT (SELECT count()", "0\n", 0 } };
 	struct fleet_store store = { .script = lines };
 	struct connection *connection;
 	struct where where = {
@@ -541,7 +554,7 @@ static char *print_coverage(const char *hosts, const char *again, uint64_t from_
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
-	memcpy(lines + 4, script, sizeof(script));
+	memcpy(lines + 5, script, sizeof(script));
 	connection = fleet_open(&store);
 	assert_int_equal(where__load(connection, GROUPS_NONE, now_s, &where), 0);
 	where__print(&where, out);
@@ -605,6 +618,28 @@ static void hosts_of_long_ago_are_not_left_out_silently(void **state)
 		0);
 	assert_int_equal(groups.since_s, NOW);
 	groups__release(&groups);
+	fleet_close(&store, connection);
+}
+
+static void stacks_of_long_ago_are_found_in_sums_of_hours(void **state)
+{
+	static const struct fleet_line lines[] = { FLEET_ABOUT,
+						   { "SELECT (SELECT count() FROM (SELECT 1 FROM "
+						     "gapless.samples ",
+						     "1\n", 0 },
+						   {} };
+	struct fleet_store store = { .script = lines };
+	struct connection *connection = fleet_open(&store);
+	struct period period = {
+		.tenant = "", .service = "api", .from_s = HOUR - HOUR_S, .to_s = HOUR
+	};
+	struct coverage coverage = {};
+
+	assert_int_equal(coverage__load(connection, &period, NOW + 20 * PERIOD_DAY_S, &coverage),
+			 0);
+	assert_true(coverage.has_stacks);
+	assert_non_null(fleet_asked(&store, "FROM gapless.samples_1h "));
+	coverage__release(&coverage);
 	fleet_close(&store, connection);
 }
 
@@ -717,6 +752,7 @@ int main(void)
 		cmocka_unit_test(coverage_that_is_not_known_is_not_claimed),
 		cmocka_unit_test(hosts_whose_agents_restarted_are_found_by_their_rows),
 		cmocka_unit_test(hosts_of_long_ago_are_not_left_out_silently),
+		cmocka_unit_test(stacks_of_long_ago_are_found_in_sums_of_hours),
 		cmocka_unit_test(a_service_without_rows_is_no_answer),
 		cmocka_unit_test(problems_of_the_store_are_said),
 		cmocka_unit_test(an_answer_that_is_too_long_ends),
