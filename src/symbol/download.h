@@ -36,3 +36,8 @@ int download__provide(struct download *download, const struct helper_parcel *req
 
 /* Downloads that were aborted: too slow, too large, or the user wanted to stop. */
 uint64_t download__ended(const struct download *download);
+/*
+ * Requests to which no server said yes or no: it could not be asked, the download was aborted, or
+ * nothing is asked any more after such a failure. Not those without a server.
+ */
+uint64_t download__unanswered(const struct download *download);

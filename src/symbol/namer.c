@@ -270,6 +270,7 @@ struct namer_quality namer__quality(const struct namer *namer)
 	struct namer_quality quality = namer->quality;
 
 	quality.downloads_ended = download__ended(namer->download);
+	quality.unanswered += quality.stalled + download__unanswered(namer->download);
 	return quality;
 }
 
@@ -455,6 +456,7 @@ static int ask_some(struct namer *namer, const struct namer_question *question, 
 		/* There is no helper process. The file is fine, and may be asked about again. */
 		if (err == -ECHILD) {
 			namer->quality.refused++;
+			namer->quality.unanswered++;
 			break;
 		}
 		/* Fewer addresses need less memory and CPU time. */

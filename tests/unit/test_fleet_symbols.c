@@ -93,20 +93,26 @@ static void script_store(struct scripted *scripted, const char *id, const char *
 	script_places(scripted, id, "file", where, address);
 }
 
-static struct symbolizer_result run(struct scripted *scripted, const char *directory,
-				    struct connection **ret)
+static struct symbolizer_result run_with(struct scripted *scripted, const char *directory,
+					 bool no_debuginfod, struct connection **ret)
 {
 	const char *const directories[] = { directory, NULL };
 	const struct symbolizer_options options = { .directories = directories,
 						    .part = 0,
 						    .parts = 1,
-						    .no_debuginfod = true,
+						    .no_debuginfod = no_debuginfod,
 						    .now_s = 1794943980 };
 	struct symbolizer_result result = {};
 
 	*ret = fleet_open(&scripted->store);
 	assert_int_equal(symbolizer__run(*ret, &options, NULL, &result), 0);
 	return result;
+}
+
+static struct symbolizer_result run(struct scripted *scripted, const char *directory,
+				    struct connection **ret)
+{
+	return run_with(scripted, directory, true, ret);
 }
 
 static void names_are_those_of_a_recording(void **state)
@@ -245,7 +251,76 @@ static void a_file_with_another_build_id_gives_no_names(void **state)
 	assert_non_null(
 		strstr(fleet_asked(&scripted.store, "SELECT DISTINCT m, o"),
 		       "m GLOBAL NOT IN (SELECT module FROM gapless.symbols_state FINAL WHERE "
-		       "symbols = 'absent'"));
+		       "(symbols = 'absent'"));
+	fleet_close(&scripted.store, connection);
+}
+
+/* With a server at this URL, for a program that it does not have. */
+static struct symbolizer_result run_server(struct scripted *scripted, const char *url,
+					   struct connection **ret)
+{
+	char cache[] = "/tmp/test_fleet_XXXXXX", command[128];
+	struct symbolizer_result result;
+
+	assert_non_null(mkdtemp(cache));
+	setenv("DEBUGINFOD_URLS", url, 1);
+	setenv("DEBUGINFOD_CACHE_PATH", cache, 1);
+	setenv("DEBUGINFOD_RETRY_LIMIT", "1", 1);
+	script_store(scripted, "00112233445566778899aabbccddeeff00112233", "/nowhere/program");
+	result = run_with(scripted, NULL, false, ret);
+	unsetenv("DEBUGINFOD_URLS");
+	unsetenv("DEBUGINFOD_CACHE_PATH");
+	snprintf(command, sizeof(command), "rm -r %s", cache);
+	assert_int_equal(system(command), 0);
+	return result;
+}
+
+static void a_file_is_absent_only_if_the_server_says_so(void **state)
+{
+	struct symbolizer_result result;
+	struct connection *connection;
+	struct scripted scripted;
+
+	result = run_server(&scripted, "file:///tmp/nowhere", &connection);
+	assert_int_equal(result.absent, 1);
+	assert_int_equal(result.failed, 0);
+	assert_non_null(strstr(fleet_asked(&scripted.store, "symbols_state (module"), "'absent'"));
+	fleet_close(&scripted.store, connection);
+}
+
+static void a_server_that_cannot_be_reached_does_not_make_files_absent(void **state)
+{
+	struct symbolizer_result result;
+	struct connection *connection;
+	struct scripted scripted;
+
+	/* Nothing listens there. */
+	result = run_server(&scripted, "http://127.0.0.1:9", &connection);
+	assert_int_equal(result.absent, 0);
+	assert_int_equal(result.failed, 1);
+	assert_non_null(strstr(fleet_asked(&scripted.store, "symbols_state (module"), "'failed'"));
+	/* It is not asked for again at once, and not a day later. */
+	assert_non_null(strstr(fleet_asked(&scripted.store, "SELECT DISTINCT m, o"),
+			       "OR (symbols = 'failed' AND ver > toDateTime(1794942180))"));
+	fleet_close(&scripted.store, connection);
+}
+
+static void only_modules_with_places_are_asked_for(void **state)
+{
+	struct connection *connection;
+	struct scripted scripted;
+
+	script_store(&scripted, build_id, path);
+	run(&scripted, NULL, &connection);
+	assert_non_null(strstr(fleet_asked(&scripted.store, "SELECT module, argMax"),
+			       "FROM gapless.modules WHERE module IN (7) GROUP BY module"));
+	fleet_close(&scripted.store, connection);
+	/* And none if there are no places. */
+	script_store(&scripted, build_id, path);
+	*scripted.places = '\0';
+	assert_int_equal(run(&scripted, NULL, &connection).modules, 0);
+	for (size_t i = 0; i < scripted.store.count; i++)
+		assert_null(strstr(scripted.store.asked[i], "argMax"));
 	fleet_close(&scripted.store, connection);
 }
 
@@ -267,6 +342,9 @@ int main(void)
 		cmocka_unit_test(the_kernel_is_named_wherever_it_was_loaded),
 		cmocka_unit_test(modules_of_the_kernel_are_counted_and_get_no_wrong_names),
 		cmocka_unit_test(a_file_with_another_build_id_gives_no_names),
+		cmocka_unit_test(a_file_is_absent_only_if_the_server_says_so),
+		cmocka_unit_test(a_server_that_cannot_be_reached_does_not_make_files_absent),
+		cmocka_unit_test(only_modules_with_places_are_asked_for),
 		cmocka_unit_test(hostile_build_ids_are_no_paths),
 	};
 
