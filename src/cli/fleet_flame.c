@@ -106,6 +106,11 @@ static void say_quality(const struct fleet_flame *flame, FILE *out)
 			difference < 0 ? "less" : "more");
 	else
 		fputs("the exact account of the period is not in the store\n", out);
+	if (flame->expired_s)
+		fprintf(out,
+			"%s of this period has no hourly sums, and its minutes have expired: what "
+			"was then, if anything, is missing here\n",
+			words__time((int64_t)flame->expired_s * 1000000000).text);
 	if (flame->profile->left_out_ns)
 		fprintf(out, "without %s of waits for work [--idle]\n",
 			words__time(flame->profile->left_out_ns).text);

@@ -352,6 +352,8 @@ static int load_ledger(struct loading *loading, uint64_t now_s)
 
 	if (err)
 		return err;
+	if (period.expired_s > loading->ret->expired_s)
+		loading->ret->expired_s = period.expired_s;
 	query__begin(&query);
 	query__add(&query, "SELECT sum(ns) FROM ");
 	period__rows(&period, loading->tables, &ledger, &query);
@@ -469,6 +471,7 @@ int fleet_flame__load(struct connection *connection, struct period *period, bool
 	};
 	int err = period__find(period, connection, &source, now_s);
 
+	ret->expired_s = period->expired_s;
 	err = err ?: load_total(&loading);
 	if (!err && !ret->samples)
 		return -ENODATA;

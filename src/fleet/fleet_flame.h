@@ -20,6 +20,7 @@ struct fleet_flame {
 	uint64_t minutes_seen;
 	uint64_t idle_ns;     /* part of total_ns: waits for work */
 	uint64_t left_out_ns; /* in rows beyond FLEET_FLAME_MOST_ROWS */
+	uint64_t expired_s;   /* see struct period; of samples or of the account, the longer one */
 	uint64_t ledger_ns;   /* exact, of all hosts in the whole period */
 	uint64_t unnamed_ns;  /* of stacks with a frame without a name */
 };

@@ -284,6 +284,39 @@ static void hours_whose_rows_have_expired_are_not_compared(void **state)
 	parts_are("50\n", "", HOUR + 14 * PERIOD_DAY_S + 60, "h", HOUR_S);
 }
 
+static uint64_t expired_of(const char *sums, uint64_t from_s, uint64_t to_s, uint64_t now_s)
+{
+	const struct fleet_line lines[] = { FLEET_ABOUT,
+					    { "sum(rows)", sums, 0 },
+					    { "SELECT count()", "0\n", 0 },
+					    { "toStartOfHour(bucket)", "", 0 },
+					    {} };
+	struct fleet_store store = { .script = lines };
+	struct connection *connection = fleet_open(&store);
+	struct period period = { .tenant = "", .service = "x", .from_s = from_s, .to_s = to_s };
+
+	assert_int_equal(period__find(&period, connection, &service_account_source, now_s), 0);
+	period__release(&period);
+	fleet_close(&store, connection);
+	return period.expired_s;
+}
+
+static void time_with_neither_sums_nor_rows_is_counted(void **state)
+{
+	const uint64_t old_s = HOUR + 20 * PERIOD_DAY_S;
+
+	/* Of five hours, two have sums; ten minutes at the begin are no whole hour. */
+	assert_int_equal(expired_of("1794942000\t10\n1794952800\t20\n", HOUR - 600,
+				    HOUR + 5 * HOUR_S, old_s),
+			 600 + 3 * HOUR_S);
+	/* None of it has sums, and it is shorter than an hour. */
+	assert_int_equal(expired_of("", HOUR, HOUR + 600, old_s), 600);
+	/* Rows are kept for 14 days, from the second hour on. */
+	assert_int_equal(expired_of("", HOUR, HOUR + 3 * HOUR_S, HOUR + HOUR_S + 14 * PERIOD_DAY_S),
+			 HOUR_S);
+	assert_int_equal(expired_of("", HOUR, HOUR + 3 * HOUR_S, NOW), 0);
+}
+
 static void minutes_that_may_still_come_are_not_expected(void **state)
 {
 	assert_int_equal(coverage__until_s(HOUR, NOW), HOUR);
@@ -643,6 +676,29 @@ static void stacks_of_long_ago_are_found_in_sums_of_hours(void **state)
 	fleet_close(&store, connection);
 }
 
+static void time_that_is_missing_is_said(void **state)
+{
+	struct where where = { .period = { .tenant = "",
+					   .service = "api",
+					   .from_s = HOUR - HOUR_S,
+					   .to_s = HOUR,
+					   .expired_s = 2 * HOUR_S } };
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	json_t *json = where__json(&where);
+
+	where__print(&where, out);
+	fclose(out);
+	assert_non_null(strstr(text,
+			       "\n120 min of this period has no hourly sums, and rows of minutes "
+			       "are kept for 14 days: what was then, if anything, is missing "
+			       "here\n"));
+	assert_int_equal(json_integer_value(json_object_get(json, "expired_s")), 2 * HOUR_S);
+	json_decref(json);
+	free(text);
+}
+
 static void a_service_without_rows_is_no_answer(void **state)
 {
 	static const struct fleet_line nothing[] = { FLEET_ABOUT, { "SELECT", "", 0 }, {} };
@@ -737,6 +793,7 @@ int main(void)
 		cmocka_unit_test(a_period_without_sums_is_read_from_minutes),
 		cmocka_unit_test(an_hour_with_more_rows_than_its_sums_is_read_from_minutes),
 		cmocka_unit_test(hours_whose_rows_have_expired_are_not_compared),
+		cmocka_unit_test(time_with_neither_sums_nor_rows_is_counted),
 		cmocka_unit_test(minutes_that_may_still_come_are_not_expected),
 		cmocka_unit_test(what_was_reported_is_known_for_fourteen_days),
 		cmocka_unit_test(a_quota_is_said_and_nobody_blamed),
@@ -753,6 +810,7 @@ int main(void)
 		cmocka_unit_test(hosts_whose_agents_restarted_are_found_by_their_rows),
 		cmocka_unit_test(hosts_of_long_ago_are_not_left_out_silently),
 		cmocka_unit_test(stacks_of_long_ago_are_found_in_sums_of_hours),
+		cmocka_unit_test(time_that_is_missing_is_said),
 		cmocka_unit_test(a_service_without_rows_is_no_answer),
 		cmocka_unit_test(problems_of_the_store_are_said),
 		cmocka_unit_test(an_answer_that_is_too_long_ends),
