@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/vec.h"
 #include "store/asker.h"
+#include "store/http.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 /* fleet/burst.c knows how often tables are read at least. */
@@ -41,7 +42,7 @@ static int open_asker(struct chooser *chooser, uint64_t first_ns)
 
 	if (err)
 		log_error("the store '%s' cannot be asked for the budget of stacks: %s",
-			  config->store.url, strerror(-err));
+			  config->store.url, http__problem(err));
 	return err;
 }
 

@@ -35,6 +35,7 @@ struct config {
 	struct {
 		char *url, *database, *user, *password_file;
 		char *ca, *certificate, *key;
+		bool plain_password;
 		uint64_t spool_bytes;
 	} store;
 	struct {

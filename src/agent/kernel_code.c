@@ -30,9 +30,9 @@ DEFINE_CLEANUP(struct kernel_code *, kernel_code__free)
 
 /* --- parsing ---------------------------------------------------------------------------------- */
 
-int kernel_code__parse_symbols(FILE *file, uint64_t *ret_begin, uint64_t *ret_end)
+int kernel_code__parse_symbols(FILE *file, struct kernel_code_part *ret)
 {
-	uint64_t text = 0, stext = 0, etext = 0;
+	uint64_t text = 0, stext = 0, etext = 0, begin;
 	char line[512], name[128], type;
 
 	while (!etext && fgets(line, sizeof(line), file)) {
@@ -47,12 +47,12 @@ int kernel_code__parse_symbols(FILE *file, uint64_t *ret_begin, uint64_t *ret_en
 		else if (!strcmp(name, "_etext"))
 			etext = address;
 	}
-	if (!text)
-		text = stext;
-	if (!text || etext <= text)
+	begin = text ? text : stext;
+	if (!begin || etext <= begin)
 		return -ENOENT;
-	*ret_begin = text;
-	*ret_end = etext;
+	*ret = (struct kernel_code_part) { .begin = begin, .end = etext };
+	/* The symbolizer (fleet/symbolizer.c) knows these names. */
+	snprintf(ret->name, sizeof(ret->name), "%s", text ? "vmlinux" : "vmlinux (from _stext)");
 	return 0;
 }
 
@@ -137,9 +137,9 @@ static void read_build_id(const char *path, char ret[static CODE_BUILD_ID_BYTES]
 static int read_kernel(struct kernel_code *code)
 {
 	cleanup(fclose_p) FILE *file = fopen("/proc/kallsyms", "re");
-	struct kernel_code_part part = { .name = "vmlinux" }, *kept;
+	struct kernel_code_part part, *kept;
 
-	if (!file || kernel_code__parse_symbols(file, &part.begin, &part.end))
+	if (!file || kernel_code__parse_symbols(file, &part))
 		return 0;
 	read_build_id(KERNEL_NOTES, part.build_id);
 	kept = APPEND(&code->parts, &code->count);

@@ -17,7 +17,8 @@
 
 struct kernel_code_part {
 	uint64_t begin, end;
-	char name[KERNEL_CODE_NAME_BYTES]; /* "vmlinux" or "ext4.ko" */
+	/* "vmlinux" begins at _text, "vmlinux (from _stext)" there; or "ext4.ko" */
+	char name[KERNEL_CODE_NAME_BYTES];
 	char build_id[CODE_BUILD_ID_BYTES];
 };
 
@@ -34,8 +35,12 @@ void kernel_code__free(struct kernel_code *code);
  */
 const struct kernel_code_part *kernel_code__find(struct kernel_code *code, uint64_t address);
 
-/* The range from _text, or _stext, to _etext in /proc/kallsyms. -ENOENT: hidden. */
-int kernel_code__parse_symbols(FILE *file, uint64_t *ret_begin, uint64_t *ret_end);
+/*
+ * The range from _text, or _stext, to _etext in /proc/kallsyms, without the build-id. The name says
+ * which, because they are not the same everywhere: arm64 has 64 kB in between, and a kernel without
+ * CONFIG_KALLSYMS_ALL lists only _stext there. -ENOENT: hidden.
+ */
+int kernel_code__parse_symbols(FILE *file, struct kernel_code_part *ret);
 /* The build-id among ELF notes, in hexadecimal. -ENOENT: none. */
 int kernel_code__parse_notes(const void *bytes, size_t size, char ret[static CODE_BUILD_ID_BYTES]);
 /*

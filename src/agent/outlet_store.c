@@ -45,6 +45,7 @@ struct http_options outlet_store__http(const struct config *config)
 		.ca_file = config__or_null(config->store.ca),
 		.certificate_file = config__or_null(config->store.certificate),
 		.key_file = config__or_null(config->store.key),
+		.shows_secrets = config->store.plain_password,
 	};
 }
 

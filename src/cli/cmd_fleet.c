@@ -230,6 +230,7 @@ static int open_connection(struct fleet_options *options, const struct config *c
 			  .certificate_file =
 				  either(options->certificate, config->store.certificate),
 			  .key_file = either(options->key, config->store.key),
+			  .shows_secrets = config->store.plain_password,
 			  .timeout_s = 120,
 			  .keeps_connection = true },
 		.database = either(options->database, config->store.database),

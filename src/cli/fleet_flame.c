@@ -71,30 +71,46 @@ static int write_drawing(FILE *out, void *context)
 				: drawing->exporter->write(drawing->profile, out);
 }
 
+static void say_error(const struct fleet_flame *flame, FILE *out)
+{
+	double error_ns = flame->has_error ? flame->error_ns : flame->drawing_ns;
+
+	fprintf(out, "%s of thread time from %s", words__time((int64_t)flame->total_ns).text,
+		words__count((int64_t)flame->samples, "samples").text);
+	if (flame->has_error)
+		fprintf(out, " in %s", words__count((int64_t)flame->minutes, "host-minutes").text);
+	fprintf(out, ", standard error %s%s\n",
+		words__about((int64_t)error_ns, (int64_t)flame->total_ns).text,
+		flame->has_error ? "" : " of drawing them");
+	if (!flame->has_error)
+		fprintf(out, "what choosing minutes adds to it is not known: %s\n",
+			flame->is_cut ? "there are too many minutes [--from and --to]"
+				      : "single minutes are kept for 3 days");
+	if (flame->has_error && flame->minutes_seen >= flame->minutes)
+		fprintf(out, "hosts with this service reported %s; %s of them have samples\n",
+			words__count((int64_t)flame->minutes_seen, "host-minutes").text,
+			words__about((int64_t)flame->minutes, (int64_t)flame->minutes_seen).text);
+}
+
 /* How far the picture is from the truth. */
 static void say_quality(const struct fleet_flame *flame, FILE *out)
 {
 	int64_t difference = (int64_t)flame->total_ns - (int64_t)flame->ledger_ns;
 
-	fprintf(out,
-		"%s of thread time from %s, standard error %s of drawing them; choosing "
-		"minutes adds to it\n",
-		words__time((int64_t)flame->total_ns).text,
-		words__count((int64_t)flame->samples, "samples").text,
-		words__about((int64_t)flame->error_ns, (int64_t)flame->total_ns).text);
-	if (flame->ledger_ns && flame->has_hours)
+	say_error(flame, out);
+	if (flame->ledger_ns)
 		fprintf(out,
-			"the exact account of the hours with samples has %s; the samples may be from "
-			"a part of these hours only\n",
-			words__time((int64_t)flame->ledger_ns).text);
-	else if (flame->ledger_ns)
-		fprintf(out,
-			"the exact account of the same minutes has %s: the samples have %s %s\n",
+			"the exact account of the whole period has %s: the samples have %s %s\n",
 			words__time((int64_t)flame->ledger_ns).text,
 			words__tiny_share(llabs(difference), (int64_t)flame->ledger_ns).text,
 			difference < 0 ? "less" : "more");
 	else
-		fputs("the exact account of the same minutes is not in the store\n", out);
+		fputs("the exact account of the period is not in the store\n", out);
+	if (flame->expired_s)
+		fprintf(out,
+			"%s of this period has no hourly sums, and its minutes have expired: what "
+			"was then, if anything, is missing here\n",
+			words__time((int64_t)flame->expired_s * 1000000000).text);
 	if (flame->profile->left_out_ns)
 		fprintf(out, "without %s of waits for work [--idle]\n",
 			words__time(flame->profile->left_out_ns).text);

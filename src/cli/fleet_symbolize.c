@@ -61,6 +61,13 @@ int fleet__symbolize(struct connection *connection, const struct fleet_options *
 	if (result.absent)
 		printf("; no file for %s, tried again in a day",
 		       words__count((int64_t)result.absent, "modules").text);
+	if (result.failed)
+		printf("; whether there is a file for %s is not known, because a server or a disk "
+		       "did not answer: tried again in half an hour",
+		       words__count((int64_t)result.failed, "modules").text);
+	if (result.kernel_modules)
+		printf("; no names for the code of %s",
+		       words__count((int64_t)result.kernel_modules, "kernel modules").text);
 	if (result.refused)
 		printf("; %s could not be read",
 		       words__count((int64_t)result.refused, "files").text);

@@ -9,7 +9,8 @@
 #include "base/vec.h"
 #include "vocabulary/counters.h"
 
-#define BEFORE_S   3600
+#define HOUR_S     3600
+#define BEFORE_S   HOUR_S
 #define MOST_NAMES 20000
 /* Every agent writes it every minute. */
 #define SIGN_OF_LIFE "agent_cpu_ns"
@@ -169,16 +170,52 @@ static int take_hosts(void *context, char *const *fields)
 	return coverage->namespace_names ? 0 : -ENOMEM;
 }
 
-/* Adds a number above 0 if there are samples. */
-static void add_stacks(const struct hosts *hosts, struct query *query)
+static void add_any(const struct hosts *hosts, const char *table, const char *column,
+		    uint64_t from_s, uint64_t to_s, struct query *query)
 {
 	query__add(query, "(SELECT count() FROM (SELECT 1 FROM ");
-	query__table(query, hosts->tables, "samples");
+	query__table(query, hosts->tables, table);
 	query__add(query, " WHERE ");
 	period__who(hosts->period, query);
 	query__add(query, " AND ");
-	period__span("bucket", hosts->period->from_s, hosts->period->to_s, query);
+	period__span(column, from_s, to_s, query);
 	query__add(query, " LIMIT 1))");
+}
+
+/* Adds a number above 0 if there are samples: minutes, or sums of whole hours, which stay longer.
+ */
+static void add_stacks(const struct hosts *hosts, struct query *query)
+{
+	uint64_t from_s = hosts->period->from_s, to_s = hosts->period->to_s;
+	uint64_t first_s = (from_s + HOUR_S - 1) / HOUR_S * HOUR_S, end_s = to_s / HOUR_S * HOUR_S;
+
+	add_any(hosts, "samples", "bucket", from_s, to_s, query);
+	if (first_s >= end_s)
+		return;
+	query__add(query, " + ");
+	add_any(hosts, "samples_1h", "hour", first_s, end_s, query);
+}
+
+static int take_stacks(void *context, char *const *fields)
+{
+	uint64_t stacks;
+	int err = tsv__number(fields[0], &stacks);
+
+	if (!err)
+		((struct coverage *)context)->has_stacks = stacks > 0;
+	return err;
+}
+
+/* If nothing else is known any more. */
+static int load_stacks(const struct hosts *hosts)
+{
+	cleanup(query__release) struct query query = {};
+
+	query__begin(&query);
+	query__add(&query, "SELECT ");
+	add_stacks(hosts, &query);
+	query__add(&query, " FORMAT TabSeparated");
+	return connection__ask(hosts->connection, &query, 1, take_stacks, hosts->ret);
 }
 
 /* Hosts that may have had the service since an hour before: `first`, and namespaces `names`. */
@@ -370,7 +407,7 @@ int coverage__load(struct connection *connection, const struct period *period, u
 		ret->until_s = ret->since_s;
 	/* All of it has expired. */
 	if (ret->since_s >= period->to_s)
-		return 0;
+		return load_stacks(&hosts);
 	err = load_hosts(&hosts, false);
 	if (!err && hosts.late)
 		err = load_hosts(&hosts, true);

@@ -14,6 +14,8 @@
 
 #include "base/cleanup.h"
 #include "base/vec.h"
+#include "fleet/coverage.h"
+#include "fleet/flame_error.h"
 #include "fleet/flame_profile.h"
 #include "fleet/moment.h"
 
@@ -101,7 +103,7 @@ static int take_total(void *context, char *const *fields)
 	err = err ?: tsv__number(fields[2], &flame->samples);
 	err = err ?: tsv__number(fields[3], &flame->idle_ns);
 	if (!err)
-		flame->error_ns = square > 0 ? sqrt(square) : 0;
+		flame->drawing_ns = square > 0 ? sqrt(square) : 0;
 	return err;
 }
 
@@ -330,41 +332,60 @@ static int load_symbols(struct loading *loading)
 
 static int take_ledger(void *context, char *const *fields)
 {
-	uint64_t ns;
-	int err = tsv__number(fields[0], &ns);
-
-	((struct fleet_flame *)context)->ledger_ns += err ? 0 : ns;
-	return err;
+	return tsv__number(fields[0], context);
 }
 
 /*
  * Weights are divided by the probability with which a host was chosen in a minute. So they stand
- * for the time of all hosts in the minutes that have samples.
+ * for the time of all hosts, also in minutes without samples, as long as stacks could be chosen.
+ * Hours have sums of the account where they have none of samples, and the other way round.
  */
-static int load_ledger(struct loading *loading, bool is_hourly)
+static int load_ledger(struct loading *loading, uint64_t now_s)
 {
+	static const struct period_source ledger = { "ledger_1h", "ledger", "ns", PERIOD_LEDGER_S };
+	cleanup(period__release) struct period period = { .tenant = loading->period->tenant,
+							  .service = loading->period->service,
+							  .from_s = loading->period->from_s,
+							  .to_s = loading->period->to_s };
 	cleanup(query__release) struct query query = {};
-	const char *column = is_hourly ? "hour" : "bucket";
+	int err = period__find(&period, loading->connection, &ledger, now_s);
 
-	if (!period__has(loading->period, is_hourly))
-		return 0;
-	loading->ret->has_hours |= is_hourly;
+	if (err)
+		return err;
+	if (period.expired_s > loading->ret->expired_s)
+		loading->ret->expired_s = period.expired_s;
 	query__begin(&query);
 	query__add(&query, "SELECT sum(ns) FROM ");
-	query__table(&query, loading->tables, is_hourly ? "ledger_1h" : "ledger");
-	query__add(&query, is_hourly ? " FINAL WHERE " : " WHERE ");
-	period__condition(loading->period, is_hourly, &query);
-	query__add(&query, " AND ");
-	query__add(&query, column);
-	query__add(&query, loading->tables->is_cluster ? " GLOBAL IN (SELECT DISTINCT "
-						       : " IN (SELECT DISTINCT ");
-	query__add(&query, column);
-	query__add(&query, " FROM ");
-	query__table(&query, loading->tables, is_hourly ? source.hourly : source.minutes);
-	query__add(&query, " WHERE ");
-	period__condition(loading->period, is_hourly, &query);
-	query__add(&query, ") FORMAT TabSeparated");
-	return connection__ask(loading->connection, &query, 1, take_ledger, loading->ret);
+	period__rows(&period, loading->tables, &ledger, &query);
+	query__add(&query, " FORMAT TabSeparated");
+	return connection__ask(loading->connection, &query, 1, take_ledger,
+			       &loading->ret->ledger_ns);
+}
+
+/* Hourly sums have no minutes, so the minutes are asked again; they may have expired. */
+static int load_error(struct loading *loading)
+{
+	struct fleet_flame *flame = loading->ret;
+	struct flame_error error = {};
+	int err = flame_error__load(loading->connection, loading->period, &error);
+
+	if (err)
+		return err;
+	flame->minutes = error.minutes;
+	flame->is_cut = error.is_cut;
+	flame->has_error = !error.is_cut && error.ns >= flame->total_ns;
+	flame->error_ns = flame->has_error ? flame_error__of(&error) : 0;
+	return 0;
+}
+
+static int load_coverage(struct loading *loading, uint64_t now_s)
+{
+	cleanup(coverage__release) struct coverage coverage = {};
+	int err = coverage__load(loading->connection, loading->period, now_s, &coverage);
+
+	if (!err && coverage.since_s == loading->period->from_s)
+		loading->ret->minutes_seen = coverage.minutes_seen;
+	return err;
 }
 
 /* --- profile ------------------------------------------------------------------------------------
@@ -450,6 +471,7 @@ int fleet_flame__load(struct connection *connection, struct period *period, bool
 	};
 	int err = period__find(period, connection, &source, now_s);
 
+	ret->expired_s = period->expired_s;
 	err = err ?: load_total(&loading);
 	if (!err && !ret->samples)
 		return -ENODATA;
@@ -458,8 +480,9 @@ int fleet_flame__load(struct connection *connection, struct period *period, bool
 	err = err ?: load_stacks(&loading);
 	err = err ?: load_modules(&loading);
 	err = err ?: load_symbols(&loading);
-	err = err ?: load_ledger(&loading, true);
-	err = err ?: load_ledger(&loading, false);
+	err = err ?: load_ledger(&loading, now_s);
+	err = err ?: load_error(&loading);
+	err = err ?: load_coverage(&loading, now_s);
 	err = err ?: add_samples(&loading);
 	if (!err)
 		ret->profile = TAKE(loading.profile.profile);

@@ -194,11 +194,25 @@ static int divide(struct period *period, const struct hours *hours)
 	return period__divide(period, list, hours->count);
 }
 
-int period__find(struct period *period, struct connection *connection,
-		 const struct period_source *source, uint64_t now_s)
+/* The time before `kept_s` that is read from minutes. */
+static uint64_t count_expired(const struct period *period, uint64_t kept_s)
+{
+	uint64_t expired_s = 0;
+
+	for (size_t i = 0; i < period->count; i++) {
+		const struct period_part *part = &period->parts[i];
+
+		if (!part->is_hourly && part->from_s < kept_s)
+			expired_s += (part->to_s < kept_s ? part->to_s : kept_s) - part->from_s;
+	}
+	return expired_s;
+}
+
+/* Rows from kept_s on are still there. */
+static int find_parts(struct period *period, struct connection *connection,
+		      const struct period_source *source, uint64_t kept_s)
 {
 	cleanup(hours__release) struct hours hours = {};
-	uint64_t kept_s = now_s > source->kept_s ? now_s - source->kept_s : 0;
 	struct hours recent;
 	size_t old = 0;
 	int err;
@@ -218,6 +232,16 @@ int period__find(struct period *period, struct connection *connection,
 	hours.count = old + recent.count;
 	period->unchecked_s = old * HOUR_S;
 	return err ?: divide(period, &hours);
+}
+
+int period__find(struct period *period, struct connection *connection,
+		 const struct period_source *source, uint64_t now_s)
+{
+	uint64_t kept_s = now_s > source->kept_s ? now_s - source->kept_s : 0;
+	int err = find_parts(period, connection, source, kept_s);
+
+	period->expired_s = err ? 0 : count_expired(period, kept_s);
+	return err;
 }
 
 bool period__has(const struct period *period, bool is_hourly)

@@ -5,7 +5,8 @@
  * time is read from the rows of minutes. So an hour whose sums were never made is not missed, and
  * neither are rows that arrived after they were made, or that a server left out.
  *
- * Hours whose rows have expired cannot be compared: their sums are used as they are.
+ * Hours whose rows have expired cannot be compared: their sums are used as they are. Time without
+ * sums whose rows have expired is missing, which is counted.
  */
 #pragma once
 
@@ -26,6 +27,7 @@ struct period {
 	struct period_part *parts;
 	size_t count;
 	uint64_t unchecked_s; /* of the time that is read from sums, what could not be compared */
+	uint64_t expired_s;   /* has no sums, and its rows have expired: nothing is known of it */
 };
 
 /* For how long the schema keeps rows. */

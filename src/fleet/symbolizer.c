@@ -10,12 +10,14 @@
 #include "base/vec.h"
 #include "symbol/namer.h"
 
-#define MOST_PLACES    500000
-#define ADDRESSES      4096
-#define ROWS_AT_ONCE   2000
-#define HELPER_BYTES   (UINT64_C(512) << 20)
-#define AGAIN_S        86400
-#define DIRECTORY_ONES UINT64_C(0x9e3779b97f4a7c15)
+#define MOST_PLACES     500000
+#define ADDRESSES       4096
+#define ROWS_AT_ONCE    2000
+#define HELPER_BYTES    (UINT64_C(512) << 20)
+#define MODULES_AT_ONCE 5000
+#define AGAIN_S         86400
+#define SOON_S          1800
+#define DIRECTORY_ONES  UINT64_C(0x9e3779b97f4a7c15)
 
 struct wanted {
 	uint64_t module;
@@ -61,25 +63,20 @@ static void symbolizer__release(struct symbolizer *symbolizer)
 /* --- what is wanted -----------------------------------------------------------------------------
  */
 
-static int take_module(void *context, char *const *fields)
+static int find_wanted(struct symbolizer *symbolizer, uint64_t module, struct wanted **ret)
 {
-	struct symbolizer *symbolizer = context;
-	struct wanted *wanted;
-	uint64_t module;
-	int err = tsv__number(fields[0], &module);
+	struct wanted *wanted = map__get(&symbolizer->modules, module);
 
-	if (err || map__get(&symbolizer->modules, module))
-		return err;
-	wanted = calloc(1, sizeof(*wanted));
-	if (!wanted || map__put(&symbolizer->modules, module, wanted)) {
-		free(wanted);
-		return -ENOMEM;
+	if (!wanted) {
+		wanted = calloc(1, sizeof(*wanted));
+		if (!wanted || map__put(&symbolizer->modules, module, wanted)) {
+			free(wanted);
+			return -ENOMEM;
+		}
+		wanted->module = module;
 	}
-	wanted->module = module;
-	wanted->build_id = strdup(fields[1]);
-	wanted->kind = strdup(fields[2]);
-	wanted->path = strdup(fields[3]);
-	return wanted->build_id && wanted->kind && wanted->path ? 0 : -ENOMEM;
+	*ret = wanted;
+	return 0;
 }
 
 /* Adds "module % parts = part". */
@@ -92,30 +89,17 @@ static void add_part(const struct symbolizer *symbolizer, const char *column, st
 	query__number(query, symbolizer->options->part);
 }
 
-/* Adds the modules for which no file was found in the last day. */
+/* Adds the modules for which no file was found in the last day, or the search failed a moment ago.
+ */
 static void add_absent(const struct symbolizer *symbolizer, struct query *query)
 {
 	query__add(query, "SELECT module FROM ");
 	query__table(query, connection__tables(symbolizer->connection), "symbols_state");
-	query__add(query, " FINAL WHERE symbols = 'absent' AND ver > ");
+	query__add(query, " FINAL WHERE (symbols = 'absent' AND ver > ");
 	query__moment(query, symbolizer->options->now_s - AGAIN_S);
-}
-
-static int load_modules(struct symbolizer *symbolizer)
-{
-	cleanup(query__release) struct query query = {};
-	const struct query_tables *tables = connection__tables(symbolizer->connection);
-
-	query__begin(&query);
-	query__add(&query, "SELECT module, argMax(build_id, last_seen), argMax(kind, last_seen), "
-			   "argMax(path, last_seen) FROM ");
-	query__table(&query, tables, "modules");
-	query__add(&query, " WHERE ");
-	add_part(symbolizer, "module", &query);
-	query__add(&query, " AND module GLOBAL NOT IN (");
-	add_absent(symbolizer, &query);
-	query__add(&query, ") GROUP BY module FORMAT TabSeparated");
-	return connection__ask(symbolizer->connection, &query, 4, take_module, symbolizer);
+	query__add(query, ") OR (symbols = 'failed' AND ver > ");
+	query__moment(query, symbolizer->options->now_s - SOON_S);
+	query__add(query, ")");
 }
 
 static int take_place(void *context, char *const *fields)
@@ -125,8 +109,8 @@ static int take_place(void *context, char *const *fields)
 	uint64_t module, *offset;
 	int err = tsv__number(fields[0], &module);
 
-	wanted = err ? NULL : map__get(&symbolizer->modules, module);
-	if (!wanted)
+	err = err ?: find_wanted(symbolizer, module, &wanted);
+	if (err)
 		return err;
 	offset = APPEND(&wanted->offsets, &wanted->count);
 	symbolizer->ret->places++;
@@ -144,8 +128,12 @@ static int load_places(struct symbolizer *symbolizer)
 	query__table(&query, tables, "stacks");
 	query__add(&query, " ARRAY JOIN modules AS m, offsets AS o WHERE ");
 	add_part(symbolizer, "m", &query);
-	/* Places of modules without a file would take the room of the others. */
-	query__add(&query, " AND m GLOBAL NOT IN (");
+	/* Places of modules that are not known, or have no file, would take the room of others. */
+	query__add(&query, " AND m GLOBAL IN (SELECT module FROM ");
+	query__table(&query, tables, "modules");
+	query__add(&query, " WHERE ");
+	add_part(symbolizer, "module", &query);
+	query__add(&query, ") AND m GLOBAL NOT IN (");
 	add_absent(symbolizer, &query);
 	query__add(&query, ") AND (m, o) GLOBAL NOT IN (SELECT module, offset FROM ");
 	query__table(&query, tables, "symbols");
@@ -156,6 +144,57 @@ static int load_places(struct symbolizer *symbolizer)
 	query__add(&query, " FORMAT TabSeparated");
 	err = connection__ask(symbolizer->connection, &query, 2, take_place, symbolizer);
 	symbolizer->ret->is_cut = symbolizer->ret->places == MOST_PLACES;
+	return err;
+}
+
+static int take_module(void *context, char *const *fields)
+{
+	struct symbolizer *symbolizer = context;
+	struct wanted *wanted;
+	uint64_t module;
+	int err = tsv__number(fields[0], &module);
+
+	wanted = err ? NULL : map__get(&symbolizer->modules, module);
+	/* Nobody asked for it, or it came before. */
+	if (!wanted || wanted->build_id)
+		return err;
+	wanted->build_id = strdup(fields[1]);
+	wanted->kind = strdup(fields[2]);
+	wanted->path = strdup(fields[3]);
+	return wanted->build_id && wanted->kind && wanted->path ? 0 : -ENOMEM;
+}
+
+/* Asks for some of the modules that have places. *at: as of map__next(). */
+static int load_some(struct symbolizer *symbolizer, size_t *at, bool *ret_is_over)
+{
+	cleanup(query__release) struct query query = {};
+	const struct wanted *wanted;
+	size_t count = 0;
+
+	query__begin(&query);
+	query__add(&query, "SELECT module, argMax(build_id, last_seen), argMax(kind, last_seen), "
+			   "argMax(path, last_seen) FROM ");
+	query__table(&query, connection__tables(symbolizer->connection), "modules");
+	query__add(&query, " WHERE module IN (");
+	while (count < MODULES_AT_ONCE && (wanted = map__next(&symbolizer->modules, at))) {
+		query__add(&query, count++ ? "," : "");
+		query__number(&query, wanted->module);
+	}
+	query__add(&query, ") GROUP BY module FORMAT TabSeparated");
+	*ret_is_over = count < MODULES_AT_ONCE;
+	return count ? connection__ask(symbolizer->connection, &query, 4, take_module, symbolizer)
+		     : 0;
+}
+
+/* A fleet may have more modules than an answer may have rows. */
+static int load_modules(struct symbolizer *symbolizer)
+{
+	bool is_over = false;
+	size_t at = 0;
+	int err = 0;
+
+	while (!err && !is_over)
+		err = load_some(symbolizer, &at, &is_over);
 	return err;
 }
 
@@ -258,6 +297,29 @@ static int set_state(struct symbolizer *symbolizer, uint64_t module, const char 
 /* --- names --------------------------------------------------------------------------------------
  */
 
+/*
+ * The kernel is loaded elsewhere than its file says, so agents count from a symbol at the begin of
+ * its text, and say which by the name of the module (agent/kernel_code.h).
+ */
+static const char *base_of(const struct wanted *wanted)
+{
+	if (strcmp(wanted->kind, "kernel") != 0)
+		return NULL;
+	return !strcmp(wanted->path, "vmlinux (from _stext)") ? "_stext" : "_text";
+}
+
+/*
+ * Modules of the kernel are relocatable files. Where each of their sections is loaded depends on
+ * the machine, because the kernel adds sections of its own.
+ */
+static bool is_kernel_module(const struct wanted *wanted)
+{
+	size_t length = strlen(wanted->path);
+
+	return !strcmp(wanted->kind, "kernel") && length > 3 &&
+	       !strcmp(wanted->path + length - 3, ".ko");
+}
+
 /* `key` tells the namer one try from another. */
 static int ask_namer(struct symbolizer *symbolizer, struct namer *namer,
 		     const struct wanted *wanted, const char *root, uint64_t key)
@@ -269,7 +331,8 @@ static int ask_namer(struct symbolizer *symbolizer, struct namer *namer,
 			    .path = wanted->path,
 			    .root = root,
 			    .build_id = wanted->build_id,
-			    .by_id = true },
+			    .by_id = true,
+			    .base = base_of(wanted) },
 	};
 	int err = 0;
 
@@ -316,9 +379,34 @@ static int add_nameless(struct symbolizer *symbolizer, const struct wanted *want
 	return err ?: send_rows(symbolizer);
 }
 
+static uint64_t unanswered(const struct symbolizer *symbolizer)
+{
+	return namer__quality(symbolizer->local).unanswered +
+	       namer__quality(symbolizer->remote).unanswered;
+}
+
+/* A module without names: is there no file, or did the search fail? */
+static int end_nameless(struct symbolizer *symbolizer, const struct wanted *wanted, bool has_failed,
+			symbolizer_say_fn say_absent)
+{
+	if (has_failed) {
+		symbolizer->ret->failed++;
+		return set_state(symbolizer, wanted->module, "failed");
+	}
+	if (is_kernel_module(wanted)) {
+		symbolizer->ret->kernel_modules++;
+	} else {
+		symbolizer->ret->absent++;
+		if (say_absent)
+			say_absent(wanted->path, wanted->build_id);
+	}
+	return set_state(symbolizer, wanted->module, "absent");
+}
+
 static int name_module(struct symbolizer *symbolizer, struct wanted *wanted,
 		       symbolizer_say_fn say_absent)
 {
+	uint64_t before = unanswered(symbolizer);
 	int err = 0;
 
 	symbolizer->named = 0;
@@ -326,7 +414,7 @@ static int name_module(struct symbolizer *symbolizer, struct wanted *wanted,
 	if (!wanted->is_named)
 		return -ENOMEM;
 	/* Generated code has no file; its names come from its host. */
-	if (*wanted->build_id && strcmp(wanted->kind, "jit") != 0)
+	if (*wanted->build_id && strcmp(wanted->kind, "jit") != 0 && !is_kernel_module(wanted))
 		err = find_names(symbolizer, wanted);
 	if (err)
 		return err;
@@ -336,10 +424,7 @@ static int name_module(struct symbolizer *symbolizer, struct wanted *wanted,
 		err = add_nameless(symbolizer, wanted);
 		return err ?: set_state(symbolizer, wanted->module, "ready");
 	}
-	symbolizer->ret->absent++;
-	if (say_absent)
-		say_absent(wanted->path, wanted->build_id);
-	return set_state(symbolizer, wanted->module, "absent");
+	return end_nameless(symbolizer, wanted, unanswered(symbolizer) > before, say_absent);
 }
 
 static int start_namers(struct symbolizer *symbolizer)
@@ -362,13 +447,14 @@ int symbolizer__run(struct connection *connection, const struct symbolizer_optio
 	size_t at = 0;
 	int err = start_namers(&symbolizer);
 
-	err = err ?: load_modules(&symbolizer);
 	err = err ?: load_places(&symbolizer);
+	err = err ?: load_modules(&symbolizer);
 	if (err)
 		return err;
 	begin_rows(&symbolizer);
 	while (!err && (wanted = map__next(&symbolizer.modules, &at)))
-		if (wanted->count)
+		/* Its row may have expired since its places were read. */
+		if (wanted->build_id)
 			err = name_module(&symbolizer, wanted, say_absent);
 	ret->downloads_ended = namer__quality(symbolizer.remote).downloads_ended;
 	ret->refused = namer__quality(symbolizer.local).refused +

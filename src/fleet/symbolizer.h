@@ -4,8 +4,9 @@
  * finds files by build-id, and writes rows of `symbols`. The files are read by the same helper
  * process as for a recording (symbol/namer.h), so names are the same as in a report.
  *
- * A module without a file is tried again after a day. Several symbolizers can share the work: each
- * takes the modules whose number leaves the same rest.
+ * A module without a file is tried again after a day, and after half an hour if it is not known
+ * whether there is one, because a server did not answer. Several symbolizers can share the work:
+ * each takes the modules whose number leaves the same rest.
  */
 #pragma once
 
@@ -21,6 +22,8 @@ struct symbolizer_options {
 struct symbolizer_result {
 	uint64_t places, named; /* offsets in modules */
 	uint64_t modules, absent;
+	uint64_t failed;         /* modules whose search failed for a reason that may pass */
+	uint64_t kernel_modules; /* .ko files, which get no names; not in `absent` */
 	uint64_t downloads_ended, refused; /* see struct namer_quality */
 	bool is_cut;                       /* there are more places: run it again */
 };

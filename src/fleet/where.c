@@ -52,8 +52,7 @@ static void print_sentences(const struct where *where, FILE *out)
 {
 	struct where_words words;
 
-	where_words__say(&where->account, where->period.service, where->coverage.has_stacks,
-			 &words);
+	where_words__say(&where->account, &where->period, where->coverage.has_stacks, &words);
 	print_heading(out, "in short");
 	fputc('\n', out);
 	for (size_t i = 0; i < words.count; i++) {
@@ -279,6 +278,21 @@ static void print_quality(const struct where *where, FILE *out)
 	print_losses(where, out);
 }
 
+/* What is not in the answer, or may be missing in it. */
+static void print_gaps(const struct period *period, FILE *out)
+{
+	if (period->unchecked_s)
+		fprintf(out,
+			"whether the sums of %s are complete is not known: their rows have expired\n",
+			words__count((int64_t)(period->unchecked_s / 3600), "hours").text);
+	if (period->expired_s)
+		fprintf(out,
+			"%s of this period has no hourly sums, and rows of minutes are kept for %d "
+			"days: what was then, if anything, is missing here\n",
+			words__time((int64_t)period->expired_s * 1000000000).text,
+			(int)(PERIOD_LEDGER_S / PERIOD_DAY_S));
+}
+
 void where__print(const struct where *where, FILE *out)
 {
 	const struct period *period = &where->period;
@@ -290,10 +304,7 @@ void where__print(const struct where *where, FILE *out)
 	fprintf(out, ", %s\n",
 		period__has(period, true) ? "whole hours from hourly sums"
 					  : "from the rows of minutes");
-	if (period->unchecked_s)
-		fprintf(out,
-			"whether the sums of %s are complete is not known: their rows have expired\n",
-			words__count((int64_t)(period->unchecked_s / 3600), "hours").text);
+	print_gaps(period, out);
 	print_sentences(where, out);
 	print_causes(where, out);
 	print_waits(where, out);

@@ -25,8 +25,7 @@ static json_t *sentences(const struct where *where)
 	json_t *list = json_array();
 	struct where_words words;
 
-	where_words__say(&where->account, where->period.service, where->coverage.has_stacks,
-			 &words);
+	where_words__say(&where->account, &where->period, where->coverage.has_stacks, &words);
 	for (size_t i = 0; i < words.count; i++)
 		append(&list, json_pack("{s:o, s:o}", "text", json__text(words.list[i].text),
 					"next", json__text(words.list[i].next)));
@@ -115,15 +114,15 @@ json_t *where__json(const struct where *where)
 	const struct period *period = &where->period;
 	const struct service_account *account = &where->account;
 	json_t *json = json_pack(
-		"{s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b}",
+		"{s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b}",
 		"service", json__text(period->service), "tenant", json__text(period->tenant),
 		"from_s", whole(period->from_s), "to_s", whole(period->to_s), "hourly",
 		period__has(period, true), "hourly_unchecked_s", whole(period->unchecked_s),
-		"in_short", sentences(where), "ns", whole(account->ns), "thread_ns",
-		whole(account->thread_ns), "unexplained_ns", whole(account->unexplained_ns),
-		"states", causes(account), "rows", rows(account), "coverage",
-		coverage_of(&where->coverage), "quality", losses(&where->coverage), "has_stacks",
-		where->coverage.has_stacks);
+		"expired_s", whole(period->expired_s), "in_short", sentences(where), "ns",
+		whole(account->ns), "thread_ns", whole(account->thread_ns), "unexplained_ns",
+		whole(account->unexplained_ns), "states", causes(account), "rows", rows(account),
+		"coverage", coverage_of(&where->coverage), "quality", losses(&where->coverage),
+		"has_stacks", where->coverage.has_stacks);
 
 	if (json && where->groups.since_s)
 		json_object_set_new(json, "hosts_since_s", whole(where->groups.since_s));

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/words.h"
+#include "fleet/moment.h"
 
 #define NAME_COLUMNS    60
 #define NAMED_PERCENT   30 /* an object or culprit with a smaller share is not named */
@@ -142,18 +143,33 @@ static void say_who(struct where_sentence *sentence, const struct service_cause 
 /* --- what would tell more -----------------------------------------------------------------------
  */
 
-static void say_stacks(struct where_sentence *sentence, const char *service, bool has_stacks)
+/* A command must be about the same time, and the same tenant. */
+static void say_period(struct where_sentence *sentence, const struct period *period)
 {
-	if (has_stacks)
+	words__say(sentence->next, sizeof(sentence->next), " --from '%s' --to '%s'",
+		   moment__words(period->from_s).text, moment__words(period->to_s).text);
+	if (*period->tenant)
+		words__say(sentence->next, sizeof(sentence->next), " --tenant '%s'",
+			   words__clean(period->tenant, NAME_COLUMNS).text);
+}
+
+static void say_stacks(struct where_sentence *sentence, const struct period *period,
+		       bool has_stacks)
+{
+	const char *service = period->service;
+
+	if (has_stacks) {
 		words__say(sentence->next, sizeof(sentence->next),
 			   "stacks of this time are in the store: gapless fleet flame %s",
 			   words__clean(service, NAME_COLUMNS).text);
-	else
-		words__say(
-			sentence->next, sizeof(sentence->next),
-			"level stacks would tell: gapless fleet burst %s --hosts 20 --for 60s, or gapless record on one "
-			"of its hosts (--by host lists them)",
-			words__clean(service, NAME_COLUMNS).text);
+		say_period(sentence, period);
+		return;
+	}
+	words__say(
+		sentence->next, sizeof(sentence->next),
+		"level stacks would tell: gapless fleet burst %s --hosts 20 --for 60s, or gapless "
+		"record on one of its hosts (--by host lists them)",
+		words__clean(service, NAME_COLUMNS).text);
 }
 
 /* Nobody is blamed for a quota or a device. */
@@ -195,19 +211,21 @@ static const char *remedy_of(enum ledger_slot slot)
 }
 
 static void say_remedy(struct where_sentence *sentence, const struct service_cause *cause,
-		       const char *service, bool has_stacks)
+		       const struct period *period, bool has_stacks)
 {
-	const char *other = other_service(cause, service), *remedy = remedy_of(cause->slot);
+	const char *other = other_service(cause, period->service), *remedy = remedy_of(cause->slot);
 
 	if (other)
 		words__say(sentence->next, sizeof(sentence->next),
 			   "what %s did meanwhile: gapless fleet where %s",
 			   words__clean(other, NAME_COLUMNS).text,
 			   words__clean(other, NAME_COLUMNS).text);
+	if (other)
+		say_period(sentence, period);
 	else if (remedy)
 		words__say(sentence->next, sizeof(sentence->next), "%s", remedy);
 	else
-		say_stacks(sentence, service, has_stacks);
+		say_stacks(sentence, period, has_stacks);
 }
 
 /* --- sentences ----------------------------------------------------------------------------------
@@ -260,7 +278,7 @@ static bool is_telling(const struct service_cause *cause)
 	return cause->slot != SLOT_NONE && states__words(cause->slot)->flags & STATE_TELLING;
 }
 
-static void say_all_held(const struct service_account *account, const char *service,
+static void say_all_held(const struct service_account *account, const struct period *period,
 			 bool has_stacks, struct where_words *ret)
 {
 	uint64_t work_ns = service_account__work_ns(account);
@@ -272,13 +290,13 @@ static void say_all_held(const struct service_account *account, const char *serv
 		if (!is_held(cause) || !reaches(cause->ns, work_ns, HELD_PERCENT))
 			continue;
 		sentence = add(ret);
-		say_held(sentence, cause, service, work_ns);
-		say_remedy(sentence, cause, service, has_stacks);
+		say_held(sentence, cause, period->service, work_ns);
+		say_remedy(sentence, cause, period, has_stacks);
 	}
 }
 
 /* Locks come first: they are rarely a wait for work only. */
-static void say_all_unclear(const struct service_account *account, const char *service,
+static void say_all_unclear(const struct service_account *account, const struct period *period,
 			    bool has_stacks, struct where_words *ret)
 {
 	size_t most = ret->count + MOST_UNCLEAR;
@@ -292,13 +310,13 @@ static void say_all_unclear(const struct service_account *account, const char *s
 			    !reaches(cause->ns, account->ns, pass ? UNCLEAR_PERCENT : LOCK_PERCENT))
 				continue;
 			sentence = add(ret);
-			say_unclear(sentence, cause, service, account->ns);
-			say_stacks(sentence, service, has_stacks);
+			say_unclear(sentence, cause, period->service, account->ns);
+			say_stacks(sentence, period, has_stacks);
 		}
 }
 
-static void say_ran(const struct service_account *account, const char *service, bool has_stacks,
-		    struct where_words *ret)
+static void say_ran(const struct service_account *account, const struct period *period,
+		    bool has_stacks, struct where_words *ret)
 {
 	uint64_t ran_ns = account->kind_ns[KIND_RUN], work_ns = service_account__work_ns(account);
 	struct where_sentence *sentence;
@@ -307,9 +325,9 @@ static void say_ran(const struct service_account *account, const char *service, 
 		return;
 	sentence = add(ret);
 	say(sentence, "%s ran for %s, %s of the time that it certainly had work.",
-	    words__clean(service, NAME_COLUMNS).text, words__time((int64_t)ran_ns).text,
+	    words__clean(period->service, NAME_COLUMNS).text, words__time((int64_t)ran_ns).text,
 	    words__about((int64_t)ran_ns, (int64_t)work_ns).text);
-	say_stacks(sentence, service, has_stacks);
+	say_stacks(sentence, period, has_stacks);
 }
 
 static struct words share_of(const struct service_account *account, enum kind kind)
@@ -317,22 +335,22 @@ static struct words share_of(const struct service_account *account, enum kind ki
 	return words__about((int64_t)account->kind_ns[kind], (int64_t)account->ns);
 }
 
-void where_words__say(const struct service_account *account, const char *service, bool has_stacks,
-		      struct where_words *ret)
+void where_words__say(const struct service_account *account, const struct period *period,
+		      bool has_stacks, struct where_words *ret)
 {
 	struct where_sentence *sentence;
 
 	ret->count = 0;
-	say_all_held(account, service, has_stacks, ret);
-	say_all_unclear(account, service, has_stacks, ret);
-	say_ran(account, service, has_stacks, ret);
+	say_all_held(account, period, has_stacks, ret);
+	say_all_unclear(account, period, has_stacks, ret);
+	say_ran(account, period, has_stacks, ret);
 	if (ret->count)
 		return;
 	sentence = add(ret);
 	say(sentence,
 	    "No single cause stands out for %s: ran %s, ready %s, held up %s, unclear %s, unseen "
 	    "%s of its thread time.",
-	    words__clean(service, NAME_COLUMNS).text, share_of(account, KIND_RUN).text,
+	    words__clean(period->service, NAME_COLUMNS).text, share_of(account, KIND_RUN).text,
 	    share_of(account, KIND_READY).text, share_of(account, KIND_DELAYING).text,
 	    share_of(account, KIND_UNDECIDED).text, share_of(account, KIND_UNSEEN).text);
 }

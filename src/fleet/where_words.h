@@ -24,9 +24,9 @@ struct where_words {
 	size_t count;
 };
 
-/* `has_stacks`: samples of this time are in the store. */
-void where_words__say(const struct service_account *account, const char *service, bool has_stacks,
-		      struct where_words *ret);
+/* `has_stacks`: samples of this period are in the store. */
+void where_words__say(const struct service_account *account, const struct period *period,
+		      bool has_stacks, struct where_words *ret);
 
 /* "waiting for the disk"; "wait.x" if the state is not known. */
 struct words where_words__phrase(const struct service_cause *cause);

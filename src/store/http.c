@@ -346,9 +346,9 @@ static bool is_loopback(const char *url)
 	       (inet_pton(AF_INET, text, &four) == 1 && ntohl(four.s_addr) >> 24 == 127);
 }
 
-static bool shows_secret(const struct http_options *options)
+static bool would_show_secret(const struct http_options *options)
 {
-	return (options->password_file || options->token_file) &&
+	return (options->password_file || options->token_file) && !options->shows_secrets &&
 	       !strncasecmp(options->url, "http://", 7) && !is_loopback(options->url);
 }
 
@@ -356,7 +356,8 @@ const char *http__problem(int err)
 {
 	if (err == -EINVAL)
 		return "the URL is not valid";
-	return err == -EPERM ? "a password or token is sent to other machines with https:// only"
+	return err == -EPERM ? "a password or token is sent to other machines with https:// only "
+			       "[or store.plain_password: true in the configuration]"
 			     : strerror(-err);
 }
 
@@ -390,7 +391,7 @@ int http__new(const struct http_options *options, struct http **ret)
 
 	if (!is_good_url(options->url) || (options->user && strpbrk(options->user, "\r\n")))
 		return -EINVAL;
-	if (shows_secret(options))
+	if (would_show_secret(options))
 		return -EPERM;
 	if (curl_global_init(CURL_GLOBAL_DEFAULT))
 		return -ENOMEM;

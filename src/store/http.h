@@ -29,6 +29,7 @@ struct http_options {
 	const char *certificate_file, *key_file; /* of the client */
 	unsigned int timeout_s;                  /* of a request; 0: 30 */
 	bool keeps_connection;                   /* for several requests one after the other */
+	bool shows_secrets;                      /* without encryption to other machines, too */
 };
 
 struct http_request {
@@ -61,7 +62,8 @@ struct http;
 
 /*
  * -EINVAL: the URL is neither http nor https, or has a user, a password or a query. -EPERM: a
- * password or a token would be sent without encryption, to another machine.
+ * password or a token would be sent without encryption, to another machine, and shows_secrets is
+ * not set.
  */
 int http__new(const struct http_options *options, struct http **ret);
 /* An error of http__new() in words. */

@@ -49,8 +49,9 @@ struct download {
 	struct download_options options;
 	struct helper *helper;
 	struct shared *shared;
-	bool is_off; /* no further downloads */
-	uint64_t spent_ns, ended;
+	bool is_off;     /* no further downloads */
+	bool has_failed; /* that is why */
+	uint64_t spent_ns, ended, unanswered;
 	/* Of the current download: */
 	uint64_t began_ns, beat_ns, said_ns;
 	uint64_t stop_ns;    /* when it was told to end; 0: it was not */
@@ -273,10 +274,12 @@ int download__provide(struct download *download, const struct helper_parcel *req
 {
 	int fd = download->is_off ? -ENOENT : ask(download, request);
 
+	download->unanswered += download->has_failed;
 	if (fd >= 0 || fd == -ENOENT)
 		return fd;
 	/* A try may take a minute and a half, and there are many files. */
-	download->is_off = true;
+	download->is_off = download->has_failed = true;
+	download->unanswered++;
 	download->ended += fd == -ECANCELED || fd == -ETIMEDOUT || fd == -EPIPE || fd == -EBADMSG;
 	return -ENOENT;
 }
@@ -284,4 +287,9 @@ int download__provide(struct download *download, const struct helper_parcel *req
 uint64_t download__ended(const struct download *download)
 {
 	return download->ended;
+}
+
+uint64_t download__unanswered(const struct download *download)
+{
+	return download->unanswered;
 }

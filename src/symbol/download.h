@@ -42,3 +42,8 @@ bool download__is_file(int fd);
 
 /* Downloads that were aborted: too slow, too large, no file, or the user wanted to stop. */
 uint64_t download__ended(const struct download *download);
+/*
+ * Requests to which no server said yes or no: it could not be asked, the download was aborted, or
+ * nothing is asked any more after such a failure. Not those without a server.
+ */
+uint64_t download__unanswered(const struct download *download);

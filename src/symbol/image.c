@@ -298,8 +298,12 @@ static int load_table(const struct image *image, Elf_Scn *section, Elf_Scn *name
 	return image->map || image__has_room(bytes + name_bytes) ? 0 : -ENOMEM;
 }
 
-static int add_section(const struct image *image, Elf_Scn *section, const GElf_Shdr *header,
-		       read_fn read, struct symtab *tab)
+/* Another result than 0 ends it. */
+typedef int (*visit_fn)(void *context, const struct image *image, const GElf_Sym *symbol,
+			size_t names);
+
+static int visit_section(const struct image *image, Elf_Scn *section, const GElf_Shdr *header,
+			 visit_fn visit, void *context)
 {
 	Elf_Data *data;
 	size_t count;
@@ -309,33 +313,81 @@ static int add_section(const struct image *image, Elf_Scn *section, const GElf_S
 		return err;
 	count = data && header->sh_entsize ? data->d_size / header->sh_entsize : 0;
 	/* gelf_getsym() takes an int. */
-	for (size_t i = 1; i < count && i < INT32_MAX; i++) {
-		struct symtab_entry entry = {};
+	for (size_t i = 1; i < count && i < INT32_MAX && !err; i++) {
 		GElf_Sym symbol;
 
 		if (i % DROP_SYMBOLS == 0)
 			image__drop_pages(image);
 		if (!gelf_getsym(data, (int)i, &symbol))
 			break;
-		if (!read(image, &symbol, header->sh_link, &entry))
-			continue;
-		err = symtab__add(tab, &entry);
-		if (err)
-			return err == -ENOMEM ? err : -EFBIG;
+		err = visit(context, image, &symbol, header->sh_link);
 	}
-	return 0;
+	return err;
 }
 
-static int add(const struct image *image, uint32_t section_type, read_fn read, struct symtab *tab)
+static int visit_symbols(const struct image *image, uint32_t section_type, visit_fn visit,
+			 void *context)
 {
 	Elf_Scn *section = NULL;
 	GElf_Shdr header;
 
 	while ((section = elf_nextscn(image->elf, section))) {
 		if (gelf_getshdr(section, &header) && header.sh_type == section_type)
-			return add_section(image, section, &header, read, tab);
+			return visit_section(image, section, &header, visit, context);
 	}
 	return -ENOENT;
+}
+
+struct adding {
+	read_fn read;
+	struct symtab *tab;
+};
+
+static int add_symbol(void *context, const struct image *image, const GElf_Sym *symbol,
+		      size_t names)
+{
+	const struct adding *adding = context;
+	struct symtab_entry entry = {};
+	int err = 0;
+
+	if (adding->read(image, symbol, names, &entry))
+		err = symtab__add(adding->tab, &entry);
+	return err && err != -ENOMEM ? -EFBIG : err;
+}
+
+static int add(const struct image *image, uint32_t section_type, read_fn read, struct symtab *tab)
+{
+	struct adding adding = { read, tab };
+
+	return visit_symbols(image, section_type, add_symbol, &adding);
+}
+
+struct finding {
+	const char *name;
+	uint64_t value;
+};
+
+static int find_symbol(void *context, const struct image *image, const GElf_Sym *symbol,
+		       size_t names)
+{
+	struct finding *finding = context;
+	const char *name = elf_strptr(image->elf, names, symbol->st_name);
+
+	if (symbol->st_shndx == SHN_UNDEF || !name || strcmp(name, finding->name) != 0)
+		return 0;
+	finding->value = symbol->st_value;
+	return -EEXIST;
+}
+
+int image__find_symbol(const struct image *image, const char *name, uint64_t *ret)
+{
+	struct finding finding = { .name = name };
+	int err = visit_symbols(image, SHT_SYMTAB, find_symbol, &finding);
+
+	if (err != -EEXIST)
+		return err ?: -ENOENT;
+	*ret = finding.value;
+	return 0;
 }
 
 bool image__has_table(const struct image *image, uint32_t section_type)

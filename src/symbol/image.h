@@ -79,6 +79,8 @@ int image__add_symbols(const struct image *image, uint32_t section_type, struct 
 
 /* The same for variables. */
 int image__add_variables(const struct image *image, uint32_t section_type, struct symtab *tab);
+/* The value of a symbol in `.symtab`, whatever its type is. -ENOENT, -EFBIG, -ENOMEM. */
+int image__find_symbol(const struct image *image, const char *name, uint64_t *ret);
 
 /*
  * Makes the DWARF safe for libdw. Call it before libdw opens the image. -ENOENT if there is none,

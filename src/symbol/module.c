@@ -148,6 +148,15 @@ static int add_variables(struct module *module, struct symtab *tab)
 	return err == -ENOENT ? image__add_variables(module->image, SHT_DYNSYM, tab) : err;
 }
 
+int module__find_symbol(const struct module *module, const char *name, uint64_t *ret)
+{
+	int err = module->image ? image__find_symbol(module->image, name, ret) : -ENOENT;
+
+	if (err && err != -ENOMEM && module->debug)
+		err = image__find_symbol(module->debug, name, ret);
+	return err && err != -ENOMEM ? -ENOENT : err;
+}
+
 /* If a table is missing or broken, its names are unknown; that is no error. */
 static int read_table(struct module *module, const struct addresses *wanted, struct symtab *tab,
 		      int (*add)(struct module *module, struct symtab *tab),

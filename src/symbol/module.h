@@ -38,6 +38,9 @@ void module__close(struct module *module);
 /* Whether a private copy would be lost if it were closed. */
 bool module__has_copy(const struct module *module);
 
+/* The address of a symbol, by the table of the file or of its debug file. -ENOENT, -ENOMEM. */
+int module__find_symbol(const struct module *module, const char *name, uint64_t *ret);
+
 /* Reads what is known about the wanted addresses, unless that was done already. -ENOMEM. */
 int module__read_functions(struct module *module, const struct addresses *wanted,
 			   struct symbols_quality *quality);

@@ -107,23 +107,45 @@ static int look_up(struct symbols *symbols, const struct namer_question *questio
 	return 0;
 }
 
+/*
+ * Announces the addresses. *ret has them as they are in the file, if the question counts from a
+ * symbol. -ENOENT: the file does not have it, so there are no names.
+ */
+static int want(struct namer *namer, const struct namer_question *question, uint64_t **ret)
+{
+	size_t bytes = question->count * sizeof(**ret);
+	int err;
+
+	if (question->kind != NAMER_MODULE || !question->module.base)
+		return symbols__want(namer->symbols, question->addresses, question->count);
+	*ret = malloc(bytes ? bytes : 1);
+	if (!*ret)
+		return -ENOMEM;
+	memcpy(*ret, question->addresses, bytes);
+	err = symbols__rebase(namer->symbols, &question->module, *ret, question->count);
+	return err ?: symbols__want(namer->symbols, *ret, question->count);
+}
+
 /* *ret_head replaces the header at the start of the stream: it is known only at the end. */
 static int write_answer(struct namer *namer, const struct namer_question *question, FILE *out,
 			struct namer_answer *ret_head)
 {
 	struct symbols_quality before = symbols__quality(namer->symbols), after;
 	struct namer_answer head = {};
-	struct symbol_chain chain;
-	uint64_t offset;
-	int err;
+	struct symbol_chain chain = {};
+	cleanup(free_p) uint64_t *rebased = NULL;
+	uint64_t offset = 0;
+	int err = want(namer, question, &rebased);
+	bool is_known = err != -ENOENT;
+	const uint64_t *addresses = rebased ? rebased : question->addresses;
 
-	err = symbols__want(namer->symbols, question->addresses, question->count);
-	if (err)
+	if (err && is_known)
 		return err;
 	fwrite(&head, sizeof(head), 1, out);
 	while (head.answered < question->count && ftell(out) < (long)ENOUGH_ANSWER) {
-		err = look_up(namer->symbols, question, question->addresses[head.answered], &chain,
-			      &offset);
+		err = is_known ? look_up(namer->symbols, question, addresses[head.answered], &chain,
+					 &offset)
+			       : 0;
 		if (err)
 			return err;
 		namer_wire__put_chain(out, &chain, offset);
@@ -248,6 +270,7 @@ struct namer_quality namer__quality(const struct namer *namer)
 	struct namer_quality quality = namer->quality;
 
 	quality.downloads_ended = download__ended(namer->download);
+	quality.unanswered += quality.stalled + download__unanswered(namer->download);
 	return quality;
 }
 
@@ -433,6 +456,7 @@ static int ask_some(struct namer *namer, const struct namer_question *question, 
 		/* There is no helper process. The file is fine, and may be asked about again. */
 		if (err == -ECHILD) {
 			namer->quality.refused++;
+			namer->quality.unanswered++;
 			break;
 		}
 		/* Fewer addresses need less memory and CPU time. */

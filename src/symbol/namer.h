@@ -65,5 +65,10 @@ struct namer_quality {
 	uint64_t refused;       /* files that were skipped */
 	uint64_t stalled;       /* those of them on a file system that did not respond */
 	uint64_t downloads_ended;
+	/*
+	 * What stayed without an answer for a reason that may pass: requests to servers
+	 * (download__unanswered()), files that stalled, and questions without a helper process.
+	 */
+	uint64_t unanswered;
 };
 struct namer_quality namer__quality(const struct namer *namer);

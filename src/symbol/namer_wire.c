@@ -67,6 +67,7 @@ int namer_wire__pack(const struct namer_question *question, char **ret, size_t *
 	put_text(out, module->path);
 	put_text(out, module->root);
 	put_text(out, module->build_id);
+	put_text(out, module->base);
 	if (fclose(out))
 		return -ENOMEM;
 	*ret = TAKE(bytes);
@@ -94,7 +95,7 @@ int namer_wire__unpack(const char *bytes, size_t size, struct namer_question *re
 	};
 	at += head.count * sizeof(*ret->addresses);
 	if (get_text(&at, end, &ret->module.path) || get_text(&at, end, &ret->module.root) ||
-	    get_text(&at, end, &ret->module.build_id))
+	    get_text(&at, end, &ret->module.build_id) || get_text(&at, end, &ret->module.base))
 		return -EBADMSG;
 	return 0;
 }

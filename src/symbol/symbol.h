@@ -57,6 +57,11 @@ struct symbol_module {
 	 * `root` may also be a folder of debug files. For addresses from other machines.
 	 */
 	bool by_id;
+	/*
+	 * Addresses count from this symbol of the file, like "_text" of the kernel, which is loaded
+	 * elsewhere than its file says; NULL: they are those of the file. See symbols__rebase().
+	 */
+	const char *base;
 };
 
 struct symbols_options {
@@ -78,6 +83,13 @@ int symbols__want(struct symbols *symbols, const uint64_t *list, size_t count);
  * last is kept. What was closed is opened again when it is needed.
  */
 void symbols__shrink(struct symbols *symbols, size_t most_bytes);
+
+/*
+ * Makes addresses in the file of those that count from module->base. -ENOENT: the file does not
+ * have this symbol, or there is no file; -ENOMEM. The list changes only on success.
+ */
+int symbols__rebase(struct symbols *symbols, const struct symbol_module *module, uint64_t *list,
+		    size_t count);
 
 /* `address` is the address in the ELF file. 0, even if no name is known; -ENOMEM. */
 int symbols__in_module(struct symbols *symbols, const struct symbol_module *module,

@@ -186,6 +186,22 @@ static int want_one(struct symbols *symbols, uint64_t address)
 	return symbols__want(symbols, &address, 1);
 }
 
+int symbols__rebase(struct symbols *symbols, const struct symbol_module *module, uint64_t *list,
+		    size_t count)
+{
+	struct module *found;
+	uint64_t base;
+	int err = find_module(symbols, module, &found);
+
+	if (!err)
+		err = module__find_symbol(found, module->base, &base);
+	if (err)
+		return err;
+	for (size_t i = 0; i < count; i++)
+		list[i] += base;
+	return 0;
+}
+
 int symbols__in_module(struct symbols *symbols, const struct symbol_module *module,
 		       uint64_t address, struct symbol_chain *ret)
 {

@@ -28,7 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		for (size_t i = 0; i < question.count; i++)
 			sum += question.addresses[i];
 		sum += length(question.module.path) + length(question.module.root) +
-		       length(question.module.build_id);
+		       length(question.module.build_id) + length(question.module.base);
 	}
 	while (!namer_wire__get_chain(&at, end, &chain, &offset))
 		for (int i = 0; i < chain.count; i++)

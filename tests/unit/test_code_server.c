@@ -80,10 +80,10 @@ static void a_worker_that_reads_no_answers_does_not_stop_the_server(void **state
 	code_server__free(server);
 }
 
-static int parse_symbols(const char *text, uint64_t *ret_begin, uint64_t *ret_end)
+static int parse_symbols(const char *text, struct kernel_code_part *ret)
 {
 	FILE *file = fmemopen((void *)text, strlen(text), "r");
-	int err = kernel_code__parse_symbols(file, ret_begin, ret_end);
+	int err = kernel_code__parse_symbols(file, ret);
 
 	fclose(file);
 	return err;
@@ -91,20 +91,30 @@ static int parse_symbols(const char *text, uint64_t *ret_begin, uint64_t *ret_en
 
 static void the_text_of_the_kernel_is_found_unless_it_is_hidden(void **state)
 {
-	uint64_t begin = 0, end = 0;
+	struct kernel_code_part part = {};
 
 	assert_int_equal(parse_symbols("ffffffff81000000 T _stext\nrubbish\n"
 				       "ffffffff80fff000 T _text\nffffffff82000000 T _etext\n",
-				       &begin, &end),
+				       &part),
 			 0);
-	assert_int_equal(begin, UINT64_C(0xffffffff80fff000));
-	assert_int_equal(end, UINT64_C(0xffffffff82000000));
-	begin = 7;
-	assert_int_equal(parse_symbols("0 T _stext\n0 T _text\n0 T _etext\n", &begin, &end),
-			 -ENOENT);
-	assert_int_equal(parse_symbols("5 T _stext\n4 T _etext\n", &begin, &end), -ENOENT);
-	assert_int_equal(parse_symbols("\n", &begin, &end), -ENOENT);
-	assert_int_equal(begin, 7);
+	assert_int_equal(part.begin, UINT64_C(0xffffffff80fff000));
+	assert_int_equal(part.end, UINT64_C(0xffffffff82000000));
+	assert_string_equal(part.name, "vmlinux");
+	part.begin = 7;
+	assert_int_equal(parse_symbols("0 T _stext\n0 T _text\n0 T _etext\n", &part), -ENOENT);
+	assert_int_equal(parse_symbols("5 T _stext\n4 T _etext\n", &part), -ENOENT);
+	assert_int_equal(parse_symbols("\n", &part), -ENOENT);
+	assert_int_equal(part.begin, 7);
+}
+
+static void the_name_of_the_kernel_says_from_where_offsets_count(void **state)
+{
+	struct kernel_code_part part = {};
+
+	assert_int_equal(
+		parse_symbols("ffff800080010000 T _stext\nffff800081000000 T _etext\n", &part), 0);
+	assert_int_equal(part.begin, UINT64_C(0xffff800080010000));
+	assert_string_equal(part.name, "vmlinux (from _stext)");
 }
 
 static void a_build_id_is_found_among_notes_and_never_beyond_them(void **state)
@@ -160,6 +170,7 @@ int main(void)
 		cmocka_unit_test(questions_that_make_no_sense_get_an_error_or_nothing),
 		cmocka_unit_test(a_worker_that_reads_no_answers_does_not_stop_the_server),
 		cmocka_unit_test(the_text_of_the_kernel_is_found_unless_it_is_hidden),
+		cmocka_unit_test(the_name_of_the_kernel_says_from_where_offsets_count),
 		cmocka_unit_test(a_build_id_is_found_among_notes_and_never_beyond_them),
 		cmocka_unit_test(modules_whose_sizes_overlap_end_where_the_next_begins),
 		cmocka_unit_test(a_line_of_modules_has_a_name_and_a_range),

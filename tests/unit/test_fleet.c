@@ -284,6 +284,39 @@ static void hours_whose_rows_have_expired_are_not_compared(void **state)
 	parts_are("50\n", "", HOUR + 14 * PERIOD_DAY_S + 60, "h", HOUR_S);
 }
 
+static uint64_t expired_of(const char *sums, uint64_t from_s, uint64_t to_s, uint64_t now_s)
+{
+	const struct fleet_line lines[] = { FLEET_ABOUT,
+					    { "sum(rows)", sums, 0 },
+					    { "SELECT count()", "0\n", 0 },
+					    { "toStartOfHour(bucket)", "", 0 },
+					    {} };
+	struct fleet_store store = { .script = lines };
+	struct connection *connection = fleet_open(&store);
+	struct period period = { .tenant = "", .service = "x", .from_s = from_s, .to_s = to_s };
+
+	assert_int_equal(period__find(&period, connection, &service_account_source, now_s), 0);
+	period__release(&period);
+	fleet_close(&store, connection);
+	return period.expired_s;
+}
+
+static void time_with_neither_sums_nor_rows_is_counted(void **state)
+{
+	const uint64_t old_s = HOUR + 20 * PERIOD_DAY_S;
+
+	/* Of five hours, two have sums; ten minutes at the begin are no whole hour. */
+	assert_int_equal(expired_of("1794942000\t10\n1794952800\t20\n", HOUR - 600,
+				    HOUR + 5 * HOUR_S, old_s),
+			 600 + 3 * HOUR_S);
+	/* None of it has sums, and it is shorter than an hour. */
+	assert_int_equal(expired_of("", HOUR, HOUR + 600, old_s), 600);
+	/* Rows are kept for 14 days, from the second hour on. */
+	assert_int_equal(expired_of("", HOUR, HOUR + 3 * HOUR_S, HOUR + HOUR_S + 14 * PERIOD_DAY_S),
+			 HOUR_S);
+	assert_int_equal(expired_of("", HOUR, HOUR + 3 * HOUR_S, NOW), 0);
+}
+
 static void minutes_that_may_still_come_are_not_expected(void **state)
 {
 	assert_int_equal(coverage__until_s(HOUR, NOW), HOUR);
@@ -317,13 +350,16 @@ static struct service_row row_of(const char *state, const char *cause, enum kind
 
 static struct where_words say_rows(const struct service_row *rows, size_t count, bool has_stacks)
 {
+	const struct period period = {
+		.tenant = "", .service = "api", .from_s = HOUR - HOUR_S, .to_s = HOUR
+	};
 	struct service_account account = { .texts.clean = true };
 	struct where_words words;
 
 	for (size_t i = 0; i < count; i++)
 		assert_int_equal(service_account__add(&account, &rows[i]), 0);
 	assert_int_equal(service_account__sum(&account), 0);
-	where_words__say(&account, "api", has_stacks, &words);
+	where_words__say(&account, &period, has_stacks, &words);
 	service_account__release(&account);
 	return words;
 }
@@ -361,7 +397,9 @@ static void a_waker_is_not_called_a_holder(void **state)
 	assert_non_null(strstr(words.list[0].next, "level stacks would tell"));
 	assert_null(strstr(words.list[0].text, "held by"));
 	words = say_rows(rows, 2, true);
-	assert_non_null(strstr(words.list[0].next, "gapless fleet flame api"));
+	assert_string_equal(words.list[0].next,
+			    "stacks of this time are in the store: gapless fleet flame api --from "
+			    "'2026-11-17 18:00' --to '2026-11-17 19:00'");
 }
 
 static void an_owner_is_called_a_holder(void **state)
@@ -373,7 +411,9 @@ static void an_owner_is_called_a_holder(void **state)
 	rows[0].evidence = "owner";
 	words = say_rows(rows, 1, false);
 	assert_non_null(strstr(words.list[0].text, "100 % of it was held by db."));
-	assert_string_equal(words.list[0].next, "what db did meanwhile: gapless fleet where db");
+	assert_string_equal(words.list[0].next,
+			    "what db did meanwhile: gapless fleet where db --from "
+			    "'2026-11-17 18:00' --to '2026-11-17 19:00'");
 }
 
 static void a_disk_is_named_with_its_device(void **state)
@@ -477,7 +517,8 @@ static const char golden[] =
 	"1. api spent 60.0 s waiting for the network (tcp :5432; threads 'httpd-*'), 67 % of the time that it\n"
 	"   certainly had work. 100 % of it was ended by postgres ('backend'); whoever ends a wait did not\n"
 	"   necessarily cause it.\n"
-	"   more: what postgres did meanwhile: gapless fleet where postgres\n"
+	"   more: what postgres did meanwhile: gapless fleet where postgres --from '2026-11-17 18:00' --to\n"
+	"         '2026-11-17 19:00' --tenant 'blue'\n"
 	"\n"
 	"where the time went                                        time    share  most of it by\n"
 	"waiting for the network                     held up      60.0 s   60.0 %  httpd-* (100 %)\n"
@@ -521,6 +562,10 @@ static void where_prints_sentences_tables_coverage_and_quality(void **state)
 	assert_int_equal(json_array_size(json_object_get(json, "hosts")), 2);
 	json_decref(json);
 	assert_non_null(strstr(fleet_asked(&store, "any(threads)"), "gapless.ledger_1h FINAL"));
+	/* Sums of stacks are kept when their minutes have expired. */
+	assert_non_null(strstr(fleet_asked(&store, "countIf(is_known)"),
+			       "FROM gapless.samples_1h WHERE tenant = 'blue' AND service = 'api' "
+			       "AND hour >= "));
 	where__release(&where);
 	fleet_close(&store, connection);
 }
@@ -531,7 +576,8 @@ static char *print_coverage(const char *hosts, const char *again, uint64_t from_
 	struct fleet_line lines[16] = { FLEET_ABOUT,
 					{ "ledger_host_1h", again, 0 },
 					{ "SELECT countIf(is_known)", hosts, 0 },
-					{ "SELECT name, sum(value)", "", 0 } };
+					{ "SELECT name, sum(value)", "", 0 },
+					{ "SELECT (SELECT count()", "0\n", 0 } };
 	struct fleet_store store = { .script = lines };
 	struct connection *connection;
 	struct where where = {
@@ -541,7 +587,7 @@ static char *print_coverage(const char *hosts, const char *again, uint64_t from_
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
-	memcpy(lines + 4, script, sizeof(script));
+	memcpy(lines + 5, script, sizeof(script));
 	connection = fleet_open(&store);
 	assert_int_equal(where__load(connection, GROUPS_NONE, now_s, &where), 0);
 	where__print(&where, out);
@@ -606,6 +652,51 @@ static void hosts_of_long_ago_are_not_left_out_silently(void **state)
 	assert_int_equal(groups.since_s, NOW);
 	groups__release(&groups);
 	fleet_close(&store, connection);
+}
+
+static void stacks_of_long_ago_are_found_in_sums_of_hours(void **state)
+{
+	static const struct fleet_line lines[] = { FLEET_ABOUT,
+						   { "SELECT (SELECT count() FROM (SELECT 1 FROM "
+						     "gapless.samples ",
+						     "1\n", 0 },
+						   {} };
+	struct fleet_store store = { .script = lines };
+	struct connection *connection = fleet_open(&store);
+	struct period period = {
+		.tenant = "", .service = "api", .from_s = HOUR - HOUR_S, .to_s = HOUR
+	};
+	struct coverage coverage = {};
+
+	assert_int_equal(coverage__load(connection, &period, NOW + 20 * PERIOD_DAY_S, &coverage),
+			 0);
+	assert_true(coverage.has_stacks);
+	assert_non_null(fleet_asked(&store, "FROM gapless.samples_1h "));
+	coverage__release(&coverage);
+	fleet_close(&store, connection);
+}
+
+static void time_that_is_missing_is_said(void **state)
+{
+	struct where where = { .period = { .tenant = "",
+					   .service = "api",
+					   .from_s = HOUR - HOUR_S,
+					   .to_s = HOUR,
+					   .expired_s = 2 * HOUR_S } };
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	json_t *json = where__json(&where);
+
+	where__print(&where, out);
+	fclose(out);
+	assert_non_null(strstr(text,
+			       "\n120 min of this period has no hourly sums, and rows of minutes "
+			       "are kept for 14 days: what was then, if anything, is missing "
+			       "here\n"));
+	assert_int_equal(json_integer_value(json_object_get(json, "expired_s")), 2 * HOUR_S);
+	json_decref(json);
+	free(text);
 }
 
 static void a_service_without_rows_is_no_answer(void **state)
@@ -702,6 +793,7 @@ int main(void)
 		cmocka_unit_test(a_period_without_sums_is_read_from_minutes),
 		cmocka_unit_test(an_hour_with_more_rows_than_its_sums_is_read_from_minutes),
 		cmocka_unit_test(hours_whose_rows_have_expired_are_not_compared),
+		cmocka_unit_test(time_with_neither_sums_nor_rows_is_counted),
 		cmocka_unit_test(minutes_that_may_still_come_are_not_expected),
 		cmocka_unit_test(what_was_reported_is_known_for_fourteen_days),
 		cmocka_unit_test(a_quota_is_said_and_nobody_blamed),
@@ -717,6 +809,8 @@ int main(void)
 		cmocka_unit_test(coverage_that_is_not_known_is_not_claimed),
 		cmocka_unit_test(hosts_whose_agents_restarted_are_found_by_their_rows),
 		cmocka_unit_test(hosts_of_long_ago_are_not_left_out_silently),
+		cmocka_unit_test(stacks_of_long_ago_are_found_in_sums_of_hours),
+		cmocka_unit_test(time_that_is_missing_is_said),
 		cmocka_unit_test(a_service_without_rows_is_no_answer),
 		cmocka_unit_test(problems_of_the_store_are_said),
 		cmocka_unit_test(an_answer_that_is_too_long_ends),

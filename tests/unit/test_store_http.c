@@ -496,7 +496,14 @@ static void secrets_are_not_sent_to_other_machines_without_encryption(void **sta
 		options = (struct http_options) { .url = cases[i].url, .user = "x" };
 		assert_int_equal(http__new(&options, &http), 0);
 		http__free(http);
+		http = NULL;
+		/* Unless that is wanted. */
+		options.password_file = "/none";
+		options.shows_secrets = true;
+		assert_int_equal(http__new(&options, &http), 0);
+		http__free(http);
 	}
+	assert_non_null(strstr(http__problem(-EPERM), "[or store.plain_password: true"));
 }
 
 /* --- answers without a connection --- */
