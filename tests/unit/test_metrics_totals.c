@@ -333,7 +333,8 @@ static void series_never_exceed_their_limit_and_services_still_close(void **stat
 	assert_int_equal(sum_of(totals, SECONDS), all);
 	char *text = text_of(totals);
 
-	assert_in_range(count_lines(text, ""), 1200, 1500);
+	/* The reserve for what was lost and pushed is not used here. */
+	assert_in_range(count_lines(text, ""), 1180, 1500);
 	assert_int_equal(count_lines(text, "gapless_wait_seconds"),
 			 (SLOT_COUNT - SLOT_FIRST) * BOUNDS_SERIES);
 	assert_true(count_lines(text, "gapless_syscalls_total") > 60);
