@@ -53,7 +53,8 @@ static void a_life_is_booked_to_the_nanosecond_over_several_steps(void **state)
 	collected__step(collector, &sums, false);
 	assert_int_equal(collected__total(&sums), sums.thread_ns);
 	assert_int_equal(sums.count[SLOT_WAIT_SLEEP], 2);
-	assert_in_range(sums.ns[SLOT_WAIT_SLEEP], 600 * MS, life_ns);
+	/* The timers may run for a while before the thread leaves its CPU. */
+	assert_in_range(sums.ns[SLOT_WAIT_SLEEP], 540 * MS, life_ns);
 	assert_in_range(sums.thread_ns, 600 * MS, life_ns);
 	/* No proof of anything, so it is not called idle. */
 	assert_int_equal(sums.kind_ns[KIND_IDLE], 0);
