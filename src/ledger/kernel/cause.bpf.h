@@ -414,6 +414,6 @@ static __noinline __u32 cause_of_wait(struct thread *thread, struct task_struct 
 /* The same for the current thread, which is about to leave its CPU. */
 VERIFIED_ONCE __u32 cause_of_own_wait(struct thread *thread, __u32 state)
 {
-	return thread ? cause_of_wait(thread, bpf_get_current_task_btf(), state, true) :
-			SLOT_WAIT_OTHER;
+	return thread ? cause_of_wait(thread, bpf_get_current_task_btf(), state, true)
+		      : SLOT_WAIT_OTHER;
 }
