@@ -102,14 +102,19 @@ static void weights_fit_the_ledger_where_threads_wait(void **state)
 	assert_unbiased(&waits);
 }
 
-/* Nearly all that the thread waited, by the ledger, is on the path that it waited on. */
+/*
+ * Nearly all that the thread waited is on the path that it waited on. An emulated machine has so
+ * few draws that only assert_unbiased() can compare them with the ledger.
+ */
 static void check_waits(const char *comm, const char *function)
 {
 	int64_t ledger_ns = sum_ns(waits.report, comm, "wait", NULL);
+	int64_t on_path_ns = stacks__weight(&waits, comm, "wait", function);
 
 	assert_true(ledger_ns > 0);
 	assert_whole(&waits, comm, 20, is_emulated() ? 70 : 85);
-	assert_true(stacks__weight(&waits, comm, "wait", function) * 10 > ledger_ns * 8);
+	assert_true(on_path_ns * 10 > stacks__weight(&waits, comm, "wait", NULL) * 8);
+	assert_true(is_emulated() || on_path_ns * 10 > ledger_ns * 8);
 }
 
 static void several_waits_in_one_call_keep_their_weight(void **state)
