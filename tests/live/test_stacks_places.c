@@ -10,7 +10,7 @@ static struct stacks_recording full, sched;
 
 static int record_all(void **state)
 {
-	const char *length_ms = is_emulated() ? "2500" : "1500";
+	const char *length_ms = is_emulated() ? "5000" : "1500";
 
 	full = stacks__record(ARGS("-F", "499"), WORKLOAD("places", length_ms));
 	sched = stacks__record(ARGS("-F", "499", "--level", "sched", "--stacks"),
