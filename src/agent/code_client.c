@@ -133,6 +133,13 @@ void code_client__adopt(struct code_client *client, uint64_t id, const struct co
 	(void)keep_file(client, (uint32_t)id, answer);
 }
 
+/* There is no answer yet. `at`: the module that stands for it. */
+static struct code_module *count_unanswered(struct code_client *client, int at)
+{
+	client->unanswered++;
+	return &client->pseudo[at];
+}
+
 static struct code_module *find_file(struct code_client *client, uint32_t id)
 {
 	struct code_module *known = map__get(&client->modules, id);
@@ -147,7 +154,7 @@ static struct code_module *find_file(struct code_client *client, uint32_t id)
 		return known;
 	err = code_client__ask(client, CODE_MODULE, id, &answer);
 	if (err)
-		return err == -ENOENT ? NULL : &client->pseudo[PSEUDO_LATE];
+		return err == -ENOENT ? NULL : count_unanswered(client, PSEUDO_LATE);
 	return keep_file(client, id, &answer);
 }
 
@@ -210,7 +217,7 @@ static struct code_module *find_kernel(struct code_client *client, uint64_t addr
 		return NULL;
 	err = code_client__ask(client, CODE_KERNEL, address, &answer);
 	if (err && err != -ENOENT)
-		return known ? known : &client->pseudo[PSEUDO_LATE_KERNEL];
+		return known ? known : count_unanswered(client, PSEUDO_LATE_KERNEL);
 	if (known && !err && is_same(known, &answer)) {
 		known->checked_ns = clock__now_ns();
 		return known;
@@ -239,7 +246,6 @@ struct code_module *code_client__find(struct code_client *client, uint64_t frame
 		client->anonymous_count++;
 		return &client->pseudo[is_kernel ? PSEUDO_KERNEL : PSEUDO_ANON];
 	}
-	client->unanswered += module->is_late;
 	if (!module->is_late)
 		*ret_offset = is_kernel ? frame - module->base : FRAME_ADDRESS(frame);
 	return module;
