@@ -274,7 +274,7 @@ int main(void)
 		HERE(exit_code_and_verdict_agree),
 		HERE(nobody_is_told_which_capabilities_are_missing),
 		HERE(missing_mounts_are_named_with_their_remedy),
-		cmocka_unit_test(a_seccomp_filter_is_named_even_one_that_kills),
+		HERE(a_seccomp_filter_is_named_even_one_that_kills),
 		HERE(words_that_are_nearly_right_are_suggested),
 		cmocka_unit_test(smallest_capabilities_are_found_by_trying),
 		HERE(a_full_disk_is_a_failure),

@@ -323,7 +323,7 @@ static void threads_that_end_at_the_end_keep_their_waits(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_interrupt_ends_it_early_and_loses_nothing),
+		HERE(an_interrupt_ends_it_early_and_loses_nothing),
 		HERE(so_does_a_request_to_terminate),
 		HERE(after_a_kill_the_recording_is_readable_and_says_incomplete),
 		HERE(the_command_s_exit_status_is_passed_on),

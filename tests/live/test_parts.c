@@ -60,7 +60,7 @@ static void a_part_that_is_refused_costs_only_itself(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_part_that_is_refused_costs_only_itself),
+		HERE(a_part_that_is_refused_costs_only_itself),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
