@@ -31,15 +31,6 @@ void outlet_profile__begin(struct outlet_profile *sent, uint64_t day, uint64_t l
 	sent->lost = lost;
 }
 
-static uint64_t lost_batches(struct sink *sink)
-{
-	struct sink_status status;
-
-	sink__status(sink, &status);
-	return status.spool.dropped + status.spool.corrupt + status.spool.refused +
-	       status.queue_dropped;
-}
-
 /* Whether it was not sent yet today; from now on, it was. */
 static bool is_new(struct map *sent, uint64_t hash)
 {
@@ -95,7 +86,7 @@ int outlet_profile__push(struct outlet_profile *sent, struct sink *sink,
 
 	if (!profile || !profile->sample_count)
 		return 0;
-	outlet_profile__begin(sent, context->bucket_s / DAY_S, lost_batches(sink));
+	outlet_profile__begin(sent, context->bucket_s / DAY_S, sink__lost(sink));
 	err = sink__push(sink, FACT_SAMPLES, context, profile->samples, profile->sample_count);
 	err = first_failure(err, push_stacks(sent, sink, context, profile));
 	err = first_failure(err, push_modules(sent, sink, context, profile));

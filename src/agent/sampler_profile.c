@@ -26,7 +26,7 @@ void sampler__release_profile(struct sampler *sampler)
 	sampler->profile = (struct fact_profile) {};
 }
 
-/* How much of the minute a sample stands for beside itself; 0: too little was sampled. */
+/* The factor by which the weights of the minute grow; 0: too little of it was sampled. */
 static double scale_of(const struct sampler *sampler, uint64_t on_ns, uint64_t now_ns)
 {
 	uint64_t whole_ns = now_ns > sampler->begin_ns ? now_ns - sampler->begin_ns : 0;

@@ -233,7 +233,7 @@ static int push_rows(struct sink *sink, enum fact_table table, const struct fact
 	return err;
 }
 
-static uint64_t lost_batches(struct sink *sink)
+uint64_t sink__lost(struct sink *sink)
 {
 	struct sink_status status;
 
@@ -247,7 +247,7 @@ static int push_quality(struct sink *sink, const struct fact_context *context, c
 			size_t count)
 {
 	cleanup(free_p) struct fact_quality *all = calloc(count + 1, sizeof(*all));
-	uint64_t lost = lost_batches(sink);
+	uint64_t lost = sink__lost(sink);
 	int err;
 
 	if (!all)

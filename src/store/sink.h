@@ -42,3 +42,5 @@ int sink__push(struct sink *sink, enum fact_table table, const struct fact_conte
 void sink__begin_epoch(struct sink *sink);
 
 void sink__status(struct sink *sink, struct sink_status *ret);
+/* Batches that did not reach the store and never will. */
+uint64_t sink__lost(struct sink *sink);
