@@ -211,7 +211,8 @@ int agent__attach(const struct config *config, const struct signal *const *signa
 		return err;
 	counting__enable(agent->counting, true);
 	self__price_after(&agent->self, agent->is_full);
-	err = self__open(&agent->self, ledger__object(collector__ledger(agent->collector)));
+	err = self__open(&agent->self, ledger__object(collector__ledger(agent->collector)),
+			 agent->is_full);
 	if (!err)
 		err = share(agent);
 	if (err)

@@ -82,7 +82,24 @@ static uint64_t map_bytes(int fd)
 	return 0;
 }
 
-int self__open(struct self *self, const struct bpf_object *object)
+/*
+ * What a thread has in this map, if every thread has something there: its account, and at level
+ * full the sums of its calls. It is not in the kernel's figure for the map. The kernel adds up to
+ * 80 bytes, and rounds the sum up to a power of two.
+ */
+static uint64_t storage_bytes(const struct bpf_map *map, bool with_calls)
+{
+	const char *name = bpf_map__name(map);
+	uint64_t bytes = 64;
+
+	if (strcmp(name, "threads") != 0 && !(with_calls && !strcmp(name, "call_sums")))
+		return 0;
+	while (bytes < bpf_map__value_size(map) + 80)
+		bytes *= 2;
+	return bytes;
+}
+
+int self__open(struct self *self, const struct bpf_object *object, bool with_calls)
 {
 	struct bpf_map *map;
 
@@ -90,9 +107,7 @@ int self__open(struct self *self, const struct bpf_object *object)
 		/* Before Linux 6.4, the figure of a map that grows is that of a full one. */
 		if (!(bpf_map__map_flags(map) & BPF_F_NO_PREALLOC))
 			self->bpf_bytes += map_bytes(bpf_map__fd(map));
-		/* What the kernel allocates later is not in its figure for the map. */
-		if (bpf_map__type(map) == BPF_MAP_TYPE_TASK_STORAGE)
-			self->storage_bytes += bpf_map__value_size(map);
+		self->storage_bytes += storage_bytes(map, with_calls);
 	}
 	if (hook_timer__is_permitted())
 		return hook_timer__new(object, &self->timer);

@@ -32,7 +32,7 @@ struct self {
 	uint64_t switches;         /* until then, of the machine: hook_timer__switches() */
 	double hook_ns;
 	uint64_t bpf_bytes;
-	uint64_t storage_bytes; /* of the account of one thread */
+	uint64_t storage_bytes; /* of one thread */
 };
 
 /*
@@ -42,7 +42,7 @@ struct self {
 void self__price_before(struct self *self);
 void self__price_after(struct self *self, bool with_calls);
 /* After these, before the first fork: reads the object's maps, and logs prices if they count. */
-int self__open(struct self *self, const struct bpf_object *object);
+int self__open(struct self *self, const struct bpf_object *object, bool with_calls);
 void self__close(struct self *self);
 
 /* In the supervisor: hook_timer__tend(); -1: there is nothing to tend. */
