@@ -19,6 +19,15 @@ const char *live__program(void)
 	return path;
 }
 
+/* TEST in the environment is the name of the tests to run, which may have * and ?. */
+__attribute__((constructor)) static void choose_tests(void)
+{
+	const char *name = getenv("TEST");
+
+	if (name && *name)
+		cmocka_set_test_filter(name);
+}
+
 bool is_emulated(void)
 {
 	return getenv("GAPLESS_VM");

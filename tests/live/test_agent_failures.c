@@ -16,10 +16,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "live.h"
 #include "served.h"
-#include "spooled.h"
 #include "store/batch.h"
 
 /* Nobody listens there. */
@@ -154,75 +152,6 @@ static void what_a_killed_agent_had_is_spooled_and_the_next_one_goes_on(void **s
 	assert_true(spooled(&minute_s) > second);
 }
 
-#define SECOND_NS UINT64_C(1000000000)
-#define MINUTE_NS (60 * SECOND_NS)
-
-/* Nanoseconds of the current minute that have passed. */
-static uint64_t passed_ns(void)
-{
-	return clock__read_ns(CLOCK_REALTIME) % MINUTE_NS;
-}
-
-static void empty_spool(void)
-{
-	char command[256];
-
-	snprintf(command, sizeof(command), "rm -rf %s", in_state("spool"));
-	assert_int_equal(system(command), 0);
-}
-
-static uint64_t unseen_in(uint64_t minute_s)
-{
-	char folder[128];
-	struct spooled quality;
-	uint64_t ns = 0;
-
-	snprintf(folder, sizeof(folder), "%s", in_state("spool"));
-	quality = spooled__read(folder, "quality");
-	for (size_t i = 0; i < quality.rows; i++)
-		if (!strcmp(spooled__get(&quality, i, "name")->text, "unseen_ns") &&
-		    spooled__get(&quality, i, "bucket")->number == minute_s)
-			ns += spooled__get(&quality, i, "value")->number;
-	spooled__release(&quality);
-	return ns;
-}
-
-static void minutes_that_a_dead_worker_did_not_hand_over_are_unseen(void **state)
-{
-	static const char unseen[] = "\ngapless_agent_lost_total{what=\"unseen_ns\"} ";
-	uint64_t minute_s, ended_ns, total_ns;
-	pid_t agent;
-
-	empty_spool();
-	served__configure(STORE);
-	/* It must have read accounts in the minute in which it dies. */
-	while (passed_ns() > 45 * SECOND_NS)
-		served__sleep_ms(100);
-	agent = served__start();
-	served__wait_for("/metrics", RUNNING);
-	while (passed_ns() < 59 * SECOND_NS)
-		served__sleep_ms(100);
-	minute_s = clock__read_ns(CLOCK_REALTIME) / MINUTE_NS * 60;
-	kill(agent, SIGSTOP);
-	kill(served__worker(agent), SIGKILL);
-	while (passed_ns() > 30 * SECOND_NS)
-		served__sleep_ms(100);
-	kill(agent, SIGCONT);
-	served__wait_for_log("starting another one");
-	total_ns = served__number(served__wait_for("/metrics", unseen), unseen);
-	assert_true(total_ns > MINUTE_NS && total_ns < MINUTE_NS + 30 * SECOND_NS);
-	ended_ns = passed_ns();
-	served__stop(agent);
-	/* Not to the nanosecond: the workers read the clock at different times. */
-	assert_in_range(unseen_in(minute_s), MINUTE_NS - SECOND_NS / 10, MINUTE_NS);
-	assert_int_equal(unseen_in(minute_s - 60), 0);
-	/* The begin of the next minute, and what was left of it at the end. */
-	assert_true(unseen_in(minute_s + 60) >
-		    MINUTE_NS - ended_ns - SECOND_NS + total_ns - MINUTE_NS - SECOND_NS);
-	assert_true(unseen_in(minute_s + 60) < MINUTE_NS);
-	empty_spool();
-}
-
 /* --- the clock ---------------------------------------------------------------------------------
  */
 
@@ -315,7 +244,6 @@ int main(void)
 		HERE_THEN(without_the_ledger_it_fails, all_hooks),
 		HERE(an_expired_certificate_is_logged_once),
 		HERE(what_a_killed_agent_had_is_spooled_and_the_next_one_goes_on),
-		HERE(minutes_that_a_dead_worker_did_not_hand_over_are_unseen),
 		HERE_THEN(a_clock_that_is_set_back_makes_a_minute_again_and_loses_neither,
 			  right_clock),
 		HERE_THEN(a_spool_that_cannot_be_written_costs_old_minutes_only, unmount_spool),

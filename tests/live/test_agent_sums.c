@@ -112,7 +112,7 @@ static void page_store_and_lifetimes_agree_to_the_nanosecond(void **state)
 	/* Small limits, so that much is merged. */
 	const struct collector_options options = {
 		.fold = { workload_of, service_of, identity__fold_name, NULL },
-		.limits = { .most_rows = 64, .most_objects = 2, .most_groups = 3 },
+		.limits = { .most_rows = 16, .most_objects = 2, .most_groups = 3 },
 	};
 	const struct totals_options wish = { .detail = TOTALS_SERVICE, .most_services = 4 };
 	const struct fact_host host = {

@@ -187,7 +187,7 @@ static void a_restarted_sleep_is_not_a_fault(void **state)
 	pid_t child = fork();
 
 	if (!child) {
-		execl("/bin/sleep", "sleep", "30", NULL);
+		execl("/bin/sleep", "sleep", "900", NULL);
 		_exit(126);
 	}
 	usleep(100000);

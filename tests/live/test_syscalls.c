@@ -281,7 +281,7 @@ static void paths_that_are_looked_for_become_patterns(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(paths_that_are_looked_for_become_patterns),
+		HERE(paths_that_are_looked_for_become_patterns),
 		cmocka_unit_test(calls_are_counted_by_thread_and_errno),
 		HERE(distributions_are_whole_however_long_it_lasts),
 		cmocka_unit_test(odd_calls_count_as_in_the_ledger),

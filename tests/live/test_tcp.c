@@ -348,7 +348,7 @@ int main(void)
 		cmocka_unit_test(closed_windows_and_full_queues_are_what_the_kernel_says),
 		cmocka_unit_test(retransmits_are_those_of_the_kernel),
 		cmocka_unit_test(retransmits_under_netem_are_those_of_the_kernel),
-		cmocka_unit_test(many_short_connections_are_counted_each_but_few_are_objects),
+		HERE(many_short_connections_are_counted_each_but_few_are_objects),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

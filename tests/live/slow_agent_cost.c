@@ -285,8 +285,8 @@ static void at_each_level_hooks_cost_about_what_the_kernel_says(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		HERE(at_each_level_hooks_cost_about_what_the_kernel_says),
-		HERE(without_the_kernels_timing_hooks_cost_about_the_same),
+		cmocka_unit_test(at_each_level_hooks_cost_about_what_the_kernel_says),
+		cmocka_unit_test(without_the_kernels_timing_hooks_cost_about_the_same),
 	};
 
 	return cmocka_run_group_tests(tests, served__set_up, served__tear_down);
