@@ -338,8 +338,8 @@ static void a_process_of_another_namespace_has_our_number(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(thousands_of_short_programs_none_missing),
-		cmocka_unit_test(what_finds_the_ring_full_is_counted),
+		HERE(thousands_of_short_programs_none_missing),
+		HERE(what_finds_the_ring_full_is_counted),
 		HERE(lifetimes_are_summed_up_by_who_started_them),
 		HERE(arguments_and_statuses_are_told),
 		HERE(two_recordings_at_once_do_not_disturb_each_other),
