@@ -78,7 +78,7 @@ static void a_grace_period_is_the_kernels(void **state)
 	assert_int_equal(waits_where("waiter_comm = 'rcu' AND cause = 'kernel'"
 				     " AND object = 'membarrier'"),
 			 number_at(phase, "waits"));
-	/* Outside of the phase it may have to wait for a lock of the kernel. */
+	/* It may wait in the kernel outside of the phase too. */
 	assert_int_equal(sum_count(report, "rcu", "wait", "kernel"),
 			 waits_where("waiter_comm = 'rcu' AND cause = 'kernel'"));
 	assert_int_equal(sum_count(report, "rcu", "wait", "other"), 0);
