@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The time that interrupts take from whatever runs on a CPU. Hooks of interrupts only add to a
+ * counter of their CPU; the next transition of the thread that runs there takes what the counter
+ * has (ledger/kernel/thread.bpf.h). So an account keeps one writer.
+ *
+ * `taken_ns` is one word, so that a snapshot on another CPU reads it in one piece: the time that no
+ * transition has taken yet, or, while an interrupt runs, that time minus the moment at which the
+ * interrupt began. The latter is negative, because no CPU can have lost more time than has passed.
+ */
+#pragma once
+
+#include "bpf/common.h"
+
+/* Hard interrupts interrupt softirqs. Anything deeper is the rest of an end that was not seen. */
+#define INTERRUPTS_DEEP 4
+
+/* An interrupt that runs, or that another one has interrupted. */
+struct interruption {
+	__u64 since_ns;
+	__u64 inner_ns; /* time of others that interrupted it */
+	__u32 place;    /* which one it is, numbered by the signal */
+	__u32 pad;
+};
+
+struct interrupts {
+	__s64 taken_ns;
+	__u32 depth; /* how many are in open[] */
+	__u32 pad;
+	struct interruption open[INTERRUPTS_DEEP];
+};
+
+/* Set by the signal whose hooks count interrupts. */
+const volatile bool with_interrupts SEC(".rodata.interrupts");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct interrupts);
+} interrupts_of_cpu SEC(".maps");
+
+static __always_inline struct interrupts *interrupts_here(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&interrupts_of_cpu, &zero);
+}
+
+/*
+ * The outermost interrupt of this CPU begins or ends. Defined in ledger/kernel/thread.bpf.h, which
+ * knows when the recording begins and ends.
+ */
+static void interrupts_begin(struct interrupts *cpu, __u64 now);
+static void interrupts_end(struct interrupts *cpu, __u64 now);
+
+/* What runs on this CPU now is no interrupt, so what is still open has ended unseen. */
+static __always_inline void interrupts_reset(struct interrupts *cpu)
+{
+	cpu->depth = 0;
+	cpu->taken_ns = 0;
+}
+
+/* Another thread gets this CPU: what was taken from others is not taken from it. */
+static __always_inline void interrupts_forget(void)
+{
+	struct interrupts *cpu = with_interrupts ? interrupts_here() : NULL;
+
+	if (cpu && cpu->taken_ns)
+		interrupts_reset(cpu);
+}
+
+/* How much was taken from the thread that runs on this CPU. For an estimate only. */
+static __always_inline __u64 interrupts_pending(void)
+{
+	struct interrupts *cpu = with_interrupts ? interrupts_here() : NULL;
+
+	return cpu && cpu->taken_ns > 0 ? cpu->taken_ns : 0;
+}
+
+/*
+ * Takes the time of interrupts within the `most_ns` that end now. What is more has to wait: the
+ * interval ends where the hook read its clock, and an interrupt may come behind that.
+ */
+static __always_inline __u64 interrupts_take(__u64 most_ns)
+{
+	struct interrupts *cpu = with_interrupts ? interrupts_here() : NULL;
+	__s64 ns;
+
+	if (!cpu)
+		return 0;
+	ns = *(volatile __s64 *)&cpu->taken_ns;
+	if (ns < 0)
+		interrupts_reset(cpu);
+	if (ns <= 0)
+		return 0;
+	if ((__u64)ns > most_ns)
+		ns = most_ns;
+	/* An interrupt may add to it at any moment. */
+	__sync_fetch_and_add(&cpu->taken_ns, -ns);
+	return ns;
+}
+
+/* The word of another CPU, for the snapshot. */
+static __always_inline __s64 interrupts_word(__u32 number)
+{
+	__u32 zero = 0;
+	struct interrupts *cpu =
+		with_interrupts ? bpf_map_lookup_percpu_elem(&interrupts_of_cpu, &zero, number)
+				: NULL;
+
+	return cpu ? *(volatile __s64 *)&cpu->taken_ns : 0;
+}
