@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a hit of a probe costs on this machine, measured with functions of gapless itself. */
+#pragma once
+
+#include <bpf/libbpf.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The trap and a BPF program that the filter ends. */
+struct function_cost {
+	uint64_t entry_ns;   /* the instruction is emulated */
+	uint64_t return_ns;  /* in addition, if the return is probed too */
+	uint64_t stepped_ns; /* like entry_ns, if it is executed by itself */
+};
+
+/* Takes some milliseconds. What cannot be measured is estimated. */
+void function_cost__measure(const struct bpf_object *object, struct function_cost *ret);
+
+/* Of a hit that is recorded. `cost`: enum instruction_cost. */
+uint64_t function_cost__of_hit(const struct function_cost *cost, uint32_t instruction,
+			       bool has_return);
+
+/* Whether this kernel replaces nops of 5 bytes by calls: since 6.18. */
+bool function_cost__optimizes_nops(void);

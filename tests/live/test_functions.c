@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * functions: every call of the chosen functions is counted, with its duration, its result and its
+ * caller, however it ends; and the program survives.
+ */
+#include "../harness.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ledger.h"
+
+static char recorded[64]; /* the recording of `functions all` */
+static long long slept_ns;
+
+static int calls(void)
+{
+	return is_emulated() ? 20000 : 1000000;
+}
+
+/* The program must end well. */
+static struct output record(const char *path, const char *const *args)
+{
+	const char *all[32] = { "record",      "--no-stacks", "--signals", "none",
+				"--no-report", "--force",     "-o",        path };
+	struct output output;
+	size_t count = 8;
+
+	for (size_t i = 0; args[i] && count < 31; i++)
+		all[count++] = args[i];
+	output = live__run(NULL, all);
+	if (output.status)
+		fail_msg("status %d: %s", output.status, output.err);
+	return output;
+}
+
+static int record_all(void **state)
+{
+	struct output output;
+	char count[16];
+
+	trial__path(recorded, sizeof(recorded));
+	snprintf(count, sizeof(count), "%d", calls());
+	output = record(recorded, ARGS("--budget", "none", "--function", "counted", "--function",
+				       "sleeps", "--function", "recurses", "--function", "jumps",
+				       "--function", "libc:getppid", "--usdt", "shop:sold", "--",
+				       workload__path("functions"), "all", count));
+	slept_ns = strtoll(output.out, NULL, 10);
+	live__release(&output);
+	return 0;
+}
+
+static int remove_all(void **state)
+{
+	trial__remove(recorded);
+	return 0;
+}
+
+/* The sum of a column over all series for which `where` holds. */
+static int64_t sum_at(const char *path, const char *column, const char *where)
+{
+	char sql[512];
+
+	snprintf(
+		sql, sizeof(sql),
+		"SELECT ifnull(sum(c.%s), '0') AS n FROM series s JOIN series_slice c ON c.series = s.id "
+		"LEFT JOIN object o ON o.id = s.object WHERE %s",
+		column, where);
+	return trial__query(path, sql);
+}
+
+static void assert_sum(const char *path, const char *where, int64_t expected)
+{
+	int64_t is = sum_at(path, "count", where);
+
+	if (is != expected)
+		fail_msg("%s: %lld, not %lld", where, (long long)is, (long long)expected);
+}
+
+static void a_million_calls_are_counted_exactly_and_by_what_they_returned(void **state)
+{
+	assert_sum(recorded, "place LIKE '%:counted'", calls() + 1);
+	assert_sum(recorded, "place LIKE '%:counted' AND operation = 'returned >0'", calls() / 2);
+	assert_int_equal(sum_at(recorded, "sum1", "place LIKE '%:counted'"), calls() / 2);
+	assert_int_equal(trial__query(recorded,
+				      "SELECT sum(c.count) FROM distribution d JOIN "
+				      "distribution_slice c ON c.distribution = d.id WHERE d.place "
+				      "LIKE '%:counted' AND d.measure = 0"),
+			 calls() + 1);
+}
+
+static void a_millisecond_of_sleep_takes_as_long_as_the_program_says(void **state)
+{
+	int64_t ns = sum_at(recorded, "sum0", "place LIKE '%:sleeps'");
+
+	assert_sum(recorded, "place LIKE '%:sleeps' AND operation = 'returned <0'", 100);
+	if (ns < slept_ns * 98 / 100 || ns > slept_ns * 102 / 100)
+		fail_msg("slept %lld ns, and %lld were recorded", slept_ns, (long long)ns);
+}
+
+static void recursion_fifty_deep_has_a_duration_for_each_call(void **state)
+{
+	assert_sum(recorded, "place LIKE '%:recurses'", 1000);
+	assert_sum(recorded, "place LIKE '%:recurses' AND o.name LIKE 'do_all+%'", 20);
+	/* Of 1 to 50, 20 times. */
+	assert_int_equal(sum_at(recorded, "sum1", "place LIKE '%:recurses'"), 20 * 50 * 51 / 2);
+}
+
+static void calls_that_longjmp_leaves_are_counted_as_unpaired(void **state)
+{
+	assert_sum(recorded, "place LIKE '%:jumps'", 0);
+	assert_int_equal(
+		trial__query(recorded,
+			     "SELECT value FROM quality WHERE name = 'functions_unpaired'"),
+		60);
+	assert_int_equal(trial__query(recorded,
+				      "SELECT count(*) FROM quality WHERE name LIKE 'functions_%' "
+				      "AND name <> 'functions_unpaired' AND value > 0"),
+			 0);
+}
+
+static void a_function_of_a_library_is_found_by_the_librarys_name(void **state)
+{
+	assert_sum(recorded, "place LIKE 'libc%:getppid'", 1000);
+	assert_sum(recorded, "place LIKE 'libc%:getppid' AND o.name LIKE 'do_all+%'", 1000);
+}
+
+static void a_declared_probe_has_its_arguments(void **state)
+{
+#if !defined(__x86_64__)
+	print_message("# skip: the workload declares no probe on this machine\n");
+	skip();
+#endif
+	assert_sum(recorded, "operation = 'probe'", 30);
+	assert_sum(recorded, "operation = 'probe' AND o.name = 'arg1 = -1'", 10);
+	assert_sum(recorded, "operation = 'probe' AND o.name = 'arg1 = 1'", 10);
+	assert_int_equal(trial__query(recorded,
+				      "SELECT count(*) FROM event WHERE operation = 'probe' AND "
+				      "fields LIKE '%\"args\":\"-1, 1099511627776, -7\"%'"),
+			 10);
+}
+
+static void processes_that_start_later_are_counted_and_others_are_not(void **state)
+{
+	char path[64], spec[256], script[512];
+	const char *program = workload__path("functions");
+	struct output output;
+
+	trial__path(path, sizeof(path));
+	snprintf(spec, sizeof(spec), "%s:coun?ed", program);
+	snprintf(script, sizeof(script), "%s count 10; %s count 20 & wait", program, program);
+	output = record(path, ARGS("--function", spec, "--", "sh", "-c", script));
+	live__release(&output);
+	assert_sum(path, "place LIKE '%:counted'", 30);
+	trial__remove(path);
+}
+
+static void an_exception_passes_through_a_chosen_function(void **state)
+{
+	const char *program = workload__path("throws");
+	struct output output;
+	char path[64];
+
+	if (access(program, X_OK)) {
+		print_message("# skip: built without a compiler for C++\n");
+		skip();
+	}
+	trial__path(path, sizeof(path));
+	output = record(path, ARGS("--function", "shop::*", "--", program));
+	assert_non_null(strstr(output.out, "100 5050"));
+	assert_non_null(strstr(output.err, "--force-returns"));
+	live__release(&output);
+	assert_sum(path, "place LIKE '%:shop::passes(int)' AND operation = 'called'", 100);
+	assert_sum(path, "place LIKE '%:int shop::add<int>(int, int)'", 100);
+	trial__remove(path);
+}
+
+static void a_function_that_is_called_too_often_is_left_out(void **state)
+{
+	struct workload workload = workload__start(WORKLOAD("functions", "spin"));
+	struct output output;
+	char path[64], pid[16];
+
+	trial__path(path, sizeof(path));
+	snprintf(pid, sizeof(pid), "%d", workload.pid);
+	output = record(path, ARGS("--function", "counted", "-p", pid, "-d", "300ms"));
+	assert_non_null(strstr(output.err, "times a second"));
+	assert_non_null(strstr(output.err, "[--budget none]"));
+	live__release(&output);
+	assert_int_equal(
+		trial__query(path, "SELECT value FROM quality WHERE name = 'functions_missing'"),
+		1);
+	workload__kill(&workload);
+	trial__remove(path);
+}
+
+static void assert_refused(const char *option, const char *spec, const char *why)
+{
+	struct output output =
+		live__gapless("record", "--force", "-o", "/tmp/never.gapless", option, spec, "--",
+			      workload__path("functions"), "count", "1");
+
+	if (output.status != 1 || !strstr(output.err, why))
+		fail_msg("%s: status %d, %s", spec, output.status, output.err);
+	live__release(&output);
+}
+
+static void what_does_not_exist_is_refused_with_the_reason(void **state)
+{
+	assert_refused("--function", "no_such_function", "has no such function");
+	assert_refused("--function", "libnosuch:malloc", "no such program or library");
+	assert_refused("--function", "a:b:c", "not a function");
+	assert_refused("--usdt", "shop:bought", "has no such probe");
+	assert_refused("--usdt", "shop", "not a probe");
+	if (access("/sys/bus/event_source/devices/kprobe/type", R_OK))
+		assert_refused("--function", "kernel:vfs_read", "this kernel has no kprobes");
+}
+
+static void declared_probes_are_listed_with_their_arguments(void **state)
+{
+	struct output output = live__gapless("list", "usdt", workload__path("functions"), "--json");
+	json_t *json = live__json(&output), *probe;
+
+#if defined(__x86_64__)
+	probe = json_array_get(json_object_get(json, "usdt"), 0);
+	assert_string_equal(text_at(probe, "probe"), "shop:sold");
+	assert_string_equal(text_at(probe, "args"), "-4@%edi 8@%rsi -1@$-7");
+	assert_true(json_is_true(json_object_get(probe, "semaphore")));
+#endif
+	json_decref(json);
+	live__release(&output);
+	output = live__gapless("list", "usdt", "/etc/passwd");
+	assert_int_equal(output.status, 1);
+	live__release(&output);
+}
+
+/* Where the kernel has kprobes: a read of a known file, with what it returned. */
+static void a_function_of_the_kernel_is_timed_where_it_can_be(void **state)
+{
+	struct output output;
+	char path[64];
+
+	if (access("/sys/bus/event_source/devices/kprobe/type", R_OK)) {
+		print_message("# skip: this kernel has no kprobes\n");
+		skip();
+	}
+	trial__path(path, sizeof(path));
+	output = record(path, ARGS("--function", "kernel:vfs_read", "--", "dd", "if=/dev/zero",
+				   "of=/dev/null", "bs=4096", "count=500"));
+	live__release(&output);
+	assert_int_equal(sum_at(path, "count",
+				"place = 'kernel:vfs_read' AND operation = 'returned >0'") >= 500,
+			 1);
+	assert_true(sum_at(path, "sum1", "place = 'kernel:vfs_read'") >= 500 * 4096);
+	trial__remove(path);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_million_calls_are_counted_exactly_and_by_what_they_returned),
+		HERE(a_millisecond_of_sleep_takes_as_long_as_the_program_says),
+		cmocka_unit_test(recursion_fifty_deep_has_a_duration_for_each_call),
+		cmocka_unit_test(calls_that_longjmp_leaves_are_counted_as_unpaired),
+		cmocka_unit_test(a_function_of_a_library_is_found_by_the_librarys_name),
+		cmocka_unit_test(a_declared_probe_has_its_arguments),
+		cmocka_unit_test(processes_that_start_later_are_counted_and_others_are_not),
+		HERE(an_exception_passes_through_a_chosen_function),
+		HERE(a_function_that_is_called_too_often_is_left_out),
+		HERE(what_does_not_exist_is_refused_with_the_reason),
+		HERE(declared_probes_are_listed_with_their_arguments),
+		cmocka_unit_test(a_function_of_the_kernel_is_timed_where_it_can_be),
+	};
+
+	return cmocka_run_group_tests(tests, record_all, remove_all);
+}
