@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The arguments of --event and --pair. Only their form: whether there are such events is no matter.
+ */
+#pragma once
+
+#include <stddef.h>
+
+#define EVENT_WORDS_BYTES 64
+
+struct event_words_point {
+	char group[EVENT_WORDS_BYTES];
+	char name[EVENT_WORDS_BYTES];
+};
+
+/* GROUP:NAME[,key=FIELD][,value=FIELD] */
+struct event_words {
+	struct event_words_point point;
+	char key[EVENT_WORDS_BYTES], value[EVENT_WORDS_BYTES]; /* "": none */
+};
+
+/* A -> B by thread|FIELD|FIELD=FIELD */
+struct event_words_pair {
+	struct event_words_point points[2];
+	char fields[2][EVENT_WORDS_BYTES]; /* "": the thread */
+};
+
+/* -EINVAL: *ret_why says what is wrong, in a constant text. */
+int event_words__parse(const char *text, struct event_words *ret, const char **ret_why);
+int event_words__parse_pair(const char *text, struct event_words_pair *ret, const char **ret_why);
