@@ -3,6 +3,7 @@
  * awaited FOLDER: waits for known files otherwise than by read(): by touching a mapped one, and
  * through io_uring. FOLDER should be on a disk.
  */
+#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include "ring.h"
@@ -13,6 +14,7 @@
 #define READS      100
 #define ANSWERS    5
 #define ANSWER_NS  (50 * MS)
+#define REPLY_NS   (20 * MS)
 #define FINISH_NS  (10 * MS) /* a request that needs nobody is finished by then */
 
 static const char *folder;
@@ -177,9 +179,82 @@ static void *receive(void *arg)
 	return NULL;
 }
 
+/* A connection over TCP; the peer's end is that of the listener. */
+static void connect_tcp(int *ret_ours, int *ret_theirs)
+{
+	struct sockaddr_in address = { .sin_family = AF_INET };
+	socklen_t size = sizeof(address);
+	int listener = socket(AF_INET, SOCK_STREAM, 0);
+
+	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	*ret_ours = socket(AF_INET, SOCK_STREAM, 0);
+	if (bind(listener, (void *)&address, size) || listen(listener, 1) ||
+	    getsockname(listener, (void *)&address, &size) ||
+	    connect(*ret_ours, (void *)&address, size))
+		die("connect");
+	*ret_theirs = accept(listener, NULL, NULL);
+	close(listener);
+}
+
+/* Answers each token after a while, then sends as many unasked. */
+static void *reply(void *arg)
+{
+	int fd = *(int *)arg;
+
+	set_name("replier");
+	for (int i = 0; i < ANSWERS; i++) {
+		await_token(fd);
+		sleep_ns(REPLY_NS);
+		send_token(fd);
+	}
+	for (int i = 0; i < ANSWERS; i++) {
+		sleep_ns(REPLY_NS);
+		send_token(fd);
+	}
+	return NULL;
+}
+
+static void transfer(struct ring *ring, uint8_t opcode, int fd)
+{
+	static char token = 'x';
+
+	ring_add(ring, &(struct io_uring_sqe) {
+			       .opcode = opcode, .fd = fd, .addr = (uintptr_t)&token, .len = 1 });
+	ring_enter(ring, 1, 1);
+	if (ring_take(ring) != 1)
+		die("IORING_OP_SEND or IORING_OP_RECV");
+}
+
+/* A client: first it asks and waits for each answer, then it only listens. */
+static void *ask(void *arg)
+{
+	struct ring ring = { 0 };
+	int ours, theirs;
+	struct phase phase;
+
+	if (ring_open(&ring)) {
+		phase_skip("ask", "io_uring_setup");
+		return NULL;
+	}
+	connect_tcp(&ours, &theirs);
+	start_thread(reply, &theirs);
+	phase = phase_begin("ask", "uring-asker");
+	for (int i = 0; i < ANSWERS; i++) {
+		transfer(&ring, IORING_OP_SEND, ours);
+		call_begins(&phase);
+		transfer(&ring, IORING_OP_RECV, ours);
+		call_ends(&phase);
+	}
+	phase_end(&phase);
+	for (int i = 0; i < ANSWERS; i++)
+		transfer(&ring, IORING_OP_RECV, ours);
+	return NULL;
+}
+
 int main(int argc, char **argv)
 {
-	static void *(*const bodies[])(void *) = { touch, read_directly, read_registered, receive };
+	static void *(*const bodies[])(void *) = { touch, read_directly, read_registered, receive,
+						   ask };
 
 	folder = argc > 1 ? argv[1] : ".";
 	for (size_t i = 0; i < sizeof(bodies) / sizeof(*bodies); i++)

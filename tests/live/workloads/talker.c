@@ -138,10 +138,11 @@ static void log_connection(const char *side, int fd)
 		die("TCP_INFO");
 	log_line("{\"side\": \"%s\", \"name\": \"%s ↔ %s\", \"sent\": %llu, \"received\": %llu, "
 		 "\"segments_out\": %u, \"segments_in\": %u, \"retransmits\": %u, "
-		 "\"rtt_ns\": %u, \"limited_ns\": %llu}\n",
+		 "\"rtt_ns\": %u, \"limited_ns\": %llu, \"busy_ns\": %llu, \"buffer_ns\": %llu}\n",
 		 side, local, peer, info.tcpi_bytes_sent - info.tcpi_bytes_retrans,
 		 info.tcpi_bytes_received, info.tcpi_segs_out, info.tcpi_segs_in,
-		 info.tcpi_total_retrans, info.tcpi_rtt * 1000, info.tcpi_rwnd_limited * 1000);
+		 info.tcpi_total_retrans, info.tcpi_rtt * 1000, info.tcpi_rwnd_limited * 1000,
+		 info.tcpi_busy_time * 1000, info.tcpi_sndbuf_limited * 1000);
 }
 
 static int listen_on(int backlog, struct sockaddr_in6 *ret)

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "../harness.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "findings/signal_words.h"
+#include "model/hump.h"
+#include "model/signals.h"
+#include "signals/cpu/cpu.h"
+#include "signals/cpu/cpu_totals.h"
+#include "signals/registry.h"
+
+static const struct signal *cpu(void)
+{
+	return registry__find("cpu", 3);
+}
+
+static struct cpu_record good_record(void)
+{
+	return (struct cpu_record) {
+		.head = { .size = sizeof(struct cpu_record), .version = 1, .time_ns = 7 },
+		.thread = 11,
+		.ready_ns = 5000,
+		.cpu = 2,
+		.priority = 120,
+		.operation = CPU_PREEMPTED,
+	};
+}
+
+static void decode_gives_every_column(void **state)
+{
+	struct cpu_record record = good_record();
+	struct event event = {};
+
+	assert_int_equal(cpu()->decode(&record, sizeof(record), &event), 0);
+	assert_int_equal(event.duration_ns, 5000);
+	assert_int_equal(event.thread, 11);
+	assert_int_equal(event.place, CPU_PLACE(2));
+	assert_int_equal(event.object[0], 120);
+	assert_int_equal(event.operation, CPU_PREEMPTED);
+	assert_int_equal(event.values[0].number, 2);
+	assert_int_equal(event.values[1].number, 120);
+	assert_null(cpu()->columns[2].name);
+}
+
+static void refuses(const struct cpu_record *record, size_t size)
+{
+	struct event event = { .time_ns = 99 };
+
+	assert_int_equal(cpu()->decode(record, size, &event), -EBADMSG);
+	assert_int_equal(event.time_ns, 99);
+	assert_int_equal(event.duration_ns, 0);
+}
+
+static void decode_refuses_a_wrong_record_and_leaves_the_output_alone(void **state)
+{
+	struct cpu_record record = good_record();
+
+	refuses(&record, sizeof(record) - 1);
+	record.head.version = 2;
+	refuses(&record, sizeof(record));
+	record = good_record();
+	record.head.size--;
+	refuses(&record, sizeof(record));
+	record = good_record();
+	record.operation = CPU_MIGRATION;
+	refuses(&record, sizeof(record));
+	record = good_record();
+	record.priority = -2;
+	refuses(&record, sizeof(record));
+}
+
+static void expect_priority(int64_t priority, const char *name)
+{
+	char text[64];
+
+	cpu()->object((__u64[]) { (__u64)priority, CPU_PRIORITY_OBJECT }, text, sizeof(text));
+	assert_string_equal(text, name);
+}
+
+static void priorities_and_cpus_have_the_words_that_users_know(void **state)
+{
+	char text[64];
+
+	expect_priority(120, "nice 0");
+	expect_priority(100, "nice -20");
+	expect_priority(139, "nice 19");
+	expect_priority(99, "real-time 0");
+	expect_priority(0, "real-time 99");
+	expect_priority(-1, "deadline");
+	cpu()->place(CPU_PLACE(0), text, sizeof(text));
+	assert_string_equal(text, "CPU 0");
+	assert_string_equal(cpu()->operation(CPU_WOKEN), "wakeup");
+	assert_string_equal(cpu()->operation(CPU_PRESSURE), "pressure");
+	assert_null(cpu()->operation(CPU_OPERATIONS));
+}
+
+static struct cpu_totals parse(const char *stat, const char *pressure)
+{
+	FILE *first = fmemopen((char *)stat, strlen(stat), "r");
+	FILE *second = fmemopen((char *)pressure, strlen(pressure), "r");
+	struct cpu_totals totals = {};
+
+	cpu_totals__parse_stat(first, 10000000, &totals);
+	cpu_totals__parse_pressure(second, &totals);
+	fclose(first);
+	fclose(second);
+	return totals;
+}
+
+static void totals_are_read_by_cpu(void **state)
+{
+	struct cpu_totals totals = parse("cpu  9 9 9 9 9 9 9 30 0 0\n"
+					 "cpu0 1 2 3 4 5 6 7 10 0 0\n"
+					 "cpu2 1 2 3 4 5 6 7 20 0 0\n"
+					 "intr 12345 0 0\n",
+					 "some avg10=1.25 avg60=0.00 avg300=0.00 total=4321\n"
+					 "full avg10=0.00 avg60=0.00 avg300=0.00 total=99\n");
+
+	assert_int_equal(totals.count, 3);
+	assert_int_equal(totals.steal_ns[0], 100000000);
+	assert_int_equal(totals.steal_ns[1], 0);
+	assert_int_equal(totals.steal_ns[2], 200000000);
+	assert_true(totals.has_pressure);
+	assert_int_equal(totals.pressure_ns, 4321000);
+}
+
+static void lines_that_make_no_sense_are_skipped(void **state)
+{
+	struct cpu_totals totals =
+		parse("cpu0 1 2 3\ncpu99999 1 2 3 4 5 6 7 8\ncpuX\n\n", "some total=1\nnothing\n");
+
+	assert_int_equal(totals.count, 0);
+	assert_false(totals.has_pressure);
+}
+
+static void expect_tick(enum role role, int64_t low, int64_t high, int64_t tick_ns,
+			const char *words)
+{
+	const struct signals_signal signal = { .role = role };
+	const struct hump hump = { .low = low, .high = high };
+	char text[128] = "";
+
+	signal_words__say_tick(&signal, &hump, tick_ns, text, sizeof(text));
+	assert_string_equal(text, words);
+}
+
+static void a_hump_of_ready_time_at_the_tick_is_called_so(void **state)
+{
+	const char *words = "; the kernel's tick is 4.00 ms";
+
+	expect_tick(ROLE_CPUS, 20000, 3900000, 4000000, words);
+	expect_tick(ROLE_CPUS, 4100000, 30000000, 4000000, words);
+	expect_tick(ROLE_CPUS, 20000, 8000000, 4000000, "");
+	expect_tick(ROLE_CPUS, 20000, 3900000, 0, "");
+	expect_tick(ROLE_DISKS, 20000, 3900000, 4000000, "");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(decode_gives_every_column),
+		cmocka_unit_test(decode_refuses_a_wrong_record_and_leaves_the_output_alone),
+		cmocka_unit_test(priorities_and_cpus_have_the_words_that_users_know),
+		cmocka_unit_test(totals_are_read_by_cpu),
+		cmocka_unit_test(lines_that_make_no_sense_are_skipped),
+		cmocka_unit_test(a_hump_of_ready_time_at_the_tick_is_called_so),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
