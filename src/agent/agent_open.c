@@ -197,8 +197,9 @@ int agent__attach(const struct config *config, const struct signal *const *signa
 		return -ENOMEM;
 	agent->config = config;
 	agent->is_full = config->level == CONFIG_FULL;
-	for (size_t i = 0; config->level >= CONFIG_SIGNALS && i < SIGNAL_COUNT && signals[i]; i++)
-		agent->parts[i].signal = signals[i];
+	for (size_t i = 0, at = 0; config->level >= CONFIG_SIGNALS && signals[i]; i++)
+		if (!signals[i]->on_request && at < SIGNAL_COUNT)
+			agent->parts[at++].signal = signals[i];
 	self__price_before(&agent->self);
 	err = config->level >= CONFIG_STACKS ? sampler__new(&agent->sampler) : 0;
 	if (!err)

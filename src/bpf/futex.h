@@ -6,6 +6,7 @@
 
 #define FUTEX_WAIT        0
 #define FUTEX_LOCK_PI     6
+#define FUTEX_UNLOCK_PI   7
 #define FUTEX_WAIT_BITSET 9
 #define FUTEX_LOCK_PI2    13
 #define FUTEX_CMD_MASK    0x7f

@@ -11,6 +11,13 @@
 /* The ledger's entry of a thread, or NULL. Defined in ledger/kernel/thread.bpf.h. */
 static struct identity *identity_of(struct task_struct *task);
 
+/*
+ * The user stack of the current thread, for an event that ends in it: a hash, as samples have them.
+ * 0: none. It takes about 2 µs, so only events that get a row of their own have one. Defined in
+ * ledger/kernel/walk.bpf.h.
+ */
+static __u64 event_stack(void);
+
 /* Whether a thread with an account belongs to what the signal records now. */
 static __always_inline bool is_recorded(enum signal_number number, const struct identity *identity)
 {

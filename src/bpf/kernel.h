@@ -36,12 +36,28 @@ struct hlist_head {
 	struct hlist_node *first;
 };
 
+typedef struct {
+	__s64 counter;
+} atomic64_t;
+
+struct rw_semaphore {
+	atomic64_t owner; /* as in struct mutex */
+};
+
+struct inode;
+
+struct address_space {
+	struct inode *host;
+};
+
 struct inode {
 	unsigned short i_mode;
 	unsigned long i_ino;
 	__u32 i_generation;
 	struct super_block *i_sb;
 	struct hlist_head i_dentry; /* of d_alias */
+	struct rw_semaphore i_rwsem;
+	struct address_space i_data;
 };
 
 struct dentry;
@@ -102,10 +118,6 @@ typedef struct {
 	int counter;
 } atomic_t;
 
-typedef struct {
-	__s64 counter;
-} atomic64_t;
-
 struct sock_common {
 	unsigned short skc_family;
 	volatile unsigned char skc_state;
@@ -119,6 +131,10 @@ struct sock_common {
 	struct in6_addr skc_v6_rcv_saddr;
 };
 
+struct numa_drop_counters {
+	atomic_t drops0, drops1;
+};
+
 struct sock {
 	struct sock_common __sk_common;
 	struct pid *sk_peer_pid;
@@ -128,6 +144,7 @@ struct sock {
 	__u8 sk_userlocks : 4;
 	int sk_err;
 	atomic_t sk_drops; /* of a listener: connections that it dropped */
+	struct numa_drop_counters *sk_drop_counters; /* since 6.18, for UDP; NULL: sk_drops */
 };
 
 struct socket {
@@ -189,11 +206,11 @@ struct fs_struct {
 	struct path pwd;
 };
 
-struct address_space {
-	struct inode *host;
-};
-
 struct vm_area_struct {
+	unsigned long vm_start;
+	unsigned long vm_end;
+	unsigned long vm_flags;
+	unsigned long vm_pgoff;
 	struct file *vm_file;
 };
 
@@ -224,18 +241,6 @@ struct folio___memdesc {
 	memdesc_flags_t flags;
 };
 
-/* --- io_uring --- */
-
-struct io_cqe {
-	int fd;
-};
-
-struct io_kiocb {
-	struct file *file;
-	__u32 flags; /* 64 bits since 6.9; the low half is enough */
-	struct io_cqe cqe;
-};
-
 /* --- TCP --- */
 
 struct tcp_sock {
@@ -264,7 +269,11 @@ struct tcp_sock {
 	__u32 chrono_stat[3];
 };
 
-struct sk_buff;
+struct sk_buff {
+	unsigned int len;
+	__u16 protocol;
+};
+
 struct request_sock;
 struct msghdr;
 
@@ -272,6 +281,7 @@ struct msghdr;
 
 struct kernfs_node {
 	__u64 id;
+	const char *name;
 };
 
 struct cgroup;
@@ -316,9 +326,10 @@ struct sigpending {
 struct signal_struct {
 	struct {
 		int counter;
-	} live;                           /* threads that have not begun to exit */
-	struct sigpending shared_pending; /* sent to the process */
-	int nr_threads;                   /* threads that have not been released yet */
+	} live;                               /* threads that have not begun to exit */
+	struct sigpending shared_pending;     /* sent to the process */
+	int nr_threads;                       /* threads that have not been released yet */
+	unsigned long long sum_sched_runtime; /* of threads that have been released */
 	int group_exit_code;
 	unsigned int flags;
 };
@@ -348,15 +359,24 @@ struct mutex {
 	atomic64_t owner; /* a pointer to the owner task, with flags in the low bits */
 };
 
-struct rw_semaphore {
-	atomic64_t owner; /* as in struct mutex */
-};
+struct task_struct;
 
 struct mm_struct {
 	struct rw_semaphore mmap_lock;
+	struct task_struct *owner; /* with CONFIG_MEMCG */
 	struct file *exe_file;
+	unsigned long start_brk;
+	unsigned long brk;
 	unsigned long arg_start;
 	unsigned long arg_end;
+	struct {
+		unsigned int sequence;
+	} mm_lock_seq; /* changes when mmap_lock was taken for writing */
+};
+
+/* 6.4 to 6.12. Before 6.4 there was none. */
+struct mm_struct___int {
+	int mm_lock_seq;
 };
 
 typedef struct {
@@ -366,6 +386,8 @@ typedef struct {
 struct cred {
 	kuid_t euid;
 };
+
+struct io_uring_task;
 
 struct task_struct {
 	struct thread_info thread_info;
@@ -400,7 +422,13 @@ struct task_struct {
 	struct css_set *cgroups;
 	struct pid *thread_pid;
 	const struct cred *real_cred;
-	void *worker_private; /* of a kernel thread: its struct kthread */
+	void *worker_private;           /* of a kernel thread: its struct kthread */
+	struct io_uring_task *io_uring; /* NULL: never used it */
+};
+
+/* Before 6.10, this tracepoint had the pid as its only argument. */
+struct trace_event_raw_mark_victim {
+	unsigned int uid;
 };
 
 struct linux_binprm {
@@ -447,6 +475,10 @@ struct trace_event_raw_mm_filemap_op_page_cache {
 
 struct trace_event_raw_sched_process_exec {
 	__u32 __data_loc_filename;
+};
+
+struct work_struct {
+	void *func;
 };
 
 #pragma clang attribute pop

@@ -7,6 +7,9 @@
  * more, and empties it. To empty a map in use would lose what a hook adds between look-up and
  * delete. Histograms only grow, and each turn has its own. User space takes the difference of the
  * histograms that are not in use, so that they cover the same events as the sums.
+ *
+ * The distribution by thread is sparse: an entry for each bucket that is not empty. What has no
+ * room there is still in the histogram of all threads.
  */
 #pragma once
 
@@ -14,9 +17,20 @@
 #include "bpf/parts.bpf.h"
 #include "bpf/series.h"
 
-#define SERIES_PLACES (2 * 256) /* half for each turn */
+#define SERIES_PLACES (2 * 256)   /* half for each turn */
+#define SERIES_OWNED  (2 * 16384) /* buckets of threads, half for each turn */
 
 struct series_control series[SIGNAL_COUNT] SEC(".data.series");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, SERIES_OWNED);
+	__type(key, struct series_owned);
+	__type(value, __u64);
+} series_owned SEC(".maps");
+
+_Static_assert(SIGNAL_COUNT << SERIES_OWNED_SHIFT <= SERIES_OWNED_SIDE, "room for every signal");
 
 /* Initial value of a map entry; too large for the BPF stack. */
 static const __u32 no_histograms[SERIES_VALUES][HISTOGRAM_BUCKETS] = {};
@@ -24,6 +38,7 @@ static const __u32 no_histograms[SERIES_VALUES][HISTOGRAM_BUCKETS] = {};
 struct series_maps {
 	void *sums[2];
 	void *histograms;
+	__u32 number;
 	struct series_control *control;
 	__u32 values; /* in each event */
 	__u32 plain;  /* a bit for each value that has no histogram */
@@ -56,6 +71,7 @@ struct series_maps {
 #define SERIES(name)                                                                               \
 	((struct series_maps) { .sums = { &name##_sums_a, &name##_sums_b },                        \
 				.histograms = &name##_buckets,                                     \
+				.number = SIGNAL_##name,                                           \
 				.control = &series[SIGNAL_##name],                                 \
 				.values = name##_values,                                           \
 				.plain = name##_plain })
@@ -164,6 +180,28 @@ static __always_inline __u32 *series_histograms(const struct series_maps maps, _
 	return buckets;
 }
 
+/* Adds one event to its thread's distribution. */
+static __always_inline void series_add_to_thread(const struct series_maps maps, __u32 turn,
+						 const struct series_key *key, __u64 bucket)
+{
+	const struct series_owned owned = { key->thread, key->place, key->operation,
+					    bucket | maps.number << SERIES_OWNED_SHIFT |
+						    (turn ? SERIES_OWNED_SIDE : 0) };
+	__u64 *count, one = 1;
+
+	if (!key->thread || by_class)
+		return;
+	count = bpf_map_lookup_elem(&series_owned, &owned);
+	if (!count) {
+		if (!bpf_map_update_elem(&series_owned, &owned, &one, BPF_NOEXIST))
+			return;
+		/* No room, or another CPU was faster. */
+		count = bpf_map_lookup_elem(&series_owned, &owned);
+	}
+	if (count)
+		__sync_fetch_and_add(count, 1);
+}
+
 /* Adds one event to the histograms, not to the sums. */
 static __always_inline void series_distribute(const struct series_maps maps, __u32 turn,
 					      const struct series_key *key, const __u64 *values)
@@ -178,6 +216,8 @@ static __always_inline void series_distribute(const struct series_maps maps, __u
 		if (maps.plain & 1 << i)
 			continue;
 		bucket = series_bucket(values[i]);
+		if (!i)
+			series_add_to_thread(maps, turn, key, bucket);
 		/* 6.1 tracks a bound only in the compared register: prevent a copy. */
 		barrier_var(bucket);
 		if (bucket < HISTOGRAM_BUCKETS)

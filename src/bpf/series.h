@@ -2,7 +2,8 @@
 /*
  * The sums that signals keep. For each (thread, object, place, operation, error): the number of
  * events and the sums of up to six values. For each (place, operation): the distribution of the
- * values. Shared by the kernel halves (series.bpf.h) and core/series.c.
+ * values; of the first value also by thread. Shared by the kernel halves (series.bpf.h) and
+ * core/series.c.
  */
 #pragma once
 
@@ -34,6 +35,22 @@ struct series_place {
 	__u32 place;
 	__u32 operation; /* with SERIES_SIDE: counted while series_b took the sums */
 };
+
+/*
+ * The key of a number of events: those whose first value is in this bucket. All signals share one
+ * map, because a program may refer to 64 maps at most.
+ */
+struct series_owned {
+	__u64 thread;
+	__u32 place;
+	__u16 operation;
+	__u16 bucket; /* | the signal's number << SERIES_OWNED_SHIFT | SERIES_OWNED_SIDE */
+};
+_Static_assert(sizeof(struct series_owned) == 16, "wire format");
+#define SERIES_OWNED_SHIFT 9
+#define SERIES_OWNED_SIDE  0x8000 /* as SERIES_SIDE */
+#define SERIES_OWNED_MASK  ((1 << SERIES_OWNED_SHIFT) - 1)
+_Static_assert(HISTOGRAM_BUCKETS <= 1 << SERIES_OWNED_SHIFT, "room for every bucket");
 
 #define SERIES_SIDE (1u << 31)
 /* User space added this histogram itself; such histograms do not take turns. */

@@ -65,7 +65,7 @@ enum stack_none {
 	STACK_NONE_COUNT,
 };
 
-enum stack_record_kind { STACK_FRAMES, STACK_SAMPLE, STACK_ASLEEP, STACK_FATAL };
+enum stack_record_kind { STACK_FRAMES, STACK_SAMPLE, STACK_ASLEEP, STACK_FATAL, STACK_DRAWN };
 
 /* Sent when a stack is first seen. `count` frames of 8 bytes follow, innermost first. */
 struct stack_record {
@@ -138,6 +138,18 @@ struct fatal_record {
 	__s32 code; /* si_code */
 };
 _Static_assert(sizeof(struct fatal_record) == 24 + 32, "wire format");
+
+/* The stack of an event of a signal, which stands for `count` of them. See bpf/drawn.bpf.h. */
+struct drawn_record {
+	struct wire_head head;
+	__u64 thread; /* id */
+	__u64 user;   /* hash of its stack; 0: none */
+	__u64 count;
+	__u64 bytes;     /* of all of them */
+	__u32 signal;    /* enum signal_number */
+	__u32 operation; /* numbered by the signal */
+};
+_Static_assert(sizeof(struct drawn_record) == 24 + 40, "wire format");
 
 /* The clock of one CPU, from user space to the kernel half. */
 struct tick_clock {

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/term.h"
 #include "cli/cli.h"
+#include "cli/function_options.h"
 #include "core/features.h"
 #include "ledger/reader/attach.h"
 #include "signals/registry.h"
@@ -121,15 +122,32 @@ static void print_features(struct features *features)
 	}
 }
 
+struct options {
+	struct cli_common common;
+	bool is_usdt;
+	const char *where; /* of `list usdt` */
+};
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
+	struct options *options = state->input;
+
 	switch (key) {
 	case ARGP_KEY_INIT:
-		state->child_inputs[0] = state->input;
+		state->child_inputs[0] = &options->common;
 		return 0;
 	case ARGP_KEY_ARG:
-		argp_error(state, "unexpected word '%s'", arg);
-		return EINVAL;
+		if (!state->arg_num && !strcmp(arg, "usdt"))
+			options->is_usdt = true;
+		else if (state->arg_num == 1 && options->is_usdt)
+			options->where = arg;
+		else
+			argp_error(state, "unexpected word '%s'", arg);
+		return 0;
+	case ARGP_KEY_END:
+		if (options->is_usdt && !options->where)
+			argp_error(state, "the probes of what? [list usdt PID, or FILE]");
+		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -140,18 +158,22 @@ static const struct argp_child children[] = { { &cli_common_argp, 0, NULL, 0 }, 
 static const struct argp argp = {
 	.parser = parse,
 	.children = children,
-	.doc = "Lists signals, states, hooks and helpers: available here, or why not.",
+	.args_doc = "[usdt PID|FILE]",
+	.doc = "Lists signals, states, hooks and helpers: available here, or why not. With usdt: "
+	       "the probes that a program or library, or all files of a process, declare.",
 };
 
 static int run(int argc, char **argv)
 {
 	cleanup(features__free_p) struct features *features = features__new();
-	struct cli_common common = {};
+	struct options options = {};
 
-	cli__parse(&argp, argc, argv, &common);
+	cli__parse(&argp, argc, argv, &options);
 	if (!features)
 		return 1;
-	if (common.json)
+	if (options.where)
+		return function_options__list_usdt(options.where, options.common.json);
+	if (options.common.json)
 		return !cli__print_json(json_pack("{s:o, s:o, s:o}", "signals",
 						  signals_json(features), "states", states_json(),
 						  "hooks", features_json(features)));

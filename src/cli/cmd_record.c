@@ -29,6 +29,10 @@ enum {
 	OPTION_TABLES,
 	OPTION_SIGNALS,
 	OPTION_SLOW,
+	OPTION_FUNCTION,
+	OPTION_USDT,
+	OPTION_FORCE_RETURNS,
+	OPTION_HEAP,
 	OPTION_REPEAT,
 	OPTION_WARMUP,
 	OPTION_SEED,
@@ -97,11 +101,17 @@ static void parse_signals(const char *list, struct record_options *options,
  * Some signals need the ledger at level full. If they were asked for by name, that must be the
  * level.
  */
-static void choose_signals(struct record_options *options)
+static void choose_signals(struct record_options *options, struct argp_state *state)
 {
 	const struct signal **chosen = options->signals;
 	size_t kept = 0;
 
+	function_options__add_signal(&options->functions, chosen);
+	if (options->heap)
+		registry__add(chosen, registry__of(ROLE_HEAP));
+	requests__add_signals(&options->requests, chosen);
+	for (size_t i = 0; chosen[i]; i++)
+		requests__check(&options->requests, chosen[i], state);
 	for (size_t i = 0; chosen[i]; i++) {
 		if (options->run.full || !chosen[i]->at_syscalls)
 			chosen[kept++] = chosen[i];
@@ -167,7 +177,7 @@ static void finish(struct record_options *options, struct argp_state *state)
 	record__take_like(options, state);
 	check(options, state);
 	options->run.tick_ns = tick_ns(options);
-	choose_signals(options);
+	choose_signals(options, state);
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -206,6 +216,16 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (parse__duration(arg, &options->run.slow_ns))
 			cli__refuse(state, "'%s' is not a duration [like 500us, 10ms]", arg);
 		return 0;
+	case OPTION_FUNCTION:
+	case OPTION_USDT:
+		function_options__take(state, &options->functions, arg, key == OPTION_USDT);
+		return 0;
+	case OPTION_FORCE_RETURNS:
+		options->functions.force_returns = true;
+		return 0;
+	case OPTION_HEAP:
+		options->heap = true;
+		return 0;
 	case OPTION_REPEAT:
 	case OPTION_WARMUP:
 		return parse_series(key, arg, options, state);
@@ -226,7 +246,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		finish(options, state);
 		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return requests__parse(&options->requests, key, arg, state) ? 0 : ARGP_ERR_UNKNOWN;
 	}
 }
 
@@ -251,8 +271,14 @@ static const struct argp_option option_list[] = {
 	  "Memory for walking stacks without frame pointers (default: 64)", 2 },
 	{ "signals", OPTION_SIGNALS, "LIST", 0,
 	  "Signals besides the ledger: names, all, default, none [see 'gapless list']", 2 },
+	REQUESTS_ARGP(2),
 	{ "slow", OPTION_SLOW, "TIME", 0,
 	  "Keep single events that take TIME or longer (default: 10ms)", 2 },
+	{ "function", OPTION_FUNCTION, "SPEC", 0, FUNCTION_OPTIONS_ABOUT, 2 },
+	{ "usdt", OPTION_USDT, "SPEC", 0, FUNCTION_OPTIONS_USDT_ABOUT, 2 },
+	{ "force-returns", OPTION_FORCE_RETURNS, NULL, 0, FUNCTION_OPTIONS_FORCE_ABOUT, 2 },
+	{ "memory-heap", OPTION_HEAP, NULL, 0,
+	  "Estimate calls and bytes of malloc() and its family, by stack", 2 },
 	{ "note", OPTION_NOTE, "NAME=VALUE", 0, "Keep a note in the recording; may be repeated",
 	  2 },
 	{ "like", OPTION_LIKE, "RECORDING", 0, "Take the options that RECORDING was made with", 2 },

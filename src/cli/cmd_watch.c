@@ -11,6 +11,8 @@
 #include "base/parse.h"
 #include "base/words.h"
 #include "cli/cli.h"
+#include "cli/function_options.h"
+#include "cli/requests.h"
 #include "live/watch.h"
 #include "record/run.h"
 #include "signals/registry.h"
@@ -20,7 +22,16 @@
 /* After this time without output, tell the user why. */
 #define SILENCE_NS UINT64_C(3000000000)
 
-enum { OPTION_BY = 2048, OPTION_MEASURE, OPTION_SLOW, OPTION_EVERY, OPTION_BUDGET };
+enum {
+	OPTION_BY = 2048,
+	OPTION_MEASURE,
+	OPTION_SLOW,
+	OPTION_EVERY,
+	OPTION_BUDGET,
+	OPTION_FUNCTION,
+	OPTION_USDT,
+	OPTION_FORCE_RETURNS,
+};
 
 DEFINE_CLEANUP(struct features *, features__free)
 DEFINE_CLEANUP(struct recording *, recording__free)
@@ -35,7 +46,9 @@ struct options {
 	uint64_t interval_ns; /* 0: none */
 	uint64_t intervals;   /* 0: no limit */
 	const char *measure;  /* a name; NULL: the first */
+	struct function_choice functions;
 	const struct signal *wanted[2];
+	struct requests requests;
 };
 
 static volatile sig_atomic_t interrupted;
@@ -127,11 +140,29 @@ static error_t parse_arg(struct options *options, char *arg, struct argp_state *
 	}
 }
 
+static void check_requests(const struct options *options, struct argp_state *state)
+{
+	const struct signal *named[SIGNALS_MOST] = {};
+
+	requests__check(&options->requests, options->watch.signal, state);
+	requests__add_signals(&options->requests, named);
+	if (named[0] && (named[0] != options->watch.signal || named[1]))
+		argp_error(state, "one signal is shown at a time, '%s', and an option is for '%s'",
+			   options->watch.signal->name,
+			   (named[0] == options->watch.signal ? named[1] : named[0])->name);
+}
+
 /* Combinations of options can be checked only after all of them are parsed. */
 static error_t parse_end(struct options *options, struct argp_state *state)
 {
 	if (options->watch.most_events && options->interval_ns && !options->common.json)
 		argp_error(state, "-n counts events, which intervals do not show without --json");
+	if (options->watch.signal->role == ROLE_HEAP)
+		argp_error(state, "'heap' cannot be watched [gapless record --memory-heap]");
+	if (options->watch.signal->on_request && !options->watch.signal->options &&
+	    !options->functions.function_count && !options->functions.probe_count)
+		argp_error(state, "which functions? [--function SPEC, --usdt SPEC]");
+	check_requests(options, state);
 	if (target__is_empty(&options->run.target))
 		target__add_all(&options->run.target);
 	return set_measure(options);
@@ -172,6 +203,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPTION_BUDGET:
 		options->run.budget_ppm = cli__budget(state, arg);
 		return 0;
+	case OPTION_FUNCTION:
+	case OPTION_USDT:
+		function_options__take(state, &options->functions, arg, key == OPTION_USDT);
+		return 0;
+	case OPTION_FORCE_RETURNS:
+		options->functions.force_returns = true;
+		return 0;
 	case ARGP_KEY_ARG:
 		return parse_arg(options, arg, state);
 	case ARGP_KEY_NO_ARGS:
@@ -180,7 +218,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		return parse_end(options, state);
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return requests__parse(&options->requests, key, arg, state) ? 0 : ARGP_ERR_UNKNOWN;
 	}
 }
 
@@ -197,8 +235,12 @@ static const struct argp_option option_list[] = {
 	{ "slow", OPTION_SLOW, "TIME", 0, "Show single events that take TIME or longer (10 ms)",
 	  3 },
 	{ "every", OPTION_EVERY, NULL, 0, "Show all events, not only slow ones; no budget", 3 },
+	REQUESTS_ARGP(3),
 	{ "budget", OPTION_BUDGET, "SHARE", 0,
 	  "Slow the target down by at most SHARE of its CPU time (default: 5%), or none", 3 },
+	{ "function", OPTION_FUNCTION, "SPEC", 0, FUNCTION_OPTIONS_ABOUT, 3 },
+	{ "usdt", OPTION_USDT, "SPEC", 0, FUNCTION_OPTIONS_USDT_ABOUT, 3 },
+	{ "force-returns", OPTION_FORCE_RETURNS, NULL, 0, FUNCTION_OPTIONS_FORCE_ABOUT, 3 },
 	{},
 };
 
@@ -337,6 +379,7 @@ static int run(int argc, char **argv)
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 	if (!cli__may_measure() || !features || recording__create_in_memory(&recording) ||
+	    function_options__find(&options.functions, &options.run, NULL) ||
 	    run__start(&options.run, recording, features, &run) || !run__signals(run))
 		return 1;
 	log_info("watching '%s'; Ctrl-C to stop", options.watch.signal->name);

@@ -17,6 +17,7 @@
 #include "cli/child.h"
 #include "cli/countdown.h"
 #include "cli/record.h"
+#include "signals/heap/heap_windows.h"
 
 #define OWN_NICENESS (-10)
 /* How often the warm-up checks its command, whatever the timing of signals. */
@@ -104,7 +105,7 @@ static int start_command(struct record_options *options, struct child *child)
 static void write_options(struct recording *recording, const struct record_options *options,
 			  uint64_t number)
 {
-	char line[1024] = "", text[2048], **argv = options->command_line;
+	char line[1024] = "", text[8192], **argv = options->command_line;
 
 	for (size_t used = 0; *argv && used < sizeof(line); argv++)
 		used += (size_t)snprintf(line + used, sizeof(line) - used, "%s%s", used ? " " : "",
@@ -272,6 +273,12 @@ static int fill(struct record_options *options, const char *path, uint64_t numbe
 	options->run.early = options->command && options->warmup_ns;
 	/* The wait at the gate is not the command's time. */
 	options->run.gated_pid = options->warmup_ns ? 0 : (uint32_t)child->pid;
+	err = function_options__find(&options->functions, &options->run,
+				     options->command ? options->command[0] : NULL);
+	if (err)
+		return err;
+	heap_windows__aim(&options->run.target, options->command ? options->command[0] : NULL,
+			  options->run.budget_ppm);
 	err = run__open(&options->run, recording, features, &run);
 	if (!err)
 		err = begin(options, number, run, child);

@@ -30,7 +30,8 @@ DEFINE_CLEANUP(sqlite3_stmt *, sqlite3_finalize)
 /* A recording is not trusted, so none of these options names a file. */
 static const char *const like_names[] = { "level",  "rate",   "stacks",     "no-stacks",
 					  "budget", "seed",   "table-size", "signals",
-					  "slow",   "warmup", "duration",   NULL };
+					  "slow",   "warmup", "duration",   "event",
+					  "pair",   NULL };
 
 struct source {
 	struct record_options *options;
@@ -302,6 +303,7 @@ void record__say_options(const struct record_options *options, char *text, size_
 	say_duration(text, size, "slow", run->slow_ns);
 	say_duration(text, size, "warmup", options->warmup_ns);
 	say_duration(text, size, "duration", options->duration_ns);
+	requests__say(&options->requests, text, size);
 }
 
 static struct record_note *find_note(struct record_options *options, const char *name)

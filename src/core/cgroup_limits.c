@@ -208,3 +208,31 @@ int cgroup_limits__throttled_ns(bool v2, const char *folder, uint64_t *ret)
 	}
 	return -ENOENT;
 }
+
+/* Version 1 has the sums with those below under names of their own. */
+static bool is_named(const char *word, const char *name)
+{
+	return !strcmp(word, name) || (!strncmp(word, "total_", 6) && !strcmp(word + 6, name));
+}
+
+int cgroup_limits__refaults(const char *folder, struct cgroup_limits_refaults *ret)
+{
+	cleanup(fclose_p) FILE *from = open_in(folder, "memory.stat");
+	struct cgroup_limits_refaults found = {};
+	bool is_known = false;
+	uint64_t number;
+	char word[64];
+
+	while (from && fscanf(from, "%63s %" SCNu64, word, &number) == 2) {
+		if (is_named(word, "workingset_refault_file")) {
+			found.file = number;
+			is_known = true;
+		} else if (is_named(word, "workingset_refault_anon")) {
+			found.anonymous = number;
+		}
+	}
+	if (!is_known)
+		return -ENOENT;
+	*ret = found;
+	return 0;
+}

@@ -27,3 +27,11 @@ void cgroup_limits__read(enum cgroup_limits_kind kind, bool v2, const char *fold
 
 /* For how long the cgroup was without CPU quota, summed over CPUs. -ENOENT: unknown. */
 int cgroup_limits__throttled_ns(bool v2, const char *folder, uint64_t *ret);
+
+/* Pages that were read again after they had been evicted, since the cgroup exists. */
+struct cgroup_limits_refaults {
+	uint64_t file, anonymous;
+};
+
+/* Those of the cgroup and of the cgroups below it. -ENOENT: unknown. */
+int cgroup_limits__refaults(const char *folder, struct cgroup_limits_refaults *ret);

@@ -8,7 +8,8 @@
 
 #include "base/cleanup.h"
 
-#define DEV_PREFIX "/dev/"
+#define DEV_PREFIX  "/dev/"
+#define PLACES_KEPT 64
 
 static const char *last_part(const char *path)
 {
@@ -80,4 +81,42 @@ int devices__under_file(uint32_t dev, uint32_t pid, char *ret, size_t size)
 		 strncmp(mount.source, DEV_PREFIX, strlen(DEV_PREFIX)) ? mount.kind
 								       : last_part(mount.source));
 	return 0;
+}
+
+void devices__name_mount(const struct devices_mount *mount, char *ret, size_t size)
+{
+	if (!strncmp(mount->source, DEV_PREFIX, strlen(DEV_PREFIX)))
+		snprintf(ret, size, "%s on %s", mount->kind, mount->source + strlen(DEV_PREFIX));
+	else if (strchr(mount->source, '/')) /* host:/export, a directory */
+		snprintf(ret, size, "%s on %s", mount->kind, mount->source);
+	else
+		snprintf(ret, size, "%s", mount->kind);
+}
+
+struct place_name {
+	uint32_t place;
+	char name[96];
+};
+
+/* Cached, because there are thousands of series and events but few file systems. */
+static void look_up(uint32_t place, struct place_name *ret)
+{
+	struct devices_mount mount;
+
+	ret->place = place;
+	if (devices__find_mount("/proc/self/mountinfo", place, &mount))
+		devices__name_mount(&mount, ret->name, sizeof(ret->name));
+	else
+		snprintf(ret->name, sizeof(ret->name), "device %u:%u", DEVICES_MAJOR(place),
+			 DEVICES_MINOR(place));
+}
+
+void devices__file_system(uint32_t dev, char *ret, size_t size)
+{
+	static struct place_name kept[PLACES_KEPT];
+	struct place_name *entry = &kept[dev % PLACES_KEPT];
+
+	if (entry->place != dev)
+		look_up(dev, entry);
+	snprintf(ret, size, "%s", entry->name);
 }

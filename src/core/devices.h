@@ -31,3 +31,8 @@ struct devices_mount {
 bool devices__parse_mount(const char *line, struct devices_mount *ret);
 /* Finds the mount of `dev` in the mountinfo file `path`; false if there is none. */
 bool devices__find_mount(const char *path, uint32_t dev, struct devices_mount *ret);
+
+/* "ext4 on vda1"; only the type if the source is no disk, path or host. */
+void devices__name_mount(const struct devices_mount *mount, char *ret, size_t size);
+/* The same by number, as gapless itself sees the mounts, or else "device 254:1". Keeps a cache. */
+void devices__file_system(uint32_t dev, char *ret, size_t size);

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/hooks.h"
 
+#include <bpf/bpf.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
 
 struct kind {
 	const char *section; /* how the program's section begins */
@@ -56,7 +60,7 @@ static struct bpf_link *attach_uprobe(const struct bpf_program *program, bool at
 				      const struct hook_target *target)
 {
 	LIBBPF_OPTS(bpf_uprobe_opts, options, .retprobe = at_return, .func_name = target->symbol,
-		    .bpf_cookie = target->cookie);
+		    .ref_ctr_offset = target->semaphore, .bpf_cookie = target->cookie);
 
 	return bpf_program__attach_uprobe_opts(program, pid_of(target), target->file,
 					       target->offset, &options);
@@ -71,13 +75,22 @@ static struct bpf_link *attach_usdt(const struct bpf_program *program,
 					target->name, &options);
 }
 
-static struct bpf_link *attach_kprobe(const struct bpf_program *program,
+static struct bpf_link *attach_kprobe(const struct bpf_program *program, bool at_return,
 				      const struct hook_target *target)
 {
-	LIBBPF_OPTS(bpf_kprobe_opts, options, .offset = target->offset,
+	LIBBPF_OPTS(bpf_kprobe_opts, options, .offset = target->offset, .retprobe = at_return,
 		    .bpf_cookie = target->cookie);
 
 	return bpf_program__attach_kprobe_opts(program, target->symbol, &options);
+}
+
+static struct bpf_link *attach_tracepoint(const struct bpf_program *program,
+					  const struct hook_target *target)
+{
+	LIBBPF_OPTS(bpf_tracepoint_opts, options, .bpf_cookie = target->cookie);
+
+	return bpf_program__attach_tracepoint_opts(program, target->provider, target->name,
+						   &options);
 }
 
 static struct bpf_link *refuse(void)
@@ -96,15 +109,21 @@ static struct bpf_link *attach(const struct bpf_program *program, const struct h
 	switch (kind) {
 	case HOOK_UPROBE:
 	case HOOK_URETPROBE:
-		return target->file ? attach_uprobe(program, kind == HOOK_URETPROBE, target)
-				    : refuse();
+		if (target->file)
+			return attach_uprobe(program, kind == HOOK_URETPROBE, target);
+		/* Probes in the kernel and in programs take the same type of BPF program. */
+		return target->symbol ? attach_kprobe(program, kind == HOOK_URETPROBE, target)
+				      : refuse();
 	case HOOK_USDT:
 		return target->file && target->provider && target->name
 			       ? attach_usdt(program, target)
 			       : refuse();
 	case HOOK_KPROBE:
-		return target->symbol ? attach_kprobe(program, target)
+		return target->symbol ? attach_kprobe(program, false, target)
 				      : bpf_program__attach(program);
+	case HOOK_TRACEPOINT:
+		return target->provider && target->name ? attach_tracepoint(program, target)
+							: bpf_program__attach(program);
 	case HOOK_PERF_EVENT:
 		return target->event_fd > 0
 			       ? bpf_program__attach_perf_event(program, target->event_fd)
@@ -132,6 +151,24 @@ int hooks__attach(const struct bpf_object *object, const char *program,
 void hooks__detach(struct bpf_link *link)
 {
 	(void)bpf_link__destroy(link);
+}
+
+int hooks__iterate(struct bpf_link *link)
+{
+	cleanup(close_p) int fd = -1;
+	ssize_t bytes;
+	char byte;
+
+	if (!link)
+		return 0;
+	fd = bpf_iter_create(bpf_link__fd(link));
+	if (fd < 0)
+		return fd;
+	/* After a million objects without output, the kernel returns EAGAIN; read again. */
+	do {
+		bytes = read(fd, &byte, 1);
+	} while (bytes > 0 || (bytes < 0 && (errno == EAGAIN || errno == EINTR)));
+	return bytes < 0 ? -errno : 0;
 }
 
 void hooks__describe(const struct hook_target *target, char *ret, size_t size)

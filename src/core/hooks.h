@@ -35,8 +35,9 @@ enum hook_kind {
 };
 
 enum hook_flags {
-	HOOK_VITAL = 1,    /* the object is useless without it */
-	HOOK_AT_CALLS = 2, /* runs at the entry or exit of every syscall */
+	HOOK_VITAL = 1,     /* the object is useless without it */
+	HOOK_AT_CALLS = 2,  /* runs at the entry or exit of every syscall */
+	HOOK_BY_SIGNAL = 4, /* attached by the signal itself, see core/signal.h */
 };
 
 /* One place in the kernel or in a program from which the object is to be called. */
@@ -54,11 +55,12 @@ struct hook {
  */
 struct hook_target {
 	pid_t pid;            /* for uprobes and USDT: only this process; 0: all */
-	const char *file;     /* for uprobes and USDT: the path of a program or library */
+	const char *file;     /* for uprobes and USDT: a program or library; NULL: the kernel */
 	const char *symbol;   /* in `file`, or a kernel function; NULL: `offset` alone is used */
 	uint64_t offset;      /* from `symbol`; without a symbol, from the start of `file` */
-	const char *provider; /* for USDT: "python" */
-	const char *name;     /* for USDT: "function__entry" */
+	uint64_t semaphore;   /* for uprobes: offset of a counter that is raised meanwhile; or 0 */
+	const char *provider; /* for USDT: "python"; for tracepoints the group: "sched" */
+	const char *name;     /* for USDT: "function__entry"; for tracepoints: "sched_switch" */
 	uint64_t cookie;      /* returned by bpf_get_attach_cookie() */
 	int event_fd;         /* for perf events; owned by the link once attached */
 };
@@ -78,6 +80,13 @@ int hooks__attach(const struct bpf_object *object, const char *program,
 		  const struct hook_target *target, struct bpf_link **ret);
 /* After the return, the program is not called from this hook any more. NULL is allowed. */
 void hooks__detach(struct bpf_link *link);
+
+/*
+ * Runs an attached iterator to its end and ignores its output. NULL, which is not supported by this
+ * kernel: does nothing. The link is that of the hook, because making one needs a capability that
+ * the process may have given up. 0 or -errno.
+ */
+int hooks__iterate(struct bpf_link *link);
 
 /* The target in words, for messages: "'work' in '/usr/bin/orders', process 7". */
 void hooks__describe(const struct hook_target *target, char *ret, size_t size);

@@ -16,6 +16,7 @@
 #define MOST_SERIES  100000
 #define MOST_OBJECTS 50000
 #define MOST_EVENTS  100000
+#define MOST_OWNED   20000
 
 #define OTHER_NAME "other (too many to name)"
 
@@ -29,8 +30,11 @@ struct publish {
 	const struct signal *signal;
 	int number;
 	struct recording *recording;
+	struct publish_finder finder;
 	struct map series;        /* key: a hash of the series_key; value: the id */
 	struct map distributions; /* key: a hash of place, operation and value; value: the id */
+	struct map owned;         /* key: a hash of thread, place and operation */
+	bool has_forgotten;
 	struct map objects;
 	int64_t last_series, last_distribution;
 	int64_t other; /* the id of the object beyond MOST_OBJECTS; 0: not created yet */
@@ -89,7 +93,13 @@ void publish__free(struct publish *publish)
 	map__release(&publish->series);
 	map__release(&publish->distributions);
 	map__release(&publish->objects);
+	map__release(&publish->owned);
 	free(publish);
+}
+
+void publish__set_finder(struct publish *publish, const struct publish_finder *finder)
+{
+	publish->finder = *finder;
 }
 
 struct sweep {
@@ -121,6 +131,8 @@ int publish__forget(struct publish *publish, uint64_t before_ns, struct bpf_obje
 	struct sweep sweep = { publish, before_ns, half, 0 };
 
 	map__release(&publish->series);
+	map__release(&publish->owned);
+	publish->has_forgotten = true;
 	publish->events = 0;
 	map__sweep(&publish->objects, forget_object, &sweep);
 	return sweep.err;
@@ -182,16 +194,28 @@ static struct object *find_object(struct publish *publish, const __u64 numbers[2
 	return object;
 }
 
+static int ledger_object_id(struct publish *publish, uint32_t operation, const __u64 numbers[2],
+			    int64_t *ret)
+{
+	uint32_t kind = publish->signal->ledger_object(operation);
+
+	return publish->finder.find
+		       ? publish->finder.find(publish->finder.context, kind, numbers, ret)
+		       : 0;
+}
+
 /* `name`: NULL if only the object's numbers are known. */
-static int object_id(struct publish *publish, const __u64 numbers[2], const char *kind,
-		     const char *name, int64_t *ret)
+static int object_id(struct publish *publish, uint32_t operation, const __u64 numbers[2],
+		     const char *kind, const char *name, int64_t *ret)
 {
 	struct object *object;
-	char text[64];
+	char text[128];
 
 	*ret = 0;
 	if (!numbers[0] && !numbers[1])
 		return 0;
+	if (publish->signal->ledger_object)
+		return ledger_object_id(publish, operation, numbers, ret);
 	object = find_object(publish, numbers);
 	if (!object)
 		return other_object(publish, ret);
@@ -200,7 +224,9 @@ static int object_id(struct publish *publish, const __u64 numbers[2], const char
 		return 0;
 	if (!object->id)
 		*ret = object->id = recording__next_object(publish->recording);
-	if (!name)
+	if (!name && publish->signal->object)
+		publish->signal->object(numbers, text, sizeof(text));
+	else if (!name)
 		snprintf(text, sizeof(text), "%#llx:%#llx", numbers[0], numbers[1]);
 	return recording__put_object(
 		publish->recording,
@@ -246,7 +272,7 @@ static int new_series(struct publish *publish, const struct series_key *key, uin
 		.operation = operation_name(publish, key->operation),
 		.error = key->error,
 	};
-	int err = object_id(publish, key->object, NULL, NULL, &row.object);
+	int err = object_id(publish, key->operation, key->object, NULL, NULL, &row.object);
 
 	if (row.object && row.object == publish->other)
 		publish->quality.unnamed++;
@@ -257,6 +283,19 @@ static int new_series(struct publish *publish, const struct series_key *key, uin
 	return err ? err : recording__add_series(publish->recording, &row);
 }
 
+/* Its object is still in use. */
+static int mark_used(struct publish *publish, const struct series_key *key)
+{
+	int64_t ignored;
+
+	if (!key->object[0] && !key->object[1])
+		return 0;
+	if (publish->signal->ledger_object)
+		return ledger_object_id(publish, key->operation, key->object, &ignored);
+	find_object(publish, key->object);
+	return 0;
+}
+
 /* Beyond MOST_SERIES, the sum is kept without its object and thread. */
 static int series_id(struct publish *publish, const struct series_key *key, int64_t *ret)
 {
@@ -264,10 +303,8 @@ static int series_id(struct publish *publish, const struct series_key *key, int6
 	uint64_t hash = hash_of(&less);
 
 	*ret = known(&publish->series, hash);
-	if (*ret && (key->object[0] || key->object[1]))
-		find_object(publish, key->object); /* marks it as still in use */
 	if (*ret)
-		return 0;
+		return mark_used(publish, key);
 	if (publish->series.count >= MOST_SERIES) {
 		publish->quality.unnamed++;
 		less.object[0] = less.object[1] = 0;
@@ -331,6 +368,33 @@ int publish__bucket(void *context, const struct series_place *place, uint32_t va
 						publish->to, added);
 }
 
+/* Whether there is room for the distribution of this thread. */
+static bool is_kept(struct publish *publish, const struct series_owned *owned)
+{
+	uint64_t hash =
+		map__mix(map__mix(map__mix(0, owned->thread), owned->place), owned->operation);
+
+	if (publish->has_forgotten)
+		return false;
+	return known(&publish->owned, hash) ||
+	       (publish->owned.count < MOST_OWNED && !remember(&publish->owned, hash, 1));
+}
+
+int publish__owned(void *context, const struct series_owned *owned, uint64_t count)
+{
+	const struct series_place place = { owned->place, owned->operation };
+	struct publish *publish = context;
+	int64_t id;
+	int err;
+
+	if (!is_kept(publish, owned))
+		return 0;
+	err = distribution_id(publish, &place, 0, &id);
+	return err ? err
+		   : recording__add_owned(publish->recording, id, (int64_t)owned->thread,
+					  owned->bucket, (int64_t)count);
+}
+
 static char *fields_of(const struct signal *signal, const struct event *event)
 {
 	json_t *fields = json_object();
@@ -350,7 +414,7 @@ static char *fields_of(const struct signal *signal, const struct event *event)
 	return text;
 }
 
-int publish__event(struct publish *publish, const struct event *event)
+int publish__event(struct publish *publish, const struct event *event, int64_t stack)
 {
 	cleanup(free_p) char *fields = NULL;
 	char place[128];
@@ -362,9 +426,10 @@ int publish__event(struct publish *publish, const struct event *event)
 		.place = place,
 		.operation = operation_name(publish, event->operation),
 		.error = event->error,
+		.stack = stack,
 	};
-	int err = object_id(publish, event->object, event->object_kind, event->object_name,
-			    &row.object);
+	int err = object_id(publish, event->operation, event->object, event->object_kind,
+			    event->object_name, &row.object);
 
 	if (err || event->kind == EVENT_NAMES)
 		return err;

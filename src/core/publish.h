@@ -13,13 +13,25 @@
 
 struct publish;
 
+/*
+ * Finds the row of an object of the ledger's waits. `kind`: enum ledger_object; of a futex,
+ * numbers[1] is the kernel's tgid of the process. Without a function, such objects have no row.
+ */
+struct publish_finder {
+	int (*find)(void *context, uint32_t kind, const __u64 numbers[2], int64_t *ret_id);
+	void *context;
+};
+
 /* `number` is the signal's id in the recording. Writes the signal's description there. */
 int publish__new(const struct signal *signal, int number, struct recording *recording,
 		 struct publish **ret);
 void publish__free(struct publish *publish);
+/* For a signal with `ledger_object`. The context outlives `publish`. */
+void publish__set_finder(struct publish *publish, const struct publish_finder *finder);
 
 /*
- * For a reader that deletes rows. Forgets all series and counts events from 0 again. Also forgets
+ * For a reader that deletes rows. Forgets all series and counts events from 0 again. From now on,
+ * distributions by thread are not written, because they have no slices. Also forgets
  * objects that no row written since `before_ns` refers to (0: keeps all objects). `half`: the
  * signal's kernel half.
  */
@@ -32,7 +44,9 @@ void publish__slices(struct publish *publish, int64_t from, int64_t to);
 int publish__sum(void *context, const struct series_key *key, const struct series_sum *sum);
 int publish__bucket(void *context, const struct series_place *place, uint32_t value,
 		    uint32_t bucket, uint32_t added);
-int publish__event(struct publish *publish, const struct event *event);
+int publish__owned(void *context, const struct series_owned *owned, uint64_t count);
+/* `stack`: the id of its stack in the recording; 0: none. */
+int publish__event(struct publish *publish, const struct event *event, int64_t stack);
 
 struct publish_quality {
 	uint64_t unnamed;     /* sums whose object became 'other' because of the limits */

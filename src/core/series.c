@@ -21,9 +21,13 @@ struct seen {
 	uint32_t *buckets; /* [values][HISTOGRAM_BUCKETS] */
 };
 
+#define OWNED_BATCH 1024
+
 struct series {
 	const struct bpf_map *sums[2];
 	const struct bpf_map *buckets;
+	const struct bpf_map *owned; /* of all signals */
+	unsigned number;
 	struct series_control *control;
 	size_t values;
 	struct seen seen[MOST_SEEN];
@@ -69,9 +73,12 @@ int series__new(const struct bpf_object *object, const char *name, unsigned numb
 	series->sums[0] = find_map(object, name, "sums_a");
 	series->sums[1] = find_map(object, name, "sums_b");
 	series->buckets = find_map(object, name, "buckets");
+	series->owned = bpf_object__find_map_by_name(object, "series_owned");
+	series->number = number;
 	controls = series__section(object, ".data.series", &size);
-	if (!series->sums[0] || !series->sums[1] || !series->buckets || !controls ||
-	    number >= size / sizeof(*controls) || bpf_map__value_size(series->buckets) != bytes)
+	if (!series->sums[0] || !series->sums[1] || !series->buckets || !series->owned ||
+	    !controls || number >= size / sizeof(*controls) ||
+	    bpf_map__value_size(series->buckets) != bytes)
 		return -EPROTO;
 	series->control = &controls[number];
 	series->now = malloc(bytes);
@@ -218,11 +225,64 @@ static int take_buckets(struct series *series, const struct series_takers *taker
 	return err;
 }
 
+struct owned_batch {
+	struct series_owned keys[OWNED_BATCH];
+	uint64_t counts[OWNED_BATCH];
+};
+
+/* Takes and deletes the entries of this signal and of the turn that rests. */
+static int take_batch(struct series *series, struct owned_batch *batch, uint32_t count,
+		      const struct series_takers *takers)
+{
+	uint32_t mine = series->number << SERIES_OWNED_SHIFT |
+			(series->control->active ? 0 : SERIES_OWNED_SIDE);
+	int err = 0;
+
+	for (uint32_t i = 0; i < count && !err; i++) {
+		struct series_owned *key = &batch->keys[i];
+
+		if ((key->bucket & ~SERIES_OWNED_MASK) != mine)
+			continue;
+		bpf_map_delete_elem(bpf_map__fd(series->owned), key);
+		key->bucket &= SERIES_OWNED_MASK;
+		err = takers->take_owned(takers->context, key, batch->counts[i]);
+	}
+	return err;
+}
+
+/* Programs add entries of the other turn meanwhile, which do no harm. */
+static int take_owned(struct series *series, const struct series_takers *takers)
+{
+	cleanup(free_p) struct owned_batch *batch =
+		takers->take_owned ? malloc(sizeof(*batch)) : NULL;
+	uint32_t position, count;
+	void *from = NULL;
+	int end = 0, err = 0;
+
+	if (!takers->take_owned)
+		return 0;
+	if (!batch)
+		return -ENOMEM;
+	while (!end && !err) {
+		count = OWNED_BATCH;
+		end = bpf_map_lookup_batch(bpf_map__fd(series->owned), from, &position, batch->keys,
+					   batch->counts, &count, NULL);
+		/* -ENOENT: there are no more. */
+		if (end && end != -ENOENT)
+			return end;
+		err = take_batch(series, batch, count, takers);
+		from = &position;
+	}
+	return err;
+}
+
 int series__take(struct series *series, const struct series_takers *takers)
 {
 	int err = drain__map(series->sums[!series->control->active], take_sum, (void *)takers);
 
 	if (!err)
 		err = take_overflow(series, takers);
-	return err ? err : take_buckets(series, takers);
+	if (!err)
+		err = take_buckets(series, takers);
+	return err ? err : take_owned(series, takers);
 }

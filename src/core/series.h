@@ -16,6 +16,8 @@ struct series_takers {
 	/* `added`: the increase of one bucket in the distribution of value number `value`. */
 	int (*take_bucket)(void *context, const struct series_place *place, uint32_t value,
 			   uint32_t bucket, uint32_t added);
+	/* `count`: how many events of a thread were added. May be NULL. */
+	int (*take_owned)(void *context, const struct series_owned *owned, uint64_t count);
 	void *context;
 };
 

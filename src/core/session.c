@@ -39,13 +39,21 @@ DEFINE_CLEANUP(struct session *, session__free)
 static int take_record(void *context, const struct wire_head *head)
 {
 	struct session *session = context;
+	const struct session_options *options = &session->options;
+	int64_t stack = 0;
+	int err = 0;
 
 	session->event = (struct event) { .time_ns = head->time_ns };
 	if (session->signal->decode(head, head->size, &session->event)) {
 		session->malformed++;
 		return 0;
 	}
-	return publish__event(session->publish, &session->event);
+	if (session->event.kind == EVENT_NAMES && session->signal->name_object)
+		session->signal->name_object(&session->event);
+	if (session->event.stack && options->find_stack)
+		err = options->find_stack(options->stack_context, session->event.stack,
+					  session->event.time_ns, &stack);
+	return err ? err : publish__event(session->publish, &session->event, stack);
 }
 
 static int set_up(struct session *session)
@@ -64,6 +72,8 @@ static int set_up(struct session *session)
 	series__control(session->series)->slow_ns = options->slow_ns;
 	series__control(session->series)->every_thread = options->every_thread;
 	err = publish__new(signal, options->number, options->recording, &session->publish);
+	if (!err)
+		publish__set_finder(session->publish, &options->finder);
 	if (!err && ring)
 		err = ring__new(bpf_map__fd(ring), take_record, session, &session->ring);
 	return err;
@@ -89,6 +99,16 @@ int session__open(struct part *part, const struct session_options *options, stru
 	return 0;
 }
 
+static int attach_hook(struct session *session, size_t number)
+{
+	const struct hook_use *use = &session->hooks[number];
+	const struct signal *signal = session->signal;
+
+	if (use->flags & HOOK_BY_SIGNAL || !signal__owns(signal->name, use->program))
+		return 0;
+	return hooks__attach(session->options.object, use->program, NULL, &session->links[number]);
+}
+
 /*
  * The ledger attaches its own programs, those that call the parts. A hook that does not attach
  * disables only what it serves (law 5).
@@ -102,10 +122,7 @@ int session__start(struct session *session)
 
 		if (!use->program)
 			continue;
-		err = 0;
-		if (signal__owns(session->signal->name, use->program))
-			err = hooks__attach(session->options.object, use->program, NULL,
-					    &session->links[i]);
+		err = attach_hook(session, i);
 		served += !err;
 		if (!err)
 			continue;
@@ -113,8 +130,13 @@ int session__start(struct session *session)
 			    use->event, session->signal->name, strerror(-err));
 		use->program = NULL;
 	}
-	if (served)
-		return 0;
+	err = served && session->signal->attach ? session->signal->attach(session->options.object)
+						: 0;
+	if (err)
+		log_warning("signal '%s' does not start; continuing without it",
+			    session->signal->name);
+	if (served || err)
+		return err;
 	log_warning("signal '%s' does not start: no hook attaches; continuing without it",
 		    session->signal->name);
 	return -ENOTSUP;
@@ -155,10 +177,14 @@ void session__refresh(struct session *session, bool is_last)
 
 void session__stop(struct session *session)
 {
+	if (session->signal->detach)
+		session->signal->detach();
 	for (size_t i = 0; i < SIGNAL_HOOKS; i++) {
 		hooks__detach(session->links[i]);
 		session->links[i] = NULL;
 	}
+	if (session->signal->detach)
+		session->signal->detach();
 }
 
 void session__free(struct session *session)
@@ -198,15 +224,32 @@ static int take_bucket(void *context, const struct series_place *place, uint32_t
 	return publish__bucket(session->publish, place, value, bucket, count);
 }
 
+static int take_owned(void *context, const struct series_owned *owned, uint64_t count)
+{
+	const struct session *session = context;
+
+	return publish__owned(session->publish, owned, count);
+}
+
+static int take_own_event(void *context, const struct event *event)
+{
+	const struct session *session = context;
+
+	return publish__event(session->publish, event, 0);
+}
+
 int session__write(struct session *session, int64_t from, int64_t to)
 {
 	const struct series_takers takers = { .take_sum = take_sum,
 					      .take_bucket = take_bucket,
+					      .take_owned = take_owned,
 					      .context = session };
+	int err;
 
 	session->events = 0;
 	publish__slices(session->publish, from, to);
-	return series__take(session->series, &takers);
+	err = session->signal->hand_over ? session->signal->hand_over(take_own_event, session) : 0;
+	return err ? err : series__take(session->series, &takers);
 }
 
 static int put_quality(const struct session *session, enum counter counter, uint64_t value)

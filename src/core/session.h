@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/publish.h"
 #include "core/signal.h"
 #include "recording/recording.h"
 
@@ -17,6 +18,13 @@ struct session_options {
 	struct bpf_object *object; /* the kernel half, loaded */
 	bool every_thread; /* also count events of no thread, or of threads unknown to the ledger */
 	uint64_t slow_ns;  /* what takes at least this long becomes an event */
+	/*
+	 * The id of a stack in the recording, from its hash; 0: none. May be NULL: events have no
+	 * stacks then.
+	 */
+	int (*find_stack)(void *context, uint64_t hash, uint64_t time_ns, int64_t *ret);
+	void *stack_context;
+	struct publish_finder finder;
 };
 
 /*

@@ -55,6 +55,7 @@ struct event {
 	uint64_t time_ns;     /* when it ended */
 	uint64_t duration_ns; /* 0: none */
 	uint64_t thread;      /* the ledger's id; 0: unknown to the ledger */
+	uint64_t stack;       /* hash of its user stack; 0: none */
 	__u64 object[2];      /* as in the series; 0, 0: none */
 	uint32_t place;
 	uint16_t operation;
@@ -63,6 +64,15 @@ struct event {
 	const char *object_name;
 	struct value values[SIGNAL_COLUMNS]; /* one for each column of the signal */
 	char scratch[SIGNAL_SCRATCH];        /* for texts that are not in the record */
+};
+
+#define SIGNAL_WHY 768
+
+/* An option of `record` and `watch` that says what a signal is to measure. It may be repeated. */
+struct signal_option {
+	const char *name; /* "event": --event */
+	/* -errno: `why` says in one sentence what is wrong with the argument. */
+	int (*take)(const char *arg, char *why, size_t size);
 };
 
 struct signal {
@@ -74,6 +84,8 @@ struct signal {
 	bool is_default;    /* cheap enough for every recording */
 	unsigned event_ns; /* about what one event costs, see core/sessions.h; 0: next to nothing */
 	bool at_syscalls;  /* useless without hooks at syscalls: needs level full */
+	bool on_request;   /* measures only what its options name; "all" does not include it */
+	const struct signal_option *options; /* ends with a NULL name; NULL: none, or elsewhere */
 	/*
 	 * Ends with a NULL event; at most SIGNAL_HOOKS. Programs whose names do not begin with the
 	 * signal's are the ledger's, which call the signal's part.
@@ -87,17 +99,38 @@ struct signal {
 	/* Sets knobs before the load; may be NULL. 0 or -errno. */
 	int (*prepare)(struct bpf_object *object, const struct hook_use *uses);
 	/*
+	 * Attach and detach the programs of hooks with HOOK_BY_SIGNAL, whose targets the signal
+	 * knows; NULL: it has none. attach() logs what it goes without. 0 or -errno.
+	 */
+	int (*attach)(struct bpf_object *object);
+	void (*detach)(void);
+	/*
 	 * Updates the sums, if the kernel half does not add each event when it happens; may be
 	 * NULL. Called at the start, each time before the sums are read, and a last time before the
 	 * stop. `links` are those of the hooks, in their order; NULL: not attached. 0 or -errno.
 	 */
 	int (*refresh)(struct bpf_object *object, struct bpf_link *const *links, bool is_last);
+	/*
+	 * Hands over events that the user half has made since the last call; may be NULL. Called
+	 * each time that the sums are written. 0, or what `take` returns.
+	 */
+	int (*hand_over)(int (*take)(void *context, const struct event *event), void *context);
 	/* Pure: bytes in, event out. -EBADMSG for a record that is not of this signal. */
 	int (*decode)(const void *bytes, size_t size, struct event *ret);
+	/* Looks for a better name of the object than decode() could give it; may be NULL. */
+	void (*name_object)(struct event *event);
 	/* Words for numbers. operation() is pure; place() may look up the name. */
 	const char *(*operation)(uint32_t operation);
 	void (*place)(uint32_t place, char *ret, size_t size); /* NULL: the signal has no places */
+	/* The name of an object, if its numbers tell it; NULL: records have it, or there is none.
+	 */
+	void (*object)(const __u64 numbers[2], char *ret, size_t size);
 	const char *object_kind; /* of objects without a name; NULL: the signal has no objects */
+	/*
+	 * The objects are those of the ledger's waits: the kind (enum ledger_object) by operation.
+	 * NULL: the signal has objects of its own, or none.
+	 */
+	uint32_t (*ledger_object)(uint32_t operation);
 	/*
 	 * Asks whether an object that was not seen for long may be forgotten. True: the kernel half
 	 * sends its name again if the object comes back. NULL: every record has the name.

@@ -17,6 +17,8 @@
 /* A file is named as the reason if it took at least this share of the time to explain. */
 #define EXPLAINS_PERCENT 10
 #define HUMP_FACTOR      4
+/* Fewer pages read again do not hurt. */
+#define LEAST_REFAULTS 1000
 
 /* Says whether requests were queued or slow. */
 static void say_queue(const struct signals_signal *signal, const struct signals_row *row,
@@ -161,6 +163,26 @@ static void say_limit(const struct model *model, const struct model_group *group
 		words__say(text, size, " %s (%s)", words__clean(limit->cgroup, OBJECT_COLUMNS).text,
 			   words__clean(limit->value, OBJECT_COLUMNS).text);
 	words__say(text, size, " held back %s", words__count(disk.limited, "requests").text);
+}
+
+/*
+ * The kernel counts the pages for the whole cgroup. A read that waits may bring several pages, but
+ * with fewer pages than that, most waits were for something else.
+ */
+void findings_signals__say_refaults(const struct model *model, const struct model_group *group,
+				    int64_t waits, struct finding *finding)
+{
+	const struct model_limit *limit = model__limit(model, group->first->process, "memory");
+
+	if (!limit || limit->refaults < LEAST_REFAULTS ||
+	    !model__reaches(limit->refaults, waits, MOSTLY_PERCENT))
+		return;
+	words__say(finding->text, sizeof(finding->text),
+		   "; in its cgroup %s, whose memory limit is %s, %s were read again after they had"
+		   " been evicted (refaults)",
+		   words__clean(limit->cgroup, OBJECT_COLUMNS).text,
+		   words__clean(limit->value, OBJECT_COLUMNS).text,
+		   words__count(limit->refaults, "pages").text);
 }
 
 void findings_signals__join(const struct model *model, const struct model_group *group,

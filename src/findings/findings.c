@@ -4,11 +4,13 @@
  * add.
  */
 #include "findings/findings.h"
+#include "findings/grown.h"
 
 #include "base/cleanup.h"
 #include "base/words.h"
 #include "findings/crash.h"
 #include "findings/deadlock.h"
+#include "findings/locks.h"
 #include "findings/say.h"
 #include "findings/signals.h"
 #include "findings/summary.h"
@@ -59,7 +61,10 @@ static void make(struct analysis *analysis, const struct answers *answers, struc
 	ret->count += deadlock__put(&ret->list[ret->count], analysis);
 	for (; said < answers->count && ret->count < FIRST_ANSWERS; said++)
 		put_answer(analysis, &answers->list[said], &ret->list[ret->count++]);
+	ret->count = findings_locks__make(analysis->model, ret->list, ret->count, FINDINGS_MOST);
 	ret->count = findings_signals__make(analysis->model, ret->list, ret->count, FINDINGS_MOST);
+	if (ret->count < FINDINGS_MOST)
+		ret->count += grown__put(&ret->list[ret->count], analysis);
 	for (; said < answers->count && ret->count < FINDINGS_MOST; said++)
 		put_answer(analysis, &answers->list[said], &ret->list[ret->count++]);
 }

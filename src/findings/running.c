@@ -176,6 +176,20 @@ static void choose(const struct analysis *analysis, const struct sums *sums, str
 	}
 }
 
+/* If interrupts were recorded, the ledger has the exact time that they took from the group. */
+static void measure_interrupts(const struct model *model, const struct model_group *group,
+			       struct running *ret)
+{
+	ret->interrupt_of_ns = ret->sampled_ns;
+	for (size_t i = 0; i < model->state_count; i++) {
+		if (model->states[i].slot != SLOT_RUN_IRQ || !model->states[i].ns)
+			continue;
+		ret->is_interrupt_exact = true;
+		ret->interrupt_ns = group->state_ns[i];
+		ret->interrupt_of_ns = group->kind_ns[KIND_RUN];
+	}
+}
+
 int running__find(struct analysis *analysis, const struct model_group *group, struct running *ret)
 {
 	const struct model *model = analysis->model;
@@ -201,6 +215,7 @@ int running__find(struct analysis *analysis, const struct model_group *group, st
 	}
 	if (!err)
 		choose(analysis, &sums, ret);
+	measure_interrupts(model, group, ret);
 	free(sums.calls);
 	return err;
 }

@@ -14,7 +14,9 @@ struct running {
 	int64_t most_ns;
 	int64_t unnamed_ns; /* in generated code or code without symbols */
 	int64_t fault_ns, interrupt_ns, reclaim_ns, collector_ns;
-	char call[64]; /* the syscall with most of the time; "": none */
+	int64_t interrupt_of_ns; /* the time that interrupt_ns is a part of */
+	bool is_interrupt_exact; /* the ledger has it, with the signal irq */
+	char call[64];           /* the syscall with most of the time; "": none */
 	int64_t call_ns, call_of_ns;
 	uint32_t call_caller; /* the function that made most of these calls; 0: unknown */
 };

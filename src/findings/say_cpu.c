@@ -12,6 +12,7 @@
 #include "vocabulary/roles.h"
 
 #define SAID_PERCENT           15 /* of the running time */
+#define EXACT_PERCENT          5  /* the same, if it is measured and not estimated */
 #define RECLAIM_PERCENT        5
 #define READY_PERCENT          5 /* of running and ready time */
 #define FAILED_PERCENT         50
@@ -199,6 +200,31 @@ static void say_faults(struct finding *finding, const struct analysis *analysis,
 	say(finding, ")");
 }
 
+static void say_interrupts(struct finding *finding, const struct running *running)
+{
+	int64_t ns = running->interrupt_ns, all = running->interrupt_of_ns;
+
+	if (!running->is_interrupt_exact && model__reaches(ns, all, SAID_PERCENT))
+		say(finding, ", %s in interrupts that hit it", words__about(ns, all).text);
+	/* A thread that sends to its own machine runs softirqs itself: they did not hit it. */
+	if (running->is_interrupt_exact && model__reaches(ns, all, EXACT_PERCENT))
+		say(finding, ", interrupts and softirqs took %s of that (%s)",
+		    words__about(ns, all).text, words__time(ns).text);
+}
+
+static void say_reclaim(struct finding *finding, const struct analysis *analysis,
+			const struct model_group *group, const struct running *running)
+{
+	const struct model_limit *limit =
+		model__limit(analysis->model, group->first->process, "memory");
+
+	say(finding, ", %s in memory reclaim at the limit of its cgroup",
+	    words__about(running->reclaim_ns, running->sampled_ns).text);
+	if (limit)
+		say(finding, " %s (%s)", words__clean(limit->cgroup, SAY_OBJECT_COLUMNS).text,
+		    words__clean(limit->value, SAY_NAME_COLUMNS).text);
+}
+
 static void say_kernel(struct finding *finding, const struct analysis *analysis,
 		       const struct model_group *group, const struct running *running)
 {
@@ -206,15 +232,12 @@ static void say_kernel(struct finding *finding, const struct analysis *analysis,
 
 	if (model__reaches(running->fault_ns, all, SAID_PERCENT))
 		say_faults(finding, analysis, group, running);
-	if (model__reaches(running->interrupt_ns, all, SAID_PERCENT))
-		say(finding, ", %s in interrupts that hit it",
-		    words__about(running->interrupt_ns, all).text);
+	say_interrupts(finding, running);
 	if (model__reaches(running->collector_ns, all, SAID_PERCENT))
 		say(finding, ", %s in garbage collection",
 		    words__about(running->collector_ns, all).text);
 	if (model__reaches(running->reclaim_ns, all, RECLAIM_PERCENT))
-		say(finding, ", %s in memory reclaim at the limit of its cgroup",
-		    words__about(running->reclaim_ns, all).text);
+		say_reclaim(finding, analysis, group, running);
 	if (*running->call && model__reaches(running->call_ns, running->call_of_ns, SAID_PERCENT)) {
 		say(finding, ", %s in the system call %s",
 		    words__about(running->call_ns, running->call_of_ns).text,

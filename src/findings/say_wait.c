@@ -385,6 +385,9 @@ void say_wait__put(struct finding *finding, struct analysis *analysis, const str
 	else if (cause->asleep && cause->ground == GROUND_REQUEST)
 		say(finding, ", while %s had a request to answer", who);
 	say_culprit(finding, analysis, cause);
+	if (cause->state->slot == SLOT_WAIT_DISK || cause->state->slot == SLOT_WAIT_FAULT)
+		findings_signals__say_refaults(analysis->model, cause->group,
+					       count_waits(analysis, cause), finding);
 	if (cause->state->slot == SLOT_WAIT_DISK)
 		findings_signals__join(analysis->model, cause->group, finding, &finding->row);
 	say__waiters(finding, answer);

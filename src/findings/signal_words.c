@@ -125,6 +125,22 @@ void signal_words__say_hump(const struct signals_signal *signal, const struct si
 			   words__time(average).text);
 }
 
+/* Buckets are 12.5 % wide, and the tick comes a little late. */
+static bool is_near(int64_t ns, int64_t tick_ns)
+{
+	double ratio = (double)ns / (double)tick_ns;
+
+	return ratio > 0.85 && ratio < 1.15;
+}
+
+void signal_words__say_tick(const struct signals_signal *signal, const struct hump *hump,
+			    int64_t tick_ns, char *text, size_t size)
+{
+	if (signal->role == ROLE_CPUS && tick_ns > 0 &&
+	    (is_near(hump->low, tick_ns) || is_near(hump->high, tick_ns)))
+		words__say(text, size, "; the kernel's tick is %s", words__time(tick_ns).text);
+}
+
 void signal_words__error(int64_t error, char *text, size_t size)
 {
 	const char *name = error > 0 && error <= INT32_MAX ? strerrorname_np((int)error) : NULL;

@@ -35,5 +35,11 @@ bool signal_words__hump(const struct signals_signal *signal, const struct signal
 /* "95 % of … took about 218 µs, but 5.0 % about 31 ms: the average of 1.7 ms describes neither" */
 void signal_words__say_hump(const struct signals_signal *signal, const struct signals_row *row,
 			    const struct hump *hump, char *text, size_t size);
+/*
+ * "; the kernel's tick is 4.00 ms", if one of the humps of ready time is there. `tick_ns`: 0 if the
+ * recording does not say.
+ */
+void signal_words__say_tick(const struct signals_signal *signal, const struct hump *hump,
+			    int64_t tick_ns, char *text, size_t size);
 /* "ENOENT"; "errno 4711" for a number without a name. */
 void signal_words__error(int64_t error, char *text, size_t size);

@@ -4,15 +4,16 @@
  * is clear. None is about gapless itself. They come in this order, and within one class the one
  * that exceeds its threshold most comes first:
  *
- *   0  what is lost and must be repeated: full accept queues, retransmitted segments, resets
- *   1  what is slow: a disk, a file, accepting a connection
- *   2  what happens too often: lookups of files that do not exist, connections and programs that
- *      live only briefly
+ *   0  what is lost and must be repeated: processes that were killed for lack of memory, full
+ * accept queues, retransmitted segments, resets 1  what is slow: a disk, a file, accepting a
+ * connection 2  what happens too often: lookups of files that do not exist, connections and
+ * programs that live only briefly
  *
  * The thresholds are documented in gapless-report(1).
  */
 #include "findings/signals.h"
 
+#include <float.h>
 #include <string.h>
 
 #include "base/words.h"
@@ -450,6 +451,27 @@ static void offer_tcp(struct offers *offers)
 	}
 }
 
+static void say_kill(struct finding *finding, const struct model *model,
+		     const struct candidate *candidate)
+{
+	const struct signals_row *row = candidate->about;
+
+	say(finding, "The kernel killed %s for lack of memory",
+	    words__count(row->part.sum.count, "processes").text);
+	say_who(finding, ", when memory was needed by ", row->part.group, row->part.thread);
+	say(finding, " in the cgroup %s.", words__clean(row->place, OBJECT_COLUMNS).text);
+}
+
+static void offer_kills(struct offers *offers)
+{
+	const struct signals_signal *memory = signals__of(&offers->model->signals, ROLE_MEMORY);
+
+	for (size_t i = 0; memory && i < memory->row_count; i++)
+		if (!strcmp(memory->rows[i].operation, "oom kill"))
+			offer(offers, &(struct candidate) { RANK_LOST, DBL_MAX, say_kill, memory,
+							    &memory->rows[i] });
+}
+
 size_t findings_signals__make(const struct model *model, struct finding *findings, size_t count,
 			      size_t most)
 {
@@ -460,6 +482,7 @@ size_t findings_signals__make(const struct model *model, struct finding *finding
 		.best = { { .rank = RANK_NONE }, { .rank = RANK_NONE }, { .rank = RANK_NONE } },
 	};
 
+	offer_kills(&offers);
 	offer_disks(&offers);
 	offer_file(&offers);
 	offer_missing(&offers);

@@ -14,6 +14,13 @@ void findings_signals__join(const struct model *model, const struct model_group 
 			    struct finding *finding, const struct signals_row **ret_row);
 
 /*
+ * Appends that the group's cgroup has a limit of memory and reads again what was evicted, if such
+ * reads can be a good part of its `waits` for a disk.
+ */
+void findings_signals__say_refaults(const struct model *model, const struct model_group *group,
+				    int64_t waits, struct finding *finding);
+
+/*
  * Appends the second hump of a row's times, whether its requests were queued, and which file the
  * group used, if that file took a good part of the finding's time. `row` may be NULL.
  */

@@ -182,8 +182,10 @@ struct ledger_object_record {
 	__u16 local_port;
 	__u16 peer_port;
 	__u16 pad;
-	__u32 peer_pid; /* AF_UNIX: the process at the other end, 0 if unknown */
-	__u32 pad2;
+	union {
+		__u32 peer_pid; /* AF_UNIX: the process at the other end, 0 if unknown */
+		__u64 inode;    /* OBJECT_KERNEL: of the file that the lock belongs to; 0: none */
+	};
 	union {
 		struct {
 			__u8 local[16]; /* address: the first 4 bytes for AF_INET */

@@ -78,9 +78,11 @@ static const char sql_take_buckets[] =
 
 static const char sql_forget[] =
 	"DELETE FROM series_slice; DELETE FROM series; DELETE FROM distribution_slice;"
+	"DELETE FROM thread_distribution;"
 	"DELETE FROM account; DELETE FROM wait; DELETE FROM histogram; DELETE FROM syscall_slice;"
 	"DELETE FROM syscall_error; DELETE FROM syscall_thread; DELETE FROM failed_path;"
-	"DELETE FROM occupant; DELETE FROM fatal; DELETE FROM slice;";
+	"DELETE FROM occupant; DELETE FROM fatal; DELETE FROM refault_slice;"
+	"DELETE FROM signal_sample; DELETE FROM slice;";
 
 static const char sql_forget_threads[] =
 	"DELETE FROM thread WHERE flags & 1 AND last_ns < ?1";

@@ -119,6 +119,7 @@ static int take_meta(struct model *model, sqlite3_stmt *row)
 		{ .key = "command_line", .text = &model->command_line },
 		{ .key = "ended", .text = &model->ended },
 		{ .key = "warmup_ns", .number = &model->warmup_ns },
+		{ .key = "kernel_tick_ns", .number = &model->kernel_tick_ns },
 		{ .key = "start_unix_ns", .number = &model->start_unix_ns },
 		{ .key = "cpus", .number = &model->cpus },
 		{ .key = "start_ns", .number = &model->start_ns },

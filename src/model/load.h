@@ -35,8 +35,13 @@ int load__notes(struct model *model, sqlite3 *db);
 /* Reads quality and cost. load__tables() calls it. */
 int load__figures(struct model *model, sqlite3 *db);
 
+struct fold;
+
 /* Reads what signals counted. Threads must be in groups. */
 int load__signals(struct model *model, sqlite3 *db);
+int load__heap(struct model *model, sqlite3 *db, struct signals_signal *signal);
+/* Finds the stacks of slow events and of samples of the heap. Call it while the fold exists. */
+void load__event_stacks(struct fold *fold, struct signals *signals);
 
 /*
  * Limit on numbers from a hostile file, so that two numbers or two sums can be added without

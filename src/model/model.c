@@ -7,6 +7,7 @@
  * thread's life, the lifetime is at least the sum of the states.
  */
 #include "model/model.h"
+#include "model/by_cpu.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -43,6 +44,7 @@ void model__release(struct model *model)
 	free(model->notes);
 	free(model->samples);
 	free(model->fatals);
+	free(model->growths);
 	free(model->occupants);
 	free(model->limits);
 	hot__release(&model->hot);
@@ -252,7 +254,7 @@ static int load(struct model *model, sqlite3 *db, const struct model_options *op
 	if (!err)
 		err = group__waits(model);
 	if (!err)
-		err = group__rows(model, options->by);
+		err = group__rows(model, options->by == MODEL_BY_CPU ? MODEL_BY_NONE : options->by);
 	if (!err)
 		err = load__paths(model, db);
 	if (!err && options->history)
@@ -261,10 +263,12 @@ static int load(struct model *model, sqlite3 *db, const struct model_options *op
 		err = load__user_time(model, db);
 	if (!err)
 		err = load__queue(model, db);
-	if (!err)
-		err = load__samples(model, db);
 	if (!err && model->signals.known)
 		err = load__signals(model, db);
+	if (!err && options->by == MODEL_BY_CPU)
+		err = by_cpu__rows(model);
+	if (!err)
+		err = load__samples(model, db);
 	if (!err)
 		drop_percentiles_of_signal(model);
 	return !err && model->texts.failed ? -ENOMEM : err;

@@ -29,6 +29,7 @@ enum model_by {
 	MODEL_BY_PROCESS,
 	MODEL_BY_CGROUP,
 	MODEL_BY_COMM,
+	MODEL_BY_CPU, /* rows are not of threads, see by_cpu.h */
 };
 
 /* All zero: the whole recording. */
@@ -161,6 +162,13 @@ struct model_fatal {
 	uint32_t node; /* index in hot.nodes; 0: no stack */
 };
 
+/* New memory that a thread touched inside the cut, from drawn page faults. */
+struct model_growth {
+	const struct model_thread *thread; /* NULL: unknown */
+	uint32_t node;                     /* index in hot.nodes; 0: no stack */
+	int64_t bytes;
+};
+
 /* How long a thread was queued for a CPU on which another one ran. Empty in a cut. */
 struct model_occupant {
 	const struct model_thread *thread;
@@ -174,6 +182,7 @@ struct model_limit {
 	const char *cgroup;
 	const char *kind;  /* "cpu", "memory", "io" */
 	const char *value; /* "20 ms per 100 ms" */
+	int64_t refaults;  /* of memory: pages of files read again after they had been evicted */
 };
 
 /* The waits of one group for one object and one group of culprits. */
@@ -255,7 +264,7 @@ struct model {
 	/* NULL: the recording does not say; "": there is none */
 	const char *commit, *cpu_model, *governor;
 	const char *ended; /* what ended it: "command", "duration", …; NULL: unknown */
-	int64_t start_unix_ns, cpus, warmup_ns;
+	int64_t start_unix_ns, cpus, warmup_ns, kernel_tick_ns;
 	int64_t zone_s; /* its time zone: what to add to UTC */
 	bool has_zone;  /* the recording says it; else it is that of this process */
 	bool complete, has_idle;
@@ -320,6 +329,8 @@ struct model {
 	size_t occupant_count;
 	struct model_limit *limits;
 	size_t limit_count;
+	struct model_growth *growths; /* the largest first */
+	size_t growth_count;
 	struct model_fatal *fatals; /* by time */
 	size_t fatal_count;
 	struct user_time user_time;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "model/load.h"
+#include "model/sql.h"
 
 static int take_occupant(struct model *model, sqlite3_stmt *row)
 {
@@ -37,6 +38,18 @@ static int take_limit(struct model *model, sqlite3_stmt *row)
 	return 0;
 }
 
+static int take_refaults(struct model *model, sqlite3_stmt *row)
+{
+	const char *cgroup = (const char *)sqlite3_column_text(row, 0);
+	int64_t all = 0, count = load__amount(sqlite3_column_int64(row, 1), LOAD_MOST, &all);
+
+	for (size_t i = 0; cgroup && i < model->limit_count; i++)
+		if (!strcmp(model->limits[i].kind, "memory") &&
+		    !strcmp(model->limits[i].cgroup, cgroup))
+			model->limits[i].refaults = count;
+	return 0;
+}
+
 static bool has_column(sqlite3 *db, const char *table, const char *column)
 {
 	return !sqlite3_table_column_metadata(db, NULL, table, column, NULL, NULL, NULL, NULL,
@@ -62,6 +75,8 @@ int load__queue(struct model *model, sqlite3 *db)
 				 " ORDER BY process, kind, coalesce(throttled_ns, 1) DESC,"
 				 " length(cgroup) DESC",
 				 take_limit);
+	if (!err && has_column(db, "refault_slice", "file"))
+		err = load__each(model, db, sql__refaults, take_refaults);
 	return err;
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "model/fold.h"
+#include "model/growth.h"
 #include "model/load.h"
 #include "model/sample.h"
 #include "recording/recording.h"
@@ -438,14 +439,13 @@ DEFINE_CLEANUP(sqlite3_stmt *, sqlite3_finalize)
 static int add_fatals(struct fold *fold, struct model *model, sqlite3 *db)
 {
 	cleanup(sqlite3_finalize_p) sqlite3_stmt *row = NULL;
-	int err = 0, rc = SQLITE_DONE;
+	const char *sql = "SELECT thread, signal, stack FROM fatal"
+			  " WHERE time_ns > ?1 AND time_ns <= ?2 ORDER BY time_ns";
+	int err, rc = SQLITE_DONE;
 
-	if (sqlite3_table_column_metadata(db, "main", "fatal", NULL, NULL, NULL, NULL, NULL, NULL))
+	if (!load__is_answered(db, sql))
 		return 0;
-	err = load__prepare(model, db,
-			    "SELECT thread, signal, stack FROM fatal"
-			    " WHERE time_ns > ?1 AND time_ns <= ?2 ORDER BY time_ns",
-			    &row);
+	err = load__prepare(model, db, sql, &row);
 	while (!err && (rc = sqlite3_step(row)) == SQLITE_ROW) {
 		const struct fold_stack *stack = fold__stack(fold, sqlite3_column_int64(row, 2));
 		struct model_fatal *fatal = APPEND(&model->fatals, &model->fatal_count);
@@ -473,6 +473,10 @@ int load__samples(struct model *model, sqlite3 *db)
 		err = add_samples(&fold, model, db);
 	if (!err)
 		err = add_fatals(&fold, model, db);
+	if (!err)
+		load__event_stacks(&fold, &model->signals);
+	if (!err)
+		err = growth__load(&fold, model, db);
 	if (!err)
 		err = add_sums(model);
 	model->hot.torn = fold.code.torn;

@@ -24,6 +24,11 @@ static void release(struct signals_signal *signal)
 		for (int j = 0; row->histograms && j < SIGNALS_MEASURES; j++)
 			free(row->histograms[j].buckets);
 		free(row->histograms);
+		for (size_t j = 0; j < row->owner_count; j++) {
+			free(row->owners[j].histogram->buckets);
+			free(row->owners[j].histogram);
+		}
+		free(row->owners);
 	}
 	free(signal->series);
 	free(signal->rows);
@@ -34,6 +39,10 @@ static void release(struct signals_signal *signal)
 	free(signal->missing.list);
 	free(signal->services);
 	free(signal->programs);
+	if (signal->heap)
+		heap__release(signal->heap);
+	free(signal->heap);
+	free(signal->locks);
 }
 
 void signals__release(struct signals *signals)
@@ -308,6 +317,7 @@ static int take_event(struct model *model, sqlite3_stmt *row)
 	event->place = load__name(model, row, 5);
 	event->operation = load__name(model, row, 6);
 	event->error = sqlite3_column_int64(row, 7);
+	event->stack = sqlite3_column_int64(row, 9);
 	return take_fields(model, (const char *)sqlite3_column_text(row, 8), &event->fields);
 }
 
@@ -385,7 +395,7 @@ int load__signals(struct model *model, sqlite3 *db)
 		{ "SELECT signal, id, name, unit FROM measure ORDER BY signal, id", take_measure },
 		{ model->cut ? sql__cut_series : sql__series, take_series },
 		{ sql__distributions, take_distributed },
-		{ sql__slowest, take_event },
+		{ load__is_answered(db, sql__slowest) ? sql__slowest : sql__slowest_4, take_event },
 		{ sql__resent, take_resent },
 		{ sql__event_counts, take_event_count },
 	};
@@ -401,13 +411,18 @@ int load__signals(struct model *model, sqlite3 *db)
 	for (size_t i = 0; i < model->signals.count && !err; i++) {
 		struct signals_signal *signal = &model->signals.list[i];
 
-		err = signals__sum(model, signal);
+		if (signal->role == ROLE_HEAP)
+			err = load__heap(model, db, signal);
+		if (!err)
+			err = signals__sum(model, signal);
 		if (!err && signal->role == ROLE_CONNECTIONS)
 			err = signals__make_services(model, signal);
+		if (!err && signal->role == ROLE_LOCKS)
+			err = signals__make_locks(model, signal);
 		if (!err && signal->role == ROLE_PROGRAMS)
 			err = load_programs(model, db, signal);
 	}
-	return err;
+	return err || model->cut ? err : signals__load_owners(model, db);
 }
 
 bool signals__same_parent(const struct signals_program *a, const struct signals_program *b)

@@ -6,10 +6,12 @@
  */
 #pragma once
 
+#include <sqlite3.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "model/heap.h"
 #include "vocabulary/percentiles.h"
 #include "vocabulary/roles.h"
 
@@ -21,6 +23,7 @@ struct model_thread;
 #define SIGNALS_MEASURES 6
 #define SIGNALS_EVENTS   10 /* how many of the slowest events of a signal are kept */
 #define SIGNALS_PROGRAMS 100
+#define SIGNALS_LOCKS    1000
 
 struct signals_measure {
 	const char *name;
@@ -63,6 +66,14 @@ struct signals_parts {
 	size_t count;
 };
 
+/* The first measure of one process. */
+struct signals_owner {
+	int64_t pid;      /* 0: all processes that are not in the list, and events of none */
+	const char *comm; /* "other" if pid is 0 */
+	struct model_histogram *histogram;
+	int64_t percentiles[PERCENTILES];
+};
+
 /* All events of one operation at one place. */
 struct signals_row {
 	const char *place;     /* "": no particular place */
@@ -71,6 +82,8 @@ struct signals_row {
 	struct signals_part part;
 	struct model_histogram *histograms; /* one for each measure; count 0: no values */
 	int64_t percentiles[SIGNALS_MEASURES][PERCENTILES]; /* -1: too few values */
+	struct signals_owner *owners; /* most events first; none if the recording is cut by time */
+	size_t owner_count;
 };
 
 struct signals_event {
@@ -81,6 +94,8 @@ struct signals_event {
 	const char *place, *operation;
 	int64_t error;
 	const char *fields; /* a JSON object; anything in a hostile recording */
+	int64_t stack;      /* id in the recording; 0: none */
+	uint32_t node;      /* of that stack in `hot`; 0: none */
 };
 
 /* A segment that had to be sent again. */
@@ -119,6 +134,20 @@ struct signals_service {
 	const struct model_thread *thread;
 };
 
+/* A lock that threads waited for. */
+struct signals_lock {
+	const struct signals_object *object;
+	const struct signals_row *row; /* the row with most of its waits */
+	struct signals_part part;
+	size_t threads; /* how many have waited for it */
+	int64_t wait_ns;
+	int64_t turn_ns; /* the time in which somebody waited */
+	int64_t handed, in_vain, wakings;
+	int64_t most_waiters;  /* at once */
+	int64_t held_ns;       /* waits whose last holder is known from the lock itself */
+	int64_t by_waiters_ns; /* the part of held_ns whose last holder waits for the lock too */
+};
+
 struct signals_signal {
 	int64_t id;
 	const char *name, *about;
@@ -143,6 +172,9 @@ struct signals_signal {
 	size_t service_count;
 	struct signals_program *programs; /* of exec only; most frequent first */
 	size_t program_count;
+	struct heap *heap;          /* of the heap only; its sums are those of the whole time */
+	struct signals_lock *locks; /* of ROLE_LOCKS only; most time first, at most SIGNALS_LOCKS */
+	size_t lock_count;
 	struct signals_event slowest[SIGNALS_EVENTS];
 	size_t slowest_count;
 	int64_t event_count; /* rows in the recording */
@@ -159,6 +191,7 @@ struct signals {
 	/* Running totals of what was loaded, to prevent overflow. */
 	struct {
 		int64_t count, error, sum[SIGNALS_MEASURES], buckets, programs, lifetimes, events;
+		int64_t owned;
 		size_t signal, row;
 		double rest; /* fraction of an event, carried over at an edge of the cut */
 	} loaded;
@@ -198,6 +231,10 @@ int signals__by_object(const struct signals_signal *signal, const struct signals
 
 /* Computes all sums of a loaded signal (signals.c calls parts.c). -ENOMEM. */
 int signals__sum(struct model *model, struct signals_signal *signal);
+/* Reads distributions by process (owners.c). Rows must be there. */
+int signals__load_owners(struct model *model, sqlite3 *db);
+/* Computes the locks of a signal of ROLE_LOCKS (locks.c). -ENOMEM. */
+int signals__make_locks(struct model *model, struct signals_signal *signal);
 /* Computes the services of the signal tcp (services.c). -ENOMEM. */
 int signals__make_services(struct model *model, struct signals_signal *signal);
 

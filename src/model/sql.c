@@ -71,6 +71,11 @@ const char sql__faults[] =
 	" SELECT thread," INSIDE("minor", "minor") "," INSIDE("major", "major")
 	" FROM s GROUP BY thread";
 
+const char sql__refaults[] =
+	"WITH s AS (SELECT r.cgroup, r.file, coalesce(f.begin_ns, 0) AS b,"
+	" coalesce(l.end_ns, 0) AS e" SLICES("refault_slice") TOUCHES_CUT ")"
+	" SELECT cgroup," INSIDE("file", "file") " FROM s GROUP BY cgroup";
+
 #define WAITS(first, ends)                                                                         \
 	"SELECT w.thread, w.state, w.object, w.by, w.evidence, w.ns, w.count, o.kind, o.name, "    \
 	first ", " ends " FROM wait w LEFT JOIN object o ON o.id = w.object"                       \
@@ -167,13 +172,17 @@ const char sql__objects[] =
 #define IN_CUT "time_ns >= ?1 AND time_ns <= ?2"
 
 /* Leaves out lifetimes, which are not delays, and gapless's own events (flag 4). */
-const char sql__slowest[] =
-	"WITH r AS (SELECT id, row_number() OVER (PARTITION BY signal ORDER BY duration_ns DESC, id)"
-	" AS n FROM event e WHERE duration_ns > 0 AND operation IS NOT 'lifetime' AND NOT EXISTS"
-	" (SELECT 1 FROM thread t WHERE t.id = e.thread AND t.flags & 4) AND " IN_CUT ")"
-	" SELECT e.signal, e.time_ns, e.duration_ns, e.thread, e.object, e.place, e.operation,"
-	" e.errno, e.fields FROM r JOIN event e ON e.id = r.id WHERE r.n <= 10"
-	" ORDER BY e.signal, r.n";
+#define SLOWEST(stack)                                                                             \
+	"WITH r AS (SELECT id, row_number() OVER (PARTITION BY signal ORDER BY duration_ns DESC,"  \
+	" id) AS n FROM event e WHERE duration_ns > 0 AND operation IS NOT 'lifetime'"             \
+	" AND NOT EXISTS (SELECT 1 FROM thread t WHERE t.id = e.thread AND t.flags & 4)"           \
+	" AND " IN_CUT ") SELECT e.signal, e.time_ns, e.duration_ns, e.thread, e.object, e.place," \
+	" e.operation, e.errno, e.fields, " stack " FROM r JOIN event e ON e.id = r.id"            \
+	" WHERE r.n <= 10 ORDER BY e.signal, r.n"
+
+const char sql__slowest[] = SLOWEST("e.stack");
+/* Before events had stacks. */
+const char sql__slowest_4[] = SLOWEST("0");
 
 const char sql__resent[] =
 	"SELECT time_ns, thread, object FROM event WHERE operation = 'retransmit' AND " IN_CUT
@@ -183,6 +192,21 @@ const char sql__event_counts[] =
 	"SELECT signal, count(*) FROM event WHERE " IN_CUT " GROUP BY signal";
 
 #define FIELD(of, name) "json_extract(" of ", '$." name "')"
+/* Of signal ?3. */
+#define HEAP_EVENTS(columns, which)                                                                \
+	"WITH v AS (SELECT v.*, CASE WHEN json_valid(v.fields) THEN v.fields END AS f FROM event v" \
+	" WHERE v.signal = ?3 AND v.operation " which " 'window' AND " IN_CUT ") SELECT " columns   \
+	" FROM v ORDER BY "
+
+const char sql__heap_slots[] = HEAP_EVENTS(
+	"time_ns, " FIELD("f", "bytes") ", " FIELD("f", "calls") ", " FIELD("f", "frees") ", "
+	FIELD("f", "cpu") ", " FIELD("f", "cost") ", " FIELD("f", "slot_cpu") ", "
+	FIELD("f", "slot_cost") ", " FIELD("f", "window"), "IS") "time_ns, id";
+
+const char sql__heap_samples[] = HEAP_EVENTS(
+	"coalesce(stack, 0), time_ns, " FIELD("f", "bytes") ", " FIELD("f", "weight"), "IS NOT")
+	"1, time_ns, id";
+
 #define IF_ENDED(value) "CASE WHEN next IS 'exit' THEN " value " END"
 
 /*

@@ -8,7 +8,8 @@ extern const char sql__cut_accounts[]; /* the same columns */
 extern const char sql__account_rows[];
 extern const char sql__account_rows_in_order[]; /* by thread and time */
 extern const char sql__threads[];
-extern const char sql__faults[]; /* thread, minor, major */
+extern const char sql__refaults[]; /* cgroup, file */
+extern const char sql__faults[];   /* thread, minor, major */
 extern const char sql__waits[];
 /* Of recordings with a schema version below 4, and of version 0.1.0. */
 extern const char sql__has_ends[];
@@ -29,7 +30,10 @@ extern const char sql__cut_series[];    /* the same columns, with fractions */
 extern const char sql__distributions[]; /* signal, place, operation, measure, bucket, count */
 extern const char sql__objects[];       /* the objects of series and events */
 extern const char sql__slowest[];       /* the slowest events of each signal */
-extern const char sql__resent[];        /* time, thread, object of retransmits */
-extern const char sql__event_counts[];  /* signal, count */
+extern const char sql__slowest_4[];
+extern const char sql__resent[];       /* time, thread, object of retransmits */
+extern const char sql__event_counts[]; /* signal, count */
+extern const char sql__heap_slots[]; /* of signal ?3: time_ns, bytes, calls, frees, cpu, cost, … */
+extern const char sql__heap_samples[]; /* of signal ?3: stack, time_ns, bytes, weight */
 extern const char
 	sql__programs[]; /* of signal ?3: file, parent, count, ended, ns, max_ns, failed */

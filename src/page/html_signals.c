@@ -283,6 +283,7 @@ static int put_event(struct html *html, void *context, sqlite3_stmt *row)
 	html_out__text(out, "operation", (const char *)sqlite3_column_text(row, 6));
 	json_out__number(&out->json, "errno", sqlite3_column_int64(row, 7));
 	html_out__text(out, "fields", fields);
+	html_out__text(out, "in", (const char *)sqlite3_column_text(row, 9));
 	json_out__close(&out->json, '}');
 	return 0;
 }
@@ -293,23 +294,34 @@ static int count_events(struct html *html, void *context, sqlite3_stmt *row)
 	return 0;
 }
 
+/* The functions of the stack r.stack, the outermost first. */
+#define PATH                                                                                       \
+	"(WITH RECURSIVE up(id, n) AS (SELECT r.stack, 0 UNION ALL SELECT s.parent, n + 1"         \
+	" FROM up JOIN stack s ON s.id = up.id WHERE s.parent > 0 AND n < 64)"                     \
+	" SELECT group_concat(function, ' → ') FROM (SELECT f.function FROM up"                    \
+	" JOIN stack s ON s.id = up.id JOIN frames f ON f.id = s.frame"                            \
+	" ORDER BY n DESC, f.depth DESC))"
 #define EVENTS                                                                                     \
-	"SELECT e.signal, e.time_ns, e.duration_ns, e.thread, e.object, e.place, e.operation,"     \
-	" e.errno, e.fields, row_number() OVER (PARTITION BY e.signal"                             \
+	"SELECT e.*, row_number() OVER (PARTITION BY e.signal"                                     \
 	" ORDER BY e.duration_ns DESC, e.id) AS rank FROM event e"                                 \
 	" WHERE e.time_ns >= ?1 AND e.time_ns <= ?2"
 
+#define SELECT_EVENTS(path)                                                                        \
+	"WITH r AS (" EVENTS ") SELECT r.signal, r.time_ns, r.duration_ns, r.thread, o.name,"      \
+	" r.place, r.operation, r.errno, r.fields, " path " FROM r"                                \
+	" LEFT JOIN object o ON o.id = r.object WHERE r.rank <= " MOST_EVENTS                      \
+	" ORDER BY r.signal, r.rank"
+
 static int put_events(struct html *html)
 {
+	static const char with_paths[] = SELECT_EVENTS(PATH);
 	int err;
 
 	json_out__open(&html->out.json, "events", '[');
-	err = html__each(html,
-			 "WITH r AS (" EVENTS ") SELECT r.signal, r.time_ns, r.duration_ns,"
-			 " r.thread, o.name, r.place, r.operation, r.errno, r.fields FROM r"
-			 " LEFT JOIN object o ON o.id = r.object WHERE r.rank <= " MOST_EVENTS
-			 " ORDER BY r.signal, r.rank",
-			 put_event, NULL);
+	/* In recordings of older versions, events have no stacks. */
+	err = html__each(
+		html, load__is_answered(html->db, with_paths) ? with_paths : SELECT_EVENTS("NULL"),
+		put_event, NULL);
 	json_out__close(&html->out.json, ']');
 	return err ? err
 		   : html__each(html, "SELECT count(*) FROM (" EVENTS ") WHERE rank > " MOST_EVENTS,

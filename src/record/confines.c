@@ -18,12 +18,16 @@
 
 /* A limit, because a run may last for weeks. Cgroups beyond it have no rows. */
 #define MOST_GROUPS 4096
+/* Each is a file that the kernel makes up when it is read, once a second. */
+#define MOST_READ 64
 
 struct group {
 	enum cgroup_limits_kind kind;
 	bool v2;
 	bool has_stat; /* throttled_ns is known */
 	uint64_t throttled_ns;
+	bool has_refaults; /* `refaults` are known */
+	struct cgroup_limits_refaults refaults;
 	char limit[256]; /* "": none */
 	char *folder;
 	const char *path; /* the end of `folder`, as in /proc/PID/cgroup */
@@ -32,6 +36,8 @@ struct group {
 struct confines {
 	struct recording *recording;
 	struct map groups; /* by a hash of kind, version and path */
+	size_t read_count; /* groups whose refaults are read */
+	int64_t written;   /* the last slice with refaults */
 	/* Mount points by version and kind; "": the controller is not there. */
 	char mounts[2][LIMITS_KINDS][PATH_MAX];
 };
@@ -73,7 +79,7 @@ static uint64_t hash_of(enum cgroup_limits_kind kind, bool v2, const char *path,
 	return hash;
 }
 
-static int read_group(const struct confines *confines, enum cgroup_limits_kind kind, bool v2,
+static int read_group(struct confines *confines, enum cgroup_limits_kind kind, bool v2,
 		      const char *path, size_t length, struct group **ret)
 {
 	const char *mount = confines->mounts[v2][kind];
@@ -89,6 +95,10 @@ static int read_group(const struct confines *confines, enum cgroup_limits_kind k
 	cgroup_limits__read(kind, v2, group->folder, group->limit, sizeof(group->limit));
 	group->has_stat = kind == LIMITS_CPU && group->limit[0] &&
 			  !cgroup_limits__throttled_ns(v2, group->folder, &group->throttled_ns);
+	group->has_refaults = kind == LIMITS_MEMORY && group->limit[0] &&
+			      confines->read_count < MOST_READ &&
+			      !cgroup_limits__refaults(group->folder, &group->refaults);
+	confines->read_count += group->has_refaults;
 	*ret = group;
 	return 0;
 }
@@ -158,6 +168,30 @@ int confines__add(struct confines *confines, int64_t process, uint32_t pid)
 		for (enum cgroup_limits_kind kind = 0; !err && kind < LIMITS_KINDS; kind++)
 			if (!*controllers || cgroup_limits__is_in(kind, controllers))
 				err = add_path(confines, process, kind, !*controllers, path);
+	}
+	return err;
+}
+
+int confines__write(struct confines *confines, int64_t slice)
+{
+	int64_t from = confines->written < slice ? confines->written + 1 : slice;
+	struct group *group;
+	size_t at = 0;
+	int err = 0;
+
+	confines->written = slice;
+	while (!err && (group = map__next(&confines->groups, &at))) {
+		struct cgroup_limits_refaults now, *then = &group->refaults;
+		struct recording_refaults added = { .cgroup = group->path, from, slice };
+
+		if (!group->has_refaults || cgroup_limits__refaults(group->folder, &now) ||
+		    now.file < then->file || now.anonymous < then->anonymous)
+			continue;
+		added.file = (int64_t)(now.file - then->file);
+		added.anonymous = (int64_t)(now.anonymous - then->anonymous);
+		*then = now;
+		if (added.file || added.anonymous)
+			err = recording__add_refaults(confines->recording, &added);
 	}
 	return err;
 }

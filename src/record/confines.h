@@ -16,5 +16,10 @@ void confines__free(struct confines *confines);
  * again when it may be in other cgroups.
  */
 int confines__add(struct confines *confines, int64_t process, uint32_t pid);
+/*
+ * Writes how many pages were read again in the cgroups that have a limit of memory, since the last
+ * call, up to the end of this slice. Call it about once a second.
+ */
+int confines__write(struct confines *confines, int64_t slice);
 /* At the end: writes for how long cgroups were throttled since they were first seen. */
 int confines__finish(struct confines *confines);

@@ -26,7 +26,8 @@ static bool is_inode(const struct ledger_object_record *record)
 	file = fopen(path, "re");
 	while (file && fgets(line, sizeof(line), file))
 		if (sscanf(line, "ino: %" SCNu64, &inode) == 1)
-			return inode == record->object[0];
+			return inode ==
+			       (record->kind == OBJECT_KERNEL ? record->inode : record->object[0]);
 	return false;
 }
 
@@ -119,11 +120,24 @@ static void name_socket(const struct ledger_object_record *record, char *name, s
 	snprintf(name, size, "unix socket to %s (pid %u)", comm, record->peer_pid);
 }
 
+/* The folder is known only if the waiter has a descriptor of the file. */
+static void name_kernel_lock(const struct ledger_object_record *record, char *name, size_t size)
+{
+	char file[256];
+
+	if (!find_descriptor(record, file, sizeof(file)))
+		snprintf(file, sizeof(file), "%.*s", (int)sizeof(record->name) - 1, record->name);
+	if (file[0])
+		snprintf(name, size, "i_rwsem of %s", file);
+}
+
 void describe__object(struct mapped *mapped, const struct ledger_object_record *record, char *name,
 		      size_t size)
 {
 	if (record->kind == OBJECT_SOCKET)
 		name_socket(record, name, size);
+	else if (record->kind == OBJECT_KERNEL)
+		name_kernel_lock(record, name, size);
 	else if (record->kind == OBJECT_ANONYMOUS)
 		name_anonymous(record, name, size);
 	else

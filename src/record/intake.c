@@ -55,3 +55,16 @@ int intake__snapshot(struct intake *intake, uint64_t changed_after_ns)
 		(void)file_locks__waiters("/proc/locks", want_holder, intake);
 	return ledger__seed_due(intake->ledger);
 }
+
+int intake__find_stack(void *context, uint64_t hash, uint64_t time_ns, int64_t *ret)
+{
+	const struct intake *intake = context;
+	int err;
+
+	*ret = 0;
+	if (!intake->samples)
+		return 0;
+	/* The frames were sent before the event that has the stack, but may not have been read. */
+	err = ledger__poll_stacks(intake->ledger);
+	return err < 0 ? err : samples__find(intake->samples, hash, time_ns, ret);
+}

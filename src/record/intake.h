@@ -7,16 +7,18 @@
 
 #include "ledger/reader/attach.h"
 #include "record/collect.h"
+#include "record/samples.h"
 #include "stacks/mapper.h"
 
 struct intake {
 	struct ledger *ledger;
 	struct collect *collect;
-	struct mapper *mapper; /* NULL: do not prepare unwind tables */
-	bool outside;          /* look for threads that hold the file locks which others wait for */
-	bool started;          /* the first snapshot was taken */
-	uint32_t watched;      /* the last process passed to mapper__watch() */
-	bool locked;           /* a thread of this snapshot waits for a file lock */
+	struct mapper *mapper;   /* NULL: do not prepare unwind tables */
+	struct samples *samples; /* NULL: no stacks */
+	bool outside;     /* look for threads that hold the file locks which others wait for */
+	bool started;     /* the first snapshot was taken */
+	uint32_t watched; /* the last process passed to mapper__watch() */
+	bool locked;      /* a thread of this snapshot waits for a file lock */
 };
 
 /*
@@ -24,3 +26,9 @@ struct intake {
  * passes it to `collect`. Then opens the accounts of outside threads that are due.
  */
 int intake__snapshot(struct intake *intake, uint64_t changed_after_ns);
+
+/*
+ * The id of a stack that the kernel half has sent at time_ns or before; 0: none. `context`: the
+ * intake.
+ */
+int intake__find_stack(void *context, uint64_t hash, uint64_t time_ns, int64_t *ret);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <jansson.h>
 #include <sys/utsname.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -58,6 +59,14 @@ int meta__write_calibration(struct recording *recording, const struct ledger *le
 	return err ? -EIO : 0;
 }
 
+/* 1/HZ: the coarse clock advances once in each tick. 0: unknown. */
+static int64_t kernel_tick_ns(void)
+{
+	struct timespec step = {};
+
+	return clock_getres(CLOCK_MONOTONIC_COARSE, &step) ? 0 : step.tv_nsec;
+}
+
 int meta__write(struct recording *recording, struct ledger *ledger, const struct sessions *sessions,
 		const struct run_options *options, uint64_t start_ns)
 {
@@ -69,6 +78,7 @@ int meta__write(struct recording *recording, struct ledger *ledger, const struct
 	err |= recording__set_text(recording, "kernel", name.release);
 	err |= recording__set_text(recording, "machine", name.machine);
 	err |= recording__set_number(recording, "cpus", sysconf(_SC_NPROCESSORS_ONLN));
+	err |= recording__set_number(recording, "kernel_tick_ns", kernel_tick_ns());
 	err |= recording__set_text(recording, "level", options->full ? "full" : "sched");
 	if (options->full)
 		err |= recording__set_number(recording, "budget_ppm", options->budget_ppm);

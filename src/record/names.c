@@ -271,6 +271,25 @@ static void name_inode(const struct ledger_key *key, char *name, size_t size)
 	snprintf(name, size, "inode %" PRIu64 " on %s", (uint64_t)key->object[0], device);
 }
 
+/* Names of files come later, in a description. */
+static void name_kernel_lock(const struct ledger_key *key, char *name, size_t size)
+{
+	uint32_t pid = (uint32_t)(key->object[1] >> 32);
+	char comm[32];
+
+	switch ((uint32_t)key->object[1]) {
+	case KERNEL_LOCK_MMAP:
+		describe__comm(pid, comm, sizeof(comm));
+		snprintf(name, size, "mmap_lock of %s (pid %" PRIu32 ")", comm, pid);
+		break;
+	case KERNEL_LOCK_INODE:
+		snprintf(name, size, "i_rwsem 0x%" PRIx64, (uint64_t)key->object[0]);
+		break;
+	default:
+		snprintf(name, size, "0x%" PRIx64, (uint64_t)key->object[0]);
+	}
+}
+
 static void name_plainly(const struct ledger_key *key, char *name, size_t size)
 {
 	uint64_t number = key->object[0];
@@ -280,10 +299,7 @@ static void name_plainly(const struct ledger_key *key, char *name, size_t size)
 		snprintf(name, size, "0x%" PRIx64, number);
 		break;
 	case OBJECT_KERNEL:
-		if (key->object[1])
-			snprintf(name, size, "mmap_lock");
-		else
-			snprintf(name, size, "0x%" PRIx64, number);
+		name_kernel_lock(key, name, size);
 		break;
 	case OBJECT_MEMORY:
 		snprintf(name, size, "memory limit or reclaim");
@@ -328,6 +344,18 @@ int names__object(struct names *names, const struct ledger_key *key, int64_t *re
 	return recording__put_object(
 		names->recording, &(struct recording_object) {
 					  *ret_id, states__object_kind(key->object_kind), name });
+}
+
+int names__object_of_signal(void *context, uint32_t kind, const __u64 numbers[2], int64_t *ret_id)
+{
+	bool is_futex = kind == OBJECT_FUTEX;
+	const struct ledger_key key = {
+		.object = { numbers[0], is_futex ? 0 : numbers[1] },
+		.object_kind = (uint8_t)kind,
+		.pid = is_futex ? (uint32_t)numbers[1] : 0,
+	};
+
+	return names__object(context, &key, ret_id);
 }
 
 bool names__is_other(const struct names *names, int64_t object)
@@ -452,4 +480,9 @@ int names__finish(struct names *names)
 		if (process->threads)
 			err = confines__add(names->confines, process->id, process->pid);
 	return err ? err : confines__finish(names->confines);
+}
+
+int names__write_refaults(struct names *names, int64_t slice)
+{
+	return confines__write(names->confines, slice);
 }

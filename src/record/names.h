@@ -33,6 +33,8 @@ int names__renamed(struct names *names, const struct ledger_record *record, int6
 void names__thread_ended(struct names *names, uint32_t pid, int64_t id);
 /* At the end of the recording: writes the limits of cgroups. */
 int names__finish(struct names *names);
+/* See confines__write(). */
+int names__write_refaults(struct names *names, int64_t slice);
 /* Call regularly: forgets processes that have had no threads for two sweeps. */
 void names__sweep(struct names *names);
 
@@ -48,6 +50,9 @@ int names__describe(struct names *names, const struct ledger_object_record *reco
 
 /* The id of a wait's object in the recording; 0 for none. */
 int names__object(struct names *names, const struct ledger_key *key, int64_t *ret_id);
+
+/* The same for a signal with objects of waits: a `find` of struct publish_finder. */
+int names__object_of_signal(void *context, uint32_t kind, const __u64 numbers[2], int64_t *ret_id);
 
 /* Whether `object` is the shared one for all objects beyond the limit. */
 bool names__is_other(const struct names *names, int64_t object);

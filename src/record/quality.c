@@ -65,6 +65,7 @@ int quality__write_stacks(struct recording *recording, const struct ledger *ledg
 	const struct row rows[] = {
 		{ COUNTER_SAMPLES_LOST_NS, ledger__unsampled_ns(ledger) },
 		{ COUNTER_STACKS_LOST, quality.lost },
+		{ COUNTER_EVENT_STACKS_MISSED, ledger__event_stacks_missed(ledger) },
 		{ COUNTER_MALFORMED_SAMPLES, quality.malformed + ledger__malformed_stacks(ledger) },
 		{ COUNTER_MAPPING_EVENTS_LOST, tables.lost_events },
 		{ COUNTER_MAPPINGS_FROM_PROC, tables.without_events },

@@ -107,7 +107,7 @@ static int start_stacks(struct run *run, const struct run_options *options)
 	}
 	learn(run, options);
 	return samples__new(run->recording, collect__names(run->collect), run->mapper,
-			    tables.stacks_fd, &run->samples);
+			    tables.stacks_fd, run->parts, &run->samples);
 }
 
 static int open_signals(struct run *run, const struct run_options *options)
@@ -117,6 +117,9 @@ static int open_signals(struct run *run, const struct run_options *options)
 		.object = ledger__object(run->ledger),
 		.every_thread = options->target.all,
 		.slow_ns = options->slow_ns,
+		.find_stack = intake__find_stack,
+		.stack_context = &run->intake,
+		.finder = { names__object_of_signal, collect__names(run->collect) },
 	};
 
 	return sessions__open(run->parts, session_options, &run->sessions);
@@ -188,6 +191,7 @@ int run__begin(struct run *run, const struct run_options *options)
 	run->intake = (struct intake) { .ledger = run->ledger,
 					.collect = run->collect,
 					.mapper = run->all ? NULL : run->mapper,
+					.samples = run->samples,
 					.outside = options->outside && !run->all };
 	err = ledger__start(run->ledger, &run->start_ns);
 	if (!err)

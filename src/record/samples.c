@@ -83,7 +83,7 @@ struct futex {
 };
 
 int samples__new(struct recording *recording, struct names *names, struct mapper *mapper,
-		 int stacks_fd, struct samples **ret)
+		 int stacks_fd, const struct part *parts, struct samples **ret)
 {
 	cleanup(samples__free_p) struct samples *samples = calloc(1, sizeof(*samples));
 
@@ -93,6 +93,7 @@ int samples__new(struct recording *recording, struct names *names, struct mapper
 	samples->names = names;
 	samples->mapper = mapper;
 	samples->stacks_fd = stacks_fd;
+	samples->parts = parts;
 	*ret = TAKE(samples);
 	return 0;
 }
@@ -204,6 +205,12 @@ static int descend(struct samples *samples, struct seen *seen, uint64_t now_ns, 
 
 /* --- samples -------------------------------------------------------------------------------- */
 
+static void note_tables_used(struct samples *samples, const struct seen *user)
+{
+	for (int i = 0; user && i < user->used_count; i++)
+		mapper__used(samples->mapper, user->used[i]);
+}
+
 static const char *why_none(struct samples *samples, const struct sample_record *record,
 			    const struct seen *user)
 {
@@ -304,8 +311,7 @@ static int take_sample(struct samples *samples, const struct sample_record *reco
 		samples->quality.malformed++;
 		return 0;
 	}
-	for (int i = 0; user && i < user->used_count; i++)
-		mapper__used(samples->mapper, user->used[i]);
+	note_tables_used(samples, user);
 	sample.none = why_none(samples, record, user);
 	sample.end = user ? end_words[user->end] : NULL;
 	sample.how = user ? how_words[user->how] : NULL;
@@ -335,6 +341,31 @@ static int take_fatal(struct samples *samples, const struct fatal_record *record
 	return err ? err : recording__add_fatal(samples->recording, &fatal);
 }
 
+static int take_drawn(struct samples *samples, const struct drawn_record *record)
+{
+	const struct signal *signal = NULL;
+	struct recording_signal_sample sample = {
+		.time_ns = (int64_t)record->head.time_ns,
+		.thread = (int64_t)record->thread,
+		.count = (int64_t)record->count,
+		.bytes = (int64_t)record->bytes,
+	};
+	int err;
+
+	for (const struct part *part = samples->parts; part->signal; part++)
+		if (part->signal->number == record->signal)
+			signal = part->signal;
+	if (!signal) {
+		samples->quality.malformed++;
+		return 0;
+	}
+	sample.signal = signal->name;
+	sample.operation = signal->operation ? signal->operation(record->operation) : NULL;
+	err = descend(samples, map__get(&samples->stacks, record->user), record->head.time_ns,
+		      &sample.stack);
+	return err ? err : recording__add_signal_sample(samples->recording, &sample);
+}
+
 int samples__take(void *context, const struct wire_head *head)
 {
 	struct samples *samples = context;
@@ -345,12 +376,29 @@ int samples__take(void *context, const struct wire_head *head)
 	if (head->version == 1 && head->kind == STACK_FATAL &&
 	    head->size == sizeof(struct fatal_record))
 		return take_fatal(samples, (const void *)head);
+	if (head->version == 1 && head->kind == STACK_DRAWN &&
+	    head->size == sizeof(struct drawn_record))
+		return take_drawn(samples, (const void *)head);
 	if (head->version == 1 &&
 	    ((head->kind == STACK_SAMPLE && head->size == sizeof(struct sample_record)) ||
 	     (head->kind == STACK_ASLEEP && head->size == sizeof(struct asleep_record))))
 		return take_sample(samples, (const void *)head);
 	samples->quality.malformed++;
 	return 0;
+}
+
+int samples__find(struct samples *samples, uint64_t hash, uint64_t time_ns, int64_t *ret)
+{
+	struct seen *user = map__get(&samples->stacks, hash);
+	int64_t id = 0;
+	int err;
+
+	samples->quality.lost += !user;
+	note_tables_used(samples, user);
+	err = descend(samples, user, time_ns, &id);
+	if (!err)
+		*ret = id;
+	return err;
 }
 
 struct samples_quality samples__quality(const struct samples *samples)

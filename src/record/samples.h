@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "bpf/wire.h"
+#include "core/signal.h"
 #include "record/names.h"
 #include "recording/recording.h"
 #include "stacks/mapper.h"
@@ -17,14 +18,20 @@ struct samples;
 
 /*
  * `recording`, `names` and `mapper` belong to the caller. `stacks_fd` is the kernel half's map of
- * stacks that it has sent.
+ * stacks that it has sent. `parts` are those of the recorded signals and stay the caller's, too.
  */
 int samples__new(struct recording *recording, struct names *names, struct mapper *mapper,
-		 int stacks_fd, struct samples **ret);
+		 int stacks_fd, const struct part *parts, struct samples **ret);
 void samples__free(struct samples *samples);
 
 /* Callback for ledger__open(): takes a stack or a sample. `context`: the samples. */
 int samples__take(void *context, const struct wire_head *head);
+
+/*
+ * The id of a user stack that was sent at time_ns or before, from its hash; 0: its frames did not
+ * arrive.
+ */
+int samples__find(struct samples *samples, uint64_t hash, uint64_t time_ns, int64_t *ret);
 
 /*
  * Call once, at the end: names every frame. Logs progress if it takes long. When `is_interrupted`

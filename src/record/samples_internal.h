@@ -48,7 +48,8 @@ struct samples {
 	struct recording *recording;
 	struct names *names;
 	struct mapper *mapper;
-	int stacks_fd;      /* the kernel half's map of stacks that it has sent */
+	int stacks_fd; /* the kernel half's map of stacks that it has sent */
+	const struct part *parts;
 	struct map modules; /* by key: struct code */
 	int64_t last_file, last_jit;
 	struct map frames; /* by the kernel half's value of the frame: struct frame */

@@ -119,9 +119,14 @@ static int by_thread(const void *left, const void *right)
 }
 
 /* The sums are of slices that are written, except at the end. */
+static int64_t drained_slice(const struct collect *collect)
+{
+	return collect->slice - (collect->end_ns || collect->slice == 1 ? 0 : 1);
+}
+
 static int write_occupants(struct collect *collect)
 {
-	int64_t slice = collect->slice - (collect->end_ns || collect->slice == 1 ? 0 : 1);
+	int64_t slice = drained_slice(collect);
 	size_t count = collect->occupant_count;
 
 	if (!count)
@@ -138,6 +143,8 @@ int collect__drain(struct collect *collect, struct ledger *ledger, bool all)
 
 	if (!err)
 		err = write_occupants(collect);
+	if (!err)
+		err = names__write_refaults(collect->names, drained_slice(collect));
 	return err || !all ? err : names__finish(collect->names);
 }
 

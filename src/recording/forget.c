@@ -44,6 +44,7 @@ static const char make_ages[] =
 static const char *const steps[] = {
 	"DELETE FROM account WHERE slice_to < ?1",
 	"DELETE FROM fault_slice WHERE slice_to < ?1",
+	"DELETE FROM refault_slice WHERE slice_to < ?1",
 	"DELETE FROM histogram WHERE slice_to < ?1",
 	"DELETE FROM syscall_slice WHERE slice_to < ?1",
 	"DELETE FROM estimate WHERE slice_to < ?1",
@@ -52,6 +53,7 @@ static const char *const steps[] = {
 	"DELETE FROM distribution_slice WHERE slice_to < ?1",
 	CUT_ROWS("account", CUT("ns") "," CUT("count")),
 	CUT_ROWS("fault_slice", CUT("minor") "," CUT("major")),
+	CUT_ROWS("refault_slice", CUT("file") "," CUT("anonymous")),
 	CUT_ROWS("histogram", CUT("count")),
 	CUT_ROWS("syscall_slice", CUT("count") "," CUT("errors") "," CUT("total_ns") ","
 		 CUT("run_ns")),
@@ -59,6 +61,7 @@ static const char *const steps[] = {
 	CUT_ROWS("series_slice", CUT("count") "," CUT("sum0") "," CUT("sum1") "," CUT("sum2") ","
 		 CUT("sum3") "," CUT("sum4") "," CUT("sum5")),
 	CUT_ROWS("distribution_slice", CUT("count")),
+	"DELETE FROM thread_distribution",
 	"DELETE FROM series WHERE id NOT IN (SELECT series FROM series_slice)",
 	/* The last step of each kind before that is still in force. */
 	"DELETE FROM budget_step WHERE time_ns < (SELECT begin_ns FROM slice WHERE id = ?1)"
@@ -66,6 +69,7 @@ static const char *const steps[] = {
 	" WHERE time_ns < (SELECT begin_ns FROM slice WHERE id = ?1) GROUP BY what)",
 	"DELETE FROM event WHERE time_ns < (SELECT begin_ns FROM slice WHERE id = ?1)",
 	"DELETE FROM sample WHERE time_ns < (SELECT begin_ns FROM slice WHERE id = ?1)",
+	"DELETE FROM signal_sample WHERE time_ns < (SELECT begin_ns FROM slice WHERE id = ?1)",
 	"DELETE FROM fatal WHERE time_ns < (SELECT begin_ns FROM slice WHERE id = ?1)",
 	"DELETE FROM temp.wait_slice WHERE slice < ?1",
 	"DELETE FROM thread_name WHERE thread IN (" OLD_THREADS ")",

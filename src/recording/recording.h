@@ -238,6 +238,14 @@ int recording__put_cgroup_limit(struct recording *recording,
 int recording__set_throttled(struct recording *recording, const char *kind, const char *cgroup,
 			     int64_t ns);
 
+/* Pages of a cgroup that were read again after they had been evicted. */
+struct recording_refaults {
+	const char *cgroup;
+	int64_t from, to; /* slices */
+	int64_t file, anonymous;
+};
+int recording__add_refaults(struct recording *recording, const struct recording_refaults *refaults);
+
 /* A file with code, or another source of code: the kernel, the vDSO, a JIT compiler. */
 struct recording_module {
 	int64_t id;
@@ -311,6 +319,19 @@ struct recording_sample {
 };
 int recording__add_sample(struct recording *recording, const struct recording_sample *sample);
 
+/* The stack of an event of a signal, which stands for `count` events. */
+struct recording_signal_sample {
+	int64_t time_ns;
+	const char *signal;
+	int64_t thread;
+	const char *operation; /* NULL: unknown */
+	int64_t stack;         /* 0: none */
+	int64_t count;
+	int64_t bytes; /* of all of them */
+};
+int recording__add_signal_sample(struct recording *recording,
+				 const struct recording_signal_sample *sample);
+
 /* A signal that killed a process: the thread in which it arose, and where that thread was. */
 struct recording_fatal {
 	int64_t time_ns;
@@ -372,6 +393,10 @@ int recording__add_distribution(struct recording *recording,
 int recording__add_distributed(struct recording *recording, int64_t distribution, int bucket,
 			       int64_t from, int64_t to, int64_t count);
 
+/* Adds to the distribution of one thread, which has no slices. */
+int recording__add_owned(struct recording *recording, int64_t distribution, int64_t thread,
+			 int bucket, int64_t count);
+
 /* An event with a row of its own. */
 struct recording_event {
 	int signal;
@@ -383,6 +408,7 @@ struct recording_event {
 	const char *operation;
 	int error;
 	const char *fields; /* a JSON object with the columns of this signal */
+	int64_t stack;      /* the user stack of its thread; 0: none */
 };
 int recording__add_event(struct recording *recording, const struct recording_event *event);
 

@@ -62,6 +62,9 @@ const char *const writer__sql[SQL_COUNT] = {
 	[SQL_OCCUPANTS] = "INSERT INTO occupant VALUES" OCCUPANTS " ON CONFLICT DO UPDATE"
 			  " SET ns = ns + excluded.ns",
 	[SQL_CGROUP_LIMIT] = "INSERT OR REPLACE INTO cgroup_limit VALUES(?1, ?2, ?3, ?4, NULL)",
+	[SQL_REFAULTS] = "INSERT INTO refault_slice VALUES(?1, ?2, ?3, ?4, ?5) ON CONFLICT DO"
+			 " UPDATE SET slice_from = min(slice_from, excluded.slice_from),"
+			 " file = file + excluded.file, anonymous = anonymous + excluded.anonymous",
 	[SQL_THROTTLED] = "UPDATE cgroup_limit SET throttled_ns = ?3 WHERE kind = ?1"
 			  " AND cgroup = ?2",
 	[SQL_MODULE] = "INSERT OR REPLACE INTO module VALUES(?1, ?2, ?3, ?4)",
@@ -71,6 +74,7 @@ const char *const writer__sql[SQL_COUNT] = {
 	[SQL_STACK] = "INSERT INTO stack VALUES(?1, ?2, ?3)",
 	[SQL_SAMPLE] = "INSERT INTO sample VALUES(NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10,"
 		       " ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)",
+	[SQL_SIGNAL_SAMPLE] = "INSERT INTO signal_sample VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
 	[SQL_FATAL] = "INSERT INTO fatal VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
 	[SQL_CPU] = "INSERT OR REPLACE INTO cpu VALUES(?1, ?2)",
 	[SQL_QUALITY] = "INSERT OR REPLACE INTO quality VALUES(?1, ?2, ?3, ?4)",
@@ -93,7 +97,9 @@ const char *const writer__sql[SQL_COUNT] = {
 			    " ON CONFLICT DO UPDATE"
 			    " SET slice_from = min(slice_from, excluded.slice_from),"
 			    " count = count + excluded.count",
-	[SQL_EVENT] = "INSERT INTO event VALUES(NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+	[SQL_OWNED] = "INSERT INTO thread_distribution VALUES(?1, ?2, ?3, ?4)"
+		      " ON CONFLICT DO UPDATE SET count = count + excluded.count",
+	[SQL_EVENT] = "INSERT INTO event VALUES(NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
 	[SQL_DROP + RECORDING_DROP_STACK] = "DELETE FROM stack WHERE id = ?1",
 	[SQL_DROP + RECORDING_DROP_FRAME] = "DELETE FROM frame WHERE id = ?1",
 	[SQL_DROP + RECORDING_DROP_LINES] = "DELETE FROM frame_line WHERE frame = ?1",
@@ -300,6 +306,12 @@ int recording__set_throttled(struct recording *recording, const char *kind, cons
 	return ADD_ROW(recording, SQL_THROTTLED, text(kind), text(cgroup), number(ns));
 }
 
+int recording__add_refaults(struct recording *recording, const struct recording_refaults *refaults)
+{
+	return ADD_ROW(recording, SQL_REFAULTS, number(refaults->to), text(refaults->cgroup),
+		       number(refaults->from), number(refaults->file), number(refaults->anonymous));
+}
+
 int recording__add_module(struct recording *recording, const struct recording_module *module)
 {
 	return ADD_ROW(recording, SQL_MODULE, number(module->id), text(module->kind),
@@ -339,6 +351,14 @@ int recording__add_sample(struct recording *recording, const struct recording_sa
 		       text(sample->how), text(sample->evidence), number(sample->first),
 		       sample->cpu < 0 ? text(NULL) : number(sample->cpu), text(sample->ended),
 		       number(sample->turn), number(sample->in_request));
+}
+
+int recording__add_signal_sample(struct recording *recording,
+				 const struct recording_signal_sample *sample)
+{
+	return ADD_ROW(recording, SQL_SIGNAL_SAMPLE, number(sample->time_ns), text(sample->signal),
+		       number(sample->thread), text(sample->operation), number(sample->stack),
+		       number(sample->count), number(sample->bytes));
 }
 
 int recording__add_fatal(struct recording *recording, const struct recording_fatal *fatal)
@@ -413,12 +433,19 @@ int recording__add_distributed(struct recording *recording, int64_t distribution
 		       number(from), number(count));
 }
 
+int recording__add_owned(struct recording *recording, int64_t distribution, int64_t thread,
+			 int bucket, int64_t count)
+{
+	return ADD_ROW(recording, SQL_OWNED, number(distribution), number(thread), number(bucket),
+		       number(count));
+}
+
 int recording__add_event(struct recording *recording, const struct recording_event *event)
 {
 	return ADD_ROW(recording, SQL_EVENT, number(event->signal), number(event->time_ns),
 		       number(event->duration_ns), number(event->thread), number(event->object),
 		       text(event->place), text(event->operation), number(event->error),
-		       text(event->fields));
+		       text(event->fields), number(event->stack));
 }
 
 int recording__drop(struct recording *recording, enum recording_dropped what, int64_t id)

@@ -104,6 +104,8 @@ const char schema__sql[] =
 	" PRIMARY KEY(slice_to, thread, by)) WITHOUT ROWID;"
 	"CREATE TABLE cgroup_limit(process INT, cgroup TEXT, kind TEXT, value TEXT,"
 	" throttled_ns INT, PRIMARY KEY(process, kind, cgroup)) WITHOUT ROWID;"
+	"CREATE TABLE refault_slice(slice_to INT, cgroup TEXT, slice_from INT, file INT,"
+	" anonymous INT, PRIMARY KEY(slice_to, cgroup)) WITHOUT ROWID;"
 	"CREATE TABLE histogram(slice_to INT, of INT, key INT, bucket INT, slice_from INT,"
 	" count INT, PRIMARY KEY(slice_to, of, key, bucket)) WITHOUT ROWID;"
 	"CREATE TABLE syscall(number INTEGER PRIMARY KEY, name TEXT, max_ns INT);"
@@ -159,8 +161,13 @@ const char schema__sql[] =
 	" operation TEXT);"
 	"CREATE TABLE distribution_slice(slice_to INT, distribution INT, bucket INT,"
 	" slice_from INT, count INT, PRIMARY KEY(slice_to, distribution, bucket)) WITHOUT ROWID;"
+	/* Of the first measure alone, and of the whole recording. */
+	"CREATE TABLE thread_distribution(distribution INT, thread INT, bucket INT, count INT,"
+	" PRIMARY KEY(distribution, thread, bucket)) WITHOUT ROWID;"
+	"CREATE TABLE signal_sample(time_ns INT, signal TEXT, thread INT, operation TEXT,"
+	" stack INT, count INT, bytes INT);"
 	"CREATE TABLE event(id INTEGER PRIMARY KEY, signal INT, time_ns INT, duration_ns INT,"
-	" thread INT, object INT, place TEXT, operation TEXT, errno INT, fields TEXT);"
+	" thread INT, object INT, place TEXT, operation TEXT, errno INT, fields TEXT, stack INT);"
 
 	"CREATE TABLE quality(name TEXT PRIMARY KEY, value INT, bias TEXT, remedy TEXT) WITHOUT ROWID;"
 	"CREATE TABLE cost(name TEXT PRIMARY KEY, value REAL, unit TEXT) WITHOUT ROWID;"
@@ -271,6 +278,31 @@ const char schema__sql[] =
 	" ON m.signal = d.signal AND m.id = d.measure"
 	" GROUP BY d.signal, d.place, d.operation, d.measure, c.bucket;"
 
+	/*
+	 * The first measure, by process: the 64 processes with most events. All other events, also
+	 * those without a thread, have no pid.
+	 */
+	"CREATE VIEW process_histograms AS WITH"
+	" c AS (SELECT d.signal, h.distribution, t.process, h.bucket, sum(h.count) AS count"
+	" FROM thread_distribution h JOIN distribution d ON d.id = h.distribution"
+	" JOIN thread t ON t.id = h.thread GROUP BY 2, 3, 4),"
+	" r AS (SELECT signal, process, row_number() OVER (PARTITION BY signal"
+	" ORDER BY sum(count) DESC, process) AS n FROM c GROUP BY 1, 2),"
+	" o AS (SELECT c.*, r.n FROM c JOIN r USING(signal, process) WHERE r.n <= 64),"
+	" s AS (SELECT distribution, bucket, sum(count) AS count FROM o GROUP BY 1, 2),"
+	" a AS (SELECT d.signal, x.distribution, NULL AS process, x.bucket,"
+	" sum(x.count) AS count, 65 AS n FROM distribution_slice x JOIN distribution d"
+	" ON d.id = x.distribution WHERE d.measure = 0 AND d.signal IN (SELECT signal FROM c)"
+	" GROUP BY 2, 4),"
+	" u AS (SELECT * FROM o UNION ALL SELECT a.signal, a.distribution, NULL, a.bucket,"
+	" a.count - coalesce(s.count, 0), a.n FROM a LEFT JOIN s USING(distribution, bucket))"
+	" SELECT g.name AS signal, d.place, d.operation, m.name AS measure, m.unit, u.n AS rank,"
+	" p.pid, coalesce(p.comm, 'other') AS comm, u.bucket, " BUCKET_START("u.bucket")
+	" AS begin, " BUCKET_START("u.bucket") " + " BUCKET_WIDTH("u.bucket") " AS end, u.count"
+	" FROM u JOIN distribution d ON d.id = u.distribution JOIN signal g ON g.id = u.signal"
+	" JOIN measure m ON m.signal = u.signal AND m.id = 0"
+	" LEFT JOIN process p ON p.id = u.process WHERE u.count > 0;"
+
 	"CREATE VIEW signal_percentiles AS WITH"
 	" b AS (SELECT d.signal, d.place, d.operation, d.measure, c.bucket, sum(c.count) AS count"
 	" FROM distribution_slice c JOIN distribution d ON d.id = c.distribution"
@@ -295,7 +327,7 @@ const char schema__sql[] =
 
 	"CREATE VIEW events AS SELECT e.id, g.name AS signal, e.time_ns, e.duration_ns, p.pid,"
 	" t.tid, t.comm, o.kind AS object_kind, o.name AS object, e.place, e.operation, e.errno,"
-	" e.fields FROM event e"
+	" e.fields, e.stack FROM event e"
 	" JOIN signal g ON g.id = e.signal LEFT JOIN thread_named t ON t.id = e.thread"
 	" LEFT JOIN process p ON p.id = t.process LEFT JOIN object o ON o.id = e.object;"
 

@@ -97,21 +97,25 @@ json_t *json_hot__function(const struct model *model, size_t i)
 	return one;
 }
 
-/* Functions from the outermost to the innermost. */
-static json_t *path_json(const struct hot *hot, const struct hot_cell *cell)
+json_t *json_hot__functions(const struct hot *hot, uint32_t node)
 {
 	uint32_t path[FRAMES_MOST];
 	json_t *names = json_array();
 	size_t count = 0;
 
-	for (uint32_t node = cell->place; node && count < FRAMES_MOST;
-	     node = hot->nodes[node].parent)
+	for (; node && count < FRAMES_MOST; node = hot->nodes[node].parent)
 		path[count++] = hot->nodes[node].function;
 	while (count)
 		json_array_append_new(names, json__text(hot->functions[path[--count]].name));
+	return names;
+}
+
+static json_t *path_json(const struct hot *hot, const struct hot_cell *cell)
+{
 	return json_pack("{s:I, s:I, s:I, s:o}", "weight_ns", (json_int_t)cell->sum.ns, "error_ns",
 			 (json_int_t)hot__error_ns(&cell->sum), "samples",
-			 (json_int_t)cell->sum.samples, "functions", names);
+			 (json_int_t)cell->sum.samples, "functions",
+			 json_hot__functions(hot, cell->place));
 }
 
 static json_t *paths_json(const struct hot *hot, const struct hot_cells *cells, uint32_t owner,

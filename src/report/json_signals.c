@@ -4,7 +4,10 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "findings/locks.h"
 #include "findings/signal_words.h"
+#include "report/json_heap.h"
+#include "report/json_hot.h"
 #include "report/json_percentiles.h"
 #include "vocabulary/histogram.h"
 
@@ -91,6 +94,23 @@ static json_t *humps_json(const struct signals_signal *signal, const struct sign
 			 (json_int_t)hump.high);
 }
 
+static json_t *owners_json(const struct signals_row *row)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < row->owner_count; i++) {
+		const struct signals_owner *owner = &row->owners[i];
+		json_t *one = json_pack("{s:o, s:o, s:I}", "pid",
+					owner->pid ? number(owner->pid) : json_null(), "comm",
+					json__text(owner->comm), "count",
+					(json_int_t)owner->histogram->count);
+
+		json_percentiles__put(one, "", owner->percentiles);
+		json_array_append_new(list, one);
+	}
+	return list;
+}
+
 static json_t *rows_json(const struct signals_signal *signal)
 {
 	json_t *list = json_array();
@@ -98,14 +118,15 @@ static json_t *rows_json(const struct signals_signal *signal)
 	for (size_t i = 0; i < signal->row_count; i++) {
 		const struct signals_row *row = &signal->rows[signal->ranks[i]];
 
-		json_array_append_new(list, json_pack("{s:o, s:o, s:I, s:I, s:o, s:o, s:o}",
+		json_array_append_new(list, json_pack("{s:o, s:o, s:I, s:I, s:o, s:o, s:o, s:o}",
 						      "place", json__text(row->place), "operation",
 						      json__text(row->operation), "count",
 						      (json_int_t)row->part.sum.count, "errors",
 						      (json_int_t)row->errors, "by",
 						      who_json(row->part.group, row->part.thread),
 						      "humps", humps_json(signal, row), "values",
-						      values_json(signal, &row->part.sum, row)));
+						      values_json(signal, &row->part.sum, row),
+						      "by_process", owners_json(row)));
 	}
 	return list;
 }
@@ -196,6 +217,35 @@ static json_t *programs_json(const struct signals_signal *signal)
 	return list;
 }
 
+static json_t *locks_json(const struct model *model, const struct signals_signal *signal)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < signal->lock_count && i < LIST_MOST; i++) {
+		const struct signals_lock *lock = &signal->locks[i];
+		enum lock_shape shape = findings_locks__shape(model, signal, lock);
+
+		json_array_append_new(
+			list,
+			json_pack("{s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
+				  "s:I, s:o, s:o}",
+				  "object", object_json(lock->object), "place",
+				  json__text(lock->row->place), "operation",
+				  json__text(lock->row->operation), "count",
+				  (json_int_t)lock->part.sum.count, "wait_ns",
+				  (json_int_t)lock->wait_ns, "turn_ns", (json_int_t)lock->turn_ns,
+				  "threads", (json_int_t)lock->threads, "most_waiters",
+				  (json_int_t)lock->most_waiters, "handed",
+				  (json_int_t)lock->handed, "in_vain", (json_int_t)lock->in_vain,
+				  "wakings", (json_int_t)lock->wakings, "held_ns",
+				  (json_int_t)lock->held_ns, "by_waiters_ns",
+				  (json_int_t)lock->by_waiters_ns, "shape",
+				  text_or_null(shape ? findings_locks__word(shape) : NULL), "by",
+				  who_json(lock->part.group, lock->part.thread)));
+	}
+	return list;
+}
+
 static json_t *fields_json(const char *fields)
 {
 	json_t *json = fields ? json_loads(fields, 0, NULL) : NULL;
@@ -216,13 +266,15 @@ static json_t *slowest_json(const struct model *model, const struct signals_sign
 
 		json_array_append_new(
 			list,
-			json_pack("{s:I, s:I, s:o, s:o, s:I, s:o, s:o, s:o}", "at_ns",
+			json_pack("{s:I, s:I, s:o, s:o, s:I, s:o, s:o, s:o, s:o}", "at_ns",
 				  (json_int_t)(event->time_ns - model->start_ns), "duration_ns",
 				  (json_int_t)event->duration_ns, "place", json__text(event->place),
 				  "operation", json__text(event->operation), "errno",
 				  (json_int_t)event->error, "object", object_json(event->object),
 				  "by", who_json(group, event->thread), "fields",
-				  fields_json(event->fields)));
+				  fields_json(event->fields), "functions",
+				  event->node ? json_hot__functions(&model->hot, event->node)
+					      : json_null()));
 	}
 	return list;
 }
@@ -247,6 +299,10 @@ json_t *json_signals__signal(const struct model *model, size_t i)
 		json_object_set_new(one, "services", services_json(signal));
 	if (signal->role == ROLE_PROGRAMS)
 		json_object_set_new(one, "programs", programs_json(signal));
+	if (signal->heap)
+		json_object_set_new(one, "heap", json_heap__figures(model, signal->heap));
+	if (signal->role == ROLE_LOCKS)
+		json_object_set_new(one, "locks", locks_json(model, signal));
 	json_object_set_new(one, "event_count", number(signal->event_count));
 	json_object_set_new(one, "slowest", slowest_json(model, signal));
 	return one;

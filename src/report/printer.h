@@ -47,8 +47,17 @@ void printer__paths(const struct printer *printer, const struct model_blame *bla
 void printer__samples(const struct printer *printer);
 /* What signals counted. */
 void printer__signals(const struct printer *printer);
+/* Of a signal of ROLE_LOCKS: the locks, and who waits for whom. */
+void printer__locks(const struct printer *printer, const struct signals_signal *signal);
+/* What options of the recording asked for: all of it, or one such signal. */
+void printer__requested(const struct printer *printer);
+void printer__request(const struct printer *printer, const struct signals_signal *signal);
+/* The ratios of a signal with ROLE_COUNTERS. */
+void printer__counters(const struct printer *printer, const struct signals_signal *signal);
 /* The signal's table of operations. */
 void printer__operations(const struct printer *printer, const struct signals_signal *signal);
+/* What the heap signal estimated. */
+void printer__heap(const struct printer *printer, const struct heap *heap);
 
 /*
  * What the budget changed, and when. Returns the number of lines; `said` is the number of lines

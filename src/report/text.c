@@ -170,8 +170,8 @@ static void print_states(const struct printer *printer)
 
 static void print_rows(const struct printer *printer)
 {
-	static const char *const titles[] = { "", "by thread", "by process", "by cgroup",
-					      "by name" };
+	static const char *const titles[] = { "",          "by thread", "by process",
+					      "by cgroup", "by name",   "by CPU" };
 	const struct model *model = printer->model;
 	size_t count = printer__shown(printer, model->row_count, ROWS_SHOWN);
 	int name_width = printer->width - 2 - 8 - 10 - 5 * 10;
@@ -463,6 +463,7 @@ static void print_short(const struct printer *printer)
 		print_rows(printer);
 		printer__waits(printer);
 	}
+	printer__requested(printer);
 	printer__trust(printer);
 	printer__notes(printer);
 }
@@ -493,9 +494,6 @@ int print__text(const struct model *model, const struct report_options *options,
 	findings__make(model, &printer.findings);
 	printer__head(&printer);
 	printer__findings(&printer);
-	if (!options->full)
-		print_short(&printer);
-	else
-		print_full(&printer);
+	(options->full ? print_full : print_short)(&printer);
 	return ferror(out) ? -EIO : 0;
 }

@@ -131,6 +131,9 @@ static void add_measure(struct table *table, const struct printer *printer,
 		{ "sequential", "in a row", COLUMN_SHARE_OF_COUNT, 10 },
 		{ "asked", NULL, 0, 0 }, /* not shown: the result matters, not the request */
 		{ "rtt", "rtt", COLUMN_MEAN, 9 },
+		{ "in_flight", "in flight", COLUMN_MEAN, 10 },
+		{ "async", "async", COLUMN_SHARE_OF_COUNT, 7 },
+		{ "cpu", "cpu", COLUMN_SUM, 9 },
 	};
 	const char *name = signal->measures[measure].name;
 

@@ -42,11 +42,14 @@ static void print_object(const struct printer *printer, const struct signals_sig
 	struct words operation = words__clean(row->operation, NAME_COLUMNS);
 	int room = printer->width - LIST_INDENT - words__columns(operation.text) - 2;
 	char text[PRINTER_LINE] = "", who[PRINTER_LINE] = "";
+	bool has_time = part->sum.sum[signal->main];
 
 	room = room < 20 ? 20 : room > OBJECT_COLUMNS ? OBJECT_COLUMNS : room;
-	words__field(printer->out, words__brief_time(part->size).text, PRINTER_TIME);
+	words__field(printer->out, has_time ? words__brief_time(part->size).text : "-",
+		     PRINTER_TIME);
 	words__field(printer->out, words__number(part->sum.count).text, -10);
-	words__field(printer->out, words__brief_time(part->size / part->sum.count).text, -9);
+	words__field(printer->out,
+		     has_time ? words__brief_time(part->size / part->sum.count).text : "-", -9);
 	words__say(text, sizeof(text), "%s%s%s", operation.text, *row->operation ? " " : "",
 		   words__clean(part->first->object->name, room).text);
 	if (signal_words__who(part->group, part->thread, who, sizeof(who)))
@@ -62,7 +65,8 @@ static void print_objects(const struct printer *printer, const struct signals_si
 	if (!count || signal->main < 0)
 		return;
 	fprintf(printer->out, "%10s%10s%9s  %s\n", "total", "count", "average",
-		"most time: operation, object, by whom");
+		signal->sum.sum[signal->main] ? "most time: operation, object, by whom"
+					      : "most events: operation, object, by whom");
 	for (size_t i = 0; i < count; i++)
 		print_object(printer, signal, &objects->list[i]);
 	printer__rest(printer, objects->count - count, "objects");
@@ -289,6 +293,10 @@ static void print_event(const struct printer *printer, const struct signals_even
 		words__say(text, sizeof(text), ", by ");
 		signal_words__who(event->thread->group, event->thread, text, sizeof(text));
 	}
+	if (event->node) {
+		words__say(text, sizeof(text), ", in ");
+		hot__say_path(&printer->model->hot, event->node, text, sizeof(text));
+	}
 	fputs(first ? "  slowest: " : "           ", printer->out);
 	printer__wrap(printer, text, 13);
 }
@@ -392,6 +400,8 @@ static void print_hump(const struct printer *printer, const struct signals_signa
 		if (!signal_words__hump(signal, row, &hump) || !is_worth(printer, &hump))
 			continue;
 		signal_words__say_hump(signal, row, &hump, text, sizeof(text));
+		signal_words__say_tick(signal, &hump, printer->model->kernel_tick_ns, text,
+				       sizeof(text));
 		fputs("  ", printer->out);
 		printer__wrap(printer, text, 4);
 		return;
@@ -429,18 +439,28 @@ static void print_signal(const struct printer *printer, const struct signals_sig
 	bool is_syscalls = signal->role == ROLE_CALLS;
 	bool is_exec = signal->program_count > 0;
 
+	if (signal->role == ROLE_REQUESTED) {
+		printer__request(printer, signal);
+		return;
+	}
 	print_head(printer, signal);
 	if (is_small(printer, signal)) {
 		print_small_signal(printer, signal);
 		print_failures(printer, signal);
 		return;
 	}
-	if (!is_syscalls && !is_exec && signal->row_count)
+	if (!is_syscalls && !is_exec && !signal->lock_count && signal->row_count)
 		printer__operations(printer, signal);
-	if (!is_syscalls)
+	if (signal->role == ROLE_COUNTERS)
+		printer__counters(printer, signal);
+	if (!is_syscalls && !signal->lock_count)
 		print_hump(printer, signal);
+	if (signal->heap)
+		printer__heap(printer, signal->heap);
 	if (signal->role == ROLE_CONNECTIONS)
 		print_services(printer, signal);
+	else if (signal->lock_count)
+		printer__locks(printer, signal);
 	else if (!is_exec)
 		print_objects(printer, signal);
 	print_programs(printer, signal);

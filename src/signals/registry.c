@@ -33,8 +33,7 @@ static bool is_word(const char *word, size_t length, const char *name)
 	return strlen(name) == length && !strncmp(word, name, length);
 }
 
-/* Adds a signal unless it is there already. */
-static void add(const struct signal *ret[SIGNALS_MOST], const struct signal *signal)
+void registry__add(const struct signal *ret[SIGNALS_MOST], const struct signal *signal)
 {
 	size_t i = 0;
 
@@ -56,13 +55,24 @@ static int add_word(const struct signal *ret[SIGNALS_MOST], const char *word, si
 		const struct signal *signal = registry__find(word, length);
 
 		if (signal)
-			add(ret, signal);
+			registry__add(ret, signal);
 		return signal ? 0 : -ENOENT;
 	}
 	for (size_t i = 0; signals[i]; i++)
-		if (all || signals[i]->is_default)
-			add(ret, signals[i]);
+		if ((all && !signals[i]->on_request) || signals[i]->is_default)
+			registry__add(ret, signals[i]);
 	return 0;
+}
+
+const struct signal *registry__with_option(const char *name, const struct signal_option **ret)
+{
+	for (size_t i = 0; signals[i]; i++)
+		for (const struct signal_option *o = signals[i]->options; o && o->name; o++)
+			if (!strcmp(o->name, name)) {
+				*ret = o;
+				return signals[i];
+			}
+	return NULL;
 }
 
 int registry__choose(const char *list, const struct signal *ret[SIGNALS_MOST], const char **ret_bad)

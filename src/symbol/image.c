@@ -298,12 +298,8 @@ static int load_table(const struct image *image, Elf_Scn *section, Elf_Scn *name
 	return image->map || image__has_room(bytes + name_bytes) ? 0 : -ENOMEM;
 }
 
-/* Another result than 0 ends it. */
-typedef int (*visit_fn)(void *context, const struct image *image, const GElf_Sym *symbol,
-			size_t names);
-
 static int visit_section(const struct image *image, Elf_Scn *section, const GElf_Shdr *header,
-			 visit_fn visit, void *context)
+			 image_visit_fn visit, void *context)
 {
 	Elf_Data *data;
 	size_t count;
@@ -325,7 +321,7 @@ static int visit_section(const struct image *image, Elf_Scn *section, const GElf
 	return err;
 }
 
-static int visit_symbols(const struct image *image, uint32_t section_type, visit_fn visit,
+int image__visit_symbols(const struct image *image, uint32_t section_type, image_visit_fn visit,
 			 void *context)
 {
 	Elf_Scn *section = NULL;
@@ -359,7 +355,7 @@ static int add(const struct image *image, uint32_t section_type, read_fn read, s
 {
 	struct adding adding = { read, tab };
 
-	return visit_symbols(image, section_type, add_symbol, &adding);
+	return image__visit_symbols(image, section_type, add_symbol, &adding);
 }
 
 struct finding {
@@ -382,7 +378,7 @@ static int find_symbol(void *context, const struct image *image, const GElf_Sym 
 int image__find_symbol(const struct image *image, const char *name, uint64_t *ret)
 {
 	struct finding finding = { .name = name };
-	int err = visit_symbols(image, SHT_SYMTAB, find_symbol, &finding);
+	int err = image__visit_symbols(image, SHT_SYMTAB, find_symbol, &finding);
 
 	if (err != -EEXIST)
 		return err ?: -ENOENT;

@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include <gelf.h>
 #include <libelf.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -81,6 +82,13 @@ int image__add_symbols(const struct image *image, uint32_t section_type, struct 
 int image__add_variables(const struct image *image, uint32_t section_type, struct symtab *tab);
 /* The value of a symbol in `.symtab`, whatever its type is. -ENOENT, -EFBIG, -ENOMEM. */
 int image__find_symbol(const struct image *image, const char *name, uint64_t *ret);
+
+/* Another result than 0 ends it. `names` is the number of the section with the names. */
+typedef int (*image_visit_fn)(void *context, const struct image *image, const GElf_Sym *symbol,
+			      size_t names);
+/* Calls `visit` for each symbol. -ENOENT if there is no such table, -EFBIG, -ENOMEM. */
+int image__visit_symbols(const struct image *image, uint32_t section_type, image_visit_fn visit,
+			 void *context);
 
 /*
  * Makes the DWARF safe for libdw. Call it before libdw opens the image. -ENOENT if there is none,

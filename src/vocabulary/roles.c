@@ -14,6 +14,13 @@ static const struct {
 	[ROLE_DISKS] = { "disks", "block" },
 	[ROLE_CONNECTIONS] = { "connections", "tcp" },
 	[ROLE_PROGRAMS] = { "programs", "exec" },
+	[ROLE_INTERRUPTS] = { "interrupts", "irq" },
+	[ROLE_MEMORY] = { "memory", "memory" },
+	[ROLE_LOCKS] = { "locks", "locks" },
+	[ROLE_CPUS] = { "cpus", "cpu" },
+	[ROLE_HEAP] = { "heap", "heap" },
+	[ROLE_COUNTERS] = { "counters", "" },
+	[ROLE_REQUESTED] = { "requested", "" },
 };
 
 const char *roles__name(enum role role)

@@ -12,6 +12,13 @@ enum role {
 	ROLE_DISKS,       /* requests to block devices */
 	ROLE_CONNECTIONS, /* connections of several kinds, grouped by service */
 	ROLE_PROGRAMS,    /* programs that started and ended */
+	ROLE_INTERRUPTS,  /* interrupts, by CPU */
+	ROLE_MEMORY,      /* page faults, and the search for free memory */
+	ROLE_LOCKS,       /* waits for locks, which are objects of the ledger's waits too */
+	ROLE_CPUS,        /* slices of CPU time */
+	ROLE_HEAP,        /* allocations, estimated from windows of time */
+	ROLE_COUNTERS,    /* counters of CPUs: cycles, instructions */
+	ROLE_REQUESTED,   /* what options of the recording named */
 	ROLE_COUNT,
 };
 

@@ -80,12 +80,19 @@ enum ledger_object {
 	OBJECT_SOCKET,    /* [0] inode, [1] not connected: hash of the address sent to */
 	OBJECT_PIPE,      /* [0] inode */
 	OBJECT_CHILD,     /* [0] the pid asked for, 0 for any */
-	OBJECT_KERNEL,    /* [0] address of a kernel lock, [1] 1: the mmap_lock of the process */
+	OBJECT_KERNEL,    /* [0] address of a kernel lock, [1] KERNEL_LOCK_… */
 	OBJECT_SYSCALL,   /* [0] its number */
 	OBJECT_MEMORY,    /* free memory: a cgroup limit, or reclaim */
 	OBJECT_ANONYMOUS, /* [0] address of f_op, [1] the kernel's tgid << 32 | descriptor */
 	OBJECT_OTHER,     /* too many objects, or the sum of the wait was lost */
 	OBJECT_KINDS,
+};
+
+/* What a kernel lock is, in the lower half of object[1]. */
+enum ledger_kernel_lock {
+	KERNEL_LOCK_UNKNOWN,
+	KERNEL_LOCK_MMAP,  /* of the process in the upper half: its pid here */
+	KERNEL_LOCK_INODE, /* the i_rwsem of a file */
 };
 
 enum ledger_evidence {

@@ -30,6 +30,24 @@ set_delays()
 {
 	echo "$2 $3 $4" >"$1.delays.new"
 	mv "$1.delays.new" "$1.delays"
+	[[ ! -s $1.device ]] || counts_of "$1" >"$1.counts"
+}
+
+# counts_of NAME: how many reads the device has had, and their milliseconds.
+counts_of()
+{
+	local device
+
+	device=$(<"$1.device")
+	awk '{ print $1, $4 }' "/sys/block/${device#/dev/}/stat"
+}
+
+# has_slow_reads NAME: by the kernel, the device has taken 10 ms or more for an average read since its delays were set.
+# The counts of a loop device go on where its last user left them, so only what they grew by counts.
+has_slow_reads()
+{
+	counts_of "$1" | cat "$1.counts" - |
+		awk 'NR == 1 { n = $1; ms = $2 } NR == 2 { exit !($1 - n > 20 && $2 - ms > 10 * ($1 - n)) }'
 }
 
 # stop_disks: unmounts and removes every slow disk of this case.
@@ -45,7 +63,7 @@ stop_disks()
 		[[ ! -s $name.device ]] || losetup -d "$(<"$name.device")"
 		await 5 "the end of $name.fuse" umount "$name.fuse"
 		read -r pid start <"$name.server" && stop_one "$pid" "$start"
-		rm -rf "$name.image" "$name.device" "$name.delays" "$name.server"
+		rm -rf "$name.image" "$name.device" "$name.delays" "$name.counts" "$name.server"
 		rmdir "$name" "$name.fuse"
 	done 2>/dev/null
 }

@@ -238,7 +238,7 @@ static const char *const wrongs[] = {
 	" NULL, 'x', 0, 0), (2, 1, 2, 9223372036854775807, 9223372036854775807, 0, 0, 0, 0, 0);"
 	"INSERT INTO distribution VALUES(1, 1, 7, NULL, NULL);"
 	"INSERT INTO distribution_slice VALUES(1, 1, 288, 1, 1), (1, 1, 289, 1, 1), (1, 1, -1, 1, 1);"
-	"INSERT INTO event VALUES(1, 1, 9223372036854775807, -1, 4711, 4711, NULL, NULL, -1, NULL)",
+	"INSERT INTO event VALUES(1, 1, 9223372036854775807, -1, 4711, 4711, NULL, NULL, -1, NULL, -5)",
 	("DROP VIEW events; DROP VIEW signal_sums; DROP VIEW signal_histograms; DROP TABLE signal;"
 	 "DROP TABLE series; UPDATE meta SET value = 2 WHERE key = 'schema_version'"),
 };

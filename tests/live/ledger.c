@@ -6,12 +6,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#define MOST_ARGS  32
+#define MOST_ARGS  48
 #define LINE_BYTES 1024
 
 int64_t now_ns(void)
@@ -322,4 +323,21 @@ int64_t trial__query(const char *path, const char *sql)
 	number = strtoll(digits, NULL, 10);
 	live__release(&output);
 	return number;
+}
+
+int64_t trial__ask(const char *path, const char *sql)
+{
+	sqlite3_stmt *statement = NULL;
+	sqlite3 *db = NULL;
+	int64_t answer;
+
+	assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+	if (sqlite3_prepare_v2(db, sql, -1, &statement, NULL))
+		fail_msg("%s: %s", sql, sqlite3_errmsg(db));
+	if (sqlite3_step(statement) != SQLITE_ROW)
+		fail_msg("%s: no answer", sql);
+	answer = sqlite3_column_int64(statement, 0);
+	sqlite3_finalize(statement);
+	sqlite3_close(db);
+	return answer;
 }

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define MOST_ARGS 32
+#define MOST_ARGS 48
 
 const char *live__program(void)
 {

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -46,22 +45,9 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* One number. In this process: to start another one takes long in a VM. */
 static int64_t query(const char *sql)
 {
-	sqlite3_stmt *statement = NULL;
-	sqlite3 *db = NULL;
-	int64_t answer;
-
-	assert_int_equal(sqlite3_open_v2(recording, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
-	if (sqlite3_prepare_v2(db, sql, -1, &statement, NULL))
-		fail_msg("%s: %s", sql, sqlite3_errmsg(db));
-	if (sqlite3_step(statement) != SQLITE_ROW)
-		fail_msg("%s: no answer", sql);
-	answer = sqlite3_column_int64(statement, 0);
-	sqlite3_finalize(statement);
-	sqlite3_close(db);
-	return answer;
+	return trial__ask(recording, sql);
 }
 
 /*

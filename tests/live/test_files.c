@@ -176,6 +176,12 @@ static void check_quality(const struct run *run)
 					"sum(count) from signal_sums where signal = 'files' and "
 					"measure = 'time')"),
 			 0);
+	/* All are of one process, which the histograms by process say too. */
+	assert_int_equal(ask(run->path, "select (select sum(count) from signal_histograms where "
+					"signal = 'files' and measure = 'time') - (select "
+					"sum(count) from process_histograms where signal = 'files' "
+					"and pid > 0)"),
+			 0);
 }
 
 static void check_slow(const struct run *run)

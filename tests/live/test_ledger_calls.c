@@ -219,7 +219,8 @@ static int64_t waits_with_holder(json_t *report, const char *comm, const char *h
 
 		if (strcmp(json_string_value(json_object_get(wait, "cause")), "kernel") ||
 		    strcmp(json_string_value(json_object_get(wait, "evidence")), "owner") ||
-		    strcmp(json_string_value(json_object_get(object, "name")), "mmap_lock"))
+		    strncmp(json_string_value(json_object_get(object, "name")), "mmap_lock of ",
+			    strlen("mmap_lock of ")))
 			continue;
 		assert_string_equal(json_string_value(json_object_get(object, "kind")),
 				    "kernel lock");

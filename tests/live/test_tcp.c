@@ -239,12 +239,28 @@ static void failures_have_their_error_and_resets_their_sender(void **state)
 	end(log);
 }
 
+static int64_t limited_by(const char *place)
+{
+	return query("SELECT coalesce(sum(sum), 0)" FROM_SUMS " AND place = '%s'", "limited",
+		     "time", place);
+}
+
+/* The only connection that sends so much: the parts are the kernel's, and so is the whole. */
+static void check_limits(json_t *client)
+{
+	assert_int_equal(limited_by("window"), number_at(client, "limited_ns"));
+	assert_int_equal(limited_by("buffer"), number_at(client, "buffer_ns"));
+	assert_int_equal(limited_by("network") + limited_by("window") + limited_by("buffer"),
+			 number_at(client, "busy_ns"));
+}
+
 static void closed_windows_and_full_queues_are_what_the_kernel_says(void **state)
 {
 	json_t *log = record(WORKLOAD("talker", "window", "overflow"));
 	json_t *client = logged(log, "side", "client"), *counters = logged(log, "counters", NULL);
 
 	assert_true(number_at(client, "limited_ns") > 0);
+	check_limits(client);
 	assert_int_equal(
 		query("SELECT sum(sum)" FROM_SUMS " AND place = 'theirs'", "zero_window", "time"),
 		number_at(client, "limited_ns"));

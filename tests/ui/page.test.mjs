@@ -101,6 +101,17 @@ test("a range inside a long wait has its part of it", async () => {
   assert.match(await text("#flame-info"), /10\.0 s/);
 });
 
+test("waits for locks are a graph of waiters, locks and holders", async () => {
+  await open("FEATURES");
+  const locks = json.waits.filter((one) => one.cause === "lock" && one.object && one.kind !== "idle");
+  assert.ok(locks.length > 0);
+  await page.locator("details.locks > summary").click();
+  const lines = await page.locator(".waitgraph .line title").evaluateAll((list) => list.map((one) => one.textContent));
+  for (const one of locks) assert.ok(lines.some((line) => line.includes(` waiting for ${one.object.name}: `)), one.object.name);
+  assert.ok(lines.some((line) => / held by | wait ended by /.test(line)));
+  assert.equal(await page.locator(".waitgraph .lock").count(), new Set(locks.map((one) => one.object.name)).size);
+});
+
 test("the waits of one thread are exact", async () => {
   await open("FEATURES");
   await choose("worker-1");

@@ -218,7 +218,7 @@ static void every_signal_describes_itself_within_the_limits(void **state)
 		while (signals[i]->columns[columns].name)
 			columns++;
 		assert_in_range(hooks, 1, SIGNAL_HOOKS);
-		assert_in_range(columns, 1, SIGNAL_COLUMNS);
+		assert_in_range(columns, 0, SIGNAL_COLUMNS); /* none: it has no events */
 		assert_ptr_equal(registry__find(signals[i]->name, strlen(signals[i]->name)),
 				 signals[i]);
 	}

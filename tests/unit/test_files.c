@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "core/devices.h"
 #include "signals/files/files.h"
 #include "signals/registry.h"
 
@@ -170,7 +171,7 @@ static void is_mount(const char *line, __u32 place, const char *name)
 	char is[96];
 
 	assert_true(devices__parse_mount(line, &mount));
-	files__name_mount(&mount, is, sizeof(is));
+	devices__name_mount(&mount, is, sizeof(is));
 	assert_int_equal(mount.dev, place);
 	assert_string_equal(is, name);
 }

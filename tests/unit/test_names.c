@@ -206,6 +206,46 @@ static void a_file_has_its_device_or_its_kind_of_file_system(void **state)
 	finish(&fixture);
 }
 
+static void put_kernel_lock(struct fixture *fixture, uint64_t address, uint64_t what)
+{
+	const struct ledger_key key = { .object = { address, what }, .object_kind = OBJECT_KERNEL };
+	int64_t id;
+
+	assert_int_equal(names__object(fixture->names, &key, &id), 0);
+}
+
+static void a_kernel_lock_has_the_name_of_what_it_protects_or_its_address(void **state)
+{
+	struct fixture fixture = begin();
+	int fd = open(fixture.path, O_RDONLY | O_CLOEXEC);
+	struct ledger_object_record record = { .pid = (uint32_t)getpid(),
+					       .fd = fd,
+					       .kind = OBJECT_KERNEL,
+					       .object = { 0x1000, KERNEL_LOCK_INODE },
+					       .name = "other" };
+	struct stat info;
+	char sql[256];
+
+	put_kernel_lock(&fixture, 0x2000, KERNEL_LOCK_UNKNOWN);
+	put_kernel_lock(&fixture, 0x3000, KERNEL_LOCK_MMAP | (uint64_t)getpid() << 32);
+	put_kernel_lock(&fixture, 0x4000, KERNEL_LOCK_INODE);
+	assert_int_equal(fstat(fd, &info), 0);
+	record.inode = info.st_ino;
+	assert_int_equal(names__describe(fixture.names, &record), 0);
+	/* The descriptor is another file by now. */
+	record.object[0] = 0x5000;
+	record.inode++;
+	assert_int_equal(names__describe(fixture.names, &record), 0);
+	snprintf(sql, sizeof(sql),
+		 "select count(*) from object where kind = 'kernel lock' and name in ('0x2000',"
+		 " 'mmap_lock of test_names (pid %d)', 'i_rwsem 0x4000', 'i_rwsem of %s',"
+		 " 'i_rwsem of other')",
+		 getpid(), fixture.path);
+	assert_int_equal(ask(&fixture, sql), 5);
+	close(fd);
+	finish(&fixture);
+}
+
 static struct ledger_object_record pipe_record(int fd)
 {
 	struct ledger_object_record record = { .pid = (uint32_t)getpid(),
@@ -413,6 +453,7 @@ int main(void)
 		cmocka_unit_test(a_process_is_kept_for_a_whole_time_between_sweeps),
 		cmocka_unit_test(a_pid_with_another_start_is_another_process),
 		cmocka_unit_test(a_process_has_the_name_of_its_first_thread),
+		cmocka_unit_test(a_kernel_lock_has_the_name_of_what_it_protects_or_its_address),
 		cmocka_unit_test(a_file_is_named_if_its_inode_matches),
 		cmocka_unit_test(a_mapped_file_is_named_by_the_mappings_of_its_process),
 		cmocka_unit_test(lines_of_other_files_and_of_no_file_are_no_match),

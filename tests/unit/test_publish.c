@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -141,10 +142,55 @@ static void an_object_has_its_numbers_until_it_has_a_name(void **state)
 
 	add(&key, 1, 1, 1);
 	assert_string_equal(ask("SELECT kind || ' ' || name FROM object"), "thing 0x20:0x3");
-	assert_int_equal(publish__event(publish, &named), 0);
+	assert_int_equal(publish__event(publish, &named, 0), 0);
 	assert_string_equal(ask("SELECT kind || ' ' || name FROM object"), "file /tmp/x");
 	assert_string_equal(ask("SELECT object FROM signal_sums"), "/tmp/x");
 	assert_string_equal(ask("SELECT count(*) FROM event"), "0");
+}
+
+/* Process i has 100 - i events, in two threads. */
+static void add_process(int i)
+{
+	const struct series_owned first = {
+		.thread = 2 * i + 1, .place = 8, .operation = 1, .bucket = 20
+	};
+	const struct series_owned second = {
+		.thread = 2 * i + 2, .place = 8, .operation = 1, .bucket = 20
+	};
+
+	recording__put_process(recording, &(struct recording_process) {
+						  .id = i + 1, .pid = 1000 + i, .comm = "worker" });
+	for (int t = 1; t <= 2; t++)
+		recording__put_thread(recording, &(struct recording_thread) { .id = 2 * i + t,
+									      .process = i + 1 });
+	assert_int_equal(publish__owned(publish, &first, 60), 0);
+	assert_int_equal(publish__owned(publish, &second, 40 - i / 2), 0);
+	assert_int_equal(publish__owned(publish, &second, 0), 0);
+}
+
+static void the_64_busiest_processes_have_their_own_distribution(void **state)
+{
+	const struct series_place where = { .place = 8, .operation = 1 };
+	char before[64];
+
+	publish__slices(publish, 1, 1);
+	assert_int_equal(publish__bucket(publish, &where, 0, 20, 9000), 0);
+	for (int i = 0; i < 70; i++)
+		add_process(i);
+	assert_string_equal(ask("SELECT count(DISTINCT pid) FROM process_histograms"), "64");
+	assert_string_equal(ask("SELECT max(pid) FROM process_histograms"), "1063");
+	assert_string_equal(ask("SELECT count || begin FROM process_histograms WHERE pid = 1000"),
+			    "10024");
+	/* The rest, and what has no thread. */
+	snprintf(before, sizeof(before), "%s",
+		 ask("SELECT sum(count) FROM process_histograms WHERE pid IS NOT NULL"));
+	assert_int_equal(atoi(before) + atoi(ask("SELECT count FROM process_histograms"
+						 " WHERE comm = 'other'")),
+			 9000);
+	/* Rows that are deleted belong to slices, and these have none. */
+	assert_int_equal(publish__forget(publish, 0, NULL), 0);
+	add_process(0);
+	assert_string_equal(ask("SELECT count FROM process_histograms WHERE pid = 1000"), "100");
 }
 
 static void an_event_keeps_its_fields_whatever_bytes_they_have(void **state)
@@ -158,10 +204,10 @@ static void an_event_keeps_its_fields_whatever_bytes_they_have(void **state)
 
 	event.values[0].number = 77;
 	event.values[1].text = "a\"b\xff";
-	assert_int_equal(publish__event(publish, &event), 0);
+	assert_int_equal(publish__event(publish, &event, 41), 0);
 	assert_string_equal(ask("SELECT time_ns || ' ' || duration_ns || place || operation ||"
-				" errno FROM events"),
-			    "1000 30disk8write5");
+				" errno || ' ' || stack FROM events"),
+			    "1000 30disk8write5 41");
 	assert_string_equal(ask("SELECT json_extract(fields, '$.sector') FROM event"), "77");
 	assert_string_equal(ask("SELECT substr(json_extract(fields, '$.path'), 1, 3) FROM event"),
 			    "a\"b");
@@ -238,8 +284,9 @@ static void a_list_chooses_signals(void **state)
 	assert_int_equal(registry__choose("none", chosen, &bad), 0);
 	assert_null(chosen[0]);
 	assert_int_equal(registry__choose("all", chosen, &bad), 0);
-	for (size_t i = 0; signals[i] || chosen[i]; i++)
-		assert_ptr_equal(chosen[i], signals[i]);
+	for (size_t i = 0, at = 0; signals[i]; i++)
+		if (!signals[i]->on_request)
+			assert_ptr_equal(chosen[at++], signals[i]);
 	assert_int_equal(registry__choose("exec,exe", chosen, &bad), -ENOENT);
 	assert_string_equal(bad, "exe");
 	assert_int_equal(registry__choose("", chosen, &bad), -ENOENT);
@@ -254,6 +301,7 @@ int main(void)
 		TEST(what_has_no_name_of_its_own_is_other),
 		TEST(buckets_add_up_and_have_their_bounds),
 		TEST(an_object_has_its_numbers_until_it_has_a_name),
+		TEST(the_64_busiest_processes_have_their_own_distribution),
 		TEST(an_event_keeps_its_fields_whatever_bytes_they_have),
 		TEST(objects_beyond_the_most_share_one_name_and_are_counted),
 		TEST(an_object_that_is_of_no_use_goes_unless_its_name_would_not_come_again),

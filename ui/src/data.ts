@@ -40,7 +40,7 @@ export interface Series {
 }
 export interface Event_ {
   signal: number; us: number; duration_ns: number; who: string | null; tid: number; object: string | null; place: string | null;
-  operation: string | null; errno: number; fields: string | null;
+  operation: string | null; errno: number; fields: string | null; in: string | null;
 }
 // `gapless diff`: one side's values of a metric, one for each recording, and their statistics.
 export interface Side { mean: number | null; deviation: number | null; values: (number | null)[] }

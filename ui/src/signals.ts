@@ -263,7 +263,7 @@ export function eventTable(selection: Selection): HTMLElement {
     { name: "took", text: (row) => (row.duration_ns > 0 ? time(row.duration_ns) : "–"), value: (row) => row.duration_ns },
     { name: "who", text: (row) => (row.who ? `${row.who}${row.tid ? ` (tid ${row.tid})` : ""}` : "?") },
     { name: "what", text: (row) => row.what },
-    { name: "details", text: (row) => row.rest },
+    { name: "details", text: (row) => [row.rest, row.in ? `in ${row.in}` : ""].filter(Boolean).join(", ") },
   ], 2);
   const kinds = [...new Set(rows.map((row) => row.signal))].sort((a, b) => a - b);
   const left = data.doc.folded.events ?? 0;

@@ -5,6 +5,7 @@ import { paint } from "./colours";
 import { type Data, type Wait } from "./data";
 import { fill, h, section } from "./dom";
 import { type Selection } from "./select";
+import { waitGraph } from "./waitgraph";
 import { base, count, number, share, time } from "./words";
 
 const usual = 12, mostFrames = 60;
@@ -107,6 +108,7 @@ export function waits(selection: Selection): HTMLElement {
   const { data } = selection;
   const list = h("div", { class: "waits" });
   const note = h("p", { class: "status" });
+  const drawn = h("details", { class: "locks" });
   const more = h("button", { type: "button", class: "more" });
   const open = new Set<number>();
   let shown = usual;
@@ -151,6 +153,10 @@ export function waits(selection: Selection): HTMLElement {
     rows.sort((a, b) => b.ns - a.ns);
     const all = rows[0]?.ns ?? 0;
     note.textContent = noteWords(selection, rows.length, rows.reduce((sum, one) => sum + one.ns, 0), exact);
+    const picture = waitGraph(data, rows);
+    drawn.hidden = !picture;
+    fill(drawn, h("summary", {}, "Locks as a graph"), picture,
+      h("p", { class: "soft" }, "Waiter → lock → who held it, or (dashed) who ended the wait; the width is the time."));
     fill(list, ...rows.slice(0, shown).map((one) => row(one.i, one.ns, one.count, all, !exact, samples[one.i]!)));
     more.hidden = rows.length <= shown;
     more.textContent = `${number(rows.length - shown)} more`;
@@ -162,5 +168,5 @@ export function waits(selection: Selection): HTMLElement {
   });
   selection.onRest(update);
   update();
-  return section("waits", "Who held whom up", "Waiter → what it waited for → who ended that. Idle waiting is left out.", note, list, more);
+  return section("waits", "Who held whom up", "Waiter → what it waited for → who ended that. Idle waiting is left out.", note, drawn, list, more);
 }

@@ -68,8 +68,9 @@ static __always_inline __u64 begin_timed(struct here *here, long nr, __u64 now)
 	here_begins(here);
 	if (here->timed.shift) {
 		here->left_ns = left_ns;
+		here->call_irq_ns = interrupts_pending();
 	} else {
-		here->user_ns += left_ns - here->since_ns;
+		here->user_ns += without_interrupts_here(here, left_ns - here->since_ns);
 		here->since_ns = left_ns;
 	}
 	here->nr = nr;
@@ -234,9 +235,9 @@ static __always_inline void end_timed(struct here *here, long ret, __u64 now)
 	now = parts_at_exit(&here->who, (__u32)here->nr, ret, now);
 	here_begins(here);
 	if (here->timed.shift) {
-		divide(here, stands_for(&here->timed, now - here->left_ns), now);
+		divide(here, call_stands_for(here, now), now);
 	} else {
-		here->kernel_ns += now - here->since_ns;
+		here->kernel_ns += without_interrupts_here(here, now - here->since_ns);
 		here->since_ns = now;
 	}
 	here->nr = NR_NONE;
@@ -337,11 +338,11 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 	return 0;
 }
 
-/* For the ledger at level sched; the parts need them at both levels. */
+/* For the ledger at level sched, and for io_uring; the parts need them at both levels. */
 SEC("tp_btf/sock_send_length")
 int BPF_PROG(on_sock_send, struct sock *sk, int ret)
 {
-	if (!full)
+	if (!full || is_in_ring())
 		sock_sends(sk, ret);
 #define PART(name)                                                                                 \
 	if (is_on(SIGNAL_##name))                                                                  \
@@ -354,7 +355,7 @@ int BPF_PROG(on_sock_send, struct sock *sk, int ret)
 SEC("tp_btf/sock_recv_length")
 int BPF_PROG(on_sock_receive, struct sock *sk, int ret, int flags)
 {
-	if (!full)
+	if (!full || is_in_ring())
 		sock_receives(sk, ret, flags);
 #define PART(name)                                                                                 \
 	if (is_on(SIGNAL_##name))                                                                  \

@@ -11,6 +11,7 @@
 #include "ledger/kernel/fault.bpf.h"
 #include "ledger/kernel/futex.bpf.h"
 #include "ledger/kernel/holder.bpf.h"
+#include "ledger/kernel/kernel_lock.bpf.h"
 #include "ledger/kernel/turns.bpf.h"
 #include "ledger/kernel/uring.bpf.h"
 
@@ -28,31 +29,10 @@
  */
 #define JOBCTL_TRAP_FREEZE (1UL << 23)
 
-/* Flags of the tracepoint contention_begin (include/trace/events/lock.h). */
-#define LCB_F_SPIN   1
-#define LCB_F_READ   2
-#define LCB_F_WRITE  4
-#define LCB_F_RT     8
-#define LCB_F_PERCPU 16
-#define LCB_F_MUTEX  32
-
-/* Flag bits in the owner field of a mutex or an rw_semaphore. */
-#define OWNER_BITS         7UL
-#define RWSEM_READER_OWNED 1UL
-
 const volatile __u8 class_of[LEDGER_SYSCALLS];
 const volatile __s32 nr_wait4;
 const volatile __s32 nr_sendfile;
 const volatile __s32 nr_exit; /* waits of an exiting thread are booked under this number */
-
-/* Resolves a tid found in user memory to the id of an accounted thread. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 262144);
-	__type(key, struct tid_key);
-	__type(value, __u64);
-} tids SEC(".maps");
 
 /*
  * Any file but a socket or a pipe. Inode numbers are reused with another generation. Anonymous
@@ -86,10 +66,10 @@ static __always_inline __u32 note_file(struct thread *thread, struct file *file,
 
 /*
  * The slot by the kind of file; `fallback` if we do not know that kind. `fd`: its descriptor, -1 if
- * it has none.
+ * it has none. `kind`: what is done to a socket, TALK_*.
  */
 static __noinline __u32 cause_of_open_file(struct thread *thread, struct file *file, __s32 fd,
-					   __u32 fallback)
+					   __u32 fallback, __u32 kind)
 {
 	struct ledger_key *wait = &thread->wait;
 	__u32 slot = fallback, mode;
@@ -99,7 +79,7 @@ static __noinline __u32 cause_of_open_file(struct thread *thread, struct file *f
 	switch (mode & S_IFMT) {
 	case S_IFSOCK:
 		wait->object_kind = OBJECT_SOCKET;
-		wait->turn = turn_of_call(thread, (__u64)file);
+		wait->turn = turn_of_call(thread, (__u64)file, kind);
 		if (slot == SLOT_WAIT_OTHER)
 			slot = SLOT_WAIT_NET;
 		break;
@@ -121,15 +101,8 @@ static __always_inline __u32 cause_of_file(struct thread *thread, struct task_st
 {
 	struct file *file = file_of(task, fd);
 
-	return file ? cause_of_open_file(thread, file, fd, fallback) : fallback;
-}
-
-/* A name of the file. Which one, if it has several, does not matter: it has the same content. */
-static __always_inline struct dentry *dentry_of(struct inode *inode)
-{
-	struct hlist_node *alias = BPF_CORE_READ(inode, i_dentry.first);
-
-	return alias ? (void *)alias - bpf_core_field_offset(struct dentry, d_u.d_alias) : NULL;
+	return file ? cause_of_open_file(thread, file, fd, fallback, talk_in_flight(thread))
+		    : fallback;
 }
 
 /* A page fault. The object is that of read() on the same file. */
@@ -156,7 +129,8 @@ static __noinline __u32 cause_of_uring(struct thread *thread, struct task_struct
 
 	request = request_in_flight(thread, task, &file);
 	if (request)
-		cause_of_open_file(thread, file, descriptor_of(request), SLOT_WAIT_URING);
+		cause_of_open_file(thread, file, descriptor_of(request), SLOT_WAIT_URING,
+				   talk_of_request(request));
 	return SLOT_WAIT_URING;
 }
 
@@ -183,70 +157,6 @@ static __noinline __u32 cause_of_futex(struct thread *thread, struct pt_regs *re
 	wait->by_kind = BY_THREAD;
 	wait->evidence = EVIDENCE_OWNER;
 	return SLOT_WAIT_LOCK_OWNED;
-}
-
-/* The number of a thread or process at one pid namespace level; 0 if it has none there. */
-static __always_inline __u32 number_at(struct pid *pid, __u32 level, __u64 ns)
-{
-	struct upid number = {};
-
-	if (!pid || level > BPF_CORE_READ(pid, level))
-		return 0;
-	/* The running kernel's struct upid may be larger than the one that we compile with. */
-	bpf_probe_read_kernel(&number, sizeof(number),
-			      (void *)&pid->numbers[0] + level * bpf_core_type_size(struct upid));
-	return ns && (__u64)number.ns != ns ? 0 : number.nr;
-}
-
-/* The owner of the kernel lock that the thread waits for; NULL if the lock does not tell. */
-static __always_inline struct task_struct *owner_of_kernel_lock(const struct thread *thread)
-{
-	__u64 owner = 0;
-
-	if (thread->kernel_lock_flags & LCB_F_MUTEX) {
-		struct mutex *mutex = (void *)thread->kernel_lock;
-
-		if (bpf_core_field_exists(mutex->owner)) /* absent with PREEMPT_RT */
-			owner = BPF_CORE_READ(mutex, owner.counter);
-	} else if (thread->kernel_lock_flags & (LCB_F_READ | LCB_F_WRITE) &&
-		   !(thread->kernel_lock_flags & (LCB_F_RT | LCB_F_PERCPU))) {
-		struct rw_semaphore *semaphore = (void *)thread->kernel_lock;
-
-		if (bpf_core_field_exists(semaphore->owner))
-			owner = BPF_CORE_READ(semaphore, owner.counter);
-		if (owner & RWSEM_READER_OWNED)
-			return NULL; /* one of several readers, or a former reader */
-	}
-	return (void *)(owner & ~OWNER_BITS);
-}
-
-static __noinline __u32 cause_of_kernel_lock(struct thread *thread, struct task_struct *task)
-{
-	struct ledger_key *wait = &thread->wait;
-	struct tid_key key = {};
-	struct task_struct *owner;
-	struct mm_struct *mm = BPF_CORE_READ(task, mm);
-	struct pid *pid;
-	__u64 *id;
-
-	wait->object_kind = OBJECT_KERNEL;
-	wait->object[0] = thread->kernel_lock;
-	wait->object[1] = mm && wait->object[0] == (__u64)&mm->mmap_lock;
-	thread->releases = *releases_of_wait(wait); /* read this before the owner */
-	owner = owner_of_kernel_lock(thread);
-	if (!owner)
-		return SLOT_WAIT_KERNEL;
-	pid = BPF_CORE_READ(owner, thread_pid);
-	key.pid = BPF_CORE_READ(owner, tgid);
-	key.ns_tid = pid ? number_at(pid, BPF_CORE_READ(pid, level), 0) : 0;
-	id = bpf_map_lookup_elem(&tids, &key);
-	wait->by = id ? *id : (__u64)BPF_CORE_READ(owner, pid);
-	wait->by_kind = id ? BY_THREAD : BY_UNACCOUNTED;
-	wait->evidence = EVIDENCE_OWNER;
-	if (!id && !(BPF_CORE_READ(owner, flags) & (PF_KTHREAD | PF_IO_WORKER)))
-		thread->suspect = (struct outside_key) { BPF_CORE_READ(owner, start_boottime),
-							 (__u32)wait->by };
-	return SLOT_WAIT_KERNEL;
 }
 
 static __always_inline __u32 other_syscall(struct thread *thread, __s32 nr)
@@ -393,8 +303,10 @@ static __noinline __u32 cause_of_wait(struct thread *thread, struct task_struct 
 		return SLOT_WAIT_STOPPED;
 	if (flags & PF_KTHREAD)
 		return SLOT_WAIT_KTHREAD;
-	if (thread->kernel_lock)
+	if (thread->kernel_lock) {
+		name_kernel_lock(thread, task);
 		return cause_of_kernel_lock(thread, task);
+	}
 	if (!(thread->flags & THREAD_EXITING) && waits_for_memory(task, state, syscall_of(regs))) {
 		thread->wait.object_kind = OBJECT_MEMORY;
 		return SLOT_WAIT_KERNEL;

@@ -54,7 +54,7 @@ static __always_inline void crosses(struct thread *thread, __u32 from, __u32 to,
 		return;
 	}
 	write_begin(account);
-	account->ns[from] += now - account->since_ns;
+	account->ns[from] += without_interrupts(account, now - account->since_ns);
 	account->since_ns = now;
 	account->slot = to;
 	account->count[to]++;

@@ -87,6 +87,8 @@ static __noinline void describe(struct thread *thread, struct file *file, struct
 		if (key.object[1])
 			describe_peer(record);
 	} else {
+		if (key.kind == OBJECT_KERNEL)
+			record->inode = BPF_CORE_READ(dentry, d_inode, i_ino);
 		bpf_probe_read_kernel_str(record->name, sizeof(record->name),
 					  BPF_CORE_READ(dentry, d_name.name));
 	}

@@ -38,7 +38,9 @@ struct here {
 	__s32 nr;            /* the call in flight, or NR_NONE */
 	__u64 since_ns;      /* in user space since then, or in the call */
 	__u64 call_ns;       /* when the call began */
-	__u64 user_ns, kernel_ns;
+	__u64 user_ns, kernel_ns, irq_ns;
+	__u64 call_irq_ns; /* of interrupts before the call, if not all calls are timed */
+	__u32 irq_count, pad;
 	__u32 user_count, kernel_count; /* intervals that began */
 	__s32 last_nr;
 	__u32 flush;    /* the global `flush` at the claim */
@@ -81,7 +83,8 @@ static __always_inline void claim(struct here *here, struct thread *thread,
 	here->nr = NR_NONE;
 	here->last_nr = thread->last_nr;
 	here->since_ns = now;
-	here->user_ns = here->kernel_ns = 0;
+	here->user_ns = here->kernel_ns = here->irq_ns = 0;
+	here->irq_count = 0;
 	here->user_count = here->kernel_count = 0;
 	here->flush = flush;
 	here->used = 0;
@@ -116,13 +119,35 @@ static __always_inline __u64 left_user_space_here(const struct here *here, __u64
 	return here->since_ns;
 }
 
+/* without_interrupts() for a claimed thread. */
+static __always_inline __u64 without_interrupts_here(struct here *here, __u64 ns)
+{
+	__u64 taken_ns = interrupts_take(ns);
+
+	if (taken_ns) {
+		here->irq_ns += taken_ns;
+		here->irq_count++;
+	}
+	return ns - taken_ns;
+}
+
+/* What a call that is timed, and left user space at left_ns, stands for. */
+static __always_inline __u64 call_stands_for(struct here *here, __u64 now)
+{
+	__u64 ns = now - here->left_ns, taken_ns = interrupts_pending();
+
+	if (taken_ns > here->call_irq_ns && taken_ns - here->call_irq_ns < ns)
+		ns -= taken_ns - here->call_irq_ns;
+	return stands_for(&here->timed, ns);
+}
+
 /*
  * Divides the time since the last such moment, if not every call is timed. `kernel_ns` is what the
  * calls timed since then stand for.
  */
 static __always_inline void divide(struct here *here, __u64 kernel_ns, __u64 now)
 {
-	__u64 ns = now - here->since_ns;
+	__u64 ns = without_interrupts_here(here, now - here->since_ns);
 
 	kernel_ns = part_in_kernel(&here->timed, kernel_ns, ns);
 	here->kernel_ns += kernel_ns;
@@ -184,10 +209,7 @@ VERIFIED_ONCE int release(struct thread *thread, struct call_cells *cells, struc
 		return 0;
 	if (here->timed.shift || (here->timed.owed_ns && here->nr == NR_NONE)) {
 		here_begins(here);
-		divide(here,
-		       here->nr != NR_NONE && here->is_timed
-			       ? stands_for(&here->timed, now - here->left_ns)
-			       : 0,
+		divide(here, here->nr != NR_NONE && here->is_timed ? call_stands_for(here, now) : 0,
 		       now);
 		here_ends(here);
 	}
@@ -195,6 +217,8 @@ VERIFIED_ONCE int release(struct thread *thread, struct call_cells *cells, struc
 	write_begin(account);
 	account->ns[SLOT_RUN_USER] += here->user_ns;
 	account->ns[SLOT_RUN_KERNEL] += here->kernel_ns;
+	account->ns[SLOT_RUN_IRQ] += here->irq_ns;
+	account->count[SLOT_RUN_IRQ] += here->irq_count;
 	account->count[SLOT_RUN_USER] += here->user_count;
 	account->count[SLOT_RUN_KERNEL] += here->kernel_count;
 	account->since_ns = here->since_ns;
@@ -305,13 +329,17 @@ static __always_inline struct here *here_of(const struct thread *thread,
 	return here && *(volatile __u64 *)&here->task == (__u64)task ? here : NULL;
 }
 
-/* Adds what is on the thread's CPU to a copy of its account. False: it changed meanwhile. */
+/*
+ * Adds what is on the thread's CPU to a copy of its account, and reads the word of interrupts, see
+ * interrupts.bpf.h. False: it changed meanwhile.
+ */
 static __always_inline bool add_here(struct ledger_account *copy, const struct thread *thread,
-				     const struct task_struct *task)
+				     const struct task_struct *task, __s64 *ret_interrupts)
 {
 	struct here *here = here_of(thread, task);
 	__u32 before;
 
+	*ret_interrupts = interrupts_word(thread->cpu);
 	if (!here)
 		return true;
 	before = *(volatile __u32 *)&here->sequence;
@@ -320,11 +348,14 @@ static __always_inline bool add_here(struct ledger_account *copy, const struct t
 	arch_order_loads();
 	copy->ns[SLOT_RUN_USER] += here->user_ns;
 	copy->ns[SLOT_RUN_KERNEL] += here->kernel_ns;
+	copy->ns[SLOT_RUN_IRQ] += here->irq_ns;
+	copy->count[SLOT_RUN_IRQ] += here->irq_count;
 	copy->count[SLOT_RUN_USER] += here->user_count;
 	copy->count[SLOT_RUN_KERNEL] += here->kernel_count;
 	copy->spread += here->timed.spread;
 	copy->since_ns = here->since_ns;
 	copy->slot = here->nr == NR_NONE ? SLOT_RUN_USER : SLOT_RUN_KERNEL;
+	*ret_interrupts = interrupts_word(thread->cpu);
 	arch_order_loads();
 	return *(volatile __u32 *)&here->sequence == before &&
 	       *(volatile __u64 *)&here->task == (__u64)task;

@@ -25,7 +25,8 @@ int on_snapshot(struct bpf_iter__task *ctx)
 		look_for_outside(thread);
 	if (!thread || thread->flags & THREAD_ENDED || thread->account.slot == SLOT_NONE ||
 	    thread->account.slot == SLOT_SEEDING ||
-	    (thread->account.since_ns < changed_after_ns && !here_of(thread, task)))
+	    (thread->account.since_ns < changed_after_ns && !here_of(thread, task) &&
+	     !(with_interrupts && SLOT_IS_RUN(thread->account.slot))))
 		return 0;
 	if (is_over_now()) {
 		release_at_end(thread, task);

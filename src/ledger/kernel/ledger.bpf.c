@@ -27,6 +27,7 @@
 #include "ledger/kernel/cause.bpf.h"
 #include "ledger/kernel/cpus.bpf.h"
 #include "ledger/kernel/crossings.bpf.h"
+#include "ledger/kernel/drawn.bpf.h"
 #include "ledger/kernel/here.bpf.h"
 #include "ledger/kernel/iterators.bpf.h"
 #include "ledger/kernel/outcome.bpf.h"
@@ -44,6 +45,9 @@
 /* These call the parts. */
 #include "ledger/kernel/births.bpf.h"
 #include "ledger/kernel/call_hooks.bpf.h"
+#include "ledger/kernel/part_waits.bpf.h"
+#include "ledger/kernel/softirqs.bpf.h"
+#include "ledger/kernel/uring_hooks.bpf.h"
 
 const volatile bool track_cpus;  /* CPU time adds up too: all threads are accounted */
 const volatile __u32 drop_every; /* test switch: ignore every Nth wakeup; 0: none */
@@ -104,14 +108,53 @@ int BPF_PROG(on_wakeup, struct task_struct *task)
 	return 0;
 }
 
+/* The thread is not on its new CPU yet. */
+SEC("tp_btf/sched_migrate_task")
+int BPF_PROG(on_migrate, struct task_struct *task, int cpu)
+{
+	struct thread *thread = find(task);
+	__u64 now;
+
+	if (!thread)
+		return 0;
+#define PART(name)                                                                                 \
+	if (is_on(SIGNAL_##name))                                                                  \
+		name##_migrates((struct identity *)thread, task->prio, cpu);
+	AT_sched_migrate_task(PART);
+#undef PART
+	if (!thread->place)
+		return 0;
+	now = bpf_ktime_get_ns();
+	if (!is_over(now))
+		changes_queue(thread, cpu, now);
+	return 0;
+}
+
 /* --- switches ----------------------------------------------------------------------------- */
+
+/* The thread was ready in `slot`, and the one before it in `from`, since `since_ns`. */
+static __always_inline void parts_at_slice(struct thread *thread, struct task_struct *task,
+					   __u32 from, __u32 slot, __u64 since_ns, __u64 now)
+{
+	/* A wait whose end was not seen, or the start of the recording. */
+	if (!SLOT_IS_READY(slot) || since_ns < base_ns)
+		since_ns = ~0ULL;
+	if (from == SLOT_READY_THROTTLED)
+		slot = from;
+#define PART(name)                                                                                 \
+	if (is_on(SIGNAL_##name))                                                                  \
+		name##_gets_cpu((struct identity *)thread, task->prio, slot, since_ns, now);
+	AT_sched_switch(PART);
+#undef PART
+}
 
 static __always_inline void gets_cpu(struct thread *thread, struct task_struct *task, __u64 now)
 {
 	struct ledger_account *account = &thread->account;
-	__u32 slot = account->slot;
-	__u64 ns;
+	__u32 slot = account->slot, from;
+	__u64 ns, since_ns;
 
+	interrupts_forget();
 	thread->on_ns = now;
 	if (full)
 		thread->off_ns += now - thread->left_ns;
@@ -128,9 +171,12 @@ static __always_inline void gets_cpu(struct thread *thread, struct task_struct *
 	} else if (SLOT_IS_RUN(slot)) {
 		unexplained(thread, now);
 	}
+	since_ns = account->since_ns;
+	from = account->slot;
 	if (thread->place || slot == SLOT_READY_THROTTLED)
 		leaves_queue(thread, task, now);
 	slot = account->slot;
+	parts_at_slice(thread, task, from, slot, since_ns, now);
 	if (SLOT_IS_READY(slot)) {
 		ready_ends(thread, task, run_slot(thread), now);
 	} else {
@@ -211,11 +257,18 @@ static __always_inline void leaves_cpu(struct thread *thread, struct task_struct
 	write_begin(account);
 	ns = move(thread, slot, now);
 	write_end(account);
+	if (SLOT_IS_WAIT(slot))
+		parts_wait_begins(thread, slot, now);
 	if (!SLOT_IS_RUN(from))
 		count_lost_sample_time(from, ns);
 	note_left(thread, task, slot);
 	if (SLOT_IS_READY(slot))
 		is_queued(thread, task, slot, now);
+#define PART(name)                                                                                 \
+	if (is_on(SIGNAL_##name))                                                                  \
+		name##_leaves_cpu((struct identity *)thread, now);
+	AT_sched_switch(PART);
+#undef PART
 	if (thread->on_ns > base_ns)
 		count_interval(thread, SLOT_RUN_ANY, now - thread->on_ns);
 }

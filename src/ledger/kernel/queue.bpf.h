@@ -70,11 +70,6 @@ static __always_inline struct queue *queue_of(__u32 cpu)
 	return bpf_map_lookup_elem(&queues, &cpu);
 }
 
-static __always_inline __u32 cpu_of(struct task_struct *task)
-{
-	return bpf_core_field_exists(task->thread_info.cpu) ? task->thread_info.cpu : 0;
-}
-
 /* thread.place: 0 for none, otherwise 1 + CPU × MOST_QUEUED + index. */
 static __always_inline struct place *place_at(__u32 number, struct queue **ret_queue)
 {
@@ -386,20 +381,5 @@ int BPF_PROG(on_wakeup_new, struct task_struct *task)
 	now = bpf_ktime_get_ns();
 	if (!is_over(now))
 		is_queued(thread, task, SLOT_READY_WOKEN, now);
-	return 0;
-}
-
-/* The thread is not on its new CPU yet. */
-SEC("tp_btf/sched_migrate_task")
-int BPF_PROG(on_migrate, struct task_struct *task, int cpu)
-{
-	struct thread *thread = find(task);
-	__u64 now;
-
-	if (!thread || !thread->place)
-		return 0;
-	now = bpf_ktime_get_ns();
-	if (!is_over(now))
-		changes_queue(thread, cpu, now);
 	return 0;
 }

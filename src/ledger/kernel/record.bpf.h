@@ -22,7 +22,7 @@ struct {
 } scratch SEC(".maps");
 
 static __always_inline bool copy_account(struct ledger_record *record, struct thread *thread,
-					 const struct task_struct *task)
+					 const struct task_struct *task, __s64 *ret_interrupts)
 {
 	volatile __u32 *sequence = &thread->account.sequence;
 
@@ -40,7 +40,7 @@ static __always_inline bool copy_account(struct ledger_record *record, struct th
 		record->cell = thread->cell;
 		record->cell_sum = thread->cell_sum;
 		record->cell_number = thread->cell_number;
-		if (!add_here(&record->account, thread, task))
+		if (!add_here(&record->account, thread, task, ret_interrupts))
 			continue;
 		arch_order_loads();
 		if (*sequence == before)
@@ -49,12 +49,34 @@ static __always_inline bool copy_account(struct ledger_record *record, struct th
 	return false;
 }
 
+/*
+ * Divides the open interval of a thread that runs: what interrupts have taken so far counts as its
+ * first part. `word`: see interrupts.bpf.h.
+ */
+static __always_inline void divide_open(struct ledger_account *copy, __s64 word, __u64 now)
+{
+	if (!word || !SLOT_IS_RUN(copy->slot))
+		return;
+	if (is_over(now))
+		now = end_ns;
+	if (word < 0)
+		word += now;
+	if (word <= 0 || (__s64)(now - copy->since_ns) <= 0)
+		return;
+	if ((__u64)word > now - copy->since_ns)
+		word = now - copy->since_ns;
+	copy->ns[SLOT_RUN_IRQ] += word;
+	copy->count[SLOT_RUN_IRQ]++;
+	copy->since_ns += word;
+}
+
 static __always_inline bool fill_record(struct ledger_record *record, struct thread *thread,
 					struct task_struct *task, __u16 kind)
 {
 	struct task_struct *leader = BPF_CORE_READ(task, group_leader);
+	__s64 interrupts = 0;
 
-	if (!copy_account(record, thread, task)) {
+	if (!copy_account(record, thread, task, &interrupts)) {
 		count_quality(QUALITY_TORN);
 		return false;
 	}
@@ -71,6 +93,8 @@ static __always_inline bool fill_record(struct ledger_record *record, struct thr
 		classify(thread, &record->wait);
 	/* Read the clock after the copy, so that no state in the copy begins after it. */
 	wire_head_init(&record->head, sizeof(*record), kind, 1);
+	if (with_interrupts)
+		divide_open(&record->account, interrupts, record->head.time_ns);
 	record->id = thread->id;
 	record->process_start_ns = BPF_CORE_READ(leader, start_boottime);
 	record->pid = thread->here_pid;

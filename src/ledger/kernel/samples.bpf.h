@@ -443,3 +443,49 @@ static __noinline void take_pending(struct thread *thread, struct task_struct *c
 	user = none ? 0 : user_stack(thread->here_pid, WALK_SYSCALL);
 	settle_pending(thread, user, none, regs->ARCH_PC, regs->ARCH_SP);
 }
+
+/* Per CPU: the buffer for stacks of events is in use. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+} event_walks SEC(".maps");
+
+__u64 event_stacks_missed; /* because the buffer was in use */
+
+static __always_inline __u32 *event_walk(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&event_walks, &zero);
+}
+
+/*
+ * The pid of the current thread, whose stack can be walked for an event; 0: it cannot. Counts as an
+ * interval that was drawn, so that the limit of their rate covers it too.
+ */
+static __noinline __u32 begin_event_walk(void)
+{
+	struct task_struct *current = bpf_get_current_task_btf();
+	struct thread *thread = takes_stacks() ? find(current) : NULL;
+	__u32 *is_busy = event_walk();
+
+	if (!thread || !is_busy || why_no_user_stack(thread, current))
+		return 0;
+	if (__sync_val_compare_and_swap(is_busy, 0, 1)) {
+		__sync_fetch_and_add(&event_stacks_missed, 1);
+		return 0;
+	}
+	count_drawn();
+	return thread->here_pid;
+}
+
+static __noinline int end_event_walk(void)
+{
+	__u32 *is_busy = event_walk();
+
+	if (is_busy)
+		*(volatile __u32 *)is_busy = 0;
+	return 0;
+}

@@ -13,8 +13,10 @@ static __always_inline __u32 seed_slot(struct thread *thread, struct task_struct
 	__u32 state = BPF_CORE_READ(task, __state);
 	__u32 slot;
 
-	if (BPF_CORE_READ(task, on_cpu))
+	if (BPF_CORE_READ(task, on_cpu)) {
+		thread->cpu = cpu_of(task);
 		return full && thread->flags & THREAD_KERNEL ? SLOT_RUN_KERNEL : SLOT_RUN_ANY;
+	}
 	note_sums(thread, task);
 	thread->left_ns = bpf_ktime_get_ns();
 	if (thread->nr == NR_NONE)

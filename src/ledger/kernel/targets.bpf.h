@@ -123,16 +123,6 @@ static __noinline bool is_wanted_cgroup(struct cgroup *cgroup)
 	return false;
 }
 
-/* Pid namespace and tgid of gapless, saved by the seeding, which runs in its context. */
-__u32 own_level;
-__u64 own_ns;
-__s32 own_tgid;
-
-static __always_inline __u32 number_here(struct pid *pid)
-{
-	return number_at(pid, own_level, own_ns);
-}
-
 static __always_inline void note_own(void)
 {
 	struct task_struct *current = bpf_get_current_task_btf();

@@ -11,6 +11,7 @@
 
 #include "bpf/common.h"
 #include "bpf/identity.bpf.h"
+#include "bpf/interrupts.bpf.h"
 #include "ledger/ledger.h"
 
 /*
@@ -91,8 +92,10 @@ struct thread {
 	__s32 last_waker_pid;
 	__u32 last_waker_kind;
 	__u64 last_waker_id;
-	__u64 waker; /* set by sched_waking, which may come before the wait begins */
-	__u32 waker_kind;
+	__u64 waker;        /* set by sched_waking, which may come before the wait begins */
+	__u8 waker_kind;    /* enum ledger_by */
+	__u8 released_many; /* set by sched_waking: the waker's call asked to wake several */
+	__u16 pad;
 	__u32 cpu;
 	struct ledger_key wait;
 	__u64 released; /* set by sched_waking: the lock that the waker released; 0: none */
@@ -203,9 +206,28 @@ static __always_inline bool is_over_now(void)
 	return end_ns && bpf_ktime_get_ns() >= end_ns;
 }
 
+/* An interrupt that begins before the recording does is not counted. */
+static __always_inline void interrupts_begin(struct interrupts *cpu, __u64 now)
+{
+	if (base_ns && now >= base_ns && !is_over(now))
+		__sync_fetch_and_add(&cpu->taken_ns, -now);
+}
+
+static __always_inline void interrupts_end(struct interrupts *cpu, __u64 now)
+{
+	if (cpu->taken_ns >= 0)
+		return;
+	__sync_fetch_and_add(&cpu->taken_ns, is_over(now) ? end_ns : now);
+}
+
 static __always_inline struct thread *find(struct task_struct *task)
 {
 	return bpf_task_storage_get(&threads, task, NULL, 0);
+}
+
+static __always_inline __u32 cpu_of(struct task_struct *task)
+{
+	return bpf_core_field_exists(task->thread_info.cpu) ? task->thread_info.cpu : 0;
 }
 
 static __always_inline struct identity *identity_of(struct task_struct *task)
@@ -240,8 +262,27 @@ static __always_inline void count_found(struct ledger_account *account, __u32 sl
 		account->count[slot] += change;
 }
 
+/* Tell the parts of signals, see part_waits.bpf.h. */
+static void parts_wait_begins(const struct thread *thread, __u32 slot, __u64 now);
+static void parts_wait_ends(const struct thread *thread, __u32 slot, __u64 ns);
+
 /* Books a wait under its object and culprit, see waits.bpf.h. */
 int wait_ended(struct thread *thread, __u32 slot, __u64 ns);
+
+/*
+ * Takes what interrupts had of the last `ns` of a thread that runs on this CPU. Returns the rest,
+ * which is its own. The caller is between write_begin() and write_end().
+ */
+static __always_inline __u64 without_interrupts(struct ledger_account *account, __u64 ns)
+{
+	__u64 taken_ns = interrupts_take(ns);
+
+	if (taken_ns) {
+		account->ns[SLOT_RUN_IRQ] += taken_ns;
+		account->count[SLOT_RUN_IRQ]++;
+	}
+	return ns - taken_ns;
+}
 
 /*
  * Law 1: closes the open slot and opens the next one with the same timestamp. Returns how long the
@@ -252,7 +293,7 @@ static __always_inline __u64 move(struct thread *thread, __u32 to, __u64 now)
 {
 	struct ledger_account *account = &thread->account;
 	__u32 from = account->slot;
-	__u64 ns;
+	__u64 ns, own_ns, at;
 
 	if (account->since_ns < base_ns) {
 		if (now < base_ns) {
@@ -270,8 +311,12 @@ static __always_inline __u64 move(struct thread *thread, __u32 to, __u64 now)
 		now = account->since_ns;
 		ns = 0;
 	}
-	if (from < SLOT_COUNT)
-		account->ns[from] += ns;
+	own_ns = with_interrupts && SLOT_IS_RUN(from) ? without_interrupts(account, ns) : ns;
+	/* 6.1 does not learn a bound from SLOT_IS_RUN(), so the compiler must not rely on it. */
+	at = from;
+	barrier_var(at);
+	if (at < SLOT_COUNT)
+		account->ns[at] += own_ns;
 	if (SLOT_IS_WAIT(from))
 		wait_ended(thread, from, ns);
 	account->since_ns = now;

@@ -50,6 +50,14 @@ static __always_inline __u64 weigh_tick(const struct thread *thread, __u64 now)
 	return (due > 1 ? due : 1) * clock->weight_ns;
 }
 
+/* The clock is an interrupt itself. A second one is open if it interrupted a softirq. */
+static __always_inline bool in_interrupt_at_tick(void)
+{
+	struct interrupts *cpu = with_interrupts ? interrupts_here() : NULL;
+
+	return cpu && cpu->depth > 1;
+}
+
 /* The slot that a tick is charged to. */
 static __always_inline __u32 tick_slot(const struct thread *thread,
 				       const struct task_struct *current, bool in_kernel)
@@ -57,6 +65,8 @@ static __always_inline __u32 tick_slot(const struct thread *thread,
 	struct here *here = here_now();
 	__u32 slot = thread->account.slot;
 
+	if (in_interrupt_at_tick())
+		return SLOT_RUN_IRQ;
 	if (!full)
 		return SLOT_RUN_ANY;
 	if (here && here->task == (__u64)current)

@@ -18,16 +18,14 @@ static __always_inline bool has_siblings(struct task_struct *task)
 	return BPF_CORE_READ(task, signal, nr_threads) > 1;
 }
 
-/* The turn of a wait in a call on one socket. */
-VERIFIED_ONCE int turn_of_call(struct thread *thread, __u64 file)
+/* The turn of a wait on one socket, in a call or request of this kind (TALK_*). */
+VERIFIED_ONCE int turn_of_call(struct thread *thread, __u64 file, __u32 kind)
 {
 	struct talk *talk;
 	__u64 inode;
-	__u32 kind;
 
 	if (!thread || !with_turns)
 		return TURN_NONE;
-	kind = talk_in_flight(thread);
 	if (kind == TALK_CONNECT)
 		return TURN_CONNECTING;
 	if (kind != TALK_RECEIVE && kind != TALK_SPLICE)

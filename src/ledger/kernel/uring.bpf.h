@@ -10,9 +10,19 @@
  */
 #pragma once
 
+#include "bpf/kernel_uring.h"
 #include "ledger/kernel/thread.bpf.h"
 
 #define REQ_F_FIXED_FILE 1 /* its number is one of a registered file, not of a descriptor */
+
+#define NR_IO_URING_ENTER 426 /* on every architecture */
+
+/* include/uapi/linux/io_uring.h */
+#define OP_READV   1
+#define OP_RECVMSG 10
+#define OP_CONNECT 16
+#define OP_READ    22
+#define OP_RECV    27
 
 /*
  * When a request was finished by a thread that did not submit it. Workers of io_uring do that up to
@@ -42,7 +52,7 @@ struct {
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, int);
 	__type(value, struct submitted);
-} uring_requests SEC(".maps");
+} submitted_requests SEC(".maps");
 
 static __always_inline int note_request(struct io_kiocb *request)
 {
@@ -53,7 +63,7 @@ static __always_inline int note_request(struct io_kiocb *request)
 
 	if (!thread)
 		return 0;
-	submitted = bpf_task_storage_get(&uring_requests, current, NULL,
+	submitted = bpf_task_storage_get(&submitted_requests, current, NULL,
 					 BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!submitted) {
 		count_lost(LOST_NO_STORAGE);
@@ -69,30 +79,16 @@ static __always_inline int note_request(struct io_kiocb *request)
 static __always_inline struct submitted *submitted_by(const struct thread *thread,
 						      struct task_struct *task)
 {
-	return thread->requests ? bpf_task_storage_get(&uring_requests, task, NULL, 0) : NULL;
+	return thread->requests ? bpf_task_storage_get(&submitted_requests, task, NULL, 0) : NULL;
 }
 
-SEC("tp_btf/io_uring_submit_req")
-int BPF_PROG(on_uring_submit, struct io_kiocb *request)
-{
-	return note_request(request);
-}
-
-/* Up to 6.3. */
-SEC("tp_btf/io_uring_submit_sqe")
-int BPF_PROG(on_uring_submit_sqe, struct io_kiocb *request)
-{
-	return note_request(request);
-}
-
-/* `request` is NULL for a completion that is not the last one of its request. */
-SEC("tp_btf/io_uring_complete")
-int BPF_PROG(on_uring_complete, void *ring, void *request)
+/* `address` is 0 for a completion that is not the last one of its request. */
+static __always_inline int forget_request(__u64 address)
 {
 	struct task_struct *current = bpf_get_current_task_btf();
 	struct thread *thread = find(current);
-	__u64 address = (__u64)request, now;
 	struct submitted *submitted;
+	__u64 now;
 
 	if (!address || !thread)
 		return 0;
@@ -138,4 +134,32 @@ static __always_inline __s32 descriptor_of(struct io_kiocb *request)
 {
 	return BPF_CORE_READ(request, flags) & REQ_F_FIXED_FILE ? -1
 								: BPF_CORE_READ(request, cqe.fd);
+}
+
+/* What the request does to a socket. */
+static __always_inline __u32 talk_of_request(struct io_kiocb *request)
+{
+	switch (BPF_CORE_READ(request, opcode)) {
+	case OP_READV:
+	case OP_READ:
+	case OP_RECVMSG:
+	case OP_RECV:
+		return TALK_RECEIVE;
+	case OP_CONNECT:
+		return TALK_CONNECT;
+	default:
+		return TALK_NONE;
+	}
+}
+
+/* Whether io_uring works for the current thread: then no call says what is done to a socket. */
+static __always_inline bool is_in_ring(void)
+{
+	struct task_struct *current = bpf_get_current_task_btf();
+	struct pt_regs *regs;
+
+	if (current->flags & PF_IO_WORKER)
+		return true;
+	regs = (struct pt_regs *)bpf_task_pt_regs(current);
+	return regs->ARCH_CALL == NR_IO_URING_ENTER && ARCH_IS_64BIT(regs);
 }

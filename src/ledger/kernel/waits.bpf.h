@@ -129,6 +129,7 @@ VERIFIED_ONCE int wait_ended(struct thread *thread, __u32 slot, __u64 ns)
 	thread->unjudged_ns = 0;
 	if (full && wait->ended == ENDED_UNKNOWN)
 		assume_last_outcome(thread, wait, ns);
+	parts_wait_ends(thread, slot, ns);
 	if (by_class)
 		classify(thread, wait);
 	/* If we miss the next waking, report no culprit rather than a wrong one. */

@@ -158,6 +158,7 @@ static __always_inline void look_for_release(struct thread *thread, struct task_
 	__s64 nr;
 
 	thread->released = 0;
+	thread->released_many = 0;
 	if (thread->kernel_lock) {
 		note_release(thread, thread->kernel_lock, 0);
 		return;
@@ -165,8 +166,12 @@ static __always_inline void look_for_release(struct thread *thread, struct task_
 	if (current->flags & (PF_KTHREAD | PF_IO_WORKER))
 		return;
 	nr = syscall_of(regs);
-	if (nr >= 0 && class_of[nr & (LEDGER_SYSCALLS - 1)] == CLASS_FUTEX)
-		note_release(thread, regs->ARCH_ARG1, current->tgid);
+	if (nr < 0 || class_of[nr & (LEDGER_SYSCALLS - 1)] != CLASS_FUTEX)
+		return;
+	note_release(thread, regs->ARCH_ARG1, current->tgid);
+	/* FUTEX_WAKE and its variants: how many to wake at most. Unlocking a PI futex has none. */
+	thread->released_many = (__s32)regs->ARCH_ARG3 > 1 &&
+				((__u32)regs->ARCH_ARG2 & FUTEX_CMD_MASK) != FUTEX_UNLOCK_PI;
 }
 
 /* The same as recalc_sigpending() of the kernel. */
@@ -264,31 +269,6 @@ int BPF_PROG(on_netif_rx, struct sk_buff *packet)
 		return 0;
 	if (!in_interrupt(&delivery->stack_mark, current, regs_of(current), NULL))
 		delivery->sender = (__u64)current;
-	return 0;
-}
-
-SEC("tp_btf/softirq_entry")
-int BPF_PROG(on_softirq_entry, unsigned int vector)
-{
-	struct delivery *delivery = delivery_here();
-
-	if (!delivery)
-		return 0;
-	delivery->softirq = vector;
-	delivery->seen |= SEEN_SOFTIRQ;
-	return 0;
-}
-
-SEC("tp_btf/softirq_exit")
-int BPF_PROG(on_softirq_exit, unsigned int vector)
-{
-	struct delivery *delivery = delivery_here();
-
-	if (!delivery)
-		return 0;
-	delivery->softirq = 0; /* also vector 0 (HI), which we never compare with */
-	if (vector == NET_RX_SOFTIRQ)
-		delivery->sender = 0;
 	return 0;
 }
 

@@ -4,7 +4,8 @@
  *
  * Stacks are taken in three places that can interrupt each other, but never themselves: a clock
  * tick, the end of a syscall (preemption is off, interrupts are on), and the scheduler (interrupts
- * are off). Each place has its own buffer.
+ * are off). Each place has its own buffer. Events of signals come from anywhere, so their buffer
+ * has a mark that it is in use (event_stack()).
  */
 #pragma once
 
@@ -24,7 +25,7 @@ const volatile bool with_stacks;
 const volatile __u32 stack_wakeup_bytes = STACK_RING_BYTES / 2;
 bool is_sampling = true; /* user space switches it; ticks and sys_exit are detached meanwhile */
 
-enum walk_place { WALK_TICK, WALK_SYSCALL, WALK_SCHEDULER, WALK_PLACES };
+enum walk_place { WALK_TICK, WALK_SYSCALL, WALK_SCHEDULER, WALK_EVENT, WALK_PLACES };
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -244,15 +245,26 @@ static __always_inline __u64 stopped_at(const struct pt_regs *regs)
 	return regs->ARCH_PC - (code == ARCH_SYSCALL_CODE);
 }
 
-/* The user stack of the current thread, from the registers that it entered the kernel with. */
+/* Defined in samples.bpf.h. */
+static __u32 begin_event_walk(void);
+static int end_event_walk(void);
+
+/*
+ * The user stack of the current thread, from the registers that it entered the kernel with. For
+ * WALK_EVENT, `pid` is 0. That case is here and not in a function of its own, because the BPF stack
+ * of all functions together has 512 bytes.
+ */
 VERIFIED_ONCE __u64 user_stack(__u32 pid, __u32 place)
 {
 	struct task_struct *current = bpf_get_current_task_btf();
 	struct walk_context context = { bpf_map_lookup_elem(&walks, &place) };
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(current);
 	struct unwind *walk = context.walk;
+	__u64 hash;
 
-	if (!walk)
+	if (place == WALK_EVENT)
+		pid = begin_event_walk();
+	if (!walk || (place == WALK_EVENT && !pid))
 		return 0;
 	unwind_begin(walk, pid, stopped_at(regs), regs->ARCH_SP, regs->ARCH_FP);
 	arch_note_registers(walk->registers, regs);
@@ -266,7 +278,15 @@ VERIFIED_ONCE __u64 user_stack(__u32 pid, __u32 place)
 	unwind_finish(walk);
 	if (walk->need)
 		ask(walk->need, walk->need_id);
-	return remember_stack(walk);
+	hash = remember_stack(walk);
+	if (place == WALK_EVENT)
+		end_event_walk();
+	return hash;
+}
+
+static __always_inline __u64 event_stack(void)
+{
+	return takes_stacks() ? user_stack(0, WALK_EVENT) : 0;
 }
 
 /* Why a thread's user stack cannot be taken, or STACK_TAKEN. */

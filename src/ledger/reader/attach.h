@@ -98,6 +98,8 @@ int ledger__seed_due(struct ledger *ledger);
 int ledger__want_outside(struct ledger *ledger, uint32_t pid);
 /* Takes the records in the rings. Waits at most timeout_ms for the first. */
 int ledger__poll(struct ledger *ledger, int timeout_ms);
+/* The same for stacks and samples alone, without waiting. */
+int ledger__poll_stacks(struct ledger *ledger);
 /* Unmaps the rings, which saves 32 MB. Call it after ledger__stop(), when they have been read. */
 void ledger__close_rings(struct ledger *ledger);
 
@@ -136,6 +138,8 @@ uint64_t ledger__seed(const struct ledger *ledger);
 struct ledger_tables ledger__tables(const struct ledger *ledger);
 /* Time in the ledger that no sample represents. */
 uint64_t ledger__unsampled_ns(const struct ledger *ledger);
+/* Slow events whose stack was not taken, because the buffer was in use. */
+uint64_t ledger__event_stacks_missed(const struct ledger *ledger);
 
 /* How often the lock of this wait was released since the start, see kernel/holder.bpf.h. */
 uint32_t ledger__releases(const struct ledger *ledger, const struct ledger_key *wait);

@@ -75,25 +75,18 @@ static void leave_out_programs(struct bpf_object *object, const char *name)
 			bpf_program__set_autoload(program, false);
 }
 
-/* Programs of the ledger refer to the maps, although in code that never runs. */
-static int shrink_maps(struct bpf_object *object, const char *name)
+/*
+ * Programs of the ledger refer to the maps, although in code that never runs; libbpf replaces these
+ * instructions. A program may refer to 64 maps at most, which the kernel counts in all code.
+ */
+static int leave_out_maps(struct bpf_object *object, const char *name)
 {
 	struct bpf_map *map;
 	int err = 0;
 
-	bpf_object__for_each_map (map, object) {
-		if (!signal__owns(name, bpf_map__name(map)))
-			continue;
-		switch (bpf_map__type(map)) {
-		case BPF_MAP_TYPE_RINGBUF:
-			err |= bpf_map__set_max_entries(map, (uint32_t)getpagesize());
-			break;
-		case BPF_MAP_TYPE_TASK_STORAGE:
-			break;
-		default:
-			err |= bpf_map__set_max_entries(map, 1);
-		}
-	}
+	bpf_object__for_each_map (map, object)
+		if (signal__owns(name, bpf_map__name(map)))
+			err |= bpf_map__set_autocreate(map, false);
 	return err;
 }
 
@@ -170,6 +163,8 @@ int parts__set_up(struct ledger *ledger, const struct ledger_options *options,
 	int err = 0;
 
 	ledger->skel->rodata->refused_signal = options->refused_signal;
+	if (options->by_class)
+		err = bpf_map__set_max_entries(ledger->skel->maps.series_owned, 1);
 	for (unsigned i = 0; i < SIGNAL_COUNT && !err; i++) {
 		if (is_on(options->parts, i))
 			err = switch_on(ledger, find_part(options->parts, i), features);
@@ -180,7 +175,7 @@ int parts__set_up(struct ledger *ledger, const struct ledger_options *options,
 			continue;
 		}
 		leave_out_programs(ledger->skel->obj, names[i]);
-		err |= shrink_maps(ledger->skel->obj, names[i]);
+		err |= leave_out_maps(ledger->skel->obj, names[i]);
 	}
 	return err;
 }

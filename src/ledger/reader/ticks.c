@@ -217,6 +217,11 @@ void ledger__hold_rate(struct ledger *ledger)
 	hold_left(ledger, elapsed_ns);
 }
 
+int ledger__poll_stacks(struct ledger *ledger)
+{
+	return ledger->stack_ring ? ring__poll(ledger->stack_ring, 0) : 0;
+}
+
 int ledger__poll(struct ledger *ledger, int timeout_ms)
 {
 	struct pollfd fds[2] = { { .fd = ring__fd(ledger->ring), .events = POLLIN },
@@ -228,8 +233,8 @@ int ledger__poll(struct ledger *ledger, int timeout_ms)
 	if (timeout_ms && poll(fds, 2, timeout_ms) < 0)
 		return -errno;
 	taken = ring__poll(ledger->ring, 0);
-	if (taken >= 0 && ledger->stack_ring)
-		more = ring__poll(ledger->stack_ring, 0);
+	if (taken >= 0)
+		more = ledger__poll_stacks(ledger);
 	return taken < 0 ? taken : more < 0 ? more : taken + more;
 }
 
@@ -260,6 +265,11 @@ struct ledger_tables ledger__tables(const struct ledger *ledger)
 uint64_t ledger__malformed_stacks(const struct ledger *ledger)
 {
 	return ledger->stack_ring ? ring__malformed(ledger->stack_ring) : 0;
+}
+
+uint64_t ledger__event_stacks_missed(const struct ledger *ledger)
+{
+	return ledger->skel->bss->event_stacks_missed;
 }
 
 uint64_t ledger__unsampled_ns(const struct ledger *ledger)

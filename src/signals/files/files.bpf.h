@@ -305,16 +305,17 @@ static __always_inline bool files_take_path(struct file_call *call, struct task_
 
 /* --- begin and end -------------------------------------------------------------------------- */
 
-/* Whether the call is one of those that are counted. Most calls are not, and cost no more. */
-static __always_inline bool files_has(__u64 nr)
-{
-	return nr < FILES_SYSCALLS && files_calls.of[nr].operation;
-}
-
 /* By mask, because the verifier of 6.1 forgets a comparison when it saves a register. */
 static __always_inline const volatile struct files_call *files_kind(__u64 nr)
 {
+	barrier_var(nr);
 	return &files_calls.of[nr & (FILES_SYSCALLS - 1)];
+}
+
+/* Whether the call is one of those that are counted. Most calls are not, and cost no more. */
+static __always_inline bool files_has(__u64 nr)
+{
+	return nr < FILES_SYSCALLS && files_kind(nr)->operation;
 }
 
 /* Notes a call that begins. Returns when it began, after the work here; 0: it is not counted. */

@@ -9,11 +9,10 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "core/devices.h"
 #include "core/paths.h"
 #include "core/series.h"
 #include "core/signal.h"
-
-#define PLACES_KEPT 64
 
 static const struct hook hooks[] = {
 	{ "sys_enter", { "on_sys_enter" }, HOOK_AT_CALLS },
@@ -187,46 +186,6 @@ static const char *files_operation(uint32_t operation)
 	return operation < FILES_OPERATIONS ? operations[operation] : NULL;
 }
 
-/* --- file systems --------------------------------------------------------------------------- */
-
-void files__name_mount(const struct devices_mount *mount, char *ret, size_t size)
-{
-	if (!strncmp(mount->source, "/dev/", 5))
-		snprintf(ret, size, "%s on %s", mount->kind, mount->source + 5);
-	else if (strchr(mount->source, '/')) /* host:/export, a directory */
-		snprintf(ret, size, "%s on %s", mount->kind, mount->source);
-	else
-		snprintf(ret, size, "%s", mount->kind);
-}
-
-struct place_name {
-	uint32_t place;
-	char name[96];
-};
-
-/* Cached, because there are thousands of series and events but few file systems. */
-static void look_up(uint32_t place, struct place_name *ret)
-{
-	struct devices_mount mount;
-
-	ret->place = place;
-	if (devices__find_mount("/proc/self/mountinfo", place, &mount))
-		files__name_mount(&mount, ret->name, sizeof(ret->name));
-	else
-		snprintf(ret->name, sizeof(ret->name), "device %u:%u", DEVICES_MAJOR(place),
-			 DEVICES_MINOR(place));
-}
-
-static void files_place(uint32_t place, char *ret, size_t size)
-{
-	static struct place_name kept[PLACES_KEPT];
-	struct place_name *entry = &kept[place % PLACES_KEPT];
-
-	if (entry->place != place)
-		look_up(place, entry);
-	snprintf(ret, size, "%s", entry->name);
-}
-
 /* First delete the name, then invalidate what threads remember, so that they look it up again. */
 static bool files_forget_object(struct bpf_object *object, const __u64 numbers[2])
 {
@@ -255,7 +214,7 @@ const struct signal files_signal = {
 	.prepare = files_prepare,
 	.decode = files_decode,
 	.operation = files_operation,
-	.place = files_place,
+	.place = devices__file_system,
 	.object_kind = "file",
 	.forget_object = files_forget_object,
 };

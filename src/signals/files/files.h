@@ -97,12 +97,3 @@ struct files_slow_record {
 	__u32 pad;
 };
 _Static_assert(sizeof(struct files_slow_record) == 96, "wire format");
-
-#ifndef __bpf__
-#include <stddef.h>
-
-#include "core/devices.h"
-
-/* "ext4 on vda1"; only the type if the source is no disk, path or host. */
-void files__name_mount(const struct devices_mount *mount, char *ret, size_t size);
-#endif

@@ -325,6 +325,8 @@ VERIFIED_ONCE bool tcp_accepted(const struct identity *who, __u32 fd)
 		return false; /* unknown since when it waited */
 	connection->accept_ns = moment.duration_ns = moment.now - connection->begin_ns;
 	tcp_set(connection, NEW_ACCEPT);
+	if (moment.duration_ns >= series[SIGNAL_tcp].slow_ns)
+		moment.stack = event_stack();
 	tcp_send_life(connection, NULL, cookie, &moment, true);
 	return true;
 }

@@ -64,6 +64,7 @@ static const char *tcp_operation(uint32_t operation)
 		[TCP_LIFETIME] = "lifetime",
 		[TCP_UNIX_SEND] = "unix_send",
 		[TCP_UNIX_RECEIVE] = "unix_receive",
+		[TCP_LIMITED] = "limited",
 	};
 
 	return operation < TCP_OPERATIONS ? names[operation] : NULL;
@@ -71,7 +72,13 @@ static const char *tcp_operation(uint32_t operation)
 
 static void tcp_place(uint32_t place, char *ret, size_t size)
 {
-	snprintf(ret, size, "%s", place == TCP_OURS ? "ours" : place == TCP_THEIRS ? "theirs" : "");
+	static const char *const names[TCP_PLACES] = {
+		[TCP_NOWHERE] = "",         [TCP_OURS] = "ours",
+		[TCP_THEIRS] = "theirs",    [TCP_BY_NETWORK] = "network",
+		[TCP_BY_WINDOW] = "window", [TCP_BY_BUFFER] = "buffer",
+	};
+
+	snprintf(ret, size, "%s", place < TCP_PLACES ? names[place] : "");
 }
 
 static const char *state_name(uint32_t state)
@@ -136,6 +143,7 @@ static int tcp_decode(const void *bytes, size_t size, struct event *ret)
 		return 0;
 	}
 	ret->thread = rec->thread;
+	ret->stack = rec->stack;
 	ret->duration_ns = rec->duration_ns;
 	ret->operation = rec->operation;
 	ret->place = rec->place;
@@ -184,29 +192,14 @@ static int tcp_prepare(struct bpf_object *object, const struct hook_use *uses)
 	return 0;
 }
 
-/*
- * Runs an iterator to its end; the results stay in the kernel half. The link is that of the hook,
- * because making one needs a capability that the process may have given up.
- */
+/* The results of the iterators stay in the kernel half. */
 static int run_iterator(struct bpf_link *const *links, const char *program)
 {
-	cleanup(close_p) int fd = -1;
 	size_t number = 0;
-	ssize_t bytes;
-	char byte;
 
 	while (strcmp(hooks[number].programs[0], program))
 		number++;
-	if (!links[number])
-		return 0; /* not supported by this kernel, as the list of hooks says */
-	fd = bpf_iter_create(bpf_link__fd(links[number]));
-	if (fd < 0)
-		return fd;
-	/* After a million objects without output, the kernel returns EAGAIN; read again. */
-	do {
-		bytes = read(fd, &byte, 1);
-	} while (bytes > 0 || (bytes < 0 && (errno == EAGAIN || errno == EINTR)));
-	return bytes < 0 ? -errno : 0;
+	return hooks__iterate(links[number]);
 }
 
 static int tcp_refresh(struct bpf_object *object, struct bpf_link *const *links, bool is_last)

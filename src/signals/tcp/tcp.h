@@ -16,13 +16,25 @@ enum tcp_operation {
 	TCP_LIFETIME,
 	TCP_UNIX_SEND,
 	TCP_UNIX_RECEIVE,
+	TCP_LIMITED,
 	TCP_OPERATIONS,
 };
 
 enum tcp_measure { TCP_TIME, TCP_BYTES, TCP_SEGMENTS, TCP_RTT, TCP_MEASURES };
 
-/* The place of a reset or of a closed window: which side caused it. */
-enum tcp_place { TCP_NOWHERE, TCP_OURS, TCP_THEIRS, TCP_PLACES };
+/*
+ * The place of a reset or of a closed window: which side caused it. The place of TCP_LIMITED: what
+ * kept data from being sent.
+ */
+enum tcp_place {
+	TCP_NOWHERE,
+	TCP_OURS,
+	TCP_THEIRS,
+	TCP_BY_NETWORK, /* the congestion window, or acknowledgements on their way */
+	TCP_BY_WINDOW,  /* the peer's window */
+	TCP_BY_BUFFER,  /* our send buffer */
+	TCP_PLACES
+};
 
 enum tcp_side {
 	TCP_UNKNOWN,   /* it was open before the recording */
@@ -84,6 +96,7 @@ enum tcp_kind { TCP_EVENT, TCP_NAME };
 struct tcp_record {
 	struct wire_head head;
 	__u64 thread; /* the connection's owner; 0: unknown */
+	__u64 stack;  /* hash of its user stack, if it accepted the connection; 0: none */
 	__u64 object[2];
 	__u64 duration_ns;
 	struct tcp_ends ends;
@@ -93,4 +106,4 @@ struct tcp_record {
 	__u16 place;
 	__u16 state; /* the kernel's TCP state */
 };
-_Static_assert(sizeof(struct tcp_record) == 136, "wire format");
+_Static_assert(sizeof(struct tcp_record) == 144, "wire format");

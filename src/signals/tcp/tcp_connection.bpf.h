@@ -28,6 +28,9 @@
 
 SERIES_MAPS(tcp, 4, 0, 8192);
 
+/* enum tcp_chrono of the kernel, less one: how it divides the time in which it has data to send. */
+enum { CHRONO_BUSY, CHRONO_RWND, CHRONO_SNDBUF, TCP_CHRONOS };
+
 enum {
 	OWNED = 1,          /* the owner is known and recorded */
 	NOTED = 2,          /* the connection is an object of its own */
@@ -48,7 +51,7 @@ struct connection {
 	struct tcp_ends ends;
 	struct tcp_totals told; /* the part of the kernel's totals that is already in the sums */
 	__u64 repeated_told;    /* bytes; like `told`, as are the next two */
-	__u32 limited_told;     /* jiffies limited by the peer's window */
+	__u32 limited_told[TCP_CHRONOS]; /* jiffies */
 	__u32 drops_told;
 	__u32 resets[2]; /* ours, theirs; not in the sums yet */
 	__u32 flags;

@@ -43,6 +43,7 @@ struct moment {
 	__u16 place;
 	__u16 error;
 	__u16 state;
+	__u64 stack; /* if it ends in the connection's own thread, in a syscall; 0: none */
 };
 
 static __noinline int tcp_send_event(struct connection *connection, struct tcp_sock *tcp,
@@ -57,6 +58,7 @@ static __noinline int tcp_send_event(struct connection *connection, struct tcp_s
 		return 0;
 	record->head.time_ns = moment->now;
 	record->thread = connection->thread;
+	record->stack = moment->stack;
 	record->object[0] = object[0];
 	record->object[1] = object[1];
 	record->duration_ns = moment->duration_ns;

@@ -9,8 +9,7 @@
 
 #include "signals/tcp/tcp_events.bpf.h"
 
-#define CHRONO_RWND 2 /* TCP_CHRONO_RWND_LIMITED */
-#define MOST_TRIES  3
+#define MOST_TRIES 3
 
 /*
  * What to add to the sums; unset fields are 0. `weight` is the number of events, and values are
@@ -51,12 +50,12 @@ static __always_inline __u32 tcp_advance32(__u32 *told, __u32 now)
 	return 0;
 }
 
-/* How long the peer's window prevented sending, in jiffies. */
-static __always_inline __u32 tcp_read_limited(struct tcp_sock *tcp)
+/* How long sending was limited in this way, in jiffies; as in tcp_get_info_chrono_stats(). */
+static __always_inline __u32 tcp_read_limited(struct tcp_sock *tcp, __u32 chrono)
 {
-	__u32 limited = tcp->chrono_stat[CHRONO_RWND - 1];
+	__u32 limited = tcp->chrono_stat[chrono];
 
-	if (BPF_CORE_READ_BITFIELD(tcp, chrono_type) == CHRONO_RWND)
+	if (BPF_CORE_READ_BITFIELD(tcp, chrono_type) == chrono + 1)
 		limited += (__u32)bpf_jiffies64() - tcp->chrono_start;
 	return limited;
 }
@@ -178,17 +177,32 @@ static __always_inline bool tcp_is_window_closed(struct tcp_sock *tcp)
 	return (__s32)(tcp->rcv_wup + tcp->rcv_wnd - tcp->rcv_nxt) <= 0;
 }
 
+/* Adds the time in which sending was limited in this way, and returns it. */
+static __always_inline __u64 tcp_tell_limited(struct connection *connection, struct series_key *key,
+					      struct tcp_sock *tcp, __u32 chrono)
+{
+	__u64 limited_ns = tcp_knobs.jiffy_ns * tcp_advance32(&connection->limited_told[chrono],
+							      tcp_read_limited(tcp, chrono));
+
+	if (limited_ns) {
+		key->place = TCP_BY_NETWORK + chrono;
+		tcp_add_one(key, TCP_LIMITED, 0, limited_ns);
+	}
+	return limited_ns;
+}
+
 static __always_inline void tcp_tell_windows(struct connection *connection, struct series_key *key,
 					     struct tcp_sock *tcp, __u64 cookie, __u64 now,
 					     bool is_look)
 {
-	__u64 limited = tcp_advance32(&connection->limited_told, tcp_read_limited(tcp));
 	struct moment moment = { .now = now,
-				 .duration_ns = limited * tcp_knobs.jiffy_ns,
+				 .duration_ns = tcp_tell_limited(connection, key, tcp, CHRONO_RWND),
 				 .operation = TCP_ZERO_WINDOW,
 				 .place = TCP_THEIRS };
 
-	if (limited) {
+	tcp_tell_limited(connection, key, tcp, CHRONO_BUSY);
+	tcp_tell_limited(connection, key, tcp, CHRONO_SNDBUF);
+	if (moment.duration_ns) {
 		key->place = TCP_THEIRS;
 		tcp_add_one(key, TCP_ZERO_WINDOW, 0, moment.duration_ns);
 		moment.state = ((struct sock *)tcp)->__sk_common.skc_state;
@@ -257,6 +271,7 @@ static __always_inline void tcp_skip_totals(struct connection *connection, struc
 	struct sock *sk = (struct sock *)tcp;
 
 	tcp_read_totals(tcp, &connection->told, &connection->repeated_told);
-	connection->limited_told = tcp_read_limited(tcp);
+	for (int i = 0; i < TCP_CHRONOS; i++)
+		connection->limited_told[i] = tcp_read_limited(tcp, i);
 	connection->drops_told = sk->sk_drops.counter;
 }
