@@ -28,6 +28,7 @@ enum call_target {
 struct slow_call_record {
 	struct wire_head head; /* head.time_ns: end of the call */
 	__u64 thread;
+	__u64 stack; /* hash of its user stack; 0: none */
 	__u64 duration_ns;
 	__u64 running_ns; /* CPU time within duration_ns */
 	__s64 result;
@@ -48,4 +49,4 @@ struct slow_call_record {
 	struct path_names name;                 /* the path of the target */
 	char path[CALL_PATHS][CALL_PATH_BYTES]; /* as the program passed them; end with NUL */
 };
-_Static_assert(sizeof(struct slow_call_record) == 24 + 88 + 48 + 512 + 8 + 648, "wire format");
+_Static_assert(sizeof(struct slow_call_record) == 24 + 96 + 48 + 512 + 8 + 648, "wire format");

@@ -341,3 +341,18 @@ int64_t trial__ask(const char *path, const char *sql)
 	sqlite3_close(db);
 	return answer;
 }
+
+int64_t trial__events_in(const char *path, const char *signal, const char *comm,
+			 const char *function)
+{
+	char sql[768];
+
+	snprintf(sql, sizeof(sql),
+		 "WITH RECURSIVE up(event, node) AS (SELECT id, stack FROM events"
+		 " WHERE signal = '%s' AND comm = '%s' UNION ALL SELECT up.event, k.parent"
+		 " FROM up JOIN stack k ON k.id = up.node WHERE k.parent)"
+		 " SELECT count(DISTINCT up.event) FROM up JOIN stack k ON k.id = up.node"
+		 " JOIN frames f ON f.id = k.frame WHERE f.function = '%s'",
+		 signal, comm, function);
+	return trial__ask(path, sql);
+}

@@ -72,6 +72,9 @@ json_t *trial__report(const char *path);
 int64_t trial__query(const char *path, const char *sql);
 /* The same in this process, without `gapless query`: to start another one takes long in a VM. */
 int64_t trial__ask(const char *path, const char *sql);
+/* The number of single events of a signal in a thread of this name whose stack has the function. */
+int64_t trial__events_in(const char *path, const char *signal, const char *comm,
+			 const char *function);
 
 int64_t number_at(json_t *object, const char *key);
 /* "" if there is none. */

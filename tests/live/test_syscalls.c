@@ -143,6 +143,7 @@ struct expected {
 	const char *operation;
 	const char *args;   /* a pattern for LIKE */
 	const char *object; /* likewise */
+	const char *caller; /* a function of its stack */
 };
 
 static void check_event(const char *path, const struct expected *expected, int64_t blocked_ns)
@@ -162,18 +163,20 @@ static void check_event(const char *path, const struct expected *expected, int64
 	ns = trial__query(path, sql);
 	/* It was held for 150 ms; a busy machine may have come late to that. */
 	assert_in_range(ns, 20 * MS, blocked_ns);
+	assert_int_equal(trial__events_in(path, "syscalls", expected->comm, expected->caller), 1);
 }
 
 static void slow_calls_are_named_with_what_they_wait_for(void **state)
 {
 	static const struct expected all[] = {
-		{ "slow-pipe", "read", "read(% → pipe:[%], …, 1) = 1", "pipe:[%]" },
-		{ "slow-fifo", "openat", "openat(\"/tmp/gapless-slow-%/fifo\", 0, 0) = %", "" },
+		{ "slow-pipe", "read", "read(% → pipe:[%], …, 1) = 1", "pipe:[%]", "read_one" },
+		{ "slow-fifo", "openat", "openat(\"/tmp/gapless-slow-%/fifo\", 0, 0) = %", "",
+		  "open_it" },
 		{ "slow-flock", "flock", "flock(% → /tmp/gapless-slow-%/lock, 0x2) = 0",
-		  "/tmp/gapless-slow-%/lock" },
-		{ "slow-mutex", "futex", "futex(0x%) = 0", "" },
+		  "/tmp/gapless-slow-%/lock", "lock_file" },
+		{ "slow-mutex", "futex", "futex(0x%) = 0", "", "lock_mutex" },
 		{ "slow-net", "read", "read(% → 127.0.0.1:% ↔ 127.0.0.1:%, …, 1) = 1",
-		  "127.0.0.1:%" },
+		  "127.0.0.1:%", "read_one" },
 	};
 	char path[64], folder[] = "/tmp/gapless-slow-XXXXXX";
 	json_t *log;

@@ -2,7 +2,8 @@
 /*
  * Slow syscalls. Each is sent as a record with its decoded arguments: the paths, and the file
  * behind the descriptor. The registers still hold the arguments when a call ends, so nothing needs
- * to be saved when it begins. A record costs about 0.7 µs, but slow calls are rare.
+ * to be saved when it begins. A record costs about 3 µs with its user stack, but slow calls
+ * are rare.
  */
 #pragma once
 
@@ -149,6 +150,7 @@ VERIFIED_ONCE int send_slow_call(struct thread *thread, const struct ended_call 
 		return 0;
 	if (call->nr != LEDGER_32BIT_CALL)
 		add_args(record, current, regs);
+	record->stack = event_stack();
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 	return 0;
 }

@@ -374,6 +374,7 @@ static __always_inline void files_send_slow(const struct file_call *call,
 		.error = key->error,
 	};
 	wire_head_init(&record->head, sizeof(*record), FILES_SLOW, 1);
+	record->stack = event_stack();
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 }
 

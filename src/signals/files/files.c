@@ -150,6 +150,7 @@ static int decode_slow(const struct files_slow_record *record, size_t size, stru
 		return -EBADMSG;
 	ret->duration_ns = record->duration_ns;
 	ret->thread = record->thread;
+	ret->stack = record->stack;
 	ret->object[0] = record->object[0];
 	ret->object[1] = record->object[1];
 	ret->place = record->place;

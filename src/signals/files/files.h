@@ -85,6 +85,7 @@ _Static_assert(sizeof(struct files_name_record) == 944, "wire format");
 struct files_slow_record {
 	struct wire_head head; /* head.time_ns: when it ended, or a moment later */
 	__u64 thread;
+	__u64 stack; /* hash of its user stack; 0: none */
 	__u64 object[2];
 	__u64 duration_ns;
 	__u64 asked_bytes;
@@ -96,4 +97,4 @@ struct files_slow_record {
 	__u16 error;
 	__u32 pad;
 };
-_Static_assert(sizeof(struct files_slow_record) == 96, "wire format");
+_Static_assert(sizeof(struct files_slow_record) == 104, "wire format");

@@ -175,6 +175,7 @@ static int syscalls_decode(const void *bytes, size_t size, struct event *ret)
 	kind = name_target(rec, target, NAME_ROOM);
 	ret->duration_ns = rec->duration_ns;
 	ret->thread = rec->thread;
+	ret->stack = rec->stack;
 	ret->operation = (uint16_t)rec->number;
 	ret->error = rec->error;
 	if (kind) {
