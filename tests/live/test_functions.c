@@ -101,6 +101,24 @@ static void a_millisecond_of_sleep_takes_as_long_as_the_program_says(void **stat
 		fail_msg("slept %lld ns, and %lld were recorded", slept_ns, (long long)ns);
 }
 
+static void a_slow_call_has_the_stack_of_its_caller(void **state)
+{
+	struct output output;
+	char path[64];
+
+	trial__path(path, sizeof(path));
+	output = live__gapless("record", "--no-report", "--force", "--stacks", "--signals", "none",
+			       "--slow", "500us", "--function", "sleeps", "-o", path, "--",
+			       workload__path("functions"), "all", "0");
+	assert_int_equal(output.status, 0);
+	live__release(&output);
+	assert_int_equal(
+		trial__query(path, "SELECT count(*) FROM events WHERE signal = 'functions'"), 100);
+	/* The first ones may come before the tables of the program. */
+	assert_in_range(trial__events_in(path, "functions", "functions", "do_all"), 1, 100);
+	trial__remove(path);
+}
+
 static void recursion_fifty_deep_has_a_duration_for_each_call(void **state)
 {
 	assert_sum(recorded, "place LIKE '%:recurses'", 1000);
@@ -263,6 +281,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_million_calls_are_counted_exactly_and_by_what_they_returned),
 		HERE(a_millisecond_of_sleep_takes_as_long_as_the_program_says),
+		cmocka_unit_test(a_slow_call_has_the_stack_of_its_caller),
 		cmocka_unit_test(recursion_fifty_deep_has_a_duration_for_each_call),
 		cmocka_unit_test(calls_that_longjmp_leaves_are_counted_as_unpaired),
 		cmocka_unit_test(a_function_of_a_library_is_found_by_the_librarys_name),

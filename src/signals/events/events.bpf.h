@@ -142,6 +142,7 @@ static __always_inline void events_send(const struct series_key *key, const __u6
 	}
 	wire_head_init(&record->head, sizeof(*record), EVENTS_HAPPENED, 1);
 	record->thread = key->thread;
+	record->stack = event_stack();
 	record->object[0] = key->object[0];
 	record->object[1] = key->object[1];
 	record->duration_ns = values[0];

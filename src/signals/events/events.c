@@ -160,6 +160,7 @@ static int decode_happened(const struct events_happened *rec, size_t size, struc
 	    rec->operation >= EVENTS_OPERATIONS || rec->place > EVENTS_NEGATIVE)
 		return -EBADMSG;
 	ret->thread = rec->thread;
+	ret->stack = rec->stack;
 	memcpy(ret->object, rec->object, sizeof(ret->object));
 	ret->duration_ns = rec->duration_ns;
 	ret->place = rec->place;

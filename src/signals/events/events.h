@@ -100,10 +100,11 @@ _Static_assert(sizeof(struct events_name) == 168, "wire format");
 struct events_happened {
 	struct wire_head head;
 	__u64 thread;
+	__u64 stack; /* hash of its user stack; 0: none */
 	__u64 object[2];
 	__u64 duration_ns;
 	__u64 value;
 	__u32 place;
 	__u32 operation;
 };
-_Static_assert(sizeof(struct events_happened) == 72, "wire format");
+_Static_assert(sizeof(struct events_happened) == 80, "wire format");

@@ -272,6 +272,7 @@ static __always_inline void functions_send(const struct series_key *key, __u64 n
 	}
 	wire_head_at(&record->head, sizeof(*record), FUNCTIONS_CALL, 1, now);
 	record->thread = key->thread;
+	record->stack = event_stack();
 	record->object[0] = key->object[0];
 	record->object[1] = key->object[1];
 	record->duration_ns = duration_ns;

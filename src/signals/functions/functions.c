@@ -36,6 +36,7 @@ static int decode_call(const struct functions_record *rec, size_t size, struct e
 	    rec->operation >= FUNCTIONS_OPERATIONS || rec->argument_count > FUNCTIONS_ARGUMENTS)
 		return -EBADMSG;
 	ret->thread = rec->thread;
+	ret->stack = rec->stack;
 	ret->object[0] = rec->object[0];
 	ret->object[1] = rec->object[1];
 	ret->duration_ns = rec->duration_ns;

@@ -55,6 +55,7 @@ _Static_assert(sizeof(struct functions_site) == 104, "wire format");
 struct functions_record {
 	struct wire_head head; /* head.time_ns: when it returned, or was hit */
 	__u64 thread;
+	__u64 stack; /* hash of its user stack; 0: none */
 	__u64 object[2];
 	__u64 duration_ns;
 	__s64 returned;
@@ -64,7 +65,7 @@ struct functions_record {
 	__u8 argument_count;
 	__u8 unread; /* a bit for each argument that could not be read */
 };
-_Static_assert(sizeof(struct functions_record) == 120, "wire format");
+_Static_assert(sizeof(struct functions_record) == 128, "wire format");
 
 /* The first call from somewhere: what its object is. */
 struct functions_caller {

@@ -285,6 +285,7 @@ static __always_inline void memory_send_slow(const struct series_key *key, const
 	}
 	wire_head_init(&record->head, sizeof(*record), MEMORY_SLOW, 1);
 	record->thread = key->thread;
+	record->stack = event_stack();
 	record->duration_ns = values[0];
 	record->bytes = values[1];
 	record->cgroup = key->place;

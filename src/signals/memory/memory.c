@@ -52,6 +52,7 @@ static int decode_slow(const struct memory_slow *record, size_t size, struct eve
 		return -EBADMSG;
 	ret->duration_ns = record->duration_ns;
 	ret->thread = record->thread;
+	ret->stack = record->stack;
 	ret->place = record->cgroup;
 	ret->operation = record->operation;
 	ret->values[COLUMN_BYTES_RECLAIMED].number = record->bytes;

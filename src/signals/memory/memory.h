@@ -42,13 +42,14 @@ enum memory_record_kind { MEMORY_SLOW, MEMORY_VICTIM, MEMORY_NAME };
 struct memory_slow {
 	struct wire_head head; /* time_ns: when it ended */
 	__u64 thread;
+	__u64 stack; /* hash of its user stack; 0: none */
 	__u64 duration_ns;
 	__u64 bytes;  /* that were reclaimed */
 	__u32 cgroup; /* the low half of its id */
 	__u16 operation;
 	__u16 pad;
 };
-_Static_assert(sizeof(struct memory_slow) == 56, "wire format");
+_Static_assert(sizeof(struct memory_slow) == 64, "wire format");
 
 /* The kernel kills a process to get its memory. */
 struct memory_victim {
