@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "findings/say.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/words.h"
@@ -90,4 +92,25 @@ void say__blame(struct finding *finding, const struct model_group *group)
 	culprit = finding->culprits[finding->culprit_count++];
 	*culprit = '\0';
 	words__say(culprit, FINDING_NAME_SIZE, "%s", name.text);
+}
+
+static bool has_signal(const struct signals *signals, const char *name)
+{
+	for (size_t i = 0; i < signals->count; i++)
+		if (!strcmp(signals->list[i].name, name))
+			return true;
+	return false;
+}
+
+void say__next(struct finding *finding, const struct model *model, const char *signal,
+	       const char *options)
+{
+	if (*finding->next || !finding->group || has_signal(&model->signals, signal))
+		return;
+	if (model->target && !strncmp(model->target, "command:", 8))
+		snprintf(finding->next, sizeof(finding->next), "gapless record %s -- COMMAND",
+			 options);
+	else
+		snprintf(finding->next, sizeof(finding->next), "gapless record %s -p %" PRId64,
+			 options, finding->group->first->pid);
 }

@@ -21,6 +21,12 @@ void say__function(struct finding *finding, const struct analysis *analysis, uin
 void say__peer(struct finding *finding, const char *peer);
 /* Notes the process of a group as a culprit that the sentence names. */
 void say__blame(struct finding *finding, const struct model_group *group);
+/*
+ * Sets finding->next to the command that records this signal too, with `options`, unless the
+ * recording has the signal or the finding has a command.
+ */
+void say__next(struct finding *finding, const struct model *model, const char *signal,
+	       const char *options);
 /* "; sh and make waited 3.2 s for that". */
 void say__waiters(struct finding *finding, const struct answer *answer);
 

@@ -198,14 +198,18 @@ static void say_faults(struct finding *finding, const struct analysis *analysis,
 		say(finding, ", most of these waited for %s",
 		    words__clean(file->name, SAY_OBJECT_COLUMNS).text);
 	say(finding, ")");
+	say__next(finding, analysis->model, "memory", "--signals default,memory");
 }
 
-static void say_interrupts(struct finding *finding, const struct running *running)
+static void say_interrupts(struct finding *finding, const struct analysis *analysis,
+			   const struct running *running)
 {
 	int64_t ns = running->interrupt_ns, all = running->interrupt_of_ns;
 
-	if (!running->is_interrupt_exact && model__reaches(ns, all, SAID_PERCENT))
+	if (!running->is_interrupt_exact && model__reaches(ns, all, SAID_PERCENT)) {
 		say(finding, ", %s in interrupts that hit it", words__about(ns, all).text);
+		say__next(finding, analysis->model, "irq", "--signals default,irq");
+	}
 	/* A thread that sends to its own machine runs softirqs itself: they did not hit it. */
 	if (running->is_interrupt_exact && model__reaches(ns, all, EXACT_PERCENT))
 		say(finding, ", interrupts and softirqs took %s of that (%s)",
@@ -223,6 +227,7 @@ static void say_reclaim(struct finding *finding, const struct analysis *analysis
 	if (limit)
 		say(finding, " %s (%s)", words__clean(limit->cgroup, SAY_OBJECT_COLUMNS).text,
 		    words__clean(limit->value, SAY_NAME_COLUMNS).text);
+	say__next(finding, analysis->model, "memory", "--signals default,memory");
 }
 
 static void say_kernel(struct finding *finding, const struct analysis *analysis,
@@ -232,7 +237,7 @@ static void say_kernel(struct finding *finding, const struct analysis *analysis,
 
 	if (model__reaches(running->fault_ns, all, SAID_PERCENT))
 		say_faults(finding, analysis, group, running);
-	say_interrupts(finding, running);
+	say_interrupts(finding, analysis, running);
 	if (model__reaches(running->collector_ns, all, SAID_PERCENT))
 		say(finding, ", %s in garbage collection",
 		    words__about(running->collector_ns, all).text);
@@ -268,6 +273,22 @@ static void find_call(const struct analysis *analysis, const struct model_group 
 	running->call_of_ns = run_ns;
 }
 
+static bool is_allocator(const struct model *model, uint32_t function)
+{
+	static const char *const names[] = { "malloc",    "free",         "calloc",
+					     "realloc",   "_int_malloc",  "_int_free",
+					     "sysmalloc", "operator new", "operator delete" };
+
+	for (size_t i = 0; function && i < sizeof(names) / sizeof(*names); i++) {
+		size_t length = strlen(names[i]);
+		const char *name = model->hot.functions[function].name;
+
+		if (!strncmp(name, names[i], length) && (!name[length] || name[length] == '('))
+			return true;
+	}
+	return false;
+}
+
 static void say_run(struct finding *finding, struct analysis *analysis, const struct answer *answer,
 		    const struct busy *busy)
 {
@@ -279,6 +300,9 @@ static void say_run(struct finding *finding, struct analysis *analysis, const st
 		return;
 	find_call(analysis, answer->group, &running);
 	say_code(finding, analysis, &running);
+	if (is_allocator(analysis->model, running.function) ||
+	    is_allocator(analysis->model, running.most))
+		say__next(finding, analysis->model, "heap", "--memory-heap");
 	say_kernel(finding, analysis, answer->group, &running);
 }
 
@@ -356,6 +380,7 @@ static void say_ready(struct finding *finding, const struct analysis *analysis,
 	if (!say_quota(finding, analysis->model, busy) &&
 	    model__reaches(busy->ready_ns, busy->life_ns, LEAST_OCCUPIED_PERCENT))
 		say_occupant(finding, analysis->model, answer->group);
+	say__next(finding, analysis->model, "cpu", "--signals default,cpu");
 }
 
 /* A thread that is busy accepts too late: says how long new connections waited for it. */

@@ -366,6 +366,27 @@ static void say_share(struct finding *finding, const struct analysis *analysis,
 	    words__time(answer->ns).text, words__time(answer->of_ns).text);
 }
 
+/* Signals that are not recorded by default and know more of some waits. */
+static void say_next(struct finding *finding, const struct analysis *analysis,
+		     const struct cause *cause)
+{
+	switch (cause->state->slot) {
+	case SLOT_WAIT_LOCK_OWNED:
+	case SLOT_WAIT_LOCK:
+	case SLOT_WAIT_KERNEL:
+		say__next(finding, analysis->model, "locks", "--signals default,locks");
+		break;
+	case SLOT_WAIT_FAULT:
+		say__next(finding, analysis->model, "memory", "--signals default,memory");
+		break;
+	case SLOT_WAIT_URING:
+		say__next(finding, analysis->model, "uring", "--signals default,uring");
+		break;
+	default:
+		break;
+	}
+}
+
 void say_wait__put(struct finding *finding, struct analysis *analysis, const struct answer *answer)
 {
 	const struct cause *cause = answer->cause;
@@ -392,4 +413,5 @@ void say_wait__put(struct finding *finding, struct analysis *analysis, const str
 		findings_signals__join(analysis->model, cause->group, finding, &finding->row);
 	say__waiters(finding, answer);
 	say(finding, ".");
+	say_next(finding, analysis, cause);
 }

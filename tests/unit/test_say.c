@@ -48,12 +48,36 @@ static void odd_names_stay(void **state)
 	becomes("a))", "a))");
 }
 
+static void the_command_that_tells_more_names_the_process_or_the_command(void **state)
+{
+	struct signals_signal recorded = { .name = "irq" };
+	struct model_thread thread = { .pid = 42 };
+	struct model_group group = { .first = &thread };
+	struct model model = { .signals = { .list = &recorded, .count = 1 } };
+	struct finding finding = {};
+
+	say__next(&finding, &model, "memory", "--signals default,memory");
+	assert_string_equal(finding.next, "");
+	finding.group = &group;
+	say__next(&finding, &model, "irq", "--signals default,irq");
+	assert_string_equal(finding.next, "");
+	say__next(&finding, &model, "memory", "--signals default,memory");
+	assert_string_equal(finding.next, "gapless record --signals default,memory -p 42");
+	say__next(&finding, &model, "heap", "--memory-heap");
+	assert_string_equal(finding.next, "gapless record --signals default,memory -p 42");
+	*finding.next = '\0';
+	model.target = "command: make";
+	say__next(&finding, &model, "heap", "--memory-heap");
+	assert_string_equal(finding.next, "gapless record --memory-heap -- COMMAND");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(arguments_are_left_out),
 		cmocka_unit_test(parentheses_inside_a_name_stay),
 		cmocka_unit_test(odd_names_stay),
+		cmocka_unit_test(the_command_that_tells_more_names_the_process_or_the_command),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
