@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "base/term.h"
 #include "cli/cli.h"
-#include "cli/function_options.h"
+#include "cli/usdt_list.h"
 #include "core/features.h"
 #include "ledger/reader/attach.h"
 #include "signals/registry.h"
@@ -172,7 +172,7 @@ static int run(int argc, char **argv)
 	if (!features)
 		return 1;
 	if (options.where)
-		return function_options__list_usdt(options.where, options.common.json);
+		return usdt_list__print(options.where, options.common.json);
 	if (options.common.json)
 		return !cli__print_json(json_pack("{s:o, s:o, s:o}", "signals",
 						  signals_json(features), "states", states_json(),

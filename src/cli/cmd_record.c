@@ -29,9 +29,6 @@ enum {
 	OPTION_TABLES,
 	OPTION_SIGNALS,
 	OPTION_SLOW,
-	OPTION_FUNCTION,
-	OPTION_USDT,
-	OPTION_FORCE_RETURNS,
 	OPTION_HEAP,
 	OPTION_REPEAT,
 	OPTION_WARMUP,
@@ -106,7 +103,6 @@ static void choose_signals(struct record_options *options, struct argp_state *st
 	const struct signal **chosen = options->signals;
 	size_t kept = 0;
 
-	function_options__add_signal(&options->functions, chosen);
 	if (options->heap)
 		registry__add(chosen, registry__of(ROLE_HEAP));
 	requests__add_signals(&options->requests, chosen);
@@ -177,6 +173,8 @@ static void finish(struct record_options *options, struct argp_state *state)
 	record__take_like(options, state);
 	check(options, state);
 	options->run.tick_ns = tick_ns(options);
+	if (requests__has(&options->requests, "sample-on") && !options->run.tick_ns)
+		argp_error(state, "--sample-on takes stacks, which are off [--stacks]");
 	choose_signals(options, state);
 }
 
@@ -215,13 +213,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPTION_SLOW:
 		if (parse__duration(arg, &options->run.slow_ns))
 			cli__refuse(state, "'%s' is not a duration [like 500us, 10ms]", arg);
-		return 0;
-	case OPTION_FUNCTION:
-	case OPTION_USDT:
-		function_options__take(state, &options->functions, arg, key == OPTION_USDT);
-		return 0;
-	case OPTION_FORCE_RETURNS:
-		options->functions.force_returns = true;
 		return 0;
 	case OPTION_HEAP:
 		options->heap = true;
@@ -272,11 +263,12 @@ static const struct argp_option option_list[] = {
 	{ "signals", OPTION_SIGNALS, "LIST", 0,
 	  "Signals besides the ledger: names, all, default, none [see 'gapless list']", 2 },
 	REQUESTS_ARGP(2),
+	{ "sample-on", REQUESTS_SAMPLE_ON, "EVENT[/PERIOD]", 0,
+	  "Take also a stack at each PERIODth page-faults, context-switches, GROUP:NAME, …; may be "
+	  "repeated",
+	  2 },
 	{ "slow", OPTION_SLOW, "TIME", 0,
 	  "Keep single events that take TIME or longer (default: 10ms)", 2 },
-	{ "function", OPTION_FUNCTION, "SPEC", 0, FUNCTION_OPTIONS_ABOUT, 2 },
-	{ "usdt", OPTION_USDT, "SPEC", 0, FUNCTION_OPTIONS_USDT_ABOUT, 2 },
-	{ "force-returns", OPTION_FORCE_RETURNS, NULL, 0, FUNCTION_OPTIONS_FORCE_ABOUT, 2 },
 	{ "memory-heap", OPTION_HEAP, NULL, 0,
 	  "Estimate calls and bytes of malloc() and its family, by stack", 2 },
 	{ "note", OPTION_NOTE, "NAME=VALUE", 0, "Keep a note in the recording; may be repeated",

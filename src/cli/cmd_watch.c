@@ -11,7 +11,6 @@
 #include "base/parse.h"
 #include "base/words.h"
 #include "cli/cli.h"
-#include "cli/function_options.h"
 #include "cli/requests.h"
 #include "live/watch.h"
 #include "record/run.h"
@@ -28,9 +27,6 @@ enum {
 	OPTION_SLOW,
 	OPTION_EVERY,
 	OPTION_BUDGET,
-	OPTION_FUNCTION,
-	OPTION_USDT,
-	OPTION_FORCE_RETURNS,
 };
 
 DEFINE_CLEANUP(struct features *, features__free)
@@ -46,7 +42,6 @@ struct options {
 	uint64_t interval_ns; /* 0: none */
 	uint64_t intervals;   /* 0: no limit */
 	const char *measure;  /* a name; NULL: the first */
-	struct function_choice functions;
 	const struct signal *wanted[2];
 	struct requests requests;
 };
@@ -159,9 +154,6 @@ static error_t parse_end(struct options *options, struct argp_state *state)
 		argp_error(state, "-n counts events, which intervals do not show without --json");
 	if (options->watch.signal->role == ROLE_HEAP)
 		argp_error(state, "'heap' cannot be watched [gapless record --memory-heap]");
-	if (options->watch.signal->on_request && !options->watch.signal->options &&
-	    !options->functions.function_count && !options->functions.probe_count)
-		argp_error(state, "which functions? [--function SPEC, --usdt SPEC]");
 	check_requests(options, state);
 	if (target__is_empty(&options->run.target))
 		target__add_all(&options->run.target);
@@ -203,13 +195,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPTION_BUDGET:
 		options->run.budget_ppm = cli__budget(state, arg);
 		return 0;
-	case OPTION_FUNCTION:
-	case OPTION_USDT:
-		function_options__take(state, &options->functions, arg, key == OPTION_USDT);
-		return 0;
-	case OPTION_FORCE_RETURNS:
-		options->functions.force_returns = true;
-		return 0;
 	case ARGP_KEY_ARG:
 		return parse_arg(options, arg, state);
 	case ARGP_KEY_NO_ARGS:
@@ -238,9 +223,6 @@ static const struct argp_option option_list[] = {
 	REQUESTS_ARGP(3),
 	{ "budget", OPTION_BUDGET, "SHARE", 0,
 	  "Slow the target down by at most SHARE of its CPU time (default: 5%), or none", 3 },
-	{ "function", OPTION_FUNCTION, "SPEC", 0, FUNCTION_OPTIONS_ABOUT, 3 },
-	{ "usdt", OPTION_USDT, "SPEC", 0, FUNCTION_OPTIONS_USDT_ABOUT, 3 },
-	{ "force-returns", OPTION_FORCE_RETURNS, NULL, 0, FUNCTION_OPTIONS_FORCE_ABOUT, 3 },
 	{},
 };
 
@@ -379,7 +361,7 @@ static int run(int argc, char **argv)
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 	if (!cli__may_measure() || !features || recording__create_in_memory(&recording) ||
-	    function_options__find(&options.functions, &options.run, NULL) ||
+	    requests__find(&options.run, NULL) ||
 	    run__start(&options.run, recording, features, &run) || !run__signals(run))
 		return 1;
 	log_info("watching '%s'; Ctrl-C to stop", options.watch.signal->name);

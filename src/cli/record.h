@@ -5,7 +5,6 @@
 #include <limits.h>
 
 #include "cli/cli.h"
-#include "cli/function_options.h"
 #include "cli/requests.h"
 #include "record/run.h"
 #include "signals/registry.h"
@@ -43,7 +42,6 @@ struct record_options {
 	enum { STACKS_BY_LEVEL, STACKS_YES, STACKS_NO } stacks;
 	const char *signal_list;
 	const struct signal *signals[SIGNALS_MOST];
-	struct function_choice functions;
 	bool heap;
 	struct requests requests;
 	char **command;      /* NULL: none */

@@ -273,8 +273,7 @@ static int fill(struct record_options *options, const char *path, uint64_t numbe
 	options->run.early = options->command && options->warmup_ns;
 	/* The wait at the gate is not the command's time. */
 	options->run.gated_pid = options->warmup_ns ? 0 : (uint32_t)child->pid;
-	err = function_options__find(&options->functions, &options->run,
-				     options->command ? options->command[0] : NULL);
+	err = requests__find(&options->run, options->command ? options->command[0] : NULL);
 	if (err)
 		return err;
 	heap_windows__aim(&options->run.target, options->command ? options->command[0] : NULL,

@@ -28,10 +28,18 @@ DEFINE_CLEANUP(sqlite3 *, sqlite3_close)
 DEFINE_CLEANUP(sqlite3_stmt *, sqlite3_finalize)
 
 /* A recording is not trusted, so none of these options names a file. */
-static const char *const like_names[] = { "level",  "rate",   "stacks",     "no-stacks",
-					  "budget", "seed",   "table-size", "signals",
-					  "slow",   "warmup", "duration",   "event",
-					  "pair",   NULL };
+static const char *const like_names[] = { "level",  "rate",      "stacks",     "no-stacks",
+					  "budget", "seed",      "table-size", "signals",
+					  "slow",   "warmup",    "duration",   "event",
+					  "pair",   "sample-on", NULL };
+
+/* What a recording may say, but only the user may ask for: it names files, or is dangerous. */
+static bool is_up_to_user(const char *name, const char *value)
+{
+	if (!strcmp(name, "pair"))
+		return value && (strstr(value, "function:") || strstr(value, "usdt:"));
+	return !strcmp(name, "function") || !strcmp(name, "usdt") || !strcmp(name, "force-returns");
+}
 
 struct source {
 	struct record_options *options;
@@ -109,6 +117,13 @@ static void take(struct source *source, const char *name, char *value)
 		i++;
 	if (!option)
 		refuse_name(source, name);
+	if (options->source == RECORD_LIKE && is_up_to_user(name, value)) {
+		log_warning("a recording cannot name programs to probe; continuing without its "
+			    "'--%s%s%s' [repeat it]",
+			    name, value ? " " : "",
+			    words__clean(value ? value : "", WORDS_MOST_COLUMNS).text);
+		return;
+	}
 	if (options->source == RECORD_LIKE && !is_like_name(name))
 		cli__refuse(&state, "a recording cannot give the option '%s'", name);
 	if (!strcmp(name, "config"))

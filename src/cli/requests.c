@@ -3,17 +3,24 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "base/words.h"
 #include "cli/cli.h"
+#include "core/uprobes.h"
 
 static const char *option_of(int key)
 {
 	static const struct {
 		int key;
 		const char *option;
-	} names[] = { { REQUESTS_EVENT, "event" }, { REQUESTS_PAIR, "pair" } };
+	} names[] = { { REQUESTS_EVENT, "event" },
+		      { REQUESTS_PAIR, "pair" },
+		      { REQUESTS_FUNCTION, "function" },
+		      { REQUESTS_USDT, "usdt" },
+		      { REQUESTS_FORCE_RETURNS, "force-returns" },
+		      { REQUESTS_SAMPLE_ON, "sample-on" } };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (names[i].key == key)
@@ -54,6 +61,14 @@ void requests__add_signals(const struct requests *requests, const struct signal 
 		registry__add(ret, registry__with_option(requests->list[i].option, &option));
 }
 
+bool requests__has(const struct requests *requests, const char *option)
+{
+	for (size_t i = 0; i < requests->count; i++)
+		if (!strcmp(requests->list[i].option, option))
+			return true;
+	return false;
+}
+
 static bool is_requested(const struct requests *requests, const struct signal *signal)
 {
 	const struct signal_option *option;
@@ -72,9 +87,21 @@ void requests__check(const struct requests *requests, const struct signal *signa
 			   signal->options[0].name);
 }
 
+int requests__find(const struct run_options *run, const char *command)
+{
+	const struct uprobe_scope scope = { &run->target, command };
+	int err = 0;
+
+	for (size_t i = 0; run->signals[i] && !err; i++)
+		if (run->signals[i]->find)
+			err = run->signals[i]->find(&scope, run->budget_ppm);
+	return err;
+}
+
 void requests__say(const struct requests *requests, char *text, size_t size)
 {
 	for (size_t i = 0; i < requests->count; i++)
-		words__say(text, size, "%s = %s\n", requests->list[i].option,
-			   requests->list[i].arg);
+		words__say(text, size, "%s%s%s\n", requests->list[i].option,
+			   requests->list[i].arg ? " = " : "",
+			   requests->list[i].arg ? requests->list[i].arg : "");
 }

@@ -93,6 +93,14 @@ static struct bpf_link *attach_tracepoint(const struct bpf_program *program,
 						   &options);
 }
 
+static struct bpf_link *attach_perf_event(const struct bpf_program *program,
+					  const struct hook_target *target)
+{
+	LIBBPF_OPTS(bpf_perf_event_opts, options, .bpf_cookie = target->cookie);
+
+	return bpf_program__attach_perf_event_opts(program, target->event_fd, &options);
+}
+
 static struct bpf_link *refuse(void)
 {
 	errno = EINVAL;
@@ -125,9 +133,7 @@ static struct bpf_link *attach(const struct bpf_program *program, const struct h
 		return target->provider && target->name ? attach_tracepoint(program, target)
 							: bpf_program__attach(program);
 	case HOOK_PERF_EVENT:
-		return target->event_fd > 0
-			       ? bpf_program__attach_perf_event(program, target->event_fd)
-			       : refuse();
+		return target->event_fd > 0 ? attach_perf_event(program, target) : refuse();
 	default:
 		return bpf_program__attach(program);
 	}

@@ -283,6 +283,8 @@ int session__write_quality(const struct session *session)
 	err |= put_quality(session, COUNTER_EVENTS_OVER, quality.events_over);
 	err |= put_quality(session, COUNTER_SIGNAL_MALFORMED, malformed);
 	err |= put_quality(session, COUNTER_UNTRACKED, control->lost[LOST_NO_STORAGE]);
+	if (session->signal->left_out)
+		err |= put_quality(session, COUNTER_LEFT_OUT, session->signal->left_out());
 	err |= put_quality(
 		session, COUNTER_SIGNAL_RECURSION,
 		loader__recursion_misses(session->options.object, session->signal->name));

@@ -71,9 +71,14 @@ struct event {
 /* An option of `record` and `watch` that says what a signal is to measure. It may be repeated. */
 struct signal_option {
 	const char *name; /* "event": --event */
-	/* -errno: `why` says in one sentence what is wrong with the argument. */
+	/*
+	 * `arg` stays valid; NULL: the option has none. -errno: `why` says in one sentence what is
+	 * wrong with the argument.
+	 */
 	int (*take)(const char *arg, char *why, size_t size);
 };
+
+struct uprobe_scope;
 
 struct signal {
 	const char *name;
@@ -85,7 +90,7 @@ struct signal {
 	unsigned event_ns; /* about what one event costs, see core/sessions.h; 0: next to nothing */
 	bool at_syscalls;  /* useless without hooks at syscalls: needs level full */
 	bool on_request;   /* measures only what its options name; "all" does not include it */
-	const struct signal_option *options; /* ends with a NULL name; NULL: none, or elsewhere */
+	const struct signal_option *options; /* ends with a NULL name; NULL: none */
 	/*
 	 * Ends with a NULL event; at most SIGNAL_HOOKS. Programs whose names do not begin with the
 	 * signal's are the ledger's, which call the signal's part.
@@ -96,6 +101,11 @@ struct signal {
 	 */
 	const struct measure *measures;
 	const struct column *columns; /* ends with a NULL name; at most SIGNAL_COLUMNS */
+	/*
+	 * Looks for what the options name in programs and libraries (core/uprobes.h), before each
+	 * recording; may be NULL. Logs. -errno: something is not to be found.
+	 */
+	int (*find)(const struct uprobe_scope *scope, uint32_t budget_ppm);
 	/* Sets knobs before the load; may be NULL. 0 or -errno. */
 	int (*prepare)(struct bpf_object *object, const struct hook_use *uses);
 	/*
@@ -104,6 +114,8 @@ struct signal {
 	 */
 	int (*attach)(struct bpf_object *object);
 	void (*detach)(void);
+	/* How many of its probes were detached because of the budget; may be NULL. */
+	uint64_t (*left_out)(void);
 	/*
 	 * Updates the sums, if the kernel half does not add each event when it happens; may be
 	 * NULL. Called at the start, each time before the sums are read, and a last time before the

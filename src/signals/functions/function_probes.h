@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The places that the user has chosen with --function and --usdt: found, tried, attached, and
- * detached if they cost too much. There is one choice at a time. All functions log.
+ * The places that the user has chosen with --function and --usdt. There is one choice at a time.
+ * Functions log, except where it is said.
  */
 #pragma once
 
@@ -13,26 +13,27 @@
 #include "core/signal.h"
 #include "core/uprobes.h"
 
-#define FUNCTION_PROBES_SPECS 32
+/*
+ * Takes the argument of --function or, if `is_probe`, of --usdt, which the caller keeps. -EINVAL,
+ * -E2BIG: `why` says what is wrong. Does not log.
+ */
+int function_probes__ask(const char *text, bool is_probe, char *why, size_t size);
+/* Times also functions through which an exception may pass. */
+void function_probes__force_returns(void);
 
-struct function_choice {
-	const char *functions[FUNCTION_PROBES_SPECS]; /* as the user has written them */
-	size_t function_count;
-	const char *probes[FUNCTION_PROBES_SPECS]; /* --usdt */
-	size_t probe_count;
-	bool force_returns;  /* also where an exception would end the program */
-	uint32_t budget_ppm; /* of a CPU's time, for all hits; 0: no limit */
-};
+/*
+ * Finds the places of all that was asked for, instead of those found earlier. -errno: one of them
+ * is not to be found. `budget_ppm`: see core/probe_set.h.
+ */
+int function_probes__find(const struct uprobe_scope *scope, uint32_t budget_ppm);
 
-/* Finds the places. Replaces an earlier choice. -errno: one of them is not to be found. */
-int function_probes__choose(const struct function_choice *choice, const struct uprobe_scope *scope);
-void function_probes__forget(void);
-
-/* Attaches what was chosen and is not called too often. -ENODATA: nothing was chosen. */
+/* Attaches what was found and is not called too often. */
 int function_probes__attach(struct bpf_object *object);
 void function_probes__detach(void);
 /* Call this once a second: detaches what has become too expensive; says at last what it cost. */
 int function_probes__hold(struct bpf_object *object, bool is_last);
+
+uint64_t function_probes__left_out(void);
 
 /* "libc.so.6:malloc"; "" for a number without a place. */
 const char *function_probes__name(uint32_t place);

@@ -28,6 +28,29 @@ static const struct column columns[] = {
 	{},
 };
 
+static int take_function(const char *arg, char *why, size_t size)
+{
+	return function_probes__ask(arg, false, why, size);
+}
+
+static int take_usdt(const char *arg, char *why, size_t size)
+{
+	return function_probes__ask(arg, true, why, size);
+}
+
+static int take_force_returns(const char *arg, char *why, size_t size)
+{
+	function_probes__force_returns();
+	return 0;
+}
+
+static const struct signal_option options[] = {
+	{ "function", take_function },
+	{ "usdt", take_usdt },
+	{ "force-returns", take_force_returns },
+	{},
+};
+
 static int decode_call(const struct functions_record *rec, size_t size, struct event *ret)
 {
 	struct strbuf text = { ret->scratch, sizeof(ret->scratch), 0 };
@@ -139,11 +162,14 @@ const struct signal functions_signal = {
 	.about = "functions that --function names: calls, duration, return value, callers; USDT",
 	.events = "calls",
 	.on_request = true,
+	.options = options,
+	.find = function_probes__find,
 	.hooks = hooks,
 	.measures = measures,
 	.columns = columns,
 	.attach = function_probes__attach,
 	.detach = function_probes__detach,
+	.left_out = function_probes__left_out,
 	.refresh = refresh,
 	.decode = functions_decode,
 	.name_object = function_probes__name_caller,

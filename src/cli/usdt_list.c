@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "cli/function_options.h"
+#include "cli/usdt_list.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -15,47 +13,6 @@
 #include "core/uprobes.h"
 
 DEFINE_CLEANUP(struct finder *, finder__free)
-
-void function_options__take(struct argp_state *state, struct function_choice *choice,
-			    const char *arg, bool is_probe)
-{
-	const char **list = is_probe ? choice->probes : choice->functions;
-	size_t *count = is_probe ? &choice->probe_count : &choice->function_count;
-
-	if (*count == FUNCTION_PROBES_SPECS)
-		cli__refuse(state, "at most %d of --%s [one can have a pattern: 'libc:mem*']",
-			    FUNCTION_PROBES_SPECS, is_probe ? "usdt" : "function");
-	list[(*count)++] = arg;
-}
-
-void function_options__add_signal(const struct function_choice *choice,
-				  const struct signal *to[SIGNALS_MOST])
-{
-	const struct signal *signal = registry__find("functions", strlen("functions"));
-	size_t i = 0;
-
-	if (!choice->function_count && !choice->probe_count)
-		return;
-	while (to[i] && to[i] != signal)
-		i++;
-	if (!to[i] && i < SIGNALS_MOST - 1) {
-		to[i] = signal;
-		to[i + 1] = NULL;
-	}
-}
-
-int function_options__find(struct function_choice *choice, const struct run_options *run,
-			   const char *command)
-{
-	const struct uprobe_scope scope = { &run->target, command };
-
-	if (!choice->function_count && !choice->probe_count)
-		return 0;
-	choice->budget_ppm = run->budget_ppm;
-	return function_probes__choose(choice, &scope);
-}
-
-/* --- gapless list usdt ------------------------------------------------------------------------ */
 
 struct listing {
 	const struct uprobe_file *file;
@@ -100,7 +57,7 @@ static int find_files(const char *where, struct uprobe_file **ret, size_t *ret_c
 	return err ? err : uprobes__files(&spec, &scope, ret, ret_count);
 }
 
-int function_options__list_usdt(const char *where, bool json)
+int usdt_list__print(const char *where, bool json)
 {
 	cleanup(finder__free_p) struct finder *finder = NULL;
 	cleanup(free_p) struct uprobe_file *files = NULL;
