@@ -200,9 +200,31 @@ static void a_pair_has_two_events_and_what_they_share(void **state)
 	assert_string_equal(words.fields[1], "next_pid");
 }
 
+static void ends_of_pairs_may_be_functions_and_declared_probes(void **state)
+{
+	struct event_words_pair words;
+	const char *why;
+
+	assert_int_equal(
+		event_words__parse_pair("function:libc:malloc -> usdt:a:b:c by arg1", &words, &why),
+		0);
+	assert_int_equal(words.points[0].kind, EVENT_WORDS_FUNCTION);
+	assert_string_equal(words.points[0].spec, "libc:malloc");
+	assert_int_equal(words.points[1].kind, EVENT_WORDS_USDT);
+	assert_string_equal(words.points[1].spec, "a:b:c");
+	assert_string_equal(words.fields[1], "arg1");
+	assert_int_equal(
+		event_words__parse_pair("function:p::operator-> -> a:b by arg2=x", &words, &why),
+		0);
+	assert_string_equal(words.points[0].spec, "p::operator->");
+	assert_int_equal(words.points[1].kind, EVENT_WORDS_TRACEPOINT);
+}
+
 static void a_pair_that_is_malformed_is_refused(void **state)
 {
 	static const char *const bad[] = { "",
+					   "function: -> a:b by thread",
+					   "a:b -> usdt: by thread",
 					   "a:b",
 					   "a:b -> c:d",
 					   "a:b by thread",
@@ -256,7 +278,7 @@ static void what_this_kernel_does_not_have_is_refused_with_a_remedy(void **state
 static void requests_of_one_event_share_its_point(void **state)
 {
 	char why[EVENT_REQUESTS_WHY];
-	const struct events_knobs *knobs = event_requests__knobs();
+	const struct events_knobs *knobs = event_requests__knobs(&(size_t) { 0 });
 
 	assert_int_equal(event_requests__add("sched:sched_switch,key=prev_comm", folder, why), 0);
 	assert_int_equal(event_requests__add_pair("sched:sched_switch -> sched:sched_switch by "
@@ -279,6 +301,63 @@ static void requests_of_one_event_share_its_point(void **state)
 	assert_refused("sched:sched_switch,key=prev_comm", -EINVAL, "twice");
 	assert_int_equal(event_requests__add("sched:sched_switch", folder, why), 0);
 	assert_refused("sched:sched_switch,key=prev_pid", -E2BIG, "4 requests for one event");
+}
+
+static void assert_pair_refused(const char *text, int err, const char *words)
+{
+	char why[EVENT_REQUESTS_WHY] = "";
+
+	assert_int_equal(event_requests__add_pair(text, folder, why), err);
+	if (!strstr(why, words))
+		fail_msg("'%s' is not in: %s", words, why);
+}
+
+static void probes_of_pairs_are_kept_until_the_target_is_known(void **state)
+{
+	char why[EVENT_REQUESTS_WHY];
+	const struct event_requests_probe *probe;
+
+	/* Without tracepoints, tracefs is not needed. */
+	assert_int_equal(
+		event_requests__add_pair("function:a -> function:lib:b by arg1=arg6", NULL, why),
+		0);
+	assert_int_equal(event_requests__add_pair("function:a -> sched:sched_switch by "
+						  "arg2=prev_pid",
+						  folder, why),
+			 0);
+	assert_string_equal(event_requests__operation(EVENTS_SINGLES), "a -> lib:b by arg1=arg6");
+	probe = event_requests__probe(1);
+	assert_string_equal(probe->point.spec, "lib:b");
+	assert_int_equal(probe->argument, 6);
+	assert_int_equal(probe->role, EVENTS_ENDS);
+	assert_int_equal(event_requests__probe(2)->argument, 2);
+	assert_null(event_requests__probe(3));
+	assert_non_null(event_requests__point(0));
+	assert_null(event_requests__point(1));
+	assert_pair_refused("function:a -> function:b by arg7", -EINVAL, "arg1 to arg6");
+	assert_pair_refused("function:a -> function:b by arg12", -EINVAL, "arg1 to arg6");
+	assert_pair_refused("function:a -> sched:sched_switch by arg1=prev_comm", -ENOTSUP,
+			    "never equal");
+	assert_pair_refused("usdt:a -> function:b by thread", -EINVAL, "not a probe");
+	assert_pair_refused("function:a -> function:lib:b by arg1=arg6", -EINVAL, "twice");
+}
+
+static void a_point_has_room_for_four_requests_and_ends_come_first(void **state)
+{
+	struct events_knobs *knobs = calloc(1, sizeof(*knobs));
+	struct events_spec spec = { .role = EVENTS_BEGINS };
+	size_t specs = 0;
+
+	assert_int_equal(event_requests__add_spec(knobs, &specs, 5, &spec), 0);
+	spec.role = EVENTS_ENDS;
+	assert_int_equal(event_requests__add_spec(knobs, &specs, 5, &spec), 0);
+	assert_int_equal(knobs->points[5].specs[0], 2);
+	assert_int_equal(knobs->points[5].specs[1], 1);
+	assert_int_equal(event_requests__add_spec(knobs, &specs, 5, &spec), 0);
+	assert_int_equal(event_requests__add_spec(knobs, &specs, 5, &spec), 0);
+	assert_int_equal(event_requests__add_spec(knobs, &specs, 5, &spec), -E2BIG);
+	assert_int_equal(specs, 4);
+	free(knobs);
 }
 
 static void numbers_are_named_by_their_field(void **state)
@@ -382,10 +461,14 @@ int main(void)
 		cmocka_unit_test(an_event_has_a_group_a_name_and_fields),
 		cmocka_unit_test(an_event_that_is_malformed_is_refused_and_leaves_the_output_alone),
 		cmocka_unit_test(a_pair_has_two_events_and_what_they_share),
+		cmocka_unit_test(ends_of_pairs_may_be_functions_and_declared_probes),
 		cmocka_unit_test(a_pair_that_is_malformed_is_refused),
 		cmocka_unit_test_teardown(what_this_kernel_does_not_have_is_refused_with_a_remedy,
 					  forget),
 		cmocka_unit_test_teardown(requests_of_one_event_share_its_point, forget),
+		cmocka_unit_test_teardown(probes_of_pairs_are_kept_until_the_target_is_known,
+					  forget),
+		cmocka_unit_test(a_point_has_room_for_four_requests_and_ends_come_first),
 		cmocka_unit_test_teardown(numbers_are_named_by_their_field, forget),
 		cmocka_unit_test_teardown(a_name_and_an_event_are_decoded, forget),
 		cmocka_unit_test(decode_refuses_a_wrong_record_and_leaves_the_output_alone),

@@ -13,12 +13,13 @@
 #include "base/cleanup.h"
 #include "base/parse.h"
 #include "base/words.h"
+#include "core/uprobes.h"
 #include "signals/events/event_format.h"
 
 #define FORMAT_BYTES 65536
 #define MOST_NAMES   4096
 #define TWICE        "this is asked for twice"
-#define NAME_BYTES   (6 * EVENT_WORDS_BYTES)
+#define NAME_BYTES   (2 * EVENT_WORDS_SPEC + 3 * EVENT_WORDS_BYTES)
 
 /* An operation in words. */
 struct operation {
@@ -29,9 +30,10 @@ struct operation {
 
 static struct {
 	struct events_knobs knobs;
-	struct event_words_point points[EVENTS_SPECS];
+	struct event_words_point points[EVENTS_TRACED];
+	struct event_requests_probe probes[2 * EVENTS_PAIRS];
 	struct operation operations[EVENTS_OPERATIONS];
-	size_t specs, point_count, events, pairs;
+	size_t specs, point_count, probe_count, events, pairs;
 } table;
 
 void event_requests__clear(void)
@@ -205,21 +207,32 @@ static size_t room_at(const struct event_words_point *point)
 }
 
 /* An end goes in front: what ends at an event began before. */
+int event_requests__add_spec(struct events_knobs *knobs, size_t *specs, size_t point,
+			     const struct events_spec *spec)
+{
+	__u8 *list = knobs->points[point].specs;
+	size_t used = 0;
+
+	while (used < EVENTS_AT_ONE && list[used])
+		used++;
+	if (used == EVENTS_AT_ONE || *specs == EVENTS_SPECS)
+		return -E2BIG;
+	knobs->specs[(*specs)++] = *spec;
+	if (spec->role == EVENTS_ENDS) {
+		memmove(list + 1, list, used);
+		used = 0;
+	}
+	list[used] = (__u8)*specs;
+	return 0;
+}
+
 static void add_spec(const struct event_words_point *point, const struct events_spec *spec)
 {
-	size_t number = find_point(point), used = EVENTS_AT_ONE - room_at(point);
-	__u8 *specs = table.knobs.points[number].specs;
+	size_t number = find_point(point);
 
-	if (number == table.point_count) {
+	if (number == table.point_count)
 		table.points[table.point_count++] = *point;
-		used = 0;
-	}
-	table.knobs.specs[table.specs++] = *spec;
-	if (spec->role == EVENTS_ENDS) {
-		memmove(specs + 1, specs, used);
-		used = 0;
-	}
-	specs[used] = (__u8)table.specs;
+	(void)event_requests__add_spec(&table.knobs, &table.specs, number, spec);
 }
 
 static int say_too_many(const char *text, const char *what, unsigned most, char *why)
@@ -296,6 +309,35 @@ static bool is_text(const struct event_field *field)
 	return field->where.kind >= EVENTS_TEXT;
 }
 
+/* The number of an argument, "arg1" to "arg6"; 0: it is not one. */
+static unsigned argument_of(const char *field)
+{
+	bool is_one = !strncmp(field, "arg", 3) && field[3] >= '1' &&
+		      field[3] <= '0' + USDT_MOST_ARGUMENTS && !field[4];
+
+	return is_one ? (unsigned)(field[3] - '0') : 0;
+}
+
+/* Checks the form; whether there is such a function is known when the target is. */
+static int find_probe_end(const struct event_words_point *point, const char *field,
+			  struct event_field *ret, char *why)
+{
+	struct uprobe_spec spec;
+	bool is_usdt = point->kind == EVENT_WORDS_USDT;
+
+	*ret = (struct event_field) {};
+	snprintf(ret->name, sizeof(ret->name), "%s", field);
+	snprintf(ret->type, sizeof(ret->type), "an argument");
+	if (is_usdt ? uprobes__parse_usdt(point->spec, &spec) : uprobes__parse(point->spec, &spec))
+		return fail(-EINVAL, why, point->spec,
+			    is_usdt ? "not a probe [like 'usdt:python:gc__start']"
+				    : "not a function [like 'function:libc:malloc']");
+	if (*field && !argument_of(field))
+		return fail(-EINVAL, why, field, "not an argument of a function [arg1 to arg6]");
+	ret->where.kind = *field ? EVENTS_UNSIGNED : EVENTS_NO_FIELD;
+	return 0;
+}
+
 /* Looks up both ends. */
 static int find_ends(const struct event_words_pair *words, const char *tracefs,
 		     struct event_format *format, struct event_field ret[2], char *why)
@@ -304,10 +346,15 @@ static int find_ends(const struct event_words_pair *words, const char *tracefs,
 	int err = 0;
 
 	for (int i = 0; i < 2 && !err; i++) {
-		err = read_format(&words->points[i], tracefs, format, why);
+		const struct event_words_point *point = &words->points[i];
+
+		if (point->kind != EVENT_WORDS_TRACEPOINT) {
+			err = find_probe_end(point, words->fields[i], &ret[i], why);
+			continue;
+		}
+		err = read_format(point, tracefs, format, why);
 		if (!err)
-			err = find_field(&words->points[i], format, words->fields[i], false, &field,
-					 why);
+			err = find_field(point, format, words->fields[i], false, &field, why);
 		if (!err)
 			ret[i] = *field;
 	}
@@ -316,6 +363,14 @@ static int find_ends(const struct event_words_pair *words, const char *tracefs,
 	say(why, "'%s' is '%s', but '%s' is '%s': they are never equal", ret[0].name, ret[0].type,
 	    ret[1].name, ret[1].type);
 	return -ENOTSUP;
+}
+
+static void say_point(const struct event_words_point *point, char *ret, size_t size)
+{
+	if (point->kind == EVENT_WORDS_TRACEPOINT)
+		words__say(ret, size, "%s:%s", point->group, point->name);
+	else
+		words__say(ret, size, "%s", point->spec);
 }
 
 static void name_pair(const struct event_words_pair *words, struct operation *ret)
@@ -330,11 +385,28 @@ static void name_pair(const struct event_words_pair *words, struct operation *re
 
 	for (int i = 0; i < EVENTS_OUTCOMES; i++) {
 		ret[i] = (struct operation) {};
-		words__say(ret[i].name, sizeof(ret[i].name), "%s:%s -> %s:%s by %s%s%s%s",
-			   words->points[0].group, words->points[0].name, words->points[1].group,
-			   words->points[1].name, *words->fields[0] ? words->fields[0] : "thread",
-			   is_same ? "" : "=", is_same ? "" : words->fields[1], outcomes[i]);
+		say_point(&words->points[0], ret[i].name, sizeof(ret[i].name));
+		words__say(ret[i].name, sizeof(ret[i].name), " -> ");
+		say_point(&words->points[1], ret[i].name, sizeof(ret[i].name));
+		words__say(ret[i].name, sizeof(ret[i].name), " by %s%s%s%s",
+			   *words->fields[0] ? words->fields[0] : "thread", is_same ? "" : "=",
+			   is_same ? "" : words->fields[1], outcomes[i]);
 	}
+}
+
+static void add_end(const struct event_words_point *point, const struct event_field *field,
+		    __u32 role, __u32 operation)
+{
+	if (point->kind == EVENT_WORDS_TRACEPOINT)
+		add_spec(point, &(struct events_spec) { .key = field->where,
+							.role = role,
+							.operation = operation });
+	else
+		table.probes[table.probe_count++] =
+			(struct event_requests_probe) { .point = *point,
+							.argument = argument_of(field->name),
+							.role = role,
+							.operation = operation };
 }
 
 int event_requests__add_pair(const char *text, const char *tracefs, char why[EVENT_REQUESTS_WHY])
@@ -363,10 +435,7 @@ int event_requests__add_pair(const char *text, const char *tracefs, char why[EVE
 		return fail(-EINVAL, why, text, TWICE);
 	table.pairs++;
 	for (int i = 0; i < 2; i++)
-		add_spec(&words.points[i],
-			 &(struct events_spec) { .key = fields[i].where,
-						 .role = i ? EVENTS_ENDS : EVENTS_BEGINS,
-						 .operation = operation });
+		add_end(&words.points[i], &fields[i], i ? EVENTS_ENDS : EVENTS_BEGINS, operation);
 	return 0;
 }
 
@@ -375,9 +444,15 @@ bool event_requests__has_pairs(void)
 	return table.pairs;
 }
 
-const struct events_knobs *event_requests__knobs(void)
+const struct events_knobs *event_requests__knobs(size_t *ret_specs)
 {
+	*ret_specs = table.specs;
 	return &table.knobs;
+}
+
+const struct event_requests_probe *event_requests__probe(size_t number)
+{
+	return number < table.probe_count ? &table.probes[number] : NULL;
 }
 
 const struct event_words_point *event_requests__point(size_t number)

@@ -6,8 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Optional, for kinds of points to come. */
-#define PREFIX "event:"
+#define PREFIX "event:" /* optional */
 
 /* A piece of the argument. */
 struct piece {
@@ -60,6 +59,29 @@ static int take_point(struct piece piece, struct event_words_point *ret)
 static bool has_prefix(struct piece piece, const char *prefix)
 {
 	return piece.length >= strlen(prefix) && !strncmp(piece.at, prefix, strlen(prefix));
+}
+
+/* An end of a pair: a tracepoint, or "function:" or "usdt:" and what such an option takes. */
+static int take_end(struct piece piece, struct event_words_point *ret)
+{
+	static const struct {
+		const char *prefix;
+		enum event_words_kind kind;
+	} kinds[] = { { "function:", EVENT_WORDS_FUNCTION }, { "usdt:", EVENT_WORDS_USDT } };
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		size_t before = strlen(kinds[i].prefix), length = piece.length - before;
+
+		if (!has_prefix(piece, kinds[i].prefix))
+			continue;
+		if (!length || length >= EVENT_WORDS_SPEC)
+			return -EINVAL;
+		ret->kind = kinds[i].kind;
+		memcpy(ret->spec, piece.at + before, length);
+		ret->spec[length] = '\0';
+		return 0;
+	}
+	return take_point(piece, ret);
 }
 
 static const char *take_part(struct piece part, struct event_words *words)
@@ -126,19 +148,23 @@ static const char *find_last(const char *text, const char *word)
 
 int event_words__parse_pair(const char *text, struct event_words_pair *ret, const char **ret_why)
 {
-	const char *arrow = strstr(text, "->"), *by = find_last(text, " by ");
+	const char *spaced = strstr(text, " -> "), *by = find_last(text, " by ");
+	/* C++ has a function "operator->". */
+	const char *arrow = spaced ? spaced + 1 : strstr(text, "->");
 	struct event_words_pair words = {};
 	const char *why = NULL;
 
 	if (!arrow || !by || by < arrow) {
 		why = "a pair is 'A -> B by thread' or 'A -> B by FIELD', with events A and B";
-	} else if (take_point(trim((struct piece) { text, (size_t)(arrow - text) }),
-			      &words.points[0]) ||
-		   take_point(trim((struct piece) { arrow + 2, (size_t)(by - arrow) - 2 }),
-			      &words.points[1])) {
-		why = "an event is GROUP:NAME, like sched:sched_switch";
+	} else if (take_end(trim((struct piece) { text, (size_t)(arrow - text) }),
+			    &words.points[0]) ||
+		   take_end(trim((struct piece) { arrow + 2, (size_t)(by - arrow) - 2 }),
+			    &words.points[1])) {
+		why = "an event is GROUP:NAME, like sched:sched_switch, or function:SPEC or "
+		      "usdt:SPEC";
 	} else if (take_fields(trim((struct piece) { by + 4, strlen(by + 4) }), words.fields)) {
-		why = "behind 'by', there is 'thread', a field of both events, or FIELD=FIELD";
+		why = "behind 'by', there is 'thread', a field of both events or an argument "
+		      "(arg1), or FIELD=FIELD";
 	}
 	if (why) {
 		*ret_why = why;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Any tracepoint: events counted by thread and by one of their fields, and the time between two
- * events.
+ * events, each of which may also be the entry of a function or a declared probe.
  *
  * One program serves all tracepoints. It is attached to each as a classic tracepoint program, whose
  * context is the event's record in the format that tracefs describes. The cookie of the attachment
@@ -14,7 +14,8 @@
  * The kernel does not run a classic tracepoint program while another one, a kprobe program or a
  * perf event program runs on the same CPU. It counts that since 6.7; the report has
  * it as recursion misses. For the same reason no two runs on one CPU are nested, and the sum of a
- * thread has one writer.
+ * thread has one writer. Functions and declared probes have a program of their own, to which this
+ * does not apply; they are only ends of pairs, whose sums may have many writers.
  */
 #pragma once
 
@@ -46,18 +47,44 @@ struct {
 	__type(value, struct events_open_value);
 } events_open SEC(".maps");
 
-/* `record`: the address of the event's record. */
-static __always_inline __u64 events_number(__u64 record, const struct events_field *field)
+/* Hits of each probe, by whomever: the cost is theirs too. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, EVENTS_SPECS + 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} events_hits SEC(".maps");
+
+/* `record`: the address of the event's record. False: the number cannot be read. */
+static __always_inline bool events_read(__u64 record, const struct events_field *field, __u64 *ret)
 {
-	__u64 value[2] = {}, size = field->size, shift;
+	__u64 value[2] = {}, size = field->size, shift, at = record + field->offset;
+	long err = 0;
 
 	/* At most 8; the verifier of 6.1 knows the bound of a mask everywhere. */
 	barrier_var(size);
 	size &= sizeof(value) - 1;
-	bpf_probe_read_kernel(value, size, (void *)(record + field->offset));
+	if (field->source == EVENTS_CONSTANT) {
+		value[0] = field->value;
+	} else if (field->source == EVENTS_AT_ADDRESS) {
+		bpf_probe_read_kernel(&at, sizeof(at), (void *)at);
+		err = bpf_probe_read_user(value, size, (void *)(at + field->value));
+	} else {
+		err = bpf_probe_read_kernel(value, size, (void *)at);
+	}
 	shift = (64 - 8 * size) & 63;
-	return field->kind == EVENTS_SIGNED ? (__u64)((__s64)(value[0] << shift) >> shift)
-					    : value[0];
+	*ret = field->kind == EVENTS_SIGNED ? (__u64)((__s64)(value[0] << shift) >> shift)
+					    : value[0] << shift >> shift;
+	return !err;
+}
+
+/* Of a tracepoint, whose record can always be read. */
+static __always_inline __u64 events_number(__u64 record, const struct events_field *field)
+{
+	__u64 value = 0;
+
+	events_read(record, field, &value);
+	return value;
 }
 
 /* The hash of a text, never 0. `text` gets it, filled with zeros. */
@@ -203,17 +230,21 @@ static __always_inline __u64 events_thread_key(const struct identity *who)
 	return who->id ? who->id : 1ull << 63 | (__u64)bpf_get_smp_processor_id() << 32 | tid;
 }
 
-/* What the begin and the end of a pair have in common. */
-static __always_inline __u64 events_pair_key(__u64 record, __u32 number,
-					     const struct events_spec *spec,
-					     const struct identity *who)
+/* What the begin and the end of a pair have in common. False: it cannot be read. */
+static __always_inline bool events_pair_key(__u64 record, const struct events_spec *spec,
+					    const struct identity *who, __u64 *ret)
 {
 	__u64 text[EVENTS_TEXT_BYTES / 8];
 
-	if (spec->key.kind == EVENTS_NO_FIELD)
-		return events_thread_key(who);
-	return spec->key.kind >= EVENTS_TEXT ? events_text(record, &spec->key, text)
-					     : events_number(record, &spec->key);
+	if (spec->key.kind == EVENTS_NO_FIELD) {
+		*ret = events_thread_key(who);
+	} else if (spec->key.kind >= EVENTS_TEXT) {
+		*ret = events_text(record, &spec->key, text);
+	} else if (!events_read(record, &spec->key, ret)) {
+		COUNT_LOST(events, LOST_NO_STORAGE);
+		return false;
+	}
+	return true;
 }
 
 static __always_inline void events_add_unpaired(const struct events_spec *spec, __u64 thread,
@@ -227,15 +258,14 @@ static __always_inline void events_add_unpaired(const struct events_spec *spec, 
 	series_sum_up(maps, series_turn(maps), &key, none);
 }
 
-static __always_inline void events_begin(__u64 record, __u32 number, const struct events_spec *spec)
+static __always_inline void events_begin(__u64 record, const struct events_spec *spec)
 {
 	struct events_open_key key = { .operation = spec->operation };
 	struct events_open_value value = {}, *before;
 	struct identity who;
 
-	if (!is_wanted_now(SIGNAL_events, &who))
+	if (!is_wanted_now(SIGNAL_events, &who) || !events_pair_key(record, spec, &who, &key.key))
 		return;
-	key.key = events_pair_key(record, number, spec, &who);
 	before = bpf_map_lookup_elem(&events_open, &key);
 	if (before && before->time_ns >= series[SIGNAL_events].since_ns)
 		events_add_unpaired(spec, before->thread, EVENTS_BEGUN_AGAIN);
@@ -249,7 +279,7 @@ static __always_inline void events_begin(__u64 record, __u32 number, const struc
  * The end of a pair by a field may come in any thread, and in the target only the begins are
  * known. So an end without a begin counts only if all threads are recorded.
  */
-static __always_inline void events_end(__u64 record, __u32 number, const struct events_spec *spec)
+static __always_inline void events_end(__u64 record, const struct events_spec *spec)
 {
 	bool by_thread = spec->key.kind == EVENTS_NO_FIELD;
 	struct events_open_key key = { .operation = spec->operation };
@@ -261,9 +291,9 @@ static __always_inline void events_end(__u64 record, __u32 number, const struct 
 	__u64 values[2] = {}, now;
 	__u32 turn;
 
-	if (!series[SIGNAL_events].enabled || (by_thread && !is_wanted))
+	if (!series[SIGNAL_events].enabled || (by_thread && !is_wanted) ||
+	    !events_pair_key(record, spec, &who, &key.key))
 		return;
-	key.key = events_pair_key(record, number, spec, &who);
 	begin = bpf_map_lookup_elem(&events_open, &key);
 	/* A begin from before a pause may have an end within it. */
 	if (!begin || begin->time_ns < series[SIGNAL_events].since_ns) {
@@ -305,7 +335,7 @@ VERIFIED_ONCE int events_begin_at(__u64 record, __u32 number)
 	if (!is_on(SIGNAL_events) || number >= EVENTS_SPECS)
 		return 0;
 	spec = events_knobs.specs[number];
-	events_begin(record, number, &spec);
+	events_begin(record, &spec);
 	return 0;
 }
 
@@ -316,25 +346,21 @@ VERIFIED_ONCE int events_end_at(__u64 record, __u32 number)
 	if (!is_on(SIGNAL_events) || number >= EVENTS_SPECS)
 		return 0;
 	spec = events_knobs.specs[number];
-	events_end(record, number, &spec);
+	events_end(record, &spec);
 	return 0;
 }
 
-SEC("tp/events")
-int events_on_tracepoint(void *context)
+/* Does what the point asks for. */
+static __always_inline void events_at(__u64 record, __u64 point)
 {
-	__u64 point = bpf_get_attach_cookie(context), record = 0;
-
-	if (!is_on(SIGNAL_events) || point >= EVENTS_SPECS)
-		return 0;
-	/* The verifier lets no offset be added to the context itself, but to a number. */
-	bpf_probe_read_kernel(&record, sizeof(record), &context);
+	/* A mask, because 6.1 loses the bound of a comparison. */
+	barrier_var(point);
+	point &= EVENTS_SPECS - 1;
 	for (int i = 0; i < EVENTS_AT_ONE; i++) {
 		__u64 number = events_knobs.points[point].specs[i], role;
 
 		if (!number)
 			break;
-		/* A mask, because 6.1 loses the bound of a comparison. */
 		number--;
 		barrier_var(number);
 		number &= EVENTS_SPECS - 1;
@@ -346,5 +372,36 @@ int events_on_tracepoint(void *context)
 		else
 			events_end_at(record, number);
 	}
+}
+
+SEC("tp/events")
+int events_on_tracepoint(void *context)
+{
+	__u64 point = bpf_get_attach_cookie(context), record = 0;
+
+	if (!is_on(SIGNAL_events) || point >= EVENTS_SPECS)
+		return 0;
+	/* The verifier lets no offset be added to the context itself, but to a number. */
+	bpf_probe_read_kernel(&record, sizeof(record), &context);
+	events_at(record, point);
+	return 0;
+}
+
+SEC("uprobe")
+int events_on_probe(struct pt_regs *context)
+{
+	__u64 cookie = bpf_get_attach_cookie(context), record = 0, *hits;
+	__u32 number = cookie;
+
+	if (!is_on(SIGNAL_events))
+		return 0;
+	/* The program may lose its CPU to another hit. */
+	hits = bpf_map_lookup_elem(&events_hits, &number);
+	if (hits)
+		__sync_fetch_and_add(hits, 1);
+	if (!cookie)
+		return 0;
+	bpf_probe_read_kernel(&record, sizeof(record), &context);
+	events_at(record, events_knobs.first_probe + cookie - 1);
 	return 0;
 }

@@ -10,6 +10,7 @@
 #include "core/series.h"
 #include "core/signal.h"
 #include "core/sys.h"
+#include "signals/events/event_probes.h"
 #include "signals/events/event_requests.h"
 
 /* The first value of an event; the other one is that of the field value=. */
@@ -19,6 +20,7 @@ enum { COLUMN_VALUE };
 
 static const struct hook hooks[] = {
 	{ "any tracepoint", { "events_on_tracepoint" }, HOOK_BY_SIGNAL },
+	{ "function entry", { "events_on_probe" }, HOOK_BY_SIGNAL },
 	{},
 };
 
@@ -31,7 +33,7 @@ static const struct column columns[] = {
 	{},
 };
 
-static struct bpf_link *links[EVENTS_SPECS];
+static struct bpf_link *links[EVENTS_TRACED];
 
 static int take_event(const char *arg, char *why, size_t size)
 {
@@ -66,13 +68,14 @@ static int events_prepare(struct bpf_object *object, const struct hook_use *uses
 	knobs = series__section(object, ".rodata.events", &size);
 	if (!knobs || size < sizeof(*knobs) || !open)
 		return -EPROTO;
-	*knobs = *event_requests__knobs();
+	*knobs = *event_probes__knobs();
 	return event_requests__has_pairs() ? 0 : bpf_map__set_max_entries(open, 1);
 }
 
 static void events_detach(void)
 {
-	for (size_t i = 0; i < EVENTS_SPECS; i++) {
+	event_probes__detach();
+	for (size_t i = 0; i < EVENTS_TRACED; i++) {
 		hooks__detach(links[i]);
 		links[i] = NULL;
 	}
@@ -81,8 +84,11 @@ static void events_detach(void)
 static int events_attach(struct bpf_object *object)
 {
 	const struct event_words_point *point;
-	int attached = 0, last = -ENOENT;
+	int attached = event_requests__probe(0) != NULL, last = event_probes__attach(object);
 
+	/* The other end of a pair would count what did not happen. */
+	if (last)
+		return last;
 	for (size_t i = 0; (point = event_requests__point(i)); i++) {
 		const struct hook_target target = { .provider = point->group,
 						    .name = point->name,
@@ -109,8 +115,8 @@ static int add_open(int sums_fd, const struct series_key *key)
 	return bpf_map_update_elem(sums_fd, key, &sum, BPF_ANY) ? -errno : 0;
 }
 
-/* At the end, begins that still wait for their end become a sum of their own. */
-static int events_refresh(struct bpf_object *object, struct bpf_link *const *unused, bool is_last)
+/* Begins that still wait for their end become a sum of their own. */
+static int add_all_open(struct bpf_object *object)
 {
 	struct events_open_key key, *last = NULL;
 	struct events_open_value value;
@@ -119,8 +125,8 @@ static int events_refresh(struct bpf_object *object, struct bpf_link *const *unu
 	const struct bpf_map *open, *sums;
 	int err = 0;
 
-	if (!is_last || !event_requests__has_pairs() || size < sizeof(*controls) * SIGNAL_COUNT)
-		return 0;
+	if (size < sizeof(*controls) * SIGNAL_COUNT)
+		return -EPROTO;
 	open = bpf_object__find_map_by_name(object, "events_open");
 	sums = bpf_object__find_map_by_name(
 		object, controls[SIGNAL_events].active ? "events_sums_b" : "events_sums_a");
@@ -134,6 +140,13 @@ static int events_refresh(struct bpf_object *object, struct bpf_link *const *unu
 					       .operation = (__u16)(key.operation + EVENTS_OPEN) });
 	}
 	return err;
+}
+
+static int events_refresh(struct bpf_object *object, struct bpf_link *const *unused, bool is_last)
+{
+	int err = event_probes__hold(object, is_last);
+
+	return !err && is_last && event_requests__has_pairs() ? add_all_open(object) : err;
 }
 
 static int decode_name(const struct events_name *rec, size_t size, struct event *ret)
@@ -205,18 +218,21 @@ static bool forget_object(struct bpf_object *object, const __u64 numbers[2])
 const struct signal events_signal = {
 	.name = "events",
 	.number = SIGNAL_events,
-	.about = "any tracepoint (--event, --pair): counts by field, time between two events",
+	.about =
+		"any tracepoint (--event): counts by field; time between two events or functions (--pair)",
 	.events = "events",
 	.role = ROLE_REQUESTED,
 	.event_ns = 150,
 	.on_request = true,
 	.options = options,
+	.find = event_probes__find,
 	.hooks = hooks,
 	.measures = measures,
 	.columns = columns,
 	.prepare = events_prepare,
 	.attach = events_attach,
 	.detach = events_detach,
+	.left_out = event_probes__left_out,
 	.refresh = events_refresh,
 	.decode = events_decode,
 	.operation = operation,

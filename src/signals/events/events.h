@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Tracepoints that the command line names. events.c says what to read of each (struct events_knobs,
- * set before the load), events.bpf.h reads it and sends names and single events.
+ * Tracepoints, functions and declared probes that the command line names. events.c says what to
+ * read of each (struct events_knobs, set before the load), events.bpf.h reads it and sends names
+ * and single events.
  */
 #pragma once
 
 #include "bpf/wire.h"
 
-#define EVENTS_SINGLES    16 /* of --event */
-#define EVENTS_PAIRS      8  /* of --pair */
-#define EVENTS_SPECS      (EVENTS_SINGLES + 2 * EVENTS_PAIRS)
-#define EVENTS_AT_ONE     4    /* that share a tracepoint */
+#define EVENTS_SINGLES    16                                  /* of --event */
+#define EVENTS_PAIRS      8                                   /* of --pair */
+#define EVENTS_TRACED     (EVENTS_SINGLES + 2 * EVENTS_PAIRS) /* specs of tracepoints */
+#define EVENTS_SPECS      128                                 /* with those of probes */
+#define EVENTS_AT_ONE     4    /* that share a tracepoint or a probe */
 #define EVENTS_TEXT_BYTES 128  /* with the NUL */
 #define EVENTS_RECORD     8192 /* more than any event of the kernel has */
 
@@ -35,13 +37,21 @@ enum events_kind {
 	EVENTS_REL_LOC,  /* the same; the offset counts from behind the field */
 };
 
-/* Where a field is in the event's record. */
-struct events_field {
-	__u16 offset;
-	__u16 size;
-	__u32 kind; /* enum events_kind */
+/* Where a field is. The record of a probe is the registers, struct pt_regs. */
+enum events_source {
+	EVENTS_IN_RECORD,
+	EVENTS_AT_ADDRESS, /* in user memory: `value` behind the address in the record */
+	EVENTS_CONSTANT,   /* `value` itself */
 };
-_Static_assert(sizeof(struct events_field) == 8, "wire format");
+
+struct events_field {
+	__u16 offset; /* in the record */
+	__u16 size;
+	__u16 kind;   /* enum events_kind */
+	__u16 source; /* enum events_source */
+	__s64 value;
+};
+_Static_assert(sizeof(struct events_field) == 16, "wire format");
 
 enum events_role { EVENTS_COUNTED, EVENTS_BEGINS, EVENTS_ENDS };
 
@@ -52,9 +62,10 @@ struct events_spec {
 	__u32 role;                /* enum events_role */
 	__u32 operation;
 };
-_Static_assert(sizeof(struct events_spec) == 24, "wire format");
+_Static_assert(sizeof(struct events_spec) == 40, "wire format");
 
-/* One tracepoint: the numbers of its specs, plus 1; 0: no more. Ends of pairs come first. */
+/* One tracepoint or probe: the numbers of its specs, plus 1; 0: no more. Ends of pairs come first.
+ */
 struct events_point {
 	__u8 specs[EVENTS_AT_ONE];
 };
@@ -63,6 +74,8 @@ struct events_point {
 struct events_knobs {
 	struct events_spec specs[EVENTS_SPECS];
 	struct events_point points[EVENTS_SPECS];
+	__u32 first_probe; /* point: its cookie is 1; 0 is that of the calibration */
+	__u32 pad;
 };
 
 /* Objects: the key is in numbers[0], the operation plus 1 in numbers[1], for texts with this. */
