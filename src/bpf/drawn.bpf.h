@@ -24,6 +24,8 @@ struct drawn {
  * ledger/kernel/drawn.bpf.h.
  */
 int send_drawn(const struct drawn *drawn);
+/* The same, where the thread may be anywhere: inside of another walk, the stack is missing. */
+int send_drawn_anywhere(const struct drawn *drawn);
 
 /*
  * Whether to take the stack of an event, and how many events it stands for: 0, or 2^shift. CPUs may

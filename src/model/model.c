@@ -45,6 +45,7 @@ void model__release(struct model *model)
 	free(model->samples);
 	free(model->fatals);
 	free(model->growths);
+	free(model->sampled);
 	free(model->occupants);
 	free(model->limits);
 	hot__release(&model->hot);

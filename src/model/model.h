@@ -169,6 +169,15 @@ struct model_growth {
 	int64_t bytes;
 };
 
+/* Stacks that were taken at events (--sample-on) inside the cut: one of an event's stacks. */
+struct model_sampled {
+	const char *event; /* "page-faults/10" */
+	uint32_t node;     /* index in hot.nodes; 0: no stack */
+	int64_t count;     /* events that its samples stand for */
+	int64_t samples;
+	double variance; /* of `count` */
+};
+
 /* How long a thread was queued for a CPU on which another one ran. Empty in a cut. */
 struct model_occupant {
 	const struct model_thread *thread;
@@ -331,6 +340,8 @@ struct model {
 	size_t limit_count;
 	struct model_growth *growths; /* the largest first */
 	size_t growth_count;
+	struct model_sampled *sampled; /* by event, the largest first */
+	size_t sampled_count;
 	struct model_fatal *fatals; /* by time */
 	size_t fatal_count;
 	struct user_time user_time;

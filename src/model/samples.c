@@ -12,6 +12,7 @@
 #include "model/growth.h"
 #include "model/load.h"
 #include "model/sample.h"
+#include "model/sampled.h"
 #include "recording/recording.h"
 
 #define MOST_REASONS 32
@@ -477,6 +478,8 @@ int load__samples(struct model *model, sqlite3 *db)
 		load__event_stacks(&fold, &model->signals);
 	if (!err)
 		err = growth__load(&fold, model, db);
+	if (!err)
+		err = sampled__load(&fold, model, db);
 	if (!err)
 		err = add_sums(model);
 	model->hot.torn = fold.code.torn;

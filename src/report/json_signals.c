@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "report/json_signals.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/json.h"
@@ -256,6 +257,29 @@ static json_t *fields_json(const char *fields)
 	return json_null();
 }
 
+/* Stacks that were taken at events. */
+static json_t *sampled_json(const struct model *model)
+{
+	json_t *list = json_array();
+	size_t of_event = 0;
+
+	for (size_t i = 0; i < model->sampled_count; i++) {
+		const struct model_sampled *stack = &model->sampled[i];
+
+		of_event = i && !strcmp(stack->event, stack[-1].event) ? of_event + 1 : 0;
+		if (of_event >= LIST_MOST)
+			continue;
+		json_array_append_new(
+			list, json_pack("{s:o, s:I, s:f, s:I, s:o}", "event",
+					json__text(stack->event), "count", (json_int_t)stack->count,
+					"error", 1.96 * sqrt(stack->variance), "samples",
+					(json_int_t)stack->samples, "functions",
+					stack->node ? json_hot__functions(&model->hot, stack->node)
+						    : json_null()));
+	}
+	return list;
+}
+
 static json_t *slowest_json(const struct model *model, const struct signals_signal *signal)
 {
 	json_t *list = json_array();
@@ -301,6 +325,8 @@ json_t *json_signals__signal(const struct model *model, size_t i)
 		json_object_set_new(one, "programs", programs_json(signal));
 	if (signal->heap)
 		json_object_set_new(one, "heap", json_heap__figures(model, signal->heap));
+	if (signal->role == ROLE_COUNTERS && model->sampled_count)
+		json_object_set_new(one, "sampled", sampled_json(model));
 	if (signal->role == ROLE_LOCKS)
 		json_object_set_new(one, "locks", locks_json(model, signal));
 	json_object_set_new(one, "event_count", number(signal->event_count));

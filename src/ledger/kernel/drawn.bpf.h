@@ -5,6 +5,25 @@
 #include "bpf/drawn.bpf.h"
 #include "ledger/kernel/walk.bpf.h"
 
+static __always_inline void submit_drawn(const struct drawn *drawn, const struct thread *thread,
+					 __u64 user)
+{
+	struct drawn_record *record = bpf_ringbuf_reserve(&stack_ring, sizeof(*record), 0);
+
+	if (!record) {
+		count_lost(LOST_RING_FULL);
+		return;
+	}
+	wire_head_init(&record->head, sizeof(*record), STACK_DRAWN, 1);
+	record->thread = thread->id;
+	record->user = user;
+	record->count = drawn->count;
+	record->bytes = drawn->bytes;
+	record->signal = drawn->signal;
+	record->operation = drawn->operation;
+	bpf_ringbuf_submit(record, ring_flags());
+}
+
 /*
  * The thread is in a syscall that ends, or in a page fault of user mode: no other walk in this
  * place can be under way on this CPU.
@@ -12,7 +31,6 @@
 VERIFIED_ONCE int send_drawn(const struct drawn *drawn)
 {
 	struct task_struct *current = bpf_get_current_task_btf();
-	struct drawn_record *record;
 	struct thread *thread;
 	__u8 none;
 	__u64 user;
@@ -24,18 +42,19 @@ VERIFIED_ONCE int send_drawn(const struct drawn *drawn)
 		return 0;
 	none = why_no_user_stack(thread, current);
 	user = none ? 0 : user_stack(thread->here_pid, WALK_SYSCALL);
-	record = bpf_ringbuf_reserve(&stack_ring, sizeof(*record), 0);
-	if (!record) {
-		count_lost(LOST_RING_FULL);
+	submit_drawn(drawn, thread, user);
+	return 0;
+}
+
+VERIFIED_ONCE int send_drawn_anywhere(const struct drawn *drawn)
+{
+	struct task_struct *current = bpf_get_current_task_btf();
+	struct thread *thread;
+
+	if (!drawn || !takes_stacks())
 		return 0;
-	}
-	wire_head_init(&record->head, sizeof(*record), STACK_DRAWN, 1);
-	record->thread = thread->id;
-	record->user = user;
-	record->count = drawn->count;
-	record->bytes = drawn->bytes;
-	record->signal = drawn->signal;
-	record->operation = drawn->operation;
-	bpf_ringbuf_submit(record, ring_flags());
+	thread = find(current);
+	if (thread && !(thread->flags & THREAD_OUTSIDE) && !is_over_now())
+		submit_drawn(drawn, thread, event_stack());
 	return 0;
 }

@@ -35,6 +35,8 @@ struct {
 
 const volatile struct counters_knobs counters_knobs SEC(".rodata.counters");
 
+#include "signals/counters/counter_samples.bpf.h"
+
 /* Reads all counters of this CPU into period->now. Not 0: one of them could not be read. */
 VERIFIED_ONCE long counters_read(void)
 {

@@ -12,9 +12,12 @@
 #include "core/series.h"
 #include "core/signal.h"
 #include "core/sys.h"
+#include "signals/counters/counter_samples.h"
 
 static const struct hook hooks[] = {
 	{ "sched_switch", { "counters_on_switch" }, HOOK_BY_SIGNAL },
+	{ "overflow of a counter", { "counters_on_overflow" }, HOOK_BY_SIGNAL },
+	{ "any tracepoint", { "counters_on_tracepoint" }, HOOK_BY_SIGNAL },
 	{},
 };
 
@@ -159,6 +162,8 @@ static int counters_prepare(struct bpf_object *object, const struct hook_use *us
 	for (int i = 0; i < cpus * COUNTERS_SLOTS; i++)
 		descriptors[i] = -1;
 	knobs->opened = open_all();
+	for (size_t i = 0; i < COUNTERS_SAMPLED; i++)
+		knobs->periods[i] = counter_samples__period(i);
 	return bpf_map__set_max_entries(map, (__u32)(cpus * COUNTERS_SLOTS));
 }
 
@@ -171,6 +176,7 @@ static int counters_attach(struct bpf_object *object)
 		    bpf_map_update_elem(bpf_map__fd(map), &i, &descriptors[i], BPF_ANY))
 			return -errno;
 	is_refreshed = false;
+	counter_samples__attach(object);
 	return hooks__attach(object, "counters_on_switch", NULL, &link_to_switch);
 }
 
@@ -178,6 +184,7 @@ static void counters_detach(void)
 {
 	hooks__detach(link_to_switch);
 	link_to_switch = NULL;
+	counter_samples__detach();
 	close_all();
 }
 
@@ -210,8 +217,11 @@ static const char *operation(uint32_t operation)
 {
 	static const char *const names[] = { "user", "kernel" };
 
-	return operation < COUNTERS_MODES ? names[operation] : NULL;
+	return operation < COUNTERS_MODES ? names[operation]
+					  : counter_samples__name(operation - COUNTERS_MODES);
 }
+
+static const struct signal_option options[] = { { "sample-on", counter_samples__ask }, {} };
 
 const struct signal counters_signal = {
 	.name = "counters",
@@ -220,6 +230,7 @@ const struct signal counters_signal = {
 	.events = "readings",
 	.role = ROLE_COUNTERS,
 	.event_ns = 300,
+	.options = options,
 	.hooks = hooks,
 	.measures = measures,
 	.columns = columns,

@@ -20,10 +20,14 @@ enum counters_mode { COUNTERS_USER, COUNTERS_KERNEL, COUNTERS_MODES };
 /* Of each CPU. The counter of a measure in a mode has the index measure * COUNTERS_MODES + mode. */
 #define COUNTERS_SLOTS (COUNTERS_MEASURES * COUNTERS_MODES)
 
+/* Events by which stacks are taken (--sample-on). Their operations follow those of the modes. */
+#define COUNTERS_SAMPLED 4
+
 /* The only variable of the section .rodata.counters, set before the load. */
 struct counters_knobs {
 	__u32 opened; /* a bit for each slot: it has a counter */
 	__u32 pad;
+	__u64 periods[COUNTERS_SAMPLED]; /* events for each stack */
 };
 
 /* What a CPU's counters were when the thread that runs there got it. */
