@@ -176,16 +176,24 @@ static void processes_that_start_later_are_counted_and_others_are_not(void **sta
 	trial__remove(path);
 }
 
+/* The path of a workload that is not written in C, and may be missing. */
+static const char *built(const char *name, const char *language)
+{
+	const char *program = workload__path(name);
+
+	if (access(program, X_OK)) {
+		print_message("# skip: built without a compiler for %s\n", language);
+		skip();
+	}
+	return program;
+}
+
 static void an_exception_passes_through_a_chosen_function(void **state)
 {
-	const char *program = workload__path("throws");
+	const char *program = built("throws", "C++");
 	struct output output;
 	char path[64];
 
-	if (access(program, X_OK)) {
-		print_message("# skip: built without a compiler for C++\n");
-		skip();
-	}
 	trial__path(path, sizeof(path));
 	output = record(path, ARGS("--function", "shop::*", "--", program));
 	assert_non_null(strstr(output.out, "100 5050"));
@@ -193,7 +201,105 @@ static void an_exception_passes_through_a_chosen_function(void **state)
 	live__release(&output);
 	assert_sum(path, "place LIKE '%:shop::passes(int)' AND operation = 'called'", 100);
 	assert_sum(path, "place LIKE '%:int shop::add<int>(int, int)'", 100);
+	assert_sum(path, "place LIKE '%:long shop::add<long>(long, long)'", 30);
+	assert_sum(path, "place LIKE '%:shop::Cart::operator+=(int)'", 60);
 	trial__remove(path);
+}
+
+/* By one name, and by the parameters that make it one of several. */
+static void overloaded_names_are_told_apart_by_their_parameters(void **state)
+{
+	const char *program = built("throws", "C++");
+	struct output output;
+	char path[64];
+
+	trial__path(path, sizeof(path));
+	output = record(path, ARGS("--function", "shop::price", "--", program));
+	live__release(&output);
+	assert_sum(path, "place LIKE '%:shop::price(int)'", 60);
+	assert_sum(path, "place LIKE '%:shop::price(double)'", 40);
+	assert_sum(path, "place LIKE '%:shop::price(char const*)'", 20);
+	assert_sum(path, "1", 120);
+	output = record(path, ARGS("--function", "shop::price(double)", "--function",
+				   "shop::add<long>", "--", program));
+	live__release(&output);
+	assert_sum(path, "place LIKE '%:shop::price(double)'", 40);
+	assert_sum(path, "1", 40 + 30);
+	trial__remove(path);
+}
+
+/* The first word that a command prints; false if there is none. */
+static bool ask_command(const char *command, char *ret, size_t size)
+{
+	FILE *pipe = popen(command, "r"); /* NOLINT(cert-env33-c): a command of this test */
+	bool is_there = pipe && fgets(ret, (int)size, pipe);
+
+	if (pipe)
+		pclose(pipe);
+	ret[is_there ? strcspn(ret, " \n") : 0] = '\0';
+	return is_there && *ret;
+}
+
+static void a_stripped_program_is_probed_by_address(void **state)
+{
+	const char *program = built("throws", "C++");
+	char command[512], address[64], path[64], stripped[64], spec[192];
+	struct output output;
+
+	trial__path(path, sizeof(path));
+	snprintf(stripped, sizeof(stripped), "%.40s.stripped", path);
+	snprintf(command, sizeof(command),
+		 "strip -o %s %s 2>/dev/null && nm -C %s | grep ' shop::passes(int)$'", stripped,
+		 program, program);
+	if (!ask_command(command, address, sizeof(address))) {
+		print_message("# skip: no strip and nm\n");
+		skip();
+	}
+	snprintf(spec, sizeof(spec), "%s:0x%s", stripped, address);
+	output = record(path, ARGS("--function", spec, "--", stripped));
+	assert_non_null(strstr(output.out, "100 5050"));
+	live__release(&output);
+	unlink(stripped);
+	assert_sum(path, "operation = 'called'", 100);
+	assert_sum(path, "1", 100);
+	trial__remove(path);
+}
+
+static void names_of_rust_are_found_and_a_panic_passes_through(void **state)
+{
+	const char *program = built("functions_rust", "Rust");
+	struct output output;
+	char path[64];
+
+	trial__path(path, sizeof(path));
+	output = record(path, ARGS("--function", "functions_rust::shop::Cart::add", "--function",
+				   "functions_rust::shop::largest*", "--function",
+				   "*::shop::passes", "--", program));
+	assert_non_null(strstr(output.out, "30 2415"));
+	live__release(&output);
+	assert_sum(path, "place LIKE '%::Cart::add'", 70);
+	assert_sum(path, "place LIKE '%::largest%'", 100);
+	assert_sum(path, "place LIKE '%::passes' AND operation = 'called'", 30);
+	trial__remove(path);
+}
+
+/* The probe is behind endbr64, so that the kernel emulates the instruction. */
+static void a_hit_behind_endbr64_costs_at_most_a_microsecond(void **state)
+{
+	struct output output;
+	char path[64];
+	long ns;
+
+	trial__path(path, sizeof(path));
+	output = record(path, ARGS("--budget", "none", "--function", "counted", "--",
+				   workload__path("functions"), "timed"));
+	ns = strtol(output.out, NULL, 10);
+	assert_null(strstr(output.err, "cannot emulate"));
+	live__release(&output);
+	assert_sum(path, "place LIKE '%:counted'", 200 * 500);
+	trial__remove(path);
+	print_message("# a call with a hit at its entry and one at its return: %ld ns\n", ns);
+	assert_in_range(ns, 1, 2000);
 }
 
 static void a_function_that_is_called_too_often_is_left_out(void **state)
@@ -215,26 +321,49 @@ static void a_function_that_is_called_too_often_is_left_out(void **state)
 	trial__remove(path);
 }
 
-static void assert_refused(const char *option, const char *spec, const char *why)
+/* A command cannot be tried before it runs, so it is found out after a second. */
+static void a_command_that_calls_too_often_is_left_out_later(void **state)
+{
+	const char *program = workload__path("functions");
+	char path[64], counted[256], sleeps[256];
+	struct output output;
+
+	trial__path(path, sizeof(path));
+	snprintf(counted, sizeof(counted), "%s:counted", program);
+	snprintf(sleeps, sizeof(sleeps), "%s:sleeps", program);
+	output = record(path, ARGS("--function", counted, "--function", sleeps, "--", "sh", "-c",
+				   "timeout 2.5 $0 spin; $0 all 0", program));
+	assert_non_null(strstr(output.err, "counted' is called"));
+	assert_null(strstr(output.err, "sleeps' is called"));
+	live__release(&output);
+	assert_int_equal(trial__query(path, "SELECT value FROM quality WHERE name = "
+					    "'functions_left_out'"),
+			 1);
+	assert_true(sum_at(path, "count", "place LIKE '%:counted'") > 0);
+	assert_sum(path, "place LIKE '%:sleeps'", 100);
+	trial__remove(path);
+}
+
+static void assert_refused(const char *option, const char *spec, int status, const char *why)
 {
 	struct output output =
 		live__gapless("record", "--force", "-o", "/tmp/never.gapless", option, spec, "--",
 			      workload__path("functions"), "count", "1");
 
-	if (output.status != 1 || !strstr(output.err, why))
+	if (output.status != status || !strstr(output.err, why))
 		fail_msg("%s: status %d, %s", spec, output.status, output.err);
 	live__release(&output);
 }
 
 static void what_does_not_exist_is_refused_with_the_reason(void **state)
 {
-	assert_refused("--function", "no_such_function", "has no such function");
-	assert_refused("--function", "libnosuch:malloc", "no such program or library");
-	assert_refused("--function", "a:b:c", "not a function");
-	assert_refused("--usdt", "shop:bought", "has no such probe");
-	assert_refused("--usdt", "shop", "not a probe");
+	assert_refused("--function", "no_such_function", 1, "has no such function");
+	assert_refused("--function", "libnosuch:malloc", 1, "no such program or library");
+	assert_refused("--function", "a:b:c", 2, "is not a function");
+	assert_refused("--usdt", "shop:bought", 1, "has no such probe");
+	assert_refused("--usdt", "shop", 2, "is not a probe");
 	if (access("/sys/bus/event_source/devices/kprobe/type", R_OK))
-		assert_refused("--function", "kernel:vfs_read", "this kernel has no kprobes");
+		assert_refused("--function", "kernel:vfs_read", 1, "this kernel has no kprobes");
 }
 
 static void declared_probes_are_listed_with_their_arguments(void **state)
@@ -288,7 +417,12 @@ int main(void)
 		cmocka_unit_test(a_declared_probe_has_its_arguments),
 		cmocka_unit_test(processes_that_start_later_are_counted_and_others_are_not),
 		HERE(an_exception_passes_through_a_chosen_function),
+		HERE(overloaded_names_are_told_apart_by_their_parameters),
+		HERE(a_stripped_program_is_probed_by_address),
+		HERE(names_of_rust_are_found_and_a_panic_passes_through),
+		HERE(a_hit_behind_endbr64_costs_at_most_a_microsecond),
 		HERE(a_function_that_is_called_too_often_is_left_out),
+		HERE(a_command_that_calls_too_often_is_left_out_later),
 		HERE(what_does_not_exist_is_refused_with_the_reason),
 		HERE(declared_probes_are_listed_with_their_arguments),
 		cmocka_unit_test(a_function_of_the_kernel_is_timed_where_it_can_be),
