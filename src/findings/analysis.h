@@ -120,6 +120,14 @@ struct analysis {
 int analysis__make(struct analysis *analysis, const struct model *model);
 void analysis__release(struct analysis *analysis);
 
+/*
+ * Folds the library functions at the inner end of a user-space path. Returns the innermost named
+ * function outside of libraries, 0 if there is none. *ret_library becomes the outermost named
+ * library function that it called; it is unchanged if there is none. `functions`: index as in
+ * hot.functions.
+ */
+uint32_t path__caller(const struct hot *hot, const struct known *functions, uint32_t node,
+		      uint32_t *ret_library);
 /* What the user-space part of a sample's stack tells. */
 const struct path *analysis__path(struct analysis *analysis, uint32_t node);
 /* What the kernel functions of a stack tell: words for the wait, NULL if nothing. */

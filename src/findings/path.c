@@ -7,28 +7,21 @@ static bool is_named(const struct hot_function *function)
 	return function->named && function->module && *function->module != '[';
 }
 
-/*
- * Folds the tail of a path: the library functions at its inner end. The caller is the innermost
- * named function outside of libraries, the library function the outermost named one that it called.
- */
-static void fold_tail(const struct analysis *analysis, uint32_t node, struct path *path)
+uint32_t path__caller(const struct hot *hot, const struct known *functions, uint32_t node,
+		      uint32_t *ret_library)
 {
-	const struct hot *hot = &analysis->model->hot;
-
 	for (; node; node = hot->nodes[node].parent) {
 		uint32_t function = hot->nodes[node].function;
-		const struct known *known = &analysis->functions[function];
 		bool named = is_named(&hot->functions[function]);
 
-		if (known->flags & KNOWN_ROOT)
-			return;
-		if (named && !(known->flags & KNOWN_TAIL)) {
-			path->caller = function;
-			return;
-		}
+		if (functions[function].flags & KNOWN_ROOT)
+			return 0;
+		if (named && !(functions[function].flags & KNOWN_TAIL))
+			return function;
 		if (named)
-			path->library = function;
+			*ret_library = function;
 	}
+	return 0;
 }
 
 static void compute(const struct analysis *analysis, uint32_t node, struct path *path)
@@ -37,7 +30,7 @@ static void compute(const struct analysis *analysis, uint32_t node, struct path 
 	bool weak = false;
 
 	path->is_named = true;
-	fold_tail(analysis, node, path);
+	path->caller = path__caller(hot, analysis->functions, node, &path->library);
 	for (; node; node = hot->nodes[node].parent) {
 		uint32_t function = hot->nodes[node].function;
 		const struct known *known = &analysis->functions[function];

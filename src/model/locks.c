@@ -8,8 +8,21 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "model/load.h"
 #include "model/model.h"
 #include "model/signals.h"
+#include "vocabulary/histogram.h"
+
+DEFINE_CLEANUP(sqlite3_stmt *, sqlite3_finalize)
+
+/* The largest value of a slice is in its highest bucket. */
+static const char sql_waiting[] =
+	"SELECT d.place, a.begin_ns, b.end_ns, max(x.bucket) FROM distribution_slice x"
+	" JOIN distribution d ON d.id = x.distribution"
+	" JOIN measure m ON m.signal = d.signal AND m.id = d.measure"
+	" JOIN slice a ON a.id = x.slice_from JOIN slice b ON b.id = x.slice_to"
+	" WHERE d.signal = ?3 AND m.name = 'waiters' AND d.place <> '' AND x.count > 0"
+	" GROUP BY d.place, x.slice_to ORDER BY d.place, x.slice_to";
 
 /* A thread that waits for an object. */
 struct waiter {
@@ -136,4 +149,43 @@ int signals__make_locks(struct model *model, struct signals_signal *signal)
 		return err ? err : -ENOMEM;
 	join_waits(model, signal, waiters, count);
 	return 0;
+}
+
+static struct signals_lock *lock_at(struct signals_signal *signal, const char *place)
+{
+	for (size_t i = 0; place && i < signal->lock_count; i++)
+		if (!strcmp(signal->locks[i].row->place, place))
+			return &signal->locks[i];
+	return NULL;
+}
+
+static int take_waiting(const struct model *model, struct signals_signal *signal, sqlite3_stmt *row)
+{
+	struct signals_lock *lock = lock_at(signal, (const char *)sqlite3_column_text(row, 0));
+	int64_t begin_ns = sqlite3_column_int64(row, 1), end_ns = sqlite3_column_int64(row, 2);
+	int64_t bucket = sqlite3_column_int64(row, 3);
+	struct signals_waiting *waiting;
+
+	if (bucket < 0 || bucket >= HISTOGRAM_BUCKETS || begin_ns < 0 || end_ns < begin_ns)
+		return -EBADMSG;
+	if (!lock || end_ns <= model->from_ns || begin_ns >= model->to_ns)
+		return 0;
+	waiting = APPEND(&lock->waiting, &lock->waiting_count);
+	if (!waiting)
+		return -ENOMEM;
+	*waiting = (struct signals_waiting) { begin_ns, end_ns,
+					      (int64_t)histogram_bucket_start((__u32)bucket) };
+	return 0;
+}
+
+int signals__load_waiting(struct model *model, sqlite3 *db, struct signals_signal *signal)
+{
+	cleanup(sqlite3_finalize_p) sqlite3_stmt *row = NULL;
+	int err = load__prepare(model, db, sql_waiting, &row), rc;
+
+	if (!err)
+		sqlite3_bind_int64(row, 3, signal->id);
+	while (!err && (rc = sqlite3_step(row)) != SQLITE_DONE)
+		err = rc == SQLITE_ROW ? take_waiting(model, signal, row) : load__error(rc);
+	return err;
 }

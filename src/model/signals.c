@@ -42,6 +42,8 @@ static void release(struct signals_signal *signal)
 	if (signal->heap)
 		heap__release(signal->heap);
 	free(signal->heap);
+	for (size_t i = 0; i < signal->lock_count; i++)
+		free(signal->locks[i].waiting);
 	free(signal->locks);
 }
 
@@ -419,6 +421,8 @@ int load__signals(struct model *model, sqlite3 *db)
 			err = signals__make_services(model, signal);
 		if (!err && signal->role == ROLE_LOCKS)
 			err = signals__make_locks(model, signal);
+		if (!err && signal->role == ROLE_LOCKS)
+			err = signals__load_waiting(model, db, signal);
 		if (!err && signal->role == ROLE_PROGRAMS)
 			err = load_programs(model, db, signal);
 	}

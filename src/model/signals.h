@@ -134,6 +134,12 @@ struct signals_service {
 	const struct model_thread *thread;
 };
 
+/* How many threads waited for a lock at once in a slice of time in which waits for it ended. */
+struct signals_waiting {
+	int64_t begin_ns, end_ns;
+	int64_t most; /* 12.5 % too small at most if it is 16 or more */
+};
+
 /* A lock that threads waited for. */
 struct signals_lock {
 	const struct signals_object *object;
@@ -146,6 +152,9 @@ struct signals_lock {
 	int64_t most_waiters;  /* at once */
 	int64_t held_ns;       /* waits whose last holder is known from the lock itself */
 	int64_t by_waiters_ns; /* the part of held_ns whose last holder waits for the lock too */
+	struct signals_waiting
+		*waiting; /* by time; none of locks without histograms of their own */
+	size_t waiting_count;
 };
 
 struct signals_signal {
@@ -235,6 +244,8 @@ int signals__sum(struct model *model, struct signals_signal *signal);
 int signals__load_owners(struct model *model, sqlite3 *db);
 /* Computes the locks of a signal of ROLE_LOCKS (locks.c). -ENOMEM. */
 int signals__make_locks(struct model *model, struct signals_signal *signal);
+/* Reads how many threads waited for locks, slice by slice. Locks must be there. */
+int signals__load_waiting(struct model *model, sqlite3 *db, struct signals_signal *signal);
 /* Computes the services of the signal tcp (services.c). -ENOMEM. */
 int signals__make_services(struct model *model, struct signals_signal *signal);
 

@@ -4,7 +4,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/json.h"
+#include "findings/lock_sites.h"
 #include "findings/locks.h"
 #include "findings/signal_words.h"
 #include "report/json_heap.h"
@@ -45,15 +47,15 @@ static json_t *object_json(const struct signals_object *object)
 		      : json_null();
 }
 
-static json_t *buckets_json(const struct model_histogram *histogram)
+static json_t *buckets_json(const struct bucket *list, size_t count)
 {
 	json_t *buckets = json_array();
 
-	for (size_t i = 0; i < histogram->bucket_count; i++) {
-		__u64 start = histogram_bucket_start((__u32)histogram->buckets[i].number);
+	for (size_t i = 0; i < count; i++) {
+		__u64 start = histogram_bucket_start((__u32)list[i].number);
 
-		json_array_append_new(buckets, json_pack("[I, I]", (json_int_t)start,
-							 (json_int_t)histogram->buckets[i].count));
+		json_array_append_new(
+			buckets, json_pack("[I, I]", (json_int_t)start, (json_int_t)list[i].count));
 	}
 	return buckets;
 }
@@ -75,7 +77,9 @@ static json_t *values_json(const struct signals_signal *signal, const struct sig
 		if (histogram && histogram->count) {
 			json_percentiles__put(value, "", row->percentiles[i]);
 			json_object_set_new(value, "count", number(histogram->count));
-			json_object_set_new(value, "buckets", buckets_json(histogram));
+			json_object_set_new(
+				value, "buckets",
+				buckets_json(histogram->buckets, histogram->bucket_count));
 		}
 		name = json__text(signal->measures[i].name);
 		json_object_set_new(values, json_string_value(name), value);
@@ -218,10 +222,51 @@ static json_t *programs_json(const struct signals_signal *signal)
 	return list;
 }
 
-static json_t *locks_json(const struct model *model, const struct signals_signal *signal)
+static json_t *waiting_json(const struct model *model, const struct signals_lock *lock)
 {
 	json_t *list = json_array();
 
+	for (size_t i = 0; i < lock->waiting_count; i++) {
+		const struct signals_waiting *waiting = &lock->waiting[i];
+
+		json_array_append_new(list,
+				      json_pack("{s:I, s:I, s:I}", "at_ns",
+						(json_int_t)(waiting->begin_ns - model->start_ns),
+						"length_ns",
+						(json_int_t)(waiting->end_ns - waiting->begin_ns),
+						"most", (json_int_t)waiting->most));
+	}
+	return list;
+}
+
+static json_t *sites_json(const struct model *model, const struct lock_sites *sites, size_t lock)
+{
+	size_t count;
+	const struct lock_site *site = lock_sites__of(sites, lock, &count);
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < count && i < LIST_MOST; i++, site++) {
+		const struct hot_function *function = &model->hot.functions[site->function];
+		json_t *one = json_pack(
+			"{s:o, s:I, s:I, s:I, s:I, s:o}", "function",
+			site->function ? json__text(function->name) : json_null(), "ns",
+			(json_int_t)site->ns, "error_ns", (json_int_t)site->error_ns, "count",
+			(json_int_t)site->count, "samples", (json_int_t)site->samples, "buckets",
+			buckets_json(site->buckets, site->bucket_count));
+
+		json_percentiles__put(one, "", site->percentiles);
+		json_array_append_new(list, one);
+	}
+	return list;
+}
+
+static json_t *locks_json(const struct model *model, const struct signals_signal *signal)
+{
+	cleanup(lock_sites__release) struct lock_sites sites = {};
+	json_t *list = json_array();
+
+	if (lock_sites__find(model, signal, &sites))
+		lock_sites__release(&sites);
 	for (size_t i = 0; i < signal->lock_count && i < LIST_MOST; i++) {
 		const struct signals_lock *lock = &signal->locks[i];
 		enum lock_shape shape = findings_locks__shape(model, signal, lock);
@@ -229,7 +274,7 @@ static json_t *locks_json(const struct model *model, const struct signals_signal
 		json_array_append_new(
 			list,
 			json_pack("{s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
-				  "s:I, s:o, s:o}",
+				  "s:I, s:o, s:o, s:o, s:o}",
 				  "object", object_json(lock->object), "place",
 				  json__text(lock->row->place), "operation",
 				  json__text(lock->row->operation), "count",
@@ -242,7 +287,9 @@ static json_t *locks_json(const struct model *model, const struct signals_signal
 				  (json_int_t)lock->held_ns, "by_waiters_ns",
 				  (json_int_t)lock->by_waiters_ns, "shape",
 				  text_or_null(shape ? findings_locks__word(shape) : NULL), "by",
-				  who_json(lock->part.group, lock->part.thread)));
+				  who_json(lock->part.group, lock->part.thread), "waiters",
+				  waiting_json(model, lock), "call_sites",
+				  sites_json(model, &sites, i)));
 	}
 	return list;
 }

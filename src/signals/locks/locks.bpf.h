@@ -53,11 +53,11 @@ struct {
 
 struct locks_waiter {
 	__u64 object[2];
-	__u64 ran_ns;  /* when it was woken, together with others */
-	__u32 waiters; /* when it began, itself included */
-	__u16 operation;
+	__u64 ran_ns; /* when it was woken, together with others */
+	__u32 operation;
 	__u8 is_open;     /* it waits, and is counted as a waiter of the lock */
 	__u8 was_in_vain; /* it was woken from this lock just before this wait */
+	__u8 pad[2];
 };
 
 /* By the thread's id. */
@@ -193,18 +193,13 @@ static __always_inline bool locks_is_in_vain(const struct locks_waiter *waiter, 
 	       ran_ns - waiter->ran_ns <= LOCKS_VAIN_NS;
 }
 
-/* Counts a waiter of the lock. Returns how many there are. */
-static __always_inline __u32 locks_join(const struct part_wait *wait, const __u64 *object)
+/* Counts a waiter of the lock. */
+static __always_inline void locks_join(const struct part_wait *wait, const __u64 *object)
 {
 	struct locks_lock *lock = object[0] ? locks_find(object) : NULL;
-	__u32 waiters;
 
-	if (!lock)
-		return 1;
-	waiters = __sync_fetch_and_add(&lock->waiters, 1) + 1;
-	if (waiters == 1)
+	if (lock && !__sync_fetch_and_add(&lock->waiters, 1))
 		lock->given_ns = wait->at_ns;
-	return waiters;
 }
 
 /* A thread that waits for another lock meanwhile, a mutex behind a condition, keeps its entry. */
@@ -225,7 +220,7 @@ VERIFIED_ONCE int locks_wait_begins(void)
 	*new = (struct locks_waiter) {};
 	new->operation = locks_kind_of(wait);
 	new->is_open = 1;
-	new->waiters = locks_join(wait, object);
+	locks_join(wait, object);
 	old = bpf_map_lookup_elem(&locks_waiters, &thread);
 	if (!old) {
 		if (bpf_map_update_elem(&locks_waiters, &thread, new, BPF_ANY))
@@ -237,7 +232,6 @@ VERIFIED_ONCE int locks_wait_begins(void)
 		old->ran_ns = 0;
 	old->operation = new->operation;
 	old->is_open = 1;
-	old->waiters = new->waiters;
 	return 0;
 }
 
@@ -247,13 +241,16 @@ static __always_inline bool locks_wakes_many(const struct part_wait *wait)
 	return wait->is_from_thread && (wait->is_one_of_many || wait->object_kind == OBJECT_FILE);
 }
 
-/* Takes the waiter off the lock: a turn ends. */
+/*
+ * Takes the waiter off the lock: a turn ends. The number of waiters falls only here, so it is now
+ * the largest since the end of the previous wait.
+ */
 static __always_inline void locks_leave(struct locks_lock *lock, const struct part_wait *wait,
 					__u64 *values)
 {
 	__u64 given_ns = lock->given_ns, now = wait->at_ns;
 
-	__sync_fetch_and_add(&lock->waiters, -1);
+	values[1] = __sync_fetch_and_add(&lock->waiters, -1);
 	lock->given_ns = now;
 	/* Two CPUs can end waits for one lock in either order. */
 	values[2] = given_ns && given_ns < now ? now - given_ns : 0;
@@ -310,7 +307,6 @@ static __always_inline void locks_close_wait(struct locks_room *room)
 		return;
 	if (waiter->is_open) {
 		room->key.operation = waiter->operation;
-		room->values[1] = waiter->waiters;
 		room->values[4] = waiter->was_in_vain;
 		if (lock)
 			locks_leave(lock, &room->wait, room->values);
