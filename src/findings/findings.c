@@ -11,6 +11,7 @@
 #include "findings/crash.h"
 #include "findings/deadlock.h"
 #include "findings/locks.h"
+#include "findings/pools.h"
 #include "findings/say.h"
 #include "findings/signals.h"
 #include "findings/summary.h"
@@ -62,6 +63,8 @@ static void make(struct analysis *analysis, const struct answers *answers, struc
 	for (; said < answers->count && ret->count < FIRST_ANSWERS; said++)
 		put_answer(analysis, &answers->list[said], &ret->list[ret->count++]);
 	ret->count = findings_locks__make(analysis->model, ret->list, ret->count, FINDINGS_MOST);
+	if (ret->count < FINDINGS_MOST)
+		ret->count += pools__put(&ret->list[ret->count], analysis);
 	ret->count = findings_signals__make(analysis->model, ret->list, ret->count, FINDINGS_MOST);
 	if (ret->count < FINDINGS_MOST)
 		ret->count += grown__put(&ret->list[ret->count], analysis);
