@@ -27,3 +27,18 @@ void paths__join(const struct path_names *path, char *ret, size_t size)
 		end = begin;
 	}
 }
+
+void paths__name(const struct path_names *path, const __u64 object[2], struct event *ret)
+{
+	size_t used;
+
+	ret->kind = EVENT_NAMES;
+	ret->object[0] = object[0];
+	ret->object[1] = object[1];
+	ret->object_kind = "file";
+	ret->object_name = ret->scratch;
+	paths__join(path, ret->scratch, sizeof(ret->scratch));
+	used = strlen(ret->scratch);
+	if (path->flags & PATH_DELETED)
+		snprintf(ret->scratch + used, sizeof(ret->scratch) - used, " (deleted)");
+}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "../harness.h"
+#include "decoding.h"
 
 #include <errno.h>
 #include <string.h>
@@ -71,42 +71,24 @@ static void decode_gives_every_column(void **state)
 	assert_null(uring_of_the_list()->columns[sizeof(values) / sizeof(*values)].name);
 }
 
-static void refuses(const void *record, size_t size)
-{
-	struct event event = { .time_ns = 99 }, before = event;
-
-	assert_int_equal(uring_of_the_list()->decode(record, size, &event), -EBADMSG);
-	assert_memory_equal(&event, &before, sizeof(event));
-}
-
 static void decode_refuses_short_and_wrong_records_and_leaves_the_output_alone(void **state)
 {
 	struct uring_slow_record slow = good_slow();
 	struct uring_name_record name = good_name(S_IFREG);
 
-	refuses(&slow, sizeof(slow) - 1);
-	refuses(&slow, 3);
-	slow.head.size--;
-	refuses(&slow, sizeof(slow));
-	slow = good_slow();
+	refuses_wrong_heads(uring_of_the_list(), &slow, sizeof(slow));
 	slow.operation = URING_OPERATIONS;
-	refuses(&slow, sizeof(slow));
-	slow = good_slow();
-	slow.head.version = 2;
-	refuses(&slow, sizeof(slow));
+	refuses(uring_of_the_list(), &slow, sizeof(slow));
 	slow = good_slow();
 	slow.head.kind = 9;
-	refuses(&slow, sizeof(slow));
+	refuses(uring_of_the_list(), &slow, sizeof(slow));
 	set_path(&name);
-	refuses(&name, sizeof(name) - 1);
-	name.head.size++;
-	refuses(&name, sizeof(name));
-	name = good_name(S_IFREG);
+	refuses_wrong_heads(uring_of_the_list(), &name, sizeof(name));
 	memset(name.path.names, 'x', sizeof(name.path.names)); /* not terminated */
 	name.path.bytes = sizeof(name.path.names);
-	refuses(&name, sizeof(name));
+	refuses(uring_of_the_list(), &name, sizeof(name));
 	name.path.bytes = UINT16_MAX;
-	refuses(&name, sizeof(name));
+	refuses(uring_of_the_list(), &name, sizeof(name));
 }
 
 static void is_named(const struct uring_name_record *record, const char *kind, const char *name)
@@ -131,15 +113,15 @@ static void files_sockets_and_pipes_have_names(void **state)
 	record = good_name(S_IFIFO);
 	is_named(&record, "pipe", "pipe 42");
 	record = good_name(S_IFSOCK);
-	record.family = AF_INET;
-	record.local_port = 40000;
-	record.peer_port = 80;
-	memcpy(record.local, (uint8_t[]) { 127, 0, 0, 1 }, 4);
-	memcpy(record.peer, (uint8_t[]) { 10, 0, 0, 2 }, 4);
+	record.ends.family = AF_INET;
+	record.ends.local_port = 40000;
+	record.ends.peer_port = 80;
+	memcpy(record.ends.local, (uint8_t[]) { 127, 0, 0, 1 }, 4);
+	memcpy(record.ends.peer, (uint8_t[]) { 10, 0, 0, 2 }, 4);
 	is_named(&record, "socket", "127.0.0.1:40000 ↔ 10.0.0.2:80");
-	record.family = AF_UNIX;
+	record.ends.family = AF_UNIX;
 	is_named(&record, "socket", "UNIX socket 42");
-	record.family = 4711;
+	record.ends.family = 4711;
 	is_named(&record, "socket", "other socket 42");
 }
 

@@ -124,21 +124,11 @@ static int decode_name(const struct files_name_record *record, size_t size, stru
 	    !paths__is_well_formed(&record->path) ||
 	    !memchr(record->text, '\0', sizeof(record->text)))
 		return -EBADMSG;
-	ret->kind = EVENT_NAMES;
-	ret->object[0] = record->object[0];
-	ret->object[1] = record->object[1];
-	ret->object_kind = "file";
-	ret->object_name = ret->scratch;
-	if (record->text[0] == '/') {
-		snprintf(ret->scratch, sizeof(ret->scratch), "%s", record->text);
-		return 0;
-	}
-	paths__join(&record->path, ret->scratch, sizeof(ret->scratch));
+	paths__name(&record->path, record->object, ret);
 	used = strlen(ret->scratch);
-	if (record->path.flags & PATH_DELETED)
-		used += (size_t)snprintf(ret->scratch + used, sizeof(ret->scratch) - used,
-					 " (deleted)");
-	if (record->text[0])
+	if (record->text[0] == '/')
+		snprintf(ret->scratch, sizeof(ret->scratch), "%s", record->text);
+	else if (record->text[0])
 		snprintf(ret->scratch + used, sizeof(ret->scratch) - used, "%s%s",
 			 ret->scratch[used - 1] == '/' ? "" : "/", record->text);
 	return 0;

@@ -82,20 +82,10 @@ static int decode_victim(const struct memory_victim *record, size_t size, struct
 
 static int decode_name(const struct memory_name *record, size_t size, struct event *ret)
 {
-	size_t used;
-
 	if (size < sizeof(*record) || record->head.size != sizeof(*record) ||
 	    !paths__is_well_formed(&record->path))
 		return -EBADMSG;
-	ret->kind = EVENT_NAMES;
-	ret->object[0] = record->object[0];
-	ret->object[1] = record->object[1];
-	ret->object_kind = "file";
-	ret->object_name = ret->scratch;
-	paths__join(&record->path, ret->scratch, sizeof(ret->scratch));
-	used = strlen(ret->scratch);
-	if (record->path.flags & PATH_DELETED)
-		snprintf(ret->scratch + used, sizeof(ret->scratch) - used, " (deleted)");
+	paths__name(&record->path, record->object, ret);
 	return 0;
 }
 

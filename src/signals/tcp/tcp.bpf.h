@@ -52,7 +52,7 @@ static __noinline int tcp_asks(struct sock *sk, __u16 side)
 	if (!is_wanted_now(SIGNAL_tcp, &who))
 		return 0;
 	connection.begin_ns = bpf_ktime_get_ns();
-	tcp_read_ends(sk, &connection.ends);
+	read_ends(sk, &connection.ends);
 	if (side == TCP_LISTENING) {
 		connection.thread = who.id;
 		connection.flags = OWNED;
@@ -78,7 +78,7 @@ static __noinline int tcp_established(struct sock *sk, __u32 old)
 		if (old != STATE_SYN_RECV)
 			return 0; /* a connection that is not recorded */
 		new.begin_ns = bpf_ktime_get_ns();
-		tcp_read_ends(sk, &new.ends);
+		read_ends(sk, &new.ends);
 		tcp_keep(cookie, &new);
 		return 0;
 	}
@@ -86,7 +86,7 @@ static __noinline int tcp_established(struct sock *sk, __u32 old)
 		return 0;
 	moment.now = bpf_ktime_get_ns();
 	moment.duration_ns = connection->connect_ns = moment.now - connection->begin_ns;
-	tcp_read_ends(sk, &connection->ends);
+	read_ends(sk, &connection->ends);
 	tcp_set(connection, ESTABLISHED | NEW_CONNECT);
 	tcp_send_life(connection, bpf_skc_to_tcp_sock(sk), cookie, &moment, true);
 	return 0;
@@ -356,7 +356,7 @@ static __noinline int tcp_meet(struct tcp_sock *tcp, __u64 cookie, const struct 
 		new.thread = who->id;
 		new.flags |= OWNED;
 	}
-	tcp_read_ends(sk, &new.ends);
+	read_ends(sk, &new.ends);
 	tcp_skip_totals(&new, tcp);
 	/*
 	 * If the connection began meanwhile, it already has an entry, which is complete. Keep that

@@ -10,8 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/address.h"
 #include "base/cleanup.h"
+#include "core/ends.h"
 #include "core/series.h"
 #include "core/signal.h"
 
@@ -99,19 +99,10 @@ static const char *side_name(uint32_t side)
 	return side < TCP_SIDES ? names[side] : "";
 }
 
-static struct address_ends ends_of(const struct tcp_ends *ends)
-{
-	return (struct address_ends) { .family = ends->family == AF_INET6 ? AF_INET6 : AF_INET,
-				       .local = ends->local,
-				       .peer = ends->peer,
-				       .local_port = ends->local_port,
-				       .peer_port = ends->peer_port };
-}
-
 /* A connection has the same name as its socket in the ledger. */
 static void name_object(const struct tcp_record *rec, char *ret, size_t size)
 {
-	const struct address_ends ends = ends_of(&rec->ends);
+	const struct address_ends ends = ends__address(&rec->ends);
 	char name[ADDRESS_BYTES];
 
 	if (rec->object[1] == TCP_OBJECT_CONNECTION) {

@@ -2,6 +2,7 @@
 /* Shared by both halves of the signal tcp: enumerations, knobs, and the record. */
 #pragma once
 
+#include "bpf/ends.h"
 #include "bpf/wire.h"
 
 enum tcp_operation {
@@ -71,15 +72,6 @@ struct tcp_control {
 	__u32 pad;
 };
 
-struct tcp_ends {
-	__u8 local[16]; /* an IPv4 address has the first four bytes */
-	__u8 peer[16];
-	__u16 local_port;
-	__u16 peer_port;
-	__u16 family;
-	__u16 side;
-};
-
 /* As the kernel counts them (ss -ti), but bytes exclude retransmissions, SYN and FIN. */
 struct tcp_totals {
 	__u64 sent_bytes;
@@ -99,7 +91,7 @@ struct tcp_record {
 	__u64 stack;  /* hash of its user stack, if it accepted the connection; 0: none */
 	__u64 object[2];
 	__u64 duration_ns;
-	struct tcp_ends ends;
+	struct socket_ends ends;
 	struct tcp_totals totals; /* of the whole connection so far */
 	__u16 operation;
 	__u16 error;

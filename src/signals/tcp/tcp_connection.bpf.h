@@ -6,8 +6,7 @@
  */
 #pragma once
 
-#include <bpf/bpf_endian.h>
-
+#include "bpf/ends.bpf.h"
 #include "bpf/identity.bpf.h"
 #include "signals/tcp/tcp.h"
 
@@ -48,7 +47,7 @@ struct connection {
 	__u64 connect_ns;
 	__u64 accept_ns; /* how long it waited for accept() */
 	__u64 lifetime_ns;
-	struct tcp_ends ends;
+	struct socket_ends ends;
 	struct tcp_totals told; /* the part of the kernel's totals that is already in the sums */
 	__u64 repeated_told;    /* bytes; like `told`, as are the next two */
 	__u32 limited_told[TCP_CHRONOS]; /* jiffies */
@@ -115,20 +114,6 @@ static __always_inline bool tcp_clear(struct connection *connection, __u32 flag)
 	return __sync_fetch_and_and(&connection->flags, ~flag) & flag;
 }
 
-static __always_inline void tcp_read_ends(struct sock *sk, struct tcp_ends *ret)
-{
-	ret->family = sk->__sk_common.skc_family;
-	ret->local_port = sk->__sk_common.skc_num;
-	ret->peer_port = bpf_ntohs(sk->__sk_common.skc_dport);
-	if (ret->family == AF_INET) {
-		*(__u32 *)ret->local = sk->__sk_common.skc_rcv_saddr;
-		*(__u32 *)ret->peer = sk->__sk_common.skc_daddr;
-	} else if (bpf_core_field_exists(sk->__sk_common.skc_v6_daddr)) {
-		BPF_CORE_READ_INTO(&ret->local, sk, __sk_common.skc_v6_rcv_saddr);
-		BPF_CORE_READ_INTO(&ret->peer, sk, __sk_common.skc_v6_daddr);
-	}
-}
-
 /* The local port of an outbound connection is chosen after its first change of state. */
 static __always_inline void tcp_learn_port(struct connection *connection, struct sock *sk)
 {
@@ -171,7 +156,7 @@ static __always_inline __u64 tcp_mix(__u64 hash, __u64 value)
 /* The object that many short connections share: the peer's address and port, or the local ones. */
 static __always_inline void service_of(const struct connection *connection, __u64 ret[2])
 {
-	const struct tcp_ends *ends = &connection->ends;
+	const struct socket_ends *ends = &connection->ends;
 	bool is_out = ends->side == TCP_OUTBOUND;
 	const __u64 *address = (const __u64 *)(is_out ? ends->peer : ends->local);
 

@@ -9,13 +9,11 @@
  */
 #pragma once
 
-#include <bpf/bpf_endian.h>
-
+#include "bpf/ends.bpf.h"
 #include "bpf/identity.bpf.h"
 #include "signals/udp/udp.h"
 
 #define UDP_PROTOCOL     17
-#define UDP_INET         2
 #define UDP_MOST_SOCKETS 16384
 #define UDP_EAGAIN       11
 #define UDP_MSG_PEEK     2
@@ -53,16 +51,7 @@ static __always_inline void udp_send_name(struct sock *sk, __u64 cookie)
 	__builtin_memset(record, 0, sizeof(*record));
 	wire_head_init(&record->head, sizeof(*record), 0, 1);
 	record->cookie = cookie;
-	record->family = sk->__sk_common.skc_family;
-	record->local_port = sk->__sk_common.skc_num;
-	record->peer_port = bpf_ntohs(sk->__sk_common.skc_dport);
-	if (record->family == UDP_INET) {
-		*(__u32 *)record->local = sk->__sk_common.skc_rcv_saddr;
-		*(__u32 *)record->peer = sk->__sk_common.skc_daddr;
-	} else if (bpf_core_field_exists(sk->__sk_common.skc_v6_daddr)) {
-		BPF_CORE_READ_INTO(&record->local, sk, __sk_common.skc_v6_rcv_saddr);
-		BPF_CORE_READ_INTO(&record->peer, sk, __sk_common.skc_v6_daddr);
-	}
+	read_ends(sk, &record->ends);
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 }
 

@@ -3,9 +3,8 @@
 
 #include <bpf/bpf.h>
 #include <errno.h>
-#include <stdio.h>
 
-#include "base/address.h"
+#include "core/ends.h"
 #include "core/signal.h"
 
 static const struct hook hooks[] = {
@@ -32,21 +31,11 @@ static const char *udp_operation(uint32_t operation)
 static int udp_decode(const void *bytes, size_t size, struct event *ret)
 {
 	const struct udp_record *rec = bytes;
-	struct address_ends ends;
 
 	if (size < sizeof(*rec) || rec->head.size != sizeof(*rec) || rec->head.version != 1 ||
-	    rec->head.kind || !ADDRESS_IS_KNOWN(rec->family))
+	    rec->head.kind || !ADDRESS_IS_KNOWN(rec->ends.family))
 		return -EBADMSG;
-	ends = (struct address_ends) { .family = rec->family,
-				       .local = rec->local,
-				       .peer = rec->peer,
-				       .local_port = rec->local_port,
-				       .peer_port = rec->peer_port };
-	if (rec->peer_port)
-		address__connection(&ends, ret->scratch, sizeof(ret->scratch));
-	else
-		address__name(ends.family, ends.local, ends.local_port, ret->scratch,
-			      sizeof(ret->scratch));
+	ends__name(&rec->ends, ret->scratch, sizeof(ret->scratch));
 	ret->kind = EVENT_NAMES;
 	ret->object[0] = rec->cookie;
 	ret->object[1] = 0;

@@ -2,6 +2,7 @@
 /* Shared by both halves of the signal udp: operations, and the record. */
 #pragma once
 
+#include "bpf/ends.h"
 #include "bpf/wire.h"
 
 enum udp_operation {
@@ -15,11 +16,6 @@ enum udp_operation {
 struct udp_record {
 	struct wire_head head;
 	__u64 cookie;
-	__u8 local[16]; /* an IPv4 address has the first four bytes */
-	__u8 peer[16];
-	__u16 local_port;
-	__u16 peer_port; /* 0: the socket is not connected */
-	__u16 family;
-	__u16 pad;
+	struct socket_ends ends;
 };
 _Static_assert(sizeof(struct udp_record) == 72, "wire format");

@@ -2,12 +2,8 @@
 /* The file of a request: its number, its place, and its name when it is first seen. */
 #pragma once
 
-#include <bpf/bpf_endian.h>
-
+#include "bpf/ends.bpf.h"
 #include "signals/uring/flights.bpf.h"
-
-#define URING_INET  2
-#define URING_INET6 10
 
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -21,17 +17,7 @@ static __always_inline void uring_name_socket(struct uring_name_record *record, 
 	struct socket *socket = BPF_CORE_READ(file, private_data);
 	struct sock *sock = BPF_CORE_READ(socket, sk);
 
-	record->family = BPF_CORE_READ(sock, __sk_common.skc_family);
-	record->local_port = BPF_CORE_READ(sock, __sk_common.skc_num);
-	record->peer_port = bpf_ntohs(BPF_CORE_READ(sock, __sk_common.skc_dport));
-	if (record->family == URING_INET) {
-		BPF_CORE_READ_INTO((__u32 *)record->local, sock, __sk_common.skc_rcv_saddr);
-		BPF_CORE_READ_INTO((__u32 *)record->peer, sock, __sk_common.skc_daddr);
-	} else if (record->family == URING_INET6 &&
-		   bpf_core_field_exists(sock->__sk_common.skc_v6_daddr)) {
-		BPF_CORE_READ_INTO(&record->local, sock, __sk_common.skc_v6_rcv_saddr);
-		BPF_CORE_READ_INTO(&record->peer, sock, __sk_common.skc_v6_daddr);
-	}
+	read_ends_at(sock, &record->ends);
 }
 
 /* `address`: of the file, which the request keeps open. */

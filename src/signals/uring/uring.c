@@ -10,9 +10,9 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
-#include "base/address.h"
 #include "base/cleanup.h"
 #include "core/devices.h"
+#include "core/ends.h"
 #include "core/paths.h"
 #include "core/series.h"
 #include "core/signal.h"
@@ -188,46 +188,29 @@ static int uring_refresh(struct bpf_object *object, struct bpf_link *const *link
 
 static void name_socket(const struct uring_name_record *record, char *ret, size_t size)
 {
-	const struct address_ends ends = { .family = record->family,
-					   .local = record->local,
-					   .peer = record->peer,
-					   .local_port = record->local_port,
-					   .peer_port = record->peer_port };
-
-	if (ADDRESS_IS_KNOWN(record->family))
-		address__connection(&ends, ret, size);
+	if (ADDRESS_IS_KNOWN(record->ends.family))
+		ends__name(&record->ends, ret, size);
 	else
 		snprintf(ret, size, "%s socket %" PRIu64,
-			 record->family == AF_UNIX ? "UNIX" : "other", (uint64_t)record->object[0]);
+			 record->ends.family == AF_UNIX ? "UNIX" : "other",
+			 (uint64_t)record->object[0]);
 }
 
 static int decode_name(const struct uring_name_record *record, size_t size, struct event *ret)
 {
-	size_t used;
-
 	if (size < sizeof(*record) || record->head.size != sizeof(*record) ||
 	    !paths__is_well_formed(&record->path))
 		return -EBADMSG;
-	ret->kind = EVENT_NAMES;
-	ret->object[0] = record->object[0];
-	ret->object[1] = record->object[1];
-	ret->object_name = ret->scratch;
-	ret->object_kind = S_ISSOCK(record->mode)   ? "socket"
-			   : S_ISFIFO(record->mode) ? "pipe"
-						    : "file";
+	paths__name(&record->path, record->object, ret);
 	if (S_ISSOCK(record->mode)) {
+		ret->object_kind = "socket";
 		name_socket(record, ret->scratch, sizeof(ret->scratch));
-		return 0;
+	} else if (S_ISFIFO(record->mode)) {
+		ret->object_kind = "pipe";
+		if (record->path.bytes <= 1)
+			snprintf(ret->scratch, sizeof(ret->scratch), "pipe %" PRIu64,
+				 (uint64_t)record->object[0]);
 	}
-	if (S_ISFIFO(record->mode) && record->path.bytes <= 1) {
-		snprintf(ret->scratch, sizeof(ret->scratch), "pipe %" PRIu64,
-			 (uint64_t)record->object[0]);
-		return 0;
-	}
-	paths__join(&record->path, ret->scratch, sizeof(ret->scratch));
-	used = strlen(ret->scratch);
-	if (record->path.flags & PATH_DELETED)
-		snprintf(ret->scratch + used, sizeof(ret->scratch) - used, " (deleted)");
 	return 0;
 }
 

@@ -2,6 +2,7 @@
 /* Shared by both halves of the signal uring: operations, knobs, and the records. */
 #pragma once
 
+#include "bpf/ends.h"
 #include "bpf/path.h"
 #include "bpf/wire.h"
 
@@ -37,13 +38,9 @@ struct uring_name_record {
 	struct wire_head head;
 	__u64 object[2];
 	__u32 mode; /* of the inode */
-	__u16 family;
-	__u16 local_port;
-	__u16 peer_port;
-	__u16 pad[3];
-	__u8 local[16]; /* an IPv4 address has the first four bytes */
-	__u8 peer[16];
-	struct path_names path; /* of a file that is not a socket */
+	__u32 pad;
+	struct socket_ends ends; /* of a socket */
+	struct path_names path;  /* of a file that is not a socket */
 };
 _Static_assert(sizeof(struct uring_name_record) == 736, "wire format");
 

@@ -40,12 +40,7 @@ static int writeback_decode(const void *bytes, size_t size, struct event *ret)
 	if (size < sizeof(*rec) || rec->head.size != sizeof(*rec) || rec->head.version != 1 ||
 	    rec->head.kind || !paths__is_well_formed(&rec->path))
 		return -EBADMSG;
-	paths__join(&rec->path, ret->scratch, sizeof(ret->scratch));
-	ret->kind = EVENT_NAMES;
-	ret->object[0] = rec->object[0];
-	ret->object[1] = rec->object[1];
-	ret->object_kind = "file";
-	ret->object_name = ret->scratch;
+	paths__name(&rec->path, rec->object, ret);
 	return 0;
 }
 
