@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "../harness.h"
+#include "decoding.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -45,31 +45,16 @@ static void decode_gives_every_column(void **state)
 	assert_null(cpu()->columns[2].name);
 }
 
-static void refuses(const struct cpu_record *record, size_t size)
-{
-	struct event event = { .time_ns = 99 };
-
-	assert_int_equal(cpu()->decode(record, size, &event), -EBADMSG);
-	assert_int_equal(event.time_ns, 99);
-	assert_int_equal(event.duration_ns, 0);
-}
-
 static void decode_refuses_a_wrong_record_and_leaves_the_output_alone(void **state)
 {
 	struct cpu_record record = good_record();
 
-	refuses(&record, sizeof(record) - 1);
-	record.head.version = 2;
-	refuses(&record, sizeof(record));
-	record = good_record();
-	record.head.size--;
-	refuses(&record, sizeof(record));
-	record = good_record();
+	refuses_wrong_heads(cpu(), &record, sizeof(record));
 	record.operation = CPU_MIGRATION;
-	refuses(&record, sizeof(record));
+	refuses(cpu(), &record, sizeof(record));
 	record = good_record();
 	record.priority = -2;
-	refuses(&record, sizeof(record));
+	refuses(cpu(), &record, sizeof(record));
 }
 
 static void expect_priority(int64_t priority, const char *name)

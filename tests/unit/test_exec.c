@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "../harness.h"
+#include "decoding.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -165,47 +165,39 @@ static void arguments_that_could_not_be_read_are_none(void **state)
 	assert_true(decoded(&record, sizeof(record)).values[ARGS].none);
 }
 
-static void refuses(const void *record, size_t size)
-{
-	struct event event = { .time_ns = 99 }, before = event;
-
-	assert_int_equal(exec_of_the_list()->decode(record, size, &event), -EBADMSG);
-	assert_memory_equal(&event, &before, sizeof(event));
-}
-
 static void decode_refuses_a_wrong_record_and_leaves_the_output_alone(void **state)
 {
 	struct exec_started record = a_start();
 	struct exec_ended end = an_end();
 
-	refuses(&record, sizeof(record) - 1);
-	refuses(&record, sizeof(struct wire_head));
+	refuses(exec_of_the_list(), &record, sizeof(record) - 1);
+	refuses(exec_of_the_list(), &record, sizeof(struct wire_head));
 	record.head.version = 1;
-	refuses(&record, sizeof(record));
+	refuses(exec_of_the_list(), &record, sizeof(record));
 	record = a_start();
 	record.head.kind = 2;
-	refuses(&record, sizeof(record));
+	refuses(exec_of_the_list(), &record, sizeof(record));
 	record = a_start();
 	record.head.size--;
-	refuses(&record, sizeof(record));
+	refuses(exec_of_the_list(), &record, sizeof(record));
 	record = a_start();
 	memset(record.file, 'x', sizeof(record.file));
-	refuses(&record, sizeof(record));
+	refuses(exec_of_the_list(), &record, sizeof(record));
 	record = a_start();
 	memset(record.process.parent_comm, 'x', sizeof(record.process.parent_comm));
-	refuses(&record, sizeof(record));
+	refuses(exec_of_the_list(), &record, sizeof(record));
 	record = a_start();
 	record.args_kept = record.args_bytes = sizeof(record.args) + 1;
-	refuses(&record, sizeof(record));
+	refuses(exec_of_the_list(), &record, sizeof(record));
 	record = a_start();
 	record.args_bytes = record.args_kept - 1;
-	refuses(&record, sizeof(record));
-	refuses(&end, sizeof(end) - 1);
+	refuses(exec_of_the_list(), &record, sizeof(record));
+	refuses(exec_of_the_list(), &end, sizeof(end) - 1);
 	end.head.size--;
-	refuses(&end, sizeof(end));
+	refuses(exec_of_the_list(), &end, sizeof(end));
 	end = an_end();
 	memset(end.process.comm, 'x', sizeof(end.process.comm));
-	refuses(&end, sizeof(end));
+	refuses(exec_of_the_list(), &end, sizeof(end));
 }
 
 static void every_signal_describes_itself_within_the_limits(void **state)

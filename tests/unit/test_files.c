@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "../harness.h"
+#include "decoding.h"
 
 #include <errno.h>
 
@@ -124,38 +124,29 @@ static void the_longest_name_fits(void **state)
 							    sizeof(record.text) - 1);
 }
 
-static void refuses(const void *record, size_t size)
-{
-	struct event event = { .time_ns = 99 };
-
-	assert_int_equal(files_of_the_list()->decode(record, size, &event), -EBADMSG);
-	assert_int_equal(event.time_ns, 99);
-	assert_int_equal(event.object[0], 0);
-}
-
 static void decode_refuses_a_wrong_record_and_leaves_the_output_alone(void **state)
 {
 	struct files_slow_record slow = slow_record();
 	struct files_name_record name = name_record("etc", 4, "");
 
-	refuses(&slow, sizeof(slow) - 1);
-	refuses(&slow, sizeof(slow.head) - 1);
-	refuses(&name, sizeof(name) - 1);
+	refuses(files_of_the_list(), &slow, sizeof(slow) - 1);
+	refuses(files_of_the_list(), &slow, sizeof(slow.head) - 1);
+	refuses(files_of_the_list(), &name, sizeof(name) - 1);
 	slow.head.version = 2;
-	refuses(&slow, sizeof(slow));
+	refuses(files_of_the_list(), &slow, sizeof(slow));
 	slow = slow_record();
 	slow.head.kind = 3;
-	refuses(&slow, sizeof(slow));
+	refuses(files_of_the_list(), &slow, sizeof(slow));
 	slow = slow_record();
 	slow.head.size--;
-	refuses(&slow, sizeof(slow));
+	refuses(files_of_the_list(), &slow, sizeof(slow));
 	name.path.bytes = sizeof(name.path.names) + 1;
-	refuses(&name, sizeof(name));
+	refuses(files_of_the_list(), &name, sizeof(name));
 	name = name_record("etc", 3, "");
-	refuses(&name, sizeof(name));
+	refuses(files_of_the_list(), &name, sizeof(name));
 	name = name_record("etc", 4, "");
 	memset(name.text, 'x', sizeof(name.text));
-	refuses(&name, sizeof(name));
+	refuses(files_of_the_list(), &name, sizeof(name));
 }
 
 static void every_operation_has_a_name(void **state)

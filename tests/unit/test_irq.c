@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "decoding.h"
 #include "making.h"
 
 #include <errno.h>
@@ -55,33 +56,18 @@ static void an_interrupt_of_an_idle_cpu_has_no_thread(void **state)
 	assert_true(event.values[3].none);
 }
 
-static void refuses(const struct irq_record *record, size_t size)
-{
-	struct event event = { .time_ns = 99 };
-
-	assert_int_equal(irq()->decode(record, size, &event), -EBADMSG);
-	assert_int_equal(event.time_ns, 99);
-	assert_int_equal(event.duration_ns, 0);
-}
-
 static void decode_refuses_a_wrong_record_and_leaves_the_output_alone(void **state)
 {
 	struct irq_record record = good_record();
 
-	refuses(&record, sizeof(record) - 1);
-	record.head.version = 2;
-	refuses(&record, sizeof(record));
-	record = good_record();
-	record.head.size--;
-	refuses(&record, sizeof(record));
-	record = good_record();
+	refuses_wrong_heads(irq(), &record, sizeof(record));
 	record.place = IRQ_PLACE(IRQ_KINDS, 3);
-	refuses(&record, sizeof(record));
+	refuses(irq(), &record, sizeof(record));
 	record.place = 3;
-	refuses(&record, sizeof(record));
+	refuses(irq(), &record, sizeof(record));
 	record = good_record();
 	memset(record.comm, 'x', sizeof(record.comm));
-	refuses(&record, sizeof(record));
+	refuses(irq(), &record, sizeof(record));
 }
 
 static void expect_place(uint32_t place, const char *name)

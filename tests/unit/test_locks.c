@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "../harness.h"
+#include "decoding.h"
 
 #include <errno.h>
 #include <string.h>
@@ -48,30 +48,16 @@ static void a_record_becomes_an_event(void **state)
 	assert_string_equal(place, "lock 3");
 }
 
-static void refuses(const void *record, size_t size)
-{
-	struct event event = { .thread = 77 };
-
-	assert_int_equal(locks_of_the_list()->decode(record, size, &event), -EBADMSG);
-	assert_int_equal(event.thread, 77);
-}
-
 static void decode_refuses_a_wrong_record_and_leaves_the_output_alone(void **state)
 {
 	struct locks_record record = a_wait();
 
-	refuses(&record, sizeof(record) - 1);
-	record.head.size--;
-	refuses(&record, sizeof(record));
-	record = a_wait();
-	record.head.version = 2;
-	refuses(&record, sizeof(record));
-	record = a_wait();
+	refuses_wrong_heads(locks_of_the_list(), &record, sizeof(record));
 	record.operation = LOCKS_OPERATIONS;
-	refuses(&record, sizeof(record));
+	refuses(locks_of_the_list(), &record, sizeof(record));
 	record = a_wait();
 	record.place = LOCKS_NUMBERED + 1;
-	refuses(&record, sizeof(record));
+	refuses(locks_of_the_list(), &record, sizeof(record));
 }
 
 static void every_operation_has_a_word_and_an_object_of_the_ledger(void **state)

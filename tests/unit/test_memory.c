@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "../harness.h"
+#include "decoding.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -104,41 +104,27 @@ static void decode_gives_the_name_of_a_mapped_file(void **state)
 	assert_string_equal(event.object_name, "/lib/x.dat (deleted)");
 }
 
-static void refuses(const void *record, size_t size)
-{
-	struct event event = { .time_ns = 99 };
-
-	assert_int_equal(decode(record, size, &event), -EBADMSG);
-	assert_int_equal(event.time_ns, 99);
-	assert_int_equal(event.duration_ns, 0);
-	assert_int_equal(event.thread, 0);
-}
-
 static void decode_refuses_a_wrong_record_and_leaves_the_output_alone(void **state)
 {
 	struct memory_slow slow = good_slow();
 	struct memory_victim victim = good_victim();
 	struct memory_name name = good_name();
 
-	refuses(&slow, sizeof(slow) - 1);
-	refuses(&slow, 3);
+	refuses_wrong_heads(memory_of_the_list(), &slow, sizeof(slow));
 	slow.operation = MEMORY_OPERATIONS;
-	refuses(&slow, sizeof(slow));
-	slow = good_slow();
-	slow.head.version = 2;
-	refuses(&slow, sizeof(slow));
+	refuses(memory_of_the_list(), &slow, sizeof(slow));
 	slow = good_slow();
 	slow.head.kind = 9;
-	refuses(&slow, sizeof(slow));
-	refuses(&victim, sizeof(victim) - 1);
+	refuses(memory_of_the_list(), &slow, sizeof(slow));
+	refuses_wrong_heads(memory_of_the_list(), &victim, sizeof(victim));
 	memset(victim.comm, 'x', sizeof(victim.comm));
-	refuses(&victim, sizeof(victim));
+	refuses(memory_of_the_list(), &victim, sizeof(victim));
 	victim = good_victim();
 	memset(victim.name, 'x', sizeof(victim.name));
-	refuses(&victim, sizeof(victim));
-	refuses(&name, sizeof(name) - 1);
+	refuses(memory_of_the_list(), &victim, sizeof(victim));
+	refuses_wrong_heads(memory_of_the_list(), &name, sizeof(name));
 	name.path.bytes = sizeof(name.path.names) + 1;
-	refuses(&name, sizeof(name));
+	refuses(memory_of_the_list(), &name, sizeof(name));
 }
 
 static void every_operation_has_a_word_and_no_two_have_the_same(void **state)

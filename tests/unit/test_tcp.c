@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "../harness.h"
+#include "decoding.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -81,30 +81,16 @@ static void a_name_has_both_ends_of_a_connection_and_one_of_a_service(void **sta
 	assert_named(&record, "service", "at [fe80::1]:40000");
 }
 
-static void refuses(const struct tcp_record *record, size_t size)
-{
-	struct event event = { .time_ns = 99 };
-
-	assert_int_equal(tcp_of_the_list()->decode(record, size, &event), -EBADMSG);
-	assert_int_equal(event.time_ns, 99);
-	assert_int_equal(event.object[0], 0);
-}
-
 static void decode_refuses_a_wrong_record_and_leaves_the_output_alone(void **state)
 {
 	struct tcp_record record = good_record(TCP_EVENT);
 
-	refuses(&record, sizeof(record) - 1);
-	record.head.version = 2;
-	refuses(&record, sizeof(record));
-	record = good_record(TCP_EVENT);
-	record.head.size--;
-	refuses(&record, sizeof(record));
+	refuses_wrong_heads(tcp_of_the_list(), &record, sizeof(record));
 	record = good_record(TCP_NAME + 1);
-	refuses(&record, sizeof(record));
+	refuses(tcp_of_the_list(), &record, sizeof(record));
 	record = good_record(TCP_EVENT);
 	record.operation = TCP_OPERATIONS;
-	refuses(&record, sizeof(record));
+	refuses(tcp_of_the_list(), &record, sizeof(record));
 }
 
 static void numbers_that_mean_nothing_have_no_words(void **state)

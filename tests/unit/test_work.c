@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "../harness.h"
+#include "decoding.h"
 
 #include <errno.h>
 #include <string.h>
@@ -55,31 +55,16 @@ static void an_item_whose_queueing_was_not_seen_has_no_delay(void **state)
 	assert_true(event.values[1].none);
 }
 
-static void refuses(const struct work_record *record, size_t size)
-{
-	struct event event = { .time_ns = 99 };
-
-	assert_int_equal(work()->decode(record, size, &event), -EBADMSG);
-	assert_int_equal(event.time_ns, 99);
-	assert_int_equal(event.duration_ns, 0);
-}
-
 static void decode_refuses_a_wrong_record_and_leaves_the_output_alone(void **state)
 {
 	struct work_record record = good_record();
 
-	refuses(&record, sizeof(record) - 1);
-	record.head.version = 2;
-	refuses(&record, sizeof(record));
-	record = good_record();
-	record.head.size--;
-	refuses(&record, sizeof(record));
-	record = good_record();
+	refuses_wrong_heads(work(), &record, sizeof(record));
 	record.operation = WORK_OPERATIONS;
-	refuses(&record, sizeof(record));
+	refuses(work(), &record, sizeof(record));
 	record = good_record();
 	memset(record.comm, 'x', sizeof(record.comm));
-	refuses(&record, sizeof(record));
+	refuses(work(), &record, sizeof(record));
 }
 
 static void a_function_without_a_name_keeps_its_address(void **state)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "../harness.h"
+#include "decoding.h"
 
 #include <errno.h>
 #include <string.h>
@@ -38,33 +38,18 @@ static void a_file_has_its_path_below_the_mount(void **state)
 	assert_string_equal(event.object_name, "…/tmp/data");
 }
 
-static void refuses(const struct writeback_record *record, size_t size)
-{
-	struct event event = { .time_ns = 99 }, before = event;
-
-	assert_int_equal(writeback()->decode(record, size, &event), -EBADMSG);
-	assert_memory_equal(&event, &before, sizeof(event));
-}
-
 static void decode_refuses_short_wrong_and_unterminated_records(void **state)
 {
 	struct writeback_record record = good_record();
 
-	refuses(&record, sizeof(record) - 1);
-	refuses(&record, 3);
-	record.head.size++;
-	refuses(&record, sizeof(record));
-	record = good_record();
-	record.head.version = 2;
-	refuses(&record, sizeof(record));
-	record = good_record();
+	refuses_wrong_heads(writeback(), &record, sizeof(record));
 	record.head.kind = 1;
-	refuses(&record, sizeof(record));
+	refuses(writeback(), &record, sizeof(record));
 	record = good_record();
 	memset(record.path.names, 'x', sizeof(record.path.names));
-	refuses(&record, sizeof(record));
+	refuses(writeback(), &record, sizeof(record));
 	record.path.bytes = UINT16_MAX;
-	refuses(&record, sizeof(record));
+	refuses(writeback(), &record, sizeof(record));
 }
 
 static void every_operation_has_a_name_and_it_is_off_unless_chosen(void **state)
