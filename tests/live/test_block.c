@@ -114,6 +114,22 @@ static void expect_closed(void)
 			 0);
 }
 
+/* All requests of this class of size: how many, and how many bytes. */
+static void expect_class(const char *device, const char *operation, const char *class,
+			 int64_t count, int64_t bytes)
+{
+	char sql[512];
+
+	for (int i = 0; i < 2; i++) {
+		snprintf(sql, sizeof(sql),
+			 "select coalesce(sum(%s), 0) from signal_sums where signal = 'block' and"
+			 " place = '%s' and operation = '%s' and object = '%s' and measure ="
+			 " 'size'",
+			 i ? "sum" : "count", device_name(device), operation, class);
+		assert_int_equal(query(sql), i ? bytes : count);
+	}
+}
+
 static void has_exact_requests(const char *device, const char *more, const char *still_more,
 			       const char *last)
 {
@@ -138,6 +154,9 @@ static void has_exact_requests(const char *device, const char *more, const char 
 	expect(device, "durable", "flush", flushes ? 10 : 0, 0, 0);
 	assert_int_equal(ask(device, "writer", "read", "size", "count"), 0);
 	assert_int_equal(ask(device, "flusher", "write", "size", "count"), 0);
+	expect_class(device, "read", "up to 4 KiB", 300, INT64_C(300) * 4096);
+	expect_class(device, "write", "up to 4 KiB", 10, INT64_C(10) * 4096);
+	expect_class(device, "write", "up to 64 KiB", 20, INT64_C(20) * LARGE);
 	expect_closed();
 }
 
@@ -151,6 +170,67 @@ static void requests_of_a_loop_device_are_exact_by_submitter_and_operation(void 
 	expect(loop.device, "forward", "read", 10, INT64_C(80) * 4096, 0);
 	expect(loop.device, "backward", "read", 10, INT64_C(80) * 4096, 0);
 	expect(loop.device, "trimmer", "discard", 5, INT64_C(5) << 20, 4);
+	expect_class(loop.device, "discard", "up to 1 MiB", 5, INT64_C(5) << 20);
+	expect_class(loop.device, "read", "up to 64 KiB", 20, INT64_C(160) * 4096);
+}
+
+static int64_t of_fio(json_t *fio, const char *direction, const char *key)
+{
+	json_t *job = json_array_get(json_object_get(fio, "jobs"), 0);
+
+	return number_at(json_object_get(job, direction), key);
+}
+
+/* The time of a class is part of what fio itself measured around its calls. */
+static void expect_times(json_t *fio, const char *direction, const char *class)
+{
+	json_t *job = json_array_get(json_object_get(fio, "jobs"), 0);
+	json_t *latency = json_object_get(json_object_get(job, direction), "lat_ns");
+	double fio_ns = json_number_value(json_object_get(latency, "mean")) *
+			(double)of_fio(fio, direction, "total_ios");
+	char sql[512];
+	int64_t ns;
+
+	snprintf(sql, sizeof(sql),
+		 "select sum(sum) from signal_sums where place = '%s' and operation = '%s' and"
+		 " object = '%s' and measure = 'total'",
+		 device_name(loop.device), direction, class);
+	ns = query(sql);
+	print_message("# %s: %" PRId64 " ns, fio has %.0f\n", class, ns, fio_ns);
+	assert_true(ns > 0);
+	assert_true((double)ns <= fio_ns);
+}
+
+/* fio reads 4 KiB at a time and writes 128 KiB. */
+static void classes_of_size_have_what_fio_says(void **state)
+{
+	char name[128], file[64], output[96];
+	json_t *fio;
+
+	if (access("/usr/bin/fio", X_OK)) {
+		print_message("# skip: fio is not installed\n");
+		skip();
+	}
+	loop = loop__new(LOOP_BYTES);
+	snprintf(output, sizeof(output), "%s.fio", recording);
+	snprintf(name, sizeof(name), "--output=%s", output);
+	snprintf(file, sizeof(file), "--filename=%s", loop.device);
+	record(ARGS("/usr/bin/fio", "--name=job", "--thread", "--ioengine=psync", "--direct=1",
+		    "--rw=randrw", "--bs=4k,128k", "--size=16m", "--number_ios=400",
+		    "--norandommap", "--output-format=json", file, name));
+	fio = json_load_file(output, 0, NULL);
+	unlink(output);
+	assert_non_null(fio);
+	expect_class(loop.device, "read", "up to 4 KiB", of_fio(fio, "read", "total_ios"),
+		     of_fio(fio, "read", "io_bytes"));
+	expect_class(loop.device, "write", "up to 256 KiB", of_fio(fio, "write", "total_ios"),
+		     of_fio(fio, "write", "io_bytes"));
+	assert_true(of_fio(fio, "read", "total_ios") > 50);
+	assert_true(of_fio(fio, "write", "total_ios") > 50);
+	expect_times(fio, "read", "up to 4 KiB");
+	expect_times(fio, "write", "up to 256 KiB");
+	json_decref(fio);
+	expect_closed();
 }
 
 static void has_exact_requests_if_there(const char *device)
@@ -366,6 +446,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(requests_of_a_loop_device_are_exact_by_submitter_and_operation),
+		TEST(classes_of_size_have_what_fio_says),
 		TEST(requests_of_a_virtual_disk_are_exact),
 		TEST(requests_of_null_blk_are_exact),
 		TEST(requests_of_a_device_without_requests_are_exact),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "../harness.h"
+#include "decoding.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -52,28 +52,27 @@ static void decode_gives_every_column(void **state)
 	assert_null(block_of_the_list()->columns[sizeof(values) / sizeof(*values)].name);
 }
 
-static void refuses(const struct block_record *record, size_t size)
+static void requests_have_a_class_of_size(void **state)
 {
-	struct event event = { .time_ns = 99 };
+	static const char *const names[BLOCK_CLASSES] = {
+		"up to 4 KiB", "up to 64 KiB", "up to 256 KiB", "up to 1 MiB", "more than 1 MiB",
+	};
+	char name[32];
 
-	assert_int_equal(block_of_the_list()->decode(record, size, &event), -EBADMSG);
-	assert_int_equal(event.time_ns, 99);
-	assert_int_equal(event.duration_ns, 0);
+	for (uint64_t i = 0; i <= BLOCK_CLASSES; i++) {
+		block_of_the_list()->object((__u64[2]) { i, BLOCK_CLASS_OBJECT }, name,
+					    sizeof(name));
+		assert_string_equal(name, i < BLOCK_CLASSES ? names[i] : "");
+	}
 }
 
 static void decode_refuses_a_wrong_record_and_leaves_the_output_alone(void **state)
 {
 	struct block_record record = good_record();
 
-	refuses(&record, sizeof(record) - 1);
-	record.head.version = 2;
-	refuses(&record, sizeof(record));
-	record = good_record();
-	record.head.size--;
-	refuses(&record, sizeof(record));
-	record = good_record();
+	refuses_wrong_heads(block_of_the_list(), &record, sizeof(record));
 	record.operation = BLOCK_OPERATIONS;
-	refuses(&record, sizeof(record));
+	refuses(block_of_the_list(), &record, sizeof(record));
 }
 
 static void operations_have_the_words_that_users_know(void **state)
@@ -102,6 +101,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(decode_gives_every_column),
+		cmocka_unit_test(requests_have_a_class_of_size),
 		cmocka_unit_test(decode_refuses_a_wrong_record_and_leaves_the_output_alone),
 		cmocka_unit_test(operations_have_the_words_that_users_know),
 		cmocka_unit_test(a_device_that_is_gone_keeps_its_numbers),

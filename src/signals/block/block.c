@@ -3,6 +3,7 @@
 
 #include <bpf/btf.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -113,6 +114,17 @@ static const char *block_operation(uint32_t operation)
 	return operation < BLOCK_OPERATIONS ? names[operation] : NULL;
 }
 
+static void block_object(const __u64 numbers[2], char *ret, size_t size)
+{
+	static const char *const names[BLOCK_CLASSES] = {
+		[BLOCK_TO_4K] = "up to 4 KiB",      [BLOCK_TO_64K] = "up to 64 KiB",
+		[BLOCK_TO_256K] = "up to 256 KiB",  [BLOCK_TO_1M] = "up to 1 MiB",
+		[BLOCK_LARGER] = "more than 1 MiB",
+	};
+
+	snprintf(ret, size, "%s", numbers[0] < BLOCK_CLASSES ? names[numbers[0]] : "");
+}
+
 /* A device that is gone is shown by its numbers. */
 static void block_place(uint32_t place, char *ret, size_t size)
 {
@@ -134,4 +146,6 @@ const struct signal block_signal = {
 	.decode = block_decode,
 	.operation = block_operation,
 	.place = block_place,
+	.object = block_object,
+	.object_kind = "size",
 };

@@ -16,6 +16,20 @@ enum block_operation {
 	BLOCK_OPERATIONS,
 };
 
+/*
+ * The object of a request in the sums is the class of its size; object[1] says that it is one. A
+ * request without data has none.
+ */
+enum block_class {
+	BLOCK_TO_4K,
+	BLOCK_TO_64K,
+	BLOCK_TO_256K,
+	BLOCK_TO_1M,
+	BLOCK_LARGER,
+	BLOCK_CLASSES,
+};
+#define BLOCK_CLASS_OBJECT 1
+
 struct block_record {
 	struct wire_head head; /* head.time_ns: when it was complete */
 	__u64 thread;          /* the submitter */

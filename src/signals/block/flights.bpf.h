@@ -214,6 +214,15 @@ static __always_inline void block_send(const struct flight *flight, __u64 now, _
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 }
 
+static __always_inline enum block_class block_class_of(__u32 bytes)
+{
+	return bytes <= 4 << 10     ? BLOCK_TO_4K
+	       : bytes <= 64 << 10  ? BLOCK_TO_64K
+	       : bytes <= 256 << 10 ? BLOCK_TO_256K
+	       : bytes <= 1 << 20   ? BLOCK_TO_1M
+				    : BLOCK_LARGER;
+}
+
 /* Queue ends where service begins, so they add up to the total. */
 VERIFIED_ONCE int block_account(const struct flight *flight, __u64 now, __u8 status)
 {
@@ -229,6 +238,10 @@ VERIFIED_ONCE int block_account(const struct flight *flight, __u64 now, __u8 sta
 	values[4] = flight->depth;
 	values[5] = !!(flight->flags & FLIGHT_SEQUENTIAL);
 	key.thread = flight->thread;
+	if (flight->bytes) {
+		key.object[0] = block_class_of(flight->bytes);
+		key.object[1] = BLOCK_CLASS_OBJECT;
+	}
 	key.place = flight->device;
 	key.operation = operation_shown(flight);
 	key.error = errno_of(flight->status ? flight->status : status);
