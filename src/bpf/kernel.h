@@ -253,6 +253,7 @@ struct tcp_sock {
 	__u32 srtt_us;
 	__u32 rcv_wnd;
 	__u32 rcv_nxt;
+	__u32 copied_seq; /* what the program has read */
 	__u32 rcv_wup;
 	__u32 write_seq;
 	__u32 snd_nxt;
@@ -272,6 +273,7 @@ struct tcp_sock {
 struct sk_buff {
 	unsigned int len;
 	__u16 protocol;
+	unsigned char *data;
 };
 
 struct request_sock;
