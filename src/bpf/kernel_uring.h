@@ -17,6 +17,10 @@ struct io_cqe {
 
 struct io_ring_ctx;
 
+struct io_uring_task {
+	struct file *registered_rings[16];
+};
+
 struct io_kiocb {
 	struct file *file;
 	__u8 opcode;

@@ -9,9 +9,12 @@
 #include <linux/loop.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
+
+#include "live.h"
 
 #define TABLE_BYTES 4096
 #define CONTROL     "/dev/mapper/control"
@@ -206,4 +209,25 @@ void set_queue(const char *path, const char *what, const char *value)
 	assert_non_null(file);
 	fputs(value, file);
 	assert_int_equal(fclose(file), 0);
+}
+
+static char disk_folder[64];
+
+const char *disk_folder__new(void)
+{
+	snprintf(disk_folder, sizeof(disk_folder), "%s/gapless-test-XXXXXX",
+		 is_emulated() ? "/tmp" : "/var/tmp");
+	if (!mkdtemp(disk_folder))
+		fail_msg("'%s': %s", disk_folder, strerror(errno));
+	if (is_emulated() && (system("mke2fs -F /dev/vda >/tmp/mke2fs 2>&1") ||
+			      mount("/dev/vda", disk_folder, "ext4", 0, "")))
+		fail_msg("no file system on /dev/vda: %s", strerror(errno));
+	return disk_folder;
+}
+
+int disk_folder__free(void)
+{
+	if (is_emulated())
+		umount(disk_folder);
+	return rmdir(disk_folder);
 }

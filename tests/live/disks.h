@@ -37,6 +37,14 @@ struct dm_line {
 void dm__new(const char *name, const struct dm_line *lines, size_t count, char *ret, size_t size);
 void dm__free(const char *name);
 
+/*
+ * A new folder on a disk; fails the test if there can be none. In the VMs everything but the disk
+ * is in memory, so the disk gets a file system there. There is one such folder at a time.
+ */
+const char *disk_folder__new(void);
+/* The folder must be empty. 0, or -1 and errno. */
+int disk_folder__free(void);
+
 /* "loop0" */
 const char *device_name(const char *path);
 /* A number or the first word of /sys/block/DEVICE/queue/WHAT. */

@@ -7,52 +7,36 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mount.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "disks.h"
 #include "ledger.h"
 
-static char path[64], folder[] = "/var/tmp/awaited-XXXXXX", in_vm[] = "/tmp/awaited-XXXXXX";
+static char path[64];
+static const char *folder;
 static json_t *log_lines;
-
-/* In the VMs everything but the disk is in memory, so the disk gets a file system. */
-static char *make_folder(void)
-{
-	char *made = mkdtemp(is_emulated() ? in_vm : folder);
-
-	if (made && is_emulated() &&
-	    (system("mke2fs -F /dev/vda >/tmp/mke2fs 2>&1") ||
-	     mount("/dev/vda", made, "ext4", 0, "")))
-		return NULL;
-	return made;
-}
 
 static int record_once(void **state)
 {
-	char *made = make_folder();
-
-	if (!made)
-		return -1;
+	folder = disk_folder__new();
 	trial__path(path, sizeof(path));
-	trial__record_at(path, ARGS("--level", "full"), WORKLOAD("awaited", made), &log_lines);
+	trial__record_at(path, ARGS("--level", "full"), WORKLOAD("awaited", folder), &log_lines);
 	return 0;
 }
 
 static int release(void **state)
 {
-	static const char *const names[] = { "mapped", "direct", "registered" };
-	char *made = is_emulated() ? in_vm : folder, file[128];
+	static const char *const names[] = { "mapped", "direct", "registered", "polled" };
+	char file[128];
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		snprintf(file, sizeof(file), "%s/%s.dat", made, names[i]);
+		snprintf(file, sizeof(file), "%s/%s.dat", folder, names[i]);
 		unlink(file);
 	}
-	if (is_emulated())
-		umount(made);
 	json_decref(log_lines);
 	trial__remove(path);
-	return rmdir(made);
+	return disk_folder__free();
 }
 
 __attribute__((format(printf, 1, 2))) static int64_t waits_where(const char *format, ...)
@@ -112,6 +96,11 @@ static void a_registered_file_needs_no_descriptor(void **state)
 	check("registered", "uring-fixed", "uring", "LIKE '%registered.dat on %'");
 }
 
+static void what_the_kernel_submits_is_waited_for(void **state)
+{
+	check("polled", "uring-polled", "uring", "LIKE '/%/polled.dat on %'");
+}
+
 static void a_finished_request_is_not_waited_for(void **state)
 {
 	log_phase(log_lines, "socket", "uring-socket");
@@ -153,6 +142,7 @@ int main(void)
 		cmocka_unit_test(it_is_the_object_of_calls_on_the_same_file),
 		cmocka_unit_test(io_uring_waits_for_the_file_of_its_request),
 		cmocka_unit_test(a_registered_file_needs_no_descriptor),
+		cmocka_unit_test(what_the_kernel_submits_is_waited_for),
 		cmocka_unit_test(a_finished_request_is_not_waited_for),
 		cmocka_unit_test(an_answer_to_a_request_through_io_uring_is_waited_for),
 	};

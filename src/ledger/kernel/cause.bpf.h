@@ -122,12 +122,13 @@ static __noinline __u32 cause_of_fault(struct thread *thread, struct task_struct
 	return SLOT_WAIT_FAULT;
 }
 
-static __noinline __u32 cause_of_uring(struct thread *thread, struct task_struct *task)
+static __noinline __u32 cause_of_uring(struct thread *thread, struct task_struct *task,
+				       struct pt_regs *regs)
 {
 	struct io_kiocb *request;
 	struct file *file = NULL;
 
-	request = request_in_flight(thread, task, &file);
+	request = request_in_flight(thread, task, regs, &file);
 	if (request)
 		cause_of_open_file(thread, file, descriptor_of(request), SLOT_WAIT_URING,
 				   talk_of_request(request));
@@ -234,7 +235,7 @@ static __always_inline __u32 cause_of_class(struct thread *thread, struct task_s
 	case CLASS_QUEUE:
 		return SLOT_WAIT_PIPE;
 	case CLASS_URING:
-		return cause_of_uring(thread, task);
+		return cause_of_uring(thread, task, regs);
 	default:
 		return other_syscall(thread, nr);
 	}

@@ -36,5 +36,5 @@ int BPF_PROG(on_uring_complete, void *ring, void *request)
 		name##_completes(ctx);
 	AT_io_uring_complete(PART);
 #undef PART
-	return forget_request((__u64)request);
+	return forget_request((__u64)request, (__u64)ring);
 }

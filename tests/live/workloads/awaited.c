@@ -12,6 +12,7 @@
 #define FILE_BYTES (16UL << 20)
 #define PAGES      300
 #define READS      100
+#define IN_FLIGHT  3
 #define ANSWERS    5
 #define ANSWER_NS  (50 * MS)
 #define REPLY_NS   (20 * MS)
@@ -127,6 +128,42 @@ static void *read_registered(void *arg)
 	phase = phase_begin("registered", "uring-fixed");
 	read_blocks(&ring, &phase, 0, IOSQE_FIXED_FILE);
 	phase_end(&phase);
+	return NULL;
+}
+
+/* A thread of the kernel submits. There are always some requests in flight. */
+static void *read_polled(void *arg)
+{
+	struct ring ring = { .params = { .flags = IORING_SETUP_SQPOLL, .sq_thread_idle = 1000 } };
+	int fd = make_file("polled.dat", O_DIRECT);
+	void *block = aligned_alloc(BLOCK, BLOCK);
+	struct phase phase;
+
+	if (fd < 0 || ring_open(&ring)) {
+		phase_skip("polled", fd < 0 ? "O_DIRECT" : "IORING_SETUP_SQPOLL");
+		return NULL;
+	}
+	phase = phase_begin("polled", "uring-polled");
+	for (size_t i = 0; i < READS + IN_FLIGHT; i++) {
+		if (i < READS)
+			ring_add(&ring, &(struct io_uring_sqe) { .opcode = IORING_OP_READ,
+								 .fd = fd,
+								 .off = place(i),
+								 .addr = (uintptr_t)block,
+								 .len = BLOCK });
+		if (i < IN_FLIGHT) {
+			ring_enter(&ring, 1, 0);
+			continue;
+		}
+		call_begins(&phase);
+		ring_enter(&ring, 1, 1);
+		call_ends(&phase);
+		if (ring_take(&ring) != BLOCK)
+			die("IORING_OP_READ");
+	}
+	phase_end(&phase);
+	close(ring.fd);
+	free(block);
 	return NULL;
 }
 
@@ -253,8 +290,8 @@ static void *ask(void *arg)
 
 int main(int argc, char **argv)
 {
-	static void *(*const bodies[])(void *) = { touch, read_directly, read_registered, receive,
-						   ask };
+	static void *(*const bodies[])(void *) = { touch,       read_directly, read_registered,
+						   read_polled, receive,       ask };
 
 	folder = argc > 1 ? argv[1] : ".";
 	for (size_t i = 0; i < sizeof(bodies) / sizeof(*bodies); i++)

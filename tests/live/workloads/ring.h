@@ -58,7 +58,9 @@ static inline void ring_add(struct ring *ring, const struct io_uring_sqe *reques
 static inline void ring_enter(struct ring *ring, unsigned int submitted, unsigned int finished)
 {
 	if (syscall(SYS_io_uring_enter, ring->fd, submitted, finished,
-		    finished ? IORING_ENTER_GETEVENTS : 0, NULL, 0) != (long)submitted)
+		    (finished ? IORING_ENTER_GETEVENTS : 0) |
+			    (ring->params.flags & IORING_SETUP_SQPOLL ? IORING_ENTER_SQ_WAKEUP : 0),
+		    NULL, 0) != (long)submitted)
 		die("io_uring_enter");
 }
 
