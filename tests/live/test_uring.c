@@ -11,7 +11,10 @@
 
 #include "ledger.h"
 
-#define BLOCK 4096
+#define BLOCK   4096
+#define CHARGED 30
+#define LARGE   (INT64_C(4) << 20)
+#define TICK_NS (10 * MS) /* at most */
 
 static json_t *log_lines;
 static char recording[64], folder[64], file[96], second[96], output[96];
@@ -123,6 +126,36 @@ static void workers_time_is_the_submitters(void **state)
 	assert_int_equal(count_where("operation = 'worker' and comm like 'iou-%'"), 0);
 }
 
+/* By file and submitter: each thread has its own counts of its own file. */
+static void requests_are_counted_by_file_and_submitter(void **state)
+{
+	need_requests("charged");
+	assert_int_equal(count_where("comm = 'charged' and object = '/dev/zero'"), CHARGED);
+	assert_int_equal(ask("sum", "size", "comm = 'charged' and object = '/dev/zero'"),
+			 CHARGED * LARGE);
+	assert_int_equal(count_where("comm = 'charged' and object <> '/dev/zero'"), 0);
+	assert_int_equal(count_where("comm = 'worked' and object like '%/data%'"), 9);
+	assert_int_equal(count_where("comm <> 'charged' and object = '/dev/zero'"), 0);
+}
+
+/* The time of the submitter's workers is the scheduler's own, but for the last tick and the end. */
+static void workers_time_is_the_schedulers(void **state)
+{
+	int64_t charged = 0, logged = 0;
+	json_t *line;
+	size_t i;
+
+	need_requests("charged");
+	json_array_foreach (log_lines, i, line)
+		if (json_object_get(line, "workers_ns"))
+			logged = number_at(line, "workers_ns");
+	charged = ask("sum", "cpu", "comm = 'charged' and operation = 'worker'");
+	print_message("# workers: %" PRId64 " ns, the scheduler says %" PRId64 "\n", charged,
+		      logged);
+	assert_true(logged > 0);
+	assert_in_range(charged, logged - TICK_NS, logged + 10 * TICK_NS);
+}
+
 /* --- fio ------------------------------------------------------------------------------------ */
 
 static int64_t of_fio(json_t *fio, const char *direction, const char *key)
@@ -194,6 +227,8 @@ int main(void)
 		cmocka_unit_test(every_completion_of_a_multishot_request_counts),
 		cmocka_unit_test(completions_that_find_no_room_count),
 		cmocka_unit_test(workers_time_is_the_submitters),
+		cmocka_unit_test(requests_are_counted_by_file_and_submitter),
+		cmocka_unit_test(workers_time_is_the_schedulers),
 		cmocka_unit_test(fio_counts_the_same),
 		cmocka_unit_test(what_the_kernel_submits_is_the_submitters),
 	};

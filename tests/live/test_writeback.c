@@ -5,21 +5,20 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "disks.h"
 #include "ledger.h"
 
 #define PAGE_BYTES 4096
 #define MUCH       1500
 #define LITTLE     500
 
-static char recording[64], file[64];
+static char recording[64], file[96];
 
 static int record_once(void **state)
 {
 	json_t *log;
 
-	if (is_emulated())
-		return 0; /* all files of the VMs are in memory */
-	snprintf(file, sizeof(file), "/var/tmp/gapless-test-dirty-%d", getpid());
+	snprintf(file, sizeof(file), "%s/dirty", disk_folder__new());
 	trial__path(recording, sizeof(recording));
 	trial__record_at(recording, ARGS("--signals", "writeback"), WORKLOAD("dirtier", file),
 			 &log);
@@ -29,11 +28,9 @@ static int record_once(void **state)
 
 static int release(void **state)
 {
-	if (is_emulated())
-		return 0;
 	unlink(file);
 	trial__remove(recording);
-	return 0;
+	return disk_folder__free();
 }
 
 /* The bytes of an operation in the file, by thread. */
@@ -44,22 +41,13 @@ static int64_t bytes_of(const char *operation, const char *comm)
 	snprintf(sql, sizeof(sql),
 		 "select coalesce(sum(sum), 0) from signal_sums where signal = 'writeback' and"
 		 " operation = '%s' and measure = 'size' and comm = '%s' and"
-		 " object like '%%/gapless-test-dirty-%%'",
+		 " object like '%%/dirty'",
 		 operation, comm);
 	return trial__ask(recording, sql);
 }
 
-static void need_disk(void)
-{
-	if (is_emulated()) {
-		print_message("# skip: all files of the VMs are in memory\n");
-		skip();
-	}
-}
-
 static void changed_pages_are_counted_by_thread_and_file(void **state)
 {
-	need_disk();
 	assert_int_equal(bytes_of("dirty", "much"), (int64_t)MUCH * PAGE_BYTES);
 	assert_int_equal(bytes_of("dirty", "little"), (int64_t)LITTLE * PAGE_BYTES);
 }
@@ -69,7 +57,6 @@ static void written_pages_are_charged_to_those_that_changed_them(void **state)
 {
 	int64_t much = (int64_t)MUCH * PAGE_BYTES, little = (int64_t)LITTLE * PAGE_BYTES;
 
-	need_disk();
 	assert_in_range(bytes_of("write", "much"), much - much / 20, much);
 	assert_in_range(bytes_of("write", "little"), little - little / 20, little);
 	assert_int_equal(trial__ask(recording, "select coalesce(sum(value), 0) from quality where"

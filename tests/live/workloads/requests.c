@@ -2,8 +2,10 @@
 /*
  * requests FILE: known numbers of requests to io_uring, each kind in a thread of its own: reads and
  * writes of FILE, requests that fail or are refused, a request that completes many times, one that
- * is cancelled, completions that find no room, and reads that worker threads make.
+ * is cancelled, completions that find no room, reads that worker threads make, and some that keep
+ * them busy. Logs how long those ran, as the scheduler says.
  */
+#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 
@@ -17,6 +19,8 @@
 #define SHOTS      11
 #define OVERFLOWS  6
 #define WORKED     9
+#define CHARGED    30
+#define LARGE      (4U << 20)
 #define CANCEL_TAG 77
 #define NO_OPCODE  120
 #define LAST_NS    (200 * MS)
@@ -123,6 +127,57 @@ static void work(struct ring *ring)
 	}
 }
 
+/*
+ * The CPU time of this thread's workers. They sleep, so it does not change. Those of the threads
+ * before have ended.
+ */
+static uint64_t workers_ns(void)
+{
+	char path[300], comm[32] = "";
+	DIR *tasks = opendir("/proc/self/task");
+	struct dirent *entry;
+	uint64_t sum = 0, ns = 0;
+
+	while (tasks && (entry = readdir(tasks))) {
+		FILE *stream;
+
+		snprintf(path, sizeof(path), "/proc/self/task/%s/comm", entry->d_name);
+		stream = fopen(path, "r");
+		if (!stream)
+			continue;
+		if (!fgets(comm, sizeof(comm), stream))
+			*comm = '\0';
+		fclose(stream);
+		snprintf(path, sizeof(path), "/proc/self/task/%s/schedstat", entry->d_name);
+		stream = strncmp(comm, "iou-wrk-", 8) ? NULL : fopen(path, "r");
+		if (stream && fscanf(stream, "%lu", &ns) == 1)
+			sum += ns;
+		if (stream)
+			fclose(stream);
+	}
+	closedir(tasks);
+	return sum;
+}
+
+static void charge(struct ring *ring)
+{
+	char *large = malloc(LARGE);
+	int zeros = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+	const struct io_uring_sqe request = { .opcode = IORING_OP_READ,
+					      .flags = IOSQE_ASYNC,
+					      .fd = zeros,
+					      .addr = (uintptr_t)large,
+					      .len = LARGE };
+
+	for (int i = 0; i < CHARGED; i++)
+		if (one(ring, &request) != (int)LARGE)
+			die("/dev/zero");
+	sleep_ns(20 * MS);
+	log_line("{\"workers_ns\": %lu}\n", workers_ns());
+	close(zeros);
+	free(large);
+}
+
 static const struct kind {
 	const char *name;
 	void (*make)(struct ring *ring);
@@ -133,6 +188,7 @@ static const struct kind {
 	{ "repeats", repeat, SHOTS },
 	{ "overflows", overflow, OVERFLOWS },
 	{ "worked", work, WORKED },
+	{ "charged", charge, CHARGED },
 };
 
 static void *make(void *arg)
