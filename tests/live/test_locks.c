@@ -96,22 +96,29 @@ static void assert_counted(const char *phase, const char *comm, const char *oper
 	assert_true(assert_count(phase, comm, operation) >= least);
 	assert_true(wait_ns <= blocked_ns);
 	assert_true(known_ns >= blocked_ns * 97 / 100);
-	assert_true(known_ns <= around_ns * 103 / 100);
+	/* Where a wakeup was missed, the wait lasts until the thread runs: its ready time is in
+	 * both. */
+	assert_true(quality(known.report, "repaired_wakeups") || known_ns <= around_ns * 103 / 100);
 }
 
 /*
  * The signal and the account have the same waits: to the nanosecond, but for those that were open
- * at the end. Nothing is lost, and each wait is in each histogram once.
+ * at the end, and those of threads whose last account was lost, which is counted. Nothing else is
+ * lost, and each wait is in each histogram once.
  */
 static void assert_agrees(void)
 {
 	assert_int_equal(
 		query("SELECT (SELECT sum(w.ns) FROM wait w JOIN state s ON s.id = w.state"
-		      " LEFT JOIN object o ON o.id = w.object LEFT JOIN thread t ON t.id = w.thread"
-		      " WHERE coalesce(t.flags, 0) & 16 = 0 AND w.ended <> 'open'"
+		      " LEFT JOIN object o ON o.id = w.object JOIN thread t ON t.id = w.thread"
+		      " WHERE t.flags & (1 | 16) = 1 AND w.ended <> 'open'"
 		      " AND (s.cause = 'lock' OR o.kind = 'kernel lock')) -"
-		      " (SELECT sum(sum) FROM signal_sums WHERE measure = 'wait')"),
+		      " (SELECT sum(c.sum0) FROM series_slice c JOIN series s ON s.id = c.series"
+		      " JOIN thread t ON t.id = s.thread WHERE t.flags & (1 | 16) = 1)"),
 		0);
+	assert_true(
+		query("SELECT count(*) FROM thread WHERE id > 0 AND flags & (1 | 8 | 16) = 0") <=
+		quality(known.report, "vanished_threads"));
 	assert_int_equal(
 		query("SELECT sum(value) FROM quality WHERE name LIKE 'locks\\_%' ESCAPE '\\'"), 0);
 	assert_int_equal(query("SELECT (SELECT sum(count) FROM signal_histograms) -"
@@ -194,7 +201,8 @@ static void a_convoy_has_a_queue_and_short_turns(void **state)
 	int64_t waits, turns_ns;
 
 	record("convoy");
-	assert_all_counted("convoy", "convoy", 4, "mutex", 1);
+	/* A mutex that is free for a moment has no owner, and is a futex like others. */
+	assert_all_counted("convoy", "convoy", 4, "%", 1);
 	waits = ask("convoy-%", "mutex", "wait", "sum(count)");
 	turns_ns = ask("convoy-%", "mutex", "turn", "sum(sum)");
 	/* A turn ends with each wait, and whoever is not the last thread waits for another one. */
