@@ -39,7 +39,8 @@ static int take_slot(struct heap *heap, sqlite3_stmt *row)
 				     .cost_ns = amount(row, 5),
 				     .slot_cpu_ns = amount(row, 6),
 				     .slot_cost_ns = amount(row, 7),
-				     .window_ns = amount(row, 8) };
+				     .window_ns = amount(row, 8),
+				     .slot_ns = amount(row, 9) };
 	return 0;
 }
 
@@ -200,9 +201,10 @@ int load__heap(struct model *model, sqlite3 *db, struct signals_signal *signal)
 		return -ENOMEM;
 	signal->heap = heap;
 	err = load_slots(model, db, signal->id, heap);
+	if (!err)
+		err = heap__sum_up(heap);
 	if (err)
 		return err;
-	heap__sum_up(heap);
 	scale_sums(signal, heap);
 	return load_stacks(model, db, signal->id, heap);
 }

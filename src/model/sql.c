@@ -201,7 +201,8 @@ const char sql__event_counts[] =
 const char sql__heap_slots[] = HEAP_EVENTS(
 	"time_ns, " FIELD("f", "bytes") ", " FIELD("f", "calls") ", " FIELD("f", "frees") ", "
 	FIELD("f", "cpu") ", " FIELD("f", "cost") ", " FIELD("f", "slot_cpu") ", "
-	FIELD("f", "slot_cost") ", " FIELD("f", "window"), "IS") "time_ns, id";
+	FIELD("f", "slot_cost") ", " FIELD("f", "window") ", " FIELD("f", "slot"),
+	"IS") "time_ns, id";
 
 const char sql__heap_samples[] = HEAP_EVENTS(
 	"coalesce(stack, 0), time_ns, " FIELD("f", "bytes") ", " FIELD("f", "weight"), "IS NOT")

@@ -29,10 +29,11 @@ static json_t *stacks_json(const struct model *model, const struct heap *heap)
 
 json_t *json_heap__figures(const struct model *model, const struct heap *heap)
 {
-	return json_pack("{s:o, s:o, s:o, s:b, s:I, s:I, s:f, s:f, s:I, s:o}", "bytes",
+	return json_pack("{s:o, s:o, s:o, s:b, s:I, s:I, s:f, s:f, s:I, s:I, s:o}", "bytes",
 			 figure_json(heap->bytes), "calls", figure_json(heap->calls), "frees",
 			 figure_json(heap->frees), "exact", heap->is_exact, "windows",
 			 (json_int_t)heap->windows, "slots", (json_int_t)heap->slot_count,
 			 "covered_share", heap__covered(heap), "cost_share", heap__cost(heap),
-			 "samples", (json_int_t)heap->samples, "stacks", stacks_json(model, heap));
+			 "least_calls", (json_int_t)heap__least_calls(heap), "samples",
+			 (json_int_t)heap->samples, "stacks", stacks_json(model, heap));
 }

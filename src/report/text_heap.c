@@ -44,6 +44,10 @@ static void print_totals(const struct printer *printer, const struct heap *heap)
 			   words__count((int64_t)heap->windows, "windows").text,
 			   100 * heap__covered(heap));
 	words__say(text, sizeof(text), "; probes cost %.1f %%", 100 * heap__cost(heap));
+	if (!heap->is_exact)
+		words__say(text, sizeof(text),
+			   "; what was called fewer than %s times may be missing, however large",
+			   words__number(heap__least_calls(heap)).text);
 	fputs("  ", printer->out);
 	printer__wrap(printer, text, 4);
 }

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "model/heap.h"
@@ -88,11 +89,19 @@ static void a_probe_goes_behind_code_that_only_compares(void **state)
 
 /* --- estimates -------------------------------------------------------------------------------- */
 
+/* Of slots of 100 ns each; those in which a window is not given have one of 10 ns, if any. */
 static struct heap estimated(struct heap_slot *slots, size_t count)
 {
 	struct heap heap = { .slots = slots, .slot_count = count };
 
-	heap__sum_up(&heap);
+	for (size_t i = 0; i < count; i++) {
+		slots[i].slot_ns = 100;
+		if (!slots[i].window_ns && slots[i].cpu_ns > 0)
+			slots[i].window_ns = 10;
+	}
+	assert_int_equal(heap__sum_up(&heap), 0);
+	free(heap.groups);
+	heap.groups = NULL;
 	return heap;
 }
 
@@ -104,13 +113,10 @@ static void windows_that_cover_everything_are_exact(void **state)
 		  .frees = 3,
 		  .cpu_ns = 5,
 		  .slot_cpu_ns = 5,
-		  .cost_ns = 9 },
-		{ .bytes = 24,
-		  .calls = 1,
-		  .frees = 1,
-		  .cpu_ns = 7,
-		  .slot_cpu_ns = 7,
-		  .cost_ns = 1 },
+		  .cost_ns = 9,
+		  .window_ns = 100 },
+		/* Its hits cost all of its CPU time. */
+		{ .bytes = 24, .calls = 1, .frees = 1, .cost_ns = 1, .window_ns = 100 },
 	};
 	struct heap heap = estimated(slots, 2);
 
@@ -120,6 +126,7 @@ static void windows_that_cover_everything_are_exact(void **state)
 	assert_about(heap.calls.value, 11);
 	assert_about(heap.frees.error, 0);
 	assert_about(heap__covered(&heap), 1);
+	assert_int_equal(heap__least_calls(&heap), 0);
 }
 
 /* Twice the CPU time, twice the bytes: there is nothing to be wrong about. */
@@ -128,59 +135,144 @@ static void windows_that_agree_have_no_error(void **state)
 	struct heap_slot slots[] = {
 		{ .bytes = 100, .cpu_ns = 10, .slot_cpu_ns = 100 },
 		{ .bytes = 200, .cpu_ns = 20, .slot_cpu_ns = 50 },
+		{ .bytes = 20, .cpu_ns = 2, .slot_cpu_ns = 50 },
+		{ .bytes = 50, .cpu_ns = 5, .slot_cpu_ns = 50 },
+		{ .bytes = 130, .cpu_ns = 13, .slot_cpu_ns = 100 },
 		{ .slot_cpu_ns = 150 },
 	};
-	struct heap heap = estimated(slots, 3);
+	struct heap heap = estimated(slots, 6);
 
 	assert_false(heap.is_exact);
-	assert_int_equal(heap.windows, 2);
-	assert_about(heap.bytes.value, 3000);
+	assert_int_equal(heap.windows, 5);
+	assert_about(heap.bytes.value, 5000);
 	assert_about(heap.bytes.error, 0);
 	assert_about(heap__covered(&heap), 0.1);
+	/* 0.9 to the power of 29 is 0.047. */
+	assert_int_equal(heap__least_calls(&heap), 29);
 }
 
 /*
- * Bytes 8 and 12 in windows of CPU time 1, of 20: the rate is 10, and the total 200. The squares
- * are 2 × 2², times n/(n−1) = 2: 16; scaled by 10² and (1 − 0.1): 1440; t is 12.706.
+ * Bytes 8, 12, 8, 12, 8 and 12 in windows of CPU time 1, of 60: the rate is 10, and the total 600.
+ * In each of the three pairs, the squares are 2 × 2², times n/(n−1) = 2: 16; scaled by 10² and
+ * (1 − 0.1): 1440. With 3 degrees of freedom, t is 3.182. Half of the relative square is added.
  */
 static void the_error_follows_from_how_windows_differ(void **state)
 {
-	struct heap_slot slots[] = {
-		{ .bytes = 8, .cpu_ns = 1, .slot_cpu_ns = 10 },
-		{ .bytes = 12, .cpu_ns = 1, .slot_cpu_ns = 10 },
-	};
-	struct heap heap = estimated(slots, 2);
+	struct heap_slot slots[6];
+	double error = 3.182 * sqrt(3 * 1440);
+	struct heap heap;
 
-	assert_about(heap.bytes.value, 200);
-	assert_about(heap.bytes.error, 12.706 * sqrt(1440));
+	for (size_t i = 0; i < 6; i++)
+		slots[i] = (struct heap_slot) { .bytes = i % 2 ? 12 : 8,
+						.cpu_ns = 1,
+						.slot_cpu_ns = 10 };
+	heap = estimated(slots, 6);
+	assert_int_equal(heap.group_count, 3);
+	assert_about(heap.bytes.value, 600);
+	assert_about(heap.bytes.error, error + error * error / 1200);
 }
 
-/* Hits cost as much as the program: 20 % of that is 20 % of the estimate. */
-static void the_cost_of_hits_is_known_within_a_fifth(void **state)
+/* One pair has almost all of the variance, so that the others tell nothing about it. */
+static void an_error_from_one_pair_of_windows_is_large(void **state)
+{
+	struct heap_slot slots[6];
+	double error = 12.706 * sqrt(2 * 36 * 2 * 100 * 0.9);
+	struct heap heap;
+
+	for (size_t i = 0; i < 6; i++)
+		slots[i] = (struct heap_slot) { .bytes = i == 1 ? 16
+							 : i    ? 10
+								: 4,
+						.cpu_ns = 1,
+						.slot_cpu_ns = 10 };
+	heap = estimated(slots, 6);
+	assert_about(heap.bytes.error, error + error * error / 1200);
+}
+
+/* Two phases, with windows of 1/10 and 1/2 of their slots. Each phase has what its windows say. */
+static void a_phase_with_longer_windows_has_no_more_weight(void **state)
+{
+	struct heap_slot slots[8];
+	struct heap heap;
+
+	for (size_t i = 0; i < 8; i++)
+		slots[i] = i < 4 ? (struct heap_slot) { .calls = 100,
+							.cpu_ns = 10,
+							.window_ns = 10,
+							.slot_cpu_ns = 100 }
+				 : (struct heap_slot) { .calls = 50,
+							.cpu_ns = 50,
+							.window_ns = 50,
+							.slot_cpu_ns = 100 };
+	heap = estimated(slots, 8);
+	assert_int_equal(heap.group_count, 4);
+	assert_about(heap.calls.value, 4 * 1000 + 4 * 100);
+	assert_about(heap.calls.error, 0);
+}
+
+/*
+ * Hits take half of the time in a window, so that it has half of the calls that it would have
+ * without them. In a server, that does not matter.
+ */
+static void a_window_that_hits_slow_down_weighs_more(void **state)
 {
 	struct heap_slot slots[] = {
-		{ .bytes = 10, .cpu_ns = 1, .cost_ns = 1, .slot_cpu_ns = 10, .slot_cost_ns = 1 },
-		{ .bytes = 10, .cpu_ns = 1, .cost_ns = 1, .slot_cpu_ns = 10, .slot_cost_ns = 1 },
+		{ .calls = 100, .cpu_ns = 5, .cost_ns = 5, .slot_cpu_ns = 100 },
+		{ .calls = 10, .cpu_ns = 10, .slot_cpu_ns = 100 },
 	};
 	struct heap heap = estimated(slots, 2);
 
-	assert_about(heap.bytes.value, 200);
-	assert_about(heap.bytes.error, 0.2 * 200);
-	assert_about(heap__cost(&heap), 2. / 22);
+	assert_true(heap.is_slowed);
+	assert_about(heap.calls.value, 2000 + 100);
+	slots[0].slot_cpu_ns = 50;
+	slots[0].cost_ns = 50;
+	heap = estimated(slots, 2);
+	assert_false(heap.is_slowed);
+	assert_about(heap.calls.value, 1000 + 100);
+}
+
+/* If the CPU time in windows varies, more of them are needed to tell what they stand for. */
+static void a_program_that_runs_now_and_then_is_one_group(void **state)
+{
+	struct heap_slot slots[20];
+	struct heap heap;
+
+	for (size_t i = 0; i < 20; i++)
+		slots[i] = (struct heap_slot) { .calls = i % 4 ? 0 : 40,
+						.cpu_ns = i % 4 ? 0.1 : 37,
+						.slot_cpu_ns = 100 };
+	heap = estimated(slots, 20);
+	assert_int_equal(heap.group_count, 1);
+	assert_about(heap.calls.value, 2000 * 5 * 40 / (5 * 37 + 15 * 0.1));
+}
+
+/* Hits cost as much as the program: 10 % of that is 10 % of the estimate. */
+static void the_cost_of_hits_is_known_within_a_tenth(void **state)
+{
+	struct heap_slot slots[6];
+	struct heap heap;
+
+	for (size_t i = 0; i < 6; i++)
+		slots[i] = (struct heap_slot) {
+			.bytes = 10, .cpu_ns = 1, .cost_ns = 1, .slot_cpu_ns = 10, .slot_cost_ns = 1
+		};
+	heap = estimated(slots, 6);
+	assert_about(heap.bytes.value, 600);
+	assert_about(heap.bytes.error, 0.1 * 600);
+	assert_about(heap__cost(&heap), 1. / 11);
 }
 
 /* A slot that is all window adds what it has, and says nothing about the others. */
 static void a_slot_that_is_all_window_is_known(void **state)
 {
 	struct heap_slot slots[] = {
-		{ .bytes = 7777, .cpu_ns = 10, .slot_cpu_ns = 10 },
+		{ .bytes = 7777, .cpu_ns = 10, .slot_cpu_ns = 10, .window_ns = 100 },
 		{ .bytes = 100, .cpu_ns = 10, .slot_cpu_ns = 100 },
 		{ .bytes = 200, .cpu_ns = 20, .slot_cpu_ns = 200 },
 	};
 	struct heap heap = estimated(slots, 3), no_windows;
 
 	assert_about(heap.bytes.value, 7777 + 3000);
-	assert_about(heap.bytes.error, 0);
 	assert_int_equal(heap.windows, 2);
 	assert_about(heap__covered(&heap), 40. / 310);
 	/* Unless there is nothing else. */
@@ -190,13 +282,19 @@ static void a_slot_that_is_all_window_is_known(void **state)
 	assert_true(no_windows.bytes.error < 0);
 }
 
-static void one_window_has_an_estimate_but_no_error(void **state)
+static void few_windows_have_an_estimate_but_no_error(void **state)
 {
-	struct heap_slot slots[] = { { .bytes = 10, .cpu_ns = 1, .slot_cpu_ns = 10 } };
-	struct heap heap = estimated(slots, 1), none = estimated(NULL, 0);
+	struct heap_slot slots[5];
+	struct heap heap, none = estimated(NULL, 0);
 
-	assert_about(heap.bytes.value, 100);
+	for (size_t i = 0; i < 5; i++)
+		slots[i] = (struct heap_slot) { .bytes = 10, .cpu_ns = 1, .slot_cpu_ns = 10 };
+	heap = estimated(slots, 4);
+	assert_about(heap.bytes.value, 400);
 	assert_true(heap.bytes.error < 0);
+	heap = estimated(slots, 5);
+	assert_about(heap.bytes.value, 500);
+	assert_about(heap.bytes.error, 0);
 	assert_false(none.is_exact);
 	assert_about(none.bytes.value, 0);
 	assert_true(none.bytes.error < 0);
@@ -206,8 +304,8 @@ static void one_window_has_an_estimate_but_no_error(void **state)
 /* What is drawn within windows adds its own variance, also when windows cover everything. */
 static void drawing_within_windows_adds_to_the_error(void **state)
 {
-	struct heap_slot slots[] = { { .cpu_ns = 1, .slot_cpu_ns = 1 },
-				     { .cpu_ns = 1, .slot_cpu_ns = 1 } };
+	struct heap_slot slots[] = { { .cpu_ns = 1, .slot_cpu_ns = 1, .window_ns = 100 },
+				     { .cpu_ns = 1, .slot_cpu_ns = 1, .window_ns = 100 } };
 	struct heap heap = estimated(slots, 2);
 	struct heap_ratio ratio = {};
 
@@ -220,6 +318,8 @@ static void student_has_the_values_of_the_tables(void **state)
 {
 	assert_true(isinf(heap__student(0)));
 	assert_about(heap__student(1), 12.706);
+	assert_about(heap__student(0.5), 12.706);
+	assert_about(heap__student(1.5), (12.706 + 4.303) / 2);
 	assert_about(heap__student(10), 2.228);
 	assert_true(fabs(heap__student(30) - 2.042) < 0.002);
 	assert_true(fabs(heap__student(60) - 2.000) < 0.002);
@@ -235,9 +335,13 @@ int main(void)
 		cmocka_unit_test(windows_that_cover_everything_are_exact),
 		cmocka_unit_test(windows_that_agree_have_no_error),
 		cmocka_unit_test(the_error_follows_from_how_windows_differ),
-		cmocka_unit_test(the_cost_of_hits_is_known_within_a_fifth),
+		cmocka_unit_test(an_error_from_one_pair_of_windows_is_large),
+		cmocka_unit_test(a_phase_with_longer_windows_has_no_more_weight),
+		cmocka_unit_test(a_window_that_hits_slow_down_weighs_more),
+		cmocka_unit_test(a_program_that_runs_now_and_then_is_one_group),
+		cmocka_unit_test(the_cost_of_hits_is_known_within_a_tenth),
 		cmocka_unit_test(a_slot_that_is_all_window_is_known),
-		cmocka_unit_test(one_window_has_an_estimate_but_no_error),
+		cmocka_unit_test(few_windows_have_an_estimate_but_no_error),
 		cmocka_unit_test(drawing_within_windows_adds_to_the_error),
 		cmocka_unit_test(student_has_the_values_of_the_tables),
 	};

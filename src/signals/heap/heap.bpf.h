@@ -3,10 +3,10 @@
  * Calls of memory allocators, at probes that user space attaches for windows of time.
  *
  * Some functions of an allocator call others: realloc(NULL, n) of glibc jumps to malloc(), and
- * operator new may call it. The probe of the inner function is hit too, but the call is one. The
- * outer functions leave a note in the thread's storage: stack pointer, return address and size. An
- * inner hit belongs to it if it has the same size, is not far below on the stack, and the return
- * address is still in its place.
+ * operator new may call it, and so may the malloc() of a program. The probe of the inner function
+ * is hit too, but the call is one. The outer functions leave a note in the thread's storage: stack
+ * pointer, return address and size. An inner hit belongs to it if it has the same size, is not far
+ * below on the stack, and the return address is still in its place.
  *
  * Probes run preemptible, so sums of a CPU are added to with atomic operations.
  */
@@ -40,7 +40,8 @@ struct {
 struct heap_note {
 	__u64 sp;
 	__u64 back; /* the return address */
-	__u64 size; /* of delete: the address */
+	__u64 size; /* of free() and delete: the address */
+	__u64 at;   /* of realloc(): the old block */
 	__u64 ip;   /* which function */
 	__u64 operation;
 };
@@ -77,10 +78,28 @@ static __always_inline __u64 heap_argument(struct pt_regs *regs, __u64 number)
 	return number == 1 ? first : number == 2 ? second : number == 3 ? third : 1;
 }
 
-static __always_inline bool heap_is_outer(__u32 operation)
+static __always_inline bool heap_is_outer(__u64 cookie)
 {
+	__u32 operation = HEAP_COOKIE_OPERATION(cookie);
+
 	return operation == HEAP_REALLOC || operation == HEAP_ALIGNED || operation == HEAP_NEW ||
-	       operation == HEAP_DELETE;
+	       operation == HEAP_DELETE || cookie & HEAP_COOKIE_WRAPS;
+}
+
+static __always_inline bool heap_is_free(__u32 operation)
+{
+	return operation == HEAP_FREE || operation == HEAP_DELETE;
+}
+
+/* Whether the outer function may make such a call. realloc() to no bytes only frees. */
+static __always_inline bool heap_calls(const struct heap_note *note, __u32 operation, __u64 size)
+{
+	bool is_realloc = note->operation == HEAP_REALLOC,
+	     is_free = heap_is_free(note->operation) || (is_realloc && !note->size);
+
+	if (heap_is_free(operation) && is_realloc && note->at == size)
+		return true;
+	return heap_is_free(operation) == is_free && note->size == size;
 }
 
 static __always_inline __u64 heap_read_back(__u64 sp)
@@ -95,10 +114,11 @@ static __always_inline __u64 heap_read_back(__u64 sp)
 }
 
 /* Whether a call is part of another one, which was counted. */
-static __always_inline bool heap_is_inner(struct pt_regs *regs, __u32 operation, __u64 size)
+static __always_inline bool heap_is_inner(struct pt_regs *regs, __u64 cookie, __u64 size)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	bool is_outer = heap_is_outer(operation);
+	__u32 operation = HEAP_COOKIE_OPERATION(cookie);
+	bool is_outer = heap_is_outer(cookie);
 	struct heap_note *note = bpf_task_storage_get(
 		&heap_notes, task, NULL, is_outer ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
 	__u64 sp = PT_REGS_SP(regs);
@@ -106,17 +126,17 @@ static __always_inline bool heap_is_inner(struct pt_regs *regs, __u32 operation,
 
 	if (!note)
 		return false;
-	is_inner = note->operation && note->ip != PT_REGS_IP(regs) && note->size == size &&
-		   sp <= note->sp && note->sp - sp < HEAP_FRAMES_BYTES &&
-		   (operation == HEAP_FREE) == (note->operation == HEAP_DELETE ||
-						(note->operation == HEAP_REALLOC && !note->size)) &&
+	is_inner = note->operation && note->ip != PT_REGS_IP(regs) && sp <= note->sp &&
+		   note->sp - sp < HEAP_FRAMES_BYTES && heap_calls(note, operation, size) &&
 		   note->back == heap_read_back(note->sp);
 	if (is_inner)
 		return true;
 	note->operation = 0;
 	if (is_outer)
-		*note = (struct heap_note) { sp, heap_read_back(sp), size, PT_REGS_IP(regs),
-					     operation };
+		*note = (struct heap_note) {
+			sp,       heap_read_back(sp), size, PT_REGS_PARM1(regs), PT_REGS_IP(regs),
+			operation
+		};
 	return false;
 }
 
@@ -159,11 +179,11 @@ static __always_inline void heap_count(struct pt_regs *regs, __u64 cookie,
 				       const struct identity *who, struct heap_totals *totals)
 {
 	__u32 operation = HEAP_COOKIE_OPERATION(cookie);
-	bool is_free = operation == HEAP_FREE || operation == HEAP_DELETE;
+	bool is_free = heap_is_free(operation);
 	__u64 size = heap_size(regs, cookie), bytes = is_free ? 0 : size;
 	struct series_key key = { .thread = who->id, .operation = operation };
 
-	if (heap_is_inner(regs, operation, size))
+	if (heap_is_inner(regs, cookie, size))
 		return;
 	series_reduce(&key);
 	series_add_own(SERIES(heap), &key, &bytes);
@@ -194,6 +214,8 @@ int heap_on_call(struct pt_regs *ctx)
 		return 0;
 	}
 	__sync_fetch_and_add(&totals->hits, 1);
+	if (cookie & HEAP_COOKIE_STEPPED)
+		__sync_fetch_and_add(&totals->stepped, 1);
 	if (*(volatile __u32 *)&heap_control.is_open)
 		heap_count(ctx, cookie, &who, totals);
 	__sync_fetch_and_add(&totals->inside_ns, bpf_ktime_get_ns() - begin_ns);

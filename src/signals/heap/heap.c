@@ -17,8 +17,8 @@ enum {
 	COLUMN_WINDOW,
 	COLUMN_CPU,
 	COLUMN_COST,
+	COLUMN_SLOT,
 	COLUMN_SLOT_CPU,
-	COLUMN_SLOT_HITS,
 	COLUMN_SLOT_COST,
 	COLUMNS,
 };
@@ -41,8 +41,8 @@ static const struct column columns[] = {
 	[COLUMN_WINDOW] = { "window", COLUMN_NS, -1 },
 	[COLUMN_CPU] = { "cpu", COLUMN_NS, -1 },
 	[COLUMN_COST] = { "cost", COLUMN_NS, -1 },
+	[COLUMN_SLOT] = { "slot", COLUMN_NS, -1 },
 	[COLUMN_SLOT_CPU] = { "slot_cpu", COLUMN_NS, -1 },
-	[COLUMN_SLOT_HITS] = { "slot_hits", COLUMN_NUMBER, -1 },
 	[COLUMN_SLOT_COST] = { "slot_cost", COLUMN_NS, -1 },
 	{},
 };
@@ -74,8 +74,8 @@ static int heap_hand_over(int (*take)(void *context, const struct event *event),
 		event.values[COLUMN_WINDOW].number = slots[i].window_ns;
 		event.values[COLUMN_CPU].number = slots[i].cpu_ns;
 		event.values[COLUMN_COST].number = slots[i].cost_ns;
+		event.values[COLUMN_SLOT].number = slots[i].slot_ns;
 		event.values[COLUMN_SLOT_CPU].number = slots[i].slot_cpu_ns;
-		event.values[COLUMN_SLOT_HITS].number = slots[i].slot_hits;
 		event.values[COLUMN_SLOT_COST].number = slots[i].slot_cost_ns;
 		err = take(context, &event);
 	}

@@ -26,6 +26,11 @@ enum heap_operation {
 #define HEAP_COOKIE_OPERATION(cookie) ((cookie) & 0xff)
 #define HEAP_COOKIE_SIZE(cookie)      ((cookie) >> 8 & 0xff)
 #define HEAP_COOKIE_FACTOR(cookie)    ((cookie) >> 16 & 0xff)
+/* The function may call that of the same name in the C library. */
+#define HEAP_COOKIE_WRAPS ((__u64)1 << 24)
+/* The kernel executes the probed instruction in a single step, which costs several times as much.
+ */
+#define HEAP_COOKIE_STEPPED ((__u64)1 << 25)
 
 /* Set by the user half. */
 struct heap_control {
@@ -39,13 +44,14 @@ _Static_assert(sizeof(struct heap_control) == 16, "shared variable");
 struct heap_totals {
 	__u64 others;    /* hits by threads that are not recorded */
 	__u64 hits;      /* by those that are */
+	__u64 stepped;   /* of these, with HEAP_COOKIE_STEPPED */
 	__u64 inside_ns; /* their time in the BPF program */
 	/* In windows: */
 	__u64 calls; /* that allocate */
 	__u64 bytes;
 	__u64 frees;
 };
-_Static_assert(sizeof(struct heap_totals) == 48, "wire format");
+_Static_assert(sizeof(struct heap_totals) == 56, "wire format");
 
 /* An allocation that was drawn. */
 struct heap_sample {

@@ -67,27 +67,29 @@ struct taking {
 	uint64_t cookie;
 };
 
-/* The cheapest place at the entry of the function. */
-static uint64_t choose_offset(int fd, const struct finder_place *place)
+/* Moves a place to a cheaper one at the entry of the function. Returns whether it is stepped. */
+static bool move_place(int fd, const struct finder_place *place, uint64_t *offset)
 {
 	uint8_t code[32];
 	ssize_t size;
 	size_t skip;
 
 	if (place->cost != INSTRUCTION_STEPPED || fd < 0)
-		return place->offset;
+		return place->cost == INSTRUCTION_STEPPED;
 	size = pread(fd, code, sizeof(code), (off_t)place->offset);
 	skip = size > 0 ? heap_files__skip(code, (size_t)size) : 0;
 	if (!skip || instruction__cost(code + skip, (size_t)size - skip) == INSTRUCTION_STEPPED)
-		return place->offset;
-	return place->offset + skip;
+		return true;
+	*offset += skip;
+	return false;
 }
 
 static int take_place(void *context, const struct finder_place *place)
 {
 	struct taking *taking = context;
 	struct heap_file *file = taking->file;
-	uint64_t offset = choose_offset(taking->fd, place);
+	uint64_t offset = place->offset;
+	bool is_stepped = move_place(taking->fd, place, &offset);
 
 	/* A function may have two names. */
 	for (size_t i = 0; i < file->count; i++)
@@ -96,33 +98,25 @@ static int take_place(void *context, const struct finder_place *place)
 	if (file->count == HEAP_FILE_SITES || place->flags & FINDER_GO)
 		return 0;
 	file->offsets[file->count] = offset;
-	file->cookies[file->count++] = taking->cookie;
+	file->cookies[file->count++] = taking->cookie | (is_stepped ? HEAP_COOKIE_STEPPED : 0);
 	return 0;
 }
 
-/* Returns whether the file is new and has an allocator; or -errno. */
-static int add_file(struct heap_files *files, const struct uprobe_file *from, size_t most,
-		    bool is_mapped)
-{
-	cleanup(close_p) int fd = -1;
-	struct heap_file *file;
-	struct taking taking;
+/* What is asked of a file. */
+struct asked {
+	size_t most;     /* of functions[] */
+	bool is_mapped;  /* by a process */
+	bool is_program; /* that also has a C library */
+};
 
-	for (size_t i = 0; i < files->count; i++)
-		if (files->list[i].device == from->device && files->list[i].inode == from->inode) {
-			files->list[i].is_mapped |= is_mapped;
-			return 0;
-		}
-	file = APPEND(&files->list, &files->count);
-	if (!file)
-		return -ENOMEM;
-	file->is_mapped = is_mapped;
-	file->device = from->device;
-	file->inode = from->inode;
-	snprintf(file->path, sizeof(file->path), "%s%s", from->root, from->path);
-	fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	taking = (struct taking) { file, fd, 0 };
-	for (size_t i = 0; i < most; i++) {
+static void find_functions(struct heap_files *files, const struct uprobe_file *from,
+			   const struct asked *asked, struct heap_file *file)
+{
+	cleanup(close_p) int fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct taking taking = { file, fd, 0 };
+
+	/* Few programs have an allocator of their own, and malloc() is the first. */
+	for (size_t i = 0; i < asked->most && (!i || file->count || !asked->is_program); i++) {
 		const struct finder_question question = { .kind = FINDER_FUNCTIONS,
 							  .root = from->root,
 							  .path = from->path,
@@ -130,9 +124,30 @@ static int add_file(struct heap_files *files, const struct uprobe_file *from, si
 							  .most = HEAP_FILE_SITES };
 		bool more = false;
 
-		taking.cookie = functions[i].cookie;
+		taking.cookie = functions[i].cookie | (asked->is_program ? HEAP_COOKIE_WRAPS : 0);
 		(void)finder__ask(files->finder, &question, take_place, &taking, &more);
 	}
+}
+
+/* Returns whether the file is new and has an allocator; or -errno. */
+static int add_file(struct heap_files *files, const struct uprobe_file *from,
+		    const struct asked *asked)
+{
+	struct heap_file *file;
+
+	for (size_t i = 0; i < files->count; i++)
+		if (files->list[i].device == from->device && files->list[i].inode == from->inode) {
+			files->list[i].is_mapped |= asked->is_mapped;
+			return 0;
+		}
+	file = APPEND(&files->list, &files->count);
+	if (!file)
+		return -ENOMEM;
+	file->is_mapped = asked->is_mapped;
+	file->device = from->device;
+	file->inode = from->inode;
+	snprintf(file->path, sizeof(file->path), "%s%s", from->root, from->path);
+	find_functions(files, from, asked, file);
 	return file->count > 0;
 }
 
@@ -160,10 +175,15 @@ static int find_finder(struct heap_files *files)
 	return files->finder ? 0 : finder__new(&files->finder);
 }
 
-/* libc has no C++ operators. */
-static size_t functions_in(size_t family)
+static bool is_program(pid_t pid, const char *path)
 {
-	return family ? FUNCTIONS : C_FUNCTIONS;
+	char link[64], target[PATH_MAX];
+	ssize_t length;
+
+	snprintf(link, sizeof(link), "/proc/%d/exe", pid);
+	length = readlink(link, target, sizeof(target) - 1);
+	target[length > 0 ? length : 0] = 0;
+	return !strcmp(target, path);
 }
 
 int heap_files__add_process(struct heap_files *files, pid_t pid)
@@ -179,42 +199,55 @@ int heap_files__add_process(struct heap_files *files, pid_t pid)
 		err = uprobes__files(&any, &scope, &mapped, &count);
 	if (!err)
 		err = find_finder(files);
+	for (size_t i = 0; i < count; i++)
+		known += family_of(mapped[i].path) < FAMILIES;
+	/* A program that is linked statically has the functions itself; others may have their own.
+	 */
 	for (size_t i = 0; i < count && !err; i++) {
 		size_t family = family_of(mapped[i].path);
+		/* libc, the first, has no C++ operators. */
+		const struct asked asked = { family ? FUNCTIONS : C_FUNCTIONS, true,
+					     known && family == FAMILIES };
 
-		if (family == FAMILIES)
+		if (asked.is_program && !is_program(pid, mapped[i].path))
 			continue;
-		known++;
-		err = add_file(files, &mapped[i], functions_in(family), true);
-		added += err > 0;
-		err = err < 0 ? err : 0;
-	}
-	/* A program that is linked statically has the functions itself. */
-	for (size_t i = 0; i < count && !err && !known; i++) {
-		err = add_file(files, &mapped[i], FUNCTIONS, true);
+		err = add_file(files, &mapped[i], &asked);
 		added += err > 0;
 		err = err < 0 ? err : 0;
 	}
 	return err ? err : added;
 }
 
+/* What a specification means, if that exists. Returns how many have an allocator, or -errno. */
+static int add_found(struct heap_files *files, const struct uprobe_scope *scope, const char *name,
+		     const struct asked *asked)
+{
+	cleanup(free_p) struct uprobe_file *found = NULL;
+	struct uprobe_spec spec = { .kind = UPROBE_FUNCTION, .name = "malloc" };
+	size_t count = 0;
+	int err = 0, added = 0;
+
+	snprintf(spec.file, sizeof(spec.file), "%s", name);
+	if (uprobes__files(&spec, scope, &found, &count))
+		return 0;
+	for (size_t i = 0; i < count && err >= 0; i++) {
+		err = add_file(files, &found[i], asked);
+		added += err > 0;
+	}
+	return err < 0 ? err : added;
+}
+
 int heap_files__add_command(struct heap_files *files, const struct uprobe_scope *scope)
 {
-	int err = find_finder(files), added = 0;
+	const struct asked program = { .most = FUNCTIONS, .is_program = true };
+	int err = find_finder(files), added;
 
-	for (size_t i = 0; i < FAMILIES && !err; i++) {
-		cleanup(free_p) struct uprobe_file *found = NULL;
-		struct uprobe_spec spec = { .kind = UPROBE_FUNCTION, .name = "malloc" };
-		size_t count = 0;
+	added = err ? err : add_found(files, scope, "", &program);
+	for (size_t i = 0; i < FAMILIES && added >= 0; i++) {
+		const struct asked asked = { .most = i ? FUNCTIONS : C_FUNCTIONS };
 
-		snprintf(spec.file, sizeof(spec.file), "%s", families[i]);
-		if (uprobes__files(&spec, scope, &found, &count))
-			continue;
-		for (size_t j = 0; j < count && !err; j++) {
-			err = add_file(files, &found[j], functions_in(i), false);
-			added += err > 0;
-			err = err < 0 ? err : 0;
-		}
+		err = add_found(files, scope, families[i], &asked);
+		added = err < 0 ? err : added + err;
 	}
-	return err ? err : added;
+	return added;
 }

@@ -61,20 +61,17 @@ bool heap_probing__look(struct heap_cpu *cpu)
 	for (size_t i = 0; i < heap_probing.processes.count; i++) {
 		struct heap_process *process = &heap_probing.processes.list[i];
 
-		if (process->listings > 3)
-			continue;
-		has_new |= heap_files__add_process(&heap_probing.files, process->pid) > 0;
-		has_new |= !process->is_probed;
+		if (process->listings <= 3)
+			has_new |= heap_files__add_process(&heap_probing.files, process->pid) > 0;
 	}
 	return has_new;
 }
 
-void heap_probing__attach_new(struct heap_cpu *cpu)
+bool heap_probing__attach_new(struct heap_cpu *cpu)
 {
 	size_t files = heap_probing.files.count;
+	bool has_new = heap_probing__look(cpu);
 
-	if (!heap_probing__look(cpu))
-		return;
 	heap_processes__advance(&heap_probing.processes, cpu);
 	if (heap_probing.processes.all_probed)
 		attach_files(files, 0);
@@ -87,6 +84,7 @@ void heap_probing__attach_new(struct heap_cpu *cpu)
 		else
 			attach_files(files, process->pid);
 	}
+	return has_new;
 }
 
 static void add_target(void *context, pid_t pid)

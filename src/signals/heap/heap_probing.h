@@ -28,7 +28,7 @@ void heap_probing__find(const char *command);
 void heap_probing__attach_all(void);
 void heap_probing__detach_all(void);
 
-/* Looks for new processes and their files, and adds CPU time. Returns whether there are some. */
+/* Looks for new processes and their files, and adds CPU time. Returns whether a file is new. */
 bool heap_probing__look(struct heap_cpu *cpu);
-/* Also attaches probes in them. What they did before was not seen. */
-void heap_probing__attach_new(struct heap_cpu *cpu);
+/* Also attaches probes in them. What was done there before was not seen. */
+bool heap_probing__attach_new(struct heap_cpu *cpu);

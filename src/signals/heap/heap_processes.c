@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -153,6 +154,18 @@ static void forget_gone(struct heap_processes *processes)
 	processes->count = kept;
 }
 
+static bool executes_another(struct heap_process *process)
+{
+	uint64_t before = process->inode;
+	struct stat program;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", process->pid);
+	if (!stat(path, &program))
+		process->inode = program.st_ino;
+	return process->inode != before;
+}
+
 static void take_process(struct heap_processes *processes, pid_t pid)
 {
 	bool is_new = !find(processes, pid);
@@ -160,6 +173,8 @@ static void take_process(struct heap_processes *processes, pid_t pid)
 
 	if (!process)
 		return;
+	if (executes_another(process))
+		process->listings = 0;
 	process->listings++;
 	process->is_probed |= processes->all_probed;
 	/* It began since the last list. */

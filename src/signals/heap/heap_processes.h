@@ -18,7 +18,8 @@ struct heap_process {
 	uint64_t cpu_ns; /* at the last reading */
 	bool is_probed;  /* its probes are attached */
 	bool is_gone;
-	unsigned listings; /* how often it was listed */
+	unsigned listings; /* how often it was listed since it executed a program */
+	uint64_t inode;    /* of the program */
 };
 
 /* All zeroes: none yet. */

@@ -6,7 +6,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -21,24 +20,24 @@
 #include "signals/heap/heap_probing.h"
 
 #define MS_NS UINT64_C(1000000)
-/* More slots give a better estimate of the error, but each costs an attachment. */
-#define SLOT_NS (250 * MS_NS)
-/* While probes stay attached, look this often whether they cost too much; at first more often. */
+/* While probes stay attached, a slot is this long. */
+#define STAY_NS (250 * MS_NS)
+/* Meanwhile, look this often whether they cost too much; at first, and in windows, more often. */
 #define LOOK_NS       (20 * MS_NS)
 #define FIRST_LOOK_NS (2 * MS_NS)
 #define FIRST_LOOKS   50
+/* A window ends early if its hits cost this many times as much as planned. */
+#define MOST_COST 2
 /* Less CPU time than this in a window says nothing about what hits cost. */
 #define LEAST_CPU_NS (MS_NS / 5)
 /* Of the recording's budget, this part is for the heap. */
 #define BUDGET_PART 5
 /* A window whose edges took more than this part of it is not used. */
-#define EDGE_PART 20
-/* Samples in a slot; and the period before anything is known. */
-#define SLOT_SAMPLES 64
-#define FIRST_PERIOD 65536
-#define MOST_PERIOD  (UINT64_C(1) << 38)
-/* Used if the cost of a hit cannot be measured. */
-#define HIT_NS 700
+#define EDGE_PART 5
+/* Samples in a window; and the period before anything is known. */
+#define WINDOW_SAMPLES 64
+#define FIRST_PERIOD   65536
+#define MOST_PERIOD    (UINT64_C(1) << 38)
 /* What the BPF program takes, before it has measured that itself. */
 #define INSIDE_NS 200
 
@@ -46,8 +45,6 @@ static struct {
 	const char *command;
 	double share; /* of the target's CPU time; 0: no limit */
 	struct heap_control *control;
-	int totals_fd;
-	uint64_t hit_ns;
 	bool is_attached; /* for good */
 	/* In the current slot: */
 	uint64_t slot_began_ns;
@@ -90,40 +87,6 @@ static bool wait_until(uint64_t ns)
 	return is_stopping;
 }
 
-static struct heap_totals read_totals(void)
-{
-	int cpus = libbpf_num_possible_cpus();
-	cleanup(free_p) struct heap_totals *each = calloc((size_t)cpus, sizeof(*each));
-	struct heap_totals sum = {};
-	__u32 zero = 0;
-
-	if (!each || bpf_map_lookup_elem(heap.totals_fd, &zero, each))
-		return sum;
-	for (int i = 0; i < cpus; i++) {
-		sum.others += each[i].others;
-		sum.hits += each[i].hits;
-		sum.inside_ns += each[i].inside_ns;
-		sum.calls += each[i].calls;
-		sum.bytes += each[i].bytes;
-		sum.frees += each[i].frees;
-	}
-	return sum;
-}
-
-/* Twice, because the first hits find nothing in the cache. */
-static void measure_hit(void)
-{
-	uint64_t ns = heap_cost__measure() ? heap_cost__measure() : 0;
-
-	if (ns)
-		heap.hit_ns = ns;
-}
-
-static uint64_t cost_between(const struct heap_totals *from, const struct heap_totals *to)
-{
-	return (to->hits - from->hits) * heap.hit_ns + to->inside_ns - from->inside_ns;
-}
-
 /* --- slots ------------------------------------------------------------------------------------ */
 
 /* A slot begins when the last one ends, so that they cover the whole recording. */
@@ -151,21 +114,31 @@ static uint64_t minus(uint64_t a, uint64_t b)
 	return a > b ? a - b : 0;
 }
 
+static void earn(double ns)
+{
+	double most = heap.plan.share * (double)STAY_NS;
+
+	heap.plan.credit_ns += ns;
+	if (heap.plan.credit_ns > most)
+		heap.plan.credit_ns = most;
+}
+
 /* The CPU time must have been read just before the totals. */
-static void end_slot(const struct heap_totals *now)
+static void end_slot(const struct heap_totals *now, bool is_all_window)
 {
 	struct heap_slot *slot = &heap.slot;
-	uint64_t now_ns = clock__now_ns();
+	double cpu_share;
 
-	slot->time_ns = now_ns;
-	slot->slot_hits = now->hits - heap.slot_totals.hits;
-	slot->slot_cost_ns = cost_between(&heap.slot_totals, now);
+	slot->time_ns = clock__now_ns();
+	slot->slot_ns = slot->time_ns - heap.slot_began_ns;
+	if (is_all_window)
+		slot->window_ns = slot->slot_ns;
+	slot->slot_cost_ns = heap_cost__between(&heap.slot_totals, now);
 	slot->slot_cpu_ns = minus(heap.cpu.all_ns, slot->slot_cost_ns);
-	heap.plan.credit_ns +=
-		heap.plan.share * (double)heap.cpu.all_ns - (double)slot->slot_cost_ns;
-	heap.plan.cpu_share = (double)heap.cpu.all_ns / (double)(now_ns - heap.slot_began_ns + 1);
-	if (heap.plan.credit_ns > heap.plan.share * (double)SLOT_NS * 8)
-		heap.plan.credit_ns = heap.plan.share * (double)SLOT_NS * 8;
+	earn(heap.plan.share * (double)heap.cpu.all_ns - (double)slot->slot_cost_ns);
+	cpu_share = (double)heap.cpu.all_ns / (double)(slot->slot_ns + 1);
+	heap.plan.cpu_share =
+		heap.plan.cpu_share > 0 ? (heap.plan.cpu_share + cpu_share) / 2 : cpu_share;
 	keep_slot();
 	begin_slot(now);
 }
@@ -182,100 +155,122 @@ static void note_cost(double cost_ns, double cpu_ns)
 
 static void set_period(uint64_t bytes)
 {
-	uint64_t period = bytes / SLOT_SAMPLES;
+	uint64_t period = bytes / WINDOW_SAMPLES;
 
 	heap.control->period_bytes = period < 1 ? 1 : period > MOST_PERIOD ? MOST_PERIOD : period;
 }
 
-static void note_window(const struct heap_totals *from, const struct heap_totals *to,
-			uint64_t cpu_ns, uint64_t ns)
+/* --- windows ---------------------------------------------------------------------------------- */
+
+/* When a window was open. CPU time is read between `before` and `open`, `close` and `after`. */
+struct edges {
+	uint64_t before_ns, open_ns, close_ns, after_ns;
+	struct heap_totals from, to; /* at `before` and `after` */
+};
+
+static void note_calls(const struct heap_totals *from, const struct heap_totals *to)
+{
+	heap.slot.calls = to->calls - from->calls;
+	heap.slot.bytes = to->bytes - from->bytes;
+	heap.slot.frees = to->frees - from->frees;
+	set_period(heap.slot.bytes);
+}
+
+/* Of the CPU time and of the cost, as much as is of the time in which the window was open. */
+static void note_window(const struct edges *edges, uint64_t cpu_ns)
 {
 	struct heap_slot *slot = &heap.slot;
+	double open = (double)(edges->close_ns - edges->open_ns),
+	       whole = (double)(edges->after_ns - edges->before_ns + 1), read = (open + whole) / 2,
+	       cost = (double)heap_cost__between(&edges->from, &edges->to) * open / whole,
+	       cpu = (double)cpu_ns * open / read - cost;
 
-	slot->cost_ns = cost_between(from, to);
-	slot->cpu_ns = minus(cpu_ns, slot->cost_ns);
-	slot->window_ns = ns;
-	slot->calls = to->calls - from->calls;
-	slot->bytes = to->bytes - from->bytes;
-	slot->frees = to->frees - from->frees;
+	slot->window_ns = edges->close_ns - edges->open_ns;
+	slot->cost_ns = (uint64_t)cost;
+	slot->cpu_ns = cpu > 0 ? (uint64_t)cpu : 0;
+	note_calls(&edges->from, &edges->to);
+}
+
+/* Until the window has its length, or costs too much. */
+static void keep_open(const struct heap_step *step, const struct edges *edges)
+{
+	uint64_t end_ns = edges->open_ns + step->window_ns, look_ns = edges->open_ns;
+	struct heap_totals now;
+
+	do {
+		look_ns += FIRST_LOOK_NS;
+		if (wait_until(look_ns < end_ns ? look_ns : end_ns))
+			return;
+		now = heap_cost__totals();
+	} while (look_ns < end_ns &&
+		 (double)heap_cost__between(&edges->from, &now) <= MOST_COST * step->cost_ns);
 }
 
 /* Returns false if the window cannot be used. */
-static bool observe(uint64_t length_ns)
+static bool observe(const struct heap_step *step)
 {
-	struct heap_totals from, to;
-	uint64_t before_ns, open_ns, close_ns, after_ns, edges_ns;
-	struct heap_cpu cpu;
+	struct edges edges = {};
+	uint64_t edges_ns, cpu_ns;
 
-	from = read_totals();
-	before_ns = clock__now_ns();
+	edges.from = heap_cost__totals();
+	edges.before_ns = clock__now_ns();
 	heap_processes__advance(&heap_probing.processes, &heap.cpu);
-	cpu = heap.cpu;
-	open_ns = clock__now_ns();
+	cpu_ns = heap.cpu.probed_ns;
+	edges.open_ns = clock__now_ns();
 	__atomic_store_n(&heap.control->is_open, 1, __ATOMIC_SEQ_CST);
-	(void)wait_until(open_ns + length_ns);
+	keep_open(step, &edges);
 	__atomic_store_n(&heap.control->is_open, 0, __ATOMIC_SEQ_CST);
-	close_ns = clock__now_ns();
+	edges.close_ns = clock__now_ns();
 	heap_processes__advance(&heap_probing.processes, &heap.cpu);
-	after_ns = clock__now_ns();
-	to = read_totals();
-	edges_ns = open_ns - before_ns + after_ns - close_ns;
-	measure_hit();
-	note_cost((double)cost_between(&from, &to), (double)(heap.cpu.probed_ns - cpu.probed_ns));
-	if (edges_ns * EDGE_PART > close_ns - open_ns)
+	edges.after_ns = clock__now_ns();
+	edges.to = heap_cost__totals();
+	cpu_ns = heap.cpu.probed_ns - cpu_ns;
+	(void)heap_cost__measure();
+	note_cost((double)heap_cost__between(&edges.from, &edges.to), (double)cpu_ns);
+	edges_ns = edges.open_ns - edges.before_ns + edges.after_ns - edges.close_ns;
+	heap.plan.edges_ns = (heap.plan.edges_ns + (double)edges_ns) / 2;
+	if (edges_ns * EDGE_PART > edges.close_ns - edges.open_ns)
 		return false;
-	note_window(&from, &to, heap.cpu.probed_ns - cpu.probed_ns, close_ns - open_ns);
-	set_period(heap.slot.bytes);
+	note_window(&edges, cpu_ns);
 	return true;
 }
 
-static void take_window(uint64_t length_ns)
+static void take_window(const struct heap_step *step)
 {
-	struct heap_totals before = read_totals(), after;
+	struct heap_totals before = heap_cost__totals(), after;
 	uint64_t cost_ns;
 
+	(void)heap_probing__look(&heap.cpu);
 	heap_probing__attach_all();
-	if (!observe(length_ns))
+	if (!observe(step))
 		log_debug("a window of the heap was disturbed; it is not used");
 	heap_probing__detach_all();
-	after = read_totals();
-	cost_ns = cost_between(&before, &after);
+	after = heap_cost__totals();
+	cost_ns = heap_cost__between(&before, &after);
 	heap.plan.overhead_ns =
 		(heap.plan.overhead_ns + (double)minus(cost_ns, heap.slot.cost_ns)) / 2;
 }
 
-/* A random time within `room_ns`. */
-static uint64_t choose_start(uint64_t room_ns)
-{
-	uint32_t random = 0;
-
-	if (getrandom(&random, sizeof(random), GRND_NONBLOCK) < 0)
-		return room_ns / 2;
-	return (uint64_t)((double)room_ns * random / UINT32_MAX);
-}
-
 static void run_slot(void)
 {
-	uint64_t length_ns = heap_plan__length(&heap.plan);
-	bool is_first = heap.plan.cost_share < 0, is_over = false;
+	const struct heap_step step = heap_plan__next(&heap.plan);
+	bool is_last = step.window_ns == UINT64_MAX;
 	struct heap_totals now;
 
-	heap_probing__look(&heap.cpu);
-	if (length_ns == UINT64_MAX) {
+	(void)heap_probing__look(&heap.cpu);
+	if (is_last) {
 		heap_probing__attach_all();
-		heap.is_attached = true;
 		heap.control->is_open = 1;
-	} else if (length_ns) {
-		is_over = wait_until(heap.slot_began_ns +
-				     (is_first ? 0 : choose_start(heap.plan.slot_ns - length_ns)));
-		if (!is_over)
-			take_window(length_ns);
+	} else {
+		if (step.window_ns && !wait_until(heap.slot_began_ns +
+						  heap_plan__choose(step.slot_ns - step.window_ns)))
+			take_window(&step);
+		(void)wait_until(heap.slot_began_ns + step.slot_ns);
 	}
-	if (!heap.is_attached)
-		(void)wait_until(heap.slot_began_ns + heap.plan.slot_ns);
 	heap_processes__advance(&heap_probing.processes, &heap.cpu);
-	now = read_totals();
-	end_slot(&now);
+	now = heap_cost__totals();
+	end_slot(&now, false);
+	heap.is_attached = is_last;
 }
 
 /* --- probes that stay ------------------------------------------------------------------------- */
@@ -286,11 +281,12 @@ static void run_slot(void)
  */
 static bool is_too_much(const struct heap_totals *from, uint64_t cpu_ns)
 {
-	struct heap_totals now = read_totals();
-	double cost_ns = (double)cost_between(&heap.slot_totals, &now), share = heap.plan.share;
+	struct heap_totals now = heap_cost__totals();
+	double cost_ns = (double)heap_cost__between(&heap.slot_totals, &now),
+	       share = heap.plan.share;
 
-	note_cost((double)cost_between(from, &now), (double)cpu_ns);
-	return share > 0 && cost_ns > share * (double)SLOT_NS &&
+	note_cost((double)heap_cost__between(from, &now), (double)cpu_ns);
+	return share > 0 && cost_ns > share * (double)STAY_NS &&
 	       cost_ns > 2 * share * (double)heap.cpu.all_ns;
 }
 
@@ -307,28 +303,30 @@ static void stay_attached(void)
 {
 	struct heap_totals now, looked;
 	uint64_t looked_ns, cpu_ns;
-	bool is_over, is_dear;
+	bool is_over, is_dear, is_partial;
 
-	heap_probing__attach_new(&heap.cpu);
 	do {
-		looked = read_totals();
+		looked = heap_cost__totals();
 		looked_ns = clock__now_ns();
 		cpu_ns = heap.cpu.all_ns;
 		is_over = wait_until(looked_ns +
 				     (heap.looks++ < FIRST_LOOKS ? FIRST_LOOK_NS : LOOK_NS));
 		heap_processes__advance(&heap_probing.processes, &heap.cpu);
 		is_dear = is_too_much(&looked, heap.cpu.all_ns - cpu_ns);
-	} while (!is_over && !is_dear && clock__now_ns() < heap.slot_began_ns + SLOT_NS);
+	} while (!is_over && !is_dear && clock__now_ns() < heap.slot_began_ns + STAY_NS);
+	is_partial = is_over || is_dear ? heap_probing__look(&heap.cpu)
+					: heap_probing__attach_new(&heap.cpu);
 	if (is_over || is_dear)
 		__atomic_store_n(&heap.control->is_open, 0, __ATOMIC_SEQ_CST);
-	if (is_over)
-		(void)heap_processes__list(&heap_probing.processes, &heap.cpu);
 	heap_processes__advance(&heap_probing.processes, &heap.cpu);
-	now = read_totals();
-	note_window(&heap.slot_totals, &now, heap.cpu.probed_ns,
-		    clock__now_ns() - heap.slot_began_ns);
-	set_period(heap.slot.bytes);
-	end_slot(&now);
+	now = heap_cost__totals();
+	heap.slot.cost_ns = heap_cost__between(&heap.slot_totals, &now);
+	heap.slot.cpu_ns = minus(heap.cpu.probed_ns, heap.slot.cost_ns);
+	note_calls(&heap.slot_totals, &now);
+	/* If an allocator had no probes, the slot is as good as one without a window. */
+	if (is_partial)
+		heap.slot = (struct heap_slot) {};
+	end_slot(&now, !is_partial);
 	if (is_dear)
 		stop_staying();
 }
@@ -364,12 +362,12 @@ static void try_to_stay(void)
 		return;
 	heap_processes__advance(&heap_probing.processes, &cpu);
 	cpu = (struct heap_cpu) {};
-	from = read_totals();
+	from = heap_cost__totals();
 	heap_probing__attach_all();
 	usleep(HEAP_PLAN_FIRST_NS / 1000);
 	heap_processes__advance(&heap_probing.processes, &cpu);
-	to = read_totals();
-	cost_ns = (double)(to.others - from.others) * (double)(heap.hit_ns + INSIDE_NS);
+	to = heap_cost__totals();
+	cost_ns = (double)(to.others - from.others) * (double)(heap_cost__measure() + INSIDE_NS);
 	heap.is_attached =
 		!heap.plan.share || cost_ns <= heap.plan.share * (double)(cpu.all_ns + MS_NS);
 	if (heap.is_attached) {
@@ -382,13 +380,11 @@ static void try_to_stay(void)
 
 static int find_variables(struct bpf_object *object)
 {
-	const struct bpf_map *totals = bpf_object__find_map_by_name(object, "heap_totals");
 	size_t size = 0;
 
 	heap.control = series__section(object, ".data.heap", &size);
-	if (!heap.control || size != sizeof(*heap.control) || !totals)
+	if (!heap.control || size != sizeof(*heap.control))
 		return -EPROTO;
-	heap.totals_fd = bpf_map__fd(totals);
 	heap.control->is_open = 0;
 	heap.control->period_bytes = FIRST_PERIOD;
 	return 0;
@@ -406,6 +402,8 @@ int heap_windows__attach(struct bpf_object *object)
 	heap_probing.object = object;
 	err = find_variables(object);
 	if (!err)
+		err = heap_cost__open(object);
+	if (!err)
 		err = heap_processes__open(&heap_probing.processes, object);
 	if (err)
 		return err;
@@ -413,19 +411,15 @@ int heap_windows__attach(struct bpf_object *object)
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&wake, &attr);
 	pthread_condattr_destroy(&attr);
-	heap.hit_ns = HIT_NS;
-	if (heap_cost__open(object))
-		measure_hit();
 	heap.cost_ns = heap.cost_cpu_ns = heap.looks = 0;
 	heap.plan = (struct heap_plan) { .share = heap.share,
-					 .credit_ns = heap.share * (double)SLOT_NS,
-					 .cost_share = -1,
-					 .slot_ns = SLOT_NS };
+					 .credit_ns = heap.share * (double)STAY_NS,
+					 .cost_share = -1 };
 	heap_probing__find(heap.command);
 	try_to_stay();
 	log_debug("heap: %zu files, %zu processes, a hit costs %lu ns, probes %s",
 		  heap_probing.files.count, heap_probing.processes.count,
-		  (unsigned long)heap.hit_ns,
+		  (unsigned long)heap_cost__measure(),
 		  heap.is_attached ? "stay attached" : "are attached for windows");
 	return 0;
 }
@@ -438,7 +432,7 @@ static int begin(void)
 
 	if (err)
 		return err;
-	now = read_totals();
+	now = heap_cost__totals();
 	begin_slot(&now);
 	err = -pthread_create(&heap.thread, NULL, work, NULL);
 	heap.is_running = !err;
