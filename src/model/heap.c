@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 /* How far the cost of a hit in a program may be from the measured one. */
-#define COST_ERROR 0.1
+#define COST_ERROR 0.15
 /* The relative bias of a ratio is at most about the square of the variation, by windows. */
 #define MOST_BIAS 0.003
 /*

@@ -21,7 +21,7 @@
  * not known. What is so rare that no window
  * has it is not in the interval: see heap__least_calls().
  *
- * The cost of a hit, which is taken off, is measured on a small function, and is right within 10 %.
+ * The cost of a hit, which is taken off, is measured on a small function, and is right within 15 %.
  * That part of the error does not fall with more windows.
  */
 #pragma once

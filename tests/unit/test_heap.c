@@ -246,8 +246,8 @@ static void a_program_that_runs_now_and_then_is_one_group(void **state)
 	assert_about(heap.calls.value, 2000 * 5 * 40 / (5 * 37 + 15 * 0.1));
 }
 
-/* Hits cost as much as the program: 10 % of that is 10 % of the estimate. */
-static void the_cost_of_hits_is_known_within_a_tenth(void **state)
+/* Hits cost as much as the program: 15 % of that is 15 % of the estimate. */
+static void the_cost_of_hits_is_known_within_limits(void **state)
 {
 	struct heap_slot slots[6];
 	struct heap heap;
@@ -258,7 +258,7 @@ static void the_cost_of_hits_is_known_within_a_tenth(void **state)
 		};
 	heap = estimated(slots, 6);
 	assert_about(heap.bytes.value, 600);
-	assert_about(heap.bytes.error, 0.1 * 600);
+	assert_about(heap.bytes.error, 0.15 * 600);
 	assert_about(heap__cost(&heap), 1. / 11);
 }
 
@@ -339,7 +339,7 @@ int main(void)
 		cmocka_unit_test(a_phase_with_longer_windows_has_no_more_weight),
 		cmocka_unit_test(a_window_that_hits_slow_down_weighs_more),
 		cmocka_unit_test(a_program_that_runs_now_and_then_is_one_group),
-		cmocka_unit_test(the_cost_of_hits_is_known_within_a_tenth),
+		cmocka_unit_test(the_cost_of_hits_is_known_within_limits),
 		cmocka_unit_test(a_slot_that_is_all_window_is_known),
 		cmocka_unit_test(few_windows_have_an_estimate_but_no_error),
 		cmocka_unit_test(drawing_within_windows_adds_to_the_error),

@@ -15,6 +15,11 @@
 /* If they cannot be measured. */
 #define HIT_NS     700
 #define STEPPED_NS 6000
+/*
+ * A hit also slows down the code that follows it, which finds less in the caches: by 3 to 14 % of
+ * the hit, where that was measured.
+ */
+#define FOLLOWING_PERCENT 8
 
 /*
  * The first begins like most functions of allocators, with an instruction that the kernel emulates;
@@ -131,5 +136,6 @@ uint64_t heap_cost__between(const struct heap_totals *from, const struct heap_to
 {
 	uint64_t stepped = to->stepped - from->stepped, hits = to->hits - from->hits - stepped;
 
-	return hits * hit_ns + stepped * stepped_ns + to->inside_ns - from->inside_ns;
+	return (hits * hit_ns + stepped * stepped_ns + to->inside_ns - from->inside_ns) *
+	       (100 + FOLLOWING_PERCENT) / 100;
 }
