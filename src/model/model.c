@@ -46,6 +46,7 @@ void model__release(struct model *model)
 	free(model->fatals);
 	free(model->growths);
 	free(model->sampled);
+	free(model->resident.list);
 	free(model->occupants);
 	free(model->limits);
 	hot__release(&model->hot);
@@ -264,6 +265,8 @@ static int load(struct model *model, sqlite3 *db, const struct model_options *op
 		err = load__user_time(model, db);
 	if (!err)
 		err = load__queue(model, db);
+	if (!err)
+		err = resident__load(model, db);
 	if (!err && model->signals.known)
 		err = load__signals(model, db);
 	if (!err && options->by == MODEL_BY_CPU)

@@ -16,6 +16,7 @@
 #include "model/estimated.h"
 #include "model/history.h"
 #include "model/hot.h"
+#include "model/resident.h"
 #include "model/scope.h"
 #include "model/signals.h"
 #include "model/texts.h"
@@ -344,6 +345,7 @@ struct model {
 	size_t sampled_count;
 	struct model_fatal *fatals; /* by time */
 	size_t fatal_count;
+	struct resident resident;
 	struct user_time user_time;
 	struct estimated estimated;
 	struct history history;

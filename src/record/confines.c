@@ -215,3 +215,36 @@ int confines__finish(struct confines *confines)
 	}
 	return err;
 }
+
+/* In the line "0::/path". */
+void confines__path(uint32_t pid, char *path, size_t size)
+{
+	cleanup(fclose_p) FILE *file = NULL;
+	char name[64], line[512];
+
+	path[0] = '\0';
+	snprintf(name, sizeof(name), "/proc/%u/cgroup", pid);
+	file = fopen(name, "re");
+	while (file && fgets(line, sizeof(line), file)) {
+		line[strcspn(line, "\n")] = '\0';
+		if (!strncmp(line, "0::", 3))
+			snprintf(path, size, "%s", line + 3);
+	}
+}
+
+/* Container runtimes put the container's id, 64 hex digits, into the cgroup's name. */
+const char *confines__container(const char *cgroup, char id[65])
+{
+	for (const char *at = cgroup; *at; at++) {
+		size_t digits = strspn(at, "0123456789abcdef");
+
+		if (digits == 64) {
+			memcpy(id, at, 64);
+			id[64] = '\0';
+			return id;
+		}
+		if (digits)
+			at += digits - 1;
+	}
+	return NULL;
+}

@@ -2,6 +2,7 @@
 /* The limits of the cgroups that recorded processes are in. */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "recording/recording.h"
@@ -23,3 +24,8 @@ int confines__add(struct confines *confines, int64_t process, uint32_t pid);
 int confines__write(struct confines *confines, int64_t slice);
 /* At the end: writes for how long cgroups were throttled since they were first seen. */
 int confines__finish(struct confines *confines);
+
+/* The path of a process in the unified hierarchy (cgroup v2); "": unknown. */
+void confines__path(uint32_t pid, char *path, size_t size);
+/* The id of the container that a cgroup's path names, copied into `id`; NULL: none. */
+const char *confines__container(const char *cgroup, char id[65]);

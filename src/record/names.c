@@ -22,12 +22,16 @@
 #include "record/describe.h"
 #include "record/mapped.h"
 #include "record/pipes.h"
+#include "record/process_memory.h"
 #include "record/strangers.h"
 #include "vocabulary/calls.h"
 #include "vocabulary/states.h"
 
 /* Limits, because a run may last for weeks. Everything beyond them shares OTHER_NAME. */
 #define MOST_OBJECTS 65536
+/* Processes whose memory is read at a time, each for about 20 µs. The others have their turn later.
+ */
+#define MOST_READ 64
 
 struct process {
 	int64_t id;
@@ -56,6 +60,7 @@ struct names {
 	int64_t other; /* the shared object beyond MOST_OBJECTS; 0: not needed yet */
 	uint64_t sweeps;
 	uint64_t overflowed;
+	size_t next_read; /* in `processes`: whose memory is read next */
 };
 
 int names__new(struct recording *recording, struct names **ret)
@@ -96,39 +101,6 @@ void names__free(struct names *names)
 	free(names);
 }
 
-/* The path in the unified hierarchy (cgroup v2): the line "0::/path". */
-static void read_cgroup(uint32_t pid, char *path, size_t size)
-{
-	cleanup(fclose_p) FILE *file = NULL;
-	char name[64], line[512];
-
-	path[0] = '\0';
-	snprintf(name, sizeof(name), "/proc/%u/cgroup", pid);
-	file = fopen(name, "re");
-	while (file && fgets(line, sizeof(line), file)) {
-		line[strcspn(line, "\n")] = '\0';
-		if (!strncmp(line, "0::", 3))
-			snprintf(path, size, "%s", line + 3);
-	}
-}
-
-/* Container runtimes put the container's id, 64 hex digits, into the cgroup's name. */
-static const char *container_in(const char *cgroup, char id[65])
-{
-	for (const char *at = cgroup; *at; at++) {
-		size_t digits = strspn(at, "0123456789abcdef");
-
-		if (digits == 64) {
-			memcpy(id, at, 64);
-			id[64] = '\0';
-			return id;
-		}
-		if (digits)
-			at += digits - 1;
-	}
-	return NULL;
-}
-
 static int write_process(struct names *names, const struct ledger_record *record, int64_t id)
 {
 	char cgroup[512], container[65];
@@ -136,7 +108,7 @@ static int write_process(struct names *names, const struct ledger_record *record
 	int err;
 
 	memcpy(comm, record->comm, WIRE_COMM_BYTES);
-	read_cgroup(record->pid, cgroup, sizeof(cgroup));
+	confines__path(record->pid, cgroup, sizeof(cgroup));
 	err = recording__put_process(names->recording,
 				     &(struct recording_process) {
 					     .id = id,
@@ -145,7 +117,7 @@ static int write_process(struct names *names, const struct ledger_record *record
 					     .start_ns = (int64_t)record->process_start_ns,
 					     .comm = comm,
 					     .cgroup = cgroup[0] ? cgroup : NULL,
-					     .container = container_in(cgroup, container),
+					     .container = confines__container(cgroup, container),
 				     });
 	return err ? err : confines__add(names->confines, id, record->pid);
 }
@@ -482,7 +454,20 @@ int names__finish(struct names *names)
 	return err ? err : confines__finish(names->confines);
 }
 
-int names__write_refaults(struct names *names, int64_t slice)
+int names__write_memory(struct names *names, int64_t slice, uint64_t time_ns)
 {
-	return confines__write(names->confines, slice);
+	struct process *process = NULL;
+	int err = confines__write(names->confines, slice);
+
+	for (int i = 0; !err && i < MOST_READ; i++) {
+		process = map__next(&names->processes, &names->next_read);
+		if (!process)
+			break;
+		if (process->threads)
+			err = process_memory__write(names->recording, process->id, process->pid,
+						    time_ns);
+	}
+	if (!process)
+		names->next_read = 0;
+	return err;
 }

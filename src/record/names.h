@@ -33,8 +33,11 @@ int names__renamed(struct names *names, const struct ledger_record *record, int6
 void names__thread_ended(struct names *names, uint32_t pid, int64_t id);
 /* At the end of the recording: writes the limits of cgroups. */
 int names__finish(struct names *names);
-/* See confines__write(). */
-int names__write_refaults(struct names *names, int64_t slice);
+/*
+ * Writes refaults of cgroups (see confines__write()) and the resident memory of processes as of
+ * `time_ns`, which is now or the end of the recording.
+ */
+int names__write_memory(struct names *names, int64_t slice, uint64_t time_ns);
 /* Call regularly: forgets processes that have had no threads for two sweeps. */
 void names__sweep(struct names *names);
 

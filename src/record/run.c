@@ -182,7 +182,6 @@ int run__open(const struct run_options *options, struct recording *recording,
 
 int run__begin(struct run *run, const struct run_options *options)
 {
-	struct recording *recording = run->recording;
 	int err;
 
 	/* The processes may have executed other programs since run__open(). */
@@ -198,6 +197,8 @@ int run__begin(struct run *run, const struct run_options *options)
 		err = collect__begin(run->collect, run->start_ns);
 	if (!err)
 		err = intake__snapshot(&run->intake, 0);
+	if (!err)
+		err = names__write_memory(collect__names(run->collect), 1, run->start_ns);
 	if (err)
 		return err;
 	sessions__start(run->sessions);
@@ -205,7 +206,7 @@ int run__begin(struct run *run, const struct run_options *options)
 	run->has_kernel_counts = run->all;
 	if (run->has_kernel_counts)
 		kernel_counts__read(&run->kernel_counts);
-	err = meta__write(recording, run->ledger, run->sessions, options, run->start_ns);
+	err = meta__write(run->recording, run->ledger, run->sessions, options, run->start_ns);
 	if (err)
 		return err;
 	cost__begin(&run->cost, run->start_ns);
@@ -214,7 +215,7 @@ int run__begin(struct run *run, const struct run_options *options)
 					.collect = run->collect,
 					.ledger = run->ledger,
 					.sessions = options->keep_signals ? NULL : run->sessions,
-					.recording = recording };
+					.recording = run->recording };
 	run->looked_ns = run->counted_ns = run->whole_ns = run->start_ns;
 	run->next_ns = clock__now_ns() + run->interval_ns;
 	return 0;

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/vec.h"
 #include "ledger/reader/attach.h"
 #include "record/collect_internal.h"
@@ -144,7 +145,8 @@ int collect__drain(struct collect *collect, struct ledger *ledger, bool all)
 	if (!err)
 		err = write_occupants(collect);
 	if (!err)
-		err = names__write_refaults(collect->names, drained_slice(collect));
+		err = names__write_memory(collect->names, drained_slice(collect),
+					  collect->end_ns ? collect->end_ns : clock__now_ns());
 	return err || !all ? err : names__finish(collect->names);
 }
 

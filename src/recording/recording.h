@@ -246,6 +246,13 @@ struct recording_refaults {
 };
 int recording__add_refaults(struct recording *recording, const struct recording_refaults *refaults);
 
+/* The resident memory of a process at one moment, in bytes. */
+struct recording_resident {
+	int64_t time_ns, process;
+	int64_t anonymous, file, shared, swap;
+};
+int recording__add_resident(struct recording *recording, const struct recording_resident *resident);
+
 /* A file with code, or another source of code: the kernel, the vDSO, a JIT compiler. */
 struct recording_module {
 	int64_t id;

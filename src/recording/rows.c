@@ -65,6 +65,7 @@ const char *const writer__sql[SQL_COUNT] = {
 	[SQL_REFAULTS] = "INSERT INTO refault_slice VALUES(?1, ?2, ?3, ?4, ?5) ON CONFLICT DO"
 			 " UPDATE SET slice_from = min(slice_from, excluded.slice_from),"
 			 " file = file + excluded.file, anonymous = anonymous + excluded.anonymous",
+	[SQL_RESIDENT] = "INSERT OR REPLACE INTO resident VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
 	[SQL_THROTTLED] = "UPDATE cgroup_limit SET throttled_ns = ?3 WHERE kind = ?1"
 			  " AND cgroup = ?2",
 	[SQL_MODULE] = "INSERT OR REPLACE INTO module VALUES(?1, ?2, ?3, ?4)",
@@ -310,6 +311,13 @@ int recording__add_refaults(struct recording *recording, const struct recording_
 {
 	return ADD_ROW(recording, SQL_REFAULTS, number(refaults->to), text(refaults->cgroup),
 		       number(refaults->from), number(refaults->file), number(refaults->anonymous));
+}
+
+int recording__add_resident(struct recording *recording, const struct recording_resident *resident)
+{
+	return ADD_ROW(recording, SQL_RESIDENT, number(resident->time_ns),
+		       number(resident->process), number(resident->anonymous),
+		       number(resident->file), number(resident->shared), number(resident->swap));
 }
 
 int recording__add_module(struct recording *recording, const struct recording_module *module)

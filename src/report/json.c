@@ -16,6 +16,7 @@
 #include "recording/recording.h"
 #include "report/json_hot.h"
 #include "report/json_percentiles.h"
+#include "report/json_resident.h"
 #include "report/json_signals.h"
 #include "report/print.h"
 #include "vocabulary/histogram.h"
@@ -415,6 +416,7 @@ int print__json(const struct model *model, const struct report_options *options,
 	put_list(&sheet, "states", model->state_count, state_item);
 	put_list(&sheet, "waits", model->wait_count, wait_item);
 	put_list(&sheet, "syscalls", model->syscall_count, syscall_item);
+	put_list(&sheet, "resident", model->resident.count, json_resident__process);
 	put_list(&sheet, "signals", model->signals.count, json_signals__signal);
 	put(&sheet, "samples", json_hot__samples(model));
 	put_list(&sheet, "hot", model->hot.rank_counts[HOT_KINDS], json_hot__function);
