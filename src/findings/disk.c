@@ -185,6 +185,30 @@ void findings_signals__say_refaults(const struct model *model, const struct mode
 		   words__count(limit->refaults, "pages").text);
 }
 
+void findings_signals__say_rereads(const struct model *model, const struct model_group *group,
+				   struct finding *finding)
+{
+	const struct model_wait *longest = NULL;
+	size_t before = strlen(finding->text);
+	int64_t waits = 0;
+
+	for (size_t i = 0; i < model->wait_count; i++) {
+		const struct model_wait *wait = &model->waits[i];
+
+		if (wait->waiter->group != group || wait->state->slot != SLOT_WAIT_DISK)
+			continue;
+		waits += wait->count;
+		if (!longest && wait->object_kind && !strcmp(wait->object_kind, "file"))
+			longest = wait;
+	}
+	if (longest)
+		findings_signals__say_refaults(model, group, waits, finding);
+	if (strlen(finding->text) > before)
+		words__say(finding->text, sizeof(finding->text),
+			   "; of its waits for the disk, those with file %s were the longest",
+			   words__clean(longest->object_name, OBJECT_COLUMNS).text);
+}
+
 void findings_signals__join(const struct model *model, const struct model_group *group,
 			    struct finding *finding, const struct signals_row **ret_row)
 {

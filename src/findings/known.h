@@ -4,6 +4,9 @@
 
 #include "model/hot.h"
 
+/* Words for functions of the kernel that are called at the memory limit of a cgroup. */
+#define KNOWN_MEMORY_LIMIT "memory reclaim at the limit of its cgroup"
+
 enum known_flag {
 	KNOWN_CARRIER = 1,    /* a thread of a runtime without a task */
 	KNOWN_SLEEP = 2,      /* a sleep */

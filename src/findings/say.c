@@ -56,6 +56,17 @@ void say__function(struct finding *finding, const struct analysis *analysis, uin
 	say(finding, "%s", words__clean(text, SAY_NAME_COLUMNS).text);
 }
 
+void say__memory_limit(struct finding *finding, const struct analysis *analysis,
+		       const struct model_group *group)
+{
+	const struct model_limit *limit =
+		model__limit(analysis->model, group->first->process, "memory");
+
+	if (limit)
+		say(finding, " %s (%s)", words__clean(limit->cgroup, SAY_OBJECT_COLUMNS).text,
+		    words__clean(limit->value, SAY_NAME_COLUMNS).text);
+}
+
 void say__waiters(struct finding *finding, const struct answer *answer)
 {
 	if (!answer->waiter_count || !answer->waiters_ns)

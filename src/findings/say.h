@@ -27,6 +27,9 @@ void say__blame(struct finding *finding, const struct model_group *group);
  */
 void say__next(struct finding *finding, const struct model *model, const char *signal,
 	       const char *options);
+/* " /app (64 MiB)": the cgroup that limits the memory of a group, if it is known. */
+void say__memory_limit(struct finding *finding, const struct analysis *analysis,
+		       const struct model_group *group);
 /* "; sh and make waited 3.2 s for that". */
 void say__waiters(struct finding *finding, const struct answer *answer);
 

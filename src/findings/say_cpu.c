@@ -9,6 +9,7 @@
 #include "base/words.h"
 #include "findings/running.h"
 #include "findings/say.h"
+#include "findings/signals.h"
 #include "vocabulary/roles.h"
 
 #define SAID_PERCENT           15 /* of the running time */
@@ -219,14 +220,9 @@ static void say_interrupts(struct finding *finding, const struct analysis *analy
 static void say_reclaim(struct finding *finding, const struct analysis *analysis,
 			const struct model_group *group, const struct running *running)
 {
-	const struct model_limit *limit =
-		model__limit(analysis->model, group->first->process, "memory");
-
 	say(finding, ", %s in memory reclaim at the limit of its cgroup",
 	    words__about(running->reclaim_ns, running->sampled_ns).text);
-	if (limit)
-		say(finding, " %s (%s)", words__clean(limit->cgroup, SAY_OBJECT_COLUMNS).text,
-		    words__clean(limit->value, SAY_NAME_COLUMNS).text);
+	say__memory_limit(finding, analysis, group);
 	say__next(finding, analysis->model, "memory", "--signals default,memory");
 }
 
@@ -304,6 +300,8 @@ static void say_run(struct finding *finding, struct analysis *analysis, const st
 	    is_allocator(analysis->model, running.most))
 		say__next(finding, analysis->model, "heap", "--memory-heap");
 	say_kernel(finding, analysis, answer->group, &running);
+	if (model__reaches(running.reclaim_ns, running.sampled_ns, RECLAIM_PERCENT))
+		findings_signals__say_rereads(analysis->model, answer->group, finding);
 }
 
 /* The process that ran longest on the CPUs on which the group was queued, and all such time. */

@@ -9,6 +9,7 @@
 
 #include "base/words.h"
 #include "findings/chain.h"
+#include "findings/known.h"
 #include "findings/say.h"
 #include "findings/signals.h"
 
@@ -110,12 +111,22 @@ static void say_lock(struct finding *finding, const struct cause *cause,
 							   : " for a lock or another thread");
 }
 
-static void say_by_name(struct finding *finding, const struct cause *cause,
-			const struct signals_object *object)
+static void say_by_name(struct finding *finding, const struct analysis *analysis,
+			const struct cause *cause, const struct signals_object *object)
 {
 	say(finding, " for %s", cause->what);
+	if (!strcmp(cause->what, KNOWN_MEMORY_LIMIT))
+		say__memory_limit(finding, analysis, cause->group);
 	if (is_symbol(object) || (is_kind(object, "file") && cause->state->slot == SLOT_WAIT_DISK))
 		say(finding, " (%s)", words__clean(object->name, SAY_OBJECT_COLUMNS).text);
+}
+
+/* Without a stack, it is not known which of the two it was. */
+static void say_memory(struct finding *finding, const struct analysis *analysis,
+		       const struct cause *cause)
+{
+	say(finding, " for memory: reclaim, or the limit of its cgroup");
+	say__memory_limit(finding, analysis, cause->group);
 }
 
 static void say_what(struct finding *finding, const struct analysis *analysis,
@@ -130,7 +141,7 @@ static void say_what(struct finding *finding, const struct analysis *analysis,
 	if (cause->peer)
 		say_network__put(finding, analysis, cause);
 	else if (cause->what)
-		say_by_name(finding, cause, object);
+		say_by_name(finding, analysis, cause, object);
 	else if (slot == SLOT_WAIT_DISK && is_kind(object, "file"))
 		say(finding, " for the disk, with file %s", name.text);
 	else if (slot == SLOT_WAIT_FAULT && *name.text)
@@ -138,6 +149,8 @@ static void say_what(struct finding *finding, const struct analysis *analysis,
 		    words__count(count_waits(analysis, cause), "page faults").text);
 	else if (slot == SLOT_WAIT_FAULT)
 		say(finding, " for pages to be read from disk (major page faults)");
+	else if (slot == SLOT_WAIT_KERNEL && is_kind(object, "memory"))
+		say_memory(finding, analysis, cause);
 	else if (slot == SLOT_WAIT_KERNEL && is_kind(object, "kernel lock"))
 		say(finding, " for a lock in the kernel (%s)", name.text);
 	else if (slot == SLOT_WAIT_LOCK || slot == SLOT_WAIT_LOCK_OWNED)

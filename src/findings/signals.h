@@ -20,6 +20,10 @@ void findings_signals__join(const struct model *model, const struct model_group 
 void findings_signals__say_refaults(const struct model *model, const struct model_group *group,
 				    int64_t waits, struct finding *finding);
 
+/* The same for a group that runs, with the file that it waited for most. */
+void findings_signals__say_rereads(const struct model *model, const struct model_group *group,
+				   struct finding *finding);
+
 /*
  * Appends the second hump of a row's times, whether its requests were queued, and which file the
  * group used, if that file took a good part of the finding's time. `row` may be NULL.
