@@ -8,11 +8,13 @@
 #include <linux/magic.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "disks.h"
 #include "ledger.h"
 
 #define V1     "/sys/fs/cgroup/memory"
@@ -237,6 +239,186 @@ static void an_oom_kill_is_an_event_with_victim_and_cgroup(void **state)
 			 1);
 }
 
+/* --- over time -------------------------------------------------------------------------------- */
+
+/* Without the signal. The process changes nothing while it is recorded. */
+static void resident_memory_is_what_the_process_itself_reads(void **state)
+{
+	struct workload workload = workload__start(WORKLOAD("touches", "hold", "24"));
+	int64_t anonymous, shared;
+	struct trial trial;
+	json_t *log, *phase;
+	char pid[16];
+
+	workload__await_ready(&workload);
+	snprintf(pid, sizeof(pid), "%d", workload.pid);
+	trial = trial__start(ARGS("-p", pid));
+	sleep(2);
+	assert_int_equal(trial__stop(&trial, SIGINT), 0);
+	snprintf(recording, sizeof(recording), "%s", trial.path);
+	workload__go(&workload);
+	log = workload__end(&workload);
+	phase = log_phase(log, "hold", NULL);
+	anonymous = trial__query(recording, "select anonymous from resident order by time_ns desc"
+					    " limit 1");
+	shared = trial__query(recording,
+			      "select shared from resident order by time_ns desc limit 1");
+	print_message("# anonymous %" PRId64 " kB, by itself %" PRId64 "; shared %" PRId64
+		      ", by itself %" PRId64 "\n",
+		      anonymous / 1024, number_at(phase, "anonymous"), shared / 1024,
+		      number_at(phase, "shared"));
+	/* Where the root is in memory, the program itself is shared memory. */
+	assert_true(shared >= 12 << 20);
+	assert_int_equal(number_at(phase, "shared"), shared / 1024);
+	assert_true(anonymous >= 24 << 20);
+	/* It may write to a page of its stack after it was read. */
+	assert_in_range(number_at(phase, "anonymous"), anonymous / 1024, anonymous / 1024 + 64);
+	/* At the start, after each second, and at the end. */
+	assert_in_range(trial__query(recording, "select count(*) from resident"), 2, 9);
+	json_decref(log);
+}
+
+/* --- what only hooks at functions know -------------------------------------------------------- */
+
+/* Kernels that do not let functions be hooked have no such times. */
+static void need_fault_times(void)
+{
+	if (trial__query(recording, "select count(*) from signal_sums where operation = 'anonymous"
+				    " write' and measure = 'time' and sum > 0"))
+		return;
+	print_message("# skip: handle_mm_fault cannot be hooked here\n");
+	skip();
+}
+
+/* In huge pages, each of which takes milliseconds: the hooks and the exception hardly count. */
+static void the_time_of_faults_is_that_of_the_programs_own_clock(void **state)
+{
+	int64_t seen_ns, own_ns, faults;
+	json_t *log = NULL;
+
+	trial__record_at(recording, ARGS("--signals", "memory"), WORKLOAD("touches", "timed", "64"),
+			 &log);
+	faults = number_at(log_phase(log, "timed", NULL), "faults");
+	own_ns = number_at(log_phase(log, "timed", NULL), "ns") -
+		 number_at(log_phase(log, "timed", NULL), "again_ns");
+	json_decref(log);
+	need_fault_times();
+	seen_ns =
+		trial__query(recording, "select sum(sum) from signal_sums where comm = 'timed' and"
+					" operation = 'anonymous write' and measure = 'time'");
+	print_message("# %" PRId64 " us in %" PRId64 " faults, %" PRId64 " us by its own clock\n",
+		      seen_ns / 1000, faults, own_ns / 1000);
+	assert_in_range(faults, 32, 64); /* else there are no huge pages */
+	assert_in_range(seen_ns, own_ns * 9 / 10, own_ns * 11 / 10);
+}
+
+static void memory_that_was_swapped_out_is_read_back_by_faults_of_its_cgroup(void **state)
+{
+	struct loop loop;
+	char command[128];
+	int64_t major;
+
+	if (!is_emulated()) {
+		print_message("# skip: the swap of this machine is left alone\n");
+		skip();
+	}
+	loop = loop__new(128 << 20);
+	snprintf(command, sizeof(command), "mkswap %s >/dev/null && swapon %s", loop.device,
+		 loop.device);
+	assert_int_equal(system(command), 0);
+	make_cgroup("32M");
+	record_inside("twice 64");
+	snprintf(command, sizeof(command), "swapoff %s", loop.device);
+	assert_int_equal(system(command), 0);
+	loop__free(&loop);
+	major = trial__query(recording, "select sum(major) from faults where comm = 'touches'");
+	print_message("# %" PRId64 " swap in, %" PRId64 " major faults\n",
+		      ask("touches", "swap in"), major);
+	assert_true(major > 1000);
+	/* Those of system calls are only in the kernel's count. */
+	assert_in_range(ask("touches", "swap in"), major * 9 / 10, major);
+	assert_int_equal(trial__query(recording, "select count(*) from signal_sums where operation"
+						 " = 'swap in' and place <> '/" CGROUP "'"),
+			 0);
+}
+
+/* --- waits and compaction --------------------------------------------------------------------- */
+
+/* Total time that the kernel says a thread of the cgroup was stalled. */
+static int64_t stalled_us(void)
+{
+	FILE *file = fopen(in_cgroup("memory.pressure"), "r");
+	char line[256], *total = NULL;
+	int64_t us = -1;
+
+	if (file && fgets(line, sizeof(line), file) && (total = strstr(line, "total=")))
+		us = strtoll(total + 6, NULL, 10);
+	if (file)
+		fclose(file);
+	return us;
+}
+
+static void a_wait_at_memory_high_is_for_memory_and_names_the_cgroup(void **state)
+{
+	int64_t waited_ns, stalled_ns;
+	const char *text;
+	json_t *report;
+
+	if (is_v1()) {
+		print_message("# skip: memory.high needs cgroups of version 2\n");
+		skip();
+	}
+	make_cgroup("64M");
+	assert_true(write_to(in_cgroup("memory.high"), "16M"));
+	record_inside("grow 17");
+	stalled_ns = stalled_us() * 1000;
+	waited_ns = trial__query(recording, "select coalesce(sum(w.ns), 0) as n from wait w join"
+					    " object o on o.id = w.object where o.kind = 'memory'");
+	print_message("# waited %" PRId64 " ms, stalled %" PRId64 " ms by the kernel\n",
+		      waited_ns / 1000000, stalled_ns / 1000000);
+	assert_true(waited_ns > 100 * MS);
+	if (stalled_ns > 0)
+		assert_in_range(waited_ns, stalled_ns / 2, stalled_ns + stalled_ns / 20);
+	report = trial__report(recording);
+	text = text_at(json_array_get(json_object_get(report, "findings"), 0), "text");
+	if (!strstr(text, "limit of its cgroup /" CGROUP " (64 MiB, high 16 MiB)"))
+		fail_msg("no cgroup in: %s", text);
+	json_decref(report);
+}
+
+/* In /proc/zoneinfo: the zones that have memory, each of which is compacted once. */
+static int64_t zones(void)
+{
+	FILE *file = fopen("/proc/zoneinfo", "r");
+	char line[256];
+	long present;
+	int64_t count = 0;
+
+	while (file && fgets(line, sizeof(line), file))
+		count += sscanf(line, " present %ld", &present) == 1 && present > 0;
+	if (file)
+		fclose(file);
+	return count;
+}
+
+static void compaction_is_counted_for_whoever_runs_it(void **state)
+{
+	json_t *log = NULL;
+
+	if (access("/proc/sys/vm/compact_memory", W_OK)) {
+		print_message("# skip: compaction cannot be started here\n");
+		skip();
+	}
+	trial__record_at(recording, ARGS("--signals", "memory"),
+			 ARGS("sh", "-c", "echo 1 >/proc/sys/vm/compact_memory"), &log);
+	json_decref(log);
+	print_message("# %" PRId64 " of %" PRId64 " zones\n", ask("sh", "compaction"), zones());
+	assert_int_equal(ask("sh", "compaction"), zones());
+	assert_true(trial__query(recording,
+				 "select sum(sum) from signal_sums where operation ="
+				 " 'compaction' and measure = 'time' and place <> ''") > 0);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -246,6 +428,11 @@ int main(void)
 		TEST(reclaim_is_counted_with_its_cgroup),
 		TEST(pages_that_are_read_again_are_counted_for_their_cgroup),
 		TEST(an_oom_kill_is_an_event_with_victim_and_cgroup),
+		TEST(resident_memory_is_what_the_process_itself_reads),
+		TEST(the_time_of_faults_is_that_of_the_programs_own_clock),
+		TEST(memory_that_was_swapped_out_is_read_back_by_faults_of_its_cgroup),
+		TEST(a_wait_at_memory_high_is_for_memory_and_names_the_cgroup),
+		TEST(compaction_is_counted_for_whoever_runs_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,21 +2,7 @@
 /*
  * Memory: page faults by what was touched, and the work that the kernel does to find free memory.
  *
- * Page faults. exceptions:page_fault_user has the address and what the access was. It has no
- * mapping, so that is looked up with bpf_find_vma(), which costs 1.2 µs here: at this place
- * interrupts are off, and mmap_lock is released by an interrupt of its own. But the next fault of a
- * thread is mostly in the same mapping. So each thread remembers its last one, which is valid until
- * somebody takes mmap_lock for writing: the kernel counts that (mm_lock_seq, since 6.4; before,
- * every fault is looked up). Rejected: /proc/PID/maps in user space, where the mapping may be
- * another one, or the process gone; and asking only for some faults, because then no count would be
- * exact.
- *
- * The kernel's own counters of a thread (table fault_slice) are the authority for the number of
- * faults. They have those of system calls too, which touch memory of the program in kernel mode. A
- * fault that the kernel has to try again is seen twice here.
- *
- * Some faults, and some calls that add memory, are drawn with their user stack (bpf/drawn.bpf.h).
- * What a program frees and allocates again does not fault again, so that these stacks show growth.
+ * Page faults: see faults.bpf.h.
  *
  * Reclaim and compaction have tracepoints at begin and end, in the thread that needs memory.
  * They can wait in between. The place is the cgroup of that thread, whose limit need not be the
@@ -31,11 +17,7 @@
 #include "bpf/syscall.bpf.h"
 #include "signals/memory/memory.h"
 
-#define VM_GROWSDOWN       0x100
-#define TMPFS_MAGIC        0x01021994
-#define FAULT_BY_WRITE     2 /* X86_PF_WRITE */
-#define FAULT_BY_EXECUTION 16
-#define MEMORY_PAGE_BYTES  4096
+#define MEMORY_PAGE_BYTES 4096
 
 /* No histogram of bytes. */
 SERIES_MAPS(memory, 2, 0x2, 8192);
@@ -66,9 +48,14 @@ struct memory_mapping {
 	__u32 lock_seq; /* of the mm, when the mapping was looked up */
 };
 
-/* A thread's last mapping, and when its current reclaim or compaction began. */
+/* A thread's last mapping, and when its current reclaim, compaction or page fault began. */
 struct memory_thread {
-	struct memory_mapping last;
+	struct memory_mapping last; /* of its last fault */
+	__u64 fault_ns;             /* when its handling began; 0: it has not, or has ended */
+	__u64 fault_address;
+	__u32 fault_operation;
+	__u16 fault_major; /* VM_FAULT_MAJOR: it was read from a device */
+	__u16 fault_open;  /* it has not ended */
 	__u64 begin_ns[MEMORY_TIMED];
 	__u64 brk; /* of a main thread: the last known end of the heap; 0: not known */
 };
@@ -90,157 +77,6 @@ static __always_inline struct memory_thread *memory_thread_of(struct task_struct
 	return thread;
 }
 
-/* --- page faults ------------------------------------------------------------------------------ */
-
-static __always_inline bool memory_has_lock_seq(void)
-{
-	return bpf_core_field_exists(struct mm_struct, mm_lock_seq);
-}
-
-static __always_inline __u32 memory_lock_seq(struct mm_struct *mm)
-{
-	struct mm_struct___int *old = (void *)mm;
-
-	if (!memory_has_lock_seq())
-		return 0;
-	if (bpf_core_field_exists(mm->mm_lock_seq.sequence))
-		return BPF_CORE_READ(mm, mm_lock_seq.sequence);
-	return BPF_CORE_READ(old, mm_lock_seq);
-}
-
-/* Called with the mapping that contains the address. */
-static long memory_look(struct task_struct *task, struct vm_area_struct *vma,
-			struct memory_mapping *mapping)
-{
-	struct mm_struct *mm = task->mm;
-	struct file *file = vma->vm_file;
-	struct inode *inode;
-
-	mapping->begin = vma->vm_start;
-	mapping->end = vma->vm_end;
-	if (!file) {
-		if (vma->vm_flags & VM_GROWSDOWN)
-			mapping->kind = MEMORY_STACK;
-		else if (mm && vma->vm_start < mm->brk && vma->vm_end > mm->start_brk)
-			mapping->kind = MEMORY_HEAP;
-		else
-			mapping->kind = MEMORY_ANONYMOUS;
-		return 0;
-	}
-	inode = file->f_inode;
-	mapping->kind = inode->i_sb->s_magic == TMPFS_MAGIC ? MEMORY_SHARED : MEMORY_FILE;
-	mapping->object[0] = inode->i_ino;
-	mapping->object[1] = inode->i_sb->s_dev | (__u64)inode->i_generation << 32;
-	mapping->dentry = file->f_path.dentry;
-	mapping->mnt = file->f_path.mnt;
-	return 0;
-}
-
-/* Sends the name of the mapped file, once. */
-VERIFIED_ONCE int memory_name(const struct memory_mapping *mapping)
-{
-	struct memory_name *record;
-	struct path path = {};
-	__u64 object[2]; /* the verifier of 6.1 wants a map key on the stack or in a map */
-	__u8 one = 1;
-
-	if (!is_on(SIGNAL_memory) || !mapping)
-		return 0;
-	object[0] = mapping->object[0];
-	object[1] = mapping->object[1];
-	if (by_class || bpf_map_lookup_elem(&memory_named, object))
-		return 0;
-	record = bpf_ringbuf_reserve(&memory_ring, sizeof(*record), 0);
-	if (!record) {
-		COUNT_LOST(memory, LOST_RING_FULL);
-		return 0;
-	}
-	wire_head_init(&record->head, sizeof(*record), MEMORY_NAME, 1);
-	record->object[0] = object[0];
-	record->object[1] = object[1];
-	path.dentry = mapping->dentry;
-	path.mnt = mapping->mnt;
-	walk_path(&path, &record->path);
-	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
-	bpf_map_update_elem(&memory_named, object, &one, BPF_ANY);
-	return 0;
-}
-
-/* Finds the mapping of `address` in the current process and remembers it in `last`. */
-static __noinline int memory_find(struct memory_mapping *last, __u64 address, __u32 lock_seq)
-{
-	struct memory_mapping mapping = { .lock_seq = lock_seq };
-
-	bpf_find_vma(bpf_get_current_task_btf(), address, memory_look, &mapping, 0);
-	if (mapping.dentry)
-		memory_name(&mapping);
-	*last = mapping;
-	return 0;
-}
-
-static __always_inline bool memory_is_in(const struct memory_mapping *mapping, __u64 address,
-					 __u32 lock_seq)
-{
-	return memory_has_lock_seq() && address >= mapping->begin && address < mapping->end &&
-	       lock_seq == mapping->lock_seq;
-}
-
-static __always_inline __u32 memory_access_of(__u64 error)
-{
-	return error & FAULT_BY_WRITE       ? MEMORY_WRITE
-	       : error & FAULT_BY_EXECUTION ? MEMORY_EXECUTE
-					    : MEMORY_READ;
-}
-
-/* A stack for the event, now and then. Of `bytes` each. */
-static __always_inline void memory_draw(struct draw *draw, __u32 operation, __u64 bytes)
-{
-	struct drawn drawn = { .signal = SIGNAL_memory, .operation = operation };
-
-	if (by_class)
-		return;
-	drawn.count = draw_stack(draw);
-	drawn.bytes = drawn.count * bytes;
-	if (drawn.count)
-		send_drawn(&drawn);
-}
-
-VERIFIED_ONCE int memory_faults(__u64 address, __u64 error)
-{
-	struct task_struct *task = bpf_get_current_task_btf();
-	__u64 values[memory_values] = {};
-	struct memory_thread *thread;
-	struct series_key key = {};
-	struct identity who;
-	__u32 lock_seq;
-
-	if (!is_on(SIGNAL_memory) || !is_wanted_by(SIGNAL_memory, task, &who))
-		return 0;
-	thread = memory_thread_of(task);
-	if (thread) {
-		lock_seq = memory_lock_seq(task->mm);
-		if (!memory_is_in(&thread->last, address, lock_seq))
-			memory_find(&thread->last, address, lock_seq);
-		key.operation = thread->last.kind * MEMORY_ACCESSES;
-		key.object[0] = thread->last.object[0];
-		key.object[1] = thread->last.object[1];
-	}
-	key.thread = who.id;
-	key.operation += MEMORY_FAULTS + memory_access_of(error);
-	series_reduce(&key);
-	series_sum_up_own(SERIES(memory), series_turn(SERIES(memory)), &key, values);
-	memory_draw(&memory_fault_draw, key.operation, MEMORY_PAGE_BYTES);
-	return 0;
-}
-
-SEC("tp_btf/page_fault_user")
-int BPF_PROG(memory_on_fault, unsigned long address, struct pt_regs *regs, unsigned long error)
-{
-	return memory_faults(address, error);
-}
-
-/* --- reclaim and compaction ------------------------------------------------------------------- */
-
 /* The low half of the id of a thread's memory cgroup; 0: none. `task` may be any pointer. */
 static __always_inline __u32 memory_cgroup_of(struct task_struct *task, char *name, __u32 size)
 {
@@ -260,21 +96,6 @@ static __always_inline __u32 memory_cgroup_of(struct task_struct *task, char *na
 	return BPF_CORE_READ(node, id);
 }
 
-VERIFIED_ONCE int memory_begins(__u32 which)
-{
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct memory_thread *thread;
-	struct identity who;
-
-	if (!is_on(SIGNAL_memory) || which >= MEMORY_TIMED ||
-	    !is_wanted_by(SIGNAL_memory, task, &who))
-		return 0;
-	thread = memory_thread_of(task);
-	if (thread)
-		thread->begin_ns[which] = bpf_ktime_get_ns();
-	return 0;
-}
-
 static __always_inline void memory_send_slow(const struct series_key *key, const __u64 *values)
 {
 	struct memory_slow *record = bpf_ringbuf_reserve(&memory_ring, sizeof(*record), 0);
@@ -292,6 +113,25 @@ static __always_inline void memory_send_slow(const struct series_key *key, const
 	record->operation = key->operation;
 	record->pad = 0;
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+}
+
+#include "signals/memory/faults.bpf.h"
+
+/* --- reclaim and compaction ------------------------------------------------------------------- */
+
+VERIFIED_ONCE int memory_begins(__u32 which)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct memory_thread *thread;
+	struct identity who;
+
+	if (!is_on(SIGNAL_memory) || which >= MEMORY_TIMED ||
+	    !is_wanted_by(SIGNAL_memory, task, &who))
+		return 0;
+	thread = memory_thread_of(task);
+	if (thread)
+		thread->begin_ns[which] = bpf_ktime_get_ns();
+	return 0;
 }
 
 VERIFIED_ONCE int memory_ends(__u32 which, __u64 bytes)

@@ -22,8 +22,12 @@
 
 enum { COLUMN_BYTES_RECLAIMED, COLUMN_VICTIM, COLUMN_VICTIM_COMM, COLUMN_CGROUP };
 
+enum { AT_FAULT, AT_FAULT_BEGIN, AT_FAULT_END };
+
 static const struct hook hooks[] = {
-	{ "page_fault_user", { "memory_on_fault" } },
+	[AT_FAULT] = { "page_fault_user", { "memory_on_fault" } },
+	[AT_FAULT_BEGIN] = { "handle_mm_fault", { "memory_on_handle" } },
+	[AT_FAULT_END] = { "return of handle_mm_fault", { "memory_on_handled" } },
 	{ "mm_vmscan_direct_reclaim_begin", { "memory_on_direct_begin" } },
 	{ "mm_vmscan_direct_reclaim_end", { "memory_on_direct_end" } },
 	{ "mm_vmscan_memcg_reclaim_begin", { "memory_on_cgroup_begin" } },
@@ -125,6 +129,7 @@ static const char *memory_operation(uint32_t operation)
 		[MEMORY_CGROUP_RECLAIM] = "cgroup reclaim",
 		[MEMORY_COMPACTION] = "compaction",
 		[MEMORY_OOM_KILL] = "oom kill",
+		[MEMORY_SWAP_IN] = "swap in",
 		[MEMORY_MMAP] = "mmap",
 		[MEMORY_MUNMAP] = "munmap",
 		[MEMORY_BRK] = "brk",
@@ -218,7 +223,9 @@ static int memory_prepare(struct bpf_object *object, const struct hook_use *uses
 	if (!calls || size != sizeof(*calls))
 		return -EPROTO;
 	*calls = (struct memory_calls) { number_of("mmap"), number_of("munmap"),
-					 number_of("mremap"), number_of("brk") };
+					 number_of("mremap"), number_of("brk"),
+					 uses[AT_FAULT_BEGIN].program &&
+						 uses[AT_FAULT_END].program };
 	return 0;
 }
 

@@ -25,8 +25,9 @@ enum memory_operation {
 	MEMORY_CGROUP_RECLAIM,
 	MEMORY_COMPACTION,
 	MEMORY_OOM_KILL,
-	MEMORY_MMAP,   /* of anonymous memory */
-	MEMORY_MUNMAP, /* of any */
+	MEMORY_SWAP_IN, /* a fault that is counted by its mapping, too */
+	MEMORY_MMAP,    /* of anonymous memory */
+	MEMORY_MUNMAP,  /* of any */
 	MEMORY_BRK,
 	MEMORY_BRK_BACK, /* the heap shrinks */
 	MEMORY_OPERATIONS,
@@ -70,7 +71,8 @@ struct memory_name {
 };
 _Static_assert(sizeof(struct memory_name) == 40 + 648, "wire format");
 
-/* The numbers of the syscalls that give and take memory; set by user space. */
+/* Set by user space. */
 struct memory_calls {
-	__u32 mmap, munmap, mremap, brk;
+	__u32 mmap, munmap, mremap, brk; /* numbers of the syscalls that give and take memory */
+	__u32 times_faults;              /* the end of a fault is hooked */
 };

@@ -5,6 +5,12 @@
  *   all       ANONYMOUS pages by writing, HEAP pages by writing, and each page of a file of
  * FILE_PAGES by reading, one fault for each page. Logs what the kernel counted for each thread.
  *   grow N    writes to N MB of anonymous memory
+ *   timed N   the same, in huge pages; logs how long it took, how long the same loop takes without
+ *             faults, and how many faults there were
+ *   twice N   writes to N MB of anonymous memory, then reads each page again
+ *   hold N    writes to N MB of anonymous and to N/2 MB of shared memory, waits for the test, and
+ *             logs what the kernel says of its memory
+ *   pipes N   makes and closes N pipes
  *   leak N    allocates N MB a second for two seconds, and keeps what leak_here() allocated
  *   reread N  reads a file of N MB in /tmp twice
  *   thrash N  says that it is ready when it has read such a file, and reads it again and again
@@ -104,6 +110,87 @@ static int grow(unsigned long bytes)
 	return 0;
 }
 
+#define HUGE_BYTES (2UL << 20)
+
+/* A fault of a huge page takes so long that what hooks at it cost does not matter. */
+static int timed(unsigned long bytes)
+{
+	char *memory = mmap(NULL, bytes + HUGE_BYTES, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct rusage before, after;
+	uint64_t times[3];
+
+	memory += HUGE_BYTES - (unsigned long)memory % HUGE_BYTES;
+	madvise(memory, bytes, MADV_HUGEPAGE);
+	set_name("timed");
+	memset(&after, 1, sizeof(after));
+	getrusage(RUSAGE_SELF, &before);
+	for (int i = 0; i < 2; i++) {
+		times[i] = now_ns();
+		touch(memory, bytes / PAGE);
+	}
+	times[2] = now_ns();
+	getrusage(RUSAGE_SELF, &after);
+	log_line("{\"phase\": \"timed\", \"ns\": %lu, \"again_ns\": %lu, \"faults\": %ld}\n",
+		 times[1] - times[0], times[2] - times[1], after.ru_minflt - before.ru_minflt);
+	return 0;
+}
+
+static int twice(unsigned long bytes)
+{
+	volatile char *memory =
+		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	touch(memory, bytes / PAGE);
+	for (unsigned long i = 0; i < bytes; i += PAGE)
+		if (memory[i] != 1)
+			return 1;
+	return 0;
+}
+
+/* A number of /proc/self/status, in kB. */
+static long status_of(const char *name)
+{
+	FILE *file = fopen("/proc/self/status", "r");
+	char line[128];
+	long number = -1;
+
+	while (file && fgets(line, sizeof(line), file))
+		if (!strncmp(line, name, strlen(name)))
+			number = atol(line + strlen(name));
+	if (file)
+		fclose(file);
+	return number;
+}
+
+static int hold(unsigned long bytes)
+{
+	char *shared =
+		mmap(NULL, bytes / 2, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	grow(bytes);
+	touch(shared, bytes / 2 / PAGE);
+	status_of("RssAnon:"); /* touches what it needs */
+	await_go();
+	log_line("{\"phase\": \"hold\", \"anonymous\": %ld, \"shared\": %ld}\n",
+		 status_of("RssAnon:"), status_of("RssShmem:"));
+	return 0;
+}
+
+static int pipes(unsigned long count)
+{
+	set_name("pipes");
+	for (unsigned long i = 0; i < count; i++) {
+		int ends[2];
+
+		if (pipe(ends))
+			return 1;
+		close(ends[0]);
+		close(ends[1]);
+	}
+	return 0;
+}
+
 #define LEAK_BYTES 1024UL
 
 static void *kept;
@@ -166,6 +253,14 @@ int main(int argc, char **argv)
 		return 2;
 	if (!strcmp(argv[1], "grow"))
 		return grow(bytes);
+	if (!strcmp(argv[1], "timed"))
+		return timed(bytes);
+	if (!strcmp(argv[1], "twice"))
+		return twice(bytes);
+	if (!strcmp(argv[1], "hold"))
+		return hold(bytes);
+	if (!strcmp(argv[1], "pipes"))
+		return pipes(bytes >> 20);
 	if (!strcmp(argv[1], "leak"))
 		return leak(bytes);
 	if (!strcmp(argv[1], "all"))
