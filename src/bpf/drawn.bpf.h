@@ -28,26 +28,33 @@ int send_drawn(const struct drawn *drawn);
 int send_drawn_anywhere(const struct drawn *drawn);
 
 /*
- * Whether to take the stack of an event, and how many events it stands for: 0, or 2^shift. CPUs may
- * change the numbers at the same time; then a few stacks more are taken.
+ * One more was taken: at most about `most` a second. CPUs may change the numbers at the same time;
+ * then a few more are taken.
  */
-static __always_inline __u64 draw_stack(struct draw *draw)
+static __always_inline void draw_taken(struct draw *draw, __u32 most)
 {
+	__u64 now = bpf_ktime_get_ns();
 	__u32 shift = draw->shift & 31;
-	__u64 now;
 
-	if (shift && bpf_get_prandom_u32() & ((1U << shift) - 1))
-		return 0;
-	now = bpf_ktime_get_ns();
 	if (now - draw->since_ns >= 1000000000) {
-		if (draw->taken < DRAWN_A_SECOND / 4 && shift)
+		if (draw->taken < most / 4 && shift)
 			draw->shift = shift - 1;
 		draw->since_ns = now;
 		draw->taken = 0;
 	}
-	if (++draw->taken >= DRAWN_A_SECOND && shift < DRAWN_MOST_SHIFT) {
+	if (++draw->taken >= most && shift < DRAWN_MOST_SHIFT) {
 		draw->shift = shift + 1;
 		draw->taken = 0;
 	}
+}
+
+/* Whether to take the stack of an event, and how many events it stands for: 0, or 2^shift. */
+static __always_inline __u64 draw_stack(struct draw *draw)
+{
+	__u32 shift = draw->shift & 31;
+
+	if (shift && bpf_get_prandom_u32() & ((1U << shift) - 1))
+		return 0;
+	draw_taken(draw, DRAWN_A_SECOND);
 	return 1ULL << shift;
 }

@@ -483,4 +483,8 @@ struct work_struct {
 	void *func;
 };
 
+struct kmem_cache {
+	unsigned int object_size;
+};
+
 #pragma clang attribute pop

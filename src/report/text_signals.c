@@ -42,11 +42,16 @@ static void print_object(const struct printer *printer, const struct signals_sig
 	struct words operation = words__clean(row->operation, NAME_COLUMNS);
 	int room = printer->width - LIST_INDENT - words__columns(operation.text) - 2;
 	char text[PRINTER_LINE] = "", who[PRINTER_LINE] = "";
-	bool has_time = part->sum.sum[signal->main];
+	int size = signals__measure(signal, "size");
+	bool has_time = signal->main >= 0 && part->sum.sum[signal->main] && part->sum.count;
 
 	room = room < 20 ? 20 : room > OBJECT_COLUMNS ? OBJECT_COLUMNS : room;
-	words__field(printer->out, has_time ? words__brief_time(part->size).text : "-",
-		     PRINTER_TIME);
+	if (signal->main < 0)
+		words__field(printer->out, size < 0 ? "-" : words__bytes(part->sum.sum[size]).text,
+			     PRINTER_TIME);
+	else
+		words__field(printer->out, has_time ? words__brief_time(part->size).text : "-",
+			     PRINTER_TIME);
 	words__field(printer->out, words__number(part->sum.count).text, -10);
 	words__field(printer->out,
 		     has_time ? words__brief_time(part->size / part->sum.count).text : "-", -9);
@@ -62,11 +67,12 @@ static void print_objects(const struct printer *printer, const struct signals_si
 	const struct signals_parts *objects = &signal->objects;
 	size_t count = printer__shown(printer, objects->count, OBJECTS_SHOWN);
 
-	if (!count || signal->main < 0)
+	if (!count)
 		return;
 	fprintf(printer->out, "%10s%10s%9s  %s\n", "total", "count", "average",
-		signal->sum.sum[signal->main] ? "most time: operation, object, by whom"
-					      : "most events: operation, object, by whom");
+		signal->main >= 0 && signal->sum.sum[signal->main]
+			? "most time: operation, object, by whom"
+			: "most events: operation, object, by whom");
 	for (size_t i = 0; i < count; i++)
 		print_object(printer, signal, &objects->list[i]);
 	printer__rest(printer, objects->count - count, "objects");

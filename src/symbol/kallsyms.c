@@ -7,6 +7,7 @@
 #include "symbol/kallsyms.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -158,4 +159,29 @@ const char *kallsyms__find(const struct kallsyms *kallsyms, uint64_t address,
 	name = kallsyms->names + entry->name;
 	*ret_owner = entry->has_owner ? name + strlen(name) + 1 : NULL;
 	return name;
+}
+
+static const struct kallsyms *kernel_names(void)
+{
+	static struct kallsyms kallsyms;
+	static bool is_read;
+	cleanup(fclose_p) FILE *file = NULL;
+
+	if (is_read)
+		return &kallsyms;
+	is_read = true;
+	file = fopen("/proc/kallsyms", "re");
+	if (file && kallsyms__read(file, &kallsyms))
+		kallsyms__release(&kallsyms);
+	return &kallsyms;
+}
+
+void kallsyms__say(uint64_t address, char *ret, size_t size)
+{
+	const char *owner = NULL, *name = kallsyms__find(kernel_names(), address, &owner);
+
+	if (name)
+		snprintf(ret, size, "%s%s%s", name, owner ? " " : "", owner ? owner : "");
+	else
+		snprintf(ret, size, "%#" PRIx64, address);
 }

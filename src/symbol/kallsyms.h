@@ -30,3 +30,9 @@ void kallsyms__release(struct kallsyms *kallsyms);
  */
 const char *kallsyms__find(const struct kallsyms *kallsyms, uint64_t address,
 			   const char **ret_owner);
+
+/*
+ * "xfs_end_io [xfs]": the name of code of the running kernel; the address, if it is not known. The
+ * names are read at the first call and kept. Not for several threads.
+ */
+void kallsyms__say(uint64_t address, char *ret, size_t size);

@@ -2,10 +2,8 @@
 #include "signals/work/work.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "core/signal.h"
 #include "symbol/kallsyms.h"
 
@@ -55,31 +53,10 @@ static const char *work_operation(uint32_t operation)
 	return operation < WORK_OPERATIONS ? names[operation] : NULL;
 }
 
-/* The kernel's names. They are read when the first function is named, and stay. */
-static const struct kallsyms *kernel_names(void)
-{
-	static struct kallsyms kallsyms;
-	static bool is_read;
-	cleanup(fclose_p) FILE *file = NULL;
-
-	if (is_read)
-		return &kallsyms;
-	is_read = true;
-	file = fopen("/proc/kallsyms", "re");
-	if (file && kallsyms__read(file, &kallsyms))
-		kallsyms__release(&kallsyms);
-	return &kallsyms;
-}
-
 /* "wb_workfn", "xfs_end_io [xfs]". */
 static void work_object(const __u64 numbers[2], char *ret, size_t size)
 {
-	const char *owner = NULL, *name = kallsyms__find(kernel_names(), numbers[0], &owner);
-
-	if (name)
-		snprintf(ret, size, "%s%s%s", name, owner ? " " : "", owner ? owner : "");
-	else
-		snprintf(ret, size, "%#llx", numbers[0]);
+	kallsyms__say(numbers[0], ret, size);
 }
 
 const struct signal work_signal = {
