@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -19,6 +20,8 @@
 #define MOST_CPUS 64
 #define SENDS     1000
 #define SPIN_NS   (1500 * MS)
+
+#define FLOOD_ROUNDS 5
 
 /* A row of /proc/softirqs or /proc/interrupts: "NET_RX", "LOC", "36". */
 struct row {
@@ -107,7 +110,7 @@ struct moments {
 
 /*
  * What is counted includes the inner difference and is part of the outer one. A sum that had no
- * room has lost its place.
+ * room has lost its place. Interrupts that hit threads which the kernel hides are not seen.
  */
 static void compare(const char *path, const struct moments *kernel, const char *row,
 		    const char *operation, const char *place)
@@ -115,6 +118,9 @@ static void compare(const char *path, const struct moments *kernel, const char *
 	int64_t other =
 		trial__query(path, "select coalesce(sum(count), 0) as n from signal_sums where"
 				   " measure = 'time' and operation = 'other'");
+	int64_t hidden_ns =
+		trial__query(path, "select coalesce(sum(value), 0) as n from quality where name ="
+				   " 'hidden_cpu_ns'");
 
 	for (int cpu = 0; cpu < sysconf(_SC_NPROCESSORS_ONLN) && cpu < MOST_CPUS; cpu++) {
 		int64_t inner = difference(&kernel->at[1], &kernel->at[2], row, cpu);
@@ -125,7 +131,7 @@ static void compare(const char *path, const struct moments *kernel, const char *
 			return; /* another machine's */
 		print_message("# %s on CPU %d: %lld counted, %lld to %lld by the kernel\n", place,
 			      cpu, (long long)count, (long long)inner, (long long)outer);
-		assert_true(count + other >= inner);
+		assert_true(count + other + (hidden_ns ? 2 + inner / 100 : 0) >= inner);
 		assert_true(count <= outer);
 	}
 }
@@ -174,10 +180,15 @@ static void counts_are_those_of_the_kernel(void **state)
 	trial__remove(trial.path);
 }
 
-/* The time that the signal's sums have of a thread is what the ledger took from it. */
+/*
+ * The time that the signal's sums have of a thread is what the ledger took from it. They can differ
+ * by interrupts that come while the hook of another one runs. Up to 6.1, a hook that interrupts
+ * another one may not find its thread, so that some of its time has none.
+ */
 static void both_agree(const char *path, json_t *report, const char *comm)
 {
 	int64_t ledger_ns = sum_ns(report, comm, "run", "irq"), sums_ns;
+	struct utsname kernel;
 	char sql[256];
 
 	snprintf(
@@ -186,10 +197,13 @@ static void both_agree(const char *path, json_t *report, const char *comm)
 		" '%s'",
 		comm);
 	sums_ns = trial__query(path, sql);
-	print_message("# %s: %lld ns in the ledger, %lld ns in the sums\n", comm,
-		      (long long)ledger_ns, (long long)sums_ns);
+	print_message("# %s: %lld ns in the ledger, %lld ns in the sums, %lld switches repaired\n",
+		      comm, (long long)ledger_ns, (long long)sums_ns,
+		      (long long)quality(report, "repaired_switches"));
 	assert_true(ledger_ns > 0);
-	assert_true(llabs(ledger_ns - sums_ns) <= sums_ns / 4 + 5 * MS);
+	assert_int_equal(uname(&kernel), 0);
+	assert_true(llabs(ledger_ns - sums_ns) <=
+		    sums_ns / (strncmp(kernel.release, "6.1.", 4) ? 100 : 20) + MS / 20);
 }
 
 static void record(const char *const *options, const char *const *command, const char *comm)
@@ -240,6 +254,48 @@ static void a_thread_that_only_runs_is_divided_in_every_slice(void **state)
 	trial__remove(trial.path);
 }
 
+/* The thread of this name that is in the middle when sorted by what it ran, without interrupts. */
+static int64_t median_own_ns(const char *path, const char *comm, int rounds)
+{
+	char sql[512];
+
+	snprintf(sql, sizeof(sql),
+		 "select sum(a.ns) as n from account a join thread t on t.id = a.thread join state"
+		 " s on s.id = a.state where s.state = 'run' and s.cause != 'irq' and t.comm ="
+		 " '%s' group by t.id order by n limit 1 offset %d",
+		 comm, rounds / 2);
+	return trial__query(path, sql);
+}
+
+/* tests/bench/flood asks for 3 %, on a quiet machine. */
+static void what_interrupts_take_is_not_the_threads_own_time(void **state)
+{
+	int64_t alone_ns, hit_ns, taken_ns;
+	json_t *log, *report;
+	char path[64], rounds[8];
+
+	snprintf(rounds, sizeof(rounds), "%d", FLOOD_ROUNDS);
+	trial__path(path, sizeof(path));
+	trial__record_at(path, ARGS("--signals", "irq", "--level", "sched", "--no-stacks"),
+			 WORKLOAD("flooded", rounds), &log);
+	log_phase(log, "flooded", "hit");
+	report = trial__report(path);
+	assert_closes(report);
+	both_agree(path, report, "hit");
+	both_agree(path, report, "alone");
+	alone_ns = median_own_ns(path, "alone", FLOOD_ROUNDS);
+	hit_ns = median_own_ns(path, "hit", FLOOD_ROUNDS);
+	taken_ns = sum_ns(report, "hit", "run", "irq") / FLOOD_ROUNDS;
+	print_message("# alone %lld ns, hit %lld ns and %lld ns of interrupts\n",
+		      (long long)alone_ns, (long long)hit_ns, (long long)taken_ns);
+	assert_true(taken_ns > sum_ns(report, "alone", "run", "irq") / FLOOD_ROUNDS);
+	if (!is_emulated())
+		assert_true(llabs(hit_ns - alone_ns) * 4 <= alone_ns);
+	json_decref(report);
+	json_decref(log);
+	trial__remove(path);
+}
+
 static void without_the_signal_there_is_no_such_state(void **state)
 {
 	json_t *log, *report = trial__record(ARGS("--signals", "none"), WORKLOAD("frequent", "few"),
@@ -259,6 +315,7 @@ int main(void)
 		cmocka_unit_test(the_states_of_a_thread_add_up_if_few_calls_are_timed),
 		cmocka_unit_test(the_states_of_a_thread_add_up_at_level_sched),
 		cmocka_unit_test(a_thread_that_only_runs_is_divided_in_every_slice),
+		cmocka_unit_test(what_interrupts_take_is_not_the_threads_own_time),
 		cmocka_unit_test(without_the_signal_there_is_no_such_state),
 	};
 

@@ -23,6 +23,8 @@ static __always_inline void adopt_as(struct task_struct *task, __u32 flags)
 	thread->account.since_ns = now;
 	if (task == bpf_get_current_task_btf()) {
 		thread->nr = NR_KERNEL;
+		thread->cpu = bpf_get_smp_processor_id();
+		interrupts_forget(task);
 		thread->account.slot = full ? SLOT_RUN_KERNEL : SLOT_RUN_ANY;
 	} else {
 		thread->account.slot = seed_slot(thread, task);

@@ -339,7 +339,7 @@ static __always_inline bool add_here(struct ledger_account *copy, const struct t
 	struct here *here = here_of(thread, task);
 	__u32 before;
 
-	*ret_interrupts = interrupts_word(thread->cpu);
+	*ret_interrupts = interrupts_word(thread->cpu, task);
 	if (!here)
 		return true;
 	before = *(volatile __u32 *)&here->sequence;
@@ -355,7 +355,7 @@ static __always_inline bool add_here(struct ledger_account *copy, const struct t
 	copy->spread += here->timed.spread;
 	copy->since_ns = here->since_ns;
 	copy->slot = here->nr == NR_NONE ? SLOT_RUN_USER : SLOT_RUN_KERNEL;
-	*ret_interrupts = interrupts_word(thread->cpu);
+	*ret_interrupts = interrupts_word(thread->cpu, task);
 	arch_order_loads();
 	return *(volatile __u32 *)&here->sequence == before &&
 	       *(volatile __u64 *)&here->task == (__u64)task;

@@ -154,7 +154,7 @@ static __always_inline void gets_cpu(struct thread *thread, struct task_struct *
 	__u32 slot = account->slot, from;
 	__u64 ns, since_ns;
 
-	interrupts_forget();
+	interrupts_forget(task);
 	thread->on_ns = now;
 	if (full)
 		thread->off_ns += now - thread->left_ns;

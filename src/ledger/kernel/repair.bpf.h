@@ -113,7 +113,6 @@ static __noinline bool repair_switch(struct thread *thread, struct task_struct *
 		wakes(thread, task, SLOT_READY_WOKEN, now - ran - ready);
 	}
 	slot = account->slot;
-	interrupts_forget(); /* some came before it got the CPU */
 	write_begin(account);
 	ready = move(thread, run_slot(thread), now - ran);
 	write_end(account);

@@ -209,6 +209,7 @@ static __always_inline bool is_over_now(void)
 /* An interrupt that begins before the recording does is not counted. */
 static __always_inline void interrupts_begin(struct interrupts *cpu, __u64 now)
 {
+	interrupts_hit(cpu);
 	if (base_ns && now >= base_ns && !is_over(now))
 		__sync_fetch_and_add(&cpu->taken_ns, -now);
 }

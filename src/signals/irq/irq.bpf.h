@@ -95,7 +95,7 @@ VERIFIED_ONCE int irq_begins(__u32 place)
 	if (!cpu)
 		return 0;
 	depth = cpu->depth;
-	if (depth >= INTERRUPTS_DEEP) {
+	if (depth >= INTERRUPTS_DEEP || interrupts_are_stale(cpu)) {
 		__sync_fetch_and_add(&series[SIGNAL_irq].unpaired, depth);
 		interrupts_reset(cpu);
 		depth = 0;
