@@ -236,3 +236,31 @@ int cgroup_limits__refaults(const char *folder, struct cgroup_limits_refaults *r
 	*ret = found;
 	return 0;
 }
+
+int cgroup_limits__pressure(enum cgroup_limits_kind kind, const char *folder,
+			    struct cgroup_limits_pressure *ret)
+{
+	cleanup(fclose_p) FILE *from = NULL;
+	struct cgroup_limits_pressure found = {};
+	bool is_known = false;
+	char file[32], word[8], line[256];
+	uint64_t total_us;
+
+	snprintf(file, sizeof(file), "%s.pressure", cgroup_limits__name(kind));
+	from = open_in(folder, file);
+	while (from && fgets(line, sizeof(line), from)) {
+		if (sscanf(line, "%7s avg10=%*f avg60=%*f avg300=%*f total=%" SCNu64, word,
+			   &total_us) != 2)
+			continue;
+		if (!strcmp(word, "some")) {
+			found.some_ns = total_us * 1000;
+			is_known = true;
+		} else if (!strcmp(word, "full")) {
+			found.full_ns = total_us * 1000;
+		}
+	}
+	if (!is_known)
+		return -ENOENT;
+	*ret = found;
+	return 0;
+}

@@ -28,6 +28,16 @@ void cgroup_limits__read(enum cgroup_limits_kind kind, bool v2, const char *fold
 /* For how long the cgroup was without CPU quota, summed over CPUs. -ENOENT: unknown. */
 int cgroup_limits__throttled_ns(bool v2, const char *folder, uint64_t *ret);
 
+/* For how long threads lacked something, since the cgroup exists. */
+struct cgroup_limits_pressure {
+	uint64_t some_ns; /* at least one of them */
+	uint64_t full_ns; /* all that had work; 0 if the kernel does not say it */
+};
+
+/* From the file KIND.pressure. -ENOENT: there is none. */
+int cgroup_limits__pressure(enum cgroup_limits_kind kind, const char *folder,
+			    struct cgroup_limits_pressure *ret);
+
 /* Pages that were read again after they had been evicted, since the cgroup exists. */
 struct cgroup_limits_refaults {
 	uint64_t file, anonymous;

@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/map.h"
 #include "core/cgroup_limits.h"
+#include "record/pressures.h"
 
 /* A limit, because a run may last for weeks. Cgroups beyond it have no rows. */
 #define MOST_GROUPS 4096
@@ -35,6 +36,7 @@ struct group {
 
 struct confines {
 	struct recording *recording;
+	struct pressures *pressures;
 	struct map groups; /* by a hash of kind, version and path */
 	size_t read_count; /* groups whose refaults are read */
 	int64_t written;   /* the last slice with refaults */
@@ -45,10 +47,16 @@ struct confines {
 int confines__new(struct recording *recording, struct confines **ret)
 {
 	struct confines *confines = calloc(1, sizeof(*confines));
+	int err;
 
 	if (!confines)
 		return -ENOMEM;
 	confines->recording = recording;
+	err = pressures__new(recording, &confines->pressures);
+	if (err) {
+		free(confines);
+		return err;
+	}
 	for (int v2 = 0; v2 < 2; v2++)
 		for (enum cgroup_limits_kind kind = 0; kind < LIMITS_KINDS; kind++)
 			if (cgroup_limits__mount(kind, v2, confines->mounts[v2][kind]))
@@ -66,6 +74,7 @@ void confines__free(struct confines *confines)
 		return;
 	while ((group = map__next(&confines->groups, &at)))
 		free(group->folder);
+	pressures__free(confines->pressures);
 	map__free_values(&confines->groups);
 	free(confines);
 }
@@ -165,6 +174,8 @@ int confines__add(struct confines *confines, int64_t process, uint32_t pid)
 		*path++ = '\0';
 		path[strcspn(path, "\n")] = '\0';
 		controllers++;
+		if (!*controllers)
+			err = pressures__add(confines->pressures, path);
 		for (enum cgroup_limits_kind kind = 0; !err && kind < LIMITS_KINDS; kind++)
 			if (!*controllers || cgroup_limits__is_in(kind, controllers))
 				err = add_path(confines, process, kind, !*controllers, path);
@@ -213,7 +224,7 @@ int confines__finish(struct confines *confines)
 					       cgroup_limits__name(group->kind), group->path,
 					       (int64_t)(throttled_ns - group->throttled_ns));
 	}
-	return err;
+	return err ? err : pressures__finish(confines->pressures);
 }
 
 /* In the line "0::/path". */

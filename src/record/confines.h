@@ -22,7 +22,7 @@ int confines__add(struct confines *confines, int64_t process, uint32_t pid);
  * call, up to the end of this slice. Call it about once a second.
  */
 int confines__write(struct confines *confines, int64_t slice);
-/* At the end: writes for how long cgroups were throttled since they were first seen. */
+/* At the end: writes for how long cgroups were throttled, or under pressure, since then. */
 int confines__finish(struct confines *confines);
 
 /* The path of a process in the unified hierarchy (cgroup v2); "": unknown. */

@@ -252,6 +252,15 @@ struct recording_resident {
 	int64_t anonymous, file, shared, swap;
 };
 int recording__add_resident(struct recording *recording, const struct recording_resident *resident);
+/* For how long threads of a cgroup lacked something, in the `of_ns` that it was watched. */
+struct recording_pressure {
+	const char *cgroup;
+	const char *kind; /* "cpu", "memory", "io" */
+	int64_t some_ns;  /* at least one of them */
+	int64_t full_ns;  /* all that had work */
+	int64_t of_ns;
+};
+int recording__put_pressure(struct recording *recording, const struct recording_pressure *pressure);
 
 /* A file with code, or another source of code: the kernel, the vDSO, a JIT compiler. */
 struct recording_module {

@@ -66,6 +66,7 @@ const char *const writer__sql[SQL_COUNT] = {
 			 " UPDATE SET slice_from = min(slice_from, excluded.slice_from),"
 			 " file = file + excluded.file, anonymous = anonymous + excluded.anonymous",
 	[SQL_RESIDENT] = "INSERT OR REPLACE INTO resident VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
+	[SQL_PRESSURE] = "INSERT OR REPLACE INTO pressure VALUES(?1, ?2, ?3, ?4, ?5)",
 	[SQL_THROTTLED] = "UPDATE cgroup_limit SET throttled_ns = ?3 WHERE kind = ?1"
 			  " AND cgroup = ?2",
 	[SQL_MODULE] = "INSERT OR REPLACE INTO module VALUES(?1, ?2, ?3, ?4)",
@@ -318,6 +319,13 @@ int recording__add_resident(struct recording *recording, const struct recording_
 	return ADD_ROW(recording, SQL_RESIDENT, number(resident->time_ns),
 		       number(resident->process), number(resident->anonymous),
 		       number(resident->file), number(resident->shared), number(resident->swap));
+}
+
+int recording__put_pressure(struct recording *recording, const struct recording_pressure *pressure)
+{
+	return ADD_ROW(recording, SQL_PRESSURE, text(pressure->cgroup), text(pressure->kind),
+		       number(pressure->some_ns), number(pressure->full_ns),
+		       number(pressure->of_ns));
 }
 
 int recording__add_module(struct recording *recording, const struct recording_module *module)

@@ -104,6 +104,8 @@ const char schema__sql[] =
 	" PRIMARY KEY(slice_to, thread, by)) WITHOUT ROWID;"
 	"CREATE TABLE cgroup_limit(process INT, cgroup TEXT, kind TEXT, value TEXT,"
 	" throttled_ns INT, PRIMARY KEY(process, kind, cgroup)) WITHOUT ROWID;"
+	"CREATE TABLE pressure(cgroup TEXT, kind TEXT, some_ns INT, full_ns INT, of_ns INT,"
+	" PRIMARY KEY(cgroup, kind)) WITHOUT ROWID;"
 	"CREATE TABLE refault_slice(slice_to INT, cgroup TEXT, slice_from INT, file INT,"
 	" anonymous INT, PRIMARY KEY(slice_to, cgroup)) WITHOUT ROWID;"
 	"CREATE TABLE resident(time_ns INT, process INT, anonymous INT, file INT, shared INT,"
