@@ -398,6 +398,7 @@ struct task_struct {
 	unsigned long jobctl;
 	int on_cpu;
 	int prio;
+	int nr_cpus_allowed;
 	bool throttled; /* since 6.18, with CONFIG_CFS_BANDWIDTH */
 	void *stack;
 	unsigned int in_iowait : 1;

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/words.h"
+#include "findings/cpus.h"
 #include "findings/running.h"
 #include "findings/say.h"
 #include "findings/signals.h"
@@ -376,8 +377,11 @@ static void say_ready(struct finding *finding, const struct analysis *analysis,
 	say(finding, "%s ready without a CPU for %s (%s)", busy->threads > 1 ? "were" : "was",
 	    words__about(busy->ready_ns, busy->life_ns).text, words__time(busy->ready_ns).text);
 	if (!say_quota(finding, analysis->model, busy) &&
-	    model__reaches(busy->ready_ns, busy->life_ns, LEAST_OCCUPIED_PERCENT))
+	    model__reaches(busy->ready_ns, busy->life_ns, LEAST_OCCUPIED_PERCENT)) {
 		say_occupant(finding, analysis->model, answer->group);
+		cpus__say_group(analysis->model, answer->group, finding->text,
+				sizeof(finding->text));
+	}
 	say__next(finding, analysis->model, "cpu", "--signals default,cpu");
 }
 

@@ -48,6 +48,8 @@ void model__release(struct model *model)
 	free(model->sampled);
 	free(model->resident.list);
 	free(model->occupants);
+	free(model->pressures);
+	free(model->cpu_sums);
 	free(model->limits);
 	hot__release(&model->hot);
 	estimated__release(&model->estimated);
@@ -269,6 +271,8 @@ static int load(struct model *model, sqlite3 *db, const struct model_options *op
 		err = resident__load(model, db);
 	if (!err && model->signals.known)
 		err = load__signals(model, db);
+	if (!err && model->signals.known && !model->cut)
+		err = by_cpu__load(model, db);
 	if (!err && options->by == MODEL_BY_CPU)
 		err = by_cpu__rows(model);
 	if (!err)

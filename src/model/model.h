@@ -190,9 +190,24 @@ struct model_occupant {
 struct model_limit {
 	int64_t process;
 	const char *cgroup;
-	const char *kind;  /* "cpu", "memory", "io" */
-	const char *value; /* "20 ms per 100 ms" */
-	int64_t refaults;  /* of memory: pages of files read again after they had been evicted */
+	const char *kind;     /* "cpu", "memory", "io" */
+	const char *value;    /* "20 ms per 100 ms" */
+	int64_t throttled_ns; /* by the cgroup's own count, summed over CPUs; -1: unknown */
+	int64_t refaults;     /* of memory: pages of files read again after they had been evicted */
+};
+
+/* For how long threads of a cgroup lacked something. Empty in a cut. */
+struct model_pressure {
+	const char *cgroup;
+	const char *kind; /* "cpu", "memory", "io" */
+	int64_t some_ns, full_ns, of_ns;
+};
+
+/* A sum of the signal cpu that counts no slices: see gapless-signal-cpu(7). Empty in a cut. */
+struct model_cpu_sum {
+	const char *place, *operation;
+	const struct model_thread *thread; /* NULL: none */
+	int64_t ns;
 };
 
 /* The waits of one group for one object and one group of culprits. */
@@ -339,6 +354,11 @@ struct model {
 	size_t occupant_count;
 	struct model_limit *limits;
 	size_t limit_count;
+	struct model_cpu_sum *cpu_sums;
+	size_t cpu_sum_count;
+	struct model_pressure *pressures; /* most first */
+	size_t pressure_count;
+	bool has_pressures;           /* the recording knows whether there are some */
 	struct model_growth *growths; /* the largest first */
 	size_t growth_count;
 	struct model_sampled *sampled; /* by event, the largest first */

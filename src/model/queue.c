@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Why threads had no CPU: who had it, and the limits of their cgroups. */
+/* Why threads had no CPU: who had it, the limits and the pressure of their cgroups. */
 #include <errno.h>
 #include <string.h>
 
@@ -28,6 +28,7 @@ static int take_occupant(struct model *model, sqlite3_stmt *row)
 static int take_limit(struct model *model, sqlite3_stmt *row)
 {
 	struct model_limit *limit = APPEND(&model->limits, &model->limit_count);
+	int64_t all = 0;
 
 	if (!limit)
 		return -ENOMEM;
@@ -35,6 +36,9 @@ static int take_limit(struct model *model, sqlite3_stmt *row)
 	limit->cgroup = load__name(model, row, 1);
 	limit->kind = load__name(model, row, 2);
 	limit->value = load__name(model, row, 3);
+	limit->throttled_ns = sqlite3_column_type(row, 4) == SQLITE_NULL
+				      ? -1
+				      : load__amount(sqlite3_column_int64(row, 4), LOAD_MOST, &all);
 	return 0;
 }
 
@@ -47,6 +51,21 @@ static int take_refaults(struct model *model, sqlite3_stmt *row)
 		if (!strcmp(model->limits[i].kind, "memory") &&
 		    !strcmp(model->limits[i].cgroup, cgroup))
 			model->limits[i].refaults = count;
+	return 0;
+}
+
+static int take_pressure(struct model *model, sqlite3_stmt *row)
+{
+	struct model_pressure *pressure = APPEND(&model->pressures, &model->pressure_count);
+	int64_t all = 0;
+
+	if (!pressure)
+		return -ENOMEM;
+	pressure->cgroup = load__name(model, row, 0);
+	pressure->kind = load__name(model, row, 1);
+	pressure->some_ns = load__amount(sqlite3_column_int64(row, 2), LOAD_MOST, &all);
+	pressure->full_ns = load__amount(sqlite3_column_int64(row, 3), LOAD_MOST, &all);
+	pressure->of_ns = load__amount(sqlite3_column_int64(row, 4), LOAD_MOST, &all);
 	return 0;
 }
 
@@ -70,13 +89,20 @@ int load__queue(struct model *model, sqlite3 *db)
 	 * is not known, because the cgroup is gone, comes before those that held nothing back.
 	 */
 	if (!err && has_column(db, "cgroup_limit", "throttled_ns"))
-		err = load__each(model, db,
-				 "SELECT process, cgroup, kind, value FROM cgroup_limit"
-				 " ORDER BY process, kind, coalesce(throttled_ns, 1) DESC,"
-				 " length(cgroup) DESC",
-				 take_limit);
+		err = load__each(
+			model, db,
+			"SELECT process, cgroup, kind, value, throttled_ns FROM cgroup_limit"
+			" ORDER BY process, kind, coalesce(throttled_ns, 1) DESC,"
+			" length(cgroup) DESC",
+			take_limit);
 	if (!err && has_column(db, "refault_slice", "file"))
 		err = load__each(model, db, sql__refaults, take_refaults);
+	model->has_pressures = !model->cut && has_column(db, "pressure", "of_ns");
+	if (!err && model->has_pressures)
+		err = load__each(model, db,
+				 "SELECT cgroup, kind, some_ns, full_ns, of_ns FROM pressure"
+				 " ORDER BY some_ns DESC, cgroup, kind LIMIT 1000",
+				 take_pressure);
 	return err;
 }
 

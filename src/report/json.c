@@ -14,6 +14,7 @@
 #include "findings/change.h"
 #include "findings/findings.h"
 #include "recording/recording.h"
+#include "report/json_cpus.h"
 #include "report/json_hot.h"
 #include "report/json_percentiles.h"
 #include "report/json_resident.h"
@@ -423,6 +424,8 @@ int print__json(const struct model *model, const struct report_options *options,
 	put_list(&sheet, "wait_stacks", model->blame_count, json_hot__wait);
 	if (options->model.by)
 		put_list(&sheet, "by", model->row_count, row_item);
+	if (options->model.by == MODEL_BY_CPU)
+		put(&sheet, "by_cpu", json_cpus__all(model));
 	put_list(&sheet, "threads", model->thread_count, thread_item);
 	put_list(&sheet, "outside_threads", model->thread_count, outside_item);
 	put_list(&sheet, "histograms", model->histogram_count, histogram_item);

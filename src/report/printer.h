@@ -35,6 +35,9 @@ void printer__field(const struct printer *printer, const char *name);
 /* "threads worker-*: lock, futex 0x7f…, held by thread logger (tid 4242)" */
 void printer__describe(const struct model_blame *blame, char *ret, size_t size);
 
+/* Below the table of `--by cpu`: who had the CPUs, and whether others were idle. */
+void printer__cpus(const struct printer *printer);
+
 /* The short report, in the order of its sections. */
 void printer__findings(const struct printer *printer);
 void printer__states(const struct printer *printer);

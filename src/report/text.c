@@ -205,6 +205,7 @@ static void print_rows(const struct printer *printer)
 		fputc('\n', printer->out);
 	}
 	printer__rest(printer, model->row_count - count, "lines");
+	printer__cpus(printer);
 }
 
 void printer__describe(const struct model_blame *blame, char *ret, size_t size)

@@ -3,17 +3,27 @@
 #include "../harness.h"
 
 #include <inttypes.h>
+#include <limits.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/cgroups.h"
 #include "ledger.h"
 
-#define NAPS  200
-#define MOVES 20
+#define NAPS    200
+#define MOVES   20
+#define SPIN_NS (1000 * MS)
+
+/* Columns of /proc/stat. */
+#define IDLE  3
+#define STEAL 7
 
 /* /proc/self/schedstat */
 struct schedstat {
@@ -59,6 +69,32 @@ static int64_t running_by_cpu(const char *path)
 	json_decref(report);
 	live__release(&output);
 	return sum;
+}
+
+/* One figure of report --by cpu, over all CPUs. */
+static int64_t sum_by_cpu(const char *path, const char *key)
+{
+	struct output output = live__gapless("report", "--json", "--by", "cpu", path);
+	json_t *report = live__json(&output), *line;
+	json_t *lines = json_object_get(json_object_get(report, "by_cpu"), "cpus");
+	int64_t sum = 0;
+	size_t i;
+
+	assert_true(json_array_size(lines) > 0);
+	json_array_foreach (lines, i, line)
+		sum += number_at(line, key);
+	json_decref(report);
+	live__release(&output);
+	return sum;
+}
+
+static bool is_said(const char *path, const char *words)
+{
+	struct output output = live__gapless("report", "--by", "cpu", path);
+	bool is_there = strstr(output.out, words) != NULL;
+
+	live__release(&output);
+	return is_there;
 }
 
 static struct trial start(void)
@@ -148,11 +184,248 @@ static void moves_are_counted_where_they_go(void **state)
 	trial__remove(trial.path);
 }
 
+/* Both CPUs, or 1 and 2: that one only. */
+static cpu_set_t set_of(int mask)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	for (int cpu = 0; cpu < 2; cpu++)
+		if (mask & 1 << cpu)
+			CPU_SET(cpu, &set);
+	return set;
+}
+
+static bool has_two_cpus(void)
+{
+	cpu_set_t set;
+
+	return sysconf(_SC_NPROCESSORS_ONLN) >= 2 && !sched_getaffinity(0, sizeof(set), &set) &&
+	       CPU_ISSET(0, &set) && CPU_ISSET(1, &set);
+}
+
+struct spinner {
+	int first_mask, mask; /* it begins with the first one */
+	pthread_t thread;
+};
+
+static void *spin(void *arg)
+{
+	const struct spinner *spinner = arg;
+	cpu_set_t set = set_of(spinner->first_mask);
+
+	(void)sched_setaffinity(0, sizeof(set), &set);
+	set = set_of(spinner->mask);
+	(void)sched_setaffinity(0, sizeof(set), &set);
+	for (int64_t end_ns = now_ns() + SPIN_NS; now_ns() < end_ns;)
+		;
+	return NULL;
+}
+
+/* Records two threads that spin for SPIN_NS each. */
+static void record_spinners(int first_mask, int mask, char *ret, size_t size)
+{
+	struct spinner spinners[2] = { { first_mask, mask, 0 }, { first_mask, mask, 0 } };
+	struct trial trial = start();
+
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(pthread_create(&spinners[i].thread, NULL, spin, &spinners[i]), 0);
+	for (int i = 0; i < 2; i++)
+		pthread_join(spinners[i].thread, NULL);
+	assert_int_equal(trial__stop(&trial, SIGINT), 0);
+	snprintf(ret, size, "%s", trial.path);
+	print_message("# ready %" PRId64 " ns: %" PRId64 " beside an idle CPU, %" PRId64
+		      " pinned, %" PRId64 " confined\n",
+		      sum_by_cpu(ret, "ready_ns"), sum_by_cpu(ret, "spare_ns"),
+		      sum_by_cpu(ret, "pinned_ns"), sum_by_cpu(ret, "confined_ns"));
+}
+
+/* How long threads of this process were ready while others of it had their CPU. */
+static int64_t had_by_siblings(const char *path)
+{
+	struct output output = live__gapless("report", "--json", "--by", "cpu", path);
+	json_t *report = live__json(&output), *pair;
+	json_t *pairs = json_object_get(json_object_get(report, "by_cpu"), "occupants");
+	int64_t ns = 0;
+	size_t i;
+
+	json_array_foreach (pairs, i, pair)
+		if (!strcmp(text_at(json_object_get(pair, "ready"), "process"), "test_cpu") &&
+		    !strcmp(text_at(json_object_get(pair, "by"), "process"), "test_cpu"))
+			ns += number_at(pair, "ns");
+	json_decref(report);
+	live__release(&output);
+	return ns;
+}
+
+/* The other CPU may be idle, but is of no use to them. */
+static void threads_that_may_use_one_cpu_have_no_use_for_an_idle_one(void **state)
+{
+	char path[64];
+
+	if (!has_two_cpus()) {
+		print_message("# skip: one CPU only\n");
+		skip();
+	}
+	record_spinners(1, 1, path, sizeof(path));
+	assert_true(sum_by_cpu(path, "pinned_ns") >= SPIN_NS / 2);
+	/* One of them runs while the other one is ready, unless a third thread has the CPU. */
+	assert_true(had_by_siblings(path) >= SPIN_NS / 4);
+	assert_true(had_by_siblings(path) <= sum_by_cpu(path, "ready_ns"));
+	assert_true(is_said(path, "others of the same group"));
+	/* What the main thread and others were ready for is not pinned. */
+	assert_true(sum_by_cpu(path, "spare_ns") <= SPIN_NS / 20);
+	assert_false(is_said(path, "which they may use, was idle"));
+	trial__remove(path);
+}
+
+static void the_scheduler_leaves_no_cpu_idle_for_long(void **state)
+{
+	char path[64];
+
+	if (!has_two_cpus()) {
+		print_message("# skip: one CPU only\n");
+		skip();
+	}
+	record_spinners(3, 3, path, sizeof(path));
+	assert_true(sum_by_cpu(path, "spare_ns") <= SPIN_NS / 10);
+	assert_true(sum_by_cpu(path, "spare_ns") <= sum_by_cpu(path, "ready_ns"));
+	trial__remove(path);
+}
+
+/* Without balancing, threads stay on the CPU on which they began. */
+static void ready_time_beside_an_idle_cpu_is_measured(void **state)
+{
+	char path[64];
+	FILE *file;
+
+	if (!is_emulated() || !has_two_cpus()) {
+		print_message("# skip: balancing is switched off in a VM only\n");
+		skip();
+	}
+	(void)mkdir("/tmp/cpuset", 0755);
+	if (mount("none", "/tmp/cpuset", "cgroup", 0, "cpuset") ||
+	    !(file = fopen("/tmp/cpuset/cpuset.sched_load_balance", "we"))) {
+		print_message("# skip: no cpuset\n");
+		skip();
+	}
+	assert_true(fputs("0", file) >= 0 && !fclose(file));
+	record_spinners(1, 3, path, sizeof(path));
+	file = fopen("/tmp/cpuset/cpuset.sched_load_balance", "we");
+	assert_true(file && fputs("1", file) >= 0 && !fclose(file));
+	umount("/tmp/cpuset");
+	/* CPU 1 runs gapless, too. */
+	assert_true(sum_by_cpu(path, "spare_ns") >= SPIN_NS / 3);
+	assert_true(sum_by_cpu(path, "spare_ns") <= sum_by_cpu(path, "ready_ns"));
+	assert_true(is_said(path, "which they may use, was idle"));
+	trial__remove(path);
+}
+
+/* The sum over all CPUs of one column of /proc/stat, in nanoseconds. */
+static int64_t read_stat(int column)
+{
+	FILE *file = fopen("/proc/stat", "re");
+	long long values[8];
+
+	assert_non_null(file);
+	assert_int_equal(fscanf(file, "cpu %lld %lld %lld %lld %lld %lld %lld %lld", &values[0],
+				&values[1], &values[2], &values[3], &values[4], &values[5],
+				&values[6], &values[7]),
+			 8);
+	fclose(file);
+	return (column == IDLE ? values[3] + values[4] : values[column]) * 1000 * MS /
+	       sysconf(_SC_CLK_TCK);
+}
+
+/* The totals of all CPUs are rounded on their own. */
+static void compare_stat(const char *path, const char *key, const int64_t at[4])
+{
+	int64_t ns = sum_by_cpu(path, key), slack_ns = sysconf(_SC_NPROCESSORS_ONLN) * 20 * MS;
+
+	print_message("# %s %" PRId64 ", %" PRId64 " to %" PRId64 " by /proc/stat\n", key, ns,
+		      at[2] - at[1], at[3] - at[0]);
+	assert_true(ns >= at[2] - at[1] - slack_ns && ns <= at[3] - at[0] + slack_ns);
+}
+
+/* The signal reads both once a second, and when it begins and ends. */
+static void idle_and_stolen_time_are_those_of_the_kernel(void **state)
+{
+	int64_t idle[4], steal[4];
+	struct trial trial;
+
+	idle[0] = read_stat(IDLE);
+	steal[0] = read_stat(STEAL);
+	trial = start();
+	sleep(1); /* until the first reading */
+	idle[1] = read_stat(IDLE);
+	steal[1] = read_stat(STEAL);
+	sleep(2);
+	idle[2] = read_stat(IDLE);
+	steal[2] = read_stat(STEAL);
+	assert_int_equal(trial__stop(&trial, SIGINT), 0);
+	idle[3] = read_stat(IDLE);
+	steal[3] = read_stat(STEAL);
+	compare_stat(trial.path, "idle_ns", idle);
+	compare_stat(trial.path, "steal_ns", steal);
+	trial__remove(trial.path);
+}
+
+/* In microseconds; -1: there is none. */
+static int64_t read_pressure(const char *mount)
+{
+	char path[PATH_MAX + 32];
+	long long total_us = -1;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/cpu.pressure", mount);
+	file = fopen(path, "re");
+	if (!file || fscanf(file, "some avg10=%*f avg60=%*f avg300=%*f total=%lld", &total_us) != 1)
+		total_us = -1;
+	if (file)
+		fclose(file);
+	return total_us;
+}
+
+/* This process is in the root of the hierarchy, or below it. */
+static void pressure_is_that_of_the_cgroup(void **state)
+{
+	int64_t at[4], some_us;
+	char mount[PATH_MAX], path[64];
+	struct trial trial;
+
+	if (cgroups__mount(mount) || read_pressure(mount) < 0) {
+		print_message("# skip: no pressure\n");
+		skip();
+	}
+	at[0] = read_pressure(mount);
+	trial = start();
+	at[1] = read_pressure(mount);
+	usleep(500000);
+	at[2] = read_pressure(mount);
+	assert_int_equal(trial__stop(&trial, SIGINT), 0);
+	at[3] = read_pressure(mount);
+	snprintf(path, sizeof(path), "%s", trial.path);
+	assert_int_equal(trial__query(path, "select count(*) from pressure where kind = 'cpu'"), 1);
+	some_us = trial__query(path, "select some_ns / 1000 as n from pressure where kind = 'cpu'");
+	print_message("# pressure %" PRId64 " us, %" PRId64 " to %" PRId64 "\n", some_us,
+		      at[2] - at[1], at[3] - at[0]);
+	assert_true(some_us <= at[3] - at[0]);
+	if (trial__query(path, "select count(*) from pressure where cgroup = '/' and kind = 'cpu'"))
+		assert_true(some_us >= at[2] - at[1]);
+	assert_true(is_said(path, "pressure on cpu, some "));
+	trial__remove(path);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(slices_are_those_of_the_scheduler),
 		cmocka_unit_test(moves_are_counted_where_they_go),
+		cmocka_unit_test(threads_that_may_use_one_cpu_have_no_use_for_an_idle_one),
+		cmocka_unit_test(the_scheduler_leaves_no_cpu_idle_for_long),
+		cmocka_unit_test(ready_time_beside_an_idle_cpu_is_measured),
+		cmocka_unit_test(idle_and_stolen_time_are_those_of_the_kernel),
+		cmocka_unit_test(pressure_is_that_of_the_cgroup),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

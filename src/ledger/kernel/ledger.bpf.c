@@ -132,18 +132,26 @@ int BPF_PROG(on_migrate, struct task_struct *task, int cpu)
 
 /* --- switches ----------------------------------------------------------------------------- */
 
-/* The thread was ready in `slot`, and the one before it in `from`, since `since_ns`. */
+/*
+ * The thread was ready in `slot`, and the one before it in `from`, since `since_ns`. `spare_ns`:
+ * see spare.bpf.h.
+ */
 static __always_inline void parts_at_slice(struct thread *thread, struct task_struct *task,
-					   __u32 from, __u32 slot, __u64 since_ns, __u64 now)
+					   __u32 from, __u32 slot, __u64 since_ns, __u64 spare_ns,
+					   __u64 now)
 {
 	/* A wait whose end was not seen, or the start of the recording. */
 	if (!SLOT_IS_READY(slot) || since_ns < base_ns)
 		since_ns = ~0ULL;
 	if (from == SLOT_READY_THROTTLED)
 		slot = from;
+	if (slot == SLOT_READY_THROTTLED)
+		spare_ns = 0; /* without quota, no CPU was of use */
 #define PART(name)                                                                                 \
-	if (is_on(SIGNAL_##name))                                                                  \
-		name##_gets_cpu((struct identity *)thread, task->prio, slot, since_ns, now);
+	if (is_on(SIGNAL_##name)) {                                                                \
+		name##_gets_cpu((struct identity *)thread, task->prio, slot, since_ns, now);       \
+		name##_had_spare(spare_ns);                                                        \
+	}
 	AT_sched_switch(PART);
 #undef PART
 }
@@ -152,7 +160,7 @@ static __always_inline void gets_cpu(struct thread *thread, struct task_struct *
 {
 	struct ledger_account *account = &thread->account;
 	__u32 slot = account->slot, from;
-	__u64 ns, since_ns;
+	__u64 ns, since_ns, spare_ns;
 
 	interrupts_forget(task);
 	thread->on_ns = now;
@@ -173,10 +181,11 @@ static __always_inline void gets_cpu(struct thread *thread, struct task_struct *
 	}
 	since_ns = account->since_ns;
 	from = account->slot;
+	spare_ns = spare_of(thread, task, now);
 	if (thread->place || slot == SLOT_READY_THROTTLED)
 		leaves_queue(thread, task, now);
 	slot = account->slot;
-	parts_at_slice(thread, task, from, slot, since_ns, now);
+	parts_at_slice(thread, task, from, slot, since_ns, spare_ns, now);
 	if (SLOT_IS_READY(slot)) {
 		ready_ends(thread, task, run_slot(thread), now);
 	} else {
@@ -317,6 +326,8 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	struct queue *queue = queue_of(cpu);
 	__u64 now, by;
 
+	if (is_on(SIGNAL_cpu) && queue && (!prev->pid || !next->pid))
+		note_idle(&queue->idle, !next->pid, bpf_ktime_get_ns());
 	if (!out && !track_cpus && !has_queued(queue)) {
 		barrier(); /* else clang ORs the two pointers, which the verifier rejects */
 		if (!in)

@@ -17,6 +17,7 @@
  */
 #pragma once
 
+#include "bpf/spare.bpf.h"
 #include "ledger/kernel/quota.bpf.h"
 #include "ledger/kernel/targets.bpf.h"
 #include "ledger/kernel/waits.bpf.h"
@@ -32,11 +33,13 @@ struct place {
 	__u64 since_ns; /* all before is booked */
 	__u64 left_ns;  /* when the thread moved to another CPU; 0: it is still here */
 	struct throttle throttle;
+	struct spare spare;
 };
 
 struct queue {
 	__u32 count; /* places in use */
 	__u32 moved; /* the same for places that are taken without the lock */
+	__s64 idle;  /* of the CPU, see spare.bpf.h */
 	struct place places[MOST_QUEUED];
 };
 
@@ -261,6 +264,36 @@ static __always_inline int join_queue(struct thread *thread, const struct thrott
 	return 0;
 }
 
+/* The same for what spare.bpf.h measures. `ns`: on CPUs for which it was queued before. */
+static __always_inline void note_spare(const struct thread *thread, __u64 ns, __u64 now)
+{
+	struct queue *queue;
+	struct place *place =
+		is_on(SIGNAL_cpu) && thread->place ? place_at(thread->place, &queue) : NULL;
+
+	if (place)
+		spare_begins(&place->spare, &queue->idle, ns, now);
+}
+
+/* How long a thread that gets a CPU was ready while only others were idle, or SPARE_…. */
+static __always_inline __u64 spare_of(const struct thread *thread, const struct task_struct *task,
+				      __u64 now)
+{
+	struct queue *queue;
+	struct place *place =
+		is_on(SIGNAL_cpu) && thread->place ? place_at(thread->place, &queue) : NULL;
+
+	if (!is_on(SIGNAL_cpu))
+		return 0;
+	if (task->nr_cpus_allowed == 1)
+		return SPARE_PINNED;
+	if ((__u32)task->nr_cpus_allowed < online_cpus)
+		return SPARE_CONFINED;
+	if (!place || place->id != thread->id)
+		return 0;
+	return spare_until(&place->spare, &queue->idle, now);
+}
+
 /* The thread became ready, in `slot`. */
 static __always_inline void is_queued(struct thread *thread, struct task_struct *task, __u32 slot,
 				      __u64 now)
@@ -275,6 +308,7 @@ static __always_inline void is_queued(struct thread *thread, struct task_struct 
 	}
 	if (with_occupants || throttle.queue)
 		join_queue(thread, &throttle, cpu_of(task), now, true);
+	note_spare(thread, 0, now);
 }
 
 /* A queued thread changes its CPU. What the old one did until now is booked when it switches. */
@@ -283,9 +317,11 @@ static __always_inline void changes_queue(struct thread *thread, __u32 to, __u64
 	struct throttle throttle;
 	struct queue *queue;
 	struct place *place = place_at(thread->place, &queue);
+	__u64 spare_ns;
 
 	if (!place || place->id != thread->id)
 		return;
+	spare_ns = is_on(SIGNAL_cpu) ? spare_until(&place->spare, &queue->idle, now) : 0;
 	if (place->throttle.queue)
 		place->since_ns = look_at_throttle(&place->throttle, false, place->since_ns, now);
 	throttle = place->throttle;
@@ -294,6 +330,7 @@ static __always_inline void changes_queue(struct thread *thread, __u32 to, __u64
 		throttle.queue = 0; /* it has another run queue now, which is not known yet */
 	thread->place = 0;
 	join_queue(thread, &throttle, to, now, false);
+	note_spare(thread, spare_ns, now);
 }
 
 /* The open ready interval ends at `now`. */

@@ -148,6 +148,7 @@ static int set_knobs(struct ledger *ledger, const struct ledger_options *options
 	memcpy((void *)skel->rodata->talk_of, classes, sizeof(classes));
 	/* A recorder that never ends sees CPUs that come later. */
 	ledger->cpus = options->by_class ? sys__possible_cpus() : sys__cpus();
+	skel->rodata->online_cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
 	err |= bpf_map__set_max_entries(
 		skel->maps.calls, (uint32_t)(options->full ? ledger->cpus : 1) * LEDGER_SYSCALLS);
 	err |= bpf_map__set_max_entries(skel->maps.histograms, (uint32_t)ledger->cpus * SLOT_COUNT);

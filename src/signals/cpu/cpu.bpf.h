@@ -9,11 +9,13 @@
 #pragma once
 
 #include "bpf/identity.bpf.h"
+#include "bpf/spare.bpf.h"
 #include "signals/cpu/cpu.h"
 #include "vocabulary/slots.h"
 
 /* Only times have histograms. */
-SERIES_MAPS(cpu, CPU_VALUES, 1 << CPU_MIGRATIONS | 1 << CPU_STEAL_NS | 1 << CPU_PRESSURE_NS, 32768);
+SERIES_MAPS(cpu, CPU_VALUES,
+	    1 << CPU_MIGRATIONS | 1 << CPU_STEAL_NS | 1 << CPU_IDLE_NS | 1 << CPU_SPARE_NS, 32768);
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -25,6 +27,7 @@ struct cpu_slice {
 	__u64 thread; /* the ledger's id; 0: none that is to be counted */
 	__u64 since_ns;
 	__u64 ready_ns;
+	__u64 spare_ns; /* or SPARE_…, see bpf/spare.bpf.h */
 	__u32 operation;
 	__s32 priority;
 };
@@ -92,6 +95,7 @@ VERIFIED_ONCE int cpu_gets_cpu(const struct identity *who, __s32 priority, __u32
 		return 0;
 	slice->since_ns = now;
 	slice->ready_ns = now - ready_since_ns;
+	slice->spare_ns = 0;
 	slice->operation = cpu_operation_of(slot);
 	slice->priority = priority;
 	slice->thread = who->id;
@@ -100,10 +104,38 @@ VERIFIED_ONCE int cpu_gets_cpu(const struct identity *who, __s32 priority, __u32
 	return 0;
 }
 
+/* The thread that got this CPU was ready for so long while only other CPUs were idle. */
+VERIFIED_ONCE int cpu_had_spare(__u64 ns)
+{
+	struct cpu_slice *slice = is_on(SIGNAL_cpu) ? cpu_slice_here() : NULL;
+
+	if (slice && slice->thread)
+		slice->spare_ns =
+			ns < slice->ready_ns || ns >= SPARE_CONFINED ? ns : slice->ready_ns;
+	return 0;
+}
+
 static __always_inline void cpu_set_priority(struct series_key *key, __s32 priority)
 {
 	key->object[0] = (__u64)(__s64)priority;
 	key->object[1] = CPU_PRIORITY_OBJECT;
+}
+
+/* Ready time of a thread that has no use for other CPUs, or may not have. */
+VERIFIED_ONCE int cpu_add_bound(const struct series_key *slice, __u64 spare_ns, __u64 ready_ns)
+{
+	struct series_sum *sum;
+	struct series_key key;
+
+	if (!is_on(SIGNAL_cpu) || !slice)
+		return 0;
+	key = *slice;
+	key.operation = spare_ns == SPARE_PINNED ? CPU_PINNED : CPU_CONFINED;
+	sum = series_sum_of(SERIES(cpu), series_turn(SERIES(cpu)), &key);
+	/* The slice is counted already. */
+	if (sum)
+		__sync_fetch_and_add(&sum->sum[CPU_SPARE_NS], ready_ns);
+	return 0;
 }
 
 /* The thread leaves this CPU at `now`. */
@@ -127,8 +159,12 @@ VERIFIED_ONCE int cpu_leaves_cpu(const struct identity *who, __u64 now)
 	cpu_set_priority(&key, slice->priority);
 	values[CPU_READY_NS] = slice->ready_ns;
 	values[CPU_SLICE_NS] = now - slice->since_ns;
+	if (slice->spare_ns < SPARE_CONFINED)
+		values[CPU_SPARE_NS] = slice->spare_ns;
 	series_reduce(&key);
 	series_add_own(SERIES(cpu), &key, values);
+	if (slice->spare_ns >= SPARE_CONFINED)
+		cpu_add_bound(&key, slice->spare_ns, slice->ready_ns);
 	return 0;
 }
 

@@ -24,9 +24,13 @@ static const struct hook hooks[] = {
 };
 
 static const struct measure measures[] = {
-	[CPU_READY_NS] = { "ready", "ns" },           [CPU_SLICE_NS] = { "slice", "ns" },
-	[CPU_MIGRATIONS] = { "migrations", "moves" }, [CPU_STEAL_NS] = { "steal", "ns" },
-	[CPU_PRESSURE_NS] = { "pressure", "ns" },     {},
+	[CPU_READY_NS] = { "ready", "ns" },
+	[CPU_SLICE_NS] = { "slice", "ns" },
+	[CPU_MIGRATIONS] = { "migrations", "moves" },
+	[CPU_STEAL_NS] = { "steal", "ns" },
+	[CPU_IDLE_NS] = { "idle", "ns" },
+	[CPU_SPARE_NS] = { "spare", "ns" },
+	{},
 };
 
 static const struct column columns[] = {
@@ -59,7 +63,8 @@ static const char *cpu_operation(uint32_t operation)
 	static const char *const names[CPU_OPERATIONS] = {
 		[CPU_WOKEN] = "wakeup",         [CPU_PREEMPTED] = "preemption",
 		[CPU_THROTTLED] = "throttling", [CPU_MIGRATION] = "migration",
-		[CPU_STEAL] = "steal",          [CPU_PRESSURE] = "pressure",
+		[CPU_STEAL] = "steal",          [CPU_IDLE] = "idle",
+		[CPU_PINNED] = "pinned",        [CPU_CONFINED] = "confined",
 	};
 
 	return operation < CPU_OPERATIONS ? names[operation] : NULL;
@@ -100,31 +105,30 @@ static int add(struct bpf_object *object, const struct series_key *key, enum cpu
 	return bpf_map_update_elem(fd, key, &sum, BPF_ANY);
 }
 
-/* What the kernel itself adds up: time that the hypervisor took, and pressure. */
+/* What the kernel has added up since the last time. */
+static int add_total(struct bpf_object *object, size_t cpu, enum cpu_operation operation,
+		     enum cpu_value value, uint64_t before, uint64_t now)
+{
+	const struct series_key key = { .place = CPU_PLACE((uint32_t)cpu), .operation = operation };
+
+	return now > before ? add(object, &key, value, now - before) : 0;
+}
+
+/* What the kernel itself adds up: time that the hypervisor took, and idle time. */
 static int cpu_refresh(struct bpf_object *object, struct bpf_link *const *links, bool is_last)
 {
 	static struct cpu_totals before;
-	static bool has_before, is_told;
 	struct cpu_totals now = {};
 	int err = cpu_totals__read(&now);
 
-	if (!err && has_before)
-		for (size_t i = 0; i < now.count && i < before.count && !err; i++)
-			if (now.steal_ns[i] > before.steal_ns[i])
-				err = add(object,
-					  &(struct series_key) { .place = CPU_PLACE((uint32_t)i),
-								 .operation = CPU_STEAL },
-					  CPU_STEAL_NS, now.steal_ns[i] - before.steal_ns[i]);
-	if (!err && has_before && now.pressure_ns > before.pressure_ns)
-		err = add(object, &(struct series_key) { .operation = CPU_PRESSURE },
-			  CPU_PRESSURE_NS, now.pressure_ns - before.pressure_ns);
-	if (!now.has_pressure && !is_told) {
-		log_info("the kernel has no /proc/pressure/cpu [CONFIG_PSI, psi=1]; continuing"
-			 " without pressure");
-		is_told = true;
+	for (size_t i = 0; i < now.count && i < before.count && !err; i++) {
+		err = add_total(object, i, CPU_STEAL, CPU_STEAL_NS, before.steal_ns[i],
+				now.steal_ns[i]);
+		if (!err)
+			err = add_total(object, i, CPU_IDLE, CPU_IDLE_NS, before.idle_ns[i],
+					now.idle_ns[i]);
 	}
 	before = now;
-	has_before = true;
 	return err;
 }
 

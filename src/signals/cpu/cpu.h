@@ -10,7 +10,9 @@ enum cpu_operation {
 	CPU_THROTTLED, /* … and had no quota for a part of the time */
 	CPU_MIGRATION, /* a thread moves to the CPU */
 	CPU_STEAL,     /* read in /proc/stat */
-	CPU_PRESSURE,  /* read in /proc/pressure/cpu */
+	CPU_IDLE,      /* likewise */
+	CPU_PINNED,    /* a slice of a thread that may use one CPU only */
+	CPU_CONFINED,  /* … that may use some CPUs, but not all */
 	CPU_OPERATIONS,
 };
 
@@ -19,7 +21,9 @@ enum cpu_value {
 	CPU_SLICE_NS,
 	CPU_MIGRATIONS,
 	CPU_STEAL_NS,
-	CPU_PRESSURE_NS,
+	CPU_IDLE_NS,
+	CPU_SPARE_NS, /* ready time in which only another CPU was idle; all of CPU_PINNED,
+			 CPU_CONFINED */
 	CPU_VALUES,
 };
 

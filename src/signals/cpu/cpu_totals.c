@@ -11,7 +11,7 @@
 
 void cpu_totals__parse_stat(FILE *file, uint64_t tick_ns, struct cpu_totals *ret)
 {
-	uint64_t steal;
+	uint64_t idle, iowait, steal;
 	char line[512];
 	unsigned cpu;
 
@@ -20,39 +20,24 @@ void cpu_totals__parse_stat(FILE *file, uint64_t tick_ns, struct cpu_totals *ret
 		if (strncmp(line, "cpu", 3) || !isdigit((unsigned char)line[3]))
 			continue;
 		/* user nice system idle iowait irq softirq steal */
-		if (sscanf(line + 3, "%u %*u %*u %*u %*u %*u %*u %*u %" SCNu64, &cpu, &steal) !=
-			    2 ||
+		if (sscanf(line + 3, "%u %*u %*u %*u %" SCNu64 " %" SCNu64 " %*u %*u %" SCNu64,
+			   &cpu, &idle, &iowait, &steal) != 4 ||
 		    cpu >= TOTALS_CPUS)
 			continue;
 		ret->steal_ns[cpu] = steal * tick_ns;
+		/* A CPU in iowait is idle. */
+		ret->idle_ns[cpu] = (idle + iowait) * tick_ns;
 		if (cpu >= ret->count)
 			ret->count = cpu + 1;
-	}
-}
-
-void cpu_totals__parse_pressure(FILE *file, struct cpu_totals *ret)
-{
-	uint64_t total_us;
-	char line[256];
-
-	while (fgets(line, sizeof(line), file)) {
-		if (sscanf(line, "some avg10=%*f avg60=%*f avg300=%*f total=%" SCNu64, &total_us) !=
-		    1)
-			continue;
-		ret->pressure_ns = total_us * 1000;
-		ret->has_pressure = true;
 	}
 }
 
 int cpu_totals__read(struct cpu_totals *ret)
 {
 	cleanup(fclose_p) FILE *stat = fopen("/proc/stat", "re");
-	cleanup(fclose_p) FILE *pressure = fopen("/proc/pressure/cpu", "re");
 
 	if (!stat)
 		return -errno;
 	cpu_totals__parse_stat(stat, UINT64_C(1000000000) / (uint64_t)sysconf(_SC_CLK_TCK), ret);
-	if (pressure)
-		cpu_totals__parse_pressure(pressure, ret);
 	return 0;
 }
