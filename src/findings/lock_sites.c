@@ -79,8 +79,11 @@ static int add_sample(struct finding_sites *finding, const struct model_sample *
 	struct lock_site *site = find_site(finding, lock, caller ? caller : library);
 	double weight = (double)sample->weight_ns, wait = (double)sample->wait_ns;
 	double count = (double)sample->count;
-	struct lock_site_value *value = site ? APPEND(&site->values, &site->value_count) : NULL;
+	struct lock_site_value *value;
 
+	if (!site)
+		return -ENOMEM;
+	value = APPEND(&site->values, &site->value_count);
 	if (!value)
 		return -ENOMEM;
 	value->bucket = (int)histogram_bucket((__u64)(wait / count));

@@ -12,7 +12,7 @@
 #include "model/growth.h"
 #include "model/load.h"
 #include "model/sample.h"
-#include "model/sampled.h"
+#include "model/sampled_on.h"
 #include "recording/recording.h"
 
 #define MOST_REASONS 32
@@ -479,7 +479,7 @@ int load__samples(struct model *model, sqlite3 *db)
 	if (!err)
 		err = growth__load(&fold, model, db);
 	if (!err)
-		err = sampled__load(&fold, model, db);
+		err = sampled_on__load(&fold, model, db);
 	if (!err)
 		err = add_sums(model);
 	model->hot.torn = fold.code.torn;

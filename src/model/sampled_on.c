@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "model/sampled.h"
+#include "model/sampled_on.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -39,7 +39,7 @@ static int compare(const void *left, const void *right)
 	return (a->node > b->node) - (a->node < b->node);
 }
 
-int sampled__load(struct fold *fold, struct model *model, sqlite3 *db)
+int sampled_on__load(struct fold *fold, struct model *model, sqlite3 *db)
 {
 	cleanup(sqlite3_finalize_p) sqlite3_stmt *row = NULL;
 	int64_t all = 0;

@@ -6,4 +6,4 @@
 #include "model/load.h"
 
 /* Reads them into model->sampled. */
-int sampled__load(struct fold *fold, struct model *model, sqlite3 *db);
+int sampled_on__load(struct fold *fold, struct model *model, sqlite3 *db);
