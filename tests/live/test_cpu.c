@@ -297,7 +297,7 @@ static void the_scheduler_leaves_no_cpu_idle_for_long(void **state)
 static void ready_time_beside_an_idle_cpu_is_measured(void **state)
 {
 	char path[64];
-	FILE *file;
+	FILE *file = NULL;
 
 	if (!is_emulated() || !has_two_cpus()) {
 		print_message("# skip: balancing is switched off in a VM only\n");

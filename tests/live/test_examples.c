@@ -144,6 +144,29 @@ static void the_cured_one_has_no_lock(void **state)
 	free(log);
 }
 
+static void fresh_pages_are_named_with_who_touches_them(void **state)
+{
+	char *log;
+	json_t *report = record_example(WORKLOAD("thumbs", SECONDS), &log);
+	const char *finding = finding_with(report, "in page faults");
+
+	assert_non_null(strstr(log, "made after"));
+	assert_says(finding, "make_thumb → decode");
+	assert_says(finding, "0 of them major");
+	json_decref(report);
+	free(log);
+}
+
+static void the_cured_one_has_no_faults(void **state)
+{
+	char *log;
+	json_t *report = record_example(WORKLOAD("thumbs", "--cured", SECONDS), &log);
+
+	assert_null(finding_with(report, "in page faults"));
+	json_decref(report);
+	free(log);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -151,6 +174,8 @@ int main(void)
 		HERE(the_cured_one_looks_once),
 		HERE(the_lock_convoy_is_named_with_its_holders),
 		HERE(the_cured_one_has_no_lock),
+		HERE(fresh_pages_are_named_with_who_touches_them),
+		HERE(the_cured_one_has_no_faults),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -32,8 +32,7 @@ static void a_text_that_lacks_one_leaves_the_output_alone(void **state)
 		"\nRssAnon:\t 1 kB\nRssFile:\t 1 kB\nRssShmem:\t 1 kB\nVmSwap:\t",
 		"\nRssAnon:\t 1 kB\nRssFile:\t -1 kB\nRssShmem:\t 1 kB\nVmSwap:\t 1 kB\n",
 		"\nRssAnon:\t 1 MB\nRssFile:\t 1 kB\nRssShmem:\t 1 kB\nVmSwap:\t 1 kB\n",
-		"\nRssAnon:\t 99999999999999999999 kB\nRssFile:\t 1 kB\nRssShmem:\t 1 kB\n"
-		"VmSwap:\t 1 kB\n",
+		"\nRssAnon:\t 99999999999999999999 kB\nRssFile:\t 1 kB\nRssShmem:\t 1 kB\nVmSwap:\t 1 kB\n",
 	};
 	struct recording_resident found = { .anonymous = 7 };
 
