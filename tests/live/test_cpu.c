@@ -271,7 +271,8 @@ static void threads_that_may_use_one_cpu_have_no_use_for_an_idle_one(void **stat
 	assert_true(sum_by_cpu(path, "pinned_ns") >= SPIN_NS / 2);
 	/* One of them runs while the other one is ready, unless a third thread has the CPU. */
 	assert_true(had_by_siblings(path) >= SPIN_NS / 4);
-	assert_true(had_by_siblings(path) <= sum_by_cpu(path, "ready_ns"));
+	/* The signal has the slices that ended, the account has all ready time. */
+	assert_true(had_by_siblings(path) <= sum_by_cpu(path, "ready_ns") + SPIN_NS / 20);
 	assert_true(is_said(path, "others of the same group"));
 	/* What the main thread and others were ready for is not pinned. */
 	assert_true(sum_by_cpu(path, "spare_ns") <= SPIN_NS / 20);
