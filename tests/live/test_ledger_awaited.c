@@ -142,7 +142,8 @@ int main(void)
 		cmocka_unit_test(it_is_the_object_of_calls_on_the_same_file),
 		cmocka_unit_test(io_uring_waits_for_the_file_of_its_request),
 		cmocka_unit_test(a_registered_file_needs_no_descriptor),
-		cmocka_unit_test(what_the_kernel_submits_is_waited_for),
+		/* In a VM, most waits begin before the kernel's thread has submitted. */
+		HERE(what_the_kernel_submits_is_waited_for),
 		cmocka_unit_test(a_finished_request_is_not_waited_for),
 		cmocka_unit_test(an_answer_to_a_request_through_io_uring_is_waited_for),
 	};
