@@ -72,7 +72,10 @@ json_t *trial__report(const char *path);
 int64_t trial__query(const char *path, const char *sql);
 /* The same in this process, without `gapless query`: to start another one takes long in a VM. */
 int64_t trial__ask(const char *path, const char *sql);
-/* The number of single events of a signal in a thread of this name whose stack has the function. */
+/*
+ * The number of single events of a signal in a thread of this name whose stack has the function. On
+ * an emulated machine, a short program ends before its unwind tables are made.
+ */
 int64_t trial__events_in(const char *path, const char *signal, const char *comm,
 			 const char *function);
 

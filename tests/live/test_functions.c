@@ -115,7 +115,8 @@ static void a_slow_call_has_the_stack_of_its_caller(void **state)
 	assert_int_equal(
 		trial__query(path, "SELECT count(*) FROM events WHERE signal = 'functions'"), 100);
 	/* The first ones may come before the tables of the program. */
-	assert_in_range(trial__events_in(path, "functions", "functions", "do_all"), 1, 100);
+	if (!is_emulated())
+		assert_in_range(trial__events_in(path, "functions", "functions", "do_all"), 1, 100);
 	trial__remove(path);
 }
 

@@ -163,7 +163,9 @@ static void check_event(const char *path, const struct expected *expected, int64
 	ns = trial__query(path, sql);
 	/* It was held for 150 ms; a busy machine may have come late to that. */
 	assert_in_range(ns, 20 * MS, blocked_ns);
-	assert_int_equal(trial__events_in(path, "syscalls", expected->comm, expected->caller), 1);
+	if (!is_emulated())
+		assert_int_equal(
+			trial__events_in(path, "syscalls", expected->comm, expected->caller), 1);
 }
 
 static void slow_calls_are_named_with_what_they_wait_for(void **state)
