@@ -109,7 +109,8 @@ struct moments {
 
 /*
  * What is counted includes the inner difference and is part of the outer one. A sum that had no
- * room has lost its place. Interrupts that hit threads which the kernel hides are not seen.
+ * room has lost its place. Where the kernel hides threads, one or two were missing now and then;
+ * why is not known.
  */
 static void compare(const char *path, const struct moments *kernel, const char *row,
 		    const char *operation, const char *place)
