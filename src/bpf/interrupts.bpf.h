@@ -17,28 +17,16 @@
 #pragma once
 
 #include "bpf/common.h"
-
-/* Hard interrupts interrupt softirqs. Anything deeper is the rest of an end that was not seen. */
-#define INTERRUPTS_DEEP 4
-
-/* An interrupt that runs, or that another one has interrupted. */
-struct interruption {
-	__u64 since_ns;
-	__u64 inner_ns; /* time of others that interrupted it */
-	__u32 place;    /* which one it is, numbered by the signal */
-	__u32 pad;
-};
-
-struct interrupts {
-	__s64 taken_ns;
-	__u64 task;  /* address of the task that lost it */
-	__u32 depth; /* how many are in open[] */
-	__u32 pad;
-	struct interruption open[INTERRUPTS_DEEP];
-};
+#include "bpf/interrupts.h"
 
 /* Set by the signal whose hooks count interrupts. */
 const volatile bool with_interrupts SEC(".rodata.interrupts");
+
+/*
+ * What a hard interrupt takes before the hook of its begin reads the clock and after that of its
+ * end does. Measured by the user half; 0: not known.
+ */
+__u64 interrupt_edges_ns SEC(".data.interrupts");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);

@@ -181,7 +181,7 @@ static void counts_are_those_of_the_kernel(void **state)
 }
 
 /*
- * The time that the signal's sums have of a thread is what the ledger took from it. They can differ
+ * What the signal's sums say that a thread lost is what the ledger took from it. They can differ
  * by interrupts that come while the hook of another one runs. Up to 6.1, a hook that interrupts
  * another one may not find its thread, so that some of its time has none.
  */
@@ -192,7 +192,7 @@ static void both_agree(const char *path, json_t *report, const char *comm)
 
 	snprintf(
 		sql, sizeof(sql),
-		"select coalesce(sum(sum), 0) as n from signal_sums where measure = 'time' and comm ="
+		"select coalesce(sum(sum), 0) as n from signal_sums where measure = 'taken' and comm ="
 		" '%s'",
 		comm);
 	sums_ns = trial__query(path, sql);

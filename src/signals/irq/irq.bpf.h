@@ -8,6 +8,12 @@
  * is subtracted from the outer one. Only the outermost one adds to the counter from which threads
  * take run.irq (bpf/interrupts.bpf.h), so no time is taken twice.
  *
+ * Hooks do not see how an interrupt begins and ends: the exception, what the kernel does first and
+ * last, and the rest of the hooks. For the softirqs that run at the end of a hard interrupt, the
+ * time since that end is theirs. What comes before the first hook and after the last one, the
+ * edges, is measured again and again (irq_edges.h), and added to each hard interrupt that
+ * interrupts no other one. Both count as time that the thread lost, not as time of the interrupt.
+ *
  * Rejected: the start in a hash by (CPU, number), which costs two more look-ups than a small stack
  * for each CPU, and knows nothing about nesting.
  */
@@ -19,6 +25,9 @@
 
 /* Time, and the part of it that a thread lost; idle CPUs lose nothing. */
 SERIES_MAPS(irq, 2, 1 << 1, 16384);
+
+/* A softirq that begins so soon after the end of a hard interrupt runs because of it. */
+#define IRQ_SOON_NS 2000
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -56,8 +65,8 @@ VERIFIED_ONCE int irq_send(const struct interruption *open, __u64 own_ns, __u64 
 	return 0;
 }
 
-/* Adds an interrupt that ends at `now`. */
-VERIFIED_ONCE int irq_add(const struct interruption *open, __u64 now)
+/* Adds an interrupt that ends at `now`. The thread lost `around_ns` more. */
+VERIFIED_ONCE int irq_add(const struct interruption *open, __u64 now, __u64 around_ns)
 {
 	struct series_key key = { .object = { bpf_get_smp_processor_id(), IRQ_CPU_OBJECT } };
 	__u64 total_ns, values[2];
@@ -72,11 +81,37 @@ VERIFIED_ONCE int irq_add(const struct interruption *open, __u64 now)
 	series_reduce(&key);
 	total_ns = now - open->since_ns;
 	values[0] = total_ns > open->inner_ns ? total_ns - open->inner_ns : 0;
-	values[1] = bpf_get_current_task_btf()->pid ? values[0] : 0;
+	values[1] = bpf_get_current_task_btf()->pid ? values[0] + around_ns : 0;
 	series_add(SERIES(irq), &key, values);
 	if (series_is_slow(SERIES(irq), total_ns))
 		irq_send(open, values[0], key.thread, now);
 	return 0;
+}
+
+static __always_inline bool irq_is_soft(__u32 place)
+{
+	return IRQ_PLACE_KIND(place) == IRQ_SOFT;
+}
+
+/* How long ago the hard interrupt ended that this one belongs to; 0: it belongs to none. */
+static __always_inline __u64 irq_before(const struct interrupts *cpu, __u32 place, __u64 now)
+{
+	__u64 ns = now - cpu->ended_ns;
+
+	return irq_is_soft(place) && ns < IRQ_SOON_NS && cpu->task == bpf_get_current_task() ? ns
+											     : 0;
+}
+
+/* The outermost interrupt ends. Returns what the thread lost around it. */
+static __always_inline __u64 irq_leaves(struct interrupts *cpu, const struct interruption *open,
+					__u64 now)
+{
+	bool is_soft = irq_is_soft(open->place);
+
+	cpu->total_ns += now - open->since_ns + open->before_ns;
+	cpu->hard_count += !is_soft;
+	cpu->ended_ns = is_soft && !open->before_ns ? 0 : now;
+	return is_soft ? open->before_ns : interrupt_edges_ns;
 }
 
 /*
@@ -103,10 +138,12 @@ VERIFIED_ONCE int irq_begins(__u32 place)
 	*(volatile __u32 *)&cpu->depth = depth + 1;
 	open = irq_at(cpu, depth);
 	open->place = place;
-	open->inner_ns = 0;
+	open->inner_ns = open->before_ns = 0;
 	open->since_ns = bpf_ktime_get_ns();
-	if (!depth)
-		interrupts_begin(cpu, open->since_ns);
+	if (depth)
+		return 0;
+	open->before_ns = irq_before(cpu, place, open->since_ns);
+	interrupts_begin(cpu, open->since_ns - open->before_ns);
 	return 0;
 }
 
@@ -114,8 +151,8 @@ VERIFIED_ONCE int irq_ends(__u32 place)
 {
 	struct interrupts *cpu;
 	struct interruption *open;
+	__u64 now, around_ns;
 	__u32 depth;
-	__u64 now;
 
 	if (!is_on(SIGNAL_irq))
 		return 0;
@@ -131,11 +168,12 @@ VERIFIED_ONCE int irq_ends(__u32 place)
 		interrupts_reset(cpu);
 		return 0;
 	}
-	irq_add(open, now);
+	around_ns = depth ? 0 : irq_leaves(cpu, open, now);
+	irq_add(open, now, around_ns);
 	if (depth)
 		irq_at(cpu, depth - 1)->inner_ns += now - open->since_ns;
 	else
-		interrupts_end(cpu, now);
+		interrupts_end(cpu, irq_is_soft(place) ? now : now + around_ns);
 	*(volatile __u32 *)&cpu->depth = depth;
 	return 0;
 }

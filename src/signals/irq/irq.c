@@ -6,8 +6,10 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/log.h"
 #include "core/series.h"
 #include "core/signal.h"
+#include "signals/irq/irq_edges.h"
 
 /* Ends are attached first, so that every begin that is seen has an end. */
 static const struct hook hooks[] = {
@@ -47,6 +49,18 @@ static int irq_prepare(struct bpf_object *object, const struct hook_use *uses)
 	if (!knob || size != sizeof(*knob))
 		return -EPROTO;
 	*knob = true;
+	return 0;
+}
+
+static int irq_refresh(struct bpf_object *object, struct bpf_link *const *links, bool is_last)
+{
+	size_t size = 0;
+	uint64_t *edges_ns = series__section(object, ".data.interrupts", &size);
+
+	if (!edges_ns || size != sizeof(*edges_ns))
+		return -EPROTO;
+	*edges_ns = irq_edges__measure(object);
+	log_debug("an interrupt takes %lu ns outside of its hooks", (unsigned long)*edges_ns);
 	return 0;
 }
 
@@ -139,6 +153,7 @@ const struct signal irq_signal = {
 	.measures = measures,
 	.columns = columns,
 	.prepare = irq_prepare,
+	.refresh = irq_refresh,
 	.decode = irq_decode,
 	.operation = irq_operation,
 	.place = irq_place,

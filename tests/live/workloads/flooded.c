@@ -176,6 +176,23 @@ static pid_t start_flood(void)
 	return child;
 }
 
+/* The first datagrams wait for the devices to come up. */
+static void await_flood(void)
+{
+	for (int i = 0; i < 500; i++) {
+		FILE *file = fopen("/sys/class/net/" HERE "/statistics/rx_packets", "r");
+		long packets = 0;
+
+		if (!file || fscanf(file, "%ld", &packets) != 1)
+			skip("rx_packets");
+		fclose(file);
+		if (packets > 1000)
+			return;
+		sleep_ns(10 * MS);
+	}
+	skip("no packets");
+}
+
 static void handle_on(int cpu)
 {
 	FILE *file = fopen(rps_path, "w");
@@ -255,6 +272,7 @@ int main(int argc, char **argv)
 	move_to(1);
 	measure(argc > 2 ? (uint64_t)atoi(argv[2]) : 100);
 	child = start_flood();
+	await_flood();
 	for (int i = 0; i < 2 * rounds; i++) {
 		handle_on(i % 2);
 		sleep_ns(20 * MS);
