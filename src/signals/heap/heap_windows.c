@@ -412,9 +412,7 @@ int heap_windows__attach(struct bpf_object *object)
 	pthread_cond_init(&wake, &attr);
 	pthread_condattr_destroy(&attr);
 	heap.cost_ns = heap.cost_cpu_ns = heap.looks = 0;
-	heap.plan = (struct heap_plan) { .share = heap.share,
-					 .credit_ns = heap.share * (double)STAY_NS,
-					 .cost_share = -1 };
+	heap.plan = (struct heap_plan) { .share = heap.share, .cost_share = -1 };
 	heap_probing__find(heap.command);
 	try_to_stay();
 	log_debug("heap: %zu files, %zu processes, a hit costs %lu ns, probes %s",
