@@ -123,12 +123,27 @@ int uring_on_task(struct bpf_iter__task *ctx)
 	return 0;
 }
 
+/* Linux 6.1 clears PF_IO_WORKER before a worker exits. Then its name tells. */
+static __always_inline bool uring_was_worker(struct task_struct *task)
+{
+	static const char prefix[] = "iou-wrk-";
+	char comm[URING_COMM_BYTES] = {};
+
+	if (task->flags & PF_IO_WORKER)
+		return true;
+	BPF_CORE_READ_STR_INTO(&comm, task, comm);
+	for (int i = 0; i < URING_COMM_PREFIX; i++)
+		if (comm[i] != prefix[i])
+			return false;
+	return true;
+}
+
 /* The current thread exits. */
 VERIFIED_ONCE int uring_exits(void)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 
-	if (is_on(SIGNAL_uring) && task->flags & PF_IO_WORKER)
+	if (is_on(SIGNAL_uring) && uring_was_worker(task))
 		uring_tell_worker(task);
 	return 0;
 }
