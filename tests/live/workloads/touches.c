@@ -7,6 +7,7 @@
  *   grow N    writes to N MB of anonymous memory
  *   timed N   the same, in huge pages; logs how long it took, how long the same loop takes without
  *             faults, and how many faults there were
+ *   small N   the same in small pages
  *   twice N   writes to N MB of anonymous memory, then reads each page again
  *   hold N    writes to N MB of anonymous and to N/2 MB of shared memory, waits for the test, and
  *             logs what the kernel says of its memory
@@ -113,7 +114,7 @@ static int grow(unsigned long bytes)
 #define HUGE_BYTES (2UL << 20)
 
 /* A fault of a huge page takes so long that what hooks at it cost does not matter. */
-static int timed(unsigned long bytes)
+static int timed(unsigned long bytes, int advice)
 {
 	char *memory = mmap(NULL, bytes + HUGE_BYTES, PROT_READ | PROT_WRITE,
 			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -121,7 +122,7 @@ static int timed(unsigned long bytes)
 	uint64_t times[3];
 
 	memory += HUGE_BYTES - (unsigned long)memory % HUGE_BYTES;
-	madvise(memory, bytes, MADV_HUGEPAGE);
+	madvise(memory, bytes, advice);
 	set_name("timed");
 	memset(&after, 1, sizeof(after));
 	getrusage(RUSAGE_SELF, &before);
@@ -254,7 +255,9 @@ int main(int argc, char **argv)
 	if (!strcmp(argv[1], "grow"))
 		return grow(bytes);
 	if (!strcmp(argv[1], "timed"))
-		return timed(bytes);
+		return timed(bytes, MADV_HUGEPAGE);
+	if (!strcmp(argv[1], "small"))
+		return timed(bytes, MADV_NOHUGEPAGE);
 	if (!strcmp(argv[1], "twice"))
 		return twice(bytes);
 	if (!strcmp(argv[1], "hold"))
