@@ -103,6 +103,9 @@ static void assert_counted(const char *phase, const char *comm, const char *oper
 		      100.0 * (double)(known_ns - blocked_ns) / (double)blocked_ns,
 		      100.0 * (double)(known_ns - around_ns) / (double)around_ns);
 	assert_true(assert_count(phase, comm, operation) >= least);
+	/* There, the scheduler's stamps are late by 50 µs a switch, and hooks are slow. */
+	if (is_emulated())
+		return;
 	assert_true(wait_ns <= blocked_ns);
 	assert_true(known_ns + known.stolen_ns >= blocked_ns * 97 / 100);
 	/* Where a wakeup was missed, the wait lasts until the thread runs: its ready time is in
