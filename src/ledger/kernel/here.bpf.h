@@ -332,9 +332,12 @@ static __always_inline struct here *here_of(const struct thread *thread,
 /*
  * Adds what is on the thread's CPU to a copy of its account, and reads the word of interrupts, see
  * interrupts.bpf.h. False: it changed meanwhile.
+ *
+ * Neither this one nor copy_account() is inlined: for a loop with 64 rounds, that would take the
+ * verifier four times as many steps.
  */
-static __always_inline bool add_here(struct ledger_account *copy, const struct thread *thread,
-				     const struct task_struct *task, __s64 *ret_interrupts)
+static __noinline bool add_here(struct ledger_account *copy, const struct thread *thread,
+				const struct task_struct *task, __s64 *ret_interrupts)
 {
 	struct here *here = here_of(thread, task);
 	__u32 before;

@@ -21,8 +21,8 @@ struct {
 	__type(value, struct ledger_record);
 } scratch SEC(".maps");
 
-static __always_inline bool copy_account(struct ledger_record *record, struct thread *thread,
-					 const struct task_struct *task, __s64 *ret_interrupts)
+static __noinline bool copy_account(struct ledger_record *record, struct thread *thread,
+				    const struct task_struct *task, __s64 *ret_interrupts)
 {
 	volatile __u32 *sequence = &thread->account.sequence;
 
