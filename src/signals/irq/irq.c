@@ -54,6 +54,7 @@ static int irq_prepare(struct bpf_object *object, const struct hook_use *uses)
 
 static int irq_refresh(struct bpf_object *object, struct bpf_link *const *links, bool is_last)
 {
+	static bool is_warned;
 	size_t size = 0;
 	uint64_t *edges_ns = series__section(object, ".data.interrupts", &size);
 
@@ -61,6 +62,10 @@ static int irq_refresh(struct bpf_object *object, struct bpf_link *const *links,
 		return -EPROTO;
 	*edges_ns = irq_edges__measure(object);
 	log_debug("an interrupt takes %lu ns outside of its hooks", (unsigned long)*edges_ns);
+	if (!*edges_ns && !is_warned)
+		log_warning("what an interrupt takes outside of its hooks could not be measured; "
+			    "continuing with that time in the interrupted thread");
+	is_warned |= !*edges_ns;
 	return 0;
 }
 

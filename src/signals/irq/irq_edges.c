@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -96,12 +97,24 @@ static bool read_totals(const struct spin *spin, struct interrupts *ret)
 	return true;
 }
 
-/* The edges of one interrupt; negative: too few came. No interrupt is sent while totals are read.
+/* How often the calling thread has lost its CPU. */
+static long preemptions(void)
+{
+	struct rusage usage = {};
+
+	getrusage(RUSAGE_THREAD, &usage);
+	return usage.ru_nivcsw;
+}
+
+/*
+ * The edges of one interrupt; negative: too few came, or another thread had the CPU. No interrupt
+ * is sent while totals are read.
  */
 static double measure_batch(const struct spin *spin, struct sender *sender)
 {
 	struct interrupts before, after;
 	uint64_t missing, hits;
+	long lost = preemptions();
 
 	if (!read_totals(spin, &before))
 		return -1;
@@ -112,7 +125,7 @@ static double measure_batch(const struct spin *spin, struct sender *sender)
 	if (!read_totals(spin, &after))
 		return -1;
 	hits = after.hard_count - before.hard_count;
-	if (hits < LEAST_HITS)
+	if (hits < LEAST_HITS || preemptions() != lost)
 		return -1;
 	return ((double)missing - (double)(after.total_ns - before.total_ns)) / (double)hits;
 }
