@@ -427,6 +427,7 @@ struct task_struct {
 	const struct cred *real_cred;
 	void *worker_private;           /* of a kernel thread: its struct kthread */
 	struct io_uring_task *io_uring; /* NULL: never used it */
+	struct thread_struct thread;
 };
 
 /* Before 6.10, this tracepoint had the pid as its only argument. */

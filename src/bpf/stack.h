@@ -27,13 +27,36 @@
 #define FRAME_MAKE(module, address)                                                                \
 	(FRAME_IN_MODULE | (__u64)(module) << FRAME_ADDRESS_BITS | ((address) & FRAME_ADDRESS_MASK))
 
+/*
+ * A frame of a language runtime is two words. The first one has bit 62 set and bit 63 clear, the
+ * runtime (4 bits) and the address of the function's object in its process (48 bits). The second
+ * one has the position in the function and a cookie, which tells whether the address has been
+ * reused for another function since: both as the runtime's part of the walk defines them.
+ */
+#define FRAME_OF_RUNTIME    (1ULL << 62)
+#define FRAME_IS_RUNTIME(f) (((f) >> 62) == 1)
+#define FRAME_RUNTIME(f)    ((__u32)((f) >> 56) & 15)
+#define FRAME_OBJECT_MASK   ((1ULL << 48) - 1)
+#define FRAME_OBJECT(f)     ((f) & FRAME_OBJECT_MASK)
+#define FRAME_COOKIE_BITS   30
+#define FRAME_COOKIE_MASK   ((1U << FRAME_COOKIE_BITS) - 1)
+#define FRAME_MAKE_RUNTIME(kind, object)                                                           \
+	(FRAME_OF_RUNTIME | (__u64)(kind) << 56 | ((object) & FRAME_OBJECT_MASK))
+#define FRAME_MAKE_POSITION(position, cookie)                                                      \
+	((__u64)((cookie) & FRAME_COOKIE_MASK) << 32 | (__u32)(position))
+#define FRAME_POSITION(second) ((__u32)(second))
+#define FRAME_COOKIE(second)   ((__u32)((second) >> 32) & FRAME_COOKIE_MASK)
+
 #define STACK_MOST_FRAMES 1024 /* in user space */
+#define STACK_MOST_WORDS  2048 /* of 8 bytes; a frame of a runtime has two */
 #define STACK_MOST_KERNEL 127
 
 /* How a user stack was walked: bits, because the frames of one stack can differ. */
 enum stack_how {
 	STACK_BY_ROWS = 1,   /* by the rows made of .eh_frame */
 	STACK_BY_FRAMES = 2, /* by frame pointers */
+	STACK_BY_RUNTIME =
+		4, /* what the runtime knows; without a flag of its own in old recordings */
 };
 
 /* Why a user stack ends. Only STACK_END_ROOT is a complete stack. */
@@ -67,7 +90,7 @@ enum stack_none {
 
 enum stack_record_kind { STACK_FRAMES, STACK_SAMPLE, STACK_ASLEEP, STACK_FATAL, STACK_DRAWN };
 
-/* Sent when a stack is first seen. `count` frames of 8 bytes follow, innermost first. */
+/* Sent when a stack is first seen. `count` words of 8 bytes follow, innermost frame first. */
 struct stack_record {
 	struct wire_head head;
 	__u64 hash;

@@ -19,6 +19,7 @@
 #include <linux/types.h>
 
 #include "bpf/arch/arch.h"
+#include "bpf/runtime.h"
 #include "bpf/stack.h"
 
 /* --- tables --------------------------------------------------------------------------------- */
@@ -104,7 +105,7 @@ _Static_assert(sizeof(struct unwind_mapping) == 16, "table format");
 #define UNWIND_PAGE_SHIFT  12
 #define UNWIND_MODULE_BITS 28
 #define UNWIND_MODULE_MASK ((1U << UNWIND_MODULE_BITS) - 1)
-#define UNWIND_MAPPINGS    251
+#define UNWIND_MAPPINGS    236
 
 /*
  * The mappings of a process. The key is its pid in gapless's namespace. mappings[0..count) are
@@ -114,6 +115,7 @@ struct unwind_process {
 	__u64 start_ticks; /* start of the process in 1/100 s since boot: pids are reused */
 	__u32 count;
 	__u32 pid; /* again: the map element can be replaced while it is read */
+	struct runtime runtime;
 	struct unwind_mapping mappings[UNWIND_MAPPINGS];
 };
 _Static_assert(sizeof(struct unwind_process) == UNWIND_PAGE_BYTES, "table format");
@@ -138,7 +140,7 @@ _Static_assert(sizeof(struct unwind_request) == 32, "wire format");
 struct unwind {
 	__u64 pc, sp, bp;
 	__u64 hash;
-	__u32 count;
+	__u32 count; /* of words in `frames` */
 	__u32 pid;
 	__u8 how;      /* enum stack_how, or'ed */
 	__u8 end;      /* enum stack_end */
@@ -150,6 +152,7 @@ struct unwind {
 	__u32 sp_lost; /* sp is unknown after a frame-pointer step; only with a link register */
 	__u32 pad;
 	__u64 registers[ARCH_REGISTERS]; /* of the innermost frame, in DWARF order */
+	struct unwind_beside beside;     /* the frames of a language runtime */
 	struct stack_record record;      /* is sent, followed by the frames */
-	__u64 frames[STACK_MOST_FRAMES];
+	__u64 frames[STACK_MOST_WORDS];
 };

@@ -265,7 +265,7 @@ UNWIND_FN void unwind_add_frame(struct unwind *walk, __u64 frame)
 {
 	__u32 at = walk->count;
 
-	if (at >= STACK_MOST_FRAMES)
+	if (at >= STACK_MOST_WORDS)
 		return;
 	walk->frames[at] = frame;
 	walk->plain |= !(frame & FRAME_IN_MODULE);
@@ -273,11 +273,25 @@ UNWIND_FN void unwind_add_frame(struct unwind *walk, __u64 frame)
 	walk->hash = unwind_hash(walk->hash, frame);
 }
 
-/*
- * Records the current frame of `walk` and moves on to its caller. 0: go on; 1: the walk is over,
- * and walk->end says why. `process` may be NULL: its tables are not there yet.
- */
-UNWIND_FN int unwind_frame(void *world, struct unwind *walk, const struct unwind_process *process)
+/* A frame of a language runtime. The address of its object is valid only in its process. */
+UNWIND_FN void unwind_add_runtime(struct unwind *walk, __u32 kind, __u64 object, __u32 position,
+				  __u32 cookie)
+{
+	__u64 first = FRAME_MAKE_RUNTIME(kind, object);
+	__u64 second = FRAME_MAKE_POSITION(position, cookie);
+	__u32 at = walk->count;
+
+	if (at >= STACK_MOST_WORDS - 1)
+		return;
+	walk->frames[at] = first;
+	walk->frames[at + 1] = second;
+	walk->plain = 1;
+	walk->count = at + 2;
+	walk->hash = unwind_hash(unwind_hash(walk->hash, first), second);
+}
+
+/* A frame of native code. */
+UNWIND_FN int unwind_native(void *world, struct unwind *walk, const struct unwind_process *process)
 {
 	__u64 at = walk->pc - !walk->exact, address;
 	const struct unwind_mapping *mapping = process ? unwind_find_mapping(walk, process, at) : 0;
@@ -316,6 +330,95 @@ UNWIND_FN int unwind_frame(void *world, struct unwind *walk, const struct unwind
 	return unwind_by_row(world, walk, row);
 }
 
+/* The number of the runtime's area that has the current frame; RUNTIME_AREAS: none. */
+UNWIND_FN __u32 unwind_area(const struct unwind *walk, const struct runtime *runtime)
+{
+	__u64 at = walk->pc - !walk->exact;
+
+	for (__u32 i = 0; i < RUNTIME_AREAS; i++)
+		if (at >= runtime->areas[i].begin && at < runtime->areas[i].end)
+			return i;
+	return RUNTIME_AREAS;
+}
+
+#include "bpf/python_walk.h"
+
+/*
+ * One frame of an interpreter, while the walk is in those of the native frame that is held. `done`:
+ * it was the last one of this native frame, which is added now.
+ */
+UNWIND_FN int unwind_beside(void *world, struct unwind *walk, const struct runtime *runtime)
+{
+	struct unwind_beside *beside = &walk->beside;
+
+	if (!python_frame(world, walk, runtime))
+		return 0;
+	beside->mode = UNWIND_NATIVE;
+	if (beside->held)
+		unwind_add_frame(walk, beside->held);
+	return beside->ends != 0;
+}
+
+/*
+ * A native frame of the interpreter's loop. If functions of the program run in it, the native frame
+ * is taken back and held, so that it comes after them. Where it lies on the stack is known only now
+ * that the walk has moved on to its caller.
+ */
+UNWIND_FN int unwind_interpreter(void *world, struct unwind *walk,
+				 const struct unwind_process *process)
+{
+	struct unwind_beside *beside = &walk->beside;
+	__u32 at;
+
+	beside->low = walk->sp;
+	beside->undo_hash = walk->hash;
+	beside->undo_count = walk->count;
+	beside->ends = unwind_native(world, walk, process);
+	beside->high = beside->ends ? ~0ULL : walk->sp;
+	at = beside->undo_count;
+	UNWIND_FORGET(at);
+	if (at >= STACK_MOST_WORDS || !python_begins(world, walk, &process->runtime))
+		return beside->ends != 0;
+	beside->held = walk->frames[at];
+	walk->count = at;
+	walk->hash = beside->undo_hash;
+	beside->mode = UNWIND_BESIDE;
+	return 0;
+}
+
+/* The native walk is over. If it failed, the rest of the interpreter's frames is still known. */
+UNWIND_FN int unwind_rescue(struct unwind *walk)
+{
+	struct unwind_beside *beside = &walk->beside;
+
+	if (walk->end == STACK_END_ROOT || walk->need || !beside->has_begun || !beside->frame)
+		return 1;
+	walk->how |= STACK_BY_RUNTIME;
+	beside->mode = UNWIND_BESIDE;
+	beside->held = 0;
+	beside->ends = beside->loose = 1;
+	return 0;
+}
+
+/*
+ * Records the current frame of `walk` and moves on to its caller. 0: go on; 1: the walk is over,
+ * and walk->end says why. `process` may be NULL: its tables are not there yet.
+ */
+UNWIND_FN int unwind_frame(void *world, struct unwind *walk, const struct unwind_process *process)
+{
+	int over;
+
+	if (!process || !process->runtime.kind)
+		return unwind_native(world, walk, process);
+	if (walk->beside.mode == UNWIND_BESIDE)
+		return unwind_beside(world, walk, &process->runtime);
+	if (unwind_area(walk, &process->runtime) == RUNTIME_AREAS)
+		over = unwind_native(world, walk, process);
+	else
+		over = unwind_interpreter(world, walk, process);
+	return over ? unwind_rescue(walk) : 0;
+}
+
 /*
  * Call it after the last frame. Plain addresses are valid only in their process, so the hash of a
  * stack with plain addresses includes the pid.
@@ -329,7 +432,10 @@ UNWIND_FN void unwind_finish(struct unwind *walk)
 	walk->hash = unwind_hash(walk->hash, walk->end << 8 | walk->how) | 1; /* 0 means no stack */
 }
 
-/* Starts a walk at these registers. The caller has filled in walk->registers. */
+/*
+ * Starts a walk at these registers. The caller has filled in walk->registers, and may set
+ * walk->beside.thread_pointer after it.
+ */
 UNWIND_FN void unwind_begin(struct unwind *walk, __u32 pid, __u64 pc, __u64 sp, __u64 bp)
 {
 	walk->pc = pc;
@@ -344,4 +450,10 @@ UNWIND_FN void unwind_begin(struct unwind *walk, __u32 pid, __u64 pc, __u64 sp, 
 	walk->exact = 1;
 	walk->need = 0;
 	walk->plain = 0;
+	walk->beside.thread_pointer = 0;
+	walk->beside.mode = UNWIND_NATIVE;
+	walk->beside.has_begun = 0;
+	walk->beside.ends = 0;
+	walk->beside.loose = 0;
+	walk->beside.frame = 0;
 }

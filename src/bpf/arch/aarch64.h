@@ -64,12 +64,21 @@ struct user_pt_regs {
 	__u64 pstate;
 };
 
+struct thread_struct {
+	struct {
+		unsigned long tp_value;
+	} uw;
+};
+
 struct thread_info {
 	unsigned long flags;
 	__u32 cpu; /* with CONFIG_SMP */
 };
 
 #pragma clang attribute pop
+
+/* What the thread's own variables are addressed by. */
+#define arch_thread_pointer(task) BPF_CORE_READ(task, thread.uw.tp_value)
 
 #define ARCH_PC   pc
 #define ARCH_SP   sp

@@ -54,12 +54,19 @@ struct pt_regs {
 	unsigned long orig_ax, ip, cs, flags, sp, ss;
 };
 
+struct thread_struct {
+	unsigned long fsbase;
+};
+
 struct thread_info {
 	__u32 status;
 	__u32 cpu; /* with CONFIG_SMP */
 };
 
 #pragma clang attribute pop
+
+/* What the thread's own variables are addressed by. */
+#define arch_thread_pointer(task) BPF_CORE_READ(task, thread.fsbase)
 
 /* Fields of struct pt_regs. */
 #define ARCH_PC   ip

@@ -123,7 +123,7 @@ VERIFIED_ONCE __u64 remember_stack(struct unwind *walk)
 	hash = walk->hash;
 	if (bpf_map_lookup_elem(&stacks_seen, &hash))
 		return hash;
-	if (count > STACK_MOST_FRAMES)
+	if (count > STACK_MOST_WORDS)
 		return 0;
 	wire_head_init(&walk->record.head, sizeof(walk->record) + count * sizeof(__u64),
 		       STACK_FRAMES, 1);
@@ -268,6 +268,7 @@ VERIFIED_ONCE __u64 user_stack(__u32 pid, __u32 place)
 		return 0;
 	unwind_begin(walk, pid, stopped_at(regs), regs->ARCH_SP, regs->ARCH_FP);
 	arch_note_registers(walk->registers, regs);
+	walk->beside.thread_pointer = arch_thread_pointer(current);
 	context.process = process_of(current, pid);
 	/* Scheduler locks are held in WALK_SCHEDULER: keep the walk short. */
 	bpf_loop(place == WALK_SCHEDULER ? SCHEDULER_MOST_FRAMES : STACK_MOST_FRAMES, walk_frame,

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the walk has to know of a process with a language runtime, and how it keeps track of the
+ * runtime's frames. User space finds out (src/runtimes) and adds it to struct unwind_process.
+ *
+ * Frames of a runtime are of two kinds. Those of an interpreter lie beside the native stack: the
+ * program's functions are a list in its memory, and the native stack has one frame of the
+ * interpreter's loop for some of them (Python, Ruby, PHP). Those of generated code lie on the
+ * native stack, but no file has rows for them (HotSpot, V8). Both are one step of the same loop.
+ */
+#pragma once
+
+#include <linux/types.h>
+
+#include "vocabulary/runtimes.h"
+
+#define RUNTIME_AREAS 6
+
+/* Offsets in the structures of CPython, 3.8 to 3.14. */
+struct runtime_python {
+	__u64 gil;             /* address of struct _gil_runtime_state; 0: unknown */
+	__u16 slot;            /* from the thread pointer to the pointer to the thread's state */
+	__u16 slot_block;      /* nonzero: first follow the pointer there; `slot` is from it */
+	__u16 thread_frame;    /* in the thread's state: pointer to the current frame, … */
+	__u16 cframe_frame;    /* … or to a cframe, which has that pointer here */
+	__u16 cframe_previous; /* 3.11 */
+	__u16 frame_code, frame_previous, frame_position, frame_owner;
+	__u16 code_name;        /* of the name: tells a reused address */
+	__u16 thread_native_id; /* 0: none */
+	__u8 has_cframe;
+	__u8 minor;          /* of the version */
+	__u8 position_bytes; /* 4: an index; 8: a pointer into the code */
+	__u8 has_owner;      /* one native frame runs several functions, up to a boundary */
+	__u8 is_shim;        /* the frame at the boundary is not a function of the program */
+	__u8 least_owner;    /* frames from this value of `owner` on are boundaries */
+	__u8 most_owner;     /* up to this one */
+	__u8 tagged;         /* the pointer to the code has flags in its two lowest bits */
+	__u8 frame_bytes;    /* to read of a frame, at most 112 */
+	__u8 pad[7];
+	__u64 state; /* address of _PyRuntime */
+	__u64 interpreter;
+};
+
+/*
+ * `areas`: for an interpreter, the code of its loop; for generated code, where it is. Each runtime
+ * says what is in which. Unused areas are 0.
+ */
+struct runtime {
+	__u8 kind; /* enum runtime_kind; RUNTIME_NONE: none is known */
+	__u8 pad[7];
+	struct {
+		__u64 begin, end;
+	} areas[RUNTIME_AREAS];
+	union {
+		struct runtime_python python;
+		__u64 room[17];
+	};
+};
+_Static_assert(sizeof(struct runtime) == 240, "shared by both halves");
+
+enum unwind_mode {
+	UNWIND_NATIVE,
+	UNWIND_BESIDE, /* in the frames of an interpreter */
+};
+
+/* How far a walk has come in the runtime's frames. Zero at the start, but for `thread_pointer`. */
+struct unwind_beside {
+	__u64 thread_pointer; /* of the thread-local variables; 0: unknown */
+	__u64 frame;          /* the interpreter's next frame; 0: none */
+	__u64 entry;          /* Python 3.11: the cframe */
+	__u64 held;           /* the native frame that is added after the interpreter's */
+	__u64 low, high;      /* where the native frame is on the stack */
+	__u64 undo_frame, undo_hash;
+	__u32 undo_count;
+	__u8 mode;         /* enum unwind_mode */
+	__u8 has_begun;    /* `frame` is valid */
+	__u8 ends;         /* the native walk is over */
+	__u8 loose;        /* the native walk failed: what is left of the list is added */
+	__u64 scratch[44]; /* what is read, because the stack is small */
+};

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "vocabulary/runtimes.h"
+
+#include <stddef.h>
+#include <string.h>
+
+static const struct runtime_words words[RUNTIME_KINDS] = {
+#define RUNTIME_ROW(id, key, title, language) [RUNTIME_##id] = { key, title, language },
+	RUNTIMES(RUNTIME_ROW)
+#undef RUNTIME_ROW
+};
+
+const struct runtime_words *runtimes__words(enum runtime_kind kind)
+{
+	return kind > RUNTIME_NONE && kind < RUNTIME_KINDS ? &words[kind] : NULL;
+}
+
+enum runtime_kind runtimes__find(const char *key)
+{
+	for (int kind = RUNTIME_NONE + 1; key && kind < RUNTIME_KINDS; kind++)
+		if (!strcmp(words[kind].key, key))
+			return kind;
+	return RUNTIME_NONE;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The runtimes of runtimes.def. The kernel half uses the numbers only. */
+#pragma once
+
+#include "vocabulary/runtimes.def"
+
+enum runtime_kind {
+	RUNTIME_NONE,
+#define RUNTIME_ID(id, key, title, language) RUNTIME_##id,
+	RUNTIMES(RUNTIME_ID)
+#undef RUNTIME_ID
+		RUNTIME_KINDS,
+};
+
+#ifndef __bpf__
+
+#include <stdbool.h>
+
+struct runtime_words {
+	const char *key, *title, *language;
+};
+
+/* NULL: no such runtime, or RUNTIME_NONE. */
+const struct runtime_words *runtimes__words(enum runtime_kind kind);
+/* The runtime with this key; RUNTIME_NONE: none. `key` may be NULL. */
+enum runtime_kind runtimes__find(const char *key);
+
+#endif
