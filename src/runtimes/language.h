@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "bpf/runtime.h"
-#include "runtimes/memory.h"
+#include "runtimes/remote.h"
 #include "symbol/image.h"
 
 /* A file with a runtime in it. */
@@ -26,7 +26,7 @@ struct runtime_file {
 /* A process with a runtime. */
 struct subject {
 	uint32_t pid;
-	struct memory *memory;
+	struct remote *memory;
 	int maps_fd; /* its /proc/PID/maps, or -1; read it with pread() */
 	struct runtime_file file;
 	/* What open() finds out: */

@@ -9,19 +9,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct memory;
+struct remote;
 
 /* Takes over `fd`, also on error. */
-int memory__new(int fd, struct memory **ret);
-void memory__free(struct memory *memory);
+int remote__new(int fd, struct remote **ret);
+void remote__free(struct remote *memory);
 
 /* Reads all of `size` bytes. -EFAULT: some are not there; then the content of `to` is undefined. */
-int memory__read(struct memory *memory, uint64_t address, void *to, size_t size);
-int memory__read_u64(struct memory *memory, uint64_t address, uint64_t *ret);
-int memory__read_u32(struct memory *memory, uint64_t address, uint32_t *ret);
+int remote__read(struct remote *memory, uint64_t address, void *to, size_t size);
+int remote__read_u64(struct remote *memory, uint64_t address, uint64_t *ret);
+int remote__read_u32(struct remote *memory, uint64_t address, uint32_t *ret);
 
 /* The number of bytes up to a NUL, at most `size` − 1, which are copied with a NUL behind them. */
-int memory__read_text(struct memory *memory, uint64_t address, char *to, size_t size);
+int remote__read_text(struct remote *memory, uint64_t address, char *to, size_t size);
 
 /* The number of reads so far, for tests of what a name costs. */
-uint64_t memory__reads(const struct memory *memory);
+uint64_t remote__reads(const struct remote *memory);
