@@ -148,8 +148,9 @@ struct asleep_record {
 	__u64 pc, sp, bp;
 	__u64 link;    /* the link register, if the machine has one */
 	__u64 in_call; /* in a syscall: pc is after the syscall instruction */
+	__u64 thread_pointer;
 };
-_Static_assert(sizeof(struct asleep_record) == 184, "wire format");
+_Static_assert(sizeof(struct asleep_record) == 192, "wire format");
 
 /* A signal kills a process. Sent by the thread that takes it. */
 struct fatal_record {

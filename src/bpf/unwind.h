@@ -142,15 +142,15 @@ struct unwind {
 	__u64 hash;
 	__u32 count; /* of words in `frames` */
 	__u32 pid;
-	__u8 how;      /* enum stack_how, or'ed */
-	__u8 end;      /* enum stack_end */
-	__u8 exact;    /* pc is where the thread stopped, not a return address */
-	__u8 need;     /* enum unwind_need: the missing table */
-	__u32 need_id; /* its process or module */
-	__u32 plain;   /* nonzero: some frames are plain addresses */
-	__u32 at;      /* position of a binary search */
-	__u32 sp_lost; /* sp is unknown after a frame-pointer step; only with a link register */
-	__u32 pad;
+	__u8 how;          /* enum stack_how, or'ed */
+	__u8 end;          /* enum stack_end */
+	__u8 exact;        /* pc is where the thread stopped, not a return address */
+	__u8 need;         /* enum unwind_need: the missing table */
+	__u32 need_id;     /* its process or module */
+	__u32 plain;       /* nonzero: some frames are plain addresses */
+	__u32 at;          /* position of a binary search */
+	__u32 sp_lost;     /* sp is unknown after a frame-pointer step; only with a link register */
+	__u32 has_objects; /* nonzero: some frames are of a language runtime */
 	__u64 registers[ARCH_REGISTERS]; /* of the innermost frame, in DWARF order */
 	struct unwind_beside beside;     /* the frames of a language runtime */
 	struct stack_record record;      /* is sent, followed by the frames */

@@ -285,7 +285,7 @@ UNWIND_FN void unwind_add_runtime(struct unwind *walk, __u32 kind, __u64 object,
 		return;
 	walk->frames[at] = first;
 	walk->frames[at + 1] = second;
-	walk->plain = 1;
+	walk->plain = walk->has_objects = 1;
 	walk->count = at + 2;
 	walk->hash = unwind_hash(unwind_hash(walk->hash, first), second);
 }
@@ -450,6 +450,7 @@ UNWIND_FN void unwind_begin(struct unwind *walk, __u32 pid, __u64 pc, __u64 sp, 
 	walk->exact = 1;
 	walk->need = 0;
 	walk->plain = 0;
+	walk->has_objects = 0;
 	walk->beside.thread_pointer = 0;
 	walk->beside.mode = UNWIND_NATIVE;
 	walk->beside.has_begun = 0;

@@ -77,6 +77,7 @@ static void walk_one(struct asleep *asleep, const struct asleep_record *record)
 		.sp = record->sp,
 		.bp = record->bp,
 		.link = record->link,
+		.thread_pointer = record->thread_pointer,
 	};
 
 	walker__walk(asleep->walker, record->sample.pid, &registers, &asleep->walk);

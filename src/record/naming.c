@@ -97,7 +97,7 @@ int naming__leave(struct naming *naming, const struct frame *frame)
 
 void naming__forget_module(struct naming *naming, const struct code *code)
 {
-	if (!naming || code->kind == CODE_KERNEL)
+	if (!naming || !naming->namer || code->kind == CODE_KERNEL || code->kind == CODE_RUNTIME)
 		return;
 	if (code->kind == CODE_JIT)
 		namer__leave(naming->namer, NAMER_JIT, code->number);
@@ -338,21 +338,25 @@ static void say_download(const char *what, long done, long total)
 		 total / 1024);
 }
 
-static int begin(struct samples *samples, const struct namer_options *options)
+/* Functions are kept without a namer too. */
+static int begin_functions(struct samples *samples)
 {
-	cleanup(naming__free_p) struct naming *naming = NULL;
-	int err;
-
 	if (samples->naming)
 		return 0;
-	naming = calloc(1, sizeof(*naming));
-	if (!naming)
+	samples->naming = calloc(1, sizeof(*samples->naming));
+	if (!samples->naming)
 		return -ENOMEM;
-	naming->samples = samples;
-	err = namer__new(options, &naming->namer);
-	if (!err)
-		samples->naming = TAKE(naming);
-	return err;
+	samples->naming->samples = samples;
+	return 0;
+}
+
+static int begin(struct samples *samples, const struct namer_options *options)
+{
+	int err = begin_functions(samples);
+
+	if (err || samples->naming->namer)
+		return err;
+	return namer__new(options, &samples->naming->namer);
 }
 
 /* CPU time of this process and its helpers. */
@@ -364,8 +368,59 @@ static int64_t cpu_ns(void)
 static void note_quality(struct samples *samples, int64_t began_ns)
 {
 	samples->quality.naming_ns += cpu_ns() - began_ns;
-	if (samples->naming)
+	if (samples->naming && samples->naming->namer)
 		samples->quality.names = namer__quality(samples->naming->namer);
+}
+
+/* --- frames of runtimes -------------------------------------------------------------------------
+ */
+
+static int compare_objects(const void *left, const void *right)
+{
+	const struct frame *a = *(struct frame *const *)left, *b = *(struct frame *const *)right;
+
+	return a->pid < b->pid ? -1 : a->pid > b->pid;
+}
+
+static int take_object(void *context, size_t index, const struct symbol_chain *chain)
+{
+	return take_chain(context, index, chain, 0);
+}
+
+/* Frames of one process. */
+static int name_process(struct naming *naming, struct frame *const *frames, size_t count)
+{
+	cleanup(free_p) struct runtime_frame *words = calloc(count, sizeof(*words));
+	struct batch batch = { naming, frames };
+
+	if (!words)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		words[i] = frames[i]->words;
+	return runtimes__name(naming->samples->runtimes, frames[0]->pid, words, count, take_object,
+			      &batch);
+}
+
+int samples__name_objects(struct samples *samples)
+{
+	struct frame **frames = samples->objects;
+	size_t count = samples->object_count;
+	int64_t began_ns;
+	int err;
+
+	if (!count || !samples->runtimes)
+		return 0;
+	began_ns = cpu_ns();
+	err = begin_functions(samples);
+	qsort(frames, count, sizeof(*frames), compare_objects);
+	for (size_t from = 0, to; from < count && !err; from = to) {
+		for (to = from + 1; to < count && frames[to]->pid == frames[from]->pid; to++)
+			;
+		err = name_process(samples->naming, frames + from, to - from);
+	}
+	samples->object_count = 0;
+	samples->quality.naming_ns += cpu_ns() - began_ns;
+	return err;
 }
 
 int samples__name(struct samples *samples, bool (*is_interrupted)(void))

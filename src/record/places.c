@@ -13,6 +13,7 @@
 #include "base/vec.h"
 #include "bpf/stack.h"
 #include "record/samples_internal.h"
+#include "vocabulary/runtimes.h"
 
 /* --- modules ---------------------------------------------------------------------------------- */
 
@@ -37,12 +38,27 @@ static int write_file(struct samples *samples, struct code *code)
 				     });
 }
 
+/* One module for each runtime, whatever process it is in: functions are compared by name. */
+static int write_runtime(struct samples *samples, struct code *code)
+{
+	const char *key = runtimes__words(code->number)->key;
+	char path[32];
+
+	code->id = MODULE_KERNEL - ++samples->last_jit;
+	snprintf(path, sizeof(path), "[%s]", key);
+	return recording__add_module(
+		samples->recording,
+		&(struct recording_module) { .id = code->id, .kind = key, .path = path });
+}
+
 static int write_code(struct samples *samples, struct code *code)
 {
 	char path[32];
 
 	if (code->kind == CODE_FILE)
 		return write_file(samples, code);
+	if (code->kind == CODE_RUNTIME)
+		return write_runtime(samples, code);
 	code->id = MODULE_KERNEL;
 	if (code->kind == CODE_KERNEL)
 		return recording__add_module(samples->recording,
@@ -97,6 +113,18 @@ int places__leave(struct samples *samples, struct code *code)
 
 /* --- frames ----------------------------------------------------------------------------------- */
 
+/* The address is that of the position, if the object is code; it tells frames apart in any case. */
+static int locate_object(struct samples *samples, const uint64_t raw[2], uint32_t pid,
+			 struct frame *frame)
+{
+	frame->pid = pid;
+	frame->words = (struct runtime_frame) { .object = FRAME_OBJECT(raw[0]),
+						.position = FRAME_POSITION(raw[1]),
+						.cookie = FRAME_COOKIE(raw[1]) };
+	frame->address = frame->words.object + frame->words.position;
+	return hold(samples, CODE_RUNTIME, FRAME_RUNTIME(raw[0]), &frame->code);
+}
+
 static int locate(struct samples *samples, uint64_t raw, uint32_t pid, struct frame *frame)
 {
 	uint32_t module;
@@ -124,7 +152,9 @@ static uint64_t mix(uint64_t a, uint64_t b)
 
 static int note_unnamed(struct samples *samples, struct frame *frame)
 {
-	struct frame **added = APPEND(&samples->unnamed, &samples->unnamed_count);
+	struct frame **added = frame->code->kind == CODE_RUNTIME
+				       ? APPEND(&samples->objects, &samples->object_count)
+				       : APPEND(&samples->unnamed, &samples->unnamed_count);
 
 	if (!added)
 		return -ENOMEM;
@@ -132,10 +162,16 @@ static int note_unnamed(struct samples *samples, struct frame *frame)
 	return 0;
 }
 
-int places__find(struct samples *samples, uint64_t raw, uint32_t pid, struct frame **ret)
+static uint64_t frame_key(const uint64_t *raw, uint32_t pid)
 {
-	bool is_plain = !FRAME_IS_KERNEL(raw) && !FRAME_IS_MODULE(raw);
-	uint64_t key = is_plain ? mix(raw, pid) : raw;
+	if (FRAME_IS_KERNEL(*raw) || FRAME_IS_MODULE(*raw))
+		return *raw;
+	return FRAME_IS_RUNTIME(*raw) ? mix(mix(raw[0], pid), raw[1]) : mix(*raw, pid);
+}
+
+int places__find(struct samples *samples, const uint64_t *raw, uint32_t pid, struct frame **ret)
+{
+	uint64_t key = frame_key(raw, pid);
 	struct frame *frame = map__get(&samples->frames, key);
 	int err;
 
@@ -148,7 +184,8 @@ int places__find(struct samples *samples, uint64_t raw, uint32_t pid, struct fra
 		return -ENOMEM;
 	}
 	frame->id = ++samples->last_frame;
-	err = locate(samples, raw, pid, frame);
+	err = FRAME_IS_RUNTIME(*raw) ? locate_object(samples, raw, pid, frame)
+				     : locate(samples, *raw, pid, frame);
 	if (!err)
 		err = note_unnamed(samples, frame);
 	if (!err)
@@ -193,15 +230,22 @@ static bool drop_frame(void *context, uint64_t key, void *value)
 	return true;
 }
 
+static void keep(struct frame **frames, size_t *count, uint64_t kept_ns)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < *count; i++)
+		if (frames[i]->kept_ns == kept_ns)
+			frames[kept++] = frames[i];
+	*count = kept;
+}
+
 int places__sweep(struct samples *samples, uint64_t kept_ns)
 {
 	struct sweep sweep = { .samples = samples, .kept_ns = kept_ns };
-	size_t count = 0;
 
-	for (size_t i = 0; i < samples->unnamed_count; i++)
-		if (samples->unnamed[i]->kept_ns == kept_ns)
-			samples->unnamed[count++] = samples->unnamed[i];
-	samples->unnamed_count = count;
+	keep(samples->unnamed, &samples->unnamed_count, kept_ns);
+	keep(samples->objects, &samples->object_count, kept_ns);
 	map__sweep(&samples->frames, drop_frame, &sweep);
 	return sweep.err;
 }
@@ -218,4 +262,5 @@ void places__release(struct samples *samples)
 	map__release(&samples->frames);
 	map__free_values(&samples->modules);
 	free(samples->unnamed);
+	free(samples->objects);
 }

@@ -18,6 +18,7 @@
 #include "record/counts.h"
 #include "record/intake.h"
 #include "record/kernel_counts.h"
+#include "record/languages.h"
 #include "record/meta.h"
 #include "record/quality.h"
 #include "record/samples.h"
@@ -36,8 +37,9 @@ struct run {
 	struct ledger *ledger;
 	struct collect *collect;
 	struct counts *counts;
-	struct mapper *mapper;   /* NULL: no stacks */
-	struct samples *samples; /* NULL: no stacks */
+	struct languages *languages; /* NULL: no stacks */
+	struct mapper *mapper;       /* of `languages` */
+	struct samples *samples;     /* NULL: no stacks */
 	struct part parts[SIGNAL_COUNT + 1];
 	struct sessions *sessions;
 	struct cost cost;
@@ -82,7 +84,7 @@ static void watch(void *context, pid_t pid)
 static void learn(struct run *run, const struct run_options *options)
 {
 	target__processes(&options->target, watch, run->mapper);
-	mapper__wait(run->mapper, TABLES_WAIT_NS);
+	languages__wait(run->languages, TABLES_WAIT_NS);
 }
 
 static int start_stacks(struct run *run, const struct run_options *options)
@@ -100,14 +102,16 @@ static int start_stacks(struct run *run, const struct run_options *options)
 
 	if (!options->tick_ns)
 		return 0;
-	err = mapper__new(&mapper_options, &run->mapper);
+	err = languages__new(mapper_options, &run->languages);
 	if (err) {
 		log_error("stacks cannot be walked: %s [--no-stacks]", strerror(-err));
 		return err;
 	}
+	run->mapper = languages__mapper(run->languages);
 	learn(run, options);
 	return samples__new(run->recording, collect__names(run->collect), run->mapper,
-			    tables.stacks_fd, run->parts, &run->samples);
+			    languages__runtimes(run->languages), tables.stacks_fd, run->parts,
+			    &run->samples);
 }
 
 static int open_signals(struct run *run, const struct run_options *options)
@@ -240,9 +244,9 @@ void run__free(struct run *run)
 		return;
 	sessions__free(run->sessions);
 	counts__free(run->counts);
-	mapper__stop(run->mapper);
+	languages__stop(run->languages);
 	samples__free(run->samples);
-	mapper__free(run->mapper);
+	languages__free(run->languages);
 	collect__free(run->collect);
 	ledger__free(run->ledger);
 	free(run);
@@ -377,6 +381,9 @@ int run__step(struct run *run, uint64_t until_ns)
 	err = ledger__poll(run->ledger, 0);
 	if (err < 0)
 		return err;
+	err = run->samples ? samples__name_objects(run->samples) : 0;
+	if (err)
+		return err;
 	err = sessions__poll(run->sessions);
 	if (err)
 		return err;
@@ -449,7 +456,7 @@ static int finish_stacks(struct run *run)
 {
 	if (!run->samples)
 		return 0;
-	mapper__stop(run->mapper);
+	languages__stop(run->languages);
 	/* The threads of the mapper leave memory behind, which the helper process would inherit. */
 	malloc_trim(0);
 	return samples__name(run->samples, run->is_interrupted);
@@ -468,6 +475,8 @@ int run__stop(struct run *run)
 	/* Do this at once, because the threads may move on. */
 	if (run->samples)
 		err = asleep__take(run->ledger, run->mapper, run->samples);
+	if (!err && run->samples)
+		err = samples__name_objects(run->samples);
 	if (!err)
 		err = take_last(run, end_ns);
 	if (!err)

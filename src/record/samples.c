@@ -83,7 +83,8 @@ struct futex {
 };
 
 int samples__new(struct recording *recording, struct names *names, struct mapper *mapper,
-		 int stacks_fd, const struct part *parts, struct samples **ret)
+		 struct runtimes *runtimes, int stacks_fd, const struct part *parts,
+		 struct samples **ret)
 {
 	cleanup(samples__free_p) struct samples *samples = calloc(1, sizeof(*samples));
 
@@ -92,6 +93,7 @@ int samples__new(struct recording *recording, struct names *names, struct mapper
 	samples->recording = recording;
 	samples->names = names;
 	samples->mapper = mapper;
+	samples->runtimes = runtimes;
 	samples->stacks_fd = stacks_fd;
 	samples->parts = parts;
 	*ret = TAKE(samples);
@@ -125,14 +127,43 @@ static void note_use(struct seen *seen, uint64_t frame)
 	seen->used[seen->used_count++] = module;
 }
 
+/* A frame of a runtime has two words. The last one must have both. */
+static bool is_sound(const struct stack_record *record, const uint64_t *words)
+{
+	uint32_t at = 0;
+
+	if (record->head.size != sizeof(*record) + record->count * sizeof(*words) ||
+	    record->end >= STACK_END_COUNT)
+		return false;
+	while (at < record->count)
+		at += 1 + FRAME_IS_RUNTIME(words[at]);
+	return at == record->count;
+}
+
+static int find_frames(struct samples *samples, const struct stack_record *record,
+		       const uint64_t *words, struct seen *seen)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < record->count && !err; i += 1 + FRAME_IS_RUNTIME(words[i])) {
+		/* Kernel frames are return addresses: subtract 1 to get into the call. */
+		bool is_return = i && FRAME_IS_KERNEL(words[i]);
+		const uint64_t raw[2] = { words[i] - is_return,
+					  FRAME_IS_RUNTIME(words[i]) ? words[i + 1] : 0 };
+
+		note_use(seen, raw[0]);
+		err = places__find(samples, raw, record->pid, &seen->frames[seen->count++]);
+	}
+	return err;
+}
+
 static int take_stack(struct samples *samples, const struct stack_record *record)
 {
 	const uint64_t *frames = (const void *)(record + 1);
 	struct seen *seen;
-	int err = 0;
+	int err;
 
-	if (record->head.size != sizeof(*record) + record->count * sizeof(*frames) ||
-	    record->end >= STACK_END_COUNT) {
+	if (!is_sound(record, frames)) {
 		samples->quality.malformed++;
 		return 0;
 	}
@@ -146,19 +177,13 @@ static int take_stack(struct samples *samples, const struct stack_record *record
 	seen = malloc(sizeof(*seen) + record->count * sizeof(*seen->frames));
 	if (!seen)
 		return -ENOMEM;
-	seen->count = record->count;
+	seen->count = 0;
 	seen->end = record->end;
 	seen->how = record->how & (STACK_BY_ROWS | STACK_BY_FRAMES);
 	seen->used_count = 0;
 	seen->used_ns = record->head.time_ns;
 	seen->unsent_ns = 0;
-	for (uint32_t i = 0; i < seen->count && !err; i++) {
-		/* Kernel frames are return addresses: subtract 1 to get into the call. */
-		bool is_return = i && FRAME_IS_KERNEL(frames[i]);
-
-		note_use(seen, frames[i]);
-		err = places__find(samples, frames[i] - is_return, record->pid, &seen->frames[i]);
-	}
+	err = find_frames(samples, record, frames, seen);
 	if (!err)
 		err = map__put(&samples->stacks, record->hash, seen);
 	if (err)

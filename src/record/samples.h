@@ -11,17 +11,20 @@
 #include "core/signal.h"
 #include "record/names.h"
 #include "recording/recording.h"
+#include "runtimes/runtimes.h"
 #include "stacks/mapper.h"
 #include "symbol/namer.h"
 
 struct samples;
 
 /*
- * `recording`, `names` and `mapper` belong to the caller. `stacks_fd` is the kernel half's map of
- * stacks that it has sent. `parts` are those of the recorded signals and stay the caller's, too.
+ * `recording`, `names`, `mapper` and `runtimes` (may be NULL) belong to the caller. `stacks_fd` is
+ * the kernel half's map of stacks that it has sent. `parts` are those of the recorded signals and
+ * stay the caller's, too.
  */
 int samples__new(struct recording *recording, struct names *names, struct mapper *mapper,
-		 int stacks_fd, const struct part *parts, struct samples **ret);
+		 struct runtimes *runtimes, int stacks_fd, const struct part *parts,
+		 struct samples **ret);
 void samples__free(struct samples *samples);
 
 /* Callback for ledger__open(): takes a stack or a sample. `context`: the samples. */
@@ -32,6 +35,12 @@ int samples__take(void *context, const struct wire_head *head);
  * arrive.
  */
 int samples__find(struct samples *samples, uint64_t hash, uint64_t time_ns, int64_t *ret);
+
+/*
+ * Names the frames of language runtimes that have arrived. Call it soon after them: the program may
+ * end, or free or move what is read.
+ */
+int samples__name_objects(struct samples *samples);
 
 /*
  * Call once, at the end: names every frame. Logs progress if it takes long. When `is_interrupted`

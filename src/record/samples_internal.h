@@ -4,19 +4,20 @@
 
 #include "base/map.h"
 #include "record/samples.h"
+#include "runtimes/runtimes.h"
 
 #define MODULE_KERNEL (-1) /* the kernel's id in a recording; ids of generated code are lower */
 
 #define MOST_TRIES 16 /* most lookups of the variable behind a futex */
 
-enum code_kind { CODE_FILE, CODE_KERNEL, CODE_JIT };
+enum code_kind { CODE_FILE, CODE_KERNEL, CODE_JIT, CODE_RUNTIME };
 
 /* A module of the recording. It lives as long as something refers to it. */
 struct code {
 	int64_t id; /* never reused */
 	uint64_t key;
 	enum code_kind kind;
-	uint32_t number; /* of a file: the mapper's number; of generated code: the pid */
+	uint32_t number; /* the mapper's number, the pid (CODE_JIT), or enum runtime_kind */
 	size_t uses;
 };
 
@@ -34,6 +35,8 @@ struct frame {
 	uint64_t kept_ns;            /* see places__sweep() */
 	struct function **functions; /* NULL until named; several if some are inlined */
 	int function_count;
+	uint32_t pid; /* CODE_RUNTIME */
+	struct runtime_frame words;
 };
 
 /* A futex that is a variable of a program or library. */
@@ -59,6 +62,9 @@ struct samples {
 	int64_t last_node;
 	struct frame **unnamed; /* not named yet, oldest first */
 	size_t unnamed_count;
+	struct runtimes *runtimes; /* NULL: nobody looks for runtimes */
+	struct frame **objects;    /* the same for frames of runtimes */
+	size_t object_count;
 	struct map futexes;         /* by object: struct futex */
 	struct variable *variables; /* not named yet */
 	size_t variable_count;
@@ -66,8 +72,8 @@ struct samples {
 	struct samples_quality quality;
 };
 
-/* The frame, created if it is new. */
-int places__find(struct samples *samples, uint64_t raw, uint32_t pid, struct frame **ret);
+/* The frame, created if it is new. `raw`: its words, two if FRAME_IS_RUNTIME(). */
+int places__find(struct samples *samples, const uint64_t *raw, uint32_t pid, struct frame **ret);
 /* The module of a file. Holds a reference, which places__leave() drops. */
 int places__hold_file(struct samples *samples, uint32_t number, struct code **ret);
 int places__leave(struct samples *samples, struct code *code);

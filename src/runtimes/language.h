@@ -11,7 +11,9 @@
 #include <stdint.h>
 
 #include "bpf/runtime.h"
+#include "bpf/stack.h"
 #include "runtimes/remote.h"
+#include "runtimes/runtimes.h"
 #include "symbol/image.h"
 
 /* A file with a runtime in it. */
@@ -51,12 +53,6 @@ struct runtime_names {
 	struct runtime_name frames[RUNTIME_MOST_INLINE];
 };
 
-/* The two words of a frame (bpf/stack.h) as the walk took them. */
-struct runtime_frame {
-	uint64_t object;
-	uint32_t position, cookie;
-};
-
 struct language {
 	enum runtime_kind kind;
 	/*
@@ -79,6 +75,9 @@ struct language {
 };
 
 extern const struct language language_python;
+
+/* All of them, by enum runtime_kind; NULL: none. */
+const struct language *languages__of(enum runtime_kind kind);
 
 /* Adds a function. The texts are cut to the space there is. */
 void runtime_names__add(struct runtime_names *names, const char *function, const char *file,

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/vec.h"
 #include "bpf/unwind.h"
 #include "stacks/compiler.h"
 #include "stacks/events.h"
@@ -26,6 +27,13 @@
  */
 #define SWEEP_MODULES_NS 2000000000ULL
 #define IDLE_NS          10000000000ULL
+
+/* A runtime that was found. */
+struct given {
+	uint32_t pid;
+	uint64_t start_ticks;
+	struct runtime runtime;
+};
 
 struct mapper {
 	struct quality quality;
@@ -46,6 +54,8 @@ struct mapper {
 	bool stopping;
 	uint32_t *watched; /* processes to learn about */
 	size_t watched_count, watched_capacity;
+	struct given *given;
+	size_t given_count;
 	bool is_learning; /* some watched processes are not known yet */
 };
 
@@ -98,10 +108,23 @@ static uint32_t next_watched(struct mapper *mapper)
 	return pid;
 }
 
+/* false: there is none. */
+static bool next_given(struct mapper *mapper, struct given *ret)
+{
+	bool found;
+
+	pthread_mutex_lock(&mapper->lock);
+	found = mapper->given_count && !mapper->stopping;
+	if (found)
+		*ret = mapper->given[--mapper->given_count];
+	pthread_mutex_unlock(&mapper->lock);
+	return found;
+}
+
 static void note_learnt(struct mapper *mapper)
 {
 	pthread_mutex_lock(&mapper->lock);
-	mapper->is_learning = mapper->watched_count > 0;
+	mapper->is_learning = mapper->watched_count > 0 || mapper->given_count > 0;
 	pthread_mutex_unlock(&mapper->lock);
 }
 
@@ -146,6 +169,7 @@ static void *run(void *context)
 		{ .fd = mapper->events ? events__fd(mapper->events) : -1, .events = POLLIN },
 	};
 	uint64_t sweep_ns = 0, wakes;
+	struct given given;
 	uint32_t pid;
 
 	thread__begins("gapless-maps");
@@ -156,6 +180,9 @@ static void *run(void *context)
 		take_events(mapper);
 		while ((pid = next_watched(mapper)))
 			tracker__follow(mapper->tracker, pid);
+		while (next_given(mapper, &given))
+			tracker__set_runtime(mapper->tracker, given.pid, given.start_ticks,
+					     &given.runtime);
 		note_learnt(mapper);
 		(void)ring_buffer__consume(mapper->requests);
 		if (clock__now_ns() - sweep_ns < SWEEP_MS * 1000000ULL)
@@ -195,7 +222,8 @@ static int open_all(struct mapper *mapper, const struct mapper_options *options)
 						       .quality = &mapper->quality,
 						       .has_events = mapper->events != NULL,
 						       .take_module = take_module,
-						       .context = mapper },
+						       .context = mapper,
+						       .languages = options->languages },
 			   &mapper->tracker);
 	if (err)
 		return err;
@@ -256,6 +284,7 @@ void mapper__free(struct mapper *mapper)
 		close(mapper->wake_fd);
 	pthread_mutex_destroy(&mapper->lock);
 	free(mapper->watched);
+	free(mapper->given);
 	free(mapper);
 }
 
@@ -289,6 +318,21 @@ void mapper__watch(struct mapper *mapper, pid_t pid)
 	if (mapper->watched_count < mapper->watched_capacity)
 		mapper->watched[mapper->watched_count++] = (uint32_t)pid;
 	mapper->is_learning = mapper->watched_count > 0;
+	pthread_mutex_unlock(&mapper->lock);
+	wake(mapper);
+}
+
+void mapper__set_runtime(struct mapper *mapper, uint32_t pid, uint64_t start_ticks,
+			 const struct runtime *runtime)
+{
+	struct given *given;
+
+	pthread_mutex_lock(&mapper->lock);
+	given = APPEND(&mapper->given, &mapper->given_count);
+	/* Without memory, the process has no frames of its runtime. */
+	if (given)
+		*given = (struct given) { pid, start_ticks, *runtime };
+	mapper->is_learning = true;
 	pthread_mutex_unlock(&mapper->lock);
 	wake(mapper);
 }

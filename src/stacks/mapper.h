@@ -17,6 +17,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "bpf/runtime.h"
+#include "stacks/candidates.h"
+
 struct mapper;
 
 struct mapper_options {
@@ -30,6 +33,7 @@ struct mapper_options {
 	 * first stacks are complete. False: only those that the kernel half requests.
 	 */
 	bool eager;
+	struct candidate_taker languages; /* called from the mapper's thread */
 };
 
 int mapper__new(const struct mapper_options *options, struct mapper **ret);
@@ -42,6 +46,10 @@ void mapper__watch(struct mapper *mapper, pid_t pid);
 
 /* Waits until all watched processes are known and the compiler is idle, at most `most_ns`. */
 void mapper__wait(struct mapper *mapper, uint64_t most_ns);
+
+/* What the walk has to know of the language runtime of a process. */
+void mapper__set_runtime(struct mapper *mapper, uint32_t pid, uint64_t start_ticks,
+			 const struct runtime *runtime);
 
 /* Loads the rows of a module before the kernel half requests them. */
 void mapper__want(struct mapper *mapper, uint32_t id);

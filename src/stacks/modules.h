@@ -25,6 +25,8 @@ enum module_state {
 	MODULE_GONE,   /* about to be freed: no one may request it */
 };
 
+enum module_candidate { CANDIDATE_UNKNOWN, CANDIDATE_NO, CANDIDATE_YES };
+
 /* Only the atomic fields and those after them change. */
 struct module {
 	uint32_t id;
@@ -37,11 +39,12 @@ struct module {
 	struct stat stat;
 	uint64_t device, inode; /* as in maps; stat() differs on layered file systems */
 	struct headers headers;
-	_Atomic int state;        /* enum module_state */
-	_Atomic uint64_t used_ns; /* last use */
-	_Atomic bool is_leaving;  /* the compiler is to remove its rows */
-	uint32_t holds;           /* references, protected by the lock of the modules */
-	uint64_t mapped_ns;       /* last time a process had it mapped; for one thread */
+	_Atomic int state;               /* enum module_state */
+	_Atomic uint64_t used_ns;        /* last use */
+	_Atomic bool is_leaving;         /* the compiler is to remove its rows */
+	uint32_t holds;                  /* references, protected by the lock of the modules */
+	uint64_t mapped_ns;              /* last time a process had it mapped; for one thread */
+	enum module_candidate candidate; /* may have a language runtime; for the same thread */
 	/* Used only by the compiler's thread: */
 	bool is_counted;     /* its rows are in the statistics */
 	uint64_t cost_ns;    /* CPU time to compile its rows */

@@ -31,6 +31,7 @@
 /* Reading all of /proc again may take 1/REREAD_SHARE of the time. */
 #define REREAD_SHARE   20
 #define MOST_FORGOTTEN 256 /* in one sweep */
+#define MOST_OFFERED   8
 
 struct process {
 	uint32_t pid;
@@ -42,6 +43,9 @@ struct process {
 	bool is_ending;   /* its main thread has ended */
 	bool is_crowded;
 	bool is_placed; /* it is in the kernel half's map */
+	struct runtime runtime;
+	uint32_t offered[MOST_OFFERED]; /* modules that may have a runtime */
+	size_t offered_count;
 };
 
 struct tracker {
@@ -55,12 +59,61 @@ struct tracker {
 
 /* --- the kernel half's map -------------------------------------------------------------------- */
 
+static bool may_have_runtime(struct tracker *tracker, struct module *module)
+{
+	if (module->candidate == CANDIDATE_UNKNOWN)
+		module->candidate =
+			module->fd >= 0 && tracker->options.languages.is_candidate(module->path)
+				? CANDIDATE_YES
+				: CANDIDATE_NO;
+	return module->candidate == CANDIDATE_YES;
+}
+
+static void offer(struct tracker *tracker, struct process *process, const struct range *range)
+{
+	const struct candidate_taker *languages = &tracker->options.languages;
+	struct module *module = modules__get(tracker->options.modules, range->module);
+
+	if (!module || process->offered_count == MOST_OFFERED || !may_have_runtime(tracker, module))
+		return;
+	for (size_t i = 0; i < process->offered_count; i++)
+		if (process->offered[i] == module->id)
+			return;
+	process->offered[process->offered_count++] = module->id;
+	languages->take(languages->context, &(struct candidate_mapping) {
+						    .pid = process->pid,
+						    .start_ticks = process->start_ticks,
+						    .fd = module->fd,
+						    .path = module->path,
+						    .begin = range->begin,
+						    .bias = range->begin - range->address,
+					    });
+}
+
+static void offer_all(struct tracker *tracker, struct process *process)
+{
+	for (size_t i = 0; tracker->options.languages.take && i < process->ranges.count; i++)
+		offer(tracker, process, &process->ranges.list[i]);
+}
+
+/* It is no longer the program that a runtime was found in. */
+static void drop_runtime(struct tracker *tracker, struct process *process)
+{
+	const struct candidate_taker *languages = &tracker->options.languages;
+
+	if (process->offered_count)
+		languages->gone(languages->context, process->pid);
+	process->offered_count = 0;
+	process->runtime = (struct runtime) {};
+}
+
 static void place(struct tracker *tracker, struct process *process)
 {
 	struct quality *quality = tracker->options.quality;
 
 	tracker->scratch.start_ticks = process->start_ticks;
 	tracker->scratch.pid = process->pid;
+	tracker->scratch.runtime = process->runtime;
 	if (!ranges__fill(&process->ranges, &tracker->scratch) && !process->is_crowded) {
 		process->is_crowded = true;
 		quality->crowded_processes++;
@@ -69,6 +122,7 @@ static void place(struct tracker *tracker, struct process *process)
 		process->is_placed = true;
 	else
 		quality->processes_failed++;
+	offer_all(tracker, process);
 }
 
 static void clear_request(struct tracker *tracker, uint32_t pid)
@@ -96,6 +150,7 @@ static void process_gone(struct tracker *tracker, struct process *process)
 		bpf_map_delete_elem(tracker->options.processes_fd, &process->pid);
 	process->is_placed = false;
 	clear_request(tracker, process->pid);
+	drop_runtime(tracker, process);
 }
 
 static void forget(struct tracker *tracker, struct process *process)
@@ -240,6 +295,17 @@ void tracker__follow(struct tracker *tracker, uint32_t pid)
 	clear_request(tracker, pid);
 }
 
+void tracker__set_runtime(struct tracker *tracker, uint32_t pid, uint64_t start_ticks,
+			  const struct runtime *runtime)
+{
+	struct process *process = map__get(&tracker->processes, pid);
+
+	if (!process || process->gone_ns || process->start_ticks != start_ticks)
+		return;
+	process->runtime = *runtime;
+	place(tracker, process);
+}
+
 /* --- records of the kernel -------------------------------------------------------------------- */
 
 static void take_mmap(struct tracker *tracker, struct process *process, const struct event *event)
@@ -276,6 +342,7 @@ static void take_exec(struct tracker *tracker, struct process *process)
 	ranges__release(&before);
 	process->is_single = true;
 	process->is_ending = false;
+	drop_runtime(tracker, process);
 	place(tracker, process);
 }
 

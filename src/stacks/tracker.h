@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "bpf/runtime.h"
+#include "stacks/candidates.h"
 #include "stacks/events.h"
 #include "stacks/modules.h"
 #include "stacks/quality.h"
@@ -22,6 +24,7 @@ struct tracker_options {
 	/* Called for each module that a process has mapped. */
 	void (*take_module)(void *context, struct module *module);
 	void *context;
+	struct candidate_taker languages;
 };
 int tracker__new(const struct tracker_options *options, struct tracker **ret);
 void tracker__free(struct tracker *tracker);
@@ -36,6 +39,11 @@ void tracker__take(void *context, const struct event *event);
 void tracker__sweep(struct tracker *tracker);
 /* Sets mapped_ns of every module that a process has mapped. */
 void tracker__mark(struct tracker *tracker, uint64_t now_ns);
+
+/* What the walk has to know of the runtime of a process. Without effect if it is another one now.
+ */
+void tracker__set_runtime(struct tracker *tracker, uint32_t pid, uint64_t start_ticks,
+			  const struct runtime *runtime);
 
 bool tracker__locate(struct tracker *tracker, uint32_t pid, uint64_t address, uint32_t *ret_module,
 		     uint64_t *ret_address);

@@ -112,6 +112,7 @@ void walker__walk(struct walker *walker, uint32_t pid, const struct walker_regis
 	}
 	walker->window_at = 0;
 	unwind_begin(ret, pid, registers->pc, registers->sp, registers->bp);
+	ret->beside.thread_pointer = registers->thread_pointer;
 	memset(ret->registers, 0, sizeof(ret->registers));
 	ret->registers[ARCH_DWARF_FP] = registers->bp;
 	ret->registers[ARCH_DWARF_SP] = registers->sp;

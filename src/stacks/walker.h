@@ -13,7 +13,8 @@ struct walker;
 
 struct walker_registers {
 	uint64_t pc, sp, bp;
-	uint64_t link; /* the link register, if the machine has one */
+	uint64_t link;           /* the link register, if the machine has one */
+	uint64_t thread_pointer; /* of thread-local variables; 0: unknown */
 };
 
 /* The maps are those of struct mapper_options; they still belong to the caller. */

@@ -88,6 +88,7 @@ static __always_inline void write_asleep(struct bpf_iter__task *ctx, struct task
 		record.pc = BPF_CORE_READ(regs, ARCH_PC);
 		record.sp = BPF_CORE_READ(regs, ARCH_SP);
 		record.bp = BPF_CORE_READ(regs, ARCH_FP);
+		record.thread_pointer = arch_thread_pointer(task);
 #if ARCH_LINK_REGISTER
 		record.link = BPF_CORE_READ(regs, ARCH_LINK);
 #endif

@@ -109,6 +109,23 @@ static __always_inline __u64 ring_flags(void)
 		       : BPF_RB_NO_WAKEUP;
 }
 
+__u64 objects_sent_ns; /* when user space was last woken for the frames of a runtime */
+#define OBJECTS_EVERY_NS 2000000ULL
+
+/*
+ * Names of a runtime's frames are read from the program while it has them. So the reader is woken
+ * at once, but not for every stack.
+ */
+static __always_inline __u64 stack_flags(const struct unwind *walk)
+{
+	__u64 now = bpf_ktime_get_ns();
+
+	if (!walk->has_objects || now - objects_sent_ns < OBJECTS_EVERY_NS)
+		return ring_flags();
+	objects_sent_ns = now;
+	return BPF_RB_FORCE_WAKEUP;
+}
+
 /* Returns the hash of the stack in `walk`. Sends the frames the first time. 0: the ring is full. */
 VERIFIED_ONCE __u64 remember_stack(struct unwind *walk)
 {
@@ -133,7 +150,7 @@ VERIFIED_ONCE __u64 remember_stack(struct unwind *walk)
 	walk->record.how = walk->how;
 	walk->record.end = walk->end;
 	err = bpf_ringbuf_output(&stack_ring, &walk->record,
-				 sizeof(walk->record) + count * sizeof(__u64), ring_flags());
+				 sizeof(walk->record) + count * sizeof(__u64), stack_flags(walk));
 	if (err) {
 		count_lost(LOST_RING_FULL);
 		return 0;
@@ -156,6 +173,7 @@ VERIFIED_ONCE __u64 remember_kernel_stack(struct unwind *walk, long bytes)
 		walk->hash = unwind_hash(walk->hash, walk->frames[i]);
 	walk->hash |= 1;
 	walk->count = count > STACK_MOST_KERNEL ? STACK_MOST_KERNEL : count;
+	walk->has_objects = 0;
 	walk->pid = 0;
 	walk->how = 0;
 	walk->end = STACK_END_ROOT;

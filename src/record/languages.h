@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Brings together who looks for language runtimes (runtimes/runtimes.h) and who maintains the
+ * tables of the walk (stacks/mapper.h), and keeps what is known of processes for the recording.
+ */
+#pragma once
+
+#include "runtimes/runtimes.h"
+#include "stacks/mapper.h"
+
+struct languages;
+
+/* Makes a mapper whose walk knows runtimes. `options.languages` is filled in here. */
+int languages__new(struct mapper_options options, struct languages **ret);
+/* Ends the threads. What is known can still be queried. */
+void languages__stop(struct languages *languages);
+void languages__free(struct languages *languages);
+
+struct mapper *languages__mapper(struct languages *languages);
+struct runtimes *languages__runtimes(struct languages *languages);
+
+/* Waits until the known processes have been looked at, at most `most_ns`. */
+void languages__wait(struct languages *languages, uint64_t most_ns);

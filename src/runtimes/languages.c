@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "runtimes/language.h"
+
+static const struct language *const languages[RUNTIME_KINDS] = {
+	[RUNTIME_PYTHON] = &language_python,
+};
+
+const struct language *languages__of(enum runtime_kind kind)
+{
+	return kind < RUNTIME_KINDS ? languages[kind] : NULL;
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Finds the language runtimes of processes, tells the walk about them, and names their frames.
+ *
+ * A thread of its own looks at the files that a process maps. If one has a runtime, it waits until
+ * the runtime has started, and reports what the walk has to know. Everything that is read of files
+ * and processes is parsed in a helper process without privileges.
+ *
+ * All functions may be called from any thread. Nothing here logs.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/runtime.h"
+#include "symbol/symbol.h"
+
+struct runtimes;
+
+/* How sure it is what a process runs. */
+enum runtime_state {
+	RUNTIME_KNOWN,       /* its frames have names */
+	RUNTIME_NOT_STARTED, /* nothing of it has run yet */
+	RUNTIME_UNKNOWN,     /* a version that is not known, or built in an unusual way */
+	RUNTIME_UNREADABLE,  /* the memory of the process cannot be read */
+};
+
+struct runtime_found {
+	uint32_t pid;
+	uint64_t start_ticks;
+	enum runtime_kind kind;
+	enum runtime_state state;
+	const char *version;           /* "": unknown */
+	const struct runtime *runtime; /* NULL, unless it is known */
+};
+
+struct runtimes_options {
+	/* Called from the thread, when something has become known. */
+	void (*found)(void *context, const struct runtime_found *found);
+	void *context;
+};
+int runtimes__new(const struct runtimes_options *options, struct runtimes **ret);
+/* Ends the thread. Names can still be asked for. */
+void runtimes__stop(struct runtimes *runtimes);
+void runtimes__free(struct runtimes *runtimes);
+
+/* A file that a process has mapped. Only a copy of `fd` is kept. */
+struct runtimes_mapping {
+	uint32_t pid;
+	uint64_t start_ticks;
+	int fd;
+	const char *path;
+	uint64_t begin; /* where some code of the file is mapped */
+	uint64_t bias;  /* what to add to an address of the file to get one of the process */
+};
+
+/* Whether a file with this name may have a runtime. */
+bool runtimes__is_candidate(const char *path);
+void runtimes__mapped(struct runtimes *runtimes, const struct runtimes_mapping *mapping);
+/* Whether files are still being looked at. Runtimes that have not started yet do not count. */
+bool runtimes__is_busy(struct runtimes *runtimes);
+/* The process has ended or has executed another program. */
+void runtimes__gone(struct runtimes *runtimes, uint32_t pid);
+
+/* A runtime frame, as in the two words of bpf/stack.h. */
+struct runtime_frame {
+	uint64_t object;
+	uint32_t position, cookie;
+};
+
+/* The strings are valid only during the call. */
+typedef int (*runtimes_take_fn)(void *context, size_t index, const struct symbol_chain *chain);
+
+/*
+ * Names frames of one process, while it exists: calls `take` for each frame with a name. -ENOMEM,
+ * or the first error of `take`.
+ */
+int runtimes__name(struct runtimes *runtimes, uint32_t pid, const struct runtime_frame *frames,
+		   size_t count, runtimes_take_fn take, void *context);
+
+struct runtimes_quality {
+	uint64_t processes;  /* with a runtime that is known */
+	uint64_t unknown;    /* with one that is not, or that cannot be read */
+	uint64_t names_late; /* frames whose object was gone before it could be read */
+	uint64_t failed;     /* questions that the helper process did not answer */
+};
+struct runtimes_quality runtimes__quality(struct runtimes *runtimes);
