@@ -26,7 +26,8 @@ struct runtime_python {
 	__u16 cframe_previous; /* 3.11 */
 	__u16 frame_code, frame_previous, frame_position, frame_owner;
 	__u16 code_name;        /* of the name: tells a reused address */
-	__u16 thread_native_id; /* 0: none */
+	__u16 thread_native_id; /* number of the thread, or its pthread_t, … */
+	__u16 pthread_tid;      /* … in which the number is here */
 	__u8 has_cframe;
 	__u8 minor;          /* of the version */
 	__u8 position_bytes; /* 4: an index; 8: a pointer into the code */

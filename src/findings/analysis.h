@@ -87,7 +87,6 @@ struct place {
 	int64_t weight_ns, sibling_ns, timer_ns;
 	bool asked;     /* waits for an answer, by the socket */
 	bool is_cut;    /* at least one stack was not complete */
-	bool is_gil;    /* the object is CPython's GIL */
 	bool hand_over; /* threads that wait here end each other's waits */
 	bool paced;     /* a timer ends the waits, always after the same time */
 	bool candidate; /* may be a home */

@@ -27,11 +27,8 @@ static const char *words_for(struct analysis *analysis, const struct model_sampl
 			     const struct judged *judged)
 {
 	const struct path *path = analysis__path(analysis, sample->node);
-	const struct place *place = place__of(analysis, sample);
 	const char *kernel;
 
-	if (place && place->is_gil)
-		return "Python's GIL";
 	if (path->lock && may_be_lock(sample->state->slot))
 		return path->lock;
 	if (judged->ground == GROUND_SIBLING)

@@ -37,6 +37,9 @@ bool judge__is_sure(enum ledger_slot slot)
 	case SLOT_WAIT_CHILD:
 	case SLOT_WAIT_STOPPED:
 	case SLOT_WAIT_LOCK_OWNED:
+	case SLOT_WAIT_GIL:
+	case SLOT_WAIT_SAFEPOINT:
+	case SLOT_WAIT_GC:
 		return true;
 	default:
 		return false;
@@ -167,7 +170,7 @@ static bool by_facts(const struct analysis *analysis, const struct question *ask
 		*ret = say(VERDICT_HELD, GROUND_SOCKET);
 	else if (ask->slot == SLOT_WAIT_ACCEPT)
 		*ret = say(VERDICT_HOME, GROUND_CAUSE);
-	else if (ask->path->lock || ask->place->is_gil)
+	else if (ask->path->lock)
 		*ret = say(VERDICT_HELD, GROUND_NAME);
 	else
 		return false;

@@ -54,14 +54,6 @@ static bool by_timer(const struct model_sample *sample)
 	return sample->by && sample->by->id < 0;
 }
 
-static bool is_gil(const struct analysis *analysis, const struct model_sample *sample)
-{
-	const struct signals_object *object =
-		signals__object(&analysis->model->signals, sample->object);
-
-	return object && object->name && strstr(object->name, "_PyRuntime");
-}
-
 static uint64_t key_of(const struct analysis *analysis, const struct model_sample *sample,
 		       uint32_t node)
 {
@@ -116,7 +108,6 @@ static int add_sample(struct analysis *analysis, struct map *known, struct map *
 	if (by_timer(sample))
 		place->timer_ns += sample->weight_ns;
 	place->is_cut |= !sample->whole;
-	place->is_gil |= is_gil(analysis, sample);
 	return map__put(waiters, thread_key(analysis, sample->thread, analysis->place_of[i]),
 			analysis);
 }
@@ -201,7 +192,7 @@ static void judge_place(struct analysis *analysis, struct place *place)
 			   place->state->slot == SLOT_WAIT_LOCK &&
 			   model__reaches(place->sibling_ns, place->weight_ns, HAND_OVER_PERCENT);
 	place->candidate = may_be_home(place->state) && place->node && !place->asked &&
-			   !place->is_cut && !place->is_gil && !place->hand_over && !path->lock &&
+			   !place->is_cut && !place->hand_over && !path->lock &&
 			   !(path->flags & KNOWN_SLEEP) && place->returns >= LEAST_RETURNS &&
 			   !(path->wait && strstr(path->wait, "name server"));
 }

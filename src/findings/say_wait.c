@@ -93,8 +93,7 @@ static bool is_kind(const struct signals_object *object, const char *kind)
 /* A lock with a symbol; an address says nothing. */
 static bool is_symbol(const struct signals_object *object)
 {
-	return is_kind(object, "futex") && strncmp(object->name, "0x", 2) &&
-	       !strstr(object->name, "_PyRuntime");
+	return is_kind(object, "futex") && strncmp(object->name, "0x", 2) != 0;
 }
 
 static void say_lock(struct finding *finding, const struct cause *cause,

@@ -12,6 +12,9 @@ enum kind proof__kind(const struct ledger_key *wait)
 	case SLOT_WAIT_CHILD:
 	case SLOT_WAIT_STOPPED:
 	case SLOT_WAIT_LOCK_OWNED:
+	case SLOT_WAIT_GIL:
+	case SLOT_WAIT_SAFEPOINT:
+	case SLOT_WAIT_GC:
 		return KIND_DELAYING;
 	case SLOT_WAIT_SLEEP:
 		return wait->in_request ? KIND_DELAYING : KIND_UNDECIDED;

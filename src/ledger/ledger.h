@@ -63,10 +63,13 @@ struct tid_key {
 /* Counters of releases; locks with the same hash share one. See kernel/holder.bpf.h. */
 #define RELEASE_BITS 12
 
+/* A condition of glibc uses two futexes beside each other by turns. They count as one lock. */
+#define LOCK_OF(address) ((address) & ~7ULL)
+
 /* `pid`: the process whose address space `lock` is in; 0 for a kernel lock. */
 static inline __u32 release_index(__u64 lock, __u32 pid)
 {
-	return (lock ^ (__u64)pid << 32) * 0x9e3779b97f4a7c15ULL >> (64 - RELEASE_BITS);
+	return (LOCK_OF(lock) ^ (__u64)pid << 32) * 0x9e3779b97f4a7c15ULL >> (64 - RELEASE_BITS);
 }
 
 struct ledger_sum {
@@ -107,10 +110,10 @@ struct ledger_account {
 	__u64 ns[SLOT_COUNT];
 	__u32 count[SLOT_COUNT]; /* intervals that began, or that the thread was found in */
 	/* If not every call is timed, see kernel/budget.bpf.h: */
-	__u64 spread; /* of the time in user space and of that in the kernel */
 	__u32 shift;  /* one call in 2^shift is timed now */
-	__u32 pad;
+	__u64 spread; /* of the time in user space and of that in the kernel */
 };
+_Static_assert(sizeof(struct ledger_account) == 40 + 12 * SLOT_COUNT + 4, "no padding");
 
 /* The first part of the kernel half's struct thread. User space does not see the rest. */
 struct ledger_thread {

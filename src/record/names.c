@@ -268,7 +268,10 @@ static void name_plainly(const struct ledger_key *key, char *name, size_t size)
 
 	switch (key->object_kind) {
 	case OBJECT_FUTEX:
-		snprintf(name, size, "0x%" PRIx64, number);
+		if (key->slot == SLOT_WAIT_GIL)
+			snprintf(name, size, "GIL");
+		else
+			snprintf(name, size, "0x%" PRIx64, number);
 		break;
 	case OBJECT_KERNEL:
 		name_kernel_lock(key, name, size);

@@ -177,6 +177,7 @@ static void fill_walk(const struct python_layout *layout, struct runtime_python 
 	python->cframe_frame = layout->cframe_frame;
 	python->cframe_previous = layout->cframe_previous;
 	python->thread_native_id = layout->thread_native_id;
+	python->pthread_tid = layout->pthread_tid;
 	python->frame_code = layout->frame_code;
 	python->frame_previous = layout->frame_previous;
 	python->frame_position = layout->frame_position;
@@ -278,7 +279,7 @@ static int name_python(struct subject *subject, const struct runtime_frame *fram
 	return 0;
 }
 
-static const char *const hints[] = { "python", NULL };
+static const char *const hints[] = { "libpython", NULL };
 
 const struct language language_python = {
 	.kind = RUNTIME_PYTHON,

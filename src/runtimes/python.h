@@ -17,7 +17,8 @@ struct python_layout {
 	/* In the state of a thread: the current frame, or the cframe that has it */
 	uint16_t thread_frame;
 	uint8_t has_cframe, cframe_frame, cframe_previous;
-	uint16_t thread_native_id;
+	/* The number of the thread; up to 3.10 its pthread_t, which has the number */
+	uint16_t thread_native_id, pthread_tid;
 	/* In a frame */
 	uint8_t frame_code, frame_previous, frame_position, frame_owner, frame_bytes;
 	uint8_t position_bytes;          /* 4: an index; 8: a pointer */

@@ -8,11 +8,15 @@
 
 #include "runtimes/python.h"
 
+#define GLIBC_TID 720 /* in struct pthread: the number of the thread */
+
 static const struct python_layout layouts[] = {
 	{ .minor = 8,
 	  .interpreters = 32,
 	  .key = 1392,
 	  .gil = 1152,
+	  .thread_native_id = 176,
+	  .pthread_tid = GLIBC_TID,
 	  .thread_frame = 24,
 	  .frame_code = 32,
 	  .frame_previous = 24,
@@ -30,6 +34,8 @@ static const struct python_layout layouts[] = {
 	  .interpreters = 32,
 	  .key = 584,
 	  .gil = 352,
+	  .thread_native_id = 176,
+	  .pthread_tid = GLIBC_TID,
 	  .thread_frame = 24,
 	  .frame_code = 32,
 	  .frame_previous = 24,
@@ -47,6 +53,8 @@ static const struct python_layout layouts[] = {
 	  .interpreters = 32,
 	  .key = 584,
 	  .gil = 352,
+	  .thread_native_id = 176,
+	  .pthread_tid = GLIBC_TID,
 	  .thread_frame = 24,
 	  .frame_code = 32,
 	  .frame_previous = 24,

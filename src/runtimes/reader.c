@@ -12,7 +12,7 @@
 #include "base/map.h"
 #include "guard/guard.h"
 
-#define STALL_NS     UINT64_C(1000000000)
+#define STALL_NS     UINT64_C(3000000000)
 #define CPU_NS       UINT64_C(5000000000)
 #define MEMORY_BYTES (UINT64_C(256) << 20)
 #define MOST_ANSWER  (64UL << 20)

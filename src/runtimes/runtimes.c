@@ -23,6 +23,8 @@
 /* How long to wait for a runtime to start: twice as long each time. */
 #define LEAST_RETRY_NS (5 * MS_NS)
 #define MOST_RETRY_NS  (500 * MS_NS)
+/* How often to look at a file, if the helper process does not answer. */
+#define MOST_TRIES 5
 /* Frames in one question. */
 #define MOST_FRAMES 256
 
@@ -51,6 +53,7 @@ struct process {
 struct task {
 	struct runtimes_mapping mapping; /* fd −1: the process is gone */
 	char *path;
+	unsigned tries;
 };
 
 struct runtimes {
@@ -125,38 +128,53 @@ static void notice_restart(struct runtimes *runtimes)
 		process->is_told = false;
 }
 
-/* Takes over fd and path. NULL: no memory, or the file cannot be read. */
-static struct file *find_file(struct runtimes *runtimes, int fd, char *path)
+/* Whether the file itself is the reason; otherwise it is looked at again. */
+static bool is_final(int err)
 {
-	struct file *file, found = { .key = runtimes->last_file + 1, .fd = -1 };
-	int err;
+	return !err || err == -ENOEXEC || err == -EFBIG || err == -ENOENT;
+}
 
-	if (fstat(fd, &found.stat) || (file = map__get(&runtimes->files, key_of(&found.stat)))) {
-		close(fd);
-		free(path);
-		return found.stat.st_ino ? map__get(&runtimes->files, key_of(&found.stat)) : NULL;
-	}
-	found.fd = fd;
-	found.path = path;
-	notice_restart(runtimes);
-	err = reader__file(runtimes->reader, found.key, fd, path, &found.kind);
-	runtimes->quality.failed += err && err != -ENOEXEC;
-	file = malloc(sizeof(*file));
-	if (err || found.kind == RUNTIME_NONE || !file) {
-		close(fd);
-		free(path);
-		found.kind = RUNTIME_NONE;
-		found.fd = -1;
-		found.path = NULL;
-	}
-	found.is_told = true;
-	runtimes->last_file++;
-	if (!file || map__put(&runtimes->files, key_of(&found.stat), file)) {
+/* Keeps what is known of a file. Takes over fd and path of one that has a runtime. */
+static struct file *keep_file(struct runtimes *runtimes, const struct stat *stat, struct task *task,
+			      enum runtime_kind kind)
+{
+	struct file *file = malloc(sizeof(*file));
+
+	if (!file || map__put(&runtimes->files, key_of(stat), file)) {
 		free(file);
 		return NULL;
 	}
-	*file = found;
+	*file = (struct file) {
+		.stat = *stat, .key = runtimes->last_file, .kind = kind, .fd = -1, .is_told = true
+	};
+	if (kind == RUNTIME_NONE)
+		return file;
+	file->fd = task->mapping.fd;
+	file->path = TAKE(task->path);
+	task->mapping.fd = -1;
 	return file;
+}
+
+/* -EAGAIN: it could not be looked at now. */
+static int find_file(struct runtimes *runtimes, struct task *task, struct file **ret)
+{
+	enum runtime_kind kind = RUNTIME_NONE;
+	struct stat stat;
+	int err;
+
+	if (fstat(task->mapping.fd, &stat))
+		return -errno;
+	*ret = map__get(&runtimes->files, key_of(&stat));
+	if (*ret)
+		return 0;
+	notice_restart(runtimes);
+	err = reader__file(runtimes->reader, ++runtimes->last_file, task->mapping.fd, task->path,
+			   &kind);
+	runtimes->quality.failed += !is_final(err);
+	if (!is_final(err))
+		return -EAGAIN;
+	*ret = keep_file(runtimes, &stat, task, err ? RUNTIME_NONE : kind);
+	return *ret ? 0 : -ENOMEM;
 }
 
 /* --- processes ----------------------------------------------------------------------------------
@@ -245,6 +263,12 @@ static void look_again_later(struct process *process)
 	process->state = RUNTIME_NOT_STARTED;
 }
 
+/* The helper process did not answer, which says nothing of the process that was asked about. */
+static bool is_passing(int err)
+{
+	return err == -ETIMEDOUT || err == -EPIPE || err == -ECHILD || err == -ENOMEM;
+}
+
 /* Opens the runtime of a process, and reports what has become of it. */
 static void try_open(struct runtimes *runtimes, struct process *process)
 {
@@ -254,7 +278,8 @@ static void try_open(struct runtimes *runtimes, struct process *process)
 	err = process->memory_fd < 0 ? -EACCES : tell(runtimes, process);
 	if (!err)
 		err = process->opened.err;
-	if (err == -EAGAIN || err == -EFAULT) {
+	if (err == -EAGAIN || err == -EFAULT || is_passing(err)) {
+		runtimes->quality.failed += is_passing(err);
 		if (!is_there(process)) {
 			forget(runtimes, process->pid);
 			return;
@@ -267,20 +292,45 @@ static void try_open(struct runtimes *runtimes, struct process *process)
 					  : RUNTIME_UNKNOWN;
 	runtimes->quality.processes += !err;
 	runtimes->quality.unknown += err != 0;
-	runtimes->quality.failed += err && err != -EACCES && err != -ENOTSUP;
 	if (is_there(process) || err == -EACCES)
 		report(runtimes, process);
 	else
 		forget(runtimes, process->pid);
 }
 
+static void release_task(const struct task *task)
+{
+	close_p(&task->mapping.fd);
+	free(task->path);
+}
+
+/* Takes over fd and path. */
+static void put_task(struct runtimes *runtimes, const struct task *task)
+{
+	struct task *added;
+
+	pthread_mutex_lock(&runtimes->queue_lock);
+	added = APPEND(&runtimes->queue, &runtimes->queued);
+	if (added)
+		*added = *task;
+	pthread_cond_signal(&runtimes->changed);
+	pthread_mutex_unlock(&runtimes->queue_lock);
+	if (!added)
+		release_task(task);
+}
+
 static void take_mapping(struct runtimes *runtimes, struct task *task)
 {
 	const struct runtimes_mapping *mapping = &task->mapping;
-	struct file *file = find_file(runtimes, mapping->fd, TAKE(task->path));
 	struct process *process;
+	struct file *file;
+	int err = find_file(runtimes, task, &file);
 
-	if (!file || file->kind == RUNTIME_NONE)
+	if (err == -EAGAIN && ++task->tries < MOST_TRIES) {
+		put_task(runtimes, task);
+		*task = (struct task) { .mapping.fd = -1 };
+	}
+	if (err || file->kind == RUNTIME_NONE)
 		return;
 	process = map__get(&runtimes->processes, mapping->pid);
 	if (process && process->start_ticks == mapping->start_ticks && is_there(process)) {
@@ -379,30 +429,16 @@ static void *run(void *context)
 		bool found = next_task(runtimes, until_ns, &task);
 
 		pthread_mutex_lock(&runtimes->lock);
-		if (found && task.mapping.fd >= 0)
+		if (found && task.path)
 			take_mapping(runtimes, &task);
 		else if (found)
 			forget(runtimes, task.mapping.pid);
+		if (found)
+			release_task(&task);
 		until_ns = retry(runtimes);
 		pthread_mutex_unlock(&runtimes->lock);
 	}
 	return NULL;
-}
-
-static void put_task(struct runtimes *runtimes, const struct task *task)
-{
-	struct task *added;
-
-	pthread_mutex_lock(&runtimes->queue_lock);
-	added = APPEND(&runtimes->queue, &runtimes->queued);
-	if (added)
-		*added = *task;
-	pthread_cond_signal(&runtimes->changed);
-	pthread_mutex_unlock(&runtimes->queue_lock);
-	if (added)
-		return;
-	close_p(&task->mapping.fd);
-	free(task->path);
 }
 
 void runtimes__mapped(struct runtimes *runtimes, const struct runtimes_mapping *mapping)
@@ -411,12 +447,10 @@ void runtimes__mapped(struct runtimes *runtimes, const struct runtimes_mapping *
 
 	task.mapping.path = NULL;
 	task.mapping.fd = fcntl(mapping->fd, F_DUPFD_CLOEXEC, 0);
-	if (!task.path || task.mapping.fd < 0) {
-		close_p(&task.mapping.fd);
-		free(task.path);
-		return;
-	}
-	put_task(runtimes, &task);
+	if (task.path && task.mapping.fd >= 0)
+		put_task(runtimes, &task);
+	else
+		release_task(&task);
 }
 
 void runtimes__gone(struct runtimes *runtimes, uint32_t pid)
@@ -540,10 +574,8 @@ void runtimes__free(struct runtimes *runtimes)
 	if (!runtimes)
 		return;
 	runtimes__stop(runtimes);
-	for (size_t i = 0; i < runtimes->queued; i++) {
-		close_p(&runtimes->queue[i].mapping.fd);
-		free(runtimes->queue[i].path);
-	}
+	for (size_t i = 0; i < runtimes->queued; i++)
+		release_task(&runtimes->queue[i]);
 	free(runtimes->queue);
 	while ((process = map__next(&runtimes->processes, &at)))
 		free_process(process);

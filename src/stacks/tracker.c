@@ -31,7 +31,7 @@
 /* Reading all of /proc again may take 1/REREAD_SHARE of the time. */
 #define REREAD_SHARE   20
 #define MOST_FORGOTTEN 256 /* in one sweep */
-#define MOST_OFFERED   8
+#define MOST_OFFERED   16
 
 struct process {
 	uint32_t pid;

@@ -102,14 +102,18 @@ static __always_inline void set_shift(struct thread *thread, __u32 shift)
 	thread->account.shift = shift;
 }
 
+#define WINDOW_BITS 10 /* window_run is in 2^10 ns */
+
 /* Chooses the shift of a thread by what it did since the last time. */
 static __always_inline void keep_budget(struct thread *thread)
 {
 	const struct ledger_account *account = &thread->account;
 	__u64 run_ns = account->ns[SLOT_RUN_USER] + account->ns[SLOT_RUN_KERNEL];
-	__u64 ns = run_ns - thread->window_run_ns, most_ns, switches_ns;
-	__u32 in_user = account->count[SLOT_RUN_USER] - thread->window_user;
-	__u32 in_kernel = account->count[SLOT_RUN_KERNEL] - thread->window_kernel;
+	struct timed_calls *timed = &thread->timed;
+	__u64 ns = ((__u64)((__u32)(run_ns >> WINDOW_BITS) - timed->window_run)) << WINDOW_BITS;
+	__u64 most_ns, switches_ns;
+	__u32 in_user = account->count[SLOT_RUN_USER] - timed->window_user;
+	__u32 in_kernel = account->count[SLOT_RUN_KERNEL] - timed->window_kernel;
 	__u32 calls = in_user < in_kernel ? in_user : in_kernel, shift;
 
 	if (ns < WINDOW_NS && thread->timed.shift >= least_shift)
@@ -126,7 +130,7 @@ static __always_inline void keep_budget(struct thread *thread)
 			shift = thread->timed.shift;
 	}
 	set_shift(thread, shift);
-	thread->window_run_ns = run_ns;
-	thread->window_user = account->count[SLOT_RUN_USER];
-	thread->window_kernel = account->count[SLOT_RUN_KERNEL];
+	timed->window_run = run_ns >> WINDOW_BITS;
+	timed->window_user = account->count[SLOT_RUN_USER];
+	timed->window_kernel = account->count[SLOT_RUN_KERNEL];
 }

@@ -12,6 +12,7 @@
 #include "ledger/kernel/futex.bpf.h"
 #include "ledger/kernel/holder.bpf.h"
 #include "ledger/kernel/kernel_lock.bpf.h"
+#include "ledger/kernel/runtimes.bpf.h"
 #include "ledger/kernel/turns.bpf.h"
 #include "ledger/kernel/uring.bpf.h"
 
@@ -141,12 +142,16 @@ static __noinline __u32 cause_of_futex(struct thread *thread, struct pt_regs *re
 	struct ledger_key *wait = &thread->wait;
 	struct tid_key key = { .pid = thread->pid };
 	__u32 op = (__u32)regs->ARCH_ARG2 & FUTEX_CMD_MASK;
+	__u32 slot;
 	__u64 *owner;
 
 	wait->object_kind = OBJECT_FUTEX;
 	wait->object[0] = regs->ARCH_ARG1;
 	if (!here)
 		return SLOT_WAIT_LOCK;
+	slot = cause_of_runtime(thread);
+	if (slot != SLOT_NONE)
+		return slot;
 	thread->releases = *releases_of_wait(wait); /* read this before the owner */
 	key.ns_tid = owner_of(wait->object[0], op, (__u32)regs->ARCH_ARG3);
 	if (!key.ns_tid || key.ns_tid == thread->ns_tid || is_raw_syscall(regs))

@@ -16,7 +16,7 @@
 #include "ledger/kernel/thread.bpf.h"
 
 /* A finished fault increments one of these counters, so their sum identifies the fault. */
-static __always_inline __u64 faults_of(struct task_struct *task)
+static __always_inline __u32 faults_of(struct task_struct *task)
 {
 	return task->min_flt + task->maj_flt;
 }

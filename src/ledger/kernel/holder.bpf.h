@@ -51,7 +51,8 @@ static __always_inline bool is_handed_on(const struct thread *thread)
 static __always_inline void judge_holder(struct thread *thread)
 {
 	struct ledger_key *wait = &thread->wait;
-	bool is_release = thread->waker_kind != BY_NOBODY && thread->released == wait->object[0];
+	bool is_release = thread->waker_kind != BY_NOBODY &&
+			  LOCK_OF(thread->released) == LOCK_OF(wait->object[0]);
 	__u32 count = is_release ? thread->released_before : *releases_of_wait(wait);
 	bool is_same = thread->waker == wait->by && thread->waker_kind == wait->by_kind;
 

@@ -64,9 +64,11 @@ struct timed_calls {
 	__u32 shift; /* one call in 2^shift */
 	__u32 skip;  /* calls before the next that is timed */
 	__u32 rest;  /* calls of its block after that one */
-	__u32 pad;
-	__u64 owed_ns; /* estimated time in the kernel that is not booked yet */
-	__u64 spread;  /* to be added to the account's */
+	/* The account when the rate was last chosen: */
+	__u32 window_user, window_kernel;
+	__u32 window_run; /* running time in 1,024 ns */
+	__u64 owed_ns;    /* estimated time in the kernel that is not booked yet */
+	__u64 spread;     /* to be added to the account's */
 };
 
 struct thread {
@@ -78,9 +80,10 @@ struct thread {
 	__u32 flush; /* the value of the global `flush` when the cell was last flushed */
 	struct ledger_account account;
 	/* What switches and wakeups need is together, in as few cache lines as possible. */
-	__s32 nr; /* the syscall in flight, or NR_NONE, NR_KERNEL */
-	__s32 last_nr;
+	__s16 nr; /* the syscall in flight, or NR_NONE, NR_KERNEL */
+	__s16 last_nr;
 	__u32 pid;     /* the kernel's tgid; (pid, ns_tid) is the key of the map tids */
+	__u32 ns_tid;  /* the tid in its own pid namespace, as found in user memory */
 	__u32 place;   /* in the list of a CPU's queued threads, see queue.bpf.h; 0: none */
 	__u64 on_ns;   /* when it got the CPU; 0: before we attached */
 	__u64 left_ns; /* when it left the CPU */
@@ -89,14 +92,20 @@ struct thread {
 	__u64 delay_ns;   /* sched_info.run_delay when it left the CPU */
 	__u64 stack_mark; /* see in_interrupt() */
 	__u64 last_waker; /* cache in woken_by(): the task that woke it last */
-	__s32 last_waker_pid;
-	__u32 last_waker_kind;
 	__u64 last_waker_id;
-	__u64 waker;        /* set by sched_waking, which may come before the wait begins */
-	__u8 waker_kind;    /* enum ledger_by */
-	__u8 released_many; /* set by sched_waking: the waker's call asked to wake several */
-	__u16 pad;
-	__u32 cpu;
+	__u64 waker; /* set by sched_waking, which may come before the wait begins */
+	__s32 last_waker_pid;
+	__u16 cpu;
+	__u8 has_calls;         /* sums of calls in another storage, see thread_calls.bpf.h */
+	__u8 has_pending;       /* an element of the map of pending.bpf.h */
+	__u8 last_waker_kind;   /* enum ledger_by */
+	__u8 waker_kind;        /* likewise */
+	__u8 released_many;     /* set by sched_waking: the waker's call asked to wake several */
+	__u8 kernel_lock_flags; /* LCB_F_… */
+	__u8 call_weight;       /* calls that the time of this one stands for; 0: not timed */
+	__u8 pending_count;     /* of its entries in the map pendings, see pending.bpf.h */
+	__u8 left_none;         /* how it left the CPU, see samples.bpf.h */
+	__u8 switch_out_shift;  /* likewise */
 	struct ledger_key wait;
 	__u64 released; /* set by sched_waking: the lock that the waker released; 0: none */
 	struct ledger_key cell;
@@ -120,34 +129,24 @@ struct thread {
 	__u64 call_ns;       /* when the syscall began */
 	__u64 call_off_ns;   /* off_ns at call_ns */
 	__u64 call_begin_ns; /* how long it had run when it left the CPU, if call_weight > 1 */
-	/* How many calls the time of this one, or call_begin_ns of it, stands for. 0: not timed. */
-	__u32 call_weight;
-	__u32 cell_number; /* of `cell`: each one that begins has another */
-	__u64 off_ns;      /* all time without a CPU so far */
+	__u32 cell_number;   /* of `cell`: each one that begins has another */
+	__u32 random;        /* the random number of draw_early() */
+	__u64 off_ns;        /* all time without a CPU so far */
 	struct interrupted_call broken;
-	__u64 turn_at;           /* see turn_watch */
-	__u32 released_before;   /* releases of that lock before this one */
-	__u32 releases;          /* when the wait for the lock began; see holder.bpf.h */
-	__u64 waking_since_ns;   /* start of the wait that draw_early() has drawn */
-	__u64 waker_stack;       /* stack of the thread that ended it, if it was drawn */
-	__u32 random;            /* the random number of that draw */
-	__u32 kernel_lock_flags; /* LCB_F_… */
+	__u64 turn_at;         /* see turn_watch */
+	__u32 released_before; /* releases of that lock before this one */
+	__u32 releases;        /* when the wait for the lock began; see holder.bpf.h */
+	__u64 waking_since_ns; /* start of the wait that draw_early() has drawn */
+	__u64 waker_stack;     /* stack of the thread that ended it, if it was drawn */
 	__u64 unjudged_by;
 	struct outside_key suspect; /* may keep it waiting, see outside.bpf.h */
 	__u64 left_stack;           /* how it left the CPU, see samples.bpf.h */
-	__u8 left_none, switch_out_shift;
-	__u8 has_calls;     /* sums of calls in another storage, see thread_calls.bpf.h */
-	__u8 has_pending;   /* an element of that map */
-	__u32 ns_tid;       /* the tid in its own pid namespace, as found in user memory */
-	__u64 minor_faults; /* when its account began */
+	__u64 minor_faults;         /* when its account began */
 	__u64 major_faults;
 	__u64 fault_inode; /* the file of its last fault in a file, see fault.bpf.h */
-	__u64 fault_number;
-	__u32 requests;      /* that it submitted to io_uring so far, see uring.bpf.h */
-	__u32 pending_count; /* of its entries in the map pendings, see pending.bpf.h */
+	__u32 fault_number;
+	__u32 requests; /* that it submitted to io_uring so far, see uring.bpf.h */
 	struct timed_calls timed;
-	__u64 window_run_ns; /* the account when the rate of timed calls was last chosen */
-	__u32 window_user, window_kernel;
 };
 
 /*

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a thread of a language runtime waits for at a futex. The address of the futex tells, so this
+ * needs no hook in the program: the lock of CPython's interpreter is at a known place.
+ */
+#pragma once
+
+#include "ledger/kernel/walk.bpf.h"
+
+/* struct _gil_runtime_state of CPython, the same from 3.8 to 3.14. */
+#define GIL_LAST_HOLDER 8
+#define GIL_LOCKED      16
+#define GIL_BEGIN       32 /* its condition, a mutex, and another pair */
+#define GIL_END         208
+/* The two futexes of glibc's condition, which it uses by turns. */
+#define GIL_WORDS 72
+
+/* The id of the thread with this number in its own pid namespace; 0: no account. */
+static __always_inline __u64 thread_by_tid(struct thread *thread, __u32 ns_tid)
+{
+	struct tid_key key = { .pid = thread->pid, .ns_tid = ns_tid };
+	__u64 *id = bpf_map_lookup_elem(&tids, &key);
+
+	return id ? *id : 0;
+}
+
+/* The number of the thread that has the GIL; 0: nobody, or it cannot be read. */
+static __always_inline __u32 gil_owner(const struct runtime_python *python)
+{
+	struct {
+		__u64 state;
+		__u32 locked, pad;
+	} gil = {};
+	__u64 id = 0;
+	__u32 tid = 0;
+
+	if (bpf_probe_read_user(&gil, sizeof(gil), (void *)(python->gil + GIL_LAST_HOLDER)) ||
+	    gil.locked != 1 || !gil.state ||
+	    bpf_probe_read_user(&id, sizeof(id), (void *)(gil.state + python->thread_native_id)))
+		return 0;
+	/* Up to 3.10 it is a pthread_t, which has the number. */
+	if (python->pthread_tid &&
+	    !bpf_probe_read_user(&tid, sizeof(tid), (void *)(id + python->pthread_tid)))
+		return tid;
+	return id;
+}
+
+static __always_inline __u32 cause_of_gil(struct thread *thread,
+					  const struct runtime_python *python)
+{
+	struct ledger_key *wait = &thread->wait;
+	__u64 owner;
+
+	wait->object[0] = python->gil + GIL_WORDS;
+	thread->releases = *releases_of_wait(wait); /* read this before the owner */
+	owner = thread_by_tid(thread, gil_owner(python));
+	if (!owner || owner == thread->id)
+		return SLOT_WAIT_GIL;
+	wait->by = owner;
+	wait->by_kind = BY_THREAD;
+	wait->evidence = EVIDENCE_OWNER;
+	return SLOT_WAIT_GIL;
+}
+
+/*
+ * The slot of a wait of the current thread at the futex thread->wait.object[0]; SLOT_NONE: it is
+ * not one of a runtime.
+ */
+static __noinline __u32 cause_of_runtime(struct thread *thread)
+{
+	struct task_struct *current = bpf_get_current_task_btf();
+	__u64 futex = thread->wait.object[0];
+	struct unwind_process *process;
+
+	if (!with_stacks)
+		return SLOT_NONE;
+	process = process_of(current, thread->here_pid);
+	if (!process || process->runtime.kind != RUNTIME_PYTHON)
+		return SLOT_NONE;
+	if (futex - process->runtime.python.gil - GIL_BEGIN < GIL_END - GIL_BEGIN)
+		return cause_of_gil(thread, &process->runtime.python);
+	return SLOT_NONE;
+}
