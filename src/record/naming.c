@@ -76,6 +76,7 @@ static int find_function(struct naming *naming, int64_t module, const struct sym
 					       .system_name = symbol->system_name,
 					       .file = symbol->file,
 					       .start_line = symbol->start_line,
+					       .source = name_sources__key(symbol->source),
 				       });
 }
 

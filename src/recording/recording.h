@@ -65,6 +65,13 @@ struct recording_process {
 	const char *container; /* id, NULL if none or unknown */
 };
 int recording__put_process(struct recording *recording, const struct recording_process *process);
+/*
+ * What runs the code of a process: the key of a runtime (vocabulary/runtimes.def), its version and
+ * how much is known about it (runtimes__state_key()). NULL: unknown. A later call replaces all
+ * three. May be called before recording__put_process(), which keeps them.
+ */
+int recording__set_runtime(struct recording *recording, int64_t process, const char *runtime,
+			   const char *version, const char *state);
 
 enum recording_thread_flags {
 	RECORDING_THREAD_EXITED = 1,     /* it ended during the recording */
@@ -265,8 +272,9 @@ int recording__put_pressure(struct recording *recording, const struct recording_
 /* A file with code, or another source of code: the kernel, the vDSO, a JIT compiler. */
 struct recording_module {
 	int64_t id;
-	const char *kind;     /* "file", "vdso", "kernel", "jit" (of one process) */
-	const char *path;     /* "/usr/lib/…/libc.so.6", "[kernel]", "[jit 4242]" */
+	/* "file", "vdso", "kernel", "jit" (of one process), or the key of a runtime: "python" */
+	const char *kind;
+	const char *path;     /* "/usr/lib/…/libc.so.6", "[kernel]", "[jit 4242]", "[python]" */
 	const char *build_id; /* hex, NULL if none */
 };
 int recording__add_module(struct recording *recording, const struct recording_module *module);
@@ -281,6 +289,7 @@ struct recording_function {
 	const char *name, *system_name; /* demangled, and as in the symbol table */
 	const char *file;               /* NULL if unknown */
 	int64_t start_line;             /* 0 if unknown */
+	const char *source; /* of the name, see vocabulary/name_sources.def; NULL if unknown */
 };
 int recording__add_function(struct recording *recording, const struct recording_function *function);
 

@@ -16,7 +16,14 @@ const char *const writer__sql[SQL_COUNT] = {
 	[SQL_STATE] = "INSERT OR REPLACE INTO state VALUES(?1, ?2, ?3, ?4)",
 	[SQL_PROCESS] = "INSERT OR REPLACE INTO process SELECT ?1, ?2, ?3, ?4, ?5,"
 			" coalesce(?6, (SELECT cgroup FROM process WHERE id = ?1)),"
-			" coalesce(?7, (SELECT container FROM process WHERE id = ?1))",
+			" coalesce(?7, (SELECT container FROM process WHERE id = ?1)),"
+			" (SELECT runtime FROM process WHERE id = ?1),"
+			" (SELECT runtime_version FROM process WHERE id = ?1),"
+			" (SELECT runtime_state FROM process WHERE id = ?1)",
+	[SQL_RUNTIME] = "INSERT INTO process(id, runtime, runtime_version, runtime_state)"
+			" VALUES(?1, ?2, ?3, ?4) ON CONFLICT(id) DO UPDATE SET"
+			" runtime = excluded.runtime, runtime_version = excluded.runtime_version,"
+			" runtime_state = excluded.runtime_state",
 	[SQL_THREAD] = "INSERT OR REPLACE INTO thread VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
 	[SQL_NAME] = "INSERT OR REPLACE INTO thread_name VALUES(?1, ?2, ?3)",
 	[SQL_SLICE] = "INSERT OR REPLACE INTO slice VALUES(?1, ?2, ?3)",
@@ -71,7 +78,7 @@ const char *const writer__sql[SQL_COUNT] = {
 			  " AND cgroup = ?2",
 	[SQL_MODULE] = "INSERT OR REPLACE INTO module VALUES(?1, ?2, ?3, ?4)",
 	[SQL_FRAME] = "INSERT INTO frame VALUES(?1, ?2, ?3)",
-	[SQL_FUNCTION] = "INSERT INTO function VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
+	[SQL_FUNCTION] = "INSERT INTO function VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
 	[SQL_LINE] = "INSERT INTO frame_line VALUES(?1, ?2, ?3, ?4, ?5)",
 	[SQL_STACK] = "INSERT INTO stack VALUES(?1, ?2, ?3)",
 	[SQL_SAMPLE] = "INSERT INTO sample VALUES(NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10,"
@@ -152,6 +159,13 @@ int recording__put_process(struct recording *recording, const struct recording_p
 	return ADD_ROW(recording, SQL_PROCESS, number(process->id), number(process->pid),
 		       number(process->parent_pid), number(process->start_ns), text(process->comm),
 		       text(process->cgroup), text(process->container));
+}
+
+int recording__set_runtime(struct recording *recording, int64_t process, const char *runtime,
+			   const char *version, const char *state)
+{
+	return ADD_ROW(recording, SQL_RUNTIME, number(process), text(runtime), text(version),
+		       text(state));
 }
 
 int recording__put_thread(struct recording *recording, const struct recording_thread *thread)
@@ -343,7 +357,7 @@ int recording__add_function(struct recording *recording, const struct recording_
 {
 	return ADD_ROW(recording, SQL_FUNCTION, number(function->id), number(function->module),
 		       text(function->name), text(function->system_name), text(function->file),
-		       number(function->start_line));
+		       number(function->start_line), text(function->source));
 }
 
 int recording__add_line(struct recording *recording, const struct recording_line *line)

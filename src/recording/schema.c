@@ -85,7 +85,8 @@ const char schema__sql[] =
 	"CREATE TABLE state(id INTEGER PRIMARY KEY, state TEXT NOT NULL, cause TEXT NOT NULL,"
 	" kind TEXT);"
 	"CREATE TABLE process(id INTEGER PRIMARY KEY, pid INT, parent_pid INT, start_ns INT,"
-	" comm TEXT, cgroup TEXT, container TEXT);"
+	" comm TEXT, cgroup TEXT, container TEXT, runtime TEXT, runtime_version TEXT,"
+	" runtime_state TEXT);"
 	"CREATE TABLE thread(id INTEGER PRIMARY KEY, process INT, tid INT, comm TEXT,"
 	" first_ns INT, last_ns INT, unexplained_ns INT, flags INT);"
 	"CREATE TABLE thread_name(thread INT, time_ns INT, comm TEXT,"
@@ -138,7 +139,7 @@ const char schema__sql[] =
 	"CREATE TABLE module(id INTEGER PRIMARY KEY, kind TEXT, path TEXT, build_id TEXT);"
 	"CREATE TABLE frame(id INTEGER PRIMARY KEY, module INT, address INT);"
 	"CREATE TABLE function(id INTEGER PRIMARY KEY, module INT, name TEXT, system_name TEXT,"
-	" file TEXT, start_line INT);"
+	" file TEXT, start_line INT, source TEXT);"
 	"CREATE TABLE frame_line(frame INT, depth INT, function INT, line INT, column INT,"
 	" PRIMARY KEY(frame, depth)) WITHOUT ROWID;"
 	"CREATE TABLE stack(id INTEGER PRIMARY KEY, parent INT, frame INT);"
@@ -247,7 +248,8 @@ const char schema__sql[] =
 
 	"CREATE VIEW frames AS SELECT f.id, m.kind AS module_kind, m.path AS module, m.build_id,"
 	" f.address, l.depth, coalesce(u.name, replace(m.path, rtrim(m.path, replace(m.path, '/',"
-	" '')), '') || printf('+0x%x', f.address)) AS function, u.file, l.line FROM frame f"
+	" '')), '') || printf('+0x%x', f.address)) AS function, u.file, l.line, u.source"
+	" FROM frame f"
 	" JOIN module m ON m.id = f.module LEFT JOIN frame_line l ON l.frame = f.id"
 	" LEFT JOIN function u ON u.id = l.function;"
 

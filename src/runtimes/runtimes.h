@@ -19,14 +19,6 @@
 
 struct runtimes;
 
-/* How sure it is what a process runs. */
-enum runtime_state {
-	RUNTIME_KNOWN,       /* its frames have names */
-	RUNTIME_NOT_STARTED, /* nothing of it has run yet */
-	RUNTIME_UNKNOWN,     /* a version that is not known, or built in an unusual way */
-	RUNTIME_UNREADABLE,  /* the memory of the process cannot be read */
-};
-
 struct runtime_found {
 	uint32_t pid;
 	uint64_t start_ticks;

@@ -488,6 +488,7 @@ int dwarf__find(struct dwarf *dwarf, uint64_t address, struct symbol_chain *ret)
 		*frame = position;
 		frame->name = frame->system_name = name_of(dwarf, die);
 		frame->start_line = number_of(die, DW_AT_decl_line);
+		frame->source = NAME_DWARF;
 		set_call(dwarf, unit, die, &position);
 	}
 	return 0;

@@ -336,6 +336,7 @@ int image__visit_symbols(const struct image *image, uint32_t section_type, image
 
 struct adding {
 	read_fn read;
+	bool is_dynamic;
 	struct symtab *tab;
 };
 
@@ -344,16 +345,18 @@ static int add_symbol(void *context, const struct image *image, const GElf_Sym *
 {
 	const struct adding *adding = context;
 	struct symtab_entry entry = {};
-	int err = 0;
+	int err;
 
-	if (adding->read(image, symbol, names, &entry))
-		err = symtab__add(adding->tab, &entry);
+	if (!adding->read(image, symbol, names, &entry))
+		return 0;
+	entry.is_dynamic = adding->is_dynamic;
+	err = symtab__add(adding->tab, &entry);
 	return err && err != -ENOMEM ? -EFBIG : err;
 }
 
 static int add(const struct image *image, uint32_t section_type, read_fn read, struct symtab *tab)
 {
-	struct adding adding = { read, tab };
+	struct adding adding = { read, section_type == SHT_DYNSYM, tab };
 
 	return image__visit_symbols(image, section_type, add_symbol, &adding);
 }

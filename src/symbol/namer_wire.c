@@ -106,7 +106,8 @@ struct chain_head {
 };
 
 struct frame_head {
-	uint32_t line, column, start_line, is_same; /* is_same: both names are equal */
+	uint32_t line, column, start_line, source;
+	uint32_t is_same, padding; /* is_same: both names are equal */
 };
 
 void namer_wire__put_chain(void *stream, const struct symbol_chain *chain, uint64_t offset)
@@ -116,8 +117,11 @@ void namer_wire__put_chain(void *stream, const struct symbol_chain *chain, uint6
 	fwrite(&head, sizeof(head), 1, stream);
 	for (int i = 0; i < chain->count; i++) {
 		const struct symbol *symbol = &chain->frames[i];
-		struct frame_head frame = { symbol->line, symbol->column, symbol->start_line,
-					    symbol->name == symbol->system_name };
+		struct frame_head frame = { .line = symbol->line,
+					    .column = symbol->column,
+					    .start_line = symbol->start_line,
+					    .source = symbol->source,
+					    .is_same = symbol->name == symbol->system_name };
 
 		fwrite(&frame, sizeof(frame), 1, stream);
 		put_text(stream, symbol->name);
@@ -132,7 +136,8 @@ static int get_frame(const char **at, const char *end, struct symbol *ret)
 	struct frame_head head;
 
 	*ret = (struct symbol) {};
-	if (get(at, end, &head, sizeof(head)) || get_text(at, end, &ret->name))
+	if (get(at, end, &head, sizeof(head)) || head.source >= NAME_SOURCE_COUNT ||
+	    get_text(at, end, &ret->name))
 		return -EBADMSG;
 	ret->system_name = ret->name;
 	if ((!head.is_same && get_text(at, end, &ret->system_name)) ||
@@ -141,6 +146,7 @@ static int get_frame(const char **at, const char *end, struct symbol *ret)
 	ret->line = head.line;
 	ret->column = head.column;
 	ret->start_line = head.start_line;
+	ret->source = head.source;
 	return 0;
 }
 

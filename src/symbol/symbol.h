@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "vocabulary/name_sources.h"
+
 struct symbols;
 
 /*
@@ -25,6 +27,7 @@ struct symbol {
 	const char *file;        /* source file, NULL if unknown */
 	uint32_t line, column;   /* in it; 0: unknown */
 	uint32_t start_line;     /* of the function; 0: unknown */
+	enum name_source source; /* of the name */
 };
 #define SYMBOL_MOST_INLINED 64
 

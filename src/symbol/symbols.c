@@ -164,7 +164,10 @@ static int ask_module(struct symbols *symbols, struct module *module, uint64_t a
 		 * not. And DWARF may not know the function at all, for example if it is assembler
 		 * code.
 		 */
-		ret->count += !ret->count;
+		if (!ret->count) {
+			ret->count = 1;
+			ret->frames[0].source = entry->is_dynamic ? NAME_DYNSYM : NAME_SYMTAB;
+		}
 		outermost = &ret->frames[ret->count - 1];
 		outermost->system_name = entry->name;
 	}
@@ -310,7 +313,7 @@ static int ask_kernel(struct symbols *symbols, uint64_t address, struct symbol_c
 	name = kallsyms__find(&symbols->kallsyms, address, &owner);
 	if (!name)
 		return 0;
-	ret->frames[0] = (struct symbol) { .system_name = name };
+	ret->frames[0] = (struct symbol) { .system_name = name, .source = NAME_KALLSYMS };
 	ret->count = 1;
 	err = show(symbols, ret);
 	if (err || !owner)
@@ -363,7 +366,9 @@ int symbols__in_jit(struct symbols *symbols, int pid, uint64_t address, struct s
 	ret->count = 0;
 	name = err ? NULL : perfmap__find(map, address);
 	if (name) {
-		ret->frames[0] = (struct symbol) { .name = name, .system_name = name };
+		ret->frames[0] = (struct symbol) { .name = name,
+						   .system_name = name,
+						   .source = NAME_PERF_MAP };
 		ret->count = 1;
 	}
 	return answer(symbols, err, ret);

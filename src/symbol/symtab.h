@@ -22,9 +22,10 @@
 struct symtab_entry {
 	uint64_t start, end; /* `end` is exclusive */
 	const char *name;
-	uint32_t rank;  /* at one address, the highest rank wins */
-	uint32_t order; /* set by symtab__add() */
-	bool is_open;   /* unknown size: it ends at the next symbol, or at `end` */
+	uint32_t rank;   /* at one address, the highest rank wins */
+	uint32_t order;  /* set by symtab__add() */
+	bool is_dynamic; /* from .dynsym */
+	bool is_open;    /* unknown size: it ends at the next symbol, or at `end` */
 };
 
 struct symtab {

@@ -22,3 +22,24 @@ enum runtime_kind runtimes__find(const char *key)
 			return kind;
 	return RUNTIME_NONE;
 }
+
+static const struct {
+	const char *key, *why;
+} states[RUNTIME_STATE_COUNT] = {
+#define RUNTIME_STATE_ROW(id, key, why) [RUNTIME_##id] = { key, why },
+	RUNTIME_STATES(RUNTIME_STATE_ROW)
+#undef RUNTIME_STATE_ROW
+};
+
+const char *runtimes__state_key(enum runtime_state state)
+{
+	return states[state].key;
+}
+
+const char *runtimes__why_none(const char *state_key)
+{
+	for (int state = 0; state_key && state < RUNTIME_STATE_COUNT; state++)
+		if (!strcmp(states[state].key, state_key))
+			return states[state].why;
+	return NULL;
+}

@@ -12,6 +12,14 @@ enum runtime_kind {
 		RUNTIME_KINDS,
 };
 
+/* How sure it is what a process runs. */
+enum runtime_state {
+#define RUNTIME_STATE_ID(id, key, why) RUNTIME_##id,
+	RUNTIME_STATES(RUNTIME_STATE_ID)
+#undef RUNTIME_STATE_ID
+		RUNTIME_STATE_COUNT,
+};
+
 #ifndef __bpf__
 
 #include <stdbool.h>
@@ -24,5 +32,10 @@ struct runtime_words {
 const struct runtime_words *runtimes__words(enum runtime_kind kind);
 /* The runtime with this key; RUNTIME_NONE: none. `key` may be NULL. */
 enum runtime_kind runtimes__find(const char *key);
+
+const char *runtimes__state_key(enum runtime_state state);
+/* Why a process with this state has no frames; NULL: it may have some, or there is no such state.
+ */
+const char *runtimes__why_none(const char *state_key);
 
 #endif

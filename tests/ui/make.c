@@ -57,7 +57,8 @@ static void add_code(struct recording *recording)
 		snprintf(name, sizeof(name), "namespace_%d::function_%d", i % 97, i);
 		err |= recording__add_frame(recording, i, 1, 4096 + i * 16);
 		err |= recording__add_function(
-			recording, &(struct recording_function) { i, 1, name, name, NULL, 0 });
+			recording,
+			&(struct recording_function) { i, 1, name, name, NULL, 0, NULL });
 		err |= recording__add_line(recording, &(struct recording_line) { i, 0, i, 0, 0 });
 	}
 	/* Every stack leaves another one half way. */

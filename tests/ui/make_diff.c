@@ -40,7 +40,7 @@ static void add_code(struct recording *recording)
 		err |= recording__add_frame(recording, i, 1, 4096 * i);
 		err |= recording__add_function(
 			recording,
-			&(struct recording_function) { i, 1, names[i], names[i], NULL, 0 });
+			&(struct recording_function) { i, 1, names[i], names[i], NULL, 0, NULL });
 		err |= recording__add_line(recording, &(struct recording_line) { i, 0, i, 0, 0 });
 		err |= recording__add_stack(recording, i, callers[i], i);
 	}

@@ -60,8 +60,9 @@ static inline int64_t frame_of(struct making *making, const char *name)
 
 	if (!is_new)
 		return id;
-	err |= recording__add_function(making->recording,
-				       &(struct recording_function) { id, 1, name, NULL, NULL, 0 });
+	err |= recording__add_function(
+		making->recording,
+		&(struct recording_function) { id, 1, name, NULL, NULL, 0, NULL });
 	err |= recording__add_frame(making->recording, id, 1, 16 * id);
 	err |= recording__add_line(making->recording,
 				   &(struct recording_line) { .frame = id, .function = id });

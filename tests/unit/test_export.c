@@ -286,7 +286,7 @@ static void stacks_that_lead_nowhere_are_counted(void **state)
 
 static void code_without_its_module_or_function_has_a_substitute(void **state)
 {
-	const struct recording_function function = { 1, 8, "f", NULL, NULL, 0 };
+	const struct recording_function function = { 1, 8, "f", NULL, NULL, 0, NULL };
 	const struct recording_line lines[] = { { .frame = 2, .function = 1 },
 						{ .frame = 3, .function = 9 },
 						{ .frame = 7, .function = 1 } };

@@ -211,11 +211,13 @@ static void a_helper_that_cannot_be_started_costs_no_file_its_depth(void **state
 
 static void answers_that_are_cut_are_refused(void **state)
 {
-	const struct symbol_chain chain = {
-		.count = 2,
-		.frames = { { .name = "a", .system_name = "b" },
-			    { .name = "c", .system_name = "c", .file = "d", .line = 7 } }
-	};
+	const struct symbol_chain chain = { .count = 2,
+					    .frames = { { .name = "a", .system_name = "b" },
+							{ .name = "c",
+							  .system_name = "c",
+							  .file = "d",
+							  .line = 7,
+							  .source = NAME_DYNSYM } } };
 	struct symbol_chain got;
 	char *bytes = NULL;
 	size_t size;
@@ -235,6 +237,8 @@ static void answers_that_are_cut_are_refused(void **state)
 	assert_string_equal(got.frames[0].system_name, "b");
 	assert_string_equal(got.frames[1].file, "d");
 	assert_int_equal(got.frames[1].line, 7);
+	assert_int_equal(got.frames[0].source, NAME_UNKNOWN);
+	assert_int_equal(got.frames[1].source, NAME_DYNSYM);
 	free(bytes);
 }
 

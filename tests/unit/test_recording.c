@@ -303,7 +303,10 @@ static void putting_again_updates(void **state)
 	struct recording *recording = sample__begin(path);
 	struct recording_process process = { .id = 1, .pid = 7, .comm = "old", .cgroup = "/a" };
 
+	assert_int_equal(recording__set_runtime(recording, 1, "python", "3.12.1", "unreadable"), 0);
 	assert_int_equal(recording__put_process(recording, &process), 0);
+	assert_int_equal(recording__set_runtime(recording, 1, "python", "3.12.1", "known"), 0);
+	assert_int_equal(recording__set_runtime(recording, 2, "java", NULL, "unreadable"), 0);
 	process.comm = "new";
 	process.cgroup = NULL;
 	assert_int_equal(recording__put_process(recording, &process), 0);
@@ -316,7 +319,13 @@ static void putting_again_updates(void **state)
 		recording__put_object(recording, &(struct recording_object) { 1, "file", "/x" }),
 		0);
 	sample__finish(recording);
-	assert_int_equal(ask("SELECT comm = 'new' AND cgroup = '/a' FROM process"), 1);
+	assert_int_equal(ask("SELECT comm = 'new' AND cgroup = '/a' AND runtime = 'python' AND"
+			     " runtime_version = '3.12.1' AND runtime_state = 'known'"
+			     " FROM process WHERE id = 1"),
+			 1);
+	assert_int_equal(ask("SELECT runtime = 'java' AND runtime_version IS NULL AND pid IS NULL"
+			     " FROM process WHERE id = 2"),
+			 1);
 	assert_int_equal(ask("SELECT comm = 'second' AND exited FROM threads"), 1);
 	assert_int_equal(ask("SELECT name = '/x' FROM object"), 1);
 }

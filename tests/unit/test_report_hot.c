@@ -60,9 +60,8 @@ static struct recording *begin(const char *const *functions)
 	sample__thread(recording, 1, 1, "app", 0);
 	sample__account(recording, 1, SAMPLE_RUN_USER, 1, 3, 30 * SECOND, 1);
 	for (int64_t i = 1; functions[i - 1]; i++) {
-		const struct recording_function function = {
-			i, 1, functions[i - 1], NULL, NULL, 0
-		};
+		const struct recording_function function = { i, 1,   functions[i - 1], NULL, NULL,
+							     0, NULL };
 		const struct recording_line line = { .frame = i, .function = i };
 
 		err |= recording__add_function(recording, &function);
@@ -265,7 +264,7 @@ static void a_finding_needs_more_than_a_few_samples(void **state)
 
 static void add_kernel_function(struct recording *recording, int64_t id, const char *name)
 {
-	const struct recording_function function = { id, 2, name, NULL, NULL, 0 };
+	const struct recording_function function = { id, 2, name, NULL, NULL, 0, NULL };
 	const struct recording_line line = { .frame = id, .function = id };
 
 	assert_int_equal(recording__add_function(recording, &function), 0);

@@ -39,6 +39,7 @@ static void assert_chain_in(const char *path)
 			continue;
 		divisions++;
 		assert_frame(&chain.frames[0], "innermost", 9, 7);
+		assert_int_equal(chain.frames[0].source, NAME_DWARF);
 		assert_frame(&chain.frames[1], "middle", 14, 12);
 		assert_frame(&chain.frames[2], "outermost", 19, 17);
 	}
@@ -73,6 +74,7 @@ static void a_function_without_size_ends_where_the_next_begins(void **state)
 	for (uint64_t at = start; at < next; at++)
 		assert_string_equal(name_at(symbols, path, at), "unsized_function");
 	assert_string_equal(name_at(symbols, path, next), "after_unsized");
+	assert_int_equal(chain.frames[0].source, NAME_SYMTAB);
 	symbols__free(symbols);
 }
 
@@ -270,7 +272,8 @@ static void the_vdso_has_names(void **state)
 
 	for (uint64_t address = 0; address < 16384; address++) {
 		assert_int_equal(symbols__in_vdso(symbols, address, &chain), 0);
-		found += chain.count && strstr(chain.frames[0].name, "clock_gettime");
+		found += chain.count && strstr(chain.frames[0].name, "clock_gettime") &&
+			 chain.frames[0].source == NAME_DYNSYM;
 	}
 	assert_true(found > 0);
 	symbols__free(symbols);
@@ -295,6 +298,7 @@ static void the_kernel_has_names_if_it_shows_its_addresses(void **state)
 	assert_int_equal(symbols__in_kernel(symbols, address + 1, &chain), 0);
 	assert_int_equal(chain.count, 1);
 	assert_string_equal(chain.frames[0].name, "do_exit");
+	assert_int_equal(chain.frames[0].source, NAME_KALLSYMS);
 	assert_int_equal(symbols__in_kernel(symbols, 0x1000, &chain), 0);
 	assert_int_equal(chain.count, 0);
 	symbols__free(symbols);
