@@ -27,7 +27,8 @@ struct options {
 	const char *idle[MOST_CAUSES + 1];
 };
 
-static const char *const by_words[] = { "thread", "process", "cgroup", "comm", "cpu", NULL };
+static const char *const by_words[] = { "thread", "process", "cgroup", "comm",
+					"cpu",    "runtime", NULL };
 
 static void set_by(struct argp_state *state, struct options *options, const char *arg)
 {
@@ -114,7 +115,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static const struct argp_option option_list[] = {
 	{ "full", KEY_FULL, NULL, 0, "Print all tables instead of one screen", 0 },
-	{ "by", KEY_BY, "WHAT", 0, "Also by thread, process, cgroup, comm or cpu", 0 },
+	{ "by", KEY_BY, "WHAT", 0, "Also by thread, process, cgroup, comm, cpu or runtime", 0 },
 	{ "busy", KEY_BUSY, "CAUSE", 0, "Count waiting for CAUSE as held up (poll)", 0 },
 	{ "idle", KEY_IDLE, "CAUSE", 0, "Count waiting for CAUSE as idle (lock)", 0 },
 	{ "html", KEY_HTML, "FILE", 0, "Write a page for a browser into FILE", 0 },

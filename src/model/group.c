@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "model/load.h"
+#include "model/runtime_rows.h"
 #include "recording/recording.h"
 
 /* The length of a name without its trailing digits; the full length if the name is all digits. */
@@ -236,6 +237,17 @@ int group__waits(struct model *model)
 	return 0;
 }
 
+/* How much is known about a runtime does not matter. Threads without one come first. */
+static int compare_runtimes(const struct model_runtime *a, const struct model_runtime *b)
+{
+	int order;
+
+	if (!a || !b)
+		return (a != NULL) - (b != NULL);
+	order = strcmp(a->key, b->key);
+	return order ? order : strcmp(a->version ? a->version : "", b->version ? b->version : "");
+}
+
 static int order_by(const struct model_thread *a, const struct model_thread *b, enum model_by by)
 {
 	switch (by) {
@@ -245,6 +257,8 @@ static int order_by(const struct model_thread *a, const struct model_thread *b, 
 		return strcmp(a->cgroup ? a->cgroup : "", b->cgroup ? b->cgroup : "");
 	case MODEL_BY_COMM:
 		return compare_stems(a->comm, b->comm);
+	case MODEL_BY_RUNTIME:
+		return compare_runtimes(a->runtime, b->runtime);
 	default:
 		return compare_numbers(a->id, b->id);
 	}
@@ -260,6 +274,7 @@ DEFINE_ORDER(by_thread, MODEL_BY_THREAD)
 DEFINE_ORDER(by_process, MODEL_BY_PROCESS)
 DEFINE_ORDER(by_cgroup, MODEL_BY_CGROUP)
 DEFINE_ORDER(by_comm, MODEL_BY_COMM)
+DEFINE_ORDER(by_runtime, MODEL_BY_RUNTIME)
 
 static int64_t busy_ns(const struct model_row *row)
 {
@@ -280,6 +295,8 @@ static int by_busy_time(const void *a, const void *b)
 static void fill_row(struct model *model, struct model_row *row, enum model_by by,
 		     struct model_thread *const *members, size_t count)
 {
+	char text[80];
+
 	switch (by) {
 	case MODEL_BY_PROCESS:
 		row->name = members[0]->process_comm;
@@ -290,6 +307,11 @@ static void fill_row(struct model *model, struct model_row *row, enum model_by b
 		break;
 	case MODEL_BY_COMM:
 		row->name = common_name(model, members, count);
+		break;
+	case MODEL_BY_RUNTIME:
+		runtime_rows__name(members[0]->runtime, text, sizeof(text));
+		row->name = load__keep(model, text);
+		row->name = row->name ? row->name : "?";
 		break;
 	default:
 		row->name = members[0]->comm;
@@ -319,7 +341,7 @@ int group__rows(struct model *model, enum model_by by)
 	static int (*const orders[])(const void *, const void *) = {
 		[MODEL_BY_NONE] = by_thread,     [MODEL_BY_THREAD] = by_thread,
 		[MODEL_BY_PROCESS] = by_process, [MODEL_BY_CGROUP] = by_cgroup,
-		[MODEL_BY_COMM] = by_comm,
+		[MODEL_BY_COMM] = by_comm,       [MODEL_BY_RUNTIME] = by_runtime,
 	};
 	size_t count, begin = 0;
 	cleanup(free_p) struct model_thread **list = sorted(model, true, orders[by], &count);

@@ -15,6 +15,7 @@
 
 #include "base/cleanup.h"
 #include "model/load.h"
+#include "model/runtime_rows.h"
 #include "recording/recording.h"
 #include "vocabulary/histogram.h"
 
@@ -41,6 +42,8 @@ void model__release(struct model *model)
 	free(model->qualities);
 	free(model->costs);
 	free(model->rows);
+	free(model->runtimes);
+	map__release(&model->runtime_of);
 	free(model->notes);
 	free(model->samples);
 	free(model->fatals);
@@ -257,6 +260,8 @@ static int load(struct model *model, sqlite3 *db, const struct model_options *op
 		err = load__sockets(model);
 	if (!err)
 		err = group__waits(model);
+	if (!err)
+		err = runtime_rows__load(model, db);
 	if (!err)
 		err = group__rows(model, options->by == MODEL_BY_CPU ? MODEL_BY_NONE : options->by);
 	if (!err)

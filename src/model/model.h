@@ -31,6 +31,7 @@ enum model_by {
 	MODEL_BY_CGROUP,
 	MODEL_BY_COMM,
 	MODEL_BY_CPU, /* rows are not of threads, see by_cpu.h */
+	MODEL_BY_RUNTIME,
 };
 
 /* All zero: the whole recording. */
@@ -86,6 +87,7 @@ struct model_thread {
 	bool outside;
 	const struct model_thread *same; /* the outside thread that it became; NULL: itself */
 	struct model_group *group;
+	const struct model_runtime *runtime; /* of its process; NULL: none was found */
 };
 
 /*
@@ -274,6 +276,15 @@ struct model_note {
 	const char *value;
 };
 
+/* A version of a runtime in some processes, see runtime_rows.h. */
+struct model_runtime {
+	const char *key;           /* as in vocabulary/runtimes.def */
+	const char *version;       /* NULL: unknown */
+	const char *state;         /* likewise; NULL: unknown */
+	size_t processes, threads; /* of the target */
+	int64_t last_process;      /* the last one that was counted */
+};
+
 /* One row of the table for --by. */
 struct model_row {
 	const char *name;
@@ -346,6 +357,9 @@ struct model {
 	size_t note_count;
 	struct model_row *rows;
 	size_t row_count;
+	struct model_runtime *runtimes; /* by key, version and state */
+	size_t runtime_count;
+	struct map runtime_of; /* by process: index in `runtimes` + 1 */
 
 	struct hot hot;
 	struct model_sample *samples; /* outside threads included, without gapless's own */

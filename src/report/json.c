@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "findings/change.h"
 #include "findings/findings.h"
+#include "model/runtime_rows.h"
 #include "recording/recording.h"
 #include "report/json_cpus.h"
 #include "report/json_hot.h"
@@ -192,6 +193,21 @@ static json_t *notes_json(const struct model *model)
 		json_decref(name);
 	}
 	return object;
+}
+
+static json_t *runtime_item(const struct model *model, size_t i)
+{
+	const struct model_runtime *runtime = &model->runtimes[i];
+	char text[256];
+	bool is_said = runtime_rows__say(runtime, text, sizeof(text));
+
+	if (!runtime->processes)
+		return NULL;
+	return json_pack("{s:o, s:o, s:o, s:I, s:I, s:o}", "runtime", json__text(runtime->key),
+			 "version", text_or_null(runtime->version), "state",
+			 text_or_null(runtime->state), "processes", (json_int_t)runtime->processes,
+			 "threads", (json_int_t)runtime->threads, "text",
+			 text_or_null(is_said ? text : NULL));
 }
 
 static json_t *row_item(const struct model *model, size_t i)
@@ -426,6 +442,8 @@ int print__json(const struct model *model, const struct report_options *options,
 		put_list(&sheet, "by", model->row_count, row_item);
 	if (options->model.by == MODEL_BY_CPU)
 		put(&sheet, "by_cpu", json_cpus__all(model));
+	if (model->runtime_count)
+		put_list(&sheet, "runtimes", model->runtime_count, runtime_item);
 	put_list(&sheet, "threads", model->thread_count, thread_item);
 	put_list(&sheet, "outside_threads", model->thread_count, outside_item);
 	put_list(&sheet, "histograms", model->histogram_count, histogram_item);

@@ -2,6 +2,7 @@
 /* The head of the text report: what was recorded, when, and which part of it this is about. */
 #include "base/daytime.h"
 #include "base/words.h"
+#include "model/runtime_rows.h"
 #include "report/printer.h"
 
 /* "2026-11-16 14:20:05 to 14:20:35 (UTC+1)": of the recording, or of the cut. */
@@ -16,6 +17,16 @@ static void print_when(const struct printer *printer)
 	fprintf(printer->out, "%s %s to %s (%s)\n", daytime__date(from, model->zone_s).text,
 		daytime__words(from, model->zone_s).text, daytime__words(to, model->zone_s).text,
 		daytime__zone(model->zone_s).text);
+}
+
+/* "CPython 3.16 is not known: 2 processes have no Python frames" */
+static void print_runtimes(const struct printer *printer)
+{
+	char text[PRINTER_LINE];
+
+	for (size_t i = 0; i < printer->model->runtime_count; i++)
+		if (runtime_rows__say(&printer->model->runtimes[i], text, sizeof(text)))
+			printer__wrap(printer, text, 0);
 }
 
 void printer__head(const struct printer *printer)
@@ -44,6 +55,7 @@ void printer__head(const struct printer *printer)
 			   words__count((int64_t)model->all_threads, "threads").text);
 		printer__wrap(printer, line, 0);
 	}
+	print_runtimes(printer);
 	if (!model->cut)
 		return;
 	*line = '\0';
