@@ -58,11 +58,20 @@ static int find_module(struct reading *reading, int64_t id, uint32_t *ret)
 	return 0;
 }
 
+static bool ends_with(const char *text, const char *end)
+{
+	size_t length = text ? strlen(text) : 0, most = strlen(end);
+
+	return length >= most && !strcmp(text + length - most, end);
+}
+
 static int take_function(struct reading *reading, sqlite3_stmt *row)
 {
 	struct code *code = reading->code;
 	struct code_function *function =
 		APPEND_ROW(&code->function_ids, row, &code->functions, &code->function_count);
+
+	int err;
 
 	if (!function)
 		return -ENOMEM;
@@ -73,7 +82,11 @@ static int take_function(struct reading *reading, sqlite3_stmt *row)
 		function->system_name = function->name;
 	function->file = load__text(reading->model, row, 4);
 	function->start_line = load__index(row, 5);
-	return find_module(reading, sqlite3_column_int64(row, 1), &function->module);
+	function->source = load__text(reading->model, row, 6);
+	err = find_module(reading, sqlite3_column_int64(row, 1), &function->module);
+	if (!err && ends_with(function->file, ".go"))
+		code->modules[function->module].has_go = true;
+	return err;
 }
 
 static int take_frame(struct reading *reading, sqlite3_stmt *row)
@@ -175,6 +188,21 @@ static int find_unknown_frame(struct reading *reading, uint32_t *ret)
 	return err;
 }
 
+static bool is_managed(const struct code_module *module)
+{
+	return runtimes__find(module->kind) != RUNTIME_NONE;
+}
+
+/* A file whose code calls a function of a runtime has the interpreter, or the compiler's entries.
+ */
+static void find_host(struct code *code, uint32_t caller, uint32_t callee)
+{
+	struct code_module *module = &code->modules[code->frames[caller].module];
+
+	if (!module->is_host && is_managed(&code->modules[code->frames[callee].module]))
+		module->is_host = !strcmp(module->kind, "file");
+}
+
 static int take_stack(struct reading *reading, sqlite3_stmt *row)
 {
 	struct code *code = reading->code;
@@ -194,6 +222,8 @@ static int take_stack(struct reading *reading, sqlite3_stmt *row)
 		return -ENOMEM;
 	stack->parent = above;
 	stack->frame = frame;
+	if (above != CODE_NONE)
+		find_host(code, code->stacks[above].frame, frame);
 	stack->depth = above == CODE_NONE ? 0 : code->stacks[above].depth + 1;
 	stack->height = code->frames[frame].line_count +
 			(above == CODE_NONE ? 0 : code->stacks[above].height);
@@ -210,6 +240,12 @@ static int each_row(struct reading *reading, sqlite3 *db, const char *sql, take_
 	return err;
 }
 
+/* Without the source of names, as before this column. */
+static const char sql_functions[] = "SELECT id, module, name, system_name, file, start_line,"
+				    " source FROM function ORDER BY id";
+static const char sql_functions_4[] = "SELECT id, module, name, system_name, file, start_line,"
+				      " NULL FROM function ORDER BY id";
+
 int code__load(struct code *code, struct model *model, sqlite3 *db)
 {
 	struct reading reading = { code, model };
@@ -218,8 +254,8 @@ int code__load(struct code *code, struct model *model, sqlite3 *db)
 
 	if (!err)
 		err = each_row(&reading, db,
-			       "SELECT id, module, name, system_name, file, start_line"
-			       " FROM function ORDER BY id",
+			       load__is_answered(db, sql_functions) ? sql_functions
+								    : sql_functions_4,
 			       take_function);
 	if (!err)
 		err = each_row(&reading, db, "SELECT id, module, address FROM frame ORDER BY id",
@@ -243,6 +279,28 @@ uint32_t code__stack(struct code *code, int64_t id)
 
 	code->torn += id && stack == CODE_NONE;
 	return stack;
+}
+
+enum code_language code__language(const struct code *code, uint32_t function)
+{
+	const struct code_function *of = &code->functions[function];
+	const struct code_module *module = &code->modules[of->module];
+
+	if (!strcmp(module->kind, "kernel"))
+		return LANGUAGE_KERNEL;
+	if (!strcmp(module->kind, "jit"))
+		return LANGUAGE_GENERATED;
+	if (is_managed(module))
+		return code_language__of(runtimes__find(module->kind));
+	if (ends_with(of->file, ".go") ||
+	    (module->has_go && (!of->file || ends_with(of->file, ".s"))))
+		return LANGUAGE_GO;
+	return LANGUAGE_NATIVE;
+}
+
+bool code__is_internal(const struct code *code, uint32_t function)
+{
+	return code->modules[code->functions[function].module].is_host;
 }
 
 void code__release(struct code *code)

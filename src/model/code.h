@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 #include "model/ids.h"
+#include "vocabulary/code_language.h"
 
 #define CODE_NONE IDS_NONE
 /*
@@ -23,9 +24,15 @@ struct model;
 
 struct code_module {
 	int64_t id;
-	const char *kind; /* "file", "vdso", "kernel", "jit" */
+	const char *kind; /* "file", "vdso", "kernel", "jit", or the key of a runtime */
 	const char *path;
 	const char *build_id; /* NULL: none */
+	bool has_go;          /* a Go program: some of its functions are in .go files */
+	/*
+	 * The code of a runtime itself: in some stack it calls functions of the runtime, as an
+	 * interpreter's loop does.
+	 */
+	bool is_host;
 };
 
 struct code_function {
@@ -33,7 +40,8 @@ struct code_function {
 	const char *name, *system_name;
 	const char *file; /* NULL: unknown */
 	uint32_t start_line;
-	bool named; /* false: a substitute for an address without a function */
+	const char *source; /* of the name, as in vocabulary/name_sources.def; NULL: unknown */
+	bool named;         /* false: a substitute for an address without a function */
 };
 
 /* One function at a frame's address; a frame has 1 + the number of inlined calls. */
@@ -80,6 +88,18 @@ struct code {
  */
 int code__load(struct code *code, struct model *model, sqlite3 *db);
 void code__release(struct code *code);
+
+/*
+ * The language of a function: that of the runtime it belongs to; Go for functions in .go files, and
+ * in a program that has such for functions of unknown or assembler files; else native, kernel or
+ * generated code (of a runtime that wrote a perf map).
+ */
+enum code_language code__language(const struct code *code, uint32_t function);
+/*
+ * Whether a function is machine code of a runtime itself, such as an interpreter's loop. Where
+ * functions of the runtime are on the stack, they say more than these.
+ */
+bool code__is_internal(const struct code *code, uint32_t function);
 
 /*
  * Returns the index of the stack with this id; CODE_NONE for id 0. An id without a row also gives

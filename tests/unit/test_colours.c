@@ -7,6 +7,7 @@
 
 #include <math.h>
 
+#include "vocabulary/code_language.h"
 #include "vocabulary/states.h"
 
 /* 2.3 is the least that can be seen side by side. Colours here are apart, and in a legend. */
@@ -114,11 +115,41 @@ static void kinds_are_told_apart_whatever_the_eyes(void **state)
 	}
 }
 
+static void languages_are_told_apart_whatever_the_eyes(void **state)
+{
+	for (int a = 0; a < LANGUAGE_COUNT; a++) {
+		const struct code_language_look *one = code_language__look(a);
+
+		check_pair(code_language__key(a), one->light, ON_LIGHT, LEAST_CONTRAST);
+		check_pair(code_language__key(a), one->dark, ON_DARK, LEAST_CONTRAST);
+		for (int b = a + 1; b < LANGUAGE_COUNT; b++) {
+			check_pair(code_language__key(a), one->light, code_language__look(b)->light,
+				   LEAST_DISTANCE);
+			check_pair(code_language__key(a), one->dark, code_language__look(b)->dark,
+				   LEAST_DISTANCE);
+		}
+	}
+}
+
+static void every_runtime_has_a_language(void **state)
+{
+	for (int kind = RUNTIME_NONE + 1; kind < RUNTIME_KINDS; kind++) {
+		enum code_language language = code_language__of(kind);
+
+		assert_true(code_language__has_runtime(language));
+		assert_string_equal(code_language__key(language), runtimes__words(kind)->key);
+		assert_string_equal(code_language__name(language), runtimes__words(kind)->language);
+	}
+	assert_int_equal(code_language__of(RUNTIME_NONE), LANGUAGE_NATIVE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_distance_is_the_usual_one),
 		cmocka_unit_test(kinds_are_told_apart_whatever_the_eyes),
+		cmocka_unit_test(languages_are_told_apart_whatever_the_eyes),
+		cmocka_unit_test(every_runtime_has_a_language),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
