@@ -21,6 +21,8 @@ static const struct row sleeps[] = { KNOWN_SLEEPS(ROW) {} };
 static const struct row roots[] = { KNOWN_ROOTS(ROW) {} };
 static const struct row tails[] = { KNOWN_TAILS(ROW) {} };
 static const struct row modules[] = { KNOWN_TAIL_MODULES(ROW) {} };
+static const struct row files[] = { KNOWN_TAIL_FILES(ROW) {} };
+static const struct row libraries[] = { KNOWN_TAIL_LIBRARIES(ROW) {} };
 static const struct row collectors[] = { KNOWN_COLLECTORS(ROW) {} };
 
 static const char *look_up(const struct row *rows, const char *name)
@@ -43,6 +45,11 @@ struct known known__find(const struct hot_function *function)
 	if (function->kernel) {
 		known.wait = look_up(kernel, function->name);
 		known.lock = look_up(sends, function->name);
+		return known;
+	}
+	if (function->is_managed) {
+		known.flags = flag_if(files, function->file ? function->file : "", KNOWN_TAIL) |
+			      flag_if(libraries, function->name, KNOWN_TAIL);
 		return known;
 	}
 	known.flags = flag_if(modules, known.module, KNOWN_TAIL);

@@ -24,7 +24,9 @@ struct known {
 };
 
 /*
- * Looks up a function of hot.functions. For a kernel function, only `wait` and `lock` are set; the
+ * Looks up a function of hot.functions. The name of a managed function is whatever its programmer
+ * chose, so only its file and the names of the language's own libraries tell. For a kernel
+ * function, only `wait` and `lock` are set; the
  * latter if a thread waits there until it can write or send.
  */
 struct known known__find(const struct hot_function *function);

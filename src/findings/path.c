@@ -4,16 +4,21 @@
 
 static bool is_named(const struct hot_function *function)
 {
-	return function->named && function->module && *function->module != '[';
+	return function->named && function->module &&
+	       (function->is_managed || *function->module != '[');
 }
 
 uint32_t path__caller(const struct hot *hot, const struct known *functions, uint32_t node,
 		      uint32_t *ret_library)
 {
+	uint32_t leaf = node;
+
 	for (; node; node = hot->nodes[node].parent) {
 		uint32_t function = hot->nodes[node].function;
 		bool named = is_named(&hot->functions[function]);
 
+		if (hot__is_internal(hot, leaf, node))
+			continue;
 		if (functions[function].flags & KNOWN_ROOT)
 			return 0;
 		if (named && !(functions[function].flags & KNOWN_TAIL))

@@ -120,16 +120,18 @@ static void add_functions(const struct analysis *analysis, const struct model_sa
 {
 	const struct hot *hot = &analysis->model->hot;
 	uint32_t number = (uint32_t)(sample - analysis->model->samples) + 1, depth = 0, inner = 0;
+	uint32_t leaf = hot->nodes[sample->node].user;
 	bool has_self = false, unnamed = false;
 
-	for (uint32_t node = hot->nodes[sample->node].user; node; node = hot->nodes[node].parent)
+	for (uint32_t node = leaf; node; node = hot->nodes[node].parent)
 		depth++;
-	for (uint32_t node = hot->nodes[sample->node].user; node;
-	     node = hot->nodes[node].parent, depth--, inner++) {
+	for (uint32_t node = leaf; node; node = hot->nodes[node].parent, depth--, inner++) {
 		uint32_t function = hot->nodes[node].function;
 		const struct known *known = &analysis->functions[function];
 		struct below *below = &sums->functions[function];
 
+		if (hot__is_internal(hot, leaf, node))
+			continue;
 		unnamed |= inner < MOST_INNERMOST && !hot->functions[function].named;
 		if (!hot->functions[function].named || known->flags & (KNOWN_TAIL | KNOWN_ROOT))
 			continue;

@@ -49,11 +49,18 @@ static size_t length_without_arguments(const char *name)
 
 void say__function(struct finding *finding, const struct analysis *analysis, uint32_t function)
 {
-	const char *name = analysis->model->hot.functions[function].name;
+	const struct hot_function *of = &analysis->model->hot.functions[function];
+	const char *name = of->name;
 	char text[512];
 
 	snprintf(text, sizeof(text), "%.*s", (int)length_without_arguments(name), name);
 	say(finding, "%s", words__clean(text, SAY_NAME_COLUMNS).text);
+	if (!of->is_managed || !of->file)
+		return;
+	say(finding, " (%s", words__clean(hot__where(of), SAY_NAME_COLUMNS).text);
+	if (of->line > 0)
+		say(finding, ":%lld", (long long)of->line);
+	say(finding, ")");
 }
 
 void say__memory_limit(struct finding *finding, const struct analysis *analysis,

@@ -298,6 +298,11 @@ enum code_language code__language(const struct code *code, uint32_t function)
 	return LANGUAGE_NATIVE;
 }
 
+bool code__is_managed(const struct code *code, uint32_t function)
+{
+	return is_managed(&code->modules[code->functions[function].module]);
+}
+
 bool code__is_internal(const struct code *code, uint32_t function)
 {
 	return code->modules[code->functions[function].module].is_host;

@@ -95,6 +95,8 @@ void code__release(struct code *code);
  * generated code (of a runtime that wrote a perf map).
  */
 enum code_language code__language(const struct code *code, uint32_t function);
+/* Whether its module is a runtime: its code is interpreted or generated. */
+bool code__is_managed(const struct code *code, uint32_t function);
 /*
  * Whether a function is machine code of a runtime itself, such as an interpreter's loop. Where
  * functions of the runtime are on the stack, they say more than these.

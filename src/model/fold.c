@@ -38,6 +38,9 @@ static int add_functions(struct hot *hot, const struct code *code)
 		function->named = from->named;
 		function->module = strcmp(module->path, "?") ? module->path : NULL;
 		function->kernel = !strcmp(module->kind, "kernel");
+		function->language = code__language(code, (uint32_t)i);
+		function->is_managed = code__is_managed(code, (uint32_t)i);
+		function->is_internal = code__is_internal(code, (uint32_t)i);
 		function->file = from->file;
 		function->line = from->start_line;
 		if (from->named)
@@ -47,6 +50,17 @@ static int add_functions(struct hot *hot, const struct code *code)
 		function->row = rows[from->module];
 	}
 	return 0;
+}
+
+/* An internal function works for the managed one that called it, through others like itself. */
+static uint32_t own_node(const struct hot *hot, uint32_t at)
+{
+	const struct hot_node *node = &hot->nodes[at];
+	uint32_t caller = hot->nodes[node->parent].own;
+
+	if (!hot->functions[node->function].is_internal)
+		return at;
+	return hot->functions[hot->nodes[caller].function].is_managed ? caller : at;
 }
 
 /* Finds or adds the node of `function` under `parent`. */
@@ -70,6 +84,8 @@ static int descend(struct fold *fold, struct hot *hot, uint32_t parent, uint32_t
 	node->parent = parent;
 	node->function = function;
 	node->user = hot->functions[function].kernel ? hot->nodes[parent].user : at;
+	node->managed = hot->functions[function].is_managed ? at : hot->nodes[parent].managed;
+	node->own = own_node(hot, at);
 	node->next = hot->nodes[parent].first;
 	hot->nodes[parent].first = at;
 	*ret = at;

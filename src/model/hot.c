@@ -35,14 +35,21 @@ static uint32_t row_of(const struct hot *hot, uint32_t node)
 	return hot->functions[hot->nodes[node].function].row;
 }
 
+/* The function whose self time a node has. */
+static uint32_t self_row(const struct hot *hot, uint32_t node)
+{
+	return row_of(hot, hot->nodes[node].own);
+}
+
 static void sum_selves(struct hot *hot)
 {
 	for (uint32_t i = 0; i < hot->node_count; i++) {
 		const struct hot_node *node = &hot->nodes[i];
 		uint32_t waits = node->user ? node->user : i;
 
-		hot__add(&hot->functions[row_of(hot, i)].self[HOT_RUN], &node->sums[HOT_RUN]);
-		hot__add(&hot->functions[row_of(hot, waits)].self[HOT_WAIT], &node->sums[HOT_WAIT]);
+		hot__add(&hot->functions[self_row(hot, i)].self[HOT_RUN], &node->sums[HOT_RUN]);
+		hot__add(&hot->functions[self_row(hot, waits)].self[HOT_WAIT],
+			 &node->sums[HOT_WAIT]);
 	}
 }
 
@@ -61,9 +68,9 @@ static int find_hottest_path(struct hot *hot)
 		if (hot->functions[i].self[HOT_RUN].ns > hot->functions[way.owner].self[HOT_RUN].ns)
 			way.owner = i;
 	for (uint32_t i = 1; i < hot->node_count; i++) {
-		uint32_t user = hot->nodes[i].user;
+		uint32_t user = hot->nodes[hot->nodes[i].own].user;
 
-		if (!user || row_of(hot, i) != way.owner)
+		if (!user || self_row(hot, i) != way.owner)
 			continue;
 		hot__add(&ways[user], &hot->nodes[i].sums[HOT_RUN]);
 		if (ways[user].ns > ways[way.place].ns)
@@ -286,9 +293,22 @@ const char *hot__module(const struct hot_function *function)
 	return slash ? slash + 1 : function->module ? function->module : "";
 }
 
+static const char *base_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+const char *hot__where(const struct hot_function *function)
+{
+	return function->is_managed && function->file ? base_of(function->file)
+						      : hot__module(function);
+}
+
 void hot__say_function(const struct hot_function *function, char *text, size_t size)
 {
-	const char *module = hot__module(function);
+	const char *module = hot__where(function);
 
 	if (!function->named && function->module)
 		words__say(text, size, "%s (no symbols)", words__clean(module, NAME_COLUMNS).text);
@@ -312,6 +332,11 @@ static bool starts(const char *name)
 		if (!strcmp(known[i], name))
 			return true;
 	return false;
+}
+
+bool hot__is_internal(const struct hot *hot, uint32_t leaf, uint32_t node)
+{
+	return hot->nodes[leaf].managed && hot->functions[hot->nodes[node].function].is_internal;
 }
 
 static bool is_in_libc(const struct hot *hot, uint32_t node)
@@ -338,12 +363,15 @@ static uint32_t way_into_libc(const struct hot *hot, uint32_t node)
 void hot__say_path(const struct hot *hot, uint32_t node, char *text, size_t size)
 {
 	const char *inner[PATH_INNER], *outer = NULL, *name;
+	uint32_t leaf = node;
 	size_t count = 0;
 
 	node = way_into_libc(hot, node);
 	for (; node; node = hot->nodes[node].parent) {
+		if (hot__is_internal(hot, leaf, node))
+			continue;
 		name = hot->functions[hot->nodes[node].function].name;
-		if (count && starts(name))
+		if (count && starts(name) && !hot->functions[hot->nodes[node].function].is_managed)
 			break;
 		if (count < PATH_INNER)
 			inner[count] = name;

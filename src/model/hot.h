@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "base/words.h"
+#include "vocabulary/code_language.h"
 
 struct model;
 
@@ -30,7 +31,9 @@ struct hot_sum {
 
 /*
  * Self time while running counts for the innermost function. Self time while waiting counts for the
- * innermost user-space function, because the kernel part of all waits looks alike. Total time
+ * innermost user-space function, because the kernel part of all waits looks alike. What a runtime's
+ * own code does for a function of the runtime, such as adding two numbers for an interpreted one,
+ * is self time of that function. Total time
  * counts for every function of a stack, once each. Functions without a name are summed up in the
  * first such function of their module; `row` is its index.
  */
@@ -41,6 +44,9 @@ struct hot_function {
 	int64_t line;       /* first line of the function; 0: unknown */
 	bool kernel;
 	bool named;
+	enum code_language language;
+	bool is_managed;  /* of a runtime, and not machine code of a file as Go's functions are */
+	bool is_internal; /* machine code of a runtime itself, see code__is_internal() */
 	uint32_t row;
 	struct hot_sum self[HOT_KINDS], total[HOT_KINDS];
 };
@@ -51,6 +57,8 @@ struct hot_function {
 struct hot_node {
 	uint32_t parent, function;
 	uint32_t user;        /* the nearest user-space node from here to the root; 0: none */
+	uint32_t managed;     /* the nearest node of a managed function, likewise */
+	uint32_t own;         /* whose self time this is: the node itself, or that of its caller */
 	uint32_t first, next; /* the first callee; the next callee of the parent */
 	struct hot_sum sums[HOT_KINDS];
 };
@@ -129,10 +137,18 @@ struct words hot__share(const struct hot_sum *part, const struct hot_sum *whole)
 /* "±2.1" */
 struct words hot__plus_minus(double percent);
 
+/*
+ * Whether the function of `node`, on the stack that ends in `leaf`, says less than others there:
+ * code of a runtime itself, below or above functions of the runtime.
+ */
+bool hot__is_internal(const struct hot *hot, uint32_t leaf, uint32_t node);
+
 /* "main → … → handle → pread64": outermost first, shortened in the middle, names cleaned. */
 void hot__say_path(const struct hot *hot, uint32_t node, char *text, size_t size);
-/* "parse_line (libfoo.so)" */
+/* "parse_line (libfoo.so)", "handle (web.py)" */
 void hot__say_function(const struct hot_function *function, char *text, size_t size);
+/* "web.py" of a managed function whose file is known, else hot__module(). */
+const char *hot__where(const struct hot_function *function);
 /*
  * The module's file name without its directory; "[kernel]" for the kernel; empty if there is none.
  */

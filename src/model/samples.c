@@ -179,7 +179,7 @@ static int count_reason(struct model *model, const char *words, bool cut)
 static int add_run(struct sampling *sampling, const struct taken *taken, uint32_t node)
 {
 	struct hot *hot = &sampling->model->hot;
-	uint32_t row = hot->functions[hot->nodes[node].function].row;
+	uint32_t row = hot->functions[hot->nodes[hot->nodes[node].own].function].row;
 
 	hot__add(&hot->nodes[node].sums[HOT_RUN], &taken->sum);
 	if (!taken->thread)

@@ -66,18 +66,20 @@ static int room(const struct printer *printer, const struct table *table)
 	return left < LEAST_ROOM ? LEAST_ROOM : left;
 }
 
-/* "libfoo.so", and the source line if there is room for it. */
+/* "libfoo.so", and the source line if there is room for it; of a managed function only that. */
 static struct words where(const struct printer *printer, const struct hot_function *function,
 			  int columns)
 {
 	const char *slash = function->file ? strrchr(function->file, '/') : NULL;
-	struct words words = words__clean(hot__module(function), columns);
+	struct words words = words__clean(hot__where(function), columns);
 	char line[PRINTER_LINE] = "";
 
-	if (printer->width < WIDEST || !function->file)
+	if (!function->file || (printer->width < WIDEST && !function->is_managed))
 		return words;
-	words__say(line, sizeof(line), "%s %s", words.text,
-		   words__clean(slash ? slash + 1 : function->file, columns).text);
+	words__say(line, sizeof(line), "%s", words.text);
+	if (!function->is_managed)
+		words__say(line, sizeof(line), " %s",
+			   words__clean(slash ? slash + 1 : function->file, columns).text);
 	if (function->line > 0)
 		words__say(line, sizeof(line), ":%lld", (long long)function->line);
 	return words__clean(line, columns);
