@@ -374,6 +374,7 @@ static int get_function(const char **at, const char *end, struct symbol *ret)
 		return -EBADMSG;
 	*ret = (struct symbol) {
 		.name = text,
+		.source = NAME_RUNTIME,
 		.system_name = text,
 		.file = head.file_bytes > 1 ? text + head.function_bytes : NULL,
 		.line = head.line > 0 ? (uint32_t)head.line : 0,
