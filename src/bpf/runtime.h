@@ -42,6 +42,24 @@ struct runtime_python {
 	__u64 interpreter;
 };
 
+/* Offsets in the structures of HotSpot, and what the walk has to know of its heaps of code. */
+struct runtime_hotspot {
+	__u64 low, high; /* of all heaps */
+	__u64 call_stub; /* the return address there */
+	__u64 segment_maps[RUNTIME_AREAS];
+	__u16 code_begin, frame_size, frame_complete, header_bytes, blob_name; /* in a blob */
+	__u16 compile_id, deopt_handler, real_pc; /* in the blob of a method */
+	__u16 method_bytes;                       /* what header_bytes is for a method */
+	__u16 method_const;                       /* in a Method: pointer to its ConstMethod */
+	__u16 const_bytes;                        /* the bytecode is behind it */
+	__u8 shift;                               /* log2 of the bytes of a segment */
+	__u8 block_bytes;                         /* from the first segment to the blob */
+	__u8 bytecode_word; /* its address in a frame, from 64 bytes below the frame pointer on */
+	__u8 is_relative;   /* code_begin and deopt_handler are offsets from the blob */
+	__u8 is_short;      /* header_bytes and frame_complete have 2 bytes, otherwise 4 */
+	__u8 pad[5];
+};
+
 /*
  * `areas`: for an interpreter, the code of its loop; for generated code, where it is. Each runtime
  * says what is in which. Unused areas are 0.
@@ -54,6 +72,7 @@ struct runtime {
 	} areas[RUNTIME_AREAS];
 	union {
 		struct runtime_python python;
+		struct runtime_hotspot hotspot;
 		__u64 room[17];
 	};
 };
@@ -77,5 +96,7 @@ struct unwind_beside {
 	__u8 has_begun;    /* `frame` is valid */
 	__u8 ends;         /* the native walk is over */
 	__u8 loose;        /* the native walk failed: what is left of the list is added */
-	__u64 scratch[44]; /* what is read, because the stack is small */
+	__u8 tag;          /* HotSpot: of a segment */
+	__u64 blob;        /* HotSpot: its address */
+	__u64 scratch[66]; /* what is read, because the stack is small */
 };

@@ -341,6 +341,7 @@ UNWIND_FN __u32 unwind_area(const struct unwind *walk, const struct runtime *run
 	return RUNTIME_AREAS;
 }
 
+#include "bpf/hotspot_walk.h"
 #include "bpf/python_walk.h"
 
 /*
@@ -406,14 +407,18 @@ UNWIND_FN int unwind_rescue(struct unwind *walk)
  */
 UNWIND_FN int unwind_frame(void *world, struct unwind *walk, const struct unwind_process *process)
 {
+	__u32 area;
 	int over;
 
 	if (!process || !process->runtime.kind)
 		return unwind_native(world, walk, process);
 	if (walk->beside.mode == UNWIND_BESIDE)
 		return unwind_beside(world, walk, &process->runtime);
-	if (unwind_area(walk, &process->runtime) == RUNTIME_AREAS)
+	area = unwind_area(walk, &process->runtime);
+	if (area == RUNTIME_AREAS)
 		over = unwind_native(world, walk, process);
+	else if (process->runtime.kind == RUNTIME_HOTSPOT)
+		return hotspot_frame(world, walk, &process->runtime, area);
 	else
 		over = unwind_interpreter(world, walk, process);
 	return over ? unwind_rescue(walk) : 0;

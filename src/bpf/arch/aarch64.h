@@ -34,6 +34,12 @@
 #define ARCH_SIGNAL_LINK (ARCH_SIGNAL_FP + 8)
 #define ARCH_SIGNAL_SP   (ARCH_SIGNAL_FP + 16)
 
+/* HotSpot, see x86_64.h. Not tried: no edge of a frame is recognised. */
+#define ARCH_JAVA_BYTECODE      22
+#define ARCH_JAVA_RETURN        30
+#define ARCH_JAVA_IS_EDGE(code) 0
+#define ARCH_JAVA_IS_POP(code)  0
+
 typedef __u32 arch_syscall_code;
 #define ARCH_SYSCALL_CODE 0xd4000001
 /* mov x6, x7; svc #0 */

@@ -35,6 +35,22 @@
 #define ARCH_SIGNAL_FP 120
 #define ARCH_SIGNAL_SP 160 /* the saved program counter follows it */
 
+/*
+ * HotSpot: the register of the bytecode's address, and the one that has the return address while the
+ * interpreter makes room for a method's locals; both by their DWARF number. Then what code looks
+ * like where a frame is not there yet (push %rbp; mov %rsp,%rbp) or no more (ret, with the poll for
+ * a safepoint before it), and before the frame pointer is restored.
+ */
+#define ARCH_JAVA_BYTECODE 13
+#define ARCH_JAVA_RETURN   0
+#define ARCH_JAVA_IS_EDGE(code)                                                                    \
+	(((code) & 0xff) == 0xc3 || ((code) & 0xff) == 0x55 || ((code) & 0xffffff) == 0xec8b48 ||  \
+	 ((code) & 0xffffff) == 0xe58948 || ((code) & 0xffffff) == 0xa73b49 ||                     \
+	 ((code) & 0xffff) == 0x870f || ARCH_JAVA_IS_POP(code))
+#define ARCH_JAVA_IS_POP(code)                                                                     \
+	(((code) & 0xff) == 0x5d || ((code) & 0xffffff) == 0xec8b48 ||                             \
+	 ((code) & 0xffffff) == 0xe58948)
+
 /* The syscall instruction. */
 typedef __u16 arch_syscall_code;
 #define ARCH_SYSCALL_CODE 0x050f
