@@ -5,7 +5,7 @@
 #include "bpf/stack.h"
 
 /* The areas of struct runtime: the interpreter, then the heaps. */
-#define HOTSPOT_INTERPRETER 0
+#define HOTSPOT_INTERPRETED_AREA 0
 #define HOTSPOT_FIRST_HEAP  1
 
 /*

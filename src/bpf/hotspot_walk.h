@@ -144,8 +144,8 @@ UNWIND_FN int hotspot_read_blob(void *world, struct unwind *walk, const struct r
 	}
 	if (beside->tag)
 		return unwind_ends(walk, STACK_END_NOWHERE);
-	beside->blob = begin + ((__u64)UNWIND_AT(walk) << (hotspot->shift & 31)) +
-		       hotspot->block_bytes;
+	beside->blob =
+		begin + ((__u64)UNWIND_AT(walk) << (hotspot->shift & 31)) + hotspot->block_bytes;
 	/* A blob that is no method is smaller, and can be the last one in the heap. */
 	if (unwind_read(world, beside->scratch, HOTSPOT_MOST_BLOB, beside->blob) &&
 	    unwind_read(world, beside->scratch, HOTSPOT_LEAST_BLOB, beside->blob))
@@ -182,8 +182,8 @@ UNWIND_FN void hotspot_add_blob(void *world, struct unwind *walk,
 	if (hotspot_is_method(walk, hotspot)) {
 		cookie = HOTSPOT_U32(walk, hotspot->compile_id);
 		if (pc == hotspot_address(walk, hotspot, hotspot->deopt_handler) &&
-		    !hotspot_read_stack(world, walk,
-					walk->sp + HOTSPOT_U32(walk, hotspot->real_pc), 1) &&
+		    !hotspot_read_stack(world, walk, walk->sp + HOTSPOT_U32(walk, hotspot->real_pc),
+					1) &&
 		    hotspot_is_code(hotspot, *word))
 			pc = *word;
 	}
@@ -266,7 +266,7 @@ UNWIND_FN int hotspot_blob(void *world, struct unwind *walk, const struct runtim
 UNWIND_FN int hotspot_frame(void *world, struct unwind *walk, const struct runtime *runtime,
 			    __u32 area)
 {
-	if (area == HOTSPOT_INTERPRETER)
+	if (area == HOTSPOT_INTERPRETED_AREA)
 		return hotspot_interpreted(world, walk, &runtime->hotspot);
 	return hotspot_blob(world, walk, runtime, area);
 }

@@ -75,6 +75,7 @@ struct language {
 };
 
 extern const struct language language_python;
+extern const struct language language_hotspot;
 
 /* All of them, by enum runtime_kind; NULL: none. */
 const struct language *languages__of(enum runtime_kind kind);
