@@ -16,6 +16,13 @@
 
 #define RUNTIME_AREAS 6
 
+/* Offsets in the structures of Go. */
+struct runtime_go {
+	__s32 g; /* from the thread pointer to the pointer to g; 0: unknown */
+	__u16 g_m, m_curg, g_id;
+	__u8 pad[6];
+};
+
 /* Offsets in the structures of CPython, 3.8 to 3.14. */
 struct runtime_python {
 	__u64 gil;             /* address of struct _gil_runtime_state; 0: unknown */
@@ -73,6 +80,7 @@ struct runtime {
 	union {
 		struct runtime_python python;
 		struct runtime_hotspot hotspot;
+		struct runtime_go go;
 		__u64 room[17];
 	};
 };

@@ -109,6 +109,10 @@ enum sample_flags {
 
 #define SAMPLE_NO_CPU (-1)
 
+/* What a thread runs, where the runtime has threads of its own (goroutines): its number, or … */
+#define FIBER_UNKNOWN 0
+#define FIBER_NONE    (~0ULL) /* the thread runs none now: it is the scheduler */
+
 /*
  * One sample: a stack with a weight. An interval of waiting or ready time is drawn with p = min(1,
  * wait/period) and weighs max(wait, period). An interval that began outside of a syscall can weigh
@@ -139,8 +143,9 @@ struct sample_record {
 	__s32 cpu;     /* where the thread was when its stack was taken; SAMPLE_NO_CPU: on none */
 	__u8 ended, turn, in_request; /* as in ledger_key */
 	__u8 pad[5];
+	__u64 fiber; /* of the user stack */
 };
-_Static_assert(sizeof(struct sample_record) == 24 + 72 + 16 + 16 + 8 + 8, "wire format");
+_Static_assert(sizeof(struct sample_record) == 24 + 72 + 16 + 16 + 8 + 8 + 8, "wire format");
 
 /* A thread that is still waiting at the end. User space walks its stack from these registers. */
 struct asleep_record {
@@ -150,7 +155,7 @@ struct asleep_record {
 	__u64 in_call; /* in a syscall: pc is after the syscall instruction */
 	__u64 thread_pointer;
 };
-_Static_assert(sizeof(struct asleep_record) == 192, "wire format");
+_Static_assert(sizeof(struct asleep_record) == 200, "wire format");
 
 /* A signal kills a process. Sent by the thread that takes it. */
 struct fatal_record {

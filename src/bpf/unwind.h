@@ -153,6 +153,7 @@ struct unwind {
 	__u32 has_objects; /* nonzero: some frames are of a language runtime */
 	__u64 registers[ARCH_REGISTERS]; /* of the innermost frame, in DWARF order */
 	struct unwind_beside beside;     /* the frames of a language runtime */
+	__u64 fiber;                     /* as in struct sample_record */
 	struct stack_record record;      /* is sent, followed by the frames */
 	__u64 frames[STACK_MOST_WORDS];
 };

@@ -342,6 +342,7 @@ UNWIND_FN __u32 unwind_area(const struct unwind *walk, const struct runtime *run
 }
 
 #include "bpf/hotspot_walk.h"
+#include "bpf/go_walk.h"
 #include "bpf/python_walk.h"
 
 /*
@@ -437,6 +438,14 @@ UNWIND_FN void unwind_finish(struct unwind *walk)
 	walk->hash = unwind_hash(walk->hash, walk->end << 8 | walk->how) | 1; /* 0 means no stack */
 }
 
+/* Call it at any time after unwind_begin(). */
+UNWIND_FN void unwind_find_fiber(void *world, struct unwind *walk,
+				 const struct unwind_process *process)
+{
+	if (process && process->runtime.kind == RUNTIME_GO)
+		walk->fiber = go_fiber(world, walk, &process->runtime.go);
+}
+
 /*
  * Starts a walk at these registers. The caller has filled in walk->registers, and may set
  * walk->beside.thread_pointer after it.
@@ -456,6 +465,7 @@ UNWIND_FN void unwind_begin(struct unwind *walk, __u32 pid, __u64 pc, __u64 sp, 
 	walk->need = 0;
 	walk->plain = 0;
 	walk->has_objects = 0;
+	walk->fiber = FIBER_UNKNOWN;
 	walk->beside.thread_pointer = 0;
 	walk->beside.mode = UNWIND_NATIVE;
 	walk->beside.has_begun = 0;

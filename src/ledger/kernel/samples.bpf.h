@@ -90,6 +90,7 @@ static __always_inline void fill_sample(struct sample_record *record, const stru
 	record->cpu = SAMPLE_NO_CPU;
 	record->object[0] = pending->object[0];
 	record->object[1] = pending->object[1];
+	record->fiber = user ? thread->fiber : FIBER_UNKNOWN;
 }
 
 /* Returns false if the ring is full. */
@@ -342,6 +343,7 @@ static __always_inline void note_left(struct thread *thread, struct task_struct 
 	thread->switch_out_shift = shift;
 	thread->left_none = why_no_user_stack(thread, current);
 	thread->left_stack = thread->left_none ? 0 : user_stack(thread->here_pid, WALK_SCHEDULER);
+	thread->fiber = fiber_at(WALK_SCHEDULER);
 }
 
 /* A wait or ready interval ended and was drawn. */
@@ -441,6 +443,7 @@ static __noinline void take_pending(struct thread *thread, struct task_struct *c
 
 	thread->pending_count = 0; /* as in settle_pending() */
 	user = none ? 0 : user_stack(thread->here_pid, WALK_SYSCALL);
+	thread->fiber = fiber_at(WALK_SYSCALL);
 	settle_pending(thread, user, none, regs->ARCH_PC, regs->ARCH_SP);
 }
 

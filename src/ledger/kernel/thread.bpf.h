@@ -141,6 +141,7 @@ struct thread {
 	__u64 unjudged_by;
 	struct outside_key suspect; /* may keep it waiting, see outside.bpf.h */
 	__u64 left_stack;           /* how it left the CPU, see samples.bpf.h */
+	__u64 fiber;                /* of its last user stack, as in struct sample_record */
 	__u64 minor_faults;         /* when its account began */
 	__u64 major_faults;
 	__u64 fault_inode; /* the file of its last fault in a file, see fault.bpf.h */

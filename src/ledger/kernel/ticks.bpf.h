@@ -98,6 +98,7 @@ static __always_inline void take_tick(void *context, struct thread *thread,
 	new.weight_ns = weigh_tick(thread, new.end_ns);
 	if (!none)
 		user = user_stack(thread->here_pid, WALK_TICK);
+	thread->fiber = fiber_at(WALK_TICK);
 	if (!send_sample(thread, &new, user, none))
 		count_lost_sample_time(new.slot, new.weight_ns);
 	if (thread->pending_count)

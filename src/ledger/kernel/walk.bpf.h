@@ -267,6 +267,22 @@ static __always_inline __u64 stopped_at(const struct pt_regs *regs)
 static __u32 begin_event_walk(void);
 static int end_event_walk(void);
 
+/* A function of its own, so that its locals are not below the walk on the BPF stack. */
+static __noinline int find_fiber(struct walk_context *context)
+{
+	if (context->walk)
+		unwind_find_fiber(NULL, context->walk, context->process);
+	return 0;
+}
+
+/* What the thread ran when its stack in this place was taken. */
+static __always_inline __u64 fiber_at(enum walk_place place)
+{
+	struct unwind *walk = walk_at(place);
+
+	return walk ? walk->fiber : FIBER_UNKNOWN;
+}
+
 /*
  * The user stack of the current thread, from the registers that it entered the kernel with. For
  * WALK_EVENT, `pid` is 0. That case is here and not in a function of its own, because the BPF stack
@@ -291,6 +307,7 @@ VERIFIED_ONCE __u64 user_stack(__u32 pid, __u32 place)
 	/* Scheduler locks are held in WALK_SCHEDULER: keep the walk short. */
 	bpf_loop(place == WALK_SCHEDULER ? SCHEDULER_MOST_FRAMES : STACK_MOST_FRAMES, walk_frame,
 		 &context, 0);
+	find_fiber(&context);
 	/* The map entry may have been reused for another process during the walk. */
 	if (context.process && !is_of(context.process, current, pid))
 		walk->need = UNWIND_NEED_PROCESS;
