@@ -132,6 +132,7 @@ static int send(struct asleep *asleep, struct asleep_record *record)
 		err = samples__take(asleep->samples, &walk->record.head);
 		record->sample.user = walk->hash;
 		record->sample.none = STACK_TAKEN;
+		record->sample.fiber = walk->fiber;
 	}
 	return err ? err : samples__take(asleep->samples, &record->sample.head);
 }

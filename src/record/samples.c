@@ -329,6 +329,7 @@ static int take_sample(struct samples *samples, const struct sample_record *reco
 		.count = record->count,
 		.flags = record->flags,
 		.cpu = record->cpu,
+		.fiber = (int64_t)record->fiber,
 	};
 	int err;
 

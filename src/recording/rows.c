@@ -82,7 +82,7 @@ const char *const writer__sql[SQL_COUNT] = {
 	[SQL_LINE] = "INSERT INTO frame_line VALUES(?1, ?2, ?3, ?4, ?5)",
 	[SQL_STACK] = "INSERT INTO stack VALUES(?1, ?2, ?3)",
 	[SQL_SAMPLE] = "INSERT INTO sample VALUES(NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10,"
-		       " ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)",
+		       " ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22)",
 	[SQL_SIGNAL_SAMPLE] = "INSERT INTO signal_sample VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
 	[SQL_FATAL] = "INSERT INTO fatal VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
 	[SQL_CPU] = "INSERT OR REPLACE INTO cpu VALUES(?1, ?2)",
@@ -380,7 +380,10 @@ int recording__add_sample(struct recording *recording, const struct recording_sa
 		       number(sample->flags), text(sample->none), text(sample->end),
 		       text(sample->how), text(sample->evidence), number(sample->first),
 		       sample->cpu < 0 ? text(NULL) : number(sample->cpu), text(sample->ended),
-		       number(sample->turn), number(sample->in_request));
+		       number(sample->turn), number(sample->in_request),
+		       !sample->fiber	 ? text(NULL)
+		       : sample->fiber < 0 ? number(0)
+					   : number(sample->fiber));
 }
 
 int recording__add_signal_sample(struct recording *recording,

@@ -146,7 +146,7 @@ const char schema__sql[] =
 	"CREATE TABLE sample(id INTEGER PRIMARY KEY, time_ns INT, thread INT, state INT, stack INT,"
 	" waker_stack INT, by INT, object INT, weight_ns INT, wait_ns INT, period_ns INT, count INT,"
 	" flags INT, none TEXT, end TEXT, how TEXT, evidence TEXT, first INT,"
-	" cpu INT, ended TEXT, turn INT, in_request INT);"
+	" cpu INT, ended TEXT, turn INT, in_request INT, fiber INT);"
 	"CREATE TABLE fatal(time_ns INT, thread INT, signal INT, code INT, address INT, stack INT);"
 
 	/*

@@ -122,5 +122,6 @@ void walker__walk(struct walker *walker, uint32_t pid, const struct walker_regis
 	for (int i = 0; i < STACK_MOST_FRAMES; i++)
 		if (unwind_frame(walker, ret, walker->known ? &walker->process : NULL))
 			break;
+	unwind_find_fiber(walker, ret, walker->known ? &walker->process : NULL);
 	unwind_finish(ret);
 }
