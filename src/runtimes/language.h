@@ -70,12 +70,18 @@ struct language {
 	/* -ESTALE: the object is no longer what it was when the frame was taken. */
 	int (*name)(struct subject *subject, const struct runtime_frame *frame,
 		    struct runtime_names *ret);
+	/*
+	 * Reads what the runtime's own threads do now; `ret` is all 0 before. May be NULL: it has
+	 * none.
+	 */
+	int (*read_fibers)(struct subject *subject, struct runtime_fibers *ret);
 	/* May be NULL. Also called after an open() that failed. */
 	void (*close)(struct subject *subject);
 };
 
 extern const struct language language_python;
 extern const struct language language_hotspot;
+extern const struct language language_go;
 
 /* All of them, by enum runtime_kind; NULL: none. */
 const struct language *languages__of(enum runtime_kind kind);

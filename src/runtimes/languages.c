@@ -4,6 +4,7 @@
 static const struct language *const languages[RUNTIME_KINDS] = {
 	[RUNTIME_PYTHON] = &language_python,
 	[RUNTIME_HOTSPOT] = &language_hotspot,
+	[RUNTIME_GO] = &language_go,
 };
 
 const struct language *languages__of(enum runtime_kind kind)

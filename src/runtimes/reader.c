@@ -17,7 +17,7 @@
 #define MEMORY_BYTES (UINT64_C(256) << 20)
 #define MOST_ANSWER  (64UL << 20)
 
-enum question_kind { ASK_FILE, ASK_MEMORY, ASK_MAPS, ASK_FORGET, ASK_OPEN, ASK_NAMES };
+enum question_kind { ASK_FILE, ASK_MEMORY, ASK_MAPS, ASK_FORGET, ASK_OPEN, ASK_NAMES, ASK_FIBERS };
 
 /* A path or frames follow. */
 struct question {
@@ -226,6 +226,33 @@ static int serve_names(struct reader *reader, const struct question *question, c
 	return 0;
 }
 
+/* The struct itself, then its list. */
+static int serve_fibers(struct reader *reader, uint32_t pid, struct helper_parcel *answer)
+{
+	cleanup(free_p) struct runtime_fibers *fibers = calloc(1, sizeof(*fibers));
+	struct subject *subject = map__get(&reader->subjects, pid);
+	const struct language *language;
+	size_t size;
+	int err;
+
+	if (!fibers)
+		return -ENOMEM;
+	language = subject && subject->own ? languages__of(subject->runtime.kind) : NULL;
+	if (!language || !language->read_fibers)
+		return -ENOENT;
+	err = language->read_fibers(subject, fibers);
+	size = fibers->count * sizeof(*fibers->list);
+	answer->bytes = err ? NULL : malloc(sizeof(*fibers) + size);
+	if (answer->bytes) {
+		memcpy(answer->bytes, fibers, sizeof(*fibers));
+		if (size)
+			memcpy((char *)answer->bytes + sizeof(*fibers), fibers->list, size);
+		answer->size = sizeof(*fibers) + size;
+	}
+	free(fibers->list);
+	return err ? err : answer->bytes ? 0 : -ENOMEM;
+}
+
 static int serve(void *context, const struct helper_parcel *parcel, struct helper_parcel *answer)
 {
 	const char *rest = (const char *)parcel->bytes + sizeof(struct question);
@@ -258,6 +285,8 @@ static int serve(void *context, const struct helper_parcel *parcel, struct helpe
 		return serve_open(reader, &question, answer);
 	case ASK_NAMES:
 		return serve_names(reader, &question, rest, size, answer);
+	case ASK_FIBERS:
+		return serve_fibers(reader, question.pid, answer);
 	default:
 		close_p(&parcel->fd);
 		return -EBADMSG;
@@ -424,6 +453,46 @@ int reader__name(struct reader *reader, uint32_t pid, const struct runtime_frame
 	err = take_names(&answer, count, take, context, ret_late);
 	helper__release(&answer);
 	return err;
+}
+
+/* The answer is untrusted. */
+static bool are_fibers(struct runtime_fibers *fibers)
+{
+	for (size_t i = 0; i < FIBER_REASONS; i++)
+		fibers->reasons[i][FIBER_REASON_BYTES - 1] = '\0';
+	for (uint32_t i = 0; i < fibers->count; i++)
+		if (fibers->list[i].state >= FIBER_STATES ||
+		    fibers->list[i].reason >= FIBER_REASONS || !fibers->list[i].id)
+			return false;
+	return true;
+}
+
+int reader__fibers(struct reader *reader, uint32_t pid, struct runtime_fibers *ret)
+{
+	const struct question question = { .kind = ASK_FIBERS, .pid = pid };
+	struct helper_parcel answer;
+	struct runtime_fibers *fibers;
+	int err = ask(reader, &question, NULL, 0, -1, &answer);
+
+	if (err)
+		return err;
+	fibers = answer.bytes;
+	if (answer.size < sizeof(*fibers) ||
+	    (answer.size - sizeof(*fibers)) / sizeof(*fibers->list) != fibers->count) {
+		helper__release(&answer);
+		return -EBADMSG;
+	}
+	fibers->list = (struct runtime_fiber *)(fibers + 1);
+	if (!are_fibers(fibers)) {
+		helper__release(&answer);
+		return -EBADMSG;
+	}
+	*ret = *fibers;
+	ret->list = calloc(fibers->count + 1, sizeof(*ret->list));
+	if (ret->list)
+		memcpy(ret->list, fibers->list, fibers->count * sizeof(*ret->list));
+	helper__release(&answer);
+	return ret->list ? 0 : -ENOMEM;
 }
 
 int reader__new(struct reader **ret)

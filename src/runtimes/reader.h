@@ -44,3 +44,6 @@ int reader__open(struct reader *reader, uint32_t pid, uint32_t file, uint64_t bi
  */
 int reader__name(struct reader *reader, uint32_t pid, const struct runtime_frame *frames,
 		 size_t count, runtimes_take_fn take, void *context, uint64_t *ret_late);
+
+/* What the threads of the runtime itself do now. The caller frees ret->list. */
+int reader__fibers(struct reader *reader, uint32_t pid, struct runtime_fibers *ret);

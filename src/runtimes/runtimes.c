@@ -513,6 +513,44 @@ int runtimes__name(struct runtimes *runtimes, uint32_t pid, const struct runtime
 	return err;
 }
 
+static int read_fibers(struct runtimes *runtimes, struct process *process, runtimes_fibers_fn take,
+		       void *context)
+{
+	struct runtime_fibers fibers = {};
+	int err = tell(runtimes, process);
+
+	if (!err)
+		err = reader__fibers(runtimes->reader, process->pid, &fibers);
+	if (!err)
+		err = take(context, process->pid, process->start_ticks, &fibers);
+	else if (err != -ENOMEM && !is_there(process))
+		err = 0;
+	free(fibers.list);
+	return err;
+}
+
+int runtimes__read_fibers(struct runtimes *runtimes, runtimes_fibers_fn take, void *context)
+{
+	struct process *process;
+	size_t at = 0;
+	int err = 0;
+
+	pthread_mutex_lock(&runtimes->lock);
+	while (!err && (process = map__next(&runtimes->processes, &at))) {
+		if (process->state != RUNTIME_KNOWN ||
+		    !languages__of(process->file->kind)->read_fibers)
+			continue;
+		err = read_fibers(runtimes, process, take, context);
+		if (err == -ENOMEM || !err)
+			continue;
+		/* A hostile process costs only what is known of itself. */
+		runtimes->quality.failed++;
+		err = 0;
+	}
+	pthread_mutex_unlock(&runtimes->lock);
+	return err;
+}
+
 struct runtimes_quality runtimes__quality(struct runtimes *runtimes)
 {
 	struct runtimes_quality quality;

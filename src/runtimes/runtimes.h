@@ -72,6 +72,40 @@ typedef int (*runtimes_take_fn)(void *context, size_t index, const struct symbol
 int runtimes__name(struct runtimes *runtimes, uint32_t pid, const struct runtime_frame *frames,
 		   size_t count, runtimes_take_fn take, void *context);
 
+/* Threads of a runtime's own, such as goroutines. */
+enum fiber_state { FIBER_RUNNABLE, FIBER_RUNNING, FIBER_SYSCALL, FIBER_WAITING, FIBER_STATES };
+
+struct runtime_fiber {
+	uint64_t id;         /* not reused as long as the process lives */
+	uint64_t start;      /* address of its first function */
+	uint64_t created_at; /* in the function that made it; 0: unknown */
+	uint64_t pc, sp, bp; /* where it goes on; all 0 if it runs */
+	uint64_t object;     /* address of what it waits for, if that is known; otherwise 0 */
+	uint32_t state;      /* enum fiber_state */
+	uint32_t reason;     /* why it waits: an index in `reasons`; 0: not known, or it does not */
+};
+
+#define FIBER_REASONS      64
+#define FIBER_REASON_BYTES 40
+
+struct runtime_fibers {
+	uint64_t left_out; /* more than can be read at once */
+	uint32_t count;
+	uint32_t pad;
+	char reasons[FIBER_REASONS][FIBER_REASON_BYTES]; /* words of the runtime; "": none */
+	struct runtime_fiber *list;                      /* free() */
+};
+
+/* `fibers` is valid only during the call. */
+typedef int (*runtimes_fibers_fn)(void *context, uint32_t pid, uint64_t start_ticks,
+				  const struct runtime_fibers *fibers);
+
+/*
+ * Reads the fibers of every process that has some, and calls `take` for each process. -ENOMEM, or
+ * the first error of `take`.
+ */
+int runtimes__read_fibers(struct runtimes *runtimes, runtimes_fibers_fn take, void *context);
+
 struct runtimes_quality {
 	uint64_t processes;  /* with a runtime that is known */
 	uint64_t unknown;    /* with one that is not, or that cannot be read */
