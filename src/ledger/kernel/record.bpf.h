@@ -105,7 +105,7 @@ static __always_inline bool fill_record(struct ledger_record *record, struct thr
 	record->cpu = thread->cpu;
 	record->cgroup_id = cgroup_of(task);
 	record->minor_faults = BPF_CORE_READ(task, min_flt) - thread->minor_faults;
-	record->major_faults = BPF_CORE_READ(task, maj_flt) - thread->major_faults;
+	record->major_faults = (__u32)BPF_CORE_READ(task, maj_flt) - thread->major_faults;
 	BPF_CORE_READ_STR_INTO(&record->comm, task, comm);
 	return true;
 }

@@ -397,7 +397,7 @@ static __always_inline void draw_early(struct thread *thread)
 
 	if (!takes_stacks() || !SLOT_IS_WAIT(thread->account.slot))
 		return;
-	thread->waking_since_ns = since_ns;
+	thread->waking_since = since_ns;
 	thread->random = bpf_get_prandom_u32();
 	thread->waker_stack = 0;
 	if (thread->waker_kind == BY_THREAD &&
@@ -408,7 +408,7 @@ static __always_inline void draw_early(struct thread *thread)
 static __always_inline void draw_wait(struct thread *thread, struct task_struct *task, __u32 slot,
 				      __u64 ns, __u64 end_ns)
 {
-	bool is_early = thread->waking_since_ns == end_ns - ns;
+	bool is_early = thread->waking_since == (__u32)(end_ns - ns);
 	__u64 period_ns = draw_period_ns;
 	struct pending new = {};
 

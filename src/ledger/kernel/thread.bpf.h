@@ -136,15 +136,15 @@ struct thread {
 	__u64 turn_at;         /* see turn_watch */
 	__u32 released_before; /* releases of that lock before this one */
 	__u32 releases;        /* when the wait for the lock began; see holder.bpf.h */
-	__u64 waking_since_ns; /* start of the wait that draw_early() has drawn */
 	__u64 waker_stack;     /* stack of the thread that ended it, if it was drawn */
 	__u64 unjudged_by;
 	struct outside_key suspect; /* may keep it waiting, see outside.bpf.h */
 	__u64 left_stack;           /* how it left the CPU, see samples.bpf.h */
 	__u64 fiber;                /* of its last user stack, as in struct sample_record */
 	__u64 minor_faults;         /* when its account began */
-	__u64 major_faults;
-	__u64 fault_inode; /* the file of its last fault in a file, see fault.bpf.h */
+	__u32 major_faults;         /* likewise, without the upper half */
+	__u32 waking_since; /* start of the wait that draw_early() has drawn, without it too */
+	__u64 fault_inode;  /* the file of its last fault in a file, see fault.bpf.h */
 	__u32 fault_number;
 	__u32 requests; /* that it submitted to io_uring so far, see uring.bpf.h */
 	struct timed_calls timed;
