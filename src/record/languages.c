@@ -3,13 +3,28 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/vec.h"
+#include "record/names.h"
+#include "recording/recording.h"
+#include "runtimes/language.h"
+#include "vocabulary/runtimes.h"
 
 #define WAIT_US 500
+
+/* What is known of a process. RUNTIME_NONE: it has executed a program without a runtime. */
+struct note {
+	uint32_t pid;
+	uint64_t start_ticks;
+	enum runtime_kind kind;
+	enum runtime_state state;
+	char version[RUNTIME_VERSION_BYTES];
+};
 
 struct languages {
 	struct runtimes *runtimes;
@@ -19,15 +34,32 @@ struct languages {
 	 */
 	pthread_mutex_t lock;
 	struct mapper *mapper;
+	struct note *notes; /* not written yet */
+	size_t note_count;
 };
 
 DEFINE_CLEANUP(struct languages *, languages__free)
+
+static void note(struct languages *languages, const struct runtime_found *found)
+{
+	struct note *note = APPEND(&languages->notes, &languages->note_count);
+
+	/* Without memory, the recording does not say what runs the process. */
+	if (!note)
+		return;
+	*note = (struct note) { .pid = found->pid,
+				.start_ticks = found->start_ticks,
+				.kind = found->kind,
+				.state = found->state };
+	snprintf(note->version, sizeof(note->version), "%s", found->version);
+}
 
 static void found(void *context, const struct runtime_found *found)
 {
 	struct languages *languages = context;
 
 	pthread_mutex_lock(&languages->lock);
+	note(languages, found);
 	if (languages->mapper && found->runtime)
 		mapper__set_runtime(languages->mapper, found->pid, found->start_ticks,
 				    found->runtime);
@@ -36,19 +68,29 @@ static void found(void *context, const struct runtime_found *found)
 
 static void take(void *context, const struct candidate_mapping *mapping)
 {
-	runtimes__mapped(context, &(struct runtimes_mapping) {
-					  .pid = mapping->pid,
-					  .start_ticks = mapping->start_ticks,
-					  .fd = mapping->fd,
-					  .path = mapping->path,
-					  .begin = mapping->begin,
-					  .bias = mapping->bias,
-				  });
+	struct languages *languages = context;
+
+	runtimes__mapped(languages->runtimes, &(struct runtimes_mapping) {
+						      .pid = mapping->pid,
+						      .start_ticks = mapping->start_ticks,
+						      .fd = mapping->fd,
+						      .path = mapping->path,
+						      .begin = mapping->begin,
+						      .bias = mapping->bias,
+					      });
 }
 
-static void gone(void *context, uint32_t pid)
+static void gone(void *context, uint32_t pid, uint64_t start_ticks, bool executes)
 {
-	runtimes__gone(context, pid);
+	struct languages *languages = context;
+	const struct runtime_found none = { .pid = pid, .start_ticks = start_ticks, .version = "" };
+
+	runtimes__gone(languages->runtimes, pid);
+	if (!executes)
+		return;
+	pthread_mutex_lock(&languages->lock);
+	note(languages, &none);
+	pthread_mutex_unlock(&languages->lock);
 }
 
 int languages__new(struct mapper_options options, struct languages **ret)
@@ -66,7 +108,7 @@ int languages__new(struct mapper_options options, struct languages **ret)
 	options.languages = (struct candidate_taker) { .is_candidate = runtimes__is_candidate,
 						       .take = take,
 						       .gone = gone,
-						       .context = languages->runtimes };
+						       .context = languages };
 	pthread_mutex_lock(&languages->lock);
 	err = mapper__new(&options, &languages->mapper);
 	pthread_mutex_unlock(&languages->lock);
@@ -90,6 +132,7 @@ void languages__free(struct languages *languages)
 	languages__stop(languages);
 	mapper__free(languages->mapper);
 	runtimes__free(languages->runtimes);
+	free(languages->notes);
 	pthread_mutex_destroy(&languages->lock);
 	free(languages);
 }
@@ -102,6 +145,36 @@ struct mapper *languages__mapper(struct languages *languages)
 struct runtimes *languages__runtimes(struct languages *languages)
 {
 	return languages ? languages->runtimes : NULL;
+}
+
+static int write_note(const struct note *note, int64_t process, struct recording *recording)
+{
+	const struct runtime_words *words = runtimes__words(note->kind);
+
+	return recording__set_runtime(recording, process, words ? words->key : NULL,
+				      note->version[0] ? note->version : NULL,
+				      words ? runtimes__state_key(note->state) : NULL);
+}
+
+int languages__write(struct languages *languages, const struct names *names,
+		     struct recording *recording)
+{
+	size_t kept = 0;
+	int err = 0;
+
+	pthread_mutex_lock(&languages->lock);
+	for (size_t i = 0; i < languages->note_count; i++) {
+		const struct note *note = &languages->notes[i];
+		int64_t process = names__process_since(names, note->pid, note->start_ticks);
+
+		if (!process)
+			languages->notes[kept++] = *note;
+		else if (!err)
+			err = write_note(note, process, recording);
+	}
+	languages->note_count = kept;
+	pthread_mutex_unlock(&languages->lock);
+	return err;
 }
 
 void languages__wait(struct languages *languages, uint64_t most_ns)

@@ -9,6 +9,8 @@
 #include "stacks/mapper.h"
 
 struct languages;
+struct names;
+struct recording;
 
 /* Makes a mapper whose walk knows runtimes. `options.languages` is filled in here. */
 int languages__new(struct mapper_options options, struct languages **ret);
@@ -18,6 +20,10 @@ void languages__free(struct languages *languages);
 
 struct mapper *languages__mapper(struct languages *languages);
 struct runtimes *languages__runtimes(struct languages *languages);
+
+/* Writes what is known of processes that have rows in the recording by now. */
+int languages__write(struct languages *languages, const struct names *names,
+		     struct recording *recording);
 
 /* Waits until the known processes have been looked at, at most `most_ns`. */
 void languages__wait(struct languages *languages, uint64_t most_ns);

@@ -4,6 +4,7 @@
  * An object without a name keeps its number, so nothing is left out.
  */
 #include "record/names.h"
+#include "bpf/unwind.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -17,6 +18,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/map.h"
+#include "bpf/unwind.h"
 #include "core/devices.h"
 #include "record/confines.h"
 #include "record/describe.h"
@@ -147,6 +149,13 @@ int names__process(struct names *names, const struct ledger_record *record, int6
 	if (!err)
 		*ret_id = process->id;
 	return err;
+}
+
+int64_t names__process_since(const struct names *names, uint32_t pid, uint64_t start_ticks)
+{
+	const struct process *process = map__get(&names->processes, pid);
+
+	return process && process->start_ns / UNWIND_TICK_NS == start_ticks ? process->id : 0;
 }
 
 int names__renamed(struct names *names, const struct ledger_record *record, int64_t process)

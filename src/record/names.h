@@ -24,6 +24,8 @@ void names__skip_peers(struct names *names);
  * threads. Writes the process to the recording when it is new, and again for its group leader.
  */
 int names__process(struct names *names, const struct ledger_record *record, int64_t *ret_id);
+/* The id of a process that is known; `start_ticks` as in /proc/PID/stat. 0: it is not known yet. */
+int64_t names__process_since(const struct names *names, uint32_t pid, uint64_t start_ticks);
 /*
  * A thread changed its name or tid. A process has the name of its group leader (until that is seen,
  * of the first thread seen). Writes the process again if the thread is the leader.

@@ -360,7 +360,11 @@ static int take_all(struct run *run)
 	/* 5 % tolerance: snapshots at intervals of a second may come a little early. */
 	if (err || now_ns - run->counted_ns < SECOND_NS - SECOND_NS / 20)
 		return err;
-	err = write_signals(run);
+	err = run->languages ? languages__write(run->languages, collect__names(run->collect),
+						run->recording)
+			     : 0;
+	if (!err)
+		err = write_signals(run);
 	return err ? err : write_counters(run, now_ns);
 }
 
@@ -487,6 +491,9 @@ int run__stop(struct run *run)
 		err = collect__end(run->collect);
 	if (!err)
 		err = collect__write_step(run->collect, end_ns);
+	if (!err && run->languages)
+		err = languages__write(run->languages, collect__names(run->collect),
+				       run->recording);
 	if (!err)
 		err = finish_stacks(run);
 	if (!err)

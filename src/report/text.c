@@ -170,8 +170,8 @@ static void print_states(const struct printer *printer)
 
 static void print_rows(const struct printer *printer)
 {
-	static const char *const titles[] = { "",          "by thread", "by process",
-					      "by cgroup", "by name",   "by CPU" };
+	static const char *const titles[] = { "",        "by thread", "by process", "by cgroup",
+					      "by name", "by CPU",    "by runtime" };
 	const struct model *model = printer->model;
 	size_t count = printer__shown(printer, model->row_count, ROWS_SHOWN);
 	int name_width = printer->width - 2 - 8 - 10 - 5 * 10;

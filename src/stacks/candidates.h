@@ -21,6 +21,6 @@ struct candidate_taker {
 	/* Called for files that are candidates: at least once for each program of a process. */
 	void (*take)(void *context, const struct candidate_mapping *mapping);
 	/* The process has ended, or executed another program. */
-	void (*gone)(void *context, uint32_t pid);
+	void (*gone)(void *context, uint32_t pid, uint64_t start_ticks, bool executes);
 	void *context;
 };

@@ -97,12 +97,12 @@ static void offer_all(struct tracker *tracker, struct process *process)
 }
 
 /* It is no longer the program that a runtime was found in. */
-static void drop_runtime(struct tracker *tracker, struct process *process)
+static void drop_runtime(struct tracker *tracker, struct process *process, bool executes)
 {
 	const struct candidate_taker *languages = &tracker->options.languages;
 
 	if (process->offered_count)
-		languages->gone(languages->context, process->pid);
+		languages->gone(languages->context, process->pid, process->start_ticks, executes);
 	process->offered_count = 0;
 	process->runtime = (struct runtime) {};
 }
@@ -150,7 +150,7 @@ static void process_gone(struct tracker *tracker, struct process *process)
 		bpf_map_delete_elem(tracker->options.processes_fd, &process->pid);
 	process->is_placed = false;
 	clear_request(tracker, process->pid);
-	drop_runtime(tracker, process);
+	drop_runtime(tracker, process, false);
 }
 
 static void forget(struct tracker *tracker, struct process *process)
@@ -342,7 +342,7 @@ static void take_exec(struct tracker *tracker, struct process *process)
 	ranges__release(&before);
 	process->is_single = true;
 	process->is_ending = false;
-	drop_runtime(tracker, process);
+	drop_runtime(tracker, process, true);
 	place(tracker, process);
 }
 
