@@ -6,7 +6,7 @@
 
 /* The areas of struct runtime: the interpreter, then the heaps. */
 #define HOTSPOT_INTERPRETED_AREA 0
-#define HOTSPOT_FIRST_HEAP  1
+#define HOTSPOT_FIRST_HEAP       1
 
 /*
  * A frame of a blob has this bit in its cookie, and the rest is the number of the compilation, or
@@ -25,7 +25,8 @@
 #define HOTSPOT_MOST_BLOB    352 /* bytes to read: all fields of struct runtime_hotspot are there */
 #define HOTSPOT_LEAST_BLOB   104
 #define HOTSPOT_OFFSET_MASK  0x1ff
-#define HOTSPOT_MOST_STUB    65536 /* bytes of a stub's frame */
+#define HOTSPOT_MOST_STUB    4096    /* bytes of a stub's frame */
+#define HOTSPOT_MOST_FRAME   0x10000 /* words of a frame; more means that it is not told */
 
 /* The Method, from 64 bytes below the frame pointer on. */
 #define HOTSPOT_METHOD_WORD 5

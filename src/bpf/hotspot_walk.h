@@ -38,6 +38,13 @@ UNWIND_FN int hotspot_is_code(const struct runtime_hotspot *hotspot, __u64 addre
 	return address >= hotspot->low && address < hotspot->high;
 }
 
+/* Stubs are also called by the virtual machine itself. */
+UNWIND_FN int hotspot_is_stub_caller(const struct runtime_hotspot *hotspot, __u64 address)
+{
+	return hotspot_is_code(hotspot, address) ||
+	       (address >= hotspot->vm_low && address < hotspot->vm_high);
+}
+
 /* Reads `count` words of the stack, at most HOTSPOT_WORDS. */
 UNWIND_FN int hotspot_read_stack(void *world, struct unwind *walk, __u64 address, __u32 count)
 {
@@ -90,28 +97,39 @@ UNWIND_FN int hotspot_entered(void *world, struct unwind *walk,
 	return unwind_by_bp(world, walk, STACK_BY_RUNTIME);
 }
 
+UNWIND_FN void hotspot_add_method(void *world, struct unwind *walk,
+				  const struct runtime_hotspot *hotspot)
+{
+	const __u64 *words = &walk->beside.scratch[HOTSPOT_STACK];
+	__u64 begin = walk->beside.scratch[0] + hotspot->const_bytes;
+	__u64 index = walk->registers[ARCH_JAVA_BYTECODE] - begin;
+
+	if (!walk->exact || index >= HOTSPOT_MOST_INDEX)
+		index = words[hotspot->bytecode_word & 7] - begin;
+	if (index >= HOTSPOT_MOST_INDEX)
+		index = HOTSPOT_NO_INDEX;
+	unwind_add_runtime(walk, RUNTIME_HOTSPOT, words[HOTSPOT_METHOD_WORD], index,
+			   HOTSPOT_COOKIE(walk->beside.scratch[0] >> 3));
+}
+
 UNWIND_FN int hotspot_interpreted(void *world, struct unwind *walk,
 				  const struct runtime_hotspot *hotspot)
 {
 	/* From 64 bytes below the frame pointer on. */
 	const __u64 *words = &walk->beside.scratch[HOTSPOT_STACK];
-	__u64 bp = walk->bp, method, index, sp;
+	__u64 bp = walk->bp, sp;
 
 	if (bp & 7 || bp < walk->sp || bp - walk->sp > UNWIND_MOST_FRAME_BYTES ||
-	    hotspot_read_stack(world, walk, bp - 64, 10) || !hotspot_is_code(hotspot, words[9]) ||
-	    unwind_read(world, walk->beside.scratch, sizeof(__u64),
-			words[HOTSPOT_METHOD_WORD] + hotspot->method_const))
+	    hotspot_read_stack(world, walk, bp - 64, 10) || !hotspot_is_code(hotspot, words[9]))
 		return walk->exact ? hotspot_entered(world, walk, hotspot)
 				   : unwind_ends(walk, STACK_END_NO_FRAME);
-	method = words[HOTSPOT_METHOD_WORD];
-	sp = walk->beside.scratch[0] + hotspot->const_bytes;
-	index = walk->registers[ARCH_JAVA_BYTECODE] - sp;
-	if (!walk->exact || index >= HOTSPOT_MOST_INDEX)
-		index = words[hotspot->bytecode_word & 7] - sp;
-	if (index >= HOTSPOT_MOST_INDEX)
-		index = HOTSPOT_NO_INDEX;
-	unwind_add_runtime(walk, RUNTIME_HOTSPOT, method, index,
-			   HOTSPOT_COOKIE(walk->beside.scratch[0] >> 3));
+	if (!unwind_read(world, walk->beside.scratch, sizeof(__u64),
+			 words[HOTSPOT_METHOD_WORD] + hotspot->method_const))
+		hotspot_add_method(world, walk, hotspot);
+	else if (walk->exact)
+		return hotspot_entered(world, walk, hotspot);
+	else /* the frame is being made out of a compiled method's */
+		unwind_add_frame(walk, walk->pc - 1);
 	/* Where the caller's stack pointer was before it made room for locals. */
 	sp = words[7];
 	if (sp < bp + 16 || sp - bp > UNWIND_MOST_FRAME_BYTES)
@@ -193,8 +211,9 @@ UNWIND_FN void hotspot_add_blob(void *world, struct unwind *walk,
 
 /*
  * The thread has stopped in a blob that has no frame yet or none any more: its return address is at
- * the top of the stack, or one word above if the frame pointer has been saved. 1: it was so, and
- * *ret is what to return.
+ * the top of the stack, or one word above if the frame pointer has been saved. Stubs tell less of
+ * themselves than methods do, but return addresses are seldom in these two words otherwise. 1: it
+ * was so, and *ret is what to return.
  */
 UNWIND_FN int hotspot_without_frame(void *world, struct unwind *walk,
 				    const struct runtime_hotspot *hotspot, int *ret)
@@ -207,31 +226,37 @@ UNWIND_FN int hotspot_without_frame(void *world, struct unwind *walk,
 
 	if (!walk->exact || unwind_read(world, &code, sizeof(code), walk->pc))
 		return 0;
-	if (offset >= complete && !ARCH_JAVA_IS_EDGE(code))
+	if (hotspot_is_method(walk, hotspot) && offset >= complete && !ARCH_JAVA_IS_EDGE(code))
 		return 0;
 	if (hotspot_read_stack(world, walk, walk->sp, 2))
 		return 0;
-	if (hotspot_is_code(hotspot, words[0]) && !ARCH_JAVA_IS_POP(code)) {
+	if (hotspot_is_stub_caller(hotspot, words[0]) && !ARCH_JAVA_IS_POP(code)) {
 		*ret = hotspot_arrive(walk, words[0], walk->sp + 8, walk->bp);
 		return 1;
 	}
-	if (!hotspot_is_code(hotspot, words[1]))
+	if (!hotspot_is_stub_caller(hotspot, words[1]))
 		return 0;
 	*ret = hotspot_arrive(walk, words[1], walk->sp + 16, words[0]);
 	return 1;
 }
 
-/* A stub keeps the frame pointer. That of the call stub leads to native code. */
+/*
+ * A stub that has no frame of a known size keeps the frame pointer, and that of the call stub leads
+ * to native code. Between the interpreter and compiled methods, adapters move the arguments, and
+ * have the return address in a register meanwhile.
+ */
 UNWIND_FN int hotspot_stub(void *world, struct unwind *walk, const struct runtime_hotspot *hotspot)
 {
 	const __u64 *words = &walk->beside.scratch[HOTSPOT_STACK];
-	__u64 bp = walk->bp;
-	int is_frame = !(bp & 7) && bp >= walk->sp && bp - walk->sp < HOTSPOT_MOST_STUB &&
-		       !hotspot_read_stack(world, walk, bp, 2);
+	__u64 bp = walk->bp, pc = walk->registers[ARCH_JAVA_RETURN];
 
-	if (is_frame && (walk->pc == hotspot->call_stub || hotspot_is_code(hotspot, words[1])))
-		return hotspot_arrive(walk, words[1], bp + 16, words[0]);
-	if (walk->exact && is_frame)
+	if (walk->exact && hotspot_is_code(hotspot, pc) &&
+	    walk->registers[ARCH_JAVA_BYTECODE] > walk->sp &&
+	    walk->registers[ARCH_JAVA_BYTECODE] - walk->sp < HOTSPOT_MOST_STUB)
+		return hotspot_arrive(walk, pc, walk->registers[ARCH_JAVA_BYTECODE], bp);
+	if (!(bp & 7) && bp >= walk->sp && bp - walk->sp < HOTSPOT_MOST_STUB &&
+	    !hotspot_read_stack(world, walk, bp, 2) &&
+	    (walk->pc == hotspot->call_stub || hotspot_is_stub_caller(hotspot, words[1])))
 		return hotspot_arrive(walk, words[1], bp + 16, words[0]);
 	return hotspot_look(world, walk, hotspot, walk->sp);
 }
@@ -253,13 +278,22 @@ UNWIND_FN int hotspot_blob(void *world, struct unwind *walk, const struct runtim
 	size = HOTSPOT_U32(walk, hotspot->frame_size);
 	if (!size)
 		return hotspot_stub(world, walk, hotspot);
-	sp = walk->sp + 8ULL * size;
-	if (hotspot_read_stack(world, walk, sp - 16, 2))
-		return unwind_ends(walk, STACK_END_NO_MEMORY);
-	/* Some code pushes more than its frame is large. */
-	if (!hotspot_is_code(hotspot, words[1]))
-		return hotspot_look(world, walk, hotspot, sp);
-	return hotspot_arrive(walk, words[1], sp, words[0]);
+	sp = walk->sp;
+	if (size < HOTSPOT_MOST_FRAME) {
+		/* Stubs of C1 keep the frame pointer, and save registers step by step. */
+		if (walk->exact && !(walk->bp & 7) && walk->bp - sp < 8ULL * size &&
+		    !hotspot_is_method(walk, hotspot) &&
+		    !hotspot_read_stack(world, walk, walk->bp, 2) &&
+		    hotspot_is_code(hotspot, words[1]))
+			return hotspot_arrive(walk, words[1], walk->bp + 16, words[0]);
+		sp += 8ULL * size;
+		if (hotspot_read_stack(world, walk, sp - 16, 2))
+			return unwind_ends(walk, STACK_END_NO_MEMORY);
+		if (hotspot_is_code(hotspot, words[1]))
+			return hotspot_arrive(walk, words[1], sp, words[0]);
+	}
+	/* Some code pushes more than its frame is large, or does not tell how large it is. */
+	return hotspot_look(world, walk, hotspot, sp);
 }
 
 /* One frame of generated code. */

@@ -4,6 +4,7 @@
  * know of its frames. Names are in hotspot_names.c.
  */
 #include <errno.h>
+#include <gelf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -181,6 +182,31 @@ static int take_interpreter(struct subject *subject, const struct hotspot *hotsp
 	return 0;
 }
 
+/* Where the library's code is. */
+static int take_library(struct subject *subject)
+{
+	struct runtime_hotspot *to = &subject->runtime.hotspot;
+	Elf *elf = subject->file.image->elf;
+	size_t count = 0;
+	GElf_Phdr header;
+
+	if (elf_getphdrnum(elf, &count))
+		return -ENOTSUP;
+	for (size_t i = 0; i < count && i < INT32_MAX; i++) {
+		uint64_t begin;
+
+		if (!gelf_getphdr(elf, (int)i, &header) || header.p_type != PT_LOAD ||
+		    !(header.p_flags & PF_X))
+			continue;
+		begin = subject->file.bias + header.p_vaddr;
+		if (!to->vm_low || begin < to->vm_low)
+			to->vm_low = begin;
+		if (begin + header.p_memsz > to->vm_high)
+			to->vm_high = begin + header.p_memsz;
+	}
+	return 0;
+}
+
 static int open_tables(struct subject *subject, struct hotspot *hotspot)
 {
 	int err = hotspot__read_tables(subject, hotspot);
@@ -194,6 +220,7 @@ static int open_tables(struct subject *subject, struct hotspot *hotspot)
 		err = err ?: unread;
 	}
 	err = err ?: take_offsets(hotspot, &subject->runtime.hotspot);
+	err = err ?: take_library(subject);
 	err = err ?: take_interpreter(subject, hotspot);
 	return err ?: take_heaps(subject, hotspot);
 }
