@@ -54,6 +54,7 @@ struct runtime_hotspot {
 	__u64 low, high;       /* of all heaps */
 	__u64 vm_low, vm_high; /* of the code of libjvm.so */
 	__u64 call_stub;       /* the return address there */
+	__u64 barrier;         /* where threads wait for the end of a safepoint; 0: unknown */
 	__u64 segment_maps[RUNTIME_AREAS];
 	__u16 code_begin, frame_size, frame_complete, header_bytes, blob_name; /* in a blob */
 	__u16 compile_id, deopt_handler, real_pc; /* in the blob of a method */

@@ -279,6 +279,8 @@ static void name_plainly(const struct ledger_key *key, char *name, size_t size)
 	case OBJECT_FUTEX:
 		if (key->slot == SLOT_WAIT_GIL)
 			snprintf(name, size, "GIL");
+		else if (key->slot == SLOT_WAIT_SAFEPOINT)
+			snprintf(name, size, "safepoint");
 		else
 			snprintf(name, size, "0x%" PRIx64, number);
 		break;

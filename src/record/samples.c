@@ -303,7 +303,7 @@ static int name_wait(struct samples *samples, const struct sample_record *record
 		return 0;
 	err = names__object(samples->names, &key, &sample->object);
 	if (!err && key.object_kind == OBJECT_FUTEX && key.slot != SLOT_WAIT_GIL &&
-	    !names__is_other(samples->names, sample->object))
+	    key.slot != SLOT_WAIT_SAFEPOINT && !names__is_other(samples->names, sample->object))
 		err = look_for_futex(samples, record, sample->object);
 	if (!err)
 		err = names__culprit(samples->names, &key, &sample->by);

@@ -225,6 +225,20 @@ static int open_tables(struct subject *subject, struct hotspot *hotspot)
 	return err ?: take_heaps(subject, hotspot);
 }
 
+/*
+ * Where threads wait for the end of a safepoint: an object that lives as long as the process, with
+ * a futex at its beginning. Only a library with all of its symbols tells where it is.
+ */
+static void take_barrier(struct subject *subject)
+{
+	struct wanted_symbol wanted = { .name = "_ZN20SafepointSynchronize13_wait_barrierE" };
+	uint64_t barrier;
+
+	if (runtime_file__find(&subject->file, &wanted, 1) == 1 &&
+	    !remote__read_u64(subject->memory, subject->file.bias + wanted.address, &barrier))
+		subject->runtime.hotspot.barrier = barrier;
+}
+
 static int hotspot_open(struct subject *subject)
 {
 	struct hotspot *hotspot = calloc(1, sizeof(*hotspot));
@@ -235,6 +249,8 @@ static int hotspot_open(struct subject *subject)
 	subject->own = hotspot;
 	subject->runtime = (struct runtime) { .kind = RUNTIME_HOTSPOT };
 	err = open_tables(subject, hotspot);
+	if (!err)
+		take_barrier(subject);
 	/* Until the loader has relocated the library, its variables lead nowhere. */
 	return err == -EFAULT ? -EAGAIN : err;
 }

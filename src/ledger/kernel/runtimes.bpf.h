@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What a thread of a language runtime waits for at a futex. The address of the futex tells, so this
- * needs no hook in the program: the lock of CPython's interpreter is at a known place.
+ * needs no hook in the program: the lock of CPython's interpreter is at a known place, and so is
+ * the barrier at which HotSpot holds threads during a safepoint.
  */
 #pragma once
 
@@ -14,6 +15,9 @@
 #define GIL_END         208
 /* The two futexes of glibc's condition, which it uses by turns. */
 #define GIL_WORDS 72
+
+/* The part of HotSpot's wait barrier that has its futex. */
+#define BARRIER_BYTES 16
 
 /* The id of the thread with this number in its own pid namespace; 0: no account. */
 static __always_inline __u64 thread_by_tid(struct thread *thread, __u32 ns_tid)
@@ -75,9 +79,19 @@ static __noinline __u32 cause_of_runtime(struct thread *thread)
 	if (!with_stacks)
 		return SLOT_NONE;
 	process = process_of(current, thread->here_pid);
-	if (!process || process->runtime.kind != RUNTIME_PYTHON)
+	if (!process)
 		return SLOT_NONE;
-	if (futex - process->runtime.python.gil - GIL_BEGIN < GIL_END - GIL_BEGIN)
-		return cause_of_gil(thread, &process->runtime.python);
-	return SLOT_NONE;
+	switch (process->runtime.kind) {
+	case RUNTIME_PYTHON:
+		if (futex - process->runtime.python.gil - GIL_BEGIN < GIL_END - GIL_BEGIN)
+			return cause_of_gil(thread, &process->runtime.python);
+		return SLOT_NONE;
+	case RUNTIME_HOTSPOT:
+		return process->runtime.hotspot.barrier &&
+				       futex - process->runtime.hotspot.barrier < BARRIER_BYTES
+			       ? SLOT_WAIT_SAFEPOINT
+			       : SLOT_NONE;
+	default:
+		return SLOT_NONE;
+	}
 }
