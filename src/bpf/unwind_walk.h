@@ -393,7 +393,8 @@ UNWIND_FN int unwind_rescue(struct unwind *walk)
 {
 	struct unwind_beside *beside = &walk->beside;
 
-	if (walk->end == STACK_END_ROOT || walk->need || !beside->has_begun || !beside->frame)
+	if (walk->end == STACK_END_ROOT || walk->need || !beside->has_begun || !beside->frame ||
+	    beside->loose)
 		return 1;
 	walk->how |= STACK_BY_RUNTIME;
 	beside->mode = UNWIND_BESIDE;
@@ -414,7 +415,7 @@ UNWIND_FN int unwind_frame(void *world, struct unwind *walk, const struct unwind
 	if (!process || !process->runtime.kind)
 		return unwind_native(world, walk, process);
 	if (walk->beside.mode == UNWIND_BESIDE)
-		return unwind_beside(world, walk, &process->runtime);
+		return unwind_beside(world, walk, &process->runtime) ? unwind_rescue(walk) : 0;
 	area = unwind_area(walk, &process->runtime);
 	if (area == RUNTIME_AREAS)
 		over = unwind_native(world, walk, process);
