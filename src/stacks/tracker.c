@@ -366,6 +366,8 @@ static void take_fork(struct tracker *tracker, const struct event *event)
 	child->pid = event->pid;
 	child->known_ns = event->time_ns;
 	child->is_single = true;
+	/* Its memory is still that of its parent. */
+	child->runtime = parent->runtime;
 	err = read_stat(child->pid, &stat);
 	if (err && err != -ESRCH)
 		return;
