@@ -9,7 +9,7 @@
 #define UNIT 2 /* bytes of an instruction with its argument */
 
 /* Up to 3.9: steps in the bytecode, and in the lines. */
-static int in_pairs(const uint8_t *table, size_t size, int line, uint32_t at)
+static int64_t in_pairs(const uint8_t *table, size_t size, int64_t line, uint32_t at)
 {
 	uint32_t address = 0;
 
@@ -23,7 +23,7 @@ static int in_pairs(const uint8_t *table, size_t size, int line, uint32_t at)
 }
 
 /* 3.10: the length of a range, and the step in the lines; −128: the range has no line. */
-static int in_ranges(const uint8_t *table, size_t size, int line, uint32_t at)
+static int64_t in_ranges(const uint8_t *table, size_t size, int64_t line, uint32_t at)
 {
 	uint32_t end = 0;
 
@@ -100,7 +100,7 @@ static int line_step(struct entries *entries, unsigned code, bool *ret_has_line)
 }
 
 /* Since 3.11. `at` is in instructions. */
-static int in_entries(const uint8_t *table, size_t size, int line, uint32_t at)
+static int64_t in_entries(const uint8_t *table, size_t size, int64_t line, uint32_t at)
 {
 	struct entries entries = { table, table + size, false };
 	uint32_t end = 0;
@@ -108,12 +108,10 @@ static int in_entries(const uint8_t *table, size_t size, int line, uint32_t at)
 	while (entries.at < entries.end && !entries.bad) {
 		uint8_t first = next_byte(&entries);
 		bool has_line;
-		/* A hostile table may have steps of any size. */
-		int64_t now = (int64_t)line + line_step(&entries, first >> 3 & 15, &has_line);
 
-		if (entries.bad || now < INT32_MIN || now > INT32_MAX)
+		line += line_step(&entries, first >> 3 & 15, &has_line);
+		if (entries.bad)
 			return 0;
-		line = (int)now;
 		end += (first & 7) + 1;
 		if (at < end)
 			return has_line ? line : 0;
@@ -124,7 +122,8 @@ static int in_entries(const uint8_t *table, size_t size, int line, uint32_t at)
 int python_lines__find(const struct python_layout *layout, const uint8_t *table, size_t size,
 		       int first_line, uint32_t position)
 {
-	int line;
+	/* The steps of a hostile table, of limited size, cannot leave 64 bits. */
+	int64_t line;
 
 	if (layout->position_bytes == 8) {
 		/* Before the first instruction: the function is being entered. */
@@ -138,5 +137,5 @@ int python_lines__find(const struct python_layout *layout, const uint8_t *table,
 	} else {
 		line = in_pairs(table, size, first_line, position);
 	}
-	return line > 0 ? line : 0;
+	return line > 0 && line <= INT32_MAX ? (int)line : 0;
 }
