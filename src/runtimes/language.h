@@ -21,6 +21,7 @@ struct runtime_file {
 	struct image *image;
 	const char *path; /* for the version in its name; never opened */
 	uint64_t bias;    /* what to add to an address of the file to get one of the process */
+	enum runtime_kind kind;
 };
 
 #define RUNTIME_VERSION_BYTES 32

@@ -81,7 +81,6 @@ static int serve_file(struct reader *reader, const struct question *question, co
 		      int fd, struct helper_parcel *answer)
 {
 	cleanup(close_file_p) struct runtime_file *file = calloc(1, sizeof(*file));
-	enum runtime_kind kind;
 	int err;
 
 	if (!file || !(file->path = strdup(path))) {
@@ -91,9 +90,9 @@ static int serve_file(struct reader *reader, const struct question *question, co
 	err = image__open(fd, &file->image);
 	if (err)
 		return err;
-	kind = kind_of(file);
-	err = put_answer(answer, &kind, sizeof(kind));
-	if (err || kind == RUNTIME_NONE)
+	file->kind = kind_of(file);
+	err = put_answer(answer, &file->kind, sizeof(file->kind));
+	if (err || file->kind == RUNTIME_NONE)
 		return err;
 	if (map__put(&reader->files, question->file + UINT64_C(1), file))
 		return -ENOMEM;
@@ -157,16 +156,14 @@ static int serve_open(struct reader *reader, const struct question *question,
 	struct subject *subject = map__get(&reader->subjects, question->pid);
 	const struct runtime_file *file = map__get(&reader->files, question->file + UINT64_C(1));
 	struct reader_opened opened = {};
-	enum runtime_kind kind;
 
 	if (!subject || !file)
 		return -ENOENT;
-	kind = kind_of(file);
 	close_language(subject);
 	subject->file = *file;
 	subject->file.bias = question->bias;
-	subject->runtime.kind = kind;
-	opened.err = languages__of(kind)->open(subject);
+	subject->runtime.kind = (uint8_t)file->kind;
+	opened.err = languages__of(file->kind)->open(subject);
 	opened.runtime = subject->runtime;
 	memcpy(opened.version, subject->version, sizeof(opened.version));
 	if (opened.err)
