@@ -74,8 +74,13 @@ UNWIND_FN void python_add(void *world, struct unwind *walk, const struct runtime
 	if (python->tagged)
 		code &= ~3ULL;
 	position = python->position_bytes == 8 ? position - code : (__u32)position;
-	/* The name is read again by user space, which notices if it is not there. */
-	(void)unwind_read(world, &name, sizeof(name), code + python->code_name);
+	/*
+	 * The name is read again by user space, which notices if it is not there. Code without a
+	 * name is the interpreter's own: since 3.12, a call of a class has a frame of such code
+	 * between the caller and __init__().
+	 */
+	if (!unwind_read(world, &name, sizeof(name), code + python->code_name) && !name)
+		return;
 	unwind_add_runtime(walk, RUNTIME_PYTHON, code, position, name >> 3);
 }
 
@@ -100,7 +105,8 @@ UNWIND_FN int python_frame(void *world, struct unwind *walk, const struct runtim
 		python_undo(walk);
 		return 1;
 	}
-	if (!is_boundary || !python->is_shim)
+	/* From the boundaries on, frames are not functions of the program. */
+	if (!python->is_shim || owner < python->least_owner)
 		python_add(world, walk, python);
 	frame = PYTHON_AT(walk, python->frame_previous);
 	beside->frame = frame;

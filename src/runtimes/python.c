@@ -31,6 +31,9 @@
 /* musl: a pointer to an array of values. */
 #define MUSL_KEYS 128
 #define MOST_KEYS 1024
+/* In the names of its files; to read of /proc/PID/maps. */
+#define MUSL      "/ld-musl-"
+#define MOST_MAPS (4 << 20)
 /* _Py_DebugOffsets, since 3.13. */
 #define COOKIE "xdebugpy"
 
@@ -77,56 +80,72 @@ static unsigned find_minor(struct subject *subject, const struct wanted_symbol *
 }
 
 /*
- * What 3.13 and later say of themselves, in the order of _Py_DebugOffsets. A build with other
- * options has other offsets, and would be read wrongly by the row of its version.
+ * What 3.13 and later say of themselves: numbers behind the cookie and the version. A build with
+ * other options has other offsets, and would be read wrongly by the row of its version. A build
+ * without a GIL says so first.
  */
 struct said_offset {
-	uint16_t at; /* index of the number after cookie and version */
+	uint8_t at[2]; /* index of the number: in 3.13, in 3.14 */
 	uint16_t offset;
 };
 
 static bool agrees(struct subject *subject, const struct python_layout *layout, uint64_t runtime)
 {
 	const struct said_offset said[] = {
-		{ 0, 0 }, /* the interpreter has a GIL */
-		{ 3, layout->interpreters },
-		{ 12, layout->interpreter_gil },
-		{ 21, layout->thread_frame },
-		{ 23, layout->thread_native_id },
-		{ 27, layout->frame_previous },
-		{ 28, layout->frame_code },
-		{ 29, layout->frame_position },
-		{ 31, layout->frame_owner },
-		{ 33, layout->file },
-		{ 35, layout->name },
-		{ 36, layout->lines },
-		{ 37, layout->first_line },
-		{ 41, layout->bytecode },
+		{ { 0, 0 }, 0 }, /* the interpreter has a GIL */
+		{ { 3, 3 }, layout->interpreters },
+		{ { 12, 13 }, layout->interpreter_gil },
+		{ { 21, 24 }, layout->thread_frame },
+		{ { 23, 26 }, layout->thread_native_id },
+		{ { 27, 30 }, layout->frame_previous },
+		{ { 28, 31 }, layout->frame_code },
+		{ { 29, 32 }, layout->frame_position },
+		{ { 31, 34 }, layout->frame_owner },
+		{ { 33, 38 }, layout->file },
+		{ { 35, 40 }, layout->name },
+		{ { 36, 41 }, layout->lines },
+		{ { 37, 42 }, layout->first_line },
+		{ { 41, 46 }, layout->bytecode },
 	};
-	uint64_t numbers[64];
+	uint64_t numbers[64], version;
 	char cookie[8];
 
 	if (remote__read(subject->memory, runtime, cookie, sizeof(cookie)) ||
 	    memcmp(cookie, COOKIE, sizeof(cookie)) != 0 ||
+	    remote__read_u64(subject->memory, runtime + 8, &version) || version >> 24 != 3 ||
+	    (version >> 16 & 255) != layout->minor ||
 	    remote__read(subject->memory, runtime + 16, numbers, sizeof(numbers)))
 		return false;
 	for (size_t i = 0; i < sizeof(said) / sizeof(*said); i++)
-		if (numbers[said[i].at] != said[i].offset)
+		if (numbers[said[i].at[layout->minor >= 14]] != said[i].offset)
 			return false;
 	return true;
 }
 
 /* --- where things are ------------------------------------------------------------------------- */
 
+/* The kernel gives about a page of the file at a time, which may end in the middle of the name. */
 static bool has_musl(struct subject *subject)
 {
 	char text[16384];
-	ssize_t got = pread(subject->maps_fd, text, sizeof(text) - 1, 0);
+	size_t kept = 0;
+	off_t offset = 0;
 
-	if (got <= 0)
-		return false;
-	text[got] = '\0';
-	return strstr(text, "/ld-musl-") != NULL;
+	while (offset < MOST_MAPS) {
+		ssize_t got = pread(subject->maps_fd, text + kept, sizeof(text) - 1 - kept, offset);
+
+		if (got <= 0)
+			return false;
+		offset += got;
+		kept += (size_t)got;
+		if (memmem(text, kept, MUSL, strlen(MUSL)))
+			return true;
+		if (kept > strlen(MUSL)) {
+			memmove(text, text + kept - strlen(MUSL), strlen(MUSL));
+			kept = strlen(MUSL);
+		}
+	}
+	return false;
 }
 
 /* Where a thread keeps the value of the key. */
@@ -279,6 +298,7 @@ static int name_python(struct subject *subject, const struct runtime_frame *fram
 	return 0;
 }
 
+/* Not "python": the names of extension modules have it too. */
 static const char *const hints[] = { "libpython", NULL };
 
 const struct language language_python = {
