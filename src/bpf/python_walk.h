@@ -15,7 +15,9 @@
 #pragma once
 
 #define PYTHON_AT(walk, offset)   (*(__u64 *)((__u8 *)(walk)->beside.scratch + ((offset) & 0xf8)))
+#define PYTHON_U32(walk, offset)  (*(__u32 *)((__u8 *)(walk)->beside.scratch + ((offset) & 0xfc)))
 #define PYTHON_BYTE(walk, offset) (((__u8 *)(walk)->beside.scratch)[(offset) & 0xff])
+#define PYTHON_CODE               128 /* where the code object is; the frame is before it */
 _Static_assert(sizeof(((struct unwind_beside *)0)->scratch) >= 0x100, "PYTHON_AT");
 
 /* Finds the list of the thread's frames. */
@@ -68,19 +70,24 @@ UNWIND_FN void python_undo(struct unwind *walk)
 
 UNWIND_FN void python_add(void *world, struct unwind *walk, const struct runtime_python *python)
 {
-	__u64 code = PYTHON_AT(walk, python->frame_code), name = 0;
-	__u64 position = PYTHON_AT(walk, python->frame_position);
+	__u64 code = PYTHON_AT(walk, python->frame_code), at = python->code_first_line & ~7;
+	__u64 position = PYTHON_AT(walk, python->frame_position), name = 0;
 
 	if (python->tagged)
 		code &= ~3ULL;
 	position = python->position_bytes == 8 ? position - code : (__u32)position;
-	/*
-	 * The name is read again by user space, which notices if it is not there. Code without a
-	 * name is the interpreter's own: since 3.12, a call of a class has a frame of such code
-	 * between the caller and __init__().
-	 */
-	if (!unwind_read(world, &name, sizeof(name), code + python->code_name) && !name)
-		return;
+	/* The name is read again by user space, which notices if it is not there. */
+	if (!unwind_read(world, (__u8 *)walk->beside.scratch + PYTHON_CODE,
+			 python->code_bytes & 0x7f, code + at)) {
+		name = PYTHON_AT(walk, PYTHON_CODE + python->code_name - at);
+		/*
+		 * Since 3.12, a call of a class has a frame of the interpreter's own code between
+		 * the caller and __init__().
+		 */
+		if (python->is_shim &&
+		    !PYTHON_U32(walk, PYTHON_CODE + python->code_first_line - at))
+			return;
+	}
 	unwind_add_runtime(walk, RUNTIME_PYTHON, code, position, name >> 3);
 }
 

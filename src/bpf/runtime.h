@@ -33,6 +33,7 @@ struct runtime_python {
 	__u16 cframe_previous; /* 3.11 */
 	__u16 frame_code, frame_previous, frame_position, frame_owner;
 	__u16 code_name;        /* of the name: tells a reused address */
+	__u16 code_first_line;  /* 32 bits; 0: the code is the interpreter's own */
 	__u16 thread_native_id; /* number of the thread, or its pthread_t, … */
 	__u16 pthread_tid;      /* … in which the number is here */
 	__u8 has_cframe;
@@ -44,7 +45,8 @@ struct runtime_python {
 	__u8 most_owner;     /* up to this one */
 	__u8 tagged;         /* the pointer to the code has flags in its two lowest bits */
 	__u8 frame_bytes;    /* to read of a frame, at most 112 */
-	__u8 pad[7];
+	__u8 code_bytes;     /* to read of the code, from the first line on, at most 112 */
+	__u8 pad[4];
 	__u64 state; /* address of _PyRuntime */
 	__u64 interpreter;
 };

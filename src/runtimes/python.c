@@ -209,6 +209,8 @@ static void fill_walk(const struct python_layout *layout, struct runtime_python 
 	python->is_shim = layout->is_shim;
 	python->tagged = layout->is_tagged;
 	python->code_name = layout->name;
+	python->code_first_line = layout->first_line;
+	python->code_bytes = (uint8_t)(layout->name + sizeof(uint64_t) - (layout->first_line & ~7));
 	python->minor = layout->minor;
 }
 
@@ -239,6 +241,8 @@ static int open_python(struct subject *subject)
 	err = runtime_file__find(&subject->file, symbols, SYMBOLS);
 	if (err < 0)
 		return err;
+	if (!symbols[COLD].address)
+		(void)runtime_file__find_cold(&subject->file, &symbols[LOOP], &symbols[COLD]);
 	layout = python_layout__find(find_minor(subject, &symbols[VERSION]));
 	if (!layout || !symbols[RUNTIME].address || !symbols[LOOP].size)
 		return -ENOTSUP;
