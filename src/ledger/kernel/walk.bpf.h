@@ -18,8 +18,12 @@
 
 #define STACK_RING_BYTES (8 * 1024 * 1024)
 
-/* Limit for the stack of a waker or of a thread that leaves the CPU: scheduler locks are held. */
-#define SCHEDULER_MOST_FRAMES 256
+/*
+ * Limits for the stack of a waker or of a thread that leaves the CPU: scheduler locks are held. A
+ * function of an interpreter can take four steps.
+ */
+#define SCHEDULER_MOST_FRAMES  256
+#define SCHEDULER_MOST_RUNTIME 768
 
 const volatile bool with_stacks;
 const volatile __u32 stack_wakeup_bytes = STACK_RING_BYTES / 2;
@@ -283,6 +287,13 @@ static __always_inline __u64 fiber_at(enum walk_place place)
 	return walk ? walk->fiber : FIBER_UNKNOWN;
 }
 
+static __always_inline __u32 most_steps(__u32 place, const struct unwind_process *process)
+{
+	if (place != WALK_SCHEDULER)
+		return STACK_MOST_FRAMES;
+	return process && process->runtime.kind ? SCHEDULER_MOST_RUNTIME : SCHEDULER_MOST_FRAMES;
+}
+
 /*
  * The user stack of the current thread, from the registers that it entered the kernel with. For
  * WALK_EVENT, `pid` is 0. That case is here and not in a function of its own, because the BPF stack
@@ -304,9 +315,7 @@ VERIFIED_ONCE __u64 user_stack(__u32 pid, __u32 place)
 	arch_note_registers(walk->registers, regs);
 	walk->beside.thread_pointer = arch_thread_pointer(current);
 	context.process = process_of(current, pid);
-	/* Scheduler locks are held in WALK_SCHEDULER: keep the walk short. */
-	bpf_loop(place == WALK_SCHEDULER ? SCHEDULER_MOST_FRAMES : STACK_MOST_FRAMES, walk_frame,
-		 &context, 0);
+	bpf_loop(most_steps(place, context.process), walk_frame, &context, 0);
 	find_fiber(&context);
 	/* The map entry may have been reused for another process during the walk. */
 	if (context.process && !is_of(context.process, current, pid))
