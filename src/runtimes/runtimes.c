@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -24,7 +25,8 @@
 #define LEAST_RETRY_NS (5 * MS_NS)
 #define MOST_RETRY_NS  (500 * MS_NS)
 /* How often to look at a file, if the helper process does not answer. */
-#define MOST_TRIES 5
+#define MOST_TRIES  5
+#define THREAD_NICE (-15) /* as the threads that keep the tables */
 /* Frames in one question. */
 #define MOST_FRAMES 256
 
@@ -425,6 +427,8 @@ static void *run(void *context)
 	struct task task;
 
 	pthread_setname_np(pthread_self(), "gapless-langs");
+	/* Stacks have a runtime's frames only from the time on when it has been found. */
+	(void)setpriority(PRIO_PROCESS, (id_t)gettid(), THREAD_NICE);
 	while (!is_stopping(runtimes)) {
 		bool found = next_task(runtimes, until_ns, &task);
 
