@@ -99,5 +99,11 @@ struct wanted_symbol {
 };
 /* One pass over each table. The number of symbols found, or -ENOMEM. */
 int runtime_file__find(const struct runtime_file *file, struct wanted_symbol *wanted, size_t count);
+/*
+ * The part of a function that the compiler has put elsewhere, of a file without local symbols.
+ * -ENOENT: there is none that is known for sure; -ENOMEM.
+ */
+int runtime_file__find_cold(const struct runtime_file *file, const struct wanted_symbol *function,
+			    struct wanted_symbol *ret);
 /* Reads initialized data at an address of the file. -EFAULT: there is none. */
 int runtime_file__read(const struct runtime_file *file, uint64_t address, void *to, size_t size);
