@@ -89,7 +89,8 @@ struct said_offset {
 	uint16_t offset;
 };
 
-static bool agrees(struct subject *subject, const struct python_layout *layout, uint64_t runtime)
+/* -ENOTSUP: it does not; -EAGAIN: it cannot be told yet. */
+static int agrees(struct subject *subject, const struct python_layout *layout, uint64_t runtime)
 {
 	const struct said_offset said[] = {
 		{ { 0, 0 }, 0 }, /* the interpreter has a GIL */
@@ -110,16 +111,18 @@ static bool agrees(struct subject *subject, const struct python_layout *layout, 
 	uint64_t numbers[64], version;
 	char cookie[8];
 
+	/* Until the loader has mapped the data of the library, something else is there. */
 	if (remote__read(subject->memory, runtime, cookie, sizeof(cookie)) ||
-	    memcmp(cookie, COOKIE, sizeof(cookie)) != 0 ||
-	    remote__read_u64(subject->memory, runtime + 8, &version) || version >> 24 != 3 ||
+	    memcmp(cookie, COOKIE, sizeof(cookie)) != 0)
+		return -EAGAIN;
+	if (remote__read_u64(subject->memory, runtime + 8, &version) || version >> 24 != 3 ||
 	    (version >> 16 & 255) != layout->minor ||
 	    remote__read(subject->memory, runtime + 16, numbers, sizeof(numbers)))
-		return false;
+		return -ENOTSUP;
 	for (size_t i = 0; i < sizeof(said) / sizeof(*said); i++)
 		if (numbers[said[i].at[layout->minor >= 14]] != said[i].offset)
-			return false;
-	return true;
+			return -ENOTSUP;
+	return 0;
 }
 
 /* --- where things are ------------------------------------------------------------------------- */
@@ -248,8 +251,9 @@ static int open_python(struct subject *subject)
 		return -ENOTSUP;
 	subject->own = (void *)layout;
 	python->state = subject->file.bias + symbols[RUNTIME].address;
-	if (layout->minor >= 13 && !agrees(subject, layout, python->state))
-		return -ENOTSUP;
+	err = layout->minor >= 13 ? agrees(subject, layout, python->state) : 0;
+	if (err)
+		return err;
 	err = find_slot(subject, python->state + layout->key, python);
 	if (err)
 		return err;
