@@ -341,8 +341,8 @@ UNWIND_FN __u32 unwind_area(const struct unwind *walk, const struct runtime *run
 	return RUNTIME_AREAS;
 }
 
-#include "bpf/hotspot_walk.h"
 #include "bpf/go_walk.h"
+#include "bpf/hotspot_walk.h"
 #include "bpf/python_walk.h"
 
 /*

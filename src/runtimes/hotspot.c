@@ -4,7 +4,6 @@
  * know of its frames. Names are in hotspot_names.c.
  */
 #include <errno.h>
-#include <gelf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -182,47 +181,38 @@ static int take_interpreter(struct subject *subject, const struct hotspot *hotsp
 	return 0;
 }
 
-/* Where the library's code is. */
 static int take_library(struct subject *subject)
 {
-	struct runtime_hotspot *to = &subject->runtime.hotspot;
-	Elf *elf = subject->file.image->elf;
-	size_t count = 0;
-	GElf_Phdr header;
+	uint64_t begin, end;
+	int err = hotspot__find_code(&subject->file, &begin, &end);
 
-	if (elf_getphdrnum(elf, &count))
-		return -ENOTSUP;
-	for (size_t i = 0; i < count && i < INT32_MAX; i++) {
-		uint64_t begin;
-
-		if (!gelf_getphdr(elf, (int)i, &header) || header.p_type != PT_LOAD ||
-		    !(header.p_flags & PF_X))
-			continue;
-		begin = subject->file.bias + header.p_vaddr;
-		if (!to->vm_low || begin < to->vm_low)
-			to->vm_low = begin;
-		if (begin + header.p_memsz > to->vm_high)
-			to->vm_high = begin + header.p_memsz;
-	}
+	if (err)
+		return err;
+	subject->runtime.hotspot.vm_low = subject->file.bias + begin;
+	subject->runtime.hotspot.vm_high = subject->file.bias + end;
 	return 0;
+}
+
+int hotspot__read_layout(struct subject *subject, struct hotspot *hotspot)
+{
+	int err = read_version(subject, hotspot);
+
+	err = err ?: take_offsets(hotspot, &subject->runtime.hotspot);
+	err = err ?: take_library(subject);
+	err = err ?: take_interpreter(subject, hotspot);
+	return err ?: take_heaps(subject, hotspot);
 }
 
 static int open_tables(struct subject *subject, struct hotspot *hotspot)
 {
 	int err = hotspot__read_tables(subject, hotspot);
 
+	if (!err)
+		return hotspot__read_layout(subject, hotspot);
 	/* The version is to be told even if something else is missing. */
-	if (!err || err == -ENOTSUP) {
-		int unread = hotspot->fields[HOTSPOT_RELEASE].is_found
-				     ? read_version(subject, hotspot)
-				     : -ENOTSUP;
-
-		err = err ?: unread;
-	}
-	err = err ?: take_offsets(hotspot, &subject->runtime.hotspot);
-	err = err ?: take_library(subject);
-	err = err ?: take_interpreter(subject, hotspot);
-	return err ?: take_heaps(subject, hotspot);
+	if (err == -ENOTSUP && hotspot->fields[HOTSPOT_RELEASE].is_found)
+		(void)read_version(subject, hotspot);
+	return err;
 }
 
 /*

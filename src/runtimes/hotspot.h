@@ -84,6 +84,7 @@ struct hotspot_field {
 	uint64_t value; /* the offset, or the address of a static field */
 	uint8_t bytes;  /* of an integer; 8 for all else */
 	bool is_found;
+	bool is_other; /* by its other name */
 };
 
 struct hotspot {
@@ -97,6 +98,12 @@ struct hotspot {
  * is missing; -EFAULT.
  */
 int hotspot__read_tables(struct subject *subject, struct hotspot *ret);
+
+/* Fills in subject->version and subject->runtime by the tables. Errors as those of open(). */
+int hotspot__read_layout(struct subject *subject, struct hotspot *hotspot);
+
+/* Where the file has code. -ENOTSUP: its headers cannot be read. */
+int hotspot__find_code(const struct runtime_file *file, uint64_t *ret_begin, uint64_t *ret_end);
 
 /* Reads an integer field of the structure at `address`. */
 int hotspot__read_field(struct subject *subject, const struct hotspot *hotspot, uint64_t address,

@@ -1,254 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Names of HotSpot's frames. A Method leads to its ConstMethod, which has the lines, and to the
- * constant pool, which has its name, its class and the file. A compiled method tells for each call,
- * and for other places where a thread can stop for the garbage collector, which functions were
- * inlined there: PcDesc says where the description begins ("scope"), and a scope has the number of
- * the method, the position in its bytecode and the scope of its caller.
+ * Names of HotSpot's frames. A frame of the interpreter has a Method (hotspot_method.c). A compiled
+ * method tells for each call, and for other places where a thread can stop for the garbage
+ * collector, which functions were inlined there: PcDesc says where the description begins
+ * ("scope"), and a scope has the number of the method, the position in its bytecode and the scope
+ * of its caller.
  */
 #include <errno.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "bpf/hotspot_frames.h"
-#include "runtimes/hotspot.h"
+#include "runtimes/hotspot_method.h"
 
-#define MOST_SYMBOL      250
 #define MOST_SCOPE_BYTES 16 /* of three numbers */
-#define MOST_NUMBER      5  /* bytes of a number */
-#define LINE_BYTES       256
-#define MOST_LINE_BYTES  65536
-#define LINE_LONG        0xff
-#define HAS_LINES        1  /* the first of ConstMethod's flags */
-#define LEAST_SHIFTED    20 /* since this version, no byte of a number is 0 */
 #define MOST_SEARCH      32
-
-/* A Method, and what its names are read from. */
-struct method {
-	uint64_t constant, pool, holder;
-};
-
-/* --- numbers -------------------------------------------------------------------------------- */
-
-/* Bytes of a stream that have been read. */
-struct numbers {
-	const unsigned char *bytes;
-	size_t size, at;
-	uint32_t least; /* of a byte */
-};
-
-/* A number of up to five bytes of 6 bits; only the last one is below 192. */
-static bool next_number(struct numbers *numbers, uint32_t *ret)
-{
-	uint32_t sum = 0;
-
-	for (unsigned int i = 0; i < MOST_NUMBER; i++) {
-		uint32_t byte;
-
-		if (numbers->at >= numbers->size || numbers->bytes[numbers->at] < numbers->least)
-			return false;
-		byte = numbers->bytes[numbers->at++];
-		sum += (byte - numbers->least) << 6 * i;
-		if (byte < 192)
-			break;
-	}
-	*ret = sum;
-	return true;
-}
-
-static bool next_signed(struct numbers *numbers, int64_t *ret)
-{
-	uint32_t number;
-
-	if (!next_number(numbers, &number))
-		return false;
-	*ret = (int32_t)(number >> 1) ^ -(int32_t)(number & 1);
-	return true;
-}
-
-static uint32_t least_byte(const struct hotspot *hotspot)
-{
-	return hotspot->major >= LEAST_SHIFTED;
-}
-
-/* --- methods -------------------------------------------------------------------------------- */
-
-static int read_symbol(struct subject *subject, uint64_t symbol, char *to, size_t size)
-{
-	const struct hotspot *hotspot = subject->own;
-	uint64_t bytes;
-	int err = hotspot__read_field(subject, hotspot, symbol, HOTSPOT_SYMBOL_BYTES, &bytes);
-
-	if (err)
-		return err;
-	bytes = bytes < size ? bytes : size - 1;
-	err = remote__read(subject->memory, symbol + hotspot->fields[HOTSPOT_SYMBOL_TEXT].value, to,
-			   bytes);
-	if (err)
-		return err;
-	to[bytes] = '\0';
-	return 0;
-}
-
-/* A text in the constant pool. Entries can have their lowest bit set. */
-static int read_constant(struct subject *subject, uint64_t pool, uint64_t index, char *to,
-			 size_t size)
-{
-	const struct hotspot *hotspot = subject->own;
-	uint64_t symbol;
-	int err = remote__read_u64(subject->memory,
-				   pool + hotspot->sizes[HOTSPOT_SIZE_OF_CONSTANT_POOL] + 8 * index,
-				   &symbol);
-
-	return err ?: read_symbol(subject, symbol & ~1ULL, to, size);
-}
-
-static int open_method(struct subject *subject, uint64_t address, struct method *ret)
-{
-	const struct hotspot *hotspot = subject->own;
-	int err = hotspot__read_field(subject, hotspot, address, HOTSPOT_METHOD_CONST,
-				      &ret->constant);
-
-	err = err
-		      ?: hotspot__read_field(subject, hotspot, ret->constant, HOTSPOT_CONST_POOL,
-					     &ret->pool);
-	return err
-		       ?: hotspot__read_field(subject, hotspot, ret->pool, HOTSPOT_POOL_HOLDER,
-					      &ret->holder);
-}
-
-/* Class.method. Its class has '/' where the language has dots. */
-static int read_function(struct subject *subject, const struct method *method, char *to,
-			 size_t size)
-{
-	const struct hotspot *hotspot = subject->own;
-	char class[MOST_SYMBOL], name[MOST_SYMBOL];
-	uint64_t symbol, index;
-	int err =
-		hotspot__read_field(subject, hotspot, method->holder, HOTSPOT_KLASS_NAME, &symbol);
-
-	err = err ?: read_symbol(subject, symbol, class, sizeof(class));
-	err = err
-		      ?: hotspot__read_field(subject, hotspot, method->constant, HOTSPOT_CONST_NAME,
-					     &index);
-	err = err ?: read_constant(subject, method->pool, index, name, sizeof(name));
-	if (err)
-		return err;
-	hotspot__tidy_class(class);
-	snprintf(to, size, "%s.%s", class, name);
-	return 0;
-}
-
-/* The name of the source file, without folders; "" if the class does not tell. */
-static void read_file(struct subject *subject, const struct method *method, char *to, size_t size)
-{
-	const struct hotspot *hotspot = subject->own;
-	bool in_pool = hotspot->fields[HOTSPOT_POOL_FILE].is_found;
-	uint64_t index = 0;
-
-	*to = '\0';
-	if (!in_pool && !hotspot->fields[HOTSPOT_KLASS_FILE].is_found)
-		return;
-	if (hotspot__read_field(subject, hotspot, in_pool ? method->pool : method->holder,
-				in_pool ? HOTSPOT_POOL_FILE : HOTSPOT_KLASS_FILE, &index) ||
-	    !index || read_constant(subject, method->pool, index, to, size))
-		*to = '\0';
-}
-
-/* --- lines ---------------------------------------------------------------------------------- */
-
-struct lines {
-	int64_t index, line; /* where the stream has come to */
-	int64_t wanted;      /* position in the bytecode */
-	int64_t found_index, found, first;
-};
-
-/* One entry. `ret_over`: it was the end. False: there are not enough bytes. */
-static bool next_line(struct numbers *numbers, struct lines *lines, bool *ret_over)
-{
-	int64_t index, line;
-	unsigned char byte;
-
-	if (numbers->at >= numbers->size)
-		return false;
-	byte = numbers->bytes[numbers->at++];
-	*ret_over = !byte;
-	if (*ret_over)
-		return true;
-	if (byte == LINE_LONG) {
-		if (!next_signed(numbers, &index) || !next_signed(numbers, &line))
-			return false;
-	} else {
-		index = byte >> 3;
-		line = byte & 7;
-	}
-	lines->index += index;
-	lines->line += line;
-	if (lines->first < 0)
-		lines->first = lines->line;
-	/* Entries need not be sorted: the last one before the position counts. */
-	if (lines->index <= lines->wanted && lines->index >= lines->found_index) {
-		lines->found_index = lines->index;
-		lines->found = lines->line;
-	}
-	return true;
-}
-
-/* The stream has no length, so it is read in pieces up to its end. */
-static void walk_lines(struct subject *subject, uint64_t address, struct lines *lines)
-{
-	unsigned char bytes[LINE_BYTES];
-	uint64_t done = 0;
-
-	while (done < MOST_LINE_BYTES) {
-		struct numbers numbers = { bytes, sizeof(bytes), 0, least_byte(subject->own) };
-		bool is_over = false;
-		size_t whole = 0;
-
-		while (numbers.size &&
-		       remote__read(subject->memory, address + done, bytes, numbers.size))
-			numbers.size /= 2;
-		while (next_line(&numbers, lines, &is_over) && !is_over)
-			whole = numbers.at;
-		if (is_over || !whole)
-			return;
-		done += whole;
-	}
-}
-
-static void find_line(struct subject *subject, const struct method *method, uint64_t index,
-		      struct lines *lines)
-{
-	const struct hotspot *hotspot = subject->own;
-	uint64_t flags, code_bytes;
-
-	*lines = (struct lines) { .wanted = (int64_t)index, .first = -1 };
-	if (hotspot__read_field(subject, hotspot, method->constant, HOTSPOT_CONST_FLAGS, &flags) ||
-	    !(flags & HAS_LINES) ||
-	    hotspot__read_field(subject, hotspot, method->constant, HOTSPOT_CONST_CODE_BYTES,
-				&code_bytes))
-		return;
-	walk_lines(subject,
-		   method->constant + hotspot->sizes[HOTSPOT_SIZE_OF_CONST_METHOD] + code_bytes,
-		   lines);
-}
-
-/* `index`: HOTSPOT_NO_INDEX if it is not known. */
-static int add_method(struct subject *subject, const struct method *method, uint64_t index,
-		      struct runtime_names *names)
-{
-	char function[RUNTIME_MOST_NAME], file[RUNTIME_MOST_NAME];
-	struct lines lines;
-	int err = read_function(subject, method, function, sizeof(function));
-
-	if (err)
-		return err;
-	read_file(subject, method, file, sizeof(file));
-	find_line(subject, method, index == HOTSPOT_NO_INDEX ? 0 : index, &lines);
-	runtime_names__add(names, function, file, index == HOTSPOT_NO_INDEX ? 0 : (int)lines.found,
-			   (int)lines.first);
-	return 0;
-}
 
 /* --- compiled methods ----------------------------------------------------------------------- */
 
@@ -377,21 +141,23 @@ static int add_scope(struct subject *subject, const struct compiled *compiled, u
 		     struct runtime_names *names)
 {
 	unsigned char bytes[MOST_SCOPE_BYTES];
-	struct numbers numbers = { bytes, sizeof(bytes), 0, least_byte(subject->own) };
+	struct hotspot_numbers numbers = { bytes, sizeof(bytes), 0,
+					   hotspot_numbers__least(subject->own) };
 	uint32_t sender, number, index;
-	struct method method;
+	struct hotspot_method method;
 	uint64_t address;
 	int err = remote__read(subject->memory, compiled->scopes + *scope, bytes, sizeof(bytes));
 
 	if (err)
 		return err;
-	if (!next_number(&numbers, &sender) || !next_number(&numbers, &number) ||
-	    !next_number(&numbers, &index) || !number)
+	if (!hotspot_numbers__next(&numbers, &sender) ||
+	    !hotspot_numbers__next(&numbers, &number) || !hotspot_numbers__next(&numbers, &index) ||
+	    !number)
 		return -ESTALE;
 	err = remote__read_u64(subject->memory, compiled->metadata + 8ULL * (number - 1), &address);
-	err = err ?: open_method(subject, address, &method);
+	err = err ?: hotspot_method__open(subject, address, &method);
 	/* The index is one more than in the bytecode; 0 is the entry of a synchronized method. */
-	err = err ?: add_method(subject, &method, index ? index - 1 : 0, names);
+	err = err ?: hotspot_method__add(subject, &method, index ? index - 1 : 0, names);
 	*scope = sender;
 	return err;
 }
@@ -400,7 +166,7 @@ static int name_compiled(struct subject *subject, uint64_t blob, uint32_t positi
 			 struct runtime_names *names)
 {
 	struct compiled compiled = { .blob = blob };
-	struct method method;
+	struct hotspot_method method;
 	uint32_t scope = 0;
 	int err = hotspot__read_field(subject, subject->own, blob, HOTSPOT_COMPILED_METHOD,
 				      &compiled.method);
@@ -415,8 +181,8 @@ static int name_compiled(struct subject *subject, uint64_t blob, uint32_t positi
 			break;
 	if (names->count)
 		return 0;
-	err = open_method(subject, compiled.method, &method);
-	return err ?: add_method(subject, &method, HOTSPOT_NO_INDEX, names);
+	err = hotspot_method__open(subject, compiled.method, &method);
+	return err ?: hotspot_method__add(subject, &method, HOTSPOT_NO_INDEX, names);
 }
 
 /* --- frames --------------------------------------------------------------------------------- */
@@ -451,57 +217,15 @@ static int name_blob(struct subject *subject, const struct runtime_frame *frame,
 int hotspot__name(struct subject *subject, const struct runtime_frame *frame,
 		  struct runtime_names *ret)
 {
-	struct method method;
+	struct hotspot_method method;
 	int err;
 
 	if (frame->cookie & HOTSPOT_OF_BLOB)
 		return name_blob(subject, frame, ret);
-	err = open_method(subject, frame->object, &method);
+	err = hotspot_method__open(subject, frame->object, &method);
 	if (err)
 		return err;
 	if (HOTSPOT_COOKIE(method.constant >> 3) != frame->cookie)
 		return -ESTALE;
-	return add_method(subject, &method, frame->position, ret);
-}
-
-/* Ends `text` where digits follow one of the words that the JDK numbers. */
-static void cut_number(char *text)
-{
-	static const char *const words[] = {
-		"$$Lambda$",
-		"GeneratedMethodAccessor",
-		"GeneratedConstructorAccessor",
-		"GeneratedSerializationConstructorAccessor",
-		"$Proxy",
-	};
-
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
-		char *word = strstr(text, words[i]);
-		char *digits = word ? word + strlen(words[i]) : NULL;
-
-		if (!word || !*digits || digits[strspn(digits, "0123456789")])
-			continue;
-		*digits = '\0';
-		/* "Shop$$Lambda$" is written as since version 21: "Shop$$Lambda". */
-		if (!i)
-			digits[-1] = '\0';
-		return;
-	}
-}
-
-void hotspot__tidy_class(char *name)
-{
-	char *mark = strstr(name, "+0x");
-
-	if (!mark)
-		mark = strstr(name, "/0x");
-	if (mark && !mark[3 + strspn(mark + 3, "0123456789abcdefABCDEF")])
-		*mark = '\0';
-	mark = strrchr(name, '/');
-	if (mark && mark[1] && !mark[1 + strspn(mark + 1, "0123456789")])
-		*mark = '\0';
-	cut_number(name);
-	for (char *at = name; *at; at++)
-		if (*at == '/')
-			*at = '.';
+	return hotspot_method__add(subject, &method, frame->position, ret);
 }

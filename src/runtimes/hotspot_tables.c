@@ -5,6 +5,7 @@
  * of texts, so all of it is read from the process: the file has it without relocations.
  */
 #include <errno.h>
+#include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -180,6 +181,7 @@ static void take_field(struct reading *reading, struct hotspot *hotspot, const c
 		found->value = column(entry, at[is_static ? STRUCT_ADDRESS : STRUCT_OFFSET]);
 		found->bytes = bytes_of(type);
 		found->is_found = true;
+		found->is_other = strcmp(name, fields[i].name) != 0;
 	}
 }
 
@@ -254,6 +256,27 @@ int hotspot__read_tables(struct subject *subject, struct hotspot *ret)
 		return err;
 	*ret = hotspot;
 	return !err && is_complete(&hotspot) ? 0 : -ENOTSUP;
+}
+
+int hotspot__find_code(const struct runtime_file *file, uint64_t *ret_begin, uint64_t *ret_end)
+{
+	uint64_t begin = 0, end = 0;
+	size_t count = 0;
+	GElf_Phdr header;
+
+	if (elf_getphdrnum(file->image->elf, &count))
+		return -ENOTSUP;
+	for (size_t i = 0; i < count && i < INT32_MAX; i++) {
+		if (!gelf_getphdr(file->image->elf, (int)i, &header) || header.p_type != PT_LOAD ||
+		    !(header.p_flags & PF_X))
+			continue;
+		begin = begin && begin < header.p_vaddr ? begin : header.p_vaddr;
+		if (header.p_vaddr + header.p_memsz > end)
+			end = header.p_vaddr + header.p_memsz;
+	}
+	*ret_begin = begin;
+	*ret_end = end;
+	return 0;
 }
 
 int hotspot__read_field(struct subject *subject, const struct hotspot *hotspot, uint64_t address,

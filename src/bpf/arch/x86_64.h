@@ -36,10 +36,10 @@
 #define ARCH_SIGNAL_SP 160 /* the saved program counter follows it */
 
 /*
- * HotSpot: the register of the bytecode's address, and the one that has the return address while the
- * interpreter makes room for a method's locals; both by their DWARF number. Then what code looks
- * like where a frame is not there yet (push %rbp; mov %rsp,%rbp) or no more (ret, with the poll for
- * a safepoint before it), and before the frame pointer is restored.
+ * HotSpot: the register of the bytecode's address, and the one that has the return address while
+ * the interpreter makes room for a method's locals; both by their DWARF number. Then what code
+ * looks like where a frame is not there yet (push %rbp; mov %rsp,%rbp) or no more (ret, with the
+ * poll for a safepoint before it), and before the frame pointer is restored.
  */
 #define ARCH_JAVA_BYTECODE 13
 #define ARCH_JAVA_RETURN   0
