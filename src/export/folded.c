@@ -2,7 +2,7 @@
 /*
  * Folded stacks, one line each: "thread;outermost;…;innermost NANOSECONDS". flamegraph.pl and many
  * others read this format. Kinds of code have the suffixes that they expect: _[k] kernel, _[i]
- * inlined, _[j] generated.
+ * inlined, _[j] generated, or of a runtime: "burn (web.py:12)_[j]".
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -10,21 +10,15 @@
 
 #include "base/cleanup.h"
 #include "export/exporter.h"
+#include "export/label.h"
 #include "export/tree.h"
 
 DEFINE_CLEANUP(struct tree *, tree__free)
 
 /* A name must not contain the separator. */
-static void print_name(const struct tree_node *node, FILE *out)
+static void print_text(const char *text, FILE *out)
 {
-	static const char *const suffixes[] = {
-		[TREE_KERNEL] = "_[k]",
-		[TREE_INLINED] = "_[i]",
-		[TREE_JIT] = "_[j]",
-		[TREE_WAIT] = NULL,
-	};
-
-	for (const char *at = node->name; *at;) {
+	for (const char *at = text; *at;) {
 		size_t length = strcspn(at, ";");
 
 		fwrite(at, 1, length, out);
@@ -34,11 +28,28 @@ static void print_name(const struct tree_node *node, FILE *out)
 			at++;
 		}
 	}
+}
+
+static void print_name(const struct profile *profile, const struct tree_node *node, FILE *out)
+{
+	static const char *const suffixes[] = {
+		[TREE_KERNEL] = "_[k]",  [TREE_INLINED] = "_[i]", [TREE_JIT] = "_[j]",
+		[TREE_MANAGED] = "_[j]", [TREE_WAIT] = NULL,
+	};
+	char place[LABEL_SIZE];
+
+	print_text(node->name, out);
+	if (*label__place(profile, node->function, place)) {
+		fputs(" (", out);
+		print_text(place, out);
+		fputc(')', out);
+	}
 	if (suffixes[node->kind])
 		fputs(suffixes[node->kind], out);
 }
 
-static void print_line(const struct tree *tree, uint32_t node, FILE *out)
+static void print_line(const struct profile *profile, const struct tree *tree, uint32_t node,
+		       FILE *out)
 {
 	/* Room for a thread, a note, the functions and a cause. */
 	uint32_t way[CODE_MOST_DEPTH + 3];
@@ -47,7 +58,7 @@ static void print_line(const struct tree *tree, uint32_t node, FILE *out)
 	for (uint32_t at = node; at; at = tree->nodes[at].parent)
 		way[length++] = at;
 	while (length) {
-		print_name(&tree->nodes[way[--length]], out);
+		print_name(profile, &tree->nodes[way[--length]], out);
 		fputc(length ? ';' : ' ', out);
 	}
 	fprintf(out, "%" PRId64 "\n", tree->nodes[node].self_ns);
@@ -62,7 +73,7 @@ static int write_folded(const struct profile *profile, FILE *out)
 		return err;
 	for (uint32_t node = 0; node != PROFILE_NONE; node = tree__next(tree, node))
 		if (node && tree->nodes[node].self_ns)
-			print_line(tree, node, out);
+			print_line(profile, tree, node, out);
 	return ferror(out) ? -EIO : 0;
 }
 

@@ -37,6 +37,21 @@ const char *label__evidence(const struct profile_sample *sample)
 	return words[sample->evidence];
 }
 
+const char *label__place(const struct profile *profile, uint32_t function, char ret[LABEL_SIZE])
+{
+	const struct code_function *of =
+		function < profile->code.function_count ? &profile->code.functions[function] : NULL;
+	const char *slash;
+
+	*ret = '\0';
+	if (!of || !of->file || !code__is_managed(&profile->code, function))
+		return ret;
+	slash = strrchr(of->file, '/');
+	snprintf(ret, LABEL_SIZE, of->start_line ? "%s:%u" : "%s", slash ? slash + 1 : of->file,
+		 of->start_line);
+	return ret;
+}
+
 const char *label__time(int64_t ns, char ret[LABEL_SHORT])
 {
 	static const char *const units[] = { "ns", "µs", "ms", "s" };

@@ -19,6 +19,8 @@ const char *label__thread(const struct profile_thread *thread, char ret[LABEL_SI
 const char *label__evidence(const struct profile_sample *sample);
 #define LABEL_FIRST "held first by" /* the role of profile_sample.first */
 #define LABEL_ENDED "ended"         /* key for how a wait without a waker ended: "timed out" */
+/* "web.py:12", where a function of a runtime begins; "" of others and if it is unknown. */
+const char *label__place(const struct profile *profile, uint32_t function, char ret[LABEL_SIZE]);
 /* "1.23 s": three significant digits. */
 const char *label__time(int64_t ns, char ret[LABEL_SHORT]);
 /* "without 1.23 s idle [--idle shows it]"; "" if nothing was left out. */

@@ -19,6 +19,7 @@
 #include "base/utf8.h"
 #include "export/exporter.h"
 #include "export/label.h"
+#include "export/svg_code.h"
 #include "export/tree.h"
 
 DEFINE_CLEANUP(struct tree *, tree__free)
@@ -41,21 +42,6 @@ static const char script[] =
 #include "export/svg.js.h"
 	;
 
-/* Colours of running code, by its state. Code that never runs is pale. */
-static const struct {
-	enum tree_kind kind;
-	const char *class, *words;
-	enum ledger_slot slot;
-	double white; /* share of white in the colour, so that names are readable */
-} codes[] = {
-	{ TREE_USER, "u", "running in the program", SLOT_RUN_USER, 0.45 },
-	{ TREE_INLINED, "i", "in an inlined function", SLOT_RUN_USER, 0.62 },
-	{ TREE_KERNEL, "k", "in the kernel", SLOT_RUN_KERNEL, 0.1 },
-	{ TREE_JIT, "j", "in generated code", SLOT_RUN_ANY, 0.25 },
-};
-#define CODE_COUNT  (sizeof(codes) / sizeof(*codes))
-#define PALE        0xd6dbe2
-#define WHITE       0xffffff
 #define CAUSE_WHITE 0.35
 
 /* A cause of not running: a label of the tree with its colour and its time. */
@@ -70,7 +56,8 @@ struct picture {
 	const struct tree *tree;
 	struct cause causes[MOST_CAUSES];
 	size_t cause_count;
-	int64_t run_ns[CODE_COUNT];
+	int64_t run_ns[SVG_CODES];
+	bool has_code[SVG_CODES];
 	uint32_t *depths;
 	double *lefts; /* by node, as a share of the width */
 	uint32_t deepest;
@@ -122,29 +109,6 @@ static size_t columns_of(const char *text)
 	return columns;
 }
 
-/* Mixes two colours. `share` 0 is `from`, 1 is `to`. */
-static uint32_t blend(uint32_t from, uint32_t to, double share)
-{
-	uint32_t colour = 0;
-
-	for (int shift = 16; shift >= 0; shift -= 8) {
-		int a = from >> shift & 0xff, b = to >> shift & 0xff;
-
-		colour |= (uint32_t)lround(a + (b - a) * share) << shift;
-	}
-	return colour;
-}
-
-/* The index of a kind of code, or CODE_COUNT. */
-static size_t code_of(enum tree_kind kind)
-{
-	size_t i = 0;
-
-	while (i < CODE_COUNT && codes[i].kind != kind)
-		i++;
-	return i;
-}
-
 /* The colour of a leaf such as "[wait.lock]". A cause of two kinds has the colour of the first. */
 static uint32_t colour_of(const struct profile *profile, const char *name)
 {
@@ -154,10 +118,10 @@ static uint32_t colour_of(const struct profile *profile, const char *name)
 		size_t length = strlen(label__state(&profile->states[i], label));
 
 		if (!strncmp(name + 1, label, length) && !strcmp(name + 1 + length, "]"))
-			return blend(states__words(profile->states[i].look)->light, WHITE,
-				     CAUSE_WHITE);
+			return svg_code__blend(states__words(profile->states[i].look)->light,
+					       SVG_WHITE, CAUSE_WHITE);
 	}
-	return PALE;
+	return SVG_PALE;
 }
 
 /* Causes that do not fit share the last entry. */
@@ -193,6 +157,7 @@ static void measure(struct picture *picture)
 	     node = tree__next(picture->tree, node)) {
 		const struct tree_node *at = &nodes[node];
 		double left = picture->lefts[node];
+		size_t code = svg_code__of(picture->profile, at);
 
 		picture->depths[node] = node ? picture->depths[at->parent] + 1 : 0;
 		for (next = at->first_child; next != PROFILE_NONE;
@@ -200,8 +165,10 @@ static void measure(struct picture *picture)
 			picture->lefts[next] = left;
 			left += (double)nodes[next].total_ns / (double)picture->total_ns;
 		}
-		if (code_of(at->kind) < CODE_COUNT)
-			picture->run_ns[code_of(at->kind)] += at->self_run_ns;
+		if (code < SVG_CODES) {
+			picture->run_ns[code] += at->self_run_ns;
+			picture->has_code[code] = true;
+		}
 		if (at->kind == TREE_READY || at->kind == TREE_WAIT)
 			cause_of(picture, at)->ns += at->self_ns;
 	}
@@ -230,14 +197,14 @@ static void find_depth(struct picture *picture)
 
 static void print_colours(const struct picture *picture)
 {
-	for (size_t i = 0; i < CODE_COUNT; i++) {
-		uint32_t colour = blend(states__words(codes[i].slot)->light, WHITE, codes[i].white);
-
+	for (size_t i = 0; i < SVG_CODES; i++) {
 		for (int shade = 0; shade < SHADES; shade++) {
 			double ran = 0.25 + 0.75 * shade / (SHADES - 1);
 
-			fprintf(picture->out, ".%s%d { fill: #%06x; }\n", codes[i].class, shade,
-				blend(PALE, colour, ran));
+			if (picture->has_code[i])
+				fprintf(picture->out, ".%s { fill: #%06x; }\n",
+					svg_code__class(i, shade).text,
+					svg_code__blend(SVG_PALE, svg_code__colour(i), ran));
 		}
 	}
 	for (size_t i = 0; i < picture->cause_count; i++)
@@ -247,11 +214,13 @@ static void print_colours(const struct picture *picture)
 
 static void print_class(struct picture *picture, const struct tree_node *node)
 {
-	size_t code = code_of(node->kind);
+	size_t code = svg_code__of(picture->profile, node);
 
-	if (code < CODE_COUNT)
-		fprintf(picture->out, "%s%ld", codes[code].class,
-			lround((double)node->run_ns / (double)node->total_ns * (SHADES - 1)));
+	if (code < SVG_CODES)
+		fputs(svg_code__class(code, lround((double)node->run_ns / (double)node->total_ns *
+						   (SHADES - 1)))
+			      .text,
+		      picture->out);
 	else if (node->kind == TREE_READY || node->kind == TREE_WAIT)
 		fprintf(picture->out, "c%td", cause_of(picture, node) - picture->causes);
 	else
@@ -279,6 +248,20 @@ static void print_fitting(const char *name, size_t columns, FILE *out)
 		fputs("…", out);
 }
 
+/* " (web.py:12, Python)" */
+static void print_place(const struct picture *picture, const struct tree_node *node)
+{
+	char place[LABEL_SIZE];
+
+	if (node->kind != TREE_MANAGED)
+		return;
+	label__place(picture->profile, node->function, place);
+	fputs(" (", picture->out);
+	escape__xml(picture->out, place);
+	fprintf(picture->out, "%s%s)", *place ? ", " : "",
+		code_language__name(code__language(&picture->profile->code, node->function)));
+}
+
 static void print_frame(struct picture *picture, uint32_t at)
 {
 	const struct tree_node *node = &picture->tree->nodes[at];
@@ -289,6 +272,7 @@ static void print_frame(struct picture *picture, uint32_t at)
 
 	fputs("<g class=\"f\"><title>", out);
 	escape__xml(out, node->name);
+	print_place(picture, node);
 	fprintf(out, "\n%s, %.2f %%", time_words(node->total_ns).text, width);
 	if (node->self_ns && node->self_ns != node->total_ns)
 		fprintf(out, "\n%s in itself", time_words(node->self_ns).text);
@@ -352,13 +336,13 @@ static int print_legend(struct picture *picture, int y, bool is_draft)
 {
 	double x = MARGIN;
 
-	for (size_t i = 0; i < CODE_COUNT; i++) {
-		char class[8];
+	for (size_t i = 0; i < SVG_CODES; i++) {
+		char words[64];
 
-		snprintf(class, sizeof(class), "%s%d", codes[i].class, SHADES - 1);
+		svg_code__say(i, words, sizeof(words));
 		if (picture->run_ns[i])
-			print_item(picture, &x, &y, class, codes[i].words, picture->run_ns[i],
-				   is_draft);
+			print_item(picture, &x, &y, svg_code__class(i, SHADES - 1).text, words,
+				   picture->run_ns[i], is_draft);
 	}
 	for (size_t i = 0; i < picture->cause_count; i++) {
 		char class[24], words[100];

@@ -35,12 +35,28 @@ struct internal {
 
 DEFINE_CLEANUP(struct tree *, tree__free)
 
-static int find_label(struct tree *tree, const char *name, enum tree_kind kind, uint32_t *ret)
+/* Functions of a runtime often share a name, so their file and line tell them apart. */
+static const char *key_of(struct internal *internal, const char *name, enum tree_kind kind,
+			  uint32_t function)
+{
+	char key[TEXTS_MOST];
+	const struct code_function *of;
+
+	if (kind != TREE_MANAGED)
+		return name;
+	of = &internal->profile->code.functions[function];
+	snprintf(key, sizeof(key), "%u %s %s", of->start_line, of->file ? of->file : "", name);
+	return texts__repeat(&internal->texts, key);
+}
+
+static int find_label(struct tree *tree, const char *name, enum tree_kind kind, uint32_t function,
+		      uint32_t *ret)
 {
 	struct internal *internal = tree->internal;
+	const char *key = key_of(internal, name, kind, function);
 	struct label *label;
 	uint32_t number = 0;
-	int err = intern__find(&internal->names, name, &number);
+	int err = key ? intern__find(&internal->names, key, &number) : -ENOMEM;
 	void *value = err ? NULL : map__get(&internal->label_of, PAIR(kind, number));
 
 	if (value)
@@ -85,7 +101,7 @@ static int descend(struct tree *tree, const char *name, enum tree_kind kind, uin
 {
 	struct internal *internal = tree->internal;
 	uint32_t label = 0, parent = *node;
-	int err = find_label(tree, name, kind, &label);
+	int err = find_label(tree, name, kind, function, &label);
 	void *value;
 
 	if (err)
@@ -106,7 +122,9 @@ static int descend_frame(struct tree *tree, const struct code_frame *frame, uint
 
 	for (uint32_t i = frame->line_count; i-- > 0;) {
 		uint32_t function = profile->code.lines[frame->first_line + i].function;
+		bool is_managed = code__is_managed(&profile->code, function);
 		enum tree_kind kind = frame->is_kernel            ? TREE_KERNEL
+				      : is_managed                ? TREE_MANAGED
 				      : i + 1 < frame->line_count ? TREE_INLINED
 				      : is_jit                    ? TREE_JIT
 								  : TREE_USER;
@@ -223,7 +241,7 @@ int tree__new(const struct profile *profile, struct tree **ret)
 	internal->texts.clean = true;
 	err = name_leaves(internal);
 	if (!err)
-		err = find_label(tree, "all", TREE_ROOT, &label);
+		err = find_label(tree, "all", TREE_ROOT, PROFILE_NONE, &label);
 	if (!err)
 		err = add_node(tree, PROFILE_NONE, label, PROFILE_NONE, &root);
 	if (err)

@@ -2,7 +2,8 @@
 /*
  * The samples as one tree of names, for flame graphs: thread, then functions from the outermost to
  * the innermost (an inlined function is a node of its own), and for time off the CPU a last node
- * with the cause: "[wait.lock]". Functions of one name are one node, whatever their addresses.
+ * with the cause: "[wait.lock]". Functions of one name are one node, whatever their addresses, and
+ * functions of a runtime only if they begin at the same line, too.
  */
 #pragma once
 
@@ -16,6 +17,7 @@ enum tree_kind {
 	TREE_INLINED,
 	TREE_KERNEL,
 	TREE_JIT,
+	TREE_MANAGED, /* a function of a runtime: Python, Java, … */
 	TREE_READY,
 	TREE_WAIT,
 };
