@@ -291,11 +291,22 @@ static void write_counters(struct chrome *chrome)
 	}
 }
 
-static const char *module_of(const struct profile *profile, const struct calltree_frame *frame)
+/* "/lib/libc.so.6"; "Python: /srv/web.py:12" of a function of a runtime. */
+static const char *category_of(const struct profile *profile, const struct calltree_frame *frame,
+			       char ret[LABEL_SIZE])
 {
+	const struct code_function *function;
+	enum code_language language;
+
 	if (frame->frame == PROFILE_NONE)
 		return "gapless";
-	return profile->code.modules[profile->code.frames[frame->frame].module].path;
+	function = &profile->code.functions[frame->function];
+	language = code__language(&profile->code, frame->function);
+	if (!code_language__has_runtime(language) || !function->file)
+		return profile->code.modules[function->module].path;
+	snprintf(ret, LABEL_SIZE, "%s: %s:%u", code_language__name(language), function->file,
+		 profile->code.lines[frame->line].line);
+	return ret;
 }
 
 static void write_stacks(struct chrome *chrome)
@@ -306,12 +317,12 @@ static void write_stacks(struct chrome *chrome)
 	json_out__open(out, "stackFrames", '{');
 	for (size_t i = 0; i < calls->node_count; i++) {
 		const struct calltree_frame *frame = &calls->frames[calls->nodes[i].frame];
-		char key[24];
+		char key[24], category[LABEL_SIZE];
 
 		snprintf(key, sizeof(key), "%zu", i);
 		json_out__open(out, key, '{');
 		json_out__text(out, "name", frame->name);
-		json_out__text(out, "category", module_of(chrome->profile, frame));
+		json_out__text(out, "category", category_of(chrome->profile, frame, category));
 		if (calls->nodes[i].parent != PROFILE_NONE)
 			json_out__number(out, "parent", calls->nodes[i].parent);
 		json_out__close(out, '}');

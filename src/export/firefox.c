@@ -68,6 +68,22 @@ static int sort_states(struct firefox *firefox)
 	return 0;
 }
 
+/* Assigns categories to the languages of runtimes that are there. */
+static void sort_languages(struct firefox *firefox)
+{
+	const struct code *code = &firefox->profile->code;
+	uint32_t next = FIREFOX_WAITS + (uint32_t)firefox->causes.names.count;
+
+	for (uint32_t i = 0; i < code->function_count; i++) {
+		enum code_language language = code__language(code, i);
+
+		firefox->languages[language] |= code_language__has_runtime(language);
+	}
+	for (int i = 0; i < LANGUAGE_COUNT; i++)
+		if (firefox->languages[i])
+			firefox->languages[i] = next++;
+}
+
 /* Samples are sorted by time. The viewer needs those of a thread together. */
 static void sort_samples(struct firefox *firefox)
 {
@@ -221,6 +237,10 @@ static void write_categories(struct firefox *firefox)
 			json_out__text(out, NULL, kinds__words(kind)->words);
 		end_category(out);
 	}
+	for (int i = 0; i < LANGUAGE_COUNT; i++)
+		if (firefox->languages[i])
+			write_category(out, code_language__name(i),
+				       code_language__look(i)->firefox);
 	json_out__close(out, ']');
 }
 
@@ -306,7 +326,8 @@ static void write_meta(struct firefox *firefox)
 	json_out__number(out, "processType", 0);
 	json_out__number(out, "stackwalk", 1);
 	json_out__bool(out, "symbolicated", true);
-	json_out__bool(out, "usesOnlyOneStackType", true);
+	/* Only then can the viewer show the functions of JavaScript alone. */
+	json_out__bool(out, "usesOnlyOneStackType", !firefox->languages[LANGUAGE_JAVASCRIPT]);
 	json_out__bool(out, "sourceCodeIsNotOnSearchfox", true);
 	json_out__text(out, "platform", "Linux");
 	json_out__text(out, "oscpu", "Linux x86_64");
@@ -364,7 +385,10 @@ static int prepare(struct firefox *firefox, const struct profile *profile)
 	sort_events(firefox);
 	sort_threads(firefox);
 	err = count_pids(firefox);
-	return err ? err : sort_states(firefox);
+	if (!err)
+		err = sort_states(firefox);
+	sort_languages(firefox);
+	return err;
 }
 
 static int write_firefox(const struct profile *profile, FILE *file)

@@ -7,7 +7,7 @@
 #include "export/strings.h"
 #include "model/profile.h"
 
-/* Fixed categories. Those of waits follow, one for each cause. */
+/* Fixed categories. Those of waits follow, one for each cause, then those of languages. */
 enum {
 	FIREFOX_OTHER,
 	FIREFOX_USER,
@@ -29,6 +29,7 @@ struct firefox {
 	struct strings strings;
 	struct strings causes;                /* of waits; the category is FIREFOX_WAITS + index */
 	uint32_t *categories, *subcategories; /* by state */
+	uint32_t languages[LANGUAGE_COUNT];   /* of runtimes: their categories; 0: not there */
 	uint32_t *order;                      /* samples sorted by thread, then time */
 	int64_t *free_ns;                     /* for spans__wait() */
 	int64_t step_ns;                      /* length of pieces */

@@ -167,16 +167,18 @@ static void write_stacks(struct firefox *firefox)
 static uint32_t category_of(const struct firefox *firefox, const struct calltree_frame *row)
 {
 	const struct profile *profile = firefox->profile;
+	enum code_language language;
 
 	if (row->state != PROFILE_NONE)
 		return firefox->categories[row->state];
 	if (row->frame == PROFILE_NONE)
 		return FIREFOX_OTHER;
-	if (profile->code.frames[row->frame].is_kernel)
-		return FIREFOX_KERNEL;
-	if (!strcmp(profile->code.modules[profile->code.frames[row->frame].module].kind, "jit"))
-		return FIREFOX_JIT;
-	return FIREFOX_USER;
+	language = code__language(&profile->code, row->function);
+	if (firefox->languages[language])
+		return firefox->languages[language];
+	return language == LANGUAGE_KERNEL      ? FIREFOX_KERNEL
+	       : language == LANGUAGE_GENERATED ? FIREFOX_JIT
+						: FIREFOX_USER;
 }
 
 static int64_t address_of(const struct tables *tables, const struct profile *profile,
@@ -232,12 +234,25 @@ static void write_frames(struct firefox *firefox, const struct tables *tables)
 	json_out__close(&firefox->out, '}');
 }
 
-static void write_false(struct firefox *firefox, const char *key, size_t count)
+/* Which functions are JavaScript. */
+static void write_js(struct firefox *firefox, const char *key, size_t count)
 {
+	const struct code *code = &firefox->profile->code;
+
 	json_out__open(&firefox->out, key, '[');
-	for (size_t i = 0; i < count; i++)
-		json_out__bool(&firefox->out, NULL, false);
+	for (uint32_t i = 0; i < count; i++)
+		json_out__bool(&firefox->out, NULL,
+			       i < code->function_count &&
+				       code__language(code, i) == LANGUAGE_JAVASCRIPT);
 	json_out__close(&firefox->out, ']');
+}
+
+/* The module's file, or the language of a runtime. */
+static const char *resource_name(const struct code_module *module)
+{
+	const struct runtime_words *words = runtimes__words(runtimes__find(module->kind));
+
+	return words ? words->language : base_name(module->path);
 }
 
 /* Functions keep their indexes. Frames of words follow, each with a function of its own. */
@@ -253,8 +268,8 @@ static void write_functions(struct firefox *firefox, const struct tables *tables
 		firefox, "name", i, count,
 		firefox__text(firefox, i < real ? functions[i].name
 						: firefox->calls->words.names.texts[i - real]));
-	write_false(firefox, "isJS", count);
-	write_false(firefox, "relevantForJS", count);
+	write_js(firefox, "isJS", count);
+	write_js(firefox, "relevantForJS", count);
 	FIREFOX_COLUMN(firefox, "resource", i, count, i < real ? (int64_t)functions[i].module : -1);
 	FIREFOX_COLUMN(firefox, "source", i, count, i < real ? tables->sources[i] : FIREFOX_NULL);
 	FIREFOX_COLUMN(firefox, "lineNumber", i, count,
@@ -274,7 +289,7 @@ static void write_resources(struct firefox *firefox, const struct tables *tables
 	json_out__number(&firefox->out, "length", (int64_t)count);
 	FIREFOX_COLUMN(firefox, "lib", i, count, tables->libs[i]);
 	FIREFOX_COLUMN(firefox, "name", i, count,
-		       firefox__text(firefox, base_name(profile->code.modules[i].path)));
+		       firefox__text(firefox, resource_name(&profile->code.modules[i])));
 	FIREFOX_COLUMN(firefox, "host", i, count, FIREFOX_NULL);
 	FIREFOX_COLUMN(firefox, "type", i, count, 1); /* a library */
 	json_out__close(&firefox->out, '}');

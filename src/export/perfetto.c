@@ -210,9 +210,11 @@ static void intern_functions(struct perfetto *perfetto)
 
 static unsigned int kind_of(const struct profile *profile, const struct code_frame *frame)
 {
+	const char *kind = profile->code.modules[frame->module].kind;
+
 	if (frame->is_kernel)
 		return KIND_KERNEL;
-	return strcmp(profile->code.modules[frame->module].kind, "jit") ? KIND_NATIVE : KIND_JIT;
+	return runtimes__find(kind) || !strcmp(kind, "jit") ? KIND_JIT : KIND_NATIVE;
 }
 
 /* Writes the module and address of a code frame. */

@@ -130,6 +130,8 @@ static void add_sample(struct writer *writer, const struct profile_sample *sampl
 	pprof__label_number(out, "tid", thread->tid);
 	if (thread->process != PROFILE_NONE)
 		pprof__label_number(out, "pid", profile->processes[thread->process].pid);
+	if (thread->process != PROFILE_NONE && profile->processes[thread->process].runtime)
+		pprof__label(out, "runtime", profile->processes[thread->process].runtime);
 	pprof__label(out, "state", state->state);
 	pprof__label(out, "cause", state->cause);
 	pprof__end_sample(out);

@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/vec.h"
 #include "model/profile_rows.h"
+#include "model/runtime_rows.h"
 #include "model/sample.h"
 #include "model/sql.h"
 #include "recording/recording.h"
@@ -100,6 +101,17 @@ static int add_states(struct loader *loader)
 	return 0;
 }
 
+static void name_runtime(struct loader *loader, struct profile_process *process,
+			 const struct model_runtime *runtime)
+{
+	char name[80];
+
+	if (process->runtime)
+		return;
+	runtime_rows__name(runtime, name, sizeof(name));
+	process->runtime = load__keep(loader->model, name);
+}
+
 static int add_threads(struct loader *loader)
 {
 	const struct model *model = loader->model;
@@ -124,6 +136,8 @@ static int add_threads(struct loader *loader)
 		thread->is_own = (from->flags & RECORDING_THREAD_OWN) != 0;
 		thread->is_kernel = (from->flags & RECORDING_THREAD_KERNEL) != 0;
 		thread->is_outside = from->outside;
+		if (from->runtime && thread->process != PROFILE_NONE)
+			name_runtime(loader, &profile->processes[thread->process], from->runtime);
 	}
 	return 0;
 }
@@ -328,6 +342,8 @@ static int load_threads(struct loader *loader)
 
 	if (!err)
 		err = load__threads(loader->model, loader->db);
+	if (!err)
+		err = runtime_rows__load(loader->model, loader->db);
 	return err ? err : add_threads(loader);
 }
 

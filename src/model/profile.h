@@ -31,6 +31,7 @@ struct profile_process {
 	int64_t id; /* row id in the recording */
 	int pid;
 	const char *comm;
+	const char *runtime; /* "CPython 3.11"; NULL: none was found */
 };
 
 struct profile_thread {

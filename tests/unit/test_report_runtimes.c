@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a report says of processes with a runtime, and of functions of runtimes. */
+#include "mixed.h"
 #include "reported.h"
 
 static const struct report_options wide = { .width = 200 };
@@ -98,80 +99,6 @@ static void an_older_recording_has_no_runtimes(void **state)
 
 /* --- functions of a runtime ------------------------------------------------------------------ */
 
-enum { EXE = 1, LIBC, PYTHON, NUMPY };
-enum { F_MAIN = 1, F_EVAL, F_HANDLE, F_BURN, F_ADD, F_MALLOC, F_NUMPY, F_CALL, F_GIL, F_FUTEX };
-
-static void add_code(struct recording *recording)
-{
-	static const struct recording_module modules[] = {
-		{ EXE, "file", "/usr/bin/python3.11", NULL },
-		{ LIBC, "file", "/lib/libc.so.6", NULL },
-		{ PYTHON, "python", "[python]", NULL },
-		{ NUMPY, "file", "/lib/numpy.so", NULL },
-	};
-	static const struct recording_function functions[] = {
-		{ F_MAIN, EXE, "Py_BytesMain", NULL, NULL, 0, "dynsym" },
-		{ F_EVAL, EXE, "_PyEval_EvalFrameDefault", NULL, NULL, 0, "dynsym" },
-		{ F_HANDLE, PYTHON, "main", NULL, "/srv/web.py", 30, "runtime" },
-		{ F_BURN, PYTHON, "burn", NULL, "/srv/web.py", 12, "runtime" },
-		{ F_ADD, EXE, "long_add", NULL, NULL, 0, "symtab" },
-		{ F_MALLOC, LIBC, "malloc", NULL, NULL, 0, "dynsym" },
-		{ F_NUMPY, NUMPY, "DOUBLE_add", NULL, NULL, 0, "dynsym" },
-		{ F_CALL, EXE, "object_call", NULL, NULL, 0, "symtab" },
-		{ F_GIL, EXE, "take_gil", NULL, NULL, 0, "symtab" },
-		{ F_FUTEX, LIBC, "pthread_cond_timedwait", NULL, NULL, 0, "dynsym" },
-	};
-	int err = 0;
-
-	for (size_t i = 0; i < sizeof(modules) / sizeof(*modules); i++)
-		err |= recording__add_module(recording, &modules[i]);
-	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++) {
-		int64_t id = functions[i].id;
-
-		err |= recording__add_function(recording, &functions[i]);
-		err |= recording__add_frame(recording, id, functions[i].module, 16 * id);
-		err |= recording__add_line(
-			recording, &(struct recording_line) { .frame = id, .function = id });
-	}
-	assert_int_equal(err, 0);
-}
-
-/* Stacks 1 to 4: the way to burn(), as CPython 3.11 runs it. */
-static void add_way(struct recording *recording)
-{
-	static const int64_t way[] = { F_MAIN, F_EVAL, F_HANDLE, F_BURN };
-	int err = 0;
-
-	for (int64_t i = 0; i < 4; i++)
-		err |= recording__add_stack(recording, i + 1, i, way[i]);
-	err |= recording__add_stack(recording, 5, 4, F_ADD);
-	err |= recording__add_stack(recording, 6, 5, F_MALLOC);
-	err |= recording__add_stack(recording, 7, 4, F_NUMPY);
-	err |= recording__add_stack(recording, 8, 7, F_CALL);
-	err |= recording__add_stack(recording, 9, 4, F_GIL);
-	err |= recording__add_stack(recording, 10, 9, F_FUTEX);
-	assert_int_equal(err, 0);
-}
-
-static void add_samples(struct recording *recording, int state, int64_t stack, int count)
-{
-	struct recording_sample sample = {
-		.time_ns = SAMPLE_START_NS + SECOND,
-		.thread = 1,
-		.state = state,
-		.stack = stack,
-		.weight_ns = 10 * MS,
-		.period_ns = 10 * MS,
-		.count = 1,
-		.flags = state == SAMPLE_RUN_USER ? RECORDING_SAMPLE_TICK : 0,
-	};
-
-	if (state != SAMPLE_RUN_USER)
-		sample.wait_ns = sample.weight_ns;
-	for (int i = 0; i < count; i++)
-		assert_int_equal(recording__add_sample(recording, &sample), 0);
-}
-
 static int64_t hot_ns(json_t *json, const char *name, const char *key)
 {
 	json_t *one;
@@ -186,20 +113,9 @@ static int64_t hot_ns(json_t *json, const char *name, const char *key)
 	return -1;
 }
 
-static struct recording *begin_python(void)
-{
-	struct recording *recording = sample__begin(path);
-
-	sample__process(recording, 1, "app");
-	sample__thread(recording, 1, 1, "app", 0);
-	add_code(recording);
-	add_way(recording);
-	return recording;
-}
-
 static void what_an_interpreter_does_for_a_function_is_time_of_that_function(void **state)
 {
-	struct recording *recording = begin_python();
+	struct recording *recording = begin_python(path);
 	json_t *json;
 
 	sample__account(recording, 1, SAMPLE_RUN_USER, 1, 3, 30 * SECOND, 1);
@@ -222,7 +138,7 @@ static void what_an_interpreter_does_for_a_function_is_time_of_that_function(voi
 
 static void the_first_sentence_names_the_function_with_file_and_line(void **state)
 {
-	struct recording *recording = begin_python();
+	struct recording *recording = begin_python(path);
 
 	sample__account(recording, 1, SAMPLE_RUN_USER, 1, 3, 30 * SECOND, 1);
 	add_samples(recording, SAMPLE_RUN_USER, 4, 60);
@@ -236,7 +152,7 @@ static void the_first_sentence_names_the_function_with_file_and_line(void **stat
 
 static void a_wait_names_the_function_that_waits(void **state)
 {
-	struct recording *recording = begin_python();
+	struct recording *recording = begin_python(path);
 
 	sample__account(recording, 1, SAMPLE_RUN_USER, 1, 3, 10 * SECOND, 1);
 	sample__account(recording, 1, SAMPLE_LOCK, 1, 3, 20 * SECOND, 2000);
