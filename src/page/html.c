@@ -147,16 +147,6 @@ static void put_outside(struct html *html)
 	html_out__words(&html->out, "outside", text);
 }
 
-static void put_colours(struct html_out *out, uint32_t light, uint32_t dark)
-{
-	char text[8];
-
-	snprintf(text, sizeof(text), "#%06x", light);
-	html_out__text(out, "light", text);
-	snprintf(text, sizeof(text), "#%06x", dark);
-	html_out__text(out, "dark", text);
-}
-
 static void put_kinds(struct html *html)
 {
 	struct html_out *out = &html->out;
@@ -170,7 +160,7 @@ static void put_kinds(struct html *html)
 		html_out__text(out, "words", kind->words);
 		html_out__text(out, "brief", kind->brief);
 		html_out__text(out, "about", kind->about);
-		put_colours(out, kind->light, kind->dark);
+		html_out__colours(out, kind->light, kind->dark);
 		json_out__close(&out->json, '}');
 	}
 	json_out__close(&out->json, ']');
@@ -192,7 +182,7 @@ static void put_states(struct html *html)
 		html_out__text(out, "kind", kinds__words(state->kind)->key);
 		html_out__words(out, "about",
 				state->slot ? states__words(state->slot)->about : state->cause);
-		put_colours(out, look->light, look->dark);
+		html_out__colours(out, look->light, look->dark);
 		json_out__number(&out->json, "ns", state->ns);
 		json_out__number(&out->json, "count", state->count);
 		json_out__close(&out->json, '}');

@@ -78,3 +78,13 @@ void html_out__texts(struct html_out *out, const char *key)
 		html_out__words(out, NULL, out->texts.list[i] ? out->texts.list[i] : "");
 	json_out__close(&out->json, ']');
 }
+
+void html_out__colours(struct html_out *out, uint32_t light, uint32_t dark)
+{
+	char text[8];
+
+	snprintf(text, sizeof(text), "#%06x", light);
+	html_out__text(out, "light", text);
+	snprintf(text, sizeof(text), "#%06x", dark);
+	html_out__text(out, "dark", text);
+}

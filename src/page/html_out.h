@@ -38,6 +38,9 @@ void html_out__text(struct html_out *out, const char *key, const char *text);
 /* A sentence of our own, as long as it is; NULL: null. */
 void html_out__words(struct html_out *out, const char *key, const char *words);
 
+/* The keys "light" and "dark". */
+void html_out__colours(struct html_out *out, uint32_t light, uint32_t dark);
+
 /* The number of a text, made clean and short; 0 for NULL. Texts beyond the budget are all one. */
 uint32_t html_out__keep(struct html_out *out, const char *text);
 /* All texts that were kept. */

@@ -190,6 +190,31 @@ static void put_parents(struct html_tree *tree, struct html_out *out)
 	json_out__close(&out->json, ']');
 }
 
+static bool has_runtimes(const struct hot *hot)
+{
+	for (size_t i = 0; i < hot->function_count; i++)
+		if (code_language__has_runtime(hot->functions[i].language))
+			return true;
+	return false;
+}
+
+/* The languages that functions refer to by number, if there is one of a runtime. */
+static void put_languages(const struct hot *hot, struct html_out *out)
+{
+	if (!has_runtimes(hot))
+		return;
+	json_out__open(&out->json, "languages", '[');
+	for (int i = 0; i < LANGUAGE_COUNT; i++) {
+		json_out__open(&out->json, NULL, '{');
+		html_out__text(out, "key", code_language__key(i));
+		html_out__text(out, "name", code_language__name(i));
+		json_out__bool(&out->json, "runtime", code_language__has_runtime(i));
+		html_out__colours(out, code_language__look(i)->light, code_language__look(i)->dark);
+		json_out__close(&out->json, '}');
+	}
+	json_out__close(&out->json, ']');
+}
+
 static void put_functions(const struct hot *hot, struct html_out *out, const uint32_t *list,
 			  size_t count, uint32_t *rows)
 {
@@ -213,13 +238,21 @@ static void put_functions(const struct hot *hot, struct html_out *out, const uin
 	for (size_t i = 0; i < count; i++)
 		json_out__number(&out->json, NULL, hot->functions[list[i]].line);
 	json_out__close(&out->json, ']');
-	/* 1: of the kernel, 2: has a name. */
+	/* 1: of the kernel, 2: has a name, 4: managed, 8: internal (model/hot.h). */
 	json_out__open(&out->json, "flags", '[');
 	for (size_t i = 0; i < count; i++)
 		json_out__number(&out->json, NULL,
 				 hot->functions[list[i]].kernel +
-					 2 * hot->functions[list[i]].named);
+					 2 * hot->functions[list[i]].named +
+					 4 * hot->functions[list[i]].is_managed +
+					 8 * hot->functions[list[i]].is_internal);
 	json_out__close(&out->json, ']');
+	if (has_runtimes(hot)) {
+		json_out__open(&out->json, "language", '[');
+		for (size_t i = 0; i < count; i++)
+			json_out__number(&out->json, NULL, hot->functions[list[i]].language);
+		json_out__close(&out->json, ']');
+	}
 	/* Those without a name are summed up in one of their module. */
 	json_out__open(&out->json, "row", '[');
 	for (size_t i = 0; i < count; i++)
@@ -253,5 +286,6 @@ int html_tree__write(struct html_tree *tree, struct html *html)
 	for (size_t i = 0; i < count; i++)
 		number_of(numbers, list, &count, hot->functions[list[i]].row);
 	put_functions(hot, &html->out, list, count, numbers);
+	put_languages(hot, &html->out);
 	return 0;
 }

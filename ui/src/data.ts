@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 // The document that the program put into the page (src/page/html.c), decoded into typed arrays.
+import { base } from "./words";
 
 export type Kind = "run" | "ready" | "delaying" | "undecided" | "idle" | "unseen";
 export interface Look { light: string; dark: string }
+// A language of functions; `runtime`: of a runtime, and neither native nor the kernel's.
+export interface Language extends Look { key: string; name: string; runtime: boolean }
 // A kind of state: its key, and the words that users see.
 export interface KindWords extends Look { key: Kind; words: string; brief: string; about: string }
 export interface State extends Look { state: string; cause: string; kind: Kind; about: string; ns: number; count: number }
@@ -75,7 +78,7 @@ export interface Document_ {
   unexplained_ns: number; remainder_ns: number; cpus: number; idle_ns: number | null; measured_threads: number;
   measured_processes: number; hooks: unknown; findings: Finding[]; change?: Subject & { from_us: number; to_us: number }; why_empty: string; idle: string; outside?: string;
   kinds: KindWords[]; states: State[]; threads: ThreadRows; thread_states: Columns; bins_us: number[]; totals_us: number[][];
-  cells: Packed; waits: Wait[]; wait_threads: Columns; nodes?: Columns; functions?: Columns; samples?: Packed; wait_samples?: Packed;
+  cells: Packed; waits: Wait[]; wait_threads: Columns; nodes?: Columns; functions?: Columns; languages?: Language[]; samples?: Packed; wait_samples?: Packed;
   sampling?: { count: number; why_none: string | null; whole: number; torn: number; [key: string]: unknown };
   syscalls: Syscall[]; syscall_cells: Packed; histograms: Histogram[]; heat: Packed; signals?: Signal[]; series?: Series[];
   series_cells?: Packed; events?: Event_[]; quality: Figure[]; cost: Figure[]; folded: Record<string, number>; texts: (string | null)[];
@@ -122,6 +125,7 @@ export interface Threads {
   cgroup: string[]; flags: number[]; lifetime: number[]; unexplained: number[];
 }
 export const flagExited = 1, flagKernel = 2, flagOwn = 4;
+const flagManaged = 4, flagInternal = 8; // of functions
 
 export class Data {
   readonly doc: Document_;
@@ -139,7 +143,11 @@ export class Data {
   readonly nodeParent: Int32Array;
   readonly nodeFunction: Int32Array;
   readonly nodes: number;
-  readonly functions: { count: number; name: string[]; module: string[]; file: string[]; line: number[]; kernel: Uint8Array; named: Uint8Array; row: number[] };
+  readonly functions: { count: number; name: string[]; module: string[]; file: string[]; line: number[]; kernel: Uint8Array; named: Uint8Array; row: number[]; language: number[] };
+  // The node whose self time a node has: what a runtime does itself counts for the function that it does it for.
+  readonly nodeOwn: Int32Array;
+  // Whether a function of a runtime is on the stack that ends in a node.
+  readonly nodeHasRuntime: Uint8Array;
   readonly kindOf: Uint8Array; // by state
   readonly hasAxis: Uint8Array; // by thread: it has cells of its own
 
@@ -185,14 +193,42 @@ export class Data {
     this.functions = {
       count: functions.name!.length, name: functions.name!.map(text), module: functions.module!.map(text), file: functions.file!.map(text),
       line: functions.line!, kernel: Uint8Array.from(functions.flags!, (flags) => flags & 1),
-      named: Uint8Array.from(functions.flags!, (flags) => (flags & 2) >> 1), row: functions.row!,
+      named: Uint8Array.from(functions.flags!, (flags) => (flags & 2) >> 1), row: functions.row!, language: functions.language ?? [],
     };
+    this.nodeOwn = Int32Array.from(up, (_, node) => node);
+    this.nodeHasRuntime = new Uint8Array(this.nodes);
+    for (let node = 1; node < this.nodes; node++) {
+      const at = this.nodeFunction[node]!, parent = this.nodeParent[node]!, caller = this.nodeOwn[parent]!;
+
+      if (functions.flags![at]! & flagInternal && functions.flags![this.nodeFunction[caller]!]! & flagManaged) this.nodeOwn[node] = caller;
+      this.nodeHasRuntime[node] = this.nodeHasRuntime[parent]! | Number(this.isRuntime(at));
+    }
     this.kindOf = Uint8Array.from(doc.states, (state) => doc.kinds.indexOf(this.kind(state.kind)));
   }
 
   // What the page contains without a selection. --from and --to leave only a part of the recording.
   get extent(): string {
     return this.doc.cut ? "the part of the recording in this page" : "the whole recording";
+  }
+
+  isRuntime(of: number): boolean {
+    return this.doc.languages?.[this.functions.language[of]!]?.runtime === true;
+  }
+
+  private isManaged(of: number): boolean {
+    return (this.doc.functions!.flags![of]! & flagManaged) !== 0;
+  }
+
+  // "web.py:12"
+  line(of: number): string {
+    const { file, line } = this.functions;
+    return file[of] ? `${base(file[of]!)}${line[of] ? `:${line[of]}` : ""}` : "";
+  }
+
+  // The line of a function of a runtime, the module of others.
+  where(of: number): string {
+    if (this.isManaged(of) && this.functions.file[of]) return this.line(of);
+    return this.functions.kernel[of] ? "[kernel]" : base(this.functions.module[of]!);
   }
 
   // The edge of a bin that is nearest to a time.

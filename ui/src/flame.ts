@@ -3,15 +3,16 @@
 //
 // A box is a function called by the one above it. Its width is the time of all samples through it. Its colour shows
 // what most of that time was, and a stripe at its foot shows the whole mixture.
-import { type Class, classesOf, colour, mix, paint } from "./colours";
-import { type Data, type Look } from "./data";
+import { type Class, classesOf, colour, css, mix, paint } from "./colours";
+import { type Data, type Language, type Look } from "./data";
 import { choice, fill, h, section } from "./dom";
 import { Graph, Grower, sumUp, type Tree } from "./graph";
 import { type Selection } from "./select";
-import { base, count, share, time } from "./words";
+import { count, share, time } from "./words";
 
 type Split = "process" | "thread" | "state" | "none";
-type Colour = "state" | "cause";
+type Colour = "state" | "cause" | "language";
+type Hidden = "none" | "native" | "runtime";
 
 interface Flames extends Tree { self: Float64Array; samples: Float64Array; mixture: Float32Array } // mixture: time by node and class
 
@@ -23,6 +24,7 @@ export class Flame extends Graph<Flames> {
   private split: Split;
   private colouring: Colour = "state";
   private idle = false;
+  private hidden: Hidden = "none";
   // Negative labels are splits: ~label is their index here.
   private splits: string[] = [];
 
@@ -46,15 +48,32 @@ export class Flame extends Graph<Flames> {
         this.split = value as Split;
         this.again();
       }),
-      choice("colour", [["state", "state"], ["cause", "cause"]], this.colouring, (value) => {
+      choice("colour", [["state", "state"], ["cause", "cause"], ...(this.data.doc.languages ? [["language", "language"] as [string, string]] : [])], this.colouring, (value) => {
         this.colouring = value as Colour;
         this.repaint();
       }),
+      ...(this.data.doc.languages ? [this.hideControl()] : []),
       choice("idle time", [["hide", "hide"], ["show", "show"]], "hide", (value) => {
         this.idle = value === "show";
         this.again();
       }),
     ];
+  }
+
+  // Without native frames, a function is next to the function of the same runtime that called it.
+  private hideControl(): Node {
+    return choice("frames", [["none", "all"], ["native", "hide native"], ["runtime", "hide runtimes"]], this.hidden, (value) => {
+      this.hidden = value as Hidden;
+      this.again();
+    });
+  }
+
+  // Native frames are hidden only in stacks with a function of a runtime: other threads have nothing else.
+  private isHidden(of: number, hasRuntime: boolean): boolean {
+    const language = this.data.doc.languages?.[this.data.functions.language[of]!];
+
+    if (!language || this.hidden === "none") return false;
+    return this.hidden === "native" ? hasRuntime && language.key === "native" : language.runtime || language.key === "generated";
   }
 
   private takes(state: number): boolean {
@@ -80,7 +99,7 @@ export class Flame extends Graph<Flames> {
     const { samples } = data;
     const grower = new Grower();
     const leaves: number[] = [], rows: number[] = [];
-    const memory = new Map<number, number>();
+    const memories = [new Map<number, number>(), new Map<number, number>()];
     const roots = new Map<number, number>();
 
     this.splits = [];
@@ -94,7 +113,7 @@ export class Flame extends Graph<Flames> {
         root = roots.get(key) ?? -1;
         if (root < 0) roots.set(key, (root = grower.child(0, this.splitLabel(thread, state))));
       }
-      leaves.push(this.inverted ? this.descend(grower, root, samples.key.node![i]!) : this.climb(grower, memory, root, samples.key.node![i]!));
+      leaves.push(this.inverted ? this.descend(grower, root, samples.key.node![i]!) : this.climb(grower, memories[data.nodeHasRuntime[samples.key.node![i]!]!]!, root, samples.key.node![i]!));
       rows.push(i);
     }
     return this.weigh(grower, leaves, rows);
@@ -104,6 +123,7 @@ export class Flame extends Graph<Flames> {
   private climb(grower: Grower, memory: Map<number, number>, root: number, node: number): number {
     const { nodeParent, nodeFunction, nodes } = this.data;
     const way: number[] = [];
+    const hasRuntime = this.data.nodeHasRuntime[node] === 1;
     let at: number | undefined;
 
     for (; node > 0; node = nodeParent[node]!) {
@@ -114,16 +134,19 @@ export class Flame extends Graph<Flames> {
     let box = at ?? root;
     while (way.length) {
       const next = way.pop()!;
-      box = grower.child(box, nodeFunction[next]!);
+      if (!this.isHidden(nodeFunction[next]!, hasRuntime)) box = grower.child(box, nodeFunction[next]!);
       memory.set(root * nodes + next, box);
     }
     return box;
   }
 
   private descend(grower: Grower, root: number, node: number): number {
+    const { nodeFunction, nodeHasRuntime, nodeParent } = this.data;
+    const hasRuntime = nodeHasRuntime[node] === 1;
     let box = root;
 
-    for (; node > 0; node = this.data.nodeParent[node]!) box = grower.child(box, this.data.nodeFunction[node]!);
+    for (; node > 0; node = nodeParent[node]!)
+      if (!this.isHidden(nodeFunction[node]!, hasRuntime)) box = grower.child(box, nodeFunction[node]!);
     return box;
   }
 
@@ -172,7 +195,11 @@ export class Flame extends Graph<Flames> {
   protected colour(node: number): string {
     const { mixture, label } = this.tree!;
     const wide = this.classes.length;
+    const language = this.colouring === "language" ? this.data.doc.languages?.[this.data.functions.language[label[node]!]!] : undefined;
     let best = 0;
+
+    if (language) return mix(colour(language), this.panel, 0.2 + (label[node]! & 3) * 0.07);
+    if (this.colouring === "language") return mix(css("--soft"), this.panel, 0.6);
 
     for (let i = 1; i < wide; i++) if (mixture[node * wide + i]! > mixture[node * wide + best]!) best = i;
     // Vary the lightness a little, so that neighbours of one colour can be told apart.
@@ -199,9 +226,18 @@ export class Flame extends Graph<Flames> {
     this.data.doc.states.forEach((state, i) => {
       if (state.ns > this.data.doc.threads_ns / 10000 && this.takes(i)) seen.add(this.colouring === "cause" ? this.classOfState[i]! : this.data.kindOf[i]!);
     });
-    if (this.colouring === "cause") this.classes.forEach((one, i) => seen.has(i) && item(one.look, one.name));
+    if (this.colouring === "language") this.seenLanguages().forEach((one) => item(one, one.name));
+    else if (this.colouring === "cause") this.classes.forEach((one, i) => seen.has(i) && item(one.look, one.name));
     else this.data.doc.kinds.forEach((kind, i) => seen.has(i) && item(kind, kind.words));
     fill(this.legend, ...items);
+  }
+
+  private seenLanguages(): Language[] {
+    const { languages } = this.data.doc, { language } = this.data.functions;
+    const seen = new Set<number>();
+
+    this.tree?.label.forEach((label) => label >= 0 && seen.add(language[label]!));
+    return languages?.filter((_, i) => seen.has(i)) ?? [];
   }
 
   protected lines(node: number): string[] {
@@ -211,8 +247,9 @@ export class Flame extends Graph<Flames> {
     const list = [this.nodeName(node)];
 
     if (node && of >= 0 && data.functions.module[of]) {
-      const { file, line, module } = data.functions;
-      list.push(base(module[of]!) + (file[of] ? ` · ${base(file[of]!)}${line[of] ? `:${line[of]}` : ""}` : ""));
+      const language = data.doc.languages?.[data.functions.language[of]!];
+      const where = data.where(of), line = data.line(of);
+      list.push([where, line === where ? "" : line, language?.runtime ? language.name : ""].filter(Boolean).join(" · "));
     }
     list.push(`total ${time(total[node]! * 1000)}, ${share(total[node]!, total[0]!)} · self ${time(self[node]! * 1000)} · ${count(Math.round(samples[node]!), "sample")}`);
     const parts = this.classes.map(({ name }, i) => ({ name, us: mixture[node * this.classes.length + i]! })).filter((part) => part.us > total[node]! / 200);

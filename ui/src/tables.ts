@@ -45,7 +45,7 @@ function threadTable(selection: Selection): HTMLElement {
 interface Code { at: number; selfRun: number; totalRun: number; selfWait: number; totalWait: number; samples: number }
 
 // As in the text report, self time while waiting counts for the innermost user-space function, because the kernel part
-// of all waits looks alike.
+// of all waits looks alike, and what an interpreter does for a function is self time of that function.
 function functionRows(selection: Selection): Code[] {
   const { data } = selection;
   const { samples, functions, nodeParent, nodeFunction } = data;
@@ -71,9 +71,9 @@ function functionRows(selection: Selection): Code[] {
     const seen = new Set<Code>();
     let user = node;
 
-    of(nodeFunction[node]!).selfRun += run[node]!;
+    of(nodeFunction[data.nodeOwn[node]!]!).selfRun += run[node]!;
     while (user > 0 && functions.kernel[nodeFunction[user]!]) user = nodeParent[user]!;
-    of(nodeFunction[user > 0 ? user : node]!).selfWait += wait[node]!;
+    of(nodeFunction[data.nodeOwn[user > 0 ? user : node]!]!).selfWait += wait[node]!;
     for (let at = node; at > 0; at = nodeParent[at]!) {
       const one = of(nodeFunction[at]!);
       if (seen.has(one)) continue;
@@ -98,7 +98,7 @@ function functionTable(selection: Selection, find: (name: string) => void): HTML
     { name: "self waiting", about: "the innermost function of user space", ...pickColumn(ns("", "", (row) => row.selfWait, () => wait)) },
     { name: "total waiting", about: "it is anywhere in the stack", ...pickColumn(ns("", "", (row) => row.totalWait, () => wait)) },
     { name: "samples", text: (row) => number(row.samples), value: (row) => row.samples },
-    { name: "where", text: (row) => (functions.kernel[row.at] ? "[kernel]" : base(functions.module[row.at]!)) + (functions.file[row.at] ? ` · ${base(functions.file[row.at]!)}` : "") },
+    { name: "where", text: (row) => data.where(row.at) + (functions.file[row.at] && !data.where(row.at).startsWith(base(functions.file[row.at]!)) ? ` · ${base(functions.file[row.at]!)}` : "") },
   ], 1);
   const update = (): void => {
     const rows = functionRows(selection);

@@ -6,7 +6,7 @@ import { type Data, type Wait } from "./data";
 import { fill, h, section } from "./dom";
 import { type Selection } from "./select";
 import { waitGraph } from "./waitgraph";
-import { base, count, number, share, time } from "./words";
+import { count, number, share, time } from "./words";
 
 const usual = 12, mostFrames = 60;
 const evidenceWords: Record<string, string> = { owner: "held it", handed: "held it last", waker: "ended the wait", none: "" };
@@ -97,7 +97,7 @@ function stackList(data: Data, title: string, stacks: Map<number, number>, none:
 
     box.append(h("p", { class: "soft" }, `${share(us, all)} of ${time(all * 1000)} sampled`),
       h("ol", { class: "frames" }, ...path.slice(0, mostFrames).map((at) =>
-        h("li", { class: data.functions.kernel[at] ? "kernel" : "" }, data.functions.name[at]!, h("span", { class: "soft" }, ` ${data.functions.kernel[at] ? "[kernel]" : base(data.functions.module[at]!)}`))),
+        h("li", { class: data.functions.kernel[at] ? "kernel" : "" }, data.functions.name[at]!, h("span", { class: "soft" }, ` ${data.where(at)}`))),
       path.length > mostFrames ? h("li", { class: "soft" }, `… ${count(path.length - mostFrames, "more caller")}`) : null));
   }
   if (ranked.length > 3) box.append(h("p", { class: "soft" }, `… ${count(ranked.length - 3, "more stack")}`));
