@@ -3,5 +3,6 @@
 import { run } from "./drive.mjs";
 import "./page.test.mjs";
 import "./diff.test.mjs";
+import "./runtimes.test.mjs";
 
 process.exit((await run()) ? 1 : 0);

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * make FEATURES|CROWDED|LARGE FILE: recordings for the tests of the page. FEATURES is the sample
- * with stacks and signals, and names that are scripts; CROWDED has more in one signal than there
- * is room for; LARGE is what the page has to stand: 1,000 threads, 50,000 stacks, 10 minutes.
+ * make FEATURES|CROWDED|LARGE|RUNTIMES FILE: recordings for the tests of the page. FEATURES is the
+ * sample with stacks and signals, and names that are scripts; CROWDED has more in one signal than
+ * there is room for; LARGE is what the page has to stand: 1,000 threads, 50,000 stacks, 10 minutes;
+ * RUNTIMES has functions of Python.
  */
 #include "../harness.h"
 
 #include <stdio.h>
 
+#include "../unit/mixed.h"
 #include "sample.h"
 
 #define HOSTILE "<script>alert(1)</script>"
@@ -46,7 +48,7 @@ static unsigned draw(unsigned most)
 	return (unsigned)(state >> 33) % most;
 }
 
-static void add_code(struct recording *recording)
+static void add_large_code(struct recording *recording)
 {
 	int64_t stack = 0;
 	char name[64];
@@ -134,9 +136,22 @@ static void make_large(const char *path)
 			&(struct recording_syscall) { key, name, 1, 3, 1000, 0, SECOND, MS, MS });
 	}
 	assert_int_equal(err, 0);
-	add_code(recording);
+	add_large_code(recording);
 	for (int second = 30; second < LARGE_SECONDS; second++)
 		add_second(recording, second);
+	sample__finish(recording);
+}
+
+/* main() and burn() of Python, a thread of the program without Python, and numpy. */
+static void make_runtimes(const char *path)
+{
+	struct recording *recording = begin_python(path);
+
+	sample__account(recording, 1, SAMPLE_RUN_USER, 1, 3, 30 * SECOND, 1);
+	add_samples(recording, SAMPLE_RUN_USER, 4, 60);
+	add_samples(recording, SAMPLE_RUN_USER, 5, 20);
+	add_samples(recording, SAMPLE_RUN_USER, 7, 10);
+	add_samples(recording, SAMPLE_RUN_USER, 1, 10);
 	sample__finish(recording);
 }
 
@@ -148,6 +163,8 @@ int main(int argc, char **argv)
 		make_large(argv[2]);
 	else if (!strcmp(argv[1], "CROWDED"))
 		sample__write_crowded(argv[2]);
+	else if (!strcmp(argv[1], "RUNTIMES"))
+		make_runtimes(argv[2]);
 	else
 		make_features(argv[2]);
 	return 0;

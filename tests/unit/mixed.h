@@ -10,7 +10,7 @@
 enum { EXE = 1, LIBC, PYTHON, NUMPY };
 enum { F_MAIN = 1, F_EVAL, F_HANDLE, F_BURN, F_ADD, F_MALLOC, F_NUMPY, F_CALL, F_GIL, F_FUTEX };
 
-static inline void add_code(struct recording *recording)
+static inline void add_python(struct recording *recording)
 {
 	static const struct recording_module modules[] = {
 		{ EXE, "file", "/usr/bin/python3.11", NULL },
@@ -87,7 +87,7 @@ static inline struct recording *begin_python(const char *path)
 
 	sample__process(recording, 1, "app");
 	sample__thread(recording, 1, 1, "app", 0);
-	add_code(recording);
+	add_python(recording);
 	add_way(recording);
 	return recording;
 }
