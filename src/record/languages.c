@@ -137,12 +137,12 @@ void languages__free(struct languages *languages)
 	free(languages);
 }
 
-struct mapper *languages__mapper(struct languages *languages)
+struct mapper *languages__mapper(const struct languages *languages)
 {
 	return languages ? languages->mapper : NULL;
 }
 
-struct runtimes *languages__runtimes(struct languages *languages)
+struct runtimes *languages__runtimes(const struct languages *languages)
 {
 	return languages ? languages->runtimes : NULL;
 }

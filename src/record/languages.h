@@ -18,8 +18,8 @@ int languages__new(struct mapper_options options, struct languages **ret);
 void languages__stop(struct languages *languages);
 void languages__free(struct languages *languages);
 
-struct mapper *languages__mapper(struct languages *languages);
-struct runtimes *languages__runtimes(struct languages *languages);
+struct mapper *languages__mapper(const struct languages *languages);
+struct runtimes *languages__runtimes(const struct languages *languages);
 
 /* Writes what is known of processes that have rows in the recording by now. */
 int languages__write(struct languages *languages, const struct names *names,

@@ -57,11 +57,11 @@ int quality__write_ledger(struct recording *recording, const struct ledger *ledg
 }
 
 int quality__write_stacks(struct recording *recording, const struct ledger *ledger,
-			  const struct samples *samples, struct mapper *mapper)
+			  const struct samples *samples, const struct languages *languages)
 {
 	const struct samples_quality quality = samples__quality(samples);
-	const struct mapper_quality tables = mapper__quality(mapper);
-
+	const struct mapper_quality tables = mapper__quality(languages__mapper(languages));
+	const struct runtimes_quality runtimes = runtimes__quality(languages__runtimes(languages));
 	const struct row rows[] = {
 		{ COUNTER_SAMPLES_LOST_NS, ledger__unsampled_ns(ledger) },
 		{ COUNTER_STACKS_LOST, quality.lost },
@@ -80,6 +80,9 @@ int quality__write_stacks(struct recording *recording, const struct ledger *ledg
 		{ COUNTER_SYMBOLS_REFUSED, quality.names.refused },
 		{ COUNTER_SYMBOLS_STALLED, quality.names.stalled },
 		{ COUNTER_DOWNLOADS_ENDED, quality.names.downloads_ended },
+		{ COUNTER_RUNTIMES_UNKNOWN, runtimes.unknown },
+		{ COUNTER_RUNTIME_NAMES_LATE, runtimes.names_late },
+		{ COUNTER_RUNTIME_NAMES_FAILED, runtimes.failed },
 		{ COUNTER_PROCESSES_CROWDED, tables.crowded_processes },
 	};
 

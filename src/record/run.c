@@ -279,7 +279,8 @@ static int write_quality(struct run *run)
 	int err = quality__write_ledger(run->recording, run->ledger, run->collect);
 
 	if (!err && run->samples)
-		err = quality__write_stacks(run->recording, run->ledger, run->samples, run->mapper);
+		err = quality__write_stacks(run->recording, run->ledger, run->samples,
+					    run->languages);
 	return err;
 }
 

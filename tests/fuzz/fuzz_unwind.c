@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The walk over hostile tables and hostile memory: it must end, stay in bounds, and set walk.end.
- * The input consists of counts, mappings, blocks, rows, and registers; the rest is the memory.
+ * The input consists of counts, mappings, blocks, rows, registers, and what is known of a language
+ * runtime, if bit 1 of the size is not set; the rest is the memory.
  */
 #include "../walk.h"
 
@@ -71,11 +72,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	take_tables(&input, &process, &blocks, &row_pages);
 	take(&input, begin, sizeof(begin));
 	take(&input, walk.registers, sizeof(walk.registers));
+	memset(&process.runtime, 0, sizeof(process.runtime));
+	if (!(size & 2))
+		take(&input, &process.runtime, sizeof(process.runtime));
 	unwind_begin(&walk, 1, begin[0], begin[1], begin[2]);
+	walk.beside.thread_pointer = begin[1] ^ begin[2];
 	walk_all(&world, &walk, size & 1 ? &process : NULL);
-	if (walk.count == 0 || walk.count > STACK_MOST_FRAMES || walk.end >= STACK_END_COUNT)
+	if (walk.count == 0 || walk.count > STACK_MOST_WORDS || walk.end >= STACK_END_COUNT)
 		abort();
-	if (world.reads > 3 * STACK_MOST_FRAMES || world.pages > 2 * STACK_MOST_FRAMES)
+	/* A thread's state is read once. */
+	if (world.reads > 3 * STACK_MOST_FRAMES + 4 || world.pages > 2 * STACK_MOST_FRAMES)
 		abort();
 	return 0;
 }
