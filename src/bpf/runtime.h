@@ -71,6 +71,29 @@ struct runtime_hotspot {
 	__u8 pad[5];
 };
 
+/* Offsets in the objects of V8, 9.4 to 13.6. */
+struct runtime_v8 {
+	__u16 function_shared; /* in a JSFunction: the SharedFunctionInfo */
+	__u16 flags_word;      /* in a SharedFunctionInfo, from its data on: flags and number */
+	__u16 bytecode_type;   /* the type of a BytecodeArray */
+	__u8 pad[2];
+};
+
+/*
+ * What a frame of V8 is. In the cookie: two bits of it, twelve of the number of the function, and
+ * the upper sixteen of the address of compiled code, whose lower ones are the position.
+ */
+enum v8_kind {
+	V8_IS_INTERPRETED = 1, /* position: of the bytecode, as the interpreter counts */
+	V8_IS_COMPILED, /* the address may be that of another function's code by now, or −1 */
+	V8_IS_CODE,     /* the object is an address of code, and the function is not known */
+};
+#define V8_COOKIE(kind, id, address)                                                               \
+	((kind) | ((__u32)(id) & 0xfff) << 2 | (__u32)((__u64)(address) >> 32 & 0xffff) << 14)
+#define V8_COOKIE_KIND(cookie)  ((cookie) & 3)
+#define V8_COOKIE_ID(cookie)    ((cookie) >> 2 & 0xfff)
+#define V8_COOKIE_UPPER(cookie) ((cookie) >> 14 & 0xffff)
+
 /*
  * `areas`: for an interpreter, the code of its loop; for generated code, where it is. Each runtime
  * says what is in which. Unused areas are 0.
@@ -85,6 +108,7 @@ struct runtime {
 		struct runtime_python python;
 		struct runtime_hotspot hotspot;
 		struct runtime_go go;
+		struct runtime_v8 v8;
 		__u64 room[17];
 	};
 };

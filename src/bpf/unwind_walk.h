@@ -17,6 +17,9 @@
 /* Compilers drop checks that cannot fail, but the verifier needs them. */
 #define UNWIND_FORGET(var) __asm__ volatile("" : "+r"(var))
 
+/* What a step is left with in a process with V8: the frame is code that V8 knows. */
+enum unwind_left { UNWIND_LEFT_BUILTIN = 2, UNWIND_LEFT_GENERATED };
+
 UNWIND_FN __u64 unwind_hash(__u64 hash, __u64 value)
 {
 	hash = (hash ^ value) * 0x9e3779b97f4a7c15ULL;
@@ -290,7 +293,7 @@ UNWIND_FN void unwind_add_runtime(struct unwind *walk, __u32 kind, __u64 object,
 	walk->hash = unwind_hash(unwind_hash(walk->hash, first), second);
 }
 
-/* A frame of native code. */
+/* A frame of native code. In a process with V8 also enum unwind_left: the step is not done. */
 UNWIND_FN int unwind_native(void *world, struct unwind *walk, const struct unwind_process *process)
 {
 	__u64 at = walk->pc - !walk->exact, address;
@@ -307,6 +310,8 @@ UNWIND_FN int unwind_native(void *world, struct unwind *walk, const struct unwin
 		/* The previous frame's file has no tables yet, so this pc is not reliable. */
 		if (walk->need == UNWIND_NEED_MODULE)
 			return unwind_ends(walk, STACK_END_NOT_READY);
+		if (process && process->runtime.kind == RUNTIME_V8)
+			return UNWIND_LEFT_GENERATED;
 		unwind_add_frame(walk, at);
 		return unwind_by_frame(world, walk);
 	}
@@ -320,7 +325,8 @@ UNWIND_FN int unwind_native(void *world, struct unwind *walk, const struct unwin
 		walk->need_id = module;
 	}
 	if (!row || row->kind == UNWIND_NONE)
-		return unwind_without_row(world, walk);
+		return process->runtime.kind == RUNTIME_V8 ? UNWIND_LEFT_BUILTIN
+							   : unwind_without_row(world, walk);
 	if (row->kind == UNWIND_END || (row->kind == UNWIND_BOTTOM && !walk->exact))
 		return unwind_ends(walk, STACK_END_ROOT);
 	if (row->kind == UNWIND_SIGNAL)
@@ -344,6 +350,7 @@ UNWIND_FN __u32 unwind_area(const struct unwind *walk, const struct runtime *run
 #include "bpf/go_walk.h"
 #include "bpf/hotspot_walk.h"
 #include "bpf/python_walk.h"
+#include "bpf/v8_walk.h"
 
 /*
  * One frame of an interpreter, while the walk is in those of the native frame that is held. `done`:
@@ -388,6 +395,21 @@ UNWIND_FN int unwind_interpreter(void *world, struct unwind *walk,
 	return 0;
 }
 
+/* A frame of a program with V8. */
+UNWIND_FN int unwind_v8(void *world, struct unwind *walk, const struct unwind_process *process)
+{
+	int left;
+
+	walk->beside.undo_hash = walk->hash;
+	walk->beside.undo_count = walk->count;
+	left = unwind_native(world, walk, process);
+	if (left == UNWIND_LEFT_BUILTIN)
+		return v8_builtin(world, walk, &process->runtime);
+	if (left == UNWIND_LEFT_GENERATED)
+		return v8_generated(world, walk, &process->runtime);
+	return left;
+}
+
 /* The native walk is over. If it failed, the rest of the interpreter's frames is still known. */
 UNWIND_FN int unwind_rescue(struct unwind *walk)
 {
@@ -413,11 +435,13 @@ UNWIND_FN int unwind_frame(void *world, struct unwind *walk, const struct unwind
 	int over;
 
 	if (!process || !process->runtime.kind)
-		return unwind_native(world, walk, process);
+		return unwind_native(world, walk, process) != 0; /* for the verifier */
 	if (walk->beside.mode == UNWIND_BESIDE)
 		return unwind_beside(world, walk, &process->runtime) ? unwind_rescue(walk) : 0;
 	area = unwind_area(walk, &process->runtime);
-	if (area == RUNTIME_AREAS)
+	if (process->runtime.kind == RUNTIME_V8)
+		over = unwind_v8(world, walk, process);
+	else if (area == RUNTIME_AREAS)
 		over = unwind_native(world, walk, process);
 	else if (process->runtime.kind == RUNTIME_HOTSPOT)
 		return hotspot_frame(world, walk, &process->runtime, area);
