@@ -438,10 +438,10 @@ UNWIND_FN int unwind_frame(void *world, struct unwind *walk, const struct unwind
 		return unwind_native(world, walk, process) != 0; /* for the verifier */
 	if (walk->beside.mode == UNWIND_BESIDE)
 		return unwind_beside(world, walk, &process->runtime) ? unwind_rescue(walk) : 0;
-	area = unwind_area(walk, &process->runtime);
 	if (process->runtime.kind == RUNTIME_V8)
-		over = unwind_v8(world, walk, process);
-	else if (area == RUNTIME_AREAS)
+		return unwind_v8(world, walk, process);
+	area = unwind_area(walk, &process->runtime);
+	if (area == RUNTIME_AREAS)
 		over = unwind_native(world, walk, process);
 	else if (process->runtime.kind == RUNTIME_HOTSPOT)
 		return hotspot_frame(world, walk, &process->runtime, area);

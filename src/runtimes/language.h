@@ -83,6 +83,7 @@ struct language {
 extern const struct language language_python;
 extern const struct language language_hotspot;
 extern const struct language language_go;
+extern const struct language language_v8;
 
 /* All of them, by enum runtime_kind; NULL: none. */
 const struct language *languages__of(enum runtime_kind kind);

@@ -5,6 +5,7 @@ static const struct language *const languages[RUNTIME_KINDS] = {
 	[RUNTIME_PYTHON] = &language_python,
 	[RUNTIME_HOTSPOT] = &language_hotspot,
 	[RUNTIME_GO] = &language_go,
+	[RUNTIME_V8] = &language_v8,
 };
 
 const struct language *languages__of(enum runtime_kind kind)
