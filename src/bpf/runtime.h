@@ -95,6 +95,24 @@ enum v8_kind {
 #define V8_COOKIE_UPPER(cookie) ((cookie) >> 14 & 0xffff)
 
 /*
+ * CRuby, 3.1 to 3.4. A thread has the address of its execution context in a variable of its own,
+ * `from_thread` bytes from the thread pointer; or, if `block` is nonzero, `in_block` bytes from the
+ * block of variables whose address is at `block` in the table that the thread pointer's second word
+ * leads to.
+ */
+struct runtime_ruby {
+	__s64 from_thread;
+	__u64 in_block;
+	__u32 block;
+	__u32 frame_bytes; /* from one control frame to the next */
+};
+
+/* PHP, 8.2 to 8.4, without threads. */
+struct runtime_php {
+	__u64 current; /* address of the pointer to the current frame */
+};
+
+/*
  * `areas`: for an interpreter, the code of its loop; for generated code, where it is. Each runtime
  * says what is in which. Unused areas are 0.
  */
@@ -109,6 +127,8 @@ struct runtime {
 		struct runtime_hotspot hotspot;
 		struct runtime_go go;
 		struct runtime_v8 v8;
+		struct runtime_ruby ruby;
+		struct runtime_php php;
 		__u64 room[17];
 	};
 };
@@ -123,7 +143,7 @@ enum unwind_mode {
 struct unwind_beside {
 	__u64 thread_pointer; /* of the thread-local variables; 0: unknown */
 	__u64 frame;          /* the interpreter's next frame; 0: none */
-	__u64 entry;          /* Python 3.11: the cframe */
+	__u64 entry;          /* Python 3.11: the cframe; Ruby: the end of the list */
 	__u64 held;           /* the native frame that is added after the interpreter's */
 	__u64 low, high;      /* where the native frame is on the stack */
 	__u64 undo_frame, undo_hash;
@@ -133,6 +153,8 @@ struct unwind_beside {
 	__u8 ends;         /* the native walk is over */
 	__u8 loose;        /* the native walk failed: what is left of the list is added */
 	__u8 tag;          /* HotSpot: of a segment */
+	__u8 area;         /* which of the runtime's has the native frame */
+	__u8 paired;       /* Ruby: the caller of this native frame has no functions of its own */
 	__u64 blob;        /* HotSpot: its address */
 	__u64 scratch[66]; /* what is read, because the stack is small */
 };

@@ -349,8 +349,40 @@ UNWIND_FN __u32 unwind_area(const struct unwind *walk, const struct runtime *run
 
 #include "bpf/go_walk.h"
 #include "bpf/hotspot_walk.h"
+#include "bpf/php_walk.h"
 #include "bpf/python_walk.h"
+#include "bpf/ruby_walk.h"
 #include "bpf/v8_walk.h"
+
+/* Whether functions of the program run in the native frame that the walk has just left. */
+UNWIND_FN int unwind_begins(void *world, struct unwind *walk, const struct runtime *runtime)
+{
+	switch (runtime->kind) {
+	case RUNTIME_PYTHON:
+		return python_begins(world, walk, runtime);
+	case RUNTIME_RUBY:
+		return ruby_begins(world, walk, runtime);
+	case RUNTIME_PHP:
+		return php_begins(world, walk, runtime);
+	default:
+		return 0;
+	}
+}
+
+/* Adds one function. 1: it was the last one that the native frame was entered for. */
+UNWIND_FN int unwind_function(void *world, struct unwind *walk, const struct runtime *runtime)
+{
+	switch (runtime->kind) {
+	case RUNTIME_PYTHON:
+		return python_frame(world, walk, runtime);
+	case RUNTIME_RUBY:
+		return ruby_frame(world, walk, runtime);
+	case RUNTIME_PHP:
+		return php_frame(world, walk);
+	default:
+		return 1;
+	}
+}
 
 /*
  * One frame of an interpreter, while the walk is in those of the native frame that is held. `done`:
@@ -360,7 +392,7 @@ UNWIND_FN int unwind_beside(void *world, struct unwind *walk, const struct runti
 {
 	struct unwind_beside *beside = &walk->beside;
 
-	if (!python_frame(world, walk, runtime))
+	if (!unwind_function(world, walk, runtime))
 		return 0;
 	beside->mode = UNWIND_NATIVE;
 	if (beside->held)
@@ -369,24 +401,18 @@ UNWIND_FN int unwind_beside(void *world, struct unwind *walk, const struct runti
 }
 
 /*
- * A native frame of the interpreter's loop. If functions of the program run in it, the native frame
- * is taken back and held, so that it comes after them. Where it lies on the stack is known only now
- * that the walk has moved on to its caller.
+ * The walk has left a native frame of the interpreter's loop. If functions of the program run in it,
+ * the native frame is taken back and held, so that it comes after them. Where it lies on the stack is
+ * known only now that the walk has moved on to its caller.
  */
-UNWIND_FN int unwind_interpreter(void *world, struct unwind *walk,
-				 const struct unwind_process *process)
+UNWIND_FN int unwind_interpreter(void *world, struct unwind *walk, const struct runtime *runtime)
 {
 	struct unwind_beside *beside = &walk->beside;
-	__u32 at;
+	__u32 at = beside->undo_count;
 
-	beside->low = walk->sp;
-	beside->undo_hash = walk->hash;
-	beside->undo_count = walk->count;
-	beside->ends = unwind_native(world, walk, process);
 	beside->high = beside->ends ? ~0ULL : walk->sp;
-	at = beside->undo_count;
 	UNWIND_FORGET(at);
-	if (at >= STACK_MOST_WORDS || !python_begins(world, walk, &process->runtime))
+	if (at >= STACK_MOST_WORDS || !unwind_begins(world, walk, runtime))
 		return beside->ends != 0;
 	beside->held = walk->frames[at];
 	walk->count = at;
@@ -395,34 +421,41 @@ UNWIND_FN int unwind_interpreter(void *world, struct unwind *walk,
 	return 0;
 }
 
-/* A frame of a program with V8. */
-UNWIND_FN int unwind_v8(void *world, struct unwind *walk, const struct unwind_process *process)
-{
-	int left;
-
-	walk->beside.undo_hash = walk->hash;
-	walk->beside.undo_count = walk->count;
-	left = unwind_native(world, walk, process);
-	if (left == UNWIND_LEFT_BUILTIN)
-		return v8_builtin(world, walk, &process->runtime);
-	if (left == UNWIND_LEFT_GENERATED)
-		return v8_generated(world, walk, &process->runtime);
-	return left;
-}
-
-/* The native walk is over. If it failed, the rest of the interpreter's frames is still known. */
-UNWIND_FN int unwind_rescue(struct unwind *walk)
+/*
+ * The native walk is over. If it failed, the rest of the interpreter's frames is still known.
+ *
+ * Ruby and PHP add a function to their list shortly before they enter the loop for it, and nothing
+ * in the list tells which native frame it belongs to. A thread that was stopped in between has one
+ * frame of the loop less, so the outermost functions are still there when the native walk is over.
+ */
+UNWIND_FN int unwind_rescue(struct unwind *walk, const struct runtime *runtime)
 {
 	struct unwind_beside *beside = &walk->beside;
 
-	if (walk->end == STACK_END_ROOT || walk->need || !beside->has_begun || !beside->frame ||
-	    beside->loose)
+	if (walk->need || !beside->has_begun || !beside->frame || beside->loose)
 		return 1;
-	walk->how |= STACK_BY_RUNTIME;
+	if (walk->end != STACK_END_ROOT)
+		walk->how |= STACK_BY_RUNTIME;
+	else if (runtime->kind == RUNTIME_PYTHON)
+		return 1;
 	beside->mode = UNWIND_BESIDE;
 	beside->held = 0;
 	beside->ends = beside->loose = 1;
 	return 0;
+}
+
+/* The walk has left a native frame of a process with a runtime. `left`: what unwind_native() said. */
+UNWIND_FN int unwind_left(void *world, struct unwind *walk, const struct runtime *runtime, int left)
+{
+	if (runtime->kind == RUNTIME_V8) {
+		if (left == UNWIND_LEFT_BUILTIN)
+			return v8_builtin(world, walk, runtime);
+		return left == UNWIND_LEFT_GENERATED ? v8_generated(world, walk, runtime) : left;
+	}
+	walk->beside.ends = left != 0;
+	if (walk->beside.area != RUNTIME_AREAS)
+		left = unwind_interpreter(world, walk, runtime);
+	return left ? unwind_rescue(walk, runtime) : 0;
 }
 
 /*
@@ -431,23 +464,27 @@ UNWIND_FN int unwind_rescue(struct unwind *walk)
  */
 UNWIND_FN int unwind_frame(void *world, struct unwind *walk, const struct unwind_process *process)
 {
-	__u32 area;
-	int over;
+	const struct runtime *runtime = process ? &process->runtime : 0;
+	struct unwind_beside *beside = &walk->beside;
+	int left;
 
-	if (!process || !process->runtime.kind)
-		return unwind_native(world, walk, process) != 0; /* for the verifier */
-	if (walk->beside.mode == UNWIND_BESIDE)
-		return unwind_beside(world, walk, &process->runtime) ? unwind_rescue(walk) : 0;
-	if (process->runtime.kind == RUNTIME_V8)
-		return unwind_v8(world, walk, process);
-	area = unwind_area(walk, &process->runtime);
-	if (area == RUNTIME_AREAS)
-		over = unwind_native(world, walk, process);
-	else if (process->runtime.kind == RUNTIME_HOTSPOT)
-		return hotspot_frame(world, walk, &process->runtime, area);
-	else
-		over = unwind_interpreter(world, walk, process);
-	return over ? unwind_rescue(walk) : 0;
+	beside->area = RUNTIME_AREAS;
+	if (runtime && runtime->kind) {
+		if (beside->mode == UNWIND_BESIDE)
+			return unwind_beside(world, walk, runtime) ? unwind_rescue(walk, runtime)
+								   : 0;
+		beside->area = unwind_area(walk, runtime);
+		if (runtime->kind == RUNTIME_HOTSPOT && beside->area != RUNTIME_AREAS)
+			return hotspot_frame(world, walk, runtime, beside->area);
+		beside->low = walk->sp;
+		beside->undo_hash = walk->hash;
+		beside->undo_count = walk->count;
+	}
+	/* The only place where it is called: it is long. */
+	left = unwind_native(world, walk, process);
+	if (runtime && runtime->kind)
+		left = unwind_left(world, walk, runtime, left);
+	return left != 0; /* for the verifier */
 }
 
 /*
@@ -496,5 +533,6 @@ UNWIND_FN void unwind_begin(struct unwind *walk, __u32 pid, __u64 pc, __u64 sp, 
 	walk->beside.has_begun = 0;
 	walk->beside.ends = 0;
 	walk->beside.loose = 0;
+	walk->beside.paired = 0;
 	walk->beside.frame = 0;
 }

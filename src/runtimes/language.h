@@ -84,6 +84,8 @@ extern const struct language language_python;
 extern const struct language language_hotspot;
 extern const struct language language_go;
 extern const struct language language_v8;
+extern const struct language language_ruby;
+extern const struct language language_php;
 
 /* All of them, by enum runtime_kind; NULL: none. */
 const struct language *languages__of(enum runtime_kind kind);
