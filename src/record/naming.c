@@ -32,8 +32,6 @@ struct naming {
 	int64_t last_function;
 };
 
-DEFINE_CLEANUP(struct naming *, naming__free)
-
 void naming__free(struct naming *naming)
 {
 	if (!naming)
