@@ -401,9 +401,9 @@ UNWIND_FN int unwind_beside(void *world, struct unwind *walk, const struct runti
 }
 
 /*
- * The walk has left a native frame of the interpreter's loop. If functions of the program run in it,
- * the native frame is taken back and held, so that it comes after them. Where it lies on the stack is
- * known only now that the walk has moved on to its caller.
+ * The walk has left a native frame of the interpreter's loop. If functions of the program run in
+ * it, the native frame is taken back and held, so that it comes after them. Where it lies on the
+ * stack is known only now that the walk has moved on to its caller.
  */
 UNWIND_FN int unwind_interpreter(void *world, struct unwind *walk, const struct runtime *runtime)
 {
@@ -444,7 +444,7 @@ UNWIND_FN int unwind_rescue(struct unwind *walk, const struct runtime *runtime)
 	return 0;
 }
 
-/* The walk has left a native frame of a process with a runtime. `left`: what unwind_native() said. */
+/* The walk has left a native frame of a process with a runtime. `left`: unwind_native()'s word. */
 UNWIND_FN int unwind_left(void *world, struct unwind *walk, const struct runtime *runtime, int left)
 {
 	if (runtime->kind == RUNTIME_V8) {

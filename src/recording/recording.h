@@ -341,7 +341,7 @@ struct recording_sample {
 	const char *ended;    /* as in recording_wait; NULL: not a wait */
 	int turn;
 	bool in_request;
-	int64_t fiber; /* the goroutine; 0: unknown; -1: the thread ran none. NULL, 0 in the table */
+	int64_t fiber; /* the goroutine; 0: unknown (NULL in the table); -1: none (0 there) */
 };
 int recording__add_sample(struct recording *recording, const struct recording_sample *sample);
 

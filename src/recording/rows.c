@@ -381,7 +381,7 @@ int recording__add_sample(struct recording *recording, const struct recording_sa
 		       text(sample->how), text(sample->evidence), number(sample->first),
 		       sample->cpu < 0 ? text(NULL) : number(sample->cpu), text(sample->ended),
 		       number(sample->turn), number(sample->in_request),
-		       !sample->fiber	 ? text(NULL)
+		       !sample->fiber      ? text(NULL)
 		       : sample->fiber < 0 ? number(0)
 					   : number(sample->fiber));
 }

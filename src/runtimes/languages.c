@@ -2,12 +2,9 @@
 #include "runtimes/language.h"
 
 static const struct language *const languages[RUNTIME_KINDS] = {
-	[RUNTIME_PYTHON] = &language_python,
-	[RUNTIME_HOTSPOT] = &language_hotspot,
-	[RUNTIME_GO] = &language_go,
-	[RUNTIME_V8] = &language_v8,
-	[RUNTIME_RUBY] = &language_ruby,
-	[RUNTIME_PHP] = &language_php,
+	[RUNTIME_PYTHON] = &language_python, [RUNTIME_HOTSPOT] = &language_hotspot,
+	[RUNTIME_GO] = &language_go,         [RUNTIME_V8] = &language_v8,
+	[RUNTIME_RUBY] = &language_ruby,     [RUNTIME_PHP] = &language_php,
 };
 
 const struct language *languages__of(enum runtime_kind kind)
