@@ -107,7 +107,7 @@ struct runtime_ruby {
 	__u32 frame_bytes; /* from one control frame to the next */
 };
 
-/* PHP, 8.2 to 8.4, without threads. */
+/* PHP, 8.2 to 8.5, without threads. */
 struct runtime_php {
 	__u64 current; /* address of the pointer to the current frame */
 };

@@ -453,7 +453,12 @@ UNWIND_FN int unwind_left(void *world, struct unwind *walk, const struct runtime
 		return left == UNWIND_LEFT_GENERATED ? v8_generated(world, walk, runtime) : left;
 	}
 	walk->beside.ends = left != 0;
-	if (walk->beside.area != RUNTIME_AREAS)
+	/*
+	 * If the native walk failed before it came to the loop, as it does in code that Ruby's or
+	 * PHP's JIT compiler made, all functions are still known.
+	 */
+	if (walk->beside.area != RUNTIME_AREAS ||
+	    (left && !walk->need && walk->end != STACK_END_ROOT && !walk->beside.has_begun))
 		left = unwind_interpreter(world, walk, runtime);
 	return left ? unwind_rescue(walk, runtime) : 0;
 }

@@ -25,7 +25,9 @@ struct layout {
 
 static const struct layout layouts[] = {
 	{ .minor = 2, .frame = 488, .count = 80, .code = 88, .file = 152, .line = 160 },
+	{ .minor = 3, .frame = 488, .count = 76, .code = 80, .file = 144, .line = 152 },
 	{ .minor = 4, .frame = 488, .count = 96, .code = 104, .file = 168, .line = 176 },
+	{ .minor = 5, .frame = 512, .count = 96, .code = 104, .file = 168, .line = 176 },
 };
 
 enum wanted { LOOP, GLOBALS, GLOBALS_OF_THREADS, SYMBOLS };

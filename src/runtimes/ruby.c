@@ -212,6 +212,7 @@ static int find_line(struct subject *subject, const struct places *places, uint3
  */
 
 /* In the body of an instruction sequence, the same in all versions. */
+#define BODY_TYPE  0
 #define BODY_SIZE  4
 #define BODY_CODE  8
 #define BODY_PATH  64
@@ -226,11 +227,20 @@ static uint64_t u64_at(const uint8_t *bytes, size_t at)
 	return value;
 }
 
+/* Types of instruction sequences: the code of a file outside of methods. */
+#define TYPE_REQUIRED 0
+#define TYPE_MAIN     7
+
 static int first_line_of(const struct ruby_layout *layout, const uint8_t *body)
 {
 	uint64_t line = u64_at(body, layout->first_line);
+	uint32_t type;
 
+	memcpy(&type, body + BODY_TYPE, sizeof(type));
 	line = layout->is_tagged ? line >> 1 : (uint32_t)line;
+	/* Ruby has 0 for a whole file. */
+	if (!line && (type == TYPE_REQUIRED || type == TYPE_MAIN))
+		line = 1;
 	return line <= INT32_MAX ? (int)line : 0;
 }
 

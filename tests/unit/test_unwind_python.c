@@ -3,32 +3,9 @@
  * The walk of bpf/python_walk.h on memory made by hand: a native stack of three kinds of functions,
  * and frames of CPython in a heap.
  */
-#include "../harness.h"
+#include "interpreted.h"
 
-#include <stdio.h>
-
-#include "../walk.h"
-
-#define MODULE       7
-#define CODE         0x555500000000ULL
-#define FILE_PAGE    1
-#define FN(i, at)    (CODE + (i) * UNWIND_BLOCK_BYTES + (at))
-#define FRAME(i, at) FRAME_MAKE(MODULE, 0x1000 + (i) * UNWIND_BLOCK_BYTES + (at))
-
-/* Functions of the module, and what their frames take of the stack. */
-enum { LOOP, NATIVE, START, BAD, FUNCTIONS };
-static const unsigned sizes[FUNCTIONS] = { [LOOP] = 64, [NATIVE] = 32, [START] = 16, [BAD] = 16 };
-
-#define STACK       0x7ffc00001000ULL
-#define STACK_SIZE  (256 * 1024)
-#define HEAP        0x7f1000000000ULL
-#define HEAP_SIZE   (256 * 1024)
-#define THREAD      HEAP /* what the thread pointer points to */
-#define STATE       (HEAP + 512)
-#define PYFRAME(i)  (HEAP + 4096 + 112 * (uint64_t)(i))
-#define CODE_OF(i)  (HEAP + 0x30000 + 256 * (uint64_t)((i) % 256))
-#define NAME_OF(i)  (0x1000 * ((uint64_t)(i) % 256 + 1))
-#define POSITION(i) (40 + 2 * ((i) % 64))
+#define PYFRAME(i) (HEAP + 4096 + 112 * (uint64_t)(i))
 
 /* The frame of a function whose loop is here; CFRAME: that of 3.11. */
 #define SHIM(loop_sp)   ((loop_sp) + 8)
@@ -88,94 +65,13 @@ static const struct runtime_python of_314 = {
 	.code_bytes = 72,
 };
 
-struct fixture {
-	struct unwind_page blocks, row_page;
-	struct rows rows;
-	struct unwind_process process;
-	uint8_t stack[STACK_SIZE], heap[HEAP_SIZE];
-	struct world world;
-	struct unwind walk;
-	uint64_t sp; /* of the next native frame */
-	uint64_t return_at;
-	uint64_t pc;
-};
-
-static uint8_t *memory_at(struct fixture *fixture, uint64_t address, uint64_t bytes)
-{
-	if (address >= STACK && address + bytes <= STACK + STACK_SIZE)
-		return fixture->stack + (address - STACK);
-	if (address >= HEAP && address + bytes <= HEAP + HEAP_SIZE)
-		return fixture->heap + (address - HEAP);
-	return NULL;
-}
-
-static int read_fixture(void *from, void *to, uint32_t bytes, uint64_t address)
-{
-	const uint8_t *at = address < UINT64_MAX - bytes ? memory_at(from, address, bytes) : NULL;
-
-	if (!at)
-		return -1;
-	memcpy(to, at, bytes);
-	return 0;
-}
-
-static void put64(struct fixture *fixture, uint64_t address, uint64_t value)
-{
-	memcpy(memory_at(fixture, address, 8), &value, 8);
-}
-
-static void set_function(struct fixture *fixture, unsigned i, unsigned kind, int offset)
-{
-	fixture->row_page.rows[i] = (struct unwind_row) { .kind = (uint8_t)kind, .offset = offset };
-	fixture->blocks.blocks[4 * FILE_PAGE + i] =
-		(struct unwind_block) { .first = (uint16_t)i, .count = 1 };
-}
-
 static struct fixture *make(const struct runtime_python *python)
 {
-	static struct fixture fixture;
+	struct fixture *fixture = make_fixture(RUNTIME_PYTHON);
 
-	memset(&fixture, 0, sizeof(fixture));
-	fixture.rows = (struct rows) { .block_pages = &fixture.blocks,
-				       .block_page_count = 1,
-				       .row_pages = &fixture.row_page,
-				       .row_page_count = 1 };
-	fixture.world = (struct world) { .modules = { [MODULE] = &fixture.rows },
-					 .read = read_fixture,
-					 .from = &fixture };
-	fixture.process.count = 1;
-	fixture.process.mappings[0] = (struct unwind_mapping) {
-		.page_and_module = CODE >> UNWIND_PAGE_SHIFT << UNWIND_MODULE_BITS | MODULE,
-		.pages = 1,
-		.file_page = FILE_PAGE,
-	};
-	for (unsigned i = 0; i < FUNCTIONS; i++)
-		set_function(&fixture, i,
-			     i == START ? UNWIND_END
-			     : i == BAD ? UNWIND_UNSUPPORTED
-					: UNWIND_SP,
-			     (int)sizes[i]);
-	fixture.process.runtime.kind = RUNTIME_PYTHON;
-	fixture.process.runtime.areas[0].begin = FN(LOOP, 0);
-	fixture.process.runtime.areas[0].end = FN(LOOP + 1, 0);
-	fixture.process.runtime.python = *python;
-	fixture.sp = STACK;
-	put64(&fixture, THREAD + python->slot, STATE);
-	return &fixture;
-}
-
-/* Adds the next outer native frame. Its stack pointer. */
-static uint64_t push(struct fixture *fixture, unsigned function)
-{
-	uint64_t sp = fixture->sp;
-
-	if (fixture->return_at)
-		put64(fixture, fixture->return_at, FN(function, 101));
-	else
-		fixture->pc = FN(function, 100);
-	fixture->sp += sizes[function];
-	fixture->return_at = fixture->sp - 8;
-	return sp;
+	fixture->process.runtime.python = *python;
+	put64(fixture, THREAD + python->slot, STATE);
+	return fixture;
 }
 
 /* The state of the thread: where its list begins. */
@@ -187,7 +83,7 @@ static void begin_list(struct fixture *fixture, uint64_t at)
 static void put_frame(struct fixture *fixture, uint64_t at, int i, unsigned owner, uint64_t next)
 {
 	const struct runtime_python *python = &fixture->process.runtime.python;
-	uint64_t code = CODE_OF(i);
+	uint64_t code = OBJECT(i);
 	uint32_t first_line = owner == OWNER_SHIM ? 0 : 1;
 
 	put64(fixture, at + python->frame_code, code | (python->tagged && i % 2 ? 1 : 0));
@@ -200,41 +96,9 @@ static void put_frame(struct fixture *fixture, uint64_t at, int i, unsigned owne
 	put64(fixture, code + python->code_name, NAME_OF(i));
 }
 
-static void walk(struct fixture *fixture)
-{
-	unwind_begin(&fixture->walk, 1, fixture->pc, STACK, 0);
-	fixture->walk.beside.thread_pointer = THREAD;
-	walk_all(&fixture->world, &fixture->walk, &fixture->process);
-	assert_true(fixture->walk.count <= STACK_MOST_WORDS);
-}
-
-/* `expected`: a native function is 'L', 'N', 'S' or 'B', a function of Python its number. */
 static void assert_frames(const struct fixture *fixture, const char *expected)
 {
-	static const char native[] = "LNSB";
-	char found[256] = "";
-
-	for (uint32_t i = 0; i < fixture->walk.count; i++) {
-		uint64_t word = fixture->walk.frames[i];
-		size_t used = strlen(found);
-
-		assert_true(used < sizeof(found) - 8);
-		if (!FRAME_IS_RUNTIME(word)) {
-			found[used] = native[(FRAME_ADDRESS(word) - 0x1000) / UNWIND_BLOCK_BYTES];
-			continue;
-		}
-		for (int k = 0; k < 256; k++)
-			if (FRAME_OBJECT(word) == CODE_OF(k)) {
-				snprintf(found + used, sizeof(found) - used, "%d", k);
-				assert_int_equal(FRAME_POSITION(fixture->walk.frames[i + 1]),
-						 POSITION(k));
-				assert_int_equal(FRAME_COOKIE(fixture->walk.frames[i + 1]),
-						 NAME_OF(k) >> 3);
-			}
-		assert_int_equal(FRAME_RUNTIME(word), RUNTIME_PYTHON);
-		i++;
-	}
-	assert_string_equal(found, expected);
+	assert_frames_of(fixture, expected, 3);
 }
 
 static void assert_walk(struct fixture *fixture, const char *expected)
@@ -383,7 +247,7 @@ static void frames_of_the_interpreters_own_are_left_out(void **state)
 	put_frame(f, PYFRAME(3), 4, 4, SHIM(loop));
 	put_frame(f, SHIM(loop), 200, OWNER_SHIM, 0);
 	/* Code without a line. */
-	memset(memory_at(f, CODE_OF(1) + of_314.code_first_line, 4), 0, 4);
+	memset(memory_at(f, OBJECT(1) + of_314.code_first_line, 4), 0, 4);
 	assert_walk(f, "02LS");
 }
 
@@ -467,7 +331,7 @@ static void more_functions_than_fit_are_cut_at_the_outermost(void **state)
 	assert_int_equal(f->walk.end, STACK_END_TOO_DEEP);
 	assert_int_equal(f->walk.count, 2 * (STACK_MOST_FRAMES - 1));
 	for (uint32_t i = 0; i < f->walk.count; i += 2)
-		assert_int_equal(FRAME_OBJECT(f->walk.frames[i]), CODE_OF(i / 2));
+		assert_int_equal(FRAME_OBJECT(f->walk.frames[i]), OBJECT(i / 2));
 }
 
 /* As when a library has switched to a stack of its own. */
@@ -494,6 +358,18 @@ static void what_is_left_is_known_if_the_native_walk_fails(void **state)
 	walk(f);
 	assert_int_equal(f->walk.end, STACK_END_NO_RULE);
 	assert_frames(f, "N0L12");
+	/* It fails before the loop, as in code that a JIT compiler made. */
+	f = make(&of_314);
+	push(f, NATIVE);
+	push(f, BAD);
+	begin_list(f, PYFRAME(0));
+	put_frame(f, PYFRAME(0), 0, OWNER_THREAD, SHIM(f->sp));
+	put_frame(f, SHIM(f->sp), 200, OWNER_SHIM, PYFRAME(1));
+	put_frame(f, PYFRAME(1), 1, OWNER_THREAD, 0);
+	walk(f);
+	assert_int_equal(f->walk.end, STACK_END_NO_RULE);
+	assert_true(f->walk.how & STACK_BY_RUNTIME);
+	assert_frames(f, "N0B1");
 }
 
 static void a_thread_pointer_of_zero_is_none(void **state)
