@@ -50,6 +50,7 @@ void model__release(struct model *model)
 	free(model->growths);
 	free(model->sampled);
 	free(model->resident.list);
+	fibers__release(&model->fibers);
 	free(model->occupants);
 	free(model->pressures);
 	free(model->cpu_sums);

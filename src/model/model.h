@@ -14,6 +14,7 @@
 #include "base/map.h"
 #include "base/redact.h"
 #include "model/estimated.h"
+#include "model/fibers.h"
 #include "model/history.h"
 #include "model/hot.h"
 #include "model/resident.h"
@@ -380,6 +381,7 @@ struct model {
 	struct model_fatal *fatals; /* by time */
 	size_t fatal_count;
 	struct resident resident;
+	struct fibers fibers;
 	struct user_time user_time;
 	struct estimated estimated;
 	struct history history;

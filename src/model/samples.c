@@ -481,6 +481,8 @@ int load__samples(struct model *model, sqlite3 *db)
 	if (!err)
 		err = sampled_on__load(&fold, model, db);
 	if (!err)
+		err = fibers__load(&fold, model, db);
+	if (!err)
 		err = add_sums(model);
 	model->hot.torn = fold.code.torn;
 	return err ? err : hot__rank(&model->hot);

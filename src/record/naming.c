@@ -255,11 +255,10 @@ static int put_variable(const struct variable_batch *batch, size_t index, const 
 			 batch->file);
 	else
 		snprintf(text, sizeof(text), "%.400s in %s", name, batch->file);
-	return recording__put_object(
-		batch->samples->recording,
-		&(struct recording_object) { .id = variable->object,
-					     .kind = states__object_kind(OBJECT_FUTEX),
-					     .name = text });
+	return recording__put_object(batch->samples->recording,
+				     &(struct recording_object) { .id = variable->object,
+								  .kind = variable->kind,
+								  .name = text });
 }
 
 static int take_variable(void *context, size_t index, const struct symbol_chain *chain,

@@ -57,9 +57,11 @@ int quality__write_ledger(struct recording *recording, const struct ledger *ledg
 }
 
 int quality__write_stacks(struct recording *recording, const struct ledger *ledger,
-			  const struct samples *samples, const struct languages *languages)
+			  const struct samples *samples, const struct languages *languages,
+			  const struct fibers *fibers)
 {
 	const struct samples_quality quality = samples__quality(samples);
+	const struct fibers_quality own = fibers__quality(fibers);
 	const struct mapper_quality tables = mapper__quality(languages__mapper(languages));
 	const struct runtimes_quality runtimes = runtimes__quality(languages__runtimes(languages));
 	const struct row rows[] = {
@@ -80,13 +82,22 @@ int quality__write_stacks(struct recording *recording, const struct ledger *ledg
 		{ COUNTER_SYMBOLS_REFUSED, quality.names.refused },
 		{ COUNTER_SYMBOLS_STALLED, quality.names.stalled },
 		{ COUNTER_DOWNLOADS_ENDED, quality.names.downloads_ended },
+		{ COUNTER_FIBERS_LEFT_OUT, own.left_out },
+		{ COUNTER_FIBERS_WITHOUT_STACK, own.stacks.moved + own.stacks.late },
 		{ COUNTER_RUNTIMES_UNKNOWN, runtimes.unknown },
 		{ COUNTER_RUNTIME_NAMES_LATE, runtimes.names_late },
 		{ COUNTER_RUNTIME_NAMES_FAILED, runtimes.failed },
 		{ COUNTER_PROCESSES_CROWDED, tables.crowded_processes },
 	};
 
-	return WRITE(recording, rows);
+	int err = WRITE(recording, rows);
+
+	if (!err && own.readings)
+		err = recording__put_cost(recording, "fibers_ns", (double)own.read_ns, "ns");
+	if (!err && own.readings)
+		err = recording__put_cost(recording, "fiber_readings", (double)own.readings,
+					  "readings");
+	return err;
 }
 
 int quality__write_stack_cost(struct recording *recording, const struct samples *samples,

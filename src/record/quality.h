@@ -4,6 +4,7 @@
 
 #include "ledger/reader/attach.h"
 #include "record/collect.h"
+#include "record/fibers.h"
 #include "record/languages.h"
 #include "record/samples.h"
 #include "recording/recording.h"
@@ -15,7 +16,8 @@ int quality__write(struct recording *recording, enum counter counter, int64_t va
 int quality__write_ledger(struct recording *recording, const struct ledger *ledger,
 			  const struct collect *collect);
 int quality__write_stacks(struct recording *recording, const struct ledger *ledger,
-			  const struct samples *samples, const struct languages *languages);
+			  const struct samples *samples, const struct languages *languages,
+			  const struct fibers *fibers);
 /* Our own CPU time for unwind tables and names, and the memory of the tables. */
 int quality__write_stack_cost(struct recording *recording, const struct samples *samples,
 			      struct mapper *mapper);

@@ -16,6 +16,7 @@
 #include "record/collect.h"
 #include "record/cost.h"
 #include "record/counts.h"
+#include "record/fibers.h"
 #include "record/intake.h"
 #include "record/kernel_counts.h"
 #include "record/languages.h"
@@ -40,6 +41,7 @@ struct run {
 	struct languages *languages; /* NULL: no stacks */
 	struct mapper *mapper;       /* of `languages` */
 	struct samples *samples;     /* NULL: no stacks */
+	struct fibers *fibers;       /* likewise */
 	struct part parts[SIGNAL_COUNT + 1];
 	struct sessions *sessions;
 	struct cost cost;
@@ -87,6 +89,24 @@ static void learn(struct run *run, const struct run_options *options)
 	languages__wait(run->languages, TABLES_WAIT_NS);
 }
 
+static int start_fibers(struct run *run, const struct run_options *options,
+			const struct ledger_tables *tables)
+{
+	const struct fibers_options fibers_options = {
+		.recording = run->recording,
+		.names = collect__names(run->collect),
+		.samples = run->samples,
+		.runtimes = languages__runtimes(run->languages),
+		.stacks = { .mapper = run->mapper,
+			    .samples = run->samples,
+			    .processes_fd = tables->processes_fd,
+			    .pages_fd = tables->pages_fd },
+		.seed = options->seed,
+	};
+
+	return fibers__new(&fibers_options, &run->fibers);
+}
+
 static int start_stacks(struct run *run, const struct run_options *options)
 {
 	struct ledger_tables tables = ledger__tables(run->ledger);
@@ -109,9 +129,10 @@ static int start_stacks(struct run *run, const struct run_options *options)
 	}
 	run->mapper = languages__mapper(run->languages);
 	learn(run, options);
-	return samples__new(run->recording, collect__names(run->collect), run->mapper,
-			    languages__runtimes(run->languages), tables.stacks_fd, run->parts,
-			    &run->samples);
+	err = samples__new(run->recording, collect__names(run->collect), run->mapper,
+			   languages__runtimes(run->languages), tables.stacks_fd, run->parts,
+			   &run->samples);
+	return err ? err : start_fibers(run, options, &tables);
 }
 
 static int open_signals(struct run *run, const struct run_options *options)
@@ -222,6 +243,8 @@ int run__begin(struct run *run, const struct run_options *options)
 					.recording = run->recording };
 	run->looked_ns = run->counted_ns = run->whole_ns = run->start_ns;
 	run->next_ns = clock__now_ns() + run->interval_ns;
+	if (run->fibers)
+		fibers__begin(run->fibers, run->start_ns);
 	return 0;
 }
 
@@ -245,6 +268,7 @@ void run__free(struct run *run)
 	sessions__free(run->sessions);
 	counts__free(run->counts);
 	languages__stop(run->languages);
+	fibers__free(run->fibers);
 	samples__free(run->samples);
 	languages__free(run->languages);
 	collect__free(run->collect);
@@ -280,7 +304,7 @@ static int write_quality(struct run *run)
 
 	if (!err && run->samples)
 		err = quality__write_stacks(run->recording, run->ledger, run->samples,
-					    run->languages);
+					    run->languages, run->fibers);
 	return err;
 }
 
@@ -377,6 +401,8 @@ int run__step(struct run *run, uint64_t until_ns)
 
 	if (sessions__count(run->sessions) && next_ns > now_ns + POLL_EVERY_NS)
 		next_ns = now_ns + POLL_EVERY_NS;
+	if (run->fibers && fibers__next_ns(run->fibers) < next_ns)
+		next_ns = fibers__next_ns(run->fibers);
 	if (now_ns < next_ns) {
 		err = ledger__poll(run->ledger, (int)((next_ns - now_ns) / 1000000) + 1);
 		if (err < 0 && err != -EINTR)
@@ -390,6 +416,8 @@ int run__step(struct run *run, uint64_t until_ns)
 	if (err)
 		return err;
 	err = sessions__poll(run->sessions);
+	if (!err && run->fibers)
+		err = fibers__step(run->fibers);
 	if (err)
 		return err;
 	return clock__now_ns() >= run->next_ns ? take_all(run) : 0;
@@ -422,6 +450,8 @@ int run__forget(struct run *run, uint64_t before_ns)
 	if (!err)
 		err = collect__forget(run->collect, before_ns,
 				      ledger__tables(run->ledger).objects_fd);
+	if (run->fibers)
+		fibers__forget(run->fibers);
 	if (!err && run->samples)
 		err = samples__forget(run->samples, before_ns);
 	return err;
@@ -480,6 +510,8 @@ int run__stop(struct run *run)
 	/* Do this at once, because the threads may move on. */
 	if (run->samples)
 		err = asleep__take(run->ledger, run->mapper, run->samples);
+	if (!err && run->fibers)
+		err = fibers__end(run->fibers, end_ns);
 	if (!err && run->samples)
 		err = samples__name_objects(run->samples);
 	if (!err)

@@ -249,26 +249,28 @@ static const char *why_none(struct samples *samples, const struct sample_record 
  * A futex that is a variable has a name. It must be located while the process exists. Tries up to
  * MOST_TRIES times, because the mappings may not be known yet.
  */
-static int look_for_futex(struct samples *samples, const struct sample_record *record,
-			  int64_t object)
+int samples__look_for_variable(struct samples *samples, const struct samples_variable *what)
 {
-	struct variable *variables, found = { .object = object, .found_ns = record->head.time_ns };
-	struct futex *futex = map__get(&samples->futexes, (uint64_t)object);
+	struct variable *variables;
+	struct variable found = { .object = what->object,
+				  .kind = what->kind,
+				  .found_ns = what->time_ns };
+	struct futex *futex = map__get(&samples->futexes, (uint64_t)what->object);
 	uint32_t module;
 	int err;
 
 	if (!futex) {
 		futex = calloc(1, sizeof(*futex));
-		if (!futex || map__put(&samples->futexes, (uint64_t)object, futex)) {
+		if (!futex || map__put(&samples->futexes, (uint64_t)what->object, futex)) {
 			free(futex);
 			return -ENOMEM;
 		}
 	}
-	futex->used_ns = record->head.time_ns;
+	futex->used_ns = what->time_ns;
 	if (futex->tries == MOST_TRIES)
 		return 0;
 	futex->tries++;
-	if (!mapper__locate_variable(samples->mapper, record->pid, record->object[0], &module,
+	if (!mapper__locate_variable(samples->mapper, what->pid, what->address, &module,
 				     &found.address))
 		return 0;
 	variables = reallocarray(samples->variables, samples->variable_count + 1, sizeof(found));
@@ -304,7 +306,14 @@ static int name_wait(struct samples *samples, const struct sample_record *record
 	err = names__object(samples->names, &key, &sample->object);
 	if (!err && key.object_kind == OBJECT_FUTEX && key.slot != SLOT_WAIT_GIL &&
 	    key.slot != SLOT_WAIT_SAFEPOINT && !names__is_other(samples->names, sample->object))
-		err = look_for_futex(samples, record, sample->object);
+		err = samples__look_for_variable(samples,
+						 &(struct samples_variable) {
+							 .object = sample->object,
+							 .kind = states__object_kind(OBJECT_FUTEX),
+							 .pid = record->pid,
+							 .address = record->object[0],
+							 .time_ns = record->head.time_ns,
+						 });
 	if (!err)
 		err = names__culprit(samples->names, &key, &sample->by);
 	sample->evidence = states__evidence(key.evidence);

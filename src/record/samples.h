@@ -37,6 +37,19 @@ int samples__take(void *context, const struct wire_head *head);
 int samples__find(struct samples *samples, uint64_t hash, uint64_t time_ns, int64_t *ret);
 
 /*
+ * Names an object after the variable at `address`, if there is one. Call it while the process
+ * exists, once for each use: after some calls it gives up.
+ */
+struct samples_variable {
+	int64_t object;
+	const char *kind; /* of the object: a constant */
+	uint32_t pid;
+	uint64_t address;
+	uint64_t time_ns;
+};
+int samples__look_for_variable(struct samples *samples, const struct samples_variable *what);
+
+/*
  * Names the frames of language runtimes that have arrived. Call it soon after them: the program may
  * end, or free or move what is read.
  */

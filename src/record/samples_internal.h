@@ -39,9 +39,10 @@ struct frame {
 	struct runtime_frame words;
 };
 
-/* A futex that is a variable of a program or library. */
+/* A futex or semaphore that is a variable of a program or library. */
 struct variable {
 	int64_t object;
+	const char *kind; /* of the object */
 	struct code *code;
 	uint64_t address;
 	uint64_t found_ns;

@@ -369,6 +369,39 @@ struct recording_fatal {
 };
 int recording__add_fatal(struct recording *recording, const struct recording_fatal *fatal);
 
+/*
+ * A thread of a runtime's own, such as a goroutine, with its number there. `start` and `created`
+ * are stacks of one frame: its first function, and the call that made it; 0: unknown.
+ */
+struct recording_fiber {
+	int64_t process, id;
+	int64_t start, created;
+	int64_t first_ns; /* of the first reading that has it */
+};
+int recording__put_fiber(struct recording *recording, const struct recording_fiber *fiber);
+
+struct recording_fiber_state {
+	int64_t id;
+	const char *state; /* "runnable", "running", "syscall", "waiting" */
+	const char
+		*reason; /* why it waits, in words of the runtime; NULL: unknown, or it does not */
+};
+int recording__add_fiber_state(struct recording *recording,
+			       const struct recording_fiber_state *state);
+
+/* What readings within begin_ns … end_ns found; adds to what is there with the same key. */
+struct recording_fiber_time {
+	int64_t begin_ns, end_ns;
+	int64_t process, fiber;
+	int64_t state;  /* struct recording_fiber_state */
+	int64_t object; /* what it waits for; 0: unknown */
+	int64_t stack;  /* 0: none */
+	int64_t ns;
+	int64_t readings;
+	double variance; /* of ns, in ns² */
+};
+int recording__add_fiber_time(struct recording *recording, const struct recording_fiber_time *time);
+
 /* A signal that was recorded. */
 struct recording_signal {
 	int id;

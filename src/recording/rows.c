@@ -85,6 +85,12 @@ const char *const writer__sql[SQL_COUNT] = {
 		       " ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22)",
 	[SQL_SIGNAL_SAMPLE] = "INSERT INTO signal_sample VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
 	[SQL_FATAL] = "INSERT INTO fatal VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
+	[SQL_FIBER] = "INSERT OR REPLACE INTO fiber VALUES(?1, ?2, ?3, ?4, ?5)",
+	[SQL_FIBER_STATE] = "INSERT INTO fiber_state VALUES(?1, ?2, ?3)",
+	[SQL_FIBER_TIME] = "INSERT INTO fiber_time VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"
+			   " ON CONFLICT DO UPDATE SET begin_ns = min(begin_ns, excluded.begin_ns),"
+			   " ns = ns + excluded.ns, readings = readings + excluded.readings,"
+			   " variance = variance + excluded.variance",
 	[SQL_CPU] = "INSERT OR REPLACE INTO cpu VALUES(?1, ?2)",
 	[SQL_QUALITY] = "INSERT OR REPLACE INTO quality VALUES(?1, ?2, ?3, ?4)",
 	[SQL_COST] = "INSERT OR REPLACE INTO cost VALUES(?1, ?2, ?3)",
@@ -384,6 +390,27 @@ int recording__add_sample(struct recording *recording, const struct recording_sa
 		       !sample->fiber      ? text(NULL)
 		       : sample->fiber < 0 ? number(0)
 					   : number(sample->fiber));
+}
+
+int recording__put_fiber(struct recording *recording, const struct recording_fiber *fiber)
+{
+	return ADD_ROW(recording, SQL_FIBER, number(fiber->process), number(fiber->id),
+		       number(fiber->start), number(fiber->created), number(fiber->first_ns));
+}
+
+int recording__add_fiber_state(struct recording *recording,
+			       const struct recording_fiber_state *state)
+{
+	return ADD_ROW(recording, SQL_FIBER_STATE, number(state->id), text(state->state),
+		       text(state->reason));
+}
+
+int recording__add_fiber_time(struct recording *recording, const struct recording_fiber_time *time)
+{
+	return ADD_ROW(recording, SQL_FIBER_TIME, number(time->end_ns), number(time->process),
+		       number(time->fiber), number(time->state), number(time->object),
+		       number(time->stack), number(time->begin_ns), number(time->ns),
+		       number(time->readings), real(time->variance));
 }
 
 int recording__add_signal_sample(struct recording *recording,

@@ -150,6 +150,17 @@ const char schema__sql[] =
 	"CREATE TABLE fatal(time_ns INT, thread INT, signal INT, code INT, address INT, stack INT);"
 
 	/*
+	 * Threads of a runtime's own, such as goroutines. `start` and `created` are stacks. Their
+	 * times are sampled: all of them are read at a random moment of each interval.
+	 */
+	"CREATE TABLE fiber(process INT, id INT, start INT, created INT, first_ns INT,"
+	" PRIMARY KEY(process, id)) WITHOUT ROWID;"
+	"CREATE TABLE fiber_state(id INTEGER PRIMARY KEY, state TEXT NOT NULL, reason TEXT);"
+	"CREATE TABLE fiber_time(end_ns INT, process INT, fiber INT, state INT, object INT,"
+	" stack INT, begin_ns INT, ns INT, readings INT, variance REAL,"
+	" PRIMARY KEY(end_ns, process, fiber, state, object, stack)) WITHOUT ROWID;"
+
+	/*
 	 * Signals. A series has the events that are summed up together; its maxima are of the whole
 	 * recording. The sums are those of the signal's measures 0 to 5.
 	 */

@@ -16,6 +16,7 @@
 #include "model/runtime_rows.h"
 #include "recording/recording.h"
 #include "report/json_cpus.h"
+#include "report/json_fibers.h"
 #include "report/json_hot.h"
 #include "report/json_percentiles.h"
 #include "report/json_resident.h"
@@ -433,6 +434,8 @@ int print__json(const struct model *model, const struct report_options *options,
 	put_list(&sheet, "states", model->state_count, state_item);
 	put_list(&sheet, "waits", model->wait_count, wait_item);
 	put_list(&sheet, "syscalls", model->syscall_count, syscall_item);
+	if (model->fibers.count)
+		put_list(&sheet, "fibers", model->fibers.count, json_fibers__group);
 	put_list(&sheet, "resident", model->resident.count, json_resident__process);
 	put_list(&sheet, "signals", model->signals.count, json_signals__signal);
 	put(&sheet, "samples", json_hot__samples(model));

@@ -477,6 +477,7 @@ static void print_full(const struct printer *printer)
 		print_blames(printer);
 		print_calls(printer);
 	}
+	printer__fibers(printer);
 	printer__resident(printer);
 	printer__signals(printer);
 	if (printer->model->measured_threads)

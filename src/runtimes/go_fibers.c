@@ -111,8 +111,9 @@ static int state_of(uint32_t status)
 	}
 }
 
-/* `g` has layout->g_bytes. */
-static void add_fiber(const struct go_layout *layout, const uint8_t *g, struct runtime_fibers *ret)
+/* `g` has layout->g_bytes, and is at the address `at`. */
+static void add_fiber(const struct go_layout *layout, uint64_t at, const uint8_t *g,
+		      struct runtime_fibers *ret)
 {
 	struct runtime_fiber *fiber = &ret->list[ret->count];
 	int state = state_of((uint32_t)word_at(g, layout->status));
@@ -131,6 +132,7 @@ static void add_fiber(const struct go_layout *layout, const uint8_t *g, struct r
 	if (state == FIBER_WAITING && g[layout->reason] < FIBER_REASONS)
 		fiber->reason = g[layout->reason];
 	if (state != FIBER_RUNNING) {
+		fiber->saved_at = at + GO_G_SCHED;
 		fiber->sp = word_at(g, GO_G_SCHED);
 		fiber->pc = word_at(g, GO_G_SCHED + 8);
 		fiber->bp = word_at(g, layout->sched_bp);
@@ -166,7 +168,7 @@ static size_t read_window(struct subject *subject, struct go *go, size_t from,
 				continue;
 		}
 		go->raw[ret->count] = go->list[i]; /* see fiber_of() */
-		add_fiber(go->layout, g, ret);
+		add_fiber(go->layout, go->list[i], g, ret);
 	}
 	return to;
 }

@@ -80,6 +80,7 @@ struct runtime_fiber {
 	uint64_t start;      /* address of its first function */
 	uint64_t created_at; /* in the function that made it; 0: unknown */
 	uint64_t pc, sp, bp; /* where it goes on; all 0 if it runs */
+	uint64_t saved_at;   /* address of the sp and the pc, as long as it does not run */
 	uint64_t object;     /* address of what it waits for, if that is known; otherwise 0 */
 	uint32_t state;      /* enum fiber_state */
 	uint32_t reason;     /* why it waits: an index in `reasons`; 0: not known, or it does not */

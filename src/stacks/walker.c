@@ -103,13 +103,36 @@ void walker__refresh(struct walker *walker)
 	walker->pid = 0;
 }
 
+static void use_process(struct walker *walker, uint32_t pid)
+{
+	if (walker->pid == pid)
+		return;
+	walker->pid = pid;
+	walker->known = !bpf_map_lookup_elem(walker->processes_fd, &pid, &walker->process);
+}
+
+bool walker__find_code(struct walker *walker, uint32_t pid, uint64_t pc, uint64_t *ret_begin,
+		       uint64_t *ret_end)
+{
+	use_process(walker, pid);
+	for (uint32_t i = 0; walker->known && i < walker->process.count; i++) {
+		const struct unwind_mapping *mapping = &walker->process.mappings[i];
+		uint64_t page = mapping->page_and_module >> UNWIND_MODULE_BITS;
+
+		if (pc >> UNWIND_PAGE_SHIFT < page ||
+		    (pc >> UNWIND_PAGE_SHIFT) - page >= mapping->pages)
+			continue;
+		*ret_begin = page << UNWIND_PAGE_SHIFT;
+		*ret_end = (page + mapping->pages) << UNWIND_PAGE_SHIFT;
+		return true;
+	}
+	return false;
+}
+
 void walker__walk(struct walker *walker, uint32_t pid, const struct walker_registers *registers,
 		  struct unwind *ret)
 {
-	if (walker->pid != pid) {
-		walker->pid = pid;
-		walker->known = !bpf_map_lookup_elem(walker->processes_fd, &pid, &walker->process);
-	}
+	use_process(walker, pid);
 	walker->window_at = 0;
 	unwind_begin(ret, pid, registers->pc, registers->sp, registers->bp);
 	ret->beside.thread_pointer = registers->thread_pointer;

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "bpf/unwind.h"
@@ -27,5 +28,8 @@ void walker__free(struct walker *walker);
  */
 void walker__walk(struct walker *walker, uint32_t pid, const struct walker_registers *registers,
 		  struct unwind *ret);
+/* The mapped code around `pc`. false: it is in no known file. */
+bool walker__find_code(struct walker *walker, uint32_t pid, uint64_t pc, uint64_t *ret_begin,
+		       uint64_t *ret_end);
 /* Makes the next walk read the table of its process again, in case it was missing before. */
 void walker__refresh(struct walker *walker);

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Goroutines: what the report makes of what readings found. */
+#include "making.h"
+
+enum { WAITS = 1, RUNS, LOCK = 7 };
+
+static void add(struct making *making, int64_t fiber, int64_t state, int64_t object,
+		const char *names, int64_t ns)
+{
+	const struct recording_fiber_time time = {
+		.begin_ns = SAMPLE_START_NS,
+		.end_ns = SAMPLE_START_NS + 2 * SECOND,
+		.process = 1,
+		.fiber = fiber,
+		.state = state,
+		.object = object,
+		.stack = names ? stack_of(making, names) : 0,
+		.ns = ns,
+		.readings = 10,
+		.variance = 1e16, /* one interval of 100 ms */
+	};
+
+	assert_int_equal(recording__add_fiber_time(making->recording, &time), 0);
+}
+
+static void start(struct making *making, int64_t id, const char *function)
+{
+	const struct recording_fiber fiber = { .process = 1,
+					       .id = id,
+					       .start = stack_of(making, function) };
+
+	assert_int_equal(recording__put_fiber(making->recording, &fiber), 0);
+}
+
+/* Two goroutines want a lock, the second one also runs; one is the runtime's. */
+static void make(void)
+{
+	struct making making = begin();
+	struct recording *recording = making.recording;
+
+	add_thread(&making, 1, "app", 10 * SECOND, "main;find");
+	start(&making, 5, "main.worker");
+	start(&making, 6, "main.worker");
+	start(&making, 7, "runtime.bgsweep");
+	assert_int_equal(recording__add_fiber_state(
+				 recording, &(struct recording_fiber_state) { WAITS, "waiting",
+									      "sync.Mutex.Lock" }),
+			 0);
+	assert_int_equal(
+		recording__add_fiber_state(
+			recording, &(struct recording_fiber_state) { RUNS, "running", NULL }),
+		0);
+	assert_int_equal(recording__put_object(recording,
+					       &(struct recording_object) { LOCK, "semaphore",
+									    "main.stats in app" }),
+			 0);
+	add(&making, 5, WAITS, LOCK,
+	    "main.worker;main.update;sync.(*Mutex).Lock;runtime.semacquire1;runtime.gopark",
+	    2 * SECOND);
+	add(&making, 6, WAITS, LOCK,
+	    "main.worker;main.update;sync.(*Mutex).Lock;runtime.semacquire1;runtime.gopark",
+	    SECOND);
+	add(&making, 6, RUNS, 0, NULL, SECOND);
+	add(&making, 7, WAITS, 0, "runtime.bgsweep;runtime.gopark", 2 * SECOND);
+	finish(&making);
+}
+
+static void waits_are_shown_by_start_reason_object_and_the_function_outside_of_the_runtime(
+	void **state)
+{
+	make();
+	text_has(
+		&(struct report_options) { .width = 200 },
+		"  main.worker                              2         -         -         -    3.00 s");
+	text_has(&(struct report_options) { .width = 200 },
+		 "        3.00 s    ±283 ms  sync.Mutex.Lock, main.stats in app: main.worker → "
+		 "main.update → sync.(*Mutex).Lock\n");
+	text_has(&(struct report_options) { .width = 200 }, "(of the runtime)");
+	text_lacks(&(struct report_options) { .width = 200 }, "runtime.bgsweep");
+}
+
+static void json_has_all_groups_those_of_the_runtime_last(void **state)
+{
+	json_t *fibers, *group, *wait;
+	json_t *whole;
+
+	make();
+	whole = report((struct report_options) {});
+	fibers = json_object_get(whole, "fibers");
+	assert_int_equal(json_array_size(fibers), 2);
+	group = json_array_get(fibers, 0);
+	assert_string_equal(json_string_value(json_object_get(group, "start")), "main.worker");
+	assert_int_equal(json_integer_value(json_object_get(group, "fibers")), 2);
+	assert_int_equal(
+		json_integer_value(json_object_get(json_object_get(group, "states_ns"), "running")),
+		SECOND);
+	wait = json_array_get(json_object_get(group, "waits"), 0);
+	assert_int_equal(json_integer_value(json_object_get(wait, "ns")), 3 * SECOND);
+	assert_int_equal(json_integer_value(json_object_get(wait, "fibers")), 2);
+	assert_int_equal(json_array_size(json_object_get(wait, "stack")), 3);
+	group = json_array_get(fibers, 1);
+	assert_true(json_is_true(json_object_get(group, "of_runtime")));
+	json_decref(whole);
+}
+
+static void a_cut_has_its_part(void **state)
+{
+	json_t *whole;
+
+	make();
+	whole = report((struct report_options) { .model.scope = { .to = { .ns = SECOND } } });
+	assert_int_equal(
+		json_integer_value(json_object_get(
+			json_object_get(json_array_get(json_object_get(whole, "fibers"), 0),
+					"states_ns"),
+			"waiting")),
+		3 * SECOND / 2);
+	json_decref(whole);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		TEST(waits_are_shown_by_start_reason_object_and_the_function_outside_of_the_runtime),
+		TEST(json_has_all_groups_those_of_the_runtime_last),
+		TEST(a_cut_has_its_part),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
