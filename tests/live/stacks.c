@@ -12,12 +12,15 @@
 
 #define MOST_REASONS 16
 
+enum { USER, KERNEL, PLACES, LINES };
+
 /* Stacks by id: how they read, made when first asked for. */
 struct stack_line {
 	int64_t parent;
 	char *names; /* of the frame alone: "inlined-into;innermost" */
+	char *places;
 	bool in_kernel;
-	char *line[2]; /* of user space, of the kernel */
+	char *line[LINES];
 };
 
 struct stack_lines {
@@ -60,9 +63,11 @@ static struct stack_lines *load_lines(sqlite3 *db)
 {
 	size_t count = (size_t)one_number(db, "SELECT coalesce(max(id), 0) + 1 FROM stack");
 	struct stack_lines *lines = calloc(1, sizeof(*lines) + count * sizeof(struct stack_line));
-	sqlite3_stmt *stmt = prepare(db, "SELECT s.id, s.parent, f.module_kind, f.function"
-					 " FROM stack s JOIN frames f ON f.id = s.frame"
-					 " ORDER BY s.id, f.depth");
+	sqlite3_stmt *stmt = prepare(
+		db, "SELECT s.id, s.parent, f.module_kind, f.function, CASE f.source WHEN 'runtime'"
+		    " THEN f.function || ' ' || coalesce(replace(f.file, rtrim(f.file,"
+		    " replace(f.file, '/', '')), ''), '') || ':' || coalesce(f.line, 0) END"
+		    " FROM stack s JOIN frames f ON f.id = s.frame ORDER BY s.id, f.depth");
 
 	assert_non_null(lines);
 	lines->count = count;
@@ -72,27 +77,37 @@ static struct stack_lines *load_lines(sqlite3 *db)
 		line->parent = sqlite3_column_int64(stmt, 1);
 		line->in_kernel = !strcmp((const char *)sqlite3_column_text(stmt, 2), "kernel");
 		put_before(&line->names, (const char *)sqlite3_column_text(stmt, 3));
+		if (sqlite3_column_text(stmt, 4))
+			put_before(&line->places, (const char *)sqlite3_column_text(stmt, 4));
 	}
 	sqlite3_finalize(stmt);
 	return lines;
 }
 
+/* What the frame adds to a line of this kind; NULL: nothing. */
+static const char *part_of(const struct stack_line *line, int kind)
+{
+	if (kind == PLACES)
+		return line->places;
+	return line->in_kernel == (kind == KERNEL) ? line->names : NULL;
+}
+
 /* A parent is not always made before its child, so this looks for the way up itself. */
-static const char *line_of(struct stack_lines *lines, int64_t id, bool in_kernel)
+static const char *line_of(struct stack_lines *lines, int64_t id, int kind)
 {
 	struct stack_line *line;
-	const char *above;
+	const char *above, *part;
 
 	if (id <= 0 || (size_t)id >= lines->count)
 		return ";";
 	line = &lines->at[id];
-	if (line->line[in_kernel])
-		return line->line[in_kernel];
-	above = line_of(lines, line->parent, in_kernel);
-	if (asprintf(&line->line[in_kernel], "%s%s", above,
-		     line->in_kernel == in_kernel && line->names ? line->names : "") < 0)
+	if (line->line[kind])
+		return line->line[kind];
+	above = line_of(lines, line->parent, kind);
+	part = part_of(line, kind);
+	if (asprintf(&line->line[kind], "%s%s", above, part ? part : "") < 0)
 		fail_msg("no memory");
-	return line->line[in_kernel];
+	return line->line[kind];
 }
 
 static void copy_text(char *ret, size_t size, sqlite3_stmt *stmt, int column)
@@ -111,9 +126,11 @@ static struct sample_row read_sample(sqlite3_stmt *stmt, struct stack_lines *lin
 		.period_ns = sqlite3_column_int64(stmt, 6),
 		.count = sqlite3_column_int64(stmt, 7),
 		.is_tick = sqlite3_column_int(stmt, 8),
-		.line = line_of(lines, sqlite3_column_int64(stmt, 11), false),
-		.kernel = line_of(lines, sqlite3_column_int64(stmt, 11), true),
-		.waker = line_of(lines, sqlite3_column_int64(stmt, 12), false),
+		.line = line_of(lines, sqlite3_column_int64(stmt, 11), USER),
+		.kernel = line_of(lines, sqlite3_column_int64(stmt, 11), KERNEL),
+		.waker = line_of(lines, sqlite3_column_int64(stmt, 12), USER),
+		.places = line_of(lines, sqlite3_column_int64(stmt, 11), PLACES),
+		.is_main = sqlite3_column_int(stmt, 13),
 	};
 
 	copy_text(row.comm, sizeof(row.comm), stmt, 1);
@@ -130,7 +147,7 @@ static void load_samples(struct stacks_recording *recording)
 	sqlite3_stmt *stmt = prepare(
 		recording->db, "SELECT v.thread, v.comm, v.state, v.cause, v.weight_ns, v.wait_ns,"
 			       " x.period_ns, v.count, v.tick, v.none, v.end, v.stack,"
-			       " x.waker_stack"
+			       " x.waker_stack, v.tid = v.pid"
 			       " FROM samples v JOIN sample x ON x.id = v.id ORDER BY v.id");
 
 	recording->samples = calloc(most + 1, sizeof(struct sample_row));
@@ -173,8 +190,9 @@ void stacks__release(struct stacks_recording *recording)
 {
 	for (size_t i = 0; recording->lines && i < recording->lines->count; i++) {
 		free(recording->lines->at[i].names);
-		free(recording->lines->at[i].line[0]);
-		free(recording->lines->at[i].line[1]);
+		free(recording->lines->at[i].places);
+		for (int kind = 0; kind < LINES; kind++)
+			free(recording->lines->at[i].line[kind]);
 	}
 	free(recording->lines);
 	free(recording->samples);

@@ -23,6 +23,9 @@ struct sample_row {
 	const char *line;
 	const char *kernel; /* the same for the kernel's */
 	const char *waker;  /* … and for the user's of who ended the wait */
+	/* ";main service.py:12;": the frames of runtimes alone, with file and line. */
+	const char *places;
+	bool is_main; /* of the main thread of a process */
 };
 
 struct stacks_recording {
