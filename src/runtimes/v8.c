@@ -21,6 +21,8 @@
 #define VERSION   "_ZN2v88internal7Version"
 #define MAP_TYPE  12
 #define MOST_MAPS (1U << 20)
+/* Of what V8 reserves in front of the builtins. */
+#define LEAST_RESERVED (16UL << 20)
 
 enum constant {
 	MAJOR,
@@ -125,13 +127,14 @@ static void read_bytecode_sizes(const struct subject *subject, const struct want
 
 /*
  * What V8 reserves for code is one range, of which more and more is used. It is the mappings
- * without a file around one that has code; builtins of the program may be mapped into it as well.
+ * without a file around one that has code. The builtins of the program may be mapped into it as
+ * well: then it is known before there is code.
  */
 static void find_code(struct subject *subject)
 {
 	cleanup(free_p) char *line = NULL;
 	uint64_t first = 0, last = 0;
-	bool has_code = false;
+	bool has_code = false, is_reserved = false;
 	size_t room = 0;
 	FILE *maps;
 	int fd = dup(subject->maps_fd);
@@ -153,9 +156,11 @@ static void find_code(struct subject *subject)
 			if (has_code)
 				break;
 			first = begin;
+			is_reserved = false;
 		}
 		last = end;
-		has_code |= !inode && rights[2] == 'x' && !strchr(line, '[');
+		has_code |= rights[2] == 'x' && (inode ? is_reserved : !strchr(line, '['));
+		is_reserved = !inode && !strncmp(rights, "---", 3) && end - begin >= LEAST_RESERVED;
 	}
 	fclose(maps);
 	if (!has_code)

@@ -47,7 +47,8 @@ static bool get_signed(struct cursor *cursor, int64_t *ret)
 int64_t v8_positions__find(const uint8_t *table, size_t size, int64_t offset)
 {
 	struct cursor cursor = { table, table + size };
-	int64_t code = 0, position = 0, found = -1, difference, step;
+	/* The first row is of the entry of the function, before its first instruction. */
+	int64_t code = -1, position = 0, found = -1, difference, step;
 
 	while (get_signed(&cursor, &difference) && get_signed(&cursor, &step)) {
 		code = (int64_t)((uint64_t)code +
