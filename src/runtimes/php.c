@@ -195,8 +195,8 @@ static int read_name(struct subject *subject, const uint8_t *function, char *to,
 	size_t used = 0;
 
 	if (!name) {
-		/* The code of a file outside of functions, as PHP's own traces call it. */
-		snprintf(to, size, "{main}");
+		/* Code outside of functions, as PHP's own traces call it. */
+		snprintf(to, size, function[FUNCTION_TYPE] == TYPE_EVAL ? "eval" : "{main}");
 		return 0;
 	}
 	if (class && !remote__read_u64(subject->memory, class + CLASS_NAME, &class) &&

@@ -8,71 +8,9 @@
  * LIBRARY is the file with the interpreter. The format is that of recorded.h, and for each place
  *   frame OBJECT POSITION COOKIE LINE FIRST_LINE FUNCTION FILE
  */
-#include <fcntl.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
+#include "recorder.h"
 
-#include "runtimes/language.h"
 #include "runtimes/python.h"
-
-#define MOST_PIECES 4096
-
-static struct piece {
-	uint64_t address;
-	size_t size;
-	uint8_t *bytes;
-} pieces[MOST_PIECES];
-static size_t piece_count;
-static int memory_fd = -1;
-
-static void record(uint64_t address, const void *bytes, size_t size)
-{
-	struct piece *piece = &pieces[piece_count];
-
-	for (size_t i = 0; i < piece_count; i++)
-		if (pieces[i].address == address && pieces[i].size >= size)
-			return;
-	*piece = (struct piece) { address, size, malloc(size) };
-	if (!piece->bytes || ++piece_count == MOST_PIECES)
-		exit(1);
-	memcpy(piece->bytes, bytes, size);
-}
-
-/* The linker makes it the pread() of src/runtimes/remote.c. */
-ssize_t __real_pread64(int fd, void *to, size_t size, off_t offset);
-ssize_t __wrap_pread64(int fd, void *to, size_t size, off_t offset);
-
-ssize_t __wrap_pread64(int fd, void *to, size_t size, off_t offset)
-{
-	ssize_t got = __real_pread64(fd, to, size, offset);
-
-	if (got > 0 && fd == memory_fd)
-		record((uint64_t)offset, to, (size_t)got);
-	return got;
-}
-
-static uint64_t bias_of(const char *pid, const char *library, Elf *elf)
-{
-	uint64_t begin = 0;
-	GElf_Phdr header;
-	char path[64], line[4096];
-	FILE *maps;
-
-	snprintf(path, sizeof(path), "/proc/%s/maps", pid);
-	maps = fopen(path, "re");
-	while (maps && !begin && fgets(line, sizeof(line), maps))
-		if (strstr(line, library))
-			begin = strtoull(line, NULL, 16);
-	if (maps)
-		fclose(maps);
-	for (int i = 0; gelf_getphdr(elf, i, &header); i++)
-		if (header.p_type == PT_LOAD)
-			return begin - (header.p_vaddr & ~UINT64_C(4095));
-	return begin;
-}
 
 static void print_words(const struct subject *subject)
 {
@@ -88,16 +26,6 @@ static void print_words(const struct subject *subject)
 	printf("word loop_size %" PRIx64 "\n", symbols[1].size);
 	printf("word gil %" PRIx64 "\n", (uint64_t)subject->runtime.python.gil);
 	printf("word slot %x\n", subject->runtime.python.slot);
-}
-
-static void print_pieces(void)
-{
-	for (size_t i = 0; i < piece_count; i++) {
-		printf("at %" PRIx64 " ", pieces[i].address);
-		for (size_t k = 0; k < pieces[i].size; k++)
-			printf("%02x", pieces[i].bytes[k]);
-		printf("\n");
-	}
 }
 
 /* Bytes of bytecode to what the walk sends. */
@@ -130,23 +58,13 @@ static void record_frame(struct subject *subject, const char *line)
 
 int main(int count, char **arguments)
 {
-	static struct subject subject = { .maps_fd = -1 };
-	char path[64], line[4096];
+	static struct subject subject;
+	char line[4096];
 
 	if (count != 3)
 		return 2;
-	snprintf(path, sizeof(path), "/proc/%s/mem", arguments[2]);
-	memory_fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (remote__new(memory_fd, &subject.memory) ||
-	    image__open(open(arguments[1], O_RDONLY | O_CLOEXEC), &subject.file.image))
+	if (open_subject(&language_python, arguments[1], arguments[2], &subject))
 		return 1;
-	subject.file.path = arguments[1];
-	subject.file.bias = bias_of(arguments[2], arguments[1], subject.file.image->elf);
-	subject.runtime.kind = RUNTIME_PYTHON;
-	if (language_python.open(&subject)) {
-		fprintf(stderr, "version '%s' cannot be read\n", subject.version);
-		return 1;
-	}
 	print_words(&subject);
 	while (fgets(line, sizeof(line), stdin))
 		record_frame(&subject, line);
