@@ -18,6 +18,12 @@ static struct identity *identity_of(struct task_struct *task);
  */
 static __u64 event_stack(void);
 
+/*
+ * For how long the current thread has run so far, of the time that was recorded; 0: it has no
+ * account. Defined in ledger/kernel/thread.bpf.h.
+ */
+static __u64 current_run_ns(__u64 now);
+
 /* Whether a thread with an account belongs to what the signal records now. */
 static __always_inline bool is_recorded(enum signal_number number, const struct identity *identity)
 {

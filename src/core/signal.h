@@ -19,6 +19,7 @@
 #include "bpf/series.h"
 #include "core/loader.h"
 #include "vocabulary/roles.h"
+#include "vocabulary/runtimes.h"
 
 #define SIGNAL_COLUMNS 16
 #define SIGNAL_HOOKS   24
@@ -80,6 +81,13 @@ struct signal_option {
 
 struct uprobe_scope;
 
+/* A process with a language runtime. */
+struct signal_runtime {
+	uint32_t pid;
+	enum runtime_kind kind;
+	const char *path; /* of the file with the runtime, as the process sees it */
+};
+
 struct signal {
 	const char *name;
 	enum signal_number number;
@@ -106,6 +114,11 @@ struct signal {
 	 * recording; may be NULL. Logs. -errno: something is not to be found.
 	 */
 	int (*find)(const struct uprobe_scope *scope, uint32_t budget_ppm);
+	/*
+	 * Is told of each process whose runtime was found, in any thread and at any time; may be
+	 * NULL. Recordings without stacks do not look for runtimes.
+	 */
+	void (*take_runtime)(const struct signal_runtime *runtime);
 	/* Sets knobs before the load; may be NULL. 0 or -errno. */
 	int (*prepare)(struct bpf_object *object, const struct hook_use *uses);
 	/*

@@ -28,6 +28,7 @@ struct note {
 
 struct languages {
 	struct runtimes *runtimes;
+	struct languages_watcher watcher;
 	/*
 	 * Held while the two are made: the first runtime can be found before the mapper's address
 	 * is known here.
@@ -64,6 +65,7 @@ static void found(void *context, const struct runtime_found *found)
 		mapper__set_runtime(languages->mapper, found->pid, found->start_ticks,
 				    found->runtime);
 	pthread_mutex_unlock(&languages->lock);
+	languages->watcher.found(languages->watcher.context, found);
 }
 
 static void take(void *context, const struct candidate_mapping *mapping)
@@ -93,7 +95,8 @@ static void gone(void *context, uint32_t pid, uint64_t start_ticks, bool execute
 	pthread_mutex_unlock(&languages->lock);
 }
 
-int languages__new(struct mapper_options options, struct languages **ret)
+int languages__new(struct mapper_options options, const struct languages_watcher *watcher,
+		   struct languages **ret)
 {
 	cleanup(languages__free_p) struct languages *languages = calloc(1, sizeof(*languages));
 	const struct runtimes_options own = { .found = found, .context = languages };
@@ -101,6 +104,7 @@ int languages__new(struct mapper_options options, struct languages **ret)
 
 	if (!languages)
 		return -ENOMEM;
+	languages->watcher = *watcher;
 	pthread_mutex_init(&languages->lock, NULL);
 	err = runtimes__new(&own, &languages->runtimes);
 	if (err)

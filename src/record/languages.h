@@ -12,8 +12,15 @@ struct languages;
 struct names;
 struct recording;
 
+/* Who else is told of processes with a runtime, in a thread of `runtimes`. */
+struct languages_watcher {
+	void (*found)(void *context, const struct runtime_found *found);
+	void *context;
+};
+
 /* Makes a mapper whose walk knows runtimes. `options.languages` is filled in here. */
-int languages__new(struct mapper_options options, struct languages **ret);
+int languages__new(struct mapper_options options, const struct languages_watcher *watcher,
+		   struct languages **ret);
 /* Ends the threads. What is known can still be queried. */
 void languages__stop(struct languages *languages);
 void languages__free(struct languages *languages);

@@ -107,6 +107,17 @@ static int start_fibers(struct run *run, const struct run_options *options,
 	return fibers__new(&fibers_options, &run->fibers);
 }
 
+/* Signals may have probes for the runtime of a process. */
+static void tell_signals(void *context, const struct runtime_found *found)
+{
+	const struct signal_runtime runtime = { found->pid, found->kind, found->path };
+	const struct run *run = context;
+
+	for (const struct part *part = run->parts; part->signal; part++)
+		if (part->is_on && part->signal->take_runtime)
+			part->signal->take_runtime(&runtime);
+}
+
 static int start_stacks(struct run *run, const struct run_options *options)
 {
 	struct ledger_tables tables = ledger__tables(run->ledger);
@@ -118,11 +129,12 @@ static int start_stacks(struct run *run, const struct run_options *options)
 		.budget_bytes = options->table_bytes,
 		.eager = !options->target.all,
 	};
+	const struct languages_watcher watcher = { tell_signals, run };
 	int err;
 
 	if (!options->tick_ns)
 		return 0;
-	err = languages__new(mapper_options, &run->languages);
+	err = languages__new(mapper_options, &watcher, &run->languages);
 	if (err) {
 		log_error("stacks cannot be walked: %s [--no-stacks]", strerror(-err));
 		return err;

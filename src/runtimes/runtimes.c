@@ -250,6 +250,7 @@ static void report(struct runtimes *runtimes, const struct process *process)
 		.kind = process->file->kind,
 		.state = process->state,
 		.version = process->opened.version,
+		.path = process->file->path,
 		.runtime = process->state == RUNTIME_KNOWN ? &process->opened.runtime : NULL,
 	};
 

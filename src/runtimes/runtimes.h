@@ -25,6 +25,7 @@ struct runtime_found {
 	enum runtime_kind kind;
 	enum runtime_state state;
 	const char *version;           /* "": unknown */
+	const char *path;              /* of the file that has the runtime */
 	const struct runtime *runtime; /* NULL, unless it is known */
 };
 

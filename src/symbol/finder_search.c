@@ -157,6 +157,10 @@ static int take_function(void *context, const struct image *image, const GElf_Sy
 	raw = is_function(symbol) ? elf_strptr(image->elf, names, symbol->st_name) : NULL;
 	if (!raw || !*raw || !is_called(raw))
 		return 0;
+	/* A mangled pattern is compared with mangled names, which are as many as there are. */
+	if (!strncmp(search->question->pattern, "_Z", 2) &&
+	    !name_pattern__is_like(search->question->pattern, raw, strlen(raw)))
+		return 0;
 	shown = demangle__show(&search->shown, raw);
 	if (!shown)
 		return -ENOMEM;

@@ -20,6 +20,7 @@ static const struct {
 	[ROLE_CPUS] = { "cpus", "cpu" },
 	[ROLE_HEAP] = { "heap", "heap" },
 	[ROLE_COUNTERS] = { "counters", "" },
+	[ROLE_RUNTIMES] = { "runtimes", "" },
 	[ROLE_REQUESTED] = { "requested", "" },
 };
 

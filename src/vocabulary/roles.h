@@ -18,6 +18,7 @@ enum role {
 	ROLE_CPUS,        /* slices of CPU time */
 	ROLE_HEAP,        /* allocations, estimated from windows of time */
 	ROLE_COUNTERS,    /* counters of CPUs: cycles, instructions */
+	ROLE_RUNTIMES,    /* pauses of language runtimes */
 	ROLE_REQUESTED,   /* what options of the recording named */
 	ROLE_COUNT,
 };

@@ -327,6 +327,22 @@ static __always_inline __u64 move(struct thread *thread, __u32 to, __u64 now)
 	return ns;
 }
 
+static __always_inline __u64 current_run_ns(__u64 now)
+{
+	struct thread *thread = find(bpf_get_current_task_btf());
+	const struct ledger_account *account;
+	__u64 ns = 0;
+
+	if (!thread)
+		return 0;
+	account = &thread->account;
+	for (__u32 slot = SLOT_FIRST; slot < SLOT_RUN_END; slot++)
+		ns += account->ns[slot];
+	if (SLOT_IS_RUN(account->slot) && account->since_ns < now)
+		ns += now - account->since_ns;
+	return ns;
+}
+
 /* The start of the open interval, or of the recording if that is later. */
 static __always_inline __u64 open_since(const struct ledger_account *account)
 {

@@ -13,7 +13,7 @@
 #include "signals/functions/functions.h"
 
 _Static_assert(FUNCTIONS_SITES == UPROBES_MOST + 1, "one for each site, and the calibration");
-_Static_assert(sizeof(struct functions_argument) == sizeof(struct usdt_argument), "the same");
+_Static_assert(sizeof(struct probe_argument) == sizeof(struct usdt_argument), "the same");
 
 #define MOST_SPECS 32 /* of --function, and of --usdt */
 

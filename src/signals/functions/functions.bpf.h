@@ -16,6 +16,7 @@
  */
 #pragma once
 
+#include "bpf/probe_argument.bpf.h"
 #include "signals/functions/function_objects.bpf.h"
 
 /* --- calls -------------------------------------------------------------------------------- */
@@ -109,32 +110,6 @@ static __always_inline void functions_count(struct pt_regs *ctx, const struct fu
 
 /* --- declared probes ---------------------------------------------------------------------- */
 
-/* 0: it could be read. As usdt_argument_kind: a constant, a register, memory. */
-static __always_inline long functions_read(struct pt_regs *ctx,
-					   const struct functions_argument *argument, __s64 *ret)
-{
-	__u32 shift = 64 - 8 * (argument->bytes & 15);
-	__u64 value = argument->value;
-	long err = argument->kind ? 0 : -1;
-
-	if (argument->kind >= 2) {
-		err = bpf_probe_read_kernel(&value, sizeof(value),
-					    (void *)ctx + argument->register_at);
-		value += argument->kind == 3 ? argument->value : 0;
-	}
-	/* The value may be the last one of a page, so read no more than its bytes. */
-	if (argument->kind == 3) {
-		void *from = (void *)value;
-
-		value = 0;
-		err = bpf_probe_read_user(&value, argument->bytes & 15, from);
-	}
-	shift &= 63;
-	*ret = argument->is_signed ? (__s64)(value << shift) >> shift
-				   : (__s64)(value << shift >> shift);
-	return err;
-}
-
 /* The object of a hit: its first argument, if that is a number and not an address. */
 static __always_inline void functions_learn_key(__u32 place, __s64 value, __u64 ret[2])
 {
@@ -194,7 +169,7 @@ static __always_inline void functions_hit(struct pt_regs *ctx, const struct func
 
 #pragma clang loop unroll(disable)
 	for (__u32 i = 0; i < FUNCTIONS_ARGUMENTS; i++)
-		if (functions_read(ctx, &site->arguments[i], &found.arguments[i]))
+		if (probe_argument_read(ctx, &site->arguments[i], &found.arguments[i]))
 			found.unread |= 1 << i;
 	if (site->argument_count && !(found.unread & 1) && found.arguments[0] >= -(1LL << 31) &&
 	    found.arguments[0] < 1LL << 32)

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "bpf/path.h"
+#include "bpf/probe_argument.h"
 #include "bpf/wire.h"
 
 /* The sites are numbered from 1; 0 is that of the calibration. */
@@ -30,24 +31,12 @@ enum functions_site_flags {
 	FUNCTIONS_IN_KERNEL = 8,
 };
 
-/* As struct usdt_argument. */
-struct functions_argument {
-	__u8 kind;
-	__u8 bytes;
-	__u8 is_signed;
-	__u8 pad;
-	__u16 register_at;
-	__u16 pad2;
-	__s64 value;
-};
-_Static_assert(sizeof(struct functions_argument) == 16, "wire format");
-
 /* What the kernel half needs to know of a place. */
 struct functions_site {
 	__u32 place; /* of the series: one for each name, which may have several sites */
 	__u16 flags; /* enum functions_site_flags */
 	__u16 argument_count;
-	struct functions_argument arguments[FUNCTIONS_ARGUMENTS];
+	struct probe_argument arguments[FUNCTIONS_ARGUMENTS];
 };
 _Static_assert(sizeof(struct functions_site) == 104, "wire format");
 
