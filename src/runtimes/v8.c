@@ -159,7 +159,9 @@ static void find_code(struct subject *subject)
 			is_reserved = false;
 		}
 		last = end;
-		has_code |= rights[2] == 'x' && (inode ? is_reserved : !strchr(line, '['));
+		/* A program can give its memory a name. */
+		has_code |= rights[2] == 'x' &&
+			    (inode ? is_reserved : !strchr(line, '[') || strstr(line, "[anon:"));
 		is_reserved = !inode && !strncmp(rights, "---", 3) && end - begin >= LEAST_RESERVED;
 	}
 	fclose(maps);

@@ -9,6 +9,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -57,6 +58,14 @@ static inline struct recorded recorded_load(const char *path)
 	}
 	fclose(file);
 	return recorded;
+}
+
+static inline bool recorded_has(const struct recorded *recorded, const char *name)
+{
+	for (size_t i = 0; i < recorded->count; i++)
+		if (!strcmp(recorded->words[i].name, name))
+			return true;
+	return false;
 }
 
 static inline uint64_t recorded_word(const struct recorded *recorded, const char *name)
