@@ -48,8 +48,9 @@ struct path {
 	uint32_t library; /* function of the library that it called; 0: none */
 	const char *lock; /* as in struct known, of the innermost function that has it */
 	const char *wait;
-	unsigned int flags; /* enum known_flag of all functions: only CARRIER, SLEEP, COLLECTOR */
-	bool is_named;      /* all of its functions have names */
+	unsigned int
+		flags; /* enum known_flag of all functions: only CARRIER, SLEEP, COLLECTOR, LOOP */
+	bool is_named; /* all of its functions have names */
 	bool computed;
 };
 
@@ -121,8 +122,9 @@ void analysis__release(struct analysis *analysis);
 
 /*
  * Folds the library functions at the inner end of a user-space path. Returns the innermost named
- * function outside of libraries, 0 if there is none. *ret_library becomes the outermost named
- * library function that it called; it is unchanged if there is none. `functions`: index as in
+ * function outside of libraries; a function of a program that runs on a runtime comes before
+ * machine code and packages that it called. 0 if there is none. *ret_library becomes the outermost
+ * named library function that it called; it is unchanged if there is none. `functions`: index as in
  * hot.functions.
  */
 uint32_t path__caller(const struct hot *hot, const struct known *functions, uint32_t node,

@@ -23,12 +23,24 @@ static bool may_be_lock(enum ledger_slot slot)
 	return slot == SLOT_WAIT_LOCK || slot == SLOT_WAIT_LOCK_OWNED || slot == SLOT_WAIT_POLL;
 }
 
+/* What stops threads of a runtime, whatever code they are in; NULL: it is something else. */
+static const char *words_for_runtime(enum ledger_slot slot)
+{
+	const char *before = "waiting for ";
+
+	if (slot != SLOT_WAIT_GIL && slot != SLOT_WAIT_SAFEPOINT && slot != SLOT_WAIT_GC)
+		return NULL;
+	return states__words(slot)->phrase + strlen(before);
+}
+
 static const char *words_for(struct analysis *analysis, const struct model_sample *sample,
 			     const struct judged *judged)
 {
 	const struct path *path = analysis__path(analysis, sample->node);
-	const char *kernel;
+	const char *kernel, *runtime = words_for_runtime(sample->state->slot);
 
+	if (runtime)
+		return runtime;
 	if (path->lock && may_be_lock(sample->state->slot))
 		return path->lock;
 	if (judged->ground == GROUND_SIBLING)
@@ -66,7 +78,8 @@ static uint64_t key_of(const struct analysis *analysis, const struct cause *caus
 {
 	uint64_t key = map__mix(0, group_index(analysis, cause->group));
 
-	key = map__mix(key, (uint64_t)cause->verdict << 8 | cause->turn << 1 | cause->asleep);
+	key = map__mix(key, (uint64_t)cause->verdict << 8 | cause->turn << 2 | cause->in_loop << 1 |
+				    cause->asleep);
 	if (cause->peer)
 		return map__mix(map__mix(key, 3), causes__hash(cause->peer));
 	if (cause->what)
@@ -92,6 +105,24 @@ static struct cause *find_cause(struct analysis *analysis, struct map *known,
 	return cause;
 }
 
+/*
+ * An event loop called what waits. In poll it may be the loop itself that waits, and what stops
+ * all threads of a runtime is said without that.
+ */
+static bool is_in_loop(const struct model_sample *sample, const struct path *path)
+{
+	switch (sample->state->slot) {
+	case SLOT_WAIT_POLL:
+	case SLOT_WAIT_URING:
+	case SLOT_WAIT_GIL:
+	case SLOT_WAIT_SAFEPOINT:
+	case SLOT_WAIT_GC:
+		return false;
+	default:
+		return path->flags & KNOWN_LOOP;
+	}
+}
+
 static int add_sample(struct analysis *analysis, struct map *known, uint32_t at)
 {
 	const struct model_sample *sample = &analysis->model->samples[at];
@@ -104,6 +135,7 @@ static int add_sample(struct analysis *analysis, struct map *known, uint32_t at)
 						 .verdict = judged->verdict,
 						 .ground = judged->ground,
 						 .turn = sample->turn,
+						 .in_loop = is_in_loop(sample, path),
 						 .asleep = is_sleep(sample->state->slot, path),
 						 .what = words_for(analysis, sample, judged),
 						 .caller = path->caller,
@@ -149,6 +181,7 @@ static int add_unsampled(struct analysis *analysis, struct map *known,
 		cause = find_cause(analysis, known,
 				   &(struct cause) { .group = thread->group,
 						     .state = cell->state,
+						     .what = words_for_runtime(cell->state->slot),
 						     .verdict = VERDICT_HELD,
 						     .ground = judge__ground(cell->state->slot) });
 		if (!cause)

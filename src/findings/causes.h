@@ -13,6 +13,7 @@ struct cause {
 	enum ground ground;
 	enum verdict verdict; /* VERDICT_HELD or VERDICT_SLEPT */
 	bool asleep;          /* by the call or by a function of the stack */
+	bool in_loop;         /* called by an event loop, which cannot do anything else meanwhile */
 	enum ledger_turn turn;
 	const char *what; /* what was waited for, by name; NULL: not known by name */
 	uint32_t caller;  /* function in hot.functions; 0: unknown */

@@ -3,6 +3,7 @@
 
 #include <fnmatch.h>
 #include <stdbool.h>
+#include <stdio.h>
 
 #include "findings/known.def"
 
@@ -23,6 +24,11 @@ static const struct row tails[] = { KNOWN_TAILS(ROW) {} };
 static const struct row modules[] = { KNOWN_TAIL_MODULES(ROW) {} };
 static const struct row files[] = { KNOWN_TAIL_FILES(ROW) {} };
 static const struct row libraries[] = { KNOWN_TAIL_LIBRARIES(ROW) {} };
+static const struct row library_files[] = { KNOWN_LIBRARY_FILES(ROW) {} };
+static const struct row packages[] = { KNOWN_LIBRARIES(ROW) {} };
+static const struct row go_packages[] = { KNOWN_GO_LIBRARIES(ROW) {} };
+static const struct row entries[] = { KNOWN_ENTRIES(ROW) {} };
+static const struct row loops[] = { KNOWN_LOOPS(ROW) {} };
 static const struct row collectors[] = { KNOWN_COLLECTORS(ROW) {} };
 
 static const char *look_up(const struct row *rows, const char *name)
@@ -38,6 +44,18 @@ static unsigned int flag_if(const struct row *rows, const char *name, enum known
 	return look_up(rows, name) ? flag : 0;
 }
 
+static unsigned int managed_flags(const struct hot_function *function)
+{
+	const char *file = function->file ? function->file : "";
+	char loop[512];
+
+	snprintf(loop, sizeof(loop), "%s:%s", file, function->name);
+	return flag_if(files, file, KNOWN_TAIL) | flag_if(libraries, function->name, KNOWN_TAIL) |
+	       flag_if(library_files, file, KNOWN_LIBRARY) |
+	       flag_if(packages, function->name, KNOWN_LIBRARY) |
+	       flag_if(entries, function->name, KNOWN_ENTRY) | flag_if(loops, loop, KNOWN_LOOP);
+}
+
 struct known known__find(const struct hot_function *function)
 {
 	struct known known = { .module = hot__module(function) };
@@ -48,8 +66,7 @@ struct known known__find(const struct hot_function *function)
 		return known;
 	}
 	if (function->is_managed) {
-		known.flags = flag_if(files, function->file ? function->file : "", KNOWN_TAIL) |
-			      flag_if(libraries, function->name, KNOWN_TAIL);
+		known.flags = managed_flags(function);
 		return known;
 	}
 	known.flags = flag_if(modules, known.module, KNOWN_TAIL);
@@ -65,6 +82,9 @@ struct known known__find(const struct hot_function *function)
 		       flag_if(sleeps, function->name, KNOWN_SLEEP) |
 		       flag_if(roots, function->name, KNOWN_ROOT) |
 		       flag_if(tails, function->name, KNOWN_TAIL) |
-		       flag_if(collectors, function->name, KNOWN_COLLECTOR);
+		       flag_if(collectors, function->name, KNOWN_COLLECTOR) |
+		       flag_if(loops, function->name, KNOWN_LOOP);
+	if (function->language == LANGUAGE_GO)
+		known.flags |= flag_if(go_packages, function->name, KNOWN_LIBRARY);
 	return known;
 }

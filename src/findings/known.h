@@ -14,6 +14,9 @@ enum known_flag {
 	KNOWN_TAIL = 8,       /* a library's function: its caller is more telling */
 	KNOWN_COLLECTOR = 16, /* garbage collection */
 	KNOWN_WEAK = 32,      /* `lock` counts only if no other function of a library has one */
+	KNOWN_LIBRARY = 64,   /* of a package: a function of the program is more telling */
+	KNOWN_ENTRY = 128,    /* code of a program outside of all its functions */
+	KNOWN_LOOP = 256,     /* an event loop */
 };
 
 struct known {
@@ -25,8 +28,8 @@ struct known {
 
 /*
  * Looks up a function of hot.functions. The name of a managed function is whatever its programmer
- * chose, so only its file and the names of the language's own libraries tell. For a kernel
- * function, only `wait` and `lock` are set; the
- * latter if a thread waits there until it can write or send.
+ * chose, so only its file and the names of libraries and of event loops with their files tell. For
+ * a kernel function, only `wait` and `lock` are set; the latter if a thread waits there until it
+ * can write or send.
  */
 struct known known__find(const struct hot_function *function);

@@ -148,23 +148,43 @@ static void add_functions(const struct analysis *analysis, const struct model_sa
 	ret->unnamed_ns += unnamed ? sample->weight_ns : 0;
 }
 
+/* Whether a function is the program's own, below its first line, not a package's. */
+static bool is_own(const struct analysis *analysis, uint32_t function)
+{
+	return !(analysis->functions[function].flags & (KNOWN_LIBRARY | KNOWN_ENTRY));
+}
+
+/* The deepest function with half of the time, other than `but`; of a program's own ones if `own`.
+ */
+static uint32_t deepest(const struct analysis *analysis, const struct sums *sums, int64_t of_ns,
+			uint32_t but, bool own)
+{
+	const struct below *all = sums->functions;
+	uint32_t found = 0;
+
+	for (uint32_t i = 1; i < analysis->model->hot.function_count; i++)
+		if (i != but && model__reaches(all[i].ns, of_ns, HOT_PERCENT) &&
+		    (!found || all[i].depth > all[found].depth) && (!own || is_own(analysis, i)))
+			found = i;
+	return found;
+}
+
+/* The deepest function, and the program's own one that leads there, or else the next deepest. */
 static void choose(const struct analysis *analysis, const struct sums *sums, struct running *ret)
 {
 	const struct below *all = sums->functions;
 
+	ret->function = deepest(analysis, sums, ret->sampled_ns, 0, false);
+	ret->caller = deepest(analysis, sums, ret->sampled_ns, ret->function, true);
+	if (!ret->caller)
+		ret->caller = deepest(analysis, sums, ret->sampled_ns, ret->function, false);
+	if (analysis->functions[ret->caller].flags & KNOWN_ENTRY)
+		ret->caller = 0;
 	for (uint32_t i = 1; i < analysis->model->hot.function_count; i++) {
-		if (all[i].self_ns > ret->most_ns) {
-			ret->most_ns = all[i].self_ns;
-			ret->most = i;
-		}
-		if (!model__reaches(all[i].ns, ret->sampled_ns, HOT_PERCENT))
+		if (all[i].self_ns <= ret->most_ns)
 			continue;
-		if (!ret->function || all[i].depth > all[ret->function].depth) {
-			ret->caller = ret->function;
-			ret->function = i;
-		} else if (!ret->caller || all[i].depth > all[ret->caller].depth) {
-			ret->caller = i;
-		}
+		ret->most_ns = all[i].self_ns;
+		ret->most = i;
 	}
 	ret->function_ns = ret->function ? all[ret->function].ns : 0;
 	if (!model__reaches(ret->most_ns, ret->sampled_ns, LEAST_PERCENT))

@@ -116,7 +116,8 @@ static void say_by_name(struct finding *finding, const struct analysis *analysis
 	say(finding, " for %s", cause->what);
 	if (!strcmp(cause->what, KNOWN_MEMORY_LIMIT))
 		say__memory_limit(finding, analysis, cause->group);
-	if (is_symbol(object) || (is_kind(object, "file") && cause->state->slot == SLOT_WAIT_DISK))
+	if ((is_symbol(object) && !strstr(cause->what, object->name)) ||
+	    (is_kind(object, "file") && cause->state->slot == SLOT_WAIT_DISK))
 		say(finding, " (%s)", words__clean(object->name, SAY_OBJECT_COLUMNS).text);
 }
 
@@ -177,6 +178,12 @@ static void say_what(struct finding *finding, const struct analysis *analysis,
 		say(finding, " (%s of it)", words__about(object_ns, cause->ns).text);
 }
 
+/* A runtime stops its threads wherever they are: waits in any code are one cause. */
+static bool stops_everywhere(enum ledger_slot slot)
+{
+	return slot == SLOT_WAIT_GIL || slot == SLOT_WAIT_SAFEPOINT || slot == SLOT_WAIT_GC;
+}
+
 /* The code that waited: at most two callers, and the library function if there is no caller. */
 static void say_code(struct finding *finding, const struct analysis *analysis,
 		     const struct cause *cause)
@@ -186,6 +193,9 @@ static void say_code(struct finding *finding, const struct analysis *analysis,
 	if (most.id && model__reaches(most.ns, cause->ns, NAMED_PERCENT)) {
 		say(finding, ", in ");
 		say__function(finding, analysis, (uint32_t)most.id);
+		if (stops_everywhere(cause->state->slot) &&
+		    !model__reaches(most.ns, cause->ns, NEARLY_ALL_PERCENT))
+			say(finding, " (%s of it)", words__about(most.ns, cause->ns).text);
 	}
 	if (cause->library && (!most.id || cause->asleep || cause->state->slot == SLOT_WAIT_DISK)) {
 		say(finding, most.id ? " → " : ", in ");
@@ -417,6 +427,9 @@ void say_wait__put(struct finding *finding, struct analysis *analysis, const str
 		    cause->threads > 1 ? "they wait for" : "it waits for");
 	else if (cause->asleep && cause->ground == GROUND_REQUEST)
 		say(finding, ", while %s had a request to answer", who);
+	if (cause->in_loop)
+		say(finding, cause->threads > 1 ? "; their event loops were blocked meanwhile"
+						: "; its event loop was blocked meanwhile");
 	say_culprit(finding, analysis, cause);
 	if (cause->state->slot == SLOT_WAIT_DISK || cause->state->slot == SLOT_WAIT_FAULT)
 		findings_signals__say_refaults(analysis->model, cause->group,

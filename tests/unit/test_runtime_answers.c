@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Sentences about programs that run on a runtime name the program's function. */
+#include "mixed.h"
+#include "reported.h"
+
+static const struct report_options wide = { .width = 400 };
+
+enum { STATE_GIL = 50, STATE_SLEEP };
+enum { STACKS = 100 };
+
+static void add_state(struct recording *recording, int id, const char *cause, const char *kind)
+{
+	assert_int_equal(recording__add_state(
+				 recording, &(struct recording_state) { id, "wait", cause, kind }),
+			 0);
+}
+
+/* Makes a stack of these Python functions below Py_BytesMain(), the outermost first. */
+static void add_stack(struct recording *recording, int64_t stack, const char *const (*functions)[2],
+		      int count)
+{
+	int64_t first = stack * 100;
+	int err = recording__add_stack(recording, first, 0, F_MAIN);
+
+	for (int i = 0; i < count; i++) {
+		int64_t id = first + i + 1;
+
+		err |= recording__add_function(
+			recording,
+			&(struct recording_function) { id, PYTHON, functions[i][0], NULL,
+						       functions[i][1], 10 + i, "runtime" });
+		err |= recording__add_frame(recording, id, PYTHON, 16 * id);
+		err |= recording__add_line(
+			recording, &(struct recording_line) { .frame = id, .function = id });
+		err |= recording__add_stack(recording, id, id - 1, id);
+	}
+	err |= recording__add_stack(recording, first + 99, first + count, F_FUTEX);
+	assert_int_equal(err, 0);
+}
+
+static void add_wait(struct recording *recording, int64_t thread, int state, int64_t stack,
+		     int count)
+{
+	int err = recording__add_wait(recording, &(struct recording_wait) { .thread = thread,
+									    .state = state,
+									    .evidence = "none",
+									    .ended = "",
+									    .ns = count * 10 * MS,
+									    .count = count });
+
+	sample__account(recording, thread, state, 1, 3, count * 10 * MS, count);
+	for (int i = 0; i < count; i++)
+		err |= recording__add_sample(
+			recording, &(struct recording_sample) { .time_ns = SAMPLE_START_NS +
+									   SECOND + i * 20 * MS,
+								.thread = thread,
+								.state = state,
+								.stack = stack,
+								.wait_ns = 10 * MS,
+								.weight_ns = 10 * MS,
+								.period_ns = 10 * MS,
+								.count = 1 });
+	assert_int_equal(err, 0);
+}
+
+static struct recording *begin(void)
+{
+	struct recording *recording = begin_python(path);
+
+	add_state(recording, STATE_GIL, "gil", "delaying");
+	add_state(recording, STATE_SLEEP, "sleep", "idle");
+	return recording;
+}
+
+static void waits_for_the_gil_in_any_code_are_one_finding(void **state)
+{
+	static const char *const parse[][2] = { { "parse", "/srv/web.py" } };
+	static const char *const render[][2] = { { "render", "/srv/web.py" } };
+	struct recording *recording = begin();
+
+	sample__thread(recording, 2, 1, "app", 0);
+	add_stack(recording, STACKS, parse, 1);
+	add_stack(recording, STACKS + 1, render, 1);
+	add_wait(recording, 1, STATE_GIL, STACKS * 100 + 99, 1200);
+	add_wait(recording, 2, STATE_GIL, STACKS * 100 + 199, 800);
+	sample__finish(recording);
+	text_has(&wide, "(20.0 s of 20.0 s) for the GIL, in parse (web.py:10) (60 % of it)");
+}
+
+static void a_function_of_the_program_comes_before_the_package_that_it_calls(void **state)
+{
+	static const char *const path_in[][2] = {
+		{ "Arbiter.run", "/usr/lib/python3/dist-packages/gunicorn/arbiter.py" },
+		{ "full_dispatch_request", "/srv/venv/lib/python3.12/site-packages/flask/app.py" },
+		{ "show_stock", "/srv/web.py" },
+		{ "Session.request",
+		  "/srv/venv/lib/python3.12/site-packages/requests/sessions.py" },
+		{ "HTTPResponse.begin", "/usr/lib/python3.12/http/client.py" },
+	};
+	struct recording *recording = begin();
+
+	add_stack(recording, STACKS, path_in, 5);
+	add_wait(recording, 1, STATE_GIL, STACKS * 100 + 99, 1200);
+	sample__finish(recording);
+	text_has(&wide, "for the GIL, in show_stock (web.py:12)");
+}
+
+static void without_one_the_package_is_named(void **state)
+{
+	static const char *const path_in[][2] = {
+		{ "<module>", "/srv/web.py" },
+		{ "Session.request",
+		  "/srv/venv/lib/python3.12/site-packages/requests/sessions.py" },
+		{ "HTTPResponse.begin", "/usr/lib/python3.12/http/client.py" },
+	};
+	struct recording *recording = begin();
+
+	add_stack(recording, STACKS, path_in, 3);
+	add_wait(recording, 1, STATE_GIL, STACKS * 100 + 99, 1200);
+	sample__finish(recording);
+	text_has(&wide, "for the GIL, in Session.request (sessions.py:11)");
+}
+
+static void a_sleep_that_an_event_loop_calls_blocks_it(void **state)
+{
+	static const char *const path_in[][2] = {
+		{ "BaseEventLoop._run_once", "/usr/lib/python3.12/asyncio/base_events.py" },
+		{ "legacy_lookup", "/srv/web.py" },
+	};
+	struct recording *recording = begin();
+
+	add_stack(recording, STACKS, path_in, 2);
+	add_wait(recording, 1, STATE_SLEEP, STACKS * 100 + 99, 1200);
+	sample__finish(recording);
+	text_has(&wide, "in legacy_lookup (web.py:11)");
+	text_has(&wide, "; its event loop was blocked meanwhile");
+}
+
+static void a_sleep_without_a_loop_blocks_none(void **state)
+{
+	static const char *const path_in[][2] = { { "_run_once", "/srv/web.py" } };
+	struct recording *recording = begin();
+
+	add_stack(recording, STACKS, path_in, 1);
+	add_wait(recording, 1, STATE_SLEEP, STACKS * 100 + 99, 1200);
+	sample__finish(recording);
+	text_has(&wide, "in _run_once (web.py:10)");
+	text_lacks(&wide, "event loop");
+}
+
+static void the_first_line_of_a_program_is_not_named_as_a_caller(void **state)
+{
+	static const char *const path_in[][2] = { { "<module>", "/srv/web.py" },
+						  { "build", "/srv/web.py" } };
+	struct recording *recording = begin();
+
+	add_stack(recording, STACKS, path_in, 2);
+	sample__account(recording, 1, SAMPLE_RUN_USER, 1, 3, 20 * SECOND, 1);
+	add_samples(recording, SAMPLE_RUN_USER, STACKS * 100 + 2, 100);
+	sample__finish(recording);
+	text_has(&wide, "100 % of that under build (web.py:11)");
+	text_lacks(&wide, "under <module>");
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(waits_for_the_gil_in_any_code_are_one_finding),
+		TEST(a_function_of_the_program_comes_before_the_package_that_it_calls),
+		TEST(without_one_the_package_is_named),
+		TEST(a_sleep_that_an_event_loop_calls_blocks_it),
+		TEST(a_sleep_without_a_loop_blocks_none),
+		TEST(the_first_line_of_a_program_is_not_named_as_a_caller),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
