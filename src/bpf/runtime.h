@@ -51,6 +51,36 @@ struct runtime_python {
 	__u64 interpreter;
 };
 
+enum java_flags {
+	JAVA_SHORT_OOPS = 1,     /* references have 32 bits */
+	JAVA_SHORT_CLASSES = 2,  /* likewise the class of an object */
+	JAVA_THREAD_HANDLE = 4,  /* a JavaThread has the address of the reference to its Thread */
+	JAVA_MONITOR_HANDLE = 8, /* likewise a monitor of that to its object */
+};
+
+/*
+ * Whom a thread of Java waits for. The C++ object of a thread (JavaThread) is in a variable of the
+ * thread's own, in the block of variables whose address is at `block` in the table that the second
+ * word of the thread pointer leads to. References are (value << shift) + base.
+ */
+struct runtime_java_locks {
+	__u64 oop_base, class_base;
+	__u64 kind;         /* a JavaThread of the program begins with this */
+	__u64 synchronizer; /* the class AbstractOwnableSynchronizer; 0: unknown */
+	__u32 block;        /* 0: nothing of this is known */
+	__u16 in_block;
+	__u16 pending, waiting, os_thread; /* in a JavaThread */
+	__u16 own_object;                  /* likewise: its Thread */
+	__u16 tid;                         /* in an OSThread */
+	__u16 owner, object;               /* in a monitor; owner 0: it cannot be told */
+	__u16 blocker, java_thread;        /* in a Thread: parkBlocker, eetop */
+	__u16 exclusive;                   /* in a synchronizer: exclusiveOwnerThread */
+	__u16 ancestor;                    /* in a class: the one as deep as `synchronizer` */
+	__u8 oop_shift, class_shift;
+	__u8 flags; /* enum java_flags */
+	__u8 pad;
+};
+
 /* Offsets in the structures of HotSpot, and what the walk has to know of its heaps of code. */
 struct runtime_hotspot {
 	__u64 low, high;       /* of all heaps */
@@ -69,6 +99,7 @@ struct runtime_hotspot {
 	__u8 is_relative;   /* code_begin and deopt_handler are offsets from the blob */
 	__u8 is_short;      /* header_bytes and frame_complete have 2 bytes, otherwise 4 */
 	__u8 pad[5];
+	struct runtime_java_locks locks;
 };
 
 /* Offsets in the objects of V8, 9.4 to 13.6. */
@@ -129,10 +160,10 @@ struct runtime {
 		struct runtime_v8 v8;
 		struct runtime_ruby ruby;
 		struct runtime_php php;
-		__u64 room[17];
+		__u64 room[27];
 	};
 };
-_Static_assert(sizeof(struct runtime) == 240, "shared by both halves");
+_Static_assert(sizeof(struct runtime) == 320, "shared by both halves");
 
 enum unwind_mode {
 	UNWIND_NATIVE,

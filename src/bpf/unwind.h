@@ -105,7 +105,7 @@ _Static_assert(sizeof(struct unwind_mapping) == 16, "table format");
 #define UNWIND_PAGE_SHIFT  12
 #define UNWIND_MODULE_BITS 28
 #define UNWIND_MODULE_MASK ((1U << UNWIND_MODULE_BITS) - 1)
-#define UNWIND_MAPPINGS    236
+#define UNWIND_MAPPINGS    231
 
 /*
  * The mappings of a process. The key is its pid in gapless's namespace. mappings[0..count) are

@@ -26,6 +26,7 @@
 #include "record/pipes.h"
 #include "record/process_memory.h"
 #include "record/strangers.h"
+#include "runtimes/runtimes.h"
 #include "vocabulary/calls.h"
 #include "vocabulary/states.h"
 
@@ -47,6 +48,7 @@ struct object {
 	int64_t id;
 	uint64_t used_ns;
 	struct ledger_seen seen;
+	bool is_unnamed; /* a lock of Java, for which no process was known or could be read */
 };
 
 struct names {
@@ -55,6 +57,7 @@ struct names {
 	struct mapped *mapped;
 	struct strangers *strangers;
 	struct confines *confines;
+	struct runtimes *runtimes; /* NULL: there are no stacks */
 	bool no_peers;
 	struct map processes; /* by pid: the process that has the pid now */
 	struct map objects;   /* by a hash of kind, number and process */
@@ -194,6 +197,7 @@ static uint64_t object_key(const struct ledger_key *key)
 	uint64_t hash =
 		map__mix(map__mix(map__mix(0, key->object_kind), key->object[0]), key->object[1]);
 
+	/* Not those of Java: signals do not know the process, and the class is an address too. */
 	return key->object_kind == OBJECT_FUTEX ? map__mix(hash, key->pid) : hash;
 }
 
@@ -233,6 +237,7 @@ static int find_object(struct names *names, const struct ledger_key *key, bool *
 			return -ENOMEM;
 		}
 		object->id = recording__next_object(names->recording);
+		object->is_unnamed = OBJECT_IS_OF_JAVA(key->object_kind) && key->object[1];
 		object->seen = (struct ledger_seen) { { key->object[0], key->object[1] },
 						      key->object_kind };
 	}
@@ -284,6 +289,10 @@ static void name_plainly(const struct ledger_key *key, char *name, size_t size)
 		else
 			snprintf(name, size, "0x%" PRIx64, number);
 		break;
+	case OBJECT_MONITOR:
+	case OBJECT_JAVA_LOCK:
+		snprintf(name, size, "0x%" PRIx64, number);
+		break;
 	case OBJECT_KERNEL:
 		name_kernel_lock(key, name, size);
 		break;
@@ -311,6 +320,36 @@ static void name_plainly(const struct ledger_key *key, char *name, size_t size)
 	}
 }
 
+void names__set_runtimes(struct names *names, struct runtimes *runtimes)
+{
+	names->runtimes = runtimes;
+}
+
+/*
+ * "java.util.concurrent.locks.ReentrantLock": the object that a thread parks for is a part of the
+ * lock, of a class inside the lock's.
+ */
+static int name_class(struct names *names, const struct ledger_key *key, struct object *object)
+{
+	static const char *const parts[] = { "$NonfairSync", "$FairSync", "$Sync" };
+	char name[256], *end;
+
+	if (!object || !object->is_unnamed || !names->runtimes || !key->pid)
+		return 0;
+	object->is_unnamed = false;
+	if (runtimes__class(names->runtimes, key->pid, key->object[1], name, sizeof(name)))
+		return 0;
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+		end = strstr(name, parts[i]);
+		if (end && end != name && !end[strlen(parts[i])])
+			*end = '\0';
+	}
+	return recording__put_object(
+		names->recording,
+		&(struct recording_object) { object->id, states__object_kind(key->object_kind),
+					     name });
+}
+
 int names__object(struct names *names, const struct ledger_key *key, int64_t *ret_id)
 {
 	char name[128];
@@ -324,12 +363,16 @@ int names__object(struct names *names, const struct ledger_key *key, int64_t *re
 	err = find_object(names, key, &is_new, ret_id);
 	if (!err && *ret_id == names->other && key->object_kind != OBJECT_OTHER)
 		names->overflowed++;
-	if (err || !is_new)
-		return err;
-	name_plainly(key, name, sizeof(name));
-	return recording__put_object(
-		names->recording, &(struct recording_object) {
-					  *ret_id, states__object_kind(key->object_kind), name });
+	if (!err && is_new) {
+		name_plainly(key, name, sizeof(name));
+		err = recording__put_object(
+			names->recording,
+			&(struct recording_object) { *ret_id, states__object_kind(key->object_kind),
+						     name });
+	}
+	if (!err && OBJECT_IS_OF_JAVA(key->object_kind))
+		err = name_class(names, key, map__get(&names->objects, object_key(key)));
+	return err;
 }
 
 int names__object_of_signal(void *context, uint32_t kind, const __u64 numbers[2], int64_t *ret_id)

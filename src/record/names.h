@@ -12,9 +12,13 @@
 #define NAMES_TIMEOUT   (-3)
 
 struct names;
+struct runtimes;
 
 int names__new(struct recording *recording, struct names **ret);
 void names__free(struct names *names);
+
+/* From now on, locks of Java are named after their classes. */
+void names__set_runtimes(struct names *names, struct runtimes *runtimes);
 
 /* Do not look up the processes at the ends of pipes (pipes.h explains the cost). */
 void names__skip_peers(struct names *names);

@@ -140,6 +140,7 @@ static int start_stacks(struct run *run, const struct run_options *options)
 		return err;
 	}
 	run->mapper = languages__mapper(run->languages);
+	names__set_runtimes(collect__names(run->collect), languages__runtimes(run->languages));
 	learn(run, options);
 	err = samples__new(run->recording, collect__names(run->collect), run->mapper,
 			   languages__runtimes(run->languages), tables.stacks_fd, run->parts,

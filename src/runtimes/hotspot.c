@@ -251,6 +251,13 @@ static void hotspot_close(struct subject *subject)
 	subject->own = NULL;
 }
 
+/* At the beginning, there are no threads and no classes yet. */
+static int hotspot_refine(struct subject *subject)
+{
+	return subject->own ? hotspot__find_locks(subject, &subject->runtime.hotspot.locks)
+			    : -ENOTSUP;
+}
+
 static int hotspot_name(struct subject *subject, const struct runtime_frame *frame,
 			struct runtime_names *ret)
 {
@@ -263,6 +270,7 @@ const struct language language_hotspot = {
 	.hints = hints,
 	.is_in = is_in,
 	.open = hotspot_open,
+	.refine = hotspot_refine,
 	.name = hotspot_name,
 	.close = hotspot_close,
 };

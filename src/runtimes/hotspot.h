@@ -56,10 +56,57 @@
 	X(KLASS_FILE, false, "InstanceKlass::_source_file_name_index", NULL) /* up to 15 */        \
 	X(KLASS_NAME, true, "Klass::_name", NULL)                                                  \
 	X(SYMBOL_BYTES, true, "Symbol::_length", NULL)                                             \
-	X(SYMBOL_TEXT, true, "Symbol::_body", NULL)
+	X(SYMBOL_TEXT, true, "Symbol::_body", NULL)                                                \
+	/* Locks; without these, their owners are not known. */                                    \
+	X(THREAD_LIST, false, "ThreadsSMRSupport::_java_thread_list", NULL)                        \
+	X(LIST_COUNT, false, "ThreadsList::_length", NULL)                                         \
+	X(LIST_THREADS, false, "ThreadsList::_threads", NULL)                                      \
+	X(FIRST_THREAD, false, "Threads::_thread_list", NULL) /* 8 */                              \
+	X(NEXT_THREAD, false, "JavaThread::_next", NULL)      /* 8 */                              \
+	X(THREAD_OS, false, "JavaThread::_osthread", "Thread::_osthread")                          \
+	X(THREAD_OBJECT, false, "JavaThread::_threadObj", NULL)                                    \
+	X(THREAD_VIRTUAL, false, "JavaThread::_vthread", NULL) /* from 21 on */                    \
+	X(THREAD_PENDING, false, "JavaThread::_current_pending_monitor",                           \
+	  "Thread::_current_pending_monitor")                                                      \
+	X(THREAD_WAITING, false, "JavaThread::_current_waiting_monitor",                           \
+	  "Thread::_current_waiting_monitor")                                                      \
+	X(THREAD_OWNER_ID, false, "JavaThread::_monitor_owner_id", NULL) /* from 24 on */          \
+	X(THREAD_BYTES, false, "Thread::_allocated_bytes", NULL)                                   \
+	X(OS_TID, false, "OSThread::_thread_id", NULL)                                             \
+	X(OS_PTHREAD, false, "OSThread::_pthread_id", NULL)                                        \
+	X(MONITOR_OWNER, false, "ObjectMonitor::_owner", NULL)                                     \
+	X(MONITOR_OBJECT, false, "ObjectMonitor::_object", NULL)                                   \
+	X(OBJECT_CLASS, false,                                                                     \
+	  "vmClasses::_klasses[static_cast<int>(vmClassID::Object_klass_knum)]",                   \
+	  "SystemDictionary::_well_known_klasses[SystemDictionary::Object_klass_knum]")            \
+	X(THREAD_CLASS, false,                                                                     \
+	  "vmClasses::_klasses[static_cast<int>(vmClassID::Thread_klass_knum)]",                   \
+	  "SystemDictionary::_well_known_klasses[SystemDictionary::Thread_klass_knum]")            \
+	X(KLASS_ANCESTORS, false, "Klass::_primary_supers[0]", NULL)                               \
+	X(KLASS_DEPTH, false, "Klass::_super_check_offset", NULL)                                  \
+	X(KLASS_POOL, false, "InstanceKlass::_constants", NULL)                                    \
+	X(KLASS_FIELDS, false, "InstanceKlass::_fields", NULL) /* up to 20 */                      \
+	X(KLASS_FIELD_COUNT, false, "InstanceKlass::_java_fields_count", NULL)                     \
+	X(KLASS_FIELD_STREAM, false, "InstanceKlass::_fieldinfo_stream", NULL) /* from 21 on */    \
+	X(OOP_BASE, false, "CompressedOops::_base", "CompressedOops::_narrow_oop._base")           \
+	X(OOP_BASE_8, false, "Universe::_narrow_oop._base", NULL)                                  \
+	X(OOP_SHIFT, false, "CompressedOops::_shift", "CompressedOops::_narrow_oop._shift")        \
+	X(OOP_SHIFT_8, false, "Universe::_narrow_oop._shift", NULL)                                \
+	X(CLASS_BASE, false, "CompressedKlassPointers::_base",                                     \
+	  "CompressedKlassPointers::_narrow_klass._base")                                          \
+	X(CLASS_BASE_8, false, "Universe::_narrow_klass._base", NULL)                              \
+	X(CLASS_SHIFT, false, "CompressedKlassPointers::_shift",                                   \
+	  "CompressedKlassPointers::_narrow_klass._shift")                                         \
+	X(CLASS_SHIFT_8, false, "Universe::_narrow_klass._shift", NULL)                            \
+	X(FLAGS, false, "JVMFlag::flags", "Flag::flags")                                           \
+	X(FLAGS_COUNT, false, "JVMFlag::numFlags", "Flag::numFlags")                               \
+	X(FLAG_NAME, false, "JVMFlag::_name", "Flag::_name")                                       \
+	X(FLAG_AT, false, "JVMFlag::_addr", "Flag::_addr")
 
-/* X(id, name). All are needed. */
+/* X(id, name). All are needed but the first two. */
 #define HOTSPOT_SIZES(X)                                                                           \
+	X(FLAG, "JVMFlag")                                                                         \
+	X(FLAG_8, "Flag")                                                                          \
 	X(NMETHOD, "nmethod")                                                                      \
 	X(PC_DESC, "PcDesc")                                                                       \
 	X(CONST_METHOD, "ConstMethod")                                                             \
@@ -84,7 +131,8 @@ struct hotspot_field {
 	uint64_t value; /* the offset, or the address of a static field */
 	uint8_t bytes;  /* of an integer; 8 for all else */
 	bool is_found;
-	bool is_other; /* by its other name */
+	bool is_other;  /* by its other name */
+	bool is_handle; /* the address of a reference, not the reference */
 };
 
 struct hotspot {
@@ -92,6 +140,19 @@ struct hotspot {
 	uint64_t sizes[HOTSPOT_SIZE_COUNT];
 	int major; /* of the version; 8, not 1.8 */
 };
+
+/* Flags of the command line that change how objects are laid out. */
+enum hotspot_flag {
+	HOTSPOT_SHORT_OOPS,
+	HOTSPOT_SHORT_CLASSES,
+	HOTSPOT_COMPACT_HEADERS,
+	HOTSPOT_ZGC,
+	HOTSPOT_SHENANDOAH,
+	HOTSPOT_FLAG_COUNT
+};
+/* -ENOTSUP: they cannot be read. A flag that a version does not have is false. */
+int hotspot__read_flags(struct subject *subject, const struct hotspot *hotspot,
+			bool ret[HOTSPOT_FLAG_COUNT]);
 
 /*
  * Reads the tables. -EAGAIN: the library is not relocated yet; -ENOTSUP: something that is needed
@@ -117,3 +178,9 @@ int hotspot__name(struct subject *subject, const struct runtime_frame *frame,
  * classes that are made while the program runs. '/' becomes '.'.
  */
 void hotspot__tidy_class(char *name);
+
+/*
+ * Fills in what the kernel half has to know of locks. -EAGAIN: something of it is not there yet;
+ * other errors: it will not be.
+ */
+int hotspot__find_locks(struct subject *subject, struct runtime_java_locks *ret);

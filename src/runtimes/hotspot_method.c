@@ -87,6 +87,26 @@ static int read_constant(struct subject *subject, uint64_t pool, uint64_t index,
 	return err ?: read_symbol(subject, symbol & ~1ULL, to, size);
 }
 
+int hotspot_method__constant(struct subject *subject, uint64_t pool, uint64_t index, char *to,
+			     size_t size)
+{
+	return read_constant(subject, pool, index, to, size);
+}
+
+int hotspot_method__class(struct subject *subject, uint64_t class, char *to, size_t size)
+{
+	char name[MOST_SYMBOL];
+	uint64_t symbol;
+	int err = hotspot__read_field(subject, subject->own, class, HOTSPOT_KLASS_NAME, &symbol);
+
+	err = err ?: read_symbol(subject, symbol, name, sizeof(name));
+	if (err)
+		return err;
+	hotspot__tidy_class(name);
+	snprintf(to, size, "%s", name);
+	return 0;
+}
+
 int hotspot_method__open(struct subject *subject, uint64_t address, struct hotspot_method *ret)
 {
 	const struct hotspot *hotspot = subject->own;

@@ -24,3 +24,8 @@ int hotspot_method__open(struct subject *subject, uint64_t address, struct hotsp
 /* `index`: in the bytecode; HOTSPOT_NO_INDEX if it is not known. */
 int hotspot_method__add(struct subject *subject, const struct hotspot_method *method,
 			uint64_t index, struct runtime_names *names);
+
+/* A text in the constant pool of a class; the name of a class, as the language has it. */
+int hotspot_method__constant(struct subject *subject, uint64_t pool, uint64_t index, char *to,
+			     size_t size);
+int hotspot_method__class(struct subject *subject, uint64_t class, char *to, size_t size);

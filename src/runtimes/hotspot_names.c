@@ -218,8 +218,15 @@ int hotspot__name(struct subject *subject, const struct runtime_frame *frame,
 		  struct runtime_names *ret)
 {
 	struct hotspot_method method;
+	char class[RUNTIME_MOST_NAME];
 	int err;
 
+	if (frame->cookie == RUNTIME_CLASS_COOKIE) {
+		err = hotspot_method__class(subject, frame->object, class, sizeof(class));
+		if (!err)
+			runtime_names__add(ret, class, NULL, 0, 0);
+		return err;
+	}
 	if (frame->cookie & HOTSPOT_OF_BLOB)
 		return name_blob(subject, frame, ret);
 	err = hotspot_method__open(subject, frame->object, &method);

@@ -149,9 +149,14 @@ static uint8_t bytes_of(const char *type)
 		const char *name;
 		uint8_t bytes;
 	} integers[] = {
-		{ "int", 4 },     { "u4", 4 },       { "u2", 2 },         { "int16_t", 2 },
-		{ "short", 2 },   { "uint16_t", 2 }, { "uint32_t", 4 },   { "jint", 4 },
-		{ "int32_t", 4 }, { "jushort", 2 },  { "const uint", 4 }, { "unsigned short", 2 },
+		{ "int", 4 },        { "u4", 4 },
+		{ "u2", 2 },         { "int16_t", 2 },
+		{ "short", 2 },      { "uint16_t", 2 },
+		{ "uint32_t", 4 },   { "jint", 4 },
+		{ "int32_t", 4 },    { "jushort", 2 },
+		{ "const uint", 4 }, { "unsigned short", 2 },
+		{ "juint", 4 },      { "uint", 4 },
+		{ "pid_t", 4 },      { "OSThread::thread_id_t", 4 },
 	};
 
 	for (size_t i = 0; i < sizeof(integers) / sizeof(*integers); i++)
@@ -181,6 +186,7 @@ static void take_field(struct reading *reading, struct hotspot *hotspot, const c
 		found->value = column(entry, at[is_static ? STRUCT_ADDRESS : STRUCT_OFFSET]);
 		found->bytes = bytes_of(type);
 		found->is_found = true;
+		found->is_handle = strstr(type, "OopHandle") != NULL;
 		found->is_other = strcmp(name, fields[i].name) != 0;
 	}
 }
@@ -221,7 +227,7 @@ static bool is_complete(const struct hotspot *hotspot)
 	for (size_t i = 0; i < HOTSPOT_FIELD_COUNT; i++)
 		if (fields[i].is_needed && !hotspot->fields[i].is_found)
 			return false;
-	for (size_t i = 0; i < HOTSPOT_SIZE_COUNT; i++)
+	for (size_t i = HOTSPOT_SIZE_OF_FLAG_8 + 1; i < HOTSPOT_SIZE_COUNT; i++)
 		if (!hotspot->sizes[i] || hotspot->sizes[i] > UINT16_MAX)
 			return false;
 	return true;
@@ -256,6 +262,82 @@ int hotspot__read_tables(struct subject *subject, struct hotspot *ret)
 		return err;
 	*ret = hotspot;
 	return !err && is_complete(&hotspot) ? 0 : -ENOTSUP;
+}
+
+/* --- flags -------------------------------------------------------------------------------------
+ */
+
+static const char *const flags[HOTSPOT_FLAG_COUNT] = {
+	[HOTSPOT_SHORT_OOPS] = "UseCompressedOops",
+	[HOTSPOT_SHORT_CLASSES] = "UseCompressedClassPointers",
+	[HOTSPOT_COMPACT_HEADERS] = "UseCompactObjectHeaders",
+	[HOTSPOT_ZGC] = "UseZGC",
+	[HOTSPOT_SHENANDOAH] = "UseShenandoahGC",
+};
+
+static int take_flag(struct reading *reading, const struct hotspot *hotspot, const char *entry,
+		     uint8_t *ret)
+{
+	char name[MOST_NAME];
+
+	copy_text(reading, column(entry, hotspot->fields[HOTSPOT_FLAG_NAME].value), name,
+		  sizeof(name));
+	for (size_t i = 0; i < HOTSPOT_FLAG_COUNT; i++)
+		if (!strcmp(name, flags[i]))
+			return remote__read(reading->subject->memory,
+					    column(entry, hotspot->fields[HOTSPOT_FLAG_AT].value),
+					    &ret[i], 1);
+	return 0;
+}
+
+static int read_flags(struct reading *reading, const struct hotspot *hotspot, uint8_t *ret)
+{
+	struct subject *subject = reading->subject;
+	uint64_t bytes =
+		hotspot->sizes[HOTSPOT_SIZE_OF_FLAG] ?: hotspot->sizes[HOTSPOT_SIZE_OF_FLAG_8];
+	uint64_t table, count;
+	char entry[MOST_ENTRY_BYTES];
+
+	if (!has_column(hotspot->fields[HOTSPOT_FLAG_NAME].value, bytes, 8) ||
+	    !has_column(hotspot->fields[HOTSPOT_FLAG_AT].value, bytes, 8))
+		return -ENOTSUP;
+	if (hotspot__read_field(subject, hotspot, 0, HOTSPOT_FLAGS, &table) ||
+	    hotspot__read_field(subject, hotspot, 0, HOTSPOT_FLAGS_COUNT, &count))
+		return -EFAULT;
+	if (count > MOST_ENTRIES)
+		return -ENOTSUP;
+	for (uint64_t i = 0; i < count; i++) {
+		int err = remote__read(subject->memory, table + i * bytes, entry, bytes);
+
+		if (!err)
+			err = take_flag(reading, hotspot, entry, ret);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+int hotspot__read_flags(struct subject *subject, const struct hotspot *hotspot,
+			bool ret[HOTSPOT_FLAG_COUNT])
+{
+	struct reading *reading;
+	uint8_t values[HOTSPOT_FLAG_COUNT] = { 0 };
+	int err;
+
+	if (!hotspot->fields[HOTSPOT_FLAGS].is_found ||
+	    !hotspot->fields[HOTSPOT_FLAGS_COUNT].is_found ||
+	    !hotspot->fields[HOTSPOT_FLAG_NAME].is_found ||
+	    !hotspot->fields[HOTSPOT_FLAG_AT].is_found)
+		return -ENOTSUP;
+	reading = calloc(1, sizeof(*reading));
+	if (!reading)
+		return -ENOMEM;
+	reading->subject = subject;
+	err = read_flags(reading, hotspot, values);
+	free(reading);
+	for (size_t i = 0; i < HOTSPOT_FLAG_COUNT && !err; i++)
+		ret[i] = values[i] != 0;
+	return err;
 }
 
 int hotspot__find_code(const struct runtime_file *file, uint64_t *ret_begin, uint64_t *ret_end)

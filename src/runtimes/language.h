@@ -68,6 +68,11 @@ struct language {
 	 * -ENOTSUP: this version is not known, and subject->version says which one it is.
 	 */
 	int (*open)(struct subject *subject);
+	/*
+	 * Adds to subject->runtime what may be known only some time after open(). -EAGAIN: ask
+	 * again, even if some has been added. May be NULL.
+	 */
+	int (*refine)(struct subject *subject);
 	/* -ESTALE: the object is no longer what it was when the frame was taken. */
 	int (*name)(struct subject *subject, const struct runtime_frame *frame,
 		    struct runtime_names *ret);

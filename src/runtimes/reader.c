@@ -17,7 +17,16 @@
 #define MEMORY_BYTES (UINT64_C(256) << 20)
 #define MOST_ANSWER  (64UL << 20)
 
-enum question_kind { ASK_FILE, ASK_MEMORY, ASK_MAPS, ASK_FORGET, ASK_OPEN, ASK_NAMES, ASK_FIBERS };
+enum question_kind {
+	ASK_FILE,
+	ASK_MEMORY,
+	ASK_MAPS,
+	ASK_FORGET,
+	ASK_OPEN,
+	ASK_REFINE,
+	ASK_NAMES,
+	ASK_FIBERS,
+};
 
 /* A path or frames follow. */
 struct question {
@@ -171,6 +180,21 @@ static int serve_open(struct reader *reader, const struct question *question,
 	return put_answer(answer, &opened, sizeof(opened));
 }
 
+static int serve_refine(struct reader *reader, uint32_t pid, struct helper_parcel *answer)
+{
+	struct subject *subject = map__get(&reader->subjects, pid);
+	const struct language *language;
+	struct reader_opened opened = {};
+
+	language = subject && subject->own ? languages__of(subject->runtime.kind) : NULL;
+	if (!language || !language->refine)
+		return -ENOENT;
+	opened.err = language->refine(subject);
+	opened.runtime = subject->runtime;
+	memcpy(opened.version, subject->version, sizeof(opened.version));
+	return put_answer(answer, &opened, sizeof(opened));
+}
+
 static void write_name(FILE *out, uint32_t index, int err, const struct runtime_names *names)
 {
 	struct name_head head = { index, err ? err : names->count };
@@ -280,6 +304,8 @@ static int serve(void *context, const struct helper_parcel *parcel, struct helpe
 		return 0;
 	case ASK_OPEN:
 		return serve_open(reader, &question, answer);
+	case ASK_REFINE:
+		return serve_refine(reader, question.pid, answer);
 	case ASK_NAMES:
 		return serve_names(reader, &question, rest, size, answer);
 	case ASK_FIBERS:
@@ -363,14 +389,11 @@ void reader__forget(struct reader *reader, uint32_t pid)
 		(void)tell(reader, &(struct question) { .kind = ASK_FORGET, .pid = pid }, -1);
 }
 
-int reader__open(struct reader *reader, uint32_t pid, uint32_t file, uint64_t bias,
-		 struct reader_opened *ret)
+static int ask_about_runtime(struct reader *reader, const struct question *question,
+			     struct reader_opened *ret)
 {
-	const struct question question = {
-		.kind = ASK_OPEN, .pid = pid, .file = file, .bias = bias
-	};
 	struct helper_parcel answer;
-	int err = ask(reader, &question, NULL, 0, -1, &answer);
+	int err = ask(reader, question, NULL, 0, -1, &answer);
 
 	if (err)
 		return err;
@@ -382,6 +405,21 @@ int reader__open(struct reader *reader, uint32_t pid, uint32_t file, uint64_t bi
 	}
 	helper__release(&answer);
 	return err;
+}
+
+int reader__open(struct reader *reader, uint32_t pid, uint32_t file, uint64_t bias,
+		 struct reader_opened *ret)
+{
+	return ask_about_runtime(
+		reader,
+		&(struct question) { .kind = ASK_OPEN, .pid = pid, .file = file, .bias = bias },
+		ret);
+}
+
+int reader__refine(struct reader *reader, uint32_t pid, struct reader_opened *ret)
+{
+	return ask_about_runtime(reader, &(struct question) { .kind = ASK_REFINE, .pid = pid },
+				 ret);
 }
 
 /* Reads one function; the texts stay where they are. */

@@ -38,6 +38,9 @@ struct reader_opened {
 int reader__open(struct reader *reader, uint32_t pid, uint32_t file, uint64_t bias,
 		 struct reader_opened *ret);
 
+/* What is known later of a runtime that is open, in `runtime`; `err` as of refine(). */
+int reader__refine(struct reader *reader, uint32_t pid, struct reader_opened *ret);
+
 /*
  * Asks for the names of frames of one process, and calls `take` for each that has one. *ret_late:
  * those whose object is not there any more.

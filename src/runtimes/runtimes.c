@@ -25,8 +25,10 @@
 #define LEAST_RETRY_NS (5 * MS_NS)
 #define MOST_RETRY_NS  (500 * MS_NS)
 /* How often to look at a file, if the helper process does not answer. */
-#define MOST_TRIES  5
-#define THREAD_NICE (-15) /* as the threads that keep the tables */
+#define MOST_TRIES 5
+/* How often to ask for what is known later, with the pauses above: about 12 seconds. */
+#define MOST_REFINEMENTS 32
+#define THREAD_NICE      (-15) /* as the threads that keep the tables */
 /* Frames in one question. */
 #define MOST_FRAMES 256
 
@@ -48,7 +50,8 @@ struct process {
 	struct reader_opened opened;
 	enum runtime_state state;
 	bool is_told;
-	uint64_t retry_ns, pause_ns; /* RUNTIME_NOT_STARTED: when to look again */
+	unsigned rough;              /* how often to ask again for more; 0: all is known */
+	uint64_t retry_ns, pause_ns; /* RUNTIME_NOT_STARTED or `rough`: when to look again */
 };
 
 /* What the thread has to do. */
@@ -231,6 +234,9 @@ static int tell(struct runtimes *runtimes, struct process *process)
 		err = reader__open(runtimes->reader, process->pid, file->key, process->bias,
 				   &process->opened);
 	process->is_told = !err && !process->opened.err;
+	process->rough = process->is_told && languages__of(process->file->kind)->refine
+				 ? MOST_REFINEMENTS
+				 : 0;
 	return err;
 }
 
@@ -263,7 +269,6 @@ static void look_again_later(struct process *process)
 	if (process->pause_ns > MOST_RETRY_NS)
 		process->pause_ns = MOST_RETRY_NS;
 	process->retry_ns = clock__now_ns() + process->pause_ns;
-	process->state = RUNTIME_NOT_STARTED;
 }
 
 /* The helper process did not answer, which says nothing of the process that was asked about. */
@@ -288,17 +293,44 @@ static void try_open(struct runtimes *runtimes, struct process *process)
 			return;
 		}
 		look_again_later(process);
+		process->state = RUNTIME_NOT_STARTED;
 		return;
 	}
 	process->state = !err             ? RUNTIME_KNOWN
 			 : err == -EACCES ? RUNTIME_UNREADABLE
 					  : RUNTIME_UNKNOWN;
+	process->pause_ns = process->retry_ns = 0;
 	runtimes->quality.processes += !err;
 	runtimes->quality.unknown += err != 0;
 	if (is_there(process) || err == -EACCES)
 		report(runtimes, process);
 	else
 		forget(runtimes, process->pid);
+}
+
+/* Reports what has become known since. */
+static void refine(struct runtimes *runtimes, struct process *process)
+{
+	struct reader_opened opened;
+	int err = tell(runtimes, process);
+
+	err = err ?: process->opened.err ?: reader__refine(runtimes->reader, process->pid, &opened);
+	runtimes->quality.failed += is_passing(err);
+	if (process->rough)
+		process->rough--;
+	if (!err) {
+		if (opened.err != -EAGAIN || !is_there(process))
+			process->rough = 0;
+		if (memcmp(&opened.runtime, &process->opened.runtime, sizeof(opened.runtime)) !=
+		    0) {
+			process->opened.runtime = opened.runtime;
+			report(runtimes, process);
+		}
+	} else if (!is_passing(err)) {
+		process->rough = 0;
+	}
+	if (process->rough)
+		look_again_later(process);
 }
 
 static void release_task(const struct task *task)
@@ -371,11 +403,16 @@ static uint64_t retry(struct runtimes *runtimes)
 	size_t at = 0;
 
 	while ((process = map__next(&runtimes->processes, &at))) {
-		if (process->state != RUNTIME_NOT_STARTED)
+		bool is_rough = process->state == RUNTIME_KNOWN && process->rough;
+
+		if (process->state != RUNTIME_NOT_STARTED && !is_rough)
 			continue;
 		if (process->retry_ns <= now_ns) {
 			/* It may remove the process: begin again with the next call. */
-			try_open(runtimes, process);
+			if (is_rough)
+				refine(runtimes, process);
+			else
+				try_open(runtimes, process);
 			return now_ns;
 		}
 		if (process->retry_ns < next_ns)
@@ -516,6 +553,31 @@ int runtimes__name(struct runtimes *runtimes, uint32_t pid, const struct runtime
 	}
 	pthread_mutex_unlock(&runtimes->lock);
 	return err;
+}
+
+struct class_name {
+	char *to;
+	size_t size;
+};
+
+static int take_class(void *context, size_t index, const struct symbol_chain *chain)
+{
+	const struct class_name *name = context;
+
+	snprintf(name->to, name->size, "%s", chain->frames[0].name);
+	return 0;
+}
+
+int runtimes__class(struct runtimes *runtimes, uint32_t pid, uint64_t address, char *to,
+		    size_t size)
+{
+	const struct runtime_frame frame = { .object = address, .cookie = RUNTIME_CLASS_COOKIE };
+	struct class_name name = { to, size };
+	int err;
+
+	to[0] = '\0';
+	err = runtimes__name(runtimes, pid, &frame, 1, take_class, &name);
+	return err ? err : *to ? 0 : -ENOENT;
 }
 
 static int read_fibers(struct runtimes *runtimes, struct process *process, runtimes_fibers_fn take,

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "bpf/runtime.h"
+#include "bpf/stack.h"
 #include "symbol/symbol.h"
 
 struct runtimes;
@@ -62,6 +63,8 @@ struct runtime_frame {
 	uint64_t object;
 	uint32_t position, cookie;
 };
+/* A cookie that no frame has: the object is a class of Java. */
+#define RUNTIME_CLASS_COOKIE (1U << FRAME_COOKIE_BITS)
 
 /* The strings are valid only during the call. */
 typedef int (*runtimes_take_fn)(void *context, size_t index, const struct symbol_chain *chain);
@@ -72,6 +75,12 @@ typedef int (*runtimes_take_fn)(void *context, size_t index, const struct symbol
  */
 int runtimes__name(struct runtimes *runtimes, uint32_t pid, const struct runtime_frame *frames,
 		   size_t count, runtimes_take_fn take, void *context);
+
+/*
+ * The name of the class of Java at an address of the process. -ENOENT: it cannot be read; -ENOMEM.
+ */
+int runtimes__class(struct runtimes *runtimes, uint32_t pid, uint64_t address, char *to,
+		    size_t size);
 
 /* Threads of a runtime's own, such as goroutines. */
 enum fiber_state { FIBER_RUNNABLE, FIBER_RUNNING, FIBER_SYSCALL, FIBER_WAITING, FIBER_STATES };

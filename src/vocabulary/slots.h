@@ -84,9 +84,15 @@ enum ledger_object {
 	OBJECT_SYSCALL,   /* [0] its number */
 	OBJECT_MEMORY,    /* free memory: a cgroup limit, or reclaim */
 	OBJECT_ANONYMOUS, /* [0] address of f_op, [1] the kernel's tgid << 32 | descriptor */
+	OBJECT_MONITOR,   /* of Java: [0] address, [1] address of its object's class; 0: unknown */
+	OBJECT_JAVA_LOCK, /* an object of java.util.concurrent: [0] address, [1] of its class */
 	OBJECT_OTHER,     /* too many objects, or the sum of the wait was lost */
 	OBJECT_KINDS,
 };
+
+/* Objects at an address of the waiter's process. */
+#define OBJECT_IS_OF_JAVA(kind)    ((kind) == OBJECT_MONITOR || (kind) == OBJECT_JAVA_LOCK)
+#define OBJECT_IS_OF_PROCESS(kind) ((kind) == OBJECT_FUTEX || OBJECT_IS_OF_JAVA(kind))
 
 /* What a kernel lock is, in the lower half of object[1]. */
 enum ledger_kernel_lock {

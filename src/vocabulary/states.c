@@ -99,6 +99,7 @@ const char *states__object_kind(enum ledger_object kind)
 		[OBJECT_PIPE] = "pipe",          [OBJECT_CHILD] = "child",
 		[OBJECT_KERNEL] = "kernel lock", [OBJECT_SYSCALL] = "syscall",
 		[OBJECT_MEMORY] = "memory",      [OBJECT_ANONYMOUS] = "descriptor",
+		[OBJECT_MONITOR] = "monitor",    [OBJECT_JAVA_LOCK] = "lock",
 		[OBJECT_OTHER] = "other",
 	};
 

@@ -3,10 +3,11 @@
  * Did the thread that held a lock when a wait for it began hold it until the end?
  *
  * Releasing a contended lock wakes one of its waiters: unlocking a contended futex is a FUTEX_WAKE,
- * and the kernel's mutexes and semaphores wake the first waiter in their queue. So we count wakings
- * as releases. If the lock was not released between the start of a wait and the waking that ends
- * it, and the waker is the thread that held the lock at the start, then no other thread held it
- * in between. Otherwise the lock was handed on, and only its first and last holder are known.
+ * and the kernel's mutexes and semaphores wake the first waiter in their queue. A lock of Java
+ * wakes the first waiter at a futex of that thread's own. So we count wakings as releases. If the
+ * lock was not released between the start of a wait and the waking that ends it, and the waker is
+ * the thread that held the lock at the start, then no other thread held it in between. Otherwise
+ * the lock was handed on, and only its first and last holder are known.
  *
  * Locks with the same hash share a counter. A collision can make a wait count as handed on although
  * it was not; then we claim less than we could. Releases that wake threads without an account are
@@ -25,7 +26,8 @@ static __always_inline __u32 *releases_of(__u64 lock, __u32 pid)
 
 static __always_inline __u32 *releases_of_wait(const struct ledger_key *wait)
 {
-	return releases_of(wait->object[0], wait->object_kind == OBJECT_FUTEX ? wait->pid : 0);
+	return releases_of(wait->object[0],
+			   OBJECT_IS_OF_PROCESS(wait->object_kind) ? wait->pid : 0);
 }
 
 /* The waker of this thread releases `lock`. */

@@ -2,11 +2,12 @@
 /*
  * What a thread of a language runtime waits for at a futex. The address of the futex tells, so this
  * needs no hook in the program: the lock of CPython's interpreter is at a known place, and so is
- * the barrier at which HotSpot holds threads during a safepoint.
+ * the barrier at which HotSpot holds threads during a safepoint. For locks of Java, see
+ * java_locks.bpf.h.
  */
 #pragma once
 
-#include "ledger/kernel/walk.bpf.h"
+#include "ledger/kernel/java_locks.bpf.h"
 
 /* struct _gil_runtime_state of CPython, the same from 3.8 to 3.14. */
 #define GIL_LAST_HOLDER 8
@@ -18,15 +19,6 @@
 
 /* The part of HotSpot's wait barrier that has its futex. */
 #define BARRIER_BYTES 16
-
-/* The id of the thread with this number in its own pid namespace; 0: no account. */
-static __always_inline __u64 thread_by_tid(struct thread *thread, __u32 ns_tid)
-{
-	struct tid_key key = { .pid = thread->pid, .ns_tid = ns_tid };
-	__u64 *id = bpf_map_lookup_elem(&tids, &key);
-
-	return id ? *id : 0;
-}
 
 /* The number of the thread that has the GIL; 0: nobody, or it cannot be read. */
 static __always_inline __u32 gil_owner(const struct runtime_python *python)
@@ -87,10 +79,10 @@ static __noinline __u32 cause_of_runtime(struct thread *thread)
 			return cause_of_gil(thread, &process->runtime.python);
 		return SLOT_NONE;
 	case RUNTIME_HOTSPOT:
-		return process->runtime.hotspot.barrier &&
-				       futex - process->runtime.hotspot.barrier < BARRIER_BYTES
-			       ? SLOT_WAIT_SAFEPOINT
-			       : SLOT_NONE;
+		if (process->runtime.hotspot.barrier &&
+		    futex - process->runtime.hotspot.barrier < BARRIER_BYTES)
+			return SLOT_WAIT_SAFEPOINT;
+		return cause_of_java(thread, &process->runtime.hotspot.locks);
 	default:
 		return SLOT_NONE;
 	}

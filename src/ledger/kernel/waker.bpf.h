@@ -151,6 +151,17 @@ static __always_inline void waited_for_rcu(struct thread *thread)
 	write_end(account);
 }
 
+/* A thread that waits for a lock of Java does so at a futex of its own. */
+static __always_inline __u64 lock_of_futex(const struct thread *thread, __u64 futex)
+{
+	__u32 slot = thread->account.slot;
+
+	return OBJECT_IS_OF_JAVA(thread->wait.object_kind) &&
+			       (slot == SLOT_WAIT_LOCK || slot == SLOT_WAIT_LOCK_OWNED)
+		       ? thread->wait.object[0]
+		       : futex;
+}
+
 /* If the waker wakes the thread by releasing a lock, saves which one. */
 static __always_inline void look_for_release(struct thread *thread, struct task_struct *current,
 					     const struct pt_regs *regs)
@@ -168,7 +179,7 @@ static __always_inline void look_for_release(struct thread *thread, struct task_
 	nr = syscall_of(regs);
 	if (nr < 0 || class_of[nr & (LEDGER_SYSCALLS - 1)] != CLASS_FUTEX)
 		return;
-	note_release(thread, regs->ARCH_ARG1, current->tgid);
+	note_release(thread, lock_of_futex(thread, regs->ARCH_ARG1), current->tgid);
 	/* FUTEX_WAKE and its variants: how many to wake at most. Unlocking a PI futex has none. */
 	thread->released_many = (__s32)regs->ARCH_ARG3 > 1 &&
 				((__u32)regs->ARCH_ARG2 & FUTEX_CMD_MASK) != FUTEX_UNLOCK_PI;

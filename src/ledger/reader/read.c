@@ -98,7 +98,7 @@ int ledger__drain_calls(struct ledger *ledger, bool all, ledger_take_calls_fn ta
 
 uint32_t ledger__releases(const struct ledger *ledger, const struct ledger_key *wait)
 {
-	uint32_t pid = wait->object_kind == OBJECT_FUTEX ? wait->pid : 0;
+	uint32_t pid = OBJECT_IS_OF_PROCESS(wait->object_kind) ? wait->pid : 0;
 
 	return ledger->skel->bss->releases[release_index(wait->object[0], pid)];
 }

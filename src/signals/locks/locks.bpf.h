@@ -148,6 +148,10 @@ static __always_inline __u16 locks_kind_of(const struct part_wait *wait)
 
 	if (wait->object_kind == OBJECT_KERNEL)
 		return locks_kind_of_kernel_lock(wait->lock_flags);
+	if (wait->object_kind == OBJECT_MONITOR)
+		return LOCKS_MONITOR;
+	if (wait->object_kind == OBJECT_JAVA_LOCK)
+		return LOCKS_JAVA;
 	if (wait->slot == SLOT_WAIT_LOCK_OWNED)
 		return locks_kind_of_owned(regs);
 	if (wait->object_kind == OBJECT_FUTEX)
@@ -163,6 +167,8 @@ static __always_inline __u16 locks_kind_unseen(const struct part_wait *wait)
 {
 	if (wait->object_kind == OBJECT_KERNEL)
 		return LOCKS_KERNEL;
+	if (OBJECT_IS_OF_JAVA(wait->object_kind))
+		return wait->object_kind == OBJECT_MONITOR ? LOCKS_MONITOR : LOCKS_JAVA;
 	return wait->object_kind == OBJECT_FILE ? LOCKS_FILE : LOCKS_FUTEX;
 }
 

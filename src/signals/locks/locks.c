@@ -74,6 +74,8 @@ static const struct {
 	[LOCKS_MUTEX] = { "mutex", OBJECT_FUTEX },
 	[LOCKS_ROBUST] = { "robust mutex", OBJECT_FUTEX },
 	[LOCKS_PI] = { "pi mutex", OBJECT_FUTEX },
+	[LOCKS_MONITOR] = { "monitor", OBJECT_MONITOR },
+	[LOCKS_JAVA] = { "java lock", OBJECT_JAVA_LOCK },
 	[LOCKS_WAITV] = { "futex_waitv", OBJECT_NONE },
 	[LOCKS_SEMOP] = { "semop", OBJECT_NONE },
 	[LOCKS_FLOCK] = { "flock", OBJECT_FILE },

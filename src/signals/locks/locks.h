@@ -9,6 +9,8 @@ enum locks_operation {
 	LOCKS_MUTEX,
 	LOCKS_ROBUST,
 	LOCKS_PI,
+	LOCKS_MONITOR, /* of Java */
+	LOCKS_JAVA,    /* of java.util.concurrent */
 	LOCKS_WAITV,
 	LOCKS_SEMOP,
 	LOCKS_FLOCK,
