@@ -90,10 +90,12 @@ static bool is_kind(const struct signals_object *object, const char *kind)
 	return object && object->kind && object->name && !strcmp(object->kind, kind);
 }
 
-/* A lock with a symbol; an address says nothing. */
+/* A lock with a symbol, or of a class; an address says nothing. */
 static bool is_symbol(const struct signals_object *object)
 {
-	return is_kind(object, "futex") && strncmp(object->name, "0x", 2) != 0;
+	return (is_kind(object, "futex") || is_kind(object, "monitor") ||
+		is_kind(object, "lock")) &&
+	       strncmp(object->name, "0x", 2) != 0;
 }
 
 static void say_lock(struct finding *finding, const struct cause *cause,
@@ -102,6 +104,13 @@ static void say_lock(struct finding *finding, const struct cause *cause,
 	if (is_kind(object, "file"))
 		say(finding, " for the lock on file %s",
 		    words__clean(object->name, SAY_OBJECT_COLUMNS).text);
+	else if (is_kind(object, "monitor") && is_symbol(object))
+		say(finding, " for a Java monitor (synchronized) of %s",
+		    words__clean(object->name, SAY_OBJECT_COLUMNS).text);
+	else if (is_kind(object, "monitor"))
+		say(finding, " for a Java monitor (synchronized)");
+	else if (is_kind(object, "lock") && is_symbol(object))
+		say(finding, " for a %s", words__clean(object->name, SAY_OBJECT_COLUMNS).text);
 	else if (is_symbol(object))
 		say(finding, " for the lock %s",
 		    words__clean(object->name, SAY_OBJECT_COLUMNS).text);
