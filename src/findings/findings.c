@@ -10,6 +10,7 @@
 #include "base/words.h"
 #include "findings/crash.h"
 #include "findings/deadlock.h"
+#include "findings/goroutines.h"
 #include "findings/locks.h"
 #include "findings/pools.h"
 #include "findings/say.h"
@@ -60,6 +61,7 @@ static void make(struct analysis *analysis, const struct answers *answers, struc
 
 	ret->count += crash__put(&ret->list[0], analysis);
 	ret->count += deadlock__put(&ret->list[ret->count], analysis);
+	ret->count += goroutines__put(&ret->list[ret->count], analysis);
 	for (; said < answers->count && ret->count < FIRST_ANSWERS; said++)
 		put_answer(analysis, &answers->list[said], &ret->list[ret->count++]);
 	ret->count = findings_locks__make(analysis->model, ret->list, ret->count, FINDINGS_MOST);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What threads of a runtime's own did, such as goroutines: by the function that they began with.
- * Times are sampled, see record/fibers.h.
+ * Times are sampled, see record/fiber_ledger.h.
  */
 #pragma once
 

@@ -58,10 +58,10 @@ int quality__write_ledger(struct recording *recording, const struct ledger *ledg
 
 int quality__write_stacks(struct recording *recording, const struct ledger *ledger,
 			  const struct samples *samples, const struct languages *languages,
-			  const struct fibers *fibers)
+			  const struct fiber_ledger *fibers)
 {
 	const struct samples_quality quality = samples__quality(samples);
-	const struct fibers_quality own = fibers__quality(fibers);
+	const struct fiber_ledger_quality own = fiber_ledger__quality(fibers);
 	const struct mapper_quality tables = mapper__quality(languages__mapper(languages));
 	const struct runtimes_quality runtimes = runtimes__quality(languages__runtimes(languages));
 	const struct row rows[] = {

@@ -4,7 +4,7 @@
 
 #include "ledger/reader/attach.h"
 #include "record/collect.h"
-#include "record/fibers.h"
+#include "record/fiber_ledger.h"
 #include "record/languages.h"
 #include "record/samples.h"
 #include "recording/recording.h"
@@ -17,7 +17,7 @@ int quality__write_ledger(struct recording *recording, const struct ledger *ledg
 			  const struct collect *collect);
 int quality__write_stacks(struct recording *recording, const struct ledger *ledger,
 			  const struct samples *samples, const struct languages *languages,
-			  const struct fibers *fibers);
+			  const struct fiber_ledger *fibers);
 /* Our own CPU time for unwind tables and names, and the memory of the tables. */
 int quality__write_stack_cost(struct recording *recording, const struct samples *samples,
 			      struct mapper *mapper);

@@ -16,7 +16,7 @@
 #include "record/collect.h"
 #include "record/cost.h"
 #include "record/counts.h"
-#include "record/fibers.h"
+#include "record/fiber_ledger.h"
 #include "record/intake.h"
 #include "record/kernel_counts.h"
 #include "record/languages.h"
@@ -41,7 +41,7 @@ struct run {
 	struct languages *languages; /* NULL: no stacks */
 	struct mapper *mapper;       /* of `languages` */
 	struct samples *samples;     /* NULL: no stacks */
-	struct fibers *fibers;       /* likewise */
+	struct fiber_ledger *fibers; /* likewise */
 	struct part parts[SIGNAL_COUNT + 1];
 	struct sessions *sessions;
 	struct cost cost;
@@ -92,7 +92,7 @@ static void learn(struct run *run, const struct run_options *options)
 static int start_fibers(struct run *run, const struct run_options *options,
 			const struct ledger_tables *tables)
 {
-	const struct fibers_options fibers_options = {
+	const struct fiber_ledger_options fibers_options = {
 		.recording = run->recording,
 		.names = collect__names(run->collect),
 		.samples = run->samples,
@@ -104,7 +104,7 @@ static int start_fibers(struct run *run, const struct run_options *options,
 		.seed = options->seed,
 	};
 
-	return fibers__new(&fibers_options, &run->fibers);
+	return fiber_ledger__new(&fibers_options, &run->fibers);
 }
 
 /* Signals may have probes for the runtime of a process. */
@@ -257,7 +257,7 @@ int run__begin(struct run *run, const struct run_options *options)
 	run->looked_ns = run->counted_ns = run->whole_ns = run->start_ns;
 	run->next_ns = clock__now_ns() + run->interval_ns;
 	if (run->fibers)
-		fibers__begin(run->fibers, run->start_ns);
+		fiber_ledger__begin(run->fibers, run->start_ns);
 	return 0;
 }
 
@@ -281,7 +281,7 @@ void run__free(struct run *run)
 	sessions__free(run->sessions);
 	counts__free(run->counts);
 	languages__stop(run->languages);
-	fibers__free(run->fibers);
+	fiber_ledger__free(run->fibers);
 	samples__free(run->samples);
 	languages__free(run->languages);
 	collect__free(run->collect);
@@ -414,8 +414,8 @@ int run__step(struct run *run, uint64_t until_ns)
 
 	if (sessions__count(run->sessions) && next_ns > now_ns + POLL_EVERY_NS)
 		next_ns = now_ns + POLL_EVERY_NS;
-	if (run->fibers && fibers__next_ns(run->fibers) < next_ns)
-		next_ns = fibers__next_ns(run->fibers);
+	if (run->fibers && fiber_ledger__next_ns(run->fibers) < next_ns)
+		next_ns = fiber_ledger__next_ns(run->fibers);
 	if (now_ns < next_ns) {
 		err = ledger__poll(run->ledger, (int)((next_ns - now_ns) / 1000000) + 1);
 		if (err < 0 && err != -EINTR)
@@ -430,7 +430,7 @@ int run__step(struct run *run, uint64_t until_ns)
 		return err;
 	err = sessions__poll(run->sessions);
 	if (!err && run->fibers)
-		err = fibers__step(run->fibers);
+		err = fiber_ledger__step(run->fibers);
 	if (err)
 		return err;
 	return clock__now_ns() >= run->next_ns ? take_all(run) : 0;
@@ -464,7 +464,7 @@ int run__forget(struct run *run, uint64_t before_ns)
 		err = collect__forget(run->collect, before_ns,
 				      ledger__tables(run->ledger).objects_fd);
 	if (run->fibers)
-		fibers__forget(run->fibers);
+		fiber_ledger__forget(run->fibers);
 	if (!err && run->samples)
 		err = samples__forget(run->samples, before_ns);
 	return err;
@@ -524,7 +524,7 @@ int run__stop(struct run *run)
 	if (run->samples)
 		err = asleep__take(run->ledger, run->mapper, run->samples);
 	if (!err && run->fibers)
-		err = fibers__end(run->fibers, end_ns);
+		err = fiber_ledger__end(run->fibers, end_ns);
 	if (!err && run->samples)
 		err = samples__name_objects(run->samples);
 	if (!err)

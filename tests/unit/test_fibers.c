@@ -33,12 +33,12 @@ static void start(struct making *making, int64_t id, const char *function)
 }
 
 /* Two goroutines want a lock, the second one also runs; one is the runtime's. */
-static void make(void)
+static void make_of(int64_t times, int64_t run_ns)
 {
 	struct making making = begin();
 	struct recording *recording = making.recording;
 
-	add_thread(&making, 1, "app", 10 * SECOND, "main;find");
+	add_thread(&making, 1, "app", run_ns, "main.worker;main.update;main.count");
 	start(&making, 5, "main.worker");
 	start(&making, 6, "main.worker");
 	start(&making, 7, "runtime.bgsweep");
@@ -50,19 +50,24 @@ static void make(void)
 		recording__add_fiber_state(
 			recording, &(struct recording_fiber_state) { RUNS, "running", NULL }),
 		0);
-	assert_int_equal(recording__put_object(recording,
-					       &(struct recording_object) { LOCK, "semaphore",
-									    "main.stats in app" }),
+	assert_int_equal(recording__put_object(
+				 recording, &(struct recording_object) { LOCK, "semaphore",
+									 "main.stats+0x4 in app" }),
 			 0);
 	add(&making, 5, WAITS, LOCK,
 	    "main.worker;main.update;sync.(*Mutex).Lock;runtime.semacquire1;runtime.gopark",
-	    2 * SECOND);
+	    times * 2 * SECOND);
 	add(&making, 6, WAITS, LOCK,
 	    "main.worker;main.update;sync.(*Mutex).Lock;runtime.semacquire1;runtime.gopark",
-	    SECOND);
+	    times * SECOND);
 	add(&making, 6, RUNS, 0, NULL, SECOND);
 	add(&making, 7, WAITS, 0, "runtime.bgsweep;runtime.gopark", 2 * SECOND);
 	finish(&making);
+}
+
+static void make(void)
+{
+	make_of(1, SECOND);
 }
 
 static void waits_are_shown_by_start_reason_object_and_the_function_outside_of_the_runtime(
@@ -73,7 +78,7 @@ static void waits_are_shown_by_start_reason_object_and_the_function_outside_of_t
 		&(struct report_options) { .width = 200 },
 		"  main.worker                              2         -         -         -    3.00 s");
 	text_has(&(struct report_options) { .width = 200 },
-		 "        3.00 s    ±283 ms  sync.Mutex.Lock, main.stats in app: main.worker → "
+		 "        3.00 s    ±283 ms  sync.Mutex.Lock, main.stats+0x4 in app: main.worker → "
 		 "main.update → sync.(*Mutex).Lock\n");
 	text_has(&(struct report_options) { .width = 200 }, "(of the runtime)");
 	text_lacks(&(struct report_options) { .width = 200 }, "runtime.bgsweep");
@@ -118,6 +123,31 @@ static void a_cut_has_its_part(void **state)
 	json_decref(whole);
 }
 
+static void a_wait_for_a_mutex_is_a_finding_and_names_no_holder(void **state)
+{
+	make_of(10, 3 * SECOND);
+	expect("app: goroutines waited 30.0 s ±283 ms (1.0 at a time) ", true);
+	expect("for the sync.Mutex main.stats in main.update. Goroutines that did not wait ran for "
+	       "3.00 s in main.update, 100 % of it in main.count; Go does not tell who holds a lock.",
+	       true);
+}
+
+static void waits_for_channels_are_no_finding(void **state)
+{
+	struct making making = begin();
+
+	add_thread(&making, 1, "app", SECOND, "main.worker;main.update;main.count");
+	start(&making, 5, "main.worker");
+	assert_int_equal(recording__add_fiber_state(making.recording,
+						    &(struct recording_fiber_state) {
+							    WAITS, "waiting", "chan receive" }),
+			 0);
+	add(&making, 5, WAITS, 0, "main.worker;main.update;runtime.chanrecv1;runtime.gopark",
+	    2 * SECOND);
+	finish(&making);
+	expect("goroutines waited", false);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -125,6 +155,8 @@ int main(void)
 		TEST(waits_are_shown_by_start_reason_object_and_the_function_outside_of_the_runtime),
 		TEST(json_has_all_groups_those_of_the_runtime_last),
 		TEST(a_cut_has_its_part),
+		TEST(a_wait_for_a_mutex_is_a_finding_and_names_no_holder),
+		TEST(waits_for_channels_are_no_finding),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

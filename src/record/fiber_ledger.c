@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "record/fibers.h"
+#include "record/fiber_ledger.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -49,8 +49,8 @@ struct place {
 	uint64_t value; /* hash or id */
 };
 
-struct fibers {
-	struct fibers_options options;
+struct fiber_ledger {
+	struct fiber_ledger_options options;
 	struct fiber_stacks *stacks;
 	struct map known;  /* struct known */
 	struct map states; /* struct place */
@@ -68,10 +68,10 @@ struct fibers {
 	uint64_t weight_ns;
 	uint64_t now_ns;
 	uint64_t write_from_ns, write_after_ns;
-	struct fibers_quality quality;
+	struct fiber_ledger_quality quality;
 };
 
-DEFINE_CLEANUP(struct fibers *, fibers__free)
+DEFINE_CLEANUP(struct fiber_ledger *, fiber_ledger__free)
 
 static void clear(struct map *map)
 {
@@ -79,9 +79,9 @@ static void clear(struct map *map)
 	*map = (struct map) {};
 }
 
-int fibers__new(const struct fibers_options *options, struct fibers **ret)
+int fiber_ledger__new(const struct fiber_ledger_options *options, struct fiber_ledger **ret)
 {
-	cleanup(fibers__free_p) struct fibers *fibers = calloc(1, sizeof(*fibers));
+	cleanup(fiber_ledger__free_p) struct fiber_ledger *fibers = calloc(1, sizeof(*fibers));
 	int err;
 
 	if (!fibers)
@@ -96,7 +96,7 @@ int fibers__new(const struct fibers_options *options, struct fibers **ret)
 	return 0;
 }
 
-void fibers__free(struct fibers *fibers)
+void fiber_ledger__free(struct fiber_ledger *fibers)
 {
 	if (!fibers)
 		return;
@@ -114,27 +114,27 @@ void fibers__free(struct fibers *fibers)
 /* --- intervals ----------------------------------------------------------------------------------
  */
 
-static void begin_interval(struct fibers *fibers, uint64_t begin_ns)
+static void begin_interval(struct fiber_ledger *fibers, uint64_t begin_ns)
 {
 	fibers->random = map__mix(fibers->random, begin_ns);
 	fibers->begin_ns = begin_ns;
 	fibers->next_ns = begin_ns + fibers->random % fibers->interval_ns;
 }
 
-void fibers__begin(struct fibers *fibers, uint64_t now_ns)
+void fiber_ledger__begin(struct fiber_ledger *fibers, uint64_t now_ns)
 {
 	fibers->write_from_ns = now_ns;
 	fibers->write_after_ns = LEAST_WRITE_NS;
 	begin_interval(fibers, now_ns);
 }
 
-uint64_t fibers__next_ns(const struct fibers *fibers)
+uint64_t fiber_ledger__next_ns(const struct fiber_ledger *fibers)
 {
 	return fibers->next_ns;
 }
 
 /* One reading that was slow because others had the CPU does not make the interval longer. */
-static void choose_interval(struct fibers *fibers, uint64_t cost_ns)
+static void choose_interval(struct fiber_ledger *fibers, uint64_t cost_ns)
 {
 	uint64_t least_ns = cost_ns < fibers->cost_ns ? cost_ns : fibers->cost_ns;
 
@@ -148,7 +148,7 @@ static void choose_interval(struct fibers *fibers, uint64_t cost_ns)
 /* --- what was found -----------------------------------------------------------------------------
  */
 
-static int find_state(struct fibers *fibers, const struct runtime_fibers *all,
+static int find_state(struct fiber_ledger *fibers, const struct runtime_fibers *all,
 		      const struct runtime_fiber *fiber, uint64_t *ret)
 {
 	const char *reason = fiber->reason ? all->reasons[fiber->reason] : "";
@@ -173,7 +173,7 @@ static int find_state(struct fibers *fibers, const struct runtime_fibers *all,
 	return 0;
 }
 
-static int put_object(struct fibers *fibers, uint64_t address, uint64_t *ret)
+static int put_object(struct fiber_ledger *fibers, uint64_t address, uint64_t *ret)
 {
 	int64_t id = recording__next_object(fibers->options.recording);
 	char name[32];
@@ -185,8 +185,8 @@ static int put_object(struct fibers *fibers, uint64_t address, uint64_t *ret)
 		&(struct recording_object) { .id = id, .kind = KIND, .name = name });
 }
 
-static int find_object(struct fibers *fibers, uint32_t pid, uint64_t process, uint64_t address,
-		       uint64_t *ret)
+static int find_object(struct fiber_ledger *fibers, uint32_t pid, uint64_t process,
+		       uint64_t address, uint64_t *ret)
 {
 	uint64_t key = map__mix(map__mix(0, process), address);
 	struct place *object = map__get(&fibers->objects, key);
@@ -215,7 +215,7 @@ static int find_object(struct fibers *fibers, uint32_t pid, uint64_t process, ui
 						});
 }
 
-static int find_place(struct fibers *fibers, uint32_t pid, uint64_t process, uint64_t address,
+static int find_place(struct fiber_ledger *fibers, uint32_t pid, uint64_t process, uint64_t address,
 		      uint64_t *ret)
 {
 	uint64_t key = map__mix(map__mix(0, process), address);
@@ -238,7 +238,8 @@ static int find_place(struct fibers *fibers, uint32_t pid, uint64_t process, uin
 	return 0;
 }
 
-static int find_known(struct fibers *fibers, uint64_t process, uint64_t id, struct known **ret)
+static int find_known(struct fiber_ledger *fibers, uint64_t process, uint64_t id,
+		      struct known **ret)
 {
 	uint64_t key = map__mix(map__mix(0, process), id);
 	struct known *known = map__get(&fibers->known, key);
@@ -258,7 +259,7 @@ static int find_known(struct fibers *fibers, uint64_t process, uint64_t id, stru
 }
 
 /* If there are too many, what is found counts for nothing but the losses. */
-static struct sum *find_sum(struct fibers *fibers, const struct sum *found, uint64_t *ret_key)
+static struct sum *find_sum(struct fiber_ledger *fibers, const struct sum *found, uint64_t *ret_key)
 {
 	uint64_t key = map__mix(map__mix(0, found->process), found->fiber);
 	uintptr_t at;
@@ -276,7 +277,7 @@ static struct sum *find_sum(struct fibers *fibers, const struct sum *found, uint
 	return sum;
 }
 
-static int add(struct fibers *fibers, struct known *known, const struct sum *found)
+static int add(struct fiber_ledger *fibers, struct known *known, const struct sum *found)
 {
 	double weight = (double)fibers->weight_ns;
 	struct sum *sum;
@@ -301,7 +302,7 @@ static int add(struct fibers *fibers, struct known *known, const struct sum *fou
 /* --- a reading ----------------------------------------------------------------------------------
  */
 
-static int take_one(struct fibers *fibers, uint32_t pid, uint64_t process,
+static int take_one(struct fiber_ledger *fibers, uint32_t pid, uint64_t process,
 		    const struct runtime_fibers *all, size_t i)
 {
 	const struct runtime_fiber *fiber = &all->list[i];
@@ -322,7 +323,7 @@ static int take_one(struct fibers *fibers, uint32_t pid, uint64_t process,
 
 static int take(void *context, uint32_t pid, uint64_t start_ticks, const struct runtime_fibers *all)
 {
-	struct fibers *fibers = context;
+	struct fiber_ledger *fibers = context;
 	int64_t process = names__process_since(fibers->options.names, pid, start_ticks);
 	uint64_t *hashes;
 	int err;
@@ -342,7 +343,7 @@ static int take(void *context, uint32_t pid, uint64_t start_ticks, const struct 
 	return err;
 }
 
-static int read_all(struct fibers *fibers, uint64_t weight_ns)
+static int read_all(struct fiber_ledger *fibers, uint64_t weight_ns)
 {
 	uint64_t began_ns = clock__now_ns(), cost_ns;
 	int err;
@@ -368,13 +369,13 @@ static int by_hash(const void *a, const void *b)
 	return (x->hash > y->hash) - (x->hash < y->hash);
 }
 
-static int find_stack(struct fibers *fibers, uint64_t hash, uint64_t now_ns, int64_t *ret)
+static int find_stack(struct fiber_ledger *fibers, uint64_t hash, uint64_t now_ns, int64_t *ret)
 {
 	*ret = 0;
 	return hash ? samples__find(fibers->options.samples, hash, now_ns, ret) : 0;
 }
 
-static int write_known(struct fibers *fibers, struct known *known, uint64_t now_ns)
+static int write_known(struct fiber_ledger *fibers, struct known *known, uint64_t now_ns)
 {
 	struct recording_fiber row = { .process = (int64_t)known->process,
 				       .id = (int64_t)known->id,
@@ -393,7 +394,7 @@ static int write_known(struct fibers *fibers, struct known *known, uint64_t now_
 
 static bool is_gone(void *context, uint64_t key, void *value)
 {
-	const struct fibers *fibers = context;
+	const struct fiber_ledger *fibers = context;
 	struct known *known = value;
 
 	(void)key;
@@ -403,7 +404,7 @@ static bool is_gone(void *context, uint64_t key, void *value)
 	return true;
 }
 
-static int write_sums(struct fibers *fibers, uint64_t now_ns)
+static int write_sums(struct fiber_ledger *fibers, uint64_t now_ns)
 {
 	uint64_t hash = 0;
 	int64_t stack = 0;
@@ -436,7 +437,7 @@ static int write_sums(struct fibers *fibers, uint64_t now_ns)
 	return err;
 }
 
-static int write_all(struct fibers *fibers, uint64_t now_ns)
+static int write_all(struct fiber_ledger *fibers, uint64_t now_ns)
 {
 	struct known *known;
 	size_t at = 0;
@@ -457,7 +458,7 @@ static int write_all(struct fibers *fibers, uint64_t now_ns)
 	return err;
 }
 
-int fibers__step(struct fibers *fibers)
+int fiber_ledger__step(struct fiber_ledger *fibers)
 {
 	uint64_t now_ns = clock__now_ns(), end_ns = fibers->begin_ns + fibers->interval_ns;
 	int err = 0;
@@ -480,7 +481,7 @@ int fibers__step(struct fibers *fibers)
 }
 
 /* The last interval is over before its end. */
-static void take_back(struct fibers *fibers, uint64_t excess_ns)
+static void take_back(struct fiber_ledger *fibers, uint64_t excess_ns)
 {
 	const struct known *known;
 	size_t at = 0;
@@ -494,7 +495,7 @@ static void take_back(struct fibers *fibers, uint64_t excess_ns)
 	}
 }
 
-int fibers__end(struct fibers *fibers, uint64_t end_ns)
+int fiber_ledger__end(struct fiber_ledger *fibers, uint64_t end_ns)
 {
 	int err = 0;
 
@@ -506,14 +507,14 @@ int fibers__end(struct fibers *fibers, uint64_t end_ns)
 	return err || !fibers->sum_count ? err : write_all(fibers, end_ns);
 }
 
-void fibers__forget(struct fibers *fibers)
+void fiber_ledger__forget(struct fiber_ledger *fibers)
 {
 	fiber_stacks__forget(fibers->stacks);
 }
 
-struct fibers_quality fibers__quality(const struct fibers *fibers)
+struct fiber_ledger_quality fiber_ledger__quality(const struct fiber_ledger *fibers)
 {
-	struct fibers_quality quality = fibers->quality;
+	struct fiber_ledger_quality quality = fibers->quality;
 
 	quality.stacks = fiber_stacks__quality(fibers->stacks);
 	return quality;

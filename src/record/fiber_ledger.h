@@ -13,9 +13,9 @@
 #include "record/names.h"
 #include "recording/recording.h"
 
-struct fibers;
+struct fiber_ledger;
 
-struct fibers_options {
+struct fiber_ledger_options {
 	struct recording *recording;
 	struct names *names;
 	struct samples *samples;
@@ -23,24 +23,24 @@ struct fibers_options {
 	struct fiber_stacks_options stacks;
 	uint64_t seed; /* 0: choose one */
 };
-int fibers__new(const struct fibers_options *options, struct fibers **ret);
-void fibers__free(struct fibers *fibers);
+int fiber_ledger__new(const struct fiber_ledger_options *options, struct fiber_ledger **ret);
+void fiber_ledger__free(struct fiber_ledger *fibers);
 
 /* The first interval begins. */
-void fibers__begin(struct fibers *fibers, uint64_t now_ns);
+void fiber_ledger__begin(struct fiber_ledger *fibers, uint64_t now_ns);
 /* When the next reading is due. */
-uint64_t fibers__next_ns(const struct fibers *fibers);
+uint64_t fiber_ledger__next_ns(const struct fiber_ledger *fibers);
 /* Takes a reading if one is due, and from time to time writes what was found. */
-int fibers__step(struct fibers *fibers);
+int fiber_ledger__step(struct fiber_ledger *fibers);
 /* Takes the last reading, and writes everything. */
-int fibers__end(struct fibers *fibers, uint64_t end_ns);
+int fiber_ledger__end(struct fiber_ledger *fibers, uint64_t end_ns);
 /* Must be called when the samples forget stacks. */
-void fibers__forget(struct fibers *fibers);
+void fiber_ledger__forget(struct fiber_ledger *fibers);
 
-struct fibers_quality {
+struct fiber_ledger_quality {
 	uint64_t readings; /* of one process each */
 	uint64_t read_ns;  /* they took */
 	uint64_t left_out; /* goroutines that were not looked at */
 	struct fiber_stacks_quality stacks;
 };
-struct fibers_quality fibers__quality(const struct fibers *fibers);
+struct fiber_ledger_quality fiber_ledger__quality(const struct fiber_ledger *fibers);
