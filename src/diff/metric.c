@@ -185,12 +185,38 @@ static void add_syscalls(struct making *making)
 	}
 }
 
-/* Leaves out the pid in the module name of generated code: "[jit 4242]". */
+/*
+ * Leaves out what differs from run to run in the names that a perf map has: addresses of generated
+ * classes ("LambdaForm$MH/0x7f12a8001000.invoke") and lines ("LazyCompile:*render
+ * /srv/cart.js:12:3").
+ */
+static void leave_places_out(char *text)
+{
+	const char *from = text;
+	char *to = text;
+
+	while (*from) {
+		bool in_class = from[0] == '/' && from[1] == '0' && from[2] == 'x';
+		size_t length = in_class ? 3 + strspn(from + 3, "0123456789abcdef")
+					 : 1 + strspn(from + 1, "0123456789");
+
+		if (in_class ||
+		    (*from == ':' && length > 1 && (!from[length] || strchr(": )", from[length]))))
+			from += length;
+		else
+			*to++ = *from++;
+	}
+	*to = '\0';
+}
+
+/* Leaves out the pid in the module name of generated code as well: "[jit 4242]". */
 void metric__say_function(const struct hot_function *function, char *text, size_t size)
 {
 	char *jit, *end;
 
 	hot__say_function(function, text, size);
+	if (hot__is_generated(function))
+		leave_places_out(text);
 	jit = strstr(text, "[jit ");
 	end = jit ? strchr(jit, ']') : NULL;
 	if (end)

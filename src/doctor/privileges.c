@@ -30,7 +30,9 @@ static const struct doctor_cap known_caps[] = {
 	{ CAP_DAC_READ_SEARCH, "cap_dac_read_search", "reads tracefs and other users' files",
 	  false },
 	{ CAP_SYSLOG, "cap_syslog", "reads kernel symbol addresses", false },
-	{ CAP_SYS_PTRACE, "cap_sys_ptrace", "reads other users' mappings and memory", false },
+	{ CAP_SYS_PTRACE, "cap_sys_ptrace",
+	  "reads other users' mappings and memory, and names of functions of Python, Java, JavaScript, Ruby and PHP",
+	  false },
 	{ CAP_PERFMON, "cap_perfmon", "attaches programs, reads kernel memory", false },
 	{ CAP_BPF, "cap_bpf", "loads programs and makes maps", false },
 	{ 0, NULL, NULL, false },
@@ -50,6 +52,7 @@ static void check_caps(struct doctor *doctor)
 {
 	bool admin = holds(CAP_SYS_ADMIN);
 	char missing[256] = "";
+	bool has_names = holds(CAP_SYS_PTRACE);
 	size_t used = 0;
 
 	for (const struct doctor_cap *cap = known_caps; cap->name; cap++) {
@@ -76,6 +79,10 @@ static void check_caps(struct doctor *doctor)
 				.weight = DOCTOR_ESSENTIAL,
 				.cost = doctor->unprivileged
 						? "no program can be loaded or attached"
+					: !has_names
+						? "functions of Python, Java, JavaScript, Ruby "
+						  "and PHP have no names, and some mappings are "
+						  "out of reach"
 						: "some names, mappings or tracepoints are "
 						  "out of reach",
 				.remedy = "sudo gapless …, or give the program what 'sudo "

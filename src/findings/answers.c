@@ -46,6 +46,16 @@ bool answers__is_target(const struct model_group *group)
 	return group && !group->own && !group->kernel && group->threads;
 }
 
+int64_t answers__kernel_ns(const struct model *model, const struct model_group *group)
+{
+	int64_t ns = 0;
+
+	for (size_t i = 0; i < model->state_count; i++)
+		if (model->states[i].slot == SLOT_RUN_KERNEL)
+			ns += group->state_ns[i];
+	return ns;
+}
+
 int answers__add(struct answers *answers, const struct answer *answer)
 {
 	struct answer *new = APPEND(&answers->list, &answers->count);
@@ -308,11 +318,15 @@ static bool has_heavy_call(const struct analysis *analysis, const struct group_w
 {
 	const struct model *model = analysis->model;
 	int64_t all_ns = 0, call_ns = model->syscall_count ? model->syscalls->run_ns : 0;
+	int64_t kernel_ns = 0;
 
-	for (size_t i = 0; i < model->group_count; i++)
-		if (answers__is_target(&model->groups[i]))
-			all_ns += analysis->groups[i].run_ns;
-	return call_ns <= all_ns && model__reaches(work->run_ns, all_ns, GROUP_BUSY_PERCENT) &&
+	for (size_t i = 0; i < model->group_count; i++) {
+		if (!answers__is_target(&model->groups[i]))
+			continue;
+		all_ns += analysis->groups[i].run_ns;
+		kernel_ns += answers__kernel_ns(model, &model->groups[i]);
+	}
+	return call_ns <= kernel_ns && model__reaches(work->run_ns, all_ns, GROUP_BUSY_PERCENT) &&
 	       model__reaches(call_ns, all_ns, HEAVY_CALL_PERCENT) &&
 	       model__reaches(call_ns, analysis->wall_ns, HEAVY_WALL_PERCENT);
 }

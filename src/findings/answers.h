@@ -41,4 +41,6 @@ int answers__add(struct answers *answers, const struct answer *answer);
 
 /* Whether a group belongs to the target: not gapless itself, a kernel thread or an outside thread.
  */
+/* Running time of a group in syscalls, by its account. A call has no more than that. */
+int64_t answers__kernel_ns(const struct model *model, const struct model_group *group);
 bool answers__is_target(const struct model_group *group);

@@ -18,6 +18,7 @@ static const struct row waits[] = { KNOWN_WAITS(ROW) {} };
 static const struct row kernel[] = { KNOWN_KERNEL(ROW) {} };
 static const struct row sends[] = { KNOWN_SENDS(ROW) {} };
 static const struct row carriers[] = { KNOWN_CARRIERS(ROW) {} };
+static const struct row taskless[] = { KNOWN_TASKLESS(ROW) {} };
 static const struct row sleeps[] = { KNOWN_SLEEPS(ROW) {} };
 static const struct row roots[] = { KNOWN_ROOTS(ROW) {} };
 static const struct row tails[] = { KNOWN_TAILS(ROW) {} };
@@ -53,6 +54,7 @@ static unsigned int managed_flags(const struct hot_function *function)
 	return flag_if(files, file, KNOWN_TAIL) | flag_if(libraries, function->name, KNOWN_TAIL) |
 	       flag_if(library_files, file, KNOWN_LIBRARY) |
 	       flag_if(packages, function->name, KNOWN_LIBRARY) |
+	       flag_if(taskless, function->name, KNOWN_CARRIER) |
 	       flag_if(entries, function->name, KNOWN_ENTRY) | flag_if(loops, loop, KNOWN_LOOP);
 }
 

@@ -260,7 +260,7 @@ static void find_call(const struct analysis *analysis, const struct model_group 
 	int64_t run_ns = analysis->groups[group_index(analysis, group)].run_ns;
 
 	running->call_of_ns = running->sampled_ns;
-	if (!model->syscall_count || model->syscalls->run_ns > run_ns ||
+	if (!model->syscall_count || model->syscalls->run_ns > answers__kernel_ns(model, group) ||
 	    !made_nearly_all(analysis, group))
 		return;
 	if (strcmp(running->call, model->syscalls->name))

@@ -300,6 +300,11 @@ static const char *base_of(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
+bool hot__is_generated(const struct hot_function *function)
+{
+	return function->language == LANGUAGE_GENERATED;
+}
+
 const char *hot__where(const struct hot_function *function)
 {
 	return function->is_managed && function->file ? base_of(function->file)

@@ -149,6 +149,10 @@ void hot__say_path(const struct hot *hot, uint32_t node, char *text, size_t size
 void hot__say_function(const struct hot_function *function, char *text, size_t size);
 /* "web.py" of a managed function whose file is known, else hot__module(). */
 const char *hot__where(const struct hot_function *function);
+/* Whether it is code of a program's own making that no reader of gapless knows. */
+bool hot__is_generated(const struct hot_function *function);
+#define HOT_PERF_MAPS                                                                              \
+	"let its runtime write a perf map before it starts: DOTNET_PerfMapEnabled=1 for .NET"
 /*
  * The module's file name without its directory; "[kernel]" for the kernel; empty if there is none.
  */

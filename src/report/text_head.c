@@ -5,6 +5,9 @@
 #include "model/runtime_rows.h"
 #include "report/printer.h"
 
+/* Of the running time: generated code without names that is worth a remedy. */
+#define LEAST_GENERATED_PERCENT 20
+
 /* "2026-11-16 14:20:05 to 14:20:35 (UTC+1)": of the recording, or of the cut. */
 static void print_when(const struct printer *printer)
 {
@@ -27,6 +30,24 @@ static void print_runtimes(const struct printer *printer)
 	for (size_t i = 0; i < printer->model->runtime_count; i++)
 		if (runtime_rows__say(&printer->model->runtimes[i], text, sizeof(text)))
 			printer__wrap(printer, text, 0);
+}
+
+/* "92 % of the running time is in generated code without names [let its runtime …]" */
+static void print_generated(const struct printer *printer)
+{
+	const struct hot *hot = &printer->model->hot;
+	int64_t ns = 0, all_ns = hot->sampled[KIND_RUN].ns;
+	char text[PRINTER_LINE] = "";
+
+	for (size_t i = 0; i < hot->function_count; i++)
+		if (!hot->functions[i].named && hot__is_generated(&hot->functions[i]))
+			ns += hot->functions[i].self[HOT_RUN].ns;
+	if (!model__reaches(ns, all_ns, LEAST_GENERATED_PERCENT))
+		return;
+	words__say(text, sizeof(text),
+		   "%s of the running time is in generated code without names [" HOT_PERF_MAPS "]",
+		   words__about(ns, all_ns).text);
+	printer__wrap(printer, text, 0);
 }
 
 void printer__head(const struct printer *printer)
@@ -56,6 +77,7 @@ void printer__head(const struct printer *printer)
 		printer__wrap(printer, line, 0);
 	}
 	print_runtimes(printer);
+	print_generated(printer);
 	if (!model->cut)
 		return;
 	*line = '\0';

@@ -360,9 +360,10 @@ static void say_unnamed(const struct hot *hot, char *text, size_t size)
 	if (worst)
 		words__say(text, size, ", most of all %s%s",
 			   words__clean(hot__module(worst), 40).text,
-			   *worst->module == '/' ? " [install its debug symbols, or set "
-						   "DEBUGINFOD_URLS]"
-						 : "");
+			   *worst->module == '/'      ? " [install its debug symbols, or set "
+							"DEBUGINFOD_URLS]"
+			   : hot__is_generated(worst) ? " [" HOT_PERF_MAPS "]"
+						      : "");
 }
 
 void printer__samples(const struct printer *printer)

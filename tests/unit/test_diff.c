@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "diff/flame.h"
+#include "diff/metric.h"
 #include "sample.h"
 #include "vocabulary/histogram.h"
 
@@ -611,6 +612,45 @@ static void what_is_no_recording_is_told(void **state)
 	compared__release(&compared);
 }
 
+static void assert_metric_name(const struct hot_function *function, const char *expected)
+{
+	char text[512] = "";
+
+	metric__say_function(function, text, sizeof(text));
+	assert_string_equal(text, expected);
+}
+
+static void a_function_of_a_runtime_has_the_same_name_in_every_run(void **state)
+{
+	struct hot_function python = { .name = "price",
+				       .module = "[python]",
+				       .file = "/srv/shop.py",
+				       .line = 12,
+				       .named = true,
+				       .language = LANGUAGE_PYTHON,
+				       .is_managed = true };
+	struct hot_function jit = { .name = "Shop$$Lambda/0x00007f12a8001000.run",
+				    .module = "[jit 4242]",
+				    .named = true,
+				    .language = LANGUAGE_GENERATED };
+	struct hot_function nameless = { .name = "[v8]+0x7f0a6c6245b0",
+					 .module = "[v8]",
+					 .language = LANGUAGE_JAVASCRIPT,
+					 .is_managed = true };
+
+	assert_metric_name(&python, "price (shop.py)");
+	python.line = 14;
+	python.file = "/tmp/other/shop.py";
+	assert_metric_name(&python, "price (shop.py)");
+	assert_metric_name(&jit, "Shop$$Lambda.run ([jit])");
+	jit.name = "LazyCompile:*render /srv/cart.js:12:3";
+	jit.module = "[jit 77]";
+	assert_metric_name(&jit, "LazyCompile:*render /srv/cart.js ([jit])");
+	jit.name = "std::vector<int>::at";
+	assert_metric_name(&jit, "std::vector<int>::at ([jit])");
+	assert_metric_name(&nameless, "[v8] (no symbols)");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -632,6 +672,7 @@ int main(void)
 		TEST(json_has_every_value),
 		TEST(call_paths_add_up_and_signals_have_units),
 		TEST(what_is_no_recording_is_told),
+		TEST(a_function_of_a_runtime_has_the_same_name_in_every_run),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

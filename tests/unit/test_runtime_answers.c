@@ -162,6 +162,39 @@ static void the_first_line_of_a_program_is_not_named_as_a_caller(void **state)
 	text_lacks(&wide, "under <module>");
 }
 
+static void a_thread_of_a_pool_of_java_without_a_task_is_no_finding(void **state)
+{
+	static const char *const idle[][2] = {
+		{ "java.util.concurrent.ThreadPoolExecutor.getTask", "ThreadPoolExecutor.java" },
+		{ "java.util.concurrent.LinkedBlockingQueue.take", "LinkedBlockingQueue.java" },
+	};
+	struct recording *recording = begin();
+
+	add_stack(recording, STACKS, idle, 2);
+	add_wait(recording, 1, SAMPLE_LOCK_OPEN, STACKS * 100 + 99, 1200);
+	sample__finish(recording);
+	text_has(&wide, "of 30.0 s of thread time: waiting for work 40.0 %");
+	text_lacks(&wide, "1. ");
+}
+
+static void generated_code_without_names_has_a_remedy(void **state)
+{
+	struct recording *recording = begin();
+	int err = recording__add_module(recording,
+					&(struct recording_module) { 9, "jit", "[jit 1]", NULL });
+
+	err |= recording__add_frame(recording, 99, 9, 4096);
+	err |= recording__add_stack(recording, 99, 0, 99);
+	assert_int_equal(err, 0);
+	sample__account(recording, 1, SAMPLE_RUN_USER, 1, 3, 20 * SECOND, 1);
+	add_samples(recording, SAMPLE_RUN_USER, 99, 90);
+	add_samples(recording, SAMPLE_RUN_USER, 4, 10);
+	sample__finish(recording);
+	text_has(&wide,
+		 "90 % of the running time is in generated code without names [let its runtime "
+		 "write a perf map before it starts: DOTNET_PerfMapEnabled=1 for .NET]");
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -173,6 +206,8 @@ int main(void)
 		TEST(a_sleep_that_an_event_loop_calls_blocks_it),
 		TEST(a_sleep_without_a_loop_blocks_none),
 		TEST(the_first_line_of_a_program_is_not_named_as_a_caller),
+		TEST(a_thread_of_a_pool_of_java_without_a_task_is_no_finding),
+		TEST(generated_code_without_names_has_a_remedy),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
