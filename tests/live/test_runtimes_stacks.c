@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Stacks of known programs in CPython, HotSpot and V8, which are attached to while they run: ticks
- * and waits have the whole stack, and each function of the program in its order, with its line.
+ * Stacks of known programs in CPython, HotSpot, V8, CRuby and PHP, which are attached to while they
+ * run: ticks and waits have the whole stack, and each function of the program in its order, with
+ * its line.
  *
- * GAPLESS_TEST_PYTHON, GAPLESS_TEST_JAVA and GAPLESS_TEST_NODE name other interpreters than those
- * of the system, GAPLESS_TEST_SECONDS the length of each recording. Longer ones measure more than
- * chance allows in a short one.
+ * GAPLESS_TEST_PYTHON, _JAVA, _NODE, _RUBY and _PHP name other interpreters than those of the
+ * system, GAPLESS_TEST_SECONDS the length of each recording. Longer ones measure more than chance
+ * allows in a short one.
  */
 #include "../harness.h"
 
@@ -63,6 +64,25 @@ static const struct program node_program = {
 	.fifth = { "down stacks.js:35", "through stacks.js:26" },
 	.is_main = true,
 	.loop = "poll",
+};
+
+static const struct program ruby_program = {
+	.file = "stacks.rb",
+	.top = "top stacks.rb:53;block in top stacks.rb:54;block (2 levels) in top stacks.rb:55",
+	.down = "down stacks.rb:48",
+	.last = "down stacks.rb:38",
+	.tenth = { "down stacks.rb:40", "block in down stacks.rb:41" },
+	.fifth = { "down stacks.rb:44", "block in down stacks.rb:45" },
+	.is_main = true,
+};
+
+static const struct program php_program = {
+	.file = "stacks.php",
+	.top = "top stacks.php:60",
+	.down = "down stacks.php:52",
+	.last = "down stacks.php:45",
+	.tenth = { "down stacks.php:48", "Order::compare stacks.php:32" },
+	.fifth = { "down stacks.php:50", "through stacks.php:39" },
 };
 
 /* Samples by what their stacks are. */
@@ -137,9 +157,9 @@ static void own_places(char *ret, const char *places, const struct program *prog
 
 	*ret = '\0';
 	for (const char *at = places + 1, *end; *at && (end = strchr(at, ';')); at = end + 1) {
-		const char *name = strchr(at, ' ');
+		const char *name = memrchr(at, ' ', (size_t)(end - at));
 
-		if (!name || name > end || strncmp(name + 1, program->file, file))
+		if (!name || strncmp(name + 1, program->file, file) != 0)
 			continue;
 		is_below |= !strncmp(at, program->top, top);
 		if (!is_below || length + (size_t)(end - at) + 2 > CHAIN_BYTES)
@@ -355,6 +375,18 @@ static void javascript_functions_that_are_interpreted(void **state)
 	check_node("--no-opt");
 }
 
+static void ruby_methods_and_blocks_that_c_calls(void **state)
+{
+	check(ARGS(interpreter("GAPLESS_TEST_RUBY", "/usr/bin/ruby"), workload__path("stacks.rb")),
+	      &ruby_program, "ruby", 990);
+}
+
+static void php_functions_and_what_calls_them_from_c(void **state)
+{
+	check(ARGS(interpreter("GAPLESS_TEST_PHP", "/usr/bin/php"), workload__path("stacks.php")),
+	      &php_program, "php", 990);
+}
+
 static int remove_classes(void **state)
 {
 	char command[64];
@@ -375,6 +407,8 @@ int main(void)
 		cmocka_unit_test(java_methods_of_both_compilers),
 		cmocka_unit_test(javascript_functions_that_are_compiled),
 		cmocka_unit_test(javascript_functions_that_are_interpreted),
+		cmocka_unit_test(ruby_methods_and_blocks_that_c_calls),
+		cmocka_unit_test(php_functions_and_what_calls_them_from_c),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, remove_classes);
