@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * walks GAPLESS DEPTH SECONDS: the cost in ns of one sample of a stack with DEPTH frames, by
- * gapless's walk and by the kernel's bpf_get_stackid(), for the same program at the same time. The
- * kernel measures the run time of the BPF programs. An empty BPF program shows the overhead of this
+ * walks GAPLESS DEPTH SECONDS [COMMAND…]: the cost in ns of one sample of a stack with DEPTH
+ * frames, by gapless's walk and by the kernel's bpf_get_stackid(), for the same program at the same
+ * time: this one, or COMMAND, which is to have that stack after WARM_UP_SECONDS. The kernel
+ * measures the run time of the BPF programs. An empty BPF program shows the overhead of this
  * measurement.
  */
 #include <bpf/bpf.h>
@@ -19,8 +20,9 @@
 
 #include "stackid.skel.h"
 
-#define RATE      2999
-#define FILE_NAME "/dev/shm/walks.gapless"
+#define RATE            2999
+#define WARM_UP_SECONDS 2
+#define FILE_NAME       "/dev/shm/walks.gapless"
 
 static volatile long sink;
 
@@ -102,18 +104,32 @@ static double ticks_recorded(const char *gapless)
 	return ticks;
 }
 
+/* Returns when it records; loading can take seconds on a busy machine. */
 static pid_t record(const char *gapless, pid_t target)
 {
-	pid_t child = fork();
-	char pid[16], rate[16];
+	int words[2], err = pipe(words);
+	pid_t child = err ? -1 : fork();
+	char pid[16], rate[16], line[256];
+	FILE *said;
 
-	if (child)
-		return child;
-	snprintf(pid, sizeof(pid), "%d", target);
-	snprintf(rate, sizeof(rate), "%d", RATE);
-	execl(gapless, gapless, "record", "-p", pid, "-F", rate, "-o", FILE_NAME, "--force",
-	      "--no-report", (char *)NULL);
-	_exit(127);
+	if (child < 0) {
+		perror("walks");
+		exit(2);
+	}
+	if (!child) {
+		dup2(words[1], STDERR_FILENO);
+		snprintf(pid, sizeof(pid), "%d", target);
+		snprintf(rate, sizeof(rate), "%d", RATE);
+		execl(gapless, gapless, "record", "-p", pid, "-F", rate, "-o", FILE_NAME, "--force",
+		      "--no-report", "--budget", "none", (char *)NULL);
+		_exit(127);
+	}
+	close(words[1]);
+	said = fdopen(words[0], "r");
+	while (said && fgets(line, sizeof(line), said) && !strstr(line, "recording"))
+		fputs(line, stderr);
+	/* It stays open, so that the recorder can write to it. */
+	return child;
 }
 
 int main(int argc, char **argv)
@@ -124,15 +140,21 @@ int main(int argc, char **argv)
 	pid_t target, recorder;
 	int stats;
 
-	if (argc != 4 || !skeleton) {
-		fprintf(stderr, "usage: walks GAPLESS DEPTH SECONDS (as root)\n");
+	if (argc < 4 || !skeleton) {
+		fprintf(stderr, "usage: walks GAPLESS DEPTH SECONDS [COMMAND...] (as root)\n");
 		return 2;
 	}
 	target = fork();
+	if (!target && argc > 4) {
+		execvp(argv[4], argv + 4);
+		_exit(127);
+	}
 	if (!target) {
 		descend(atoi(argv[2]));
 		_exit(0);
 	}
+	if (argc > 4)
+		sleep(WARM_UP_SECONDS);
 	stats = bpf_enable_stats(BPF_STATS_RUN_TIME);
 	recorder = record(argv[1], target);
 	attach(skeleton->progs.on_stackid, target);
@@ -144,9 +166,10 @@ int main(int argc, char **argv)
 	kill(recorder, SIGINT);
 	waitpid(recorder, NULL, 0);
 	ticks = ticks_recorded(argv[1]);
-	nothing.ns /= nothing.runs;
+	/* They see the main thread only, which may sleep, as that of Java does. */
+	nothing.ns = nothing.runs > 0 ? nothing.ns / nothing.runs : 0;
 	ours = (tick.ns - nothing.ns * tick.runs) / ticks;
-	theirs = stackid.ns / stackid.runs - nothing.ns;
+	theirs = stackid.runs > 0 ? stackid.ns / stackid.runs - nothing.ns : 0;
 	printf("depth %s: gapless %.0f ns, bpf_get_stackid %.0f ns, ratio %.2f (%.0f ticks)\n",
 	       argv[2], ours, theirs, ours / theirs, ticks);
 	close(stats);
