@@ -17,6 +17,9 @@
 /* Compilers drop checks that cannot fail, but the verifier needs them. */
 #define UNWIND_FORGET(var) __asm__ volatile("" : "+r"(var))
 
+/* Not a frame: user space has none in the kernel. 0 is one, of a call through a null pointer. */
+#define UNWIND_NOTHING_HELD ~0ULL
+
 /* What a step is left with in a process with V8: the frame is code that V8 knows. */
 enum unwind_left { UNWIND_LEFT_BUILTIN = 2, UNWIND_LEFT_GENERATED };
 
@@ -395,7 +398,7 @@ UNWIND_FN int unwind_beside(void *world, struct unwind *walk, const struct runti
 	if (!unwind_function(world, walk, runtime))
 		return 0;
 	beside->mode = UNWIND_NATIVE;
-	if (beside->held)
+	if (beside->held != UNWIND_NOTHING_HELD)
 		unwind_add_frame(walk, beside->held);
 	return beside->ends != 0;
 }
@@ -439,7 +442,7 @@ UNWIND_FN int unwind_rescue(struct unwind *walk, const struct runtime *runtime)
 	else if (runtime->kind == RUNTIME_PYTHON)
 		return 1;
 	beside->mode = UNWIND_BESIDE;
-	beside->held = 0;
+	beside->held = UNWIND_NOTHING_HELD;
 	beside->ends = beside->loose = 1;
 	return 0;
 }
