@@ -357,6 +357,11 @@ bool reader__has_forgotten(const struct reader *reader)
 	return helper__is_fresh(reader->helper);
 }
 
+void reader__restart(struct reader *reader)
+{
+	helper__restart(reader->helper);
+}
+
 int reader__file(struct reader *reader, uint32_t key, int fd, const char *path,
 		 enum runtime_kind *ret)
 {

@@ -21,6 +21,9 @@ void reader__free(struct reader *reader);
 /* A new process has been started since the last question: it knows no file and no process. */
 bool reader__has_forgotten(const struct reader *reader);
 
+/* Ends the process. The next question goes to a new one. */
+void reader__restart(struct reader *reader);
+
 /* Which runtime is in a file. `key` is the number by which it is called from now on. */
 int reader__file(struct reader *reader, uint32_t key, int fd, const char *path,
 		 enum runtime_kind *ret);

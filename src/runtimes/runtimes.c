@@ -138,10 +138,14 @@ void runtimes__mapped(struct runtimes *runtimes, const struct runtimes_mapping *
 
 	task.mapping.path = NULL;
 	task.mapping.fd = fcntl(mapping->fd, F_DUPFD_CLOEXEC, 0);
-	if (task.path && task.mapping.fd >= 0)
+	if (task.path && task.mapping.fd >= 0) {
 		put_task(runtimes, &task);
-	else
-		release_task(&task);
+		return;
+	}
+	release_task(&task);
+	pthread_mutex_lock(&runtimes->queue_lock);
+	runtimes->dropped++;
+	pthread_mutex_unlock(&runtimes->queue_lock);
 }
 
 void runtimes__gone(struct runtimes *runtimes, uint32_t pid)
@@ -214,6 +218,11 @@ void runtimes__stop(struct runtimes *runtimes)
 	pthread_mutex_unlock(&runtimes->queue_lock);
 	pthread_join(runtimes->thread, NULL);
 	runtimes->has_thread = false;
+	/* The kernel ends it with the thread that has started it: the next question would be lost.
+	 */
+	pthread_mutex_lock(&runtimes->lock);
+	reader__restart(runtimes->reader);
+	pthread_mutex_unlock(&runtimes->lock);
 }
 
 void runtimes__free(struct runtimes *runtimes)
