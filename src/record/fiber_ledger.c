@@ -33,6 +33,16 @@ static const char *const state_words[FIBER_STATES] = { "runnable", "running", "s
 struct sum {
 	uint64_t process, fiber, state, object, hash;
 	uint64_t ns, readings;
+	uint64_t group; /* key */
+};
+
+/*
+ * Goroutines that began with the same function and are alike in the rest: they may keep step, so
+ * the error of their sum does not follow from those of single ones.
+ */
+struct group {
+	uint64_t now, before; /* how many in this reading, and in the last one */
+	uint64_t ns;          /* since rows were written, as all that follow */
 	double variance;
 };
 
@@ -57,6 +67,7 @@ struct fiber_ledger {
 	int64_t last_state;
 	struct map places, objects; /* struct place */
 	struct map index;           /* of sums: position + 1 */
+	struct map groups;          /* struct group */
 	struct sum *sums;
 	size_t sum_count;
 	uint64_t *hashes; /* of the process that is being read */
@@ -104,6 +115,7 @@ void fiber_ledger__free(struct fiber_ledger *fibers)
 	clear(&fibers->states);
 	clear(&fibers->places);
 	clear(&fibers->objects);
+	clear(&fibers->groups);
 	map__release(&fibers->index);
 	free(fibers->sums);
 	free(fibers->hashes);
@@ -277,26 +289,69 @@ static struct sum *find_sum(struct fiber_ledger *fibers, const struct sum *found
 	return sum;
 }
 
+static int count_in_group(struct fiber_ledger *fibers, const struct known *known,
+			  const struct sum *found, uint64_t *ret_key)
+{
+	uint64_t key = map__mix(map__mix(0, found->process), known->start);
+	struct group *group;
+
+	key = map__mix(map__mix(map__mix(key, found->state), found->object), found->hash);
+	*ret_key = key;
+	group = map__get(&fibers->groups, key);
+	if (!group) {
+		group = calloc(1, sizeof(*group));
+		if (!group || map__put(&fibers->groups, key, group)) {
+			free(group);
+			return -ENOMEM;
+		}
+	}
+	group->now++;
+	group->ns += fibers->weight_ns;
+	return 0;
+}
+
 static int add(struct fiber_ledger *fibers, struct known *known, const struct sum *found)
 {
-	double weight = (double)fibers->weight_ns;
 	struct sum *sum;
-	uint64_t key;
+	uint64_t key, group;
+	int err;
 
 	if (fibers->sum_count >= MOST_SUMS) {
 		fibers->quality.left_out++;
 		return 0;
 	}
+	err = count_in_group(fibers, known, found, &group);
+	if (err)
+		return err;
 	sum = find_sum(fibers, found, &key);
 	if (!sum)
 		return -ENOMEM;
+	sum->group = group;
 	sum->ns += fibers->weight_ns;
 	sum->readings++;
-	if (fibers->reading > 1 && (known->key != key || known->reading + 1 != fibers->reading))
-		sum->variance += weight * weight;
 	known->key = key;
 	known->reading = fibers->reading;
 	return 0;
+}
+
+/*
+ * If readings were independent, half of the square of the difference of two of them would be the
+ * variance of one, on average. What lasts for many readings adds little.
+ */
+static void close_reading(struct fiber_ledger *fibers)
+{
+	double weight = (double)fibers->weight_ns;
+	struct group *group;
+	size_t at = 0;
+
+	while ((group = map__next(&fibers->groups, &at))) {
+		double change = ((double)group->now - (double)group->before) * weight;
+
+		if (fibers->reading > 1)
+			group->variance += change * change / 2;
+		group->before = group->now;
+		group->now = 0;
+	}
 }
 
 /* --- a reading ----------------------------------------------------------------------------------
@@ -353,6 +408,7 @@ static int read_all(struct fiber_ledger *fibers, uint64_t weight_ns)
 	fibers->reading++;
 	fiber_stacks__begin(fibers->stacks, WALKS_NS);
 	err = runtimes__read_fibers(fibers->options.runtimes, take, fibers);
+	close_reading(fibers);
 	cost_ns = clock__now_ns() - began_ns;
 	fibers->quality.read_ns += cost_ns;
 	choose_interval(fibers, cost_ns);
@@ -404,6 +460,29 @@ static bool is_gone(void *context, uint64_t key, void *value)
 	return true;
 }
 
+static bool is_unused(void *context, uint64_t key, void *value)
+{
+	struct group *group = value;
+
+	(void)context;
+	(void)key;
+	if (!group->before) {
+		free(group);
+		return true;
+	}
+	group->ns = 0;
+	group->variance = 0;
+	return false;
+}
+
+/* The part of a goroutine in the variance of its group. */
+static double variance_of(const struct fiber_ledger *fibers, const struct sum *sum)
+{
+	const struct group *group = map__get(&fibers->groups, sum->group);
+
+	return group && group->ns ? group->variance * (double)sum->ns / (double)group->ns : 0;
+}
+
 static int write_sums(struct fiber_ledger *fibers, uint64_t now_ns)
 {
 	uint64_t hash = 0;
@@ -431,7 +510,7 @@ static int write_sums(struct fiber_ledger *fibers, uint64_t now_ns)
 					.stack = stack,
 					.ns = (int64_t)sum->ns,
 					.readings = (int64_t)sum->readings,
-					.variance = sum->variance,
+					.variance = variance_of(fibers, sum),
 				});
 	}
 	return err;
@@ -446,6 +525,7 @@ static int write_all(struct fiber_ledger *fibers, uint64_t now_ns)
 	while (!err && (known = map__next(&fibers->known, &at)))
 		err = write_known(fibers, known, now_ns);
 	map__sweep(&fibers->known, is_gone, fibers);
+	map__sweep(&fibers->groups, is_unused, fibers);
 	fibers->write_after_ns = fibers->sum_count * (1000 * MS_NS) / ROWS_PER_SECOND;
 	if (fibers->write_after_ns < LEAST_WRITE_NS)
 		fibers->write_after_ns = LEAST_WRITE_NS;

@@ -3,9 +3,9 @@
  * What goroutines do: a ledger next to that of threads, but a sampled one. All goroutines are read
  * at a random moment of each interval, and each is taken to have been so for the whole interval.
  *
- * The estimate of a sum is unbiased. Its variance is the sum of the squares of the intervals in
- * which a goroutine was found to have begun something: what lasts for many readings is as good as
- * exact, and what is found in single readings is counted as independent draws.
+ * The estimate of a sum is unbiased. Its variance follows from how much the number of goroutines
+ * that are alike differs between readings: what lasts for many readings is as good as exact, and
+ * goroutines that keep step have the error of one that counts as often.
  */
 #pragma once
 
