@@ -61,7 +61,8 @@ static int64_t ask(const char *condition)
 	char sql[512];
 
 	snprintf(sql, sizeof(sql),
-		 "select coalesce(sum(ns), 0) from waits where waiter_comm like 'python%%' and %s",
+		 "select coalesce(sum(ns), 0) from waits where (waiter_comm like 'python%%'"
+		 " or waiter_comm like 'Thread-%%') and %s",
 		 condition);
 	return trial__ask(recording, sql);
 }
