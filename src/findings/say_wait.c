@@ -125,7 +125,9 @@ static void say_by_name(struct finding *finding, const struct analysis *analysis
 	say(finding, " for %s", cause->what);
 	if (!strcmp(cause->what, KNOWN_MEMORY_LIMIT))
 		say__memory_limit(finding, analysis, cause->group);
-	if ((is_symbol(object) && !strstr(cause->what, object->name)) ||
+	if (is_kind(object, "monitor") && is_symbol(object))
+		say(finding, " of %s", words__clean(object->name, SAY_OBJECT_COLUMNS).text);
+	else if ((is_symbol(object) && !strstr(cause->what, object->name)) ||
 	    (is_kind(object, "file") && cause->state->slot == SLOT_WAIT_DISK))
 		say(finding, " (%s)", words__clean(object->name, SAY_OBJECT_COLUMNS).text);
 }
