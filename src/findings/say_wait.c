@@ -128,7 +128,7 @@ static void say_by_name(struct finding *finding, const struct analysis *analysis
 	if (is_kind(object, "monitor") && is_symbol(object))
 		say(finding, " of %s", words__clean(object->name, SAY_OBJECT_COLUMNS).text);
 	else if ((is_symbol(object) && !strstr(cause->what, object->name)) ||
-	    (is_kind(object, "file") && cause->state->slot == SLOT_WAIT_DISK))
+		 (is_kind(object, "file") && cause->state->slot == SLOT_WAIT_DISK))
 		say(finding, " (%s)", words__clean(object->name, SAY_OBJECT_COLUMNS).text);
 }
 
