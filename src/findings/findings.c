@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/words.h"
+#include "findings/collections.h"
 #include "findings/crash.h"
 #include "findings/deadlock.h"
 #include "findings/goroutines.h"
@@ -18,6 +19,10 @@
 #include "findings/summary.h"
 
 #define FIRST_ANSWERS 3
+/* Garbage collection: how much of the time is mentioned, and how much comes first. */
+#define LEAST_COLLECTING 5
+#define MUCH_COLLECTING  20
+#define ALL_COLLECTING   1000 /* clocks of several threads may add up to more than all */
 
 static void say_storm(struct finding *finding, const struct analysis *analysis,
 		      const struct answer *answer)
@@ -62,8 +67,13 @@ static void make(struct analysis *analysis, const struct answers *answers, struc
 	ret->count += crash__put(&ret->list[0], analysis);
 	ret->count += deadlock__put(&ret->list[ret->count], analysis);
 	ret->count += goroutines__put(&ret->list[ret->count], analysis);
+	ret->count +=
+		collections__put(&ret->list[ret->count], analysis, MUCH_COLLECTING, ALL_COLLECTING);
 	for (; said < answers->count && ret->count < FIRST_ANSWERS; said++)
 		put_answer(analysis, &answers->list[said], &ret->list[ret->count++]);
+	if (ret->count < FINDINGS_MOST)
+		ret->count += collections__put(&ret->list[ret->count], analysis, LEAST_COLLECTING,
+					       MUCH_COLLECTING);
 	ret->count = findings_locks__make(analysis->model, ret->list, ret->count, FINDINGS_MOST);
 	if (ret->count < FINDINGS_MOST)
 		ret->count += pools__put(&ret->list[ret->count], analysis);

@@ -59,6 +59,7 @@ void model__release(struct model *model)
 	estimated__release(&model->estimated);
 	history__release(&model->history);
 	signals__release(&model->signals);
+	pauses__release(&model->pauses);
 	json_decref(model->hooks);
 	json_decref(model->kernel_counts);
 	texts__release(&model->texts);
@@ -277,6 +278,8 @@ static int load(struct model *model, sqlite3 *db, const struct model_options *op
 		err = resident__load(model, db);
 	if (!err && model->signals.known)
 		err = load__signals(model, db);
+	if (!err)
+		err = pauses__make(model);
 	if (!err && model->signals.known && !model->cut)
 		err = by_cpu__load(model, db);
 	if (!err && options->by == MODEL_BY_CPU)

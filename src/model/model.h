@@ -17,6 +17,7 @@
 #include "model/fibers.h"
 #include "model/history.h"
 #include "model/hot.h"
+#include "model/pauses.h"
 #include "model/resident.h"
 #include "model/scope.h"
 #include "model/signals.h"
@@ -386,6 +387,7 @@ struct model {
 	struct estimated estimated;
 	struct history history;
 	struct signals signals;
+	struct pauses pauses;
 
 	struct texts texts; /* owns every string above */
 };

@@ -70,6 +70,8 @@ void printer__heap(const struct printer *printer, const struct heap *heap);
  * What the budget changed, and when. Returns the number of lines; `said` is the number of lines
  * above them in the same field.
  */
+/* How much of the running time was that of collectors and compilers, for a few processes. */
+void printer__collecting(const struct printer *printer);
 size_t printer__budget(const struct printer *printer, size_t said);
 /* The same numbers according to /proc, if the recording has them. */
 void printer__kernel_counts(const struct printer *printer);

@@ -166,6 +166,7 @@ static void print_states(const struct printer *printer)
 	user_time__say(printer->model, text, sizeof(text));
 	if (*text)
 		printer__wrap(printer, text, 0);
+	printer__collecting(printer);
 }
 
 static void print_rows(const struct printer *printer)

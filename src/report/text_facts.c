@@ -3,8 +3,20 @@
 #include "base/words.h"
 #include "report/printer.h"
 
-#define FIELD_COLUMNS 13
-#define STEPS_SHOWN   6
+#define FIELD_COLUMNS   13
+#define STEPS_SHOWN     6
+#define PROCESSES_SHOWN 3
+
+void printer__collecting(const struct printer *printer)
+{
+	const struct pauses *pauses = &printer->model->pauses;
+	size_t count = printer__shown(printer, pauses->process_count, PROCESSES_SHOWN);
+	char text[PRINTER_LINE];
+
+	for (size_t i = 0; i < count; i++)
+		if (pauses__say_share(&pauses->processes[i], text, sizeof(text)))
+			printer__wrap(printer, text, 0);
+}
 
 size_t printer__budget(const struct printer *printer, size_t said)
 {

@@ -117,6 +117,7 @@ void printer__states(const struct printer *printer)
 			words__share(left_ns, model->threads_ns).text,
 			words__count((int64_t)(count - shown), "more states").text);
 	fputc('\n', printer->out);
+	printer__collecting(printer);
 }
 
 static bool is_shown(const struct printer *printer, const struct model_blame *blame)
