@@ -24,8 +24,14 @@ struct taken {
 	const struct pauses_process *process;
 	const struct model_thread *thread; /* whose time it was; NULL: all of the process's */
 	struct pauses_sum gc;
+	int64_t marking_ns; /* between the pauses */
 	int64_t of_ns;
 };
+
+static int64_t all_ns(const struct taken *taken)
+{
+	return taken->gc.ns + taken->marking_ns;
+}
 
 /* The largest share; false: there is none. */
 static bool find_taken(const struct model *model, struct taken *ret)
@@ -33,18 +39,19 @@ static bool find_taken(const struct model *model, struct taken *ret)
 	for (size_t i = 0; i < model->pauses.process_count; i++) {
 		const struct pauses_process *process = &model->pauses.processes[i];
 		const struct pauses_thread *asker = process->asker;
-		struct taken taken = { process, NULL, process->gc, process->life_ns };
+		struct taken taken = { process, NULL, process->gc, 0, process->life_ns };
 
 		if (!asker || !answers__is_target(asker->thread->group))
 			continue;
 		if (!process->stops_all) {
 			taken.thread = asker->thread;
 			taken.gc = asker->gc;
+			taken.marking_ns = asker->marking.ns;
 			taken.of_ns = asker->thread->lifetime_ns;
 		}
 		if (taken.of_ns > 0 &&
-		    (!ret->process || (double)taken.gc.ns * (double)ret->of_ns >
-					      (double)ret->gc.ns * (double)taken.of_ns))
+		    (!ret->process || (double)all_ns(&taken) * (double)ret->of_ns >
+					      (double)all_ns(ret) * (double)taken.of_ns))
 			*ret = taken;
 	}
 	return ret->process;
@@ -155,9 +162,12 @@ static void say_counts(struct finding *finding, const struct taken *taken)
 	if (*process->kind && model__reaches(process->kind_ns, process->gc.ns, MOSTLY_PERCENT))
 		say(finding, ", most of the time in those of kind '%s'",
 		    words__clean(process->kind, SAY_NAME_COLUMNS).text);
+	if (taken->marking_ns)
+		say(finding, ", and %s of marking between them",
+		    words__time(taken->marking_ns).text);
 	if (!process->stops_all &&
 	    !model__reaches(taken->gc.running_ns, taken->gc.ns, LITTLE_PERCENT))
-		say(finding, "; it had a CPU for %s of that time",
+		say(finding, "; it had a CPU for %s of the collections",
 		    words__about(taken->gc.running_ns, taken->gc.ns).text);
 }
 
@@ -167,16 +177,16 @@ bool collections__put(struct finding *finding, struct analysis *analysis, int pe
 	uint32_t function;
 
 	if (!find_taken(analysis->model, &taken) ||
-	    !model__reaches(taken.gc.ns, taken.of_ns, percent) ||
-	    model__reaches(taken.gc.ns, taken.of_ns, below))
+	    !model__reaches(all_ns(&taken), taken.of_ns, percent) ||
+	    model__reaches(all_ns(&taken), taken.of_ns, below))
 		return false;
-	*finding = (struct finding) { .ns = taken.gc.ns,
+	*finding = (struct finding) { .ns = all_ns(&taken),
 				      .of_ns = taken.of_ns,
 				      .group = taken.process->asker->thread->group };
 	say(finding, "Garbage collection took %s of the time of ",
-	    words__about(taken.gc.ns, taken.of_ns).text);
+	    words__about(all_ns(&taken), taken.of_ns).text);
 	say_whose(finding, &taken);
-	say(finding, ", %s", words__time(taken.gc.ns).text);
+	say(finding, ", %s", words__time(all_ns(&taken)).text);
 	say_counts(finding, &taken);
 	say_asker(finding, &taken);
 	function = find_function(analysis, &taken);

@@ -137,6 +137,9 @@ static int add_series(struct pauses *pauses, const struct signals_signal *signal
 	} else if (!strcmp(place, "compile")) {
 		add(&process->compile, signal, &series->sum);
 		add(&thread->compile, signal, &series->sum);
+	} else if (!strcmp(place, "marking")) {
+		add(&process->marking, signal, &series->sum);
+		add(&thread->marking, signal, &series->sum);
 	} else if (!strcmp(place, "safepoint")) {
 		add(&process->stops, signal, &series->sum);
 	}
@@ -203,7 +206,7 @@ static void finish(struct model *model, struct pauses_process *process)
 	}
 	kind = kind_of(process->main);
 	process->stops_all = kind == RUNTIME_HOTSPOT || kind == RUNTIME_GO;
-	process->gc_run_ns += process->gc.running_ns;
+	process->gc_run_ns += process->gc.running_ns + process->marking.running_ns;
 	if (!process->compile_run_ns)
 		process->compile_run_ns = process->compile.running_ns;
 }

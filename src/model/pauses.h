@@ -23,7 +23,7 @@ struct pauses_sum {
 /* What a thread asked for; in runtimes where the asker does it itself, also what it ran. */
 struct pauses_thread {
 	const struct model_thread *thread;
-	struct pauses_sum gc, compile;
+	struct pauses_sum gc, marking, compile;
 };
 
 struct pauses_process {
@@ -31,6 +31,7 @@ struct pauses_process {
 	const struct model_runtime *runtime; /* NULL: not known */
 	bool stops_all; /* a collection stops all of its threads, not only the one that asked */
 	struct pauses_sum gc;
+	struct pauses_sum marking; /* by the collector, between or beside its pauses */
 	struct pauses_sum stops;   /* of all threads; with HotSpot, those for collections too */
 	struct pauses_sum compile; /* as far as it was seen to begin and to end */
 	int64_t life_ns;           /* inside the cut, of its longest-lived thread */

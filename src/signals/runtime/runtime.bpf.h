@@ -48,8 +48,8 @@ struct runtime_open {
 };
 
 /* Places of pauses with an end; a power of two. */
-#define RUNTIME_OPEN 4
-_Static_assert(PAUSE_COMPILE < RUNTIME_OPEN && PAUSE_ASSIST >= RUNTIME_OPEN, "those with an end");
+#define RUNTIME_OPEN 8
+_Static_assert(PAUSE_MARKING < RUNTIME_OPEN, "those with an end");
 
 struct runtime_thread {
 	struct runtime_open open[RUNTIME_OPEN]; /* by place */
@@ -167,6 +167,9 @@ static __always_inline void runtime_begin(struct pt_regs *ctx, const struct runt
 	struct runtime_open *pause = runtime_find(mine, site->place);
 	__u64 sp = site->flags & PAUSE_BY_FRAME ? ctx->ARCH_SP : 0;
 
+	/* Marking inside of a collection is part of it. */
+	if (site->place == PAUSE_MARKING && mine->open[PAUSE_GC].begin_ns)
+		return;
 	if (pause->begin_ns && pause->begin_ns >= series[SIGNAL_runtime].since_ns) {
 		/* Called by itself: the outer call is the pause. */
 		if (sp && sp < pause->sp)

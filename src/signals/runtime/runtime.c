@@ -16,10 +16,10 @@ static const struct hook hooks[] = {
 	{},
 };
 
-static const struct measure measures[] = { { "pause", "ns" }, { "running", "ns" }, {} };
+static const struct measure measures[] = { { "time", "ns" }, { "running", "ns" }, {} };
 
 static const struct column columns[] = {
-	{ "pause_ns", COLUMN_NS, 8 },
+	{ "time_ns", COLUMN_NS, 8 },
 	{ "running_ns", COLUMN_NS, 0 },
 	{},
 };
@@ -92,9 +92,8 @@ static const char *runtime_operation(uint32_t operation)
 static void runtime_place(uint32_t place, char *ret, size_t size)
 {
 	static const char *const places[PAUSE_PLACES] = {
-		[PAUSE_GC] = "gc",
-		[PAUSE_SAFEPOINT] = "safepoint",
-		[PAUSE_COMPILE] = "compile",
+		[PAUSE_GC] = "gc",           [PAUSE_SAFEPOINT] = "safepoint",
+		[PAUSE_COMPILE] = "compile", [PAUSE_MARKING] = "marking",
 		[PAUSE_ASSIST] = "assist",
 	};
 
@@ -119,7 +118,7 @@ const struct signal runtime_signal = {
 	.name = "runtime",
 	.number = SIGNAL_runtime,
 	.about = "language runtimes: collections, stops of all threads, compilation",
-	.events = "pauses",
+	.events = "activities",
 	.role = ROLE_RUNTIMES,
 	.is_default = true,
 	.hooks = hooks,

@@ -18,6 +18,7 @@ enum pause_place {
 	PAUSE_GC,        /* a collection */
 	PAUSE_SAFEPOINT, /* all threads of the program are stopped */
 	PAUSE_COMPILE,   /* code is generated */
+	PAUSE_MARKING,   /* the collector marks objects between or beside its pauses */
 	PAUSE_ASSIST,    /* an allocation works for the collector: counted, not timed */
 	PAUSE_PLACES,
 };
