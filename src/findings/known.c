@@ -71,7 +71,8 @@ struct known known__find(const struct hot_function *function)
 		known.flags = managed_flags(function);
 		return known;
 	}
-	known.flags = flag_if(modules, known.module, KNOWN_TAIL);
+	known.flags = flag_if(modules, known.module, KNOWN_TAIL) |
+		      flag_if(files, function->module ? function->module : "", KNOWN_TAIL);
 	if (!function->named)
 		return known;
 	known.lock = look_up(locks, function->name);

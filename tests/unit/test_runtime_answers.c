@@ -121,6 +121,29 @@ static void without_one_the_package_is_named(void **state)
 	text_has(&wide, "for the GIL, in Session.request (sessions.py:11)");
 }
 
+static void machine_code_of_pythons_own_library_is_no_place(void **state)
+{
+	static const char *const path_in[][2] = { { "<module>", "/srv/web.py" } };
+	struct recording *recording = begin();
+	int err;
+
+	add_stack(recording, STACKS, path_in, 1);
+	err = recording__add_module(
+		recording, &(struct recording_module) {
+				   9, "file", "/usr/lib/python3.11/lib-dynload/select.so", NULL });
+	err |= recording__add_function(
+		recording,
+		&(struct recording_function) { 98, 9, "select_poll_poll", NULL, NULL, 0, NULL });
+	err |= recording__add_frame(recording, 98, 9, 64);
+	err |= recording__add_line(recording,
+				   &(struct recording_line) { .frame = 98, .function = 98 });
+	err |= recording__add_stack(recording, STACKS * 100 + 2, STACKS * 100 + 1, 98);
+	assert_int_equal(err, 0);
+	add_wait(recording, 1, STATE_GIL, STACKS * 100 + 2, 1200);
+	sample__finish(recording);
+	text_has(&wide, "for the GIL, in <module> (web.py:10)");
+}
+
 static void a_sleep_that_an_event_loop_calls_blocks_it(void **state)
 {
 	static const char *const path_in[][2] = {
@@ -203,6 +226,7 @@ int main(void)
 		TEST(waits_for_the_gil_in_any_code_are_one_finding),
 		TEST(a_function_of_the_program_comes_before_the_package_that_it_calls),
 		TEST(without_one_the_package_is_named),
+		TEST(machine_code_of_pythons_own_library_is_no_place),
 		TEST(a_sleep_that_an_event_loop_calls_blocks_it),
 		TEST(a_sleep_without_a_loop_blocks_none),
 		TEST(the_first_line_of_a_program_is_not_named_as_a_caller),
