@@ -80,11 +80,16 @@ static void assert_share(const char *what, int64_t part, int64_t all, int percen
 static void whoever_wants_the_gil_waits_for_the_thread_that_has_it(void **state)
 {
 	record(one_hog);
-	/* If it was handed on, the main thread had it first, or last. */
+	assert_share("with the holder", ask(OTHERS " and evidence in ('owner', 'handed')"),
+		     ask(OTHERS), 98);
+	/*
+	 * If it was handed on, the main thread had it first, or last. On a busy machine one of
+	 * those who want it can lose the CPU while it has it.
+	 */
 	assert_share("held by the main thread",
 		     ask(OTHERS " and (by_tid = waiter_pid or first_tid = waiter_pid) and"
 				" evidence in ('owner', 'handed')"),
-		     ask(OTHERS), 98);
+		     ask(OTHERS), 95);
 	/* What else they wait for is the sleep, and the GIL's own mutexes while one begins. */
 	assert_share("waits at a futex that are for the GIL", ask(OTHERS),
 		     ask("waiter_tid != waiter_pid and cause in ('gil', 'lock')"), 98);
@@ -94,7 +99,8 @@ static void whoever_wants_the_gil_waits_for_the_thread_that_has_it(void **state)
 static void a_thread_without_pauses_waits_for_nothing_but_the_gil(void **state)
 {
 	record(two_hogs);
-	assert_share("waits that are for the GIL", ask("cause = 'gil'"), ask("cause != 'child'"),
+	/* The main thread waits for the end of the other one, too. */
+	assert_share("waits that are for the GIL", ask(OTHERS), ask("waiter_tid != waiter_pid"),
 		     98);
 	assert_share("held by the other thread",
 		     ask("cause = 'gil' and by != waiter and evidence in ('owner', 'handed')"),
