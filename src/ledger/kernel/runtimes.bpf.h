@@ -12,24 +12,35 @@
 /* struct _gil_runtime_state of CPython, the same from 3.8 to 3.14. */
 #define GIL_LAST_HOLDER 8
 #define GIL_LOCKED      16
-#define GIL_BEGIN       32 /* its condition, a mutex, and another pair */
+#define GIL_BEGIN       32 /* its condition, a mutex, and another pair of them */
+#define GIL_MUTEX       80
+#define GIL_SECOND      120
+#define GIL_LAST_MUTEX  168
 #define GIL_END         208
+#define MUTEX_OWNER     8 /* of glibc */
 /* The two futexes of glibc's condition, which it uses by turns. */
 #define GIL_WORDS 72
 
 /* The part of HotSpot's wait barrier that has its futex. */
 #define BARRIER_BYTES 16
 
-/* The number of the thread that has the GIL; 0: nobody, or it cannot be read. */
-static __always_inline __u32 gil_owner(const struct runtime_python *python)
+/*
+ * The number of the thread that has the GIL, or the mutex at `futex` that is held while the GIL is
+ * taken and given up; 0: nobody, or it cannot be read.
+ */
+static __always_inline __u32 gil_owner(const struct runtime_python *python, __u64 futex)
 {
 	struct {
 		__u64 state;
 		__u32 locked, pad;
 	} gil = {};
-	__u64 id = 0;
+	__u64 id = 0, at = futex - python->gil;
 	__u32 tid = 0;
 
+	if (at >= GIL_LAST_MUTEX || (at >= GIL_MUTEX && at < GIL_SECOND)) {
+		bpf_probe_read_user(&tid, sizeof(tid), (void *)(futex + MUTEX_OWNER));
+		return tid;
+	}
 	if (bpf_probe_read_user(&gil, sizeof(gil), (void *)(python->gil + GIL_LAST_HOLDER)) ||
 	    gil.locked != 1 || !gil.state ||
 	    bpf_probe_read_user(&id, sizeof(id), (void *)(gil.state + python->thread_native_id)))
@@ -45,11 +56,11 @@ static __always_inline __u32 cause_of_gil(struct thread *thread,
 					  const struct runtime_python *python)
 {
 	struct ledger_key *wait = &thread->wait;
-	__u64 owner;
+	__u64 futex = wait->object[0], owner;
 
 	wait->object[0] = python->gil + GIL_WORDS;
 	thread->releases = *releases_of_wait(wait); /* read this before the owner */
-	owner = thread_by_tid(thread, gil_owner(python));
+	owner = thread_by_tid(thread, gil_owner(python, futex));
 	if (!owner || owner == thread->id)
 		return SLOT_WAIT_GIL;
 	wait->by = owner;
