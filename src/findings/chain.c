@@ -174,6 +174,7 @@ static bool leads_on(const struct search *search, const struct stretch *stretch,
 	case SLOT_WAIT_LOCK:
 	case SLOT_WAIT_LOCK_OWNED:
 	case SLOT_WAIT_GIL:
+	case SLOT_WAIT_GC:
 	case SLOT_WAIT_POLL:
 	case SLOT_WAIT_NET:
 	case SLOT_WAIT_PIPE:

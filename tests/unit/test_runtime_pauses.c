@@ -111,10 +111,49 @@ static void every_number_has_a_word(void **state)
 	assert_null(runtime()->operation(PAUSE_CAUSES));
 }
 
+/* Operations of HotSpot 8 to 25, for which a thread of the program waits, and others. */
+static void collections_are_known_by_the_names_of_operations(void **state)
+{
+	static const char collections[][RUNTIME_NAME_BYTES] = {
+		"G1CollectForAllocation",       "G1CollectFull",
+		"G1TryInitiateConcMark",        "G1IncCollectionPause",
+		"GenCollectForAllocation",      "GenCollectFull",
+		"SerialCollectForAllocation",   "ParallelGCFailedAllocation",
+		"ParallelGCSystemGC",           "ParallelCollectForAllocation",
+		"CollectForMetadataAllocation", "CollectForCodeCacheAllocation",
+	};
+	static const char others[][RUNTIME_NAME_BYTES] = {
+		"",
+		"G1PauseRemark",
+		"G1PauseCleanup",
+		"GC_HeapInspection",
+		"HeapDumper",
+		"Exit",
+		"PrintThreads",
+		"ThreadDump",
+		"RotateGCLog",
+		"ClearICs",
+		"ICBufferFull",
+		"HandshakeAllThreads",
+		"BulkRevokeBias",
+		"ShenandoahInitMark",
+		"ZMarkStart",
+		"RendezvousGCThreads",
+		"collect",
+		"Collec",
+	};
+
+	for (size_t i = 0; i < sizeof(collections) / sizeof(*collections); i++)
+		assert_true(runtime_is_collection(collections[i]));
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		assert_false(runtime_is_collection(others[i]));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(decode_gives_every_column),
+		cmocka_unit_test(collections_are_known_by_the_names_of_operations),
 		cmocka_unit_test(a_name_is_that_of_its_object),
 		cmocka_unit_test(decode_refuses_a_wrong_pause_and_leaves_the_output_alone),
 		cmocka_unit_test(decode_refuses_an_unterminated_name),

@@ -2,11 +2,13 @@
 /*
  * What a thread of a language runtime waits for at a futex. The address of the futex tells, so this
  * needs no hook in the program: the lock of CPython's interpreter is at a known place, and so is
- * the barrier at which HotSpot holds threads during a safepoint. For locks of Java, see
- * java_locks.bpf.h.
+ * the barrier at which HotSpot holds threads during a safepoint. A thread that has asked HotSpot's
+ * VM Thread for a collection waits for nothing else until it has ended; that it has asked is known
+ * from the signal runtime. For locks of Java, see java_locks.bpf.h.
  */
 #pragma once
 
+#include "bpf/collections.bpf.h"
 #include "ledger/kernel/java_locks.bpf.h"
 
 /* struct _gil_runtime_state of CPython, the same from 3.8 to 3.14. */
@@ -93,6 +95,12 @@ static __noinline __u32 cause_of_runtime(struct thread *thread)
 		if (process->runtime.hotspot.barrier &&
 		    futex - process->runtime.hotspot.barrier < BARRIER_BYTES)
 			return SLOT_WAIT_SAFEPOINT;
+		if (waits_for_collection(thread->pid, thread->id)) {
+			/* The condition of all operations says nothing of this one. */
+			thread->wait.object_kind = OBJECT_NONE;
+			thread->wait.object[0] = 0;
+			return SLOT_WAIT_GC;
+		}
 		return cause_of_java(thread, &process->runtime.hotspot.locks);
 	default:
 		return SLOT_NONE;

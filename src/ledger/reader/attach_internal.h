@@ -2,6 +2,7 @@
 /* Private to the files of this folder. */
 #pragma once
 
+#include "bpf/collections.h"
 #include "bpf/series.h"
 #include "bpf/unwind.h"
 #include "core/ring.h"

@@ -10,6 +10,7 @@
  */
 #pragma once
 
+#include "bpf/collections.bpf.h"
 #include "bpf/identity.bpf.h"
 #include "bpf/probe_argument.bpf.h"
 #include "signals/runtime/runtime.h"
@@ -105,7 +106,10 @@ static __always_inline void runtime_send_name(__u64 hash, const char *name)
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 }
 
-/* The hash of the string at an address of the program; 0: it cannot be read. */
+/*
+ * The hash of the string at an address of the program; 0: it cannot be read. Its lowest bit says
+ * whether it is the name of a collection.
+ */
 VERIFIED_ONCE __u64 runtime_read_name(__u64 address)
 {
 	__u64 words[RUNTIME_NAME_BYTES / 8] = {}, hash = 0;
@@ -118,6 +122,7 @@ VERIFIED_ONCE __u64 runtime_read_name(__u64 address)
 		hash = (hash ^ words[i]) * 0x9e3779b97f4a7c15ULL;
 		hash ^= hash >> 32;
 	}
+	hash = (hash & ~RUNTIME_COLLECTION) | runtime_is_collection((const char *)words);
 	runtime_send_name(hash, (const char *)words);
 	return hash;
 }
@@ -257,8 +262,11 @@ static __always_inline void runtime_note_asker(struct pt_regs *ctx, const struct
 	struct runtime_asked asked = { .pid = bpf_get_current_pid_tgid() >> 32 };
 
 	asked.name = runtime_read_name(runtime_argument(ctx, site));
-	if (asked.name)
-		bpf_map_update_elem(&runtime_askers, &asked, &id, BPF_ANY);
+	if (!asked.name)
+		return;
+	bpf_map_update_elem(&runtime_askers, &asked, &id, BPF_ANY);
+	if (asked.name & RUNTIME_COLLECTION)
+		collection_begins(id, asked.name);
 }
 
 /* The operation's name and asker belong to the stop that has begun already, and to what follows. */
@@ -271,6 +279,7 @@ static __always_inline void runtime_work(struct pt_regs *ctx, const struct runti
 	__s64 mode = -1;
 
 	asked.name = runtime_read_name(runtime_argument(ctx, site));
+	collection_follows(asked.name);
 	asker = bpf_map_lookup_elem(&runtime_askers, &asked);
 	mine->named = asked.name;
 	mine->asker = asker ? *asker : 0;
@@ -319,6 +328,7 @@ static __always_inline void runtime_step(struct pt_regs *ctx, const struct runti
 	case PAUSE_WORKED:
 		if (site->flags & PAUSE_IS_STOP)
 			runtime_end(ctx, site, mine, id, now);
+		collection_ends(mine->named);
 		mine->named = mine->asker = 0;
 		break;
 	}

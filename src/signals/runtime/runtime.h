@@ -5,6 +5,8 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 #include "bpf/probe_argument.h"
 #include "bpf/wire.h"
 
@@ -37,6 +39,33 @@ enum pause_cause {
 	PAUSE_CYCLE_ENDS,
 	PAUSE_CAUSES,
 };
+
+/*
+ * Whether HotSpot's VM Thread collects garbage in the operation with this name, for the thread that
+ * asked for it and waits until it has ended. Others that have to do with collections are asked for
+ * by threads of the collector.
+ */
+static inline bool runtime_is_collection(const char *name)
+{
+	const __u64 collect = 0x436f6c6c656374ULL, parallel = 0x506172616c6c656cULL;
+	const __u64 g1_try = 0x4731547279ULL; /* G1TryInitiateConcMark */
+	bool found = false;
+	__u64 last = 0; /* up to eight letters */
+
+#ifdef __clang__
+#pragma clang loop unroll(disable)
+#endif
+	for (int i = 0; i < RUNTIME_NAME_BYTES; i++) {
+		last = last << 8 | (__u8)name[i];
+		found |= (last & ((1ULL << 56) - 1)) == collect;
+		if (i == 4 || i == 7)
+			found |= last == (i == 4 ? g1_try : parallel);
+	}
+	return found;
+}
+
+/* In the hash of a name: runtime_is_collection(). */
+#define RUNTIME_COLLECTION 1ULL
 
 /* The second number of objects, which are operations; the first is a hash of the name. */
 #define PAUSE_OBJECT_NAMED 1
