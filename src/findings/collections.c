@@ -133,16 +133,20 @@ static void say_whose(struct finding *finding, const struct taken *taken)
 	    (long long)main->pid);
 }
 
-static void say_asker(struct finding *finding, const struct taken *taken)
+static void say_asker(struct finding *finding, const struct model *model, const struct taken *taken)
 {
 	const struct pauses_thread *asker = taken->process->asker;
+	int64_t rate = allocated__rate(&model->allocated, asker->thread);
 
 	if (!model__reaches(asker->gc.ns, taken->gc.ns, MOSTLY_PERCENT) ||
 	    asker->thread->runtime == NULL || strcmp(asker->thread->runtime->key, "java"))
 		return;
-	say(finding, "; thread %s (tid %lld) asked for ",
+	say(finding, "; thread %s (tid %lld)",
 	    words__clean(asker->thread->comm, SAY_NAME_COLUMNS).text,
 	    (long long)asker->thread->tid);
+	if (rate)
+		say(finding, ", which allocated %s a second,", words__bytes(rate).text);
+	say(finding, " asked for ");
 	if (asker->gc.count == taken->gc.count)
 		say(finding, "all of them");
 	else
@@ -188,7 +192,7 @@ bool collections__put(struct finding *finding, struct analysis *analysis, int pe
 	say_whose(finding, &taken);
 	say(finding, ", %s", words__time(all_ns(&taken)).text);
 	say_counts(finding, &taken);
-	say_asker(finding, &taken);
+	say_asker(finding, analysis->model, &taken);
 	function = find_function(analysis, &taken);
 	if (function) {
 		say(finding, "%s in ", taken.process->stops_all ? ", most" : "; most began");

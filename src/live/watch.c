@@ -82,7 +82,7 @@ static const char sql_forget[] =
 	"DELETE FROM account; DELETE FROM wait; DELETE FROM histogram; DELETE FROM syscall_slice;"
 	"DELETE FROM syscall_error; DELETE FROM syscall_thread; DELETE FROM failed_path;"
 	"DELETE FROM occupant; DELETE FROM fatal; DELETE FROM refault_slice;"
-	"DELETE FROM resident; DELETE FROM fiber; DELETE FROM fiber_time;"
+	"DELETE FROM resident; DELETE FROM allocated; DELETE FROM fiber; DELETE FROM fiber_time;"
 	"DELETE FROM signal_sample; DELETE FROM slice;";
 
 static const char sql_forget_threads[] =

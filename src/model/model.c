@@ -50,6 +50,7 @@ void model__release(struct model *model)
 	free(model->growths);
 	free(model->sampled);
 	free(model->resident.list);
+	free(model->allocated.list);
 	fibers__release(&model->fibers);
 	free(model->occupants);
 	free(model->pressures);
@@ -276,6 +277,8 @@ static int load(struct model *model, sqlite3 *db, const struct model_options *op
 		err = load__queue(model, db);
 	if (!err)
 		err = resident__load(model, db);
+	if (!err)
+		err = allocated__load(model, db);
 	if (!err && model->signals.known)
 		err = load__signals(model, db);
 	if (!err)

@@ -13,6 +13,7 @@
 
 #include "base/map.h"
 #include "base/redact.h"
+#include "model/allocated.h"
 #include "model/estimated.h"
 #include "model/fibers.h"
 #include "model/history.h"
@@ -382,6 +383,7 @@ struct model {
 	struct model_fatal *fatals; /* by time */
 	size_t fatal_count;
 	struct resident resident;
+	struct allocated allocated;
 	struct fibers fibers;
 	struct user_time user_time;
 	struct estimated estimated;

@@ -251,10 +251,11 @@ static int hide(sqlite3 *db, const char *table, const char *condition)
 
 static int hide_others(sqlite3 *db)
 {
-	static const char *const by_thread[] = { "account",     "fault_slice", "wait",
-						 "occupant",    "sample",      "syscall_thread",
-						 "failed_path", "fatal",       "series",
-						 "event",       "estimate",    "signal_sample" };
+	static const char *const by_thread[] = { "account",        "allocated",   "fault_slice",
+						 "wait",           "occupant",    "sample",
+						 "syscall_thread", "failed_path", "fatal",
+						 "series",         "event",       "estimate",
+						 "signal_sample" };
 	static const char *const of_all[] = { "histogram", "syscall_slice", "distribution_slice" };
 	/* Outside threads stay: they are in no total, and say why the chosen ones waited. */
 	int err = run(db, "INSERT INTO temp.scope_thread SELECT id FROM main.thread"

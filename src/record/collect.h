@@ -76,6 +76,9 @@ bool collect__has_process(const struct collect *collect, uint32_t pid, bool outs
  */
 enum ledger_slot collect__open_slot(const struct collect *collect, int64_t thread);
 
+/* The number of the thread, as in /proc; 0: it is unknown. */
+uint32_t collect__tid(const struct collect *collect, int64_t thread);
+
 /* The names, for other users of objects and culprits. Belongs to the collect. */
 struct names *collect__names(struct collect *collect);
 

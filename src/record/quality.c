@@ -58,7 +58,7 @@ int quality__write_ledger(struct recording *recording, const struct ledger *ledg
 
 int quality__write_stacks(struct recording *recording, const struct ledger *ledger,
 			  const struct samples *samples, const struct languages *languages,
-			  const struct fiber_ledger *fibers)
+			  const struct fiber_ledger *fibers, const struct allocations *allocations)
 {
 	const struct samples_quality quality = samples__quality(samples);
 	const struct fiber_ledger_quality own = fiber_ledger__quality(fibers);
@@ -84,6 +84,7 @@ int quality__write_stacks(struct recording *recording, const struct ledger *ledg
 		{ COUNTER_DOWNLOADS_ENDED, quality.names.downloads_ended },
 		{ COUNTER_FIBERS_LEFT_OUT, own.left_out },
 		{ COUNTER_FIBERS_WITHOUT_STACK, own.stacks.moved + own.stacks.late },
+		{ COUNTER_ALLOCATIONS_CUT, allocations__cut(allocations) },
 		{ COUNTER_RUNTIMES_UNKNOWN, runtimes.unknown },
 		{ COUNTER_RUNTIME_NAMES_LATE, runtimes.names_late },
 		{ COUNTER_RUNTIME_NAMES_FAILED, runtimes.failed },

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "ledger/reader/attach.h"
+#include "record/allocations.h"
 #include "record/collect.h"
 #include "record/fiber_ledger.h"
 #include "record/languages.h"
@@ -17,7 +18,7 @@ int quality__write_ledger(struct recording *recording, const struct ledger *ledg
 			  const struct collect *collect);
 int quality__write_stacks(struct recording *recording, const struct ledger *ledger,
 			  const struct samples *samples, const struct languages *languages,
-			  const struct fiber_ledger *fibers);
+			  const struct fiber_ledger *fibers, const struct allocations *allocations);
 /* Our own CPU time for unwind tables and names, and the memory of the tables. */
 int quality__write_stack_cost(struct recording *recording, const struct samples *samples,
 			      struct mapper *mapper);

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "core/sessions.h"
 #include "ledger/reader/attach.h"
+#include "record/allocations.h"
 #include "record/asleep.h"
 #include "record/budget.h"
 #include "record/collect.h"
@@ -38,10 +39,11 @@ struct run {
 	struct ledger *ledger;
 	struct collect *collect;
 	struct counts *counts;
-	struct languages *languages; /* NULL: no stacks */
-	struct mapper *mapper;       /* of `languages` */
-	struct samples *samples;     /* NULL: no stacks */
-	struct fiber_ledger *fibers; /* likewise */
+	struct languages *languages;     /* NULL: no stacks */
+	struct mapper *mapper;           /* of `languages` */
+	struct samples *samples;         /* NULL: no stacks */
+	struct fiber_ledger *fibers;     /* likewise */
+	struct allocations *allocations; /* likewise */
 	struct part parts[SIGNAL_COUNT + 1];
 	struct sessions *sessions;
 	struct cost cost;
@@ -87,6 +89,18 @@ static void learn(struct run *run, const struct run_options *options)
 {
 	target__processes(&options->target, watch, run->mapper);
 	languages__wait(run->languages, TABLES_WAIT_NS);
+}
+
+static int start_allocations(struct run *run)
+{
+	return allocations__new(
+		&(struct allocations_options) {
+			.recording = run->recording,
+			.ledger = run->ledger,
+			.collect = run->collect,
+			.runtimes = languages__runtimes(run->languages),
+		},
+		&run->allocations);
 }
 
 static int start_fibers(struct run *run, const struct run_options *options,
@@ -145,7 +159,8 @@ static int start_stacks(struct run *run, const struct run_options *options)
 	err = samples__new(run->recording, collect__names(run->collect), run->mapper,
 			   languages__runtimes(run->languages), tables.stacks_fd, run->parts,
 			   &run->samples);
-	return err ? err : start_fibers(run, options, &tables);
+	err = err ?: start_fibers(run, options, &tables);
+	return err ?: start_allocations(run);
 }
 
 static int open_signals(struct run *run, const struct run_options *options)
@@ -258,7 +273,7 @@ int run__begin(struct run *run, const struct run_options *options)
 	run->next_ns = clock__now_ns() + run->interval_ns;
 	if (run->fibers)
 		fiber_ledger__begin(run->fibers, run->start_ns);
-	return 0;
+	return run->allocations ? allocations__begin(run->allocations, run->start_ns) : 0;
 }
 
 int run__start(const struct run_options *options, struct recording *recording,
@@ -282,6 +297,7 @@ void run__free(struct run *run)
 	counts__free(run->counts);
 	languages__stop(run->languages);
 	fiber_ledger__free(run->fibers);
+	allocations__free(run->allocations);
 	samples__free(run->samples);
 	languages__free(run->languages);
 	collect__free(run->collect);
@@ -317,7 +333,7 @@ static int write_quality(struct run *run)
 
 	if (!err && run->samples)
 		err = quality__write_stacks(run->recording, run->ledger, run->samples,
-					    run->languages, run->fibers);
+					    run->languages, run->fibers, run->allocations);
 	return err;
 }
 
@@ -431,6 +447,8 @@ int run__step(struct run *run, uint64_t until_ns)
 	err = sessions__poll(run->sessions);
 	if (!err && run->fibers)
 		err = fiber_ledger__step(run->fibers);
+	if (!err && run->allocations)
+		err = allocations__step(run->allocations);
 	if (err)
 		return err;
 	return clock__now_ns() >= run->next_ns ? take_all(run) : 0;
@@ -525,6 +543,8 @@ int run__stop(struct run *run)
 		err = asleep__take(run->ledger, run->mapper, run->samples);
 	if (!err && run->fibers)
 		err = fiber_ledger__end(run->fibers, end_ns);
+	if (!err && run->allocations)
+		err = allocations__end(run->allocations, end_ns);
 	if (!err && run->samples)
 		err = samples__name_objects(run->samples);
 	if (!err)

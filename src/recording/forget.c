@@ -72,6 +72,7 @@ static const char *const steps[] = {
 	"DELETE FROM signal_sample WHERE time_ns < (SELECT begin_ns FROM slice WHERE id = ?1)",
 	"DELETE FROM fatal WHERE time_ns < (SELECT begin_ns FROM slice WHERE id = ?1)",
 	"DELETE FROM resident WHERE time_ns < (SELECT begin_ns FROM slice WHERE id = ?1)",
+	"DELETE FROM allocated WHERE end_ns < (SELECT begin_ns FROM slice WHERE id = ?1)",
 	"DELETE FROM fiber_time WHERE end_ns < (SELECT begin_ns FROM slice WHERE id = ?1)",
 	"DELETE FROM fiber WHERE (process, id) NOT IN (SELECT process, fiber FROM fiber_time)",
 	"DELETE FROM temp.wait_slice WHERE slice < ?1",

@@ -259,6 +259,17 @@ struct recording_resident {
 	int64_t anonymous, file, shared, swap;
 };
 int recording__add_resident(struct recording *recording, const struct recording_resident *resident);
+
+/*
+ * What a thread allocated between two readings, in bytes. No bytes, in no time: it is known from
+ * then on; a thread without such a row is known from its beginning on.
+ */
+struct recording_allocated {
+	int64_t begin_ns, end_ns, thread, bytes;
+};
+int recording__add_allocated(struct recording *recording,
+			     const struct recording_allocated *allocated);
+
 /* For how long threads of a cgroup lacked something, in the `of_ns` that it was watched. */
 struct recording_pressure {
 	const char *cgroup;

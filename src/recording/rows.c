@@ -73,6 +73,7 @@ const char *const writer__sql[SQL_COUNT] = {
 			 " UPDATE SET slice_from = min(slice_from, excluded.slice_from),"
 			 " file = file + excluded.file, anonymous = anonymous + excluded.anonymous",
 	[SQL_RESIDENT] = "INSERT OR REPLACE INTO resident VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
+	[SQL_ALLOCATED] = "INSERT OR REPLACE INTO allocated VALUES(?1, ?2, ?3, ?4)",
 	[SQL_PRESSURE] = "INSERT OR REPLACE INTO pressure VALUES(?1, ?2, ?3, ?4, ?5)",
 	[SQL_THROTTLED] = "UPDATE cgroup_limit SET throttled_ns = ?3 WHERE kind = ?1"
 			  " AND cgroup = ?2",
@@ -339,6 +340,14 @@ int recording__add_resident(struct recording *recording, const struct recording_
 	return ADD_ROW(recording, SQL_RESIDENT, number(resident->time_ns),
 		       number(resident->process), number(resident->anonymous),
 		       number(resident->file), number(resident->shared), number(resident->swap));
+}
+
+int recording__add_allocated(struct recording *recording,
+			     const struct recording_allocated *allocated)
+{
+	return ADD_ROW(recording, SQL_ALLOCATED, number(allocated->end_ns),
+		       number(allocated->thread), number(allocated->begin_ns),
+		       number(allocated->bytes));
 }
 
 int recording__put_pressure(struct recording *recording, const struct recording_pressure *pressure)

@@ -111,6 +111,8 @@ const char schema__sql[] =
 	" anonymous INT, PRIMARY KEY(slice_to, cgroup)) WITHOUT ROWID;"
 	"CREATE TABLE resident(time_ns INT, process INT, anonymous INT, file INT, shared INT,"
 	" swap INT, PRIMARY KEY(time_ns, process)) WITHOUT ROWID;"
+	"CREATE TABLE allocated(end_ns INT, thread INT, begin_ns INT, bytes INT,"
+	" PRIMARY KEY(end_ns, thread)) WITHOUT ROWID;"
 	"CREATE TABLE histogram(slice_to INT, of INT, key INT, bucket INT, slice_from INT,"
 	" count INT, PRIMARY KEY(slice_to, of, key, bucket)) WITHOUT ROWID;"
 	"CREATE TABLE syscall(number INTEGER PRIMARY KEY, name TEXT, max_ns INT);"

@@ -437,6 +437,8 @@ int print__json(const struct model *model, const struct report_options *options,
 	if (model->fibers.count)
 		put_list(&sheet, "fibers", model->fibers.count, json_fibers__group);
 	put_list(&sheet, "resident", model->resident.count, json_resident__process);
+	if (model->allocated.count)
+		put_list(&sheet, "allocated", model->allocated.count, json_resident__allocated);
 	put_list(&sheet, "signals", model->signals.count, json_signals__signal);
 	put(&sheet, "samples", json_hot__samples(model));
 	put_list(&sheet, "hot", model->hot.rank_counts[HOT_KINDS], json_hot__function);

@@ -21,3 +21,13 @@ json_t *json_resident__process(const struct model *model, size_t i)
 			 process->comm, "readings", (json_int_t)process->readings, "peak",
 			 point_json(model, &process->peak), "points", points);
 }
+
+json_t *json_resident__allocated(const struct model *model, size_t i)
+{
+	const struct allocated_thread *allocated = &model->allocated.list[i];
+	const struct model_thread *thread = allocated->thread;
+
+	return json_pack("{s:I, s:I, s:s, s:I, s:I}", "pid", (json_int_t)thread->pid, "tid",
+			 (json_int_t)thread->tid, "comm", thread->comm, "bytes",
+			 (json_int_t)allocated->bytes, "of_ns", (json_int_t)allocated->of_ns);
+}

@@ -7,3 +7,5 @@
 
 /* The i-th process of model.resident. */
 json_t *json_resident__process(const struct model *model, size_t i);
+/* The i-th thread of model.allocated. */
+json_t *json_resident__allocated(const struct model *model, size_t i);

@@ -50,6 +50,8 @@ void printer__paths(const struct printer *printer, const struct model_blame *bla
 void printer__samples(const struct printer *printer);
 /* The resident memory of processes. */
 void printer__resident(const struct printer *printer);
+/* How much memory threads allocated. */
+void printer__allocated(const struct printer *printer);
 /* What goroutines did. */
 void printer__fibers(const struct printer *printer);
 /* What signals counted. */

@@ -480,6 +480,7 @@ static void print_full(const struct printer *printer)
 	}
 	printer__fibers(printer);
 	printer__resident(printer);
+	printer__allocated(printer);
 	printer__signals(printer);
 	if (printer->model->measured_threads)
 		printer__hot(printer);

@@ -265,6 +265,11 @@ static int hotspot_name(struct subject *subject, const struct runtime_frame *fra
 	return subject->own ? hotspot__name(subject, frame, ret) : -ESTALE;
 }
 
+static int hotspot_read_allocated(struct subject *subject, struct runtime_allocated *ret)
+{
+	return subject->own ? hotspot__read_allocated(subject, ret) : -ENOTSUP;
+}
+
 const struct language language_hotspot = {
 	.kind = RUNTIME_HOTSPOT,
 	.hints = hints,
@@ -272,5 +277,6 @@ const struct language language_hotspot = {
 	.open = hotspot_open,
 	.refine = hotspot_refine,
 	.name = hotspot_name,
+	.read_allocated = hotspot_read_allocated,
 	.close = hotspot_close,
 };

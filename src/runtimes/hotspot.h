@@ -71,7 +71,11 @@
 	X(THREAD_WAITING, false, "JavaThread::_current_waiting_monitor",                           \
 	  "Thread::_current_waiting_monitor")                                                      \
 	X(THREAD_OWNER_ID, false, "JavaThread::_monitor_owner_id", NULL) /* from 24 on */          \
+	/* Allocation; without these, it is not known. */                                          \
 	X(THREAD_BYTES, false, "Thread::_allocated_bytes", NULL)                                   \
+	X(THREAD_BUFFER, false, "Thread::_tlab", NULL)                                             \
+	X(BUFFER_BEGIN, false, "ThreadLocalAllocBuffer::_start", NULL)                             \
+	X(BUFFER_TOP, false, "ThreadLocalAllocBuffer::_top", NULL)                                 \
 	X(OS_TID, false, "OSThread::_thread_id", NULL)                                             \
 	X(OS_PTHREAD, false, "OSThread::_pthread_id", NULL)                                        \
 	X(MONITOR_OWNER, false, "ObjectMonitor::_owner", NULL)                                     \
@@ -178,6 +182,17 @@ int hotspot__name(struct subject *subject, const struct runtime_frame *frame,
  * classes that are made while the program runs. '/' becomes '.'.
  */
 void hotspot__tidy_class(char *name);
+
+#define HOTSPOT_MOST_THREADS 4096
+/*
+ * The addresses of the threads that may run code of Java: the first `most` of the program's list,
+ * HOTSPOT_MOST_THREADS at most. *ret_is_cut: there are more. Returns their number, or -EFAULT or
+ * -ENOTSUP.
+ */
+int hotspot__list_threads(struct subject *subject, uint64_t *list, size_t most, bool *ret_is_cut);
+
+/* See struct language. */
+int hotspot__read_allocated(struct subject *subject, struct runtime_allocated *ret);
 
 /*
  * Fills in what the kernel half has to know of locks. -EAGAIN: something of it is not there yet;

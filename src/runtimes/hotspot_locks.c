@@ -17,7 +17,6 @@
 #define MOST_BLOCK     4096 /* bytes of the variables of libjvm.so */
 #define MOST_TABLE     4096 /* bytes of the table of blocks */
 #define MOST_THREADS   16   /* that are looked at */
-#define MOST_LISTED    4096
 #define MOST_CLASSES   192
 #define LEAST_IN_TABLE 8
 #define HANDLES_SINCE  15 /* a monitor has no reference to its object, but the address of one */
@@ -46,30 +45,6 @@ static size_t block_bytes(const struct runtime_file *file)
 	return 0;
 }
 
-/* The first thread, or the one behind *thread. -ENOENT: there are no more. */
-static int next_thread(struct subject *subject, uint64_t index, uint64_t *thread)
-{
-	const struct hotspot *hotspot = subject->own;
-	uint64_t list, count, threads;
-	int err;
-
-	if (!has(hotspot, HOTSPOT_THREAD_LIST)) {
-		err = index ? hotspot__read_field(subject, hotspot, *thread, HOTSPOT_NEXT_THREAD,
-						  thread)
-			    : hotspot__read_field(subject, hotspot, 0, HOTSPOT_FIRST_THREAD,
-						  thread);
-		return err ?: *thread ? 0 : -ENOENT;
-	}
-	if (hotspot__read_field(subject, hotspot, 0, HOTSPOT_THREAD_LIST, &list) ||
-	    hotspot__read_field(subject, hotspot, list, HOTSPOT_LIST_COUNT, &count) ||
-	    hotspot__read_field(subject, hotspot, list, HOTSPOT_LIST_THREADS, &threads))
-		return -EFAULT;
-	if (index >= count)
-		return -ENOENT;
-	err = remote__read_u64(subject->memory, threads + 8 * index, thread);
-	return err ?: *thread ? 0 : -ENOENT;
-}
-
 /*
  * Threads that HotSpot has for itself are other classes, most of them derived from JavaThread. The
  * oldest two are of the program, or run code of Java for it: main, "Reference Handler",
@@ -78,18 +53,14 @@ static int next_thread(struct subject *subject, uint64_t index, uint64_t *thread
 static int find_kind(struct subject *subject, uint64_t *ret)
 {
 	bool is_old = !has(subject->own, HOTSPOT_THREAD_LIST);
-	uint64_t thread = 0, kinds[2] = { 0 };
+	uint64_t list[HOTSPOT_MOST_THREADS], kinds[2];
+	bool is_cut;
+	int count =
+		hotspot__list_threads(subject, list, is_old ? HOTSPOT_MOST_THREADS : 2, &is_cut);
 
-	for (uint64_t i = 0; i < (is_old ? MOST_LISTED : 2); i++) {
-		int err = next_thread(subject, i, &thread);
-
-		if (err == -ENOENT && is_old && i)
-			break;
-		kinds[1] = kinds[0];
-		if (err || remote__read_u64(subject->memory, thread, &kinds[0]))
-			return -EAGAIN;
-	}
-	if (!kinds[0] || kinds[0] != kinds[1])
+	if (count < 2 || remote__read_u64(subject->memory, list[count - 2], &kinds[0]) ||
+	    remote__read_u64(subject->memory, list[count - 1], &kinds[1]) || !kinds[0] ||
+	    kinds[0] != kinds[1])
 		return -EAGAIN;
 	*ret = kinds[0];
 	return 0;
@@ -135,18 +106,17 @@ static int find_variable(struct subject *subject, struct runtime_java_locks *ret
 {
 	const struct hotspot *hotspot = subject->own;
 	size_t bytes = block_bytes(&subject->file);
-	uint64_t thread = 0, os, pthread;
+	uint64_t list[MOST_THREADS], os, pthread;
+	bool is_cut;
+	int count = hotspot__list_threads(subject, list, MOST_THREADS, &is_cut);
 
 	if (!bytes)
 		return -ENOTSUP;
-	for (uint64_t i = 0; i < MOST_THREADS; i++) {
-		if (next_thread(subject, i, &thread))
-			break;
-		if (!hotspot__read_field(subject, hotspot, thread, HOTSPOT_THREAD_OS, &os) &&
+	for (int i = 0; i < count; i++)
+		if (!hotspot__read_field(subject, hotspot, list[i], HOTSPOT_THREAD_OS, &os) &&
 		    !hotspot__read_field(subject, hotspot, os, HOTSPOT_OS_PTHREAD, &pthread) &&
-		    !find_in_table(subject, pthread, thread, bytes, ret))
+		    !find_in_table(subject, pthread, list[i], bytes, ret))
 			return 0;
-	}
 	return -EAGAIN;
 }
 

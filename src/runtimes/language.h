@@ -81,6 +81,11 @@ struct language {
 	 * none.
 	 */
 	int (*read_fibers)(struct subject *subject, struct runtime_fibers *ret);
+	/*
+	 * Reads how much each thread has allocated; `ret` is all 0 before. -ENOTSUP: this version
+	 * does not tell. May be NULL.
+	 */
+	int (*read_allocated)(struct subject *subject, struct runtime_allocated *ret);
 	/* May be NULL. Also called after an open() that failed. */
 	void (*close)(struct subject *subject);
 };

@@ -26,6 +26,7 @@ enum question_kind {
 	ASK_REFINE,
 	ASK_NAMES,
 	ASK_FIBERS,
+	ASK_ALLOCATED,
 };
 
 /* A path or frames follow. */
@@ -180,13 +181,18 @@ static int serve_open(struct reader *reader, const struct question *question,
 	return put_answer(answer, &opened, sizeof(opened));
 }
 
+/* The language of a process whose runtime is open; NULL: it is not. */
+static const struct language *language_of(const struct subject *subject)
+{
+	return subject && subject->own ? languages__of(subject->runtime.kind) : NULL;
+}
+
 static int serve_refine(struct reader *reader, uint32_t pid, struct helper_parcel *answer)
 {
 	struct subject *subject = map__get(&reader->subjects, pid);
-	const struct language *language;
+	const struct language *language = language_of(subject);
 	struct reader_opened opened = {};
 
-	language = subject && subject->own ? languages__of(subject->runtime.kind) : NULL;
 	if (!language || !language->refine)
 		return -ENOENT;
 	opened.err = language->refine(subject);
@@ -247,31 +253,55 @@ static int serve_names(struct reader *reader, const struct question *question, c
 	return 0;
 }
 
-/* The struct itself, then its list. */
+/* A struct, then its list. */
+static int put_list(struct helper_parcel *answer, const void *head, size_t head_size,
+		    const void *list, size_t size)
+{
+	answer->bytes = malloc(head_size + size);
+	if (!answer->bytes)
+		return -ENOMEM;
+	memcpy(answer->bytes, head, head_size);
+	if (size)
+		memcpy((char *)answer->bytes + head_size, list, size);
+	answer->size = head_size + size;
+	return 0;
+}
+
 static int serve_fibers(struct reader *reader, uint32_t pid, struct helper_parcel *answer)
 {
 	cleanup(free_p) struct runtime_fibers *fibers = calloc(1, sizeof(*fibers));
 	struct subject *subject = map__get(&reader->subjects, pid);
-	const struct language *language;
-	size_t size;
+	const struct language *language = language_of(subject);
 	int err;
 
 	if (!fibers)
 		return -ENOMEM;
-	language = subject && subject->own ? languages__of(subject->runtime.kind) : NULL;
 	if (!language || !language->read_fibers)
 		return -ENOENT;
 	err = language->read_fibers(subject, fibers);
-	size = fibers->count * sizeof(*fibers->list);
-	answer->bytes = err ? NULL : malloc(sizeof(*fibers) + size);
-	if (answer->bytes) {
-		memcpy(answer->bytes, fibers, sizeof(*fibers));
-		if (size)
-			memcpy((char *)answer->bytes + sizeof(*fibers), fibers->list, size);
-		answer->size = sizeof(*fibers) + size;
-	}
+	if (!err)
+		err = put_list(answer, fibers, sizeof(*fibers), fibers->list,
+			       fibers->count * sizeof(*fibers->list));
 	free(fibers->list);
-	return err ? err : answer->bytes ? 0 : -ENOMEM;
+	return err;
+}
+
+static int serve_allocated(struct reader *reader, uint32_t pid, struct helper_parcel *answer)
+{
+	struct subject *subject = map__get(&reader->subjects, pid);
+	const struct language *language = language_of(subject);
+	struct runtime_allocated allocated = {};
+	int err;
+
+	if (!language || !language->read_allocated)
+		return -ENOENT;
+	err = language->read_allocated(subject, &allocated);
+	/* A version that does not tell has no list. */
+	if (!err || err == -ENOTSUP)
+		err = put_list(answer, &allocated, sizeof(allocated), allocated.list,
+			       allocated.count * sizeof(*allocated.list));
+	free(allocated.list);
+	return err;
 }
 
 static int serve(void *context, const struct helper_parcel *parcel, struct helper_parcel *answer)
@@ -310,6 +340,8 @@ static int serve(void *context, const struct helper_parcel *parcel, struct helpe
 		return serve_names(reader, &question, rest, size, answer);
 	case ASK_FIBERS:
 		return serve_fibers(reader, question.pid, answer);
+	case ASK_ALLOCATED:
+		return serve_allocated(reader, question.pid, answer);
 	default:
 		close_p(&parcel->fd);
 		return -EBADMSG;
@@ -507,32 +539,77 @@ static bool are_fibers(struct runtime_fibers *fibers)
 	return true;
 }
 
-int reader__fibers(struct reader *reader, uint32_t pid, struct runtime_fibers *ret)
+/*
+ * Asks for a struct that is followed by its list. *ret_list: a copy of the list, free() it; the
+ * rest of the answer is still to be released.
+ */
+static int ask_for_list(struct reader *reader, enum question_kind kind, uint32_t pid,
+			size_t head_size, size_t item_size, struct helper_parcel *ret,
+			void **ret_list, size_t *ret_count)
 {
-	const struct question question = { .kind = ASK_FIBERS, .pid = pid };
-	struct helper_parcel answer;
-	struct runtime_fibers *fibers;
-	int err = ask(reader, &question, NULL, 0, -1, &answer);
+	const struct question question = { .kind = kind, .pid = pid };
+	int err = ask(reader, &question, NULL, 0, -1, ret);
+	size_t size;
 
 	if (err)
 		return err;
-	fibers = answer.bytes;
-	if (answer.size < sizeof(*fibers) ||
-	    (answer.size - sizeof(*fibers)) / sizeof(*fibers->list) != fibers->count) {
-		helper__release(&answer);
+	if (ret->size < head_size || (ret->size - head_size) % item_size) {
+		helper__release(ret);
 		return -EBADMSG;
 	}
-	fibers->list = (struct runtime_fiber *)(fibers + 1);
-	if (!are_fibers(fibers)) {
-		helper__release(&answer);
-		return -EBADMSG;
+	size = ret->size - head_size;
+	*ret_list = malloc(size + 1);
+	if (!*ret_list) {
+		helper__release(ret);
+		return -ENOMEM;
 	}
-	*ret = *fibers;
-	ret->list = calloc(fibers->count + 1, sizeof(*ret->list));
-	if (ret->list)
-		memcpy(ret->list, fibers->list, fibers->count * sizeof(*ret->list));
+	memcpy(*ret_list, (const char *)ret->bytes + head_size, size);
+	*ret_count = size / item_size;
+	return 0;
+}
+
+int reader__fibers(struct reader *reader, uint32_t pid, struct runtime_fibers *ret)
+{
+	struct runtime_fibers fibers;
+	struct helper_parcel answer;
+	void *list = NULL;
+	size_t count;
+	int err = ask_for_list(reader, ASK_FIBERS, pid, sizeof(fibers), sizeof(*fibers.list),
+			       &answer, &list, &count);
+
+	if (err)
+		return err;
+	memcpy(&fibers, answer.bytes, sizeof(fibers));
 	helper__release(&answer);
-	return ret->list ? 0 : -ENOMEM;
+	fibers.list = list;
+	if (fibers.count != count || !are_fibers(&fibers)) {
+		free(list);
+		return -EBADMSG;
+	}
+	*ret = fibers;
+	return 0;
+}
+
+int reader__allocated(struct reader *reader, uint32_t pid, struct runtime_allocated *ret)
+{
+	struct runtime_allocated allocated;
+	struct helper_parcel answer;
+	void *list = NULL;
+	size_t count;
+	int err = ask_for_list(reader, ASK_ALLOCATED, pid, sizeof(allocated),
+			       sizeof(*allocated.list), &answer, &list, &count);
+
+	if (err)
+		return err;
+	memcpy(&allocated, answer.bytes, sizeof(allocated));
+	helper__release(&answer);
+	if (allocated.count != count) {
+		free(list);
+		return -EBADMSG;
+	}
+	allocated.list = list;
+	*ret = allocated;
+	return 0;
 }
 
 int reader__new(struct reader **ret)

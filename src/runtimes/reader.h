@@ -53,3 +53,5 @@ int reader__name(struct reader *reader, uint32_t pid, const struct runtime_frame
 
 /* What the threads of the runtime itself do now. The caller frees ret->list. */
 int reader__fibers(struct reader *reader, uint32_t pid, struct runtime_fibers *ret);
+/* What its threads have allocated; none, if its version does not tell. Likewise. */
+int reader__allocated(struct reader *reader, uint32_t pid, struct runtime_allocated *ret);

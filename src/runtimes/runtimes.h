@@ -117,6 +117,29 @@ typedef int (*runtimes_fibers_fn)(void *context, uint32_t pid, uint64_t start_ti
  */
 int runtimes__read_fibers(struct runtimes *runtimes, runtimes_fibers_fn take, void *context);
 
+/* What a thread of the program has allocated since it began. */
+struct runtime_allocation {
+	uint64_t bytes;
+	uint32_t tid; /* in its own pid namespace */
+	uint32_t pad;
+};
+
+struct runtime_allocated {
+	uint32_t count;
+	uint32_t is_cut;                 /* there are more threads */
+	struct runtime_allocation *list; /* free() */
+};
+
+/* `allocated` is valid only during the call. */
+typedef int (*runtimes_allocated_fn)(void *context, uint32_t pid, uint64_t start_ticks,
+				     const struct runtime_allocated *allocated);
+
+/*
+ * Reads what the threads of every process have allocated whose runtime tells, and calls `take` for
+ * each process. -ENOMEM, or the first error of `take`.
+ */
+int runtimes__read_allocated(struct runtimes *runtimes, runtimes_allocated_fn take, void *context);
+
 struct runtimes_quality {
 	uint64_t processes;  /* with a runtime that is known */
 	uint64_t unknown;    /* with one that is not, or that cannot be read */

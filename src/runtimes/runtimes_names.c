@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What is asked of processes whose runtime is known: names and fibers. */
+/* What is asked of processes whose runtime is known: names, fibers, allocation. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,37 +83,78 @@ int runtimes__class(struct runtimes *runtimes, uint32_t pid, uint64_t address, c
 	return err ? err : *to ? 0 : -ENOENT;
 }
 
-/* *ret_err: of `take`; the result is that of the helper. */
-static int read_fibers(struct runtimes *runtimes, struct process *process, runtimes_fibers_fn take,
-		       void *context, int *ret_err)
+/* What is asked of each process of a kind: one of the two is not NULL. */
+struct asking {
+	runtimes_fibers_fn take_fibers;
+	runtimes_allocated_fn take_allocated;
+	void *context;
+	int err; /* of the one that takes; all others are of the helper */
+};
+
+static bool is_asked(const struct asking *asking, const struct process *process)
+{
+	const struct language *language = languages__of(process->file->kind);
+
+	return process->state == RUNTIME_KNOWN && !runtimes__rests(process) &&
+	       (asking->take_fibers ? language->read_fibers != NULL
+				    : language->read_allocated != NULL);
+}
+
+static int ask_fibers(struct runtimes *runtimes, const struct process *process,
+		      struct asking *asking)
 {
 	struct runtime_fibers fibers = {};
-	int err = runtimes__tell(runtimes, process);
+	int err = reader__fibers(runtimes->reader, process->pid, &fibers);
 
 	if (!err)
-		err = reader__fibers(runtimes->reader, process->pid, &fibers);
-	if (!err)
-		*ret_err = take(context, process->pid, process->start_ticks, &fibers);
+		asking->err = asking->take_fibers(asking->context, process->pid,
+						  process->start_ticks, &fibers);
 	free(fibers.list);
 	return err;
 }
 
-int runtimes__read_fibers(struct runtimes *runtimes, runtimes_fibers_fn take, void *context)
+static int ask_allocated(struct runtimes *runtimes, const struct process *process,
+			 struct asking *asking)
+{
+	struct runtime_allocated allocated = {};
+	int err = reader__allocated(runtimes->reader, process->pid, &allocated);
+
+	if (!err && allocated.count)
+		asking->err = asking->take_allocated(asking->context, process->pid,
+						     process->start_ticks, &allocated);
+	free(allocated.list);
+	return err;
+}
+
+static int ask_each(struct runtimes *runtimes, struct asking *asking)
 {
 	struct process *process;
-	int err = 0, failure;
 	size_t at = 0;
 
 	pthread_mutex_lock(&runtimes->lock);
-	while (!err && (process = map__next(&runtimes->processes, &at))) {
-		if (process->state != RUNTIME_KNOWN || runtimes__rests(process) ||
-		    !languages__of(process->file->kind)->read_fibers)
+	while (!asking->err && (process = map__next(&runtimes->processes, &at))) {
+		int err;
+
+		if (!is_asked(asking, process))
 			continue;
-		failure = read_fibers(runtimes, process, take, context, &err);
+		err = runtimes__tell(runtimes, process);
+		if (!err)
+			err = asking->take_fibers ? ask_fibers(runtimes, process, asking)
+						  : ask_allocated(runtimes, process, asking);
 		/* A hostile process costs only what is known of itself. */
-		if (failure && runtimes__is_there(process))
-			runtimes__failed(runtimes, process, failure);
+		if (err && runtimes__is_there(process))
+			runtimes__failed(runtimes, process, err);
 	}
 	pthread_mutex_unlock(&runtimes->lock);
-	return err;
+	return asking->err;
+}
+
+int runtimes__read_fibers(struct runtimes *runtimes, runtimes_fibers_fn take, void *context)
+{
+	return ask_each(runtimes, &(struct asking) { .take_fibers = take, .context = context });
+}
+
+int runtimes__read_allocated(struct runtimes *runtimes, runtimes_allocated_fn take, void *context)
+{
+	return ask_each(runtimes, &(struct asking) { .take_allocated = take, .context = context });
 }

@@ -102,6 +102,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct subject subject = { .maps_fd = -1, .file = { .image = &image }, .own = &hotspot };
 	bool flags[HOTSPOT_FLAG_COUNT];
 	struct runtime_java_locks locks;
+	struct runtime_allocated allocated = {};
 	uint32_t offset;
 
 	if (size < sizeof(input))
@@ -111,7 +112,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memory_size = size - sizeof(input);
 	reads = 0;
 	fill(&hotspot);
-	switch (input.what % 6) {
+	switch (input.what % 7) {
 	case 0:
 		(void)hotspot__read_tables(&subject, &hotspot);
 		break;
@@ -127,6 +128,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		break;
 	case 4:
 		(void)hotspot_fields__find(&subject, input.frame.object, "eetop", &offset);
+		break;
+	case 5:
+		(void)hotspot__read_allocated(&subject, &allocated);
+		free(allocated.list);
 		break;
 	default:
 		(void)hotspot__read_flags(&subject, &hotspot, flags);
