@@ -62,7 +62,7 @@ static bool ends_with(const char *text, const char *end)
 {
 	size_t length = text ? strlen(text) : 0, most = strlen(end);
 
-	return length >= most && !strcmp(text + length - most, end);
+	return text && length >= most && !strcmp(text + length - most, end);
 }
 
 static int take_function(struct reading *reading, sqlite3_stmt *row)

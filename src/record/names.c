@@ -4,7 +4,6 @@
  * An object without a name keeps its number, so nothing is left out.
  */
 #include "record/names.h"
-#include "bpf/unwind.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>

@@ -152,10 +152,12 @@ static uint64_t mix(uint64_t a, uint64_t b)
 
 static int note_unnamed(struct samples *samples, struct frame *frame)
 {
-	struct frame **added = frame->code->kind == CODE_RUNTIME
-				       ? APPEND(&samples->objects, &samples->object_count)
-				       : APPEND(&samples->unnamed, &samples->unnamed_count);
+	struct frame **added;
 
+	if (frame->code->kind == CODE_RUNTIME)
+		added = APPEND(&samples->objects, &samples->object_count);
+	else
+		added = APPEND(&samples->unnamed, &samples->unnamed_count);
 	if (!added)
 		return -ENOMEM;
 	*added = frame;

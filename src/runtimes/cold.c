@@ -143,29 +143,37 @@ static bool is_x86(const struct runtime_file *file)
 	return gelf_getehdr(file->image->elf, &header) && header.e_machine == EM_X86_64;
 }
 
+static int take_jumps(struct search *search, const struct wanted_symbol *function)
+{
+	cleanup(free_p) uint8_t *code = NULL;
+	int err = read_table(search);
+
+	if (err)
+		return err;
+	code = malloc(function->size + 1);
+	if (!code)
+		return -ENOMEM;
+	if (runtime_file__read(search->file, function->address, code, function->size))
+		return -ENOENT;
+	take_code(search, code, function->size);
+	return 0;
+}
+
 int runtime_file__find_cold(const struct runtime_file *file, const struct wanted_symbol *function,
 			    struct wanted_symbol *ret)
 {
 	struct search search = { .file = file,
 				 .begin = function->address,
 				 .end = function->address + function->size };
-	cleanup(free_p) struct place *table = NULL;
-	cleanup(free_p) uint8_t *code = NULL;
 	unsigned most = LEAST_JUMPS - 1;
 	int err;
 
 	if (!is_x86(file) || !function->address || function->size > MOST_CODE)
 		return -ENOENT;
-	err = read_table(&search);
-	table = search.table;
+	err = take_jumps(&search, function);
+	free(search.table);
 	if (err)
 		return err;
-	code = malloc(function->size + 1);
-	if (!code)
-		return -ENOMEM;
-	if (runtime_file__read(file, function->address, code, function->size))
-		return -ENOENT;
-	take_code(&search, code, function->size);
 	for (size_t i = 0; i < search.part_count; i++) {
 		if (search.parts[i].jumps <= most)
 			continue;

@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <gelf.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -168,13 +169,12 @@ static uint8_t bytes_of(const char *type)
 static void take_field(struct reading *reading, struct hotspot *hotspot, const char *entry)
 {
 	const uint64_t *at = reading->at;
-	char name[MOST_NAME], field[MOST_NAME / 2], type[MOST_NAME];
+	char name[MOST_NAME], class[MOST_NAME / 2 - 2], field[MOST_NAME / 2], type[MOST_NAME];
 	uint32_t is_static;
 
-	copy_text(reading, column(entry, at[STRUCT_TYPE]), name, sizeof(name) / 2 - 2);
+	copy_text(reading, column(entry, at[STRUCT_TYPE]), class, sizeof(class));
 	copy_text(reading, column(entry, at[STRUCT_FIELD]), field, sizeof(field));
-	strcat(name, "::");
-	strcat(name, field);
+	snprintf(name, sizeof(name), "%s::%s", class, field);
 	for (size_t i = 0; i < HOTSPOT_FIELD_COUNT; i++) {
 		struct hotspot_field *found = &hotspot->fields[i];
 

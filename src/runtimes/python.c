@@ -131,7 +131,7 @@ static int agrees(struct subject *subject, const struct python_layout *layout, u
 static bool has_musl(struct subject *subject)
 {
 	char text[16384];
-	size_t kept = 0;
+	size_t kept = 0, most = strlen(MUSL);
 	off_t offset = 0;
 
 	while (offset < MOST_MAPS) {
@@ -141,11 +141,11 @@ static bool has_musl(struct subject *subject)
 			return false;
 		offset += got;
 		kept += (size_t)got;
-		if (memmem(text, kept, MUSL, strlen(MUSL)))
+		if (memmem(text, kept, MUSL, most))
 			return true;
-		if (kept > strlen(MUSL)) {
-			memmove(text, text + kept - strlen(MUSL), strlen(MUSL));
-			kept = strlen(MUSL);
+		if (kept > most) {
+			memmove(text, text + kept - most, most);
+			kept = most;
 		}
 	}
 	return false;

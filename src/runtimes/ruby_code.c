@@ -291,7 +291,7 @@ static bool decode_load(const uint8_t *code, int64_t *ret)
 	if ((code[2] & 0xc7) == 0)
 		*ret = 0;
 	else if ((code[2] & 0xc7) == 0x40)
-		*ret = (int8_t)code[3];
+		*ret = code[3] < 0x80 ? code[3] : code[3] - 0x100;
 	else if ((code[2] & 0xc7) == 0x80)
 		*ret = word_at(code + 3);
 	else

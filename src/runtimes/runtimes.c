@@ -163,8 +163,6 @@ bool runtimes__is_busy(struct runtimes *runtimes)
 	return busy;
 }
 
-/* --- create and free -------------------------------------------------------------------------- */
-
 struct runtimes_quality runtimes__quality(struct runtimes *runtimes)
 {
 	struct runtimes_quality quality;

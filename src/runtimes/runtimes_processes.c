@@ -151,7 +151,6 @@ static void free_process(struct process *process)
 static int open_proc(uint32_t pid, const char *name)
 {
 	char path[64];
-
 	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/%s", pid, name);
@@ -307,6 +306,13 @@ static void try_open(struct runtimes *runtimes, struct process *process)
 		runtimes__forget(runtimes, process->pid);
 }
 
+static bool is_same(const struct runtime *a, const struct runtime *b)
+{
+	const void *ours = a, *theirs = b;
+
+	return !memcmp(ours, theirs, sizeof(*a));
+}
+
 /* Reports what has become known since. */
 static void refine(struct runtimes *runtimes, struct process *process)
 {
@@ -321,8 +327,7 @@ static void refine(struct runtimes *runtimes, struct process *process)
 	if (!err) {
 		if (opened.err != -EAGAIN || !runtimes__is_there(process))
 			process->rough = 0;
-		if (memcmp(&opened.runtime, &process->opened.runtime, sizeof(opened.runtime)) !=
-		    0) {
+		if (!is_same(&opened.runtime, &process->opened.runtime)) {
 			process->opened.runtime = opened.runtime;
 			report(runtimes, process);
 		}

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 
@@ -139,12 +140,11 @@ static void find_code(struct subject *subject)
 	FILE *maps;
 	int fd = dup(subject->maps_fd);
 
-	maps = fd < 0 ? NULL : fdopen(fd, "r");
+	maps = fd < 0 || lseek(fd, 0, SEEK_SET) ? NULL : fdopen(fd, "r");
 	if (!maps) {
 		close_p(&fd);
 		return;
 	}
-	rewind(maps);
 	for (uint32_t i = 0; i < MOST_MAPS && getline(&line, &room, maps) > 0; i++) {
 		uint64_t begin, end, inode;
 		char rights[5];

@@ -106,7 +106,7 @@ int v8_text__locate(const struct v8 *v8, uint64_t string, struct v8_characters *
 int64_t v8_positions__find(const uint8_t *table, size_t size, int64_t offset);
 /* The offset of the bytecode that Sparkplug's code at `offset` stands for. −1: none. */
 int64_t v8_positions__bytecode(const struct v8 *v8, const uint8_t *table, size_t size,
-			       const uint8_t *bytecode, size_t bytecode_size, uint32_t offset);
+			       const uint8_t *bytecode, size_t bytecode_bytes, uint32_t offset);
 
 /* A position as the tables have it. */
 int32_t v8_position__offset(int64_t position);   /* in the script; −1: none */
@@ -144,8 +144,8 @@ int32_t v8_code__baseline_position(const struct v8 *v8, const struct v8_code *co
 
 int v8_lines__new(struct v8_lines **ret);
 void v8_lines__free(struct v8_lines *lines);
-/* The line of a position in a script, from 1. 0: unknown. */
-int v8_lines__find(struct v8 *v8, uint64_t script, int32_t position);
+/* The line of a position in the script `object`, from 1. 0: unknown. */
+int v8_lines__find(struct v8 *v8, uint64_t object, int32_t position);
 
 /* --- functions (v8_names.c) --------------------------------------------------------------------
  */

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 // As stacks.py: every tenth call goes through Array.prototype.sort, and another tenth through forEach. The outermost
 // function is async: it goes on after waiting in the event loop. Runs until it is killed.
 'use strict';

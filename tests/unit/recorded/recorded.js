@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 'use strict';
 // What v8-*.memory were recorded of: a thread that sleeps below functions of each kind.
 const word = new Int32Array(new SharedArrayBuffer(4));
