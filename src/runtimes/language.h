@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The interface between gapless and one runtime. All functions run in a helper process without
- * privileges (reader.c): a file or a process can mislead them, but must not make them crash, loop,
+ * privileges (framer.c): a file or a process can mislead them, but must not make them crash, loop,
  * or allocate without a limit. None of them logs.
  */
 #pragma once
@@ -98,7 +98,7 @@ extern const struct language language_ruby;
 extern const struct language language_php;
 
 /* All of them, by enum runtime_kind; NULL: none. */
-const struct language *languages__of(enum runtime_kind kind);
+const struct language *language__of(enum runtime_kind kind);
 
 /* Adds a function. The texts are cut to the space there is. */
 void runtime_names__add(struct runtime_names *names, const char *function, const char *file,

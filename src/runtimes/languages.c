@@ -7,7 +7,7 @@ static const struct language *const languages[RUNTIME_KINDS] = {
 	[RUNTIME_RUBY] = &language_ruby,     [RUNTIME_PHP] = &language_php,
 };
 
-const struct language *languages__of(enum runtime_kind kind)
+const struct language *language__of(enum runtime_kind kind)
 {
 	return kind < RUNTIME_KINDS ? languages[kind] : NULL;
 }

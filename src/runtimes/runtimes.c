@@ -194,7 +194,7 @@ int runtimes__new(const struct runtimes_options *options, struct runtimes **ret)
 	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
 	pthread_cond_init(&runtimes->changed, &attributes);
 	pthread_condattr_destroy(&attributes);
-	err = reader__new(&runtimes->reader);
+	err = framer__new(&runtimes->framer);
 	if (!err)
 		err = threads__start(run, runtimes, &runtimes->thread);
 	if (err) {
@@ -219,7 +219,7 @@ void runtimes__stop(struct runtimes *runtimes)
 	/* The kernel ends it with the thread that has started it: the next question would be lost.
 	 */
 	pthread_mutex_lock(&runtimes->lock);
-	reader__restart(runtimes->reader);
+	framer__restart(runtimes->framer);
 	pthread_mutex_unlock(&runtimes->lock);
 }
 
@@ -232,7 +232,7 @@ void runtimes__free(struct runtimes *runtimes)
 		release_task(&runtimes->queue[i]);
 	free(runtimes->queue);
 	runtimes__release(runtimes);
-	reader__free(runtimes->reader);
+	framer__free(runtimes->framer);
 	pthread_cond_destroy(&runtimes->changed);
 	pthread_mutex_destroy(&runtimes->lock);
 	pthread_mutex_destroy(&runtimes->queue_lock);

@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 
 #include "base/map.h"
+#include "runtimes/framer.h"
 #include "runtimes/language.h"
-#include "runtimes/reader.h"
 #include "runtimes/runtimes.h"
 
 /* A file that was looked at. Without a runtime, only its identity is kept. */
@@ -28,7 +28,7 @@ struct process {
 	uint64_t start_ticks, begin, bias;
 	int memory_fd, maps_fd; /* or -errno */
 	const struct file *file;
-	struct reader_opened opened;
+	struct framer_opened opened;
 	enum runtime_state state;
 	bool is_told;
 	unsigned rough;              /* how often to ask again for more; 0: all is known */
@@ -59,7 +59,7 @@ struct runtimes {
 	bool stopping;
 
 	pthread_mutex_t lock; /* protects these; may be held for as long as the helper works */
-	struct reader *reader;
+	struct framer *framer;
 	struct map files;     /* by hash of the identity */
 	struct map processes; /* by pid */
 	uint32_t last_file;

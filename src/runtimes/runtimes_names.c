@@ -43,7 +43,7 @@ int runtimes__name(struct runtimes *runtimes, uint32_t pid, const struct runtime
 	for (; is_known && taking.first < count; taking.first += MOST_FRAMES) {
 		size_t some = count - taking.first;
 
-		err = reader__name(runtimes->reader, pid, frames + taking.first,
+		err = framer__name(runtimes->framer, pid, frames + taking.first,
 				   some < MOST_FRAMES ? some : MOST_FRAMES, take_one, &taking,
 				   &runtimes->quality.names_late);
 		if (!err)
@@ -93,7 +93,7 @@ struct asking {
 
 static bool is_asked(const struct asking *asking, const struct process *process)
 {
-	const struct language *language = languages__of(process->file->kind);
+	const struct language *language = language__of(process->file->kind);
 
 	return process->state == RUNTIME_KNOWN && !runtimes__rests(process) &&
 	       (asking->take_fibers ? language->read_fibers != NULL
@@ -104,7 +104,7 @@ static int ask_fibers(struct runtimes *runtimes, const struct process *process,
 		      struct asking *asking)
 {
 	struct runtime_fibers fibers = {};
-	int err = reader__fibers(runtimes->reader, process->pid, &fibers);
+	int err = framer__fibers(runtimes->framer, process->pid, &fibers);
 
 	if (!err)
 		asking->err = asking->take_fibers(asking->context, process->pid,
@@ -117,7 +117,7 @@ static int ask_allocated(struct runtimes *runtimes, const struct process *proces
 			 struct asking *asking)
 {
 	struct runtime_allocated allocated = {};
-	int err = reader__allocated(runtimes->reader, process->pid, &allocated);
+	int err = framer__allocated(runtimes->framer, process->pid, &allocated);
 
 	if (!err && allocated.count)
 		asking->err = asking->take_allocated(asking->context, process->pid,

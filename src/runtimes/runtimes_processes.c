@@ -37,7 +37,7 @@ bool runtimes__is_candidate(const char *path)
 	if (!strstr(name, ".so"))
 		return true;
 	for (int kind = RUNTIME_NONE + 1; kind < RUNTIME_KINDS; kind++) {
-		const struct language *language = languages__of(kind);
+		const struct language *language = language__of(kind);
 
 		for (size_t i = 0; language && language->hints && language->hints[i]; i++)
 			if (strstr(name, language->hints[i]))
@@ -68,7 +68,7 @@ static void notice_restart(struct runtimes *runtimes)
 	struct file *file;
 	size_t at = 0;
 
-	if (!reader__has_forgotten(runtimes->reader))
+	if (!framer__has_forgotten(runtimes->framer))
 		return;
 	while ((file = map__next(&runtimes->files, &at)))
 		file->is_told = false;
@@ -130,7 +130,7 @@ static int find_file(struct runtimes *runtimes, struct task *task, struct file *
 	if (*ret)
 		return 0;
 	notice_restart(runtimes);
-	err = reader__file(runtimes->reader, ++runtimes->last_file, task->mapping.fd, task->path,
+	err = framer__file(runtimes->framer, ++runtimes->last_file, task->mapping.fd, task->path,
 			   &kind);
 	runtimes->quality.failed += !is_final(err);
 	if (!is_final(err))
@@ -166,7 +166,7 @@ void runtimes__forget(struct runtimes *runtimes, uint32_t pid)
 		return;
 	notice_restart(runtimes);
 	if (process->is_told)
-		reader__forget(runtimes->reader, pid);
+		framer__forget(runtimes->framer, pid);
 	free_process(process);
 }
 
@@ -179,19 +179,19 @@ int runtimes__tell(struct runtimes *runtimes, struct process *process)
 	if (!file->is_told) {
 		enum runtime_kind kind;
 
-		err = reader__file(runtimes->reader, file->key, file->fd, file->path, &kind);
+		err = framer__file(runtimes->framer, file->key, file->fd, file->path, &kind);
 		if (err)
 			return err;
 		file->is_told = true;
 	}
 	if (process->is_told)
 		return 0;
-	err = reader__process(runtimes->reader, process->pid, process->memory_fd, process->maps_fd);
+	err = framer__process(runtimes->framer, process->pid, process->memory_fd, process->maps_fd);
 	if (!err)
-		err = reader__open(runtimes->reader, process->pid, file->key, process->bias,
+		err = framer__open(runtimes->framer, process->pid, file->key, process->bias,
 				   &process->opened);
 	process->is_told = !err && !process->opened.err;
-	process->rough = process->is_told && languages__of(process->file->kind)->refine
+	process->rough = process->is_told && language__of(process->file->kind)->refine
 				 ? MOST_REFINEMENTS
 				 : 0;
 	return err;
@@ -316,10 +316,10 @@ static bool is_same(const struct runtime *a, const struct runtime *b)
 /* Reports what has become known since. */
 static void refine(struct runtimes *runtimes, struct process *process)
 {
-	struct reader_opened opened;
+	struct framer_opened opened;
 	int err = runtimes__tell(runtimes, process);
 
-	err = err ?: process->opened.err ?: reader__refine(runtimes->reader, process->pid, &opened);
+	err = err ?: process->opened.err ?: framer__refine(runtimes->framer, process->pid, &opened);
 	if (is_passing(err))
 		runtimes__failed(runtimes, process, err);
 	if (process->rough)
