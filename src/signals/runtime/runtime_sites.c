@@ -103,7 +103,17 @@ static const struct way ways[] = {
 		     { PROBE("hotspot:method__compile__end"),
 		       STEP(.step = PAUSE_ENDS, .place = PAUSE_COMPILE) } } },
 
-	/* Without a probe at a return, where that is possible. */
+	/*
+	 * Without a probe at a return, where that is possible. From Node 18 on, V8 calls two
+	 * functions where its own clock is read; what is between it and the safepoint is sweeping
+	 * that the last collection has left.
+	 */
+	{ RUNTIME_V8, "collections",
+	  .hooks = { { FUNCTION("_ZN2v88internal8GCTracer20StartObservablePauseE*"),
+		       STEP(.step = PAUSE_BEGINS, .place = PAUSE_GC) },
+		     V8_KINDS,
+		     { FUNCTION("_ZN2v88internal8GCTracer19StopObservablePauseE*"),
+		       STEP(.step = PAUSE_ENDS, .place = PAUSE_GC) } } },
 	{ RUNTIME_V8, "collections",
 	  .hooks = { { FUNCTION("_ZN2v88internal8GCTracer16StartInSafepointE*"),
 		       STEP(.step = PAUSE_BEGINS, .place = PAUSE_GC) },
