@@ -50,7 +50,10 @@ static const struct way ways[] = {
 		       STEP(.step = PAUSE_BEGINS, .place = PAUSE_GC,
 			    .tells = PAUSE_TELLS_GENERATION) },
 		     { PROBE("python:gc__done"), STEP(.step = PAUSE_ENDS, .place = PAUSE_GC) } } },
-	/* From 3.10 on, and up to 3.9. The generation is the second parameter of both. */
+	/*
+	 * From 3.10 on, and up to 3.9. The generation is the second parameter of both; in 3.13,
+	 * -1 leaves the choice to the function.
+	 */
 	{ RUNTIME_PYTHON, "collections",
 	  .hooks = { { FUNCTION("gc_collect_main"),
 		       STEP(.step = PAUSE_BEGINS, .place = PAUSE_GC, .parameter = 2,
@@ -68,6 +71,11 @@ static const struct way ways[] = {
 		       STEP(.step = PAUSE_BEGINS, .place = PAUSE_GC, .parameter = 2,
 			    .tells = PAUSE_TELLS_GENERATION, .flags = PAUSE_BY_FRAME) },
 		     { FUNCTION("collect"), .at_return = true,
+		       STEP(.step = PAUSE_ENDS, .place = PAUSE_GC, .flags = PAUSE_BY_FRAME) } } },
+	{ RUNTIME_PYTHON, "collections",
+	  .hooks = { { FUNCTION("collect.*"),
+		       STEP(.step = PAUSE_BEGINS, .place = PAUSE_GC, .flags = PAUSE_BY_FRAME) },
+		     { FUNCTION("collect.*"), .at_return = true,
 		       STEP(.step = PAUSE_ENDS, .place = PAUSE_GC, .flags = PAUSE_BY_FRAME) } } },
 
 	{ RUNTIME_HOTSPOT, "collections",
