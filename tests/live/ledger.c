@@ -332,6 +332,7 @@ int64_t trial__ask(const char *path, const char *sql)
 	int64_t answer;
 
 	assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+	sqlite3_busy_timeout(db, 5000);
 	if (sqlite3_prepare_v2(db, sql, -1, &statement, NULL))
 		fail_msg("%s: %s", sql, sqlite3_errmsg(db));
 	if (sqlite3_step(statement) != SQLITE_ROW)
