@@ -10,20 +10,15 @@
 
 #include <bpf/bpf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/map.h"
 #include "bpf/unwind.h"
-#include "stacks/maps.h"
-#include "stacks/ranges.h"
 #include "stacks/tables.h"
+#include "stacks/tracker_internal.h"
 
 #define SECOND_NS 1000000000ULL
 /* Stacks of a process that ended may still arrive. */
@@ -31,81 +26,8 @@
 /* Reading all of /proc again may take 1/REREAD_SHARE of the time. */
 #define REREAD_SHARE   20
 #define MOST_FORGOTTEN 256 /* in one sweep */
-#define MOST_OFFERED   16
-
-struct process {
-	uint32_t pid;
-	uint64_t start_ticks;
-	uint64_t known_ns; /* when the fields below were valid */
-	struct ranges ranges;
-	uint64_t gone_ns; /* 0: alive */
-	bool is_single;   /* known to have one thread only */
-	bool is_ending;   /* its main thread has ended */
-	bool is_crowded;
-	bool is_placed; /* it is in the kernel half's map */
-	struct runtime runtime;
-	uint32_t offered[MOST_OFFERED]; /* modules that may have a runtime */
-	size_t offered_count;
-};
-
-struct tracker {
-	struct tracker_options options;
-	pthread_mutex_t lock; /* protects processes and ranges: one thread writes, others read */
-	struct map processes; /* by pid */
-	struct unwind_process scratch;
-	bool must_reread; /* kernel records were lost */
-	uint64_t next_reread_ns;
-};
 
 /* --- the kernel half's map -------------------------------------------------------------------- */
-
-static bool may_have_runtime(struct tracker *tracker, struct module *module)
-{
-	if (module->candidate == CANDIDATE_UNKNOWN)
-		module->candidate =
-			module->fd >= 0 && tracker->options.languages.is_candidate(module->path)
-				? CANDIDATE_YES
-				: CANDIDATE_NO;
-	return module->candidate == CANDIDATE_YES;
-}
-
-static void offer(struct tracker *tracker, struct process *process, const struct range *range)
-{
-	const struct candidate_taker *languages = &tracker->options.languages;
-	struct module *module = modules__get(tracker->options.modules, range->module);
-
-	if (!module || process->offered_count == MOST_OFFERED || !may_have_runtime(tracker, module))
-		return;
-	for (size_t i = 0; i < process->offered_count; i++)
-		if (process->offered[i] == module->id)
-			return;
-	process->offered[process->offered_count++] = module->id;
-	languages->take(languages->context, &(struct candidate_mapping) {
-						    .pid = process->pid,
-						    .start_ticks = process->start_ticks,
-						    .fd = module->fd,
-						    .path = module->path,
-						    .begin = range->begin,
-						    .bias = range->begin - range->address,
-					    });
-}
-
-static void offer_all(struct tracker *tracker, struct process *process)
-{
-	for (size_t i = 0; tracker->options.languages.take && i < process->ranges.count; i++)
-		offer(tracker, process, &process->ranges.list[i]);
-}
-
-/* It is no longer the program that a runtime was found in. */
-static void drop_runtime(struct tracker *tracker, struct process *process, bool executes)
-{
-	const struct candidate_taker *languages = &tracker->options.languages;
-
-	if (process->offered_count)
-		languages->gone(languages->context, process->pid, process->start_ticks, executes);
-	process->offered_count = 0;
-	process->runtime = (struct runtime) {};
-}
 
 static void place(struct tracker *tracker, struct process *process)
 {
@@ -122,7 +44,7 @@ static void place(struct tracker *tracker, struct process *process)
 		process->is_placed = true;
 	else
 		quality->processes_failed++;
-	offer_all(tracker, process);
+	tracker__offer_all(tracker, process);
 }
 
 static void clear_request(struct tracker *tracker, uint32_t pid)
@@ -134,13 +56,6 @@ static void clear_request(struct tracker *tracker, uint32_t pid)
 
 /* --- processes -------------------------------------------------------------------------------- */
 
-static void process_free(struct process *process)
-{
-	ranges__release(&process->ranges);
-	free(process);
-}
-DEFINE_CLEANUP(struct process *, process_free)
-
 static void process_gone(struct tracker *tracker, struct process *process)
 {
 	if (process->gone_ns)
@@ -150,7 +65,7 @@ static void process_gone(struct tracker *tracker, struct process *process)
 		bpf_map_delete_elem(tracker->options.processes_fd, &process->pid);
 	process->is_placed = false;
 	clear_request(tracker, process->pid);
-	drop_runtime(tracker, process, false);
+	tracker__drop_runtime(tracker, process, false);
 }
 
 static void forget(struct tracker *tracker, struct process *process)
@@ -159,7 +74,7 @@ static void forget(struct tracker *tracker, struct process *process)
 	pthread_mutex_lock(&tracker->lock);
 	map__take(&tracker->processes, process->pid);
 	pthread_mutex_unlock(&tracker->lock);
-	process_free(process);
+	tracker__free_process(process);
 }
 
 /* Takes over `process`, and replaces the previous process with this pid. */
@@ -172,113 +87,19 @@ static void enlist(struct tracker *tracker, struct process *process)
 	err = map__put(&tracker->processes, process->pid, process);
 	pthread_mutex_unlock(&tracker->lock);
 	if (err) {
-		process_free(process);
+		tracker__free_process(process);
 		return;
 	}
 	if (before)
-		process_free(before);
+		tracker__free_process(before);
 	if (!process->gone_ns)
 		place(tracker, process);
-}
-
-/* --- /proc ------------------------------------------------------------------------------------ */
-
-/* -ESRCH: it does not exist any more, or is a zombie. */
-static int read_stat(uint32_t pid, struct maps_stat *ret)
-{
-	cleanup(close_p) int fd = -1;
-	char path[64], text[1024];
-	ssize_t got;
-
-	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return errno == ENOENT ? -ESRCH : -errno;
-	got = read(fd, text, sizeof(text) - 1);
-	if (got <= 0)
-		return -ESRCH;
-	text[got] = '\0';
-	if (maps__parse_stat(text, ret))
-		return -EBADMSG;
-	/* A main thread that ended before other threads is a 'Z' too. */
-	return (ret->state == 'Z' || ret->state == 'X') && ret->threads <= 1 ? -ESRCH : 0;
-}
-
-/* A mapping without a file, or of an unusable file, still replaces the previous ranges. */
-static void add_range(struct tracker *tracker, struct ranges *ranges, const struct module_place *at,
-		      uint64_t offset)
-{
-	struct module *module = modules__at(tracker->options.modules, at);
-	struct range range = { .begin = at->begin, .end = at->end };
-
-	if (module &&
-	    !headers__address(&module->headers, module->fd < 0 ? 0 : offset, &range.address)) {
-		range.module = module->id;
-		tracker->options.take_module(tracker->options.context, module);
-	}
-	(void)ranges__put(ranges, &range);
-}
-
-/* A process has no mappings during an exec and at its end. */
-static int read_maps(struct tracker *tracker, uint32_t pid, struct ranges *ranges)
-{
-	cleanup(fclose_p) FILE *file = NULL;
-	cleanup(free_p) char *line = NULL;
-	struct maps_line mapping;
-	size_t room = 0;
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
-	file = fopen(path, "re");
-	if (!file)
-		return errno == ENOENT || errno == ESRCH ? 0 : -errno;
-	while (getline(&line, &room, file) > 0) {
-		line[strcspn(line, "\n")] = '\0';
-		if (maps__parse(line, &mapping) || !mapping.executable)
-			continue;
-		add_range(tracker, ranges,
-			  &(struct module_place) {
-				  .pid = pid,
-				  .begin = mapping.begin,
-				  .end = mapping.end,
-				  .device = mapping.device,
-				  .inode = mapping.inode,
-				  .path = mapping.path,
-			  },
-			  mapping.offset);
-	}
-	return 0;
-}
-
-/* -ESRCH: it has ended; -ENODATA: a kernel thread. */
-static int process_read(struct tracker *tracker, uint32_t pid, struct process **ret)
-{
-	cleanup(process_free_p) struct process *process = calloc(1, sizeof(*process));
-	struct maps_stat stat;
-	int err;
-
-	if (!process)
-		return -ENOMEM;
-	process->pid = pid;
-	process->known_ns = clock__now_ns();
-	err = read_maps(tracker, pid, &process->ranges);
-	if (err)
-		return err;
-	/* Read after the maps: if the process exists now, it existed when its maps were read. */
-	err = read_stat(pid, &stat);
-	if (err)
-		return err;
-	if (stat.flags & MAPS_KERNEL_THREAD)
-		return -ENODATA;
-	process->start_ticks = stat.start_ticks;
-	*ret = TAKE(process);
-	return 0;
 }
 
 void tracker__follow(struct tracker *tracker, uint32_t pid)
 {
 	struct process *before = map__get(&tracker->processes, pid), *process;
-	int err = process_read(tracker, pid, &process);
+	int err = tracker__read_process(tracker, pid, &process);
 
 	if (!err) {
 		process->is_crowded = before && before->is_crowded;
@@ -323,7 +144,7 @@ static void take_mmap(struct tracker *tracker, struct process *process, const st
 	/* Files are opened without the lock; readers see either the old ranges or the new ones. */
 	if (ranges__copy(&before, &ranges))
 		return;
-	add_range(tracker, &ranges, &at, event->offset);
+	tracker__add_range(tracker, &ranges, &at, event->offset);
 	pthread_mutex_lock(&tracker->lock);
 	process->ranges = ranges;
 	pthread_mutex_unlock(&tracker->lock);
@@ -342,7 +163,7 @@ static void take_exec(struct tracker *tracker, struct process *process)
 	ranges__release(&before);
 	process->is_single = true;
 	process->is_ending = false;
-	drop_runtime(tracker, process, true);
+	tracker__drop_runtime(tracker, process, true);
 	place(tracker, process);
 }
 
@@ -350,7 +171,7 @@ static void take_fork(struct tracker *tracker, const struct event *event)
 {
 	struct process *before = map__get(&tracker->processes, event->pid);
 	struct process *parent = map__get(&tracker->processes, event->parent_pid);
-	cleanup(process_free_p) struct process *child = NULL;
+	cleanup(tracker__free_process_p) struct process *child = NULL;
 	struct maps_stat stat = { 0 };
 	int err;
 
@@ -368,7 +189,7 @@ static void take_fork(struct tracker *tracker, const struct event *event)
 	child->is_single = true;
 	/* Its memory is still that of its parent. */
 	child->runtime = parent->runtime;
-	err = read_stat(child->pid, &stat);
+	err = tracker__read_stat(child->pid, &stat);
 	if (err && err != -ESRCH)
 		return;
 	/* The process has already ended, but its stacks may still arrive and need its ranges. */
@@ -422,7 +243,7 @@ static void refresh(struct tracker *tracker, struct process *process)
 {
 	struct process *now;
 	struct ranges before = process->ranges;
-	int err = process_read(tracker, process->pid, &now);
+	int err = tracker__read_process(tracker, process->pid, &now);
 
 	if (err == -ESRCH)
 		process_gone(tracker, process);
@@ -432,11 +253,13 @@ static void refresh(struct tracker *tracker, struct process *process)
 	process->ranges = now->ranges;
 	pthread_mutex_unlock(&tracker->lock);
 	now->ranges = before;
+	if (process->start_ticks != now->start_ticks)
+		tracker__drop_runtime(tracker, process, true);
 	process->start_ticks = now->start_ticks;
 	process->known_ns = now->known_ns;
 	process->is_single = false;
 	place(tracker, process);
-	process_free(now);
+	tracker__free_process(now);
 }
 
 static void reread(struct tracker *tracker)
@@ -467,7 +290,7 @@ void tracker__sweep(struct tracker *tracker)
 		if (process->gone_ns && now_ns - process->gone_ns > GRACE_NS)
 			forgotten[count++] = process;
 		else if (process->is_ending && !process->gone_ns &&
-			 read_stat(process->pid, &stat) == -ESRCH)
+			 tracker__read_stat(process->pid, &stat) == -ESRCH)
 			process_gone(tracker, process);
 	}
 	for (size_t i = 0; i < count; i++)
@@ -563,7 +386,7 @@ void tracker__free(struct tracker *tracker)
 	if (!tracker)
 		return;
 	while ((process = map__next(&tracker->processes, &at)))
-		process_free(process);
+		tracker__free_process(process);
 	map__release(&tracker->processes);
 	pthread_mutex_destroy(&tracker->lock);
 	free(tracker);
