@@ -11,6 +11,8 @@
 #include "base/address.h"
 #include "base/cleanup.h"
 #include "core/devices.h"
+#include "vocabulary/calls.h"
+#include "vocabulary/states.h"
 
 /*
  * Reads the inode from fdinfo, which comes from memory. stat() could ask a file server and hang as
@@ -142,4 +144,78 @@ void describe__object(struct mapped *mapped, const struct ledger_object_record *
 		name_anonymous(record, name, size);
 	else
 		name_file(mapped, record, name, size);
+}
+
+static void name_inode_plainly(const struct ledger_key *key, char *name, size_t size)
+{
+	uint32_t dev = (uint32_t)key->object[1];
+	char device[64];
+
+	if (devices__under_file(dev, (uint32_t)getpid(), device, sizeof(device)))
+		snprintf(device, sizeof(device), "device %u:%u", DEVICES_MAJOR(dev),
+			 DEVICES_MINOR(dev));
+	snprintf(name, size, "inode %" PRIu64 " on %s", (uint64_t)key->object[0], device);
+}
+
+/* Names of files come later, in a description. */
+static void name_lock_plainly(const struct ledger_key *key, char *name, size_t size)
+{
+	uint32_t pid = (uint32_t)(key->object[1] >> 32);
+	char comm[32];
+
+	switch ((uint32_t)key->object[1]) {
+	case KERNEL_LOCK_MMAP:
+		describe__comm(pid, comm, sizeof(comm));
+		snprintf(name, size, "mmap_lock of %s (pid %" PRIu32 ")", comm, pid);
+		break;
+	case KERNEL_LOCK_INODE:
+		snprintf(name, size, "i_rwsem 0x%" PRIx64, (uint64_t)key->object[0]);
+		break;
+	default:
+		snprintf(name, size, "0x%" PRIx64, (uint64_t)key->object[0]);
+	}
+}
+
+void describe__plainly(const struct ledger_key *key, char *name, size_t size)
+{
+	uint64_t number = key->object[0];
+
+	switch (key->object_kind) {
+	case OBJECT_FUTEX:
+		if (key->slot == SLOT_WAIT_GIL)
+			snprintf(name, size, "GIL");
+		else if (key->slot == SLOT_WAIT_SAFEPOINT)
+			snprintf(name, size, "safepoint");
+		else
+			snprintf(name, size, "0x%" PRIx64, number);
+		break;
+	case OBJECT_MONITOR:
+	case OBJECT_JAVA_LOCK:
+		snprintf(name, size, "0x%" PRIx64, number);
+		break;
+	case OBJECT_KERNEL:
+		name_lock_plainly(key, name, size);
+		break;
+	case OBJECT_MEMORY:
+		snprintf(name, size, "memory limit or reclaim");
+		break;
+	case OBJECT_SYSCALL:
+		snprintf(name, size, "%s", calls__name((uint32_t)number));
+		break;
+	case OBJECT_CHILD:
+		if (number)
+			snprintf(name, size, "child %" PRIu64, number);
+		else
+			snprintf(name, size, "any child");
+		break;
+	case OBJECT_FILE:
+		name_inode_plainly(key, name, size);
+		break;
+	case OBJECT_ANONYMOUS:
+		snprintf(name, size, "%" PRIu32 ", of an anonymous file", (uint32_t)key->object[1]);
+		break;
+	default:
+		snprintf(name, size, "%s:[%" PRIu64 "]", states__object_kind(key->object_kind),
+			 number);
+	}
 }

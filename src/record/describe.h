@@ -12,5 +12,8 @@
 void describe__object(struct mapped *mapped, const struct ledger_object_record *record, char *name,
 		      size_t size);
 
+/* The name of an object as long as nothing better is known. */
+void describe__plainly(const struct ledger_key *key, char *name, size_t size);
+
 /* "?" if there is no such thread. */
 void describe__comm(uint32_t tid, char *comm, size_t size);

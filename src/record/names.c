@@ -7,18 +7,15 @@
 
 #include <bpf/bpf.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/map.h"
 #include "bpf/unwind.h"
-#include "core/devices.h"
 #include "record/confines.h"
 #include "record/describe.h"
 #include "record/mapped.h"
@@ -26,7 +23,6 @@
 #include "record/process_memory.h"
 #include "record/strangers.h"
 #include "runtimes/runtimes.h"
-#include "vocabulary/calls.h"
 #include "vocabulary/states.h"
 
 /* Limits, because a run may last for weeks. Everything beyond them shares OTHER_NAME. */
@@ -245,80 +241,6 @@ static int find_object(struct names *names, const struct ledger_key *key, bool *
 	return 0;
 }
 
-static void name_inode(const struct ledger_key *key, char *name, size_t size)
-{
-	uint32_t dev = (uint32_t)key->object[1];
-	char device[64];
-
-	if (devices__under_file(dev, (uint32_t)getpid(), device, sizeof(device)))
-		snprintf(device, sizeof(device), "device %u:%u", DEVICES_MAJOR(dev),
-			 DEVICES_MINOR(dev));
-	snprintf(name, size, "inode %" PRIu64 " on %s", (uint64_t)key->object[0], device);
-}
-
-/* Names of files come later, in a description. */
-static void name_kernel_lock(const struct ledger_key *key, char *name, size_t size)
-{
-	uint32_t pid = (uint32_t)(key->object[1] >> 32);
-	char comm[32];
-
-	switch ((uint32_t)key->object[1]) {
-	case KERNEL_LOCK_MMAP:
-		describe__comm(pid, comm, sizeof(comm));
-		snprintf(name, size, "mmap_lock of %s (pid %" PRIu32 ")", comm, pid);
-		break;
-	case KERNEL_LOCK_INODE:
-		snprintf(name, size, "i_rwsem 0x%" PRIx64, (uint64_t)key->object[0]);
-		break;
-	default:
-		snprintf(name, size, "0x%" PRIx64, (uint64_t)key->object[0]);
-	}
-}
-
-static void name_plainly(const struct ledger_key *key, char *name, size_t size)
-{
-	uint64_t number = key->object[0];
-
-	switch (key->object_kind) {
-	case OBJECT_FUTEX:
-		if (key->slot == SLOT_WAIT_GIL)
-			snprintf(name, size, "GIL");
-		else if (key->slot == SLOT_WAIT_SAFEPOINT)
-			snprintf(name, size, "safepoint");
-		else
-			snprintf(name, size, "0x%" PRIx64, number);
-		break;
-	case OBJECT_MONITOR:
-	case OBJECT_JAVA_LOCK:
-		snprintf(name, size, "0x%" PRIx64, number);
-		break;
-	case OBJECT_KERNEL:
-		name_kernel_lock(key, name, size);
-		break;
-	case OBJECT_MEMORY:
-		snprintf(name, size, "memory limit or reclaim");
-		break;
-	case OBJECT_SYSCALL:
-		snprintf(name, size, "%s", calls__name((uint32_t)number));
-		break;
-	case OBJECT_CHILD:
-		if (number)
-			snprintf(name, size, "child %" PRIu64, number);
-		else
-			snprintf(name, size, "any child");
-		break;
-	case OBJECT_FILE:
-		name_inode(key, name, size);
-		break;
-	case OBJECT_ANONYMOUS:
-		snprintf(name, size, "%" PRIu32 ", of an anonymous file", (uint32_t)key->object[1]);
-		break;
-	default:
-		snprintf(name, size, "%s:[%" PRIu64 "]", states__object_kind(key->object_kind),
-			 number);
-	}
-}
-
 void names__set_runtimes(struct names *names, struct runtimes *runtimes)
 {
 	names->runtimes = runtimes;
@@ -363,7 +285,7 @@ int names__object(struct names *names, const struct ledger_key *key, int64_t *re
 	if (!err && *ret_id == names->other && key->object_kind != OBJECT_OTHER)
 		names->overflowed++;
 	if (!err && is_new) {
-		name_plainly(key, name, sizeof(name));
+		describe__plainly(key, name, sizeof(name));
 		err = recording__put_object(
 			names->recording,
 			&(struct recording_object) { *ret_id, states__object_kind(key->object_kind),
@@ -402,7 +324,7 @@ int names__describe(struct names *names, const struct ledger_object_record *reco
 
 	if (err || id == names->other)
 		return err;
-	name_plainly(&key, name, sizeof(name));
+	describe__plainly(&key, name, sizeof(name));
 	describe__object(names->mapped, record, name, sizeof(name));
 	if (record->kind == OBJECT_PIPE && !names->no_peers)
 		pipes__add_ends(names->pipes, record, name, sizeof(name));

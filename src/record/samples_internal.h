@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Private to samples.c, places.c and naming.c. */
+/* Private to samples.c, samples_forget.c, places.c and naming.c. */
 #pragma once
 
 #include "base/map.h"
@@ -46,6 +46,32 @@ struct variable {
 	struct code *code;
 	uint64_t address;
 	uint64_t found_ns;
+};
+
+/* Most files to remember per stack. Samples mark these as used, to keep their unwind rows. */
+#define MOST_USED 16
+
+/* A stack whose frames arrived. */
+struct seen {
+	uint64_t used_ns; /* last use by a sample, or arrival */
+	uint32_t count;
+	uint8_t end, how;
+	uint64_t unsent_ns; /* before_ns when it was deleted from the kernel half's map; 0: not */
+	uint8_t used_count;
+	uint32_t used[MOST_USED];
+	struct frame *frames[]; /* innermost first */
+};
+
+/* A node of the tree: a frame, called by the frame of its parent. */
+struct node {
+	int64_t id;
+	uint64_t used_ns;
+};
+
+/* A futex that may be a variable of a program or library. */
+struct futex {
+	unsigned tries;
+	uint64_t used_ns;
 };
 
 struct samples {

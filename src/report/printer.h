@@ -68,13 +68,15 @@ void printer__operations(const struct printer *printer, const struct signals_sig
 /* What the heap signal estimated. */
 void printer__heap(const struct printer *printer, const struct heap *heap);
 
+/* How much of the running time was that of collectors and compilers, for a few processes. */
+void printer__collecting(const struct printer *printer);
 /*
  * What the budget changed, and when. Returns the number of lines; `said` is the number of lines
  * above them in the same field.
  */
-/* How much of the running time was that of collectors and compilers, for a few processes. */
-void printer__collecting(const struct printer *printer);
 size_t printer__budget(const struct printer *printer, size_t said);
 /* The same numbers according to /proc, if the recording has them. */
 void printer__kernel_counts(const struct printer *printer);
 void printer__notes(const struct printer *printer);
+/* Whether it adds up, what was lost, what it cost. */
+void printer__balance(const struct printer *printer);
