@@ -12,6 +12,12 @@
 static struct identity *identity_of(struct task_struct *task);
 
 /*
+ * The process of the current thread, as in struct identity. It costs more than identity_of().
+ * Defined in ledger/kernel/targets.bpf.h.
+ */
+static __u32 current_pid(void);
+
+/*
  * The user stack of the current thread, for an event that ends in it: a hash, as samples have them.
  * 0: none. It takes about 2 µs, so only events that get a row of their own have one. Defined in
  * ledger/kernel/walk.bpf.h.

@@ -208,12 +208,31 @@ void session__switch(struct session *session)
 	series__switch(session->series);
 }
 
+/* The overflow has no fiber. */
+static int take_fiber(struct session *session, const struct series_key *key,
+		      const struct series_sum *sum)
+{
+	const struct session_options *options = &session->options;
+	const char *reason = session->signal->operation(key->operation);
+	struct signal_fiber_of fiber;
+
+	if (!options->take_fiber || !key->place || !session->signal->fiber(key, &fiber))
+		return 0;
+	return options->take_fiber(options->fiber_context, &fiber, reason ? reason : "", sum);
+}
+
 static int take_sum(void *context, const struct series_key *key, const struct series_sum *sum)
 {
 	struct session *session = context;
+	struct series_key less = *key;
+	int err = 0;
 
 	session->events += sum->count;
-	return publish__sum(session->publish, key, sum);
+	if (session->signal->fiber) {
+		err = take_fiber(session, key, sum);
+		less.object[0] = less.object[1] = 0;
+	}
+	return err ? err : publish__sum(session->publish, &less, sum);
 }
 
 static int take_bucket(void *context, const struct series_place *place, uint32_t value,
@@ -249,7 +268,11 @@ int session__write(struct session *session, int64_t from, int64_t to)
 	session->events = 0;
 	publish__slices(session->publish, from, to);
 	err = session->signal->hand_over ? session->signal->hand_over(take_own_event, session) : 0;
-	return err ? err : series__take(session->series, &takers);
+	if (!err)
+		err = series__take(session->series, &takers);
+	return err || !session->signal->hand_over_sums
+		       ? err
+		       : session->signal->hand_over_sums(take_sum, session);
 }
 
 static int put_quality(const struct session *session, enum counter counter, uint64_t value)

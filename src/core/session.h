@@ -24,6 +24,13 @@ struct session_options {
 	 */
 	int (*find_stack)(void *context, uint64_t hash, uint64_t time_ns, int64_t *ret);
 	void *stack_context;
+	/*
+	 * Takes what a fiber did (see struct signal), with the words of its reason; "": none. May
+	 * be NULL.
+	 */
+	int (*take_fiber)(void *context, const struct signal_fiber_of *fiber, const char *reason,
+			  const struct series_sum *sum);
+	void *fiber_context;
 	struct publish_finder finder;
 };
 

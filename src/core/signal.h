@@ -88,6 +88,38 @@ struct signal_runtime {
 	const char *path; /* of the file with the runtime, as the process sees it */
 };
 
+/* A thread of a runtime's own, such as a goroutine, as it was found. */
+struct signal_fiber {
+	uint64_t at; /* address of what the runtime keeps of it */
+	uint64_t id;
+	uint64_t start; /* address of its first function */
+	enum fiber_state state;
+	uint32_t reason; /* why it waits: an index; 0: not known */
+};
+
+/* All those of a process at one moment. Valid during the call only. */
+struct signal_fibers {
+	uint32_t pid;
+	uint64_t start_ticks;
+	/* In what the runtime keeps of each; 0: changes of state cannot be followed. */
+	uint16_t id_at, reason_at, start_at;
+	const char *(*reason)(const struct signal_fibers *fibers, uint32_t reason);
+	size_t count;
+	void (*each)(const struct signal_fibers *fibers, size_t number, struct signal_fiber *ret);
+	const void *own; /* of these functions */
+};
+
+/* What a sum is about. */
+struct signal_fiber_of {
+	uint32_t pid;
+	uint64_t start_ticks;
+	uint64_t id, start;
+	enum fiber_state state;
+};
+
+typedef int (*signal_sum_fn)(void *context, const struct series_key *key,
+			     const struct series_sum *sum);
+
 struct signal {
 	const char *name;
 	enum signal_number number;
@@ -119,6 +151,21 @@ struct signal {
 	 * NULL. Recordings without stacks do not look for runtimes.
 	 */
 	void (*take_runtime)(const struct signal_runtime *runtime);
+	/*
+	 * Is told several times a second what the fibers of each process do; may be NULL. Logs.
+	 */
+	void (*take_fibers)(const struct signal_fibers *fibers);
+	/*
+	 * Its sums are of fibers, and the objects in their keys say which. The sums are added up
+	 * for each fiber, too; other sums and rows go without the object. NULL: they are not.
+	 * False: the process is not known any more.
+	 */
+	bool (*fiber)(const struct series_key *key, struct signal_fiber_of *ret);
+	/*
+	 * Hands over sums that the kernel half does not have; may be NULL. Called each time that
+	 * the sums are written, also after the stop. 0, or what `take` returns.
+	 */
+	int (*hand_over_sums)(signal_sum_fn take, void *context);
 	/* Sets knobs before the load; may be NULL. 0 or -errno. */
 	int (*prepare)(struct bpf_object *object, const struct hook_use *uses);
 	/*

@@ -82,7 +82,7 @@ static void add_waits(const struct hot *hot, const struct fibers_group *group, s
 					    .object = wait->object };
 
 		/* Without an object, it has been woken already. */
-		if (wait->state != FIBERS_WAITING || !wait->node || !wait->object)
+		if (wait->state != FIBER_WAITING || !wait->node || !wait->object)
 			continue;
 		like.function = taker_of(hot, wait->node, &like.type);
 		lock = like.function ? find_lock(locks, count, &like) : NULL;

@@ -11,6 +11,7 @@
 #include "model/load.h"
 
 #define MOST_FIBERS (1 << 22) /* of a hostile file */
+#define MOST_EXACT  1024      /* likewise, of a group */
 
 static const char sql_fibers[] = "SELECT f.process, f.id, f.start, p.comm FROM fiber f"
 				 " LEFT JOIN process p ON p.id = f.process";
@@ -18,6 +19,10 @@ static const char sql_times[] =
 	"SELECT t.process, t.fiber, s.state, s.reason, t.object, o.name, t.stack, t.begin_ns,"
 	" t.end_ns, t.ns, t.readings, t.variance FROM fiber_time t JOIN fiber_state s"
 	" ON s.id = t.state LEFT JOIN object o ON o.id = t.object"
+	" WHERE t.end_ns > ?1 AND t.begin_ns < ?2";
+static const char sql_exact[] =
+	"SELECT t.process, t.fiber, s.state, s.reason, t.begin_ns, t.end_ns, t.ns, t.changes"
+	" FROM fiber_exact t JOIN fiber_state s ON s.id = t.state"
 	" WHERE t.end_ns > ?1 AND t.begin_ns < ?2";
 static const char sql_runs[] =
 	"SELECT h.process, s.fiber, sum(s.weight_ns), count(*),"
@@ -38,14 +43,6 @@ struct loading {
 
 DEFINE_CLEANUP(sqlite3_stmt *, sqlite3_finalize)
 
-const char *fibers__state_name(enum fibers_state state)
-{
-	static const char *const names[FIBERS_STATES] = { "runnable", "running", "syscall",
-							  "waiting" };
-
-	return names[state];
-}
-
 bool fibers__is_runtime(const char *function)
 {
 	return !strncmp(function, "runtime.", strlen("runtime.")) ||
@@ -53,10 +50,16 @@ bool fibers__is_runtime(const char *function)
 	       strstr(function, ".runtime_") != NULL;
 }
 
+static void release_group(struct fibers_group *group)
+{
+	free(group->waits);
+	free(group->exact);
+}
+
 void fibers__release(struct fibers *fibers)
 {
 	for (size_t i = 0; i < fibers->count; i++)
-		free(fibers->groups[i].waits);
+		release_group(&fibers->groups[i]);
 	free(fibers->groups);
 	*fibers = (struct fibers) {};
 }
@@ -190,17 +193,21 @@ static int is_new(struct loading *loading, uint64_t key, sqlite3_stmt *row, bool
 	return *ret ? map__put(&loading->seen, key, (void *)(uintptr_t)1) : 0;
 }
 
-/* What a row has inside the cut. */
-static struct hot_sum sum_of(struct loading *loading, sqlite3_stmt *row)
+/* How much of a row is inside the cut. */
+static double part_of(const struct model *model, int64_t begin_ns, int64_t end_ns)
 {
-	const struct model *model = loading->model;
-	int64_t begin_ns = sqlite3_column_int64(row, 7), end_ns = sqlite3_column_int64(row, 8);
 	int64_t from_ns = begin_ns > model->from_ns ? begin_ns : model->from_ns;
 	int64_t to_ns = end_ns < model->to_ns ? end_ns : model->to_ns;
+
+	return end_ns > begin_ns && to_ns > from_ns
+		       ? ((double)to_ns - (double)from_ns) / ((double)end_ns - (double)begin_ns)
+		       : 0;
+}
+
+static struct hot_sum sum_of(struct loading *loading, sqlite3_stmt *row)
+{
 	double part =
-		end_ns > begin_ns && to_ns > from_ns
-			? ((double)to_ns - (double)from_ns) / ((double)end_ns - (double)begin_ns)
-			: 0;
+		part_of(loading->model, sqlite3_column_int64(row, 7), sqlite3_column_int64(row, 8));
 	double ns = (double)sqlite3_column_int64(row, 9) * part;
 	int64_t readings = sqlite3_column_int64(row, 10);
 
@@ -213,8 +220,8 @@ static struct hot_sum sum_of(struct loading *loading, sqlite3_stmt *row)
 
 static int state_of(const char *name)
 {
-	for (int i = 0; name && i < FIBERS_STATES; i++)
-		if (!strcmp(name, fibers__state_name((enum fibers_state)i)))
+	for (int i = 0; name && i < FIBER_STATES; i++)
+		if (!strcmp(name, runtimes__fiber_state((enum fiber_state)i)))
 			return i;
 	return -1;
 }
@@ -225,7 +232,7 @@ static int take_time(struct loading *loading, sqlite3_stmt *row)
 	const struct fold_stack *stack = fold__stack(loading->fold, sqlite3_column_int64(row, 6));
 	int state = state_of((const char *)sqlite3_column_text(row, 2));
 	struct hot_sum sum = sum_of(loading, row);
-	struct fibers_wait *wait, like = { .state = (enum fibers_state)state };
+	struct fibers_wait *wait, like = { .state = (enum fiber_state)state };
 	uintptr_t group = group_of(loading, row);
 	uint64_t key;
 	bool fresh;
@@ -238,7 +245,7 @@ static int take_time(struct loading *loading, sqlite3_stmt *row)
 		return err;
 	model->fibers.groups[group - 1].fibers += fresh;
 	hot__add(&model->fibers.groups[group - 1].sums[state], &sum);
-	if (state != FIBERS_WAITING && state != FIBERS_SYSCALL)
+	if (state != FIBER_WAITING && state != FIBER_SYSCALL)
 		return 0;
 	like.reason = load__text(model, row, 3);
 	like.object = sqlite3_column_int64(row, 4);
@@ -252,6 +259,66 @@ static int take_time(struct loading *loading, sqlite3_stmt *row)
 	wait->fibers += fresh;
 	hot__add(&wait->sum, &sum);
 	return 0;
+}
+
+static struct fibers_exact *find_exact(struct fibers_group *group, enum fiber_state state,
+				       const char *reason)
+{
+	struct fibers_exact *exact;
+
+	for (size_t i = 0; i < group->exact_count; i++) {
+		exact = &group->exact[i];
+		if (exact->state == state &&
+		    !strcmp(exact->reason ? exact->reason : "", reason ? reason : ""))
+			return exact;
+	}
+	exact = group->exact_count < MOST_EXACT ? APPEND(&group->exact, &group->exact_count) : NULL;
+	if (exact)
+		*exact = (struct fibers_exact) { .state = state, .reason = reason };
+	return exact;
+}
+
+static int take_exact(struct loading *loading, sqlite3_stmt *row)
+{
+	int64_t begin_ns = sqlite3_column_int64(row, 4), end_ns = sqlite3_column_int64(row, 5);
+	int state = state_of((const char *)sqlite3_column_text(row, 2));
+	double part = part_of(loading->model, begin_ns, end_ns);
+	double ns = (double)sqlite3_column_int64(row, 6) * part;
+	uintptr_t at = group_of(loading, row);
+	struct fibers_group *group;
+	struct fibers_exact *exact;
+	bool fresh;
+	int err;
+
+	if (!at || state < 0 || part <= 0)
+		return 0;
+	group = &loading->model->fibers.groups[at - 1];
+	exact = find_exact(group, (enum fiber_state)state, load__text(loading->model, row, 3));
+	if (!exact)
+		return -ENOMEM;
+	err = is_new(loading, at, row, &fresh);
+	if (err)
+		return err;
+	group->fibers += fresh;
+	exact->ns += load__amount(ns < 1e18 ? (int64_t)ns : 0, LOAD_MOST, &loading->all_ns);
+	exact->changes += (int64_t)((double)load__index(row, 7) * part);
+	loading->model->fibers.has_exact = true;
+	return 0;
+}
+
+int64_t fibers__exact_ns(const struct fibers_group *group, enum fiber_state state,
+			 int64_t *ret_changes)
+{
+	int64_t ns = 0, changes = 0;
+
+	for (size_t i = 0; i < group->exact_count; i++)
+		if (group->exact[i].state == state) {
+			ns += group->exact[i].ns;
+			changes += group->exact[i].changes;
+		}
+	if (ret_changes)
+		*ret_changes = changes;
+	return ns;
 }
 
 static int take_run(struct loading *loading, sqlite3_stmt *row)
@@ -286,7 +353,7 @@ static int64_t total_of(const struct fibers_group *group)
 {
 	int64_t ns = 0;
 
-	for (int i = 0; i < FIBERS_STATES; i++)
+	for (int i = 0; i < FIBER_STATES; i++)
 		ns += group->sums[i].ns;
 	return ns;
 }
@@ -312,6 +379,15 @@ static int by_wait(const void *left, const void *right)
 	return (a->node > b->node) - (a->node < b->node);
 }
 
+static int by_exact(const void *left, const void *right)
+{
+	const struct fibers_exact *a = left, *b = right;
+
+	if (a->ns != b->ns)
+		return a->ns < b->ns ? 1 : -1;
+	return (a->state > b->state) - (a->state < b->state);
+}
+
 static void sort(struct fibers *fibers)
 {
 	size_t count = 0;
@@ -321,11 +397,13 @@ static void sort(struct fibers *fibers)
 
 		if (group->wait_count)
 			qsort(group->waits, group->wait_count, sizeof(*group->waits), by_wait);
+		if (group->exact_count)
+			qsort(group->exact, group->exact_count, sizeof(*group->exact), by_exact);
 		/* Not in the cut. */
 		if (group->fibers)
 			fibers->groups[count++] = *group;
 		else
-			free(group->waits);
+			release_group(group);
 	}
 	fibers->count = count;
 	if (count)
@@ -347,6 +425,8 @@ int fibers__load(struct fold *fold, struct model *model, sqlite3 *db)
 		err = load_each(&loading, db, sql_times, take_time);
 	if (!err && model->fibers.count)
 		err = load_each(&loading, db, sql_runs, take_run);
+	if (!err && model->fibers.count && load__is_answered(db, sql_exact))
+		err = load_each(&loading, db, sql_exact, take_exact);
 	sort(&model->fibers);
 	map__release(&loading.processes);
 	map__release(&loading.groups);

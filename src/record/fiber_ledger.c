@@ -26,14 +26,16 @@
 #define GONE_READINGS   8          /* goroutines are forgotten that so many do not have */
 #define KIND            "semaphore"
 
-static const char *const state_words[FIBER_STATES] = { "runnable", "running", "syscall",
-						       "waiting" };
-
 /* What one goroutine did, since rows were written. */
 struct sum {
 	uint64_t process, fiber, state, object, hash;
 	uint64_t ns, readings;
 	uint64_t group; /* key */
+};
+
+/* What one goroutine did by every change of its state, since rows were written. */
+struct exact {
+	uint64_t process, fiber, state, ns, changes;
 };
 
 /*
@@ -68,6 +70,7 @@ struct fiber_ledger {
 	struct map places, objects; /* struct place */
 	struct map index;           /* of sums: position + 1 */
 	struct map groups;          /* struct group */
+	struct map exact;           /* struct exact */
 	struct sum *sums;
 	size_t sum_count;
 	uint64_t *hashes; /* of the process that is being read */
@@ -79,6 +82,7 @@ struct fiber_ledger {
 	uint64_t weight_ns;
 	uint64_t now_ns;
 	uint64_t write_from_ns, write_after_ns;
+	uint64_t written_from_ns; /* the last rows begin then */
 	struct fiber_ledger_quality quality;
 };
 
@@ -116,6 +120,7 @@ void fiber_ledger__free(struct fiber_ledger *fibers)
 	clear(&fibers->places);
 	clear(&fibers->objects);
 	clear(&fibers->groups);
+	clear(&fibers->exact);
 	map__release(&fibers->index);
 	free(fibers->sums);
 	free(fibers->hashes);
@@ -133,11 +138,18 @@ static void begin_interval(struct fiber_ledger *fibers, uint64_t begin_ns)
 	fibers->next_ns = begin_ns + fibers->random % fibers->interval_ns;
 }
 
+static int tell(void *context, uint32_t pid, uint64_t start_ticks,
+		const struct runtime_fibers *all);
+
 void fiber_ledger__begin(struct fiber_ledger *fibers, uint64_t now_ns)
 {
-	fibers->write_from_ns = now_ns;
+	fibers->write_from_ns = fibers->written_from_ns = now_ns;
 	fibers->write_after_ns = LEAST_WRITE_NS;
 	begin_interval(fibers, now_ns);
+	/* Twice: whoever follows changes begins at the first, and knows what there is at the
+	 * second. */
+	for (int i = 0; fibers->options.tell && i < 2; i++)
+		(void)runtimes__read_fibers(fibers->options.runtimes, tell, fibers);
 }
 
 uint64_t fiber_ledger__next_ns(const struct fiber_ledger *fibers)
@@ -160,11 +172,10 @@ static void choose_interval(struct fiber_ledger *fibers, uint64_t cost_ns)
 /* --- what was found -----------------------------------------------------------------------------
  */
 
-static int find_state(struct fiber_ledger *fibers, const struct runtime_fibers *all,
-		      const struct runtime_fiber *fiber, uint64_t *ret)
+static int find_state(struct fiber_ledger *fibers, enum fiber_state of, const char *reason,
+		      uint64_t *ret)
 {
-	const char *reason = fiber->reason ? all->reasons[fiber->reason] : "";
-	uint64_t key = map__mix_text(map__mix(0, fiber->state), reason);
+	uint64_t key = map__mix_text(map__mix(0, of), reason);
 	struct place *state = map__get(&fibers->states, key);
 
 	if (!state) {
@@ -178,7 +189,7 @@ static int find_state(struct fiber_ledger *fibers, const struct runtime_fibers *
 		return recording__add_fiber_state(
 			fibers->options.recording,
 			&(struct recording_fiber_state) { .id = fibers->last_state,
-							  .state = state_words[fiber->state],
+							  .state = runtimes__fiber_state(of),
 							  .reason = *reason ? reason : NULL });
 	}
 	*ret = state->value;
@@ -357,6 +368,11 @@ static void close_reading(struct fiber_ledger *fibers)
 /* --- a reading ----------------------------------------------------------------------------------
  */
 
+static const char *reason_of(const struct runtime_fibers *all, uint32_t reason)
+{
+	return reason ? all->reasons[reason] : "";
+}
+
 static int take_one(struct fiber_ledger *fibers, uint32_t pid, uint64_t process,
 		    const struct runtime_fibers *all, size_t i)
 {
@@ -370,10 +386,46 @@ static int take_one(struct fiber_ledger *fibers, uint32_t pid, uint64_t process,
 	if (!err && !known->created)
 		err = find_place(fibers, pid, process, fiber->created_at, &known->created);
 	if (!err)
-		err = find_state(fibers, all, fiber, &found.state);
+		err = find_state(fibers, (enum fiber_state)fiber->state,
+				 reason_of(all, fiber->reason), &found.state);
 	if (!err)
 		err = find_object(fibers, pid, process, fiber->object, &found.object);
 	return err ? err : add(fibers, known, &found);
+}
+
+static const char *tell_reason(const struct signal_fibers *told, uint32_t reason)
+{
+	return reason_of(told->own, reason);
+}
+
+static void tell_fiber(const struct signal_fibers *told, size_t number, struct signal_fiber *ret)
+{
+	const struct runtime_fibers *all = told->own;
+	const struct runtime_fiber *fiber = &all->list[number];
+
+	*ret = (struct signal_fiber) { .at = fiber->at,
+				       .id = fiber->id,
+				       .start = fiber->start,
+				       .state = (enum fiber_state)fiber->state,
+				       .reason = fiber->reason };
+}
+
+static int tell(void *context, uint32_t pid, uint64_t start_ticks, const struct runtime_fibers *all)
+{
+	const struct fiber_ledger *fibers = context;
+	const struct signal_fibers told = { .pid = pid,
+					    .start_ticks = start_ticks,
+					    .id_at = all->id_at,
+					    .reason_at = all->reason_at,
+					    .start_at = all->start_at,
+					    .reason = tell_reason,
+					    .count = all->count,
+					    .each = tell_fiber,
+					    .own = all };
+
+	if (fibers->options.tell)
+		fibers->options.tell(fibers->options.context, &told);
+	return 0;
 }
 
 static int take(void *context, uint32_t pid, uint64_t start_ticks, const struct runtime_fibers *all)
@@ -381,8 +433,10 @@ static int take(void *context, uint32_t pid, uint64_t start_ticks, const struct 
 	struct fiber_ledger *fibers = context;
 	int64_t process = names__process_since(fibers->options.names, pid, start_ticks);
 	uint64_t *hashes;
-	int err;
+	int err = tell(fibers, pid, start_ticks, all);
 
+	if (err)
+		return err;
 	/* None of its threads was recorded yet. */
 	if (process <= 0 || !all->count)
 		return 0;
@@ -413,6 +467,56 @@ static int read_all(struct fiber_ledger *fibers, uint64_t weight_ns)
 	fibers->quality.read_ns += cost_ns;
 	choose_interval(fibers, cost_ns);
 	return err;
+}
+
+/* --- every change -------------------------------------------------------------------------------
+ */
+
+static int add_exact(struct fiber_ledger *fibers, const struct exact *found)
+{
+	uint64_t key = map__mix(map__mix(map__mix(0, found->process), found->fiber), found->state);
+	struct exact *exact = map__get(&fibers->exact, key);
+
+	if (!exact) {
+		exact = calloc(1, sizeof(*exact));
+		if (!exact || map__put(&fibers->exact, key, exact)) {
+			free(exact);
+			return -ENOMEM;
+		}
+		exact->process = found->process;
+		exact->fiber = found->fiber;
+		exact->state = found->state;
+	}
+	exact->ns += found->ns;
+	exact->changes += found->changes;
+	return 0;
+}
+
+int fiber_ledger__take(void *context, const struct signal_fiber_of *fiber, const char *reason,
+		       const struct series_sum *sum)
+{
+	struct fiber_ledger *fibers = context;
+	struct exact found = { .fiber = fiber->id, .ns = sum->sum[0], .changes = sum->count };
+	int64_t process =
+		names__process_since(fibers->options.names, fiber->pid, fiber->start_ticks);
+	struct known *known = NULL;
+	int err;
+
+	if (process <= 0 || fibers->exact.count >= MOST_SUMS) {
+		fibers->quality.left_out++;
+		return 0;
+	}
+	found.process = (uint64_t)process;
+	fibers->now_ns = clock__now_ns();
+	err = find_known(fibers, found.process, fiber->id, &known);
+	if (!err && !known->start)
+		err = find_place(fibers, fiber->pid, found.process, fiber->start, &known->start);
+	if (!err)
+		err = find_state(fibers, fiber->state, reason, &found.state);
+	if (err)
+		return err;
+	known->reading = fibers->reading;
+	return add_exact(fibers, &found);
 }
 
 /* --- rows ---------------------------------------------------------------------------------------
@@ -516,14 +620,46 @@ static int write_sums(struct fiber_ledger *fibers, uint64_t now_ns)
 	return err;
 }
 
-static int write_all(struct fiber_ledger *fibers, uint64_t now_ns)
+static int write_exact(struct fiber_ledger *fibers, uint64_t now_ns)
+{
+	const struct exact *exact;
+	size_t at = 0;
+	int err = 0;
+
+	while (!err && (exact = map__next(&fibers->exact, &at)))
+		err = recording__add_fiber_exact(fibers->options.recording,
+						 &(struct recording_fiber_exact) {
+							 .begin_ns = (int64_t)fibers->write_from_ns,
+							 .end_ns = (int64_t)now_ns,
+							 .process = (int64_t)exact->process,
+							 .fiber = (int64_t)exact->fiber,
+							 .state = (int64_t)exact->state,
+							 .ns = (int64_t)exact->ns,
+							 .changes = (int64_t)exact->changes,
+						 });
+	clear(&fibers->exact);
+	return err;
+}
+
+static int write_each_known(struct fiber_ledger *fibers, uint64_t now_ns)
 {
 	struct known *known;
 	size_t at = 0;
-	int err = write_sums(fibers, now_ns);
+	int err = 0;
 
 	while (!err && (known = map__next(&fibers->known, &at)))
 		err = write_known(fibers, known, now_ns);
+	return err;
+}
+
+static int write_all(struct fiber_ledger *fibers, uint64_t now_ns)
+{
+	int err = write_sums(fibers, now_ns);
+
+	if (!err)
+		err = write_exact(fibers, now_ns);
+	if (!err)
+		err = write_each_known(fibers, now_ns);
 	map__sweep(&fibers->known, is_gone, fibers);
 	map__sweep(&fibers->groups, is_unused, fibers);
 	fibers->write_after_ns = fibers->sum_count * (1000 * MS_NS) / ROWS_PER_SECOND;
@@ -531,6 +667,7 @@ static int write_all(struct fiber_ledger *fibers, uint64_t now_ns)
 		fibers->write_after_ns = LEAST_WRITE_NS;
 	if (fibers->write_after_ns > MOST_WRITE_NS)
 		fibers->write_after_ns = MOST_WRITE_NS;
+	fibers->written_from_ns = fibers->write_from_ns;
 	fibers->write_from_ns = now_ns;
 	fibers->sum_count = 0;
 	map__release(&fibers->index);
@@ -585,6 +722,17 @@ int fiber_ledger__end(struct fiber_ledger *fibers, uint64_t end_ns)
 		take_back(fibers, fibers->begin_ns - end_ns);
 	fibers->begin_ns = end_ns;
 	return err || !fibers->sum_count ? err : write_all(fibers, end_ns);
+}
+
+int fiber_ledger__finish(struct fiber_ledger *fibers, uint64_t end_ns)
+{
+	int err;
+
+	/* These are added to the rows of the last reading. */
+	if (fibers->write_from_ns >= end_ns)
+		fibers->write_from_ns = fibers->written_from_ns;
+	err = write_exact(fibers, end_ns);
+	return err ? err : write_each_known(fibers, end_ns);
 }
 
 void fiber_ledger__forget(struct fiber_ledger *fibers)

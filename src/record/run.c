@@ -103,6 +103,23 @@ static int start_allocations(struct run *run)
 		&run->allocations);
 }
 
+static void tell_fibers(void *context, const struct signal_fibers *fibers)
+{
+	const struct run *run = context;
+
+	for (const struct part *part = run->parts; part->signal; part++)
+		if (part->is_on && part->signal->take_fibers)
+			part->signal->take_fibers(fibers);
+}
+
+static bool follows_fibers(const struct run *run)
+{
+	for (const struct part *part = run->parts; part->signal; part++)
+		if (part->is_on && part->signal->take_fibers)
+			return true;
+	return false;
+}
+
 static int start_fibers(struct run *run, const struct run_options *options,
 			const struct ledger_tables *tables)
 {
@@ -116,6 +133,8 @@ static int start_fibers(struct run *run, const struct run_options *options,
 			    .processes_fd = tables->processes_fd,
 			    .pages_fd = tables->pages_fd },
 		.seed = options->seed,
+		.tell = follows_fibers(run) ? tell_fibers : NULL,
+		.context = run,
 	};
 
 	return fiber_ledger__new(&fibers_options, &run->fibers);
@@ -172,6 +191,8 @@ static int open_signals(struct run *run, const struct run_options *options)
 		.slow_ns = options->slow_ns,
 		.find_stack = intake__find_stack,
 		.stack_context = &run->intake,
+		.take_fiber = run->fibers ? fiber_ledger__take : NULL,
+		.fiber_context = run->fibers,
 		.finder = { names__object_of_signal, collect__names(run->collect) },
 	};
 
@@ -560,14 +581,17 @@ int run__stop(struct run *run)
 	if (!err && run->languages)
 		err = languages__write(run->languages, collect__names(run->collect),
 				       run->recording);
+	/* Before names are looked up: there may be new stacks. */
+	if (!err)
+		err = write_signals(run);
+	if (!err && run->fibers)
+		err = fiber_ledger__finish(run->fibers, end_ns);
 	if (!err)
 		err = finish_stacks(run);
 	if (!err)
 		err = counts__write(run->counts, collect__slice(run->collect) - 1);
 	if (!err)
 		err = counts__write_errors(run->counts);
-	if (!err)
-		err = write_signals(run);
 	if (!err && run->has_kernel_counts)
 		err = kernel_counts__write(run->recording, &run->kernel_counts, &kernel_counts);
 	if (!err)

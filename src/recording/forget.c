@@ -74,7 +74,9 @@ static const char *const steps[] = {
 	"DELETE FROM resident WHERE time_ns < (SELECT begin_ns FROM slice WHERE id = ?1)",
 	"DELETE FROM allocated WHERE end_ns < (SELECT begin_ns FROM slice WHERE id = ?1)",
 	"DELETE FROM fiber_time WHERE end_ns < (SELECT begin_ns FROM slice WHERE id = ?1)",
-	"DELETE FROM fiber WHERE (process, id) NOT IN (SELECT process, fiber FROM fiber_time)",
+	"DELETE FROM fiber_exact WHERE end_ns < (SELECT begin_ns FROM slice WHERE id = ?1)",
+	"DELETE FROM fiber WHERE (process, id) NOT IN (SELECT process, fiber FROM fiber_time)"
+	" AND (process, id) NOT IN (SELECT process, fiber FROM fiber_exact)",
 	"DELETE FROM temp.wait_slice WHERE slice < ?1",
 	"DELETE FROM thread_name WHERE thread IN (" OLD_THREADS ")",
 	"DELETE FROM syscall_thread WHERE thread IN (" OLD_THREADS ")",

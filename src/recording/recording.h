@@ -413,6 +413,17 @@ struct recording_fiber_time {
 };
 int recording__add_fiber_time(struct recording *recording, const struct recording_fiber_time *time);
 
+/* By every change of its state; adds to what is there with the same key. */
+struct recording_fiber_exact {
+	int64_t begin_ns, end_ns; /* the sums were taken then */
+	int64_t process, fiber;
+	int64_t state; /* struct recording_fiber_state */
+	int64_t ns;
+	int64_t changes; /* how often the state has ended */
+};
+int recording__add_fiber_exact(struct recording *recording,
+			       const struct recording_fiber_exact *exact);
+
 /* A signal that was recorded. */
 struct recording_signal {
 	int id;

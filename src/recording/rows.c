@@ -92,6 +92,10 @@ const char *const writer__sql[SQL_COUNT] = {
 			   " ON CONFLICT DO UPDATE SET begin_ns = min(begin_ns, excluded.begin_ns),"
 			   " ns = ns + excluded.ns, readings = readings + excluded.readings,"
 			   " variance = variance + excluded.variance",
+	[SQL_FIBER_EXACT] =
+		"INSERT INTO fiber_exact VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)"
+		" ON CONFLICT DO UPDATE SET begin_ns = min(begin_ns, excluded.begin_ns),"
+		" ns = ns + excluded.ns, changes = changes + excluded.changes",
 	[SQL_CPU] = "INSERT OR REPLACE INTO cpu VALUES(?1, ?2)",
 	[SQL_QUALITY] = "INSERT OR REPLACE INTO quality VALUES(?1, ?2, ?3, ?4)",
 	[SQL_COST] = "INSERT OR REPLACE INTO cost VALUES(?1, ?2, ?3)",
@@ -420,6 +424,14 @@ int recording__add_fiber_time(struct recording *recording, const struct recordin
 		       number(time->fiber), number(time->state), number(time->object),
 		       number(time->stack), number(time->begin_ns), number(time->ns),
 		       number(time->readings), real(time->variance));
+}
+
+int recording__add_fiber_exact(struct recording *recording,
+			       const struct recording_fiber_exact *exact)
+{
+	return ADD_ROW(recording, SQL_FIBER_EXACT, number(exact->end_ns), number(exact->process),
+		       number(exact->fiber), number(exact->state), number(exact->begin_ns),
+		       number(exact->ns), number(exact->changes));
 }
 
 int recording__add_signal_sample(struct recording *recording,

@@ -161,6 +161,9 @@ const char schema__sql[] =
 	"CREATE TABLE fiber_time(end_ns INT, process INT, fiber INT, state INT, object INT,"
 	" stack INT, begin_ns INT, ns INT, readings INT, variance REAL,"
 	" PRIMARY KEY(end_ns, process, fiber, state, object, stack)) WITHOUT ROWID;"
+	/* With the signal goroutines: by every change of state, counted where the state ends. */
+	"CREATE TABLE fiber_exact(end_ns INT, process INT, fiber INT, state INT, begin_ns INT,"
+	" ns INT, changes INT, PRIMARY KEY(end_ns, process, fiber, state)) WITHOUT ROWID;"
 
 	/*
 	 * Signals. A series has the events that are summed up together; its maxima are of the whole

@@ -24,7 +24,7 @@ static void print_wait(const struct printer *printer, const struct fibers_wait *
 	words__field(printer->out, error, -11);
 	fputs("  ", printer->out);
 	words__say(text, sizeof(text), "%s",
-		   wait->reason ? wait->reason : fibers__state_name(wait->state));
+		   wait->reason ? wait->reason : runtimes__fiber_state(wait->state));
 	if (wait->object_name)
 		words__say(text, sizeof(text), ", %s", wait->object_name);
 	words__say(text, sizeof(text), ": ");
@@ -33,6 +33,27 @@ static void print_wait(const struct printer *printer, const struct fibers_wait *
 	else
 		words__say(text, sizeof(text), "(no stack)");
 	printer__wrap(printer, text, WAIT_INDENT);
+}
+
+/* Below the line of a group, in the same columns. */
+static void print_exact(const struct printer *printer, const struct fibers_group *group)
+{
+	static const enum fiber_state order[] = { FIBER_RUNNING, FIBER_RUNNABLE, FIBER_SYSCALL,
+						  FIBER_WAITING };
+	int64_t ns[FIBER_STATES], changes = 0, added;
+	char text[128] = "";
+
+	for (int i = 0; i < FIBER_STATES; i++) {
+		ns[i] = fibers__exact_ns(group, (enum fiber_state)i, &added);
+		changes += added;
+	}
+	words__say(text, sizeof(text), "  exact, of %s changes", words__number(changes).text);
+	fputs("  ", printer->out);
+	words__field(printer->out, text, NAME_COLUMNS);
+	words__field(printer->out, "", -8);
+	for (int i = 0; i < FIBER_STATES; i++)
+		print_time(printer, ns[order[i]]);
+	fputc('\n', printer->out);
 }
 
 static void print_group(const struct printer *printer, const struct fibers_group *group)
@@ -45,10 +66,12 @@ static void print_group(const struct printer *printer, const struct fibers_group
 		     NAME_COLUMNS);
 	words__field(printer->out, words__number((int64_t)group->fibers).text, -8);
 	print_time(printer, group->run.ns);
-	for (int i = 0; i < FIBERS_STATES; i++)
-		if (i != FIBERS_RUNNING)
+	for (int i = 0; i < FIBER_STATES; i++)
+		if (i != FIBER_RUNNING)
 			print_time(printer, group->sums[i].ns);
 	fputc('\n', printer->out);
+	if (group->exact_count)
+		print_exact(printer, group);
 	for (size_t i = 0; i < count; i++)
 		print_wait(printer, &group->waits[i]);
 	if (count < group->wait_count)
@@ -90,7 +113,8 @@ void printer__fibers(const struct printer *printer)
 	if (!fibers->count)
 		return;
 	printer__heading(printer, FIBERS_NAME);
-	fputs(" (sampled; by the function that they began with)\n", printer->out);
+	fprintf(printer->out, " (sampled%s; by the function that they began with)\n",
+		fibers->has_exact ? "; exact where it says so" : "");
 	words__field(printer->out, "", NAME_COLUMNS + 2);
 	words__field(printer->out, "seen", -8);
 	words__field(printer->out, "running", PRINTER_TIME);
@@ -102,4 +126,7 @@ void printer__fibers(const struct printer *printer)
 		print_group(printer, &fibers->groups[i]);
 	printer__rest(printer, all - count, "functions");
 	print_internal(printer, all);
+	if (fibers->has_exact)
+		fputs("  exact times are Go's own: running includes waiting for a CPU\n",
+		      printer->out);
 }

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "bpf/arch/arch.h"
 
 /* cmd/link: the header of .go.buildinfo */
 #define INFO_MAGIC       "\xff Go buildinf:"
@@ -197,6 +198,7 @@ static int open_go(struct subject *subject)
 {
 	struct go *go = calloc(1, sizeof(*go));
 	const unsigned char *info;
+	unsigned minor;
 	size_t size = 0;
 	int err;
 
@@ -207,7 +209,9 @@ static int open_go(struct subject *subject)
 	if (!info)
 		return -ENOTSUP;
 	read_version(subject, info, size);
-	go->layout = go_layout__find(minor_of(subject->version));
+	minor = minor_of(subject->version);
+	go->layout = go_layout__find(minor);
+	go->by_registers = minor >= ARCH_GO_BY_REGISTERS;
 	shorten_version(subject->version);
 	if (!go->layout)
 		return -ENOTSUP;

@@ -32,6 +32,7 @@ const struct go_layout *go_layout__find(unsigned minor);
 /* A Go program. */
 struct go {
 	const struct go_layout *layout;
+	bool by_registers; /* arguments of functions are in ARCH_GO_ARG1, ARCH_GO_ARG2 … */
 	uint64_t allgs;    /* address of runtime.allgs, a slice */
 	uint64_t semtable; /* of runtime.semtable; 0: unknown */
 	uint64_t reasons;  /* of runtime.waitReasonStrings; 0: unknown */

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bpf/go_status.h"
 #include "runtimes/go.h"
 
 #define MOST_GS        (1U << 17)
@@ -23,10 +24,6 @@
 #define ROOT_TREE      8
 #define MOST_SUDOGS    4096 /* of all semaphores together, in one reading */
 #define MOST_WAITING   64   /* subtrees that are still to be visited */
-
-/* Of atomicstatus. */
-#define STATUS_SCAN 0x1000U
-enum status { RUNNABLE = 1, RUNNING, SYSCALL, WAITING, COPYSTACK = 8, PREEMPTED, LEAKED };
 
 /* --- the list of goroutines ---------------------------------------------------------------------
  */
@@ -91,41 +88,22 @@ static uint64_t word_at(const uint8_t *g, size_t offset)
 	return value;
 }
 
-/* -1: it has ended, or has not begun. */
-static int state_of(uint32_t status)
-{
-	switch (status & ~STATUS_SCAN) {
-	case RUNNABLE:
-		return FIBER_RUNNABLE;
-	case RUNNING:
-	case COPYSTACK:
-		return FIBER_RUNNING;
-	case SYSCALL:
-		return FIBER_SYSCALL;
-	case WAITING:
-	case PREEMPTED:
-	case LEAKED:
-		return FIBER_WAITING;
-	default:
-		return -1;
-	}
-}
-
 /* `g` has layout->g_bytes, and is at the address `at`. */
 static void add_fiber(const struct go_layout *layout, uint64_t at, const uint8_t *g,
 		      struct runtime_fibers *ret)
 {
 	struct runtime_fiber *fiber = &ret->list[ret->count];
-	int state = state_of((uint32_t)word_at(g, layout->status));
+	uint32_t state = go_state((uint32_t)word_at(g, layout->status));
 	uint64_t id = word_at(g, layout->id);
 
-	if (state < 0 || !id || id > INT64_MAX)
+	if (state == FIBER_STATES || !id || id > INT64_MAX)
 		return;
 	*fiber = (struct runtime_fiber) {
+		.at = at,
 		.id = id,
 		.start = word_at(g, layout->start),
 		.created_at = word_at(g, layout->created_at),
-		.state = (uint32_t)state,
+		.state = state,
 	};
 	if (fiber->created_at)
 		fiber->created_at--; /* in the call, not behind it */
@@ -285,5 +263,10 @@ int go_fibers__read(struct subject *subject, struct runtime_fibers *ret)
 	if (!go->has_texts)
 		read_reasons(subject, go);
 	memcpy(ret->reasons, go->texts, sizeof(ret->reasons));
+	if (!go->by_registers)
+		return 0;
+	ret->id_at = go->layout->id;
+	ret->reason_at = go->layout->reason;
+	ret->start_at = go->layout->start;
 	return 0;
 }

@@ -82,10 +82,9 @@ int runtimes__name(struct runtimes *runtimes, uint32_t pid, const struct runtime
 int runtimes__class(struct runtimes *runtimes, uint32_t pid, uint64_t address, char *to,
 		    size_t size);
 
-/* Threads of a runtime's own, such as goroutines. */
-enum fiber_state { FIBER_RUNNABLE, FIBER_RUNNING, FIBER_SYSCALL, FIBER_WAITING, FIBER_STATES };
-
+/* A thread of a runtime's own, such as a goroutine. */
 struct runtime_fiber {
+	uint64_t at;         /* address of what the runtime keeps of it: of a g */
 	uint64_t id;         /* not reused as long as the process lives */
 	uint64_t start;      /* address of its first function */
 	uint64_t created_at; /* in the function that made it; 0: unknown */
@@ -96,13 +95,14 @@ struct runtime_fiber {
 	uint32_t reason;     /* why it waits: an index in `reasons`; 0: not known, or it does not */
 };
 
-#define FIBER_REASONS      64
 #define FIBER_REASON_BYTES 40
 
 struct runtime_fibers {
 	uint64_t left_out; /* more than can be read at once */
 	uint32_t count;
-	uint32_t pad;
+	/* In what the runtime keeps of each; 0: changes of state cannot be followed. */
+	uint16_t id_at, reason_at, start_at;
+	uint16_t pad;
 	char reasons[FIBER_REASONS][FIBER_REASON_BYTES]; /* words of the runtime; "": none */
 	struct runtime_fiber *list;                      /* free() */
 };

@@ -43,3 +43,11 @@ const char *runtimes__why_none(const char *state_key)
 			return states[state].why;
 	return NULL;
 }
+
+const char *runtimes__fiber_state(enum fiber_state state)
+{
+	static const char *const names[FIBER_STATES] = { "runnable", "running", "syscall",
+							 "waiting" };
+
+	return names[state];
+}

@@ -20,6 +20,11 @@ enum runtime_state {
 		RUNTIME_STATE_COUNT,
 };
 
+/* What a thread of a runtime's own, such as a goroutine, does. */
+enum fiber_state { FIBER_RUNNABLE, FIBER_RUNNING, FIBER_SYSCALL, FIBER_WAITING, FIBER_STATES };
+/* Why it waits, in words of the runtime: so many at most; 0: not known. */
+#define FIBER_REASONS 64
+
 #ifndef __bpf__
 
 #include <stdbool.h>
@@ -37,5 +42,8 @@ const char *runtimes__state_key(enum runtime_state state);
 /* Why a process with this state has no frames; NULL: it may have some, or there is no such state.
  */
 const char *runtimes__why_none(const char *state_key);
+
+/* "runnable", "running", "syscall", "waiting" */
+const char *runtimes__fiber_state(enum fiber_state state);
 
 #endif

@@ -45,6 +45,9 @@ typedef __u32 arch_syscall_code;
 /* mov x6, x7; svc #0 */
 #define ARCH_SYSCALL_BY_HAND_CODE 0xd4000001aa0703e6ULL
 
+/* Go 1.N passes arguments in registers (ARCH_GO_ARG1 …) from this N on. */
+#define ARCH_GO_BY_REGISTERS 18
+
 /* --- the kernel half ---------------------------------------------------------------------- */
 
 #ifdef __bpf__
@@ -96,6 +99,10 @@ struct thread_info {
 #define ARCH_ARG3 regs[2]
 #define ARCH_ARG4 regs[3]
 #define ARCH_ARG5 regs[4]
+/* Arguments of a function of Go, at its entry. */
+#define ARCH_GO_ARG1 regs[0]
+#define ARCH_GO_ARG2 regs[1]
+#define ARCH_GO_ARG3 regs[2]
 
 #define ARCH_IS_64BIT(regs)      (!((regs)->pstate & 0x10))                /* PSR_MODE32_BIT */
 #define ARCH_IS_32BIT_CALL(task) ((task)->thread_info.flags & (1UL << 22)) /* TIF_32BIT */

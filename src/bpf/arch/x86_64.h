@@ -57,6 +57,9 @@ typedef __u16 arch_syscall_code;
 /* The last bytes of glibc's syscall(2), which programs call to implement their own futex locks. */
 #define ARCH_SYSCALL_BY_HAND_CODE 0x050f08244c8b4cc8ULL
 
+/* Go 1.N passes arguments in registers (ARCH_GO_ARG1 …) from this N on. */
+#define ARCH_GO_BY_REGISTERS 17
+
 /* --- the kernel half ---------------------------------------------------------------------- */
 
 #ifdef __bpf__
@@ -95,6 +98,10 @@ struct thread_info {
 #define ARCH_ARG3 dx
 #define ARCH_ARG4 r10
 #define ARCH_ARG5 r8
+/* Arguments of a function of Go, at its entry. */
+#define ARCH_GO_ARG1 ax
+#define ARCH_GO_ARG2 bx
+#define ARCH_GO_ARG3 cx
 
 /* Whether the registers belong to a 64-bit program. */
 #define ARCH_IS_64BIT(regs) ((regs)->cs == 0x33)

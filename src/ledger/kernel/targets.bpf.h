@@ -236,6 +236,13 @@ static __always_inline void note_numbers(struct thread *thread, struct task_stru
 	thread->ns_tid = pid ? number_at(pid, BPF_CORE_READ(pid, level), 0) : 0;
 }
 
+static __always_inline __u32 current_pid(void)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	return number_here(BPF_CORE_READ(task, group_leader, thread_pid));
+}
+
 static __always_inline void remember_tid(const struct thread *thread)
 {
 	struct tid_key key = { thread->pid, thread->ns_tid };

@@ -7,9 +7,20 @@
 #include <string.h>
 
 #include "core/signal.h"
-#include "signals/runtime/runtime_probes.h"
+#include "signals/runtime/runtime_sites.h"
 
-/* The probes are in processes, where runtime_probes.h attaches them. */
+static const struct runtime_probes_options probes_options = {
+	.program = "runtime_on_hit",
+	.at_return = "runtime_on_return",
+	.sites = "runtime_sites",
+	.hits = "runtime_hits",
+	.what = "pauses",
+	.find = runtime_sites__find,
+};
+static struct runtime_probes probes = RUNTIME_PROBES(&probes_options);
+_Static_assert(RUNTIME_SITES == RUNTIME_MOST_PROBES, "a site for each probe");
+
+/* The probes are in processes, where core/runtime_probes.h attaches them. */
 static const struct hook hooks[] = {
 	{ "runtime", { "runtime_on_hit" }, .flags = HOOK_BY_SIGNAL },
 	{ "runtime, at returns", { "runtime_on_return" }, .flags = HOOK_BY_SIGNAL },
@@ -109,9 +120,29 @@ static bool runtime_forget_object(struct bpf_object *object, const __u64 numbers
 	return true;
 }
 
+static void runtime_take(const struct signal_runtime *runtime)
+{
+	runtime_probes__take(&probes, runtime);
+}
+
+static int runtime_attach(struct bpf_object *object)
+{
+	return runtime_probes__attach(&probes, object);
+}
+
+static void runtime_detach(void)
+{
+	runtime_probes__detach(&probes);
+}
+
+static uint64_t runtime_left_out(void)
+{
+	return runtime_probes__left_out(&probes);
+}
+
 static int runtime_refresh(struct bpf_object *object, struct bpf_link *const *links, bool is_last)
 {
-	return runtime_probes__hold(object);
+	return runtime_probes__hold(&probes);
 }
 
 const struct signal runtime_signal = {
@@ -124,10 +155,10 @@ const struct signal runtime_signal = {
 	.hooks = hooks,
 	.measures = measures,
 	.columns = columns,
-	.take_runtime = runtime_probes__take,
-	.attach = runtime_probes__attach,
-	.detach = runtime_probes__detach,
-	.left_out = runtime_probes__left_out,
+	.take_runtime = runtime_take,
+	.attach = runtime_attach,
+	.detach = runtime_detach,
+	.left_out = runtime_left_out,
 	.refresh = runtime_refresh,
 	.decode = runtime_decode,
 	.operation = runtime_operation,

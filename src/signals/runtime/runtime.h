@@ -11,7 +11,7 @@
 #include "bpf/wire.h"
 
 /* Places are numbered from 1; 0 is none. */
-#define RUNTIME_SITES      256
+#define RUNTIME_SITES      256 /* RUNTIME_MOST_PROBES */
 #define RUNTIME_NAME_BYTES 48
 
 /* The places of the series: kinds of pauses. */

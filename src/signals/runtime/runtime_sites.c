@@ -11,7 +11,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/vec.h"
+
+_Static_assert(sizeof(struct runtime_site) <= RUNTIME_SITE_BYTES, "room for it");
 
 #define MOST_HOOKS 8
 /* A pattern of a function may also match its clones. */
@@ -208,18 +209,13 @@ static bool is_whole(const struct finder_place *place)
 static int add_place(const struct wanted *wanted, const struct finder_place *at,
 		     struct runtime_places *ret)
 {
-	struct runtime_place *place;
 	struct runtime_site site = wanted->site;
 
 	if (wanted->number && at->argument_count >= wanted->number)
 		memcpy(&site.argument, &at->arguments[wanted->number - 1], sizeof(site.argument));
 	if (wanted->second && at->argument_count >= wanted->second)
 		memcpy(&site.second, &at->arguments[wanted->second - 1], sizeof(site.second));
-	place = APPEND(&ret->list, &ret->count);
-	if (!place)
-		return -ENOMEM;
-	*place = (struct runtime_place) { *at, site, wanted->at_return };
-	return 0;
+	return runtime_places__add(ret, at, wanted->at_return, &site, sizeof(site));
 }
 
 /* Returns how many places were added, or -errno. */
@@ -263,14 +259,6 @@ static int try_way(struct finder *finder, const struct way *way, const struct up
 	return true;
 }
 
-static void say_missing(struct runtime_places *places, const char *what)
-{
-	size_t length = strlen(places->missing);
-
-	snprintf(places->missing + length, sizeof(places->missing) - length, "%s%s",
-		 length ? ", " : "", what);
-}
-
 int runtime_sites__find(struct finder *finder, enum runtime_kind kind,
 			const struct uprobe_file *file, struct runtime_places *ret)
 {
@@ -290,7 +278,7 @@ int runtime_sites__find(struct finder *finder, enum runtime_kind kind,
 				return found;
 		}
 		if (found <= 0)
-			say_missing(ret, what);
+			runtime_places__miss(ret, what);
 	}
 	return 0;
 }

@@ -1,18 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 
 // Goroutines that wait all the time, each for a known reason, some that change between two, and one
-// that runs.
+// that runs. After a signal, some change as often as is known: 100 that begin then, and one.
 package main
 
 import (
 	"fmt"
+	"os"
+	"os/signal"
 	"sync"
+	"syscall"
 	"time"
 )
 
 var (
-	lock sync.Mutex
-	held = make(chan bool)
+	lock  sync.Mutex
+	held  = make(chan bool)
+	begin = make(chan os.Signal, 1)
+	done  = make(chan bool, 100)
 )
 
 //go:noinline
@@ -59,7 +64,43 @@ func burn() {
 	}
 }
 
+// Sleeps for 50 of 51 ms.
+//
+//go:noinline
+func nap() {
+	for {
+		time.Sleep(50 * time.Millisecond)
+		for woken := time.Now(); time.Since(woken) < time.Millisecond; {
+		}
+	}
+}
+
+//go:noinline
+func brief() {
+	time.Sleep(time.Millisecond)
+	done <- true
+}
+
+//go:noinline
+func count() {
+	<-begin
+	for i := 0; i < 200; i++ {
+		time.Sleep(time.Millisecond)
+	}
+	for i := 0; i < 100; i++ {
+		go brief()
+	}
+	for i := 0; i < 100; i++ {
+		<-done
+	}
+	fmt.Println("counted")
+	time.Sleep(time.Hour)
+}
+
 func main() {
+	signal.Notify(begin, syscall.SIGUSR1)
+	go count()
+	go nap()
 	go hold()
 	<-held
 	for i := 0; i < 3; i++ {
