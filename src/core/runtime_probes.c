@@ -19,9 +19,12 @@
 #include "base/words.h"
 #include "core/hooks.h"
 
-/* A hit costs up to a microsecond: so many cost at most 2 % of a CPU. */
-#define MOST_HITS UINT64_C(20000) /* per second */
 #define SECOND_NS UINT64_C(1000000000)
+/*
+ * With the BPF program, a hit costs up to a microsecond where the instruction is cheap: so many a
+ * second cost at most 2 % of a CPU.
+ */
+#define MOST_HITS UINT64_C(20000)
 /* How long the start of a recording waits for the probes of processes that are known by then. */
 #define START_WAIT_NS (SECOND_NS / 2)
 
@@ -41,6 +44,7 @@ struct runtime_probed_file {
 struct runtime_probe {
 	struct bpf_link *link; /* NULL: not any more */
 	size_t file;           /* number */
+	uint64_t most;         /* hits a second */
 	uint64_t hits;         /* when looked at last */
 	char name[128];        /* in messages */
 };
@@ -115,6 +119,8 @@ static uint32_t new_site(struct runtime_probes *probes, const struct runtime_pla
 	if (!number || (name && (!sites || bpf_map_update_elem(bpf_map__fd(sites), &number,
 							       place->site, BPF_ANY))))
 		return 0;
+	probes->probes[number].most = MOST_HITS * instruction__hit_ns(INSTRUCTION_EMULATED) /
+				      instruction__hit_ns((enum instruction_cost)place->at.cost);
 	snprintf(probes->probes[number].name, sizeof(probes->probes[number].name), "%.40s:%.80s",
 		 uprobes__base(file->path), place->at.name);
 	return number;
@@ -204,7 +210,7 @@ static void hold_one(struct runtime_probes *probes, uint32_t number, uint64_t hi
 	struct bpf_link *link = NULL;
 
 	probe->hits = hits;
-	if (lately * SECOND_NS / elapsed_ns <= MOST_HITS)
+	if (lately * SECOND_NS / elapsed_ns <= probe->most)
 		return;
 	log_warning("'%s' is called %s times a second; continuing without it", probe->name,
 		    words__number((int64_t)(lately * SECOND_NS / elapsed_ns)).text);

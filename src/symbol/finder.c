@@ -24,7 +24,7 @@ struct finder {
 
 /* A question as bytes; the root, the path and the pattern follow, each with its 0. */
 struct question_head {
-	uint32_t kind, pad;
+	uint32_t kind, for_go;
 	uint64_t at, behind, most;
 };
 
@@ -55,7 +55,11 @@ static int unpack(const struct helper_parcel *parcel, struct finder_question *re
 	memcpy(&head, at, sizeof(head));
 	at += sizeof(head);
 	*ret = (struct finder_question) {
-		.kind = head.kind, .at = head.at, .behind = head.behind, .most = head.most
+		.kind = head.kind,
+		.at = head.at,
+		.behind = head.behind,
+		.for_go = head.for_go,
+		.most = head.most,
 	};
 	ret->root = take_text(&at, end);
 	ret->path = take_text(&at, end);
@@ -144,6 +148,7 @@ static int pack(const struct finder_question *question, struct helper_parcel *re
 	const struct question_head head = { .kind = question->kind,
 					    .at = question->at,
 					    .behind = question->behind,
+					    .for_go = question->for_go,
 					    .most = question->most };
 	const char *texts[] = { question->root, question->path,
 				question->pattern ? question->pattern : "" };

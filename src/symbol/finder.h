@@ -31,7 +31,8 @@ struct finder_question {
 	const char *pattern; /* see name_pattern.h */
 	uint64_t at;
 	uint64_t behind; /* FINDER_FUNCTIONS: the place is this far behind the function's start */
-	size_t most;     /* places; 0: no limit but that of the answer */
+	bool for_go; /* FINDER_FUNCTIONS: a cheap place with the arguments in registers is enough */
+	size_t most; /* places; 0: no limit but that of the answer */
 };
 
 enum finder_flags {

@@ -20,7 +20,7 @@
 
 /* No pattern is meant to match more. */
 #define MOST_FOUND 16384
-#define CODE_BYTES 16
+#define CODE_BYTES 64
 /* A larger function surely calls another one. */
 #define MOST_LEAF_BYTES 512
 
@@ -123,9 +123,11 @@ static void judge(const struct search *search, struct finder_place *place, bool 
 	size_t size = got > 0 ? (size_t)got : 0,
 	       skip = is_entry ? instruction__skip(code, size) : 0;
 
-	place->offset += skip;
-	if (is_entry)
+	if (is_entry && search->question->for_go)
+		skip = instruction__skip_saves(code, size);
+	else if (is_entry)
 		place->flags |= FINDER_AT_ENTRY;
+	place->offset += skip;
 	place->cost = instruction__cost(code + skip, size - skip);
 }
 

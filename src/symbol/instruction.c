@@ -52,7 +52,65 @@ size_t instruction__skip(const uint8_t *code, size_t size)
 	return size > ENDBR_BYTES && !memcmp(code, endbr64, ENDBR_BYTES) ? ENDBR_BYTES : 0;
 }
 
+/*
+ * What Go's compiler begins functions with. `mask` has the bits that are the same in all forms of
+ * an instruction; an operand follows them.
+ */
+static const struct {
+	uint8_t bytes[5], mask[5];
+	uint8_t length, operand;
+} saves[] = {
+	/* cmp 0x10(%r14),%rsp; jbe: the stack is large enough */
+	{ { 0x49, 0x3b, 0x66, 0x10, 0x76 }, { 0xff, 0xff, 0xff, 0xff, 0xff }, 5, 1 },
+	/* sub $room,%rsp */
+	{ { 0x48, 0x83, 0xec }, { 0xff, 0xff, 0xff }, 3, 1 },
+	{ { 0x48, 0x81, 0xec }, { 0xff, 0xff, 0xff }, 3, 4 },
+	/* mov %register,place(%rsp), of 64 and of 32 bits */
+	{ { 0x48, 0x89, 0x44, 0x24 }, { 0xfb, 0xff, 0xc7, 0xff }, 4, 1 },
+	{ { 0x48, 0x89, 0x84, 0x24 }, { 0xfb, 0xff, 0xc7, 0xff }, 4, 4 },
+	{ { 0x89, 0x44, 0x24 }, { 0xff, 0xc7, 0xff }, 3, 1 },
+	/* lea place(%rsp),%rbp */
+	{ { 0x48, 0x8d, 0x6c, 0x24 }, { 0xff, 0xff, 0xff, 0xff }, 4, 1 },
+	{ { 0x48, 0x8d, 0xac, 0x24 }, { 0xff, 0xff, 0xff, 0xff }, 4, 4 },
+	/* bt $bit and cmp $number of %ebx or %ecx */
+	{ { 0x0f, 0xba, 0xe1 }, { 0xff, 0xff, 0xfd }, 3, 1 },
+	{ { 0x83, 0xf9 }, { 0xff, 0xfd }, 2, 1 },
+};
+
+/* The length of the instruction; 0: it is none of these. */
+static size_t length_of_save(const uint8_t *code, size_t size)
+{
+	for (size_t i = 0; i < sizeof(saves) / sizeof(*saves); i++) {
+		size_t length = saves[i].length, at = 0;
+
+		while (at < length && at < size &&
+		       (code[at] & saves[i].mask[at]) == saves[i].bytes[at])
+			at++;
+		if (at == length)
+			return length + saves[i].operand;
+	}
+	return 0;
+}
+
+size_t instruction__skip_saves(const uint8_t *code, size_t size)
+{
+	size_t at = 0, length;
+
+	while (at < size && instruction__cost(code + at, size - at) != INSTRUCTION_EMULATED) {
+		length = length_of_save(code + at, size - at);
+		if (!length)
+			return 0;
+		at += length;
+	}
+	return at < size ? at : 0;
+}
+
 #else
+
+size_t instruction__skip_saves(const uint8_t *code, size_t size)
+{
+	return 0;
+}
 
 enum instruction_cost instruction__cost(const uint8_t *code, size_t size)
 {

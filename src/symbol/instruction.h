@@ -23,5 +23,12 @@ enum instruction_cost instruction__cost(const uint8_t *code, size_t size);
  */
 size_t instruction__skip(const uint8_t *code, size_t size);
 
+/*
+ * How many bytes to skip at the entry of a function of Go, so that a probe is cheaper and its first
+ * three arguments are still in their registers: those that make room on the stack and save
+ * registers there. The stack is not as at the entry any more. 0: none, or it is not known.
+ */
+size_t instruction__skip_saves(const uint8_t *code, size_t size);
+
 /* About what one hit of a probe on it costs, without the BPF program. */
 uint64_t instruction__hit_ns(enum instruction_cost cost);

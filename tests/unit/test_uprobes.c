@@ -164,6 +164,32 @@ static void only_endbr64_is_skipped(void **state)
 	assert_int_equal(instruction__skip((const uint8_t *)"\x55", 1), 0);
 }
 
+static void assert_saves(const char *code, size_t size, size_t expected)
+{
+	assert_int_equal(instruction__skip_saves((const uint8_t *)code, size), expected);
+}
+
+/* The beginnings of runtime.casgstatus and runtime.casGToPreemptScan of Go 1.19 and 1.22. */
+static void what_go_saves_at_an_entry_is_skipped_and_nothing_else(void **state)
+{
+	static const char casgstatus[] = "\x48\x83\xec\x40\x48\x89\x6c\x24\x38\x48\x8d\x6c\x24\x38"
+					 "\x48\x89\x44\x24\x48\x89\x5c\x24\x50\x89\x4c\x24\x54"
+					 "\x0f\xba\xe3\x0c\x90\x72\x0a";
+	static const char preempt[] = "\x49\x3b\x66\x10\x76\x60\x48\x83\xec\x18\x48\x89\x6c\x24\x10"
+				      "\x48\x8d\x6c\x24\x10\x83\xfb\x02\x75\x3a";
+
+	assert_saves(casgstatus, sizeof(casgstatus) - 1, 31);
+	assert_saves(preempt, sizeof(preempt) - 1, 23);
+	assert_saves("\x55\x48\x89\xe5", 4, 0);         /* cheap already */
+	assert_saves("\x48\x83\xec\x40", 4, 0);         /* nothing behind it */
+	assert_saves("\x48\x83\xec", 3, 0);             /* cut */
+	assert_saves("\x48\x89\xc8\x90", 4, 0);         /* mov %rcx,%rax */
+	assert_saves("\x48\x8b\x44\x24\x48\x90", 6, 0); /* mov 0x48(%rsp),%rax */
+	assert_saves("\x48\x8d\x44\x24\x48\x90", 6, 0); /* lea 0x48(%rsp),%rax */
+	assert_saves("\x0f\xba\xfb\x0c\x90", 5, 0);     /* btc $12,%ebx */
+	assert_saves("", 0, 0);
+}
+
 static void arguments_of_declared_probes_are_decoded(void **state)
 {
 	struct usdt_argument args[USDT_MOST_ARGUMENTS];
@@ -403,6 +429,7 @@ int main(void)
 #if defined(__x86_64__)
 		cmocka_unit_test(instructions_that_the_kernel_emulates_are_known),
 		cmocka_unit_test(only_endbr64_is_skipped),
+		cmocka_unit_test(what_go_saves_at_an_entry_is_skipped_and_nothing_else),
 		cmocka_unit_test(arguments_of_declared_probes_are_decoded),
 		cmocka_unit_test(arguments_in_other_forms_stay_unknown),
 #endif

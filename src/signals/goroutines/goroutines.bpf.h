@@ -126,7 +126,8 @@ static __always_inline void goroutines_change(const struct goroutines_process *p
 		now.operation = from == FIBER_WAITING ? goroutines_operation(process, at->g) : 0;
 		now.since_ns = known ? known->since_ns : 0;
 		now.began_before = known ? known->began_before : 1;
-		/* It may have changed where there is no probe: then the time is of neither state. */
+		/* It may have changed where there is no probe: then the time is of neither state.
+		 */
 		if (known && known->state != from)
 			__sync_fetch_and_add(&series[SIGNAL_goroutines].unpaired, 1);
 		else

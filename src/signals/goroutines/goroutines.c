@@ -42,6 +42,7 @@ static int find_function(struct finder *finder, const struct uprobe_file *file, 
 						  .root = file->root,
 						  .path = file->path,
 						  .pattern = name,
+						  .for_go = true,
 						  .most = 1 };
 	bool more = false;
 

@@ -219,7 +219,7 @@ static int add_place(const struct wanted *wanted, const struct finder_place *at,
 }
 
 /* Returns how many places were added, or -errno. */
-static int find_one(struct finder *finder, const struct wanted *wanted,
+static int find_one(struct finder *finder, enum runtime_kind kind, const struct wanted *wanted,
 		    const struct uprobe_file *file, struct runtime_places *ret)
 {
 	const struct finder_question question = { .kind = wanted->is_probe ? FINDER_PROBES
@@ -227,6 +227,7 @@ static int find_one(struct finder *finder, const struct wanted *wanted,
 						  .root = file->root,
 						  .path = file->path,
 						  .pattern = wanted->pattern,
+						  .for_go = kind == RUNTIME_GO,
 						  .most = MOST_PLACES };
 	struct finding_places places = {};
 	bool more = false;
@@ -249,7 +250,7 @@ static int try_way(struct finder *finder, const struct way *way, const struct up
 	size_t before = ret->count;
 
 	for (size_t i = 0; i < MOST_HOOKS && way->hooks[i].pattern; i++) {
-		int added = find_one(finder, &way->hooks[i], file, ret);
+		int added = find_one(finder, way->kind, &way->hooks[i], file, ret);
 
 		if (added > 0)
 			continue;
