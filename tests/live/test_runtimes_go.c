@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Goroutines: those that no thread carries, and which one a thread runs. */
+/* Goroutines: those that no thread carries, which one a thread runs, and every change of state. */
 #include "../harness.h"
 
 #include <inttypes.h>
@@ -47,8 +47,10 @@ static void record(void)
 	workload = workload__start(ARGS(program));
 	workload__await_ready(&workload);
 	snprintf(pid, sizeof(pid), "%d", workload.pid);
-	trial = trial__start(ARGS("-F", "99", "-p", pid));
+	trial = trial__start(ARGS("-F", "99", "--signals", "goroutines", "-p", pid));
+	workload__go(&workload);
 	sleep(SECONDS);
+	workload__await_ready(&workload);
 	assert_int_equal(trial__stop(&trial, SIGINT), 0);
 	workload__kill(&workload);
 	snprintf(recording, sizeof(recording), "%s", trial.path);
@@ -152,6 +154,88 @@ static void each_sample_in_go_code_has_its_goroutine(void **state)
 	assert_int_equal(trial__ask(recording, sql), all);
 }
 
+/* --- every change ----------------------------------------------------------------------------- */
+
+/* Of goroutines that began with this function, by every change. */
+static int64_t ask_exact(const char *what, const char *start, const char *condition)
+{
+	char sql[1024];
+
+	snprintf(sql, sizeof(sql),
+		 "select cast(coalesce(%s, 0) as int) from fiber_exact t join fiber_state s"
+		 " on s.id = t.state join " STARTS
+		 " b on b.id = t.fiber where b.name = '%s' and %s",
+		 what, start, condition);
+	return trial__ask(recording, sql);
+}
+
+/* Those that were there all the time: each has the whole time, to the nanosecond the same. */
+static void states_of_a_goroutine_add_up_to_its_life(void **state)
+{
+	static const char lives[] =
+		"select %s(ns) from (select sum(ns) as ns from fiber_exact where fiber in"
+		" (select id from " STARTS " where name != 'main.brief') group by fiber)";
+	int64_t length_ns, least_ns, most_ns;
+	char sql[1024];
+
+	record();
+	assert_int_equal(trial__ask(recording,
+				    "select value from quality where name = 'goroutines_unpaired'"),
+			 0);
+	length_ns = trial__ask(recording, "select max(end_ns) - min(begin_ns) from fiber_time");
+	snprintf(sql, sizeof(sql), lives, "min");
+	least_ns = trial__ask(recording, sql);
+	snprintf(sql, sizeof(sql), lives, "max");
+	most_ns = trial__ask(recording, sql);
+	print_message("# lives of %" PRId64 " to %" PRId64 " of %" PRId64 " us\n", least_ns / 1000,
+		      most_ns / 1000, length_ns / 1000);
+	assert_int_equal(least_ns, most_ns);
+	assert_true(most_ns <= length_ns && most_ns >= length_ns / 100 * 98);
+}
+
+static void changes_are_counted_as_the_program_counts_them(void **state)
+{
+	static const char slept[] = "s.state = 'waiting' and s.reason = 'sleep'";
+	int64_t naps;
+
+	record();
+	assert_int_equal(ask_exact("count(distinct t.fiber)", "main.brief", "true"), 100);
+	assert_int_equal(ask_exact("sum(t.changes)", "main.brief", slept), 100);
+	assert_true(ask_exact("sum(t.ns)", "main.brief", slept) >= 100 * MS);
+	/* The last sleep, of an hour, does not end. */
+	assert_int_equal(ask_exact("sum(t.changes)", "main.count", slept), 200);
+	assert_true(ask_exact("sum(t.changes)", "main.count", "s.state = 'syscall'") >= 1);
+	/* The first one may have begun before the recording. */
+	naps = ask_exact("sum(t.changes)", "main.nap", slept);
+	assert_true(naps >= 5);
+	assert_true(ask_exact("sum(t.ns)", "main.nap", slept) >= (naps - 1) * 50 * MS);
+	assert_true(ask_exact("sum(t.ns)", "main.nap", "s.state = 'running'") >= (naps - 1) * MS);
+}
+
+static void exact_times_of_a_group_are_in_the_report(void **state)
+{
+	json_t *report, *group, *exact;
+	size_t i, j;
+	int64_t changes = 0, ns = 0;
+
+	record();
+	report = trial__report(recording);
+	json_array_foreach (json_object_get(report, "fibers"), i, group) {
+		if (strcmp(text_at(group, "start"), "main.count") != 0)
+			continue;
+		json_array_foreach (json_object_get(group, "exact"), j, exact) {
+			const char *reason = json_string_value(json_object_get(exact, "reason"));
+
+			if (reason && !strcmp(reason, "sleep"))
+				changes += number_at(exact, "changes");
+			ns += number_at(exact, "ns");
+		}
+	}
+	assert_int_equal(changes, 200);
+	assert_int_equal(ns, ask_exact("sum(t.ns)", "main.count", "true"));
+	json_decref(report);
+}
+
 static void the_finding_is_the_mutex(void **state)
 {
 	json_t *report, *findings, *finding;
@@ -188,6 +272,9 @@ int main(void)
 		cmocka_unit_test(whoever_wants_a_mutex_has_the_variable),
 		cmocka_unit_test(what_changes_between_readings_is_estimated_with_its_error),
 		cmocka_unit_test(each_sample_in_go_code_has_its_goroutine),
+		cmocka_unit_test(states_of_a_goroutine_add_up_to_its_life),
+		cmocka_unit_test(changes_are_counted_as_the_program_counts_them),
+		cmocka_unit_test(exact_times_of_a_group_are_in_the_report),
 		cmocka_unit_test(the_finding_is_the_mutex),
 	};
 

@@ -1,23 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 
 // Goroutines that wait all the time, each for a known reason, some that change between two, and one
-// that runs. After a signal, some change as often as is known: 100 that begin then, and one.
+// that runs. When told to go, some change as often as is known: 100 that begin then, and one.
 package main
 
 import (
 	"fmt"
 	"os"
-	"os/signal"
 	"sync"
-	"syscall"
 	"time"
 )
 
 var (
-	lock  sync.Mutex
-	held  = make(chan bool)
-	begin = make(chan os.Signal, 1)
-	done  = make(chan bool, 100)
+	lock sync.Mutex
+	held = make(chan bool)
+	done = make(chan bool, 100)
 )
 
 //go:noinline
@@ -83,7 +80,7 @@ func brief() {
 
 //go:noinline
 func count() {
-	<-begin
+	os.Stdin.Read(make([]byte, 1))
 	for i := 0; i < 200; i++ {
 		time.Sleep(time.Millisecond)
 	}
@@ -93,12 +90,11 @@ func count() {
 	for i := 0; i < 100; i++ {
 		<-done
 	}
-	fmt.Println("counted")
+	fmt.Println("ready again")
 	time.Sleep(time.Hour)
 }
 
 func main() {
-	signal.Notify(begin, syscall.SIGUSR1)
 	go count()
 	go nap()
 	go hold()
