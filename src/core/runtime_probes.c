@@ -296,10 +296,11 @@ static void note_done(struct runtime_probes *probes, const struct runtime_proces
 		      size_t file)
 {
 	cleanup(free_p) char *path = strdup(process->path);
-	struct runtime_process *done;
+	struct runtime_process *done = NULL;
 
 	pthread_mutex_lock(&probes->lock);
-	done = path ? APPEND(&probes->done, &probes->done_count) : NULL;
+	if (path)
+		done = APPEND(&probes->done, &probes->done_count);
 	if (done)
 		*done = (struct runtime_process) { .pid = process->pid,
 						   .path = TAKE(path),

@@ -272,7 +272,9 @@ static struct fibers_exact *find_exact(struct fibers_group *group, enum fiber_st
 		    !strcmp(exact->reason ? exact->reason : "", reason ? reason : ""))
 			return exact;
 	}
-	exact = group->exact_count < MOST_EXACT ? APPEND(&group->exact, &group->exact_count) : NULL;
+	if (group->exact_count >= MOST_EXACT)
+		return NULL;
+	exact = APPEND(&group->exact, &group->exact_count);
 	if (exact)
 		*exact = (struct fibers_exact) { .state = state, .reason = reason };
 	return exact;

@@ -123,6 +123,76 @@ static void a_cut_has_its_part(void **state)
 	json_decref(whole);
 }
 
+static void change(struct making *making, int64_t fiber, int64_t state, int64_t ns, int64_t changes)
+{
+	const struct recording_fiber_exact exact = {
+		.begin_ns = SAMPLE_START_NS,
+		.end_ns = SAMPLE_START_NS + 2 * SECOND,
+		.process = 1,
+		.fiber = fiber,
+		.state = state,
+		.ns = ns,
+		.changes = changes,
+	};
+
+	assert_int_equal(recording__add_fiber_exact(making->recording, &exact), 0);
+}
+
+/* Two goroutines, of which one was never read; the second row of it is added to the first. */
+static void make_exact(void)
+{
+	struct making making = begin();
+	struct recording *recording = making.recording;
+
+	add_thread(&making, 1, "app", SECOND, "main.worker;main.update");
+	start(&making, 5, "main.worker");
+	start(&making, 8, "main.worker");
+	assert_int_equal(
+		recording__add_fiber_state(
+			recording, &(struct recording_fiber_state) { WAITS, "waiting", "sleep" }),
+		0);
+	assert_int_equal(
+		recording__add_fiber_state(
+			recording, &(struct recording_fiber_state) { RUNS, "running", NULL }),
+		0);
+	add(&making, 5, WAITS, 0, "main.worker;time.Sleep", 2 * SECOND);
+	change(&making, 5, WAITS, SECOND, 40);
+	change(&making, 8, WAITS, SECOND / 4, 1);
+	change(&making, 8, WAITS, SECOND / 4, 1);
+	change(&making, 5, RUNS, SECOND / 2, 40);
+	finish(&making);
+}
+
+static void every_change_is_shown_beside_what_was_sampled(void **state)
+{
+	make_exact();
+	text_has(&wide, "goroutines (sampled; exact where it says so; by the function");
+	text_has(
+		&wide,
+		"  main.worker                              2         -         -         -"
+		"    2.00 s\n"
+		"    exact, of 82 changes                        500 ms         -         -    1.50 s\n");
+	text_has(&wide, "exact times are Go's own: running includes waiting for a CPU\n");
+}
+
+static void json_has_every_change_by_reason(void **state)
+{
+	json_t *whole, *exact, *first;
+
+	make_exact();
+	whole = report((struct report_options) { .model.scope = { .to = { .ns = SECOND } } });
+	exact = json_object_get(json_array_get(json_object_get(whole, "fibers"), 0), "exact");
+	assert_int_equal(json_array_size(exact), 2);
+	first = json_array_get(exact, 0);
+	assert_string_equal(json_string_value(json_object_get(first, "state")), "waiting");
+	assert_string_equal(json_string_value(json_object_get(first, "reason")), "sleep");
+	/* Half of it is in the cut. */
+	assert_int_equal(json_integer_value(json_object_get(first, "ns")), SECOND * 3 / 4);
+	assert_int_equal(json_integer_value(json_object_get(first, "changes")), 21);
+	assert_true(json_is_null(json_object_get(json_array_get(exact, 1), "reason")));
+	json_decref(whole);
+}
+
 static void a_wait_for_a_mutex_is_a_finding_and_names_no_holder(void **state)
 {
 	make_of(10, 3 * SECOND);
@@ -155,6 +225,8 @@ int main(void)
 		TEST(waits_are_shown_by_start_reason_object_and_the_function_outside_of_the_runtime),
 		TEST(json_has_all_groups_those_of_the_runtime_last),
 		TEST(a_cut_has_its_part),
+		TEST(every_change_is_shown_beside_what_was_sampled),
+		TEST(json_has_every_change_by_reason),
 		TEST(a_wait_for_a_mutex_is_a_finding_and_names_no_holder),
 		TEST(waits_for_channels_are_no_finding),
 	};
