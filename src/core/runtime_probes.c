@@ -277,7 +277,7 @@ static void probe_file(struct runtime_probes *probes, const struct uprobe_file *
 		err = options->find(probes->finder, kind, file, &places);
 	if (err) {
 		log_warning("'%s' cannot be searched (%s); continuing without %s of %s", file->path,
-			    strerror(-err), options->what, runtimes__words(kind)->title);
+			    strerror(-err), options->what, runtime__words(kind)->title);
 		leave_out(probes, number);
 	}
 	if (*places.missing) {

@@ -250,7 +250,7 @@ static void write_js(struct firefox *firefox, const char *key, size_t count)
 /* The module's file, or the language of a runtime. */
 static const char *resource_name(const struct code_module *module)
 {
-	const struct runtime_words *words = runtimes__words(runtimes__find(module->kind));
+	const struct runtime_words *words = runtime__words(runtime__find(module->kind));
 
 	return words ? words->language : base_name(module->path);
 }

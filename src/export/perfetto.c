@@ -214,7 +214,7 @@ static unsigned int kind_of(const struct profile *profile, const struct code_fra
 
 	if (frame->is_kernel)
 		return KIND_KERNEL;
-	return runtimes__find(kind) || !strcmp(kind, "jit") ? KIND_JIT : KIND_NATIVE;
+	return runtime__find(kind) || !strcmp(kind, "jit") ? KIND_JIT : KIND_NATIVE;
 }
 
 /* Writes the module and address of a code frame. */

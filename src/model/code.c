@@ -190,7 +190,7 @@ static int find_unknown_frame(struct reading *reading, uint32_t *ret)
 
 static bool is_managed(const struct code_module *module)
 {
-	return runtimes__find(module->kind) != RUNTIME_NONE;
+	return runtime__find(module->kind) != RUNTIME_NONE;
 }
 
 /* A file whose code calls a function of a runtime has the interpreter, or the compiler's entries.
@@ -291,7 +291,7 @@ enum code_language code__language(const struct code *code, uint32_t function)
 	if (!strcmp(module->kind, "jit"))
 		return LANGUAGE_GENERATED;
 	if (is_managed(module))
-		return code_language__of(runtimes__find(module->kind));
+		return code_language__of(runtime__find(module->kind));
 	if (ends_with(of->file, ".go") ||
 	    (module->has_go && (!of->file || ends_with(of->file, ".s"))))
 		return LANGUAGE_GO;

@@ -221,7 +221,7 @@ static struct hot_sum sum_of(struct loading *loading, sqlite3_stmt *row)
 static int state_of(const char *name)
 {
 	for (int i = 0; name && i < FIBER_STATES; i++)
-		if (!strcmp(name, runtimes__fiber_state((enum fiber_state)i)))
+		if (!strcmp(name, runtime__fiber_state((enum fiber_state)i)))
 			return i;
 	return -1;
 }

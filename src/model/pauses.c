@@ -49,7 +49,7 @@ void pauses__release(struct pauses *pauses)
 
 static enum runtime_kind kind_of(const struct model_thread *thread)
 {
-	return thread->runtime ? runtimes__find(thread->runtime->key) : RUNTIME_NONE;
+	return thread->runtime ? runtime__find(thread->runtime->key) : RUNTIME_NONE;
 }
 
 static enum duty duty_of(const struct model_thread *thread)

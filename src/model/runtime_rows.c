@@ -94,7 +94,7 @@ int runtime_rows__load(struct model *model, sqlite3 *db)
 void runtime_rows__name(const struct model_runtime *runtime, char *text, size_t size)
 {
 	const struct runtime_words *words =
-		runtime ? runtimes__words(runtimes__find(runtime->key)) : NULL;
+		runtime ? runtime__words(runtime__find(runtime->key)) : NULL;
 
 	*text = '\0';
 	words__say(text, size, "%s",
@@ -107,8 +107,8 @@ void runtime_rows__name(const struct model_runtime *runtime, char *text, size_t 
 
 bool runtime_rows__say(const struct model_runtime *runtime, char *text, size_t size)
 {
-	const struct runtime_words *words = runtimes__words(runtimes__find(runtime->key));
-	const char *why = runtimes__why_none(runtime->state);
+	const struct runtime_words *words = runtime__words(runtime__find(runtime->key));
+	const char *why = runtime__why_none(runtime->state);
 
 	*text = '\0';
 	if (!words || !why || !runtime->processes)

@@ -17,6 +17,7 @@
 #include "base/map.h"
 #include "bpf/unwind.h"
 #include "core/sys.h"
+#include "recording/memory_rows.h"
 #include "stacks/maps.h"
 
 #define SECOND_NS UINT64_C(1000000000)
@@ -126,13 +127,13 @@ struct taking {
 static int add(struct allocations *allocations, const struct known *known, uint64_t begin_ns,
 	       uint64_t bytes)
 {
-	return recording__add_allocated(allocations->options.recording,
-					&(struct recording_allocated) {
-						.begin_ns = (int64_t)begin_ns,
-						.end_ns = (int64_t)allocations->now_ns,
-						.thread = (int64_t)known->thread,
-						.bytes = (int64_t)bytes,
-					});
+	return memory_rows__add_allocated(allocations->options.recording,
+					  &(struct recording_allocated) {
+						  .begin_ns = (int64_t)begin_ns,
+						  .end_ns = (int64_t)allocations->now_ns,
+						  .thread = (int64_t)known->thread,
+						  .bytes = (int64_t)bytes,
+					  });
 }
 
 /* What was allocated before a thread was read for the first time is not of the recording. */

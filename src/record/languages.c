@@ -153,11 +153,11 @@ struct runtimes *languages__runtimes(const struct languages *languages)
 
 static int write_note(const struct note *note, int64_t process, struct recording *recording)
 {
-	const struct runtime_words *words = runtimes__words(note->kind);
+	const struct runtime_words *words = runtime__words(note->kind);
 
 	return recording__set_runtime(recording, process, words ? words->key : NULL,
 				      note->version[0] ? note->version : NULL,
-				      words ? runtimes__state_key(note->state) : NULL);
+				      words ? runtime__state_key(note->state) : NULL);
 }
 
 int languages__write(struct languages *languages, const struct names *names,

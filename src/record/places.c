@@ -41,7 +41,7 @@ static int write_file(struct samples *samples, struct code *code)
 /* One module for each runtime, whatever process it is in: functions are compared by name. */
 static int write_runtime(struct samples *samples, struct code *code)
 {
-	const char *key = runtimes__words(code->number)->key;
+	const char *key = runtime__words(code->number)->key;
 	char path[32];
 
 	code->id = MODULE_KERNEL - ++samples->last_jit;

@@ -62,5 +62,6 @@ int process_memory__write(struct recording *recording, int64_t process, uint32_t
 	if (size < 0)
 		return 0;
 	text[size] = '\0';
-	return process_memory__parse(text, &found) ? 0 : recording__add_resident(recording, &found);
+	return process_memory__parse(text, &found) ? 0
+						   : memory_rows__add_resident(recording, &found);
 }

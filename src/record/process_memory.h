@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "recording/recording.h"
+#include "recording/memory_rows.h"
 
 /*
  * Sets the four kinds from the text of /proc/PID/status. -ENOENT: one is missing, as all are in a

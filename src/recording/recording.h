@@ -67,7 +67,7 @@ struct recording_process {
 int recording__put_process(struct recording *recording, const struct recording_process *process);
 /*
  * What runs the code of a process: the key of a runtime (vocabulary/runtimes.def), its version and
- * how much is known about it (runtimes__state_key()). NULL: unknown. A later call replaces all
+ * how much is known about it (runtime__state_key()). NULL: unknown. A later call replaces all
  * three. May be called before recording__put_process(), which keeps them.
  */
 int recording__set_runtime(struct recording *recording, int64_t process, const char *runtime,
@@ -253,23 +253,6 @@ struct recording_refaults {
 };
 int recording__add_refaults(struct recording *recording, const struct recording_refaults *refaults);
 
-/* The resident memory of a process at one moment, in bytes. */
-struct recording_resident {
-	int64_t time_ns, process;
-	int64_t anonymous, file, shared, swap;
-};
-int recording__add_resident(struct recording *recording, const struct recording_resident *resident);
-
-/*
- * What a thread allocated between two readings, in bytes. No bytes, in no time: it is known from
- * then on; a thread without such a row is known from its beginning on.
- */
-struct recording_allocated {
-	int64_t begin_ns, end_ns, thread, bytes;
-};
-int recording__add_allocated(struct recording *recording,
-			     const struct recording_allocated *allocated);
-
 /* For how long threads of a cgroup lacked something, in the `of_ns` that it was watched. */
 struct recording_pressure {
 	const char *cgroup;
@@ -379,50 +362,6 @@ struct recording_fatal {
 	int64_t stack;   /* 0: none */
 };
 int recording__add_fatal(struct recording *recording, const struct recording_fatal *fatal);
-
-/*
- * A thread of a runtime's own, such as a goroutine, with its number there. `start` and `created`
- * are stacks of one frame: its first function, and the call that made it; 0: unknown.
- */
-struct recording_fiber {
-	int64_t process, id;
-	int64_t start, created;
-	int64_t first_ns; /* of the first reading that has it */
-};
-int recording__put_fiber(struct recording *recording, const struct recording_fiber *fiber);
-
-struct recording_fiber_state {
-	int64_t id;
-	const char *state; /* "runnable", "running", "syscall", "waiting" */
-	const char
-		*reason; /* why it waits, in words of the runtime; NULL: unknown, or it does not */
-};
-int recording__add_fiber_state(struct recording *recording,
-			       const struct recording_fiber_state *state);
-
-/* What readings within begin_ns … end_ns found; adds to what is there with the same key. */
-struct recording_fiber_time {
-	int64_t begin_ns, end_ns;
-	int64_t process, fiber;
-	int64_t state;  /* struct recording_fiber_state */
-	int64_t object; /* what it waits for; 0: unknown */
-	int64_t stack;  /* 0: none */
-	int64_t ns;
-	int64_t readings;
-	double variance; /* of ns, in ns² */
-};
-int recording__add_fiber_time(struct recording *recording, const struct recording_fiber_time *time);
-
-/* By every change of its state; adds to what is there with the same key. */
-struct recording_fiber_exact {
-	int64_t begin_ns, end_ns; /* the sums were taken then */
-	int64_t process, fiber;
-	int64_t state; /* struct recording_fiber_state */
-	int64_t ns;
-	int64_t changes; /* how often the state has ended */
-};
-int recording__add_fiber_exact(struct recording *recording,
-			       const struct recording_fiber_exact *exact);
 
 /* A signal that was recorded. */
 struct recording_signal {

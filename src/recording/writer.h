@@ -65,7 +65,7 @@ enum statement {
 	SQL_COUNT
 };
 
-/* Defined in rows.c. */
+/* Defined in statements.c. */
 extern const char *const writer__sql[SQL_COUNT];
 
 struct value {
@@ -79,3 +79,22 @@ struct value {
 
 int writer__add_row(struct recording *recording, enum statement which, const struct value *values,
 		    int count);
+
+static inline struct value number(int64_t value)
+{
+	return (struct value) { .kind = VALUE_NUMBER, .number = value };
+}
+
+static inline struct value real(double value)
+{
+	return (struct value) { .kind = VALUE_REAL, .real = value };
+}
+
+static inline struct value text(const char *value)
+{
+	return (struct value) { .kind = VALUE_TEXT, .text = value };
+}
+
+#define ADD_ROW(recording, which, ...)                                                             \
+	writer__add_row(recording, which, (const struct value[]) { __VA_ARGS__ },                  \
+			sizeof((const struct value[]) { __VA_ARGS__ }) / sizeof(struct value))

@@ -12,7 +12,7 @@ static json_t *text_or_null(const char *text)
 static json_t *wait_json(const struct model *model, const struct fibers_wait *wait)
 {
 	return json_pack("{s:s, s:o, s:o, s:I, s:I, s:I, s:I, s:o}", "state",
-			 runtimes__fiber_state(wait->state), "reason", text_or_null(wait->reason),
+			 runtime__fiber_state(wait->state), "reason", text_or_null(wait->reason),
 			 "object", text_or_null(wait->object_name), "fibers",
 			 (json_int_t)wait->fibers, "ns", (json_int_t)wait->sum.ns, "error_ns",
 			 (json_int_t)hot__error_ns(&wait->sum), "samples",
@@ -29,7 +29,7 @@ static json_t *exact_json(const struct fibers_group *group)
 		const struct fibers_exact *exact = &group->exact[i];
 
 		json_array_append_new(list, json_pack("{s:s, s:o, s:I, s:I}", "state",
-						      runtimes__fiber_state(exact->state), "reason",
+						      runtime__fiber_state(exact->state), "reason",
 						      text_or_null(exact->reason), "ns",
 						      (json_int_t)exact->ns, "changes",
 						      (json_int_t)exact->changes));
@@ -43,7 +43,7 @@ json_t *json_fibers__group(const struct model *model, size_t i)
 	json_t *states = json_object(), *waits = json_array();
 
 	for (int state = 0; state < FIBER_STATES; state++)
-		json_object_set_new(states, runtimes__fiber_state((enum fiber_state)state),
+		json_object_set_new(states, runtime__fiber_state((enum fiber_state)state),
 				    json_integer(group->sums[state].ns));
 	for (size_t j = 0; j < group->wait_count; j++)
 		json_array_append_new(waits, wait_json(model, &group->waits[j]));

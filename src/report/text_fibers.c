@@ -24,7 +24,7 @@ static void print_wait(const struct printer *printer, const struct fibers_wait *
 	words__field(printer->out, error, -11);
 	fputs("  ", printer->out);
 	words__say(text, sizeof(text), "%s",
-		   wait->reason ? wait->reason : runtimes__fiber_state(wait->state));
+		   wait->reason ? wait->reason : runtime__fiber_state(wait->state));
 	if (wait->object_name)
 		words__say(text, sizeof(text), ", %s", wait->object_name);
 	words__say(text, sizeof(text), ": ");

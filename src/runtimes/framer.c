@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "base/helper.h"
 #include "guard/guard.h"
-#include "runtimes/framer_wire.h"
+#include "runtimes/framer_internal.h"
 
 #define STALL_NS     UINT64_C(3000000000)
 #define CPU_NS       UINT64_C(5000000000)

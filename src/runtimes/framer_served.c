@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 #include "runtimes/framer.h"
-#include "runtimes/framer_wire.h"
+#include "runtimes/framer_internal.h"
 
 /* --- files ------------------------------------------------------------------------------------ */
 

@@ -16,14 +16,14 @@ static const struct {
 
 const char *code_language__key(enum code_language language)
 {
-	const struct runtime_words *runtime = runtimes__words(rows[language].runtime);
+	const struct runtime_words *runtime = runtime__words(rows[language].runtime);
 
 	return runtime ? runtime->key : rows[language].key;
 }
 
 const char *code_language__name(enum code_language language)
 {
-	const struct runtime_words *runtime = runtimes__words(rows[language].runtime);
+	const struct runtime_words *runtime = runtime__words(rows[language].runtime);
 
 	return runtime ? runtime->language : rows[language].name;
 }

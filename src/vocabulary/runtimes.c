@@ -10,12 +10,12 @@ static const struct runtime_words words[RUNTIME_KINDS] = {
 #undef RUNTIME_ROW
 };
 
-const struct runtime_words *runtimes__words(enum runtime_kind kind)
+const struct runtime_words *runtime__words(enum runtime_kind kind)
 {
 	return kind > RUNTIME_NONE && kind < RUNTIME_KINDS ? &words[kind] : NULL;
 }
 
-enum runtime_kind runtimes__find(const char *key)
+enum runtime_kind runtime__find(const char *key)
 {
 	for (int kind = RUNTIME_NONE + 1; key && kind < RUNTIME_KINDS; kind++)
 		if (!strcmp(words[kind].key, key))
@@ -31,12 +31,12 @@ static const struct {
 #undef RUNTIME_STATE_ROW
 };
 
-const char *runtimes__state_key(enum runtime_state state)
+const char *runtime__state_key(enum runtime_state state)
 {
 	return states[state].key;
 }
 
-const char *runtimes__why_none(const char *state_key)
+const char *runtime__why_none(const char *state_key)
 {
 	for (int state = 0; state_key && state < RUNTIME_STATE_COUNT; state++)
 		if (!strcmp(states[state].key, state_key))
@@ -44,7 +44,7 @@ const char *runtimes__why_none(const char *state_key)
 	return NULL;
 }
 
-const char *runtimes__fiber_state(enum fiber_state state)
+const char *runtime__fiber_state(enum fiber_state state)
 {
 	static const char *const names[FIBER_STATES] = { "runnable", "running", "syscall",
 							 "waiting" };

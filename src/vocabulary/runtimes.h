@@ -34,16 +34,16 @@ struct runtime_words {
 };
 
 /* NULL: no such runtime, or RUNTIME_NONE. */
-const struct runtime_words *runtimes__words(enum runtime_kind kind);
+const struct runtime_words *runtime__words(enum runtime_kind kind);
 /* The runtime with this key; RUNTIME_NONE: none. `key` may be NULL. */
-enum runtime_kind runtimes__find(const char *key);
+enum runtime_kind runtime__find(const char *key);
 
-const char *runtimes__state_key(enum runtime_state state);
+const char *runtime__state_key(enum runtime_state state);
 /* Why a process with this state has no frames; NULL: it may have some, or there is no such state.
  */
-const char *runtimes__why_none(const char *state_key);
+const char *runtime__why_none(const char *state_key);
 
 /* "runnable", "running", "syscall", "waiting" */
-const char *runtimes__fiber_state(enum fiber_state state);
+const char *runtime__fiber_state(enum fiber_state state);
 
 #endif

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What threads allocate: what the report makes of readings. */
 #include "making.h"
+#include "recording/memory_rows.h"
 
 #define MB 1000000
 
 static void add(struct making *making, int64_t thread, int64_t begin_ns, int64_t end_ns,
 		int64_t bytes)
 {
-	assert_int_equal(recording__add_allocated(making->recording,
-						  &(struct recording_allocated) {
-							  .begin_ns = SAMPLE_START_NS + begin_ns,
-							  .end_ns = SAMPLE_START_NS + end_ns,
-							  .thread = thread,
-							  .bytes = bytes }),
+	assert_int_equal(memory_rows__add_allocated(making->recording,
+						    &(struct recording_allocated) {
+							    .begin_ns = SAMPLE_START_NS + begin_ns,
+							    .end_ns = SAMPLE_START_NS + end_ns,
+							    .thread = thread,
+							    .bytes = bytes }),
 			 0);
 }
 

@@ -137,8 +137,8 @@ static void every_runtime_has_a_language(void **state)
 		enum code_language language = code_language__of(kind);
 
 		assert_true(code_language__has_runtime(language));
-		assert_string_equal(code_language__key(language), runtimes__words(kind)->key);
-		assert_string_equal(code_language__name(language), runtimes__words(kind)->language);
+		assert_string_equal(code_language__key(language), runtime__words(kind)->key);
+		assert_string_equal(code_language__name(language), runtime__words(kind)->language);
 	}
 	assert_int_equal(code_language__of(RUNTIME_NONE), LANGUAGE_NATIVE);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Goroutines: what the report makes of what readings found. */
 #include "making.h"
+#include "recording/fiber_rows.h"
 
 enum { WAITS = 1, RUNS, LOCK = 7 };
 
@@ -20,7 +21,7 @@ static void add(struct making *making, int64_t fiber, int64_t state, int64_t obj
 		.variance = 1e16, /* one interval of 100 ms */
 	};
 
-	assert_int_equal(recording__add_fiber_time(making->recording, &time), 0);
+	assert_int_equal(fiber_rows__add_time(making->recording, &time), 0);
 }
 
 static void start(struct making *making, int64_t id, const char *function)
@@ -29,7 +30,7 @@ static void start(struct making *making, int64_t id, const char *function)
 					       .id = id,
 					       .start = stack_of(making, function) };
 
-	assert_int_equal(recording__put_fiber(making->recording, &fiber), 0);
+	assert_int_equal(fiber_rows__put(making->recording, &fiber), 0);
 }
 
 /* Two goroutines want a lock, the second one also runs; one is the runtime's. */
@@ -42,13 +43,13 @@ static void make_of(int64_t times, int64_t run_ns)
 	start(&making, 5, "main.worker");
 	start(&making, 6, "main.worker");
 	start(&making, 7, "runtime.bgsweep");
-	assert_int_equal(recording__add_fiber_state(
+	assert_int_equal(fiber_rows__add_state(
 				 recording, &(struct recording_fiber_state) { WAITS, "waiting",
 									      "sync.Mutex.Lock" }),
 			 0);
 	assert_int_equal(
-		recording__add_fiber_state(
-			recording, &(struct recording_fiber_state) { RUNS, "running", NULL }),
+		fiber_rows__add_state(recording,
+				      &(struct recording_fiber_state) { RUNS, "running", NULL }),
 		0);
 	assert_int_equal(recording__put_object(
 				 recording, &(struct recording_object) { LOCK, "semaphore",
@@ -135,7 +136,7 @@ static void change(struct making *making, int64_t fiber, int64_t state, int64_t 
 		.changes = changes,
 	};
 
-	assert_int_equal(recording__add_fiber_exact(making->recording, &exact), 0);
+	assert_int_equal(fiber_rows__add_exact(making->recording, &exact), 0);
 }
 
 /* Two goroutines, of which one was never read; the second row of it is added to the first. */
@@ -148,12 +149,12 @@ static void make_exact(void)
 	start(&making, 5, "main.worker");
 	start(&making, 8, "main.worker");
 	assert_int_equal(
-		recording__add_fiber_state(
+		fiber_rows__add_state(
 			recording, &(struct recording_fiber_state) { WAITS, "waiting", "sleep" }),
 		0);
 	assert_int_equal(
-		recording__add_fiber_state(
-			recording, &(struct recording_fiber_state) { RUNS, "running", NULL }),
+		fiber_rows__add_state(recording,
+				      &(struct recording_fiber_state) { RUNS, "running", NULL }),
 		0);
 	add(&making, 5, WAITS, 0, "main.worker;time.Sleep", 2 * SECOND);
 	change(&making, 5, WAITS, SECOND, 40);
@@ -208,9 +209,9 @@ static void waits_for_channels_are_no_finding(void **state)
 
 	add_thread(&making, 1, "app", SECOND, "main.worker;main.update;main.count");
 	start(&making, 5, "main.worker");
-	assert_int_equal(recording__add_fiber_state(making.recording,
-						    &(struct recording_fiber_state) {
-							    WAITS, "waiting", "chan receive" }),
+	assert_int_equal(fiber_rows__add_state(making.recording,
+					       &(struct recording_fiber_state) { WAITS, "waiting",
+										 "chan receive" }),
 			 0);
 	add(&making, 5, WAITS, 0, "main.worker;main.update;runtime.chanrecv1;runtime.gopark",
 	    2 * SECOND);

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "record/process_memory.h"
+#include "recording/memory_rows.h"
 
 #define MB 1000000
 
@@ -51,13 +52,13 @@ static void make(void)
 	add_thread(&making, 1, "app", 10 * SECOND, "main;find");
 	for (int64_t i = 0; i < 3; i++)
 		assert_int_equal(
-			recording__add_resident(making.recording,
-						&(struct recording_resident) {
-							.time_ns = SAMPLE_START_NS + i * SECOND,
-							.process = 1,
-							.anonymous = anonymous[i] * MB,
-							.file = 2 * MB,
-							.swap = 5 * MB }),
+			memory_rows__add_resident(making.recording,
+						  &(struct recording_resident) {
+							  .time_ns = SAMPLE_START_NS + i * SECOND,
+							  .process = 1,
+							  .anonymous = anonymous[i] * MB,
+							  .file = 2 * MB,
+							  .swap = 5 * MB }),
 			0);
 	finish(&making);
 }

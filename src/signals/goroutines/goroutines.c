@@ -125,7 +125,7 @@ static void goroutines_place(uint32_t place, char *ret, size_t size)
 {
 	snprintf(ret, size, "%s",
 		 place && place <= FIBER_STATES
-			 ? runtimes__fiber_state((enum fiber_state)(place - 1))
+			 ? runtime__fiber_state((enum fiber_state)(place - 1))
 			 : "");
 }
 
