@@ -26,6 +26,15 @@ struct looking {
 	int err;
 };
 
+/* Whether the path leads to the same file in our root and mounts. */
+static bool is_here(const char *path, const struct stat *info)
+{
+	struct stat here;
+
+	return !stat(path, &here) && here.st_dev == info->st_dev && here.st_ino == info->st_ino;
+}
+
+/* If it is the same file here, our path is kept: it works even after the process has ended. */
 static void add_file(struct looking *looking, const char *root, const char *path)
 {
 	char whole[PATH_MAX + 32];
@@ -48,7 +57,7 @@ static void add_file(struct looking *looking, const char *root, const char *path
 		looking->err = -ENOMEM;
 		return;
 	}
-	snprintf(file->root, sizeof(file->root), "%s", root);
+	snprintf(file->root, sizeof(file->root), "%s", is_here(path, &info) ? "" : root);
 	snprintf(file->path, sizeof(file->path), "%s", path);
 	file->device = info.st_dev;
 	file->inode = info.st_ino;
@@ -66,17 +75,6 @@ static bool is_named(const char *base, const char *name)
 }
 
 /* --- processes -------------------------------------------------------------------------------- */
-
-/* Its root, or "" if that is ours: then the file is found even after the process has ended. */
-static void say_root(pid_t pid, char *ret, size_t size)
-{
-	struct stat ours, its;
-
-	snprintf(ret, size, "/proc/%d/root", (int)pid);
-	if (!stat("/", &ours) && !stat(ret, &its) && ours.st_dev == its.st_dev &&
-	    ours.st_ino == its.st_ino)
-		*ret = '\0';
-}
 
 static void add_program(struct looking *looking, pid_t pid, const char *root)
 {
@@ -114,7 +112,8 @@ static void look_at(void *context, pid_t pid)
 	const struct uprobe_spec *spec = looking->spec;
 	char root[32];
 
-	say_root(pid, root, sizeof(root));
+	/* Its mounts may differ from ours even if its root is ours. */
+	snprintf(root, sizeof(root), "/proc/%d/root", (int)pid);
 	if (strchr(spec->file, '/'))
 		add_file(looking, root, spec->file);
 	else if (!*spec->file && spec->kind != UPROBE_PROBE)

@@ -5,10 +5,14 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/user.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -410,9 +414,63 @@ static void a_library_is_found_by_its_name_in_the_maps_of_a_process(void **state
 	assert_int_equal(uprobes__files(&spec, &scope, &files, &count), 0);
 	assert_int_equal(count, 1);
 	assert_non_null(strstr(files[0].path, "/libc"));
+	assert_string_equal(files[0].root, "");
 	free(files);
 	spec = parsed("libnosuch:malloc");
 	assert_int_equal(uprobes__files(&spec, &scope, &files, &count), -ENOENT);
+}
+
+/* A process with a /tmp of its own that has this file; it ends when its pipe closes. 0: not
+ * allowed. */
+static pid_t start_with_own_tmp(const char *name, int ended)
+{
+	int ready[2];
+	pid_t child;
+	char byte;
+
+	assert_int_equal(pipe(ready), 0);
+	child = fork();
+	if (!child) {
+		if (!unshare(CLONE_NEWNS) && !mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) &&
+		    !mount("tmpfs", "/tmp", "tmpfs", 0, NULL) && creat(name, 0600) >= 0 &&
+		    write(ready[1], "x", 1) == 1)
+			_exit((int)read(ended, &byte, 1));
+		_exit(0);
+	}
+	close(ready[1]);
+	if (read(ready[0], &byte, 1) != 1)
+		child = 0;
+	close(ready[0]);
+	return child;
+}
+
+static void a_file_is_the_one_that_the_process_sees_in_its_own_mounts(void **state)
+{
+	struct target target = {};
+	const struct uprobe_scope scope = { .target = &target };
+	struct uprobe_spec spec = parsed("/tmp/test-uprobes-inside:main");
+	struct uprobe_file *files = NULL;
+	size_t count = 0;
+	char root[32];
+	int ended[2];
+	pid_t child;
+
+	assert_int_equal(pipe(ended), 0);
+	child = start_with_own_tmp(spec.file, ended[0]);
+	if (!child) {
+		print_message("# skip: no mount namespace can be made\n");
+		skip();
+	}
+	snprintf(root, sizeof(root), "/proc/%d/root", child);
+	assert_int_equal(target__add_pid(&target, (uint64_t)child), 0);
+	assert_int_equal(uprobes__files(&spec, &scope, &files, &count), 0);
+	assert_int_equal(count, 1);
+	assert_string_equal(files[0].root, root);
+	free(files);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	close(ended[0]);
+	close(ended[1]);
 }
 
 int main(void)
@@ -439,6 +497,7 @@ int main(void)
 		cmocka_unit_test(a_file_that_is_no_program_is_refused),
 		cmocka_unit_test(hostile_headers_give_no_places),
 		cmocka_unit_test(a_library_is_found_by_its_name_in_the_maps_of_a_process),
+		cmocka_unit_test(a_file_is_the_one_that_the_process_sees_in_its_own_mounts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
