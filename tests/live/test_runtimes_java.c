@@ -10,45 +10,20 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "ledger.h"
+#include "interpreters.h"
 
 #define SECONDS 3
 /* What a thread allocates besides, before and after it counts. */
 #define BESIDES_BYTES (128 << 10)
 
-static char classes[] = "/tmp/gapless-java-XXXXXX";
 static char recording[64];
 static bool is_recorded;
 
-static void compile(const char *source)
-{
-	static bool has_folder;
-	char command[512];
-
-	if (!has_folder)
-		assert_non_null(mkdtemp(classes));
-	has_folder = true;
-	chmod(classes, 0755);
-	snprintf(command, sizeof(command), "javac -nowarn -source 8 -target 8 -d %s %s 2>&1",
-		 classes, workload__path(source));
-	assert_int_equal(system(command), 0);
-}
-
-/* Without Java, the test is skipped. */
 static const char *find_java(void)
 {
-	const char *named = getenv("GAPLESS_TEST_JAVA");
-	const char *java = named ? named : "/usr/bin/java";
-
-	if (access(java, X_OK) || system("command -v javac >/dev/null 2>&1")) {
-		print_message("# skip: there is no %s, or no javac [GAPLESS_TEST_JAVA]\n", java);
-		skip();
-	}
-	return java;
+	return interpreters__path("GAPLESS_TEST_JAVA", "/usr/bin/java");
 }
 
 /* Once for all tests of locks. */
@@ -56,14 +31,12 @@ static void record(void)
 {
 	struct workload workload;
 	struct trial trial;
-	const char *java;
 	char pid[16];
 
 	if (is_recorded)
 		return;
-	java = find_java();
-	compile("Locks.java");
-	workload = workload__start(ARGS(java, "-cp", classes, "Locks"));
+	workload =
+		workload__start(ARGS(find_java(), "-cp", interpreters__classes("Locks"), "Locks"));
 	workload__await_ready(&workload);
 	snprintf(pid, sizeof(pid), "%d", workload.pid);
 	trial = trial__start(ARGS("-F", "99", "-p", pid));
@@ -74,52 +47,22 @@ static void record(void)
 	is_recorded = true;
 }
 
-/* `what`: "ns" or "count". */
-static int64_t sum(const char *what, const char *waiter, const char *condition)
-{
-	char sql[512];
-
-	snprintf(sql, sizeof(sql),
-		 "select coalesce(sum(%s), 0) from waits where waiter_comm = '%s' and %s", what,
-		 waiter, condition);
-	return trial__ask(recording, sql);
-}
-
 static int64_t ask(const char *waiter, const char *condition)
 {
-	return sum("ns", waiter, condition);
-}
-
-/* If it was handed on, it was free in between: the owner is the first, or the last one. */
-static void assert_owner(const char *waiter, const char *owner, const char *object)
-{
-	char condition[256];
-	int64_t part, all;
-
-	snprintf(condition, sizeof(condition),
-		 "evidence in ('owner', 'handed') and (by_comm = '%s' or first_comm = '%s') and"
-		 " object = '%s'",
-		 owner, owner, object);
-	part = ask(waiter, condition);
-	all = ask(waiter, "object_kind in ('monitor', 'lock')");
-	print_message("# %s: %" PRId64 " of %" PRId64 " ms were held by %s\n", waiter,
-		      part / 1000000, all / 1000000, owner);
-	assert_true(all > SECONDS * 1000 * MS / 2);
-	assert_true(part * 100 >= all * 99);
-	/* The wait that was open when the recording began. */
-	assert_true(sum("count", waiter, "object_kind = 'futex'") <= 1);
+	return interpreters__waits(recording, "ns", waiter, condition);
 }
 
 static void a_monitor_has_its_class_and_its_owner(void **state)
 {
 	record();
-	assert_owner("wants-monitor", "holds-monitor", "Locks$Ledger");
+	assert_java_owner(recording, "wants-monitor", "holds-monitor", "Locks$Ledger");
 }
 
 static void a_reentrant_lock_has_its_class_and_its_owner(void **state)
 {
 	record();
-	assert_owner("wants-lock", "holds-lock", "java.util.concurrent.locks.ReentrantLock");
+	assert_java_owner(recording, "wants-lock", "holds-lock",
+			  "java.util.concurrent.locks.ReentrantLock");
 }
 
 static void assert_nobody_is_blamed(const char *waiter)
@@ -136,8 +79,7 @@ static void whoever_waits_for_work_is_held_up_by_nobody(void **state)
 	assert_nobody_is_blamed("takes-work");
 }
 
-/* --- allocation and collections -----------------------------------------------------------------
- */
+/* --- allocation and collections --------------------------------------------------------------- */
 
 /* What the program says of itself, and the recording of it. */
 static json_t *record_allocations(const char *collector, struct trial *ret)
@@ -146,8 +88,8 @@ static json_t *record_allocations(const char *collector, struct trial *ret)
 	json_t *log;
 	char pid[16];
 
-	workload = workload__start(
-		ARGS(find_java(), collector, "-Xms40m", "-Xmx40m", "-cp", classes, "Allocates"));
+	workload = workload__start(ARGS(find_java(), collector, "-Xms40m", "-Xmx40m", "-cp",
+					interpreters__classes("Allocates"), "Allocates"));
 	workload__await_ready(&workload);
 	snprintf(pid, sizeof(pid), "%d", workload.pid);
 	*ret = trial__start(ARGS("-F", "99", "-p", pid));
@@ -222,8 +164,6 @@ static void assert_allocations_and_collections(const char *collector)
 	struct trial trial;
 	json_t *log;
 
-	find_java();
-	compile("Allocates.java");
 	log = record_allocations(collector, &trial);
 	assert_allocated(&trial, "allocates", said(log, "bytes"));
 	assert_allocated(&trial, "young", said(log, "young_bytes"));
@@ -244,12 +184,9 @@ static void the_same_with_a_collector_that_has_threads_of_its_own(void **state)
 
 static int remove_all(void **state)
 {
-	char command[64];
-
 	if (is_recorded)
 		trial__remove(recording);
-	snprintf(command, sizeof(command), "rm -rf %s", classes);
-	return system(command);
+	return interpreters__remove_classes(state);
 }
 
 int main(void)
