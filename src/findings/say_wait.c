@@ -17,6 +17,7 @@
 #define CHAIN_PART_PERCENT 15
 #define CHAIN_PARTS        2
 #define NEARLY_ALL_PERCENT 90
+#define MOSTLY_PERCENT     70 /* one of several holders with a larger share is named */
 
 static const struct model_sample *sample_of(const struct analysis *analysis,
 					    const struct cause *cause, size_t i)
@@ -352,6 +353,20 @@ static bool is_culprit(const struct analysis *analysis, const struct cause *caus
 	return model__reaches(group->ns, cause->ns, NAMED_PERCENT);
 }
 
+/* The thread that held it most of the time, of several: they may all have one name. */
+static void say_most(struct finding *finding, const struct analysis *analysis,
+		     const struct cause_share *group, const struct cause_share *thread)
+{
+	const struct model_thread *most;
+
+	if (!thread->id || !model__reaches(thread->ns, group->ns, MOSTLY_PERCENT))
+		return;
+	most = &analysis->model->threads[thread->id - 1];
+	if (group_index(analysis, most->group) + 1 == (size_t)group->id)
+		say(finding, " (%s of that by tid %" PRId64 ")",
+		    words__about(thread->ns, group->ns).text, most->tid);
+}
+
 static void say_culprit(struct finding *finding, struct analysis *analysis,
 			const struct cause *cause)
 {
@@ -379,6 +394,8 @@ static void say_culprit(struct finding *finding, struct analysis *analysis,
 		say(finding, owned ? "held by " : "ended by ");
 		say__who(finding, culprit, 1, only);
 	}
+	if (owned && !only)
+		say_most(finding, analysis, &group, &thread);
 	say__blame(finding, culprit);
 	say_chain(finding, analysis, cause, culprit);
 	if (only && !answers__is_target(culprit) && !culprit->kernel && !culprit->own)

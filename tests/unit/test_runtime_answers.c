@@ -38,17 +38,19 @@ static void add_stack(struct recording *recording, int64_t stack, const char *co
 	assert_int_equal(err, 0);
 }
 
-static void add_wait(struct recording *recording, int64_t thread, int state, int64_t stack,
-		     int count)
+/* `by`: whoever held what the thread waited for; 0: nobody did. */
+static void add_held_wait(struct recording *recording, int64_t thread, int state, int64_t stack,
+			  int count, int64_t by)
 {
+	const char *evidence = by ? "owner" : "none", *ended = by ? "event" : "";
 	int err = recording__add_wait(recording, &(struct recording_wait) { .thread = thread,
 									    .state = state,
-									    .evidence = "none",
-									    .ended = "",
+									    .by = by,
+									    .evidence = evidence,
+									    .ended = ended,
 									    .ns = count * 10 * MS,
 									    .count = count });
 
-	sample__account(recording, thread, state, 1, 3, count * 10 * MS, count);
 	for (int i = 0; i < count; i++)
 		err |= recording__add_sample(
 			recording, &(struct recording_sample) { .time_ns = SAMPLE_START_NS +
@@ -56,11 +58,21 @@ static void add_wait(struct recording *recording, int64_t thread, int state, int
 								.thread = thread,
 								.state = state,
 								.stack = stack,
+								.by = by,
+								.evidence = evidence,
+								.ended = ended,
 								.wait_ns = 10 * MS,
 								.weight_ns = 10 * MS,
 								.period_ns = 10 * MS,
 								.count = 1 });
 	assert_int_equal(err, 0);
+}
+
+static void add_wait(struct recording *recording, int64_t thread, int state, int64_t stack,
+		     int count)
+{
+	sample__account(recording, thread, state, 1, 3, count * 10 * MS, count);
+	add_held_wait(recording, thread, state, stack, count, 0);
 }
 
 static struct recording *begin(void)
@@ -85,6 +97,39 @@ static void waits_for_the_gil_in_any_code_are_one_finding(void **state)
 	add_wait(recording, 2, STATE_GIL, STACKS * 100 + 199, 800);
 	sample__finish(recording);
 	text_has(&wide, "(20.0 s of 20.0 s) for the GIL, in parse (web.py:10) (60 % of it)");
+}
+
+/* Threads 1 and 4 wait 6 s each for two others of their name, of which 3 has the GIL so long. */
+static void add_two_holders(int percent)
+{
+	static const char *const parse[][2] = { { "parse", "/srv/web.py" } };
+	struct recording *recording = begin();
+
+	add_stack(recording, STACKS, parse, 1);
+	for (int64_t thread = 2; thread <= 4; thread++)
+		sample__thread(recording, thread, 1, "app", 0);
+	for (int64_t thread = 2; thread <= 3; thread++)
+		sample__account(recording, thread, SAMPLE_RUN_USER, 1, 3, 20 * SECOND, 1);
+	for (int64_t thread = 1; thread <= 4; thread += 3) {
+		sample__account(recording, thread, STATE_GIL, 1, 3, 6 * SECOND, 600);
+		add_held_wait(recording, thread, STATE_GIL, STACKS * 100 + 99, 6 * (100 - percent),
+			      2);
+		add_held_wait(recording, thread, STATE_GIL, STACKS * 100 + 99, 6 * percent, 3);
+	}
+	sample__finish(recording);
+}
+
+static void of_several_holders_of_one_name_the_one_that_has_it_most_is_named(void **state)
+{
+	add_two_holders(80);
+	text_has(&wide, "held by others of them (80 % of that by tid 1003)");
+}
+
+static void of_holders_that_have_it_in_turn_none_is_named(void **state)
+{
+	add_two_holders(60);
+	text_has(&wide, "held by others of them");
+	text_lacks(&wide, "of that by tid");
 }
 
 static void a_function_of_the_program_comes_before_the_package_that_it_calls(void **state)
@@ -224,6 +269,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(waits_for_the_gil_in_any_code_are_one_finding),
+		TEST(of_several_holders_of_one_name_the_one_that_has_it_most_is_named),
+		TEST(of_holders_that_have_it_in_turn_none_is_named),
 		TEST(a_function_of_the_program_comes_before_the_package_that_it_calls),
 		TEST(without_one_the_package_is_named),
 		TEST(machine_code_of_pythons_own_library_is_no_place),
