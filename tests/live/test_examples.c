@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ledger.h"
+#include "interpreters.h"
 
 #define SECONDS "2"
 #define PAGES   1000 /* in that time */
@@ -167,6 +167,43 @@ static void the_cured_one_has_no_faults(void **state)
 	free(log);
 }
 
+/* Its clients ask for less time than it runs. */
+static json_t *record_shop(const char *option)
+{
+	const char *python = interpreters__path("GAPLESS_TEST_PYTHON", "/usr/bin/python3");
+	struct workload clients = workload__start(ARGS(python, workload__path("ask.py"), "2"));
+	char *log;
+	json_t *report = record_example(ARGS(python, workload__path("shop.py"), "3", option), &log);
+
+	workload__kill(&clients);
+	free(log);
+	return report;
+}
+
+static void the_gil_is_named_with_the_function_that_keeps_it(void **state)
+{
+	json_t *report = record_shop(NULL);
+
+	assert_says(finding_with(report, "for the GIL"), "make_list (shop.py:");
+	json_decref(report);
+}
+
+static void a_call_in_c_keeps_it_too(void **state)
+{
+	json_t *report = record_shop("--compact");
+
+	assert_says(finding_with(report, "for the GIL"), "make_list (shop.py:");
+	json_decref(report);
+}
+
+static void the_cured_one_does_not_wait_for_the_gil(void **state)
+{
+	json_t *report = record_shop("--cured");
+
+	assert_null(finding_with(report, "for the GIL"));
+	json_decref(report);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -176,6 +213,9 @@ int main(void)
 		HERE(the_cured_one_has_no_lock),
 		HERE(fresh_pages_are_named_with_who_touches_them),
 		HERE(the_cured_one_has_no_faults),
+		HERE(the_gil_is_named_with_the_function_that_keeps_it),
+		HERE(a_call_in_c_keeps_it_too),
+		HERE(the_cured_one_does_not_wait_for_the_gil),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
