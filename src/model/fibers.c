@@ -2,6 +2,7 @@
 #include "model/fibers.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,6 +39,7 @@ struct loading {
 	struct map fibers;    /* (process, number) → group + 1 */
 	struct map waits;     /* → wait + 1 */
 	struct map seen;      /* (wait, process, number) */
+	struct map readings;  /* (process, number) → how many have it */
 	int64_t all_ns;
 };
 
@@ -226,6 +228,17 @@ static int state_of(const char *name)
 	return -1;
 }
 
+static int count_readings(struct loading *loading, struct fibers_group *group, sqlite3_stmt *row,
+			  int64_t readings)
+{
+	uint64_t key = key_of(sqlite3_column_int64(row, 0), sqlite3_column_int64(row, 1));
+
+	readings += (int64_t)(uintptr_t)map__get(&loading->readings, key);
+	if (readings > group->readings)
+		group->readings = readings;
+	return map__put(&loading->readings, key, (void *)(uintptr_t)readings);
+}
+
 static int take_time(struct loading *loading, sqlite3_stmt *row)
 {
 	struct model *model = loading->model;
@@ -241,6 +254,9 @@ static int take_time(struct loading *loading, sqlite3_stmt *row)
 	if (!group || state < 0)
 		return 0;
 	err = is_new(loading, group, row, &fresh);
+	if (err)
+		return err;
+	err = count_readings(loading, &model->fibers.groups[group - 1], row, sum.samples);
 	if (err)
 		return err;
 	model->fibers.groups[group - 1].fibers += fresh;
@@ -348,6 +364,44 @@ static int load_each(struct loading *loading, sqlite3 *db, const char *sql,
 	return err ? err : load__error(rc);
 }
 
+/* --- errors ----------------------------------------------------------------------------------- */
+
+/* The most readings that a goroutine of the same process has: about as many as there were. */
+static int64_t readings_of(const struct fibers *fibers, const struct fibers_group *group)
+{
+	int64_t most = 1;
+
+	for (size_t i = 0; i < fibers->count; i++)
+		if (!strcmp(fibers->groups[i].process_comm, group->process_comm) &&
+		    fibers->groups[i].readings > most)
+			most = fibers->groups[i].readings;
+	return most;
+}
+
+/*
+ * If n readings agree, the variance between them is 0. By the rule of three, up to 3/n of the time
+ * can still have been otherwise: those that keep step may never be seen in a state.
+ */
+static void widen(struct hot_sum *sum, int64_t readings)
+{
+	double least = 3.0 / 2 * (double)sum->ns / (double)readings;
+
+	sum->variance = fmax(sum->variance, least * least);
+}
+
+static void widen_all(struct fibers *fibers)
+{
+	for (size_t i = 0; i < fibers->count; i++) {
+		struct fibers_group *group = &fibers->groups[i];
+		int64_t readings = readings_of(fibers, group);
+
+		for (int state = 0; state < FIBER_STATES; state++)
+			widen(&group->sums[state], readings);
+		for (size_t k = 0; k < group->wait_count; k++)
+			widen(&group->waits[k].sum, readings);
+	}
+}
+
 /* --- order --------------------------------------------------------------------------------------
  */
 
@@ -429,11 +483,13 @@ int fibers__load(struct fold *fold, struct model *model, sqlite3 *db)
 		err = load_each(&loading, db, sql_runs, take_run);
 	if (!err && model->fibers.count && load__is_answered(db, sql_exact))
 		err = load_each(&loading, db, sql_exact, take_exact);
+	widen_all(&model->fibers);
 	sort(&model->fibers);
 	map__release(&loading.processes);
 	map__release(&loading.groups);
 	map__release(&loading.fibers);
 	map__release(&loading.waits);
 	map__release(&loading.seen);
+	map__release(&loading.readings);
 	return err;
 }

@@ -47,6 +47,7 @@ struct fibers_group {
 	const char *process_comm;
 	bool is_internal; /* the runtime's own: its garbage collector, its timers */
 	size_t fibers;    /* how many different ones were seen */
+	int64_t readings; /* the most that have one of them */
 	struct hot_sum sums[FIBER_STATES];
 	struct hot_sum run;        /* by ticks of threads that ran them, which are more exact */
 	struct fibers_wait *waits; /* those that wait or are in a system call, longest first */

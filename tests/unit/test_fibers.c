@@ -79,7 +79,7 @@ static void waits_are_shown_by_start_reason_object_and_the_function_outside_of_t
 		&(struct report_options) { .width = 200 },
 		"  main.worker                              2         -         -         -    3.00 s");
 	text_has(&(struct report_options) { .width = 200 },
-		 "        3.00 s    ±283 ms  sync.Mutex.Lock, main.stats+0x4 in app: main.worker → "
+		 "        3.00 s    ±450 ms  sync.Mutex.Lock, main.stats+0x4 in app: main.worker → "
 		 "main.update → sync.(*Mutex).Lock\n");
 	text_has(&(struct report_options) { .width = 200 }, "(of the runtime)");
 	text_lacks(&(struct report_options) { .width = 200 }, "runtime.bgsweep");
@@ -197,7 +197,7 @@ static void json_has_every_change_by_reason(void **state)
 static void a_wait_for_a_mutex_is_a_finding_and_names_no_holder(void **state)
 {
 	make_of(10, 3 * SECOND);
-	expect("app: goroutines waited 30.0 s ±283 ms (1.0 at a time) ", true);
+	expect("app: goroutines waited 30.0 s ±4.50 s (1.0 at a time) ", true);
 	expect("for the sync.Mutex main.stats in main.update. Goroutines that did not wait ran for "
 	       "3.00 s in main.update, 100 % of it in main.count; Go does not tell who holds a lock.",
 	       true);
