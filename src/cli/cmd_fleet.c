@@ -171,8 +171,7 @@ static const struct argp argp = {
 	.doc = "Answers questions about services on many hosts, from the store that agents fill.",
 };
 
-/* --- schema -------------------------------------------------------------------------------------
- */
+/* --- schema ----------------------------------------------------------------------------------- */
 
 /* The statements for the hour that the time is in. */
 static int print_rollup(const struct fleet_options *options, const struct schema_options *schema)
@@ -209,8 +208,7 @@ static int print_schema(const struct fleet_options *options)
 	return err == -EINVAL ? CLI_EXIT_USAGE : err ? EXIT_FAILURE : 0;
 }
 
-/* --- the store ----------------------------------------------------------------------------------
- */
+/* --- the store -------------------------------------------------------------------------------- */
 
 /* The option, or the line of the configuration, or NULL. */
 static const char *either(const char *option, const char *line)

@@ -135,8 +135,7 @@ int fleet__where(struct connection *connection, const struct fleet_options *opti
 	return 0;
 }
 
-/* --- burst --------------------------------------------------------------------------------------
- */
+/* --- burst ------------------------------------------------------------------------------------ */
 
 static int parse_burst(const struct fleet_options *options, struct burst *ret)
 {

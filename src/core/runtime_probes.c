@@ -262,8 +262,7 @@ int runtime_probes__hold(struct runtime_probes *probes)
 	return hold_from(probes, 1, elapsed_ns);
 }
 
-/* --- files and processes ------------------------------------------------------------------------
- */
+/* --- files and processes ---------------------------------------------------------------------- */
 
 static void probe_file(struct runtime_probes *probes, const struct uprobe_file *file,
 		       enum runtime_kind kind, size_t number)

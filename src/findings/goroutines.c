@@ -106,8 +106,7 @@ static struct lock longest(const struct model *model)
 	return found;
 }
 
-/* --- what ran meanwhile ------------------------------------------------------------------------
- */
+/* --- what ran meanwhile ----------------------------------------------------------------------- */
 
 /* Running time in a function and what it calls, but for taking the lock. */
 struct rest {
@@ -159,8 +158,7 @@ static struct rest rest_of(const struct hot *hot, uint32_t function)
 	return rest;
 }
 
-/* --- words --------------------------------------------------------------------------------------
- */
+/* --- words ------------------------------------------------------------------------------------ */
 
 /* "main.stats" of "main.stats+0x4 in app"; the semaphore of a sync.Mutex is its second word. */
 static void say_name(struct finding *finding, const struct lock *lock)

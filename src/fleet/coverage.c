@@ -138,8 +138,7 @@ int coverage_names__find(struct connection *connection, const char *tenant,
 	return 0;
 }
 
-/* --- hosts and minutes --------------------------------------------------------------------------
- */
+/* --- hosts and minutes ------------------------------------------------------------------------ */
 
 struct hosts {
 	struct connection *connection;
@@ -326,8 +325,7 @@ static int load_hosts(struct hosts *hosts, bool with_rows)
 	return connection__ask(hosts->connection, &query, 8, take_hosts, hosts);
 }
 
-/* --- quality -------------------------------------------------------------------------------------
- */
+/* --- quality ---------------------------------------------------------------------------------- */
 
 static int take_quality(void *context, char *const *fields)
 {

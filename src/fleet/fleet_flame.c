@@ -90,8 +90,7 @@ static uint64_t hash_of(uint64_t module, uint64_t offset)
 	return map__mix(map__mix(0, module), offset);
 }
 
-/* --- rows ---------------------------------------------------------------------------------------
- */
+/* --- rows ------------------------------------------------------------------------------------- */
 
 static int take_total(void *context, char *const *fields)
 {
@@ -160,8 +159,7 @@ static int load_rows(struct loading *loading, bool with_idle)
 	return connection__ask(loading->connection, &query, 6, take_row, loading);
 }
 
-/* --- stacks -------------------------------------------------------------------------------------
- */
+/* --- stacks ----------------------------------------------------------------------------------- */
 
 static int want_place(struct loading *loading, uint64_t module, uint64_t offset)
 {
@@ -237,8 +235,7 @@ static int load_stacks(struct loading *loading)
 	return err;
 }
 
-/* --- modules and names --------------------------------------------------------------------------
- */
+/* --- modules and names ------------------------------------------------------------------------ */
 
 static int take_module(void *context, char *const *fields)
 {
@@ -327,8 +324,7 @@ static int load_symbols(struct loading *loading)
 	return err;
 }
 
-/* --- account ------------------------------------------------------------------------------------
- */
+/* --- account ---------------------------------------------------------------------------------- */
 
 static int take_ledger(void *context, char *const *fields)
 {
@@ -388,8 +384,7 @@ static int load_coverage(struct loading *loading, uint64_t now_s)
 	return err;
 }
 
-/* --- profile ------------------------------------------------------------------------------------
- */
+/* --- profile ---------------------------------------------------------------------------------- */
 
 static int place_stack(struct loading *loading, struct stack *stack)
 {

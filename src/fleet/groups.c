@@ -73,8 +73,7 @@ static void add_query(const struct query_tables *tables, const struct period *pe
 	query__add(query, " FORMAT TabSeparated");
 }
 
-/* --- names of hosts -----------------------------------------------------------------------------
- */
+/* --- names of hosts --------------------------------------------------------------------------- */
 
 static int take_host(void *context, char *const *fields)
 {

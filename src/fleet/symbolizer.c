@@ -60,8 +60,7 @@ static void symbolizer__release(struct symbolizer *symbolizer)
 	query__release(&symbolizer->rows);
 }
 
-/* --- what is wanted -----------------------------------------------------------------------------
- */
+/* --- what is wanted --------------------------------------------------------------------------- */
 
 static int find_wanted(struct symbolizer *symbolizer, uint64_t module, struct wanted **ret)
 {
@@ -198,8 +197,7 @@ static int load_modules(struct symbolizer *symbolizer)
 	return err;
 }
 
-/* --- rows ---------------------------------------------------------------------------------------
- */
+/* --- rows ------------------------------------------------------------------------------------- */
 
 static void begin_rows(struct symbolizer *symbolizer)
 {
@@ -294,8 +292,7 @@ static int set_state(struct symbolizer *symbolizer, uint64_t module, const char 
 	return connection__tell(symbolizer->connection, &query);
 }
 
-/* --- names --------------------------------------------------------------------------------------
- */
+/* --- names ------------------------------------------------------------------------------------ */
 
 /*
  * The kernel is loaded elsewhere than its file says, so agents count from a symbol at the begin of

@@ -40,8 +40,7 @@ int where__load(struct connection *connection, enum groups_by by, uint64_t now_s
 	return err ?: groups__load(connection, &where->period, by, now_s, &where->groups);
 }
 
-/* --- text ---------------------------------------------------------------------------------------
- */
+/* --- text ------------------------------------------------------------------------------------- */
 
 static void print_heading(FILE *out, const char *words)
 {

@@ -140,8 +140,7 @@ static void say_who(struct where_sentence *sentence, const struct service_cause 
 	}
 }
 
-/* --- what would tell more -----------------------------------------------------------------------
- */
+/* --- what would tell more --------------------------------------------------------------------- */
 
 /* A command must be about the same time, and the same tenant. */
 static void say_period(struct where_sentence *sentence, const struct period *period)
@@ -228,8 +227,7 @@ static void say_remedy(struct where_sentence *sentence, const struct service_cau
 		say_stacks(sentence, period, has_stacks);
 }
 
-/* --- sentences ----------------------------------------------------------------------------------
- */
+/* --- sentences -------------------------------------------------------------------------------- */
 
 static struct where_sentence *add(struct where_words *words)
 {

@@ -66,8 +66,7 @@ void fibers__release(struct fibers *fibers)
 	*fibers = (struct fibers) {};
 }
 
-/* --- groups -------------------------------------------------------------------------------------
- */
+/* --- groups ----------------------------------------------------------------------------------- */
 
 static uint64_t key_of(int64_t process, int64_t fiber)
 {
@@ -147,8 +146,7 @@ static uintptr_t group_of(const struct loading *loading, sqlite3_stmt *row)
 							    sqlite3_column_int64(row, 1)));
 }
 
-/* --- times --------------------------------------------------------------------------------------
- */
+/* --- times ------------------------------------------------------------------------------------ */
 
 /* The nearest function that is not of the runtime, from the innermost one on. */
 static uint32_t own_node(const struct hot *hot, uint32_t leaf)
@@ -402,8 +400,7 @@ static void widen_all(struct fibers *fibers)
 	}
 }
 
-/* --- order --------------------------------------------------------------------------------------
- */
+/* --- order ------------------------------------------------------------------------------------ */
 
 static int64_t total_of(const struct fibers_group *group)
 {

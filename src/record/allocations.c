@@ -64,8 +64,7 @@ void allocations__free(struct allocations *allocations)
 	free(allocations);
 }
 
-/* --- what is known ----------------------------------------------------------------------------
- */
+/* --- what is known ---------------------------------------------------------------------------- */
 
 /* *ret_fresh: it was not known. */
 static int find_known(struct allocations *allocations, struct map *map, uint64_t key,
@@ -113,8 +112,7 @@ static bool is_young(const struct allocations *allocations, uint32_t pid, uint64
 	       !maps__parse_stat(line, &stat) && stat.start_ticks >= allocations->start_ticks;
 }
 
-/* --- a reading ----------------------------------------------------------------------------------
- */
+/* --- a reading -------------------------------------------------------------------------------- */
 
 struct taking {
 	struct allocations *allocations;

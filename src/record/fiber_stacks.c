@@ -82,8 +82,7 @@ void fiber_stacks__begin(struct fiber_stacks *stacks, uint64_t most_ns)
 		fiber_stacks__forget(stacks);
 }
 
-/* --- reading ------------------------------------------------------------------------------------
- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 /* Reads `bytes` at each address of stacks->remote. What cannot be read is passed over. */
 static void read_each(struct fiber_stacks *stacks, uint32_t pid, void *to, size_t bytes,
@@ -123,8 +122,7 @@ static uint64_t own_key(uint64_t key, const struct runtime_fiber *fiber)
 	return map__mix(map__mix(key, fiber->id), fiber->sp);
 }
 
-/* --- walking ------------------------------------------------------------------------------------
- */
+/* --- walking ---------------------------------------------------------------------------------- */
 
 static int send(struct fiber_stacks *stacks, struct unwind *walk)
 {
@@ -233,8 +231,7 @@ static int find_one(struct fiber_stacks *stacks, uint32_t pid, const struct runt
 	return err;
 }
 
-/* --- a batch ------------------------------------------------------------------------------------
- */
+/* --- a batch ---------------------------------------------------------------------------------- */
 
 struct batch {
 	uint32_t pid;

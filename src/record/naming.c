@@ -370,8 +370,7 @@ static void note_quality(struct samples *samples, int64_t began_ns)
 		samples->quality.names = namer__quality(samples->naming->namer);
 }
 
-/* --- frames of runtimes -------------------------------------------------------------------------
- */
+/* --- frames of runtimes ----------------------------------------------------------------------- */
 
 static int compare_objects(const void *left, const void *right)
 {

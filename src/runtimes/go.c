@@ -101,8 +101,7 @@ static void shorten_version(char *version)
 	version[strcspn(version, " ")] = '\0';
 }
 
-/* --- where things are ---------------------------------------------------------------------------
- */
+/* --- where things are ------------------------------------------------------------------------- */
 
 /*
  * Where a thread keeps the pointer to its g. With a TLS segment, which an external linker makes,

@@ -25,8 +25,7 @@
 #define MOST_SUDOGS    4096 /* of all semaphores together, in one reading */
 #define MOST_WAITING   64   /* subtrees that are still to be visited */
 
-/* --- the list of goroutines ---------------------------------------------------------------------
- */
+/* --- the list of goroutines ------------------------------------------------------------------- */
 
 static int by_address(const void *a, const void *b)
 {
@@ -77,8 +76,7 @@ static int read_list(struct subject *subject, struct go *go, uint64_t *ret_left_
 	return 0;
 }
 
-/* --- one goroutine ------------------------------------------------------------------------------
- */
+/* --- one goroutine ---------------------------------------------------------------------------- */
 
 static uint64_t word_at(const uint8_t *g, size_t offset)
 {
@@ -151,8 +149,7 @@ static size_t read_window(struct subject *subject, struct go *go, size_t from,
 	return to;
 }
 
-/* --- semaphores ---------------------------------------------------------------------------------
- */
+/* --- semaphores ------------------------------------------------------------------------------- */
 
 /* The goroutine of a g, by go->raw, which has the g of each in the list. */
 static struct runtime_fiber *fiber_of(const struct go *go, const struct runtime_fibers *fibers,
@@ -222,8 +219,7 @@ static void read_semaphores(struct subject *subject, const struct go *go,
 	}
 }
 
-/* --- all of them --------------------------------------------------------------------------------
- */
+/* --- all of them ------------------------------------------------------------------------------ */
 
 /* They are constants of the program. */
 static void read_reasons(struct subject *subject, struct go *go)

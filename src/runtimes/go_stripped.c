@@ -129,8 +129,7 @@ static size_t list_references(const struct runtime_file *file, const struct func
 	return count;
 }
 
-/* --- what is at an address ----------------------------------------------------------------------
- */
+/* --- what is at an address -------------------------------------------------------------------- */
 
 typedef bool (*is_it_fn)(struct subject *subject, const struct go *go, uint64_t address);
 

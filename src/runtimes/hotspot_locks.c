@@ -21,8 +21,7 @@
 #define LEAST_IN_TABLE 8
 #define HANDLES_SINCE  15 /* a monitor has no reference to its object, but the address of one */
 
-/* --- the variable ------------------------------------------------------------------------------
- */
+/* --- the variable ----------------------------------------------------------------------------- */
 
 static bool has(const struct hotspot *hotspot, enum hotspot_field_id id)
 {
@@ -120,8 +119,7 @@ static int find_variable(struct subject *subject, struct runtime_java_locks *ret
 	return -EAGAIN;
 }
 
-/* --- monitors ----------------------------------------------------------------------------------
- */
+/* --- monitors --------------------------------------------------------------------------------- */
 
 static int take(const struct hotspot *hotspot, enum hotspot_field_id id, uint16_t *ret)
 {
@@ -159,8 +157,7 @@ static int find_monitors(struct subject *subject, struct runtime_java_locks *ret
 	return err ?: find_variable(subject, ret);
 }
 
-/* --- java.util.concurrent ----------------------------------------------------------------------
- */
+/* --- java.util.concurrent --------------------------------------------------------------------- */
 
 static int read_either(struct subject *subject, enum hotspot_field_id id,
 		       enum hotspot_field_id other, uint64_t *ret)

@@ -264,8 +264,7 @@ int hotspot__read_tables(struct subject *subject, struct hotspot *ret)
 	return !err && is_complete(&hotspot) ? 0 : -ENOTSUP;
 }
 
-/* --- flags -------------------------------------------------------------------------------------
- */
+/* --- flags ------------------------------------------------------------------------------------ */
 
 static const char *const flags[HOTSPOT_FLAG_COUNT] = {
 	[HOTSPOT_SHORT_OOPS] = "UseCompressedOops",

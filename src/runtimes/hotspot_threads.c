@@ -20,8 +20,7 @@ static bool has(const struct hotspot *hotspot, enum hotspot_field_id id)
 	return hotspot->fields[id].is_found;
 }
 
-/* --- the list ----------------------------------------------------------------------------------
- */
+/* --- the list --------------------------------------------------------------------------------- */
 
 /* Version 8: a thread leads to the next one. */
 static int follow_list(struct subject *subject, uint64_t *list, size_t most, bool *ret_is_cut)
@@ -66,8 +65,7 @@ int hotspot__list_threads(struct subject *subject, uint64_t *list, size_t most, 
 	return (int)count;
 }
 
-/* --- what they have allocated ------------------------------------------------------------------
- */
+/* --- what they have allocated ----------------------------------------------------------------- */
 
 /* Where in a JavaThread the fields are; `begin` to `end` has all of them. */
 struct places {

@@ -46,8 +46,7 @@ static bool is_in(const struct runtime_file *file)
 	return runtime_file__find(file, symbols, SYMBOLS) >= 2 && symbols[LOOP].address;
 }
 
-/* --- the version --------------------------------------------------------------------------------
- */
+/* --- the version ------------------------------------------------------------------------------ */
 
 /* Every PHP has the header that it sends with pages. */
 #define HEADER      "X-Powered-By: PHP/"
@@ -109,8 +108,7 @@ static const struct layout *find_layout(struct subject *subject)
 	return NULL;
 }
 
-/* --- opening ------------------------------------------------------------------------------------
- */
+/* --- opening ---------------------------------------------------------------------------------- */
 
 static int open_php(struct subject *subject)
 {
@@ -136,8 +134,7 @@ static int open_php(struct subject *subject)
 	return 0;
 }
 
-/* --- names --------------------------------------------------------------------------------------
- */
+/* --- names ------------------------------------------------------------------------------------ */
 
 /* In a function, the same in all versions. */
 #define FUNCTION_TYPE  0

@@ -21,8 +21,7 @@ static const struct ruby_layout layouts[] = {
 	{ .minor = 4, .frame_bytes = 56, .first_line = 88, .places = 112, .has_length = true },
 };
 
-/* --- opening ------------------------------------------------------------------------------------
- */
+/* --- opening ---------------------------------------------------------------------------------- */
 
 static bool is_in(const struct runtime_file *file)
 {
@@ -77,8 +76,7 @@ static int open_ruby(struct subject *subject)
 	return err;
 }
 
-/* --- objects ------------------------------------------------------------------------------------
- */
+/* --- objects ---------------------------------------------------------------------------------- */
 
 /* Flags of all objects. */
 #define KIND(flags) ((flags) & 0x1f)
@@ -136,8 +134,7 @@ static int read_path(struct subject *subject, uint64_t address, char *to, size_t
 	return read_string(subject, first, to, size);
 }
 
-/* --- lines --------------------------------------------------------------------------------------
- */
+/* --- lines ------------------------------------------------------------------------------------ */
 
 /*
  * A body has an array of places in the source, and a table that says how many places begin at or
@@ -208,8 +205,7 @@ static int find_line(struct subject *subject, const struct places *places, uint3
 	return (int)line;
 }
 
-/* --- names --------------------------------------------------------------------------------------
- */
+/* --- names ------------------------------------------------------------------------------------ */
 
 /* In the body of an instruction sequence, the same in all versions. */
 #define BODY_TYPE  0

@@ -25,8 +25,7 @@
 #define MOST_DATA_BYTES (16ULL << 20)
 #define BLOCK_WORDS     2048
 
-/* --- where functions begin ---------------------------------------------------------------------
- */
+/* --- where functions begin -------------------------------------------------------------------- */
 
 /* `.eh_frame_hdr`: a table of 32-bit offsets from its own address, sorted. */
 struct entry {
@@ -106,8 +105,7 @@ static bool functions_find(const struct functions *functions, uint64_t address, 
 	return *ret_end > *ret_begin;
 }
 
-/* --- the loop -----------------------------------------------------------------------------------
- */
+/* --- the loop --------------------------------------------------------------------------------- */
 
 struct search {
 	const struct subject *subject;
@@ -258,8 +256,7 @@ int ruby_code__find_loop(const struct subject *subject, struct runtime *ret)
 	return 0;
 }
 
-/* --- the execution context ----------------------------------------------------------------------
- */
+/* --- the execution context -------------------------------------------------------------------- */
 
 #define CODE_BYTES 64
 /* The longest sequence below. */

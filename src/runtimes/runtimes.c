@@ -176,8 +176,7 @@ struct runtimes_quality runtimes__quality(struct runtimes *runtimes)
 	return quality;
 }
 
-/* --- create and free ----------------------------------------------------------------------------
- */
+/* --- create and free -------------------------------------------------------------------------- */
 
 int runtimes__new(const struct runtimes_options *options, struct runtimes **ret)
 {

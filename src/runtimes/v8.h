@@ -70,8 +70,7 @@ struct v8 {
 
 #define V8_KIND(flags) ((flags) & 15)
 
-/* --- objects (v8_objects.c) --------------------------------------------------------------------
- */
+/* --- objects (v8_objects.c) ------------------------------------------------------------------- */
 
 bool v8__is_object(uint64_t tagged);
 bool v8__is_number(uint64_t word);
@@ -86,8 +85,7 @@ uint64_t v8__element(const struct v8 *v8, uint64_t array, uint32_t index);
 /* The bytes of a ByteArray, to be freed. NULL: there are none, or too many. */
 uint8_t *v8__bytes(const struct v8 *v8, uint64_t array, size_t *ret_size);
 
-/* --- strings (v8_text.c) -----------------------------------------------------------------------
- */
+/* --- strings (v8_text.c) ---------------------------------------------------------------------- */
 
 /* The text as UTF-8, cut to the space there is. -EBADMSG: not a string. */
 int v8_text__read(const struct v8 *v8, uint64_t string, char *to, size_t size);
@@ -99,8 +97,7 @@ struct v8_characters {
 };
 int v8_text__locate(const struct v8 *v8, uint64_t string, struct v8_characters *ret);
 
-/* --- tables of positions (v8_positions.c) ------------------------------------------------------
- */
+/* --- tables of positions (v8_positions.c) ----------------------------------------------------- */
 
 /* The position in the source of the last row that begins at `offset` or before. −1: none. */
 int64_t v8_positions__find(const uint8_t *table, size_t size, int64_t offset);
@@ -112,8 +109,7 @@ int64_t v8_positions__bytecode(const struct v8 *v8, const uint8_t *table, size_t
 int32_t v8_position__offset(int64_t position);   /* in the script; −1: none */
 uint32_t v8_position__inlined(int64_t position); /* number of the inlined call; 0: none */
 
-/* --- code (v8_code.c) --------------------------------------------------------------------------
- */
+/* --- code (v8_code.c) ------------------------------------------------------------------------- */
 
 /* The code that has this address. -ENOENT. */
 int v8_code__find(struct v8 *v8, uint64_t address, struct v8_code *ret);
@@ -139,16 +135,14 @@ bool v8_code__is_baseline(const struct v8 *v8, const struct v8_code *code, uint6
 int32_t v8_code__baseline_position(const struct v8 *v8, const struct v8_code *code,
 				   uint64_t bytecode, uint64_t address);
 
-/* --- lines (v8_lines.c) ------------------------------------------------------------------------
- */
+/* --- lines (v8_lines.c) ----------------------------------------------------------------------- */
 
 int v8_lines__new(struct v8_lines **ret);
 void v8_lines__free(struct v8_lines *lines);
 /* The line of a position in the script `object`, from 1. 0: unknown. */
 int v8_lines__find(struct v8 *v8, uint64_t object, int32_t position);
 
-/* --- functions (v8_names.c) --------------------------------------------------------------------
- */
+/* --- functions (v8_names.c) ------------------------------------------------------------------- */
 
 /* The low bits of the function's number in its script, as in the cookie. −1: unreadable. */
 int v8_function__id(const struct v8 *v8, uint64_t function);

@@ -10,8 +10,7 @@
 
 #include "store/batch.h"
 
-/* --- a block of ClickHouse's Native format -----------------------------------------------------
- */
+/* --- a block of ClickHouse's Native format ---------------------------------------------------- */
 
 static uint64_t read_varint(const unsigned char **at)
 {

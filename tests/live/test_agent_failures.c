@@ -39,8 +39,7 @@ static int right_clock(void **state)
 	return 0;
 }
 
-/* --- the spool ---------------------------------------------------------------------------------
- */
+/* --- the spool -------------------------------------------------------------------------------- */
 
 /* Batches of the ledger in the spool; `minute_s` is the minute of all of them, 0 if they differ. */
 static unsigned int spooled(uint64_t *minute_s)
@@ -152,8 +151,7 @@ static void what_a_killed_agent_had_is_spooled_and_the_next_one_goes_on(void **s
 	assert_true(spooled(&minute_s) > second);
 }
 
-/* --- the clock ---------------------------------------------------------------------------------
- */
+/* --- the clock -------------------------------------------------------------------------------- */
 
 static void a_clock_that_is_set_back_makes_a_minute_again_and_loses_neither(void **state)
 {
@@ -175,8 +173,7 @@ static void a_clock_that_is_set_back_makes_a_minute_again_and_loses_neither(void
 	assert_int_equal(dropped, 0);
 }
 
-/* --- certificates ------------------------------------------------------------------------------
- */
+/* --- certificates ----------------------------------------------------------------------------- */
 
 static void an_expired_certificate_is_logged_once(void **state)
 {
@@ -200,8 +197,7 @@ static void an_expired_certificate_is_logged_once(void **state)
 	served__stop(agent);
 }
 
-/* --- the kernel --------------------------------------------------------------------------------
- */
+/* --- the kernel ------------------------------------------------------------------------------- */
 
 static int all_hooks(void **state)
 {

@@ -172,8 +172,7 @@ static void a_fork_storm_is_booked_and_leaves_nothing_behind(void **state)
 	end(&watching);
 }
 
-/* --- cgroups -----------------------------------------------------------------------------------
- */
+/* --- cgroups ---------------------------------------------------------------------------------- */
 
 /* The hierarchy that the ledger's ids are from. */
 static void find_root(char ret[PATH_MAX])

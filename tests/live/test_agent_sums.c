@@ -59,8 +59,7 @@ static uint64_t sum_of_column(const struct spooled *stored, const char *column)
 	return sum;
 }
 
-/* --- a page ------------------------------------------------------------------------------------
- */
+/* --- a page ----------------------------------------------------------------------------------- */
 
 static uint64_t sum_of(const char *page, size_t size, const char *start)
 {

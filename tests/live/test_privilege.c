@@ -156,8 +156,7 @@ static void at_the_limit_of_a_files_size_it_is_readable(void **state)
 	unlink(path);
 }
 
-/* --- a file system that stops to answer --------------------------------------------------------
- */
+/* --- a file system that stops to answer ------------------------------------------------------- */
 
 struct fuse_server {
 	int fd;
@@ -321,8 +320,7 @@ static void a_stalled_file_system_does_not_keep_it_from_ending(void **state)
 	trial__remove(trial.path);
 }
 
-/* --- a server that never comes to an end -------------------------------------------------------
- */
+/* --- a server that never comes to an end ------------------------------------------------------ */
 
 static void drip(int listener)
 {

@@ -13,8 +13,7 @@
 #define HOUR   (NOW / HOUR_S * HOUR_S)
 #define SECOND UINT64_C(1000000000)
 
-/* --- times --------------------------------------------------------------------------------------
- */
+/* --- times ------------------------------------------------------------------------------------ */
 
 static void moment_is(const char *text, const char *expected)
 {
@@ -79,8 +78,7 @@ static void spans_repeat_the_date_only_if_it_differs(void **state)
 			    "2026-11-17 19:00 to 2026-11-18 05:00 UTC");
 }
 
-/* --- SQL ----------------------------------------------------------------------------------------
- */
+/* --- SQL -------------------------------------------------------------------------------------- */
 
 static void quoted_texts_cannot_end_their_quotes(void **state)
 {
@@ -105,8 +103,7 @@ static void tables_of_a_cluster_are_those_over_all_shards(void **state)
 	assert_string_equal(query__finish(&query), "gapless.ledger fleet.ledger_all");
 }
 
-/* --- rows ---------------------------------------------------------------------------------------
- */
+/* --- rows ------------------------------------------------------------------------------------- */
 
 struct seen {
 	char text[512];
@@ -195,8 +192,7 @@ static void lists_are_numbers_in_brackets(void **state)
 	}
 }
 
-/* --- periods ------------------------------------------------------------------------------------
- */
+/* --- periods ---------------------------------------------------------------------------------- */
 
 static void whole_hours_with_sums_are_read_from_them(void **state)
 {
@@ -332,8 +328,7 @@ static void what_was_reported_is_known_for_fourteen_days(void **state)
 	assert_int_equal(coverage__since_s(60, 1), 60);
 }
 
-/* --- sentences ----------------------------------------------------------------------------------
- */
+/* --- sentences -------------------------------------------------------------------------------- */
 
 static struct service_row row_of(const char *state, const char *cause, enum kind kind, uint64_t s)
 {
@@ -489,8 +484,7 @@ static void a_kind_of_a_later_version_proves_nothing(void **state)
 	assert_int_equal(service_account__kind("run", "run"), KIND_RUN);
 }
 
-/* --- the whole ----------------------------------------------------------------------------------
- */
+/* --- the whole -------------------------------------------------------------------------------- */
 
 static const struct fleet_line script[] = {
 	FLEET_ABOUT,

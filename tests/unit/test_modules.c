@@ -174,8 +174,7 @@ static void notes_that_make_no_sense_are_no_build_id(void **state)
 	assert_int_equal(headers.segment_count, 1);
 }
 
-/* --- the registry, asked about our own memory ---------------------------------------------------
- */
+/* --- the registry, asked about our own memory ------------------------------------------------- */
 
 static void own_place(uint64_t address, char line[1024], struct module_place *ret)
 {

@@ -261,8 +261,7 @@ static void tables_without_an_end_are_refused(void **state)
 	finish(fixture);
 }
 
-/* --- names -------------------------------------------------------------------------------------
- */
+/* --- names ------------------------------------------------------------------------------------ */
 
 static void assert_tidy(const char *name, const char *expected)
 {

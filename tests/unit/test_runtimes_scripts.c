@@ -40,8 +40,7 @@ static const struct {
 };
 #define ALL (sizeof(all) / sizeof(*all))
 
-/* --- the file of the interpreter, made by hand --------------------------------------------------
- */
+/* --- the file of the interpreter, made by hand ------------------------------------------------ */
 
 #define BIAS      0x600000000000ULL
 #define HEADERS   5

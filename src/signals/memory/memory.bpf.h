@@ -202,8 +202,7 @@ int BPF_PROG(memory_on_compaction_end)
 	return memory_ends(MEMORY_COMPACTION - MEMORY_DIRECT_RECLAIM, 0);
 }
 
-/* --- what programs ask for ----------------------------------------------------------------------
- */
+/* --- what programs ask for -------------------------------------------------------------------- */
 
 #define MAP_ANONYMOUS 0x20
 #define PROT_NONE     0
