@@ -27,7 +27,7 @@ static struct contained start(const char *const *command)
 {
 	struct contained contained = { .workload = workload__start(command) };
 	char line[128] = "";
-	int pid;
+	int pid = 0;
 
 	if (!fgets(line, sizeof(line), contained.workload.log) ||
 	    sscanf(line, "{\"pid\": %d}", &pid) != 1)
@@ -152,7 +152,7 @@ static void owners_of_java_locks(void **state)
 static int64_t collect(struct workload *workload)
 {
 	char line[128] = "";
-	int64_t count;
+	int64_t count = 0;
 
 	workload__go(workload);
 	if (!fgets(line, sizeof(line), workload->log) ||

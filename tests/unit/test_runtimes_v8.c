@@ -378,8 +378,10 @@ static void what_does_not_agree_is_refused(void **state)
 
 static void without_a_constant_it_is_refused(void **state)
 {
-	const size_t count = load("20")->file.count;
+	struct fixture *first = load("20");
+	const size_t count = first->file.count;
 
+	finish(first);
 	for (size_t i = 0; i < count; i++) {
 		struct fixture *fixture = load("20");
 

@@ -15,7 +15,8 @@ static uint64_t scope_of(struct fixture *fixture, uint64_t variables, const uint
 	assert_true(FIRST + 2 * variables + 8 <= 64);
 	for (uint64_t i = 0; i < variables; i++)
 		rest[FIRST + 2 * i] = text(fixture, "variable");
-	memcpy(rest + FIRST + 2 * variables, words, count * sizeof(*words));
+	if (count)
+		memcpy(rest + FIRST + 2 * variables, words, count * sizeof(*words));
 	return object(fixture, SCOPE, rest, sizeof(rest));
 }
 
