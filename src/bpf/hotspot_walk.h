@@ -23,11 +23,11 @@
 #define HOTSPOT_STACK 48
 #define HOTSPOT_WORDS 12
 #define HOTSPOT_U64(walk, offset)                                                                  \
-	(*(__u64 *)((__u8 *)(walk)->beside.scratch + ((offset) & HOTSPOT_OFFSET_MASK)))
+	UNWIND_U64((__u8 *)(walk)->beside.scratch + ((offset) & HOTSPOT_OFFSET_MASK))
 #define HOTSPOT_U32(walk, offset)                                                                  \
-	(*(__u32 *)((__u8 *)(walk)->beside.scratch + ((offset) & HOTSPOT_OFFSET_MASK)))
+	UNWIND_U32((__u8 *)(walk)->beside.scratch + ((offset) & HOTSPOT_OFFSET_MASK))
 #define HOTSPOT_U16(walk, offset)                                                                  \
-	(*(__u16 *)((__u8 *)(walk)->beside.scratch + ((offset) & HOTSPOT_OFFSET_MASK)))
+	UNWIND_U16((__u8 *)(walk)->beside.scratch + ((offset) & HOTSPOT_OFFSET_MASK))
 _Static_assert(sizeof(((struct unwind_beside *)0)->scratch) >= HOTSPOT_OFFSET_MASK + 8, "offsets");
 _Static_assert(HOTSPOT_MOST_BLOB <= 8 * HOTSPOT_STACK, "scratch");
 _Static_assert(sizeof(((struct unwind_beside *)0)->scratch) >= 8 * (HOTSPOT_STACK + HOTSPOT_WORDS),
@@ -296,11 +296,16 @@ UNWIND_FN int hotspot_blob(void *world, struct unwind *walk, const struct runtim
 	return hotspot_look(world, walk, hotspot, sp);
 }
 
-/* One frame of generated code. */
+/* One frame of generated code. If nothing is known of it, it has its address. */
 UNWIND_FN int hotspot_frame(void *world, struct unwind *walk, const struct runtime *runtime,
 			    __u32 area)
 {
-	if (area == HOTSPOT_INTERPRETED_AREA)
-		return hotspot_interpreted(world, walk, &runtime->hotspot);
-	return hotspot_blob(world, walk, runtime, area);
+	__u32 count = walk->count;
+	int ret = area == HOTSPOT_INTERPRETED_AREA
+			  ? hotspot_interpreted(world, walk, &runtime->hotspot)
+			  : hotspot_blob(world, walk, runtime, area);
+
+	if (ret && walk->count == count)
+		unwind_add_frame(walk, walk->pc - !walk->exact);
+	return ret;
 }

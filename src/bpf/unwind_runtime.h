@@ -81,7 +81,8 @@ UNWIND_FN int unwind_interpreter(void *world, struct unwind *walk, const struct 
 
 	beside->high = beside->ends ? ~0ULL : walk->sp;
 	UNWIND_FORGET(at);
-	if (at >= STACK_MOST_WORDS || !unwind_begins(world, walk, runtime))
+	if (at >= STACK_MOST_WORDS || walk->frames[at] == UNWIND_NOTHING_HELD ||
+	    !unwind_begins(world, walk, runtime))
 		return beside->ends != 0;
 	beside->held = walk->frames[at];
 	walk->count = at;

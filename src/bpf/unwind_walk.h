@@ -17,6 +17,28 @@
 /* Compilers drop checks that cannot fail, but the verifier needs them. */
 #define UNWIND_FORGET(var) __asm__ volatile("" : "+r"(var))
 
+/*
+ * Numbers at any address. The kernel reads them as they are; clang would put together their bytes,
+ * which takes longer.
+ */
+#ifdef __bpf__
+#define UNWIND_PACKED
+#else
+#define UNWIND_PACKED __attribute__((packed))
+#endif
+struct unwind_u16 {
+	__u16 value;
+} UNWIND_PACKED;
+struct unwind_u32 {
+	__u32 value;
+} UNWIND_PACKED;
+struct unwind_u64 {
+	__u64 value;
+} UNWIND_PACKED;
+#define UNWIND_U16(at) (((const struct unwind_u16 *)(at))->value)
+#define UNWIND_U32(at) (((const struct unwind_u32 *)(at))->value)
+#define UNWIND_U64(at) (((const struct unwind_u64 *)(at))->value)
+
 /* Not a frame: user space has none in the kernel. 0 is one, of a call through a null pointer. */
 #define UNWIND_NOTHING_HELD ~0ULL
 
@@ -271,6 +293,7 @@ UNWIND_FN void unwind_add_frame(struct unwind *walk, __u64 frame)
 {
 	__u32 at = walk->count;
 
+	UNWIND_FORGET(at);
 	if (at >= STACK_MOST_WORDS)
 		return;
 	walk->frames[at] = frame;
@@ -376,6 +399,10 @@ UNWIND_FN int unwind_frame(void *world, struct unwind *walk, const struct unwind
  */
 UNWIND_FN void unwind_finish(struct unwind *walk)
 {
+	/* Too many functions of an interpreter: the native frame that they run in was taken back.
+	 */
+	if (walk->beside.mode == UNWIND_BESIDE && walk->beside.held != UNWIND_NOTHING_HELD)
+		unwind_add_frame(walk, walk->beside.held);
 	/* Without tables, it used frame pointers that may not exist: the end means nothing. */
 	if (walk->need)
 		walk->end = STACK_END_NOT_READY;

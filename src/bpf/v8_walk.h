@@ -190,16 +190,6 @@ enum v8_edge {
 	V8_BEHIND, /* it is the caller's again */
 };
 
-/* Four bytes at any address. */
-struct v8_bytes {
-	__u32 value;
-#ifdef __bpf__ /* where clang would put them together one by one, which is not needed */
-};
-#else
-} __attribute__((packed));
-#endif
-#define V8_BYTES(at) (((const struct v8_bytes *)(const void *)(at))->value)
-
 /* Where the thread has stopped in compiled code, by the instructions around it. */
 UNWIND_FN __u32 v8_edge(void *world, struct unwind *walk)
 {
@@ -209,16 +199,16 @@ UNWIND_FN __u32 v8_edge(void *world, struct unwind *walk)
 	if (unwind_read(world, &scratch[V8_CODE], 64, walk->pc - V8_BEFORE_PC))
 		return V8_INSIDE;
 	UNWIND_AT(walk) = V8_INSIDE;
-	if (V8_BYTES(code + V8_BEFORE_PC - 1) == V8_ENTER)
+	if (UNWIND_U32(code + V8_BEFORE_PC - 1) == V8_ENTER)
 		UNWIND_AT(walk) = V8_PUSHED;
 	for (__u32 i = 0; i <= V8_MOST_PROLOGUE; i++)
-		if (V8_BYTES(code + V8_BEFORE_PC + i) == V8_ENTER)
+		if (UNWIND_U32(code + V8_BEFORE_PC + i) == V8_ENTER)
 			UNWIND_AT(walk) = V8_BEFORE;
 	for (__u32 i = 0; i <= V8_MOST_EPILOGUE; i++) {
 		const __u8 *end = code + V8_BEFORE_PC - i;
-		__u32 compare = V8_BYTES(end) & 0xffffff;
+		__u32 compare = UNWIND_U32(end) & 0xffffff;
 
-		if (V8_BYTES(end - 4) == V8_LEAVE &&
+		if (UNWIND_U32(end - 4) == V8_LEAVE &&
 		    (compare == V8_COMPARE_COUNT || compare == V8_COMPARE_COUNT_R8))
 			UNWIND_AT(walk) = V8_BEHIND;
 	}

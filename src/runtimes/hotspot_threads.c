@@ -137,7 +137,7 @@ static bool read_thread(struct subject *subject, const struct places *places, ui
 
 int hotspot__read_allocated(struct subject *subject, struct runtime_allocated *ret)
 {
-	uint64_t list[HOTSPOT_MOST_THREADS];
+	uint64_t list[HOTSPOT_MOST_THREADS] = {};
 	struct places places;
 	bool is_cut = false;
 	int err = find_places(subject->own, &places);

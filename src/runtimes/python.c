@@ -295,6 +295,8 @@ static int name_python(struct subject *subject, const struct runtime_frame *fram
 	memcpy(&path, code + layout->file, sizeof(path));
 	memcpy(&table, code + layout->lines, sizeof(table));
 	memcpy(&first_line, code + layout->first_line, sizeof(first_line));
+	if (first_line < 0)
+		first_line = 0;
 	if ((name >> 3 & FRAME_COOKIE_MASK) != frame->cookie)
 		return -ESTALE;
 	if (python_text__read(subject->memory, layout, name, function, sizeof(function)))
