@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Between writer.c, which runs the statements, and rows.c, which has a function per kind of row. */
+/*
+ * Between writer.c, which runs the statements, statements.c, which has their text, and those who
+ * have a function per kind of row.
+ */
 #pragma once
 
 #include <stdint.h>

@@ -90,7 +90,8 @@ void runtime_names__add(struct runtime_names *names, const char *function, const
 	size_t function_size = strnlen(function, RUNTIME_MOST_NAME);
 	size_t file_size = strnlen(file, RUNTIME_MOST_NAME);
 
-	if (function_size == RUNTIME_MOST_NAME || file_size == RUNTIME_MOST_NAME || line < 0)
+	if (function_size == RUNTIME_MOST_NAME || file_size == RUNTIME_MOST_NAME || line < 0 ||
+	    first_line < 0)
 		abort();
 	if (!is_utf8(function) || !is_utf8(file))
 		abort();
